@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * AArch64, AAPCS64: what can be known without running on it.
+ */
+#include "arch/arch.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum { X29 = 29, X30 = 30, SP = 31, PC = 32, NREGS = 33 };
+
+static const char *const names[NREGS] = {
+	"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",	 "x7",	"x8",  "x9",  "x10",
+	"x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19", "x20", "x21",
+	"x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",
+};
+
+static bool call_before(const uint8_t *code, size_t size, uint64_t ret_addr, uint64_t *target_ret)
+{
+	uint32_t insn;
+	int64_t words;
+
+	*target_ret = 0;
+	if (size < 4)
+		return false;
+	memcpy(&insn, code + size - 4, 4);
+	if (insn >> 26 == 0x25) { /* bl imm26 */
+		words = (int64_t)((uint64_t)insn << 38) >> 38;
+		*target_ret = ret_addr - 4 + (uint64_t)(words * 4);
+		return true;
+	}
+	return (insn & 0xfffffc1f) == 0xd63f0000; /* blr xn */
+}
+
+static bool is_sigreturn(const uint8_t *code, size_t size)
+{
+	/* mov x8, #139; svc #0 */
+	static const uint8_t insns[] = { 0x68, 0x11, 0x80, 0xd2, 1, 0, 0, 0xd4 };
+
+	return size >= sizeof(insns) && !memcmp(code, insns, sizeof(insns));
+}
+
+const struct cp_arch cp_arch_aarch64 = {
+	.name = "aarch64",
+	.e_machine = EM_AARCH64,
+	.nregs = NREGS,
+	.pc = PC,
+	.sp = SP,
+	.fp = X29,
+	.ret_size = 0,
+	/* x19-x28, x29, x30, sp, pc */
+	.callee_saved = UINT64_C(0x1fff80000),
+	.red_zone = 0,
+	.reg_names = names,
+	.call_before = call_before,
+	.is_sigreturn = is_sigreturn,
+};

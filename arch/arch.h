@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Everything cprof knows about an instruction set goes through this header;
+ * no other room has an `#if` on one.
+ *
+ * To add an ISA: a folder arch/<isa>/ with a `const struct cp_arch` (pure
+ * data and pure functions, compiled and unit-tested on every host), and a
+ * file <isa>_host.c, compiled only there, with the functions under "host".
+ */
+#ifndef CP_ARCH_H
+#define CP_ARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define CP_REG_MAX 33
+
+/* General registers by DWARF number, with the instruction pointer at
+ * cp_arch.pc. Bit n of `known` tells that r[n] holds what the register held;
+ * without it r[n] means nothing. */
+struct cp_regs {
+	uint64_t known;
+	uint64_t r[CP_REG_MAX];
+};
+
+struct cp_arch {
+	const char *name; /* "x86_64" */
+	uint16_t e_machine; /* EM_* */
+	uint8_t nregs; /* used entries of cp_regs.r */
+	uint8_t pc, sp, fp; /* their numbers */
+	uint8_t ret_size; /* bytes a call pushes: 8, or 0 with a link register */
+	uint64_t callee_saved; /* registers a call preserves by the ABI, sp and pc too */
+	uint32_t red_zone; /* live bytes below sp */
+	const char *const *reg_names; /* nregs of them */
+
+	/* True when the bytes before a return address (the last of `size`
+	 * bytes at `code` is the one before it) end in a call instruction.
+	 * A direct call's target, given the return address, goes to
+	 * *target_ret, 0 for an indirect one. */
+	bool (*call_before)(const uint8_t *code, size_t size, uint64_t ret_addr,
+			    uint64_t *target_ret);
+	/* True when the code at pc is the kernel's signal return trampoline. */
+	bool (*is_sigreturn)(const uint8_t *code, size_t size);
+};
+
+extern const struct cp_arch cp_arch_x86_64;
+extern const struct cp_arch cp_arch_aarch64;
+
+/* ---- host: the ISA this cprof runs on ---- */
+
+/* The ISA of this build. */
+const struct cp_arch *cp_arch_host(void);
+
+/* Bytes of the kernel's NT_PRSTATUS register set. */
+size_t cp_arch_prstatus_size(void);
+/* All of it into DWARF order, everything known. */
+void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret);
+/* Thread pointer (fs_base, tpidr) of a register set; 0 when not part of it. */
+uint64_t cp_arch_thread_pointer(const void *prstatus);
+
+/* What a thread that stopped was doing, as far as restarts go. */
+struct cp_syscall_state {
+	int64_t nr; /* system call it is returning from, or -1 */
+	int64_t result; /* its result register */
+	uint64_t pc, sp;
+};
+void cp_arch_syscall_state(const void *prstatus, struct cp_syscall_state *ret);
+/* Rewrites the set so that the thread issues system call `nr` again, as if
+ * it had never returned; and back: result and pc as after the call. */
+void cp_arch_syscall_rewind(void *prstatus, int64_t nr);
+void cp_arch_syscall_unrewind(void *prstatus, int64_t result);
+
+#endif

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * x86-64, SysV ABI: what can be known without running on it.
+ */
+#include "arch/arch.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15, RIP, NREGS };
+
+static const char *const names[NREGS] = {
+	"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+	"r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip",
+};
+
+/* Length of a ModRM operand with its SIB and displacement, at `p`. */
+static size_t modrm_size(const uint8_t *p)
+{
+	unsigned mod = p[0] >> 6, rm = p[0] & 7;
+	size_t n = 1;
+
+	if (mod == 3)
+		return n;
+	if (rm == 4) {
+		n++;
+		if (mod == 0 && (p[1] & 7) == 5)
+			return n + 4;
+	} else if (mod == 0 && rm == 5) {
+		return n + 4;
+	}
+	return n + (mod == 1 ? 1 : mod == 2 ? 4 : 0);
+}
+
+/* FF /2, with or without a REX prefix, ending exactly at code + size. */
+static bool indirect_call(const uint8_t *code, size_t size)
+{
+	size_t n;
+
+	for (n = 2; n <= 7 && n <= size; n++) {
+		const uint8_t *p = code + size - n;
+		uint8_t tail[8] = { 0 };
+
+		if (p[0] != 0xff || (p[1] >> 3 & 7) != 2)
+			continue;
+		memcpy(tail, p + 1, n - 1);
+		if (1 + modrm_size(tail) == n)
+			return true;
+	}
+	return false;
+}
+
+static bool call_before(const uint8_t *code, size_t size, uint64_t ret_addr, uint64_t *target_ret)
+{
+	int32_t rel;
+
+	*target_ret = 0;
+	if (size >= 5 && code[size - 5] == 0xe8) {
+		memcpy(&rel, code + size - 4, 4);
+		*target_ret = ret_addr + (uint64_t)(int64_t)rel;
+		return true;
+	}
+	return indirect_call(code, size);
+}
+
+static bool is_sigreturn(const uint8_t *code, size_t size)
+{
+	/* mov $15, %rax; syscall (glibc), mov $15, %eax; syscall (musl) */
+	static const uint8_t glibc[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 5 };
+	static const uint8_t musl[] = { 0xb8, 15, 0, 0, 0, 0x0f, 5 };
+
+	return (size >= sizeof(glibc) && !memcmp(code, glibc, sizeof(glibc))) ||
+	       (size >= sizeof(musl) && !memcmp(code, musl, sizeof(musl)));
+}
+
+#define BIT(n) (UINT64_C(1) << (n))
+
+const struct cp_arch cp_arch_x86_64 = {
+	.name = "x86_64",
+	.e_machine = EM_X86_64,
+	.nregs = NREGS,
+	.pc = RIP,
+	.sp = RSP,
+	.fp = RBP,
+	.ret_size = 8,
+	.callee_saved = BIT(RBX) | BIT(RBP) | BIT(RSP) | BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15) |
+			BIT(RIP),
+	.red_zone = 128,
+	.reg_names = names,
+	.call_before = call_before,
+	.is_sigreturn = is_sigreturn,
+};

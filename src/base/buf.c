@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/buf.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+
+static bool reserve(struct cp_buf *buf, size_t more)
+{
+	if (buf->failed || more > SIZE_MAX / 2 - buf->size ||
+	    (buf->size + more + 1 > buf->capacity &&
+	     !cp_vec_grow((void **)&buf->bytes, &buf->capacity, buf->size + more + 1, 1))) {
+		buf->failed = true;
+		return false;
+	}
+	return true;
+}
+
+void cp_buf_add(struct cp_buf *buf, const void *bytes, size_t size)
+{
+	if (!reserve(buf, size))
+		return;
+	if (size)
+		memcpy(buf->bytes + buf->size, bytes, size);
+	buf->size += size;
+	buf->bytes[buf->size] = 0;
+}
+
+void cp_buf_u8(struct cp_buf *buf, uint8_t value)
+{
+	cp_buf_add(buf, &value, 1);
+}
+
+static void fixed(struct cp_buf *buf, uint64_t value, size_t size)
+{
+	uint8_t bytes[8];
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		bytes[i] = (uint8_t)(value >> 8 * i);
+	cp_buf_add(buf, bytes, size);
+}
+
+void cp_buf_u32(struct cp_buf *buf, uint32_t value)
+{
+	fixed(buf, value, 4);
+}
+
+void cp_buf_u64(struct cp_buf *buf, uint64_t value)
+{
+	fixed(buf, value, 8);
+}
+
+void cp_buf_uleb(struct cp_buf *buf, uint64_t value)
+{
+	uint8_t bytes[10];
+	size_t n = 0;
+
+	do {
+		bytes[n] = (uint8_t)((value & 0x7f) | (value > 0x7f ? 0x80 : 0));
+		value >>= 7;
+		n++;
+	} while (value);
+	cp_buf_add(buf, bytes, n);
+}
+
+void cp_buf_sleb(struct cp_buf *buf, int64_t value)
+{
+	uint8_t bytes[10], byte;
+	size_t n = 0;
+	bool more;
+
+	do {
+		byte = (uint8_t)(value & 0x7f);
+		value >>= 7; /* arithmetic, as every compiler we build with */
+		more = !((value == 0 && !(byte & 0x40)) || (value == -1 && (byte & 0x40)));
+		bytes[n++] = (uint8_t)(byte | (more ? 0x80 : 0));
+	} while (more);
+	cp_buf_add(buf, bytes, n);
+}
+
+void cp_buf_str(struct cp_buf *buf, const char *text)
+{
+	cp_buf_add(buf, text, strlen(text));
+}
+
+void cp_buf_printf(struct cp_buf *buf, const char *format, ...)
+{
+	va_list ap, again;
+	int n;
+
+	va_start(ap, format);
+	va_copy(again, ap);
+	n = vsnprintf(NULL, 0, format, ap);
+	if (n < 0)
+		buf->failed = true;
+	else if (reserve(buf, (size_t)n)) {
+		vsnprintf(buf->bytes + buf->size, (size_t)n + 1, format, again);
+		buf->size += (size_t)n;
+	}
+	va_end(again);
+	va_end(ap);
+}
+
+void cp_buf_clear(struct cp_buf *buf)
+{
+	buf->size = 0;
+	if (buf->bytes)
+		buf->bytes[0] = 0;
+}
+
+void cp_buf_free(struct cp_buf *buf)
+{
+	free(buf->bytes);
+	*buf = (struct cp_buf){ 0 };
+}

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void newline(struct cp_json *j)
+{
+	unsigned i;
+
+	if (!j->pretty)
+		return;
+	cp_buf_u8(j->out, '\n');
+	for (i = 0; i < j->depth; i++)
+		cp_buf_str(j->out, "  ");
+}
+
+static void lead(struct cp_json *j, const char *key)
+{
+	if (j->comma)
+		cp_buf_u8(j->out, ',');
+	if (j->depth)
+		newline(j);
+	if (key) {
+		cp_buf_u8(j->out, '"');
+		cp_escape(j->out, CP_ESCAPE_JSON, key, strlen(key));
+		cp_buf_str(j->out, j->pretty ? "\": " : "\":");
+	}
+	j->comma = true;
+}
+
+void cp_json_begin(struct cp_json *j, const char *key, char bracket)
+{
+	lead(j, key);
+	cp_buf_u8(j->out, (uint8_t)bracket);
+	j->comma = false;
+	j->depth++;
+}
+
+void cp_json_end(struct cp_json *j, char bracket)
+{
+	bool empty = !j->comma;
+
+	j->depth--;
+	if (!empty)
+		newline(j);
+	cp_buf_u8(j->out, (uint8_t)bracket);
+	j->comma = true;
+}
+
+void cp_json_str(struct cp_json *j, const char *key, const char *value)
+{
+	if (!value) {
+		cp_json_null(j, key);
+		return;
+	}
+	lead(j, key);
+	cp_buf_u8(j->out, '"');
+	cp_escape(j->out, CP_ESCAPE_JSON, value, strlen(value));
+	cp_buf_u8(j->out, '"');
+}
+
+void cp_json_u64(struct cp_json *j, const char *key, uint64_t value)
+{
+	lead(j, key);
+	cp_buf_printf(j->out, "%" PRIu64, value);
+}
+
+void cp_json_i64(struct cp_json *j, const char *key, int64_t value)
+{
+	lead(j, key);
+	cp_buf_printf(j->out, "%" PRId64, value);
+}
+
+void cp_json_f64(struct cp_json *j, const char *key, double value)
+{
+	lead(j, key);
+	if (isfinite(value))
+		cp_buf_printf(j->out, "%.10g", value);
+	else
+		cp_buf_printf(j->out, "\"%f\"", value);
+}
+
+void cp_json_bool(struct cp_json *j, const char *key, bool value)
+{
+	lead(j, key);
+	cp_buf_str(j->out, value ? "true" : "false");
+}
+
+void cp_json_null(struct cp_json *j, const char *key)
+{
+	lead(j, key);
+	cp_buf_str(j->out, "null");
+}
+
+void cp_json_hex(struct cp_json *j, const char *key, uint64_t value)
+{
+	lead(j, key);
+	cp_buf_printf(j->out, "\"0x%" PRIx64 "\"", value);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+size_t cp_utf8_decode(const char *text, size_t size, uint32_t *char_ret)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const uint8_t *p = (const uint8_t *)text;
+	uint32_t c;
+	size_t n, i;
+
+	if (!size)
+		return 0;
+	c = p[0];
+	n = c < 0x80 ? 1 : c >> 5 == 6 ? 2 : c >> 4 == 14 ? 3 : c >> 3 == 30 ? 4 : 0;
+	if (!n || n > size)
+		return 0;
+	if (n > 1)
+		c &= 0x7fu >> n;
+	for (i = 1; i < n; i++) {
+		if (p[i] >> 6 != 2)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (c < least[n] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		return 0;
+	*char_ret = c;
+	return n;
+}
+
+/* Characters that steer a terminal or turn text around. */
+static bool is_control(uint32_t c)
+{
+	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
+	       c == 0x200f || c == 0x61c || (c >= 0x202a && c <= 0x202e) ||
+	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb);
+}
+
+static void escape_control(struct cp_buf *out, enum cp_escape how, uint32_t c)
+{
+	if (how == CP_ESCAPE_JSON)
+		cp_buf_printf(out, "\\u%04x", c);
+	else if (how == CP_ESCAPE_FOLDED && c == '\n')
+		cp_buf_u8(out, ' ');
+	else if (c < 0x100)
+		cp_buf_printf(out, "\\x%02x", c);
+	else
+		cp_buf_printf(out, "\\u{%x}", c);
+}
+
+/* True when `c` was special to `how` and has been written. */
+static bool escape_special(struct cp_buf *out, enum cp_escape how, uint32_t c)
+{
+	const char *as = NULL;
+
+	if (how == CP_ESCAPE_JSON)
+		as = c == '"' ? "\\\"" : c == '\\' ? "\\\\" : c == '<' ? "\\u003c" : NULL;
+	else if (how == CP_ESCAPE_XML)
+		as = c == '<'	 ? "&lt;"
+		     : c == '>'	 ? "&gt;"
+		     : c == '&'	 ? "&amp;"
+		     : c == '"'	 ? "&quot;"
+		     : c == '\'' ? "&#39;"
+				 : NULL;
+	else if (how == CP_ESCAPE_FOLDED)
+		as = c == ';' ? ":" : NULL;
+	if (as)
+		cp_buf_str(out, as);
+	return as != NULL;
+}
+
+void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t size)
+{
+	uint32_t c = 0;
+	size_t n;
+
+	for (; size; text += n, size -= n) {
+		n = cp_utf8_decode(text, size, &c);
+		if (!n) {
+			n = 1;
+			c = (uint8_t)*text;
+			if (how == CP_ESCAPE_JSON) /* U+FFFD, as JSON has no bytes */
+				cp_buf_str(out, "\\ufffd");
+			else
+				cp_buf_printf(out, "\\x%02x", c);
+		} else if (is_control(c)) {
+			escape_control(out, how, c);
+		} else if (!escape_special(out, how, c)) {
+			cp_buf_add(out, text, n);
+		}
+	}
+}
+
+static size_t char_columns(uint32_t c)
+{
+	if ((c >= 0x300 && c <= 0x36f) || c == 0x200b || c == 0x200d ||
+	    (c >= 0xfe00 && c <= 0xfe0f))
+		return 0;
+	if ((c >= 0x1100 && c <= 0x115f) || (c >= 0x2e80 && c <= 0xa4cf) ||
+	    (c >= 0xac00 && c <= 0xd7a3) || (c >= 0xf900 && c <= 0xfaff) ||
+	    (c >= 0xfe30 && c <= 0xfe6f) || (c >= 0xff00 && c <= 0xff60) ||
+	    (c >= 0x1f300 && c <= 0x1faff) || (c >= 0x20000 && c <= 0x3fffd))
+		return 2;
+	return 1;
+}
+
+/* Bytes of `text` that fit into `columns`; *used_ret the columns they take. */
+static size_t fit_prefix(const char *text, size_t size, size_t columns, size_t *used_ret)
+{
+	size_t at = 0, used = 0, n, w;
+	uint32_t c = 0;
+
+	while (at < size) {
+		n = cp_utf8_decode(text + at, size - at, &c);
+		w = n ? char_columns(c) : 1;
+		if (used + w > columns)
+			break;
+		used += w;
+		at += n ? n : 1;
+	}
+	*used_ret = used;
+	return at;
+}
+
+size_t cp_text_columns(const char *text)
+{
+	size_t used;
+
+	fit_prefix(text, strlen(text), SIZE_MAX, &used);
+	return used;
+}
+
+void cp_text_fit(struct cp_buf *out, const char *text, size_t columns)
+{
+	size_t size = strlen(text), total = cp_text_columns(text);
+	size_t head, tail, used, skip;
+
+	if (total <= columns) {
+		cp_buf_add(out, text, size);
+		return;
+	}
+	if (!columns)
+		return;
+	head = fit_prefix(text, size, (columns - 1) / 2, &used);
+	tail = columns - 1 - used;
+	cp_buf_add(out, text, head);
+	cp_buf_str(out, "…");
+	/* Skip what doesn't fit, measured from the start. */
+	skip = fit_prefix(text, size, total - tail, &used);
+	cp_buf_add(out, text + skip, size - skip);
+}
+
+bool cp_starts_with(const char *text, const char *prefix)
+{
+	return !strncmp(text, prefix, strlen(prefix));
+}
+
+bool cp_ends_with(const char *text, const char *suffix)
+{
+	size_t a = strlen(text), b = strlen(suffix);
+
+	return a >= b && !strcmp(text + a - b, suffix);
+}
+
+const char *cp_basename(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+bool cp_parse_u64(const char *text, uint64_t max, uint64_t *ret)
+{
+	bool hex = cp_starts_with(text, "0x");
+	unsigned long long value;
+	char *end;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	errno = 0;
+	value = strtoull(text, &end, hex ? 16 : 10);
+	if (errno || *end || value > max)
+		return false;
+	*ret = value;
+	return true;
+}
+
+bool cp_parse_duration(const char *text, uint64_t *ns_ret)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {
+		{ "", 1e9 }, { "s", 1e9 },  { "ms", 1e6 },   { "us", 1e3 },
+		{ "ns", 1 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 },
+	};
+	double value;
+	char *end;
+	size_t i;
+
+	if ((*text < '0' || *text > '9') && *text != '.')
+		return false;
+	errno = 0;
+	value = strtod(text, &end);
+	if (errno || end == text || value < 0)
+		return false;
+	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(end, units[i].unit))
+			continue;
+		if (value * units[i].ns >= 9e18)
+			return false;
+		*ns_ret = (uint64_t)(value * units[i].ns + 0.5);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Text that came from the profiled program (symbols, paths, thread names) is
+ * untrusted: it is escaped for where it goes. Control characters (C0, C1,
+ * DEL), bidirectional overrides and bytes that are not UTF-8 never pass.
+ */
+#ifndef CP_BASE_TEXT_H
+#define CP_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_buf;
+
+enum cp_escape {
+	CP_ESCAPE_TERMINAL, /* what must not pass becomes \xNN or \u{N} */
+	CP_ESCAPE_JSON, /* content of a JSON string; '<' becomes \u003c */
+	CP_ESCAPE_XML, /* text node or attribute of XML, HTML, SVG */
+	CP_ESCAPE_FOLDED, /* as terminal; ';' becomes ':', newline a space */
+};
+
+/* Appends `text` (of `size` bytes) to `out`, escaped. */
+void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t size);
+
+/* Decodes one UTF-8 character of `text`: its length in bytes, or 0 when the
+ * bytes there are not UTF-8. */
+size_t cp_utf8_decode(const char *text, size_t size, uint32_t *char_ret);
+
+/* Columns that `text` (escaped, UTF-8) takes on a terminal. */
+size_t cp_text_columns(const char *text);
+
+/* Appends `text`, cut in the middle to at most `columns` columns with an
+ * ellipsis when it is longer. */
+void cp_text_fit(struct cp_buf *out, const char *text, size_t columns);
+
+bool cp_starts_with(const char *text, const char *prefix);
+bool cp_ends_with(const char *text, const char *suffix);
+
+/* The part after the last '/'. Points into `path`. */
+const char *cp_basename(const char *path);
+
+/* strtoull() that takes the whole text, in base 10 or with 0x; false when it
+ * is not a number or larger than `max`. */
+bool cp_parse_u64(const char *text, uint64_t max, uint64_t *ret);
+
+/* "10s", "500ms", "2m", "1h", "1.5s", or seconds without a unit. */
+bool cp_parse_duration(const char *text, uint64_t *ns_ret);
+
+#endif

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Growing arrays. CP_VEC(int) v = {0}; then cp_vec_push(&v, 3), v.items[i],
+ * v.count; free with cp_vec_free(&v). Growing invalidates pointers into items.
+ */
+#ifndef CP_BASE_VEC_H
+#define CP_BASE_VEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#define CP_VEC(type) \
+	struct { \
+		type *items; \
+		size_t count; \
+		size_t capacity; \
+	}
+
+/* Makes room for `want` items of `size` bytes; false without memory, and then
+ * nothing has changed. Used by the macros below. */
+bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size);
+
+#define cp_vec_reserve(v, n) \
+	((n) <= (v)->capacity || \
+	 cp_vec_grow((void **)&(v)->items, &(v)->capacity, (n), sizeof(*(v)->items)))
+
+/* Appends; false without memory. */
+#define cp_vec_push(v, ...) \
+	(cp_vec_reserve((v), (v)->count + 1) && (((v)->items[(v)->count++] = (__VA_ARGS__)), true))
+
+#define cp_vec_free(v) \
+	do { \
+		free((v)->items); \
+		(v)->items = NULL; \
+		(v)->count = (v)->capacity = 0; \
+	} while (0)
+
+#define cp_vec_for_each(v, it) for ((it) = (v)->items; (it) < (v)->items + (v)->count; (it)++)
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ELF and DWARF of one file: symbols, lines, inlined calls. Everything is
+ * read when first asked for: opening costs the headers, a symbol the symbol
+ * tables, a line the one unit that holds it. Files come from someone else:
+ * sizes, depths and counts are bounded, and a broken part of a file means
+ * that its answers are missing, never a crash.
+ *
+ * An image is safe to use from several threads: symbol lookups don't block
+ * each other once the table is built, debug information is behind a lock.
+ */
+#ifndef CP_IMAGE_H
+#define CP_IMAGE_H
+
+#include "base/error.h"
+#include "base/types.h"
+
+struct cp_image;
+
+/* Where an image may be read from, in the order tried. */
+struct cp_image_source {
+	const char *path; /* as in /proc/PID/maps, borrowed during open */
+	int root_fd; /* /proc/PID/root of its process, or -1 */
+	int pid; /* for /proc/PID/map_files and /proc/PID/exe, or 0 */
+	uint64_t map_start, map_end; /* the mapping at file offset 0, for map_files */
+	uint64_t device, inode; /* what is mapped: another file at `path` is not it */
+	const struct cp_reader *memory; /* the process's, or NULL: deleted files, vdso */
+	uint64_t load_address; /* where file offset 0 is mapped */
+};
+
+struct cp_image_options {
+	const char *const *debug_dirs; /* NULL-terminated or NULL: /usr/lib/debug */
+	bool debuginfod; /* ask it when DEBUGINFOD_URLS is set */
+};
+
+CP_ERROR cp_image_open(const struct cp_image_source *source, const struct cp_image_options *options,
+		       struct cp_image **ret);
+/* A file by itself, for tests and `functions FILE`. */
+CP_ERROR cp_image_open_file(const char *path, const struct cp_image_options *options,
+			    struct cp_image **ret);
+void cp_image_destroy(struct cp_image *image);
+
+const char *cp_image_build_id(const struct cp_image *image); /* hex; "" if none */
+const char *cp_image_debug_path(struct cp_image *image); /* "" if none was found */
+uint16_t cp_image_machine(const struct cp_image *image); /* e_machine */
+bool cp_image_is_64bit(const struct cp_image *image);
+
+/* Load-time address of a file offset, by the program headers: false when no
+ * PT_LOAD maps it. (run-time address = vaddr + load bias.) */
+bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, struct cp_vaddr *ret);
+
+enum cp_symbol_kind {
+	CP_SYMBOL_FUNCTION,
+	CP_SYMBOL_PLT, /* name is that of the target, "memcpy@plt" */
+	CP_SYMBOL_IFUNC, /* the resolver */
+	CP_SYMBOL_UNWIND, /* no symbol: bounds from .eh_frame, name "fn_<hex>" */
+};
+
+struct cp_symbol {
+	const char *name; /* linkage name; lives as long as the image */
+	struct cp_vaddr start;
+	uint64_t size; /* 0: unknown */
+	enum cp_symbol_kind kind;
+};
+
+/* The symbol that covers `at`. False: none. With several at one address, the
+ * one a person would name: global before local, no leading underscores before
+ * some, without @version. */
+bool cp_image_symbol(struct cp_image *image, struct cp_vaddr at, struct cp_symbol *ret);
+/* All symbols, sorted by address; for plans and tests. */
+CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, size_t *count_ret);
+
+/* One function at an address: the inlined ones innermost first, the real one
+ * last. Strings live as long as the image; NULL and 0 where unknown. */
+struct cp_inline_frame {
+	const char *function; /* DWARF linkage name, else DW_AT_name */
+	const char *file; /* source path, with its directory */
+	uint32_t line, column; /* where in this function: the call of the inner one */
+	uint32_t decl_line;
+	bool inlined;
+};
+
+/* Writes up to `max` frames for `at`; returns how many there are (0: no
+ * debug information for it). Reads debug information: may be slow at first. */
+size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,
+		       size_t max);
+
+/* Demangles C++ (Itanium) and Rust (legacy, hash dropped, and v0); a copy of
+ * `name` when it is neither. malloc()ed; NULL without memory. Names that
+ * would expand without bound come back as they are. */
+char *cp_demangle(const char *name);
+
+/* /tmp/perf-PID.map (through `root_fd` when >= 0): code made at run time. */
+struct cp_perf_map;
+/* Trusted only when a regular file, no link, owned by root or `uid`. */
+CP_ERROR cp_perf_map_open(int root_fd, int pid_in_namespace, uint32_t uid,
+			  struct cp_perf_map **ret);
+/* Reads what was appended since; cheap when nothing was. */
+void cp_perf_map_refresh(struct cp_perf_map *map);
+/* The newest entry that covers `at`. The name lives until the next refresh. */
+bool cp_perf_map_find(const struct cp_perf_map *map, uint64_t at, const char **name_ret,
+		      uint64_t *start_ret);
+void cp_perf_map_destroy(struct cp_perf_map *map);
+
+/* One line of /proc/PID/maps. */
+struct cp_mapping {
+	uint64_t start, end, offset;
+	uint64_t device, inode;
+	bool readable, writable, executable, shared, deleted;
+	char *path; /* "" for anonymous ones; octal escapes undone, " (deleted)" cut off */
+};
+/* Parses the text of a maps file (hostile names included). Free with
+ * cp_mappings_free(). */
+CP_ERROR cp_mappings_parse(const char *text, size_t size, struct cp_mapping **ret,
+			   size_t *count_ret);
+void cp_mappings_free(struct cp_mapping *mappings, size_t count);
+
+#endif

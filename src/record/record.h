@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recording: one self-contained file, appended in checksummed chunks.
+ * This header is the data model, shared by writer and reader; the format is
+ * in cprof-recording(5) and in format.h.
+ *
+ * Dictionary entries (processes, threads, images, locations, stacks) have
+ * dense numbers from 0, given by the writer in the order of first use.
+ * Times are CLOCK_MONOTONIC nanoseconds. Readers skip what they don't know.
+ */
+#ifndef CP_RECORD_H
+#define CP_RECORD_H
+
+#include "base/error.h"
+#include "base/types.h"
+
+#define CP_RECORD_NONE UINT32_MAX /* "no such entry" for any number */
+
+/* What the file holds; in its header, so that a person can tell before
+ * handing it on. */
+#define CP_RECORD_HAS_SAMPLES 1u
+#define CP_RECORD_HAS_CALLS 2u
+#define CP_RECORD_HAS_ARGUMENTS 4u /* values and strings of the program */
+#define CP_RECORD_HAS_COVERAGE 8u
+#define CP_RECORD_HAS_ANNOTATIONS 16u
+
+enum cp_record_clock { CP_RECORD_CLOCK_NONE, CP_RECORD_CLOCK_CPU, CP_RECORD_CLOCK_WALL };
+
+struct cp_record_info {
+	uint32_t holds; /* CP_RECORD_HAS_* */
+	const char *cprof_version;
+	const char *host, *machine, *kernel, *boot_id;
+	char *const *command; /* argv of CMD or of the process attached to, NULL-terminated */
+	bool attached;
+	int32_t pid;
+	enum cp_record_clock clock;
+	uint32_t hz;
+	uint64_t start_ns; /* monotonic */
+	uint64_t start_real_ns; /* real time at start_ns */
+	uint32_t cpus;
+	char *const *merged; /* names of the recordings merged into this one, or NULL */
+};
+
+struct cp_record_process {
+	int32_t pid, ns_pid, ppid; /* ns_pid == pid where they don't differ */
+	const char *name; /* comm */
+	const char *exe;
+	uint64_t start_ns;
+};
+
+struct cp_record_thread {
+	uint32_t process;
+	int32_t tid, ns_tid;
+	const char *name; /* last one wins: added again with the same tid renames it */
+	uint64_t start_ns;
+};
+
+struct cp_record_image {
+	const char *path; /* "[vdso]", "[jit]", "[unknown]" for what is no file */
+	const char *build_id; /* hex, or "" */
+	const char *debug_path;
+};
+
+/* One function at a location: inlined ones innermost first. */
+struct cp_record_frame {
+	const char *function; /* demangled; NULL: unknown */
+	const char *linkage; /* as in the symbol table */
+	const char *file; /* NULL: unknown */
+	uint32_t line, decl_line;
+	bool inlined;
+};
+
+#define CP_RECORD_STACK_TRUNCATED 1u /* the walk did not reach the root */
+#define CP_RECORD_LOC_GUESSED 1u
+#define CP_RECORD_LOC_SIGNAL 2u /* the kernel's signal trampoline */
+#define CP_RECORD_LOC_KERNEL 4u
+
+/* A place in code: an address in an image (or of no image: JIT, unknown). */
+struct cp_record_location {
+	uint32_t image; /* CP_RECORD_NONE: none */
+	uint64_t address; /* link-time address in the image, else run-time; already
+				 stepped back into the call for return addresses */
+	uint32_t flags; /* CP_RECORD_LOC_* */
+	uint64_t function_start; /* link-time; 0 unknown */
+	uint32_t frame_count;
+	const struct cp_record_frame *frames;
+};
+
+/* Threads that did not run. */
+#define CP_RECORD_SAMPLE_BLOCKED 1u
+#define CP_RECORD_SAMPLE_REPEAT 2u /* the thread had not run since: the same stack again */
+
+struct cp_record_sample {
+	uint64_t ts_ns;
+	uint32_t thread;
+	uint32_t stack;
+	uint32_t count; /* ticks it stands for */
+	uint64_t weight_ns; /* CPU time (clock cpu) or elapsed time (wall) it stands for */
+	uint32_t flags; /* CP_RECORD_SAMPLE_* */
+};
+
+/* Totals that come at the end, and so far in each chunk: the last one read
+ * counts. Times in ns. */
+struct cp_record_totals {
+	uint64_t end_ns;
+	uint64_t samples, samples_lost;
+	uint64_t cpu_ns; /* CPU time the program used, as the kernel counts it */
+	uint64_t unsampled_ns; /* of it, not carried by any sample's weight */
+	uint64_t stops, stopped_ns; /* stops of threads made by us, and time they took */
+	uint64_t hold_median_ns, hold_p99_ns; /* from seeing a stop to letting go */
+	uint64_t restarted; /* interrupted system calls that were repaired */
+	uint64_t reads; /* threads read without a stop */
+	uint64_t threads, processes;
+	uint64_t tracer_cpu_ns, controller_cpu_ns;
+	bool ended; /* CMD ended (not: let go) */
+	int32_t wait_status; /* as wait(2) has it, when ended */
+};
+
+/* ---- writer ---- */
+
+struct cp_record_writer;
+
+/* Called on the writer's own thread, before the chunk that first uses a
+ * location is written, to name it. `image_key` and `address` are as given to
+ * cp_record_location(); fills frames through cp_record_name_*(). */
+struct cp_record_names;
+struct cp_record_resolver {
+	void (*resolve)(void *ctx, uint64_t image_key, uint64_t address,
+			struct cp_record_names *names);
+	void *ctx;
+};
+/* To be called by `resolve`, innermost first; strings are copied. */
+void cp_record_name_frame(struct cp_record_names *names, const struct cp_record_frame *frame);
+void cp_record_name_start(struct cp_record_names *names, uint64_t function_start);
+
+/* Starts a recording on `fd` (taken over, closed by destroy; a file, pipe or
+ * socket). Strings of `info` are copied. */
+CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
+				 const struct cp_record_resolver *resolver,
+				 struct cp_record_writer **ret);
+/* Opens FILE for a recording: 0600, never through a link, an older one moved
+ * to FILE.old. *fd_ret is the caller's. */
+CP_ERROR cp_record_open_output(const char *path, int *fd_ret);
+
+uint32_t cp_record_process(struct cp_record_writer *w, const struct cp_record_process *p);
+uint32_t cp_record_thread(struct cp_record_writer *w, const struct cp_record_thread *t);
+/* `key` identifies the image to the resolver. The same key again answers the
+ * same number. */
+uint32_t cp_record_image(struct cp_record_writer *w, uint64_t key,
+			 const struct cp_record_image *image);
+/* Interned by (image, address, flags). */
+uint32_t cp_record_location(struct cp_record_writer *w, uint32_t image, uint64_t address,
+			    uint32_t flags);
+/* Leaf first. Interned. */
+uint32_t cp_record_stack(struct cp_record_writer *w, const uint32_t *locations, size_t count,
+			 uint32_t flags);
+void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample *s);
+void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals *t);
+/* Seals the chunk under way and hands it to the writer's thread; called at
+ * least once a second while anything happens. Never waits for the disk. */
+void cp_record_flush(struct cp_record_writer *w);
+/* The first error so far (disk full, broken pipe), or NULL; borrowed. After
+ * one nothing more is written; what was written is a valid recording. */
+const struct cp_error *cp_record_error(struct cp_record_writer *w);
+/* Bytes in the file so far. */
+uint64_t cp_record_bytes(struct cp_record_writer *w);
+/* Flushes, waits until all is written, marks the end, closes. NULL is
+ * allowed. *err_ret (may be NULL) gets the first error. */
+void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_ret);
+
+/* ---- reader ---- */
+
+struct cp_record;
+
+/* What was found missing or broken; a reader shows these, never hides them. */
+struct cp_record_damage {
+	bool no_end; /* not closed: cprof was killed, or still runs */
+	uint64_t bad_chunks; /* checksum or content wrong */
+	uint64_t missing_bytes; /* of a cut last chunk, at least */
+	uint64_t dropped; /* events that referred to entries lost with a chunk */
+};
+
+/* Reads a whole recording into memory ("-": standard input). Fails only when
+ * there is nothing of a recording in it. */
+CP_ERROR cp_record_load(const char *path, struct cp_record **ret);
+void cp_record_destroy(struct cp_record *r);
+
+/* All of these live as long as the recording. */
+const struct cp_record_info *cp_record_info(const struct cp_record *r);
+const struct cp_record_totals *cp_record_final(const struct cp_record *r);
+const struct cp_record_damage *cp_record_damage(const struct cp_record *r);
+size_t cp_record_process_count(const struct cp_record *r);
+const struct cp_record_process *cp_record_get_process(const struct cp_record *r, uint32_t n);
+size_t cp_record_thread_count(const struct cp_record *r);
+const struct cp_record_thread *cp_record_get_thread(const struct cp_record *r, uint32_t n);
+size_t cp_record_image_count(const struct cp_record *r);
+const struct cp_record_image *cp_record_get_image(const struct cp_record *r, uint32_t n);
+size_t cp_record_location_count(const struct cp_record *r);
+const struct cp_record_location *cp_record_get_location(const struct cp_record *r, uint32_t n);
+size_t cp_record_stack_count(const struct cp_record *r);
+/* Locations leaf first. */
+const uint32_t *cp_record_get_stack(const struct cp_record *r, uint32_t n, size_t *count_ret,
+				    uint32_t *flags_ret);
+size_t cp_record_sample_count(const struct cp_record *r);
+const struct cp_record_sample *cp_record_samples(const struct cp_record *r);
+
+/* All of `inputs` into one on `fd` (taken over). Commutative and idempotent:
+ * a recording that is in several inputs counts once (each has a random id,
+ * and merged ones list those they came from). */
+CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Captures into frames. A capture is what the tracer copied of a thread: its
+ * registers (or only pc and sp of a blocked one) and a piece of its stack.
+ * The walk needs the process's code and unwind data beside it, through a
+ * space: the mappings of one address space, with call frame information
+ * compiled lazily into sorted rows, one table an ELF object.
+ */
+#ifndef CP_UNWIND_H
+#define CP_UNWIND_H
+
+#include "arch/arch.h"
+#include "base/error.h"
+#include "base/types.h"
+
+/* How a frame's caller was found. */
+enum cp_unwind_by {
+	CP_UNWIND_BY_NOTHING, /* the outermost frame: no caller */
+	CP_UNWIND_BY_CFI,
+	CP_UNWIND_BY_CALL, /* leaf without CFI that was just called: return address at sp */
+	CP_UNWIND_BY_FP, /* validated frame pointer: guessed */
+	CP_UNWIND_BY_SCAN, /* validated return address found on the stack: guessed */
+};
+
+/* Why a walk ended. */
+enum cp_unwind_end {
+	CP_UNWIND_END_ROOT, /* CFI says there is no caller, or thread start reached */
+	CP_UNWIND_END_MAX, /* `max` frames */
+	CP_UNWIND_END_CUT, /* the stack copy ended before the stack did */
+	CP_UNWIND_END_NO_INFO, /* no rule for this pc, and no guess held */
+	CP_UNWIND_END_BAD, /* memory, registers or CFI that make no sense */
+};
+
+#define CP_FRAME_SIGNAL 1u /* the kernel's signal trampoline: the frame above it was interrupted */
+#define CP_FRAME_GUESSED 2u /* found by FP or SCAN, or above (outside of) one that was */
+#define CP_FRAME_EXACT_PC \
+	4u /* pc is of an instruction about to run (leaf, or
+				interrupted by a signal), not a return address */
+
+struct cp_frame {
+	struct cp_addr pc;
+	struct cp_addr cfa; /* canonical frame address; 0 when unknown */
+	enum cp_unwind_by by; /* how this frame's caller was found */
+	unsigned flags; /* CP_FRAME_* */
+	struct cp_regs regs; /* at pc; only `known` ones are claimed */
+};
+
+struct cp_capture {
+	struct cp_regs regs; /* leaf: all known, or only pc and sp of a blocked thread */
+	uint64_t stack_base; /* address of stack[0] */
+	const uint8_t *stack; /* borrowed */
+	size_t stack_size;
+};
+
+struct cp_unwind_space;
+
+/* An executable mapping, as /proc/PID/maps has it. Strings are copied. */
+struct cp_unwind_mapping {
+	uint64_t start, end, file_offset;
+	uint64_t device, inode; /* 0, 0: anonymous */
+	uint64_t mtime_ns, size; /* of the file, where known: identity for the cache */
+	const char *path; /* for messages; "[vdso]" */
+	bool executable;
+};
+
+/* Tables are kept in a cache shared by all spaces of a session, by (device,
+ * inode, mtime, size) of the file; a NULL cache is allowed. */
+struct cp_unwind_cache;
+struct cp_unwind_cache *cp_unwind_cache_create(void);
+void cp_unwind_cache_destroy(struct cp_unwind_cache *cache);
+
+/* `memory` reads the process; it and `cache` are borrowed until destroy.
+ * Optional `debug_frame` answers where an object's file can be read, for
+ * objects that have only .debug_frame or no .eh_frame_hdr (see unwind.c). */
+CP_ERROR cp_unwind_space_create(const struct cp_arch *arch, const struct cp_reader *memory,
+				struct cp_unwind_cache *cache, struct cp_unwind_space **ret);
+void cp_unwind_space_destroy(struct cp_unwind_space *space);
+
+/* Replaces the mappings: the whole list, sorted by start. Tables of objects
+ * that are still there at the same place are kept. */
+CP_ERROR cp_unwind_space_set_mappings(struct cp_unwind_space *space,
+				      const struct cp_unwind_mapping *mappings, size_t count);
+
+enum cp_unwinder {
+	CP_UNWINDER_OWN,
+	CP_UNWINDER_LIBUNWIND, /* libunwind over the same capture */
+	CP_UNWINDER_FP, /* frame pointers only */
+};
+
+/* Walks from the leaf; at most `max` frames into `frames`. *count_ret frames
+ * (0 only when regs.pc is unknown), *end_ret why it ended. */
+void cp_unwind_walk(struct cp_unwind_space *space, enum cp_unwinder by,
+		    const struct cp_capture *capture, struct cp_frame *frames, size_t max,
+		    size_t *count_ret, enum cp_unwind_end *end_ret);
+
+/* True when `pc` lies in an executable mapping of the space. */
+bool cp_unwind_space_covers(const struct cp_unwind_space *space, uint64_t pc);
+
+#endif
