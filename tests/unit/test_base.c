@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/buf.h"
+#include "base/cursor.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "base/types.h"
+#include "base/vec.h"
+#include "test.h"
+
+static void test_leb(void)
+{
+	static const int64_t values[] = { 0,	     1,		-1,   63,    64,
+					  -64,	     -65,	127,  128,   INT32_MIN,
+					  INT64_MAX, INT64_MIN, 8191, -8192, 1 << 20 };
+	struct cp_buf buf = { 0 };
+	struct cp_cursor c;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(values); i++) {
+		cp_buf_sleb(&buf, values[i]);
+		cp_buf_uleb(&buf, (uint64_t)values[i]);
+	}
+	c = cp_cursor(buf.bytes, buf.size);
+	for (i = 0; i < CP_ARRAY_SIZE(values); i++) {
+		CHECK(cp_cursor_sleb(&c) == values[i]);
+		CHECK_U64(cp_cursor_uleb(&c), (uint64_t)values[i]);
+	}
+	CHECK(!c.bad && !cp_cursor_left(&c));
+	CHECK_U64(cp_cursor_u32(&c), 0);
+	CHECK(c.bad);
+	cp_buf_free(&buf);
+}
+
+static void test_endless_leb(void)
+{
+	uint8_t bytes[64];
+	struct cp_cursor c;
+
+	memset(bytes, 0x80, sizeof(bytes));
+	c = cp_cursor(bytes, sizeof(bytes));
+	cp_cursor_uleb(&c);
+	CHECK(c.bad);
+}
+
+static void test_map(void)
+{
+	struct cp_map map = { 0 };
+	uint64_t key, value, sum = 0, n;
+	size_t cursor = 0;
+
+	for (n = 0; n < 1000; n++)
+		CHECK(cp_map_put(&map, n * 4096, n));
+	for (n = 0; n < 1000; n += 2)
+		CHECK(cp_map_remove(&map, n * 4096));
+	CHECK(!cp_map_remove(&map, 0));
+	CHECK_U64(map.count, 500);
+	CHECK(!cp_map_get(&map, 0));
+	CHECK(cp_map_get(&map, 4096) && *cp_map_get(&map, 4096) == 1);
+	while (cp_map_next(&map, &cursor, &key, &value))
+		sum += value;
+	CHECK_U64(sum, 250000);
+	/* Churn must not fill the table with removed slots. */
+	for (n = 0; n < 100000; n++) {
+		CHECK(cp_map_put(&map, n * 8 + 1, n));
+		CHECK(cp_map_remove(&map, n * 8 + 1));
+	}
+	CHECK(map.capacity <= 4096);
+	cp_map_free(&map);
+}
+
+static void test_intern(void)
+{
+	struct cp_interner in = { 0 };
+	char text[16];
+	uint32_t id;
+	bool fresh;
+	int i, round;
+
+	for (round = 0; round < 2; round++) {
+		for (i = 0; i < 1000; i++) {
+			snprintf(text, sizeof(text), "s%d", i);
+			CHECK(cp_intern(&in, text, strlen(text), &id, &fresh));
+			CHECK_U64(id, (uint64_t)i);
+			CHECK(fresh == !round);
+		}
+	}
+	CHECK_STR(in.items[7].bytes, "s7");
+	cp_interner_free(&in);
+}
+
+static const char *escaped(enum cp_escape how, const char *text)
+{
+	static struct cp_buf buf;
+
+	cp_buf_clear(&buf);
+	cp_escape(&buf, how, text, strlen(text));
+	return buf.bytes;
+}
+
+static void test_escape(void)
+{
+	CHECK_STR(escaped(CP_ESCAPE_TERMINAL, "a\033[31mb\177"), "a\\x1b[31mb\\x7f");
+	CHECK_STR(escaped(CP_ESCAPE_TERMINAL, "caf\xc3\xa9"), "caf\xc3\xa9");
+	CHECK_STR(escaped(CP_ESCAPE_TERMINAL, "\xff\xc0\x80"), "\\xff\\xc0\\x80");
+	CHECK_STR(escaped(CP_ESCAPE_TERMINAL, "\xe2\x80\xae"
+					      "x"),
+		  "\\u{202e}x");
+	CHECK_STR(escaped(CP_ESCAPE_TERMINAL, "\xc2\x9b"
+					      "31m"),
+		  "\\x9b31m");
+	CHECK_STR(escaped(CP_ESCAPE_JSON, "\"\\\n</script>"), "\\\"\\\\\\u000a\\u003c/script>");
+	CHECK_STR(escaped(CP_ESCAPE_XML, "a<b>&\"'"), "a&lt;b&gt;&amp;&quot;&#39;");
+	CHECK_STR(escaped(CP_ESCAPE_FOLDED, "a;b\nc"), "a:b c");
+}
+
+static void test_fit(void)
+{
+	struct cp_buf buf = { 0 };
+
+	cp_text_fit(&buf, "abcdefghij", 7);
+	CHECK_STR(buf.bytes, "abc…hij");
+	CHECK_U64(cp_text_columns(buf.bytes), 7);
+	cp_buf_clear(&buf);
+	cp_text_fit(&buf, "abc", 3);
+	CHECK_STR(buf.bytes, "abc");
+	cp_buf_free(&buf);
+}
+
+static void test_numbers(void)
+{
+	uint64_t v = 0;
+
+	CHECK(cp_parse_duration("500ms", &v) && v == 500000000);
+	CHECK(cp_parse_duration("2m", &v) && v == UINT64_C(120000000000));
+	CHECK(cp_parse_duration("1.5", &v) && v == 1500000000);
+	CHECK(!cp_parse_duration("10x", &v) && !cp_parse_duration("-1s", &v));
+	CHECK(!cp_parse_duration("", &v) && !cp_parse_duration("s", &v));
+	CHECK(cp_parse_u64("0x10", 100, &v) && v == 16);
+	CHECK(!cp_parse_u64("101", 100, &v) && !cp_parse_u64("1 ", 100, &v));
+	CHECK(!cp_parse_u64("-1", UINT64_MAX, &v));
+}
+
+static void test_json(void)
+{
+	struct cp_buf buf = { 0 };
+	struct cp_json j = { .out = &buf };
+
+	cp_json_begin(&j, NULL, '{');
+	cp_json_begin(&j, "a", '[');
+	cp_json_end(&j, ']');
+	cp_json_str(&j, "s", "x\"y");
+	cp_json_hex(&j, "h", 255);
+	cp_json_null(&j, "n");
+	cp_json_end(&j, '}');
+	CHECK_STR(buf.bytes, "{\"a\":[],\"s\":\"x\\\"y\",\"h\":\"0xff\",\"n\":null}");
+	cp_buf_free(&buf);
+}
+
+static void test_error(void)
+{
+	struct cp_error *err = cp_error_new(CP_ERR_IO, 2, "open %s", "x");
+
+	err = cp_error_hint(err, "look for %s", "it");
+	CHECK_STR(err->what, "open x: No such file or directory");
+	CHECK_STR(err->hint, "look for it");
+	cp_error_free(err);
+	cp_error_free(cp_error_nomem());
+	cp_error_free(NULL);
+}
+
+int main(void)
+{
+	test_leb();
+	test_endless_leb();
+	test_map();
+	test_intern();
+	test_escape();
+	test_fit();
+	test_numbers();
+	test_json();
+	test_error();
+	TEST_MAIN_END;
+}
