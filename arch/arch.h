@@ -30,6 +30,11 @@ struct cp_arch {
 	uint8_t nregs; /* used entries of cp_regs.r */
 	uint8_t pc, sp, fp; /* their numbers */
 	uint8_t ret_size; /* bytes a call pushes: 8, or 0 with a link register */
+	uint8_t lr; /* where a call leaves the return address if ret_size is 0 */
+	uint64_t code_mask; /* bits of a code address that count: no authentication code */
+	/* Where the kernel's signal frame keeps each register: bytes above sp
+	 * when the signal return trampoline runs. */
+	const int16_t *sigframe;
 	uint64_t callee_saved; /* registers a call preserves by the ABI, sp and pc too */
 	uint32_t red_zone; /* live bytes below sp */
 	const char *const *reg_names; /* nregs of them */

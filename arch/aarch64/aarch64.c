@@ -40,6 +40,15 @@ static bool is_sigreturn(const uint8_t *code, size_t size)
 	return size >= sizeof(insns) && !memcmp(code, insns, sizeof(insns));
 }
 
+/* sp points to a siginfo of 128 bytes and a struct ucontext, whose registers
+ * begin after 176 bytes and the fault address. */
+#define GREG(n) (128 + 176 + 8 + 8 * (n))
+#define GREG4(n) GREG(n), GREG((n) + 1), GREG((n) + 2), GREG((n) + 3)
+static const int16_t sigframe[NREGS] = {
+	GREG4(0),  GREG4(4),  GREG4(8),	 GREG4(12), GREG4(16),
+	GREG4(20), GREG4(24), GREG4(28), GREG(32),
+};
+
 const struct cp_arch cp_arch_aarch64 = {
 	.name = "aarch64",
 	.e_machine = EM_AARCH64,
@@ -48,6 +57,9 @@ const struct cp_arch cp_arch_aarch64 = {
 	.sp = SP,
 	.fp = X29,
 	.ret_size = 0,
+	.lr = X30,
+	.code_mask = UINT64_C(0x0000ffffffffffff),
+	.sigframe = sigframe,
 	/* x19-x28, x29, x30, sp, pc */
 	.callee_saved = UINT64_C(0x1fff80000),
 	.red_zone = 0,

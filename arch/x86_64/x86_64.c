@@ -73,6 +73,16 @@ static bool is_sigreturn(const uint8_t *code, size_t size)
 	       (size >= sizeof(musl) && !memcmp(code, musl, sizeof(musl)));
 }
 
+/* sp points to a struct ucontext: flags, link and stack before its registers,
+ * which are r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
+#define GREG(n) (40 + 8 * (n))
+static const int16_t sigframe[NREGS] = {
+	[RAX] = GREG(13), [RDX] = GREG(12), [RCX] = GREG(14), [RBX] = GREG(11), [RSI] = GREG(9),
+	[RDI] = GREG(8),  [RBP] = GREG(10), [RSP] = GREG(15), [R8] = GREG(0),	[R9] = GREG(1),
+	[R10] = GREG(2),  [R11] = GREG(3),  [R12] = GREG(4),  [R13] = GREG(5),	[R14] = GREG(6),
+	[R15] = GREG(7),  [RIP] = GREG(16),
+};
+
 #define BIT(n) (UINT64_C(1) << (n))
 
 const struct cp_arch cp_arch_x86_64 = {
@@ -83,6 +93,8 @@ const struct cp_arch cp_arch_x86_64 = {
 	.sp = RSP,
 	.fp = RBP,
 	.ret_size = 8,
+	.code_mask = UINT64_MAX,
+	.sigframe = sigframe,
 	.callee_saved = BIT(RBX) | BIT(RBP) | BIT(RSP) | BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15) |
 			BIT(RIP),
 	.red_zone = 128,

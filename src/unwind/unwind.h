@@ -17,6 +17,7 @@
 enum cp_unwind_by {
 	CP_UNWIND_BY_NOTHING, /* the outermost frame: no caller */
 	CP_UNWIND_BY_CFI,
+	CP_UNWIND_BY_SIGFRAME, /* the kernel's signal frame, behind a trampoline without CFI */
 	CP_UNWIND_BY_CALL, /* leaf without CFI that was just called: return address at sp */
 	CP_UNWIND_BY_FP, /* validated frame pointer: guessed */
 	CP_UNWIND_BY_SCAN, /* validated return address found on the stack: guessed */
@@ -29,6 +30,8 @@ enum cp_unwind_end {
 	CP_UNWIND_END_CUT, /* the stack copy ended before the stack did */
 	CP_UNWIND_END_NO_INFO, /* no rule for this pc, and no guess held */
 	CP_UNWIND_END_BAD, /* memory, registers or CFI that make no sense */
+	CP_UNWIND_END_UNMAPPED, /* the caller's pc is in no executable mapping (that frame is
+				 * left out): the mapping list is old, or the stack broken */
 };
 
 #define CP_FRAME_SIGNAL 1u /* the kernel's signal trampoline: the frame above it was interrupted */
@@ -50,11 +53,15 @@ struct cp_capture {
 	uint64_t stack_base; /* address of stack[0] */
 	const uint8_t *stack; /* borrowed */
 	size_t stack_size;
+	/* The thread stands still during the walk: what the copy lacks (the
+	 * rest of the stack, another stack) is read from the process. */
+	bool held;
 };
 
 struct cp_unwind_space;
 
-/* An executable mapping, as /proc/PID/maps has it. Strings are copied. */
+/* A mapping, as /proc/PID/maps has it: also those that are not executable,
+ * because an object's headers and unwind data lie in them. Strings are copied. */
 struct cp_unwind_mapping {
 	uint64_t start, end, file_offset;
 	uint64_t device, inode; /* 0, 0: anonymous */
@@ -64,17 +71,38 @@ struct cp_unwind_mapping {
 };
 
 /* Tables are kept in a cache shared by all spaces of a session, by (device,
- * inode, mtime, size) of the file; a NULL cache is allowed. */
+ * inode, mtime, size) of the file; a NULL cache is allowed. A cache and all
+ * its spaces belong to one thread at a time. */
 struct cp_unwind_cache;
 struct cp_unwind_cache *cp_unwind_cache_create(void);
 void cp_unwind_cache_destroy(struct cp_unwind_cache *cache);
 
-/* `memory` reads the process; it and `cache` are borrowed until destroy.
- * Optional `debug_frame` answers where an object's file can be read, for
- * objects that have only .debug_frame or no .eh_frame_hdr (see unwind.c). */
+/* `memory` reads the process; it and `cache` are borrowed until destroy. */
 CP_ERROR cp_unwind_space_create(const struct cp_arch *arch, const struct cp_reader *memory,
 				struct cp_unwind_cache *cache, struct cp_unwind_space **ret);
 void cp_unwind_space_destroy(struct cp_unwind_space *space);
+
+/* A section with call frame information out of a file. */
+struct cp_unwind_section {
+	const uint8_t *bytes; /* uncompressed; copied by the receiver at once */
+	size_t size;
+	struct cp_vaddr addr; /* sh_addr; 0 for .debug_frame */
+	bool debug_frame; /* .debug_frame's format, not .eh_frame's */
+};
+
+/* The door for files. The unwinder reads what is mapped; an object whose
+ * CFI is only in .debug_frame (perhaps of a separate debug file), or which
+ * has no .eh_frame_hdr to find .eh_frame by, needs somebody who can read
+ * section headers. `find` is asked at most once for each object, when a pc in
+ * it had no CFI in memory; it writes up to `max` sections to `ret` and
+ * returns how many. `object` is the mapping of file offset 0. */
+struct cp_unwind_files {
+	size_t (*find)(void *ctx, const struct cp_unwind_mapping *object,
+		       struct cp_unwind_section *ret, size_t max);
+	void *ctx; /* borrowed as long as the space has it */
+};
+/* NULL takes it away again. The struct is copied. */
+void cp_unwind_space_set_files(struct cp_unwind_space *space, const struct cp_unwind_files *files);
 
 /* Replaces the mappings: the whole list, sorted by start. Tables of objects
  * that are still there at the same place are kept. */
