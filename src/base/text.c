@@ -219,3 +219,47 @@ bool cp_parse_duration(const char *text, uint64_t *ns_ret)
 	}
 	return false;
 }
+
+#define NEAR_LONGEST 64u /* longer names are not compared */
+
+/* Levenshtein's distance, in one row of the matrix. */
+static size_t edits(const char *a, size_t a_size, const char *b, size_t b_size)
+{
+	size_t row[NEAR_LONGEST + 1], i, j;
+
+	for (j = 0; j <= b_size; j++)
+		row[j] = j;
+	for (i = 1; i <= a_size; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (j = 1; j <= b_size; j++) {
+			size_t change = diagonal + (a[i - 1] != b[j - 1]);
+			size_t shorter = row[j] < row[j - 1] ? row[j] : row[j - 1];
+
+			diagonal = row[j];
+			row[j] = change <= shorter ? change : shorter + 1;
+		}
+	}
+	return row[b_size];
+}
+
+struct cp_text_near cp_text_near(const char *typed, size_t size)
+{
+	/* Up to a third of it may be wrong. */
+	return (struct cp_text_near){ typed, size, NULL, size / 3 + 2 };
+}
+
+void cp_text_near_try(struct cp_text_near *near, const char *name)
+{
+	size_t size = strlen(name), distance;
+
+	if (size > NEAR_LONGEST || near->size > NEAR_LONGEST)
+		return;
+	distance = edits(near->typed, near->size, name, size);
+	/* All of a short name exchanged is no likeness. */
+	if (distance < near->distance && distance < size) {
+		near->best = name;
+		near->distance = distance;
+	}
+}

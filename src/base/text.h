@@ -37,6 +37,18 @@ void cp_text_fit(struct cp_buf *out, const char *text, size_t columns);
 bool cp_starts_with(const char *text, const char *prefix);
 bool cp_ends_with(const char *text, const char *suffix);
 
+/* Finding the name that someone meant: start with what was typed, try each
+ * known name, and `best` is the nearest, or NULL when none is near. */
+struct cp_text_near {
+	const char *typed; /* borrowed */
+	size_t size;
+	const char *best; /* borrowed from what was tried */
+	size_t distance; /* edits from typed to best */
+};
+
+struct cp_text_near cp_text_near(const char *typed, size_t size);
+void cp_text_near_try(struct cp_text_near *near, const char *name);
+
 /* The part after the last '/'. Points into `path`. */
 const char *cp_basename(const char *path);
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a subcommand is. Each has a file of its own that defines a
+ * `const struct cp_command cp_command_NAME` (its option table, its help) and
+ * the function that does it; main.c lists them all in one table. From these
+ * rows come parsing, --help, completion and the check of the man pages.
+ *
+ * A new subcommand: copy a small file such as completion.c, add a line to
+ * commands.h and a man page.
+ */
+#ifndef CP_CMD_H
+#define CP_CMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "cmd/options.h"
+
+/* A command's answer is its exit status. */
+enum cp_exit {
+	CP_EXIT_OK = 0,
+	CP_EXIT_FAILURE = 1,
+	CP_EXIT_USAGE = 2,
+	CP_EXIT_OWN_FAILURE = 125, /* run: cprof failed, not CMD */
+	CP_EXIT_NOT_EXECUTABLE = 126,
+	CP_EXIT_NOT_FOUND = 127,
+};
+
+struct cp_args {
+	const struct cp_command *command;
+	int count; /* operands: what is neither option nor option's value */
+	char **operands; /* NULL-terminated; borrowed from main's argv */
+	void *options; /* the command's own struct, of options_size bytes */
+};
+
+struct cp_command {
+	const char *name;
+	const char *operands; /* as in the usage line: "[options] [--] CMD [ARG...]" */
+	const char *summary; /* one line, no full stop */
+	const char *details; /* lines for the end of --help, or NULL */
+	const struct cp_option_group *groups; /* ends with a group without options; or NULL */
+	size_t options_size;
+	const void *defaults; /* of options_size bytes, or NULL: all zero */
+	unsigned least, most; /* number of operands; most 0: any */
+	bool ends_at_operand; /* the first operand ends the options (CMD's own follow) */
+	int usage_status; /* CP_EXIT_USAGE, or 125 where CMD's status is returned */
+	enum cp_completes completes; /* what an operand is */
+	int (*run)(struct cp_args *args);
+};
+
+/* All commands in the order of help; ends with NULL. */
+extern const struct cp_command *const cp_commands[];
+/* NULL when there is none. */
+const struct cp_command *cp_command_find(const char *name);
+
+/* Prints `err` and its hint on standard error and frees it. */
+void cp_complain(struct cp_error *err);
+/* Says what is wrong with the command line and where help is; answers the
+ * command's status for that. */
+int cp_usage(const struct cp_args *args, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Flushes standard output; CP_EXIT_OK, or complains and answers 1. */
+int cp_finish_output(void);
+
+#endif

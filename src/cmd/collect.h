@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Options that several commands share: those of collecting (run, attach) and
+ * those of looking at stacks (also stack).
+ */
+#ifndef CP_CMD_COLLECT_H
+#define CP_CMD_COLLECT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cmd/options.h"
+
+/* Indices into the choices of --clock and --unwinder. */
+enum cp_collect_clock { CP_COLLECT_CPU, CP_COLLECT_WALL };
+enum cp_collect_unwinder { CP_COLLECT_OWN, CP_COLLECT_LIBUNWIND, CP_COLLECT_FP };
+
+/* How stacks are walked and frames are named. */
+struct cp_stacks_options {
+	unsigned unwinder; /* enum cp_collect_unwinder */
+	struct cp_texts debug_dirs; /* before the usual ones */
+	bool debuginfod; /* ask where DEBUGINFOD_URLS is set */
+};
+
+struct cp_collect_options {
+	uint64_t hz; /* 0: not given */
+	unsigned clock; /* enum cp_collect_clock */
+	bool follow;
+	uint64_t duration_ns; /* 0: to the end */
+	const char *output;
+	bool quiet;
+	unsigned verbose; /* 1: -v, 2: -vv */
+	struct cp_stacks_options stacks;
+};
+
+extern const struct cp_option cp_sampling_options[]; /* in struct cp_collect_options */
+extern const struct cp_option cp_recording_options[]; /* the same */
+extern const struct cp_option cp_stacks_options[]; /* in struct cp_stacks_options */
+
+/* The groups and defaults of a command whose options are a struct
+ * cp_collect_options. */
+extern const struct cp_option_group cp_collect_groups[];
+extern const struct cp_collect_options cp_collect_defaults;
+
+#endif

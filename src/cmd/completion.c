@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `cprof completion SHELL` writes the shell's completion script, made from
+ * the commands' tables; the build installs what it writes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/commands.h"
+
+#define FOR_EACH_OPTION(command, group, option) \
+	for ((group) = (command)->groups; (group) && (group)->options; (group)++) \
+		for ((option) = (group)->options; (option)->name; (option)++)
+
+/* ---- bash ---- */
+
+static const char bash_head[] =
+	"# bash completion of cprof; written by 'cprof completion bash'\n"
+	"_cprof_words() { mapfile -t COMPREPLY < <(compgen -W \"$1\" -- \"$cur\"); }\n"
+	"_cprof_files() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\");\n"
+	"\tcompopt -o filenames 2>/dev/null; }\n"
+	"_cprof_pids() { _cprof_words \"$(cd /proc && echo [0-9]*)\"; }\n"
+	"_cprof_program() {\n"
+	"\tlocal i\n"
+	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
+	"\t\tcase ${COMP_WORDS[i]} in -* | = | cpu | wall) ;; *) break ;; esac\n"
+	"\tdone\n"
+	"\tif declare -F _command_offset >/dev/null; then _command_offset \"$i\"\n"
+	"\telif ((i == COMP_CWORD)); then _cprof_files -c\n"
+	"\telse _cprof_files -f; fi\n"
+	"}\n"
+	"_cprof() {\n"
+	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
+	"\tlocal command=${COMP_WORDS[1]}\n"
+	"\tif [[ $cur == = ]]; then cur=\n"
+	"\telif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
+	"\tCOMPREPLY=()\n";
+
+static const char *bash_action(enum cp_completes completes)
+{
+	switch (completes) {
+	case CP_COMPLETES_FILES:
+		return "_cprof_files -f";
+	case CP_COMPLETES_DIRECTORIES:
+		return "_cprof_files -d";
+	case CP_COMPLETES_PIDS:
+		return "_cprof_pids";
+	case CP_COMPLETES_COMMANDS:
+		return "_cprof_program";
+	case CP_COMPLETES_SUBCOMMANDS:
+		return "_cprof_words \"$commands\"";
+	case CP_COMPLETES_SHELLS:
+		return "_cprof_words 'bash zsh fish'";
+	case CP_COMPLETES_NOTHING:
+		break;
+	}
+	return ":";
+}
+
+static void print_choices(const struct cp_option *o, const char *between)
+{
+	unsigned i;
+
+	for (i = 0; o->choices[i]; i++)
+		printf("%s%s", i ? between : "", o->choices[i]);
+}
+
+static void bash_values(const struct cp_command *command)
+{
+	const struct cp_option_group *group;
+	const struct cp_option *o;
+
+	FOR_EACH_OPTION(command, group, o)
+	{
+		if (!cp_option_takes_value(o))
+			continue;
+		printf("\t%s:--%s", command->name, o->name);
+		if (o->letter)
+			printf(" | %s:-%c", command->name, o->letter);
+		fputs(") ", stdout);
+		if (o->choices) {
+			fputs("_cprof_words '", stdout);
+			print_choices(o, " ");
+			fputs("'", stdout);
+		} else {
+			fputs(bash_action(o->completes), stdout);
+		}
+		puts("; return ;;");
+	}
+}
+
+static void bash_options(const struct cp_command *command)
+{
+	const struct cp_option_group *group;
+	const struct cp_option *o;
+
+	printf("\t%s:-*) _cprof_words '--help", command->name);
+	FOR_EACH_OPTION(command, group, o)
+	printf(" --%s%s", o->name, cp_option_takes_value(o) ? "=" : "");
+	printf("'\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n");
+	printf("\t%s:*) %s ;;\n", command->name, bash_action(command->completes));
+}
+
+static void write_bash(void)
+{
+	const struct cp_command *const *c;
+
+	fputs(bash_head, stdout);
+	fputs("\tlocal commands='", stdout);
+	for (c = cp_commands; *c; c++)
+		printf("%s%s", c == cp_commands ? "" : " ", (*c)->name);
+	puts("'\n\tif ((COMP_CWORD == 1)); then _cprof_words \"$commands --help --version\"; "
+	     "return; fi\n\tcase $command:$prev in");
+	for (c = cp_commands; *c; c++)
+		bash_values(*c);
+	puts("\tesac\n\tcase $command:$cur in");
+	for (c = cp_commands; *c; c++)
+		bash_options(*c);
+	puts("\tesac\n}\ncomplete -F _cprof cprof");
+}
+
+/* ---- zsh ---- */
+
+/* Text inside '...[text]...' of _arguments. */
+static void print_zsh(const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '\'')
+			fputs("'\\''", stdout);
+		else if (strchr("[]:\\", *text))
+			printf("\\%c", *text);
+		else
+			putchar(*text);
+	}
+}
+
+static const char *zsh_action(enum cp_completes completes)
+{
+	switch (completes) {
+	case CP_COMPLETES_FILES:
+		return "_files";
+	case CP_COMPLETES_DIRECTORIES:
+		return "_files -/";
+	case CP_COMPLETES_PIDS:
+		return "_pids";
+	case CP_COMPLETES_COMMANDS:
+		return "_normal";
+	case CP_COMPLETES_SUBCOMMANDS:
+		return "->commands";
+	case CP_COMPLETES_SHELLS:
+		return "(bash zsh fish)";
+	case CP_COMPLETES_NOTHING:
+		break;
+	}
+	return " ";
+}
+
+static void zsh_option(const struct cp_option *o)
+{
+	bool repeats = o->kind == CP_OPTION_TEXTS || o->kind == CP_OPTION_COUNT;
+	bool value = cp_option_takes_value(o);
+
+	fputs(" \\\n\t\t\t", stdout);
+	if (o->letter && !repeats)
+		printf("'(-%c --%s)'", o->letter, o->name);
+	else if (repeats)
+		fputs("\\*", stdout);
+	if (o->letter)
+		printf("{-%c%s,--%s%s}", o->letter, value ? "+" : "", o->name, value ? "=" : "");
+	else
+		printf("--%s%s", o->name, value ? "=" : "");
+	fputs("'[", stdout);
+	print_zsh(o->help);
+	putchar(']');
+	if (value) {
+		putchar(':');
+		print_zsh(o->value);
+		putchar(':');
+		if (o->choices) {
+			putchar('(');
+			print_choices(o, " ");
+			putchar(')');
+		} else {
+			fputs(zsh_action(o->completes), stdout);
+		}
+	}
+	putchar('\'');
+}
+
+static void zsh_command(const struct cp_command *command)
+{
+	const struct cp_option_group *group;
+	const struct cp_option *o;
+
+	printf("\t\t%s)\n\t\t_arguments -s -S '(- *)'{-h,--help}'[help]'", command->name);
+	FOR_EACH_OPTION(command, group, o)
+	zsh_option(o);
+	if (command->completes != CP_COMPLETES_NOTHING)
+		printf(" \\\n\t\t\t'%s:%s'",
+		       command->completes == CP_COMPLETES_COMMANDS ? "(-)1: :_command_names -e' "
+								     "'*::argument"
+								   : "*:operand",
+		       zsh_action(command->completes));
+	puts(" ;;");
+}
+
+static void write_zsh(void)
+{
+	const struct cp_command *const *c;
+
+	puts("#compdef cprof\n"
+	     "# zsh completion of cprof; written by 'cprof completion zsh'\n"
+	     "_cprof() {\n"
+	     "\tlocal curcontext=$curcontext state line\n"
+	     "\tlocal -a commands\n"
+	     "\tcommands=(");
+	for (c = cp_commands; *c; c++) {
+		printf("\t\t'%s:", (*c)->name);
+		print_zsh((*c)->summary);
+		puts("'");
+	}
+	puts("\t)\n"
+	     "\tif ((CURRENT == 2)); then\n"
+	     "\t\t_describe -t commands command commands\n"
+	     "\t\t_arguments '--help[help]' '--version[which version this is]'\n"
+	     "\t\treturn\n"
+	     "\tfi\n"
+	     "\tshift words\n"
+	     "\t((CURRENT--))\n"
+	     "\tcase $words[1] in");
+	for (c = cp_commands; *c; c++)
+		zsh_command(*c);
+	puts("\tesac\n"
+	     "\t[[ $state == commands ]] && _describe -t commands command commands\n"
+	     "}\n"
+	     "_cprof \"$@\"");
+}
+
+/* ---- fish ---- */
+
+static void print_fish(const char *text)
+{
+	putchar('\'');
+	for (; *text; text++) {
+		if (strchr("\\'", *text))
+			putchar('\\');
+		putchar(*text);
+	}
+	putchar('\'');
+}
+
+static const char *fish_action(enum cp_completes completes)
+{
+	switch (completes) {
+	case CP_COMPLETES_FILES:
+		return "-F";
+	case CP_COMPLETES_DIRECTORIES:
+		return "-a '(__fish_complete_directories)'";
+	case CP_COMPLETES_PIDS:
+		return "-a '(__fish_complete_pids)'";
+	case CP_COMPLETES_COMMANDS:
+		return "-F -a '(__fish_complete_command)'";
+	case CP_COMPLETES_SUBCOMMANDS:
+		return "-a '(__cprof_commands)'";
+	case CP_COMPLETES_SHELLS:
+		return "-a 'bash zsh fish'";
+	case CP_COMPLETES_NOTHING:
+		break;
+	}
+	return "";
+}
+
+static void fish_command(const struct cp_command *command)
+{
+	const struct cp_option_group *group;
+	const struct cp_option *o;
+	const char *seen = "-n '__fish_seen_subcommand_from";
+
+	printf("complete -c cprof -n __fish_use_subcommand -a %s -d ", command->name);
+	print_fish(command->summary);
+	printf("\ncomplete -c cprof %s %s' %s\n", seen, command->name,
+	       fish_action(command->completes));
+	FOR_EACH_OPTION(command, group, o)
+	{
+		printf("complete -c cprof %s %s' -l %s", seen, command->name, o->name);
+		if (o->letter)
+			printf(" -s %c", o->letter);
+		if (cp_option_takes_value(o))
+			printf(" -x %s", o->choices ? "-a '" : fish_action(o->completes));
+		if (o->choices) {
+			print_choices(o, " ");
+			putchar('\'');
+		}
+		fputs(" -d ", stdout);
+		print_fish(o->help);
+		putchar('\n');
+	}
+}
+
+static void write_fish(void)
+{
+	const struct cp_command *const *c;
+
+	puts("# fish completion of cprof; written by 'cprof completion fish'\n"
+	     "complete -c cprof -f\n"
+	     "complete -c cprof -n __fish_use_subcommand -l version\n"
+	     "complete -c cprof -l help -s h -d help\n"
+	     "function __cprof_commands");
+	for (c = cp_commands; *c; c++)
+		printf("\techo %s\n", (*c)->name);
+	puts("end");
+	for (c = cp_commands; *c; c++)
+		fish_command(*c);
+}
+
+static int run_completion(struct cp_args *args)
+{
+	static const struct {
+		const char *shell;
+		void (*write)(void);
+	} shells[] = { { "bash", write_bash }, { "zsh", write_zsh }, { "fish", write_fish } };
+	size_t i;
+
+	for (i = 0; i < sizeof(shells) / sizeof(*shells); i++) {
+		if (strcmp(args->operands[0], shells[i].shell))
+			continue;
+		shells[i].write();
+		return cp_finish_output();
+	}
+	return cp_usage(args, "completion is written for bash, zsh and fish, not for '%s'",
+			args->operands[0]);
+}
+
+const struct cp_command cp_command_completion = {
+	.name = "completion",
+	.operands = "bash|zsh|fish",
+	.summary = "Write the shell's completion script",
+	.least = 1,
+	.most = 1,
+	.usage_status = CP_EXIT_USAGE,
+	.completes = CP_COMPLETES_SHELLS,
+	.run = run_completion,
+};

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/help.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/commands.h"
+#include "cmd/terminal.h"
+
+#define LABEL_COLUMNS 26u /* where the explanations begin */
+#define MOST_COLUMNS 96u /* longer lines are hard to read */
+
+static unsigned columns_of(FILE *out)
+{
+	unsigned columns = cp_terminal_of(fileno(out)).columns;
+
+	if (!columns)
+		return 80;
+	return columns > MOST_COLUMNS ? MOST_COLUMNS : columns;
+}
+
+/* Prints words, the first line continuing one of `column` columns, the others
+ * indented by LABEL_COLUMNS. */
+static void print_wrapped(FILE *out, unsigned column, const char *text)
+{
+	unsigned columns = columns_of(out), at = column;
+
+	while (*text) {
+		size_t size = strcspn(text, " ");
+
+		if (at > LABEL_COLUMNS && at + 1 + size > columns) {
+			fprintf(out, "\n%*s", (int)LABEL_COLUMNS, "");
+			at = LABEL_COLUMNS;
+		} else if (at > LABEL_COLUMNS) {
+			fputc(' ', out);
+			at++;
+		}
+		fprintf(out, "%.*s", (int)size, text);
+		at += (unsigned)size;
+		text += size;
+		text += strspn(text, " ");
+	}
+	fputc('\n', out);
+}
+
+static void print_row(FILE *out, const char *label, const char *help)
+{
+	int printed = fprintf(out, "  %s", label);
+
+	if (printed < 0)
+		return;
+	if ((unsigned)printed + 1 < LABEL_COLUMNS)
+		fprintf(out, "%*s", (int)LABEL_COLUMNS - printed, "");
+	else
+		fprintf(out, "\n%*s", (int)LABEL_COLUMNS, "");
+	print_wrapped(out, LABEL_COLUMNS, help);
+}
+
+static void print_option(FILE *out, const struct cp_option *o)
+{
+	char label[100];
+
+	snprintf(label, sizeof(label), "%c%c%c --%s%s%s", o->letter ? '-' : ' ',
+		 o->letter ? o->letter : ' ', o->letter ? ',' : ' ', o->name,
+		 cp_option_takes_value(o) ? "=" : "", cp_option_takes_value(o) ? o->value : "");
+	print_row(out, label, o->help);
+}
+
+void cp_help_overview(FILE *out)
+{
+	const struct cp_command *const *c;
+
+	fputs("cprof shows where a native Linux program spends its time, from outside:\n"
+	      "no recompiling, no preloading, and the program is left as it was found.\n\n"
+	      "Usage: cprof COMMAND ...\n\n",
+	      out);
+	for (c = cp_commands; *c; c++) {
+		char label[100];
+
+		snprintf(label, sizeof(label), "%s %s", (*c)->name, (*c)->operands);
+		print_row(out, label, (*c)->summary);
+	}
+	fputs("\n  cprof COMMAND --help explains one of them, cprof --version says which\n"
+	      "  version this is.\n",
+	      out);
+}
+
+void cp_help_command(FILE *out, const struct cp_command *command)
+{
+	const struct cp_option_group *group;
+	const struct cp_option *o;
+
+	fprintf(out, "Usage: cprof %s %s\n\n%s.\n", command->name, command->operands,
+		command->summary);
+	for (group = command->groups; group && group->options; group++) {
+		fprintf(out, "\n%s:\n", group->title);
+		for (o = group->options; o->name; o++)
+			print_option(out, o);
+	}
+	fputs("\nOthers:\n", out);
+	print_row(out, "-h, --help", "this text");
+	if (command->details)
+		fprintf(out, "\n%s\n", command->details);
+}
+
+/* ---- cprof help [COMMAND] ---- */
+
+static int run_help(struct cp_args *args)
+{
+	const struct cp_command *command;
+
+	if (!args->count) {
+		cp_help_overview(stdout);
+		return cp_finish_output();
+	}
+	command = cp_command_find(args->operands[0]);
+	if (!command)
+		return cp_usage(args, "there is no command '%s'", args->operands[0]);
+	cp_help_command(stdout, command);
+	return cp_finish_output();
+}
+
+const struct cp_command cp_command_help = {
+	.name = "help",
+	.operands = "[COMMAND]",
+	.summary = "Explain a command",
+	.most = 1,
+	.usage_status = CP_EXIT_USAGE,
+	.completes = CP_COMPLETES_SUBCOMMANDS,
+	.run = run_help,
+};

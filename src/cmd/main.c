@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/commands.h"
+#include "cmd/help.h"
+#include "cprof/types.h"
+
+const struct cp_command *const cp_commands[] = {
+#define CP_COMMAND_ROW(name) &cp_command_##name,
+	CP_COMMANDS(CP_COMMAND_ROW)
+#undef CP_COMMAND_ROW
+		NULL
+};
+
+const struct cp_command *cp_command_find(const char *name)
+{
+	const struct cp_command *const *c;
+
+	for (c = cp_commands; *c; c++)
+		if (!strcmp((*c)->name, name))
+			return *c;
+	return NULL;
+}
+
+void cp_complain(struct cp_error *err)
+{
+	if (!err)
+		return;
+	fprintf(stderr, "cprof: %s\n", err->what);
+	if (err->hint)
+		fprintf(stderr, "cprof: %s\n", err->hint);
+	cp_error_free(err);
+}
+
+static int complain_usage(const struct cp_command *command, struct cp_error *err)
+{
+	cp_complain(err);
+	fprintf(stderr, "cprof: 'cprof %s --help' lists the options\n", command->name);
+	return command->usage_status;
+}
+
+int cp_usage(const struct cp_args *args, const char *format, ...)
+{
+	CP_FREE char *text = NULL;
+	va_list ap;
+
+	va_start(ap, format);
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	return complain_usage(args->command,
+			      cp_error_new(CP_ERR_USAGE, 0, "%s", text ? text : format));
+}
+
+int cp_finish_output(void)
+{
+	bool bad = ferror(stdout) != 0;
+
+	if (fflush(stdout) == 0 && !bad)
+		return CP_EXIT_OK;
+	cp_complain(cp_error_new(CP_ERR_IO, errno, "writing to standard output"));
+	return CP_EXIT_FAILURE;
+}
+
+static int run_command(const struct cp_command *command, char **argv)
+{
+	struct cp_args args = { .command = command };
+	CP_FREE void *options = calloc(1, command->options_size + 1);
+	struct cp_error *err;
+	bool help = false;
+	int status;
+
+	if (!options) {
+		cp_complain(cp_error_nomem());
+		return command->usage_status == CP_EXIT_USAGE ? CP_EXIT_FAILURE
+							      : command->usage_status;
+	}
+	if (command->defaults)
+		memcpy(options, command->defaults, command->options_size);
+	args.options = options;
+	err = cp_options_parse(&args, argv, &help);
+	if (err) {
+		status = complain_usage(command, err);
+	} else if (help) {
+		cp_help_command(stdout, command);
+		status = cp_finish_output();
+	} else {
+		status = command->run(&args);
+	}
+	cp_options_release(&args);
+	return status;
+}
+
+static int unknown_command(const char *name)
+{
+	struct cp_text_near near = cp_text_near(name, strlen(name));
+	const struct cp_command *const *c;
+	struct cp_error *err = cp_error_new(CP_ERR_USAGE, 0, "there is no %s '%s'",
+					    name[0] == '-' ? "option" : "command", name);
+
+	for (c = cp_commands; *c; c++)
+		cp_text_near_try(&near, (*c)->name);
+	if (near.best)
+		cp_error_hint(err, "did you mean 'cprof %s'?", near.best);
+	cp_complain(err);
+	fputs("cprof: 'cprof --help' lists the commands\n", stderr);
+	return CP_EXIT_USAGE;
+}
+
+/* A standard descriptor that the caller closed must not become the number of
+ * a recording or socket. CMD still finds it closed. */
+static void fill_standard_descriptors(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd > STDERR_FILENO)
+		close(fd);
+}
+
+int main(int argc, char **argv)
+{
+	const struct cp_command *command;
+
+	fill_standard_descriptors();
+	if (argc < 2) {
+		cp_help_overview(stderr);
+		return CP_EXIT_USAGE;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		cp_help_overview(stdout);
+		return cp_finish_output();
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("cprof %d.%d.%d\n", CPROF_VERSION_MAJOR, CPROF_VERSION_MINOR,
+		       CPROF_VERSION_PATCH);
+		return cp_finish_output();
+	}
+	command = cp_command_find(argv[1]);
+	return command ? run_command(command, argv + 2) : unknown_command(argv[1]);
+}

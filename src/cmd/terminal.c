@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/terminal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/text.h"
+
+static bool is_set(const char *name)
+{
+	const char *value = getenv(name);
+
+	return value && *value;
+}
+
+static unsigned columns_of(int fd, bool is_terminal)
+{
+	struct winsize size = { 0 };
+	const char *text = getenv("COLUMNS");
+	uint64_t columns;
+
+	if (text && cp_parse_u64(text, 10000, &columns) && columns)
+		return (unsigned)columns;
+	if (is_terminal && ioctl(fd, TIOCGWINSZ, &size) == 0)
+		return size.ws_col;
+	return 0;
+}
+
+struct cp_terminal cp_terminal_of(int fd)
+{
+	struct cp_terminal t = { .is_terminal = isatty(fd) };
+	const char *term = getenv("TERM");
+
+	t.color = t.is_terminal && !is_set("NO_COLOR") && term && strcmp(term, "dumb");
+	t.columns = columns_of(fd, t.is_terminal);
+	return t;
+}
+
+static const char *pager_command(void)
+{
+	if (getenv("CPROF_PAGER"))
+		return getenv("CPROF_PAGER");
+	return is_set("PAGER") ? getenv("PAGER") : "less";
+}
+
+static void exec_pager(const char *command, int read_fd)
+{
+	dup2(read_fd, STDIN_FILENO);
+	close(read_fd);
+	/* Quit when it fits one screen, pass colours, leave the text there. */
+	setenv("LESS", "FRX", 0);
+	execl("/bin/sh", "sh", "-c", command, (char *)NULL);
+	_exit(127);
+}
+
+struct cp_pager cp_pager_open(void)
+{
+	struct cp_pager none = { 0, -1 }, pager = none;
+	const char *command = pager_command();
+	int fds[2];
+
+	if (!isatty(STDOUT_FILENO) || !*command || !strcmp(command, "cat"))
+		return none;
+	fflush(stdout);
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return none;
+	pager.saved_fd = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	pager.pid = pager.saved_fd < 0 ? -1 : fork();
+	if (pager.pid == 0)
+		exec_pager(command, fds[0]);
+	close(fds[0]);
+	if (pager.pid < 0) {
+		close(fds[1]);
+		if (pager.saved_fd >= 0)
+			close(pager.saved_fd);
+		return none;
+	}
+	signal(SIGPIPE, SIG_IGN); /* the person may quit before the end */
+	dup2(fds[1], STDOUT_FILENO);
+	close(fds[1]);
+	return pager;
+}
+
+void cp_pager_close(struct cp_pager *pager)
+{
+	if (pager->pid <= 0)
+		return;
+	fflush(stdout);
+	clearerr(stdout); /* a pager that was left early is no failure */
+	dup2(pager->saved_fd, STDOUT_FILENO);
+	close(pager->saved_fd);
+	while (waitpid(pager->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	*pager = (struct cp_pager){ 0, -1 };
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a descriptor shows to: a person's terminal or a program. The rooms
+ * below are told the width and whether to colour; they never look themselves.
+ */
+#ifndef CP_CMD_TERMINAL_H
+#define CP_CMD_TERMINAL_H
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/types.h>
+
+struct cp_terminal {
+	bool is_terminal;
+	bool color; /* a terminal that is not dumb, and NO_COLOR is not set */
+	unsigned columns; /* 0: no limit. $COLUMNS, else the terminal's width */
+};
+
+struct cp_terminal cp_terminal_of(int fd);
+
+/* While a pager is open, standard output goes to it. */
+struct cp_pager {
+	pid_t pid; /* 0: none was started */
+	int saved_fd; /* what standard output was */
+};
+
+/* Starts $CPROF_PAGER, $PAGER or less when standard output is a terminal;
+ * otherwise, or when it can't be started, output goes on as it was. */
+struct cp_pager cp_pager_open(void);
+/* Flushes, puts standard output back, waits until the person has read. */
+void cp_pager_close(struct cp_pager *pager);
+
+#endif
