@@ -5,7 +5,11 @@
 
 static int run_attach(struct cp_args *args)
 {
-	(void)args;
+	int status;
+	pid_t pid;
+
+	if (!cp_operand_pid(args, 0, &pid, &status))
+		return status;
 	cp_complain(cp_error_new(CP_ERR_UNSUPPORTED, 0, "attach is not there yet"));
 	return CP_EXIT_FAILURE;
 }

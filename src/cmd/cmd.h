@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "cmd/options.h"
@@ -60,6 +61,9 @@ void cp_complain(struct cp_error *err);
  * command's status for that. */
 int cp_usage(const struct cp_args *args, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+/* The process named by operand `index`; false, and *status_ret set, when it is
+ * no number of a process. */
+bool cp_operand_pid(const struct cp_args *args, int index, pid_t *pid_ret, int *status_ret);
 /* Flushes standard output; CP_EXIT_OK, or complains and answers 1. */
 int cp_finish_output(void);
 

@@ -24,7 +24,12 @@ static const char bash_head[] =
 	"_cprof_program() {\n"
 	"\tlocal i\n"
 	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
-	"\t\tcase ${COMP_WORDS[i]} in -* | = | cpu | wall) ;; *) break ;; esac\n"
+	"\t\tcase ${COMP_WORDS[i]} in\n"
+	"\t\t--) ((i++)); break ;;\n"
+	"\t\t-*) if [[ ${COMP_WORDS[i+1]-} == = ]]; then ((i += 2))\n"
+	"\t\t\telif [[ $values == *\" ${COMP_WORDS[i]} \"* ]]; then ((i++)); fi ;;\n"
+	"\t\t*) break ;;\n"
+	"\t\tesac\n"
 	"\tdone\n"
 	"\tif declare -F _command_offset >/dev/null; then _command_offset \"$i\"\n"
 	"\telif ((i == COMP_CWORD)); then _cprof_files -c\n"
@@ -32,7 +37,7 @@ static const char bash_head[] =
 	"}\n"
 	"_cprof() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-	"\tlocal command=${COMP_WORDS[1]}\n"
+	"\tlocal command=${COMP_WORDS[1]} values\n"
 	"\tif [[ $cur == = ]]; then cur=\n"
 	"\telif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi\n"
 	"\tCOMPREPLY=()\n";
@@ -90,6 +95,23 @@ static void bash_values(const struct cp_command *command)
 	}
 }
 
+/* The options whose value may be a word of its own, which is not CMD. */
+static void bash_valued(const struct cp_command *command)
+{
+	const struct cp_option_group *group;
+	const struct cp_option *o;
+
+	fputs("values=' ", stdout);
+	FOR_EACH_OPTION(command, group, o)
+	{
+		if (cp_option_takes_value(o))
+			printf("--%s ", o->name);
+		if (cp_option_takes_value(o) && o->letter)
+			printf("-%c ", o->letter);
+	}
+	fputs("'; ", stdout);
+}
+
 static void bash_options(const struct cp_command *command)
 {
 	const struct cp_option_group *group;
@@ -99,7 +121,10 @@ static void bash_options(const struct cp_command *command)
 	FOR_EACH_OPTION(command, group, o)
 	printf(" --%s%s", o->name, cp_option_takes_value(o) ? "=" : "");
 	printf("'\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n");
-	printf("\t%s:*) %s ;;\n", command->name, bash_action(command->completes));
+	printf("\t%s:*) ", command->name);
+	if (command->completes == CP_COMPLETES_COMMANDS)
+		bash_valued(command);
+	printf("%s ;;\n", bash_action(command->completes));
 }
 
 static void write_bash(void)

@@ -81,8 +81,8 @@ void cp_help_overview(FILE *out)
 		snprintf(label, sizeof(label), "%s %s", (*c)->name, (*c)->operands);
 		print_row(out, label, (*c)->summary);
 	}
-	fputs("\n  cprof COMMAND --help explains one of them, cprof --version says which\n"
-	      "  version this is.\n",
+	fputs("\ncprof COMMAND --help explains one of them; cprof --version says which version\n"
+	      "this is.\n",
 	      out);
 }
 

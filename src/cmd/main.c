@@ -61,6 +61,18 @@ int cp_usage(const struct cp_args *args, const char *format, ...)
 			      cp_error_new(CP_ERR_USAGE, 0, "%s", text ? text : format));
 }
 
+bool cp_operand_pid(const struct cp_args *args, int index, pid_t *pid_ret, int *status_ret)
+{
+	uint64_t number;
+
+	if (cp_parse_u64(args->operands[index], INT32_MAX, &number) && number) {
+		*pid_ret = (pid_t)number;
+		return true;
+	}
+	*status_ret = cp_usage(args, "'%s' is not the number of a process", args->operands[index]);
+	return false;
+}
+
 int cp_finish_output(void)
 {
 	bool bad = ferror(stdout) != 0;

@@ -43,7 +43,11 @@ static const struct stack_options defaults = {
 static int run_stack(struct cp_args *args)
 {
 	struct stack_options *o = args->options;
+	int status;
+	pid_t pid;
 
+	if (!cp_operand_pid(args, 0, &pid, &status))
+		return status;
 	if (o->fp)
 		o->stacks.unwinder = CP_COLLECT_FP;
 	cp_complain(cp_error_new(CP_ERR_UNSUPPORTED, 0, "stack is not there yet"));

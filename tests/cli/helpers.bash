@@ -1,0 +1,65 @@
+# Shared by the command-line tests. The build tells where things are:
+#   CPROF     the program          TRACEES  the directory of the test programs
+#   SOURCES   this repository      BUILD    the build directory
+# Each test runs in an empty directory of its own.
+
+bats_load_library bats-support
+bats_load_library bats-assert
+bats_load_library bats-file
+
+: "${CPROF:?set by the build}" "${TRACEES:?}" "${SOURCES:?}" "${BUILD:?}"
+export LC_ALL=C.UTF-8 TERM=xterm
+unset NO_COLOR COLUMNS PAGER CPROF_PAGER DEBUGINFOD_URLS
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || return
+	started=()
+}
+
+# Only what a test started is ended, by pid.
+teardown() {
+	local pid
+	for pid in "${started[@]}"; do
+		kill -KILL "$pid" 2>/dev/null
+		wait "$pid" 2>/dev/null
+	done
+	return 0
+}
+
+# start CMD...: runs CMD in the background, its output in ./out and ./err;
+# $pid is its pid. It is killed when the test ends.
+start() {
+	"$@" >out 2>err 3>&- </dev/null &
+	pid=$!
+	started+=("$pid")
+}
+
+# until_true CMD...: tries CMD again and again until it succeeds. No test waits
+# for a time to pass; a minute without success is a failure, not a verdict.
+until_true() {
+	local ends=$((SECONDS + 60))
+	until "$@"; do
+		((SECONDS < ends)) || { echo "never true: $*" >&2; return 1; }
+		sleep 0.05
+	done
+}
+
+# separately CMD...: like run, with standard error in $stderr.
+separately() {
+	bats_require_minimum_version 1.5.0
+	run --separate-stderr "$@"
+}
+
+# long_or N_LONG N_SHORT: the number of rounds for this run of the tests.
+long_or() {
+	if [ -n "${CPROF_TEST_LONG-}" ]; then echo "$1"; else echo "$2"; fi
+}
+
+# needs PROGRAM...: skips where one is missing; CI allows no skip that
+# tests/allowed-skips does not list.
+needs() {
+	local program
+	for program; do
+		command -v "$program" >/dev/null || skip "$program is not installed"
+	done
+}

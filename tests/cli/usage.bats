@@ -1,0 +1,165 @@
+#!/usr/bin/env bats
+# The contract of options and exit statuses.
+
+load helpers
+
+commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x cprof; }
+options_of() { "$CPROF" "$1" --help | grep -o -E -- '^  (  |-.,) --[a-z-]+' | grep -o -E -- '--[a-z-]+'; }
+
+@test "cprof without a command explains itself on standard error and ends with 2" {
+	separately "$CPROF"
+	assert_equal "$status" 2
+	assert_output ""
+	[[ $stderr == *"Usage: cprof COMMAND"* ]]
+}
+
+@test "cprof --help lists the commands on standard output" {
+	separately "$CPROF" --help
+	assert_success
+	assert_equal "$stderr" ""
+	assert_line --regexp '^  run \[options\]'
+	assert_line --regexp '^  attach \[options\] PID'
+}
+
+@test "cprof --version says the version of the build" {
+	run "$CPROF" --version
+	assert_success
+	assert_output "cprof $(sed -n "s/^  version: '\(.*\)',/\1/p" "$SOURCES/meson.build")"
+}
+
+@test "an unknown command ends with 2 and a suggestion" {
+	run "$CPROF" atach
+	assert_failure 2
+	assert_line "cprof: did you mean 'cprof attach'?"
+	run "$CPROF" --frobnicate
+	assert_failure 2
+}
+
+@test "each command has --help, -h and a line in the overview" {
+	for command in $(commands); do
+		separately "$CPROF" "$command" --help
+		assert_success
+		assert_equal "$stderr" ""
+		assert_line --index 0 --regexp "^Usage: cprof $command "
+		long=$output
+		run "$CPROF" "$command" -h
+		assert_output "$long"
+		run "$CPROF" help "$command"
+		assert_output "$long"
+	done
+}
+
+@test "an unknown option: 125 for run, 2 for the others, nothing on standard output" {
+	for command in $(commands); do
+		want=2
+		[ "$command" = run ] && want=125
+		separately "$CPROF" "$command" --frobnicate
+		assert_equal "$command $status" "$command $want"
+		assert_output ""
+		[[ $stderr == *"there is no option --frobnicate"* ]]
+		separately "$CPROF" "$command" -Z
+		assert_equal "$command $status" "$command $want"
+	done
+}
+
+@test "a mistyped option is recognised" {
+	run "$CPROF" run --smaple=5 true
+	assert_failure 125
+	assert_line "cprof: did you mean --sample?"
+}
+
+@test "an abbreviated option is unknown" {
+	run "$CPROF" run --dur=5s true
+	assert_failure 125
+}
+
+@test "options that need a value say so; those that take none refuse one" {
+	run "$CPROF" attach --sample
+	assert_failure 2
+	assert_line "cprof: --sample needs a value: --sample=HZ"
+	run "$CPROF" attach -d
+	assert_failure 2
+	run "$CPROF" attach --quiet=yes 1
+	assert_failure 2
+	assert_line "cprof: --quiet takes no value"
+}
+
+@test "values are checked before anything runs" {
+	for bad in -s0 -s10001 -sx -s-1 -s '--sample=' --clock=real --clock= -d0 -dx -d-1s \
+		--duration=1y --unwinder=magic; do
+		run "$CPROF" run "$bad" -- touch ran
+		assert_failure 125
+		assert_not_exist ran
+	done
+}
+
+@test "run without CMD, and run to standard output, are refused with 125" {
+	run "$CPROF" run
+	assert_failure 125
+	run "$CPROF" run -s 99 --
+	assert_failure 125
+	run "$CPROF" run -o - -- touch ran
+	assert_failure 125
+	assert_not_exist ran
+}
+
+@test "attach and stack take exactly one PID" {
+	for command in attach stack; do
+		for operands in "" "1 2" "x" "-1" "0" "99999999999"; do
+			# shellcheck disable=SC2086 # words
+			run "$CPROF" $command -- $operands
+			assert_failure 2
+		done
+	done
+}
+
+@test "help that can't be written is a failure" {
+	run sh -c "'$CPROF' --help >/dev/full"
+	assert_failure 1
+}
+
+@test "help fits the terminal" {
+	for columns in 60 80 200; do
+		for command in $(commands); do
+			widest=$(COLUMNS=$columns "$CPROF" "$command" --help | grep -E '^ {20}' |
+				awk '{ if (length > most) most = length } END { print most + 0 }')
+			assert [ "$widest" -le "$columns" ]
+		done
+	done
+}
+
+@test "the bash completion completes" {
+	"$CPROF" completion bash >cprof.bash
+	bash -n cprof.bash
+	complete_words() {
+		bash --norc -c '. ./cprof.bash; shift 0; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+			_cprof; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" | sort -u
+	}
+	assert_equal "$(complete_words cprof at)" attach
+	assert_equal "$(complete_words cprof run --no-f)" --no-follow
+	assert_equal "$(complete_words cprof run --clock = w)" wall
+	assert_equal "$(complete_words cprof attach --unwinder = lib)" libunwind
+	assert_equal "$(complete_words cprof run -s 99 --clock = wall mkfif)" mkfifo
+	touch here
+	assert_equal "$(complete_words cprof run -s 99 ls --clock he)" here
+	assert_equal "$(complete_words cprof stack $$ | grep -x $$)" $$
+}
+
+@test "the zsh completion is zsh" {
+	needs zsh
+	"$CPROF" completion zsh >_cprof
+	zsh -n _cprof
+}
+
+@test "the fish completion completes" {
+	needs fish
+	"$CPROF" completion fish >cprof.fish
+	fish -n cprof.fish
+	run fish -c 'source cprof.fish; complete -C "cprof run --no-f"'
+	assert_line --partial -- --no-follow
+}
+
+@test "the completion of an unknown shell is bad usage" {
+	run "$CPROF" completion tcsh
+	assert_failure 2
+}
