@@ -21,6 +21,7 @@ static const char bash_head[] =
 	"_cprof_files() { mapfile -t COMPREPLY < <(compgen \"$@\" -- \"$cur\");\n"
 	"\tcompopt -o filenames 2>/dev/null; }\n"
 	"_cprof_pids() { _cprof_words \"$(cd /proc && echo [0-9]*)\"; }\n"
+	"# Completes CMD and what follows it; fails while still among cprof's options.\n"
 	"_cprof_program() {\n"
 	"\tlocal i\n"
 	"\tfor ((i = 2; i < COMP_CWORD; i++)); do\n"
@@ -31,9 +32,11 @@ static const char bash_head[] =
 	"\t\t*) break ;;\n"
 	"\t\tesac\n"
 	"\tdone\n"
+	"\t((i < COMP_CWORD)) || { ((i == COMP_CWORD)) && [[ $cur != -* ]]; } || return\n"
 	"\tif declare -F _command_offset >/dev/null; then _command_offset \"$i\"\n"
 	"\telif ((i == COMP_CWORD)); then _cprof_files -c\n"
 	"\telse _cprof_files -f; fi\n"
+	"\treturn 0\n"
 	"}\n"
 	"_cprof() {\n"
 	"\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
@@ -51,12 +54,11 @@ static const char *bash_action(enum cp_completes completes)
 		return "_cprof_files -d";
 	case CP_COMPLETES_PIDS:
 		return "_cprof_pids";
-	case CP_COMPLETES_COMMANDS:
-		return "_cprof_program";
 	case CP_COMPLETES_SUBCOMMANDS:
 		return "_cprof_words \"$commands\"";
 	case CP_COMPLETES_SHELLS:
 		return "_cprof_words 'bash zsh fish'";
+	case CP_COMPLETES_COMMANDS: /* goes first, see below */
 	case CP_COMPLETES_NOTHING:
 		break;
 	}
@@ -101,7 +103,7 @@ static void bash_valued(const struct cp_command *command)
 	const struct cp_option_group *group;
 	const struct cp_option *o;
 
-	fputs("values=' ", stdout);
+	printf("\tif [[ $command == %s ]]; then\n\t\tvalues=' ", command->name);
 	FOR_EACH_OPTION(command, group, o)
 	{
 		if (cp_option_takes_value(o))
@@ -109,7 +111,7 @@ static void bash_valued(const struct cp_command *command)
 		if (cp_option_takes_value(o) && o->letter)
 			printf("-%c ", o->letter);
 	}
-	fputs("'; ", stdout);
+	puts("'\n\t\t_cprof_program && return\n\tfi");
 }
 
 static void bash_options(const struct cp_command *command)
@@ -121,10 +123,7 @@ static void bash_options(const struct cp_command *command)
 	FOR_EACH_OPTION(command, group, o)
 	printf(" --%s%s", o->name, cp_option_takes_value(o) ? "=" : "");
 	printf("'\n\t\t[[ ${COMPREPLY[0]-} == *= ]] && compopt -o nospace 2>/dev/null ;;\n");
-	printf("\t%s:*) ", command->name);
-	if (command->completes == CP_COMPLETES_COMMANDS)
-		bash_valued(command);
-	printf("%s ;;\n", bash_action(command->completes));
+	printf("\t%s:*) %s ;;\n", command->name, bash_action(command->completes));
 }
 
 static void write_bash(void)
@@ -136,7 +135,11 @@ static void write_bash(void)
 	for (c = cp_commands; *c; c++)
 		printf("%s%s", c == cp_commands ? "" : " ", (*c)->name);
 	puts("'\n\tif ((COMP_CWORD == 1)); then _cprof_words \"$commands --help --version\"; "
-	     "return; fi\n\tcase $command:$prev in");
+	     "return; fi");
+	for (c = cp_commands; *c; c++)
+		if ((*c)->completes == CP_COMPLETES_COMMANDS)
+			bash_valued(*c);
+	puts("\tcase $command:$prev in");
 	for (c = cp_commands; *c; c++)
 		bash_values(*c);
 	puts("\tesac\n\tcase $command:$cur in");
