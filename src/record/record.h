@@ -15,6 +15,7 @@
 #include "base/types.h"
 
 #define CP_RECORD_NONE UINT32_MAX /* "no such entry" for any number */
+#define CP_RECORD_NO_KEY UINT64_MAX /* the resolver's image_key of a location of no image */
 
 /* What the file holds; in its header, so that a person can tell before
  * handing it on. */
@@ -38,9 +39,13 @@ struct cp_record_info {
 	uint64_t start_ns; /* monotonic */
 	uint64_t start_real_ns; /* real time at start_ns */
 	uint32_t cpus;
-	char *const *merged; /* names of the recordings merged into this one, or NULL */
+	char *const *merged; /* the recordings merged into this one, a line each; or NULL */
 };
+/* From the reader no string is NULL (unknown ones are ""), nor is `command`.
+ * Where merged recordings differ, strings are "(several)", numbers 0. */
 
+/* The same pid and start_ns again is the same process; its last name and exe
+ * count. */
 struct cp_record_process {
 	int32_t pid, ns_pid, ppid; /* ns_pid == pid where they don't differ */
 	const char *name; /* comm */
@@ -51,7 +56,8 @@ struct cp_record_process {
 struct cp_record_thread {
 	uint32_t process;
 	int32_t tid, ns_tid;
-	const char *name; /* last one wins: added again with the same tid renames it */
+	const char *name; /* last one wins: added again with the same process, tid and
+			     start_ns (or start_ns 0) renames it */
 	uint64_t start_ns;
 };
 
@@ -120,9 +126,10 @@ struct cp_record_totals {
 
 struct cp_record_writer;
 
-/* Called on the writer's own thread, before the chunk that first uses a
- * location is written, to name it. `image_key` and `address` are as given to
- * cp_record_location(); fills frames through cp_record_name_*(). */
+/* Called on the writer's own thread, once for each location, before the chunk
+ * that first uses it is written, to name it. `image_key` and `address` are as
+ * given to cp_record_image() and cp_record_location(); fills frames through
+ * cp_record_name_*(). Not called any more after an error. */
 struct cp_record_names;
 struct cp_record_resolver {
 	void (*resolve)(void *ctx, uint64_t image_key, uint64_t address,
@@ -133,15 +140,19 @@ struct cp_record_resolver {
 void cp_record_name_frame(struct cp_record_names *names, const struct cp_record_frame *frame);
 void cp_record_name_start(struct cp_record_names *names, uint64_t function_start);
 
-/* Starts a recording on `fd` (taken over, closed by destroy; a file, pipe or
- * socket). Strings of `info` are copied. */
+/* Starts a recording on `fd` (taken over, also when this fails; closed by
+ * destroy; a file, pipe or socket). Strings of `info` are copied. `resolver`
+ * (borrowed until destroy) may be NULL. */
 CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
 				 const struct cp_record_resolver *resolver,
 				 struct cp_record_writer **ret);
 /* Opens FILE for a recording: 0600, never through a link, an older one moved
- * to FILE.old. *fd_ret is the caller's. */
+ * to FILE.old. Pipes, /dev/null and the like are written to as they are; "-",
+ * /dev/stdout and /dev/fd/N are the descriptors of those names, unless they
+ * are terminals. *fd_ret is the caller's. */
 CP_ERROR cp_record_open_output(const char *path, int *fd_ret);
 
+/* All of these answer CP_RECORD_NONE without memory, which they take, too. */
 uint32_t cp_record_process(struct cp_record_writer *w, const struct cp_record_process *p);
 uint32_t cp_record_thread(struct cp_record_writer *w, const struct cp_record_thread *t);
 /* `key` identifies the image to the resolver. The same key again answers the
@@ -178,6 +189,7 @@ struct cp_record_damage {
 	uint64_t bad_chunks; /* checksum or content wrong */
 	uint64_t missing_bytes; /* of a cut last chunk, at least */
 	uint64_t dropped; /* events that referred to entries lost with a chunk */
+	uint64_t lost; /* events in chunks that are missing, as far as can be known */
 };
 
 /* Reads a whole recording into memory ("-": standard input). Fails only when
@@ -201,12 +213,25 @@ size_t cp_record_stack_count(const struct cp_record *r);
 /* Locations leaf first. */
 const uint32_t *cp_record_get_stack(const struct cp_record *r, uint32_t n, size_t *count_ret,
 				    uint32_t *flags_ret);
+/* In the order recorded; of merged recordings, one after the other. */
 size_t cp_record_sample_count(const struct cp_record *r);
 const struct cp_record_sample *cp_record_samples(const struct cp_record *r);
 
-/* All of `inputs` into one on `fd` (taken over). Commutative and idempotent:
- * a recording that is in several inputs counts once (each has a random id,
- * and merged ones list those they came from). */
+/* The recordings that this one was merged from; of one that was not, itself. */
+struct cp_record_part {
+	char id[33]; /* random when it was made, in hex */
+	const struct cp_record_info *info;
+	const struct cp_record_totals *totals;
+	const struct cp_record_damage *damage;
+};
+size_t cp_record_part_count(const struct cp_record *r);
+const struct cp_record_part *cp_record_get_part(const struct cp_record *r, uint32_t n);
+
+/* All of `inputs` into one on `fd` (taken over). Commutative, associative and
+ * idempotent, to the byte: a recording that is in several inputs counts once
+ * (the fullest copy). Times become those of the real clock, so that machines
+ * have a common one. Refused: recordings whose clocks count different things
+ * (CPU and wall). */
 CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd);
 
 #endif
