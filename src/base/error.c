@@ -16,7 +16,8 @@ struct cp_error *cp_error_nomem(void)
 	return &out_of_memory;
 }
 
-static char *describe(int errnum, const char *format, va_list ap)
+__attribute__((format(printf, 2, 0))) static char *describe(int errnum, const char *format,
+							    va_list ap)
 {
 	char *what = NULL, *full = NULL;
 
