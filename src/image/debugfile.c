@@ -1,0 +1,338 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The other files of an image. Where one may be, for a program /usr/bin/p
+ * with build-id 12ab... and a debuglink that names p.debug:
+ *
+ *     DIR/.build-id/12/ab....debug             for each debug directory
+ *     /usr/bin/p.debug  /usr/bin/.debug/p.debug  DIR/usr/bin/p.debug
+ *
+ * first below the root of the process, then on this machine. A debuglink is
+ * a base name, never a path. A file counts only when it carries the same
+ * build-id; without one, when its checksum is what the debuglink says.
+ */
+#include "image/internal.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "image/inflate.h"
+
+#define MAX_CHECKSUMMED (UINT64_C(4) << 30)
+#define MAX_MINI (UINT64_C(256) << 20)
+#define MAX_LINK 4096
+
+/* A file that is wanted. */
+struct wanted {
+	const struct cp_image *image;
+	const uint8_t *build_id; /* or none: */
+	size_t build_id_size;
+	bool has_crc;
+	uint32_t crc;
+};
+
+static bool checksum_is(int fd, uint64_t size, uint32_t want)
+{
+	uLong crc = crc32(0, NULL, 0);
+	uint8_t chunk[65536];
+	uint64_t at;
+	size_t n;
+
+	if (size > MAX_CHECKSUMMED)
+		return false;
+	for (at = 0; at < size; at += n) {
+		n = cp_pread(fd, chunk, sizeof(chunk), at);
+		if (!n)
+			return false;
+		crc = crc32(crc, chunk, (uInt)n);
+	}
+	return crc == want;
+}
+
+static bool matches(const struct wanted *w, const struct cp_elf *elf)
+{
+	if (w->build_id_size && elf->build_id_size)
+		return w->build_id_size == elf->build_id_size &&
+		       !memcmp(w->build_id, elf->build_id, elf->build_id_size);
+	return w->has_crc && checksum_is(elf->fd, elf->size, w->crc);
+}
+
+static struct cp_elf *try_in(int root_fd, const char *path, const struct wanted *w)
+{
+	struct cp_elf *elf = NULL;
+	int fd = -1;
+
+	cp_error_free(cp_file_open_regular(root_fd, path, &fd));
+	if (fd < 0)
+		return NULL;
+	cp_error_free(cp_elf_open_fd(fd, path, &elf));
+	if (elf && matches(w, elf))
+		return elf;
+	cp_elf_destroy(elf);
+	return NULL;
+}
+
+/* Below the process's root, then here. */
+static struct cp_elf *try(const char *path, const struct wanted *w)
+{
+	struct cp_elf *elf = NULL;
+
+	if (w->image->root_fd >= 0)
+		elf = try_in(w->image->root_fd, path, w);
+	return elf ? elf : try_in(-1, path, w);
+}
+
+/* *path_ret, when given, gets the path where it was: owned by the caller. */
+static struct cp_elf *try_format(const struct wanted *w, char **path_ret, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static struct cp_elf *try_format(const struct wanted *w, char **path_ret, const char *format, ...)
+{
+	CP_FREE char *path = NULL;
+	struct cp_elf *elf;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&path, format, ap);
+	va_end(ap);
+	if (n < 0) {
+		path = NULL;
+		return NULL;
+	}
+	elf = try(path, w);
+	if (elf && path_ret)
+		*path_ret = cp_steal(path);
+	return elf;
+}
+
+static struct cp_elf *by_build_id(const struct wanted *w, char **path_ret)
+{
+	char hex[2 * CP_BUILD_ID_MAX + 1] = "";
+	struct cp_elf *elf = NULL;
+	size_t i;
+
+	if (w->build_id_size < 2)
+		return NULL;
+	for (i = 0; i < w->build_id_size; i++)
+		snprintf(hex + 2 * i, 3, "%02x", w->build_id[i]);
+	for (i = 0; !elf && w->image->debug_dirs[i]; i++)
+		elf = try_format(w, path_ret, "%s/.build-id/%.2s/%s.debug", w->image->debug_dirs[i],
+				 hex, hex + 2);
+	return elf;
+}
+
+static struct cp_elf *by_name(const struct wanted *w, const char *name, char **path_ret)
+{
+	const char *path = w->image->path;
+	int dir = (int)(cp_basename(path) - path);
+	struct cp_elf *elf;
+	size_t i;
+
+	elf = try_format(w, path_ret, "%.*s%s", dir, path, name);
+	if (!elf)
+		elf = try_format(w, path_ret, "%.*s.debug/%s", dir, path, name);
+	for (i = 0; !elf && w->image->debug_dirs[i]; i++)
+		elf = try_format(w, path_ret, "%s/%.*s%s", w->image->debug_dirs[i], dir, path,
+				 name);
+	return elf;
+}
+
+/* The name in .gnu_debuglink (a base name, or none) and the checksum. */
+static const char *debuglink(struct cp_elf *elf, uint32_t *crc_ret)
+{
+	size_t size = 0, crc_at;
+	const char *name =
+		(const char *)cp_elf_load(elf, cp_elf_section(elf, ".gnu_debuglink"), &size);
+
+	if (!name || size < 8 || size > MAX_LINK)
+		return NULL;
+	crc_at = (strlen(name) + 4) & ~(size_t)3;
+	if (crc_at > size - 4 || !name[0] || strchr(name, '/') || !strcmp(name, ".."))
+		return NULL;
+	memcpy(crc_ret, name + crc_at, sizeof(*crc_ret));
+	return name;
+}
+
+static struct cp_elf *search(struct cp_image *image, char **path_ret)
+{
+	struct cp_elf *elf;
+	struct wanted w = {
+		.image = image,
+		.build_id = image->elf->build_id,
+		.build_id_size = image->elf->build_id_size,
+	};
+	const char *name;
+
+	elf = by_build_id(&w, path_ret);
+	if (elf)
+		return elf;
+	name = debuglink(image->elf, &w.crc);
+	if (!name)
+		return NULL;
+	w.has_crc = true;
+	return by_name(&w, name, path_ret);
+}
+
+/* ---- debuginfod ---- */
+
+/* Loaded when wanted, as libdwfl does: most runs never need an HTTP client. */
+struct debuginfod {
+	void *library;
+	void *(*begin)(void);
+	int (*find)(void *client, const unsigned char *build_id, int size, char **path_ret);
+	void (*end)(void *client);
+};
+
+static bool load_debuginfod(struct debuginfod *d)
+{
+	d->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	if (!d->library)
+		return false;
+	*(void **)&d->begin = dlsym(d->library, "debuginfod_begin");
+	*(void **)&d->find = dlsym(d->library, "debuginfod_find_debuginfo");
+	*(void **)&d->end = dlsym(d->library, "debuginfod_end");
+	return d->begin && d->find && d->end;
+}
+
+static struct cp_elf *ask_debuginfod(struct cp_image *image, char **path_ret)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct wanted w = {
+		.image = image,
+		.build_id = image->elf->build_id,
+		.build_id_size = image->elf->build_id_size,
+	};
+	struct cp_elf *elf = NULL;
+	struct debuginfod d = { 0 };
+	char *path = NULL;
+	void *client;
+	int fd;
+
+	if (!image->debuginfod || !urls || !urls[0] || !w.build_id_size || !load_debuginfod(&d))
+		return NULL; /* the library stays loaded: it may have threads */
+	client = d.begin();
+	if (!client)
+		return NULL;
+	fd = d.find(client, w.build_id, (int)w.build_id_size, &path);
+	if (fd >= 0) {
+		close(fd);
+		elf = path ? try_in(-1, path, &w) : NULL;
+	}
+	d.end(client);
+	if (elf)
+		*path_ret = path;
+	else
+		free(path);
+	return elf;
+}
+
+/* ---- what the room asks for ---- */
+
+struct cp_elf *cp_debug_file(struct cp_image *image, bool network)
+{
+	struct cp_elf *elf, *found;
+	char *path = NULL;
+	bool ask;
+
+	pthread_mutex_lock(&image->files_lock);
+	if (!image->debug_searched) {
+		image->debug_searched = true;
+		image->debug = search(image, &image->debug_path);
+	}
+	elf = image->debug;
+	ask = network && !elf && !image->debuginfod_asked;
+	if (ask)
+		image->debuginfod_asked = true;
+	pthread_mutex_unlock(&image->files_lock);
+	if (!ask)
+		return elf;
+
+	/* May take its time: not under the lock that symbols need. */
+	found = ask_debuginfod(image, &path);
+	pthread_mutex_lock(&image->files_lock);
+	if (found) {
+		image->debug = found;
+		image->debug_path = path;
+	}
+	elf = image->debug;
+	pthread_mutex_unlock(&image->files_lock);
+	return elf;
+}
+
+const char *cp_image_debug_path(struct cp_image *image)
+{
+	const char *path;
+
+	cp_debug_file(image, false);
+	pthread_mutex_lock(&image->files_lock);
+	path = image->debug_path ? image->debug_path : "";
+	pthread_mutex_unlock(&image->files_lock);
+	return path;
+}
+
+struct cp_elf *cp_debug_alternate(struct cp_image *image, struct cp_elf *of)
+{
+	struct wanted w = { .image = image };
+	struct cp_elf *elf = NULL;
+	size_t size = 0, n;
+	const char *name =
+		(const char *)cp_elf_load(of, cp_elf_section(of, ".gnu_debugaltlink"), &size);
+	CP_FREE char *near = NULL;
+
+	if (!name || size > MAX_LINK)
+		return NULL;
+	n = strlen(name) + 1;
+	if (n >= size || size - n > CP_BUILD_ID_MAX || !name[0])
+		return NULL;
+	w.build_id = (const uint8_t *)name + n;
+	w.build_id_size = size - n;
+	if (name[0] == '/')
+		elf = try(name, &w);
+	else
+		near = strdup(of == image->elf ? image->path : cp_image_debug_path(image));
+	if (near) { /* relative to the file that has the link */
+		near[cp_basename(near) - near] = 0;
+		elf = try_format(&w, NULL, "%s%s", near, name);
+	}
+	return elf ? elf : by_build_id(&w, NULL);
+}
+
+struct cp_elf *cp_debug_split(struct cp_image *image, const char *comp_dir, const char *name)
+{
+	struct cp_elf *elf = NULL;
+	CP_FREE char *path = NULL;
+	int fd = -1;
+
+	if (asprintf(&path, "%s%s%s", name[0] == '/' ? "" : comp_dir, name[0] == '/' ? "" : "/",
+		     name) < 0) {
+		path = NULL;
+		return NULL;
+	}
+	if (image->root_fd >= 0)
+		cp_error_free(cp_file_open_regular(image->root_fd, path, &fd));
+	if (fd < 0)
+		cp_error_free(cp_file_open_regular(-1, path, &fd));
+	if (fd >= 0)
+		cp_error_free(cp_elf_open_fd(fd, path, &elf));
+	return elf;
+}
+
+struct cp_elf *cp_debug_mini(struct cp_elf *elf)
+{
+	struct cp_elf *mini = NULL;
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	const uint8_t *xz = cp_elf_load(elf, cp_elf_section(elf, ".gnu_debugdata"), &size);
+
+	if (xz && cp_inflate_xz(xz, size, MAX_MINI, &bytes, &size))
+		cp_error_free(cp_elf_open_blob(bytes, size, ".gnu_debugdata", &mini));
+	return mini;
+}

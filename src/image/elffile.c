@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: MIT */
+#include "image/elffile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "image/inflate.h"
+
+#define BLOCK UINT64_C(16384)
+#define MAX_SECTIONS 131072 /* programs have some 40; -ffunction-sections is for objects */
+#define MAX_NAMES (UINT64_C(16) << 20)
+#define MAX_CONTENT (UINT64_C(1) << 34) /* address space; memory only as it is read */
+#define MAX_INFLATED (UINT64_C(1) << 31)
+#define MAX_RATIO 1100 /* zlib's best is 1032; zstd's is better, on zeros only */
+#define MAX_STRING 65536
+#define MAX_NOTES 65536
+#define SMALL (UINT64_C(256) << 10)
+
+bool cp_elf_read(const struct cp_elf *elf, uint64_t offset, void *buffer, size_t size)
+{
+	if (offset > elf->size || size > elf->size - offset)
+		return false;
+	if (!elf->blob)
+		return cp_pread(elf->fd, buffer, size, offset) == size;
+	if (size)
+		memcpy(buffer, elf->blob + offset, size);
+	return true;
+}
+
+/* ---- memory for contents ---- */
+
+/* Zeroed; the NUL behind is counted in. Small ones come from the heap, where
+ * sanitizers watch their ends. */
+static uint8_t *reserve(uint64_t length)
+{
+	void *got;
+
+	if (length < SMALL)
+		return calloc(1, length + 1);
+	got = mmap(NULL, length + 1, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	return got == MAP_FAILED ? NULL : got;
+}
+
+static void release(uint8_t *bytes, uint64_t length)
+{
+	if (length < SMALL)
+		free(bytes);
+	else if (bytes)
+		munmap(bytes, length + 1);
+}
+
+/* ---- headers ---- */
+
+static struct cp_error *broken(const char *name, const char *why)
+{
+	return cp_error_new(CP_ERR_FORMAT, 0, "%s: %s", name, why);
+}
+
+static struct cp_error *check_ident(const struct cp_elf *elf, const char *name, Elf64_Ehdr *eh)
+{
+	if (!cp_elf_read(elf, 0, eh, sizeof(Elf32_Ehdr)) || memcmp(eh->e_ident, ELFMAG, SELFMAG))
+		return broken(name, "not an ELF file");
+	if (eh->e_ident[EI_DATA] != ELFDATA2LSB)
+		return cp_error_new(CP_ERR_UNSUPPORTED, 0, "%s: not little-endian", name);
+	if (eh->e_ident[EI_CLASS] != ELFCLASS32 && eh->e_ident[EI_CLASS] != ELFCLASS64)
+		return broken(name, "neither 32-bit nor 64-bit");
+	return NULL;
+}
+
+static void note_code(struct cp_elf *elf)
+{
+	const Elf64_Phdr *p;
+	size_t n = 0;
+
+	for (p = elf->segments; p < elf->segments + elf->segment_count && n < CP_CODE_MAX; p++) {
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) ||
+		    p->p_memsz > UINT64_MAX - p->p_vaddr)
+			continue;
+		elf->code[n].start = p->p_vaddr;
+		elf->code[n++].end = p->p_vaddr + p->p_memsz;
+	}
+	elf->code_count = n;
+}
+
+static struct cp_error *read_segments(struct cp_elf *elf, const Elf64_Ehdr *eh, uint64_t count)
+{
+	if (!count || eh->e_phentsize != sizeof(Elf64_Phdr) || count > PN_XNUM)
+		return NULL;
+	elf->segments = calloc(count, sizeof(*elf->segments));
+	if (!elf->segments)
+		return cp_error_nomem();
+	if (cp_elf_read(elf, eh->e_phoff, elf->segments, count * sizeof(*elf->segments)))
+		elf->segment_count = count;
+	note_code(elf);
+	return NULL;
+}
+
+static void fill_section(struct cp_elf *elf, struct cp_elf_section *to, const Elf64_Shdr *from,
+			 uint64_t names_size)
+{
+	to->name = from->sh_name < names_size ? elf->names + from->sh_name : "";
+	to->type = from->sh_type;
+	to->link = from->sh_link;
+	to->info = from->sh_info;
+	to->flags = from->sh_flags;
+	to->vaddr = from->sh_addr;
+	to->offset = from->sh_offset;
+	to->size = from->sh_size;
+	to->entsize = from->sh_entsize;
+}
+
+/* The section names; none when they can't be had. */
+static struct cp_error *read_names(struct cp_elf *elf, const Elf64_Shdr *shdrs, uint64_t count,
+				   uint64_t index, uint64_t *size_ret)
+{
+	const Elf64_Shdr *s = index < count ? &shdrs[index] : NULL;
+	uint64_t size =
+		s && s->sh_type == SHT_STRTAB && s->sh_size <= MAX_NAMES && s->sh_size <= elf->size
+			? s->sh_size
+			: 0;
+
+	elf->names = calloc(1, size + 1);
+	if (!elf->names)
+		return cp_error_nomem();
+	if (size && !cp_elf_read(elf, s->sh_offset, elf->names, size))
+		size = 0;
+	*size_ret = size;
+	return NULL;
+}
+
+static struct cp_error *read_sections(struct cp_elf *elf, const Elf64_Ehdr *eh,
+				      const Elf64_Shdr *first)
+{
+	uint64_t count = eh->e_shnum ? eh->e_shnum : first->sh_size, names_size = 0, i;
+	uint64_t names = eh->e_shstrndx == SHN_XINDEX ? first->sh_link : eh->e_shstrndx;
+	CP_FREE Elf64_Shdr *shdrs = NULL;
+
+	if (count > MAX_SECTIONS)
+		return NULL;
+	shdrs = calloc(count + 1, sizeof(*shdrs));
+	if (!shdrs)
+		return cp_error_nomem();
+	if (!cp_elf_read(elf, eh->e_shoff, shdrs, count * sizeof(*shdrs)))
+		return NULL;
+	CP_TRY(read_names(elf, shdrs, count, names, &names_size));
+	elf->sections = calloc(count + 1, sizeof(*elf->sections));
+	if (!elf->sections)
+		return cp_error_nomem();
+	elf->section_count = count;
+	for (i = 0; i < count; i++)
+		fill_section(elf, &elf->sections[i], &shdrs[i], names_size);
+	return NULL;
+}
+
+/* ---- build-id ---- */
+
+static bool find_build_id(struct cp_elf *elf, const uint8_t *notes, size_t size)
+{
+	size_t at = 0, name_size, desc_size;
+	Elf64_Nhdr nh;
+
+	while (size - at >= sizeof(nh)) {
+		memcpy(&nh, notes + at, sizeof(nh));
+		at += sizeof(nh);
+		name_size = ((size_t)nh.n_namesz + 3) & ~(size_t)3;
+		desc_size = ((size_t)nh.n_descsz + 3) & ~(size_t)3;
+		if (name_size > size - at || desc_size > size - at - name_size)
+			return false;
+		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == 4 && nh.n_descsz &&
+		    nh.n_descsz <= CP_BUILD_ID_MAX && !memcmp(notes + at, "GNU", 4)) {
+			memcpy(elf->build_id, notes + at + name_size, nh.n_descsz);
+			elf->build_id_size = nh.n_descsz;
+			return true;
+		}
+		at += name_size + desc_size;
+	}
+	return false;
+}
+
+static bool notes_at(struct cp_elf *elf, uint64_t offset, uint64_t size)
+{
+	CP_FREE uint8_t *notes = NULL;
+
+	if (size > MAX_NOTES)
+		return false;
+	notes = malloc(size + 1);
+	return notes && cp_elf_read(elf, offset, notes, size) && find_build_id(elf, notes, size);
+}
+
+static void read_build_id(struct cp_elf *elf)
+{
+	size_t i;
+
+	/* Sections first: debug files keep segments whose contents are gone. */
+	for (i = 0; i < elf->section_count; i++) {
+		if (elf->sections[i].type == SHT_NOTE &&
+		    notes_at(elf, elf->sections[i].offset, elf->sections[i].size))
+			return;
+	}
+	for (i = 0; i < elf->segment_count && i < 256; i++) {
+		if (elf->segments[i].p_type == PT_NOTE &&
+		    notes_at(elf, elf->segments[i].p_offset, elf->segments[i].p_filesz))
+			return;
+	}
+}
+
+void cp_elf_build_id_hex(const struct cp_elf *elf, char *ret)
+{
+	size_t i;
+
+	for (i = 0; i < elf->build_id_size; i++)
+		snprintf(ret + 2 * i, 3, "%02x", elf->build_id[i]);
+	ret[2 * i] = 0;
+}
+
+/* ---- open ---- */
+
+static struct cp_error *read_headers(struct cp_elf *elf, const char *name)
+{
+	Elf64_Ehdr eh = { 0 };
+	Elf64_Shdr first = { 0 };
+	bool sections;
+
+	CP_TRY(check_ident(elf, name, &eh));
+	/* Both classes have them at the same place. */
+	elf->type = eh.e_type;
+	elf->machine = eh.e_machine;
+	elf->is_64bit = eh.e_ident[EI_CLASS] == ELFCLASS64;
+	if (!elf->is_64bit)
+		return NULL;
+	if (!cp_elf_read(elf, 0, &eh, sizeof(eh)))
+		return broken(name, "cut off in its header");
+	sections = eh.e_shoff && eh.e_shentsize == sizeof(Elf64_Shdr) &&
+		   cp_elf_read(elf, eh.e_shoff, &first, sizeof(first));
+	CP_TRY(read_segments(elf, &eh,
+			     eh.e_phnum == PN_XNUM && sections ? first.sh_info : eh.e_phnum));
+	if (sections)
+		CP_TRY(read_sections(elf, &eh, &first));
+	read_build_id(elf);
+	return NULL;
+}
+
+static struct cp_error *open_any(struct cp_elf from, const char *name, struct cp_elf **ret)
+{
+	struct cp_elf *elf = malloc(sizeof(*elf));
+	struct cp_error *err;
+
+	if (!elf) {
+		if (from.fd >= 0)
+			close(from.fd);
+		free(from.blob);
+		return cp_error_nomem();
+	}
+	*elf = from;
+	pthread_mutex_init(&elf->lock, NULL);
+	err = read_headers(elf, name);
+	if (err) {
+		cp_elf_destroy(elf);
+		return err;
+	}
+	*ret = elf;
+	return NULL;
+}
+
+CP_ERROR cp_elf_open_fd(int fd, const char *name, struct cp_elf **ret)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0 || st.st_size < 0) {
+		close(fd);
+		return cp_error_new(CP_ERR_IO, errno, "cannot stat %s", name);
+	}
+	return open_any((struct cp_elf){ .fd = fd, .size = (uint64_t)st.st_size }, name, ret);
+}
+
+CP_ERROR cp_elf_open_blob(void *blob, size_t size, const char *name, struct cp_elf **ret)
+{
+	return open_any((struct cp_elf){ .fd = -1, .blob = blob, .size = size }, name, ret);
+}
+
+void cp_elf_destroy(struct cp_elf *elf)
+{
+	size_t i;
+
+	if (!elf)
+		return;
+	for (i = 0; i < elf->section_count; i++) {
+		release(elf->sections[i].bytes, elf->sections[i].length);
+		free(elf->sections[i].present);
+	}
+	free(elf->sections);
+	free(elf->segments);
+	free(elf->names);
+	free(elf->blob);
+	if (elf->fd >= 0)
+		close(elf->fd);
+	pthread_mutex_destroy(&elf->lock);
+	free(elf);
+}
+
+/* ---- contents ---- */
+
+struct cp_elf_section *cp_elf_section(const struct cp_elf *elf, const char *name)
+{
+	size_t i;
+
+	for (i = 1; i < elf->section_count; i++) {
+		if (!strcmp(elf->sections[i].name, name))
+			return &elf->sections[i];
+	}
+	return NULL;
+}
+
+/* What a compressed section says of itself: where its data begins, how long
+ * it will be. Also the older ".zdebug_" form: "ZLIB", length big-endian. */
+static bool compression(const struct cp_elf *elf, const struct cp_elf_section *s,
+			enum cp_compression *kind, uint64_t *header, uint64_t *length)
+{
+	uint8_t old[12];
+	Elf64_Chdr ch;
+
+	if (s->flags & SHF_COMPRESSED) {
+		if (s->size < sizeof(ch) || !cp_elf_read(elf, s->offset, &ch, sizeof(ch)))
+			return false;
+		if (ch.ch_type != ELFCOMPRESS_ZLIB && ch.ch_type != 2 /* ELFCOMPRESS_ZSTD */)
+			return false;
+		*kind = ch.ch_type == ELFCOMPRESS_ZLIB ? CP_COMPRESSION_ZLIB : CP_COMPRESSION_ZSTD;
+		*header = sizeof(ch);
+		*length = ch.ch_size;
+	} else {
+		if (s->size < sizeof(old) || !cp_elf_read(elf, s->offset, old, sizeof(old)) ||
+		    memcmp(old, "ZLIB", 4))
+			return false;
+		*kind = CP_COMPRESSION_ZLIB;
+		*header = sizeof(old);
+		memcpy(length, old + 4, sizeof(*length));
+		*length = __builtin_bswap64(*length);
+	}
+	return *length && *length <= MAX_INFLATED && *length / MAX_RATIO <= s->size;
+}
+
+static void touch_compressed(struct cp_elf *elf, struct cp_elf_section *s)
+{
+	enum cp_compression kind;
+	uint64_t header, length;
+	CP_FREE uint8_t *packed = NULL;
+	uint8_t *bytes;
+
+	if (!compression(elf, s, &kind, &header, &length) || s->size > MAX_INFLATED)
+		return;
+	packed = malloc(s->size);
+	if (!packed || !cp_elf_read(elf, s->offset, packed, s->size))
+		return;
+	bytes = reserve(length);
+	if (!bytes)
+		return;
+	if (!cp_inflate(kind, packed + header, s->size - header, bytes, length)) {
+		release(bytes, length);
+		return;
+	}
+	s->bytes = bytes;
+	s->length = length;
+}
+
+static void touch(struct cp_elf *elf, struct cp_elf_section *s)
+{
+	if (s->touched)
+		return;
+	s->touched = true;
+	if (s->type == SHT_NOBITS || s->type == SHT_NULL || !s->size || s->offset > elf->size ||
+	    s->size > elf->size - s->offset || s->size > MAX_CONTENT)
+		return;
+	if ((s->flags & SHF_COMPRESSED) || !strncmp(s->name, ".zdebug_", 8)) {
+		touch_compressed(elf, s);
+		return;
+	}
+	s->present = calloc(s->size / BLOCK / 64 + 1, sizeof(*s->present));
+	s->bytes = s->present ? reserve(s->size) : NULL;
+	s->length = s->bytes ? s->size : 0;
+}
+
+static bool have(const struct cp_elf_section *s, uint64_t block)
+{
+	return s->present[block / 64] >> (block % 64) & 1;
+}
+
+/* Reads the missing ones of blocks [from, to], runs of them at once. */
+static void fetch(struct cp_elf *elf, struct cp_elf_section *s, uint64_t from, uint64_t to)
+{
+	uint64_t run, i, end;
+
+	while (from <= to) {
+		for (run = from; run <= to && !have(s, run); run++)
+			s->present[run / 64] |= UINT64_C(1) << (run % 64);
+		if (run > from) {
+			i = from * BLOCK;
+			end = run * BLOCK < s->length ? run * BLOCK : s->length;
+			/* A file cut meanwhile: what is not there stays zero. */
+			if (elf->blob)
+				memcpy(s->bytes + i, elf->blob + s->offset + i, end - i);
+			else
+				cp_pread(elf->fd, s->bytes + i, end - i, s->offset + i);
+		}
+		from = run + 1;
+	}
+}
+
+const uint8_t *cp_elf_need(struct cp_elf *elf, struct cp_elf_section *s, uint64_t offset,
+			   uint64_t size)
+{
+	if (!s)
+		return NULL;
+	touch(elf, s);
+	if (!s->bytes || offset > s->length || size > s->length - offset)
+		return NULL;
+	if (s->present && size)
+		fetch(elf, s, offset / BLOCK, (offset + size - 1) / BLOCK);
+	return s->bytes + offset;
+}
+
+const uint8_t *cp_elf_load(struct cp_elf *elf, struct cp_elf_section *s, size_t *size_ret)
+{
+	const uint8_t *bytes;
+
+	if (!s)
+		return NULL;
+	pthread_mutex_lock(&elf->lock);
+	touch(elf, s);
+	bytes = cp_elf_need(elf, s, 0, s->length);
+	pthread_mutex_unlock(&elf->lock);
+	if (bytes)
+		*size_ret = s->length;
+	return bytes;
+}
+
+uint64_t cp_elf_length(struct cp_elf *elf, struct cp_elf_section *s)
+{
+	if (!s)
+		return 0;
+	touch(elf, s);
+	return s->length;
+}
+
+const char *cp_elf_string(struct cp_elf *elf, struct cp_elf_section *s, uint64_t offset)
+{
+	uint64_t left = cp_elf_length(elf, s), size = 256;
+	const uint8_t *at;
+
+	if (offset >= left)
+		return NULL;
+	left -= offset;
+	for (;; size *= 4) {
+		if (size >= left && left <= MAX_STRING)
+			size = left;
+		at = cp_elf_need(elf, s, offset, size);
+		/* The NUL behind the section ends its last string. */
+		if (!at || memchr(at, 0, size) || size == left)
+			return (const char *)at;
+		if (size >= MAX_STRING)
+			return NULL;
+	}
+}
+
+/* ---- segments ---- */
+
+const Elf64_Phdr *cp_elf_segment_at(const struct cp_elf *elf, uint64_t vaddr)
+{
+	const Elf64_Phdr *p;
+
+	for (p = elf->segments; p < elf->segments + elf->segment_count; p++) {
+		if (p->p_type == PT_LOAD && vaddr >= p->p_vaddr && vaddr - p->p_vaddr < p->p_memsz)
+			return p;
+	}
+	return NULL;
+}
+
+bool cp_elf_is_code(const struct cp_elf *elf, uint64_t vaddr)
+{
+	size_t i;
+
+	for (i = 0; i < elf->code_count; i++) {
+		if (vaddr >= elf->code[i].start && vaddr < elf->code[i].end)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One ELF file: headers at once, contents of a section when asked for. Bytes
+ * come by pread() into memory of our own, never by mmap(): a file that shrinks
+ * under us reads as zeros, not as SIGBUS. Every size is checked against the
+ * file; what does not fit is as if it were not there.
+ */
+#ifndef CP_IMAGE_ELFFILE_H
+#define CP_IMAGE_ELFFILE_H
+
+#include <elf.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+#define CP_BUILD_ID_MAX 64
+#define CP_CODE_MAX 16
+
+struct cp_elf_section {
+	const char *name; /* borrowed from the elf; never NULL */
+	uint32_t type, link, info;
+	uint64_t flags, vaddr, offset, size, entsize; /* size: in the file */
+	/* Contents, once touched: */
+	bool touched;
+	uint8_t *bytes; /* `length` and a NUL; NULL when it can't be read */
+	uint64_t length; /* uncompressed */
+	uint64_t *present; /* blocks that were read; NULL: all */
+};
+
+struct cp_elf {
+	/* Where bytes come from: a file, or memory that we own. */
+	int fd;
+	uint8_t *blob;
+	uint64_t size;
+
+	uint16_t type, machine;
+	bool is_64bit; /* of a 32-bit file only these two are known */
+	Elf64_Phdr *segments; /* owned */
+	size_t segment_count;
+	struct cp_elf_section *sections; /* owned */
+	size_t section_count;
+	char *names; /* owned */
+	struct {
+		uint64_t start, end;
+	} code[CP_CODE_MAX]; /* the loaded segments that may be executed */
+	size_t code_count;
+	uint8_t build_id[CP_BUILD_ID_MAX];
+	size_t build_id_size;
+	pthread_mutex_t lock; /* guards touching in cp_elf_load() */
+};
+
+/* `fd` is taken over, also on failure. `name` is for messages. */
+CP_ERROR cp_elf_open_fd(int fd, const char *name, struct cp_elf **ret);
+/* `blob` (malloc()ed) is taken over, also on failure. */
+CP_ERROR cp_elf_open_blob(void *blob, size_t size, const char *name, struct cp_elf **ret);
+void cp_elf_destroy(struct cp_elf *elf);
+
+/* Reads file bytes; false unless all are there. */
+bool cp_elf_read(const struct cp_elf *elf, uint64_t offset, void *buffer, size_t size);
+
+/* NULL when there is none. */
+struct cp_elf_section *cp_elf_section(const struct cp_elf *elf, const char *name);
+
+/* The whole contents, uncompressed, with a NUL behind them; NULL when there
+ * are none or they can't be read. Any thread may call it. */
+const uint8_t *cp_elf_load(struct cp_elf *elf, struct cp_elf_section *section, size_t *size_ret);
+
+/* `size` bytes at `offset` of the contents, read block by block: for the big
+ * debug sections. NULL when they are not all within the section. Pointers
+ * stay. One thread at a time; don't mix with cp_elf_load(). */
+const uint8_t *cp_elf_need(struct cp_elf *elf, struct cp_elf_section *section, uint64_t offset,
+			   uint64_t size);
+/* A string there, or NULL; at most 64 KiB long. */
+const char *cp_elf_string(struct cp_elf *elf, struct cp_elf_section *section, uint64_t offset);
+/* Length of the contents; 0 when there are none. */
+uint64_t cp_elf_length(struct cp_elf *elf, struct cp_elf_section *section);
+
+/* The loaded segment that holds `vaddr`, or NULL. */
+const Elf64_Phdr *cp_elf_segment_at(const struct cp_elf *elf, uint64_t vaddr);
+/* True when `vaddr` is in a segment that may be executed. */
+bool cp_elf_is_code(const struct cp_elf *elf, uint64_t vaddr);
+/* As hex digits in `ret`, which holds 2 * CP_BUILD_ID_MAX + 1 characters. */
+void cp_elf_build_id_hex(const struct cp_elf *elf, char *ret);
+
+#endif

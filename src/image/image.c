@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+#include "image/internal.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "image/debuginfo.h"
+
+static const char *const default_dirs[] = { "/usr/lib/debug", NULL };
+
+static void free_dirs(char **dirs)
+{
+	size_t i;
+
+	for (i = 0; dirs && dirs[i]; i++)
+		free(dirs[i]);
+	free(dirs);
+}
+
+static bool copy_dirs(const char *const *from, char ***ret)
+{
+	size_t n = 0, i;
+	char **dirs;
+
+	if (!from)
+		from = default_dirs;
+	while (from[n])
+		n++;
+	dirs = calloc(n + 1, sizeof(*dirs));
+	if (!dirs)
+		return false;
+	for (i = 0; i < n; i++) {
+		dirs[i] = strdup(from[i]);
+		if (!dirs[i]) {
+			free_dirs(dirs);
+			return false;
+		}
+	}
+	*ret = dirs;
+	return true;
+}
+
+/* `elf` is taken over, also on failure. */
+static struct cp_error *create(struct cp_elf *elf, const char *path, int root_fd,
+			       const struct cp_image_options *options, struct cp_image **ret)
+{
+	struct cp_image *image = calloc(1, sizeof(*image));
+
+	if (!image) {
+		cp_elf_destroy(elf);
+		return cp_error_nomem();
+	}
+	image->elf = elf;
+	image->root_fd = root_fd >= 0 ? fcntl(root_fd, F_DUPFD_CLOEXEC, 3) : -1;
+	pthread_mutex_init(&image->files_lock, NULL);
+	pthread_mutex_init(&image->symbols_lock, NULL);
+	pthread_mutex_init(&image->debug_lock, NULL);
+	image->debuginfod = options && options->debuginfod;
+	image->path = strdup(path);
+	if (!image->path || !copy_dirs(options ? options->debug_dirs : NULL, &image->debug_dirs)) {
+		cp_image_destroy(image);
+		return cp_error_nomem();
+	}
+	cp_elf_build_id_hex(elf, image->build_id);
+	*ret = image;
+	return NULL;
+}
+
+CP_ERROR cp_image_open(const struct cp_image_source *source, const struct cp_image_options *options,
+		       struct cp_image **ret)
+{
+	struct cp_elf *elf = NULL;
+
+	CP_TRY(cp_source_open(source, &elf));
+	return create(elf, source->path, source->root_fd, options, ret);
+}
+
+CP_ERROR cp_image_open_file(const char *path, const struct cp_image_options *options,
+			    struct cp_image **ret)
+{
+	struct cp_elf *elf = NULL;
+	int fd = -1;
+
+	CP_TRY(cp_file_open_regular(-1, path, &fd));
+	CP_TRY(cp_elf_open_fd(fd, path, &elf));
+	return create(elf, path, -1, options, ret);
+}
+
+void cp_image_destroy(struct cp_image *image)
+{
+	if (!image)
+		return;
+	cp_dwarf_destroy(image->dwarf);
+	cp_symbols_destroy(image->symbols);
+	cp_elf_destroy(image->debug);
+	cp_elf_destroy(image->elf);
+	free(image->debug_path);
+	free(image->path);
+	free_dirs(image->debug_dirs);
+	if (image->root_fd >= 0)
+		close(image->root_fd);
+	pthread_mutex_destroy(&image->files_lock);
+	pthread_mutex_destroy(&image->symbols_lock);
+	pthread_mutex_destroy(&image->debug_lock);
+	free(image);
+}
+
+const char *cp_image_build_id(const struct cp_image *image)
+{
+	return image->build_id;
+}
+
+uint16_t cp_image_machine(const struct cp_image *image)
+{
+	return image->elf->machine;
+}
+
+bool cp_image_is_64bit(const struct cp_image *image)
+{
+	return image->elf->is_64bit;
+}
+
+bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, struct cp_vaddr *ret)
+{
+	const Elf64_Phdr *p = image->elf->segments, *end = p + image->elf->segment_count;
+
+	for (; p < end; p++) {
+		if (p->p_type == PT_LOAD && offset >= p->p_offset &&
+		    offset - p->p_offset < p->p_filesz) {
+			ret->v = p->p_vaddr + (offset - p->p_offset);
+			return true;
+		}
+	}
+	/* The mapping is of whole pages: it begins before the segment does. */
+	for (p = image->elf->segments; p < end; p++) {
+		if (p->p_type == PT_LOAD && p->p_filesz && offset < p->p_offset &&
+		    p->p_offset - offset < 4096) {
+			ret->v = p->p_vaddr - (p->p_offset - offset);
+			return true;
+		}
+	}
+	return false;
+}

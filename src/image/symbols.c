@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The symbol table of an image, made of every place that knows names:
+ *
+ *     .symtab        of the file, else of its separate debug file, else of
+ *                    the mini debug information in .gnu_debugdata
+ *     .dynsym        always: stripped libraries have nothing else
+ *     PLT sections   named after the relocation that each entry jumps through
+ *     .eh_frame      functions that nobody names, as fn_<hex>
+ *
+ * All names stay, sorted by address, the best name of an address first. For
+ * lookups they are flattened: an inner symbol hides the outer one, a symbol
+ * with a size hides bounds from .eh_frame, and those hide a label without a
+ * size, which reaches up to the next symbol.
+ *
+ * The table is built once, under symbols_lock, and never changes; lookups
+ * find it through an atomic pointer and take no lock.
+ */
+#include "image/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_SYMBOLS (UINT64_C(4) << 20) /* the largest browsers have 2 million */
+#define MAX_TABLE_BYTES (UINT64_C(1) << 30)
+
+/* ---- names ---- */
+
+char *cp_symbols_keep(struct cp_symbols *table, const char *text, size_t size)
+{
+	char *copy = malloc(size + 1);
+
+	if (!copy || !cp_vec_push(&table->owned, copy)) {
+		free(copy);
+		return NULL;
+	}
+	memcpy(copy, text, size);
+	copy[size] = 0;
+	return copy;
+}
+
+bool cp_symbols_push(struct cp_raw_symbols *raw, const struct cp_symbol *s, uint32_t rank,
+		     uint64_t limit)
+{
+	return cp_vec_push(&raw->list, (struct cp_raw_symbol){ *s, limit, rank });
+}
+
+/* What a person would call it: functions before labels, a size before none,
+ * global before local, few leading underscores, strong before weak, short. */
+static uint32_t rank_of(const Elf64_Sym *sym, const char *name)
+{
+	unsigned bind = ELF64_ST_BIND(sym->st_info);
+	size_t underscores = strspn(name, "_"), length = strlen(name);
+	uint32_t rank = 0;
+
+	if (underscores && (name[underscores] == 'Z' || name[underscores] == 'R'))
+		underscores--; /* mangled */
+	if (ELF64_ST_TYPE(sym->st_info) == STT_NOTYPE)
+		rank |= 1u << 31;
+	if (!sym->st_size)
+		rank |= 1u << 30;
+	if (bind == STB_LOCAL)
+		rank |= 1u << 29;
+	rank |= (uint32_t)(underscores < 15 ? underscores : 15) << 25;
+	if (bind == STB_WEAK)
+		rank |= 1u << 24;
+	return rank | (uint32_t)(length < 0xffffff ? length : 0xffffff);
+}
+
+/* ---- symbol tables ---- */
+
+struct table {
+	struct cp_elf *elf; /* whose table it is */
+	const struct cp_elf *image; /* whose addresses count */
+	const Elf64_Sym *syms;
+	size_t count;
+	const char *names;
+	size_t names_size;
+};
+
+/* Of labels without a type only those count that are in code and that no
+ * assembler made up ($x, .L1). */
+static bool is_function(const struct table *t, const Elf64_Sym *sym, const char *name)
+{
+	switch (ELF64_ST_TYPE(sym->st_info)) {
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return true;
+	case STT_NOTYPE:
+		return sym->st_shndx < t->elf->section_count &&
+		       (t->elf->sections[sym->st_shndx].flags & SHF_EXECINSTR) && name[0] != '$' &&
+		       strncmp(name, ".L", 2) != 0;
+	default:
+		return false;
+	}
+}
+
+static uint64_t limit_of(const struct table *t, const Elf64_Sym *sym)
+{
+	const struct cp_elf_section *s;
+	const Elf64_Phdr *p;
+
+	if (sym->st_shndx < t->elf->section_count) {
+		s = &t->elf->sections[sym->st_shndx];
+		if (sym->st_value >= s->vaddr && sym->st_value - s->vaddr < s->size)
+			return s->vaddr + s->size;
+	}
+	p = cp_elf_segment_at(t->image, sym->st_value);
+	return p ? p->p_vaddr + p->p_memsz : sym->st_value;
+}
+
+static bool add_one(const struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols *raw)
+{
+	struct cp_symbol s = { .start = { sym->st_value }, .size = sym->st_size };
+	const char *version;
+
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS ||
+	    sym->st_name >= t->names_size || !cp_elf_is_code(t->image, sym->st_value))
+		return true;
+	s.name = t->names + sym->st_name;
+	if (!s.name[0] || !is_function(t, sym, s.name))
+		return true;
+	if (s.size > UINT64_MAX - s.start.v ||
+	    !cp_elf_is_code(t->image, s.start.v + s.size - !!s.size))
+		s.size = 0;
+	s.kind =
+		ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC ? CP_SYMBOL_IFUNC : CP_SYMBOL_FUNCTION;
+	version = strchr(s.name, '@');
+	if (version && version > s.name) {
+		s.name = cp_symbols_keep(raw->into, s.name, (size_t)(version - s.name));
+		if (!s.name)
+			return false;
+	}
+	return cp_symbols_push(raw, &s, rank_of(sym, s.name), s.size ? 0 : limit_of(t, sym));
+}
+
+static bool add_table(struct cp_elf *elf, const struct cp_elf *image,
+		      struct cp_elf_section *section, struct cp_raw_symbols *raw)
+{
+	struct table t = { .elf = elf, .image = image };
+	struct cp_elf_section *strings;
+	size_t size = 0, i;
+
+	if (section->link >= elf->section_count || section->size > MAX_TABLE_BYTES)
+		return true;
+	strings = &elf->sections[section->link];
+	if (strings->type != SHT_STRTAB || strings->size > MAX_TABLE_BYTES)
+		return true;
+	t.syms = (const void *)cp_elf_load(elf, section, &size);
+	t.names = (const void *)cp_elf_load(elf, strings, &t.names_size);
+	if (!t.syms || !t.names)
+		return true;
+	t.count = size / sizeof(*t.syms);
+	if (t.count > MAX_SYMBOLS)
+		t.count = MAX_SYMBOLS;
+	for (i = 1; i < t.count; i++) {
+		if (!add_one(&t, &t.syms[i], raw))
+			return false;
+	}
+	return true;
+}
+
+static struct cp_elf_section *by_type(const struct cp_elf *elf, uint32_t type)
+{
+	size_t i;
+
+	for (i = 1; elf && i < elf->section_count; i++) {
+		if (elf->sections[i].type == type)
+			return &elf->sections[i];
+	}
+	return NULL;
+}
+
+/* .symtab of the nearest file that has one. */
+static bool add_static(struct cp_image *image, struct cp_raw_symbols *raw)
+{
+	struct cp_elf *elf = image->elf;
+
+	if (!by_type(elf, SHT_SYMTAB))
+		elf = cp_debug_file(image, false);
+	if (!by_type(elf, SHT_SYMTAB))
+		elf = raw->into->mini = cp_debug_mini(image->elf);
+	if (!by_type(elf, SHT_SYMTAB))
+		return true;
+	return add_table(elf, image->elf, by_type(elf, SHT_SYMTAB), raw);
+}
+
+/* ---- the table ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct cp_raw_symbol *x = a, *y = b;
+
+	if (x->s.start.v != y->s.start.v)
+		return x->s.start.v < y->s.start.v ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return strcmp(x->s.name, y->s.name);
+}
+
+/* Sorts, and drops what is in two tables. */
+static void tidy(struct cp_raw_symbols *raw)
+{
+	struct cp_raw_symbol *items = raw->list.items;
+	size_t i, n = 0;
+
+	if (raw->list.count)
+		qsort(items, raw->list.count, sizeof(*items), by_address);
+	for (i = 0; i < raw->list.count; i++) {
+		if (n && items[n - 1].s.start.v == items[i].s.start.v &&
+		    !strcmp(items[n - 1].s.name, items[i].s.name))
+			continue;
+		items[n++] = items[i];
+	}
+	raw->list.count = n;
+}
+
+static unsigned strength(const struct cp_raw_symbol *sym)
+{
+	if (!sym->s.size)
+		return 1;
+	return sym->s.kind == CP_SYMBOL_UNWIND ? 2 : 3;
+}
+
+/* Later starts win, because they are inside; then better names. */
+static bool flatten(const struct cp_raw_symbols *raw, struct cp_spans *ret)
+{
+	const struct cp_raw_symbol *items = raw->list.items;
+	size_t count = raw->list.count, i, group = 0, next = 0;
+	struct cp_span *spans = calloc(count + 1, sizeof(*spans));
+	uint64_t end;
+	bool ok;
+
+	if (!spans)
+		return false;
+	for (i = 0; i < count; i++) {
+		if (items[i].s.start.v != items[group].s.start.v)
+			group = i;
+		while (next < count && items[next].s.start.v <= items[i].s.start.v)
+			next++;
+		end = items[i].s.start.v + items[i].s.size;
+		if (!items[i].s.size) {
+			end = items[i].limit;
+			if (next < count && items[next].s.start.v < end)
+				end = items[next].s.start.v;
+		}
+		spans[i] = (struct cp_span){
+			.start = items[i].s.start.v,
+			.end = end,
+			.priority = (uint64_t)strength(&items[i]) << 60 | (uint64_t)group << 24 |
+				    (0xffffff - (i - group)),
+			.value = (uint32_t)i,
+		};
+	}
+	ok = cp_spans_build(spans, count, ret);
+	free(spans);
+	return ok;
+}
+
+static bool add_unnamed(struct cp_image *image, struct cp_raw_symbols *raw)
+{
+	size_t before = raw->list.count;
+	struct cp_spans known = { 0 };
+	bool ok;
+
+	if (!flatten(raw, &known))
+		return false;
+	ok = cp_symbols_add_unwind(image->elf, &known, raw);
+	cp_spans_free(&known);
+	if (ok && raw->list.count != before)
+		tidy(raw);
+	return ok;
+}
+
+static bool fill(struct cp_image *image, struct cp_raw_symbols *raw)
+{
+	struct cp_elf_section *dynamic = by_type(image->elf, SHT_DYNSYM);
+	struct cp_symbols *table = raw->into;
+	size_t i;
+
+	if (!add_static(image, raw) ||
+	    (dynamic && !add_table(image->elf, image->elf, dynamic, raw)) ||
+	    !cp_symbols_add_plt(image->elf, raw))
+		return false;
+	tidy(raw);
+	if (!add_unnamed(image, raw) || !flatten(raw, &table->spans))
+		return false;
+	table->items = calloc(raw->list.count + 1, sizeof(*table->items));
+	if (!table->items)
+		return false;
+	table->count = raw->list.count;
+	for (i = 0; i < table->count; i++)
+		table->items[i] = raw->list.items[i].s;
+	return true;
+}
+
+static struct cp_symbols *build(struct cp_image *image)
+{
+	struct cp_symbols *table = calloc(1, sizeof(*table));
+	struct cp_raw_symbols raw = { .into = table };
+	bool ok;
+
+	if (!table)
+		return NULL;
+	ok = fill(image, &raw);
+	cp_vec_free(&raw.list);
+	if (!ok) {
+		cp_symbols_destroy(table);
+		return NULL;
+	}
+	return table;
+}
+
+void cp_symbols_destroy(struct cp_symbols *table)
+{
+	size_t i;
+
+	if (!table)
+		return;
+	for (i = 0; i < table->owned.count; i++)
+		free(table->owned.items[i]);
+	cp_vec_free(&table->owned);
+	cp_spans_free(&table->spans);
+	cp_elf_destroy(table->mini);
+	free(table->items);
+	free(table);
+}
+
+/* NULL only without memory. */
+static const struct cp_symbols *symbols(struct cp_image *image)
+{
+	struct cp_symbols *table = atomic_load_explicit(&image->symbols, memory_order_acquire);
+
+	if (table)
+		return table;
+	pthread_mutex_lock(&image->symbols_lock);
+	table = atomic_load_explicit(&image->symbols, memory_order_relaxed);
+	if (!table) {
+		table = build(image);
+		atomic_store_explicit(&image->symbols, table, memory_order_release);
+	}
+	pthread_mutex_unlock(&image->symbols_lock);
+	return table;
+}
+
+bool cp_image_symbol(struct cp_image *image, struct cp_vaddr at, struct cp_symbol *ret)
+{
+	const struct cp_symbols *table = symbols(image);
+	const struct cp_span *span = table ? cp_spans_find(&table->spans, at.v) : NULL;
+
+	if (!span)
+		return false;
+	*ret = table->items[span->value];
+	return true;
+}
+
+CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, size_t *count_ret)
+{
+	const struct cp_symbols *table = symbols(image);
+
+	if (!table)
+		return cp_error_nomem();
+	*ret = table->items;
+	*count_ret = table->count;
+	return NULL;
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What src/image says of a file, as text for image_judge.sh to compare with
+ * what nm and addr2line say.
+ *
+ *     image_dump FILE info
+ *     image_dump FILE symbols              address kind size name
+ *     image_dump FILE lookup < ADDRESSES   address name start size
+ *     image_dump FILE frames < ADDRESSES   0xADDRESS, then function and
+ *                                          file:line, innermost first
+ *     image_dump - demangle < NAMES
+ *
+ * IMAGE_DEBUG_DIR names a debug directory.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "image/image.h"
+
+static int symbols(struct cp_image *image)
+{
+	static const char kinds[] = "fpiu";
+	const struct cp_symbol *s;
+	size_t count, i;
+
+	if (cp_image_symbols(image, &s, &count))
+		return 1;
+	for (i = 0; i < count; i++)
+		printf("%016" PRIx64 " %c %" PRIu64 " %s\n", s[i].start.v, kinds[s[i].kind],
+		       s[i].size, s[i].name);
+	return 0;
+}
+
+static void lookup(struct cp_image *image, uint64_t at)
+{
+	struct cp_symbol s;
+
+	if (cp_image_symbol(image, (struct cp_vaddr){ at }, &s))
+		printf("%" PRIx64 " %s %" PRIx64 " %" PRIu64 "\n", at, s.name, s.start.v, s.size);
+	else
+		printf("%" PRIx64 " ?\n", at);
+}
+
+static void frames(struct cp_image *image, uint64_t at)
+{
+	struct cp_inline_frame f[64];
+	size_t n = cp_image_frames(image, (struct cp_vaddr){ at }, f, 64), i;
+
+	printf("0x%" PRIx64 "\n", at);
+	for (i = 0; i < n && i < 64; i++)
+		printf("%s\n%s:%" PRIu32 "\n", f[i].function ? f[i].function : "??",
+		       f[i].file ? f[i].file : "??", f[i].line);
+	if (!n)
+		printf("??\n??:0\n");
+}
+
+static int each_address(struct cp_image *image, void (*show)(struct cp_image *, uint64_t))
+{
+	char line[64];
+
+	while (fgets(line, sizeof(line), stdin))
+		show(image, strtoull(line, NULL, 16));
+	return 0;
+}
+
+static int info(struct cp_image *image)
+{
+	printf("build-id %s\n", cp_image_build_id(image));
+	printf("debug %s\n", cp_image_debug_path(image));
+	printf("machine %u\n", (unsigned)cp_image_machine(image));
+	return 0;
+}
+
+static int demangle(void)
+{
+	char line[65536], *text;
+
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = 0;
+		text = cp_demangle(line);
+		puts(text);
+		free(text);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *dirs[] = { getenv("IMAGE_DEBUG_DIR"), NULL };
+	struct cp_image_options options = { .debug_dirs = dirs[0] ? dirs : NULL,
+					    .debuginfod = true };
+	struct cp_image *image = NULL;
+	struct cp_error *err;
+	uint64_t began = cp_now();
+	int status = 2;
+
+	if (argc != 3)
+		return 2;
+	if (!strcmp(argv[2], "demangle"))
+		return demangle();
+	err = cp_image_open_file(argv[1], &options, &image);
+	if (err) {
+		fprintf(stderr, "%s\n", err->what);
+		cp_error_free(err);
+		return 1;
+	}
+	if (!strcmp(argv[2], "info"))
+		status = info(image);
+	else if (!strcmp(argv[2], "symbols"))
+		status = symbols(image);
+	else if (!strcmp(argv[2], "lookup"))
+		status = each_address(image, lookup);
+	else if (!strcmp(argv[2], "frames"))
+		status = each_address(image, frames);
+	cp_image_destroy(image);
+	if (getenv("IMAGE_TIMES"))
+		fprintf(stderr, "%.2f ms\n", (double)(cp_now() - began) / 1e6);
+	return status;
+}
