@@ -4,7 +4,6 @@
 load helpers
 
 commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x cprof; }
-options_of() { "$CPROF" "$1" --help | grep -o -E -- '^  (  |-.,) --[a-z-]+' | grep -o -E -- '--[a-z-]+'; }
 
 @test "cprof without a command explains itself on standard error and ends with 2" {
 	separately "$CPROF"

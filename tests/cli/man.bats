@@ -1,0 +1,54 @@
+#!/usr/bin/env bats
+# Manual pages: they render without a warning, and mention the options that
+# there are and no others.
+
+load helpers
+
+pages() { find "$SOURCES/man" -name '*.[1-8]' | sort; }
+commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p'; }
+documented() { commands | grep -v -x -e help -e completion; }
+options_of() { "$CPROF" "$1" --help | grep -o -E -- '^  (   |-.,) --[a-z-]+' | grep -o -E -- '--[a-z-]+'; }
+
+@test "manual pages render without a warning" {
+	for page in $(pages); do
+		man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>warnings >/dev/null
+		assert_equal "$page: $(cat warnings)" "$page: "
+	done
+}
+
+@test "cprof(1) mentions every command, and each has its page" {
+	page=$(man -E UTF-8 -l "$SOURCES/man/cprof.1" | col -bx)
+	for command in $(commands); do
+		[[ $page == *"cprof $command"* || $page == *"cprof-$command(1)"* ]] ||
+			fail "cprof(1) does not mention $command"
+	done
+	for command in $(documented); do
+		assert_exist "$SOURCES/man/cprof-$command.1"
+	done
+}
+
+@test "manual pages are installed" {
+	for page in $(pages); do
+		grep -q "'$(basename "$page")'" "$SOURCES/man/meson.build" || fail "$page is not installed"
+	done
+}
+
+@test "each option stands in the manual page, with its value" {
+	for command in $(documented); do
+		page=$(MANWIDTH=200 man -E UTF-8 -l "$SOURCES/man/cprof-$command.1" | col -bx | grep -E '^ +-')
+		for option in $(options_of "$command"); do
+			grep -q -E -e "(^| )$option([=, ]|\$)" <<<"$page" ||
+				fail "cprof-$command(1) does not mention $option"
+		done
+	done
+}
+
+@test "manual pages mention no option that is not there" {
+	for command in $(documented); do
+		known=$(options_of "$command"; echo --help)
+		for option in $(MANWIDTH=200 man -E UTF-8 -l "$SOURCES/man/cprof-$command.1" |
+			col -bx | grep -E '^ +-' | grep -o -E -- '--[a-z-]+'); do
+			grep -q -x -e "$option" <<<"$known" || fail "there is no cprof $command $option"
+		done
+	done
+}
