@@ -45,6 +45,9 @@ struct cp_arch {
 	 * *target_ret, 0 for an indirect one. */
 	bool (*call_before)(const uint8_t *code, size_t size, uint64_t ret_addr,
 			    uint64_t *target_ret);
+	/* True when the code at `pc` is a stub that jumps to an address kept
+	 * in memory, as a PLT has them; *slot_ret is where it is kept. */
+	bool (*jump_slot)(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret);
 	/* True when the code at pc is the kernel's signal return trampoline. */
 	bool (*is_sigreturn)(const uint8_t *code, size_t size);
 };

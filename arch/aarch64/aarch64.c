@@ -32,6 +32,25 @@ static bool call_before(const uint8_t *code, size_t size, uint64_t ret_addr, uin
 	return (insn & 0xfffffc1f) == 0xd63f0000; /* blr xn */
 }
 
+/* [bti c] adrp x16, page; ldr x17, [x16, #offset]; ... */
+static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret)
+{
+	uint32_t insn[3] = { 0 };
+	int64_t pages;
+	size_t at = 0;
+
+	memcpy(insn, code, size < sizeof(insn) ? size : sizeof(insn));
+	if (insn[0] == 0xd503245f)
+		at = 1;
+	if ((insn[at] & 0x9f00001f) != 0x90000010 || (insn[at + 1] & 0xffc003ff) != 0xf9400211)
+		return false;
+	pages = (int64_t)((uint64_t)(insn[at] >> 5 & 0x7ffff) << 45) >> 43;
+	pages |= insn[at] >> 29 & 3;
+	*slot_ret = ((pc + at * 4) & ~UINT64_C(0xfff)) + (uint64_t)pages * 4096 +
+		    (insn[at + 1] >> 10 & 0xfff) * 8;
+	return true;
+}
+
 static bool is_sigreturn(const uint8_t *code, size_t size)
 {
 	/* mov x8, #139; svc #0 */
@@ -65,5 +84,6 @@ const struct cp_arch cp_arch_aarch64 = {
 	.red_zone = 0,
 	.reg_names = names,
 	.call_before = call_before,
+	.jump_slot = jump_slot,
 	.is_sigreturn = is_sigreturn,
 };

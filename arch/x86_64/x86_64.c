@@ -63,6 +63,24 @@ static bool call_before(const uint8_t *code, size_t size, uint64_t ret_addr, uin
 	return indirect_call(code, size);
 }
 
+/* [endbr64] [bnd] jmp *disp32(%rip) */
+static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	size_t at = 0;
+	int32_t rel;
+
+	if (size >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)))
+		at = sizeof(endbr64);
+	if (at < size && code[at] == 0xf2)
+		at++;
+	if (size - at < 6 || code[at] != 0xff || code[at + 1] != 0x25)
+		return false;
+	memcpy(&rel, code + at + 2, 4);
+	*slot_ret = pc + at + 6 + (uint64_t)(int64_t)rel;
+	return true;
+}
+
 static bool is_sigreturn(const uint8_t *code, size_t size)
 {
 	/* mov $15, %rax; syscall (glibc), mov $15, %eax; syscall (musl) */
@@ -100,5 +118,6 @@ const struct cp_arch cp_arch_x86_64 = {
 	.red_zone = 128,
 	.reg_names = names,
 	.call_before = call_before,
+	.jump_slot = jump_slot,
 	.is_sigreturn = is_sigreturn,
 };

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Callers where the rules end: code without call frame information, and rules
+ * that need a register nobody knows (of a blocked thread, only pc and sp are).
+ *
+ * Nothing is believed because it looks like a pointer. A return address must
+ * lie in executable memory right behind a call instruction; and a direct call
+ * says whom it called, which is compared with where the walk stands:
+ *
+ *	   call parse ──► target is the function of our pc     MATCH
+ *	   call *%rax ──► could be                             POSSIBLE
+ *	   call other ──► no, unless `other` jumped here       MISMATCH
+ *
+ * Then the frame found is tried out: the walk goes on from it by rules alone,
+ * and a real frame leads to the root of the stack, which an old one, left
+ * over by a call that has returned, rarely does.
+ */
+#include "unwind/walk.h"
+
+#define CALL_MAX 8 /* bytes of a call instruction, at most */
+#define NEAR (64u << 10) /* of a function without CFI: how far in we may be */
+#define SCAN_WORDS 8192u /* how far up to look */
+#define SCAN_WORDS_PLAIN 512u /* the same where no rule narrows it */
+#define TRIALS_MAX 24u
+#define TRIAL_STEPS 64u
+
+#define BIT(n) (UINT64_C(1) << (n))
+
+enum match {
+	MATCH_NONE, /* not a return address */
+	MATCH_MISMATCH,
+	MATCH_POSSIBLE,
+	MATCH_CERTAIN,
+};
+
+static bool end(struct cp_walk_step *ret, enum cp_unwind_end why)
+{
+	ret->end = why;
+	return false;
+}
+
+/* A call's target, through the PLT if it goes there. */
+static uint64_t through_plt(const struct cp_walk *walk, uint64_t target)
+{
+	struct cp_unwind_space *space = walk->space;
+	uint8_t code[16];
+	uint64_t slot, value;
+	size_t got = cp_space_read_constant(space, target, code, sizeof(code));
+
+	if (!walk->arch->jump_slot(code, got, target, &slot) ||
+	    !cp_read_exact(space->memory, slot, &value, sizeof(value)))
+		return target;
+	return value;
+}
+
+/* True when a call of `target` gets to `pc`, in the function at `function`
+ * (0: unknown). */
+static bool reaches(uint64_t target, uint64_t pc, uint64_t function)
+{
+	return function ? target == function : target <= pc && pc - target < NEAR;
+}
+
+/* How well `ra` would do as the return address of the function at `pc`. */
+static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, uint64_t function)
+{
+	uint8_t code[CALL_MAX];
+	uint64_t target;
+	size_t got;
+
+	if (!cp_space_code_at(walk->space, ra - 1))
+		return MATCH_NONE;
+	got = cp_space_read_constant(walk->space, ra - CALL_MAX, code, sizeof(code));
+	if (got < CALL_MAX || !walk->arch->call_before(code, CALL_MAX, ra, &target))
+		return MATCH_NONE;
+	if (!target)
+		return MATCH_POSSIBLE;
+	if (reaches(target, pc, function) || reaches(through_plt(walk, target), pc, function))
+		return MATCH_CERTAIN;
+	return MATCH_MISMATCH;
+}
+
+/* How far rules alone lead from a frame. */
+enum trial {
+	TRIAL_BROKEN, /* into nonsense */
+	TRIAL_STUCK, /* to a frame that needs another guess */
+	TRIAL_CUT, /* to the end of the copy */
+	TRIAL_ROOT,
+};
+
+static enum trial try_out(const struct cp_walk *walk, const struct cp_walk_at *from)
+{
+	struct cp_walk_at at = *from;
+	struct cp_walk_step step;
+	unsigned n;
+
+	at.certain_only = true;
+	for (n = 0; n < TRIAL_STEPS; n++) {
+		if (!at.regs.r[walk->arch->pc])
+			return TRIAL_ROOT;
+		if (!at.exact && !cp_space_code_at(walk->space, at.regs.r[walk->arch->pc] - 1))
+			return TRIAL_BROKEN;
+		if (!cp_walk_step(walk, &at, &step)) {
+			switch (step.end) {
+			case CP_UNWIND_END_ROOT:
+				return TRIAL_ROOT;
+			case CP_UNWIND_END_CUT:
+				return TRIAL_CUT;
+			case CP_UNWIND_END_NO_INFO:
+				return TRIAL_STUCK;
+			case CP_UNWIND_END_MAX:
+			case CP_UNWIND_END_BAD:
+			case CP_UNWIND_END_UNMAPPED:
+				return TRIAL_BROKEN;
+			}
+		}
+	}
+	return TRIAL_CUT;
+}
+
+/* ---- the best of several ---- */
+
+struct choice {
+	struct cp_walk_at at; /* the caller */
+	uint64_t cfa;
+	unsigned score; /* 0: none yet */
+	unsigned trials;
+};
+
+/* Scores: a frame that can't be told from a good one is worth stopping for. */
+#define SCORE(match, trial) ((unsigned)(match)*4 + (unsigned)(trial))
+#define SCORE_BEST SCORE(MATCH_CERTAIN, TRIAL_ROOT)
+
+/* Takes `at` when it is better than what was found below it. */
+static void consider(const struct cp_walk *walk, struct choice *choice, enum match how,
+		     const struct cp_walk_at *at, uint64_t cfa)
+{
+	unsigned score;
+	enum trial trial;
+
+	if (choice->trials >= TRIALS_MAX || SCORE(how, TRIAL_ROOT) <= choice->score)
+		return;
+	choice->trials++;
+	trial = try_out(walk, at);
+	score = SCORE(how, trial);
+	/* A call of something else is believed only if it leads to the root. */
+	if (trial == TRIAL_BROKEN || (how < MATCH_CERTAIN && trial < TRIAL_CUT) ||
+	    score <= choice->score)
+		return;
+	choice->at = *at;
+	choice->cfa = cfa;
+	choice->score = score;
+}
+
+static bool take(struct choice *choice, struct cp_walk_at *at, struct cp_walk_step *ret,
+		 enum cp_unwind_by by)
+{
+	if (!choice->score)
+		return end(ret, CP_UNWIND_END_NO_INFO);
+	*at = choice->at;
+	ret->by = by;
+	ret->cfa = choice->cfa;
+	return true;
+}
+
+/* ---- a register that a rule needs ---- */
+
+/* Every word of the stack is tried as the register's value: for the usual
+ * "CFA is rbp + 16" that means a saved rbp with a return address above it. */
+bool cp_guess_register(const struct cp_walk *walk, struct cp_walk_at *at,
+		       const struct cp_step *step, unsigned reg, struct cp_walk_step *ret)
+{
+	const struct cp_arch *arch = walk->arch;
+	uint64_t pc = at->regs.r[arch->pc], sp = at->regs.r[arch->sp], cfa, i;
+	const struct cp_rule *rule = step->rule; /* steps don't stay: trials make new ones */
+	uint64_t function = step->function;
+	struct choice choice = { .score = 0 };
+	struct cp_walk_at next = *at;
+	struct cp_walk_lack lack;
+	enum match how;
+
+	for (i = 0; i < SCAN_WORDS && choice.score < SCORE_BEST; i++) {
+		next.regs.known = at->regs.known | BIT(reg);
+		next.regs.r[reg] = (sp & ~UINT64_C(7)) + i * 8;
+		if (cp_walk_apply(walk, &next, rule, &cfa, &lack) == CP_WALK_APPLIED) {
+			how = cfa > sp ? match(walk, next.regs.r[arch->pc], pc, function)
+				       : MATCH_NONE;
+			next.exact = next.leaf = false;
+			if (how != MATCH_NONE)
+				consider(walk, &choice, how, &next, cfa);
+			next = *at;
+		} else if (lack.addr >= walk->capture->stack_base + walk->capture->stack_size) {
+			break;
+		}
+	}
+	return take(&choice, at, ret, CP_UNWIND_BY_SCAN);
+}
+
+/* ---- frames without a rule ---- */
+
+/* The caller if the function had no frame yet: it was just called. */
+static enum match just_called(const struct cp_walk *walk, const struct cp_walk_at *at,
+			      struct cp_walk_at *ret)
+{
+	const struct cp_arch *arch = walk->arch;
+	uint64_t sp = at->regs.r[arch->sp], pc = at->regs.r[arch->pc], ra;
+
+	if (arch->ret_size) {
+		if (!cp_walk_read_word(walk, sp, &ra))
+			return MATCH_NONE;
+	} else {
+		if (!(at->regs.known & BIT(arch->lr)))
+			return MATCH_NONE;
+		ra = at->regs.r[arch->lr] & arch->code_mask;
+	}
+	*ret = *at;
+	ret->regs.known &= arch->callee_saved;
+	ret->regs.r[arch->pc] = ra;
+	ret->regs.r[arch->sp] = sp + arch->ret_size;
+	ret->exact = ret->leaf = false;
+	return match(walk, ra, pc, 0);
+}
+
+/* The caller by the frame record that the frame pointer points to: the
+ * caller's frame pointer and the return address. */
+static enum match by_fp(const struct cp_walk *walk, const struct cp_walk_at *at,
+			struct cp_walk_at *ret)
+{
+	const struct cp_arch *arch = walk->arch;
+	uint64_t sp = at->regs.r[arch->sp], fp = at->regs.r[arch->fp], outer, ra;
+
+	if (!(at->regs.known & BIT(arch->fp)) || fp < sp || fp % 8 ||
+	    !cp_walk_read_word(walk, fp, &outer) || !cp_walk_read_word(walk, fp + 8, &ra) ||
+	    (outer && outer <= fp))
+		return MATCH_NONE;
+	*ret = *at;
+	ret->regs.r[arch->pc] = ra & arch->code_mask;
+	ret->regs.r[arch->sp] = fp + 16;
+	ret->regs.r[arch->fp] = outer;
+	ret->regs.known = BIT(arch->pc) | BIT(arch->sp) | BIT(arch->fp);
+	ret->exact = ret->leaf = false;
+	return match(walk, ret->regs.r[arch->pc], at->regs.r[arch->pc], 0);
+}
+
+/* Return addresses between sp and the frame record, or a bit further up. */
+static void scan(const struct cp_walk *walk, const struct cp_walk_at *at, struct choice *choice)
+{
+	const struct cp_arch *arch = walk->arch;
+	uint64_t sp = at->regs.r[arch->sp] & ~UINT64_C(7), ra, i;
+	struct cp_walk_at next = *at;
+	enum match how;
+
+	next.regs.known = BIT(arch->pc) | BIT(arch->sp);
+	next.exact = next.leaf = false;
+	for (i = 0; i < SCAN_WORDS_PLAIN && choice->score < SCORE_BEST; i++) {
+		if (!cp_walk_read_word(walk, sp + i * 8, &ra))
+			break;
+		how = match(walk, ra & arch->code_mask, at->regs.r[arch->pc], 0);
+		if (how != MATCH_CERTAIN)
+			continue;
+		next.regs.r[arch->pc] = ra & arch->code_mask;
+		next.regs.r[arch->sp] = sp + (i + 1) * 8;
+		consider(walk, choice, how, &next, next.regs.r[arch->sp]);
+	}
+}
+
+static bool move(struct cp_walk_at *at, const struct cp_walk_at *to, struct cp_walk_step *ret,
+		 enum cp_unwind_by by, uint64_t cfa)
+{
+	*at = *to;
+	ret->by = by;
+	ret->cfa = cfa;
+	return true;
+}
+
+bool cp_guess_caller(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
+{
+	const struct cp_arch *arch = walk->arch;
+	struct cp_walk_at called, framed;
+	struct choice choice = { .score = 0 };
+	enum match how_called = MATCH_NONE, how_framed;
+
+	if (at->exact)
+		how_called = just_called(walk, at, &called);
+	if (how_called >= MATCH_POSSIBLE)
+		return move(at, &called, ret, CP_UNWIND_BY_CALL, called.regs.r[arch->sp]);
+	/* The ABI's mark of the outermost frame. */
+	if (!at->exact && at->regs.known & BIT(arch->fp) && !at->regs.r[arch->fp])
+		return end(ret, CP_UNWIND_END_ROOT);
+	how_framed = by_fp(walk, at, &framed);
+	if (how_framed >= MATCH_POSSIBLE)
+		return move(at, &framed, ret, CP_UNWIND_BY_FP, framed.regs.r[arch->sp]);
+	scan(walk, at, &choice);
+	if (choice.score)
+		return take(&choice, at, ret, CP_UNWIND_BY_SCAN);
+	if (how_called == MATCH_MISMATCH)
+		return move(at, &called, ret, CP_UNWIND_BY_SCAN, called.regs.r[arch->sp]);
+	if (how_framed == MATCH_MISMATCH)
+		return move(at, &framed, ret, CP_UNWIND_BY_FP, framed.regs.r[arch->sp]);
+	return end(ret, CP_UNWIND_END_NO_INFO);
+}
+
+bool cp_guess_by_fp(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
+{
+	const struct cp_arch *arch = walk->arch;
+	struct cp_walk_at next;
+
+	if (at->regs.known & BIT(arch->fp) && !at->regs.r[arch->fp])
+		return end(ret, CP_UNWIND_END_ROOT);
+	if (by_fp(walk, at, &next) == MATCH_NONE)
+		return end(ret, CP_UNWIND_END_NO_INFO);
+	return move(at, &next, ret, CP_UNWIND_BY_FP, next.regs.r[arch->sp]);
+}
