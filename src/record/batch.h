@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What was recorded since the last flush, on its way from the thread that
+ * records to the writer's own.
+ */
+#ifndef CP_RECORD_BATCH_H
+#define CP_RECORD_BATCH_H
+
+#include "base/vec.h"
+#include "record/record.h"
+
+struct cp_record_new_process {
+	uint32_t number;
+	struct cp_record_process v; /* strings owned */
+};
+struct cp_record_new_thread {
+	uint32_t number;
+	struct cp_record_thread v; /* strings owned */
+};
+struct cp_record_new_image {
+	uint32_t number;
+	struct cp_record_image v; /* strings owned */
+};
+/* Locations, nodes and stacks are numbered by their order. */
+struct cp_record_new_location {
+	uint64_t key, address; /* key: of the image, for the resolver */
+	uint32_t image, flags;
+};
+struct cp_record_new_node {
+	uint32_t parent; /* number + 1, or 0 */
+	uint32_t location;
+};
+struct cp_record_new_stack {
+	uint32_t node; /* number + 1, or 0 for the empty stack */
+	uint32_t flags;
+};
+
+struct cp_record_batch {
+	CP_VEC(struct cp_record_new_process) processes;
+	CP_VEC(struct cp_record_new_thread) threads;
+	CP_VEC(struct cp_record_new_image) images;
+	CP_VEC(struct cp_record_new_location) locations;
+	CP_VEC(struct cp_record_new_node) nodes;
+	CP_VEC(struct cp_record_new_stack) stacks;
+	CP_VEC(struct cp_record_sample) samples;
+	bool has_totals;
+	struct cp_record_totals totals;
+	struct cp_record_batch *next; /* in the queue */
+};
+
+/* False without memory, and then nothing has changed; else `from` is empty. */
+bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *from);
+void cp_record_batch_free(struct cp_record_batch *batch);
+
+#endif

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Payloads of DATA chunks, which anybody may have written. A section's count
+ * is at most its bytes, so nothing is allocated beyond a fixed multiple of
+ * what was unpacked; rows are kept only when all they refer to exists.
+ */
+#include "record/reader.h"
+
+#include <string.h>
+
+#include "record/info.h"
+
+#define MISSING UINT64_MAX
+
+void cp_record_decoder_deinit(struct cp_record_decoder *d)
+{
+	size_t t;
+
+	for (t = 0; t < CP_RECORD_TABLE_END; t++) {
+		cp_vec_free(&d->rows[t].values);
+		cp_map_free(&d->rows[t].places);
+	}
+	cp_vec_free(&d->strings);
+	cp_vec_free(&d->column);
+}
+
+uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number)
+{
+	const uint64_t *place;
+
+	if (number < rows->direct)
+		return number;
+	place = cp_map_get(&rows->places, number);
+	return place ? *place : MISSING;
+}
+
+static bool keep(struct cp_record_decoder *d, bool ok)
+{
+	if (!ok)
+		d->no_memory = true;
+	return ok;
+}
+
+/* The place for a new row. */
+static bool new_place(struct cp_record_decoder *d, struct cp_record_rows *rows, uint64_t number)
+{
+	if (rows->count >= CP_RECORD_NONE - 1)
+		return false;
+	if (number == rows->count && rows->direct == rows->count)
+		rows->direct++;
+	else if (!keep(d, cp_map_put(&rows->places, number, rows->count)))
+		return false;
+	rows->count++;
+	return true;
+}
+
+/* Reads `columns` columns of `count` numbers into d->column. */
+static bool get_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
+			size_t columns)
+{
+	size_t k;
+
+	/* Each number takes a byte at least. */
+	if (c->bad || count > cp_cursor_left(c) / columns)
+		return false;
+	if (!keep(d, cp_vec_reserve(&d->column, (size_t)count * columns + 1)))
+		return false;
+	for (k = 0; k < columns; k++)
+		cp_record_get_column(c, d->column.items + k * (size_t)count, (size_t)count);
+	return !c->bad;
+}
+
+static bool decode_strings(struct cp_record_decoder *d, struct cp_cursor *c)
+{
+	struct cp_record_rows *rows = &d->rows[CP_RECORD_STRINGS];
+	uint64_t count = cp_cursor_uleb(c), i;
+	const uint8_t *start;
+	const char *text;
+	char *copy;
+
+	if (!get_columns(d, c, count, 1))
+		return false;
+	start = c->at;
+	copy = cp_record_copy(&d->record->arena, start, cp_cursor_left(c));
+	if (!keep(d, copy != NULL))
+		return false;
+	for (i = 0; i < count; i++) {
+		text = cp_cursor_string(c);
+		if (!text)
+			return false;
+		if (cp_record_place(rows, d->column.items[i]) != MISSING)
+			continue;
+		text = copy + ((const uint8_t *)text - start);
+		if (!keep(d, cp_vec_push(&d->strings, text)) ||
+		    !new_place(d, rows, d->column.items[i]))
+			return false;
+	}
+	return true;
+}
+
+/* A row with its references as places; false when one is missing. */
+static bool resolve(const struct cp_record_decoder *d, const struct cp_record_schema *schema,
+		    uint64_t *row)
+{
+	unsigned k;
+
+	for (k = 0; k < schema->width; k++) {
+		if (!row[k] && schema->required & 1u << k)
+			return false;
+		if (!row[k] || !schema->refers[k])
+			continue;
+		row[k] = cp_record_place(&d->rows[schema->refers[k]], row[k] - 1);
+		if (row[k]++ == MISSING)
+			return false;
+	}
+	return true;
+}
+
+static bool decode_table(struct cp_record_decoder *d, unsigned table, struct cp_cursor *c)
+{
+	const struct cp_record_schema *schema = &cp_record_schemas[table];
+	struct cp_record_rows *rows = &d->rows[table];
+	uint64_t row[CP_RECORD_WIDTH_MAX], count = cp_cursor_uleb(c), i, place;
+	unsigned k;
+
+	if (!get_columns(d, c, count, schema->width + 1))
+		return false;
+	for (i = 0; i < count; i++) {
+		for (k = 0; k < schema->width; k++)
+			row[k] = d->column.items[(k + 1) * count + i];
+		place = cp_record_place(rows, d->column.items[i]);
+		if ((place != MISSING && !schema->replaces) || !resolve(d, schema, row))
+			continue;
+		if (place == MISSING) {
+			place = rows->count;
+			if (!keep(d, cp_vec_reserve(&rows->values,
+						    rows->values.count + schema->width)) ||
+			    !new_place(d, rows, d->column.items[i]))
+				return false;
+			rows->values.count += schema->width;
+		}
+		memcpy(rows->values.items + place * schema->width, row,
+		       schema->width * sizeof(*row));
+	}
+	return true;
+}
+
+static bool add_block(struct cp_record_decoder *d, uint32_t part, size_t count)
+{
+	struct cp_record *r = d->record;
+	struct cp_record_block *last =
+		r->blocks.count ? &r->blocks.items[r->blocks.count - 1] : NULL;
+
+	if (last && last->part == part) {
+		last->count += count;
+		return true;
+	}
+	return keep(d, cp_vec_push(&r->blocks,
+				   (struct cp_record_block){ part, r->samples.count, count }));
+}
+
+/* What the columns refer to within a chunk: each thread's last sample. */
+struct last {
+	uint64_t ts_ns, stack;
+};
+
+static bool add_samples(struct cp_record_decoder *d, const uint64_t *columns, size_t count,
+			bool elapsed)
+{
+	struct cp_record *r = d->record;
+	CP_VEC(struct last) lasts = { 0 };
+	struct cp_map threads = { 0 };
+	struct last *last;
+	uint64_t *known, weight, thread;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; ok && i < count; i++) {
+		thread = columns[count + i];
+		known = cp_map_get(&threads, thread);
+		ok = known || (keep(d, cp_vec_push(&lasts, (struct last){ columns[i], 0 })) &&
+			       keep(d, cp_map_put(&threads, thread, lasts.count - 1)));
+		if (!ok)
+			break;
+		last = &lasts.items[known ? *known : lasts.count - 1];
+		if (columns[2 * count + i])
+			last->stack = columns[2 * count + i];
+		weight = columns[5 * count + i];
+		if (elapsed)
+			weight = cp_record_unzigzag(weight) + columns[i] - last->ts_ns;
+		last->ts_ns = columns[i];
+		r->samples.items[r->samples.count++] = (struct cp_record_sample){
+			.ts_ns = columns[i],
+			.thread = thread < CP_RECORD_NONE ? (uint32_t)thread : CP_RECORD_NONE,
+			.stack = last->stack && last->stack <= CP_RECORD_NONE
+					 ? (uint32_t)(last->stack - 1)
+					 : CP_RECORD_NONE,
+			.count = (uint32_t)columns[3 * count + i],
+			.weight_ns = weight,
+			.flags = (uint32_t)columns[4 * count + i],
+		};
+	}
+	cp_vec_free(&lasts);
+	cp_map_free(&threads);
+	return ok;
+}
+
+static bool decode_samples(struct cp_record_decoder *d, struct cp_cursor *c)
+{
+	uint64_t part = cp_cursor_uleb(c), first = cp_cursor_uleb(c), count = cp_cursor_uleb(c);
+	struct cp_record *r = d->record;
+	uint8_t how;
+
+	if (c->bad || part >= CP_RECORD_PARTS_MAX || !get_columns(d, c, count, 5))
+		return false;
+	how = cp_cursor_u8(c);
+	if (how > CP_RECORD_WEIGHT_ELAPSED ||
+	    !keep(d, cp_vec_reserve(&d->column, (size_t)count * 6)) ||
+	    !keep(d, cp_vec_reserve(&r->samples, r->samples.count + (size_t)count)))
+		return false;
+	cp_record_get_column(c, d->column.items + 5 * count, (size_t)count);
+	if (c->bad || !add_block(d, (uint32_t)part, (size_t)count))
+		return false;
+	if (first > d->next_sample)
+		r->own.lost += first - d->next_sample;
+	d->next_sample = first + count;
+	return add_samples(d, d->column.items, (size_t)count, how == CP_RECORD_WEIGHT_ELAPSED);
+}
+
+static bool decode_part(struct cp_record_decoder *d, struct cp_cursor *c)
+{
+	struct cp_record *r = d->record;
+	uint64_t number = cp_cursor_uleb(c), tag;
+	struct cp_record_info *info = cp_record_alloc(&r->arena, sizeof(*info));
+	struct cp_record_totals *totals = cp_record_alloc(&r->arena, sizeof(*totals));
+	struct cp_record_damage *damage = cp_record_alloc(&r->arena, sizeof(*damage));
+	uint8_t id[CP_RECORD_ID_SIZE] = { 0 };
+	struct cp_cursor body;
+	struct cp_record_part *part;
+
+	if (!keep(d, info && totals && damage) || number >= CP_RECORD_PARTS_MAX ||
+	    !cp_record_get_field(c, &tag, &body) || !cp_record_get_info(&body, &r->arena, info, id))
+		return false;
+	*damage = (struct cp_record_damage){ 0 };
+	*totals = (struct cp_record_totals){ 0 };
+	cp_record_get_damage(c, damage);
+	cp_record_get_totals(c, totals);
+	/* Parts come in order; what a lost chunk left out stays without info. */
+	while (r->parts.count <= number) {
+		if (!keep(d, cp_vec_push(&r->parts, (struct cp_record_part){ "" })))
+			return false;
+	}
+	part = &r->parts.items[number];
+	*part = (struct cp_record_part){ .info = info, .totals = totals, .damage = damage };
+	cp_record_id_text(id, part->id);
+	r->merged = true;
+	return !c->bad;
+}
+
+static bool decode_section(struct cp_record_decoder *d, uint64_t tag, struct cp_cursor *c)
+{
+	if (tag == CP_RECORD_STRINGS)
+		return decode_strings(d, c);
+	if (tag > CP_RECORD_STRINGS && tag < CP_RECORD_TABLE_END)
+		return decode_table(d, (unsigned)tag, c);
+	if (tag == CP_RECORD_SAMPLES)
+		return decode_samples(d, c);
+	if (tag == CP_RECORD_PART)
+		return decode_part(d, c);
+	if (tag == CP_RECORD_TOTALS) {
+		cp_record_get_totals(c, &d->record->totals);
+		d->has_totals = true;
+		return !c->bad;
+	}
+	return true; /* of a later version */
+}
+
+bool cp_record_decode(struct cp_record_decoder *d, const void *bytes, size_t size)
+{
+	struct cp_cursor c = cp_cursor(bytes, size), body;
+	uint64_t tag;
+
+	while (cp_record_get_field(&c, &tag, &body)) {
+		if (!decode_section(d, tag, &body))
+			return false;
+	}
+	return !c.bad;
+}

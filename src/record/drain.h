@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The writer's own thread: takes batches from a queue, names their new
+ * locations, encodes and writes them. Handing a batch over never waits for
+ * any of that.
+ */
+#ifndef CP_RECORD_DRAIN_H
+#define CP_RECORD_DRAIN_H
+
+#include <pthread.h>
+
+#include "record/batch.h"
+#include "record/encode.h"
+
+struct cp_record_drain {
+	struct cp_record_resolver resolver;
+	struct cp_record_preamble preamble;
+	struct cp_buf info;
+	struct cp_record_sink sink;
+	struct cp_record_encoder encoder;
+	pthread_t thread;
+
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t wake;
+	struct cp_record_batch *head, *tail;
+	size_t length; /* of the queue */
+	size_t samples; /* in it */
+	bool closing;
+};
+
+/* Takes `fd` over, also when it fails. */
+CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct cp_record_info *info,
+			       const struct cp_record_resolver *resolver);
+/* Takes `batch`. The samples of it that there was no room for are left out;
+ * returns how many. */
+uint64_t cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch);
+/* Writes what is left, ends the recording, ends the thread. Returns the first
+ * error. */
+struct cp_error *cp_record_drain_stop(struct cp_record_drain *d);
+
+#endif

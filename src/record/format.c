@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/format.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CHUNK_SYNC UINT32_C(0x48435043) /* "CPCH" */
+
+const struct cp_record_schema cp_record_schemas[CP_RECORD_TABLE_END] = {
+	[CP_RECORD_STRINGS] = { .width = 0 },
+	[CP_RECORD_FUNCTIONS] = {
+		.width = 4,
+		.refers = { CP_RECORD_STRINGS, CP_RECORD_STRINGS, CP_RECORD_STRINGS, 0 },
+	},
+	[CP_RECORD_FRAMES] = {
+		.width = 4,
+		.refers = { CP_RECORD_FRAMES, CP_RECORD_FUNCTIONS, 0, 0 },
+		.required = 1 << CP_FRAME_FUNCTION,
+	},
+	[CP_RECORD_IMAGES] = {
+		.width = 3,
+		.refers = { CP_RECORD_STRINGS, CP_RECORD_STRINGS, CP_RECORD_STRINGS },
+	},
+	[CP_RECORD_PROCESSES] = {
+		.width = 6,
+		.refers = { 0, 0, 0, CP_RECORD_STRINGS, CP_RECORD_STRINGS, 0 },
+		.replaces = true,
+	},
+	[CP_RECORD_THREADS] = {
+		.width = 5,
+		.refers = { CP_RECORD_PROCESSES, 0, 0, CP_RECORD_STRINGS, 0 },
+		.required = 1 << CP_THREAD_PROCESS,
+		.replaces = true,
+	},
+	[CP_RECORD_LOCATIONS] = {
+		.width = 5,
+		.refers = { CP_RECORD_IMAGES, 0, 0, 0, CP_RECORD_FRAMES },
+	},
+	[CP_RECORD_NODES] = {
+		.width = 2,
+		.refers = { CP_RECORD_NODES, CP_RECORD_LOCATIONS },
+		.required = 1 << CP_NODE_LOCATION,
+	},
+	[CP_RECORD_STACKS] = {
+		.width = 2,
+		.refers = { CP_RECORD_NODES, 0 },
+	},
+};
+
+uint32_t cp_record_crc(const void *bytes, size_t size)
+{
+	/* Half a byte at a time: 16 constants of the reflected polynomial
+	 * 0x82f63b78, and still faster than any disk it guards. */
+	static const uint32_t table[16] = {
+		0x00000000, 0x105ec76f, 0x20bd8ede, 0x30e349b1, 0x417b1dbc, 0x5125dad3,
+		0x61c69362, 0x7198540d, 0x82f63b78, 0x92a8fc17, 0xa24bb5a6, 0xb21572c9,
+		0xc38d26c4, 0xd3d3e1ab, 0xe330a81a, 0xf36e6f75,
+	};
+	const uint8_t *p = bytes;
+	uint32_t crc = UINT32_MAX;
+
+	for (; size; p++, size--) {
+		crc ^= *p;
+		crc = crc >> 4 ^ table[crc & 15];
+		crc = crc >> 4 ^ table[crc & 15];
+	}
+	return ~crc;
+}
+
+void cp_record_id_text(const uint8_t *id, char *ret)
+{
+	size_t i;
+
+	for (i = 0; i < CP_RECORD_ID_SIZE; i++)
+		snprintf(ret + 2 * i, 3, "%02x", id[i]);
+}
+
+static void put_u16(struct cp_buf *out, uint16_t value)
+{
+	cp_buf_u8(out, (uint8_t)value);
+	cp_buf_u8(out, (uint8_t)(value >> 8));
+}
+
+/* The checksum of what was appended since `from`. */
+static void put_crc(struct cp_buf *out, size_t from)
+{
+	if (!out->failed)
+		cp_buf_u32(out, cp_record_crc(out->bytes + from, out->size - from));
+}
+
+void cp_record_put_preamble(struct cp_buf *out, const struct cp_record_preamble *p)
+{
+	size_t from = out->size;
+
+	cp_buf_add(out, CP_RECORD_MAGIC, 8);
+	put_u16(out, p->major);
+	put_u16(out, p->minor);
+	cp_buf_u32(out, p->holds);
+	cp_buf_add(out, p->id, CP_RECORD_ID_SIZE);
+	put_crc(out, from);
+}
+
+bool cp_record_get_preamble(const uint8_t *bytes, struct cp_record_preamble *ret)
+{
+	struct cp_cursor c = cp_cursor(bytes, CP_RECORD_PREAMBLE_SIZE);
+	struct cp_record_preamble p;
+
+	if (memcmp(cp_cursor_bytes(&c, 8), CP_RECORD_MAGIC, 8) != 0)
+		return false;
+	p.major = cp_cursor_u16(&c);
+	p.minor = cp_cursor_u16(&c);
+	p.holds = cp_cursor_u32(&c);
+	memcpy(p.id, cp_cursor_bytes(&c, CP_RECORD_ID_SIZE), CP_RECORD_ID_SIZE);
+	if (cp_cursor_u32(&c) != cp_record_crc(bytes, CP_RECORD_PREAMBLE_SIZE - 4))
+		return false;
+	*ret = p;
+	return true;
+}
+
+void cp_record_put_chunk(struct cp_buf *out, const struct cp_record_chunk *chunk)
+{
+	size_t from = out->size;
+
+	cp_buf_u32(out, CHUNK_SYNC);
+	cp_buf_u8(out, chunk->type);
+	cp_buf_u8(out, chunk->codec);
+	put_u16(out, 0);
+	cp_buf_u32(out, chunk->sequence);
+	cp_buf_u32(out, chunk->stored);
+	cp_buf_u32(out, chunk->raw);
+	cp_buf_u32(out, chunk->payload_crc);
+	put_crc(out, from);
+}
+
+bool cp_record_get_chunk(const uint8_t *bytes, struct cp_record_chunk *ret)
+{
+	struct cp_cursor c = cp_cursor(bytes, CP_RECORD_HEADER_SIZE);
+	struct cp_record_chunk chunk;
+
+	if (cp_cursor_u32(&c) != CHUNK_SYNC)
+		return false;
+	chunk.type = cp_cursor_u8(&c);
+	chunk.codec = cp_cursor_u8(&c);
+	cp_cursor_u16(&c);
+	chunk.sequence = cp_cursor_u32(&c);
+	chunk.stored = cp_cursor_u32(&c);
+	chunk.raw = cp_cursor_u32(&c);
+	chunk.payload_crc = cp_cursor_u32(&c);
+	if (cp_cursor_u32(&c) != cp_record_crc(bytes, CP_RECORD_HEADER_SIZE - 4) ||
+	    chunk.stored > CP_RECORD_STORED_MAX || chunk.raw > CP_RECORD_RAW_MAX)
+		return false;
+	*ret = chunk;
+	return true;
+}
+
+void cp_record_put_field(struct cp_buf *out, uint64_t tag, const void *bytes, size_t size)
+{
+	cp_buf_uleb(out, tag);
+	cp_buf_uleb(out, size);
+	cp_buf_add(out, bytes, size);
+}
+
+static size_t uleb_size(uint64_t value)
+{
+	return value ? ((size_t)(63 - __builtin_clzll(value)) + 7) / 7 : 1;
+}
+
+void cp_record_put_number(struct cp_buf *out, uint64_t tag, uint64_t value)
+{
+	cp_buf_uleb(out, tag);
+	cp_buf_uleb(out, uleb_size(value));
+	cp_buf_uleb(out, value);
+}
+
+bool cp_record_get_field(struct cp_cursor *c, uint64_t *tag_ret, struct cp_cursor *body_ret)
+{
+	uint64_t tag, size;
+	const void *body;
+
+	if (c->bad || !cp_cursor_left(c))
+		return false;
+	tag = cp_cursor_uleb(c);
+	size = cp_cursor_uleb(c);
+	if (c->bad || size > cp_cursor_left(c)) {
+		c->bad = true;
+		return false;
+	}
+	body = cp_cursor_bytes(c, (size_t)size);
+	*tag_ret = tag;
+	*body_ret = cp_cursor(body, (size_t)size);
+	return true;
+}
+
+/* Columns: a byte that says how, then LEB128 numbers. */
+enum { COLUMN_PLAIN, COLUMN_DELTA };
+
+void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t count)
+{
+	size_t plain = 0, delta = 0, i;
+	uint64_t last = 0;
+
+	for (i = 0; i < count; last = values[i], i++) {
+		plain += uleb_size(values[i]);
+		delta += uleb_size(cp_record_zigzag(values[i] - last));
+	}
+	cp_buf_u8(out, delta < plain ? COLUMN_DELTA : COLUMN_PLAIN);
+	last = 0;
+	for (i = 0; i < count; i++) {
+		if (delta < plain)
+			cp_buf_uleb(out, cp_record_zigzag(values[i] - last));
+		else
+			cp_buf_uleb(out, values[i]);
+		last = values[i];
+	}
+}
+
+void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
+{
+	uint8_t how = cp_cursor_u8(c);
+	uint64_t last = 0;
+	size_t i;
+
+	if (how > COLUMN_DELTA)
+		c->bad = true;
+	for (i = 0; i < count && !c->bad; i++) {
+		values[i] = cp_cursor_uleb(c);
+		if (how == COLUMN_DELTA)
+			values[i] = last += cp_record_unzigzag(values[i]);
+	}
+}
+
+/* Totals and damage are numbers in a fixed order; more may come at the end. */
+#define TOTALS(X) \
+	X(end_ns) \
+	X(samples) \
+	X(samples_lost) \
+	X(cpu_ns) \
+	X(unsampled_ns) \
+	X(stops) \
+	X(stopped_ns) \
+	X(hold_median_ns) \
+	X(hold_p99_ns) \
+	X(restarted) \
+	X(reads) \
+	X(threads) \
+	X(processes) \
+	X(tracer_cpu_ns) \
+	X(controller_cpu_ns)
+
+void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
+{
+#define PUT(field) cp_buf_uleb(out, t->field);
+	TOTALS(PUT)
+#undef PUT
+	cp_buf_u8(out, t->ended);
+	cp_buf_uleb(out, (uint32_t)t->wait_status);
+}
+
+/* What is not there stays 0. */
+static uint64_t next_number(struct cp_cursor *c)
+{
+	return cp_cursor_left(c) ? cp_cursor_uleb(c) : 0;
+}
+
+void cp_record_get_totals(struct cp_cursor *c, struct cp_record_totals *ret)
+{
+	struct cp_record_totals t = { 0 };
+
+#define GET(field) t.field = next_number(c);
+	TOTALS(GET)
+#undef GET
+	t.ended = next_number(c) != 0;
+	t.wait_status = (int32_t)(uint32_t)next_number(c);
+	if (!c->bad)
+		*ret = t;
+}
+
+void cp_record_put_damage(struct cp_buf *out, const struct cp_record_damage *d)
+{
+	cp_buf_u8(out, d->no_end);
+	cp_buf_uleb(out, d->bad_chunks);
+	cp_buf_uleb(out, d->missing_bytes);
+	cp_buf_uleb(out, d->dropped);
+	cp_buf_uleb(out, d->lost);
+}
+
+void cp_record_get_damage(struct cp_cursor *c, struct cp_record_damage *ret)
+{
+	struct cp_record_damage d = { 0 };
+
+	d.no_end = next_number(c) != 0;
+	d.bad_chunks = next_number(c);
+	d.missing_bytes = next_number(c);
+	d.dropped = next_number(c);
+	d.lost = next_number(c);
+	if (!c->bad)
+		*ret = d;
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recording thread's side of a writer: it only gives numbers and keeps
+ * lists. Everything slow is in drain.c, on another thread.
+ *
+ * A stack is a node of a trie whose root is the outermost frame, so stacks
+ * that share their callers share their nodes. A stack seen before is found by
+ * the hash of its locations, and checked against the trie.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "record/drain.h"
+
+#define BATCH_SAMPLES_MAX ((size_t)64 << 10) /* then it is sealed unasked */
+
+struct known_process {
+	uint64_t start_ns;
+	char *name, *exe; /* owned */
+};
+struct known_thread {
+	uint64_t start_ns;
+	char *name; /* owned */
+};
+
+struct cp_record_writer {
+	CP_VEC(struct known_process) processes;
+	CP_VEC(struct known_thread) threads;
+	struct cp_map process_numbers; /* pid -> the last process of it */
+	struct cp_map thread_numbers; /* process, tid -> the last thread of it */
+	struct cp_map image_numbers; /* key -> */
+	CP_VEC(uint64_t) image_keys;
+	CP_VEC(struct cp_record_new_location) locations;
+	CP_VEC(struct cp_record_new_node) nodes;
+	CP_VEC(struct cp_record_new_stack) stacks;
+	struct cp_map location_numbers; /* hash -> */
+	struct cp_map node_numbers; /* parent, location -> */
+	struct cp_map stack_numbers; /* hash -> */
+	struct cp_record_totals totals;
+	uint64_t lost; /* samples given up because the queue was full */
+	struct cp_record_batch *batch; /* NULL: nothing new */
+	struct cp_record_drain drain;
+};
+
+CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
+				 const struct cp_record_resolver *resolver,
+				 struct cp_record_writer **ret)
+{
+	struct cp_record_writer *w = calloc(1, sizeof(*w));
+	struct cp_error *err;
+
+	if (!w) {
+		close(fd);
+		return cp_error_nomem();
+	}
+	err = cp_record_drain_start(&w->drain, fd, info, resolver);
+	if (err) {
+		free(w);
+		return err;
+	}
+	*ret = w;
+	return NULL;
+}
+
+/* Without memory a recording can't go on: as with a full disk, what was
+ * written stays. */
+static uint32_t no_memory(struct cp_record_writer *w)
+{
+	cp_record_sink_fail(&w->drain.sink, cp_error_nomem());
+	return CP_RECORD_NONE;
+}
+
+/* The batch under way; NULL without memory or after an error. */
+static struct cp_record_batch *batch(struct cp_record_writer *w)
+{
+	if (cp_record_sink_failed(&w->drain.sink))
+		return NULL;
+	if (!w->batch)
+		w->batch = calloc(1, sizeof(*w->batch));
+	if (!w->batch)
+		no_memory(w);
+	return w->batch;
+}
+
+static char *copy(const char *text, bool *ok)
+{
+	char *got = text ? strdup(text) : NULL;
+
+	if (text && !got)
+		*ok = false;
+	return got;
+}
+
+static bool same(const char *a, const char *b)
+{
+	return a == b || (a && b && !strcmp(a, b));
+}
+
+static bool replace(char **to, const char *text)
+{
+	bool ok = true;
+	char *got = copy(text, &ok);
+
+	if (ok) {
+		free(*to);
+		*to = got;
+	}
+	return ok;
+}
+
+static uint32_t tell_process(struct cp_record_writer *w, uint32_t number,
+			     const struct cp_record_process *p)
+{
+	struct cp_record_batch *b = batch(w);
+	struct cp_record_new_process new = { number, *p };
+	bool ok = true;
+
+	if (!b)
+		return number;
+	new.v.start_ns = w->processes.items[number].start_ns;
+	new.v.name = copy(p->name, &ok);
+	new.v.exe = copy(p->exe, &ok);
+	if (!cp_vec_push(&b->processes, new)) {
+		free((void *)(uintptr_t) new.v.name);
+		free((void *)(uintptr_t) new.v.exe);
+		ok = false;
+	}
+	return ok ? number : no_memory(w);
+}
+
+uint32_t cp_record_process(struct cp_record_writer *w, const struct cp_record_process *p)
+{
+	uint64_t *found = cp_map_get(&w->process_numbers, (uint32_t)p->pid);
+	struct known_process *known = found ? &w->processes.items[*found] : NULL;
+	uint32_t number;
+
+	if (known && (!p->start_ns || known->start_ns == p->start_ns)) {
+		number = (uint32_t)*found;
+		if (same(known->name, p->name) && same(known->exe, p->exe))
+			return number;
+	} else {
+		number = (uint32_t)w->processes.count;
+		if (!cp_vec_push(&w->processes,
+				 (struct known_process){ .start_ns = p->start_ns }) ||
+		    !cp_map_put(&w->process_numbers, (uint32_t)p->pid, number))
+			return no_memory(w);
+		known = &w->processes.items[number];
+	}
+	if (!replace(&known->name, p->name) || !replace(&known->exe, p->exe))
+		return no_memory(w);
+	return tell_process(w, number, p);
+}
+
+static uint32_t tell_thread(struct cp_record_writer *w, uint32_t number,
+			    const struct cp_record_thread *t)
+{
+	struct cp_record_batch *b = batch(w);
+	struct cp_record_new_thread new = { number, *t };
+	bool ok = true;
+
+	if (!b)
+		return number;
+	new.v.start_ns = w->threads.items[number].start_ns;
+	new.v.name = copy(t->name, &ok);
+	if (!cp_vec_push(&b->threads, new)) {
+		free((void *)(uintptr_t) new.v.name);
+		ok = false;
+	}
+	return ok ? number : no_memory(w);
+}
+
+uint32_t cp_record_thread(struct cp_record_writer *w, const struct cp_record_thread *t)
+{
+	uint64_t key = (uint64_t)t->process << 32 | (uint32_t)t->tid;
+	uint64_t *found = cp_map_get(&w->thread_numbers, key);
+	struct known_thread *known = found ? &w->threads.items[*found] : NULL;
+	uint32_t number;
+
+	if (t->process >= w->processes.count)
+		return CP_RECORD_NONE;
+	if (known && (!t->start_ns || known->start_ns == t->start_ns)) {
+		number = (uint32_t)*found;
+		if (same(known->name, t->name))
+			return number;
+	} else {
+		number = (uint32_t)w->threads.count;
+		if (!cp_vec_push(&w->threads, (struct known_thread){ .start_ns = t->start_ns }) ||
+		    !cp_map_put(&w->thread_numbers, key, number))
+			return no_memory(w);
+		known = &w->threads.items[number];
+	}
+	if (!replace(&known->name, t->name))
+		return no_memory(w);
+	return tell_thread(w, number, t);
+}
+
+uint32_t cp_record_image(struct cp_record_writer *w, uint64_t key,
+			 const struct cp_record_image *image)
+{
+	uint64_t *found = cp_map_get(&w->image_numbers, key);
+	struct cp_record_new_image new = { (uint32_t)w->image_keys.count, *image };
+	struct cp_record_batch *b;
+	bool ok = true;
+
+	if (found)
+		return (uint32_t)*found;
+	if (!cp_vec_push(&w->image_keys, key) || !cp_map_put(&w->image_numbers, key, new.number))
+		return no_memory(w);
+	b = batch(w);
+	if (!b)
+		return new.number;
+	new.v.path = copy(image->path, &ok);
+	new.v.build_id = copy(image->build_id, &ok);
+	new.v.debug_path = copy(image->debug_path, &ok);
+	if (!cp_vec_push(&b->images, new)) {
+		free((void *)(uintptr_t) new.v.path);
+		free((void *)(uintptr_t) new.v.build_id);
+		free((void *)(uintptr_t) new.v.debug_path);
+		ok = false;
+	}
+	return ok ? new.number : no_memory(w);
+}
+
+uint32_t cp_record_location(struct cp_record_writer *w, uint32_t image, uint64_t address,
+			    uint32_t flags)
+{
+	uint64_t hash = cp_hash_u64(address ^ cp_hash_u64((uint64_t)image << 32 | flags));
+	struct cp_record_new_location l = { CP_RECORD_NO_KEY, address, image, flags };
+	uint32_t number = (uint32_t)w->locations.count;
+	struct cp_record_batch *b;
+	uint64_t *found;
+
+	if (image != CP_RECORD_NONE && image >= w->image_keys.count)
+		return CP_RECORD_NONE;
+	for (; (found = cp_map_get(&w->location_numbers, hash)); hash++) {
+		const struct cp_record_new_location *it = &w->locations.items[*found];
+
+		if (it->address == address && it->image == image && it->flags == flags)
+			return (uint32_t)*found;
+	}
+	if (image != CP_RECORD_NONE)
+		l.key = w->image_keys.items[image];
+	if (!cp_vec_push(&w->locations, l) || !cp_map_put(&w->location_numbers, hash, number))
+		return no_memory(w);
+	b = batch(w);
+	if (b && !cp_vec_push(&b->locations, l))
+		return no_memory(w);
+	return number;
+}
+
+/* Number + 1 of the node for `location` under `parent` (likewise); 0 without
+ * memory. */
+static uint32_t node(struct cp_record_writer *w, uint32_t parent, uint32_t location)
+{
+	uint64_t key = (uint64_t)parent << 32 | location;
+	uint64_t *found = cp_map_get(&w->node_numbers, key);
+	struct cp_record_new_node new = { parent, location };
+	struct cp_record_batch *b;
+
+	if (found)
+		return (uint32_t)*found;
+	b = batch(w);
+	if (!cp_vec_push(&w->nodes, new) || !cp_map_put(&w->node_numbers, key, w->nodes.count) ||
+	    (b && !cp_vec_push(&b->nodes, new))) {
+		no_memory(w);
+		return 0;
+	}
+	return (uint32_t)w->nodes.count;
+}
+
+static bool is_stack(const struct cp_record_writer *w, const struct cp_record_new_stack *stack,
+		     const uint32_t *locations, size_t count, uint32_t flags)
+{
+	uint32_t at = stack->node;
+	size_t i;
+
+	for (i = 0; i < count && at; i++) {
+		const struct cp_record_new_node *it = &w->nodes.items[at - 1];
+
+		if (it->location != locations[i])
+			return false;
+		at = it->parent;
+	}
+	return i == count && !at && stack->flags == flags;
+}
+
+uint32_t cp_record_stack(struct cp_record_writer *w, const uint32_t *locations, size_t count,
+			 uint32_t flags)
+{
+	uint32_t number = (uint32_t)w->stacks.count, at = 0;
+	struct cp_record_batch *b;
+	uint64_t *found, hash;
+	size_t i;
+
+	if (count > CP_RECORD_DEPTH_MAX) {
+		count = CP_RECORD_DEPTH_MAX;
+		flags |= CP_RECORD_STACK_TRUNCATED;
+	}
+	hash = cp_hash_bytes(locations, count * sizeof(*locations)) + flags;
+	for (; (found = cp_map_get(&w->stack_numbers, hash)); hash++) {
+		if (is_stack(w, &w->stacks.items[*found], locations, count, flags))
+			return (uint32_t)*found;
+	}
+	for (i = count; i--;) {
+		if (locations[i] >= w->locations.count)
+			return CP_RECORD_NONE;
+		at = node(w, at, locations[i]);
+		if (!at)
+			return CP_RECORD_NONE;
+	}
+	b = batch(w);
+	if (!cp_vec_push(&w->stacks, (struct cp_record_new_stack){ at, flags }) ||
+	    !cp_map_put(&w->stack_numbers, hash, number) ||
+	    (b && !cp_vec_push(&b->stacks, (struct cp_record_new_stack){ at, flags })))
+		return no_memory(w);
+	return number;
+}
+
+void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample *s)
+{
+	struct cp_record_sample sample = *s;
+	struct cp_record_batch *b;
+
+	if (sample.stack >= w->stacks.count)
+		sample.stack = cp_record_stack(w, NULL, 0, CP_RECORD_STACK_TRUNCATED);
+	if (sample.thread >= w->threads.count || sample.stack == CP_RECORD_NONE) {
+		w->lost++;
+		return;
+	}
+	b = batch(w);
+	if (!b)
+		return;
+	if (!cp_vec_push(&b->samples, sample))
+		no_memory(w);
+	if (b->samples.count >= BATCH_SAMPLES_MAX)
+		cp_record_flush(w);
+}
+
+void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals *t)
+{
+	struct cp_record_batch *b = batch(w);
+
+	w->totals = *t;
+	if (b)
+		b->has_totals = true;
+}
+
+void cp_record_flush(struct cp_record_writer *w)
+{
+	if (!w->batch)
+		return;
+	w->batch->totals = w->totals;
+	w->batch->totals.samples_lost += w->lost;
+	w->lost += cp_record_drain_put(&w->drain, cp_steal(w->batch));
+}
+
+const struct cp_error *cp_record_error(struct cp_record_writer *w)
+{
+	return atomic_load(&w->drain.sink.error);
+}
+
+uint64_t cp_record_bytes(struct cp_record_writer *w)
+{
+	return atomic_load(&w->drain.sink.bytes);
+}
+
+static void free_known(struct cp_record_writer *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->processes.count; i++) {
+		free(w->processes.items[i].name);
+		free(w->processes.items[i].exe);
+	}
+	for (i = 0; i < w->threads.count; i++)
+		free(w->threads.items[i].name);
+	cp_vec_free(&w->processes);
+	cp_vec_free(&w->threads);
+	cp_vec_free(&w->image_keys);
+	cp_vec_free(&w->locations);
+	cp_vec_free(&w->nodes);
+	cp_vec_free(&w->stacks);
+	cp_map_free(&w->process_numbers);
+	cp_map_free(&w->thread_numbers);
+	cp_map_free(&w->image_numbers);
+	cp_map_free(&w->location_numbers);
+	cp_map_free(&w->node_numbers);
+	cp_map_free(&w->stack_numbers);
+}
+
+void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_ret)
+{
+	struct cp_record_batch *b;
+	struct cp_error *err;
+
+	if (!w)
+		return;
+	cp_record_flush(w);
+	b = w->lost ? batch(w) : NULL; /* the last word on losses */
+	if (b)
+		b->has_totals = true;
+	cp_record_flush(w);
+	err = cp_record_drain_stop(&w->drain);
+	if (err_ret)
+		*err_ret = err;
+	else
+		cp_error_free(err);
+	free_known(w);
+	free(w);
+}

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What goes into a recording comes out of it.
+ */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/types.h"
+#include "record/record.h"
+#include "test.h"
+#include "record_model.h"
+
+static void test_empty(void)
+{
+	struct cp_record_writer *w;
+	struct cp_record *r;
+	struct cp_error *err = NULL;
+	int fd = scratch_file();
+
+	CHECK_OK(cp_record_writer_create(dup(fd), &model_info, NULL, &w));
+	cp_record_writer_destroy(w, &err);
+	CHECK_OK(err);
+	r = load_file(fd);
+	CHECK(r != NULL);
+	CHECK_U64(cp_record_sample_count(r), 0);
+	CHECK(!cp_record_damage(r)->no_end);
+	CHECK_STR(cp_record_info(r)->host, model_info.host);
+	CHECK(cp_record_get_thread(r, 0) == NULL);
+	cp_record_destroy(r);
+	close(fd);
+}
+
+static void test_info_kept(void)
+{
+	int fd = scratch_file();
+	struct cp_record *r;
+	const struct cp_record_info *i;
+
+	model_write(dup(fd), 1, 10);
+	r = load_file(fd);
+	i = cp_record_info(r);
+	CHECK_U64(i->holds, model_info.holds);
+	CHECK_STR(i->cprof_version, model_info.cprof_version);
+	CHECK_STR(i->machine, model_info.machine);
+	CHECK_STR(i->kernel, model_info.kernel);
+	CHECK_STR(i->boot_id, model_info.boot_id);
+	CHECK_STR(i->command[0], model_info.command[0]);
+	CHECK_STR(i->command[1], "");
+	CHECK_STR(i->command[2], model_info.command[2]);
+	CHECK(i->command[3] == NULL && i->merged == NULL);
+	CHECK(i->attached && i->pid == model_info.pid && i->clock == model_info.clock);
+	CHECK(i->hz == model_info.hz && i->cpus == model_info.cpus);
+	CHECK_U64(i->start_ns, model_info.start_ns);
+	CHECK_U64(i->start_real_ns, model_info.start_real_ns);
+	CHECK_U64(cp_record_part_count(r), 1);
+	CHECK(strlen(cp_record_get_part(r, 0)->id) == 32);
+	cp_record_destroy(r);
+	close(fd);
+}
+
+static void test_round_trip(void)
+{
+	struct model m;
+	struct cp_record *r;
+	int fd = scratch_file();
+
+	model_write(dup(fd), 7, 5000);
+	model_make(&m, 7, 5000);
+	r = load_file(fd);
+	CHECK(r != NULL);
+	CHECK(model_contains(&m, r));
+	CHECK_U64(cp_record_sample_count(r), 5000);
+	CHECK_U64(cp_record_damage(r)->bad_chunks, 0);
+	CHECK_U64(cp_record_damage(r)->dropped, 0);
+	CHECK_U64(cp_record_damage(r)->lost, 0);
+	CHECK_U64(cp_record_damage(r)->missing_bytes, 0);
+	CHECK_U64(cp_record_final(r)->samples, 5000);
+	CHECK(cp_record_final(r)->ended && cp_record_final(r)->wait_status == 0x8b);
+	cp_record_destroy(r);
+	model_free(&m);
+	close(fd);
+}
+
+/* Each location is named once, and never by the thread that records. */
+static void test_resolver(void)
+{
+	struct model_calls calls = { 0 };
+	struct model m;
+	int fd = scratch_file();
+	size_t i, named = 0;
+
+	model_make(&m, 3, 3000);
+	CHECK_OK(model_write_to(&m, fd, &calls, NULL));
+	for (i = 0; i < MODEL_LOCATIONS; i++) {
+		CHECK(calls.count[i] <= 1);
+		named += calls.count[i];
+	}
+	CHECK(named > MODEL_LOCATIONS / 2);
+	CHECK_U64(calls.unknown, 0);
+	CHECK_U64(calls.same_thread, 0);
+	model_free(&m);
+}
+
+int main(void)
+{
+	test_empty();
+	test_info_kept();
+	test_round_trip();
+	test_resolver();
+	TEST_MAIN_END;
+}
