@@ -64,6 +64,8 @@ const struct cp_arch *cp_arch_host(void);
 size_t cp_arch_prstatus_size(void);
 /* All of it into DWARF order, everything known. */
 void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret);
+/* Note type (NT_*) of the vector and floating-point register set. */
+int cp_arch_vector_note(void);
 /* Thread pointer (fs_base, tpidr) of a register set; 0 when not part of it. */
 uint64_t cp_arch_thread_pointer(const void *prstatus);
 

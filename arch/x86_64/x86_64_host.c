@@ -4,6 +4,7 @@
  */
 #include "arch/arch.h"
 
+#include <elf.h>
 #include <string.h>
 #include <sys/user.h>
 
@@ -27,6 +28,11 @@ void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret)
 		.r = { u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8, u.r9, u.r10,
 		       u.r11, u.r12, u.r13, u.r14, u.r15, u.rip },
 	};
+}
+
+int cp_arch_vector_note(void)
+{
+	return NT_X86_XSTATE;
 }
 
 uint64_t cp_arch_thread_pointer(const void *prstatus)

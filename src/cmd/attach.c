@@ -1,17 +1,65 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof attach: a running process, until it or we have had enough.
+ */
+#include <signal.h>
+
 #include "cmd/cmd.h"
-#include "cmd/collect.h"
+#include "cmd/collecting.h"
 #include "cmd/commands.h"
+
+/* For the handler. */
+static cprof_session *volatile session_to_stop;
+
+static void stop_session(int signal)
+{
+	(void)signal;
+	if (session_to_stop)
+		cprof_session_stop(session_to_stop);
+}
+
+/* Ctrl-C, SIGTERM and SIGHUP end the recording; a reader that went away is
+ * noticed when writing. */
+static void handle_signals(cprof_session *s)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction old, action = { .sa_handler = stop_session, .sa_flags = SA_RESTART };
+	size_t i;
+
+	session_to_stop = s;
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_options *o)
+{
+	if (cprof_session_attach(s, pid, cp_collecting_flags(o))) {
+		cp_collecting_complain(s);
+		return CP_EXIT_FAILURE;
+	}
+	cprof_session_run(s, o->duration_ns);
+	return cp_collecting_end(o, s) ? CP_EXIT_OK : CP_EXIT_FAILURE;
+}
 
 static int run_attach(struct cp_args *args)
 {
+	const struct cp_collect_options *o = args->options;
+	cprof_session *s;
 	int status;
 	pid_t pid;
 
 	if (!cp_operand_pid(args, 0, &pid, &status))
 		return status;
-	cp_complain(cp_error_new(CP_ERR_UNSUPPORTED, 0, "attach is not there yet"));
-	return CP_EXIT_FAILURE;
+	s = cp_collecting_begin(o);
+	if (!s)
+		return CP_EXIT_FAILURE;
+	handle_signals(s);
+	status = attach_session(s, pid, o);
+	session_to_stop = NULL;
+	cprof_session_destroy(s);
+	return status;
 }
 
 const struct cp_command cp_command_attach = {

@@ -87,6 +87,16 @@ static struct cp_error *choose(const struct cp_option *o, unsigned *value, const
 	return near.best ? cp_error_hint(err, "did you mean %s?", near.best) : err;
 }
 
+/* Keeps a NULL behind the last one. */
+static bool push_text(struct cp_texts *texts, const char *text)
+{
+	if (!cp_vec_reserve(texts, texts->count + 2))
+		return false;
+	texts->items[texts->count++] = text;
+	texts->items[texts->count] = NULL;
+	return true;
+}
+
 static struct cp_error *take_value(struct match m, const char *text)
 {
 	const struct cp_option *o = m.option;
@@ -97,7 +107,7 @@ static struct cp_error *take_value(struct match m, const char *text)
 		*(const char **)m.value = text;
 		return NULL;
 	case CP_OPTION_TEXTS:
-		return cp_vec_push((struct cp_texts *)m.value, text) ? NULL : cp_error_nomem();
+		return push_text(m.value, text) ? NULL : cp_error_nomem();
 	case CP_OPTION_NUMBER:
 		if (!cp_parse_u64(text, o->max, &number) || number < o->min)
 			return cp_error_new(CP_ERR_USAGE, 0,

@@ -48,7 +48,7 @@ enum cp_option_kind {
 };
 
 struct cp_texts {
-	const char **items; /* owned array of borrowed strings */
+	const char **items; /* owned array of borrowed strings; a NULL follows the last; or NULL */
 	size_t count, capacity;
 };
 

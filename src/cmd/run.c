@@ -1,18 +1,91 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof run: CMD is our child, and its exit status ours.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "cmd/cmd.h"
-#include "cmd/collect.h"
+#include "cmd/collecting.h"
 #include "cmd/commands.h"
+
+/* For the handlers: the process that SIGTERM and SIGHUP are passed on to. */
+static volatile sig_atomic_t command_pid;
+
+static void pass_on(int signal)
+{
+	int saved = errno;
+
+	if (command_pid)
+		kill(command_pid, signal);
+	errno = saved;
+}
+
+/* The terminal sends Ctrl-C and Ctrl-\ to CMD as well. */
+static void leave_to_command(int signal)
+{
+	(void)signal;
+}
+
+static void handle(int signal, void (*handler)(int))
+{
+	struct sigaction old, action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+
+	if (!sigaction(signal, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(signal, &action, NULL);
+}
+
+/* After CMD was forked: it must not inherit anything of this. */
+static void handle_signals(pid_t command)
+{
+	command_pid = (sig_atomic_t)command;
+	handle(SIGTERM, pass_on);
+	handle(SIGHUP, pass_on);
+	handle(SIGINT, leave_to_command);
+	handle(SIGQUIT, leave_to_command);
+	signal(SIGPIPE, SIG_IGN);
+}
+
+static int exec_failed(const char *command, int errnum)
+{
+	fprintf(stderr, "cprof: cannot run '%s': %s\n", command, strerror(errnum));
+	return errnum == ENOENT ? CP_EXIT_NOT_FOUND : CP_EXIT_NOT_EXECUTABLE;
+}
+
+static int run_session(cprof_session *s, char **command, const struct cp_collect_options *o)
+{
+	int status;
+
+	if (cprof_session_launch(s, command[0], command, NULL, cp_collecting_flags(o))) {
+		cp_collecting_complain(s);
+		return CP_EXIT_OWN_FAILURE;
+	}
+	handle_signals(cprof_session_pid(s));
+	cprof_session_run(s, o->duration_ns);
+	if (cprof_session_exec_errno(s))
+		return exec_failed(command[0], cprof_session_exec_errno(s));
+	cp_collecting_end(o, s);
+	status = cprof_session_exit_status(s, true);
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
 
 static int run_run(struct cp_args *args)
 {
 	const struct cp_collect_options *o = args->options;
+	cprof_session *s;
+	int status;
 
 	if (!strcmp(o->output, "-"))
 		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
-	cp_complain(cp_error_new(CP_ERR_UNSUPPORTED, 0, "run is not there yet"));
-	return CP_EXIT_OWN_FAILURE;
+	s = cp_collecting_begin(o);
+	if (!s)
+		return CP_EXIT_OWN_FAILURE;
+	status = run_session(s, args->operands, o);
+	cprof_session_destroy(s);
+	return status;
 }
 
 const struct cp_command cp_command_run = {

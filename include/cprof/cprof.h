@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/cprof.h - all of cprof's API.
+ */
+#ifndef CPROF_CPROF_H
+#define CPROF_CPROF_H
+
+#include <cprof/process.h>
+#include <cprof/profiler.h>
+#include <cprof/sampling.h>
+#include <cprof/session.h>
+#include <cprof/stack.h>
+#include <cprof/types.h>
+
+#endif

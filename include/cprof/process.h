@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/process.h - what is known of processes, threads, images, functions.
+ * Strings and objects live as long as the session unless marked [cb].
+ */
+#ifndef CPROF_PROCESS_H
+#define CPROF_PROCESS_H
+
+#include <cprof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An ELF object with its debug information, however often it is mapped; also
+ * "[jit]", code made at run time, one for each process. */
+typedef struct cprof_assembly cprof_assembly;
+
+CPROF_API cprof_process *cprof_current_process(void); /* of the event being delivered */
+CPROF_API int32_t cprof_process_pid(const cprof_process *process);
+CPROF_API int32_t cprof_process_ns_pid(const cprof_process *process); /* in its own namespace */
+CPROF_API int32_t
+cprof_process_parent(const cprof_process *process); /* 0: not forked by one of ours */
+CPROF_API const char *cprof_process_name(const cprof_process *process); /* comm */
+CPROF_API const char *cprof_process_exe(const cprof_process *process);
+CPROF_API uint64_t cprof_process_start(const cprof_process *process); /* first seen, monotonic ns */
+
+CPROF_API cprof_thread *cprof_current_thread(void); /* of the event being delivered */
+CPROF_API cprof_thread *cprof_thread_from_tid(int32_t tid);
+CPROF_API int32_t cprof_thread_tid(const cprof_thread *thread);
+CPROF_API int32_t cprof_thread_ns_tid(const cprof_thread *thread);
+CPROF_API const char *cprof_thread_name(const cprof_thread *thread);
+CPROF_API cprof_process *cprof_thread_process(const cprof_thread *thread);
+CPROF_API uint64_t cprof_thread_start(const cprof_thread *thread);
+
+CPROF_API const char *cprof_image_name(const cprof_image *image); /* file name */
+CPROF_API const char *cprof_image_path(const cprof_image *image);
+CPROF_API const char *cprof_image_build_id(const cprof_image *image); /* hex, "" if none */
+CPROF_API cprof_addr cprof_image_base(const cprof_image *image); /* load bias */
+CPROF_API cprof_assembly *cprof_image_assembly(const cprof_image *image);
+
+CPROF_API const char *cprof_assembly_path(const cprof_assembly *assembly);
+CPROF_API const char *cprof_assembly_build_id(const cprof_assembly *assembly);
+/* Where its debug information comes from; "" when there is none apart. May
+ * search. Any thread. */
+CPROF_API const char *cprof_assembly_debug_path(cprof_assembly *assembly);
+
+/* One function at an address. [cb] */
+typedef struct cprof_symbol {
+	const char *name; /* demangled */
+	const char *linkage_name; /* as in the symbol table */
+	const char *file; /* NULL: unknown */
+	uint32_t line, decl_line; /* 0: unknown */
+	bool inlined;
+	uint64_t start; /* link-time; of the real function, 0 unknown */
+} cprof_symbol;
+typedef void (*cprof_symbolize_fn)(const cprof_symbol *symbol, void *data);
+
+/* Names a link-time address: calls `cb` for each function there, inlined ones
+ * innermost first, the real one last; no call when nothing is known. Reads
+ * debug information and may take long. Any thread. */
+CPROF_API void cprof_assembly_symbolize(cprof_assembly *assembly, uint64_t address,
+					cprof_symbolize_fn cb, void *data);
+
+CPROF_API const char *cprof_function_name(const cprof_function *function); /* demangled */
+CPROF_API const char *cprof_function_linkage_name(const cprof_function *function);
+CPROF_API const cprof_image *cprof_function_image(const cprof_function *function);
+CPROF_API cprof_addr cprof_function_address(const cprof_function *function);
+CPROF_API uint64_t cprof_function_size(const cprof_function *function);
+
+/* Reads memory of the process; *done: bytes copied up to the first unreadable
+ * one. GONE when the process has exited or was let go. */
+CPROF_API cprof_status cprof_read_memory(cprof_process *process, cprof_addr address, void *buffer,
+					 size_t size, size_t *done);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

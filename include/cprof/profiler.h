@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/profiler.h - profilers: handles, start-up rules, event callbacks.
+ *
+ * A profiler is a set of callbacks, called in the controller process while
+ * the profiled program runs on: from what was captured when the event
+ * happened, one at a time, in the order of the events. Nothing of the program
+ * waits for them. They may allocate memory and take locks of their own; the
+ * program's locks are in another process.
+ *
+ *     #include <cprof/cprof.h>
+ *     struct cprof_profiler { unsigned long hits; };
+ *     static cprof_profiler prof;
+ *     static void hit(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
+ *     { p->hits++; (void)ip; (void)context; }
+ *     ...
+ *     cprof_profiler_handle h = cprof_profiler_create(&prof);
+ *     cprof_profiler_set_sample_hit_callback(h, hit);
+ *     if (cprof_profiler_enable_sampling(h))
+ *             cprof_profiler_set_sample_mode(h, CPROF_SAMPLE_MODE_PROCESS, 99);
+ *
+ * Markings used in these headers:
+ *   [init]   only before start-up is done, i.e. from a profiler's init function
+ *            or, for embedders, before cprof_session_run(). Later the call
+ *            fails (false or NULL) and changes nothing.
+ *   [async]  callable from any thread and from a signal handler.
+ *   [cb]     valid only until the callback it was passed to returns.
+ *
+ * The functions act on the session that is current on the calling thread
+ * (cprof/session.h).
+ */
+#ifndef CPROF_PROFILER_H
+#define CPROF_PROFILER_H
+
+#include <cprof/stack.h>
+#include <cprof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* API version of the running cprof (compare CPROF_PROFILER_API_VERSION). [async] */
+CPROF_API uint32_t cprof_profiler_runtime_api_version(void);
+
+/* Loads the profiler NAME of "NAME" or "NAME:ARGS" and passes the whole
+ * description to its init function. NULL and "default" mean "log:report". No
+ * effect (CPROF_OK) if it is loaded already; NOT_FOUND if there is none.
+ * Mono: mono_profiler_load(). [init] */
+CPROF_API cprof_status cprof_profiler_load(const char *desc);
+
+/* The part of `desc` after "NAME:", or "" if there is none. [async] */
+CPROF_API const char *cprof_profiler_desc_args(const char *desc);
+
+/* Splits ARGS at commas, honouring quotes and backslashes: stores the next
+ * option (*value is NULL without '=', else part of *key). False at the end.
+ * free() *key. */
+CPROF_API bool cprof_profiler_desc_next(const char **cursor, char **key, char **value);
+
+/* Says that the profiler can't do its work, in words a person can act on: the
+ * session goes on, its caller is told (cprof_session_error(),
+ * cprof_session_profiler_failed()). */
+CPROF_API void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Installs a profiler; `prof` (may be NULL) is passed to all its callbacks.
+ * The handle lives until its cleanup callback returned. NULL when too late.
+ * Mono: mono_profiler_create(). [init] */
+CPROF_API cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof) CPROF_WARN_UNUSED;
+
+/* Called last of all, newest profiler first, after its other callbacks have
+ * been removed: free `prof` here. */
+typedef void (*cprof_profiler_cleanup_fn)(cprof_profiler *prof);
+CPROF_API void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle,
+						   cprof_profiler_cleanup_fn cb);
+
+/* E(name, parameters): declares cprof_NAME_fn and
+ * cprof_profiler_set_NAME_callback(handle, cb). NULL removes the callback; a
+ * callback that is running is not affected. The callbacks of all profilers are
+ * called, the newest profiler first. No event is delivered before start-up is
+ * done. */
+#define CPROF_PROFILER_EVENTS(E) \
+	/* the program is about to run its own code, or has just been attached to */ \
+	E(runtime_initialized, (cprof_profiler * prof)) \
+	/* the program is gone or has been let go; nothing more can be read of it */ \
+	E(runtime_shutdown_begin, (cprof_profiler * prof)) \
+	E(runtime_shutdown_end, (cprof_profiler * prof)) \
+	/* a process: forked; runs a program (exec, or attached to); gone; comm changed */ \
+	E(domain_loading, (cprof_profiler * prof, cprof_process * domain)) \
+	E(domain_loaded, (cprof_profiler * prof, cprof_process * domain)) \
+	E(domain_unloaded, (cprof_profiler * prof, cprof_process * domain)) \
+	E(domain_name, (cprof_profiler * prof, cprof_process * domain, const char *name)) \
+	/* an ELF object was found mapped */ \
+	E(image_loaded, (cprof_profiler * prof, const cprof_image *image)) \
+	/* threads: first seen; reaped; comm changed */ \
+	E(thread_started, (cprof_profiler * prof, uintptr_t tid)) \
+	E(thread_exited, (cprof_profiler * prof, uintptr_t tid)) \
+	E(thread_name, (cprof_profiler * prof, uintptr_t tid, const char *name)) \
+	/* a statistical sample of cprof_current_thread(): walk it with                       \
+	 * cprof_do_stack_snapshot(NULL, ...). `context` has only ip and sp when the thread   \
+	 * was blocked; what the sample stands for tells cprof_current_sample() */ \
+	E(sample_hit, (cprof_profiler * prof, cprof_addr ip, const cprof_context *context)) \
+	/* about once a second while the session runs: time to write things out */ \
+	E(heartbeat, (cprof_profiler * prof))
+
+#define CPROF_PROFILER_DECLARE_EVENT_(name, parameters) \
+	typedef void(*cprof_##name##_fn) parameters; \
+	CPROF_API void cprof_profiler_set_##name##_callback(cprof_profiler_handle handle, \
+							    cprof_##name##_fn cb);
+CPROF_PROFILER_EVENTS(CPROF_PROFILER_DECLARE_EVENT_)
+#undef CPROF_PROFILER_DECLARE_EVENT_
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/sampling.h - the statistical sampler: mode, frequency, ownership.
+ */
+#ifndef CPROF_SAMPLING_H
+#define CPROF_SAMPLING_H
+
+#include <cprof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cprof_sample_mode {
+	CPROF_SAMPLE_MODE_NONE = 0, /* do not sample */
+	CPROF_SAMPLE_MODE_PROCESS = 1, /* CPU time: only threads that run at a tick */
+	CPROF_SAMPLE_MODE_REAL = 2 /* CLOCK_MONOTONIC: every thread, at every tick */
+} cprof_sample_mode;
+
+#define CPROF_SAMPLE_MAX_FREQUENCY 10000u /* Hz */
+
+/* Enables the sampler. The first caller owns mode and frequency. True if the
+ * sampler is enabled (also for later callers, who do not own it); false if too
+ * late. Nothing is sampled before a mode other than NONE is set.
+ * Mono: mono_profiler_enable_sampling(). [init] */
+CPROF_API bool cprof_profiler_enable_sampling(cprof_profiler_handle handle);
+
+/* Sets mode and frequency (Hz, 1 to CPROF_SAMPLE_MAX_FREQUENCY); takes effect
+ * at the next tick. False, and no change, unless the caller owns the settings
+ * and `frequency` is in range. */
+CPROF_API bool cprof_profiler_set_sample_mode(cprof_profiler_handle handle, cprof_sample_mode mode,
+					      uint32_t frequency);
+
+/* Stores the current settings (either pointer may be NULL). True if the caller
+ * may change them. The default is NONE, 100 Hz. */
+CPROF_API bool cprof_profiler_get_sample_mode(cprof_profiler_handle handle, cprof_sample_mode *mode,
+					      uint32_t *frequency);
+
+/* Samples also carry the vector and floating-point registers of the leaf
+ * (cprof_context.xstate). False if too late. [init] */
+CPROF_API bool cprof_profiler_enable_vector_state(void);
+
+#define CPROF_SAMPLE_BLOCKED 1u /* the thread was blocked and has been read without a stop */
+#define CPROF_SAMPLE_REPEAT 2u /* it has not run since its last sample: the same stack again */
+
+/* What a sample stands for. */
+typedef struct cprof_sample {
+	uint64_t timestamp_ns; /* CLOCK_MONOTONIC */
+	uint64_t weight_ns; /* PROCESS: CPU time since the thread's last sample, so that the
+				  weights add up to what the program used; REAL: elapsed time */
+	uint32_t count; /* ticks */
+	uint32_t flags; /* CPROF_SAMPLE_* */
+} cprof_sample;
+
+/* Of the sample_hit being delivered; false outside of one. */
+CPROF_API bool cprof_current_sample(cprof_sample *sample);
+
+/* What profiling has cost so far, and what it missed. Times in ns. */
+typedef struct cprof_overhead {
+	uint64_t stops, stopped_ns; /* stops of threads; from seeing one to letting go */
+	uint64_t hold_median_ns, hold_p99_ns;
+	uint64_t reads; /* threads read without a stop */
+	uint64_t restarted; /* interrupted system calls that were repaired */
+	uint64_t samples, lost;
+	uint64_t ticks, ticks_missed;
+	uint64_t cpu_ns, unsampled_ns; /* CPU time of the program; of it in no sample (known
+					    at the end) */
+	uint64_t tracer_cpu_ns, controller_cpu_ns;
+	uint64_t threads, processes; /* ever seen */
+} cprof_overhead;
+
+CPROF_API void cprof_get_overhead(cprof_overhead *overhead);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/session.h - a profiling session: start or attach, run, let go.
+ *
+ *     cprof_session *s = cprof_session_create();
+ *     ... cprof_profiler_load("log:output=x.data"), or own profilers ...
+ *     if (!cprof_session_launch(s, argv[0], argv, NULL, CPROF_SESSION_FOLLOW_FORKS))
+ *             cprof_session_run(s, 0);
+ *     cprof_session_destroy(s);
+ *
+ * One session per thread is current: the functions that take no handle act on
+ * it. Launching starts a tracer process beside the caller; create a session
+ * before starting threads of your own.
+ */
+#ifndef CPROF_SESSION_H
+#define CPROF_SESSION_H
+
+#include <cprof/process.h>
+#include <cprof/stack.h>
+#include <cprof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum cprof_session_flags {
+	CPROF_SESSION_FOLLOW_FORKS = 1 /* children too; else they are let go at birth */
+} cprof_session_flags;
+
+typedef enum cprof_unwinder {
+	CPROF_UNWINDER_OWN = 0, /* call frame information, then validated guesses */
+	CPROF_UNWINDER_LIBUNWIND = 1, /* libunwind over the same captures */
+	CPROF_UNWINDER_FP = 2 /* frame pointers only */
+} cprof_unwinder;
+
+/* A new session, current on this thread; NULL without memory or processes. */
+CPROF_API cprof_session *cprof_session_create(void);
+CPROF_API cprof_session *cprof_session_current(void);
+
+/* Settings, before launch or attach. */
+CPROF_API void cprof_session_set_unwinder(cprof_session *session, cprof_unwinder unwinder);
+/* `dirs` is NULL-terminated, borrowed until destroy; NULL: /usr/lib/debug. */
+CPROF_API void cprof_session_set_debug_info(cprof_session *session, const char *const *dirs,
+					    bool debuginfod);
+
+/* Prepare a target; nothing of it runs, or is sampled, before
+ * cprof_session_run(). `path` is searched in PATH when it has no slash; `envp`
+ * NULL means ours. Failure: cprof_session_error() tells why. */
+CPROF_API cprof_status cprof_session_launch(cprof_session *session, const char *path,
+					    char *const argv[], char *const envp[], unsigned flags);
+CPROF_API cprof_status cprof_session_attach(cprof_session *session, int32_t pid, unsigned flags);
+
+/* Runs until the target is gone, cprof_session_stop(), or `timeout_ns` (0:
+ * none); then lets everything go that is left: it runs on. */
+CPROF_API cprof_status cprof_session_run(cprof_session *session, uint64_t timeout_ns);
+/* Makes run() return soon. [async] */
+CPROF_API void cprof_session_stop(cprof_session *session);
+
+/* What a snapshot of a whole process stopped or did not. */
+#define CPROF_SNAPSHOT_STOP_BLOCKED 0x100u /* interrupt blocked threads too: every register */
+
+/* Instead of run(): captures every thread of the attached process once and
+ * calls `cb` for each (`captured` false: it could not be stopped or read in
+ * time). Its thread is current: walk it in there with
+ * cprof_do_stack_snapshot(NULL, ...). `flags`: CPROF_SNAPSHOT_STOP_BLOCKED,
+ * CPROF_SNAPSHOT_FLOATING. */
+typedef void (*cprof_thread_fn)(cprof_thread *thread, bool captured, void *data);
+CPROF_API cprof_status cprof_session_snapshot(cprof_session *session, unsigned flags,
+					      cprof_thread_fn cb, void *data);
+
+/* Process started by launch(), 0 if none. */
+CPROF_API int32_t cprof_session_pid(const cprof_session *session);
+/* Status as wait(2) has it of the launched process, once it has ended;
+ * -1 before. Waits for its end when `wait`. */
+CPROF_API int cprof_session_exit_status(cprof_session *session, bool wait);
+
+/* The last failure in words, and what to do about it ("" if nothing). [cb]
+ * until the next call. */
+CPROF_API const char *cprof_session_error(const cprof_session *session);
+CPROF_API const char *cprof_session_error_hint(const cprof_session *session);
+/* errno of a launch that failed because the program could not be executed; 0
+ * otherwise. */
+CPROF_API int cprof_session_exec_errno(const cprof_session *session);
+
+/* True when a profiler said cprof_profiler_fail(). */
+CPROF_API bool cprof_session_profiler_failed(const cprof_session *session);
+/* The process launched or attached to; 0 before. */
+CPROF_API int32_t cprof_session_target(const cprof_session *session);
+/* Command line of the target, NULL-terminated; NULL before launch or attach. */
+CPROF_API char *const *cprof_session_command(const cprof_session *session);
+CPROF_API bool cprof_session_is_attached(const cprof_session *session);
+
+/* Lets go what is left, runs the profilers' shutdown and cleanup callbacks. */
+CPROF_API void cprof_session_destroy(cprof_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

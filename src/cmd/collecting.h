@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What run, attach and stack have in common: a session set up from options,
+ * and the end of a recording.
+ */
+#ifndef CP_CMD_COLLECTING_H
+#define CP_CMD_COLLECTING_H
+
+#include <cprof/cprof.h>
+
+#include "cmd/collect.h"
+
+/* A session with these settings; NULL after a complaint. */
+cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose);
+/* With the recorder loaded; NULL after a complaint. */
+cprof_session *cp_collecting_begin(const struct cp_collect_options *options);
+unsigned cp_collecting_flags(const struct cp_collect_options *options);
+/* Prints the session's last failure and its hint. */
+void cp_collecting_complain(const cprof_session *session);
+/* Says what was recorded; false when the recording is cut short. */
+bool cp_collecting_end(const struct cp_collect_options *options, const cprof_session *session);
+
+#endif

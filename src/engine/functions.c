@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions by address, and names for addresses.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "engine/internal.h"
+
+#define MAX_INLINE 64
+
+const cprof_function *engine_function_at(cprof_session *s, const cprof_image *image,
+					 uint64_t address)
+{
+	struct {
+		const cprof_image *image;
+		uint64_t start;
+	} key = { image, 0 };
+	struct cp_symbol symbol;
+	cprof_function *f;
+	uint32_t id;
+	bool fresh;
+
+	if (!image || !image->assembly->image ||
+	    !cp_image_symbol(image->assembly->image, (struct cp_vaddr){ address }, &symbol))
+		return NULL;
+	key.start = symbol.start.v;
+	if (!cp_intern(&s->function_keys, &key, sizeof(key), &id, &fresh))
+		return NULL;
+	if (!fresh)
+		return s->functions.items[id];
+	f = calloc(1, sizeof(*f));
+	if (!cp_vec_push(&s->functions, f)) {
+		free(f);
+		return NULL;
+	}
+	if (f)
+		*f = (cprof_function){
+			.image = image,
+			.linkage_name = symbol.name,
+			.name = cp_demangle(symbol.name),
+			.start = symbol.start.v + image->bias,
+			.size = symbol.size,
+		};
+	return f;
+}
+
+void engine_functions_free(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->functions.count; i++) {
+		if (s->functions.items[i])
+			free(s->functions.items[i]->name);
+		free(s->functions.items[i]);
+	}
+	cp_vec_free(&s->functions);
+	cp_interner_free(&s->function_keys);
+}
+
+/* Code made at run time is named by the map that its maker writes. */
+static void symbolize_jit(cprof_assembly *a, uint64_t address, cprof_symbolize_fn cb, void *data)
+{
+	CP_FREE char *demangled = NULL;
+	const char *name;
+	uint64_t start;
+	bool found;
+
+	pthread_mutex_lock(&a->lock);
+	cp_perf_map_refresh(a->jit);
+	found = cp_perf_map_find(a->jit, address, &name, &start);
+	if (found)
+		demangled = cp_demangle(name);
+	if (found && demangled) {
+		const cprof_symbol symbol = { .name = demangled,
+					      .linkage_name = name,
+					      .start = start };
+
+		cb(&symbol, data);
+	}
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* The real function is named as in the symbol table, which knows aliases and
+ * clones; debug information knows the inlined ones and the lines. */
+static void symbolize_image(struct cp_image *image, uint64_t address, cprof_symbolize_fn cb,
+			    void *data)
+{
+	struct cp_inline_frame frames[MAX_INLINE];
+	struct cp_vaddr at = { address };
+	struct cp_symbol symbol;
+	bool known = cp_image_symbol(image, at, &symbol);
+	size_t count = cp_image_frames(image, at, frames, MAX_INLINE), i;
+
+	if (count > MAX_INLINE)
+		count = MAX_INLINE;
+	if (!count && !known)
+		return;
+	if (!count)
+		frames[count++] = (struct cp_inline_frame){ .function = symbol.name };
+	for (i = 0; i < count; i++) {
+		const struct cp_inline_frame *f = &frames[i];
+		const char *linkage = !f->inlined && known ? symbol.name : f->function;
+		CP_FREE char *name = linkage ? cp_demangle(linkage) : NULL;
+		const cprof_symbol out = {
+			.name = name,
+			.linkage_name = linkage,
+			.file = f->file,
+			.line = f->line,
+			.decl_line = f->decl_line,
+			.inlined = f->inlined,
+			.start = known ? symbol.start.v : 0,
+		};
+
+		cb(&out, data);
+	}
+}
+
+void cprof_assembly_symbolize(cprof_assembly *a, uint64_t address, cprof_symbolize_fn cb,
+			      void *data)
+{
+	if (a->jit)
+		symbolize_jit(a, address, cb, data);
+	else if (a->image)
+		symbolize_image(a->image, address, cb, data);
+}
+
+const char *cprof_function_name(const cprof_function *f)
+{
+	return f->name ? f->name : f->linkage_name;
+}
+
+const char *cprof_function_linkage_name(const cprof_function *f)
+{
+	return f->linkage_name;
+}
+
+const cprof_image *cprof_function_image(const cprof_function *f)
+{
+	return f->image;
+}
+
+cprof_addr cprof_function_address(const cprof_function *f)
+{
+	return f->start;
+}
+
+uint64_t cprof_function_size(const cprof_function *f)
+{
+	return f->size;
+}

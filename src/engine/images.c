@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is mapped in a process, and the ELF objects behind it.
+ *
+ * The mappings are read when the first sample of a process comes, again when
+ * an address turns up that they don't cover, and about once a second; so code
+ * that was loaded meanwhile is known when it is met.
+ *
+ *   maps line ──► object (device, inode, path) ──► assembly, one a session
+ *             └─► image: one a process and object, with its load bias
+ *                    └─► texts: its executable pieces, sorted for lookup
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arch/arch.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/internal.h"
+
+#define MAPS_AGE_NS CP_NS_PER_S
+#define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
+#define MAPS_MAX (64u << 20)
+
+/* ---- assemblies ---- */
+
+cprof_assembly *engine_assembly_create(cprof_session *s, const char *path)
+{
+	cprof_assembly *a = calloc(1, sizeof(*a));
+
+	(void)s;
+	if (!a)
+		return NULL;
+	a->path = strdup(path);
+	pthread_mutex_init(&a->lock, NULL);
+	return a;
+}
+
+void engine_assembly_free(cprof_assembly *a)
+{
+	if (!a)
+		return;
+	cp_image_destroy(a->image);
+	cp_perf_map_destroy(a->jit);
+	pthread_mutex_destroy(&a->lock);
+	free(a->path);
+	free(a);
+}
+
+static void open_image(cprof_process *p, cprof_assembly *a, const struct cp_mapping *m)
+{
+	cprof_session *s = p->session;
+	struct cp_image_options options = { s->debug_dirs, s->debuginfod };
+	struct cp_image_source source = {
+		.path = m->path,
+		.pid = p->live_tid,
+		.map_start = m->start,
+		.map_end = m->end,
+		.device = m->device,
+		.inode = m->inode,
+		.memory = engine_open_memory(p) ? &p->memory : NULL,
+		.load_address = m->start - m->offset,
+	};
+	struct cp_error *err;
+	char root[64];
+
+	snprintf(root, sizeof(root), "/proc/%d/root", p->live_tid);
+	CP_CLOSE int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	source.root_fd = root_fd;
+	err = cp_image_open(&source, &options, &a->image);
+	if (err)
+		cp_debug("image: %s", err->what);
+	cp_error_free(err);
+}
+
+/* The session's assembly for what a mapping shows. */
+static cprof_assembly *assembly_of(cprof_process *p, const struct cp_mapping *m)
+{
+	cprof_session *s = p->session;
+	cprof_assembly *a;
+	CP_FREE char *key = NULL;
+	uint32_t id;
+	bool fresh;
+
+	if (asprintf(&key, "%llx:%llx:%s", (unsigned long long)m->device,
+		     (unsigned long long)m->inode, m->path) < 0 ||
+	    !cp_intern(&s->assembly_keys, key, strlen(key), &id, &fresh))
+		return NULL;
+	if (!fresh)
+		return s->assemblies.items[id];
+	a = engine_assembly_create(s, m->path);
+	if (!cp_vec_push(&s->assemblies, a)) {
+		engine_assembly_free(a);
+		return NULL;
+	}
+	if (a)
+		open_image(p, a, m);
+	return a;
+}
+
+/* ---- a process's images ---- */
+
+static bool is_object(const struct cp_mapping *m)
+{
+	return m->path[0] == '/' || !strcmp(m->path, "[vdso]");
+}
+
+static bool same_object(const struct cp_mapping *a, const struct cp_mapping *b)
+{
+	return a->device == b->device && a->inode == b->inode && !strcmp(a->path, b->path);
+}
+
+/* Load bias by the first mapping of the object. */
+static uint64_t bias_of(const cprof_assembly *a, const struct cp_mapping *m)
+{
+	struct cp_vaddr v;
+
+	if (a->image && cp_image_vaddr_of_offset(a->image, m->offset, &v))
+		return m->start - v.v;
+	return m->start - m->offset;
+}
+
+/* The image of an assembly at a place; images of earlier times are kept,
+ * because frames and functions may refer to them. */
+static cprof_image *image_at(cprof_process *p, cprof_assembly *a, const struct cp_mapping *m)
+{
+	uint64_t bias = bias_of(a, m);
+	cprof_image *image;
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		image = p->images.items[i];
+		if (image->assembly == a && image->bias == bias)
+			return image;
+	}
+	image = calloc(1, sizeof(*image));
+	if (!image || !cp_vec_push(&p->images, image)) {
+		free(image);
+		return NULL;
+	}
+	*image = (cprof_image){
+		.process = p, .assembly = a, .start = m->start, .end = m->end, .bias = bias
+	};
+	engine_raise(p->session, image_loaded, image);
+	return image;
+}
+
+/* Anonymous executable memory: code made at run time. */
+static cprof_image *jit_image(cprof_process *p, const struct cp_mapping *m)
+{
+	cprof_session *s = p->session;
+	struct cp_mapping whole = { .path = m->path };
+	struct cp_error *err;
+	struct stat st = { 0 };
+	char path[64];
+
+	if (!p->jit) {
+		p->jit = engine_assembly_create(s, "[jit]");
+		if (!p->jit || !cp_vec_push(&s->jits, p->jit))
+			return NULL;
+		snprintf(path, sizeof(path), "/proc/%d/root", p->live_tid);
+		CP_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		snprintf(path, sizeof(path), "/proc/%d", p->live_tid);
+		stat(path, &st);
+		err = cp_perf_map_open(root, p->ns_pid, st.st_uid, &p->jit->jit);
+		cp_error_free(err); /* most have none */
+	}
+	return image_at(p, p->jit, &whole);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct engine_text *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t count)
+{
+	const struct cp_mapping *first = NULL;
+	cprof_image *image = NULL;
+	size_t i;
+
+	p->texts.count = 0;
+	for (i = 0; i < count; i++) {
+		const struct cp_mapping *m = &maps[i];
+
+		if (is_object(m)) {
+			if (!first || !same_object(first, m) || m->offset == 0) {
+				cprof_assembly *a;
+
+				first = m;
+				a = assembly_of(p, m);
+				image = a ? image_at(p, a, m) : NULL;
+			}
+		}
+		if (!m->executable)
+			continue;
+		if (!is_object(m) &&
+		    !cp_vec_push(&p->texts,
+				 (struct engine_text){ m->start, m->end, jit_image(p, m) }))
+			return;
+		if (is_object(m) && image &&
+		    !cp_vec_push(&p->texts, (struct engine_text){ m->start, m->end, image }))
+			return;
+	}
+	qsort(p->texts.items, p->texts.count, sizeof(*p->texts.items), by_start);
+}
+
+const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc)
+{
+	size_t lo = 0, hi = p->texts.count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (p->texts.items[mid].start <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || pc >= p->texts.items[lo - 1].end)
+		return NULL;
+	return &p->texts.items[lo - 1];
+}
+
+static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps, size_t count)
+{
+	CP_VEC(struct cp_unwind_mapping) list = { 0 };
+	struct cp_error *err = NULL;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct cp_mapping *m = &maps[i];
+		struct stat st = { 0 };
+
+		if (m->offset == 0 && m->path[0] == '/' &&
+		    (stat(m->path, &st) || st.st_ino != m->inode))
+			st = (struct stat){ 0 };
+		if (!cp_vec_push(&list,
+				 (struct cp_unwind_mapping){
+					 .start = m->start,
+					 .end = m->end,
+					 .file_offset = m->offset,
+					 .device = m->device,
+					 .inode = m->inode,
+					 .mtime_ns = (uint64_t)st.st_mtim.tv_sec * CP_NS_PER_S +
+						     (uint64_t)st.st_mtim.tv_nsec,
+					 .size = (uint64_t)st.st_size,
+					 .path = m->path,
+					 .executable = m->executable,
+				 }))
+			break;
+	}
+	if (!p->space)
+		err = cp_unwind_space_create(cp_arch_host(), &p->memory, p->session->unwind_cache,
+					     &p->space);
+	if (!err)
+		err = cp_unwind_space_set_mappings(p->space, list.items, list.count);
+	if (err)
+		cp_debug("unwind: %s", err->what);
+	cp_error_free(err);
+	cp_vec_free(&list);
+}
+
+/* ---- reading the maps ---- */
+
+static bool read_maps(const cprof_process *p, struct cp_buf *out)
+{
+	char path[64], buf[16384];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", p->live_tid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	while ((n = read(fd, buf, sizeof(buf))) > 0 && out->size < MAPS_MAX)
+		cp_buf_add(out, buf, (size_t)n);
+	return out->size && !out->failed;
+}
+
+static bool use_maps(cprof_process *p)
+{
+	struct cp_mapping *maps;
+	struct cp_error *err;
+	size_t count;
+
+	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
+	if (err) {
+		cp_debug("maps of %d: %s", p->pid, err->what);
+		cp_error_free(err);
+		return false;
+	}
+	engine_open_memory(p);
+	build_texts(p, maps, count);
+	set_unwind_mappings(p, maps, count);
+	cp_mappings_free(maps, count);
+	return true;
+}
+
+bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
+{
+	uint64_t age = force ? MAPS_FORCED_AGE_NS : MAPS_AGE_NS;
+	struct cp_buf fresh = { 0 };
+
+	if (p->maps_read && now - p->maps_ns < age)
+		return false;
+	p->maps_ns = now;
+	if (!read_maps(p, &fresh) ||
+	    (fresh.size == p->maps.size && !memcmp(fresh.bytes, p->maps.bytes, fresh.size))) {
+		cp_buf_free(&fresh);
+		return false;
+	}
+	p->maps_read = true;
+	cp_buf_free(&p->maps);
+	p->maps = fresh;
+	return use_maps(p);
+}
+
+void engine_forget_maps(cprof_process *p)
+{
+	cp_unwind_space_destroy(p->space);
+	p->space = NULL;
+	cp_buf_free(&p->maps);
+	cp_vec_free(&p->texts);
+	p->maps_read = false;
+	cp_close_fd(&p->memory_fd);
+	p->memory_fd = -1;
+	p->jit = NULL;
+}
+
+/* ---- queries ---- */
+
+const char *cprof_image_name(const cprof_image *image)
+{
+	return cp_basename(image->assembly->path);
+}
+
+const char *cprof_image_path(const cprof_image *image)
+{
+	return image->assembly->path;
+}
+
+const char *cprof_image_build_id(const cprof_image *image)
+{
+	return cprof_assembly_build_id(image->assembly);
+}
+
+cprof_addr cprof_image_base(const cprof_image *image)
+{
+	return image->bias;
+}
+
+cprof_assembly *cprof_image_assembly(const cprof_image *image)
+{
+	return image->assembly;
+}
+
+const char *cprof_assembly_path(const cprof_assembly *a)
+{
+	return a->path;
+}
+
+const char *cprof_assembly_build_id(const cprof_assembly *a)
+{
+	return a->image ? cp_image_build_id(a->image) : "";
+}
+
+const char *cprof_assembly_debug_path(cprof_assembly *a)
+{
+	return a->image ? cp_image_debug_path(a->image) : "";
+}

@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The session and what it knows. Private to src/engine.
+ *
+ *   session ──► processes ──► threads
+ *      │            └──► images (mapped here, with a load bias)
+ *      │                   └──► assembly (the ELF object, shared)
+ *      ├──► assemblies, functions
+ *      ├──► profilers (callbacks)
+ *      └──► link to the tracer
+ */
+#ifndef CP_ENGINE_INTERNAL_H
+#define CP_ENGINE_INTERNAL_H
+
+#include <cprof/cprof.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/types.h"
+#include "base/vec.h"
+#include "image/image.h"
+#include "link/link.h"
+#include "unwind/unwind.h"
+
+#define CP_MAX_FRAMES 16384
+
+/* An ELF object, a process's run-time code, or neither. Lives as long as the
+ * session; names may be asked for on any thread. */
+struct cprof_assembly {
+	char *path;
+	struct cp_image *image; /* NULL: could not be opened, or no file */
+	pthread_mutex_t lock; /* of jit */
+	struct cp_perf_map *jit;
+};
+
+/* One mapping of an object in a process: all of its segments. */
+struct cprof_image {
+	cprof_process *process;
+	cprof_assembly *assembly;
+	uint64_t start, end; /* of the mapped segments */
+	uint64_t bias; /* run-time address = link-time address + bias */
+};
+
+/* An executable piece of an image. */
+struct engine_text {
+	uint64_t start, end;
+	cprof_image *image;
+};
+
+/* A frame as it is kept to be repeated. */
+struct engine_kept_frame {
+	uint64_t pc, cfa;
+	uint32_t flags;
+	uint32_t by;
+};
+
+struct cprof_thread {
+	cprof_process *process;
+	int32_t tid, ns_tid;
+	char name[32];
+	uint64_t start_ns, named_ns; /* when the name was last read */
+	uint32_t slot;
+	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
+	enum cp_unwind_end kept_end;
+	cprof_thread *next_gone;
+};
+
+struct cprof_process {
+	cprof_session *session;
+	int32_t pid, ns_pid, parent;
+	int32_t live_tid; /* a thread that was alive when last heard of */
+	char name[32];
+	char *exe; /* owned */
+	uint64_t start_ns;
+	int memory_fd; /* from the tracer; -1: not asked for yet */
+	bool memory_failed;
+	struct cp_reader memory;
+	struct cp_unwind_space *space;
+	struct cp_buf maps; /* the text of the maps file when last read */
+	uint64_t maps_ns;
+	bool maps_read, loaded;
+	CP_VEC(struct engine_text) texts; /* sorted */
+	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
+	cprof_assembly *jit, *unknown;
+};
+
+struct cprof_function {
+	const cprof_image *image;
+	const char *linkage_name;
+	char *name; /* demangled, owned */
+	uint64_t start, size;
+};
+
+/* One call of the snapshot callback. */
+struct cprof_frame_info {
+	cprof_session *session;
+	const cprof_image *image;
+	uint64_t address; /* link-time, stepped back */
+	const struct cp_frame *frame;
+	const cprof_function *function;
+	const struct cp_inline_frame *source; /* NULL: not looked up */
+	bool is_inlined, is_truncated;
+	uint32_t run_length;
+	char *name; /* owned: demangled name of an inlined function */
+};
+
+struct cprof_profiler_desc {
+	cprof_profiler *prof;
+	struct cprof_profiler_desc *next; /* the next older one */
+	cprof_profiler_cleanup_fn cleanup;
+	bool failed;
+#define ENGINE_SLOT_(name, parameters) _Atomic(cprof_##name##_fn) name;
+	CPROF_PROFILER_EVENTS(ENGINE_SLOT_)
+#undef ENGINE_SLOT_
+};
+
+/* What is being delivered, and can be walked. */
+struct engine_current {
+	cprof_process *process;
+	cprof_thread *thread;
+	const struct cp_event_sample *sample; /* NULL: no sample */
+	bool repeat;
+	struct cp_regs regs; /* of the leaf */
+};
+
+struct cprof_session {
+	struct cp_link link;
+	pid_t tracer; /* 0: reaped */
+	bool tracer_left; /* it said that nothing is traced any more */
+	_Atomic bool stop_asked;
+	int stop_fd; /* eventfd */
+	bool started, ended;
+	unsigned flags;
+	/* launch.c */
+	pid_t child;
+	int child_go, child_error; /* pipes; -1: closed */
+	int wait_status; /* -1: running */
+	int exec_errno;
+	char **command; /* owned, NULL-terminated */
+	int32_t target;
+	bool attached;
+	/* settings */
+	cprof_unwinder unwinder;
+	const char *const *debug_dirs;
+	bool debuginfod;
+	/* sampler */
+	cprof_profiler_handle sampling_owner;
+	bool sampling, vector_state;
+	cprof_sample_mode mode;
+	uint32_t hz;
+	/* tables */
+	struct cp_map by_pid, by_tid;
+	CP_VEC(cprof_process *) processes; /* all there ever were */
+	CP_VEC(cprof_thread *) gone_threads;
+	struct cp_interner assembly_keys;
+	CP_VEC(cprof_assembly *) assemblies; /* by number of their key */
+	CP_VEC(cprof_assembly *) jits;
+	CP_VEC(cprof_function *) functions;
+	struct cp_interner function_keys;
+	struct cp_unwind_cache *unwind_cache;
+	struct cprof_profiler_desc *profilers; /* newest first */
+	CP_VEC(char *) loaded; /* names of loaded profilers */
+	struct engine_current current;
+	struct cp_frame *frames; /* CP_MAX_FRAMES */
+	uint64_t heartbeat_ns;
+	struct cp_error *error; /* the last failure */
+	uint64_t cpu_at_start_ns; /* ours */
+};
+
+/* Calls a callback of all profilers, the newest first. */
+#define engine_raise(session, event, ...) \
+	do { \
+		struct cprof_profiler_desc *er_p = (session)->profilers; \
+		for (; er_p; er_p = er_p->next) { \
+			cprof_##event##_fn er_cb = er_p->event; \
+			if (er_cb) \
+				er_cb(er_p->prof, ##__VA_ARGS__); \
+		} \
+	} while (0)
+#define engine_raise0(session, event) \
+	do { \
+		struct cprof_profiler_desc *er_p = (session)->profilers; \
+		for (; er_p; er_p = er_p->next) { \
+			cprof_##event##_fn er_cb = er_p->event; \
+			if (er_cb) \
+				er_cb(er_p->prof); \
+		} \
+	} while (0)
+
+/* Remembers `err` as the session's last failure; answers the API's code. */
+cprof_status engine_fail(cprof_session *s, struct cp_error *err);
+
+/* profiler.c */
+void engine_send_sampling(cprof_session *s);
+
+/* launch.c */
+struct cp_error *engine_launch(cprof_session *s, const char *path, char *const argv[],
+			       char *const envp[]);
+/* Lets the child become CMD. */
+void engine_release_child(cprof_session *s);
+/* Takes CMD's status when it has ended; true then. */
+bool engine_reap_child(cprof_session *s, bool wait);
+/* explain.c: why `pid` can't be profiled, in words with a hint. */
+struct cp_error *engine_explain_attach(pid_t pid, const struct cp_answer *answer);
+/* NULL, or why not even to try. Also finds the thread group of a thread. */
+struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret);
+
+/* process.c */
+cprof_process *engine_process(cprof_session *s, int32_t pid);
+cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event);
+void engine_process_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns);
+void engine_process_gone(cprof_session *s, cprof_process *p);
+cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns);
+void engine_thread_gone(cprof_session *s, cprof_thread *t);
+/* Reads the thread's name again when that was not done lately. */
+void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
+void engine_tables_free(cprof_session *s);
+
+/* images.c */
+/* Reads the mappings again if `force` or the last time was long ago. True
+ * when they changed. */
+bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force);
+/* The executable piece at `pc`, or NULL. */
+const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc);
+void engine_forget_maps(cprof_process *p);
+cprof_assembly *engine_assembly_create(cprof_session *s, const char *path);
+void engine_assembly_free(cprof_assembly *a);
+
+/* functions.c */
+const cprof_function *engine_function_at(cprof_session *s, const cprof_image *image,
+					 uint64_t address);
+void engine_functions_free(cprof_session *s);
+
+/* snapshot.c */
+void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
+
+/* session.c */
+/* Memory of the process, through the descriptor that the tracer hands over. */
+bool engine_open_memory(cprof_process *p);
+void engine_shutdown(cprof_session *s);
+
+#endif

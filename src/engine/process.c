@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Processes and threads as the controller knows them. Objects that profilers
+ * may hold pointers to live as long as the session.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "engine/internal.h"
+
+#define NAME_AGE_NS (CP_NS_PER_S / 2)
+
+cprof_process *engine_process(cprof_session *s, int32_t pid)
+{
+	uint64_t *p = cp_map_get(&s->by_pid, (uint64_t)pid);
+
+	return p ? (cprof_process *)(uintptr_t)*p : NULL;
+}
+
+static bool read_task(int32_t pid, int32_t tid, const char *name, char *buf, size_t size)
+{
+	char path[80];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", pid, tid, name);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	buf[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+static bool read_comm(int32_t pid, int32_t tid, char *name, size_t size)
+{
+	char buf[64];
+
+	if (!read_task(pid, tid, "comm", buf, sizeof(buf)))
+		return false;
+	buf[strcspn(buf, "\n")] = 0;
+	buf[size - 1] = 0;
+	memcpy(name, buf, strlen(buf) + 1);
+	return true;
+}
+
+/* The task's number in its own pid namespace; its own where there is none. */
+static int32_t own_number(int32_t pid, int32_t tid)
+{
+	char status[4096], *line, *last;
+
+	if (!read_task(pid, tid, "status", status, sizeof(status)))
+		return tid;
+	line = strstr(status, "\nNSpid:\t");
+	if (!line)
+		return tid;
+	line += strlen("\nNSpid:\t");
+	line[strcspn(line, "\n")] = 0;
+	last = strrchr(line, '\t');
+	return atoi(last ? last + 1 : line);
+}
+
+static void read_identity(cprof_process *p)
+{
+	char path[64], exe[4096];
+	ssize_t n;
+
+	read_comm(p->pid, p->live_tid, p->name, sizeof(p->name));
+	snprintf(path, sizeof(path), "/proc/%d/exe", p->live_tid);
+	n = readlink(path, exe, sizeof(exe) - 1);
+	if (n <= 0)
+		return;
+	exe[n] = 0;
+	free(p->exe);
+	p->exe = strdup(exe);
+}
+
+cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event)
+{
+	cprof_process *p = calloc(1, sizeof(*p));
+
+	if (!p || !cp_vec_push(&s->processes, p) ||
+	    !cp_map_put(&s->by_pid, (uint64_t)event->e.pid, (uintptr_t)p)) {
+		if (p && s->processes.count && s->processes.items[s->processes.count - 1] == p)
+			s->processes.count--;
+		free(p);
+		return NULL;
+	}
+	p->session = s;
+	p->pid = p->live_tid = event->e.pid;
+	p->parent = event->parent;
+	p->start_ns = event->e.ts_ns;
+	p->memory_fd = -1;
+	p->ns_pid = own_number(p->pid, p->pid);
+	read_identity(p);
+	return p;
+}
+
+void engine_process_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
+{
+	engine_forget_maps(p);
+	p->live_tid = p->pid;
+	p->start_ns = ts_ns;
+	p->memory_failed = false;
+	read_identity(p);
+	(void)s;
+}
+
+void engine_process_gone(cprof_session *s, cprof_process *p)
+{
+	engine_forget_maps(p);
+	cp_map_remove(&s->by_pid, (uint64_t)p->pid);
+}
+
+cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns)
+{
+	cprof_thread *t = calloc(1, sizeof(*t));
+
+	if (!t || !cp_map_put(&s->by_tid, (uint64_t)tid, (uintptr_t)t)) {
+		free(t);
+		return NULL;
+	}
+	t->process = p;
+	t->tid = tid;
+	t->ns_tid = p->ns_pid == p->pid ? tid : own_number(p->pid, tid);
+	t->start_ns = ts_ns;
+	t->slot = CP_NO_SLOT;
+	if (!read_comm(p->pid, tid, t->name, sizeof(t->name)))
+		snprintf(t->name, sizeof(t->name), "%s", p->name);
+	t->named_ns = cp_now();
+	p->live_tid = tid;
+	return t;
+}
+
+void engine_thread_gone(cprof_session *s, cprof_thread *t)
+{
+	cp_map_remove(&s->by_tid, (uint64_t)t->tid);
+	cp_vec_free(&t->kept);
+	if (t->process->live_tid == t->tid)
+		t->process->live_tid = t->process->pid;
+	/* Profilers may still hold it; without memory it is left over. */
+	if (!cp_vec_push(&s->gone_threads, t))
+		t->slot = CP_NO_SLOT;
+}
+
+void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
+{
+	cprof_process *p = t->process;
+	char name[32];
+
+	p->live_tid = t->tid;
+	if (ts_ns - t->named_ns < NAME_AGE_NS)
+		return;
+	t->named_ns = ts_ns;
+	if (!read_comm(p->pid, t->tid, name, sizeof(name)) || !strcmp(name, t->name))
+		return;
+	memcpy(t->name, name, sizeof(name));
+	engine_raise(s, thread_name, (uintptr_t)t->tid, t->name);
+	if (t->tid != p->pid)
+		return;
+	memcpy(p->name, name, sizeof(name));
+	engine_raise(s, domain_name, p, p->name);
+}
+
+static void process_free(cprof_process *p)
+{
+	size_t i;
+
+	engine_forget_maps(p);
+	for (i = 0; i < p->images.count; i++)
+		free(p->images.items[i]);
+	cp_vec_free(&p->images);
+	free(p->exe);
+	free(p);
+}
+
+void engine_tables_free(cprof_session *s)
+{
+	uint64_t key, value;
+	size_t cursor = 0, i;
+
+	while (cp_map_next(&s->by_tid, &cursor, &key, &value)) {
+		cprof_thread *t = (cprof_thread *)(uintptr_t)value;
+
+		cp_vec_free(&t->kept);
+		free(t);
+	}
+	for (i = 0; i < s->gone_threads.count; i++)
+		free(s->gone_threads.items[i]);
+	for (i = 0; i < s->processes.count; i++)
+		process_free(s->processes.items[i]);
+	cp_map_free(&s->by_tid);
+	cp_map_free(&s->by_pid);
+	cp_vec_free(&s->gone_threads);
+	cp_vec_free(&s->processes);
+}
+
+/* ---- queries ---- */
+
+cprof_process *cprof_current_process(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	return s ? s->current.process : NULL;
+}
+
+int32_t cprof_process_pid(const cprof_process *p)
+{
+	return p->pid;
+}
+
+int32_t cprof_process_ns_pid(const cprof_process *p)
+{
+	return p->ns_pid;
+}
+
+int32_t cprof_process_parent(const cprof_process *p)
+{
+	return p->parent;
+}
+
+const char *cprof_process_name(const cprof_process *p)
+{
+	return p->name;
+}
+
+const char *cprof_process_exe(const cprof_process *p)
+{
+	return p->exe ? p->exe : "";
+}
+
+uint64_t cprof_process_start(const cprof_process *p)
+{
+	return p->start_ns;
+}
+
+cprof_thread *cprof_current_thread(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	return s ? s->current.thread : NULL;
+}
+
+cprof_thread *cprof_thread_from_tid(int32_t tid)
+{
+	cprof_session *s = cprof_session_current();
+	uint64_t *p = s ? cp_map_get(&s->by_tid, (uint64_t)tid) : NULL;
+
+	return p ? (cprof_thread *)(uintptr_t)*p : NULL;
+}
+
+int32_t cprof_thread_tid(const cprof_thread *t)
+{
+	return t->tid;
+}
+
+int32_t cprof_thread_ns_tid(const cprof_thread *t)
+{
+	return t->ns_tid;
+}
+
+const char *cprof_thread_name(const cprof_thread *t)
+{
+	return t->name;
+}
+
+cprof_process *cprof_thread_process(const cprof_thread *t)
+{
+	return t->process;
+}
+
+uint64_t cprof_thread_start(const cprof_thread *t)
+{
+	return t->start_ns;
+}
+
+cprof_status cprof_read_memory(cprof_process *p, cprof_addr address, void *buffer, size_t size,
+			       size_t *done)
+{
+	if (!engine_open_memory(p))
+		return CPROF_E_GONE;
+	*done = p->memory.read(p->memory.ctx, address, buffer, size);
+	return *done == size ? CPROF_OK : CPROF_E_UNREADABLE;
+}

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profilers: handles, start-up rules, callbacks, who owns the sampler.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "engine/builtins.h"
+#include "engine/internal.h"
+
+/* True while init-only calls are allowed. */
+static bool early(cprof_session *s)
+{
+	return s && !s->started;
+}
+
+uint32_t cprof_profiler_runtime_api_version(void)
+{
+	return CPROF_PROFILER_API_VERSION;
+}
+
+const char *cprof_status_string(cprof_status status)
+{
+	switch (status) {
+	case CPROF_OK:
+		return "success";
+	case CPROF_E_FAIL:
+		return "failure";
+	case CPROF_E_INVALID_ARGUMENT:
+		return "invalid argument";
+	case CPROF_E_UNEXPECTED:
+		return "the stack cannot be read";
+	case CPROF_E_OUT_OF_MEMORY:
+		return "out of memory";
+	case CPROF_E_NOT_SUPPORTED:
+		return "not supported";
+	case CPROF_E_INSUFFICIENT_BUFFER:
+		return "the buffer is too small";
+	case CPROF_E_CALL_ONLY_FROM_INIT:
+		return "too late: only allowed before start-up is done";
+	case CPROF_E_UNSUPPORTED_CALL_SEQUENCE:
+		return "not allowed outside of its callback";
+	case CPROF_E_STACKSNAPSHOT_ABORTED:
+		return "the snapshot was aborted by its callback";
+	case CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD:
+		return "no such thread, or not the one of this event";
+	case CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX:
+		return "the seed does not point into known code";
+	case CPROF_E_STACKSNAPSHOT_UNSAFE:
+		return "the thread cannot be stopped now";
+	case CPROF_E_UNREADABLE:
+		return "the memory cannot be read";
+	case CPROF_E_NOT_FOUND:
+		return "not found";
+	case CPROF_E_API_VERSION:
+		return "built against another version of the API";
+	case CPROF_E_PERMISSION:
+		return "not permitted";
+	case CPROF_E_GONE:
+		return "the process has exited";
+	default:
+		return "unknown status";
+	}
+}
+
+const char *cprof_profiler_desc_args(const char *desc)
+{
+	const char *colon = desc ? strchr(desc, ':') : NULL;
+
+	return colon ? colon + 1 : "";
+}
+
+/* Takes one option of `*at` up to a comma; quotes and backslashes keep commas. */
+static char *next_option(const char **at)
+{
+	struct cp_buf out = { 0 };
+	char quote = 0;
+	const char *p;
+
+	for (p = *at; *p && (quote || *p != ','); p++) {
+		if (*p == '\\' && p[1])
+			cp_buf_u8(&out, (uint8_t) * ++p);
+		else if (quote ? *p == quote : *p == '"' || *p == '\'')
+			quote = quote ? 0 : *p;
+		else
+			cp_buf_u8(&out, (uint8_t)*p);
+	}
+	*at = *p ? p + 1 : p;
+	if (out.failed || !out.bytes)
+		cp_buf_add(&out, "", 0);
+	return out.bytes;
+}
+
+bool cprof_profiler_desc_next(const char **cursor, char **key, char **value)
+{
+	char *option, *equals;
+
+	while (**cursor == ',')
+		(*cursor)++;
+	if (!**cursor)
+		return false;
+	option = next_option(cursor);
+	if (!option)
+		return false;
+	equals = strchr(option, '=');
+	if (equals)
+		*equals = 0;
+	*key = option;
+	*value = equals ? equals + 1 : NULL;
+	return true;
+}
+
+static bool is_loaded(const cprof_session *s, const char *name, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < s->loaded.count; i++)
+		if (strlen(s->loaded.items[i]) == size && !memcmp(s->loaded.items[i], name, size))
+			return true;
+	return false;
+}
+
+cprof_status cprof_profiler_load(const char *desc)
+{
+	cprof_session *s = cprof_session_current();
+	const struct cp_builtin *b;
+	size_t size;
+	char *name;
+
+	if (!early(s))
+		return CPROF_E_CALL_ONLY_FROM_INIT;
+	if (!desc || !strcmp(desc, "default"))
+		desc = "log:report";
+	size = strcspn(desc, ":");
+	if (is_loaded(s, desc, size))
+		return CPROF_OK;
+	for (b = cp_builtins; b->name; b++) {
+		if (strlen(b->name) != size || memcmp(b->name, desc, size))
+			continue;
+		name = strndup(desc, size);
+		if (!name || !cp_vec_push(&s->loaded, name)) {
+			free(name);
+			return CPROF_E_OUT_OF_MEMORY;
+		}
+		b->init(desc);
+		return CPROF_OK;
+	}
+	return engine_fail(s, cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no profiler named '%.*s'",
+					   (int)size, desc));
+}
+
+cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof)
+{
+	cprof_session *s = cprof_session_current();
+	struct cprof_profiler_desc *p;
+
+	if (!early(s))
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->prof = prof;
+	p->next = s->profilers;
+	s->profilers = p;
+	return p;
+}
+
+void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle, cprof_profiler_cleanup_fn cb)
+{
+	handle->cleanup = cb;
+}
+
+#define DEFINE_SETTER_(name, parameters) \
+	void cprof_profiler_set_##name##_callback(cprof_profiler_handle handle, \
+						  cprof_##name##_fn cb) \
+	{ \
+		atomic_store(&handle->name, cb); \
+	}
+CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
+#undef DEFINE_SETTER_
+
+void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
+{
+	cprof_session *s = cprof_session_current();
+	CP_FREE char *text = NULL;
+	va_list ap;
+
+	handle->failed = true;
+	va_start(ap, format);
+	if (vasprintf(&text, format, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	if (s)
+		engine_fail(s, cp_error_new(CP_ERR_IO, 0, "%s", text ? text : format));
+}
+
+bool cprof_session_profiler_failed(const cprof_session *s)
+{
+	const struct cprof_profiler_desc *p;
+
+	for (p = s->profilers; p; p = p->next)
+		if (p->failed)
+			return true;
+	return false;
+}
+
+/* ---- the sampler ---- */
+
+bool cprof_profiler_enable_sampling(cprof_profiler_handle handle)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!early(s))
+		return false;
+	if (!s->sampling)
+		s->sampling_owner = handle;
+	s->sampling = true;
+	return true;
+}
+
+bool cprof_profiler_enable_vector_state(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!early(s))
+		return false;
+	s->vector_state = true;
+	return true;
+}
+
+/* Tells the tracer the settings; before start-up is done run() does. */
+void engine_send_sampling(cprof_session *s)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_SAMPLE,
+		.hz = s->sampling && s->mode != CPROF_SAMPLE_MODE_NONE ? s->hz : 0,
+		.wall = s->mode == CPROF_SAMPLE_MODE_REAL,
+		.flags = s->vector_state ? CP_CAPTURE_XSTATE : 0,
+	};
+	struct cp_answer answer;
+
+	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+}
+
+bool cprof_profiler_set_sample_mode(cprof_profiler_handle handle, cprof_sample_mode mode,
+				    uint32_t frequency)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s || s->sampling_owner != handle || !frequency ||
+	    frequency > CPROF_SAMPLE_MAX_FREQUENCY)
+		return false;
+	if (mode != CPROF_SAMPLE_MODE_NONE && mode != CPROF_SAMPLE_MODE_PROCESS &&
+	    mode != CPROF_SAMPLE_MODE_REAL)
+		return false;
+	s->mode = mode;
+	s->hz = frequency;
+	if (s->started && !s->ended)
+		engine_send_sampling(s);
+	return true;
+}
+
+bool cprof_profiler_get_sample_mode(cprof_profiler_handle handle, cprof_sample_mode *mode,
+				    uint32_t *frequency)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s)
+		return false;
+	if (mode)
+		*mode = s->mode;
+	if (frequency)
+		*frequency = s->hz;
+	return s->sampling_owner == handle;
+}
+
+bool cprof_current_sample(cprof_sample *ret)
+{
+	cprof_session *s = cprof_session_current();
+	const struct cp_event_sample *e = s ? s->current.sample : NULL;
+
+	if (!e)
+		return false;
+	*ret = (cprof_sample){
+		.timestamp_ns = e->e.ts_ns,
+		.weight_ns = e->weight_ns,
+		.count = e->count,
+		.flags = (e->e.flags & CP_SAMPLE_BLOCKED ? CPROF_SAMPLE_BLOCKED : 0) |
+			 (s->current.repeat ? CPROF_SAMPLE_REPEAT : 0),
+	};
+	return true;
+}
+
+void cprof_get_overhead(cprof_overhead *ret)
+{
+	cprof_session *s = cprof_session_current();
+	struct cp_link_stats *t;
+
+	*ret = (cprof_overhead){ 0 };
+	if (!s)
+		return;
+	t = &s->link.shared->stats;
+	*ret = (cprof_overhead){
+		.stops = t->stops,
+		.stopped_ns = t->stopped_ns,
+		.hold_median_ns = cp_histogram_quantile(t->hold, 500),
+		.hold_p99_ns = cp_histogram_quantile(t->hold, 990),
+		.reads = t->reads,
+		.restarted = t->restarted,
+		.samples = t->samples,
+		.lost = t->lost,
+		.ticks = t->ticks,
+		.ticks_missed = t->ticks_missed,
+		.cpu_ns = t->cpu_ns,
+		.unsampled_ns = t->unsampled_ns,
+		.tracer_cpu_ns = t->tracer_cpu_ns,
+		.controller_cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_at_start_ns,
+		.threads = t->threads,
+		.processes = t->processes,
+	};
+}

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The session: from the first link to the last callback. Its loop empties the
+ * ring and turns captured events into profiler events:
+ *
+ *   ring event ──► tables (who is it?) ──► engine_raise() ──► profilers
+ *
+ * The ring is looked at 50 times a second while it has something in it; once
+ * it was found empty, we sleep until the tracer kicks.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/internal.h"
+#include "tracer/tracer.h"
+
+#define BUSY_POLL_MS 20
+#define IDLE_POLL_MS 1000
+#define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
+
+static __thread cprof_session *current_session;
+
+cprof_session *cprof_session_current(void)
+{
+	return current_session;
+}
+
+cprof_status engine_fail(cprof_session *s, struct cp_error *err)
+{
+	static const struct {
+		enum cp_error_code code;
+		cprof_status status;
+	} codes[] = {
+		{ CP_ERR_NOMEM, CPROF_E_OUT_OF_MEMORY },
+		{ CP_ERR_NOT_FOUND, CPROF_E_NOT_FOUND },
+		{ CP_ERR_GONE, CPROF_E_GONE },
+		{ CP_ERR_PERMISSION, CPROF_E_PERMISSION },
+		{ CP_ERR_USAGE, CPROF_E_INVALID_ARGUMENT },
+		{ CP_ERR_UNSUPPORTED, CPROF_E_NOT_SUPPORTED },
+	};
+	size_t i;
+
+	cp_error_free(s->error);
+	s->error = err;
+	if (!err)
+		return CPROF_OK;
+	for (i = 0; i < CP_ARRAY_SIZE(codes); i++)
+		if (codes[i].code == err->code)
+			return codes[i].status;
+	return CPROF_E_FAIL;
+}
+
+const char *cprof_session_error(const cprof_session *s)
+{
+	return s->error ? s->error->what : "";
+}
+
+const char *cprof_session_error_hint(const cprof_session *s)
+{
+	return s->error && s->error->hint ? s->error->hint : "";
+}
+
+int cprof_session_exec_errno(const cprof_session *s)
+{
+	return s->exec_errno;
+}
+
+/* The kernel's out-of-memory killer shall take us first: the tracer must not
+ * go while the program hangs on it. CMD and the tracer are already forked. */
+static void offer_to_oom_killer(void)
+{
+	CP_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "800", 3) < 0)
+		cp_debug("oom_score_adj: %m");
+}
+
+cprof_session *cprof_session_create(void)
+{
+	cprof_session *s = calloc(1, sizeof(*s));
+	struct cp_error *err;
+
+	if (!s)
+		return NULL;
+	s->child_go = s->child_error = s->stop_fd = -1;
+	s->wait_status = -1;
+	s->hz = 100;
+	s->debuginfod = true;
+	s->cpu_at_start_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	s->frames = malloc(CP_MAX_FRAMES * sizeof(*s->frames));
+	s->unwind_cache = cp_unwind_cache_create();
+	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	err = cp_link_create(&s->link);
+	if (!err)
+		err = cp_tracer_spawn(&s->link, &s->tracer);
+	if (err || !s->frames || s->stop_fd < 0) {
+		cp_error_free(err);
+		cprof_session_destroy(s);
+		return NULL;
+	}
+	current_session = s;
+	return s;
+}
+
+void cprof_session_set_unwinder(cprof_session *s, cprof_unwinder unwinder)
+{
+	s->unwinder = unwinder;
+}
+
+void cprof_session_set_debug_info(cprof_session *s, const char *const *dirs, bool debuginfod)
+{
+	s->debug_dirs = dirs;
+	s->debuginfod = debuginfod;
+}
+
+cprof_status cprof_session_launch(cprof_session *s, const char *path, char *const argv[],
+				  char *const envp[], unsigned flags)
+{
+	if (s->target)
+		return engine_fail(s, cp_error_new(CP_ERR_USAGE, 0, "the session has a target"));
+	s->flags = flags;
+	return engine_fail(s, engine_launch(s, path, argv, envp));
+}
+
+static char **read_cmdline(int32_t pid)
+{
+	struct cp_buf text = { 0 };
+	CP_VEC(char *) words = { 0 };
+	char path[64], buf[4096], *at;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0 && text.size < 1u << 20)
+		cp_buf_add(&text, buf, (size_t)n);
+	for (at = text.bytes; at && at < text.bytes + text.size; at += strlen(at) + 1)
+		if (!cp_vec_push(&words, strdup(at)))
+			break;
+	if (!cp_vec_push(&words, NULL))
+		cp_vec_free(&words);
+	cp_buf_free(&text);
+	return words.items;
+}
+
+/* Start time of a process, against a number that was given to another one. */
+static uint64_t start_time(pid_t pid)
+{
+	char path[64], buf[1024], *at;
+	unsigned long long start = 0;
+	int field;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return 0;
+	buf[n] = 0;
+	at = strrchr(buf, ')');
+	for (field = 2; at && field < 22; field++)
+		at = strchr(at + 1, ' ');
+	if (at)
+		start = strtoull(at, NULL, 10);
+	return start;
+}
+
+static struct cp_error *attach(cprof_session *s, pid_t pid)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_ATTACH,
+		.flags = s->flags & CPROF_SESSION_FOLLOW_FORKS ? CP_TRACE_FOLLOW : 0,
+	};
+	struct cp_answer answer;
+	uint64_t started;
+
+	CP_TRY(engine_check_target(pid, &pid));
+	started = start_time(pid);
+	rq.pid = pid;
+	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
+	if (answer.errnum)
+		return engine_explain_attach(pid, &answer);
+	if (start_time(pid) != started)
+		return cp_error_new(CP_ERR_GONE, 0, "process %d ended while attaching", (int)pid);
+	s->target = pid;
+	s->attached = true;
+	s->command = read_cmdline(pid);
+	cp_info("attached to %u threads of process %d", answer.threads, (int)pid);
+	return NULL;
+}
+
+cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
+{
+	if (s->target)
+		return engine_fail(s, cp_error_new(CP_ERR_USAGE, 0, "the session has a target"));
+	s->flags = flags;
+	return engine_fail(s, attach(s, pid));
+}
+
+/* ---- memory ---- */
+
+static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
+{
+	const cprof_process *p = ctx;
+	ssize_t n = pread64(p->memory_fd, buffer, size, (off64_t)addr);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+bool engine_open_memory(cprof_process *p)
+{
+	struct cp_request rq = { .type = CP_REQUEST_MEMORY, .pid = p->pid };
+	struct cp_answer answer;
+	struct cp_error *err;
+
+	p->memory = (struct cp_reader){ read_memory, p };
+	if (p->memory_fd >= 0)
+		return true;
+	if (p->memory_failed)
+		return false;
+	err = cp_link_call(&p->session->link, &rq, &answer, &p->memory_fd);
+	p->memory_failed = err || answer.errnum || p->memory_fd < 0;
+	cp_error_free(err);
+	return !p->memory_failed;
+}
+
+/* ---- events ---- */
+
+static void on_process(cprof_session *s, const struct cp_event_process *e)
+{
+	cprof_process *p = engine_process_add(s, e);
+
+	if (!p)
+		return;
+	s->current.process = p;
+	if (e->birth == CP_BIRTH_FORKED)
+		engine_raise(s, domain_loading, p);
+	if (e->birth != CP_BIRTH_LAUNCHED) {
+		p->loaded = true;
+		engine_raise(s, domain_loaded, p);
+	}
+}
+
+static void on_exec(cprof_session *s, cprof_process *p, const struct cp_event *e)
+{
+	bool first = !p->loaded && p->pid == s->target;
+
+	if (p->loaded)
+		engine_raise(s, domain_unloaded, p);
+	engine_process_exec(s, p, e->ts_ns);
+	p->loaded = true;
+	if (first)
+		engine_raise0(s, runtime_initialized);
+	engine_raise(s, domain_loaded, p);
+}
+
+/* A sample or what repeats it. Before the launched program runs it is us. */
+static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_thread *t)
+{
+	cprof_context context;
+	struct cp_regs regs = { 0 };
+	const struct cp_arch *arch = cp_arch_host();
+
+	s->current.sample = e;
+	s->current.repeat = e->e.type == CP_EVENT_REPEAT;
+	if (!t->process->loaded || (s->current.repeat && !t->kept.count))
+		return;
+	t->slot = e->slot;
+	engine_thread_refresh_name(s, t, e->e.ts_ns);
+	if (cp_event_regs(e)) {
+		cp_arch_regs_from_prstatus(cp_event_regs(e), &regs);
+	} else if (!s->current.repeat) {
+		regs.known = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
+		regs.r[arch->pc] = e->pc;
+		regs.r[arch->sp] = e->sp;
+	}
+	engine_fill_context(&regs, &context);
+	engine_raise(s, sample_hit, e->pc, &context);
+}
+
+static void on_thread_event(cprof_session *s, const struct cp_event *e)
+{
+	cprof_thread *t = cprof_thread_from_tid(e->tid);
+
+	if (!t || t->process != s->current.process)
+		return;
+	s->current.thread = t;
+	if (e->type == CP_EVENT_SAMPLE || e->type == CP_EVENT_REPEAT) {
+		on_sample(s, (const struct cp_event_sample *)e, t);
+	} else if (e->type == CP_EVENT_THREAD_EXIT) {
+		engine_raise(s, thread_exited, (uintptr_t)e->tid);
+		engine_thread_gone(s, t);
+	}
+}
+
+static void dispatch(cprof_session *s, const struct cp_event *e)
+{
+	cprof_process *p = engine_process(s, e->pid);
+
+	s->current = (struct engine_current){ .process = p };
+	if (e->type == CP_EVENT_LEFT)
+		s->tracer_left = true;
+	else if (e->type == CP_EVENT_PROCESS)
+		on_process(s, (const struct cp_event_process *)e);
+	else if (!p)
+		return;
+	else if (e->type == CP_EVENT_THREAD) {
+		s->current.thread = engine_thread_add(s, p, e->tid, e->ts_ns);
+		if (s->current.thread)
+			engine_raise(s, thread_started, (uintptr_t)e->tid);
+	} else if (e->type == CP_EVENT_EXEC)
+		on_exec(s, p, e);
+	else if (e->type == CP_EVENT_PROCESS_EXIT) {
+		engine_raise(s, domain_unloaded, p);
+		engine_process_gone(s, p);
+	} else
+		on_thread_event(s, e);
+	s->current = (struct engine_current){ 0 };
+}
+
+static void heartbeat(cprof_session *s)
+{
+	uint64_t now = cp_now();
+
+	if (now - s->heartbeat_ns < CP_NS_PER_S)
+		return;
+	s->heartbeat_ns = now;
+	engine_raise0(s, heartbeat);
+}
+
+/* Empties the ring. True when there was something in it. */
+static bool drain(cprof_session *s)
+{
+	const struct cp_event *e;
+	bool any = false, bad = false;
+
+	while ((e = cp_ring_peek(&s->link, &bad))) {
+		dispatch(s, e);
+		cp_ring_release(&s->link, e);
+		any = true;
+		heartbeat(s);
+	}
+	if (bad && !s->tracer_left) {
+		engine_fail(s, cp_error_new(CP_ERR_FORMAT, 0, "the tracer's events make no sense"));
+		s->tracer_left = true;
+	}
+	return any;
+}
+
+/* ---- the loop ---- */
+
+static bool tracer_alive(cprof_session *s)
+{
+	int status;
+
+	if (s->tracer && waitpid(s->tracer, &status, WNOHANG) == s->tracer)
+		s->tracer = 0;
+	return s->tracer != 0;
+}
+
+static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
+{
+	struct pollfd fds[] = {
+		{ .fd = s->link.kick, .events = POLLIN },
+		{ .fd = s->stop_fd, .events = POLLIN },
+		{ .fd = s->link.controller_socket, .events = POLLIN },
+	};
+	int timeout = busy ? BUSY_POLL_MS : IDLE_POLL_MS;
+	uint64_t now = cp_now(), count;
+
+	if (deadline && deadline < now + (uint64_t)timeout * CP_NS_PER_MS)
+		timeout = deadline > now ? (int)((deadline - now) / CP_NS_PER_MS) + 1 : 0;
+	if (!busy) {
+		s->link.shared->asleep = 1;
+		/* The ring may have been written to just before. */
+		if (s->link.shared->head != s->link.shared->tail)
+			timeout = 0;
+	}
+	poll(fds, 3, timeout);
+	s->link.shared->asleep = 0;
+	if (fds[0].revents && read(s->link.kick, &count, sizeof(count)) < 0)
+		cp_debug("kick: %m");
+}
+
+static void ask_to_leave(cprof_session *s)
+{
+	struct cp_request rq = { .type = CP_REQUEST_LEAVE };
+	struct cp_answer answer;
+
+	if (!s->tracer_left)
+		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+}
+
+/* Lets everything go and takes what is still in the ring. */
+static void finish(cprof_session *s)
+{
+	uint64_t deadline = cp_now() + LEAVE_TIMEOUT_NS;
+
+	if (s->ended)
+		return;
+	s->ended = true;
+	ask_to_leave(s);
+	while (!s->tracer_left && cp_now() < deadline) {
+		bool alive = tracer_alive(s);
+
+		if (!drain(s) && !alive)
+			break;
+		if (!s->tracer_left)
+			wait_for_events(s, true, deadline);
+	}
+	drain(s);
+	if (!s->tracer_left)
+		engine_fail(s, cp_error_hint(cp_error_new(CP_ERR_GONE, 0,
+							  "the tracer process ended unexpectedly"),
+					     "what was recorded until then is kept; the program "
+					     "runs on"));
+	engine_raise0(s, runtime_shutdown_begin);
+	engine_raise0(s, runtime_shutdown_end);
+}
+
+static bool target_ended(cprof_session *s)
+{
+	return s->tracer_left || !tracer_alive(s) || (s->child && engine_reap_child(s, false));
+}
+
+static void start(cprof_session *s)
+{
+	s->started = true;
+	s->heartbeat_ns = cp_now();
+	offer_to_oom_killer();
+	engine_send_sampling(s);
+	if (s->child) {
+		engine_release_child(s);
+	} else {
+		drain(s);
+		engine_raise0(s, runtime_initialized);
+	}
+}
+
+cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
+{
+	uint64_t deadline = timeout_ns ? cp_now() + timeout_ns : 0;
+	bool busy = true;
+
+	if (!s->target || s->started)
+		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
+	start(s);
+	while (!target_ended(s) && !s->stop_asked && !s->exec_errno) {
+		wait_for_events(s, busy, deadline);
+		busy = drain(s);
+		heartbeat(s);
+		if (deadline && cp_now() >= deadline)
+			break;
+	}
+	finish(s);
+	return s->error && !cprof_session_profiler_failed(s) ? CPROF_E_FAIL : CPROF_OK;
+}
+
+void cprof_session_stop(cprof_session *s)
+{
+	uint64_t one = 1;
+
+	s->stop_asked = true;
+	if (write(s->stop_fd, &one, sizeof(one)) < 0)
+		return;
+}
+
+/* ---- snapshots of everything ---- */
+
+static bool next_snapshot_event(cprof_session *s, cprof_thread_fn cb, void *data)
+{
+	bool bad = false, more = true;
+	const struct cp_event *e;
+
+	while (more && (e = cp_ring_peek(&s->link, &bad))) {
+		const struct cp_event_sample *sample = (const struct cp_event_sample *)e;
+		cprof_thread *t = cprof_thread_from_tid(e->tid);
+
+		if (e->type == CP_EVENT_SNAPSHOT_END || e->type == CP_EVENT_LEFT) {
+			s->tracer_left = e->type == CP_EVENT_LEFT;
+			more = false;
+		} else if (e->type == CP_EVENT_SAMPLE && t) {
+			s->current = (struct engine_current){ .process = t->process,
+							      .thread = t,
+							      .sample = sample };
+			cb(t, !(e->flags & CP_SAMPLE_NO_STACK), data);
+			s->current = (struct engine_current){ 0 };
+		} else {
+			dispatch(s, e);
+		}
+		cp_ring_release(&s->link, e);
+	}
+	return more && !bad;
+}
+
+cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thread_fn cb,
+				    void *data)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_SNAPSHOT,
+		.flags = (flags & CPROF_SNAPSHOT_STOP_BLOCKED ? CP_CAPTURE_STOP : 0) |
+			 (flags & CPROF_SNAPSHOT_FLOATING ? CP_CAPTURE_XSTATE : 0),
+	};
+	struct cp_answer answer;
+	struct cp_error *err;
+
+	if (!s->target || s->child)
+		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
+	s->started = true;
+	drain(s);
+	err = cp_link_call(&s->link, &rq, &answer, NULL);
+	if (err)
+		return engine_fail(s, err);
+	while (next_snapshot_event(s, cb, data) && tracer_alive(s))
+		wait_for_events(s, false, 0);
+	return CPROF_OK;
+}
+
+/* ---- queries and the end ---- */
+
+int32_t cprof_session_pid(const cprof_session *s)
+{
+	return s->child;
+}
+
+int32_t cprof_session_target(const cprof_session *s)
+{
+	return s->target;
+}
+
+char *const *cprof_session_command(const cprof_session *s)
+{
+	return s->command;
+}
+
+bool cprof_session_is_attached(const cprof_session *s)
+{
+	return s->attached;
+}
+
+int cprof_session_exit_status(cprof_session *s, bool wait)
+{
+	if (s->child)
+		engine_reap_child(s, wait);
+	return s->wait_status;
+}
+
+static void profilers_free(cprof_session *s)
+{
+	struct cprof_profiler_desc *p;
+	size_t i;
+
+	for (p = s->profilers; p; p = p->next) {
+#define CLEAR_(name, parameters) atomic_store(&p->name, (cprof_##name##_fn)NULL);
+		CPROF_PROFILER_EVENTS(CLEAR_)
+#undef CLEAR_
+	}
+	while ((p = s->profilers)) {
+		if (p->cleanup)
+			p->cleanup(p->prof);
+		s->profilers = p->next;
+		free(p);
+	}
+	for (i = 0; i < s->loaded.count; i++)
+		free(s->loaded.items[i]);
+	cp_vec_free(&s->loaded);
+}
+
+static void wait_for_tracer(cprof_session *s)
+{
+	int status;
+
+	/* It ends by itself when our end of the socket closes. */
+	cp_close_fd(&s->link.controller_socket);
+	s->link.controller_socket = -1;
+	while (s->tracer && waitpid(s->tracer, &status, 0) < 0 && errno == EINTR)
+		;
+	s->tracer = 0;
+}
+
+void cprof_session_destroy(cprof_session *s)
+{
+	size_t i;
+
+	if (!s)
+		return;
+	if (s->started)
+		finish(s);
+	wait_for_tracer(s);
+	profilers_free(s);
+	engine_release_child(s);
+	engine_functions_free(s);
+	engine_tables_free(s);
+	for (i = 0; i < s->assemblies.count; i++)
+		engine_assembly_free(s->assemblies.items[i]);
+	for (i = 0; i < s->jits.count; i++)
+		engine_assembly_free(s->jits.items[i]);
+	cp_vec_free(&s->assemblies);
+	cp_vec_free(&s->jits);
+	cp_interner_free(&s->assembly_keys);
+	cp_unwind_cache_destroy(s->unwind_cache);
+	for (i = 0; s->command && s->command[i]; i++)
+		free(s->command[i]);
+	free(s->command);
+	free(s->frames);
+	cp_close_fd(&s->stop_fd);
+	cp_link_deinit(&s->link);
+	cp_error_free(s->error);
+	if (current_session == s)
+		current_session = NULL;
+	free(s);
+}

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stack snapshots: the capture of the event being delivered, walked and told
+ * to a callback frame by frame.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/cleanup.h"
+#include "engine/internal.h"
+
+#define MAX_INLINE 64
+
+/* ---- contexts ---- */
+
+void engine_fill_context(const struct cp_regs *regs, cprof_context *ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	unsigned i;
+
+	*ret = (cprof_context){
+		.size = sizeof(*ret),
+		.arch = arch->e_machine,
+		.parts = CPROF_CONTEXT_CONTROL | CPROF_CONTEXT_INTEGER,
+		.valid = regs->known,
+	};
+	/* Both ISAs' structs begin with the registers in DWARF order. */
+	for (i = 0; i < arch->nregs; i++)
+		ret->u.raw[i] = regs->known >> i & 1 ? regs->r[i] : 0;
+}
+
+static uint64_t known_reg(const cprof_context *c, unsigned n)
+{
+	return c->valid >> n & 1 ? c->u.raw[n] : 0;
+}
+
+cprof_addr cprof_context_ip(const cprof_context *c)
+{
+	return known_reg(c, cp_arch_host()->pc);
+}
+
+cprof_addr cprof_context_sp(const cprof_context *c)
+{
+	return known_reg(c, cp_arch_host()->sp);
+}
+
+cprof_addr cprof_context_fp(const cprof_context *c)
+{
+	return known_reg(c, cp_arch_host()->fp);
+}
+
+bool cprof_context_get(const cprof_context *c, const char *name, uint64_t *value)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	unsigned i;
+
+	for (i = 0; i < arch->nregs; i++) {
+		if (strcmp(arch->reg_names[i], name))
+			continue;
+		if (!(c->valid >> i & 1))
+			return false;
+		*value = c->u.raw[i];
+		return true;
+	}
+	return false;
+}
+
+/* ---- the walk ---- */
+
+struct walk {
+	cprof_session *session;
+	cprof_process *process;
+	cprof_stack_snapshot_fn cb;
+	unsigned flags;
+	void *data;
+	const struct cp_frame *frames;
+	size_t count;
+	bool truncated;
+	const uint8_t *xstate;
+	uint32_t xstate_size;
+	/* a run of unknown frames that is not yet told */
+	struct cprof_frame_info run;
+};
+
+static struct cp_regs leaf_regs(const struct cp_event_sample *e)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	const uint8_t *raw = cp_event_regs(e);
+	struct cp_regs regs = { 0 };
+
+	if (raw) {
+		cp_arch_regs_from_prstatus(raw, &regs);
+		return regs;
+	}
+	regs.known = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
+	regs.r[arch->pc] = e->pc;
+	regs.r[arch->sp] = e->sp;
+	return regs;
+}
+
+/* Where the thread's stack ends, for the tracer's next copy. */
+static void hint_stack_end(cprof_session *s, const struct cp_event_sample *e,
+			   const struct cp_frame *frames, size_t count, enum cp_unwind_end end)
+{
+	uint64_t cfa = 0;
+	size_t i;
+
+	if (e->slot >= CP_LINK_SLOTS || !count)
+		return;
+	for (i = count; i-- && !cfa;)
+		cfa = frames[i].cfa.v;
+	if (end == CP_UNWIND_END_CUT || !cfa)
+		cfa = 0; /* unknown: as much as allowed */
+	else if (end == CP_UNWIND_END_ROOT)
+		cfa += 64;
+	else
+		cfa += 16384;
+	atomic_store_explicit(&s->link.shared->stack_end[e->slot], cfa, memory_order_relaxed);
+}
+
+static bool restore_kept(cprof_session *s, const cprof_thread *t, size_t *count_ret,
+			 enum cp_unwind_end *end_ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	size_t i;
+
+	for (i = 0; i < t->kept.count; i++) {
+		const struct engine_kept_frame *k = &t->kept.items[i];
+
+		s->frames[i] = (struct cp_frame){
+			.pc = { k->pc },
+			.cfa = { k->cfa },
+			.flags = k->flags,
+			.by = k->by,
+			.regs = { .known = UINT64_C(1) << arch->pc },
+		};
+		s->frames[i].regs.r[arch->pc] = k->pc;
+	}
+	*count_ret = t->kept.count;
+	*end_ret = t->kept_end;
+	return t->kept.count != 0;
+}
+
+static void keep(cprof_session *s, cprof_thread *t, size_t count, enum cp_unwind_end end)
+{
+	size_t i;
+
+	t->kept.count = 0;
+	for (i = 0; i < count; i++) {
+		const struct cp_frame *f = &s->frames[i];
+
+		if (!cp_vec_push(&t->kept,
+				 (struct engine_kept_frame){ f->pc.v, f->cfa.v, f->flags, f->by }))
+			break;
+	}
+	t->kept_end = end;
+}
+
+static bool ended_early(enum cp_unwind_end end)
+{
+	return end != CP_UNWIND_END_ROOT;
+}
+
+/* Walks the current capture into session->frames. False: not one frame. */
+static bool walk_current(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
+			 size_t *count_ret, enum cp_unwind_end *end_ret)
+{
+	static const enum cp_unwinder by[] = { CP_UNWINDER_OWN, CP_UNWINDER_LIBUNWIND,
+					       CP_UNWINDER_FP };
+	const struct cp_event_sample *e = s->current.sample;
+	cprof_process *p = s->current.process;
+	struct cp_capture capture = {
+		.regs = seed ? *seed : leaf_regs(e),
+		.stack_base = e->stack_base,
+		.stack = cp_event_stack(e),
+		.stack_size = cp_event_stack(e) ? e->stack_size : 0,
+	};
+	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
+
+	if (s->current.repeat)
+		return restore_kept(s, s->current.thread, count_ret, end_ret);
+	engine_refresh_maps(p, e->e.ts_ns, !engine_find_text(p, e->pc));
+	if (!p->space)
+		return false;
+	cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret, end_ret);
+	if ((*end_ret == CP_UNWIND_END_UNMAPPED || *end_ret == CP_UNWIND_END_NO_INFO) &&
+	    engine_refresh_maps(p, e->e.ts_ns, true))
+		cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret,
+			       end_ret);
+	if (!seed) {
+		hint_stack_end(s, e, s->frames, *count_ret, *end_ret);
+		if (s->mode == CPROF_SAMPLE_MODE_REAL)
+			keep(s, s->current.thread, *count_ret, *end_ret);
+	}
+	return *count_ret != 0;
+}
+
+/* ---- telling it ---- */
+
+static cprof_walk tell(struct walk *w, struct cprof_frame_info *info)
+{
+	cprof_context context;
+	const cprof_context *given = NULL;
+	cprof_addr ip = info->frame->pc.v;
+
+	if (w->flags & CPROF_SNAPSHOT_REGISTER_CONTEXT) {
+		engine_fill_context(&info->frame->regs, &context);
+		if (info->frame == w->frames && w->flags & CPROF_SNAPSHOT_FLOATING && w->xstate) {
+			context.parts |= CPROF_CONTEXT_XSTATE;
+			context.xstate = w->xstate;
+			context.xstate_size = w->xstate_size;
+		}
+		given = &context;
+	}
+	return w->cb(info->function, ip, info, given ? sizeof(context) : 0, given, w->data);
+}
+
+static cprof_walk tell_run(struct walk *w)
+{
+	struct cprof_frame_info run = w->run;
+
+	w->run.run_length = 0;
+	return run.run_length ? tell(w, &run) : CPROF_WALK_CONTINUE;
+}
+
+static cprof_walk tell_inlined(struct walk *w, const struct cprof_frame_info *real)
+{
+	struct cp_inline_frame inlined[MAX_INLINE];
+	struct cp_image *image = real->image ? real->image->assembly->image : NULL;
+	struct cprof_frame_info info;
+	size_t count = 0, i;
+	cprof_walk answer = CPROF_WALK_CONTINUE;
+
+	if (image)
+		count = cp_image_frames(image, (struct cp_vaddr){ real->address }, inlined,
+					MAX_INLINE);
+	if (count > MAX_INLINE)
+		count = MAX_INLINE;
+	for (i = 0; i < count && answer == CPROF_WALK_CONTINUE; i++) {
+		bool last = i + 1 == count;
+
+		if (!last && !(w->flags & CPROF_SNAPSHOT_INLINES))
+			continue;
+		info = *real;
+		info.source = &inlined[i];
+		info.is_inlined = inlined[i].inlined;
+		info.is_truncated = last && real->is_truncated;
+		if (info.is_inlined && inlined[i].function)
+			info.name = cp_demangle(inlined[i].function);
+		answer = tell(w, &info);
+		free(info.name);
+	}
+	info = *real;
+	return count ? answer : tell(w, &info);
+}
+
+static cprof_walk tell_frame(struct walk *w, size_t n)
+{
+	const struct cp_frame *f = &w->frames[n];
+	const struct engine_text *text = engine_find_text(w->process, f->pc.v);
+	bool back = !(f->flags & CP_FRAME_EXACT_PC);
+	struct cprof_frame_info info = {
+		.session = w->session,
+		.image = text ? text->image : NULL,
+		.frame = f,
+		.is_truncated = w->truncated && n + 1 == w->count,
+		.run_length = 1,
+	};
+
+	if (!text && back) /* a call that ends its mapping returns behind it */
+		text = engine_find_text(w->process, f->pc.v - 1);
+	info.image = text ? text->image : NULL;
+	info.address = f->pc.v - (info.image ? info.image->bias : 0) - back;
+	if (w->flags & CPROF_SNAPSHOT_ADDRESSES)
+		return tell(w, &info);
+	info.function = engine_function_at(w->session, info.image, info.address);
+	if (info.function || w->flags & CPROF_SNAPSHOT_ALL_FRAMES) {
+		if (tell_run(w) == CPROF_WALK_ABORT)
+			return CPROF_WALK_ABORT;
+		return tell_inlined(w, &info);
+	}
+	if (!w->run.run_length)
+		w->run = info;
+	else
+		w->run.run_length++;
+	w->run.is_truncated = info.is_truncated;
+	return CPROF_WALK_CONTINUE;
+}
+
+static cprof_status check_seed(cprof_session *s, const cprof_context *seed, size_t seed_size,
+			       struct cp_regs *ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	uint64_t word;
+	unsigned i;
+
+	if (seed_size < sizeof(*seed) || seed->arch != arch->e_machine)
+		return CPROF_E_INVALID_ARGUMENT;
+	*ret = (struct cp_regs){ .known = seed->valid };
+	for (i = 0; i < arch->nregs; i++)
+		ret->r[i] = seed->u.raw[i];
+	engine_refresh_maps(s->current.process, s->current.sample->e.ts_ns, false);
+	if (!engine_find_text(s->current.process, ret->r[arch->pc]))
+		return CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX;
+	if (!engine_open_memory(s->current.process) ||
+	    !cp_read_exact(&s->current.process->memory, ret->r[arch->sp], &word, sizeof(word)))
+		return CPROF_E_UNEXPECTED;
+	return CPROF_OK;
+}
+
+cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_fn cb,
+				     unsigned flags, void *client_data, const cprof_context *seed,
+				     size_t seed_size)
+{
+	cprof_session *s = cprof_session_current();
+	struct walk w = { .session = s, .cb = cb, .flags = flags, .data = client_data };
+	enum cp_unwind_end end = CP_UNWIND_END_NO_INFO;
+	struct cp_regs seed_regs;
+	cprof_status status;
+	size_t i;
+
+	if (!s || !cb)
+		return CPROF_E_INVALID_ARGUMENT;
+	if (!s->current.sample || (thread && thread != s->current.thread))
+		return CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD;
+	if (seed) {
+		status = check_seed(s, seed, seed_size, &seed_regs);
+		if (status)
+			return status;
+	}
+	if (!walk_current(s, seed ? &seed_regs : NULL, flags & CPROF_SNAPSHOT_FRAME_POINTERS,
+			  &w.count, &end))
+		return CPROF_E_FAIL;
+	w.process = s->current.process;
+	w.frames = s->frames;
+	w.truncated = ended_early(end);
+	w.xstate = cp_event_xstate(s->current.sample);
+	w.xstate_size = s->current.sample->xstate_size;
+	for (i = 0; i < w.count; i++)
+		if (tell_frame(&w, i) == CPROF_WALK_ABORT)
+			return CPROF_E_STACKSNAPSHOT_ABORTED;
+	return tell_run(&w) == CPROF_WALK_ABORT ? CPROF_E_STACKSNAPSHOT_ABORTED : CPROF_OK;
+}
+
+/* ---- what a frame knows ---- */
+
+cprof_addr cprof_frame_info_cfa(const cprof_frame_info *f)
+{
+	return f->frame->cfa.v;
+}
+
+const cprof_image *cprof_frame_info_image(const cprof_frame_info *f)
+{
+	return f->image;
+}
+
+uint64_t cprof_frame_info_address(const cprof_frame_info *f)
+{
+	return f->address;
+}
+
+bool cprof_frame_info_is_inlined(const cprof_frame_info *f)
+{
+	return f->is_inlined;
+}
+
+bool cprof_frame_info_is_signal(const cprof_frame_info *f)
+{
+	return f->frame->flags & CP_FRAME_SIGNAL;
+}
+
+bool cprof_frame_info_is_guessed(const cprof_frame_info *f)
+{
+	return f->frame->flags & CP_FRAME_GUESSED;
+}
+
+bool cprof_frame_info_is_truncated(const cprof_frame_info *f)
+{
+	return f->is_truncated;
+}
+
+const char *cprof_frame_info_name(const cprof_frame_info *f)
+{
+	if (f->name)
+		return f->name;
+	return f->function ? cprof_function_name(f->function) : NULL;
+}
+
+const char *cprof_frame_info_source(const cprof_frame_info *f, uint32_t *line)
+{
+	if (line)
+		*line = f->source ? f->source->line : 0;
+	return f->source ? f->source->file : NULL;
+}
+
+const char *cprof_frame_info_unwinder(const cprof_frame_info *f)
+{
+	switch (f->frame->by) {
+	case CP_UNWIND_BY_CFI:
+		return "cfi";
+	case CP_UNWIND_BY_SIGFRAME:
+		return "signal";
+	case CP_UNWIND_BY_CALL:
+		return "call";
+	case CP_UNWIND_BY_FP:
+		return "fp";
+	case CP_UNWIND_BY_SCAN:
+		return "scan";
+	case CP_UNWIND_BY_NOTHING:
+	default:
+		return "root";
+	}
+}
+
+uint32_t cprof_frame_info_run_length(const cprof_frame_info *f)
+{
+	return f->run_length;
+}

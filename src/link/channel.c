@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Requests and answers. The controller asks, the tracer answers at once; one
+ * request is under way at a time.
+ */
+#include "link/link.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+
+#define ANSWER_TIMEOUT_MS 10000
+
+static struct cp_error *gone(void)
+{
+	return cp_error_new(CP_ERR_GONE, 0, "the tracer process is gone");
+}
+
+static struct cp_error *wait_answer(struct cp_link *link)
+{
+	struct pollfd p = { .fd = link->controller_socket, .events = POLLIN };
+	int n;
+
+	do {
+		n = poll(&p, 1, ANSWER_TIMEOUT_MS);
+	} while (n < 0 && errno == EINTR);
+	if (n == 0)
+		return cp_error_new(CP_ERR_TIMEOUT, 0, "the tracer process does not answer");
+	return NULL;
+}
+
+/* The descriptor that came with a message, or -1. */
+static int message_fd(struct msghdr *m)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	int fd = -1;
+
+	if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+		memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+struct cp_error *cp_link_call(struct cp_link *link, const struct cp_request *request,
+			      struct cp_answer *ret, int *fd_ret)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
+	struct cp_answer answer;
+	struct iovec v = { &answer, sizeof(answer) };
+	struct msghdr m = { .msg_iov = &v,
+			    .msg_iovlen = 1,
+			    .msg_control = control,
+			    .msg_controllen = sizeof(control) };
+	CP_CLOSE int fd = -1;
+	ssize_t n;
+
+	if (send(link->controller_socket, request, sizeof(*request), MSG_NOSIGNAL) < 0)
+		return gone();
+	CP_TRY(wait_answer(link));
+	do {
+		n = recvmsg(link->controller_socket, &m, MSG_CMSG_CLOEXEC);
+	} while (n < 0 && errno == EINTR);
+	if (n > 0)
+		fd = message_fd(&m);
+	if (n != sizeof(answer) || answer.type != request->type)
+		return gone();
+	*ret = answer;
+	if (fd_ret)
+		*fd_ret = cp_steal_fd(&fd);
+	return NULL;
+}
+
+bool cp_link_receive(struct cp_link *link, struct cp_request *ret, bool *gone_ret)
+{
+	ssize_t n = recv(link->tracer_socket, ret, sizeof(*ret), MSG_DONTWAIT);
+
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		*gone_ret = true;
+	return n == sizeof(*ret);
+}
+
+void cp_link_answer(struct cp_link *link, const struct cp_answer *answer, int fd)
+{
+	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct cp_answer copy = *answer;
+	struct iovec v = { &copy, sizeof(copy) };
+	struct msghdr m = { .msg_iov = &v, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		struct cmsghdr *c;
+
+		m.msg_control = control;
+		m.msg_controllen = sizeof(control);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(sizeof(fd));
+		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+	}
+	/* A controller that is gone is noticed by the next receive. */
+	if (sendmsg(link->tracer_socket, &m, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+		return;
+}

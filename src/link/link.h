@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tracer and the controller share. Between the two stands a wall:
+ *
+ *      controller                                   tracer
+ *      ----------                                   ------
+ *      requests      ──── socket (seqpacket) ────►  acts, answers
+ *      hints         ──── shared: thread hints ──►  how much stack to copy
+ *      reads events  ◄─── shared: ring ──────────   samples, births, deaths
+ *      reads totals  ◄─── shared: stats ─────────   what it has done
+ *
+ * The tracer trusts nothing that it reads from here: hints are clamped,
+ * requests are copied and checked. The memory is a memfd, sealed against
+ * resizing and populated before anything is traced.
+ *
+ * The ring has one writer (the tracer) and one reader (the controller). It
+ * is mapped twice in a row, so that an event is always contiguous.
+ */
+#ifndef CP_LINK_H
+#define CP_LINK_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/types.h"
+
+/* ---- events ---- */
+
+enum cp_event_type {
+	CP_EVENT_PAD, /* nothing: skip */
+	CP_EVENT_PROCESS, /* struct cp_event_process: a process is traced from now on */
+	CP_EVENT_EXEC, /* pid runs another program; its other threads are gone */
+	CP_EVENT_PROCESS_EXIT, /* struct cp_event_exit: reaped */
+	CP_EVENT_THREAD, /* a thread is traced from now on */
+	CP_EVENT_THREAD_EXIT, /* struct cp_event_exit */
+	CP_EVENT_SAMPLE, /* struct cp_event_sample */
+	CP_EVENT_REPEAT, /* struct cp_event_sample without a stack: the thread's last
+				  sample again, `count` ticks and `weight_ns` more of it */
+	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
+	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
+};
+
+struct cp_event {
+	uint32_t size; /* of the whole event, a multiple of 8 */
+	uint16_t type; /* enum cp_event_type */
+	uint16_t flags;
+	uint64_t ts_ns;
+	int32_t pid, tid;
+};
+
+enum cp_birth { CP_BIRTH_LAUNCHED, CP_BIRTH_ATTACHED, CP_BIRTH_FORKED };
+
+struct cp_event_process {
+	struct cp_event e;
+	int32_t parent; /* of a forked one, else 0 */
+	uint32_t birth; /* enum cp_birth */
+};
+
+struct cp_event_exit {
+	struct cp_event e;
+	int32_t status; /* as wait(2) has it; -1: let go, still running */
+	uint32_t pad;
+	uint64_t cpu_ns; /* CPU time of the thread */
+};
+
+#define CP_SAMPLE_BLOCKED 1u /* not stopped: only pc and sp are known, regs is empty */
+#define CP_SAMPLE_SNAPSHOT 2u /* taken for a snapshot, not by the clock */
+#define CP_SAMPLE_NO_STACK 4u /* the thread could not be read or stopped in time */
+
+struct cp_event_sample {
+	struct cp_event e;
+	uint32_t slot; /* of the thread in the hints; CP_NO_SLOT: none */
+	uint32_t count; /* ticks it stands for */
+	uint64_t weight_ns;
+	uint64_t pc, sp;
+	uint64_t stack_base;
+	uint32_t stack_size;
+	uint32_t regs_size; /* NT_PRSTATUS, 0 when blocked */
+	uint32_t xstate_size; /* 0 unless asked for */
+	char state; /* as in /proc/PID/stat: R, S, D, T, t; 0 unknown */
+	uint8_t pad[3];
+	/* then regs, xstate and stack, each padded to 8 bytes */
+};
+
+static inline size_t cp_align8(size_t n)
+{
+	return (n + 7) & ~(size_t)7;
+}
+
+/* Pieces of a sample, or NULL where they'd lie outside of the event. */
+const uint8_t *cp_event_regs(const struct cp_event_sample *s);
+const uint8_t *cp_event_xstate(const struct cp_event_sample *s);
+const uint8_t *cp_event_stack(const struct cp_event_sample *s);
+
+/* ---- shared memory ---- */
+
+#define CP_NO_SLOT UINT32_MAX
+#define CP_LINK_SLOTS 65536
+#define CP_LINK_RING (UINT64_C(32) << 20)
+#define CP_LINK_RESERVE (UINT64_C(1) << 20) /* kept free for births and deaths */
+#define CP_STACK_MAX (512u << 10) /* most that is copied of a stack */
+
+/* Buckets of a histogram of nanoseconds: 16 to each power of two. */
+#define CP_HISTOGRAM 1024
+
+struct cp_link_stats {
+	_Atomic uint64_t ticks, ticks_missed;
+	_Atomic uint64_t samples, lost;
+	_Atomic uint64_t stops, stopped_ns; /* from seeing a stop to letting go */
+	_Atomic uint64_t reads; /* threads read without a stop */
+	_Atomic uint64_t restarted; /* system calls repaired */
+	_Atomic uint64_t unsampled_ns, cpu_ns;
+	_Atomic uint64_t tracer_cpu_ns;
+	_Atomic uint64_t threads, processes; /* ever traced */
+	_Atomic uint64_t signals; /* passed on */
+	_Atomic uint32_t hold[CP_HISTOGRAM];
+};
+
+struct cp_link_shared {
+	_Alignas(64) _Atomic uint64_t head; /* bytes written, by the tracer */
+	_Alignas(64) _Atomic uint64_t tail; /* bytes read, by the controller */
+	_Alignas(64) _Atomic uint32_t asleep; /* the controller wants a kick */
+	struct cp_link_stats stats;
+	/* By slot: the address where the thread's stack ends, as the last
+	 * walk found it; 0 unknown. Written by the controller. */
+	_Atomic uint64_t stack_end[CP_LINK_SLOTS];
+};
+
+struct cp_link {
+	struct cp_link_shared *shared;
+	uint8_t *ring; /* CP_LINK_RING bytes, twice */
+	int tracer_socket, controller_socket; /* each side closes the other's */
+	int kick; /* eventfd: tells the controller to look at the ring */
+};
+
+CP_ERROR cp_link_create(struct cp_link *ret);
+void cp_link_deinit(struct cp_link *link);
+
+unsigned cp_histogram_bucket(uint64_t ns);
+/* The value below which `permille` of what was counted lies; 0 when nothing was. */
+uint64_t cp_histogram_quantile(const _Atomic uint32_t *buckets, unsigned permille);
+
+/* ---- ring, tracer's side ---- */
+
+/* Room for an event of up to `size` bytes that leaves `keep` bytes free; NULL
+ * when there is none. */
+void *cp_ring_reserve(struct cp_link *link, size_t size, size_t keep);
+/* Publishes the reserved event; its `size` field says how long it became. */
+void cp_ring_commit(struct cp_link *link, const struct cp_event *event);
+/* Wakes the controller: when it sleeps, or at once with `now`. */
+void cp_ring_kick(struct cp_link *link, bool now);
+
+/* ---- ring, controller's side ---- */
+
+/* The oldest event, or NULL; valid until cp_ring_release(). An event that
+ * makes no sense (a broken tracer) reads as NULL with *bad_ret set. */
+const struct cp_event *cp_ring_peek(struct cp_link *link, bool *bad_ret);
+void cp_ring_release(struct cp_link *link, const struct cp_event *event);
+
+/* ---- requests ---- */
+
+enum cp_request_type {
+	CP_REQUEST_LAUNCH, /* seize `pid`, our own child that waits to exec */
+	CP_REQUEST_ATTACH, /* seize all threads of `pid` */
+	CP_REQUEST_SAMPLE, /* sample from now on; hz 0: no more */
+	CP_REQUEST_SNAPSHOT, /* capture every thread of every process once */
+	CP_REQUEST_MEMORY, /* answer with a read-only descriptor of `pid`'s memory */
+	CP_REQUEST_LEAVE, /* let everything go and end */
+};
+
+#define CP_TRACE_FOLLOW 1u /* children too */
+
+#define CP_CAPTURE_XSTATE 1u /* vector registers too */
+#define CP_CAPTURE_STOP 2u /* SNAPSHOT: interrupt blocked threads as well */
+
+struct cp_request {
+	uint32_t type;
+	int32_t pid;
+	uint32_t flags; /* CP_TRACE_* or CP_CAPTURE_* */
+	uint32_t hz;
+	uint32_t wall; /* clock: 1 wall, 0 cpu */
+	uint32_t stack_max; /* most bytes of a stack to copy, 0: CP_STACK_MAX */
+};
+
+struct cp_answer {
+	uint32_t type; /* of the request */
+	int32_t errnum; /* 0: done */
+	int32_t tracer; /* EPERM: pid of another tracer, or 0 */
+	uint32_t threads; /* ATTACH: seized */
+};
+
+/* Sends a request and waits for its answer (at most 10 s). The error is about
+ * the link itself: a tracer that is gone is CP_ERR_GONE. `fd_ret` (NULL
+ * allowed) gets a descriptor that came with the answer, or -1. */
+CP_ERROR cp_link_call(struct cp_link *link, const struct cp_request *request, struct cp_answer *ret,
+		      int *fd_ret);
+
+/* Tracer's side: false when there is nothing to read; *gone_ret when the
+ * controller has closed its end. */
+bool cp_link_receive(struct cp_link *link, struct cp_request *ret, bool *gone_ret);
+void cp_link_answer(struct cp_link *link, const struct cp_answer *answer, int fd);
+
+#endif

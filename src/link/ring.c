@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shared memory and the ring in it.
+ *
+ *      shared          ring                    the same ring again
+ *     ├──────────────┼───────────────────────┼───────────────────────┤
+ *                         tail ▲  ▲ head mod size
+ */
+#include "link/link.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static size_t shared_size(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return (sizeof(struct cp_link_shared) + page - 1) & ~(page - 1);
+}
+
+/* Maps shared part and ring, the ring twice, into one reserved range. */
+static struct cp_error *map_shared(struct cp_link *link, int fd)
+{
+	size_t head = shared_size(), total = head + 2 * CP_LINK_RING;
+	int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
+	uint8_t *at;
+
+	at = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED)
+		return cp_error_new(CP_ERR_NOMEM, errno, "map %zu bytes for the event ring", total);
+	link->shared = (struct cp_link_shared *)at;
+	link->ring = at + head;
+	if (mmap(at, head + CP_LINK_RING, prot, flags, fd, 0) == MAP_FAILED ||
+	    mmap(link->ring + CP_LINK_RING, CP_LINK_RING, prot, flags, fd, (off_t)head) ==
+		    MAP_FAILED)
+		return cp_error_new(CP_ERR_NOMEM, errno, "map the event ring");
+	return NULL;
+}
+
+static struct cp_error *create_memory(struct cp_link *link)
+{
+	size_t size = shared_size() + CP_LINK_RING;
+	CP_CLOSE int fd = memfd_create("cprof-link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0 || ftruncate(fd, (off_t)size) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return cp_error_new(CP_ERR_NOMEM, errno, "create %zu bytes of shared memory", size);
+	return map_shared(link, fd);
+}
+
+struct cp_error *cp_link_create(struct cp_link *ret)
+{
+	struct cp_link link = { .tracer_socket = -1, .controller_socket = -1, .kick = -1 };
+	struct cp_error *err = create_memory(&link);
+	int pair[2];
+
+	if (!err) {
+		link.kick = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (link.kick < 0 || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+			err = cp_error_new(CP_ERR_IO, errno, "connect controller and tracer");
+	}
+	if (err) {
+		cp_link_deinit(&link);
+		return err;
+	}
+	link.controller_socket = pair[0];
+	link.tracer_socket = pair[1];
+	*ret = link;
+	return NULL;
+}
+
+void cp_link_deinit(struct cp_link *link)
+{
+	if (link->shared)
+		munmap(link->shared, shared_size() + 2 * CP_LINK_RING);
+	cp_close_fd(&link->kick);
+	cp_close_fd(&link->tracer_socket);
+	cp_close_fd(&link->controller_socket);
+	*link = (struct cp_link){ .tracer_socket = -1, .controller_socket = -1, .kick = -1 };
+}
+
+unsigned cp_histogram_bucket(uint64_t ns)
+{
+	unsigned log;
+
+	if (ns < 16)
+		return (unsigned)ns;
+	log = 63 - (unsigned)__builtin_clzll(ns);
+	return (log - 3) * 16 + (unsigned)(ns >> (log - 4) & 15);
+}
+
+static uint64_t bucket_value(unsigned bucket)
+{
+	unsigned log;
+
+	if (bucket < 16)
+		return bucket;
+	log = bucket / 16 + 3;
+	return (UINT64_C(16) + bucket % 16) << (log - 4);
+}
+
+uint64_t cp_histogram_quantile(const _Atomic uint32_t *buckets, unsigned permille)
+{
+	uint64_t total = 0, seen = 0;
+	unsigned i;
+
+	for (i = 0; i < CP_HISTOGRAM; i++)
+		total += buckets[i];
+	for (i = 0; i < CP_HISTOGRAM && total; i++) {
+		seen += buckets[i];
+		if (seen * 1000 >= total * permille)
+			return bucket_value(i);
+	}
+	return 0;
+}
+
+void *cp_ring_reserve(struct cp_link *link, size_t size, size_t keep)
+{
+	uint64_t head = atomic_load_explicit(&link->shared->head, memory_order_relaxed);
+	uint64_t tail = atomic_load_explicit(&link->shared->tail, memory_order_acquire);
+	uint64_t used = head - tail;
+
+	/* A tail that makes no sense comes from a controller gone mad. */
+	if (used > CP_LINK_RING || cp_align8(size) + keep > CP_LINK_RING - used)
+		return NULL;
+	return link->ring + head % CP_LINK_RING;
+}
+
+void cp_ring_commit(struct cp_link *link, const struct cp_event *event)
+{
+	uint64_t head = atomic_load_explicit(&link->shared->head, memory_order_relaxed);
+
+	atomic_store_explicit(&link->shared->head, head + event->size, memory_order_release);
+}
+
+void cp_ring_kick(struct cp_link *link, bool now)
+{
+	uint64_t one = 1;
+
+	if (!now && !atomic_load_explicit(&link->shared->asleep, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&link->shared->asleep, 0, memory_order_relaxed);
+	if (write(link->kick, &one, sizeof(one)) < 0)
+		return; /* full: it is awake anyway */
+}
+
+const struct cp_event *cp_ring_peek(struct cp_link *link, bool *bad_ret)
+{
+	uint64_t tail = atomic_load_explicit(&link->shared->tail, memory_order_relaxed);
+	uint64_t head = atomic_load_explicit(&link->shared->head, memory_order_acquire);
+	const struct cp_event *event;
+
+	if (head == tail)
+		return NULL;
+	event = (const struct cp_event *)(link->ring + tail % CP_LINK_RING);
+	if (event->size < sizeof(*event) || event->size % 8 || event->size > head - tail ||
+	    head - tail > CP_LINK_RING) {
+		*bad_ret = true;
+		return NULL;
+	}
+	return event;
+}
+
+void cp_ring_release(struct cp_link *link, const struct cp_event *event)
+{
+	uint64_t tail = atomic_load_explicit(&link->shared->tail, memory_order_relaxed);
+
+	atomic_store_explicit(&link->shared->tail, tail + event->size, memory_order_release);
+}
+
+/* The piece of `size` bytes at `offset` behind the fixed part. */
+static const uint8_t *piece(const struct cp_event_sample *s, size_t offset, size_t size)
+{
+	if (!size || sizeof(*s) + offset + size > s->e.size)
+		return NULL;
+	return (const uint8_t *)(s + 1) + offset;
+}
+
+const uint8_t *cp_event_regs(const struct cp_event_sample *s)
+{
+	return piece(s, 0, s->regs_size);
+}
+
+const uint8_t *cp_event_xstate(const struct cp_event_sample *s)
+{
+	return piece(s, cp_align8(s->regs_size), s->xstate_size);
+}
+
+const uint8_t *cp_event_stack(const struct cp_event_sample *s)
+{
+	return piece(s, cp_align8(s->regs_size) + cp_align8(s->xstate_size), s->stack_size);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/builtins.h"
+
+#include <stddef.h>
+
+#include "modules/modules.h"
+
+const struct cp_builtin cp_builtins[] = {
+	{ "log", cp_module_log_init },
+	{ NULL, NULL },
+};

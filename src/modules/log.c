@@ -1,0 +1,434 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `log`, the recorder: a profiler like any other, on cprof's API alone, with
+ * the writer of src/record behind it.
+ *
+ *   log:sample=HZ        samples of CPU time (99 unless told)
+ *   log:sample-real=HZ   samples of elapsed time
+ *   log:output=FILE      the recording ("cprof.data"); "-": standard output
+ *
+ * Addresses are recorded as they come; the writer's own thread names them
+ * before a chunk is written, so that reading debug information never holds up
+ * the events.
+ */
+#include <cprof/cprof.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "modules/modules.h"
+#include "record/record.h"
+
+#define MAX_STACK 16384
+
+struct cprof_profiler {
+	cprof_profiler_handle handle;
+	char *output; /* owned */
+	int fd; /* of the recording, until the writer has it */
+	cprof_sample_mode mode;
+	uint32_t hz;
+	struct cp_record_writer *writer;
+	struct cp_map processes; /* cprof_process * -> number */
+	struct cp_map threads; /* cprof_thread * -> number | last stack << 32 */
+	CP_VEC(uint32_t) locations; /* of the stack being walked */
+	uint32_t stack_flags;
+	bool failed;
+	uint64_t crash_at; /* test hook: 0 never */
+	char crash_how;
+	uint64_t samples;
+};
+
+static cprof_profiler the_log;
+
+/* ---- dictionary ---- */
+
+static uint32_t process_number(cprof_profiler *log, cprof_process *p)
+{
+	uint64_t *known = cp_map_get(&log->processes, (uintptr_t)p);
+	const struct cp_record_process r = {
+		.pid = cprof_process_pid(p),
+		.ns_pid = cprof_process_ns_pid(p),
+		.ppid = cprof_process_parent(p),
+		.name = cprof_process_name(p),
+		.exe = cprof_process_exe(p),
+		.start_ns = cprof_process_start(p),
+	};
+	uint32_t n;
+
+	if (known)
+		return (uint32_t)*known;
+	n = cp_record_process(log->writer, &r);
+	cp_map_put(&log->processes, (uintptr_t)p, n);
+	return n;
+}
+
+static uint32_t add_thread(cprof_profiler *log, cprof_thread *t)
+{
+	const struct cp_record_thread r = {
+		.process = process_number(log, cprof_thread_process(t)),
+		.tid = cprof_thread_tid(t),
+		.ns_tid = cprof_thread_ns_tid(t),
+		.name = cprof_thread_name(t),
+		.start_ns = cprof_thread_start(t),
+	};
+
+	return cp_record_thread(log->writer, &r);
+}
+
+/* Number of the thread, and the stack of its last sample (CP_RECORD_NONE). */
+static uint64_t *thread_entry(cprof_profiler *log, cprof_thread *t)
+{
+	uint64_t *known = cp_map_get(&log->threads, (uintptr_t)t);
+	uint64_t entry;
+
+	if (known)
+		return known;
+	entry = add_thread(log, t) | (uint64_t)CP_RECORD_NONE << 32;
+	if (!cp_map_put(&log->threads, (uintptr_t)t, entry))
+		return NULL;
+	return cp_map_get(&log->threads, (uintptr_t)t);
+}
+
+/* ---- samples ---- */
+
+static uint32_t image_number(cprof_profiler *log, const cprof_image *image)
+{
+	struct cp_record_image r = { .build_id = "", .debug_path = "" };
+	const cprof_assembly *a;
+
+	if (!image)
+		return CP_RECORD_NONE;
+	a = cprof_image_assembly(image);
+	r.path = cprof_assembly_path(a);
+	r.build_id = cprof_assembly_build_id(a);
+	return cp_record_image(log->writer, (uintptr_t)a, &r);
+}
+
+static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
+			    const cprof_frame_info *frame, size_t size,
+			    const cprof_context *context, void *data)
+{
+	cprof_profiler *log = data;
+	uint32_t flags = 0, location;
+
+	(void)function;
+	(void)ip;
+	(void)size;
+	(void)context;
+	if (cprof_frame_info_is_signal(frame))
+		flags |= CP_RECORD_LOC_SIGNAL;
+	if (cprof_frame_info_is_guessed(frame))
+		flags |= CP_RECORD_LOC_GUESSED;
+	if (cprof_frame_info_is_truncated(frame))
+		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
+	location = cp_record_location(log->writer, image_number(log, cprof_frame_info_image(frame)),
+				      cprof_frame_info_address(frame), flags);
+	if (log->locations.count >= MAX_STACK || !cp_vec_push(&log->locations, location))
+		return CPROF_WALK_ABORT;
+	return CPROF_WALK_CONTINUE;
+}
+
+static uint32_t current_stack(cprof_profiler *log, cprof_addr ip)
+{
+	cprof_status status;
+
+	log->locations.count = 0;
+	log->stack_flags = 0;
+	status = cprof_do_stack_snapshot(NULL, add_frame,
+					 CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, log,
+					 NULL, 0);
+	if (status != CPROF_OK)
+		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
+	if (!log->locations.count &&
+	    !cp_vec_push(&log->locations, cp_record_location(log->writer, CP_RECORD_NONE, ip, 0)))
+		return CP_RECORD_NONE;
+	return cp_record_stack(log->writer, log->locations.items, log->locations.count,
+			       log->stack_flags);
+}
+
+/* The recorder is the part that strangers' modules will stand beside: tests
+ * make it crash, hang or eat memory, to see that the program does not care. */
+static void misbehave(const cprof_profiler *log)
+{
+	volatile char *p;
+
+	if (log->crash_how == 's')
+		raise(SIGSEGV);
+	while (log->crash_how == 'l')
+		pause();
+	while (log->crash_how == 'o') {
+		p = malloc(1 << 20);
+		if (!p)
+			abort();
+		memset((void *)(uintptr_t)p, 1, 1 << 20);
+	}
+}
+
+static void fail_if_broken(cprof_profiler *log)
+{
+	const struct cp_error *err = cp_record_error(log->writer);
+
+	if (!err || log->failed)
+		return;
+	log->failed = true;
+	cprof_profiler_fail(log->handle, "the recording is cut short: %s", err->what);
+	cprof_session_stop(cprof_session_current());
+}
+
+static void on_sample(cprof_profiler *log, cprof_addr ip, const cprof_context *context)
+{
+	struct cp_record_sample r = { 0 };
+	cprof_sample sample;
+	uint64_t *entry;
+
+	(void)context;
+	if (!log->writer || !cprof_current_sample(&sample))
+		return;
+	if (++log->samples == log->crash_at)
+		misbehave(log);
+	entry = thread_entry(log, cprof_current_thread());
+	if (!entry)
+		return;
+	r.thread = (uint32_t)*entry;
+	r.stack = (uint32_t)(*entry >> 32);
+	if (!(sample.flags & CPROF_SAMPLE_REPEAT) || r.stack == CP_RECORD_NONE)
+		r.stack = current_stack(log, ip);
+	*entry = r.thread | (uint64_t)r.stack << 32;
+	r.ts_ns = sample.timestamp_ns;
+	r.count = sample.count;
+	r.weight_ns = sample.weight_ns;
+	if (sample.flags & CPROF_SAMPLE_BLOCKED)
+		r.flags |= CP_RECORD_SAMPLE_BLOCKED;
+	if (sample.flags & CPROF_SAMPLE_REPEAT)
+		r.flags |= CP_RECORD_SAMPLE_REPEAT | CP_RECORD_SAMPLE_BLOCKED;
+	cp_record_sample(log->writer, &r);
+}
+
+static void on_thread_name(cprof_profiler *log, uintptr_t tid, const char *name)
+{
+	cprof_thread *t = cprof_thread_from_tid((int32_t)tid);
+
+	(void)name;
+	if (log->writer && t && cp_map_get(&log->threads, (uintptr_t)t))
+		add_thread(log, t);
+}
+
+/* ---- start and end ---- */
+
+static void name_frame(const cprof_symbol *symbol, void *data)
+{
+	const struct cp_record_frame frame = {
+		.function = symbol->name,
+		.linkage = symbol->linkage_name,
+		.file = symbol->file,
+		.line = symbol->line,
+		.decl_line = symbol->decl_line,
+		.inlined = symbol->inlined,
+	};
+
+	cp_record_name_frame(data, &frame);
+	cp_record_name_start(data, symbol->start);
+}
+
+static void resolve(void *ctx, uint64_t key, uint64_t address, struct cp_record_names *names)
+{
+	(void)ctx;
+	if (key != CP_RECORD_NO_KEY)
+		cprof_assembly_symbolize((cprof_assembly *)(uintptr_t)key, address, name_frame,
+					 names);
+}
+
+static void read_boot_id(char *buf, size_t size)
+{
+	CP_FCLOSE FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f || !fgets(buf, (int)size, f))
+		*buf = 0;
+	buf[strcspn(buf, "\n")] = 0;
+}
+
+static struct cp_error *open_writer(cprof_profiler *log)
+{
+	cprof_session *s = cprof_session_current();
+	const struct cp_record_resolver resolver = { resolve, log };
+	char *const nothing[] = { NULL };
+	char *const *command = cprof_session_command(s);
+	struct utsname u;
+	char boot_id[64];
+	struct cp_record_info info = {
+		.holds = CP_RECORD_HAS_SAMPLES,
+		.cprof_version = "0.1.0",
+		.boot_id = boot_id,
+		.command = command ? command : nothing,
+		.attached = cprof_session_is_attached(s),
+		.pid = cprof_session_target(s),
+		.clock = log->mode == CPROF_SAMPLE_MODE_REAL ? CP_RECORD_CLOCK_WALL
+							     : CP_RECORD_CLOCK_CPU,
+		.hz = log->hz,
+		.start_ns = cp_now(),
+		.start_real_ns = cp_clock_ns(CLOCK_REALTIME),
+		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+	};
+
+	uname(&u);
+	read_boot_id(boot_id, sizeof(boot_id));
+	info.host = u.nodename;
+	info.machine = u.machine;
+	info.kernel = u.release;
+	return cp_record_writer_create(cp_steal_fd(&log->fd), &info, &resolver, &log->writer);
+}
+
+static void on_initialized(cprof_profiler *log)
+{
+	struct cp_error *err = open_writer(log);
+
+	if (!err)
+		return;
+	cprof_profiler_fail(log->handle, "cannot record: %s", err->what);
+	cp_error_free(err);
+}
+
+static void write_totals(cprof_profiler *log)
+{
+	int status = cprof_session_exit_status(cprof_session_current(), false);
+	struct cp_record_totals t = { .end_ns = cp_now() };
+	cprof_overhead o;
+
+	cprof_get_overhead(&o);
+	t.samples = o.samples;
+	t.samples_lost = o.lost;
+	t.cpu_ns = o.cpu_ns;
+	t.unsampled_ns = o.unsampled_ns;
+	t.stops = o.stops;
+	t.stopped_ns = o.stopped_ns;
+	t.hold_median_ns = o.hold_median_ns;
+	t.hold_p99_ns = o.hold_p99_ns;
+	t.restarted = o.restarted;
+	t.reads = o.reads;
+	t.threads = o.threads;
+	t.processes = o.processes;
+	t.tracer_cpu_ns = o.tracer_cpu_ns;
+	t.controller_cpu_ns = o.controller_cpu_ns;
+	t.ended = status != -1;
+	t.wait_status = status != -1 ? status : 0;
+	cp_record_totals(log->writer, &t);
+}
+
+static void on_heartbeat(cprof_profiler *log)
+{
+	if (!log->writer)
+		return;
+	write_totals(log);
+	cp_record_flush(log->writer);
+	fail_if_broken(log);
+}
+
+static void on_shutdown(cprof_profiler *log)
+{
+	struct cp_error *err = NULL;
+
+	if (!log->writer)
+		return;
+	write_totals(log);
+	cp_record_writer_destroy(cp_steal(log->writer), &err);
+	if (err && !log->failed)
+		cprof_profiler_fail(log->handle, "the recording is cut short: %s", err->what);
+	cp_error_free(err);
+}
+
+static void cleanup(cprof_profiler *log)
+{
+	cp_record_writer_destroy(log->writer, NULL);
+	cp_close_fd(&log->fd);
+	cp_map_free(&log->processes);
+	cp_map_free(&log->threads);
+	cp_vec_free(&log->locations);
+	free(log->output);
+	*log = (cprof_profiler){ .fd = -1 };
+}
+
+/* ---- options ---- */
+
+static bool take_option(cprof_profiler *log, const char *key, const char *value)
+{
+	uint64_t hz;
+
+	if (!strcmp(key, "report"))
+		return true; /* the command prints it */
+	if (!strcmp(key, "output") && value && *value) {
+		free(log->output);
+		log->output = strdup(value);
+		return log->output != NULL;
+	}
+	if (strcmp(key, "sample") != 0 && strcmp(key, "sample-real") != 0)
+		return false;
+	if (value) {
+		if (!cp_parse_u64(value, CPROF_SAMPLE_MAX_FREQUENCY, &hz) || !hz)
+			return false;
+		log->hz = (uint32_t)hz;
+	}
+	log->mode = key[6] ? CPROF_SAMPLE_MODE_REAL : CPROF_SAMPLE_MODE_PROCESS;
+	return true;
+}
+
+static bool parse_options(cprof_profiler *log, const char *args)
+{
+	char *key, *value;
+	bool good = true;
+
+	while (good && cprof_profiler_desc_next(&args, &key, &value)) {
+		good = take_option(log, key, value);
+		if (!good)
+			cprof_profiler_fail(log->handle,
+					    "log: '%s' is no option, or its value makes no sense",
+					    key);
+		free(key);
+	}
+	return good;
+}
+
+static void read_test_hook(cprof_profiler *log)
+{
+	const char *hook = getenv("CPROF_TEST_CRASH");
+	const char *at = hook ? strchr(hook, '@') : NULL;
+
+	if (at && cp_parse_u64(at + 1, UINT32_MAX, &log->crash_at))
+		log->crash_how = hook[0];
+}
+
+void cp_module_log_init(const char *desc)
+{
+	cprof_profiler *log = &the_log;
+	struct cp_error *err;
+
+	*log = (cprof_profiler){ .fd = -1, .mode = CPROF_SAMPLE_MODE_PROCESS, .hz = 99 };
+	log->handle = cprof_profiler_create(log);
+	log->output = strdup("cprof.data");
+	if (!log->handle || !log->output || !parse_options(log, cprof_profiler_desc_args(desc)))
+		return;
+	cprof_profiler_set_cleanup_callback(log->handle, cleanup);
+	err = cp_record_open_output(log->output, &log->fd);
+	if (err) {
+		cprof_profiler_fail(log->handle, "%s%s%s", err->what, err->hint ? "\n" : "",
+				    err->hint ? err->hint : "");
+		cp_error_free(err);
+		return;
+	}
+	read_test_hook(log);
+	cprof_profiler_set_runtime_initialized_callback(log->handle, on_initialized);
+	cprof_profiler_set_runtime_shutdown_end_callback(log->handle, on_shutdown);
+	cprof_profiler_set_sample_hit_callback(log->handle, on_sample);
+	cprof_profiler_set_thread_name_callback(log->handle, on_thread_name);
+	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
+	if (cprof_profiler_enable_sampling(log->handle))
+		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The built-in profilers' init functions; modules/builtins.c lists them.
+ */
+#ifndef CP_MODULES_H
+#define CP_MODULES_H
+
+void cp_module_log_init(const char *desc);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Captures: registers and a piece of the stack, straight into the ring.
+ *
+ * How much of the stack: from a little below sp up to where the last walk of
+ * this thread found its end (the controller writes that into the hints). As
+ * long as that is unknown, as much as is allowed: process_vm_readv() copies
+ * up to the first page that isn't there.
+ */
+#include <elf.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "arch/arch.h"
+#include "base/clock.h"
+#include "tracer/state.h"
+
+#define XSTATE_MAX 16384u
+
+void emit_event(struct tracer *tr, struct cp_event *event, size_t size)
+{
+	void *room = cp_ring_reserve(tr->link, size, 0);
+
+	/* Births and deaths have a reserve of their own; a ring that is full
+	 * to the brim belongs to a controller that hangs, and ends soon. */
+	if (!room)
+		return;
+	event->size = (uint32_t)cp_align8(size);
+	memcpy(room, event, size);
+	cp_ring_commit(tr->link, event);
+	cp_ring_kick(tr->link, false);
+}
+
+void emit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid)
+{
+	struct cp_event event = {
+		.type = (uint16_t)type, .ts_ns = cp_now(), .pid = pid, .tid = tid
+	};
+
+	emit_event(tr, &event, sizeof(event));
+}
+
+static size_t read_memory(pid_t tid, uint64_t addr, void *to, size_t size)
+{
+	struct iovec local = { to, size };
+	struct iovec remote = { (void *)(uintptr_t)addr, size };
+	ssize_t n = process_vm_readv(tid, &local, 1, &remote, 1, 0);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* Bytes to copy from `from` on. */
+static size_t stack_room(const struct tracer *tr, const struct thread *t, uint64_t from)
+{
+	uint64_t end = 0, size = tr->stack_max;
+
+	if (t->slot != CP_NO_SLOT)
+		end = atomic_load_explicit(&tr->link->shared->stack_end[t->slot],
+					   memory_order_relaxed);
+	if (end > from && end - from < size)
+		size = end - from;
+	return cp_align8(size);
+}
+
+/* The stack from `red_zone` bytes below sp on, to `to`. */
+static void copy_stack(struct tracer *tr, struct thread *t, struct cp_event_sample *s, void *to,
+		       uint32_t red_zone)
+{
+	uint64_t from = (s->sp - red_zone) & ~UINT64_C(7);
+	size_t got = read_memory(t->tid, from, to, stack_room(tr, t, from));
+
+	if (!got) { /* the red zone may lie on a page that was never touched */
+		from = s->sp & ~UINT64_C(7);
+		got = read_memory(t->tid, from, to, stack_room(tr, t, from));
+	}
+	s->stack_base = from;
+	s->stack_size = (uint32_t)got & ~7u;
+}
+
+/* Room in the ring for a sample of `t`; NULL counts it as lost. */
+static struct cp_event_sample *reserve(struct tracer *tr, struct thread *t)
+{
+	size_t most = sizeof(struct cp_event_sample) + cp_align8(cp_arch_prstatus_size()) +
+		      tr->stack_max + 64;
+	struct cp_event_sample *s;
+
+	if (tr->capture & CP_CAPTURE_XSTATE)
+		most += XSTATE_MAX;
+	s = cp_ring_reserve(tr->link, most, CP_LINK_RESERVE);
+	if (!s) {
+		tr->link->shared->stats.lost++;
+		return NULL;
+	}
+	*s = (struct cp_event_sample){
+		.e = { .type = CP_EVENT_SAMPLE,
+		       .ts_ns = cp_now(),
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.slot = t->slot,
+	};
+	return s;
+}
+
+static void read_xstate(struct thread *t, struct cp_event_sample *s, uint8_t *to)
+{
+	struct iovec v = { to, XSTATE_MAX };
+
+	if (!ptrace(PTRACE_GETREGSET, t->tid, (long)cp_arch_vector_note(), &v))
+		s->xstate_size = (uint32_t)v.iov_len;
+}
+
+struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
+{
+	struct cp_event_sample *s = reserve(tr, t);
+	uint8_t *at = (uint8_t *)(s + 1);
+	struct cp_syscall_state where;
+	struct iovec v = { at, cp_arch_prstatus_size() };
+
+	if (!s)
+		return NULL;
+	if (ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v)) {
+		s->e.flags |= CP_SAMPLE_NO_STACK; /* dying */
+		return s;
+	}
+	s->regs_size = (uint32_t)cp_arch_prstatus_size();
+	s->state = 'R';
+	cp_arch_syscall_state(at, &where);
+	s->pc = where.pc;
+	s->sp = where.sp;
+	at += cp_align8(s->regs_size);
+	if (tr->capture & CP_CAPTURE_XSTATE) {
+		read_xstate(t, s, at);
+		at += cp_align8(s->xstate_size);
+	}
+	copy_stack(tr, t, s, at, cp_arch_host()->red_zone);
+	return s;
+}
+
+static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
+{
+	s->e.size = (uint32_t)(sizeof(*s) + cp_align8(s->regs_size) + cp_align8(s->xstate_size) +
+			       cp_align8(s->stack_size));
+	tr->link->shared->stats.samples++;
+	cp_ring_commit(tr->link, &s->e);
+	t->process->sample_end = tr->link->shared->head;
+	cp_ring_kick(tr->link, false);
+}
+
+void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want)
+{
+	if (want & WANT_SAMPLE)
+		s->weight_ns = sample_weight(tr, t, s->e.ts_ns, &s->count);
+	if (want & WANT_SNAPSHOT)
+		s->e.flags |= CP_SAMPLE_SNAPSHOT;
+	t->sampled = true;
+	publish(tr, t, s);
+}
+
+bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
+{
+	uint64_t run = 0, slices = 0, run2 = 0, slices2 = 0;
+	struct cp_event_sample *s;
+	int tries;
+
+	for (tries = 0; tries < 3; tries++) {
+		if (!proc_run_time(tr, t, &run, &slices))
+			return false;
+		s = reserve(tr, t);
+		if (!s)
+			return true; /* lost, and counted */
+		if (proc_where(tr, t, &s->pc, &s->sp) != PROC_BLOCKED)
+			return false;
+		copy_stack(tr, t, s, s + 1, 0);
+		/* Like a seqlock: it must not have run meanwhile. */
+		if (!proc_run_time(tr, t, &run2, &slices2))
+			return false;
+		if (slices2 != slices || run2 != run)
+			continue;
+		t->run_seen = run;
+		t->run_slices = slices;
+		s->state = 'S';
+		s->e.flags |= CP_SAMPLE_BLOCKED;
+		tr->link->shared->stats.reads++;
+		capture_finish(tr, t, s, want);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What /proc says of threads. These are the kernel's own words in fixed
+ * formats; nothing of the program's making is interpreted here (a thread name
+ * in `status` and `stat` is skipped, its newlines come escaped).
+ *
+ * schedstat of a running thread is as old as the last scheduler tick, exact
+ * once the thread has left its CPU. `syscall` says "running", or where a
+ * blocked thread waits, and reads it only while it does.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "tracer/state.h"
+
+/* Reads a small file of a thread; keeps it open for the next time while
+ * there are descriptors to spare. */
+static ssize_t read_task_file(struct tracer *tr, struct thread *t, int *keep, const char *name,
+			      char *buf, size_t size)
+{
+	char path[48];
+	ssize_t n;
+	int fd;
+
+	if (*keep >= 0) {
+		n = pread(*keep, buf, size - 1, 0);
+	} else {
+		snprintf(path, sizeof(path), "%d/%s", (int)t->tid, name);
+		fd = openat(t->process->task_fd, path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+		n = pread(fd, buf, size - 1, 0);
+		if (n > 0 && tr->fds_left > 0) {
+			*keep = fd;
+			tr->fds_left--;
+		} else {
+			close(fd);
+		}
+	}
+	if (n >= 0)
+		buf[n] = 0;
+	return n;
+}
+
+bool proc_run_time(struct tracer *tr, struct thread *t, uint64_t *run_ret, uint64_t *slices_ret)
+{
+	char buf[96], *end;
+	uint64_t run, slices;
+
+	if (read_task_file(tr, t, &t->schedstat_fd, "schedstat", buf, sizeof(buf)) <= 0)
+		return false;
+	run = strtoull(buf, &end, 10); /* on a CPU, waited for one, slices */
+	strtoull(end, &end, 10);
+	slices = strtoull(end, &end, 10);
+	/* A thread that is being born or reaped has been seen at 0. */
+	if (run < t->run_seen)
+		return false;
+	*run_ret = run;
+	*slices_ret = slices;
+	return true;
+}
+
+enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret)
+{
+	char buf[256], *pc, *sp;
+
+	if (read_task_file(tr, t, &t->syscall_fd, "syscall", buf, sizeof(buf)) <= 0)
+		return PROC_GONE;
+	if (buf[0] == 'r')
+		return PROC_RUNNING;
+	pc = strrchr(buf, ' '); /* "NR args... SP PC" or "-1 SP PC" */
+	if (!pc)
+		return PROC_GONE;
+	*pc = 0;
+	sp = strrchr(buf, ' ');
+	if (!sp)
+		return PROC_GONE;
+	*pc_ret = strtoull(pc + 1, NULL, 16);
+	*sp_ret = strtoull(sp, NULL, 16);
+	return *pc_ret ? PROC_BLOCKED : PROC_GONE;
+}
+
+/* All of /proc/TID/status. */
+static bool read_status(pid_t tid, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	buf[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+/* The number behind "\nKEY:\t". */
+static uint64_t status_field(const char *status, const char *key, int base)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret)
+{
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	*tgid_ret = (pid_t)status_field(buf, "\nTgid:\t", 10);
+	*parent_ret = (pid_t)status_field(buf, "\nPPid:\t", 10);
+	return *tgid_ret > 0;
+}
+
+pid_t proc_tracer_of(pid_t tid)
+{
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return 0;
+	return (pid_t)status_field(buf, "\nTracerPid:\t", 10);
+}
+
+bool proc_ignores(pid_t tid, int signal)
+{
+	uint64_t bit = UINT64_C(1) << (signal - 1);
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	if (status_field(buf, "\nSigIgn:\t", 16) & bit)
+		return true;
+	if (status_field(buf, "\nSigCgt:\t", 16) & bit)
+		return false;
+	return signal == SIGCHLD || signal == SIGWINCH || signal == SIGURG || signal == SIGCONT;
+}
+
+int proc_cpu_of(pid_t tid)
+{
+	char path[64], buf[1024], *at;
+	ssize_t n;
+	int field;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return -1;
+	buf[n] = 0;
+	at = strrchr(buf, ')'); /* the name may hold anything */
+	for (field = 2; at && field < 39; field++)
+		at = strchr(at + 1, ' ');
+	return at ? atoi(at) : -1;
+}
+
+uint64_t proc_cpu_clock(pid_t pid)
+{
+	/* MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED); 0 when it is gone. */
+	return cp_clock_ns((clockid_t)(~(unsigned)pid << 3 | 2));
+}

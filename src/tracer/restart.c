@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * No EINTR that the program would not have seen.
+ *
+ * A signal wakes a thread from a blocking system call; most calls then return
+ * one of the kernel's own -ERESTART codes and start again by themselves when
+ * no handler runs. Some (epoll_wait, semop, sigtimedwait, accept and recv with
+ * a time limit, io_uring_enter) return -EINTR straight away. Two things that
+ * only happen under ptrace wake threads like that:
+ *
+ *  - our PTRACE_INTERRUPT, when a thread that ran a moment ago blocks just
+ *    before it arrives;
+ *  - a signal that the program ignores: untraced it is dropped when it is
+ *    sent, traced it is delivered to us first (kernel: sig_ignored()).
+ *
+ * Both are repaired at the stop, before the program sees it: the registers go
+ * back to before the `syscall` instruction and the call is made again. (A
+ * relative time limit starts again; that is why blocked threads are never
+ * interrupted on purpose.)
+ *
+ * If a signal with a handler is delivered before the call was made again, the
+ * call has to return -EINTR after all: untraced it would have. So the repair
+ * is remembered until the next stop, and undone there when the thread has not
+ * moved.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#include "arch/arch.h"
+#include "tracer/state.h"
+
+/* Calls that can be made again after -EINTR as if nothing had happened.
+ * Not among them: close (the descriptor is gone), and what returns EINTR for
+ * reasons of its own. */
+static bool can_start_again(int64_t nr)
+{
+	switch (nr) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_pread64:
+	case SYS_preadv:
+	case SYS_write:
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_connect:
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+	case SYS_ppoll:
+	case SYS_pselect6:
+	case SYS_semop:
+	case SYS_semtimedop:
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+	case SYS_mq_timedreceive:
+	case SYS_mq_timedsend:
+	case SYS_rt_sigtimedwait:
+	case SYS_rt_sigsuspend:
+	case SYS_io_getevents:
+	case SYS_io_uring_enter:
+	case SYS_futex:
+	case SYS_wait4:
+	case SYS_waitid:
+	case SYS_flock:
+	case SYS_fcntl:
+	case SYS_openat:
+	case SYS_ioctl:
+	case SYS_splice:
+	case SYS_sendfile:
+#ifdef SYS_epoll_wait /* the older calls, where an ISA has them */
+	case SYS_epoll_wait:
+	case SYS_poll:
+	case SYS_select:
+	case SYS_pause:
+	case SYS_open:
+#endif
+		return true;
+	default:
+		return false;
+	}
+}
+
+#define PRSTATUS_MAX 512
+
+static bool get_regs(pid_t tid, uint64_t *regs)
+{
+	struct iovec v = { regs, PRSTATUS_MAX };
+
+	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v);
+}
+
+static void set_regs(pid_t tid, uint64_t *regs)
+{
+	struct iovec v = { regs, cp_arch_prstatus_size() };
+
+	ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
+}
+
+static void rewind_call(struct tracer *tr, struct thread *t, uint64_t *regs,
+			const struct cp_syscall_state *s)
+{
+	struct cp_syscall_state after;
+
+	cp_arch_syscall_rewind(regs, s->nr);
+	cp_arch_syscall_state(regs, &after);
+	set_regs(t->tid, regs);
+	t->restart = (struct restart){ true, s->nr, after.pc, after.sp };
+	tr->link->shared->stats.restarted++;
+}
+
+static bool was_cut_short(const struct cp_syscall_state *s)
+{
+	return s->nr >= 0 && s->result == -EINTR && can_start_again(s->nr);
+}
+
+void restart_repair(struct tracer *tr, struct thread *t)
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+
+	t->restart.pending = false;
+	if (!get_regs(t->tid, regs))
+		return;
+	cp_arch_syscall_state(regs, &s);
+	if (was_cut_short(&s))
+		rewind_call(tr, t, regs, &s);
+}
+
+void restart_signal(struct tracer *tr, struct thread *t, int signal)
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+	struct restart made = t->restart;
+	struct cp_syscall_state s;
+
+	if (!get_regs(t->tid, regs))
+		return;
+	cp_arch_syscall_state(regs, &s);
+	if (made.pending && s.pc == made.pc && s.sp == made.sp) {
+		/* Still where we put it: the call was not made again yet. */
+		if (proc_ignores(t->tid, signal))
+			return;
+		t->restart.pending = false;
+		cp_arch_syscall_unrewind(regs, -EINTR);
+		set_regs(t->tid, regs);
+		return;
+	}
+	t->restart.pending = false;
+	if (was_cut_short(&s) && proc_ignores(t->tid, signal))
+		rewind_call(tr, t, regs, &s);
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tracer knows: processes, their threads, and what is under way.
+ * Private to src/tracer.
+ */
+#ifndef CP_TRACER_STATE_H
+#define CP_TRACER_STATE_H
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "link/link.h"
+
+/* What a thread is doing as far as ptrace is concerned. */
+enum thread_state {
+	THREAD_RUNNING, /* running or blocked, not in a ptrace stop */
+	THREAD_LISTENING, /* in a group-stop (job control), PTRACE_LISTENed */
+	THREAD_HELD, /* stopped on purpose until the controller caught up */
+};
+
+#define WANT_SAMPLE 1u /* capture at the next stop: the clock ticked */
+#define WANT_SNAPSHOT 2u /* capture at the next stop: a snapshot was asked for */
+
+/* A system call that was made to start again (restart.c). */
+struct restart {
+	bool pending; /* not yet known to have started again */
+	int64_t nr;
+	uint64_t pc, sp;
+};
+
+struct thread {
+	struct process *process;
+	pid_t tid;
+	enum thread_state state;
+	unsigned want; /* WANT_*: a PTRACE_INTERRUPT is under way if not 0 */
+	uint32_t slot; /* in the shared hints */
+	uint32_t index; /* in process->threads */
+	int schedstat_fd, syscall_fd; /* -1: not open */
+	bool hot; /* was running at the last look */
+	bool sampled; /* has a sample of its own */
+	uint64_t run_seen; /* CPU time at the last look, ns */
+	uint64_t run_slices; /* times it was put on a CPU, at the last look */
+	uint64_t run_base; /* CPU time when it was first traced */
+	uint64_t run_given; /* CPU time handed out in weights, or before us */
+	uint64_t wall_ns; /* time up to which its wall clock samples go */
+	uint64_t wall_ticks; /* process->wall_ticks up to which they go */
+	struct restart restart;
+};
+
+struct process {
+	pid_t pid;
+	int task_fd; /* /proc/PID/task */
+	bool launching; /* our own child that has not yet become CMD */
+	CP_VEC(struct thread *) threads;
+	uint64_t cpu_seen; /* process CPU clock at the last tick */
+	int64_t unexplained; /* of it, not used by threads looked at */
+	uint64_t exit_pool; /* CPU time of exited threads that no sample carries */
+	uint64_t wall_ticks;
+	uint64_t sample_end; /* ring position after its last sample */
+};
+
+struct held {
+	pid_t tid;
+	uint64_t until_tail; /* ring position the controller must have passed */
+	uint64_t deadline_ns;
+};
+
+struct tracer {
+	struct cp_link *link;
+	int signal_fd, controller_pidfd;
+	struct cp_map by_tid; /* tid -> struct thread * */
+	struct cp_map by_pid; /* pid -> struct process * */
+	CP_VEC(pid_t) wanted; /* threads interrupted and not yet seen */
+	CP_VEC(struct held) held;
+	CP_VEC(uint32_t) free_slots;
+	uint32_t slots_used;
+	int fds_left; /* descriptors that may still be kept open */
+	unsigned trace_flags; /* CP_TRACE_* */
+	bool attached; /* something is or was traced */
+	bool ending; /* leave as soon as no thread is stopped */
+	/* sampling (sample.c) */
+	uint32_t hz, stack_max;
+	bool wall;
+	unsigned capture; /* CP_CAPTURE_* */
+	uint64_t period_ns, grid_ns, next_tick_ns, random;
+	uint64_t flush_ns; /* when repeats were last written */
+	uint64_t exit_pool; /* of processes that are gone */
+	uint32_t hot_threads; /* seen running at the last tick */
+	uint32_t hot_cpu_age;
+	cpu_set_t cpus; /* ours at the start */
+	/* snapshot */
+	bool snapshot;
+	uint64_t snapshot_deadline;
+	/* the controller's progress */
+	uint64_t tail_seen, tail_ns;
+};
+
+/* threads.c: the tables */
+struct thread *thread_find(struct tracer *tr, pid_t tid);
+/* A new thread of `pid`, whose process is made when it is not yet known.
+ * NULL without memory. Emits PROCESS and THREAD events. */
+struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth birth,
+			  pid_t parent);
+struct process *process_find(struct tracer *tr, pid_t pid);
+/* Forgets a thread, and its process with the last one; `status` as wait(2)
+ * has it. */
+void thread_remove(struct tracer *tr, struct thread *t, int status);
+/* After an exec only the leader is left. */
+void process_exec(struct tracer *tr, struct process *p);
+void tables_free(struct tracer *tr);
+
+/* proc.c: what /proc says of a thread */
+bool proc_run_time(struct tracer *tr, struct thread *t, uint64_t *run_ret, uint64_t *slices_ret);
+enum proc_state { PROC_GONE, PROC_RUNNING, PROC_BLOCKED };
+/* pc and sp are set when PROC_BLOCKED. */
+enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret);
+/* Thread group and parent of any task; false when it is gone. */
+bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
+/* True when `signal` would do nothing to the process: ignored, or not caught
+ * and ignored by default. */
+bool proc_ignores(pid_t tid, int signal);
+pid_t proc_tracer_of(pid_t tid);
+int proc_cpu_of(pid_t tid);
+uint64_t proc_cpu_clock(pid_t pid);
+
+/* seize.c */
+/* PTRACE_O_* for a thread; a group's leader has one more. */
+long seize_options(const struct tracer *tr, bool leader);
+void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+
+/* wait.c */
+/* Handles every stop and exit there is at the moment. */
+void wait_gather(struct tracer *tr);
+/* Forgets interrupts that were served or whose threads are gone. */
+void gather_done(struct tracer *tr);
+/* Lets held threads go whose time has come. */
+void wait_release_held(struct tracer *tr);
+/* Interrupts a thread so that it is captured at its next stop. */
+void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want);
+
+/* restart.c */
+/* At a stop that we caused: makes an interrupted system call start again. */
+void restart_repair(struct tracer *tr, struct thread *t);
+/* At the delivery of `signal`, which may be the program's own. */
+void restart_signal(struct tracer *tr, struct thread *t, int signal);
+
+/* capture.c */
+/* Of a stopped thread. `regs` and stack go into the ring; the sample is
+ * published by capture_finish(), after the thread was let go. */
+struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
+void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want);
+/* Of a blocked thread, without stopping it; false when it began to run. */
+bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want);
+void emit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid);
+void emit_event(struct tracer *tr, struct cp_event *event, size_t size);
+
+/* sample.c */
+void sample_start(struct tracer *tr, const struct cp_request *rq);
+void sample_tick(struct tracer *tr, uint64_t now);
+/* CPU time to put on a sample of `t` that was just taken (cpu clock), or
+ * elapsed time (wall); *count_ret the ticks. */
+uint64_t sample_weight(struct tracer *tr, struct thread *t, uint64_t now, uint32_t *count_ret);
+/* Writes the repeats of a thread that has not run (wall clock). */
+void sample_flush_thread(struct tracer *tr, struct thread *t, uint64_t now);
+void sample_flush(struct tracer *tr, uint64_t now);
+void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns);
+void sample_totals(struct tracer *tr);
+void snapshot_start(struct tracer *tr, const struct cp_request *rq);
+void snapshot_check(struct tracer *tr, uint64_t now);
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of processes and threads.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "tracer/state.h"
+
+struct thread *thread_find(struct tracer *tr, pid_t tid)
+{
+	uint64_t *p = cp_map_get(&tr->by_tid, (uint64_t)tid);
+
+	return p ? (struct thread *)(uintptr_t)*p : NULL;
+}
+
+struct process *process_find(struct tracer *tr, pid_t pid)
+{
+	uint64_t *p = cp_map_get(&tr->by_pid, (uint64_t)pid);
+
+	return p ? (struct process *)(uintptr_t)*p : NULL;
+}
+
+static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth birth, pid_t parent)
+{
+	struct cp_event_process event = {
+		.e = { .type = CP_EVENT_PROCESS, .ts_ns = cp_now(), .pid = pid, .tid = pid },
+		.parent = parent,
+		.birth = birth,
+	};
+	struct process *p = calloc(1, sizeof(*p));
+	char path[64];
+
+	if (!p || !cp_map_put(&tr->by_pid, (uint64_t)pid, (uintptr_t)p)) {
+		free(p);
+		return NULL;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	p->pid = pid;
+	p->task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p->cpu_seen = proc_cpu_clock(pid);
+	p->launching = birth == CP_BIRTH_LAUNCHED;
+	tr->link->shared->stats.processes++;
+	emit_event(tr, &event.e, sizeof(event));
+	return p;
+}
+
+static uint32_t slot_take(struct tracer *tr)
+{
+	uint32_t slot = CP_NO_SLOT;
+
+	if (tr->free_slots.count)
+		slot = tr->free_slots.items[--tr->free_slots.count];
+	else if (tr->slots_used < CP_LINK_SLOTS)
+		slot = tr->slots_used++;
+	if (slot != CP_NO_SLOT)
+		tr->link->shared->stack_end[slot] = 0;
+	return slot;
+}
+
+struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth birth,
+			  pid_t parent)
+{
+	struct process *p = process_find(tr, pid);
+	struct thread *t = calloc(1, sizeof(*t));
+
+	if (!p)
+		p = process_add(tr, pid, birth, parent);
+	if (!t || !p || !cp_vec_push(&p->threads, t)) {
+		free(t);
+		return NULL;
+	}
+	*t = (struct thread){
+		.process = p,
+		.tid = tid,
+		.state = THREAD_RUNNING,
+		.slot = slot_take(tr),
+		.index = (uint32_t)p->threads.count - 1,
+		.schedstat_fd = -1,
+		.syscall_fd = -1,
+		.hot = true,
+		.wall_ns = cp_now(),
+		.wall_ticks = p->wall_ticks,
+	};
+	if (birth == CP_BIRTH_ATTACHED)
+		proc_run_time(tr, t, &t->run_seen, &t->run_slices);
+	t->run_base = t->run_given = t->run_seen;
+	if (!cp_map_put(&tr->by_tid, (uint64_t)tid, (uintptr_t)t)) {
+		p->threads.count--;
+		free(t);
+		return NULL;
+	}
+	tr->link->shared->stats.threads++;
+	emit(tr, CP_EVENT_THREAD, pid, tid);
+	return t;
+}
+
+static void thread_close(struct tracer *tr, struct thread *t)
+{
+	tr->fds_left += (t->schedstat_fd >= 0) + (t->syscall_fd >= 0);
+	cp_close_fd(&t->schedstat_fd);
+	cp_close_fd(&t->syscall_fd);
+}
+
+/* Takes a thread out of all tables. */
+static void thread_drop(struct tracer *tr, struct thread *t)
+{
+	struct process *p = t->process;
+	struct thread *last = p->threads.items[p->threads.count - 1];
+
+	thread_close(tr, t);
+	p->threads.items[t->index] = last;
+	last->index = t->index;
+	p->threads.count--;
+	cp_map_remove(&tr->by_tid, (uint64_t)t->tid);
+	if (t->slot != CP_NO_SLOT && !cp_vec_push(&tr->free_slots, t->slot))
+		t->slot = CP_NO_SLOT; /* one slot less */
+	free(t);
+}
+
+static void emit_exit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid, int status,
+		      uint64_t cpu_ns)
+{
+	struct cp_event_exit event = {
+		.e = { .type = (uint16_t)type, .ts_ns = cp_now(), .pid = pid, .tid = tid },
+		.status = status,
+		.cpu_ns = cpu_ns,
+	};
+
+	emit_event(tr, &event.e, sizeof(event));
+}
+
+static void process_drop(struct tracer *tr, struct process *p, int status)
+{
+	emit_exit(tr, CP_EVENT_PROCESS_EXIT, p->pid, p->pid, status, 0);
+	tr->exit_pool += p->exit_pool;
+	cp_map_remove(&tr->by_pid, (uint64_t)p->pid);
+	cp_close_fd(&p->task_fd);
+	cp_vec_free(&p->threads);
+	free(p);
+}
+
+void thread_remove(struct tracer *tr, struct thread *t, int status)
+{
+	struct process *p = t->process;
+	uint64_t run = t->run_seen, slices = 0;
+	pid_t tid = t->tid;
+
+	proc_run_time(tr, t, &run, &slices);
+	run = run > t->run_base ? run - t->run_base : 0;
+	sample_thread_exit(tr, t, run);
+	thread_drop(tr, t);
+	emit_exit(tr, CP_EVENT_THREAD_EXIT, p->pid, tid, status, run);
+	if (!p->threads.count)
+		process_drop(tr, p, status);
+}
+
+void process_exec(struct tracer *tr, struct process *p)
+{
+	size_t i = 0;
+
+	while (i < p->threads.count) {
+		struct thread *t = p->threads.items[i];
+
+		if (t->tid == p->pid)
+			i++;
+		else
+			thread_remove(tr, t, 0);
+	}
+}
+
+void tables_free(struct tracer *tr)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value))
+		free((void *)(uintptr_t)value);
+	cursor = 0;
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		cp_vec_free(&p->threads);
+		free(p);
+	}
+	cp_map_free(&tr->by_tid);
+	cp_map_free(&tr->by_pid);
+	cp_vec_free(&tr->wanted);
+	cp_vec_free(&tr->held);
+	cp_vec_free(&tr->free_slots);
+}

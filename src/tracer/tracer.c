@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tracer process: its birth, its loop, its end.
+ *
+ *        ┌────────────────────────────────────────────────────┐
+ *        ▼                                                    │
+ *   requests ─► stops and exits ─► tick due? ─► held ones ─► wait for
+ *   (socket)     (wait.c)          (sample.c)               SIGCHLD, socket,
+ *        │                                                  controller's end,
+ *        └─► LEAVE, or the controller died or hangs         next tick
+ *                 │
+ *                 ▼
+ *            wait for the stops that are under way, let them go, exit:
+ *            the kernel detaches everybody, and nobody was stopped for it
+ */
+#include "tracer/tracer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/state.h"
+
+/* A controller that reads nothing for so long, though there is something to
+ * read, counts as dead. */
+#define CONTROLLER_HANGS_NS (2 * CP_NS_PER_S)
+/* Preempted threads are waited for so long before leaving. */
+#define LEAVE_NS (2 * CP_NS_PER_S)
+#define HELD_POLL_NS UINT64_C(200000)
+
+static void answer_memory(struct tracer *tr, const struct cp_request *rq, struct cp_answer *answer)
+{
+	char path[64];
+
+	/* Only of what we trace: the descriptor outlives our right to it. */
+	if (!process_find(tr, rq->pid)) {
+		answer->errnum = ESRCH;
+		cp_link_answer(tr->link, answer, -1);
+		return;
+	}
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/mem", (int)rq->pid,
+		 (int)process_find(tr, rq->pid)->threads.items[0]->tid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	answer->errnum = fd < 0 ? errno : 0;
+	cp_link_answer(tr->link, answer, fd);
+}
+
+static void handle_request(struct tracer *tr, const struct cp_request *rq)
+{
+	struct cp_answer answer = { .type = rq->type };
+
+	switch ((enum cp_request_type)rq->type) {
+	case CP_REQUEST_LAUNCH:
+		seize_launch(tr, rq, &answer);
+		break;
+	case CP_REQUEST_ATTACH:
+		seize_attach(tr, rq, &answer);
+		break;
+	case CP_REQUEST_SAMPLE:
+		sample_start(tr, rq);
+		break;
+	case CP_REQUEST_SNAPSHOT:
+		snapshot_start(tr, rq);
+		break;
+	case CP_REQUEST_MEMORY:
+		answer_memory(tr, rq, &answer);
+		return;
+	case CP_REQUEST_LEAVE:
+		tr->ending = true;
+		break;
+	default:
+		answer.errnum = EINVAL;
+	}
+	cp_link_answer(tr->link, &answer, -1);
+}
+
+static bool controller_hangs(struct tracer *tr, uint64_t now)
+{
+	uint64_t tail = tr->link->shared->tail;
+
+	if (tail != tr->tail_seen || tail == tr->link->shared->head) {
+		tr->tail_seen = tail;
+		tr->tail_ns = now;
+	}
+	return now - tr->tail_ns > CONTROLLER_HANGS_NS;
+}
+
+/* Nanoseconds until there is something to do without being woken. */
+static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
+{
+	uint64_t wait = CP_NS_PER_S / 2, due;
+
+	if (tr->held.count)
+		wait = HELD_POLL_NS;
+	if (tr->hz && !tr->ending) {
+		due = tr->next_tick_ns > now ? tr->next_tick_ns - now : 0;
+		if (due < wait)
+			wait = due;
+	}
+	return wait;
+}
+
+static void wait_for_something(struct tracer *tr)
+{
+	struct pollfd fds[] = {
+		{ .fd = tr->signal_fd, .events = POLLIN },
+		{ .fd = tr->link->tracer_socket, .events = POLLIN },
+		{ .fd = tr->controller_pidfd, .events = POLLIN },
+	};
+	struct timespec timeout = cp_timespec(time_to_wait(tr, cp_now()));
+	struct signalfd_siginfo si;
+
+	if (ppoll(fds, 3, &timeout, NULL) <= 0)
+		return;
+	if (fds[0].revents && read(tr->signal_fd, &si, sizeof(si)) < 0)
+		cp_debug("tracer: nothing to read of SIGCHLD");
+	if (fds[2].revents)
+		tr->ending = true;
+}
+
+static void take_requests(struct tracer *tr)
+{
+	struct cp_request rq;
+	bool gone = false;
+
+	while (cp_link_receive(tr->link, &rq, &gone))
+		handle_request(tr, &rq);
+	if (gone)
+		tr->ending = true;
+}
+
+/* Serves the interrupts that are under way, so that nobody is left with one
+ * that disturbs it, then ends. */
+static void leave(struct tracer *tr)
+{
+	uint64_t deadline = cp_now() + LEAVE_NS;
+
+	tr->ending = true;
+	tr->hz = tr->wall ? tr->hz : 0;
+	for (;;) {
+		wait_gather(tr);
+		wait_release_held(tr);
+		gather_done(tr);
+		if (!tr->wanted.count || cp_now() > deadline)
+			break;
+		wait_for_something(tr);
+	}
+	sample_flush(tr, cp_now());
+	sample_totals(tr);
+	emit(tr, CP_EVENT_LEFT, 0, 0);
+	cp_ring_kick(tr->link, true);
+}
+
+static void loop(struct tracer *tr)
+{
+	uint64_t now;
+
+	tr->tail_ns = cp_now();
+	while (!tr->ending) {
+		take_requests(tr);
+		wait_gather(tr);
+		now = cp_now();
+		if (tr->hz && now >= tr->next_tick_ns && !tr->ending)
+			sample_tick(tr, now);
+		snapshot_check(tr, now);
+		if (tr->held.count)
+			wait_release_held(tr);
+		if (tr->attached && !tr->by_tid.count)
+			break; /* the program is gone */
+		if (controller_hangs(tr, now)) {
+			cp_info("the controller hangs; letting the program go");
+			break;
+		}
+		wait_for_something(tr);
+	}
+	leave(tr);
+}
+
+/* Only the link's descriptors stay open, so that nobody waits for the end of
+ * a pipe because of us. */
+static void close_others(const struct cp_link *link)
+{
+	const int keep[] = { link->tracer_socket, link->kick };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
+
+	dup2(null, STDIN_FILENO);
+	dup2(null, STDOUT_FILENO);
+	if (cp_log_level == CP_LOG_OFF)
+		dup2(null, STDERR_FILENO);
+	for (fd = 3; fd < 1024; fd++) {
+		if (fd != keep[0] && fd != keep[1])
+			close(fd);
+	}
+	close_range(1024, ~0u, 0);
+}
+
+static int raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return 0;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+	getrlimit(RLIMIT_NOFILE, &limit);
+	return limit.rlim_cur > 100000 ? 100000 : (int)limit.rlim_cur - 64;
+}
+
+__attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t controller)
+{
+	struct tracer tr = { .link = link, .stack_max = CP_STACK_MAX };
+	sigset_t all, child;
+
+	setpgid(0, 0); /* the terminal's Ctrl-C is not for us */
+	prctl(PR_SET_NAME, "cprof-tracer");
+	prctl(PR_SET_TIMERSLACK, 1UL);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	close_others(link);
+	cp_steal_fd(&link->controller_socket);
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	tr.signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+	tr.controller_pidfd = (int)syscall(SYS_pidfd_open, controller, 0);
+	tr.fds_left = raise_descriptor_limit();
+	sched_getaffinity(0, sizeof(tr.cpus), &tr.cpus);
+	if (tr.signal_fd < 0 || tr.controller_pidfd < 0 || getppid() != controller)
+		_exit(1);
+	loop(&tr);
+	tables_free(&tr);
+	_exit(0);
+}
+
+struct cp_error *cp_tracer_spawn(struct cp_link *link, pid_t *pid_ret)
+{
+	pid_t controller = getpid(), pid = fork();
+
+	if (pid < 0)
+		return cp_error_new(CP_ERR_IO, errno, "start the tracer process");
+	if (pid == 0)
+		tracer_main(link, controller);
+	cp_close_fd(&link->tracer_socket);
+	link->tracer_socket = -1;
+	*pid_ret = pid;
+	return NULL;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The wait loop: what stopped, why, and what happens next.
+ *
+ *   waitid(WNOWAIT) ──► exit?  ─────────────► reap, forget
+ *         │
+ *         └─ stop: status = signal | event << 8
+ *              event 0            the program's signal is about to be delivered
+ *              EVENT_STOP, SIGTRAP    our interrupt, or a newborn's first stop
+ *              EVENT_STOP, other      group-stop: job control, PTRACE_LISTEN
+ *              FORK VFORK CLONE       go on; the child reports by itself
+ *              EXEC                   only the leader is left
+ *              EXIT               (leaders only) hold until the controller has
+ *                                 read what it needs of the dying process
+ *
+ * A stop is never consumed by wait (WNOWAIT; resuming ends it): when a tracer
+ * dies, the kernel still delivers the signal of a stop that was not consumed,
+ * but drops that of one that was. So our SIGKILL loses no signal of the
+ * program. What is left stopped on purpose (HELD) is consumed, or it would be
+ * reported for ever; those are event stops and carry no signal.
+ *
+ * waitid(P_ALL) looks at one traced thread after the other, so n stops of n
+ * threads are n²/2 looks. Threads that we interrupted ourselves are therefore
+ * asked one by one, and P_ALL is for what comes unasked.
+ *
+ * An interrupt and another stop may come in either order, and the interrupt's
+ * may never come: any stop ends a pending interrupt (kernel: ptrace_stop()
+ * clears JOBCTL_TRAP_STOP). A thread or process that is gone (ESRCH) is an
+ * event, not an error: its exit will be, or has been, reported.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/state.h"
+
+/* Below this many threads P_ALL is as good as asking one by one. */
+#define FEW_THREADS 64
+
+#define HOLD_NS (2 * CP_NS_PER_S)
+
+static void let_go(struct thread *t, int signal)
+{
+	t->state = THREAD_RUNNING;
+	ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
+}
+
+static void listen_on(struct thread *t)
+{
+	t->state = THREAD_LISTENING;
+	ptrace(PTRACE_LISTEN, t->tid, 0, 0);
+}
+
+void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want)
+{
+	bool waiting = t->want != 0;
+
+	if (t->state == THREAD_HELD)
+		return;
+	if (!waiting) {
+		if (ptrace(PTRACE_INTERRUPT, t->tid, 0, 0))
+			return;
+		if (!cp_vec_push(&tr->wanted, t->tid))
+			cp_debug("no memory to remember an interrupt");
+	}
+	t->want |= want;
+}
+
+/* A task that we did not know: a newborn, attached by its parent's options.
+ * Its stop may come before the event of its parent. */
+static struct thread *adopt(struct tracer *tr, pid_t tid)
+{
+	pid_t pid, parent;
+	struct thread *t;
+
+	if (!proc_group(tid, &pid, &parent))
+		return NULL;
+	if (pid == tid && !(tr->trace_flags & CP_TRACE_FOLLOW)) {
+		/* clone() without CLONE_THREAD reports like a thread. */
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		return NULL;
+	}
+	t = thread_add(tr, pid, tid, CP_BIRTH_FORKED, parent);
+	if (t)
+		ptrace(PTRACE_SETOPTIONS, tid, 0, seize_options(tr, pid == tid));
+	return t;
+}
+
+static void on_exec(struct tracer *tr, struct thread *t)
+{
+	struct process *p = t->process;
+	struct thread *leader = thread_find(tr, p->pid);
+
+	/* Reported for the leader's id, whichever thread did it; the others
+	 * are gone, and the one that did it has the leader's id now. */
+	if (!leader)
+		return;
+	process_exec(tr, p);
+	if (p->launching) { /* until now it was us */
+		p->launching = false;
+		proc_run_time(tr, leader, &leader->run_seen, &leader->run_slices);
+		leader->run_base = leader->run_given = leader->run_seen;
+	}
+	leader->restart.pending = false;
+	if (leader->slot != CP_NO_SLOT)
+		tr->link->shared->stack_end[leader->slot] = 0;
+	emit(tr, CP_EVENT_EXEC, p->pid, p->pid);
+	cp_ring_kick(tr->link, true);
+}
+
+/* The leader is about to exit: its process's memory goes with it, so let the
+ * controller first look up what the samples so far refer to. */
+static bool hold_exit(struct tracer *tr, struct thread *t)
+{
+	struct held held = {
+		.tid = t->tid,
+		.until_tail = t->process->sample_end,
+		.deadline_ns = cp_now() + HOLD_NS,
+	};
+	siginfo_t si;
+
+	if (tr->link->shared->tail >= held.until_tail || tr->ending)
+		return false;
+	if (!cp_vec_push(&tr->held, held))
+		return false;
+	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
+	t->state = THREAD_HELD;
+	cp_ring_kick(tr->link, true);
+	return true;
+}
+
+void wait_release_held(struct tracer *tr)
+{
+	uint64_t tail = tr->link->shared->tail, now = cp_now();
+	size_t i = 0;
+
+	while (i < tr->held.count) {
+		struct held *h = &tr->held.items[i];
+		struct thread *t = thread_find(tr, h->tid);
+
+		if (t && t->state == THREAD_HELD && tail < h->until_tail && now < h->deadline_ns &&
+		    !tr->ending) {
+			i++;
+			continue;
+		}
+		if (t && t->state == THREAD_HELD)
+			let_go(t, 0);
+		*h = tr->held.items[--tr->held.count];
+	}
+}
+
+static void on_event(struct tracer *tr, struct thread *t, int event)
+{
+	if (event == PTRACE_EVENT_EXEC)
+		on_exec(tr, t);
+	else if (event == PTRACE_EVENT_EXIT && hold_exit(tr, t))
+		return;
+	let_go(t, 0);
+}
+
+/* What was asked for at this stop is done: accounts for it and publishes. */
+static void served(struct tracer *tr, struct thread *t, struct cp_event_sample *sample,
+		   unsigned want, uint64_t seen)
+{
+	struct cp_link_stats *stats = &tr->link->shared->stats;
+	uint64_t held = cp_now() - seen;
+
+	if (!want)
+		return;
+	stats->stops++;
+	stats->stopped_ns += held;
+	stats->hold[cp_histogram_bucket(held)]++;
+	if (sample)
+		capture_finish(tr, t, sample, want);
+}
+
+/* Captures if that was asked for, repairs what the interrupt disturbed, lets
+ * go, and only then does the accounting. An event may write to the ring
+ * itself, so there the sample comes first. */
+static void serve(struct tracer *tr, struct thread *t, int signal, int event)
+{
+	struct cp_event_sample *sample = NULL;
+	unsigned want = t->want;
+	uint64_t seen = cp_now();
+
+	t->want = 0;
+	if (want)
+		sample = capture_stopped(tr, t);
+	if (event == PTRACE_EVENT_STOP && signal == SIGTRAP) {
+		if (want)
+			restart_repair(tr, t);
+		let_go(t, 0);
+	} else if (event == PTRACE_EVENT_STOP) {
+		listen_on(t);
+	} else if (!event) {
+		restart_signal(tr, t, signal);
+		tr->link->shared->stats.signals++;
+		let_go(t, signal);
+	}
+	served(tr, t, sample, want, seen);
+	if (event && event != PTRACE_EVENT_STOP)
+		on_event(tr, t, event);
+}
+
+static int exit_status(const siginfo_t *si)
+{
+	if (si->si_code == CLD_EXITED)
+		return (si->si_status & 0xff) << 8;
+	return si->si_status | (si->si_code == CLD_DUMPED ? 0x80 : 0);
+}
+
+static void on_exit_reported(struct tracer *tr, struct thread *t, pid_t tid, int status)
+{
+	siginfo_t si;
+
+	/* schedstat can be read of a zombie, so account before reaping. */
+	if (t)
+		thread_remove(tr, t, status);
+	waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL);
+}
+
+/* Handles one report for `id` (all: P_ALL, 0). False: there was none. */
+static bool gather_one(struct tracer *tr, idtype_t type, id_t id)
+{
+	siginfo_t si = { 0 };
+	struct thread *t;
+
+	if (waitid(type, id, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid)
+		return false;
+	t = thread_find(tr, si.si_pid);
+	if (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED) {
+		on_exit_reported(tr, t, si.si_pid, exit_status(&si));
+		return true;
+	}
+	if (!t)
+		t = adopt(tr, si.si_pid);
+	if (t)
+		serve(tr, t, si.si_status & 0xff, si.si_status >> 8);
+	else
+		ptrace(PTRACE_CONT, si.si_pid, 0, 0L);
+	return true;
+}
+
+void gather_done(struct tracer *tr)
+{
+	size_t i = 0;
+
+	while (i < tr->wanted.count) {
+		const struct thread *t = thread_find(tr, tr->wanted.items[i]);
+
+		if (t && t->want)
+			i++;
+		else
+			tr->wanted.items[i] = tr->wanted.items[--tr->wanted.count];
+	}
+}
+
+static void gather_wanted(struct tracer *tr)
+{
+	size_t i = 0;
+
+	while (i < tr->wanted.count) {
+		pid_t tid = tr->wanted.items[i];
+		struct thread *t = thread_find(tr, tid);
+
+		if (t && t->want && !gather_one(tr, P_PID, (id_t)tid)) {
+			i++;
+			continue;
+		}
+		t = thread_find(tr, tid);
+		if (!t || !t->want)
+			tr->wanted.items[i] = tr->wanted.items[--tr->wanted.count];
+	}
+}
+
+/* Asks every thread once, when many are reporting at the same time. */
+static void gather_all_known(struct tracer *tr)
+{
+	CP_VEC(pid_t) tids = { 0 };
+	uint64_t key, value;
+	size_t cursor = 0, i;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		if (!cp_vec_push(&tids, (pid_t)key))
+			break;
+	}
+	for (i = 0; i < tids.count; i++)
+		gather_one(tr, P_PID, (id_t)tids.items[i]);
+	cp_vec_free(&tids);
+}
+
+void wait_gather(struct tracer *tr)
+{
+	unsigned in_a_row = 0;
+
+	if (tr->by_tid.count > FEW_THREADS)
+		gather_wanted(tr);
+	while (gather_one(tr, P_ALL, 0)) {
+		if (++in_a_row >= FEW_THREADS && tr->by_tid.count > FEW_THREADS) {
+			gather_all_known(tr);
+			in_a_row = 0;
+		}
+	}
+	if (tr->by_tid.count <= FEW_THREADS)
+		gather_done(tr);
+}
