@@ -69,22 +69,19 @@ static size_t fill(struct input *in, size_t size)
 	return in->end - in->at;
 }
 
-/* On to the next bytes that look like a chunk's, or to the end. */
+/* On to the next bytes that look like a chunk's, or some way on, or to the
+ * end; not the bytes at in->at. */
 static void seek_sync(struct input *in)
 {
-	size_t have;
-	uint8_t *found;
+	size_t have = fill(in, CP_RECORD_HEADER_SIZE);
+	uint8_t *found = memmem(in->bytes + in->at + 1, have - 1, SYNC, SYNC_SIZE);
 
-	in->at++;
-	while ((have = fill(in, CP_RECORD_HEADER_SIZE)) >= CP_RECORD_HEADER_SIZE) {
-		found = memmem(in->bytes + in->at, have, SYNC, SYNC_SIZE);
-		if (found) {
-			in->at = (size_t)(found - in->bytes);
-			return;
-		}
-		in->at = in->end - (SYNC_SIZE - 1);
-	}
-	in->at = in->end;
+	if (found)
+		in->at = (size_t)(found - in->bytes);
+	else if (have < CP_RECORD_HEADER_SIZE)
+		in->at = in->end;
+	else
+		in->at = in->end - SYNC_SIZE;
 }
 
 static bool unpack(struct loader *l, const struct cp_record_chunk *chunk, const uint8_t *payload)

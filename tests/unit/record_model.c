@@ -189,33 +189,6 @@ static void text_of_sample(struct cp_buf *out, const struct cp_record_sample *s,
 		      (unsigned long long)t->start_ns, stack_flags);
 }
 
-void model_text(const struct model *m, size_t n, struct cp_buf *out)
-{
-	const struct cp_record_sample *s = &m->samples[n];
-	const struct model_stack *stack = &m->stacks[s->stack];
-	struct cp_record_thread t = thread(s->thread);
-	struct cp_record_process p = process(t.process);
-	size_t i;
-
-	cp_buf_clear(out);
-	text_of_sample(out, s, &p, &t, stack->flags);
-	for (i = 0; i < stack->count; i++) {
-		uint32_t l = stack->locations[i];
-		struct names names;
-		struct cp_record_location location;
-
-		name(address_of(l), &names);
-		location = (struct cp_record_location){
-			.address = address_of(l),
-			.flags = l % 3,
-			.function_start = names.start,
-			.frame_count = (uint32_t)names.count,
-			.frames = names.frames,
-		};
-		text_of(out, &location, image_of(l) < MODEL_IMAGES ? &images[image_of(l)] : NULL);
-	}
-}
-
 void record_text(const struct cp_record *r, size_t n, struct cp_buf *out)
 {
 	const struct cp_record_sample *s = &cp_record_samples(r)[n];
@@ -234,26 +207,111 @@ void record_text(const struct cp_record *r, size_t n, struct cp_buf *out)
 	}
 }
 
+/* The model's text of each location, made once. */
+static const char *location_text(uint32_t l)
+{
+	static struct cp_buf texts[MODEL_LOCATIONS];
+	struct cp_record_location location;
+	struct names names;
+
+	if (texts[l].size)
+		return texts[l].bytes;
+	name(address_of(l), &names);
+	location = (struct cp_record_location){
+		.address = address_of(l),
+		.flags = l % 3,
+		.function_start = names.start,
+		.frame_count = (uint32_t)names.count,
+		.frames = names.frames,
+	};
+	text_of(&texts[l], &location, image_of(l) < MODEL_IMAGES ? &images[image_of(l)] : NULL);
+	return texts[l].bytes;
+}
+
+/* Is everything about the recording's locations as in the model? */
+static bool locations_right(const struct cp_record *r)
+{
+	struct cp_buf got = { 0 };
+	bool right = true;
+	uint32_t i;
+
+	for (i = 0; right && i < cp_record_location_count(r); i++) {
+		const struct cp_record_location *l = cp_record_get_location(r, i);
+		uint64_t n = (l->address - 0x401000) / 13;
+
+		cp_buf_clear(&got);
+		text_of(&got, l, cp_record_get_image(r, l->image));
+		right = n < MODEL_LOCATIONS && !strcmp(got.bytes, location_text((uint32_t)n));
+		if (!right)
+			fprintf(stderr, "location %u should not be: %s\n", i, got.bytes);
+	}
+	cp_buf_free(&got);
+	return right;
+}
+
+static bool threads_right(const struct cp_record *r)
+{
+	bool right = true;
+	uint32_t i;
+
+	for (i = 0; i < cp_record_thread_count(r); i++) {
+		const struct cp_record_thread *t = cp_record_get_thread(r, i);
+		const struct cp_record_process *p = cp_record_get_process(r, t->process);
+		struct cp_record_thread tw = thread((uint32_t)t->tid - 4711);
+		struct cp_record_process pw = process(tw.process);
+
+		right = right && t->tid == tw.tid && t->ns_tid == tw.ns_tid &&
+			t->start_ns == tw.start_ns && !strcmp(t->name, tw.name) && p &&
+			p->pid == pw.pid && p->ns_pid == pw.ns_pid && p->ppid == pw.ppid &&
+			p->start_ns == pw.start_ns && !strcmp(p->name, pw.name) &&
+			!strcmp(p->exe, pw.exe);
+	}
+	if (!right)
+		fprintf(stderr, "the threads are not the model's\n");
+	return right;
+}
+
+static bool sample_right(const struct model *m, size_t n, const struct cp_record *r, size_t i)
+{
+	const struct cp_record_sample *got = &cp_record_samples(r)[i], *want = &m->samples[n];
+	const struct model_stack *stack = &m->stacks[want->stack];
+	const uint32_t *locations;
+	uint32_t flags;
+	size_t count, k;
+
+	locations = cp_record_get_stack(r, got->stack, &count, &flags);
+	if (got->ts_ns != want->ts_ns || got->count != want->count || flags != stack->flags ||
+	    got->weight_ns != want->weight_ns || got->flags != want->flags ||
+	    cp_record_get_thread(r, got->thread)->tid != 4711 + (int32_t)want->thread ||
+	    count != stack->count)
+		return false;
+	for (k = 0; k < count; k++) {
+		if (cp_record_get_location(r, locations[k])->address !=
+		    address_of(stack->locations[k]))
+			return false;
+	}
+	return true;
+}
+
 bool model_contains(const struct model *m, const struct cp_record *r)
 {
-	struct cp_buf want = { 0 }, got = { 0 };
+	struct cp_buf text = { 0 };
 	size_t i, k = 0;
-	bool found = true;
+	bool found;
 
-	for (i = 0; found && i < cp_record_sample_count(r); i++) {
-		record_text(r, i, &got);
-		for (found = false; !found && k < m->count; k++) {
-			if (m->samples[k].ts_ns != cp_record_samples(r)[i].ts_ns)
-				continue;
-			model_text(m, k, &want);
-			found = !strcmp(want.bytes, got.bytes);
-		}
-		if (!found)
-			fprintf(stderr, "sample %zu should not be: %s\n", i, got.bytes);
+	if (!locations_right(r) || !threads_right(r))
+		return false;
+	for (i = 0; i < cp_record_sample_count(r); i++) {
+		for (found = false; !found && k < m->count; k++)
+			found = sample_right(m, k, r, i);
+		if (found)
+			continue;
+		record_text(r, i, &text);
+		fprintf(stderr, "sample %zu should not be: %s\n", i, text.bytes);
+		cp_buf_free(&text);
+		return false;
 	}
-	cp_buf_free(&want);
-	cp_buf_free(&got);
-	return found;
+	return true;
 }
 
 /* ---- recording it ---- */

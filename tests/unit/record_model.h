@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A made-up program and its samples, for tests of recordings. Each sample has
- * a text that says everything about it: made from the model it is what should
- * be in a recording, made from a loaded recording it is what is there.
+ * A made-up program and its samples, for tests of recordings: what was put in
+ * is known, so all that comes out can be compared.
  */
 #ifndef CP_TEST_RECORD_MODEL_H
 #define CP_TEST_RECORD_MODEL_H
@@ -46,8 +45,7 @@ struct cp_error *model_write_to(const struct model *m, int fd, struct model_call
 /* Makes, records, frees; fails the program when that fails. */
 void model_write(int fd, uint64_t seed, size_t samples);
 
-/* The text of sample `n` as it should be, and as it is. */
-void model_text(const struct model *m, size_t n, struct cp_buf *out);
+/* All about sample `n` of a recording, in words. */
 void record_text(const struct cp_record *r, size_t n, struct cp_buf *out);
 
 /* Is each sample of `r` one of the model's, in order? Prints the first that
