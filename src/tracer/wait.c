@@ -190,7 +190,9 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 	if (want)
 		sample = capture_stopped(tr, t);
 	if (event == PTRACE_EVENT_STOP && signal == SIGTRAP) {
-		if (want)
+		/* Ours, or a notice of job control that only the traced get;
+		 * but the end of a group-stop ends calls untraced, too. */
+		if (t->state != THREAD_LISTENING)
 			restart_repair(tr, t);
 		let_go(t, 0);
 	} else if (event == PTRACE_EVENT_STOP) {
