@@ -1,0 +1,35 @@
+"""scripts/bench: see there."""
+import sys
+
+import overhead
+import programs
+import threads
+from harness import LeftOut, Table, allow_many_files, machine
+
+BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, threads.idle_threads,
+              threads.many_threads, threads.stack_once, programs.first_sample, programs.redis,
+              programs.recording_size]
+
+
+def main():
+    wanted = [arg for arg in sys.argv[1:] if not arg.startswith("-")]
+    names = [b.__name__ for b in BENCHMARKS]
+    unknown = [arg for arg in sys.argv[1:] if arg not in names + ["--quick", "--list"]]
+    if unknown or "--list" in sys.argv:
+        for benchmark in BENCHMARKS:
+            print(f"{benchmark.__name__:<18} {benchmark.__doc__}")
+        return 2 if unknown else 0
+    allow_many_files()
+    print(machine())
+    table = Table()
+    for benchmark in BENCHMARKS:
+        if wanted and benchmark.__name__ not in wanted:
+            continue
+        try:
+            benchmark(table, "--quick" in sys.argv)
+        except LeftOut as why:
+            table.left_out(benchmark.__name__, str(why))
+    return 0
+
+
+sys.exit(main())

@@ -1,0 +1,92 @@
+"""Many threads: those that sleep must cost nothing, those that are there must
+be taken and let go quickly."""
+import os
+import subprocess
+import time
+
+from harness import (CPROF, LeftOut, NULL, attach, cpu_of, must, need, program, recording, report, running,
+                     stop)
+
+
+def switches(pid):
+    """How often the process's threads were scheduled: one that was stopped and
+    let go was."""
+    total = 0
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as status:
+            total += sum(int(line.split()[1]) for line in status if "ctxt_switches" in line)
+    return total
+
+
+def idle_threads(table, quick):
+    """1,000 threads that sleep, 100 Hz, both clocks"""
+    table.section("1,000 sleeping threads at 100 Hz")
+    for clock in ("cpu", "wall"):
+        with recording() as data, running([program("idle"), "1000"], ready="ready") as idle:
+            before = switches(idle.pid)
+            status, cpu, elapsed = cpu_of(attach(idle.pid, data, "-s", "100", f"--clock={clock}", "-d",
+                                                 "3s" if quick else "10s"))
+            must(status, "cprof attach")
+            stops = report(data)["overhead"]["stops"]
+            table.row(f"--clock={clock}", f"{cpu / elapsed * 100:.2f} %", "of a CPU, start and end included",
+                      f"{stops} stops, {switches(idle.pid) - before} switches seen by the kernel")
+
+
+def traced(pid, tid):
+    with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as status:
+        return any(line.startswith("TracerPid:") and line.split()[1] != "0" for line in status)
+
+
+def seize_time(pid, command):
+    """Seconds until the last thread has a tracer, and until all were let go."""
+    last = max(os.listdir(f"/proc/{pid}/task"), key=int)
+    start = time.monotonic()
+    process = subprocess.Popen(command, stdin=NULL, stdout=NULL, stderr=NULL)
+    while not traced(pid, last):
+        if process.poll() is not None:
+            raise LeftOut(f"{command[0]} ended with {process.returncode}")
+        time.sleep(0.002)
+    seized = time.monotonic() - start
+    start = time.monotonic()
+    stop(process)
+    return seized, time.monotonic() - start
+
+
+def many_threads(table, quick):
+    """seizing 16,000 threads"""
+    count = 2000 if quick else 16000
+    table.section(f"{count:,} sleeping threads: seize all, let all go")
+    with recording() as data, running([program("idle"), str(count)], ready="ready") as idle:
+        before = switches(idle.pid)
+        seized, left = seize_time(idle.pid, attach(idle.pid, data))
+        table.row("cprof attach: start to the last thread seized", f"{seized:.2f} s",
+                  f"Ctrl-C to its end {left:.2f} s", f"{switches(idle.pid) - before} switches of the threads")
+    try:
+        gdb = need("gdb")
+        count = count // 8
+        with running([program("idle"), str(count)], ready="ready") as idle:
+            start = time.monotonic()
+            subprocess.run([gdb, "-nx", "-batch", "-p", str(idle.pid)], stdin=NULL, stdout=NULL, stderr=NULL,
+                           check=False, timeout=120)
+            table.row(f"gdb -batch -p, {count:,} of them", f"{time.monotonic() - start:.2f} s", "all stopped meanwhile")
+    except (LeftOut, subprocess.TimeoutExpired) as why:
+        table.left_out("gdb -batch -p", str(why))
+
+
+def stack_once(table, quick):
+    """the stacks of a process, once: cprof stack and gdb"""
+    table.section("every stack once: 8 busy threads, 40 frames")
+    with running([program("spin"), "8", "1000000000"]) as busy:
+        for name, command in (("cprof stack", [CPROF, "stack", str(busy.pid)]),
+                              ("gdb -batch -ex 'thread apply all bt'",
+                               ["gdb", "-nx", "-batch", "-p", str(busy.pid), "-ex", "thread apply all bt"])):
+            try:
+                need(command[0])
+                took = []
+                for _ in range(1 if quick else 5):
+                    status, _, elapsed = cpu_of(command)
+                    must(status, name)
+                    took.append(elapsed)
+                table.row(name, f"{sorted(took)[len(took) // 2] * 1e3:.0f} ms", "", f"{min(took) * 1e3:.0f} to {max(took) * 1e3:.0f} ms")
+            except LeftOut as why:
+                table.left_out(name, str(why))
