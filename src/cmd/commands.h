@@ -11,6 +11,10 @@
 #define CP_COMMANDS(X) \
 	X(run) \
 	X(attach) \
+	X(report) \
+	X(export) \
+	X(diff) \
+	X(merge) \
 	X(stack) \
 	X(completion) \
 	X(help)

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/export.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/commands.h"
+#include "cmd/reports.h"
+
+struct export_options {
+	unsigned format, roots;
+	const char *output, *title, *diff;
+	struct cp_filter_options filter;
+};
+
+#define AT(field) offsetof(struct export_options, field)
+
+#define NAME(between, name, extension, binary, summary) #name,
+#define ALTERNATIVE(between, name, extension, binary, summary) between #name
+#define DESCRIPTION(between, name, extension, binary, summary) "  " #name ": " summary "\n"
+
+static const char *const format_names[] = { CP_EXPORT_FORMATS(NAME) NULL };
+
+static const struct cp_option rows[] = {
+	{ "format", 'f', CP_OPTION_CHOICE, AT(format), .value = CP_EXPORT_FORMATS(ALTERNATIVE),
+	  .choices = format_names, .help = "what is written" },
+	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
+	  .completes = CP_COMPLETES_FILES, .help = "where to; standard output unless told, or -" },
+	{ "title", 0, CP_OPTION_TEXT, AT(title), .value = "TEXT",
+	  .help = "instead of the command line" },
+	{ "roots", 0, CP_OPTION_CHOICE, AT(roots), .value = "auto|none|process|thread",
+	  .choices = cp_roots_names,
+	  .help = "folded: what stacks stand on; auto is processes when there are "
+		  "several" },
+	{ 0 }
+};
+
+static const struct cp_option_group groups[] = { { "What is written", rows, 0 },
+						 { "Which samples count", cp_filter_options,
+						   AT(filter) },
+						 { 0 } };
+
+#define NOT_TOLD UINT32_MAX
+
+static const struct export_options defaults = { .format = NOT_TOLD };
+
+static CP_ERROR write_file(const char *path, const struct cp_export_format *format,
+			   const struct cp_profile *p, const struct cp_export_options *o)
+{
+	CP_FCLOSE FILE *file = fopen(path, "we");
+
+	if (!file)
+		return cp_error_new(CP_ERR_IO, errno, "opening %s", path);
+	return cp_export(format, p, o, file);
+}
+
+static CP_ERROR export(const struct export_options *o, const char *path)
+{
+	const struct cp_export_format *format = &cp_export_formats[o->format];
+	struct cp_loaded loaded = { 0 }, old = { 0 };
+	struct cp_export_options e = { .roots = (enum cp_tree_roots)o->roots, .title = o->title };
+	struct cp_error *err = cp_load(path, &o->filter, &loaded);
+
+	if (!err && o->diff)
+		err = cp_load(o->diff, &o->filter, &old);
+	e.old = old.profile;
+	if (!err && (!o->output || !strcmp(o->output, "-")))
+		err = cp_export(format, loaded.profile, &e, stdout);
+	else if (!err)
+		err = write_file(o->output, format, loaded.profile, &e);
+	cp_unload(&loaded);
+	cp_unload(&old);
+	return err;
+}
+
+static int run_export(struct cp_args *args)
+{
+	const struct export_options *o = args->options;
+	struct cp_error *err;
+
+	if (o->format == NOT_TOLD)
+		return cp_usage(args, "which format? Name one: --format=%s",
+				CP_EXPORT_FORMATS(ALTERNATIVE));
+	if (!o->output && cp_export_formats[o->format].binary && isatty(STDOUT_FILENO))
+		return cp_usage(args, "%s is not for a terminal: name a file with --output=FILE",
+				cp_export_formats[o->format].name);
+	err = export(o, cp_recording_operand(args));
+	if (!err)
+		return CP_EXIT_OK;
+	cp_complain(err);
+	return CP_EXIT_FAILURE;
+}
+
+const struct cp_command cp_command_export = {
+	.name = "export",
+	.operands = "-f FORMAT [-o OUT] [FILE]",
+	.summary = "A recording in the format of another tool, or as a flame graph",
+	.details = "Formats:\n" CP_EXPORT_FORMATS(DESCRIPTION) "FILE is cprof.data unless told.",
+	.groups = groups,
+	.options_size = sizeof(struct export_options),
+	.defaults = &defaults,
+	.most = 1,
+	.usage_status = CP_EXIT_USAGE,
+	.completes = CP_COMPLETES_FILES,
+	.run = run_export,
+};

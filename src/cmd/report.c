@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/report.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/commands.h"
+#include "cmd/reports.h"
+#include "cmd/terminal.h"
+
+struct report_options {
+	bool json, lines, tree, threads, images, processes, functions;
+	const char *function, *callers, *callees, *least;
+	uint64_t limit;
+	unsigned sort, roots;
+	struct cp_filter_options filter;
+};
+
+#define AT(field) offsetof(struct report_options, field)
+
+/* In the order of enum cp_profile_order. */
+static const char *const sort_names[] = { "self", "total", "name", NULL };
+
+static const struct cp_option show_options[] = {
+	{ "functions", 0, CP_OPTION_TRUE, AT(functions), .help = "the functions alone" },
+	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
+	{ "images", 0, CP_OPTION_TRUE, AT(images),
+	  .help = "the files that the code came from alone" },
+	{ "processes", 0, CP_OPTION_TRUE, AT(processes), .help = "the processes alone" },
+	{ "function", 'F', CP_OPTION_TEXT, AT(function), .value = "NAME",
+	  .help = "callers and callees of one function; with --lines its source lines" },
+	{ "callers", 0, CP_OPTION_TEXT, AT(callers), .value = "NAME",
+	  .help = "the callers of one function" },
+	{ "callees", 0, CP_OPTION_TEXT, AT(callees), .value = "NAME",
+	  .help = "the callees of one function" },
+	{ "lines", 0, CP_OPTION_TRUE, AT(lines), .help = "hot source lines" },
+	{ "tree", 0, CP_OPTION_TRUE, AT(tree), .help = "the call tree" },
+	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "everything, as one JSON object" },
+	{ 0 }
+};
+
+static const struct cp_option how_options[] = {
+	{ "sort", 0, CP_OPTION_CHOICE, AT(sort), .value = "self|total|name", .choices = sort_names,
+	  .help = "the order of functions (self unless told)" },
+	{ "limit", 'n', CP_OPTION_NUMBER, AT(limit), .value = "N", .max = UINT32_MAX,
+	  .help = "rows of a table (20 unless told); 0: all" },
+	{ "min", 0, CP_OPTION_TEXT, AT(least), .value = "PERCENT",
+	  .help = "the tree's branches that are smaller are not shown (0.5 unless told)" },
+	{ "roots", 0, CP_OPTION_CHOICE, AT(roots), .value = "auto|none|process|thread",
+	  .choices = cp_roots_names, .help = "what the tree starts with" },
+	{ 0 }
+};
+
+static const struct cp_option_group groups[] = { { "What is shown", show_options, 0 },
+						 { "How it is shown", how_options, 0 },
+						 { "Which samples count", cp_filter_options,
+						   AT(filter) },
+						 { 0 } };
+
+/* JSON leaves nothing out unless told to. */
+#define LIMIT_UNLESS_TOLD UINT64_MAX
+
+static const struct report_options defaults = { .limit = LIMIT_UNLESS_TOLD };
+
+static enum cp_report_what what(const struct report_options *o)
+{
+	if (o->lines)
+		return CP_REPORT_LINES;
+	if (o->tree)
+		return CP_REPORT_TREE;
+	if (o->callers)
+		return CP_REPORT_CALLERS;
+	if (o->callees)
+		return CP_REPORT_CALLEES;
+	if (o->function)
+		return CP_REPORT_BUTTERFLY;
+	return o->threads     ? CP_REPORT_THREADS
+	       : o->images    ? CP_REPORT_IMAGES
+	       : o->processes ? CP_REPORT_PROCESSES
+	       : o->functions ? CP_REPORT_FUNCTIONS
+			      : CP_REPORT_OVERVIEW;
+}
+
+static bool read_percent(const char *text, double *share_ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	if (end == text || (*end && !(*end == '%' && !end[1])) || !isfinite(value) || value < 0 ||
+	    value > 100)
+		return false;
+	*share_ret = value / 100;
+	return true;
+}
+
+static int run_report(struct cp_args *args)
+{
+	const struct report_options *o = args->options;
+	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
+	struct cp_look look = { term.columns, term.color };
+	struct cp_report_options r = {
+		.what = what(o),
+		.function = o->callers	 ? o->callers
+			    : o->callees ? o->callees
+					 : o->function,
+		.order = (enum cp_profile_order)o->sort,
+		.limit = o->limit != LIMIT_UNLESS_TOLD ? o->limit
+			 : o->json		       ? 0
+						       : 20,
+		.least = 0.005,
+		.roots = (enum cp_tree_roots)o->roots,
+	};
+	struct cp_loaded loaded = { 0 };
+	struct cp_buf out = { 0 };
+	struct cp_error *err;
+
+	if (o->least && !read_percent(o->least, &r.least))
+		return cp_usage(args, "--min takes a percentage such as 0.5, not '%s'", o->least);
+	err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
+	if (!err)
+		err = o->json ? cp_report_json(loaded.profile, &r, &out)
+			      : cp_report_text(loaded.profile, &r, &look, &out);
+	cp_unload(&loaded);
+	if (!err)
+		return cp_print_report(&out);
+	cp_buf_free(&out);
+	cp_complain(err);
+	return CP_EXIT_FAILURE;
+}
+
+const struct cp_command cp_command_report = {
+	.name = "report",
+	.operands = "[options] [FILE]",
+	.summary = "Tables of a recording: where the time goes, by whom, and what that cost",
+	.details = "FILE is cprof.data unless told, - standard input. A function is named as it\n"
+		   "is shown, without its parameters, by a glob, or by a part of the name.",
+	.groups = groups,
+	.options_size = sizeof(struct report_options),
+	.defaults = &defaults,
+	.most = 1,
+	.usage_status = CP_EXIT_USAGE,
+	.completes = CP_COMPLETES_FILES,
+	.run = run_report,
+};

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/reports.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/terminal.h"
+
+#define AT(field) offsetof(struct cp_filter_options, field)
+
+const struct cp_option cp_filter_options[] = {
+	{ "thread", 0, CP_OPTION_TEXT, AT(thread), .value = "TID|NAME",
+	  .help = "only this thread, or those whose name matches the glob" },
+	{ "pid", 0, CP_OPTION_NUMBER, AT(pid), .value = "PID", .min = 1, .max = INT32_MAX,
+	  .help = "only this process" },
+	{ "image", 0, CP_OPTION_TEXT, AT(image), .value = "GLOB",
+	  .help = "only samples whose innermost function is in such a file" },
+	{ "time", 0, CP_OPTION_TEXT, AT(time), .value = "FROM-TO",
+	  .help = "only this part of the recording, from its start: 1.5s-3s, 10s-, -500ms" },
+	{ 0 }
+};
+
+const char *const cp_roots_names[] = { "auto", "none", "process", "thread", NULL };
+
+static CP_ERROR read_time(const char *text, struct cp_profile_filter *f)
+{
+	const char *dash = strchr(text, '-');
+	CP_FREE char *from = dash ? strndup(text, (size_t)(dash - text)) : NULL;
+
+	if (!from || (*from && !cp_parse_duration(from, &f->from_ns)) ||
+	    (dash[1] && (!cp_parse_duration(dash + 1, &f->to_ns) || f->to_ns <= f->from_ns)) ||
+	    (!*from && !dash[1]))
+		return cp_error_new(CP_ERR_USAGE, 0,
+				    "--time takes FROM-TO such as 1.5s-3s, not '%s'", text);
+	return NULL;
+}
+
+CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struct cp_loaded *ret)
+{
+	struct cp_profile_filter f = { 0 };
+	struct cp_loaded loaded = { 0 };
+	struct cp_error *err;
+
+	if (filter) {
+		f.thread = filter->thread;
+		f.image = filter->image;
+		f.pid = (int32_t)filter->pid;
+		if (filter->time)
+			CP_TRY(read_time(filter->time, &f));
+	}
+	CP_TRY(cp_record_load(path, &loaded.record));
+	err = cp_profile_create(loaded.record, &f, &loaded.profile);
+	if (err) {
+		cp_unload(&loaded);
+		return err;
+	}
+	*ret = loaded;
+	return NULL;
+}
+
+void cp_unload(struct cp_loaded *loaded)
+{
+	cp_profile_destroy(loaded->profile);
+	cp_record_destroy(loaded->record);
+	*loaded = (struct cp_loaded){ 0 };
+}
+
+const char *cp_recording_operand(const struct cp_args *args)
+{
+	return args->count ? args->operands[0] : CP_RECORDING_NAME;
+}
+
+int cp_print_report(struct cp_buf *out)
+{
+	struct cp_pager pager = cp_pager_open();
+
+	if (out->size)
+		fwrite(out->bytes, 1, out->size, stdout);
+	cp_buf_free(out);
+	if (pager.pid <= 0)
+		return cp_finish_output();
+	cp_pager_close(&pager);
+	return CP_EXIT_OK;
+}

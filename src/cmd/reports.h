@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the commands that read recordings share: the operand's default, the
+ * options that choose samples, loading.
+ */
+#ifndef CP_CMD_REPORTS_H
+#define CP_CMD_REPORTS_H
+
+#include "cmd/options.h"
+#include "report/profile.h"
+#include "report/tree.h"
+
+#define CP_RECORDING_NAME "cprof.data" /* unless told */
+
+/* Which samples count. */
+struct cp_filter_options {
+	const char *thread, *image, *time;
+	uint64_t pid;
+};
+extern const struct cp_option cp_filter_options[];
+
+/* Words for enum cp_tree_roots. */
+extern const char *const cp_roots_names[];
+
+/* A loaded recording and what is made of it. */
+struct cp_loaded {
+	struct cp_record *record;
+	struct cp_profile *profile;
+};
+
+CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struct cp_loaded *ret);
+void cp_unload(struct cp_loaded *loaded);
+
+/* The first operand, or the name that run and attach give. */
+const char *cp_recording_operand(const struct cp_args *args);
+
+/* Writes `out` to standard output, through a pager on a terminal; frees it.
+ * Answers the exit status. */
+int cp_print_report(struct cp_buf *out);
+
+#endif

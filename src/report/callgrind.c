@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Callgrind's profile format 1: self cost of each function by line, and the
+ * cost of its calls. An edge counts once a stack, and a function calling
+ * itself is not an edge, so that recursion is not counted twice there. Calls
+ * are not counted by sampling: the number given is that of samples.
+ */
+#include "report/export.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* Self cost at a line (callee is CP_RECORD_NONE), or of a call made there. */
+struct item {
+	uint32_t function, callee, line;
+};
+struct cost_of {
+	struct item at;
+	struct cp_cost cost;
+	size_t seen; /* number (from 1) of the last hit added */
+};
+
+struct callgrind {
+	const struct cp_profile *p;
+	struct cp_interner keys;
+	CP_VEC(struct cost_of) costs;
+	struct cp_sink *sink;
+	struct cp_buf text;
+	CP_VEC(bool) named; /* by string number: written before, the number is enough */
+	struct cp_interner strings;
+};
+
+static CP_ERROR add(struct callgrind *c, struct item at, size_t hit, const struct cp_cost *cost)
+{
+	struct cost_of *to;
+	uint32_t n;
+	bool fresh;
+
+	if (!cp_intern(&c->keys, &at, sizeof(at), &n, &fresh) ||
+	    (fresh && !cp_vec_push(&c->costs, (struct cost_of){ .at = at })))
+		return cp_error_nomem();
+	to = &c->costs.items[n];
+	if (to->seen != hit + 1)
+		cp_cost_add(&to->cost, cost);
+	to->seen = hit + 1;
+	return NULL;
+}
+
+static CP_ERROR add_hit(struct callgrind *c, size_t number)
+{
+	const struct cp_hit *hit = &c->p->hits.items[number];
+	const struct cp_frame *f, *callee;
+	const uint32_t *frames;
+	size_t count, i;
+
+	frames = cp_profile_walk(c->p, hit->stack, &count);
+	f = &c->p->frames.items[frames[0]];
+	for (i = 1; i < count; i++, f = callee) {
+		callee = &c->p->frames.items[frames[i]];
+		if (callee->function != f->function)
+			CP_TRY(add(c, (struct item){ f->function, callee->function, f->line },
+				   number, &hit->cost));
+	}
+	return add(c, (struct item){ f->function, CP_RECORD_NONE, f->line }, number, &hit->cost);
+}
+
+static int compare(const void *va, const void *vb)
+{
+	const struct item *a = &((const struct cost_of *)va)->at;
+	const struct item *b = &((const struct cost_of *)vb)->at;
+
+	if (a->function != b->function)
+		return a->function < b->function ? -1 : 1;
+	if ((a->callee == CP_RECORD_NONE) != (b->callee == CP_RECORD_NONE))
+		return a->callee == CP_RECORD_NONE ? -1 : 1;
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
+	return (a->callee > b->callee) - (a->callee < b->callee);
+}
+
+/* "key=(number) text", the text only the first time. Files, images and
+ * functions count apart in the format; one numbering serves all. */
+static CP_ERROR name(struct callgrind *c, const char *key, char kind, const char *text,
+		     uint32_t apart)
+{
+	struct cp_buf *out = &c->sink->buf;
+	uint32_t n;
+
+	cp_buf_clear(&c->text);
+	cp_buf_u8(&c->text, (uint8_t)kind);
+	cp_buf_u32(&c->text, apart);
+	cp_buf_str(&c->text, text);
+	if (c->text.failed || !cp_intern(&c->strings, c->text.bytes, c->text.size, &n, NULL) ||
+	    (n >= c->named.count && !cp_vec_push(&c->named, false)))
+		return cp_error_nomem();
+	cp_buf_printf(out, "%s=(%u)", key, n + 1);
+	if (!c->named.items[n]) {
+		cp_buf_u8(out, ' ');
+		cp_escape(out, CP_ESCAPE_TERMINAL, text, strlen(text));
+	}
+	c->named.items[n] = true;
+	cp_buf_u8(out, '\n');
+	return NULL;
+}
+
+/* The three lines that say which function; as callee with `callee`. */
+static CP_ERROR function(struct callgrind *c, uint32_t number, bool callee)
+{
+	const struct cp_function *f = &c->p->functions.items[number];
+
+	CP_TRY(name(c, callee ? "cob" : "ob", 'o', c->p->images.items[f->image].path, 0));
+	CP_TRY(name(c, callee ? "cfi" : "fl", 'f', f->file ? f->file : "???", 0));
+	return name(c, callee ? "cfn" : "fn", 'n', f->name, f->image);
+}
+
+static CP_ERROR write_items(struct callgrind *c)
+{
+	const struct cost_of *it;
+	uint32_t last = CP_RECORD_NONE;
+
+	cp_vec_for_each(&c->costs, it) {
+		if (it->at.function != last) {
+			cp_buf_u8(&c->sink->buf, '\n');
+			CP_TRY(function(c, it->at.function, false));
+		}
+		last = it->at.function;
+		if (it->at.callee != CP_RECORD_NONE) {
+			CP_TRY(function(c, it->at.callee, true));
+			cp_buf_printf(&c->sink->buf, "calls=%" PRIu64 " %u\n", it->cost.ticks,
+				      c->p->functions.items[it->at.callee].decl_line);
+		}
+		cp_buf_printf(&c->sink->buf, "%u %" PRIu64 "\n", it->at.line, it->cost.ns);
+		cp_sink_spill(c->sink);
+	}
+	return NULL;
+}
+
+static CP_ERROR write_all(struct callgrind *c, const struct cp_export_options *o)
+{
+	struct cp_buf *out = &c->sink->buf;
+	size_t i;
+
+	for (i = 0; i < c->p->hits.count; i++)
+		CP_TRY(add_hit(c, i));
+	if (c->costs.count)
+		qsort(c->costs.items, c->costs.count, sizeof(*c->costs.items), compare);
+	cp_export_title(c->p, o, &c->text);
+	cp_buf_str(out, "# callgrind format\nversion: 1\ncreator: cprof\ncmd: ");
+	cp_escape(out, CP_ESCAPE_TERMINAL, c->text.bytes ? c->text.bytes : "", c->text.size);
+	cp_buf_printf(out,
+		      "\npositions: line\nevent: ns : Nanoseconds\nevents: ns\n"
+		      "summary: %" PRIu64 "\n",
+		      c->p->total.ns);
+	CP_TRY(write_items(c));
+	cp_buf_printf(out, "\ntotals: %" PRIu64 "\n", c->p->total.ns);
+	return NULL;
+}
+
+CP_EXPORT_WRITER(callgrind)
+{
+	struct callgrind c = { .p = p, .sink = sink };
+	struct cp_error *err = write_all(&c, o);
+
+	cp_interner_free(&c.keys);
+	cp_interner_free(&c.strings);
+	cp_vec_free(&c.costs);
+	cp_vec_free(&c.named);
+	cp_buf_free(&c.text);
+	return err;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Trace events (the JSON of chrome://tracing) on a time line. There is a form
+ * of these files for samples, but the viewers differ in how much of it they
+ * show; complete events open everywhere. So slices are made of samples: each
+ * stands for the time before it that it carries, and a function that stays at
+ * its depth from one sample to the next goes on as one slice.
+ *
+ *       samples   a;b;c   a;b;c   a;b   a;d           time ->
+ *       slices    aaaaaaaaaaaaaaaaaaaaaaaaaaaaaa
+ *                 bbbbbbbbbbbbbbbbbbbbbbbddddddd
+ *                 cccccccccccccccc
+ *
+ * A slice's length is time on the clock; what samples carry of it is in its
+ * arguments: "weight_ns", "samples". Those of the outermost slices add up to
+ * the total.
+ */
+#include "report/export.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/text.h"
+
+struct slice {
+	uint32_t frame;
+	uint64_t from_ns;
+	struct cp_cost cost;
+};
+
+struct chrome {
+	const struct cp_profile *p;
+	struct cp_sink *sink;
+	struct cp_json j;
+	uint64_t start_ns, gap_ns; /* a longer gap than this ends all slices */
+	uint32_t thread;
+	CP_VEC(struct slice) open; /* outermost first */
+	uint64_t end_ns; /* of what is open */
+};
+
+static void pid_and_tid(struct chrome *c, uint32_t thread)
+{
+	uint32_t process = cp_profile_process(c->p, thread);
+	const struct cp_record_thread *t = NULL;
+
+	if (thread < cp_record_thread_count(c->p->record))
+		t = cp_record_get_thread(c->p->record, thread);
+	cp_json_i64(&c->j, "pid",
+		    process == CP_RECORD_NONE ? 0
+					      : cp_record_get_process(c->p->record, process)->pid);
+	cp_json_i64(&c->j, "tid", t ? t->tid : 0);
+}
+
+/* Microseconds with all digits, as the format has them. */
+static void microseconds(struct chrome *c, const char *key, uint64_t ns)
+{
+	cp_buf_printf(c->j.out, ",\"%s\":%llu.%03u", key, (unsigned long long)(ns / 1000),
+		      (unsigned)(ns % 1000));
+}
+
+static void close_slice(struct chrome *c)
+{
+	const struct slice *s = &c->open.items[--c->open.count];
+	const struct cp_frame *frame = &c->p->frames.items[s->frame];
+	const struct cp_function *f = &c->p->functions.items[frame->function];
+
+	cp_json_begin(&c->j, NULL, '{');
+	cp_json_str(&c->j, "ph", "X");
+	cp_json_str(&c->j, "name", f->name);
+	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
+	pid_and_tid(c, c->thread);
+	microseconds(c, "ts", s->from_ns);
+	microseconds(c, "dur", c->end_ns - s->from_ns);
+	cp_json_begin(&c->j, "args", '{');
+	cp_json_u64(&c->j, "depth", c->open.count);
+	cp_json_u64(&c->j, "weight_ns", s->cost.ns);
+	cp_json_u64(&c->j, "samples", s->cost.ticks);
+	if (frame->flags & CP_FRAME_INLINED)
+		cp_json_bool(&c->j, "inlined", true);
+	if (frame->flags & CP_FRAME_GUESSED)
+		cp_json_bool(&c->j, "guessed", true);
+	cp_json_end(&c->j, '}');
+	cp_json_end(&c->j, '}');
+	cp_sink_spill(c->sink);
+}
+
+static void close_to(struct chrome *c, size_t depth)
+{
+	while (c->open.count > depth)
+		close_slice(c);
+}
+
+/* How many of the open slices go on in the stack `frames`. */
+static size_t common(const struct chrome *c, const uint32_t *frames, size_t count)
+{
+	const struct cp_frame *all = c->p->frames.items;
+	size_t n = 0;
+
+	while (n < count && n < c->open.count &&
+	       all[frames[n]].function == all[c->open.items[n].frame].function)
+		n++;
+	return n;
+}
+
+static CP_ERROR add_sample(struct chrome *c, const struct cp_record_sample *s)
+{
+	struct cp_cost cost = { s->weight_ns, s->count };
+	uint64_t at = s->ts_ns > c->start_ns ? s->ts_ns - c->start_ns : 0;
+	uint64_t from = at > s->weight_ns ? at - s->weight_ns : 0;
+	const uint32_t *frames;
+	size_t count, i;
+
+	if (s->thread != c->thread || (c->open.count && from > c->end_ns + c->gap_ns)) {
+		close_to(c, 0);
+		c->end_ns = s->thread == c->thread ? c->end_ns : 0;
+		from = from < c->end_ns ? c->end_ns : from;
+	} else {
+		from = c->end_ns; /* no hole, no overlap */
+	}
+	at = at < from ? from : at;
+	c->thread = s->thread;
+	frames = cp_profile_walk(c->p, s->stack, &count);
+	close_to(c, common(c, frames, count));
+	for (i = 0; i < c->open.count; i++)
+		cp_cost_add(&c->open.items[i].cost, &cost);
+	for (; i < count; i++) {
+		if (!cp_vec_push(&c->open, (struct slice){ frames[i], from, cost }))
+			return cp_error_nomem();
+	}
+	c->end_ns = at;
+	return NULL;
+}
+
+static void name_event(struct chrome *c, const char *what, uint32_t thread, const char *name)
+{
+	cp_json_begin(&c->j, NULL, '{');
+	cp_json_str(&c->j, "ph", "M");
+	cp_json_str(&c->j, "name", what);
+	pid_and_tid(c, thread);
+	cp_json_begin(&c->j, "args", '{');
+	cp_json_str(&c->j, "name", name);
+	cp_json_end(&c->j, '}');
+	cp_json_end(&c->j, '}');
+}
+
+static void write_names(struct chrome *c)
+{
+	size_t count = cp_record_thread_count(c->p->record), i;
+
+	for (i = 0; i < count; i++) {
+		const struct cp_record_thread *t = cp_record_get_thread(c->p->record, (uint32_t)i);
+		uint32_t process = cp_profile_process(c->p, (uint32_t)i);
+
+		if (!t || (!c->p->threads[i].ns && !c->p->threads[i].ticks))
+			continue;
+		name_event(c, "thread_name", (uint32_t)i, t->name);
+		if (process != CP_RECORD_NONE)
+			name_event(c, "process_name", (uint32_t)i,
+				   cp_record_get_process(c->p->record, process)->name);
+	}
+}
+
+static CP_ERROR write_slices(struct chrome *c)
+{
+	const struct cp_record_sample *s = cp_record_samples(c->p->record);
+	CP_FREE uint32_t *order = NULL;
+	size_t count, i;
+
+	CP_TRY(cp_export_by_thread(c->p, &order, &count));
+	for (i = 0; i < count; i++)
+		CP_TRY(add_sample(c, &s[order[i]]));
+	close_to(c, 0);
+	return NULL;
+}
+
+static CP_ERROR write_all(struct chrome *c, const char *title)
+{
+	cp_json_begin(&c->j, NULL, '{');
+	cp_json_str(&c->j, "displayTimeUnit", "ms");
+	cp_json_begin(&c->j, "otherData", '{');
+	cp_json_str(&c->j, "title", title);
+	cp_json_str(&c->j, "exporter", "cprof");
+	cp_json_u64(&c->j, "total_ns", c->p->total.ns);
+	cp_json_u64(&c->j, "samples", c->p->total.ticks);
+	cp_json_end(&c->j, '}');
+	cp_json_begin(&c->j, "traceEvents", '[');
+	write_names(c);
+	CP_TRY(write_slices(c));
+	cp_json_end(&c->j, ']');
+	cp_json_end(&c->j, '}');
+	cp_buf_u8(&c->sink->buf, '\n');
+	return NULL;
+}
+
+CP_EXPORT_WRITER(chrome)
+{
+	const struct cp_record_info *info = cp_record_info(p->record);
+	struct chrome c = { .p = p,
+			    .sink = sink,
+			    .j = { .out = &sink->buf },
+			    .start_ns = info->start_ns,
+			    .thread = CP_RECORD_NONE };
+	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_error *err;
+
+	/* Half of the time between two ticks. */
+	c.gap_ns = UINT64_C(500000000) / (info->hz ? info->hz : 99);
+	cp_export_title(p, o, &title);
+	err = write_all(&c, title.bytes);
+	cp_vec_free(&c.open);
+	return err;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Two profiles compared, function by function.
+ */
+#ifndef CP_REPORT_DIFF_H
+#define CP_REPORT_DIFF_H
+
+#include "report/profile.h"
+#include "report/table.h"
+
+/* What makes two recordings comparable. */
+enum cp_diff_by {
+	CP_DIFF_BY_SHARE, /* each function's part of its recording's total */
+	CP_DIFF_BY_TIME, /* nanoseconds as they are: for runs of the same work */
+	CP_DIFF_BY_RATE, /* nanoseconds a second of recording: for attaches */
+};
+
+struct cp_diff_options {
+	enum cp_diff_by by;
+	bool by_total; /* order by total instead of self */
+	uint64_t limit; /* rows; 0: all */
+};
+
+/* A function of either. */
+struct cp_diff_row {
+	const char *name, *image; /* borrowed from the profiles */
+	bool in_old, in_new;
+	struct cp_cost old_self, old_total, new_self, new_total;
+	double self, total; /* new minus old, in the unit of `by` */
+};
+
+struct cp_diff {
+	const struct cp_profile *old, *new; /* borrowed */
+	struct cp_diff_options options;
+	CP_VEC(struct cp_diff_row) rows; /* biggest change first */
+};
+
+CP_ERROR cp_diff_build(const struct cp_profile *old, const struct cp_profile *new,
+		       const struct cp_diff_options *o, struct cp_diff *ret);
+void cp_diff_deinit(struct cp_diff *d);
+
+CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out);
+CP_ERROR cp_diff_json(const struct cp_diff *d, struct cp_buf *out);
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+
+const struct cp_export_format cp_export_formats[] = {
+#define ROW(between, name, extension, binary, summary) \
+	{ #name, summary, extension, binary, cp_export_##name },
+	CP_EXPORT_FORMATS(ROW)
+#undef ROW
+		{ 0 }
+};
+
+const struct cp_export_format *cp_export_find(const char *name)
+{
+	const struct cp_export_format *f;
+
+	for (f = cp_export_formats; f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
+		   const struct cp_export_options *o, FILE *file)
+{
+	struct cp_sink sink = { .file = file };
+	struct cp_error *err = format->write(p, o, &sink), *end = cp_sink_finish(&sink);
+
+	if (!err)
+		return end;
+	cp_error_free(end);
+	return err;
+}
+
+static int compare_times(const void *va, const void *vb, void *ctx)
+{
+	const struct cp_record_sample *s = ctx;
+	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
+
+	if (s[a].thread != s[b].thread)
+		return s[a].thread < s[b].thread ? -1 : 1;
+	if (s[a].ts_ns != s[b].ts_ns)
+		return s[a].ts_ns < s[b].ts_ns ? -1 : 1;
+	return (a > b) - (a < b);
+}
+
+CP_ERROR cp_export_by_thread(const struct cp_profile *p, uint32_t **ret, size_t *count_ret)
+{
+	const struct cp_record_sample *s = cp_record_samples(p->record);
+	size_t count = cp_record_sample_count(p->record), n = 0, i;
+	uint32_t *order = calloc(count + 1, sizeof(*order));
+
+	if (!order)
+		return cp_error_nomem();
+	for (i = 0; i < count; i++) {
+		if (cp_profile_accepts(p, &s[i]))
+			order[n++] = (uint32_t)i;
+	}
+	if (n)
+		qsort_r(order, n, sizeof(*order), compare_times, (void *)(uintptr_t)s);
+	*ret = order;
+	*count_ret = n;
+	return NULL;
+}
+
+void cp_export_title(const struct cp_profile *p, const struct cp_export_options *o,
+		     struct cp_buf *out)
+{
+	if (o->title)
+		cp_buf_str(out, o->title);
+	else
+		cp_report_command(p->record, out);
+	if (!out->size)
+		cp_buf_str(out, "cprof");
+}

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What was recorded, what of it is missing, and what it cost.
+ */
+#include "report/report.h"
+
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+
+const char *cp_report_unit(const struct cp_profile *p)
+{
+	return cp_record_info(p->record)->clock == CP_RECORD_CLOCK_WALL ? "of elapsed time"
+									: "of CPU time";
+}
+
+uint64_t cp_report_duration(const struct cp_record *record)
+{
+	uint64_t start = cp_record_info(record)->start_ns, end = cp_record_final(record)->end_ns;
+	const struct cp_record_sample *s = cp_record_samples(record);
+	size_t count = cp_record_sample_count(record), i;
+
+	for (i = 0; !end && i < count; i++) /* never closed: the last sample tells */
+		end = s[i].ts_ns > end ? s[i].ts_ns : end;
+	return end > start ? end - start : 0;
+}
+
+int cp_report_exit_status(const struct cp_record *record)
+{
+	const struct cp_record_totals *t = cp_record_final(record);
+
+	if (!t->ended)
+		return -1;
+	return WIFSIGNALED(t->wait_status) ? 128 + WTERMSIG(t->wait_status)
+					   : WEXITSTATUS(t->wait_status);
+}
+
+void cp_report_command(const struct cp_record *record, struct cp_buf *out)
+{
+	char *const *arg = cp_record_info(record)->command;
+
+	for (; arg && *arg; arg++) {
+		if (out->size)
+			cp_buf_u8(out, ' ');
+		cp_buf_str(out, *arg);
+	}
+}
+
+void cp_report_title(struct cp_buf *out, const struct cp_look *look, const char *title,
+		     const char *note)
+{
+	cp_buf_u8(out, '\n');
+	cp_paint(out, look, CP_PAINT_TITLE, title);
+	if (note && *note) {
+		cp_buf_str(out, "  ");
+		cp_paint(out, look, CP_PAINT_DIM, note);
+	}
+	cp_buf_u8(out, '\n');
+}
+
+/* ---- header ---- */
+
+/* Adds `text` as items of one paragraph, wrapped to the width. */
+struct flow {
+	struct cp_buf *out;
+	const struct cp_look *look;
+	size_t column;
+};
+
+static void flow_item(struct flow *f, struct cp_buf *text)
+{
+	size_t w = text->bytes ? cp_text_columns(text->bytes) : 0;
+
+	if (!w)
+		return;
+	if (f->column && f->look->columns && f->column + 3 + w > f->look->columns) {
+		cp_buf_u8(f->out, '\n');
+		f->column = 0;
+	}
+	cp_buf_str(f->out, f->column ? " · " : "  ");
+	cp_buf_add(f->out, text->bytes, text->size);
+	f->column += (f->column ? 3 : 2) + w;
+	cp_buf_clear(text);
+}
+
+static void flow_end(struct flow *f)
+{
+	if (f->column)
+		cp_buf_u8(f->out, '\n');
+	f->column = 0;
+}
+
+static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
+{
+	const struct cp_record_info *info = cp_record_info(p->record);
+	size_t processes = cp_cost_used(p->processes, cp_record_process_count(p->record));
+
+	cp_add_time(item, p->total.ns);
+	cp_buf_printf(item, " %s in ", cp_report_unit(p));
+	cp_add_time(item, cp_report_duration(p->record));
+	flow_item(f, item);
+	cp_add_plural(item, p->total.ticks, "sample", "samples");
+	if (info->hz)
+		cp_buf_printf(item, " at %u Hz", info->hz);
+	flow_item(f, item);
+	cp_add_plural(item, cp_cost_used(p->threads, cp_record_thread_count(p->record)), "thread",
+		      "threads");
+	flow_item(f, item);
+	if (processes > 1) {
+		cp_add_plural(item, processes, "process", "processes");
+		flow_item(f, item);
+	}
+}
+
+static void add_circumstances(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
+{
+	const struct cp_record_info *info = cp_record_info(p->record);
+	int status = cp_report_exit_status(p->record);
+	time_t at = (time_t)(info->start_real_ns / CP_NS_PER_S);
+	struct tm tm;
+	char date[64];
+
+	if (at && localtime_r(&at, &tm) && strftime(date, sizeof(date), "%F %T %Z", &tm)) {
+		cp_buf_str(item, date);
+		flow_item(f, item);
+	}
+	if (info->host && *info->host) {
+		cp_add_name(item, info->host);
+		cp_buf_str(item, " (");
+		cp_add_name(item, info->machine ? info->machine : "?");
+		if (info->cpus) {
+			cp_buf_str(item, ", ");
+			cp_add_plural(item, info->cpus, "CPU", "CPUs");
+		}
+		cp_buf_str(item, ")");
+		flow_item(f, item);
+	}
+	if (info->attached)
+		cp_buf_printf(item, "attached to %d", info->pid);
+	flow_item(f, item);
+	if (status >= 128 && WIFSIGNALED(cp_record_final(p->record)->wait_status))
+		cp_buf_printf(item, "ended by signal %d (%s)", status - 128,
+			      strsignal(status - 128));
+	else if (status >= 0)
+		cp_buf_printf(item, "exit status %d", status);
+	flow_item(f, item);
+}
+
+static void add_filter(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
+{
+	const struct cp_profile_filter *o = &p->filter;
+
+	if (!o->thread && !o->pid && !o->image && !o->from_ns && !o->to_ns)
+		return;
+	cp_buf_str(item, "only");
+	if (o->thread) {
+		cp_buf_str(item, " thread ");
+		cp_add_name(item, o->thread);
+	}
+	if (o->pid)
+		cp_buf_printf(item, " process %d", o->pid);
+	if (o->image) {
+		cp_buf_str(item, " code of ");
+		cp_add_name(item, o->image);
+	}
+	if (o->from_ns || o->to_ns) {
+		cp_buf_str(item, " from ");
+		cp_add_time(item, o->from_ns);
+		cp_buf_str(item, o->to_ns ? " to " : " on");
+		if (o->to_ns)
+			cp_add_time(item, o->to_ns);
+	}
+	flow_item(f, item);
+}
+
+void cp_report_header(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf item CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf line CP_CLEANUP(cp_buf_free) = { 0 };
+	char *const *merged = cp_record_info(p->record)->merged;
+	struct flow f = { out, look, 0 };
+	size_t n = 0;
+
+	cp_report_command(p->record, &raw);
+	if (raw.size) {
+		cp_add_name(&item, raw.bytes);
+		cp_text_fit(&line, item.bytes, look->columns ? look->columns : SIZE_MAX);
+		cp_paint(out, look, CP_PAINT_BOLD, line.bytes);
+		cp_buf_u8(out, '\n');
+		cp_buf_clear(&item);
+	}
+	add_amounts(p, &f, &item);
+	flow_end(&f);
+	add_circumstances(p, &f, &item);
+	while (merged && merged[n])
+		n++;
+	if (n) {
+		cp_buf_str(&item, "merged from ");
+		cp_add_plural(&item, n, "recording", "recordings");
+		flow_item(&f, &item);
+	}
+	flow_end(&f);
+	add_filter(p, &f, &item);
+	flow_end(&f);
+}
+
+/* ---- what is missing ---- */
+
+static void doubt(struct cp_buf *out, const struct cp_look *look, struct cp_buf *text)
+{
+	cp_buf_str(out, "  ");
+	cp_paint(out, look, CP_PAINT_WARNING, "! ");
+	cp_buf_str(out, text->bytes ? text->bytes : "");
+	cp_buf_u8(out, '\n');
+	cp_buf_clear(text);
+}
+
+static void missing_bytes(const struct cp_record_damage *d, const struct cp_look *look,
+			  struct cp_buf *text, struct cp_buf *out)
+{
+	if (d->no_end) {
+		cp_buf_str(text, "the recording was not closed: cprof was killed, the disk was "
+				 "full, or it is still running");
+		doubt(out, look, text);
+	}
+	if (d->missing_bytes) {
+		cp_buf_str(text, "the file was cut short: at least ");
+		cp_add_plural(text, d->missing_bytes, "byte is", "bytes are");
+		cp_buf_str(text, " missing");
+		doubt(out, look, text);
+	}
+	if (d->bad_chunks) {
+		cp_add_plural(text, d->bad_chunks, "chunk is", "chunks are");
+		cp_buf_str(text, " damaged and left out");
+		doubt(out, look, text);
+	}
+	if (d->dropped) {
+		cp_add_plural(text, d->dropped, "event", "events");
+		cp_buf_str(text, " of whole chunks had to be dropped with them");
+		doubt(out, look, text);
+	}
+	if (d->lost) {
+		cp_buf_str(text, "about ");
+		cp_add_plural(text, d->lost, "event", "events");
+		cp_buf_str(text, " were in what is missing");
+		doubt(out, look, text);
+	}
+}
+
+static void missing_samples(const struct cp_profile *p, const struct cp_look *look,
+			    struct cp_buf *text, struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	if (t->samples_lost) {
+		cp_add_plural(text, t->samples_lost, "sample was", "samples were");
+		cp_buf_str(text, " lost");
+		doubt(out, look, text);
+	}
+	if (cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
+		cp_add_time(text, t->unsampled_ns);
+		cp_buf_str(text, " (");
+		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);
+		cp_buf_str(text, ") of the program's CPU time is carried by no sample");
+		doubt(out, look, text);
+	}
+	if (cp_share(p->truncated.ns, p->total.ns) > 0.01) {
+		cp_add_percent(text, p->truncated.ns, p->total.ns);
+		cp_buf_str(text, " of the time is in stacks that don't reach the root");
+		doubt(out, look, text);
+	}
+	if (cp_share(p->guessed.ns, p->total.ns) > 0.01) {
+		cp_add_percent(text, p->guessed.ns, p->total.ns);
+		cp_buf_str(text, " of the time is in stacks with a guessed frame");
+		doubt(out, look, text);
+	}
+}
+
+void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	missing_bytes(cp_record_damage(p->record), look, &text, out);
+	missing_samples(p, look, &text, out);
+}
+
+/* ---- the cost of profiling ---- */
+
+static void row(struct cp_buf *out, const struct cp_look *look, const char *key,
+		struct cp_buf *text)
+{
+	cp_buf_str(out, "  ");
+	cp_paint(out, look, CP_PAINT_DIM, key);
+	cp_buf_str(out, text->bytes ? text->bytes : "");
+	cp_buf_u8(out, '\n');
+	cp_buf_clear(text);
+}
+
+static void stops_row(const struct cp_record_totals *t, struct cp_buf *text)
+{
+	cp_add_count(text, t->stops);
+	if (!t->stops)
+		return;
+	cp_buf_str(text, ", a thread held ");
+	cp_add_time(text, t->hold_median_ns);
+	cp_buf_str(text, " (median), ");
+	cp_add_time(text, t->hold_p99_ns);
+	cp_buf_str(text, " (p99)");
+}
+
+void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	uint64_t own = t->tracer_cpu_ns + t->controller_cpu_ns;
+
+	stops_row(t, &text);
+	row(out, look, "stops         ", &text);
+	cp_add_time(&text, t->stopped_ns);
+	if (t->cpu_ns) {
+		cp_buf_str(&text, ", ");
+		cp_add_percent(&text, t->stopped_ns, t->cpu_ns);
+		cp_buf_str(&text, " of the program's CPU time");
+	}
+	row(out, look, "time stopped  ", &text);
+	cp_add_time(&text, own);
+	cp_buf_str(&text, " of CPU");
+	if (t->cpu_ns) {
+		cp_buf_str(&text, ", ");
+		cp_add_percent(&text, own, t->cpu_ns);
+		cp_buf_str(&text, " of the program's");
+	}
+	cp_buf_str(&text, " (tracer ");
+	cp_add_time(&text, t->tracer_cpu_ns);
+	cp_buf_str(&text, ", controller ");
+	cp_add_time(&text, t->controller_cpu_ns);
+	cp_buf_str(&text, ")");
+	row(out, look, "cprof itself  ", &text);
+	cp_add_plural(&text, t->samples_lost, "sample; ", "samples; ");
+	cp_add_plural(&text, t->restarted, "system call", "system calls");
+	cp_buf_str(&text, " restarted; ");
+	cp_add_plural(&text, t->reads, "stack", "stacks");
+	cp_buf_str(&text, " read without a stop");
+	row(out, look, "lost          ", &text);
+}

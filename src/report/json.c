@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `cprof report --json`. Keys are a contract: new ones may come, none goes.
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+
+static void add_cost(struct cp_json *j, const char *count_key, const char *ns_key,
+		     const struct cp_cost *cost)
+{
+	cp_json_u64(j, count_key, cost->ticks);
+	cp_json_u64(j, ns_key, cost->ns);
+}
+
+static void add_command(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_record_info *info = cp_record_info(p->record);
+	int status = cp_report_exit_status(p->record);
+	char *const *arg = info->command;
+
+	cp_json_begin(j, "command", '[');
+	for (; arg && *arg; arg++)
+		cp_json_str(j, NULL, *arg);
+	cp_json_end(j, ']');
+	cp_json_u64(j, "duration_ns", cp_report_duration(p->record));
+	if (status < 0)
+		cp_json_null(j, "exit_status");
+	else
+		cp_json_i64(j, "exit_status", status);
+	cp_json_str(j, "clock",
+		    info->clock == CP_RECORD_CLOCK_CPU	  ? "cpu"
+		    : info->clock == CP_RECORD_CLOCK_WALL ? "wall"
+							  : NULL);
+	cp_json_u64(j, "hz", info->hz);
+	cp_json_bool(j, "attached", info->attached);
+	cp_json_i64(j, "pid", info->pid);
+	cp_json_str(j, "host", info->host);
+	cp_json_str(j, "machine", info->machine);
+	cp_json_str(j, "kernel", info->kernel);
+	cp_json_u64(j, "cpus", info->cpus);
+	cp_json_u64(j, "start_real_ns", info->start_real_ns);
+	cp_json_str(j, "cprof_version", info->cprof_version);
+}
+
+static CP_ERROR add_functions(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_json *j)
+{
+	CP_FREE uint32_t *order = NULL;
+	size_t count, i;
+
+	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
+	cp_json_begin(j, "functions", '[');
+	for (i = 0; i < count && (!o->limit || i < o->limit); i++) {
+		const struct cp_function *f = &p->functions.items[order[i]];
+
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "function", f->name);
+		cp_json_str(j, "image", cp_profile_image_name(p, f));
+		add_cost(j, "self", "self_ns", &f->self);
+		add_cost(j, "total", "total_ns", &f->total);
+		if (f->linkage)
+			cp_json_str(j, "linkage_name", f->linkage);
+		if (f->file)
+			cp_json_str(j, "file", f->file);
+		if (f->decl_line)
+			cp_json_u64(j, "line", f->decl_line);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+	return NULL;
+}
+
+static void add_images(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_profile_image *image;
+
+	cp_json_begin(j, "images", '[');
+	cp_vec_for_each(&p->images, image) {
+		if (!image->total.ns && !image->total.ticks)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "image", image->name);
+		cp_json_str(j, "path", image->path);
+		add_cost(j, "self", "self_ns", &image->self);
+		add_cost(j, "total", "total_ns", &image->total);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_options *o,
+			    struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	cp_json_begin(j, "samples", '{');
+	add_cost(j, "total", "total_ns", &p->total);
+	cp_json_u64(j, "lost", t->samples_lost);
+	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
+	cp_json_u64(j, "cpu_ns", t->cpu_ns);
+	add_cost(j, "truncated", "truncated_ns", &p->truncated);
+	add_cost(j, "guessed", "guessed_ns", &p->guessed);
+	CP_TRY(add_functions(p, o, j));
+	add_images(p, j);
+	cp_json_end(j, '}');
+	return NULL;
+}
+
+static void add_threads(const struct cp_profile *p, struct cp_json *j)
+{
+	size_t count = cp_record_thread_count(p->record), i;
+
+	cp_json_begin(j, "threads", '[');
+	for (i = 0; i < count; i++) {
+		const struct cp_record_thread *t = cp_record_get_thread(p->record, (uint32_t)i);
+		uint32_t process = cp_profile_process(p, (uint32_t)i);
+
+		if (!t)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_i64(j, "tid", t->tid);
+		if (t->ns_tid != t->tid)
+			cp_json_i64(j, "ns_tid", t->ns_tid);
+		if (process != CP_RECORD_NONE)
+			cp_json_i64(j, "pid", cp_record_get_process(p->record, process)->pid);
+		cp_json_str(j, "name", t->name);
+		add_cost(j, "samples", "total_ns", &p->threads[i]);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void add_processes(const struct cp_profile *p, struct cp_json *j)
+{
+	size_t count = cp_record_process_count(p->record), i;
+
+	cp_json_begin(j, "processes", '[');
+	for (i = 0; i < count; i++) {
+		const struct cp_record_process *q = cp_record_get_process(p->record, (uint32_t)i);
+
+		if (!q)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_i64(j, "pid", q->pid);
+		if (q->ns_pid != q->pid)
+			cp_json_i64(j, "ns_pid", q->ns_pid);
+		cp_json_i64(j, "ppid", q->ppid);
+		cp_json_str(j, "name", q->name);
+		cp_json_str(j, "exe", q->exe);
+		add_cost(j, "samples", "total_ns", &p->processes[i]);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void add_overhead(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	cp_json_begin(j, "overhead", '{');
+	cp_json_u64(j, "stopped_ns", t->stopped_ns);
+	cp_json_u64(j, "stops", t->stops);
+	cp_json_f64(j, "stops_per_event", cp_share(t->stops, t->samples));
+	cp_json_begin(j, "rejected", '{');
+	cp_json_end(j, '}');
+	cp_json_u64(j, "restarted", t->restarted);
+	cp_json_u64(j, "reads", t->reads);
+	cp_json_u64(j, "hold_median_ns", t->hold_median_ns);
+	cp_json_u64(j, "hold_p99_ns", t->hold_p99_ns);
+	cp_json_u64(j, "tracer_cpu_ns", t->tracer_cpu_ns);
+	cp_json_u64(j, "controller_cpu_ns", t->controller_cpu_ns);
+	cp_json_end(j, '}');
+}
+
+static void add_damage(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_record_damage *d = cp_record_damage(p->record);
+
+	cp_json_begin(j, "damage", '{');
+	cp_json_bool(j, "no_end", d->no_end);
+	cp_json_u64(j, "bad_chunks", d->bad_chunks);
+	cp_json_u64(j, "missing_bytes", d->missing_bytes);
+	cp_json_u64(j, "dropped", d->dropped);
+	cp_json_u64(j, "lost", d->lost);
+	cp_json_end(j, '}');
+}
+
+CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_options *o,
+			struct cp_buf *out)
+{
+	struct cp_json j = { .out = out, .pretty = true };
+
+	cp_json_begin(&j, NULL, '{');
+	add_command(p, &j);
+	CP_TRY(add_samples(p, o, &j));
+	add_threads(p, &j);
+	add_processes(p, &j);
+	add_overhead(p, &j);
+	add_damage(p, &j);
+	cp_json_end(&j, '}');
+	cp_buf_u8(out, '\n');
+	return out->failed ? cp_error_nomem() : NULL;
+}

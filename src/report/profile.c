@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/profile.h"
+
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+
+/* ---- names ---- */
+
+static CP_ERROR add_image(struct cp_profile *p, const char *path, uint32_t *ret)
+{
+	const char *name = path[0] == '[' ? path : cp_basename(path);
+	struct cp_profile_image image = { .path = path };
+	bool fresh;
+
+	if (!cp_intern(&p->image_names, name, strlen(name), ret, &fresh))
+		return cp_error_nomem();
+	image.name = p->image_names.items[*ret].bytes;
+	if (fresh && !cp_vec_push(&p->images, image))
+		return cp_error_nomem();
+	return NULL;
+}
+
+/* The name of a function that has none. */
+static void name_unknown(struct cp_buf *out, const char *image,
+			 const struct cp_record_location *loc)
+{
+	if (loc && loc->flags & CP_RECORD_LOC_SIGNAL)
+		cp_buf_str(out, "<signal handler called>");
+	else if (!image)
+		cp_buf_str(out, "[unknown]");
+	else if (image[0] == '[')
+		cp_buf_str(out, image);
+	else if (loc && loc->function_start)
+		cp_buf_printf(out, "%s+0x%" PRIx64, image, loc->function_start);
+	else
+		cp_buf_printf(out, "[%s]", image);
+}
+
+static const char *known(const char *text)
+{
+	return text && *text ? text : NULL;
+}
+
+/* Functions are told apart by image and name. */
+static CP_ERROR add_function(struct cp_profile *p, uint32_t image, const char *name,
+			     const struct cp_record_frame *from, uint32_t *ret)
+{
+	struct cp_buf key CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_function f = { .image = image };
+	bool fresh;
+
+	cp_buf_u32(&key, image);
+	cp_buf_str(&key, name);
+	if (key.failed || !cp_intern(&p->function_names, key.bytes, key.size, ret, &fresh))
+		return cp_error_nomem();
+	if (fresh) {
+		f.name = (const char *)p->function_names.items[*ret].bytes + 4;
+		f.linkage = from ? known(from->linkage) : NULL;
+		f.file = from ? known(from->file) : NULL;
+		f.decl_line = from ? from->decl_line : 0;
+		if (!cp_vec_push(&p->functions, f))
+			return cp_error_nomem();
+	}
+	return NULL;
+}
+
+/* ---- frames of locations ---- */
+
+static CP_ERROR add_frame(struct cp_profile *p, uint32_t location, uint32_t image,
+			  const struct cp_record_location *loc, const struct cp_record_frame *from)
+{
+	struct cp_buf unknown CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_frame frame = { .location = location };
+	const char *name = from ? known(from->function) : NULL;
+	bool in_image = loc && loc->image != CP_RECORD_NONE;
+
+	if (!name) {
+		name_unknown(&unknown, in_image ? p->images.items[image].name : NULL, loc);
+		if (unknown.failed)
+			return cp_error_nomem();
+		name = unknown.bytes;
+	}
+	CP_TRY(add_function(p, image, name, from, &frame.function));
+	if (from) {
+		frame.line = from->line;
+		frame.file = known(from->file);
+		frame.flags |= from->inlined ? CP_FRAME_INLINED : 0;
+	}
+	if (loc) {
+		frame.flags |= loc->flags & CP_RECORD_LOC_GUESSED ? CP_FRAME_GUESSED : 0;
+		frame.flags |= loc->flags & CP_RECORD_LOC_SIGNAL ? CP_FRAME_SIGNAL : 0;
+		frame.flags |= loc->flags & CP_RECORD_LOC_KERNEL ? CP_FRAME_KERNEL : 0;
+	}
+	return cp_vec_push(&p->frames, frame) ? NULL : cp_error_nomem();
+}
+
+static CP_ERROR add_location(struct cp_profile *p, uint32_t n)
+{
+	const struct cp_record_location *loc = cp_record_get_location(p->record, n);
+	const struct cp_record_image *in = NULL;
+	uint32_t image, i;
+
+	if (loc && loc->image < cp_record_image_count(p->record))
+		in = cp_record_get_image(p->record, loc->image);
+	CP_TRY(add_image(p, in && in->path && *in->path ? in->path : "[unknown]", &image));
+	p->location_frames[n] = (uint32_t)p->frames.count;
+	if (!loc || !loc->frame_count)
+		return add_frame(p, n, image, loc, NULL);
+	for (i = 0; i < loc->frame_count; i++)
+		CP_TRY(add_frame(p, n, image, loc, &loc->frames[i]));
+	return NULL;
+}
+
+static CP_ERROR add_locations(struct cp_profile *p)
+{
+	size_t count = cp_record_location_count(p->record), n;
+	struct cp_frame frame = { .location = CP_RECORD_NONE };
+	uint32_t image;
+
+	p->location_frames = calloc(count + 1, sizeof(*p->location_frames));
+	if (!p->location_frames)
+		return cp_error_nomem();
+	for (n = 0; n < count; n++)
+		CP_TRY(add_location(p, (uint32_t)n));
+	p->location_frames[count] = p->no_stack = (uint32_t)p->frames.count;
+	CP_TRY(add_image(p, "[unknown]", &image));
+	CP_TRY(add_function(p, image, "[no stack]", NULL, &frame.function));
+	return cp_vec_push(&p->frames, frame) ? NULL : cp_error_nomem();
+}
+
+/* ---- the filter ---- */
+
+uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread)
+{
+	const struct cp_record_thread *t = NULL;
+
+	if (thread < cp_record_thread_count(p->record))
+		t = cp_record_get_thread(p->record, thread);
+	if (!t || t->process >= cp_record_process_count(p->record))
+		return CP_RECORD_NONE;
+	return t->process;
+}
+
+static bool thread_matches(const char *want, const struct cp_record_thread *t)
+{
+	uint64_t tid;
+
+	if (cp_parse_u64(want, INT32_MAX, &tid) && t->tid == (int32_t)tid)
+		return true;
+	return t->name && !fnmatch(want, t->name, 0);
+}
+
+static bool image_accepted(const struct cp_profile *p, uint32_t stack)
+{
+	const struct cp_profile_image *image;
+	const uint32_t *frames;
+	size_t count;
+
+	frames = cp_profile_walk(p, stack, &count);
+	image = &p->images.items[cp_profile_function(p, frames[count - 1])->image];
+	return !fnmatch(p->filter.image, image->name, 0) ||
+	       !fnmatch(p->filter.image, image->path, 0);
+}
+
+bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s)
+{
+	const struct cp_profile_filter *f = &p->filter;
+	uint64_t start = cp_record_info(p->record)->start_ns;
+	uint64_t at = s->ts_ns > start ? s->ts_ns - start : 0;
+	const struct cp_record_process *process = NULL;
+	const struct cp_record_thread *thread = NULL;
+	uint32_t number;
+
+	if (at < f->from_ns || (f->to_ns && at > f->to_ns))
+		return false;
+	if (!f->thread && !f->pid && !f->image)
+		return true;
+	if (s->thread < cp_record_thread_count(p->record))
+		thread = cp_record_get_thread(p->record, s->thread);
+	number = cp_profile_process(p, s->thread);
+	if (number != CP_RECORD_NONE)
+		process = cp_record_get_process(p->record, number);
+	if (f->thread && (!thread || !thread_matches(f->thread, thread)))
+		return false;
+	if (f->pid && (!process || process->pid != f->pid))
+		return false;
+	return !f->image || image_accepted(p, s->stack);
+}
+
+/* ---- stacks ---- */
+
+static const uint32_t *stack_of(const struct cp_profile *p, uint32_t stack, size_t *count_ret,
+				uint32_t *flags_ret)
+{
+	*count_ret = 0;
+	*flags_ret = 0;
+	if (stack >= cp_record_stack_count(p->record))
+		return NULL;
+	return cp_record_get_stack(p->record, stack, count_ret, flags_ret);
+}
+
+const uint32_t *cp_profile_walk(const struct cp_profile *p, uint32_t stack, size_t *count_ret)
+{
+	size_t locations = cp_record_location_count(p->record), depth, n = 0;
+	const uint32_t *at;
+	uint32_t flags, frame;
+
+	at = stack_of(p, stack, &depth, &flags);
+	while (at && depth-- > 0) {
+		if (at[depth] >= locations)
+			continue;
+		frame = p->location_frames[at[depth] + 1];
+		while (frame > p->location_frames[at[depth]])
+			p->walk[n++] = --frame;
+	}
+	if (!n)
+		p->walk[n++] = p->no_stack;
+	*count_ret = n;
+	return p->walk;
+}
+
+bool cp_profile_truncated(const struct cp_profile *p, uint32_t stack)
+{
+	uint32_t flags;
+	size_t count;
+
+	stack_of(p, stack, &count, &flags);
+	return flags & CP_RECORD_STACK_TRUNCATED;
+}
+
+/* Makes room for the longest walk, so that walking can't fail. */
+static CP_ERROR prepare_walk(struct cp_profile *p)
+{
+	size_t locations = cp_record_location_count(p->record), count, depth, i, n;
+	const uint32_t *at;
+	uint32_t flags;
+
+	for (n = 0; n < cp_record_stack_count(p->record); n++) {
+		at = stack_of(p, (uint32_t)n, &count, &flags);
+		for (depth = 0, i = 0; at && i < count; i++) {
+			if (at[i] < locations)
+				depth += p->location_frames[at[i] + 1] - p->location_frames[at[i]];
+		}
+		if (depth > p->depth_max)
+			p->depth_max = depth;
+	}
+	p->walk = calloc(p->depth_max + 1, sizeof(*p->walk));
+	return p->walk ? NULL : cp_error_nomem();
+}
+
+/* ---- adding up ---- */
+
+static CP_ERROR add_hits(struct cp_profile *p)
+{
+	const struct cp_record_sample *s = cp_record_samples(p->record);
+	size_t count = cp_record_sample_count(p->record), i;
+	struct cp_map seen CP_CLEANUP(cp_map_free) = { 0 };
+	uint64_t key, *at;
+
+	for (i = 0; i < count; i++, s++) {
+		struct cp_hit hit = { s->thread, s->stack, { s->weight_ns, s->count } };
+
+		if (!cp_profile_accepts(p, s))
+			continue;
+		cp_cost_add(&p->total, &hit.cost);
+		key = (uint64_t)s->thread << 32 | s->stack;
+		at = cp_map_get(&seen, key);
+		if (at)
+			cp_cost_add(&p->hits.items[*at].cost, &hit.cost);
+		else if (!cp_map_put(&seen, key, p->hits.count) || !cp_vec_push(&p->hits, hit))
+			return cp_error_nomem();
+	}
+	return NULL;
+}
+
+/* `function_seen` and `image_seen` hold the number (from 1) of the last hit
+ * that was added to each, so that recursion counts once. */
+static void add_hit(struct cp_profile *p, size_t number, size_t *function_seen, size_t *image_seen)
+{
+	const struct cp_hit *hit = &p->hits.items[number];
+	struct cp_function *f = NULL;
+	const uint32_t *frames;
+	bool guessed = false;
+	size_t count, i;
+
+	frames = cp_profile_walk(p, hit->stack, &count);
+	for (i = 0; i < count; i++) {
+		const struct cp_frame *frame = &p->frames.items[frames[i]];
+
+		f = &p->functions.items[frame->function];
+		guessed = guessed || frame->flags & CP_FRAME_GUESSED;
+		if (function_seen[frame->function] != number + 1)
+			cp_cost_add(&f->total, &hit->cost);
+		function_seen[frame->function] = number + 1;
+		if (image_seen[f->image] != number + 1)
+			cp_cost_add(&p->images.items[f->image].total, &hit->cost);
+		image_seen[f->image] = number + 1;
+	}
+	if (f) {
+		cp_cost_add(&f->self, &hit->cost);
+		cp_cost_add(&p->images.items[f->image].self, &hit->cost);
+	}
+	if (guessed)
+		cp_cost_add(&p->guessed, &hit->cost);
+	if (cp_profile_truncated(p, hit->stack))
+		cp_cost_add(&p->truncated, &hit->cost);
+}
+
+static CP_ERROR add_costs(struct cp_profile *p)
+{
+	size_t *function_seen CP_FREE = calloc(p->functions.count + 1, sizeof(size_t));
+	size_t *image_seen CP_FREE = calloc(p->images.count + 1, sizeof(size_t));
+	size_t i;
+
+	p->threads = calloc(cp_record_thread_count(p->record) + 1, sizeof(*p->threads));
+	p->processes = calloc(cp_record_process_count(p->record) + 1, sizeof(*p->processes));
+	if (!function_seen || !image_seen || !p->threads || !p->processes)
+		return cp_error_nomem();
+	for (i = 0; i < p->hits.count; i++) {
+		const struct cp_hit *hit = &p->hits.items[i];
+		uint32_t process = cp_profile_process(p, hit->thread);
+
+		if (hit->thread < cp_record_thread_count(p->record))
+			cp_cost_add(&p->threads[hit->thread], &hit->cost);
+		if (process != CP_RECORD_NONE)
+			cp_cost_add(&p->processes[process], &hit->cost);
+		add_hit(p, i, function_seen, image_seen);
+	}
+	return NULL;
+}
+
+static CP_ERROR build(struct cp_profile *p)
+{
+	CP_TRY(add_locations(p));
+	CP_TRY(prepare_walk(p));
+	CP_TRY(add_hits(p));
+	return add_costs(p);
+}
+
+CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,
+			   struct cp_profile **ret)
+{
+	struct cp_profile *p = calloc(1, sizeof(*p));
+	struct cp_error *err;
+
+	if (!p)
+		return cp_error_nomem();
+	p->record = record;
+	if (filter)
+		p->filter = *filter;
+	err = build(p);
+	if (err)
+		cp_profile_destroy(p);
+	else
+		*ret = p;
+	return err;
+}
+
+void cp_profile_destroy(struct cp_profile *p)
+{
+	if (!p)
+		return;
+	cp_vec_free(&p->images);
+	cp_vec_free(&p->functions);
+	cp_vec_free(&p->frames);
+	cp_vec_free(&p->hits);
+	free(p->location_frames);
+	free(p->threads);
+	free(p->processes);
+	free(p->walk);
+	cp_interner_free(&p->function_names);
+	cp_interner_free(&p->image_names);
+	free(p);
+}
+
+const char *cp_profile_image_name(const struct cp_profile *p, const struct cp_function *f)
+{
+	return p->images.items[f->image].name;
+}

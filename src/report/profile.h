@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profile: the samples of a recording that pass a filter, added up by
+ * function, image, thread and process. Everything that is shown or exported
+ * is made of one; nothing else in this room looks into samples and stacks.
+ *
+ *     recording          profile                         made of it
+ *     sample ──┐
+ *     sample ──┼─ filter ─> hits (thread, stack, cost) ─> tables, tree, exports
+ *     sample ──┘
+ *     location ───────────> frames (inlined ones too) ──> functions ─> images
+ */
+#ifndef CP_REPORT_PROFILE_H
+#define CP_REPORT_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/record.h"
+
+/* What was spent: time that samples stand for, and ticks of the sampler. */
+struct cp_cost {
+	uint64_t ns, ticks;
+};
+
+static inline void cp_cost_add(struct cp_cost *to, const struct cp_cost *more)
+{
+	to->ns += more->ns;
+	to->ticks += more->ticks;
+}
+
+/* How many of `costs` are not zero. */
+static inline size_t cp_cost_used(const struct cp_cost *costs, size_t count)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < count; i++)
+		n += costs[i].ns || costs[i].ticks;
+	return n;
+}
+
+struct cp_profile_filter {
+	const char *thread; /* a tid, or a glob over names; NULL: all */
+	int32_t pid; /* 0: all */
+	const char *image; /* glob over the image that the innermost frame is in; NULL: all */
+	uint64_t from_ns, to_ns; /* from the start of the recording; to_ns 0: the end */
+};
+
+/* A file that code came from; equal base names are one. All strings of a
+ * profile are untrusted and live as long as it. */
+struct cp_profile_image {
+	const char *name; /* base name, or "[vdso]", "[jit]", "[unknown]" */
+	const char *path; /* of the first image of that name */
+	struct cp_cost self, total;
+};
+
+struct cp_function {
+	const char *name; /* never NULL: "[libz.so]" or "libz.so+0x10" where unknown */
+	const char *linkage; /* NULL: unknown */
+	const char *file; /* NULL: unknown */
+	uint32_t decl_line;
+	uint32_t image;
+	struct cp_cost self;
+	struct cp_cost total; /* recursion counted once */
+};
+
+#define CP_FRAME_INLINED 1u
+#define CP_FRAME_GUESSED 2u
+#define CP_FRAME_SIGNAL 4u
+#define CP_FRAME_KERNEL 8u
+
+/* A function at a place. Each location has one or more, innermost first. */
+struct cp_frame {
+	uint32_t function;
+	uint32_t location; /* CP_RECORD_NONE: of the frame that stands for no stack */
+	uint32_t line; /* 0: unknown */
+	uint32_t flags; /* CP_FRAME_* */
+	const char *file; /* NULL: unknown */
+};
+
+/* What one thread spent in one stack. */
+struct cp_hit {
+	uint32_t thread, stack;
+	struct cp_cost cost;
+};
+
+struct cp_profile {
+	const struct cp_record *record; /* borrowed */
+	struct cp_profile_filter filter; /* strings borrowed */
+	CP_VEC(struct cp_profile_image) images;
+	CP_VEC(struct cp_function) functions;
+	CP_VEC(struct cp_frame) frames;
+	CP_VEC(struct cp_hit) hits; /* in the order of first sample */
+	uint32_t *location_frames; /* by location: its first frame; one more at the end */
+	struct cp_cost *threads, *processes; /* by number in the recording */
+	struct cp_cost total;
+	struct cp_cost truncated; /* in stacks that don't reach the root */
+	struct cp_cost guessed; /* in stacks with a guessed frame */
+	/* private */
+	struct cp_interner function_names, image_names;
+	uint32_t *walk;
+	uint32_t no_stack; /* the frame of samples without any */
+	size_t depth_max;
+};
+
+/* `filter` may be NULL. The recording must outlive the profile. */
+CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,
+			   struct cp_profile **ret);
+void cp_profile_destroy(struct cp_profile *p);
+
+/* True when the filter lets `s` through. */
+bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s);
+
+/* Numbers of the frames of `stack`, outermost first, inlined calls as frames
+ * of their own. Never none: an empty stack is one frame "[no stack]". Good
+ * until the next walk. */
+const uint32_t *cp_profile_walk(const struct cp_profile *p, uint32_t stack, size_t *count_ret);
+bool cp_profile_truncated(const struct cp_profile *p, uint32_t stack);
+
+static inline const struct cp_function *cp_profile_function(const struct cp_profile *p,
+							    uint32_t frame)
+{
+	return &p->functions.items[p->frames.items[frame].function];
+}
+
+const char *cp_profile_image_name(const struct cp_profile *p, const struct cp_function *f);
+/* Of the process of thread `thread`; CP_RECORD_NONE when unknown. */
+uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread);
+
+/* The functions with any cost, most self (or total) first. *ret is the
+ * caller's to free. */
+enum cp_profile_order { CP_ORDER_SELF, CP_ORDER_TOTAL, CP_ORDER_NAME };
+CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order order, uint32_t **ret,
+			   size_t *count_ret);
+
+/* Finds the one function that `name` means: its name, its name without
+ * parameters, its linkage name, a glob or a part of the name, in that order;
+ * of several the first way that finds any counts, and must find one. */
+CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t *function_ret);
+
+/* ---- cost by place ---- */
+
+/* Cost by neighbour of one function, or by source line. Of a function that is
+ * on a stack more than once, callers are those of its outermost, callees those
+ * of its innermost occurrence: so both add up to its total. */
+struct cp_edge {
+	uint32_t function; /* the neighbour; CP_RECORD_NONE: the root, or itself (callees) */
+	struct cp_cost cost;
+};
+struct cp_edges {
+	struct cp_edge *items;
+	size_t count, capacity;
+};
+struct cp_butterfly {
+	uint32_t function;
+	struct cp_edges callers, callees; /* most first */
+	struct cp_cost recursive; /* in stacks that hold it more than once */
+	size_t deepest; /* most occurrences in one stack */
+};
+CP_ERROR cp_butterfly_build(const struct cp_profile *p, uint32_t function,
+			    struct cp_butterfly *ret);
+void cp_butterfly_deinit(struct cp_butterfly *b);
+
+struct cp_line {
+	const char *file;
+	uint32_t line;
+	uint32_t function;
+	struct cp_cost self, total;
+};
+struct cp_lines {
+	CP_VEC(struct cp_line) items; /* most self first, then most total */
+};
+/* Lines of one function, or of all with CP_RECORD_NONE. */
+CP_ERROR cp_lines_build(const struct cp_profile *p, uint32_t function, struct cp_lines *ret);
+void cp_lines_deinit(struct cp_lines *lines);
+
+#endif

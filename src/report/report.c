@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sections of `cprof report`.
+ */
+#include "report/report.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+
+/* Rows of the smaller tables in the overview. */
+#define OVERVIEW_ROWS 10
+
+static size_t limited(size_t count, uint64_t limit)
+{
+	return limit && limit < count ? (size_t)limit : count;
+}
+
+static void more(struct cp_buf *out, const struct cp_look *look, size_t shown, size_t count)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (shown >= count)
+		return;
+	cp_buf_str(&text, "  and ");
+	cp_add_count(&text, count - shown);
+	cp_buf_str(&text, " more (--limit=0 shows all)\n");
+	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+}
+
+/* ---- functions ---- */
+
+static const struct cp_column function_columns[] = {
+	{ "self", true, 0 },  { "", false, 0 },	      { "time", true, 0 },
+	{ "total", true, 0 }, { "image", false, 12 }, { "function", false, 0 },
+};
+
+static void function_row(struct cp_table *t, const struct cp_profile *p, uint32_t number,
+			 uint64_t most)
+{
+	const struct cp_function *f = &p->functions.items[number];
+
+	cp_table_percent(t, f->self.ns, p->total.ns);
+	cp_table_bar(t, f->self.ns, most, p->total.ns);
+	cp_table_time(t, CP_PAINT_PLAIN, f->self.ns);
+	cp_table_percent(t, f->total.ns, p->total.ns);
+	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(p, f));
+	cp_table_name(t, CP_PAINT_PLAIN, f->name);
+}
+
+CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_options *o,
+			     const struct cp_look *look, struct cp_buf *out)
+{
+	CP_FREE uint32_t *order = NULL;
+	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
+	size_t count, shown, i;
+	uint64_t most = 0;
+
+	cp_table_init(&t, function_columns, 6);
+	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
+	shown = limited(count, o->limit);
+	for (i = 0; i < shown; i++) {
+		uint64_t self = p->functions.items[order[i]].self.ns;
+
+		most = self > most ? self : most;
+	}
+	for (i = 0; i < shown; i++)
+		function_row(&t, p, order[i], most);
+	cp_table_print(&t, look, out);
+	more(out, look, shown, count);
+	return NULL;
+}
+
+/* ---- threads, processes, images ---- */
+
+struct part {
+	uint32_t number;
+	struct cp_cost cost;
+};
+/* What the parts are, and how one is named. */
+struct part_kind {
+	struct cp_column columns[5];
+	void (*name)(const struct cp_profile *p, uint32_t number, struct cp_buf *out);
+};
+#define PART_COLUMNS(what) \
+	{ \
+		{ "share", true, 0 }, { "", false, 0 }, { "time", true, 0 }, \
+			{ "samples", true, 0 }, { what, false, 0 }, \
+	}
+
+static int compare_parts(const void *va, const void *vb)
+{
+	const struct part *a = va, *b = vb;
+
+	if (a->cost.ns != b->cost.ns)
+		return a->cost.ns < b->cost.ns ? 1 : -1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+/* A table of those of `costs` that are not zero, most first. */
+static CP_ERROR parts(const struct cp_profile *p, const struct cp_cost *costs, size_t count,
+		      const struct part_kind *kind, uint64_t limit, const struct cp_look *look,
+		      struct cp_buf *out)
+{
+	CP_FREE struct part *list = calloc(count + 1, sizeof(*list));
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
+	size_t used = 0, shown, i;
+
+	cp_table_init(&t, kind->columns, 5);
+	if (!list)
+		return cp_error_nomem();
+	for (i = 0; i < count; i++) {
+		if (costs[i].ns || costs[i].ticks)
+			list[used++] = (struct part){ (uint32_t)i, costs[i] };
+	}
+	qsort(list, used, sizeof(*list), compare_parts);
+	shown = limited(used, limit);
+	for (i = 0; i < shown; i++) {
+		cp_table_percent(&t, list[i].cost.ns, p->total.ns);
+		cp_table_bar(&t, list[i].cost.ns, list[0].cost.ns, p->total.ns);
+		cp_table_time(&t, CP_PAINT_PLAIN, list[i].cost.ns);
+		cp_buf_clear(&text);
+		cp_add_count(&text, list[i].cost.ticks);
+		cp_table_name(&t, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+		cp_buf_clear(&text);
+		kind->name(p, list[i].number, &text);
+		cp_table_name(&t, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
+	}
+	cp_table_print(&t, look, out);
+	more(out, look, shown, used);
+	return NULL;
+}
+
+static void thread_name(const struct cp_profile *p, uint32_t n, struct cp_buf *out)
+{
+	cp_thread_name(p, n, out);
+	if (cp_tree_roots_for(p, CP_ROOTS_AUTO) != CP_ROOTS_PROCESS)
+		return;
+	cp_buf_str(out, " of ");
+	cp_process_name(p, cp_profile_process(p, n), out);
+}
+
+static void process_name(const struct cp_profile *p, uint32_t n, struct cp_buf *out)
+{
+	const struct cp_record_process *q = cp_record_get_process(p->record, n);
+
+	cp_process_name(p, n, out);
+	if (q && q->exe && *q->exe) {
+		cp_buf_str(out, "  ");
+		cp_buf_str(out, q->exe);
+	}
+}
+
+static const struct part_kind thread_kind = { PART_COLUMNS("thread"), thread_name };
+static const struct part_kind process_kind = { PART_COLUMNS("process"), process_name };
+
+static CP_ERROR threads(const struct cp_profile *p, uint64_t limit, const struct cp_look *look,
+			struct cp_buf *out)
+{
+	return parts(p, p->threads, cp_record_thread_count(p->record), &thread_kind, limit, look,
+		     out);
+}
+
+static CP_ERROR processes(const struct cp_profile *p, uint64_t limit, const struct cp_look *look,
+			  struct cp_buf *out)
+{
+	return parts(p, p->processes, cp_record_process_count(p->record), &process_kind, limit,
+		     look, out);
+}
+
+static void image_path(const struct cp_profile *p, uint32_t n, struct cp_buf *out)
+{
+	cp_buf_str(out, p->images.items[n].path);
+}
+
+static const struct part_kind image_kind = { PART_COLUMNS("file"), image_path };
+
+static CP_ERROR images(const struct cp_profile *p, uint64_t limit, const struct cp_look *look,
+		       struct cp_buf *out)
+{
+	CP_FREE struct cp_cost *costs = calloc(p->images.count + 1, sizeof(*costs));
+	size_t i;
+
+	if (!costs)
+		return cp_error_nomem();
+	for (i = 0; i < p->images.count; i++)
+		costs[i] = p->images.items[i].self;
+	return parts(p, costs, p->images.count, &image_kind, limit, look, out);
+}
+
+/* ---- all of it ---- */
+
+static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_options *o,
+			 const struct cp_look *look, struct cp_buf *out)
+{
+	uint64_t rows = o->limit && o->limit < OVERVIEW_ROWS ? o->limit : OVERVIEW_ROWS;
+
+	if (!o->limit)
+		rows = 0;
+	cp_report_title(out, look, "Hot functions", "self: in it; total: with all that it calls");
+	CP_TRY(cp_report_functions(p, o, look, out));
+	if (cp_cost_used(p->processes, cp_record_process_count(p->record)) > 1) {
+		cp_report_title(out, look, "Processes", NULL);
+		CP_TRY(processes(p, rows, look, out));
+	}
+	if (cp_cost_used(p->threads, cp_record_thread_count(p->record)) > 1) {
+		cp_report_title(out, look, "Threads", NULL);
+		CP_TRY(threads(p, rows, look, out));
+	}
+	cp_report_title(out, look, "Images", "the files that the code came from");
+	CP_TRY(images(p, rows, look, out));
+	cp_report_title(out, look, "Cost of profiling", NULL);
+	cp_report_overhead(p, look, out);
+	return NULL;
+}
+
+static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_options *o,
+			 const struct cp_look *look, struct cp_buf *out)
+{
+	uint32_t function = CP_RECORD_NONE;
+
+	if (o->function)
+		CP_TRY(cp_profile_find(p, o->function, &function));
+	switch (o->what) {
+	case CP_REPORT_OVERVIEW:
+		return overview(p, o, look, out);
+	case CP_REPORT_FUNCTIONS:
+		cp_report_title(out, look, "Functions", NULL);
+		return cp_report_functions(p, o, look, out);
+	case CP_REPORT_THREADS:
+		cp_report_title(out, look, "Threads", NULL);
+		return threads(p, o->limit, look, out);
+	case CP_REPORT_IMAGES:
+		cp_report_title(out, look, "Images", NULL);
+		return images(p, o->limit, look, out);
+	case CP_REPORT_PROCESSES:
+		cp_report_title(out, look, "Processes", NULL);
+		return processes(p, o->limit, look, out);
+	case CP_REPORT_LINES:
+		return cp_report_lines(p, function, o, look, out);
+	case CP_REPORT_TREE:
+		return cp_report_tree(p, o, look, out);
+	case CP_REPORT_BUTTERFLY:
+	case CP_REPORT_CALLERS:
+	case CP_REPORT_CALLEES:
+		return cp_report_neighbours(p, function, o, look, out);
+	}
+	return NULL;
+}
+
+CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_options *o,
+			const struct cp_look *look, struct cp_buf *out)
+{
+	cp_report_header(p, look, out);
+	cp_report_missing(p, look, out);
+	if (!p->total.ticks && !p->total.ns) {
+		cp_buf_str(out, "\nNo sample");
+		cp_buf_str(out, cp_record_sample_count(p->record) ? " passes the filter.\n"
+								  : " was taken.\n");
+		if (o->what == CP_REPORT_OVERVIEW) {
+			cp_report_title(out, look, "Cost of profiling", NULL);
+			cp_report_overhead(p, look, out);
+		}
+	} else {
+		CP_TRY(sections(p, o, look, out));
+	}
+	return out->failed ? cp_error_nomem() : NULL;
+}
+
+static CP_ERROR summary(const struct cp_profile *p, const char *path, const struct cp_look *look,
+			struct cp_buf *out)
+{
+	struct cp_report_options o = { .limit = 10 };
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_report_header(p, look, out);
+	cp_report_missing(p, look, out);
+	if (p->total.ticks || p->total.ns) {
+		cp_report_title(out, look, "Hottest functions", NULL);
+		CP_TRY(cp_report_functions(p, &o, look, out));
+	}
+	cp_report_title(out, look, "Cost of profiling", NULL);
+	cp_report_overhead(p, look, out);
+	if (path) {
+		cp_report_title(out, look, "Next", NULL);
+		cp_add_name(&text, path);
+		cp_buf_printf(out, "  cprof report %s\n", text.bytes ? text.bytes : "");
+		cp_buf_printf(out, "  cprof export -f flamegraph -o flame.svg %s\n",
+			      text.bytes ? text.bytes : "");
+	}
+	return out->failed ? cp_error_nomem() : NULL;
+}
+
+CP_ERROR cp_report_summary(const struct cp_record *record, const char *path,
+			   const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_profile *p = NULL;
+	struct cp_error *err;
+
+	CP_TRY(cp_profile_create(record, NULL, &p));
+	err = summary(p, path, look, out);
+	cp_profile_destroy(p);
+	return err;
+}

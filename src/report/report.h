@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of `cprof report`, for people and as JSON, and the summary at
+ * the end of `run` and `attach`.
+ */
+#ifndef CP_REPORT_REPORT_H
+#define CP_REPORT_REPORT_H
+
+#include "report/profile.h"
+#include "report/table.h"
+#include "report/tree.h"
+
+/* What is shown below the header. */
+enum cp_report_what {
+	CP_REPORT_OVERVIEW, /* hot functions, threads, images, processes, cost of profiling */
+	CP_REPORT_FUNCTIONS,
+	CP_REPORT_THREADS,
+	CP_REPORT_IMAGES,
+	CP_REPORT_PROCESSES,
+	CP_REPORT_LINES, /* of `function`, or of all */
+	CP_REPORT_TREE,
+	CP_REPORT_BUTTERFLY, /* callers and callees of `function` */
+	CP_REPORT_CALLERS,
+	CP_REPORT_CALLEES,
+};
+
+struct cp_report_options {
+	enum cp_report_what what;
+	const char *function; /* as cp_profile_find() takes it; NULL: none */
+	enum cp_profile_order order;
+	uint64_t limit; /* rows of a table; 0: all */
+	double least; /* share of the total below which the tree is not shown */
+	enum cp_tree_roots roots; /* of the tree */
+};
+
+CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_options *o,
+			const struct cp_look *look, struct cp_buf *out);
+/* One object with the keys of the contract; `limit` counts for functions. */
+CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_options *o,
+			struct cp_buf *out);
+/* How long, how much, the hottest functions, what profiling cost, and what to
+ * type next. `path`: where the recording is; NULL: nothing to type. */
+CP_ERROR cp_report_summary(const struct cp_record *record, const char *path,
+			   const struct cp_look *look, struct cp_buf *out);
+
+/* ---- parts, for the files of this room ---- */
+
+void cp_report_header(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
+/* What is missing or doubtful, one line each; nothing when all is well. */
+void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
+void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
+void cp_report_title(struct cp_buf *out, const struct cp_look *look, const char *title,
+		     const char *note);
+CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_options *o,
+			     const struct cp_look *look, struct cp_buf *out);
+CP_ERROR cp_report_tree(const struct cp_profile *p, const struct cp_report_options *o,
+			const struct cp_look *look, struct cp_buf *out);
+CP_ERROR cp_report_lines(const struct cp_profile *p, uint32_t function,
+			 const struct cp_report_options *o, const struct cp_look *look,
+			 struct cp_buf *out);
+CP_ERROR cp_report_neighbours(const struct cp_profile *p, uint32_t function,
+			      const struct cp_report_options *o, const struct cp_look *look,
+			      struct cp_buf *out);
+
+/* "of CPU time" or "of elapsed time": what the profile's nanoseconds are. */
+const char *cp_report_unit(const struct cp_profile *p);
+/* From start to end of what was recorded. */
+uint64_t cp_report_duration(const struct cp_record *record);
+/* CMD's status as a shell has it, or -1 when it did not end. */
+int cp_report_exit_status(const struct cp_record *record);
+/* The command line in one raw line; "" when there is none. */
+void cp_report_command(const struct cp_record *record, struct cp_buf *out);
+
+#endif

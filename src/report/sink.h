@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where an export goes: built in a buffer, written to a file as it grows.
+ */
+#ifndef CP_REPORT_SINK_H
+#define CP_REPORT_SINK_H
+
+#include <stdio.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct cp_sink {
+	struct cp_buf buf; /* write into this */
+	FILE *file; /* borrowed */
+	int errnum; /* of the first write that failed */
+};
+
+/* Writes out what the buffer holds if that is much. */
+void cp_sink_spill(struct cp_sink *sink);
+/* Writes out the rest and frees the buffer; the first error of all. */
+CP_ERROR cp_sink_finish(struct cp_sink *sink);
+
+#endif

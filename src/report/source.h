@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lines of source files, when they are where the debug information says. The
+ * paths come from the recording: only regular files are opened, and of a
+ * bounded size.
+ */
+#ifndef CP_REPORT_SOURCE_H
+#define CP_REPORT_SOURCE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_buf;
+
+struct cp_source {
+	const char *path; /* borrowed; of what is in `text` */
+	char *text; /* owned; NULL: not readable */
+	size_t size;
+};
+
+void cp_source_deinit(struct cp_source *s);
+/* Appends line `line` (from 1) of `path`, raw, without leading blanks and
+ * newline; nothing when there is none. */
+void cp_source_line(struct cp_source *s, const char *path, uint32_t line, struct cp_buf *out);
+
+#endif

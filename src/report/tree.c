@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/tree.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+
+#define TRUNCATED_NAME "[truncated]"
+
+void cp_thread_name(const struct cp_profile *p, uint32_t thread, struct cp_buf *out)
+{
+	const struct cp_record_thread *t = NULL;
+
+	if (thread < cp_record_thread_count(p->record))
+		t = cp_record_get_thread(p->record, thread);
+	if (t)
+		cp_buf_printf(out, "%s (%d)", t->name && *t->name ? t->name : "thread", t->tid);
+	else
+		cp_buf_str(out, "[unknown thread]");
+}
+
+void cp_process_name(const struct cp_profile *p, uint32_t process, struct cp_buf *out)
+{
+	const struct cp_record_process *q = NULL;
+
+	if (process < cp_record_process_count(p->record))
+		q = cp_record_get_process(p->record, process);
+	if (q)
+		cp_buf_printf(out, "%s (%d)", q->name && *q->name ? q->name : "process", q->pid);
+	else
+		cp_buf_str(out, "[unknown process]");
+}
+
+void cp_tree_name(const struct cp_tree *tree, uint32_t node, struct cp_buf *out)
+{
+	const struct cp_node *n = &tree->nodes.items[node];
+
+	switch (n->kind) {
+	case CP_NODE_ALL:
+		cp_buf_str(out, "all");
+		break;
+	case CP_NODE_PROCESS:
+		cp_process_name(tree->profile, n->ref, out);
+		break;
+	case CP_NODE_THREAD:
+		cp_thread_name(tree->profile, n->ref, out);
+		break;
+	case CP_NODE_TRUNCATED:
+		cp_buf_str(out, TRUNCATED_NAME);
+		break;
+	case CP_NODE_FUNCTION:
+		cp_buf_str(out, tree->profile->functions.items[n->ref].name);
+		break;
+	}
+}
+
+enum cp_tree_roots cp_tree_roots_for(const struct cp_profile *p, enum cp_tree_roots roots)
+{
+	size_t seen;
+
+	if (roots != CP_ROOTS_AUTO)
+		return roots;
+	seen = cp_cost_used(p->processes, cp_record_process_count(p->record));
+	return seen > 1 ? CP_ROOTS_PROCESS : CP_ROOTS_NONE;
+}
+
+/* ---- building ---- */
+
+struct builder {
+	struct cp_tree tree;
+	enum cp_tree_roots roots;
+	struct cp_interner children; /* (parent, kind, inlined, ref): node - 1 */
+};
+
+static CP_ERROR child_of(struct builder *b, uint32_t parent, const struct cp_node *like,
+			 uint32_t *ret)
+{
+	uint32_t key[4] = { parent, (uint32_t)like->kind, like->inlined, like->ref };
+	struct cp_node node = *like;
+	uint32_t n;
+	bool fresh;
+
+	if (!cp_intern(&b->children, key, sizeof(key), &n, &fresh))
+		return cp_error_nomem();
+	*ret = ++n;
+	if (!fresh)
+		return NULL;
+	node.parent = parent;
+	node.first = CP_NO_NODE;
+	node.next = b->tree.nodes.items[parent].first;
+	if (!cp_vec_push(&b->tree.nodes, node))
+		return cp_error_nomem();
+	b->tree.nodes.items[parent].first = n;
+	return NULL;
+}
+
+/* Steps from *at down to its child like `like`, and adds `cost` there. */
+static CP_ERROR step(struct builder *b, uint32_t *at, const struct cp_node *like,
+		     const struct cp_cost *cost)
+{
+	CP_TRY(child_of(b, *at, like, at));
+	cp_cost_add(&b->tree.nodes.items[*at].total, cost);
+	return NULL;
+}
+
+static CP_ERROR step_roots(struct builder *b, const struct cp_hit *hit, uint32_t *at)
+{
+	struct cp_node like = { .kind = CP_NODE_PROCESS, .frame = CP_RECORD_NONE };
+
+	if (b->roots == CP_ROOTS_PROCESS) {
+		like.ref = cp_profile_process(b->tree.profile, hit->thread);
+		CP_TRY(step(b, at, &like, &hit->cost));
+	} else if (b->roots == CP_ROOTS_THREAD) {
+		like.kind = CP_NODE_THREAD;
+		like.ref = hit->thread;
+		CP_TRY(step(b, at, &like, &hit->cost));
+	}
+	if (cp_profile_truncated(b->tree.profile, hit->stack)) {
+		like.kind = CP_NODE_TRUNCATED;
+		like.ref = 0;
+		CP_TRY(step(b, at, &like, &hit->cost));
+	}
+	return NULL;
+}
+
+static CP_ERROR add_hit(struct builder *b, const struct cp_hit *hit)
+{
+	const struct cp_profile *p = b->tree.profile;
+	const uint32_t *frames;
+	uint32_t at = 0;
+	size_t count, i;
+
+	cp_cost_add(&b->tree.nodes.items[0].total, &hit->cost);
+	CP_TRY(step_roots(b, hit, &at));
+	frames = cp_profile_walk(p, hit->stack, &count);
+	for (i = 0; i < count; i++) {
+		const struct cp_frame *f = &p->frames.items[frames[i]];
+		struct cp_node like = { .kind = CP_NODE_FUNCTION,
+					.inlined = f->flags & CP_FRAME_INLINED,
+					.ref = f->function,
+					.frame = frames[i] };
+
+		CP_TRY(step(b, &at, &like, &hit->cost));
+		if (f->flags & CP_FRAME_GUESSED)
+			b->tree.nodes.items[at].guessed_ns += hit->cost.ns;
+	}
+	cp_cost_add(&b->tree.nodes.items[at].self, &hit->cost);
+	return NULL;
+}
+
+/* ---- order ---- */
+
+static int compare_nodes(const void *va, const void *vb, void *ctx)
+{
+	const struct cp_tree *tree = ctx;
+	uint32_t na = *(const uint32_t *)va, nb = *(const uint32_t *)vb;
+	const struct cp_node *a = &tree->nodes.items[na], *b = &tree->nodes.items[nb];
+
+	if (a->total.ns != b->total.ns)
+		return a->total.ns < b->total.ns ? 1 : -1;
+	if (a->total.ticks != b->total.ticks)
+		return a->total.ticks < b->total.ticks ? 1 : -1;
+	return (na > nb) - (na < nb);
+}
+
+/* Orders the children of `parent`, using `scratch`. */
+static void sort_children(struct cp_tree *tree, uint32_t parent, uint32_t *scratch)
+{
+	struct cp_node *nodes = tree->nodes.items;
+	uint32_t n;
+	size_t count = 0;
+
+	for (n = nodes[parent].first; n != CP_NO_NODE; n = nodes[n].next)
+		scratch[count++] = n;
+	qsort_r(scratch, count, sizeof(*scratch), compare_nodes, tree);
+	nodes[parent].first = CP_NO_NODE;
+	while (count-- > 0) {
+		nodes[scratch[count]].next = nodes[parent].first;
+		nodes[parent].first = scratch[count];
+	}
+}
+
+/* A node always comes after its parent, so one pass finds all depths. */
+static CP_ERROR finish(struct cp_tree *tree)
+{
+	uint32_t *scratch CP_FREE = calloc(tree->nodes.count + 1, sizeof(*scratch));
+	size_t i;
+
+	if (!scratch)
+		return cp_error_nomem();
+	for (i = 0; i < tree->nodes.count; i++)
+		sort_children(tree, (uint32_t)i, scratch);
+	scratch[0] = tree->depth = 1;
+	for (i = 1; i < tree->nodes.count; i++) {
+		scratch[i] = scratch[tree->nodes.items[i].parent] + 1;
+		if (scratch[i] > tree->depth)
+			tree->depth = scratch[i];
+	}
+	return NULL;
+}
+
+CP_ERROR cp_tree_build(const struct cp_profile *p, enum cp_tree_roots roots, struct cp_tree *ret)
+{
+	struct cp_node root = { .kind = CP_NODE_ALL,
+				.frame = CP_RECORD_NONE,
+				.parent = CP_NO_NODE,
+				.first = CP_NO_NODE,
+				.next = CP_NO_NODE };
+	struct builder b = { .tree = { .profile = p }, .roots = cp_tree_roots_for(p, roots) };
+	struct cp_error *err = NULL;
+	size_t i;
+
+	if (!cp_vec_push(&b.tree.nodes, root))
+		err = cp_error_nomem();
+	for (i = 0; i < p->hits.count && !err; i++)
+		err = add_hit(&b, &p->hits.items[i]);
+	if (!err)
+		err = finish(&b.tree);
+	cp_interner_free(&b.children);
+	if (err)
+		cp_tree_deinit(&b.tree);
+	else
+		*ret = b.tree;
+	return err;
+}
+
+uint32_t cp_tree_next(const struct cp_tree *tree, uint32_t node, uint32_t *depth)
+{
+	const struct cp_node *nodes = tree->nodes.items;
+
+	if (nodes[node].first != CP_NO_NODE) {
+		++*depth;
+		return nodes[node].first;
+	}
+	while (node != CP_NO_NODE && nodes[node].next == CP_NO_NODE) {
+		node = nodes[node].parent;
+		--*depth;
+	}
+	return node == CP_NO_NODE ? node : nodes[node].next;
+}
+
+void cp_tree_deinit(struct cp_tree *tree)
+{
+	cp_vec_free(&tree->nodes);
+}

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+#include "made_recording.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/vec.h"
+
+#define START_NS (100 * CP_NS_PER_S)
+
+/* A location: the frames that are one address, innermost first. */
+struct place {
+	struct cp_record_frame frames[8];
+	uint32_t count, image, flags;
+};
+
+struct maker {
+	char *text; /* a copy, cut into its words */
+	struct cp_record_info info;
+	char *argv[16];
+	struct cp_record_totals totals;
+	struct cp_record_writer *w;
+	CP_VEC(char *) lines;
+	struct cp_interner places; /* by text */
+	CP_VEC(struct place) list;
+	struct cp_interner images;
+	struct cp_map threads; /* tid: number */
+	struct cp_map clocks; /* tid: ns used so far */
+	uint32_t process;
+};
+
+static void unescape(char *text)
+{
+	static const char from[] = "nesp", to[] = "\n\033;|";
+	char *out = text;
+	const char *at;
+
+	for (; *text; text++) {
+		at = *text == '\\' && text[1] ? strchr(from, text[1]) : NULL;
+		*out++ = at ? to[at - from] : *text;
+		text += at != NULL;
+	}
+	*out = 0;
+}
+
+static char *part(char **rest, const char *delimiters)
+{
+	char *got = strsep(rest, delimiters);
+
+	return got ? got : (char *)(uintptr_t) "";
+}
+
+/* What a frame's fields are when they are left out. */
+struct fields {
+	const char *image, *file;
+	uint32_t line;
+};
+
+static const char *read_frame(char *text, struct fields *last, struct cp_record_frame *frame)
+{
+	char *name = part(&text, "|"), *image = part(&text, "|"), *file = part(&text, "|");
+	char *line = part(&text, "|");
+
+	unescape(name);
+	last->image = *image ? image : last->image;
+	last->file = *file ? file : last->file;
+	last->line = *line ? (uint32_t)atoi(line) : last->line;
+	*frame = (struct cp_record_frame){ .function = *name ? name : NULL,
+					   .linkage = name,
+					   .file = last->file,
+					   .line = last->line,
+					   .decl_line = last->line > 2 ? last->line - 2 : 1 };
+	return part(&text, "|");
+}
+
+/* The number of the place of frames[0..count), which is new or known. */
+static uint32_t intern_place(struct maker *m, const struct place *place, const char *image)
+{
+	struct cp_buf key = { 0 };
+	uint32_t n = 0, i;
+	bool fresh = false;
+
+	cp_buf_printf(&key, "%s|%u", image, place->flags);
+	for (i = 0; i < place->count; i++)
+		cp_buf_printf(&key, "|%s|%s|%u|%d", place->frames[i].linkage, place->frames[i].file,
+			      place->frames[i].line, place->frames[i].inlined);
+	cp_intern(&m->places, key.bytes, key.size, &n, &fresh);
+	cp_buf_free(&key);
+	if (fresh) {
+		cp_vec_push(&m->list, *place);
+		cp_intern(&m->images, image, strlen(image), &m->list.items[n].image, NULL);
+	}
+	return n;
+}
+
+/* Places of a stack's text, outermost first. */
+static size_t read_stack(struct maker *m, char *text, uint32_t *places, uint32_t *flags)
+{
+	struct fields last = { "prog", "prog.c", 1 };
+	struct cp_record_frame frame;
+	struct place place = { 0 };
+	const char *letters, *image = "prog";
+	size_t count = 0;
+	char *one;
+
+	while (text && *text && (one = strsep(&text, ";"))) {
+		letters = read_frame(one, &last, &frame);
+		frame.inlined = strchr(letters, 'i');
+		*flags |= strchr(letters, 't') ? CP_RECORD_STACK_TRUNCATED : 0;
+		if (place.count && !frame.inlined) {
+			places[count++] = intern_place(m, &place, image);
+			place = (struct place){ 0 };
+		}
+		memmove(place.frames + 1, place.frames, 7 * sizeof(frame));
+		place.frames[0] = frame;
+		place.count++;
+		place.flags |= strchr(letters, 'g') ? CP_RECORD_LOC_GUESSED : 0;
+		place.flags |= strchr(letters, 's') ? CP_RECORD_LOC_SIGNAL : 0;
+		image = last.image;
+	}
+	if (place.count)
+		places[count++] = intern_place(m, &place, image);
+	return count;
+}
+
+static uint32_t write_place(struct maker *m, uint32_t number)
+{
+	const struct place *place = &m->list.items[number];
+	const char *name = m->images.items[place->image].bytes;
+	struct cp_record_image image = { .path = name, .build_id = "", .debug_path = "" };
+	uint32_t written = CP_RECORD_NONE;
+
+	if (*name != '-')
+		written = cp_record_image(m->w, place->image + 1, &image);
+	/* The address says which place it is to the resolver. */
+	return cp_record_location(m->w, written, 0x1000 + number * 16, place->flags);
+}
+
+static void write_sample(struct maker *m, int tid, uint64_t ns, uint32_t ticks, char *stack)
+{
+	struct cp_record_sample s = { .count = ticks, .weight_ns = ns };
+	uint32_t places[256], flags = 0, locations[256];
+	uint64_t *used = cp_map_get(&m->clocks, (uint64_t)tid);
+	uint64_t *thread = cp_map_get(&m->threads, (uint64_t)tid);
+	size_t count = read_stack(m, stack, places, &flags), i;
+
+	for (i = 0; i < count; i++)
+		locations[i] = write_place(m, places[count - 1 - i]);
+	s.stack = cp_record_stack(m->w, locations, count, flags);
+	s.ts_ns = START_NS + ns + (used ? *used : 0);
+	cp_map_put(&m->clocks, (uint64_t)tid, s.ts_ns - START_NS);
+	s.thread = thread ? (uint32_t)*thread : CP_RECORD_NONE;
+	m->totals.samples += ticks;
+	m->totals.cpu_ns += ns;
+	cp_record_sample(m->w, &s);
+}
+
+static void read_totals(struct cp_record_totals *t, char *text)
+{
+#define KEY(name) \
+	{ \
+#name, &t->name \
+	}
+	const struct {
+		const char *name;
+		uint64_t *at;
+	} keys[] = { KEY(samples_lost),
+		     KEY(unsampled_ns),
+		     KEY(stops),
+		     KEY(stopped_ns),
+		     KEY(restarted),
+		     KEY(hold_median_ns),
+		     KEY(hold_p99_ns),
+		     KEY(reads),
+		     KEY(threads),
+		     KEY(tracer_cpu_ns),
+		     KEY(controller_cpu_ns) };
+#undef KEY
+	char *one, *value;
+	size_t i;
+
+	while ((one = strsep(&text, " "))) {
+		value = strchr(one, '=');
+		if (!value)
+			continue;
+		*value++ = 0;
+		for (i = 0; i < CP_ARRAY_SIZE(keys); i++)
+			if (!strcmp(one, keys[i].name))
+				*keys[i].at = strtoull(value, NULL, 10);
+		if (!strcmp(one, "status")) {
+			t->ended = true;
+			t->wait_status = atoi(value);
+		}
+	}
+}
+
+/* What belongs into the header, which is written first. */
+static void read_info(struct maker *m, char *rest, const char *word)
+{
+	size_t n = 0;
+
+	if (!strcmp(word, "command"))
+		while (rest && n < 15)
+			m->argv[n++] = part(&rest, " ");
+	else if (!strcmp(word, "clock"))
+		m->info.clock = !strcmp(rest, "wall") ? CP_RECORD_CLOCK_WALL : CP_RECORD_CLOCK_CPU;
+	else if (!strcmp(word, "hz"))
+		m->info.hz = (uint32_t)atoi(rest);
+	else if (!strcmp(word, "length"))
+		m->totals.end_ns = START_NS + strtoull(rest, NULL, 10) * 1000;
+	else if (!strcmp(word, "totals"))
+		read_totals(&m->totals, rest);
+}
+
+static void write_line(struct maker *m, char *rest, const char *word)
+{
+	char *a = part(&rest, " ");
+
+	if (!strcmp(word, "process")) {
+		char *name = part(&rest, " ");
+		struct cp_record_process p = { .pid = atoi(a),
+					       .ns_pid = atoi(a),
+					       .name = name,
+					       .exe = rest ? rest : "",
+					       .start_ns = START_NS };
+
+		m->process = cp_record_process(m->w, &p);
+	} else if (!strcmp(word, "thread")) {
+		int tid = atoi(part(&rest, " "));
+		struct cp_record_thread t = { .process = m->process,
+					      .tid = tid,
+					      .ns_tid = tid,
+					      .name = rest ? rest : "",
+					      .start_ns = START_NS };
+
+		if (rest)
+			unescape(rest);
+		cp_map_put(&m->threads, (uint64_t)tid, cp_record_thread(m->w, &t));
+	} else if (!strcmp(word, "s")) {
+		uint64_t us = strtoull(part(&rest, " "), NULL, 10);
+		uint32_t ticks = (uint32_t)atoi(part(&rest, " "));
+
+		write_sample(m, atoi(a), us * 1000, ticks, rest);
+	}
+}
+
+/* Runs on the writer's thread while places are added: all are known before,
+ * since two passes are made over the samples. */
+static void resolve(void *ctx, uint64_t key, uint64_t address, struct cp_record_names *names)
+{
+	const struct maker *m = ctx;
+	const struct place *place = &m->list.items[(address - 0x1000) / 16];
+	uint32_t i;
+
+	(void)key;
+	for (i = 0; i < place->count; i++)
+		cp_record_name_frame(names, &place->frames[i]);
+	cp_record_name_start(names, address & ~UINT64_C(0xff));
+}
+
+static void all_lines(struct maker *m, const char *text,
+		      void (*with)(struct maker *m, char *rest, const char *word), bool keep)
+{
+	char *copy = strdup(text), *rest = copy, *line, *word;
+
+	while ((line = strsep(&rest, "\n"))) {
+		while (*line == ' ' || *line == '\t')
+			line++;
+		word = part(&line, " ");
+		with(m, line ? line : word + strlen(word), word);
+	}
+	if (keep)
+		cp_vec_push(&m->lines, copy); /* names point into it */
+	else
+		free(copy);
+}
+
+static void collect_line(struct maker *m, char *rest, const char *word)
+{
+	uint32_t places[256], flags = 0;
+
+	if (strcmp(word, "s"))
+		return;
+	part(&rest, " ");
+	part(&rest, " ");
+	part(&rest, " ");
+	read_stack(m, rest, places, &flags);
+}
+
+static void deinit(struct maker *m)
+{
+	char **line;
+
+	cp_vec_for_each(&m->lines, line)
+		free(*line);
+	cp_vec_free(&m->lines);
+	cp_vec_free(&m->list);
+	cp_interner_free(&m->places);
+	cp_interner_free(&m->images);
+	cp_map_free(&m->threads);
+	cp_map_free(&m->clocks);
+}
+
+CP_ERROR made_write(const char *text, int fd)
+{
+	struct maker m = { .info = { .holds = CP_RECORD_HAS_SAMPLES,
+				     .cprof_version = "test",
+				     .host = "host",
+				     .machine = "x86_64",
+				     .kernel = "Linux",
+				     .boot_id = "",
+				     .pid = 1,
+				     .clock = CP_RECORD_CLOCK_CPU,
+				     .hz = 99,
+				     .start_ns = START_NS,
+				     .cpus = 2,
+				     .start_real_ns = 1700000000 * CP_NS_PER_S } };
+	struct cp_record_resolver resolver = { resolve, &m };
+	struct cp_error *err;
+
+	m.info.command = m.argv;
+	all_lines(&m, text, read_info, true);
+	all_lines(&m, text, collect_line, true);
+	err = cp_record_writer_create(fd, &m.info, &resolver, &m.w);
+	if (!err) {
+		all_lines(&m, text, write_line, false);
+		cp_record_totals(m.w, &m.totals);
+		cp_record_writer_destroy(m.w, &err);
+	}
+	deinit(&m);
+	return err;
+}
+
+CP_ERROR made_load(const char *text, struct cp_record **ret)
+{
+	int fd = memfd_create("recording", 0);
+	struct cp_error *err;
+	char path[64];
+
+	if (fd < 0)
+		return cp_error_new(CP_ERR_IO, errno, "memfd_create");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = made_write(text, dup(fd));
+	if (!err)
+		err = cp_record_load(path, ret);
+	close(fd);
+	return err;
+}

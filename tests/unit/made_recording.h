@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Recordings made from text, so that tests of reports say what is in them
+ * where one can see it. A line each, in any order but `thread` before its
+ * samples:
+ *
+ *     command prog --fast          clock cpu|wall       hz 99       length 2000000 (us)
+ *     process PID NAME EXE         thread PID TID NAME
+ *     totals KEY=NUMBER...         (fields of struct cp_record_totals)
+ *     s TID MICROSECONDS TICKS FRAME;FRAME;...       outermost first
+ *
+ * FRAME is NAME[|IMAGE[|FILE[|LINE[|FLAGS]]]]; flags: i inlined into the frame
+ * before it, g guessed, s signal, t (first frame) the stack is truncated.
+ * Empty fields are as in the frame before. In names \n, \e, \s and \p stand
+ * for newline, escape, semicolon and bar; an empty NAME is unknown.
+ */
+#ifndef CP_TEST_MADE_RECORDING_H
+#define CP_TEST_MADE_RECORDING_H
+
+#include <stddef.h>
+
+#include "record/record.h"
+
+/* Writes the recording that `text` describes to `fd` (taken over). */
+CP_ERROR made_write(const char *text, int fd);
+/* The same, loaded again. */
+CP_ERROR made_load(const char *text, struct cp_record **ret);
+
+#endif

@@ -1,0 +1,365 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profiles, trees, tables and exports of recordings made from text: what is
+ * expected was added up by hand from the text.
+ */
+#include "test.h"
+
+#include "base/buf.h"
+#include "made_recording.h"
+#include "report/diff.h"
+#include "report/export.h"
+#include "report/report.h"
+
+/* Two threads, recursion, an inlined call, a stack without root, a name that
+ * is unknown, one that is hostile, and a sample without stack. */
+static const char small[] = "command prog --fast 'x y'\n"
+			    "clock cpu\n"
+			    "hz 100\n"
+			    "length 2000000\n"
+			    "totals samples_lost=3 stops=50 stopped_ns=1000 status=256\n"
+			    "process 7 prog /bin/prog\n"
+			    "thread 7 7 prog\n"
+			    "thread 7 8 worker\n"
+			    "s 7 10 1 main;work||a.c|5\n"
+			    "s 7 20 2 main;rec||a.c|9;rec||a.c|9;leaf|libx.so|x.c|3\n"
+			    "s 7 30 3 main;rec||a.c|9;inl||a.h|2|i\n"
+			    "s 8 40 4 start;work||a.c|5;leaf|libx.so|x.c|4\n"
+			    "s 8 50 5 |libx.so||0|t;\\e]0\\s\\n<b>&|libx.so\n"
+			    "s 7 60 6 \n";
+#define SMALL_NS 210000
+#define SMALL_TICKS 21
+
+static const struct cp_function *function(const struct cp_profile *p, const char *name)
+{
+	static const struct cp_function none = { .name = "" };
+	size_t i;
+
+	for (i = 0; i < p->functions.count; i++)
+		if (!strcmp(p->functions.items[i].name, name))
+			return &p->functions.items[i];
+	CHECK(!"no such function");
+	return &none;
+}
+
+static void test_costs(const struct cp_profile *p)
+{
+	CHECK_U64(p->total.ns, SMALL_NS);
+	CHECK_U64(p->total.ticks, SMALL_TICKS);
+	CHECK_U64(function(p, "main")->self.ns, 0);
+	CHECK_U64(function(p, "main")->total.ns, 60000);
+	CHECK_U64(function(p, "rec")->total.ns, 50000); /* recursion once */
+	CHECK_U64(function(p, "rec")->self.ns, 0);
+	CHECK_U64(function(p, "inl")->self.ns, 30000);
+	CHECK_U64(function(p, "leaf")->self.ns, 60000);
+	CHECK_U64(function(p, "leaf")->self.ticks, 6);
+	CHECK_U64(function(p, "work")->self.ns, 10000);
+	CHECK_U64(function(p, "work")->total.ns, 50000);
+	CHECK_U64(function(p, "[no stack]")->self.ns, 60000);
+	CHECK_U64(p->truncated.ns, 50000);
+	CHECK_STR(cp_profile_image_name(p, function(p, "leaf")), "libx.so");
+	CHECK_U64(p->threads[0].ns, 120000);
+	CHECK_U64(p->threads[1].ns, 90000);
+	CHECK_U64(p->processes[0].ns, SMALL_NS);
+}
+
+static void test_places(const struct cp_profile *p)
+{
+	struct cp_butterfly b = { 0 };
+	struct cp_lines lines = { 0 };
+	uint32_t rec = 0, leaf = 0;
+	struct cp_error *err;
+
+	CHECK_OK(cp_profile_find(p, "rec", &rec));
+	CHECK_OK(cp_butterfly_build(p, rec, &b));
+	CHECK_U64(b.callers.count, 1);
+	CHECK_U64(b.callers.items[0].cost.ns, 50000);
+	CHECK_U64(b.callees.count, 2);
+	CHECK_STR(p->functions.items[b.callees.items[0].function].name, "inl");
+	CHECK_U64(b.callees.items[0].cost.ns + b.callees.items[1].cost.ns, 50000);
+	CHECK_U64(b.recursive.ns, 20000);
+	CHECK_U64(b.deepest, 2);
+	cp_butterfly_deinit(&b);
+
+	CHECK_OK(cp_profile_find(p, "l?af", &leaf));
+	CHECK_OK(cp_lines_build(p, leaf, &lines));
+	CHECK_U64(lines.items.count, 2);
+	CHECK_U64(lines.items.items[0].line, 4);
+	CHECK_U64(lines.items.items[0].self.ns, 40000);
+	cp_lines_deinit(&lines);
+
+	err = cp_profile_find(p, "nowhere", &leaf);
+	CHECK(err && err->code == CP_ERR_NOT_FOUND);
+	cp_error_free(err);
+	err = cp_profile_find(p, "e", &leaf);
+	CHECK(err && err->code == CP_ERR_USAGE && strstr(err->hint, "leaf"));
+	cp_error_free(err);
+}
+
+static void test_tree(const struct cp_profile *p)
+{
+	struct cp_tree tree = { 0 };
+	struct cp_buf name = { 0 };
+	uint64_t self = 0;
+	uint32_t n, depth = 0, count = 0;
+
+	CHECK_OK(cp_tree_build(p, CP_ROOTS_THREAD, &tree));
+	CHECK_U64(tree.nodes.items[0].total.ns, SMALL_NS);
+	for (n = 0; n != CP_NO_NODE; n = cp_tree_next(&tree, n, &depth), count++)
+		self += tree.nodes.items[n].self.ns;
+	CHECK_U64(self, SMALL_NS);
+	CHECK_U64(count, tree.nodes.count);
+	cp_tree_name(&tree, tree.nodes.items[0].first, &name);
+	CHECK_STR(name.bytes, "prog (7)");
+	CHECK_U64(tree.nodes.items[tree.nodes.items[0].first].total.ns, 120000);
+	CHECK_U64(tree.depth, 6);
+	cp_buf_free(&name);
+	cp_tree_deinit(&tree);
+}
+
+static uint64_t total_of(const struct cp_record *r, struct cp_profile_filter filter)
+{
+	struct cp_profile *p = NULL;
+	uint64_t ns;
+
+	CHECK_OK(cp_profile_create(r, &filter, &p));
+	ns = p->total.ns;
+	cp_profile_destroy(p);
+	return ns;
+}
+
+static void test_filters(const struct cp_record *r)
+{
+	CHECK_U64(total_of(r, (struct cp_profile_filter){ .thread = "8" }), 90000);
+	CHECK_U64(total_of(r, (struct cp_profile_filter){ .thread = "work*" }), 90000);
+	CHECK_U64(total_of(r, (struct cp_profile_filter){ .pid = 7 }), SMALL_NS);
+	CHECK_U64(total_of(r, (struct cp_profile_filter){ .pid = 8 }), 0);
+	CHECK_U64(total_of(r, (struct cp_profile_filter){ .image = "libx*" }), 110000);
+	/* Samples stand at the end of their time: 7 at 10, 30, 60, 120 us. */
+	CHECK_U64(total_of(r, (struct cp_profile_filter){ .thread = "7",
+							  .from_ns = 30000,
+							  .to_ns = 60000 }),
+		  50000);
+}
+
+/* ---- exports ---- */
+
+static char *export_as(const struct cp_profile *p, const char *format, size_t *size_ret)
+{
+	struct cp_export_options o = { .roots = CP_ROOTS_NONE };
+	char *text = NULL;
+	FILE *file = open_memstream(&text, size_ret);
+
+	CHECK_OK(cp_export(cp_export_find(format), p, &o, file));
+	fclose(file);
+	return text;
+}
+
+static void test_folded(const struct cp_profile *p)
+{
+	size_t size;
+	char *text = export_as(p, "folded", &size), *line, *rest = text, *space;
+	uint64_t sum = 0;
+	size_t lines = 0;
+
+	CHECK(strstr(text, "main;rec;rec;leaf 20000\n"));
+	CHECK(strstr(text, "main;rec;inl 30000\n"));
+	CHECK(strstr(text, "[truncated];libx.so+0x1000;\\x1b]0: <b>& 50000\n"));
+	for (; (line = strsep(&rest, "\n")) && *line; lines++) {
+		space = strrchr(line, ' ');
+		sum += strtoull(space + 1, NULL, 10);
+	}
+	CHECK_U64(sum, SMALL_NS);
+	CHECK_U64(lines, 6);
+	free(text);
+}
+
+static void test_callgrind(const struct cp_profile *p)
+{
+	size_t size;
+	char *text = export_as(p, "callgrind", &size), *line, *rest = text;
+	bool call = false;
+	uint64_t sum = 0;
+	unsigned number, at;
+
+	CHECK(strstr(text, "summary: 210000\n"));
+	while ((line = strsep(&rest, "\n"))) {
+		if (!call && sscanf(line, "%u %u", &at, &number) == 2)
+			sum += number;
+		call = !strncmp(line, "calls=", 6);
+	}
+	CHECK_U64(sum, SMALL_NS);
+	free(text);
+}
+
+/* Nothing that steers a terminal or ends a string leaves in any text format. */
+static void test_hostile(const struct cp_profile *p)
+{
+	const struct cp_export_format *f;
+	size_t size;
+	char *text;
+
+	for (f = cp_export_formats; f->name; f++) {
+		text = export_as(p, f->name, &size);
+		CHECK(size > 0);
+		if (!f->binary) {
+			CHECK(!memchr(text, '\033', size));
+			CHECK(!strstr(text, "\n<b>"));
+		}
+		free(text);
+	}
+}
+
+/* ---- text ---- */
+
+static void test_text(const struct cp_record *r, const struct cp_profile *p)
+{
+	struct cp_report_options o = { .limit = 20 };
+	struct cp_look look = { 80, false };
+	struct cp_buf out = { 0 };
+	char *line, *rest;
+
+	CHECK_OK(cp_report_text(p, &o, &look, &out));
+	CHECK(strstr(out.bytes, "prog --fast 'x y'\n"));
+	CHECK(strstr(out.bytes, "210 µs of CPU time in 2.00 s"));
+	CHECK(strstr(out.bytes, "21 samples at 100 Hz"));
+	CHECK(strstr(out.bytes, "exit status 1"));
+	CHECK(strstr(out.bytes, "3 samples were lost"));
+	CHECK(!strchr(out.bytes, '\033'));
+	for (rest = out.bytes; (line = strsep(&rest, "\n"));)
+		CHECK(strlen(line) <= 80 + 40); /* bytes; columns are fewer */
+	cp_buf_clear(&out);
+	CHECK_OK(cp_report_summary(r, "a b.data", &look, &out));
+	CHECK(strstr(out.bytes, "cprof report a b.data"));
+	cp_buf_free(&out);
+}
+
+static void test_fit(void)
+{
+	static const struct cp_column columns[] = { { "n", true, 0 },
+						    { "image", false, 6 },
+						    { "function", false, 0 } };
+	struct cp_look look = { 40, false };
+	struct cp_table t;
+	struct cp_buf out = { 0 };
+
+	cp_table_init(&t, columns, 3);
+	cp_table_cell(&t, CP_PAINT_PLAIN, "%d", 1);
+	cp_table_name(&t, CP_PAINT_PLAIN, "libverylong.so.1.2.3");
+	cp_table_name(&t, CP_PAINT_PLAIN, "a_function_with_a_name_that_is_long");
+	cp_table_print(&t, &look, &out);
+	CHECK_STR(out.bytes, "  n  image   function\n"
+			     "  1  li…2.3  a_function_wi…_that_is_long\n");
+	cp_table_deinit(&t);
+	cp_buf_free(&out);
+}
+
+static void test_units(void)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} times[] = { { 0, "0 ns" },
+		      { 999, "999 ns" },
+		      { 1000, "1.00 µs" },
+		      { 99949, "99.9 µs" },
+		      { 999999, "1.00 ms" },
+		      { 123456789, "123 ms" },
+		      { 12345678901, "12.3 s" } };
+	struct cp_buf out = { 0 };
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(times); i++) {
+		cp_buf_clear(&out);
+		cp_add_time(&out, times[i].ns);
+		CHECK_STR(out.bytes, times[i].text);
+	}
+	cp_buf_clear(&out);
+	cp_add_count(&out, 1234567);
+	cp_add_percent(&out, 1, 100000);
+	CHECK_STR(out.bytes, "1,234,5670.01%");
+	cp_buf_free(&out);
+}
+
+/* ---- diff ---- */
+
+static void test_diff(const struct cp_profile *old)
+{
+	struct cp_diff_options o = { .by = CP_DIFF_BY_SHARE };
+	struct cp_record *r = NULL;
+	struct cp_profile *new = NULL;
+	struct cp_diff d = { 0 };
+	struct cp_buf out = { 0 };
+
+	CHECK_OK(made_load("process 9 prog /x/prog\nthread 9 9 prog\n"
+			   "s 9 50 1 main;work||a.c|5\n"
+			   "s 9 50 1 main;fresh\n",
+			   &r));
+	CHECK_OK(cp_profile_create(r, NULL, &new));
+	CHECK_OK(cp_diff_build(old, new, &o, &d));
+	CHECK_STR(d.rows.items[0].name, "fresh"); /* 0 to 50 % */
+	CHECK(!d.rows.items[0].in_old && d.rows.items[0].in_new);
+	CHECK(d.rows.items[0].self > 49.99 && d.rows.items[0].self < 50.01);
+	CHECK_STR(d.rows.items[1].name, "work"); /* 4.8 to 50 % */
+	CHECK(d.rows.items[1].self > 45.2 && d.rows.items[1].self < 45.3);
+	CHECK_OK(cp_diff_text(&d, &(struct cp_look){ 100, false }, &out));
+	CHECK(strstr(out.bytes, "+50.00"));
+	cp_diff_deinit(&d);
+	o.by = CP_DIFF_BY_TIME;
+	CHECK_OK(cp_diff_build(old, new, &o, &d));
+	CHECK_STR(d.rows.items[0].name, "[no stack]"); /* 60 us to nothing */
+	CHECK_STR(d.rows.items[1].name, "leaf");
+	cp_diff_deinit(&d);
+	cp_buf_free(&out);
+	cp_profile_destroy(new);
+	cp_record_destroy(r);
+}
+
+/* A recording of nothing is no reason to fail. */
+static void test_empty(void)
+{
+	struct cp_report_options o = { .limit = 20 };
+	struct cp_look look = { 80, true };
+	const struct cp_export_format *f;
+	struct cp_record *r = NULL;
+	struct cp_profile *p = NULL;
+	struct cp_buf out = { 0 };
+	size_t size;
+
+	CHECK_OK(made_load("command prog\n", &r));
+	CHECK_OK(cp_profile_create(r, NULL, &p));
+	CHECK_OK(cp_report_text(p, &o, &look, &out));
+	CHECK(strstr(out.bytes, "No sample was taken."));
+	CHECK_OK(cp_report_json(p, &o, &out));
+	for (f = cp_export_formats; f->name; f++)
+		free(export_as(p, f->name, &size));
+	cp_buf_free(&out);
+	cp_profile_destroy(p);
+	cp_record_destroy(r);
+}
+
+int main(void)
+{
+	struct cp_record *r = NULL;
+	struct cp_profile *p = NULL;
+
+	CHECK_OK(made_load(small, &r));
+	CHECK_OK(cp_profile_create(r, NULL, &p));
+	if (!r || !p)
+		return 1;
+	test_costs(p);
+	test_places(p);
+	test_tree(p);
+	test_filters(r);
+	test_folded(p);
+	test_callgrind(p);
+	test_hostile(p);
+	test_text(r, p);
+	test_fit();
+	test_units();
+	test_diff(p);
+	test_empty();
+	cp_profile_destroy(p);
+	cp_record_destroy(r);
+	TEST_MAIN_END;
+}
