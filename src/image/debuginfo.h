@@ -1,5 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * DWARF 2 to 5, as much as lines and inlined calls need. A reader of our
+ * own, because files are hostile: libdw 0.188 can be made to crash, maps
+ * files (SIGBUS when they shrink), and finds no unit where clang left
+ * .debug_aranges out. What is read, in layers:
+ *
+ *     dwarf_unit.c    units, abbreviations, attributes, strings, references
+ *     dwarf_ranges.c  range lists; which unit covers an address
+ *     dwarf_line.c    line number programs, one unit at a time
+ *     dwarf_frames.c  functions of a unit, inlined calls, cp_image_frames()
+ *
+ * One lookup touches one unit: its header, its DIEs, its line program. All of
+ * it runs under the image's debug_lock. Work is counted: a lookup that takes
+ * more steps than any real file needs ends the reading of that file for good.
+ */
 #ifndef CP_IMAGE_DEBUGINFO_H
 #define CP_IMAGE_DEBUGINFO_H
+
+#include <dwarf.h>
+
+#include "base/cursor.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "image/internal.h"
+
+#define CP_DWARF_DEPTH 64 /* of inlining, of references that lead to references */
+#define CP_NO_OFFSET UINT64_MAX
+
+struct cp_attr_spec {
+	uint16_t name, form;
+	int64_t implicit; /* DW_FORM_implicit_const's value */
+};
+
+struct cp_abbrev {
+	uint64_t code;
+	uint16_t tag;
+	bool children;
+	uint32_t first, count; /* of cp_abbrevs.specs */
+	uint32_t fixed; /* bytes of all attributes, if all are of fixed size, else 0 */
+};
+
+struct cp_abbrevs {
+	CP_VEC(struct cp_abbrev) list;
+	CP_VEC(struct cp_attr_spec) specs;
+	struct cp_map by_code; /* only when codes aren't 1, 2, 3, ... */
+	bool numbered; /* they are */
+};
+
+/* An attribute as it stands in the file. */
+struct cp_attr {
+	uint16_t form; /* 0: not there */
+	uint64_t u; /* number, offset, index; sign-extended where the form is signed */
+	const char *string; /* DW_FORM_string only */
+};
+
+/* One function of a unit, by its DIE. */
+struct cp_function {
+	uint64_t die; /* offset in .debug_info */
+};
+
 struct cp_dwarf;
+
+struct cp_unit {
+	struct cp_dwarf *dwarf;
+	uint64_t offset, end; /* in .debug_info */
+	uint64_t die; /* offset of the root DIE */
+	uint64_t abbrev_offset;
+	uint64_t id; /* of a skeleton and its split unit */
+	uint16_t version;
+	uint8_t type, address_size, offset_size;
+	struct cp_abbrevs *abbrevs; /* borrowed from dwarf, or NULL: not read yet */
+
+	/* Of the root DIE, once it is read: */
+	bool rooted;
+	uint64_t str_base, addr_base, rnglists_base, ranges_base;
+	uint64_t stmt_list; /* or CP_NO_OFFSET */
+	uint64_t low_pc;
+	struct cp_attr low, high, ranges;
+	const char *comp_dir, *split_name; /* or NULL */
+
+	struct cp_unit *split; /* the unit in the .dwo file that this one stands for */
+	struct cp_unit *skeleton; /* the other way round */
+	bool split_tried, functions_tried, lines_tried;
+	CP_VEC(struct cp_function) functions;
+	struct cp_spans function_spans; /* addresses to functions */
+	struct cp_lines *lines;
+};
+
+/* Debug information in one file. */
+struct cp_dwarf {
+	struct cp_debuginfo *all;
+	struct cp_elf *elf;
+	bool owns_elf, walked;
+	struct cp_elf_section *info, *abbrev, *str, *line, *line_str, *ranges, *rnglists, *addr,
+		*str_offsets, *aranges;
+	CP_VEC(struct cp_unit *) units; /* by offset */
+	struct cp_map abbrevs; /* offset -> struct cp_abbrevs * */
+	bool alternate_tried;
+	struct cp_dwarf *alternate; /* dwz's, or NULL */
+};
+
+/* All debug information of an image. */
+struct cp_debuginfo {
+	struct cp_image *image;
+	struct cp_dwarf *main;
+	CP_VEC(struct cp_dwarf *) others; /* alternates and split files: owned */
+	CP_VEC(char *) strings; /* paths that were put together: owned */
+	bool aranges_tried, roots_tried;
+	struct cp_spans by_aranges, by_roots; /* addresses to numbers of main->units */
+	uint64_t steps; /* left in this lookup */
+	bool exhausted; /* used up once: the file is not worth the time */
+};
+
+/* Counts work; false when a lookup has had enough. */
+bool cp_dwarf_step(struct cp_dwarf *dwarf, uint64_t steps);
+
+/* ---- dwarf_unit.c ---- */
+
+/* NULL without memory or without .debug_info. */
+struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, bool owns_elf);
 void cp_dwarf_destroy(struct cp_dwarf *dwarf);
+/* Reads the headers of all units; the ones that make sense are listed. */
+void cp_dwarf_walk(struct cp_dwarf *dwarf);
+struct cp_unit *cp_dwarf_unit_at(struct cp_dwarf *dwarf, uint64_t offset);
+/* Reads the root DIE; false when it makes no sense. */
+bool cp_unit_root(struct cp_unit *unit);
+bool cp_unit_abbrevs(struct cp_unit *unit);
+const struct cp_abbrev *cp_abbrev_find(const struct cp_abbrevs *abbrevs, uint64_t code);
+/* Reads one attribute, or passes over it. */
+void cp_attr_read(const struct cp_unit *unit, const struct cp_attr_spec *spec, struct cp_cursor *c,
+		  struct cp_attr *ret);
+void cp_attrs_skip(const struct cp_unit *unit, const struct cp_abbrev *abbrev, struct cp_cursor *c);
+/* What an attribute stands for; false or NULL when it is not there or bad. */
+bool cp_attr_address(const struct cp_unit *unit, const struct cp_attr *attr, uint64_t *ret);
+const char *cp_attr_string(const struct cp_unit *unit, const struct cp_attr *attr);
+/* The DIE referred to: its unit, and its offset in that unit's file. */
+struct cp_unit *cp_attr_reference(const struct cp_unit *unit, const struct cp_attr *attr,
+				  uint64_t *offset_ret);
+/* Bytes of the unit from `offset` to its end. */
+bool cp_unit_cursor(const struct cp_unit *unit, uint64_t offset, struct cp_cursor *ret);
+
+/* ---- dwarf_ranges.c ---- */
+
+struct cp_range {
+	uint64_t low, high;
+};
+struct cp_ranges {
+	CP_VEC(struct cp_range) list;
+};
+/* The addresses of a DIE: its list of ranges, or low to high. Only ranges of
+ * the image's code are kept. False without memory. */
+bool cp_unit_ranges(const struct cp_unit *unit, const struct cp_attr *low,
+		    const struct cp_attr *high, const struct cp_attr *ranges,
+		    struct cp_ranges *ret);
+/* The unit of the main file that covers `at`, or NULL. */
+struct cp_unit *cp_debuginfo_unit(struct cp_debuginfo *all, uint64_t at);
+
+/* ---- dwarf_line.c ---- */
+
+struct cp_line {
+	const char *file; /* NULL: unknown; lives as long as the image */
+	uint32_t line, column;
+};
+struct cp_lines;
+/* Of a unit with a line program (a split unit's is its skeleton's). False
+ * when no row covers `at`. */
+bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret);
+/* The path of a file by its number in the unit's line program, or NULL. */
+const char *cp_unit_file(struct cp_unit *unit, uint64_t number);
+void cp_lines_destroy(struct cp_lines *lines);
+
+/* ---- dwarf_frames.c ---- */
+
+void cp_debuginfo_destroy(struct cp_debuginfo *all);
+
 #endif

@@ -94,7 +94,7 @@ void cp_image_destroy(struct cp_image *image)
 {
 	if (!image)
 		return;
-	cp_dwarf_destroy(image->dwarf);
+	cp_debuginfo_destroy(image->debuginfo);
 	cp_symbols_destroy(image->symbols);
 	cp_elf_destroy(image->debug);
 	cp_elf_destroy(image->elf);

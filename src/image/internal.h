@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the files of this room share. Three locks, never held together except
- * in this order: symbols or debug, then files, then that of one cp_elf.
+ * What the files of this room share. The locks, in the order in which they may
+ * be held together: debug, symbols, files, that of one cp_elf.
  */
 #ifndef CP_IMAGE_INTERNAL_H
 #define CP_IMAGE_INTERNAL_H
@@ -14,7 +14,7 @@
 #include "image/spans.h"
 
 struct cp_symbols;
-struct cp_dwarf;
+struct cp_debuginfo;
 
 struct cp_image {
 	struct cp_elf *elf; /* what is mapped */
@@ -33,8 +33,8 @@ struct cp_image {
 	_Atomic(struct cp_symbols *) symbols;
 
 	pthread_mutex_t debug_lock; /* whenever debug information is read */
-	struct cp_dwarf *dwarf;
-	bool dwarf_tried;
+	struct cp_debuginfo *debuginfo; /* once made */
+	bool debuginfo_tried;
 };
 
 /* ---- source.c: where the bytes of a mapped file are ---- */

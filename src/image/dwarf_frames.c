@@ -1,0 +1,521 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * From an address to the functions it is in. In a unit, functions and what
+ * was inlined into them nest as DIEs:
+ *
+ *     subprogram main                     0x1000-0x1100
+ *       lexical_block                     0x1010-0x1080
+ *         inlined_subroutine  -> parse    0x1010-0x1040   call_line 12
+ *           inlined_subroutine -> skip    0x1018-0x1020   call_line 40
+ *
+ * For 0x1019 the answer is skip (line from the line program), parse (line 40,
+ * where skip was called), main (line 12). A DIE's name may be behind a chain
+ * of references: the inlined copy, its abstract instance, its declaration.
+ *
+ * A unit's functions are listed at the first lookup in it; the nest inside
+ * one is walked at each lookup (who asks twice keeps the answer).
+ */
+#include "image/debuginfo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Steps of one lookup. The largest units of real programs (linked with
+ * optimisation) take some 10 million, once; this many take about a second. */
+#define STEPS UINT64_C(50000000)
+#define SPLIT_UNITS 64
+
+struct die {
+	uint64_t offset;
+	const struct cp_abbrev *abbrev; /* NULL: the end of a list of children */
+};
+
+struct attrs {
+	struct cp_attr low, high, ranges, sibling, origin, specification, name, linkage, call_file,
+		call_line, call_column, decl_line;
+};
+
+static struct cp_attr *slot(struct attrs *a, uint16_t name)
+{
+	switch (name) {
+	case DW_AT_low_pc:
+		return &a->low;
+	case DW_AT_high_pc:
+		return &a->high;
+	case DW_AT_ranges:
+		return &a->ranges;
+	case DW_AT_sibling:
+		return &a->sibling;
+	case DW_AT_abstract_origin:
+		return &a->origin;
+	case DW_AT_specification:
+		return &a->specification;
+	case DW_AT_name:
+		return &a->name;
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		return &a->linkage;
+	case DW_AT_call_file:
+		return &a->call_file;
+	case DW_AT_call_line:
+		return &a->call_line;
+	case DW_AT_call_column:
+		return &a->call_column;
+	case DW_AT_decl_line:
+		return &a->decl_line;
+	default:
+		return NULL;
+	}
+}
+
+/* A walk over the DIEs of a unit, in the order of the file. */
+struct walk {
+	struct cp_unit *unit;
+	struct cp_cursor c;
+	const uint8_t *origin; /* byte of the unit's file at `base` */
+	uint64_t base;
+};
+
+static bool walk_from(struct cp_unit *unit, uint64_t offset, struct walk *ret)
+{
+	if (!cp_unit_abbrevs(unit) || !cp_unit_cursor(unit, offset, &ret->c))
+		return false;
+	ret->unit = unit;
+	ret->origin = ret->c.at;
+	ret->base = offset;
+	return true;
+}
+
+/* The next DIE, whose attributes come next; false at the end of the unit. */
+static bool next(struct walk *w, struct die *ret)
+{
+	uint64_t code;
+
+	if (!cp_cursor_left(&w->c) || !cp_dwarf_step(w->unit->dwarf, 1))
+		return false;
+	ret->offset = w->base + (uint64_t)(w->c.at - w->origin);
+	code = cp_cursor_uleb(&w->c);
+	if (w->c.bad)
+		return false;
+	ret->abbrev = code ? cp_abbrev_find(w->unit->abbrevs, code) : NULL;
+	return !code || ret->abbrev;
+}
+
+static void read_attrs(struct walk *w, const struct cp_abbrev *abbrev, struct attrs *ret)
+{
+	const struct cp_attr_spec *specs = w->unit->abbrevs->specs.items + abbrev->first;
+	struct cp_attr attr, *to;
+	uint32_t i;
+
+	*ret = (struct attrs){ 0 };
+	for (i = 0; i < abbrev->count && !w->c.bad; i++) {
+		cp_attr_read(w->unit, &specs[i], &w->c, &attr);
+		to = slot(ret, specs[i].name);
+		if (to && !w->c.bad)
+			*to = attr;
+	}
+}
+
+static void skip_attrs(struct walk *w, const struct cp_abbrev *abbrev)
+{
+	cp_attrs_skip(w->unit, abbrev, &w->c);
+}
+
+/* Passes over the children of a DIE whose attributes were read. */
+static bool skip_children(struct walk *w, const struct cp_attr *sibling)
+{
+	uint64_t here = w->base + (uint64_t)(w->c.at - w->origin), to;
+	struct die die;
+	unsigned depth = 1;
+
+	if (sibling->form && cp_attr_reference(w->unit, sibling, &to) == w->unit && to > here) {
+		cp_cursor_bytes(&w->c, to - here);
+		return !w->c.bad;
+	}
+	while (depth) {
+		if (!next(w, &die))
+			return false;
+		if (!die.abbrev) {
+			depth--;
+			continue;
+		}
+		skip_attrs(w, die.abbrev);
+		depth += die.abbrev->children;
+	}
+	return true;
+}
+
+/* ---- names ---- */
+
+struct named {
+	const char *name;
+	bool linkage;
+	uint32_t decl_line;
+};
+
+/* Follows references until there is a linkage name; references that go round
+ * in a circle end at the depth limit. */
+static struct named name_of(struct cp_unit *unit, uint64_t offset)
+{
+	struct named got = { 0 };
+	const char *text;
+	struct attrs a;
+	struct walk w;
+	struct die die;
+	unsigned i;
+
+	for (i = 0; unit && i < CP_DWARF_DEPTH; i++) {
+		if (!cp_unit_root(unit) || !walk_from(unit, offset, &w) || !next(&w, &die) ||
+		    !die.abbrev)
+			break;
+		read_attrs(&w, die.abbrev, &a);
+		if (w.c.bad)
+			break;
+		if (!got.decl_line && a.decl_line.form && a.decl_line.u < UINT32_MAX)
+			got.decl_line = (uint32_t)a.decl_line.u;
+		text = cp_attr_string(unit, &a.linkage);
+		if (text) {
+			got.name = text;
+			got.linkage = true;
+			break;
+		}
+		text = cp_attr_string(unit, &a.name);
+		if (text && !got.name)
+			got.name = text;
+		unit = cp_attr_reference(unit, a.origin.form ? &a.origin : &a.specification,
+					 &offset);
+	}
+	return got;
+}
+
+/* ---- the functions of a unit ---- */
+
+struct function_spans {
+	CP_VEC(struct cp_span) list;
+};
+
+static bool add_function(struct cp_unit *unit, uint64_t die, const struct cp_ranges *ranges,
+			 struct function_spans *spans)
+{
+	size_t number = unit->functions.count, i;
+
+	if (!ranges->list.count)
+		return true;
+	if (!cp_vec_push(&unit->functions, (struct cp_function){ die }))
+		return false;
+	for (i = 0; i < ranges->list.count; i++) {
+		/* One inside another comes after it: it wins. */
+		if (!cp_vec_push(&spans->list, (struct cp_span){ ranges->list.items[i].low,
+								 ranges->list.items[i].high, number,
+								 (uint32_t)number }))
+			return false;
+	}
+	return true;
+}
+
+static void list_functions(struct cp_unit *unit)
+{
+	struct function_spans spans = { 0 };
+	struct cp_ranges ranges = { 0 };
+	struct attrs a;
+	struct walk w;
+	struct die die;
+	bool ok = walk_from(unit, unit->die, &w);
+
+	while (ok && next(&w, &die)) {
+		if (!die.abbrev)
+			continue;
+		if (die.abbrev->tag != DW_TAG_subprogram) {
+			skip_attrs(&w, die.abbrev);
+			continue;
+		}
+		read_attrs(&w, die.abbrev, &a);
+		ranges.list.count = 0;
+		ok = !w.c.bad && cp_unit_ranges(unit, &a.low, &a.high, &a.ranges, &ranges) &&
+		     add_function(unit, die.offset, &ranges, &spans);
+	}
+	cp_spans_build(spans.list.items, spans.list.count, &unit->function_spans);
+	cp_vec_free(&spans.list);
+	cp_vec_free(&ranges.list);
+}
+
+static const struct cp_function *function_at(struct cp_unit *unit, uint64_t at)
+{
+	const struct cp_span *span;
+
+	if (!unit->functions_tried) {
+		unit->functions_tried = true;
+		if (cp_unit_root(unit))
+			list_functions(unit);
+	}
+	span = cp_spans_find(&unit->function_spans, at);
+	return span ? &unit->functions.items[span->value] : NULL;
+}
+
+/* ---- inlined calls ---- */
+
+struct call {
+	uint64_t die;
+	uint64_t file, line, column; /* where it was called, when inlined */
+};
+
+struct chain {
+	struct call calls[CP_DWARF_DEPTH]; /* the function, then inwards */
+	size_t count;
+};
+
+static bool covers(struct cp_unit *unit, const struct attrs *a, uint64_t at)
+{
+	struct cp_ranges ranges = { 0 };
+	bool found = false;
+	size_t i;
+
+	if (cp_unit_ranges(unit, &a->low, &a->high, &a->ranges, &ranges)) {
+		for (i = 0; i < ranges.list.count && !found; i++)
+			found = at >= ranges.list.items[i].low && at < ranges.list.items[i].high;
+	}
+	cp_vec_free(&ranges.list);
+	return found;
+}
+
+static bool is_scope(uint16_t tag)
+{
+	return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
+	       tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
+}
+
+static void add_call(struct chain *chain, const struct die *die, const struct attrs *a)
+{
+	if (chain->count < CP_DWARF_DEPTH)
+		chain->calls[chain->count++] = (struct call){ die->offset, a->call_file.u,
+							      a->call_line.u, a->call_column.u };
+}
+
+/* Looks at the DIE just read: goes into it, or passes over it. False when the
+ * walk is over. */
+static bool look(struct walk *w, const struct die *die, uint64_t at, struct chain *chain,
+		 unsigned *depth)
+{
+	struct attrs a;
+	bool placed;
+
+	read_attrs(w, die->abbrev, &a);
+	if (w->c.bad)
+		return false;
+	if (is_scope(die->abbrev->tag)) {
+		placed = a.low.form || a.ranges.form;
+		if (placed && covers(w->unit, &a, at)) {
+			if (die->abbrev->tag == DW_TAG_inlined_subroutine)
+				add_call(chain, die, &a);
+			*depth = 1; /* nothing outside of it matters any more */
+			return die->abbrev->children;
+		}
+		if (!placed && die->abbrev->tag != DW_TAG_inlined_subroutine) {
+			*depth += die->abbrev->children;
+			return true;
+		}
+	}
+	return !die->abbrev->children || skip_children(w, &a.sibling);
+}
+
+static void inlined_at(struct cp_unit *unit, uint64_t function, uint64_t at, struct chain *chain)
+{
+	unsigned depth = 1;
+	struct walk w;
+	struct die die;
+
+	chain->calls[0] = (struct call){ .die = function };
+	chain->count = 1;
+	if (!walk_from(unit, function, &w) || !next(&w, &die) || !die.abbrev ||
+	    !die.abbrev->children)
+		return;
+	skip_attrs(&w, die.abbrev);
+	while (depth && next(&w, &die)) {
+		if (!die.abbrev)
+			depth--;
+		else if (!look(&w, &die, at, chain, &depth))
+			return;
+	}
+}
+
+/* ---- split DWARF ---- */
+
+static struct cp_unit *split_in(struct cp_dwarf *dwarf, struct cp_unit *skeleton)
+{
+	struct cp_unit *unit;
+	size_t i;
+
+	cp_dwarf_walk(dwarf);
+	for (i = 0; i < dwarf->units.count && i < SPLIT_UNITS; i++) {
+		unit = dwarf->units.items[i];
+		if (!unit->skeleton && cp_unit_root(unit) && unit->id == skeleton->id &&
+		    unit->version == skeleton->version)
+			return unit;
+	}
+	return NULL;
+}
+
+/* Where the DIEs of `unit` are: itself, or its other half. */
+static struct cp_unit *with_dies(struct cp_unit *unit)
+{
+	struct cp_debuginfo *all = unit->dwarf->all;
+	struct cp_dwarf *dwarf;
+	struct cp_elf *elf;
+
+	if (unit->split || unit->split_tried)
+		return unit->split ? unit->split : unit;
+	unit->split_tried = true;
+	if (!cp_unit_root(unit) || !unit->split_name)
+		return unit;
+	elf = cp_debug_split(all->image, unit->comp_dir ? unit->comp_dir : "", unit->split_name);
+	if (!elf)
+		return unit;
+	dwarf = cp_dwarf_create(all, elf, true);
+	if (!dwarf) {
+		cp_elf_destroy(elf);
+		return unit;
+	}
+	if (!cp_vec_push(&all->others, dwarf)) {
+		cp_dwarf_destroy(dwarf);
+		return unit;
+	}
+	unit->split = split_in(dwarf, unit);
+	if (!unit->split)
+		return unit;
+	unit->split->skeleton = unit;
+	return unit->split;
+}
+
+/* ---- frames ---- */
+
+static uint32_t number(uint64_t value)
+{
+	return value < UINT32_MAX ? (uint32_t)value : 0;
+}
+
+/* A lambda is only "operator()" to DWARF; the symbol table knows better. */
+static void prefer_mangled(struct cp_image *image, uint64_t at, struct named *named)
+{
+	struct cp_symbol s;
+
+	if (named->linkage || !cp_image_symbol(image, (struct cp_vaddr){ at }, &s) ||
+	    s.kind != CP_SYMBOL_FUNCTION)
+		return;
+	if (!strncmp(s.name, "_Z", 2) || !strncmp(s.name, "_R", 2))
+		named->name = s.name;
+}
+
+/* Innermost first; each inlined call says where the next frame is. */
+static void fill(struct cp_unit *lines, struct cp_unit *unit, uint64_t pc,
+		 const struct chain *chain, struct cp_line at, struct cp_inline_frame *frames,
+		 size_t max)
+{
+	struct cp_inline_frame *f = frames;
+	struct named named;
+	size_t i;
+
+	for (i = chain->count; i-- && f < frames + max; f++) {
+		named = name_of(unit, chain->calls[i].die);
+		if (!i)
+			prefer_mangled(unit->dwarf->all->image, pc, &named);
+		*f = (struct cp_inline_frame){
+			.function = named.name,
+			.file = at.file,
+			.line = at.line,
+			.column = at.column,
+			.decl_line = named.decl_line,
+			.inlined = i > 0,
+		};
+		if (!i)
+			break;
+		at.file = cp_unit_file(lines, chain->calls[i].file);
+		at.line = number(chain->calls[i].line);
+		at.column = number(chain->calls[i].column);
+	}
+}
+
+static size_t lookup(struct cp_debuginfo *all, uint64_t at, struct cp_inline_frame *frames,
+		     size_t max)
+{
+	struct cp_unit *unit = cp_debuginfo_unit(all, at), *with;
+	const struct cp_function *function;
+	struct cp_line line = { 0 };
+	struct chain chain;
+	bool has_line;
+
+	if (!unit)
+		return 0;
+	has_line = cp_unit_line(unit, at, &line);
+	with = with_dies(unit);
+	function = function_at(with, at);
+	if (!function) {
+		if (has_line && max)
+			frames[0] = (struct cp_inline_frame){ .file = line.file,
+							      .line = line.line,
+							      .column = line.column };
+		return has_line;
+	}
+	inlined_at(with, function->die, at, &chain);
+	fill(unit, with, at, &chain, line, frames, max);
+	return chain.count;
+}
+
+/* The debug information of the file itself, or of its debug file. */
+static struct cp_debuginfo *open_debuginfo(struct cp_image *image)
+{
+	struct cp_debuginfo *all;
+	struct cp_elf *elf;
+
+	if (image->debuginfo_tried)
+		return image->debuginfo;
+	image->debuginfo_tried = true;
+	all = calloc(1, sizeof(*all));
+	if (!all)
+		return NULL;
+	all->image = image;
+	all->main = cp_dwarf_create(all, image->elf, false);
+	if (!all->main) {
+		elf = cp_debug_file(image, true);
+		all->main = elf ? cp_dwarf_create(all, elf, false) : NULL;
+	}
+	if (!all->main) {
+		cp_debuginfo_destroy(all);
+		return NULL;
+	}
+	image->debuginfo = all;
+	return all;
+}
+
+void cp_debuginfo_destroy(struct cp_debuginfo *all)
+{
+	size_t i;
+
+	if (!all)
+		return;
+	cp_dwarf_destroy(all->main);
+	for (i = 0; i < all->others.count; i++)
+		cp_dwarf_destroy(all->others.items[i]);
+	cp_vec_free(&all->others);
+	for (i = 0; i < all->strings.count; i++)
+		free(all->strings.items[i]);
+	cp_vec_free(&all->strings);
+	cp_spans_free(&all->by_aranges);
+	cp_spans_free(&all->by_roots);
+	free(all);
+}
+
+size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,
+		       size_t max)
+{
+	struct cp_debuginfo *all;
+	size_t count = 0;
+
+	pthread_mutex_lock(&image->debug_lock);
+	all = open_debuginfo(image);
+	if (all && !all->exhausted) {
+		all->steps = STEPS;
+		count = lookup(all, at.v, frames, max);
+	}
+	pthread_mutex_unlock(&image->debug_lock);
+	return count;
+}

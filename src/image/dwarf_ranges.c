@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which addresses belong to a DIE, and which unit an address belongs to. The
+ * compiler may have left an index in .debug_aranges (gcc does, clang does
+ * not): that is tried first, because it is small. For an address that it does
+ * not know, the root DIE of every unit is read, once.
+ */
+#include "image/debuginfo.h"
+
+#include <stdlib.h>
+
+#define WINDOW 512
+
+static bool add(const struct cp_unit *unit, struct cp_ranges *to, uint64_t low, uint64_t high)
+{
+	const struct cp_elf *elf = unit->dwarf->all->image->elf;
+
+	/* Functions that the linker dropped are at 0 or at the highest
+	 * addresses: in no segment. */
+	if (low >= high || !cp_elf_is_code(elf, low) || !cp_elf_is_code(elf, high - 1))
+		return true;
+	return cp_vec_push(&to->list, (struct cp_range){ low, high });
+}
+
+/* ---- lists ---- */
+
+/* A list being read. */
+struct list {
+	const struct cp_unit *unit;
+	struct cp_cursor c;
+	uint64_t base;
+	struct cp_ranges *to;
+};
+
+enum more { MORE, DONE, NO_MEMORY };
+
+static uint64_t address(struct list *l)
+{
+	return l->unit->address_size == 8 ? cp_cursor_u64(&l->c) : cp_cursor_u32(&l->c);
+}
+
+static uint64_t indexed(struct list *l)
+{
+	struct cp_attr attr = { .form = DW_FORM_addrx, .u = cp_cursor_uleb(&l->c) };
+	uint64_t value = 0;
+
+	if (!cp_attr_address(l->unit, &attr, &value))
+		l->c.bad = true;
+	return value;
+}
+
+/* An entry of .debug_ranges. */
+static enum more entry_v4(struct list *l)
+{
+	uint64_t low = address(l), high = address(l);
+	uint64_t highest = l->unit->address_size == 8 ? UINT64_MAX : UINT32_MAX;
+
+	if (l->c.bad || (!low && !high))
+		return DONE;
+	if (low == highest) {
+		l->base = high;
+		return MORE;
+	}
+	return add(l->unit, l->to, l->base + low, l->base + high) ? MORE : NO_MEMORY;
+}
+
+/* An entry of .debug_rnglists. */
+static enum more entry_v5(struct list *l)
+{
+	uint64_t low = 0, high = 0;
+
+	switch (cp_cursor_u8(&l->c)) {
+	case DW_RLE_base_addressx:
+		l->base = indexed(l);
+		return MORE;
+	case DW_RLE_base_address:
+		l->base = address(l);
+		return MORE;
+	case DW_RLE_startx_endx:
+		low = indexed(l);
+		high = indexed(l);
+		break;
+	case DW_RLE_startx_length:
+		low = indexed(l);
+		high = low + cp_cursor_uleb(&l->c);
+		break;
+	case DW_RLE_offset_pair:
+		low = l->base + cp_cursor_uleb(&l->c);
+		high = l->base + cp_cursor_uleb(&l->c);
+		break;
+	case DW_RLE_start_end:
+		low = address(l);
+		high = address(l);
+		break;
+	case DW_RLE_start_length:
+		low = address(l);
+		high = low + cp_cursor_uleb(&l->c);
+		break;
+	default: /* DW_RLE_end_of_list, and what nobody knows */
+		return DONE;
+	}
+	if (l->c.bad)
+		return DONE;
+	return add(l->unit, l->to, low, high) ? MORE : NO_MEMORY;
+}
+
+/* Reads a list at `offset`, with more and more of the section at hand. */
+static bool read_list(const struct cp_unit *unit, struct cp_dwarf *in,
+		      struct cp_elf_section *section, uint64_t offset, uint64_t base,
+		      enum more (*entry)(struct list *), struct cp_ranges *ret)
+{
+	uint64_t total = cp_elf_length(in->elf, section), window;
+	size_t before = ret->list.count;
+	struct list l = { .unit = unit, .to = ret };
+	const uint8_t *bytes;
+	enum more more;
+
+	if (offset >= total)
+		return true;
+	total -= offset;
+	for (window = WINDOW;; window *= 16) {
+		window = window < total ? window : total;
+		bytes = cp_elf_need(in->elf, section, offset, window);
+		if (!bytes)
+			return true;
+		l.c = cp_cursor(bytes, window);
+		l.base = base;
+		ret->list.count = before;
+		do {
+			if (!cp_dwarf_step(unit->dwarf, 8))
+				return true;
+			more = entry(&l);
+		} while (more == MORE);
+		if (more == NO_MEMORY || !l.c.bad || window == total)
+			return more != NO_MEMORY;
+	}
+}
+
+static bool list_v4(const struct cp_unit *unit, const struct cp_attr *attr, struct cp_ranges *ret)
+{
+	const struct cp_unit *own = unit->skeleton ? unit->skeleton : unit;
+	uint64_t offset = attr->u + (unit->skeleton ? own->ranges_base : 0);
+
+	return read_list(unit, own->dwarf, own->dwarf->ranges, offset, own->low_pc, entry_v4, ret);
+}
+
+static bool list_v5(const struct cp_unit *unit, const struct cp_attr *attr, struct cp_ranges *ret)
+{
+	const struct cp_unit *own = unit->skeleton ? unit->skeleton : unit;
+	struct cp_dwarf *in = unit->dwarf;
+	uint64_t offset = attr->u, at;
+	const uint8_t *bytes;
+	struct cp_cursor c;
+
+	if (attr->form == DW_FORM_rnglistx) {
+		if (__builtin_mul_overflow(attr->u, unit->offset_size, &at) ||
+		    __builtin_add_overflow(at, unit->rnglists_base, &at))
+			return true;
+		bytes = cp_elf_need(in->elf, in->rnglists, at, unit->offset_size);
+		if (!bytes)
+			return true;
+		c = cp_cursor(bytes, unit->offset_size);
+		offset = unit->offset_size == 8 ? cp_cursor_u64(&c) : cp_cursor_u32(&c);
+		offset += unit->rnglists_base;
+	}
+	return read_list(unit, in, in->rnglists, offset, own->low_pc, entry_v5, ret);
+}
+
+bool cp_unit_ranges(const struct cp_unit *unit, const struct cp_attr *low,
+		    const struct cp_attr *high, const struct cp_attr *ranges, struct cp_ranges *ret)
+{
+	uint64_t from, to;
+
+	switch (ranges->form) {
+	case 0:
+		break;
+	case DW_FORM_sec_offset:
+	case DW_FORM_rnglistx:
+	case DW_FORM_data4: /* DWARF 2 and 3 */
+	case DW_FORM_data8:
+		return unit->version < 5 ? list_v4(unit, ranges, ret) : list_v5(unit, ranges, ret);
+	default:
+		return true;
+	}
+	if (!high->form || !cp_attr_address(unit, low, &from))
+		return true;
+	if (!cp_attr_address(unit, high, &to))
+		to = from + high->u; /* a constant: the length */
+	return add(unit, ret, from, to);
+}
+
+/* ---- the unit of an address ---- */
+
+struct unit_spans {
+	CP_VEC(struct cp_span) list;
+};
+
+static bool add_span(struct unit_spans *to, uint64_t low, uint64_t high, size_t number)
+{
+	/* Of units that overlap the later one wins: it must be one of them. */
+	return cp_vec_push(&to->list, (struct cp_span){ low, high, number, (uint32_t)number });
+}
+
+static size_t number_of(const struct cp_dwarf *dwarf, uint64_t offset)
+{
+	size_t low = 0, high = dwarf->units.count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (dwarf->units.items[mid]->offset < offset)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low < dwarf->units.count && dwarf->units.items[low]->offset == offset)
+		return low;
+	return SIZE_MAX;
+}
+
+/* The addresses of one unit: pairs up to 0, 0. */
+static bool read_arange_set(struct cp_dwarf *dwarf, struct cp_cursor set, size_t header,
+			    unsigned offset_size, struct unit_spans *to)
+{
+	const struct cp_elf *elf = dwarf->all->image->elf;
+	uint16_t version = cp_cursor_u16(&set);
+	uint64_t info = offset_size == 8 ? cp_cursor_u64(&set) : cp_cursor_u32(&set);
+	uint8_t address_size = cp_cursor_u8(&set), segment_size = cp_cursor_u8(&set);
+	size_t number = number_of(dwarf, info);
+	uint64_t low, size;
+
+	header += 4 + offset_size;
+	if (set.bad || version != 2 || address_size != 8 || segment_size || number == SIZE_MAX)
+		return true;
+	if (header % 16)
+		cp_cursor_bytes(&set, 16 - header % 16);
+	while (cp_dwarf_step(dwarf, 8)) {
+		low = cp_cursor_u64(&set);
+		size = cp_cursor_u64(&set);
+		if (set.bad || (!low && !size))
+			break;
+		if (!size || size > UINT64_MAX - low || !cp_elf_is_code(elf, low) ||
+		    !cp_elf_is_code(elf, low + size - 1))
+			continue;
+		if (!add_span(to, low, low + size, number))
+			return false;
+	}
+	return true;
+}
+
+static bool read_aranges(struct cp_dwarf *dwarf, struct unit_spans *to)
+{
+	uint64_t total = cp_elf_length(dwarf->elf, dwarf->aranges), length;
+	const uint8_t *bytes = cp_elf_need(dwarf->elf, dwarf->aranges, 0, total);
+	struct cp_cursor c;
+	unsigned offset_size;
+	const uint8_t *start, *set;
+
+	if (!bytes)
+		return true;
+	c = cp_cursor(bytes, total);
+	while (cp_cursor_left(&c) && cp_dwarf_step(dwarf, 1)) {
+		start = c.at;
+		offset_size = 4;
+		length = cp_cursor_u32(&c);
+		if (length == UINT32_MAX) {
+			offset_size = 8;
+			length = cp_cursor_u64(&c);
+		}
+		if (length > cp_cursor_left(&c))
+			break;
+		set = cp_cursor_bytes(&c, length);
+		if (!set)
+			break;
+		if (!read_arange_set(dwarf, cp_cursor(set, length), (size_t)(set - start),
+				     offset_size, to))
+			return false;
+	}
+	return true;
+}
+
+static bool read_roots(struct cp_dwarf *dwarf, struct unit_spans *to)
+{
+	struct cp_ranges ranges = { 0 };
+	struct cp_unit *unit;
+	bool ok = true;
+	size_t i, k;
+
+	for (i = 0; ok && i < dwarf->units.count && cp_dwarf_step(dwarf, 16); i++) {
+		unit = dwarf->units.items[i];
+		if (!cp_unit_root(unit))
+			continue;
+		ranges.list.count = 0;
+		ok = cp_unit_ranges(unit, &unit->low, &unit->high, &unit->ranges, &ranges);
+		for (k = 0; ok && k < ranges.list.count; k++)
+			ok = add_span(to, ranges.list.items[k].low, ranges.list.items[k].high, i);
+	}
+	cp_vec_free(&ranges.list);
+	return ok;
+}
+
+static struct cp_unit *find(struct cp_dwarf *dwarf, struct cp_spans *spans, bool *tried,
+			    bool (*read)(struct cp_dwarf *, struct unit_spans *), uint64_t at)
+{
+	struct unit_spans list = { 0 };
+	const struct cp_span *span;
+
+	if (!*tried) {
+		*tried = true;
+		if (read(dwarf, &list))
+			cp_spans_build(list.list.items, list.list.count, spans);
+		cp_vec_free(&list.list);
+	}
+	span = cp_spans_find(spans, at);
+	return span ? dwarf->units.items[span->value] : NULL;
+}
+
+struct cp_unit *cp_debuginfo_unit(struct cp_debuginfo *all, uint64_t at)
+{
+	struct cp_unit *unit;
+
+	cp_dwarf_walk(all->main);
+	unit = find(all->main, &all->by_aranges, &all->aranges_tried, read_aranges, at);
+	if (!unit)
+		unit = find(all->main, &all->by_roots, &all->roots_tried, read_roots, at);
+	return unit;
+}
