@@ -20,8 +20,8 @@ struct cp_export_format {
 	const char *name, *summary;
 	const char *extension; /* of the file it is written to unless told */
 	bool binary; /* not for a terminal */
-	CP_ERROR(*write)
-	(const struct cp_profile *p, const struct cp_export_options *o, struct cp_sink *sink);
+	struct cp_error *(*write)(const struct cp_profile *p, const struct cp_export_options *o,
+				  struct cp_sink *sink);
 };
 
 /* One row a format: what stands before its name in a list of all, name, file
