@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "cmd/cmd.h"
+#include "cmd/reports.h"
 
 #define DEFAULT_HZ 99
 
@@ -82,8 +83,7 @@ bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *
 
 	if (failed || *cprof_session_error(s))
 		cp_collecting_complain(s);
-	if (!o->quiet)
-		fprintf(stderr, "cprof: recorded to %s; next: cprof report %s\n", o->output,
-			o->output);
+	if (!o->quiet && strcmp(o->output, "-"))
+		cp_print_summary(o->output);
 	return !failed;
 }

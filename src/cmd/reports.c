@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/reports.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
+#include "report/report.h"
 
 #define AT(field) offsetof(struct cp_filter_options, field)
 
@@ -84,4 +88,25 @@ int cp_print_report(struct cp_buf *out)
 		return cp_finish_output();
 	cp_pager_close(&pager);
 	return CP_EXIT_OK;
+}
+
+void cp_print_summary(const char *path)
+{
+	struct cp_terminal term = cp_terminal_of(STDERR_FILENO);
+	struct cp_look look = { term.columns, term.color };
+	struct cp_record *record = NULL;
+	struct cp_buf out = { 0 };
+	struct cp_error *err;
+	struct stat st;
+
+	if (stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+		return;
+	err = cp_record_load(path, &record);
+	if (!err)
+		err = cp_report_summary(record, path, &look, &out);
+	if (!err)
+		fwrite(out.bytes, 1, out.size, stderr);
+	cp_record_destroy(record);
+	cp_buf_free(&out);
+	cp_complain(err);
 }

@@ -38,4 +38,8 @@ const char *cp_recording_operand(const struct cp_args *args);
  * Answers the exit status. */
 int cp_print_report(struct cp_buf *out);
 
+/* The summary at the end of run and attach, on standard error: what is in the
+ * recording at `path`, and what to type next; nothing for what is no file. */
+void cp_print_summary(const char *path);
+
 #endif

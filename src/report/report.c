@@ -67,7 +67,8 @@ CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_
 	for (i = 0; i < shown; i++)
 		function_row(&t, p, order[i], most);
 	cp_table_print(&t, look, out);
-	more(out, look, shown, count);
+	if (o->what != CP_REPORT_SUMMARY)
+		more(out, look, shown, count);
 	return NULL;
 }
 
@@ -241,6 +242,8 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 		return cp_report_lines(p, function, o, look, out);
 	case CP_REPORT_TREE:
 		return cp_report_tree(p, o, look, out);
+	case CP_REPORT_SUMMARY:
+		break;
 	case CP_REPORT_BUTTERFLY:
 	case CP_REPORT_CALLERS:
 	case CP_REPORT_CALLEES:
@@ -268,10 +271,28 @@ CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_optio
 	return out->failed ? cp_error_nomem() : NULL;
 }
 
+/* `word` as a shell reads it. */
+static void add_word(struct cp_buf *out, const char *word)
+{
+	bool plain =
+		*word && word[strspn(word, "abcdefghijklmnopqrstuvwxyz"
+					   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=@%,:")] == 0;
+	struct cp_buf shown CP_CLEANUP(cp_buf_free) = { 0 };
+	const char *c;
+
+	cp_add_name(&shown, word);
+	if (!plain)
+		cp_buf_u8(out, '\'');
+	for (c = shown.bytes; c && *c; c++)
+		cp_buf_str(out, *c == '\'' ? "'\\''" : (char[]){ *c, 0 });
+	if (!plain)
+		cp_buf_u8(out, '\'');
+}
+
 static CP_ERROR summary(const struct cp_profile *p, const char *path, const struct cp_look *look,
 			struct cp_buf *out)
 {
-	struct cp_report_options o = { .limit = 10 };
+	struct cp_report_options o = { .what = CP_REPORT_SUMMARY, .limit = 10 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_report_header(p, look, out);
@@ -284,7 +305,7 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	cp_report_overhead(p, look, out);
 	if (path) {
 		cp_report_title(out, look, "Next", NULL);
-		cp_add_name(&text, path);
+		add_word(&text, path);
 		cp_buf_printf(out, "  cprof report %s\n", text.bytes ? text.bytes : "");
 		cp_buf_printf(out, "  cprof export -f flamegraph -o flame.svg %s\n",
 			      text.bytes ? text.bytes : "");

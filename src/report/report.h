@@ -22,6 +22,7 @@ enum cp_report_what {
 	CP_REPORT_BUTTERFLY, /* callers and callees of `function` */
 	CP_REPORT_CALLERS,
 	CP_REPORT_CALLEES,
+	CP_REPORT_SUMMARY, /* as cp_report_summary() has it */
 };
 
 struct cp_report_options {

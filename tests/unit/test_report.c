@@ -230,7 +230,7 @@ static void test_text(const struct cp_record *r, const struct cp_profile *p)
 		CHECK(strlen(line) <= 80 + 40); /* bytes; columns are fewer */
 	cp_buf_clear(&out);
 	CHECK_OK(cp_report_summary(r, "a b.data", &look, &out));
-	CHECK(strstr(out.bytes, "cprof report a b.data"));
+	CHECK(strstr(out.bytes, "cprof report 'a b.data'\n"));
 	cp_buf_free(&out);
 }
 
