@@ -104,7 +104,8 @@ NOINLINE static void jump_back(int n)
 	sink += pad[7];
 	if (n == 0)
 		longjmp(place, 1);
-	jump_back(n - 1);
+	if (n > 0)
+		jump_back(n - 1);
 	sink++;
 }
 
