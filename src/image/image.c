@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "image/debuginfo.h"
 
 static const char *const default_dirs[] = { "/usr/lib/debug", NULL };
@@ -144,4 +145,30 @@ bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, str
 		}
 	}
 	return false;
+}
+
+static bool section_of(struct cp_elf *elf, const char *name, const uint8_t **bytes_ret,
+		       size_t *size_ret, struct cp_vaddr *addr_ret)
+{
+	struct cp_elf_section *section = elf ? cp_elf_section(elf, name) : NULL;
+	const uint8_t *bytes;
+	size_t size = 0;
+
+	bytes = section ? cp_elf_load(elf, section, &size) : NULL;
+	if (!bytes)
+		return false;
+	*bytes_ret = bytes;
+	*size_ret = size;
+	addr_ret->v = section->vaddr;
+	return true;
+}
+
+bool cp_image_section(struct cp_image *image, const char *name, const uint8_t **bytes_ret,
+		      size_t *size_ret, struct cp_vaddr *addr_ret)
+{
+	/* The others are read piecemeal, under another lock. */
+	if (cp_starts_with(name, ".debug_") && strcmp(name, ".debug_frame") != 0)
+		return false;
+	return section_of(image->elf, name, bytes_ret, size_ret, addr_ret) ||
+	       section_of(cp_debug_file(image, false), name, bytes_ret, size_ret, addr_ret);
 }

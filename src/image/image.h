@@ -46,12 +46,21 @@ uint16_t cp_image_machine(const struct cp_image *image); /* e_machine */
 bool cp_image_is_64bit(const struct cp_image *image);
 
 /* Load-time address of a file offset, by the program headers: false when no
- * PT_LOAD maps it. (run-time address = vaddr + load bias.) */
+ * PT_LOAD maps it. (run-time address = vaddr + load bias.) The page where one
+ * segment ends and the next begins is mapped twice, so ask with the offset of
+ * a byte that is really used (a pc's), or with 0 for the first mapping. */
 bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, struct cp_vaddr *ret);
+
+/* The contents of a section, uncompressed, from the file or, when it has none,
+ * from its separate debug file: what the unwinder wants (.eh_frame,
+ * .debug_frame). Not for the other .debug_ sections. False: there is none.
+ * The bytes live as long as the image. */
+bool cp_image_section(struct cp_image *image, const char *name, const uint8_t **bytes_ret,
+		      size_t *size_ret, struct cp_vaddr *addr_ret);
 
 enum cp_symbol_kind {
 	CP_SYMBOL_FUNCTION,
-	CP_SYMBOL_PLT, /* name is that of the target, "memcpy@plt" */
+	CP_SYMBOL_PLT, /* name is that of the target, "memcpy@plt"; ".plt": the lazy stub */
 	CP_SYMBOL_IFUNC, /* the resolver */
 	CP_SYMBOL_UNWIND, /* no symbol: bounds from .eh_frame, name "fn_<hex>" */
 };

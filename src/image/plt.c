@@ -1,7 +1,255 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names for the entries of procedure linkage tables. An entry jumps through a
+ * slot of the global offset table, and a relocation says for which symbol the
+ * dynamic linker fills that slot:
+ *
+ *     .plt.sec+0x20:  jmp *0x4018   .rela.plt: 0x4018 memcpy   -> "memcpy@plt"
+ *
+ * That holds for every layout: lazy (.plt), with branch tracking (.plt.sec),
+ * bound at start (.plt.got), static programs (the relocation names the
+ * resolver's address instead of a symbol). With branch tracking, the n-th
+ * lazy stub in .plt has no slot of its own: it belongs to the n-th relocation.
+ */
 #include "image/internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/map.h"
+
+#define MAX_PLT (UINT64_C(16) << 20)
+#define MAX_RELOCATIONS (UINT64_C(512) << 20)
+
+struct entry {
+	uint64_t vaddr, size;
+	char *name; /* owned by the table; NULL: not known yet */
+	size_t next; /* another entry with the same resolver: its number + 1, or 0 */
+};
+
+struct plt {
+	struct cp_elf *elf;
+	struct cp_raw_symbols *raw;
+	CP_VEC(struct entry) entries;
+	struct cp_map by_slot; /* address of a slot -> entry */
+	struct cp_map by_target; /* resolver's address -> last such entry, in static programs */
+	CP_VEC(size_t) lazy; /* entries of .plt without a slot, in order */
+};
+
+static const struct cp_arch *arch_of(const struct cp_elf *elf)
+{
+	if (elf->machine == cp_arch_x86_64.e_machine)
+		return &cp_arch_x86_64;
+	if (elf->machine == cp_arch_aarch64.e_machine)
+		return &cp_arch_aarch64;
+	return NULL;
+}
+
+/* Bytes of an entry: the header may not say. */
+static size_t step_of(const struct cp_arch *arch, const struct cp_elf_section *section,
+		      const uint8_t *code, size_t size)
+{
+	uint64_t slot;
+
+	if (section->entsize == 8 || section->entsize == 16)
+		return section->entsize;
+	return size >= 16 && arch->jump_slot(code, size, 0, &slot) &&
+			       arch->jump_slot(code + 8, size - 8, 0, &slot)
+		       ? 8
+		       : 16;
+}
+
+/* The entries of one section; its first one may be the lazy linker's stub,
+ * which is named like the section. */
+static bool collect(struct plt *p, const struct cp_arch *arch, struct cp_elf_section *section)
+{
+	size_t size = 0, step, at;
+	const uint8_t *code = NULL;
+	struct entry e;
+	uint64_t slot;
+
+	if (section->size <= MAX_PLT && section->type == SHT_PROGBITS)
+		code = cp_elf_load(p->elf, section, &size);
+	step = code ? step_of(arch, section, code, size) : 16;
+	for (at = 0; code && size - at >= step; at += step) {
+		e = (struct entry){ section->vaddr + at, step, NULL, 0 };
+		if (!cp_elf_is_code(p->elf, e.vaddr))
+			continue;
+		if (arch->jump_slot(code + at, size - at, e.vaddr, &slot)) {
+			if (!cp_map_put(&p->by_slot, slot, p->entries.count))
+				return false;
+		} else if (!strcmp(section->name, ".plt")) {
+			if (!at)
+				e.name = cp_symbols_keep(p->raw->into, ".plt", 4);
+			else if (!cp_vec_push(&p->lazy, p->entries.count))
+				return false;
+		}
+		if (!cp_vec_push(&p->entries, e))
+			return false;
+	}
+	return true;
+}
+
+static bool name_entry(struct plt *p, size_t number, const char *target)
+{
+	size_t n = strnlen(target, 65536);
+	char *name = malloc(n + sizeof("@plt"));
+
+	if (!name || !cp_vec_push(&p->raw->into->owned, name)) {
+		free(name);
+		return false;
+	}
+	memcpy(name, target, n);
+	memcpy(name + n, "@plt", sizeof("@plt"));
+	p->entries.items[number].name = name;
+	return true;
+}
+
+/* One relocation: its slot's entry gets the symbol's name, or waits for the
+ * name of what is at the address. */
+static bool apply(struct plt *p, const Elf64_Rela *rela, const char *name, bool by_index,
+		  size_t index)
+{
+	uint64_t *number = cp_map_get(&p->by_slot, rela->r_offset), *other;
+
+	if (name && by_index && index < p->lazy.count && !name_entry(p, p->lazy.items[index], name))
+		return false;
+	if (!number || p->entries.items[*number].name)
+		return true;
+	if (name)
+		return name_entry(p, *number, name);
+	if (ELF64_R_SYM(rela->r_info))
+		return true;
+	other = cp_map_get(&p->by_target, (uint64_t)rela->r_addend);
+	/* The same relocation twice would close a circle. */
+	if (other && (*other == *number || p->entries.items[*number].next))
+		return true;
+	p->entries.items[*number].next = other ? *other + 1 : 0;
+	return cp_map_put(&p->by_target, (uint64_t)rela->r_addend, *number);
+}
+
+static bool relocate(struct plt *p, struct cp_elf_section *section)
+{
+	struct cp_elf_section *symbols, *strings;
+	size_t size = 0, symbols_size = 0, strings_size = 0, i, index;
+	bool by_index = !strcmp(section->name, ".rela.plt");
+	const Elf64_Sym *syms = NULL;
+	const Elf64_Rela *relas;
+	const char *names = NULL, *name;
+
+	relas = (const void *)cp_elf_load(p->elf, section, &size);
+	if (section->link && section->link < p->elf->section_count) {
+		symbols = &p->elf->sections[section->link];
+		if (symbols->type == SHT_DYNSYM && symbols->link < p->elf->section_count) {
+			strings = &p->elf->sections[symbols->link];
+			syms = (const void *)cp_elf_load(p->elf, symbols, &symbols_size);
+			if (strings->type == SHT_STRTAB)
+				names = (const void *)cp_elf_load(p->elf, strings, &strings_size);
+		}
+	}
+	for (i = 0; relas && i < size / sizeof(*relas); i++) {
+		index = ELF64_R_SYM(relas[i].r_info);
+		name = NULL;
+		if (index && syms && names && index < symbols_size / sizeof(*syms) &&
+		    syms[index].st_name < strings_size)
+			name = names + syms[index].st_name;
+		if (!apply(p, &relas[i], name, by_index, i))
+			return false;
+	}
+	return true;
+}
+
+/* .rela.plt before the others, which are large. */
+static bool relocate_all(struct plt *p)
+{
+	struct cp_elf_section *s;
+	unsigned pass;
+	size_t i;
+	bool first;
+
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 1; i < p->elf->section_count; i++) {
+			s = &p->elf->sections[i];
+			first = !strcmp(s->name, ".rela.plt") || !strcmp(s->name, ".rela.iplt");
+			if (s->type == SHT_RELA && (s->flags & SHF_ALLOC) && first == !pass &&
+			    s->size <= MAX_RELOCATIONS && !relocate(p, s))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Gives the name to every entry with that resolver. */
+static bool name_entries(struct plt *p, size_t number, const char *name)
+{
+	/* A name that is there already ends a chain that a broken file closed. */
+	while (!p->entries.items[number].name) {
+		if (!name_entry(p, number, name))
+			return false;
+		if (!p->entries.items[number].next)
+			break;
+		number = p->entries.items[number].next - 1;
+	}
+	return true;
+}
+
+/* Names of resolvers, out of the symbols known so far: the best of each. */
+static bool name_by_target(struct plt *p)
+{
+	const struct cp_raw_symbol *list = p->raw->list.items;
+	struct cp_map best = { 0 }; /* first entry -> symbol */
+	uint64_t *number, *known, key, value;
+	size_t i, at = 0;
+	bool ok = true;
+
+	for (i = 0; ok && p->by_target.count && i < p->raw->list.count; i++) {
+		number = cp_map_get(&p->by_target, list[i].s.start.v);
+		known = number ? cp_map_get(&best, *number) : NULL;
+		if (number && (!known || list[i].rank < list[*known].rank))
+			ok = cp_map_put(&best, *number, i);
+	}
+	while (ok && cp_map_next(&best, &at, &key, &value))
+		ok = name_entries(p, key, list[value].s.name);
+	cp_map_free(&best);
+	return ok;
+}
+
+static bool add_entries(struct plt *p)
+{
+	struct cp_symbol s = { .kind = CP_SYMBOL_PLT };
+	const struct entry *e;
+	bool ok = true;
+
+	cp_vec_for_each(&p->entries, e) {
+		if (!e->name || !ok)
+			continue;
+		s.name = e->name;
+		s.start.v = e->vaddr;
+		s.size = e->size;
+		ok = cp_symbols_push(p->raw, &s, 0, 0);
+	}
+	return ok;
+}
+
 bool cp_symbols_add_plt(struct cp_elf *elf, struct cp_raw_symbols *raw)
 {
-	(void)elf;
-	(void)raw;
-	return true;
+	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
+	const struct cp_arch *arch = arch_of(elf);
+	struct plt p = { .elf = elf, .raw = raw };
+	struct cp_elf_section *section;
+	bool ok = true;
+	size_t i;
+
+	for (i = 0; arch && ok && i < CP_ARRAY_SIZE(names); i++) {
+		section = cp_elf_section(elf, names[i]);
+		ok = !section || collect(&p, arch, section);
+	}
+	ok = ok && (!p.entries.count || relocate_all(&p)) && name_by_target(&p) && add_entries(&p);
+	cp_vec_free(&p.entries);
+	cp_vec_free(&p.lazy);
+	cp_map_free(&p.by_slot);
+	cp_map_free(&p.by_target);
+	return ok;
 }

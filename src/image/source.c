@@ -169,7 +169,9 @@ static struct cp_error *open_memory(const struct cp_image_source *source, struct
 		return cp_error_nomem();
 	memcpy(blob, head, sizeof(head));
 	copy_segments(source, phdrs, count, bias, blob);
-	return cp_elf_open_blob(blob, size, source->path, ret);
+	CP_TRY(cp_elf_open_blob(blob, size, source->path, ret));
+	(*ret)->bias = bias;
+	return NULL;
 }
 
 CP_ERROR cp_source_open(const struct cp_image_source *source, struct cp_elf **ret)

@@ -71,10 +71,8 @@ static uint32_t rank_of(const Elf64_Sym *sym, const char *name)
 /* ---- symbol tables ---- */
 
 struct table {
-	struct cp_elf *elf; /* whose table it is */
+	const struct cp_elf *elf; /* whose table it is */
 	const struct cp_elf *image; /* whose addresses count */
-	const Elf64_Sym *syms;
-	size_t count;
 	const char *names;
 	size_t names_size;
 };
@@ -135,30 +133,38 @@ static bool add_one(const struct table *t, const Elf64_Sym *sym, struct cp_raw_s
 	return cp_symbols_push(raw, &s, rank_of(sym, s.name), s.size ? 0 : limit_of(t, sym));
 }
 
+bool cp_symbols_add_list(const struct cp_elf *elf, const struct cp_elf *image,
+			 const Elf64_Sym *syms, size_t count, const char *names, size_t names_size,
+			 struct cp_raw_symbols *raw)
+{
+	struct table t = { elf, image, names, names_size };
+	size_t i;
+
+	for (i = 1; i < count && i < MAX_SYMBOLS; i++) {
+		if (!add_one(&t, &syms[i], raw))
+			return false;
+	}
+	return true;
+}
+
 static bool add_table(struct cp_elf *elf, const struct cp_elf *image,
 		      struct cp_elf_section *section, struct cp_raw_symbols *raw)
 {
-	struct table t = { .elf = elf, .image = image };
 	struct cp_elf_section *strings;
-	size_t size = 0, i;
+	size_t size = 0, names_size = 0;
+	const Elf64_Sym *syms;
+	const char *names;
 
 	if (section->link >= elf->section_count || section->size > MAX_TABLE_BYTES)
 		return true;
 	strings = &elf->sections[section->link];
 	if (strings->type != SHT_STRTAB || strings->size > MAX_TABLE_BYTES)
 		return true;
-	t.syms = (const void *)cp_elf_load(elf, section, &size);
-	t.names = (const void *)cp_elf_load(elf, strings, &t.names_size);
-	if (!t.syms || !t.names)
+	syms = (const void *)cp_elf_load(elf, section, &size);
+	names = (const void *)cp_elf_load(elf, strings, &names_size);
+	if (!syms || !names)
 		return true;
-	t.count = size / sizeof(*t.syms);
-	if (t.count > MAX_SYMBOLS)
-		t.count = MAX_SYMBOLS;
-	for (i = 1; i < t.count; i++) {
-		if (!add_one(&t, &t.syms[i], raw))
-			return false;
-	}
-	return true;
+	return cp_symbols_add_list(elf, image, syms, size / sizeof(*syms), names, names_size, raw);
 }
 
 static struct cp_elf_section *by_type(const struct cp_elf *elf, uint32_t type)
@@ -280,7 +286,8 @@ static bool fill(struct cp_image *image, struct cp_raw_symbols *raw)
 	size_t i;
 
 	if (!add_static(image, raw) ||
-	    (dynamic && !add_table(image->elf, image->elf, dynamic, raw)) ||
+	    !(dynamic ? add_table(image->elf, image->elf, dynamic, raw)
+		      : cp_symbols_add_dynamic(image->elf, raw)) ||
 	    !cp_symbols_add_plt(image->elf, raw))
 		return false;
 	tidy(raw);

@@ -5,6 +5,8 @@
  *
  *     image_dump FILE info
  *     image_dump FILE symbols              address kind size name
+ *     image_dump FILE sample               addresses in every function with a
+ *                                          size, the same ones at each run
  *     image_dump FILE lookup < ADDRESSES   address name start size
  *     image_dump FILE frames < ADDRESSES   0xADDRESS, then function and
  *                                          file:line, innermost first
@@ -31,6 +33,27 @@ static int symbols(struct cp_image *image)
 	for (i = 0; i < count; i++)
 		printf("%016" PRIx64 " %c %" PRIu64 " %s\n", s[i].start.v, kinds[s[i].kind],
 		       s[i].size, s[i].name);
+	return 0;
+}
+
+static int sample(struct cp_image *image)
+{
+	const struct cp_symbol *s;
+	uint64_t seed = 42, at;
+	size_t count, i, k;
+
+	if (cp_image_symbols(image, &s, &count))
+		return 1;
+	for (i = 0; i < count; i++) {
+		if (s[i].kind != CP_SYMBOL_FUNCTION || !s[i].size ||
+		    (i && s[i - 1].start.v == s[i].start.v))
+			continue;
+		for (k = 0; k < 6; k++) {
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			at = k == 0 ? 0 : k == 1 ? s[i].size - 1 : (seed >> 33) % s[i].size;
+			printf("0x%" PRIx64 " %s\n", s[i].start.v + at, s[i].name);
+		}
+	}
 	return 0;
 }
 
@@ -111,6 +134,8 @@ int main(int argc, char **argv)
 		status = info(image);
 	else if (!strcmp(argv[2], "symbols"))
 		status = symbols(image);
+	else if (!strcmp(argv[2], "sample"))
+		status = sample(image);
 	else if (!strcmp(argv[2], "lookup"))
 		status = each_address(image, lookup);
 	else if (!strcmp(argv[2], "frames"))
