@@ -36,7 +36,7 @@ struct loader {
 	struct cp_record *record;
 	struct cp_record_decoder decoder;
 	struct cp_buf raw; /* the payload being read, unpacked */
-	bool preamble, any_chunk, has_info, ended;
+	bool preamble, any_chunk, has_info, has_id, ended;
 	bool gap; /* bytes were skipped since the last chunk */
 	uint32_t sequence; /* expected next */
 };
@@ -113,17 +113,17 @@ static bool read_info(struct loader *l)
 	struct cp_cursor c = cp_cursor(l->raw.bytes, l->raw.size);
 	struct cp_record *r = l->record;
 	uint32_t holds = r->info.holds;
-	uint8_t id[CP_RECORD_ID_SIZE];
+	uint8_t id[CP_RECORD_ID_SIZE] = { 0 };
 
 	if (l->has_info)
 		return true; /* the copy before the end */
-	memcpy(id, r->id, sizeof(id));
 	if (!cp_record_get_info(&c, &r->arena, &r->info, id))
 		return false;
 	if (l->preamble)
 		r->info.holds |= holds;
 	else
 		memcpy(r->id, id, sizeof(id));
+	l->has_id = true;
 	l->has_info = true;
 	return true;
 }
@@ -242,9 +242,23 @@ static struct cp_error *read_preamble(struct loader *l, size_t have)
 				     "use a cprof as new as the one that made it");
 	memcpy(l->record->id, p.id, sizeof(p.id));
 	l->record->info.holds = p.holds;
-	l->preamble = true;
+	l->preamble = l->has_id = true;
 	l->in.at += CP_RECORD_PREAMBLE_SIZE;
 	return NULL;
+}
+
+/* A recording that lost its id gets one that copies of it share. */
+static void make_id(struct cp_record *r)
+{
+	uint64_t a = 1, b = 2;
+	size_t i;
+
+	for (i = 0; i < r->samples.count; i++) {
+		a = cp_hash_u64(a ^ r->samples.items[i].ts_ns);
+		b = cp_hash_u64(b ^ r->samples.items[i].weight_ns) + r->samples.items[i].stack;
+	}
+	memcpy(r->id, &a, sizeof(a));
+	memcpy(r->id + sizeof(a), &b, sizeof(b));
 }
 
 static struct cp_error *load(struct loader *l)
@@ -261,6 +275,8 @@ static struct cp_error *load(struct loader *l)
 		return cp_error_nomem();
 	if (!l->preamble && !l->any_chunk)
 		return not_a_recording(l, have);
+	if (!l->has_id)
+		make_id(l->record);
 	return cp_record_build(&l->decoder);
 }
 

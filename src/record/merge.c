@@ -1,10 +1,653 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * Many recordings into one. A merged recording is a set of parts, each a
+ * recording as it was made, known by its random id: merging unites the sets.
+ *
+ *     {A, B} + {B, C} + {A}  =  {A, B, C}
+ *
+ * So that the result is the same to the byte however one gets there, all that
+ * is written comes in an order of its own: parts by id, processes, threads
+ * and images sorted by what they are, locations and stacks in the order in
+ * which the samples, part by part, first need them.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/arena.h"
+#include "record/combine.h"
+#include "record/encode.h"
 #include "record/reader.h"
-#include <unistd.h>
+
+/* A part to be written, and where it is. */
+struct shard {
+	const struct cp_record_part *part;
+	const struct cp_record *record;
+	size_t input; /* place of the record among the inputs */
+	uint32_t number; /* of the part in the record */
+	uint64_t samples;
+};
+
+/* An input's numbers in the output; CP_RECORD_NONE: not yet. */
+struct numbers {
+	uint32_t *processes, *threads, *images, *locations, *stacks;
+	bool used; /* a shard is from here */
+};
+
+/* Where something is: an input, and its place there. */
+struct origin {
+	size_t input, place;
+};
+
+/* Things known by their content, numbered in its order in the end. */
+struct catalog {
+	struct cp_interner keys;
+	CP_VEC(struct origin) origins; /* of each key: the first */
+	uint32_t *rank; /* of each key, once sorted */
+	uint32_t *sorted; /* the keys in order */
+};
+
+struct image {
+	const char *path, *build_id, *debug_path;
+};
+
+struct merge {
+	struct cp_record *const *inputs;
+	size_t input_count;
+	CP_VEC(struct shard) shards;
+	CP_VEC(const struct cp_record_part *) parts; /* of the shards */
+	struct numbers *numbers; /* of each input */
+	struct catalog processes, threads, images;
+	CP_VEC(struct image) image_list; /* by key */
+	struct cp_interner locations; /* rows */
+	struct cp_map nodes, stacks;
+	uint32_t node_count, stack_count;
+	struct cp_record_arena arena;
+	struct cp_buf key;
+	struct cp_record_sink sink;
+	struct cp_record_encoder encoder;
+	bool no_memory;
+};
+
+static bool ok(struct merge *m, bool is)
+{
+	if (!is)
+		m->no_memory = true;
+	return is;
+}
+
+/* ---- which parts ---- */
+
+static uint64_t damage_sum(const struct cp_record_damage *d)
+{
+	return d->no_end + d->bad_chunks + d->missing_bytes + d->dropped + d->lost;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* By id; of copies of one part the fullest comes first. */
+static int compare_shards(const void *pa, const void *pb)
+{
+	const struct shard *a = pa, *b = pb;
+	int c = strcmp(a->part->id, b->part->id);
+
+	if (!c)
+		c = order(b->samples, a->samples);
+	if (!c)
+		c = order(b->part->totals->end_ns, a->part->totals->end_ns);
+	if (!c)
+		c = order(damage_sum(a->part->damage), damage_sum(b->part->damage));
+	return c;
+}
+
+static bool add_shards(struct merge *m, size_t input)
+{
+	const struct cp_record *r = m->inputs[input];
+	struct shard shard = { .record = r, .input = input };
+	size_t b;
+
+	for (; shard.number < r->parts.count; shard.number++) {
+		shard.part = &r->parts.items[shard.number];
+		if (!shard.part->info)
+			continue; /* lost with a chunk */
+		shard.samples = 0;
+		for (b = 0; b < r->blocks.count; b++) {
+			if (r->blocks.items[b].part == shard.number)
+				shard.samples += r->blocks.items[b].count;
+		}
+		if (!ok(m, cp_vec_push(&m->shards, shard)))
+			return false;
+	}
+	return true;
+}
+
+static struct cp_error *choose_shards(struct merge *m)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < m->input_count; i++) {
+		if (!add_shards(m, i))
+			return cp_error_nomem();
+	}
+	if (!m->shards.count)
+		return cp_error_new(CP_ERR_USAGE, 0, "there is no recording to merge");
+	qsort(m->shards.items, m->shards.count, sizeof(*m->shards.items), compare_shards);
+	for (i = 0; i < m->shards.count; i++) {
+		if (kept &&
+		    !strcmp(m->shards.items[i].part->id, m->shards.items[kept - 1].part->id))
+			continue;
+		m->shards.items[kept++] = m->shards.items[i];
+		m->numbers[m->shards.items[i].input].used = true;
+		if (!cp_vec_push(&m->parts, m->shards.items[i].part))
+			return cp_error_nomem();
+	}
+	m->shards.count = kept;
+	if (kept > CP_RECORD_PARTS_MAX)
+		return cp_error_new(CP_ERR_UNSUPPORTED, 0,
+				    "%zu recordings are more than the %d that one can hold", kept,
+				    CP_RECORD_PARTS_MAX);
+	return NULL;
+}
+
+/* ---- processes, threads, images: by content, in its order ---- */
+
+/* Times of a recording that is not merged become real ones. */
+static uint64_t shifted(const struct cp_record *r, uint64_t ns)
+{
+	return ns && !r->merged ? ns + cp_record_shift(&r->info) : ns;
+}
+
+/* Big-endian, so that the order of bytes is that of numbers. */
+static void key_number(struct cp_buf *key, uint64_t value)
+{
+	int shift;
+
+	for (shift = 56; shift >= 0; shift -= 8)
+		cp_buf_u8(key, (uint8_t)(value >> shift));
+}
+
+static void key_string(struct cp_buf *key, const char *text)
+{
+	cp_buf_add(key, text, strlen(text) + 1);
+}
+
+/* The number of m->key, found at `place` of `input`. */
+static uint32_t add_key(struct merge *m, struct catalog *catalog, size_t input, size_t place)
+{
+	struct origin origin = { input, place };
+	uint32_t number = 0;
+	bool fresh = false;
+
+	ok(m, !m->key.failed &&
+		      cp_intern(&catalog->keys, m->key.bytes, m->key.size, &number, &fresh) &&
+		      (!fresh || cp_vec_push(&catalog->origins, origin)));
+	cp_buf_clear(&m->key);
+	return number;
+}
+
+static int compare_keys(const void *pa, const void *pb, void *arg)
+{
+	const struct cp_interner *keys = arg;
+	const struct cp_interned *a = &keys->items[*(const uint32_t *)pa];
+	const struct cp_interned *b = &keys->items[*(const uint32_t *)pb];
+	size_t size = a->size < b->size ? a->size : b->size;
+	int c = memcmp(a->bytes, b->bytes, size);
+
+	return c ? c : order(a->size, b->size);
+}
+
+static bool sort_catalog(struct merge *m, struct catalog *c)
+{
+	size_t n = c->keys.count, i;
+
+	c->rank = calloc(n + 1, sizeof(*c->rank));
+	c->sorted = calloc(n + 1, sizeof(*c->sorted));
+	if (!ok(m, c->rank && c->sorted))
+		return false;
+	for (i = 0; i < n; i++)
+		c->sorted[i] = (uint32_t)i;
+	qsort_r(c->sorted, n, sizeof(*c->sorted), compare_keys, &c->keys);
+	for (i = 0; i < n; i++)
+		c->rank[c->sorted[i]] = (uint32_t)i;
+	return true;
+}
+
+static void catalog_free(struct catalog *c)
+{
+	cp_interner_free(&c->keys);
+	cp_vec_free(&c->origins);
+	free(c->rank);
+	free(c->sorted);
+}
+
+/* From keys to the numbers of the output. */
+static void rank_all(const struct catalog *c, uint32_t *numbers, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		numbers[i] = c->rank[numbers[i]];
+}
+
+static bool collect_processes(struct merge *m)
+{
+	size_t i, k;
+
+	for (i = 0; i < m->input_count; i++) {
+		const struct cp_record *r = m->inputs[i];
+
+		for (k = 0; m->numbers[i].used && k < r->processes.count; k++) {
+			const struct cp_record_process *p = &r->processes.items[k];
+
+			key_number(&m->key, (uint32_t)p->pid);
+			key_number(&m->key, shifted(r, p->start_ns));
+			key_number(&m->key, (uint32_t)p->ns_pid);
+			key_number(&m->key, (uint32_t)p->ppid);
+			key_string(&m->key, p->name);
+			key_string(&m->key, p->exe);
+			m->numbers[i].processes[k] = add_key(m, &m->processes, i, k);
+		}
+	}
+	if (m->no_memory || !sort_catalog(m, &m->processes))
+		return false;
+	for (i = 0; i < m->input_count; i++)
+		if (m->numbers[i].used)
+			rank_all(&m->processes, m->numbers[i].processes,
+				 m->inputs[i]->processes.count);
+	return true;
+}
+
+static bool collect_threads(struct merge *m)
+{
+	size_t i, k;
+
+	for (i = 0; i < m->input_count; i++) {
+		const struct cp_record *r = m->inputs[i];
+
+		for (k = 0; m->numbers[i].used && k < r->threads.count; k++) {
+			const struct cp_record_thread *t = &r->threads.items[k];
+
+			key_number(&m->key, m->numbers[i].processes[t->process]);
+			key_number(&m->key, (uint32_t)t->tid);
+			key_number(&m->key, shifted(r, t->start_ns));
+			key_number(&m->key, (uint32_t)t->ns_tid);
+			key_string(&m->key, t->name);
+			m->numbers[i].threads[k] = add_key(m, &m->threads, i, k);
+		}
+	}
+	if (m->no_memory || !sort_catalog(m, &m->threads))
+		return false;
+	for (i = 0; i < m->input_count; i++)
+		if (m->numbers[i].used)
+			rank_all(&m->threads, m->numbers[i].threads, m->inputs[i]->threads.count);
+	return true;
+}
+
+/* Of two names for one thing the lesser, but rather one than none. */
+static const char *lesser(const char *a, const char *b)
+{
+	return !*b || (*a && strcmp(a, b) <= 0) ? a : b;
+}
+
+static bool collect_images(struct merge *m)
+{
+	size_t i, k;
+	uint32_t number;
+
+	for (i = 0; i < m->input_count; i++) {
+		const struct cp_record *r = m->inputs[i];
+
+		for (k = 0; m->numbers[i].used && k < r->images.count; k++) {
+			const struct cp_record_image *it = &r->images.items[k];
+			struct image image = { it->path, it->build_id, it->debug_path }, *old;
+
+			cp_buf_u8(&m->key, *it->build_id != 0);
+			key_string(&m->key, *it->build_id ? it->build_id : it->path);
+			m->numbers[i].images[k] = number = add_key(m, &m->images, i, k);
+			if (m->no_memory || (number == m->image_list.count &&
+					     !ok(m, cp_vec_push(&m->image_list, image))))
+				return false;
+			old = &m->image_list.items[number];
+			old->path = lesser(old->path, image.path);
+			old->debug_path = lesser(old->debug_path, image.debug_path);
+		}
+	}
+	if (!sort_catalog(m, &m->images))
+		return false;
+	for (i = 0; i < m->input_count; i++)
+		if (m->numbers[i].used)
+			rank_all(&m->images, m->numbers[i].images, m->inputs[i]->images.count);
+	return true;
+}
+
+/* ---- writing ---- */
+
+static void write_processes(struct merge *m)
+{
+	struct cp_record_encoder *e = &m->encoder;
+	uint64_t values[CP_RECORD_WIDTH_MAX];
+	uint32_t i;
+
+	for (i = 0; i < m->processes.keys.count; i++) {
+		struct origin at = m->processes.origins.items[m->processes.sorted[i]];
+		const struct cp_record *r = m->inputs[at.input];
+		const struct cp_record_process *p = &r->processes.items[at.place];
+
+		values[CP_PROCESS_PID] = (uint32_t)p->pid;
+		values[CP_PROCESS_NS_PID] = (uint32_t)p->ns_pid;
+		values[CP_PROCESS_PPID] = (uint32_t)p->ppid;
+		values[CP_PROCESS_NAME] = cp_record_encode_string(e, p->name);
+		values[CP_PROCESS_EXE] = cp_record_encode_string(e, p->exe);
+		values[CP_PROCESS_START] = shifted(r, p->start_ns);
+		cp_record_encode_row(e, CP_RECORD_PROCESSES, i, values);
+	}
+	for (i = 0; i < m->threads.keys.count; i++) {
+		struct origin at = m->threads.origins.items[m->threads.sorted[i]];
+		const struct cp_record *r = m->inputs[at.input];
+		const struct cp_record_thread *t = &r->threads.items[at.place];
+
+		values[CP_THREAD_PROCESS] =
+			(uint64_t)m->numbers[at.input].processes[t->process] + 1;
+		values[CP_THREAD_TID] = (uint32_t)t->tid;
+		values[CP_THREAD_NS_TID] = (uint32_t)t->ns_tid;
+		values[CP_THREAD_NAME] = cp_record_encode_string(e, t->name);
+		values[CP_THREAD_START] = shifted(r, t->start_ns);
+		cp_record_encode_row(e, CP_RECORD_THREADS, i, values);
+	}
+}
+
+static void write_images(struct merge *m)
+{
+	struct cp_record_encoder *e = &m->encoder;
+	uint64_t values[CP_RECORD_WIDTH_MAX];
+	uint32_t i;
+
+	for (i = 0; i < m->images.keys.count; i++) {
+		const struct image *image = &m->image_list.items[m->images.sorted[i]];
+
+		values[CP_IMAGE_PATH] = cp_record_encode_string(e, image->path);
+		values[CP_IMAGE_BUILD_ID] = cp_record_encode_string(e, image->build_id);
+		values[CP_IMAGE_DEBUG_PATH] = cp_record_encode_string(e, image->debug_path);
+		cp_record_encode_row(e, CP_RECORD_IMAGES, i, values);
+	}
+}
+
+static uint32_t location(struct merge *m, size_t input, uint32_t n)
+{
+	uint32_t *number = &m->numbers[input].locations[n], i;
+	const struct cp_record_location *l = &m->inputs[input]->locations.items[n];
+	uint64_t values[CP_RECORD_WIDTH_MAX] = { 0 }, frame = 0;
+	bool fresh = false;
+
+	if (*number != CP_RECORD_NONE)
+		return *number;
+	for (i = l->frame_count; i--;)
+		frame = cp_record_encode_frame(&m->encoder, frame,
+					       cp_record_encode_function(&m->encoder,
+									 &l->frames[i]),
+					       l->frames[i].line, l->frames[i].inlined);
+	values[CP_LOCATION_IMAGE] =
+		l->image == CP_RECORD_NONE ? 0 : (uint64_t)m->numbers[input].images[l->image] + 1;
+	values[CP_LOCATION_ADDRESS] = l->address;
+	values[CP_LOCATION_FLAGS] = l->flags;
+	values[CP_LOCATION_START] = l->function_start ? l->address - l->function_start + 1 : 0;
+	values[CP_LOCATION_FRAME] = frame;
+	if (!ok(m, cp_intern(&m->locations, values, sizeof(values), number, &fresh)))
+		return 0;
+	if (fresh)
+		cp_record_encode_row(&m->encoder, CP_RECORD_LOCATIONS, *number, values);
+	return *number;
+}
+
+/* The number for (a, b), from `next` on; *fresh_ret tells whether it is new. */
+static uint32_t pair(struct merge *m, struct cp_map *map, uint64_t a, uint32_t b, uint32_t *next,
+		     bool *fresh_ret)
+{
+	uint64_t key = a << 32 | b, *found = cp_map_get(map, key);
+
+	*fresh_ret = !found;
+	if (found)
+		return (uint32_t)*found;
+	ok(m, cp_map_put(map, key, *next));
+	return (*next)++;
+}
+
+static uint32_t stack(struct merge *m, size_t input, uint32_t n)
+{
+	uint32_t *number = &m->numbers[input].stacks[n], flags, l, node;
+	uint64_t values[CP_RECORD_WIDTH_MAX] = { 0 }, at = 0;
+	const uint32_t *locations;
+	size_t count;
+	bool fresh;
+
+	if (*number != CP_RECORD_NONE)
+		return *number;
+	locations = cp_record_get_stack(m->inputs[input], n, &count, &flags);
+	while (count--) {
+		l = location(m, input, locations[count]);
+		node = pair(m, &m->nodes, at, l, &m->node_count, &fresh);
+		values[CP_NODE_PARENT] = at;
+		values[CP_NODE_LOCATION] = (uint64_t)l + 1;
+		if (fresh)
+			cp_record_encode_row(&m->encoder, CP_RECORD_NODES, node, values);
+		at = (uint64_t)node + 1;
+	}
+	*number = pair(m, &m->stacks, at, flags, &m->stack_count, &fresh);
+	values[CP_STACK_NODE] = at;
+	values[CP_STACK_FLAGS] = flags;
+	if (fresh)
+		cp_record_encode_row(&m->encoder, CP_RECORD_STACKS, *number, values);
+	return *number;
+}
+
+static void write_shard(struct merge *m, const struct shard *shard, uint32_t part)
+{
+	const struct cp_record *r = shard->record;
+	size_t b, i;
+
+	for (b = 0; b < r->blocks.count; b++) {
+		const struct cp_record_block *block = &r->blocks.items[b];
+
+		for (i = block->first; i < block->first + block->count; i++) {
+			struct cp_record_sample s = r->samples.items[i];
+
+			if (block->part != shard->number || m->no_memory ||
+			    cp_record_sink_failed(&m->sink))
+				break;
+			s.ts_ns = r->merged ? s.ts_ns : s.ts_ns + cp_record_shift(&r->info);
+			s.thread = m->numbers[shard->input].threads[s.thread];
+			s.stack = stack(m, shard->input, s.stack);
+			cp_record_encode_sample(&m->encoder, part, &s);
+		}
+	}
+}
+
+/* Samples of parts that are not known any more. */
+static uint64_t orphans(const struct cp_record *r)
+{
+	uint64_t sum = 0;
+	size_t b;
+
+	for (b = 0; b < r->blocks.count; b++) {
+		if (r->blocks.items[b].part >= r->parts.count ||
+		    !r->parts.items[r->blocks.items[b].part].info)
+			sum += r->blocks.items[b].count;
+	}
+	return sum;
+}
+
+/* What is missing of a merged file is not known by part: its first one that
+ * is used here carries it on. */
+static struct cp_record_damage damage_of(const struct merge *m, size_t n)
+{
+	const struct shard *shard = &m->shards.items[n];
+	struct cp_record_damage d = *shard->part->damage;
+	const struct cp_record_damage *own = &shard->record->own;
+	size_t i;
+
+	if (!shard->record->merged)
+		return d;
+	for (i = 0; i < n; i++) {
+		if (m->shards.items[i].input == shard->input)
+			return d;
+	}
+	d.no_end |= own->no_end;
+	d.bad_chunks += own->bad_chunks;
+	d.missing_bytes += own->missing_bytes;
+	d.dropped += own->dropped + orphans(shard->record);
+	d.lost += own->lost;
+	return d;
+}
+
+/* The output's id comes from those of its parts: equal sets, equal ids. */
+static struct cp_record_preamble preamble(const struct merge *m, const struct cp_record_info *info)
+{
+	struct cp_record_preamble p = { .major = CP_RECORD_MAJOR,
+					.minor = CP_RECORD_MINOR,
+					.holds = info->holds };
+	uint64_t a = 1, b = 2, word;
+	size_t i, k;
+
+	for (i = 0; i < m->parts.count; i++) {
+		for (k = 0; k < 32; k += 8) {
+			memcpy(&word, m->parts.items[i]->id + k, sizeof(word));
+			a = cp_hash_u64(a ^ word);
+			b = cp_hash_u64(b + word);
+		}
+	}
+	memcpy(p.id, &a, sizeof(a));
+	memcpy(p.id + sizeof(a), &b, sizeof(b));
+	return p;
+}
+
+static void write_parts(struct merge *m)
+{
+	struct cp_buf info = { 0 };
+	struct cp_record_damage damage;
+	uint8_t id[CP_RECORD_ID_SIZE];
+	size_t i, k;
+
+	for (i = 0; i < m->parts.count; i++) {
+		const struct cp_record_part *part = m->parts.items[i];
+		unsigned byte = 0;
+
+		for (k = 0; k < sizeof(id); k++) {
+			sscanf(part->id + 2 * k, "%2x", &byte);
+			id[k] = (uint8_t)byte;
+		}
+		damage = damage_of(m, i);
+		cp_buf_clear(&info);
+		cp_record_put_info(&info, part->info, id);
+		cp_record_encode_part(&m->encoder, (uint32_t)i, &info, part->totals, &damage);
+	}
+	cp_buf_free(&info);
+}
+
+static void write_all(struct merge *m, const struct cp_record_info *info)
+{
+	struct cp_record_preamble p = preamble(m, info);
+	struct cp_record_totals totals = cp_record_combine_totals(m->parts.items, m->parts.count);
+	struct cp_buf bytes = { 0 };
+	size_t i;
+
+	cp_record_put_info(&bytes, info, p.id);
+	cp_record_sink_preamble(&m->sink, &p);
+	cp_record_sink_chunk(&m->sink, CP_RECORD_CHUNK_INFO, &bytes);
+	write_parts(m);
+	write_processes(m);
+	write_images(m);
+	for (i = 0; i < m->shards.count; i++)
+		write_shard(m, &m->shards.items[i], (uint32_t)i);
+	cp_record_encode_totals(&m->encoder, &totals);
+	cp_record_encode_flush(&m->encoder);
+	if (m->no_memory)
+		cp_record_sink_fail(&m->sink, cp_error_nomem());
+	cp_record_sink_end(&m->sink, &bytes);
+	cp_buf_free(&bytes);
+}
+
+static bool make_numbers(struct merge *m)
+{
+	size_t i;
+
+	m->numbers = calloc(m->input_count + 1, sizeof(*m->numbers));
+	if (!m->numbers)
+		return false;
+	for (i = 0; i < m->input_count; i++) {
+		const struct cp_record *r = m->inputs[i];
+		struct numbers *n = &m->numbers[i];
+		size_t sizes[] = { r->processes.count, r->threads.count, r->images.count,
+				   r->locations.count, r->stack_count };
+		uint32_t **lists[] = { &n->processes, &n->threads, &n->images, &n->locations,
+				       &n->stacks };
+		size_t k;
+
+		for (k = 0; k < CP_ARRAY_SIZE(lists); k++) {
+			*lists[k] = malloc((sizes[k] + 1) * sizeof(**lists[k]));
+			if (!*lists[k])
+				return false;
+			memset(*lists[k], 0xff, (sizes[k] + 1) * sizeof(**lists[k]));
+		}
+	}
+	return true;
+}
+
+static void merge_free(struct merge *m)
+{
+	size_t i;
+
+	for (i = 0; m->numbers && i < m->input_count; i++) {
+		free(m->numbers[i].processes);
+		free(m->numbers[i].threads);
+		free(m->numbers[i].images);
+		free(m->numbers[i].locations);
+		free(m->numbers[i].stacks);
+	}
+	free(m->numbers);
+	cp_vec_free(&m->shards);
+	cp_vec_free(&m->parts);
+	catalog_free(&m->processes);
+	catalog_free(&m->threads);
+	catalog_free(&m->images);
+	cp_vec_free(&m->image_list);
+	cp_interner_free(&m->locations);
+	cp_map_free(&m->nodes);
+	cp_map_free(&m->stacks);
+	cp_record_arena_free(&m->arena);
+	cp_buf_free(&m->key);
+	cp_record_encoder_deinit(&m->encoder);
+	cp_record_sink_deinit(&m->sink);
+}
+
+static struct cp_error *merge(struct merge *m)
+{
+	struct cp_record_quiet quiet;
+	struct cp_record_info info;
+
+	if (!make_numbers(m))
+		return cp_error_nomem();
+	CP_TRY(choose_shards(m));
+	CP_TRY(cp_record_combine_info(m->parts.items, m->parts.count, &m->arena, &info));
+	if (!collect_processes(m) || !collect_threads(m) || !collect_images(m))
+		return cp_error_nomem();
+	cp_record_quiet_begin(&quiet);
+	write_all(m, &info);
+	cp_record_sink_close(&m->sink);
+	cp_record_quiet_end(&quiet);
+	return atomic_exchange(&m->sink.error, NULL);
+}
+
 CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd)
 {
-	(void)inputs;
-	(void)count;
-	close(fd);
-	return cp_error_new(CP_ERR_UNSUPPORTED, 0, "merging is not there yet");
+	struct merge m = { .inputs = inputs, .input_count = count };
+	struct cp_error *err;
+
+	CP_TRY(cp_record_sink_init(&m.sink, fd));
+	cp_record_encoder_init(&m.encoder, &m.sink);
+	err = merge(&m);
+	merge_free(&m);
+	return err;
 }

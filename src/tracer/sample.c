@@ -260,7 +260,7 @@ static void tick_wall(struct tracer *tr, struct process *p)
 	bool moved = cpu != p->cpu_seen, hot = false;
 	size_t i;
 
-	p->wall_ticks++;
+	p->wall_ticks += tr->ticks_due;
 	p->cpu_seen = cpu;
 	for (i = 0; i < p->threads.count && !moved && !hot; i++)
 		hot = p->threads.items[i]->hot || !p->threads.items[i]->sampled;
@@ -296,10 +296,12 @@ static void choose_cpu(struct tracer *tr)
 
 void sample_tick(struct tracer *tr, uint64_t now)
 {
-	uint64_t key, value, missed;
+	uint64_t key, value;
 	size_t cursor = 0;
 
 	tr->hot_threads = 0;
+	/* Late by whole periods: one look stands for all of them. */
+	tr->ticks_due = now > tr->grid_ns ? 1 + (now - tr->grid_ns) / tr->period_ns : 1;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
@@ -308,16 +310,12 @@ void sample_tick(struct tracer *tr, uint64_t now)
 		else
 			tick_cpu(tr, p);
 	}
-	tr->link->shared->stats.ticks++;
+	tr->link->shared->stats.ticks += tr->ticks_due;
+	tr->link->shared->stats.ticks_missed += tr->ticks_due - 1;
 	choose_cpu(tr);
 	if (now - tr->flush_ns >= CP_NS_PER_S)
 		sample_flush(tr, now);
-	tr->grid_ns += tr->period_ns;
-	if (tr->grid_ns < now) {
-		missed = (now - tr->grid_ns) / tr->period_ns;
-		tr->grid_ns += missed * tr->period_ns;
-		tr->link->shared->stats.ticks_missed += missed;
-	}
+	tr->grid_ns += tr->ticks_due * tr->period_ns;
 	plan_tick(tr);
 }
 

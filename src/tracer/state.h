@@ -87,6 +87,7 @@ struct tracer {
 	bool wall;
 	unsigned capture; /* CP_CAPTURE_* */
 	uint64_t period_ns, grid_ns, next_tick_ns, random;
+	uint64_t ticks_due;    /* that the tick under way stands for */
 	uint64_t flush_ns; /* when repeats were last written */
 	uint64_t exit_pool; /* of processes that are gone */
 	uint32_t hot_threads; /* seen running at the last tick */

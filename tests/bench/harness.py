@@ -107,6 +107,18 @@ def cpu_of(command, **kwargs):
     return process.returncode, used.ru_utime + used.ru_stime, time.monotonic() - start
 
 
+def cpu_so_far(pid):
+    """CPU seconds of a process and its children so far."""
+    total = 0
+    with contextlib.suppress(OSError):
+        for tid in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{tid}/children", encoding="ascii") as children:
+                total += sum(cpu_so_far(int(child)) for child in children.read().split())
+            with open(f"/proc/{pid}/task/{tid}/schedstat", encoding="ascii") as stat:
+                total += int(stat.read().split()[0]) / 1e9
+    return total
+
+
 def must(status, what):
     if status:
         raise LeftOut(f"{what} ended with {status}")

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Nothing here may depend on the order in which recordings were given, or on
+ * how often they were merged before: it is all made anew from the parts.
+ */
+#include "record/combine.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+
+static char several[] = "(several)";
+
+static const char *one_string(const char *a, const char *b)
+{
+	return strcmp(a, b) ? several : a;
+}
+
+static bool same_command(char *const *a, char *const *b)
+{
+	for (; *a && *b; a++, b++) {
+		if (strcmp(*a, *b))
+			return false;
+	}
+	return !*a && !*b;
+}
+
+/* What both say, and what only one says or they say differently. */
+static void join(struct cp_record_info *to, const struct cp_record_info *from)
+{
+	static char *const several_commands[] = { several, NULL };
+	uint64_t start = from->start_ns + cp_record_shift(from);
+
+	to->holds |= from->holds;
+	to->cprof_version = one_string(to->cprof_version, from->cprof_version);
+	to->host = one_string(to->host, from->host);
+	to->machine = one_string(to->machine, from->machine);
+	to->kernel = one_string(to->kernel, from->kernel);
+	to->boot_id = one_string(to->boot_id, from->boot_id);
+	if (!same_command(to->command, from->command))
+		to->command = several_commands;
+	to->attached = to->attached && from->attached;
+	to->pid = to->pid == from->pid ? to->pid : 0;
+	if (to->clock == CP_RECORD_CLOCK_NONE)
+		to->clock = from->clock;
+	to->hz = to->hz == from->hz ? to->hz : 0;
+	if (start < to->start_ns)
+		to->start_ns = start;
+	if (from->cpus > to->cpus)
+		to->cpus = from->cpus;
+}
+
+static char *describe(const struct cp_record_part *part, struct cp_record_arena *arena)
+{
+	struct cp_buf line = { 0 };
+	char *const *arg, *got = NULL;
+
+	cp_buf_printf(&line, "%s %s %d", part->id, part->info->host, part->info->pid);
+	for (arg = part->info->command; *arg; arg++)
+		cp_buf_printf(&line, " %s", *arg);
+	if (!line.failed)
+		got = cp_record_copy(arena, line.bytes, line.size);
+	cp_buf_free(&line);
+	return got;
+}
+
+CP_ERROR cp_record_combine_info(const struct cp_record_part *const *parts, size_t count,
+				struct cp_record_arena *arena, struct cp_record_info *ret)
+{
+	struct cp_record_info info = *parts[0]->info;
+	char **merged = cp_record_alloc(arena, (count + 1) * sizeof(*merged));
+	size_t i;
+
+	if (!merged)
+		return cp_error_nomem();
+	info.start_ns += cp_record_shift(parts[0]->info);
+	for (i = 0; i < count; i++) {
+		const struct cp_record_info *from = parts[i]->info;
+
+		if (info.clock && from->clock && info.clock != from->clock)
+			return cp_error_hint(
+				cp_error_new(CP_ERR_USAGE, 0,
+					     "some of the recordings count CPU time, others "
+					     "elapsed time"),
+				"merge those made with --clock=cpu and those made with "
+				"--clock=wall apart");
+		join(&info, from);
+		merged[i] = describe(parts[i], arena);
+		if (!merged[i])
+			return cp_error_nomem();
+	}
+	merged[count] = NULL;
+	info.start_real_ns = info.start_ns;
+	info.merged = merged;
+	*ret = info;
+	return NULL;
+}
+
+struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *const *parts,
+						 size_t count)
+{
+	struct cp_record_totals sum = { .ended = true };
+	double held = 0; /* medians have no sum: weighed by stops */
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const struct cp_record_totals *t = parts[i]->totals;
+		uint64_t end = t->end_ns + cp_record_shift(parts[i]->info);
+
+		if (end > sum.end_ns)
+			sum.end_ns = end;
+		sum.samples += t->samples;
+		sum.samples_lost += t->samples_lost;
+		sum.cpu_ns += t->cpu_ns;
+		sum.unsampled_ns += t->unsampled_ns;
+		sum.stops += t->stops;
+		sum.stopped_ns += t->stopped_ns;
+		held += (double)t->hold_median_ns * (double)t->stops;
+		if (t->hold_p99_ns > sum.hold_p99_ns)
+			sum.hold_p99_ns = t->hold_p99_ns;
+		sum.restarted += t->restarted;
+		sum.reads += t->reads;
+		sum.threads += t->threads;
+		sum.processes += t->processes;
+		sum.tracer_cpu_ns += t->tracer_cpu_ns;
+		sum.controller_cpu_ns += t->controller_cpu_ns;
+		sum.ended = sum.ended && t->ended;
+		if (!sum.wait_status)
+			sum.wait_status = t->wait_status; /* one that failed, if any */
+	}
+	if (sum.stops && held < 1e19 * (double)sum.stops)
+		sum.hold_median_ns = (uint64_t)(held / (double)sum.stops);
+	return sum;
+}
