@@ -51,6 +51,21 @@ static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *s
 	return true;
 }
 
+/* b imm26 */
+static bool jumps_to(const uint8_t *code, size_t size, uint64_t pc, uint64_t target)
+{
+	uint32_t insn;
+	size_t i;
+
+	for (i = 0; i + 4 <= size; i += 4) {
+		memcpy(&insn, code + i, 4);
+		if (insn >> 26 == 5 &&
+		    pc + i + (uint64_t)((int64_t)((uint64_t)insn << 38) >> 38) * 4 == target)
+			return true;
+	}
+	return false;
+}
+
 static bool is_sigreturn(const uint8_t *code, size_t size)
 {
 	/* mov x8, #139; svc #0 */
@@ -85,5 +100,6 @@ const struct cp_arch cp_arch_aarch64 = {
 	.reg_names = names,
 	.call_before = call_before,
 	.jump_slot = jump_slot,
+	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,
 };

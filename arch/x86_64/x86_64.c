@@ -81,6 +81,22 @@ static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *s
 	return true;
 }
 
+/* jmp rel32 or jcc rel32, at any byte: there are no instructions to count. */
+static bool jumps_to(const uint8_t *code, size_t size, uint64_t pc, uint64_t target)
+{
+	int32_t rel;
+	size_t i;
+
+	for (i = 0; i + 5 <= size; i++) {
+		bool jcc = i && code[i - 1] == 0x0f && (code[i] & 0xf0) == 0x80;
+
+		memcpy(&rel, code + i + 1, 4);
+		if ((code[i] == 0xe9 || jcc) && pc + i + 5 + (uint64_t)(int64_t)rel == target)
+			return true;
+	}
+	return false;
+}
+
 static bool is_sigreturn(const uint8_t *code, size_t size)
 {
 	/* mov $15, %rax; syscall (glibc), mov $15, %eax; syscall (musl) */
@@ -119,5 +135,6 @@ const struct cp_arch cp_arch_x86_64 = {
 	.reg_names = names,
 	.call_before = call_before,
 	.jump_slot = jump_slot,
+	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,
 };

@@ -7,18 +7,22 @@
  * lie in executable memory right behind a call instruction; and a direct call
  * says whom it called, which is compared with where the walk stands:
  *
- *	   call parse ──► target is the function of our pc     MATCH
- *	   call *%rax ──► could be                             POSSIBLE
- *	   call other ──► no, unless `other` jumped here       MISMATCH
+ *	   call parse ──► target is the function of our pc,      CERTAIN
+ *	                  perhaps through a PLT entry or a jump
+ *	   call *%rax ──► could be                               POSSIBLE
+ *	   call other ──► no, unless `other` got here somehow    MISMATCH
  *
  * Then the frame found is tried out: the walk goes on from it by rules alone,
  * and a real frame leads to the root of the stack, which an old one, left
- * over by a call that has returned, rarely does.
+ * over by a call that has returned, rarely does. Old frames lie below the real
+ * one, inside of what the function has reserved but not written; so what its
+ * first instructions take off the stack pointer says where not to look.
  */
 #include "unwind/walk.h"
 
 #define CALL_MAX 8 /* bytes of a call instruction, at most */
 #define NEAR (64u << 10) /* of a function without CFI: how far in we may be */
+#define CODE_SIZE 256 /* of a function that is looked into */
 #define SCAN_WORDS 8192u /* how far up to look */
 #define SCAN_WORDS_PLAIN 512u /* the same where no rule narrows it */
 #define TRIALS_MAX 24u
@@ -55,9 +59,17 @@ static uint64_t through_plt(const struct cp_walk *walk, uint64_t target)
 
 /* True when a call of `target` gets to `pc`, in the function at `function`
  * (0: unknown). */
-static bool reaches(uint64_t target, uint64_t pc, uint64_t function)
+static bool reaches(const struct cp_walk *walk, uint64_t target, uint64_t pc, uint64_t function)
 {
-	return function ? target == function : target <= pc && pc - target < NEAR;
+	uint8_t code[CODE_SIZE];
+	size_t got;
+
+	if (!function)
+		return target <= pc && pc - target < NEAR;
+	if (target == function)
+		return true;
+	got = cp_space_read_constant(walk->space, target, code, sizeof(code));
+	return walk->arch->jumps_to(code, got, target, function);
 }
 
 /* How well `ra` would do as the return address of the function at `pc`. */
@@ -70,11 +82,16 @@ static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, ui
 	if (!cp_space_code_at(walk->space, ra - 1))
 		return MATCH_NONE;
 	got = cp_space_read_constant(walk->space, ra - CALL_MAX, code, sizeof(code));
-	if (got < CALL_MAX || !walk->arch->call_before(code, CALL_MAX, ra, &target))
+	if (got < CALL_MAX)
 		return MATCH_NONE;
+	if (!walk->arch->call_before(code, CALL_MAX, ra, &target)) /* or a signal handler's */
+		return cp_space_step(walk->space, ra, false)->kind == CP_STEP_SIGRETURN
+			       ? MATCH_CERTAIN
+			       : MATCH_NONE;
 	if (!target)
 		return MATCH_POSSIBLE;
-	if (reaches(target, pc, function) || reaches(through_plt(walk, target), pc, function))
+	if (reaches(walk, target, pc, function) ||
+	    reaches(walk, through_plt(walk, target), pc, function))
 		return MATCH_CERTAIN;
 	return MATCH_MISMATCH;
 }
@@ -126,25 +143,26 @@ struct choice {
 	unsigned trials;
 };
 
-/* Scores: a frame that can't be told from a good one is worth stopping for. */
-#define SCORE(match, trial) ((unsigned)(match)*4 + (unsigned)(trial))
-#define SCORE_BEST SCORE(MATCH_CERTAIN, TRIAL_ROOT)
+/* Scores. A call that could be is worth no more than one that seems not to
+ * be: the nearest wins. A frame of just the size that the function's first
+ * instructions make is worth most. */
+#define SCORE(certain, trial) ((certain)*8u + (unsigned)(trial))
+#define SCORE_BEST SCORE(1, TRIAL_ROOT)
 
 /* Takes `at` when it is better than what was found below it. */
-static void consider(const struct cp_walk *walk, struct choice *choice, enum match how,
+static void consider(const struct cp_walk *walk, struct choice *choice, bool certain,
 		     const struct cp_walk_at *at, uint64_t cfa)
 {
 	unsigned score;
 	enum trial trial;
 
-	if (choice->trials >= TRIALS_MAX || SCORE(how, TRIAL_ROOT) <= choice->score)
+	if (choice->trials >= TRIALS_MAX || SCORE(certain, TRIAL_ROOT) <= choice->score)
 		return;
 	choice->trials++;
 	trial = try_out(walk, at);
-	score = SCORE(how, trial);
-	/* A call of something else is believed only if it leads to the root. */
-	if (trial == TRIAL_BROKEN || (how < MATCH_CERTAIN && trial < TRIAL_CUT) ||
-	    score <= choice->score)
+	score = SCORE(certain, trial);
+	/* An unlikely call is believed only if it leads to the root. */
+	if (trial == TRIAL_BROKEN || (!certain && trial < TRIAL_CUT) || score <= choice->score)
 		return;
 	choice->at = *at;
 	choice->cfa = cfa;
@@ -164,34 +182,62 @@ static bool take(struct choice *choice, struct cp_walk_at *at, struct cp_walk_st
 
 /* ---- a register that a rule needs ---- */
 
+/* The lowest CFA that the function's frame can have. */
+static uint64_t lowest_cfa(const struct cp_walk *walk, const struct cp_walk_at *at,
+			   const struct cp_step *step)
+{
+	const struct cp_arch *arch = walk->arch;
+	uint64_t pc = at->regs.r[arch->pc], sp = at->regs.r[arch->sp], depth;
+	uint8_t code[CODE_SIZE];
+	size_t got;
+
+	if (!step->function)
+		return sp;
+	got = cp_space_read_constant(walk->space, step->function, code, sizeof(code));
+	depth = cp_arch_frame_depth(arch, code, got, step->function, pc);
+	return depth ? sp + depth + arch->ret_size : sp;
+}
+
 /* Every word of the stack is tried as the register's value: for the usual
  * "CFA is rbp + 16" that means a saved rbp with a return address above it. */
-bool cp_guess_register(const struct cp_walk *walk, struct cp_walk_at *at,
-		       const struct cp_step *step, unsigned reg, struct cp_walk_step *ret)
+static void scan_for_register(const struct cp_walk *walk, const struct cp_walk_at *at,
+			      const struct cp_step *step, unsigned reg, uint64_t lowest,
+			      struct choice *choice)
 {
 	const struct cp_arch *arch = walk->arch;
 	uint64_t pc = at->regs.r[arch->pc], sp = at->regs.r[arch->sp], cfa, i;
-	const struct cp_rule *rule = step->rule; /* steps don't stay: trials make new ones */
-	uint64_t function = step->function;
-	struct choice choice = { .score = 0 };
 	struct cp_walk_at next = *at;
-	struct cp_walk_lack lack;
+	struct cp_walk_lack lack = { 0 };
 	enum match how;
 
-	for (i = 0; i < SCAN_WORDS && choice.score < SCORE_BEST; i++) {
+	for (i = 0; i < SCAN_WORDS && choice->score < SCORE_BEST; i++) {
 		next.regs.known = at->regs.known | BIT(reg);
 		next.regs.r[reg] = (sp & ~UINT64_C(7)) + i * 8;
-		if (cp_walk_apply(walk, &next, rule, &cfa, &lack) == CP_WALK_APPLIED) {
-			how = cfa > sp ? match(walk, next.regs.r[arch->pc], pc, function)
-				       : MATCH_NONE;
+		if (cp_walk_apply(walk, &next, step->rule, &cfa, &lack) == CP_WALK_APPLIED) {
+			how = cfa > sp && cfa >= lowest
+				      ? match(walk, next.regs.r[arch->pc], pc, step->function)
+				      : MATCH_NONE;
 			next.exact = next.leaf = false;
 			if (how != MATCH_NONE)
-				consider(walk, &choice, how, &next, cfa);
+				consider(walk, choice, how == MATCH_CERTAIN || (cfa == lowest),
+					 &next, cfa);
 			next = *at;
 		} else if (lack.addr >= walk->capture->stack_base + walk->capture->stack_size) {
 			break;
 		}
 	}
+}
+
+bool cp_guess_register(const struct cp_walk *walk, struct cp_walk_at *at,
+		       const struct cp_step *step, unsigned reg, struct cp_walk_step *ret)
+{
+	struct cp_step here = *step; /* steps don't stay: trials make new ones */
+	struct choice choice = { .score = 0 };
+	uint64_t lowest = lowest_cfa(walk, at, &here);
+
+	scan_for_register(walk, at, &here, reg, lowest, &choice);
+	if (!choice.score && lowest > at->regs.r[walk->arch->sp])
+		scan_for_register(walk, at, &here, reg, 0, &choice);
 	return take(&choice, at, ret, CP_UNWIND_BY_SCAN);
 }
 
@@ -259,7 +305,7 @@ static void scan(const struct cp_walk *walk, const struct cp_walk_at *at, struct
 			continue;
 		next.regs.r[arch->pc] = ra & arch->code_mask;
 		next.regs.r[arch->sp] = sp + (i + 1) * 8;
-		consider(walk, choice, how, &next, next.regs.r[arch->sp]);
+		consider(walk, choice, true, &next, next.regs.r[arch->sp]);
 	}
 }
 

@@ -487,7 +487,7 @@ static void judge_scores(const struct oracle *o, size_t at_least)
 		CHECK_U64(o->own.right, o->own.walks);
 		CHECK_U64(o->own.ended_early, 0);
 		CHECK_U64(o->own.guessed, 0);
-		CHECK(o->blind.right * 100 >= o->blind.walks * 80);
+		CHECK(o->blind.right * 100 >= o->blind.walks * 95);
 	}
 	if (!o->guess && !o->file)
 		CHECK(o->other.right * 100 > o->other.walks * 90);
