@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The reader of recordings. Checksums would keep a fuzzer out of nearly all
+ * of it, so the first byte tells what the rest is:
+ *   0: a file as it is; 1: the payload of a DATA chunk; 2: two payloads, cut
+ *   where the second byte says (in 256ths); 3: of an INFO chunk.
+ */
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "record/reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static volatile uint64_t sum; /* so that nothing read is left out */
+
+static void touch(const char *text)
+{
+	sum += text ? strlen(text) : 0;
+}
+
+static void walk_samples(const struct cp_record *r)
+{
+	const struct cp_record_sample *s = cp_record_samples(r);
+	const uint32_t *stack;
+	uint32_t flags;
+	size_t i, k, count;
+
+	for (i = 0; i < cp_record_sample_count(r); i++, s++) {
+		touch(cp_record_get_process(r, cp_record_get_thread(r, s->thread)->process)->name);
+		touch(cp_record_get_thread(r, s->thread)->name);
+		stack = cp_record_get_stack(r, s->stack, &count, &flags);
+		for (k = 0; k < count && k < 100; k++)
+			sum += cp_record_get_location(r, stack[k])->address;
+	}
+}
+
+static void walk(const struct cp_record *r)
+{
+	char *const *arg;
+	uint32_t i, k;
+
+	for (i = 0; i < cp_record_image_count(r); i++)
+		touch(cp_record_get_image(r, i)->path);
+	for (i = 0; i < cp_record_location_count(r); i++) {
+		const struct cp_record_location *l = cp_record_get_location(r, i);
+
+		if (l->image != CP_RECORD_NONE)
+			touch(cp_record_get_image(r, l->image)->build_id);
+		for (k = 0; k < l->frame_count && k < 100; k++) {
+			touch(l->frames[k].function);
+			touch(l->frames[k].linkage);
+			touch(l->frames[k].file);
+		}
+	}
+	walk_samples(r);
+	for (arg = cp_record_info(r)->command; *arg; arg++)
+		touch(*arg);
+	touch(cp_record_info(r)->host);
+	for (i = 0; i < cp_record_part_count(r); i++)
+		touch(cp_record_get_part(r, i)->id);
+	sum += cp_record_final(r)->samples + cp_record_damage(r)->dropped;
+}
+
+static void add_chunk(struct cp_buf *file, uint32_t sequence, uint8_t type, const uint8_t *bytes,
+		      size_t size)
+{
+	struct cp_record_chunk chunk = {
+		.type = type,
+		.sequence = sequence,
+		.stored = (uint32_t)size,
+		.raw = (uint32_t)size,
+		.payload_crc = cp_record_crc(bytes, size),
+	};
+
+	cp_record_put_chunk(file, &chunk);
+	cp_buf_add(file, bytes, size);
+}
+
+static void make_file(struct cp_buf *file, const uint8_t *bytes, size_t size)
+{
+	struct cp_record_preamble preamble = { CP_RECORD_MAJOR, CP_RECORD_MINOR, 1, { 1 } };
+	size_t first = size;
+
+	if (bytes[0] == 0) {
+		cp_buf_add(file, bytes + 1, size - 1);
+		return;
+	}
+	cp_record_put_preamble(file, &preamble);
+	if (bytes[0] == 3) {
+		add_chunk(file, 0, CP_RECORD_CHUNK_INFO, bytes + 1, size - 1);
+		return;
+	}
+	if (bytes[0] == 2 && size > 2)
+		first = 2 + (size - 2) * bytes[1] / 256;
+	add_chunk(file, 0, CP_RECORD_CHUNK_DATA, bytes + 1 + (bytes[0] == 2),
+		  first - 1 - (bytes[0] == 2));
+	if (first < size)
+		add_chunk(file, 1, CP_RECORD_CHUNK_DATA, bytes + first, size - first);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct cp_record *r = NULL;
+	struct cp_buf file = { 0 };
+	uint8_t *exact;
+
+	if (!size || bytes[0] > 3 || (bytes[0] == 2 && size < 2))
+		return 0;
+	make_file(&file, bytes, size);
+	exact = malloc(file.size + 1);
+	if (exact && file.size)
+		memcpy(exact, file.bytes, file.size);
+	cp_error_free(cp_record_load_bytes(exact, file.size, "fuzz", &r));
+	free(exact); /* a recording keeps nothing of its file */
+	cp_buf_free(&file);
+	if (r) {
+		walk(r);
+		cp_error_free(cp_record_merge(&r, 1, open("/dev/null", O_WRONLY | O_CLOEXEC)));
+	}
+	cp_record_destroy(r);
+	return 0;
+}
