@@ -17,6 +17,11 @@
 #include "tracer/state.h"
 
 #define XSTATE_MAX 16384u
+/* A stack pointer that far from the end last found is on another stack
+ * (coroutines, alternate signal stacks): copy a usual amount. If that was too
+ * little, the walk says so, and the next copy is as large as allowed. */
+#define STACK_FAR (UINT64_C(8) << 20)
+#define STACK_ELSEWHERE (UINT64_C(64) << 10)
 
 void emit_event(struct tracer *tr, struct cp_event *event, size_t size)
 {
@@ -58,9 +63,24 @@ static size_t stack_room(const struct tracer *tr, const struct thread *t, uint64
 	if (t->slot != CP_NO_SLOT)
 		end = atomic_load_explicit(&tr->link->shared->stack_end[t->slot],
 					   memory_order_relaxed);
-	if (end > from && end - from < size)
-		size = end - from;
-	return cp_align8(size);
+	if (!end)
+		return size;
+	if (end <= from || end - from > STACK_FAR)
+		end = from + STACK_ELSEWHERE;
+	return cp_align8(end - from < size ? end - from : size);
+}
+
+void capture_birth(struct tracer *tr, struct thread *t)
+{
+	_Alignas(8) uint8_t regs[PRSTATUS_MAX];
+	struct iovec v = { regs, sizeof(regs) };
+	struct cp_syscall_state at;
+
+	if (t->slot == CP_NO_SLOT || ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v))
+		return;
+	cp_arch_syscall_state(regs, &at);
+	atomic_store_explicit(&tr->link->shared->stack_end[t->slot], at.sp + 64,
+			      memory_order_relaxed);
 }
 
 /* The stack from `red_zone` bytes below sp on, to `to`. */
@@ -149,8 +169,12 @@ static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want)
 {
+	bool counts = want & WANT_SNAPSHOT;
+
 	if (want & WANT_SAMPLE)
-		s->weight_ns = sample_weight(tr, t, s->e.ts_ns, &s->count);
+		counts |= sample_weigh(tr, t, s);
+	if (!counts)
+		return; /* what was reserved is simply not published */
 	if (want & WANT_SNAPSHOT)
 		s->e.flags |= CP_SAMPLE_SNAPSHOT;
 	t->sampled = true;
@@ -159,12 +183,12 @@ void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 
 bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
 {
-	uint64_t run = 0, slices = 0, run2 = 0, slices2 = 0;
+	struct cpu_use before, after;
 	struct cp_event_sample *s;
 	int tries;
 
 	for (tries = 0; tries < 3; tries++) {
-		if (!proc_run_time(tr, t, &run, &slices))
+		if (!proc_cpu_use(tr, t, &before))
 			return false;
 		s = reserve(tr, t);
 		if (!s)
@@ -173,12 +197,11 @@ bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
 			return false;
 		copy_stack(tr, t, s, s + 1, 0);
 		/* Like a seqlock: it must not have run meanwhile. */
-		if (!proc_run_time(tr, t, &run2, &slices2))
+		if (!proc_cpu_use(tr, t, &after))
 			return false;
-		if (slices2 != slices || run2 != run)
+		if (has_run(&before, &after))
 			continue;
-		t->run_seen = run;
-		t->run_slices = slices;
+		t->seen = after;
 		s->state = 'S';
 		s->e.flags |= CP_SAMPLE_BLOCKED;
 		tr->link->shared->stats.reads++;

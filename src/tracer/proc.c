@@ -51,21 +51,20 @@ static ssize_t read_task_file(struct tracer *tr, struct thread *t, int *keep, co
 	return n;
 }
 
-bool proc_run_time(struct tracer *tr, struct thread *t, uint64_t *run_ret, uint64_t *slices_ret)
+bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret)
 {
+	struct cpu_use use;
 	char buf[96], *end;
-	uint64_t run, slices;
 
 	if (read_task_file(tr, t, &t->schedstat_fd, "schedstat", buf, sizeof(buf)) <= 0)
 		return false;
-	run = strtoull(buf, &end, 10); /* on a CPU, waited for one, slices */
-	strtoull(end, &end, 10);
-	slices = strtoull(end, &end, 10);
+	use.run_ns = strtoull(buf, &end, 10);
+	use.wait_ns = strtoull(end, &end, 10);
+	use.slices = strtoull(end, &end, 10);
 	/* A thread that is being born or reaped has been seen at 0. */
-	if (run < t->run_seen)
+	if (use.run_ns < t->seen.run_ns)
 		return false;
-	*run_ret = run;
-	*slices_ret = slices;
+	*ret = use;
 	return true;
 }
 

@@ -91,8 +91,6 @@ static bool can_start_again(int64_t nr)
 	}
 }
 
-#define PRSTATUS_MAX 512
-
 static bool get_regs(pid_t tid, uint64_t *regs)
 {
 	struct iovec v = { regs, PRSTATUS_MAX };

@@ -19,9 +19,9 @@
  *
  * A sample weighs the CPU time that its thread used since its last one, so
  * the weights add up to what the program used, whatever the ticks missed. A
- * thread that exits leaves a rest; the rests go to the next first sample of
- * another thread of the process (or of another process, when it is gone),
- * because threads too short to be hit are represented by those that were.
+ * thread that exits leaves a rest; the rests go to the next thread of the
+ * process (or of another process, when it is gone) that is hit for the first
+ * time, because threads too short to be hit are represented by those that were.
  *
  * Ticks are moved about their grid at random by up to a quarter of a period:
  * a program that works in step with the clock would otherwise be seen always
@@ -42,6 +42,7 @@
 /* Processes with more threads look at everybody only on the second
  * unexplained tick: the first is often a reading across a scheduler tick. */
 #define MANY_THREADS 64
+#define WAKE_SLACK_NS UINT64_C(20000)
 
 static uint64_t next_random(struct tracer *tr)
 {
@@ -76,27 +77,47 @@ void sample_start(struct tracer *tr, const struct cp_request *rq)
 
 /* ---- weights ---- */
 
-uint64_t sample_weight(struct tracer *tr, struct thread *t, uint64_t now, uint32_t *count_ret)
+/* Was the thread on a CPU when the clock ticked? schedstat adds the time that
+ * it waited for one when it gets it, and to stop it must get one. If it began
+ * to wait only after we woke for the tick (often because we woke: on its own
+ * CPU), it was. What waits is where something else put it, and would be seen
+ * there too often: after its slice, or where we let it go ourselves. */
+static bool was_on_cpu(const struct tracer *tr, const struct thread *t, const struct cpu_use *now,
+		       uint64_t stopped_ns)
+{
+	return now->wait_ns - t->seen.wait_ns <= stopped_ns - tr->tick_ns + WAKE_SLACK_NS;
+}
+
+static bool weigh_cpu(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
 {
 	struct process *p = t->process;
-	uint64_t run = t->run_seen, slices = 0, weight;
+	struct cpu_use now = t->seen;
 
-	if (tr->wall) {
-		weight = now > t->wall_ns ? now - t->wall_ns : 0;
-		*count_ret = (uint32_t)(p->wall_ticks - t->wall_ticks);
-		t->wall_ns = now;
-		t->wall_ticks = p->wall_ticks;
-		return weight;
-	}
-	*count_ret = 1;
-	proc_run_time(tr, t, &run, &slices);
-	weight = run > t->run_given ? run - t->run_given : 0;
-	t->run_given += weight;
-	if (!t->sampled) {
-		weight += p->exit_pool + tr->exit_pool;
+	proc_cpu_use(tr, t, &now);
+	if (!was_on_cpu(tr, t, &now, s->e.ts_ns))
+		return false;
+	s->count = 1;
+	s->weight_ns = now.run_ns > t->run_given ? now.run_ns - t->run_given : 0;
+	t->run_given += s->weight_ns;
+	if (!t->pooled) {
+		s->weight_ns += p->exit_pool + tr->exit_pool;
 		p->exit_pool = tr->exit_pool = 0;
+		t->pooled = true;
 	}
-	return weight;
+	return true;
+}
+
+bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
+{
+	uint64_t now = s->e.ts_ns;
+
+	if (!tr->wall)
+		return weigh_cpu(tr, t, s);
+	s->weight_ns = now > t->wall_ns ? now - t->wall_ns : 0;
+	s->count = (uint32_t)(t->process->wall_ticks - t->wall_ticks);
+	t->wall_ns = now;
+	t->wall_ticks = t->process->wall_ticks;
+	return true;
 }
 
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
@@ -114,16 +135,17 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 void sample_totals(struct tracer *tr)
 {
 	struct cp_link_stats *stats = &tr->link->shared->stats;
-	uint64_t key, value, rest = tr->exit_pool, run, slices;
+	uint64_t key, value, rest = tr->exit_pool;
 	size_t cursor = 0;
 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
-		run = t->run_seen;
-		proc_run_time(tr, t, &run, &slices);
-		stats->cpu_ns += run > t->run_base ? run - t->run_base : 0;
-		rest += run > t->run_given ? run - t->run_given : 0;
+		struct cpu_use use = t->seen;
+
+		proc_cpu_use(tr, t, &use);
+		stats->cpu_ns += use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
+		rest += use.run_ns > t->run_given ? use.run_ns - t->run_given : 0;
 	}
 	cursor = 0;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
@@ -180,42 +202,39 @@ void sample_flush(struct tracer *tr, uint64_t now)
 
 /* ---- ticks ---- */
 
-/* Looks at a thread that may run; interrupts it when it does. Returns the CPU
- * time it used since the last look. */
-static uint64_t look(struct tracer *tr, struct thread *t)
+/* Looks at a thread that may run; interrupts it when it does. One that we let
+ * go in this very round was not running when the clock ticked. */
+static void look(struct tracer *tr, struct thread *t, const struct cpu_use *use)
 {
-	uint64_t run = t->run_seen, slices = t->run_slices, used, pc, sp;
+	uint64_t pc, sp;
 
-	proc_run_time(tr, t, &run, &slices);
-	used = run - t->run_seen;
-	t->run_seen = run;
-	t->run_slices = slices;
+	t->seen = *use;
 	t->hot = t->want || proc_where(tr, t, &pc, &sp) == PROC_RUNNING;
-	if (t->hot) {
-		tr->hot_threads++;
-		if (!t->want)
-			thread_interrupt(tr, t, WANT_SAMPLE);
-	}
-	return used;
+	if (!t->hot)
+		return;
+	tr->hot_threads++;
+	if (!t->want && t->resumed_ns < tr->woke_ns)
+		thread_interrupt(tr, t, WANT_SAMPLE);
 }
 
-/* Looks at the threads that are hot, or at those that are not and moved. */
+/* Looks at the threads that are hot, or at those that are not and moved.
+ * Returns the CPU time that they used since the last look. */
 static uint64_t look_at(struct tracer *tr, struct process *p, bool hot)
 {
-	uint64_t used = 0, run, slices;
+	uint64_t used = 0;
 	size_t i;
 
 	for (i = 0; i < p->threads.count; i++) {
 		struct thread *t = p->threads.items[i];
+		struct cpu_use use = t->seen;
 
 		if (t->hot != hot || t->state != THREAD_RUNNING)
 			continue;
-		run = t->run_seen;
-		slices = t->run_slices;
-		if (!hot && proc_run_time(tr, t, &run, &slices) && slices == t->run_slices &&
-		    run == t->run_seen)
+		proc_cpu_use(tr, t, &use);
+		if (!hot && !has_run(&t->seen, &use))
 			continue;
-		used += look(tr, t);
+		used += use.run_ns - t->seen.run_ns;
+		look(tr, t, &use);
 	}
 	return used;
 }
@@ -237,12 +256,12 @@ static void tick_cpu(struct tracer *tr, struct process *p)
 
 static void wall_thread(struct tracer *tr, struct thread *t)
 {
-	uint64_t run = t->run_seen, slices = t->run_slices, pc, sp;
+	struct cpu_use use;
+	uint64_t pc, sp;
 
 	if (t->want || t->state == THREAD_HELD)
 		return;
-	if (!t->hot && t->sampled && proc_run_time(tr, t, &run, &slices) &&
-	    slices == t->run_slices && run == t->run_seen)
+	if (!t->hot && t->sampled && proc_cpu_use(tr, t, &use) && !has_run(&t->seen, &use))
 		return; /* has not run: its last sample goes on */
 	t->hot = proc_where(tr, t, &pc, &sp) == PROC_RUNNING;
 	if (!t->hot) {
@@ -300,6 +319,7 @@ void sample_tick(struct tracer *tr, uint64_t now)
 	size_t cursor = 0;
 
 	tr->hot_threads = 0;
+	tr->tick_ns = tr->woke_ns;
 	/* Late by whole periods: one look stands for all of them. */
 	tr->ticks_due = now > tr->grid_ns ? 1 + (now - tr->grid_ns) / tr->period_ns : 1;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {

@@ -15,6 +15,8 @@
 #include "base/vec.h"
 #include "link/link.h"
 
+#define PRSTATUS_MAX 512 /* room for any ISA's NT_PRSTATUS */
+
 /* What a thread is doing as far as ptrace is concerned. */
 enum thread_state {
 	THREAD_RUNNING, /* running or blocked, not in a ptrace stop */
@@ -32,6 +34,13 @@ struct restart {
 	uint64_t pc, sp;
 };
 
+/* What schedstat tells of a thread, since its birth. */
+struct cpu_use {
+	uint64_t run_ns; /* on a CPU */
+	uint64_t wait_ns; /* runnable, waiting for one */
+	uint64_t slices; /* times it was put on one */
+};
+
 struct thread {
 	struct process *process;
 	pid_t tid;
@@ -42,12 +51,13 @@ struct thread {
 	int schedstat_fd, syscall_fd; /* -1: not open */
 	bool hot; /* was running at the last look */
 	bool sampled; /* has a sample of its own */
-	uint64_t run_seen; /* CPU time at the last look, ns */
-	uint64_t run_slices; /* times it was put on a CPU, at the last look */
+	bool pooled; /* has taken over what exited threads left */
+	struct cpu_use seen; /* at the last look */
 	uint64_t run_base; /* CPU time when it was first traced */
 	uint64_t run_given; /* CPU time handed out in weights, or before us */
 	uint64_t wall_ns; /* time up to which its wall clock samples go */
 	uint64_t wall_ticks; /* process->wall_ticks up to which they go */
+	uint64_t resumed_ns; /* when we last let it go from a stop */
 	struct restart restart;
 };
 
@@ -87,7 +97,9 @@ struct tracer {
 	bool wall;
 	unsigned capture; /* CP_CAPTURE_* */
 	uint64_t period_ns, grid_ns, next_tick_ns, random;
-	uint64_t ticks_due;    /* that the tick under way stands for */
+	uint64_t woke_ns; /* when this round of the loop began */
+	uint64_t tick_ns; /* the same, of the last tick */
+	uint64_t ticks_due; /* that the tick under way stands for */
 	uint64_t flush_ns; /* when repeats were last written */
 	uint64_t exit_pool; /* of processes that are gone */
 	uint32_t hot_threads; /* seen running at the last tick */
@@ -115,7 +127,12 @@ void process_exec(struct tracer *tr, struct process *p);
 void tables_free(struct tracer *tr);
 
 /* proc.c: what /proc says of a thread */
-bool proc_run_time(struct tracer *tr, struct thread *t, uint64_t *run_ret, uint64_t *slices_ret);
+/* False, and *ret is untouched, when it can't be read. */
+bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret);
+static inline bool has_run(const struct cpu_use *before, const struct cpu_use *now)
+{
+	return now->slices != before->slices || now->run_ns != before->run_ns;
+}
 enum proc_state { PROC_GONE, PROC_RUNNING, PROC_BLOCKED };
 /* pc and sp are set when PROC_BLOCKED. */
 enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret);
@@ -155,6 +172,8 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal);
  * published by capture_finish(), after the thread was let go. */
 struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want);
+/* A new thread starts at the end of its stack: remembers where that is. */
+void capture_birth(struct tracer *tr, struct thread *t);
 /* Of a blocked thread, without stopping it; false when it began to run. */
 bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want);
 void emit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid);
@@ -163,9 +182,9 @@ void emit_event(struct tracer *tr, struct cp_event *event, size_t size);
 /* sample.c */
 void sample_start(struct tracer *tr, const struct cp_request *rq);
 void sample_tick(struct tracer *tr, uint64_t now);
-/* CPU time to put on a sample of `t` that was just taken (cpu clock), or
- * elapsed time (wall); *count_ret the ticks. */
-uint64_t sample_weight(struct tracer *tr, struct thread *t, uint64_t now, uint32_t *count_ret);
+/* Puts weight and ticks on a sample of `t` that was just taken. False: the
+ * sample does not count, because the thread was not on a CPU at the tick. */
+bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s);
 /* Writes the repeats of a thread that has not run (wall clock). */
 void sample_flush_thread(struct tracer *tr, struct thread *t, uint64_t now);
 void sample_flush(struct tracer *tr, uint64_t now);

@@ -87,8 +87,8 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		.wall_ticks = p->wall_ticks,
 	};
 	if (birth == CP_BIRTH_ATTACHED)
-		proc_run_time(tr, t, &t->run_seen, &t->run_slices);
-	t->run_base = t->run_given = t->run_seen;
+		proc_cpu_use(tr, t, &t->seen);
+	t->run_base = t->run_given = t->seen.run_ns;
 	if (!cp_map_put(&tr->by_tid, (uint64_t)tid, (uintptr_t)t)) {
 		p->threads.count--;
 		free(t);
@@ -147,11 +147,12 @@ static void process_drop(struct tracer *tr, struct process *p, int status)
 void thread_remove(struct tracer *tr, struct thread *t, int status)
 {
 	struct process *p = t->process;
-	uint64_t run = t->run_seen, slices = 0;
+	struct cpu_use use = t->seen;
 	pid_t tid = t->tid;
+	uint64_t run;
 
-	proc_run_time(tr, t, &run, &slices);
-	run = run > t->run_base ? run - t->run_base : 0;
+	proc_cpu_use(tr, t, &use);
+	run = use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
 	sample_thread_exit(tr, t, run);
 	thread_drop(tr, t);
 	emit_exit(tr, CP_EVENT_THREAD_EXIT, p->pid, tid, status, run);

@@ -167,6 +167,7 @@ static void loop(struct tracer *tr)
 
 	tr->tail_ns = cp_now();
 	while (!tr->ending) {
+		tr->woke_ns = cp_now();
 		take_requests(tr);
 		wait_gather(tr);
 		now = cp_now();

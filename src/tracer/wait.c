@@ -45,6 +45,7 @@
 static void let_go(struct thread *t, int signal)
 {
 	t->state = THREAD_RUNNING;
+	t->resumed_ns = cp_now();
 	ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
 }
 
@@ -84,8 +85,11 @@ static struct thread *adopt(struct tracer *tr, pid_t tid)
 		return NULL;
 	}
 	t = thread_add(tr, pid, tid, CP_BIRTH_FORKED, parent);
-	if (t)
-		ptrace(PTRACE_SETOPTIONS, tid, 0, seize_options(tr, pid == tid));
+	if (!t)
+		return NULL;
+	ptrace(PTRACE_SETOPTIONS, tid, 0, seize_options(tr, pid == tid));
+	if (pid != tid)
+		capture_birth(tr, t);
 	return t;
 }
 
@@ -101,8 +105,8 @@ static void on_exec(struct tracer *tr, struct thread *t)
 	process_exec(tr, p);
 	if (p->launching) { /* until now it was us */
 		p->launching = false;
-		proc_run_time(tr, leader, &leader->run_seen, &leader->run_slices);
-		leader->run_base = leader->run_given = leader->run_seen;
+		proc_cpu_use(tr, leader, &leader->seen);
+		leader->run_base = leader->run_given = leader->seen.run_ns;
 	}
 	leader->restart.pending = false;
 	if (leader->slot != CP_NO_SLOT)
