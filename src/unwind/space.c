@@ -394,6 +394,18 @@ static void ask_files(struct cp_unwind_space *space, struct cp_space_object *obj
 		cp_table_add_section(object->table, &sections[i]);
 }
 
+/* Looks for sections that no program header leads to; once for each object. */
+static bool more_sections(struct cp_unwind_space *space, struct cp_space_object *object,
+			  const struct cp_table_memory *memory)
+{
+	if (!cp_table_ask_files(object->table))
+		return false;
+	if (space->files.find && object->mapping.inode)
+		ask_files(space, object);
+	cp_table_search(object->table, memory);
+	return true;
+}
+
 static void find_rule(struct cp_unwind_space *space, uint64_t pc, struct cp_step *step)
 {
 	struct cp_space_object *object = cp_space_object_at(space, pc);
@@ -404,12 +416,9 @@ static void find_rule(struct cp_unwind_space *space, uint64_t pc, struct cp_step
 		return;
 	step->rule = cp_table_find(object->table, &memory, (struct cp_vaddr){ pc - object->bias },
 				   &function);
-	if (!step->rule && space->files.find && object->mapping.inode &&
-	    cp_table_ask_files(object->table)) {
-		ask_files(space, object);
+	if (!step->rule && more_sections(space, object, &memory))
 		step->rule = cp_table_find(object->table, &memory,
 					   (struct cp_vaddr){ pc - object->bias }, &function);
-	}
 	if (step->rule) {
 		step->kind = CP_STEP_RULE;
 		step->function = function.v + object->bias;

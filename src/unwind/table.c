@@ -20,6 +20,7 @@
 #include <string.h>
 
 #define PHDRS_MAX 512
+#define SEGMENTS_MAX 8
 #define SECTIONS_MAX 4
 #define COPY_MAX (UINT64_C(256) << 20) /* of a section */
 #define PAGE_MASK UINT64_C(0xfff)
@@ -47,7 +48,12 @@ struct cp_table {
 	const struct cp_arch *arch;
 	uint64_t first, low, high;
 	uint64_t hdr, hdr_end; /* .eh_frame_hdr and the end of its segment; 0: none */
+	struct segment {
+		uint64_t start, end;
+	} constant[SEGMENTS_MAX]; /* those not writable */
+	size_t nconstant;
 	bool opened; /* the section in memory was looked for */
+	bool searched; /* and so was one without a header to find it by */
 	bool asked; /* those of the file were asked for */
 	struct section sections[SECTIONS_MAX];
 	size_t count;
@@ -70,6 +76,13 @@ static void take_segment(struct cp_table *table, const Elf64_Phdr *ph, uint64_t 
 	}
 }
 
+static void take_constant(struct cp_table *table, const Elf64_Phdr *ph)
+{
+	if (!(ph->p_flags & PF_W) && table->nconstant < SEGMENTS_MAX)
+		table->constant[table->nconstant++] =
+			(struct segment){ ph->p_vaddr, ph->p_vaddr + ph->p_memsz };
+}
+
 static bool take_headers(struct cp_table *table, const Elf64_Phdr *ph, size_t count)
 {
 	uint64_t lowest_offset = UINT64_MAX;
@@ -77,8 +90,10 @@ static bool take_headers(struct cp_table *table, const Elf64_Phdr *ph, size_t co
 
 	table->low = UINT64_MAX;
 	for (i = 0; i < count; i++) {
-		if (ph[i].p_type == PT_LOAD)
+		if (ph[i].p_type == PT_LOAD) {
 			take_segment(table, &ph[i], &lowest_offset);
+			take_constant(table, &ph[i]);
+		}
 		if (ph[i].p_type == PT_GNU_EH_FRAME)
 			table->hdr = ph[i].p_vaddr;
 	}
@@ -389,17 +404,19 @@ static const struct function *get_function(struct cp_table *table, struct sectio
 
 /* ---- sections ---- */
 
-/* Lists the FDEs of a section that has no table to search; at_end: a zero
- * length is the end, not padding. */
-static void list_fdes(struct cp_table *table, struct section *section, bool at_end)
+/* Lists the FDEs from `at` on of a section that has no table to search;
+ * to_end: a zero length is padding, not the end. True when all of it made
+ * sense. */
+static bool list_fdes(struct cp_table *table, struct section *section, uint64_t at, bool to_end)
 {
 	struct cp_cfi_entry entry;
 	const struct cp_cie *cie;
 	struct cp_fde fde;
-	uint64_t at = section->source.start;
+	bool sane = true;
 
-	while (cp_cfi_read_entry(&section->source, at, &table->fde_scratch, &entry)) {
-		if (entry.end && at_end)
+	while (at < section->source.end) {
+		sane = cp_cfi_read_entry(&section->source, at, &table->fde_scratch, &entry);
+		if (!sane || (entry.end && !to_end))
 			break;
 		at = entry.next;
 		if (entry.end || entry.is_cie)
@@ -412,23 +429,36 @@ static void list_fdes(struct cp_table *table, struct section *section, bool at_e
 			break;
 	}
 	cp_index_sort(&section->index);
+	return sane;
 }
 
-/* .eh_frame at `start`, out of memory as a whole. */
-static void copy_section(struct cp_table *table, struct section *section, uint64_t start)
+/* Copies start ... end out of memory, to be the section's bytes. */
+static bool copy_memory(struct section *section, uint64_t start, uint64_t end)
 {
 	struct cp_cfi_source *source = &section->source;
-	uint64_t end = table->hdr_end;
 
 	if (start < source->start || start >= end || end > source->end || end - start > COPY_MAX)
-		return;
+		return false;
 	section->copy = malloc(end - start);
 	if (!section->copy)
-		return;
+		return false;
 	source->end = start + cp_cfi_read(source, start, section->copy, end - start);
 	source->start = start;
 	source->bytes = section->copy;
-	list_fdes(table, section, true);
+	return true;
+}
+
+static struct cp_cfi_source memory_source(const struct cp_table *table,
+					  const struct cp_table_memory *memory)
+{
+	return (struct cp_cfi_source){
+		.memory = memory->reader,
+		.bias = memory->bias,
+		.start = table->low,
+		.end = table->high,
+		.low = table->low,
+		.high = table->high,
+	};
 }
 
 static void open_memory(struct cp_table *table, const struct cp_table_memory *memory)
@@ -438,19 +468,12 @@ static void open_memory(struct cp_table *table, const struct cp_table_memory *me
 
 	table->opened = true;
 	table->count = 1;
-	section->source = (struct cp_cfi_source){
-		.memory = memory->reader,
-		.bias = memory->bias,
-		.start = table->low,
-		.end = table->high,
-		.low = table->low,
-		.high = table->high,
-	};
+	section->source = memory_source(table, memory);
 	if (!table->hdr)
 		return;
 	if (!cp_index_open_hdr(&section->index, &section->source, table->hdr, &eh_frame) &&
-	    eh_frame)
-		copy_section(table, section, eh_frame);
+	    eh_frame && copy_memory(section, eh_frame, table->hdr_end))
+		list_fdes(table, section, eh_frame, false);
 }
 
 bool cp_table_ask_files(struct cp_table *table)
@@ -482,7 +505,59 @@ void cp_table_add_section(struct cp_table *table, const struct cp_unwind_section
 		.debug_frame = from->debug_frame,
 	};
 	table->count++;
-	list_fdes(table, section, false);
+	list_fdes(table, section, section->source.start, true);
+}
+
+/* Could an .eh_frame begin here: with a CIE that GCC or LLVM wrote? */
+static bool looks_like_cie(const uint8_t *p, size_t left)
+{
+	uint32_t length, id;
+
+	if (left < 32)
+		return false;
+	memcpy(&length, p, 4);
+	memcpy(&id, p + 4, 4);
+	return length >= 12 && length < 256 && length % 4 == 0 && id == 0 && p[8] == 1 &&
+	       p[9] == 'z' && p[10] != 0;
+}
+
+/* Searches a section's copy of memory for .eh_frame: entries that make sense
+ * one after the other, of functions in this object, up to a zero length. */
+static bool search_copy(struct cp_table *table, struct section *section)
+{
+	const struct cp_cfi_source *source = &section->source;
+	struct cp_index *index = &section->index;
+	uint64_t at;
+
+	for (at = source->start; at < source->end; at += 4) {
+		if (!looks_like_cie(section->copy + (at - source->start), source->end - at))
+			continue;
+		if (list_fdes(table, section, at, false) && index->list.count &&
+		    index->list.items[0].start >= table->low &&
+		    index->list.items[index->list.count - 1].end <= table->high)
+			return true;
+		cp_vec_free(&index->list);
+	}
+	return false;
+}
+
+void cp_table_search(struct cp_table *table, const struct cp_table_memory *memory)
+{
+	struct section *section = &table->sections[table->count];
+	bool found = false;
+	size_t i;
+
+	if (table->searched || table->hdr || table->count != 1)
+		return;
+	table->searched = true;
+	for (i = 0; i < table->nconstant && !found; i++) {
+		*section = (struct section){ .source = memory_source(table, memory) };
+		found = copy_memory(section, table->constant[i].start, table->constant[i].end) &&
+			search_copy(table, section);
+		if (!found)
+			section_deinit(section);
+	}
+	table->count += found;
 }
 
 /* ---- lookups ---- */

@@ -67,6 +67,10 @@ bool cp_table_ask_files(struct cp_table *table);
 /* Adds a section from a file; it is searched when those before have nothing. */
 void cp_table_add_section(struct cp_table *table, const struct cp_unwind_section *section);
 
+/* Searches the object's memory for an .eh_frame that no header leads to, as
+ * static programs have it; once, and only when no other section is known. */
+void cp_table_search(struct cp_table *table, const struct cp_table_memory *memory);
+
 /* The rule at `pc`, NULL for none. *function_ret (may be NULL) is where the
  * FDE's range starts: mostly, but not always, a function. */
 const struct cp_rule *cp_table_find(struct cp_table *table, const struct cp_table_memory *memory,
