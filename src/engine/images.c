@@ -230,8 +230,43 @@ const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc)
 	return &p->texts.items[lo - 1];
 }
 
+/* ---- call frame information that is not in memory ---- */
+
+static struct cp_image *image_of(const cprof_process *p, uint64_t start)
+{
+	size_t i;
+
+	for (i = 0; i < p->texts.count; i++) {
+		const struct engine_text *text = &p->texts.items[i];
+
+		if (text->image && text->image->start == start)
+			return text->image->assembly->image;
+	}
+	return NULL;
+}
+
+/* The door that src/unwind has for files: sections of the object's image. */
+static size_t find_sections(void *ctx, const struct cp_unwind_mapping *object,
+			    struct cp_unwind_section *ret, size_t max)
+{
+	static const char *const names[] = { ".eh_frame", ".debug_frame" };
+	struct cp_image *image = image_of(ctx, object->start);
+	size_t count = 0, i;
+
+	for (i = 0; image && i < CP_ARRAY_SIZE(names) && count < max; i++) {
+		struct cp_unwind_section *s = &ret[count];
+
+		if (!cp_image_section(image, names[i], &s->bytes, &s->size, &s->addr))
+			continue;
+		s->debug_frame = i == 1;
+		count++;
+	}
+	return count;
+}
+
 static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps, size_t count)
 {
+	const struct cp_unwind_files files = { find_sections, p };
 	CP_VEC(struct cp_unwind_mapping) list = { 0 };
 	struct cp_error *err = NULL;
 	size_t i;
@@ -261,6 +296,8 @@ static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps,
 	if (!p->space)
 		err = cp_unwind_space_create(cp_arch_host(), &p->memory, p->session->unwind_cache,
 					     &p->space);
+	if (!err)
+		cp_unwind_space_set_files(p->space, &files);
 	if (!err)
 		err = cp_unwind_space_set_mappings(p->space, list.items, list.count);
 	if (err)
