@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "cmd/cmd.h"
 #include "cmd/reports.h"
+#include "cmd/reports.h"
 
 #define DEFAULT_HZ 99
 
