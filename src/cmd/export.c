@@ -36,8 +36,10 @@ static const struct cp_option rows[] = {
 	  .help = "instead of the command line" },
 	{ "roots", 0, CP_OPTION_CHOICE, AT(roots), .value = "auto|none|process|thread",
 	  .choices = cp_roots_names,
-	  .help = "folded: what stacks stand on; auto is processes when there are "
+	  .help = "flamegraph, folded: what stacks stand on; auto is processes when there are "
 		  "several" },
+	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "OLD", .completes = CP_COMPLETES_FILES,
+	  .help = "flamegraph: color by what changed since the recording OLD" },
 	{ 0 }
 };
 
@@ -93,8 +95,7 @@ static int run_export(struct cp_args *args)
 	err = export(o, cp_recording_operand(args));
 	if (!err)
 		return CP_EXIT_OK;
-	cp_complain(err);
-	return CP_EXIT_FAILURE;
+	return cp_reports_fail(err);
 }
 
 const struct cp_command cp_command_export = {

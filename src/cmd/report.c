@@ -126,8 +126,7 @@ static int run_report(struct cp_args *args)
 	if (!err)
 		return cp_print_report(&out);
 	cp_buf_free(&out);
-	cp_complain(err);
-	return CP_EXIT_FAILURE;
+	return cp_reports_fail(err);
 }
 
 const struct cp_command cp_command_report = {

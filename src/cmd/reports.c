@@ -72,6 +72,14 @@ void cp_unload(struct cp_loaded *loaded)
 	*loaded = (struct cp_loaded){ 0 };
 }
 
+int cp_reports_fail(struct cp_error *err)
+{
+	int status = err->code == CP_ERR_USAGE ? CP_EXIT_USAGE : CP_EXIT_FAILURE;
+
+	cp_complain(err);
+	return status;
+}
+
 const char *cp_recording_operand(const struct cp_args *args)
 {
 	return args->count ? args->operands[0] : CP_RECORDING_NAME;

@@ -31,6 +31,9 @@ struct cp_loaded {
 CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struct cp_loaded *ret);
 void cp_unload(struct cp_loaded *loaded);
 
+/* Complains and answers the exit status for it. */
+int cp_reports_fail(struct cp_error *err);
+
 /* The first operand, or the name that run and attach give. */
 const char *cp_recording_operand(const struct cp_args *args);
 

@@ -14,8 +14,8 @@
 /* ---- callers and callees ---- */
 
 static const struct cp_column edge_columns[] = {
-	{ "share", true, 0 },	{ "", false, 0 },	  { "time", true, 0 },
-	{ "image", false, 12 }, { "function", false, 0 },
+	{ "share", true, 0, false },   { "", false, 0, true },		{ "time", true, 0, false },
+	{ "image", false, 12, false }, { "function", false, 0, false },
 };
 
 static void edge_row(struct cp_table *t, const struct cp_profile *p, const struct cp_edge *e,
@@ -51,14 +51,19 @@ static void the_function(const struct cp_profile *p, const struct cp_butterfly *
 {
 	const struct cp_function *f = &p->functions.items[b->function];
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf image CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t taken;
 
 	cp_add_name(&name, f->name);
+	cp_add_name(&image, cp_profile_image_name(p, f));
+	taken = 2 + (image.bytes ? cp_text_columns(image.bytes) : 0);
+	cp_text_fit(&cut, name.bytes ? name.bytes : "",
+		    look->columns > taken + 12 ? look->columns - taken : SIZE_MAX);
 	cp_buf_u8(out, '\n');
-	cp_paint(out, look, CP_PAINT_BOLD, name.bytes ? name.bytes : "");
+	cp_paint(out, look, CP_PAINT_BOLD, cut.bytes ? cut.bytes : "");
 	cp_buf_str(out, "  ");
-	cp_buf_clear(&name);
-	cp_add_name(&name, cp_profile_image_name(p, f));
-	cp_paint(out, look, CP_PAINT_DIM, name.bytes ? name.bytes : "");
+	cp_paint(out, look, CP_PAINT_DIM, image.bytes ? image.bytes : "");
 	cp_buf_str(out, "\n  total ");
 	cp_add_percent(out, f->total.ns, p->total.ns);
 	cp_buf_str(out, ", ");
@@ -69,10 +74,12 @@ static void the_function(const struct cp_profile *p, const struct cp_butterfly *
 	cp_add_time(out, f->self.ns);
 	cp_buf_u8(out, '\n');
 	if (b->deepest > 1) {
-		cp_buf_str(out, "  recursive: ");
-		cp_add_percent(out, b->recursive.ns, f->total.ns);
-		cp_buf_printf(out, " of it with more than one on the stack, up to %zu deep\n",
+		cp_buf_clear(&name);
+		cp_buf_str(&name, "  recursive: ");
+		cp_add_percent(&name, b->recursive.ns, f->total.ns);
+		cp_buf_printf(&name, " of it with more than one on the stack, up to %zu deep",
 			      b->deepest);
+		cp_add_wrapped(out, look, 0, 4, name.bytes ? name.bytes : "");
 	}
 }
 
@@ -102,8 +109,8 @@ CP_ERROR cp_report_neighbours(const struct cp_profile *p, uint32_t function,
 /* ---- source lines ---- */
 
 static const struct cp_column line_columns[] = {
-	{ "self", true, 0 },  { "", false, 0 },	      { "time", true, 0 },
-	{ "total", true, 0 }, { "place", false, 20 }, { "source", false, 0 },
+	{ "self", true, 0, false },  { "", false, 0, true },	    { "time", true, 0, false },
+	{ "total", true, 0, false }, { "place", false, 20, false }, { "source", false, 0, false },
 };
 
 static void line_place(struct cp_table *t, const struct cp_line *line)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Callgrind's profile format 1: self cost of each function by line, and the
- * cost of its calls. An edge counts once a stack, and a function calling
- * itself is not an edge, so that recursion is not counted twice there. Calls
+ * cost of its calls. Readers add both to what a function costs with all that
+ * it calls; so of a function that is on a stack more than once only the
+ * innermost one counts there, or it would cost more than the program. Calls
  * are not counted by sampling: the number given is that of samples.
  */
 #include "report/export.h"
@@ -20,51 +21,50 @@ struct item {
 struct cost_of {
 	struct item at;
 	struct cp_cost cost;
-	size_t seen; /* number (from 1) of the last hit added */
 };
 
 struct callgrind {
 	const struct cp_profile *p;
 	struct cp_interner keys;
 	CP_VEC(struct cost_of) costs;
+	size_t *function_seen; /* number (from 1) of the last hit added */
 	struct cp_sink *sink;
 	struct cp_buf text;
 	CP_VEC(bool) named; /* by string number: written before, the number is enough */
 	struct cp_interner strings;
 };
 
-static CP_ERROR add(struct callgrind *c, struct item at, size_t hit, const struct cp_cost *cost)
+static CP_ERROR add(struct callgrind *c, struct item at, const struct cp_cost *cost)
 {
-	struct cost_of *to;
 	uint32_t n;
 	bool fresh;
 
 	if (!cp_intern(&c->keys, &at, sizeof(at), &n, &fresh) ||
 	    (fresh && !cp_vec_push(&c->costs, (struct cost_of){ .at = at })))
 		return cp_error_nomem();
-	to = &c->costs.items[n];
-	if (to->seen != hit + 1)
-		cp_cost_add(&to->cost, cost);
-	to->seen = hit + 1;
+	cp_cost_add(&c->costs.items[n].cost, cost);
 	return NULL;
 }
 
 static CP_ERROR add_hit(struct callgrind *c, size_t number)
 {
 	const struct cp_hit *hit = &c->p->hits.items[number];
-	const struct cp_frame *f, *callee;
+	const struct cp_frame *f, *callee = NULL;
 	const uint32_t *frames;
-	size_t count, i;
+	size_t i;
 
-	frames = cp_profile_walk(c->p, hit->stack, &count);
-	f = &c->p->frames.items[frames[0]];
-	for (i = 1; i < count; i++, f = callee) {
-		callee = &c->p->frames.items[frames[i]];
-		if (callee->function != f->function)
-			CP_TRY(add(c, (struct item){ f->function, callee->function, f->line },
-				   number, &hit->cost));
+	frames = cp_profile_walk(c->p, hit->stack, &i);
+	for (; i-- > 0; callee = f) {
+		f = &c->p->frames.items[frames[i]];
+		if (c->function_seen[f->function] == number + 1)
+			continue;
+		c->function_seen[f->function] = number + 1;
+		CP_TRY(add(c,
+			   (struct item){ f->function, callee ? callee->function : CP_RECORD_NONE,
+					  f->line },
+			   &hit->cost));
 	}
-	return add(c, (struct item){ f->function, CP_RECORD_NONE, f->line }, number, &hit->cost);
+	return NULL;
 }
 
 static int compare(const void *va, const void *vb)
@@ -143,6 +143,9 @@ static CP_ERROR write_all(struct callgrind *c, const struct cp_export_options *o
 	struct cp_buf *out = &c->sink->buf;
 	size_t i;
 
+	c->function_seen = calloc(c->p->functions.count + 1, sizeof(*c->function_seen));
+	if (!c->function_seen)
+		return cp_error_nomem();
 	for (i = 0; i < c->p->hits.count; i++)
 		CP_TRY(add_hit(c, i));
 	if (c->costs.count)
@@ -167,6 +170,7 @@ CP_EXPORT_WRITER(callgrind)
 	cp_interner_free(&c.keys);
 	cp_interner_free(&c.strings);
 	cp_vec_free(&c.costs);
+	free(c.function_seen);
 	cp_vec_free(&c.named);
 	cp_buf_free(&c.text);
 	return err;

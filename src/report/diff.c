@@ -194,8 +194,9 @@ static void totals(const struct cp_diff *d, const struct cp_look *look, struct c
 }
 
 static const struct cp_column columns[] = {
-	{ "self", true, 0 }, { "old", true, 0 }, { "new", true, 0 },	 { "total", true, 0 },
-	{ "old", true, 0 },  { "new", true, 0 }, { "image", false, 12 }, { "function", false, 0 },
+	{ "self", true, 0, false },    { "old", true, 0, false },	{ "new", true, 0, false },
+	{ "total", true, 0, false },   { "old", true, 0, false },	{ "new", true, 0, false },
+	{ "image", false, 12, false }, { "function", false, 0, false },
 };
 
 /* Rows that became hotter (or cooler), up to the limit. */

@@ -27,7 +27,8 @@ struct cp_export_format {
 /* One row a format: what stands before its name in a list of all, name, file
  * extension, whether it is binary (not for a terminal), summary. */
 #define CP_EXPORT_FORMATS(X) \
-	X("", folded, "folded", false, "a line a stack with its nanoseconds (FlameGraph)") \
+	X("", flamegraph, "svg", false, "one self-contained SVG, searchable and zoomable") \
+	X("|", folded, "folded", false, "a line a stack with its nanoseconds (FlameGraph)") \
 	X("|", chrome, "json", false, "trace events on a time line (Perfetto, chrome://tracing)") \
 	X("|", speedscope, "speedscope.json", false, "a profile a thread (speedscope.app)") \
 	X("|", pprof, "pb.gz", true, "gzipped protobuf (pprof, Pyroscope, Parca)") \

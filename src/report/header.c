@@ -53,11 +53,16 @@ void cp_report_command(const struct cp_record *record, struct cp_buf *out)
 void cp_report_title(struct cp_buf *out, const struct cp_look *look, const char *title,
 		     const char *note)
 {
+	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t used = cp_text_columns(title) + 2;
+
 	cp_buf_u8(out, '\n');
 	cp_paint(out, look, CP_PAINT_TITLE, title);
 	if (note && *note) {
+		cp_text_fit(&cut, note,
+			    look->columns > used + 12 ? look->columns - used : SIZE_MAX);
 		cp_buf_str(out, "  ");
-		cp_paint(out, look, CP_PAINT_DIM, note);
+		cp_paint(out, look, CP_PAINT_DIM, cut.bytes ? cut.bytes : "");
 	}
 	cp_buf_u8(out, '\n');
 }
@@ -215,8 +220,7 @@ static void doubt(struct cp_buf *out, const struct cp_look *look, struct cp_buf 
 {
 	cp_buf_str(out, "  ");
 	cp_paint(out, look, CP_PAINT_WARNING, "! ");
-	cp_buf_str(out, text->bytes ? text->bytes : "");
-	cp_buf_u8(out, '\n');
+	cp_add_wrapped(out, look, 4, 4, text->bytes ? text->bytes : "");
 	cp_buf_clear(text);
 }
 
@@ -296,8 +300,7 @@ static void row(struct cp_buf *out, const struct cp_look *look, const char *key,
 {
 	cp_buf_str(out, "  ");
 	cp_paint(out, look, CP_PAINT_DIM, key);
-	cp_buf_str(out, text->bytes ? text->bytes : "");
-	cp_buf_u8(out, '\n');
+	cp_add_wrapped(out, look, 2 + strlen(key), 2 + strlen(key), text->bytes ? text->bytes : "");
 	cp_buf_clear(text);
 }
 

@@ -31,8 +31,8 @@ static void more(struct cp_buf *out, const struct cp_look *look, size_t shown, s
 /* ---- functions ---- */
 
 static const struct cp_column function_columns[] = {
-	{ "self", true, 0 },  { "", false, 0 },	      { "time", true, 0 },
-	{ "total", true, 0 }, { "image", false, 12 }, { "function", false, 0 },
+	{ "self", true, 0, false },  { "", false, 0, true },	    { "time", true, 0, false },
+	{ "total", true, 0, false }, { "image", false, 12, false }, { "function", false, 0, false },
 };
 
 static void function_row(struct cp_table *t, const struct cp_profile *p, uint32_t number,
@@ -85,8 +85,8 @@ struct part_kind {
 };
 #define PART_COLUMNS(what) \
 	{ \
-		{ "share", true, 0 }, { "", false, 0 }, { "time", true, 0 }, \
-			{ "samples", true, 0 }, { what, false, 0 }, \
+		{ "share", true, 0, false }, { "", false, 0, true }, { "time", true, 0, false }, \
+			{ "samples", true, 0, false }, { what, false, 0, false }, \
 	}
 
 static int compare_parts(const void *va, const void *vb)

@@ -2,6 +2,7 @@
 #include "report/table.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +11,49 @@
 #include "base/text.h"
 
 #define BAR_COLUMNS 10
-#define LAST_LEAST 16 /* columns that the last column keeps, whatever happens */
+#define LAST_LEAST 10 /* columns that the last column keeps, whatever happens */
+#define LAST_ENOUGH 24 /* with less, spare columns are left out */
+#define LEFT_OUT UINT_MAX /* width of a column that is */
 
 /* ---- amounts ---- */
 
 void cp_add_name(struct cp_buf *out, const char *raw)
 {
 	cp_escape(out, CP_ESCAPE_TERMINAL, raw, strlen(raw));
+}
+
+static void pad(struct cp_buf *out, size_t columns)
+{
+	while (columns-- > 0)
+		cp_buf_u8(out, ' ');
+}
+
+void cp_add_wrapped(struct cp_buf *out, const struct cp_look *look, size_t used, size_t indent,
+		    const char *text)
+{
+	struct cp_buf word CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t columns, n;
+
+	while (*text) {
+		n = strcspn(text + 1, " ") + 1; /* with the blank before it */
+		cp_buf_clear(&word);
+		cp_buf_add(&word, text, n);
+		text += n;
+		columns = word.bytes ? cp_text_columns(word.bytes) : 0;
+		if (look->columns && used + columns > look->columns && used > indent) {
+			cp_buf_u8(out, '\n');
+			pad(out, indent);
+			used = indent;
+			if (word.bytes && word.bytes[0] == ' ') {
+				cp_buf_add(out, word.bytes + 1, word.size - 1);
+				used += columns - 1;
+				continue;
+			}
+		}
+		cp_buf_add(out, word.bytes, word.size);
+		used += columns;
+	}
+	cp_buf_u8(out, '\n');
 }
 
 void cp_add_count(struct cp_buf *out, uint64_t count)
@@ -220,13 +257,13 @@ static unsigned width_of(const struct cp_table *t, const unsigned *widths)
 	size_t i;
 
 	for (i = 0; i < t->count; i++)
-		sum += widths[i] + 2;
+		sum += widths[i] == LEFT_OUT ? 0 : widths[i] + 2;
 	return sum;
 }
 
 static void fit(const struct cp_table *t, unsigned columns, unsigned *widths)
 {
-	unsigned now = width_of(t, widths), over, least;
+	unsigned now = width_of(t, widths), over, least, *last;
 	size_t i;
 
 	for (i = 0; i + 1 < t->count && now > columns; i++) {
@@ -237,19 +274,19 @@ static void fit(const struct cp_table *t, unsigned columns, unsigned *widths)
 		widths[i] = widths[i] - least > over ? widths[i] - over : least;
 		now = width_of(t, widths);
 	}
+	last = &widths[t->count - 1];
+	for (i = 0; i < t->count; i++) {
+		over = now > columns ? now - columns : 0;
+		if (t->columns[i].spare && over && *last < over + LAST_ENOUGH) {
+			widths[i] = LEFT_OUT;
+			now = width_of(t, widths);
+		}
+	}
 	if (now > columns) {
 		over = now - columns;
-		i = t->count - 1;
-		widths[i] = widths[i] > over + LAST_LEAST ? widths[i] - over
-			    : widths[i] < LAST_LEAST	  ? widths[i]
-							  : LAST_LEAST;
+		least = *last < LAST_LEAST ? *last : LAST_LEAST;
+		*last = *last > over + least ? *last - over : least;
 	}
-}
-
-static void pad(struct cp_buf *out, size_t columns)
-{
-	while (columns-- > 0)
-		cp_buf_u8(out, ' ');
 }
 
 static void print_cell(const struct cp_table *t, size_t column, const char *text,
@@ -259,6 +296,8 @@ static void print_cell(const struct cp_table *t, size_t column, const char *text
 	bool last = column + 1 == t->count;
 	size_t width = layout->widths[column], used;
 
+	if (width == LEFT_OUT)
+		return;
 	cp_text_fit(&cut, text, width);
 	used = cut.bytes ? cp_text_columns(cut.bytes) : 0;
 	cp_buf_str(out, "  ");

@@ -39,6 +39,7 @@ struct cp_column {
 	const char *title;
 	bool right; /* aligned */
 	unsigned give; /* shrinks to this many columns where space is short; 0: never */
+	bool spare; /* left out where the last column would get too little */
 };
 
 struct cp_cell {
@@ -71,6 +72,10 @@ void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_bu
 /* Appends `text`, painted where there is colour. */
 void cp_paint(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint,
 	      const char *text);
+/* Appends `text` and a newline; lines that are too long are broken at blanks
+ * and go on below `indent` columns. `used`: columns that the line has now. */
+void cp_add_wrapped(struct cp_buf *out, const struct cp_look *look, size_t used, size_t indent,
+		    const char *text);
 /* Appends untrusted text, escaped for a terminal. */
 void cp_add_name(struct cp_buf *out, const char *raw);
 /* "1,234,567" */

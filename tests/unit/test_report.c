@@ -236,9 +236,9 @@ static void test_text(const struct cp_record *r, const struct cp_profile *p)
 
 static void test_fit(void)
 {
-	static const struct cp_column columns[] = { { "n", true, 0 },
-						    { "image", false, 6 },
-						    { "function", false, 0 } };
+	static const struct cp_column columns[] = { { "n", true, 0, false },
+						    { "image", false, 6, false },
+						    { "function", false, 0, false } };
 	struct cp_look look = { 40, false };
 	struct cp_table t;
 	struct cp_buf out = { 0 };

@@ -1,0 +1,240 @@
+#!/usr/bin/env bats
+# Exports: each is judged by what reads it, and all add up to the same.
+
+load helpers
+load recordings
+
+TOTAL=900000000
+
+setup_file() {
+	cd "$BATS_FILE_TMPDIR" || return
+	workshop | made cprof.data
+	local format
+	for format in flamegraph folded chrome speedscope pprof callgrind; do
+		"$CPROF" export -f $format -o $format.out cprof.data
+	done
+}
+
+exported() { cp "$BATS_FILE_TMPDIR/$1.out" .; }
+
+@test "a format must be named, and one that there is" {
+	run "$CPROF" export cprof.data
+	assert_failure 2
+	assert_output --partial "which format?"
+	run "$CPROF" export -f flamegraf cprof.data
+	assert_failure 2
+	assert_output --partial "did you mean flamegraph"
+}
+
+@test "exports go to standard output unless told" {
+	"$CPROF" export -f folded "$BATS_FILE_TMPDIR/cprof.data" >out
+	cmp out "$BATS_FILE_TMPDIR/folded.out"
+	"$CPROF" export -f folded -o - "$BATS_FILE_TMPDIR/cprof.data" >out
+	cmp out "$BATS_FILE_TMPDIR/folded.out"
+	run bash -c "'$CPROF' export -f folded '$BATS_FILE_TMPDIR/cprof.data' >/dev/full"
+	assert_failure 1
+	assert_output --partial "No space left"
+}
+
+@test "folded: one line a stack, nothing splits it" {
+	exported folded
+	run awk '{ sum += $NF } END { printf "%d", sum }' folded.out
+	assert_output $TOTAL
+	assert_equal "$(wc -l <folded.out)" 6
+	grep -qxF 'main;parse(int);parse(int);scan<char> 100000000' folded.out
+	grep -qF '[truncated];lost;a:b|</title>' folded.out
+	grep -qF '\x1b]0:owned  100000000' folded.out
+	"$CPROF" export -f folded --roots=thread "$BATS_FILE_TMPDIR/cprof.data" >threads
+	grep -q '^workshop (100);main;' threads
+}
+
+@test "callgrind: callgrind_annotate reads it, totals agree" {
+	needs callgrind_annotate
+	exported callgrind
+	callgrind_annotate --auto=no --threshold=100 callgrind.out >out 2>err
+	assert_equal "$(cat err)" ""
+	grep -qE '^900,000,000 \(100\.0%\) +PROGRAM TOTALS' out
+	grep -qE '^200,000,000 \(22\.22%\) +malloc.c:malloc ' out
+	callgrind_annotate --auto=no --threshold=100 --inclusive=yes callgrind.out >out
+	grep -qE '^450,000,000 \(50\.00%\) +pthread.c:start_thread ' out
+	grep -qE '^300,000,000 \(33\.33%\) +main.c:main ' out
+}
+
+@test "pprof: protoc decodes it, totals agree" {
+	needs protoc
+	exported pprof
+	gunzip <pprof.out | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report" pprof.proto >out
+	run awk '/^sample {/ { n = 0; inside = 1 } inside && /^  value:/ && ++n == 2 { sum += $2 }
+		/^}/ { inside = 0 } END { printf "%d", sum }' out
+	assert_output $TOTAL
+	assert_equal "$(grep -c '^sample {' out)" 6
+	# The first string is "", by the format; inlined calls share a location.
+	assert_equal "$(grep -m1 '^string_table:' out)" 'string_table: ""'
+	run awk '/^location {/ { lines = 0 } /^  line {/ { if (++lines == 2) print "inlined" }' out
+	assert_output inlined
+}
+
+@test "pprof: go tool pprof reads it" {
+	needs go
+	exported pprof
+	go tool pprof -top pprof.out >out 2>&1 || skip "go tool pprof is not there"
+	grep -q 'malloc' out
+}
+
+@test "speedscope: as its own schema has it, totals agree" {
+	exported speedscope
+	run jq -c '[([.profiles[].weights | add] | add), [.profiles[].name], ([.profiles[] |
+		(.samples | length) == (.weights | length) and .endValue == (.weights | add)] | all),
+		([.profiles[].samples[][]] | max) < (.shared.frames | length)]' speedscope.out
+	assert_output "[$TOTAL,[\"workshop (100)\",\"worker-1 (101)\",\"evil\\u001b[31m\\n</text><script>alert(1)</script> (102)\"],true,true]"
+	needs npm node
+	timeout 60 npm install --no-audit --no-fund --ignore-scripts --silent speedscope ajv >/dev/null 2>&1 ||
+		skip "the package registry of npm is not reachable"
+	run node -e '
+		const fs = require("fs"), Ajv = require("ajv").default;
+		const schema = "node_modules/speedscope/dist/release/file-format-schema.json";
+		const check = new Ajv({ strict: false }).compile(JSON.parse(fs.readFileSync(schema)));
+		console.log(check(JSON.parse(fs.readFileSync("speedscope.out"))), check.errors || "");'
+	assert_output "true "
+}
+
+@test "chrome: slices nest, and the outermost add up to the total" {
+	exported chrome
+	run jq '[.traceEvents[] | select(.ph == "X" and .args.depth == 0).args.weight_ns] | add' chrome.out
+	assert_output $TOTAL
+	run python3 - <<'END'
+import json
+open_ = {}
+events = json.load(open("chrome.out"))["traceEvents"]
+names = {(e["tid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"}
+assert (100, "workshop") in names and (101, "worker-1") in names
+slices = [e for e in events if e["ph"] == "X"]
+for e in sorted(slices, key=lambda e: (e["tid"], e["ts"], e["args"]["depth"])):
+    stack = open_.setdefault(e["tid"], [])
+    while len(stack) > e["args"]["depth"]:
+        stack.pop()
+    assert len(stack) == e["args"]["depth"], e
+    if stack:
+        assert stack[-1]["ts"] <= e["ts"], e
+        assert stack[-1]["ts"] + stack[-1]["dur"] >= e["ts"] + e["dur"] - 0.001, e
+    stack.append(e)
+work = [e for e in slices if e["name"] == "work"]
+assert len(work) == 1 and work[0]["dur"] == 450000.0, work
+print(len(slices))
+END
+	assert_success
+}
+
+# ---- the flame graph ----
+
+chrome() {
+	needs chromium
+	mkdir -p profile
+	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--user-data-dir="$PWD/profile" --virtual-time-budget=5000 "$@" 2>/dev/null
+}
+
+# dom URL-HASH [SCRIPT]: what the graph looks like in a browser after SCRIPT.
+dom() {
+	sed '$d' "$BATS_FILE_TMPDIR/flamegraph.out" >page.svg
+	printf '<script><![CDATA[\n%s\n]]></script></svg>\n' "${2-}" >>page.svg
+	chrome --dump-dom "file://$PWD/page.svg$1" >dom
+	grep -q 'data-ready="1"' dom
+}
+
+drawn() { xmllint --html --xpath "count(//g[@class='frames' or @class='frames searching']/g[not(@visibility)])" dom 2>/dev/null; }
+
+@test "flamegraph: well-formed, nothing loaded from outside, no name escapes" {
+	exported flamegraph
+	xmllint --noout flamegraph.out
+	run grep -oE '(src|href|url|@import|https?:)[^ >]*' flamegraph.out
+	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -vE 'http://www\.w3\.org/(2000/svg|1999/xhtml)"' )" ""
+	# Scripts are ours alone: the data and the program.
+	assert_equal "$(xmllint --xpath 'count(//*[local-name()="script"])' flamegraph.out)" 2
+	assert_equal "$(xmllint --xpath 'count(//*[local-name()="g" and contains(@class, "inlined")])' flamegraph.out)" 1
+	assert_equal "$(xmllint --xpath 'count(//*[local-name()="g" and contains(@class, "guessed")])' flamegraph.out)" 1
+	xmllint --xpath '//*[local-name()="title"]/text()' flamegraph.out | grep -qF 'a;b|&lt;/title&gt;&lt;script&gt;'
+	# What the script draws from is all of it.
+	xmllint --xpath '//*[@id="flame-data"]/text()' flamegraph.out | python3 -c '
+import html, json, sys
+data = json.loads(html.unescape(sys.stdin.read()))
+nodes = [data["nodes"][i:i + 6] for i in range(0, len(data["nodes"]), 6)]
+assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
+}
+
+@test "flamegraph: frames narrower than a pixel are left out of the picture" {
+	{
+		echo "process 1 p /p"
+		echo "thread 1 1 p"
+		echo "s 1 100000000 1 main;wide"
+		echo "s 1 10000 1 main;narrow"
+	} | made narrow.data
+	"$CPROF" export -f flamegraph -o narrow.svg narrow.data
+	xmllint --xpath '//*[local-name()="title"]/text()' narrow.svg >titles
+	grep -q wide titles
+	run grep narrow titles
+	assert_failure
+}
+
+@test "flamegraph: searching tells how much matches, and keeps it in the address" {
+	dom '#s=parse%7Cqsort'
+	grep -q 'data-matched="66.7% in 2 functions"' dom
+	assert_equal "$(grep -o '<g [^>]*class="hit "' dom | wc -l)" 3
+	dom '#s=%5B'
+	grep -q 'data-matched="16.7% in 2 functions"' dom # no expression: plain text
+	grep -q 'class="bad"' dom
+	dom '' 'document.dispatchEvent(new KeyboardEvent("keydown", { key: "/" }));
+		const box = document.querySelector("input"); box.value = "image:libc.so.6";
+		box.dispatchEvent(new Event("input"));
+		document.querySelector("svg").setAttribute("data-hash", location.hash);'
+	grep -q 'data-matched="72.2% in 3 functions"' dom
+	grep -q 'data-hash="#s=image%3Alibc.so.6"' dom
+}
+
+@test "flamegraph: a click zooms, Escape shows all again" {
+	dom ''
+	all=$(drawn)
+	find='const frame = name => [...document.querySelectorAll("g.frames > g")].find(g =>
+		!g.hasAttribute("visibility") && g.textContent === name);
+	const width = name => frame(name) ? Math.round(100 * frame(name).firstChild.getBBox().width /
+		document.documentElement.clientWidth) : 0;
+	window.matchMedia = () => ({ matches: true });
+	const say = (k, v) => document.documentElement.setAttribute("data-" + k, v);'
+	dom '' "$find
+		say('before', width('work'));
+		frame('work').dispatchEvent(new MouseEvent('click', { bubbles: true }));
+		say('after', width('work')); say('gone', width('main')); say('hash', location.hash);"
+	grep -q 'data-before="49"' dom
+	grep -q 'data-after="98"' dom
+	grep -q 'data-gone="0"' dom
+	grep -q 'data-hash="#z=' dom
+	(($(drawn) < all))
+	dom '' "$find
+		frame('work').dispatchEvent(new MouseEvent('click', { bubbles: true }));
+		document.dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape' }));
+		say('after', width('work')); say('hash', location.hash);"
+	grep -q 'data-after="49"' dom
+	grep -q 'data-hash=""' dom
+	assert_equal "$(drawn)" "$all"
+}
+
+@test "flamegraph: the mouse shows what a frame is; hostile names stay text" {
+	dom '' "const g = [...document.querySelectorAll('g.frames > g')].find(g =>
+			g.textContent.startsWith('a;b'));
+		g.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: 50, clientY: 150 }));"
+	grep -q '<h1[^>]*>a;b|&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;' dom
+	assert_equal "$(grep -c '<script' dom)" 3
+}
+
+@test "flamegraph --diff: what became hotter is red, what cooler blue" {
+	head='process 1 p /p
+thread 1 1 p'
+	printf '%s\ns 1 600000 60 main;slow\ns 1 400000 40 main;gone\n' "$head" | made old.data
+	printf '%s\ns 1 100000 10 main;slow\ns 1 100000 10 main;new\n' "$head" | made new.data
+	"$CPROF" export -f flamegraph --diff=old.data -o diff.svg new.data
+	xmllint --xpath '//*[local-name()="g"][*[local-name()="title" and starts-with(., "new")]]' diff.svg |
+		grep -q 'class="d6"'
+	xmllint --xpath '//*[local-name()="g"][*[local-name()="title" and starts-with(., "slow")]]' diff.svg |
+		grep -q 'class="d-3"'
+}
