@@ -36,6 +36,8 @@ bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size);
 		(v)->count = (v)->capacity = 0; \
 	} while (0)
 
-#define cp_vec_for_each(v, it) for ((it) = (v)->items; (it) < (v)->items + (v)->count; (it)++)
+/* An empty array may be a null pointer, which nothing may be added to. */
+#define cp_vec_for_each(v, it) \
+	for ((it) = (v)->items; (v)->count && (it) < (v)->items + (v)->count; (it)++)
 
 #endif
