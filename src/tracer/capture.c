@@ -157,6 +157,11 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 	return s;
 }
 
+const void *capture_regs(const struct cp_event_sample *s)
+{
+	return s && s->regs_size ? s + 1 : NULL;
+}
+
 static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
 {
 	s->e.size = (uint32_t)(sizeof(*s) + cp_align8(s->regs_size) + cp_align8(s->xstate_size) +

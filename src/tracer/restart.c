@@ -25,6 +25,7 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -122,13 +123,15 @@ static bool was_cut_short(const struct cp_syscall_state *s)
 	return s->nr >= 0 && s->result == -EINTR && can_start_again(s->nr);
 }
 
-void restart_repair(struct tracer *tr, struct thread *t)
+void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 {
 	uint64_t regs[PRSTATUS_MAX / 8];
 	struct cp_syscall_state s;
 
 	t->restart.pending = false;
-	if (!get_regs(t->tid, regs))
+	if (captured)
+		memcpy(regs, captured, cp_arch_prstatus_size());
+	else if (!get_regs(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &s);
 	if (was_cut_short(&s))

@@ -162,8 +162,9 @@ void wait_release_held(struct tracer *tr);
 void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want);
 
 /* restart.c */
-/* At a stop that we caused: makes an interrupted system call start again. */
-void restart_repair(struct tracer *tr, struct thread *t);
+/* At a stop that we caused: makes an interrupted system call start again.
+ * `captured`: the thread's registers if they are at hand, or NULL. */
+void restart_repair(struct tracer *tr, struct thread *t, const void *captured);
 /* At the delivery of `signal`, which may be the program's own. */
 void restart_signal(struct tracer *tr, struct thread *t, int signal);
 
@@ -171,6 +172,8 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal);
 /* Of a stopped thread. `regs` and stack go into the ring; the sample is
  * published by capture_finish(), after the thread was let go. */
 struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
+/* Its registers; NULL without. */
+const void *capture_regs(const struct cp_event_sample *s);
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want);
 /* A new thread starts at the end of its stack: remembers where that is. */
 void capture_birth(struct tracer *tr, struct thread *t);

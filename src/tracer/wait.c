@@ -197,7 +197,7 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 		/* Ours, or a notice of job control that only the traced get;
 		 * but the end of a group-stop ends calls untraced, too. */
 		if (t->state != THREAD_LISTENING)
-			restart_repair(tr, t);
+			restart_repair(tr, t, capture_regs(sample));
 		let_go(t, 0);
 	} else if (event == PTRACE_EVENT_STOP) {
 		listen_on(t);
