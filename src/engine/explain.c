@@ -102,8 +102,7 @@ static struct cp_error *no_such(pid_t pid)
 		(int)other, name_of(other, name, sizeof(name)), (int)pid, (int)other);
 }
 
-/* Programs of another ISA or word size. */
-static struct cp_error *check_isa(pid_t pid)
+struct cp_error *engine_check_isa(pid_t pid)
 {
 	unsigned char ident[EI_NIDENT + 4] = { 0 };
 	char path[64];
@@ -146,7 +145,7 @@ struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret)
 		return cp_error_hint(cp_error_new(CP_ERR_UNSUPPORTED, 0,
 						  "process %d is a thread of the kernel", (int)pid),
 				     "cprof profiles programs; perf can look into the kernel");
-	return check_isa(*tgid_ret);
+	return engine_check_isa(*tgid_ret);
 }
 
 static int yama_scope(void)

@@ -259,8 +259,11 @@ static void on_exec(cprof_session *s, cprof_process *p, const struct cp_event *e
 		engine_raise(s, domain_unloaded, p);
 	engine_process_exec(s, p, e->ts_ns);
 	p->loaded = true;
-	if (first)
+	if (first) {
 		engine_raise0(s, runtime_initialized);
+		engine_fail(s, engine_check_isa(p->pid));
+		s->stop_asked |= s->error != NULL;
+	}
 	engine_raise(s, domain_loaded, p);
 }
 

@@ -76,7 +76,8 @@ void capture_birth(struct tracer *tr, struct thread *t)
 	struct iovec v = { regs, sizeof(regs) };
 	struct cp_syscall_state at;
 
-	if (t->slot == CP_NO_SLOT || ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v))
+	if (t->slot == CP_NO_SLOT || ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v) ||
+	    v.iov_len != cp_arch_prstatus_size())
 		return;
 	cp_arch_syscall_state(regs, &at);
 	atomic_store_explicit(&tr->link->shared->stack_end[t->slot], at.sp + 64,
@@ -139,11 +140,12 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 
 	if (!s)
 		return NULL;
-	if (ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v)) {
-		s->e.flags |= CP_SAMPLE_NO_STACK; /* dying */
+	if (ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v) ||
+	    v.iov_len != cp_arch_prstatus_size()) {
+		s->e.flags |= CP_SAMPLE_NO_STACK; /* dying, or of another word size */
 		return s;
 	}
-	s->regs_size = (uint32_t)cp_arch_prstatus_size();
+	s->regs_size = (uint32_t)v.iov_len;
 	s->state = 'R';
 	cp_arch_syscall_state(at, &where);
 	s->pc = where.pc;

@@ -96,7 +96,9 @@ static bool get_regs(pid_t tid, uint64_t *regs)
 {
 	struct iovec v = { regs, PRSTATUS_MAX };
 
-	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v);
+	/* A program of another word size has another set: left alone. */
+	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v) &&
+	       v.iov_len == cp_arch_prstatus_size();
 }
 
 static void set_regs(pid_t tid, uint64_t *regs)

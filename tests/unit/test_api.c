@@ -45,7 +45,7 @@ __attribute__((noipa)) static unsigned burn(unsigned x)
 /* ---- a profiler ---- */
 
 struct walk {
-	unsigned frames, with_context;
+	unsigned frames, with_context, with_vectors;
 	bool burn, main;
 	unsigned stop_after;
 };
@@ -59,6 +59,8 @@ static cprof_walk frame(const cprof_function *function, cprof_addr ip, const cpr
 	w->frames++;
 	if (context && size == sizeof(*context) && cprof_context_ip(context) == ip)
 		w->with_context++;
+	if (context && context->parts & CPROF_CONTEXT_XSTATE && context->xstate_size >= 576)
+		w->with_vectors += w->frames == 1;
 	if (function && !strcmp(cprof_function_name(function), "burn"))
 		w->burn = true;
 	if (function && !strcmp(cprof_function_name(function), "main"))
@@ -87,8 +89,10 @@ static void hit(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
 	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, &plain, NULL, 0) == CPROF_OK);
 	CHECK_U64(plain.with_context, 0);
 	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame,
-				      CPROF_SNAPSHOT_REGISTER_CONTEXT, &full, NULL, 0) == CPROF_OK);
+				      CPROF_SNAPSHOT_REGISTER_CONTEXT | CPROF_SNAPSHOT_FLOATING,
+				      &full, NULL, 0) == CPROF_OK);
 	CHECK_U64(full.with_context, full.frames);
+	CHECK_U64(full.with_vectors, 1);
 	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, &aborted, NULL, 0) ==
 	      CPROF_E_STACKSNAPSHOT_ABORTED);
 	CHECK_U64(aborted.frames, 1);
@@ -165,6 +169,7 @@ static void test_run(char *self)
 	first = install(&a);
 	second = install(&b);
 	test_ownership(first, second);
+	CHECK(cprof_profiler_enable_vector_state());
 	cprof_profiler_set_sample_hit_callback(first, hit);
 	CHECK(cprof_session_launch(s, self, argv, NULL, 0) == CPROF_OK);
 	CHECK(!strcmp(order, "")); /* no event before start-up is done */
