@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An ELF file with whatever debug information it has: everything that
+ * src/image answers about it.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "image/image.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static volatile size_t sink; /* that strings are read to their end */
+
+static void text(const char *s)
+{
+	for (; s && *s; s++)
+		sink += (unsigned char)*s;
+}
+
+static void ask(struct cp_image *image, uint64_t at)
+{
+	struct cp_inline_frame frames[8];
+	struct cp_vaddr vaddr = { at };
+	struct cp_symbol s;
+	size_t n, i;
+
+	if (cp_image_symbol(image, vaddr, &s))
+		text(s.name);
+	n = cp_image_frames(image, vaddr, frames, 8);
+	for (i = 0; i < n && i < 8; i++) {
+		text(frames[i].function);
+		text(frames[i].file);
+	}
+	cp_image_vaddr_of_offset(image, at, &vaddr);
+}
+
+static void ask_all(struct cp_image *image)
+{
+	static const char *const names[] = { ".eh_frame", ".debug_frame", ".debug_info", "" };
+	const struct cp_symbol *symbols;
+	struct cp_vaddr vaddr;
+	const uint8_t *bytes;
+	size_t count = 0, i, n, step;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (cp_image_section(image, names[i], &bytes, &n, &vaddr) && n)
+			sink += bytes[0] + bytes[n - 1];
+	}
+	text(cp_image_build_id(image));
+	text(cp_image_debug_path(image));
+	if (cp_image_symbols(image, &symbols, &count))
+		return;
+	step = count / 40 + 1;
+	for (i = 0; i < count; i += step) {
+		text(symbols[i].name);
+		ask(image, symbols[i].start.v);
+		ask(image, symbols[i].start.v + symbols[i].size / 2);
+	}
+	ask(image, 0x1139);
+	ask(image, 0);
+	ask(image, UINT64_MAX);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const nowhere[] = { NULL };
+	struct cp_image_options options = { .debug_dirs = nowhere };
+	struct cp_image *image = NULL;
+	struct cp_error *err;
+	char path[64];
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = cp_image_open_file(path, &options, &image);
+	close(fd);
+	if (err)
+		cp_error_free(err);
+	else
+		ask_all(image);
+	cp_image_destroy(image);
+	return 0;
+}
