@@ -71,6 +71,34 @@ static double change(const struct cp_diff *d, uint64_t old_ns, uint64_t new_ns)
 	return amount(d, d->new, new_ns) - amount(d, d->old, old_ns);
 }
 
+bool cp_diff_matters(const struct cp_profile *old, uint64_t old_ns, const struct cp_profile *new,
+		     uint64_t new_ns)
+{
+	double a = cp_share(old_ns, old->total.ns), b = cp_share(new_ns, new->total.ns);
+	double n = (double)old->total.ticks, m = (double)new->total.ticks, p;
+
+	if (n < 1 || m < 1)
+		return false;
+	p = (a * n + b * m) / (n + m);
+	return fabs(b - a) > 2 * sqrt(p * (1 - p) * (1 / n + 1 / m));
+}
+
+/* Square of the deviation that chance gives to an amount of `ticks` samples. */
+static double variance(double amount_, uint64_t ticks)
+{
+	return ticks ? amount_ * amount_ / (double)ticks : 0;
+}
+
+static bool matters(const struct cp_diff *d, const struct cp_cost *before,
+		    const struct cp_cost *after)
+{
+	double a = amount(d, d->old, before->ns), b = amount(d, d->new, after->ns);
+
+	if (d->options.by == CP_DIFF_BY_SHARE)
+		return cp_diff_matters(d->old, before->ns, d->new, after->ns);
+	return fabs(b - a) > 2 * sqrt(variance(a, before->ticks) + variance(b, after->ticks));
+}
+
 static int compare(const void *va, const void *vb, void *ctx)
 {
 	const struct cp_diff_row *a = va, *b = vb;
@@ -106,6 +134,8 @@ CP_ERROR cp_diff_build(const struct cp_profile *old, const struct cp_profile *ne
 	cp_vec_for_each(&d.rows, row) {
 		row->self = change(&d, row->old_self.ns, row->new_self.ns);
 		row->total = change(&d, row->old_total.ns, row->new_total.ns);
+		row->self_matters = matters(&d, &row->old_self, &row->new_self);
+		row->total_matters = matters(&d, &row->old_total, &row->new_total);
 	}
 	if (d.rows.count)
 		qsort_r(d.rows.items, d.rows.count, sizeof(*d.rows.items), compare, &d);
@@ -134,10 +164,10 @@ static const char *by_note(enum cp_diff_by by)
 }
 
 /* A change in the unit of the comparison: "+1.23 pp", "-4.5 ms". */
-static void change_cell(struct cp_table *t, const struct cp_diff *d, double by)
+static void change_cell(struct cp_table *t, const struct cp_diff *d, double by, bool matters)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	enum cp_paint paint = by > 0 ? CP_PAINT_HOT : by < 0 ? CP_PAINT_COOL : CP_PAINT_DIM;
+	enum cp_paint paint = !matters ? CP_PAINT_DIM : by > 0 ? CP_PAINT_HOT : CP_PAINT_COOL;
 
 	if (d->options.by == CP_DIFF_BY_SHARE) {
 		cp_buf_printf(&text, "%+.2f", by);
@@ -145,7 +175,7 @@ static void change_cell(struct cp_table *t, const struct cp_diff *d, double by)
 		cp_buf_str(&text, by < 0 ? "-" : "+");
 		cp_add_time(&text, (uint64_t)(fabs(by) + 0.5));
 	}
-	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "");
+	cp_table_cell(t, paint, "%s%s", matters ? "" : "~", text.bytes ? text.bytes : "");
 }
 
 static void amount_cell(struct cp_table *t, const struct cp_diff *d, const struct cp_profile *p,
@@ -214,10 +244,10 @@ static void section(const struct cp_diff *d, bool hotter, const struct cp_look *
 		if ((hotter ? by <= 0 : by >= 0) || (d->options.limit && count >= d->options.limit))
 			continue;
 		count++;
-		change_cell(&t, d, row->self);
+		change_cell(&t, d, row->self, row->self_matters);
 		amount_cell(&t, d, d->old, row->old_self.ns, row->in_old);
 		amount_cell(&t, d, d->new, row->new_self.ns, row->in_new);
-		change_cell(&t, d, row->total);
+		change_cell(&t, d, row->total, row->total_matters);
 		amount_cell(&t, d, d->old, row->old_total.ns, row->in_old);
 		amount_cell(&t, d, d->new, row->new_total.ns, row->in_new);
 		cp_table_name(&t, CP_PAINT_DIM, row->image);
@@ -230,11 +260,13 @@ static void section(const struct cp_diff *d, bool hotter, const struct cp_look *
 
 CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out)
 {
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
 	totals(d, look, out);
 	cp_buf_u8(out, '\n');
-	cp_buf_str(out, "Compared ");
-	cp_buf_str(out, by_note(d->options.by));
-	cp_buf_str(out, d->options.by_total ? "; ordered by total.\n" : "; ordered by self.\n");
+	cp_buf_printf(&text, "Compared %s; ordered by %s. What has a ~ may be chance.",
+		      by_note(d->options.by), d->options.by_total ? "total" : "self");
+	cp_add_wrapped(out, look, 0, 0, text.bytes ? text.bytes : "");
 	section(d, true, look, out);
 	section(d, false, look, out);
 	return out->failed ? cp_error_nomem() : NULL;
@@ -270,6 +302,8 @@ static void add_row(const struct cp_diff *d, const struct cp_diff_row *row, stru
 			   cp_share(row->old_total.ns, old_total)));
 	cp_json_f64(j, "self_change", row->self);
 	cp_json_f64(j, "total_change", row->total);
+	cp_json_bool(j, "self_matters", row->self_matters);
+	cp_json_bool(j, "total_matters", row->total_matters);
 	cp_json_end(j, '}');
 }
 

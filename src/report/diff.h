@@ -27,6 +27,7 @@ struct cp_diff_row {
 	bool in_old, in_new;
 	struct cp_cost old_self, old_total, new_self, new_total;
 	double self, total; /* new minus old, in the unit of `by` */
+	bool self_matters, total_matters; /* the share changed by more than chance */
 };
 
 struct cp_diff {
@@ -38,6 +39,11 @@ struct cp_diff {
 CP_ERROR cp_diff_build(const struct cp_profile *old, const struct cp_profile *new,
 		       const struct cp_diff_options *o, struct cp_diff *ret);
 void cp_diff_deinit(struct cp_diff *d);
+
+/* Samples are a lottery: true when the share that `old_ns` has in `old` and
+ * `new_ns` in `new` differ by more than two standard deviations of it. */
+bool cp_diff_matters(const struct cp_profile *old, uint64_t old_ns, const struct cp_profile *new,
+		     uint64_t new_ns);
 
 CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_diff_json(const struct cp_diff *d, struct cp_buf *out);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "report/diff.h"
 #include "report/report.h"
 
 /* What is left out even where one zooms in: a pixel of a graph this wide. */
@@ -103,9 +104,10 @@ static int heat(const struct cp_flame *f, uint32_t node)
 	double by = share_change(f, node);
 	int steps;
 
-	if (f->heat_most <= 0 || fabs(by) < 0.0005)
+	if (f->heat_most <= 0 ||
+	    !cp_diff_matters(f->old, f->old_ns[node], f->p, f->tree.nodes.items[node].total.ns))
 		return 0;
-	steps = (int)ceil(sqrt(fabs(by) / f->heat_most) * CP_FLAME_HEATS);
+	steps = (int)ceil(pow(fabs(by) / f->heat_most, 0.7) * CP_FLAME_HEATS);
 	steps = steps > CP_FLAME_HEATS ? CP_FLAME_HEATS : steps;
 	return by < 0 ? -steps : steps;
 }
@@ -156,7 +158,7 @@ static void write_mode(struct cp_buf *out, bool dark)
 	for (shade = -CP_FLAME_HEATS; shade <= CP_FLAME_HEATS; shade++)
 		cp_buf_printf(out, ".d%d{fill:hsl(%d %d%% %d%%)}\n", shade, shade < 0 ? 215 : 8,
 			      shade ? (dark ? 60 : 85) : 8,
-			      dark ? 26 + 4 * abs(shade) : 93 - 5 * abs(shade));
+			      dark ? 26 + 4 * abs(shade) : 90 - 5 * abs(shade));
 }
 
 void cp_flame_colors(struct cp_buf *out)
@@ -318,7 +320,8 @@ void cp_flame_note(const struct cp_flame *f, struct cp_buf *out)
 	if (info->host && *info->host)
 		cp_buf_printf(out, "  ·  %s", info->host);
 	if (f->old)
-		cp_buf_str(out, "  ·  red: more of the total than before, blue: less");
+		cp_buf_str(out, "  ·  red: more of the total than before, blue: less, "
+				"grey: not more than chance");
 }
 
 /* Functions that are drawn, and what else has a name, get numbers in the

@@ -230,11 +230,13 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 @test "flamegraph --diff: what became hotter is red, what cooler blue" {
 	head='process 1 p /p
 thread 1 1 p'
-	printf '%s\ns 1 600000 60 main;slow\ns 1 400000 40 main;gone\n' "$head" | made old.data
-	printf '%s\ns 1 100000 10 main;slow\ns 1 100000 10 main;new\n' "$head" | made new.data
+	printf '%s\ns 1 600000 600 main;slow\ns 1 390000 390 main;gone\ns 1 10000 10 main;same\n' "$head" | made old.data
+	printf '%s\ns 1 100000 200 main;slow\ns 1 98000 196 main;new\ns 1 2000 4 main;same\n' "$head" | made new.data
 	"$CPROF" export -f flamegraph --diff=old.data -o diff.svg new.data
 	xmllint --xpath '//*[local-name()="g"][*[local-name()="title" and starts-with(., "new")]]' diff.svg |
 		grep -q 'class="d6"'
 	xmllint --xpath '//*[local-name()="g"][*[local-name()="title" and starts-with(., "slow")]]' diff.svg |
-		grep -q 'class="d-3"'
+		grep -q 'class="d-2"'
+	xmllint --xpath '//*[local-name()="g"][*[local-name()="title" and starts-with(., "same")]]' diff.svg |
+		grep -q 'class="d0"' # 1 % to 1 %
 }

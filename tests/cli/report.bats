@@ -170,7 +170,7 @@ thread 1 1 p'
 	assert_line --partial "by share of each recording's total, in percentage points"
 	assert_line --regexp '^ +\+50\.00 +- +50\.0% .* new$'
 	assert_line --regexp '^ +-40\.00 +40\.0% +- .* gone$'
-	assert_line --regexp '^ +-10\.00 +60\.0% +50\.0% .* slow$'
+	assert_line --regexp '^ +~-10\.00 +60\.0% +50\.0% .* slow$'
 	run bash -c "'$CPROF' diff --json old.data new.data | jq -c '.functions[] | [.function, .self_points, .old_self_ns, .new_self_ns]'"
 	assert_line '["new",50,0,100000000]'
 	assert_line '["gone",-40,400000000,0]'

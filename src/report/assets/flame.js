@@ -191,6 +191,7 @@ function chip(image) {
 /* ---- drawing ---- */
 
 let flipped = false, root = 0, at = -1;
+let shownDepth = deepest; /* of what is drawn when nothing moves */
 let view = { from: 0, to: total[0] || 1 };
 let hits = null; /* by function: true where it matches */
 const pool = [];
@@ -223,7 +224,7 @@ function colorOf(i) {
 	return FIELDS > 6 ? "d" + heat[i] : data.functions[func[i]][4];
 }
 
-const rowOf = i => flipped ? HEAD + (deepest - depth[i]) * ROW : HEAD + depth[i] * ROW;
+const rowOf = i => HEAD + (flipped ? shownDepth - depth[i] : depth[i]) * ROW;
 const sideOf = width => width * 0.01;
 
 function place(item, i, x, width) {
@@ -240,10 +241,11 @@ function place(item, i, x, width) {
 	item.shown = true;
 }
 
+/* Draws the view; answers how deep it goes. */
 function draw() {
 	const width = svg.clientWidth || svg.getBoundingClientRect().width || 1200;
 	const side = sideOf(width), inner = width - 2 * side, scale = inner / (view.to - view.from);
-	let n = 0;
+	let n = 0, down = 0;
 	for (let i = 0; i < count;) {
 		const left = Math.max((start[i] - view.from) * scale, 0);
 		const right = Math.min((start[i] + total[i] - view.from) * scale, inner);
@@ -252,6 +254,7 @@ function draw() {
 			continue;
 		}
 		place(poolItem(n++), i, side + left, right - left);
+		if (depth[i] > down) down = depth[i];
 		i++;
 	}
 	for (let k = n; k < pool.length; k++) {
@@ -260,6 +263,24 @@ function draw() {
 		pool[k].node = -1;
 	}
 	frames.setAttribute("class", hits ? "frames searching" : "frames");
+	return down;
+}
+
+/* Draws, and makes the graph as high as what is drawn. */
+function settle() {
+	const down = draw();
+	if (down !== shownDepth) {
+		shownDepth = down;
+		if (flipped) draw();
+	}
+	svg.setAttribute("height", HEAD + (down + 1) * ROW + FOOT);
+}
+
+/* Scrolls so that the row of frame i can be seen. */
+function reveal(i) {
+	const box = svg.getBoundingClientRect(), top = box.top + rowOf(i);
+	if (top < HEAD || top + 6 * ROW > window.innerHeight)
+		window.scrollBy({ top: top - (flipped ? window.innerHeight - 6 * ROW : HEAD + 3 * ROW) });
 }
 
 function paint() {
@@ -279,6 +300,7 @@ function glide(from, to) {
 			to: from.to + (to.to - from.to) * e };
 		draw();
 		if (t < 1) requestAnimationFrame(step);
+		else settle();
 	};
 	requestAnimationFrame(step);
 }
@@ -290,18 +312,19 @@ function zoom(i, at_once) {
 	if (at_once || matchMedia("(prefers-reduced-motion: reduce)").matches) {
 		moving++;
 		view = to;
-		draw();
+		settle();
 	} else {
 		glide(view, to);
 	}
+	reveal(i);
 	remember();
-	svg.dispatchEvent(new CustomEvent("flamezoom", { detail: i }));
 }
 
 function flip(to) {
 	flipped = to;
 	hideTip();
-	draw();
+	settle();
+	reveal(root);
 	remember();
 }
 
@@ -568,16 +591,14 @@ function pin() {
 }
 
 function begin() {
-	const height = HEAD + (deepest + 1) * ROW + FOOT;
 	svg.removeAttribute("viewBox");
 	svg.setAttribute("width", "100%");
-	svg.setAttribute("height", height);
 	if (still) still.remove();
 	for (const image of data.images.filter(i => i[2] > 0).sort((a, b) => b[2] - a[2]).slice(0, 16))
 		legend.append(chip(image));
 	svg.append(frames, barBox, tipBox);
 	window.addEventListener("scroll", pin, { passive: true });
-	window.addEventListener("resize", draw);
+	window.addEventListener("resize", settle);
 	window.addEventListener("hashchange", recall);
 	recall();
 	pin();
