@@ -187,7 +187,7 @@ static bool add_samples(struct cp_record_decoder *d, const uint64_t *columns, si
 			last->stack = columns[2 * count + i];
 		weight = columns[5 * count + i];
 		if (elapsed)
-			weight = cp_record_unzigzag(weight) + columns[i] - last->ts_ns;
+			weight += columns[i] - last->ts_ns;
 		last->ts_ns = columns[i];
 		r->samples.items[r->samples.count++] = (struct cp_record_sample){
 			.ts_ns = columns[i],

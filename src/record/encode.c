@@ -290,7 +290,7 @@ static bool fill_columns(const struct cp_record_encoder *e, struct sample_column
 		c->stack[i] = s->stack == last->stack ? 0 : (uint64_t)s->stack + 1;
 		c->count[i] = s->count;
 		c->weight[i] = s->weight_ns;
-		c->elapsed[i] = cp_record_zigzag(s->weight_ns - (s->ts_ns - last->ts_ns));
+		c->elapsed[i] = s->weight_ns - (s->ts_ns - last->ts_ns);
 		c->flags[i] = s->flags;
 		*last = (struct last){ s->ts_ns, s->stack };
 	}

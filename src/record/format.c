@@ -191,41 +191,90 @@ bool cp_record_get_field(struct cp_cursor *c, uint64_t *tag_ret, struct cp_curso
 	return true;
 }
 
-/* Columns: a byte that says how, then LEB128 numbers. */
-enum { COLUMN_PLAIN, COLUMN_DELTA };
+/* Columns: a byte that says how, with COLUMN_SCALED a number by which all were
+ * divided, then the LEB128 numbers. */
+enum {
+	COLUMN_DELTA = 1, /* differences, zigzag */
+	COLUMN_SIGNED = 2, /* zigzag */
+	COLUMN_SCALED = 4,
+	COLUMN_KNOWN = 7,
+};
+
+static bool negative(uint64_t v)
+{
+	return v >> 63;
+}
+
+static uint64_t magnitude(uint64_t v)
+{
+	return negative(v) ? -v : v;
+}
+
+/* What divides all of them. Times in whole microseconds are worth it. */
+static uint64_t common_divisor(const uint64_t *values, size_t count)
+{
+	uint64_t divisor = 0, a, rest;
+	size_t i;
+
+	for (i = 0; i < count && divisor != 1; i++) {
+		for (a = magnitude(values[i]); a; a = rest) {
+			rest = divisor % a;
+			divisor = a;
+		}
+	}
+	return divisor ? divisor : 1;
+}
+
+static uint64_t divide(uint64_t v, uint64_t by)
+{
+	return negative(v) ? -(-v / by) : v / by;
+}
+
+/* What is written for `v` after `last`. */
+static uint64_t packed(uint8_t how, uint64_t v, uint64_t last)
+{
+	if (how & COLUMN_DELTA)
+		return cp_record_zigzag(v - last);
+	return how & COLUMN_SIGNED ? cp_record_zigzag(v) : v;
+}
 
 void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t count)
 {
-	size_t plain = 0, delta = 0, i;
-	uint64_t last = 0;
+	uint64_t scale = common_divisor(values, count), last = 0, v;
+	size_t sizes[3] = { 0 }, i;
+	uint8_t how;
 
-	for (i = 0; i < count; last = values[i], i++) {
-		plain += uleb_size(values[i]);
-		delta += uleb_size(cp_record_zigzag(values[i] - last));
+	for (i = 0; i < count; i++, last = v) {
+		v = divide(values[i], scale);
+		for (how = 0; how <= COLUMN_SIGNED; how++)
+			sizes[how] += uleb_size(packed(how, v, last));
 	}
-	cp_buf_u8(out, delta < plain ? COLUMN_DELTA : COLUMN_PLAIN);
-	last = 0;
-	for (i = 0; i < count; i++) {
-		if (delta < plain)
-			cp_buf_uleb(out, cp_record_zigzag(values[i] - last));
-		else
-			cp_buf_uleb(out, values[i]);
-		last = values[i];
+	how = sizes[COLUMN_DELTA] < sizes[0] ? COLUMN_DELTA : 0;
+	how = sizes[COLUMN_SIGNED] < sizes[how] ? COLUMN_SIGNED : how;
+	cp_buf_u8(out, how | (scale > 1 ? COLUMN_SCALED : 0));
+	if (scale > 1)
+		cp_buf_uleb(out, scale);
+	for (i = 0, last = 0; i < count; i++, last = v) {
+		v = divide(values[i], scale);
+		cp_buf_uleb(out, packed(how, v, last));
 	}
 }
 
 void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 {
 	uint8_t how = cp_cursor_u8(c);
-	uint64_t last = 0;
+	uint64_t scale = how & COLUMN_SCALED ? cp_cursor_uleb(c) : 1, last = 0, v;
 	size_t i;
 
-	if (how > COLUMN_DELTA)
+	if (how & ~COLUMN_KNOWN)
 		c->bad = true;
 	for (i = 0; i < count && !c->bad; i++) {
-		values[i] = cp_cursor_uleb(c);
-		if (how == COLUMN_DELTA)
-			values[i] = last += cp_record_unzigzag(values[i]);
+		v = cp_cursor_uleb(c);
+		if (how & (COLUMN_DELTA | COLUMN_SIGNED))
+			v = cp_record_unzigzag(v);
+		if (how & COLUMN_DELTA)
+			v = last += v;
+		values[i] = v * scale; /* modulo 2^64, for those below 0 too */
 	}
 }
 
