@@ -441,13 +441,12 @@ static void start(cprof_session *s)
 	s->started = true;
 	s->heartbeat_ns = cp_now();
 	offer_to_oom_killer();
-	engine_send_sampling(s);
-	if (s->child) {
-		engine_release_child(s);
-	} else {
+	if (!s->child) { /* a launched one raises it at its exec */
 		drain(s);
 		engine_raise0(s, runtime_initialized);
 	}
+	engine_send_sampling(s);
+	engine_release_child(s);
 }
 
 cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)

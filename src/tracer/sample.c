@@ -1,63 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * The clock, and whom it hits.
+ * What a sample weighs, and how often it counts.
  *
- * At a tick of the CPU clock only threads that run are of interest, and most
- * don't. One look at the process's CPU clock tells whether anything ran since
- * the last tick; threads seen running at the last tick ("hot") are looked at
- * anyway, because a running thread's times are as old as the last scheduler
- * tick. If the hot ones explain what the process used, nobody else is looked
- * at. So 1,000 idle threads cost one system call a tick.
+ * By the CPU clock a sample weighs the CPU time that its thread used since its
+ * last one, so the weights add up to what the program used, whatever the ticks
+ * missed. A thread that exits leaves a rest; the rests go to the next thread of
+ * the process (or of another process, when it is gone) that is hit for the
+ * first time, because threads too short to be hit are represented by those
+ * that were.
  *
- *   tick ─► process clock moved? ─ no ─► hot threads only
- *                │ yes
- *                └─► hot threads; unexplained rest? ─► everybody's schedstat
- *
- * Who runs is interrupted, all at once, and served as the stops arrive
- * (wait.c). Nobody is waited for: a thread that was preempted stops when it is
- * scheduled again, and its sample then is as good.
- *
- * A sample weighs the CPU time that its thread used since its last one, so
- * the weights add up to what the program used, whatever the ticks missed. A
- * thread that exits leaves a rest; the rests go to the next thread of the
- * process (or of another process, when it is gone) that is hit for the first
- * time, because threads too short to be hit are represented by those that were.
- *
- * Ticks are moved about their grid at random by up to a quarter of a period:
- * a program that works in step with the clock would otherwise be seen always
- * in the same place.
- *
- * The wall clock counts every thread. Those that run are interrupted, those
- * that blocked since the last tick are read where they sleep (capture.c), and
- * those that have not run at all since then repeat their last sample: that is
- * counted, and written when they move, exit, or once a second.
+ * By the wall clock it weighs the time since the thread's last one. A thread
+ * that has not run since then repeats its last sample: that is counted, and
+ * written when it moves, exits, or once a second.
  */
-#include <sched.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "tracer/state.h"
 
-#define SNAPSHOT_NS (2 * CP_NS_PER_S)
-/* Processes with more threads look at everybody only on the second
- * unexplained tick: the first is often a reading across a scheduler tick. */
-#define MANY_THREADS 64
 #define WAKE_SLACK_NS UINT64_C(20000)
-
-static uint64_t next_random(struct tracer *tr)
-{
-	tr->random ^= tr->random << 13;
-	tr->random ^= tr->random >> 7;
-	tr->random ^= tr->random << 17;
-	return tr->random;
-}
-
-static void plan_tick(struct tracer *tr)
-{
-	uint64_t quarter = tr->period_ns / 4;
-
-	tr->next_tick_ns = tr->grid_ns - quarter + next_random(tr) % (2 * quarter + 1);
-}
 
 void sample_start(struct tracer *tr, const struct cp_request *rq)
 {
@@ -72,7 +33,7 @@ void sample_start(struct tracer *tr, const struct cp_request *rq)
 	tr->flush_ns = cp_now();
 	tr->grid_ns = cp_now() + tr->period_ns;
 	tr->random = tr->grid_ns | 1;
-	plan_tick(tr);
+	tick_plan(tr);
 }
 
 /* ---- weights ---- */
@@ -198,179 +159,4 @@ void sample_flush(struct tracer *tr, uint64_t now)
 			sample_flush_thread(tr, t, now);
 	}
 	tr->flush_ns = now;
-}
-
-/* ---- ticks ---- */
-
-/* Looks at a thread that may run; interrupts it when it does. One that we let
- * go in this very round was not running when the clock ticked. */
-static void look(struct tracer *tr, struct thread *t, const struct cpu_use *use)
-{
-	uint64_t pc, sp;
-
-	t->seen = *use;
-	t->hot = t->want || proc_where(tr, t, &pc, &sp) == PROC_RUNNING;
-	if (!t->hot)
-		return;
-	tr->hot_threads++;
-	if (!t->want && t->resumed_ns < tr->woke_ns)
-		thread_interrupt(tr, t, WANT_SAMPLE);
-}
-
-/* Looks at the threads that are hot, or at those that are not and moved.
- * Returns the CPU time that they used since the last look. */
-static uint64_t look_at(struct tracer *tr, struct process *p, bool hot)
-{
-	uint64_t used = 0;
-	size_t i;
-
-	for (i = 0; i < p->threads.count; i++) {
-		struct thread *t = p->threads.items[i];
-		struct cpu_use use = t->seen;
-
-		if (t->hot != hot || t->state != THREAD_RUNNING)
-			continue;
-		proc_cpu_use(tr, t, &use);
-		if (!hot && !has_run(&t->seen, &use))
-			continue;
-		used += use.run_ns - t->seen.run_ns;
-		look(tr, t, &use);
-	}
-	return used;
-}
-
-static void tick_cpu(struct tracer *tr, struct process *p)
-{
-	uint64_t cpu = proc_cpu_clock(p->pid);
-	int64_t rest, before = p->unexplained;
-
-	p->unexplained += (int64_t)(cpu - p->cpu_seen);
-	p->cpu_seen = cpu;
-	p->unexplained -= (int64_t)look_at(tr, p, true);
-	rest = p->unexplained;
-	if (!rest || (p->threads.count > MANY_THREADS && rest != before))
-		return;
-	look_at(tr, p, false);
-	p->unexplained = 0;
-}
-
-static void wall_thread(struct tracer *tr, struct thread *t)
-{
-	struct cpu_use use;
-	uint64_t pc, sp;
-
-	if (t->want || t->state == THREAD_HELD)
-		return;
-	if (!t->hot && t->sampled && proc_cpu_use(tr, t, &use) && !has_run(&t->seen, &use))
-		return; /* has not run: its last sample goes on */
-	t->hot = proc_where(tr, t, &pc, &sp) == PROC_RUNNING;
-	if (!t->hot) {
-		if (capture_blocked(tr, t, WANT_SAMPLE))
-			return;
-		t->hot = true; /* began to run under our eyes */
-	}
-	tr->hot_threads++;
-	thread_interrupt(tr, t, WANT_SAMPLE);
-}
-
-static void tick_wall(struct tracer *tr, struct process *p)
-{
-	uint64_t cpu = proc_cpu_clock(p->pid);
-	bool moved = cpu != p->cpu_seen, hot = false;
-	size_t i;
-
-	p->wall_ticks += tr->ticks_due;
-	p->cpu_seen = cpu;
-	for (i = 0; i < p->threads.count && !moved && !hot; i++)
-		hot = p->threads.items[i]->hot || !p->threads.items[i]->sampled;
-	if (!moved && !hot)
-		return;
-	for (i = 0; i < p->threads.count; i++)
-		wall_thread(tr, p->threads.items[i]);
-}
-
-/* While just one thread is busy, a stop is cheapest on its own CPU: waking
- * another one costs several times the stop itself. */
-static void choose_cpu(struct tracer *tr)
-{
-	uint64_t key, value;
-	size_t cursor = 0;
-	cpu_set_t set;
-	int cpu = -1;
-
-	if (tr->hot_cpu_age++ % 64)
-		return;
-	while (tr->hot_threads == 1 && cpu < 0 && cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
-		if (((struct thread *)(uintptr_t)value)->hot)
-			cpu = proc_cpu_of((pid_t)key);
-	}
-	if (cpu < 0) {
-		sched_setaffinity(0, sizeof(tr->cpus), &tr->cpus);
-		return;
-	}
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-}
-
-void sample_tick(struct tracer *tr, uint64_t now)
-{
-	uint64_t key, value;
-	size_t cursor = 0;
-
-	tr->hot_threads = 0;
-	tr->tick_ns = tr->woke_ns;
-	/* Late by whole periods: one look stands for all of them. */
-	tr->ticks_due = now > tr->grid_ns ? 1 + (now - tr->grid_ns) / tr->period_ns : 1;
-	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
-		struct process *p = (struct process *)(uintptr_t)value;
-
-		if (tr->wall)
-			tick_wall(tr, p);
-		else
-			tick_cpu(tr, p);
-	}
-	tr->link->shared->stats.ticks += tr->ticks_due;
-	tr->link->shared->stats.ticks_missed += tr->ticks_due - 1;
-	choose_cpu(tr);
-	if (now - tr->flush_ns >= CP_NS_PER_S)
-		sample_flush(tr, now);
-	tr->grid_ns += tr->ticks_due * tr->period_ns;
-	plan_tick(tr);
-}
-
-/* ---- snapshots ---- */
-
-void snapshot_start(struct tracer *tr, const struct cp_request *rq)
-{
-	uint64_t key, value, pc, sp;
-	size_t cursor = 0;
-
-	tr->capture = rq->flags & CP_CAPTURE_XSTATE;
-	tr->snapshot = true;
-	tr->snapshot_deadline = cp_now() + SNAPSHOT_NS;
-	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
-		struct thread *t = (struct thread *)(uintptr_t)value;
-		bool runs = proc_where(tr, t, &pc, &sp) == PROC_RUNNING;
-
-		if (runs || rq->flags & CP_CAPTURE_STOP || !capture_blocked(tr, t, WANT_SNAPSHOT))
-			thread_interrupt(tr, t, WANT_SNAPSHOT);
-	}
-}
-
-void snapshot_check(struct tracer *tr, uint64_t now)
-{
-	size_t i;
-
-	if (!tr->snapshot)
-		return;
-	for (i = 0; i < tr->wanted.count && now < tr->snapshot_deadline; i++) {
-		const struct thread *t = thread_find(tr, tr->wanted.items[i]);
-
-		if (t && t->want & WANT_SNAPSHOT)
-			return;
-	}
-	tr->snapshot = false;
-	emit(tr, CP_EVENT_SNAPSHOT_END, 0, 0);
-	cp_ring_kick(tr->link, true);
 }

@@ -50,6 +50,9 @@ struct thread {
 	uint32_t index; /* in process->threads */
 	int schedstat_fd, syscall_fd; /* -1: not open */
 	bool hot; /* was running at the last look */
+	bool active; /* in process->active, at active_index */
+	uint32_t active_index;
+	uint32_t looks_left; /* at which it may not have moved before it is left alone */
 	bool sampled; /* has a sample of its own */
 	bool pooled; /* has taken over what exited threads left */
 	struct cpu_use seen; /* at the last look */
@@ -66,7 +69,9 @@ struct process {
 	int task_fd; /* /proc/PID/task */
 	bool launching; /* our own child that has not yet become CMD */
 	CP_VEC(struct thread *) threads;
+	CP_VEC(struct thread *) active; /* those that run or moved lately (tick.c) */
 	uint64_t cpu_seen; /* process CPU clock at the last tick */
+	uint32_t quiet_ticks; /* in a row at which it had not moved */
 	int64_t unexplained; /* of it, not used by threads looked at */
 	uint64_t exit_pool; /* CPU time of exited threads that no sample carries */
 	uint64_t wall_ticks;
@@ -91,6 +96,7 @@ struct tracer {
 	int fds_left; /* descriptors that may still be kept open */
 	unsigned trace_flags; /* CP_TRACE_* */
 	bool attached; /* something is or was traced */
+	bool reports; /* SIGCHLD came: somebody stopped or exited */
 	bool ending; /* leave as soon as no thread is stopped */
 	/* sampling (sample.c) */
 	uint32_t hz, stack_max;
@@ -184,7 +190,6 @@ void emit_event(struct tracer *tr, struct cp_event *event, size_t size);
 
 /* sample.c */
 void sample_start(struct tracer *tr, const struct cp_request *rq);
-void sample_tick(struct tracer *tr, uint64_t now);
 /* Puts weight and ticks on a sample of `t` that was just taken. False: the
  * sample does not count, because the thread was not on a CPU at the tick. */
 bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s);
@@ -193,6 +198,15 @@ void sample_flush_thread(struct tracer *tr, struct thread *t, uint64_t now);
 void sample_flush(struct tracer *tr, uint64_t now);
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns);
 void sample_totals(struct tracer *tr);
+
+/* tick.c */
+void tick_plan(struct tracer *tr);
+void tick(struct tracer *tr, uint64_t now);
+/* Has the thread looked at for at least that many ticks. */
+void tick_activate(struct thread *t, unsigned looks);
+void tick_deactivate(struct thread *t);
+
+/* snapshot.c */
 void snapshot_start(struct tracer *tr, const struct cp_request *rq);
 void snapshot_check(struct tracer *tr, uint64_t now);
 

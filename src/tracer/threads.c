@@ -82,7 +82,7 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		.index = (uint32_t)p->threads.count - 1,
 		.schedstat_fd = -1,
 		.syscall_fd = -1,
-		.hot = true,
+		.hot = birth != CP_BIRTH_ATTACHED,
 		.wall_ns = cp_now(),
 		.wall_ticks = p->wall_ticks,
 	};
@@ -94,6 +94,7 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		free(t);
 		return NULL;
 	}
+	tick_activate(t, 1);
 	tr->link->shared->stats.threads++;
 	emit(tr, CP_EVENT_THREAD, pid, tid);
 	return t;
@@ -116,6 +117,7 @@ static void thread_drop(struct tracer *tr, struct thread *t)
 	p->threads.items[t->index] = last;
 	last->index = t->index;
 	p->threads.count--;
+	tick_deactivate(t);
 	cp_map_remove(&tr->by_tid, (uint64_t)t->tid);
 	if (t->slot != CP_NO_SLOT && !cp_vec_push(&tr->free_slots, t->slot))
 		t->slot = CP_NO_SLOT; /* one slot less */
@@ -141,6 +143,7 @@ static void process_drop(struct tracer *tr, struct process *p, int status)
 	cp_map_remove(&tr->by_pid, (uint64_t)p->pid);
 	cp_close_fd(&p->task_fd);
 	cp_vec_free(&p->threads);
+	cp_vec_free(&p->active);
 	free(p);
 }
 
@@ -186,6 +189,7 @@ void tables_free(struct tracer *tr)
 		struct process *p = (struct process *)(uintptr_t)value;
 
 		cp_vec_free(&p->threads);
+		cp_vec_free(&p->active);
 		free(p);
 	}
 	cp_map_free(&tr->by_tid);

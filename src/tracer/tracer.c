@@ -120,9 +120,11 @@ static void wait_for_something(struct tracer *tr)
 	struct timespec timeout = cp_timespec(time_to_wait(tr, cp_now()));
 	struct signalfd_siginfo si;
 
+	tr->reports = false;
 	if (ppoll(fds, 3, &timeout, NULL) <= 0)
 		return;
-	if (fds[0].revents && read(tr->signal_fd, &si, sizeof(si)) < 0)
+	tr->reports = fds[0].revents != 0;
+	if (tr->reports && read(tr->signal_fd, &si, sizeof(si)) < 0)
 		cp_debug("tracer: nothing to read of SIGCHLD");
 	if (fds[2].revents)
 		tr->ending = true;
@@ -169,10 +171,11 @@ static void loop(struct tracer *tr)
 	while (!tr->ending) {
 		tr->woke_ns = cp_now();
 		take_requests(tr);
-		wait_gather(tr);
+		if (tr->reports)
+			wait_gather(tr);
 		now = cp_now();
 		if (tr->hz && now >= tr->next_tick_ns && !tr->ending)
-			sample_tick(tr, now);
+			tick(tr, now);
 		snapshot_check(tr, now);
 		if (tr->held.count)
 			wait_release_held(tr);
