@@ -28,6 +28,7 @@ struct cp_export_format {
  * extension, whether it is binary (not for a terminal), summary. */
 #define CP_EXPORT_FORMATS(X) \
 	X("", flamegraph, "svg", false, "one self-contained SVG, searchable and zoomable") \
+	X("|", html, "html", false, "one self-contained page: flame graph and tables") \
 	X("|", folded, "folded", false, "a line a stack with its nanoseconds (FlameGraph)") \
 	X("|", chrome, "json", false, "trace events on a time line (Perfetto, chrome://tracing)") \
 	X("|", speedscope, "speedscope.json", false, "a profile a thread (speedscope.app)") \

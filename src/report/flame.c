@@ -299,7 +299,18 @@ uint32_t cp_flame_next(const struct cp_flame *f, uint32_t node, uint32_t *depth)
 	return node == CP_NO_NODE ? node : nodes[node].next;
 }
 
+unsigned cp_flame_height(const struct cp_flame *f, unsigned top)
+{
+	return top + (f->depth ? f->depth : 1) * CP_FLAME_ROW + 14;
+}
+
 /* ---- data ---- */
+
+void cp_flame_text(struct cp_buf *out, const struct cp_buf *raw)
+{
+	if (raw->size)
+		cp_escape(out, CP_ESCAPE_XML, raw->bytes, raw->size);
+}
 
 void cp_flame_note(const struct cp_flame *f, struct cp_buf *out)
 {
@@ -370,17 +381,20 @@ static CP_ERROR write_nodes(struct flame_writer *w)
 	return NULL;
 }
 
-/* [name, image or -1, file, line, class] */
+/* [name, image or -1, file, line, class]; what steers a display is visible in
+ * the name, as it is in reports. */
 static void write_name(struct flame_writer *w, uint32_t node)
 {
 	const struct cp_node *n = &w->f->tree.nodes.items[node];
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf class CP_CLEANUP(cp_buf_free) = { 0 };
 	const struct cp_function *fn = NULL;
 
 	if (n->kind == CP_NODE_FUNCTION)
 		fn = &w->f->p->functions.items[n->ref];
-	cp_tree_name(&w->f->tree, node, &text);
+	cp_tree_name(&w->f->tree, node, &raw);
+	cp_add_name(&text, raw.bytes ? raw.bytes : "");
 	cp_json_begin(&w->j, NULL, '[');
 	cp_json_str(&w->j, NULL, text.bytes ? text.bytes : "");
 	cp_json_i64(&w->j, NULL, fn ? (int64_t)fn->image : -1);

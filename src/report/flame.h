@@ -20,7 +20,9 @@ enum {
 	CP_FLAME_FAMILIES = 12,
 	CP_FLAME_SHADES = 5,
 	CP_FLAME_HEATS = 6, /* steps of a difference, each way */
+	CP_FLAME_ROW = 20, /* height of a frame; as in flame.js */
 };
+#define CP_FLAME_WIDTH 1200.0 /* of a still picture */
 
 struct cp_flame {
 	const struct cp_profile *p; /* borrowed */
@@ -47,7 +49,13 @@ void cp_flame_class(const struct cp_flame *f, uint32_t node, struct cp_buf *out)
 void cp_flame_colors(struct cp_buf *out);
 /* Appends one line: how much was recorded, when; raw. */
 void cp_flame_note(const struct cp_flame *f, struct cp_buf *out);
-/* Writes the data of the script. */
+/* Appends raw text, escaped for XML and HTML. */
+void cp_flame_text(struct cp_buf *out, const struct cp_buf *raw);
+/* Of a picture whose first row begins at `top`. */
+unsigned cp_flame_height(const struct cp_flame *f, unsigned top);
+/* Writes the frames as shapes of SVG. */
+CP_ERROR cp_flame_draw(const struct cp_flame *f, unsigned top, struct cp_sink *sink);
+/* Appends the data of the script. */
 CP_ERROR cp_flame_json(const struct cp_flame *f, const char *title, struct cp_buf *out);
 
 #endif

@@ -70,6 +70,43 @@ CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order ord
 	return NULL;
 }
 
+static int compare_costs(const void *va, const void *vb, void *ctx)
+{
+	const struct cp_cost *costs = ctx;
+	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
+	int d = by_cost(&costs[a], &costs[b]);
+
+	return d ? d : (a > b) - (a < b);
+}
+
+CP_ERROR cp_cost_sorted(const struct cp_cost *costs, size_t count, uint32_t **ret,
+			size_t *count_ret)
+{
+	uint32_t *numbers = calloc(count + 1, sizeof(*numbers));
+	size_t n = 0, i;
+
+	if (!numbers)
+		return cp_error_nomem();
+	for (i = 0; i < count; i++) {
+		if (costs[i].ns || costs[i].ticks)
+			numbers[n++] = (uint32_t)i;
+	}
+	qsort_r(numbers, n, sizeof(*numbers), compare_costs, (void *)(uintptr_t)costs);
+	*ret = numbers;
+	*count_ret = n;
+	return NULL;
+}
+
+struct cp_cost *cp_profile_image_costs(const struct cp_profile *p)
+{
+	struct cp_cost *costs = calloc(p->images.count + 1, sizeof(*costs));
+	size_t i;
+
+	for (i = 0; costs && i < p->images.count; i++)
+		costs[i] = p->images.items[i].self;
+	return costs;
+}
+
 /* ---- one function by name ---- */
 
 static bool same_without_parameters(const char *want, const struct cp_function *f)

@@ -137,6 +137,12 @@ enum cp_profile_order { CP_ORDER_SELF, CP_ORDER_TOTAL, CP_ORDER_NAME };
 CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order order, uint32_t **ret,
 			   size_t *count_ret);
 
+/* Numbers of those of `costs` that are not zero, most first. */
+CP_ERROR cp_cost_sorted(const struct cp_cost *costs, size_t count, uint32_t **ret,
+			size_t *count_ret);
+/* Self costs by image, the caller's to free; NULL without memory. */
+struct cp_cost *cp_profile_image_costs(const struct cp_profile *p);
+
 /* Finds the one function that `name` means: its name, its name without
  * parameters, its linkage name, a glob or a part of the name, in that order;
  * of several the first way that finds any counts, and must find one. */

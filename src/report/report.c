@@ -74,10 +74,6 @@ CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_
 
 /* ---- threads, processes, images ---- */
 
-struct part {
-	uint32_t number;
-	struct cp_cost cost;
-};
 /* What the parts are, and how one is named. */
 struct part_kind {
 	struct cp_column columns[5];
@@ -89,43 +85,30 @@ struct part_kind {
 			{ "samples", true, 0, false }, { what, false, 0, false }, \
 	}
 
-static int compare_parts(const void *va, const void *vb)
-{
-	const struct part *a = va, *b = vb;
-
-	if (a->cost.ns != b->cost.ns)
-		return a->cost.ns < b->cost.ns ? 1 : -1;
-	return (a->number > b->number) - (a->number < b->number);
-}
-
 /* A table of those of `costs` that are not zero, most first. */
 static CP_ERROR parts(const struct cp_profile *p, const struct cp_cost *costs, size_t count,
 		      const struct part_kind *kind, uint64_t limit, const struct cp_look *look,
 		      struct cp_buf *out)
 {
-	CP_FREE struct part *list = calloc(count + 1, sizeof(*list));
+	CP_FREE uint32_t *order = NULL;
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
-	size_t used = 0, shown, i;
+	size_t used, shown, i;
 
 	cp_table_init(&t, kind->columns, 5);
-	if (!list)
-		return cp_error_nomem();
-	for (i = 0; i < count; i++) {
-		if (costs[i].ns || costs[i].ticks)
-			list[used++] = (struct part){ (uint32_t)i, costs[i] };
-	}
-	qsort(list, used, sizeof(*list), compare_parts);
+	CP_TRY(cp_cost_sorted(costs, count, &order, &used));
 	shown = limited(used, limit);
 	for (i = 0; i < shown; i++) {
-		cp_table_percent(&t, list[i].cost.ns, p->total.ns);
-		cp_table_bar(&t, list[i].cost.ns, list[0].cost.ns, p->total.ns);
-		cp_table_time(&t, CP_PAINT_PLAIN, list[i].cost.ns);
+		const struct cp_cost *cost = &costs[order[i]];
+
+		cp_table_percent(&t, cost->ns, p->total.ns);
+		cp_table_bar(&t, cost->ns, costs[order[0]].ns, p->total.ns);
+		cp_table_time(&t, CP_PAINT_PLAIN, cost->ns);
 		cp_buf_clear(&text);
-		cp_add_count(&text, list[i].cost.ticks);
+		cp_add_count(&text, cost->ticks);
 		cp_table_name(&t, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 		cp_buf_clear(&text);
-		kind->name(p, list[i].number, &text);
+		kind->name(p, order[i], &text);
 		cp_table_name(&t, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
 	}
 	cp_table_print(&t, look, out);
@@ -180,13 +163,10 @@ static const struct part_kind image_kind = { PART_COLUMNS("file"), image_path };
 static CP_ERROR images(const struct cp_profile *p, uint64_t limit, const struct cp_look *look,
 		       struct cp_buf *out)
 {
-	CP_FREE struct cp_cost *costs = calloc(p->images.count + 1, sizeof(*costs));
-	size_t i;
+	CP_FREE struct cp_cost *costs = cp_profile_image_costs(p);
 
 	if (!costs)
 		return cp_error_nomem();
-	for (i = 0; i < p->images.count; i++)
-		costs[i] = p->images.items[i].self;
 	return parts(p, costs, p->images.count, &image_kind, limit, look, out);
 }
 

@@ -10,7 +10,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return
 	workshop | made cprof.data
 	local format
-	for format in flamegraph folded chrome speedscope pprof callgrind; do
+	for format in flamegraph html folded chrome speedscope pprof callgrind; do
 		"$CPROF" export -f $format -o $format.out cprof.data
 	done
 }
@@ -225,6 +225,28 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 		g.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: 50, clientY: 150 }));"
 	grep -q '<h1[^>]*>a;b|&lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt;' dom
 	assert_equal "$(grep -c '<script' dom)" 3
+}
+
+@test "html: graph and tables; the search narrows both, headings sort" {
+	page() {
+		sed '$d' "$BATS_FILE_TMPDIR/html.out" >page.html
+		printf '<script>\n%s\n</script></body></html>\n' "${2-}" >>page.html
+		chrome --dump-dom "file://$PWD/page.html$1" >dom
+		grep -q 'data-ready="1"' dom
+	}
+	names() { sed 's/<tr/\n<tr/g' dom | grep -o '^<tr data-image[^>]*>.*' | grep -v 'hidden=""' |
+		sed 's/.*Search for it">\([^<]*\)<.*/\1/'; }
+	page '#s=malloc|qsort'
+	assert_equal "$(names)" $'malloc\nqsort'
+	page '' 'document.querySelectorAll("#functions th button")[2].click();'
+	assert_equal "$(names | head -1)" start_thread
+	page '' '[...document.querySelectorAll("td.name button")].find(b => b.textContent ===
+		"parse(int)").click();'
+	grep -q 'data-matched="33.3% in 1 function"' dom
+	assert_equal "$(names)" 'parse(int)'
+	run grep -oE '(src|href|@import|url\(|https?:)[^ >]*' "$BATS_FILE_TMPDIR/html.out"
+	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -vE 'http://www\.w3\.org/(2000/svg|1999/xhtml)"')" ""
+	assert_equal "$(grep -c '<script>alert' dom)" 0
 }
 
 @test "flamegraph --diff: what became hotter is red, what cooler blue" {

@@ -9,12 +9,14 @@
 "use strict";
 (function () {
 const SVG = "http://www.w3.org/2000/svg", HTML = "http://www.w3.org/1999/xhtml";
-const ROW = 20, HEAD = 92, FOOT = 14, LEAST = 0.7;
+const ROW = 20, FOOT = 14, LEAST = 1;
 const INLINED = 1, GUESSED = 2;
 
 /* ---- data ---- */
 
 const svg = document.querySelector("svg.flame");
+/* An SVG has the tools in it; a page of HTML above it. */
+const alone = document.documentElement === svg, HEAD = alone ? 92 : 4;
 const data = JSON.parse(document.getElementById("flame-data").textContent);
 /* A node is FIELDS numbers, parents before children, in data.nodes. */
 const FIELDS = data.old === undefined ? 6 : 8;
@@ -176,9 +178,6 @@ const tip = html("div", { class: "flame-ui flame-tip" });
 const tipBox = make(SVG, "foreignObject", { class: "flame-tipbox", width: 560, height: 400,
 	visibility: "hidden" }, tip);
 const barBox = make(SVG, "foreignObject", { x: 0, y: 0, width: "100%", height: HEAD - 7 }, bar);
-/* In a page of HTML the page scrolls, and the bar sticks by itself. */
-const alone = document.documentElement === svg;
-
 function chip(image) {
 	const dot = html("i", {});
 	dot.style.background = "var(--f" + image[1] + ")";
@@ -273,14 +272,19 @@ function settle() {
 		shownDepth = down;
 		if (flipped) draw();
 	}
-	svg.setAttribute("height", HEAD + (down + 1) * ROW + FOOT);
+	/* Alone, there must be room for tooltips. */
+	svg.setAttribute("height", Math.max(HEAD + (down + 1) * ROW + FOOT,
+		alone ? window.innerHeight - 1 : 0));
 }
 
-/* Scrolls so that the row of frame i can be seen. */
-function reveal(i) {
-	const box = svg.getBoundingClientRect(), top = box.top + rowOf(i);
-	if (top < HEAD || top + 6 * ROW > window.innerHeight)
-		window.scrollBy({ top: top - (flipped ? window.innerHeight - 6 * ROW : HEAD + 3 * ROW) });
+/* Scrolls so that the row of frame i can be seen, and some of what is on it. */
+function reveal(i, around) {
+	const frame = alone ? null : svg.parentNode.getBoundingClientRect();
+	const from = alone ? HEAD : frame.top, to = alone ? window.innerHeight : frame.bottom;
+	const top = svg.getBoundingClientRect().top + rowOf(i);
+	if (top >= from && top + around <= to) return;
+	(alone ? window : svg.parentNode).scrollBy({ top: top - from -
+		(flipped ? to - from - around : Math.min(3 * ROW, (to - from) / 3)) });
 }
 
 function paint() {
@@ -316,7 +320,7 @@ function zoom(i, at_once) {
 	} else {
 		glide(view, to);
 	}
-	reveal(i);
+	reveal(i, 6 * ROW);
 	remember();
 }
 
@@ -324,19 +328,16 @@ function flip(to) {
 	flipped = to;
 	hideTip();
 	settle();
-	reveal(root);
+	reveal(root, 6 * ROW);
 	remember();
 }
 
 /* ---- search ---- */
 
-/* A test for names: "image:NAME", a regular expression, or plain text where
- * it is none. Without capitals, capitals don't matter. */
+/* A test of (name, image): "image:NAME", a regular expression, or plain text
+ * where it is none. Without capitals, capitals don't matter. */
 function matcher(text) {
-	if (text.startsWith("image:")) {
-		const image = text.slice(6);
-		return f => f[1] >= 0 && data.images[f[1]][0] === image;
-	}
+	if (text.startsWith("image:")) return (name, image) => image === text.slice(6);
 	const how = text === text.toLowerCase() ? "iu" : "u";
 	let pattern;
 	field.classList.remove("bad");
@@ -344,9 +345,9 @@ function matcher(text) {
 		pattern = new RegExp(text, how);
 	} catch (e) {
 		field.classList.add("bad");
-		pattern = new RegExp(text.replace(/[.*+?^${}()|[\]\\/-]/g, "\\$&"), how);
+		pattern = new RegExp(text.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&"), how);
 	}
-	return f => pattern.test(f[0]);
+	return name => pattern.test(name);
 }
 
 /* The outermost frames that match. */
@@ -363,15 +364,16 @@ function search(text) {
 	hits = null;
 	matched.textContent = "";
 	field.classList.remove("bad");
-	if (text) {
-		const test = matcher(text);
-		hits = data.functions.map(test);
+	const test = text ? matcher(text) : null;
+	if (test) {
+		hits = data.functions.map(f => test(f[0], f[1] < 0 ? "" : data.images[f[1]][0]));
 		const sum = outermostHits().reduce((s, i) => s + total[i], 0);
 		const functions = hits.filter(Boolean).length;
 		matched.textContent = functions ? percent(sum, data.total) + " in " + functions +
 			(functions === 1 ? " function" : " functions") : "no match";
 	}
 	matched.setAttribute("data-matched", matched.textContent);
+	document.dispatchEvent(new CustomEvent("flamesearch", { detail: test }));
 	draw();
 	remember();
 }
@@ -424,18 +426,36 @@ const signed = v => (v < 0 ? "−" : "+") + Math.abs(v).toFixed(2);
 /* Shows the tooltip near (x, y) of the viewport. */
 function showTip(i, x, y) {
 	fillTip(i);
-	tipBox.removeAttribute("visibility");
-	const frame = svg.getBoundingClientRect(), box = tip.getBoundingClientRect();
+	placeTip(0, 0);
+	const box = tip.getBoundingClientRect();
 	const wide = document.documentElement.clientWidth || window.innerWidth;
 	let left = x + 14, top = y + 18;
 	if (left + box.width > wide - 6) left = Math.max(6, x - box.width - 14);
 	if (top + box.height > window.innerHeight - 6) top = Math.max(6, y - box.height - 12);
-	tipBox.setAttribute("x", left - frame.left);
-	tipBox.setAttribute("y", top - frame.top);
+	placeTip(left, top);
+}
+
+/* Shows the tooltip at a place of the viewport. */
+function placeTip(left, top) {
+	if (alone) {
+		const frame = svg.getBoundingClientRect();
+		tipBox.removeAttribute("visibility");
+		tipBox.setAttribute("x", left - frame.left);
+		tipBox.setAttribute("y", top - frame.top);
+	} else {
+		tip.style.display = "block";
+		tip.style.left = left + "px";
+		tip.style.top = top + "px";
+	}
+}
+
+function closeTip() {
+	tipBox.setAttribute("visibility", "hidden");
+	if (!alone) tip.style.display = "none";
 }
 
 function hideTip() {
-	tipBox.setAttribute("visibility", "hidden");
+	closeTip();
 	if (at >= 0) {
 		at = -1;
 		paint();
@@ -447,9 +467,7 @@ function goTo(i) {
 	paint();
 	const item = pool.find(p => p.node === i);
 	if (!item) return;
-	const box = item.rect.getBoundingClientRect();
-	if (box.top < HEAD + 4 || box.bottom > window.innerHeight - 4)
-		window.scrollBy({ top: box.top - window.innerHeight / 2 });
+	reveal(i, ROW);
 	const now = item.rect.getBoundingClientRect();
 	showTip(i, now.left + Math.min(now.width / 2, 60), now.bottom - 12);
 }
@@ -498,7 +516,7 @@ const keys = [["/, Ctrl-F", "search: a regular expression"], ["n, N", "next, pre
 function toggleHelp() {
 	const shown = tip.classList.toggle("flame-keys");
 	if (!shown) {
-		tipBox.setAttribute("visibility", "hidden");
+		closeTip();
 		return;
 	}
 	const table = html("table", {});
@@ -506,10 +524,7 @@ function toggleHelp() {
 		table.append(html("tr", {}, html("td", {}, html("kbd", {}, key)), html("td",
 			{ class: "what" }, what)));
 	tip.replaceChildren(html("h1", {}, "Keys"), table);
-	tipBox.removeAttribute("visibility");
-	const frame = svg.getBoundingClientRect();
-	tipBox.setAttribute("x", Math.max(8, frame.width - 380));
-	tipBox.setAttribute("y", HEAD - frame.top * (alone ? 1 : 0));
+	placeTip(Math.max(8, document.documentElement.clientWidth - 380), 92);
 }
 
 function escape() {
@@ -596,7 +611,10 @@ function begin() {
 	if (still) still.remove();
 	for (const image of data.images.filter(i => i[2] > 0).sort((a, b) => b[2] - a[2]).slice(0, 16))
 		legend.append(chip(image));
-	svg.append(frames, barBox, tipBox);
+	svg.append(frames);
+	if (alone) svg.append(barBox, tipBox);
+	else (svg.parentNode.before(bar), document.body.append(tip));
+	document.addEventListener("flamefind", event => setSearch(event.detail));
 	window.addEventListener("scroll", pin, { passive: true });
 	window.addEventListener("resize", settle);
 	window.addEventListener("hashchange", recall);
