@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""A second reader of recordings, written after cprof-recording(5) alone, as a
+judge of the first one and of that page: prints the samples as record_dump
+does, and compares when it is given record_dump and where to write."""
+
+import shutil
+import struct
+import subprocess
+import sys
+
+REFERS = {  # columns of each table: the table referred to, or 0
+    2: (1, 1, 1, 0), 3: (3, 2, 0, 0), 4: (1, 1, 1), 5: (0, 0, 0, 1, 1, 0),
+    6: (5, 0, 0, 1, 0), 7: (4, 0, 0, 0, 3), 8: (8, 7), 9: (8, 0),
+}
+
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+class Bytes:
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, n):
+        self.at += n
+        assert self.at <= len(self.data)
+        return self.data[self.at - n:self.at]
+
+    def num(self):
+        value = shift = 0
+        while True:
+            byte = self.take(1)[0]
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    def snum(self):
+        n = self.num()
+        return n >> 1 ^ -(n & 1)
+
+    def fields(self):
+        while self.at < len(self.data):
+            tag, size = self.num(), self.num()
+            yield tag, Bytes(self.take(size))
+
+    def column(self, n):
+        how = self.take(1)[0]
+        times = self.num() if how & 4 else 1
+        values = [self.snum() if how & 3 else self.num() for _ in range(n)]
+        if how & 1:
+            for i in range(1, n):
+                values[i] += values[i - 1]
+        return [v * times % 2**64 for v in values]
+
+
+def read_table(tables, tag, section):
+    n = section.num()
+    numbers = section.column(n)
+    if tag == 1:
+        strings = section.data[section.at:].split(b"\0")
+        for number, string in zip(numbers, strings):
+            tables[1][number] = string
+        return
+    columns = [section.column(n) for _ in REFERS[tag]]
+    for number, row in zip(numbers, zip(*columns)):
+        for value, table in zip(row, REFERS[tag]):
+            assert not table or not value or value - 1 in tables[table] or table == tag
+        tables[tag][number] = row
+
+
+def read_samples(section):
+    section.num()
+    section.num()
+    n = section.num()
+    ts, thread, stack, count, flags = (section.column(n) for _ in range(5))
+    elapsed = section.take(1)[0]
+    weight = section.column(n)
+    last = {}
+    for i in range(n):
+        before, was = last.get(thread[i], (ts[i], None))
+        if elapsed:
+            weight[i] = (weight[i] + ts[i] - before) % 2**64
+        number = stack[i] - 1 if stack[i] else was
+        last[thread[i]] = ts[i], number
+        yield ts[i], thread[i], number, count[i], flags[i], weight[i]
+
+
+def text(tables, ref, none=b""):
+    return tables[1][ref - 1] if ref else none
+
+
+def describe_location(tables, number):
+    image, address, flags, start, frame = tables[7][number]
+    what = b"none  "
+    if image:
+        what = b" ".join(text(tables, ref) for ref in tables[4][image - 1])
+    start = address - start + 1 if start else 0
+    out = b" | %s 0x%x+%s %x" % (what, address, b"0x%x" % start if start else b"0", flags)
+    while frame:
+        outer, function, line, inlined = tables[3][frame - 1]
+        name, linkage, file, decl = tables[2][function - 1]
+        out += b" {%s %s %s %d %d %d}" % (
+            text(tables, name), text(tables, linkage, b"-"), text(tables, file, b"-"), line, decl,
+            inlined)
+        frame = outer
+    return out
+
+
+def describe(tables, sample):
+    ts, thread, stack, count, flags, weight = sample
+    process, tid, ns_tid, name, start = tables[6][thread]
+    pid, ns_pid, ppid, pname, exe, pstart = tables[5][process - 1]
+    node, stack_flags = tables[9][stack]
+    out = b"%d %d %d %x | %d %d %d %s %s %d | %d %d %s %d | %x" % (
+        ts, count, weight, flags, pid, ns_pid, ppid, text(tables, pname), text(tables, exe),
+        pstart, tid, ns_tid, text(tables, name), start, stack_flags)
+    while node:
+        node, location = tables[8][node - 1]
+        out += describe_location(tables, location - 1)
+    return out
+
+
+def unpack(codec, payload, raw):
+    if codec:
+        payload = subprocess.run(["zstd", "-dcq"], input=payload, stdout=subprocess.PIPE,
+                                 check=True).stdout
+    assert len(payload) == raw
+    return payload
+
+
+def chunks(data):
+    assert data[:8] == b"CPROF\r\n\x1a" and crc32c(data[:32]) == struct.unpack("<I", data[32:36])[0]
+    at, expected = 36, 0
+    while at < len(data):
+        header = data[at:at + 28]
+        sync, kind, codec, sequence, stored, raw, crc, own = struct.unpack("<4sBBxxIIIII", header)
+        assert sync == b"CPCH" and own == crc32c(header[:24]) and sequence == expected
+        payload = data[at + 28:at + 28 + stored]
+        assert crc == crc32c(payload)
+        yield kind, unpack(codec, payload, raw)
+        at += 28 + stored
+        expected += 1
+    assert kind == 3
+
+
+def dump(path):
+    with open(path, "rb") as file:
+        data = file.read()
+    tables = {n: {} for n in range(1, 10)}
+    samples = []
+    for kind, payload in chunks(data):
+        for tag, section in Bytes(payload).fields() if kind == 2 else ():
+            if tag < 10:
+                read_table(tables, tag, section)
+            elif tag == 16:
+                samples.extend(read_samples(section))
+    return b"".join(describe(tables, s) + b"\n" for s in samples)
+
+
+def judge(tool, path):
+    for model in (["1", "3"], ["2", "3000"], ["3", "900", "4", "700"]):
+        want = dump_of(tool, path, model)
+        if dump(path) != want:
+            sys.exit("record_dump and cprof-recording(5) disagree about " + " ".join(model))
+        print("seeds and samples %s: %d lines agree" % (" ".join(model), want.count(b"\n")))
+
+
+def dump_of(tool, path, model):
+    return subprocess.run([tool, path, *model], stdout=subprocess.PIPE, check=True).stdout
+
+
+if len(sys.argv) == 3:
+    if not shutil.which("zstd"):
+        print("skipped: there is no zstd")
+        sys.exit(77)
+    judge(sys.argv[1], sys.argv[2])
+else:
+    sys.stdout.buffer.write(dump(sys.argv[1]))
