@@ -239,12 +239,12 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 	page '#s=malloc|qsort'
 	assert_equal "$(names)" $'malloc\nqsort'
 	page '' 'document.querySelectorAll("#functions th button")[2].click();'
-	assert_equal "$(names | head -1)" start_thread
+	assert_equal "$(names | head -2)" $'work\nstart_thread'
 	page '' '[...document.querySelectorAll("td.name button")].find(b => b.textContent ===
 		"parse(int)").click();'
 	grep -q 'data-matched="33.3% in 1 function"' dom
 	assert_equal "$(names)" 'parse(int)'
-	run grep -oE '(src|href|@import|url\(|https?:)[^ >]*' "$BATS_FILE_TMPDIR/html.out"
+	run grep -oE '(src=|href=|@import|url\(|https?:)[^ >]*' "$BATS_FILE_TMPDIR/html.out"
 	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -vE 'http://www\.w3\.org/(2000/svg|1999/xhtml)"')" ""
 	assert_equal "$(grep -c '<script>alert' dom)" 0
 }
