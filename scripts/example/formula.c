@@ -183,18 +183,28 @@ static void free_tree(struct node *node)
 	free(node);
 }
 
-uint64_t calculate(struct dice *dice)
+static double calculate_one(struct dice *dice)
 {
 	struct text text = { NULL, 0, 0 };
 	const char *at;
 	struct node *tree;
 	double value;
 
-	write_formula(dice, &text, 12);
+	write_formula(dice, &text, 6);
 	at = text.bytes;
 	tree = parse_sum(&at);
 	value = evaluate(tree);
 	free_tree(tree);
 	free(text.bytes);
+	return value;
+}
+
+uint64_t calculate(struct dice *dice)
+{
+	double value = 0;
+	int i;
+
+	for (i = 0; i < 48; i++)
+		value += calculate_one(dice);
 	return isfinite(value) ? (uint64_t)fabs(value) % 1000 : 0;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * workshop [SECONDS]: threads with names do their trades for some seconds (5
- * unless told), one more watches them and mostly sleeps.
+ * workshop [SECONDS]: threads with names do their trades, together for so many
+ * seconds of CPU time (8 unless told), each its share of it; one more thread
+ * waits for them. Where the time goes is therefore known.
  */
 #include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -15,63 +14,66 @@
 struct trade {
 	const char *name;
 	uint64_t (*work)(struct dice *dice);
-	atomic_ulong pieces;
+	double share, seconds;
+	unsigned long pieces;
+	uint64_t sum;
 	pthread_t thread;
 };
 
 static struct trade trades[] = {
-	{ .name = "calculator", .work = calculate },
-	{ .name = "librarian", .work = count_words },
-	{ .name = "packer", .work = pack_text },
-	{ .name = "engineer", .work = solve_equations },
+	{ "calculator", calculate, .share = 0.35 },
+	{ "librarian", count_words, .share = 0.30 },
+	{ "packer", pack_text, .share = 0.20 },
+	{ "engineer", solve_equations, .share = 0.15 },
 };
 #define TRADES (sizeof(trades) / sizeof(*trades))
 
-static atomic_bool closing;
+static double cpu_seconds(void)
+{
+	struct timespec t;
 
-static void *work_until_closing(void *arg)
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static void *work(void *arg)
 {
 	struct trade *trade = arg;
 	struct dice dice = { 42 };
-	static _Thread_local uint64_t sum;
 
-	while (!atomic_load(&closing)) {
-		sum += trade->work(&dice);
-		atomic_fetch_add(&trade->pieces, 1);
+	while (cpu_seconds() < trade->seconds) {
+		trade->sum += trade->work(&dice);
+		trade->pieces++;
 	}
-	return &sum;
+	return NULL;
 }
 
 static void *watch(void *arg)
 {
-	const struct timespec a_while = { 0, 100000000 };
+	size_t i;
 
-	while (!atomic_load(&closing))
-		nanosleep(&a_while, NULL);
+	for (i = 0; i < TRADES; i++)
+		pthread_join(trades[i].thread, NULL);
 	return arg;
 }
 
 int main(int argc, char **argv)
 {
-	double seconds = argc > 1 ? atof(argv[1]) : 5;
-	struct timespec length = { (time_t)seconds, (long)((seconds - (int)seconds) * 1e9) };
+	double seconds = argc > 1 ? atof(argv[1]) : 8;
 	pthread_t watcher;
 	size_t i;
 
 	for (i = 0; i < TRADES; i++) {
-		if (pthread_create(&trades[i].thread, NULL, work_until_closing, &trades[i]))
+		trades[i].seconds = seconds * trades[i].share;
+		if (pthread_create(&trades[i].thread, NULL, work, &trades[i]))
 			return 1;
 		pthread_setname_np(trades[i].thread, trades[i].name);
 	}
 	if (pthread_create(&watcher, NULL, watch, NULL))
 		return 1;
 	pthread_setname_np(watcher, "watcher");
-	nanosleep(&length, NULL);
-	atomic_store(&closing, true);
 	pthread_join(watcher, NULL);
-	for (i = 0; i < TRADES; i++) {
-		pthread_join(trades[i].thread, NULL);
-		printf("%s: %lu pieces of work\n", trades[i].name, atomic_load(&trades[i].pieces));
-	}
+	for (i = 0; i < TRADES; i++)
+		printf("%s: %lu pieces of work\n", trades[i].name, trades[i].pieces);
 	return 0;
 }

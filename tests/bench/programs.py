@@ -138,7 +138,7 @@ def recording_size(table, quick):
     table.section("size of a recording: the bundled example, 999 Hz")
     with recording() as data:
         status, _, _ = cpu_of([CPROF, "run", "-q", "-s", "999", "-o", data, "--",
-                               str(BUILD / "scripts/example/workshop"), "2" if quick else "10"])
+                               str(BUILD / "scripts/example/workshop"), "2" if quick else "16"])
         must(status, "cprof run")
         size, samples = os.path.getsize(data), report(data)["samples"]["total"]
         if not samples:
