@@ -42,11 +42,36 @@ struct cp_terminal cp_terminal_of(int fd)
 	return t;
 }
 
+/* Whether the first word of `command` can be executed: of a pager that is
+ * missing, only the shell's complaint would be seen. */
+static bool is_installed(const char *command)
+{
+	size_t size = strcspn(command, " \t");
+	const char *path = getenv("PATH");
+	char file[4096];
+
+	if (memchr(command, '/', size)) {
+		snprintf(file, sizeof(file), "%.*s", (int)size, command);
+		return access(file, X_OK) == 0;
+	}
+	while (path && *path) {
+		size_t n = strcspn(path, ":");
+
+		snprintf(file, sizeof(file), "%.*s/%.*s", (int)n, path, (int)size, command);
+		if (access(file, X_OK) == 0)
+			return true;
+		path += n + (path[n] == ':');
+	}
+	return false;
+}
+
 static const char *pager_command(void)
 {
-	if (getenv("CPROF_PAGER"))
-		return getenv("CPROF_PAGER");
-	return is_set("PAGER") ? getenv("PAGER") : "less";
+	const char *command = getenv("CPROF_PAGER");
+
+	if (!command)
+		command = is_set("PAGER") ? getenv("PAGER") : "less";
+	return is_installed(command) ? command : "";
 }
 
 static void exec_pager(const char *command, int read_fd)

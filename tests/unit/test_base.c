@@ -128,6 +128,32 @@ static void test_fit(void)
 	cp_buf_free(&buf);
 }
 
+static const char *nearest(const char *typed)
+{
+	static const char *const names[] = { "sample", "clock", "duration", "output", "fp" };
+	struct cp_text_near near = cp_text_near(typed, strlen(typed));
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(*names); i++)
+		cp_text_near_try(&near, names[i]);
+	return near.best;
+}
+
+static void test_near(void)
+{
+	char longest[1000];
+
+	CHECK_STR(nearest("smaple"), "sample");
+	CHECK_STR(nearest("clok"), "clock");
+	CHECK_STR(nearest("duratoin"), "duration");
+	CHECK(!nearest("frobnicate"));
+	CHECK(!nearest("xy")); /* both letters of "fp" exchanged */
+	CHECK(!nearest(""));
+	memset(longest, 'a', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = 0;
+	CHECK(!nearest(longest));
+}
+
 static void test_numbers(void)
 {
 	uint64_t v = 0;
@@ -178,6 +204,7 @@ int main(void)
 	test_intern();
 	test_escape();
 	test_fit();
+	test_near();
 	test_numbers();
 	test_json();
 	test_error();
