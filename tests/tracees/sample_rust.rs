@@ -12,6 +12,15 @@ use std::time::Duration;
 static STOP: AtomicBool = AtomicBool::new(false);
 static STANDING: AtomicUsize = AtomicUsize::new(0);
 
+/// What std::hint::black_box is since Rust 1.66; Debian 12 has 1.63.
+fn keep<T>(value: T) -> T {
+    unsafe {
+        let kept = std::ptr::read_volatile(&value);
+        std::mem::forget(value);
+        kept
+    }
+}
+
 mod shop {
     use super::*;
 
@@ -28,13 +37,13 @@ mod shop {
         fn serve(&self, orders: &Receiver<u32>) -> u32 {
             STANDING.fetch_add(1, Ordering::SeqCst);
             let n = orders.recv().expect("an order");
-            std::hint::black_box(self.base + n)
+            keep(self.base + n)
         }
     }
 
     #[inline(never)]
     pub fn open(who: &dyn Serve, orders: &Receiver<u32>) -> u32 {
-        std::hint::black_box(who.serve(orders)) + 1
+        keep(who.serve(orders)) + 1
     }
 }
 
@@ -45,7 +54,7 @@ mod work {
     pub fn repeat<F: Fn(u32) -> u32>(f: F, n: u32) -> u32 {
         let mut x = 1;
         for _ in 0..n {
-            x = std::hint::black_box(f(x));
+            x = keep(f(x));
         }
         x
     }
