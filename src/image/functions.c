@@ -10,7 +10,6 @@
  */
 #include "image/internal.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,6 +28,8 @@ struct frames {
 	size_t size;
 	uint64_t vaddr;
 	struct cp_map encodings; /* offset of a CIE -> encoding of its FDEs */
+	uint64_t last; /* the CIE asked for last, + 1, and what it was */
+	unsigned last_encoding;
 };
 
 static uint64_t read_pointer(struct cp_cursor *c, unsigned encoding)
@@ -88,7 +89,7 @@ static unsigned encoding_of_cie(struct cp_cursor c)
 	return c.bad ? PE_OMIT : encoding;
 }
 
-static unsigned encoding_at(struct frames *f, uint64_t offset)
+static unsigned read_encoding(struct frames *f, uint64_t offset)
 {
 	uint64_t *known = cp_map_get(&f->encodings, offset);
 	unsigned encoding = PE_OMIT;
@@ -108,6 +109,15 @@ static unsigned encoding_at(struct frames *f, uint64_t offset)
 	}
 	cp_map_put(&f->encodings, offset, encoding);
 	return encoding;
+}
+
+static unsigned encoding_at(struct frames *f, uint64_t offset)
+{
+	if (f->last != offset + 1) {
+		f->last_encoding = read_encoding(f, offset);
+		f->last = offset + 1;
+	}
+	return f->last_encoding;
 }
 
 /* The addresses of an FDE whose content begins at `c`. */
@@ -132,13 +142,26 @@ static bool read_fde(struct frames *f, struct cp_cursor c, unsigned encoding, ui
 	return true;
 }
 
+/* "fn_<hex>", without printf: there may be 100,000 of them. */
+static const char *name_unnamed(struct cp_symbols *table, uint64_t start)
+{
+	char name[3 + 16], *at = name + sizeof(name);
+
+	do {
+		*--at = "0123456789abcdef"[start & 15];
+		start >>= 4;
+	} while (start);
+	*--at = '_';
+	*--at = 'n';
+	*--at = 'f';
+	return cp_symbols_keep(table, at, (size_t)(name + sizeof(name) - at));
+}
+
 static bool add_function(const struct cp_elf *elf, const struct cp_spans *known, uint64_t start,
 			 uint64_t size, struct cp_raw_symbols *raw)
 {
 	struct cp_symbol s = { .start = { start }, .size = size, .kind = CP_SYMBOL_UNWIND };
 	const struct cp_span *span = cp_spans_find(known, start);
-	char name[32];
-	int n;
 
 	if (!cp_elf_is_code(elf, start) || !cp_elf_is_code(elf, start + size - 1))
 		return true;
@@ -146,8 +169,7 @@ static bool add_function(const struct cp_elf *elf, const struct cp_spans *known,
 	if (span && (raw->list.items[span->value].s.size ||
 		     raw->list.items[span->value].s.start.v == start))
 		return true;
-	n = snprintf(name, sizeof(name), "fn_%llx", (unsigned long long)start);
-	s.name = cp_symbols_keep(raw->into, name, (size_t)n);
+	s.name = name_unnamed(raw->into, start);
 	return s.name && cp_symbols_push(raw, &s, UINT32_MAX, 0);
 }
 

@@ -64,7 +64,9 @@ struct cp_symbols {
 	struct cp_symbol *items; /* sorted by address, best alias first */
 	size_t count;
 	struct cp_spans spans; /* of items */
-	CP_VEC(void *) owned; /* names that are not in the files */
+	CP_VEC(void *) owned; /* memory of names that are not in the files */
+	char *names; /* where the next such name goes */
+	size_t names_left;
 	struct cp_elf *mini; /* mini debug information: its names are used */
 };
 

@@ -97,14 +97,13 @@ static bool name_entry(struct plt *p, size_t number, const char *target)
 	size_t n = strnlen(target, 65536);
 	char *name = malloc(n + sizeof("@plt"));
 
-	if (!name || !cp_vec_push(&p->raw->into->owned, name)) {
-		free(name);
+	if (!name)
 		return false;
-	}
 	memcpy(name, target, n);
 	memcpy(name + n, "@plt", sizeof("@plt"));
-	p->entries.items[number].name = name;
-	return true;
+	p->entries.items[number].name = cp_symbols_keep(p->raw->into, name, n + 4);
+	free(name);
+	return p->entries.items[number].name != NULL;
 }
 
 /* One relocation: its slot's entry gets the symbol's name, or waits for the

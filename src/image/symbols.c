@@ -23,18 +23,28 @@
 #include <string.h>
 
 #define MAX_SYMBOLS (UINT64_C(4) << 20) /* the largest browsers have 2 million */
+#define NAME_BLOCK 65536
 #define MAX_TABLE_BYTES (UINT64_C(1) << 30)
 
 /* ---- names ---- */
 
 char *cp_symbols_keep(struct cp_symbols *table, const char *text, size_t size)
 {
-	char *copy = malloc(size + 1);
+	size_t block = size < NAME_BLOCK / 4 ? NAME_BLOCK : size + 1;
+	char *copy;
 
-	if (!copy || !cp_vec_push(&table->owned, copy)) {
-		free(copy);
-		return NULL;
+	if (size >= table->names_left) {
+		copy = malloc(block);
+		if (!copy || !cp_vec_push(&table->owned, copy)) {
+			free(copy);
+			return NULL;
+		}
+		table->names = copy;
+		table->names_left = block;
 	}
+	copy = table->names;
+	table->names += size + 1;
+	table->names_left -= size + 1;
 	memcpy(copy, text, size);
 	copy[size] = 0;
 	return copy;
@@ -211,7 +221,9 @@ static void tidy(struct cp_raw_symbols *raw)
 	struct cp_raw_symbol *items = raw->list.items;
 	size_t i, n = 0;
 
-	if (raw->list.count)
+	for (i = 1; i < raw->list.count && by_address(&items[i - 1], &items[i]) <= 0; i++)
+		;
+	if (i < raw->list.count)
 		qsort(items, raw->list.count, sizeof(*items), by_address);
 	for (i = 0; i < raw->list.count; i++) {
 		if (n && items[n - 1].s.start.v == items[i].s.start.v &&

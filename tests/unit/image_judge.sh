@@ -214,6 +214,21 @@ moved() {
 		"$work/debug/.build-id/${id%"$rest"}/$rest.debug" ] || fail "debug path"
 	unset IMAGE_DEBUG_DIR
 
+	# by debuginfod, whose server is a directory here; only lines wait for it
+	mkdir -p "served/buildid/$id"
+	cp "debug/.build-id/${id%"$rest"}/$rest.debug" "served/buildid/$id/debuginfo"
+	if ldconfig -p 2>/dev/null | grep -q libdebuginfod.so.1; then
+		DEBUGINFOD_URLS=file://$work/served/ DEBUGINFOD_CACHE_PATH=$work/cache
+		export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
+		same_frames by_id g5
+		"$dump" by_id symbols | grep -q ' fn_' || fail "symbols waited for debuginfod"
+		unset DEBUGINFOD_URLS
+		sample g5 "$ours"
+		"$dump" by_id frames <pcs | grep -q '^other_file' && fail "debuginfod without URLs"
+	else
+		echo "left out: no libdebuginfod.so.1"
+	fi
+
 	# by debuglink, beside it or in .debug, compressed, with and without build-id
 	objcopy --only-keep-debug --compress-debug-sections=zlib g5 link.debug
 	objcopy --strip-all --add-gnu-debuglink=link.debug g5 by_link
