@@ -231,12 +231,13 @@ static bool add_code(struct lists *lists, const struct cp_unwind_mapping *m)
 	while (i--) {
 		const struct cp_unwind_mapping *o = &lists->objects.items[i].mapping;
 
-		if (same_file(o, m) && (m->inode || o->start == m->start)) {
+		if (code.object == NO_OBJECT && same_file(o, m) &&
+		    (m->inode || o->start == m->start))
 			code.object = (uint32_t)i;
-			break;
-		}
-		if (!m->inode && o->inode && code.fallback == NO_OBJECT)
+		else if (!m->inode && o->inode && code.fallback == NO_OBJECT)
 			code.fallback = (uint32_t)i;
+		if (m->inode ? code.object != NO_OBJECT : code.fallback != NO_OBJECT)
+			break;
 	}
 	return cp_vec_push(&lists->code, code);
 }
@@ -445,11 +446,6 @@ static void decide(struct cp_unwind_space *space, struct cp_step *step)
 	}
 }
 
-static size_t slot_of(const struct cp_unwind_space *space, uint64_t pc)
-{
-	return (pc * UINT64_C(0x9e3779b97f4a7c15)) >> 40 & (space->nsteps - 1);
-}
-
 /* Many evictions mean a program with more pcs than slots: twice as many. */
 static void grow(struct cp_unwind_space *space)
 {
@@ -466,21 +462,19 @@ static void grow(struct cp_unwind_space *space)
 	space->nsteps = count * 2;
 	for (i = 0; i < count; i++) {
 		if (old[i].pc)
-			bigger[slot_of(space, old[i].pc)] = old[i];
+			*cp_space_slot(space, old[i].pc) = old[i];
 	}
 	free(old);
 }
 
-const struct cp_step *cp_space_step(struct cp_unwind_space *space, uint64_t pc, bool exact)
+const struct cp_step *cp_space_make_step(struct cp_unwind_space *space, uint64_t pc, bool exact)
 {
-	struct cp_step *step = &space->steps[slot_of(space, pc)];
+	struct cp_step *step = cp_space_slot(space, pc);
 
-	if (step->pc == pc && step->exact == exact && pc)
-		return step;
 	if (step->pc) {
 		space->evicted++;
 		grow(space);
-		step = &space->steps[slot_of(space, pc)];
+		step = cp_space_slot(space, pc);
 	}
 	*step = (struct cp_step){ .pc = pc, .exact = exact };
 	decide(space, step);

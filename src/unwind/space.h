@@ -63,10 +63,26 @@ struct cp_unwind_space {
 	void *libunwind; /* of libunwind.c, made at its first walk */
 };
 
+static inline struct cp_step *cp_space_slot(const struct cp_unwind_space *space, uint64_t pc)
+{
+	return &space->steps[(pc * UINT64_C(0x9e3779b97f4a7c15)) >> 40 & (space->nsteps - 1)];
+}
+
+/* cp_space_step() of a pc that is not remembered. */
+const struct cp_step *cp_space_make_step(struct cp_unwind_space *space, uint64_t pc, bool exact);
+
 /* What to do at `pc`: of an instruction about to run (exact), or a return
  * address, which may already belong to the next function. Good until the next
  * call. */
-const struct cp_step *cp_space_step(struct cp_unwind_space *space, uint64_t pc, bool exact);
+static inline const struct cp_step *cp_space_step(struct cp_unwind_space *space, uint64_t pc,
+						  bool exact)
+{
+	const struct cp_step *step = cp_space_slot(space, pc);
+
+	if (step->pc == pc && step->exact == exact && pc)
+		return step;
+	return cp_space_make_step(space, pc, exact);
+}
 
 /* The executable mapping that holds `pc`, or NULL. */
 const struct cp_space_code *cp_space_code_at(const struct cp_unwind_space *space, uint64_t pc);

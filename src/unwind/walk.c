@@ -75,10 +75,10 @@ static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
 
 static inline bool read_word(const struct cp_walk *walk, uint64_t addr, uint64_t *ret)
 {
-	const struct cp_capture *c = walk->capture;
+	uint64_t offset = addr - walk->capture->stack_base;
 
-	if (in_copy(c, addr, sizeof(*ret))) {
-		memcpy(ret, c->stack + (addr - c->stack_base), sizeof(*ret));
+	if (offset < walk->copied) {
+		memcpy(ret, walk->capture->stack + offset, sizeof(*ret));
 		return true;
 	}
 	return cp_read_exact(&walk->memory, addr, ret, sizeof(*ret));
@@ -99,20 +99,18 @@ static enum cp_walk_applied apply_simple(const struct cp_walk *walk, struct cp_w
 	const struct cp_arch *arch = walk->arch;
 	struct cp_regs *regs = &at->regs;
 	uint64_t cfa, value, known = regs->known & rule->keep;
-	unsigned i;
+	const struct cp_rule_reg *r = rule->regs, *last = rule->regs + rule->count;
 
 	if (!(regs->known & BIT(rule->cfa_reg))) {
 		lack->reg = rule->cfa_reg;
 		return CP_WALK_NEEDS_REG;
 	}
 	cfa = regs->r[rule->cfa_reg] + (uint64_t)rule->cfa_offset;
-	lack->addr = cfa + (uint64_t)rule->regs[0].offset;
+	lack->addr = cfa + (uint64_t)r->offset;
 	if (!read_word(walk, lack->addr, &value))
 		return CP_WALK_NEEDS_MEMORY;
 	regs->r[arch->pc] = regs->r[rule->ra_reg] = value;
-	for (i = 1; i < rule->count; i++) {
-		const struct cp_rule_reg *r = &rule->regs[i];
-
+	while (++r < last) {
 		if (read_word(walk, cfa + (uint64_t)r->offset, &regs->r[r->reg]))
 			known |= BIT(r->reg);
 	}
@@ -310,9 +308,11 @@ static bool by_rule(const struct cp_walk *walk, struct cp_walk_at *at, const str
 
 static bool by_kind(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
 {
-	const struct cp_step *step =
-		cp_space_step(walk->space, at->regs.r[walk->arch->pc], at->exact);
+	const struct cp_step *step = at->here;
 
+	if (!step)
+		step = cp_space_step(walk->space, at->regs.r[walk->arch->pc], at->exact);
+	at->here = NULL;
 	switch (step->kind) {
 	case CP_STEP_RULE:
 		return by_rule(walk, at, step, ret);
@@ -421,14 +421,11 @@ static void walk_steps(const struct cp_walk *walk, const struct cp_unwinder_ops 
 		frame->flags |= step.signal ? CP_FRAME_SIGNAL : 0;
 		if (!more)
 			break;
-		if (!at.regs.r[arch->pc]) {
+		at.here = cp_space_step(walk->space, at.regs.r[arch->pc], at.exact);
+		if (at.here->kind == CP_STEP_UNMAPPED && !at.exact) {
 			frame->by = CP_UNWIND_BY_NOTHING;
-			more = end(&step, CP_UNWIND_END_ROOT);
-		} else if (cp_space_step(walk->space, at.regs.r[arch->pc], at.exact)->kind ==
-				   CP_STEP_UNMAPPED &&
-			   !at.exact) {
-			frame->by = CP_UNWIND_BY_NOTHING;
-			more = end(&step, CP_UNWIND_END_UNMAPPED);
+			more = end(&step, at.regs.r[arch->pc] ? CP_UNWIND_END_UNMAPPED
+							      : CP_UNWIND_END_ROOT);
 		}
 	}
 	*count_ret = n;
@@ -443,6 +440,8 @@ void cp_unwind_walk(struct cp_unwind_space *space, enum cp_unwinder by,
 	const struct cp_unwinder_ops *ops = &unwinders[by];
 
 	walk.memory = (struct cp_reader){ read_memory, &walk };
+	if (capture->stack_size >= sizeof(uint64_t))
+		walk.copied = capture->stack_size - sizeof(uint64_t) + 1;
 	*count_ret = 0;
 	*end_ret = CP_UNWIND_END_NO_INFO;
 	if (!(capture->regs.known & BIT(walk.arch->pc)))

@@ -12,11 +12,13 @@ struct cp_walk {
 	const struct cp_arch *arch;
 	const struct cp_capture *capture;
 	struct cp_reader memory; /* the copy, then the process if it is held */
+	uint64_t copied; /* words can be read at stack_base ... stack_base + copied - 1 */
 };
 
 /* The frame that a walk stands at. */
 struct cp_walk_at {
 	struct cp_regs regs;
+	const struct cp_step *here; /* what to do at pc, if that was looked up last */
 	bool exact; /* pc is of an instruction about to run */
 	bool leaf; /* the first frame */
 	bool guessed; /* it was, or one before it */
