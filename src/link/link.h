@@ -99,7 +99,7 @@ const uint8_t *cp_event_stack(const struct cp_event_sample *s);
 #define CP_LINK_SLOTS 65536
 #define CP_LINK_RING (UINT64_C(32) << 20)
 #define CP_LINK_RESERVE (UINT64_C(1) << 20) /* kept free for births and deaths */
-#define CP_STACK_MAX (512u << 10) /* most that is copied of a stack */
+#define CP_STACK_MAX (1u << 20) /* most that is copied of a stack */
 
 /* Buckets of a histogram of nanoseconds: 16 to each power of two. */
 #define CP_HISTOGRAM 1024

@@ -31,9 +31,10 @@ void sample_start(struct tracer *tr, const struct cp_request *rq)
 		return;
 	tr->period_ns = CP_NS_PER_S / tr->hz;
 	tr->flush_ns = cp_now();
-	tr->grid_ns = cp_now() + tr->period_ns;
-	tr->random = tr->grid_ns | 1;
-	tick_plan(tr);
+	tr->start_ns = cp_now();
+	tr->ticks_done = 0;
+	tr->random = tr->start_ns | 1;
+	tick_plan(tr, tr->start_ns);
 }
 
 /* ---- weights ---- */

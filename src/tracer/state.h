@@ -102,10 +102,11 @@ struct tracer {
 	uint32_t hz, stack_max;
 	bool wall;
 	unsigned capture; /* CP_CAPTURE_* */
-	uint64_t period_ns, grid_ns, next_tick_ns, random;
+	uint64_t period_ns, start_ns, next_tick_ns, random;
 	uint64_t woke_ns; /* when this round of the loop began */
 	uint64_t tick_ns; /* the same, of the last tick */
-	uint64_t ticks_due; /* that the tick under way stands for */
+	uint64_t ticks_done; /* whole periods since start_ns, so far */
+	uint64_t ticks_due; /* those since the last tick */
 	uint64_t flush_ns; /* when repeats were last written */
 	uint64_t exit_pool; /* of processes that are gone */
 	uint32_t hot_threads; /* seen running at the last tick */
@@ -200,7 +201,7 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns);
 void sample_totals(struct tracer *tr);
 
 /* tick.c */
-void tick_plan(struct tracer *tr);
+void tick_plan(struct tracer *tr, uint64_t after_ns);
 void tick(struct tracer *tr, uint64_t now);
 /* Has the thread looked at for at least that many ticks. */
 void tick_activate(struct thread *t, unsigned looks);

@@ -21,9 +21,12 @@
  * scheduled again. By the wall clock, who blocked since the last tick is read
  * where it sleeps (capture.c).
  *
- * Ticks are moved about their grid at random by up to a quarter of a period:
- * a program that works in step with the clock would otherwise be seen always
- * in the same place.
+ * A program that works in step with the clock would be seen always in the same
+ * place. So from one tick to the next it is a random time, half a period to one
+ * and a half: then neither the place of a tick in the program's rhythm, nor how
+ * long ago the last one was, depends on that rhythm. (One tick at a random point
+ * of each period would not do: late ticks then follow longer gaps, and so weigh
+ * more.)
  */
 #include <sched.h>
 
@@ -44,11 +47,9 @@ static uint64_t next_random(struct tracer *tr)
 	return tr->random;
 }
 
-void tick_plan(struct tracer *tr)
+void tick_plan(struct tracer *tr, uint64_t after_ns)
 {
-	uint64_t quarter = tr->period_ns / 4;
-
-	tr->next_tick_ns = tr->grid_ns - quarter + next_random(tr) % (2 * quarter + 1);
+	tr->next_tick_ns = after_ns + tr->period_ns / 2 + next_random(tr) % tr->period_ns;
 }
 
 /* ---- the active threads ---- */
@@ -211,23 +212,24 @@ static void choose_cpu(struct tracer *tr)
 
 void tick(struct tracer *tr, uint64_t now)
 {
-	uint64_t key, value;
+	uint64_t key, value, late;
 	size_t cursor = 0;
 
 	tr->hot_threads = 0;
 	tr->tick_ns = tr->woke_ns;
-	/* Late by whole periods: one look stands for all of them. */
-	tr->ticks_due = now > tr->grid_ns ? 1 + (now - tr->grid_ns) / tr->period_ns : 1;
+	/* The wall clock counts the periods that have passed. */
+	tr->ticks_due = (now - tr->start_ns) / tr->period_ns - tr->ticks_done;
+	tr->ticks_done += tr->ticks_due;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
 		tick_process(tr, p);
 	}
-	tr->link->shared->stats.ticks += tr->ticks_due;
-	tr->link->shared->stats.ticks_missed += tr->ticks_due - 1;
+	tr->link->shared->stats.ticks++;
 	choose_cpu(tr);
 	if (now - tr->flush_ns >= CP_NS_PER_S)
 		sample_flush(tr, now);
-	tr->grid_ns += tr->ticks_due * tr->period_ns;
-	tick_plan(tr);
+	late = now - tr->next_tick_ns;
+	tr->link->shared->stats.ticks_missed += late / tr->period_ns;
+	tick_plan(tr, late < tr->period_ns ? tr->next_tick_ns : now);
 }

@@ -1,0 +1,80 @@
+#!/usr/bin/env bats
+# Are the numbers right? The judge is what the profiled program says of itself.
+
+load helpers
+
+# share FUNCTION: its part of the total time, its callees included, in percent.
+share() {
+	"$CPROF" report --json --limit=0 cprof.data | jq -r --arg f "$1" '
+		([.threads[].total_ns] | add) as $all |
+		([.samples.functions[] | select(.function == $f) | .total_ns] | add // 0) * 100 / $all'
+}
+
+# within LOW HIGH NUMBER
+within() {
+	jq -ne --argjson lo "$1" --argjson hi "$2" --argjson n "$3" '$n >= $lo and $n <= $hi' \
+		>/dev/null || { echo "$3 is not within $1 and $2" >&2; return 1; }
+}
+
+@test "the weights of each thread's samples are its CPU time" {
+	run "$CPROF" run -q -s 997 -- "$TRACEES/busy_threads" --ms=600
+	assert_success
+	# busy_threads: ok cpu_ms TOTAL threads MS...
+	read -r -a said <<<"$output"
+	want=$(printf '%s\n' "${said[@]:5}" | sort -n | jq -cs .)
+	got=$("$CPROF" report --json cprof.data | jq -c '
+		[.threads[].total_ns / 1e6] | sort | .[-8:]')
+	# Never more; less only by what a thread used after its last sample.
+	jq -ne --argjson want "$want" --argjson got "$got" '
+		[$want, $got] | transpose | all(.[1] <= .[0] * 1.01 + 1)' ||
+		{ echo "want $want, got $got" >&2; false; }
+	# With that, the sum is what the program used.
+	total=$("$CPROF" report --json cprof.data | jq '
+		([.threads[].total_ns] | add) / 1e6 + .samples.unsampled_ns / 1e6')
+	within "$(jq -n "${said[3]} * 0.99")" "$(jq -n "${said[3]} * 1.01 + 4")" "$total"
+}
+
+@test "a program in step with the clock is seen in all its parts" {
+	run "$CPROF" run -q -s 200 -- "$TRACEES/alternating" --size=5000 --ms=3000
+	assert_success
+	# alternating: ok phase_a MS phase_b MS
+	read -r -a said <<<"$output"
+	want=$(jq -n "${said[3]} * 100 / (${said[3]} + ${said[5]})")
+	within "$(jq -n "$want - 12")" "$(jq -n "$want + 12")" "$(share phase_a)"
+}
+
+@test "short threads are represented by those that were hit" {
+	# Nearly all of the time goes into tracee_mix, in threads of 0.7 ms each.
+	run "$CPROF" run -q -s 499 -- "$TRACEES/deep" --depth=200 --rounds=1500
+	assert_success
+	within 80 100 "$(share tracee_mix)"
+}
+
+@test "the wall clock counts a sleeper at every tick, without a stop" {
+	run "$CPROF" run -q -s 100 --clock=wall -- sleep 2
+	assert_success
+	run "$CPROF" report --json cprof.data
+	jq -e '(.samples.total - .duration_ns / 1e7) | fabs <= 2' <<<"$output"
+	jq -e '.overhead.stops <= 3' <<<"$output"
+}
+
+@test "the CPU clock leaves a sleeper alone" {
+	run "$CPROF" run -q -s 100 -- sleep 1
+	assert_success
+	run "$CPROF" report --json cprof.data
+	jq -e '.samples.total <= 1 and .overhead.stops <= 1' <<<"$output"
+}
+
+@test "stacks of 200 and of 10,000 frames reach main" {
+	for depth in 200 10000; do
+		run "$CPROF" run -q -s 999 -- "$TRACEES/deep" --depth=$depth --rounds=100
+		assert_success
+		"$CPROF" export -f folded -o folded cprof.data
+		# From the bottom of the recursion back to where the thread began.
+		awk -v n="$depth" -F'[; ]' '/;descend;/ {
+			all += $NF
+			if ($1 == "_start" || $1 == "clone3") whole += $NF
+			if (NF > most) most = NF
+		} END { print whole, all, most; exit !(most > n && whole >= all * 0.95) }' folded
+	done
+}
