@@ -90,17 +90,24 @@ void cp_buf_str(struct cp_buf *buf, const char *text)
 void cp_buf_printf(struct cp_buf *buf, const char *format, ...)
 {
 	va_list ap, again;
+	size_t room;
 	int n;
 
+	if (!reserve(buf, 32)) /* enough for most, so that most format once */
+		return;
+	room = buf->capacity - buf->size;
 	va_start(ap, format);
 	va_copy(again, ap);
-	n = vsnprintf(NULL, 0, format, ap);
+	n = vsnprintf(buf->bytes + buf->size, room, format, ap);
 	if (n < 0)
 		buf->failed = true;
-	else if (reserve(buf, (size_t)n)) {
-		vsnprintf(buf->bytes + buf->size, (size_t)n + 1, format, again);
+	else if ((size_t)n < room || reserve(buf, (size_t)n)) {
+		if ((size_t)n >= room)
+			vsnprintf(buf->bytes + buf->size, (size_t)n + 1, format, again);
 		buf->size += (size_t)n;
 	}
+	if (buf->failed)
+		buf->bytes[buf->size] = 0;
 	va_end(again);
 	va_end(ap);
 }

@@ -74,12 +74,27 @@ static bool escape_special(struct cp_buf *out, enum cp_escape how, uint32_t c)
 	return as != NULL;
 }
 
+/* How many bytes from the start are special to no way of escaping. */
+static size_t plain_run(const char *text, size_t size)
+{
+	size_t n = 0;
+
+	while (n < size && text[n] >= ' ' && text[n] < 0x7f && !strchr("\"\\<>&';", text[n]))
+		n++;
+	return n;
+}
+
 void cp_escape(struct cp_buf *out, enum cp_escape how, const char *text, size_t size)
 {
 	uint32_t c = 0;
 	size_t n;
 
 	for (; size; text += n, size -= n) {
+		n = plain_run(text, size);
+		if (n) {
+			cp_buf_add(out, text, n);
+			continue;
+		}
 		n = cp_utf8_decode(text, size, &c);
 		if (!n) {
 			n = 1;
