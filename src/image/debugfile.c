@@ -21,6 +21,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "image/inflate.h"
@@ -183,23 +184,75 @@ static struct cp_elf *search(struct cp_image *image, char **path_ret)
 
 /* ---- debuginfod ---- */
 
+#define PATIENCE (UINT64_C(8) * CP_NS_PER_S) /* without a byte more */
+
 /* Loaded when wanted, as libdwfl does: most runs never need an HTTP client. */
 struct debuginfod {
-	void *library;
 	void *(*begin)(void);
+	void (*set_progress)(void *client, int (*)(void *client, long done, long all));
 	int (*find)(void *client, const unsigned char *build_id, int size, char **path_ret);
 	void (*end)(void *client);
 };
 
+/* No server answers: asking for the next image would take as long again. The
+ * environment that names the servers is the process's too. */
+static atomic_bool unreachable;
+
 static bool load_debuginfod(struct debuginfod *d)
 {
-	d->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
-	if (!d->library)
+	/* It stays loaded: it may have threads. */
+	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+
+	if (!library)
 		return false;
-	*(void **)&d->begin = dlsym(d->library, "debuginfod_begin");
-	*(void **)&d->find = dlsym(d->library, "debuginfod_find_debuginfo");
-	*(void **)&d->end = dlsym(d->library, "debuginfod_end");
-	return d->begin && d->find && d->end;
+	*(void **)&d->begin = dlsym(library, "debuginfod_begin");
+	*(void **)&d->set_progress = dlsym(library, "debuginfod_set_progressfn");
+	*(void **)&d->find = dlsym(library, "debuginfod_find_debuginfo");
+	*(void **)&d->end = dlsym(library, "debuginfod_end");
+	return d->begin && d->set_progress && d->find && d->end;
+}
+
+/* Of the lookup that this thread waits for: the callback has no context. */
+static _Thread_local struct {
+	long done;
+	uint64_t since; /* when something last came */
+} progress;
+
+/* Nonzero: give up. */
+static int on_progress(void *client, long done, long all)
+{
+	(void)client;
+	(void)all;
+	/* Until a server answers, `done` counts the calls; then bytes. */
+	if (done > progress.done + 1)
+		progress.since = cp_now();
+	progress.done = done;
+	return cp_now() - progress.since > PATIENCE;
+}
+
+/* A path in the cache of debuginfod, malloc()ed, or NULL. */
+static char *fetch(const struct wanted *w)
+{
+	struct debuginfod d = { 0 };
+	char *path = NULL;
+	void *client;
+	int fd;
+
+	if (!load_debuginfod(&d))
+		return NULL;
+	client = d.begin();
+	if (!client)
+		return NULL;
+	progress.done = 0;
+	progress.since = cp_now();
+	d.set_progress(client, on_progress);
+	fd = d.find(client, w->build_id, (int)w->build_id_size, &path);
+	if (fd >= 0)
+		close(fd);
+	else if (fd != -ENOENT)
+		atomic_store(&unreachable, true);
+	d.end(client);
+	return path;
 }
 
 static struct cp_elf *ask_debuginfod(struct cp_image *image, char **path_ret)
@@ -210,27 +263,16 @@ static struct cp_elf *ask_debuginfod(struct cp_image *image, char **path_ret)
 		.build_id = image->elf->build_id,
 		.build_id_size = image->elf->build_id_size,
 	};
-	struct cp_elf *elf = NULL;
-	struct debuginfod d = { 0 };
-	char *path = NULL;
-	void *client;
-	int fd;
+	CP_FREE char *path = NULL;
+	struct cp_elf *elf;
 
-	if (!image->debuginfod || !urls || !urls[0] || !w.build_id_size || !load_debuginfod(&d))
-		return NULL; /* the library stays loaded: it may have threads */
-	client = d.begin();
-	if (!client)
+	if (!image->debuginfod || !urls || !urls[0] || !w.build_id_size ||
+	    atomic_load(&unreachable))
 		return NULL;
-	fd = d.find(client, w.build_id, (int)w.build_id_size, &path);
-	if (fd >= 0) {
-		close(fd);
-		elf = path ? try_in(-1, path, &w) : NULL;
-	}
-	d.end(client);
+	path = fetch(&w);
+	elf = path ? try_in(-1, path, &w) : NULL;
 	if (elf)
-		*path_ret = path;
-	else
-		free(path);
+		*path_ret = cp_steal(path);
 	return elf;
 }
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -45,6 +46,19 @@ static bool copy_dirs(const char *const *from, char ***ret)
 	return true;
 }
 
+/* True when `root_fd` is our own root in our own mount namespace: mounts have
+ * numbers of their own everywhere. */
+static bool is_our_root(int root_fd)
+{
+	struct statx theirs, ours;
+	unsigned mask = STATX_INO | STATX_MNT_ID;
+
+	return !statx(root_fd, "", AT_EMPTY_PATH, mask, &theirs) &&
+	       !statx(AT_FDCWD, "/", 0, mask, &ours) && (theirs.stx_mask & STATX_MNT_ID) &&
+	       (ours.stx_mask & STATX_MNT_ID) && theirs.stx_mnt_id == ours.stx_mnt_id &&
+	       theirs.stx_ino == ours.stx_ino;
+}
+
 /* `elf` is taken over, also on failure. */
 static struct cp_error *create(struct cp_elf *elf, const char *path, int root_fd,
 			       const struct cp_image_options *options, struct cp_image **ret)
@@ -56,7 +70,9 @@ static struct cp_error *create(struct cp_elf *elf, const char *path, int root_fd
 		return cp_error_nomem();
 	}
 	image->elf = elf;
-	image->root_fd = root_fd >= 0 ? fcntl(root_fd, F_DUPFD_CLOEXEC, 3) : -1;
+	/* One descriptor less for each image of an ordinary process. */
+	image->root_fd =
+		root_fd >= 0 && !is_our_root(root_fd) ? fcntl(root_fd, F_DUPFD_CLOEXEC, 3) : -1;
 	pthread_mutex_init(&image->files_lock, NULL);
 	pthread_mutex_init(&image->symbols_lock, NULL);
 	pthread_mutex_init(&image->debug_lock, NULL);

@@ -30,7 +30,10 @@ struct cp_image_source {
 
 struct cp_image_options {
 	const char *const *debug_dirs; /* NULL-terminated or NULL: /usr/lib/debug */
-	bool debuginfod; /* ask it when DEBUGINFOD_URLS is set */
+	/* Ask it when DEBUGINFOD_URLS is set, at the first cp_image_frames() that
+	 * finds no debug information here: never for a symbol. Given up after 8 s
+	 * in which nothing came, and then for the whole process. */
+	bool debuginfod;
 };
 
 CP_ERROR cp_image_open(const struct cp_image_source *source, const struct cp_image_options *options,
