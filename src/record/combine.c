@@ -9,6 +9,8 @@
 
 #include "base/buf.h"
 
+#define DESCRIPTION_MAX 240
+
 static char several[] = "(several)";
 
 static const char *one_string(const char *a, const char *b)
@@ -54,12 +56,18 @@ static char *describe(const struct cp_record_part *part, struct cp_record_arena 
 {
 	struct cp_buf line = { 0 };
 	char *const *arg, *got = NULL;
+	size_t size;
 
 	cp_buf_printf(&line, "%s %s %d", part->id, part->info->host, part->info->pid);
-	for (arg = part->info->command; *arg; arg++)
+	for (arg = part->info->command; *arg && line.size <= DESCRIPTION_MAX; arg++)
 		cp_buf_printf(&line, " %s", *arg);
+	size = line.size;
+	if (size > DESCRIPTION_MAX) {
+		size = DESCRIPTION_MAX;
+		memcpy(line.bytes + size - 3, "...", 3);
+	}
 	if (!line.failed)
-		got = cp_record_copy(arena, line.bytes, line.size);
+		got = cp_record_copy(arena, line.bytes, size);
 	cp_buf_free(&line);
 	return got;
 }

@@ -355,7 +355,8 @@ void cp_record_encode_flush(struct cp_record_encoder *e)
 {
 	unsigned table;
 
-	if (!e->pending)
+	/* After an error nothing is written, and rows may be half there. */
+	if (!e->pending || cp_record_sink_failed(e->sink))
 		return;
 	e->pending = 0;
 	cp_buf_clear(&e->payload);

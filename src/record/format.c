@@ -227,6 +227,8 @@ static uint64_t common_divisor(const uint64_t *values, size_t count)
 
 static uint64_t divide(uint64_t v, uint64_t by)
 {
+	if (by == 1)
+		return v; /* nearly always, and dividing is slow */
 	return negative(v) ? -(-v / by) : v / by;
 }
 

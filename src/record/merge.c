@@ -71,8 +71,10 @@ struct merge {
 
 static bool ok(struct merge *m, bool is)
 {
-	if (!is)
+	if (!is) {
 		m->no_memory = true;
+		cp_record_sink_fail(&m->sink, cp_error_nomem()); /* write no more */
+	}
 	return is;
 }
 
@@ -563,8 +565,6 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 		write_shard(m, &m->shards.items[i], (uint32_t)i);
 	cp_record_encode_totals(&m->encoder, &totals);
 	cp_record_encode_flush(&m->encoder);
-	if (m->no_memory)
-		cp_record_sink_fail(&m->sink, cp_error_nomem());
 	cp_record_sink_end(&m->sink, &bytes);
 	cp_buf_free(&bytes);
 }

@@ -164,6 +164,13 @@ void cp_record_sink_chunk(struct cp_record_sink *sink, enum cp_record_chunk_type
 		cp_record_sink_fail(sink, cp_error_nomem());
 		return;
 	}
+	if (payload->size > CP_RECORD_RAW_MAX) {
+		cp_record_sink_fail(sink, cp_error_new(CP_ERR_UNSUPPORTED, 0,
+						       "writing the recording: what it is of takes "
+						       "more than %u bytes to tell",
+						       CP_RECORD_RAW_MAX));
+		return;
+	}
 	sink->sequence++;
 	cp_buf_clear(&sink->out);
 	build(sink, &chunk, payload);
