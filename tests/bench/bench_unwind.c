@@ -111,6 +111,7 @@ static void measure_large(void)
 	}
 	if (!symbol)
 		return;
+	test_maps_free(&maps);
 	maps = test_maps(self);
 	space = fresh();
 	capture.regs.r[cp_arch_host()->pc] = (uint64_t)(uintptr_t)symbol;

@@ -28,7 +28,7 @@ struct test_maps {
 	size_t count;
 };
 
-/* The mappings of a process; for the life of the test. */
+/* The mappings of a process; free with test_maps_free(). */
 static inline struct test_maps test_maps(pid_t pid)
 {
 	struct test_maps maps = { NULL, 0 };
@@ -58,6 +58,14 @@ static inline struct test_maps test_maps(pid_t pid)
 	if (f)
 		fclose(f);
 	return maps;
+}
+
+static inline void test_maps_free(struct test_maps *maps)
+{
+	while (maps->count)
+		free((char *)(uintptr_t)maps->items[--maps->count].path);
+	free(maps->items);
+	maps->items = NULL;
 }
 
 #endif

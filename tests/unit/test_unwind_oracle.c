@@ -433,6 +433,7 @@ static void refresh(struct oracle *o)
 	struct test_maps maps = test_maps(o->pid);
 
 	CHECK_OK(cp_unwind_space_set_mappings(o->space, maps.items, maps.count));
+	test_maps_free(&maps);
 }
 
 /* Runs to the trap in oracle_entry(). */

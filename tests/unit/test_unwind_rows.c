@@ -235,5 +235,6 @@ int main(void)
 	CHECK(readlink("/proc/self/exe", exe, sizeof(exe) - 1) > 0);
 	judge_mapped(&maps, exe, 10);
 	judge_vdso(&maps);
+	test_maps_free(&maps);
 	TEST_MAIN_END;
 }
