@@ -29,7 +29,10 @@ static __attribute__((noinline)) uint64_t work(uint64_t x)
 
 static __attribute__((noinline)) uint64_t descend(int depth, uint64_t x)
 {
-	return 1 + (depth ? descend(depth - 1, x) : work(x));
+	uint64_t sum = depth ? descend(depth - 1, x) : work(x);
+
+	__asm__ volatile("" : "+r"(sum)); /* the compiler is not to make a loop of it */
+	return sum + 1;
 }
 
 static void *spin(void *arg)

@@ -7,8 +7,8 @@
 #
 #     image_judge.sh IMAGE_DUMP SOURCE_DIR SUBJECT
 set -u
-dump=$1
-src=$2
+dump=$(realpath "$1")
+src=$(realpath "$2")
 subject=$3
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
