@@ -6,7 +6,7 @@ import programs
 import threads
 from harness import LeftOut, Table, allow_many_files, machine
 
-BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, threads.idle_threads,
+BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, overhead.walk, threads.idle_threads,
               threads.many_threads, threads.stack_once, programs.first_sample, programs.redis,
               programs.recording_size]
 

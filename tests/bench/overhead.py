@@ -144,3 +144,21 @@ def weights(table, quick):
         worst = max(errors, key=abs)
         table.row(f"{threads} busy thread{'s' * (threads > 1)}", f"{statistics.median(errors):+.2f} %",
                   "CLOCK_PROCESS_CPUTIME_ID of it", f"worst {worst:+.2f} % of {len(errors)}")
+
+
+def walk(table, quick):
+    """walking a copied stack of 42 frames, by each unwinder"""
+    table.section("walking a copied stack of 42 frames (tests/bench/bench_unwind.c)")
+    figures = {}
+    for _ in range(1 if quick else 5):
+        out = subprocess.run([program("unwind")], stdin=NULL, capture_output=True, text=True, check=False)
+        must(out.returncode, "bench-unwind")
+        for line in out.stdout.splitlines():
+            name, rest = line[:36].strip(), line[36:].split()
+            figures.setdefault(name, []).append(float(rest[0]))
+    own = figures.get("own, warm", [0])
+    for name, values in figures.items():
+        ratios = [v / o for v, o in zip(values, own) if o]
+        against = "" if name == "own, warm" or not ratios else f"{statistics.median(ratios):.1f} times 'own, warm'"
+        table.row(name, f"{statistics.median(values) / 1e3:.2f} us", against,
+                  f"{min(values) / 1e3:.2f} to {max(values) / 1e3:.2f} us of {len(values)}")
