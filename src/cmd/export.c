@@ -36,7 +36,8 @@ static const struct cp_option rows[] = {
 	  .help = "instead of the command line" },
 	{ "roots", 0, CP_OPTION_CHOICE, AT(roots), .value = "auto|none|process|thread",
 	  .choices = cp_roots_names,
-	  .help = "flamegraph, html, folded: what stacks stand on; auto is processes when there are "
+	  .help = "flamegraph, html, folded: what stacks stand on; auto is processes when there "
+		  "are "
 		  "several" },
 	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "OLD", .completes = CP_COMPLETES_FILES,
 	  .help = "flamegraph, html: color by what changed since the recording OLD" },

@@ -15,6 +15,9 @@
 
 #define AT(field) offsetof(struct cp_filter_options, field)
 
+/* In the order of enum cp_profile_state. */
+static const char *const state_names[] = { "any", "running", "waiting", NULL };
+
 const struct cp_option cp_filter_options[] = {
 	{ "thread", 0, CP_OPTION_TEXT, AT(thread), .value = "TID|NAME",
 	  .help = "only this thread, or those whose name matches the glob" },
@@ -24,6 +27,9 @@ const struct cp_option cp_filter_options[] = {
 	  .help = "only samples whose innermost function is in such a file" },
 	{ "time", 0, CP_OPTION_TEXT, AT(time), .value = "FROM-TO",
 	  .help = "only this part of the recording, from its start: 1.5s-3s, 10s-, -500ms" },
+	{ "state", 0, CP_OPTION_CHOICE, AT(state), .value = "any|running|waiting",
+	  .choices = state_names,
+	  .help = "of a recording with --clock=wall, only threads that ran or that waited" },
 	{ 0 }
 };
 
@@ -52,6 +58,7 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 		f.thread = filter->thread;
 		f.image = filter->image;
 		f.pid = (int32_t)filter->pid;
+		f.state = (enum cp_profile_state)filter->state;
 		if (filter->time)
 			CP_TRY(read_time(filter->time, &f));
 	}
@@ -112,8 +119,10 @@ void cp_print_summary(const char *path)
 	err = cp_record_load(path, &record);
 	if (!err)
 		err = cp_report_summary(record, path, &look, &out);
-	if (!err)
+	if (!err) {
+		fputc('\n', stderr); /* apart from what CMD wrote */
 		fwrite(out.bytes, 1, out.size, stderr);
+	}
 	cp_record_destroy(record);
 	cp_buf_free(&out);
 	cp_complain(err);

@@ -16,6 +16,7 @@
 struct cp_filter_options {
 	const char *thread, *image, *time;
 	uint64_t pid;
+	unsigned state;
 };
 extern const struct cp_option cp_filter_options[];
 

@@ -108,6 +108,11 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	cp_buf_printf(item, " %s in ", cp_report_unit(p));
 	cp_add_time(item, cp_report_duration(p->record));
 	flow_item(f, item);
+	if (p->waiting.ns) {
+		cp_add_time(item, p->waiting.ns);
+		cp_buf_str(item, " of it waiting");
+	}
+	flow_item(f, item);
 	cp_add_plural(item, p->total.ticks, "sample", "samples");
 	if (info->hz)
 		cp_buf_printf(item, " at %u Hz", info->hz);
@@ -159,9 +164,11 @@ static void add_filter(const struct cp_profile *p, struct flow *f, struct cp_buf
 {
 	const struct cp_profile_filter *o = &p->filter;
 
-	if (!o->thread && !o->pid && !o->image && !o->from_ns && !o->to_ns)
+	if (!o->thread && !o->pid && !o->image && !o->from_ns && !o->to_ns && !o->state)
 		return;
 	cp_buf_str(item, "only");
+	if (o->state)
+		cp_buf_str(item, o->state == CP_STATE_WAITING ? " waiting" : " running");
 	if (o->thread) {
 		cp_buf_str(item, " thread ");
 		cp_add_name(item, o->thread);
@@ -266,7 +273,8 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_buf_str(text, " lost");
 		doubt(out, look, text);
 	}
-	if (cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
+	if (cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
+	    cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
 		cp_add_time(text, t->unsampled_ns);
 		cp_buf_str(text, " (");
 		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);

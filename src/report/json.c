@@ -100,6 +100,7 @@ static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_o
 	cp_json_begin(j, "samples", '{');
 	add_cost(j, "total", "total_ns", &p->total);
 	cp_json_u64(j, "lost", t->samples_lost);
+	add_cost(j, "waiting", "waiting_ns", &p->waiting);
 	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
 	cp_json_u64(j, "cpu_ns", t->cpu_ns);
 	add_cost(j, "truncated", "truncated_ns", &p->truncated);

@@ -167,6 +167,11 @@ static bool image_accepted(const struct cp_profile *p, uint32_t stack)
 	       !fnmatch(p->filter.image, image->path, 0);
 }
 
+static bool waits(const struct cp_record_sample *s)
+{
+	return s->flags & (CP_RECORD_SAMPLE_BLOCKED | CP_RECORD_SAMPLE_REPEAT);
+}
+
 bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s)
 {
 	const struct cp_profile_filter *f = &p->filter;
@@ -177,6 +182,8 @@ bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sampl
 	uint32_t number;
 
 	if (at < f->from_ns || (f->to_ns && at > f->to_ns))
+		return false;
+	if (f->state != CP_STATE_ANY && waits(s) != (f->state == CP_STATE_WAITING))
 		return false;
 	if (!f->thread && !f->pid && !f->image)
 		return true;
@@ -268,6 +275,8 @@ static CP_ERROR add_hits(struct cp_profile *p)
 		if (!cp_profile_accepts(p, s))
 			continue;
 		cp_cost_add(&p->total, &hit.cost);
+		if (waits(s))
+			cp_cost_add(&p->waiting, &hit.cost);
 		key = (uint64_t)s->thread << 32 | s->stack;
 		at = cp_map_get(&seen, key);
 		if (at)

@@ -43,11 +43,15 @@ static inline size_t cp_cost_used(const struct cp_cost *costs, size_t count)
 	return n;
 }
 
+/* What a thread did when it was sampled, as far as the clock `wall` tells. */
+enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
+
 struct cp_profile_filter {
 	const char *thread; /* a tid, or a glob over names; NULL: all */
 	int32_t pid; /* 0: all */
 	const char *image; /* glob over the image that the innermost frame is in; NULL: all */
 	uint64_t from_ns, to_ns; /* from the start of the recording; to_ns 0: the end */
+	enum cp_profile_state state;
 };
 
 /* A file that code came from; equal base names are one. All strings of a
@@ -98,6 +102,7 @@ struct cp_profile {
 	uint32_t *location_frames; /* by location: its first frame; one more at the end */
 	struct cp_cost *threads, *processes; /* by number in the recording */
 	struct cp_cost total;
+	struct cp_cost waiting; /* of threads that did not run */
 	struct cp_cost truncated; /* in stacks that don't reach the root */
 	struct cp_cost guessed; /* in stacks with a guessed frame */
 	/* private */

@@ -96,6 +96,7 @@ static CP_ERROR parts(const struct cp_profile *p, const struct cp_cost *costs, s
 	size_t used, shown, i;
 
 	cp_table_init(&t, kind->columns, 5);
+	t.calm = true;
 	CP_TRY(cp_cost_sorted(costs, count, &order, &used));
 	shown = limited(used, limit);
 	for (i = 0; i < shown; i++) {

@@ -205,7 +205,7 @@ static enum cp_paint heat(double share)
 
 void cp_table_percent(struct cp_table *t, uint64_t part, uint64_t whole)
 {
-	begin_cell(t, heat(cp_share(part, whole)));
+	begin_cell(t, t->calm ? CP_PAINT_PLAIN : heat(cp_share(part, whole)));
 	cp_add_percent(&t->text, part, whole);
 	end_cell(t);
 }
@@ -216,7 +216,7 @@ void cp_table_bar(struct cp_table *t, uint64_t part, uint64_t most, uint64_t who
 	double fraction = part > most ? 1 : cp_share(part, most);
 	unsigned n;
 
-	begin_cell(t, heat(cp_share(part, whole)));
+	begin_cell(t, t->calm ? CP_PAINT_NAME : heat(cp_share(part, whole)));
 	n = (unsigned)(fraction * BAR_COLUMNS * 8 + 0.5);
 	if (!n && fraction > 0)
 		n = 1;

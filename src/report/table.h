@@ -52,6 +52,7 @@ struct cp_table {
 	size_t count;
 	struct cp_buf text;
 	CP_VEC(struct cp_cell) cells;
+	bool calm; /* shares are not painted by how much they are */
 	bool failed;
 };
 

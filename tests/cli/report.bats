@@ -89,6 +89,27 @@ assert_not_colored() { ! grep $'\e\\['; }
 	assert_output --partial "1.5s-3s"
 }
 
+@test "report of elapsed time tells running from waiting" {
+	made cprof.data <<-'END'
+		clock wall
+		process 1 p /p
+		thread 1 1 p
+		totals unsampled_ns=1000000000
+		s 1 100000 10 main;work
+		w 1 900000 90 main;sleep
+	END
+	report
+	assert_line --partial "1.00 s of elapsed time"
+	assert_line --partial "900 ms of it waiting"
+	refute_output --partial "is carried by no sample"
+	report --state=running
+	assert_line --partial "100 ms of elapsed time"
+	assert_line "  only running"
+	refute_output --partial sleep
+	report --state=waiting --json
+	assert_equal "$(jq -c '.samples | [.total_ns, .waiting_ns]' <<<"$output")" '[900000000,900000000]'
+}
+
 @test "report --function: callers and callees add up to the function" {
 	workshop | made cprof.data
 	report -F parse

@@ -144,9 +144,9 @@ static uint32_t write_place(struct maker *m, uint32_t number)
 	return cp_record_location(m->w, written, 0x1000 + number * 16, place->flags);
 }
 
-static void write_sample(struct maker *m, int tid, uint64_t ns, uint32_t ticks, char *stack)
+static void write_sample(struct maker *m, int tid, struct cp_record_sample s, char *stack)
 {
-	struct cp_record_sample s = { .count = ticks, .weight_ns = ns };
+	uint64_t ns = s.weight_ns;
 	uint32_t places[256], flags = 0, locations[256];
 	uint64_t *used = cp_map_get(&m->clocks, (uint64_t)tid);
 	uint64_t *thread = cp_map_get(&m->threads, (uint64_t)tid);
@@ -158,7 +158,7 @@ static void write_sample(struct maker *m, int tid, uint64_t ns, uint32_t ticks, 
 	s.ts_ns = START_NS + ns + (used ? *used : 0);
 	cp_map_put(&m->clocks, (uint64_t)tid, s.ts_ns - START_NS);
 	s.thread = thread ? (uint32_t)*thread : CP_RECORD_NONE;
-	m->totals.samples += ticks;
+	m->totals.samples += s.count;
 	m->totals.cpu_ns += ns;
 	cp_record_sample(m->w, &s);
 }
@@ -220,6 +220,11 @@ static void read_info(struct maker *m, char *rest, const char *word)
 		read_totals(&m->totals, rest);
 }
 
+static bool is_sample(const char *word)
+{
+	return !strcmp(word, "s") || !strcmp(word, "w");
+}
+
 static void write_line(struct maker *m, char *rest, const char *word)
 {
 	char *a = part(&rest, " ");
@@ -244,11 +249,13 @@ static void write_line(struct maker *m, char *rest, const char *word)
 		if (rest)
 			unescape(rest);
 		cp_map_put(&m->threads, (uint64_t)tid, cp_record_thread(m->w, &t));
-	} else if (!strcmp(word, "s")) {
-		uint64_t us = strtoull(part(&rest, " "), NULL, 10);
-		uint32_t ticks = (uint32_t)atoi(part(&rest, " "));
+	} else if (is_sample(word)) {
+		struct cp_record_sample s = { .flags =
+						      *word == 'w' ? CP_RECORD_SAMPLE_BLOCKED : 0 };
 
-		write_sample(m, atoi(a), us * 1000, ticks, rest);
+		s.weight_ns = strtoull(part(&rest, " "), NULL, 10) * 1000;
+		s.count = (uint32_t)atoi(part(&rest, " "));
+		write_sample(m, atoi(a), s, rest);
 	}
 }
 
@@ -287,7 +294,7 @@ static void collect_line(struct maker *m, char *rest, const char *word)
 {
 	uint32_t places[256], flags = 0;
 
-	if (strcmp(word, "s"))
+	if (!is_sample(word))
 		return;
 	part(&rest, " ");
 	part(&rest, " ");

@@ -8,6 +8,7 @@
  *     process PID NAME EXE         thread PID TID NAME
  *     totals KEY=NUMBER...         (fields of struct cp_record_totals)
  *     s TID MICROSECONDS TICKS FRAME;FRAME;...       outermost first
+ *     w TID MICROSECONDS TICKS FRAME;FRAME;...       the same of a thread that waits
  *
  * FRAME is NAME[|IMAGE[|FILE[|LINE[|FLAGS]]]]; flags: i inlined into the frame
  * before it, g guessed, s signal, t (first frame) the stack is truncated.
