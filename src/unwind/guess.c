@@ -43,16 +43,22 @@ static bool end(struct cp_walk_step *ret, enum cp_unwind_end why)
 	return false;
 }
 
+/* True when a PLT entry is at `target`; *slot_ret is where it keeps its own. */
+static bool is_stub(const struct cp_walk *walk, uint64_t target, uint64_t *slot_ret)
+{
+	uint8_t code[16];
+	size_t got = cp_space_read_constant(walk->space, target, code, sizeof(code));
+
+	return walk->arch->jump_slot(code, got, target, slot_ret);
+}
+
 /* A call's target, through the PLT if it goes there. */
 static uint64_t through_plt(const struct cp_walk *walk, uint64_t target)
 {
-	struct cp_unwind_space *space = walk->space;
-	uint8_t code[16];
+	const struct cp_reader *memory = walk->space->memory;
 	uint64_t slot, value;
-	size_t got = cp_space_read_constant(space, target, code, sizeof(code));
 
-	if (!walk->arch->jump_slot(code, got, target, &slot) ||
-	    !cp_read_exact(space->memory, slot, &value, sizeof(value)))
+	if (!is_stub(walk, target, &slot) || !cp_read_exact(memory, slot, &value, sizeof(value)))
 		return target;
 	return value;
 }
@@ -62,10 +68,13 @@ static uint64_t through_plt(const struct cp_walk *walk, uint64_t target)
 static bool reaches(const struct cp_walk *walk, uint64_t target, uint64_t pc, uint64_t function)
 {
 	uint8_t code[CODE_SIZE];
+	uint64_t slot;
 	size_t got;
 
+	if (!function && target > pc) /* PLT entries jump back to the first one */
+		return target - pc < NEAR && is_stub(walk, target, &slot);
 	if (!function)
-		return target <= pc && pc - target < NEAR;
+		return pc - target < NEAR;
 	if (target == function)
 		return true;
 	got = cp_space_read_constant(walk->space, target, code, sizeof(code));

@@ -16,6 +16,7 @@
 #define NO_OBJECT UINT32_MAX
 #define STEPS_FIRST 512u
 #define STEPS_MAX 16384u
+#define CANDIDATES_MAX 8 /* mappings of a file that may be where it was loaded */
 #define CODE_MAX 16 /* bytes that is_sigreturn() may want */
 
 struct cached {
@@ -222,6 +223,7 @@ static bool add_code(struct lists *lists, const struct cp_unwind_mapping *m)
 	struct cp_space_code code = {
 		.start = m->start,
 		.end = m->end,
+		.file_offset = m->file_offset,
 		.constant = m->inode || is_vdso(m),
 		.object = NO_OBJECT,
 		.fallback = NO_OBJECT,
@@ -316,6 +318,27 @@ static struct cp_space_object *covering(struct cp_unwind_space *space, uint32_t 
 	return object;
 }
 
+/* The object of code that is mapped from a file. Not every mapping of offset
+ * 0 is where an object begins: lld lets segments share pages, so that a small
+ * program's text may be mapped from offset 0 as well, and programs map files
+ * to read them. So the program headers must agree with the mapping. */
+static struct cp_space_object *mapped_object(struct cp_unwind_space *space,
+					     const struct cp_space_code *code, uint64_t pc)
+{
+	uint32_t index = code->object, tries;
+	uint64_t offset = pc - code->start + code->file_offset;
+
+	for (tries = 0; index < space->objects.count && tries < CANDIDATES_MAX; tries++, index--) {
+		struct cp_space_object *object = covering(space, index, pc);
+
+		if (object &&
+		    same_file(&object->mapping, &space->objects.items[code->object].mapping) &&
+		    cp_table_maps(object->table, (struct cp_vaddr){ pc - object->bias }, offset))
+			return object;
+	}
+	return NULL;
+}
+
 struct cp_space_object *cp_space_object_at(struct cp_unwind_space *space, uint64_t pc)
 {
 	const struct cp_space_code *code = cp_space_code_at(space, pc);
@@ -323,7 +346,7 @@ struct cp_space_object *cp_space_object_at(struct cp_unwind_space *space, uint64
 
 	if (!code)
 		return NULL;
-	object = covering(space, code->object, pc);
+	object = mapped_object(space, code, pc);
 	return object ? object : covering(space, code->fallback, pc);
 }
 

@@ -20,7 +20,7 @@ struct cp_space_object {
 };
 
 struct cp_space_code {
-	uint64_t start, end;
+	uint64_t start, end, file_offset;
 	bool constant; /* a file's, not made at run time */
 	uint32_t object; /* that it belongs to, or NO_OBJECT */
 	uint32_t fallback; /* the object around anonymous code, or NO_OBJECT */

@@ -20,7 +20,7 @@
 #include <string.h>
 
 #define PHDRS_MAX 512
-#define SEGMENTS_MAX 8
+#define SEGMENTS_MAX 16
 #define SECTIONS_MAX 4
 #define COPY_MAX (UINT64_C(256) << 20) /* of a section */
 #define PAGE_MASK UINT64_C(0xfff)
@@ -49,9 +49,10 @@ struct cp_table {
 	uint64_t first, low, high;
 	uint64_t hdr, hdr_end; /* .eh_frame_hdr and the end of its segment; 0: none */
 	struct segment {
-		uint64_t start, end;
-	} constant[SEGMENTS_MAX]; /* those not writable */
-	size_t nconstant;
+		uint64_t start, end, offset; /* in the file */
+		unsigned flags; /* PF_* */
+	} segments[SEGMENTS_MAX];
+	size_t nsegments;
 	bool opened; /* the section in memory was looked for */
 	bool searched; /* and so was one without a header to find it by */
 	bool asked; /* those of the file were asked for */
@@ -74,13 +75,10 @@ static void take_segment(struct cp_table *table, const Elf64_Phdr *ph, uint64_t 
 		*lowest_offset = ph->p_offset;
 		table->first = ph->p_vaddr - ph->p_offset;
 	}
-}
-
-static void take_constant(struct cp_table *table, const Elf64_Phdr *ph)
-{
-	if (!(ph->p_flags & PF_W) && table->nconstant < SEGMENTS_MAX)
-		table->constant[table->nconstant++] =
-			(struct segment){ ph->p_vaddr, ph->p_vaddr + ph->p_memsz };
+	if (table->nsegments < SEGMENTS_MAX)
+		table->segments[table->nsegments++] =
+			(struct segment){ ph->p_vaddr, ph->p_vaddr + ph->p_memsz, ph->p_offset,
+					  ph->p_flags };
 }
 
 static bool take_headers(struct cp_table *table, const Elf64_Phdr *ph, size_t count)
@@ -90,10 +88,8 @@ static bool take_headers(struct cp_table *table, const Elf64_Phdr *ph, size_t co
 
 	table->low = UINT64_MAX;
 	for (i = 0; i < count; i++) {
-		if (ph[i].p_type == PT_LOAD) {
+		if (ph[i].p_type == PT_LOAD)
 			take_segment(table, &ph[i], &lowest_offset);
-			take_constant(table, &ph[i]);
-		}
 		if (ph[i].p_type == PT_GNU_EH_FRAME)
 			table->hdr = ph[i].p_vaddr;
 	}
@@ -187,6 +183,21 @@ uint64_t cp_table_low(const struct cp_table *table)
 uint64_t cp_table_high(const struct cp_table *table)
 {
 	return table->high;
+}
+
+bool cp_table_maps(const struct cp_table *table, struct cp_vaddr at, uint64_t file_offset)
+{
+	size_t i;
+
+	for (i = 0; i < table->nsegments; i++) {
+		const struct segment *s = &table->segments[i];
+
+		if (s->flags & PF_X && at.v >= (s->start & ~PAGE_MASK) &&
+		    at.v < ((s->end + PAGE_MASK) & ~PAGE_MASK) &&
+		    at.v - s->start + s->offset == file_offset)
+			return true;
+	}
+	return false;
 }
 
 /* ---- rows become rules ---- */
@@ -488,8 +499,11 @@ void cp_table_add_section(struct cp_table *table, const struct cp_unwind_section
 {
 	struct section *section;
 
-	if (!table->opened || table->count == SECTIONS_MAX || !from->size ||
-	    from->size > COPY_MAX || from->addr.v + from->size < from->addr.v)
+	/* .eh_frame that can be searched in memory need not be listed again. */
+	if (!table->opened || (!from->debug_frame && table->sections[0].index.pages))
+		return;
+	if (table->count == SECTIONS_MAX || !from->size || from->size > COPY_MAX ||
+	    from->addr.v + from->size < from->addr.v)
 		return;
 	section = &table->sections[table->count];
 	*section = (struct section){ .copy = malloc(from->size) };
@@ -550,9 +564,11 @@ void cp_table_search(struct cp_table *table, const struct cp_table_memory *memor
 	if (table->searched || table->hdr || table->count != 1)
 		return;
 	table->searched = true;
-	for (i = 0; i < table->nconstant && !found; i++) {
+	for (i = 0; i < table->nsegments && !found; i++) {
+		const struct segment *s = &table->segments[i];
+
 		*section = (struct section){ .source = memory_source(table, memory) };
-		found = copy_memory(section, table->constant[i].start, table->constant[i].end) &&
+		found = !(s->flags & PF_W) && copy_memory(section, s->start, s->end) &&
 			search_copy(table, section);
 		if (!found)
 			section_deinit(section);

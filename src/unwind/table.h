@@ -62,6 +62,9 @@ uint64_t cp_table_first(const struct cp_table *table);
 uint64_t cp_table_low(const struct cp_table *table);
 uint64_t cp_table_high(const struct cp_table *table);
 
+/* True when the program headers map code at `file_offset` to `at`. */
+bool cp_table_maps(const struct cp_table *table, struct cp_vaddr at, uint64_t file_offset);
+
 /* True the first time: sections from the file should be added now. */
 bool cp_table_ask_files(struct cp_table *table);
 /* Adds a section from a file; it is searched when those before have nothing. */

@@ -496,6 +496,41 @@ static void test_moved_text(void)
 	finish();
 }
 
+/* Text that lld placed so that its mapping, too, begins at file offset 0: a
+ * page before it, the same page of the file holds the headers. */
+static void test_shared_page(void)
+{
+	struct cp_unwind_mapping m[] = {
+		{ .start = BASE, .end = BASE + TEXT, .inode = 7, .path = "/made/up" },
+		{ .start = BASE + TEXT,
+		  .end = BASE + SIZE,
+		  .inode = 7,
+		  .path = "/made/up",
+		  .executable = true },
+	};
+	Elf64_Phdr text = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = TEXT, .p_memsz = SIZE - TEXT
+	};
+	Elf64_Phdr first = { .p_type = PT_LOAD, .p_flags = PF_R, .p_memsz = TEXT };
+	Elf64_Ehdr eh;
+
+	begin(&cp_arch_x86_64);
+	put_two_functions();
+	put_headers(true);
+	memcpy(&eh, process.object, sizeof(eh));
+	eh.e_phnum = 3;
+	memcpy(process.object, &eh, sizeof(eh));
+	memcpy(process.object + sizeof(eh), &first, sizeof(first));
+	memcpy(process.object + sizeof(eh) + 2 * sizeof(first), &text, sizeof(text));
+	memcpy(process.object + TEXT, process.object, 0x200); /* the same page of the file */
+	put_hdr(DW_EH_PE_datarel | DW_EH_PE_sdata4);
+	CHECK_OK(cp_unwind_space_set_mappings(space, m, CP_ARRAY_SIZE(m)));
+	walk(CP_UNWINDER_OWN, BASE + TEXT + 0x110, 0, ALL, 64);
+	CHECK_U64(frames[0].by, CP_UNWIND_BY_CFI);
+	CHECK_U64(frames[0].cfa.v, STACK + 16);
+	finish();
+}
+
 int main(void)
 {
 	test_indexes();
@@ -507,5 +542,6 @@ int main(void)
 	test_blocked();
 	test_aarch64();
 	test_moved_text();
+	test_shared_page();
 	TEST_MAIN_END;
 }
