@@ -48,6 +48,7 @@
 #include <string.h>
 
 #define JUMPS_MAX 16
+#define NEWBORN_BYTES 24
 
 #define BIT(n) (UINT64_C(1) << (n))
 
@@ -306,6 +307,45 @@ static bool by_rule(const struct cp_walk *walk, struct cp_walk_at *at, const str
 	return end(ret, CP_UNWIND_END_BAD);
 }
 
+/* A stack made by hand (makecontext) "returns" to the first instruction of a
+ * function, which nobody has called: nothing is beyond it. */
+static bool returns_to_entry(const struct cp_walk *walk, const struct cp_walk_at *at)
+{
+	uint64_t pc = at->regs.r[walk->arch->pc];
+	const struct cp_step *step = cp_space_step(walk->space, pc, true);
+
+	return !at->exact && step->kind == CP_STEP_RULE && step->function == pc;
+}
+
+/* A new thread comes out of its system call in clone(), which describes itself
+ * only from a few instructions on, where it says that it has no caller. */
+static bool is_newborn(const struct cp_walk *walk, const struct cp_walk_at *at)
+{
+	uint64_t pc = at->regs.r[walk->arch->pc], i;
+
+	for (i = 1; at->leaf && i <= NEWBORN_BYTES; i++) {
+		const struct cp_step *step = cp_space_step(walk->space, pc + i, true);
+
+		if (step->kind == CP_STEP_RULE)
+			return step->rule->root;
+	}
+	return false;
+}
+
+static bool without_rule(const struct cp_walk *walk, struct cp_walk_at *at,
+			 struct cp_walk_step *ret)
+{
+	if (returns_to_entry(walk, at)) {
+		ret->entered = true;
+		return end(ret, CP_UNWIND_END_ROOT);
+	}
+	if (at->certain_only)
+		return end(ret, CP_UNWIND_END_NO_INFO);
+	if (cp_guess_caller(walk, at, ret))
+		return true;
+	return end(ret, is_newborn(walk, at) ? CP_UNWIND_END_ROOT : ret->end);
+}
+
 static bool by_kind(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
 {
 	const struct cp_step *step = at->here;
@@ -322,9 +362,7 @@ static bool by_kind(const struct cp_walk *walk, struct cp_walk_at *at, struct cp
 	case CP_STEP_NONE:
 		break;
 	}
-	if (at->certain_only)
-		return end(ret, CP_UNWIND_END_NO_INFO);
-	return cp_guess_caller(walk, at, ret);
+	return without_rule(walk, at, ret);
 }
 
 /* Up the stack, or one of a few jumps. */
@@ -418,7 +456,8 @@ static void walk_steps(const struct cp_walk *walk, const struct cp_unwinder_ops 
 		more = ops->step(walk, &at, &step);
 		frame->cfa.v = step.cfa;
 		frame->by = more ? step.by : CP_UNWIND_BY_NOTHING;
-		frame->flags |= step.signal ? CP_FRAME_SIGNAL : 0;
+		frame->flags |= (step.signal ? CP_FRAME_SIGNAL : 0) |
+				(step.entered ? CP_FRAME_EXACT_PC : 0);
 		if (!more)
 			break;
 		at.here = cp_space_step(walk->space, at.regs.r[arch->pc], at.exact);

@@ -32,6 +32,7 @@ struct cp_walk_step {
 	uint64_t cfa; /* of the frame stepped from; 0: unknown */
 	bool signal; /* that frame is a signal trampoline */
 	enum cp_unwind_end end; /* why there is no caller */
+	bool entered; /* the pc is a function\'s first instruction, not a return address */
 };
 
 enum cp_walk_applied {
