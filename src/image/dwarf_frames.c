@@ -91,14 +91,15 @@ static bool next(struct walk *w, struct die *ret)
 {
 	uint64_t code;
 
-	if (!cp_cursor_left(&w->c) || !cp_dwarf_step(w->unit->dwarf, 1))
+	if (!cp_cursor_left(&w->c))
 		return false;
 	ret->offset = w->base + (uint64_t)(w->c.at - w->origin);
 	code = cp_cursor_uleb(&w->c);
 	if (w->c.bad)
 		return false;
 	ret->abbrev = code ? cp_abbrev_find(w->unit->abbrevs, code) : NULL;
-	return !code || ret->abbrev;
+	return cp_dwarf_step(w->unit->dwarf, 1 + (ret->abbrev ? ret->abbrev->count / 8 : 0)) &&
+	       (!code || ret->abbrev);
 }
 
 static void read_attrs(struct walk *w, const struct cp_abbrev *abbrev, struct attrs *ret)

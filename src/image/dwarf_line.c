@@ -14,6 +14,7 @@
 #define MAX_FILES (1u << 20)
 #define MAX_ROWS (1u << 26)
 #define MAX_FORMATS 16
+#define MAX_PROGRAM (UINT64_C(512) << 20)
 
 struct row {
 	uint64_t address;
@@ -27,7 +28,7 @@ struct sequence {
 };
 
 struct file {
-	const char *name;
+	struct cp_attr name; /* read when asked for */
 	uint64_t dir;
 	char *path; /* once built; owned by the debug information */
 };
@@ -35,9 +36,10 @@ struct file {
 struct cp_lines {
 	CP_VEC(struct row) rows;
 	CP_VEC(struct sequence) sequences;
-	CP_VEC(const char *) dirs;
+	CP_VEC(struct cp_attr) dirs;
 	CP_VEC(struct file) files;
 	struct cp_spans spans; /* addresses to sequences */
+	struct cp_unit form; /* how its attributes are written */
 	unsigned version;
 };
 
@@ -59,17 +61,23 @@ struct run {
 
 /* ---- header ---- */
 
+static struct cp_attr in_place(const char *text)
+{
+	return (struct cp_attr){ .form = DW_FORM_string, .string = text };
+}
+
 static bool entries_v4(struct run *r)
 {
 	struct file f;
 	const char *text;
 
 	while ((text = cp_cursor_string(&r->c)) && text[0]) {
-		if (r->lines->dirs.count >= MAX_FILES || !cp_vec_push(&r->lines->dirs, text))
+		if (r->lines->dirs.count >= MAX_FILES ||
+		    !cp_vec_push(&r->lines->dirs, in_place(text)))
 			return false;
 	}
 	while ((text = cp_cursor_string(&r->c)) && text[0]) {
-		f = (struct file){ .name = text, .dir = cp_cursor_uleb(&r->c) };
+		f = (struct file){ .name = in_place(text), .dir = cp_cursor_uleb(&r->c) };
 		cp_cursor_uleb(&r->c); /* time */
 		cp_cursor_uleb(&r->c); /* size */
 		if (r->lines->files.count >= MAX_FILES || !cp_vec_push(&r->lines->files, f))
@@ -101,7 +109,7 @@ static bool table_v5(struct run *r, bool files)
 		for (i = 0; i < n; i++) {
 			cp_attr_read(&r->form, &formats[i], &r->c, &attr);
 			if (formats[i].name == DW_LNCT_path)
-				f.name = cp_attr_string(&r->form, &attr);
+				f.name = attr;
 			else if (formats[i].name == DW_LNCT_directory_index)
 				f.dir = attr.u;
 		}
@@ -137,7 +145,7 @@ static bool open_program(struct run *r)
 		length = cp_cursor_u64(&r->c);
 	}
 	at += (uint64_t)(r->c.at - bytes);
-	if (length > total - at)
+	if (length > total - at || length > MAX_PROGRAM)
 		return false;
 	bytes = cp_elf_need(dwarf->elf, dwarf->line, at, length);
 	if (!bytes)
@@ -274,9 +282,9 @@ static bool extended(struct run *r)
 		ok = !r->c.bad;
 		break;
 	case DW_LNE_define_file:
-		f = (struct file){ .name = cp_cursor_string(&r->c) };
+		f = (struct file){ .name = in_place(cp_cursor_string(&r->c)) };
 		f.dir = cp_cursor_uleb(&r->c);
-		ok = f.name && r->lines->files.count < MAX_FILES &&
+		ok = f.name.string && r->lines->files.count < MAX_FILES &&
 		     cp_vec_push(&r->lines->files, f);
 		break;
 	default:
@@ -381,6 +389,7 @@ static struct cp_lines *lines_of(struct cp_unit *unit)
 		cp_lines_destroy(r.lines);
 		return NULL;
 	}
+	r.lines->form = r.form;
 	run_program(&r);
 	index_sequences(r.lines);
 	unit->lines = r.lines;
@@ -407,7 +416,7 @@ static char *join(struct cp_debuginfo *all, const char *base, const char *dir, c
 const char *cp_unit_file(struct cp_unit *unit, uint64_t number)
 {
 	struct cp_lines *lines = lines_of(unit);
-	const char *dir = NULL, *base = unit->comp_dir;
+	const char *dir = NULL, *base = unit->comp_dir, *name;
 	struct file *f;
 
 	/* Up to DWARF 4 files and directories count from 1, and directory 0
@@ -415,18 +424,21 @@ const char *cp_unit_file(struct cp_unit *unit, uint64_t number)
 	if (!lines || (lines->version < 5 && !number--) || number >= lines->files.count)
 		return NULL;
 	f = &lines->files.items[number];
-	if (f->path || !f->name)
+	if (f->path)
 		return f->path;
+	name = cp_attr_string(&lines->form, &f->name);
+	if (!name)
+		return NULL;
 	if (lines->version >= 5) {
 		if (f->dir < lines->dirs.count)
-			dir = lines->dirs.items[f->dir];
+			dir = cp_attr_string(&lines->form, &lines->dirs.items[f->dir]);
 	} else if (f->dir && f->dir <= lines->dirs.count) {
-		dir = lines->dirs.items[f->dir - 1];
+		dir = cp_attr_string(&lines->form, &lines->dirs.items[f->dir - 1]);
 	} else if (!f->dir) {
 		dir = base;
 		base = NULL;
 	}
-	f->path = join(unit->dwarf->all, base, dir, f->name);
+	f->path = join(unit->dwarf->all, base, dir, name);
 	return f->path;
 }
 

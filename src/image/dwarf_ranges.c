@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define WINDOW 512
+#define MAX_ARANGES (UINT64_C(256) << 20)
 
 static bool add(const struct cp_unit *unit, struct cp_ranges *to, uint64_t low, uint64_t high)
 {
@@ -118,7 +119,7 @@ static bool read_list(const struct cp_unit *unit, struct cp_dwarf *in,
 	if (offset >= total)
 		return true;
 	total -= offset;
-	for (window = WINDOW;; window *= 16) {
+	for (window = WINDOW;; window *= 4) {
 		window = window < total ? window : total;
 		bytes = cp_elf_need(in->elf, section, offset, window);
 		if (!bytes)
@@ -250,7 +251,8 @@ static bool read_arange_set(struct cp_dwarf *dwarf, struct cp_cursor set, size_t
 static bool read_aranges(struct cp_dwarf *dwarf, struct unit_spans *to)
 {
 	uint64_t total = cp_elf_length(dwarf->elf, dwarf->aranges), length;
-	const uint8_t *bytes = cp_elf_need(dwarf->elf, dwarf->aranges, 0, total);
+	const uint8_t *bytes =
+		total <= MAX_ARANGES ? cp_elf_need(dwarf->elf, dwarf->aranges, 0, total) : NULL;
 	struct cp_cursor c;
 	unsigned offset_size;
 	const uint8_t *start, *set;

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_UNITS (1u << 20)
+#define MAX_UNITS (1u << 19)
+#define MAX_UNIT_SIZE (UINT64_C(512) << 20)
+#define MAX_ATTRS 512 /* of one kind of DIE: compilers use 30 */
 #define MAX_ABBREVS (1u << 20)
 #define ROOT_BYTES 2048 /* enough for nearly every root DIE */
 
@@ -158,7 +160,7 @@ static struct cp_unit *unit_at(struct cp_dwarf *dwarf, uint64_t at, uint64_t *ne
 		return NULL;
 	u.end += length;
 	*next_ret = u.end;
-	if (!read_unit_header(&c, &u))
+	if (length > MAX_UNIT_SIZE || !read_unit_header(&c, &u))
 		return NULL;
 	u.die = at + (uint64_t)(c.at - bytes);
 	if (u.die >= u.end)
@@ -293,7 +295,8 @@ static bool read_abbrev(struct cp_cursor *c, const struct cp_unit *unit, struct 
 			s.implicit = cp_cursor_sleb(c);
 		if (c->bad || (!name && !form))
 			break;
-		if (name > UINT16_MAX || form > UINT16_MAX || !cp_vec_push(&to->specs, s))
+		if (name > UINT16_MAX || form > UINT16_MAX || a.count == MAX_ATTRS ||
+		    !cp_vec_push(&to->specs, s))
 			c->bad = true;
 		size = fixed_size(unit, s.form);
 		fixed = size < 0 || fixed < 0 ? -1 : fixed + size;
@@ -331,7 +334,7 @@ static struct cp_abbrevs *parse_abbrevs(const struct cp_unit *unit, uint64_t unt
 		goto fail;
 	total -= unit->abbrev_offset;
 	/* Where the table ends is only known at its end. */
-	for (window = 16384;; window *= 8) {
+	for (window = 16384;; window *= 4) {
 		window = window < total ? window : total;
 		bytes = cp_elf_need(dwarf->elf, dwarf->abbrev, unit->abbrev_offset, window);
 		if (!bytes)
@@ -342,7 +345,7 @@ static struct cp_abbrevs *parse_abbrevs(const struct cp_unit *unit, uint64_t unt
 		while (read_abbrev(&c, unit, a)) {
 			if (until && a->list.items[a->list.count - 1].code == until)
 				break;
-			if (!cp_dwarf_step(dwarf, 1))
+			if (!cp_dwarf_step(dwarf, 1 + a->list.items[a->list.count - 1].count / 4))
 				goto fail;
 		}
 		if (!c.bad || window == total)

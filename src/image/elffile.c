@@ -17,7 +17,8 @@
 #define MAX_NAMES (UINT64_C(16) << 20)
 #define MAX_CONTENT (UINT64_C(1) << 34) /* address space; memory only as it is read */
 #define MAX_INFLATED (UINT64_C(1) << 31)
-#define MAX_RATIO 1100 /* zlib's best is 1032; zstd's is better, on zeros only */
+#define MAX_RATIO 64 /* debug information comes to 10; small files cannot claim memory */
+#define ANY_RATIO (UINT64_C(16) << 20) /* up to this length it does not matter */
 #define MAX_STRING 65536
 #define MAX_NOTES 65536
 #define SMALL (UINT64_C(256) << 10)
@@ -343,7 +344,8 @@ static bool compression(const struct cp_elf *elf, const struct cp_elf_section *s
 		memcpy(length, old + 4, sizeof(*length));
 		*length = __builtin_bswap64(*length);
 	}
-	return *length && *length <= MAX_INFLATED && *length / MAX_RATIO <= s->size;
+	return *length && *length <= MAX_INFLATED &&
+	       (*length <= ANY_RATIO || *length / MAX_RATIO <= s->size);
 }
 
 static void touch_compressed(struct cp_elf *elf, struct cp_elf_section *s)

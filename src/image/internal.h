@@ -58,6 +58,7 @@ struct cp_raw_symbol {
 	struct cp_symbol s;
 	uint64_t limit; /* where a symbol of unknown size ends at the latest */
 	uint32_t rank; /* among those at one address the lowest is the best name */
+	uint32_t hash; /* of the name: equal names are neighbours */
 };
 
 struct cp_symbols {

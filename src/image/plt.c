@@ -20,7 +20,8 @@
 #include "arch/arch.h"
 #include "base/map.h"
 
-#define MAX_PLT (UINT64_C(16) << 20)
+#define MAX_PLT (UINT64_C(1) << 20)
+#define MAX_NAME 2048
 #define MAX_RELOCATIONS (UINT64_C(512) << 20)
 
 struct entry {
@@ -94,7 +95,7 @@ static bool collect(struct plt *p, const struct cp_arch *arch, struct cp_elf_sec
 
 static bool name_entry(struct plt *p, size_t number, const char *target)
 {
-	size_t n = strnlen(target, 65536);
+	size_t n = strnlen(target, MAX_NAME);
 	char *name = malloc(n + sizeof("@plt"));
 
 	if (!name)

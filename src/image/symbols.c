@@ -22,9 +22,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/map.h"
+
 #define MAX_SYMBOLS (UINT64_C(4) << 20) /* the largest browsers have 2 million */
 #define NAME_BLOCK 65536
-#define MAX_TABLE_BYTES (UINT64_C(1) << 30)
+#define MAX_NAME 65536 /* longer ones are left out */
+#define MAX_TABLE_BYTES (UINT64_C(512) << 20)
 
 /* ---- names ---- */
 
@@ -53,17 +56,24 @@ char *cp_symbols_keep(struct cp_symbols *table, const char *text, size_t size)
 bool cp_symbols_push(struct cp_raw_symbols *raw, const struct cp_symbol *s, uint32_t rank,
 		     uint64_t limit)
 {
-	return cp_vec_push(&raw->list, (struct cp_raw_symbol){ *s, limit, rank });
+	size_t hashed = strnlen(s->name, 256);
+
+	return raw->list.count >= MAX_SYMBOLS ||
+	       cp_vec_push(&raw->list,
+			   (struct cp_raw_symbol){ *s, limit, rank,
+						   (uint32_t)cp_hash_bytes(s->name, hashed) });
 }
 
 /* What a person would call it: functions before labels, a size before none,
  * global before local, few leading underscores, strong before weak, short. */
-static uint32_t rank_of(const Elf64_Sym *sym, const char *name)
+static uint32_t rank_of(const Elf64_Sym *sym, const char *name, size_t length)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info);
-	size_t underscores = strspn(name, "_"), length = strlen(name);
+	size_t underscores = 0;
 	uint32_t rank = 0;
 
+	while (underscores < 15 && name[underscores] == '_')
+		underscores++;
 	if (underscores && (name[underscores] == 'Z' || name[underscores] == 'R'))
 		underscores--; /* mangled */
 	if (ELF64_ST_TYPE(sym->st_info) == STT_NOTYPE)
@@ -72,7 +82,7 @@ static uint32_t rank_of(const Elf64_Sym *sym, const char *name)
 		rank |= 1u << 30;
 	if (bind == STB_LOCAL)
 		rank |= 1u << 29;
-	rank |= (uint32_t)(underscores < 15 ? underscores : 15) << 25;
+	rank |= (uint32_t)underscores << 25;
 	if (bind == STB_WEAK)
 		rank |= 1u << 24;
 	return rank | (uint32_t)(length < 0xffffff ? length : 0xffffff);
@@ -85,6 +95,7 @@ struct table {
 	const struct cp_elf *image; /* whose addresses count */
 	const char *names;
 	size_t names_size;
+	size_t budget; /* bytes of names that may still be looked at */
 };
 
 /* Of labels without a type only those count that are in code and that no
@@ -118,10 +129,11 @@ static uint64_t limit_of(const struct table *t, const Elf64_Sym *sym)
 	return p ? p->p_vaddr + p->p_memsz : sym->st_value;
 }
 
-static bool add_one(const struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols *raw)
+static bool add_one(struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols *raw)
 {
 	struct cp_symbol s = { .start = { sym->st_value }, .size = sym->st_size };
 	const char *version;
+	size_t length;
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS ||
 	    sym->st_name >= t->names_size || !cp_elf_is_code(t->image, sym->st_value))
@@ -129,25 +141,32 @@ static bool add_one(const struct table *t, const Elf64_Sym *sym, struct cp_raw_s
 	s.name = t->names + sym->st_name;
 	if (!s.name[0] || !is_function(t, sym, s.name))
 		return true;
+	/* Names may share their ends, but not again and again. */
+	length = strnlen(s.name, MAX_NAME + 1);
+	if (length > MAX_NAME || length > t->budget)
+		return true;
+	t->budget -= length;
 	if (s.size > UINT64_MAX - s.start.v ||
 	    !cp_elf_is_code(t->image, s.start.v + s.size - !!s.size))
 		s.size = 0;
 	s.kind =
 		ELF64_ST_TYPE(sym->st_info) == STT_GNU_IFUNC ? CP_SYMBOL_IFUNC : CP_SYMBOL_FUNCTION;
-	version = strchr(s.name, '@');
+	version = memchr(s.name, '@', length);
 	if (version && version > s.name) {
-		s.name = cp_symbols_keep(raw->into, s.name, (size_t)(version - s.name));
+		length = (size_t)(version - s.name);
+		s.name = cp_symbols_keep(raw->into, s.name, length);
 		if (!s.name)
 			return false;
 	}
-	return cp_symbols_push(raw, &s, rank_of(sym, s.name), s.size ? 0 : limit_of(t, sym));
+	return cp_symbols_push(raw, &s, rank_of(sym, s.name, length),
+			       s.size ? 0 : limit_of(t, sym));
 }
 
 bool cp_symbols_add_list(const struct cp_elf *elf, const struct cp_elf *image,
 			 const Elf64_Sym *syms, size_t count, const char *names, size_t names_size,
 			 struct cp_raw_symbols *raw)
 {
-	struct table t = { elf, image, names, names_size };
+	struct table t = { elf, image, names, names_size, 2 * names_size + (16u << 20) };
 	size_t i;
 
 	for (i = 1; i < count && i < MAX_SYMBOLS; i++) {
@@ -212,7 +231,13 @@ static int by_address(const void *a, const void *b)
 		return x->s.start.v < y->s.start.v ? -1 : 1;
 	if (x->rank != y->rank)
 		return x->rank < y->rank ? -1 : 1;
-	return strcmp(x->s.name, y->s.name);
+	return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+static bool same_symbol(const struct cp_raw_symbol *x, const struct cp_raw_symbol *y)
+{
+	return x->s.start.v == y->s.start.v && x->hash == y->hash &&
+	       !strncmp(x->s.name, y->s.name, MAX_NAME);
 }
 
 /* Sorts, and drops what is in two tables. */
@@ -226,8 +251,7 @@ static void tidy(struct cp_raw_symbols *raw)
 	if (i < raw->list.count)
 		qsort(items, raw->list.count, sizeof(*items), by_address);
 	for (i = 0; i < raw->list.count; i++) {
-		if (n && items[n - 1].s.start.v == items[i].s.start.v &&
-		    !strcmp(items[n - 1].s.name, items[i].s.name))
+		if (n && same_symbol(&items[n - 1], &items[i]))
 			continue;
 		items[n++] = items[i];
 	}

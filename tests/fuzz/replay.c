@@ -6,7 +6,7 @@
  *     fuzz_TARGET [--mutate=N] [--seconds=N] PATH...
  *
  * The mutations are the same at each run. An input that takes longer than
- * --seconds (10) fails; which one it was is printed, whatever the end.
+ * --seconds (60) fails; which one it was is printed, whatever the end.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 void __sanitizer_set_death_callback(void (*callback)(void)) __attribute__((weak));
 
 static char current[4352]; /* what is being run */
-static unsigned mutations, seconds = 10, runs;
+static unsigned mutations, seconds = 60, runs;
 static uint64_t seed = 1;
 
 static void tell(void)

@@ -4,7 +4,8 @@
  * what can be known is known, and nothing hangs. Then a program, with each
  * field of its headers, symbols, dynamic section, notes and unit headers in
  * turn set to numbers that break readers, and cut off at many places: every
- * question about it is asked, and must come back.
+ * question about it is asked, and must come back. Last, files that are correct
+ * but made to cost time.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -103,13 +104,14 @@ static void ask(const uint8_t *bytes, size_t size)
 
 	CHECK(fd >= 0 && write(fd, bytes, size) == (ssize_t)size);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	alarm(20);
+	alarm(120); /* a hang, not a slow machine */
 	err = cp_image_open_file(path, NULL, &image);
 	cp_error_free(err);
 	if (image && !cp_image_symbols(image, &symbols, &count)) {
 		for (i = 0; i < count; i += count / 8 + 1)
 			cp_image_frames(image, symbols[i].start, frames, 4);
 		cp_image_symbol(image, (struct cp_vaddr){ 0x1000 }, &(struct cp_symbol){ 0 });
+		cp_image_frames(image, (struct cp_vaddr){ 0x1000 }, frames, 4);
 	}
 	cp_image_destroy(image);
 	alarm(0);
@@ -211,6 +213,146 @@ static void broken(const char *path)
 	cp_buf_free(&file);
 }
 
+/* ---- made to waste time ---- */
+
+/* An ELF file of sections, one after another, all of whose code is at CODE. */
+#define CODE 0x1000
+
+struct maker {
+	struct cp_buf content, headers, names;
+	unsigned count;
+};
+
+static void section(struct maker *m, const char *name, uint32_t type, uint32_t link,
+		    const void *bytes, size_t size)
+{
+	Elf64_Shdr s = { .sh_name = (uint32_t)m->names.size,
+			 .sh_type = type,
+			 .sh_link = link,
+			 .sh_offset = 4096 + m->content.size,
+			 .sh_size = size };
+
+	cp_buf_add(&m->names, name, strlen(name) + 1);
+	cp_buf_add(&m->content, bytes, size);
+	while (m->content.size % 16)
+		cp_buf_u8(&m->content, 0);
+	cp_buf_add(&m->headers, &s, sizeof(s));
+	m->count++;
+}
+
+/* Writes it, asks about it, forgets it. */
+static void ask_made(struct maker *m, const char *what)
+{
+	Elf64_Phdr p = {
+		.p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = CODE, .p_memsz = 0x1000
+	};
+	Elf64_Ehdr eh = { .e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, 1 },
+			  .e_type = ET_EXEC,
+			  .e_machine = EM_X86_64,
+			  .e_phoff = sizeof(eh),
+			  .e_phentsize = sizeof(p),
+			  .e_phnum = 1,
+			  .e_shentsize = sizeof(Elf64_Shdr) };
+	char head[4096] = { 0 };
+	struct cp_buf file = { 0 };
+
+	section(m, ".shstrtab", SHT_STRTAB, 0, m->names.bytes, m->names.size + 10);
+	eh.e_shnum = (uint16_t)m->count;
+	eh.e_shstrndx = (uint16_t)(m->count - 1);
+	eh.e_shoff = sizeof(head) + m->content.size;
+	memcpy(head, &eh, sizeof(eh));
+	memcpy(head + sizeof(eh), &p, sizeof(p));
+	cp_buf_add(&file, head, sizeof(head));
+	cp_buf_add(&file, m->content.bytes, m->content.size);
+	cp_buf_add(&file, m->headers.bytes, m->headers.size);
+	snprintf(current, sizeof(current), "%s\n", what);
+	ask((const uint8_t *)file.bytes, file.size);
+	cp_buf_free(&file);
+	cp_buf_free(&m->content);
+	cp_buf_free(&m->headers);
+	cp_buf_free(&m->names);
+}
+
+/* Symbols at one address whose names are the ends of one long string. */
+static void same_long_name(void)
+{
+	const size_t count = 300000, length = 8 << 20;
+	Elf64_Sym *syms = calloc(count, sizeof(*syms));
+	char *names = malloc(length);
+	struct maker m = { 0 };
+	size_t i;
+
+	memset(names, 'a', length);
+	for (i = 1; i < count; i++)
+		syms[i] = (Elf64_Sym){ .st_name = (uint32_t)i,
+				       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
+				       .st_shndx = 1,
+				       .st_value = CODE,
+				       .st_size = i };
+	section(&m, "", SHT_NULL, 0, "", 0);
+	section(&m, ".symtab", SHT_SYMTAB, 2, syms, count * sizeof(*syms));
+	section(&m, ".strtab", SHT_STRTAB, 0, names, length);
+	ask_made(&m, "long names");
+	free(syms);
+	free(names);
+}
+
+/* A unit of a million DIEs of one byte, each with `attrs` attributes that
+ * take no room; and many units that share the table. */
+static void many_attributes(unsigned attrs, size_t units, size_t dies)
+{
+	struct cp_buf abbrev = { 0 }, info = { 0 };
+	struct maker m = { 0 };
+	size_t i, k;
+
+	cp_buf_str(&abbrev, "\001\056\001"); /* subprogram with children */
+	for (i = 0; i < attrs; i++)
+		cp_buf_str(&abbrev, "\077\031"); /* external, flag_present */
+	cp_buf_add(&abbrev, "\0\0\0", 3);
+	for (i = 0; i < units; i++) {
+		cp_buf_u32(&info, (uint32_t)(7 + dies));
+		cp_buf_add(&info, "\4\0\0\0\0\0\10", 7);
+		for (k = 0; k < dies; k++)
+			cp_buf_u8(&info, 1);
+	}
+	section(&m, "", SHT_NULL, 0, "", 0);
+	section(&m, ".debug_info", SHT_PROGBITS, 0, info.bytes, info.size);
+	section(&m, ".debug_abbrev", SHT_PROGBITS, 0, abbrev.bytes, abbrev.size);
+	ask_made(&m, "many attributes");
+	cp_buf_free(&abbrev);
+	cp_buf_free(&info);
+}
+
+/* Every function of a unit has the same long list of ranges. */
+static void shared_ranges(void)
+{
+	struct cp_buf abbrev = { 0 }, info = { 0 }, ranges = { 0 };
+	struct maker m = { 0 };
+	size_t i;
+
+	cp_buf_add(&abbrev, "\001\021\001\021\001\022\007\0\0", 9); /* unit: low_pc, high_pc */
+	cp_buf_add(&abbrev, "\002\056\0\125\027\0\0\0", 8); /* subprogram: ranges */
+	cp_buf_u32(&info, 7 + 17 + 5 * 100000);
+	cp_buf_add(&info, "\4\0\0\0\0\0\10", 7);
+	cp_buf_u8(&info, 1);
+	cp_buf_u64(&info, CODE);
+	cp_buf_u64(&info, 0x1000);
+	for (i = 0; i < 100000; i++) {
+		cp_buf_u8(&info, 2);
+		cp_buf_u32(&info, 0);
+		cp_buf_u64(&ranges, i % 2000);
+		cp_buf_u64(&ranges, i % 2000 + 1000);
+	}
+	section(&m, "", SHT_NULL, 0, "", 0);
+	section(&m, ".debug_info", SHT_PROGBITS, 0, info.bytes, info.size);
+	section(&m, ".debug_abbrev", SHT_PROGBITS, 0, abbrev.bytes, abbrev.size);
+	section(&m, ".debug_ranges", SHT_PROGBITS, 0, ranges.bytes, ranges.size);
+	ask_made(&m, "shared ranges");
+	cp_buf_free(&abbrev);
+	cp_buf_free(&info);
+	cp_buf_free(&ranges);
+}
+
 /* A file that gets shorter while it is being read is no SIGBUS. */
 static void shrinking(const char *path)
 {
@@ -242,6 +384,11 @@ int main(int argc, char **argv)
 		return 2;
 	strange(argv[1]);
 	shrinking(argv[2]);
+	same_long_name();
+	many_attributes(500000, 1, 1000000);
+	many_attributes(500, 1, 1000000);
+	many_attributes(500, 100000, 3);
+	shared_ranges();
 	for (i = 2; i < argc; i++)
 		broken(argv[i]);
 	printf("%u broken files\n", asked);
