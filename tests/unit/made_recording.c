@@ -115,7 +115,9 @@ static size_t read_stack(struct maker *m, char *text, uint32_t *places, uint32_t
 		letters = read_frame(one, &last, &frame);
 		frame.inlined = strchr(letters, 'i');
 		*flags |= strchr(letters, 't') ? CP_RECORD_STACK_TRUNCATED : 0;
-		if (place.count && !frame.inlined) {
+		if (count == 255)
+			break;
+		if (place.count && (!frame.inlined || place.count == 8)) {
 			places[count++] = intern_place(m, &place, image);
 			place = (struct place){ 0 };
 		}

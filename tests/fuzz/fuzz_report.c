@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Everything that is made of a recording, of recordings made from the input
+ * as text (tests/unit/made_recording.h): whatever is in one, nothing crashes,
+ * text never steers a terminal, and sums agree.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "made_recording.h"
+#include "report/diff.h"
+#include "report/export.h"
+#include "report/report.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static void must(struct cp_error *err)
+{
+	if (err && err->code == CP_ERR_NOMEM)
+		abort();
+	cp_error_free(err);
+}
+
+static void must_be_harmless(const char *text, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < size; i++)
+		if (((uint8_t)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7f)
+			abort();
+}
+
+static void run_texts(const struct cp_profile *p)
+{
+	static const struct cp_look looks[] = { { 0, false }, { 1, false }, { 80, false } };
+	struct cp_report_options o = { .limit = 5, .function = "a" };
+	struct cp_buf out = { 0 };
+	unsigned what;
+
+	for (what = CP_REPORT_OVERVIEW; what <= CP_REPORT_SUMMARY; what++) {
+		o.what = (enum cp_report_what)what;
+		cp_buf_clear(&out);
+		must(cp_report_text(p, &o, &looks[what % 3], &out));
+		must_be_harmless(out.bytes ? out.bytes : "", out.size);
+	}
+	cp_buf_clear(&out);
+	must(cp_report_json(p, &o, &out));
+	must_be_harmless(out.bytes, out.size);
+	cp_buf_free(&out);
+}
+
+static void run_exports(const struct cp_profile *p)
+{
+	const struct cp_export_format *f;
+	struct cp_export_options o = { .roots = CP_ROOTS_THREAD, .old = p };
+	char *text;
+	size_t size;
+	FILE *file;
+
+	for (f = cp_export_formats; f->name; f++) {
+		text = NULL;
+		file = open_memstream(&text, &size);
+		if (!file)
+			abort();
+		must(cp_export(f, p, &o, file));
+		fclose(file);
+		/* The style sheets have tabs; no name comes with one. */
+		if (!f->binary && strcmp(f->extension, "svg") && strcmp(f->extension, "html"))
+			must_be_harmless(text, size);
+		free(text);
+	}
+}
+
+static void check_sums(const struct cp_profile *p)
+{
+	struct cp_cost functions = { 0, 0 }, hits = { 0, 0 };
+	const struct cp_function *f;
+	const struct cp_hit *hit;
+
+	cp_vec_for_each(&p->functions, f)
+		cp_cost_add(&functions, &f->self);
+	cp_vec_for_each(&p->hits, hit)
+		cp_cost_add(&hits, &hit->cost);
+	if (functions.ns != p->total.ns || functions.ticks != p->total.ticks ||
+	    hits.ns != p->total.ns)
+		abort();
+}
+
+static void run_diff(const struct cp_profile *p)
+{
+	struct cp_diff_options o = { .by = CP_DIFF_BY_RATE, .limit = 3 };
+	struct cp_look look = { 40, false };
+	struct cp_buf out = { 0 };
+	struct cp_diff d = { 0 };
+
+	must(cp_diff_build(p, p, &o, &d));
+	must(cp_diff_text(&d, &look, &out));
+	must_be_harmless(out.bytes, out.size);
+	must(cp_diff_json(&d, &out));
+	cp_diff_deinit(&d);
+	cp_buf_free(&out);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	char *text = malloc(size + 1);
+	struct cp_record *r = NULL;
+	struct cp_profile *p = NULL;
+
+	if (!text)
+		return 0;
+	memcpy(text, bytes, size);
+	text[size] = 0;
+	cp_error_free(made_load(text, &r));
+	free(text);
+	if (!r)
+		return 0;
+	must(cp_profile_create(r, NULL, &p));
+	run_texts(p);
+	run_exports(p);
+	check_sums(p);
+	run_diff(p);
+	cp_profile_destroy(p);
+	cp_record_destroy(r);
+	return 0;
+}
