@@ -46,6 +46,50 @@ static const char *known(const char *text)
 	return text && *text ? text : NULL;
 }
 
+/* Appends `path` without "." and "x/..", which build systems leave in it. What
+ * a link would make of ".." is not looked at: this is to be read. */
+static void shorten(struct cp_buf *out, const char *path)
+{
+	size_t size, last;
+	bool up;
+
+	if (*path == '/')
+		cp_buf_u8(out, '/');
+	for (; *path; path += size) {
+		path += strspn(path, "/");
+		size = strcspn(path, "/");
+		if (!size || (size == 1 && *path == '.'))
+			continue;
+		for (last = out->size; last > 0 && out->bytes[last - 1] != '/';)
+			last--;
+		up = size == 2 && !memcmp(path, "..", 2);
+		if (up && out->size > last && strcmp(out->bytes + last, "..") != 0) {
+			out->size = last ? last - 1 + (last == 1) : 0;
+			out->bytes[out->size] = 0;
+			continue;
+		}
+		if (out->size && out->bytes[out->size - 1] != '/')
+			cp_buf_u8(out, '/');
+		cp_buf_add(out, path, size);
+	}
+}
+
+/* The path of a source file as it is shown; NULL where there is none. */
+static CP_ERROR add_file(struct cp_profile *p, const char *path, const char **ret)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	uint32_t n;
+
+	*ret = NULL;
+	if (!known(path))
+		return NULL;
+	shorten(&text, path);
+	if (text.failed || !cp_intern(&p->files, text.bytes ? text.bytes : "", text.size, &n, NULL))
+		return cp_error_nomem();
+	*ret = p->files.items[n].bytes;
+	return NULL;
+}
+
 /* Functions are told apart by image and name. */
 static CP_ERROR add_function(struct cp_profile *p, uint32_t image, const char *name,
 			     const struct cp_record_frame *from, uint32_t *ret)
@@ -61,7 +105,7 @@ static CP_ERROR add_function(struct cp_profile *p, uint32_t image, const char *n
 	if (fresh) {
 		f.name = (const char *)p->function_names.items[*ret].bytes + 4;
 		f.linkage = from ? known(from->linkage) : NULL;
-		f.file = from ? known(from->file) : NULL;
+		CP_TRY(add_file(p, from ? from->file : NULL, &f.file));
 		f.decl_line = from ? from->decl_line : 0;
 		if (!cp_vec_push(&p->functions, f))
 			return cp_error_nomem();
@@ -88,7 +132,7 @@ static CP_ERROR add_frame(struct cp_profile *p, uint32_t location, uint32_t imag
 	CP_TRY(add_function(p, image, name, from, &frame.function));
 	if (from) {
 		frame.line = from->line;
-		frame.file = known(from->file);
+		CP_TRY(add_file(p, from->file, &frame.file));
 		frame.flags |= from->inlined ? CP_FRAME_INLINED : 0;
 	}
 	if (loc) {
@@ -384,6 +428,7 @@ void cp_profile_destroy(struct cp_profile *p)
 	free(p->walk);
 	cp_interner_free(&p->function_names);
 	cp_interner_free(&p->image_names);
+	cp_interner_free(&p->files);
 	free(p);
 }
 

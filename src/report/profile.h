@@ -106,7 +106,7 @@ struct cp_profile {
 	struct cp_cost truncated; /* in stacks that don't reach the root */
 	struct cp_cost guessed; /* in stacks with a guessed frame */
 	/* private */
-	struct cp_interner function_names, image_names;
+	struct cp_interner function_names, image_names, files;
 	uint32_t *walk;
 	uint32_t no_stack; /* the frame of samples without any */
 	size_t depth_max;

@@ -315,6 +315,33 @@ static void test_diff(const struct cp_profile *old)
 	cp_record_destroy(r);
 }
 
+static void test_files(void)
+{
+	static const struct {
+		const char *path, *shown;
+	} files[] = { { "/a/build/../src/x.c", "/a/src/x.c" },
+		      { "./x/./y.c", "x/y.c" },
+		      { "../../x.c", "../../x.c" },
+		      { "a/../../x.c", "../x.c" },
+		      { "/../x.c", "/../x.c" },
+		      { "/a/../x.c", "/x.c" },
+		      { "a//b/x.c", "a/b/x.c" } };
+	struct cp_record *r = NULL;
+	struct cp_profile *p = NULL;
+	char text[128];
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(files); i++) {
+		snprintf(text, sizeof(text), "process 1 p\nthread 1 1 p\ns 1 1 1 f|p|%s|1\n",
+			 files[i].path);
+		CHECK_OK(made_load(text, &r));
+		CHECK_OK(cp_profile_create(r, NULL, &p));
+		CHECK_STR(function(p, "f")->file, files[i].shown);
+		cp_profile_destroy(p);
+		cp_record_destroy(r);
+	}
+}
+
 /* A recording of nothing is no reason to fail. */
 static void test_empty(void)
 {
@@ -358,6 +385,7 @@ int main(void)
 	test_fit();
 	test_units();
 	test_diff(p);
+	test_files();
 	test_empty();
 	cp_profile_destroy(p);
 	cp_record_destroy(r);
