@@ -254,9 +254,12 @@ static void ask_made(struct maker *m, const char *what)
 			  .e_phnum = 1,
 			  .e_shentsize = sizeof(Elf64_Shdr) };
 	char head[4096] = { 0 };
-	struct cp_buf file = { 0 };
+	struct cp_buf file = { 0 }, names = { 0 };
 
-	section(m, ".shstrtab", SHT_STRTAB, 0, m->names.bytes, m->names.size + 10);
+	cp_buf_add(&names, m->names.bytes, m->names.size);
+	cp_buf_add(&names, ".shstrtab", 10);
+	section(m, ".shstrtab", SHT_STRTAB, 0, names.bytes, names.size);
+	cp_buf_free(&names);
 	eh.e_shnum = (uint16_t)m->count;
 	eh.e_shstrndx = (uint16_t)(m->count - 1);
 	eh.e_shoff = sizeof(head) + m->content.size;
