@@ -6,59 +6,93 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/clock.h"
+
 /* With a disk or a resolver that can't keep up, batches are put together
  * (they pack better so), and samples beyond this are given up and counted. */
 #define QUEUE_LONG 4
 #define QUEUE_SAMPLES_MAX ((size_t)4 << 20)
 
-struct cp_record_names {
-	struct cp_record_encoder *encoder;
-	uint64_t start;
-	size_t count;
-	struct {
-		uint64_t function;
-		uint32_t line;
-		bool inlined;
-	} frames[CP_RECORD_FRAMES_MAX];
-};
+/* How long a chunk waits for names, and how often late ones are collected. */
+#define NAMES_WAIT_NS (300 * CP_NS_PER_MS)
 
-void cp_record_name_frame(struct cp_record_names *names, const struct cp_record_frame *frame)
+/* ---- locations and their names ---- */
+
+static void ask_names(struct cp_record_drain *d, const struct cp_record_batch *b)
 {
-	if (names->count >= CP_RECORD_FRAMES_MAX)
-		return;
-	names->frames[names->count].function = cp_record_encode_function(names->encoder, frame);
-	names->frames[names->count].line = frame->line;
-	names->frames[names->count].inlined = frame->inlined;
-	names->count++;
+	uint32_t number = (uint32_t)d->encoder.tables[CP_RECORD_LOCATIONS].written.count;
+	size_t i;
+
+	for (i = 0; i < b->locations.count; i++, number++) {
+		struct cp_record_question q = { number, b->locations.items[i].key,
+						b->locations.items[i].address };
+
+		if (!cp_record_namer_ask(&d->namer, &q)) {
+			cp_record_sink_fail(&d->sink, cp_error_nomem());
+			return;
+		}
+		d->unnamed++;
+	}
 }
 
-void cp_record_name_start(struct cp_record_names *names, uint64_t function_start)
+static void put_names(struct cp_record_encoder *e, const struct cp_record_names *names,
+		      uint64_t *values)
 {
-	names->start = function_start;
+	size_t i;
+
+	values[CP_LOCATION_FRAME] = 0;
+	for (i = names->frames.count; i--;) {
+		const struct cp_record_frame *f = &names->frames.items[i];
+
+		values[CP_LOCATION_FRAME] = cp_record_encode_frame(e, values[CP_LOCATION_FRAME],
+								   cp_record_encode_function(e, f),
+								   f->line, f->inlined);
+	}
+	if (names->start)
+		values[CP_LOCATION_START] = values[CP_LOCATION_ADDRESS] - names->start + 1;
 }
 
-static void encode_location(struct cp_record_drain *d, uint32_t number,
-			    const struct cp_record_new_location *l)
+/* The new locations of a batch (NULL: none), those with names that came by
+ * now, and the late names of earlier ones. Answers come in order. */
+static void encode_locations(struct cp_record_drain *d, const struct cp_record_batch *b)
 {
-	struct cp_record_names names = { .encoder = &d->encoder };
-	uint64_t values[CP_RECORD_WIDTH_MAX] = { 0 }, frame = 0;
+	struct cp_record_answers got = cp_record_namer_collect(&d->namer, NAMES_WAIT_NS);
+	struct cp_record_encoder *e = &d->encoder;
+	struct cp_record_table *table = &e->tables[CP_RECORD_LOCATIONS];
+	const size_t before = table->written.count;
+	uint64_t values[CP_RECORD_WIDTH_MAX];
+	size_t i, answer = 0;
 
-	if (cp_record_sink_failed(&d->sink))
-		return;
-	if (d->resolver.resolve)
-		d->resolver.resolve(d->resolver.ctx, l->key, l->address, &names);
-	while (names.count--)
-		frame = cp_record_encode_frame(&d->encoder, frame,
-					       names.frames[names.count].function,
-					       names.frames[names.count].line,
-					       names.frames[names.count].inlined);
-	values[CP_LOCATION_IMAGE] = l->image == CP_RECORD_NONE ? 0 : (uint64_t)l->image + 1;
-	values[CP_LOCATION_ADDRESS] = l->address;
-	values[CP_LOCATION_FLAGS] = l->flags;
-	values[CP_LOCATION_START] = names.start ? l->address - names.start + 1 : 0;
-	values[CP_LOCATION_FRAME] = frame;
-	cp_record_encode_row(&d->encoder, CP_RECORD_LOCATIONS, number, values);
+	d->unnamed -= got.list.count;
+	for (; answer < got.list.count && got.list.items[answer].location < before; answer++) {
+		const struct cp_record_names *names = &got.list.items[answer];
+		size_t width = cp_record_schemas[CP_RECORD_LOCATIONS].width;
+
+		memcpy(values, table->values.items + names->location * width,
+		       width * sizeof(*values));
+		put_names(e, names, values);
+		if (names->frames.count || names->start)
+			cp_record_encode_row(e, CP_RECORD_LOCATIONS, names->location, values);
+	}
+	for (i = 0; b && i < b->locations.count; i++) {
+		const struct cp_record_new_location *l = &b->locations.items[i];
+
+		values[CP_LOCATION_IMAGE] = l->image == CP_RECORD_NONE ? 0 : (uint64_t)l->image + 1;
+		values[CP_LOCATION_ADDRESS] = l->address;
+		values[CP_LOCATION_FLAGS] = l->flags;
+		values[CP_LOCATION_START] = values[CP_LOCATION_FRAME] = 0;
+		if (answer < got.list.count)
+			put_names(e, &got.list.items[answer++], values);
+		cp_record_encode_row(e, CP_RECORD_LOCATIONS, (uint32_t)(before + i), values);
+	}
+	for (i = 0; i < got.list.count; i++) {
+		if (got.list.items[i].no_memory)
+			cp_record_sink_fail(&d->sink, cp_error_nomem());
+	}
+	cp_record_answers_free(&got);
 }
+
+/* ---- batches ---- */
 
 static void encode_processes(struct cp_record_encoder *e, const struct cp_record_batch *b)
 {
@@ -127,11 +161,10 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 	struct cp_record_encoder *e = &d->encoder;
 	size_t i;
 
+	ask_names(d, b);
 	encode_processes(e, b);
 	encode_images(e, b);
-	for (i = 0; i < b->locations.count; i++)
-		encode_location(d, (uint32_t)e->tables[CP_RECORD_LOCATIONS].written.count,
-				&b->locations.items[i]);
+	encode_locations(d, b);
 	encode_stacks(e, b);
 	for (i = 0; i < b->samples.count; i++)
 		cp_record_encode_sample(e, 0, &b->samples.items[i]);
@@ -140,15 +173,23 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 	cp_record_encode_flush(e);
 }
 
-/* The next batch, or NULL when there will be none. */
-static struct cp_record_batch *take(struct cp_record_drain *d)
+/* The next batch; NULL when there will be none (*last_ret), or when it is
+ * time to look after late names. */
+static struct cp_record_batch *take(struct cp_record_drain *d, bool *last_ret)
 {
+	struct timespec end = cp_timespec(cp_now() + NAMES_WAIT_NS);
 	struct cp_record_batch *batch;
+	int rc = 0;
 
 	pthread_mutex_lock(&d->lock);
-	while (!d->head && !d->closing)
-		pthread_cond_wait(&d->wake, &d->lock);
+	while (!d->head && !d->closing && !rc) {
+		if (d->unnamed)
+			rc = pthread_cond_timedwait(&d->wake, &d->lock, &end);
+		else
+			pthread_cond_wait(&d->wake, &d->lock);
+	}
 	batch = d->head;
+	*last_ret = !batch && d->closing;
 	if (batch) {
 		d->head = batch->next;
 		if (!d->head)
@@ -164,12 +205,23 @@ static void *run(void *arg)
 {
 	struct cp_record_drain *d = arg;
 	struct cp_record_batch *batch;
+	bool last;
 
 	cp_record_sink_preamble(&d->sink, &d->preamble);
 	cp_record_sink_chunk(&d->sink, CP_RECORD_CHUNK_INFO, &d->info);
-	while ((batch = take(d))) {
-		if (!cp_record_sink_failed(&d->sink))
+	for (;;) {
+		batch = take(d, &last);
+		if (last && (!d->unnamed || cp_record_sink_failed(&d->sink)))
+			break;
+		if (cp_record_sink_failed(&d->sink)) {
+			cp_record_namer_drop(&d->namer);
+			d->unnamed = 0;
+		} else if (batch) {
 			encode_batch(d, batch);
+		} else {
+			encode_locations(d, NULL);
+			cp_record_encode_flush(&d->encoder);
+		}
 		cp_record_batch_free(batch);
 	}
 	cp_record_sink_end(&d->sink, &d->info);
@@ -220,21 +272,28 @@ static struct cp_error *start_thread(struct cp_record_drain *d)
 CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct cp_record_info *info,
 			       const struct cp_record_resolver *resolver)
 {
+	pthread_condattr_t monotonic;
 	struct cp_error *err;
 
-	if (resolver)
-		d->resolver = *resolver;
 	d->preamble = (struct cp_record_preamble){ .major = CP_RECORD_MAJOR,
 						   .minor = CP_RECORD_MINOR,
 						   .holds = info->holds };
 	CP_TRY(cp_record_sink_init(&d->sink, fd));
 	cp_record_encoder_init(&d->encoder, &d->sink);
 	pthread_mutex_init(&d->lock, NULL);
-	pthread_cond_init(&d->wake, NULL);
+	pthread_condattr_init(&monotonic);
+	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&d->wake, &monotonic);
+	pthread_condattr_destroy(&monotonic);
 	err = random_id(d->preamble.id);
 	cp_record_put_info(&d->info, info, d->preamble.id);
 	if (!err)
+		err = cp_record_namer_start(&d->namer, resolver);
+	if (!err) {
 		err = start_thread(d);
+		if (err)
+			cp_record_namer_stop(&d->namer);
+	}
 	if (err)
 		deinit(d);
 	return err;
@@ -275,6 +334,7 @@ struct cp_error *cp_record_drain_stop(struct cp_record_drain *d)
 	pthread_cond_signal(&d->wake);
 	pthread_mutex_unlock(&d->lock);
 	pthread_join(d->thread, NULL);
+	cp_record_namer_stop(&d->namer);
 	err = atomic_exchange(&d->sink.error, NULL);
 	deinit(d);
 	return err;

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * The writer's own thread: takes batches from a queue, names their new
- * locations, encodes and writes them. Handing a batch over never waits for
- * any of that.
+ * The writer's own thread: takes batches from a queue, has their new
+ * locations named, encodes and writes them. Handing a batch over never waits
+ * for any of that.
+ *
+ *   recording thread --batch--> cprof-record --chunk--> file
+ *                                |        ^
+ *                            question   answer
+ *                                v        |
+ *                                cprof-names --> resolver
+ *
+ * A location whose names don't come in time is written without, and again
+ * once they are there.
  */
 #ifndef CP_RECORD_DRAIN_H
 #define CP_RECORD_DRAIN_H
@@ -11,13 +20,15 @@
 
 #include "record/batch.h"
 #include "record/encode.h"
+#include "record/namer.h"
 
 struct cp_record_drain {
-	struct cp_record_resolver resolver;
 	struct cp_record_preamble preamble;
 	struct cp_buf info;
 	struct cp_record_sink sink;
 	struct cp_record_encoder encoder;
+	struct cp_record_namer namer;
+	size_t unnamed; /* locations that the namer was asked for */
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* of what follows */

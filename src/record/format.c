@@ -35,6 +35,7 @@ const struct cp_record_schema cp_record_schemas[CP_RECORD_TABLE_END] = {
 	[CP_RECORD_LOCATIONS] = {
 		.width = 5,
 		.refers = { CP_RECORD_IMAGES, 0, 0, 0, CP_RECORD_FRAMES },
+		.replaces = true,
 	},
 	[CP_RECORD_NODES] = {
 		.width = 2,

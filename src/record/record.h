@@ -126,10 +126,11 @@ struct cp_record_totals {
 
 struct cp_record_writer;
 
-/* Called on the writer's own thread, once for each location, before the chunk
- * that first uses it is written, to name it. `image_key` and `address` are as
- * given to cp_record_image() and cp_record_location(); fills frames through
- * cp_record_name_*(). Not called any more after an error. */
+/* Called on a thread of the writer's, once for each location, to name it.
+ * It may be slow: samples reach the disk meanwhile, names follow.
+ * `image_key` and `address` are as given to cp_record_image() and
+ * cp_record_location(); fills frames through cp_record_name_*(). Not called
+ * any more after an error. */
 struct cp_record_names;
 struct cp_record_resolver {
 	void (*resolve)(void *ctx, uint64_t image_key, uint64_t address,
@@ -177,7 +178,7 @@ void cp_record_flush(struct cp_record_writer *w);
 const struct cp_error *cp_record_error(struct cp_record_writer *w);
 /* Bytes in the file so far. */
 uint64_t cp_record_bytes(struct cp_record_writer *w);
-/* Flushes, waits until all is written, marks the end, closes. NULL is
+/* Flushes, waits until all is named and written, marks the end, closes. NULL is
  * allowed. *err_ret (may be NULL) gets the first error. */
 void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_ret);
 

@@ -382,15 +382,25 @@ struct gate {
 	bool is_open;
 };
 
+static void open_gate(struct gate *gate)
+{
+	pthread_mutex_lock(&gate->lock);
+	gate->is_open = true;
+	pthread_cond_signal(&gate->open);
+	pthread_mutex_unlock(&gate->lock);
+}
+
 static void wait_at_gate(void *ctx, uint64_t key, uint64_t address, struct cp_record_names *names)
 {
+	struct cp_record_frame frame = { .function = "late" };
 	struct gate *gate = ctx;
 
-	(void)key, (void)address, (void)names;
+	(void)key, (void)address;
 	pthread_mutex_lock(&gate->lock);
 	while (!gate->is_open)
 		pthread_cond_wait(&gate->open, &gate->lock);
 	pthread_mutex_unlock(&gate->lock);
+	cp_record_name_frame(names, &frame);
 }
 
 static void fill(struct cp_record_writer *w, size_t count)
@@ -424,16 +434,56 @@ static void test_slow_resolver(size_t count, bool too_much)
 
 	CHECK_OK(cp_record_writer_create(dup(fd), &model_info, &resolver, &w));
 	fill(w, count);
-	pthread_mutex_lock(&gate.lock);
-	gate.is_open = true;
-	pthread_cond_signal(&gate.open);
-	pthread_mutex_unlock(&gate.lock);
+	open_gate(&gate);
 	cp_record_writer_destroy(w, &err);
 	CHECK_OK(err);
 	r = load_file(fd);
 	CHECK(r && !total(cp_record_damage(r)));
 	CHECK((r && cp_record_final(r)->samples_lost > 0) == too_much);
 	CHECK_U64(r ? cp_record_sample_count(r) + cp_record_final(r)->samples_lost : 0, count);
+	cp_record_destroy(r);
+	close(fd);
+}
+
+static size_t named(const struct cp_record *r)
+{
+	size_t sum = 0;
+	uint32_t i;
+
+	for (i = 0; i < cp_record_location_count(r); i++)
+		sum += cp_record_get_location(r, i)->frame_count;
+	return sum;
+}
+
+/* Samples are in the file while names are still waited for. */
+static void test_late_names(void)
+{
+	struct gate gate = { PTHREAD_MUTEX_INITIALIZER, PTHREAD_COND_INITIALIZER, false };
+	struct cp_record_resolver resolver = { wait_at_gate, &gate };
+	struct cp_record_writer *w = NULL;
+	struct cp_error *err = NULL;
+	struct cp_record *r = NULL;
+	int fd = scratch_file();
+
+	CHECK_OK(cp_record_writer_create(dup(fd), &model_info, &resolver, &w));
+	fill(w, 500);
+	cp_record_flush(w);
+	do {
+		cp_record_destroy(r);
+		while (cp_record_bytes(w) < CP_RECORD_PREAMBLE_SIZE)
+			sched_yield();
+		r = load_file(fd);
+	} while (!r || cp_record_sample_count(r) < 500);
+	CHECK_U64(named(r), 0);
+	cp_record_destroy(r);
+	open_gate(&gate);
+	cp_record_writer_destroy(w, &err);
+	CHECK_OK(err);
+	r = load_file(fd);
+	CHECK(r && !total(cp_record_damage(r)));
+	CHECK_U64(r ? cp_record_sample_count(r) : 0, 500);
+	CHECK_U64(r ? cp_record_location_count(r) : 0, 100);
+	CHECK_U64(r ? named(r) : 0, 100);
 	cp_record_destroy(r);
 	close(fd);
 }
@@ -454,6 +504,7 @@ int main(int argc, char **argv)
 	test_pipe();
 	test_killed();
 	test_slow_resolver(5000, false);
+	test_late_names();
 	if (every_byte)
 		test_slow_resolver(6000000, true);
 	TEST_MAIN_END;
