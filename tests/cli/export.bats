@@ -219,6 +219,22 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 	assert_equal "$(drawn)" "$all"
 }
 
+@test "flamegraph: bottom up, callers stand below what they call" {
+	rows='const rows = {};
+		for (const g of document.querySelectorAll("g.frames > g:not([visibility])")) {
+			const row = (g.transform.baseVal[0].matrix.f - 92) / 20;
+			rows[row] = (rows[row] || []).concat(g.textContent);
+		}
+		document.documentElement.setAttribute("data-rows", [1, 2, 3].map(r => rows[r]).join("|"));'
+	dom '#b=1' "$rows"
+	first='libfast.so\+0x1[0-9a-f]*,malloc,work,.x1b]0;ow[^,]*,scan&lt;char&gt;,.no[^|]*'
+	grep -q -E "data-rows=\"$first\|qsort,parse\(int\),start_thread,a;b[^,]*,parse\(int\)\|work,main,lost,parse\(int\)\"" dom ||
+		fail "$(grep -o 'data-rows="[^"]*"' dom)"
+	dom '' "document.dispatchEvent(new KeyboardEvent('keydown', { key: 'b' }));
+		document.dispatchEvent(new KeyboardEvent('keydown', { key: 'b' })); $rows"
+	grep -q -E 'data-rows="start_thread,main,' dom
+}
+
 @test "flamegraph: the mouse shows what a frame is; hostile names stay text" {
 	dom '' "const g = [...document.querySelectorAll('g.frames > g')].find(g =>
 			g.textContent.startsWith('a;b'));

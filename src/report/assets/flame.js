@@ -20,28 +20,27 @@ const alone = document.documentElement === svg, HEAD = alone ? 92 : 4;
 const data = JSON.parse(document.getElementById("flame-data").textContent);
 /* A node is FIELDS numbers, parents before children, in data.nodes. */
 const FIELDS = data.old === undefined ? 6 : 8;
-const count = data.nodes.length / FIELDS;
-const depth = new Int32Array(count), func = new Int32Array(count), flags = new Uint8Array(count);
-const total = new Float64Array(count), self = new Float64Array(count);
-const ticks = new Float64Array(count), start = new Float64Array(count);
-const parent = new Int32Array(count), end = new Int32Array(count);
-const heat = new Int8Array(count), before = new Float64Array(count);
-let deepest = 0;
+let count, depth, func, flags, total, self, ticks, start, parent, end, heat, before, deepest;
 
-function load() {
+function load(nodes) {
 	const open = [], used = [];
+	count = nodes.length / FIELDS;
+	[depth, func, parent, end] = [0, 0, 0, 0].map(() => new Int32Array(count));
+	[total, self, ticks, start, before] = [0, 0, 0, 0, 0].map(() => new Float64Array(count));
+	[flags, heat] = [new Uint8Array(count), new Int8Array(count)];
+	deepest = 0;
 	for (let i = 0, at = 0; i < count; i++, at += FIELDS) {
-		const d = data.nodes[at];
+		const d = nodes[at];
 		while (open.length > d) end[open.pop()] = i;
 		depth[i] = d;
-		func[i] = data.nodes[at + 1];
-		total[i] = data.nodes[at + 2];
-		self[i] = data.nodes[at + 3];
-		ticks[i] = data.nodes[at + 4];
-		flags[i] = data.nodes[at + 5];
+		func[i] = nodes[at + 1];
+		total[i] = nodes[at + 2];
+		self[i] = nodes[at + 3];
+		ticks[i] = nodes[at + 4];
+		flags[i] = nodes[at + 5];
 		if (FIELDS > 6) {
-			heat[i] = data.nodes[at + 6];
-			before[i] = data.nodes[at + 7];
+			heat[i] = nodes[at + 6];
+			before[i] = nodes[at + 7];
 		}
 		parent[i] = d ? open[d - 1] : -1;
 		start[i] = d ? used[d - 1] : 0;
@@ -53,7 +52,39 @@ function load() {
 	}
 	while (open.length) end[open.pop()] = count;
 }
-load();
+
+/* The graph turned inside out: functions in which time was spent, and below
+ * each its callers. Made from the arrays of the graph as it is. */
+function bottomUp() {
+	const own = total.slice(), ownTicks = ticks.slice();
+	const top = { func: func[0], flags: 0, ns: 0, ticks: 0, last: 0, callers: new Map() };
+	for (let i = 1; i < count; i++) {
+		own[parent[i]] -= total[i];
+		ownTicks[parent[i]] -= ticks[i];
+	}
+	for (let i = 0; i < count; i++) {
+		if (!own[i]) continue;
+		let n = top;
+		for (let k = i; ; k = parent[k]) {
+			n.ns += own[i];
+			n.ticks += ownTicks[i];
+			if (k <= 0) break;
+			const key = func[k] * 4 + flags[k];
+			if (!n.callers.has(key)) n.callers.set(key, { func: func[k], flags: flags[k], ns: 0,
+				ticks: 0, last: 0, callers: new Map() });
+			n = n.callers.get(key);
+		}
+		n.last += own[i];
+	}
+	const nodes = [], stack = [[top, 0]];
+	while (stack.length) {
+		const [n, d] = stack.pop();
+		nodes.push(d, n.func, n.ns, n.last, n.ticks, n.flags);
+		for (const c of [...n.callers.values()].sort((x, y) => x.ns - y.ns)) stack.push([c, d + 1]);
+	}
+	return nodes;
+}
+load(data.nodes);
 
 const nameOf = i => data.functions[func[i]][0];
 const imageOf = i => data.images[data.functions[func[i]][1]];
@@ -166,13 +197,15 @@ const resetButton = html("button", { type: "button", title: "Show all (Esc)",
 	onclick: () => zoom(0) }, "Reset zoom");
 const flipButton = html("button", { type: "button", title: "Turn upside down (i)",
 	onclick: () => flip(!flipped) }, "Flip");
+const turnButton = html("button", { type: "button", onclick: () => turn(!turned),
+	title: "Functions in which time was spent, below each its callers (b)" }, "Bottom up");
 const helpButton = html("button", { type: "button", title: "Keys (?)",
 	onclick: () => toggleHelp() }, "?");
 const legend = html("div", { class: "flame-legend" });
 const note = html("div", { class: "flame-note" }, data.note);
 const bar = html("div", { class: "flame-ui flame-bar" },
 	html("div", { class: "flame-row" }, html("div", { class: "flame-title", title: data.title },
-		data.title), matched, field, resetButton, flipButton, helpButton),
+		data.title), matched, field, resetButton, turnButton, flipButton, helpButton),
 	html("div", { class: "flame-row" }, note), legend);
 const tip = html("div", { class: "flame-ui flame-tip" });
 const tipBox = make(SVG, "foreignObject", { class: "flame-tipbox", width: 560, height: 400,
@@ -189,7 +222,7 @@ function chip(image) {
 
 /* ---- drawing ---- */
 
-let flipped = false, root = 0, at = -1;
+let flipped = false, turned = false, root = 0, at = -1;
 let shownDepth = deepest; /* of what is drawn when nothing moves */
 let view = { from: 0, to: total[0] || 1 };
 let hits = null; /* by function: true where it matches */
@@ -332,6 +365,17 @@ function flip(to) {
 	remember();
 }
 
+/* Bottom up, or back. */
+function turn(to) {
+	if (FIELDS > 6 || to === turned) return;
+	hideTip();
+	if (turned) load(data.nodes); /* callers are found from the other one */
+	if (to) load(bottomUp());
+	turned = to;
+	turnButton.textContent = turned ? "Top down" : "Bottom up";
+	zoom(0, true);
+}
+
 /* ---- search ---- */
 
 /* A test of (name, image): "image:NAME", a regular expression, or plain text
@@ -409,10 +453,10 @@ function fillTip(i) {
 		"") : "")));
 	if (marks.length) tip.append(html("p", {}, marks.join(", ")));
 	row(table, "total", percent(total[i], data.total) + "  ·  " + time(total[i]));
-	row(table, "self", percent(self[i], data.total) + "  ·  " + time(self[i]));
+	if (!turned) row(table, "self", percent(self[i], data.total) + "  ·  " + time(self[i]));
 	if (root) row(table, "of what is shown", percent(total[i], total[root]));
-	if (i && parent[i] !== root) row(table, "of its caller", percent(total[i], total[parent[i]]));
-	const all = totalEverywhere(func[i]);
+	if (i && parent[i] !== root) row(table, turned ? "of what it called" : "of its caller", percent(total[i], total[parent[i]]));
+	const all = turned ? 0 : totalEverywhere(func[i]);
 	if (image && all > total[i]) row(table, "everywhere", percent(all, data.total) + "  ·  " +
 		time(all));
 	row(table, "samples", ticks[i].toLocaleString("en"));
@@ -511,7 +555,7 @@ frames.addEventListener("click", event => {
 const keys = [["/, Ctrl-F", "search: a regular expression"], ["n, N", "next, previous match"],
 	["arrows", "go from frame to frame"], ["Enter, click", "zoom to the frame"],
 	["Backspace", "zoom out to its caller"], ["Esc", "clear the search, then the zoom"],
-	["i", "turn upside down"], ["?", "this"]];
+	["b", "bottom up: callers below what they call"], ["i", "turn upside down"], ["?", "this"]];
 
 function toggleHelp() {
 	const shown = tip.classList.toggle("flame-keys");
@@ -536,7 +580,7 @@ function escape() {
 }
 
 const actions = {
-	"/": () => field.focus(), "?": toggleHelp, "i": () => flip(!flipped), "Escape": escape,
+	"/": () => field.focus(), "?": toggleHelp, "i": () => flip(!flipped), "b": () => turn(!turned), "Escape": escape,
 	"0": () => zoom(0), "Home": () => zoom(0), "n": () => step(1), "N": () => step(-1),
 	"Enter": () => at >= 0 && zoom(at), "Backspace": () => root && zoom(parent[root]),
 	"ArrowUp": () => goTo(neighbour("ArrowUp")), "ArrowDown": () => goTo(neighbour("ArrowDown")),
@@ -574,6 +618,7 @@ function remember() {
 	if (field.value) words.push("s=" + encodeURIComponent(field.value));
 	if (root) words.push("z=" + root);
 	if (flipped) words.push("i=1");
+	if (turned) words.push("b=1");
 	try {
 		history.replaceState(null, "", words.length ? "#" + words.join("&") : "#");
 	} catch (e) {
@@ -588,6 +633,7 @@ function recall() {
 	}));
 	const node = Number(words.get("z"));
 	recalling = true;
+	turn(words.get("b") === "1");
 	flipped = words.get("i") === "1";
 	try {
 		field.value = decodeURIComponent(words.get("s") || "");
@@ -614,6 +660,7 @@ function begin() {
 	svg.append(frames);
 	if (alone) svg.append(barBox, tipBox);
 	else (svg.parentNode.before(bar), document.body.append(tip));
+	if (FIELDS > 6) turnButton.remove(); /* what changed is known of stacks only */
 	document.addEventListener("flamefind", event => setSearch(event.detail));
 	window.addEventListener("scroll", pin, { passive: true });
 	window.addEventListener("resize", settle);
