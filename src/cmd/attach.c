@@ -39,6 +39,8 @@ static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_o
 		cp_collecting_complain(s);
 		return CP_EXIT_FAILURE;
 	}
+	if (!cp_collecting_record(s, o))
+		return CP_EXIT_FAILURE;
 	cprof_session_run(s, o->duration_ns);
 	return cp_collecting_end(o, s) ? CP_EXIT_OK : CP_EXIT_FAILURE;
 }
@@ -52,7 +54,7 @@ static int run_attach(struct cp_args *args)
 
 	if (!cp_operand_pid(args, 0, &pid, &status))
 		return status;
-	s = cp_collecting_begin(o);
+	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)
 		return CP_EXIT_FAILURE;
 	handle_signals(s);

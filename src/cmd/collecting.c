@@ -58,19 +58,14 @@ static char *describe(const struct cp_collect_options *o)
 	return desc.bytes;
 }
 
-cprof_session *cp_collecting_begin(const struct cp_collect_options *o)
+bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
 {
-	cprof_session *s = cp_collecting_session(&o->stacks, o->verbose);
 	CP_FREE char *desc = describe(o);
 
-	if (!s)
-		return NULL;
-	if (cprof_profiler_load(desc) != CPROF_OK || cprof_session_profiler_failed(s)) {
-		cp_collecting_complain(s);
-		cprof_session_destroy(s);
-		return NULL;
-	}
-	return s;
+	if (cprof_profiler_load(desc) == CPROF_OK && !cprof_session_profiler_failed(s))
+		return true;
+	cp_collecting_complain(s);
+	return false;
 }
 
 unsigned cp_collecting_flags(const struct cp_collect_options *o)

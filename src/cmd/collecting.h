@@ -12,8 +12,9 @@
 
 /* A session with these settings; NULL after a complaint. */
 cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose);
-/* With the recorder loaded; NULL after a complaint. */
-cprof_session *cp_collecting_begin(const struct cp_collect_options *options);
+/* Loads the recorder, which puts an older recording aside: to be done when
+ * nothing else is likely to fail. False after a complaint. */
+bool cp_collecting_record(cprof_session *session, const struct cp_collect_options *options);
 unsigned cp_collecting_flags(const struct cp_collect_options *options);
 /* Prints the session's last failure and its hint. */
 void cp_collecting_complain(const cprof_session *session);

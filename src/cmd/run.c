@@ -5,8 +5,10 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/collecting.h"
@@ -49,6 +51,28 @@ static void handle_signals(pid_t command)
 	signal(SIGPIPE, SIG_IGN);
 }
 
+/* What executing `name` would fail with, as far as can be told beforehand (so
+ * that nothing is lost by a slip of the pen); 0: nothing. */
+static int find_command(const char *name)
+{
+	const char *path = getenv("PATH"), *end;
+	int found = ENOENT;
+	char file[4096];
+
+	if (strchr(name, '/'))
+		return access(name, X_OK) ? errno : 0;
+	for (path = path ? path : "/bin:/usr/bin"; path; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		snprintf(file, sizeof(file), "%.*s/%s", end > path ? (int)(end - path) : 1,
+			 end > path ? path : ".", name);
+		if (!access(file, X_OK))
+			return 0;
+		if (errno == EACCES)
+			found = EACCES;
+	}
+	return found;
+}
+
 static int exec_failed(const char *command, int errnum)
 {
 	fprintf(stderr, "cprof: cannot run '%s': %s\n", command, strerror(errnum));
@@ -80,10 +104,15 @@ static int run_run(struct cp_args *args)
 
 	if (!strcmp(o->output, "-"))
 		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
-	s = cp_collecting_begin(o);
+	status = find_command(args->operands[0]);
+	if (status)
+		return exec_failed(args->operands[0], status);
+	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)
 		return CP_EXIT_OWN_FAILURE;
-	status = run_session(s, args->operands, o);
+	status = CP_EXIT_OWN_FAILURE;
+	if (cp_collecting_record(s, o))
+		status = run_session(s, args->operands, o);
 	cprof_session_destroy(s);
 	return status;
 }
