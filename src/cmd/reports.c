@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/reports.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,7 +63,11 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 		if (filter->time)
 			CP_TRY(read_time(filter->time, &f));
 	}
-	CP_TRY(cp_record_load(path, &loaded.record));
+	err = cp_record_load(path, &loaded.record);
+	if (err && err->errnum == ENOENT && !err->hint)
+		cp_error_hint(err, "a recording is made by: cprof run -- CMD");
+	if (err)
+		return err;
 	err = cp_profile_create(loaded.record, &f, &loaded.profile);
 	if (err) {
 		cp_unload(&loaded);

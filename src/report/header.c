@@ -139,14 +139,15 @@ static void add_circumstances(const struct cp_profile *p, struct flow *f, struct
 		flow_item(f, item);
 	}
 	if (info->host && *info->host) {
-		cp_add_name(item, info->host);
-		cp_buf_str(item, " (");
-		cp_add_name(item, info->machine ? info->machine : "?");
+		cp_add_name(item, info->host[0] == '(' ? "several hosts" : info->host);
+		flow_item(f, item);
+	}
+	if (info->machine && *info->machine && info->machine[0] != '(') {
+		cp_add_name(item, info->machine);
 		if (info->cpus) {
 			cp_buf_str(item, ", ");
 			cp_add_plural(item, info->cpus, "CPU", "CPUs");
 		}
-		cp_buf_str(item, ")");
 		flow_item(f, item);
 	}
 	if (info->attached)

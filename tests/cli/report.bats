@@ -159,6 +159,34 @@ assert_not_colored() { ! grep $'\e\\['; }
 	assert_line --partial "smaller branches are not shown"
 }
 
+@test "report of several processes: each has its row, its threads and its stacks" {
+	made cprof.data <<-'END'
+		process 1 sh /bin/sh
+		thread 1 1 sh
+		process 2 sort /bin/sort
+		thread 2 2 sort
+		s 1 100000 10 main;fork
+		s 2 300000 30 main;compare
+	END
+	report
+	assert_line --partial "2 threads · 2 processes"
+	assert_line --regexp '^ +75\.0% +█+ +300 ms +30 +sort \(2\)  /bin/sort$'
+	assert_line --regexp '^ +25\.0% +█+.? +100 ms +10 +sh \(1\) of sh \(1\)$'
+	report --tree
+	assert_line --regexp '^ +75\.0% +0\.0%  ├─ sort \(2\)$'
+	report --tree --roots=none
+	assert_line --regexp '^ +100\.0% +0\.0%  main$'
+	report --pid=1 --tree
+	assert_line --regexp '^ +100\.0% +0\.0%  main$'
+}
+
+@test "report reads standard input" {
+	workshop | made cprof.data
+	run bash -c "'$CPROF' report - <cprof.data"
+	assert_success
+	assert_line ./workshop\ --rounds=3
+}
+
 @test "report says what is missing of a recording that was cut" {
 	workshop | made whole.data
 	for percent in 95 60; do
