@@ -30,7 +30,7 @@ static void note(char c)
 
 /* ---- the profiled program ---- */
 
-__attribute__((noipa)) static unsigned burn(unsigned x)
+__attribute__((noinline)) static unsigned burn(unsigned x)
 {
 	struct timespec t;
 

@@ -19,7 +19,11 @@
 
 ORACLE_ENTRY;
 
+#if __has_attribute(noclone) /* gcc */
 #define NOINLINE __attribute__((noinline, noclone))
+#else
+#define NOINLINE __attribute__((noinline))
+#endif
 
 static volatile int sink;
 static FILE *null_file;
