@@ -41,9 +41,10 @@ void sample_start(struct tracer *tr, const struct cp_request *rq)
 
 /* Was the thread on a CPU when the clock ticked? schedstat adds the time that
  * it waited for one when it gets it, and to stop it must get one. If it began
- * to wait only after we woke for the tick (often because we woke: on its own
- * CPU), it was. What waits is where something else put it, and would be seen
- * there too often: after its slice, or where we let it go ourselves. */
+ * to wait only at the tick or later (often because of the tick, on whose CPU we
+ * were woken), it was. What has waited for longer is where something else put
+ * it, and would be seen there too often: after its slice, or where we let it go
+ * ourselves. */
 static bool was_on_cpu(const struct tracer *tr, const struct thread *t, const struct cpu_use *now,
 		       uint64_t stopped_ns)
 {

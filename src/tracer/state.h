@@ -103,8 +103,7 @@ struct tracer {
 	bool wall;
 	unsigned capture; /* CP_CAPTURE_* */
 	uint64_t period_ns, start_ns, next_tick_ns, random;
-	uint64_t woke_ns; /* when this round of the loop began */
-	uint64_t tick_ns; /* the same, of the last tick */
+	uint64_t tick_ns; /* when the last tick was due; we may have been late for it */
 	uint64_t ticks_done; /* whole periods since start_ns, so far */
 	uint64_t ticks_due; /* those since the last tick */
 	uint64_t flush_ns; /* when repeats were last written */

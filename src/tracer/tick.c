@@ -83,12 +83,12 @@ void tick_deactivate(struct thread *t)
 /* ---- looking ---- */
 
 /* The thread runs: interrupts it, unless it was not running when the clock
- * ticked because we let it go in this very round. */
+ * ticked, because we let it go only afterwards. */
 static void hit(struct tracer *tr, struct thread *t)
 {
 	t->hot = true;
 	tr->hot_threads++;
-	if (!t->want && t->state == THREAD_RUNNING && (tr->wall || t->resumed_ns < tr->woke_ns))
+	if (!t->want && t->state == THREAD_RUNNING && (tr->wall || t->resumed_ns < tr->tick_ns))
 		thread_interrupt(tr, t, WANT_SAMPLE);
 }
 
@@ -216,7 +216,7 @@ void tick(struct tracer *tr, uint64_t now)
 	size_t cursor = 0;
 
 	tr->hot_threads = 0;
-	tr->tick_ns = tr->woke_ns;
+	tr->tick_ns = tr->next_tick_ns;
 	/* The wall clock counts the periods that have passed. */
 	tr->ticks_due = (now - tr->start_ns) / tr->period_ns - tr->ticks_done;
 	tr->ticks_done += tr->ticks_due;

@@ -169,7 +169,6 @@ static void loop(struct tracer *tr)
 
 	tr->tail_ns = cp_now();
 	while (!tr->ending) {
-		tr->woke_ns = cp_now();
 		take_requests(tr);
 		if (tr->reports)
 			wait_gather(tr);
