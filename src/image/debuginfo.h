@@ -8,6 +8,8 @@
  *     dwarf_unit.c    units, abbreviations, attributes, strings, references
  *     dwarf_ranges.c  range lists; which unit covers an address
  *     dwarf_line.c    line number programs, one unit at a time
+ *     dwarf_walk.c    DIEs one after another
+ *     dwarf_name.c    what a function is called
  *     dwarf_frames.c  functions of a unit, inlined calls, cp_image_frames()
  *
  * One lookup touches one unit: its header, its DIEs, its line program. All of
@@ -75,6 +77,7 @@ struct cp_unit {
 	bool rooted;
 	uint64_t str_base, addr_base, rnglists_base, ranges_base;
 	uint64_t stmt_list; /* or CP_NO_OFFSET */
+	uint64_t language; /* DW_LANG_*, 0: unknown */
 	uint64_t low_pc;
 	struct cp_attr low, high, ranges;
 	const char *comp_dir, *split_name; /* or NULL */
@@ -96,6 +99,7 @@ struct cp_dwarf {
 		*str_offsets, *aranges;
 	CP_VEC(struct cp_unit *) units; /* by offset */
 	struct cp_map abbrevs; /* offset -> struct cp_abbrevs * */
+	struct cp_map names; /* offset of a DIE -> its name with what it is in, char * */
 	bool alternate_tried;
 	struct cp_dwarf *alternate; /* dwz's, or NULL */
 };
@@ -139,6 +143,45 @@ struct cp_unit *cp_attr_reference(const struct cp_unit *unit, const struct cp_at
 				  uint64_t *offset_ret);
 /* Bytes of the unit from `offset` to its end. */
 bool cp_unit_cursor(const struct cp_unit *unit, uint64_t offset, struct cp_cursor *ret);
+
+/* ---- dwarf_walk.c ---- */
+
+struct cp_die {
+	uint64_t offset;
+	const struct cp_abbrev *abbrev; /* NULL: the end of a list of children */
+};
+
+/* The attributes that matter here. */
+struct cp_die_attrs {
+	struct cp_attr low, high, ranges, sibling, origin, specification, name, linkage, call_file,
+		call_line, call_column, decl_line;
+};
+
+/* A walk over the DIEs of a unit, in the order of the file. */
+struct cp_walk {
+	struct cp_unit *unit;
+	struct cp_cursor c;
+	const uint8_t *origin; /* byte of the unit's file at `base` */
+	uint64_t base;
+};
+
+bool cp_walk_from(struct cp_unit *unit, uint64_t offset, struct cp_walk *ret);
+/* The next DIE, whose attributes come next; false at the end of the unit. */
+bool cp_walk_next(struct cp_walk *w, struct cp_die *ret);
+void cp_walk_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev, struct cp_die_attrs *ret);
+void cp_walk_skip_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev);
+/* Passes over the children of a DIE whose attributes were read. */
+bool cp_walk_skip_children(struct cp_walk *w, const struct cp_attr *sibling);
+
+/* ---- dwarf_name.c ---- */
+
+struct cp_die_name {
+	const char *name; /* or NULL; lives as long as the image */
+	bool linkage; /* it is mangled */
+	uint32_t decl_line;
+};
+/* What the function whose DIE is at `offset` is called. */
+struct cp_die_name cp_unit_name(struct cp_unit *unit, uint64_t offset);
 
 /* ---- dwarf_ranges.c ---- */
 

@@ -25,170 +25,6 @@
 #define STEPS UINT64_C(50000000)
 #define SPLIT_UNITS 64
 
-struct die {
-	uint64_t offset;
-	const struct cp_abbrev *abbrev; /* NULL: the end of a list of children */
-};
-
-struct attrs {
-	struct cp_attr low, high, ranges, sibling, origin, specification, name, linkage, call_file,
-		call_line, call_column, decl_line;
-};
-
-static struct cp_attr *slot(struct attrs *a, uint16_t name)
-{
-	switch (name) {
-	case DW_AT_low_pc:
-		return &a->low;
-	case DW_AT_high_pc:
-		return &a->high;
-	case DW_AT_ranges:
-		return &a->ranges;
-	case DW_AT_sibling:
-		return &a->sibling;
-	case DW_AT_abstract_origin:
-		return &a->origin;
-	case DW_AT_specification:
-		return &a->specification;
-	case DW_AT_name:
-		return &a->name;
-	case DW_AT_linkage_name:
-	case DW_AT_MIPS_linkage_name:
-		return &a->linkage;
-	case DW_AT_call_file:
-		return &a->call_file;
-	case DW_AT_call_line:
-		return &a->call_line;
-	case DW_AT_call_column:
-		return &a->call_column;
-	case DW_AT_decl_line:
-		return &a->decl_line;
-	default:
-		return NULL;
-	}
-}
-
-/* A walk over the DIEs of a unit, in the order of the file. */
-struct walk {
-	struct cp_unit *unit;
-	struct cp_cursor c;
-	const uint8_t *origin; /* byte of the unit's file at `base` */
-	uint64_t base;
-};
-
-static bool walk_from(struct cp_unit *unit, uint64_t offset, struct walk *ret)
-{
-	if (!cp_unit_abbrevs(unit) || !cp_unit_cursor(unit, offset, &ret->c))
-		return false;
-	ret->unit = unit;
-	ret->origin = ret->c.at;
-	ret->base = offset;
-	return true;
-}
-
-/* The next DIE, whose attributes come next; false at the end of the unit. */
-static bool next(struct walk *w, struct die *ret)
-{
-	uint64_t code;
-
-	if (!cp_cursor_left(&w->c))
-		return false;
-	ret->offset = w->base + (uint64_t)(w->c.at - w->origin);
-	code = cp_cursor_uleb(&w->c);
-	if (w->c.bad)
-		return false;
-	ret->abbrev = code ? cp_abbrev_find(w->unit->abbrevs, code) : NULL;
-	return cp_dwarf_step(w->unit->dwarf, 1 + (ret->abbrev ? ret->abbrev->count / 8 : 0)) &&
-	       (!code || ret->abbrev);
-}
-
-static void read_attrs(struct walk *w, const struct cp_abbrev *abbrev, struct attrs *ret)
-{
-	const struct cp_attr_spec *specs = w->unit->abbrevs->specs.items + abbrev->first;
-	struct cp_attr attr, *to;
-	uint32_t i;
-
-	*ret = (struct attrs){ 0 };
-	for (i = 0; i < abbrev->count && !w->c.bad; i++) {
-		cp_attr_read(w->unit, &specs[i], &w->c, &attr);
-		to = slot(ret, specs[i].name);
-		if (to && !w->c.bad)
-			*to = attr;
-	}
-}
-
-static void skip_attrs(struct walk *w, const struct cp_abbrev *abbrev)
-{
-	cp_attrs_skip(w->unit, abbrev, &w->c);
-}
-
-/* Passes over the children of a DIE whose attributes were read. */
-static bool skip_children(struct walk *w, const struct cp_attr *sibling)
-{
-	uint64_t here = w->base + (uint64_t)(w->c.at - w->origin), to;
-	struct die die;
-	unsigned depth = 1;
-
-	if (sibling->form && cp_attr_reference(w->unit, sibling, &to) == w->unit && to > here) {
-		cp_cursor_bytes(&w->c, to - here);
-		return !w->c.bad;
-	}
-	while (depth) {
-		if (!next(w, &die))
-			return false;
-		if (!die.abbrev) {
-			depth--;
-			continue;
-		}
-		skip_attrs(w, die.abbrev);
-		depth += die.abbrev->children;
-	}
-	return true;
-}
-
-/* ---- names ---- */
-
-struct named {
-	const char *name;
-	bool linkage;
-	uint32_t decl_line;
-};
-
-/* Follows references until there is a linkage name; references that go round
- * in a circle end at the depth limit. */
-static struct named name_of(struct cp_unit *unit, uint64_t offset)
-{
-	struct named got = { 0 };
-	const char *text;
-	struct attrs a;
-	struct walk w;
-	struct die die;
-	unsigned i;
-
-	for (i = 0; unit && i < CP_DWARF_DEPTH; i++) {
-		if (!cp_unit_root(unit) || !walk_from(unit, offset, &w) || !next(&w, &die) ||
-		    !die.abbrev)
-			break;
-		read_attrs(&w, die.abbrev, &a);
-		if (w.c.bad)
-			break;
-		if (!got.decl_line && a.decl_line.form && a.decl_line.u < UINT32_MAX)
-			got.decl_line = (uint32_t)a.decl_line.u;
-		text = cp_attr_string(unit, &a.linkage);
-		if (text) {
-			got.name = text;
-			got.linkage = true;
-			break;
-		}
-		text = cp_attr_string(unit, &a.name);
-		if (text && !got.name)
-			got.name = text;
-		unit = cp_attr_reference(unit, a.origin.form ? &a.origin : &a.specification,
-					 &offset);
-	}
-	return got;
-}
-
 /* ---- the functions of a unit ---- */
 
 struct function_spans {
@@ -218,19 +54,19 @@ static void list_functions(struct cp_unit *unit)
 {
 	struct function_spans spans = { 0 };
 	struct cp_ranges ranges = { 0 };
-	struct attrs a;
-	struct walk w;
-	struct die die;
-	bool ok = walk_from(unit, unit->die, &w);
+	struct cp_die_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	bool ok = cp_walk_from(unit, unit->die, &w);
 
-	while (ok && next(&w, &die)) {
+	while (ok && cp_walk_next(&w, &die)) {
 		if (!die.abbrev)
 			continue;
 		if (die.abbrev->tag != DW_TAG_subprogram) {
-			skip_attrs(&w, die.abbrev);
+			cp_walk_skip_attrs(&w, die.abbrev);
 			continue;
 		}
-		read_attrs(&w, die.abbrev, &a);
+		cp_walk_attrs(&w, die.abbrev, &a);
 		ranges.list.count = 0;
 		ok = !w.c.bad && cp_unit_ranges(unit, &a.low, &a.high, &a.ranges, &ranges) &&
 		     add_function(unit, die.offset, &ranges, &spans);
@@ -265,7 +101,7 @@ struct chain {
 	size_t count;
 };
 
-static bool covers(struct cp_unit *unit, const struct attrs *a, uint64_t at)
+static bool covers(struct cp_unit *unit, const struct cp_die_attrs *a, uint64_t at)
 {
 	struct cp_ranges ranges = { 0 };
 	bool found = false;
@@ -285,7 +121,7 @@ static bool is_scope(uint16_t tag)
 	       tag == DW_TAG_try_block || tag == DW_TAG_catch_block;
 }
 
-static void add_call(struct chain *chain, const struct die *die, const struct attrs *a)
+static void add_call(struct chain *chain, const struct cp_die *die, const struct cp_die_attrs *a)
 {
 	if (chain->count < CP_DWARF_DEPTH)
 		chain->calls[chain->count++] = (struct call){ die->offset, a->call_file.u,
@@ -294,13 +130,13 @@ static void add_call(struct chain *chain, const struct die *die, const struct at
 
 /* Looks at the DIE just read: goes into it, or passes over it. False when the
  * walk is over. */
-static bool look(struct walk *w, const struct die *die, uint64_t at, struct chain *chain,
+static bool look(struct cp_walk *w, const struct cp_die *die, uint64_t at, struct chain *chain,
 		 unsigned *depth)
 {
-	struct attrs a;
+	struct cp_die_attrs a;
 	bool placed;
 
-	read_attrs(w, die->abbrev, &a);
+	cp_walk_attrs(w, die->abbrev, &a);
 	if (w->c.bad)
 		return false;
 	if (is_scope(die->abbrev->tag)) {
@@ -316,22 +152,22 @@ static bool look(struct walk *w, const struct die *die, uint64_t at, struct chai
 			return true;
 		}
 	}
-	return !die->abbrev->children || skip_children(w, &a.sibling);
+	return !die->abbrev->children || cp_walk_skip_children(w, &a.sibling);
 }
 
 static void inlined_at(struct cp_unit *unit, uint64_t function, uint64_t at, struct chain *chain)
 {
 	unsigned depth = 1;
-	struct walk w;
-	struct die die;
+	struct cp_walk w;
+	struct cp_die die;
 
 	chain->calls[0] = (struct call){ .die = function };
 	chain->count = 1;
-	if (!walk_from(unit, function, &w) || !next(&w, &die) || !die.abbrev ||
+	if (!cp_walk_from(unit, function, &w) || !cp_walk_next(&w, &die) || !die.abbrev ||
 	    !die.abbrev->children)
 		return;
-	skip_attrs(&w, die.abbrev);
-	while (depth && next(&w, &die)) {
+	cp_walk_skip_attrs(&w, die.abbrev);
+	while (depth && cp_walk_next(&w, &die)) {
 		if (!die.abbrev)
 			depth--;
 		else if (!look(&w, &die, at, chain, &depth))
@@ -395,7 +231,7 @@ static uint32_t number(uint64_t value)
 }
 
 /* A lambda is only "operator()" to DWARF; the symbol table knows better. */
-static void prefer_mangled(struct cp_image *image, uint64_t at, struct named *named)
+static void prefer_mangled(struct cp_image *image, uint64_t at, struct cp_die_name *named)
 {
 	struct cp_symbol s;
 
@@ -412,11 +248,11 @@ static void fill(struct cp_unit *lines, struct cp_unit *unit, uint64_t pc,
 		 size_t max)
 {
 	struct cp_inline_frame *f = frames;
-	struct named named;
+	struct cp_die_name named;
 	size_t i;
 
 	for (i = chain->count; i-- && f < frames + max; f++) {
-		named = name_of(unit, chain->calls[i].die);
+		named = cp_unit_name(unit, chain->calls[i].die);
 		if (!i)
 			prefer_mangled(unit->dwarf->all->image, pc, &named);
 		*f = (struct cp_inline_frame){

@@ -100,6 +100,7 @@ void cp_dwarf_destroy(struct cp_dwarf *dwarf)
 	while (cp_map_next(&dwarf->abbrevs, &at, &key, &value))
 		destroy_abbrevs((struct cp_abbrevs *)(uintptr_t)value);
 	cp_map_free(&dwarf->abbrevs);
+	cp_map_free(&dwarf->names);
 	if (dwarf->owns_elf)
 		cp_elf_destroy(dwarf->elf);
 	free(dwarf);
@@ -399,7 +400,7 @@ const struct cp_abbrev *cp_abbrev_find(const struct cp_abbrevs *abbrevs, uint64_
 
 struct root {
 	struct cp_attr low, high, ranges, comp_dir, split_name, stmt_list, str_base, addr_base,
-		rnglists_base, ranges_base, id;
+		rnglists_base, ranges_base, id, language;
 };
 
 static struct cp_attr *root_slot(struct root *r, uint16_t name)
@@ -429,6 +430,8 @@ static struct cp_attr *root_slot(struct root *r, uint16_t name)
 		return &r->ranges_base;
 	case DW_AT_GNU_dwo_id:
 		return &r->id;
+	case DW_AT_language:
+		return &r->language;
 	default:
 		return NULL;
 	}
@@ -503,6 +506,7 @@ bool cp_unit_root(struct cp_unit *unit)
 		unit->id = r.id.u;
 	if (r.stmt_list.form)
 		unit->stmt_list = r.stmt_list.u;
+	unit->language = r.language.u;
 	unit->low = r.low;
 	unit->high = r.high;
 	unit->ranges = r.ranges;

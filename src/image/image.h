@@ -76,8 +76,8 @@ struct cp_symbol {
 };
 
 /* The symbol that covers `at`. False: none. With several at one address, the
- * one a person would name: global before local, no leading underscores before
- * some, without @version. */
+ * one a person would name: with a size before without, no leading underscores
+ * before some, global before local, short before long; without @version. */
 bool cp_image_symbol(struct cp_image *image, struct cp_vaddr at, struct cp_symbol *ret);
 /* All symbols, sorted by address; for plans and tests. */
 CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, size_t *count_ret);
@@ -85,7 +85,9 @@ CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, 
 /* One function at an address: the inlined ones innermost first, the real one
  * last. Strings live as long as the image; NULL and 0 where unknown. */
 struct cp_inline_frame {
-	const char *function; /* DWARF linkage name, else DW_AT_name */
+	/* The mangled name where there is one, else the name with what it is in:
+	 * "outer::(anonymous namespace)::Square::area". */
+	const char *function;
 	const char *file; /* source path, with its directory */
 	uint32_t line, column; /* where in this function: the call of the inner one */
 	uint32_t decl_line;

@@ -65,7 +65,7 @@ bool cp_symbols_push(struct cp_raw_symbols *raw, const struct cp_symbol *s, uint
 }
 
 /* What a person would call it: functions before labels, a size before none,
- * global before local, few leading underscores, strong before weak, short. */
+ * few leading underscores, global before local, strong before weak, short. */
 static uint32_t rank_of(const Elf64_Sym *sym, const char *name, size_t length)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info);
@@ -80,9 +80,9 @@ static uint32_t rank_of(const Elf64_Sym *sym, const char *name, size_t length)
 		rank |= 1u << 31;
 	if (!sym->st_size)
 		rank |= 1u << 30;
+	rank |= (uint32_t)underscores << 26;
 	if (bind == STB_LOCAL)
-		rank |= 1u << 29;
-	rank |= (uint32_t)underscores << 25;
+		rank |= 1u << 25;
 	if (bind == STB_WEAK)
 		rank |= 1u << 24;
 	return rank | (uint32_t)(length < 0xffffff ? length : 0xffffff);

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a function is called. Mangled names say it all; but gcc writes none
+ * for lambdas and for what is in anonymous namespaces, and none at all when it
+ * optimises at link time. There a function is just "operator()", and what it
+ * is in must be found from where its DIE is:
+ *
+ *     namespace outer
+ *       namespace (without a name)
+ *         structure_type Square
+ *           subprogram area          -> outer::(anonymous namespace)::Square::area
+ *
+ * DIEs don't know their parents, so the unit is walked down to it, past
+ * siblings that end before; the answer is kept.
+ */
+#include "image/debuginfo.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+
+#define MAX_NAME 65536
+
+/* What leads to a DIE, outermost first. */
+struct path {
+	uint64_t offsets[CP_DWARF_DEPTH];
+	uint16_t tags[CP_DWARF_DEPTH];
+	size_t count;
+};
+
+/* True when the whole subtree of a DIE lies before `target`. */
+static bool ends_before(const struct cp_unit *unit, const struct cp_attr *sibling, uint64_t here,
+			uint64_t target)
+{
+	uint64_t to;
+
+	return sibling->form && cp_attr_reference(unit, sibling, &to) == unit && to > here &&
+	       to <= target;
+}
+
+static bool find_path(struct cp_unit *unit, uint64_t target, struct path *path)
+{
+	struct cp_die_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+
+	path->count = 0;
+	if (!cp_walk_from(unit, unit->die, &w))
+		return false;
+	while (cp_walk_next(&w, &die) && die.offset <= target) {
+		if (die.offset == target)
+			return true;
+		if (!die.abbrev) {
+			if (!path->count--)
+				return false;
+			continue;
+		}
+		cp_walk_attrs(&w, die.abbrev, &a);
+		if (!die.abbrev->children)
+			continue;
+		if (ends_before(unit, &a.sibling, die.offset, target)) {
+			if (!cp_walk_skip_children(&w, &a.sibling))
+				return false;
+			continue;
+		}
+		if (path->count == CP_DWARF_DEPTH)
+			return false;
+		path->offsets[path->count] = die.offset;
+		path->tags[path->count++] = die.abbrev->tag;
+	}
+	return false;
+}
+
+/* Follows references until there is a linkage name; references that go round
+ * in a circle end at the depth limit. *unit and *offset end at the last DIE. */
+static struct cp_die_name plain_name(struct cp_unit **unit, uint64_t *offset)
+{
+	struct cp_die_name got = { 0 };
+	struct cp_unit *next = *unit;
+	uint64_t at = *offset;
+	const char *text;
+	struct cp_die_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	unsigned i;
+
+	for (i = 0; next && i < CP_DWARF_DEPTH; i++) {
+		if (!cp_unit_root(next) || !cp_walk_from(next, at, &w) || !cp_walk_next(&w, &die) ||
+		    !die.abbrev)
+			break;
+		cp_walk_attrs(&w, die.abbrev, &a);
+		if (w.c.bad)
+			break;
+		*unit = next;
+		*offset = at;
+		if (!got.decl_line && a.decl_line.form && a.decl_line.u < UINT32_MAX)
+			got.decl_line = (uint32_t)a.decl_line.u;
+		text = cp_attr_string(next, &a.linkage);
+		if (text) {
+			got.name = text;
+			got.linkage = true;
+			break;
+		}
+		text = cp_attr_string(next, &a.name);
+		if (text && !got.name)
+			got.name = text;
+		next = cp_attr_reference(next, a.origin.form ? &a.origin : &a.specification, &at);
+	}
+	return got;
+}
+
+/* "namespace::", "Class::", "function()::", or nothing. */
+static void add_part(struct cp_unit *unit, uint64_t offset, uint16_t tag, struct cp_buf *to)
+{
+	const char *name = plain_name(&unit, &offset).name;
+
+	switch (tag) {
+	case DW_TAG_namespace:
+		cp_buf_str(to, name ? name : "(anonymous namespace)");
+		break;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_interface_type:
+		cp_buf_str(to, name ? name : "{unnamed}");
+		break;
+	case DW_TAG_subprogram:
+		if (!name)
+			return;
+		cp_buf_str(to, name);
+		cp_buf_str(to, "()");
+		break;
+	default:
+		return;
+	}
+	cp_buf_str(to, "::");
+}
+
+/* `name` with what it is in before it; itself when there is nothing. */
+static const char *qualify(struct cp_unit *unit, uint64_t offset, const char *name)
+{
+	struct cp_debuginfo *all = unit->dwarf->all;
+	const uint64_t *known = cp_map_get(&unit->dwarf->names, offset);
+	struct cp_buf text = { 0 };
+	struct path path;
+	size_t i;
+
+	if (known)
+		return *known ? (const char *)(uintptr_t)*known : name;
+	if (find_path(unit, offset, &path)) {
+		for (i = 0; i < path.count && text.size < MAX_NAME; i++)
+			add_part(unit, path.offsets[i], path.tags[i], &text);
+	}
+	if (text.size)
+		cp_buf_str(&text, name);
+	if (text.failed || (text.size && !cp_vec_push(&all->strings, text.bytes))) {
+		cp_buf_free(&text);
+		return name;
+	}
+	cp_map_put(&unit->dwarf->names, offset, (uintptr_t)text.bytes);
+	return text.bytes ? text.bytes : name;
+}
+
+/* C has nothing that functions could be in; and its units may be large. */
+static bool has_scopes(const struct cp_unit *unit)
+{
+	switch (unit->language) {
+	case DW_LANG_C:
+	case DW_LANG_C89:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_Mips_Assembler:
+		return false;
+	default:
+		return true;
+	}
+}
+
+struct cp_die_name cp_unit_name(struct cp_unit *unit, uint64_t offset)
+{
+	struct cp_die_name got = plain_name(&unit, &offset);
+
+	if (got.name && !got.linkage && has_scopes(unit))
+		got.name = qualify(unit, offset, got.name);
+	return got;
+}
