@@ -2,7 +2,7 @@
  *
  * Recordings that were cut, changed, killed, or met a full disk: what is
  * there is shown, what is not is told, nothing is made up. The judge is the
- * model that was recorded. With --long every byte has its turn.
+ * model that was recorded. With CPROF_TEST_LONG every byte has its turn.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -490,7 +490,7 @@ static void test_late_names(void)
 
 int main(int argc, char **argv)
 {
-	every_byte = argc > 1 && !strcmp(argv[1], "--long");
+	every_byte = getenv("CPROF_TEST_LONG") || (argc > 1 && !strcmp(argv[1], "--long"));
 	test_cut();
 	test_missing_bytes();
 	test_flip();
