@@ -174,6 +174,7 @@ void cp_flame_colors(struct cp_buf *out)
 static bool node_key(const struct cp_tree *tree, uint32_t node, uint32_t parent, struct cp_buf *key)
 {
 	const struct cp_node *n = &tree->nodes.items[node];
+	const char *number;
 
 	cp_buf_clear(key);
 	cp_buf_u32(key, parent);
@@ -184,6 +185,11 @@ static bool node_key(const struct cp_tree *tree, uint32_t node, uint32_t parent,
 		cp_buf_str(key, cp_profile_image_name(tree->profile, fn));
 		cp_buf_u8(key, 0);
 		cp_buf_str(key, fn->name);
+	} else {
+		cp_tree_name(tree, node, key);
+		number = key->bytes ? memrchr(key->bytes, '(', key->size) : NULL;
+		if (number) /* a pid, which is another in each run */
+			key->size = (size_t)(number - key->bytes);
 	}
 	return !key->failed;
 }

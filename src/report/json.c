@@ -111,6 +111,66 @@ static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_o
 	return NULL;
 }
 
+static void add_edges(const struct cp_profile *p, const char *key, const struct cp_edges *edges,
+		      struct cp_json *j)
+{
+	size_t i;
+
+	cp_json_begin(j, key, '[');
+	for (i = 0; i < edges->count; i++) {
+		const struct cp_edge *e = &edges->items[i];
+		const struct cp_function *f =
+			e->function == CP_RECORD_NONE ? NULL : &p->functions.items[e->function];
+
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "function", f ? f->name : NULL);
+		cp_json_str(j, "image", f ? cp_profile_image_name(p, f) : NULL);
+		add_cost(j, "samples", "ns", &e->cost);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void add_lines(const struct cp_lines *lines, struct cp_json *j)
+{
+	const struct cp_line *line;
+
+	cp_json_begin(j, "lines", '[');
+	cp_vec_for_each(&lines->items, line) {
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "file", line->file);
+		cp_json_u64(j, "line", line->line);
+		add_cost(j, "self", "self_ns", &line->self);
+		add_cost(j, "total", "total_ns", &line->total);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+/* The function that was asked for: who calls it, what it calls, its lines. */
+static CP_ERROR add_function(const struct cp_profile *p, const char *name, struct cp_json *j)
+{
+	struct cp_butterfly b CP_CLEANUP(cp_butterfly_deinit) = { 0 };
+	struct cp_lines lines CP_CLEANUP(cp_lines_deinit) = { 0 };
+	const struct cp_function *f;
+	uint32_t number = 0;
+
+	CP_TRY(cp_profile_find(p, name, &number));
+	CP_TRY(cp_butterfly_build(p, number, &b));
+	CP_TRY(cp_lines_build(p, number, &lines));
+	f = &p->functions.items[number];
+	cp_json_begin(j, "function", '{');
+	cp_json_str(j, "function", f->name);
+	cp_json_str(j, "image", cp_profile_image_name(p, f));
+	add_cost(j, "self", "self_ns", &f->self);
+	add_cost(j, "total", "total_ns", &f->total);
+	add_edges(p, "callers", &b.callers, j);
+	add_edges(p, "callees", &b.callees, j);
+	add_lines(&lines, j);
+	cp_json_end(j, '}');
+	return NULL;
+}
+
 static void add_threads(const struct cp_profile *p, struct cp_json *j)
 {
 	size_t count = cp_record_thread_count(p->record), i;
@@ -198,6 +258,8 @@ CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_optio
 	cp_json_begin(&j, NULL, '{');
 	add_command(p, &j);
 	CP_TRY(add_samples(p, o, &j));
+	if (o->function)
+		CP_TRY(add_function(p, o->function, &j));
 	add_threads(p, &j);
 	add_processes(p, &j);
 	add_overhead(p, &j);

@@ -120,6 +120,9 @@ assert_not_colored() { ! grep $'\e\\['; }
 	assert_line --regexp '100\.0% .* 300 ms  workshop +main$'
 	assert_line --regexp '66\.7% .* 200 ms  libc\.so\.6 +malloc$'
 	assert_line --regexp '33\.3% .* 100 ms  workshop +scan<char>$'
+	run bash -c "'$CPROF' report --json -F parse | jq -c '.function | [.function, .total_ns,
+		(.callers | map([.function, .ns])), (.callees | map([.function, .ns])), (.lines | length)]'"
+	assert_output '["parse(int)",300000000,[["main",300000000]],[["malloc",200000000],["scan<char>",100000000]],2]'
 	report --callers=malloc
 	assert_line --regexp 'parse\(int\)$'
 	refute_line --regexp '^Callees'

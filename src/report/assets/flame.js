@@ -126,9 +126,9 @@ function withoutParameters(name) {
 	if (name.includes("operator")) return name;
 	let out = "", nested = 0;
 	for (const c of name) {
-		if (c === "<" || c === "(" || c === "{") nested++;
+		if (c === "<" || c === "(") nested++;
 		if (!nested) out += c;
-		if ((c === ">" || c === ")" || c === "}") && nested) nested--;
+		if ((c === ">" || c === ")") && nested) nested--;
 	}
 	return out.replace(/^[:\s]+/, "").replace(/\s+$/, "") || name;
 }
