@@ -15,6 +15,8 @@
 
 /* What is left out even where one zooms in: a pixel of a graph this wide. */
 #define WIDEST 24000
+/* A browser should not need long: with more frames, more is left out. */
+#define FRAMES_MOST 50000
 
 /* ---- colors ---- */
 
@@ -255,18 +257,29 @@ static CP_ERROR compare_with_old(struct cp_flame *f, enum cp_tree_roots roots)
 
 /* ---- the graph ---- */
 
-CP_ERROR cp_flame_init(struct cp_flame *f, const struct cp_profile *p,
-		       const struct cp_export_options *o)
+/* How many frames are kept, and how deep they go. */
+static size_t measure(struct cp_flame *f)
 {
 	uint32_t node, depth = 0;
+	size_t count = 0;
 
-	*f = (struct cp_flame){ .p = p, .old = o->old };
-	CP_TRY(cp_tree_build(p, o->roots, &f->tree));
-	f->least_ns = p->total.ns / WIDEST;
+	f->depth = 0;
 	for (node = 0; node != CP_NO_NODE; node = cp_flame_next(f, node, &depth)) {
+		count++;
 		if (depth + 1 > f->depth)
 			f->depth = depth + 1;
 	}
+	return count;
+}
+
+CP_ERROR cp_flame_init(struct cp_flame *f, const struct cp_profile *p,
+		       const struct cp_export_options *o)
+{
+	*f = (struct cp_flame){ .p = p, .old = o->old };
+	CP_TRY(cp_tree_build(p, o->roots, &f->tree));
+	f->least_ns = p->total.ns / WIDEST;
+	while (measure(f) > FRAMES_MOST)
+		f->least_ns += f->least_ns / 2 + 1;
 	CP_TRY(choose_families(f));
 	return f->old ? compare_with_old(f, o->roots) : NULL;
 }

@@ -9,6 +9,7 @@
 #include "made_recording.h"
 #include "report/diff.h"
 #include "report/export.h"
+#include "report/flame.h"
 #include "report/report.h"
 
 /* Two threads, recursion, an inlined call, a stack without root, a name that
@@ -342,6 +343,38 @@ static void test_files(void)
 	}
 }
 
+/* A graph stays small enough for a browser, however many stacks there are. */
+static void test_many_frames(void)
+{
+	struct cp_export_options o = { .roots = CP_ROOTS_NONE };
+	struct cp_flame f = { 0 };
+	struct cp_record *r = NULL;
+	struct cp_profile *p = NULL;
+	struct cp_buf text = { 0 };
+	uint32_t node, depth = 0;
+	size_t frames = 0;
+	int i, k;
+
+	cp_buf_str(&text, "process 1 p\nthread 1 1 p\n");
+	for (i = 0; i < 400; i++) {
+		cp_buf_printf(&text, "s 1 1 1 main;f%d", i);
+		for (k = 0; k < 200; k++)
+			cp_buf_str(&text, ";deeper");
+		cp_buf_str(&text, "\n");
+	}
+	CHECK_OK(made_load(text.bytes, &r));
+	CHECK_OK(cp_profile_create(r, NULL, &p));
+	CHECK_OK(cp_flame_init(&f, p, &o));
+	CHECK_U64(f.tree.nodes.count, 2 + 400 * 201);
+	for (node = 0; node != CP_NO_NODE; node = cp_flame_next(&f, node, &depth))
+		frames++;
+	CHECK(frames >= 2 && frames <= 50000);
+	cp_flame_deinit(&f);
+	cp_profile_destroy(p);
+	cp_record_destroy(r);
+	cp_buf_free(&text);
+}
+
 /* A recording of nothing is no reason to fail. */
 static void test_empty(void)
 {
@@ -386,6 +419,7 @@ int main(void)
 	test_units();
 	test_diff(p);
 	test_files();
+	test_many_frames();
 	test_empty();
 	cp_profile_destroy(p);
 	cp_record_destroy(r);
