@@ -235,6 +235,36 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 	grep -q -E 'data-rows="start_thread,main,' dom
 }
 
+@test "flamegraph: keys go from frame to frame, and no order of them fails" {
+	dom '' 'window.matchMedia = () => ({ matches: true });
+		const say = (k, v) => document.documentElement.setAttribute("data-" + k, v);
+		addEventListener("error", e => say("error", e.message));
+		const press = key => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+		const here = () => { const g = document.querySelector("g.frames > g.at");
+			return g ? g.textContent : "nowhere"; };
+		const path = ["ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown", "ArrowLeft",
+			"ArrowUp", "ArrowRight"].map(key => { press(key); return here(); });
+		say("path", path.join(","));
+		press("Enter"); say("zoomed", location.hash); press("Backspace"); say("out", location.hash);
+		press("Escape"); press("Escape"); say("end", location.hash);
+		const keys = ["ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Enter", "Backspace",
+			"n", "N", "i", "b", "?", "/", "Escape", "Home"];
+		let seed = 7;
+		for (let i = 0; i < 3000; i++) {
+			seed = (seed * 1103515245 + 12345) % 2147483648;
+			press(keys[Math.floor(seed / 65536) % keys.length]);
+			if (i % 500 === 0) { const box = document.querySelector("input");
+				box.value = i % 1000 ? "a|o" : ""; box.dispatchEvent(new Event("input")); }
+		}
+		say("done", 1);'
+	grep -q 'data-done="1"' dom
+	run grep -o 'data-error="[^"]*"' dom
+	assert_output ""
+	grep -o 'data-path="[^"]*"' dom | grep -qF 'all,start_thread,work,'
+	grep -q 'data-zoomed="#z=' dom
+	grep -q 'data-end=""' dom
+}
+
 @test "flamegraph: the mouse shows what a frame is; hostile names stay text" {
 	dom '' "const g = [...document.querySelectorAll('g.frames > g')].find(g =>
 			g.textContent.startsWith('a;b'));
