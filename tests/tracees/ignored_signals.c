@@ -4,7 +4,7 @@
  * SIGTSTP by SIG_IGN) or that come with SIG_DFL and nothing to do (SIGCONT) must
  * not end a blocking call. The kernel drops them before they wake anybody; under
  * ptrace they do wake the thread, and calls that never restart return EINTR
- * unless the tracer mends it.
+ * unless the tracer mends it. --size=N microseconds between two rounds.
  */
 #include <stdatomic.h>
 #include <sys/epoll.h>
@@ -88,7 +88,7 @@ static void one_round(void)
 			CHECK(!pthread_kill(waiters[w].thread, signals[i]), "pthread_kill");
 		TRY(kill(getpid(), signals[i]));
 	}
-	usleep(1000);
+	usleep((useconds_t)opt.size);
 }
 
 static void release(struct waiter *w)
@@ -108,7 +108,7 @@ int main(int argc, char **argv)
 	size_t len = 0;
 	sigset_t set;
 
-	tracee_begin("ignored_signals", argc, argv, (struct tracee_options){ .rounds = 100 });
+	tracee_begin("ignored_signals", argc, argv, (struct tracee_options){ .rounds = 100, .size = 1000 });
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGTSTP, SIG_IGN);
 	sigemptyset(&set);

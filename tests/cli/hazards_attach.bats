@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+# Every stress program while cprof attaches to it and leaves it again, politely
+# and not: it goes on as if nothing had been, nobody stays stopped or traced.
+
+load helpers
+load tracees
+
+# everywhere_attached WAY: begins each program, does WAY to it (a function that
+# attaches and leaves), and compares what it says in the end.
+everywhere_attached() {
+	local line name
+	while read -r line; do
+		read -r -a name <<<"$line"
+		native "${name[@]}"
+		begin "${name[@]}" || { complain "$line: not begun"; continue; }
+		"$1" "$line"
+		# Programs that stop themselves are judged by their verdict.
+		[ "${name[0]}" = job_control ] || soon_left_alone "$tracee" "$line"
+		finish
+		[ "$finished" = "$native" ] ||
+			complain "$line: $finished; alone: $native; cprof: $(head -c 500 attach.err)"
+		rm -f attach.data*
+	done < <(stress_programs "${which-attached}")
+	no_complaints
+}
+
+# expect_end STATUS LINE
+expect_end() {
+	ended "$controller"
+	[ "$ended" = "$1" ] || complain "$2: cprof attach ended with $ended: $(head -c 500 attach.err)"
+	[ -s attach.data ] || complain "$2: no recording"
+}
+
+for_a_duration() {
+	attach -d 100ms -s 999
+	expect_end 0 "$1"
+}
+
+for_a_duration_wall() {
+	attach -d 100ms -s 999 --clock=wall
+	expect_end 0 "$1"
+}
+
+without_children() {
+	attach -d 100ms -s 999 --no-follow
+	expect_end 0 "$1"
+}
+
+until_interrupted() {
+	attach
+	kill -INT "$controller" || complain "$1: cprof ended by itself: $(cat attach.err)"
+	expect_end 0 "$1"
+}
+
+controller_killed() {
+	attach -s 999
+	kill -KILL "$controller" || complain "$1: cprof ended by itself: $(cat attach.err)"
+	ended "$controller"
+}
+
+tracer_killed() {
+	attach -s 999
+	! any_traced "$tracee" || kill -KILL "$tracer_of"
+	ended "$controller"
+	[ "$ended" -lt 128 ] || complain "$1: the controller died too: $ended"
+}
+
+all_killed() {
+	attach -s 999
+	# One command: as close to "at once" as a shell gets.
+	# shellcheck disable=SC2046
+	kill -KILL $(cprof_pids) 2>/dev/null || :
+	ended "$controller"
+	[ "$ended" = 137 ] || complain "$1: cprof ended by itself: $ended, $(cat attach.err)"
+}
+
+@test "attach for a duration, and leave" {
+	everywhere_attached for_a_duration
+}
+
+@test "attach for a duration by the wall clock, and leave" {
+	which=few everywhere_attached for_a_duration_wall
+}
+
+@test "attach without children, and leave" {
+	which=few everywhere_attached without_children
+}
+
+@test "attach until Ctrl-C" {
+	which=few everywhere_attached until_interrupted
+}
+
+@test "SIGKILL of the controller" {
+	everywhere_attached controller_killed
+}
+
+@test "SIGKILL of the tracer" {
+	which=few everywhere_attached tracer_killed
+}
+
+@test "SIGKILL of all of cprof at once" {
+	everywhere_attached all_killed
+}
+
+@test "attach and leave again and again" {
+	local rounds
+	rounds=$(long_or 20 5)
+	again_and_again() {
+		for ((i = 0; i < rounds; i++)); do
+			attach -s 999 -d 10ms
+			ended "$controller"
+			[ "$ended" = 0 ] || complain "$1: round $i ended with $ended: $(cat attach.err)"
+		done
+	}
+	which=few everywhere_attached again_and_again
+}

@@ -1,0 +1,77 @@
+#!/usr/bin/env bats
+# The recorder crashes, hangs or takes all memory at its 20th sample
+# (CPROF_TEST_CRASH): the program it profiles runs on, clean.
+
+load helpers
+load tracees
+
+# crash_with HOOK OPTION...: to some busy programs, by attach.
+crash_with() {
+	local line name hook=$1
+	shift
+	while read -r line; do
+		read -r -a name <<<"$line"
+		native "${name[@]}"
+		begin "${name[@]}" || { complain "$line: not begun"; continue; }
+		# Address space, lest it takes the machine's memory.
+		(
+			ulimit -v 4000000 -c 0
+			CPROF_TEST_CRASH=$hook exec "$CPROF" attach -q -o attach.data -s 2000 \
+				"$tracee" >attach.out 2>attach.err </dev/null 3>&-
+		) &
+		controller=$!
+		started+=("$controller")
+		if [ "$hook" = loop@20 ]; then
+			# It hangs for ever; the tracer gives it up.
+			until_true any_traced "$tracee"
+			soon_left_alone "$tracee" "$line"
+			kill -KILL "$controller"
+			ended "$controller"
+		else
+			ended "$controller"
+			[ "$ended" -ge 128 ] || complain "$line: cprof did not crash: $ended"
+		fi
+		soon_left_alone "$tracee" "$line"
+		finish
+		[ "$finished" = "$native" ] || complain "$line: $finished; alone: $native"
+	done <<-END
+		thread_storm
+		fork_storm
+		exceptions
+		signal_storm
+		busy_threads
+		many_threads --mode=spin --threads=8
+	END
+	no_complaints
+}
+
+@test "the recorder crashes: the program runs on" {
+	crash_with segv@20
+}
+
+@test "the recorder hangs: the program is let go" {
+	crash_with loop@20
+}
+
+@test "the recorder takes all memory: the program runs on" {
+	crash_with oom@20
+}
+
+# CMD is a child of what crashes: it goes on as an orphan.
+@test "the recorder of cprof run crashes: CMD runs on" {
+	mkfifo ready
+	(
+		ulimit -c 0
+		CPROF_TEST_CRASH=segv@20 exec "$CPROF" run -q -s 2000 -o rec -- \
+			"$TRACEES/busy_threads" --ready=ready --until=stop --limit=60 \
+			>out 2>err </dev/null 3>&-
+	) &
+	local run=$! tracee
+	started+=("$run")
+	read -r tracee <ready
+	ended "$run"
+	[ "$ended" -ge 128 ]
+	until_true left_alone "$tracee"
+	: >stop
+	until_true grep -q '^busy_threads: ok' out
+}

@@ -1,0 +1,245 @@
+#!/usr/bin/env bats
+# cprof run: CMD runs as it would alone, and its status is cprof's.
+
+load helpers
+load tracees
+
+@test "the status is CMD's own" {
+	local want
+	for want in 0 1 2 42 124 125 126 127 255; do
+		status=0
+		"$CPROF" run -q -- sh -c "exit $want" || status=$?
+		assert_equal "$status" "$want"
+	done
+}
+
+@test "128+N when signal N ended CMD" {
+	for signal in TERM KILL SEGV ABRT USR1 INT; do
+		separately "$CPROF" run -q -- sh -c "ulimit -c 0; kill -$signal \$\$"
+		assert_equal "$status" "$((128 + $(kill -l "$signal")))"
+	done
+}
+
+@test "126 when CMD can't be executed, 127 when it is not found" {
+	: >not-executable
+	separately "$CPROF" run -- ./not-executable
+	assert_equal "$status" 126
+	[[ $stderr == *not-executable*"ermission denied"* ]]
+	separately -127 "$CPROF" run -- ./nothing-here
+	assert_equal "$status" 127
+	[[ $stderr == *nothing-here*"o such file"* ]]
+	separately -127 "$CPROF" run -- nothing-on-the-path
+	assert_equal "$status" 127
+	[[ $stderr == *nothing-on-the-path* ]]
+	separately "$CPROF" run -- /
+	assert_equal "$status" 126
+}
+
+@test "125 when cprof itself fails" {
+	separately "$CPROF" run --no-such-option -- true
+	assert_equal "$status" 125
+	separately "$CPROF" run
+	assert_equal "$status" 125
+	separately "$CPROF" run -o /nonexistent/dir/file -- true
+	assert_equal "$status" 125
+	[[ $stderr == *"/nonexistent/dir/file"* ]]
+	separately "$CPROF" run -o - -- true
+	assert_equal "$status" 125
+}
+
+@test "CMD begins only when cprof is able to record" {
+	separately "$CPROF" run -o /nonexistent/dir/file -- touch begun
+	assert_not_exist begun
+}
+
+@test "standard output belongs to CMD alone, standard error gets the summary" {
+	separately "$CPROF" run -- sh -c 'echo out; echo err >&2'
+	assert_success
+	assert_output out
+	[[ $stderr == err* ]]
+	[[ $stderr == *cprof* ]]
+	separately "$CPROF" run -q -- sh -c 'echo out; echo err >&2'
+	assert_output out
+	assert_equal "$stderr" err
+}
+
+@test "arguments, environment, descriptors, signals, limits, affinity, input: as alone" {
+	head -c 100000 /dev/urandom >input
+	local command=(env -i A=1 "B=two words" "PATH=$PATH" "HOME=$BATS_TEST_TMPDIR")
+	local tracee=("$TRACEES/print_state" one "" "three  words" --four)
+	"${command[@]}" "${tracee[@]}" <input >alone.out 2>alone.err 7<input
+	"${command[@]}" "$CPROF" run -q -o rec -- "${tracee[@]}" <input >under.out 2>under.err 7<input
+	sed -i 's/alone.out/OUT/; s/alone.err/ERR/' alone.out
+	sed -i 's/under.out/OUT/; s/under.err/ERR/' under.out
+	diff -u alone.out under.out
+	diff -u alone.err under.err
+}
+
+@test "the same with signals ignored and blocked, limits and an affinity" {
+	# shellcheck disable=SC2054 # lists of env's
+	local inherit=(env --ignore-signal=USR1,PIPE --block-signal=USR2,CHLD)
+	local tracee=("$TRACEES/print_state")
+	needs taskset prlimit
+	"${inherit[@]}" taskset 1 prlimit --nofile=200:300 --core=0 "${tracee[@]}" >alone.out \
+		2>alone.err </dev/null
+	"${inherit[@]}" taskset 1 prlimit --nofile=200:300 --core=0 \
+		"$CPROF" run -q -o rec -- "${tracee[@]}" >under.out 2>under.err </dev/null
+	sed -i '/^env _=/d; s/alone.out/OUT/; s/alone.err/ERR/' alone.out
+	sed -i '/^env _=/d; s/under.out/OUT/; s/under.err/ERR/' under.out
+	diff -u alone.out under.out
+}
+
+@test "closed standard descriptors stay closed" {
+	"$TRACEES/print_state" 2>alone.err >alone.out <&-
+	"$CPROF" run -q -o rec -- "$TRACEES/print_state" 2>under.err >under.out <&-
+	diff <(grep '^fd' alone.out | sed 's/alone/X/') <(grep '^fd' under.out | sed 's/under/X/')
+}
+
+@test "CMD is found on the PATH, options after it are CMD's" {
+	separately "$CPROF" run -q echo -n -o x --help
+	assert_output "-o x --help"
+	assert_success
+	assert_exist cprof.data
+}
+
+@test "a script, and a shell's pipeline of children" {
+	printf '#!/bin/sh\nls / | sort | wc -l | tr -d " "\nexit 7\n' >script
+	chmod +x script
+	separately "$CPROF" run -q -- ./script
+	assert_equal "$status" 7
+	# shellcheck disable=SC2012
+	assert_output "$(ls / | wc -l)"
+}
+
+@test "-d ends the recording, CMD goes on and its status is returned" {
+	mkfifo ready
+	"$CPROF" run -q -d 50ms -o rec -- "$TRACEES/known_stack" --ready=ready --until=stop \
+		>out 2>err </dev/null 3>&- &
+	local run=$! tracee
+	started+=("$run")
+	read -r tracee <ready
+	until_true left_alone "$tracee"
+	assert_exist rec
+	kill -0 "$tracee"
+	kill -0 "$run"
+	: >stop
+	ended "$run"
+	assert_equal "$ended" 0
+	tail -n 1 out | grep -q '^known_stack: ok'
+}
+
+@test "-d: a signal that ends CMD later is still returned" {
+	mkfifo ready
+	"$CPROF" run -q -d 20ms -o rec -- "$TRACEES/known_stack" --ready=ready --until=stop \
+		>out 2>err </dev/null 3>&- &
+	local run=$! tracee
+	started+=("$run")
+	read -r tracee <ready
+	until_true left_alone "$tracee"
+	kill -USR2 "$tracee"
+	ended "$run"
+	assert_equal "$ended" $((128 + 12))
+}
+
+# passed_on SIGNAL: sent to cprof, it reaches CMD, which handles it.
+passed_on() {
+	"$CPROF" run -q -o rec -- sh -c "trap 'echo got $1; exit 5' $1
+		echo ready; while :; do sleep 0.05; done" >out 2>err </dev/null 3>&- &
+	local run=$!
+	started+=("$run")
+	until_true grep -q ready out
+	kill "-$1" "$run"
+	ended "$run"
+	assert_equal "$ended" 5
+	grep -q "got $1" out
+	assert_exist rec
+}
+
+@test "SIGTERM sent to cprof run is passed on to CMD" {
+	passed_on TERM
+}
+
+@test "SIGHUP sent to cprof run is passed on to CMD" {
+	passed_on HUP
+}
+
+@test "SIGTERM that CMD does not handle ends it: 143, and a recording" {
+	mkfifo ready
+	"$CPROF" run -q -o rec -- "$TRACEES/known_stack" --ready=ready --until=stop \
+		>out 2>err </dev/null 3>&- &
+	local run=$!
+	started+=("$run")
+	read -r _ <ready
+	kill -TERM "$run"
+	ended "$run"
+	assert_equal "$ended" 143
+	assert_exist rec
+}
+
+# A terminal of its own, so that ^C goes to the whole foreground group.
+@test "Ctrl-C reaches CMD as it would without cprof" {
+	needs script
+	cat >job <<-END
+		trap 'echo got INT; exit 9' INT
+		echo \$\$ >pid
+		while :; do sleep 0.05; done
+	END
+	mkfifo keys
+	env --default-signal=INT,QUIT script -qec "'$CPROF' run -q -o rec -- sh job; echo status \$?" typescript <keys >out 2>&1 3>&- &
+	local session=$!
+	started+=("$session")
+	exec 8>keys
+	until_true test -s pid
+	until_true traced "$(cat pid)"
+	printf '\003' >&8
+	until_true grep -q 'status' typescript
+	exec 8>&-
+	grep -q 'got INT' typescript
+	grep -q 'status 9' typescript
+}
+
+@test "Ctrl-C that CMD does not handle: 130" {
+	needs script
+	mkfifo keys
+	env --default-signal=INT,QUIT script -qec "'$CPROF' run -q -o rec -- sh -c 'echo \$\$ >pid; sleep 60'; echo status \$?" \
+		typescript <keys >out 2>&1 3>&- &
+	started+=("$!")
+	exec 8>keys
+	until_true test -s pid
+	until_true traced "$(cat pid)"
+	printf '\003' >&8
+	until_true grep -q 'status' typescript
+	exec 8>&-
+	grep -q 'status 130' typescript
+	assert_exist rec
+}
+
+@test "a recording cut short by a full disk: CMD's status is kept, and it is said" {
+	mkdir small
+	mount -t tmpfs -o size=4k none small 2>/dev/null || skip "no right to mount"
+	local status=0
+	"$CPROF" run -s 5000 -o small/rec -- sh -c \
+		"'$TRACEES/deep' --rounds=300; exit 33" >out 2>err || status=$?
+	umount small
+	[ "$status" = 33 ] || { echo "status $status"; cat err; false; }
+	grep -q '^deep: ok' out
+	grep -qi -e 'no space' -e 'disk' err
+}
+
+@test "an older recording is kept as .old" {
+	"$CPROF" run -q -- true
+	local first
+	first=$(cksum <cprof.data)
+	"$CPROF" run -q -- true
+	assert_equal "$(cksum <cprof.data.old)" "$first"
+}
+
+@test "the recording is 0600 and follows no link" {
+	umask 0
+	"$CPROF" run -q -o rec -- true
+	assert_equal "$(stat -c %a rec)" 600
+	: >victim
+	ln -s victim link
+	separately "$CPROF" run -q -o link -- true
+	[ ! -s victim ]
+}

@@ -1,0 +1,306 @@
+#!/usr/bin/env bats
+# cprof stack: the stack of every thread, judged by the programs that know their
+# own stacks and by gdb.
+
+load helpers
+load tracees
+
+# frames_of TID: the functions of a thread, leaf first, one a line, from
+# stack.json. Inlined frames count as gdb counts them.
+frames_of() {
+	jq -r --argjson tid "$1" '.threads[] | select(.tid == $tid) | .frames[] | .function // "?"' \
+		stack.json
+}
+
+# program_frames_of TID: only those whose names the program printed.
+program_frames_of() {
+	frames_of "$1" | grep -x -F -f <(program_functions)
+}
+
+program_functions() {
+	grep '^stack ' "$tracee_output" | cut -d ' ' -f 4- | tr ' ' '\n' | sort -u
+}
+
+take() {
+	"$CPROF" stack --json "$@" "$tracee" >stack.json 2>stack.err || {
+		cat stack.err
+		return 1
+	}
+}
+
+# as_printed PROGRAM OPTION...: each thread's frames are those that it printed.
+as_printed() {
+	local tid kind want got
+	while read -r _ tid kind want; do
+		got=$(program_frames_of "$tid" | tr '\n' ' ')
+		[ "${got% }" = "$want" ] ||
+			complain "$*: $kind: $(frames_of "$tid" | uniq -c | tr -s ' \n' ' '); not: $(
+				tr ' ' '\n' <<<"$want" | uniq -c | tr -s ' \n' ' ')"
+	done < <(grep '^stack ' "$tracee_output")
+}
+
+known() {
+	begin "$@"
+	grep -q '^stack ' "$tracee_output"
+}
+
+@test "the known stacks, without stopping a blocked thread" {
+	needs jq
+	local program
+	for program in known_stack known_stack_fp known_stack_O0 known_stack_nopie \
+		known_stack_static known_stack_static_pie; do
+		known "$program" || { complain "$program: not begun"; continue; }
+		take && as_printed "$program" || complain "$program: $(cat stack.err)"
+		soon_left_alone "$tracee" "$program"
+		finish
+		[ "$finished" = "status 0, known_stack: ok N chains of calls" ] ||
+			complain "$program: $finished"
+	done
+	no_complaints
+}
+
+@test "the known stacks with --stop" {
+	needs jq
+	local program
+	for program in known_stack known_stack_fp known_stack_O0 known_stack_nopie \
+		known_stack_static known_stack_static_pie; do
+		known "$program" || { complain "$program: not begun"; continue; }
+		take --stop && as_printed "$program" --stop || complain "$program: $(cat stack.err)"
+		soon_left_alone "$tracee" "$program"
+		finish
+		[ "$finished" = "status 0, known_stack: ok N chains of calls" ] ||
+			complain "$program: $finished"
+	done
+	no_complaints
+}
+
+@test "the known stacks of a program that was deleted" {
+	needs jq
+	cp "$TRACEES/known_stack" gone
+	mkfifo ready
+	start ./gone --ready=ready --until=stop
+	read -r tracee <ready
+	tracee_output=out
+	rm gone
+	take
+	as_printed deleted
+	finish
+	no_complaints
+}
+
+@test "200 and 10,000 frames deep" {
+	needs jq
+	local depth
+	for depth in 200 10000; do
+		known known_stack --mode=deep --depth="$depth" || return
+		take
+		as_printed "$depth"
+		finish
+	done
+	no_complaints
+}
+
+# guessed_in_order TID WANT...: where frames have to be guessed some may be
+# missing, but none is out of order, and the outermost is there.
+guessed_in_order() {
+	local tid=$1 name got
+	shift
+	for name in $(program_frames_of "$tid"); do
+		while [ $# -gt 0 ] && [ "$1" != "$name" ]; do
+			shift
+		done
+		[ $# -gt 0 ] || {
+			complain "$tid: out of order: $(frames_of "$tid" | tr '\n' ' ')"
+			return 0
+		}
+	done
+	[ $# = 1 ] || complain "$tid: does not reach the outermost frame"
+	got=$(jq --argjson tid "$tid" '[.threads[] | select(.tid == $tid) | .frames[] |
+		select(.guessed)] | length' stack.json)
+	[ "$got" -gt 0 ] || complain "$tid: guessed, and no frame says so"
+}
+
+@test "without call frame information: by frame pointers, flagged as guessed" {
+	needs jq
+	known known_stack_nocfi --mode=read
+	local tid frames
+	read -r _ tid _ frames < <(grep '^stack ' "$tracee_output")
+	take --stop
+	as_printed nocfi
+	# shellcheck disable=SC2086
+	guessed_in_order "$tid" $frames
+	take
+	# shellcheck disable=SC2086
+	guessed_in_order "$tid" $frames
+	finish
+	no_complaints
+}
+
+# The stripped twin has the same code at the same addresses: what cprof calls a
+# function there must begin where the symbol does.
+@test "a stripped program: as many frames, at the same places" {
+	needs jq nm
+	known known_stack_stripped
+	take
+	local tid want got
+	while read -r _ tid _ want; do
+		got=$(jq --argjson tid "$tid" '[.threads[] | select(.tid == $tid) | .frames[] |
+			select(.image == "known_stack_stripped")] | length' stack.json)
+		[ "$got" = "$(wc -w <<<"$want")" ] ||
+			complain "stripped: $got frames in the program, not $(wc -w <<<"$want")"
+	done < <(grep '^stack ' "$tracee_output")
+	finish
+	no_complaints
+}
+
+@test "musl, statically linked" {
+	needs jq
+	[ -x "$TRACEES/known_stack_musl" ] || skip "musl-gcc is not installed"
+	known known_stack_musl
+	take --stop
+	# musl's own functions have no call frame information.
+	local tid frames
+	while read -r _ tid _ frames; do
+		# shellcheck disable=SC2086
+		guessed_in_order "$tid" $frames
+	done < <(grep -e ' read ' -e ' cond ' -e ' sem ' "$tracee_output")
+	finish
+	no_complaints
+}
+
+@test "C++ names, and a running thread" {
+	needs jq
+	begin sample_cpp
+	take
+	local tid kind want got
+	while read -r _ tid kind want; do
+		got=$(frames_of "$tid" | sed 's/operator()/operator@/; s/(.*//; s/^[a-z ]* //; s/@/()/' |
+			grep -E '^(shop|work)::' | uniq | tr '\n' ' ')
+		case $kind in
+		blocked) [ "${got% }" = "$want" ] || complain "C++: $got; not: $want" ;;
+		*) [[ $got == *work::compute* ]] || complain "C++: $got" ;;
+		esac
+	done < <(grep '^stack ' "$tracee_output")
+	finish
+	no_complaints
+}
+
+@test "Rust names" {
+	needs jq
+	[ -x "$TRACEES/sample_rust" ] || skip "rustc is not installed"
+	begin sample_rust
+	take
+	jq -r '.threads[].frames[].function // "?"' stack.json >functions
+	finish
+	grep -q 'sample_rust::shop::open' functions
+	grep -q 'as sample_rust::shop::Serve>::serve' functions
+	grep -q 'sample_rust::work::compute' functions
+	not grep -q '17h[0-9a-f]\{16\}' functions
+}
+
+# The frames of every thread as gdb has them, "TID PC NAME" a line: those that
+# are on the stack (gdb also makes up frames for tail calls).
+gdb_frames() {
+	cat >frames.py <<-END
+		import gdb
+		for thread in gdb.selected_inferior().threads():
+		    thread.switch()
+		    frame = gdb.newest_frame()
+		    while frame:
+		        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
+		            print("frame", thread.ptid[1], hex(frame.pc()), frame.name())
+		        frame = frame.older()
+	END
+	gdb -nx -batch -p "$tracee" -ex 'set backtrace past-main on' -ex 'set backtrace limit 20000' \
+		-ex 'source frames.py' 2>gdb.err | sed -n 's/^frame //p' >gdb.frames
+	[ -s gdb.frames ] || { cat gdb.err; return 1; }
+}
+
+as_gdb() {
+	local tid got want
+	# shellcheck disable=SC2013 # numbers
+	for tid in $(cut -d ' ' -f 1 gdb.frames | sort -u); do
+		[ "$tid" != "${1-}" ] || continue
+		want=$(awk -v tid="$tid" '$1 == tid { print $2 }' gdb.frames | tr '\n' ' ')
+		got=$(jq -r --argjson tid "$tid" '.threads[] | select(.tid == $tid) | .frames[] |
+			select(.inlined | not) | .ip' stack.json | tr '\n' ' ')
+		[ "$got" = "$want" ] || complain "thread $tid: $got ($(frames_of "$tid" | uniq |
+			tr '\n' ' ')); gdb: $want ($(awk -v tid="$tid" '$1 == tid { print $3 }' \
+			gdb.frames | uniq | tr '\n' ' '))"
+	done
+}
+
+@test "the same frames in the same order as gdb, blocked threads not stopped" {
+	needs jq gdb
+	local spinning
+	known known_stack
+	spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output")
+	take
+	gdb_frames
+	as_gdb "$spinning"
+	finish
+	no_complaints
+}
+
+@test "the same frames in the same order as gdb, with --stop" {
+	needs jq gdb
+	local spinning program
+	for program in known_stack known_stack_O0 known_stack_static; do
+		known "$program"
+		spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output")
+		take --stop
+		gdb_frames
+		as_gdb "$spinning"
+		finish
+	done
+	no_complaints
+}
+
+@test "twice on a running thread: it runs on" {
+	needs jq
+	known known_stack --mode=spin
+	take
+	as_printed spin
+	take
+	as_printed spin
+	finish
+	no_complaints
+	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
+}
+
+@test "cprof stack leaves no EINTR, no changed signal state" {
+	begin eintr
+	signal_state "$tracee" >before
+	for _ in 1 2 3 4 5; do
+		"$CPROF" stack "$tracee" >stack.out
+	done
+	soon_left_alone "$tracee" eintr
+	signal_state "$tracee" | diff before -
+	finish
+	assert_equal "$finished" "status 0, eintr: ok no EINTR in N blocking calls"
+	no_complaints
+}
+
+@test "cprof stack --stop leaves no EINTR" {
+	begin eintr
+	for _ in 1 2 3 4 5; do
+		"$CPROF" stack --stop "$tracee" >stack.out
+	done
+	soon_left_alone "$tracee" eintr
+	finish
+	assert_equal "$finished" "status 0, eintr: ok no EINTR in N blocking calls"
+	no_complaints
+}
+
+@test "hostile names are escaped" {
+	needs jq
+	begin hostile_names
+	"$CPROF" stack "$tracee" >stack.out
+	take
+	finish
+	not env LC_ALL=C grep -q -a "$(printf '[\001-\010\013-\037\177]')" stack.out
+	not env LC_ALL=C grep -q -a "$(printf '\302[\200-\237]')" stack.out
+	not env LC_ALL=C grep -q -a "$(printf '\342\200\256')" stack.out
+	not env LC_ALL=C grep -q -a "$(printf '\033')" stack.json
+	jq -e '.threads | length == 13' stack.json
+}
