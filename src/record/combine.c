@@ -50,6 +50,8 @@ static void join(struct cp_record_info *to, const struct cp_record_info *from)
 		to->start_ns = start;
 	if (from->cpus > to->cpus)
 		to->cpus = from->cpus;
+	if (from->resolution_ns > to->resolution_ns)
+		to->resolution_ns = from->resolution_ns;
 }
 
 static char *describe(const struct cp_record_part *part, struct cp_record_arena *arena)

@@ -22,6 +22,7 @@ enum {
 	INFO_START_REAL,
 	INFO_CPUS,
 	INFO_MERGED, /* repeated */
+	INFO_RESOLUTION,
 };
 
 static void put_text(struct cp_buf *out, uint64_t tag, const char *text)
@@ -51,6 +52,7 @@ void cp_record_put_info(struct cp_buf *out, const struct cp_record_info *info, c
 	cp_record_put_number(out, INFO_START, info->start_ns);
 	cp_record_put_number(out, INFO_START_REAL, info->start_real_ns);
 	cp_record_put_number(out, INFO_CPUS, info->cpus);
+	cp_record_put_number(out, INFO_RESOLUTION, info->resolution_ns);
 	for (it = info->merged; it && *it; it++)
 		cp_record_put_field(out, INFO_MERGED, *it, strlen(*it));
 }
@@ -136,6 +138,9 @@ static void get_number(struct cp_record_info *info, uint64_t tag, uint64_t value
 		break;
 	case INFO_CPUS:
 		info->cpus = (uint32_t)value;
+		break;
+	case INFO_RESOLUTION:
+		info->resolution_ns = (uint32_t)value;
 		break;
 	default:
 		break;

@@ -39,6 +39,8 @@ struct cp_record_info {
 	uint64_t start_ns; /* monotonic */
 	uint64_t start_real_ns; /* real time at start_ns */
 	uint32_t cpus;
+	uint32_t resolution_ns; /* samples' times are rounded to it, weights without
+				   losing any; 1,000 saves about 3 bytes a sample; 0: exact */
 	char *const *merged; /* the recordings merged into this one, a line each; or NULL */
 };
 /* From the reader no string is NULL (unknown ones are ""), nor is `command`.
@@ -166,8 +168,6 @@ uint32_t cp_record_location(struct cp_record_writer *w, uint32_t image, uint64_t
 /* Leaf first. Interned. */
 uint32_t cp_record_stack(struct cp_record_writer *w, const uint32_t *locations, size_t count,
 			 uint32_t flags);
-/* Times in whole microseconds take about 3 bytes a sample less; who rounds
- * weights carries the rest over to the thread's next sample. */
 void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample *s);
 void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals *t);
 /* Seals the chunk under way and hands it to the writer's thread; called at

@@ -22,6 +22,8 @@ struct known_process {
 };
 struct known_thread {
 	uint64_t start_ns;
+	uint64_t rest_ns; /* of its weights, below the resolution */
+	bool sampled;
 	char *name; /* owned */
 };
 
@@ -39,6 +41,7 @@ struct cp_record_writer {
 	struct cp_map node_numbers; /* parent, location -> */
 	struct cp_map stack_numbers; /* hash -> */
 	struct cp_record_totals totals;
+	uint64_t resolution_ns;
 	uint64_t lost; /* samples given up because the queue was full */
 	struct cp_record_batch *batch; /* NULL: nothing new */
 	struct cp_record_drain drain;
@@ -55,6 +58,7 @@ CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
 		close(fd);
 		return cp_error_nomem();
 	}
+	w->resolution_ns = info->resolution_ns;
 	err = cp_record_drain_start(&w->drain, fd, info, resolver);
 	if (err) {
 		free(w);
@@ -318,6 +322,24 @@ uint32_t cp_record_stack(struct cp_record_writer *w, const uint32_t *locations, 
 	return number;
 }
 
+/* What rounding takes from a weight goes to the thread's next sample. It
+ * starts in step with the rounding of times, so that a weight that was the
+ * time elapsed is so still (and takes no room). */
+static void round_times(struct cp_record_writer *w, struct cp_record_sample *s)
+{
+	struct known_thread *thread = &w->threads.items[s->thread];
+
+	if (w->resolution_ns <= 1)
+		return;
+	if (!thread->sampled)
+		thread->rest_ns = (s->ts_ns - s->weight_ns) % w->resolution_ns;
+	thread->sampled = true;
+	s->ts_ns -= s->ts_ns % w->resolution_ns;
+	thread->rest_ns += s->weight_ns;
+	s->weight_ns = thread->rest_ns - thread->rest_ns % w->resolution_ns;
+	thread->rest_ns -= s->weight_ns;
+}
+
 void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample *s)
 {
 	struct cp_record_sample sample = *s;
@@ -329,6 +351,7 @@ void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample 
 		w->lost++;
 		return;
 	}
+	round_times(w, &sample);
 	b = batch(w);
 	if (!b)
 		return;

@@ -85,6 +85,48 @@ static void test_round_trip(void)
 	close(fd);
 }
 
+/* Rounded times lose nothing of a thread's weights. */
+static void test_resolution(void)
+{
+	struct cp_record_info info = model_info;
+	struct cp_record_process p = { .pid = 1 };
+	struct cp_record_thread t = { .tid = 1 };
+	struct cp_record_sample s = { .count = 1 };
+	uint64_t given[2] = { 0 }, got[2] = { 0 };
+	struct cp_record_writer *w;
+	struct cp_record *r;
+	uint32_t threads[2];
+	int fd = scratch_file();
+	size_t i;
+
+	info.resolution_ns = 1000;
+	CHECK_OK(cp_record_writer_create(dup(fd), &info, NULL, &w));
+	t.process = cp_record_process(w, &p);
+	threads[0] = cp_record_thread(w, &t);
+	t.tid = 2;
+	threads[1] = cp_record_thread(w, &t);
+	for (i = 0; i < 1001; i++) {
+		s.ts_ns = 5000000999 + i * 10101;
+		s.thread = threads[i % 2];
+		s.weight_ns = i % 3 ? 123457 * i : 7;
+		given[i % 2] += s.weight_ns;
+		cp_record_sample(w, &s);
+	}
+	cp_record_writer_destroy(w, NULL);
+	r = load_file(fd);
+	CHECK_U64(cp_record_info(r)->resolution_ns, 1000);
+	CHECK_U64(cp_record_sample_count(r), 1001);
+	for (i = 0; i < cp_record_sample_count(r); i++) {
+		s = cp_record_samples(r)[i];
+		CHECK_U64(s.ts_ns, (5000000999 + i * 10101) / 1000 * 1000);
+		CHECK_U64(s.weight_ns % 1000, 0);
+		got[s.thread] += s.weight_ns;
+	}
+	CHECK(given[0] - got[0] + 1000 < 2000 && given[1] - got[1] + 1000 < 2000);
+	cp_record_destroy(r);
+	close(fd);
+}
+
 /* Each location is named once, and never by the thread that records. */
 static void test_resolver(void)
 {
@@ -110,6 +152,7 @@ int main(void)
 	test_empty();
 	test_info_kept();
 	test_round_trip();
+	test_resolution();
 	test_resolver();
 	TEST_MAIN_END;
 }

@@ -19,7 +19,7 @@ struct scenario {
 	const char *what;
 	uint32_t threads, hz, seconds;
 	bool idle; /* threads hardly ever run: the same stack again and again */
-	uint64_t unit; /* times are multiples of it */
+	uint32_t resolution_ns;
 	double limit; /* bytes a sample, all in all */
 };
 
@@ -111,9 +111,7 @@ static void tick(struct cp_record_writer *w, const struct scenario *sc, uint64_t
 		else
 			s.flags = CP_RECORD_SAMPLE_REPEAT | CP_RECORD_SAMPLE_BLOCKED;
 		s.stack = write_stack(w, image, &stacks[i]);
-		s.ts_ns -= s.ts_ns % sc->unit;
 		s.weight_ns = last[i] ? s.ts_ns - last[i] - (sc->idle ? 0 : pick(3000)) : 1000000;
-		s.weight_ns -= s.weight_ns % sc->unit;
 		last[i] = s.ts_ns;
 		cp_record_sample(w, &s);
 	}
@@ -130,10 +128,12 @@ static void run(const struct scenario *sc, int fd)
 	struct stack *stacks = calloc(sc->threads, sizeof(*stacks));
 	struct cp_record_totals totals = { .stops = 1 };
 	uint32_t *threads = calloc(sc->threads, sizeof(*threads)), number;
+	struct cp_record_info info = model_info;
 	struct cp_record_writer *w;
 
+	info.resolution_ns = sc->resolution_ns;
 	last = calloc(sc->threads, sizeof(*last));
-	CHECK_OK(cp_record_writer_create(fd, &model_info, &resolver, &w));
+	CHECK_OK(cp_record_writer_create(fd, &info, &resolver, &w));
 	t.process = cp_record_process(w, &p);
 	for (i = 0; i < sc->threads; i++, t.tid++)
 		threads[i] = cp_record_thread(w, &t);
