@@ -22,6 +22,9 @@
 
 #define MAX_PLT (UINT64_C(1) << 20)
 #define MAX_NAME 2048
+#define STEP 4 /* entries and their first instructions lie at multiples of it */
+#define MAX_ENTRY 32
+#define LAZY_STUB 16
 #define MAX_RELOCATIONS (UINT64_C(512) << 20)
 
 struct entry {
@@ -37,6 +40,7 @@ struct plt {
 	struct cp_map by_slot; /* address of a slot -> entry */
 	struct cp_map by_target; /* resolver's address -> last such entry, in static programs */
 	CP_VEC(size_t) lazy; /* entries of .plt without a slot, in order */
+	uint64_t start; /* of .plt, or 0 */
 };
 
 static const struct cp_arch *arch_of(const struct cp_elf *elf)
@@ -48,49 +52,65 @@ static const struct cp_arch *arch_of(const struct cp_elf *elf)
 	return NULL;
 }
 
-/* Bytes of an entry: the header may not say. */
-static size_t step_of(const struct cp_arch *arch, const struct cp_elf_section *section,
-		      const uint8_t *code, size_t size)
+/* Entries that jump through a slot. Where they begin and how long they are
+ * differs (8, 16, 24 bytes; 20 or 32 before the first), so it is tried at each
+ * possible instruction; the second instruction of an entry decodes as well. */
+static bool collect(struct plt *p, const struct cp_arch *arch, const struct cp_elf_section *section,
+		    const uint8_t *code, size_t size)
 {
-	uint64_t slot;
+	struct entry e = { 0 }, *last = NULL;
+	uint64_t slot, last_slot = 0;
+	size_t at;
 
-	if (section->entsize == 8 || section->entsize == 16)
-		return section->entsize;
-	return size >= 16 && arch->jump_slot(code, size, 0, &slot) &&
-			       arch->jump_slot(code + 8, size - 8, 0, &slot)
-		       ? 8
-		       : 16;
+	for (at = 0; size - at >= STEP && at < size; at += STEP) {
+		e.vaddr = section->vaddr + at;
+		if (!arch->jump_slot(code + at, size - at, e.vaddr, &slot) ||
+		    (last && slot == last_slot))
+			continue;
+		if (last)
+			last->size = e.vaddr - last->vaddr < MAX_ENTRY ? e.vaddr - last->vaddr
+								       : MAX_ENTRY;
+		e.size = size - at < MAX_ENTRY ? size - at : MAX_ENTRY;
+		if (!cp_map_put(&p->by_slot, slot, p->entries.count) ||
+		    !cp_vec_push(&p->entries, e))
+			return false;
+		last = &p->entries.items[p->entries.count - 1];
+		last_slot = slot;
+	}
+	return true;
 }
 
-/* The entries of one section; its first one may be the lazy linker's stub,
- * which is named like the section. */
-static bool collect(struct plt *p, const struct cp_arch *arch, struct cp_elf_section *section)
+/* The stubs of .plt that belong to the entries of .plt.sec. */
+static bool collect_lazy(struct plt *p, const struct cp_elf_section *section, size_t size)
 {
-	size_t size = 0, step, at;
-	const uint8_t *code = NULL;
-	struct entry e;
-	uint64_t slot;
+	struct entry e = { .size = LAZY_STUB };
+	size_t at;
 
-	if (section->size <= MAX_PLT && section->type == SHT_PROGBITS)
-		code = cp_elf_load(p->elf, section, &size);
-	step = code ? step_of(arch, section, code, size) : 16;
-	for (at = 0; code && size - at >= step; at += step) {
-		e = (struct entry){ section->vaddr + at, step, NULL, 0 };
-		if (!cp_elf_is_code(p->elf, e.vaddr))
-			continue;
-		if (arch->jump_slot(code + at, size - at, e.vaddr, &slot)) {
-			if (!cp_map_put(&p->by_slot, slot, p->entries.count))
-				return false;
-		} else if (!strcmp(section->name, ".plt")) {
-			if (!at)
-				e.name = cp_symbols_keep(p->raw->into, ".plt", 4);
-			else if (!cp_vec_push(&p->lazy, p->entries.count))
-				return false;
-		}
-		if (!cp_vec_push(&p->entries, e))
+	for (at = LAZY_STUB; size - at >= LAZY_STUB && at < size; at += LAZY_STUB) {
+		e.vaddr = section->vaddr + at;
+		if (!cp_vec_push(&p->lazy, p->entries.count) || !cp_vec_push(&p->entries, e))
 			return false;
 	}
 	return true;
+}
+
+static bool collect_section(struct plt *p, const struct cp_arch *arch, const char *name)
+{
+	struct cp_elf_section *section = cp_elf_section(p->elf, name);
+	const uint8_t *code = NULL;
+	size_t size = 0;
+
+	if (section && section->size <= MAX_PLT && section->type == SHT_PROGBITS &&
+	    cp_elf_is_code(p->elf, section->vaddr) && section->vaddr < UINT64_MAX - MAX_PLT)
+		code = cp_elf_load(p->elf, section, &size);
+	if (!code)
+		return true;
+	if (!strcmp(name, ".plt")) {
+		p->start = section->vaddr;
+		if (cp_elf_section(p->elf, ".plt.sec"))
+			return collect_lazy(p, section, size);
+	}
+	return collect(p, arch, section, code, size);
 }
 
 static bool name_entry(struct plt *p, size_t number, const char *target)
@@ -216,21 +236,33 @@ static bool name_by_target(struct plt *p)
 	return ok;
 }
 
+static bool add_symbol(struct plt *p, const char *name, uint64_t start, uint64_t size)
+{
+	const struct cp_symbol s = {
+		.name = name, .start = { start }, .size = size, .kind = CP_SYMBOL_PLT
+	};
+
+	return !cp_elf_is_code(p->elf, start + size - 1) || cp_symbols_push(p->raw, &s, 0, 0);
+}
+
+/* What has got a name; and the code before the first entry of .plt, which
+ * calls the dynamic linker. */
 static bool add_entries(struct plt *p)
 {
-	struct cp_symbol s = { .kind = CP_SYMBOL_PLT };
+	uint64_t first = UINT64_MAX;
 	const struct entry *e;
-	bool ok = true;
 
 	cp_vec_for_each(&p->entries, e) {
-		if (!e->name || !ok)
+		if (!e->name)
 			continue;
-		s.name = e->name;
-		s.start.v = e->vaddr;
-		s.size = e->size;
-		ok = cp_symbols_push(p->raw, &s, 0, 0);
+		if (e->vaddr >= p->start && e->vaddr < first)
+			first = e->vaddr;
+		if (!add_symbol(p, e->name, e->vaddr, e->size))
+			return false;
 	}
-	return ok;
+	if (!p->start || first <= p->start || first - p->start > 2 * MAX_ENTRY)
+		return true;
+	return add_symbol(p, ".plt", p->start, first - p->start);
 }
 
 bool cp_symbols_add_plt(struct cp_elf *elf, struct cp_raw_symbols *raw)
@@ -238,14 +270,11 @@ bool cp_symbols_add_plt(struct cp_elf *elf, struct cp_raw_symbols *raw)
 	static const char *const names[] = { ".plt", ".plt.sec", ".plt.got", ".iplt" };
 	const struct cp_arch *arch = arch_of(elf);
 	struct plt p = { .elf = elf, .raw = raw };
-	struct cp_elf_section *section;
 	bool ok = true;
 	size_t i;
 
-	for (i = 0; arch && ok && i < CP_ARRAY_SIZE(names); i++) {
-		section = cp_elf_section(elf, names[i]);
-		ok = !section || collect(&p, arch, section);
-	}
+	for (i = 0; arch && ok && i < CP_ARRAY_SIZE(names); i++)
+		ok = collect_section(&p, arch, names[i]);
 	ok = ok && (!p.entries.count || relocate_all(&p)) && name_by_target(&p) && add_entries(&p);
 	cp_vec_free(&p.entries);
 	cp_vec_free(&p.lazy);

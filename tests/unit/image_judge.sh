@@ -199,6 +199,20 @@ clang_variants() {
 	done
 }
 
+# Another machine's file: nothing in the reading depends on ours.
+aarch64() {
+	need clang ld.lld llvm-objdump
+	printf 'int puts(const char *); int ext(int); int pub(int n) { puts("x"); return ext(n) + 1; }' >a.c
+	for flags in '' '-mbranch-protection=standard -Wl,-z,force-bti'; do
+		# shellcheck disable=SC2086 # words
+		clang --target=aarch64-linux-gnu -O1 -g -fPIC -shared -nostdlib -fuse-ld=lld $flags \
+			-Qunused-arguments a.c -o arm.so || fail "aarch64 $flags"
+		llvm-objdump -d arm.so | sed -n 's/^0*\([0-9a-f]*\) <\(.*\)>:$/\1 \2/p' >want
+		"$dump" arm.so symbols | awk '{ sub(/^0+/, "", $1); print $1, $4 }' >got
+		same "aarch64 $flags: symbols" want got
+	done
+}
+
 # The same program with its debug information moved about.
 moved() {
 	need gcc g++ objcopy strip xz readelf nm
@@ -360,6 +374,7 @@ case $subject in
 gcc) gcc_variants ;;
 linkings) linkings ;;
 clang) clang_variants ;;
+aarch64) aarch64 ;;
 moved) moved ;;
 rust) rust ;;
 installed) installed ;;
