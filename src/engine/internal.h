@@ -213,7 +213,7 @@ struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret);
 /* process.c */
 cprof_process *engine_process(cprof_session *s, int32_t pid);
 cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event);
-void engine_process_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns);
+void engine_process_exec(cprof_process *p);
 void engine_process_gone(cprof_session *s, cprof_process *p);
 cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns);
 void engine_thread_gone(cprof_session *s, cprof_thread *t);

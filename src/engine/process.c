@@ -100,14 +100,12 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 	return p;
 }
 
-void engine_process_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
+void engine_process_exec(cprof_process *p)
 {
 	engine_forget_maps(p);
 	p->live_tid = p->pid;
-	p->start_ns = ts_ns;
 	p->memory_failed = false;
 	read_identity(p);
-	(void)s;
 }
 
 void engine_process_gone(cprof_session *s, cprof_process *p)

@@ -251,13 +251,13 @@ static void on_process(cprof_session *s, const struct cp_event_process *e)
 	}
 }
 
-static void on_exec(cprof_session *s, cprof_process *p, const struct cp_event *e)
+static void on_exec(cprof_session *s, cprof_process *p)
 {
 	bool first = !p->loaded && p->pid == s->target;
 
 	if (p->loaded)
 		engine_raise(s, domain_unloaded, p);
-	engine_process_exec(s, p, e->ts_ns);
+	engine_process_exec(p);
 	p->loaded = true;
 	if (first) {
 		engine_raise0(s, runtime_initialized);
@@ -322,7 +322,7 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 		if (s->current.thread)
 			engine_raise(s, thread_started, (uintptr_t)e->tid);
 	} else if (e->type == CP_EVENT_EXEC)
-		on_exec(s, p, e);
+		on_exec(s, p);
 	else if (e->type == CP_EVENT_PROCESS_EXIT) {
 		engine_raise(s, domain_unloaded, p);
 		engine_process_gone(s, p);

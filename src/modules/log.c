@@ -51,9 +51,8 @@ static cprof_profiler the_log;
 
 /* ---- dictionary ---- */
 
-static uint32_t process_number(cprof_profiler *log, cprof_process *p)
+static uint32_t add_process(cprof_profiler *log, cprof_process *p)
 {
-	uint64_t *known = cp_map_get(&log->processes, (uintptr_t)p);
 	const struct cp_record_process r = {
 		.pid = cprof_process_pid(p),
 		.ns_pid = cprof_process_ns_pid(p),
@@ -62,11 +61,18 @@ static uint32_t process_number(cprof_profiler *log, cprof_process *p)
 		.exe = cprof_process_exe(p),
 		.start_ns = cprof_process_start(p),
 	};
+
+	return cp_record_process(log->writer, &r);
+}
+
+static uint32_t process_number(cprof_profiler *log, cprof_process *p)
+{
+	uint64_t *known = cp_map_get(&log->processes, (uintptr_t)p);
 	uint32_t n;
 
 	if (known)
 		return (uint32_t)*known;
-	n = cp_record_process(log->writer, &r);
+	n = add_process(log, p);
 	cp_map_put(&log->processes, (uintptr_t)p, n);
 	return n;
 }
@@ -211,6 +217,13 @@ static void on_sample(cprof_profiler *log, cprof_addr ip, const cprof_context *c
 	if (sample.flags & CPROF_SAMPLE_REPEAT)
 		r.flags |= CP_RECORD_SAMPLE_REPEAT | CP_RECORD_SAMPLE_BLOCKED;
 	cp_record_sample(log->writer, &r);
+}
+
+/* It runs another program now: the last name and file count. */
+static void on_domain_loaded(cprof_profiler *log, cprof_process *p)
+{
+	if (log->writer && cp_map_get(&log->processes, (uintptr_t)p))
+		add_process(log, p);
 }
 
 static void on_thread_name(cprof_profiler *log, uintptr_t tid, const char *name)
@@ -427,6 +440,7 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_runtime_initialized_callback(log->handle, on_initialized);
 	cprof_profiler_set_runtime_shutdown_end_callback(log->handle, on_shutdown);
 	cprof_profiler_set_sample_hit_callback(log->handle, on_sample);
+	cprof_profiler_set_domain_loaded_callback(log->handle, on_domain_loaded);
 	cprof_profiler_set_thread_name_callback(log->handle, on_thread_name);
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
 	if (cprof_profiler_enable_sampling(log->handle))
