@@ -141,8 +141,11 @@ void cp_unwind_space_destroy(struct cp_unwind_space *space)
 
 void cp_unwind_space_set_files(struct cp_unwind_space *space, const struct cp_unwind_files *files)
 {
+	struct cp_unwind_files old = space->files;
+
 	space->files = files ? *files : (struct cp_unwind_files){ 0 };
-	forget_steps(space);
+	if (space->files.find != old.find || space->files.ctx != old.ctx)
+		forget_steps(space);
 }
 
 /* ---- mappings ---- */
