@@ -303,6 +303,7 @@ struct cp_elf *cp_debug_file(struct cp_image *image, bool network)
 	if (found) {
 		image->debug = found;
 		image->debug_path = path;
+		atomic_store(&image->symbols_stale, true);
 	}
 	elf = image->debug;
 	pthread_mutex_unlock(&image->files_lock);

@@ -7,7 +7,9 @@
  * that its answers are missing, never a crash.
  *
  * An image is safe to use from several threads: symbol lookups don't block
- * each other once the table is built, debug information is behind a lock.
+ * each other once the table is built, debug information is behind a lock. A
+ * debug file that came over the network (at some cp_image_frames()) gives
+ * names to symbols asked for after it.
  */
 #ifndef CP_IMAGE_H
 #define CP_IMAGE_H

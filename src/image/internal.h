@@ -31,6 +31,7 @@ struct cp_image {
 
 	pthread_mutex_t symbols_lock; /* while the table is built */
 	_Atomic(struct cp_symbols *) symbols;
+	atomic_bool symbols_stale; /* a debug file with more came over the network */
 
 	pthread_mutex_t debug_lock; /* whenever debug information is read */
 	struct cp_debuginfo *debuginfo; /* once made */
@@ -69,6 +70,7 @@ struct cp_symbols {
 	char *names; /* where the next such name goes */
 	size_t names_left;
 	struct cp_elf *mini; /* mini debug information: its names are used */
+	struct cp_symbols *older; /* the table that this one replaced: names live on */
 };
 
 struct cp_raw_symbols {

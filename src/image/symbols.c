@@ -13,8 +13,9 @@
  * with a size hides bounds from .eh_frame, and those hide a label without a
  * size, which reaches up to the next symbol.
  *
- * The table is built once, under symbols_lock, and never changes; lookups
- * find it through an atomic pointer and take no lock.
+ * The table is built under symbols_lock and never changes; lookups find it
+ * through an atomic pointer and take no lock. A debug file that comes over the
+ * network later makes a new table; the old one is kept for its names.
  */
 #include "image/internal.h"
 
@@ -367,6 +368,7 @@ void cp_symbols_destroy(struct cp_symbols *table)
 	cp_spans_free(&table->spans);
 	cp_elf_destroy(table->mini);
 	free(table->items);
+	cp_symbols_destroy(table->older);
 	free(table);
 }
 
@@ -374,13 +376,18 @@ void cp_symbols_destroy(struct cp_symbols *table)
 static const struct cp_symbols *symbols(struct cp_image *image)
 {
 	struct cp_symbols *table = atomic_load_explicit(&image->symbols, memory_order_acquire);
+	struct cp_symbols *newer;
 
-	if (table)
+	if (table && !atomic_load_explicit(&image->symbols_stale, memory_order_relaxed))
 		return table;
 	pthread_mutex_lock(&image->symbols_lock);
 	table = atomic_load_explicit(&image->symbols, memory_order_relaxed);
-	if (!table) {
-		table = build(image);
+	if (!table || atomic_exchange(&image->symbols_stale, false)) {
+		newer = build(image);
+		if (newer) {
+			newer->older = table;
+			table = newer;
+		}
 		atomic_store_explicit(&image->symbols, table, memory_order_release);
 	}
 	pthread_mutex_unlock(&image->symbols_lock);

@@ -10,6 +10,7 @@
  *     image_dump FILE lookup < ADDRESSES   address name start size
  *     image_dump FILE frames < ADDRESSES   0xADDRESS, then function and
  *                                          file:line, innermost first
+ *     image_dump FILE later < ADDRESSES    as lookup, after asking for frames
  *     image_dump - demangle < NAMES
  *
  * IMAGE_DEBUG_DIR names a debug directory.
@@ -80,6 +81,14 @@ static void frames(struct cp_image *image, uint64_t at)
 		printf("??\n??:0\n");
 }
 
+static void later(struct cp_image *image, uint64_t at)
+{
+	struct cp_inline_frame f;
+
+	cp_image_frames(image, (struct cp_vaddr){ at }, &f, 1);
+	lookup(image, at);
+}
+
 static int each_address(struct cp_image *image, void (*show)(struct cp_image *, uint64_t))
 {
 	char line[64];
@@ -140,6 +149,8 @@ int main(int argc, char **argv)
 		status = each_address(image, lookup);
 	else if (!strcmp(argv[2], "frames"))
 		status = each_address(image, frames);
+	else if (!strcmp(argv[2], "later"))
+		status = each_address(image, later);
 	cp_image_destroy(image);
 	if (getenv("IMAGE_TIMES"))
 		fprintf(stderr, "%.2f ms\n", (double)(cp_now() - began) / 1e6);

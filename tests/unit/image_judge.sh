@@ -242,6 +242,10 @@ moved() {
 		export DEBUGINFOD_URLS DEBUGINFOD_CACHE_PATH
 		same_frames by_id g5
 		"$dump" by_id symbols | grep -q ' fn_' || fail "symbols waited for debuginfod"
+		# once the file is here, symbols are taken from it too
+		"$dump" g5 lookup <pcs >want.later
+		"$dump" by_id later <pcs >got.later
+		same "symbols out of debuginfod's file" want.later got.later
 		unset DEBUGINFOD_URLS
 		sample g5 "$ours"
 		"$dump" by_id frames <pcs | grep -q '^other_file' && fail "debuginfod without URLs"
