@@ -26,6 +26,7 @@
 #include <string.h>
 
 #define PATHS_MAX 128 /* that wait to be followed */
+#define INSNS_MAX 4000 /* followed, all together */
 #define NO_DEPTH UINT32_MAX
 #define ANY UINT32_MAX
 
@@ -44,6 +45,7 @@ struct explorer {
 	uint8_t *seen; /* of each byte: an instruction there was followed */
 	struct state waiting[PATHS_MAX];
 	size_t nwaiting;
+	unsigned insns;
 };
 
 static void later(struct explorer *e, struct state s, uint64_t at)
@@ -145,7 +147,7 @@ static bool x86_follow(struct explorer *e, cs_insn *insn, struct state *s)
 		size_t left = e->size - offset;
 		const cs_x86_op *to = &insn->detail->x86.operands[0];
 
-		if (offset >= e->size || e->seen[offset] ||
+		if (offset >= e->size || e->seen[offset] || ++e->insns > INSNS_MAX ||
 		    !cs_disasm_iter(e->handle, &code, &left, &at, insn))
 			return false;
 		e->seen[offset] = 1;

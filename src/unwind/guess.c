@@ -20,12 +20,9 @@
  */
 #include "unwind/walk.h"
 
-#include <stdlib.h>
-
 #define CALL_MAX 8 /* bytes of a call instruction, at most */
 #define NEAR (64u << 10) /* of a function without CFI: how far in we may be */
 #define TAIL_SIZE 256 /* of a function that may end in a jump to another */
-#define FOLLOW_SIZE (16u << 10) /* of one whose instructions are followed */
 #define SCAN_WORDS 8192u /* how far up to look */
 #define SCAN_WORDS_PLAIN 512u /* the same where no rule narrows it */
 #define HOPS_MAX 3 /* stubs between a call and what it gets to */
@@ -126,35 +123,11 @@ static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, ui
 	return *callee_ret ? MATCH_CERTAIN : MATCH_MISMATCH;
 }
 
-/* The size of a frame: what a function has below its return address at pc. */
-struct size {
-	bool known; /* a path through the function leads to pc */
-	uint64_t bytes, slack; /* at least; and so many more */
-};
-
-#define ANY_SIZE ((struct size){ false, 0, UINT64_MAX })
+#define ANY_SIZE ((struct cp_space_size){ .slack = UINT64_MAX })
 #define SLACK_SMALL 64 /* of alignment: a few words to choose from */
 
-static struct size frame_size(const struct cp_walk *walk, uint64_t function, uint64_t pc)
-{
-	struct size size = ANY_SIZE;
-	uint8_t *code;
-	size_t got;
-
-	if (!function || pc < function || pc - function >= FOLLOW_SIZE)
-		return size;
-	code = malloc(FOLLOW_SIZE);
-	if (!code)
-		return size;
-	got = cp_space_read_constant(walk->space, function, code, FOLLOW_SIZE);
-	size.known =
-		cp_arch_frame_depth(walk->arch, code, got, function, pc, &size.bytes, &size.slack);
-	free(code);
-	return size;
-}
-
 /* True when a return address may be at `slot`. */
-static bool fits(const struct size *size, uint64_t sp, uint64_t slot)
+static bool fits(const struct cp_space_size *size, uint64_t sp, uint64_t slot)
 {
 	return slot - sp >= size->bytes && slot - sp - size->bytes <= size->slack;
 }
@@ -248,7 +221,7 @@ static bool take(struct choice *choice, struct cp_walk_at *at, struct cp_walk_st
 /* Every word of the stack is tried as the register's value: for the usual
  * "CFA is rbp + 16" that means a saved rbp with a return address above it. */
 static void scan_for_register(const struct cp_walk *walk, const struct cp_walk_at *at,
-			      const struct cp_step *step, unsigned reg, struct size size,
+			      const struct cp_step *step, unsigned reg, struct cp_space_size size,
 			      struct choice *choice)
 {
 	const struct cp_arch *arch = walk->arch;
@@ -281,7 +254,8 @@ bool cp_guess_register(const struct cp_walk *walk, struct cp_walk_at *at,
 {
 	struct cp_step here = *step; /* steps don't stay: trials make new ones */
 	struct choice choice = { .score = 0 };
-	struct size size = frame_size(walk, here.function, at->regs.r[walk->arch->pc]);
+	struct cp_space_size size =
+		cp_space_frame_size(walk->space, here.function, at->regs.r[walk->arch->pc]);
 
 	scan_for_register(walk, at, &here, reg, size, &choice);
 	if (!choice.score && size.slack != UINT64_MAX) { /* perhaps it was misunderstood */
@@ -302,7 +276,7 @@ static enum match just_called(const struct cp_walk *walk, const struct cp_walk_a
 	const struct cp_arch *arch = walk->arch;
 	uint64_t sp = at->regs.r[arch->sp], pc = at->regs.r[arch->pc], ra, callee;
 	enum match how;
-	struct size size;
+	struct cp_space_size size;
 
 	if (arch->ret_size) {
 		if (!cp_walk_read_word(walk, sp, &ra))
@@ -318,7 +292,7 @@ static enum match just_called(const struct cp_walk *walk, const struct cp_walk_a
 	ret->regs.r[arch->sp] = sp + arch->ret_size;
 	ret->exact = ret->leaf = false;
 	how = match(walk, ra, pc, 0, &callee);
-	size = frame_size(walk, callee, pc);
+	size = cp_space_frame_size(walk->space, callee, pc);
 	if (how == MATCH_CERTAIN && !size.known)
 		return MATCH_MISMATCH;
 	return fits(&size, sp, sp) ? how : MATCH_NONE;
@@ -332,7 +306,7 @@ static enum match by_fp(const struct cp_walk *walk, const struct cp_walk_at *at,
 	const struct cp_arch *arch = walk->arch;
 	uint64_t sp = at->regs.r[arch->sp], fp = at->regs.r[arch->fp], outer, ra, callee;
 	enum match how;
-	struct size size;
+	struct cp_space_size size;
 
 	if (!(at->regs.known & BIT(arch->fp)) || fp < sp || fp % 8 ||
 	    !cp_walk_read_word(walk, fp, &outer) || !cp_walk_read_word(walk, fp + 8, &ra) ||
@@ -345,7 +319,7 @@ static enum match by_fp(const struct cp_walk *walk, const struct cp_walk_at *at,
 	ret->regs.known = BIT(arch->pc) | BIT(arch->sp) | BIT(arch->fp);
 	ret->exact = ret->leaf = false;
 	how = match(walk, ret->regs.r[arch->pc], at->regs.r[arch->pc], 0, &callee);
-	size = frame_size(walk, callee, at->regs.r[arch->pc]);
+	size = cp_space_frame_size(walk->space, callee, at->regs.r[arch->pc]);
 	if (!fits(&size, sp, fp + 8))
 		return MATCH_MISMATCH;
 	return how == MATCH_CERTAIN && !size.known ? MATCH_POSSIBLE : how;
@@ -357,7 +331,7 @@ static void scan(const struct cp_walk *walk, const struct cp_walk_at *at, struct
 	const struct cp_arch *arch = walk->arch;
 	uint64_t sp = at->regs.r[arch->sp], pc = at->regs.r[arch->pc], ra, callee, slot, i;
 	struct cp_walk_at next = *at;
-	struct size size;
+	struct cp_space_size size;
 
 	next.regs.known = BIT(arch->pc) | BIT(arch->sp);
 	next.exact = next.leaf = false;
@@ -368,7 +342,7 @@ static void scan(const struct cp_walk *walk, const struct cp_walk_at *at, struct
 		ra &= arch->code_mask;
 		if (match(walk, ra, pc, 0, &callee) < MATCH_POSSIBLE)
 			continue;
-		size = frame_size(walk, callee, pc);
+		size = cp_space_frame_size(walk->space, callee, pc);
 		if (!fits(&size, sp, slot))
 			continue;
 		next.regs.r[arch->pc] = ra;
