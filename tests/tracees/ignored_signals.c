@@ -108,7 +108,8 @@ int main(int argc, char **argv)
 	size_t len = 0;
 	sigset_t set;
 
-	tracee_begin("ignored_signals", argc, argv, (struct tracee_options){ .rounds = 100, .size = 1000 });
+	tracee_begin("ignored_signals", argc, argv,
+		     (struct tracee_options){ .rounds = 100, .size = 1000 });
 	signal(SIGUSR1, SIG_IGN);
 	signal(SIGTSTP, SIG_IGN);
 	sigemptyset(&set);
