@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
+
 #define MAX_UNITS (1u << 19)
 #define MAX_UNIT_SIZE (UINT64_C(512) << 20)
 #define MAX_ATTRS 512 /* of one kind of DIE: compilers use 30 */
@@ -16,6 +18,10 @@ bool cp_dwarf_step(struct cp_dwarf *dwarf, uint64_t steps)
 	struct cp_debuginfo *all = dwarf->all;
 
 	if (all->steps < steps) {
+		if (!all->exhausted)
+			cp_debug("image %s: its debug information takes too long to read, and is "
+				 "left alone",
+				 all->image->build_id);
 		all->steps = 0;
 		all->exhausted = true;
 		return false;
