@@ -99,8 +99,11 @@ static enum cp_walk_applied apply_simple(const struct cp_walk *walk, struct cp_w
 {
 	const struct cp_arch *arch = walk->arch;
 	struct cp_regs *regs = &at->regs;
-	uint64_t cfa, value, known = regs->known & rule->keep;
+	uint64_t cfa, value, known = regs->known & rule->keep, offset;
 	const struct cp_rule_reg *r = rule->regs, *last = rule->regs + rule->count;
+	/* In locals, because a store to a register could change any of them. */
+	const uint64_t base = walk->capture->stack_base, copied = walk->copied;
+	const uint8_t *stack = walk->capture->stack;
 
 	if (!(regs->known & BIT(rule->cfa_reg))) {
 		lack->reg = rule->cfa_reg;
@@ -112,8 +115,12 @@ static enum cp_walk_applied apply_simple(const struct cp_walk *walk, struct cp_w
 		return CP_WALK_NEEDS_MEMORY;
 	regs->r[arch->pc] = regs->r[rule->ra_reg] = value;
 	while (++r < last) {
-		if (read_word(walk, cfa + (uint64_t)r->offset, &regs->r[r->reg]))
-			known |= BIT(r->reg);
+		offset = cfa + (uint64_t)r->offset - base;
+		if (offset < copied)
+			memcpy(&regs->r[r->reg], stack + offset, sizeof(value));
+		else if (!read_word(walk, base + offset, &regs->r[r->reg]))
+			continue;
+		known |= BIT(r->reg);
 	}
 	regs->r[arch->sp] = cfa;
 	regs->known = known | BIT(arch->pc) | BIT(arch->sp) | BIT(rule->ra_reg);
@@ -432,8 +439,11 @@ static const struct cp_unwinder_ops unwinders[] = {
 static inline void copy_regs(const struct cp_arch *arch, const struct cp_regs *from,
 			     struct cp_regs *to)
 {
+	unsigned i;
+
 	to->known = from->known;
-	memcpy(to->r, from->r, arch->nregs * sizeof(from->r[0]));
+	for (i = 0; i < arch->nregs; i++)
+		to->r[i] = from->r[i];
 }
 
 static void walk_steps(const struct cp_walk *walk, const struct cp_unwinder_ops *ops,
