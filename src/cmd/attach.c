@@ -31,6 +31,7 @@ static void handle_signals(cprof_session *s)
 		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
 			sigaction(signals[i], &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 }
 
 static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_options *o)

@@ -2,6 +2,7 @@
  *
  * cprof run: CMD is our child, and its exit status ours.
  */
+#include <elf.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,7 +49,27 @@ static void handle_signals(pid_t command)
 	handle(SIGHUP, pass_on);
 	handle(SIGINT, leave_to_command);
 	handle(SIGQUIT, leave_to_command);
+	/* Found out when writing. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* 0, or ENOEXEC for what only claims to be a program: execvp() would hand it
+ * to a shell, which would make of it what it can. */
+static int check_program(const char *file)
+{
+	char head[EI_NIDENT + 2] = "";
+	FILE *f = fopen(file, "re");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+
+	if (f)
+		fclose(f);
+	if (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0)
+		return 0;
+	return n == sizeof(head) && head[EI_CLASS] >= ELFCLASS32 && head[EI_CLASS] <= ELFCLASS64 &&
+			       head[EI_NIDENT] >= ET_EXEC && head[EI_NIDENT] <= ET_DYN
+		       ? 0
+		       : ENOEXEC;
 }
 
 /* What executing `name` would fail with, as far as can be told beforehand (so
@@ -60,13 +81,13 @@ static int find_command(const char *name)
 	char file[4096];
 
 	if (strchr(name, '/'))
-		return access(name, X_OK) ? errno : 0;
+		return access(name, X_OK) ? errno : check_program(name);
 	for (path = path ? path : "/bin:/usr/bin"; path; path = *end ? end + 1 : NULL) {
 		end = strchrnul(path, ':');
 		snprintf(file, sizeof(file), "%.*s/%s", end > path ? (int)(end - path) : 1,
 			 end > path ? path : ".", name);
 		if (!access(file, X_OK))
-			return 0;
+			return check_program(file);
 		if (errno == EACCES)
 			found = EACCES;
 	}

@@ -10,8 +10,8 @@
  *      reads totals  ◄─── shared: stats ─────────   what it has done
  *
  * The tracer trusts nothing that it reads from here: hints are clamped,
- * requests are copied and checked. The memory is a memfd, sealed against
- * resizing and populated before anything is traced.
+ * requests are copied and checked. The memory is anonymous, so that nobody can
+ * resize it, and populated before anything is traced.
  *
  * The ring has one writer (the tracer) and one reader (the controller). It
  * is mapped twice in a row, so that an event is always contiguous.

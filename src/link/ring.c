@@ -9,7 +9,6 @@
 #include "link/link.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -25,40 +24,32 @@ static size_t shared_size(void)
 	return (sizeof(struct cp_link_shared) + page - 1) & ~(page - 1);
 }
 
-/* Maps shared part and ring, the ring twice, into one reserved range. */
-static struct cp_error *map_shared(struct cp_link *link, int fd)
+/* Shared part and ring, the ring twice, in one range: memory without a name,
+ * which fork() shares. (A memfd would do as well, but counts against a limit on
+ * the size of files.) mremap() of 0 bytes maps the same pages again. */
+static struct cp_error *map_shared(struct cp_link *link)
 {
 	size_t head = shared_size(), total = head + 2 * CP_LINK_RING;
-	int prot = PROT_READ | PROT_WRITE, flags = MAP_SHARED | MAP_FIXED | MAP_POPULATE;
-	uint8_t *at;
+	uint8_t *at, *again;
 
 	at = mmap(NULL, total, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED)
 		return cp_error_new(CP_ERR_NOMEM, errno, "map %zu bytes for the event ring", total);
 	link->shared = (struct cp_link_shared *)at;
 	link->ring = at + head;
-	if (mmap(at, head + CP_LINK_RING, prot, flags, fd, 0) == MAP_FAILED ||
-	    mmap(link->ring + CP_LINK_RING, CP_LINK_RING, prot, flags, fd, (off_t)head) ==
-		    MAP_FAILED)
+	again = link->ring + CP_LINK_RING;
+	if (mmap(at, head + CP_LINK_RING, PROT_READ | PROT_WRITE,
+		 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE, -1, 0) == MAP_FAILED ||
+	    mremap(link->ring, 0, CP_LINK_RING, MREMAP_MAYMOVE | MREMAP_FIXED, again) != again)
 		return cp_error_new(CP_ERR_NOMEM, errno, "map the event ring");
+	madvise(again, CP_LINK_RING, MADV_POPULATE_WRITE); /* or at first use */
 	return NULL;
-}
-
-static struct cp_error *create_memory(struct cp_link *link)
-{
-	size_t size = shared_size() + CP_LINK_RING;
-	CP_CLOSE int fd = memfd_create("cprof-link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-
-	if (fd < 0 || ftruncate(fd, (off_t)size) ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return cp_error_new(CP_ERR_NOMEM, errno, "create %zu bytes of shared memory", size);
-	return map_shared(link, fd);
 }
 
 struct cp_error *cp_link_create(struct cp_link *ret)
 {
 	struct cp_link link = { .tracer_socket = -1, .controller_socket = -1, .kick = -1 };
-	struct cp_error *err = create_memory(&link);
+	struct cp_error *err = map_shared(&link);
 	int pair[2];
 
 	if (!err) {

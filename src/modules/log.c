@@ -289,6 +289,7 @@ static struct cp_error *open_writer(cprof_profiler *log)
 		.hz = log->hz,
 		.start_ns = cp_now(),
 		.start_real_ns = cp_clock_ns(CLOCK_REALTIME),
+		.resolution_ns = 1000,
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
 

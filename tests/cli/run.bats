@@ -33,6 +33,12 @@ load tracees
 	[[ $stderr == *nothing-on-the-path* ]]
 	separately "$CPROF" run -- /
 	assert_equal "$status" 126
+	printf '\177ELF and then nothing' >broken
+	chmod +x broken
+	# Not handed to a shell, as execvp() would.
+	separately "$CPROF" run -- ./broken
+	assert_equal "$status" 126
+	assert_equal "$output" ""
 }
 
 @test "125 when cprof itself fails" {
@@ -224,6 +230,16 @@ passed_on() {
 	[ "$status" = 33 ] || { echo "status $status"; cat err; false; }
 	grep -q '^deep: ok' out
 	grep -qi -e 'no space' -e 'disk' err
+}
+
+@test "a file size limit does not hurt CMD" {
+	needs prlimit
+	local status=0
+	prlimit --fsize=8192 "$CPROF" run -s 5000 -o rec -- "$TRACEES/deep" --rounds=300 \
+		>out 2>err || status=$?
+	assert_equal "$status" 0
+	grep -q '^deep: ok' out
+	grep -qi -e 'too large' -e 'file size' -e 'limit' err
 }
 
 @test "an older recording is kept as .old" {
