@@ -26,8 +26,9 @@
  *
  * - Known registers. Rules cover what a call preserves. rax, rcx and the like
  *   are gone in every frame but the leaf, so their bit in `known` is cleared;
- *   so is that of a saved register whose slot can't be read. Nothing is
- *   claimed that was not recovered.
+ *   so is that of a saved register whose slot can't be read. Some functions do
+ *   save them and say so, which helps to go on; but what libgcc saves while it
+ *   unwinds is overwritten with what the handler shall find, so it is not told.
  * - pc or pc - 1. A return address may be the first byte of the next function
  *   (after a call that never returns), so the rule is that of the byte before;
  *   but the leaf's pc, and the pc of a frame interrupted by a signal, are of
@@ -463,6 +464,8 @@ static void walk_steps(const struct cp_walk *walk, const struct cp_unwinder_ops 
 		frame->flags =
 			(at.exact ? CP_FRAME_EXACT_PC : 0) | (at.guessed ? CP_FRAME_GUESSED : 0);
 		copy_regs(arch, &at.regs, &frame->regs);
+		if (!at.exact)
+			frame->regs.known &= arch->callee_saved;
 		more = ops->step(walk, &at, &step);
 		frame->cfa.v = step.cfa;
 		frame->by = more ? step.by : CP_UNWIND_BY_NOTHING;
