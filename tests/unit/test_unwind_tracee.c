@@ -20,7 +20,11 @@
 ORACLE_ENTRY;
 
 #if __has_attribute(noclone) /* gcc */
+#if __has_attribute(noclone) /* not clang's */
 #define NOINLINE __attribute__((noinline, noclone))
+#else
+#define NOINLINE __attribute__((noinline))
+#endif
 #else
 #define NOINLINE __attribute__((noinline))
 #endif
