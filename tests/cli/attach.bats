@@ -49,7 +49,7 @@ load tracees
 }
 
 @test "an instant SIGKILL of all of cprof leaves no thread stopped" {
-	begin many_threads --mode=spin --threads=16
+	begin many_threads --mode=spin --threads=4
 	for ((i = 0; i < $(long_or 100 10); i++)); do
 		attach -s 2000
 		# shellcheck disable=SC2046

@@ -121,7 +121,7 @@ begin() {
 	rm -f ready stop
 	mkfifo ready
 	exec {ready_fd}<>ready
-	start "$TRACEES/$1" --ready=ready --until=stop --limit=120 "${@:2}"
+	start "$TRACEES/$1" --ready=ready --until=stop --limit="$(long_or 1800 240)" "${@:2}"
 	read -r -t 60 -u "$ready_fd" tracee _ || {
 		exec {ready_fd}>&-
 		echo "$1 is not ready: $(cat out)" >&2
