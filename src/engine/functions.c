@@ -90,8 +90,9 @@ static void symbolize_image(struct cp_image *image, uint64_t address, cprof_symb
 	struct cp_inline_frame frames[MAX_INLINE];
 	struct cp_vaddr at = { address };
 	struct cp_symbol symbol;
-	bool known = cp_image_symbol(image, at, &symbol);
+	/* Frames first: that may bring a debug file with symbols, too. */
 	size_t count = cp_image_frames(image, at, frames, MAX_INLINE), i;
+	bool known = cp_image_symbol(image, at, &symbol);
 
 	if (count > MAX_INLINE)
 		count = MAX_INLINE;

@@ -181,10 +181,17 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+/* Does `m` begin another mapping of a whole object? Offset 0 alone does not
+ * tell: of a small program, several segments lie in the file's first page. */
+static bool begins_image(const struct cp_mapping *m, const struct cp_mapping *before)
+{
+	return !before || !same_object(before, m) || (m->offset == 0 && m->start != before->end);
+}
+
 static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t count)
 {
-	const struct cp_mapping *first = NULL;
-	cprof_image *image = NULL;
+	const struct cp_mapping *before = NULL;
+	cprof_image *image = NULL, *of_text;
 	size_t i;
 
 	p->texts.count = 0;
@@ -192,22 +199,18 @@ static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t 
 		const struct cp_mapping *m = &maps[i];
 
 		if (is_object(m)) {
-			if (!first || !same_object(first, m) || m->offset == 0) {
-				cprof_assembly *a;
+			if (begins_image(m, before)) {
+				cprof_assembly *a = assembly_of(p, m);
 
-				first = m;
-				a = assembly_of(p, m);
 				image = a ? image_at(p, a, m) : NULL;
 			}
+			before = m;
 		}
 		if (!m->executable)
 			continue;
-		if (!is_object(m) &&
-		    !cp_vec_push(&p->texts,
-				 (struct engine_text){ m->start, m->end, jit_image(p, m) }))
-			return;
-		if (is_object(m) && image &&
-		    !cp_vec_push(&p->texts, (struct engine_text){ m->start, m->end, image }))
+		of_text = is_object(m) ? image : jit_image(p, m);
+		if (of_text &&
+		    !cp_vec_push(&p->texts, (struct engine_text){ m->start, m->end, of_text }))
 			return;
 	}
 	qsort(p->texts.items, p->texts.count, sizeof(*p->texts.items), by_start);
