@@ -100,6 +100,8 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 {
 	uint64_t wait = CP_NS_PER_S / 2, due;
 
+	if (tr->reports)
+		return 0;
 	if (tr->held.count)
 		wait = HELD_POLL_NS;
 	if (tr->hz && !tr->ending) {
@@ -120,14 +122,15 @@ static void wait_for_something(struct tracer *tr)
 	struct timespec timeout = cp_timespec(time_to_wait(tr, cp_now()));
 	struct signalfd_siginfo si;
 
-	tr->reports = false;
 	if (ppoll(fds, 3, &timeout, NULL) <= 0)
 		return;
-	tr->reports = fds[0].revents != 0;
-	if (tr->reports && read(tr->signal_fd, &si, sizeof(si)) < 0)
-		cp_debug("tracer: nothing to read of SIGCHLD");
 	if (fds[2].revents)
 		tr->ending = true;
+	if (!fds[0].revents)
+		return;
+	tr->reports = true;
+	if (read(tr->signal_fd, &si, sizeof(si)) < 0)
+		cp_debug("tracer: nothing to read of SIGCHLD");
 }
 
 static void take_requests(struct tracer *tr)

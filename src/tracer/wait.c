@@ -39,6 +39,8 @@
 
 /* Below this many threads P_ALL is as good as asking one by one. */
 #define FEW_THREADS 64
+/* Reports taken one after the other before the loop looks around. */
+#define IN_A_ROW 1024u
 
 #define HOLD_NS (2 * CP_NS_PER_S)
 
@@ -98,8 +100,14 @@ static void on_exec(struct tracer *tr, struct thread *t)
 	struct process *p = t->process;
 	struct thread *leader = thread_find(tr, p->pid);
 
+	siginfo_t si;
+
 	/* Reported for the leader's id, whichever thread did it; the others
-	 * are gone, and the one that did it has the leader's id now. */
+	 * are gone, and the one that did it has the leader's id now. Until the
+	 * event is consumed, the kernel takes ptrace calls with that id for
+	 * meant for the old leader and refuses them (ptrace_attach's
+	 * looks_like_a_spurious_pid()). An event carries no signal to lose. */
+	waitid(P_PID, (id_t)p->pid, &si, WSTOPPED | WNOHANG | __WALL);
 	if (!leader)
 		return;
 	process_exec(tr, p);
@@ -304,12 +312,12 @@ void wait_gather(struct tracer *tr)
 
 	if (tr->by_tid.count > FEW_THREADS)
 		gather_wanted(tr);
-	while (gather_one(tr, P_ALL, 0)) {
-		if (++in_a_row >= FEW_THREADS && tr->by_tid.count > FEW_THREADS) {
+	/* Not without end: there are requests, ticks and a controller to mind. */
+	while (in_a_row++ < IN_A_ROW && gather_one(tr, P_ALL, 0)) {
+		if (in_a_row % FEW_THREADS == 0 && tr->by_tid.count > FEW_THREADS)
 			gather_all_known(tr);
-			in_a_row = 0;
-		}
 	}
+	tr->reports = in_a_row > IN_A_ROW;
 	if (tr->by_tid.count <= FEW_THREADS)
 		gather_done(tr);
 }
