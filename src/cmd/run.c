@@ -100,6 +100,20 @@ static int exec_failed(const char *command, int errnum)
 	return errnum == ENOENT ? CP_EXIT_NOT_FOUND : CP_EXIT_NOT_EXECUTABLE;
 }
 
+/* The engine looks at the program that runs; one that has ended by then has
+ * been nothing but a name. */
+static bool is_foreign(const char *file)
+{
+	unsigned char ident[EI_NIDENT] = "";
+	FILE *f = fopen(file, "re");
+	bool foreign = f && fread(ident, 1, sizeof(ident), f) == sizeof(ident) &&
+		       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] != ELFCLASS64;
+
+	if (f)
+		fclose(f);
+	return foreign;
+}
+
 static int run_session(cprof_session *s, char **command, const struct cp_collect_options *o)
 {
 	int status;
@@ -112,6 +126,10 @@ static int run_session(cprof_session *s, char **command, const struct cp_collect
 	cprof_session_run(s, o->duration_ns);
 	if (cprof_session_exec_errno(s))
 		return exec_failed(command[0], cprof_session_exec_errno(s));
+	if (!*cprof_session_error(s) && is_foreign(command[0]))
+		fprintf(stderr,
+			"cprof: '%s' is a 32-bit program: cprof profiles 64-bit ones only\n",
+			command[0]);
 	cp_collecting_end(o, s);
 	status = cprof_session_exit_status(s, true);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

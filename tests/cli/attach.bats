@@ -265,7 +265,8 @@ refused() {
 	tracee_output=out
 	"${nobody[@]}" "$CPROF" attach -q -d 100ms -s 999 -o rec "$tracee"
 	"${nobody[@]}" "$CPROF" stack "$tracee" | grep -q leaf_read
-	"${nobody[@]}" "$CPROF" run -q -o rec.run -- "$TRACEES/deep" | grep -q '^deep: ok'
+	cp "$TRACEES/deep" . # where nobody may go
+	"${nobody[@]}" "$CPROF" run -q -o rec.run -- ./deep | grep -q '^deep: ok'
 	finish
 	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
 }
@@ -295,7 +296,9 @@ refused() {
 }
 
 @test "a zombie" {
-	sh -c 'sh -c "exit 0" & echo $! >zombie; exec sleep 60' 3>&- &
+	# It ends only when its parent is one that does not wait.
+	sh -c 'sh -c "until grep -qx sleep /proc/\$PPID/comm; do :; done" &
+		echo $! >zombie; exec sleep 60' 3>&- &
 	started+=("$!")
 	until_true test -s zombie
 	tracee=$(cat zombie)

@@ -16,10 +16,12 @@ setup() {
 	started=()
 }
 
-# Only what a test started is ended, by pid.
+# Only what a test started is ended, by pid; and only while it is still our
+# child: the storms use pids up, and one that was waited for is soon another's.
 teardown() {
 	local pid
 	for pid in "${started[@]}"; do
+		grep -q "^PPid:[[:space:]]*$BASHPID\$" "/proc/$pid/status" 2>/dev/null || continue
 		kill -KILL "$pid" 2>/dev/null
 		wait "$pid" 2>/dev/null
 	done
