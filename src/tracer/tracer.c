@@ -100,7 +100,7 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 {
 	uint64_t wait = CP_NS_PER_S / 2, due;
 
-	if (tr->reports)
+	if (tr->reports || (tr->ending && !tr->wanted.count))
 		return 0;
 	if (tr->held.count)
 		wait = HELD_POLL_NS;
