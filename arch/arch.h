@@ -48,8 +48,6 @@ struct cp_arch {
 	/* True when the code at `pc` is a stub that jumps to an address kept
 	 * in memory, as a PLT has them; *slot_ret is where it is kept. */
 	bool (*jump_slot)(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret);
-	/* The same for a jump straight to *target_ret. */
-	bool (*jump_direct)(const uint8_t *code, size_t size, uint64_t pc, uint64_t *target_ret);
 	/* True when somewhere in the code at `pc` there is a direct jump to
 	 * `target`: a function that ends by calling another. */
 	bool (*jumps_to)(const uint8_t *code, size_t size, uint64_t pc, uint64_t target);
@@ -62,12 +60,11 @@ extern const struct cp_arch cp_arch_aarch64;
 
 /* ---- decoding (decode.c) ---- */
 
-/* How many bytes below its return address a function's stack pointer is when
- * it runs at `pc`, by following its code from `start` on; it may be up to
- * *slack_ret more (UINT64_MAX: any). False: no path was found. Each time, the
- * code is decoded anew. */
-bool cp_arch_frame_depth(const struct cp_arch *arch, const uint8_t *code, size_t size,
-			 uint64_t start, uint64_t pc, uint64_t *ret, uint64_t *slack_ret);
+/* How many bytes below its return address a function's stack pointer is, at
+ * least, when it runs at `pc`: what the code from `start` on, up to the first
+ * jump or call, takes off it. 0 also when that is not understood. */
+uint64_t cp_arch_frame_depth(const struct cp_arch *arch, const uint8_t *code, size_t size,
+			     uint64_t start, uint64_t pc);
 
 /* ---- host: the ISA this cprof runs on ---- */
 

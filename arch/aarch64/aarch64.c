@@ -51,23 +51,7 @@ static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *s
 	return true;
 }
 
-static uint64_t branch_target(uint32_t insn, uint64_t pc)
-{
-	return pc + (uint64_t)((int64_t)((uint64_t)insn << 38) >> 38) * 4;
-}
-
 /* b imm26 */
-static bool jump_direct(const uint8_t *code, size_t size, uint64_t pc, uint64_t *target_ret)
-{
-	uint32_t insn;
-
-	if (size < 4)
-		return false;
-	memcpy(&insn, code, 4);
-	*target_ret = branch_target(insn, pc);
-	return insn >> 26 == 5;
-}
-
 static bool jumps_to(const uint8_t *code, size_t size, uint64_t pc, uint64_t target)
 {
 	uint32_t insn;
@@ -75,7 +59,8 @@ static bool jumps_to(const uint8_t *code, size_t size, uint64_t pc, uint64_t tar
 
 	for (i = 0; i + 4 <= size; i += 4) {
 		memcpy(&insn, code + i, 4);
-		if (insn >> 26 == 5 && branch_target(insn, pc + i) == target)
+		if (insn >> 26 == 5 &&
+		    pc + i + (uint64_t)((int64_t)((uint64_t)insn << 38) >> 38) * 4 == target)
 			return true;
 	}
 	return false;
@@ -115,7 +100,6 @@ const struct cp_arch cp_arch_aarch64 = {
 	.reg_names = names,
 	.call_before = call_before,
 	.jump_slot = jump_slot,
-	.jump_direct = jump_direct,
 	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,
 };

@@ -63,44 +63,21 @@ static bool call_before(const uint8_t *code, size_t size, uint64_t ret_addr, uin
 	return indirect_call(code, size);
 }
 
-/* The bytes of [endbr64] [bnd] at the start of a stub. */
-static size_t stub_prefix(const uint8_t *code, size_t size)
+/* [endbr64] [bnd] jmp *disp32(%rip) */
+static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret)
 {
 	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	size_t at = 0;
+	int32_t rel;
 
 	if (size >= sizeof(endbr64) && !memcmp(code, endbr64, sizeof(endbr64)))
 		at = sizeof(endbr64);
-	return at < size && code[at] == 0xf2 ? at + 1 : at;
-}
-
-/* jmp *disp32(%rip) */
-static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret)
-{
-	size_t at = stub_prefix(code, size);
-	int32_t rel;
-
+	if (at < size && code[at] == 0xf2)
+		at++;
 	if (size - at < 6 || code[at] != 0xff || code[at + 1] != 0x25)
 		return false;
 	memcpy(&rel, code + at + 2, 4);
 	*slot_ret = pc + at + 6 + (uint64_t)(int64_t)rel;
-	return true;
-}
-
-/* jmp rel32, jmp rel8 */
-static bool jump_direct(const uint8_t *code, size_t size, uint64_t pc, uint64_t *target_ret)
-{
-	size_t at = stub_prefix(code, size);
-	int32_t rel;
-
-	if (size - at >= 5 && code[at] == 0xe9) {
-		memcpy(&rel, code + at + 1, 4);
-		*target_ret = pc + at + 5 + (uint64_t)(int64_t)rel;
-		return true;
-	}
-	if (size - at < 2 || code[at] != 0xeb)
-		return false;
-	*target_ret = pc + at + 2 + (uint64_t)(int64_t)(int8_t)code[at + 1];
 	return true;
 }
 
@@ -158,7 +135,6 @@ const struct cp_arch cp_arch_x86_64 = {
 	.reg_names = names,
 	.call_before = call_before,
 	.jump_slot = jump_slot,
-	.jump_direct = jump_direct,
 	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,
 };

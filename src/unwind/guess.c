@@ -15,17 +15,16 @@
  * Then the frame found is tried out: the walk goes on from it by rules alone,
  * and a real frame leads to the root of the stack, which an old one, left
  * over by a call that has returned, rarely does. Old frames lie below the real
- * one, inside of what the function has reserved but not written; so the size
- * of its frame, found by following its instructions, tells which is which.
+ * one, inside of what the function has reserved but not written; so what its
+ * first instructions take off the stack pointer says where not to look.
  */
 #include "unwind/walk.h"
 
 #define CALL_MAX 8 /* bytes of a call instruction, at most */
 #define NEAR (64u << 10) /* of a function without CFI: how far in we may be */
-#define TAIL_SIZE 256 /* of a function that may end in a jump to another */
+#define CODE_SIZE 256 /* of a function that is looked into */
 #define SCAN_WORDS 8192u /* how far up to look */
 #define SCAN_WORDS_PLAIN 512u /* the same where no rule narrows it */
-#define HOPS_MAX 3 /* stubs between a call and what it gets to */
 #define TRIALS_MAX 24u
 #define TRIAL_STEPS 64u
 
@@ -53,34 +52,22 @@ static bool is_stub(const struct cp_walk *walk, uint64_t target, uint64_t *slot_
 	return walk->arch->jump_slot(code, got, target, slot_ret);
 }
 
-/* Where a call of `target` gets to: through the PLT, and through functions
- * that only jump on. */
-static uint64_t final_target(const struct cp_walk *walk, uint64_t target)
+/* A call's target, through the PLT if it goes there. */
+static uint64_t through_plt(const struct cp_walk *walk, uint64_t target)
 {
 	const struct cp_reader *memory = walk->space->memory;
-	uint8_t code[16];
-	uint64_t next;
-	unsigned hops;
-	size_t got;
+	uint64_t slot, value;
 
-	for (hops = 0; hops < HOPS_MAX; hops++) {
-		got = cp_space_read_constant(walk->space, target, code, sizeof(code));
-		if (walk->arch->jump_slot(code, got, target, &next)) {
-			if (!cp_read_exact(memory, next, &next, sizeof(next)))
-				break;
-		} else if (!walk->arch->jump_direct(code, got, target, &next)) {
-			break;
-		}
-		target = next;
-	}
-	return target;
+	if (!is_stub(walk, target, &slot) || !cp_read_exact(memory, slot, &value, sizeof(value)))
+		return target;
+	return value;
 }
 
 /* True when a call of `target` gets to `pc`, in the function at `function`
  * (0: unknown). */
 static bool reaches(const struct cp_walk *walk, uint64_t target, uint64_t pc, uint64_t function)
 {
-	uint8_t code[TAIL_SIZE];
+	uint8_t code[CODE_SIZE];
 	uint64_t slot;
 	size_t got;
 
@@ -94,16 +81,13 @@ static bool reaches(const struct cp_walk *walk, uint64_t target, uint64_t pc, ui
 	return walk->arch->jumps_to(code, got, target, function);
 }
 
-/* How well `ra` would do as the return address of the function at `pc`.
- * *callee_ret is what the call before it calls, if that is certain. */
-static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, uint64_t function,
-			uint64_t *callee_ret)
+/* How well `ra` would do as the return address of the function at `pc`. */
+static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, uint64_t function)
 {
 	uint8_t code[CALL_MAX];
-	uint64_t target, last;
+	uint64_t target;
 	size_t got;
 
-	*callee_ret = 0;
 	if (!cp_space_code_at(walk->space, ra - 1))
 		return MATCH_NONE;
 	got = cp_space_read_constant(walk->space, ra - CALL_MAX, code, sizeof(code));
@@ -115,21 +99,10 @@ static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, ui
 			       : MATCH_NONE;
 	if (!target)
 		return MATCH_POSSIBLE;
-	last = final_target(walk, target);
-	if (reaches(walk, last, pc, function))
-		*callee_ret = last;
-	else if (reaches(walk, target, pc, function))
-		*callee_ret = target;
-	return *callee_ret ? MATCH_CERTAIN : MATCH_MISMATCH;
-}
-
-#define ANY_SIZE ((struct cp_space_size){ .slack = UINT64_MAX })
-#define SLACK_SMALL 64 /* of alignment: a few words to choose from */
-
-/* True when a return address may be at `slot`. */
-static bool fits(const struct cp_space_size *size, uint64_t sp, uint64_t slot)
-{
-	return slot - sp >= size->bytes && slot - sp - size->bytes <= size->slack;
+	if (reaches(walk, target, pc, function) ||
+	    reaches(walk, through_plt(walk, target), pc, function))
+		return MATCH_CERTAIN;
+	return MATCH_MISMATCH;
 }
 
 /* How far rules alone lead from a frame. */
@@ -180,8 +153,8 @@ struct choice {
 };
 
 /* Scores. A call that could be is worth no more than one that seems not to
- * be: the nearest wins. A frame of the size that the function's instructions
- * make is worth most. */
+ * be: the nearest wins. A frame of just the size that the function's first
+ * instructions make is worth most. */
 #define SCORE(certain, trial) ((certain)*8u + (unsigned)(trial))
 #define SCORE_BEST SCORE(1, TRIAL_ROOT)
 
@@ -218,30 +191,45 @@ static bool take(struct choice *choice, struct cp_walk_at *at, struct cp_walk_st
 
 /* ---- a register that a rule needs ---- */
 
+/* The lowest CFA that the function's frame can have. */
+static uint64_t lowest_cfa(const struct cp_walk *walk, const struct cp_walk_at *at,
+			   const struct cp_step *step)
+{
+	const struct cp_arch *arch = walk->arch;
+	uint64_t pc = at->regs.r[arch->pc], sp = at->regs.r[arch->sp], depth;
+	uint8_t code[CODE_SIZE];
+	size_t got;
+
+	if (!step->function)
+		return sp;
+	got = cp_space_read_constant(walk->space, step->function, code, sizeof(code));
+	depth = cp_arch_frame_depth(arch, code, got, step->function, pc);
+	return depth ? sp + depth + arch->ret_size : sp;
+}
+
 /* Every word of the stack is tried as the register's value: for the usual
  * "CFA is rbp + 16" that means a saved rbp with a return address above it. */
 static void scan_for_register(const struct cp_walk *walk, const struct cp_walk_at *at,
-			      const struct cp_step *step, unsigned reg, struct cp_space_size size,
+			      const struct cp_step *step, unsigned reg, uint64_t lowest,
 			      struct choice *choice)
 {
 	const struct cp_arch *arch = walk->arch;
-	uint64_t pc = at->regs.r[arch->pc], sp = at->regs.r[arch->sp], cfa, callee, i;
+	uint64_t pc = at->regs.r[arch->pc], sp = at->regs.r[arch->sp], cfa, i;
 	struct cp_walk_at next = *at;
 	struct cp_walk_lack lack = { 0 };
-	bool narrow = size.slack < SLACK_SMALL;
 	enum match how;
 
 	for (i = 0; i < SCAN_WORDS && choice->score < SCORE_BEST; i++) {
 		next.regs.known = at->regs.known | BIT(reg);
 		next.regs.r[reg] = (sp & ~UINT64_C(7)) + i * 8;
 		if (cp_walk_apply(walk, &next, step->rule, &cfa, &lack) == CP_WALK_APPLIED) {
-			how = MATCH_NONE;
-			if (cfa > sp && fits(&size, sp, cfa - arch->ret_size))
-				how = match(walk, next.regs.r[arch->pc], pc, step->function,
-					    &callee);
+			how = cfa > sp && cfa >= lowest
+				      ? match(walk, next.regs.r[arch->pc], pc, step->function)
+				      : MATCH_NONE;
 			next.exact = next.leaf = false;
 			if (how != MATCH_NONE)
-				consider(walk, choice, how == MATCH_CERTAIN || narrow, &next, cfa);
+				consider(walk, choice, how == MATCH_CERTAIN || (cfa == lowest),
+					 &next, cfa);
 			next = *at;
 		} else if (lack.addr >= walk->capture->stack_base + walk->capture->stack_size) {
 			break;
@@ -254,16 +242,11 @@ bool cp_guess_register(const struct cp_walk *walk, struct cp_walk_at *at,
 {
 	struct cp_step here = *step; /* steps don't stay: trials make new ones */
 	struct choice choice = { .score = 0 };
-	struct cp_space_size size =
-		cp_space_frame_size(walk->space, here.function, at->regs.r[walk->arch->pc]);
+	uint64_t lowest = lowest_cfa(walk, at, &here);
 
-	scan_for_register(walk, at, &here, reg, size, &choice);
-	if (!choice.score && size.slack != UINT64_MAX) { /* perhaps it was misunderstood */
-		size.slack = UINT64_MAX;
-		scan_for_register(walk, at, &here, reg, size, &choice);
-	}
-	if (!choice.score && size.bytes)
-		scan_for_register(walk, at, &here, reg, ANY_SIZE, &choice);
+	scan_for_register(walk, at, &here, reg, lowest, &choice);
+	if (!choice.score && lowest > at->regs.r[walk->arch->sp])
+		scan_for_register(walk, at, &here, reg, 0, &choice);
 	return take(&choice, at, ret, CP_UNWIND_BY_SCAN);
 }
 
@@ -274,9 +257,7 @@ static enum match just_called(const struct cp_walk *walk, const struct cp_walk_a
 			      struct cp_walk_at *ret)
 {
 	const struct cp_arch *arch = walk->arch;
-	uint64_t sp = at->regs.r[arch->sp], pc = at->regs.r[arch->pc], ra, callee;
-	enum match how;
-	struct cp_space_size size;
+	uint64_t sp = at->regs.r[arch->sp], pc = at->regs.r[arch->pc], ra;
 
 	if (arch->ret_size) {
 		if (!cp_walk_read_word(walk, sp, &ra))
@@ -291,11 +272,7 @@ static enum match just_called(const struct cp_walk *walk, const struct cp_walk_a
 	ret->regs.r[arch->pc] = ra;
 	ret->regs.r[arch->sp] = sp + arch->ret_size;
 	ret->exact = ret->leaf = false;
-	how = match(walk, ra, pc, 0, &callee);
-	size = cp_space_frame_size(walk->space, callee, pc);
-	if (how == MATCH_CERTAIN && !size.known)
-		return MATCH_MISMATCH;
-	return fits(&size, sp, sp) ? how : MATCH_NONE;
+	return match(walk, ra, pc, 0);
 }
 
 /* The caller by the frame record that the frame pointer points to: the
@@ -304,9 +281,7 @@ static enum match by_fp(const struct cp_walk *walk, const struct cp_walk_at *at,
 			struct cp_walk_at *ret)
 {
 	const struct cp_arch *arch = walk->arch;
-	uint64_t sp = at->regs.r[arch->sp], fp = at->regs.r[arch->fp], outer, ra, callee;
-	enum match how;
-	struct cp_space_size size;
+	uint64_t sp = at->regs.r[arch->sp], fp = at->regs.r[arch->fp], outer, ra;
 
 	if (!(at->regs.known & BIT(arch->fp)) || fp < sp || fp % 8 ||
 	    !cp_walk_read_word(walk, fp, &outer) || !cp_walk_read_word(walk, fp + 8, &ra) ||
@@ -318,36 +293,28 @@ static enum match by_fp(const struct cp_walk *walk, const struct cp_walk_at *at,
 	ret->regs.r[arch->fp] = outer;
 	ret->regs.known = BIT(arch->pc) | BIT(arch->sp) | BIT(arch->fp);
 	ret->exact = ret->leaf = false;
-	how = match(walk, ret->regs.r[arch->pc], at->regs.r[arch->pc], 0, &callee);
-	size = cp_space_frame_size(walk->space, callee, at->regs.r[arch->pc]);
-	if (!fits(&size, sp, fp + 8))
-		return MATCH_MISMATCH;
-	return how == MATCH_CERTAIN && !size.known ? MATCH_POSSIBLE : how;
+	return match(walk, ret->regs.r[arch->pc], at->regs.r[arch->pc], 0);
 }
 
-/* Return addresses from sp up, of calls that got here. */
+/* Return addresses between sp and the frame record, or a bit further up. */
 static void scan(const struct cp_walk *walk, const struct cp_walk_at *at, struct choice *choice)
 {
 	const struct cp_arch *arch = walk->arch;
-	uint64_t sp = at->regs.r[arch->sp], pc = at->regs.r[arch->pc], ra, callee, slot, i;
+	uint64_t sp = at->regs.r[arch->sp] & ~UINT64_C(7), ra, i;
 	struct cp_walk_at next = *at;
-	struct cp_space_size size;
+	enum match how;
 
 	next.regs.known = BIT(arch->pc) | BIT(arch->sp);
 	next.exact = next.leaf = false;
 	for (i = 0; i < SCAN_WORDS_PLAIN && choice->score < SCORE_BEST; i++) {
-		slot = (sp & ~UINT64_C(7)) + i * 8;
-		if (!cp_walk_read_word(walk, slot, &ra))
+		if (!cp_walk_read_word(walk, sp + i * 8, &ra))
 			break;
-		ra &= arch->code_mask;
-		if (match(walk, ra, pc, 0, &callee) < MATCH_POSSIBLE)
+		how = match(walk, ra & arch->code_mask, at->regs.r[arch->pc], 0);
+		if (how != MATCH_CERTAIN)
 			continue;
-		size = cp_space_frame_size(walk->space, callee, pc);
-		if (!fits(&size, sp, slot))
-			continue;
-		next.regs.r[arch->pc] = ra;
-		next.regs.r[arch->sp] = slot + 8;
-		consider(walk, choice, size.known, &next, slot + 8);
+		next.regs.r[arch->pc] = ra & arch->code_mask;
+		next.regs.r[arch->sp] = sp + (i + 1) * 8;
+		consider(walk, choice, true, &next, next.regs.r[arch->sp]);
 	}
 }
 
@@ -360,8 +327,6 @@ static bool move(struct cp_walk_at *at, const struct cp_walk_at *to, struct cp_w
 	return true;
 }
 
-/* In the order of what they are worth; what scan() finds for certain comes
- * before a frame pointer that could be one, and that before what it finds else. */
 bool cp_guess_caller(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
 {
 	const struct cp_arch *arch = walk->arch;
@@ -377,13 +342,9 @@ bool cp_guess_caller(const struct cp_walk *walk, struct cp_walk_at *at, struct c
 	if (!at->exact && at->regs.known & BIT(arch->fp) && !at->regs.r[arch->fp])
 		return end(ret, CP_UNWIND_END_ROOT);
 	how_framed = by_fp(walk, at, &framed);
-	if (how_framed == MATCH_CERTAIN)
+	if (how_framed >= MATCH_POSSIBLE)
 		return move(at, &framed, ret, CP_UNWIND_BY_FP, framed.regs.r[arch->sp]);
-	if (how_called == MATCH_MISMATCH) /* of a function that jumped here? */
-		consider(walk, &choice, false, &called, called.regs.r[arch->sp]);
 	scan(walk, at, &choice);
-	if (choice.score < SCORE(1, 0) && how_framed == MATCH_POSSIBLE)
-		return move(at, &framed, ret, CP_UNWIND_BY_FP, framed.regs.r[arch->sp]);
 	if (choice.score)
 		return take(&choice, at, ret, CP_UNWIND_BY_SCAN);
 	if (how_called == MATCH_MISMATCH)

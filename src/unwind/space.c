@@ -17,7 +17,6 @@
 #define STEPS_FIRST 512u
 #define STEPS_MAX 16384u
 #define CANDIDATES_MAX 8 /* mappings of a file that may be where it was loaded */
-#define FOLLOW_SIZE (16u << 10) /* of a function whose instructions are followed */
 #define CODE_MAX 16 /* bytes that is_sigreturn() may want */
 
 struct cached {
@@ -97,8 +96,6 @@ static void forget_steps(struct cp_unwind_space *space)
 
 	if (space->steps)
 		memset(space->steps, 0, space->nsteps * sizeof(*space->steps));
-	if (space->sizes)
-		memset(space->sizes, 0, CP_SPACE_SIZES * sizeof(*space->sizes));
 	for (i = 0; i < CP_SPACE_PAGES; i++)
 		space->pages[i].addr = 1;
 }
@@ -139,7 +136,6 @@ void cp_unwind_space_destroy(struct cp_unwind_space *space)
 	for (i = 0; i < CP_SPACE_PAGES; i++)
 		free(space->pages[i].bytes);
 	free(space->steps);
-	free(space->sizes);
 	free(space);
 }
 
@@ -395,41 +391,6 @@ size_t cp_space_read_constant(struct cp_unwind_space *space, uint64_t addr, void
 		done += part;
 	}
 	return done;
-}
-
-/* ---- frame sizes ---- */
-
-static void follow(struct cp_unwind_space *space, struct cp_space_size *size)
-{
-	uint8_t *code = malloc(FOLLOW_SIZE);
-	size_t got;
-
-	if (!code)
-		return;
-	got = cp_space_read_constant(space, size->function, code, FOLLOW_SIZE);
-	size->known = cp_arch_frame_depth(space->arch, code, got, size->function, size->pc,
-					  &size->bytes, &size->slack);
-	free(code);
-}
-
-struct cp_space_size cp_space_frame_size(struct cp_unwind_space *space, uint64_t function,
-					 uint64_t pc)
-{
-	struct cp_space_size size = { function, pc, false, 0, UINT64_MAX };
-	struct cp_space_size *slot;
-
-	if (!function || pc < function || pc - function >= FOLLOW_SIZE)
-		return size;
-	if (!space->sizes)
-		space->sizes = calloc(CP_SPACE_SIZES, sizeof(*space->sizes));
-	if (!space->sizes)
-		return size;
-	slot = &space->sizes[cp_hash_u64(function ^ pc << 20) % CP_SPACE_SIZES];
-	if (slot->function != function || slot->pc != pc) {
-		follow(space, &size);
-		*slot = size;
-	}
-	return *slot;
 }
 
 /* ---- steps by pc ---- */

@@ -42,14 +42,6 @@ struct cp_step {
 	uint64_t function; /* start of the FDE's range, 0: unknown */
 };
 
-/* The size of a frame: what a function has below its return address at pc. */
-struct cp_space_size {
-	uint64_t function, pc; /* the key */
-	bool known; /* a path through the function leads to pc */
-	uint64_t bytes, slack; /* at least; and so many more */
-};
-
-#define CP_SPACE_SIZES 256u
 #define CP_SPACE_PAGE 4096u
 #define CP_SPACE_PAGES 64u
 
@@ -64,7 +56,6 @@ struct cp_unwind_space {
 	struct cp_step *steps; /* direct-mapped by pc; pc 0: free */
 	size_t nsteps; /* a power of two */
 	size_t evicted;
-	struct cp_space_size *sizes; /* direct-mapped; NULL until one is asked for */
 	struct cp_space_page {
 		uint64_t addr; /* of the page; 1: none */
 		uint8_t *bytes;
@@ -103,11 +94,6 @@ struct cp_space_object *cp_space_object_at(struct cp_unwind_space *space, uint64
  * those of code made at run time are not. How many bytes were read. */
 size_t cp_space_read_constant(struct cp_unwind_space *space, uint64_t addr, void *buffer,
 			      size_t size);
-
-/* The size of the frame at `pc` of the function that starts at `function`, by
- * following its instructions. Remembered: it takes up to milliseconds. */
-struct cp_space_size cp_space_frame_size(struct cp_unwind_space *space, uint64_t function,
-					 uint64_t pc);
 
 /* Frees what libunwind.c keeps in a space. */
 void cp_libunwind_destroy(void *state);

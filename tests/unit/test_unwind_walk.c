@@ -376,7 +376,6 @@ static void test_guesses(void)
 	put_headers(true);
 	put_hdr(DW_EH_PE_datarel | DW_EH_PE_sdata4);
 	call(TEXT + 0x30, TEXT + 0x800);
-	code(TEXT + 0x800, "\x48\x83\xec\x58", 4); /* sub $88, %rsp */
 	code(TEXT + 0x3e, "\xff\xd0", 2); /* call *%rax */
 	map(7);
 	process.stack[0] = BASE + TEXT + 0x30;
