@@ -56,7 +56,7 @@ within() {
 	run "$CPROF" report --json cprof.data
 	# Its last period may be cut; of its 200 ticks only those at its start,
 	# while it is linked and runs, may stop it.
-	jq -e '.duration_ns / 1e7 as $ticks | .samples.total <= $ticks + 1 and
+	jq -e '(.duration_ns / 1e7) as $ticks | .samples.total <= $ticks + 1 and
 		.samples.total >= $ticks * 0.97 - 2' <<<"$output"
 	jq -e '.overhead.stops <= 10' <<<"$output"
 }
