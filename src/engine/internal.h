@@ -237,6 +237,8 @@ const cprof_function *engine_function_at(cprof_session *s, const cprof_image *im
 void engine_functions_free(cprof_session *s);
 
 /* snapshot.c */
+/* The leaf's registers: all, or only pc and sp of a blocked thread. */
+struct cp_regs engine_capture_regs(const struct cp_event_sample *e);
 void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
 
 /* session.c */

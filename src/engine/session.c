@@ -272,7 +272,6 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 {
 	cprof_context context;
 	struct cp_regs regs = { 0 };
-	const struct cp_arch *arch = cp_arch_host();
 
 	s->current.sample = e;
 	s->current.repeat = e->e.type == CP_EVENT_REPEAT;
@@ -280,13 +279,8 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 		return;
 	t->slot = e->slot;
 	engine_thread_refresh_name(s, t, e->e.ts_ns);
-	if (cp_event_regs(e)) {
-		cp_arch_regs_from_prstatus(cp_event_regs(e), &regs);
-	} else if (!s->current.repeat) {
-		regs.known = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
-		regs.r[arch->pc] = e->pc;
-		regs.r[arch->sp] = e->sp;
-	}
+	if (!s->current.repeat)
+		regs = engine_capture_regs(e);
 	engine_fill_context(&regs, &context);
 	engine_raise(s, sample_hit, e->pc, &context);
 }

@@ -83,7 +83,7 @@ struct walk {
 	struct cprof_frame_info run;
 };
 
-static struct cp_regs leaf_regs(const struct cp_event_sample *e)
+struct cp_regs engine_capture_regs(const struct cp_event_sample *e)
 {
 	const struct cp_arch *arch = cp_arch_host();
 	const uint8_t *raw = cp_event_regs(e);
@@ -171,7 +171,7 @@ static bool walk_current(cprof_session *s, const struct cp_regs *seed, bool fram
 	const struct cp_event_sample *e = s->current.sample;
 	cprof_process *p = s->current.process;
 	struct cp_capture capture = {
-		.regs = seed ? *seed : leaf_regs(e),
+		.regs = seed ? *seed : engine_capture_regs(e),
 		.stack_base = e->stack_base,
 		.stack = cp_event_stack(e),
 		.stack_size = cp_event_stack(e) ? e->stack_size : 0,
