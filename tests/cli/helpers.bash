@@ -10,6 +10,10 @@ bats_load_library bats-file
 : "${CPROF:?set by the build}" "${TRACEES:?}" "${SOURCES:?}" "${BUILD:?}"
 export LC_ALL=C.UTF-8 TERM=xterm
 unset NO_COLOR COLUMNS PAGER CPROF_PAGER DEBUGINFOD_URLS
+# script(1) runs its command with it; shells differ in what they do on Ctrl-C.
+export SHELL=$BASH
+# One test that hangs is given up and named, not the whole file.
+[ -n "${CPROF_TEST_LONG-}" ] || export BATS_TEST_TIMEOUT=300
 
 setup() {
 	cd "$BATS_TEST_TMPDIR" || return
