@@ -5,11 +5,13 @@
 #ifndef CPROF_CPROF_H
 #define CPROF_CPROF_H
 
+#include <cprof/calls.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>
 #include <cprof/sampling.h>
 #include <cprof/session.h>
 #include <cprof/stack.h>
 #include <cprof/types.h>
+#include <cprof/value.h>
 
 #endif

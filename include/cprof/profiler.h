@@ -32,6 +32,7 @@
 #ifndef CPROF_PROFILER_H
 #define CPROF_PROFILER_H
 
+#include <cprof/calls.h>
 #include <cprof/stack.h>
 #include <cprof/types.h>
 
@@ -99,6 +100,18 @@ CPROF_API void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle,
 	 * cprof_do_stack_snapshot(NULL, ...). `context` has only ip and sp when the thread   \
 	 * was blocked; what the sample stands for tells cprof_current_sample() */ \
 	E(sample_hit, (cprof_profiler * prof, cprof_addr ip, const cprof_context *context)) \
+	/* calls, as the filters chose (cprof/calls.h). `context` is NULL unless *_CONTEXT was    \
+	 * asked for; `target` NULL: not known. Times and depth: cprof_current_call() */ \
+	E(method_enter, \
+	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
+	E(method_leave, \
+	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
+	E(method_tail_call, \
+	  (cprof_profiler * prof, const cprof_function *method, const cprof_function *target)) \
+	/* left without returning: an exception, longjmp, the end of its thread */ \
+	E(method_exception_leave, (cprof_profiler * prof, const cprof_function *method)) \
+	/* it was called too often and is no longer traced; `rate`: calls in that second */ \
+	E(method_disarmed, (cprof_profiler * prof, const cprof_function *method, uint32_t rate)) \
 	/* about once a second while the session runs: time to write things out */ \
 	E(heartbeat, (cprof_profiler * prof))
 

@@ -28,7 +28,7 @@
 /* ---- events ---- */
 
 enum cp_event_type {
-	CP_EVENT_PAD, /* nothing: skip */
+	CP_EVENT_NONE,
 	CP_EVENT_PROCESS, /* struct cp_event_process: a process is traced from now on */
 	CP_EVENT_EXEC, /* pid runs another program; its other threads are gone */
 	CP_EVENT_PROCESS_EXIT, /* struct cp_event_exit: reaped */
@@ -37,6 +37,8 @@ enum cp_event_type {
 	CP_EVENT_SAMPLE, /* struct cp_event_sample */
 	CP_EVENT_REPEAT, /* struct cp_event_sample without a stack: the thread's last
 				  sample again, `count` ticks and `weight_ns` more of it */
+	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
+	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
 	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
 	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
 };
@@ -114,6 +116,11 @@ struct cp_link_stats {
 	_Atomic uint64_t tracer_cpu_ns;
 	_Atomic uint64_t threads, processes; /* ever traced */
 	_Atomic uint64_t signals; /* passed on */
+	_Atomic uint64_t hits; /* stops at breakpoints */
+	_Atomic uint64_t hits_inside; /* of them: jumps that stayed inside of their function */
+	_Atomic uint64_t hits_late; /* of them: on a breakpoint just removed */
+	_Atomic uint64_t hit_ns; /* what they took, of stopped_ns */
+	_Atomic uint64_t full_ns; /* threads held because the ring was full */
 	_Atomic uint32_t hold[CP_HISTOGRAM];
 };
 
@@ -125,11 +132,14 @@ struct cp_link_shared {
 	/* By slot: the address where the thread's stack ends, as the last
 	 * walk found it; 0 unknown. Written by the controller. */
 	_Atomic uint64_t stack_end[CP_LINK_SLOTS];
+	/* The thread's own stack lies between this and stack_end; 0 unknown. */
+	_Atomic uint64_t stack_low[CP_LINK_SLOTS];
 };
 
 struct cp_link {
 	struct cp_link_shared *shared;
 	uint8_t *ring; /* CP_LINK_RING bytes, twice */
+	uint8_t *plan; /* CP_LINK_PLAN bytes (sites.h), written by the controller */
 	int tracer_socket, controller_socket; /* each side closes the other's */
 	int kick; /* eventfd: tells the controller to look at the ring */
 };
@@ -166,10 +176,19 @@ enum cp_request_type {
 	CP_REQUEST_SAMPLE, /* sample from now on; hz 0: no more */
 	CP_REQUEST_SNAPSHOT, /* capture every thread of every process once */
 	CP_REQUEST_MEMORY, /* answer with a read-only descriptor of `pid`'s memory */
+	CP_REQUEST_MAP, /* map `size` bytes of slots in `pid`, near `address`; answers address */
+	CP_REQUEST_ARM, /* the batch at `first` of the plan area, `size` bytes, in `pid` */
+	CP_REQUEST_DISARM, /* the sites with addresses in [address, address + size) of `pid`;
+			      CP_DISARM_FORGET: without touching its memory */
+	CP_REQUEST_DISARM_GROUP, /* group `first` in all processes */
 	CP_REQUEST_LEAVE, /* let everything go and end */
 };
 
-#define CP_TRACE_FOLLOW 1u /* children too */
+/* FOLLOW: children too. PROBES: hold at each exec until the controller has
+ * released the event, because it may want to place breakpoints. */
+#define CP_TRACE_FOLLOW 1u
+#define CP_TRACE_PROBES 2u
+#define CP_DISARM_FORGET 1u
 
 #define CP_CAPTURE_XSTATE 1u /* vector registers too */
 #define CP_CAPTURE_STOP 2u /* SNAPSHOT: interrupt blocked threads as well */
@@ -181,13 +200,16 @@ struct cp_request {
 	uint32_t hz;
 	uint32_t wall; /* clock: 1 wall, 0 cpu */
 	uint32_t stack_max; /* most bytes of a stack to copy, 0: CP_STACK_MAX */
+	uint64_t address, size; /* MAP, ARM, DISARM */
+	uint64_t first; /* ARM: offset in the plan area; DISARM_GROUP: its number */
 };
 
 struct cp_answer {
 	uint32_t type; /* of the request */
 	int32_t errnum; /* 0: done */
 	int32_t tracer; /* EPERM: pid of another tracer, or 0 */
-	uint32_t threads; /* ATTACH: seized */
+	uint32_t threads; /* ATTACH: seized; ARM: sites armed */
+	uint64_t address; /* MAP */
 };
 
 /* Sends a request and waits for its answer (at most 10 s). The error is about

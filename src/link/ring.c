@@ -7,6 +7,7 @@
  *                         tail ▲  ▲ head mod size
  */
 #include "link/link.h"
+#include "link/sites.h"
 
 #include <errno.h>
 #include <string.h>
@@ -22,6 +23,18 @@ static size_t shared_size(void)
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
 	return (sizeof(struct cp_link_shared) + page - 1) & ~(page - 1);
+}
+
+/* Takes memory only as far as it is written to. */
+static struct cp_error *map_plan(struct cp_link *link)
+{
+	void *at = mmap(NULL, CP_LINK_PLAN, PROT_READ | PROT_WRITE,
+			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at == MAP_FAILED)
+		return cp_error_new(CP_ERR_NOMEM, errno, "map room for breakpoint plans");
+	link->plan = at;
+	return NULL;
 }
 
 /* Shared part and ring, the ring twice, in one range: memory without a name,
@@ -43,7 +56,7 @@ static struct cp_error *map_shared(struct cp_link *link)
 	    mremap(link->ring, 0, CP_LINK_RING, MREMAP_MAYMOVE | MREMAP_FIXED, again) != again)
 		return cp_error_new(CP_ERR_NOMEM, errno, "map the event ring");
 	madvise(again, CP_LINK_RING, MADV_POPULATE_WRITE); /* or at first use */
-	return NULL;
+	return map_plan(link);
 }
 
 struct cp_error *cp_link_create(struct cp_link *ret)
@@ -71,6 +84,8 @@ void cp_link_deinit(struct cp_link *link)
 {
 	if (link->shared)
 		munmap(link->shared, shared_size() + 2 * CP_LINK_RING);
+	if (link->plan)
+		munmap(link->plan, CP_LINK_PLAN);
 	cp_close_fd(&link->kick);
 	cp_close_fd(&link->tracer_socket);
 	cp_close_fd(&link->controller_socket);

@@ -78,6 +78,10 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 	case CP_REQUEST_LEAVE:
 		tr->ending = true;
 		break;
+	case CP_REQUEST_MAP:
+	case CP_REQUEST_ARM:
+	case CP_REQUEST_DISARM:
+	case CP_REQUEST_DISARM_GROUP:
 	default:
 		answer.errnum = EINVAL;
 	}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instructions: where they go, and how one is executed somewhere else. Pure:
+ * compiled and tested on every host.
+ *
+ * A breakpoint replaces the first byte of an instruction for as long as it is
+ * armed. A thread that trapped goes on through its slot: a few bytes of code
+ * near by that do what the instruction does and then jump behind it.
+ *
+ *      site:  int3 ─ ─ ─ trap ─ ─ ─►  slot:  sub $0x18,%rsp
+ *      next:  mov …        ◄─────────────────jmp next
+ *
+ * A slot is complete by itself, so a thread finds its way without us: when
+ * cprof is killed, a handler in the program sends threads to the slots.
+ */
+#ifndef CP_ARCH_INSN_H
+#define CP_ARCH_INSN_H
+
+#include "arch/arch.h"
+#include "base/types.h"
+
+enum cp_flow {
+	CP_FLOW_ON, /* to the next instruction */
+	CP_FLOW_RETURN,
+	CP_FLOW_JUMP, /* direct: to `target` */
+	CP_FLOW_BRANCH, /* conditional: `target` or the next one */
+	CP_FLOW_JUMP_INDIRECT,
+	CP_FLOW_CALL, /* direct */
+	CP_FLOW_CALL_INDIRECT,
+	CP_FLOW_SYSCALL,
+	CP_FLOW_END, /* ud2, hlt, int3: nothing follows */
+};
+
+struct cp_insn {
+	uint64_t pc;
+	uint64_t target; /* of JUMP, BRANCH, CALL; else 0 */
+	uint8_t size;
+	uint8_t flow; /* enum cp_flow */
+	bool landing_pad; /* endbr64, bti: where indirect jumps land; does nothing */
+	bool nop; /* padding between functions */
+};
+
+/* Decodes many instructions with one handle; not for several threads at once. */
+struct cp_decoder;
+struct cp_decoder *cp_decoder_create(const struct cp_arch *arch); /* NULL: no memory, no support */
+void cp_decoder_destroy(struct cp_decoder *decoder);
+/* The instruction at the start of `code` (`size` bytes are there), which is
+ * at `pc`. False: none, or one that is cut off. */
+bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
+	       struct cp_insn *ret);
+
+/* A bounded jump table behind an indirect jump, as compilers make them for
+ * switch: `cmp $n,%reg; ja default; ...; jmp *table(,%reg,8)` or its relative
+ * form. Looks at the instructions from `start` up to the jump at `pc`. True
+ * when all it can jump to was found: up to `max` addresses go to `targets`,
+ * *count_ret is how many there are (more than `max`: unknown, false).
+ * `memory` reads the table, at link-time addresses. */
+bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t start,
+		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
+		   size_t *count_ret);
+
+/* ---- displaced stepping ---- */
+
+#define CP_SLOT_SIZE 48 /* bytes of a slot, whatever the instruction */
+#define CP_TRAP_MAX 4
+
+enum cp_step_how {
+	CP_STEP_REFUSED, /* no breakpoint can stand here */
+	CP_STEP_FREE, /* what follows the trap's bytes does nothing: just go on (endbr64) */
+	CP_STEP_SLOT, /* go on in the slot */
+};
+
+/* What is known of an instruction with a breakpoint on it: enough to send a
+ * thread on, to tell where it will go, and to say where it really is while it
+ * is in the slot. Plain data: the controller makes it, the tracer uses it. */
+struct cp_step {
+	uint8_t how; /* enum cp_step_how */
+	uint8_t flow; /* enum cp_flow */
+	uint8_t size; /* of the instruction */
+	uint8_t slot_size; /* bytes used of the slot */
+	uint8_t done; /* offset in the slot from which on the instruction has been executed:
+			 a thread there is really at `resume`. 0: when it has left the slot */
+	uint8_t condition; /* BRANCH: the ISA's condition code */
+	uint8_t base, index; /* JUMP_INDIRECT, CALL_INDIRECT: DWARF registers, 0xff none;
+				base 16 (pc) means the next instruction's address */
+	uint8_t scale; /* of index */
+	bool indirect_memory; /* the target is in memory at base + index * scale + disp; else it
+				 is in register `base` */
+	uint8_t trap_size; /* bytes of the breakpoint instruction: 1 on x86-64 */
+	uint8_t pad;
+	int32_t disp;
+	uint64_t resume; /* address of the next instruction */
+	uint64_t target; /* JUMP, BRANCH, CALL */
+};
+
+/* Prepares a breakpoint on the instruction at `pc` with its slot at `slot`:
+ * fills `slot_code` (CP_SLOT_SIZE bytes) and *ret. False, with ret->how
+ * REFUSED: the instruction can't be executed from there (too far away for its
+ * operands, or one that depends on its place). */
+bool cp_step_prepare(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
+		     uint64_t slot, uint8_t *slot_code, struct cp_step *ret);
+
+/* The breakpoint instruction (CP_TRAP_MAX bytes at most). */
+const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret);
+
+/* Where the instruction of `step` will go, by the registers of the thread
+ * that is about to execute it (`regs` in DWARF order, `flags` its condition
+ * flags). `read` reads its memory. 0: can't be told. */
+uint64_t cp_step_destination(const struct cp_step *step, const struct cp_regs *regs, uint64_t flags,
+			     const struct cp_reader *read);
+
+/* Where a thread at `pc` inside the slot at `slot` really is, or rather shall
+ * be said to be: `site` before the instruction was executed, behind it
+ * afterwards. A slot that needs several instructions to do one (a call) may
+ * have to be finished by hand: then *regs is changed so, memory written
+ * through `write` (returns false: could not), and the answer is where it
+ * leads. */
+uint64_t cp_step_unslot(const struct cp_step *step, uint64_t site, uint64_t slot, uint64_t pc,
+			struct cp_regs *regs,
+			bool (*write)(void *ctx, uint64_t addr, const void *bytes, size_t size),
+			void *ctx);
+
+/* ---- the handler in the program (x86-64: arch/x86_64/handler.c) ---- */
+
+/* Slots of a process live in areas, each one mapping: this header, then the
+ * table of its sites sorted by address, then (first area of a process) the
+ * handler's code, then slots. Found again by its magic after we were killed. */
+#define CP_AREA_MAGIC UINT64_C(0x31746f6c73707263) /* "crpslot1" */
+struct cp_area_header {
+	uint64_t magic;
+	uint64_t size; /* of the mapping */
+	uint64_t next; /* address of the next area, 0 none; written last */
+	uint64_t count; /* entries in the table */
+	uint64_t table; /* its address */
+	uint64_t slots; /* address of slot 0 */
+	uint64_t handler; /* address of the handler, 0: not in this area */
+	uint64_t old_handler, old_flags, old_restorer,
+		old_mask; /* the program's own, for chaining */
+};
+struct cp_area_entry {
+	uint64_t site;
+	uint32_t slot; /* number of its slot in the area */
+	uint8_t original[CP_TRAP_MAX]; /* bytes under the breakpoint */
+};
+
+/* Position-independent code of a SIGTRAP handler (SA_SIGINFO): when the trap
+ * is one of ours (si_code SI_KERNEL and the address before pc is in the table
+ * of an area) it sets pc to the slot; a pc inside an area is left alone;
+ * everything else goes to the program's own handler, or ends the program as
+ * the signal would have. `*area_offset_ret` is the offset in the blob of a
+ * 64-bit word to be set to the address of the first area. */
+const uint8_t *cp_trap_handler(const struct cp_arch *arch, size_t *size_ret,
+			       size_t *entry_offset_ret, size_t *restorer_offset_ret,
+			       size_t *area_offset_ret);
+
+#endif

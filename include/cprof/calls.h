@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/calls.h - which calls are reported, and what is known of each.
+ *
+ * Every enter, leave, tail call and unwound leave of the functions that the
+ * filters choose, as method_* events (cprof/profiler.h). The callbacks run
+ * after the event, from what was captured when it happened.
+ */
+#ifndef CPROF_CALLS_H
+#define CPROF_CALLS_H
+
+#include <cprof/process.h>
+#include <cprof/types.h>
+#include <cprof/value.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cprof_call_context cprof_call_context; /* [cb] */
+
+/* Mono: MonoProfilerCallInstrumentationFlags, the same values. */
+typedef enum cprof_call_instrumentation_flags {
+	CPROF_CALL_INSTRUMENTATION_NONE = 0,
+	CPROF_CALL_INSTRUMENTATION_ENTER = 1 << 1, /* raise method_enter */
+	CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT = 1 << 2, /* ... with a call context */
+	CPROF_CALL_INSTRUMENTATION_LEAVE = 1 << 3, /* raise method_leave */
+	CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT = 1 << 4, /* ... with a call context */
+	CPROF_CALL_INSTRUMENTATION_TAIL_CALL = 1 << 5, /* raise method_tail_call */
+	CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE = 1 << 6, /* raise method_exception_leave */
+	/* The thread stands still until the callbacks returned: live reads and
+	 * snapshots of it are allowed in them. */
+	CPROF_CALL_INSTRUMENTATION_HOLD = 1 << 7,
+	CPROF_CALL_INSTRUMENTATION_STACK = 1 << 8 /* the stack is captured at the entry: walk it
+							  in method_enter with
+							  cprof_do_stack_snapshot() */
+} cprof_call_instrumentation_flags;
+
+/* The union of the flags of all filters decides; every filter is called at
+ * least once for each function of an image when it is loaded, whatever the
+ * others said. Mono: MonoProfilerCallInstrumentationFilterCallback. [async] */
+typedef unsigned (*cprof_call_instrumentation_filter_fn)(cprof_profiler *prof,
+							 const cprof_function *function);
+CPROF_API void cprof_profiler_set_call_instrumentation_filter_callback(
+	cprof_profiler_handle handle, cprof_call_instrumentation_filter_fn cb);
+
+/* The same with a compiled SPEC, much faster than a filter of one's own over
+ * many functions: functions that match get `flags`. [init] */
+typedef struct cprof_callspec cprof_callspec;
+CPROF_API cprof_callspec *cprof_callspec_parse(const char *spec, char **error);
+CPROF_API bool cprof_callspec_match(const cprof_callspec *spec, const cprof_function *function);
+CPROF_API void cprof_callspec_free(cprof_callspec *spec);
+CPROF_API cprof_status cprof_profiler_trace(cprof_profiler_handle handle,
+					    const cprof_callspec *spec, unsigned flags);
+/* Number of functions that the filters chose so far. */
+CPROF_API uint64_t cprof_traced_functions(void);
+
+/* Calls of a function more often than `rate` a second end its tracing
+ * (method_disarmed tells); 0: never. `named` is for functions named in full,
+ * `globbed` for all others. [init] */
+CPROF_API void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed);
+/* Only calls for which EXPR over the arguments holds are reported, e.g.
+ * "len > 4096 && mode != 2"; the error of a bad one, to be free()d. [init] */
+CPROF_API char *cprof_profiler_set_call_condition(const char *expr);
+
+/* Captures arguments and results, as the *_CONTEXT flags ask for them, with
+ * debug information. False if too late. [init] */
+CPROF_API bool cprof_profiler_enable_call_context_introspection(void);
+/* How far values are followed (0: the defaults): levels into structs and
+ * pointers, bytes of a string. [init] */
+CPROF_API void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string);
+
+/* The getters return a copy of the value's bytes, to be freed with
+ * cprof_profiler_call_context_free_buffer(), or NULL; why NULL, tells
+ * cprof_profiler_call_context_error(). */
+CPROF_API void *cprof_profiler_call_context_get_this(cprof_call_context *context);
+/* Argument `position`, from 0, `this` not counted. In a leave context: the
+ * value the argument had at entry. */
+CPROF_API void *cprof_profiler_call_context_get_argument(cprof_call_context *context,
+							 uint32_t position);
+CPROF_API void *cprof_profiler_call_context_get_local(cprof_call_context *context,
+						      uint32_t position);
+CPROF_API void *cprof_profiler_call_context_get_result(cprof_call_context *context);
+CPROF_API void cprof_profiler_call_context_free_buffer(void *buffer);
+CPROF_API cprof_status cprof_profiler_call_context_error(const cprof_call_context *context);
+CPROF_API size_t cprof_profiler_buffer_size(const void *buffer);
+
+/* The same as values with names and types. NULL: there is none. [cb] */
+CPROF_API size_t cprof_call_context_argument_count(cprof_call_context *context); /* with this */
+/* `position` counts `this`. */
+CPROF_API const cprof_value *cprof_call_context_argument(cprof_call_context *context,
+							 size_t position);
+CPROF_API const cprof_value *cprof_call_context_result(cprof_call_context *context);
+CPROF_API size_t cprof_call_context_local_count(cprof_call_context *context);
+CPROF_API const cprof_value *cprof_call_context_local(cprof_call_context *context, size_t position);
+
+CPROF_API cprof_thread *cprof_call_context_thread(const cprof_call_context *context);
+CPROF_API cprof_addr cprof_call_context_caller(const cprof_call_context *context); /* 0: unknown */
+CPROF_API cprof_addr cprof_call_context_cfa(const cprof_call_context *context);
+CPROF_API uint32_t cprof_call_context_depth(const cprof_call_context *context); /* 0: outermost */
+
+/* The call event being delivered: also known without a context. [cb] */
+typedef struct cprof_call {
+	uint64_t timestamp_ns; /* monotonic */
+	uint64_t enter_ns; /* of the call that is left; enter: the same */
+	uint64_t overhead_ns; /* of the time between, taken by stops that we made in this thread */
+	uint64_t cfa;
+	uint32_t depth;
+	bool process_exit; /* unwound because the thread or process ended */
+} cprof_call;
+CPROF_API bool cprof_current_call(cprof_call *ret);
+
+typedef struct cprof_call_statistics {
+	uint64_t hits; /* stops at breakpoints */
+	uint64_t events; /* of them: events */
+	uint64_t rejected_inside; /* jumps that stayed inside of their function */
+	uint64_t rejected_condition; /* the condition did not hold */
+	uint64_t rejected_late; /* on a breakpoint just removed */
+	uint64_t unmatched; /* leaves of calls entered before tracing began */
+	uint64_t functions, sites; /* armed */
+	uint64_t trap_ns; /* what a stop costs the program beyond the observed, calibrated */
+} cprof_call_statistics;
+CPROF_API void cprof_get_call_statistics(cprof_call_statistics *ret);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

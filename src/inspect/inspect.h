@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values: where arguments, results and locals are, what types they have, how
+ * they read. Three steps, so that a stop costs little:
+ *
+ *     signature   once for a function: parameters, classes, what to fetch
+ *     capture     at each stop, by the tracer: registers and those fetches
+ *     values      in the controller: the capture as a tree (cprof/value.h)
+ *
+ * At a function's first instruction the calling convention tells where
+ * arguments are; debug information is often wrong there (-O0: stack slots not
+ * yet written). The rule, and when debug information wins nevertheless, is in
+ * signature.c.
+ */
+#ifndef CP_INSPECT_INSPECT_H
+#define CP_INSPECT_INSPECT_H
+
+#include <cprof/value.h>
+
+#include "arch/arch.h"
+#include "base/buf.h"
+#include "base/error.h"
+#include "image/image.h"
+#include "link/sites.h"
+
+/* How far values are followed, and how much of them is shown. */
+struct cp_value_limits {
+	uint32_t depth; /* levels of structs, arrays and pointers (3) */
+	uint32_t pointers; /* pointers followed in a row (1) */
+	uint32_t string; /* bytes of a string (200) */
+	uint32_t elements; /* of an array (64) */
+	uint32_t value; /* bytes of one value (4096) */
+	uint32_t total; /* bytes fetched for one event (65536) */
+};
+extern const struct cp_value_limits cp_value_limits_default;
+
+#define CP_SIGNATURE_ARGUMENTS 1u
+#define CP_SIGNATURE_RESULT 2u
+#define CP_SIGNATURE_LOCALS 4u
+
+/* What a function takes and gives. Lives as long as its image. */
+struct cp_signature;
+
+/* `address` is the link-time one of the function's entry; `local` and `clone`:
+ * the compiler may have changed its convention (values.md). A function
+ * without debug information gets a signature, too: raw argument registers.
+ * `want` is CP_SIGNATURE_*. */
+CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
+			   const char *linkage_name, bool local, bool clone, unsigned want,
+			   const struct cp_value_limits *limits, struct cp_signature **ret);
+void cp_signature_destroy(struct cp_signature *signature);
+
+/* What a site has to capture: CP_SITE_REGS | CP_SITE_VECTOR, and fetches
+ * (borrowed from the signature). */
+struct cp_capture_list {
+	unsigned site_flags;
+	const struct cp_fetch *fetches;
+	size_t fetch_count;
+};
+struct cp_capture_list cp_signature_at_entry(const struct cp_signature *signature);
+/* At the `ret` or tail jump at link-time `site` (locals differ by place). */
+struct cp_capture_list cp_signature_at_exit(const struct cp_signature *signature,
+					    struct cp_vaddr site);
+
+/* A capture, as it came in an event. */
+struct cp_capture {
+	struct cp_regs regs; /* regs.known 0: not captured */
+	const struct cp_hit_vector *vector; /* NULL: not captured */
+	const uint8_t *fetched; /* struct cp_fetched and bytes, one after the other */
+	size_t fetched_size;
+	const struct cp_fetch *fetches; /* the list that it was captured by */
+	size_t fetch_count;
+	const struct cp_reader *memory; /* of a thread that stands still, or a stack copy; NULL */
+	uint64_t bias; /* of the function's image */
+	uint64_t thread_pointer; /* 0: unknown */
+	/* Names an address of the program, for function pointers: [cb] or NULL. */
+	const char *(*symbol)(void *ctx, uint64_t address);
+	void *symbol_ctx;
+};
+
+/* Memory for values; freed or reused all at once. */
+struct cp_value_arena;
+struct cp_value_arena *cp_value_arena_create(void);
+void cp_value_arena_reset(struct cp_value_arena *arena);
+void cp_value_arena_destroy(struct cp_value_arena *arena);
+
+/* The arguments (`this` first), the result (NULL: void, or not told), the
+ * locals. Values live until the arena is reset. Never NULL items: what can't
+ * be had is a value of kind ERROR. Without memory: fewer. */
+const cprof_value *cp_signature_arguments(const struct cp_signature *signature,
+					  const struct cp_capture *capture,
+					  struct cp_value_arena *arena, size_t *count_ret);
+/* `entry` is what was captured when the function was entered (may be NULL). */
+const cprof_value *cp_signature_result(const struct cp_signature *signature,
+				       const struct cp_capture *entry,
+				       const struct cp_capture *capture,
+				       struct cp_value_arena *arena);
+const cprof_value *cp_signature_locals(const struct cp_signature *signature,
+				       const struct cp_capture *capture, struct cp_vaddr site,
+				       struct cp_value_arena *arena, size_t *count_ret);
+bool cp_signature_has_this(const struct cp_signature *signature);
+/* Bytes of an argument or the result as they were captured; false: not there. */
+bool cp_signature_bytes(const struct cp_signature *signature, const struct cp_capture *capture,
+			int position /* -1: the result */, const uint8_t **bytes_ret,
+			size_t *size_ret);
+
+/* ---- conditions ---- */
+
+/* EXPR of --when: C operators over the arguments by name, members, array
+ * elements, "strings", characters, numbers, enumerators. */
+struct cp_condition;
+CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret);
+void cp_condition_destroy(struct cp_condition *condition);
+enum cp_truth { CP_FALSE, CP_TRUE, CP_UNKNOWN /* names something that isn't there */ };
+enum cp_truth cp_condition_holds(const struct cp_condition *condition, const cprof_value *arguments,
+				 size_t count);
+
+/* ---- print.c: values as people and machines read them ---- */
+
+struct cp_value_style {
+	bool escape_terminal; /* control characters never pass, whatever this says */
+	uint32_t width; /* cut texts longer than that, 0: never */
+};
+/* As a C programmer reads it: {x=3, y=4}, "host", 0x7f…, <optimized out>. */
+void cp_value_print(struct cp_buf *out, const cprof_value *value,
+		    const struct cp_value_style *style);
+/* The JSON that stands for `value`: numbers, strings, objects, arrays, null;
+ * 64-bit integers beyond 2^53 and non-finite floats are strings. */
+void cp_value_json(struct cp_buf *out, const cprof_value *value);
+/* The word for an error, as in JSON ("optimized_out"); "" for none. */
+const char *cp_value_error_name(unsigned error);
+const char *cp_value_source_name(unsigned source);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Breakpoints on their way to the tracer. The controller writes a batch into
+ * the plan area (cp_link.plan, shared), the request names the piece; the
+ * tracer copies it once, checks each part and acts. Addresses are run-time
+ * ones of the process that the request names.
+ *
+ *     struct cp_batch | sites | groups | fetches | slot code
+ */
+#ifndef CP_LINK_SITES_H
+#define CP_LINK_SITES_H
+
+#include "arch/insn.h"
+#include "link/link.h"
+
+#define CP_LINK_PLAN (UINT64_C(256) << 20)
+
+/* What happens at a site:
+ *   ENTRY   a function begins
+ *   EXIT    its `ret`
+ *   TAIL    a jump that leaves it when it goes outside of the group's ranges;
+ *           otherwise it is no event ("inside" in the counts)
+ *   RETURN  the instruction after a call: for functions that can't be decoded
+ *           to their end; one site for each return address
+ *   ONCE    removed at the first hit (coverage)
+ *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
+#define CP_SITE_ENTRY 1u
+#define CP_SITE_EXIT 2u
+#define CP_SITE_TAIL 4u
+#define CP_SITE_RETURN 8u
+#define CP_SITE_ONCE 16u
+#define CP_SITE_WATCH_RETURN 512u
+/* What is captured there: general registers; cp_hit_vector; a copy of the
+ * stack, as a sample has it. HOLD: the thread stays until the controller has
+ * released the event. */
+#define CP_SITE_REGS 32u
+#define CP_SITE_VECTOR 64u
+#define CP_SITE_STACK 128u
+#define CP_SITE_HOLD 256u
+
+struct cp_site {
+	uint64_t address;
+	uint32_t id; /* the controller's number for it; comes back in the event */
+	uint32_t group; /* index in the batch's groups */
+	uint32_t first_fetch; /* in the batch's fetches */
+	uint16_t fetch_count;
+	uint16_t flags; /* CP_SITE_* */
+	uint8_t original[CP_TRAP_MAX]; /* bytes expected there */
+	uint32_t slot; /* number of its slot in the area */
+	struct cp_step step;
+};
+
+/* A function: sites that come and go together. */
+#define CP_GROUP_RANGES 4
+struct cp_site_group {
+	uint32_t id; /* the controller's number */
+	uint32_t max_rate; /* entries a second, above which it is disarmed; 0: any */
+	struct {
+		uint64_t start, end;
+	} ranges[CP_GROUP_RANGES]; /* unused ones are 0, 0 */
+};
+
+/* Memory to copy along with the registers. A fetch reads at a register, or at
+ * a pointer inside what an earlier fetch of the same site read. Those of
+ * registers come first; each level is one process_vm_readv(). */
+#define CP_FETCH_STRING 1u /* up to and with the first NUL, at most `size` bytes */
+struct cp_fetch {
+	uint16_t from; /* DWARF number of a register, or CP_FETCH_BLOCK + index of the fetch
+			  (in this site) that holds the pointer */
+	uint16_t at; /* BLOCK: where in it */
+	uint16_t flags;
+	uint16_t level; /* 0: from a register; 1: from a block of level 0; ... */
+	int32_t offset; /* added to the pointer */
+	uint32_t size; /* at most */
+};
+#define CP_FETCH_BLOCK 0x100u
+
+struct cp_batch {
+	uint64_t size; /* of all of it */
+	uint64_t area; /* address of the area whose slots these are */
+	uint32_t site_count, group_count, fetch_count;
+	uint32_t table_offset; /* offset of this batch's first table entry in the area */
+	/* then the arrays, in the order of the drawing; slot code: CP_SLOT_SIZE bytes a site */
+};
+
+/* ---- the event ---- */
+
+/* FOREIGN_STACK: sp is not on the thread's own stack (coroutines, signal
+ * stacks). TAKEN: a TAIL site that leaves its function; `target` is where to.
+ * WANTS_RETURN: an ENTRY with WATCH_RETURN, and there is no site at `caller`
+ * yet: the thread is held until the event is released. */
+#define CP_HIT_FOREIGN_STACK 1u
+#define CP_HIT_TAKEN 2u
+#define CP_HIT_WANTS_RETURN 4u
+
+/* Then, each padded to 8 bytes: regs (CP_REG_MAX words are not sent: the
+ * ISA's nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */
+struct cp_event_hit {
+	struct cp_event e; /* e.flags: CP_HIT_*; e.ts_ns: when the stop was seen */
+	uint32_t site; /* cp_site.id */
+	uint32_t slot; /* of the thread in the hints */
+	uint64_t pc, sp;
+	uint64_t target; /* of a tail call; RETURN sites: 0 */
+	uint64_t caller; /* ENTRY: return address (0: not read) */
+	uint64_t stopped_ns; /* what stops of this thread took so far, not this one */
+	uint32_t stops; /* stops of this thread so far, this one too */
+	uint32_t regs_size, vector_size, fetched_size;
+	uint64_t stack_base;
+	uint32_t stack_size;
+	uint32_t pad;
+};
+
+struct cp_fetched {
+	uint32_t index; /* of the fetch in its site */
+	uint32_t size; /* bytes read, which follow (padded to 8); 0: unreadable */
+	uint64_t address;
+};
+
+/* Floating-point and vector state, as much of it as calls pass values in. */
+struct cp_hit_vector {
+	uint8_t v[8][16]; /* xmm0-7 / v0-7, low halves */
+	uint8_t x87[2][16]; /* st0, st1: 10 bytes each */
+};
+
+/* A group was disarmed by its max_rate. */
+struct cp_event_disarmed {
+	struct cp_event e;
+	uint32_t group; /* cp_site_group.id */
+	uint32_t rate; /* entries in the second that was too many */
+};
+
+#endif

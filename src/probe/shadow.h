@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shadow stack: which calls are open. Calls are matched by stack pointer,
+ * not by counting, so that longjmp, exceptions, thread cancellation and
+ * coroutines lose their own frames at most. Pure.
+ *
+ *     sp at the entry = sp at the ret: both point to the return address
+ *
+ * On the thread's own stack, whatever lies below the sp of an event has been
+ * left: frames there that did not return were unwound. Other stacks
+ * (coroutines, signal stacks) come and go, and move between threads; an event
+ * there brings the chain of its callers' sp, as the unwinder found it, and
+ * only a frame of the same stack that is missing in it was unwound.
+ */
+#ifndef CP_PROBE_SHADOW_H
+#define CP_PROBE_SHADOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct cp_call {
+	uint32_t function; /* the caller's number for it */
+	uint32_t depth; /* 0: no open call around it */
+	uint64_t sp; /* at the entry */
+	uint64_t enter_ns;
+	uint64_t stopped_ns; /* of the thread at the entry (cp_event_hit) */
+	uint32_t stops;
+	uint32_t flags; /* the caller's */
+	int32_t tid; /* that entered it */
+	bool tail; /* entered by a tail call of the frame that it replaced */
+	void *data; /* the caller's; given back by every event that ends the call */
+};
+
+enum cp_call_end { CP_CALL_RETURNED, CP_CALL_TAIL_CALLED, CP_CALL_UNWOUND, CP_CALL_ENDED };
+
+struct cp_shadow; /* of one process */
+
+/* Called for each call that ends, innermost first; `call` is the callee's
+ * until it returns. */
+typedef void (*cp_call_end_fn)(void *ctx, const struct cp_call *call, enum cp_call_end how);
+
+struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx); /* NULL: no memory */
+/* No more `end` calls are made. */
+void cp_shadow_destroy(struct cp_shadow *shadow);
+
+/* Where an event happened. */
+struct cp_shadow_at {
+	int32_t tid;
+	uint64_t sp; /* of the return address */
+	const uint64_t *chain; /* on a foreign stack: sp of the callers' return addresses,
+				  innermost first; NULL: on the thread's own stack */
+	size_t chain_count;
+};
+
+/* A function was entered. Ends what that shows to be gone, then pushes *call
+ * (sp, depth, tail and tid are filled in). The result is valid until the next
+ * call of this room; NULL without memory. */
+struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow_at *at,
+				const struct cp_call *call);
+/* `function` returns, or jumps away. Ends the calls below it as unwound, then
+ * its own. False: it was entered before we looked. With `how` TAIL_CALLED the
+ * next enter at the same sp is its tail call. */
+bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
+		     enum cp_call_end how);
+/* The innermost open call of the thread, as far as known; or NULL. */
+struct cp_call *cp_shadow_top(struct cp_shadow *shadow, int32_t tid);
+/* The thread ended: its calls end as `how`. */
+void cp_shadow_thread_exit(struct cp_shadow *shadow, int32_t tid, enum cp_call_end how);
+/* Forgets the open calls of a function that is no longer traced: `end` gets
+ * CP_CALL_ENDED. */
+void cp_shadow_forget(struct cp_shadow *shadow, uint32_t function);
+size_t cp_shadow_open(const struct cp_shadow *shadow);
+
+#endif

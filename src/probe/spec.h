@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SPEC: which functions are meant. A comma-separated list over demangled
+ * names; the last entry that matches wins, `-` before an entry excludes.
+ *
+ *     NAME or GLOB    parse_*, ns::Foo::*, "ns::Foo::bar(int)"; a name without its
+ *                     parameters stands for all overloads
+ *     /REGEX/         POSIX extended, anywhere in the name
+ *     all             everything;  program: the executable without its libraries
+ *     lib:GLOB        image file name;   src:GLOB  source file
+ *     class:GLOB      ns:GLOB            also M: T: N: (name, class, namespace)
+ *     plt:GLOB        PLT stubs, which are matched by nothing else
+ */
+#ifndef CP_PROBE_SPEC_H
+#define CP_PROBE_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct cp_spec;
+
+/* What an entry is compared with. */
+struct cp_spec_subject {
+	const char *name; /* demangled */
+	const char *linkage_name;
+	const char *image; /* file name */
+	bool program; /* the image is the executable */
+	bool plt;
+	/* The source file, asked for only when an entry needs it; NULL: unknown. */
+	const char *(*source)(void *ctx);
+	void *ctx;
+};
+
+CP_ERROR cp_spec_parse(const char *text, struct cp_spec **ret);
+void cp_spec_destroy(struct cp_spec *spec);
+
+enum cp_spec_match {
+	CP_SPEC_NO,
+	CP_SPEC_YES,
+	CP_SPEC_NAMED, /* yes, by an entry that names it in full */
+};
+/* Also counts, for each entry, that it matched something. */
+enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subject *subject);
+/* False when nothing in an image of that name could match: it need not be read. */
+bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool program);
+/* True when every positive entry is bound to the program. */
+bool cp_spec_only_program(const struct cp_spec *spec);
+/* Entry `n` as it was written, when it has matched nothing so far; else NULL.
+ * Counted from 0; *end_ret: there is no such entry. */
+const char *cp_spec_unmatched(const struct cp_spec *spec, size_t n, bool *end_ret);
+
+/* How near two names are, for suggestions: 0 is equal, up to 3 worth showing. */
+unsigned cp_spec_distance(const char *wanted, const char *name);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls in a recording: enter, leave, tail call, unwound leave, in the order
+ * in which they were served. A function is a location: its image and the
+ * link-time address of its entry; its name is that of the location's last
+ * frame (the real function, not one inlined at its first instruction).
+ */
+#ifndef CP_RECORD_CALLS_H
+#define CP_RECORD_CALLS_H
+
+#include <cprof/value.h>
+
+#include "record/record.h"
+
+enum cp_record_call_kind {
+	CP_RECORD_ENTER,
+	CP_RECORD_LEAVE,
+	CP_RECORD_TAIL_CALL,
+	CP_RECORD_UNWIND,
+	CP_RECORD_DISARMED, /* `function` is no longer traced: called `count` times in a second */
+};
+
+#define CP_RECORD_CALL_ENDED 1u /* UNWIND: because its thread or process ended */
+#define CP_RECORD_CALL_LOCALS 2u /* `values` are locals after the first `result_count` */
+
+struct cp_record_call {
+	uint64_t ts_ns;
+	uint8_t kind; /* enum cp_record_call_kind */
+	uint8_t flags; /* CP_RECORD_CALL_* */
+	uint32_t thread;
+	uint32_t function; /* location */
+	uint32_t depth;
+	uint32_t target; /* TAIL_CALL: location, or CP_RECORD_NONE */
+	uint32_t stack; /* ENTER: CP_RECORD_NONE unless asked for */
+	uint32_t count; /* DISARMED */
+	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter */
+	uint64_t overhead_ns; /* of it, what tracing added */
+	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
+	/* ENTER: arguments; LEAVE: the result, if there is one, then locals. */
+	const cprof_value *values;
+	uint32_t value_count;
+	uint32_t result_count; /* LEAVE: 1 when the first value is the result */
+};
+
+/* Strings and values are copied. */
+void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *call);
+
+/* Number of call events in the recording. */
+uint64_t cp_record_call_count(const struct cp_record *r);
+/* Calls `each` for every call event in the order recorded, decoding piece by
+ * piece; `call` and its values are valid until it returns; false ends the
+ * walk. Numbers refer to the tables of `r`. */
+typedef bool (*cp_record_call_fn)(void *ctx, const struct cp_record_call *call);
+CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx);
+
+#endif
