@@ -198,7 +198,7 @@ passed_on() {
 	until_true test -s pid
 	until_true traced "$(cat pid)"
 	printf '\003' >&8
-	until_true grep -q '^status' typescript
+	until_true grep -q 'status [0-9]' typescript
 	exec 8>&-
 	grep -q 'got INT' typescript
 	grep -q 'status 9' typescript
@@ -214,7 +214,7 @@ passed_on() {
 	until_true test -s pid
 	until_true traced "$(cat pid)"
 	printf '\003' >&8
-	until_true grep -q '^status' typescript
+	until_true grep -q 'status [0-9]' typescript
 	exec 8>&-
 	grep -q 'status 130' typescript
 	assert_exist rec
