@@ -22,6 +22,7 @@
 struct cp_probe_range {
 	uint64_t start, end; /* link-time */
 };
+#define CP_PROBE_RANGES 4
 
 enum cp_probe_kind {
 	CP_PROBE_FUNCTION,
@@ -32,28 +33,46 @@ enum cp_probe_kind {
 /* Flags of struct cp_probe_function. */
 #define CP_PROBE_CLONE 1u /* .isra, .constprop, .part, ...: under its function's name */
 #define CP_PROBE_LOCAL 2u /* not global: the compiler may have changed its convention */
+#define CP_PROBE_UNNAMED 4u /* known by its call frame information alone: fn_<hex> */
 
 struct cp_probe_function {
 	const char *linkage_name; /* lives as long as the image; clone suffixes kept */
-	char *name; /* demangled, clone suffix cut off; owned by the plan's functions */
+	char *name; /* by cp_probe_function_name(); owned by the functions */
 	uint8_t kind; /* enum cp_probe_kind */
 	uint8_t flags;
 	uint64_t address, size; /* link-time; of its first range */
-	struct cp_probe_range ranges[4]; /* the first holds `address`; unused ones are 0, 0 */
+	struct cp_probe_range ranges[CP_PROBE_RANGES]; /* the first begins at `address`;
+							  unused ones are 0, 0 */
 	uint32_t range_count;
 	uint32_t first_alias, alias_count; /* in cp_probe_functions.aliases: other names */
+};
+
+struct cp_probe_alias {
+	const char *linkage_name; /* lives as long as the image */
+	char *name; /* by cp_probe_alias_name(); owned by the functions */
+};
+
+/* Code that belongs to a function which no name tells: unlikely parts. */
+struct cp_probe_part {
+	struct cp_probe_range range;
+	const char *linkage_name;
 };
 
 /* All functions of an image, one per address, sorted by it. */
 struct cp_probe_functions {
 	struct cp_probe_function *items; /* owned */
 	size_t count;
-	CP_VEC(char *) aliases; /* demangled, owned */
+	CP_VEC(struct cp_probe_alias) aliases;
+	CP_VEC(struct cp_probe_part) parts; /* sorted; who jumps to one owns it */
 };
-/* Demangling is the costly part: names are filled in by
- * cp_probe_function_name(), when first asked for. */
+/* Demangling is the costly part: names are made when first asked for, by one
+ * thread at a time. Clone suffixes are cut off. NULL only without memory. */
 CP_ERROR cp_probe_functions_read(struct cp_image *image, struct cp_probe_functions *ret);
 const char *cp_probe_function_name(struct cp_probe_function *function);
+const char *cp_probe_alias_name(struct cp_probe_alias *alias);
+/* The function with `address` in its first range (the innermost one), or NULL. */
+struct cp_probe_function *cp_probe_functions_find(const struct cp_probe_functions *functions,
+						  uint64_t address);
 void cp_probe_functions_free(struct cp_probe_functions *functions);
 
 enum cp_probe_site_kind {
@@ -84,12 +103,26 @@ enum cp_probe_why {
 struct cp_probe_plan {
 	enum cp_probe_why why;
 	const char *why_text; /* static: for people, "" when FULL */
-	CP_VEC(struct cp_probe_site) sites; /* the entry first */
+	/* A jump to its own entry: an ENTRY hit with the sp (and return address)
+	 * of its open call is another round of a loop, not a call. */
+	bool loops;
+	/* What is inside, for the tracer's group: the function's ranges and the
+	 * parts that were found on the way. */
+	struct cp_probe_range ranges[CP_PROBE_RANGES];
+	uint32_t range_count;
+	/* The entry first, then the exits by address. Of a function whose first
+	 * instruction already leaves it (`ret`, `jmp *%rax`), that address is there
+	 * twice: as ENTRY and as exit. Other functions may have sites at the same
+	 * addresses. */
+	CP_VEC(struct cp_probe_site) sites;
 };
 /* `decoder` is reused; `memory` reads the image's code and jump tables at
  * link-time addresses (the process's text without its breakpoints, or the
- * file's). Clears and refills *plan, whose vectors are kept for reuse. */
+ * file's). `functions`, those of the image, tell entries from code in the
+ * middle; NULL: every jump to outside is a tail call. Clears and refills
+ * *plan, whose vectors are kept for reuse. */
 CP_ERROR cp_probe_plan_function(struct cp_decoder *decoder, const struct cp_reader *memory,
+				const struct cp_probe_functions *functions,
 				const struct cp_probe_function *function,
 				struct cp_probe_plan *plan);
 void cp_probe_plan_free(struct cp_probe_plan *plan);
