@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values as people and as machines read them. A value may come from a
+ * recording that someone else wrote: nesting is bounded, and so is what
+ * repeated elements may grow to.
+ */
+#include "inspect/inspect.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+#define DEPTH_MAX 64
+#define GROWTH_MAX (1u << 20) /* bytes, after which repeated elements stand once */
+#define EXACT_MAX (INT64_C(1) << 53) /* integers that every reader of JSON has exactly */
+
+const char *cp_value_error_name(unsigned error)
+{
+	static const char *const names[] = { "",      "optimized_out", "unreadable", "unavailable",
+					     "cycle", "depth" };
+
+	return error < CP_ARRAY_SIZE(names) ? names[error] : "unavailable";
+}
+
+const char *cp_value_source_name(unsigned source)
+{
+	static const char *const names[] = { "abi", "dwarf", "const", "memory" };
+
+	return source < CP_ARRAY_SIZE(names) ? names[source] : "memory";
+}
+
+/* ---- numbers ---- */
+
+static void print_wide(struct cp_buf *out, const uint64_t *words, bool is_signed)
+{
+	unsigned __int128 v = (unsigned __int128)words[1] << 64 | words[0];
+	bool negative = is_signed && words[1] >> 63;
+	char text[48], *at = text + sizeof(text);
+
+	if (negative)
+		v = -v;
+	do {
+		*--at = (char)('0' + (int)(v % 10));
+		v /= 10;
+	} while (v);
+	if (negative)
+		*--at = '-';
+	cp_buf_add(out, at, (size_t)(text + sizeof(text) - at));
+}
+
+/* The shortest digits that read back as the same number. */
+static void shortest(char text[40], double value, bool is_single)
+{
+	int precision;
+
+	if (!isfinite(value)) {
+		snprintf(text, 40, "%s", isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
+		return;
+	}
+	for (precision = is_single ? 6 : 15; precision < 17; precision++) {
+		snprintf(text, 40, "%.*g", precision, value);
+		if (is_single ? strtof(text, NULL) == (float)value : strtod(text, NULL) == value)
+			return;
+	}
+	snprintf(text, 40, "%.17g", value);
+}
+
+static void print_float(struct cp_buf *out, const cprof_value *v)
+{
+	char text[40];
+
+	shortest(text, v->u.f, v->size == 4);
+	cp_buf_str(out, text);
+}
+
+/* ---- text ---- */
+
+/* As between quotes in C. */
+static void print_escaped(struct cp_buf *out, const char *bytes, size_t size, char quote)
+{
+	static const char special[] = "\n\t\r\a\b\f\v", names[] = "ntrabfv";
+	size_t i, plain = 0;
+	const char *at;
+
+	for (i = 0; i < size; i++) {
+		at = bytes[i] ? strchr(special, bytes[i]) : NULL;
+		if (!at && bytes[i] != quote && bytes[i] != '\\' && bytes[i])
+			continue;
+		cp_escape(out, CP_ESCAPE_TERMINAL, bytes + plain, i - plain);
+		plain = i + 1;
+		cp_buf_u8(out, '\\');
+		cp_buf_u8(out, at	  ? (uint8_t)names[at - special]
+			       : bytes[i] ? (uint8_t)bytes[i]
+					  : '0');
+	}
+	cp_escape(out, CP_ESCAPE_TERMINAL, bytes + plain, size - plain);
+}
+
+static void print_char(struct cp_buf *out, const cprof_value *v)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint32_t c = (uint32_t)v->u.i;
+	char utf8[4];
+	size_t n = 1;
+
+	cp_buf_u8(out, '\'');
+	if (v->size <= 1 && (c & 0xff) >= 0x80) {
+		cp_buf_str(out, "\\x");
+		cp_buf_u8(out, (uint8_t)digits[c >> 4 & 15]);
+		cp_buf_u8(out, (uint8_t)digits[c & 15]);
+	} else if (c < 0x80) {
+		utf8[0] = (char)c;
+		print_escaped(out, utf8, 1, '\'');
+	} else {
+		if (c < 0x800) {
+			utf8[0] = (char)(0xc0 | c >> 6);
+		} else if (c < 0x10000) {
+			utf8[0] = (char)(0xe0 | c >> 12);
+			utf8[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+		} else {
+			utf8[0] = (char)(0xf0 | (c >> 18 & 7));
+			utf8[n++] = (char)(0x80 | (c >> 12 & 0x3f));
+			utf8[n++] = (char)(0x80 | (c >> 6 & 0x3f));
+		}
+		utf8[n++] = (char)(0x80 | (c & 0x3f));
+		print_escaped(out, utf8, n, '\'');
+	}
+	cp_buf_u8(out, '\'');
+}
+
+static void print_name(struct cp_buf *out, const char *name)
+{
+	cp_escape(out, CP_ESCAPE_TERMINAL, name, strlen(name));
+}
+
+static bool has_text(const char *text)
+{
+	return text && *text;
+}
+
+/* ---- for people ---- */
+
+static void print(struct cp_buf *out, const cprof_value *v, const struct cp_value_style *style,
+		  unsigned depth);
+
+static void print_string(struct cp_buf *out, const cprof_value *v,
+			 const struct cp_value_style *style)
+{
+	uint32_t length = v->u.text.length;
+	bool cut = v->cut;
+
+	if (style && style->width && length > style->width) {
+		length = style->width;
+		cut = true;
+		/* Not in the middle of a character. */
+		while (length && ((uint8_t)v->u.text.bytes[length] & 0xc0) == 0x80)
+			length--;
+	}
+	cp_buf_u8(out, '"');
+	print_escaped(out, v->u.text.bytes, length, '"');
+	cp_buf_str(out, cut ? "\"..." : "\"");
+}
+
+static void print_items(struct cp_buf *out, const cprof_value *v,
+			const struct cp_value_style *style, unsigned depth)
+{
+	const cprof_value *item;
+	uint32_t i;
+
+	cp_buf_u8(out, '{');
+	for (i = 0; i < v->count; i++) {
+		item = &v->items[i];
+		if (i)
+			cp_buf_str(out, ", ");
+		if (v->kind != CPROF_VALUE_ARRAY && has_text(item->name)) {
+			print_name(out, item->name);
+			cp_buf_u8(out, '=');
+		}
+		print(out, item, style, depth + 1);
+		if (item->repeats > 1)
+			cp_buf_printf(out, " <repeats %" PRIu32 " times>", item->repeats);
+	}
+	if (v->cut)
+		cp_buf_str(out, v->count ? ", ..." : "...");
+	cp_buf_u8(out, '}');
+}
+
+static void print_error(struct cp_buf *out, const cprof_value *v)
+{
+	switch (v->error) {
+	case CPROF_VALUE_OPTIMIZED_OUT:
+		cp_buf_str(out, "<optimized out>");
+		break;
+	case CPROF_VALUE_UNREADABLE:
+		cp_buf_printf(out, "<unreadable 0x%" PRIx64 ">", v->address);
+		break;
+	case CPROF_VALUE_CYCLE:
+		cp_buf_str(out, "<cycle>");
+		break;
+	case CPROF_VALUE_TOO_DEEP:
+		cp_buf_str(out, "{...}");
+		break;
+	default:
+		cp_buf_str(out, "<unavailable>");
+	}
+}
+
+static void print_pointer(struct cp_buf *out, const cprof_value *v,
+			  const struct cp_value_style *style, unsigned depth)
+{
+	const cprof_value *to = v->count && depth < DEPTH_MAX ? v->items : NULL;
+
+	if (to && to->kind == CPROF_VALUE_ERROR && to->error == CPROF_VALUE_UNREADABLE) {
+		print_error(out, to);
+	} else if (to && to->kind == CPROF_VALUE_STRING) {
+		print(out, to, style, depth + 1);
+	} else if (to && to->kind != CPROF_VALUE_ERROR) {
+		cp_buf_u8(out, '&');
+		print(out, to, style, depth + 1);
+	} else if (has_text(v->symbol)) {
+		print_name(out, v->symbol);
+	} else if (!v->u.u) {
+		cp_buf_str(out, "NULL");
+	} else {
+		cp_buf_printf(out, "0x%" PRIx64, v->u.u);
+	}
+}
+
+static void print_raw(struct cp_buf *out, const cprof_value *v)
+{
+	uint32_t i;
+
+	cp_buf_str(out, "<bytes");
+	for (i = 0; i < v->u.text.length; i++)
+		cp_buf_printf(out, " %02x", (uint8_t)v->u.text.bytes[i]);
+	cp_buf_str(out, v->cut ? " ...>" : ">");
+}
+
+static void print_complex(struct cp_buf *out, const cprof_value *v,
+			  const struct cp_value_style *style, unsigned depth)
+{
+	if (v->count != 2) {
+		cp_buf_str(out, "<unavailable>");
+		return;
+	}
+	print(out, &v->items[0], style, depth + 1);
+	cp_buf_str(out, " + ");
+	print(out, &v->items[1], style, depth + 1);
+	cp_buf_u8(out, 'i');
+}
+
+static void print_scalar(struct cp_buf *out, const cprof_value *v)
+{
+	switch (v->kind) {
+	case CPROF_VALUE_UINT:
+		cp_buf_printf(out, v->guessed ? "0x%" PRIx64 : "%" PRIu64, v->u.u);
+		break;
+	case CPROF_VALUE_INT128:
+	case CPROF_VALUE_UINT128:
+		print_wide(out, v->u.wide, v->kind == CPROF_VALUE_INT128);
+		break;
+	case CPROF_VALUE_BOOL:
+		if (v->u.u > 1)
+			cp_buf_printf(out, "%" PRIu64, v->u.u);
+		else
+			cp_buf_str(out, v->u.u ? "true" : "false");
+		break;
+	case CPROF_VALUE_CHAR:
+		print_char(out, v);
+		break;
+	case CPROF_VALUE_FLOAT:
+		print_float(out, v);
+		break;
+	case CPROF_VALUE_LONG_DOUBLE:
+		cp_escape(out, CP_ESCAPE_TERMINAL, v->u.text.bytes, v->u.text.length);
+		break;
+	case CPROF_VALUE_ENUM:
+		if (has_text(v->symbol)) {
+			print_name(out, v->symbol);
+			break;
+		}
+		cp_buf_printf(out, "%" PRId64, v->u.i);
+		break;
+	case CPROF_VALUE_VOID:
+		cp_buf_str(out, "void");
+		break;
+	default:
+		cp_buf_printf(out, "%" PRId64, v->u.i);
+	}
+}
+
+static void print(struct cp_buf *out, const cprof_value *v, const struct cp_value_style *style,
+		  unsigned depth)
+{
+	if (depth > DEPTH_MAX) {
+		cp_buf_str(out, "{...}");
+		return;
+	}
+	switch (v->kind) {
+	case CPROF_VALUE_ERROR:
+		print_error(out, v);
+		break;
+	case CPROF_VALUE_COMPLEX:
+		print_complex(out, v, style, depth);
+		break;
+	case CPROF_VALUE_POINTER:
+		print_pointer(out, v, style, depth);
+		break;
+	case CPROF_VALUE_STRING:
+		print_string(out, v, style);
+		break;
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+	case CPROF_VALUE_ARRAY:
+		print_items(out, v, style, depth);
+		break;
+	case CPROF_VALUE_RAW:
+		print_raw(out, v);
+		break;
+	default:
+		print_scalar(out, v);
+	}
+}
+
+void cp_value_print(struct cp_buf *out, const cprof_value *value,
+		    const struct cp_value_style *style)
+{
+	print(out, value, style, 0);
+}
+
+/* ---- for machines ---- */
+
+struct json {
+	struct cp_buf *out;
+	size_t limit; /* of out->size, from which on nothing is repeated */
+};
+
+static void json(struct json *j, const cprof_value *v, unsigned depth);
+
+static void json_string(struct cp_buf *out, const char *text, size_t size)
+{
+	cp_buf_u8(out, '"');
+	cp_escape(out, CP_ESCAPE_JSON, text, size);
+	cp_buf_u8(out, '"');
+}
+
+static bool is_utf8(const char *bytes, size_t size)
+{
+	uint32_t c;
+	size_t n;
+
+	for (; size; bytes += n, size -= n) {
+		n = cp_utf8_decode(bytes, size, &c);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+static void json_base64(struct cp_buf *out, const uint8_t *bytes, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	uint32_t three;
+	size_t i, k, n;
+
+	cp_buf_str(out, "{\"b64\":\"");
+	for (i = 0; i < size; i += 3) {
+		n = size - i < 3 ? size - i : 3;
+		three = (uint32_t)bytes[i] << 16 | (n > 1 ? (uint32_t)bytes[i + 1] << 8 : 0) |
+			(n > 2 ? bytes[i + 2] : 0);
+		for (k = 0; k < 4; k++)
+			cp_buf_u8(out, k > n ? '=' : (uint8_t)digits[three >> (18 - 6 * k) & 63]);
+	}
+	cp_buf_str(out, "\"}");
+}
+
+static void json_float(struct cp_buf *out, const cprof_value *v)
+{
+	char text[40];
+
+	shortest(text, v->u.f, v->size == 4);
+	cp_buf_printf(out, isfinite(v->u.f) ? "%s" : "\"%s\"", text);
+}
+
+/* A number if a reader's double holds all of it. */
+static void json_long_double(struct cp_buf *out, const cprof_value *v)
+{
+	uint32_t length = v->u.text.length;
+	char text[64], again[40];
+	double value;
+
+	if (length && length < sizeof(text)) {
+		memcpy(text, v->u.text.bytes, length);
+		text[length] = '\0';
+		value = strtod(text, NULL);
+		shortest(again, value, false);
+		if (isfinite(value) && !strcmp(text, again)) {
+			cp_buf_str(out, text);
+			return;
+		}
+	}
+	json_string(out, v->u.text.bytes, length);
+}
+
+/* Members without a name (anonymous structs) are members of what they are in. */
+static void json_members(struct json *j, const cprof_value *v, unsigned depth, bool *comma)
+{
+	const cprof_value *item;
+	uint32_t i;
+
+	for (i = 0; i < v->count; i++) {
+		item = &v->items[i];
+		if (!has_text(item->name)) {
+			if ((item->kind == CPROF_VALUE_STRUCT || item->kind == CPROF_VALUE_UNION) &&
+			    depth < DEPTH_MAX)
+				json_members(j, item, depth + 1, comma);
+			continue;
+		}
+		if (*comma)
+			cp_buf_u8(j->out, ',');
+		*comma = true;
+		json_string(j->out, item->name, strlen(item->name));
+		cp_buf_u8(j->out, ':');
+		json(j, item, depth + 1);
+	}
+}
+
+static void json_array(struct json *j, const cprof_value *v, unsigned depth)
+{
+	uint32_t i, k;
+	bool comma = false;
+
+	cp_buf_u8(j->out, '[');
+	for (i = 0; i < v->count; i++) {
+		k = 0;
+		do {
+			if (comma)
+				cp_buf_u8(j->out, ',');
+			comma = true;
+			json(j, &v->items[i], depth + 1);
+		} while (++k < v->items[i].repeats && j->out->size < j->limit && !j->out->failed);
+	}
+	cp_buf_u8(j->out, ']');
+}
+
+static void json_pointer(struct json *j, const cprof_value *v, unsigned depth)
+{
+	if (v->count && v->items->kind != CPROF_VALUE_ERROR && depth < DEPTH_MAX)
+		json(j, v->items, depth + 1);
+	else
+		cp_buf_printf(j->out, "\"0x%" PRIx64 "\"", v->u.u);
+}
+
+static void json_scalar(struct json *j, const cprof_value *v)
+{
+	bool exact = v->u.i <= EXACT_MAX && v->u.i >= -EXACT_MAX;
+
+	if (v->kind == CPROF_VALUE_ENUM && has_text(v->symbol)) {
+		json_string(j->out, v->symbol, strlen(v->symbol));
+		return;
+	}
+	switch (v->kind) {
+	case CPROF_VALUE_UINT:
+		if (v->guessed)
+			cp_buf_printf(j->out, "\"0x%" PRIx64 "\"", v->u.u);
+		else
+			cp_buf_printf(j->out, v->u.u <= EXACT_MAX ? "%" PRIu64 : "\"%" PRIu64 "\"",
+				      v->u.u);
+		break;
+	case CPROF_VALUE_INT128:
+	case CPROF_VALUE_UINT128:
+		cp_buf_u8(j->out, '"');
+		print_wide(j->out, v->u.wide, v->kind == CPROF_VALUE_INT128);
+		cp_buf_u8(j->out, '"');
+		break;
+	case CPROF_VALUE_BOOL:
+		print_scalar(j->out, v);
+		break;
+	case CPROF_VALUE_FLOAT:
+		json_float(j->out, v);
+		break;
+	case CPROF_VALUE_LONG_DOUBLE:
+		json_long_double(j->out, v);
+		break;
+	default:
+		cp_buf_printf(j->out, exact ? "%" PRId64 : "\"%" PRId64 "\"", v->u.i);
+	}
+}
+
+static void json(struct json *j, const cprof_value *v, unsigned depth)
+{
+	bool comma = false;
+
+	if (depth > DEPTH_MAX) {
+		cp_buf_str(j->out, "null");
+		return;
+	}
+	switch (v->kind) {
+	case CPROF_VALUE_ERROR:
+	case CPROF_VALUE_VOID:
+		cp_buf_str(j->out, "null");
+		break;
+	case CPROF_VALUE_COMPLEX:
+	case CPROF_VALUE_ARRAY:
+		json_array(j, v, depth);
+		break;
+	case CPROF_VALUE_POINTER:
+		json_pointer(j, v, depth);
+		break;
+	case CPROF_VALUE_STRING:
+	case CPROF_VALUE_RAW:
+		if (v->kind == CPROF_VALUE_STRING && is_utf8(v->u.text.bytes, v->u.text.length))
+			json_string(j->out, v->u.text.bytes, v->u.text.length);
+		else
+			json_base64(j->out, (const uint8_t *)v->u.text.bytes, v->u.text.length);
+		break;
+	case CPROF_VALUE_STRUCT:
+	case CPROF_VALUE_UNION:
+		cp_buf_u8(j->out, '{');
+		json_members(j, v, depth, &comma);
+		cp_buf_u8(j->out, '}');
+		break;
+	default:
+		json_scalar(j, v);
+	}
+}
+
+void cp_value_json(struct cp_buf *out, const cprof_value *value)
+{
+	struct json j = { out, out->size + GROWTH_MAX };
+
+	json(&j, value, 0);
+}
