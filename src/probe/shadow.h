@@ -19,6 +19,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Flags of a call that matter here; the others are the caller's. */
+#define CP_CALL_HIDDEN 1u /* doesn't count in the depth of the calls it makes */
+#define CP_CALL_BY_RETURN 2u /* its jumps are not seen: an enter at its sp is its tail call */
+
 struct cp_call {
 	uint32_t function; /* the caller's number for it */
 	uint32_t depth; /* 0: no open call around it */
@@ -26,7 +30,7 @@ struct cp_call {
 	uint64_t enter_ns;
 	uint64_t stopped_ns; /* of the thread at the entry (cp_event_hit) */
 	uint32_t stops;
-	uint32_t flags; /* the caller's */
+	uint32_t flags;
 	int32_t tid; /* that entered it */
 	bool tail; /* entered by a tail call of the frame that it replaced */
 	void *data; /* the caller's; given back by every event that ends the call */
@@ -37,7 +41,7 @@ enum cp_call_end { CP_CALL_RETURNED, CP_CALL_TAIL_CALLED, CP_CALL_UNWOUND, CP_CA
 struct cp_shadow; /* of one process */
 
 /* Called for each call that ends, innermost first; `call` is the callee's
- * until it returns. */
+ * until it returns. It may not call this room. */
 typedef void (*cp_call_end_fn)(void *ctx, const struct cp_call *call, enum cp_call_end how);
 
 struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx); /* NULL: no memory */
@@ -50,7 +54,7 @@ struct cp_shadow_at {
 	uint64_t sp; /* of the return address */
 	const uint64_t *chain; /* on a foreign stack: sp of the callers' return addresses,
 				  innermost first; NULL: on the thread's own stack */
-	size_t chain_count;
+	size_t chain_count; /* 0 with a chain: the callers could not be found */
 };
 
 /* A function was entered. Ends what that shows to be gone, then pushes *call
@@ -58,14 +62,17 @@ struct cp_shadow_at {
  * call of this room; NULL without memory. */
 struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow_at *at,
 				const struct cp_call *call);
-/* `function` returns, or jumps away. Ends the calls below it as unwound, then
- * its own. False: it was entered before we looked. With `how` TAIL_CALLED the
- * next enter at the same sp is its tail call. */
+#define CP_SHADOW_ANY UINT32_MAX
+/* `function` (ANY: whichever it is) returns, or jumps away. Ends the calls
+ * below it as unwound, then its own. False: it was entered before we looked.
+ * With `how` TAIL_CALLED the next enter of the thread at the same sp is its
+ * tail call. */
 bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
 		     enum cp_call_end how);
 /* The innermost open call of the thread, as far as known; or NULL. */
 struct cp_call *cp_shadow_top(struct cp_shadow *shadow, int32_t tid);
-/* The thread ended: its calls end as `how`. */
+/* The thread ended: the calls on its own stack end as `how`. tid 0: all calls
+ * of the process, wherever they are. */
 void cp_shadow_thread_exit(struct cp_shadow *shadow, int32_t tid, enum cp_call_end how);
 /* Forgets the open calls of a function that is no longer traced: `end` gets
  * CP_CALL_ENDED. */

@@ -1,0 +1,443 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Open calls, stack by stack.
+ *
+ *   thread ──► its own stack ─► calls, outermost first, sp falling
+ *     └──────► the one it was on last
+ *   sp ──────► the stack that has a call there (only one can: the return
+ *              address at sp belongs to one frame)
+ *
+ * An event on a thread's own stack needs nothing but that stack's innermost
+ * calls. One elsewhere finds its stack by its own sp, or by that of a caller;
+ * when neither is known, a new stack begins, which goes with its last call.
+ * Where memory was given to another stack, the first call at an address that
+ * an open one of the old stack has proves that the old stack is no more.
+ */
+#include "probe/shadow.h"
+
+#include <stdlib.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+
+/* More coroutines than that with open calls: the oldest one is given up. */
+#define MAX_FOREIGN 65536
+
+struct stack {
+	CP_VEC(struct cp_call) calls;
+	bool own; /* of a thread; else in shadow->foreign at `index` */
+	size_t index;
+	uint64_t used; /* number of the last event on it */
+	int32_t tid; /* whose event that was */
+};
+
+struct thread {
+	struct stack own;
+	struct stack *last; /* where its last event was, unless it was given up; or NULL */
+	bool tail; /* a call jumped away: the enter that follows at tail_sp is its target */
+	uint64_t tail_sp;
+};
+
+struct cp_shadow {
+	cp_call_end_fn end;
+	void *ctx;
+	struct cp_map threads; /* tid -> struct thread * */
+	struct cp_map by_sp; /* sp -> struct stack * */
+	CP_VEC(struct stack *) foreign, spare; /* a stack is freed at the end only */
+	size_t open;
+	uint64_t events;
+};
+
+struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx)
+{
+	struct cp_shadow *s = calloc(1, sizeof(*s));
+
+	if (s) {
+		s->end = end;
+		s->ctx = ctx;
+	}
+	return s;
+}
+
+static void stack_free(struct stack *stack)
+{
+	cp_vec_free(&stack->calls);
+	free(stack);
+}
+
+void cp_shadow_destroy(struct cp_shadow *s)
+{
+	uint64_t key, value;
+	size_t cursor = 0, i;
+
+	if (!s)
+		return;
+	while (cp_map_next(&s->threads, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		cp_vec_free(&t->own.calls);
+		free(t);
+	}
+	for (i = 0; i < s->foreign.count; i++)
+		stack_free(s->foreign.items[i]);
+	for (i = 0; i < s->spare.count; i++)
+		stack_free(s->spare.items[i]);
+	cp_vec_free(&s->foreign);
+	cp_vec_free(&s->spare);
+	cp_map_free(&s->threads);
+	cp_map_free(&s->by_sp);
+	free(s);
+}
+
+static struct thread *thread_find(const struct cp_shadow *s, int32_t tid)
+{
+	uint64_t *p = cp_map_get(&s->threads, (uint64_t)(uint32_t)tid);
+
+	return p ? (struct thread *)(uintptr_t)*p : NULL;
+}
+
+static struct thread *thread_of(struct cp_shadow *s, int32_t tid)
+{
+	struct thread *t = thread_find(s, tid);
+
+	if (t)
+		return t;
+	t = calloc(1, sizeof(*t));
+	if (!t || !cp_map_put(&s->threads, (uint64_t)(uint32_t)tid, (uintptr_t)t)) {
+		free(t);
+		return NULL;
+	}
+	t->own.own = true;
+	t->own.tid = tid;
+	return t;
+}
+
+static struct cp_call *top_of(const struct stack *stack)
+{
+	return stack->calls.count ? &stack->calls.items[stack->calls.count - 1] : NULL;
+}
+
+static struct stack *stack_at(const struct cp_shadow *s, uint64_t sp)
+{
+	uint64_t *p = cp_map_get(&s->by_sp, sp);
+
+	return p ? (struct stack *)(uintptr_t)*p : NULL;
+}
+
+/* The call at `sp` of a stack that has one there. */
+static struct cp_call *call_at(const struct stack *stack, uint64_t sp)
+{
+	size_t lo = 0, hi = stack->calls.count;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (stack->calls.items[mid].sp == sp)
+			return &stack->calls.items[mid];
+		if (stack->calls.items[mid].sp > sp)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+/* The innermost call of a stack ends. */
+static void end_top(struct cp_shadow *s, struct stack *stack, enum cp_call_end how)
+{
+	struct cp_call call = stack->calls.items[--stack->calls.count];
+
+	s->open--;
+	cp_map_remove(&s->by_sp, call.sp);
+	s->end(s->ctx, &call, how);
+}
+
+static void end_all(struct cp_shadow *s, struct stack *stack, enum cp_call_end how)
+{
+	while (stack->calls.count)
+		end_top(s, stack, how);
+}
+
+/* ---- foreign stacks ---- */
+
+static void stack_drop(struct cp_shadow *s, struct stack *stack)
+{
+	s->foreign.items[stack->index] = s->foreign.items[--s->foreign.count];
+	s->foreign.items[stack->index]->index = stack->index;
+	stack->tid = 0;
+	/* Room was made when it was new. */
+	s->spare.items[s->spare.count++] = stack;
+}
+
+static void drop_if_empty(struct cp_shadow *s, struct stack *stack)
+{
+	if (stack && !stack->own && !stack->calls.count)
+		stack_drop(s, stack);
+}
+
+static struct stack *stack_new(struct cp_shadow *s)
+{
+	struct stack *stack, *oldest = NULL;
+	size_t i;
+
+	if (s->foreign.count >= MAX_FOREIGN) {
+		for (i = 0; i < s->foreign.count; i++)
+			if (!oldest || s->foreign.items[i]->used < oldest->used)
+				oldest = s->foreign.items[i];
+		end_all(s, oldest, CP_CALL_ENDED);
+		stack_drop(s, oldest);
+	}
+	if (s->spare.count) {
+		stack = s->spare.items[--s->spare.count];
+	} else {
+		stack = calloc(1, sizeof(*stack));
+		if (!stack || !cp_vec_reserve(&s->spare, s->foreign.count + 1)) {
+			free(stack);
+			return NULL;
+		}
+	}
+	if (!cp_vec_push(&s->foreign, stack)) {
+		stack_free(stack);
+		return NULL;
+	}
+	stack->index = s->foreign.count - 1;
+	return stack;
+}
+
+static bool in_chain(const struct cp_shadow_at *at, uint64_t sp)
+{
+	size_t i;
+
+	for (i = 0; i < at->chain_count; i++)
+		if (at->chain[i] == sp)
+			return true;
+	return false;
+}
+
+/* Ends the calls of `stack` that the chain shows to be gone: those below the
+ * event, and those between it and the last caller found that are no callers.
+ * The callers that remain are the outer part: what is inside of one that is
+ * gone is gone, too. */
+static void judge(struct cp_shadow *s, struct stack *stack, const struct cp_shadow_at *at)
+{
+	size_t keep = stack->calls.count, i;
+	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
+
+	for (i = 0; i < stack->calls.count && keep == stack->calls.count; i++) {
+		uint64_t sp = stack->calls.items[i].sp;
+
+		if (sp < at->sp || (sp > at->sp && sp <= last && !in_chain(at, sp)))
+			keep = i;
+	}
+	while (stack->calls.count > keep)
+		end_top(s, stack, CP_CALL_UNWOUND);
+}
+
+/* The innermost caller in the chain that is an open call; its stack too. */
+static struct cp_call *caller_of(const struct cp_shadow *s, const struct cp_shadow_at *at,
+				 struct stack **stack_ret)
+{
+	size_t i;
+
+	for (i = 0; i < at->chain_count; i++) {
+		struct stack *stack = stack_at(s, at->chain[i]);
+
+		if (stack) {
+			*stack_ret = stack;
+			return call_at(stack, at->chain[i]);
+		}
+	}
+	return NULL;
+}
+
+/* A caller on another stack, as that of a signal handler on a stack of its
+ * own, is a caller, but no reason to put the call on that stack. */
+#define SAME_STACK (UINT64_C(1) << 20)
+
+/* The stack of an event that is not on the thread's own; NULL: not known. */
+static struct stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_at *at)
+{
+	struct stack *stack = stack_at(s, at->sp), *of_caller = NULL;
+	struct cp_call *caller;
+
+	if (stack)
+		return stack;
+	caller = caller_of(s, at, &of_caller);
+	if (caller && caller->sp > at->sp && caller->sp - at->sp < SAME_STACK && !of_caller->own)
+		return of_caller;
+	return NULL;
+}
+
+/* ---- events ---- */
+
+static void use(struct cp_shadow *s, struct thread *t, struct stack *stack, int32_t tid)
+{
+	t->last = stack;
+	if (!stack)
+		return;
+	stack->used = s->events;
+	stack->tid = tid;
+}
+
+/* Ends what an event shows to be gone and finds its stack (NULL: none yet). */
+static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct cp_shadow_at *at)
+{
+	struct stack *stack, *other;
+
+	s->events++;
+	if (t->tail && !at->chain && at->sp > t->tail_sp)
+		t->tail = false;
+	if (at->chain) {
+		stack = foreign_stack(s, at);
+		if (stack)
+			judge(s, stack, at);
+	} else {
+		stack = &t->own;
+		while (stack->calls.count && top_of(stack)->sp < at->sp)
+			end_top(s, stack, CP_CALL_UNWOUND);
+		other = stack_at(s, at->sp);
+		if (other && other != stack) { /* its memory is ours now */
+			end_all(s, other, CP_CALL_UNWOUND);
+			drop_if_empty(s, other);
+		}
+	}
+	use(s, t, stack, at->tid);
+	return stack;
+}
+
+/* The call that `at` is inside of, once what is gone has ended. */
+static const struct cp_call *around(const struct cp_shadow *s, const struct stack *stack,
+				    const struct cp_shadow_at *at)
+{
+	struct stack *of_caller;
+
+	if (at->chain && at->chain_count)
+		return caller_of(s, at, &of_caller);
+	return stack ? top_of(stack) : NULL;
+}
+
+struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *at,
+				const struct cp_call *call)
+{
+	struct thread *t = thread_of(s, at->tid);
+	struct stack *stack = t ? arrive(s, t, at) : NULL;
+	const struct cp_call *outer;
+	struct cp_call fresh = *call, *same;
+
+	if (!t)
+		return NULL;
+	fresh.sp = at->sp;
+	fresh.tid = at->tid;
+	fresh.tail = t->tail && t->tail_sp == at->sp;
+	t->tail = false;
+	same = stack ? call_at(stack, at->sp) : NULL;
+	if (same) { /* arrive() left it the innermost one */
+		fresh.tail = (same->flags & CP_CALL_BY_RETURN) != 0;
+		end_top(s, stack, fresh.tail ? CP_CALL_TAIL_CALLED : CP_CALL_UNWOUND);
+	}
+	outer = around(s, stack, at);
+	fresh.depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
+	if (!stack)
+		stack = stack_new(s);
+	if (!stack || !cp_vec_push(&stack->calls, fresh) ||
+	    !cp_map_put(&s->by_sp, at->sp, (uintptr_t)stack)) {
+		if (stack && top_of(stack) && top_of(stack)->sp == at->sp)
+			stack->calls.count--;
+		drop_if_empty(s, stack);
+		t->last = NULL;
+		return NULL;
+	}
+	s->open++;
+	use(s, t, stack, at->tid);
+	return top_of(stack);
+}
+
+bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_t function,
+		     enum cp_call_end how)
+{
+	struct thread *t = thread_of(s, at->tid);
+	struct stack *stack = t ? arrive(s, t, at) : NULL;
+	struct cp_call *call = stack ? call_at(stack, at->sp) : NULL;
+	bool known = call && (function == CP_SHADOW_ANY || call->function == function);
+
+	if (!t)
+		return false;
+	t->tail = known && how == CP_CALL_TAIL_CALLED;
+	t->tail_sp = at->sp;
+	if (call) /* a return address serves one frame, so another's is gone */
+		end_top(s, stack, known ? how : CP_CALL_UNWOUND);
+	drop_if_empty(s, stack);
+	return known;
+}
+
+struct cp_call *cp_shadow_top(struct cp_shadow *s, int32_t tid)
+{
+	struct thread *t = thread_find(s, tid);
+
+	return t && t->last && t->last->tid == tid ? top_of(t->last) : NULL;
+}
+
+void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end how)
+{
+	struct thread *t;
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	if (!tid) {
+		while (cp_map_next(&s->threads, &cursor, &key, &value))
+			end_all(s, &((struct thread *)(uintptr_t)value)->own, how);
+		while (s->foreign.count) {
+			end_all(s, s->foreign.items[s->foreign.count - 1], how);
+			stack_drop(s, s->foreign.items[s->foreign.count - 1]);
+		}
+		return;
+	}
+	t = thread_find(s, tid);
+	if (!t)
+		return;
+	end_all(s, &t->own, how);
+	cp_map_remove(&s->threads, (uint64_t)(uint32_t)tid);
+	cp_vec_free(&t->own.calls);
+	free(t);
+}
+
+static void forget_in(struct cp_shadow *s, struct stack *stack, uint32_t function)
+{
+	size_t i, kept = 0, count = stack->calls.count;
+
+	for (i = 0; i < count; i++) {
+		struct cp_call call = stack->calls.items[i];
+
+		if (call.function != function) {
+			stack->calls.items[kept++] = call;
+			continue;
+		}
+		s->open--;
+		cp_map_remove(&s->by_sp, call.sp);
+		s->end(s->ctx, &call, CP_CALL_ENDED);
+	}
+	stack->calls.count = kept;
+}
+
+void cp_shadow_forget(struct cp_shadow *s, uint32_t function)
+{
+	uint64_t key, value;
+	size_t cursor = 0, i = 0;
+
+	while (cp_map_next(&s->threads, &cursor, &key, &value))
+		forget_in(s, &((struct thread *)(uintptr_t)value)->own, function);
+	while (i < s->foreign.count) {
+		struct stack *stack = s->foreign.items[i];
+
+		forget_in(s, stack, function);
+		if (stack->calls.count)
+			i++;
+		else
+			stack_drop(s, stack);
+	}
+}
+
+size_t cp_shadow_open(const struct cp_shadow *s)
+{
+	return s->open;
+}

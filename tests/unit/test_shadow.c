@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The shadow stack against programs that are made up: what they do is the
+ * expectation.
+ */
+#include "probe/shadow.h"
+
+#include "test.h"
+
+#define STACK_TOP UINT64_C(0x7ffff0000000)
+#define CORO_TOP UINT64_C(0x555500000000)
+
+/* What ended, as text: function, then r(eturned) t(ailed) u(nwound) e(nded). */
+static char ends[4096];
+static size_t end_count[4];
+
+static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
+{
+	size_t n = strlen(ends);
+
+	(void)ctx;
+	end_count[how]++;
+	if (n + 16 < sizeof(ends))
+		snprintf(ends + n, sizeof(ends) - n, "%u%c ", call->function, "rtue"[how]);
+}
+
+static struct cp_shadow *fresh(void)
+{
+	ends[0] = 0;
+	memset(end_count, 0, sizeof(end_count));
+	return cp_shadow_create(on_end, NULL);
+}
+
+static struct cp_call *enter_flags(struct cp_shadow *s, int32_t tid, uint64_t sp, uint32_t function,
+				   uint32_t flags)
+{
+	const struct cp_shadow_at at = { .tid = tid, .sp = sp };
+
+	return cp_shadow_enter(s, &at, &(struct cp_call){ .function = function, .flags = flags });
+}
+
+static struct cp_call *enter(struct cp_shadow *s, int32_t tid, uint64_t sp, uint32_t function)
+{
+	return enter_flags(s, tid, sp, function, 0);
+}
+
+static bool leave(struct cp_shadow *s, int32_t tid, uint64_t sp, uint32_t function)
+{
+	const struct cp_shadow_at at = { .tid = tid, .sp = sp };
+
+	return cp_shadow_leave(s, &at, function, CP_CALL_RETURNED);
+}
+
+static bool jump(struct cp_shadow *s, int32_t tid, uint64_t sp, uint32_t function)
+{
+	const struct cp_shadow_at at = { .tid = tid, .sp = sp };
+
+	return cp_shadow_leave(s, &at, function, CP_CALL_TAIL_CALLED);
+}
+
+static struct cp_call *enter_on(struct cp_shadow *s, int32_t tid, uint64_t sp,
+				const uint64_t *chain, size_t count, uint32_t function)
+{
+	const struct cp_shadow_at at = { tid, sp, chain, count };
+
+	return cp_shadow_enter(s, &at, &(struct cp_call){ .function = function });
+}
+
+static bool leave_on(struct cp_shadow *s, int32_t tid, uint64_t sp, const uint64_t *chain,
+		     size_t count, uint32_t function)
+{
+	const struct cp_shadow_at at = { tid, sp, chain, count };
+
+	return cp_shadow_leave(s, &at, function, CP_CALL_RETURNED);
+}
+
+static void test_recursion(void)
+{
+	struct cp_shadow *s = fresh();
+	unsigned i, deep = 20000;
+
+	for (i = 0; i < deep; i++) {
+		struct cp_call *c = enter(s, 1, STACK_TOP - 48 * i, 7);
+
+		CHECK(c && c->depth == i && !c->tail && c->tid == 1);
+	}
+	CHECK_U64(cp_shadow_open(s), deep);
+	CHECK_U64(cp_shadow_top(s, 1)->depth, deep - 1);
+	while (i--)
+		CHECK(leave(s, 1, STACK_TOP - 48 * i, 7));
+	CHECK_U64(end_count[CP_CALL_RETURNED], deep);
+	CHECK_U64(cp_shadow_open(s), 0);
+	CHECK(!cp_shadow_top(s, 1) && !cp_shadow_top(s, 2));
+	CHECK(!leave(s, 1, STACK_TOP, 7));
+	cp_shadow_destroy(s);
+}
+
+static void test_tail_calls(void)
+{
+	struct cp_shadow *s = fresh();
+	struct cp_call *c;
+
+	enter(s, 1, STACK_TOP, 1);
+	enter(s, 1, STACK_TOP - 64, 2);
+	CHECK(jump(s, 1, STACK_TOP - 64, 2));
+	c = enter(s, 1, STACK_TOP - 64, 3);
+	CHECK(c && c->tail && c->depth == 1);
+	CHECK(jump(s, 1, STACK_TOP - 64, 3));
+	/* A signal handler in between is not the target, nor does it hide it. */
+	c = enter(s, 1, STACK_TOP - 900, 9);
+	CHECK(c && !c->tail && c->depth == 1);
+	CHECK(leave(s, 1, STACK_TOP - 900, 9));
+	c = enter(s, 1, STACK_TOP - 64, 4);
+	CHECK(c && c->depth == 1);
+	CHECK(leave(s, 1, STACK_TOP - 64, 4));
+	/* The target is not traced: what follows is another call. */
+	CHECK(jump(s, 1, STACK_TOP, 1));
+	c = enter(s, 1, STACK_TOP + 32, 5);
+	CHECK(c && !c->tail && !c->depth);
+	c = enter(s, 1, STACK_TOP, 6);
+	CHECK(c && !c->tail && c->depth == 1);
+	CHECK_STR(ends, "2t 3t 9r 4r 1t ");
+	cp_shadow_destroy(s);
+}
+
+/* A long chain of jumps: one call open at any time. */
+static void test_tail_chain(void)
+{
+	struct cp_shadow *s = fresh();
+	unsigned i;
+
+	enter(s, 1, STACK_TOP, 0);
+	for (i = 1; i < 10000; i++) {
+		CHECK(jump(s, 1, STACK_TOP, i - 1));
+		CHECK(enter(s, 1, STACK_TOP, i)->tail);
+		CHECK_U64(cp_shadow_open(s), 1);
+	}
+	CHECK(leave(s, 1, STACK_TOP, i - 1));
+	CHECK_U64(end_count[CP_CALL_TAIL_CALLED], 9999);
+	cp_shadow_destroy(s);
+}
+
+static void test_unwinding(void)
+{
+	struct cp_shadow *s = fresh();
+	unsigned i;
+
+	/* longjmp from 4 to 1, which goes on and returns. */
+	for (i = 1; i <= 4; i++)
+		enter(s, 1, STACK_TOP - 64 * i, i);
+	CHECK(leave(s, 1, STACK_TOP - 64, 1));
+	CHECK_STR(ends, "4u 3u 2u 1r ");
+	/* An exception: the one that catches calls something at once. */
+	ends[0] = 0;
+	for (i = 1; i <= 4; i++)
+		enter(s, 1, STACK_TOP - 64 * i, i);
+	CHECK_U64(enter(s, 1, STACK_TOP - 140, 8)->depth, 2);
+	CHECK_STR(ends, "4u 3u ");
+	/* The same function at the same place again, after a longjmp. */
+	ends[0] = 0;
+	CHECK(!enter(s, 1, STACK_TOP - 140, 8)->tail);
+	CHECK_STR(ends, "8u ");
+	CHECK(leave(s, 1, STACK_TOP - 140, 8));
+	/* Somebody else returns with that return address: it is gone, too. */
+	ends[0] = 0;
+	CHECK(!leave(s, 1, STACK_TOP - 128, 5));
+	CHECK_STR(ends, "2u ");
+	/* The thread is cancelled. */
+	ends[0] = 0;
+	cp_shadow_thread_exit(s, 1, CP_CALL_ENDED);
+	CHECK_STR(ends, "1e ");
+	cp_shadow_thread_exit(s, 1, CP_CALL_ENDED);
+	cp_shadow_destroy(s);
+}
+
+static void test_before_attach(void)
+{
+	struct cp_shadow *s = fresh();
+
+	CHECK(!leave(s, 1, STACK_TOP - 100, 3));
+	CHECK(!cp_shadow_leave(s, &(struct cp_shadow_at){ .tid = 1, .sp = STACK_TOP - 80 }, 3,
+			       CP_CALL_TAIL_CALLED));
+	/* Its target begins for us. */
+	CHECK(!enter(s, 1, STACK_TOP - 80, 4)->tail);
+	CHECK(leave(s, 1, STACK_TOP - 80, 4));
+	CHECK(!leave(s, 1, STACK_TOP, 2));
+	CHECK_STR(ends, "4r ");
+	cp_shadow_destroy(s);
+}
+
+static void test_by_return(void)
+{
+	struct cp_shadow *s = fresh();
+
+	/* 1's jump to 2 is not seen; both return to one place. */
+	enter_flags(s, 1, STACK_TOP, 1, CP_CALL_BY_RETURN);
+	CHECK(enter_flags(s, 1, STACK_TOP, 2, CP_CALL_BY_RETURN)->tail);
+	CHECK(leave(s, 1, STACK_TOP, CP_SHADOW_ANY));
+	CHECK(!leave(s, 1, STACK_TOP, CP_SHADOW_ANY));
+	CHECK_STR(ends, "1t 2r ");
+	cp_shadow_destroy(s);
+}
+
+static void test_hidden(void)
+{
+	struct cp_shadow *s = fresh();
+
+	CHECK_U64(enter(s, 1, STACK_TOP, 1)->depth, 0);
+	CHECK_U64(enter_flags(s, 1, STACK_TOP - 8, 2, CP_CALL_HIDDEN)->depth, 1);
+	CHECK_U64(enter_flags(s, 1, STACK_TOP - 16, 3, CP_CALL_HIDDEN)->depth, 1);
+	CHECK_U64(enter(s, 1, STACK_TOP - 24, 4)->depth, 1);
+	CHECK_U64(enter(s, 1, STACK_TOP - 32, 5)->depth, 2);
+	cp_shadow_destroy(s);
+}
+
+/* A generator: each call of it runs a piece on a stack of its own. */
+static void test_coroutine(void)
+{
+	const uint64_t body[] = { CORO_TOP - 64, CORO_TOP - 16 }; /* of what the body calls */
+	const uint64_t root[] = { CORO_TOP - 16 };
+	struct cp_shadow *s = fresh();
+	int round;
+
+	enter(s, 1, STACK_TOP, 1);
+	CHECK_U64(enter_on(s, 1, CORO_TOP - 64, root, 1, 10)->depth, 0);
+	for (round = 0; round < 100; round++) {
+		int32_t tid = 1 + round % 3; /* it moves between threads */
+
+		/* Resumed: 11 is called, and yields from inside. */
+		CHECK_U64(enter_on(s, tid, CORO_TOP - 128, body, 2, 11)->depth, 1);
+		CHECK_U64(cp_shadow_top(s, tid)->function, 11);
+		/* Meanwhile on the thread's own stack, above and below. */
+		if (tid == 1) {
+			CHECK_U64(enter(s, 1, STACK_TOP - 8, 2)->depth, 1);
+			CHECK(leave(s, 1, STACK_TOP - 8, 2));
+			CHECK_U64(cp_shadow_top(s, 1)->function, 1);
+		}
+		/* On goes 11 in another thread, and returns there. */
+		CHECK(leave_on(s, tid + 1, CORO_TOP - 128, body, 2, 11));
+	}
+	CHECK_U64(end_count[CP_CALL_UNWOUND], 0);
+	CHECK_U64(end_count[CP_CALL_RETURNED], 134);
+	CHECK_U64(cp_shadow_open(s), 2);
+	/* The one that it started in ends, and it still goes on. */
+	cp_shadow_thread_exit(s, 1, CP_CALL_ENDED);
+	CHECK(leave_on(s, 2, CORO_TOP - 64, root, 1, 10));
+	CHECK_U64(cp_shadow_open(s), 0);
+	cp_shadow_destroy(s);
+}
+
+static void test_coroutine_unwinding(void)
+{
+	const uint64_t c4[] = { CORO_TOP - 192, CORO_TOP - 128, CORO_TOP - 64, CORO_TOP - 16 };
+	const uint64_t other[] = { CORO_TOP - 100, CORO_TOP - 24 };
+	struct cp_shadow *s = fresh();
+
+	enter_on(s, 1, CORO_TOP - 64, c4 + 3, 1, 1);
+	enter_on(s, 1, CORO_TOP - 128, c4 + 2, 2, 2);
+	enter_on(s, 1, CORO_TOP - 192, c4 + 1, 3, 3);
+	/* An exception in it, caught in 1, which calls 4 with less on the stack. */
+	CHECK_U64(enter_on(s, 1, CORO_TOP - 96, c4 + 2, 2, 4)->depth, 1);
+	CHECK_STR(ends, "3u 2u ");
+	/* 4 calls 5 by way of code that leaves no trace: nothing is known of
+	 * its callers, so nothing can be said to be gone. */
+	enter_on(s, 1, CORO_TOP - 300, c4, 0, 5);
+	CHECK_STR(ends, "3u 2u ");
+	CHECK(leave_on(s, 1, CORO_TOP - 300, c4, 0, 5));
+	/* The coroutine is abandoned; another one has its memory and, sooner
+	 * or later, a frame where an open call was. */
+	ends[0] = 0;
+	enter_on(s, 1, CORO_TOP - 96, other, 1, 6);
+	CHECK_STR(ends, "4u ");
+	CHECK_U64(cp_shadow_open(s), 2); /* 1 is not disproved yet */
+	enter_on(s, 1, CORO_TOP - 140, other, 2, 7);
+	cp_shadow_thread_exit(s, 0, CP_CALL_ENDED);
+	CHECK_U64(cp_shadow_open(s), 0);
+	cp_shadow_destroy(s);
+}
+
+/* A handler on an alternate stack: its callers lead to the thread's own. */
+static void test_signal_stack(void)
+{
+	const uint64_t chain[] = { CORO_TOP - 8, STACK_TOP - 200, STACK_TOP - 64 };
+	struct cp_shadow *s = fresh();
+
+	enter(s, 1, STACK_TOP - 64, 1);
+	enter(s, 1, STACK_TOP - 200, 2);
+	CHECK_U64(enter_on(s, 1, CORO_TOP - 100, chain, 3, 9)->depth, 2);
+	CHECK(leave_on(s, 1, CORO_TOP - 100, chain, 3, 9));
+	/* It leaves by siglongjmp and comes again. */
+	enter_on(s, 1, CORO_TOP - 100, chain, 3, 9);
+	CHECK(leave(s, 1, STACK_TOP - 64, 1));
+	enter(s, 1, STACK_TOP - 64, 1);
+	enter_on(s, 1, CORO_TOP - 100, chain, 3, 9);
+	CHECK_STR(ends, "9r 2u 1r 9u ");
+	cp_shadow_destroy(s);
+}
+
+static void test_memory_reused(void)
+{
+	const uint64_t chain[] = { STACK_TOP - 100, STACK_TOP - 16 };
+	struct cp_shadow *s = fresh();
+
+	/* A coroutine that is never ended; then its memory is a thread's stack. */
+	enter_on(s, 1, STACK_TOP - 100, chain + 1, 1, 1);
+	enter_on(s, 1, STACK_TOP - 200, chain, 2, 2);
+	enter(s, 2, STACK_TOP - 100, 3);
+	CHECK_STR(ends, "2u 1u ");
+	CHECK_U64(cp_shadow_open(s), 1);
+	cp_shadow_destroy(s);
+}
+
+static void test_forget(void)
+{
+	struct cp_shadow *s = fresh();
+	unsigned i;
+
+	for (i = 0; i < 6; i++)
+		enter(s, 1, STACK_TOP - 32 * i, i % 2);
+	enter(s, 2, STACK_TOP - 10000, 1);
+	enter_on(s, 3, CORO_TOP, &(uint64_t){ CORO_TOP + 8 }, 1, 1);
+	cp_shadow_forget(s, 1);
+	CHECK_STR(ends, "1e 1e 1e 1e 1e ");
+	CHECK_U64(cp_shadow_open(s), 3);
+	CHECK(!leave(s, 1, STACK_TOP - 32 * 5, 1));
+	CHECK(leave(s, 1, STACK_TOP - 32 * 4, 0));
+	CHECK(leave(s, 1, STACK_TOP - 32 * 2, 0));
+	CHECK(leave(s, 1, STACK_TOP, 0));
+	CHECK_U64(end_count[CP_CALL_UNWOUND], 0);
+	cp_shadow_destroy(s);
+}
+
+static void test_many_coroutines(void)
+{
+	struct cp_shadow *s = fresh();
+	uint64_t i, count = 70000;
+
+	for (i = 0; i < count; i++) {
+		const uint64_t root = CORO_TOP + i * 16384 + 8192;
+
+		enter_on(s, 1, root - 100, &root, 1, 1);
+	}
+	CHECK_U64(cp_shadow_open(s), 65536);
+	CHECK_U64(end_count[CP_CALL_ENDED], count - 65536);
+	cp_shadow_destroy(s);
+}
+
+/* Random calls, returns, jumps out and tail calls of 3 threads, against a
+ * model that counts. */
+static void test_random(void)
+{
+	struct {
+		uint64_t sp[64];
+		uint32_t function[64];
+		unsigned count;
+	} model[3] = { 0 };
+	size_t want[4] = { 0 }, open = 0, n;
+	struct cp_shadow *s = fresh();
+	unsigned i;
+
+	srandom(4);
+	for (i = 0; i < 200000; i++) {
+		unsigned t = (unsigned)random() % 3, what = (unsigned)random() % 16;
+		uint64_t base = STACK_TOP + t * 0x1000000;
+		struct cp_call *c;
+
+		n = model[t].count;
+		if (n < 60 && (what < 8 || !n)) {
+			uint64_t sp = (n ? model[t].sp[n - 1] : base) - 16 * (1 + what);
+
+			model[t].sp[n] = sp;
+			model[t].function[n] = what;
+			model[t].count++;
+			open++;
+			c = enter(s, (int32_t)t + 1, sp, what);
+			CHECK(c && c->depth == n && !c->tail);
+		} else if (what == 15) { /* longjmp to any frame, which then returns */
+			unsigned to = (unsigned)random() % (unsigned)n;
+
+			want[CP_CALL_UNWOUND] += n - to - 1;
+			want[CP_CALL_RETURNED]++;
+			open -= n - to;
+			model[t].count = to;
+			CHECK(leave(s, (int32_t)t + 1, model[t].sp[to], model[t].function[to]));
+		} else if (what == 14) {
+			want[CP_CALL_TAIL_CALLED]++;
+			CHECK(jump(s, (int32_t)t + 1, model[t].sp[n - 1],
+				   model[t].function[n - 1]));
+			model[t].function[n - 1] = 99;
+			c = enter(s, (int32_t)t + 1, model[t].sp[n - 1], 99);
+			CHECK(c && c->tail && c->depth == n - 1);
+		} else {
+			want[CP_CALL_RETURNED]++;
+			open--;
+			model[t].count--;
+			CHECK(leave(s, (int32_t)t + 1, model[t].sp[n - 1],
+				    model[t].function[n - 1]));
+		}
+	}
+	CHECK_U64(cp_shadow_open(s), open);
+	for (n = 0; n < 4; n++)
+		CHECK_U64(end_count[n], want[n]);
+	cp_shadow_destroy(s);
+}
+
+int main(void)
+{
+	test_recursion();
+	test_tail_calls();
+	test_tail_chain();
+	test_unwinding();
+	test_before_attach();
+	test_by_return();
+	test_hidden();
+	test_coroutine();
+	test_coroutine_unwinding();
+	test_signal_stack();
+	test_memory_reused();
+	test_forget();
+	test_many_coroutines();
+	test_random();
+	TEST_MAIN_END;
+}
