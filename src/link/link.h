@@ -184,8 +184,13 @@ enum cp_request_type {
 	CP_REQUEST_LEAVE, /* let everything go and end */
 };
 
-/* FOLLOW: children too. PROBES: hold at each exec until the controller has
- * released the event, because it may want to place breakpoints. */
+/* FOLLOW: children too. PROBES: breakpoints may be placed (ARM is refused
+ * without), so hold at each exec until the controller has released the event.
+ *
+ * MAP and ARM run system calls inside the program. Their errors: EAGAIN, no
+ * thread could be had for it now; EACCES, a seccomp filter stands in the way;
+ * else what the system call said. ARM, besides: EINVAL, the batch makes no
+ * sense; ESTALE, other bytes are at a site than the batch expects. */
 #define CP_TRACE_FOLLOW 1u
 #define CP_TRACE_PROBES 2u
 #define CP_DISARM_FORGET 1u

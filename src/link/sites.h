@@ -46,7 +46,8 @@ struct cp_site {
 	uint16_t fetch_count;
 	uint16_t flags; /* CP_SITE_* */
 	uint8_t original[CP_TRAP_MAX]; /* bytes expected there */
-	uint32_t slot; /* number of its slot in the area */
+	uint32_t slot; /* number of its slot in the area; a number belongs to one address for
+			  ever, and FREE steps have one too (it is what finds them in the table) */
 	struct cp_step step;
 };
 
@@ -75,11 +76,40 @@ struct cp_fetch {
 };
 #define CP_FETCH_BLOCK 0x100u
 
+/* An area, which MAP made and the tracer fills:
+ *
+ *     header, handler │ table │ its twin │ slots
+ *     CP_AREA_HEAD      one entry a slot
+ *
+ * The controller places slots by these two. */
+#define CP_AREA_HEAD 4096u
+static inline uint64_t cp_area_slot_count(uint64_t size)
+{
+	size_t each = CP_SLOT_SIZE + 2 * sizeof(struct cp_area_entry);
+
+	return size > CP_AREA_HEAD ? (size - CP_AREA_HEAD) / each : 0;
+}
+
+static inline uint64_t cp_area_slot(uint64_t area, uint64_t size, uint64_t slot)
+{
+	uint64_t tables = 2 * cp_area_slot_count(size) * sizeof(struct cp_area_entry);
+
+	return area + CP_AREA_HEAD + tables + slot * CP_SLOT_SIZE;
+}
+
+/* Bytes of an area (whole pages) with at least that many slots. */
+static inline uint64_t cp_area_size(uint64_t slots)
+{
+	size_t each = CP_SLOT_SIZE + 2 * sizeof(struct cp_area_entry);
+
+	return (CP_AREA_HEAD + slots * each + 4095) & ~UINT64_C(4095);
+}
+
 struct cp_batch {
 	uint64_t size; /* of all of it */
 	uint64_t area; /* address of the area whose slots these are */
 	uint32_t site_count, group_count, fetch_count;
-	uint32_t table_offset; /* offset of this batch's first table entry in the area */
+	uint32_t pad;
 	/* then the arrays, in the order of the drawing; slot code: CP_SLOT_SIZE bytes a site */
 };
 
