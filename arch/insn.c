@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instructions: the door, by instruction set.
+ */
+#include "arch/insn.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/aarch64/insn.h"
+#include "arch/x86_64/insn.h"
+
+struct cp_decoder {
+	const struct cp_arch *arch;
+};
+
+struct cp_decoder *cp_decoder_create(const struct cp_arch *arch)
+{
+	struct cp_decoder *decoder;
+
+	if (arch->e_machine != EM_X86_64 && arch->e_machine != EM_AARCH64)
+		return NULL;
+	decoder = calloc(1, sizeof(*decoder));
+	if (decoder)
+		decoder->arch = arch;
+	return decoder;
+}
+
+void cp_decoder_destroy(struct cp_decoder *decoder)
+{
+	free(decoder);
+}
+
+bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
+	       struct cp_insn *ret)
+{
+	if (decoder->arch->e_machine == EM_AARCH64)
+		return cp_aarch64_decode(code, size, pc, ret);
+	return cp_x86_decode(code, size, pc, ret);
+}
+
+const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret)
+{
+	static const uint8_t int3[] = { 0xcc }, brk[] = { 0, 0, 0x20, 0xd4 }; /* brk #0 */
+
+	if (arch->e_machine == EM_AARCH64) {
+		*size_ret = sizeof(brk);
+		return brk;
+	}
+	*size_ret = sizeof(int3);
+	return int3;
+}
+
+/* AArch64 can be decoded, so that what is recorded there can be looked at; as
+ * no tracer runs on it yet, nothing is ever executed in its slots. */
+bool cp_step_prepare(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
+		     uint64_t slot, uint8_t *slot_code, struct cp_step *ret)
+{
+	if (decoder->arch->e_machine == EM_X86_64)
+		return cp_x86_step_prepare(code, size, pc, slot, slot_code, ret);
+	memset(slot_code, 0, CP_SLOT_SIZE);
+	*ret = (struct cp_step){ .how = CP_STEP_REFUSED, .trap_size = 4 };
+	return false;
+}
