@@ -22,6 +22,10 @@
 enum { PE_ABSPTR = 0, PE_ULEB = 1, PE_UDATA2 = 2, PE_UDATA4 = 3, PE_UDATA8 = 4 };
 enum { PE_SLEB = 9, PE_SDATA2 = 10, PE_SDATA4 = 11, PE_SDATA8 = 12 };
 enum { PE_PCREL = 0x10, PE_RELATIVE = 0x70, PE_INDIRECT = 0x80, PE_OMIT = 0xff };
+#define AUGMENTED 0x100u /* beside an encoding: FDEs have augmentation data */
+
+/* DW_CFA_*: call frame instructions, as many as are looked at here. */
+enum { CFA_NOP = 0, CFA_DEF_CFA = 0x0c, CFA_DEF_CFA_EXPRESSION = 0x0f, CFA_OFFSET = 0x80 };
 
 struct frames {
 	const uint8_t *bytes;
@@ -86,7 +90,7 @@ static unsigned encoding_of_cie(struct cp_cursor c)
 		else if (*augmentation != 'S' && *augmentation != 'B')
 			break;
 	}
-	return c.bad ? PE_OMIT : encoding;
+	return c.bad ? PE_OMIT : encoding | AUGMENTED;
 }
 
 static unsigned read_encoding(struct frames *f, uint64_t offset)
@@ -120,9 +124,24 @@ static unsigned encoding_at(struct frames *f, uint64_t offset)
 	return f->last_encoding;
 }
 
-/* The addresses of an FDE whose content begins at `c`. */
-static bool read_fde(struct frames *f, struct cp_cursor c, unsigned encoding, uint64_t *start_ret,
-		     uint64_t *size_ret)
+/* True when the instructions of an FDE, which follow at `c`, begin by saying
+ * that something was pushed already: what begins so was jumped to from the
+ * middle of a function. */
+static bool begins_inside(struct cp_cursor c, unsigned encoding)
+{
+	uint8_t op;
+
+	if (encoding & AUGMENTED)
+		cp_cursor_bytes(&c, cp_cursor_uleb(&c));
+	do
+		op = cp_cursor_u8(&c);
+	while (op == CFA_NOP && !c.bad);
+	return !c.bad &&
+	       ((op >= CFA_DEF_CFA && op <= CFA_DEF_CFA_EXPRESSION) || (op & 0xc0) == CFA_OFFSET);
+}
+
+/* What an FDE whose content begins at `c` says of its code. */
+static bool read_fde(struct frames *f, struct cp_cursor c, unsigned encoding, struct cp_symbol *ret)
 {
 	uint64_t here = f->vaddr + (uint64_t)(c.at - f->bytes);
 	uint64_t start, size;
@@ -137,8 +156,11 @@ static bool read_fde(struct frames *f, struct cp_cursor c, unsigned encoding, ui
 		return false;
 	if (c.bad || !size || size > UINT64_MAX - start)
 		return false;
-	*start_ret = start;
-	*size_ret = size;
+	*ret = (struct cp_symbol){ .start = { start },
+				   .size = size,
+				   .kind = CP_SYMBOL_UNWIND,
+				   .local = true,
+				   .part = begins_inside(c, encoding) };
 	return true;
 }
 
@@ -157,27 +179,28 @@ static const char *name_unnamed(struct cp_symbols *table, uint64_t start)
 	return cp_symbols_keep(table, at, (size_t)(name + sizeof(name) - at));
 }
 
-static bool add_function(const struct cp_elf *elf, const struct cp_spans *known, uint64_t start,
-			 uint64_t size, struct cp_raw_symbols *raw)
+static bool add_function(const struct cp_elf *elf, const struct cp_spans *known,
+			 struct cp_symbol *s, struct cp_raw_symbols *raw)
 {
-	struct cp_symbol s = { .start = { start }, .size = size, .kind = CP_SYMBOL_UNWIND };
+	uint64_t start = s->start.v;
 	const struct cp_span *span = cp_spans_find(known, start);
 
-	if (!cp_elf_is_code(elf, start) || !cp_elf_is_code(elf, start + size - 1))
+	if (!cp_elf_is_code(elf, start) || !cp_elf_is_code(elf, start + s->size - 1))
 		return true;
 	/* Named, or inside something named that has a size. */
 	if (span && (raw->list.items[span->value].s.size ||
 		     raw->list.items[span->value].s.start.v == start))
 		return true;
-	s.name = name_unnamed(raw->into, start);
-	return s.name && cp_symbols_push(raw, &s, UINT32_MAX, 0);
+	s->name = name_unnamed(raw->into, start);
+	return s->name && cp_symbols_push(raw, s, UINT32_MAX, 0);
 }
 
 static bool add_all(const struct cp_elf *elf, struct frames *f, const struct cp_spans *known,
 		    struct cp_raw_symbols *raw)
 {
 	struct cp_cursor c = cp_cursor(f->bytes, f->size), entry;
-	uint64_t length, id_at, start, size;
+	struct cp_symbol s;
+	uint64_t length, id_at;
 	const uint8_t *body;
 	uint32_t id;
 
@@ -195,8 +218,8 @@ static bool add_all(const struct cp_elf *elf, struct frames *f, const struct cp_
 		id = cp_cursor_u32(&entry);
 		if (!id || id > id_at || entry.bad) /* a CIE, or nonsense */
 			continue;
-		if (read_fde(f, entry, encoding_at(f, id_at - id), &start, &size) &&
-		    !add_function(elf, known, start, size, raw))
+		if (read_fde(f, entry, encoding_at(f, id_at - id), &s) &&
+		    !add_function(elf, known, &s, raw))
 			return false;
 	}
 	return true;

@@ -163,6 +163,45 @@ bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, str
 	return false;
 }
 
+size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size)
+{
+	const Elf64_Phdr *p = cp_elf_segment_at(image->elf, at.v);
+	uint64_t within, left;
+
+	if (!p || at.v - p->p_vaddr >= p->p_filesz)
+		return 0;
+	within = at.v - p->p_vaddr;
+	left = p->p_filesz - within;
+	if (size > left)
+		size = left;
+	if (p->p_offset > UINT64_MAX - within ||
+	    !cp_elf_read(image->elf, p->p_offset + within, buffer, size))
+		return 0;
+	return size;
+}
+
+bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *end_ret)
+{
+	const struct cp_elf *elf = image->elf;
+	const struct cp_elf_section *s = elf->sections;
+	size_t i;
+
+	if (!cp_elf_is_code(elf, at.v))
+		return false;
+	for (; s < elf->sections + elf->section_count; s++) {
+		if ((s->flags & SHF_EXECINSTR) && at.v >= s->vaddr && at.v - s->vaddr < s->size &&
+		    s->size <= UINT64_MAX - s->vaddr) {
+			end_ret->v = s->vaddr + s->size;
+			return true;
+		}
+	}
+	for (i = 0; i < elf->code_count; i++) {
+		if (at.v >= elf->code[i].start && at.v < elf->code[i].end)
+			end_ret->v = elf->code[i].end;
+	}
+	return true;
+}
+
 static bool section_of(struct cp_elf *elf, const char *name, const uint8_t **bytes_ret,
 		       size_t *size_ret, struct cp_vaddr *addr_ret)
 {

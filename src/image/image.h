@@ -56,6 +56,13 @@ bool cp_image_is_64bit(const struct cp_image *image);
  * a byte that is really used (a pc's), or with 0 for the first mapping. */
 bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, struct cp_vaddr *ret);
 
+/* Copies bytes of the file by link-time address, up to the end of what the
+ * file has of that segment; how many there were. */
+size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size);
+/* True when `at` is in a segment that may be executed; *end_ret is where its
+ * section ends, or the segment in a file without sections. */
+bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *end_ret);
+
 /* The contents of a section, uncompressed, from the file or, when it has none,
  * from its separate debug file: what the unwinder wants (.eh_frame,
  * .debug_frame). Not for the other .debug_ sections. False: there is none.
@@ -75,6 +82,10 @@ struct cp_symbol {
 	struct cp_vaddr start;
 	uint64_t size; /* 0: unknown */
 	enum cp_symbol_kind kind;
+	bool local; /* not to be seen from other objects; UNWIND ones are */
+	/* UNWIND: what begins in the middle of a frame is no function, but a part
+	 * of one that the compiler moved away. */
+	bool part;
 };
 
 /* The symbol that covers `at`. False: none. With several at one address, the

@@ -132,7 +132,9 @@ static uint64_t limit_of(const struct table *t, const Elf64_Sym *sym)
 
 static bool add_one(struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols *raw)
 {
-	struct cp_symbol s = { .start = { sym->st_value }, .size = sym->st_size };
+	struct cp_symbol s = { .start = { sym->st_value },
+			       .size = sym->st_size,
+			       .local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL };
 	const char *version;
 	size_t length;
 
