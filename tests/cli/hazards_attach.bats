@@ -60,7 +60,10 @@ controller_killed() {
 
 tracer_killed() {
 	attach -s 999
-	! any_traced "$tracee" || kill -KILL "$tracer_of"
+	# In a storm of short threads a look may find nobody: look again.
+	until any_traced "$tracee" && kill -KILL "$tracer_of"; do
+		kill -0 "$controller" 2>/dev/null || break
+	done
 	ended "$controller"
 	[ "$ended" -lt 128 ] || complain "$1: the controller died too: $ended"
 }
