@@ -3,10 +3,11 @@
 # natively, they must say under every mode of cprof.
 # shellcheck disable=SC2034 # the tests use what is set here
 
-# The stress programs, or with "few" those that go wrong most easily.
+# The stress programs; with "few", and under the sanitizers (the plain build
+# does them all), those that go wrong most easily.
 stress_programs() {
-	if [ "${1-}" = few ] && [ -z "${CPROF_TEST_LONG-}" ]; then
-		all_stress_programs | grep -x -e 'eintr' -e 'exceptions' -e 'exec_chain' -e 'fork_storm' \
+	if [[ ${1-} = few || -n ${SANITIZED-} ]] && [ -z "${CPROF_TEST_LONG-}" ]; then
+		all_stress_programs "$@" | grep -x -e 'eintr' -e 'exceptions' -e 'exec_chain' -e 'fork_storm' \
 			-e 'signal_storm' -e 'thread_storm' \
 			-e 'vfork_storm' -e 'zombie_leader'
 	else
