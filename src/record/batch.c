@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "record/call_encode.h"
+
 static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *from)
 {
 	return cp_vec_reserve(&to->processes, to->processes.count + from->processes.count) &&
@@ -11,7 +13,10 @@ static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *fr
 	       cp_vec_reserve(&to->locations, to->locations.count + from->locations.count) &&
 	       cp_vec_reserve(&to->nodes, to->nodes.count + from->nodes.count) &&
 	       cp_vec_reserve(&to->stacks, to->stacks.count + from->stacks.count) &&
-	       cp_vec_reserve(&to->samples, to->samples.count + from->samples.count);
+	       cp_vec_reserve(&to->samples, to->samples.count + from->samples.count) &&
+	       cp_vec_reserve(&to->calls, to->calls.count + from->calls.count) &&
+	       cp_vec_reserve(&to->values.blocks,
+			      to->values.blocks.count + from->values.blocks.count);
 }
 
 #define MOVE(field) \
@@ -34,6 +39,10 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 	MOVE(nodes);
 	MOVE(stacks);
 	MOVE(samples);
+	MOVE(calls);
+	MOVE(values.blocks);
+	to->call_bytes += from->call_bytes;
+	from->call_bytes = from->values.left = 0;
 	if (from->has_totals) {
 		to->has_totals = true;
 		to->totals = from->totals;
@@ -41,6 +50,106 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 	}
 	return true;
 }
+
+/* ---- calls ---- */
+
+/* Values whose items are still those of the original. */
+struct copying {
+	CP_VEC(cprof_value *) queue;
+	struct cp_record_arena *arena;
+	size_t bytes;
+};
+
+static const char *copy_text(struct copying *c, const char *bytes, size_t size, bool *ok)
+{
+	const char *got = cp_record_copy(c->arena, bytes, size);
+
+	c->bytes += size + 1;
+	*ok = *ok && got;
+	return got;
+}
+
+static bool copy_one(struct copying *c, cprof_value *v)
+{
+	bool ok = true;
+
+	if (v->name)
+		v->name = copy_text(c, v->name, strlen(v->name), &ok);
+	if (v->type)
+		v->type = copy_text(c, v->type, strlen(v->type), &ok);
+	if (v->symbol)
+		v->symbol = copy_text(c, v->symbol, strlen(v->symbol), &ok);
+	if (cp_record_is_text(v->kind))
+		v->u.text.bytes = copy_text(c, v->u.text.bytes, v->u.text.length, &ok);
+	return ok;
+}
+
+/* A list of values, and in the queue those that have items. */
+static const cprof_value *copy_list(struct copying *c, const cprof_value *values, size_t count)
+{
+	cprof_value *list = cp_record_alloc(c->arena, count * sizeof(*list));
+	size_t i;
+
+	if (!list)
+		return NULL;
+	memcpy(list, values, count * sizeof(*list));
+	c->bytes += count * sizeof(*list);
+	for (i = 0; i < count; i++) {
+		if (!list[i].count || !list[i].items)
+			list[i].items = NULL;
+		if (!copy_one(c, &list[i]) || (list[i].items && !cp_vec_push(&c->queue, &list[i])))
+			return NULL;
+	}
+	return list;
+}
+
+/* Also of a value that contains itself: the encoder takes no more either. */
+static const cprof_value *copy_values(struct copying *c, const cprof_value *values, size_t count)
+{
+	const cprof_value *all = copy_list(c, values, count);
+	size_t i, sum = count;
+
+	for (i = 0; all && i < c->queue.count; i++) {
+		cprof_value *v = c->queue.items[i];
+
+		if (v->count > CP_RECORD_VALUES_MAX || sum + v->count > CP_RECORD_VALUES_MAX) {
+			v->kind = CPROF_VALUE_ERROR;
+			v->error = CPROF_VALUE_TOO_DEEP;
+			v->items = NULL;
+			continue;
+		}
+		sum += v->count;
+		v->items = copy_list(c, v->items, v->count);
+		if (!v->items)
+			return NULL;
+	}
+	return all;
+}
+
+bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_call *call)
+{
+	struct copying copying = { .arena = &batch->values, .bytes = sizeof(*call) };
+	struct cp_record_call copy = *call;
+
+	if (copy.value_count > CP_RECORD_VALUES_MAX)
+		copy.value_count = CP_RECORD_VALUES_MAX;
+	if (!copy.value_count)
+		copy.values = NULL;
+	else
+		copy.values = copy_values(&copying, call->values, copy.value_count);
+	cp_vec_free(&copying.queue);
+	batch->call_bytes += copying.bytes;
+	return (copy.values || !copy.value_count) && cp_vec_push(&batch->calls, copy);
+}
+
+void cp_record_batch_drop_calls(struct cp_record_batch *batch)
+{
+	cp_vec_free(&batch->calls);
+	cp_record_arena_free(&batch->values);
+	batch->call_bytes = 0;
+}
+
+/* ---- */
 
 static void free_const(const char *text)
 {
@@ -71,5 +180,6 @@ void cp_record_batch_free(struct cp_record_batch *batch)
 	cp_vec_free(&batch->nodes);
 	cp_vec_free(&batch->stacks);
 	cp_vec_free(&batch->samples);
+	cp_record_batch_drop_calls(batch);
 	free(batch);
 }

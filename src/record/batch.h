@@ -7,7 +7,8 @@
 #define CP_RECORD_BATCH_H
 
 #include "base/vec.h"
-#include "record/record.h"
+#include "record/arena.h"
+#include "record/calls.h"
 
 struct cp_record_new_process {
 	uint32_t number;
@@ -43,6 +44,9 @@ struct cp_record_batch {
 	CP_VEC(struct cp_record_new_node) nodes;
 	CP_VEC(struct cp_record_new_stack) stacks;
 	CP_VEC(struct cp_record_sample) samples;
+	CP_VEC(struct cp_record_call) calls;
+	struct cp_record_arena values; /* of these */
+	size_t call_bytes; /* what they take, about */
 	bool has_totals;
 	struct cp_record_totals totals;
 	struct cp_record_batch *next; /* in the queue */
@@ -50,6 +54,11 @@ struct cp_record_batch {
 
 /* False without memory, and then nothing has changed; else `from` is empty. */
 bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *from);
+/* Adds a call with a copy of its values. False without memory, and then the
+ * batch has it not. */
+bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_call *call);
+/* Leaves all calls out. */
+void cp_record_batch_drop_calls(struct cp_record_batch *batch);
 void cp_record_batch_free(struct cp_record_batch *batch);
 
 #endif

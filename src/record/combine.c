@@ -134,6 +134,18 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.processes += t->processes;
 		sum.tracer_cpu_ns += t->tracer_cpu_ns;
 		sum.controller_cpu_ns += t->controller_cpu_ns;
+		sum.calls += t->calls;
+		sum.calls_lost += t->calls_lost;
+		sum.call_stops += t->call_stops;
+		sum.call_rejected_inside += t->call_rejected_inside;
+		sum.call_rejected_condition += t->call_rejected_condition;
+		sum.call_rejected_late += t->call_rejected_late;
+		sum.call_unmatched += t->call_unmatched;
+		sum.call_functions += t->call_functions;
+		sum.call_sites += t->call_sites;
+		sum.call_disarmed += t->call_disarmed;
+		if (t->trap_ns > sum.trap_ns)
+			sum.trap_ns = t->trap_ns;
 		sum.ended = sum.ended && t->ended;
 		if (!sum.wait_status)
 			sum.wait_status = t->wait_status; /* one that failed, if any */

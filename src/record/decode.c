@@ -257,7 +257,8 @@ static bool decode_part(struct cp_record_decoder *d, struct cp_cursor *c)
 	return !c->bad;
 }
 
-static bool decode_section(struct cp_record_decoder *d, uint64_t tag, struct cp_cursor *c)
+static bool decode_section(struct cp_record_decoder *d, uint64_t tag, const uint8_t *payload,
+			   struct cp_cursor *c)
 {
 	if (tag == CP_RECORD_STRINGS)
 		return decode_strings(d, c);
@@ -265,6 +266,8 @@ static bool decode_section(struct cp_record_decoder *d, uint64_t tag, struct cp_
 		return decode_table(d, (unsigned)tag, c);
 	if (tag == CP_RECORD_SAMPLES)
 		return decode_samples(d, c);
+	if (tag == CP_RECORD_CALLS)
+		return cp_record_decode_calls(d, payload, c);
 	if (tag == CP_RECORD_PART)
 		return decode_part(d, c);
 	if (tag == CP_RECORD_TOTALS) {
@@ -281,7 +284,7 @@ bool cp_record_decode(struct cp_record_decoder *d, const void *bytes, size_t siz
 	uint64_t tag;
 
 	while (cp_record_get_field(&c, &tag, &body)) {
-		if (!decode_section(d, tag, &body))
+		if (!decode_section(d, tag, bytes, &body))
 			return false;
 	}
 	return !c.bad;

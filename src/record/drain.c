@@ -12,6 +12,10 @@
  * (they pack better so), and samples beyond this are given up and counted. */
 #define QUEUE_LONG 4
 #define QUEUE_SAMPLES_MAX ((size_t)4 << 20)
+/* Of calls, bytes. Every one of them counts, and who makes them can be held:
+ * so putting more waits so long, but not longer. */
+#define QUEUE_CALL_BYTES_MAX ((size_t)256 << 20)
+#define CALLS_WAIT_NS (500 * CP_NS_PER_MS)
 
 /* How long a chunk waits for names, and how often late ones are collected. */
 #define NAMES_WAIT_NS (300 * CP_NS_PER_MS)
@@ -168,6 +172,8 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 	encode_stacks(e, b);
 	for (i = 0; i < b->samples.count; i++)
 		cp_record_encode_sample(e, 0, &b->samples.items[i]);
+	for (i = 0; i < b->calls.count; i++)
+		cp_record_encode_call(e, 0, &b->calls.items[i]);
 	if (b->has_totals)
 		cp_record_encode_totals(e, &b->totals);
 	cp_record_encode_flush(e);
@@ -196,6 +202,8 @@ static struct cp_record_batch *take(struct cp_record_drain *d, bool *last_ret)
 			d->tail = NULL;
 		d->length--;
 		d->samples -= batch->samples.count;
+		d->call_bytes -= batch->call_bytes;
+		pthread_cond_signal(&d->taken);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return batch;
@@ -250,6 +258,7 @@ static void deinit(struct cp_record_drain *d)
 	cp_record_sink_deinit(&d->sink);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->wake);
+	pthread_cond_destroy(&d->taken);
 }
 
 /* All signals are blocked in the thread: they are not for it, and a closed
@@ -284,6 +293,7 @@ CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct c
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&d->wake, &monotonic);
+	pthread_cond_init(&d->taken, &monotonic);
 	pthread_condattr_destroy(&monotonic);
 	err = random_id(d->preamble.id);
 	cp_record_put_info(&d->info, info, d->preamble.id);
@@ -299,16 +309,32 @@ CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct c
 	return err;
 }
 
-uint64_t cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch)
+/* Is there room for the calls of `batch`, or will there be soon? */
+static bool room_for_calls(struct cp_record_drain *d, const struct cp_record_batch *batch)
 {
-	size_t samples = batch->samples.count, out = 0;
+	struct timespec end = cp_timespec(cp_now() + CALLS_WAIT_NS);
+	int rc = 0;
+
+	while (d->call_bytes && d->call_bytes + batch->call_bytes > QUEUE_CALL_BYTES_MAX && !rc)
+		rc = pthread_cond_timedwait(&d->taken, &d->lock, &end);
+	return !d->call_bytes || d->call_bytes + batch->call_bytes <= QUEUE_CALL_BYTES_MAX;
+}
+
+struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch)
+{
+	struct cp_record_lost lost = { 0 };
 
 	pthread_mutex_lock(&d->lock);
-	if (d->samples + samples > QUEUE_SAMPLES_MAX) {
-		out = samples;
-		samples = batch->samples.count = 0;
+	if (batch->calls.count && !room_for_calls(d, batch)) {
+		lost.calls = batch->calls.count;
+		cp_record_batch_drop_calls(batch);
 	}
-	d->samples += samples;
+	if (d->samples + batch->samples.count > QUEUE_SAMPLES_MAX) {
+		lost.samples = batch->samples.count;
+		batch->samples.count = 0;
+	}
+	d->samples += batch->samples.count;
+	d->call_bytes += batch->call_bytes;
 	if (d->length >= QUEUE_LONG && cp_record_batch_append(d->tail, batch)) {
 		cp_record_batch_free(batch);
 	} else {
@@ -322,7 +348,7 @@ uint64_t cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *
 	}
 	pthread_cond_signal(&d->wake);
 	pthread_mutex_unlock(&d->lock);
-	return out;
+	return lost;
 }
 
 struct cp_error *cp_record_drain_stop(struct cp_record_drain *d)

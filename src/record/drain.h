@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * The writer's own thread: takes batches from a queue, has their new
- * locations named, encodes and writes them. Handing a batch over never waits
- * for any of that.
+ * locations named, encodes and writes them. Handing a batch over waits for
+ * none of that, unless calls pile up.
  *
  *   recording thread --batch--> cprof-record --chunk--> file
  *                                |        ^
@@ -32,19 +32,22 @@ struct cp_record_drain {
 	pthread_t thread;
 
 	pthread_mutex_t lock; /* of what follows */
-	pthread_cond_t wake;
+	pthread_cond_t wake, taken;
 	struct cp_record_batch *head, *tail;
 	size_t length; /* of the queue */
-	size_t samples; /* in it */
+	size_t samples, call_bytes; /* in it */
 	bool closing;
 };
 
 /* Takes `fd` over, also when it fails. */
 CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct cp_record_info *info,
 			       const struct cp_record_resolver *resolver);
-/* Takes `batch`. The samples of it that there was no room for are left out;
- * returns how many. */
-uint64_t cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch);
+struct cp_record_lost {
+	uint64_t samples, calls;
+};
+/* Takes `batch`. What there is no room for is left out and returned: samples
+ * at once, calls after waiting for room a little. */
+struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch);
 /* Writes what is left, ends the recording, ends the thread. Returns the first
  * error. */
 struct cp_error *cp_record_drain_stop(struct cp_record_drain *d);

@@ -47,6 +47,8 @@ void cp_record_encoder_deinit(struct cp_record_encoder *e)
 	cp_interner_free(&e->strings);
 	cp_interner_free(&e->functions);
 	cp_interner_free(&e->frames);
+	cp_interner_free(&e->shapes);
+	cp_record_calls_free(&e->calls);
 	cp_vec_free(&e->chain);
 	cp_vec_free(&e->samples);
 	cp_buf_free(&e->text);
@@ -54,6 +56,12 @@ void cp_record_encoder_deinit(struct cp_record_encoder *e)
 	cp_buf_free(&e->totals);
 	cp_buf_free(&e->payload);
 	cp_buf_free(&e->body);
+}
+
+void cp_record_encode_check(struct cp_record_encoder *e)
+{
+	if (e->pending > PENDING_MAX)
+		cp_record_encode_flush(e);
 }
 
 /* Puts a row into the chunk under way; the rows it refers to are there. */
@@ -73,14 +81,14 @@ static void emit(struct cp_record_encoder *e, unsigned table, uint64_t number)
 		e->pending += string->size + 1;
 	}
 	t->written.items[number] = e->epoch;
-	if (check(e, ok) && e->pending > PENDING_MAX)
-		cp_record_encode_flush(e);
+	if (check(e, ok))
+		cp_record_encode_check(e);
 }
 
 /* Sees to it that a row and all that it refers to are written in this epoch.
  * Rows of one table that refer to each other (stacks may be deep) wait in a
  * list, those of different tables by recursion (no deeper than tables are). */
-static void use(struct cp_record_encoder *e, unsigned table, uint64_t number)
+void cp_record_encode_use(struct cp_record_encoder *e, unsigned table, uint64_t number)
 {
 	const struct cp_record_schema *schema = &cp_record_schemas[table];
 	struct cp_record_table *t = &e->tables[table];
@@ -101,7 +109,7 @@ static void use(struct cp_record_encoder *e, unsigned table, uint64_t number)
 		for (k = 0; k < schema->width; k++) {
 			value = t->values.items[number * schema->width + k];
 			if (schema->refers[k] && schema->refers[k] != table && value)
-				use(e, schema->refers[k], value - 1);
+				cp_record_encode_use(e, schema->refers[k], value - 1);
 		}
 		emit(e, table, number);
 	}
@@ -177,6 +185,16 @@ uint64_t cp_record_encode_frame(struct cp_record_encoder *e, uint64_t outer, uin
 	return intern(e, CP_RECORD_FRAMES, &e->frames, values, sizeof(values), values);
 }
 
+uint64_t cp_record_encode_shape(struct cp_record_encoder *e, const uint64_t *values)
+{
+	size_t size = cp_record_schemas[CP_RECORD_SHAPES].width * sizeof(*values);
+	uint64_t ref = intern(e, CP_RECORD_SHAPES, &e->shapes, values, size, values);
+
+	if (ref)
+		cp_record_encode_use(e, CP_RECORD_SHAPES, ref - 1);
+	return ref;
+}
+
 void cp_record_encode_row(struct cp_record_encoder *e, enum cp_record_section table,
 			  uint32_t number, const uint64_t *values)
 {
@@ -192,7 +210,7 @@ void cp_record_encode_row(struct cp_record_encoder *e, enum cp_record_section ta
 		memcpy(t->values.items + (size_t)number * width, values, width * sizeof(*values));
 		t->written.items[number] = 0;
 	}
-	use(e, table, number);
+	cp_record_encode_use(e, table, number);
 }
 
 void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
@@ -203,8 +221,8 @@ void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
 	if (part != e->part && e->samples.count)
 		cp_record_encode_flush(e);
 	e->part = part;
-	use(e, CP_RECORD_THREADS, s->thread);
-	use(e, CP_RECORD_STACKS, s->stack);
+	cp_record_encode_use(e, CP_RECORD_THREADS, s->thread);
+	cp_record_encode_use(e, CP_RECORD_STACKS, s->stack);
 	check(e, cp_vec_push(&e->samples, *s));
 	e->pending += 6 * NUMBER_MAX;
 }
@@ -229,8 +247,7 @@ void cp_record_encode_part(struct cp_record_encoder *e, uint32_t number, const s
 	cp_record_put_field(&e->parts, CP_RECORD_PART, e->body.bytes, e->body.size);
 	e->parts.failed |= e->body.failed;
 	e->pending += e->body.size + 2 * NUMBER_MAX;
-	if (e->pending > PENDING_MAX)
-		cp_record_encode_flush(e);
+	cp_record_encode_check(e);
 }
 
 static void put_table(struct cp_record_encoder *e, unsigned table)
@@ -366,6 +383,7 @@ void cp_record_encode_flush(struct cp_record_encoder *e)
 	for (table = CP_RECORD_STRINGS; table < CP_RECORD_TABLE_END; table++)
 		put_table(e, table);
 	put_samples(e);
+	cp_record_put_calls(e);
 	if (e->totals.size)
 		cp_record_put_field(&e->payload, CP_RECORD_TOTALS, e->totals.bytes, e->totals.size);
 	e->payload.failed |= e->totals.failed;

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/call_encode.h"
 #include "record/sink.h"
 
 struct cp_record_column {
@@ -24,17 +25,18 @@ struct cp_record_table {
 struct cp_record_encoder {
 	struct cp_record_sink *sink; /* borrowed */
 	struct cp_record_table tables[CP_RECORD_TABLE_END];
-	struct cp_interner strings, functions, frames;
+	struct cp_interner strings, functions, frames, shapes;
 	CP_VEC(uint64_t) chain; /* rows that wait for those they refer to */
 	/* the chunk under way, besides the tables' pending rows */
 	CP_VEC(struct cp_record_sample) samples;
 	uint32_t part; /* of these samples */
+	struct cp_record_calls calls;
 	struct cp_buf text, parts, totals;
 	struct cp_buf payload, body;
 	size_t pending; /* at most so large, unpacked */
 	/* since the rows in use were last written again */
 	uint32_t epoch;
-	uint64_t table_bytes, sample_bytes;
+	uint64_t table_bytes, sample_bytes; /* calls count as samples */
 };
 
 void cp_record_encoder_init(struct cp_record_encoder *e, struct cp_record_sink *sink);
@@ -48,6 +50,13 @@ uint64_t cp_record_encode_function(struct cp_record_encoder *e,
 				   const struct cp_record_frame *frame);
 uint64_t cp_record_encode_frame(struct cp_record_encoder *e, uint64_t outer, uint64_t function,
 				uint32_t line, bool inlined);
+/* `values` as the table's columns; the row is in the chunk under way. */
+uint64_t cp_record_encode_shape(struct cp_record_encoder *e, const uint64_t *values);
+/* Sees to it that row `number` and all that it refers to can be read in the
+ * chunk under way. */
+void cp_record_encode_use(struct cp_record_encoder *e, unsigned table, uint64_t number);
+/* Writes the chunk under way if it has become large. */
+void cp_record_encode_check(struct cp_record_encoder *e);
 /* Row `number` of `table`, the next one or (tables that replace) an old one. */
 void cp_record_encode_row(struct cp_record_encoder *e, enum cp_record_section table,
 			  uint32_t number, const uint64_t *values);

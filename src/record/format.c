@@ -46,6 +46,10 @@ const struct cp_record_schema cp_record_schemas[CP_RECORD_TABLE_END] = {
 		.width = 2,
 		.refers = { CP_RECORD_NODES, 0 },
 	},
+	[CP_RECORD_SHAPES] = {
+		.width = 5,
+		.refers = { 0, 0, 0, CP_RECORD_STRINGS, CP_RECORD_STRINGS },
+	},
 };
 
 uint32_t cp_record_crc(const void *bytes, size_t size)
@@ -299,6 +303,20 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(tracer_cpu_ns) \
 	X(controller_cpu_ns)
 
+/* Added later: they follow the wait status. */
+#define CALL_TOTALS(X) \
+	X(calls) \
+	X(calls_lost) \
+	X(call_stops) \
+	X(call_rejected_inside) \
+	X(call_rejected_condition) \
+	X(call_rejected_late) \
+	X(call_unmatched) \
+	X(call_functions) \
+	X(call_sites) \
+	X(call_disarmed) \
+	X(trap_ns)
+
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {
 #define PUT(field) cp_buf_uleb(out, t->field);
@@ -306,6 +324,9 @@ void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 #undef PUT
 	cp_buf_u8(out, t->ended);
 	cp_buf_uleb(out, (uint32_t)t->wait_status);
+#define PUT(field) cp_buf_uleb(out, t->field);
+	CALL_TOTALS(PUT)
+#undef PUT
 }
 
 /* What is not there stays 0. */
@@ -323,6 +344,9 @@ void cp_record_get_totals(struct cp_cursor *c, struct cp_record_totals *ret)
 #undef GET
 	t.ended = next_number(c) != 0;
 	t.wait_status = (int32_t)(uint32_t)next_number(c);
+#define GET(field) t.field = next_number(c);
+	CALL_TOTALS(GET)
+#undef GET
 	if (!c->bad)
 		*ret = t;
 }

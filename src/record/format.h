@@ -10,13 +10,14 @@
  * broken header looks for the next good one.
  *
  * A DATA chunk is a row of sections (tag, length, body). Most sections hold
- * new rows of one of nine tables, each table's rows numbered from 0 through
+ * new rows of one of ten tables, each table's rows numbered from 0 through
  * the whole recording; columns are stored one after the other, because the
  * numbers of one column resemble each other:
  *
  *   samples ──> threads ──> processes ──> strings
  *      └──────> stacks ───> nodes ──> locations ──> images
  *                           (a trie)      └──────> frames ──> functions
+ *   calls ────> threads, locations, stacks, shapes ──> strings
  *
  * Rows refer only to rows written before them, in the same chunk or earlier.
  * A row whose reference is missing (lost with a chunk) is missing itself, and
@@ -33,7 +34,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 0 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 1 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -80,10 +81,12 @@ enum cp_record_section {
 	CP_RECORD_LOCATIONS,
 	CP_RECORD_NODES,
 	CP_RECORD_STACKS,
+	CP_RECORD_SHAPES, /* of values: what of a value is the same at every call */
 	CP_RECORD_TABLE_END, /* not a section */
 	CP_RECORD_SAMPLES = 16,
 	CP_RECORD_TOTALS = 17,
 	CP_RECORD_PART = 18, /* one of the recordings that were merged */
+	CP_RECORD_CALLS = 19, /* see call_encode.c */
 };
 
 #define CP_RECORD_WIDTH_MAX 6
@@ -119,6 +122,13 @@ enum {
 };
 enum { CP_NODE_PARENT, CP_NODE_LOCATION };
 enum { CP_STACK_NODE, CP_STACK_FLAGS };
+enum {
+	CP_SHAPE_KIND,
+	CP_SHAPE_FLAGS, /* source | error << 4 | guessed << 8 */
+	CP_SHAPE_SIZE,
+	CP_SHAPE_NAME,
+	CP_SHAPE_TYPE
+};
 
 extern const struct cp_record_schema cp_record_schemas[CP_RECORD_TABLE_END];
 
@@ -129,6 +139,7 @@ extern const struct cp_record_schema cp_record_schemas[CP_RECORD_TABLE_END];
 /* Fields of an END chunk, each a tag, a length and an LEB128 number. */
 #define CP_RECORD_END_SAMPLES 1
 #define CP_RECORD_END_CHUNKS 2
+#define CP_RECORD_END_CALLS 3
 
 /* CRC-32C, of `size` bytes. */
 uint32_t cp_record_crc(const void *bytes, size_t size);

@@ -84,27 +84,26 @@ static void seek_sync(struct input *in)
 		in->at = in->end - SYNC_SIZE;
 }
 
-static bool unpack(struct loader *l, const struct cp_record_chunk *chunk, const uint8_t *payload)
+bool cp_record_unpack(unsigned codec, const uint8_t *payload, size_t stored, size_t raw,
+		      struct cp_buf *ret, bool *no_memory_ret)
 {
 	size_t n;
 
-	if (cp_record_crc(payload, chunk->stored) != chunk->payload_crc)
-		return false;
-	if (l->raw.capacity < (size_t)chunk->raw + 1 &&
-	    !cp_vec_grow((void **)&l->raw.bytes, &l->raw.capacity, (size_t)chunk->raw + 1, 1)) {
-		l->in.no_memory = true;
+	if (ret->capacity < raw + 1 &&
+	    !cp_vec_grow((void **)&ret->bytes, &ret->capacity, raw + 1, 1)) {
+		*no_memory_ret = true;
 		return false;
 	}
-	if (chunk->codec == CP_RECORD_CODEC_NONE && chunk->stored == chunk->raw) {
-		memcpy(l->raw.bytes, payload, chunk->raw);
-	} else if (chunk->codec == CP_RECORD_CODEC_ZSTD) {
-		n = ZSTD_decompress(l->raw.bytes, chunk->raw, payload, chunk->stored);
-		if (ZSTD_isError(n) || n != chunk->raw)
+	if (codec == CP_RECORD_CODEC_NONE && stored == raw) {
+		memcpy(ret->bytes, payload, raw);
+	} else if (codec == CP_RECORD_CODEC_ZSTD) {
+		n = ZSTD_decompress(ret->bytes, raw, payload, stored);
+		if (ZSTD_isError(n) || n != raw)
 			return false;
 	} else {
 		return false;
 	}
-	l->raw.size = chunk->raw;
+	ret->size = raw;
 	return true;
 }
 
@@ -137,20 +136,33 @@ static bool read_end(struct loader *l)
 		value = cp_cursor_uleb(&body);
 		if (tag == CP_RECORD_END_SAMPLES && value > l->decoder.next_sample)
 			l->record->own.lost += value - l->decoder.next_sample;
+		if (tag == CP_RECORD_END_CALLS && value > l->decoder.next_call)
+			l->record->own.lost += value - l->decoder.next_call;
 	}
 	l->ended = !c.bad;
 	return l->ended;
 }
 
+static bool read_data(struct loader *l, const struct cp_record_chunk *chunk, const uint8_t *payload)
+{
+	bool ok = cp_record_decode(&l->decoder, l->raw.bytes, l->raw.size);
+
+	return cp_record_keep_calls(&l->decoder, chunk, payload) && ok;
+}
+
 static bool read_payload(struct loader *l, const struct cp_record_chunk *chunk)
 {
-	if (!unpack(l, chunk, l->in.bytes + l->in.at + CP_RECORD_HEADER_SIZE))
+	const uint8_t *payload = l->in.bytes + l->in.at + CP_RECORD_HEADER_SIZE;
+
+	if (cp_record_crc(payload, chunk->stored) != chunk->payload_crc ||
+	    !cp_record_unpack(chunk->codec, payload, chunk->stored, chunk->raw, &l->raw,
+			      &l->in.no_memory))
 		return false;
 	switch (chunk->type) {
 	case CP_RECORD_CHUNK_INFO:
 		return read_info(l);
 	case CP_RECORD_CHUNK_DATA:
-		return cp_record_decode(&l->decoder, l->raw.bytes, l->raw.size);
+		return read_data(l, chunk, payload);
 	case CP_RECORD_CHUNK_END:
 		return read_end(l);
 	default:
@@ -257,6 +269,9 @@ static void make_id(struct cp_record *r)
 		a = cp_hash_u64(a ^ r->samples.items[i].ts_ns);
 		b = cp_hash_u64(b ^ r->samples.items[i].weight_ns) + r->samples.items[i].stack;
 	}
+	for (i = 0; i < r->call_chunks.count; i++)
+		a = cp_hash_u64(a ^ cp_hash_bytes(r->call_chunks.items[i].bytes,
+						  r->call_chunks.items[i].stored));
 	memcpy(r->id, &a, sizeof(a));
 	memcpy(r->id + sizeof(a), &b, sizeof(b));
 }

@@ -25,7 +25,7 @@ struct shard {
 	const struct cp_record *record;
 	size_t input; /* place of the record among the inputs */
 	uint32_t number; /* of the part in the record */
-	uint64_t samples;
+	uint64_t samples; /* and calls */
 };
 
 /* An input's numbers in the output; CP_RECORD_NONE: not yet. */
@@ -119,6 +119,10 @@ static bool add_shards(struct merge *m, size_t input)
 		for (b = 0; b < r->blocks.count; b++) {
 			if (r->blocks.items[b].part == shard.number)
 				shard.samples += r->blocks.items[b].count;
+		}
+		for (b = 0; b < r->call_sections.count; b++) {
+			if (r->call_sections.items[b].part == shard.number)
+				shard.samples += r->call_sections.items[b].kept;
 		}
 		if (!ok(m, cp_vec_push(&m->shards, shard)))
 			return false;
@@ -467,7 +471,42 @@ static void write_shard(struct merge *m, const struct shard *shard, uint32_t par
 	}
 }
 
-/* Samples of parts that are not known any more. */
+struct call_copy {
+	struct merge *m;
+	const struct shard *shard;
+	uint32_t part;
+};
+
+static bool copy_call(void *ctx, const struct cp_record_call *from)
+{
+	const struct call_copy *c = ctx;
+	struct cp_record_call call = *from;
+	size_t input = c->shard->input;
+
+	call.ts_ns += c->shard->record->merged ? 0 : cp_record_shift(&c->shard->record->info);
+	call.thread = c->m->numbers[input].threads[call.thread];
+	call.function = location(c->m, input, call.function);
+	if (call.target != CP_RECORD_NONE)
+		call.target = location(c->m, input, call.target);
+	if (call.stack != CP_RECORD_NONE)
+		call.stack = stack(c->m, input, call.stack);
+	if (c->m->no_memory || cp_record_sink_failed(&c->m->sink))
+		return false;
+	cp_record_encode_call(&c->m->encoder, c->part, &call);
+	return true;
+}
+
+static void write_calls(struct merge *m, const struct shard *shard, uint32_t part)
+{
+	struct call_copy copy = { m, shard, part };
+	struct cp_error *err =
+		cp_record_each_call_of(shard->record, shard->number, copy_call, &copy);
+
+	ok(m, !err);
+	cp_error_free(err);
+}
+
+/* Samples and calls of parts that are not known any more. */
 static uint64_t orphans(const struct cp_record *r)
 {
 	uint64_t sum = 0;
@@ -477,6 +516,11 @@ static uint64_t orphans(const struct cp_record *r)
 		if (r->blocks.items[b].part >= r->parts.count ||
 		    !r->parts.items[r->blocks.items[b].part].info)
 			sum += r->blocks.items[b].count;
+	}
+	for (b = 0; b < r->call_sections.count; b++) {
+		if (r->call_sections.items[b].part >= r->parts.count ||
+		    !r->parts.items[r->call_sections.items[b].part].info)
+			sum += r->call_sections.items[b].kept;
 	}
 	return sum;
 }
@@ -561,8 +605,10 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 	write_parts(m);
 	write_processes(m);
 	write_images(m);
-	for (i = 0; i < m->shards.count; i++)
+	for (i = 0; i < m->shards.count; i++) {
 		write_shard(m, &m->shards.items[i], (uint32_t)i);
+		write_calls(m, &m->shards.items[i], (uint32_t)i);
+	}
 	cp_record_encode_totals(&m->encoder, &totals);
 	cp_record_encode_flush(&m->encoder);
 	cp_record_sink_end(&m->sink, &bytes);

@@ -313,7 +313,10 @@ static void guess_totals(struct cp_record *r)
 	r->totals.samples = r->samples.count;
 	r->totals.threads = r->threads.count;
 	r->totals.processes = r->processes.count;
+	r->totals.calls = r->call_count;
 	r->totals.end_ns = r->info.start_ns;
+	if (r->calls_end_ns > r->totals.end_ns)
+		r->totals.end_ns = r->calls_end_ns;
 	for (i = 0; i < r->samples.count; i++) {
 		if (r->samples.items[i].ts_ns > r->totals.end_ns)
 			r->totals.end_ns = r->samples.items[i].ts_ns;
@@ -354,6 +357,8 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	    !build_stacks(d))
 		return cp_error_nomem();
 	build_samples(d);
+	if (!cp_record_build_calls(d))
+		return cp_error_nomem();
 	if (!d->has_totals)
 		guess_totals(r);
 	return build_parts(r) ? NULL : cp_error_nomem();
@@ -373,6 +378,7 @@ void cp_record_destroy(struct cp_record *r)
 	cp_vec_free(&r->samples);
 	cp_vec_free(&r->blocks);
 	cp_vec_free(&r->parts);
+	cp_record_free_calls(r);
 	cp_record_arena_free(&r->arena);
 	free(r);
 }

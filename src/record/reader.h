@@ -5,18 +5,44 @@
  *   load.c    finds the chunks in the file, whatever happened to it
  *   decode.c  their payload into rows and samples, references checked
  *   reader.c  rows into what the getters answer
+ *   call_decode.c  calls, each time that somebody walks through them
  */
 #ifndef CP_RECORD_READER_H
 #define CP_RECORD_READER_H
 
 #include "base/map.h"
 #include "record/arena.h"
+#include "record/calls.h"
 #include "record/format.h"
 
 /* Samples that came from one part, in a row. */
 struct cp_record_block {
 	uint32_t part;
 	size_t first, count;
+};
+
+/* Rows of a table as they are read. A number of the file is the row's place
+ * here as long as none is missing; from then on a map tells. */
+struct cp_record_rows {
+	CP_VEC(uint64_t) values; /* references are places + 1 here */
+	size_t count;
+	size_t direct; /* numbers below this are places */
+	struct cp_map places; /* of all other numbers */
+};
+
+/* A chunk with calls, as it was in the file. */
+struct cp_record_call_chunk {
+	uint8_t *bytes; /* owned */
+	uint8_t codec;
+	uint32_t stored, raw;
+};
+
+/* Calls that came from one part, in a row. */
+struct cp_record_call_section {
+	size_t chunk;
+	size_t offset, size; /* in the unpacked payload, behind the first numbers */
+	size_t count, kept; /* events; those that can be told */
+	uint32_t part;
 };
 
 struct cp_record {
@@ -41,16 +67,12 @@ struct cp_record {
 	CP_VEC(uint32_t) stack_items;
 	CP_VEC(struct cp_record_sample) samples;
 	CP_VEC(struct cp_record_block) blocks;
+	CP_VEC(struct cp_record_call_chunk) call_chunks;
+	CP_VEC(struct cp_record_call_section) call_sections;
+	CP_VEC(cprof_value) shapes; /* what a shape says of a value */
+	struct cp_record_rows call_rows[CP_RECORD_TABLE_END]; /* places only */
+	uint64_t call_count, calls_end_ns;
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
-};
-
-/* Rows of a table as they are read. A number of the file is the row's place
- * here as long as none is missing; from then on a map tells. */
-struct cp_record_rows {
-	CP_VEC(uint64_t) values; /* references are places + 1 here */
-	size_t count;
-	size_t direct; /* numbers below this are places */
-	struct cp_map places; /* of all other numbers */
 };
 
 struct cp_record_decoder {
@@ -59,7 +81,7 @@ struct cp_record_decoder {
 	CP_VEC(const char *) strings; /* by place; in the record's arena */
 	CP_VEC(uint64_t) column; /* of the section being read */
 	bool has_totals;
-	uint64_t next_sample; /* the number the next sample should have */
+	uint64_t next_sample, next_call; /* the number the next one should have */
 	bool no_memory;
 };
 
@@ -71,6 +93,26 @@ bool cp_record_decode(struct cp_record_decoder *d, const void *bytes, size_t siz
 uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number);
 /* After all chunks: makes the record's arrays. */
 CP_ERROR cp_record_build(struct cp_record_decoder *d);
+
+/* ---- calls ---- */
+
+/* A section of `payload`, to be read later. */
+bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
+			    struct cp_cursor *c);
+/* Keeps the chunk just decoded if it has calls. `payload` as in the file. */
+bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_chunk *chunk,
+			  const uint8_t *payload);
+/* After the tables; false without memory. Takes from the decoder what tells
+ * numbers of the tables from places. */
+bool cp_record_build_calls(struct cp_record_decoder *d);
+void cp_record_free_calls(struct cp_record *r);
+/* As cp_record_each_call(), of one part (CP_RECORD_NONE: all). */
+CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
+				void *ctx);
+
+/* A payload as it is in the file, into `ret`; false when it is broken. */
+bool cp_record_unpack(unsigned codec, const uint8_t *payload, size_t stored, size_t raw,
+		      struct cp_buf *ret, bool *no_memory_ret);
 
 /* As cp_record_load(), from memory; `name` is for errors. */
 CP_ERROR cp_record_load_bytes(const void *bytes, size_t size, const char *name,

@@ -122,6 +122,16 @@ struct cp_record_totals {
 	uint64_t tracer_cpu_ns, controller_cpu_ns;
 	bool ended; /* CMD ended (not: let go) */
 	int32_t wait_status; /* as wait(2) has it, when ended */
+	/* Calls (record/calls.h). `calls` counts their events, the other stops
+	 * at breakpoints were rejected: a jump that stayed in its function, a
+	 * condition that did not hold, a breakpoint just removed. */
+	uint64_t calls, calls_lost;
+	uint64_t call_stops;
+	uint64_t call_rejected_inside, call_rejected_condition, call_rejected_late;
+	uint64_t call_unmatched; /* leaves of what was entered before tracing began */
+	uint64_t call_functions, call_sites; /* traced */
+	uint64_t call_disarmed; /* functions, for being called too often */
+	uint64_t trap_ns; /* what a stop costs the program beyond stopped_ns, calibrated */
 };
 
 /* ---- writer ---- */

@@ -14,7 +14,9 @@
 #include "base/map.h"
 #include "record/drain.h"
 
-#define BATCH_SAMPLES_MAX ((size_t)64 << 10) /* then it is sealed unasked */
+/* Then it is sealed unasked. */
+#define BATCH_SAMPLES_MAX ((size_t)64 << 10)
+#define BATCH_CALL_BYTES_MAX ((size_t)8 << 20)
 
 struct known_process {
 	uint64_t start_ns;
@@ -42,7 +44,8 @@ struct cp_record_writer {
 	struct cp_map stack_numbers; /* hash -> */
 	struct cp_record_totals totals;
 	uint64_t resolution_ns;
-	uint64_t lost; /* samples given up because the queue was full */
+	uint64_t lost, calls_lost; /* given up because the queue was full */
+	uint64_t calls;
 	struct cp_record_batch *batch; /* NULL: nothing new */
 	struct cp_record_drain drain;
 };
@@ -361,6 +364,29 @@ void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample 
 		cp_record_flush(w);
 }
 
+void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *call)
+{
+	struct cp_record_call it = *call;
+	struct cp_record_batch *b;
+
+	if (it.thread >= w->threads.count || it.function >= w->locations.count) {
+		w->calls_lost++;
+		return;
+	}
+	if (it.target >= w->locations.count)
+		it.target = CP_RECORD_NONE;
+	if (it.stack >= w->stacks.count)
+		it.stack = CP_RECORD_NONE;
+	b = batch(w);
+	if (!b)
+		return;
+	w->calls++;
+	if (!cp_record_batch_call(b, &it))
+		no_memory(w);
+	if (b->call_bytes >= BATCH_CALL_BYTES_MAX)
+		cp_record_flush(w);
+}
+
 void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals *t)
 {
 	struct cp_record_batch *b = batch(w);
@@ -372,11 +398,19 @@ void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals 
 
 void cp_record_flush(struct cp_record_writer *w)
 {
+	struct cp_record_totals *totals;
+	struct cp_record_lost lost;
+
 	if (!w->batch)
 		return;
-	w->batch->totals = w->totals;
-	w->batch->totals.samples_lost += w->lost;
-	w->lost += cp_record_drain_put(&w->drain, cp_steal(w->batch));
+	totals = &w->batch->totals;
+	*totals = w->totals;
+	totals->samples_lost += w->lost;
+	totals->calls = w->calls;
+	totals->calls_lost += w->calls_lost;
+	lost = cp_record_drain_put(&w->drain, cp_steal(w->batch));
+	w->lost += lost.samples;
+	w->calls_lost += lost.calls;
 }
 
 const struct cp_error *cp_record_error(struct cp_record_writer *w)
@@ -421,7 +455,7 @@ void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_
 	if (!w)
 		return;
 	cp_record_flush(w);
-	b = w->lost ? batch(w) : NULL; /* the last word on losses */
+	b = w->lost || w->calls_lost ? batch(w) : NULL; /* the last word on losses */
 	if (b)
 		b->has_totals = true;
 	cp_record_flush(w);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "record/call_encode.h"
 #include "record/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -36,6 +37,47 @@ static void walk_samples(const struct cp_record *r)
 		for (k = 0; k < count && k < 100; k++)
 			sum += cp_record_get_location(r, stack[k])->address;
 	}
+}
+
+static void touch_values(const cprof_value *values, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		const cprof_value *v = &values[i];
+
+		touch(v->name);
+		touch(v->type);
+		touch(v->symbol);
+		if (cp_record_is_text(v->kind) && v->u.text.length)
+			sum += (uint8_t)v->u.text.bytes[0] +
+			       (uint8_t)v->u.text.bytes[v->u.text.length - 1];
+		if (v->items) /* the reader limits how deep they are */
+			touch_values(v->items, v->count);
+	}
+}
+
+static bool touch_call(void *ctx, const struct cp_record_call *call)
+{
+	const struct cp_record *r = ctx;
+
+	sum += cp_record_get_location(r, call->function)->address;
+	touch(cp_record_get_thread(r, call->thread)->name);
+	if (call->target != CP_RECORD_NONE)
+		sum += cp_record_get_location(r, call->target)->address;
+	if (call->stack >= cp_record_stack_count(r) && call->stack != CP_RECORD_NONE)
+		abort();
+	touch_values(call->values, call->value_count);
+	return true;
+}
+
+static void walk_calls(struct cp_record *r)
+{
+	struct cp_error *err = cp_record_each_call(r, touch_call, r);
+
+	if (err && err->code != CP_ERR_NOMEM)
+		abort();
+	cp_error_free(err);
 }
 
 static void walk(const struct cp_record *r)
@@ -119,6 +161,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	cp_buf_free(&file);
 	if (r) {
 		walk(r);
+		walk_calls(r);
 		cp_error_free(cp_record_merge(&r, 1, open("/dev/null", O_WRONLY | O_CLOEXEC)));
 	}
 	cp_record_destroy(r);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A second reader of recordings, written after cprof-recording(5) alone, as a
-judge of the first one and of that page: prints the samples as record_dump
-does, and compares when it is given record_dump and where to write."""
+judge of the first one and of that page: prints samples and calls as
+record_dump does, and compares when it is given record_dump and where to write."""
 
 import shutil
 import struct
@@ -11,7 +11,7 @@ import sys
 
 REFERS = {  # columns of each table: the table referred to, or 0
     2: (1, 1, 1, 0), 3: (3, 2, 0, 0), 4: (1, 1, 1), 5: (0, 0, 0, 1, 1, 0),
-    6: (5, 0, 0, 1, 0), 7: (4, 0, 0, 0, 3), 8: (8, 7), 9: (8, 0),
+    6: (5, 0, 0, 1, 0), 7: (4, 0, 0, 0, 3), 8: (8, 7), 9: (8, 0), 10: (0, 0, 0, 1, 1),
 }
 
 
@@ -128,6 +128,116 @@ def describe(tables, sample):
     return out
 
 
+def read_layouts(section):
+    n = section.num()
+    nodes, roots, results = (section.column(n) for _ in range(3))
+    rows = list(zip(*(section.column(count) for count in [section.num()] for _ in range(4))))
+    layouts = []
+    for i in range(n):
+        layouts.append((rows[:nodes[i]], roots[i], results[i]))
+        rows = rows[nodes[i]:]
+    return layouts
+
+
+def read_values(tables, layout, numbers, texts):
+    """Trees of (shape, node, content, address, symbol, items)."""
+    rows, roots, _ = layout
+    flat = []
+    for node in rows:
+        shape = tables[10][node[0]]
+        width = {3: 2, 4: 2}.get(shape[0], 0 if shape[0] in (0, 9, 13, 14, 15, 17) else 1)
+        content = [next(numbers) for _ in range(width)]
+        if shape[0] in (8, 12, 16):
+            content = texts[content[0]]
+        if shape[0] == 7:
+            content = struct.unpack("<d", content[0].to_bytes(8, "big"))[0]
+        address = next(numbers) if node[2] & 2 else 0
+        symbol = texts[next(numbers)] if node[2] & 4 else None
+        flat.append((shape, node, content, address, symbol, []))
+    left = iter(flat[roots:])
+    for value in flat:
+        value[5].extend(next(left) for _ in range(value[1][1]))
+    return flat[:roots]
+
+
+def read_calls(tables, section):
+    section.num()
+    section.num()
+    n = section.num()
+    columns = [section.column(n) for _ in range(10)]
+    count = section.num()
+    sizes = section.column(count)
+    texts = [section.take(size + 1)[:-1] for size in sizes]
+    layouts = read_layouts(section)
+    uses = [columns[5].count(i + 1) for i in range(len(layouts))]
+    data = []
+    for use in uses:
+        body, rows = Bytes(section.take(section.num())), []
+        while use and body.at < len(body.data):
+            rows.append(body.column(use))
+        data.append(zip(*rows) if rows else iter([()] * use))
+    expected, entered = {}, {}
+    for ts, how, thread, depth, function, layout, more, duration, overhead, cpu in zip(*columns):
+        kind, leaving = how & 7, 1 <= how & 7 <= 3
+        depth = (expected.get(thread, (0, 0))[leaving] + (depth >> 1 ^ -(depth & 1))) % 2**32
+        left = entered.get((thread, depth)) if leaving else None
+        function = function - 1 if function else left[1]
+        duration = ((duration >> 1 ^ -(duration & 1)) + (ts - left[0] if left else 0)) % 2**64
+        if leaving:
+            expected[thread] = depth, max(depth - 1, 0)
+        elif kind == 0:
+            expected[thread], entered[thread, depth] = (depth + 1, depth), (ts, function)
+        values = []
+        if layout:
+            values = read_values(tables, layouts[layout - 1], iter(next(data[layout - 1])), texts)
+        yield (ts, kind, how >> 3, thread, function, depth, more, duration, overhead, cpu,
+               layouts[layout - 1][2] if layout else 0, values)
+
+
+def hexfloat(value):
+    """As printf's %a has it, which leaves out zeros."""
+    mantissa, exponent = value.hex().split("p")
+    if "." in mantissa:
+        mantissa = mantissa.rstrip("0").rstrip(".")
+    return (mantissa + "p" + exponent).encode()
+
+
+def describe_value(tables, value):
+    shape, node, content, address, symbol, items = value
+    out = b" (%d %d %d %d %d %d x%d %s:%s @%x" % (
+        shape[0], shape[1] & 15, shape[1] >> 4 & 15, node[2] & 1, shape[1] >> 8 & 1, shape[2], node[3],
+        text(tables, shape[3]), text(tables, shape[4]), address)
+    if symbol is not None:
+        out += b" " + symbol
+    if isinstance(content, bytes):
+        out += b" %d'%s'" % (len(content), content)
+    elif isinstance(content, float):
+        out += b" " + hexfloat(content)
+    else:
+        out += b"".join(b" %x" % word for word in content)
+    return out + b"".join(describe_value(tables, item) for item in items) + b")"
+
+
+def outermost(tables, location):
+    frame = tables[7][location][4]
+    while frame:
+        outer, function, _, _ = tables[3][frame - 1]
+        frame, name = outer, text(tables, tables[2][function - 1][0])
+    return name
+
+
+def describe_call(tables, call):
+    ts, kind, flags, thread, function, depth, more, duration, overhead, cpu, results, values = call
+    target = outermost(tables, more - 1) if kind == 2 and more else b"-"
+    stack = b"-"
+    if kind == 0 and more:
+        stack = outermost(tables, tables[8][tables[9][more - 1][0] - 1][1] - 1)
+    return b"%d %d %d %d %s %d > %s | %s %d %d %d %d %d" % (
+        ts, kind, flags, tables[6][thread][1], outermost(tables, function), depth, target, stack,
+        more if kind == 4 else 0, duration, overhead, cpu, results) + b"".join(
+            describe_value(tables, value) for value in values)
+
+
 def unpack(codec, payload, raw):
     if codec:
         payload = subprocess.run(["zstd", "-dcq"], input=payload, stdout=subprocess.PIPE,
@@ -154,23 +264,27 @@ def chunks(data):
 def dump(path):
     with open(path, "rb") as file:
         data = file.read()
-    tables = {n: {} for n in range(1, 10)}
-    samples = []
+    tables = {n: {} for n in range(1, 11)}
+    samples, calls = [], []
     for kind, payload in chunks(data):
         for tag, section in Bytes(payload).fields() if kind == 2 else ():
-            if tag < 10:
+            if tag < 11:
                 read_table(tables, tag, section)
             elif tag == 16:
                 samples.extend(read_samples(section))
-    return b"".join(describe(tables, s) + b"\n" for s in samples)
+            elif tag == 19:
+                calls.extend(read_calls(tables, section))
+    return b"".join([describe(tables, s) + b"\n" for s in samples] +
+                    [describe_call(tables, c) + b"\n" for c in calls])
 
 
 def judge(tool, path):
-    for model in (["1", "3"], ["2", "3000"], ["3", "900", "4", "700"]):
+    for model in (["1", "3"], ["2", "3000"], ["3", "900", "4", "700"],
+                  ["calls", "5", "2000"]):
         want = dump_of(tool, path, model)
         if dump(path) != want:
             sys.exit("record_dump and cprof-recording(5) disagree about " + " ".join(model))
-        print("seeds and samples %s: %d lines agree" % (" ".join(model), want.count(b"\n")))
+        print("seeds and numbers %s: %d lines agree" % (" ".join(model), want.count(b"\n")))
 
 
 def dump_of(tool, path, model):

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * record_dump FILE: every sample of a recording in words.
+ * record_dump FILE: every sample and call of a recording in words.
  * record_dump FILE SEED SAMPLES [SEED SAMPLES]: records made-up programs into
  * FILE first; two of them merged.
+ * record_dump FILE calls SEED EVENTS: the same with calls.
  */
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "call_model.h"
 #include "record_model.h"
 #include "test.h"
 
@@ -32,6 +34,10 @@ int main(int argc, char **argv)
 	if (argc == 4) {
 		fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
 		model_write(fd, strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
+	} else if (argc == 5) {
+		fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
+		call_model_write(fd, strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10),
+				 NULL);
 	} else if (argc == 6) {
 		struct cp_record *two[] = { made(argv[2], argv[3]), made(argv[4], argv[5]) };
 
@@ -45,6 +51,9 @@ int main(int argc, char **argv)
 		record_text(r, i, &text);
 		puts(text.bytes);
 	}
+	cp_buf_clear(&text);
+	call_text(r, &text);
+	fwrite(text.bytes, 1, text.size, stdout);
 	cp_buf_free(&text);
 	cp_record_destroy(r);
 	return test_failures != 0;

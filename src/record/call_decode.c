@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls are many, so a loaded recording keeps the chunks that hold them as
+ * they came, packed, and unpacks one at a time when somebody walks through
+ * them. When it is loaded they are walked through once, to count what can't
+ * be had: events whose thread or function was lost with a chunk, and values
+ * whose names were.
+ *
+ * A section's numbers are at most its bytes, so nothing is allocated beyond a
+ * fixed multiple of what was unpacked. Values take no bytes where there is
+ * nothing to tell of them, so there is a budget for them besides.
+ */
+#include <string.h>
+
+#include "record/call_encode.h"
+#include "record/reader.h"
+
+#define MISSING UINT64_MAX
+#define NODES_PER_BYTE 64
+#define NODES_FREE 65536
+
+struct text {
+	const char *bytes;
+	size_t size;
+};
+
+struct node {
+	cprof_value value; /* what is the same in all of its values */
+	unsigned flags;
+	uint32_t column; /* of its first number, in the layout's */
+};
+
+struct layout {
+	size_t first_node, nodes, uses, next; /* next: use */
+	uint32_t roots, results, width;
+	size_t data; /* place of its numbers, those of one column together */
+	bool missing; /* the shape of one of its nodes is */
+};
+
+struct numbers {
+	uint64_t *items;
+	size_t count, capacity;
+};
+
+/* A walk through a recording's calls. */
+struct walk {
+	const struct cp_record *r;
+	struct cp_buf raw; /* a chunk, unpacked */
+	size_t chunk; /* + 1; 0: none yet */
+	/* the section */
+	struct numbers columns, data;
+	CP_VEC(struct text) texts;
+	CP_VEC(struct layout) layouts;
+	CP_VEC(struct node) nodes;
+	size_t count;
+	uint64_t budget; /* of nodes */
+	struct cp_record_call_state state;
+	/* the event */
+	CP_VEC(cprof_value) values;
+	uint64_t dropped; /* events or values */
+	bool no_memory;
+};
+
+static bool keep(struct walk *w, bool ok)
+{
+	if (!ok)
+		w->no_memory = true;
+	return ok;
+}
+
+static void walk_free(struct walk *w)
+{
+	cp_buf_free(&w->raw);
+	cp_vec_free(&w->columns);
+	cp_vec_free(&w->data);
+	cp_vec_free(&w->texts);
+	cp_vec_free(&w->layouts);
+	cp_vec_free(&w->nodes);
+	cp_vec_free(&w->values);
+	cp_record_call_state_free(&w->state);
+}
+
+/* ---- a section ---- */
+
+/* `columns` columns of `count` numbers behind those in `to`. */
+static bool get_columns(struct walk *w, struct cp_cursor *c, struct numbers *to, uint64_t count,
+			size_t columns)
+{
+	size_t k;
+
+	if (c->bad || (columns && count > cp_cursor_left(c) / columns))
+		return false;
+	if (!keep(w, cp_vec_reserve(to, to->count + (size_t)count * columns + 1)))
+		return false;
+	for (k = 0; k < columns; k++, to->count += (size_t)count)
+		cp_record_get_column(c, to->items + to->count, (size_t)count);
+	return !c->bad;
+}
+
+static bool get_texts(struct walk *w, struct cp_cursor *c)
+{
+	uint64_t count = cp_cursor_uleb(c), i;
+	const char *bytes;
+
+	w->data.count = 0;
+	if (!get_columns(w, c, &w->data, count, 1) ||
+	    !keep(w, cp_vec_reserve(&w->texts, (size_t)count + 1)))
+		return false;
+	for (i = 0; i < count; i++) {
+		uint64_t size = w->data.items[i];
+
+		bytes = size < cp_cursor_left(c) ? cp_cursor_bytes(c, (size_t)size + 1) : NULL;
+		if (!bytes || bytes[size])
+			return false;
+		w->texts.items[w->texts.count++] = (struct text){ bytes, (size_t)size };
+	}
+	return true;
+}
+
+/* What a row of the shapes says of a value; false when it is missing, or of a
+ * later version. */
+static bool get_shape(const struct walk *w, uint64_t number, cprof_value *value)
+{
+	uint64_t place = cp_record_place(&w->r->call_rows[CP_RECORD_SHAPES], number);
+
+	if (place == MISSING)
+		return false;
+	*value = w->r->shapes.items[place];
+	return value->kind <= CPROF_VALUE_VOID;
+}
+
+/* The nodes of a layout, from four columns of `total`; false when they are
+ * none. Each is an item of one before it, or a root. */
+static bool get_nodes(struct walk *w, struct layout *layout, size_t first, size_t total)
+{
+	size_t end = layout->roots, i;
+	uint32_t depth = 0, level_end = layout->roots;
+
+	if (layout->nodes > CP_RECORD_VALUES_MAX || layout->roots > layout->nodes ||
+	    layout->results > layout->roots || layout->nodes > total - first)
+		return false;
+	layout->first_node = w->nodes.count;
+	for (i = 0; i < layout->nodes; i++) {
+		const uint64_t *column = w->data.items + first + i;
+		struct node node = { .flags = (unsigned)column[CP_NODE_FLAGS * total],
+				     .column = layout->width };
+		uint64_t items = column[CP_NODE_COUNT * total];
+
+		if (i == level_end) {
+			level_end = (uint32_t)end;
+			depth++;
+		}
+		if (i >= end || items > layout->nodes - end || depth > CP_RECORD_VALUE_DEPTH)
+			return false;
+		end += (size_t)items;
+		if (!get_shape(w, column[CP_NODE_SHAPE * total], &node.value))
+			layout->missing = true;
+		if (items && !layout->missing && !cp_record_has_items(node.value.kind))
+			return false;
+		node.value.count = (uint32_t)items;
+		node.value.cut = node.flags & CP_NODE_CUT;
+		node.value.repeats = (uint32_t)column[CP_NODE_REPEATS * total];
+		layout->width += cp_record_value_numbers(node.value.kind) +
+				 !!(node.flags & CP_NODE_HAS_ADDRESS) +
+				 !!(node.flags & CP_NODE_HAS_SYMBOL);
+		if (!keep(w, cp_vec_push(&w->nodes, node)))
+			return false;
+	}
+	return end == layout->nodes;
+}
+
+static bool get_layouts(struct walk *w, struct cp_cursor *c)
+{
+	uint64_t count = cp_cursor_uleb(c), total, i;
+	size_t first = 0, at;
+
+	w->data.count = 0;
+	if (!get_columns(w, c, &w->data, count, 3) ||
+	    !keep(w, cp_vec_reserve(&w->layouts, (size_t)count + 1)))
+		return false;
+	for (i = 0; i < count; i++) {
+		uint64_t nodes = w->data.items[i], roots = w->data.items[count + i];
+		uint64_t results = w->data.items[2 * count + i];
+
+		if (nodes > CP_RECORD_VALUES_MAX || roots > nodes || results > roots)
+			return false;
+		w->layouts.items[w->layouts.count++] =
+			(struct layout){ .nodes = (size_t)nodes,
+					 .roots = (uint32_t)roots,
+					 .results = (uint32_t)results };
+	}
+	total = cp_cursor_uleb(c);
+	w->data.count = 0;
+	if (!get_columns(w, c, &w->data, total, CP_NODE_WIDTH))
+		return false;
+	for (at = 0; at < w->layouts.count; at++) {
+		if (!get_nodes(w, &w->layouts.items[at], first, (size_t)total))
+			return false;
+		first += w->layouts.items[at].nodes;
+	}
+	return true;
+}
+
+/* How often each layout is used, and the numbers of those uses. */
+static bool get_data(struct walk *w, struct cp_cursor *c)
+{
+	const uint64_t *uses = w->columns.items + CP_CALL_LAYOUT * w->count;
+	size_t i;
+
+	for (i = 0; i < w->count; i++) {
+		if (uses[i] > w->layouts.count)
+			return false;
+		if (uses[i])
+			w->layouts.items[uses[i] - 1].uses++;
+	}
+	w->data.count = 0;
+	for (i = 0; i < w->layouts.count; i++) {
+		struct layout *layout = &w->layouts.items[i];
+		uint64_t size = cp_cursor_uleb(c);
+		struct cp_cursor body;
+
+		if (c->bad || size > cp_cursor_left(c))
+			return false;
+		body = cp_cursor(cp_cursor_bytes(c, (size_t)size), (size_t)size);
+		layout->data = w->data.count;
+		if (!layout->missing &&
+		    !get_columns(w, &body, &w->data, layout->uses, layout->width))
+			return false;
+	}
+	return !c->bad;
+}
+
+static bool get_section(struct walk *w, const struct cp_record_call_section *section)
+{
+	struct cp_cursor c = cp_cursor(w->raw.bytes + section->offset, section->size);
+
+	w->columns.count = w->texts.count = w->layouts.count = w->nodes.count = 0;
+	w->count = section->count;
+	w->budget = (uint64_t)section->size * NODES_PER_BYTE + NODES_FREE;
+	cp_record_call_state_free(&w->state);
+	return get_columns(w, &c, &w->columns, w->count, CP_CALL_COLUMNS) && get_texts(w, &c) &&
+	       get_layouts(w, &c) && get_data(w, &c);
+}
+
+/* ---- an event ---- */
+
+static bool text_of(const struct walk *w, uint64_t number, struct text *ret)
+{
+	if (number >= w->texts.count)
+		return false;
+	*ret = w->texts.items[number];
+	return true;
+}
+
+static void no_value(cprof_value *v)
+{
+	v->kind = CPROF_VALUE_ERROR;
+	v->error = CPROF_VALUE_UNAVAILABLE;
+}
+
+/* Its numbers are `step` apart. */
+static void fill_value(const struct walk *w, const struct node *node, const uint64_t *numbers,
+		       size_t step, cprof_value *v)
+{
+	unsigned count = cp_record_value_numbers(v->kind);
+	struct text text;
+	uint64_t bits;
+
+	if (cp_record_is_text(v->kind)) {
+		if (text_of(w, *numbers, &text)) {
+			v->u.text.bytes = text.bytes;
+			v->u.text.length = (uint32_t)text.size;
+		} else {
+			no_value(v);
+		}
+	} else if (v->kind == CPROF_VALUE_FLOAT) {
+		bits = __builtin_bswap64(*numbers);
+		memcpy(&v->u.f, &bits, sizeof(bits));
+	} else if (count) {
+		v->u.wide[0] = *numbers;
+		v->u.wide[1] = count > 1 ? numbers[step] : 0;
+	}
+	numbers += count * step;
+	if (node->flags & CP_NODE_HAS_ADDRESS) {
+		v->address = *numbers;
+		numbers += step;
+	}
+	if (node->flags & CP_NODE_HAS_SYMBOL && text_of(w, *numbers, &text))
+		v->symbol = text.bytes;
+}
+
+/* The values of one use of a layout. */
+static bool get_values(struct walk *w, struct layout *layout, struct cp_record_call *call)
+{
+	size_t use = layout->next++, items = layout->roots, i;
+
+	if (layout->missing || layout->nodes > w->budget) {
+		w->dropped++;
+		return true;
+	}
+	w->budget -= layout->nodes;
+	if (!keep(w, cp_vec_reserve(&w->values, layout->nodes + 1)))
+		return false;
+	for (i = 0; i < layout->nodes; i++) {
+		const struct node *node = &w->nodes.items[layout->first_node + i];
+		cprof_value *v = &w->values.items[i];
+
+		*v = node->value;
+		fill_value(w, node,
+			   w->data.items + layout->data + node->column * layout->uses + use,
+			   layout->uses, v);
+		v->items = v->count ? w->values.items + items : NULL;
+		items += v->count;
+	}
+	call->values = w->values.items;
+	call->value_count = layout->roots;
+	call->result_count = layout->results;
+	return true;
+}
+
+/* From the file's number to the place; false when it is missing. */
+static bool to_place(const struct walk *w, unsigned table, uint32_t *number)
+{
+	uint64_t place = cp_record_place(&w->r->call_rows[table], *number);
+
+	*number = (uint32_t)place;
+	return place != MISSING;
+}
+
+static uint32_t reference(uint64_t column)
+{
+	return column && column <= CP_RECORD_NONE ? (uint32_t)(column - 1) : CP_RECORD_NONE;
+}
+
+static void get_extra(struct cp_record_call *call, uint64_t extra)
+{
+	call->target = call->stack = CP_RECORD_NONE;
+	if (call->kind == CP_RECORD_ENTER)
+		call->stack = reference(extra);
+	else if (call->kind == CP_RECORD_TAIL_CALL)
+		call->target = reference(extra);
+	else if (call->kind == CP_RECORD_DISARMED)
+		call->count = (uint32_t)extra;
+}
+
+/* Event `i`, with numbers of the file; false without memory. */
+static bool get_event(struct walk *w, size_t i, struct cp_record_call *call)
+{
+	const uint64_t *column = w->columns.items + i, n = w->count;
+	uint64_t function = column[CP_CALL_FUNCTION * n];
+	const struct cp_record_call_frame *left;
+
+	*call = (struct cp_record_call){
+		.ts_ns = column[CP_CALL_TS * n],
+		.kind = column[CP_CALL_HOW * n] & ((1 << CP_CALL_KIND_BITS) - 1),
+		.flags = (uint8_t)(column[CP_CALL_HOW * n] >> CP_CALL_KIND_BITS),
+		.thread = column[CP_CALL_THREAD * n] < CP_RECORD_NONE
+				  ? (uint32_t)column[CP_CALL_THREAD * n]
+				  : CP_RECORD_NONE,
+		.overhead_ns = column[CP_CALL_OVERHEAD * n],
+		.cpu_ns = column[CP_CALL_CPU * n],
+	};
+	call->depth = cp_record_call_depth(&w->state, call->thread, call->kind);
+	call->depth += (uint32_t)cp_record_unzigzag(column[CP_CALL_DEPTH * n]);
+	left = cp_record_call_left(&w->state, call->thread, call->depth, call->kind);
+	call->function = !function && left ? left->function : reference(function);
+	call->duration_ns = cp_record_unzigzag(column[CP_CALL_DURATION * n]) +
+			    (left ? call->ts_ns - left->ts_ns : 0);
+	get_extra(call, column[CP_CALL_EXTRA * n]);
+	return keep(w, cp_record_call_step(&w->state, call));
+}
+
+/* The file's numbers become places. False when the event can't be told. */
+static bool resolve(const struct walk *w, struct cp_record_call *call)
+{
+	if (call->kind > CP_RECORD_DISARMED || !to_place(w, CP_RECORD_THREADS, &call->thread) ||
+	    !to_place(w, CP_RECORD_LOCATIONS, &call->function))
+		return false;
+	if (call->target != CP_RECORD_NONE && !to_place(w, CP_RECORD_LOCATIONS, &call->target))
+		call->target = CP_RECORD_NONE;
+	if (call->stack != CP_RECORD_NONE &&
+	    (!to_place(w, CP_RECORD_STACKS, &call->stack) || w->r->stacks[call->stack].missing))
+		call->stack = CP_RECORD_NONE;
+	return true;
+}
+
+enum step { NEXT, STOP, BROKEN };
+
+static enum step walk_section(struct walk *w, const struct cp_record_call_section *section,
+			      cp_record_call_fn each, void *ctx)
+{
+	struct cp_record_call call;
+	size_t i;
+
+	if (!get_section(w, section))
+		return BROKEN;
+	for (i = 0; i < w->count; i++) {
+		uint64_t layout = w->columns.items[CP_CALL_LAYOUT * w->count + i];
+
+		if (!get_event(w, i, &call) ||
+		    (layout && !get_values(w, &w->layouts.items[layout - 1], &call)))
+			return BROKEN;
+		if (!resolve(w, &call))
+			w->dropped++;
+		else if (!each(ctx, &call))
+			return STOP;
+	}
+	return NEXT;
+}
+
+/* ---- all of them ---- */
+
+static bool load_chunk(struct walk *w, size_t n)
+{
+	const struct cp_record_call_chunk *chunk = &w->r->call_chunks.items[n];
+	bool no_memory = false;
+
+	if (w->chunk == n + 1)
+		return true;
+	w->chunk = 0;
+	if (!cp_record_unpack(chunk->codec, chunk->bytes, chunk->stored, chunk->raw, &w->raw,
+			      &no_memory))
+		return keep(w, !no_memory) && false;
+	w->chunk = n + 1;
+	return true;
+}
+
+CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
+				void *ctx)
+{
+	const struct cp_record_call_section *section;
+	enum step step = NEXT;
+	struct walk w = { .r = r };
+
+	cp_vec_for_each(&r->call_sections, section) {
+		if (part != CP_RECORD_NONE && section->part != part)
+			continue;
+		/* What is broken was left out when it was loaded. */
+		step = load_chunk(&w, section->chunk) ? walk_section(&w, section, each, ctx)
+						      : BROKEN;
+		if (step == STOP || w.no_memory)
+			break;
+	}
+	walk_free(&w);
+	return w.no_memory ? cp_error_nomem() : NULL;
+}
+
+CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
+{
+	return cp_record_each_call_of(r, CP_RECORD_NONE, each, ctx);
+}
+
+uint64_t cp_record_call_count(const struct cp_record *r)
+{
+	return r->call_count;
+}
+
+/* ---- loading ---- */
+
+bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
+			    struct cp_cursor *c)
+{
+	struct cp_record *r = d->record;
+	uint64_t part = cp_cursor_uleb(c), first = cp_cursor_uleb(c), count = cp_cursor_uleb(c);
+	struct cp_record_call_section section = {
+		.chunk = r->call_chunks.count, /* which comes when all of it is read */
+		.part = (uint32_t)part,
+		.count = (size_t)count,
+		.offset = (size_t)(c->at - payload),
+		.size = cp_cursor_left(c),
+	};
+
+	if (c->bad || part >= CP_RECORD_PARTS_MAX || count > section.size / CP_CALL_COLUMNS)
+		return false;
+	if (first > d->next_call)
+		r->own.lost += first - d->next_call;
+	d->next_call = first + count;
+	if (!cp_vec_push(&r->call_sections, section)) {
+		d->no_memory = true;
+		return false;
+	}
+	return true;
+}
+
+bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_chunk *chunk,
+			  const uint8_t *payload)
+{
+	struct cp_record *r = d->record;
+	struct cp_record_call_chunk kept = { .codec = chunk->codec,
+					     .stored = chunk->stored,
+					     .raw = chunk->raw };
+
+	if (!r->call_sections.count ||
+	    r->call_sections.items[r->call_sections.count - 1].chunk < r->call_chunks.count)
+		return true; /* has none */
+	kept.bytes = malloc((size_t)kept.stored + 1);
+	if (kept.bytes)
+		memcpy(kept.bytes, payload, kept.stored);
+	if (!kept.bytes || !cp_vec_push(&r->call_chunks, kept)) {
+		free(kept.bytes);
+		d->no_memory = true;
+		return false;
+	}
+	return true;
+}
+
+static bool build_shapes(struct cp_record_decoder *d)
+{
+	struct cp_record *r = d->record;
+	const struct cp_record_rows *rows = &d->rows[CP_RECORD_SHAPES];
+	size_t width = cp_record_schemas[CP_RECORD_SHAPES].width, i;
+
+	if (!cp_vec_reserve(&r->shapes, rows->count + 1))
+		return false;
+	for (i = 0; i < rows->count; i++) {
+		const uint64_t *v = rows->values.items + i * width;
+		uint64_t flags = v[CP_SHAPE_FLAGS], name = v[CP_SHAPE_NAME];
+		cprof_value value = {
+			.kind = (uint8_t)v[CP_SHAPE_KIND],
+			.source = flags & 15,
+			.error = flags >> 4 & 15,
+			.guessed = flags >> 8 & 1,
+			.size = (uint8_t)v[CP_SHAPE_SIZE],
+			.name = name ? d->strings.items[name - 1] : "",
+			.type = v[CP_SHAPE_TYPE] ? d->strings.items[v[CP_SHAPE_TYPE] - 1] : "",
+		};
+
+		if (v[CP_SHAPE_KIND] > CPROF_VALUE_VOID)
+			value.kind = UINT8_MAX;
+		r->shapes.items[r->shapes.count++] = value;
+	}
+	return true;
+}
+
+struct tally {
+	uint64_t count, end_ns;
+};
+
+static bool count_call(void *ctx, const struct cp_record_call *call)
+{
+	struct tally *tally = ctx;
+
+	tally->count++;
+	if (call->ts_ns > tally->end_ns)
+		tally->end_ns = call->ts_ns;
+	return true;
+}
+
+/* Walks through all sections; those that make no sense go. */
+static bool count_calls(struct cp_record *r)
+{
+	struct tally tally = { .end_ns = r->calls_end_ns };
+	struct walk w = { .r = r };
+	size_t i, kept = 0;
+
+	for (i = 0; i < r->call_sections.count && !w.no_memory; i++) {
+		struct cp_record_call_section *section = &r->call_sections.items[i];
+		uint64_t dropped = w.dropped;
+		struct tally before = tally;
+
+		if (load_chunk(&w, section->chunk) &&
+		    walk_section(&w, section, count_call, &tally) != BROKEN) {
+			section->kept = (size_t)(tally.count - before.count);
+			r->call_sections.items[kept++] = *section;
+			continue;
+		}
+		tally = before;
+		w.dropped = dropped;
+		r->own.bad_chunks++;
+		r->own.lost += section->count;
+	}
+	r->call_sections.count = kept;
+	r->own.dropped += w.dropped;
+	r->call_count = tally.count;
+	r->calls_end_ns = tally.end_ns;
+	walk_free(&w);
+	return !w.no_memory;
+}
+
+bool cp_record_build_calls(struct cp_record_decoder *d)
+{
+	static const uint8_t tables[] = { CP_RECORD_THREADS, CP_RECORD_LOCATIONS, CP_RECORD_STACKS,
+					  CP_RECORD_SHAPES };
+	struct cp_record *r = d->record;
+	size_t i;
+
+	if (!r->call_sections.count)
+		return true;
+	if (!build_shapes(d))
+		return false;
+	for (i = 0; i < CP_ARRAY_SIZE(tables); i++) { /* what tells places from numbers */
+		struct cp_record_rows *from = &d->rows[tables[i]], *to = &r->call_rows[tables[i]];
+
+		to->direct = from->direct;
+		to->places = from->places;
+		from->places = (struct cp_map){ 0 };
+		from->direct = 0;
+	}
+	return count_calls(r);
+}
+
+void cp_record_free_calls(struct cp_record *r)
+{
+	struct cp_record_call_chunk *chunk;
+	size_t t;
+
+	cp_vec_for_each(&r->call_chunks, chunk)
+		free(chunk->bytes);
+	cp_vec_free(&r->call_chunks);
+	cp_vec_free(&r->call_sections);
+	cp_vec_free(&r->shapes);
+	for (t = 0; t < CP_RECORD_TABLE_END; t++)
+		cp_map_free(&r->call_rows[t].places);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A made-up program and its calls, for tests of recordings.
+ */
+#ifndef CP_TEST_CALL_MODEL_H
+#define CP_TEST_CALL_MODEL_H
+
+#include "base/buf.h"
+#include "record/calls.h"
+
+#define CALL_MODEL_THREADS 3
+#define CALL_MODEL_FUNCTIONS 7
+#define CALL_MODEL_CHUNK 100 /* events between two flushes */
+
+/* Records `count` events into `fd` (taken over), and says in `text` (may be
+ * NULL) what they are, a line each. */
+void call_model_write(int fd, uint64_t seed, size_t count, struct cp_buf *text);
+/* The same lines of a recording. */
+void call_text(const struct cp_record *r, struct cp_buf *out);
+
+#endif
