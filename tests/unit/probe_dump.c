@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe_dump functions FILE: each function of a file, for those who judge it:
- *     address size kind flags linkage name, aliases
+ * For those who judge a file's functions and plans, and for measuring.
+ *
+ *     probe_dump functions FILE   address size kind flags linkage name, aliases, parts
+ *     probe_dump plans FILE       address size kind why linkage name | why | sites
+ *     probe_dump times FILE       nothing but the times, on standard error
  */
 #include <stdio.h>
 #include <string.h>
@@ -26,6 +29,54 @@ static void print_functions(struct cp_probe_functions *all)
 			       (unsigned long long)f->ranges[k].end);
 		putchar('\n');
 	}
+}
+
+static const char *const whys[] = {
+	"FULL", "BY_RETURN", "NO_EXIT", "REFUSED", "NO_CODE", "WITHHELD"
+};
+
+static void print_plan(const struct cp_probe_function *f, const struct cp_probe_plan *plan)
+{
+	static const char kinds[] = "ertci";
+	const struct cp_probe_site *s;
+
+	printf("%llx %llx %d %s %s | %s |", (unsigned long long)f->address,
+	       (unsigned long long)f->size, f->kind, whys[plan->why], f->linkage_name,
+	       plan->why_text);
+	cp_vec_for_each(&plan->sites, s)
+		printf(" %c%llx", kinds[s->kind], (unsigned long long)s->address);
+	puts(plan->loops ? " loops" : "");
+}
+
+static int plan_all(struct cp_image *image, struct cp_probe_functions *all, bool print)
+{
+	struct cp_decoder *decoder = cp_decoder_create(&cp_arch_x86_64);
+	struct cp_reader reader = cp_probe_file_reader(image);
+	struct cp_probe_plan plan = { 0 };
+	size_t counts[CP_ARRAY_SIZE(whys)] = { 0 }, i, n = 0;
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (i = 0; i < all->count; i++) {
+		if (cp_probe_plan_function(decoder, &reader, all, &all->items[i], &plan))
+			return 1;
+		if (print)
+			print_plan(&all->items[i], &plan);
+		if (all->items[i].kind != CP_PROBE_PLT) {
+			counts[plan.why]++;
+			n++;
+		}
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	fprintf(stderr, "planned in %.1f ms; %zu functions that are no stubs:",
+		(double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6, n);
+	for (i = 0; i < CP_ARRAY_SIZE(whys); i++)
+		fprintf(stderr, " %s %zu (%.1f%%)", whys[i], counts[i],
+			n ? 100 * (double)counts[i] / (double)n : 0);
+	fputc('\n', stderr);
+	cp_probe_plan_free(&plan);
+	cp_decoder_destroy(decoder);
+	return 0;
 }
 
 int main(int argc, char **argv)
@@ -59,6 +110,8 @@ int main(int argc, char **argv)
 		all.count, all.parts.count,
 		(double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6,
 		(double)(c.tv_sec - b.tv_sec) * 1e3 + (double)(c.tv_nsec - b.tv_nsec) / 1e6);
+	if (strcmp(argv[1], "functions") != 0 && plan_all(image, &all, !strcmp(argv[1], "plans")))
+		return 1;
 	cp_probe_functions_free(&all);
 	cp_image_destroy(image);
 	return 0;

@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * First all ranges are decoded from their beginning on, one instruction after
+ * another. Then the code is followed: from the entry along every jump.
+ *
+ *     decoded   ┌─mov─┬─je──┬─ret─┬─add─┬─(bad)─┬─call──┬─jmp─┐
+ *     followed    ►     ►     ►                   ?       ?
+ *
+ * What nothing leads to is an exception handler, the target of a jump that is
+ * computed, or data. It counts as code when it decodes cleanly, flows nowhere
+ * strange, and its jumps and calls lead to where instructions and functions
+ * begin. A `ret` in data must not get a breakpoint; one in a handler must.
+ */
+#include "probe/code.h"
+
+#include <string.h>
+
+#define MAX_CODE (UINT64_C(8) << 20) /* bytes of a function */
+#define MAX_INSN 16
+
+static const char too_large[] = "it is too large to be looked through";
+static const char no_instruction[] = "it leads to bytes that are no instruction";
+static const char has_data[] = "there is data among its instructions, and a jump that is computed";
+static const char in_the_middle[] = "it jumps into the middle of another function";
+static const char falls_through[] = "it goes on in the function that follows";
+static const char many_parts[] = "it is in too many parts";
+
+static void give_up(struct cp_code *c, const char *why)
+{
+	if (!c->trouble)
+		c->trouble = why;
+}
+
+bool cp_code_offset(const struct cp_code *code, uint64_t address, size_t *ret)
+{
+	size_t i;
+
+	for (i = 0; i < code->range_count; i++) {
+		if (address >= code->ranges[i].start && address < code->ranges[i].end) {
+			*ret = code->offsets[i] + (size_t)(address - code->ranges[i].start);
+			return true;
+		}
+	}
+	return false;
+}
+
+static size_t range_of(const struct cp_code *c, size_t offset)
+{
+	size_t i = c->range_count;
+
+	while (i-- > 1 && offset < c->offsets[i])
+		;
+	return i;
+}
+
+/* ---- decoding ---- */
+
+/* The instruction at `offset`, at most up to the end of its range. */
+static bool decode(struct cp_code *c, size_t offset, size_t range, struct cp_insn *ret)
+{
+	const struct cp_probe_range *r = &c->ranges[range];
+	size_t within = offset - c->offsets[range];
+
+	return cp_decode(c->decoder, c->bytes.items + offset, (size_t)(r->end - r->start) - within,
+			 r->start + within, ret) &&
+	       ret->size;
+}
+
+static bool add_insn(struct cp_code *c, size_t offset, const struct cp_insn *insn)
+{
+	if (!cp_vec_push(&c->insns, *insn) || !cp_vec_push(&c->marks, 0))
+		return false;
+	c->starts.items[offset] = (uint32_t)c->insns.count;
+	return true;
+}
+
+static bool decode_range(struct cp_code *c, size_t range)
+{
+	size_t at = c->offsets[range], end = c->bytes.count;
+	struct cp_insn insn;
+
+	while (at < end) {
+		if (!decode(c, at, range, &insn)) {
+			at++;
+			continue;
+		}
+		if (!add_insn(c, at, &insn))
+			return false;
+		at += insn.size;
+	}
+	return true;
+}
+
+/* Reads and decodes another piece of the function. False without memory. */
+static bool add_range(struct cp_code *c, struct cp_probe_range range)
+{
+	size_t before = c->bytes.count, size = (size_t)(range.end - range.start);
+
+	if (c->range_count == CP_PROBE_RANGES) {
+		give_up(c, many_parts);
+		return true;
+	}
+	if (range.end <= range.start || range.end - range.start > MAX_CODE - before) {
+		give_up(c, too_large);
+		return true;
+	}
+	if (!cp_vec_reserve(&c->bytes, before + size) || !cp_vec_reserve(&c->starts, before + size))
+		return false;
+	size = c->memory->read(c->memory->ctx, range.start, c->bytes.items + before, size);
+	if (size < range.end - range.start)
+		give_up(c, no_instruction);
+	if (!size)
+		return true;
+	memset(c->starts.items + before, 0, size * sizeof(*c->starts.items));
+	c->bytes.count = c->starts.count = before + size;
+	c->ranges[c->range_count] = (struct cp_probe_range){ range.start, range.start + size };
+	c->offsets[c->range_count++] = before;
+	return decode_range(c, c->range_count - 1);
+}
+
+/* ---- following ---- */
+
+/* What is at an address outside of the function. */
+enum outside { AN_ENTRY, A_MIDDLE, A_PART, UNKNOWN };
+
+static enum outside look_outside(const struct cp_code *c, uint64_t address,
+				 struct cp_probe_range *part_ret)
+{
+	const struct cp_probe_functions *all = c->functions;
+	const struct cp_probe_function *f;
+	size_t low = 0, high, mid;
+
+	if (!all)
+		return UNKNOWN;
+	for (high = all->parts.count; low < high;) {
+		mid = low + (high - low) / 2;
+		if (all->parts.items[mid].range.start <= address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low && address < all->parts.items[low - 1].range.end) {
+		*part_ret = all->parts.items[low - 1].range;
+		return A_PART;
+	}
+	f = cp_probe_functions_find(all, address);
+	if (!f)
+		return UNKNOWN;
+	return f->address == address ? AN_ENTRY : A_MIDDLE;
+}
+
+/* Control goes to `target`. */
+static bool go_to(struct cp_code *c, uint64_t target)
+{
+	struct cp_probe_range part;
+	size_t offset = 0;
+
+	c->loops |= target == c->function->address;
+	if (!cp_code_offset(c, target, &offset)) {
+		switch (look_outside(c, target, &part)) {
+		case A_MIDDLE:
+			give_up(c, in_the_middle);
+			return true;
+		case A_PART:
+			if (!add_range(c, part))
+				return false;
+			if (!cp_code_offset(c, target, &offset))
+				return true;
+			break;
+		case AN_ENTRY:
+		case UNKNOWN:
+			return true; /* a tail call */
+		}
+	}
+	return cp_vec_push(&c->todo, (uint32_t)offset);
+}
+
+/* Goes on behind the instruction that ends at `offset`. */
+static bool go_on(struct cp_code *c, size_t range, size_t offset, const struct cp_insn *insn)
+{
+	const struct cp_probe_range *r = &c->ranges[range];
+	uint64_t next = insn->pc + insn->size;
+
+	if (next < r->end)
+		return cp_vec_push(&c->todo, (uint32_t)offset);
+	/* Whom it calls does not return. */
+	if (insn->flow == CP_FLOW_CALL || insn->flow == CP_FLOW_CALL_INDIRECT ||
+	    insn->flow == CP_FLOW_SYSCALL)
+		return true;
+	if (cp_code_offset(c, next, &offset))
+		return cp_vec_push(&c->todo, (uint32_t)offset);
+	give_up(c, falls_through);
+	return true;
+}
+
+static bool visit(struct cp_code *c, size_t offset)
+{
+	size_t range = range_of(c, offset), number;
+	struct cp_insn insn;
+
+	if (!c->starts.items[offset]) {
+		/* In the middle of another instruction, or among bad bytes. */
+		if (!decode(c, offset, range, &insn)) {
+			give_up(c, no_instruction);
+			return true;
+		}
+		if (!add_insn(c, offset, &insn))
+			return false;
+	}
+	number = c->starts.items[offset] - 1;
+	if (c->marks.items[number] & CP_CODE_REACHED)
+		return true;
+	c->marks.items[number] |= CP_CODE_REACHED;
+	insn = c->insns.items[number];
+	switch ((enum cp_flow)insn.flow) {
+	case CP_FLOW_RETURN:
+	case CP_FLOW_END:
+		return true;
+	case CP_FLOW_JUMP:
+		return go_to(c, insn.target);
+	case CP_FLOW_JUMP_INDIRECT:
+		c->unknown_jumps++;
+		return true;
+	case CP_FLOW_BRANCH:
+		if (!go_to(c, insn.target))
+			return false;
+		break;
+	case CP_FLOW_ON:
+	case CP_FLOW_CALL:
+	case CP_FLOW_CALL_INDIRECT:
+	case CP_FLOW_SYSCALL:
+		break;
+	}
+	return go_on(c, range, offset + insn.size, &insn);
+}
+
+static bool follow(struct cp_code *c)
+{
+	while (c->todo.count) {
+		if (!visit(c, c->todo.items[--c->todo.count]))
+			return false;
+	}
+	return true;
+}
+
+/* ---- what nothing leads to ---- */
+
+bool cp_code_shared_byte(const struct cp_code *c, size_t offset)
+{
+	size_t least = c->offsets[range_of(c, offset)], at = offset, number;
+
+	while (at > least && offset - at < MAX_INSN) {
+		number = c->starts.items[--at];
+		if (number && (c->marks.items[number - 1] & CP_CODE_REACHED) &&
+		    at + c->insns.items[number - 1].size > offset)
+			return true;
+	}
+	return false;
+}
+
+/* A jump or call leads to where an instruction or a function begins. */
+static bool leads_somewhere(const struct cp_code *c, const struct cp_insn *insn)
+{
+	struct cp_probe_range part;
+	size_t offset;
+
+	if (insn->flow != CP_FLOW_JUMP && insn->flow != CP_FLOW_BRANCH &&
+	    insn->flow != CP_FLOW_CALL)
+		return true;
+	if (cp_code_offset(c, insn->target, &offset))
+		return c->starts.items[offset] != 0;
+	if (!c->functions)
+		return true;
+	switch (look_outside(c, insn->target, &part)) {
+	case AN_ENTRY:
+	case A_PART:
+		return true;
+	case A_MIDDLE:
+		break;
+	case UNKNOWN:
+		/* A function that no name and no frame tells of. */
+		return insn->flow == CP_FLOW_CALL;
+	}
+	return false;
+}
+
+/* Zeros decode, as `add %al,(%rax)`, and nobody writes that. */
+static bool is_zeros(const struct cp_code *c, size_t offset, const struct cp_insn *insn)
+{
+	size_t i;
+
+	for (i = 0; i < insn->size && !c->bytes.items[offset + i]; i++)
+		;
+	return i == insn->size;
+}
+
+/* What is found of a run of instructions that nothing leads to. */
+struct run {
+	size_t start, end; /* offsets */
+	bool padding; /* nothing but that */
+	bool code;
+};
+
+static bool flows_on(const struct cp_insn *insn)
+{
+	return insn->flow == CP_FLOW_ON || insn->flow == CP_FLOW_BRANCH;
+}
+
+static void look_at_run(const struct cp_code *c, size_t start, size_t end, struct run *ret)
+{
+	const struct cp_insn *insn = NULL;
+	size_t at = start, number;
+
+	*ret = (struct run){ .start = start, .padding = true, .code = true };
+	for (; at < end && (number = c->starts.items[at]); at += insn->size) {
+		if (c->marks.items[number - 1] & CP_CODE_REACHED)
+			break;
+		insn = &c->insns.items[number - 1];
+		ret->padding &= insn->nop || insn->flow == CP_FLOW_END;
+		ret->code &= leads_somewhere(c, insn) && !is_zeros(c, at, insn) &&
+			     !cp_code_shared_byte(c, at);
+	}
+	ret->end = at;
+	/* Into the end of the range, or into bytes that are none. */
+	if (insn && flows_on(insn) && (at >= end || !c->starts.items[at]))
+		ret->code = false;
+}
+
+/* Looks through one range for what was not reached. *progress_ret: something
+ * was taken for code, and is to be followed. */
+static bool take_rest(struct cp_code *c, size_t range, bool *progress_ret, bool *data_ret)
+{
+	size_t at = c->offsets[range], start, number;
+	size_t end = range + 1 < c->range_count ? c->offsets[range + 1] : c->bytes.count;
+	struct run run;
+
+	while (at < end) {
+		number = c->starts.items[at];
+		if (number && (c->marks.items[number - 1] & CP_CODE_REACHED)) {
+			at += c->insns.items[number - 1].size;
+			continue;
+		}
+		if (!number) {
+			*data_ret |= !cp_code_shared_byte(c, at);
+			at++;
+			continue;
+		}
+		look_at_run(c, at, end, &run);
+		start = at;
+		at = run.end > at ? run.end : at + 1;
+		if (run.padding)
+			continue;
+		*data_ret |= !run.code;
+		if (!run.code)
+			continue;
+		*progress_ret = true;
+		for (; start < run.end; start += c->insns.items[c->starts.items[start] - 1].size) {
+			if (!cp_vec_push(&c->todo, (uint32_t)start))
+				return false;
+		}
+	}
+	return true;
+}
+
+static bool follow_rest(struct cp_code *c)
+{
+	bool progress = true, data = false;
+	size_t i, rounds;
+
+	for (rounds = 0; progress && rounds < 64 && !c->trouble; rounds++) {
+		progress = data = false;
+		for (i = 0; i < c->range_count; i++) {
+			if (!take_rest(c, i, &progress, &data))
+				return false;
+		}
+		if (!follow(c))
+			return false;
+	}
+	if (data && c->unknown_jumps)
+		give_up(c, has_data);
+	return true;
+}
+
+/* ---- the door ---- */
+
+static void clear(struct cp_code *c)
+{
+	c->bytes.count = c->starts.count = c->insns.count = c->marks.count = c->todo.count = 0;
+	c->range_count = c->unknown_jumps = 0;
+	c->trouble = NULL;
+	c->loops = false;
+}
+
+CP_ERROR cp_code_follow(struct cp_code *code, struct cp_decoder *decoder,
+			const struct cp_reader *memory, const struct cp_probe_functions *functions,
+			const struct cp_probe_function *function)
+{
+	size_t i, offset;
+	bool ok = true;
+
+	clear(code);
+	code->decoder = decoder;
+	code->memory = memory;
+	code->functions = functions;
+	code->function = function;
+	for (i = 0; ok && i < function->range_count && i < CP_PROBE_RANGES; i++)
+		ok = add_range(code, function->ranges[i]);
+	if (ok && cp_code_offset(code, function->address, &offset))
+		ok = cp_vec_push(&code->todo, (uint32_t)offset) && follow(code) &&
+		     follow_rest(code);
+	return ok ? NULL : cp_error_nomem();
+}
+
+void cp_code_free(struct cp_code *code)
+{
+	cp_vec_free(&code->bytes);
+	cp_vec_free(&code->starts);
+	cp_vec_free(&code->insns);
+	cp_vec_free(&code->marks);
+	cp_vec_free(&code->todo);
+}
