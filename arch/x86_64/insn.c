@@ -5,8 +5,8 @@
  *
  *     prefixes | REX, VEX, EVEX, XOP | opcode | ModRM SIB disp | immediate
  *
- * Each opcode of the maps is a letter that tells what follows it. It takes
- * some ten nanoseconds where a disassembler takes a microsecond, knows
+ * Each opcode of the maps is a letter that tells what follows it. That takes a
+ * tenth of the time of a disassembler that writes text, knows
  * instructions that a disassembler is too old for (the vector encodings are
  * regular), and yields the offsets that copying an instruction needs.
  */
