@@ -1,6 +1,7 @@
 """scripts/bench: see there."""
 import sys
 
+import calls
 import overhead
 import programs
 import threads
@@ -8,7 +9,7 @@ from harness import LeftOut, Table, allow_many_files, machine
 
 BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, overhead.walk, threads.idle_threads,
               threads.many_threads, threads.stack_once, programs.first_sample, programs.redis,
-              programs.recording_size]
+              programs.recording_size, calls.calls, calls.arming]
 
 
 def main():

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls one small function again and again:   callee [THREADS [CALLS]]
+ * Prints the nanoseconds that a call took, and the sum of the results.
+ * With --wait it prints "ready" and begins when a line comes.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static long calls = 1000;
+
+long callee(long value);
+
+/* Begins with `push %rbx` and ends with one `ret`. */
+__attribute__((noinline)) long callee(long value)
+{
+	__asm__ volatile("" : "+r"(value) : : "rbx");
+	return value + 1;
+}
+
+static void *caller(void *sum)
+{
+	long value = 0;
+
+	for (long i = 0; i < calls; i++)
+		value = callee(value);
+	*(long *)sum = value;
+	return NULL;
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+	int wait = argc > 1 && !strcmp(argv[1], "--wait");
+	long threads = argc > wait + 1 ? atol(argv[wait + 1]) : 1, sums[64], total = 0;
+	pthread_t ids[64] = { 0 };
+	double start;
+	char line[16];
+
+	calls = argc > wait + 2 ? atol(argv[wait + 2]) : calls;
+	if (wait) {
+		puts("ready");
+		fflush(stdout);
+		if (!fgets(line, sizeof(line), stdin))
+			return 1;
+	}
+	if (threads < 1 || threads > 64)
+		return 2;
+	start = now();
+	for (long i = 1; i < threads; i++)
+		pthread_create(&ids[i], NULL, caller, &sums[i]);
+	caller(&sums[0]);
+	for (long i = 1; i < threads; i++)
+		pthread_join(ids[i], NULL);
+	for (long i = 0; i < threads; i++)
+		total += sums[i];
+	printf("%.1f %ld\n", (now() - start) / (double)(calls * threads), total);
+	return 0;
+}
