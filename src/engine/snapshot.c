@@ -170,7 +170,7 @@ static bool walk_current(cprof_session *s, const struct cp_regs *seed, bool fram
 					       CP_UNWINDER_FP };
 	const struct cp_event_sample *e = s->current.sample;
 	cprof_process *p = s->current.process;
-	struct cp_capture capture = {
+	struct cp_unwind_capture capture = {
 		.regs = seed ? *seed : engine_capture_regs(e),
 		.stack_base = e->stack_base,
 		.stack = cp_event_stack(e),

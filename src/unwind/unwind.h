@@ -48,7 +48,7 @@ struct cp_frame {
 	struct cp_regs regs; /* at pc; only `known` ones are claimed */
 };
 
-struct cp_capture {
+struct cp_unwind_capture {
 	struct cp_regs regs; /* leaf: all known, or only pc and sp of a blocked thread */
 	uint64_t stack_base; /* address of stack[0] */
 	const uint8_t *stack; /* borrowed */
@@ -118,7 +118,7 @@ enum cp_unwinder {
 /* Walks from the leaf; at most `max` frames into `frames`. *count_ret frames
  * (0 only when regs.pc is unknown), *end_ret why it ended. */
 void cp_unwind_walk(struct cp_unwind_space *space, enum cp_unwinder by,
-		    const struct cp_capture *capture, struct cp_frame *frames, size_t max,
+		    const struct cp_unwind_capture *capture, struct cp_frame *frames, size_t max,
 		    size_t *count_ret, enum cp_unwind_end *end_ret);
 
 /* True when `pc` lies in an executable mapping of the space. */

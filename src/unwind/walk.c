@@ -55,7 +55,7 @@
 
 /* ---- memory ---- */
 
-static inline bool in_copy(const struct cp_capture *c, uint64_t addr, size_t size)
+static inline bool in_copy(const struct cp_unwind_capture *c, uint64_t addr, size_t size)
 {
 	return addr - c->stack_base < c->stack_size &&
 	       size <= c->stack_size - (addr - c->stack_base);
@@ -64,7 +64,7 @@ static inline bool in_copy(const struct cp_capture *c, uint64_t addr, size_t siz
 static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
 {
 	const struct cp_walk *walk = ctx;
-	const struct cp_capture *c = walk->capture;
+	const struct cp_unwind_capture *c = walk->capture;
 
 	if (in_copy(c, addr, size)) {
 		memcpy(buffer, c->stack + (addr - c->stack_base), size);
@@ -284,7 +284,7 @@ static bool leave_sigframe(const struct cp_walk *walk, struct cp_walk_at *at,
 static enum cp_unwind_end unread(const struct cp_walk *walk, const struct cp_walk_at *at,
 				 uint64_t addr)
 {
-	const struct cp_capture *c = walk->capture;
+	const struct cp_unwind_capture *c = walk->capture;
 
 	if (c->held || (addr < c->stack_base && !at->jumps))
 		return CP_UNWIND_END_BAD;
@@ -485,7 +485,7 @@ static void walk_steps(const struct cp_walk *walk, const struct cp_unwinder_ops 
 }
 
 void cp_unwind_walk(struct cp_unwind_space *space, enum cp_unwinder by,
-		    const struct cp_capture *capture, struct cp_frame *frames, size_t max,
+		    const struct cp_unwind_capture *capture, struct cp_frame *frames, size_t max,
 		    size_t *count_ret, enum cp_unwind_end *end_ret)
 {
 	struct cp_walk walk = { .space = space, .arch = space->arch, .capture = capture };

@@ -10,7 +10,7 @@
 struct cp_walk {
 	struct cp_unwind_space *space;
 	const struct cp_arch *arch;
-	const struct cp_capture *capture;
+	const struct cp_unwind_capture *capture;
 	struct cp_reader memory; /* the copy, then the process if it is held */
 	uint64_t copied; /* words can be read at stack_base ... stack_base + copied - 1 */
 };

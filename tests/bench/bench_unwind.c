@@ -17,7 +17,7 @@
 
 static struct cp_frame frames[128];
 static uint8_t stack_copy[256 << 10];
-static struct cp_capture capture;
+static struct cp_unwind_capture capture;
 static struct test_maps maps;
 static pid_t self;
 static const struct cp_reader memory = { test_read_pid, &self };

@@ -91,7 +91,7 @@ static void walk(struct cp_unwind_space *space, const struct cp_arch *arch, cons
 		 const uint8_t *header)
 {
 	static struct cp_frame frames[128];
-	struct cp_capture capture = {
+	struct cp_unwind_capture capture = {
 		.stack_base = BASE + p->size / 2,
 		.stack = p->bytes + p->size / 2,
 		.stack_size = p->flags & FLAG_COPY ? p->size - p->size / 2 : 0,

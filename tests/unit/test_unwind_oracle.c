@@ -191,7 +191,7 @@ static void judge_outer(struct oracle *o, size_t count, enum cp_unwind_end end)
 		CHECK(frames[o->depth + 1 + i].pc.v == o->outer[i]);
 }
 
-static void capture(struct oracle *o, struct cp_capture *c)
+static void capture(struct oracle *o, struct cp_unwind_capture *c)
 {
 	uint64_t bottom = o->u.rsp - 128, top = o->stack[0].slot + 4096;
 	size_t size = top - bottom;
@@ -210,7 +210,7 @@ static void capture(struct oracle *o, struct cp_capture *c)
 
 static void judge_step(struct oracle *o)
 {
-	struct cp_capture c;
+	struct cp_unwind_capture c;
 	enum cp_unwind_end end;
 	size_t count;
 	bool right;

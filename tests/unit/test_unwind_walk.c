@@ -187,9 +187,9 @@ static void call(uint32_t at, uint32_t target)
 
 static void walk(enum cp_unwinder by, uint64_t pc, uint64_t fp, uint64_t known, size_t max)
 {
-	struct cp_capture c = { .stack_base = STACK,
-				.stack = (const uint8_t *)process.stack,
-				.stack_size = sizeof(process.stack) };
+	struct cp_unwind_capture c = { .stack_base = STACK,
+				       .stack = (const uint8_t *)process.stack,
+				       .stack_size = sizeof(process.stack) };
 	const struct cp_arch *arch = process.arch;
 
 	c.regs.known = known;
