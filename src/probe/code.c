@@ -276,7 +276,8 @@ static bool leads_somewhere(const struct cp_code *c, const struct cp_insn *insn)
 	case A_PART:
 		return true;
 	case A_MIDDLE:
-		break;
+		/* Back to the function whose part this is, which nothing tells. */
+		return c->function->flags & CP_PROBE_UNNAMED;
 	case UNKNOWN:
 		/* A function that no name and no frame tells of. */
 		return insn->flow == CP_FLOW_CALL;
@@ -407,7 +408,8 @@ CP_ERROR cp_code_follow(struct cp_code *code, struct cp_decoder *decoder,
 		ok = add_range(code, function->ranges[i]);
 	if (ok && cp_code_offset(code, function->address, &offset))
 		ok = cp_vec_push(&code->todo, (uint32_t)offset) && follow(code) &&
-		     follow_rest(code);
+		     /* What else is in a stub is for the dynamic linker. */
+		     (function->kind == CP_PROBE_PLT || follow_rest(code));
 	return ok ? NULL : cp_error_nomem();
 }
 

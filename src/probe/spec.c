@@ -531,26 +531,36 @@ static bool matches(struct cp_spec *spec, const struct entry *e,
 	return false;
 }
 
-enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subject *subject)
+enum cp_spec_match cp_spec_match_at(struct cp_spec *spec, const struct cp_spec_subject *subject,
+				    size_t *entry_ret)
 {
 	enum cp_spec_match answer = CP_SPEC_NO;
-	bool decided = false;
 	struct entry *e;
 	size_t i;
 
 	spec->split = false;
+	*entry_ret = 0;
 	for (i = spec->entries.count; i--;) {
 		e = &spec->entries.items[i];
 		/* One that has matched before and can't decide any more. */
-		if ((decided && e->matched) || !matches(spec, e, subject))
+		if ((*entry_ret && e->matched) || !matches(spec, e, subject))
 			continue;
 		e->matched = true;
-		if (!decided && !e->exclude)
+		if (*entry_ret)
+			continue;
+		*entry_ret = i + 1;
+		if (!e->exclude)
 			answer = (e->kind == NAME || e->kind == STUB) && !e->wild ? CP_SPEC_NAMED
 										  : CP_SPEC_YES;
-		decided = true;
 	}
 	return answer;
+}
+
+enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subject *subject)
+{
+	size_t entry;
+
+	return cp_spec_match_at(spec, subject, &entry);
 }
 
 /* ---- what a SPEC is about ---- */
@@ -592,9 +602,20 @@ const char *cp_spec_unmatched(const struct cp_spec *spec, size_t n, bool *end_re
 	return spec->entries.items[n].text;
 }
 
+bool cp_spec_wants_names(const struct cp_spec *spec)
+{
+	const struct entry *e;
+
+	cp_vec_for_each(&spec->entries, e) {
+		if (e->kind != ALL && e->kind != PROGRAM && e->kind != LIBRARY && e->kind != SOURCE)
+			return true;
+	}
+	return false;
+}
+
 /* ---- names that are near ---- */
 
-#define NEAR 3
+#define NEAR CP_SPEC_NEAR
 #define MAX_COMPARED 256
 
 static bool same_letter(char a, char b)
@@ -660,4 +681,36 @@ unsigned cp_spec_distance(const char *wanted, const char *name)
 	if (distance && 2 * distance > size)
 		return NEAR + 1;
 	return least(distance ? distance : 1, NEAR + 1);
+}
+
+/* A glob is near when its beginning is, `prase_*` to parse_line. */
+static unsigned glob_distance(const char *glob, const char *name)
+{
+	size_t n = strcspn(glob, "*?[\\");
+	unsigned distance;
+	char *start;
+
+	if (n < 3)
+		return NEAR + 1;
+	start = strndup(glob, n);
+	if (!start)
+		return NEAR + 1;
+	distance = edits(start, n, name, strnlen(name, n));
+	free(start);
+	/* Of a beginning less may differ than of a whole name. */
+	return distance && 4 * distance > n ? NEAR + 1 : distance + 1;
+}
+
+unsigned cp_spec_near(const struct cp_spec *spec, const char *name, bool image)
+{
+	unsigned best = NEAR + 1;
+	const struct entry *e;
+
+	cp_vec_for_each(&spec->entries, e) {
+		if (e->exclude || e->matched || e->kind != (image ? LIBRARY : NAME))
+			continue;
+		best = least(best, e->wild ? glob_distance(e->pattern, name)
+					   : cp_spec_distance(e->pattern, name));
+	}
+	return best;
 }

@@ -43,6 +43,10 @@ enum cp_spec_match {
 };
 /* Also counts, for each entry, that it matched something. */
 enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subject *subject);
+/* The same; *entry_ret is the number, from 1, of the entry that decided, 0:
+ * none. Of several names of one thing the one with the highest number decides. */
+enum cp_spec_match cp_spec_match_at(struct cp_spec *spec, const struct cp_spec_subject *subject,
+				    size_t *entry_ret);
 /* False when nothing in an image of that name could match: it need not be read. */
 bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool program);
 /* True when every positive entry is bound to the program. */
@@ -51,7 +55,15 @@ bool cp_spec_only_program(const struct cp_spec *spec);
  * Counted from 0; *end_ret: there is no such entry. */
 const char *cp_spec_unmatched(const struct cp_spec *spec, size_t n, bool *end_ret);
 
-/* How near two names are, for suggestions: 0 is equal, up to 3 worth showing. */
+/* False when no entry looks at names: they need not be demangled. */
+bool cp_spec_wants_names(const struct cp_spec *spec);
+
+/* How near two names are, for suggestions: 0 is equal, up to CP_SPEC_NEAR
+ * worth showing. */
+#define CP_SPEC_NEAR 3u
 unsigned cp_spec_distance(const char *wanted, const char *name);
+/* How near a function's name (or an image's) is to what the entries name that
+ * have matched nothing. */
+unsigned cp_spec_near(const struct cp_spec *spec, const char *name, bool image);
 
 #endif

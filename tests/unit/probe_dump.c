@@ -3,7 +3,8 @@
  * For those who judge a file's functions and plans, and for measuring.
  *
  *     probe_dump functions FILE   address size kind flags linkage name, aliases, parts
- *     probe_dump plans FILE       address size kind why linkage name | why | sites
+ *     probe_dump plans FILE       address size kind why linkage name
+ *                                 | why | sites | ranges
  *     probe_dump times FILE       nothing but the times, on standard error
  */
 #include <stdio.h>
@@ -39,12 +40,17 @@ static void print_plan(const struct cp_probe_function *f, const struct cp_probe_
 {
 	static const char kinds[] = "ertci";
 	const struct cp_probe_site *s;
+	size_t i;
 
 	printf("%llx %llx %d %s %s | %s |", (unsigned long long)f->address,
 	       (unsigned long long)f->size, f->kind, whys[plan->why], f->linkage_name,
 	       plan->why_text);
 	cp_vec_for_each(&plan->sites, s)
 		printf(" %c%llx", kinds[s->kind], (unsigned long long)s->address);
+	printf(" |");
+	for (i = 0; i < plan->range_count; i++)
+		printf(" %llx-%llx", (unsigned long long)plan->ranges[i].start,
+		       (unsigned long long)plan->ranges[i].end);
 	puts(plan->loops ? " loops" : "");
 }
 

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/preview.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "probe/libraries.h"
+
+struct looking {
+	struct cp_spec *spec;
+	struct cp_preview *ret;
+	bool is_static;
+};
+
+/* A program without dynamic linking imports nothing: by what is in it. */
+static void look_inside(struct looking *l, const struct cp_probe_functions *functions)
+{
+	static const char *const loading[] = { "dlopen", "dlmopen" };
+	static const char *const starting[] = { "execve", "posix_spawn" };
+	const struct cp_probe_function *f;
+	bool named = false;
+	size_t i, k;
+
+	for (i = 0; i < functions->count; i++) {
+		f = &functions->items[i];
+		named |= !(f->flags & CP_PROBE_UNNAMED);
+		for (k = 0; k < CP_ARRAY_SIZE(loading); k++) {
+			l->ret->may_load |= !strcmp(f->linkage_name, loading[k]);
+			l->ret->may_start |= !strcmp(f->linkage_name, starting[k]);
+		}
+	}
+	if (!named)
+		l->ret->may_load = l->ret->may_start = true;
+}
+
+static void look_at_functions(struct looking *l, const struct cp_probe_image *image)
+{
+	size_t i;
+
+	for (i = 0; i < image->functions->count && !l->ret->matched; i++)
+		l->ret->matched =
+			cp_probe_match(l->spec, image, &image->functions->items[i]) != CP_SPEC_NO;
+	if (!l->ret->matched)
+		cp_near_try(&l->ret->near, l->spec, image);
+	if (l->is_static)
+		look_inside(l, image->functions);
+}
+
+static CP_ERROR look_at(struct looking *l, const char *path, bool program,
+			const struct cp_image_options *options)
+{
+	struct cp_probe_functions functions = { 0 };
+	struct cp_probe_image image = { .name = path, .program = program, .functions = &functions };
+	struct cp_error *err;
+
+	/* The name of a library may be what was mistyped. */
+	if (!cp_spec_wants_image(l->spec, cp_basename(path), program)) {
+		cp_near_try(&l->ret->near, l->spec, &image);
+		return NULL;
+	}
+	err = cp_image_open_file(path, options, &image.image);
+	if (err) {
+		l->ret->may_load = true;
+		cp_error_free(err);
+		return NULL;
+	}
+	err = cp_probe_functions_read(image.image, &functions);
+	if (!err)
+		look_at_functions(l, &image);
+	l->ret->images++;
+	cp_probe_functions_free(&functions);
+	cp_image_destroy(image.image);
+	return err;
+}
+
+CP_ERROR cp_preview(const char *path, const char *spec, const struct cp_image_options *options,
+		    struct cp_preview *ret)
+{
+	struct cp_preview preview = { 0 };
+	struct looking l = { .ret = &preview };
+	struct cp_libraries libraries = { 0 };
+	struct cp_error *err;
+	size_t i;
+
+	CP_TRY(cp_spec_parse(spec, &l.spec));
+	err = cp_libraries_find(path, &libraries);
+	preview.may_load = libraries.may_load || libraries.missing;
+	preview.may_start = libraries.may_start;
+	l.is_static = libraries.is_static;
+	for (i = 0; !err && !preview.matched && i < libraries.list.count; i++)
+		err = look_at(&l, libraries.list.items[i].path, i == 0, options);
+	cp_libraries_free(&libraries);
+	cp_spec_destroy(l.spec);
+	if (err || preview.matched)
+		cp_near_free(&preview.near);
+	if (err)
+		return err;
+	*ret = preview;
+	return NULL;
+}
+
+void cp_preview_free(struct cp_preview *preview)
+{
+	cp_near_free(&preview->near);
+}
