@@ -136,7 +136,7 @@ struct cprof_session {
 	unsigned flags;
 	/* launch.c */
 	pid_t child;
-	int child_go, child_error; /* pipes; -1: closed */
+	int child_go, child_error; /* -1: closed */
 	int wait_status; /* -1: running */
 	int exec_errno;
 	char **command; /* owned, NULL-terminated */

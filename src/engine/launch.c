@@ -3,11 +3,14 @@
  * Starting CMD. It is the controller's own child, so that its exit status
  * comes to us whatever happens to the tracer:
  *
- *   controller ── fork ──► child: waits at the `go` pipe
+ *   controller ── fork ──► child: waits at `go`
  *       │                    ▲
  *       ├─ LAUNCH ─► tracer ─┘ seizes it (nobody is stopped)
- *       └─ closes `go` ──► child: exec; what fails comes back as an errno
+ *       └─ byte to `go` ─► child: exec; what fails comes back as an errno
  *                          through a pipe that a successful exec closes
+ *
+ * Should we be killed before, it ends without a byte, and CMD is not
+ * started behind the back of whoever stopped us.
  *
  * The child inherits everything of ours but these descriptors, which close at
  * exec: directory, environment, descriptors, signal mask and dispositions,
@@ -18,10 +21,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "engine/internal.h"
 
 /* Only calls that are safe between fork and exec. */
@@ -29,13 +34,17 @@ __attribute__((noreturn)) static void become_command(const char *path, char *con
 						     char *const envp[], int go, int error,
 						     pid_t tracer)
 {
+	ssize_t n;
 	char byte;
 	int err;
 
 	/* Where Yama asks for ancestry, the tracer is none: let it in. */
 	prctl(PR_SET_PTRACER, (unsigned long)tracer, 0, 0, 0);
-	while (read(go, &byte, 1) < 0 && errno == EINTR)
-		;
+	do {
+		n = read(go, &byte, 1);
+	} while (n < 0 && errno == EINTR);
+	if (n != 1)
+		_exit(125);
 	execvpe(path, argv, envp);
 	err = errno;
 	if (write(error, &err, sizeof(err)) < 0)
@@ -78,8 +87,9 @@ struct cp_error *engine_launch(cprof_session *s, const char *path, char *const a
 	struct cp_error *err;
 	pid_t child;
 
-	if (pipe2(go, O_CLOEXEC))
-		return cp_error_new(CP_ERR_IO, errno, "make a pipe");
+	/* A socket: writing to it raises no SIGPIPE. */
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go))
+		return cp_error_new(CP_ERR_IO, errno, "make a pair of sockets");
 	if (pipe2(error, O_CLOEXEC)) {
 		close(go[0]);
 		close(go[1]);
@@ -115,6 +125,8 @@ void engine_release_child(cprof_session *s)
 
 	if (s->child_go < 0)
 		return;
+	if (send(s->child_go, "", 1, MSG_NOSIGNAL) < 0)
+		cp_debug("start CMD: %m"); /* killed already */
 	cp_close_fd(&s->child_go);
 	s->child_go = -1;
 	do {

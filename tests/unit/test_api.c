@@ -5,6 +5,7 @@
  * that is profiled is this one, called with an argument.
  */
 #include <cprof/cprof.h>
+#include <signal.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -220,6 +221,29 @@ static void test_refusals(void)
 	CHECK(cprof_profiler_create(NULL) == NULL); /* no session */
 }
 
+/* Who ends before cprof_session_run() leaves nothing running behind. */
+static void test_launch_and_die(void)
+{
+	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "echo ran" }, NULL };
+	char said[8];
+	int out[2];
+	pid_t pid;
+
+	CHECK(!pipe(out));
+	pid = fork();
+	if (!pid) {
+		dup2(out[1], STDOUT_FILENO);
+		close(out[1]);
+		if (cprof_session_launch(cprof_session_create(), argv[0], argv, NULL, 0))
+			_exit(1);
+		raise(SIGKILL);
+	}
+	close(out[1]);
+	CHECK(read(out[0], said, sizeof(said)) == 0); /* ends when everybody has */
+	CHECK(waitpid(pid, NULL, 0) == pid);
+	close(out[0]);
+}
+
 static void test_desc(void)
 {
 	const char *at = "a=1,'b,c'=\"d,e\",,f\\,g";
@@ -248,6 +272,7 @@ int main(int argc, char **argv)
 		_exit(burn((unsigned)argc) ? 7 : 8); /* leak checks fail under ptrace */
 	test_desc();
 	test_refusals();
+	test_launch_and_die();
 	test_run(argv[0]);
 	test_no_mode_no_samples(argv[0]);
 	TEST_MAIN_END;
