@@ -63,6 +63,7 @@ struct cprof_thread {
 	char name[32];
 	uint64_t start_ns, named_ns; /* when the name was last read */
 	uint32_t slot;
+	bool ask_again; /* its part of a snapshot was incomplete */
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
 	enum cp_unwind_end kept_end;
 	cprof_thread *next_gone;
@@ -123,6 +124,7 @@ struct engine_current {
 	cprof_thread *thread;
 	const struct cp_event_sample *sample; /* NULL: no sample */
 	bool repeat;
+	bool cut_below; /* the walk lacked the stack below a signal handler's */
 	struct cp_regs regs; /* of the leaf */
 };
 
@@ -149,6 +151,7 @@ struct cprof_session {
 	/* sampler */
 	cprof_profiler_handle sampling_owner;
 	bool sampling, vector_state;
+	bool ask_again; /* of a snapshot: of any thread */
 	cprof_sample_mode mode;
 	uint32_t hz;
 	/* tables */
@@ -239,6 +242,9 @@ void engine_functions_free(cprof_session *s);
 /* snapshot.c */
 /* The leaf's registers: all, or only pc and sp of a blocked thread. */
 struct cp_regs engine_capture_regs(const struct cp_event_sample *e);
+/* True when the current capture lacks the stack below a signal handler's; the
+ * tracer then knows where to look the next time. */
+bool engine_lacks_stack(cprof_session *s);
 void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
 
 /* session.c */

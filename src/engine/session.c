@@ -473,24 +473,40 @@ void cprof_session_stop(cprof_session *s)
 
 /* ---- snapshots of everything ---- */
 
-static bool next_snapshot_event(cprof_session *s, cprof_thread_fn cb, void *data)
+/* In the first round, whose stack below a signal handler's is missing is put
+ * off: the tracer now knows where to find it. The second tells those. */
+static void tell_thread(cprof_session *s, const struct cp_event_sample *sample, bool again,
+			cprof_thread *t, cprof_thread_fn cb, void *data)
+{
+	bool captured = !(sample->e.flags & CP_SAMPLE_NO_STACK);
+
+	if (again && !t->ask_again)
+		return;
+	s->current = (struct engine_current){
+		.process = t->process,
+		.thread = t,
+		.sample = sample,
+	};
+	t->ask_again = !again && captured && engine_lacks_stack(s);
+	s->ask_again |= t->ask_again;
+	if (!t->ask_again)
+		cb(t, captured, data);
+	s->current = (struct engine_current){ 0 };
+}
+
+static bool next_snapshot_event(cprof_session *s, bool again, cprof_thread_fn cb, void *data)
 {
 	bool bad = false, more = true;
 	const struct cp_event *e;
 
 	while (more && (e = cp_ring_peek(&s->link, &bad))) {
-		const struct cp_event_sample *sample = (const struct cp_event_sample *)e;
 		cprof_thread *t = cprof_thread_from_tid(e->tid);
 
 		if (e->type == CP_EVENT_SNAPSHOT_END || e->type == CP_EVENT_LEFT) {
 			s->tracer_left = e->type == CP_EVENT_LEFT;
 			more = false;
 		} else if (e->type == CP_EVENT_SAMPLE && t) {
-			s->current = (struct engine_current){ .process = t->process,
-							      .thread = t,
-							      .sample = sample };
-			cb(t, !(e->flags & CP_SAMPLE_NO_STACK), data);
-			s->current = (struct engine_current){ 0 };
+			tell_thread(s, (const struct cp_event_sample *)e, again, t, cb, data);
 		} else {
 			dispatch(s, e);
 		}
@@ -499,27 +515,35 @@ static bool next_snapshot_event(cprof_session *s, cprof_thread_fn cb, void *data
 	return more && !bad;
 }
 
+static struct cp_error *take_snapshot(cprof_session *s, unsigned flags, cprof_thread_fn cb,
+				      void *data)
+{
+	struct cp_request rq = { .type = CP_REQUEST_SNAPSHOT, .flags = flags };
+	bool again = flags & CP_CAPTURE_LINKED;
+	struct cp_answer answer;
+
+	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
+	while (next_snapshot_event(s, again, cb, data) && tracer_alive(s))
+		wait_for_events(s, false, 0);
+	return NULL;
+}
+
 cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thread_fn cb,
 				    void *data)
 {
-	struct cp_request rq = {
-		.type = CP_REQUEST_SNAPSHOT,
-		.flags = (flags & CPROF_SNAPSHOT_STOP_BLOCKED ? CP_CAPTURE_STOP : 0) |
-			 (flags & CPROF_SNAPSHOT_FLOATING ? CP_CAPTURE_XSTATE : 0),
-	};
-	struct cp_answer answer;
+	unsigned capture = (flags & CPROF_SNAPSHOT_STOP_BLOCKED ? CP_CAPTURE_STOP : 0) |
+			   (flags & CPROF_SNAPSHOT_FLOATING ? CP_CAPTURE_XSTATE : 0);
 	struct cp_error *err;
 
 	if (!s->target || s->child)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	s->started = true;
+	s->ask_again = false;
 	drain(s);
-	err = cp_link_call(&s->link, &rq, &answer, NULL);
-	if (err)
-		return engine_fail(s, err);
-	while (next_snapshot_event(s, cb, data) && tracer_alive(s))
-		wait_for_events(s, false, 0);
-	return CPROF_OK;
+	err = take_snapshot(s, capture, cb, data);
+	if (!err && s->ask_again)
+		err = take_snapshot(s, capture | CP_CAPTURE_LINKED, cb, data);
+	return err ? engine_fail(s, err) : CPROF_OK;
 }
 
 /* ---- queries and the end ---- */

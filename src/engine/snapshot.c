@@ -99,6 +99,24 @@ struct cp_regs engine_capture_regs(const struct cp_event_sample *e)
 	return regs;
 }
 
+/* Where a signal handler's stack leads to the one below, for the tracer's next
+ * copy. True: this one lacked it. */
+static bool hint_stack_link(cprof_session *s, const struct cp_event_sample *e,
+			    const struct cp_unwind_capture *capture, size_t count,
+			    enum cp_unwind_end end)
+{
+	uint64_t link = 0;
+
+	if (e->slot >= CP_LINK_SLOTS || end == CP_UNWIND_END_ROOT)
+		return false;
+	if (!cp_unwind_left_copy(cp_arch_host(), capture, s->frames, count, &link) &&
+	    !e->below_size)
+		return false;
+	/* 0 where the last link was followed, and in vain. */
+	atomic_store_explicit(&s->link.shared->stack_link[e->slot], link, memory_order_relaxed);
+	return link != 0;
+}
+
 /* Where the thread's stack ends, for the tracer's next copy. */
 static void hint_stack_end(cprof_session *s, const struct cp_event_sample *e,
 			   const struct cp_frame *frames, size_t count, enum cp_unwind_end end)
@@ -175,6 +193,9 @@ static bool walk_current(cprof_session *s, const struct cp_regs *seed, bool fram
 		.stack_base = e->stack_base,
 		.stack = cp_event_stack(e),
 		.stack_size = cp_event_stack(e) ? e->stack_size : 0,
+		.below_base = e->below_base,
+		.below = cp_event_below(e),
+		.below_size = cp_event_below(e) ? e->below_size : 0,
 	};
 	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
 
@@ -189,11 +210,21 @@ static bool walk_current(cprof_session *s, const struct cp_regs *seed, bool fram
 		cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret,
 			       end_ret);
 	if (!seed) {
-		hint_stack_end(s, e, s->frames, *count_ret, *end_ret);
+		s->current.cut_below = hint_stack_link(s, e, &capture, *count_ret, *end_ret);
+		if (!s->current.cut_below)
+			hint_stack_end(s, e, s->frames, *count_ret, *end_ret);
 		if (s->mode == CPROF_SAMPLE_MODE_REAL)
 			keep(s, s->current.thread, *count_ret, *end_ret);
 	}
 	return *count_ret != 0;
+}
+
+bool engine_lacks_stack(cprof_session *s)
+{
+	enum cp_unwind_end end;
+	size_t count;
+
+	return walk_current(s, NULL, false, &count, &end) && s->current.cut_below;
 }
 
 /* ---- telling it ---- */

@@ -82,7 +82,11 @@ struct cp_event_sample {
 	uint32_t xstate_size; /* 0 unless asked for */
 	char state; /* as in /proc/PID/stat: R, S, D, T, t; 0 unknown */
 	uint8_t pad[3];
-	/* then regs, xstate and stack, each padded to 8 bytes */
+	/* On a signal handler's stack: the one that it interrupted, too. */
+	uint64_t below_base;
+	uint32_t below_size;
+	uint32_t pad2;
+	/* then regs, xstate, stack, stack below, each padded to 8 bytes */
 };
 
 static inline size_t cp_align8(size_t n)
@@ -94,6 +98,7 @@ static inline size_t cp_align8(size_t n)
 const uint8_t *cp_event_regs(const struct cp_event_sample *s);
 const uint8_t *cp_event_xstate(const struct cp_event_sample *s);
 const uint8_t *cp_event_stack(const struct cp_event_sample *s);
+const uint8_t *cp_event_below(const struct cp_event_sample *s);
 
 /* ---- shared memory ---- */
 
@@ -134,6 +139,10 @@ struct cp_link_shared {
 	_Atomic uint64_t stack_end[CP_LINK_SLOTS];
 	/* The thread's own stack lies between this and stack_end; 0 unknown. */
 	_Atomic uint64_t stack_low[CP_LINK_SLOTS];
+	/* Where on an alternate signal stack the kernel keeps the stack pointer
+	 * that it interrupted, as a walk found it there; 0 unknown. The kernel
+	 * puts it in the same place each time. */
+	_Atomic uint64_t stack_link[CP_LINK_SLOTS];
 };
 
 struct cp_link {
@@ -197,6 +206,7 @@ enum cp_request_type {
 
 #define CP_CAPTURE_XSTATE 1u /* vector registers too */
 #define CP_CAPTURE_STOP 2u /* SNAPSHOT: interrupt blocked threads as well */
+#define CP_CAPTURE_LINKED 4u /* SNAPSHOT: only threads with a stack_link */
 
 struct cp_request {
 	uint32_t type;

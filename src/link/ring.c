@@ -203,3 +203,10 @@ const uint8_t *cp_event_stack(const struct cp_event_sample *s)
 {
 	return piece(s, cp_align8(s->regs_size) + cp_align8(s->xstate_size), s->stack_size);
 }
+
+const uint8_t *cp_event_below(const struct cp_event_sample *s)
+{
+	return piece(s,
+		     cp_align8(s->regs_size) + cp_align8(s->xstate_size) + cp_align8(s->stack_size),
+		     s->below_size);
+}

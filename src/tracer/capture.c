@@ -6,6 +6,13 @@
  * this thread found its end (the controller writes that into the hints). As
  * long as that is unknown, as much as is allowed: process_vm_readv() copies
  * up to the first page that isn't there.
+ *
+ * A signal handler may run on a stack of its own. Where the walk found, on that
+ * stack, the stack pointer that the kernel saved, there we look the next time,
+ * and copy a second piece from where it points to:
+ *
+ *	sp ─► handler's frames, signal frame: [saved sp] ─┐ ◄─ stack_link
+ *	                                                  └─► the thread's own stack
  */
 #include <elf.h>
 #include <string.h>
@@ -22,6 +29,8 @@
  * little, the walk says so, and the next copy is as large as allowed. */
 #define STACK_FAR (UINT64_C(8) << 20)
 #define STACK_ELSEWHERE (UINT64_C(64) << 10)
+/* What the walk needs of a signal frame lies around the saved stack pointer. */
+#define LINK_ROOM 512u
 
 void emit_event(struct tracer *tr, struct cp_event *event, size_t size)
 {
@@ -55,19 +64,23 @@ static size_t read_memory(pid_t tid, uint64_t addr, void *to, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* Bytes to copy from `from` on. */
-static size_t stack_room(const struct tracer *tr, const struct thread *t, uint64_t from)
+static uint64_t hint_of(const struct thread *t, const _Atomic uint64_t *hints)
 {
-	uint64_t end = 0, size = tr->stack_max;
+	return t->slot == CP_NO_SLOT ? 0
+				     : atomic_load_explicit(&hints[t->slot], memory_order_relaxed);
+}
 
-	if (t->slot != CP_NO_SLOT)
-		end = atomic_load_explicit(&tr->link->shared->stack_end[t->slot],
-					   memory_order_relaxed);
+/* Bytes to copy from `from` on, `most` at most. */
+static size_t stack_room(const struct tracer *tr, const struct thread *t, uint64_t from,
+			 size_t most)
+{
+	uint64_t end = hint_of(t, tr->link->shared->stack_end);
+
 	if (!end)
-		return size;
+		return most;
 	if (end <= from || end - from > STACK_FAR)
 		end = from + STACK_ELSEWHERE;
-	return cp_align8(end - from < size ? end - from : size);
+	return cp_align8(end - from < most ? end - from : most);
 }
 
 void capture_birth(struct tracer *tr, struct thread *t)
@@ -84,19 +97,62 @@ void capture_birth(struct tracer *tr, struct thread *t)
 			      memory_order_relaxed);
 }
 
-/* The stack from `red_zone` bytes below sp on, to `to`. */
+/* The stack from `red_zone` bytes below sp on: up to `end`, or as far as it
+ * seems to go if that is 0. Returns the bytes. */
+static uint32_t copy_piece(const struct tracer *tr, const struct thread *t, uint64_t sp,
+			   uint32_t red_zone, uint64_t end, void *to, size_t most,
+			   uint64_t *base_ret)
+{
+	uint64_t from = (sp - red_zone) & ~UINT64_C(7);
+	size_t got =
+		read_memory(t->tid, from, to, end ? end - from : stack_room(tr, t, from, most));
+
+	if (!got) { /* the red zone may lie on a page that was never touched */
+		from = sp & ~UINT64_C(7);
+		got = read_memory(t->tid, from, to,
+				  end ? end - from : stack_room(tr, t, from, most));
+	}
+	*base_ret = from;
+	return (uint32_t)got & ~7u;
+}
+
+bool capture_has_link(const struct tracer *tr, const struct thread *t)
+{
+	return hint_of(t, tr->link->shared->stack_link) != 0;
+}
+
+bool capture_has_new_link(const struct tracer *tr, const struct thread *t)
+{
+	uint64_t link = hint_of(t, tr->link->shared->stack_link);
+
+	return link && link != t->link;
+}
+
+/* On an alternate signal stack as far as the link that was found on it the last
+ * time, and the stack that the link leads to. False: it leads nowhere now. */
+static bool copy_linked(struct tracer *tr, struct thread *t, struct cp_event_sample *s, uint8_t *to,
+			uint32_t red_zone)
+{
+	uint64_t link = hint_of(t, tr->link->shared->stack_link), below;
+
+	t->link = link;
+	if (link < s->sp || link - s->sp + 2 * LINK_ROOM >= tr->stack_max)
+		return false;
+	s->stack_size = copy_piece(tr, t, s->sp, red_zone, link + LINK_ROOM, to, 0, &s->stack_base);
+	if (s->stack_base + s->stack_size < link + sizeof(below))
+		return false;
+	memcpy(&below, to + (link - s->stack_base), sizeof(below));
+	s->below_size = copy_piece(tr, t, below, cp_arch_host()->red_zone, 0, to + s->stack_size,
+				   tr->stack_max - s->stack_size, &s->below_base);
+	return s->below_size != 0;
+}
+
 static void copy_stack(struct tracer *tr, struct thread *t, struct cp_event_sample *s, void *to,
 		       uint32_t red_zone)
 {
-	uint64_t from = (s->sp - red_zone) & ~UINT64_C(7);
-	size_t got = read_memory(t->tid, from, to, stack_room(tr, t, from));
-
-	if (!got) { /* the red zone may lie on a page that was never touched */
-		from = s->sp & ~UINT64_C(7);
-		got = read_memory(t->tid, from, to, stack_room(tr, t, from));
-	}
-	s->stack_base = from;
-	s->stack_size = (uint32_t)got & ~7u;
+	if (!copy_linked(tr, t, s, to, red_zone))
+		s->stack_size =
+			copy_piece(tr, t, s->sp, red_zone, 0, to, tr->stack_max, &s->stack_base);
 }
 
 /* Room in the ring for a sample of `t`; NULL counts it as lost. */
@@ -167,7 +223,7 @@ const void *capture_regs(const struct cp_event_sample *s)
 static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
 {
 	s->e.size = (uint32_t)(sizeof(*s) + cp_align8(s->regs_size) + cp_align8(s->xstate_size) +
-			       cp_align8(s->stack_size));
+			       cp_align8(s->stack_size) + cp_align8(s->below_size));
 	tr->link->shared->stats.samples++;
 	cp_ring_commit(tr->link, &s->e);
 	t->process->sample_end = tr->link->shared->head;

@@ -159,6 +159,8 @@ void sample_flush(struct tracer *tr, uint64_t now)
 
 		if (!t->want && !t->hot)
 			sample_flush_thread(tr, t, now);
+		if (capture_has_new_link(tr, t))
+			tick_activate(t, 1); /* it sleeps on a stack that now has a second piece */
 	}
 	tr->flush_ns = now;
 }

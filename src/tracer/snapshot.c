@@ -18,8 +18,11 @@ void snapshot_start(struct tracer *tr, const struct cp_request *rq)
 	tr->snapshot_deadline = cp_now() + SNAPSHOT_NS;
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
-		bool runs = proc_where(tr, t, &pc, &sp) == PROC_RUNNING;
+		bool runs;
 
+		if (rq->flags & CP_CAPTURE_LINKED && !capture_has_link(tr, t))
+			continue;
+		runs = proc_where(tr, t, &pc, &sp) == PROC_RUNNING;
 		if (runs || rq->flags & CP_CAPTURE_STOP || !capture_blocked(tr, t, WANT_SNAPSHOT))
 			thread_interrupt(tr, t, WANT_SNAPSHOT);
 	}

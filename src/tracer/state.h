@@ -61,6 +61,7 @@ struct thread {
 	uint64_t wall_ns; /* time up to which its wall clock samples go */
 	uint64_t wall_ticks; /* process->wall_ticks up to which they go */
 	uint64_t resumed_ns; /* when we last let it go from a stop */
+	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
 };
 
@@ -131,6 +132,8 @@ void thread_remove(struct tracer *tr, struct thread *t, int status);
 /* After an exec only the leader is left. */
 void process_exec(struct tracer *tr, struct process *p);
 void tables_free(struct tracer *tr);
+/* Nothing is known any more of the stacks of the thread that has the slot. */
+void slot_forget(struct tracer *tr, uint32_t slot);
 
 /* proc.c: what /proc says of a thread */
 /* False, and *ret is untouched, when it can't be read. */
@@ -185,6 +188,9 @@ void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 void capture_birth(struct tracer *tr, struct thread *t);
 /* Of a blocked thread, without stopping it; false when it began to run. */
 bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want);
+/* A walk has found it on an alternate signal stack since its last capture. */
+bool capture_has_new_link(const struct tracer *tr, const struct thread *t);
+bool capture_has_link(const struct tracer *tr, const struct thread *t);
 void emit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid);
 void emit_event(struct tracer *tr, struct cp_event *event, size_t size);
 

@@ -49,6 +49,14 @@ static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth b
 	return p;
 }
 
+void slot_forget(struct tracer *tr, uint32_t slot)
+{
+	if (slot == CP_NO_SLOT)
+		return;
+	tr->link->shared->stack_end[slot] = 0;
+	tr->link->shared->stack_link[slot] = 0;
+}
+
 static uint32_t slot_take(struct tracer *tr)
 {
 	uint32_t slot = CP_NO_SLOT;
@@ -57,8 +65,7 @@ static uint32_t slot_take(struct tracer *tr)
 		slot = tr->free_slots.items[--tr->free_slots.count];
 	else if (tr->slots_used < CP_LINK_SLOTS)
 		slot = tr->slots_used++;
-	if (slot != CP_NO_SLOT)
-		tr->link->shared->stack_end[slot] = 0;
+	slot_forget(tr, slot);
 	return slot;
 }
 

@@ -112,7 +112,8 @@ static uint64_t check(struct tracer *tr, struct thread *t, bool *moved_ret)
 
 	proc_cpu_use(tr, t, &use);
 	used = use.run_ns - t->seen.run_ns;
-	*moved_ret = has_run(&t->seen, &use) || (tr->wall && !t->sampled);
+	*moved_ret = has_run(&t->seen, &use) ||
+		     (tr->wall && (!t->sampled || capture_has_new_link(tr, t)));
 	t->seen = use;
 	return used;
 }

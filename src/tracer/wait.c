@@ -117,8 +117,7 @@ static void on_exec(struct tracer *tr, struct thread *t)
 		leader->run_base = leader->run_given = leader->seen.run_ns;
 	}
 	leader->restart.pending = false;
-	if (leader->slot != CP_NO_SLOT)
-		tr->link->shared->stack_end[leader->slot] = 0;
+	slot_forget(tr, leader->slot);
 	emit(tr, CP_EVENT_EXEC, p->pid, p->pid);
 	cp_ring_kick(tr->link, true);
 }

@@ -53,6 +53,10 @@ struct cp_unwind_capture {
 	uint64_t stack_base; /* address of stack[0] */
 	const uint8_t *stack; /* borrowed */
 	size_t stack_size;
+	/* Of the stack below a signal handler's; borrowed, size 0: none. */
+	uint64_t below_base;
+	const uint8_t *below;
+	size_t below_size;
 	/* The thread stands still during the walk: what the copy lacks (the
 	 * rest of the stack, another stack) is read from the process. */
 	bool held;
@@ -120,6 +124,12 @@ enum cp_unwinder {
 void cp_unwind_walk(struct cp_unwind_space *space, enum cp_unwinder by,
 		    const struct cp_unwind_capture *capture, struct cp_frame *frames, size_t max,
 		    size_t *count_ret, enum cp_unwind_end *end_ret);
+
+/* True when a walk came from a signal handler's stack to one that the capture
+ * does not have. *link_ret: the address where the kernel keeps that one's stack
+ * pointer. */
+bool cp_unwind_left_copy(const struct cp_arch *arch, const struct cp_unwind_capture *capture,
+			 const struct cp_frame *frames, size_t count, uint64_t *link_ret);
 
 /* True when `pc` lies in an executable mapping of the space. */
 bool cp_unwind_space_covers(const struct cp_unwind_space *space, uint64_t pc);

@@ -55,19 +55,29 @@
 
 /* ---- memory ---- */
 
-static inline bool in_copy(const struct cp_unwind_capture *c, uint64_t addr, size_t size)
+static inline bool within(uint64_t base, size_t all, uint64_t addr, size_t size)
 {
-	return addr - c->stack_base < c->stack_size &&
-	       size <= c->stack_size - (addr - c->stack_base);
+	return addr - base < all && size <= all - (addr - base);
+}
+
+/* Where the capture has these bytes, or NULL. */
+static const uint8_t *in_copy(const struct cp_unwind_capture *c, uint64_t addr, size_t size)
+{
+	if (within(c->stack_base, c->stack_size, addr, size))
+		return c->stack + (addr - c->stack_base);
+	if (within(c->below_base, c->below_size, addr, size))
+		return c->below + (addr - c->below_base);
+	return NULL;
 }
 
 static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
 {
 	const struct cp_walk *walk = ctx;
 	const struct cp_unwind_capture *c = walk->capture;
+	const uint8_t *copied = in_copy(c, addr, size);
 
-	if (in_copy(c, addr, size)) {
-		memcpy(buffer, c->stack + (addr - c->stack_base), size);
+	if (copied) {
+		memcpy(buffer, copied, size);
 		return size;
 	}
 	if (!c->held)
@@ -502,4 +512,19 @@ void cp_unwind_walk(struct cp_unwind_space *space, enum cp_unwinder by,
 		ops->walk(&walk, frames, max, count_ret, end_ret);
 	else
 		walk_steps(&walk, ops, frames, max, count_ret, end_ret);
+}
+
+bool cp_unwind_left_copy(const struct cp_arch *arch, const struct cp_unwind_capture *capture,
+			 const struct cp_frame *frames, size_t count, uint64_t *link_ret)
+{
+	const uint64_t sp = BIT(arch->sp);
+	size_t i = count;
+
+	while (i > 1 && !(frames[i - 2].flags & CP_FRAME_SIGNAL))
+		i--;
+	if (i < 2 || !(frames[i - 2].regs.known & frames[i - 1].regs.known & sp) ||
+	    in_copy(capture, frames[i - 1].regs.r[arch->sp], 1))
+		return false;
+	*link_ret = frames[i - 2].regs.r[arch->sp] + (uint64_t)arch->sigframe[arch->sp];
+	return true;
 }

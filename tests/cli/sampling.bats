@@ -2,6 +2,7 @@
 # Are the numbers right? The judge is what the profiled program says of itself.
 
 load helpers
+load tracees
 
 # share FUNCTION: its part of the total time, its callees included, in percent.
 share() {
@@ -81,4 +82,26 @@ within() {
 			if (NF > most) most = NF
 		} END { print whole, all, most; exit !(most > n && whole >= all * 0.95) }' folded
 	done
+}
+
+# The first samples only tell where to look for the stack below the handler's.
+@test "handlers on an alternate stack: the frames below are sampled, too" {
+	local clock kind want
+	for clock in cpu wall; do
+		kind=alternate
+		[ "$clock" = wall ] || kind=alternate_spin
+		begin known_stack --mode=$kind
+		"$CPROF" attach -q --clock=$clock -s 200 -d 3s -o rec "$tracee"
+		finish
+		want=$(sed -n 's/^stack [0-9]* [a-z]* //p' "$tracee_output" | tr ' ' '\n' | tac | tr '\n' ' ')
+		"$CPROF" export -f folded rec | jq -Rs --arg want "${want% }" '
+			[split("\n")[] | select(contains("alternate_handler")) |
+				capture("^(?<stack>.*) (?<ns>[0-9]+)$") |
+				.whole = (.stack | [scan("[^;]+") | select(IN($want | split(" ")[]))] |
+					join(" ") == $want)] |
+			([.[] | select(.whole) | .ns | tonumber] | add // 0) * 100 /
+				([.[].ns | tonumber] | add)' >share
+		within 50 100 "$(cat share)" || complain "$clock: $("$CPROF" export -f folded rec)"
+	done
+	no_complaints
 }

@@ -216,14 +216,15 @@ gdb_frames() {
 	[ -s gdb.frames ] || { cat gdb.err; return 1; }
 }
 
+# as_gdb [TID...]: those that spin are elsewhere in their leaf.
 as_gdb() {
 	local tid got want
 	# shellcheck disable=SC2013 # numbers
 	for tid in $(cut -d ' ' -f 1 gdb.frames | sort -u); do
-		[ "$tid" != "${1-}" ] || continue
 		want=$(awk -v tid="$tid" '$1 == tid { print $2 }' gdb.frames | tr '\n' ' ')
 		got=$(jq -r --argjson tid "$tid" '.threads[] | select(.tid == $tid) | .frames[] |
 			select(.inlined | not) | .ip' stack.json | tr '\n' ' ')
+		[[ " $* " != *" $tid "* ]] || got=${got#* } want=${want#* }
 		[ "$got" = "$want" ] || complain "thread $tid: $got ($(frames_of "$tid" | uniq |
 			tr '\n' ' ')); gdb: $want ($(awk -v tid="$tid" '$1 == tid { print $3 }' \
 			gdb.frames | uniq | tr '\n' ' '))"
@@ -234,10 +235,11 @@ as_gdb() {
 	needs jq gdb
 	local spinning
 	known known_stack
-	spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output")
+	spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output" | tr '\n' ' ')
 	take
 	gdb_frames
-	as_gdb "$spinning"
+	# shellcheck disable=SC2086
+	as_gdb $spinning
 	finish
 	no_complaints
 }
@@ -247,10 +249,11 @@ as_gdb() {
 	local spinning program
 	for program in known_stack known_stack_O0 known_stack_static; do
 		known "$program"
-		spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output")
+		spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output" | tr '\n' ' ')
 		take --stop
 		gdb_frames
-		as_gdb "$spinning"
+		# shellcheck disable=SC2086
+		as_gdb $spinning
 		finish
 	done
 	no_complaints

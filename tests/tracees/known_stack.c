@@ -17,9 +17,11 @@
 #include "tracee.h"
 
 #define MAX_DEPTH 12000
+#define ALTERNATE_SIZE 65536
 
 static __thread const char **chain;
 static __thread volatile int chain_length;
+static __thread bool alternate_spins;
 static pthread_mutex_t print_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
@@ -213,6 +215,44 @@ static NOIPA void raiser(void)
 	LEAVE();
 }
 
+static NOIPA void alternate_handler(int sig)
+{
+	ENTER();
+	sink += sig;
+	if (alternate_spins)
+		leaf_spin();
+	else
+		leaf_poll("alternate");
+	LEAVE();
+}
+
+/* Far above the stack that the handler uses. */
+static NOIPA int climb(int n)
+{
+	int r;
+
+	ENTER();
+	if (n > 1)
+		r = climb(n - 1) + 1;
+	else
+		r = pthread_kill(pthread_self(), SIGUSR2);
+	LEAVE();
+	return r;
+}
+
+static NOIPA void alternate(void)
+{
+	stack_t stack = { .ss_sp = malloc(ALTERNATE_SIZE), .ss_size = ALTERNATE_SIZE };
+
+	ENTER();
+	TRY(sigaltstack(&stack, NULL));
+	climb(20);
+	stack.ss_flags = SS_DISABLE;
+	TRY(sigaltstack(&stack, NULL));
+	free(stack.ss_sp);
+	LEAVE();
+}
+
 static NOIPA int deep(long n)
 {
 	int r;
@@ -289,6 +329,25 @@ static NOIPA void *run_signal(void *arg)
 	return NULL;
 }
 
+static NOIPA void *run_alternate(void *arg)
+{
+	chain = arg;
+	ENTER();
+	alternate();
+	LEAVE();
+	return NULL;
+}
+
+static NOIPA void *run_alternate_spin(void *arg)
+{
+	chain = arg;
+	alternate_spins = true;
+	ENTER();
+	alternate();
+	LEAVE();
+	return NULL;
+}
+
 static NOIPA void *run_deep(void *arg)
 {
 	chain = arg;
@@ -302,21 +361,30 @@ static const struct {
 	const char *kind;
 	void *(*run)(void *);
 } kinds[] = {
-	{ "read", run_read },	  { "cond", run_cond },	    { "sem", run_sem },
-	{ "spin", run_spin },	  { "frames", run_frames }, { "qsort", run_qsort },
-	{ "signal", run_signal }, { "deep", run_deep },
+	{ "read", run_read },
+	{ "cond", run_cond },
+	{ "sem", run_sem },
+	{ "spin", run_spin },
+	{ "frames", run_frames },
+	{ "qsort", run_qsort },
+	{ "signal", run_signal },
+	{ "deep", run_deep },
+	{ "alternate", run_alternate },
+	{ "alternate_spin", run_alternate_spin },
 };
 
 #define KINDS ((long)(sizeof(kinds) / sizeof(kinds[0])))
 
 int main(int argc, char **argv)
 {
+	struct sigaction on_stack = { .sa_handler = alternate_handler, .sa_flags = SA_ONSTACK };
 	pthread_t threads[KINDS];
 	long begun = 0;
 
 	tracee_begin("known_stack", argc, argv, (struct tracee_options){ .ms = 50, .depth = 200 });
 	CHECK(opt.depth < MAX_DEPTH - 10, "too deep");
 	signal(SIGUSR1, handler);
+	sigaction(SIGUSR2, &on_stack, NULL);
 	sem_init(&sem, 0, 0);
 	TRY(pipe2(never, O_CLOEXEC));
 	for (long i = 0; i < KINDS; i++) {

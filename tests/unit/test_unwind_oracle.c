@@ -210,7 +210,7 @@ static void capture(struct oracle *o, struct cp_unwind_capture *c)
 
 static void judge_step(struct oracle *o)
 {
-	struct cp_unwind_capture c;
+	struct cp_unwind_capture c = { 0 };
 	enum cp_unwind_end end;
 	size_t count;
 	bool right;
