@@ -11,6 +11,9 @@
  *     dwarf_walk.c    DIEs one after another
  *     dwarf_name.c    what a function is called
  *     dwarf_frames.c  functions of a unit, inlined calls, cp_image_frames()
+ *     dwarf_attrs.c   attributes of functions, variables, types, by name
+ *     dwarf_type.c    types, dwarf_members.c: what they consist of
+ *     dwarf_function.c  parameters and variables of a function
  *
  * One lookup touches one unit: its header, its DIEs, its line program. All of
  * it runs under the image's debug_lock. Work is counted: a lookup that takes
@@ -21,6 +24,7 @@
 
 #include <dwarf.h>
 
+#include "base/arena.h"
 #include "base/cursor.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -54,6 +58,7 @@ struct cp_attr {
 	uint16_t form; /* 0: not there */
 	uint64_t u; /* number, offset, index; sign-extended where the form is signed */
 	const char *string; /* DW_FORM_string only */
+	const uint8_t *block; /* blocks, expressions, data16: `u` bytes */
 };
 
 /* One function of a unit, by its DIE. */
@@ -80,7 +85,7 @@ struct cp_unit {
 	uint64_t language; /* DW_LANG_*, 0: unknown */
 	uint64_t low_pc;
 	struct cp_attr low, high, ranges;
-	const char *comp_dir, *split_name; /* or NULL */
+	const char *comp_dir, *split_name, *producer; /* or NULL */
 
 	struct cp_unit *split; /* the unit in the .dwo file that this one stands for */
 	struct cp_unit *skeleton; /* the other way round */
@@ -100,6 +105,7 @@ struct cp_dwarf {
 	CP_VEC(struct cp_unit *) units; /* by offset */
 	struct cp_map abbrevs; /* offset -> struct cp_abbrevs * */
 	struct cp_map names; /* offset of a DIE -> its name with what it is in, char * */
+	struct cp_map types; /* offset of a DIE -> struct cp_type * */
 	bool alternate_tried;
 	struct cp_dwarf *alternate; /* dwz's, or NULL */
 };
@@ -110,6 +116,7 @@ struct cp_debuginfo {
 	struct cp_dwarf *main;
 	CP_VEC(struct cp_dwarf *) others; /* alternates and split files: owned */
 	CP_VEC(char *) strings; /* paths that were put together: owned */
+	struct cp_arena types; /* nodes and texts */
 	bool aranges_tried, roots_tried;
 	struct cp_spans by_aranges, by_roots; /* addresses to numbers of main->units */
 	uint64_t steps; /* left in this lookup */
@@ -215,6 +222,13 @@ void cp_lines_destroy(struct cp_lines *lines);
 
 /* ---- dwarf_frames.c ---- */
 
+/* Made at the first call; NULL when the image has no debug information. The
+ * caller holds the debug_lock. Gives the lookup that follows `steps`. */
+struct cp_debuginfo *cp_debuginfo_begin(struct cp_image *image, uint64_t steps);
+/* Where the DIEs of `unit` are: itself, or its other half. */
+struct cp_unit *cp_unit_with_dies(struct cp_unit *unit);
+/* The innermost function of the unit that covers `at`, or NULL. */
+const struct cp_function *cp_unit_function(struct cp_unit *unit, uint64_t at);
 void cp_debuginfo_destroy(struct cp_debuginfo *all);
 
 #endif

@@ -17,13 +17,15 @@ static uint64_t of_size(struct cp_cursor *c, unsigned size)
 	return size == 8 ? cp_cursor_u64(c) : cp_cursor_u32(c);
 }
 
-/* Passes over a block whose length is `size`. */
-static void block(struct cp_cursor *c, uint64_t size)
+/* A block whose length is `size`. */
+static void block(struct cp_cursor *c, uint64_t size, struct cp_attr *ret)
 {
-	if (size > cp_cursor_left(c))
+	if (size > cp_cursor_left(c)) {
 		c->bad = true;
-	else
-		cp_cursor_bytes(c, size);
+		return;
+	}
+	ret->u = size;
+	ret->block = cp_cursor_bytes(c, size);
 }
 
 /* Forms that are numbers of a width of their own. True when it was one. */
@@ -108,20 +110,20 @@ static void read_form(const struct cp_unit *unit, uint16_t form, int64_t implici
 		ret->string = cp_cursor_string(c);
 		break;
 	case DW_FORM_data16:
-		block(c, 16);
+		block(c, 16, ret);
 		break;
 	case DW_FORM_block1:
-		block(c, cp_cursor_u8(c));
+		block(c, cp_cursor_u8(c), ret);
 		break;
 	case DW_FORM_block2:
-		block(c, cp_cursor_u16(c));
+		block(c, cp_cursor_u16(c), ret);
 		break;
 	case DW_FORM_block4:
-		block(c, cp_cursor_u32(c));
+		block(c, cp_cursor_u32(c), ret);
 		break;
 	case DW_FORM_block:
 	case DW_FORM_exprloc:
-		block(c, cp_cursor_uleb(c));
+		block(c, cp_cursor_uleb(c), ret);
 		break;
 	default:
 		c->bad = true;

@@ -76,7 +76,7 @@ static void list_functions(struct cp_unit *unit)
 	cp_vec_free(&ranges.list);
 }
 
-static const struct cp_function *function_at(struct cp_unit *unit, uint64_t at)
+const struct cp_function *cp_unit_function(struct cp_unit *unit, uint64_t at)
 {
 	const struct cp_span *span;
 
@@ -192,8 +192,7 @@ static struct cp_unit *split_in(struct cp_dwarf *dwarf, struct cp_unit *skeleton
 	return NULL;
 }
 
-/* Where the DIEs of `unit` are: itself, or its other half. */
-static struct cp_unit *with_dies(struct cp_unit *unit)
+struct cp_unit *cp_unit_with_dies(struct cp_unit *unit)
 {
 	struct cp_debuginfo *all = unit->dwarf->all;
 	struct cp_dwarf *dwarf;
@@ -283,8 +282,8 @@ static size_t lookup(struct cp_debuginfo *all, uint64_t at, struct cp_inline_fra
 	if (!unit)
 		return 0;
 	has_line = cp_unit_line(unit, at, &line);
-	with = with_dies(unit);
-	function = function_at(with, at);
+	with = cp_unit_with_dies(unit);
+	function = cp_unit_function(with, at);
 	if (!function) {
 		if (has_line && max)
 			frames[0] = (struct cp_inline_frame){ .file = line.file,
@@ -338,7 +337,18 @@ void cp_debuginfo_destroy(struct cp_debuginfo *all)
 	cp_vec_free(&all->strings);
 	cp_spans_free(&all->by_aranges);
 	cp_spans_free(&all->by_roots);
+	cp_arena_free(&all->types);
 	free(all);
+}
+
+struct cp_debuginfo *cp_debuginfo_begin(struct cp_image *image, uint64_t steps)
+{
+	struct cp_debuginfo *all = open_debuginfo(image);
+
+	if (!all || all->exhausted)
+		return NULL;
+	all->steps = steps;
+	return all;
 }
 
 size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,
@@ -348,11 +358,9 @@ size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inl
 	size_t count = 0;
 
 	pthread_mutex_lock(&image->debug_lock);
-	all = open_debuginfo(image);
-	if (all && !all->exhausted) {
-		all->steps = STEPS;
+	all = cp_debuginfo_begin(image, STEPS);
+	if (all)
 		count = lookup(all, at.v, frames, max);
-	}
 	pthread_mutex_unlock(&image->debug_lock);
 	return count;
 }

@@ -107,6 +107,7 @@ void cp_dwarf_destroy(struct cp_dwarf *dwarf)
 		destroy_abbrevs((struct cp_abbrevs *)(uintptr_t)value);
 	cp_map_free(&dwarf->abbrevs);
 	cp_map_free(&dwarf->names);
+	cp_map_free(&dwarf->types);
 	if (dwarf->owns_elf)
 		cp_elf_destroy(dwarf->elf);
 	free(dwarf);
@@ -406,7 +407,7 @@ const struct cp_abbrev *cp_abbrev_find(const struct cp_abbrevs *abbrevs, uint64_
 
 struct root {
 	struct cp_attr low, high, ranges, comp_dir, split_name, stmt_list, str_base, addr_base,
-		rnglists_base, ranges_base, id, language;
+		rnglists_base, ranges_base, id, language, producer;
 };
 
 static struct cp_attr *root_slot(struct root *r, uint16_t name)
@@ -436,6 +437,8 @@ static struct cp_attr *root_slot(struct root *r, uint16_t name)
 		return &r->ranges_base;
 	case DW_AT_GNU_dwo_id:
 		return &r->id;
+	case DW_AT_producer:
+		return &r->producer;
 	case DW_AT_language:
 		return &r->language;
 	default:
@@ -517,6 +520,7 @@ bool cp_unit_root(struct cp_unit *unit)
 	unit->high = r.high;
 	unit->ranges = r.ranges;
 	unit->comp_dir = cp_attr_string(unit, &r.comp_dir);
+	unit->producer = cp_attr_string(unit, &r.producer);
 	unit->split_name = cp_attr_string(unit, &r.split_name);
 	if (!cp_attr_address(unit, &r.low, &unit->low_pc))
 		unit->low_pc = 0;

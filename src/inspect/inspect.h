@@ -99,10 +99,11 @@ const cprof_value *cp_signature_locals(const struct cp_signature *signature,
 				       const struct cp_capture *capture, struct cp_vaddr site,
 				       struct cp_value_arena *arena, size_t *count_ret);
 bool cp_signature_has_this(const struct cp_signature *signature);
-/* Bytes of an argument or the result as they were captured; false: not there. */
+/* Bytes of an argument or the result as they were captured, in the arena;
+ * false: not there. */
 bool cp_signature_bytes(const struct cp_signature *signature, const struct cp_capture *capture,
-			int position /* -1: the result */, const uint8_t **bytes_ret,
-			size_t *size_ret);
+			int position /* -1: the result */, struct cp_value_arena *arena,
+			const uint8_t **bytes_ret, size_t *size_ret);
 
 /* ---- conditions ---- */
 

@@ -216,8 +216,6 @@ static void print_pointer(struct cp_buf *out, const cprof_value *v,
 
 	if (to && to->kind == CPROF_VALUE_ERROR && to->error == CPROF_VALUE_UNREADABLE) {
 		print_error(out, to);
-	} else if (to && to->kind == CPROF_VALUE_STRING) {
-		print(out, to, style, depth + 1);
 	} else if (to && to->kind != CPROF_VALUE_ERROR) {
 		cp_buf_u8(out, '&');
 		print(out, to, style, depth + 1);

@@ -111,7 +111,7 @@ static void pointers(void)
 	IS("print_row", "\"0x1234\"", .kind = CPROF_VALUE_POINTER, .u.u = 0x1234,
 	   .symbol = "print_row");
 	IS("&5", "5", .kind = CPROF_VALUE_POINTER, .u.u = 16, .items = &five, .count = 1);
-	IS("\"x\"", "\"x\"", .kind = CPROF_VALUE_POINTER, .u.u = 16, .items = &text, .count = 1);
+	IS("&\"x\"", "\"x\"", .kind = CPROF_VALUE_POINTER, .u.u = 16, .items = &text, .count = 1);
 	IS("<unreadable 0x9>", "\"0x9\"", .kind = CPROF_VALUE_POINTER, .u.u = 9, .items = &lost,
 	   .count = 1);
 	IS("0x9", "\"0x9\"", .kind = CPROF_VALUE_POINTER, .u.u = 9, .items = &deep, .count = 1);

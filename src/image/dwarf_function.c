@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a function takes, gives and keeps. Its DIE may be a copy of an abstract
+ * one (abstract_origin) or the definition of what was declared in a class
+ * (specification): names and types are there, places are here.
+ */
+#include "image/dwarf_attrs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define STEPS UINT64_C(50000000)
+#define MAX_VARIABLES 1024
+#define MAX_SCOPES 64
+
+struct reading {
+	struct cp_unit *unit;
+	struct cp_arena *arena;
+	struct cp_function_info *to;
+	bool ok; /* false: no memory */
+	CP_VEC(struct cp_variable) parameters, locals;
+	/* Of the abstract function, in its order. */
+	CP_VEC(struct cp_variable) abstract;
+};
+
+/* ---- through references ---- */
+
+/* Fills what is missing in *a from what the DIE refers to. `name_ret` and
+ * others are of the first DIE that has them. *origin_ret: the last DIE. */
+struct origin {
+	struct cp_unit *unit;
+	uint64_t die;
+};
+
+static void merge(struct cp_attr *to, const struct cp_attr *from)
+{
+	if (!to->form)
+		*to = *from;
+}
+
+/* What is said of a DIE by itself and by those it refers to. */
+struct said {
+	const char *name;
+	const struct cp_type *type;
+	bool typed;
+	struct cp_attr external, prototyped, artificial, convention, const_value;
+	struct origin origin; /* the DIE that the first is a copy of, or itself */
+};
+
+static void say(struct said *s, struct cp_unit *unit, const struct cp_attrs *a)
+{
+	if (!s->name)
+		s->name = cp_attr_string(unit, &a->name);
+	if (!s->typed && a->type.form) {
+		s->type = cp_type_referred(unit, &a->type);
+		s->typed = true;
+	}
+	merge(&s->external, &a->external);
+	merge(&s->prototyped, &a->prototyped);
+	merge(&s->artificial, &a->artificial);
+	merge(&s->convention, &a->convention);
+	merge(&s->const_value, &a->const_value);
+}
+
+static struct said follow(struct cp_unit *unit, uint64_t die_offset, const struct cp_attrs *first)
+{
+	struct said s = { .origin = { unit, die_offset } };
+	struct cp_attrs a = *first;
+	struct cp_walk w;
+	struct cp_die die;
+	uint64_t at;
+	unsigned i;
+
+	for (i = 0; i < 16; i++) {
+		say(&s, unit, &a);
+		if (a.origin.form) {
+			unit = cp_attr_reference(unit, &a.origin, &at);
+			if (unit)
+				s.origin = (struct origin){ unit, at };
+		} else {
+			unit = cp_attr_reference(unit, &a.specification, &at);
+		}
+		if (!unit || !cp_die_at(unit, at, &w, &die, &a))
+			break;
+	}
+	return s;
+}
+
+/* ---- variables ---- */
+
+/* A constant as bytes. */
+static void set_constant(struct reading *r, const struct cp_attr *attr, struct cp_variable *v)
+{
+	uint64_t number;
+	const char *text;
+
+	if (attr->block) {
+		v->value = attr->block;
+		v->value_size = attr->u < 4096 ? (uint32_t)attr->u : 4096;
+	} else if (cp_attr_number(attr, &number)) {
+		v->value = (const uint8_t *)cp_arena_copy(r->arena, &number, sizeof(number));
+		v->value_size = v->value ? sizeof(number) : 0;
+	} else if (attr->form) {
+		text = cp_attr_string(r->unit, attr);
+		v->value = (const uint8_t *)text;
+		v->value_size = text ? (uint32_t)strlen(text) + 1 : 0;
+	}
+	v->constant = v->value != NULL;
+}
+
+static struct cp_variable variable(struct reading *r, const struct cp_die *die,
+				   const struct cp_attrs *a, uint64_t *origin_ret)
+{
+	struct said s = follow(r->unit, die->offset, a);
+	struct cp_variable v = { .name = s.name ? s.name : "", .die = die->offset };
+
+	v.type = s.type;
+	v.artificial = cp_attr_flag(&s.artificial);
+	v.high = UINT64_MAX;
+	set_constant(r, &s.const_value, &v);
+	*origin_ret = s.origin.unit == r->unit ? s.origin.die : die->offset;
+	return v;
+}
+
+/* Reads the parameters that are children of the DIE just read. */
+static void read_parameters(struct reading *r, struct cp_walk *w)
+{
+	struct cp_variable v;
+	struct cp_attrs a;
+	struct cp_die die;
+	uint64_t origin;
+
+	while (r->ok && cp_walk_next(w, &die) && die.abbrev && cp_attrs_read(w, die.abbrev, &a)) {
+		if (die.abbrev->tag == DW_TAG_unspecified_parameters)
+			r->to->flags |= CP_FUNCTION_VARIADIC;
+		if (die.abbrev->tag == DW_TAG_formal_parameter &&
+		    r->parameters.count < MAX_VARIABLES) {
+			v = variable(r, &die, &a, &origin);
+			v.die = origin;
+			r->ok = cp_vec_push(&r->parameters, v);
+		}
+		if (die.abbrev->children && !cp_walk_skip_children(w, &a.sibling))
+			break;
+	}
+}
+
+/* The copy lacks parameters that the compiler dropped; the abstract function
+ * has all of them, in their order. */
+static void complete_parameters(struct reading *r, const struct origin *abstract)
+{
+	struct cp_unit *unit = r->unit;
+	size_t own = r->parameters.count, i, k;
+	struct cp_variable *v;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+
+	if (!cp_die_at(abstract->unit, abstract->die, &w, &die, &a) || !die.abbrev->children)
+		return;
+	r->unit = abstract->unit;
+	read_parameters(r, &w);
+	r->unit = unit;
+	/* Now the copy's come first, then all: each of those takes its place. */
+	for (i = own; i < r->parameters.count; i++) {
+		v = &r->parameters.items[i];
+		for (k = 0; k < own; k++) {
+			if (r->parameters.items[k].die == v->die) {
+				*v = r->parameters.items[k];
+				break;
+			}
+		}
+	}
+	if (r->parameters.count > own && r->parameters.count - own >= own) {
+		memmove(r->parameters.items, r->parameters.items + own,
+			(r->parameters.count - own) * sizeof(*r->parameters.items));
+		r->parameters.count -= own;
+	} else {
+		r->parameters.count = own;
+	}
+}
+
+/* ---- the function ---- */
+
+/* "clang version 14.0.6", "Debian clang version 14.0.6". */
+static bool is_older_clang(const char *producer)
+{
+	const char *at = producer ? strstr(producer, "clang version ") : NULL;
+
+	return at && strtoul(at + strlen("clang version "), NULL, 10) < 18;
+}
+
+static void fill(struct reading *r, const struct said *s)
+{
+	struct cp_function_info *to = r->to;
+	uint64_t convention = 0;
+
+	to->name = s->name;
+	to->language = (uint16_t)r->unit->language;
+	to->result = s->type;
+	if (cp_attr_flag(&s->external))
+		to->flags |= CP_FUNCTION_EXTERNAL;
+	if (cp_attr_flag(&s->prototyped) || !cp_language_is_c(to->language))
+		to->flags |= CP_FUNCTION_PROTOTYPED;
+	if (is_older_clang(r->unit->producer))
+		to->flags |= CP_FUNCTION_SPLIT_INT128;
+	cp_attr_number(&s->convention, &convention);
+	if (convention == DW_CC_nocall)
+		to->flags |= CP_FUNCTION_NOCALL;
+}
+
+static bool read_function(struct reading *r, uint64_t offset)
+{
+	struct cp_function_info *to = r->to;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	struct said s;
+
+	if (!cp_die_at(r->unit, offset, &w, &die, &a))
+		return false;
+	s = follow(r->unit, offset, &a);
+	fill(r, &s);
+	if (die.abbrev->children)
+		read_parameters(r, &w);
+	if (s.origin.die != offset || s.origin.unit != r->unit)
+		complete_parameters(r, &s.origin);
+	to->parameters = cp_arena_array(r->arena, r->parameters.count, sizeof(*to->parameters));
+	if (!to->parameters)
+		return false;
+	if (r->parameters.count)
+		memcpy(to->parameters, r->parameters.items,
+		       r->parameters.count * sizeof(*to->parameters));
+	to->parameter_count = (uint32_t)r->parameters.count;
+	return r->ok;
+}
+
+static bool read_at(struct cp_debuginfo *all, uint64_t address, struct cp_arena *arena,
+		    struct cp_function_info *ret)
+{
+	struct cp_unit *unit = cp_debuginfo_unit(all, address);
+	struct reading r = { .arena = arena, .to = ret, .ok = true };
+	const struct cp_function *function;
+	bool ok;
+
+	if (!unit || !cp_unit_root(unit))
+		return false;
+	r.unit = cp_unit_with_dies(unit);
+	function = cp_unit_function(r.unit, address);
+	if (!function)
+		return false;
+	ret->low = address;
+	ok = read_function(&r, function->die);
+	cp_vec_free(&r.parameters);
+	cp_vec_free(&r.locals);
+	return ok;
+}
+
+bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct cp_arena *arena,
+		       struct cp_function_info *ret)
+{
+	struct cp_function_info got = { 0 };
+	struct cp_debuginfo *all;
+	bool found;
+
+	pthread_mutex_lock(&image->debug_lock);
+	all = cp_debuginfo_begin(image, STEPS);
+	found = all && read_at(all, address.v, arena, &got);
+	pthread_mutex_unlock(&image->debug_lock);
+	if (found)
+		*ret = got;
+	return found;
+}

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions and types of an image, out of its debug information.
+ *
+ * Types are a graph of nodes that live as long as their image and are shared
+ * by all who ask. A node knows its kind, size and what it leads to; members
+ * and enumerators are its details, read when cp_type_complete() is first
+ * called for it. What is read never changes, so that values are made of types
+ * without a lock, on any thread. Debug information may lie: a type can lead
+ * to itself, sizes can be absurd, members can lie outside.
+ */
+#ifndef CP_IMAGE_TYPES_H
+#define CP_IMAGE_TYPES_H
+
+#include <stdatomic.h>
+
+#include "image/image.h"
+
+enum cp_type_kind {
+	CP_TYPE_UNKNOWN, /* could not be read, or of no kind that is known here */
+	CP_TYPE_VOID,
+	CP_TYPE_INT,
+	CP_TYPE_UINT,
+	CP_TYPE_BOOL,
+	CP_TYPE_CHAR, /* signed: CP_TYPE_SIGNED */
+	CP_TYPE_FLOAT,
+	CP_TYPE_COMPLEX, /* of two FLOATs of half the size; CP_TYPE_SIGNED: integers */
+	CP_TYPE_POINTER,
+	CP_TYPE_REFERENCE, /* of C++, both kinds */
+	CP_TYPE_MEMBER_POINTER, /* size 16: to a member function */
+	CP_TYPE_ENUM, /* target: its integer type, or NULL */
+	CP_TYPE_STRUCT,
+	CP_TYPE_UNION,
+	CP_TYPE_ARRAY, /* one dimension: target is the element */
+	CP_TYPE_VECTOR,
+	CP_TYPE_FUNCTION, /* target: what it returns */
+	CP_TYPE_ALIAS, /* typedef, const, ...: target is what it is */
+};
+
+/* Flags of a type. */
+#define CP_TYPE_SIGNED 1u
+#define CP_TYPE_BINARY128 2u /* FLOAT, COMPLEX: IEEE quadruple parts, not x87's */
+#define CP_TYPE_DECLARED 4u /* its definition was not found: no size, no members */
+#define CP_TYPE_COUNTED 8u /* ARRAY: `count` is known */
+#define CP_TYPE_BY_VALUE 16u /* DW_CC_pass_by_value, ..._by_reference */
+#define CP_TYPE_BY_REFERENCE 32u
+#define CP_TYPE_BITINT 64u /* _BitInt(N) */
+#define CP_TYPE_DECIMAL 128u /* FLOAT: decimal */
+#define CP_TYPE_CLASSES 256u /* STRUCT, UNION: of a language with classes */
+#define CP_TYPE_UNNAMED 512u
+
+struct cp_type {
+	uint8_t kind; /* enum cp_type_kind */
+	uint16_t flags;
+	uint16_t language; /* DW_LANG_* of its unit */
+	uint32_t align; /* said explicitly, or 0 */
+	uint64_t size; /* bytes; 0 also when unknown */
+	uint64_t count; /* ARRAY, VECTOR: elements */
+	const char *name; /* or NULL */
+	const char *text; /* as C has it: "const char *" */
+	uint32_t split; /* where in the text a declared name goes: "int (*" | ")(void)" */
+	const struct cp_type *target; /* or NULL: void, for those that have one */
+	_Atomic(const struct cp_type_details *) details; /* NULL: not read yet */
+	struct cp_unit *unit; /* where it comes from: for the reader */
+	uint64_t die;
+};
+
+#define CP_MEMBER_BASE 1u /* a base class: the name is its type's */
+#define CP_MEMBER_VIRTUAL 2u /* a virtual base: `offset` is not known */
+#define CP_MEMBER_BITS 4u /* a bit-field: `bit_offset`, `bit_size` */
+#define CP_MEMBER_ARTIFICIAL 8u /* the compiler's: _vptr */
+
+struct cp_type_member {
+	const char *name; /* "" none */
+	const struct cp_type *type;
+	uint64_t offset; /* bytes; of a bit-field: of the byte it begins in */
+	uint16_t bit_offset; /* 0 to 7, from the lowest bit there */
+	uint16_t bit_size;
+	uint32_t flags; /* CP_MEMBER_* */
+};
+
+struct cp_type_enumerator {
+	const char *name;
+	int64_t value;
+};
+
+/* One of the forms that a Rust enum can have. */
+struct cp_type_variant {
+	bool otherwise; /* for every other value of the discriminant */
+	uint64_t value;
+	struct cp_type_member member;
+};
+
+#define CP_DETAILS_NONTRIVIAL 1u /* of itself: user's copy or move constructor, destructor */
+#define CP_DETAILS_VIRTUAL 2u /* has virtual functions or a vptr */
+#define CP_DETAILS_CUT 4u /* has more members than are read */
+
+struct cp_type_details {
+	const struct cp_type_member *members;
+	const struct cp_type_enumerator *enumerators;
+	const struct cp_type_variant *variants;
+	const struct cp_type_member *discriminant; /* of the variants, or NULL: there is only one */
+	uint32_t member_count, enumerator_count, variant_count;
+	uint32_t flags; /* CP_DETAILS_* */
+};
+
+/* Through typedefs and qualifiers; never NULL unless `type` is. */
+const struct cp_type *cp_type_strip(const struct cp_type *type);
+/* Reads the details of a struct, union or enum, if nobody has yet. A
+ * declaration's are those of its definition in another unit, where there is
+ * one: then the definition is the answer, else `type`. */
+const struct cp_type *cp_type_complete(struct cp_image *image, const struct cp_type *type);
+/* NULL: not read (yet). */
+static inline const struct cp_type_details *cp_type_details(const struct cp_type *type)
+{
+	return atomic_load_explicit(&type->details, memory_order_acquire);
+}
+
+/* Where something is: for each range of link-time addresses an expression. */
+struct cp_location {
+	uint64_t low, high; /* 0, UINT64_MAX: everywhere */
+	const uint8_t *expr; /* see image/location.h */
+	uint32_t size;
+};
+struct cp_locations {
+	const struct cp_location *items;
+	uint32_t count;
+};
+
+struct cp_variable {
+	const char *name; /* "" none */
+	const struct cp_type *type;
+	bool artificial; /* `this`, and what else the compiler adds */
+	bool constant;
+	const uint8_t *value; /* constant: `value_size` bytes */
+	uint32_t value_size;
+	struct cp_locations locations; /* none: optimised out */
+	uint64_t low, high; /* locals: where their block is; 0, UINT64_MAX: everywhere */
+	uint64_t die; /* tells variables apart */
+};
+
+#define CP_FUNCTION_PROTOTYPED 1u
+#define CP_FUNCTION_EXTERNAL 2u
+#define CP_FUNCTION_NOCALL 4u /* DW_CC_nocall: not called as others are */
+#define CP_FUNCTION_VARIADIC 8u
+#define CP_FUNCTION_SPLIT_INT128 16u /* __int128 goes as two longs (clang before 18) */
+
+struct cp_function_info {
+	const char *name; /* or NULL */
+	uint16_t language; /* DW_LANG_* */
+	uint16_t flags; /* CP_FUNCTION_* */
+	uint64_t low; /* the entry */
+	const struct cp_type *result; /* NULL: void */
+	struct cp_variable *parameters, *locals;
+	uint32_t parameter_count, local_count;
+	struct cp_locations frame_base;
+};
+
+struct cp_arena;
+/* The function whose entry is at `address`. What is read lives in `arena` (and
+ * types and names in the image). False: there is no debug information for
+ * it. Reads debug information: may be slow at first. */
+bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct cp_arena *arena,
+		       struct cp_function_info *ret);
+
+#define CP_LANGUAGE_RUST 0x1c
+bool cp_language_is_c(uint16_t language); /* C in one of its editions, or unknown */
+bool cp_language_is_cplusplus(uint16_t language);
+
+#endif

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the bytes of values come from: registers, and what was fetched at the
+ * stop, which is memory in pieces, found again by address.
+ */
+#include "inspect/build.h"
+
+/* ---- memory ---- */
+
+static bool next_block(const struct cp_capture *c, size_t *at, struct cp_fetched *block,
+		       const uint8_t **bytes_ret)
+{
+	if (c->fetched_size - *at < sizeof(*block) || *at > c->fetched_size)
+		return false;
+	memcpy(block, c->fetched + *at, sizeof(*block));
+	*at += sizeof(*block);
+	if (block->size > c->fetched_size - *at)
+		return false;
+	*bytes_ret = c->fetched + *at;
+	*at += cp_align8(block->size);
+	return true;
+}
+
+/* The longest piece of captured memory at `address`; *tried_ret: somebody
+ * wanted to read there. */
+static struct cp_bytes captured(const struct cp_capture *c, uint64_t address, bool *tried_ret)
+{
+	struct cp_bytes best = { .address = address };
+	struct cp_fetched block;
+	const uint8_t *bytes;
+	size_t at = 0;
+
+	*tried_ret = false;
+	while (next_block(c, &at, &block, &bytes)) {
+		if (block.address == address)
+			*tried_ret = true;
+		if (address - block.address >= block.size ||
+		    block.size - (address - block.address) <= best.size)
+			continue;
+		best.at = bytes + (address - block.address);
+		best.size = block.size - (address - block.address);
+	}
+	return best;
+}
+
+struct cp_bytes cp_build_memory(struct cp_build *b, uint64_t address, uint64_t want,
+				bool *tried_ret)
+{
+	const struct cp_capture *c = b->request->capture;
+	struct cp_bytes got = captured(c, address, tried_ret);
+	uint8_t *copy;
+
+	if (got.size >= want) {
+		got.size = want;
+		return got;
+	}
+	if (!c->memory)
+		return got;
+	copy = cp_arena_alloc(b->arena, want);
+	if (!copy)
+		return got;
+	*tried_ret = true;
+	want = c->memory->read(c->memory->ctx, address, copy, want);
+	return want > got.size ? (struct cp_bytes){ copy, want, address } : got;
+}
+
+/* ---- bytes of a parameter ---- */
+
+/* Copies what one piece holds; false with *error_ret when it can't be had. */
+static bool read_piece(struct cp_build *b, const struct cp_piece *piece, uint8_t *to, uint32_t size,
+		       uint64_t *address_ret, uint8_t *error_ret)
+{
+	const struct cp_capture *c = b->request->capture;
+	unsigned sp = b->request->signature->arch->sp, n = piece->number;
+	struct cp_bytes at;
+	bool tried;
+
+	*error_ret = CPROF_VALUE_UNAVAILABLE;
+	switch (piece->where) {
+	case CP_PIECE_REGISTER:
+		if (n >= CP_REG_MAX || !(c->regs.known >> n & 1) || piece->skip + size > 8)
+			return false;
+		memcpy(to, (const uint8_t *)&c->regs.r[n] + piece->skip, size);
+		return true;
+	case CP_PIECE_VECTOR:
+		if (n >= 8 || !c->vector || piece->skip + size > 16)
+			return false;
+		memcpy(to, c->vector->v[n] + piece->skip, size);
+		return true;
+	case CP_PIECE_X87:
+		if (n >= 2 || !c->vector || size > 16)
+			return false;
+		memcpy(to, c->vector->x87[n], size);
+		return true;
+	case CP_PIECE_CONSTANT:
+		memcpy(to, piece->bytes, size);
+		return true;
+	case CP_PIECE_STACK:
+		if (!(c->regs.known >> sp & 1))
+			return false;
+		*address_ret = c->regs.r[sp] + (uint64_t)piece->offset;
+		at = cp_build_memory(b, *address_ret, size, &tried);
+		*error_ret = tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE;
+		if (at.size < size)
+			return false;
+		memcpy(to, at.at, size);
+		return true;
+	default:
+		*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
+		return false;
+	}
+}
+
+static struct cp_bytes direct_bytes(struct cp_build *b, const struct cp_parameter *p, uint64_t size,
+				    uint8_t *error_ret)
+{
+	const struct cp_place *place = &p->place;
+	const struct cp_piece *piece;
+	uint64_t address = 0, take;
+	uint8_t *to = cp_arena_alloc(b->arena, size < 16 ? 16 : size);
+	struct cp_bytes got = { to, size, 0 };
+	unsigned i;
+
+	for (i = 0; to && i < place->count; i++) {
+		piece = &place->pieces[i];
+		if (piece->at >= size)
+			continue;
+		take = size - piece->at < piece->size ? size - piece->at : piece->size;
+		if (!read_piece(b, piece, to + piece->at, (uint32_t)take, &address, error_ret))
+			return (struct cp_bytes){ .address = address };
+	}
+	if (place->count == 1)
+		got.address = address;
+	return to ? got : (struct cp_bytes){ 0 };
+}
+
+static struct cp_bytes indirect_bytes(struct cp_build *b, const struct cp_parameter *p,
+				      uint64_t size, uint8_t *error_ret)
+{
+	uint8_t pointer[8];
+	uint64_t address;
+	struct cp_bytes at;
+	bool tried;
+
+	if (!read_piece(b, &p->place.pieces[0], pointer, 8, &address, error_ret))
+		return (struct cp_bytes){ 0 };
+	at = cp_build_memory(b, cp_build_number(pointer, 8), size, &tried);
+	*error_ret = tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE;
+	return at;
+}
+
+/* A float that was passed as a double. */
+static struct cp_bytes demoted(struct cp_build *b, const struct cp_parameter *p, uint8_t *error_ret)
+{
+	struct cp_bytes got = direct_bytes(b, p, 8, error_ret);
+	uint8_t *to = cp_arena_alloc(b->arena, 8);
+	double value;
+	float single;
+
+	if (got.size != 8 || !to)
+		return (struct cp_bytes){ 0 };
+	memcpy(&value, got.at, 8);
+	single = (float)value;
+	memcpy(to, &single, 4);
+	return (struct cp_bytes){ to, 4, 0 };
+}
+
+struct cp_bytes cp_build_bytes(struct cp_build *b, const struct cp_parameter *p, uint8_t *error_ret)
+{
+	const struct cp_type *t = cp_type_strip(p->type);
+	uint64_t size = t ? t->size : 8;
+
+	*error_ret = CPROF_VALUE_UNAVAILABLE;
+	size = size < b->limits->value ? size : b->limits->value;
+	switch (p->place.how) {
+	case CP_PLACE_DIRECT:
+		return p->place.promoted ? demoted(b, p, error_ret)
+					 : direct_bytes(b, p, size, error_ret);
+	case CP_PLACE_INDIRECT:
+		return indirect_bytes(b, p, size, error_ret);
+	case CP_PLACE_GONE:
+		*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
+		return (struct cp_bytes){ 0 };
+	default:
+		return (struct cp_bytes){ 0 };
+	}
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the files of this room share: signatures, the plan of what a stop has
+ * to read, and making values.
+ */
+#ifndef CP_INSPECT_INTERNAL_H
+#define CP_INSPECT_INTERNAL_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "inspect/inspect.h"
+#include "inspect/place.h"
+
+#define CP_VALUE_DEPTH 64 /* of any nesting, whatever the limits say */
+
+struct cp_parameter {
+	const char *name;
+	const struct cp_type *type; /* NULL: a raw register */
+	uint8_t source; /* cprof_value_source */
+	bool guessed;
+	struct cp_place place;
+};
+
+struct cp_fetches {
+	CP_VEC(struct cp_fetch) list; /* by level */
+};
+
+struct cp_signature {
+	struct cp_arena arena;
+	const struct cp_arch *arch;
+	const struct cp_convention *convention; /* NULL: none is known */
+	struct cp_value_limits limits;
+	struct cp_function_info function;
+	bool described; /* there is debug information */
+	unsigned want; /* CP_SIGNATURE_* */
+	struct cp_parameter *parameters;
+	size_t parameter_count;
+	struct cp_parameter result; /* type NULL: void */
+	bool has_result;
+	struct cp_fetches entry, exit;
+	unsigned entry_flags, exit_flags; /* CP_SITE_* */
+};
+
+struct cp_value_arena {
+	struct cp_arena memory;
+};
+
+/* ---- plan.c: what a stop has to read ---- */
+
+/* Adds to `to` what `parameter` needs, and sets the CP_SITE_* flags. Reads
+ * details of types. False without memory. */
+bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
+		       const struct cp_parameter *parameter, struct cp_fetches *to,
+		       unsigned *flags);
+/* Orders the fetches by level. */
+bool cp_plan_finish(struct cp_fetches *fetches);
+/* The type of characters that a pointer or array of `type` is text of; NULL:
+ * it is no text. */
+const struct cp_type *cp_type_characters(const struct cp_type *type);
+/* True when characters of this type are for reading, not small numbers. */
+bool cp_type_is_character(const struct cp_type *type);
+
+/* ---- value.c ---- */
+
+/* Where the bytes of a value were found. */
+struct cp_value_request {
+	const struct cp_signature *signature;
+	const struct cp_capture *capture;
+	struct cp_value_arena *arena;
+};
+void cp_value_of_parameter(const struct cp_value_request *request,
+			   const struct cp_parameter *parameter, cprof_value *ret);
+/* The bytes of a parameter, in the arena; *error_ret and *address_ret (0: in
+ * registers) tell why not and where. */
+const uint8_t *cp_parameter_bytes(const struct cp_value_request *request,
+				  const struct cp_parameter *parameter, size_t *size_ret,
+				  uint64_t *address_ret, uint8_t *error_ret);
+
+#endif

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What has to be read when a function is entered or left, worked out once from
+ * types. Pointers lead on, level by level; the tracer reads each level in one
+ * call:
+ *
+ *     f(struct row *r, const char *s)     level 0: *rdi, string at rsi
+ *       struct row { char *name; ... }    level 1: string at (block 0) + 0
+ *
+ * How far it goes are the limits; a cycle of types ends there, too.
+ */
+#include "inspect/internal.h"
+
+#include <string.h>
+
+#define FETCHES_MAX 64
+#define MEMBERS_MAX 256 /* looked at in one struct */
+
+struct plan {
+	const struct cp_signature *signature;
+	struct cp_image *image;
+	struct cp_fetches *to;
+	uint64_t total; /* bytes */
+	unsigned steps; /* left */
+	bool failed;
+};
+
+/* Bytes that are being read, and where their parts are: in registers, or in
+ * the block of a fetch. */
+struct source {
+	const struct cp_place *place; /* registers; NULL: block */
+	uint16_t block; /* index of the fetch */
+	uint16_t level; /* of fetches that start here */
+	uint32_t size; /* that are read */
+};
+
+bool cp_type_is_character(const struct cp_type *type)
+{
+	unsigned i;
+
+	/* uint8_t, u8, byte are numbers, whatever they are made of. */
+	for (i = 0; type && type->kind == CP_TYPE_ALIAS && i < CP_VALUE_DEPTH; i++) {
+		if (type->name && (strchr(type->name, '8') || strstr(type->name, "yte")))
+			return false;
+		type = type->target;
+	}
+	return type && type->kind == CP_TYPE_CHAR;
+}
+
+const struct cp_type *cp_type_characters(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type), *of;
+
+	if (!t || (t->kind != CP_TYPE_POINTER && t->kind != CP_TYPE_ARRAY) || !t->target)
+		return NULL;
+	of = cp_type_strip(t->target);
+	return of->size == 1 && cp_type_is_character(t->target) ? of : NULL;
+}
+
+static int add_fetch(struct plan *p, struct cp_fetch f)
+{
+	size_t i;
+
+	p->total = 0;
+	for (i = 0; i < p->to->list.count; i++)
+		p->total += p->to->list.items[i].size;
+	if (!f.size || p->to->list.count >= FETCHES_MAX ||
+	    p->total + f.size > p->signature->limits.total)
+		return -1;
+	if (!cp_vec_push(&p->to->list, f)) {
+		p->failed = true;
+		return -1;
+	}
+	return (int)p->to->list.count - 1;
+}
+
+/* The fetch that starts at the pointer `at` bytes into the source; false: it
+ * is not where a fetch could take it from. */
+static bool from_pointer(const struct source *s, uint64_t at, struct cp_fetch *ret)
+{
+	const struct cp_piece *piece;
+	unsigned i;
+
+	*ret = (struct cp_fetch){ .level = s->level };
+	if (!s->place) {
+		ret->from = (uint16_t)(CP_FETCH_BLOCK + s->block);
+		ret->at = (uint16_t)at;
+		return at + 8 <= s->size && at <= UINT16_MAX;
+	}
+	for (i = 0; i < s->place->count; i++) {
+		piece = &s->place->pieces[i];
+		ret->from = piece->number;
+		if (piece->where == CP_PIECE_REGISTER && piece->at == at && piece->size == 8 &&
+		    !piece->skip)
+			return true;
+	}
+	return false;
+}
+
+static uint32_t at_most(uint64_t size, uint32_t limit)
+{
+	return size < limit ? (uint32_t)size : limit;
+}
+
+static void plan_type(struct plan *p, const struct cp_type *type, const struct source *s,
+		      uint64_t at, unsigned depth, unsigned hops);
+
+/* What a pointer `at` bytes into the source leads to. */
+static void plan_pointer(struct plan *p, const struct cp_type *t, const struct source *s,
+			 uint64_t at, unsigned depth, unsigned hops)
+{
+	const struct cp_value_limits *limits = &p->signature->limits;
+	const struct cp_type *to = cp_type_strip(t->target);
+	struct source next = { .level = (uint16_t)(s->level + 1) };
+	struct cp_fetch f;
+	int index;
+
+	if (!to || !from_pointer(s, at, &f))
+		return;
+	if (t->kind == CP_TYPE_POINTER && cp_type_characters(t)) {
+		f.flags = CP_FETCH_STRING;
+		f.size = limits->string + 1; /* to see whether it ends there */
+		add_fetch(p, f);
+		return;
+	}
+	if (t->kind == CP_TYPE_POINTER && hops++ >= limits->pointers)
+		return;
+	to = cp_type_complete(p->image, to);
+	f.size = at_most(to->size, limits->value);
+	index = add_fetch(p, f);
+	if (index < 0)
+		return;
+	next.block = (uint16_t)index;
+	next.size = f.size;
+	plan_type(p, t->target, &next, 0, depth + 1, hops);
+}
+
+static void plan_members(struct plan *p, const struct cp_type *t, const struct source *s,
+			 uint64_t at, unsigned depth, unsigned hops)
+{
+	const struct cp_type_details *d = cp_type_details(t);
+	uint32_t i;
+
+	for (i = 0; d && i < d->member_count && i < MEMBERS_MAX; i++) {
+		if (!(d->members[i].flags & (CP_MEMBER_BITS | CP_MEMBER_VIRTUAL)))
+			plan_type(p, d->members[i].type, s, at + d->members[i].offset, depth + 1,
+				  hops);
+	}
+}
+
+static void plan_elements(struct plan *p, const struct cp_type *t, const struct source *s,
+			  uint64_t at, unsigned depth, unsigned hops)
+{
+	const struct cp_type *element = cp_type_strip(t->target);
+	uint64_t i;
+
+	if (!element || !element->size)
+		return;
+	for (i = 0; i < t->count && i < p->signature->limits.elements && p->steps; i++)
+		plan_type(p, t->target, s, at + i * element->size, depth + 1, hops);
+}
+
+/* What a value of `type`, `at` bytes into the source, leads to. */
+static void plan_type(struct plan *p, const struct cp_type *type, const struct source *s,
+		      uint64_t at, unsigned depth, unsigned hops)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	if (!t || !p->steps || at > INT32_MAX || depth > CP_VALUE_DEPTH)
+		return;
+	p->steps--;
+	t = cp_type_complete(p->image, t);
+	switch (t->kind) {
+	case CP_TYPE_POINTER:
+	case CP_TYPE_REFERENCE:
+		if (depth <= p->signature->limits.depth)
+			plan_pointer(p, t, s, at, depth, hops);
+		break;
+	case CP_TYPE_STRUCT:
+	case CP_TYPE_UNION:
+		if (depth < p->signature->limits.depth)
+			plan_members(p, t, s, at, depth, hops);
+		break;
+	case CP_TYPE_ARRAY:
+		if (depth < p->signature->limits.depth)
+			plan_elements(p, t, s, at, depth, hops);
+		break;
+	default:
+		break;
+	}
+}
+
+static int stack_fetch(struct plan *p, const struct cp_piece *piece)
+{
+	return add_fetch(p, (struct cp_fetch){
+				    .from = p->signature->arch->sp,
+				    .offset = (int32_t)piece->offset,
+				    .size = at_most(piece->size, p->signature->limits.value) });
+}
+
+/* A value that an address in a register or on the stack leads to. */
+static void plan_indirect(struct plan *p, const struct cp_parameter *parameter)
+{
+	const struct cp_piece *piece = &parameter->place.pieces[0];
+	struct cp_fetch f = { .size = at_most(cp_type_strip(parameter->type)->size,
+					      p->signature->limits.value) };
+	struct source s = { .level = 1 };
+	int index;
+
+	if (piece->where == CP_PIECE_STACK) {
+		index = stack_fetch(p, piece);
+		if (index < 0)
+			return;
+		f.from = (uint16_t)(CP_FETCH_BLOCK + index);
+		f.level = 1;
+		s.level = 2;
+	} else {
+		f.from = piece->number;
+	}
+	index = add_fetch(p, f);
+	if (index < 0)
+		return;
+	s.block = (uint16_t)index;
+	s.size = f.size;
+	plan_type(p, parameter->type, &s, 0, 0, 0);
+}
+
+static void plan_direct(struct plan *p, const struct cp_parameter *parameter, unsigned *flags)
+{
+	const struct cp_place *place = &parameter->place;
+	struct source s = { .place = place };
+	unsigned i;
+	int index;
+
+	for (i = 0; i < place->count; i++) {
+		if (place->pieces[i].where == CP_PIECE_VECTOR ||
+		    place->pieces[i].where == CP_PIECE_X87)
+			*flags |= CP_SITE_VECTOR;
+		if (place->pieces[i].where != CP_PIECE_STACK)
+			continue;
+		index = stack_fetch(p, &place->pieces[i]);
+		if (index >= 0 && place->count == 1) {
+			s.place = NULL;
+			s.block = (uint16_t)index;
+			s.level = 1;
+			s.size = p->to->list.items[index].size;
+		}
+	}
+	if (parameter->type)
+		plan_type(p, parameter->type, &s, 0, 0, 0);
+}
+
+bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
+		       const struct cp_parameter *parameter, struct cp_fetches *to, unsigned *flags)
+{
+	struct plan p = { .signature = signature, .image = image, .to = to, .steps = 2000 };
+
+	*flags |= CP_SITE_REGS;
+	if (parameter->place.how == CP_PLACE_DIRECT)
+		plan_direct(&p, parameter, flags);
+	else if (parameter->place.how == CP_PLACE_INDIRECT)
+		plan_indirect(&p, parameter);
+	return !p.failed;
+}
+
+/* Counting by level keeps the order within each; block numbers follow. */
+bool cp_plan_finish(struct cp_fetches *fetches)
+{
+	struct cp_fetch sorted[FETCHES_MAX];
+	uint16_t place[FETCHES_MAX];
+	size_t count = fetches->list.count, i, n = 0;
+	unsigned level;
+
+	for (level = 0; n < count && level <= FETCHES_MAX; level++) {
+		for (i = 0; i < count; i++) {
+			if (fetches->list.items[i].level != level)
+				continue;
+			place[i] = (uint16_t)n;
+			sorted[n++] = fetches->list.items[i];
+		}
+	}
+	if (n != count)
+		return false;
+	for (i = 0; i < n; i++) {
+		if (sorted[i].from >= CP_FETCH_BLOCK)
+			sorted[i].from =
+				(uint16_t)(CP_FETCH_BLOCK + place[sorted[i].from - CP_FETCH_BLOCK]);
+	}
+	if (n)
+		memcpy(fetches->list.items, sorted, n * sizeof(*sorted));
+	return true;
+}

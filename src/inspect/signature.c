@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a function takes and gives, and where. Debug information says where
+ * variables are once a function has set itself up; at its first instruction it
+ * is often wrong (at -O0 it names stack slots that nothing was written to yet;
+ * of a torture program's 219 arguments 163 were read wrong that way, none by
+ * the calling convention). So the convention comes first, but for
+ *
+ *   1. constants: only debug information knows them;
+ *   2. functions whose convention the compiler changed: clones, local ones
+ *      where debug information disagrees about registers;
+ *   3. languages with a convention of their own (Rust).
+ *
+ * Without debug information there are the registers that arguments are
+ * passed in, and nobody knows how many of them mean something.
+ */
+#include "inspect/internal.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct cp_value_limits cp_value_limits_default = {
+	.depth = 3, .pointers = 1, .string = 200, .elements = 64, .value = 4096, .total = 65536
+};
+
+#define COMPLETE_MAX 4000
+
+/* Reads details of all that a value of `type` consists of, which is what
+ * conventions look at. */
+static void complete_deep(struct cp_image *image, const struct cp_type *type, unsigned depth,
+			  unsigned *budget)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d;
+	uint32_t i;
+
+	while (t && t->kind == CP_TYPE_ARRAY && *budget && (*budget)--)
+		t = cp_type_strip(t->target);
+	if (!t || depth > CP_VALUE_DEPTH || !*budget)
+		return;
+	(*budget)--;
+	d = cp_type_details(cp_type_complete(image, t));
+	for (i = 0; d && i < d->member_count; i++)
+		complete_deep(image, d->members[i].type, depth + 1, budget);
+}
+
+/* ---- where things are ---- */
+
+static void set_constant(struct cp_parameter *p, const struct cp_variable *v)
+{
+	p->source = CPROF_SOURCE_CONST;
+	p->place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
+	p->place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_CONSTANT,
+						.size = v->value_size,
+						.bytes = v->value };
+}
+
+static struct cp_error *place_parameters(struct cp_signature *s, struct cp_image *image)
+{
+	const struct cp_function_info *f = &s->function;
+	size_t n = f->parameter_count, i;
+	const struct cp_type **types = cp_arena_array(&s->arena, n, sizeof(const struct cp_type *));
+	struct cp_place *places = cp_arena_array(&s->arena, n, sizeof(*places));
+	unsigned budget = COMPLETE_MAX;
+
+	s->parameters = cp_arena_array(&s->arena, n, sizeof(*s->parameters));
+	if (!types || !places || !s->parameters)
+		return cp_error_nomem();
+	complete_deep(image, f->result, 0, &budget);
+	for (i = 0; i < n; i++) {
+		budget = COMPLETE_MAX;
+		types[i] = f->parameters[i].type;
+		complete_deep(image, types[i], 0, &budget);
+		places[i].how = CP_PLACE_UNSUPPORTED;
+	}
+	if (s->convention)
+		s->convention->arguments(types, n, f->result, f->flags, places);
+	for (i = 0; i < n; i++) {
+		s->parameters[i] = (struct cp_parameter){ .name = f->parameters[i].name,
+							  .type = types[i],
+							  .source = CPROF_SOURCE_ABI,
+							  .place = places[i] };
+		if (f->parameters[i].constant)
+			set_constant(&s->parameters[i], &f->parameters[i]);
+	}
+	s->parameter_count = n;
+	return NULL;
+}
+
+static void place_result(struct cp_signature *s)
+{
+	const struct cp_type *t = cp_type_strip(s->function.result);
+
+	s->has_result = t && t->kind != CP_TYPE_VOID;
+	if (!s->has_result)
+		return;
+	s->result = (struct cp_parameter){ .name = "", .type = s->function.result };
+	s->result.place.how = CP_PLACE_UNSUPPORTED;
+	if (s->convention)
+		s->result.place = s->convention->result(s->function.result);
+}
+
+/* No debug information: registers. */
+static struct cp_error *raw_parameters(struct cp_signature *s)
+{
+	size_t n = s->convention ? s->convention->argument_register_count : 0, i;
+	struct cp_parameter *p = cp_arena_array(&s->arena, n, sizeof(*p));
+
+	if (!p)
+		return cp_error_nomem();
+	for (i = 0; i < n; i++) {
+		p[i].name = s->arch->reg_names[s->convention->argument_registers[i]];
+		p[i].guessed = true;
+		p[i].place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
+		p[i].place.pieces[0] =
+			(struct cp_piece){ .where = CP_PIECE_REGISTER,
+					   .number = s->convention->argument_registers[i],
+					   .size = 8 };
+	}
+	s->parameters = p;
+	s->parameter_count = n;
+	s->has_result = n > 0;
+	s->result = (struct cp_parameter){ .name = "", .guessed = true };
+	s->result.place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
+	s->result.place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_REGISTER, .size = 8 };
+	return NULL;
+}
+
+/* ---- the plan of a stop ---- */
+
+static bool plan_all(struct cp_signature *s, struct cp_image *image)
+{
+	size_t i;
+
+	if (s->want & CP_SIGNATURE_ARGUMENTS) {
+		for (i = 0; i < s->parameter_count; i++) {
+			if (!cp_plan_parameter(s, image, &s->parameters[i], &s->entry,
+					       &s->entry_flags))
+				return false;
+		}
+	}
+	if ((s->want & CP_SIGNATURE_RESULT) && s->has_result &&
+	    !cp_plan_parameter(s, image, &s->result, &s->exit, &s->exit_flags))
+		return false;
+	return cp_plan_finish(&s->entry) && cp_plan_finish(&s->exit);
+}
+
+static void set_limits(struct cp_value_limits *to, const struct cp_value_limits *from)
+{
+	*to = from ? *from : cp_value_limits_default;
+	if (to->value > UINT16_MAX)
+		to->value = UINT16_MAX; /* a fetch says in 16 bits where a pointer is */
+	if (to->string > UINT16_MAX)
+		to->string = UINT16_MAX;
+	if (to->depth > CP_VALUE_DEPTH / 2)
+		to->depth = CP_VALUE_DEPTH / 2;
+}
+
+CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
+			   const char *linkage_name, bool local, bool clone, unsigned want,
+			   const struct cp_value_limits *limits, struct cp_signature **ret)
+{
+	struct cp_signature *s = calloc(1, sizeof(*s));
+	struct cp_error *err;
+
+	(void)linkage_name;
+	(void)local;
+	(void)clone;
+	if (!s)
+		return cp_error_nomem();
+	set_limits(&s->limits, limits);
+	s->want = want;
+	s->arch = cp_image_machine(image) == EM_AARCH64 ? &cp_arch_aarch64 : &cp_arch_x86_64;
+	if (cp_image_machine(image) == EM_X86_64)
+		s->convention = &cp_convention_sysv;
+	s->described = cp_image_function(image, address, &s->arena, &s->function);
+	err = s->described ? place_parameters(s, image) : raw_parameters(s);
+	if (s->described)
+		place_result(s);
+	if (!err && !plan_all(s, image))
+		err = cp_error_nomem();
+	if (err) {
+		cp_signature_destroy(s);
+		return err;
+	}
+	*ret = s;
+	return NULL;
+}
+
+void cp_signature_destroy(struct cp_signature *signature)
+{
+	if (!signature)
+		return;
+	cp_vec_free(&signature->entry.list);
+	cp_vec_free(&signature->exit.list);
+	cp_arena_free(&signature->arena);
+	free(signature);
+}
+
+struct cp_capture_list cp_signature_at_entry(const struct cp_signature *s)
+{
+	return (struct cp_capture_list){ s->entry_flags, s->entry.list.items, s->entry.list.count };
+}
+
+struct cp_capture_list cp_signature_at_exit(const struct cp_signature *s, struct cp_vaddr site)
+{
+	(void)site;
+	return (struct cp_capture_list){ s->exit_flags, s->exit.list.items, s->exit.list.count };
+}
+
+bool cp_signature_has_this(const struct cp_signature *s)
+{
+	return s->described && s->parameter_count && s->function.parameters[0].artificial &&
+	       !strcmp(s->parameters[0].name, "this");
+}
+
+/* ---- values ---- */
+
+const cprof_value *cp_signature_arguments(const struct cp_signature *s,
+					  const struct cp_capture *capture,
+					  struct cp_value_arena *arena, size_t *count_ret)
+{
+	struct cp_value_request request = { s, capture, arena };
+	cprof_value *values = cp_arena_array(&arena->memory, s->parameter_count, sizeof(*values));
+	size_t i;
+
+	*count_ret = 0;
+	if (!values)
+		return NULL;
+	for (i = 0; i < s->parameter_count; i++)
+		cp_value_of_parameter(&request, &s->parameters[i], &values[i]);
+	*count_ret = s->parameter_count;
+	return values;
+}
+
+const cprof_value *cp_signature_result(const struct cp_signature *s, const struct cp_capture *entry,
+				       const struct cp_capture *capture,
+				       struct cp_value_arena *arena)
+{
+	struct cp_value_request request = { s, capture, arena };
+	cprof_value *value;
+
+	(void)entry;
+	if (!s->has_result)
+		return NULL;
+	value = cp_arena_alloc(&arena->memory, sizeof(*value));
+	if (value)
+		cp_value_of_parameter(&request, &s->result, value);
+	return value;
+}
+
+const cprof_value *cp_signature_locals(const struct cp_signature *s,
+				       const struct cp_capture *capture, struct cp_vaddr site,
+				       struct cp_value_arena *arena, size_t *count_ret)
+{
+	(void)s;
+	(void)capture;
+	(void)site;
+	(void)arena;
+	*count_ret = 0;
+	return NULL;
+}
+
+bool cp_signature_bytes(const struct cp_signature *s, const struct cp_capture *capture,
+			int position, struct cp_value_arena *arena, const uint8_t **bytes_ret,
+			size_t *size_ret)
+{
+	struct cp_value_request request = { s, capture, arena };
+	const uint8_t *bytes;
+	uint64_t address;
+	uint8_t error;
+
+	if (position < 0 ? !s->has_result : (size_t)position >= s->parameter_count)
+		return false;
+	bytes = cp_parameter_bytes(&request, position < 0 ? &s->result : &s->parameters[position],
+				   size_ret, &address, &error);
+	if (bytes)
+		*bytes_ret = bytes;
+	return bytes != NULL;
+}
+
+struct cp_value_arena *cp_value_arena_create(void)
+{
+	return calloc(1, sizeof(struct cp_value_arena));
+}
+
+void cp_value_arena_reset(struct cp_value_arena *arena)
+{
+	cp_arena_reset(&arena->memory);
+}
+
+void cp_value_arena_destroy(struct cp_value_arena *arena)
+{
+	if (!arena)
+		return;
+	cp_arena_free(&arena->memory);
+	free(arena);
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values out of captures: types say how bytes read, pointers lead on to what
+ * else was fetched at the stop.
+ */
+#include "inspect/build.h"
+
+#define VALUES_MAX 20000 /* of one argument */
+#define FOLD 10 /* equal elements in a row that are shown once */
+#define MEMBERS_MAX 1024
+
+/* ---- text ---- */
+
+/* Text that begins with what is at hand; `whole`: it can't go on behind that. */
+static void set_text(struct cp_build *b, cprof_value *v, struct cp_bytes from, bool whole)
+{
+	const uint8_t *end = from.size ? memchr(from.at, 0, from.size) : NULL;
+	uint64_t length = end ? (uint64_t)(end - from.at) : from.size;
+
+	v->cut = !end && !whole;
+	if (length > b->limits->string) {
+		length = b->limits->string;
+		v->cut = true;
+	}
+	v->kind = CPROF_VALUE_STRING;
+	v->address = from.address;
+	v->u.text.length = (uint32_t)length;
+	v->u.text.bytes = cp_arena_copy(b->arena, from.at, length);
+	if (!v->u.text.bytes)
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+}
+
+/* ---- what has parts ---- */
+
+static void build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
+			struct cp_bytes from, unsigned depth, unsigned hops);
+
+static bool is_around(struct cp_build *b, uint64_t address, const struct cp_type *t)
+{
+	unsigned i;
+
+	for (i = 0; address && i < b->around_count; i++) {
+		if (b->around[i].address == address && b->around[i].type == t)
+			return true;
+	}
+	return false;
+}
+
+/* The part of `from` at `offset`; less than `size` when that is all there is. */
+static struct cp_bytes part(struct cp_bytes from, uint64_t offset, uint64_t size)
+{
+	struct cp_bytes p = { .address = from.address ? from.address + offset : 0 };
+
+	if (offset < from.size) {
+		p.at = from.at + offset;
+		p.size = from.size - offset < size ? from.size - offset : size;
+	}
+	return p;
+}
+
+static void build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
+		       struct cp_bytes from)
+{
+	const struct cp_type *t = cp_type_strip(m->type);
+	uint64_t needed = (m->bit_offset + (uint64_t)m->bit_size + 7) / 8;
+	struct cp_bytes p = part(from, m->offset, needed);
+	unsigned __int128 wide = 0;
+	struct cp_type narrow;
+	uint8_t bytes[16];
+
+	v->type = m->type->text;
+	if (p.size < needed || needed > 16 || m->bit_size > 64) {
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+		return;
+	}
+	memcpy(&wide, p.at, needed);
+	wide >>= m->bit_offset;
+	wide &= m->bit_size < 64 ? (UINT64_C(1) << m->bit_size) - 1 : UINT64_MAX;
+	memcpy(bytes, &wide, sizeof(bytes));
+	if (t->kind == CP_TYPE_ENUM) {
+		cp_build_enum(b, v, t, bytes, m->bit_size);
+		return;
+	}
+	narrow = *t;
+	narrow.size = 8;
+	cp_build_integer(v, &narrow, bytes, m->bit_size);
+	v->size = (uint8_t)t->size;
+	if (t->kind == CP_TYPE_BOOL)
+		v->kind = CPROF_VALUE_BOOL;
+}
+
+static void build_member(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
+			 struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_type *t = cp_type_strip(m->type);
+
+	v->name = m->name;
+	v->source = b->source;
+	if (m->flags & CP_MEMBER_BITS)
+		build_bits(b, v, m, from);
+	else
+		build_value(b, v, m->type, part(from, m->offset, t->size), depth, hops);
+}
+
+static void build_members(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			  struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_type_details *d = cp_type_details(t);
+	const struct cp_type_member *m;
+	cprof_value *items;
+	uint32_t i, n = 0;
+
+	if (!d) {
+		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
+		return;
+	}
+	items = cp_arena_array(b->arena,
+			       d->member_count < MEMBERS_MAX ? d->member_count : MEMBERS_MAX,
+			       sizeof(*items));
+	for (i = 0; items && i < d->member_count && n < MEMBERS_MAX; i++) {
+		m = &d->members[i];
+		if ((m->flags & CP_MEMBER_BITS && !*m->name) ||
+		    (m->flags & (CP_MEMBER_ARTIFICIAL | CP_MEMBER_VIRTUAL)))
+			continue;
+		build_member(b, &items[n++], m, from, depth + 1, hops);
+	}
+	v->kind = t->kind == CP_TYPE_UNION ? CPROF_VALUE_UNION : CPROF_VALUE_STRUCT;
+	v->address = from.address;
+	v->items = items;
+	v->count = items ? n : 0;
+	v->cut = i < d->member_count || (d->flags & CP_DETAILS_CUT);
+}
+
+static void build_elements(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			   struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_type *element = cp_type_strip(t->target);
+	uint64_t size = element ? element->size : 0, there, i, run;
+	cprof_value *items;
+	uint32_t n = 0, max = b->limits->elements;
+
+	v->kind = CPROF_VALUE_ARRAY;
+	v->address = from.address;
+	if (!size)
+		return;
+	there = from.size / size < t->count ? from.size / size : t->count;
+	items = cp_arena_array(b->arena, there < max ? there : max, sizeof(*items));
+	for (i = 0; items && i < there && n < max && b->left; i += run) {
+		for (run = 1; i + run < there; run++) {
+			if (memcmp(from.at + i * size, from.at + (i + run) * size, size))
+				break;
+		}
+		run = run < FOLD ? 1 : run;
+		items[n].repeats = run > 1 ? (uint32_t)run : 0;
+		items[n].source = b->source;
+		build_value(b, &items[n], t->target, part(from, i * size, size), depth + 1, hops);
+		items[n++].name = "";
+	}
+	v->items = items;
+	v->count = items ? n : 0;
+	v->cut = i < t->count;
+}
+
+static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_type *characters = cp_type_characters(t);
+
+	if (characters && t->kind == CP_TYPE_ARRAY && cp_type_strip(t->target)->name &&
+	    !strcmp(cp_type_strip(t->target)->name, "char") && from.size) {
+		set_text(b, v, from, from.size == t->size);
+		return;
+	}
+	build_elements(b, v, t, from, depth, hops);
+}
+
+/* ---- pointers ---- */
+
+static void build_text_at(struct cp_build *b, cprof_value *v, uint64_t address)
+{
+	bool tried;
+	struct cp_bytes at = cp_build_memory(b, address, (uint64_t)b->limits->string + 1, &tried);
+	cprof_value *item;
+
+	if (at.size) {
+		set_text(b, v, at, false);
+		return;
+	}
+	item = tried ? cp_arena_alloc(b->arena, sizeof(*item)) : NULL;
+	if (item) {
+		cp_build_error(item, CPROF_VALUE_UNREADABLE, address);
+		v->items = item;
+		v->count = 1;
+	}
+}
+
+static void build_pointee(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			  unsigned depth, unsigned hops)
+{
+	const struct cp_type *to = cp_type_strip(t->target);
+	uint64_t want = to->size < b->limits->value ? to->size : b->limits->value;
+	struct cp_bytes at;
+	cprof_value *item;
+	bool tried;
+
+	if (!want || (t->kind == CP_TYPE_POINTER && hops++ >= b->limits->pointers) ||
+	    depth > b->limits->depth)
+		return;
+	at = cp_build_memory(b, v->u.u, want, &tried);
+	if (!at.size && !tried)
+		return;
+	item = cp_arena_alloc(b->arena, sizeof(*item));
+	if (!item)
+		return;
+	item->name = "";
+	item->source = CPROF_SOURCE_MEMORY;
+	if (!at.size)
+		cp_build_error(item, CPROF_VALUE_UNREADABLE, v->u.u);
+	else if (is_around(b, v->u.u, to))
+		cp_build_error(item, CPROF_VALUE_CYCLE, v->u.u);
+	else
+		build_value(b, item, t->target, at, depth + 1, hops);
+	v->items = item;
+	v->count = 1;
+}
+
+static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			  const uint8_t *at, unsigned depth, unsigned hops)
+{
+	const struct cp_capture *c = b->request->capture;
+	const struct cp_type *to = cp_type_strip(t->target);
+
+	v->kind = CPROF_VALUE_POINTER;
+	v->size = (uint8_t)t->size;
+	v->u.u = cp_build_number(at, t->size);
+	if (!v->u.u || !to)
+		return;
+	if (to->kind == CP_TYPE_FUNCTION) {
+		v->symbol = c->symbol ? c->symbol(c->symbol_ctx, v->u.u) : NULL;
+		return;
+	}
+	if (t->kind == CP_TYPE_POINTER && cp_type_characters(t))
+		build_text_at(b, v, v->u.u);
+	else
+		build_pointee(b, v, t, depth, hops);
+}
+
+/* ---- any value ---- */
+
+static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			    struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	if (depth >= b->limits->depth || b->around_count == CP_VALUE_DEPTH) {
+		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
+		return;
+	}
+	b->around[b->around_count].address = from.address;
+	b->around[b->around_count++].type = t;
+	if (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR)
+		build_array(b, v, t, from, depth, hops);
+	else
+		build_members(b, v, t, from, depth, hops);
+	b->around_count--;
+}
+
+static bool is_aggregate(const struct cp_type *t)
+{
+	return t->kind == CP_TYPE_STRUCT || t->kind == CP_TYPE_UNION || t->kind == CP_TYPE_ARRAY ||
+	       t->kind == CP_TYPE_VECTOR;
+}
+
+static void build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
+			struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	v->type = type && type->text ? type->text : "";
+	v->name = v->name ? v->name : "";
+	v->address = from.address;
+	if (!b->left || !t || t->kind == CP_TYPE_UNKNOWN || t->kind == CP_TYPE_FUNCTION) {
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+		return;
+	}
+	b->left--;
+	if (t->kind == CP_TYPE_VOID) {
+		v->kind = CPROF_VALUE_VOID;
+	} else if (is_aggregate(t)) {
+		build_aggregate(b, v, t, from, depth, hops);
+	} else if (from.size < t->size || !t->size) {
+		cp_build_error(v, from.size ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE,
+			       from.address);
+	} else if (t->kind == CP_TYPE_POINTER || t->kind == CP_TYPE_REFERENCE) {
+		build_pointer(b, v, t, from.at, depth, hops);
+	} else if (t->kind == CP_TYPE_MEMBER_POINTER) {
+		v->kind = CPROF_VALUE_POINTER;
+		v->u.u = cp_build_number(from.at, 8);
+	} else {
+		cp_build_scalar(b, v, type, t, from.at);
+	}
+}
+
+static struct cp_build start(const struct cp_value_request *request, const struct cp_parameter *p)
+{
+	return (struct cp_build){ .request = request,
+				  .limits = &request->signature->limits,
+				  .arena = &request->arena->memory,
+				  .source = p->source,
+				  .left = VALUES_MAX };
+}
+
+void cp_value_of_parameter(const struct cp_value_request *request, const struct cp_parameter *p,
+			   cprof_value *ret)
+{
+	struct cp_build b = start(request, p);
+	struct cp_bytes from;
+	uint8_t error;
+
+	*ret = (cprof_value){ .name = p->name,
+			      .type = p->type && p->type->text ? p->type->text : "",
+			      .source = p->source,
+			      .guessed = p->guessed };
+	from = cp_build_bytes(&b, p, &error);
+	if (!from.size && p->place.how != CP_PLACE_EMPTY) {
+		cp_build_error(ret, error, from.address);
+	} else if (!p->type) {
+		ret->kind = CPROF_VALUE_UINT;
+		ret->size = 8;
+		ret->u.u = cp_build_number(from.at, 8);
+	} else {
+		build_value(&b, ret, p->type, from, 0, 0);
+	}
+}
+
+const uint8_t *cp_parameter_bytes(const struct cp_value_request *request,
+				  const struct cp_parameter *p, size_t *size_ret,
+				  uint64_t *address_ret, uint8_t *error_ret)
+{
+	struct cp_build b = start(request, p);
+	struct cp_bytes from = cp_build_bytes(&b, p, error_ret);
+
+	*size_ret = from.size;
+	*address_ret = from.address;
+	return from.size ? from.at : NULL;
+}
