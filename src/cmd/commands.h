@@ -12,6 +12,7 @@
 	X(run) \
 	X(attach) \
 	X(report) \
+	X(replay) \
 	X(export) \
 	X(diff) \
 	X(merge) \

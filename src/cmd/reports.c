@@ -34,6 +34,18 @@ const struct cp_option cp_filter_options[] = {
 	{ 0 }
 };
 
+const struct cp_option cp_call_filter_options[] = {
+	{ "thread", 0, CP_OPTION_TEXT, AT(thread), .value = "TID|NAME",
+	  .help = "only this thread, or those whose name matches the glob" },
+	{ "pid", 0, CP_OPTION_NUMBER, AT(pid), .value = "PID", .min = 1, .max = INT32_MAX,
+	  .help = "only this process" },
+	{ "image", 0, CP_OPTION_TEXT, AT(image), .value = "GLOB",
+	  .help = "only functions in such a file" },
+	{ "time", 0, CP_OPTION_TEXT, AT(time), .value = "FROM-TO",
+	  .help = "only calls entered in this part of the recording: 1.5s-3s, 10s-, -500ms" },
+	{ 0 }
+};
+
 const char *const cp_roots_names[] = { "auto", "none", "process", "thread", NULL };
 
 static CP_ERROR read_time(const char *text, struct cp_profile_filter *f)

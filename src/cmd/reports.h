@@ -19,6 +19,7 @@ struct cp_filter_options {
 	unsigned state;
 };
 extern const struct cp_option cp_filter_options[];
+extern const struct cp_option cp_call_filter_options[]; /* of calls, for the same struct */
 
 /* Words for enum cp_tree_roots. */
 extern const char *const cp_roots_names[];

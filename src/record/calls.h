@@ -34,7 +34,7 @@ struct cp_record_call {
 	uint32_t stack; /* ENTER: CP_RECORD_NONE unless asked for */
 	uint32_t count; /* DISARMED */
 	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter */
-	uint64_t overhead_ns; /* of it, what tracing added */
+	uint64_t overhead_ns; /* of it, what tracing added: stops, each with totals.trap_ns */
 	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
 	/* ENTER: arguments; LEAVE: the result, if there is one, then locals. */
 	const cprof_value *values;

@@ -14,6 +14,8 @@
 
 const char *cp_report_unit(const struct cp_profile *p)
 {
+	if (p->by_calls)
+		return "in traced calls";
 	return cp_record_info(p->record)->clock == CP_RECORD_CLOCK_WALL ? "of elapsed time"
 									: "of CPU time";
 }
@@ -108,13 +110,17 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	cp_buf_printf(item, " %s in ", cp_report_unit(p));
 	cp_add_time(item, cp_report_duration(p->record));
 	flow_item(f, item);
+	if (p->by_calls)
+		cp_add_plural(item, p->total.ticks, "call", "calls");
+	flow_item(f, item);
 	if (p->waiting.ns) {
 		cp_add_time(item, p->waiting.ns);
 		cp_buf_str(item, " of it waiting");
 	}
 	flow_item(f, item);
-	cp_add_plural(item, p->total.ticks, "sample", "samples");
-	if (info->hz)
+	if (!p->by_calls)
+		cp_add_plural(item, p->total.ticks, "sample", "samples");
+	if (info->hz && !p->by_calls)
 		cp_buf_printf(item, " at %u Hz", info->hz);
 	flow_item(f, item);
 	cp_add_plural(item, cp_cost_used(p->threads, cp_record_thread_count(p->record)), "thread",
@@ -274,8 +280,13 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_buf_str(text, " lost");
 		doubt(out, look, text);
 	}
+	if (t->calls_lost) {
+		cp_add_plural(text, t->calls_lost, "event", "events");
+		cp_buf_str(text, " of calls could not be recorded");
+		doubt(out, look, text);
+	}
 	if (cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
-	    cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
+	    cp_record_sample_count(p->record) && cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
 		cp_add_time(text, t->unsampled_ns);
 		cp_buf_str(text, " (");
 		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);

@@ -151,14 +151,13 @@ static CP_ERROR ambiguous(const struct cp_profile *p, const char *name, const ui
 			     "name one of them in full:\n%s", list.bytes ? list.bytes : "");
 }
 
-CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t *function_ret)
+CP_ERROR cp_profile_find_among(const struct cp_profile *p, const uint32_t *order, size_t count,
+			       const char *name, uint32_t *function_ret)
 {
-	uint32_t *order CP_FREE = NULL;
-	size_t count, found, i;
+	size_t found, i;
 	uint32_t first = 0;
 	unsigned way;
 
-	CP_TRY(cp_profile_sorted(p, CP_ORDER_TOTAL, &order, &count));
 	for (way = 0; way <= 4; way++) {
 		for (found = 0, i = 0; i < count; i++) {
 			if (!name_matches(way, name, &p->functions.items[order[i]]))
@@ -174,9 +173,19 @@ CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t 
 			return NULL;
 		}
 	}
-	return cp_error_hint(cp_error_new(CP_ERR_NOT_FOUND, 0,
-					  "no sample has a function named '%s'", name),
+	return cp_error_hint(cp_error_new(CP_ERR_NOT_FOUND, 0, "no %s has a function named '%s'",
+					  cp_record_sample_count(p->record) ? "sample" : "call",
+					  name),
 			     "cprof report --sort=name --limit=0 lists the names");
+}
+
+CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t *function_ret)
+{
+	uint32_t *order CP_FREE = NULL;
+	size_t count;
+
+	CP_TRY(cp_profile_sorted(p, CP_ORDER_TOTAL, &order, &count));
+	return cp_profile_find_among(p, order, count, name, function_ret);
 }
 
 /* ---- callers and callees ---- */

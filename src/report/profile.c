@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "record/calls.h"
 
 /* ---- names ---- */
 
@@ -216,31 +217,52 @@ static bool waits(const struct cp_record_sample *s)
 	return s->flags & (CP_RECORD_SAMPLE_BLOCKED | CP_RECORD_SAMPLE_REPEAT);
 }
 
+static bool who_accepted(const struct cp_profile *p, uint32_t number)
+{
+	const struct cp_profile_filter *f = &p->filter;
+	const struct cp_record_process *process = NULL;
+	const struct cp_record_thread *thread = NULL;
+	uint32_t of;
+
+	if (!f->thread && !f->pid)
+		return true;
+	if (number < cp_record_thread_count(p->record))
+		thread = cp_record_get_thread(p->record, number);
+	of = cp_profile_process(p, number);
+	if (of != CP_RECORD_NONE)
+		process = cp_record_get_process(p->record, of);
+	if (f->thread && (!thread || !thread_matches(f->thread, thread)))
+		return false;
+	return !f->pid || (process && process->pid == f->pid);
+}
+
 bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s)
 {
 	const struct cp_profile_filter *f = &p->filter;
 	uint64_t start = cp_record_info(p->record)->start_ns;
 	uint64_t at = s->ts_ns > start ? s->ts_ns - start : 0;
-	const struct cp_record_process *process = NULL;
-	const struct cp_record_thread *thread = NULL;
-	uint32_t number;
 
 	if (at < f->from_ns || (f->to_ns && at > f->to_ns))
 		return false;
 	if (f->state != CP_STATE_ANY && waits(s) != (f->state == CP_STATE_WAITING))
 		return false;
-	if (!f->thread && !f->pid && !f->image)
-		return true;
-	if (s->thread < cp_record_thread_count(p->record))
-		thread = cp_record_get_thread(p->record, s->thread);
-	number = cp_profile_process(p, s->thread);
-	if (number != CP_RECORD_NONE)
-		process = cp_record_get_process(p->record, number);
-	if (f->thread && (!thread || !thread_matches(f->thread, thread)))
+	return who_accepted(p, s->thread) && (!f->image || image_accepted(p, s->stack));
+}
+
+bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32_t function)
+{
+	const struct cp_profile_image *image;
+
+	if (!who_accepted(p, thread))
 		return false;
-	if (f->pid && (!process || process->pid != f->pid))
-		return false;
-	return !f->image || image_accepted(p, s->stack);
+	image = &p->images.items[p->functions.items[function].image];
+	return !p->filter.image || !fnmatch(p->filter.image, image->name, 0) ||
+	       !fnmatch(p->filter.image, image->path, 0);
+}
+
+uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location)
+{
+	return p->frames.items[p->location_frames[location + 1] - 1].function;
 }
 
 /* ---- stacks ---- */
@@ -255,12 +277,28 @@ static const uint32_t *stack_of(const struct cp_profile *p, uint32_t stack, size
 	return cp_record_get_stack(p->record, stack, count_ret, flags_ret);
 }
 
+static const uint32_t *walk_calls(const struct cp_profile *p, uint32_t node, size_t *count_ret)
+{
+	const struct cp_call_node *n = &p->call_nodes.items[node];
+	size_t at;
+
+	*count_ret = at = n->depth;
+	for (p->walk[--at] = n->frame; at; p->walk[at] = n->frame) {
+		n = &p->call_nodes.items[n->parent - 1];
+		at--;
+	}
+	return p->walk;
+}
+
 const uint32_t *cp_profile_walk(const struct cp_profile *p, uint32_t stack, size_t *count_ret)
 {
 	size_t locations = cp_record_location_count(p->record), depth, n = 0;
 	const uint32_t *at;
+	size_t stacks = cp_record_stack_count(p->record);
 	uint32_t flags, frame;
 
+	if (stack >= stacks && stack - stacks < p->call_nodes.count)
+		return walk_calls(p, (uint32_t)(stack - stacks), count_ret);
 	at = stack_of(p, stack, &depth, &flags);
 	while (at && depth-- > 0) {
 		if (at[depth] >= locations)
@@ -288,8 +326,12 @@ bool cp_profile_truncated(const struct cp_profile *p, uint32_t stack)
 static CP_ERROR prepare_walk(struct cp_profile *p)
 {
 	size_t locations = cp_record_location_count(p->record), count, depth, i, n;
+	const struct cp_call_node *node;
 	const uint32_t *at;
 	uint32_t flags;
+
+	cp_vec_for_each(&p->call_nodes, node)
+		p->depth_max = node->depth > p->depth_max ? node->depth : p->depth_max;
 
 	for (n = 0; n < cp_record_stack_count(p->record); n++) {
 		at = stack_of(p, (uint32_t)n, &count, &flags);
@@ -390,6 +432,8 @@ static CP_ERROR add_costs(struct cp_profile *p)
 static CP_ERROR build(struct cp_profile *p)
 {
 	CP_TRY(add_locations(p));
+	if (!cp_record_sample_count(p->record) && cp_record_call_count(p->record))
+		CP_TRY(cp_profile_add_calls(p));
 	CP_TRY(prepare_walk(p));
 	CP_TRY(add_hits(p));
 	return add_costs(p);
@@ -422,6 +466,7 @@ void cp_profile_destroy(struct cp_profile *p)
 	cp_vec_free(&p->functions);
 	cp_vec_free(&p->frames);
 	cp_vec_free(&p->hits);
+	cp_vec_free(&p->call_nodes);
 	free(p->location_frames);
 	free(p->threads);
 	free(p->processes);

@@ -86,6 +86,13 @@ struct cp_frame {
 	const char *file; /* NULL: unknown */
 };
 
+/* A stack of traced calls: a call and those around it. */
+struct cp_call_node {
+	uint32_t parent; /* + 1; 0: none */
+	uint32_t frame;
+	uint32_t depth; /* frames, with this one */
+};
+
 /* What one thread spent in one stack. */
 struct cp_hit {
 	uint32_t thread, stack;
@@ -105,12 +112,18 @@ struct cp_profile {
 	struct cp_cost waiting; /* of threads that did not run */
 	struct cp_cost truncated; /* in stacks that don't reach the root */
 	struct cp_cost guessed; /* in stacks with a guessed frame */
+	bool by_calls; /* there are no samples, but calls: ns are the time in traced calls,
+			  ticks calls */
 	/* private */
+	CP_VEC(struct cp_call_node) call_nodes; /* stacks beyond those of the recording */
 	struct cp_interner function_names, image_names, files;
 	uint32_t *walk;
 	uint32_t no_stack; /* the frame of samples without any */
 	size_t depth_max;
 };
+
+/* Makes hits of calls, when there are no samples (callstacks.c). */
+CP_ERROR cp_profile_add_calls(struct cp_profile *p);
 
 /* `filter` may be NULL. The recording must outlive the profile. */
 CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,
@@ -119,6 +132,10 @@ void cp_profile_destroy(struct cp_profile *p);
 
 /* True when the filter lets `s` through. */
 bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s);
+/* Likewise something of `thread` in the function `function`; times apart. */
+bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32_t function);
+/* The function that a location's address is in, whatever is inlined there. */
+uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location);
 
 /* Numbers of the frames of `stack`, outermost first, inlined calls as frames
  * of their own. Never none: an empty stack is one frame "[no stack]". Good
@@ -152,6 +169,9 @@ struct cp_cost *cp_profile_image_costs(const struct cp_profile *p);
  * parameters, its linkage name, a glob or a part of the name, in that order;
  * of several the first way that finds any counts, and must find one. */
 CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t *function_ret);
+/* Likewise among these; those before others count where names are equal. */
+CP_ERROR cp_profile_find_among(const struct cp_profile *p, const uint32_t *functions, size_t count,
+			       const char *name, uint32_t *function_ret);
 
 /* ---- cost by place ---- */
 

@@ -27,3 +27,44 @@ s 102 100000 10 lost|workshop|main.c|1|t;a\sb\p</title><script>alert(1)</script>
 s 102 50000 5 
 END
 }
+
+# A program whose calls were traced, in two threads: values of all kinds, tail
+# calls, an exception, recursion; main() goes on at the end. 3 ms, 14 calls.
+desk() {
+	cat <<'END'
+command ./desk
+length 3000
+totals call_stops=40 call_rejected_inside=3 call_rejected_condition=5 call_functions=9 call_sites=20 stopped_ns=300000 stops=40 trap_ns=2000 status=0
+process 200 desk /usr/bin/desk
+thread 200 200 desk
+thread 200 201 helper
+c 200 10 main|desk|main.c|10 argc:2 argv:0x7ffe1234
+c 200 10 lookup(char\_const*,int)|desk|look.c|5 host:"db\s1\n" n:4
+r 200 30 10 "10.0.0.7"
+c 200 5 geo::move(point,dir)|desk|move.c|7 p:{x:3,y:4} dir:1
+c 201 3 work|desk|work.c|3 x:1.5
+c 200 4 clamp|desk|move.c|2 -7
+r 200 20 8 0
+r 200 30 20 {x:3,y:5} i:9 j:?
+r 201 10 10
+c 200 5 a|desk|t.c|1 1
+t 200 20 9 b|desk|t.c|9
+c 200 2 b|desk|t.c|9 2
+c 200 2 clamp|desk|move.c|2 9
+r 200 19 9 9
+t 200 20 10 gone|libc.so.6
+c 200 5 thrower|desk|e.cc|1 ?
+c 200 5 deeper|desk|e.cc|2
+x 200 10 9
+x 200 5 18
+d 200 clamp|desk|move.c|2 12000
+c 200 5 fact|desk|f.c|1 3
+c 200 5 fact|desk|f.c|1 2
+c 200 5 fact|desk|f.c|1 1
+r 200 20 9 1
+r 200 12 18 2
+r 200 12 27 6
+c 201 3 work|desk|work.c|3 x:2.5
+x 201 30 9 ended
+END
+}

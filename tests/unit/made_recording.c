@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/calls.h"
 
 #define START_NS (100 * CP_NS_PER_S)
 
@@ -20,6 +21,18 @@
 struct place {
 	struct cp_record_frame frames[8];
 	uint32_t count, image, flags;
+};
+
+#define CALLS_OPEN 64
+#define VALUES 64
+
+/* Open calls of a thread. */
+struct open_calls {
+	struct {
+		uint64_t ns;
+		uint32_t function;
+	} calls[CALLS_OPEN];
+	uint32_t depth;
 };
 
 struct maker {
@@ -35,11 +48,15 @@ struct maker {
 	struct cp_map threads; /* tid: number */
 	struct cp_map clocks; /* tid: ns used so far */
 	uint32_t process;
+	uint64_t call_ns; /* when the last one was */
+	CP_VEC(struct open_calls) open; /* by thread */
+	cprof_value values[VALUES];
+	size_t value_count;
 };
 
 static void unescape(char *text)
 {
-	static const char from[] = "nesp", to[] = "\n\033;|";
+	static const char from[] = "nesp_", to[] = "\n\033;| ";
 	char *out = text;
 	const char *at;
 
@@ -165,6 +182,168 @@ static void write_sample(struct maker *m, int tid, struct cp_record_sample s, ch
 	cp_record_sample(m->w, &s);
 }
 
+/* ---- calls ---- */
+
+/* Cuts the first of `text`, which ends at a comma outside of braces. */
+static char *cut_item(char **text)
+{
+	char *start = *text, *at;
+	int depth = 0;
+
+	for (at = start; *at && (*at != ',' || depth); at++)
+		depth += (*at == '{') - (*at == '}');
+	*text = *at ? at + 1 : NULL;
+	*at = 0;
+	return start;
+}
+
+static void read_value(struct maker *m, char *text, cprof_value *v);
+
+static void read_items(struct maker *m, char *text, cprof_value *v)
+{
+	char *parts[8];
+
+	v->kind = CPROF_VALUE_STRUCT;
+	v->type = "struct s";
+	text[strlen(text) - 1] = 0;
+	for (text++; text && *text && v->count < 8;)
+		parts[v->count++] = cut_item(&text);
+	v->items = m->values + m->value_count;
+	m->value_count += v->count;
+	for (uint32_t i = 0; m->value_count < VALUES && i < v->count; i++)
+		read_value(m, parts[i], (cprof_value *)(uintptr_t)&v->items[i]);
+}
+
+static void read_value(struct maker *m, char *text, cprof_value *v)
+{
+	char *colon = strchr(text, ':');
+
+	*v = (cprof_value){ .kind = CPROF_VALUE_INT, .name = "", .type = "int", .size = 4 };
+	if (colon && *text != '"' && *text != '{') {
+		*colon = 0;
+		v->name = text;
+		text = colon + 1;
+	}
+	if (*text == '{') {
+		read_items(m, text, v);
+	} else if (*text == '"') {
+		unescape(text);
+		v->kind = CPROF_VALUE_STRING;
+		v->type = "const char *";
+		v->source = CPROF_SOURCE_MEMORY;
+		v->u.text.bytes = text + 1;
+		v->u.text.length = (uint32_t)strlen(text + 1);
+		v->u.text.length -= v->u.text.length && text[v->u.text.length] == '"';
+	} else if (*text == '?') {
+		v->kind = CPROF_VALUE_ERROR;
+		v->error = CPROF_VALUE_OPTIMIZED_OUT;
+	} else if (text[0] == '0' && text[1] == 'x') {
+		v->kind = CPROF_VALUE_POINTER;
+		v->type = "void *";
+		v->size = 8;
+		v->u.u = strtoull(text, NULL, 16);
+	} else if (strchr(text, '.')) {
+		v->kind = CPROF_VALUE_FLOAT;
+		v->type = "double";
+		v->size = 8;
+		v->u.f = strtod(text, NULL);
+	} else {
+		v->u.i = strtoll(text, NULL, 10);
+	}
+}
+
+/* The values of the rest of a line; they stand in m->values. */
+static void read_values(struct maker *m, char *rest, struct cp_record_call *call)
+{
+	char *words[8];
+	uint32_t count = 0, i;
+
+	while (rest && *rest && count < 8)
+		words[count++] = part(&rest, " ");
+	m->value_count = count;
+	for (i = 0; i < count; i++)
+		read_value(m, words[i], &m->values[i]);
+	call->values = m->values;
+	call->value_count = count;
+}
+
+static uint32_t write_function(struct maker *m, char *frame)
+{
+	uint32_t places[256], flags = 0;
+
+	return read_stack(m, frame, places, &flags) ? write_place(m, places[0]) : CP_RECORD_NONE;
+}
+
+static void write_enter(struct maker *m, struct open_calls *open, struct cp_record_call *call,
+			char *rest)
+{
+	call->kind = CP_RECORD_ENTER;
+	call->function = write_function(m, part(&rest, " "));
+	call->depth = open->depth;
+	read_values(m, rest, call);
+	if (open->depth < CALLS_OPEN) {
+		open->calls[open->depth].ns = call->ts_ns;
+		open->calls[open->depth++].function = call->function;
+	}
+	cp_record_call(m->w, call);
+}
+
+static void write_leave(struct maker *m, struct open_calls *open, struct cp_record_call *call,
+			char *rest)
+{
+	if (!open->depth)
+		return;
+	call->depth = --open->depth;
+	call->function = open->calls[call->depth].function;
+	call->duration_ns = call->ts_ns - open->calls[call->depth].ns;
+	call->overhead_ns = strtoull(part(&rest, " "), NULL, 10) * 1000;
+	if (call->kind == CP_RECORD_TAIL_CALL && rest)
+		call->target = write_function(m, rest);
+	else if (call->kind == CP_RECORD_UNWIND)
+		call->flags = rest && !strcmp(rest, "ended") ? CP_RECORD_CALL_ENDED : 0;
+	else if (call->kind == CP_RECORD_LEAVE)
+		read_values(m, rest, call);
+	call->result_count = call->kind == CP_RECORD_LEAVE && call->value_count;
+	call->flags |= call->value_count > 1 ? CP_RECORD_CALL_LOCALS : 0;
+	cp_record_call(m->w, call);
+}
+
+static void write_call(struct maker *m, char kind, int tid, char *rest)
+{
+	uint64_t *thread = cp_map_get(&m->threads, (uint64_t)tid);
+	struct cp_record_call call = { .target = CP_RECORD_NONE, .stack = CP_RECORD_NONE };
+
+	if (!thread)
+		return;
+	call.thread = (uint32_t)*thread;
+	while (m->open.count <= *thread)
+		if (!cp_vec_push(&m->open, (struct open_calls){ .depth = 0 }))
+			return;
+	if (kind == 'd') {
+		call.kind = CP_RECORD_DISARMED;
+		call.function = write_function(m, part(&rest, " "));
+		call.count = rest ? (uint32_t)atoi(rest) : 0;
+		call.ts_ns = START_NS + m->call_ns;
+		cp_record_call(m->w, &call);
+		return;
+	}
+	m->call_ns += strtoull(part(&rest, " "), NULL, 10) * 1000;
+	call.ts_ns = START_NS + m->call_ns;
+	if (kind == 'c') {
+		write_enter(m, &m->open.items[*thread], &call, rest);
+		return;
+	}
+	call.kind = kind == 'r'	  ? CP_RECORD_LEAVE
+		    : kind == 't' ? CP_RECORD_TAIL_CALL
+				  : CP_RECORD_UNWIND;
+	write_leave(m, &m->open.items[*thread], &call, rest);
+}
+
+static bool is_call(const char *word)
+{
+	return *word && !word[1] && strchr("crtxd", *word);
+}
+
 static void read_totals(struct cp_record_totals *t, char *text)
 {
 #define KEY(name) \
@@ -184,7 +363,16 @@ static void read_totals(struct cp_record_totals *t, char *text)
 		     KEY(reads),
 		     KEY(threads),
 		     KEY(tracer_cpu_ns),
-		     KEY(controller_cpu_ns) };
+		     KEY(controller_cpu_ns),
+		     KEY(call_stops),
+		     KEY(call_rejected_inside),
+		     KEY(call_rejected_condition),
+		     KEY(call_rejected_late),
+		     KEY(call_unmatched),
+		     KEY(call_functions),
+		     KEY(call_sites),
+		     KEY(call_disarmed),
+		     KEY(trap_ns) };
 #undef KEY
 	char *one, *value;
 	size_t i;
@@ -251,6 +439,8 @@ static void write_line(struct maker *m, char *rest, const char *word)
 		if (rest)
 			unescape(rest);
 		cp_map_put(&m->threads, (uint64_t)tid, cp_record_thread(m->w, &t));
+	} else if (is_call(word)) {
+		write_call(m, *word, atoi(a), rest);
 	} else if (is_sample(word)) {
 		struct cp_record_sample s = { .flags =
 						      *word == 'w' ? CP_RECORD_SAMPLE_BLOCKED : 0 };
@@ -296,11 +486,17 @@ static void collect_line(struct maker *m, char *rest, const char *word)
 {
 	uint32_t places[256], flags = 0;
 
-	if (!is_sample(word))
+	if (!is_sample(word) && !is_call(word))
 		return;
+	if (is_call(word))
+		m->info.holds |= CP_RECORD_HAS_CALLS | CP_RECORD_HAS_ARGUMENTS;
 	part(&rest, " ");
-	part(&rest, " ");
-	part(&rest, " ");
+	if (*word != 'd')
+		part(&rest, " ");
+	if (!is_call(word) || *word == 't')
+		part(&rest, " ");
+	if (is_call(word) && *word != 't')
+		rest = strchr("rx", *word) ? NULL : part(&rest, " ");
 	read_stack(m, rest, places, &flags);
 }
 
@@ -316,6 +512,7 @@ static void deinit(struct maker *m)
 	cp_interner_free(&m->images);
 	cp_map_free(&m->threads);
 	cp_map_free(&m->clocks);
+	cp_vec_free(&m->open);
 }
 
 CP_ERROR made_write(const char *text, int fd)

@@ -10,10 +10,21 @@
  *     s TID MICROSECONDS TICKS FRAME;FRAME;...       outermost first
  *     w TID MICROSECONDS TICKS FRAME;FRAME;...       the same of a thread that waits
  *
+ *     c TID MICROSECONDS FRAME[ VALUE]...    so much later the thread enters a function
+ *     r TID MICROSECONDS OVERHEAD[ VALUE]    so much later it returns; of the time since
+ *                                            its enter, OVERHEAD us were tracing's
+ *     t TID MICROSECONDS OVERHEAD[ FRAME]    it jumps to another function
+ *     x TID MICROSECONDS OVERHEAD[ ended]    it is left otherwise
+ *     d TID FRAME RATE                       it is no longer traced
+ *
+ * These count from the last such line, whatever its thread. VALUE is [NAME:]
+ * and a number, one with a dot, "text" (\_ as a blank), {VALUE,VALUE}, 0x..., or
+ * ? for what was optimized out.
+ *
  * FRAME is NAME[|IMAGE[|FILE[|LINE[|FLAGS]]]]; flags: i inlined into the frame
  * before it, g guessed, s signal, t (first frame) the stack is truncated.
- * Empty fields are as in the frame before. In names \n, \e, \s and \p stand
- * for newline, escape, semicolon and bar; an empty NAME is unknown.
+ * Empty fields are as in the frame before. In names \n, \e, \s, \p and \_
+ * stand for newline, escape, semicolon, bar and blank; an empty NAME is unknown.
  */
 #ifndef CP_TEST_MADE_RECORDING_H
 #define CP_TEST_MADE_RECORDING_H

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/replay.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cmd/cmd.h"
+#include "cmd/commands.h"
+#include "cmd/reports.h"
+#include "cmd/terminal.h"
+#include "probe/spec.h"
+#include "report/report.h"
+
+struct replay_options {
+	bool json;
+	const char *functions;
+	uint64_t least_ns;
+	struct cp_filter_options filter;
+};
+
+#define AT(field) offsetof(struct replay_options, field)
+
+static const struct cp_option rows[] = {
+	{ "filter", 'F', CP_OPTION_TEXT, AT(functions), .value = "SPEC",
+	  .help = "only these functions: as --trace=SPEC of run takes them" },
+	{ "min-duration", 0, CP_OPTION_DURATION, AT(least_ns), .value = "TIME",
+	  .help = "only calls that took as long: 50us, 1ms" },
+	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "an event a line, as JSON" },
+	{ 0 }
+};
+
+static const struct cp_option_group groups[] = {
+	{ "What is shown", rows, 0 }, { "Which calls", cp_call_filter_options, AT(filter) }, { 0 }
+};
+
+static const char *source_of(void *ctx)
+{
+	const struct cp_function *f = ctx;
+
+	return f->file;
+}
+
+static bool is_program(const struct cp_profile *p, const char *image)
+{
+	size_t count = cp_record_process_count(p->record), i;
+
+	for (i = 0; i < count; i++) {
+		const char *exe = cp_record_get_process(p->record, (uint32_t)i)->exe;
+
+		if (!strcmp(cp_basename(exe), image))
+			return true;
+	}
+	return false;
+}
+
+static bool wanted(void *ctx, const struct cp_profile *p, const struct cp_function *f)
+{
+	const char *image = cp_profile_image_name(p, f);
+	struct cp_spec_subject subject = { .name = f->name,
+					   .linkage_name = f->linkage ? f->linkage : f->name,
+					   .image = image,
+					   .program = is_program(p, image),
+					   .source = source_of,
+					   .ctx = (void *)(uintptr_t)f };
+
+	return cp_spec_match(ctx, &subject) != CP_SPEC_NO;
+}
+
+/* Through a pager on a terminal; one that is left early is no failure. */
+static CP_ERROR print(const struct cp_profile *p, const struct cp_replay_options *r, bool json)
+{
+	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
+	struct cp_look look = { term.columns, term.color };
+	struct cp_pager pager = cp_pager_open();
+	struct cp_sink sink = { .file = stdout };
+	struct cp_error *err =
+		json ? cp_replay_json(p, r, &sink) : cp_replay_text(p, r, &look, &sink);
+	struct cp_error *end = cp_sink_finish(&sink);
+
+	if (err || pager.pid > 0)
+		cp_error_free(cp_steal(end));
+	cp_pager_close(&pager);
+	return err ? err : end;
+}
+
+/* What is missing, where the output has no room for it. */
+static void complain_of_losses(const struct cp_profile *p)
+{
+	struct cp_terminal term = cp_terminal_of(STDERR_FILENO);
+	struct cp_look look = { term.columns, term.color };
+	struct cp_buf out = { 0 };
+
+	cp_report_missing(p, &look, &out);
+	if (out.size)
+		fwrite(out.bytes, 1, out.size, stderr);
+	cp_buf_free(&out);
+}
+
+static int run_replay(struct cp_args *args)
+{
+	const struct replay_options *o = args->options;
+	struct cp_replay_options r = { .least_ns = o->least_ns };
+	struct cp_loaded loaded = { 0 };
+	struct cp_spec *spec = NULL;
+	struct cp_error *err = NULL;
+
+	if (o->functions)
+		err = cp_spec_parse(o->functions, &spec);
+	if (err) {
+		cp_complain(err);
+		return CP_EXIT_USAGE;
+	}
+	r.wanted = spec ? wanted : NULL;
+	r.wanted_ctx = spec;
+	err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
+	if (!err)
+		err = print(loaded.profile, &r, o->json);
+	if (!err && o->json)
+		complain_of_losses(loaded.profile);
+	cp_unload(&loaded);
+	cp_spec_destroy(spec);
+	return err ? cp_reports_fail(err) : cp_finish_output();
+}
+
+const struct cp_command cp_command_replay = {
+	.name = "replay",
+	.operands = "[options] [FILE]",
+	.summary = "The calls of a recording in order, with arguments and results",
+	.details = "FILE is cprof.data unless told, - standard input. Times are from the start of\n"
+		   "the recording; durations are less what tracing added.",
+	.groups = groups,
+	.options_size = sizeof(struct replay_options),
+	.most = 1,
+	.usage_status = CP_EXIT_USAGE,
+	.completes = CP_COMPLETES_FILES,
+	.run = run_replay,
+};

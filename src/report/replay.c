@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls as a person wants to read them:
+ *
+ *     0.000120  serve(3) {
+ *     0.000155    lookup("host", 4) = "10.0.0.7"  12.3 µs
+ *     0.000190    a(1) ⇒ b(2) = 4  3.10 µs
+ *     0.000220  } = 0  104 µs
+ *
+ * A call's line can only be finished when the next event of its thread is
+ * known. Meanwhile what comes after it waits in a queue, so that lines come in
+ * the order of time, whichever thread they are of; when that becomes long, the
+ * line at its head is written as that of a call with calls in it.
+ */
+#include "report/replay.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/report.h"
+#include "report/spans.h"
+#include "report/tree.h"
+#include "report/values.h"
+
+#define QUEUE_MAX 512
+#define NAME_MAX_COLUMNS 12 /* of a thread */
+#define NO_LINE UINT64_MAX
+
+/* A line that is not written yet. */
+struct line {
+	struct cp_buf text;
+	size_t columns; /* used so far */
+	bool open; /* may go on */
+	uint32_t thread;
+};
+
+/* What is known of a shown call; its span's `data`. */
+struct shown {
+	uint64_t line; /* that it can go on; NO_LINE: calls in it came first */
+	uint32_t indent;
+	uint64_t before_ns; /* time of the calls whose tail call it is */
+};
+
+/* A tail call whose target may come next. */
+struct tail {
+	uint64_t line; /* NO_LINE: none */
+	uint32_t depth, indent, target;
+	uint64_t ns;
+};
+
+struct printer {
+	const struct cp_profile *p;
+	const struct cp_look *look;
+	struct cp_sink *sink;
+	struct cp_chosen chosen;
+	CP_VEC(struct line) queue; /* those from `head` on */
+	size_t head;
+	uint64_t first; /* number of the line at `head` */
+	CP_VEC(struct cp_span *) open; /* shown ones */
+	struct tail *tails; /* by thread */
+	bool several; /* threads */
+};
+
+size_t cp_short_name(const char *name)
+{
+	size_t size = strlen(name), at;
+	int depth = 0;
+
+	for (at = size; at-- > 1;) {
+		if (name[at] == ')')
+			depth++;
+		else if (name[at] == '(' && !--depth)
+			break;
+		else if (!depth && strchr(">}]", name[at]))
+			return size; /* no parameters */
+	}
+	if (!at || depth || at == SIZE_MAX)
+		return size;
+	if (at >= 8 && !memcmp(name + at - 8, "operator", 8))
+		return size;
+	return at;
+}
+
+/* ---- lines ---- */
+
+static struct line *line_at(struct printer *w, uint64_t number)
+{
+	return &w->queue.items[w->head + (size_t)(number - w->first)];
+}
+
+static void put(struct printer *w, struct line *line, enum cp_paint paint, const char *text)
+{
+	cp_paint(&line->text, w->look, paint, text);
+	line->columns += cp_text_columns(text);
+}
+
+/* Cut to what is left of the width, less `reserve`. */
+static void put_fit(struct printer *w, struct line *line, enum cp_paint paint, const char *text,
+		    size_t reserve, size_t least)
+{
+	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t room = w->look->columns, used = line->columns + reserve;
+
+	room = !room ? SIZE_MAX : room > used + least ? room - used : least;
+	cp_text_fit(&cut, text, room);
+	put(w, line, paint, cut.bytes ? cut.bytes : "");
+}
+
+static void put_time(struct printer *w, struct line *line, uint64_t ns)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_str(&text, "  ");
+	cp_add_time(&text, ns);
+	put(w, line, ns >= 1000000 ? CP_PAINT_WARM : CP_PAINT_DIM, text.bytes ? text.bytes : "");
+}
+
+static void put_function(struct printer *w, struct line *line, uint32_t function)
+{
+	const char *name = w->p->functions.items[function].name;
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_escape(&text, CP_ESCAPE_TERMINAL, name, cp_short_name(name));
+	put_fit(w, line, CP_PAINT_NAME, text.bytes ? text.bytes : "", 24, 16);
+}
+
+static void put_thread(struct printer *w, struct line *line, uint32_t thread)
+{
+	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t used;
+
+	cp_add_name(&text, t->name);
+	cp_text_fit(&cut, text.bytes ? text.bytes : "", NAME_MAX_COLUMNS);
+	used = cut.bytes ? cp_text_columns(cut.bytes) : 0;
+	cp_buf_printf(&cut, "%*s %7d  ", (int)(NAME_MAX_COLUMNS - used), "", t->tid);
+	put(w, line, CP_PAINT_DIM, cut.bytes ? cut.bytes : "");
+}
+
+/* A new line, begun with time, thread and indentation; NO_LINE without
+ * memory. */
+static uint64_t new_line(struct printer *w, uint64_t ns, uint32_t thread, uint32_t indent)
+{
+	struct line line = { .open = true, .thread = thread };
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t most = w->look->columns ? w->look->columns / 3 : SIZE_MAX, blanks = 2 * indent;
+
+	cp_buf_printf(&text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000, ns / 1000 % 1000000);
+	put(w, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+	if (w->several)
+		put_thread(w, &line, thread);
+	cp_buf_clear(&text);
+	if (blanks > most) {
+		cp_buf_printf(&text, "%u", indent);
+		blanks = most > text.size ? most - text.size : 0;
+	}
+	cp_buf_printf(&text, "%*s", (int)blanks, "");
+	put(w, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+	if (!cp_vec_push(&w->queue, line)) {
+		cp_buf_free(&line.text);
+		w->sink->buf.failed = true;
+		return NO_LINE;
+	}
+	return w->first + (w->queue.count - 1 - w->head);
+}
+
+static void end_line(struct printer *w, struct line *line)
+{
+	(void)w;
+	cp_buf_u8(&line->text, '\n');
+	line->open = false;
+}
+
+static struct shown *shown_of(const struct cp_span *span)
+{
+	return span ? span->data : NULL;
+}
+
+/* The call has calls in it. */
+static void open_braces(struct printer *w, struct shown *s)
+{
+	struct line *line;
+
+	if (s->line == NO_LINE)
+		return;
+	line = line_at(w, s->line);
+	put(w, line, CP_PAINT_PLAIN, " {");
+	end_line(w, line);
+	s->line = NO_LINE;
+}
+
+static void end_tail(struct printer *w, struct tail *tail)
+{
+	struct line *line;
+
+	if (tail->line == NO_LINE)
+		return;
+	line = line_at(w, tail->line);
+	put(w, line, CP_PAINT_PLAIN, " ⇒ ");
+	if (tail->target == CP_RECORD_NONE)
+		put(w, line, CP_PAINT_DIM, "?");
+	else
+		put_function(w, line, tail->target);
+	put_time(w, line, tail->ns);
+	end_line(w, line);
+	tail->line = NO_LINE;
+}
+
+/* What the line at the head waits for does not come for long. */
+static void force_head(struct printer *w)
+{
+	const struct line *line = &w->queue.items[w->head];
+	struct tail *tail = &w->tails[line->thread];
+	size_t i;
+
+	if (tail->line == w->first) {
+		end_tail(w, tail);
+		return;
+	}
+	for (i = 0; i < w->open.count; i++) {
+		struct shown *s = shown_of(w->open.items[i]);
+
+		if (s && s->line == w->first) {
+			open_braces(w, s);
+			return;
+		}
+	}
+}
+
+static void write_lines(struct printer *w)
+{
+	size_t i;
+
+	while (w->head < w->queue.count) {
+		struct line *line = &w->queue.items[w->head];
+
+		if (line->open && w->queue.count - w->head > QUEUE_MAX)
+			force_head(w);
+		if (line->open)
+			break;
+		cp_buf_add(&w->sink->buf, line->text.bytes, line->text.size);
+		w->sink->buf.failed |= line->text.failed;
+		cp_buf_free(&line->text);
+		w->head++;
+		w->first++;
+	}
+	if (w->head > QUEUE_MAX) {
+		for (i = w->head; i < w->queue.count; i++)
+			w->queue.items[i - w->head] = w->queue.items[i];
+		w->queue.count -= w->head;
+		w->head = 0;
+	}
+	cp_sink_spill(w->sink);
+}
+
+/* ---- events ---- */
+
+static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct printer *w = ctx;
+	struct tail *tail = &w->tails[span->thread];
+	struct cp_span *outer = span->outer;
+	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
+	struct shown *s;
+	struct line *line;
+
+	if (!cp_chosen_span(&w->chosen, span))
+		return NULL;
+	s = calloc(1, sizeof(*s));
+	span->data = s;
+	if (!s || !cp_vec_push(&w->open, span))
+		return cp_error_nomem();
+	while (outer && !shown_of(outer))
+		outer = outer->outer;
+	if (tail->line != NO_LINE && tail->depth == span->depth && span->entered &&
+	    (tail->target == CP_RECORD_NONE || tail->target == span->function)) {
+		s->line = tail->line;
+		s->indent = tail->indent;
+		s->before_ns = tail->ns;
+		tail->line = NO_LINE;
+		put(w, line_at(w, s->line), CP_PAINT_PLAIN, " ⇒ ");
+	} else {
+		end_tail(w, tail);
+		if (outer)
+			open_braces(w, shown_of(outer));
+		s->indent = outer ? shown_of(outer)->indent + 1 : 0;
+		s->line = new_line(w, span->start_ns, span->thread, s->indent);
+		if (s->line == NO_LINE)
+			return cp_error_nomem();
+	}
+	line = line_at(w, s->line);
+	put_function(w, line, span->function);
+	put(w, line, CP_PAINT_PLAIN, "(");
+	if (span->entered)
+		cp_values_text(&args, call->values, call->value_count, false);
+	else
+		cp_buf_str(&args, "…");
+	put_fit(w, line, CP_PAINT_PLAIN, args.bytes ? args.bytes : "", 24, 8);
+	put(w, line, CP_PAINT_PLAIN, ")");
+	return NULL;
+}
+
+static void put_values(struct printer *w, struct line *line, const struct cp_record_call *call)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	uint32_t results =
+		call->result_count < call->value_count ? call->result_count : call->value_count;
+
+	if (results) {
+		cp_values_text(&text, call->values, 1, false);
+		put(w, line, CP_PAINT_PLAIN, " = ");
+		put_fit(w, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 10, 8);
+	}
+	if (call->value_count == results)
+		return;
+	cp_buf_clear(&text);
+	cp_values_text(&text, call->values + results, call->value_count - results, true);
+	put(w, line, CP_PAINT_DIM, "  [");
+	put_fit(w, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", 11, 8);
+	put(w, line, CP_PAINT_DIM, "]");
+}
+
+static void put_end(struct printer *w, struct line *line, const struct cp_span *span,
+		    const struct cp_record_call *call)
+{
+	switch (span->end) {
+	case CP_SPAN_RETURNED:
+		put_values(w, line, call);
+		break;
+	case CP_SPAN_UNWOUND:
+		put(w, line, CP_PAINT_WARNING, " ✗ unwound");
+		break;
+	case CP_SPAN_ENDED:
+		put(w, line, CP_PAINT_WARNING, " ✗ its thread ended");
+		break;
+	case CP_SPAN_LOST:
+		put(w, line, CP_PAINT_WARNING, " … its end was lost");
+		break;
+	case CP_SPAN_OPEN:
+		put(w, line, CP_PAINT_DIM, " … not over at the end");
+		break;
+	case CP_SPAN_TAIL_CALLED:
+		break;
+	}
+}
+
+static void forget(struct printer *w, const struct cp_span *span)
+{
+	size_t i;
+
+	for (i = w->open.count; i-- && w->open.items[i] != span;)
+		;
+	for (; i + 1 < w->open.count; i++)
+		w->open.items[i] = w->open.items[i + 1];
+	w->open.count--;
+}
+
+static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct printer *w = ctx;
+	struct tail *tail = &w->tails[span->thread];
+	struct shown *s = shown_of(span);
+	uint64_t number, ns;
+
+	if (!s)
+		return NULL;
+	end_tail(w, tail);
+	number = s->line;
+	if (number == NO_LINE) {
+		number = new_line(w, span->end_ns, span->thread, s->indent);
+		if (number == NO_LINE)
+			return cp_error_nomem();
+		put(w, line_at(w, number), CP_PAINT_PLAIN, "}");
+	}
+	ns = s->before_ns + span->net_ns;
+	if (span->end == CP_SPAN_TAIL_CALLED) {
+		*tail = (struct tail){ number, span->depth, s->indent, span->target, ns };
+	} else {
+		put_end(w, line_at(w, number), span, call);
+		put_time(w, line_at(w, number), ns);
+		end_line(w, line_at(w, number));
+	}
+	forget(w, span);
+	free(s);
+	span->data = NULL;
+	write_lines(w);
+	return NULL;
+}
+
+static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
+				 const struct cp_record_call *call)
+{
+	struct printer *w = ctx;
+	uint64_t start = cp_record_info(w->p->record)->start_ns, number;
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	number = new_line(w, call->ts_ns > start ? call->ts_ns - start : 0, thread, 0);
+	if (number == NO_LINE)
+		return cp_error_nomem();
+	put(w, line_at(w, number), CP_PAINT_WARNING, "! ");
+	put_function(w, line_at(w, number), function);
+	cp_buf_str(&text, " is no longer traced: ");
+	cp_add_plural(&text, call->count, "call", "calls");
+	cp_buf_str(&text, " in a second");
+	put_fit(w, line_at(w, number), CP_PAINT_WARNING, text.bytes ? text.bytes : "", 0, 8);
+	end_line(w, line_at(w, number));
+	return NULL;
+}
+
+/* ---- all of it ---- */
+
+static bool several_threads(const struct cp_profile *p)
+{
+	return cp_record_thread_count(p->record) > 1 && !p->filter.thread;
+}
+
+static struct cp_error *print_all(struct printer *w, const struct cp_replay_options *o)
+{
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.disarmed = disarmed };
+	size_t threads = cp_record_thread_count(w->p->record), i;
+
+	w->tails = calloc(threads + 1, sizeof(*w->tails));
+	if (!w->tails)
+		return cp_error_nomem();
+	for (i = 0; i < threads; i++)
+		w->tails[i].line = NO_LINE;
+	CP_TRY(cp_chosen_init(&w->chosen, w->p, o));
+	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	for (i = 0; i < threads; i++)
+		end_tail(w, &w->tails[i]);
+	write_lines(w);
+	return NULL;
+}
+
+CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_options *o,
+			const struct cp_look *look, struct cp_sink *sink)
+{
+	struct printer w = { .p = p, .look = look, .sink = sink, .several = several_threads(p) };
+	struct cp_error *err = print_all(&w, o);
+	size_t i;
+
+	if (!err && !cp_record_call_count(p->record))
+		cp_buf_str(&sink->buf, "No call was recorded.\n");
+	cp_report_missing(p, look, &sink->buf);
+	for (i = w.head; i < w.queue.count; i++)
+		cp_buf_free(&w.queue.items[i].text);
+	for (i = 0; i < w.open.count; i++)
+		free(w.open.items[i]->data);
+	cp_vec_free(&w.queue);
+	cp_vec_free(&w.open);
+	free(w.tails);
+	cp_chosen_deinit(&w.chosen);
+	return err;
+}

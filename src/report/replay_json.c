@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `cprof replay --json`: an event a line. Keys are a contract: new ones may
+ * come, none goes.
+ */
+#include <fnmatch.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "inspect/inspect.h"
+#include "report/replay.h"
+#include "report/spans.h"
+#include "report/values.h"
+
+/* ---- which calls ---- */
+
+static struct cp_error *long_enough(void *ctx, struct cp_span *span,
+				    const struct cp_record_call *call)
+{
+	struct cp_chosen *c = ctx;
+
+	(void)call;
+	if (span->net_ns >= c->options->least_ns && span->id / 8 < c->bytes)
+		c->spans[span->id / 8] |= (uint8_t)(1u << span->id % 8);
+	return NULL;
+}
+
+CP_ERROR cp_chosen_init(struct cp_chosen *c, const struct cp_profile *p,
+			const struct cp_replay_options *o)
+{
+	static const struct cp_span_visitor visitor = { .leave = long_enough };
+
+	*c = (struct cp_chosen){ .profile = p, .options = o };
+	c->functions = calloc(p->functions.count + 1, 1);
+	if (!c->functions)
+		return cp_error_nomem();
+	if (!o->least_ns)
+		return NULL;
+	c->bytes = (size_t)cp_record_call_count(p->record) / 8 + 1;
+	c->spans = calloc(c->bytes, 1);
+	if (!c->spans)
+		return cp_error_nomem();
+	return cp_spans_walk(p, &visitor, c);
+}
+
+void cp_chosen_deinit(struct cp_chosen *c)
+{
+	free(c->functions);
+	free(c->spans);
+	c->functions = c->spans = NULL;
+}
+
+bool cp_chosen_function(struct cp_chosen *c, uint32_t function)
+{
+	uint8_t *known = &c->functions[function];
+
+	if (!c->options->wanted)
+		return true;
+	if (!*known)
+		*known = 1 + c->options->wanted(c->options->wanted_ctx, c->profile,
+						&c->profile->functions.items[function]);
+	return *known == 2;
+}
+
+bool cp_chosen_span(struct cp_chosen *c, const struct cp_span *span)
+{
+	if (c->spans && (span->id / 8 >= c->bytes || !(c->spans[span->id / 8] >> span->id % 8 & 1)))
+		return false;
+	return cp_chosen_function(c, span->function);
+}
+
+/* ---- events ---- */
+
+struct writer {
+	const struct cp_profile *p;
+	struct cp_sink *sink;
+	struct cp_json j;
+	struct cp_chosen chosen;
+};
+
+static void begin(struct writer *w, const char *event, uint64_t ts_ns, uint32_t thread,
+		  uint32_t function, uint32_t depth)
+{
+	const struct cp_function *f = &w->p->functions.items[function];
+	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
+	const struct cp_record_process *q = cp_record_get_process(w->p->record, t->process);
+	struct cp_json *j = &w->j;
+
+	*j = (struct cp_json){ .out = &w->sink->buf };
+	cp_json_begin(j, NULL, '{');
+	cp_json_u64(j, "ts_ns", ts_ns);
+	cp_json_i64(j, "pid", q->pid);
+	if (q->ns_pid != q->pid)
+		cp_json_i64(j, "ns_pid", q->ns_pid);
+	cp_json_i64(j, "tid", t->tid);
+	if (t->ns_tid != t->tid)
+		cp_json_i64(j, "ns_tid", t->ns_tid);
+	cp_json_str(j, "event", event);
+	cp_json_str(j, "function", f->name);
+	cp_json_str(j, "image", cp_profile_image_name(w->p, f));
+	cp_json_u64(j, "depth", depth);
+}
+
+static void finish(struct writer *w)
+{
+	cp_json_end(&w->j, '}');
+	cp_buf_u8(&w->sink->buf, '\n');
+	cp_sink_spill(w->sink);
+}
+
+static void add_stack(struct writer *w, uint32_t stack)
+{
+	const uint32_t *frames;
+	size_t count;
+
+	cp_json_begin(&w->j, "stack", '[');
+	for (frames = cp_profile_walk(w->p, stack, &count); count--;) /* the leaf first */
+		cp_json_str(&w->j, NULL, cp_profile_function(w->p, frames[count])->name);
+	cp_json_end(&w->j, ']');
+}
+
+static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+
+	if (!span->entered || !cp_chosen_span(&w->chosen, span))
+		return NULL;
+	begin(w, "enter", span->start_ns, span->thread, span->function, span->depth);
+	if (call->value_count)
+		cp_values_json(&w->j, "args", call->values, call->value_count);
+	if (call->stack != CP_RECORD_NONE)
+		add_stack(w, call->stack);
+	finish(w);
+	return NULL;
+}
+
+static void add_times(struct writer *w, const struct cp_span *span)
+{
+	cp_json_u64(&w->j, "duration_ns", span->duration_ns);
+	cp_json_u64(&w->j, "overhead_ns", span->overhead_ns);
+	if (span->cpu_ns)
+		cp_json_u64(&w->j, "cpu_ns", span->cpu_ns);
+}
+
+static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	static const char *const events[] = { [CP_SPAN_RETURNED] = "leave",
+					      [CP_SPAN_TAIL_CALLED] = "tail_call",
+					      [CP_SPAN_UNWOUND] = "unwind",
+					      [CP_SPAN_ENDED] = "unwind" };
+	struct writer *w = ctx;
+	uint32_t results;
+
+	if (!call || !cp_chosen_span(&w->chosen, span))
+		return NULL;
+	begin(w, events[span->end], span->end_ns, span->thread, span->function, span->depth);
+	if (span->end == CP_SPAN_TAIL_CALLED)
+		cp_json_str(&w->j, "target",
+			    span->target == CP_RECORD_NONE
+				    ? NULL
+				    : w->p->functions.items[span->target].name);
+	if (span->end == CP_SPAN_ENDED)
+		cp_json_bool(&w->j, "ended", true);
+	results = call->result_count < call->value_count ? call->result_count : call->value_count;
+	if (results)
+		cp_value_member(&w->j, "result", call->values);
+	if (call->value_count > results)
+		cp_values_json(&w->j, "locals", call->values + results,
+			       call->value_count - results);
+	add_times(w, span);
+	finish(w);
+	return NULL;
+}
+
+static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
+				 const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+	uint64_t start = cp_record_info(w->p->record)->start_ns;
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	begin(w, "disarmed", call->ts_ns > start ? call->ts_ns - start : 0, thread, function,
+	      call->depth);
+	cp_json_u64(&w->j, "rate", call->count);
+	finish(w);
+	return NULL;
+}
+
+CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_options *o,
+			struct cp_sink *sink)
+{
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.disarmed = disarmed };
+	struct writer w = { .p = p, .sink = sink };
+	struct cp_error *err = cp_chosen_init(&w.chosen, p, o);
+
+	if (!err)
+		err = cp_spans_walk(p, &visitor, &w);
+	cp_chosen_deinit(&w.chosen);
+	return err;
+}

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/spans.h"
+
+#include "base/cleanup.h"
+
+#define BLOCK 256 /* spans allocated at once */
+#define SEARCH_MAX 4096 /* open calls among which one that ends is looked for */
+
+/* The open calls of a thread, in the order of their enters. */
+struct thread {
+	CP_VEC(struct cp_span *) open;
+};
+
+struct walk {
+	const struct cp_profile *p;
+	const struct cp_span_visitor *visitor;
+	void *ctx;
+	uint64_t start_ns, end_ns; /* of the recording */
+	uint64_t last_id;
+	struct thread *threads; /* by number */
+	struct cp_map again; /* thread, function: how many are open */
+	CP_VEC(struct cp_span *) blocks;
+	CP_VEC(struct cp_span *) spare;
+	struct cp_error *error;
+};
+
+static struct cp_span *take_span(struct walk *w)
+{
+	struct cp_span *block;
+	size_t i;
+
+	if (!w->spare.count) {
+		block = calloc(BLOCK, sizeof(*block));
+		if (!block || !cp_vec_push(&w->blocks, block) ||
+		    !cp_vec_reserve(&w->spare, w->blocks.count * BLOCK))
+			return NULL;
+		for (i = 0; i < BLOCK; i++)
+			w->spare.items[w->spare.count++] = &block[i];
+	}
+	return w->spare.items[--w->spare.count];
+}
+
+static uint64_t *again(struct walk *w, const struct cp_span *span)
+{
+	uint64_t key = (uint64_t)span->thread << 32 | span->function;
+	uint64_t *count = cp_map_get(&w->again, key);
+
+	if (!count && cp_map_put(&w->again, key, 0))
+		count = cp_map_get(&w->again, key);
+	return count;
+}
+
+static uint64_t offset(const struct walk *w, uint64_t ts_ns)
+{
+	return ts_ns > w->start_ns ? ts_ns - w->start_ns : 0;
+}
+
+static bool shown(const struct walk *w, const struct cp_span *span)
+{
+	const struct cp_profile_filter *f = &w->p->filter;
+
+	return span->start_ns >= f->from_ns && (!f->to_ns || span->start_ns <= f->to_ns) &&
+	       cp_profile_accepts_call(w->p, span->thread, span->function);
+}
+
+/* The call around one that is `depth` deep. */
+static struct cp_span *outer(const struct thread *t, uint32_t depth)
+{
+	size_t i;
+
+	for (i = t->open.count; i--;)
+		if (t->open.items[i]->depth < depth)
+			return t->open.items[i];
+	return NULL;
+}
+
+/* ---- begin and end ---- */
+
+static struct cp_error *begin(struct walk *w, const struct cp_record_call *call, uint64_t start_ns,
+			      struct cp_span **ret)
+{
+	struct thread *t = &w->threads[call->thread];
+	struct cp_span *span = take_span(w);
+	uint64_t *count;
+
+	if (!span || !cp_vec_push(&t->open, span))
+		return cp_error_nomem();
+	*span = (struct cp_span){
+		.id = ++w->last_id,
+		.thread = call->thread,
+		.function = cp_profile_outermost(w->p, call->function),
+		.location = call->function,
+		.depth = call->depth,
+		.entered = call->kind == CP_RECORD_ENTER,
+		.start_ns = start_ns,
+		.target = CP_RECORD_NONE,
+	};
+	t->open.count--; /* not around itself */
+	span->outer = outer(t, call->depth);
+	t->open.count++;
+	count = again(w, span);
+	if (!count)
+		return cp_error_nomem();
+	span->again = (uint32_t)(*count)++;
+	*ret = span;
+	if (!w->visitor->enter || !shown(w, span))
+		return NULL;
+	return w->visitor->enter(w->ctx, span, call);
+}
+
+/* Ends the call at `place` of its thread's open ones, which says how. */
+static struct cp_error *finish(struct walk *w, struct thread *t, size_t place,
+			       const struct cp_record_call *call)
+{
+	struct cp_span *span = t->open.items[place];
+	struct cp_error *err = NULL;
+	uint64_t *count = again(w, span);
+	size_t i;
+
+	for (i = place; i + 1 < t->open.count; i++) {
+		t->open.items[i] = t->open.items[i + 1];
+		if (t->open.items[i]->outer == span)
+			t->open.items[i]->outer = span->outer;
+	}
+	t->open.count--;
+	if (count && *count)
+		--*count;
+	span->net_ns =
+		span->duration_ns -
+		(span->overhead_ns < span->duration_ns ? span->overhead_ns : span->duration_ns);
+	if (span->outer) {
+		span->outer->inner_ns += span->net_ns;
+		span->outer->inner_overhead_ns += span->overhead_ns;
+	}
+	if (w->visitor->leave && shown(w, span))
+		err = w->visitor->leave(w->ctx, span, call);
+	w->spare.items[w->spare.count++] = span; /* there is room for all */
+	return err;
+}
+
+/* Nothing says how it ended. */
+static struct cp_error *abandon(struct walk *w, struct thread *t, size_t place,
+				enum cp_span_end how, uint64_t end_ns)
+{
+	struct cp_span *span = t->open.items[place];
+
+	span->end = how;
+	span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
+	span->duration_ns = span->end_ns - span->start_ns;
+	span->overhead_ns = span->inner_overhead_ns;
+	return finish(w, t, place, NULL);
+}
+
+/* ---- events ---- */
+
+/* The call that `call` leaves, + 1: the one entered just then; or else the
+ * innermost of its function and depth. 0: none. */
+static size_t find(const struct walk *w, const struct thread *t, const struct cp_record_call *call)
+{
+	uint64_t start = offset(w, call->ts_ns - call->duration_ns);
+	size_t i, least = t->open.count > SEARCH_MAX ? t->open.count - SEARCH_MAX : 0, likely = 0;
+
+	for (i = t->open.count; i-- > least;) {
+		const struct cp_span *span = t->open.items[i];
+
+		if (span->location != call->function || span->depth != call->depth)
+			continue;
+		if (span->start_ns == start)
+			return i + 1;
+		likely = likely ? likely : i + 1;
+	}
+	return likely;
+}
+
+static struct cp_error *leave(struct walk *w, const struct cp_record_call *call)
+{
+	struct thread *t = &w->threads[call->thread];
+	size_t place = find(w, t, call), i;
+	struct cp_span *span;
+
+	if (!place) {
+		CP_TRY(begin(w, call, offset(w, call->ts_ns - call->duration_ns), &span));
+		place = t->open.count;
+	}
+	span = t->open.items[place - 1];
+	for (i = t->open.count; i > place; i--) {
+		if (t->open.items[i - 1]->depth > span->depth)
+			CP_TRY(abandon(w, t, i - 1, CP_SPAN_LOST, offset(w, call->ts_ns)));
+	}
+	span->end = call->kind == CP_RECORD_LEAVE	 ? CP_SPAN_RETURNED
+		    : call->kind == CP_RECORD_TAIL_CALL	 ? CP_SPAN_TAIL_CALLED
+		    : call->flags & CP_RECORD_CALL_ENDED ? CP_SPAN_ENDED
+							 : CP_SPAN_UNWOUND;
+	if (call->target != CP_RECORD_NONE)
+		span->target = cp_profile_outermost(w->p, call->target);
+	span->end_ns = offset(w, call->ts_ns);
+	span->duration_ns = call->duration_ns;
+	span->overhead_ns = call->overhead_ns;
+	span->cpu_ns = call->cpu_ns;
+	return finish(w, t, place - 1, call);
+}
+
+static struct cp_error *disarmed(struct walk *w, const struct cp_record_call *call)
+{
+	uint32_t function = cp_profile_outermost(w->p, call->function);
+
+	if (!w->visitor->disarmed || !cp_profile_accepts_call(w->p, call->thread, function))
+		return NULL;
+	return w->visitor->disarmed(w->ctx, call->thread, function, call);
+}
+
+static bool event(void *ctx, const struct cp_record_call *call)
+{
+	struct walk *w = ctx;
+	struct cp_span *span;
+
+	if (call->kind == CP_RECORD_ENTER)
+		w->error = begin(w, call, offset(w, call->ts_ns), &span);
+	else if (call->kind == CP_RECORD_DISARMED)
+		w->error = disarmed(w, call);
+	else
+		w->error = leave(w, call);
+	return !w->error && (!w->visitor->stop || !*w->visitor->stop);
+}
+
+static struct cp_error *rest(struct walk *w)
+{
+	size_t count = cp_record_thread_count(w->p->record), i;
+
+	for (i = 0; i < count; i++) {
+		struct thread *t = &w->threads[i];
+
+		while (t->open.count)
+			CP_TRY(abandon(w, t, t->open.count - 1, CP_SPAN_OPEN, w->end_ns));
+	}
+	return NULL;
+}
+
+static struct cp_error *walk(struct walk *w)
+{
+	struct cp_error *err;
+
+	w->threads = calloc(cp_record_thread_count(w->p->record) + 1, sizeof(*w->threads));
+	if (!w->threads)
+		return cp_error_nomem();
+	err = cp_record_each_call(w->p->record, event, w);
+	if (w->error) {
+		cp_error_free(err);
+		return w->error;
+	}
+	if (err || (w->visitor->stop && *w->visitor->stop))
+		return err;
+	return rest(w);
+}
+
+CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor, void *ctx)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+	struct walk w = { .p = p,
+			  .visitor = visitor,
+			  .ctx = ctx,
+			  .start_ns = cp_record_info(p->record)->start_ns };
+	struct cp_error *err;
+	size_t i;
+
+	w.end_ns = offset(&w, t->end_ns);
+	err = walk(&w);
+	for (i = 0; w.threads && i < cp_record_thread_count(p->record); i++)
+		cp_vec_free(&w.threads[i].open);
+	free(w.threads);
+	for (i = 0; i < w.blocks.count; i++)
+		free(w.blocks.items[i]);
+	cp_vec_free(&w.blocks);
+	cp_vec_free(&w.spare);
+	cp_map_free(&w.again);
+	return err;
+}

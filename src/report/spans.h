@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The calls of a recording, from enter to leave: a walk through its events
+ * that knows which call each belongs to. Tables, the replay and exports are
+ * made of it.
+ *
+ * Events of a thread are matched by what they say of themselves (function,
+ * depth, when it was entered), not by counting: coroutines take turns, and
+ * events may be lost.
+ */
+#ifndef CP_REPORT_SPANS_H
+#define CP_REPORT_SPANS_H
+
+#include "record/calls.h"
+#include "report/profile.h"
+
+enum cp_span_end {
+	CP_SPAN_RETURNED,
+	CP_SPAN_TAIL_CALLED,
+	CP_SPAN_UNWOUND,
+	CP_SPAN_ENDED, /* unwound because its thread or process ended */
+	CP_SPAN_LOST, /* its end was lost */
+	CP_SPAN_OPEN, /* at the end of the recording it was not over */
+};
+
+struct cp_span {
+	uint64_t id; /* from 1, in the order of enters */
+	struct cp_span *outer; /* the traced call around it; NULL: none */
+	uint32_t thread;
+	uint32_t function; /* of the profile */
+	uint32_t location;
+	uint32_t depth;
+	uint32_t again; /* open calls of the same function outside of it */
+	bool entered; /* false: its enter was lost; it begins and ends at once here */
+	uint64_t start_ns; /* from the start of the recording */
+	/* when it ends: */
+	enum cp_span_end end;
+	uint32_t target; /* function that was tail called; CP_RECORD_NONE: not known */
+	uint64_t end_ns, duration_ns, overhead_ns, cpu_ns;
+	uint64_t net_ns; /* the duration less what tracing added */
+	uint64_t inner_ns; /* of it, in traced calls that it made */
+	uint64_t inner_overhead_ns; /* of these */
+	void *data; /* the visitor's */
+};
+
+static inline uint64_t cp_span_self(const struct cp_span *span)
+{
+	return span->net_ns > span->inner_ns ? span->net_ns - span->inner_ns : 0;
+}
+
+/* All may be NULL. An error ends the walk; so does `*stop`, without one.
+ * Spans that the profile's filter leaves out are not shown. */
+struct cp_span_visitor {
+	struct cp_error *(*enter)(void *ctx, struct cp_span *span,
+				  const struct cp_record_call *call);
+	/* `call` is NULL when there is no event: LOST, OPEN. */
+	struct cp_error *(*leave)(void *ctx, struct cp_span *span,
+				  const struct cp_record_call *call);
+	/* `function` is no longer traced. */
+	struct cp_error *(*disarmed)(void *ctx, uint32_t thread, uint32_t function,
+				     const struct cp_record_call *call);
+	const bool *stop;
+};
+
+CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor,
+		       void *ctx);
+
+#endif

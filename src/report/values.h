@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Lists of values as JSON and as text.
+ */
+#ifndef CP_REPORT_VALUES_H
+#define CP_REPORT_VALUES_H
+
+#include <cprof/value.h>
+
+#include "base/json.h"
+
+/* {"name","type","value","text","source"}; with `key`, or NULL in a list. */
+void cp_value_member(struct cp_json *j, const char *key, const cprof_value *value);
+void cp_values_json(struct cp_json *j, const char *key, const cprof_value *values, size_t count);
+/* `"host", 4`; with `names`, and where values are guessed, `n=4`. */
+void cp_values_text(struct cp_buf *out, const cprof_value *values, size_t count, bool names);
+
+#endif

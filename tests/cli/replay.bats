@@ -1,0 +1,157 @@
+#!/usr/bin/env bats
+# The calls of recordings made from text: what is expected follows from that
+# text, and sums are made again by replay_judge.py from the events.
+
+load helpers
+load recordings
+
+replay() { run "$CPROF" replay "$@"; }
+
+@test "replay shows calls in order, indented, with values and times" {
+	desk | made cprof.data
+	replay --thread=200
+	assert_success
+	assert_output - <<-'END'
+	    0.000010  main(2, 0x7ffe1234) {
+	    0.000020    lookup("db;1\n", 4) = "10.0.0.7"  20.0 µs
+	    0.000055    geo::move({x=3, y=4}, 1) {
+	    0.000062      clamp(-7) = 0  12.0 µs
+	    0.000112    } = {x=3, y=5}  [i=9, j=<optimized out>]  37.0 µs
+	    0.000127    a(1) ⇒ b(2) {
+	    0.000151      clamp(9) = 9  10.0 µs
+	    0.000190    } ⇒ gone  42.0 µs
+	    0.000195    thrower(<optimized out>) {
+	    0.000200      deeper() ✗ unwound  1.00 µs
+	    0.000215    } ✗ unwound  2.00 µs
+	    0.000215  ! clamp is no longer traced: 12,000 calls in a second
+	    0.000220    fact(3) {
+	    0.000225      fact(2) {
+	    0.000230        fact(1) = 1  11.0 µs
+	    0.000262      } = 2  19.0 µs
+	    0.000274    } = 6  27.0 µs
+	    0.003000  } … not over at the end  2.90 ms
+	END
+}
+
+@test "replay of several threads names them, in the order of time" {
+	desk | made cprof.data
+	replay
+	assert_success
+	assert_line '    0.000058  helper           201  work(1.5)  54.0 µs'
+	assert_line '    0.000277  helper           201  work(2.5) ✗ its thread ended  21.0 µs'
+	assert_line '    0.000020  desk             200    lookup("db;1\n", 4) = "10.0.0.7"  20.0 µs'
+	run sort -c -s -k1,1n <(replay --thread='*'; echo "$output" | grep -v '[!}]')
+	assert_success
+}
+
+@test "replay of a part: functions, durations, threads, time" {
+	desk | made cprof.data
+	replay -F 'fact,clamp,-clam?' --thread=200
+	assert_output - <<-'END'
+	    0.000220  fact(3) {
+	    0.000225    fact(2) {
+	    0.000230      fact(1) = 1  11.0 µs
+	    0.000262    } = 2  19.0 µs
+	    0.000274  } = 6  27.0 µs
+	END
+	replay --min-duration=30us --thread='des*'
+	assert_line '    0.000055    geo::move({x=3, y=4}, 1) = {x=3, y=5}  [i=9, j=<optimized out>]  37.0 µs'
+	refute_output --partial clamp\(
+	replay --image='lib*'
+	refute_output --partial main
+	replay --time=200us-210us
+	assert_line --partial 'deeper() ✗ unwound'
+	refute_output --partial lookup
+	replay --filter='/[/'
+	assert_failure 2
+	replay --pid=7
+	assert_success
+	assert_output ''
+}
+
+@test "replay --json has the keys of the contract" {
+	desk | made cprof.data
+	"$CPROF" replay --json >json
+	run jq -c 'select(.function == "lookup(char const*,int)")' json
+	assert_output - <<-'END'
+	{"ts_ns":20000,"pid":200,"tid":200,"event":"enter","function":"lookup(char const*,int)","image":"desk","depth":1,"args":[{"name":"host","type":"const char *","value":"db;1\n","text":"\"db;1\\n\"","source":"memory"},{"name":"n","type":"int","value":4,"text":"4","source":"abi"}]}
+	{"ts_ns":50000,"pid":200,"tid":200,"event":"leave","function":"lookup(char const*,int)","image":"desk","depth":1,"result":{"type":"const char *","value":"10.0.0.7","text":"\"10.0.0.7\"","source":"memory"},"duration_ns":30000,"overhead_ns":10000}
+	END
+	run jq -c 'select(.event == "tail_call") | [.function, .target, .duration_ns]' json
+	assert_output $'["a","b",20000]\n["b","gone",41000]'
+	run jq -c 'select(.event == "unwind") | [.function, .ended]' json
+	assert_output $'["deeper",null]\n["thrower",null]\n["work",true]'
+	run jq -c 'select(.event == "disarmed") | [.function, .rate]' json
+	assert_output '["clamp",12000]'
+	run jq -c 'select(.locals) | .locals | map([.name, .value, .error])' json
+	assert_output '[["i",9,null],["j",null,"optimized_out"]]'
+}
+
+@test "replay fits the width" {
+	desk | made cprof.data
+	for columns in 80 200; do
+		COLUMNS=$columns "$CPROF" replay >out
+		(($(wc -L <out) <= columns)) || fail "wider than $columns: $(cat out)"
+	done
+}
+
+@test "replay of deep recursion and of threads that interleave for long" {
+	{
+		echo 'process 1 p /p'
+		echo 'thread 1 1 p'
+		echo 'thread 1 2 q'
+		echo 'c 2 1 waits'
+		for ((i = 0; i < 1000; i++)); do
+			printf 'c 1 1 f %d\nr 1 1 0 %d\n' $i $i
+		done
+		echo 'r 2 1 0 5'
+	} | made cprof.data
+	replay
+	assert_success
+	assert_equal "${#lines[@]}" 1002
+	assert_line --regexp 'waits\(\) \{$'
+	assert_equal "$(grep -c ' f(' <<<"$output")" 1000
+	sort -c -s -k1,1n <<<"$output"
+	{
+		printf 'process 1 p /p\nthread 1 1 p\n'
+		for ((i = 0; i < 60; i++)); do echo "c 1 1 f $i"; done
+		for ((i = 0; i < 60; i++)); do echo "r 1 1 0 $i"; done
+	} | made cprof.data
+	COLUMNS=80 replay
+	assert_equal "${#lines[@]}" 119
+	assert_line --regexp '^    0\.000060 +59 +f\(59\) = 0  1\.00 µs$'
+}
+
+@test "replay of a damaged recording shows the rest and says what is missing" {
+	{
+		printf 'process 1 p /p\nthread 1 1 p\n'
+		for ((i = 0; i < 100; i++)); do printf 'c 1 1 f %d\nr 1 1 0 %d\n' $i $i; done
+	} | made cprof.data
+	head -c -150 cprof.data >cut.data
+	replay cut.data
+	assert_success
+	assert_line --partial '! the recording was not closed'
+	separately "$CPROF" replay --json cut.data
+	assert_success
+	[[ $stderr == *"the recording was not closed"* ]]
+	run "$CPROF" replay nowhere.data
+	assert_failure 1
+}
+
+@test "replay of a recording without calls says so" {
+	workshop | made cprof.data
+	replay
+	assert_success
+	assert_line "No call was recorded."
+}
+
+@test "replay lets nothing through that steers a terminal" {
+	printf '%s\n' 'process 1 p /p' 'thread 1 1 e\e[31m\nx' 'thread 1 2 y' \
+		'c 1 1 \e]0;f|p "\e[2J\n"' 'r 1 1 0 "\e[2J"' | made cprof.data
+	for how in '' --json; do
+		# shellcheck disable=SC2086 # words
+		"$CPROF" replay $how >out
+		run grep -c -P '[\x00-\x08\x0b-\x1f\x7f]' out
+		assert_output 0
+	done
+}
