@@ -17,6 +17,7 @@
 	X(diff) \
 	X(merge) \
 	X(stack) \
+	X(functions) \
 	X(completion) \
 	X(help)
 

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/objects.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/text.h"
+
+#define MAX_MAPS (64u << 20)
+
+static bool push(struct cp_objects *to, const char *path, struct cp_image *image, bool program,
+		 uint64_t bias)
+{
+	struct cp_object o = { strdup(path), image, program, bias };
+
+	if (o.path && cp_vec_push(&to->list, o))
+		return true;
+	free(o.path);
+	cp_image_destroy(image);
+	return false;
+}
+
+/* ---- a file ---- */
+
+/* The first such program in PATH, malloc()ed; NULL: none. */
+static char *find_in_path(const char *name)
+{
+	const char *list = getenv("PATH");
+	char *path;
+	size_t n;
+
+	for (; list && *list; list += n + !!list[n]) {
+		n = strcspn(list, ":");
+		if (asprintf(&path, "%.*s/%s", (int)n, list, name) < 0)
+			return NULL;
+		if (n && !access(path, X_OK))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
+CP_ERROR cp_objects_file(const char *path, const struct cp_image_options *options,
+			 struct cp_objects *ret)
+{
+	CP_FREE char *found = NULL;
+	struct cp_image *image = NULL;
+
+	if (!strchr(path, '/') && access(path, F_OK) != 0)
+		found = find_in_path(path);
+	CP_TRY(cp_image_open_file(found ? found : path, options, &image));
+	return push(ret, found ? found : path, image, true, 0) ? NULL : cp_error_nomem();
+}
+
+/* ---- a process ---- */
+
+struct process {
+	pid_t pid;
+	int root_fd;
+	char exe[PATH_MAX]; /* "" when it can't be told */
+	const struct cp_image_options *options;
+	struct cp_objects *to;
+};
+
+static CP_ERROR open_mapping(struct process *p, const struct cp_mapping *m, bool program)
+{
+	struct cp_image_source source = {
+		.path = m->path,
+		.root_fd = p->root_fd,
+		.pid = p->pid,
+		.map_start = m->start,
+		.map_end = m->end,
+		.device = m->device,
+		.inode = m->inode,
+		.load_address = m->start - m->offset,
+	};
+	struct cp_image *image = NULL;
+	struct cp_error *err;
+	struct cp_vaddr v;
+	uint64_t bias;
+
+	err = cp_image_open(&source, p->options, &image);
+	if (err && program)
+		return err;
+	if (err) { /* a file that is mapped is not always an ELF file */
+		cp_debug("functions: %s", err->what);
+		cp_error_free(err);
+		return NULL;
+	}
+	bias = m->start - m->offset;
+	if (cp_image_vaddr_of_offset(image, m->offset, &v))
+		bias = m->start - v.v;
+	return push(p->to, m->path, image, program, bias) ? NULL : cp_error_nomem();
+}
+
+static bool is_known(const struct cp_objects *objects, const char *path)
+{
+	const struct cp_object *o;
+
+	cp_vec_for_each(&objects->list, o) {
+		if (!strcmp(o->path, path))
+			return true;
+	}
+	return false;
+}
+
+/* True when the file of mapping `first` has an executable one. */
+static bool has_code(const struct cp_mapping *maps, size_t count, size_t first)
+{
+	size_t i;
+
+	for (i = first; i < count; i++) {
+		if (maps[i].executable && maps[i].inode == maps[first].inode &&
+		    !strcmp(maps[i].path, maps[first].path))
+			return true;
+	}
+	return false;
+}
+
+static CP_ERROR open_mappings(struct process *p, const struct cp_mapping *maps, size_t count,
+			      bool (*wanted)(void *ctx, const char *path, bool program), void *ctx)
+{
+	bool program;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		program = !strcmp(maps[i].path, p->exe);
+		if (maps[i].path[0] != '/' || is_known(p->to, maps[i].path) ||
+		    !wanted(ctx, maps[i].path, program) || !has_code(maps, count, i))
+			continue;
+		CP_TRY(open_mapping(p, &maps[i], program));
+	}
+	return NULL;
+}
+
+static void read_exe(struct process *p)
+{
+	static const char deleted[] = " (deleted)";
+	char link[64];
+	ssize_t n;
+
+	snprintf(link, sizeof(link), "/proc/%d/exe", p->pid);
+	n = readlink(link, p->exe, sizeof(p->exe) - 1);
+	p->exe[n > 0 ? n : 0] = 0;
+	if (cp_ends_with(p->exe, deleted))
+		p->exe[strlen(p->exe) - strlen(deleted)] = 0;
+}
+
+CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
+			    bool (*wanted)(void *ctx, const char *path, bool program), void *ctx,
+			    struct cp_objects *ret)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct process p = { .pid = pid, .options = options, .to = ret };
+	struct cp_mapping *maps = NULL;
+	struct cp_error *err;
+	size_t count = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	err = cp_file_read(AT_FDCWD, path, MAX_MAPS, &text);
+	if (!err && !text.size)
+		err = cp_error_new(CP_ERR_NOT_FOUND, 0,
+				   "process %d has no program: it is a kernel thread, or has ended",
+				   pid);
+	if (!err)
+		err = cp_mappings_parse(text.bytes, text.size, &maps, &count);
+	if (err)
+		return err;
+	snprintf(path, sizeof(path), "/proc/%d/root", pid);
+	CP_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	p.root_fd = root;
+	read_exe(&p);
+	err = open_mappings(&p, maps, count, wanted, ctx);
+	cp_mappings_free(maps, count);
+	return err;
+}
+
+void cp_objects_free(struct cp_objects *objects)
+{
+	struct cp_object *o;
+
+	cp_vec_for_each(&objects->list, o) {
+		free(o->path);
+		cp_image_destroy(o->image);
+	}
+	cp_vec_free(&objects->list);
+}

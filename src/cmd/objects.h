@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ELF objects that a command looks at without profiling: a file, or what
+ * a process has mapped.
+ */
+#ifndef CP_CMD_OBJECTS_H
+#define CP_CMD_OBJECTS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+#include "image/image.h"
+
+struct cp_object {
+	char *path; /* owned; as the process names it */
+	struct cp_image *image; /* owned */
+	bool program; /* the executable */
+	uint64_t bias; /* run-time address = link-time address + bias; 0 for a file */
+};
+
+struct cp_objects {
+	CP_VEC(struct cp_object) list;
+};
+
+/* One file; a name without '/' that is not here is looked for in PATH. */
+CP_ERROR cp_objects_file(const char *path, const struct cp_image_options *options,
+			 struct cp_objects *ret);
+/* The objects of a process for which `wanted` answers true. One that can't be
+ * opened is left out, unless it is the program. */
+CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
+			    bool (*wanted)(void *ctx, const char *path, bool program), void *ctx,
+			    struct cp_objects *ret);
+void cp_objects_free(struct cp_objects *objects);
+
+#endif

@@ -1,0 +1,147 @@
+#!/usr/bin/env bats
+# cprof functions: judged by nm and objdump.
+
+load helpers
+
+# field NAME KEY FILE: what functions.json says of a function.
+field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functions.json; }
+
+@test "each function that nm has with a size is listed once" {
+	needs jq nm
+	for program in known_stack known_stack_O0 sample_cpp exceptions deep; do
+		"$CPROF" functions --json "$TRACEES/$program" all >functions.json
+		nm -S --defined-only "$TRACEES/$program" |
+			awk 'NF == 4 && $3 ~ /[tTwWi]/ && $4 !~ /\.cold/ && $4 !~ /@plt/ { sub(/^0*/, "", $1); print "0x" $1 }' |
+			sort -u >nm
+		jq -r '.[] | .address' functions.json | sort >ours
+		assert_equal "$(sort -u ours | wc -l)" "$(wc -l <ours)"
+		assert_equal "$program: $(comm -23 nm ours)" "$program: "
+		[ "$(wc -l <nm)" -gt 5 ]
+	done
+}
+
+@test "each function is traceable or has a reason" {
+	needs jq
+	for program in "$TRACEES"/known_stack* "$TRACEES/sample_cpp" "$CPROF"; do
+		[[ $program != *.p && -f $program ]] || continue
+		"$CPROF" functions --json "$program" >functions.json
+		run jq -c '.[] | select((.returns + .tail_calls + .indirect == 0 and .why == "") or
+			(.entry == false and .why == ""))' functions.json
+		assert_output ""
+	done
+}
+
+@test "the returns of a function are those of objdump" {
+	needs jq objdump
+	"$CPROF" functions --json "$TRACEES/known_stack" >functions.json
+	objdump -d --no-show-raw-insn "$TRACEES/known_stack" >listing
+	checked=0
+	while read -r name; do
+		want=$(awk -v name="<$name>:" '/>:$/ { on = $2 == name } on' listing |
+			grep -c -P '^ *[0-9a-f]+:\t((bnd|repz|rep) )?ret' || true)
+		assert_equal "$name $(field "$name" returns)" "$name $want"
+		checked=$((checked + 1))
+	done < <(jq -r '.[] | select(.why == "" and (.linkage_name | contains(".") | not)) |
+		.linkage_name' functions.json | head -30)
+	[ "$checked" -gt 5 ]
+}
+
+@test "the table ends with a summary; --partly shows only what is not traced in full" {
+	run "$CPROF" functions "$TRACEES/known_stack"
+	assert_success
+	assert_line --regexp '^ +address +size +entry +returns +tail calls +indirect +function'
+	assert_line --regexp '^ +[0-9a-f]+ +[0-9]+ +yes +[0-9]+ +[0-9]+ +[0-9]+ +main'
+	assert_line --regexp '^[0-9]+ functions: [0-9]+ fully traceable,.* [0-9]+ by return address, [0-9]+ refused$'
+	run "$CPROF" functions --partly "$TRACEES/known_stack"
+	assert_success
+	refute_line --regexp ' main( |$)'
+}
+
+@test "a name stands for its overloads, a glob passes over ::" {
+	needs jq
+	count() { "$CPROF" functions --json "$TRACEES/sample_cpp" "$1" | jq length; }
+	all=$(count '*')
+	assert_equal "$(count all)" "$all"
+	assert_equal "$(count main)" 1
+	assert_equal "$(count 'all,-main')" $((all - 1))
+	assert_equal "$(count '/^main$/')" 1
+	assert_equal "$(count '_start,main')" 2
+}
+
+@test "nothing that matches is a failure, with names that are near" {
+	run "$CPROF" functions "$TRACEES/known_stack" mian
+	assert_failure 1
+	assert_line "cprof: no function of $TRACEES/known_stack matches 'mian'"
+	assert_line "cprof: did you mean 'main'?"
+	run "$CPROF" functions "$TRACEES/known_stack" 'no_such_name_anywhere'
+	assert_failure 1
+	refute_line --partial "did you mean"
+}
+
+@test "a SPEC that can't be read is bad usage, and says where" {
+	run "$CPROF" functions "$TRACEES/known_stack" 'main,/x('
+	assert_failure 2
+	assert_line --partial "at character 6"
+	run "$CPROF" functions -- "$TRACEES/known_stack" -main
+	assert_failure 2
+	assert_line --partial "program,-main"
+}
+
+@test "a process: the program unless told, libraries by lib:" {
+	needs jq
+	start sleep 1000
+	until_true grep -q libc.so "/proc/$pid/maps"
+	"$CPROF" functions --json "$pid" >functions.json
+	assert_equal "$(jq -r '[.[].image] | unique | .[]' functions.json)" "$(basename "$(readlink "/proc/$pid/exe")")"
+	"$CPROF" functions --json "$pid" 'lib:libc.so*,-*,malloc' >functions.json
+	assert_equal "$(jq -r '.[0].image' functions.json)" libc.so.6
+	# Where it is now, as the process's own map has it.
+	at=$(($(field malloc address)))
+	inside=$(while read -r range perms _ _ _ path; do
+		[[ $path == */libc.so.6 && $perms == r-x* ]] || continue
+		((at >= 0x${range%-*} && at < 0x${range#*-})) && echo yes
+	done <"/proc/$pid/maps")
+	assert_equal "$inside" yes
+}
+
+@test "PLT stubs only when asked for" {
+	needs jq
+	"$CPROF" functions --json "$TRACEES/known_stack" all >functions.json
+	assert_equal "$(jq '[.[] | select(.kind == "plt")] | length' functions.json)" 0
+	"$CPROF" functions --json "$TRACEES/known_stack" 'plt:*' >functions.json
+	assert_equal "$(jq '[.[] | select(.kind != "plt")] | length' functions.json)" 0
+	[ "$(jq length functions.json)" -gt 0 ]
+}
+
+@test "source files by debug information" {
+	needs jq
+	"$CPROF" functions --json "$TRACEES/known_stack" 'src:known_stack.c' >functions.json
+	[ "$(jq length functions.json)" -gt 3 ]
+	assert_equal "$(field main file | sed 's|.*/||')" known_stack.c
+	line=$(field main line)
+	run sed -n "${line}p" "$SOURCES/tests/tracees/known_stack.c"
+	assert_output --partial "main("
+}
+
+@test "names of a hostile file can't reach the terminal" {
+	run "$CPROF" functions "$TRACEES/hostile_names"
+	assert_success
+	refute_output --partial $'\e'
+}
+
+@test "what is no program, and what is not there" {
+	run "$CPROF" functions "$SOURCES/README.md"
+	assert_failure 1
+	run "$CPROF" functions ./nothing
+	assert_failure 1
+	run "$CPROF" functions 999999999
+	assert_failure 1
+	run "$CPROF" functions
+	assert_failure 2
+}
+
+@test "a program by its name in PATH" {
+	run "$CPROF" functions true
+	assert_success
+	assert_line --partial "fully traceable"
+}
