@@ -4,6 +4,7 @@
  */
 #include "arch/insn.h"
 
+#include <capstone/capstone.h>
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 
 struct cp_decoder {
 	const struct cp_arch *arch;
+	csh capstone; /* for what instructions do; 0 until it is needed */
 };
 
 struct cp_decoder *cp_decoder_create(const struct cp_arch *arch)
@@ -29,6 +31,8 @@ struct cp_decoder *cp_decoder_create(const struct cp_arch *arch)
 
 void cp_decoder_destroy(struct cp_decoder *decoder)
 {
+	if (decoder && decoder->capstone)
+		cs_close(&decoder->capstone);
 	free(decoder);
 }
 
@@ -38,6 +42,23 @@ bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uin
 	if (decoder->arch->e_machine == EM_AARCH64)
 		return cp_aarch64_decode(code, size, pc, ret);
 	return cp_x86_decode(code, size, pc, ret);
+}
+
+bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t start,
+		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
+		   size_t *count_ret)
+{
+	if (decoder->arch->e_machine != EM_X86_64)
+		return false;
+	if (!decoder->capstone) {
+		if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->capstone) != CS_ERR_OK) {
+			decoder->capstone = 0;
+			return false;
+		}
+		cs_option(decoder->capstone, CS_OPT_DETAIL, CS_OPT_ON);
+	}
+	return cp_x86_jump_table(decoder->capstone, code, size, start, pc, memory, targets, max,
+				 count_ret);
 }
 
 const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret)

@@ -51,5 +51,9 @@ void cp_x86_flow(const struct cp_x86_insn *insn, const uint8_t *code, uint64_t p
 		 struct cp_insn *ret);
 bool cp_x86_step_prepare(const uint8_t *code, size_t size, uint64_t pc, uint64_t slot,
 			 uint8_t *slot_code, struct cp_step *ret);
+/* With a handle of capstone's that gives details. */
+bool cp_x86_jump_table(size_t handle, const uint8_t *code, size_t size, uint64_t start, uint64_t pc,
+		       const struct cp_reader *memory, uint64_t *targets, size_t max,
+		       size_t *count_ret);
 
 #endif
