@@ -92,4 +92,22 @@ void cp_arch_syscall_state(const void *prstatus, struct cp_syscall_state *ret);
 void cp_arch_syscall_rewind(void *prstatus, int64_t nr);
 void cp_arch_syscall_unrewind(void *prstatus, int64_t result);
 
+/* Back: the set with the general registers of `regs`; the rest stays. */
+void cp_arch_regs_to_prstatus(const struct cp_regs *regs, void *prstatus);
+void cp_arch_set_pc(void *prstatus, uint64_t pc);
+/* Condition flags. */
+uint64_t cp_arch_flags(const void *prstatus);
+
+/* The instruction that makes a system call, and a register set that makes
+ * system call `nr` when it runs at such an instruction at `pc`. */
+const uint8_t *cp_arch_syscall_code(size_t *size_ret);
+void cp_arch_syscall_make(void *prstatus, uint64_t pc, int64_t nr, const uint64_t args[6]);
+
+/* Note type of the register set that floating-point values are passed in,
+ * room for it, and those values out of `size` bytes of it: low halves of the
+ * vector registers, and those of an older unit, if there is one (10 bytes each). */
+#define CP_ARCH_FP_MAX 1024
+int cp_arch_fp_note(void);
+void cp_arch_fp_values(const void *fp, size_t size, uint8_t vector[8][16], uint8_t x87[2][16]);
+
 #endif

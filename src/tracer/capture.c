@@ -21,7 +21,7 @@
 
 #include "arch/arch.h"
 #include "base/clock.h"
-#include "tracer/state.h"
+#include "tracer/space.h"
 
 #define XSTATE_MAX 16384u
 /* A stack pointer that far from the end last found is on another stack
@@ -155,6 +155,12 @@ static void copy_stack(struct tracer *tr, struct thread *t, struct cp_event_samp
 			copy_piece(tr, t, s->sp, red_zone, 0, to, tr->stack_max, &s->stack_base);
 }
 
+uint32_t capture_stack(struct tracer *tr, struct thread *t, uint64_t sp, void *to,
+		       uint64_t *base_ret)
+{
+	return copy_piece(tr, t, sp, cp_arch_host()->red_zone, 0, to, tr->stack_max, base_ret);
+}
+
 /* Room in the ring for a sample of `t`; NULL counts it as lost. */
 static struct cp_event_sample *reserve(struct tracer *tr, struct thread *t)
 {
@@ -203,6 +209,7 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 	}
 	s->regs_size = (uint32_t)v.iov_len;
 	s->state = 'R';
+	hit_hide_slot(t, at);
 	cp_arch_syscall_state(at, &where);
 	s->pc = where.pc;
 	s->sp = where.sp;
@@ -258,6 +265,7 @@ bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
 			return true; /* lost, and counted */
 		if (proc_where(tr, t, &s->pc, &s->sp) != PROC_BLOCKED)
 			return false;
+		s->pc = hit_hide_pc(t, s->pc);
 		copy_stack(tr, t, s, s + 1, 0);
 		/* Like a seqlock: it must not have run meanwhile. */
 		if (!proc_cpu_use(tr, t, &after))

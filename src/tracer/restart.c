@@ -92,6 +92,49 @@ static bool can_start_again(int64_t nr)
 	}
 }
 
+int restart_harm(int64_t nr, const unsigned long long args[6])
+{
+	switch (nr) {
+	case SYS_write: /* may come back with less than all */
+	case SYS_writev:
+	case SYS_pwrite64:
+	case SYS_pwritev:
+	case SYS_sendto:
+	case SYS_sendmsg:
+	case SYS_sendmmsg:
+	case SYS_sendfile:
+	case SYS_splice:
+		return 8;
+	case SYS_epoll_pwait: /* restart.c makes them again; a time limit begins anew */
+#ifdef SYS_epoll_wait
+	case SYS_epoll_wait:
+#endif
+		return (int)args[3] < 0 ? 3 : 6;
+	case SYS_semtimedop:
+	case SYS_rt_sigtimedwait:
+		return args[nr == SYS_semtimedop ? 3 : 2] ? 6 : 3;
+	case SYS_epoll_pwait2:
+	case SYS_io_getevents:
+	case SYS_io_uring_enter:
+	case SYS_msgrcv:
+	case SYS_msgsnd:
+		return 6;
+	case SYS_recvfrom: /* with SO_RCVTIMEO, that begins anew */
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+	case SYS_accept:
+	case SYS_accept4:
+	case SYS_connect:
+	case SYS_semop:
+		return 4;
+	default:
+		return can_start_again(nr) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep ||
+				       nr == SYS_restart_syscall
+			       ? 2
+			       : 5;
+	}
+}
+
 static bool get_regs(pid_t tid, uint64_t *regs)
 {
 	struct iovec v = { regs, PRSTATUS_MAX };

@@ -20,9 +20,10 @@
  * memory of the process can still be read. */
 long seize_options(const struct tracer *tr, bool leader)
 {
-	long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC;
+	long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
 
-	if (tr->trace_flags & CP_TRACE_FOLLOW)
+	/* A child that is not followed has to be freed of breakpoints. */
+	if (tr->trace_flags & (CP_TRACE_FOLLOW | CP_TRACE_PROBES))
 		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
 	return leader ? options | PTRACE_O_TRACEEXIT : options;
 }

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -26,6 +27,7 @@ enum thread_state {
 
 #define WANT_SAMPLE 1u /* capture at the next stop: the clock ticked */
 #define WANT_SNAPSHOT 2u /* capture at the next stop: a snapshot was asked for */
+#define WANT_PASS 4u /* just to know that it is not on its way to a stop */
 
 /* A system call that was made to start again (restart.c). */
 struct restart {
@@ -63,12 +65,21 @@ struct thread {
 	uint64_t resumed_ns; /* when we last let it go from a stop */
 	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
+	bool exec_stop; /* has executed, and is to be held at its next stop */
+	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
+	uint32_t stops; /* served, and what they took */
+	uint64_t stopped_ns;
+	uint64_t again_pc, again_sp; /* a hit there will be one that was seen before; 0 none */
+	uint64_t sigmask; /* at its last hit */
+	uint32_t hits;
 };
 
 struct process {
 	pid_t pid;
 	int task_fd; /* /proc/PID/task */
 	bool launching; /* our own child that has not yet become CMD */
+	bool guest; /* not followed, but shares memory with breakpoints: not reported */
+	struct space *space; /* its memory (space.h) */
 	CP_VEC(struct thread *) threads;
 	CP_VEC(struct thread *) active; /* those that run or moved lately (tick.c) */
 	uint64_t cpu_seen; /* process CPU clock at the last tick */
@@ -97,6 +108,7 @@ struct tracer {
 	int fds_left; /* descriptors that may still be kept open */
 	unsigned trace_flags; /* CP_TRACE_* */
 	bool attached; /* something is or was traced */
+	uint32_t guests; /* threads of processes that are not followed */
 	bool reports; /* SIGCHLD came: somebody stopped or exited */
 	bool ending; /* leave as soon as no thread is stopped */
 	/* sampling (sample.c) */
@@ -117,6 +129,19 @@ struct tracer {
 	uint64_t snapshot_deadline;
 	/* the controller's progress */
 	uint64_t tail_seen, tail_ns;
+	uint64_t patience_ns; /* until when it may take its time */
+	/* breakpoints (hit.c, hot.c) */
+	size_t trap_size;
+	bool full; /* a hit waits for room in the ring */
+	uint64_t full_since_ns;
+	bool hot; /* hits follow each other: stops are waited for in waitid() */
+	timer_t timer; /* gets us out of it */
+	bool has_timer, hit; /* a hit since the last look around */
+	uint64_t look_ns; /* when to look around */
+	uint64_t hit_ns; /* the last hit */
+	pid_t hit_tid;
+	uint32_t hits_in_a_row; /* of that thread */
+	bool on_its_cpu; /* we have moved to where that thread runs */
 };
 
 /* threads.c: the tables */
@@ -163,6 +188,12 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 /* wait.c */
 /* Handles every stop and exit there is at the moment. */
 void wait_gather(struct tracer *tr);
+/* Handles the stop of one thread. False: there was none, or no room for it. */
+bool wait_serve_one(struct tracer *tr, pid_t tid);
+/* A hit was captured and the thread's registers are set: lets it go, or holds
+ * it, and accounts for the time since `seen_ns`. `flags`: CP_HIT_*, HIT_HOLD. */
+#define HIT_HOLD 0x8000u
+void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsigned flags);
 /* Forgets interrupts that were served or whose threads are gone. */
 void gather_done(struct tracer *tr);
 /* Lets held threads go whose time has come. */
@@ -176,6 +207,18 @@ void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want);
 void restart_repair(struct tracer *tr, struct thread *t, const void *captured);
 /* At the delivery of `signal`, which may be the program's own. */
 void restart_signal(struct tracer *tr, struct thread *t, int signal);
+/* What interrupting a thread in system call `nr` would do to it: the less, the
+ * better; 2: nothing, it starts again as if nothing had been. */
+int restart_harm(int64_t nr, const unsigned long long args[6]);
+
+/* hot.c */
+/* Waits for stops while hits follow each other closely, instead of for everything
+ * at once: one system call a stop. */
+void hot_begin(struct tracer *tr);
+void hot_hit(struct tracer *tr, const struct thread *t, uint64_t now);
+/* Looks whether hits still come; after each time round. */
+void hot_look(struct tracer *tr, uint64_t now);
+void hot_end(struct tracer *tr);
 
 /* capture.c */
 /* Of a stopped thread. `regs` and stack go into the ring; the sample is
@@ -191,6 +234,10 @@ bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want);
 /* A walk has found it on an alternate signal stack since its last capture. */
 bool capture_has_new_link(const struct tracer *tr, const struct thread *t);
 bool capture_has_link(const struct tracer *tr, const struct thread *t);
+/* Copies a piece of a stopped thread's stack from below its red zone on, up to
+ * tr->stack_max bytes; returns how many, *base_ret where they begin. */
+uint32_t capture_stack(struct tracer *tr, struct thread *t, uint64_t sp, void *to,
+		       uint64_t *base_ret);
 void emit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid);
 void emit_event(struct tracer *tr, struct cp_event *event, size_t size);
 

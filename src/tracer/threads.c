@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "tracer/state.h"
+#include "tracer/space.h"
 
 struct thread *thread_find(struct tracer *tr, pid_t tid)
 {
@@ -33,17 +33,24 @@ static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth b
 		.birth = birth,
 	};
 	struct process *p = calloc(1, sizeof(*p));
+	struct space *space =
+		birth == CP_BIRTH_FORKED ? space_of_child(tr, pid, parent) : space_create(pid);
 	char path[64];
 
-	if (!p || !cp_map_put(&tr->by_pid, (uint64_t)pid, (uintptr_t)p)) {
+	if (!p || !space || !cp_map_put(&tr->by_pid, (uint64_t)pid, (uintptr_t)p)) {
+		space_release(space);
 		free(p);
 		return NULL;
 	}
+	p->space = space;
+	p->guest = birth == CP_BIRTH_FORKED && !(tr->trace_flags & CP_TRACE_FOLLOW);
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	p->pid = pid;
 	p->task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	p->cpu_seen = proc_cpu_clock(pid);
 	p->launching = birth == CP_BIRTH_LAUNCHED;
+	if (p->guest)
+		return p;
 	tr->link->shared->stats.processes++;
 	emit_event(tr, &event.e, sizeof(event));
 	return p;
@@ -101,6 +108,10 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 		free(t);
 		return NULL;
 	}
+	if (p->guest) {
+		tr->guests++;
+		return t;
+	}
 	tick_activate(t, 1);
 	tr->link->shared->stats.threads++;
 	emit(tr, CP_EVENT_THREAD, pid, tid);
@@ -145,7 +156,9 @@ static void emit_exit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid
 
 static void process_drop(struct tracer *tr, struct process *p, int status)
 {
-	emit_exit(tr, CP_EVENT_PROCESS_EXIT, p->pid, p->pid, status, 0);
+	if (!p->guest)
+		emit_exit(tr, CP_EVENT_PROCESS_EXIT, p->pid, p->pid, status, 0);
+	space_release(p->space);
 	tr->exit_pool += p->exit_pool;
 	cp_map_remove(&tr->by_pid, (uint64_t)p->pid);
 	cp_close_fd(&p->task_fd);
@@ -163,9 +176,13 @@ void thread_remove(struct tracer *tr, struct thread *t, int status)
 
 	proc_cpu_use(tr, t, &use);
 	run = use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
-	sample_thread_exit(tr, t, run);
+	if (p->guest)
+		tr->guests--;
+	else
+		sample_thread_exit(tr, t, run);
 	thread_drop(tr, t);
-	emit_exit(tr, CP_EVENT_THREAD_EXIT, p->pid, tid, status, run);
+	if (!p->guest)
+		emit_exit(tr, CP_EVENT_THREAD_EXIT, p->pid, tid, status, run);
 	if (!p->threads.count)
 		process_drop(tr, p, status);
 }
@@ -195,6 +212,7 @@ void tables_free(struct tracer *tr)
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct process *p = (struct process *)(uintptr_t)value;
 
+		space_release(p->space);
 		cp_vec_free(&p->threads);
 		cp_vec_free(&p->active);
 		free(p);

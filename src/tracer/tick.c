@@ -227,7 +227,8 @@ void tick(struct tracer *tr, uint64_t now)
 		tick_process(tr, p);
 	}
 	tr->link->shared->stats.ticks++;
-	choose_cpu(tr);
+	if (!tr->hot)
+		choose_cpu(tr);
 	if (now - tr->flush_ns >= CP_NS_PER_S)
 		sample_flush(tr, now);
 	late = now - tr->next_tick_ns;

@@ -29,7 +29,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "tracer/state.h"
+#include "tracer/space.h"
 
 /* A controller that reads nothing for so long, though there is something to
  * read, counts as dead. */
@@ -79,9 +79,17 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 		tr->ending = true;
 		break;
 	case CP_REQUEST_MAP:
+		area_map(tr, rq, &answer);
+		break;
 	case CP_REQUEST_ARM:
+		sites_arm(tr, rq, &answer);
+		break;
 	case CP_REQUEST_DISARM:
+		sites_disarm(tr, rq, &answer);
+		break;
 	case CP_REQUEST_DISARM_GROUP:
+		sites_disarm_group(tr, rq, &answer);
+		break;
 	default:
 		answer.errnum = EINVAL;
 	}
@@ -96,7 +104,7 @@ static bool controller_hangs(struct tracer *tr, uint64_t now)
 		tr->tail_seen = tail;
 		tr->tail_ns = now;
 	}
-	return now - tr->tail_ns > CONTROLLER_HANGS_NS;
+	return now - tr->tail_ns > CONTROLLER_HANGS_NS && now > tr->patience_ns;
 }
 
 /* Nanoseconds until there is something to do without being woken. */
@@ -104,9 +112,9 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 {
 	uint64_t wait = CP_NS_PER_S / 2, due;
 
-	if (tr->reports || (tr->ending && !tr->wanted.count))
+	if ((tr->reports && !tr->full) || (tr->ending && !tr->wanted.count))
 		return 0;
-	if (tr->held.count)
+	if (tr->held.count || tr->full)
 		wait = HELD_POLL_NS;
 	if (tr->hz && !tr->ending) {
 		due = tr->next_tick_ns > now ? tr->next_tick_ns - now : 0;
@@ -142,10 +150,53 @@ static void take_requests(struct tracer *tr)
 	struct cp_request rq;
 	bool gone = false;
 
-	while (cp_link_receive(tr->link, &rq, &gone))
+	while (cp_link_receive(tr->link, &rq, &gone)) {
 		handle_request(tr, &rq);
+		tr->tail_ns = cp_now(); /* it lives */
+	}
 	if (gone)
 		tr->ending = true;
+}
+
+/* Takes out all breakpoints. Then each thread that runs is stopped once: a
+ * thread that was on its way from a breakpoint to its stop is known to have
+ * arrived. Who is blocked is not on its way. */
+static void leave_remove(struct tracer *tr)
+{
+	uint64_t key, value, pc, sp;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
+		sites_clean(((struct process *)(uintptr_t)value)->space);
+	cursor = 0;
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space->handler && proc_where(tr, t, &pc, &sp) == PROC_RUNNING)
+			thread_interrupt(tr, t, WANT_PASS);
+	}
+}
+
+/* Nobody needs the handler any more. */
+static void leave_handlers(struct tracer *tr)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+	CP_VEC(struct space *) spaces = { 0 };
+	size_t i;
+
+	/* Processes may go while this runs: the spaces are kept. */
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
+		struct space *space = ((struct process *)(uintptr_t)value)->space;
+
+		if (space->handler && cp_vec_push(&spaces, space))
+			space->users++;
+	}
+	for (i = 0; i < spaces.count; i++) {
+		area_remove_handler(tr, spaces.items[i]);
+		space_release(spaces.items[i]);
+	}
+	cp_vec_free(&spaces);
 }
 
 /* Serves the interrupts that are under way, so that nobody is left with one
@@ -155,6 +206,8 @@ static void leave(struct tracer *tr)
 	uint64_t deadline = cp_now() + LEAVE_NS;
 
 	tr->ending = true;
+	hot_end(tr);
+	leave_remove(tr);
 	tr->hz = tr->wall ? tr->hz : 0;
 	for (;;) {
 		wait_gather(tr);
@@ -164,6 +217,8 @@ static void leave(struct tracer *tr)
 			break;
 		wait_for_something(tr);
 	}
+	if (!tr->wanted.count)
+		leave_handlers(tr);
 	sample_flush(tr, cp_now());
 	sample_totals(tr);
 	emit(tr, CP_EVENT_LEFT, 0, 0);
@@ -177,21 +232,23 @@ static void loop(struct tracer *tr)
 	tr->tail_ns = cp_now();
 	while (!tr->ending) {
 		take_requests(tr);
-		if (tr->reports)
+		if (tr->reports || tr->hot || tr->full)
 			wait_gather(tr);
 		now = cp_now();
+		hot_look(tr, now);
 		if (tr->hz && now >= tr->next_tick_ns && !tr->ending)
 			tick(tr, now);
 		snapshot_check(tr, now);
 		if (tr->held.count)
 			wait_release_held(tr);
-		if (tr->attached && !tr->by_tid.count)
+		if (tr->attached && tr->by_tid.count == tr->guests)
 			break; /* the program is gone */
 		if (controller_hangs(tr, now)) {
 			cp_info("the controller hangs; letting the program go");
 			break;
 		}
-		wait_for_something(tr);
+		if (!tr->hot)
+			wait_for_something(tr);
 	}
 	leave(tr);
 }
@@ -257,6 +314,7 @@ static void ask_for_quick_service(void)
 __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t controller)
 {
 	struct tracer tr = { .link = link, .stack_max = CP_STACK_MAX };
+
 	sigset_t all, child;
 
 	setpgid(0, 0); /* the terminal's Ctrl-C is not for us */
@@ -269,6 +327,7 @@ __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t co
 	cp_steal_fd(&link->controller_socket);
 	sigemptyset(&child);
 	sigaddset(&child, SIGCHLD);
+	cp_trap_code(cp_arch_host(), &tr.trap_size);
 	tr.signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	tr.controller_pidfd = (int)syscall(SYS_pidfd_open, controller, 0);
 	tr.fds_left = raise_descriptor_limit();

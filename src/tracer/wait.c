@@ -35,7 +35,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "tracer/state.h"
+#include "tracer/space.h"
 
 /* Below this many threads P_ALL is as good as asking one by one. */
 #define FEW_THREADS 64
@@ -43,10 +43,13 @@
 #define IN_A_ROW 1024u
 
 #define HOLD_NS (2 * CP_NS_PER_S)
+/* Reading a program for the first time may take a while. */
+#define EXEC_HOLD_NS (10 * CP_NS_PER_S)
 
 static void let_go(struct thread *t, int signal)
 {
 	t->state = THREAD_RUNNING;
+	t->user_stop = false;
 	t->resumed_ns = cp_now();
 	ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
 }
@@ -72,6 +75,26 @@ void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want)
 	t->want |= want;
 }
 
+/* A child that is not followed is freed of the breakpoints that came with its
+ * parent's memory. If it shares that memory, nothing can be taken out, and it
+ * has to stay: true. */
+static bool must_stay(struct tracer *tr, pid_t pid, pid_t parent)
+{
+	struct space *space;
+	bool shared;
+
+	if (!(tr->trace_flags & CP_TRACE_PROBES))
+		return false;
+	space = space_of_child(tr, pid, parent);
+	if (!space)
+		return false;
+	shared = space->users > 1;
+	if (!shared)
+		sites_clean(space);
+	space_release(space);
+	return shared;
+}
+
 /* A task that we did not know: a newborn, attached by its parent's options.
  * Its stop may come before the event of its parent. */
 static struct thread *adopt(struct tracer *tr, pid_t tid)
@@ -81,7 +104,7 @@ static struct thread *adopt(struct tracer *tr, pid_t tid)
 
 	if (!proc_group(tid, &pid, &parent))
 		return NULL;
-	if (pid == tid && !(tr->trace_flags & CP_TRACE_FOLLOW)) {
+	if (pid == tid && !(tr->trace_flags & CP_TRACE_FOLLOW) && !must_stay(tr, pid, parent)) {
 		/* clone() without CLONE_THREAD reports like a thread. */
 		ptrace(PTRACE_DETACH, tid, 0, 0);
 		return NULL;
@@ -95,7 +118,14 @@ static struct thread *adopt(struct tracer *tr, pid_t tid)
 	return t;
 }
 
-static void on_exec(struct tracer *tr, struct thread *t)
+static void announce_exec(struct tracer *tr, struct thread *leader)
+{
+	emit(tr, CP_EVENT_EXEC, leader->tid, leader->tid);
+	cp_ring_kick(tr->link, true);
+}
+
+/* False: it is traced no more. */
+static bool on_exec(struct tracer *tr, struct thread *t)
 {
 	struct process *p = t->process;
 	struct thread *leader = thread_find(tr, p->pid);
@@ -109,7 +139,7 @@ static void on_exec(struct tracer *tr, struct thread *t)
 	 * looks_like_a_spurious_pid()). An event carries no signal to lose. */
 	waitid(P_PID, (id_t)p->pid, &si, WSTOPPED | WNOHANG | __WALL);
 	if (!leader)
-		return;
+		return true;
 	process_exec(tr, p);
 	if (p->launching) { /* until now it was us */
 		p->launching = false;
@@ -117,30 +147,58 @@ static void on_exec(struct tracer *tr, struct thread *t)
 		leader->run_base = leader->run_given = leader->seen.run_ns;
 	}
 	leader->restart.pending = false;
+	leader->again_pc = 0;
+	space_renew(p);
 	slot_forget(tr, leader->slot);
-	emit(tr, CP_EVENT_EXEC, p->pid, p->pid);
+	if (p->guest) { /* has memory of its own now */
+		ptrace(PTRACE_DETACH, p->pid, 0, 0L);
+		thread_remove(tr, leader, -1);
+		return false;
+	}
+	if (tr->trace_flags & CP_TRACE_PROBES && !ptrace(PTRACE_INTERRUPT, p->pid, 0, 0))
+		leader->exec_stop = true;
+	else
+		announce_exec(tr, leader);
+	return true;
+}
+
+/* Leaves a thread stopped until the controller has passed what is in the ring
+ * now. False: it can't be, or it has. */
+static bool hold(struct tracer *tr, struct thread *t, uint64_t until_tail, uint64_t ns)
+{
+	struct held held = {
+		.tid = t->tid,
+		.until_tail = until_tail,
+		.deadline_ns = cp_now() + ns,
+	};
+	siginfo_t si;
+
+	if (tr->link->shared->tail >= until_tail || tr->ending || !cp_vec_push(&tr->held, held))
+		return false;
+	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
+	t->state = THREAD_HELD;
 	cp_ring_kick(tr->link, true);
+	return true;
+}
+
+/* The first stop of a new program, before its first instruction: breakpoints
+ * may be wanted in it. */
+static void hold_exec(struct tracer *tr, struct thread *t)
+{
+	t->exec_stop = false;
+	announce_exec(tr, t);
+	t->user_stop = hold(tr, t, tr->link->shared->head, EXEC_HOLD_NS);
+	if (t->user_stop)
+		tr->patience_ns = cp_now() + EXEC_HOLD_NS;
+	else
+		let_go(t, 0);
 }
 
 /* The leader is about to exit: its process's memory goes with it, so let the
  * controller first look up what the samples so far refer to. */
 static bool hold_exit(struct tracer *tr, struct thread *t)
 {
-	struct held held = {
-		.tid = t->tid,
-		.until_tail = t->process->sample_end,
-		.deadline_ns = cp_now() + HOLD_NS,
-	};
-	siginfo_t si;
-
-	if (tr->link->shared->tail >= held.until_tail || tr->ending)
-		return false;
-	if (!cp_vec_push(&tr->held, held))
-		return false;
-	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
-	t->state = THREAD_HELD;
-	cp_ring_kick(tr->link, true);
-	return true;
+	return hold(tr, t, t->process->sample_end, HOLD_NS);
 }
 
 void wait_release_held(struct tracer *tr)
@@ -165,27 +223,62 @@ void wait_release_held(struct tracer *tr)
 
 static void on_event(struct tracer *tr, struct thread *t, int event)
 {
-	if (event == PTRACE_EVENT_EXEC)
-		on_exec(tr, t);
-	else if (event == PTRACE_EVENT_EXIT && hold_exit(tr, t))
+	if (event == PTRACE_EVENT_EXEC && !on_exec(tr, t))
+		return;
+	if (event == PTRACE_EVENT_EXIT && hold_exit(tr, t))
 		return;
 	let_go(t, 0);
+}
+
+static void count_stop(struct tracer *tr, struct thread *t, uint64_t ns)
+{
+	struct cp_link_stats *stats = &tr->link->shared->stats;
+
+	t->stops++;
+	t->stopped_ns += ns;
+	stats->stops++;
+	stats->stopped_ns += ns;
+	stats->hold[cp_histogram_bucket(ns)]++;
 }
 
 /* What was asked for at this stop is done: accounts for it and publishes. */
 static void served(struct tracer *tr, struct thread *t, struct cp_event_sample *sample,
 		   unsigned want, uint64_t seen)
 {
-	struct cp_link_stats *stats = &tr->link->shared->stats;
-	uint64_t held = cp_now() - seen;
-
 	if (!want)
 		return;
-	stats->stops++;
-	stats->stopped_ns += held;
-	stats->hold[cp_histogram_bucket(held)]++;
+	count_stop(tr, t, cp_now() - seen);
 	if (sample)
 		capture_finish(tr, t, sample, want);
+}
+
+void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsigned flags)
+{
+	struct cp_event_sample *sample = NULL;
+	unsigned want = t->want;
+	uint64_t now;
+
+	t->want = 0;
+	if (want & ~WANT_PASS)
+		sample = capture_stopped(tr, t);
+	if (flags & (HIT_HOLD | CP_HIT_WANTS_RETURN) &&
+	    hold(tr, t, tr->link->shared->head, HOLD_NS))
+		t->user_stop = true;
+	else
+		let_go(t, 0);
+	now = cp_now();
+	count_stop(tr, t, now - seen_ns);
+	tr->link->shared->stats.hit_ns += now - seen_ns;
+	if (sample)
+		capture_finish(tr, t, sample, want);
+	cp_ring_kick(tr->link, false);
+	hot_hit(tr, t, now);
+}
+
+/* Registers of a capture as they really are: not when slots are hidden. */
+static const void *sample_regs(const struct thread *t, const struct cp_event_sample *sample)
+{
+	return t->process->space->areas.count ? NULL : capture_regs(sample);
 }
 
 /* Captures if that was asked for, repairs what the interrupt disturbed, lets
@@ -198,17 +291,21 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 	uint64_t seen = cp_now();
 
 	t->want = 0;
-	if (want)
+	if (want & ~WANT_PASS)
 		sample = capture_stopped(tr, t);
 	if (event == PTRACE_EVENT_STOP && signal == SIGTRAP) {
 		/* Ours, or a notice of job control that only the traced get;
 		 * but the end of a group-stop ends calls untraced, too. */
 		if (t->state != THREAD_LISTENING)
-			restart_repair(tr, t, capture_regs(sample));
-		let_go(t, 0);
+			restart_repair(tr, t, sample_regs(t, sample));
+		if (t->exec_stop)
+			hold_exec(tr, t);
+		else
+			let_go(t, 0);
 	} else if (event == PTRACE_EVENT_STOP) {
 		listen_on(t);
 	} else if (!event) {
+		hit_leave_slot(t);
 		restart_signal(tr, t, signal);
 		tr->link->shared->stats.signals++;
 		let_go(t, signal);
@@ -235,13 +332,39 @@ static void on_exit_reported(struct tracer *tr, struct thread *t, pid_t tid, int
 	waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL);
 }
 
+/* A hit, or something else to be served. False: it has to wait. */
+static bool serve_stop(struct tracer *tr, struct thread *t, int status)
+{
+	if (status == SIGTRAP) {
+		switch (hit_serve(tr, t)) {
+		case HIT_FULL:
+			if (!tr->full)
+				tr->full_since_ns = cp_now();
+			tr->full = true;
+			return false;
+		case HIT_DONE:
+			if (tr->full)
+				tr->link->shared->stats.full_ns += cp_now() - tr->full_since_ns;
+			tr->full = false;
+			return true;
+		case HIT_NONE:
+			break;
+		}
+	}
+	serve(tr, t, status & 0xff, status >> 8);
+	return true;
+}
+
 /* Handles one report for `id` (all: P_ALL, 0). False: there was none. */
 static bool gather_one(struct tracer *tr, idtype_t type, id_t id)
 {
+	int options = WEXITED | WSTOPPED | WNOWAIT | __WALL;
 	siginfo_t si = { 0 };
 	struct thread *t;
 
-	if (waitid(type, id, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) || !si.si_pid)
+	if (!tr->hot || type != P_ALL)
+		options |= WNOHANG;
+	if (waitid(type, id, &si, options) || !si.si_pid)
 		return false;
 	t = thread_find(tr, si.si_pid);
 	if (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED) {
@@ -251,10 +374,14 @@ static bool gather_one(struct tracer *tr, idtype_t type, id_t id)
 	if (!t)
 		t = adopt(tr, si.si_pid);
 	if (t)
-		serve(tr, t, si.si_status & 0xff, si.si_status >> 8);
-	else
-		ptrace(PTRACE_CONT, si.si_pid, 0, 0L);
+		return serve_stop(tr, t, si.si_status);
+	ptrace(PTRACE_CONT, si.si_pid, 0, 0L);
 	return true;
+}
+
+bool wait_serve_one(struct tracer *tr, pid_t tid)
+{
+	return gather_one(tr, P_PID, (id_t)tid);
 }
 
 void gather_done(struct tracer *tr)
@@ -313,6 +440,8 @@ void wait_gather(struct tracer *tr)
 		gather_wanted(tr);
 	/* Not without end: there are requests, ticks and a controller to mind. */
 	while (in_a_row++ < IN_A_ROW && gather_one(tr, P_ALL, 0)) {
+		if (tr->hot && (tr->hit_ns >= tr->look_ns || tr->held.count || !tr->by_tid.count))
+			break;
 		if (in_a_row % FEW_THREADS == 0 && tr->by_tid.count > FEW_THREADS)
 			gather_all_known(tr);
 	}

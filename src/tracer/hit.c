@@ -1,0 +1,489 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A thread ran into a breakpoint.
+ *
+ *   SIGTRAP, pc just behind a site ─► capture ─► pc to the slot ─► go on
+ *
+ * The stop is not consumed (wait.c), so when we are killed, at any of these
+ * steps, the kernel delivers the SIGTRAP and the handler in the program does
+ * the same: it sends a pc behind a site to the slot and leaves one that is in
+ * a slot already alone.
+ *
+ * Nobody but us knows of slots: where registers are seen by others (captures,
+ * the frame of a signal handler) they say the site, or what comes behind it.
+ */
+#include <elf.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/space.h"
+
+/* What is known at a hit, gathered as it is needed. */
+struct at {
+	struct thread *t;
+	struct space *space;
+	struct site *site; /* the first at the address */
+	uint64_t prstatus[PRSTATUS_MAX / 8];
+	struct cp_regs regs;
+	uint64_t seen_ns, pc, sp;
+};
+
+/* ---- whose trap ---- */
+
+static bool get_prstatus(pid_t tid, void *prstatus)
+{
+	struct iovec v = { prstatus, PRSTATUS_MAX };
+
+	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v) &&
+	       v.iov_len == cp_arch_prstatus_size();
+}
+
+static bool set_prstatus(pid_t tid, void *prstatus)
+{
+	struct iovec v = { prstatus, cp_arch_prstatus_size() };
+
+	return !ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
+}
+
+/* A breakpoint instruction, and not a SIGTRAP that somebody sent to a thread
+ * that stands behind a site by chance. */
+static bool is_trap(pid_t tid)
+{
+	siginfo_t si;
+
+	return !ptrace(PTRACE_GETSIGINFO, tid, 0, &si) && si.si_code == SI_KERNEL;
+}
+
+static bool armed_here(const struct space *space, const struct site *site)
+{
+	while (!site->armed && site->next != SITE_NONE)
+		site = &space->sites.items[site->next];
+	return site->armed;
+}
+
+static bool stands(const struct space *space, const struct site *site)
+{
+	uint8_t now[CP_TRAP_MAX];
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+
+	return space_read(space, site->address, now, size) && !memcmp(now, trap, size);
+}
+
+/* ---- fetches ---- */
+
+#define READS_MAX 64
+
+/* Reads several pieces; process_vm_readv() ends at the first page that is not
+ * there, and is asked again for what comes behind. */
+static void read_pieces(pid_t tid, struct iovec *to, struct iovec *from, uint32_t *got, size_t n)
+{
+	size_t i = 0;
+
+	while (i < n) {
+		ssize_t r = process_vm_readv(tid, to + i, n - i, from + i, n - i, 0);
+		size_t left = r > 0 ? (size_t)r : 0;
+
+		while (i < n && left >= from[i].iov_len) {
+			got[i] = (uint32_t)from[i].iov_len;
+			left -= from[i++].iov_len;
+		}
+		if (i < n)
+			got[i++] = (uint32_t)left;
+	}
+}
+
+/* Where a fetch reads; 0: its pointer was not read. */
+static uint64_t fetch_address(const struct at *at, const struct cp_fetch *f,
+			      struct cp_fetched *const *blocks)
+{
+	const struct cp_fetched *block;
+	uint64_t pointer;
+
+	if (f->from < CP_FETCH_BLOCK) {
+		pointer = at->regs.r[f->from];
+	} else {
+		block = blocks[f->from - CP_FETCH_BLOCK];
+		if (block->size < f->at + sizeof(pointer))
+			return 0;
+		memcpy(&pointer, (const uint8_t *)(block + 1) + f->at, sizeof(pointer));
+	}
+	return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
+}
+
+static uint32_t fetched_size(const struct cp_fetch *f, const struct cp_fetched *block)
+{
+	const uint8_t *end;
+
+	if (!(f->flags & CP_FETCH_STRING))
+		return block->size;
+	end = memchr(block + 1, 0, block->size);
+	return end ? (uint32_t)(end - (const uint8_t *)(block + 1)) + 1 : block->size;
+}
+
+/* One level: fetches from *next on, and with the first of them the caller's
+ * return address. */
+static void fetch_level(const struct at *at, const struct cp_fetch *fetches, size_t count,
+			size_t *next, struct cp_fetched **blocks, uint64_t *caller)
+{
+	struct iovec to[READS_MAX + 1], from[READS_MAX + 1];
+	uint32_t got[READS_MAX + 1] = { 0 };
+	size_t which[READS_MAX + 1], n = 0, i;
+	unsigned level = *next < count ? fetches[*next].level : 0;
+
+	if (caller) {
+		which[n] = SIZE_MAX;
+		to[n] = (struct iovec){ caller, sizeof(*caller) };
+		from[n++] = (struct iovec){ (void *)(uintptr_t)at->sp, sizeof(*caller) };
+	}
+	for (; *next < count && fetches[*next].level == level && n < READS_MAX; (*next)++) {
+		struct cp_fetched *b = blocks[*next];
+
+		b->address = fetch_address(at, &fetches[*next], blocks);
+		if (b->address < 4096 || !fetches[*next].size)
+			continue;
+		which[n] = *next;
+		to[n] = (struct iovec){ b + 1, fetches[*next].size };
+		from[n++] = (struct iovec){ (void *)(uintptr_t)b->address, fetches[*next].size };
+	}
+	read_pieces(at->t->tid, to, from, got, n);
+	for (i = 0; i < n; i++) {
+		if (which[i] == SIZE_MAX)
+			continue;
+		blocks[which[i]]->size = got[i];
+		blocks[which[i]]->size = fetched_size(&fetches[which[i]], blocks[which[i]]);
+	}
+}
+
+/* Fills `to` with the blocks of a site and returns how long they are together.
+ * Each is read to where it lies if all are as long as they may be, and moved
+ * together afterwards. */
+static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to, uint64_t *caller)
+{
+	const struct cp_fetch *fetches =
+		site->fetch_count ? &at->space->fetches.items[site->first_fetch] : NULL;
+	struct cp_fetched *blocks[READS_MAX];
+	size_t i, next = 0, count = site->fetch_count;
+	uint8_t *end = to;
+
+	for (i = 0; i < count; i++) {
+		blocks[i] = (struct cp_fetched *)end;
+		*blocks[i] = (struct cp_fetched){ .index = (uint32_t)i };
+		end += sizeof(*blocks[i]) + cp_align8(fetches[i].size);
+	}
+	do {
+		fetch_level(at, fetches, count, &next, blocks, caller);
+		caller = NULL;
+	} while (next < count);
+	for (end = to, i = 0; i < count; i++) {
+		size_t size = sizeof(*blocks[i]) + cp_align8(blocks[i]->size);
+
+		memmove(end, blocks[i], size);
+		end += size;
+	}
+	return (uint32_t)(end - to);
+}
+
+/* ---- the event ---- */
+
+static bool foreign_stack(const struct tracer *tr, const struct at *at)
+{
+	const struct cp_link_shared *shared = tr->link->shared;
+	uint64_t low, end;
+
+	if (at->t->slot == CP_NO_SLOT)
+		return false;
+	low = atomic_load_explicit(&shared->stack_low[at->t->slot], memory_order_relaxed);
+	end = atomic_load_explicit(&shared->stack_end[at->t->slot], memory_order_relaxed);
+	return low && end && (at->sp < low || at->sp >= end);
+}
+
+static uint32_t read_vector(const struct at *at, struct cp_hit_vector *to)
+{
+	uint8_t fp[CP_ARCH_FP_MAX];
+	struct iovec v = { fp, sizeof(fp) };
+
+	if (ptrace(PTRACE_GETREGSET, at->t->tid, (long)cp_arch_fp_note(), &v))
+		return 0;
+	cp_arch_fp_values(fp, v.iov_len, to->v, to->x87);
+	return sizeof(*to);
+}
+
+static bool wants_return(const struct at *at, const struct site *site, uint64_t caller)
+{
+	const struct site *s = space_site(at->space, caller);
+
+	if (!(site->flags & CP_SITE_WATCH_RETURN) || !caller)
+		return false;
+	for (; s; s = s->next == SITE_NONE ? NULL : &at->space->sites.items[s->next]) {
+		if (s->armed && s->flags & CP_SITE_RETURN)
+			return false;
+	}
+	return true;
+}
+
+/* Behind the fixed part. */
+static void fill(struct tracer *tr, const struct at *at, const struct site *site,
+		 struct cp_event_hit *e)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	bool entry = site->flags & CP_SITE_ENTRY, in_memory = entry && arch->ret_size;
+	uint8_t *to = (uint8_t *)(e + 1);
+
+	if (site->flags & CP_SITE_REGS) {
+		e->regs_size = arch->nregs * 8u;
+		memcpy(to, at->regs.r, e->regs_size);
+		to += e->regs_size;
+	}
+	if (site->flags & CP_SITE_VECTOR) {
+		e->vector_size = read_vector(at, (struct cp_hit_vector *)to);
+		to += e->vector_size;
+	}
+	if (entry && !in_memory)
+		e->caller = at->regs.r[arch->lr];
+	if (in_memory || site->fetch_count) {
+		e->fetched_size = fetch(at, site, to, in_memory ? &e->caller : NULL);
+		to += e->fetched_size;
+	}
+	if (entry && wants_return(at, site, e->caller))
+		e->e.flags |= CP_HIT_WANTS_RETURN;
+	if (e->e.flags & CP_HIT_FOREIGN_STACK || site->flags & CP_SITE_STACK)
+		e->stack_size = capture_stack(tr, at->t, at->sp, to, &e->stack_base);
+	e->e.size = (uint32_t)(to - (uint8_t *)e + cp_align8(e->stack_size));
+}
+
+static size_t event_room(const struct tracer *tr, const struct site *site)
+{
+	return sizeof(struct cp_event_hit) + CP_REG_MAX * 8 + sizeof(struct cp_hit_vector) +
+	       site->room + tr->stack_max + 64;
+}
+
+/* Writes the event of one site. False: no room. */
+static bool report(struct tracer *tr, const struct at *at, const struct site *site, uint64_t target,
+		   uint16_t *flags_ret)
+{
+	struct thread *t = at->t;
+	struct cp_event_hit *e = cp_ring_reserve(tr->link, event_room(tr, site), CP_LINK_RESERVE);
+
+	if (!e)
+		return false;
+	*e = (struct cp_event_hit){
+		.e = { .type = CP_EVENT_HIT,
+		       .ts_ns = at->seen_ns,
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.site = site->id,
+		.slot = t->slot,
+		.pc = site->address,
+		.sp = at->sp,
+		.target = target,
+		.stopped_ns = t->stopped_ns,
+		.stops = t->stops + 1,
+	};
+	if (foreign_stack(tr, at))
+		e->e.flags |= CP_HIT_FOREIGN_STACK;
+	if (site->flags & CP_SITE_TAIL)
+		e->e.flags |= CP_HIT_TAKEN;
+	fill(tr, at, site, e);
+	*flags_ret |= e->e.flags;
+	cp_ring_commit(tr->link, &e->e);
+	t->process->sample_end = tr->link->shared->head;
+	return true;
+}
+
+/* ---- which of them are events ---- */
+
+static size_t read_space(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	return space_read(ctx, address, buffer, size) ? size : 0;
+}
+
+/* Where a jump goes, if that is outside of its function; 0: inside. */
+static uint64_t leaves_to(const struct at *at, const struct site *site)
+{
+	const struct cp_site_group *g = &at->space->groups.items[site->group].g;
+	const struct cp_reader memory = { read_space, at->space };
+	uint64_t to =
+		cp_step_destination(&site->step, &at->regs, cp_arch_flags(at->prstatus), &memory);
+	size_t i;
+
+	for (i = 0; i < CP_GROUP_RANGES; i++) {
+		if (to >= g->ranges[i].start && to < g->ranges[i].end)
+			return 0;
+	}
+	return to;
+}
+
+/* Counts an entry; true when there were too many in this second. */
+static bool too_often(struct site_group *group, uint64_t now)
+{
+	if (!group->g.max_rate)
+		return false;
+	if (now - group->second_ns >= CP_NS_PER_S) {
+		group->second_ns = now;
+		group->entries = 0;
+	}
+	return ++group->entries > group->g.max_rate;
+}
+
+static void give_up_group(struct tracer *tr, const struct at *at, uint32_t index)
+{
+	const struct site_group *group = &at->space->groups.items[index];
+	struct cp_event_disarmed e = {
+		.e = { .type = CP_EVENT_DISARMED,
+		       .ts_ns = at->seen_ns,
+		       .pid = at->t->process->pid,
+		       .tid = at->t->tid },
+		.group = group->g.id,
+		.rate = group->entries,
+	};
+
+	sites_disarm_in(at->space, index);
+	emit_event(tr, &e.e, sizeof(e));
+}
+
+/* Is there room for everything that this address reports? Asked first, so that
+ * a hit is reported whole or left for later whole. */
+static bool room_for_all(struct tracer *tr, const struct at *at)
+{
+	const struct site *site = at->site;
+	size_t room = 0;
+
+	for (;; site = &at->space->sites.items[site->next]) {
+		if (site->armed)
+			room += event_room(tr, site);
+		if (site->next == SITE_NONE)
+			break;
+	}
+	return cp_ring_reserve(tr->link, room, CP_LINK_RESERVE);
+}
+
+/* Entries come first. */
+static bool report_some(struct tracer *tr, const struct at *at, bool entries, uint16_t *flags,
+			uint32_t *hot_ret)
+{
+	bool once = false;
+	uint32_t i, next;
+
+	for (i = (uint32_t)(at->site - at->space->sites.items); i != SITE_NONE; i = next) {
+		struct site *site = &at->space->sites.items[i];
+		uint64_t target = 0;
+
+		next = site->next;
+		if (!site->armed || entries != !!(site->flags & CP_SITE_ENTRY))
+			continue;
+		if (site->flags & CP_SITE_TAIL && !(target = leaves_to(at, site))) {
+			tr->link->shared->stats.hits_inside++;
+			continue;
+		}
+		report(tr, at, site, target, flags);
+		once |= site->flags & CP_SITE_ONCE;
+		if (site->flags & CP_SITE_HOLD)
+			*flags |= HIT_HOLD;
+		if (entries && too_often(&at->space->groups.items[site->group], at->seen_ns))
+			*hot_ret = site->group;
+	}
+	return once;
+}
+
+/* ---- going on ---- */
+
+static void forget_once(const struct at *at)
+{
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch patch = { .address = at->site->address };
+	struct site *site = at->site;
+
+	for (;; site = &at->space->sites.items[site->next]) {
+		if (site->armed && site->flags & CP_SITE_ONCE) {
+			site->armed = false;
+			at->space->armed--;
+		}
+		if (site->next == SITE_NONE)
+			break;
+	}
+	if (armed_here(at->space, at->site))
+		return;
+	memcpy(patch.expect, trap, size);
+	memcpy(patch.bytes, at->site->original, size);
+	patch_apply(at->space, &patch, 1);
+}
+
+/* Sets the pc to where the instruction can be executed, if it isn't there. */
+static void go_on(struct at *at)
+{
+	uint64_t pc = at->site->slot;
+
+	if (!armed_here(at->space, at->site) && !stands(at->space, at->site))
+		pc = at->site->address;
+	else if (at->site->step.how == CP_STEP_FREE)
+		return;
+	cp_arch_set_pc(at->prstatus, pc);
+	set_prstatus(at->t->tid, at->prstatus);
+}
+
+/* A trap at a site that is disarmed: one on its way, or the program's own. */
+static enum hit late(struct tracer *tr, struct at *at)
+{
+	if (stands(at->space, at->site))
+		return HIT_NONE;
+	tr->link->shared->stats.hits_late++;
+	tr->link->shared->stats.hits++;
+	cp_arch_set_pc(at->prstatus, at->site->address);
+	set_prstatus(at->t->tid, at->prstatus);
+	wait_hit_done(tr, at->t, at->seen_ns, 0);
+	return HIT_DONE;
+}
+
+/* After a signal handler the instruction is executed again that had trapped
+ * before it; that was one hit. */
+static bool seen_before(struct at *at)
+{
+	struct thread *t = at->t;
+	bool same = t->again_pc == at->site->address && t->again_sp == at->sp;
+
+	if (same || at->sp > t->again_sp)
+		t->again_pc = 0;
+	return same;
+}
+
+enum hit hit_serve(struct tracer *tr, struct thread *t)
+{
+	struct at at = { .t = t, .space = t->process->space, .seen_ns = cp_now() };
+	uint32_t hot = SITE_NONE;
+	uint16_t flags = 0;
+	struct cp_syscall_state s;
+
+	if (!at.space->sites.count || !get_prstatus(t->tid, at.prstatus))
+		return HIT_NONE;
+	cp_arch_syscall_state(at.prstatus, &s);
+	at.sp = s.sp;
+	at.site = space_site(at.space, s.pc - tr->trap_size);
+	if (!at.site ||
+	    ((at.site->step.how == CP_STEP_FREE || at.site->step.size == tr->trap_size) &&
+	     !is_trap(t->tid)))
+		return HIT_NONE;
+	if (!armed_here(at.space, at.site))
+		return late(tr, &at);
+	at.pc = at.site->address;
+	if (!t->process->guest && !(t->again_pc && seen_before(&at))) {
+		if (!room_for_all(tr, &at))
+			return HIT_FULL;
+		cp_arch_regs_from_prstatus(at.prstatus, &at.regs);
+		at.regs.r[cp_arch_host()->pc] = at.pc;
+		tr->link->shared->stats.hits++;
+		if (report_some(tr, &at, true, &flags, &hot) |
+		    report_some(tr, &at, false, &flags, &hot))
+			forget_once(&at);
+		if (hot != SITE_NONE)
+			give_up_group(tr, &at, hot);
+	}
+	go_on(&at);
+	wait_hit_done(tr, t, at.seen_ns, flags);
+	return HIT_DONE;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * While hits follow each other, the loop is as short as can be:
+ *
+ *     waitid ─► registers ─► memory ─► pc ─► go on ─► waitid ...
+ *
+ * without signalfd, poll and clocks in between. A timer's signal, once a
+ * millisecond, ends a waitid() in which nothing happens, so that requests,
+ * ticks and the controller are looked after. It ends when no hit has come for
+ * a while.
+ *
+ * A stop is cheapest on the CPU of the thread that stops: then two switches of
+ * context are all there is, while waking another CPU takes several times as
+ * long. So as long as one thread alone hits, we go where it is.
+ */
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/state.h"
+
+#define LOOK_NS CP_NS_PER_MS
+#define QUIET_NS (2 * CP_NS_PER_MS)
+#define TIMER_SIGNAL SIGRTMIN
+/* Hits of one thread after which we move to its CPU, and look again where
+ * that is. */
+#define MOVE_AFTER 64
+#define MOVE_AGAIN 4096
+
+static void wake_up(int sig)
+{
+	(void)sig; /* its coming is all: waitid() returns */
+}
+
+static bool make_timer(struct tracer *tr)
+{
+	struct sigaction action = { .sa_handler = wake_up };
+	struct sigevent event = { .sigev_notify = SIGEV_THREAD_ID, .sigev_signo = TIMER_SIGNAL };
+	sigset_t set;
+
+	if (tr->has_timer)
+		return true;
+	event._sigev_un._tid = gettid();
+	sigemptyset(&set);
+	sigaddset(&set, TIMER_SIGNAL);
+	tr->has_timer = !sigaction(TIMER_SIGNAL, &action, NULL) &&
+			!timer_create(CLOCK_MONOTONIC, &event, &tr->timer) &&
+			!sigprocmask(SIG_UNBLOCK, &set, NULL);
+	return tr->has_timer;
+}
+
+static void set_timer(struct tracer *tr, uint64_t ns)
+{
+	struct itimerspec every = { cp_timespec(ns), cp_timespec(ns) };
+
+	timer_settime(tr->timer, 0, &every, NULL);
+}
+
+static uint64_t look_period(const struct tracer *tr)
+{
+	uint64_t quarter = tr->hz ? tr->period_ns / 4 : LOOK_NS;
+
+	return quarter < LOOK_NS ? quarter : LOOK_NS;
+}
+
+void hot_begin(struct tracer *tr)
+{
+	if (tr->hot || tr->ending || !make_timer(tr))
+		return;
+	tr->hot = true;
+	set_timer(tr, look_period(tr));
+}
+
+static void move_to(struct tracer *tr, pid_t tid)
+{
+	int cpu = proc_cpu_of(tid);
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	if (cpu < 0)
+		return;
+	CPU_SET(cpu, &set);
+	tr->on_its_cpu = !sched_setaffinity(0, sizeof(set), &set);
+}
+
+static void move_anywhere(struct tracer *tr)
+{
+	if (tr->on_its_cpu)
+		sched_setaffinity(0, sizeof(tr->cpus), &tr->cpus);
+	tr->on_its_cpu = false;
+}
+
+void hot_hit(struct tracer *tr, const struct thread *t, uint64_t now)
+{
+	tr->hit = true;
+	tr->hit_ns = now;
+	if (t->tid == tr->hit_tid) {
+		tr->hits_in_a_row++;
+	} else {
+		tr->hit_tid = t->tid;
+		tr->hits_in_a_row = 0;
+		move_anywhere(tr);
+	}
+	if (tr->hits_in_a_row == MOVE_AFTER || tr->hits_in_a_row % MOVE_AGAIN == MOVE_AGAIN - 1)
+		move_to(tr, t->tid);
+}
+
+void hot_look(struct tracer *tr, uint64_t now)
+{
+	tr->look_ns = now + look_period(tr);
+	if (tr->full || tr->held.count || (tr->hot && now - tr->hit_ns > QUIET_NS))
+		hot_end(tr);
+	else if (!tr->hot && tr->hit && now - tr->hit_ns < QUIET_NS)
+		hot_begin(tr);
+	tr->hit = false;
+}
+
+void hot_end(struct tracer *tr)
+{
+	if (!tr->hot)
+		return;
+	set_timer(tr, 0);
+	tr->hot = false;
+	tr->reports = true; /* SIGCHLDs went unnoticed */
+	move_anywhere(tr);
+}

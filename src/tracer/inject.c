@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * System calls inside the program: mmap for slots, rt_sigaction for SIGTRAP.
+ *
+ *   stopped by an interrupt, where signals are handled (EVENT_STOP)
+ *        │  registers kept; pc at a `syscall` of the vdso, orig -1
+ *        ▼
+ *   PTRACE_SYSCALL ─► entry stop ─► PTRACE_SYSCALL ─► exit stop: the result
+ *        │
+ *        ▼
+ *   PTRACE_INTERRUPT, PTRACE_CONT ─► EVENT_STOP: registers back
+ *
+ * It ends where it began: only there does the kernel look whether a system call
+ * that was interrupted has to be started again (arch_do_signal_or_restart), so
+ * a thread that was blocked goes on blocking as if nothing had been. Signals are
+ * held back meanwhile. No code of the program is changed, and nothing is
+ * stepped, which would force a SIGTRAP upon a program that ignores it.
+ *
+ * Who is asked: a held thread; one that runs; else one in a call that starts
+ * again by itself. One in a call with a time limit, which would start again
+ * too (restart.c), comes last.
+ */
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <fcntl.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/space.h"
+
+#ifndef PTRACE_GETSIGMASK
+#define PTRACE_GETSIGMASK 0x420a
+#define PTRACE_SETSIGMASK 0x420b
+#endif
+
+#define STOP_NS (CP_NS_PER_S / 4) /* for one thread to stop */
+#define CALL_NS (2 * CP_NS_PER_S) /* for the call to be made */
+#define CANDIDATES 8
+#define CODE_MAX (UINT64_C(4) << 20) /* of a mapping, looked through for a `syscall` */
+
+/* ---- waiting for one thread ---- */
+
+/* The status of its stop, signal | event << 8; it is not consumed. -1: it did
+ * not stop in time, or is gone. */
+static int wait_stop(pid_t tid, uint64_t ns)
+{
+	uint64_t deadline = cp_now() + ns;
+
+	for (;;) {
+		const struct timespec nap = { 0, 20000 };
+		siginfo_t si = { 0 };
+
+		if (waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL))
+			return -1;
+		if (si.si_pid && (si.si_code == CLD_TRAPPED || si.si_code == CLD_STOPPED))
+			return si.si_status;
+		if (si.si_pid || cp_now() > deadline)
+			return -1;
+		nanosleep(&nap, NULL);
+	}
+}
+
+static bool is_event_stop(int status)
+{
+	return status >= 0 && status >> 8 == PTRACE_EVENT_STOP;
+}
+
+static bool is_syscall_stop(int status)
+{
+	return status == (SIGTRAP | 0x80);
+}
+
+/* ---- a `syscall` instruction ---- */
+
+static uint64_t find_in(const struct space *space, uint64_t start, uint64_t end)
+{
+	uint8_t buf[4096 + 8];
+	const uint8_t *code;
+	uint64_t at;
+	size_t size, n;
+
+	code = cp_arch_syscall_code(&size);
+	for (at = start; at < end && at - start < CODE_MAX; at += 4096) {
+		const uint8_t *hit;
+
+		n = end - at < sizeof(buf) ? end - at : sizeof(buf);
+		if (!space_read(space, at, buf, n))
+			continue;
+		hit = memmem(buf, n, code, size);
+		if (hit)
+			return at + (uint64_t)(hit - buf);
+	}
+	return 0;
+}
+
+/* In the vdso if there is one, else in the first code that has one. */
+static uint64_t find_syscall(const struct space *space)
+{
+	unsigned long start, end;
+	char path[64], line[512], perms[5];
+	uint64_t found = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
+	CP_FCLOSE FILE *maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		bool vdso = strstr(line, "[vdso]");
+
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 ||
+		    strcmp(perms, "r-xp") || (found && !vdso))
+			continue;
+		found = find_in(space, start, end) ?: found;
+	}
+	return found;
+}
+
+/* ---- seccomp ---- */
+
+static bool has_seccomp(pid_t tid)
+{
+	char path[64], line[128];
+	int mode = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	CP_FCLOSE FILE *status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status)) {
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			return mode != 0;
+	}
+	return false;
+}
+
+/* A filter may kill the program for a call that it never makes itself. It is
+ * suspended where that is permitted; else the thread is left alone. */
+static bool suspend_seccomp(struct tracer *tr, const struct thread *t)
+{
+	if (!has_seccomp(t->tid))
+		return true;
+	return !ptrace(PTRACE_SETOPTIONS, t->tid, 0,
+		       seize_options(tr, t->tid == t->process->pid) | PTRACE_O_SUSPEND_SECCOMP);
+}
+
+/* ---- who ---- */
+
+/* The less, the better to be asked; -1: not at all. */
+static int harm(const struct thread *t)
+{
+	char path[64], buf[256];
+	unsigned long long a[6] = { 0 };
+	long nr;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)t->process->pid, (int)t->tid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
+	if (n <= 0)
+		return -1;
+	buf[n] = 0;
+	if (buf[0] == 'r')
+		return 1;
+	if (sscanf(buf, "%ld %llx %llx %llx %llx %llx %llx", &nr, &a[0], &a[1], &a[2], &a[3], &a[4],
+		   &a[5]) < 7 ||
+	    nr < 0)
+		return 7; /* stopped, or in a page fault */
+	return restart_harm(nr, a);
+}
+
+/* Up to `max` threads of the space, the best ones first. */
+static size_t candidates(struct tracer *tr, const struct space *space, struct thread **ret,
+			 size_t max)
+{
+	int harms[CANDIDATES];
+	uint64_t key, value;
+	size_t cursor = 0, n = 0, i;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+		int h;
+
+		if (t->process->space != space || t->process->launching)
+			continue;
+		h = t->state == THREAD_HELD ? (t->user_stop ? 0 : -1) : harm(t);
+		if (h < 0 || (n == max && h >= harms[n - 1]))
+			continue;
+		if (n < max)
+			n++;
+		for (i = n - 1; i > 0 && harms[i - 1] > h; i--) {
+			harms[i] = harms[i - 1];
+			ret[i] = ret[i - 1];
+		}
+		harms[i] = h;
+		ret[i] = t;
+		if (h == 0)
+			break;
+	}
+	return n;
+}
+
+/* ---- stopping it ---- */
+
+static bool get_regs(pid_t tid, uint64_t *regs)
+{
+	struct iovec v = { regs, PRSTATUS_MAX };
+
+	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v) &&
+	       v.iov_len == cp_arch_prstatus_size();
+}
+
+static bool set_regs(pid_t tid, uint64_t *regs)
+{
+	struct iovec v = { regs, cp_arch_prstatus_size() };
+
+	return !ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
+}
+
+/* Has it at an event stop. Other stops on the way are served as ever, and the
+ * thread may be gone (and freed) then: so by its id. */
+static struct thread *stop_thread(struct tracer *tr, pid_t tid)
+{
+	uint64_t deadline = cp_now() + STOP_NS;
+	struct thread *t;
+
+	while ((t = thread_find(tr, tid)) && t->state != THREAD_HELD && cp_now() < deadline) {
+		int status;
+
+		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+			return NULL;
+		status = wait_stop(tid, STOP_NS);
+		if (is_event_stop(status))
+			return t;
+		/* The interrupt stays under way when nothing came. */
+		if (status < 0 || !wait_serve_one(tr, tid))
+			return NULL;
+	}
+	return t && t->state == THREAD_HELD && t->user_stop ? t : NULL;
+}
+
+static bool prepare(struct tracer *tr, struct thread *t, struct injection *in)
+{
+	uint64_t all = ~UINT64_C(0);
+
+	/* A call that the interrupt broke off is put right first. */
+	if (t->state == THREAD_RUNNING)
+		restart_repair(tr, t, NULL);
+	return get_regs(t->tid, in->regs) &&
+	       !ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(in->mask), &in->mask) &&
+	       !ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all);
+}
+
+static void let_run(struct tracer *tr, struct thread *t)
+{
+	if (t->state != THREAD_HELD && is_event_stop(wait_stop(t->tid, STOP_NS)))
+		wait_serve_one(tr, t->tid);
+}
+
+int inject_begin(struct tracer *tr, struct space *space, struct injection *ret)
+{
+	struct thread *who[CANDIDATES];
+	pid_t tids[CANDIDATES];
+	int err = EAGAIN;
+	size_t n, i;
+
+	if (!space->syscall_insn)
+		space->syscall_insn = find_syscall(space);
+	if (!space->syscall_insn)
+		return ENOSYS;
+	n = candidates(tr, space, who, CANDIDATES);
+	for (i = 0; i < n; i++)
+		tids[i] = who[i]->tid;
+	for (i = 0; i < n; i++) {
+		struct thread *t = stop_thread(tr, tids[i]);
+
+		if (!t || t->process->space != space)
+			continue;
+		*ret = (struct injection){ .thread = t, .space = space };
+		ret->was_held = t->state == THREAD_HELD;
+		if (!suspend_seccomp(tr, t))
+			err = EACCES;
+		else if (prepare(tr, t, ret))
+			return 0;
+		let_run(tr, t);
+	}
+	return err;
+}
+
+/* ---- the call ---- */
+
+/* Lets it run to the next stop at the border of the kernel. Job control may
+ * stop it on the way, which ends no call of ours. */
+static bool run_to_border(pid_t tid)
+{
+	uint64_t deadline = cp_now() + CALL_NS;
+	int status;
+
+	do {
+		if (ptrace(PTRACE_SYSCALL, tid, 0, 0L))
+			return false;
+		status = wait_stop(tid, CALL_NS);
+		if (is_syscall_stop(status))
+			return true;
+	} while (is_event_stop(status) && cp_now() < deadline);
+	return false;
+}
+
+int64_t inject_call(struct tracer *tr, struct injection *in, int64_t nr, const uint64_t args[6])
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+	struct cp_syscall_state state;
+	pid_t tid = in->thread->tid;
+
+	(void)tr;
+	memcpy(regs, in->regs, sizeof(regs));
+	cp_arch_syscall_make(regs, in->space->syscall_insn, nr, args);
+	if (!set_regs(tid, regs) || !run_to_border(tid) || !run_to_border(tid) ||
+	    !get_regs(tid, regs))
+		return -EIO;
+	cp_arch_syscall_state(regs, &state);
+	/* Back to where signals are handled. */
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0) || ptrace(PTRACE_CONT, tid, 0, 0L) ||
+	    !is_event_stop(wait_stop(tid, CALL_NS)))
+		return -EIO;
+	return state.result;
+}
+
+void inject_end(struct tracer *tr, struct injection *in)
+{
+	struct thread *t = in->thread;
+	siginfo_t si;
+
+	set_regs(t->tid, in->regs);
+	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
+	ptrace(PTRACE_SETOPTIONS, t->tid, 0, seize_options(tr, t->tid == t->process->pid));
+	if (in->was_held) {
+		/* Held ones are consumed, or they'd be reported for ever. */
+		waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
+		return;
+	}
+	wait_serve_one(tr, t->tid);
+}

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a killed tracer left: found by the areas' magic, one mapping each.
+ * The program may have written anything there, so each number is checked.
+ */
+#include "tracer/restore.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "arch/insn.h"
+#include "base/cleanup.h"
+
+#define AT_ONCE 256
+
+static size_t restore_entries(int mem, const struct cp_area_entry *entries, size_t count)
+{
+	const uint8_t *trap;
+	uint8_t now[CP_TRAP_MAX];
+	size_t size, i, done = 0;
+
+	trap = cp_trap_code(cp_arch_host(), &size);
+	for (i = 0; i < count; i++) {
+		off_t at = (off_t)entries[i].site;
+
+		if (pread(mem, now, size, at) == (ssize_t)size && !memcmp(now, trap, size) &&
+		    pwrite(mem, entries[i].original, size, at) == (ssize_t)size)
+			done++;
+	}
+	return done;
+}
+
+static size_t restore_area(int mem, uint64_t start, uint64_t end)
+{
+	struct cp_area_entry entries[AT_ONCE];
+	struct cp_area_header header;
+	size_t n, done = 0;
+	uint64_t at;
+
+	if (pread(mem, &header, sizeof(header), (off_t)start) != sizeof(header) ||
+	    header.magic != CP_AREA_MAGIC || header.table < start || header.table > end ||
+	    header.count > (end - header.table) / sizeof(entries[0]))
+		return 0;
+	for (at = 0; at < header.count; at += n) {
+		n = header.count - at < AT_ONCE ? header.count - at : AT_ONCE;
+		if (pread(mem, entries, n * sizeof(entries[0]),
+			  (off_t)(header.table + at * sizeof(entries[0]))) !=
+		    (ssize_t)(n * sizeof(entries[0])))
+			break;
+		done += restore_entries(mem, entries, n);
+	}
+	return done;
+}
+
+/* A line of /proc/PID/maps: private, read and execute, no file. The kernel
+ * joins areas that lie side by side, so each page is looked at. */
+static size_t restore_mapping(int mem, const char *line)
+{
+	unsigned long start, end, offset, inode, at;
+	char perms[5], device[16];
+	uint64_t magic;
+	size_t done = 0;
+
+	if (sscanf(line, "%lx-%lx %4s %lx %15s %lu", &start, &end, perms, &offset, device,
+		   &inode) != 6 ||
+	    strcmp(perms, "r-xp") || inode || strchr(line, '['))
+		return 0;
+	for (at = start; at < end; at += 4096) {
+		if (pread(mem, &magic, sizeof(magic), (off_t)at) != sizeof(magic))
+			break;
+		if (magic == CP_AREA_MAGIC)
+			done += restore_area(mem, at, end);
+	}
+	return done;
+}
+
+size_t cp_restore_memory(pid_t pid, int mem)
+{
+	char path[64], line[512];
+	bool whole = true;
+	size_t done = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	CP_FCLOSE FILE *maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (whole)
+			done += restore_mapping(mem, line);
+		whole = strchr(line, '\n') != NULL; /* a long name goes on */
+	}
+	return done;
+}
+
+struct cp_error *cp_restore_text(pid_t pid, size_t *restored_ret)
+{
+	size_t done;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	CP_CLOSE int mem = open(path, O_RDWR | O_CLOEXEC);
+	if (mem < 0)
+		return cp_error_new(errno == ENOENT ? CP_ERR_GONE : CP_ERR_PERMISSION, errno,
+				    "open the memory of process %d to remove breakpoints",
+				    (int)pid);
+	done = cp_restore_memory(pid, mem);
+	if (restored_ret)
+		*restored_ret = done;
+	return NULL;
+}

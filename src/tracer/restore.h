@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Taking out the breakpoints of a tracer that was killed. Nothing needs to be
+ * traced or stopped for it; until it is done, the handler in the program sends
+ * threads to their slots. Areas and handler stay: threads may be in them.
+ */
+#ifndef CP_TRACER_RESTORE_H
+#define CP_TRACER_RESTORE_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* Puts the original bytes back wherever an area of `pid` names a site and the
+ * breakpoint still stands there. *restored_ret (NULL allowed): how many. */
+CP_ERROR cp_restore_text(pid_t pid, size_t *restored_ret);
+
+/* The same through a descriptor of the memory, open for reading and writing. */
+size_t cp_restore_memory(pid_t pid, int mem);
+
+#endif

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Address spaces: who shares one, and their memory.
+ *
+ * The memory is read and written through /proc/PID/mem, which belongs to the
+ * memory and not to the process: it stays right when the process that it was
+ * opened for is gone, and writes to pages that the program may only read or
+ * execute (copying them first, so that no file changes).
+ */
+#include "tracer/space.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+
+struct space *space_create(pid_t pid)
+{
+	struct space *space = calloc(1, sizeof(*space));
+
+	if (space)
+		*space = (struct space){ .users = 1, .pid = pid, .mem = -1 };
+	return space;
+}
+
+void space_release(struct space *space)
+{
+	size_t i;
+
+	if (!space || --space->users)
+		return;
+	for (i = 0; i < space->areas.count; i++)
+		free(space->areas.items[i].owners);
+	cp_vec_free(&space->areas);
+	cp_map_free(&space->by_address);
+	cp_map_free(&space->by_group);
+	cp_vec_free(&space->sites);
+	cp_vec_free(&space->groups);
+	cp_vec_free(&space->fetches);
+	cp_close_fd(&space->mem);
+	free(space);
+}
+
+int space_open(struct space *space)
+{
+	char path[64];
+
+	if (space->mem >= 0)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)space->pid);
+	space->mem = open(path, O_RDWR | O_CLOEXEC);
+	return space->mem < 0 ? errno : 0;
+}
+
+bool space_read(const struct space *space, uint64_t address, void *to, size_t size)
+{
+	return pread(space->mem, to, size, (off_t)address) == (ssize_t)size;
+}
+
+bool space_write(const struct space *space, uint64_t address, const void *from, size_t size)
+{
+	return pwrite(space->mem, from, size, (off_t)address) == (ssize_t)size;
+}
+
+/* ---- who shares one ---- */
+
+static bool same_memory(pid_t a, pid_t b)
+{
+	return !syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
+}
+
+#define COPY_VEC(to, from) \
+	(!(from)->count || \
+	 (cp_vec_reserve((to), (from)->count) && \
+	  (memcpy((to)->items, (from)->items, (from)->count * sizeof(*(to)->items)), \
+	   (to)->count = (from)->count, true)))
+
+static bool copy_map(struct cp_map *to, const struct cp_map *from)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(from, &cursor, &key, &value)) {
+		if (!cp_map_put(to, key, value))
+			return false;
+	}
+	return true;
+}
+
+static bool copy_areas(struct space *to, const struct space *from)
+{
+	size_t i;
+
+	for (i = 0; i < from->areas.count; i++) {
+		struct area area = from->areas.items[i];
+
+		area.owners = malloc(area.slot_count * sizeof(*area.owners) + 1);
+		if (!area.owners)
+			return false;
+		memcpy(area.owners, from->areas.items[i].owners,
+		       area.slot_count * sizeof(*area.owners));
+		if (!cp_vec_push(&to->areas, area)) {
+			free(area.owners);
+			return false;
+		}
+	}
+	return true;
+}
+
+static struct space *copy(const struct space *from, pid_t pid)
+{
+	struct space *to = space_create(pid);
+
+	if (!to)
+		return NULL;
+	to->armed = from->armed;
+	to->syscall_insn = from->syscall_insn;
+	to->handler = from->handler;
+	to->cleared = from->cleared;
+	if (copy_areas(to, from) && copy_map(&to->by_address, &from->by_address) &&
+	    copy_map(&to->by_group, &from->by_group) && COPY_VEC(&to->sites, &from->sites) &&
+	    COPY_VEC(&to->groups, &from->groups) && COPY_VEC(&to->fetches, &from->fetches) &&
+	    !space_open(to))
+		return to;
+	space_release(to);
+	return NULL;
+}
+
+/* Is the memory of `pid` a copy of that of `space`? Then our first area is
+ * there. */
+static bool is_copy(const struct space *space, pid_t pid)
+{
+	uint64_t magic = 0;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 &&
+	       pread(fd, &magic, sizeof(magic), (off_t)space->areas.items[0].address) ==
+		       sizeof(magic) &&
+	       magic == CP_AREA_MAGIC;
+}
+
+/* The space that `pid` got its memory from: its parent's, or, when that is not
+ * who made it (CLONE_PARENT) or is gone, one that looks like it. */
+static struct space *origin(struct tracer *tr, pid_t pid, pid_t parent, bool *shared_ret)
+{
+	struct process *p = process_find(tr, parent);
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	*shared_ret = p && same_memory(pid, parent);
+	if (p && (*shared_ret || (p->space->areas.count && is_copy(p->space, pid))))
+		return p->space;
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
+		p = (struct process *)(uintptr_t)value;
+		*shared_ret = same_memory(pid, p->pid);
+		if (*shared_ret || (p->space->areas.count && is_copy(p->space, pid)))
+			return p->space;
+	}
+	return NULL;
+}
+
+struct space *space_of_child(struct tracer *tr, pid_t pid, pid_t parent)
+{
+	bool shared;
+	struct space *from = origin(tr, pid, parent, &shared), *space;
+
+	if (!from)
+		return space_create(pid);
+	if (shared) {
+		from->users++;
+		return from;
+	}
+	space = copy(from, pid);
+	return space;
+}
+
+void space_renew(struct process *p)
+{
+	struct space *fresh;
+
+	if (p->space->users == 1 && !p->space->areas.count && p->space->mem < 0)
+		return; /* as new */
+	fresh = space_create(p->pid);
+	if (!fresh) {
+		cp_debug("no memory for a new address space");
+		return;
+	}
+	space_release(p->space);
+	p->space = fresh;
+}
+
+/* ---- where things are ---- */
+
+struct area *space_area(const struct space *space, uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < space->areas.count; i++) {
+		struct area *area = &space->areas.items[i];
+
+		if (address - area->address < area->size)
+			return area;
+	}
+	return NULL;
+}
+
+struct site *space_site(const struct space *space, uint64_t address)
+{
+	uint64_t *index = cp_map_get(&space->by_address, address);
+
+	return index ? &space->sites.items[*index] : NULL;
+}
+
+struct site *space_slot_site(const struct space *space, uint64_t pc, uint64_t *slot_ret)
+{
+	const struct area *area = space_area(space, pc);
+	uint64_t first, n;
+
+	if (!area)
+		return NULL;
+	first = cp_area_slot(area->address, area->size, 0);
+	n = (pc - first) / CP_SLOT_SIZE;
+	if (pc < first || n >= area->slot_count || !area->owners[n])
+		return NULL;
+	*slot_ret = first + n * CP_SLOT_SIZE;
+	return space_site(space, area->owners[n]);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Address spaces and the breakpoints in them. Private to src/tracer.
+ *
+ * A space is what processes share that share their memory: one process as a
+ * rule, a vfork child and its parent until the child executes. It holds a
+ * descriptor of the memory, the areas that slots live in, and the table of
+ * sites. A site that is disarmed stays in the table: a thread may have trapped
+ * on it before the breakpoint was removed.
+ */
+#ifndef CP_TRACER_SPACE_H
+#define CP_TRACER_SPACE_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "link/sites.h"
+#include "tracer/state.h"
+
+#define SITE_NONE UINT32_MAX
+
+struct site {
+	uint64_t address;
+	uint64_t slot; /* address of its slot, 0: FREE */
+	uint32_t id; /* the controller's */
+	uint32_t group; /* index in space->groups */
+	uint32_t first_fetch, fetch_count; /* in space->fetches */
+	uint32_t room; /* most bytes that its fetches take in an event */
+	uint32_t next; /* another one at the same address, or SITE_NONE */
+	uint32_t batch; /* that it came with */
+	uint16_t flags; /* CP_SITE_* */
+	bool armed;
+	uint8_t original[CP_TRAP_MAX];
+	struct cp_step step;
+};
+
+struct site_group {
+	struct cp_site_group g;
+	uint64_t second_ns; /* when the second began in which `entries` are counted */
+	uint32_t entries;
+};
+
+struct area {
+	uint64_t address, size;
+	uint64_t slot_count;
+	uint64_t *owners; /* of each slot: the address of its site, 0 none; owned */
+	uint64_t entries; /* in the table */
+	bool twin; /* the table in use is the second one */
+};
+
+struct space {
+	unsigned users; /* processes */
+	pid_t pid; /* one of them */
+	int mem; /* /proc/PID/mem, to read and write; -1: not open yet */
+	CP_VEC(struct area) areas;
+	struct cp_map by_address; /* -> index of the first site there */
+	CP_VEC(struct site) sites;
+	CP_VEC(struct site_group) groups;
+	struct cp_map by_group; /* the controller's number -> index */
+	CP_VEC(struct cp_fetch) fetches;
+	size_t armed; /* sites */
+	uint32_t batches; /* so far */
+	uint64_t syscall_insn; /* address of one, 0 not yet looked for */
+	uint64_t handler; /* of SIGTRAP, installed by us; 0: none */
+	bool cleared; /* what an earlier cprof left was looked for */
+};
+
+/* A change of one breakpoint's bytes. */
+struct patch {
+	uint64_t address;
+	uint8_t expect[CP_TRAP_MAX], bytes[CP_TRAP_MAX];
+	bool done;
+};
+
+/* space.c */
+struct space *space_create(pid_t pid);
+void space_release(struct space *space);
+/* Opens the memory of `pid`'s space; errno or 0. */
+int space_open(struct space *space);
+/* For a process that was born: shares the space of another one that is traced,
+ * copies it, or has a new one. NULL without memory. */
+struct space *space_of_child(struct tracer *tr, pid_t pid, pid_t parent);
+/* A process replaced its memory (exec). */
+void space_renew(struct process *p);
+bool space_read(const struct space *space, uint64_t address, void *to, size_t size);
+bool space_write(const struct space *space, uint64_t address, const void *from, size_t size);
+/* The area that `address` lies in, or NULL. */
+struct area *space_area(const struct space *space, uint64_t address);
+/* The site whose slot the address lies in, and where that slot is. */
+struct site *space_slot_site(const struct space *space, uint64_t pc, uint64_t *slot_ret);
+struct site *space_site(const struct space *space, uint64_t address);
+
+/* sites.c */
+void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+/* Those of one group (an index) in one space. */
+void sites_disarm_in(struct space *space, uint32_t group);
+/* All of them; what the memory says counts, not the table. */
+void sites_clean(struct space *space);
+
+/* patch.c */
+/* Sorts the patches by address and applies those where the expected bytes
+ * stand. Returns how many were done. */
+size_t patch_apply(const struct space *space, struct patch *patches, size_t count);
+
+/* area.c */
+void area_map(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+/* Registers the slots of new sites. False: taken by another address. */
+bool area_claim(struct area *area, uint64_t slot, uint64_t address);
+/* Writes the table anew; sites are those of the space. */
+bool area_write_table(struct space *space, struct area *area);
+/* Puts our SIGTRAP handler into the program, before the first breakpoint;
+ * errno or 0. */
+int area_install_handler(struct tracer *tr, struct space *space);
+/* Restores the program's own SIGTRAP action, if ours is still there. */
+void area_remove_handler(struct tracer *tr, struct space *space);
+
+/* inject.c */
+struct injection {
+	struct thread *thread;
+	struct space *space;
+	bool was_held; /* and stays so */
+	uint64_t regs[PRSTATUS_MAX / 8];
+	uint64_t mask;
+};
+/* Stops a thread of the space where it can do system calls for us, as if
+ * nothing had happened; errno or 0. */
+int inject_begin(struct tracer *tr, struct space *space, struct injection *ret);
+/* The result as the kernel returns it: -errno, or a value. */
+int64_t inject_call(struct tracer *tr, struct injection *in, int64_t nr, const uint64_t args[6]);
+void inject_end(struct tracer *tr, struct injection *in);
+
+/* hit.c */
+enum hit {
+	HIT_NONE, /* not a breakpoint of ours */
+	HIT_DONE, /* the thread went on */
+	HIT_FULL, /* it stays as it is: there is no room in the ring */
+};
+enum hit hit_serve(struct tracer *tr, struct thread *t);
+/* A signal is about to be delivered to a thread that may be in a slot: puts
+ * its registers to where it really is. */
+void hit_leave_slot(struct thread *t);
+/* The same for a copy of its registers, which is for others to see. */
+void hit_hide_slot(const struct thread *t, void *prstatus);
+uint64_t hit_hide_pc(const struct thread *t, uint64_t pc);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slots are seen by nobody but us: registers that somebody else will look at
+ * say the site whose instruction is being executed, or what comes behind it.
+ */
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "tracer/space.h"
+
+static bool write_memory(void *ctx, uint64_t address, const void *bytes, size_t size)
+{
+	return space_write(ctx, address, bytes, size);
+}
+
+/* Of a copy: nothing changes. */
+static bool write_nothing(void *ctx, uint64_t address, const void *bytes, size_t size)
+{
+	(void)ctx;
+	(void)address;
+	(void)bytes;
+	(void)size;
+	return false;
+}
+
+/* The site whose breakpoint a thread at `pc` has just passed without a slot. */
+static struct site *free_site(const struct space *space, uint64_t pc)
+{
+	struct site *site = space_site(space, pc - 1);
+
+	return site && site->step.how == CP_STEP_FREE && site->step.trap_size == 1 ? site : NULL;
+}
+
+uint64_t hit_hide_pc(const struct thread *t, uint64_t pc)
+{
+	const struct space *space = t->process->space;
+	struct cp_regs regs = { 0 };
+	struct site *site;
+	uint64_t slot;
+
+	if (!space->areas.count)
+		return pc;
+	site = space_slot_site(space, pc, &slot);
+	if (site)
+		return cp_step_unslot(&site->step, site->address, slot, pc, &regs, write_nothing,
+				      NULL);
+	site = free_site(space, pc);
+	return site ? site->address : pc;
+}
+
+void hit_hide_slot(const struct thread *t, void *prstatus)
+{
+	const struct space *space = t->process->space;
+	struct cp_syscall_state s;
+	struct site *site;
+	struct cp_regs regs;
+	uint64_t slot, pc;
+
+	if (!space->areas.count)
+		return;
+	cp_arch_syscall_state(prstatus, &s);
+	site = space_slot_site(space, s.pc, &slot);
+	if (site) {
+		cp_arch_regs_from_prstatus(prstatus, &regs);
+		pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_nothing,
+				    NULL);
+		regs.r[cp_arch_host()->pc] = pc;
+		cp_arch_regs_to_prstatus(&regs, prstatus);
+		return;
+	}
+	site = free_site(space, s.pc);
+	if (site)
+		cp_arch_set_pc(prstatus, site->address);
+}
+
+void hit_leave_slot(struct thread *t)
+{
+	struct space *space = t->process->space;
+	uint64_t prstatus[PRSTATUS_MAX / 8], slot, pc;
+	struct iovec v = { prstatus, sizeof(prstatus) };
+	struct cp_syscall_state s;
+	struct site *site;
+	struct cp_regs regs;
+
+	if (!space->areas.count || ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v) ||
+	    v.iov_len != cp_arch_prstatus_size())
+		return;
+	cp_arch_syscall_state(prstatus, &s);
+	site = space_slot_site(space, s.pc, &slot);
+	if (!site)
+		return;
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_memory, space);
+	regs.r[cp_arch_host()->pc] = pc;
+	cp_arch_regs_to_prstatus(&regs, prstatus);
+	v.iov_len = cp_arch_prstatus_size();
+	ptrace(PTRACE_SETREGSET, t->tid, (long)NT_PRSTATUS, &v);
+	if (pc == site->address) {
+		t->again_pc = pc;
+		t->again_sp = regs.r[cp_arch_host()->sp];
+	}
+}
