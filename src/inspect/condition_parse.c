@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading a condition: C's expressions without assignment, calls and casts,
+ * by precedence climbing.
+ */
+#include "inspect/condition.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LENGTH_MAX 4096
+
+enum token_kind { TOKEN_END, TOKEN_INTEGER, TOKEN_FLOAT, TOKEN_TEXT, TOKEN_NAME, TOKEN_MARK };
+
+struct token {
+	enum token_kind kind;
+	const char *at; /* in the text */
+	char mark[4]; /* MARK: "<<" */
+	uint64_t integer;
+	double number;
+	const char *text;
+	uint32_t length;
+};
+
+struct parser {
+	struct cp_arena *arena;
+	const char *begin, *at;
+	struct token token; /* the next one */
+	struct cp_error *error; /* the first */
+};
+
+static void fail(struct parser *p, const char *at, const char *what)
+{
+	if (!p->error)
+		p->error = cp_error_new(CP_ERR_USAGE, 0, "condition '%s': %s at character %zu",
+					p->begin, what, (size_t)(at - p->begin) + 1);
+	p->token.kind = TOKEN_END;
+	p->token.mark[0] = '\0';
+}
+
+/* ---- tokens ---- */
+
+/* A character of a literal, escapes undone; *at moves behind it. */
+static char unescaped(struct parser *p, const char **at)
+{
+	static const char names[] = "ntrabfv0\\'\"?e", values[] = "\n\t\r\a\b\f\v\0\\'\"?\033";
+	const char *found;
+	unsigned value = 0, n;
+
+	if (**at != '\\')
+		return *(*at)++;
+	(*at)++;
+	if (**at == 'x') {
+		(*at)++;
+		for (n = 0; n < 2 && isxdigit((unsigned char)**at); n++, (*at)++) {
+			char digit[2] = { **at, '\0' };
+
+			value = value * 16 + (unsigned)strtoul(digit, NULL, 16);
+		}
+		if (!n)
+			fail(p, *at, "no digits after \\x");
+		return (char)value;
+	}
+	if (**at >= '0' && **at <= '7') {
+		for (n = 0; n < 3 && **at >= '0' && **at <= '7'; n++, (*at)++)
+			value = value * 8 + (unsigned)(**at - '0');
+		return (char)value;
+	}
+	found = **at ? strchr(names, **at) : NULL;
+	if (!found) {
+		fail(p, *at, "unknown escape");
+		return 0;
+	}
+	(*at)++;
+	return values[found - names];
+}
+
+static void read_quoted(struct parser *p, struct token *t)
+{
+	char quote = *p->at, *text = cp_arena_alloc(p->arena, strlen(p->at) + 1);
+	uint32_t n = 0;
+
+	if (!text) {
+		p->error = cp_error_nomem();
+		return;
+	}
+	p->at++;
+	while (*p->at && *p->at != quote && !p->error)
+		text[n++] = unescaped(p, &p->at);
+	if (!*p->at) {
+		fail(p, t->at, "a quote that is not closed");
+		return;
+	}
+	p->at++;
+	t->kind = TOKEN_TEXT;
+	t->text = text;
+	t->length = n;
+	if (quote == '"')
+		return;
+	if (n != 1)
+		fail(p, t->at, "not one character");
+	t->kind = TOKEN_INTEGER;
+	t->integer = (uint64_t)(int64_t)(signed char)text[0];
+}
+
+static void read_number(struct parser *p, struct token *t)
+{
+	size_t plain = strspn(p->at, "0123456789");
+	bool hexadecimal = p->at[0] == '0' && (p->at[1] | 32) == 'x';
+	char *end;
+
+	errno = 0;
+	if (!hexadecimal && (p->at[plain] == '.' || (p->at[plain] | 32) == 'e')) {
+		t->kind = TOKEN_FLOAT;
+		t->number = strtod(p->at, &end);
+		if (*end == 'f' || *end == 'F' || *end == 'l' || *end == 'L')
+			end++;
+	} else {
+		t->kind = TOKEN_INTEGER;
+		if (p->at[0] == '0' && (p->at[1] | 32) == 'b')
+			t->integer = strtoull(p->at + 2, &end, 2);
+		else
+			t->integer = strtoull(p->at, &end, 0);
+		if (errno)
+			fail(p, t->at, "a number too large");
+		end += strspn(end, "uUlL");
+	}
+	if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
+		fail(p, t->at, "not a number");
+	p->at = end;
+}
+
+static void read_name(struct parser *p, struct token *t)
+{
+	while (isalnum((unsigned char)*p->at) || *p->at == '_' || *p->at == '$')
+		p->at++;
+	t->kind = TOKEN_NAME;
+	t->length = (uint32_t)(p->at - t->at);
+	t->text = cp_arena_copy(p->arena, t->at, t->length);
+	if (!t->text)
+		p->error = cp_error_nomem();
+}
+
+static void read_mark(struct parser *p, struct token *t)
+{
+	static const char *const marks[] = { "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "->" };
+	size_t i, n = 1;
+
+	for (i = 0; i < CP_ARRAY_SIZE(marks); i++) {
+		if (!strncmp(p->at, marks[i], 2))
+			n = 2;
+	}
+	if (n == 1 && !strchr("!~-+*/%&|^<>?:()[].", *p->at)) {
+		fail(p, p->at,
+		     *p->at == '=' ? "'=' (equal is '==')" : "a character that has no meaning");
+		return;
+	}
+	t->kind = TOKEN_MARK;
+	memcpy(t->mark, p->at, n);
+	p->at += n;
+}
+
+static void next(struct parser *p)
+{
+	struct token t = { 0 };
+
+	if (p->error)
+		return;
+	while (isspace((unsigned char)*p->at))
+		p->at++;
+	t.at = p->at;
+	if (*p->at == '"' || *p->at == '\'')
+		read_quoted(p, &t);
+	else if (isdigit((unsigned char)*p->at) ||
+		 (*p->at == '.' && isdigit((unsigned char)p->at[1])))
+		read_number(p, &t);
+	else if (isalpha((unsigned char)*p->at) || *p->at == '_' || *p->at == '$')
+		read_name(p, &t);
+	else if (*p->at)
+		read_mark(p, &t);
+	if (!p->error)
+		p->token = t;
+}
+
+static bool is_mark(const struct parser *p, const char *mark)
+{
+	return p->token.kind == TOKEN_MARK && !strcmp(p->token.mark, mark);
+}
+
+/* Takes the mark if it comes next. */
+static bool take(struct parser *p, const char *mark)
+{
+	if (!is_mark(p, mark))
+		return false;
+	next(p);
+	return true;
+}
+
+/* ---- the tree ---- */
+
+static const struct cp_condition_node *expression(struct parser *p, unsigned lowest,
+						  unsigned depth);
+
+static struct cp_condition_node *node(struct parser *p, enum cp_operator op,
+				      const struct cp_condition_node *a,
+				      const struct cp_condition_node *b)
+{
+	struct cp_condition_node *n = cp_arena_alloc(p->arena, sizeof(*n));
+
+	if (!n) {
+		cp_error_free(p->error);
+		p->error = cp_error_nomem();
+		p->token.kind = TOKEN_END;
+		return NULL;
+	}
+	*n = (struct cp_condition_node){ .op = (uint8_t)op, .a = a, .b = b };
+	return n;
+}
+
+static void expect(struct parser *p, const char *mark, const char *what)
+{
+	if (!take(p, mark))
+		fail(p, p->token.at ? p->token.at : p->at, what);
+}
+
+static const struct cp_condition_node *leaf(struct parser *p, unsigned depth)
+{
+	static const enum cp_operator ops[] = { [TOKEN_INTEGER] = CP_OP_INTEGER,
+						[TOKEN_FLOAT] = CP_OP_FLOAT,
+						[TOKEN_TEXT] = CP_OP_TEXT,
+						[TOKEN_NAME] = CP_OP_NAME };
+	const struct token t = p->token;
+	const struct cp_condition_node *inner;
+	struct cp_condition_node *n;
+
+	if (take(p, "(")) {
+		inner = expression(p, 0, depth + 1);
+		expect(p, ")", "')' is missing");
+		return inner;
+	}
+	if (t.kind == TOKEN_END || t.kind == TOKEN_MARK) {
+		fail(p, t.at ? t.at : p->at, "a value is missing");
+		return NULL;
+	}
+	n = node(p, ops[t.kind], NULL, NULL);
+	if (!n)
+		return NULL;
+	n->integer = t.integer;
+	n->number = t.number;
+	n->text = t.text;
+	n->length = t.length;
+	next(p);
+	return n;
+}
+
+static const struct cp_condition_node *postfix(struct parser *p, unsigned depth)
+{
+	const struct cp_condition_node *a = leaf(p, depth), *index;
+	struct cp_condition_node *n;
+	unsigned links = depth;
+
+	for (; !p->error; links++) {
+		if (links > CP_CONDITION_DEPTH) {
+			fail(p, p->token.at, "nested too deeply");
+		} else if (take(p, "[")) {
+			index = expression(p, 0, depth + 1);
+			expect(p, "]", "']' is missing");
+			a = node(p, CP_OP_INDEX, a, index);
+		} else if (take(p, ".") || take(p, "->")) {
+			if (p->token.kind != TOKEN_NAME) {
+				fail(p, p->token.at ? p->token.at : p->at,
+				     "the name of a member is missing");
+				break;
+			}
+			n = node(p, CP_OP_MEMBER, a, NULL);
+			if (!n)
+				break;
+			n->text = p->token.text;
+			n->length = p->token.length;
+			a = n;
+			next(p);
+		} else {
+			break;
+		}
+	}
+	return a;
+}
+
+static const struct cp_condition_node *unary(struct parser *p, unsigned depth)
+{
+	static const struct {
+		char mark[2];
+		enum cp_operator op;
+	} ops[] = { { "!", CP_OP_NOT },
+		    { "~", CP_OP_INVERT },
+		    { "-", CP_OP_NEGATE },
+		    { "+", CP_OP_PLUS },
+		    { "*", CP_OP_DEREFERENCE } };
+	size_t i;
+
+	if (depth > CP_CONDITION_DEPTH) {
+		fail(p, p->token.at ? p->token.at : p->at, "nested too deeply");
+		return NULL;
+	}
+	for (i = 0; i < CP_ARRAY_SIZE(ops); i++) {
+		if (take(p, ops[i].mark))
+			return node(p, ops[i].op, unary(p, depth + 1), NULL);
+	}
+	return postfix(p, depth);
+}
+
+/* How strongly the operator that comes next binds; 0: none does. */
+static unsigned binary(const struct parser *p, enum cp_operator *op_ret)
+{
+	static const struct {
+		char mark[3];
+		uint8_t strength;
+		enum cp_operator op;
+	} ops[] = {
+		{ "||", 2, CP_OP_EITHER },
+		{ "&&", 3, CP_OP_BOTH },
+		{ "|", 4, CP_OP_OR },
+		{ "^", 5, CP_OP_XOR },
+		{ "&", 6, CP_OP_AND },
+		{ "==", 7, CP_OP_EQUAL },
+		{ "!=", 7, CP_OP_UNEQUAL },
+		{ "<", 8, CP_OP_LESS },
+		{ ">", 8, CP_OP_GREATER },
+		{ "<=", 8, CP_OP_LESS_EQUAL },
+		{ ">=", 8, CP_OP_GREATER_EQUAL },
+		{ "<<", 9, CP_OP_SHIFT_LEFT },
+		{ ">>", 9, CP_OP_SHIFT_RIGHT },
+		{ "+", 10, CP_OP_ADD },
+		{ "-", 10, CP_OP_SUBTRACT },
+		{ "*", 11, CP_OP_MULTIPLY },
+		{ "/", 11, CP_OP_DIVIDE },
+		{ "%", 11, CP_OP_REMAINDER },
+	};
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(ops); i++) {
+		if (is_mark(p, ops[i].mark)) {
+			*op_ret = ops[i].op;
+			return ops[i].strength;
+		}
+	}
+	return 0;
+}
+
+/* What binds more strongly than `lowest`. */
+static const struct cp_condition_node *expression(struct parser *p, unsigned lowest, unsigned depth)
+{
+	const struct cp_condition_node *a = unary(p, depth), *b;
+	unsigned strength, links = depth;
+	struct cp_condition_node *n;
+	enum cp_operator op = CP_OP_INTEGER;
+
+	for (;; links++) {
+		strength = binary(p, &op);
+		if (p->error || strength <= lowest)
+			break;
+		if (links > CP_CONDITION_DEPTH) {
+			fail(p, p->token.at, "nested too deeply");
+			return NULL;
+		}
+		next(p);
+		b = expression(p, strength, depth + 1);
+		a = node(p, op, a, b);
+	}
+	if (lowest || p->error || !take(p, "?"))
+		return a;
+	b = expression(p, 0, depth + 1);
+	expect(p, ":", "':' is missing");
+	n = node(p, CP_OP_CHOOSE, a, b);
+	if (n)
+		n->c = expression(p, 0, depth + 1);
+	return n;
+}
+
+CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret)
+{
+	struct cp_condition *condition;
+	struct parser p = { .begin = text, .at = text };
+
+	if (strlen(text) > LENGTH_MAX)
+		return cp_error_new(CP_ERR_USAGE, 0, "condition: longer than %d characters",
+				    LENGTH_MAX);
+	condition = calloc(1, sizeof(*condition));
+	if (!condition)
+		return cp_error_nomem();
+	p.arena = &condition->arena;
+	next(&p);
+	condition->root = expression(&p, 0, 0);
+	if (!p.error && p.token.kind != TOKEN_END)
+		fail(&p, p.token.at, "an operator is missing");
+	if (p.error) {
+		cp_condition_destroy(condition);
+		return p.error;
+	}
+	*ret = condition;
+	return NULL;
+}
+
+void cp_condition_destroy(struct cp_condition *condition)
+{
+	if (!condition)
+		return;
+	cp_arena_free(&condition->arena);
+	free(condition);
+}
