@@ -31,9 +31,10 @@ typedef enum cprof_call_instrumentation_flags {
 	/* The thread stands still until the callbacks returned: live reads and
 	 * snapshots of it are allowed in them. */
 	CPROF_CALL_INSTRUMENTATION_HOLD = 1 << 7,
-	CPROF_CALL_INSTRUMENTATION_STACK = 1 << 8 /* the stack is captured at the entry: walk it
+	CPROF_CALL_INSTRUMENTATION_STACK = 1 << 8, /* the stack is captured at the entry: walk it
 							  in method_enter with
 							  cprof_do_stack_snapshot() */
+	CPROF_CALL_INSTRUMENTATION_LOCALS = 1 << 9 /* leave contexts know locals, too */
 } cprof_call_instrumentation_flags;
 
 /* The union of the flags of all filters decides; every filter is called at

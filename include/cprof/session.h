@@ -24,7 +24,9 @@ extern "C" {
 #endif
 
 typedef enum cprof_session_flags {
-	CPROF_SESSION_FOLLOW_FORKS = 1 /* children too; else they are let go at birth */
+	CPROF_SESSION_FOLLOW_FORKS = 1, /* children too; else they are let go at birth */
+	CPROF_SESSION_CALLS = 2 /* calls will be traced (cprof/calls.h); needed only where that
+				   is said after launch or attach */
 } cprof_session_flags;
 
 typedef enum cprof_unwinder {
@@ -78,6 +80,9 @@ CPROF_API int cprof_session_exit_status(cprof_session *session, bool wait);
  * until the next call. */
 CPROF_API const char *cprof_session_error(const cprof_session *session);
 CPROF_API const char *cprof_session_error_hint(const cprof_session *session);
+/* What else the user should know, e.g. of filters that chose nothing: the
+ * `n`th warning, from 0; NULL: no more. [cb] */
+CPROF_API const char *cprof_session_warning(const cprof_session *session, size_t n);
 /* errno of a launch that failed because the program could not be executed; 0
  * otherwise. */
 CPROF_API int cprof_session_exec_errno(const cprof_session *session);

@@ -3,6 +3,7 @@
  * cprof attach: a running process, until it or we have had enough.
  */
 #include <signal.h>
+#include <stdio.h>
 
 #include "cmd/cmd.h"
 #include "cmd/collecting.h"
@@ -50,10 +51,18 @@ static int run_attach(struct cp_args *args)
 {
 	const struct cp_collect_options *o = args->options;
 	cprof_session *s;
+	char exe[64];
 	int status;
 	pid_t pid;
 
 	if (!cp_operand_pid(args, 0, &pid, &status))
+		return status;
+	status = cp_collecting_check(args, o);
+	if (status)
+		return status;
+	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
+	status = cp_collecting_preview(args, o, exe);
+	if (status)
 		return status;
 	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)

@@ -10,7 +10,8 @@ static const char *const unwinders[] = { "own", "libunwind", "fp", NULL };
 
 const struct cp_option cp_sampling_options[] = {
 	{ "sample", 's', CP_OPTION_NUMBER, AT(hz), .value = "HZ", .min = 1, .max = 10000,
-	  .help = "sample stacks HZ times a second, up to 10000 (99 unless told)" },
+	  .help = "sample stacks HZ times a second, up to 10000 (99 unless told; none with "
+		  "--trace alone)" },
 	{ "clock", 0, CP_OPTION_CHOICE, AT(clock), .value = "cpu|wall", .choices = clocks,
 	  .help = "what a tick counts: time on CPU (cpu, unless told; threads that sleep are "
 		  "left alone) or elapsed time (wall: every thread, for time spent waiting)" },
@@ -48,8 +49,34 @@ const struct cp_option cp_stacks_options[] = {
 	{ 0 }
 };
 
+#undef AT
+#define AT(field) offsetof(struct cp_calls_options, field)
+
+const struct cp_option cp_calls_options[] = {
+	{ "trace", 't', CP_OPTION_TEXTS, AT(trace), .value = "SPEC",
+	  .help = "record every call of the functions that match: names and globs (parse_*, "
+		  "ns::Foo::*), /regex/, all, program, lib:GLOB, src:GLOB, class:GLOB, ns:GLOB, "
+		  "plt:GLOB, separated by commas, -ENTRY to exclude; may be repeated" },
+	{ "args", 'a', CP_OPTION_TRUE, AT(args), .help = "with their arguments" },
+	{ "result", 'r', CP_OPTION_TRUE, AT(result), .help = "with what they return" },
+	{ "locals", 'l', CP_OPTION_TRUE, AT(locals),
+	  .help = "with their local variables when they return" },
+	{ "depth", 0, CP_OPTION_NUMBER, AT(depth), .value = "N", .min = 1, .max = 16,
+	  .help = "follow structures and pointers N levels (3 unless told)" },
+	{ "string", 0, CP_OPTION_NUMBER, AT(string), .value = "N", .min = 1, .max = 4096,
+	  .help = "bytes of a string (200 unless told)" },
+	{ "when", 0, CP_OPTION_TEXT, AT(when), .value = "EXPR",
+	  .help = "only calls for which EXPR over the arguments holds: 'len > 4096'" },
+	{ "stack", 0, CP_OPTION_TRUE, AT(stack), .help = "with the stack at each call" },
+	{ "max-rate", 0, CP_OPTION_NUMBER, AT(max_rate), .value = "N", .max = UINT32_MAX,
+	  .help = "stop tracing a function that is called more than N times a second; 0: never "
+		  "(unless told: 5000, and never those named in full)" },
+	{ 0 }
+};
+
 const struct cp_option_group cp_collect_groups[] = {
 	{ "Sampling", cp_sampling_options, 0 },
+	{ "Calls", cp_calls_options, offsetof(struct cp_collect_options, calls) },
 	{ "Symbols and stacks", cp_stacks_options, offsetof(struct cp_collect_options, stacks) },
 	{ "Recording", cp_recording_options, 0 },
 	{ 0 }
@@ -58,5 +85,6 @@ const struct cp_option_group cp_collect_groups[] = {
 const struct cp_collect_options cp_collect_defaults = {
 	.follow = true,
 	.output = "cprof.data",
+	.calls = { .max_rate = CP_COLLECT_NO_RATE },
 	.stacks = { .debuginfod = true },
 };

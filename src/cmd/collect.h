@@ -22,6 +22,17 @@ struct cp_stacks_options {
 	bool debuginfod; /* ask where DEBUGINFOD_URLS is set */
 };
 
+#define CP_COLLECT_NO_RATE UINT64_MAX /* not given */
+
+/* Which calls are recorded, and what of them. */
+struct cp_calls_options {
+	struct cp_texts trace; /* SPECs; together one list */
+	bool args, result, locals, stack;
+	uint64_t depth, string; /* 0: not given */
+	const char *when; /* NULL: always */
+	uint64_t max_rate;
+};
+
 struct cp_collect_options {
 	uint64_t hz; /* 0: not given */
 	unsigned clock; /* enum cp_collect_clock */
@@ -30,11 +41,13 @@ struct cp_collect_options {
 	const char *output;
 	bool quiet;
 	unsigned verbose; /* 1: -v, 2: -vv */
+	struct cp_calls_options calls;
 	struct cp_stacks_options stacks;
 };
 
 extern const struct cp_option cp_sampling_options[]; /* in struct cp_collect_options */
 extern const struct cp_option cp_recording_options[]; /* the same */
+extern const struct cp_option cp_calls_options[]; /* in struct cp_calls_options */
 extern const struct cp_option cp_stacks_options[]; /* in struct cp_stacks_options */
 
 /* The groups and defaults of a command whose options are a struct

@@ -8,9 +8,11 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/reports.h"
-#include "cmd/reports.h"
+#include "inspect/inspect.h"
+#include "probe/preview.h"
 
 #define DEFAULT_HZ 99
 
@@ -41,20 +43,125 @@ cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, uns
 	return s;
 }
 
+/* An error of the command line: complains, frees it. */
+static int bad_usage(const struct cp_args *args, struct cp_error *err)
+{
+	int status = err->hint ? cp_usage(args, "%s\ncprof: %s", err->what, err->hint)
+			       : cp_usage(args, "%s", err->what);
+
+	cp_error_free(err);
+	return status;
+}
+
+/* All --trace together, as one list. */
+static char *join_specs(const struct cp_texts *specs)
+{
+	struct cp_buf list = { 0 };
+	size_t i;
+
+	for (i = 0; i < specs->count; i++)
+		cp_buf_printf(&list, "%s%s", i ? "," : "", specs->items[i]);
+	return list.bytes;
+}
+
+int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
+{
+	const struct cp_calls_options *c = &o->calls;
+	CP_FREE char *list = join_specs(&c->trace);
+	struct cp_condition *condition = NULL;
+	struct cp_spec *spec = NULL;
+	struct cp_error *err;
+
+	if (!c->trace.count) {
+		const char *alone = c->args			? "args"
+				    : c->result			? "result"
+				    : c->locals			? "locals"
+				    : c->stack			? "stack"
+				    : c->when			? "when"
+				    : c->depth			? "depth"
+				    : c->string			? "string"
+				    : c->max_rate <= UINT32_MAX ? "max-rate"
+								: NULL;
+
+		return alone ? cp_usage(args, "--%s is about calls: say which with --trace", alone)
+			     : CP_EXIT_OK;
+	}
+	err = cp_spec_parse(list, &spec);
+	cp_spec_destroy(spec);
+	if (!err && c->when) {
+		err = cp_condition_parse(c->when, &condition);
+		cp_condition_destroy(condition);
+	}
+	return err ? bad_usage(args, err) : CP_EXIT_OK;
+}
+
+int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_options *o,
+			  const char *path)
+{
+	const struct cp_image_options options = { o->stacks.debug_dirs.items, false };
+	CP_FREE char *list = join_specs(&o->calls.trace);
+	struct cp_preview preview;
+	struct cp_buf near = { 0 };
+	struct cp_error *err;
+	int status = CP_EXIT_OK;
+
+	if (!list)
+		return CP_EXIT_OK;
+	err = cp_preview(path, list, &options, &preview);
+	if (err)
+		return bad_usage(args, err);
+	if (!preview.matched && !preview.may_load && !preview.may_start) {
+		err = cp_error_new(CP_ERR_USAGE, 0, "no function matches '%s'", list);
+		if (cp_near_text(&preview.near, &near))
+			cp_error_hint(err, "%s", near.bytes);
+		status = bad_usage(args, err);
+	}
+	cp_buf_free(&near);
+	cp_preview_free(&preview);
+	return status;
+}
+
+static void add_text(struct cp_buf *desc, const char *key, const char *text)
+{
+	cp_buf_printf(desc, ",%s=", key);
+	for (; *text; text++) {
+		if (strchr(",\\\"'", *text))
+			cp_buf_u8(desc, '\\');
+		cp_buf_u8(desc, (uint8_t)*text);
+	}
+}
+
+static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c)
+{
+	CP_FREE char *list = join_specs(&c->trace);
+
+	if (!list)
+		return;
+	add_text(desc, "trace", list);
+	if (c->when)
+		add_text(desc, "when", c->when);
+	cp_buf_printf(desc, "%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
+		      c->locals ? ",locals" : "", c->stack ? ",stack" : "");
+	if (c->depth)
+		cp_buf_printf(desc, ",depth=%u", (unsigned)c->depth);
+	if (c->string)
+		cp_buf_printf(desc, ",string=%u", (unsigned)c->string);
+	if (c->max_rate != CP_COLLECT_NO_RATE)
+		cp_buf_printf(desc, ",max-rate=%u", (unsigned)c->max_rate);
+}
+
 /* The recorder's description: "log:sample=99,output='FILE'". */
 static char *describe(const struct cp_collect_options *o)
 {
 	struct cp_buf desc = { 0 };
-	const char *c;
 
-	cp_buf_printf(&desc,
-		      "log:%s=%u,output=", o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
-		      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
-	for (c = o->output; *c; c++) {
-		if (strchr(",\\\"'", *c))
-			cp_buf_u8(&desc, '\\');
-		cp_buf_u8(&desc, (uint8_t)*c);
-	}
+	cp_buf_str(&desc, "log:report");
+	if (o->hz || !o->calls.trace.count)
+		cp_buf_printf(&desc, ",%s=%u",
+			      o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
+			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
+	add_text(&desc, "output", o->output);
+	describe_calls(&desc, &o->calls);
 	return desc.bytes;
 }
 
@@ -70,13 +177,28 @@ bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
 
 unsigned cp_collecting_flags(const struct cp_collect_options *o)
 {
-	return o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0;
+	return (o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0) |
+	       (o->calls.trace.count ? CPROF_SESSION_CALLS : 0);
+}
+
+/* It may quote the program. */
+static void print_warning(const char *warning)
+{
+	struct cp_buf line = { 0 };
+
+	cp_escape(&line, CP_ESCAPE_TERMINAL, warning, strlen(warning));
+	fprintf(stderr, "cprof: warning: %s\n", line.bytes ? line.bytes : warning);
+	cp_buf_free(&line);
 }
 
 bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *s)
 {
 	bool failed = cprof_session_profiler_failed(s);
+	const char *warning;
+	size_t n;
 
+	for (n = 0; (warning = cprof_session_warning(s, n)); n++)
+		print_warning(warning);
 	if (failed || *cprof_session_error(s))
 		cp_collecting_complain(s);
 	if (!o->quiet && strcmp(o->output, "-"))

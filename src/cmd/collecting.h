@@ -8,8 +8,15 @@
 
 #include <cprof/cprof.h>
 
+#include "cmd/cmd.h"
 #include "cmd/collect.h"
 
+/* CP_EXIT_OK, or the status after a complaint about options that make no sense. */
+int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *options);
+/* The same for a --trace that nothing in the program at `path`, nor anything
+ * it could load or start, will ever match. */
+int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_options *options,
+			  const char *path);
 /* A session with these settings; NULL after a complaint. */
 cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose);
 /* Loads the recorder, which puts an older recording aside: to be done when

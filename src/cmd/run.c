@@ -73,18 +73,20 @@ static int check_program(const char *file)
 }
 
 /* What executing `name` would fail with, as far as can be told beforehand (so
- * that nothing is lost by a slip of the pen); 0: nothing. */
-static int find_command(const char *name)
+ * that nothing is lost by a slip of the pen); 0: nothing. `file` gets what
+ * will be executed. */
+static int find_command(const char *name, char *file, size_t size)
 {
 	const char *path = getenv("PATH"), *end;
 	int found = ENOENT;
-	char file[4096];
 
-	if (strchr(name, '/'))
+	if (strchr(name, '/')) {
+		snprintf(file, size, "%s", name);
 		return access(name, X_OK) ? errno : check_program(name);
+	}
 	for (path = path ? path : "/bin:/usr/bin"; path; path = *end ? end + 1 : NULL) {
 		end = strchrnul(path, ':');
-		snprintf(file, sizeof(file), "%.*s/%s", end > path ? (int)(end - path) : 1,
+		snprintf(file, size, "%.*s/%s", end > path ? (int)(end - path) : 1,
 			 end > path ? path : ".", name);
 		if (!access(file, X_OK))
 			return check_program(file);
@@ -139,13 +141,20 @@ static int run_run(struct cp_args *args)
 {
 	const struct cp_collect_options *o = args->options;
 	cprof_session *s;
+	char file[4096];
 	int status;
 
 	if (!strcmp(o->output, "-"))
 		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
-	status = find_command(args->operands[0]);
+	status = cp_collecting_check(args, o);
+	if (status)
+		return status;
+	status = find_command(args->operands[0], file, sizeof(file));
 	if (status)
 		return exec_failed(args->operands[0], status);
+	status = cp_collecting_preview(args, o, file);
+	if (status)
+		return status;
 	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)
 		return CP_EXIT_OWN_FAILURE;

@@ -22,7 +22,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/internal.h"
+#include "engine/calls.h"
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
@@ -46,6 +46,7 @@ void engine_assembly_free(cprof_assembly *a)
 {
 	if (!a)
 		return;
+	engine_plans_free(a->plans);
 	cp_image_destroy(a->image);
 	cp_perf_map_destroy(a->jit);
 	pthread_mutex_destroy(&a->lock);
@@ -126,11 +127,9 @@ static uint64_t bias_of(const cprof_assembly *a, const struct cp_mapping *m)
 	return m->start - m->offset;
 }
 
-/* The image of an assembly at a place; images of earlier times are kept,
- * because frames and functions may refer to them. */
-static cprof_image *image_at(cprof_process *p, cprof_assembly *a, const struct cp_mapping *m)
+cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t start, uint64_t end,
+			      uint64_t bias)
 {
-	uint64_t bias = bias_of(a, m);
 	cprof_image *image;
 	size_t i;
 
@@ -145,10 +144,24 @@ static cprof_image *image_at(cprof_process *p, cprof_assembly *a, const struct c
 		return NULL;
 	}
 	*image = (cprof_image){
-		.process = p, .assembly = a, .start = m->start, .end = m->end, .bias = bias
+		.process = p, .assembly = a, .start = start, .end = end, .bias = bias
 	};
 	engine_raise(p->session, image_loaded, image);
 	return image;
+}
+
+void engine_image_free(cprof_image *image)
+{
+	cp_map_free(&image->traced);
+	cp_map_free(&image->slots);
+	free(image);
+}
+
+/* The image of an assembly at a place; images of earlier times are kept,
+ * because frames and functions may refer to them. */
+static cprof_image *image_at(cprof_process *p, cprof_assembly *a, const struct cp_mapping *m)
+{
+	return engine_image_add(p, a, m->start, m->end, bias_of(a, m));
 }
 
 /* Anonymous executable memory: code made at run time. */
@@ -341,6 +354,7 @@ static bool use_maps(cprof_process *p)
 	build_texts(p, maps, count);
 	set_unwind_mappings(p, maps, count);
 	cp_mappings_free(maps, count);
+	engine_arm_process(p);
 	return true;
 }
 

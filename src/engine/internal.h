@@ -34,6 +34,7 @@ struct cprof_assembly {
 	struct cp_image *image; /* NULL: could not be opened, or no file */
 	pthread_mutex_t lock; /* of jit */
 	struct cp_perf_map *jit;
+	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 };
 
 /* One mapping of an object in a process: all of its segments. */
@@ -42,6 +43,11 @@ struct cprof_image {
 	cprof_assembly *assembly;
 	uint64_t start, end; /* of the mapped segments */
 	uint64_t bias; /* run-time address = link-time address + bias */
+	bool mapped, armed; /* now; its breakpoints were placed */
+	uint32_t look; /* at which it was last found mapped */
+	struct cp_map traced; /* number of a traced function -> cprof_function * */
+	struct cp_map slots; /* link-time address of a site -> its slot in the area */
+	uint64_t area, area_size; /* of its slots; 0: none yet */
 };
 
 /* An executable piece of an image. */
@@ -64,6 +70,11 @@ struct cprof_thread {
 	uint64_t start_ns, named_ns; /* when the name was last read */
 	uint32_t slot;
 	bool ask_again; /* its part of a snapshot was incomplete */
+	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
+	struct { /* its last stop at a breakpoint */
+		uint64_t ts_ns, stopped_ns;
+		uint32_t stops;
+	} last_hit;
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
 	enum cp_unwind_end kept_end;
 	cprof_thread *next_gone;
@@ -86,6 +97,9 @@ struct cprof_process {
 	CP_VEC(struct engine_text) texts; /* sorted */
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
+	uint32_t look; /* how often the mappings were read */
+	struct cp_shadow *shadow; /* open calls; NULL: none yet */
+	bool arm_again; /* the tracer could not do it at the time */
 };
 
 struct cprof_function {
@@ -113,19 +127,39 @@ struct cprof_profiler_desc {
 	struct cprof_profiler_desc *next; /* the next older one */
 	cprof_profiler_cleanup_fn cleanup;
 	bool failed;
+	cprof_call_instrumentation_filter_fn filter;
+	struct engine_elt *elt; /* owned; NULL: no enter and leave hooks */
 #define ENGINE_SLOT_(name, parameters) _Atomic(cprof_##name##_fn) name;
 	CPROF_PROFILER_EVENTS(ENGINE_SLOT_)
 #undef ENGINE_SLOT_
 };
 
-/* What is being delivered, and can be walked. */
+/* What was captured of a thread: what a walk starts from. */
+struct engine_capture {
+	struct cp_regs regs; /* of the leaf: all, or only pc and sp of a blocked thread */
+	uint64_t pc, ts_ns;
+	uint64_t stack_base;
+	const uint8_t *stack; /* NULL: not copied */
+	size_t stack_size;
+	uint64_t below_base; /* of the stack below a signal handler's */
+	const uint8_t *below;
+	size_t below_size;
+	const uint8_t *xstate;
+	uint32_t xstate_size;
+	uint32_t slot; /* of the thread in the hints */
+	bool held; /* the thread stands still */
+};
+
+/* What is being delivered. */
 struct engine_current {
 	cprof_process *process;
 	cprof_thread *thread;
 	const struct cp_event_sample *sample; /* NULL: no sample */
 	bool repeat;
 	bool cut_below; /* the walk lacked the stack below a signal handler's */
-	struct cp_regs regs; /* of the leaf */
+	const struct engine_hit *hit; /* NULL: no call event */
+	struct engine_capture capture;
+	bool walkable; /* there is a capture to walk */
 };
 
 struct cprof_session {
@@ -167,9 +201,11 @@ struct cprof_session {
 	struct cprof_profiler_desc *profilers; /* newest first */
 	CP_VEC(char *) loaded; /* names of loaded profilers */
 	struct engine_current current;
+	struct engine_calls *calls; /* NULL: calls are not traced */
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
 	uint64_t heartbeat_ns;
 	struct cp_error *error; /* the last failure */
+	CP_VEC(char *) warnings;
 	uint64_t cpu_at_start_ns; /* ours */
 };
 
@@ -240,8 +276,11 @@ const cprof_function *engine_function_at(cprof_session *s, const cprof_image *im
 void engine_functions_free(cprof_session *s);
 
 /* snapshot.c */
-/* The leaf's registers: all, or only pc and sp of a blocked thread. */
-struct cp_regs engine_capture_regs(const struct cp_event_sample *e);
+/* Makes the sample what is walked. */
+void engine_use_sample(struct engine_current *current, const struct cp_event_sample *e);
+/* Walks the current capture into session->frames. False: not one frame. */
+bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
+		 size_t *count_ret, enum cp_unwind_end *end_ret);
 /* True when the current capture lacks the stack below a signal handler's; the
  * tracer then knows where to look the next time. */
 bool engine_lacks_stack(cprof_session *s);

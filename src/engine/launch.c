@@ -27,7 +27,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "engine/internal.h"
+#include "engine/calls.h"
 
 /* Only calls that are safe between fork and exec. */
 __attribute__((noreturn)) static void become_command(const char *path, char *const argv[],
@@ -65,12 +65,20 @@ static char **copy_argv(char *const argv[])
 	return copy;
 }
 
+unsigned engine_trace_flags(const cprof_session *s)
+{
+	bool calls = s->flags & CPROF_SESSION_CALLS || engine_calls_wanted(s);
+
+	return (s->flags & CPROF_SESSION_FOLLOW_FORKS ? CP_TRACE_FOLLOW : 0) |
+	       (calls ? CP_TRACE_PROBES : 0);
+}
+
 static struct cp_error *seize_child(cprof_session *s, pid_t child)
 {
 	struct cp_request rq = {
 		.type = CP_REQUEST_LAUNCH,
 		.pid = child,
-		.flags = s->flags & CPROF_SESSION_FOLLOW_FORKS ? CP_TRACE_FOLLOW : 0,
+		.flags = engine_trace_flags(s),
 	};
 	struct cp_answer answer;
 

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "engine/internal.h"
+#include "engine/calls.h"
 
 #define NAME_AGE_NS (CP_NS_PER_S / 2)
 
@@ -102,7 +102,16 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 
 void engine_process_exec(cprof_process *p)
 {
+	size_t i;
+
 	engine_forget_maps(p);
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		image->armed = image->mapped = false;
+		image->area = image->area_size = 0;
+		cp_map_clear(&image->slots);
+	}
 	p->live_tid = p->pid;
 	p->memory_failed = false;
 	read_identity(p);
@@ -170,7 +179,8 @@ static void process_free(cprof_process *p)
 
 	engine_forget_maps(p);
 	for (i = 0; i < p->images.count; i++)
-		free(p->images.items[i]);
+		engine_image_free(p->images.items[i]);
+	cp_shadow_destroy(p->shadow);
 	cp_vec_free(&p->images);
 	free(p->exe);
 	free(p);

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,9 +23,10 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/internal.h"
+#include "engine/calls.h"
 #include "tracer/tracer.h"
 
+#define MAX_WARNINGS 32
 #define BUSY_POLL_MS 20
 #define IDLE_POLL_MS 1000
 #define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
@@ -69,6 +71,31 @@ const char *cprof_session_error(const cprof_session *s)
 const char *cprof_session_error_hint(const cprof_session *s)
 {
 	return s->error && s->error->hint ? s->error->hint : "";
+}
+
+void engine_warn(cprof_session *s, const char *format, ...)
+{
+	char *text;
+	va_list ap;
+	size_t i;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&text, format, ap);
+	va_end(ap);
+	if (n < 0)
+		return;
+	for (i = 0; i < s->warnings.count; i++)
+		if (!strcmp(s->warnings.items[i], text))
+			break;
+	if (i < s->warnings.count || s->warnings.count >= MAX_WARNINGS ||
+	    !cp_vec_push(&s->warnings, text))
+		free(text);
+}
+
+const char *cprof_session_warning(const cprof_session *s, size_t n)
+{
+	return n < s->warnings.count ? s->warnings.items[n] : NULL;
 }
 
 int cprof_session_exec_errno(const cprof_session *s)
@@ -179,7 +206,7 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 {
 	struct cp_request rq = {
 		.type = CP_REQUEST_ATTACH,
-		.flags = s->flags & CPROF_SESSION_FOLLOW_FORKS ? CP_TRACE_FOLLOW : 0,
+		.flags = engine_trace_flags(s),
 	};
 	struct cp_answer answer;
 	uint64_t started;
@@ -243,18 +270,24 @@ static void on_process(cprof_session *s, const struct cp_event_process *e)
 	if (!p)
 		return;
 	s->current.process = p;
-	if (e->birth == CP_BIRTH_FORKED)
+	if (e->birth == CP_BIRTH_FORKED) {
+		cprof_process *parent = engine_process(s, e->parent);
+
+		if (parent && engine_calls_wanted(s))
+			engine_arm_inherit(p, parent);
 		engine_raise(s, domain_loading, p);
+	}
 	if (e->birth != CP_BIRTH_LAUNCHED) {
 		p->loaded = true;
 		engine_raise(s, domain_loaded, p);
 	}
 }
 
-static void on_exec(cprof_session *s, cprof_process *p)
+static void on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 {
 	bool first = !p->loaded && p->pid == s->target;
 
+	engine_calls_exit(p, 0, ts_ns);
 	if (p->loaded)
 		engine_raise(s, domain_unloaded, p);
 	engine_process_exec(p);
@@ -265,13 +298,14 @@ static void on_exec(cprof_session *s, cprof_process *p)
 		s->stop_asked |= s->error != NULL;
 	}
 	engine_raise(s, domain_loaded, p);
+	if (engine_calls_wanted(s))
+		engine_calls_look(p);
 }
 
 /* A sample or what repeats it. Before the launched program runs it is us. */
 static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_thread *t)
 {
 	cprof_context context;
-	struct cp_regs regs = { 0 };
 
 	s->current.sample = e;
 	s->current.repeat = e->e.type == CP_EVENT_REPEAT;
@@ -279,9 +313,10 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 		return;
 	t->slot = e->slot;
 	engine_thread_refresh_name(s, t, e->e.ts_ns);
+	s->current.walkable = true;
 	if (!s->current.repeat)
-		regs = engine_capture_regs(e);
-	engine_fill_context(&regs, &context);
+		engine_use_sample(&s->current, e);
+	engine_fill_context(&s->current.capture.regs, &context);
 	engine_raise(s, sample_hit, e->pc, &context);
 }
 
@@ -294,7 +329,10 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 	s->current.thread = t;
 	if (e->type == CP_EVENT_SAMPLE || e->type == CP_EVENT_REPEAT) {
 		on_sample(s, (const struct cp_event_sample *)e, t);
+	} else if (e->type == CP_EVENT_HIT) {
+		engine_on_hit(s, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {
+		engine_calls_exit(t->process, e->tid, e->ts_ns);
 		engine_raise(s, thread_exited, (uintptr_t)e->tid);
 		engine_thread_gone(s, t);
 	}
@@ -316,8 +354,11 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 		if (s->current.thread)
 			engine_raise(s, thread_started, (uintptr_t)e->tid);
 	} else if (e->type == CP_EVENT_EXEC)
-		on_exec(s, p);
+		on_exec(s, p, e->ts_ns);
+	else if (e->type == CP_EVENT_DISARMED)
+		engine_on_disarmed(s, (const struct cp_event_disarmed *)e);
 	else if (e->type == CP_EVENT_PROCESS_EXIT) {
+		engine_calls_exit(p, 0, e->ts_ns);
 		engine_raise(s, domain_unloaded, p);
 		engine_process_gone(s, p);
 	} else
@@ -332,6 +373,7 @@ static void heartbeat(cprof_session *s)
 	if (now - s->heartbeat_ns < CP_NS_PER_S)
 		return;
 	s->heartbeat_ns = now;
+	engine_arm_again(s);
 	engine_raise0(s, heartbeat);
 }
 
@@ -421,6 +463,7 @@ static void finish(cprof_session *s)
 							  "the tracer process ended unexpectedly"),
 					     "what was recorded until then is kept; the program "
 					     "runs on"));
+	engine_calls_warn(s);
 	engine_raise0(s, runtime_shutdown_begin);
 	engine_raise0(s, runtime_shutdown_end);
 }
@@ -438,6 +481,7 @@ static void start(cprof_session *s)
 	if (!s->child) { /* a launched one raises it at its exec */
 		drain(s);
 		engine_raise0(s, runtime_initialized);
+		engine_arm_all(s);
 	}
 	engine_send_sampling(s);
 	engine_release_child(s);
@@ -487,6 +531,7 @@ static void tell_thread(cprof_session *s, const struct cp_event_sample *sample, 
 		.thread = t,
 		.sample = sample,
 	};
+	engine_use_sample(&s->current, sample);
 	t->ask_again = !again && captured && engine_lacks_stack(s);
 	s->ask_again |= t->ask_again;
 	if (!t->ask_again)
@@ -619,6 +664,7 @@ void cprof_session_destroy(cprof_session *s)
 	wait_for_tracer(s);
 	profilers_free(s);
 	engine_release_child(s);
+	engine_calls_free(s);
 	engine_functions_free(s);
 	engine_tables_free(s);
 	for (i = 0; i < s->assemblies.count; i++)
@@ -632,6 +678,9 @@ void cprof_session_destroy(cprof_session *s)
 	for (i = 0; s->command && s->command[i]; i++)
 		free(s->command[i]);
 	free(s->command);
+	for (i = 0; i < s->warnings.count; i++)
+		free(s->warnings.items[i]);
+	cp_vec_free(&s->warnings);
 	free(s->frames);
 	cp_close_fd(&s->stop_fd);
 	cp_link_deinit(&s->link);

@@ -83,20 +83,33 @@ struct walk {
 	struct cprof_frame_info run;
 };
 
-struct cp_regs engine_capture_regs(const struct cp_event_sample *e)
+void engine_use_sample(struct engine_current *current, const struct cp_event_sample *e)
 {
 	const struct cp_arch *arch = cp_arch_host();
-	const uint8_t *raw = cp_event_regs(e);
-	struct cp_regs regs = { 0 };
+	const uint8_t *raw = cp_event_regs(e), *stack = cp_event_stack(e);
+	struct engine_capture *c = &current->capture;
 
+	current->walkable = true;
+	*c = (struct engine_capture){
+		.pc = e->pc,
+		.ts_ns = e->e.ts_ns,
+		.stack_base = e->stack_base,
+		.stack = stack,
+		.stack_size = stack ? e->stack_size : 0,
+		.below_base = e->below_base,
+		.below = cp_event_below(e),
+		.below_size = cp_event_below(e) ? e->below_size : 0,
+		.xstate = cp_event_xstate(e),
+		.xstate_size = e->xstate_size,
+		.slot = e->slot,
+	};
 	if (raw) {
-		cp_arch_regs_from_prstatus(raw, &regs);
-		return regs;
+		cp_arch_regs_from_prstatus(raw, &c->regs);
+		return;
 	}
-	regs.known = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
-	regs.r[arch->pc] = e->pc;
-	regs.r[arch->sp] = e->sp;
-	return regs;
+	c->regs.known = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
+	c->regs.r[arch->pc] = e->pc;
+	c->regs.r[arch->sp] = e->sp;
 }
 
 /* Where a signal handler's stack leads to the one below, for the tracer's next
@@ -118,13 +131,13 @@ static bool hint_stack_link(cprof_session *s, const struct cp_event_sample *e,
 }
 
 /* Where the thread's stack ends, for the tracer's next copy. */
-static void hint_stack_end(cprof_session *s, const struct cp_event_sample *e,
-			   const struct cp_frame *frames, size_t count, enum cp_unwind_end end)
+static void hint_stack_end(cprof_session *s, uint32_t slot, const struct cp_frame *frames,
+			   size_t count, enum cp_unwind_end end)
 {
 	uint64_t cfa = 0;
 	size_t i;
 
-	if (e->slot >= CP_LINK_SLOTS || !count)
+	if (slot >= CP_LINK_SLOTS || !count)
 		return;
 	for (i = count; i-- && !cfa;)
 		cfa = frames[i].cfa.v;
@@ -134,7 +147,7 @@ static void hint_stack_end(cprof_session *s, const struct cp_event_sample *e,
 		cfa += 64;
 	else
 		cfa += 16384;
-	atomic_store_explicit(&s->link.shared->stack_end[e->slot], cfa, memory_order_relaxed);
+	atomic_store_explicit(&s->link.shared->stack_end[slot], cfa, memory_order_relaxed);
 }
 
 static bool restore_kept(cprof_session *s, const cprof_thread *t, size_t *count_ret,
@@ -180,39 +193,40 @@ static bool ended_early(enum cp_unwind_end end)
 	return end != CP_UNWIND_END_ROOT;
 }
 
-/* Walks the current capture into session->frames. False: not one frame. */
-static bool walk_current(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
-			 size_t *count_ret, enum cp_unwind_end *end_ret)
+bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
+		 size_t *count_ret, enum cp_unwind_end *end_ret)
 {
 	static const enum cp_unwinder by[] = { CP_UNWINDER_OWN, CP_UNWINDER_LIBUNWIND,
 					       CP_UNWINDER_FP };
-	const struct cp_event_sample *e = s->current.sample;
+	const struct engine_capture *c = &s->current.capture;
 	cprof_process *p = s->current.process;
 	struct cp_unwind_capture capture = {
-		.regs = seed ? *seed : engine_capture_regs(e),
-		.stack_base = e->stack_base,
-		.stack = cp_event_stack(e),
-		.stack_size = cp_event_stack(e) ? e->stack_size : 0,
-		.below_base = e->below_base,
-		.below = cp_event_below(e),
-		.below_size = cp_event_below(e) ? e->below_size : 0,
+		.regs = seed ? *seed : c->regs,
+		.stack_base = c->stack_base,
+		.stack = c->stack,
+		.stack_size = c->stack_size,
+		.below_base = c->below_base,
+		.below = c->below,
+		.below_size = c->below_size,
+		.held = c->held,
 	};
 	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
 
 	if (s->current.repeat)
 		return restore_kept(s, s->current.thread, count_ret, end_ret);
-	engine_refresh_maps(p, e->e.ts_ns, !engine_find_text(p, e->pc));
+	engine_refresh_maps(p, c->ts_ns, !engine_find_text(p, c->pc));
 	if (!p->space)
 		return false;
 	cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret, end_ret);
 	if ((*end_ret == CP_UNWIND_END_UNMAPPED || *end_ret == CP_UNWIND_END_NO_INFO) &&
-	    engine_refresh_maps(p, e->e.ts_ns, true))
+	    engine_refresh_maps(p, c->ts_ns, true))
 		cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret,
 			       end_ret);
-	if (!seed) {
-		s->current.cut_below = hint_stack_link(s, e, &capture, *count_ret, *end_ret);
+	if (!seed && s->current.sample) {
+		s->current.cut_below =
+			hint_stack_link(s, s->current.sample, &capture, *count_ret, *end_ret);
 		if (!s->current.cut_below)
-			hint_stack_end(s, e, s->frames, *count_ret, *end_ret);
+			hint_stack_end(s, c->slot, s->frames, *count_ret, *end_ret);
 		if (s->mode == CPROF_SAMPLE_MODE_REAL)
 			keep(s, s->current.thread, *count_ret, *end_ret);
 	}
@@ -224,7 +238,7 @@ bool engine_lacks_stack(cprof_session *s)
 	enum cp_unwind_end end;
 	size_t count;
 
-	return walk_current(s, NULL, false, &count, &end) && s->current.cut_below;
+	return engine_walk(s, NULL, false, &count, &end) && s->current.cut_below;
 }
 
 /* ---- telling it ---- */
@@ -331,7 +345,7 @@ static cprof_status check_seed(cprof_session *s, const cprof_context *seed, size
 	*ret = (struct cp_regs){ .known = seed->valid };
 	for (i = 0; i < arch->nregs; i++)
 		ret->r[i] = seed->u.raw[i];
-	engine_refresh_maps(s->current.process, s->current.sample->e.ts_ns, false);
+	engine_refresh_maps(s->current.process, s->current.capture.ts_ns, false);
 	if (!engine_find_text(s->current.process, ret->r[arch->pc]))
 		return CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX;
 	if (!engine_open_memory(s->current.process) ||
@@ -353,21 +367,23 @@ cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_
 
 	if (!s || !cb)
 		return CPROF_E_INVALID_ARGUMENT;
-	if (!s->current.sample || (thread && thread != s->current.thread))
+	if (!(s->current.sample || s->current.hit) || (thread && thread != s->current.thread))
 		return CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD;
+	if (!s->current.walkable)
+		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	if (seed) {
 		status = check_seed(s, seed, seed_size, &seed_regs);
 		if (status)
 			return status;
 	}
-	if (!walk_current(s, seed ? &seed_regs : NULL, flags & CPROF_SNAPSHOT_FRAME_POINTERS,
-			  &w.count, &end))
+	if (!engine_walk(s, seed ? &seed_regs : NULL, flags & CPROF_SNAPSHOT_FRAME_POINTERS,
+			 &w.count, &end))
 		return CPROF_E_FAIL;
 	w.process = s->current.process;
 	w.frames = s->frames;
 	w.truncated = ended_early(end);
-	w.xstate = cp_event_xstate(s->current.sample);
-	w.xstate_size = s->current.sample->xstate_size;
+	w.xstate = s->current.capture.xstate;
+	w.xstate_size = s->current.capture.xstate_size;
 	for (i = 0; i < w.count; i++)
 		if (tell_frame(&w, i) == CPROF_WALK_ABORT)
 			return CPROF_E_STACKSNAPSHOT_ABORTED;

@@ -6,6 +6,7 @@
  *   log:sample=HZ        samples of CPU time (99 unless told)
  *   log:sample-real=HZ   samples of elapsed time
  *   log:output=FILE      the recording ("cprof.data"); "-": standard output
+ *   log:trace=SPEC       calls (log_calls.c), and samples only where asked for
  *
  * Addresses are recorded as they come; the writer's own thread names them
  * before a chunk is written, so that reading debug information never holds up
@@ -22,30 +23,9 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
-#include "base/map.h"
 #include "base/text.h"
-#include "base/vec.h"
+#include "modules/log.h"
 #include "modules/modules.h"
-#include "record/record.h"
-
-#define MAX_STACK 16384
-
-struct cprof_profiler {
-	cprof_profiler_handle handle;
-	char *output; /* owned */
-	int fd; /* of the recording, until the writer has it */
-	cprof_sample_mode mode;
-	uint32_t hz;
-	struct cp_record_writer *writer;
-	struct cp_map processes; /* cprof_process * -> number */
-	struct cp_map threads; /* cprof_thread * -> number | last stack << 32 */
-	CP_VEC(uint32_t) locations; /* of the stack being walked */
-	uint32_t stack_flags;
-	bool failed;
-	uint64_t crash_at; /* test hook: 0 never */
-	char crash_how;
-	uint64_t samples;
-};
 
 static cprof_profiler the_log;
 
@@ -91,7 +71,7 @@ static uint32_t add_thread(cprof_profiler *log, cprof_thread *t)
 }
 
 /* Number of the thread, and the stack of its last sample (CP_RECORD_NONE). */
-static uint64_t *thread_entry(cprof_profiler *log, cprof_thread *t)
+uint64_t *log_thread(cprof_profiler *log, cprof_thread *t)
 {
 	uint64_t *known = cp_map_get(&log->threads, (uintptr_t)t);
 	uint64_t entry;
@@ -106,7 +86,7 @@ static uint64_t *thread_entry(cprof_profiler *log, cprof_thread *t)
 
 /* ---- samples ---- */
 
-static uint32_t image_number(cprof_profiler *log, const cprof_image *image)
+uint32_t log_image(cprof_profiler *log, const cprof_image *image)
 {
 	struct cp_record_image r = { .build_id = "", .debug_path = "" };
 	const cprof_assembly *a;
@@ -136,14 +116,14 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 		flags |= CP_RECORD_LOC_GUESSED;
 	if (cprof_frame_info_is_truncated(frame))
 		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
-	location = cp_record_location(log->writer, image_number(log, cprof_frame_info_image(frame)),
+	location = cp_record_location(log->writer, log_image(log, cprof_frame_info_image(frame)),
 				      cprof_frame_info_address(frame), flags);
 	if (log->locations.count >= MAX_STACK || !cp_vec_push(&log->locations, location))
 		return CPROF_WALK_ABORT;
 	return CPROF_WALK_CONTINUE;
 }
 
-static uint32_t current_stack(cprof_profiler *log, cprof_addr ip)
+uint32_t log_stack(cprof_profiler *log, cprof_addr ip)
 {
 	cprof_status status;
 
@@ -201,13 +181,13 @@ static void on_sample(cprof_profiler *log, cprof_addr ip, const cprof_context *c
 		return;
 	if (++log->samples == log->crash_at)
 		misbehave(log);
-	entry = thread_entry(log, cprof_current_thread());
+	entry = log_thread(log, cprof_current_thread());
 	if (!entry)
 		return;
 	r.thread = (uint32_t)*entry;
 	r.stack = (uint32_t)(*entry >> 32);
 	if (!(sample.flags & CPROF_SAMPLE_REPEAT) || r.stack == CP_RECORD_NONE)
-		r.stack = current_stack(log, ip);
+		r.stack = log_stack(log, ip);
 	*entry = r.thread | (uint64_t)r.stack << 32;
 	r.ts_ns = sample.timestamp_ns;
 	r.count = sample.count;
@@ -278,21 +258,22 @@ static struct cp_error *open_writer(cprof_profiler *log)
 	struct utsname u;
 	char boot_id[64];
 	struct cp_record_info info = {
-		.holds = CP_RECORD_HAS_SAMPLES,
+		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log),
 		.cprof_version = "0.1.0",
 		.boot_id = boot_id,
 		.command = command ? command : nothing,
 		.attached = cprof_session_is_attached(s),
 		.pid = cprof_session_target(s),
-		.clock = log->mode == CPROF_SAMPLE_MODE_REAL ? CP_RECORD_CLOCK_WALL
-							     : CP_RECORD_CLOCK_CPU,
-		.hz = log->hz,
+		.hz = log->sampling ? log->hz : 0,
 		.start_ns = cp_now(),
 		.start_real_ns = cp_clock_ns(CLOCK_REALTIME),
 		.resolution_ns = 1000,
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
 
+	if (log->sampling)
+		info.clock = log->mode == CPROF_SAMPLE_MODE_REAL ? CP_RECORD_CLOCK_WALL
+								 : CP_RECORD_CLOCK_CPU;
 	uname(&u);
 	read_boot_id(boot_id, sizeof(boot_id));
 	info.host = u.nodename;
@@ -332,6 +313,7 @@ static void write_totals(cprof_profiler *log)
 	t.processes = o.processes;
 	t.tracer_cpu_ns = o.tracer_cpu_ns;
 	t.controller_cpu_ns = o.controller_cpu_ns;
+	log_calls_totals(log, &t);
 	t.ended = status != -1;
 	t.wait_status = status != -1 ? status : 0;
 	cp_record_totals(log->writer, &t);
@@ -367,6 +349,7 @@ static void cleanup(cprof_profiler *log)
 	cp_map_free(&log->threads);
 	cp_vec_free(&log->locations);
 	free(log->output);
+	log_calls_free(log);
 	*log = (cprof_profiler){ .fd = -1 };
 }
 
@@ -378,6 +361,8 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 
 	if (!strcmp(key, "report"))
 		return true; /* the command prints it */
+	if (log_calls_option(log, key, value))
+		return true;
 	if (!strcmp(key, "output") && value && *value) {
 		free(log->output);
 		log->output = strdup(value);
@@ -390,6 +375,7 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 			return false;
 		log->hz = (uint32_t)hz;
 	}
+	log->sample_asked = true;
 	log->mode = key[6] ? CPROF_SAMPLE_MODE_REAL : CPROF_SAMPLE_MODE_PROCESS;
 	return true;
 }
@@ -401,7 +387,7 @@ static bool parse_options(cprof_profiler *log, const char *args)
 
 	while (good && cprof_profiler_desc_next(&args, &key, &value)) {
 		good = take_option(log, key, value);
-		if (!good)
+		if (!good && !cprof_session_profiler_failed(cprof_session_current()))
 			cprof_profiler_fail(log->handle,
 					    "log: '%s' is no option, or its value makes no sense",
 					    key);
@@ -444,6 +430,8 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_domain_loaded_callback(log->handle, on_domain_loaded);
 	cprof_profiler_set_thread_name_callback(log->handle, on_thread_name);
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
-	if (cprof_profiler_enable_sampling(log->handle))
+	log_calls_start(log);
+	log->sampling = !log->trace || log->sample_asked;
+	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
 		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);
 }

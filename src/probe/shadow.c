@@ -377,6 +377,13 @@ struct cp_call *cp_shadow_top(struct cp_shadow *s, int32_t tid)
 	return t && t->last && t->last->tid == tid ? top_of(t->last) : NULL;
 }
 
+const struct cp_call *cp_shadow_find(const struct cp_shadow *s, uint64_t sp)
+{
+	const struct stack *stack = stack_at(s, sp);
+
+	return stack ? call_at(stack, sp) : NULL;
+}
+
 void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end how)
 {
 	struct thread *t;

@@ -27,6 +27,8 @@ struct cp_call {
 	uint32_t function; /* the caller's number for it */
 	uint32_t depth; /* 0: no open call around it */
 	uint64_t sp; /* at the entry */
+	uint64_t caller; /* return address; the caller's, as the next one */
+	const void *subject;
 	uint64_t enter_ns;
 	uint64_t stopped_ns; /* of the thread at the entry (cp_event_hit) */
 	uint32_t stops;
@@ -71,6 +73,8 @@ bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, ui
 		     enum cp_call_end how);
 /* The innermost open call of the thread, as far as known; or NULL. */
 struct cp_call *cp_shadow_top(struct cp_shadow *shadow, int32_t tid);
+/* The open call at `sp`, whatever has happened since; or NULL. */
+const struct cp_call *cp_shadow_find(const struct cp_shadow *shadow, uint64_t sp);
 /* The thread ended: the calls on its own stack end as `how`. tid 0: all calls
  * of the process, wherever they are. */
 void cp_shadow_thread_exit(struct cp_shadow *shadow, int32_t tid, enum cp_call_end how);

@@ -195,7 +195,9 @@ static void test_by_return(void)
 	/* 1's jump to 2 is not seen; both return to one place. */
 	enter_flags(s, 1, STACK_TOP, 1, CP_CALL_BY_RETURN);
 	CHECK(enter_flags(s, 1, STACK_TOP, 2, CP_CALL_BY_RETURN)->tail);
+	CHECK_U64(cp_shadow_find(s, STACK_TOP)->function, 2);
 	CHECK(leave(s, 1, STACK_TOP, CP_SHADOW_ANY));
+	CHECK(!cp_shadow_find(s, STACK_TOP));
 	CHECK(!leave(s, 1, STACK_TOP, CP_SHADOW_ANY));
 	CHECK_STR(ends, "1t 2r ");
 	cp_shadow_destroy(s);

@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Breakpoints of an image into a process: room for their slots near by, the
+ * batch, the request.
+ *
+ *      ... │ free │ area │  gap  │ image │ ...
+ *                    └ within 2 GiB of all of the image: slots hold
+ *                      instructions with operands relative to their place
+ *
+ * What was mapped is seen at exec and attach, and when the dynamic linker
+ * says so (its hook holds the thread, so constructors have not run yet).
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/calls.h"
+
+#define PAGE UINT64_C(4096)
+#define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 20))
+#define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
+#define HIGHEST UINT64_C(0x7ffffffff000)
+/* Left free behind the heap and before the stack, which grow into a gap. */
+#define HEAP_ROOM (UINT64_C(256) << 20)
+#define STACK_ROOM (UINT64_C(64) << 20)
+#define TRIES 16
+
+/* ---- a place for an area ---- */
+
+struct gap {
+	uint64_t start, end;
+};
+
+/* The nearest place for `size` bytes in a gap, or 0. */
+static uint64_t place_in(struct gap gap, uint64_t size, uint64_t low, uint64_t high)
+{
+	uint64_t at;
+
+	if (gap.end <= gap.start || gap.end - gap.start < size)
+		return 0;
+	at = gap.end <= low ? gap.end - size : gap.start;
+	if (at < low ? high - at > REACH : at + size - low > REACH)
+		return 0;
+	return at;
+}
+
+static struct gap gap_between(const struct cp_mapping *before, const struct cp_mapping *after)
+{
+	struct gap gap = { before ? before->end + PAGE : LOWEST,
+			   after ? after->start - PAGE : HIGHEST };
+
+	if (before && !strcmp(before->path, "[heap]"))
+		gap.start += HEAP_ROOM;
+	if (after && !strncmp(after->path, "[stack", 6))
+		gap.end = after->start > STACK_ROOM ? after->start - STACK_ROOM : 0;
+	return gap;
+}
+
+static uint64_t distance(uint64_t at, uint64_t low, uint64_t high)
+{
+	return at < low ? low - at : at - high;
+}
+
+/* The `nth` nearest place for `size` bytes to [low, high); 0: none. */
+static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, uint64_t high,
+			   unsigned nth)
+{
+	uint64_t best = 0, floor = 0;
+	struct cp_mapping *maps;
+	struct cp_error *err;
+	size_t count, i;
+
+	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
+	if (err) {
+		cp_error_free(err);
+		return 0;
+	}
+	do {
+		uint64_t nearest = UINT64_MAX;
+
+		best = 0;
+		for (i = 0; i <= count; i++) {
+			uint64_t at = place_in(gap_between(i ? &maps[i - 1] : NULL,
+							   i < count ? &maps[i] : NULL),
+					       size, low, high);
+			uint64_t far = at ? distance(at, low, high) : 0;
+
+			if (at && far > floor && far < nearest) {
+				nearest = far;
+				best = at;
+			}
+		}
+		floor = nearest;
+	} while (best && nth--);
+	cp_mappings_free(maps, count);
+	return best;
+}
+
+/* An errno, or 0. */
+static int map_area(cprof_image *image, uint64_t slots)
+{
+	cprof_process *p = image->process;
+	struct cp_request rq = {
+		.type = CP_REQUEST_MAP,
+		.pid = p->pid,
+		.size = cp_area_size(slots),
+	};
+	struct cp_answer answer = { .errnum = ENOMEM };
+	struct cp_error *err;
+	unsigned nth;
+
+	if (image->area && cp_area_slot_count(image->area_size) >= slots)
+		return 0;
+	for (nth = 0; nth < TRIES; nth++) {
+		rq.address = find_place(p, rq.size, image->start, image->end, nth);
+		if (!rq.address)
+			return answer.errnum;
+		err = cp_link_call(&p->session->link, &rq, &answer, NULL);
+		if (err) {
+			cp_error_free(err);
+			return ESRCH;
+		}
+		if (answer.errnum != EEXIST)
+			break;
+	}
+	if (answer.errnum)
+		return answer.errnum;
+	image->area = answer.address;
+	image->area_size = rq.size;
+	cp_map_clear(&image->slots);
+	return 0;
+}
+
+/* ---- a batch ---- */
+
+struct batch {
+	cprof_image *image;
+	struct engine_calls *calls;
+	CP_VEC(struct cp_site) sites;
+	CP_VEC(struct cp_site_group) groups;
+	CP_VEC(struct cp_fetch) fetches;
+	CP_VEC(uint8_t) code; /* CP_SLOT_SIZE a site */
+	bool failed;
+};
+
+static void batch_free(struct batch *b)
+{
+	cp_vec_free(&b->sites);
+	cp_vec_free(&b->groups);
+	cp_vec_free(&b->fetches);
+	cp_vec_free(&b->code);
+}
+
+/* A slot's number belongs to its address for ever. */
+static uint32_t slot_of(cprof_image *image, uint64_t address)
+{
+	uint64_t *known = cp_map_get(&image->slots, address);
+	uint32_t slot = (uint32_t)image->slots.count;
+
+	if (known)
+		return (uint32_t)*known;
+	cp_map_put(&image->slots, address, slot);
+	return slot;
+}
+
+static unsigned site_flags(const struct engine_calls *c, const struct engine_site *site)
+{
+	static const unsigned kinds[] = {
+		[ENGINE_SITE_ENTRY] = CP_SITE_ENTRY,
+		[ENGINE_SITE_EXIT] = CP_SITE_EXIT,
+		[ENGINE_SITE_TAIL] = CP_SITE_TAIL,
+		[ENGINE_SITE_RETURN] = CP_SITE_RETURN,
+		[ENGINE_SITE_HOOK] = CP_SITE_ENTRY | CP_SITE_HOLD,
+	};
+	unsigned flags = kinds[site->kind] | site->list.site_flags;
+	const struct engine_traced *t;
+
+	if (site->traced == ENGINE_NO_FUNCTION)
+		return flags;
+	t = &c->traced.items[site->traced];
+	if (site->list.fetch_count)
+		flags |= CP_SITE_REGS;
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD)
+		flags |= CP_SITE_HOLD | CP_SITE_REGS;
+	if (site->kind != ENGINE_SITE_ENTRY)
+		return flags;
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_STACK)
+		flags |= CP_SITE_STACK | CP_SITE_REGS;
+	if (t->by_return)
+		flags |= CP_SITE_WATCH_RETURN;
+	return flags;
+}
+
+/* Adds the site to the batch, at run-time `address`. False: no breakpoint can
+ * stand there. */
+static bool add_site(struct batch *b, uint32_t number, uint64_t address, const uint8_t *code,
+		     size_t size)
+{
+	const struct engine_site *site = &b->calls->sites.items[number];
+	cprof_image *image = b->image;
+	uint8_t slot_code[CP_SLOT_SIZE] = { 0 };
+	struct cp_site out = {
+		.address = address,
+		.id = number,
+		.group = (uint32_t)b->groups.count - 1,
+		.first_fetch = (uint32_t)b->fetches.count,
+		.fetch_count = (uint16_t)site->list.fetch_count,
+		.flags = (uint16_t)site_flags(b->calls, site),
+		.slot = slot_of(image, address - image->bias),
+	};
+	size_t i;
+
+	if (!cp_step_prepare(b->calls->decoder, code, size, address,
+			     cp_area_slot(image->area, image->area_size, out.slot), slot_code,
+			     &out.step) ||
+	    out.step.how == CP_STEP_REFUSED)
+		return false;
+	memcpy(out.original, code, size < CP_TRAP_MAX ? size : CP_TRAP_MAX);
+	for (i = 0; i < site->list.fetch_count; i++)
+		b->failed |= !cp_vec_push(&b->fetches, site->list.fetches[i]);
+	b->failed |= !cp_vec_push(&b->sites, out);
+	b->failed |= !cp_vec_reserve(&b->code, b->code.count + CP_SLOT_SIZE);
+	if (!b->failed) {
+		memcpy(b->code.items + b->code.count, slot_code, CP_SLOT_SIZE);
+		b->code.count += CP_SLOT_SIZE;
+	}
+	return true;
+}
+
+static bool add_planned(struct batch *b, uint32_t number)
+{
+	const struct engine_site site = b->calls->sites.items[number];
+
+	return add_site(b, number, site.address + b->image->bias, site.code, site.size);
+}
+
+/* A function's sites. Where an exit can't have a breakpoint, the return
+ * address gets one; without one at the entry there is nothing to see. */
+static bool add_function(struct batch *b, uint32_t number)
+{
+	struct engine_traced *t = &b->calls->traced.items[number];
+	struct cp_site_group group = { .id = number, .max_rate = t->max_rate };
+	size_t entry = b->sites.count;
+	uint32_t i;
+
+	for (i = 0; i < CP_GROUP_RANGES && t->ranges[i].end; i++) {
+		group.ranges[i].start = t->ranges[i].start + b->image->bias;
+		group.ranges[i].end = t->ranges[i].end + b->image->bias;
+	}
+	if (!cp_vec_push(&b->groups, group))
+		return false;
+	if (!add_planned(b, t->first_site)) {
+		b->groups.count--;
+		return false;
+	}
+	for (i = 1; i < t->site_count; i++)
+		t->by_return |= !add_planned(b, t->first_site + i);
+	if (t->by_return && b->sites.count > entry) {
+		b->sites.items[entry].flags |= CP_SITE_WATCH_RETURN;
+		b->calls->by_return = true;
+	}
+	return true;
+}
+
+static uint8_t *put(uint8_t *at, const void *from, size_t size)
+{
+	if (size)
+		memcpy(at, from, size);
+	return at + size;
+}
+
+/* Writes the batch into the plan area and has it armed; an errno, or 0. */
+static int send_batch(struct batch *b, uint32_t *armed_ret)
+{
+	cprof_process *p = b->image->process;
+	struct cp_batch head = {
+		.area = b->image->area,
+		.site_count = (uint32_t)b->sites.count,
+		.group_count = (uint32_t)b->groups.count,
+		.fetch_count = (uint32_t)b->fetches.count,
+	};
+	struct cp_request rq = { .type = CP_REQUEST_ARM, .pid = p->pid };
+	struct cp_answer answer;
+	struct cp_error *err;
+	uint8_t *at = p->session->link.plan;
+
+	head.size = sizeof(head) + b->sites.count * sizeof(*b->sites.items) +
+		    b->groups.count * sizeof(*b->groups.items) +
+		    b->fetches.count * sizeof(*b->fetches.items) + b->code.count;
+	if (b->failed || head.size > CP_LINK_PLAN)
+		return ENOMEM;
+	at = put(at, &head, sizeof(head));
+	at = put(at, b->sites.items, b->sites.count * sizeof(*b->sites.items));
+	at = put(at, b->groups.items, b->groups.count * sizeof(*b->groups.items));
+	at = put(at, b->fetches.items, b->fetches.count * sizeof(*b->fetches.items));
+	put(at, b->code.items, b->code.count);
+	rq.size = head.size;
+	err = cp_link_call(&p->session->link, &rq, &answer, NULL);
+	if (err) {
+		cp_error_free(err);
+		return ESRCH;
+	}
+	*armed_ret = answer.threads;
+	return answer.errnum;
+}
+
+/* ---- images ---- */
+
+static void complain(const cprof_image *image, int errnum)
+{
+	cprof_process *p = image->process;
+
+	if (errnum == EAGAIN)
+		p->arm_again = true;
+	else if (errnum != ESRCH)
+		engine_warn(p->session, "calls in %s can't be traced: %s", image->assembly->path,
+			    errnum == EACCES ? "a seccomp filter stands in the way"
+					     : strerror(errnum));
+	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
+}
+
+static void fill(struct batch *b, const struct engine_numbers *numbers, uint32_t hook)
+{
+	const struct cp_site_group hooks = { .id = ENGINE_GROUP_HOOKS };
+	size_t i;
+
+	if (hook) {
+		b->failed |= !cp_vec_push(&b->groups, hooks);
+		add_planned(b, hook - 1);
+	}
+	for (i = 0; i < numbers->count; i++)
+		add_function(b, numbers->items[i]);
+}
+
+static void arm_image(cprof_image *image)
+{
+	cprof_session *s = image->process->session;
+	struct batch b = { .image = image, .calls = s->calls };
+	struct engine_numbers numbers = { 0 };
+	uint32_t hook = engine_plan_hook(image), armed = 0;
+	uint64_t slots = hook != 0, i;
+	int errnum;
+
+	image->armed = true;
+	if (!engine_plan_image(image, &numbers) && !hook)
+		return;
+	for (i = 0; i < numbers.count; i++)
+		slots += s->calls->traced.items[numbers.items[i]].site_count;
+	errnum = map_area(image, slots + slots / 64 + 64);
+	if (!errnum) {
+		fill(&b, &numbers, hook);
+		errnum = send_batch(&b, &armed);
+	}
+	if (errnum)
+		complain(image, errnum);
+	else
+		s->calls->armed_functions += b.groups.count - (hook != 0);
+	image->armed = errnum != EAGAIN;
+	s->calls->armed_sites += armed;
+	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers.count, armed);
+	cp_vec_free(&numbers);
+	batch_free(&b);
+}
+
+/* What was there is unmapped: nothing of it is to be written to. */
+static void forget_image(cprof_image *image)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_DISARM,
+		.pid = image->process->pid,
+		.flags = CP_DISARM_FORGET,
+	};
+	struct cp_answer answer;
+
+	image->armed = false;
+	rq.address = image->start;
+	rq.size = image->end - image->start;
+	if (image->area)
+		cp_error_free(cp_link_call(&image->process->session->link, &rq, &answer, NULL));
+}
+
+void engine_arm_process(cprof_process *p)
+{
+	cprof_session *s = p->session;
+	const struct engine_text *text;
+	size_t i;
+
+	if (!engine_calls_wanted(s) || !p->loaded)
+		return;
+	p->arm_again = false;
+	p->look++;
+	cp_vec_for_each(&p->texts, text) {
+		text->image->look = p->look;
+		if (text->end > text->image->end)
+			text->image->end = text->end;
+	}
+	/* First what is gone: its addresses may be those of what is new. */
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		image->mapped = image->look == p->look;
+		if (!image->mapped && image->armed)
+			forget_image(image);
+	}
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && !p->images.items[i]->armed)
+			arm_image(p->images.items[i]);
+}
+
+void engine_arm_all(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; engine_calls_wanted(s) && i < s->processes.count; i++)
+		engine_calls_look(s->processes.items[i]);
+}
+
+void engine_arm_again(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; engine_calls_wanted(s) && i < s->processes.count; i++)
+		if (s->processes.items[i]->arm_again)
+			engine_arm_process(s->processes.items[i]);
+}
+
+void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
+{
+	uint64_t address, slot;
+	const cprof_image *from;
+	cprof_image *image;
+	size_t i, cursor;
+
+	for (i = 0; i < parent->images.count; i++) {
+		from = parent->images.items[i];
+		if (!from->armed)
+			continue;
+		image = engine_image_add(p, from->assembly, from->start, from->end, from->bias);
+		if (!image)
+			return;
+		image->armed = image->mapped = true;
+		image->area = from->area;
+		image->area_size = from->area_size;
+		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
+			cp_map_put(&image->slots, address, slot);
+	}
+}
+
+void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
+{
+	const struct engine_text *text = engine_find_text(p, address);
+	const struct cp_site_group group = { .id = ENGINE_GROUP_RETURNS };
+	struct batch b = { .calls = p->session->calls };
+	uint8_t code[16];
+	struct cp_insn insn;
+	uint32_t armed;
+	size_t size;
+
+	if (!text || !text->image->assembly->image || !cp_vec_push(&b.groups, group))
+		return;
+	b.image = text->image;
+	/* From the file: there may be a breakpoint in memory. */
+	struct cp_reader file = cp_probe_file_reader(b.image->assembly->image);
+	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
+	if (cp_decode(b.calls->decoder, code, size, address, &insn) &&
+	    !map_area(b.image, b.image->slots.count + 1) &&
+	    add_site(&b, site, address, code, insn.size))
+		send_batch(&b, &armed);
+	batch_free(&b);
+}

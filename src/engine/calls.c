@@ -1,0 +1,458 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hits into calls: what the tracer saw at a breakpoint goes through the
+ * process's shadow stack, and what that makes of it is raised as method_*
+ * events, those of frames that are gone before the one that shows it.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/calls.h"
+
+#define CHAIN_MAX 4096
+#define MAIN_STACK_MAX (UINT64_C(1) << 30)
+
+/* ---- the event's pieces ---- */
+
+/* `size` bytes at *offset of the event, or NULL; moves *offset behind them. */
+static const uint8_t *piece(const struct cp_event_hit *e, size_t *offset, uint32_t size)
+{
+	const uint8_t *at = (const uint8_t *)e + *offset;
+
+	if (!size || size > e->e.size || *offset > e->e.size - size)
+		return NULL;
+	*offset += cp_align8(size);
+	return at;
+}
+
+static void open_hit(cprof_session *s, const struct cp_event_hit *e, struct engine_hit *ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct engine_capture *capture = &s->current.capture;
+	size_t offset = sizeof(*e);
+	const uint8_t *regs = piece(e, &offset, e->regs_size);
+	const uint8_t *vector = piece(e, &offset, e->vector_size);
+
+	*ret = (struct engine_hit){ .event = e, .site = e->site };
+	if (regs && e->regs_size == arch->nregs * sizeof(uint64_t)) {
+		memcpy(ret->regs.r, regs, e->regs_size);
+		ret->regs.known = (UINT64_C(1) << arch->nregs) - 1;
+	}
+	if (vector && e->vector_size == sizeof(*ret->vector))
+		ret->vector = (const struct cp_hit_vector *)(const void *)vector;
+	ret->fetched = piece(e, &offset, e->fetched_size);
+	ret->stack = piece(e, &offset, e->stack_size);
+	*capture = (struct engine_capture){
+		.regs = ret->regs,
+		.pc = e->pc,
+		.ts_ns = e->e.ts_ns,
+		.stack_base = e->stack_base,
+		.stack = ret->stack,
+		.stack_size = ret->stack ? e->stack_size : 0,
+		.slot = e->slot,
+	};
+	if (!capture->regs.known) {
+		capture->regs.known = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
+		capture->regs.r[arch->sp] = e->sp;
+	}
+	capture->regs.r[arch->pc] = e->pc;
+}
+
+/* Where the site is mapped that was hit: a planned one's pc tells the bias. */
+static const cprof_image *image_of_hit(cprof_process *p, const struct engine_site *site,
+				       const struct cp_event_hit *e)
+{
+	const struct engine_text *text = engine_find_text(p, e->pc);
+	uint64_t bias = e->pc - site->address;
+	size_t i;
+
+	if (!text && engine_refresh_maps(p, e->e.ts_ns, true))
+		text = engine_find_text(p, e->pc);
+	if (!site->address || (text && text->image->bias == bias))
+		return text ? text->image : NULL;
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->bias == bias && e->pc >= image->start && e->pc < image->end)
+			return image;
+	}
+	return NULL;
+}
+
+/* What a stop costs beyond what the tracer sees of it: the shortest time that
+ * a thread was away between letting it go and seeing it again. Never too
+ * much, since the program did something in between, too. */
+static void note_stop(struct engine_calls *c, cprof_thread *t, const struct cp_event_hit *e)
+{
+	uint64_t held = e->stopped_ns - t->last_hit.stopped_ns, away;
+
+	if (t->last_hit.stops && e->stops == t->last_hit.stops + 1 &&
+	    e->e.ts_ns > t->last_hit.ts_ns + held) {
+		away = e->e.ts_ns - t->last_hit.ts_ns - held;
+		if (!c->trap_ns || away < c->trap_ns)
+			c->trap_ns = away;
+	}
+	t->last_hit.ts_ns = e->e.ts_ns;
+	t->last_hit.stopped_ns = e->stopped_ns;
+	t->last_hit.stops = e->stops;
+}
+
+/* ---- stacks ---- */
+
+static void set_stack(cprof_thread *t, uint64_t low, uint64_t end)
+{
+	struct cp_link_shared *shared = t->process->session->link.shared;
+
+	t->stack_low = low;
+	t->stack_end = end;
+	if (t->slot >= CP_LINK_SLOTS)
+		return;
+	atomic_store_explicit(&shared->stack_end[t->slot], end, memory_order_relaxed);
+	atomic_store_explicit(&shared->stack_low[t->slot], low, memory_order_relaxed);
+}
+
+static uint64_t main_stack_room(const cprof_process *p)
+{
+	struct rlimit limit;
+
+	if (prlimit(p->pid, RLIMIT_STACK, NULL, &limit) || limit.rlim_cur > MAIN_STACK_MAX)
+		return MAIN_STACK_MAX;
+	return limit.rlim_cur;
+}
+
+/* Finds the thread's own stack: the kernel names that of the first thread;
+ * another one begins where it was born, and its mapping ends the room. */
+static void find_stack(cprof_thread *t, uint64_t sp)
+{
+	cprof_process *p = t->process;
+	struct cp_mapping *maps;
+	struct cp_error *err;
+	size_t count, i;
+
+	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
+	if (err) {
+		cp_error_free(err);
+		return;
+	}
+	for (i = 0; i < count; i++) {
+		const struct cp_mapping *m = &maps[i];
+		bool first = t->tid == p->pid && !strcmp(m->path, "[stack]");
+
+		if (first) {
+			set_stack(t, m->end - main_stack_room(p), m->end);
+			break;
+		}
+		if (t->tid != p->pid && sp >= m->start && sp < m->end) {
+			set_stack(t, m->start, m->end);
+			break;
+		}
+	}
+	cp_mappings_free(maps, count);
+}
+
+static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
+{
+	t->slot = e->slot;
+	if (!t->stack_end) {
+		find_stack(t, e->sp);
+		if (!t->stack_end && engine_refresh_maps(t->process, e->e.ts_ns, true))
+			find_stack(t, e->sp);
+	}
+	if (t->stack_end)
+		return e->sp >= t->stack_low && e->sp < t->stack_end;
+	return !(e->e.flags & CP_HIT_FOREIGN_STACK);
+}
+
+/* Where the callers' return addresses are, from the copy of the stack. */
+static void find_chain(cprof_session *s, struct cp_shadow_at *at)
+{
+	struct engine_calls *c = s->calls;
+	enum cp_unwind_end end;
+	size_t count = 0, i;
+
+	c->chain.count = 0;
+	if (!cp_vec_reserve(&c->chain, CHAIN_MAX))
+		return;
+	at->chain = c->chain.items;
+	if (!s->current.walkable || !engine_walk(s, NULL, false, &count, &end))
+		return;
+	for (i = 1; i < count && c->chain.count < CHAIN_MAX; i++) {
+		if (s->frames[i].flags & CP_FRAME_GUESSED || !s->frames[i].cfa.v)
+			break;
+		c->chain.items[c->chain.count++] = s->frames[i].cfa.v - cp_arch_host()->ret_size;
+	}
+	at->chain_count = c->chain.count;
+}
+
+static struct cp_shadow_at where(cprof_session *s, const struct cp_event_hit *e)
+{
+	struct cp_shadow_at at = { .tid = e->e.tid, .sp = e->sp };
+
+	if (!on_own_stack(s->current.thread, e))
+		find_chain(s, &at);
+	return at;
+}
+
+/* ---- raising ---- */
+
+static void set_current(struct engine_calls *c, const struct cp_call *call)
+{
+	c->has_current = true;
+	c->current = (cprof_call){
+		.timestamp_ns = c->now_ns,
+		.enter_ns = call->enter_ns,
+		.cfa = call->sp + cp_arch_host()->ret_size,
+		.depth = call->depth,
+		.process_exit = c->exiting,
+	};
+}
+
+static cprof_call_context context_of(cprof_session *s, const struct cp_call *call, bool leave)
+{
+	return (cprof_call_context){
+		.session = s,
+		.traced = &s->calls->traced.items[call->function],
+		.hit = s->current.hit,
+		.entry = leave ? call->data : NULL,
+		.call = call,
+		.leave = leave,
+	};
+}
+
+static void raise_enter(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	cprof_call_context x = context_of(s, call, false);
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_ENTER) || !call->subject)
+		return;
+	set_current(s->calls, call);
+	s->calls->events++;
+	engine_raise(s, method_enter, call->subject,
+		     flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT ? &x : NULL);
+	cp_value_arena_reset(s->calls->arena);
+}
+
+static void raise_leave(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	cprof_call_context x = context_of(s, call, true);
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_LEAVE))
+		return;
+	s->calls->events++;
+	engine_raise(s, method_leave, call->subject,
+		     flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT ? &x : NULL);
+	cp_value_arena_reset(s->calls->arena);
+}
+
+static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	const struct engine_hit *hit = s->current.hit;
+	const cprof_function *target = NULL;
+	const struct engine_text *text = NULL;
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_TAIL_CALL))
+		return;
+	if (hit && hit->event->target)
+		text = engine_find_text(s->current.process, hit->event->target);
+	if (text)
+		target = engine_function_at(s, text->image, hit->event->target - text->image->bias);
+	s->calls->events++;
+	engine_raise(s, method_tail_call, call->subject, target);
+}
+
+/* Of the time since the entry, what stops took that were ours. */
+static uint64_t overhead(const cprof_session *s, const struct cp_call *call)
+{
+	const cprof_thread *t = s->current.thread;
+
+	if (!t || t->tid != call->tid || t->last_hit.stops < call->stops)
+		return 0;
+	return t->last_hit.stopped_ns - call->stopped_ns +
+	       (t->last_hit.stops - call->stops) * s->calls->trap_ns;
+}
+
+/* A call ended (cp_call_end_fn). */
+static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
+{
+	cprof_process *p = ctx;
+	cprof_session *s = p->session;
+	unsigned flags = s->calls->traced.items[call->function].flags;
+
+	set_current(s->calls, call);
+	s->calls->current.overhead_ns = overhead(s, call);
+	if (call->flags & CP_CALL_HIDDEN || !call->subject)
+		how = CP_CALL_ENDED;
+	switch (how) {
+	case CP_CALL_RETURNED:
+		raise_leave(s, call, flags);
+		break;
+	case CP_CALL_TAIL_CALLED:
+		raise_tail_call(s, call, flags);
+		break;
+	case CP_CALL_UNWOUND:
+		if (!(flags & CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE))
+			break;
+		s->calls->events++;
+		engine_raise(s, method_exception_leave, call->subject);
+		break;
+	case CP_CALL_ENDED:
+		break;
+	}
+	free(call->data);
+}
+
+/* ---- hits ---- */
+
+static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const struct engine_hit *hit)
+{
+	struct engine_calls *c = s->calls;
+	const struct cp_event_hit *e = hit->event;
+	uint32_t number = c->sites.items[hit->site].traced;
+	const struct engine_traced *t = &c->traced.items[number];
+	cprof_process *p = s->current.process;
+	const struct cp_call *open = t->loops ? cp_shadow_find(p->shadow, e->sp) : NULL;
+	struct cp_call call = {
+		.function = number,
+		.caller = e->caller,
+		.enter_ns = e->e.ts_ns,
+		.stopped_ns = e->stopped_ns,
+		.stops = e->stops,
+		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
+	}, *entered;
+
+	if (open && open->function == number && open->caller == e->caller && e->caller)
+		return; /* a jump to its own beginning */
+	if (c->condition && engine_condition_holds(s, hit) != CP_TRUE) {
+		call.flags |= CP_CALL_HIDDEN;
+		c->rejected_condition++;
+	} else if (c->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT) {
+		call.data = engine_entry_keep(hit);
+	}
+	if (hit->image)
+		call.subject = engine_traced_function(s, hit->image, number);
+	entered = cp_shadow_enter(p->shadow, at, &call);
+	if (!entered)
+		free(call.data);
+	else if (!(entered->flags & CP_CALL_HIDDEN))
+		raise_enter(s, entered, t->flags);
+	if (e->e.flags & CP_HIT_WANTS_RETURN && e->caller)
+		engine_arm_return(p, t->return_site, e->caller);
+}
+
+/* A call that is watched by its return address may return to where another
+ * breakpoint is: then that one shows it. */
+static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
+			  const struct cp_event_hit *e)
+{
+	struct cp_shadow_at of_call = *at;
+	const struct cp_call *call;
+
+	of_call.sp = e->sp - cp_arch_host()->ret_size;
+	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
+	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
+		cp_shadow_leave(s->current.process->shadow, &of_call, CP_SHADOW_ANY,
+				CP_CALL_RETURNED);
+}
+
+static void on_call_event(cprof_session *s, const struct engine_hit *hit)
+{
+	struct engine_calls *c = s->calls;
+	const struct engine_site *site = &c->sites.items[hit->site];
+	struct cp_shadow *shadow = s->current.process->shadow;
+	struct cp_shadow_at at = where(s, hit->event);
+
+	if (c->by_return)
+		end_by_return(s, &at, hit->event);
+	switch ((enum engine_site_kind)site->kind) {
+	case ENGINE_SITE_ENTRY:
+		on_entry(s, &at, hit);
+		break;
+	case ENGINE_SITE_EXIT:
+		c->unmatched += !cp_shadow_leave(shadow, &at, site->traced, CP_CALL_RETURNED);
+		break;
+	case ENGINE_SITE_TAIL:
+		c->unmatched += !cp_shadow_leave(shadow, &at, site->traced, CP_CALL_TAIL_CALLED);
+		break;
+	case ENGINE_SITE_RETURN: /* end_by_return() did it */
+	case ENGINE_SITE_HOOK:
+		break;
+	}
+	c->has_current = false;
+}
+
+void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
+{
+	struct engine_calls *c = s->calls;
+	cprof_process *p = s->current.process;
+	const struct engine_site *site;
+	struct engine_hit hit;
+
+	if (!c || e->e.size < sizeof(*e) || e->site >= c->sites.count)
+		return;
+	site = &c->sites.items[e->site];
+	if (site->kind == ENGINE_SITE_HOOK) {
+		engine_calls_look(p);
+		return;
+	}
+	if (!p->shadow)
+		p->shadow = cp_shadow_create(on_end, p);
+	if (!p->shadow)
+		return;
+	c->now_ns = e->e.ts_ns;
+	open_hit(s, e, &hit);
+	note_stop(c, s->current.thread, e);
+	hit.image = image_of_hit(p, site, e);
+	s->current.hit = &hit;
+	s->current.capture.held =
+		c->traced.items[site->traced].flags & CPROF_CALL_INSTRUMENTATION_HOLD;
+	s->current.walkable = hit.stack || s->current.capture.held;
+	on_call_event(s, &hit);
+	s->current.hit = NULL;
+}
+
+void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
+{
+	struct engine_calls *c = s->calls;
+	cprof_process *p = s->current.process;
+	const cprof_function *f = NULL;
+	size_t i;
+
+	if (!c || e->group >= c->traced.count)
+		return;
+	c->now_ns = e->e.ts_ns;
+	s->current.thread = cprof_thread_from_tid(e->e.tid);
+	for (i = 0; i < s->processes.count; i++)
+		if (s->processes.items[i]->shadow)
+			cp_shadow_forget(s->processes.items[i]->shadow, e->group);
+	for (i = 0; i < p->images.count && !f; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->armed && image->assembly == c->traced.items[e->group].assembly)
+			f = engine_traced_function(s, image, e->group);
+	}
+	set_current(c, &(struct cp_call){ .enter_ns = c->now_ns });
+	if (f)
+		engine_raise(s, method_disarmed, f, e->rate);
+	c->has_current = false;
+}
+
+void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
+{
+	struct engine_calls *c = p->session->calls;
+
+	if (!c || !p->shadow)
+		return;
+	c->now_ns = ts_ns;
+	c->exiting = true;
+	cp_shadow_thread_exit(p->shadow, tid, CP_CALL_UNWOUND);
+	c->exiting = c->has_current = false;
+}
+
+void engine_calls_look(cprof_process *p)
+{
+	p->maps_ns = 0;
+	engine_refresh_maps(p, cp_now(), true);
+}

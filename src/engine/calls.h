@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls: from filters to breakpoints, from breakpoints to events. Private to
+ * src/engine.
+ *
+ *   filters ──► traced functions ──► sites ──► armed in each mapping   (plans.c, arm.c)
+ *                     ▲                ▲
+ *   hit ── number of its site ─────────┘ ──► shadow stack ──► method_* (calls.c)
+ *                                        └─► what was captured: values (context.c)
+ *
+ * A traced function and its sites belong to an ELF object and are planned
+ * once, however often it is mapped; a hit tells by its pc which mapping it is.
+ */
+#ifndef CP_ENGINE_CALLS_H
+#define CP_ENGINE_CALLS_H
+
+#include "engine/internal.h"
+#include "inspect/inspect.h"
+#include "link/sites.h"
+#include "probe/match.h"
+#include "probe/plan.h"
+#include "probe/shadow.h"
+#include "probe/spec.h"
+
+/* What is known of one ELF object's functions. */
+struct engine_plans {
+	struct cp_probe_functions functions;
+	bool read; /* `functions` were, or can't be */
+	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
+	uint32_t hook; /* site of the dynamic linker's hook + 1; 0: none */
+	uint64_t hook_address; /* link-time; 0: none, or not looked for */
+};
+
+/* A function that filters chose. */
+struct engine_traced {
+	cprof_assembly *assembly;
+	struct cp_probe_function *function; /* of assembly->plans */
+	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_* */
+	enum cp_probe_why why;
+	uint32_t max_rate; /* 0: any */
+	uint32_t first_site, site_count; /* the entry first; 0: can't be traced */
+	uint32_t return_site; /* for those whose exits are not known */
+	struct cp_probe_range ranges[CP_GROUP_RANGES];
+	bool by_return;
+	bool loops; /* see struct cp_probe_plan */
+	struct cp_signature *signature; /* owned; NULL: no values asked for */
+};
+
+enum engine_site_kind {
+	ENGINE_SITE_ENTRY,
+	ENGINE_SITE_EXIT,
+	ENGINE_SITE_TAIL,
+	ENGINE_SITE_RETURN, /* behind a call, wherever that is */
+	ENGINE_SITE_HOOK, /* the dynamic linker loads or unloads something */
+};
+
+#define ENGINE_NO_FUNCTION UINT32_MAX
+/* Groups of sites that are no functions. */
+#define ENGINE_GROUP_HOOKS 0xfffffff0u
+#define ENGINE_GROUP_RETURNS 0xfffffff1u
+
+struct engine_site {
+	uint64_t address; /* link-time; 0: RETURN */
+	uint32_t traced; /* number, or ENGINE_NO_FUNCTION */
+	uint8_t kind; /* enum engine_site_kind */
+	uint8_t size; /* of the instruction */
+	uint8_t code[16];
+	struct cp_capture_list list;
+};
+
+struct cprof_callspec {
+	struct cp_spec *spec;
+	unsigned references;
+};
+
+/* A SPEC and what its functions get. */
+struct engine_trace {
+	cprof_callspec *spec; /* a reference */
+	unsigned flags;
+};
+
+/* What was captured of a call when it was entered, for when it is left. */
+struct engine_entry {
+	struct cp_regs regs;
+	struct cp_hit_vector vector;
+	bool has_vector;
+	uint32_t site;
+	uint32_t fetched_size;
+	_Alignas(8) uint8_t fetched[];
+};
+
+/* The call event being delivered. */
+struct engine_hit {
+	const struct cp_event_hit *event;
+	uint32_t site; /* number */
+	const cprof_image *image; /* where it is mapped; NULL: not known */
+	struct cp_regs regs; /* known 0: not captured */
+	const struct cp_hit_vector *vector;
+	const uint8_t *fetched, *stack; /* NULL: none */
+};
+
+struct cprof_call_context {
+	cprof_session *session;
+	const struct engine_traced *traced;
+	const struct engine_hit *hit;
+	const struct engine_entry *entry; /* leave contexts; NULL: not kept */
+	const struct cp_call *call;
+	bool leave;
+	cprof_status error;
+	bool have_arguments, have_result, have_locals;
+	const cprof_value *arguments, *result, *locals;
+	size_t argument_count, local_count;
+};
+
+struct engine_calls {
+	/* settings */
+	CP_VEC(struct engine_trace) traces;
+	bool filters; /* some profiler has a filter of its own */
+	uint32_t rate_named, rate_globbed;
+	struct cp_condition *condition;
+	bool introspection;
+	struct cp_value_limits limits;
+	/* plans */
+	struct cp_decoder *decoder;
+	CP_VEC(struct engine_traced) traced;
+	CP_VEC(struct engine_site) sites;
+	uint64_t chosen; /* functions that filters chose */
+	bool by_return; /* some of them are watched by return address */
+	/* the event being delivered */
+	cprof_call current;
+	bool has_current;
+	bool exiting; /* open calls end because their thread or process does */
+	uint64_t now_ns; /* when what is being delivered happened */
+	struct cp_value_arena *arena;
+	CP_VEC(uint64_t) chain;
+	/* counts */
+	uint64_t events, rejected_condition, unmatched, armed_functions, armed_sites;
+	uint64_t trap_ns; /* shortest time between two stops of a thread; 0: none yet */
+};
+
+/* trace.c: settings */
+struct engine_calls *engine_calls_get(cprof_session *s); /* made when it isn't there; or NULL */
+void engine_calls_free(cprof_session *s);
+/* True when anybody wants to see calls. */
+bool engine_calls_wanted(const cprof_session *s);
+/* At the end: what can be told about filters that chose nothing. */
+void engine_calls_warn(cprof_session *s);
+void engine_plans_free(struct engine_plans *plans);
+
+/* plans.c */
+bool engine_is_program(const cprof_image *image);
+/* What filters want of the functions of `image` goes to *numbers (numbers of
+ * traced functions). False: nothing. */
+struct engine_numbers {
+	uint32_t *items;
+	size_t count, capacity;
+};
+bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out);
+/* There must be a plan of the hook before one of the image that it is in. */
+bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers);
+/* Number of the site at the dynamic linker's hook in `image` + 1; 0: none. */
+uint32_t engine_plan_hook(cprof_image *image);
+const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
+					    struct cp_probe_function *f);
+const cprof_function *engine_traced_function(cprof_session *s, const cprof_image *image,
+					     uint32_t number);
+
+/* arm.c */
+/* After the mappings were read: arms what is new, forgets what is gone. */
+void engine_arm_process(cprof_process *p);
+/* All processes; and those where that could not be done before. */
+void engine_arm_all(cprof_session *s);
+void engine_arm_again(cprof_session *s);
+/* A forked process has the breakpoints of its parent. */
+void engine_arm_inherit(cprof_process *p, const cprof_process *parent);
+/* A breakpoint at a return address. */
+void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address);
+
+/* calls.c */
+void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
+void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e);
+/* Open calls end: of a thread, or with tid 0 of the whole process. */
+void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
+/* Reads what is mapped now, and arms what is new. */
+void engine_calls_look(cprof_process *p);
+
+/* context.c */
+struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
+enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
+
+/* launch.c: CP_TRACE_* for launch and attach */
+unsigned engine_trace_flags(const cprof_session *s);
+/* session.c: something that the user of the session should know; each once */
+void engine_warn(cprof_session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* images.c: the image of an assembly at a place, made when there is none */
+cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t start, uint64_t end,
+			      uint64_t bias);
+void engine_image_free(cprof_image *image);
+
+#endif

@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which functions of an image are traced, and where their breakpoints go.
+ *
+ * Names are compared when an image is first mapped. A function is planned at
+ * most once for its ELF object: its sites get numbers that lead back to it
+ * from every hit, in whatever process and at whatever load address.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/calls.h"
+
+#define HOOK_NAME "_dl_debug_state"
+#define NOT_CHOSEN UINT32_MAX
+
+void engine_plans_free(struct engine_plans *plans)
+{
+	if (!plans)
+		return;
+	cp_probe_functions_free(&plans->functions);
+	free(plans->numbers);
+	free(plans);
+}
+
+/* Only what is in a file is written to: not the vdso, not code made at run time. */
+static struct engine_plans *plans_of(cprof_assembly *a)
+{
+	if (!a->image || a->path[0] != '/')
+		return NULL;
+	if (!a->plans)
+		a->plans = calloc(1, sizeof(*a->plans));
+	return a->plans;
+}
+
+static bool read_functions(cprof_assembly *a, struct engine_plans *plans)
+{
+	struct cp_error *err;
+
+	if (plans->read)
+		return plans->functions.count != 0;
+	plans->read = true;
+	err = cp_probe_functions_read(a->image, &plans->functions);
+	if (err)
+		cp_debug("functions of %s: %s", a->path, err->what);
+	cp_error_free(err);
+	plans->numbers = calloc(plans->functions.count + 1, sizeof(*plans->numbers));
+	return plans->numbers && plans->functions.count;
+}
+
+/* ---- choosing ---- */
+
+bool engine_is_program(const cprof_image *image)
+{
+	const char *exe = image->process->exe, *path = image->assembly->path;
+	size_t size = strlen(path);
+
+	return exe && !strncmp(exe, path, size) &&
+	       (!exe[size] || !strcmp(exe + size, " (deleted)"));
+}
+
+static struct cp_probe_image probe_image(const cprof_image *image)
+{
+	return (struct cp_probe_image){
+		.image = image->assembly->image,
+		.name = image->assembly->path,
+		.program = engine_is_program(image),
+		.functions = &image->assembly->plans->functions,
+	};
+}
+
+const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
+					    struct cp_probe_function *f)
+{
+	struct {
+		const cprof_image *image;
+		uint64_t start;
+	} key = { image, f->address };
+	const char *name = cp_probe_function_name(f);
+	cprof_function *made;
+	uint32_t id;
+	bool fresh;
+
+	if (!cp_intern(&s->function_keys, &key, sizeof(key), &id, &fresh))
+		return NULL;
+	if (!fresh)
+		return s->functions.items[id];
+	made = calloc(1, sizeof(*made));
+	if (!cp_vec_push(&s->functions, made)) {
+		free(made);
+		return NULL;
+	}
+	if (made)
+		*made = (cprof_function){
+			.image = image,
+			.linkage_name = f->linkage_name,
+			.name = name ? strdup(name) : NULL,
+			.start = f->address + image->bias,
+			.size = f->size,
+		};
+	return made;
+}
+
+const cprof_function *engine_traced_function(cprof_session *s, const cprof_image *image,
+					     uint32_t number)
+{
+	uint64_t *known = cp_map_get(&image->traced, number);
+	const struct engine_traced *t = &s->calls->traced.items[number];
+	cprof_image *own = (cprof_image *)(uintptr_t)image;
+	const cprof_function *f;
+
+	if (known)
+		return (const cprof_function *)(uintptr_t)*known;
+	f = engine_probe_function(s, own, t->function);
+	if (f)
+		cp_map_put(&own->traced, number, (uintptr_t)f);
+	return f;
+}
+
+/* What the filters of all profilers want of a function, together. */
+static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
+		       bool *named_ret)
+{
+	const struct cp_probe_image of = probe_image(image);
+	const struct cprof_profiler_desc *p;
+	const struct engine_trace *t;
+	enum cp_spec_match m;
+	unsigned flags = 0;
+
+	cp_vec_for_each(&s->calls->traces, t) {
+		m = cp_probe_match(t->spec->spec, &of, f);
+		if (m != CP_SPEC_NO)
+			flags |= t->flags;
+		*named_ret |= m == CP_SPEC_NAMED;
+	}
+	for (p = s->calls->filters ? s->profilers : NULL; p; p = p->next) {
+		cprof_call_instrumentation_filter_fn filter = p->filter;
+		const cprof_function *function = filter ? engine_probe_function(s, image, f) : NULL;
+
+		if (function)
+			flags |= filter(p->prof, function);
+	}
+	return flags;
+}
+
+static bool image_wanted(const cprof_session *s, const cprof_image *image)
+{
+	const char *name = cp_basename(image->assembly->path);
+	const struct engine_trace *t;
+
+	if (s->calls->filters)
+		return true;
+	cp_vec_for_each(&s->calls->traces, t)
+		if (cp_spec_wants_image(t->spec->spec, name, engine_is_program(image)))
+			return true;
+	return false;
+}
+
+/* "did you mean ...?" of all that was looked through; false: nothing is near. */
+bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out)
+{
+	struct cp_near near = { 0 };
+	size_t i, k;
+	bool any;
+
+	for (i = 0; i < s->processes.count; i++) {
+		for (k = 0; k < s->processes.items[i]->images.count; k++) {
+			const cprof_image *image = s->processes.items[i]->images.items[k];
+			struct cp_probe_image of;
+
+			if (!image->assembly->plans || !image->assembly->plans->read)
+				continue;
+			of = probe_image(image);
+			cp_near_try(&near, spec, &of);
+		}
+	}
+	any = cp_near_text(&near, out);
+	cp_near_free(&near);
+	return any;
+}
+
+/* ---- planning ---- */
+
+static bool add_site(struct engine_calls *c, uint32_t traced, const struct cp_probe_site *site)
+{
+	static const uint8_t kinds[] = {
+		[CP_PROBE_SITE_ENTRY] = ENGINE_SITE_ENTRY,
+		[CP_PROBE_SITE_RETURN] = ENGINE_SITE_EXIT,
+		[CP_PROBE_SITE_TAIL] = ENGINE_SITE_TAIL,
+		[CP_PROBE_SITE_TAIL_CONDITIONAL] = ENGINE_SITE_TAIL,
+		[CP_PROBE_SITE_INDIRECT] = ENGINE_SITE_TAIL,
+	};
+	struct engine_site made = {
+		.address = site->address,
+		.traced = traced,
+		.kind = kinds[site->kind],
+		.size = site->size,
+	};
+
+	memcpy(made.code, site->code, sizeof(made.code));
+	return cp_vec_push(&c->sites, made);
+}
+
+/* Types are read when somebody wants values, before anything is armed. */
+static void read_signature(struct engine_calls *c, struct engine_traced *t)
+{
+	const struct cp_probe_function *f = t->function;
+	struct cp_error *err;
+	unsigned want = 0;
+
+	if (c->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT)
+		want |= CP_SIGNATURE_ARGUMENTS;
+	if (c->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+		want |= CP_SIGNATURE_RESULT;
+	if (c->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LOCALS)
+		want |= CP_SIGNATURE_LOCALS;
+	if (c->condition)
+		want |= CP_SIGNATURE_ARGUMENTS;
+	if (!want)
+		return;
+	err = cp_signature_read(t->assembly->image, (struct cp_vaddr){ f->address },
+				f->linkage_name, f->flags & CP_PROBE_LOCAL,
+				f->flags & CP_PROBE_CLONE, want, &c->limits, &t->signature);
+	if (err)
+		cp_debug("types of %s: %s", f->linkage_name, err->what);
+	cp_error_free(err);
+}
+
+static void set_captures(struct engine_calls *c, const struct engine_traced *t)
+{
+	uint32_t i;
+
+	if (!t->signature)
+		return;
+	for (i = 0; i < t->site_count; i++) {
+		struct engine_site *site = &c->sites.items[t->first_site + i];
+
+		if (site->kind == ENGINE_SITE_ENTRY)
+			site->list = cp_signature_at_entry(t->signature);
+		else if (t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+			site->list = cp_signature_at_exit(t->signature,
+							  (struct cp_vaddr){ site->address });
+	}
+	if (t->by_return && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+		c->sites.items[t->return_site].list =
+			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
+}
+
+/* Sites of the traced function `number`; false without memory. */
+static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t number,
+		      const struct cp_probe_plan *plan)
+{
+	const struct engine_site behind = { .traced = number, .kind = ENGINE_SITE_RETURN };
+	size_t i;
+
+	t->why = plan->why;
+	if (plan->why == CP_PROBE_REFUSED || plan->why == CP_PROBE_NO_CODE ||
+	    plan->why == CP_PROBE_WITHHELD || !plan->sites.count)
+		return true;
+	t->loops = plan->loops;
+	t->by_return = plan->why == CP_PROBE_BY_RETURN;
+	for (i = 0; i < plan->range_count && i < CP_GROUP_RANGES; i++)
+		t->ranges[i] = plan->ranges[i];
+	t->first_site = (uint32_t)c->sites.count;
+	for (i = 0; i < plan->sites.count; i++)
+		if (!add_site(c, number, &plan->sites.items[i]))
+			return false;
+	/* Also for a function of which some exit will prove unfit. */
+	t->return_site = (uint32_t)c->sites.count;
+	t->site_count = (uint32_t)plan->sites.count;
+	return cp_vec_push(&c->sites, behind);
+}
+
+static uint32_t plan_function(cprof_session *s, cprof_assembly *a, struct cp_probe_function *f,
+			      unsigned flags, bool named, struct cp_probe_plan *plan)
+{
+	struct cp_reader file = cp_probe_file_reader(a->image);
+	struct engine_calls *c = s->calls;
+	uint32_t number = (uint32_t)c->traced.count;
+	struct engine_traced t = {
+		.assembly = a,
+		.function = f,
+		.flags = flags,
+		.max_rate = named ? c->rate_named : c->rate_globbed,
+	};
+	struct cp_error *err;
+
+	err = cp_probe_plan_function(c->decoder, &file, &a->plans->functions, f, plan);
+	if (err) {
+		cp_error_free(err);
+		return NOT_CHOSEN;
+	}
+	if (!add_sites(c, &t, number, plan))
+		return NOT_CHOSEN;
+	if (t.site_count)
+		read_signature(c, &t);
+	set_captures(c, &t);
+	if (!cp_vec_push(&c->traced, t)) {
+		cp_signature_destroy(t.signature);
+		return NOT_CHOSEN;
+	}
+	return number;
+}
+
+bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
+{
+	cprof_session *s = image->process->session;
+	cprof_assembly *a = image->assembly;
+	struct engine_plans *plans = plans_of(a);
+	struct cp_probe_plan plan = { 0 };
+	size_t i;
+
+	if (!plans || !image_wanted(s, image) || !read_functions(a, plans))
+		return false;
+	if (!s->calls->decoder)
+		s->calls->decoder = cp_decoder_create(cp_arch_host());
+	for (i = 0; s->calls->decoder && i < plans->functions.count; i++) {
+		struct cp_probe_function *f = &plans->functions.items[i];
+		bool named = false;
+		unsigned flags = wanted(s, image, f, &named);
+
+		if (!flags || (plans->hook_address && f->address == plans->hook_address))
+			continue;
+		if (!plans->numbers[i]) {
+			uint32_t number = plan_function(s, a, f, flags, named, &plan);
+
+			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
+			s->calls->chosen++;
+		}
+		if (plans->numbers[i] != NOT_CHOSEN &&
+		    s->calls->traced.items[plans->numbers[i] - 1].site_count &&
+		    !cp_vec_push(numbers, plans->numbers[i] - 1))
+			break;
+	}
+	cp_probe_plan_free(&plan);
+	return numbers->count != 0;
+}
+
+/* ---- the dynamic linker's hook ---- */
+
+/* It calls that empty function before and after it changes what is loaded:
+ * glibc and musl, for debuggers. */
+static bool may_be_linker(const char *path)
+{
+	const char *name = cp_basename(path);
+
+	return !strncmp(name, "ld", 2) || !strncmp(name, "libc", 4);
+}
+
+static uint64_t find_hook(struct cp_image *image)
+{
+	const struct cp_symbol *symbols;
+	struct cp_error *err;
+	size_t count, i;
+
+	err = cp_image_symbols(image, &symbols, &count);
+	if (err) {
+		cp_error_free(err);
+		return 0;
+	}
+	for (i = 0; i < count; i++)
+		if (symbols[i].kind == CP_SYMBOL_FUNCTION &&
+		    !strncmp(symbols[i].name, HOOK_NAME, sizeof(HOOK_NAME) - 1) &&
+		    strchr("@", symbols[i].name[sizeof(HOOK_NAME) - 1]))
+			return symbols[i].start.v;
+	return 0;
+}
+
+uint32_t engine_plan_hook(cprof_image *image)
+{
+	struct engine_calls *c = image->process->session->calls;
+	cprof_assembly *a = image->assembly;
+	struct engine_plans *plans;
+	struct engine_site site = { .traced = ENGINE_NO_FUNCTION, .kind = ENGINE_SITE_HOOK };
+	struct cp_reader file;
+	struct cp_insn insn;
+	size_t size;
+
+	plans = may_be_linker(a->path) ? plans_of(a) : NULL;
+	if (!plans || plans->hook)
+		return plans ? plans->hook : 0;
+	if (!c->decoder)
+		c->decoder = cp_decoder_create(cp_arch_host());
+	if (!plans->hook_address)
+		plans->hook_address = find_hook(a->image);
+	site.address = plans->hook_address;
+	if (!site.address || !c->decoder)
+		return 0;
+	file = cp_probe_file_reader(a->image);
+	size = file.read(file.ctx, site.address, site.code, sizeof(site.code));
+	if (!cp_decode(c->decoder, site.code, size, site.address, &insn))
+		return 0;
+	site.size = insn.size;
+	if (cp_vec_push(&c->sites, site))
+		plans->hook = (uint32_t)c->sites.count;
+	return plans->hook;
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which calls are wanted: what profilers say before the session runs.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/calls.h"
+
+#define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
+
+struct engine_calls *engine_calls_get(cprof_session *s)
+{
+	struct engine_calls *c;
+
+	if (!s || s->calls)
+		return s ? s->calls : NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->rate_globbed = GLOBBED_RATE;
+	c->limits = cp_value_limits_default;
+	c->arena = cp_value_arena_create();
+	if (!c->arena) {
+		free(c);
+		return NULL;
+	}
+	s->calls = c;
+	return c;
+}
+
+void engine_calls_free(cprof_session *s)
+{
+	struct engine_calls *c = s->calls;
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < c->traces.count; i++)
+		cprof_callspec_free(c->traces.items[i].spec);
+	for (i = 0; i < c->traced.count; i++)
+		cp_signature_destroy(c->traced.items[i].signature);
+	cp_vec_free(&c->traces);
+	cp_vec_free(&c->traced);
+	cp_vec_free(&c->sites);
+	cp_vec_free(&c->chain);
+	cp_condition_destroy(c->condition);
+	cp_decoder_destroy(c->decoder);
+	cp_value_arena_destroy(c->arena);
+	free(c);
+	s->calls = NULL;
+}
+
+bool engine_calls_wanted(const cprof_session *s)
+{
+	return s->calls && (s->calls->traces.count || s->calls->filters);
+}
+
+void engine_calls_warn(cprof_session *s)
+{
+	const struct engine_trace *t;
+	struct cp_buf near = { 0 };
+	const char *entry;
+	bool end = false;
+	size_t n;
+
+	if (!s->calls)
+		return;
+	cp_vec_for_each(&s->calls->traces, t) {
+		for (n = 0, end = false; !end; n++) {
+			entry = cp_spec_unmatched(t->spec->spec, n, &end);
+			if (!entry || end)
+				continue;
+			near.size = 0;
+			if (engine_plan_near(s, t->spec->spec, &near))
+				engine_warn(s, "no function was found that matches '%s': %s", entry,
+					    near.bytes);
+			else
+				engine_warn(s, "no function was found that matches '%s'", entry);
+		}
+	}
+	cp_buf_free(&near);
+}
+
+/* Settings are taken until the session runs; a session that was launched or
+ * attached without CPROF_SESSION_CALLS takes none. */
+static bool may_set(const cprof_session *s)
+{
+	return s && !s->started;
+}
+
+void cprof_profiler_set_call_instrumentation_filter_callback(
+	cprof_profiler_handle handle, cprof_call_instrumentation_filter_fn cb)
+{
+	struct engine_calls *c = engine_calls_get(cprof_session_current());
+
+	handle->filter = cb;
+	if (c && cb)
+		c->filters = true;
+}
+
+cprof_callspec *cprof_callspec_parse(const char *text, char **error)
+{
+	cprof_callspec *spec = calloc(1, sizeof(*spec));
+	struct cp_error *err = spec ? cp_spec_parse(text, &spec->spec) : cp_error_nomem();
+
+	if (error)
+		*error = err ? strdup(err->what) : NULL;
+	if (!err) {
+		spec->references = 1;
+		return spec;
+	}
+	cp_error_free(err);
+	free(spec);
+	return NULL;
+}
+
+bool cprof_callspec_match(const cprof_callspec *spec, const cprof_function *f)
+{
+	const cprof_image *image = cprof_function_image(f);
+	struct cp_spec_subject subject = {
+		.name = cprof_function_name(f),
+		.linkage_name = cprof_function_linkage_name(f),
+		.image = cprof_image_name(image),
+		.program = engine_is_program(image),
+	};
+
+	return cp_spec_match(spec->spec, &subject) != CP_SPEC_NO;
+}
+
+void cprof_callspec_free(cprof_callspec *spec)
+{
+	if (!spec || --spec->references)
+		return;
+	cp_spec_destroy(spec->spec);
+	free(spec);
+}
+
+cprof_status cprof_profiler_trace(cprof_profiler_handle handle, const cprof_callspec *spec,
+				  unsigned flags)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c;
+	cprof_callspec *own = (cprof_callspec *)(uintptr_t)spec;
+
+	if (!handle || !spec || !flags)
+		return CPROF_E_INVALID_ARGUMENT;
+	if (!may_set(s))
+		return CPROF_E_CALL_ONLY_FROM_INIT;
+	c = engine_calls_get(s);
+	if (!c || !cp_vec_push(&c->traces, (struct engine_trace){ own, flags }))
+		return CPROF_E_OUT_OF_MEMORY;
+	own->references++;
+	return CPROF_OK;
+}
+
+uint64_t cprof_traced_functions(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	return s && s->calls ? s->calls->chosen : 0;
+}
+
+void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return;
+	c->rate_named = named;
+	c->rate_globbed = globbed;
+}
+
+char *cprof_profiler_set_call_condition(const char *expr)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+	struct cp_condition *condition = NULL;
+	struct cp_error *err;
+	char *text;
+
+	if (!c)
+		return strdup("too late: a condition is set before the session runs");
+	err = expr ? cp_condition_parse(expr, &condition) : NULL;
+	if (err) {
+		text = strdup(err->what);
+		cp_error_free(err);
+		return text;
+	}
+	cp_condition_destroy(c->condition);
+	c->condition = condition;
+	return NULL;
+}
+
+bool cprof_profiler_enable_call_context_introspection(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return false;
+	c->introspection = true;
+	return true;
+}
+
+void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return;
+	c->limits = cp_value_limits_default;
+	if (depth)
+		c->limits.depth = depth;
+	if (string)
+		c->limits.string = string;
+}
+
+bool cprof_current_call(cprof_call *ret)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s || !s->calls || !s->calls->has_current)
+		return false;
+	*ret = s->calls->current;
+	return true;
+}
+
+void cprof_get_call_statistics(cprof_call_statistics *ret)
+{
+	cprof_session *s = cprof_session_current();
+	const struct engine_calls *c = s ? s->calls : NULL;
+	const struct cp_link_stats *t = s ? &s->link.shared->stats : NULL;
+
+	*ret = (cprof_call_statistics){ 0 };
+	if (!c)
+		return;
+	*ret = (cprof_call_statistics){
+		.hits = t->hits,
+		.events = c->events,
+		.rejected_inside = t->hits_inside,
+		.rejected_condition = c->rejected_condition,
+		.rejected_late = t->hits_late,
+		.unmatched = c->unmatched,
+		.functions = c->armed_functions,
+		.sites = c->armed_sites,
+		.trap_ns = c->trap_ns,
+	};
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of the recorder share.
+ */
+#ifndef CP_MODULES_LOG_H
+#define CP_MODULES_LOG_H
+
+#include <cprof/cprof.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/calls.h"
+
+#define MAX_STACK 16384
+
+struct cprof_profiler {
+	cprof_profiler_handle handle;
+	char *output; /* owned */
+	int fd; /* of the recording, until the writer has it */
+	cprof_sample_mode mode;
+	uint32_t hz;
+	bool sample_asked, sampling;
+	struct cp_record_writer *writer;
+	struct cp_map processes; /* cprof_process * -> number */
+	struct cp_map threads; /* cprof_thread * -> number | last stack << 32 */
+	CP_VEC(uint32_t) locations; /* of the stack being walked */
+	uint32_t stack_flags;
+	bool failed;
+	uint64_t crash_at; /* test hook: 0 never */
+	char crash_how;
+	uint64_t samples;
+	/* calls */
+	bool trace, arguments, result, locals, stacks;
+	uint32_t depth, string;
+	CP_VEC(cprof_callspec *) specs; /* owned */
+	struct cp_map functions; /* cprof_function * -> location */
+	CP_VEC(cprof_value) values; /* of the call being recorded */
+	uint64_t calls, disarmed;
+};
+
+/* log.c */
+/* Number of the thread | its last stack << 32; NULL without memory. */
+uint64_t *log_thread(cprof_profiler *log, cprof_thread *t);
+uint32_t log_image(cprof_profiler *log, const cprof_image *image);
+/* The stack of the event being delivered. */
+uint32_t log_stack(cprof_profiler *log, cprof_addr ip);
+
+/* log_calls.c */
+/* True when the option is one of calls and its value good. */
+bool log_calls_option(cprof_profiler *log, const char *key, const char *value);
+void log_calls_start(cprof_profiler *log);
+uint32_t log_calls_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
+void log_calls_totals(const cprof_profiler *log, struct cp_record_totals *totals);
+void log_calls_free(cprof_profiler *log);
+
+#endif
