@@ -45,6 +45,7 @@ typedef enum cprof_status {
 	CPROF_E_NOT_SUPPORTED = -5, /* E_NOTIMPL: no such thing in native code */
 	CPROF_E_INSUFFICIENT_BUFFER = -6, /* the needed size was stored */
 	CPROF_E_CALL_ONLY_FROM_INIT = -7, /* CORPROF_E_CALL_ONLY_FROM_INIT: too late */
+	CPROF_E_INCONSISTENT_WITH_FLAGS = -8, /* CORPROF_E_INCONSISTENT_WITH_FLAGS */
 	CPROF_E_UNSUPPORTED_CALL_SEQUENCE = -9, /* outside its callback, or wrong thread */
 	CPROF_E_STACKSNAPSHOT_ABORTED = -10, /* the callback asked to stop */
 	CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD = -11, /* no such thread, or it has exited */

@@ -188,6 +188,7 @@ void engine_calls_look(cprof_process *p);
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
 enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
 
+void engine_elt_free(struct engine_elt *elt); /* elt.c */
 /* launch.c: CP_TRACE_* for launch and attach */
 unsigned engine_trace_flags(const cprof_session *s);
 /* session.c: something that the user of the session should know; each once */

@@ -42,6 +42,8 @@ const char *cprof_status_string(cprof_status status)
 		return "the buffer is too small";
 	case CPROF_E_CALL_ONLY_FROM_INIT:
 		return "too late: only allowed before start-up is done";
+	case CPROF_E_INCONSISTENT_WITH_FLAGS:
+		return "the hooks and the event mask do not fit";
 	case CPROF_E_UNSUPPORTED_CALL_SEQUENCE:
 		return "not allowed outside of its callback";
 	case CPROF_E_STACKSNAPSHOT_ABORTED:

@@ -634,6 +634,7 @@ static void profilers_free(cprof_session *s)
 		if (p->cleanup)
 			p->cleanup(p->prof);
 		s->profilers = p->next;
+		engine_elt_free(p->elt);
 		free(p);
 	}
 	for (i = 0; i < s->loaded.count; i++)
