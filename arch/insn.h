@@ -147,8 +147,10 @@ struct cp_area_entry {
  * is one of ours (si_code SI_KERNEL and the address before pc is in the table
  * of an area) it sets pc to the slot; a pc inside an area is left alone;
  * everything else goes to the program's own handler, or ends the program as
- * the signal would have. `*area_offset_ret` is the offset in the blob of a
- * 64-bit word to be set to the address of the first area. */
+ * the signal would have. To be installed with SA_SIGINFO, SA_NODEFER (signal
+ * handlers that run on top of it may trap), SA_RESTORER, SA_ONSTACK, the old
+ * SA_RESTART and an empty mask. `*area_offset_ret` is the offset in the blob of
+ * a 64-bit word to be set to the address of the first area. NULL: none. */
 const uint8_t *cp_trap_handler(const struct cp_arch *arch, size_t *size_ret,
 			       size_t *entry_offset_ret, size_t *restorer_offset_ret,
 			       size_t *area_offset_ret);

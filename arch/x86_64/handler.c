@@ -13,6 +13,9 @@
  *       default           dies by it: the signal waits, blocked, until the
  *                         return puts the interrupted context back
  *
+ * A signal may interrupt this handler, and its handler meet a breakpoint:
+ * hence SA_NODEFER, since a trap kills where SIGTRAP is blocked.
+ *
  * Nothing needs saving, since the kernel puts all registers back, and only
  * the area's tables are read. Sigreturn is spelled as glibc's, by which
  * debuggers and unwinders know it.
@@ -49,6 +52,8 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	.quad 0\n" /* address of the first area */
 	".Ldefault_action:\n"
 	"	.quad 0, 0, 0, 0\n" /* handler, flags, restorer, mask */
+	".Ltrap_mask:\n"
+	"	.quad 0x10\n" /* SIGTRAP */
 
 	"cp_x86_handler_entry:\n"
 	"	endbr64\n"
@@ -127,6 +132,10 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	leaq .Ldefault_action(%rip), %rsi\n"
 	"	xorl %edx, %edx\n"
 	"	movl $8, %r10d\n"
+	"	syscall\n"
+	"	movl $14, %eax\n" /* rt_sigprocmask(SIG_BLOCK, SIGTRAP, NULL, 8) */
+	"	xorl %edi, %edi\n"
+	"	leaq .Ltrap_mask(%rip), %rsi\n"
 	"	syscall\n"
 	"	movl $39, %eax\n" /* tgkill(getpid(), gettid(), SIGTRAP) */
 	"	syscall\n"
