@@ -11,7 +11,7 @@
 #include "cmd/terminal.h"
 
 struct report_options {
-	bool json, lines, tree, threads, images, processes, functions;
+	bool json, lines, tree, threads, images, processes, functions, calls;
 	const char *function, *callers, *callees, *least;
 	uint64_t limit;
 	unsigned sort, roots;
@@ -21,10 +21,11 @@ struct report_options {
 #define AT(field) offsetof(struct report_options, field)
 
 /* In the order of enum cp_profile_order. */
-static const char *const sort_names[] = { "self", "total", "name", NULL };
+static const char *const sort_names[] = { "self", "total", "name", "calls", NULL };
 
 static const struct cp_option show_options[] = {
 	{ "functions", 0, CP_OPTION_TRUE, AT(functions), .help = "the functions alone" },
+	{ "calls", 0, CP_OPTION_TRUE, AT(calls), .help = "the traced calls alone" },
 	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
 	{ "images", 0, CP_OPTION_TRUE, AT(images),
 	  .help = "the files that the code came from alone" },
@@ -42,8 +43,8 @@ static const struct cp_option show_options[] = {
 };
 
 static const struct cp_option how_options[] = {
-	{ "sort", 0, CP_OPTION_CHOICE, AT(sort), .value = "self|total|name", .choices = sort_names,
-	  .help = "the order of functions (self unless told)" },
+	{ "sort", 0, CP_OPTION_CHOICE, AT(sort), .value = "self|total|name|calls",
+	  .choices = sort_names, .help = "the order of functions (self unless told)" },
 	{ "limit", 'n', CP_OPTION_NUMBER, AT(limit), .value = "N", .max = UINT32_MAX,
 	  .help = "rows of a table (20 unless told); 0: all" },
 	{ "min", 0, CP_OPTION_TEXT, AT(least), .value = "PERCENT",
@@ -76,7 +77,8 @@ static enum cp_report_what what(const struct report_options *o)
 		return CP_REPORT_CALLEES;
 	if (o->function)
 		return CP_REPORT_BUTTERFLY;
-	return o->threads     ? CP_REPORT_THREADS
+	return o->calls	      ? CP_REPORT_CALLS
+	       : o->threads   ? CP_REPORT_THREADS
 	       : o->images    ? CP_REPORT_IMAGES
 	       : o->processes ? CP_REPORT_PROCESSES
 	       : o->functions ? CP_REPORT_FUNCTIONS

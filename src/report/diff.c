@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "record/calls.h"
 #include "report/report.h"
 
 /* ---- pairing ---- */
@@ -209,7 +210,10 @@ static void totals(const struct cp_diff *d, const struct cp_look *look, struct c
 		cp_buf_printf(&line, " %s in ", cp_report_unit(sides[i]));
 		cp_add_time(&line, cp_report_duration(sides[i]->record));
 		cp_buf_str(&line, ", ");
-		cp_add_plural(&line, sides[i]->total.ticks, "sample", "samples");
+		if (sides[i]->by_calls)
+			cp_add_plural(&line, sides[i]->total.ticks, "call", "calls");
+		else
+			cp_add_plural(&line, sides[i]->total.ticks, "sample", "samples");
 		cp_report_command(sides[i]->record, &raw);
 		cp_buf_str(&line, "  ");
 		cp_add_name(&line, raw.bytes ? raw.bytes : "");
@@ -258,11 +262,20 @@ static void section(const struct cp_diff *d, bool hotter, const struct cp_look *
 		cp_table_print(&t, look, out);
 }
 
+static bool has_calls(const struct cp_diff *d)
+{
+	return cp_record_call_count(d->old->record) || cp_record_call_count(d->new->record);
+}
+
 CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	totals(d, look, out);
+	if (has_calls(d))
+		CP_TRY(cp_diff_calls_text(d->old, d->new, d->options.limit, look, out));
+	if (d->old->by_calls && d->new->by_calls)
+		return out->failed ? cp_error_nomem() : NULL;
 	cp_buf_u8(out, '\n');
 	cp_buf_printf(&text, "Compared %s; ordered by %s. What has a ~ may be chance.",
 		      by_note(d->options.by), d->options.by_total ? "total" : "self");
@@ -277,7 +290,7 @@ CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struc
 static void add_profile(const struct cp_profile *p, const char *key, struct cp_json *j)
 {
 	cp_json_begin(j, key, '{');
-	cp_json_u64(j, "samples", p->total.ticks);
+	cp_json_u64(j, "samples", p->by_calls ? 0 : p->total.ticks);
 	cp_json_u64(j, "total_ns", p->total.ns);
 	cp_json_u64(j, "duration_ns", cp_report_duration(p->record));
 	cp_json_end(j, '}');
@@ -325,6 +338,8 @@ CP_ERROR cp_diff_json(const struct cp_diff *d, struct cp_buf *out)
 		add_row(d, row, &j);
 	}
 	cp_json_end(&j, ']');
+	if (has_calls(d))
+		CP_TRY(cp_diff_calls_json(d->old, d->new, d->options.limit, &j));
 	cp_json_end(&j, '}');
 	cp_buf_u8(out, '\n');
 	return out->failed ? cp_error_nomem() : NULL;

@@ -5,6 +5,7 @@
 #ifndef CP_REPORT_DIFF_H
 #define CP_REPORT_DIFF_H
 
+#include "base/json.h"
 #include "report/profile.h"
 #include "report/table.h"
 
@@ -47,5 +48,12 @@ bool cp_diff_matters(const struct cp_profile *old, uint64_t old_ns, const struct
 
 CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_diff_json(const struct cp_diff *d, struct cp_buf *out);
+
+/* ---- traced calls (diffcalls.c) ---- */
+
+CP_ERROR cp_diff_calls_text(const struct cp_profile *old, const struct cp_profile *new,
+			    uint64_t limit, const struct cp_look *look, struct cp_buf *out);
+CP_ERROR cp_diff_calls_json(const struct cp_profile *old, const struct cp_profile *new,
+			    uint64_t limit, struct cp_json *j);
 
 #endif

@@ -336,6 +336,46 @@ static void stops_row(const struct cp_record_totals *t, struct cp_buf *text)
 	cp_buf_str(text, " (p99)");
 }
 
+/* Stops at breakpoints, and what became of them. */
+static void calls_rows(const struct cp_record_totals *t, const struct cp_look *look,
+		       struct cp_buf *text, struct cp_buf *out)
+{
+	const struct {
+		uint64_t count;
+		const char *why;
+	} rejected[] = { { t->call_rejected_inside, "jumped inside the function" },
+			 { t->call_rejected_condition, "did not meet the condition" },
+			 { t->call_rejected_late, "came too late" },
+			 { t->call_unmatched, "left what was entered before" } };
+	size_t i, n = 0;
+
+	cp_add_plural(text, t->calls, "event", "events");
+	cp_buf_str(text, " of ");
+	cp_add_plural(text, t->call_stops, "stop", "stops");
+	for (i = 0; i < CP_ARRAY_SIZE(rejected); i++) {
+		if (!rejected[i].count)
+			continue;
+		cp_buf_str(text, n++ ? ", " : "; ");
+		cp_add_count(text, rejected[i].count);
+		cp_buf_printf(text, " %s", rejected[i].why);
+	}
+	row(out, look, "calls         ", text);
+	cp_add_plural(text, t->call_functions, "function", "functions");
+	cp_buf_str(text, " at ");
+	cp_add_plural(text, t->call_sites, "place", "places");
+	if (t->call_disarmed) {
+		cp_buf_str(text, ", ");
+		cp_add_count(text, t->call_disarmed);
+		cp_buf_str(text, " no longer for being called too often");
+	}
+	if (t->trap_ns) {
+		cp_buf_str(text, "; a stop costs ");
+		cp_add_time(text, t->trap_ns);
+		cp_buf_str(text, " besides");
+	}
+	row(out, look, "traced        ", text);
+}
+
 void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	const struct cp_record_totals *t = cp_record_final(p->record);
@@ -351,6 +391,8 @@ void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, 
 		cp_buf_str(&text, " of the program's CPU time");
 	}
 	row(out, look, "time stopped  ", &text);
+	if (t->calls || t->call_stops)
+		calls_rows(t, look, &text, out);
 	cp_add_time(&text, own);
 	cp_buf_str(&text, " of CPU");
 	if (t->cpu_ns) {

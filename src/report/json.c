@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "report/calls.h"
 
 static void add_cost(struct cp_json *j, const char *count_key, const char *ns_key,
 		     const struct cp_cost *cost)
@@ -96,17 +97,23 @@ static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_o
 			    struct cp_json *j)
 {
 	const struct cp_record_totals *t = cp_record_final(p->record);
+	const struct cp_cost none = { 0, 0 };
 
 	cp_json_begin(j, "samples", '{');
-	add_cost(j, "total", "total_ns", &p->total);
+	add_cost(j, "total", "total_ns", p->by_calls ? &none : &p->total);
 	cp_json_u64(j, "lost", t->samples_lost);
 	add_cost(j, "waiting", "waiting_ns", &p->waiting);
 	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
 	cp_json_u64(j, "cpu_ns", t->cpu_ns);
 	add_cost(j, "truncated", "truncated_ns", &p->truncated);
 	add_cost(j, "guessed", "guessed_ns", &p->guessed);
-	CP_TRY(add_functions(p, o, j));
-	add_images(p, j);
+	if (!p->by_calls) {
+		CP_TRY(add_functions(p, o, j));
+		add_images(p, j);
+	} else {
+		cp_json_begin(j, "functions", '[');
+		cp_json_end(j, ']');
+	}
 	cp_json_end(j, '}');
 	return NULL;
 }
@@ -171,6 +178,26 @@ static CP_ERROR add_function(const struct cp_profile *p, const char *name, struc
 	return NULL;
 }
 
+static CP_ERROR add_calls(const struct cp_profile *p, const struct cp_report_options *o,
+			  struct cp_json *j)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+	uint32_t function = CP_RECORD_NONE;
+	struct cp_error *err = NULL;
+
+	if (!cp_record_call_count(p->record))
+		return NULL;
+	CP_TRY(cp_calls_build(p, &c));
+	cp_calls_sort(&c, o->order);
+	if (o->function)
+		err = cp_calls_find(&c, o->function, &function);
+	if (err && (p->by_calls || err->code != CP_ERR_NOT_FOUND))
+		return err;
+	cp_error_free(err);
+	cp_report_calls_json(&c, o, function, j);
+	return NULL;
+}
+
 static void add_threads(const struct cp_profile *p, struct cp_json *j)
 {
 	size_t count = cp_record_thread_count(p->record), i;
@@ -225,9 +252,21 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_begin(j, "overhead", '{');
 	cp_json_u64(j, "stopped_ns", t->stopped_ns);
 	cp_json_u64(j, "stops", t->stops);
-	cp_json_f64(j, "stops_per_event", cp_share(t->stops, t->samples));
+	cp_json_f64(j, "stops_per_event",
+		    t->calls ? cp_share(t->call_stops, t->calls) : cp_share(t->stops, t->samples));
 	cp_json_begin(j, "rejected", '{');
+	if (t->calls || t->call_stops) {
+		cp_json_u64(j, "inside", t->call_rejected_inside);
+		cp_json_u64(j, "condition", t->call_rejected_condition);
+		cp_json_u64(j, "late", t->call_rejected_late);
+		cp_json_u64(j, "unmatched", t->call_unmatched);
+	}
 	cp_json_end(j, '}');
+	cp_json_u64(j, "call_stops", t->call_stops);
+	cp_json_u64(j, "call_functions", t->call_functions);
+	cp_json_u64(j, "call_sites", t->call_sites);
+	cp_json_u64(j, "disarmed", t->call_disarmed);
+	cp_json_u64(j, "trap_ns", t->trap_ns);
 	cp_json_u64(j, "restarted", t->restarted);
 	cp_json_u64(j, "reads", t->reads);
 	cp_json_u64(j, "hold_median_ns", t->hold_median_ns);
@@ -258,8 +297,9 @@ CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_optio
 	cp_json_begin(&j, NULL, '{');
 	add_command(p, &j);
 	CP_TRY(add_samples(p, o, &j));
-	if (o->function)
+	if (o->function && !p->by_calls)
 		CP_TRY(add_function(p, o->function, &j));
+	CP_TRY(add_calls(p, o, &j));
 	add_threads(p, &j);
 	add_processes(p, &j);
 	add_overhead(p, &j);

@@ -155,7 +155,7 @@ uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread);
 
 /* The functions with any cost, most self (or total) first. *ret is the
  * caller's to free. */
-enum cp_profile_order { CP_ORDER_SELF, CP_ORDER_TOTAL, CP_ORDER_NAME };
+enum cp_profile_order { CP_ORDER_SELF, CP_ORDER_TOTAL, CP_ORDER_NAME, CP_ORDER_CALLS };
 CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order order, uint32_t **ret,
 			   size_t *count_ret);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "report/calls.h"
 
 /* Rows of the smaller tables in the overview. */
 #define OVERVIEW_ROWS 10
@@ -82,7 +83,7 @@ struct part_kind {
 #define PART_COLUMNS(what) \
 	{ \
 		{ "share", true, 0, false }, { "", false, 0, true }, { "time", true, 0, false }, \
-			{ "samples", true, 0, false }, { what, false, 0, false }, \
+			{ "count", true, 0, false }, { what, false, 0, false }, \
 	}
 
 /* A table of those of `costs` that are not zero, most first. */
@@ -171,6 +172,53 @@ static CP_ERROR images(const struct cp_profile *p, uint64_t limit, const struct 
 	return parts(p, costs, p->images.count, &image_kind, limit, look, out);
 }
 
+/* ---- calls ---- */
+
+static CP_ERROR calls(const struct cp_profile *p, const struct cp_report_options *o,
+		      const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+
+	CP_TRY(cp_calls_build(p, &c));
+	if (!c.calls) {
+		cp_buf_str(out, "\nNo call passes the filter.\n");
+		return NULL;
+	}
+	cp_calls_sort(&c, o->order);
+	cp_report_calls(&c, o, look, out);
+	if (o->what == CP_REPORT_CALLS)
+		cp_report_call_threads(&c, o, look, out);
+	return NULL;
+}
+
+/* Callers and callees: as sampled, as traced, or both. */
+static CP_ERROR neighbours(const struct cp_profile *p, const struct cp_report_options *o,
+			   const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+	bool sampled = cp_record_sample_count(p->record) != 0;
+	uint32_t function = CP_RECORD_NONE;
+	struct cp_error *err;
+
+	if (!o->function)
+		return cp_error_new(CP_ERR_USAGE, 0, "callers and callees of which function?");
+	if (cp_record_call_count(p->record))
+		CP_TRY(cp_calls_build(p, &c));
+	if (sampled) {
+		err = cp_profile_find(p, o->function, &function);
+		if (err && (!c.calls || err->code != CP_ERR_NOT_FOUND))
+			return err;
+		cp_error_free(err);
+	}
+	if (function != CP_RECORD_NONE)
+		CP_TRY(cp_report_neighbours(p, function, o, look, out));
+	else
+		CP_TRY(cp_calls_find(&c, o->function, &function));
+	if (c.calls)
+		cp_report_call_neighbours(&c, function, o, look, out);
+	return NULL;
+}
+
 /* ---- all of it ---- */
 
 static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_options *o,
@@ -180,8 +228,13 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 
 	if (!o->limit)
 		rows = 0;
-	cp_report_title(out, look, "Hot functions", "self: in it; total: with all that it calls");
-	CP_TRY(cp_report_functions(p, o, look, out));
+	if (!p->by_calls) {
+		cp_report_title(out, look, "Hot functions",
+				"self: in it; total: with all that it calls");
+		CP_TRY(cp_report_functions(p, o, look, out));
+	}
+	if (cp_record_call_count(p->record))
+		CP_TRY(calls(p, o, look, out));
 	if (cp_cost_used(p->processes, cp_record_process_count(p->record)) > 1) {
 		cp_report_title(out, look, "Processes", NULL);
 		CP_TRY(processes(p, rows, look, out));
@@ -202,7 +255,7 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 {
 	uint32_t function = CP_RECORD_NONE;
 
-	if (o->function)
+	if (o->function && o->what == CP_REPORT_LINES)
 		CP_TRY(cp_profile_find(p, o->function, &function));
 	switch (o->what) {
 	case CP_REPORT_OVERVIEW:
@@ -210,6 +263,8 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 	case CP_REPORT_FUNCTIONS:
 		cp_report_title(out, look, "Functions", NULL);
 		return cp_report_functions(p, o, look, out);
+	case CP_REPORT_CALLS:
+		return calls(p, o, look, out);
 	case CP_REPORT_THREADS:
 		cp_report_title(out, look, "Threads", NULL);
 		return threads(p, o->limit, look, out);
@@ -228,7 +283,7 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 	case CP_REPORT_BUTTERFLY:
 	case CP_REPORT_CALLERS:
 	case CP_REPORT_CALLEES:
-		return cp_report_neighbours(p, function, o, look, out);
+		return neighbours(p, o, look, out);
 	}
 	return NULL;
 }
@@ -238,10 +293,13 @@ CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_optio
 {
 	cp_report_header(p, look, out);
 	cp_report_missing(p, look, out);
-	if (!p->total.ticks && !p->total.ns) {
-		cp_buf_str(out, "\nNo sample");
-		cp_buf_str(out, cp_record_sample_count(p->record) ? " passes the filter.\n"
-								  : " was taken.\n");
+	if (o->what == CP_REPORT_CALLS && !cp_record_call_count(p->record)) {
+		cp_buf_str(out, "\nNo call was recorded.\n");
+	} else if (!p->total.ticks && !p->total.ns && o->what != CP_REPORT_CALLS) {
+		cp_buf_str(out, p->by_calls ? "\nNo call" : "\nNo sample");
+		cp_buf_str(out, p->by_calls || cp_record_sample_count(p->record)
+					? " passes the filter.\n"
+					: " was taken.\n");
 		if (o->what == CP_REPORT_OVERVIEW) {
 			cp_report_title(out, look, "Cost of profiling", NULL);
 			cp_report_overhead(p, look, out);
@@ -278,15 +336,19 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 
 	cp_report_header(p, look, out);
 	cp_report_missing(p, look, out);
-	if (p->total.ticks || p->total.ns) {
+	if ((p->total.ticks || p->total.ns) && !p->by_calls) {
 		cp_report_title(out, look, "Hottest functions", NULL);
 		CP_TRY(cp_report_functions(p, &o, look, out));
 	}
+	if (cp_record_call_count(p->record))
+		CP_TRY(calls(p, &o, look, out));
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);
 	if (path) {
 		cp_report_title(out, look, "Next", NULL);
 		add_word(&text, path);
+		if (cp_record_call_count(p->record))
+			cp_buf_printf(out, "  cprof replay %s\n", text.bytes ? text.bytes : "");
 		cp_buf_printf(out, "  cprof report %s\n", text.bytes ? text.bytes : "");
 		cp_buf_printf(out, "  cprof export -f flamegraph -o flame.svg %s\n",
 			      text.bytes ? text.bytes : "");

@@ -14,6 +14,7 @@
 enum cp_report_what {
 	CP_REPORT_OVERVIEW, /* hot functions, threads, images, processes, cost of profiling */
 	CP_REPORT_FUNCTIONS,
+	CP_REPORT_CALLS, /* traced ones */
 	CP_REPORT_THREADS,
 	CP_REPORT_IMAGES,
 	CP_REPORT_PROCESSES,

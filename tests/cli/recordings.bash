@@ -68,3 +68,26 @@ c 201 3 work|desk|work.c|3 x:2.5
 x 201 30 9 ended
 END
 }
+
+# busy_desk N: N rounds of calls in three threads, of made-up lengths.
+busy_desk() {
+	awk -v n="$1" 'BEGIN {
+		srand(7)
+		print "command ./busy"
+		print "length", n * 100000
+		print "process 1 busy /bin/busy\nthread 1 1 busy\nthread 1 2 w\nthread 1 3 w"
+		for (i = 0; i < n; i++) {
+			t = 1 + int(rand() * 3)
+			if (d[t] < 6 && (rand() < 0.5 || !d[t])) {
+				printf "c %d %d f%d|busy|f.c|%d n:%d s:\"%d\"\n", t, 1 + rand() * 30, rand() * 5, 1 + i % 9, i, i % 7
+				d[t]++
+			} else {
+				printf "%s %d %d %d\n", rand() < 0.1 ? "x" : "r", t, 5 + rand() * 90, d[t] * 3
+				d[t]--
+			}
+		}
+		for (t = 1; t <= 3; t++)
+			while (d[t]-- > 0)
+				printf "r %d 50 0 %d\n", t, t
+	}'
+}

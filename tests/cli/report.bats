@@ -247,3 +247,84 @@ thread 1 1 p'
 	run "$CPROF" merge 1.data
 	assert_failure 2
 }
+
+@test "report of calls: times less overhead, distribution, what was traced" {
+	desk | made cprof.data
+	COLUMNS=200 report
+	assert_success
+	assert_line --partial '2.97 ms in traced calls in 3.00 ms · 14 calls · 2 threads'
+	assert_line --partial 'less what tracing added; several threads: upper bounds'
+	assert_line --regexp '^ +3  27\.0 µs  27\.0 µs  11\.0 µs  19\.0 µs  27\.0 µs  27\.0 µs  27\.0 µs  desk   fact$'
+	assert_line --regexp '^ +1  37\.0 µs  25\.0 µs .* geo::move\(point,dir\)$'
+	assert_line --regexp '^ +1  2\.90 ms  2\.77 ms +- .* main$'
+	assert_line '  ! clamp was called 12,000 times in a second and is no longer traced from then on (--max-rate)'
+	assert_line '  calls         28 events of 40 stops; 3 jumped inside the function, 5 did not meet the condition'
+	assert_line '  traced        9 functions at 20 places; a stop costs 2.00 µs besides'
+	refute_output --partial 'No sample'
+	COLUMNS=80 report --calls --sort=calls -n 2
+	assert_line --regexp '^ +3 .* fact$'
+	assert_line --partial 'and 8 more'
+	(($(COLUMNS=80 "$CPROF" report | wc -L) <= 80))
+}
+
+@test "report --json of calls agrees with the events of replay" {
+	for recording in desk 'busy_desk 5000'; do
+		$recording | made cprof.data
+		"$CPROF" replay --json >events
+		"$CPROF" report --json >report
+		run python3 "$SOURCES/tests/cli/replay_judge.py" events report
+		assert_success
+		assert_output --partial ' agree'
+	done
+	desk | made cprof.data
+	run jq -c '[.samples.total, .calls.events, .calls.lost, .calls.upper_bound, .overhead.stops_per_event,
+		.overhead.rejected]' <<<"$("$CPROF" report --json)"
+	assert_output '[0,28,0,true,1.428571429,{"inside":3,"condition":5,"late":0,"unmatched":0}]'
+	run jq -c '.calls.functions[] | select(.function == "fact")' <<<"$("$CPROF" report --json)"
+	assert_output '{"function":"fact","image":"desk","calls":3,"total_ns":27000,"self_ns":27000,"min_ns":11000,"median_ns":19000,"p95_ns":27000,"p99_ns":27000,"max_ns":27000,"overhead_ns":54000,"unwound":0,"tail_calls":0,"open":0}'
+}
+
+@test "report of calls: callers and callees among what was traced" {
+	desk | made cprof.data
+	report -F fact
+	assert_success
+	assert_line --regexp '^ +3 calls · total 27\.0 µs'
+	assert_line --regexp '^ +1  27\.0 µs  100\.0% .* main$'
+	assert_line --regexp '^ +2  19\.0 µs   70\.4% .* fact$'
+	report --callers=lookup
+	assert_line --regexp '^ +1  20\.0 µs  100\.0% .* main$'
+	refute_line --partial Callees
+	run jq -c '.calls.function.callers' <<<"$("$CPROF" report --json -F clamp)"
+	assert_output '[{"function":"geo::move(point,dir)","image":"desk","calls":1,"ns":12000},{"function":"b","image":"desk","calls":1,"ns":10000}]'
+	report -F nosuch
+	assert_failure
+	assert_output --partial "no call has a function named 'nosuch'"
+}
+
+@test "report of samples and calls shows both" {
+	{ workshop; echo 'c 100 5 traced|workshop|t.c|1'; echo 'r 100 20 0'; } | made cprof.data
+	report
+	assert_line --partial '90 samples at 100 Hz'
+	assert_line --regexp '^ +1  20\.0 µs .* traced$'
+	assert_line --partial 'Hot functions'
+	report -F traced
+	assert_success
+	assert_line --partial '1 call · total 20.0 µs'
+	run jq -c '[.samples.total, .calls.calls]' <<<"$("$CPROF" report --json)"
+	assert_output '[90,1]'
+}
+
+@test "diff of calls: called more and less, slower and faster" {
+	desk | made old.data
+	desk | sed -e 's/^r 200 30 10 "10/r 200 90 10 "10/' -e '/fact/d' -e '/^r 200 12 /d' -e '/^r 200 20 9 1/d' \
+		-e 's/^d .*/c 200 1 clamp|desk|move.c|2 1\nr 200 2 1 1/' | made new.data
+	run "$CPROF" diff old.data new.data
+	assert_success
+	assert_line --regexp '^ +2 +3 +10\.0 µs +10\.0 µs .* clamp$'
+	assert_line --regexp '^ +3 +- +19\.0 µs +- .* fact$'
+	assert_line --regexp '^ +1 +1 +20\.0 µs +80\.0 µs .* lookup'
+	refute_line --partial Hotter
+	run jq -c '.calls.functions[] | select(.function == "clamp") | [.old_calls, .new_calls, .old_median_ns]' \
+		<<<"$("$CPROF" diff --json old.data new.data)"
+	assert_output '[2,3,10000]'
+}

@@ -13,6 +13,7 @@
 #include "made_recording.h"
 #include "report/diff.h"
 #include "report/export.h"
+#include "report/replay.h"
 #include "report/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -74,6 +75,24 @@ static void run_exports(const struct cp_profile *p)
 	}
 }
 
+static void run_replay(const struct cp_profile *p, bool json)
+{
+	struct cp_replay_options o = { .least_ns = p->total.ticks % 3 * 1000 };
+	struct cp_look look = { p->total.ticks % 2 ? 60 : 0, false };
+	struct cp_sink sink = { 0 };
+	char *text = NULL;
+	size_t size;
+
+	sink.file = open_memstream(&text, &size);
+	if (!sink.file)
+		abort();
+	must(json ? cp_replay_json(p, &o, &sink) : cp_replay_text(p, &o, &look, &sink));
+	must(cp_sink_finish(&sink));
+	fclose(sink.file);
+	must_be_harmless(text, size);
+	free(text);
+}
+
 static void check_sums(const struct cp_profile *p)
 {
 	struct cp_cost functions = { 0, 0 }, hits = { 0, 0 };
@@ -121,6 +140,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	must(cp_profile_create(r, NULL, &p));
 	run_texts(p);
 	run_exports(p);
+	run_replay(p, false);
+	run_replay(p, true);
 	check_sums(p);
 	run_diff(p);
 	cp_profile_destroy(p);

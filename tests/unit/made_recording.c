@@ -201,17 +201,22 @@ static void read_value(struct maker *m, char *text, cprof_value *v);
 
 static void read_items(struct maker *m, char *text, cprof_value *v)
 {
+	cprof_value *items;
 	char *parts[8];
+	uint32_t i;
 
 	v->kind = CPROF_VALUE_STRUCT;
 	v->type = "struct s";
+	if (!text[1] || m->value_count + 8 > VALUES)
+		return;
 	text[strlen(text) - 1] = 0;
 	for (text++; text && *text && v->count < 8;)
 		parts[v->count++] = cut_item(&text);
-	v->items = m->values + m->value_count;
+	items = m->values + m->value_count;
+	v->items = items;
 	m->value_count += v->count;
-	for (uint32_t i = 0; m->value_count < VALUES && i < v->count; i++)
-		read_value(m, parts[i], (cprof_value *)(uintptr_t)&v->items[i]);
+	for (i = 0; i < v->count; i++)
+		read_value(m, parts[i], &items[i]);
 }
 
 static void read_value(struct maker *m, char *text, cprof_value *v)
@@ -313,7 +318,7 @@ static void write_call(struct maker *m, char kind, int tid, char *rest)
 	uint64_t *thread = cp_map_get(&m->threads, (uint64_t)tid);
 	struct cp_record_call call = { .target = CP_RECORD_NONE, .stack = CP_RECORD_NONE };
 
-	if (!thread)
+	if (!thread || *thread == CP_RECORD_NONE)
 		return;
 	call.thread = (uint32_t)*thread;
 	while (m->open.count <= *thread)

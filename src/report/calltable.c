@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The sections of the report about traced calls.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/calls.h"
+
+static const struct cp_column columns[] = {
+	{ "calls", true, 0, false },	 { "total", true, 0, false },  { "self", true, 0, false },
+	{ "min", true, 0, true },	 { "median", true, 0, false }, { "p95", true, 0, true },
+	{ "p99", true, 0, true },	 { "max", true, 0, false },    { "image", false, 12, true },
+	{ "function", false, 0, false },
+};
+
+static void count_cell(struct cp_table *t, enum cp_paint paint, uint64_t count)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_add_count(&text, count);
+	cp_table_name(t, paint, text.bytes ? text.bytes : "");
+}
+
+/* "-" where no call of it is over. */
+static void quantile_cell(struct cp_table *t, const struct cp_called *f, double share)
+{
+	if (f->durations.count)
+		cp_table_time(t, CP_PAINT_PLAIN, cp_called_quantile(f, share));
+	else
+		cp_table_cell(t, CP_PAINT_DIM, "-");
+}
+
+static enum cp_paint heat(uint64_t part, uint64_t whole)
+{
+	double share = cp_share(part, whole);
+
+	return share >= 0.1 ? CP_PAINT_HOT : share >= 0.02 ? CP_PAINT_WARM : CP_PAINT_PLAIN;
+}
+
+static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_called *f)
+{
+	const struct cp_function *is = &c->profile->functions.items[f->function];
+
+	count_cell(t, CP_PAINT_PLAIN, f->calls);
+	cp_table_time(t, CP_PAINT_PLAIN, f->total_ns);
+	cp_table_time(t, heat(f->self_ns, c->outermost_ns), f->self_ns);
+	quantile_cell(t, f, 0);
+	quantile_cell(t, f, 0.5);
+	quantile_cell(t, f, 0.95);
+	quantile_cell(t, f, 0.99);
+	quantile_cell(t, f, 1);
+	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(c->profile, is));
+	cp_table_name(t, CP_PAINT_PLAIN, is->name);
+}
+
+static void more(struct cp_buf *out, const struct cp_look *look, size_t left_out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!left_out)
+		return;
+	cp_buf_str(&text, "  and ");
+	cp_add_count(&text, left_out);
+	cp_buf_str(&text, " more (--limit=0 shows all)\n");
+	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+}
+
+/* What a table can't say of a function. */
+static void remarks(const struct cp_calls *c, const struct cp_look *look, struct cp_buf *out)
+{
+	const struct cp_called *f;
+
+	cp_vec_for_each(&c->functions, f) {
+		struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+		if (!f->disarmed)
+			continue;
+		cp_add_name(&text, c->profile->functions.items[f->function].name);
+		cp_buf_str(&text, " was called ");
+		cp_add_plural(&text, f->disarmed, "time", "times");
+		cp_buf_str(&text, " in a second and is no longer traced from then on (--max-rate)");
+		cp_buf_str(out, "  ");
+		cp_paint(out, look, CP_PAINT_WARNING, "! ");
+		cp_add_wrapped(out, look, 4, 4, text.bytes ? text.bytes : "");
+	}
+}
+
+static const char *note(const struct cp_calls *c)
+{
+	return c->upper_bound ? "less what tracing added; several threads: upper bounds"
+			      : "less what tracing added";
+}
+
+void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o,
+		     const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
+	const struct cp_called *f;
+	size_t shown = 0, all = 0;
+
+	cp_report_title(out, look, "Calls", note(c));
+	cp_table_init(&t, columns, sizeof(columns) / sizeof(columns[0]));
+	cp_vec_for_each(&c->functions, f) {
+		if (!f->calls || (o->limit && all++ >= o->limit))
+			continue;
+		row(&t, c, f);
+		shown++;
+	}
+	cp_table_print(&t, look, out);
+	if (o->what != CP_REPORT_SUMMARY && o->limit)
+		more(out, look, all - shown);
+	remarks(c, look, out);
+}
+
+static const struct cp_column thread_columns[] = {
+	{ "share", true, 0, false }, { "", false, 0, true },	    { "time", true, 0, false },
+	{ "calls", true, 0, false }, { "thread", false, 0, false },
+};
+
+void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_options *o,
+			    const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
+	const struct cp_calling_thread *it;
+	size_t shown = 0;
+
+	if (c->threads.count < 2)
+		return;
+	cp_report_title(out, look, "Threads", "time in their outermost traced calls");
+	cp_table_init(&t, thread_columns, 5);
+	cp_vec_for_each(&c->threads, it) {
+		struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+
+		if (o->limit && shown >= o->limit)
+			break;
+		shown++;
+		cp_thread_name(c->profile, it->thread, &name);
+		cp_table_percent(&t, it->ns, c->outermost_ns);
+		cp_table_bar(&t, it->ns, c->threads.items[0].ns, c->outermost_ns);
+		cp_table_time(&t, CP_PAINT_PLAIN, it->ns);
+		count_cell(&t, CP_PAINT_DIM, it->calls);
+		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
+	}
+	cp_table_print(&t, look, out);
+	more(out, look, c->threads.count - shown);
+}
+
+/* ---- callers and callees ---- */
+
+static const struct cp_column edge_columns[] = {
+	{ "calls", true, 0, false }, { "time", true, 0, false },    { "share", true, 0, false },
+	{ "", false, 0, true },	     { "image", false, 12, false }, { "function", false, 0, false },
+};
+
+static void edges(const struct cp_calls *c, uint32_t function, bool callers, uint64_t whole,
+		  const struct cp_report_options *o, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
+	const struct cp_call_edge *e;
+	uint64_t all = 0, shown = 0, most = 0;
+
+	cp_table_init(&t, edge_columns, 6);
+	cp_vec_for_each(&c->edges, e) {
+		uint32_t other = callers ? e->caller : e->callee;
+		const struct cp_function *f =
+			other == CP_RECORD_NONE ? NULL : &c->profile->functions.items[other];
+
+		if ((callers ? e->callee : e->caller) != function ||
+		    (o->limit && all++ >= o->limit))
+			continue;
+		shown++;
+		most = most ? most : e->ns;
+		count_cell(&t, CP_PAINT_PLAIN, e->calls);
+		cp_table_time(&t, CP_PAINT_PLAIN, e->ns);
+		cp_table_percent(&t, e->ns, whole);
+		cp_table_bar(&t, e->ns, most, whole);
+		cp_table_name(&t, CP_PAINT_DIM, f ? cp_profile_image_name(c->profile, f) : "");
+		cp_table_name(&t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM,
+			      f ? f->name : "(nobody that was traced)");
+	}
+	if (shown)
+		cp_table_print(&t, look, out);
+	else
+		cp_paint(out, look, CP_PAINT_DIM, "  none\n");
+	if (o->limit)
+		more(out, look, (size_t)(all - shown));
+}
+
+static void the_function(const struct cp_calls *c, const struct cp_called *f,
+			 const struct cp_look *look, struct cp_buf *out)
+{
+	const struct cp_function *is = &c->profile->functions.items[f->function];
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_u8(out, '\n');
+	cp_add_name(&text, is->name);
+	cp_paint(out, look, CP_PAINT_BOLD, text.bytes ? text.bytes : "");
+	cp_buf_clear(&text);
+	cp_buf_str(out, "\n  ");
+	cp_add_plural(&text, f->calls, "call", "calls");
+	cp_buf_str(&text, " · total ");
+	cp_add_time(&text, f->total_ns);
+	cp_buf_str(&text, " · self ");
+	cp_add_time(&text, f->self_ns);
+	if (f->durations.count) {
+		cp_buf_str(&text, " · median ");
+		cp_add_time(&text, cp_called_quantile(f, 0.5));
+		cp_buf_str(&text, " · p99 ");
+		cp_add_time(&text, cp_called_quantile(f, 0.99));
+		cp_buf_str(&text, " · max ");
+		cp_add_time(&text, cp_called_quantile(f, 1));
+	}
+	if (f->unwound) {
+		cp_buf_str(&text, " · ");
+		cp_add_count(&text, f->unwound);
+		cp_buf_str(&text, " unwound");
+	}
+	if (f->tail_calls) {
+		cp_buf_str(&text, " · ");
+		cp_add_count(&text, f->tail_calls);
+		cp_buf_str(&text, " ended in a tail call");
+	}
+	cp_add_wrapped(out, look, 2, 2, text.bytes ? text.bytes : "");
+}
+
+void cp_report_call_neighbours(const struct cp_calls *c, uint32_t function,
+			       const struct cp_report_options *o, const struct cp_look *look,
+			       struct cp_buf *out)
+{
+	const struct cp_called *f = cp_calls_of(c, function);
+
+	if (!f)
+		return;
+	the_function(c, f, look, out);
+	if (o->what != CP_REPORT_CALLEES) {
+		cp_report_title(out, look, "Callers", "who called it, as far as traced");
+		edges(c, function, true, f->total_ns, o, look, out);
+	}
+	if (o->what != CP_REPORT_CALLERS) {
+		cp_report_title(out, look, "Callees", "what it called, as far as traced");
+		edges(c, function, false, f->total_ns, o, look, out);
+	}
+}
+
+/* ---- JSON ---- */
+
+static void function_name(const struct cp_calls *c, uint32_t function, struct cp_json *j)
+{
+	const struct cp_function *f =
+		function == CP_RECORD_NONE ? NULL : &c->profile->functions.items[function];
+
+	cp_json_str(j, "function", f ? f->name : NULL);
+	cp_json_str(j, "image", f ? cp_profile_image_name(c->profile, f) : NULL);
+}
+
+static void function_json(const struct cp_calls *c, const struct cp_called *f, struct cp_json *j)
+{
+	cp_json_begin(j, NULL, '{');
+	function_name(c, f->function, j);
+	cp_json_u64(j, "calls", f->calls);
+	cp_json_u64(j, "total_ns", f->total_ns);
+	cp_json_u64(j, "self_ns", f->self_ns);
+	cp_json_u64(j, "min_ns", cp_called_quantile(f, 0));
+	cp_json_u64(j, "median_ns", cp_called_quantile(f, 0.5));
+	cp_json_u64(j, "p95_ns", cp_called_quantile(f, 0.95));
+	cp_json_u64(j, "p99_ns", cp_called_quantile(f, 0.99));
+	cp_json_u64(j, "max_ns", cp_called_quantile(f, 1));
+	cp_json_u64(j, "overhead_ns", f->overhead_ns);
+	if (f->cpu_ns)
+		cp_json_u64(j, "cpu_ns", f->cpu_ns);
+	cp_json_u64(j, "unwound", f->unwound);
+	cp_json_u64(j, "tail_calls", f->tail_calls);
+	cp_json_u64(j, "open", f->open);
+	if (f->disarmed)
+		cp_json_u64(j, "disarmed_rate", f->disarmed);
+	cp_json_end(j, '}');
+}
+
+static void edges_json(const struct cp_calls *c, uint32_t function, bool callers, struct cp_json *j)
+{
+	const struct cp_call_edge *e;
+
+	cp_json_begin(j, callers ? "callers" : "callees", '[');
+	cp_vec_for_each(&c->edges, e) {
+		if ((callers ? e->callee : e->caller) != function)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		function_name(c, callers ? e->caller : e->callee, j);
+		cp_json_u64(j, "calls", e->calls);
+		cp_json_u64(j, "ns", e->ns);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void threads_json(const struct cp_calls *c, struct cp_json *j)
+{
+	const struct cp_calling_thread *it;
+
+	cp_json_begin(j, "threads", '[');
+	cp_vec_for_each(&c->threads, it) {
+		cp_json_begin(j, NULL, '{');
+		cp_json_i64(j, "tid", cp_record_get_thread(c->profile->record, it->thread)->tid);
+		cp_json_u64(j, "calls", it->calls);
+		cp_json_u64(j, "total_ns", it->ns);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_options *o,
+			  uint32_t function, struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(c->profile->record);
+	const struct cp_called *f;
+	uint64_t count = 0;
+
+	cp_json_begin(j, "calls", '{');
+	cp_json_u64(j, "events", cp_record_call_count(c->profile->record));
+	cp_json_u64(j, "lost", t->calls_lost);
+	cp_json_u64(j, "calls", c->calls);
+	cp_json_u64(j, "total_ns", c->outermost_ns);
+	cp_json_bool(j, "upper_bound", c->upper_bound);
+	cp_json_begin(j, "functions", '[');
+	cp_vec_for_each(&c->functions, f) {
+		if (!o->limit || count++ < o->limit)
+			function_json(c, f, j);
+	}
+	cp_json_end(j, ']');
+	if (function != CP_RECORD_NONE) {
+		cp_json_begin(j, "function", '{');
+		function_name(c, function, j);
+		edges_json(c, function, true, j);
+		edges_json(c, function, false, j);
+		cp_json_end(j, '}');
+	}
+	threads_json(c, j);
+	cp_json_end(j, '}');
+}

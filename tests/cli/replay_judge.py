@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""replay_judge.py EVENTS REPORT: adds up the events of `cprof replay --json`,
+in the plainest way, and compares with `cprof report --json`.
+
+A stack for each thread; a leave ends the call on top of it. Durations are less
+overhead. total: of calls that are not inside of another one of the same
+function; self: less what the calls made by it took; quantiles: the nearest
+rank. A call that is open at the end took until then."""
+
+import collections
+import json
+import math
+import sys
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def rank(values, share):
+    return values[max(math.ceil(share * len(values)) - 1, 0)] if values else 0
+
+
+class Sums:
+    def __init__(self):
+        self.calls = self.total_ns = self.self_ns = 0
+        self.times = []
+
+
+def end(stack, sums, net):
+    name, inner, _ = stack.pop()
+    s = sums[name]
+    s.calls += 1
+    s.self_ns += max(net - inner, 0)
+    if name not in [frame[0] for frame in stack]:
+        s.total_ns += net
+    if stack:
+        stack[-1][1] += net
+
+
+def add_up(events, length):
+    sums, stacks = collections.defaultdict(Sums), collections.defaultdict(list)
+    overheads = collections.defaultdict(int)
+    for e in events:
+        stack = stacks[e["tid"]]
+        if e["event"] == "enter":
+            assert e["depth"] == len(stack), e
+            stack.append([e["function"], 0, e["ts_ns"]])
+        elif e["event"] != "disarmed":
+            assert stack[-1][0] == e["function"] and e["ts_ns"] - stack[-1][2] == e["duration_ns"], e
+            net = e["duration_ns"] - min(e["overhead_ns"], e["duration_ns"])
+            sums[e["function"]].times.append(net)
+            end(stack, sums, net)
+            if len(stack) == 1:
+                overheads[e["tid"]] += e["overhead_ns"]
+    for tid, stack in stacks.items():
+        assert len(stack) <= 1  # the recordings of the tests leave main alone open
+        while stack:
+            end(stack, sums, length - stack[-1][2] - overheads[tid])
+    return sums
+
+
+def main():
+    with open(sys.argv[2], encoding="utf-8") as file:
+        report = json.load(file)
+    events = read(sys.argv[1])
+    sums = add_up(events, report["duration_ns"])
+    got = {f["function"]: f for f in report["calls"]["functions"] if f["calls"]}
+    assert report["calls"]["events"] == len(events)
+    assert sorted(got) == sorted(sums), (sorted(got), sorted(sums))
+    for name, s in sums.items():
+        times = sorted(s.times)
+        want = {"calls": s.calls, "total_ns": s.total_ns, "self_ns": s.self_ns,
+                "min_ns": rank(times, 0), "median_ns": rank(times, 0.5), "p95_ns": rank(times, 0.95),
+                "p99_ns": rank(times, 0.99), "max_ns": rank(times, 1)}
+        for key, value in want.items():
+            if got[name][key] != value:
+                sys.exit(f"{name}: {key} is {got[name][key]}, added up {value}")
+    print(f"{len(events)} events, {len(sums)} functions agree")
+
+
+main()
