@@ -123,11 +123,29 @@ static uint64_t main_stack_room(const cprof_process *p)
 	return limit.rlim_cur;
 }
 
-/* Finds the thread's own stack: the kernel names that of the first thread;
- * another one begins where it was born, and its mapping ends the room. */
+/* An address on the thread's own stack: where it was born, where it sleeps, or
+ * where it was seen first. */
+static uint64_t on_stack(const cprof_thread *t, uint64_t sp)
+{
+	const struct cp_link_shared *shared = t->process->session->link.shared;
+	uint64_t born = 0, slept;
+
+	if (t->slot < CP_LINK_SLOTS)
+		born = atomic_load_explicit(&shared->stack_end[t->slot], memory_order_relaxed);
+	if (born)
+		return born - 64;
+	slept = engine_thread_sleeps_at(t);
+	return slept ? slept : sp;
+}
+
+/* Finds the thread's own stack: the kernel names that of the first thread; the
+ * mapping of another one's is its room. */
 static void find_stack(cprof_thread *t, uint64_t sp)
 {
 	cprof_process *p = t->process;
+	/* Who was forked by a thread runs on with that one's stack. */
+	bool first = t->tid == p->pid && !(p->parent && sp);
+	uint64_t within = first ? 0 : on_stack(t, sp);
 	struct cp_mapping *maps;
 	struct cp_error *err;
 	size_t count, i;
@@ -137,30 +155,30 @@ static void find_stack(cprof_thread *t, uint64_t sp)
 		cp_error_free(err);
 		return;
 	}
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count && !t->stack_end; i++) {
 		const struct cp_mapping *m = &maps[i];
-		bool first = t->tid == p->pid && !strcmp(m->path, "[stack]");
 
-		if (first) {
-			set_stack(t, m->end - main_stack_room(p), m->end);
-			break;
-		}
-		if (t->tid != p->pid && sp >= m->start && sp < m->end) {
-			set_stack(t, m->start, m->end);
-			break;
-		}
+		if (within ? within >= m->start && within < m->end : !strcmp(m->path, "[stack]"))
+			set_stack(t, within ? m->start : m->end - main_stack_room(p), m->end);
 	}
 	cp_mappings_free(maps, count);
+}
+
+void engine_calls_stack(cprof_thread *t)
+{
+	if (!t)
+		return;
+	t->stack_low = t->stack_end = 0;
+	find_stack(t, 0);
 }
 
 static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 {
 	t->slot = e->slot;
-	if (!t->stack_end) {
+	if (!t->stack_end)
 		find_stack(t, e->sp);
-		if (!t->stack_end && engine_refresh_maps(t->process, e->e.ts_ns, true))
-			find_stack(t, e->sp);
-	}
+	if (!t->stack_end && engine_refresh_maps(t->process, e->e.ts_ns, true))
+		find_stack(t, e->sp);
 	if (t->stack_end)
 		return e->sp >= t->stack_low && e->sp < t->stack_end;
 	return !(e->e.flags & CP_HIT_FOREIGN_STACK);

@@ -181,6 +181,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e);
 /* Open calls end: of a thread, or with tid 0 of the whole process. */
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
+/* Finds the thread's own stack (NULL: none). */
+void engine_calls_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */
 void engine_calls_look(cprof_process *p);
 
@@ -197,5 +199,7 @@ void engine_warn(cprof_session *s, const char *format, ...) __attribute__((forma
 cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t start, uint64_t end,
 			      uint64_t bias);
 void engine_image_free(cprof_image *image);
+/* process.c: the stack pointer of a thread that is in a system call; 0 */
+uint64_t engine_thread_sleeps_at(const cprof_thread *t);
 
 #endif

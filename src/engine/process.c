@@ -173,6 +173,22 @@ void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_n
 	engine_raise(s, domain_name, p, p->name);
 }
 
+uint64_t engine_thread_sleeps_at(const cprof_thread *t)
+{
+	char line[256], *at;
+
+	if (!read_task(t->process->pid, t->tid, "syscall", line, sizeof(line)))
+		return 0;
+	line[strcspn(line, "\n")] = 0;
+	/* NR ARG... SP PC, or "running" */
+	at = strrchr(line, ' ');
+	if (!at)
+		return 0;
+	*at = 0;
+	at = strrchr(line, ' ');
+	return at ? strtoull(at, NULL, 16) : 0;
+}
+
 static void process_free(cprof_process *p)
 {
 	size_t i;

@@ -298,8 +298,10 @@ static void on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 		s->stop_asked |= s->error != NULL;
 	}
 	engine_raise(s, domain_loaded, p);
-	if (engine_calls_wanted(s))
+	if (engine_calls_wanted(s)) {
 		engine_calls_look(p);
+		engine_calls_stack(cprof_thread_from_tid(p->pid));
+	}
 }
 
 /* A sample or what repeats it. Before the launched program runs it is us. */
@@ -351,6 +353,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 		return;
 	else if (e->type == CP_EVENT_THREAD) {
 		s->current.thread = engine_thread_add(s, p, e->tid, e->ts_ns);
+		if (s->current.thread)
+			s->current.thread->slot = ((const struct cp_event_thread *)e)->slot;
 		if (s->current.thread)
 			engine_raise(s, thread_started, (uintptr_t)e->tid);
 	} else if (e->type == CP_EVENT_EXEC)

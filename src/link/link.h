@@ -32,7 +32,7 @@ enum cp_event_type {
 	CP_EVENT_PROCESS, /* struct cp_event_process: a process is traced from now on */
 	CP_EVENT_EXEC, /* pid runs another program; its other threads are gone */
 	CP_EVENT_PROCESS_EXIT, /* struct cp_event_exit: reaped */
-	CP_EVENT_THREAD, /* a thread is traced from now on */
+	CP_EVENT_THREAD, /* struct cp_event_thread: a thread is traced from now on */
 	CP_EVENT_THREAD_EXIT, /* struct cp_event_exit */
 	CP_EVENT_SAMPLE, /* struct cp_event_sample */
 	CP_EVENT_REPEAT, /* struct cp_event_sample without a stack: the thread's last
@@ -57,6 +57,12 @@ struct cp_event_process {
 	struct cp_event e;
 	int32_t parent; /* of a forked one, else 0 */
 	uint32_t birth; /* enum cp_birth */
+};
+
+struct cp_event_thread {
+	struct cp_event e;
+	uint32_t slot; /* in the hints; CP_NO_SLOT: none */
+	uint32_t pad;
 };
 
 struct cp_event_exit {

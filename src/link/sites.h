@@ -116,7 +116,7 @@ struct cp_batch {
 /* ---- the event ---- */
 
 /* FOREIGN_STACK: sp is not on the thread's own stack (coroutines, signal
- * stacks). TAKEN: a TAIL site that leaves its function; `target` is where to.
+ * stacks), or that is not known yet; registers and stack come along. TAKEN: a TAIL site that leaves its function; `target` is where to.
  * WANTS_RETURN: an ENTRY with WATCH_RETURN, and there is no site at `caller`
  * yet: the thread is held until the event is released. */
 #define CP_HIT_FOREIGN_STACK 1u

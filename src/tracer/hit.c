@@ -190,6 +190,8 @@ static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to,
 
 /* ---- the event ---- */
 
+/* As long as the controller has not said where the thread's own stack is, any
+ * may be another one. */
 static bool foreign_stack(const struct tracer *tr, const struct at *at)
 {
 	const struct cp_link_shared *shared = tr->link->shared;
@@ -199,7 +201,7 @@ static bool foreign_stack(const struct tracer *tr, const struct at *at)
 		return false;
 	low = atomic_load_explicit(&shared->stack_low[at->t->slot], memory_order_relaxed);
 	end = atomic_load_explicit(&shared->stack_end[at->t->slot], memory_order_relaxed);
-	return low && end && (at->sp < low || at->sp >= end);
+	return !low || !end || at->sp < low || at->sp >= end;
 }
 
 static uint32_t read_vector(const struct at *at, struct cp_hit_vector *to)
@@ -234,7 +236,7 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	bool entry = site->flags & CP_SITE_ENTRY, in_memory = entry && arch->ret_size;
 	uint8_t *to = (uint8_t *)(e + 1);
 
-	if (site->flags & CP_SITE_REGS) {
+	if (site->flags & CP_SITE_REGS || e->e.flags & CP_HIT_FOREIGN_STACK) {
 		e->regs_size = arch->nregs * 8u;
 		memcpy(to, at->regs.r, e->regs_size);
 		to += e->regs_size;

@@ -61,6 +61,7 @@ void slot_forget(struct tracer *tr, uint32_t slot)
 	if (slot == CP_NO_SLOT)
 		return;
 	tr->link->shared->stack_end[slot] = 0;
+	tr->link->shared->stack_low[slot] = 0;
 	tr->link->shared->stack_link[slot] = 0;
 }
 
@@ -81,6 +82,9 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 {
 	struct process *p = process_find(tr, pid);
 	struct thread *t = calloc(1, sizeof(*t));
+	struct cp_event_thread born = {
+		.e = { .type = CP_EVENT_THREAD, .ts_ns = cp_now(), .pid = pid, .tid = tid },
+	};
 
 	if (!p)
 		p = process_add(tr, pid, birth, parent);
@@ -114,7 +118,8 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 	}
 	tick_activate(t, 1);
 	tr->link->shared->stats.threads++;
-	emit(tr, CP_EVENT_THREAD, pid, tid);
+	born.slot = t->slot;
+	emit_event(tr, &born.e, sizeof(born));
 	return t;
 }
 
