@@ -307,6 +307,22 @@ static bool flows_on(const struct cp_insn *insn)
 	return insn->flow == CP_FLOW_ON || insn->flow == CP_FLOW_BRANCH;
 }
 
+/* A byte of the range that is in no instruction. */
+static bool is_bad(const struct cp_code *c, size_t offset, size_t end)
+{
+	size_t least, at, number;
+
+	if (offset >= end)
+		return false;
+	least = c->offsets[range_of(c, offset)];
+	for (at = offset + 1; at-- > least && offset - at < MAX_INSN;) {
+		number = c->starts.items[at];
+		if (number && at + c->insns.items[number - 1].size > offset)
+			return false;
+	}
+	return true;
+}
+
 static void look_at_run(const struct cp_code *c, size_t start, size_t end, struct run *ret)
 {
 	const struct cp_insn *insn = NULL;
@@ -322,8 +338,10 @@ static void look_at_run(const struct cp_code *c, size_t start, size_t end, struc
 			     !cp_code_shared_byte(c, at);
 	}
 	ret->end = at;
-	/* Into the end of the range, or into bytes that are none. */
-	if (insn && flows_on(insn) && (at >= end || !c->starts.items[at]))
+	if (insn && flows_on(insn) && at >= end)
+		ret->code = false;
+	if ((start && start - 1 >= c->offsets[range_of(c, start)] && is_bad(c, start - 1, end)) ||
+	    is_bad(c, at, end))
 		ret->code = false;
 }
 
