@@ -17,12 +17,17 @@
 
 #define MAX_CODE (UINT64_C(8) << 20) /* bytes of a function */
 #define MAX_INSN 16
+#define MAX_UNKNOWN_JUMPS 8
+#define MAX_TABLE_WORK (UINT64_C(256) << 20) /* bytes of code looked at for tables */
+#define WINDOW 1024 /* bytes of a table read at once */
+#define MAX_TARGETS 8192 /* of a jump table */
 
 static const char too_large[] = "it is too large to be looked through";
 static const char no_instruction[] = "it leads to bytes that are no instruction";
 static const char has_data[] = "there is data among its instructions, and a jump that is computed";
 static const char in_the_middle[] = "it jumps into the middle of another function";
 static const char falls_through[] = "it goes on in the function that follows";
+static const char many_jumps[] = "it has many jumps that are computed";
 static const char many_parts[] = "it is in too many parts";
 
 static void give_up(struct cp_code *c, const char *why)
@@ -146,7 +151,14 @@ static enum outside look_outside(const struct cp_code *c, uint64_t address,
 	f = cp_probe_functions_find(all, address);
 	if (!f)
 		return UNKNOWN;
-	return f->address == address ? AN_ENTRY : A_MIDDLE;
+	if (f->address == address)
+		return AN_ENTRY;
+	/* Between unnamed pieces compilers jump as they like: exception handlers
+	 * into the unlikely part of their function, and back. */
+	if (!(f->flags & CP_PROBE_UNNAMED))
+		return A_MIDDLE;
+	*part_ret = f->ranges[0];
+	return A_PART;
 }
 
 /* Control goes to `target`. */
@@ -173,6 +185,68 @@ static bool go_to(struct cp_code *c, uint64_t target)
 		}
 	}
 	return cp_vec_push(&c->todo, (uint32_t)offset);
+}
+
+/* Tables are read entry by entry: not each with a system call. */
+struct window {
+	const struct cp_reader *memory;
+	uint64_t start;
+	size_t size;
+	uint8_t bytes[WINDOW];
+};
+
+static size_t read_window(void *ctx, uint64_t addr, void *buffer, size_t size)
+{
+	struct window *w = ctx;
+
+	if (size > sizeof(w->bytes))
+		return w->memory->read(w->memory->ctx, addr, buffer, size);
+	if (addr < w->start || addr - w->start > w->size || size > w->size - (addr - w->start)) {
+		w->start = addr;
+		w->size = w->memory->read(w->memory->ctx, addr, w->bytes, sizeof(w->bytes));
+	}
+	if (size > w->size - (addr - w->start))
+		size = w->size - (addr - w->start);
+	memcpy(buffer, w->bytes + (addr - w->start), size);
+	return size;
+}
+
+/* An indirect jump: to the cases of a switch, or to who knows where. */
+static bool go_indirect(struct cp_code *c, size_t range, size_t number)
+{
+	const struct cp_probe_range r = c->ranges[range];
+	struct window window = { .memory = c->memory };
+	struct cp_reader memory = { read_window, &window };
+	uint64_t pc = c->insns.items[number].pc;
+	size_t count = 0, i, offset;
+	bool inside = true;
+
+	c->table_work += r.end - r.start;
+	if (c->table_work > MAX_TABLE_WORK)
+		give_up(c, too_large);
+	if (c->function->kind == CP_PROBE_PLT || c->trouble) {
+		c->unknown_jumps++;
+		return true;
+	}
+	if (!cp_vec_reserve(&c->targets, MAX_TARGETS))
+		return false;
+	if (!cp_jump_table(c->decoder, c->bytes.items + c->offsets[range],
+			   (size_t)(r.end - r.start), r.start, pc, &memory, c->targets.items,
+			   MAX_TARGETS, &count)) {
+		/* So many are an interpreter's: each would cost a stop. */
+		if (++c->unknown_jumps > MAX_UNKNOWN_JUMPS)
+			give_up(c, many_jumps);
+		return true;
+	}
+	for (i = 0; i < count; i++) {
+		if (!go_to(c, c->targets.items[i]))
+			return false;
+	}
+	for (i = 0; i < count; i++)
+		inside &= cp_code_offset(c, c->targets.items[i], &offset);
+	if (inside && count)
+		c->marks.items[number] |= CP_CODE_TABLE;
+	return true;
 }
 
 /* Goes on behind the instruction that ends at `offset`. */
@@ -219,8 +293,7 @@ static bool visit(struct cp_code *c, size_t offset)
 	case CP_FLOW_JUMP:
 		return go_to(c, insn.target);
 	case CP_FLOW_JUMP_INDIRECT:
-		c->unknown_jumps++;
-		return true;
+		return go_indirect(c, range, number);
 	case CP_FLOW_BRANCH:
 		if (!go_to(c, insn.target))
 			return false;
@@ -236,7 +309,7 @@ static bool visit(struct cp_code *c, size_t offset)
 
 static bool follow(struct cp_code *c)
 {
-	while (c->todo.count) {
+	while (c->todo.count && !c->trouble) {
 		if (!visit(c, c->todo.items[--c->todo.count]))
 			return false;
 	}
@@ -408,6 +481,7 @@ static void clear(struct cp_code *c)
 	c->range_count = c->unknown_jumps = 0;
 	c->trouble = NULL;
 	c->loops = false;
+	c->table_work = 0;
 }
 
 CP_ERROR cp_code_follow(struct cp_code *code, struct cp_decoder *decoder,
@@ -438,4 +512,5 @@ void cp_code_free(struct cp_code *code)
 	cp_vec_free(&code->insns);
 	cp_vec_free(&code->marks);
 	cp_vec_free(&code->todo);
+	cp_vec_free(&code->targets);
 }

@@ -28,9 +28,11 @@ struct cp_code {
 	CP_VEC(struct cp_insn) insns;
 	CP_VEC(uint8_t) marks; /* for each instruction */
 	CP_VEC(uint32_t) todo; /* offsets of bytes to go on at */
+	CP_VEC(uint64_t) targets; /* of the jump table at hand */
 
 	const char *trouble; /* static: why it can't be followed to its end, or NULL */
 	size_t unknown_jumps; /* indirect ones that may lead anywhere */
+	uint64_t table_work; /* bytes looked through for jump tables */
 	bool loops; /* something jumps to the entry */
 };
 

@@ -19,7 +19,6 @@
 
 #include "probe/code.h"
 
-#define MAX_UNKNOWN_JUMPS 8
 #define SLOT_DISTANCE (UINT64_C(1) << 20) /* as slots will be: not far away */
 
 static bool has_name(const struct cp_probe_function *function, const char *prefix)
@@ -139,8 +138,6 @@ static CP_ERROR add_exits(struct cp_probe_plan *plan, const struct cp_code *code
 		if (!add_exit(plan, code, i, &trouble))
 			return cp_error_nomem();
 	}
-	if (!trouble && code->unknown_jumps > MAX_UNKNOWN_JUMPS)
-		trouble = "it has many jumps that are computed";
 	if (trouble) {
 		decide(plan, CP_PROBE_BY_RETURN, trouble);
 		return NULL;
