@@ -94,27 +94,20 @@ void cp_values_reset(struct cp_values *v, uint32_t next_symbol)
 	size_t i;
 
 	*v = (struct cp_values){ .next_symbol = next_symbol + 1 };
-	v->origin = v->next_symbol;
-	for (i = 0; i < 16; i++)
+	for (i = 0; i < 16; i++) {
 		v->reg[i] = fresh(v, 8);
+		v->reg[i].guess = (uint8_t)(i + 1);
+	}
 	for (i = 0; i < CP_CELLS; i++)
 		v->cells[i].base = UNKNOWN;
 }
 
 /* A register that still has its value from before may be the address of a
  * table that was put there outside of a loop: that is left to be found out. */
-static bool address(const struct cp_values *v, const struct cp_value *value, uint64_t *number_ret,
-		    uint8_t *guess_ret)
+static bool is_address(const struct cp_value *value)
 {
-	*guess_ret = 0;
-	*number_ret = value->number;
-	if (value->kind == CP_CONST)
-		return true;
-	if (value->kind != CP_PLAIN || value->width != 8 || value->symbol - v->origin >= 16)
-		return false;
-	*number_ret = 0;
-	*guess_ret = (uint8_t)(value->symbol - v->origin + 1);
-	return true;
+	return value->kind == CP_CONST ||
+	       (value->kind == CP_PLAIN && value->width == 8 && value->guess);
 }
 
 /* ---- facts ---- */
@@ -172,6 +165,12 @@ void cp_values_branch(struct cp_values *v, unsigned id, bool taken)
 
 /* ---- memory ---- */
 
+/* Other segments don't count in 64-bit mode; notrack is spelled as one. */
+static bool is_elsewhere(const x86_op_mem *mem)
+{
+	return mem->segment == X86_REG_FS || mem->segment == X86_REG_GS;
+}
+
 /* base + disp without an index: *base_ret is UNKNOWN otherwise. */
 static void place(const cs_insn *insn, const x86_op_mem *mem, uint8_t *base_ret, int64_t *disp_ret)
 {
@@ -179,7 +178,7 @@ static void place(const cs_insn *insn, const x86_op_mem *mem, uint8_t *base_ret,
 
 	*base_ret = UNKNOWN;
 	*disp_ret = mem->disp;
-	if (mem->index != X86_REG_INVALID || mem->segment != X86_REG_INVALID)
+	if (mem->index != X86_REG_INVALID || is_elsewhere(mem))
 		return;
 	if (mem->base == X86_REG_RIP) {
 		*base_ret = ABSOLUTE;
@@ -246,12 +245,10 @@ static bool table_entry(struct cp_values *v, const cs_insn *insn, const x86_op_m
 {
 	struct cp_value parts[2] = { constant(0), constant(0) }, *table = &parts[0];
 	struct cp_value *index = &parts[1];
-	uint8_t width, guess;
-	uint64_t number;
+	uint8_t width;
 	unsigned reg;
 
-	if (mem->segment != X86_REG_INVALID || (size != 4 && size != 8) ||
-	    insn->detail->x86.addr_size != 8)
+	if (is_elsewhere(mem) || (size != 4 && size != 8) || insn->detail->x86.addr_size != 8)
 		return false;
 	if (mem->base != X86_REG_INVALID && (reg = family(mem->base, &width)) != UNKNOWN)
 		*table = v->reg[reg];
@@ -268,15 +265,15 @@ static bool table_entry(struct cp_values *v, const cs_insn *insn, const x86_op_m
 		table = &parts[1];
 		index = &parts[0];
 	}
-	if (index->kind != CP_SCALED || index->scale != size || !address(v, table, &number, &guess))
+	if (index->kind != CP_SCALED || index->scale != size || !is_address(table))
 		return false;
 	*ret = (struct cp_value){
 		.kind = CP_ENTRY,
 		.width = index->width,
 		.scale = size,
 		.symbol = index->symbol,
-		.number = number + (uint64_t)mem->disp,
-		.guess = guess,
+		.number = table->number + (uint64_t)mem->disp,
+		.guess = table->guess,
 	};
 	return true;
 }
@@ -304,6 +301,7 @@ static struct cp_value load(struct cp_values *v, const cs_insn *insn, const cs_x
 		if (cell->value.kind == CP_PLAIN) { /* its low bytes */
 			value = cell->value;
 			value.width = least(value.width, op->size);
+			value.guess = 0;
 			return value;
 		}
 	}
@@ -334,6 +332,7 @@ static struct cp_value get(struct cp_values *v, const cs_insn *insn, const cs_x8
 	if (value.kind != CP_PLAIN)
 		return fresh(v, width);
 	value.width = least(value.width, width);
+	value.guess = 0;
 	return value;
 }
 
@@ -396,14 +395,15 @@ static void add(struct cp_values *v, const cs_insn *insn)
 	const cs_x86_op *op = insn->detail->x86.operands;
 	struct cp_value a = get(v, insn, &op[0]), b = get(v, insn, &op[1]);
 	struct cp_value *entry = a.kind == CP_SIGNED_ENTRY ? &a : &b;
-	uint8_t guess = 0;
+	struct cp_value *base = entry == &a ? &b : &a;
 
-	if (op[0].type != X86_OP_REG || entry->kind != CP_SIGNED_ENTRY || op[0].size != 8 ||
-	    !address(v, entry == &a ? &b : &a, &entry->base, &guess) || guess != entry->guess) {
+	if (op[0].type != X86_OP_REG || op[0].size != 8 || entry->kind != CP_SIGNED_ENTRY ||
+	    !is_address(base) || base->guess != entry->guess) {
 		put_unknown(v, insn, &op[0]);
 		return;
 	}
 	entry->kind = CP_TARGET;
+	entry->base = base->number;
 	put(v, insn, &op[0], *entry);
 }
 
@@ -610,6 +610,12 @@ static struct cp_value merged(struct cp_values *v, const struct cp_values *one,
 
 	if (same(a, b))
 		return *a;
+	if (is_address(a) && is_address(b) && (a->guess || b->guess) &&
+	    (!a->guess || !b->guess || a->guess == b->guess)) {
+		value = fresh(v, 8);
+		value.guess = a->guess ? a->guess : b->guess;
+		return value;
+	}
 	if (a->kind != CP_PLAIN || b->kind != CP_PLAIN)
 		return fresh(v, 8);
 	width = a->width > b->width ? a->width : b->width;

@@ -25,8 +25,8 @@ struct cp_value {
 	uint8_t scale;
 	uint32_t symbol; /* two values with the same one come from the same */
 	uint64_t number, base;
-	uint8_t guess; /* ENTRY, TARGET: 1 + the register that `number` (and `base`) is
-			  relative to, whose value is from before; 0: none */
+	uint8_t guess; /* 1 + a register: may be an address that was put there before;
+			  ENTRY, TARGET: `number` and `base` are relative to it */
 };
 
 /* The low `width` bytes of `symbol` are at most `max`. */
@@ -53,7 +53,6 @@ struct cp_values {
 	struct cp_fact facts[CP_FACTS];
 	unsigned next_cell, next_fact;
 	uint32_t next_symbol;
-	uint32_t origin; /* symbol of reg[0] when everything was forgotten, then come the others */
 	/* The last comparison: low `compared_width` bytes of it with a number. */
 	bool compared;
 	uint8_t compared_width; /* of the instruction */

@@ -24,7 +24,7 @@
 #define KERNEL_RESTORER 0x04000000
 
 /* Executed with breakpoints; of its own section, to know where it ends. */
-#define PROBED __attribute__((section("probed"), noinline, noclone, no_sanitize("all")))
+#define PROBED __attribute__((section("probed"), noinline, no_sanitize("all")))
 
 extern const uint8_t __start_probed[], __stop_probed[];
 void insn_forms(long *counters);
