@@ -13,6 +13,7 @@
  *     dwarf_frames.c  functions of a unit, inlined calls, cp_image_frames()
  *     dwarf_attrs.c   attributes of functions, variables, types, by name
  *     dwarf_type.c    types, dwarf_members.c: what they consist of
+ *     dwarf_location.c  where variables are
  *     dwarf_function.c  parameters and variables of a function
  *
  * One lookup touches one unit: its header, its DIEs, its line program. All of
@@ -80,7 +81,7 @@ struct cp_unit {
 
 	/* Of the root DIE, once it is read: */
 	bool rooted;
-	uint64_t str_base, addr_base, rnglists_base, ranges_base;
+	uint64_t str_base, addr_base, rnglists_base, loclists_base, ranges_base;
 	uint64_t stmt_list; /* or CP_NO_OFFSET */
 	uint64_t language; /* DW_LANG_*, 0: unknown */
 	uint64_t low_pc;
@@ -101,7 +102,7 @@ struct cp_dwarf {
 	struct cp_elf *elf;
 	bool owns_elf, walked;
 	struct cp_elf_section *info, *abbrev, *str, *line, *line_str, *ranges, *rnglists, *addr,
-		*str_offsets, *aranges;
+		*str_offsets, *aranges, *loc, *loclists;
 	CP_VEC(struct cp_unit *) units; /* by offset */
 	struct cp_map abbrevs; /* offset -> struct cp_abbrevs * */
 	struct cp_map names; /* offset of a DIE -> its name with what it is in, char * */

@@ -4,7 +4,7 @@
  * one (abstract_origin) or the definition of what was declared in a class
  * (specification): names and types are there, places are here.
  */
-#include "image/dwarf_attrs.h"
+#include "image/dwarf_location.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -118,6 +118,7 @@ static struct cp_variable variable(struct reading *r, const struct cp_die *die,
 	v.artificial = cp_attr_flag(&s.artificial);
 	v.high = UINT64_MAX;
 	set_constant(r, &s.const_value, &v);
+	v.locations = cp_unit_locations(r->unit, &a->location, r->arena);
 	*origin_ret = s.origin.unit == r->unit ? s.origin.die : die->offset;
 	return v;
 }
@@ -220,6 +221,7 @@ static bool read_function(struct reading *r, uint64_t offset)
 		return false;
 	s = follow(r->unit, offset, &a);
 	fill(r, &s);
+	to->frame_base = cp_unit_locations(r->unit, &a.frame_base, r->arena);
 	if (die.abbrev->children)
 		read_parameters(r, &w);
 	if (s.origin.die != offset || s.origin.unit != r->unit)

@@ -69,6 +69,8 @@ struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, b
 	dwarf->addr = section(elf, "addr");
 	dwarf->str_offsets = section(elf, "str_offsets");
 	dwarf->aranges = section(elf, "aranges");
+	dwarf->loc = section(elf, "loc");
+	dwarf->loclists = section(elf, "loclists");
 	if (!cp_elf_length(elf, dwarf->info) || !cp_elf_length(elf, dwarf->abbrev)) {
 		free(dwarf);
 		return NULL;
@@ -407,7 +409,7 @@ const struct cp_abbrev *cp_abbrev_find(const struct cp_abbrevs *abbrevs, uint64_
 
 struct root {
 	struct cp_attr low, high, ranges, comp_dir, split_name, stmt_list, str_base, addr_base,
-		rnglists_base, ranges_base, id, language, producer;
+		rnglists_base, loclists_base, ranges_base, id, language, producer;
 };
 
 static struct cp_attr *root_slot(struct root *r, uint16_t name)
@@ -433,6 +435,8 @@ static struct cp_attr *root_slot(struct root *r, uint16_t name)
 		return &r->addr_base;
 	case DW_AT_rnglists_base:
 		return &r->rnglists_base;
+	case DW_AT_loclists_base:
+		return &r->loclists_base;
 	case DW_AT_GNU_ranges_base:
 		return &r->ranges_base;
 	case DW_AT_GNU_dwo_id:
@@ -498,6 +502,7 @@ static void set_bases(struct cp_unit *unit, const struct root *r)
 	unit->str_base = r->str_base.form ? r->str_base.u : v5 ? (wide ? 16 : 8) : 0;
 	unit->addr_base = r->addr_base.form ? r->addr_base.u : v5 ? (wide ? 16 : 8) : 0;
 	unit->rnglists_base = r->rnglists_base.form ? r->rnglists_base.u : wide ? 20 : 12;
+	unit->loclists_base = r->loclists_base.form ? r->loclists_base.u : wide ? 20 : 12;
 	unit->ranges_base = r->ranges_base.u;
 }
 

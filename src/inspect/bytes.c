@@ -71,7 +71,8 @@ static bool read_piece(struct cp_build *b, const struct cp_piece *piece, uint8_t
 		       uint64_t *address_ret, uint8_t *error_ret)
 {
 	const struct cp_capture *c = b->request->capture;
-	unsigned sp = b->request->signature->arch->sp, n = piece->number;
+	unsigned n = piece->number;
+	uint64_t sum;
 	struct cp_bytes at;
 	bool tried;
 
@@ -95,10 +96,16 @@ static bool read_piece(struct cp_build *b, const struct cp_piece *piece, uint8_t
 	case CP_PIECE_CONSTANT:
 		memcpy(to, piece->bytes, size);
 		return true;
-	case CP_PIECE_STACK:
-		if (!(c->regs.known >> sp & 1))
+	case CP_PIECE_SUM:
+		if (n != UINT8_MAX && (n >= CP_REG_MAX || !(c->regs.known >> n & 1)))
 			return false;
-		*address_ret = c->regs.r[sp] + (uint64_t)piece->offset;
+		sum = (n == UINT8_MAX ? 0 : c->regs.r[n]) + (uint64_t)piece->offset;
+		memcpy(to, &sum, size < 8 ? size : 8);
+		return true;
+	case CP_PIECE_MEMORY:
+		if (n >= CP_REG_MAX || !(c->regs.known >> n & 1))
+			return false;
+		*address_ret = c->regs.r[n] + (uint64_t)piece->offset;
 		at = cp_build_memory(b, *address_ret, size, &tried);
 		*error_ret = tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE;
 		if (at.size < size)

@@ -14,6 +14,7 @@
 #define EIGHTBYTES 8
 #define RAX 0
 #define RDX 1
+#define RSP 7
 
 enum kind { NONE, INTEGER, SSE, SSEUP, X87, X87UP, COMPLEX_X87, MEMORY };
 
@@ -283,7 +284,7 @@ static void place_on_stack(struct state *s, const struct cp_type *type, uint64_t
 	base = (base + align - 1) / align * align;
 	s->stack = base + 8;
 	p->how = CP_PLACE_DIRECT;
-	add_piece(p, CP_PIECE_STACK, 0, 0, (uint32_t)size);
+	add_piece(p, CP_PIECE_MEMORY, RSP, 0, (uint32_t)size);
 	p->pieces[0].offset = s->stack;
 	s->stack += (int64_t)(size + 7) / 8 * 8;
 	s->lost = size > INT32_MAX;
@@ -297,7 +298,7 @@ static void place_address(struct state *s, struct cp_place *p)
 		add_piece(p, CP_PIECE_REGISTER, argument_registers[s->general++], 0, 8);
 		return;
 	}
-	add_piece(p, CP_PIECE_STACK, 0, 0, 8);
+	add_piece(p, CP_PIECE_MEMORY, RSP, 0, 8);
 	p->pieces[0].offset = s->stack;
 	s->stack += 8;
 }
@@ -313,7 +314,7 @@ static void place_halves(struct state *s, struct cp_place *p)
 			add_piece(p, CP_PIECE_REGISTER, argument_registers[s->general++], 8 * i, 8);
 			continue;
 		}
-		add_piece(p, CP_PIECE_STACK, 0, 8 * i, 8);
+		add_piece(p, CP_PIECE_MEMORY, RSP, 8 * i, 8);
 		p->pieces[i].offset = s->stack;
 		s->stack += 8;
 	}

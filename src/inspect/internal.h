@@ -45,6 +45,13 @@ struct cp_value_arena {
 	struct cp_arena memory;
 };
 
+/* ---- locate.c ---- */
+
+/* Where debug information says that `v` is at link-time `pc`, where the
+ * canonical frame address is the stack pointer + `cfa_offset`. */
+void cp_locate(const struct cp_signature *signature, const struct cp_variable *v, uint64_t pc,
+	       int64_t cfa_offset, struct cp_place *ret);
+
 /* ---- plan.c: what a stop has to read ---- */
 
 /* Adds to `to` what `parameter` needs, and sets the CP_SITE_* flags. Reads

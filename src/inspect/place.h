@@ -13,7 +13,8 @@ enum cp_piece_where {
 	CP_PIECE_REGISTER, /* a general one, by DWARF number */
 	CP_PIECE_VECTOR, /* xmm0-7, v0-7 */
 	CP_PIECE_X87, /* st0, st1 */
-	CP_PIECE_STACK, /* at the stack pointer + `offset` */
+	CP_PIECE_MEMORY, /* at register `number` + `offset` */
+	CP_PIECE_SUM, /* it is register `number` + `offset`; no register: UINT8_MAX */
 	CP_PIECE_NOWHERE, /* these bytes are not kept */
 	CP_PIECE_CONSTANT, /* these bytes are `bytes` */
 };

@@ -193,7 +193,7 @@ static void plan_type(struct plan *p, const struct cp_type *type, const struct s
 static int stack_fetch(struct plan *p, const struct cp_piece *piece)
 {
 	return add_fetch(p, (struct cp_fetch){
-				    .from = p->signature->arch->sp,
+				    .from = piece->number,
 				    .offset = (int32_t)piece->offset,
 				    .size = at_most(piece->size, p->signature->limits.value) });
 }
@@ -207,7 +207,7 @@ static void plan_indirect(struct plan *p, const struct cp_parameter *parameter)
 	struct source s = { .level = 1 };
 	int index;
 
-	if (piece->where == CP_PIECE_STACK) {
+	if (piece->where == CP_PIECE_MEMORY) {
 		index = stack_fetch(p, piece);
 		if (index < 0)
 			return;
@@ -236,7 +236,7 @@ static void plan_direct(struct plan *p, const struct cp_parameter *parameter, un
 		if (place->pieces[i].where == CP_PIECE_VECTOR ||
 		    place->pieces[i].where == CP_PIECE_X87)
 			*flags |= CP_SITE_VECTOR;
-		if (place->pieces[i].where != CP_PIECE_STACK)
+		if (place->pieces[i].where != CP_PIECE_MEMORY)
 			continue;
 		index = stack_fetch(p, &place->pieces[i]);
 		if (index >= 0 && place->count == 1) {

@@ -56,6 +56,65 @@ static void set_constant(struct cp_parameter *p, const struct cp_variable *v)
 						.bytes = v->value };
 }
 
+/* True when a parameter is in another register than the convention has it
+ * in. Only what fits one is looked at: gcc swaps the halves of an __int128. */
+static bool disagrees(const struct cp_place *said, const struct cp_place *by_convention)
+{
+	const struct cp_piece *a = said->pieces, *b = by_convention->pieces;
+
+	if (said->how != CP_PLACE_DIRECT || said->count != 1 ||
+	    (a->where != CP_PIECE_REGISTER && a->where != CP_PIECE_VECTOR))
+		return false;
+	if (by_convention->how == CP_PLACE_UNSUPPORTED || by_convention->count > 1)
+		return false;
+	return by_convention->how != CP_PLACE_EMPTY &&
+	       (a->where != b->where || a->number != b->number);
+}
+
+/* Whether debug information knows better than the convention where this
+ * function's arguments are: see above. */
+static bool trusts_debug_info(const struct cp_signature *s, const char *linkage_name, bool local,
+			      bool clone, const struct cp_place *said)
+{
+	size_t i;
+
+	if (clone || (s->function.flags & CP_FUNCTION_NOCALL) || !s->convention ||
+	    (linkage_name && strstr(linkage_name, "4_FUNE")))
+		return true;
+	for (i = 0; local && i < s->parameter_count; i++) {
+		if (disagrees(&said[i], &s->parameters[i].place))
+			return true;
+	}
+	return false;
+}
+
+/* Takes debug information's word where that is better. */
+static struct cp_error *correct_parameters(struct cp_signature *s, const char *linkage_name,
+					   bool local, bool clone)
+{
+	const struct cp_function_info *f = &s->function;
+	struct cp_place *said = cp_arena_array(&s->arena, s->parameter_count, sizeof(*said));
+	struct cp_parameter *p;
+	bool trusted;
+	size_t i;
+
+	if (!said)
+		return cp_error_nomem();
+	for (i = 0; i < s->parameter_count; i++)
+		cp_locate(s, &f->parameters[i], f->low, s->arch->ret_size, &said[i]);
+	trusted = trusts_debug_info(s, linkage_name, local, clone, said);
+	for (i = 0; i < s->parameter_count; i++) {
+		p = &s->parameters[i];
+		if (f->parameters[i].constant) {
+			set_constant(p, &f->parameters[i]);
+		} else if (trusted) {
+			p->source = CPROF_SOURCE_DWARF;
+			p->place = said[i];
+		}
+	}
+	return NULL;
+}
+
 static struct cp_error *place_parameters(struct cp_signature *s, struct cp_image *image)
 {
 	const struct cp_function_info *f = &s->function;
@@ -81,8 +140,6 @@ static struct cp_error *place_parameters(struct cp_signature *s, struct cp_image
 							  .type = types[i],
 							  .source = CPROF_SOURCE_ABI,
 							  .place = places[i] };
-		if (f->parameters[i].constant)
-			set_constant(&s->parameters[i], &f->parameters[i]);
 	}
 	s->parameter_count = n;
 	return NULL;
@@ -164,9 +221,6 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 	struct cp_signature *s = calloc(1, sizeof(*s));
 	struct cp_error *err;
 
-	(void)linkage_name;
-	(void)local;
-	(void)clone;
 	if (!s)
 		return cp_error_nomem();
 	set_limits(&s->limits, limits);
@@ -176,8 +230,10 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 		s->convention = &cp_convention_sysv;
 	s->described = cp_image_function(image, address, &s->arena, &s->function);
 	err = s->described ? place_parameters(s, image) : raw_parameters(s);
-	if (s->described)
+	if (!err && s->described) {
 		place_result(s);
+		err = correct_parameters(s, linkage_name, local, clone);
+	}
 	if (!err && !plan_all(s, image))
 		err = cp_error_nomem();
 	if (err) {

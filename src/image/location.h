@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where variables are: DWARF's location expressions. They come prepared (see
+ * dwarf_location.c): what only a unit can tell is filled in, so that they are
+ * evaluated without debug information, at any time, on any thread.
+ */
+#ifndef CP_IMAGE_LOCATION_H
+#define CP_IMAGE_LOCATION_H
+
+#include "arch/arch.h"
+#include "base/types.h"
+
+enum cp_located_kind {
+	CP_LOCATED_NOWHERE, /* optimised out */
+	CP_LOCATED_MEMORY, /* at `value` */
+	CP_LOCATED_REGISTER, /* number `value`, by DWARF */
+	CP_LOCATED_VALUE, /* it is `value` */
+	CP_LOCATED_BYTES, /* it is these bytes, in the expression */
+};
+
+struct cp_located {
+	uint8_t kind; /* enum cp_located_kind */
+	uint64_t value;
+	const uint8_t *bytes;
+	uint32_t size; /* bytes of the variable that are here; 0: all */
+	uint32_t skip; /* bytes of the register before those that count */
+};
+#define CP_LOCATED_MAX 8
+
+struct cp_location_env {
+	const struct cp_arch *arch;
+	const struct cp_regs *regs;
+	const struct cp_regs *entry; /* registers when the function was entered, or NULL */
+	const struct cp_reader *memory; /* or NULL */
+	uint64_t bias;
+	uint64_t cfa; /* 0: unknown */
+	const uint8_t *frame_base; /* expression, or NULL */
+	uint32_t frame_base_size;
+	/* Turns a link-time offset into a thread-local address; NULL: unknown. */
+	uint64_t thread_pointer;
+};
+
+enum cp_location_status {
+	CP_LOCATION_OK,
+	CP_LOCATION_BAD, /* makes no sense, or is not supported */
+	CP_LOCATION_UNKNOWN, /* depends on what is not known */
+};
+
+/* Up to CP_LOCATED_MAX parts, in the order of the variable's bytes. */
+enum cp_location_status cp_location_evaluate(const struct cp_location_env *env, const uint8_t *expr,
+					     size_t size, struct cp_located *parts,
+					     size_t *count_ret);
+
+#endif

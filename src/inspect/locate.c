@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where debug information says that a variable is, as a place. Which memory
+ * has to be fetched must be known before a stop, so the expression is
+ * evaluated with registers that hold names instead of values: far apart, so
+ * that the sum of one of them and an offset tells which one it was.
+ *
+ *     fbreg -20, frame base call_frame_cfa     =>  sp + 8 - 20
+ */
+#include "image/location.h"
+#include "inspect/internal.h"
+
+#include <string.h>
+
+#define SHIFT 40
+#define FAR (INT64_C(1) << 31)
+
+/* The register that `value` is near to, and how far from it. */
+static bool split(uint64_t value, uint8_t *number_ret, int64_t *offset_ret)
+{
+	uint64_t number = (value + (UINT64_C(1) << (SHIFT - 1))) >> SHIFT;
+	int64_t offset = (int64_t)(value - (number << SHIFT));
+
+	if (!number || number > CP_REG_MAX || offset >= FAR || offset <= -FAR)
+		return false;
+	*number_ret = (uint8_t)(number - 1);
+	*offset_ret = offset;
+	return true;
+}
+
+/* A DWARF register as a piece; false: it is not captured. */
+static bool register_piece(const struct cp_arch *arch, uint64_t number, struct cp_piece *p)
+{
+	bool sysv = arch == &cp_arch_x86_64;
+	uint64_t vector = sysv ? 17 : 64;
+
+	if (number < arch->nregs) {
+		p->where = CP_PIECE_REGISTER;
+		p->number = (uint8_t)number;
+		return true;
+	}
+	if (number >= vector && number < vector + 8) {
+		p->where = CP_PIECE_VECTOR;
+		p->number = (uint8_t)(number - vector);
+		return true;
+	}
+	if (sysv && (number == 33 || number == 34)) {
+		p->where = CP_PIECE_X87;
+		p->number = (uint8_t)(number - 33);
+		return true;
+	}
+	return false;
+}
+
+static bool to_piece(const struct cp_arch *arch, const struct cp_located *part, uint64_t room,
+		     struct cp_piece *p)
+{
+	uint64_t most = part->kind == CP_LOCATED_BYTES ? part->value : room;
+
+	if (part->size)
+		most = part->size < room ? part->size : room;
+	p->size = (uint32_t)(most < UINT16_MAX ? most : UINT16_MAX);
+	p->skip = (uint16_t)part->skip;
+	switch (part->kind) {
+	case CP_LOCATED_REGISTER:
+		return register_piece(arch, part->value, p);
+	case CP_LOCATED_MEMORY:
+		p->where = CP_PIECE_MEMORY;
+		return split(part->value, &p->number, &p->offset);
+	case CP_LOCATED_VALUE:
+		p->where = CP_PIECE_SUM;
+		if (split(part->value, &p->number, &p->offset))
+			return true;
+		p->number = UINT8_MAX; /* a number of its own */
+		p->offset = (int64_t)part->value;
+		return true;
+	case CP_LOCATED_BYTES:
+		p->where = CP_PIECE_CONSTANT;
+		p->bytes = part->bytes;
+		return part->bytes != NULL;
+	default:
+		p->where = CP_PIECE_NOWHERE;
+		return true;
+	}
+}
+
+static const struct cp_location *covering(const struct cp_locations *list, uint64_t pc)
+{
+	uint32_t i;
+
+	for (i = 0; i < list->count; i++) {
+		if (pc >= list->items[i].low && pc < list->items[i].high)
+			return &list->items[i];
+	}
+	return NULL;
+}
+
+void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64_t pc,
+	       int64_t cfa_offset, struct cp_place *ret)
+{
+	const struct cp_location *at = covering(&v->locations, pc);
+	const struct cp_location *base = covering(&s->function.frame_base, pc);
+	const struct cp_type *t = cp_type_strip(v->type);
+	struct cp_located parts[CP_LOCATED_MAX];
+	struct cp_regs regs = { .known = UINT64_MAX };
+	struct cp_location_env env = { .arch = s->arch, .regs = &regs };
+	uint64_t done = 0;
+	size_t count = 0, i;
+
+	*ret = (struct cp_place){ .how = CP_PLACE_GONE };
+	if (!at || !at->size || !t)
+		return;
+	for (i = 0; i < CP_REG_MAX; i++)
+		regs.r[i] = (i + 1) << SHIFT;
+	env.cfa = regs.r[s->arch->sp] + (uint64_t)cfa_offset;
+	env.frame_base = base ? base->expr : NULL;
+	env.frame_base_size = base ? base->size : 0;
+	ret->how = CP_PLACE_UNSUPPORTED;
+	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK)
+		return;
+	for (i = 0; i < count && done < t->size; i++) {
+		ret->pieces[i].at = (uint32_t)done;
+		if (!to_piece(s->arch, &parts[i], t->size - done, &ret->pieces[i]))
+			return;
+		done += ret->pieces[i].size;
+		ret->count++;
+	}
+	ret->how = CP_PLACE_DIRECT;
+}
