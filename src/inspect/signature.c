@@ -62,6 +62,8 @@ static bool disagrees(const struct cp_place *said, const struct cp_place *by_con
 {
 	const struct cp_piece *a = said->pieces, *b = by_convention->pieces;
 
+	if (said->how == CP_PLACE_GONE)
+		return true; /* clang drops what isn't needed, and what follows moves up */
 	if (said->how != CP_PLACE_DIRECT || said->count != 1 ||
 	    (a->where != CP_PIECE_REGISTER && a->where != CP_PIECE_VECTOR))
 		return false;
@@ -88,6 +90,48 @@ static bool trusts_debug_info(const struct cp_signature *s, const char *linkage_
 	return false;
 }
 
+/* A clone without some of its parameters is still called by the convention,
+ * with those that are left. If that agrees with what is said of registers, it
+ * is the better answer: what is said of an __int128 is often where it will be
+ * later. */
+static bool place_rest(struct cp_signature *s, const struct cp_place *said)
+{
+	const struct cp_function_info *f = &s->function;
+	size_t n = 0, i, count = s->parameter_count;
+	const struct cp_type **types =
+		cp_arena_array(&s->arena, count, sizeof(const struct cp_type *));
+	struct cp_place *places = cp_arena_array(&s->arena, count, sizeof(*places));
+
+	if (!types || !places || !s->convention)
+		return false;
+	for (i = 0; i < count; i++) {
+		if (!f->parameters[i].constant && said[i].how != CP_PLACE_GONE)
+			types[n++] = s->parameters[i].type;
+	}
+	s->convention->arguments(types, n, f->result, f->flags, places);
+	for (i = n = 0; i < count; i++) {
+		if (f->parameters[i].constant || said[i].how == CP_PLACE_GONE)
+			continue;
+		if (disagrees(&said[i], &places[n]) || places[n].how == CP_PLACE_UNSUPPORTED)
+			return false;
+		n++;
+	}
+	for (i = n = 0; i < count; i++) {
+		if (!f->parameters[i].constant && said[i].how != CP_PLACE_GONE)
+			s->parameters[i].place = places[n++];
+		else
+			s->parameters[i].place.how = CP_PLACE_GONE;
+	}
+	return true;
+}
+
+static bool is_wide(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	return t && t->size == 16 && (t->kind == CP_TYPE_INT || t->kind == CP_TYPE_UINT);
+}
+
 /* Takes debug information's word where that is better. */
 static struct cp_error *correct_parameters(struct cp_signature *s, const char *linkage_name,
 					   bool local, bool clone)
@@ -102,7 +146,8 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 		return cp_error_nomem();
 	for (i = 0; i < s->parameter_count; i++)
 		cp_locate(s, &f->parameters[i], f->low, s->arch->ret_size, &said[i]);
-	trusted = trusts_debug_info(s, linkage_name, local, clone, said);
+	local = local || !(f->flags & CP_FUNCTION_EXTERNAL);
+	trusted = trusts_debug_info(s, linkage_name, local, clone, said) && !place_rest(s, said);
 	for (i = 0; i < s->parameter_count; i++) {
 		p = &s->parameters[i];
 		if (f->parameters[i].constant) {
@@ -110,6 +155,8 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 		} else if (trusted) {
 			p->source = CPROF_SOURCE_DWARF;
 			p->place = said[i];
+			if (is_wide(p->type) && said[i].count == 2)
+				p->place.how = CP_PLACE_UNSUPPORTED; /* see place_rest() */
 		}
 	}
 	return NULL;
