@@ -128,7 +128,7 @@ static bool put_call_indirect(struct slot *s, const struct cp_x86_insn *insn, co
 		return to.memory && !insn->addrsize && put_jump_by_rsp(s, insn, code, to.disp);
 	at = s->size;
 	put_copy(s, insn, code, next);
-	s->code[at + insn->modrm_at] ^= (2 ^ 4) << 3; /* /2 is call, /4 is jmp */
+	s->code[at + insn->modrm_at] ^= 6 << 3; /* from /2, call, to /4, jmp */
 	return true;
 }
 

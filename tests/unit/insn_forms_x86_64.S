@@ -85,7 +85,8 @@ insn_forms:
 	movq	%rax, place + 16(%rip)
 	leaq	place(%rip), %r13
 	movl	$2, %r9d
-	bnd jmp	*(%r13,%r9,8)
+	.byte	0xf2		/* bnd */
+	jmp	*(%r13,%r9,8)
 	ud2
 16:	leaq	17f(%rip), %rax
 	pushq	%rax
@@ -119,7 +120,8 @@ insn_forms:
 	call	*-56(%rbp)
 	.byte	0x66, 0x66, 0x48	/* as in calls of __tls_get_addr */
 	call	callee
-	bnd call callee
+	.byte	0xf2
+	call	callee
 	pushq	$1
 	pushq	$2
 	call	pops_arguments
@@ -222,7 +224,8 @@ conditions:
 
 callee:	endbr64
 	addq	$3, (%rbx)
-	bnd ret
+	.byte	0xf2
+	ret
 
 pops_arguments:
 	movq	8(%rsp), %rdx

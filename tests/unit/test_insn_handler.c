@@ -93,6 +93,12 @@ PROBED static void count_signal(int sig)
 	atomic_fetch_add(&signals, (unsigned long)(leaf(3) - leaf(3) + 1));
 }
 
+PROBED static long raw(long nr, long a, long b, long c)
+{
+	__asm__ volatile("syscall" : "+a"(nr) : "D"(a), "S"(b), "d"(c) : "rcx", "r11", "memory");
+	return nr;
+}
+
 /* ---- breakpoints ---- */
 
 static bool writable_text(const uint8_t *from, const uint8_t *to)
@@ -255,6 +261,46 @@ static void test_threads(void)
 	printf("%zu breakpoints, %lu signals\n", entry_count, atomic_load(&signals));
 }
 
+static int pipe_ends[2];
+static atomic_bool reading;
+
+static void *read_byte(void *arg)
+{
+	char byte = 0;
+
+	atomic_store(&reading, true);
+	*(long *)arg = raw(SYS_read, pipe_ends[0], (long)(uintptr_t)&byte, 1) * 1000 + byte;
+	return NULL;
+}
+
+/* A read that a signal interrupts begins again in its slot; a child begins
+ * to live in one. */
+static void test_system_calls(void)
+{
+	unsigned long before = atomic_load(&signals);
+	pthread_t thread;
+	int status = 0;
+	long got = 0;
+	pid_t pid;
+
+	CHECK(pipe(pipe_ends) == 0);
+	arm(true);
+	CHECK(pthread_create(&thread, NULL, read_byte, &got) == 0);
+	while (!atomic_load(&reading) || atomic_load(&signals) < before + 50) {
+		pthread_kill(thread, SIGUSR1);
+		sched_yield();
+	}
+	CHECK(write(pipe_ends[1], "x", 1) == 1);
+	pthread_join(thread, NULL);
+	pid = (pid_t)raw(SYS_fork, 0, 0, 0);
+	if (pid == 0)
+		raw(SYS_exit_group, leaf(0) == table[0] ? 5 : 6, 0, 0);
+	arm(false);
+	CHECK_U64((uint64_t)got, 1000 + 'x');
+	CHECK(pid > 0 && waitpid(pid, &status, 0) == pid);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 5);
+}
+
 static volatile int own_code, own_count;
 static volatile uint64_t own_pc;
 
@@ -342,6 +388,7 @@ int main(void)
 	test_restorer();
 	test_forms();
 	test_threads();
+	test_system_calls();
 	test_chain();
 	test_dispositions();
 	cp_decoder_destroy(decoder);
