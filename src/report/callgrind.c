@@ -4,8 +4,10 @@
  * cost of its calls. Readers add both to what a function costs with all that
  * it calls; so of a function that is on a stack more than once only the
  * innermost one counts there, or it would cost more than the program. Calls
- * are not counted by sampling: the number given is that of samples.
+ * are not counted by sampling: the number given is that of samples. Of a
+ * recording of calls it is that of calls, and costs are the time in them.
  */
+#include "report/calls.h"
 #include "report/export.h"
 
 #include <inttypes.h>
@@ -32,6 +34,7 @@ struct callgrind {
 	struct cp_buf text;
 	CP_VEC(bool) named; /* by string number: written before, the number is enough */
 	struct cp_interner strings;
+	struct cp_calls calls; /* of a profile by calls */
 };
 
 static CP_ERROR add(struct callgrind *c, struct item at, const struct cp_cost *cost)
@@ -116,6 +119,19 @@ static CP_ERROR function(struct callgrind *c, uint32_t number, bool callee)
 	return name(c, callee ? "cfn" : "fn", 'n', f->name, f->image);
 }
 
+/* The number of calls of `at`'s callee by its function. */
+static uint64_t calls_of(const struct callgrind *c, const struct cost_of *it)
+{
+	const struct cp_call_edge *e;
+
+	if (!c->p->by_calls)
+		return it->cost.ticks;
+	cp_vec_for_each(&c->calls.edges, e)
+		if (e->caller == it->at.function && e->callee == it->at.callee)
+			return e->calls;
+	return 0;
+}
+
 static CP_ERROR write_items(struct callgrind *c)
 {
 	const struct cost_of *it;
@@ -129,7 +145,7 @@ static CP_ERROR write_items(struct callgrind *c)
 		last = it->at.function;
 		if (it->at.callee != CP_RECORD_NONE) {
 			CP_TRY(function(c, it->at.callee, true));
-			cp_buf_printf(&c->sink->buf, "calls=%" PRIu64 " %u\n", it->cost.ticks,
+			cp_buf_printf(&c->sink->buf, "calls=%" PRIu64 " %u\n", calls_of(c, it),
 				      c->p->functions.items[it->at.callee].decl_line);
 		}
 		cp_buf_printf(&c->sink->buf, "%u %" PRIu64 "\n", it->at.line, it->cost.ns);
@@ -146,6 +162,8 @@ static CP_ERROR write_all(struct callgrind *c, const struct cp_export_options *o
 	c->function_seen = calloc(c->p->functions.count + 1, sizeof(*c->function_seen));
 	if (!c->function_seen)
 		return cp_error_nomem();
+	if (c->p->by_calls)
+		CP_TRY(cp_calls_build(c->p, &c->calls));
 	for (i = 0; i < c->p->hits.count; i++)
 		CP_TRY(add_hit(c, i));
 	if (c->costs.count)
@@ -167,6 +185,7 @@ CP_EXPORT_WRITER(callgrind)
 	struct callgrind c = { .p = p, .sink = sink };
 	struct cp_error *err = write_all(&c, o);
 
+	cp_calls_deinit(&c.calls);
 	cp_interner_free(&c.keys);
 	cp_interner_free(&c.strings);
 	cp_vec_free(&c.costs);

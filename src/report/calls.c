@@ -37,16 +37,6 @@ static struct cp_calling_thread *calling(struct builder *b, uint32_t thread)
 	return &b->c->threads.items[*place - 1];
 }
 
-/* The shown call around `span`. */
-static const struct cp_span *caller_of(const struct cp_span *span)
-{
-	const struct cp_span *outer = span->outer;
-
-	while (outer && !outer->data)
-		outer = outer->outer;
-	return outer;
-}
-
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct builder *b = ctx;
@@ -81,7 +71,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	struct builder *b = ctx;
 	struct cp_called *f = called(b, span->function);
 	struct cp_calling_thread *t = calling(b, span->thread);
-	const struct cp_span *outer = caller_of(span);
+	const struct cp_span *outer = cp_span_shown_outer(span);
 
 	(void)call;
 	if (!f || !t)

@@ -11,6 +11,9 @@
  *                 bbbbbbbbbbbbbbbbbbbbbbbddddddd
  *                 cccccccccccccccc
  *
+ * Calls are slices as they were. Where there are both, slices made of samples
+ * are a thread of their own, beside the calls.
+ *
  * A slice's length is time on the clock; what samples carry of it is in its
  * arguments: "weight_ns", "samples". Those of the outermost slices add up to
  * the total.
@@ -22,6 +25,11 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "inspect/inspect.h"
+#include "report/spans.h"
+#include "report/values.h"
+
+#define SAMPLES_TID (1 << 30) /* added to that of a thread whose calls are there, too */
 
 struct slice {
 	uint32_t frame;
@@ -37,9 +45,10 @@ struct chrome {
 	uint32_t thread;
 	CP_VEC(struct slice) open; /* outermost first */
 	uint64_t end_ns; /* of what is open */
+	bool beside; /* there are calls, too: samples stand beside them */
 };
 
-static void pid_and_tid(struct chrome *c, uint32_t thread)
+static void pid_and_tid(struct chrome *c, uint32_t thread, bool samples)
 {
 	uint32_t process = cp_profile_process(c->p, thread);
 	const struct cp_record_thread *t = NULL;
@@ -49,7 +58,7 @@ static void pid_and_tid(struct chrome *c, uint32_t thread)
 	cp_json_i64(&c->j, "pid",
 		    process == CP_RECORD_NONE ? 0
 					      : cp_record_get_process(c->p->record, process)->pid);
-	cp_json_i64(&c->j, "tid", t ? t->tid : 0);
+	cp_json_i64(&c->j, "tid", (t ? t->tid : 0) + (samples && c->beside ? SAMPLES_TID : 0));
 }
 
 /* Microseconds with all digits, as the format has them. */
@@ -69,7 +78,7 @@ static void close_slice(struct chrome *c)
 	cp_json_str(&c->j, "ph", "X");
 	cp_json_str(&c->j, "name", f->name);
 	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
-	pid_and_tid(c, c->thread);
+	pid_and_tid(c, c->thread, true);
 	microseconds(c, "ts", s->from_ns);
 	microseconds(c, "dur", c->end_ns - s->from_ns);
 	cp_json_begin(&c->j, "args", '{');
@@ -132,16 +141,25 @@ static CP_ERROR add_sample(struct chrome *c, const struct cp_record_sample *s)
 	return NULL;
 }
 
-static void name_event(struct chrome *c, const char *what, uint32_t thread, const char *name)
+static void name_event(struct chrome *c, const char *what, uint32_t thread, bool samples,
+		       const char *name)
 {
 	cp_json_begin(&c->j, NULL, '{');
 	cp_json_str(&c->j, "ph", "M");
 	cp_json_str(&c->j, "name", what);
-	pid_and_tid(c, thread);
+	pid_and_tid(c, thread, samples);
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_str(&c->j, "name", name);
 	cp_json_end(&c->j, '}');
 	cp_json_end(&c->j, '}');
+}
+
+static void name_samples(struct chrome *c, uint32_t thread, const char *name)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_printf(&text, "%s (samples)", name);
+	name_event(c, "thread_name", thread, true, text.bytes ? text.bytes : "");
 }
 
 static void write_names(struct chrome *c)
@@ -152,12 +170,16 @@ static void write_names(struct chrome *c)
 		const struct cp_record_thread *t = cp_record_get_thread(c->p->record, (uint32_t)i);
 		uint32_t process = cp_profile_process(c->p, (uint32_t)i);
 
-		if (!t || (!c->p->threads[i].ns && !c->p->threads[i].ticks))
+		bool sampled = c->p->threads[i].ns || c->p->threads[i].ticks;
+
+		if (!t || (!sampled && !c->beside))
 			continue;
-		name_event(c, "thread_name", (uint32_t)i, t->name);
+		name_event(c, "thread_name", (uint32_t)i, false, t->name);
 		if (process != CP_RECORD_NONE)
-			name_event(c, "process_name", (uint32_t)i,
+			name_event(c, "process_name", (uint32_t)i, false,
 				   cp_record_get_process(c->p->record, process)->name);
+		if (c->beside && sampled && !c->p->by_calls)
+			name_samples(c, (uint32_t)i, t->name);
 	}
 }
 
@@ -174,6 +196,75 @@ static CP_ERROR write_slices(struct chrome *c)
 	return NULL;
 }
 
+/* ---- calls ---- */
+
+/* Arguments come with the enter, the slice is written at the leave. */
+static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct cp_buf *args = calloc(1, sizeof(*args));
+
+	(void)ctx;
+	span->data = args;
+	if (!args)
+		return cp_error_nomem();
+	if (span->entered && call->value_count)
+		cp_values_object(args, call->values, call->value_count);
+	return NULL;
+}
+
+static void put_call_args(struct chrome *c, const struct cp_span *span, const struct cp_buf *args,
+			  const struct cp_record_call *call)
+{
+	cp_json_begin(&c->j, "args", '{');
+	cp_json_u64(&c->j, "net_ns", span->net_ns);
+	cp_json_u64(&c->j, "self_ns", cp_span_self(span));
+	if (args->size) {
+		cp_buf_str(c->j.out, ",\"arguments\":");
+		cp_buf_add(c->j.out, args->bytes, args->size);
+	}
+	if (call && call->result_count && call->value_count) {
+		cp_buf_str(c->j.out, ",\"result\":");
+		cp_value_json(c->j.out, call->values);
+	}
+	if (span->end != CP_SPAN_RETURNED)
+		cp_json_str(&c->j, "end", cp_span_end_name(span->end));
+	if (span->target != CP_RECORD_NONE)
+		cp_json_str(&c->j, "target", c->p->functions.items[span->target].name);
+	cp_json_end(&c->j, '}');
+}
+
+static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct chrome *c = ctx;
+	const struct cp_function *f = &c->p->functions.items[span->function];
+	struct cp_buf *args = span->data;
+	bool failed = args->failed;
+
+	cp_json_begin(&c->j, NULL, '{');
+	cp_json_str(&c->j, "ph", "X");
+	cp_json_str(&c->j, "name", f->name);
+	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
+	pid_and_tid(c, span->thread, false);
+	microseconds(c, "ts", span->start_ns);
+	microseconds(c, "dur", span->end_ns - span->start_ns);
+	put_call_args(c, span, args, call);
+	cp_json_end(&c->j, '}');
+	cp_sink_spill(c->sink);
+	cp_buf_free(args);
+	free(args);
+	span->data = NULL;
+	return failed ? cp_error_nomem() : NULL;
+}
+
+static CP_ERROR write_calls(struct chrome *c)
+{
+	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
+
+	if (!cp_record_call_count(c->p->record))
+		return NULL;
+	return cp_spans_walk(c->p, &visitor, c);
+}
+
 static CP_ERROR write_all(struct chrome *c, const char *title)
 {
 	cp_json_begin(&c->j, NULL, '{');
@@ -187,6 +278,7 @@ static CP_ERROR write_all(struct chrome *c, const char *title)
 	cp_json_begin(&c->j, "traceEvents", '[');
 	write_names(c);
 	CP_TRY(write_slices(c));
+	CP_TRY(write_calls(c));
 	cp_json_end(&c->j, ']');
 	cp_json_end(&c->j, '}');
 	cp_buf_u8(&c->sink->buf, '\n');
@@ -206,6 +298,7 @@ CP_EXPORT_WRITER(chrome)
 
 	/* Half of the time between two ticks. */
 	c.gap_ns = UINT64_C(500000000) / (info->hz ? info->hz : 99);
+	c.beside = cp_record_call_count(p->record) != 0;
 	cp_export_title(p, o, &title);
 	err = write_all(&c, title.bytes);
 	cp_vec_free(&c.open);

@@ -33,7 +33,9 @@ struct cp_export_format {
 	X("|", chrome, "json", false, "trace events on a time line (Perfetto, chrome://tracing)") \
 	X("|", speedscope, "speedscope.json", false, "a profile a thread (speedscope.app)") \
 	X("|", pprof, "pb.gz", true, "gzipped protobuf (pprof, Pyroscope, Parca)") \
-	X("|", callgrind, "callgrind", false, "cost of functions, lines, calls (KCachegrind)")
+	X("|", callgrind, "callgrind", false, "cost of functions, lines, calls (KCachegrind)") \
+	X("|", perfetto, "pftrace", true, "calls and samples as protobuf (Perfetto)") \
+	X("|", sqlite, "sqlite", true, "a database of calls, arguments, samples (sqlite3)")
 
 /* Ends with a row without name. */
 extern const struct cp_export_format cp_export_formats[];

@@ -342,7 +342,8 @@ void cp_flame_note(const struct cp_flame *f, struct cp_buf *out)
 	cp_buf_printf(out, " %s in ", cp_report_unit(f->p));
 	cp_add_time(out, cp_report_duration(f->p->record));
 	cp_buf_str(out, "  ·  ");
-	cp_add_plural(out, f->p->total.ticks, "sample", "samples");
+	cp_add_plural(out, f->p->total.ticks, f->p->by_calls ? "call" : "sample",
+		      f->p->by_calls ? "calls" : "samples");
 	if (info->hz)
 		cp_buf_printf(out, " at %u Hz", info->hz);
 	if (at && localtime_r(&at, &tm) && strftime(date, sizeof(date), "%F %T", &tm))

@@ -260,7 +260,7 @@ static void write_head(struct pprof *w, const char *title)
 	int64_t comment;
 
 	string(w, ""); /* number 0, by the format */
-	types[0].type = string(w, "samples");
+	types[0].type = string(w, w->p->by_calls ? "calls" : "samples");
 	types[0].unit = string(w, "count");
 	types[1].type = string(w, info->clock == CP_RECORD_CLOCK_WALL ? "wall" : "cpu");
 	types[1].unit = string(w, "nanoseconds");

@@ -24,6 +24,17 @@ struct walk {
 	struct cp_error *error;
 };
 
+const char *cp_span_end_name(enum cp_span_end end)
+{
+	static const char *const names[] = {
+		[CP_SPAN_RETURNED] = "returned", [CP_SPAN_TAIL_CALLED] = "tail_called",
+		[CP_SPAN_UNWOUND] = "unwound",	 [CP_SPAN_ENDED] = "thread_ended",
+		[CP_SPAN_LOST] = "lost",	 [CP_SPAN_OPEN] = "open",
+	};
+
+	return names[end];
+}
+
 static struct cp_span *take_span(struct walk *w)
 {
 	struct cp_span *block;

@@ -65,4 +65,16 @@ struct cp_span_visitor {
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor,
 		       void *ctx);
 
+/* "returned", "tail_called", ... */
+const char *cp_span_end_name(enum cp_span_end end);
+/* The nearest call around it that has `data`; NULL: none. */
+static inline struct cp_span *cp_span_shown_outer(const struct cp_span *span)
+{
+	struct cp_span *outer = span->outer;
+
+	while (outer && !outer->data)
+		outer = outer->outer;
+	return outer;
+}
+
 #endif

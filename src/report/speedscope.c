@@ -96,6 +96,8 @@ static void write_thread(struct speedscope *s, size_t from, size_t end)
 	cp_json_end(&s->j, '}');
 }
 
+static void write_call_threads(struct speedscope *s);
+
 static void write_all(struct speedscope *s, const char *title)
 {
 	const struct cp_record_sample *samples = cp_record_samples(s->p->record);
@@ -115,9 +117,48 @@ static void write_all(struct speedscope *s, const char *title)
 			end++;
 		write_thread(s, i, end);
 	}
+	write_call_threads(s);
 	cp_json_end(&s->j, ']');
 	cp_json_end(&s->j, '}');
 	cp_buf_u8(&s->sink->buf, '\n');
+}
+
+/* ---- calls ---- */
+
+/* Of traced calls: the stacks of each thread, with the time in them. */
+static void write_call_thread(struct speedscope *s, uint32_t thread)
+{
+	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_hit *hit;
+
+	cp_thread_name(s->p, thread, &name);
+	cp_json_begin(&s->j, NULL, '{');
+	cp_json_str(&s->j, "type", "sampled");
+	cp_json_str(&s->j, "name", name.bytes);
+	cp_json_str(&s->j, "unit", "nanoseconds");
+	cp_json_u64(&s->j, "startValue", 0);
+	cp_json_u64(&s->j, "endValue", s->p->threads[thread].ns);
+	cp_json_begin(&s->j, "samples", '[');
+	cp_vec_for_each(&s->p->hits, hit)
+		if (hit->thread == thread)
+			write_stack(s, hit->stack);
+	cp_json_end(&s->j, ']');
+	cp_json_begin(&s->j, "weights", '[');
+	cp_vec_for_each(&s->p->hits, hit)
+		if (hit->thread == thread)
+			cp_json_u64(&s->j, NULL, hit->cost.ns);
+	cp_json_end(&s->j, ']');
+	cp_json_end(&s->j, '}');
+	cp_sink_spill(s->sink);
+}
+
+static void write_call_threads(struct speedscope *s)
+{
+	size_t count = s->p->by_calls ? cp_record_thread_count(s->p->record) : 0, i;
+
+	for (i = 0; i < count; i++)
+		if (s->p->threads[i].ticks)
+			write_call_thread(s, (uint32_t)i);
 }
 
 CP_EXPORT_WRITER(speedscope)

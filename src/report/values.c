@@ -41,6 +41,25 @@ void cp_values_json(struct cp_json *j, const char *key, const cprof_value *value
 	cp_json_end(j, ']');
 }
 
+void cp_values_object(struct cp_buf *out, const cprof_value *values, size_t count)
+{
+	size_t i;
+
+	cp_buf_u8(out, '{');
+	for (i = 0; i < count; i++) {
+		const cprof_value *v = &values[i];
+
+		cp_buf_str(out, i ? ",\"" : "\"");
+		if (v->name && *v->name)
+			cp_escape(out, CP_ESCAPE_JSON, v->name, strlen(v->name));
+		else
+			cp_buf_printf(out, "%zu", i);
+		cp_buf_str(out, "\":");
+		cp_value_json(out, v);
+	}
+	cp_buf_u8(out, '}');
+}
+
 void cp_values_text(struct cp_buf *out, const cprof_value *values, size_t count, bool names)
 {
 	size_t i;

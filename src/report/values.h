@@ -12,6 +12,8 @@
 /* {"name","type","value","text","source"}; with `key`, or NULL in a list. */
 void cp_value_member(struct cp_json *j, const char *key, const cprof_value *value);
 void cp_values_json(struct cp_json *j, const char *key, const cprof_value *values, size_t count);
+/* {"host": "db-1", "n": 4}; those without a name have their number. */
+void cp_values_object(struct cp_buf *out, const cprof_value *values, size_t count);
 /* `"host", 4`; with `names`, and where values are guessed, `n=4`. */
 void cp_values_text(struct cp_buf *out, const cprof_value *values, size_t count, bool names);
 

@@ -308,3 +308,128 @@ thread 1 1 p'
 	xmllint --xpath '//*[local-name()="g"][*[local-name()="title" and starts-with(., "same")]]' diff.svg |
 		grep -q 'class="d0"' # 1 % to 1 %
 }
+
+# ---- calls ----
+
+@test "chrome: calls are slices that nest, with arguments, results and how they ended" {
+	desk | made desk.data
+	"$CPROF" export -f chrome -o chrome.out desk.data
+	run python3 - <<'END'
+import json
+events = json.load(open("chrome.out"))["traceEvents"]
+assert {(e["pid"], e["tid"], e["args"]["name"]) for e in events if e["name"] == "thread_name"} == \
+    {(200, 200, "desk"), (200, 201, "helper")}
+slices = [e for e in events if e["ph"] == "X"]
+assert len(slices) == 14
+for tid in (200, 201):
+    open_ = []
+    for e in sorted((e for e in slices if e["tid"] == tid), key=lambda e: (e["ts"], -e["dur"])):
+        while open_ and open_[-1] <= e["ts"]:
+            open_.pop()
+        assert not open_ or e["ts"] + e["dur"] <= open_[-1] + 1e-6, e
+        open_.append(e["ts"] + e["dur"])
+by_name = {e["name"]: e for e in slices}
+lookup = by_name["lookup(char const*,int)"]
+assert lookup["args"] == {"net_ns": 20000, "self_ns": 20000, "arguments": {"host": "db;1\n", "n": 4},
+                          "result": "10.0.0.7"}, lookup
+assert (lookup["ts"], lookup["dur"]) == (20, 30)
+assert by_name["a"]["args"]["end"] == "tail_called" and by_name["a"]["args"]["target"] == "b"
+assert by_name["thrower"]["args"]["end"] == "unwound"
+assert by_name["main"]["args"]["end"] == "open" and by_name["main"]["dur"] == 2990
+END
+	assert_success
+}
+
+@test "chrome: samples stand beside calls" {
+	{ workshop; echo 'c 100 5 traced|workshop|t.c|1'; echo 'r 100 20 0'; } | made both.data
+	"$CPROF" export -f chrome -o chrome.out both.data
+	run jq -c '[([.traceEvents[] | select(.ph == "X" and .args.depth == 0).args.weight_ns] | add),
+		[.traceEvents[] | select(.name == "traced") | [.tid, .dur]],
+		[.traceEvents[] | select(.name == "thread_name" and .args.name == "workshop (samples)").tid]]' chrome.out
+	assert_output "[$TOTAL,[[100,20]],[1073741924]]"
+}
+
+@test "perfetto: protoc decodes it; slices begin and end in turn, annotated" {
+	needs protoc
+	desk | made desk.data
+	"$CPROF" export -f perfetto -o out.pftrace desk.data
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >out
+	refute grep -q -E '^ *[0-9]+:' out # no unknown field
+	assert_equal "$(grep -c TYPE_SLICE_BEGIN out)" 14
+	assert_equal "$(grep -c TYPE_SLICE_END out)" 14
+	grep -q 'thread_name: "helper"' out
+	grep -qF 'string_value: "\"10.0.0.7\""' out
+	grep -qF 'string_value: "{x=3, y=4}"' out
+	grep -qF 'string_value: "tail_called"' out
+	grep -qF 'double_value: 1.5' out
+	run awk '/timestamp:/ { at = $2 } /TYPE_SLICE_BEGIN/ { type = 1 } /TYPE_SLICE_END/ { type = -1 }
+		/track_uuid/ { open[$2] += type; if (open[$2] < 0 || at < last[$2]) print "bad"; last[$2] = at }
+		END { print open[1], open[2] }' out
+	assert_output '0 0'
+	# Every name that is referred to was given before.
+	run awk '/event_names/ { kind = "event" } /event_categories/ { kind = "category" }
+		/debug_annotation_names/ { kind = "annotation" } / iid:/ { known[kind, $2] = 1 }
+		/debug_annotations/ { in_annotation = 1 } /}/ { in_annotation = 0 }
+		/category_iids:/ { if (!known["category", $2]) print "category", $2 }
+		/name_iid:/ { what = in_annotation ? "annotation" : "event"; if (!known[what, $2]) print what, $2 }' out
+	assert_output ''
+	"$CPROF" export -f perfetto -o out.pftrace "$BATS_FILE_TMPDIR/cprof.data"
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >out
+	assert_equal "$(grep -c 'perf_sample {' out)" 6
+	grep -qF 'str: "scan<char>"' out
+}
+
+@test "sqlite: answers as report and replay do" {
+	needs sqlite3
+	for recording in desk 'busy_desk 3000'; do
+		$recording | made calls.data
+		"$CPROF" export -f sqlite -o calls.db calls.data
+		assert_equal "$(sqlite3 calls.db 'PRAGMA integrity_check; PRAGMA foreign_key_check')" ok
+		"$CPROF" report --json calls.data |
+			jq -r '.calls.functions[] | [.function, .calls, .total_ns, .self_ns] | join("|")' | sort >want
+		sqlite3 calls.db 'SELECT name, calls, total_ns, self_ns FROM function_calls' | sort >got
+		diff want got
+		"$CPROF" replay --json calls.data |
+			jq -r 'select(.args) | [.function, (.args | map(.text) | join(", "))] | join("|")' >want
+		sqlite3 calls.db 'SELECT function, arguments FROM call_list WHERE arguments IS NOT NULL' >got
+		diff want got
+	done
+	desk | made calls.data
+	"$CPROF" export -f sqlite calls.data >calls.db
+	assert_equal "$(sqlite3 calls.db "SELECT c.how, f.name FROM calls c JOIN functions f ON f.id = c.target")" \
+		$'tail_called|b\ntail_called|gone'
+	assert_equal "$(sqlite3 calls.db "SELECT value, typeof(value) FROM arguments WHERE role = 'result' LIMIT 3")" \
+		$'10.0.0.7|text\n0|integer\n{"x":3,"y":5}|text'
+	assert_equal "$(sqlite3 calls.db "SELECT caller, calls FROM callers WHERE callee = 'fact' ORDER BY caller")" \
+		$'fact|2\nmain|1'
+	"$CPROF" export -f sqlite -o samples.db "$BATS_FILE_TMPDIR/cprof.data"
+	assert_equal "$(sqlite3 samples.db 'SELECT sum(weight_ns) FROM samples')" $TOTAL
+	assert_equal "$(sqlite3 samples.db "SELECT self_ns FROM function_self WHERE name = 'malloc'")" 200000000
+	assert_equal "$(sqlite3 samples.db "SELECT total_ns FROM function_total WHERE name = 'main'")" 300000000
+	run env TMPDIR=/nowhere "$CPROF" export -f sqlite -o x.db calls.data
+	assert_failure 1
+	assert_output --partial TMPDIR
+}
+
+@test "calls alone: callgrind, folded, speedscope and flamegraph add up to the time in them" {
+	desk | made desk.data
+	total=$("$CPROF" report --json desk.data | jq .calls.total_ns)
+	"$CPROF" export -f folded desk.data >folded
+	assert_equal "$(awk '{ sum += $NF } END { printf "%d", sum }' folded)" "$total"
+	grep -qx 'main;geo::move(point,dir);clamp 12000' folded
+	"$CPROF" export -f speedscope desk.data >speedscope
+	assert_equal "$(jq '[.profiles[].weights | add] | add' speedscope)" "$total"
+	"$CPROF" export -f flamegraph desk.data | grep -q '14 calls'
+	"$CPROF" export -f callgrind desk.data >callgrind
+	needs callgrind_annotate
+	callgrind_annotate --auto=no --threshold=100 --inclusive=yes callgrind >out
+	grep -qE '^2,971,000 \(100\.0%\) +PROGRAM TOTALS' out
+	# Inclusive costs are the totals of the report.
+	"$CPROF" report --json desk.data | jq -r '.calls.functions[] | [.total_ns, .function] | join(" ")' |
+		while read -r ns name; do
+			grep -qF "$(LC_ALL=en_US.UTF-8 printf '%s' "$(sed ':a;s/\B[0-9]\{3\}\>/,&/;ta' <<<"$ns")") (" <(grep -F ":$name [" out) ||
+				fail "$name: $ns is not what callgrind_annotate says"
+		done
+	grep -A1 -F 'calls=' callgrind >calls
+	assert_equal "$(grep -c '^calls=1 ' calls)" 9
+}

@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A SQLite database, for those who want to ask their own questions; tables and
+ * views are described in cprof-export(1). It is made in a temporary file,
+ * since an export may go to a pipe.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "inspect/inspect.h"
+#include "report/export.h"
+#include "report/report.h"
+#include "report/spans.h"
+
+static const char schema[] =
+	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN;"
+	"CREATE TABLE recording(key TEXT PRIMARY KEY, value);"
+	"CREATE TABLE processes(id INTEGER PRIMARY KEY, pid INTEGER, ns_pid INTEGER, ppid INTEGER,"
+	" name TEXT, exe TEXT);"
+	"CREATE TABLE threads(id INTEGER PRIMARY KEY, process INTEGER REFERENCES processes,"
+	" tid INTEGER, ns_tid INTEGER, name TEXT);"
+	"CREATE TABLE functions(id INTEGER PRIMARY KEY, name TEXT, linkage_name TEXT, image TEXT,"
+	" path TEXT, file TEXT, line INTEGER);"
+	"CREATE TABLE calls(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES calls,"
+	" thread INTEGER REFERENCES threads, function INTEGER REFERENCES functions,"
+	" depth INTEGER, start_ns INTEGER, duration_ns INTEGER, net_ns INTEGER, self_ns INTEGER,"
+	" overhead_ns INTEGER, cpu_ns INTEGER, how TEXT, target INTEGER REFERENCES functions,"
+	" recursion INTEGER);"
+	"CREATE TABLE arguments(call INTEGER REFERENCES calls, role TEXT, position INTEGER,"
+	" name TEXT, type TEXT, value, text TEXT, source TEXT, error TEXT);"
+	"CREATE TABLE stacks(id INTEGER PRIMARY KEY, truncated INTEGER);"
+	"CREATE TABLE frames(stack INTEGER REFERENCES stacks, position INTEGER,"
+	" function INTEGER REFERENCES functions, file TEXT, line INTEGER, inlined INTEGER,"
+	" guessed INTEGER, PRIMARY KEY(stack, position)) WITHOUT ROWID;"
+	"CREATE TABLE samples(id INTEGER PRIMARY KEY, ts_ns INTEGER,"
+	" thread INTEGER REFERENCES threads, stack INTEGER REFERENCES stacks, ticks INTEGER,"
+	" weight_ns INTEGER, waiting INTEGER);";
+
+static const char views[] =
+	"CREATE INDEX calls_function ON calls(function); CREATE INDEX calls_parent ON "
+	"calls(parent);"
+	"CREATE INDEX arguments_call ON arguments(call); CREATE INDEX samples_stack ON "
+	"samples(stack);"
+	/* who was called how often, and how long it took */
+	"CREATE VIEW function_calls AS SELECT f.name, f.image, count(*) AS calls,"
+	" sum(CASE WHEN c.recursion = 0 THEN c.net_ns ELSE 0 END) AS total_ns, sum(c.self_ns) AS "
+	"self_ns, min(c.net_ns) AS min_ns,"
+	" avg(c.net_ns) AS mean_ns, max(c.net_ns) AS max_ns, sum(c.overhead_ns) AS overhead_ns"
+	" FROM calls c JOIN functions f ON f.id = c.function GROUP BY f.id ORDER BY self_ns DESC;"
+	"CREATE VIEW callers AS SELECT p.name AS caller, f.name AS callee, count(*) AS calls,"
+	" sum(c.net_ns) AS ns FROM calls c JOIN functions f ON f.id = c.function"
+	" LEFT JOIN calls pc ON pc.id = c.parent LEFT JOIN functions p ON p.id = pc.function"
+	" GROUP BY pc.function, c.function ORDER BY ns DESC;"
+	/* a call in one line, with its arguments and result */
+	"CREATE VIEW call_list AS SELECT c.id, c.parent, t.tid, t.name AS thread, c.start_ns,"
+	" c.net_ns, c.depth, f.name AS function, f.image, c.how,"
+	" (SELECT group_concat(text, ', ') FROM (SELECT text FROM arguments a WHERE a.call = c.id"
+	" AND a.role = 'argument' ORDER BY a.position)) AS arguments,"
+	" (SELECT text FROM arguments a WHERE a.call = c.id AND a.role = 'result') AS result"
+	" FROM calls c JOIN functions f ON f.id = c.function JOIN threads t ON t.id = c.thread"
+	" ORDER BY c.id;"
+	/* samples: time in functions themselves, and with all that they call */
+	"CREATE VIEW function_self AS SELECT f.name, f.image, sum(s.weight_ns) AS self_ns,"
+	" sum(s.ticks) AS ticks FROM samples s JOIN frames r ON r.stack = s.stack AND r.position ="
+	" (SELECT max(position) FROM frames WHERE stack = s.stack) JOIN functions f"
+	" ON f.id = r.function GROUP BY f.id ORDER BY self_ns DESC;"
+	"CREATE VIEW function_total AS SELECT f.name, f.image, sum(s.weight_ns) AS total_ns,"
+	" sum(s.ticks) AS ticks FROM samples s JOIN (SELECT DISTINCT stack, function FROM frames) r"
+	" ON r.stack = s.stack JOIN functions f ON f.id = r.function GROUP BY f.id"
+	" ORDER BY total_ns DESC;"
+	"COMMIT;";
+
+enum insert {
+	INTO_RECORDING,
+	INTO_PROCESSES,
+	INTO_THREADS,
+	INTO_FUNCTIONS,
+	INTO_CALLS,
+	INTO_ARGUMENTS,
+	INTO_STACKS,
+	INTO_FRAMES,
+	INTO_SAMPLES,
+	INSERTS
+};
+
+static const struct {
+	const char *table;
+	unsigned columns;
+} inserts[INSERTS] = {
+	[INTO_RECORDING] = { "recording", 2 }, [INTO_PROCESSES] = { "processes", 6 },
+	[INTO_THREADS] = { "threads", 5 },     [INTO_FUNCTIONS] = { "functions", 7 },
+	[INTO_CALLS] = { "calls", 14 },	       [INTO_ARGUMENTS] = { "arguments", 9 },
+	[INTO_STACKS] = { "stacks", 2 },       [INTO_FRAMES] = { "frames", 7 },
+	[INTO_SAMPLES] = { "samples", 7 },
+};
+
+struct writer {
+	const struct cp_profile *p;
+	sqlite3 *db;
+	sqlite3_stmt *into[INSERTS];
+	bool *stacks; /* written */
+	bool failed;
+};
+
+static CP_ERROR failure(const struct writer *w)
+{
+	int code = sqlite3_errcode(w->db);
+
+	return code == SQLITE_NOMEM ? cp_error_nomem()
+				    : cp_error_new(CP_ERR_IO, 0, "writing the database: %s",
+						   sqlite3_errmsg(w->db));
+}
+
+static CP_ERROR execute(struct writer *w, const char *sql)
+{
+	return sqlite3_exec(w->db, sql, NULL, NULL, NULL) == SQLITE_OK ? NULL : failure(w);
+}
+
+/* ---- values of a row; columns from 1 ---- */
+
+static void put_int(struct writer *w, enum insert into, int column, uint64_t value)
+{
+	sqlite3_bind_int64(w->into[into], column, (sqlite3_int64)value);
+}
+
+static void put_text(struct writer *w, enum insert into, int column, const char *text)
+{
+	if (text)
+		sqlite3_bind_text(w->into[into], column, text, -1, SQLITE_TRANSIENT);
+	else
+		sqlite3_bind_null(w->into[into], column);
+}
+
+static void put_row(struct writer *w, enum insert into)
+{
+	sqlite3_stmt *s = w->into[into];
+
+	if (sqlite3_step(s) != SQLITE_DONE)
+		w->failed = true;
+	sqlite3_reset(s);
+	sqlite3_clear_bindings(s);
+}
+
+static void put_key(struct writer *w, const char *key, const char *value)
+{
+	put_text(w, INTO_RECORDING, 1, key);
+	put_text(w, INTO_RECORDING, 2, value);
+	put_row(w, INTO_RECORDING);
+}
+
+static void put_number(struct writer *w, const char *key, uint64_t value)
+{
+	put_text(w, INTO_RECORDING, 1, key);
+	put_int(w, INTO_RECORDING, 2, value);
+	put_row(w, INTO_RECORDING);
+}
+
+/* ---- what was recorded, and of whom ---- */
+
+static void put_recording(struct writer *w, const char *title)
+{
+	const struct cp_record_info *info = cp_record_info(w->p->record);
+	const struct cp_record_totals *t = cp_record_final(w->p->record);
+	int status = cp_report_exit_status(w->p->record);
+
+	put_key(w, "title", title);
+	put_key(w, "cprof_version", info->cprof_version);
+	put_key(w, "host", info->host);
+	put_key(w, "machine", info->machine);
+	put_key(w, "kernel", info->kernel);
+	put_number(w, "pid", (uint64_t)info->pid);
+	put_number(w, "start_real_ns", info->start_real_ns);
+	put_number(w, "duration_ns", cp_report_duration(w->p->record));
+	if (status >= 0)
+		put_number(w, "exit_status", (uint64_t)status);
+	put_number(w, "cpu_ns", t->cpu_ns);
+	put_number(w, "stops", t->stops);
+	put_number(w, "stopped_ns", t->stopped_ns);
+	put_number(w, "samples_lost", t->samples_lost);
+	put_number(w, "calls_lost", t->calls_lost);
+}
+
+static void put_processes(struct writer *w)
+{
+	size_t count = cp_record_process_count(w->p->record), i;
+
+	for (i = 0; i < count; i++) {
+		const struct cp_record_process *q =
+			cp_record_get_process(w->p->record, (uint32_t)i);
+
+		put_int(w, INTO_PROCESSES, 1, i);
+		put_int(w, INTO_PROCESSES, 2, (uint64_t)q->pid);
+		put_int(w, INTO_PROCESSES, 3, (uint64_t)q->ns_pid);
+		put_int(w, INTO_PROCESSES, 4, (uint64_t)q->ppid);
+		put_text(w, INTO_PROCESSES, 5, q->name);
+		put_text(w, INTO_PROCESSES, 6, q->exe);
+		put_row(w, INTO_PROCESSES);
+	}
+	count = cp_record_thread_count(w->p->record);
+	for (i = 0; i < count; i++) {
+		const struct cp_record_thread *t = cp_record_get_thread(w->p->record, (uint32_t)i);
+
+		put_int(w, INTO_THREADS, 1, i);
+		put_int(w, INTO_THREADS, 2, t->process);
+		put_int(w, INTO_THREADS, 3, (uint64_t)t->tid);
+		put_int(w, INTO_THREADS, 4, (uint64_t)t->ns_tid);
+		put_text(w, INTO_THREADS, 5, t->name);
+		put_row(w, INTO_THREADS);
+	}
+}
+
+static void put_functions(struct writer *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->p->functions.count; i++) {
+		const struct cp_function *f = &w->p->functions.items[i];
+
+		put_int(w, INTO_FUNCTIONS, 1, i);
+		put_text(w, INTO_FUNCTIONS, 2, f->name);
+		put_text(w, INTO_FUNCTIONS, 3, f->linkage);
+		put_text(w, INTO_FUNCTIONS, 4, w->p->images.items[f->image].name);
+		put_text(w, INTO_FUNCTIONS, 5, w->p->images.items[f->image].path);
+		put_text(w, INTO_FUNCTIONS, 6, f->file);
+		if (f->decl_line)
+			put_int(w, INTO_FUNCTIONS, 7, f->decl_line);
+		put_row(w, INTO_FUNCTIONS);
+	}
+}
+
+/* ---- calls ---- */
+
+/* Numbers and texts as such, all else as JSON. */
+static void put_content(struct writer *w, const cprof_value *v)
+{
+	struct cp_buf json CP_CLEANUP(cp_buf_free) = { 0 };
+	sqlite3_stmt *s = w->into[INTO_ARGUMENTS];
+
+	switch (v->kind) {
+	case CPROF_VALUE_INT:
+	case CPROF_VALUE_CHAR:
+	case CPROF_VALUE_BOOL:
+		put_int(w, INTO_ARGUMENTS, 6, v->u.u);
+		return;
+	case CPROF_VALUE_UINT:
+		if (v->u.u <= INT64_MAX) {
+			put_int(w, INTO_ARGUMENTS, 6, v->u.u);
+			return;
+		}
+		break;
+	case CPROF_VALUE_FLOAT:
+		sqlite3_bind_double(s, 6, v->u.f);
+		return;
+	case CPROF_VALUE_STRING:
+		sqlite3_bind_text(s, 6, v->u.text.bytes, (int)v->u.text.length, SQLITE_TRANSIENT);
+		return;
+	case CPROF_VALUE_RAW:
+		sqlite3_bind_blob(s, 6, v->u.text.bytes, (int)v->u.text.length, SQLITE_TRANSIENT);
+		return;
+	case CPROF_VALUE_ERROR:
+	case CPROF_VALUE_VOID:
+		return; /* NULL */
+	default:
+		break;
+	}
+	cp_value_json(&json, v);
+	put_text(w, INTO_ARGUMENTS, 6, json.bytes);
+}
+
+static void put_value(struct writer *w, uint64_t call, const char *role, size_t position,
+		      const cprof_value *v)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_value_print(&text, v, NULL);
+	put_int(w, INTO_ARGUMENTS, 1, call);
+	put_text(w, INTO_ARGUMENTS, 2, role);
+	put_int(w, INTO_ARGUMENTS, 3, position);
+	put_text(w, INTO_ARGUMENTS, 4, v->name);
+	put_text(w, INTO_ARGUMENTS, 5, v->type);
+	put_content(w, v);
+	put_text(w, INTO_ARGUMENTS, 7, text.bytes);
+	put_text(w, INTO_ARGUMENTS, 8, cp_value_source_name(v->source));
+	if (v->kind == CPROF_VALUE_ERROR)
+		put_text(w, INTO_ARGUMENTS, 9, cp_value_error_name(v->error));
+	put_row(w, INTO_ARGUMENTS);
+}
+
+static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+	size_t i;
+
+	span->data = w; /* shown */
+	for (i = 0; span->entered && i < call->value_count; i++)
+		put_value(w, span->id, "argument", i, &call->values[i]);
+	return w->failed ? failure(w) : NULL;
+}
+
+static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+	const struct cp_span *outer = cp_span_shown_outer(span);
+	size_t i;
+
+	put_int(w, INTO_CALLS, 1, span->id);
+	if (outer)
+		put_int(w, INTO_CALLS, 2, outer->id);
+	put_int(w, INTO_CALLS, 3, span->thread);
+	put_int(w, INTO_CALLS, 4, span->function);
+	put_int(w, INTO_CALLS, 5, span->depth);
+	put_int(w, INTO_CALLS, 6, span->start_ns);
+	put_int(w, INTO_CALLS, 7, span->duration_ns);
+	put_int(w, INTO_CALLS, 8, span->net_ns);
+	put_int(w, INTO_CALLS, 9, cp_span_self(span));
+	put_int(w, INTO_CALLS, 10, span->overhead_ns);
+	if (span->cpu_ns)
+		put_int(w, INTO_CALLS, 11, span->cpu_ns);
+	put_text(w, INTO_CALLS, 12, cp_span_end_name(span->end));
+	if (span->target != CP_RECORD_NONE)
+		put_int(w, INTO_CALLS, 13, span->target);
+	put_int(w, INTO_CALLS, 14, span->again);
+	put_row(w, INTO_CALLS);
+	for (i = 0; call && i < call->value_count; i++)
+		put_value(w, span->id, i < call->result_count ? "result" : "local",
+			  i < call->result_count ? 0 : i - call->result_count, &call->values[i]);
+	return w->failed ? failure(w) : NULL;
+}
+
+/* ---- samples ---- */
+
+static void put_stack(struct writer *w, uint32_t stack)
+{
+	const uint32_t *frames;
+	size_t count, i;
+
+	if (w->stacks[stack])
+		return;
+	w->stacks[stack] = true;
+	put_int(w, INTO_STACKS, 1, stack);
+	put_int(w, INTO_STACKS, 2, cp_profile_truncated(w->p, stack));
+	put_row(w, INTO_STACKS);
+	frames = cp_profile_walk(w->p, stack, &count);
+	for (i = 0; i < count; i++) {
+		const struct cp_frame *f = &w->p->frames.items[frames[i]];
+
+		put_int(w, INTO_FRAMES, 1, stack);
+		put_int(w, INTO_FRAMES, 2, i);
+		put_int(w, INTO_FRAMES, 3, f->function);
+		put_text(w, INTO_FRAMES, 4, f->file);
+		if (f->line)
+			put_int(w, INTO_FRAMES, 5, f->line);
+		put_int(w, INTO_FRAMES, 6, (f->flags & CP_FRAME_INLINED) != 0);
+		put_int(w, INTO_FRAMES, 7, (f->flags & CP_FRAME_GUESSED) != 0);
+		put_row(w, INTO_FRAMES);
+	}
+}
+
+static CP_ERROR put_samples(struct writer *w)
+{
+	const struct cp_record_sample *samples = cp_record_samples(w->p->record), *s;
+	size_t count = cp_record_sample_count(w->p->record), i;
+	uint64_t start = cp_record_info(w->p->record)->start_ns;
+
+	w->stacks = calloc(cp_record_stack_count(w->p->record) + 1, sizeof(*w->stacks));
+	if (!w->stacks)
+		return cp_error_nomem();
+	for (i = 0; i < count && !w->failed; i++) {
+		s = &samples[i];
+		if (!cp_profile_accepts(w->p, s))
+			continue;
+		put_stack(w, s->stack);
+		put_int(w, INTO_SAMPLES, 1, i);
+		put_int(w, INTO_SAMPLES, 2, s->ts_ns > start ? s->ts_ns - start : 0);
+		put_int(w, INTO_SAMPLES, 3, s->thread);
+		put_int(w, INTO_SAMPLES, 4, s->stack);
+		put_int(w, INTO_SAMPLES, 5, s->count);
+		put_int(w, INTO_SAMPLES, 6, s->weight_ns);
+		put_int(w, INTO_SAMPLES, 7,
+			(s->flags & (CP_RECORD_SAMPLE_BLOCKED | CP_RECORD_SAMPLE_REPEAT)) != 0);
+		put_row(w, INTO_SAMPLES);
+	}
+	return NULL;
+}
+
+/* ---- the database ---- */
+
+static CP_ERROR prepare(struct writer *w)
+{
+	unsigned i, k;
+
+	CP_TRY(execute(w, schema));
+	for (i = 0; i < INSERTS; i++) {
+		struct cp_buf sql CP_CLEANUP(cp_buf_free) = { 0 };
+
+		cp_buf_printf(&sql, "INSERT INTO %s VALUES(?", inserts[i].table);
+		for (k = 1; k < inserts[i].columns; k++)
+			cp_buf_str(&sql, ",?");
+		cp_buf_str(&sql, ")");
+		if (sql.failed)
+			return cp_error_nomem();
+		if (sqlite3_prepare_v2(w->db, sql.bytes, -1, &w->into[i], NULL) != SQLITE_OK)
+			return failure(w);
+	}
+	return NULL;
+}
+
+static CP_ERROR fill(struct writer *w, const char *title)
+{
+	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
+
+	CP_TRY(prepare(w));
+	put_recording(w, title);
+	put_processes(w);
+	put_functions(w);
+	CP_TRY(put_samples(w));
+	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	if (w->failed)
+		return failure(w);
+	return execute(w, views);
+}
+
+static CP_ERROR make(const struct cp_profile *p, const char *title, const char *path)
+{
+	struct writer w = { .p = p };
+	struct cp_error *err = NULL;
+	unsigned i;
+
+	if (sqlite3_open_v2(path, &w.db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK)
+		err = w.db ? failure(&w) : cp_error_nomem();
+	if (!err)
+		err = fill(&w, title);
+	for (i = 0; i < INSERTS; i++)
+		sqlite3_finalize(w.into[i]);
+	free(w.stacks);
+	if (sqlite3_close(w.db) != SQLITE_OK && !err)
+		err = failure(&w);
+	return err;
+}
+
+static CP_ERROR copy(int fd, struct cp_sink *sink)
+{
+	char bytes[65536];
+	ssize_t n;
+
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return cp_error_new(CP_ERR_IO, errno, "reading the database");
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0) {
+		cp_buf_add(&sink->buf, bytes, (size_t)n);
+		cp_sink_spill(sink);
+	}
+	return n < 0 ? cp_error_new(CP_ERR_IO, errno, "reading the database") : NULL;
+}
+
+CP_EXPORT_WRITER(sqlite)
+{
+	const char *dir = getenv("TMPDIR");
+	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
+	char path[PATH_MAX];
+	struct cp_error *err;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/cprof.XXXXXX", dir && *dir ? dir : "/tmp");
+	fd = mkstemp(path);
+	if (fd < 0)
+		return cp_error_hint(cp_error_new(CP_ERR_IO, errno, "making the temporary file %s",
+						  path),
+				     "TMPDIR names another directory");
+	cp_export_title(p, o, &title);
+	err = make(p, title.bytes, path);
+	if (!err)
+		err = copy(fd, sink);
+	unlink(path);
+	close(fd);
+	return err;
+}
