@@ -178,7 +178,7 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 
 	if (site->traced == ENGINE_NO_FUNCTION)
 		return flags;
-	t = &c->traced.items[site->traced];
+	t = c->traced.items[site->traced];
 	if (site->list.fetch_count)
 		flags |= CP_SITE_REGS;
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD)
@@ -239,7 +239,7 @@ static bool add_planned(struct batch *b, uint32_t number)
  * address gets one; without one at the entry there is nothing to see. */
 static bool add_function(struct batch *b, uint32_t number)
 {
-	struct engine_traced *t = &b->calls->traced.items[number];
+	struct engine_traced *t = b->calls->traced.items[number];
 	struct cp_site_group group = { .id = number, .max_rate = t->max_rate };
 	size_t entry = b->sites.count;
 	uint32_t i;
@@ -346,7 +346,7 @@ static void arm_image(cprof_image *image)
 	if (!engine_plan_image(image, &numbers) && !hook)
 		return;
 	for (i = 0; i < numbers.count; i++)
-		slots += s->calls->traced.items[numbers.items[i]].site_count;
+		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	errnum = map_area(image, slots + slots / 64 + 64);
 	if (!errnum) {
 		fill(&b, &numbers, hook);
@@ -416,13 +416,22 @@ void engine_arm_all(cprof_session *s)
 		engine_calls_look(s->processes.items[i]);
 }
 
+static void arm_again(cprof_process *p)
+{
+	p->arm_again = false;
+	if (p->maps_read)
+		engine_arm_process(p);
+	else if (engine_process(p->session, p->pid) == p)
+		engine_calls_look(p);
+}
+
 void engine_arm_again(cprof_session *s)
 {
 	size_t i;
 
 	for (i = 0; engine_calls_wanted(s) && i < s->processes.count; i++)
 		if (s->processes.items[i]->arm_again)
-			engine_arm_process(s->processes.items[i]);
+			arm_again(s->processes.items[i]);
 }
 
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent)

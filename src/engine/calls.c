@@ -177,11 +177,13 @@ static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 	t->slot = e->slot;
 	if (!t->stack_end)
 		find_stack(t, e->sp);
-	if (!t->stack_end && engine_refresh_maps(t->process, e->e.ts_ns, true))
+	if (!t->stack_end) { /* a new thread's is new, too */
+		engine_calls_look(t->process);
 		find_stack(t, e->sp);
-	if (t->stack_end)
-		return e->sp >= t->stack_low && e->sp < t->stack_end;
-	return !(e->e.flags & CP_HIT_FOREIGN_STACK);
+	}
+	if (!t->stack_end) /* not to be asked again */
+		set_stack(t, 1, UINT64_MAX);
+	return e->sp >= t->stack_low && e->sp < t->stack_end;
 }
 
 /* Where the callers' return addresses are, from the copy of the stack. */
@@ -232,7 +234,7 @@ static cprof_call_context context_of(cprof_session *s, const struct cp_call *cal
 {
 	return (cprof_call_context){
 		.session = s,
-		.traced = &s->calls->traced.items[call->function],
+		.traced = s->calls->traced.items[call->function],
 		.hit = s->current.hit,
 		.entry = leave ? call->data : NULL,
 		.call = call,
@@ -297,7 +299,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 {
 	cprof_process *p = ctx;
 	cprof_session *s = p->session;
-	unsigned flags = s->calls->traced.items[call->function].flags;
+	unsigned flags = s->calls->traced.items[call->function]->flags;
 
 	set_current(s->calls, call);
 	s->calls->current.overhead_ns = overhead(s, call);
@@ -329,7 +331,7 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 	struct engine_calls *c = s->calls;
 	const struct cp_event_hit *e = hit->event;
 	uint32_t number = c->sites.items[hit->site].traced;
-	const struct engine_traced *t = &c->traced.items[number];
+	const struct engine_traced *t = c->traced.items[number];
 	cprof_process *p = s->current.process;
 	const struct cp_call *open = t->loops ? cp_shadow_find(p->shadow, e->sp) : NULL;
 	struct cp_call call = {
@@ -378,9 +380,9 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
-	const struct engine_site *site = &c->sites.items[hit->site];
 	struct cp_shadow *shadow = s->current.process->shadow;
 	struct cp_shadow_at at = where(s, hit->event);
+	const struct engine_site *site = &c->sites.items[hit->site]; /* where() may plan */
 
 	if (c->by_return)
 		end_by_return(s, &at, hit->event);
@@ -405,13 +407,13 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 {
 	struct engine_calls *c = s->calls;
 	cprof_process *p = s->current.process;
-	const struct engine_site *site;
+	struct engine_site site;
 	struct engine_hit hit;
 
 	if (!c || e->e.size < sizeof(*e) || e->site >= c->sites.count)
 		return;
-	site = &c->sites.items[e->site];
-	if (site->kind == ENGINE_SITE_HOOK) {
+	site = c->sites.items[e->site];
+	if (site.kind == ENGINE_SITE_HOOK) {
 		engine_calls_look(p);
 		return;
 	}
@@ -422,10 +424,10 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	c->now_ns = e->e.ts_ns;
 	open_hit(s, e, &hit);
 	note_stop(c, s->current.thread, e);
-	hit.image = image_of_hit(p, site, e);
+	hit.image = image_of_hit(p, &site, e);
 	s->current.hit = &hit;
 	s->current.capture.held =
-		c->traced.items[site->traced].flags & CPROF_CALL_INSTRUMENTATION_HOLD;
+		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD;
 	s->current.walkable = hit.stack || s->current.capture.held;
 	on_call_event(s, &hit);
 	s->current.hit = NULL;
@@ -448,7 +450,7 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	for (i = 0; i < p->images.count && !f; i++) {
 		const cprof_image *image = p->images.items[i];
 
-		if (image->armed && image->assembly == c->traced.items[e->group].assembly)
+		if (image->armed && image->assembly == c->traced.items[e->group]->assembly)
 			f = engine_traced_function(s, image, e->group);
 	}
 	set_current(c, &(struct cp_call){ .enter_ns = c->now_ns });
@@ -473,4 +475,5 @@ void engine_calls_look(cprof_process *p)
 {
 	p->maps_ns = 0;
 	engine_refresh_maps(p, cp_now(), true);
+	p->arm_again |= !p->maps_read;
 }

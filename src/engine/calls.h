@@ -122,7 +122,7 @@ struct engine_calls {
 	struct cp_value_limits limits;
 	/* plans */
 	struct cp_decoder *decoder;
-	CP_VEC(struct engine_traced) traced;
+	CP_VEC(struct engine_traced *) traced; /* owned */
 	CP_VEC(struct engine_site) sites;
 	uint64_t chosen; /* functions that filters chose */
 	bool by_return; /* some of them are watched by return address */

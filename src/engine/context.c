@@ -48,16 +48,21 @@ static const char *name_address(void *ctx, uint64_t address)
 	return f && f->start == address ? cprof_function_name(f) : NULL;
 }
 
-/* What values are made of; `memory` only while the thread stands still. */
-static struct cp_capture capture_of(cprof_session *s, const struct engine_hit *hit)
+/* What values are made of; `memory` only while the thread stands still. A call
+ * watched by its return address may be ended by another function's site: that
+ * one's registers are right, what it fetched is not ours. */
+static struct cp_capture capture_of(cprof_session *s, const struct engine_hit *hit,
+				    const struct engine_traced *traced)
 {
 	const struct engine_site *site = &s->calls->sites.items[hit->site];
+	bool own = site->traced != ENGINE_NO_FUNCTION &&
+		   s->calls->traced.items[site->traced] == traced;
 
 	return (struct cp_capture){
 		.regs = hit->regs,
 		.vector = hit->vector,
-		.fetched = hit->fetched,
-		.fetched_size = hit->fetched ? hit->event->fetched_size : 0,
+		.fetched = own ? hit->fetched : NULL,
+		.fetched_size = own && hit->fetched ? hit->event->fetched_size : 0,
 		.fetches = site->list.fetches,
 		.fetch_count = site->list.fetch_count,
 		.memory = s->current.capture.held ? &s->current.process->memory : NULL,
@@ -88,8 +93,8 @@ static struct cp_capture capture_of_entry(cprof_session *s, const struct engine_
 enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
-	const struct engine_traced *t = &c->traced.items[c->sites.items[hit->site].traced];
-	struct cp_capture capture = capture_of(s, hit);
+	const struct engine_traced *t = c->traced.items[c->sites.items[hit->site].traced];
+	struct cp_capture capture = capture_of(s, hit, t);
 	const cprof_value *arguments;
 	enum cp_truth truth;
 	size_t count = 0;
@@ -125,7 +130,7 @@ static void read_arguments(cprof_call_context *x)
 	    (x->leave && !x->entry))
 		return;
 	capture = x->leave ? capture_of_entry(x->session, x->entry, bias)
-			   : capture_of(x->session, x->hit);
+			   : capture_of(x->session, x->hit, x->traced);
 	x->arguments =
 		cp_signature_arguments(x->traced->signature, &capture, arena, &x->argument_count);
 }
@@ -139,7 +144,7 @@ static void read_result(cprof_call_context *x)
 	x->have_result = true;
 	if (!x->leave || !x->hit->regs.known)
 		return;
-	capture = capture_of(x->session, x->hit);
+	capture = capture_of(x->session, x->hit, x->traced);
 	if (x->entry)
 		entry = capture_of_entry(x->session, x->entry, capture.bias);
 	x->result = cp_signature_result(x->traced->signature, x->entry ? &entry : NULL, &capture,
@@ -157,7 +162,7 @@ static void read_locals(cprof_call_context *x)
 	if (!x->leave || !x->hit->regs.known || !site->address ||
 	    !(x->traced->flags & CPROF_CALL_INSTRUMENTATION_LOCALS))
 		return;
-	capture = capture_of(x->session, x->hit);
+	capture = capture_of(x->session, x->hit, x->traced);
 	x->locals = cp_signature_locals(x->traced->signature, &capture,
 					(struct cp_vaddr){ site->address },
 					x->session->calls->arena, &x->local_count);
@@ -237,7 +242,7 @@ static void *captured_bytes(cprof_call_context *x, int position)
 	x->error = CPROF_E_NOT_FOUND;
 	if (position < 0 ? !x->leave : x->leave && !x->entry)
 		return NULL;
-	capture = position < 0 || !x->leave ? capture_of(x->session, x->hit)
+	capture = position < 0 || !x->leave ? capture_of(x->session, x->hit, x->traced)
 					    : capture_of_entry(x->session, x->entry, bias);
 	if (!cp_signature_bytes(x->traced->signature, &capture, position, x->session->calls->arena,
 				&bytes, &size))

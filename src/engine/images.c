@@ -324,18 +324,24 @@ static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps,
 
 /* ---- reading the maps ---- */
 
-static bool read_maps(const cprof_process *p, struct cp_buf *out)
+static bool read_maps_of(int32_t tid, struct cp_buf *out)
 {
 	char path[64], buf[16384];
 	ssize_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", p->live_tid);
+	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
 	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return false;
 	while ((n = read(fd, buf, sizeof(buf))) > 0 && out->size < MAPS_MAX)
 		cp_buf_add(out, buf, (size_t)n);
 	return out->size && !out->failed;
+}
+
+/* The thread last heard of may have ended meanwhile, as may the leader. */
+static bool read_maps(const cprof_process *p, struct cp_buf *out)
+{
+	return read_maps_of(p->live_tid, out) || read_maps_of(p->pid, out);
 }
 
 static bool use_maps(cprof_process *p)

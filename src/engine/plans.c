@@ -108,7 +108,7 @@ const cprof_function *engine_traced_function(cprof_session *s, const cprof_image
 					     uint32_t number)
 {
 	uint64_t *known = cp_map_get(&image->traced, number);
-	const struct engine_traced *t = &s->calls->traced.items[number];
+	const struct engine_traced *t = s->calls->traced.items[number];
 	cprof_image *own = (cprof_image *)(uintptr_t)image;
 	const cprof_function *f;
 
@@ -233,7 +233,7 @@ static void set_captures(struct engine_calls *c, const struct engine_traced *t)
 {
 	uint32_t i;
 
-	if (!t->signature)
+	if (!t->signature || !t->site_count)
 		return;
 	for (i = 0; i < t->site_count; i++) {
 		struct engine_site *site = &c->sites.items[t->first_site + i];
@@ -244,7 +244,7 @@ static void set_captures(struct engine_calls *c, const struct engine_traced *t)
 			site->list = cp_signature_at_exit(t->signature,
 							  (struct cp_vaddr){ site->address });
 	}
-	if (t->by_return && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
 		c->sites.items[t->return_site].list =
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
 }
@@ -280,12 +280,7 @@ static uint32_t plan_function(cprof_session *s, cprof_assembly *a, struct cp_pro
 	struct cp_reader file = cp_probe_file_reader(a->image);
 	struct engine_calls *c = s->calls;
 	uint32_t number = (uint32_t)c->traced.count;
-	struct engine_traced t = {
-		.assembly = a,
-		.function = f,
-		.flags = flags,
-		.max_rate = named ? c->rate_named : c->rate_globbed,
-	};
+	struct engine_traced *t;
 	struct cp_error *err;
 
 	err = cp_probe_plan_function(c->decoder, &file, &a->plans->functions, f, plan);
@@ -293,15 +288,20 @@ static uint32_t plan_function(cprof_session *s, cprof_assembly *a, struct cp_pro
 		cp_error_free(err);
 		return NOT_CHOSEN;
 	}
-	if (!add_sites(c, &t, number, plan))
-		return NOT_CHOSEN;
-	if (t.site_count)
-		read_signature(c, &t);
-	set_captures(c, &t);
-	if (!cp_vec_push(&c->traced, t)) {
-		cp_signature_destroy(t.signature);
+	t = calloc(1, sizeof(*t));
+	if (!t || !cp_vec_push(&c->traced, t)) {
+		free(t);
 		return NOT_CHOSEN;
 	}
+	t->assembly = a;
+	t->function = f;
+	t->flags = flags;
+	t->max_rate = named ? c->rate_named : c->rate_globbed;
+	if (!add_sites(c, t, number, plan))
+		t->site_count = 0;
+	if (t->site_count)
+		read_signature(c, t);
+	set_captures(c, t);
 	return number;
 }
 
@@ -331,7 +331,7 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 			s->calls->chosen++;
 		}
 		if (plans->numbers[i] != NOT_CHOSEN &&
-		    s->calls->traced.items[plans->numbers[i] - 1].site_count &&
+		    s->calls->traced.items[plans->numbers[i] - 1]->site_count &&
 		    !cp_vec_push(numbers, plans->numbers[i] - 1))
 			break;
 	}

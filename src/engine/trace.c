@@ -38,8 +38,10 @@ void engine_calls_free(cprof_session *s)
 		return;
 	for (i = 0; i < c->traces.count; i++)
 		cprof_callspec_free(c->traces.items[i].spec);
-	for (i = 0; i < c->traced.count; i++)
-		cp_signature_destroy(c->traced.items[i].signature);
+	for (i = 0; i < c->traced.count; i++) {
+		cp_signature_destroy(c->traced.items[i]->signature);
+		free(c->traced.items[i]);
+	}
 	cp_vec_free(&c->traces);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);

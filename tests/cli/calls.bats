@@ -1,0 +1,176 @@
+#!/usr/bin/env bats
+# Traced calls, against what the programs count themselves.
+
+load helpers
+load tracees
+bats_require_minimum_version 1.5.0
+
+functions='recurse,tail_*,thrower,catcher,jumper,jumped_to,worker,leaf,quitter'
+
+# events FILE: for each function of a recording what it counted, as counted
+# prints it.
+events() {
+	"$CPROF" replay --json "$1" | jq -r '"\(.function) \(.event)"' | sort | uniq -c |
+		awk '{ n[$2, $3] = $1; f[$2] }
+			END { for (x in f)
+				printf "%s enter=%d leave=%d tail_call=%d unwind=%d\n", x,
+					n[x, "enter"], n[x, "leave"], n[x, "tail_call"],
+					n[x, "unwind"] }' | sort
+}
+
+# sums FILE...: what counted printed, added up.
+sums() {
+	grep -h = "$@" | awk -F'[ =]' '{ f[$1]; e[$1] += $3; l[$1] += $5; t[$1] += $7; u[$1] += $9 }
+		END { for (x in f)
+			printf "%s enter=%d leave=%d tail_call=%d unwind=%d\n", x, e[x], l[x], t[x],
+				u[x] }' | sort
+}
+
+@test "every call, return, jump and unwinding of 8 threads is recorded once" {
+	"$CPROF" run -q -o x.data -t "$functions" --max-rate=0 -- "$TRACEES/counted" >out
+	assert_equal "$(events x.data)" "$(sums out)"
+	grep -q 'recurse enter=10001 leave=10001' out
+	"$CPROF" run -q -o x.data -t "$functions" --max-rate=0 -a -r -- "$TRACEES/counted" >out
+	assert_equal "$(events x.data)" "$(sums out)"
+}
+
+@test "forked children are followed, or freed of every breakpoint" {
+	"$CPROF" run -q -o x.data -t "$functions" --max-rate=0 -- \
+		"$TRACEES/counted" --mode=fork --rounds=3 --depth=100 >out
+	assert_equal "$(events x.data)" "$(sums out)"
+	grep -q 'recurse enter=101 leave=101' out
+	"$CPROF" run -q -o x.data --no-follow -t "$functions" --max-rate=0 -- \
+		"$TRACEES/counted" --mode=fork --rounds=3 --depth=100 >out
+	assert_equal "$(events x.data)" ""
+	grep -q 'counted: ok' out
+}
+
+@test "coroutines on stacks of their own lose no call" {
+	local calls=0 id i
+	for ((id = 0; id < 50; id++)); do
+		for ((i = 0; i < 20 + id; i++)); do ((calls += (id + i) % 25 + 1)); done
+	done
+	"$CPROF" run -q -o x.data -t yield_deep,body -- "$TRACEES/coroutines" --rounds=1 >out
+	assert_equal "$(events x.data)" "body enter=100 leave=100 tail_call=0 unwind=0
+yield_deep enter=$((2 * calls)) leave=$((2 * calls)) tail_call=0 unwind=0"
+	# As deep as they are.
+	assert_equal "$("$CPROF" replay --json x.data | jq -s 'map(.depth) | max')" 25
+}
+
+@test "a library's constructor is seen each time that it is loaded" {
+	"$CPROF" run -q -o x.data -t 'lib:libplugin*' -- "$TRACEES/dlopen_loop" --rounds=2 >out
+	run events x.data
+	assert_line "plugin_work enter=80 leave=80 tail_call=0 unwind=0"
+	assert_line "begin enter=80 leave=80 tail_call=0 unwind=0"
+}
+
+@test "what a program executes is traced anew" {
+	"$CPROF" run -q -o x.data -t leaf,recurse --max-rate=0 -- \
+		sh -c "$TRACEES/counted --depth=5 && exec $TRACEES/counted --depth=7" >out
+	assert_equal "$(events x.data | head -n 1)" "leaf enter=4800 leave=4800 tail_call=0 unwind=0"
+	assert_equal "$(events x.data | tail -n 1)" "recurse enter=14 leave=14 tail_call=0 unwind=0"
+}
+
+@test "arguments and results are those that gdb shows" {
+	needs gdb
+	"$CPROF" run -q -o x.data -t recurse -a -r -- "$TRACEES/counted" --depth=4 >out
+	"$CPROF" replay --json x.data |
+		jq -r 'select(.event == "enter") | .args[0].text' >ours
+	cat >x.gdb <<-'END'
+		break *recurse
+		commands
+		silent
+		printf "argument %ld\n", $rdi
+		continue
+		end
+		run --depth=4
+	END
+	gdb -nx -batch -x x.gdb "$TRACEES/counted" 2>/dev/null | sed -n 's/^argument //p' >theirs
+	[ -s theirs ]
+	assert_equal "$(cat ours)" "$(cat theirs)"
+	run -0 bash -c '"$CPROF" replay --json x.data | jq -r "select(.event == \"leave\") | .result.text"'
+	assert_output $'1\n2\n3\n4\n5'
+}
+
+@test "--when leaves out calls and what they return" {
+	"$CPROF" run -q -o x.data -t recurse --when 'n > 7 && n != 9' -a -- "$TRACEES/counted" \
+		--depth=10 >out
+	assert_equal "$(events x.data)" "recurse enter=2 leave=2 tail_call=0 unwind=0"
+	assert_equal "$("$CPROF" replay --json x.data |
+		jq -r 'select(.event == "enter") | "\(.args[0].text) \(.depth)"')" $'10 0\n8 1'
+}
+
+@test "--max-rate ends the tracing of a function, and the summary says so" {
+	"$CPROF" run -o x.data -t recurse,leaf --max-rate=500 -- "$TRACEES/counted" >out 2>err
+	grep -q 'counted: ok' out
+	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter","function":"recurse"')" -lt 10001 ]
+	grep -q recurse err
+	run events x.data
+	refute_output --partial "unwind=1"
+}
+
+@test "a SPEC that nothing can match is an error before CMD runs" {
+	run -125 "$CPROF" run -t recusre -- "$TRACEES/known_stack"
+	assert_output --partial "no function matches 'recusre'"
+	run -125 "$CPROF" run -t '/(/' -- "$TRACEES/counted"
+	run -125 "$CPROF" run -t leaf --when 'n >' -- "$TRACEES/counted"
+	run -125 "$CPROF" run -a -- "$TRACEES/counted"
+	assert_output --partial "--trace"
+	# What may still load or start something is started, and told at the end.
+	separately "$CPROF" run -o x.data -t nosuch_function -- "$TRACEES/dlopen_loop" --rounds=1
+	assert_success
+	[[ $stderr == *"no function was found that matches 'nosuch_function'"* ]]
+}
+
+# text_of PID: the executable pieces of its program and libraries.
+text_of() {
+	python3 - "$1" <<-'END'
+		import hashlib, sys
+		h = hashlib.sha256()
+		with open(f"/proc/{sys.argv[1]}/maps") as maps, open(f"/proc/{sys.argv[1]}/mem", "rb") as mem:
+		    for line in maps:
+		        f = line.split()
+		        if "x" in f[1] and len(f) > 5 and f[5].startswith("/"):
+		            a, b = (int(x, 16) for x in f[0].split("-"))
+		            mem.seek(a)
+		            h.update(mem.read(b - a))
+		print(h.hexdigest())
+	END
+}
+
+@test "a running program is attached to, traced, and left as it was to the byte" {
+	begin counted --depth=50
+	before=$(text_of "$tracee")
+	"$CPROF" attach -q -o x.data -t program -a -r -d 300ms "$tracee"
+	assert_equal "$(text_of "$tracee")" "$before"
+	left_alone "$tracee"
+	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter"')" -gt 100 ]
+	"$CPROF" attach -q -o x.data -t program -d 300ms "$tracee"
+	assert_equal "$(text_of "$tracee")" "$before"
+	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter"')" -gt 100 ]
+	finish
+	[[ $finished == "status 0, counted: ok"* ]]
+}
+
+@test "sqlite3, lua and python3 do under -t program what they do alone" {
+	needs sqlite3 lua5.4
+	cat >x.sql <<-'END'
+		create table t(a, b); insert into t values (1, 'x'), (2, 'y'), (3, 'z');
+		select sum(a), group_concat(b) from t; select upper(b), a * 7 from t order by a desc;
+	END
+	echo 'local t = {} for i = 1, 50 do t[i] = i * i end print(#t, table.concat(t, ","):sub(1, 40), pcall(error, "e"))' >x.lua
+	echo 'print(sorted(str(x) for x in range(30)), sum(map(float, "1 2 3".split())))' >x.py
+	sqlite3 :memory: <x.sql >sqlite.want
+	"$CPROF" run -q -o x.data -t program -- sqlite3 :memory: <x.sql >sqlite.got
+	assert_equal "$(cat sqlite.got)" "$(cat sqlite.want)"
+	"$CPROF" run -q -o x.data -t program,lib:liblua* -- lua5.4 x.lua >lua.got
+	assert_equal "$(cat lua.got)" "$(lua5.4 x.lua)"
+	python=$(readlink -f /usr/bin/python3)
+	"$CPROF" run -q -o x.data -t program -- "$python" -S x.py >python.got
+	assert_equal "$(cat python.got)" "$("$python" -S x.py)"
+	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter"')" -gt 1000 ]
+}
+
+@test "the stress programs under run -t program say what they say alone" {
+	which=few everywhere_run -t program
+}
