@@ -58,6 +58,19 @@ static bool is_trap(pid_t tid)
 	return !ptrace(PTRACE_GETSIGINFO, tid, 0, &si) && si.si_code == SI_KERNEL;
 }
 
+bool hit_pending(pid_t tid)
+{
+	struct __ptrace_peeksiginfo_args which = { .nr = 8 };
+	siginfo_t si[8];
+	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &which, si), i;
+
+	for (i = 0; i < n; i++) {
+		if (si[i].si_signo == SIGTRAP && si[i].si_code == SI_KERNEL)
+			return true;
+	}
+	return false;
+}
+
 static bool armed_here(const struct space *space, const struct site *site)
 {
 	while (!site->armed && site->next != SITE_NONE)
@@ -75,8 +88,6 @@ static bool stands(const struct space *space, const struct site *site)
 }
 
 /* ---- fetches ---- */
-
-#define READS_MAX 64
 
 /* Reads several pieces; process_vm_readv() ends at the first page that is not
  * there, and is asked again for what comes behind. */
@@ -130,9 +141,9 @@ static uint32_t fetched_size(const struct cp_fetch *f, const struct cp_fetched *
 static void fetch_level(const struct at *at, const struct cp_fetch *fetches, size_t count,
 			size_t *next, struct cp_fetched **blocks, uint64_t *caller)
 {
-	struct iovec to[READS_MAX + 1], from[READS_MAX + 1];
-	uint32_t got[READS_MAX + 1] = { 0 };
-	size_t which[READS_MAX + 1], n = 0, i;
+	struct iovec to[SITE_FETCHES + 1], from[SITE_FETCHES + 1];
+	uint32_t got[SITE_FETCHES + 1] = { 0 };
+	size_t which[SITE_FETCHES + 1], n = 0, i;
 	unsigned level = *next < count ? fetches[*next].level : 0;
 
 	if (caller) {
@@ -140,7 +151,7 @@ static void fetch_level(const struct at *at, const struct cp_fetch *fetches, siz
 		to[n] = (struct iovec){ caller, sizeof(*caller) };
 		from[n++] = (struct iovec){ (void *)(uintptr_t)at->sp, sizeof(*caller) };
 	}
-	for (; *next < count && fetches[*next].level == level && n < READS_MAX; (*next)++) {
+	for (; *next < count && fetches[*next].level == level && n < SITE_FETCHES; (*next)++) {
 		struct cp_fetched *b = blocks[*next];
 
 		b->address = fetch_address(at, &fetches[*next], blocks);
@@ -166,7 +177,7 @@ static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to,
 {
 	const struct cp_fetch *fetches =
 		site->fetch_count ? &at->space->fetches.items[site->first_fetch] : NULL;
-	struct cp_fetched *blocks[READS_MAX];
+	struct cp_fetched *blocks[SITE_FETCHES];
 	size_t i, next = 0, count = site->fetch_count;
 	uint8_t *end = to;
 
@@ -416,16 +427,14 @@ static void forget_once(const struct at *at)
 	patch_apply(at->space, &patch, 1);
 }
 
-/* Sets the pc to where the instruction can be executed, if it isn't there. */
+/* Sets the pc to where the instruction can be executed, if it isn't there. Also
+ * when the breakpoint is gone: with a pc that isn't in a slot, should we be
+ * killed before the thread goes on, the handler would not know the trap. */
 static void go_on(struct at *at)
 {
-	uint64_t pc = at->site->slot;
-
-	if (!armed_here(at->space, at->site) && !stands(at->space, at->site))
-		pc = at->site->address;
-	else if (at->site->step.how == CP_STEP_FREE)
+	if (at->site->step.how == CP_STEP_FREE)
 		return;
-	cp_arch_set_pc(at->prstatus, pc);
+	cp_arch_set_pc(at->prstatus, at->site->slot);
 	set_prstatus(at->t->tid, at->prstatus);
 }
 
@@ -436,8 +445,7 @@ static enum hit late(struct tracer *tr, struct at *at)
 		return HIT_NONE;
 	tr->link->shared->stats.hits_late++;
 	tr->link->shared->stats.hits++;
-	cp_arch_set_pc(at->prstatus, at->site->address);
-	set_prstatus(at->t->tid, at->prstatus);
+	go_on(at);
 	wait_hit_done(tr, at->t, at->seen_ns, 0);
 	return HIT_DONE;
 }

@@ -31,7 +31,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <fcntl.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -152,26 +151,20 @@ static bool suspend_seccomp(struct tracer *tr, const struct thread *t)
 /* ---- who ---- */
 
 /* The less, the better to be asked; -1: not at all. */
-static int harm(const struct thread *t)
+static int harm(struct tracer *tr, struct thread *t)
 {
-	char path[64], buf[256];
-	unsigned long long a[6] = { 0 };
-	long nr;
-	ssize_t n;
+	unsigned long long args[6];
+	int64_t nr;
 
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)t->process->pid, (int)t->tid);
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
-		return -1;
-	buf[n] = 0;
-	if (buf[0] == 'r')
+	switch (proc_call(tr, t, &nr, args)) {
+	case PROC_RUNNING:
 		return 1;
-	if (sscanf(buf, "%ld %llx %llx %llx %llx %llx %llx", &nr, &a[0], &a[1], &a[2], &a[3], &a[4],
-		   &a[5]) < 7 ||
-	    nr < 0)
-		return 7; /* stopped, or in a page fault */
-	return restart_harm(nr, a);
+	case PROC_BLOCKED:
+		return nr < 0 ? 7 : restart_harm(nr, args);
+	case PROC_GONE:
+		break;
+	}
+	return -1;
 }
 
 /* Up to `max` threads of the space, the best ones first. */
@@ -188,7 +181,7 @@ static size_t candidates(struct tracer *tr, const struct space *space, struct th
 
 		if (t->process->space != space || t->process->launching)
 			continue;
-		h = t->state == THREAD_HELD ? (t->user_stop ? 0 : -1) : harm(t);
+		h = t->state == THREAD_HELD ? (t->user_stop ? 0 : -1) : harm(tr, t);
 		if (h < 0 || (n == max && h >= harms[n - 1]))
 			continue;
 		if (n < max)

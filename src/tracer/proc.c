@@ -88,6 +88,22 @@ enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret
 	return *pc_ret ? PROC_BLOCKED : PROC_GONE;
 }
 
+enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
+			  unsigned long long args_ret[6])
+{
+	unsigned long long *a = args_ret;
+	char buf[256];
+
+	if (read_task_file(tr, t, &t->syscall_fd, "syscall", buf, sizeof(buf)) <= 0)
+		return PROC_GONE;
+	if (buf[0] == 'r')
+		return PROC_RUNNING;
+	if (sscanf(buf, "%ld %llx %llx %llx %llx %llx %llx", nr_ret, &a[0], &a[1], &a[2], &a[3],
+		   &a[4], &a[5]) != 7)
+		*nr_ret = -1;
+	return PROC_BLOCKED;
+}
+
 /* All of /proc/TID/status. */
 static bool read_status(pid_t tid, char *buf, size_t size)
 {

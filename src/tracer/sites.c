@@ -78,6 +78,8 @@ static bool fetches_ok(const struct cp_fetch *fetches, unsigned count, uint32_t 
 	uint64_t room = 0;
 	unsigned i;
 
+	if (count > SITE_FETCHES)
+		return false;
 	for (i = 0; i < count; i++) {
 		const struct cp_fetch *f = &fetches[i];
 		unsigned block = f->from - CP_FETCH_BLOCK;

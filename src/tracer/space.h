@@ -17,6 +17,7 @@
 #include "tracer/state.h"
 
 #define SITE_NONE UINT32_MAX
+#define SITE_FETCHES 64 /* of one site */
 
 struct site {
 	uint64_t address;
@@ -137,6 +138,8 @@ enum hit {
 	HIT_FULL, /* it stays as it is: there is no room in the ring */
 };
 enum hit hit_serve(struct tracer *tr, struct thread *t);
+/* Has a stopped thread run into a breakpoint, and will stop again for it? */
+bool hit_pending(pid_t tid);
 /* A signal is about to be delivered to a thread that may be in a slot: puts
  * its registers to where it really is. */
 void hit_leave_slot(struct thread *t);

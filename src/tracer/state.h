@@ -170,6 +170,10 @@ static inline bool has_run(const struct cpu_use *before, const struct cpu_use *n
 enum proc_state { PROC_GONE, PROC_RUNNING, PROC_BLOCKED };
 /* pc and sp are set when PROC_BLOCKED. */
 enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret);
+/* The system call that a thread is blocked in; -1: it is in none, but was
+ * stopped by ptrace, or waits for memory. */
+enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
+			  unsigned long long args_ret[6]);
 /* Thread group and parent of any task; false when it is gone. */
 bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
 /* True when `signal` would do nothing to the process: ignored, or not caught

@@ -160,11 +160,13 @@ static void take_requests(struct tracer *tr)
 
 /* Takes out all breakpoints. Then each thread that runs is stopped once: a
  * thread that was on its way from a breakpoint to its stop is known to have
- * arrived. Who is blocked is not on its way. */
+ * arrived. Who is blocked in a system call is not on its way. */
 static void leave_remove(struct tracer *tr)
 {
-	uint64_t key, value, pc, sp;
+	unsigned long long args[6];
+	uint64_t key, value;
 	size_t cursor = 0;
+	int64_t nr;
 
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
 		sites_clean(((struct process *)(uintptr_t)value)->space);
@@ -172,7 +174,8 @@ static void leave_remove(struct tracer *tr)
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
-		if (t->process->space->handler && proc_where(tr, t, &pc, &sp) == PROC_RUNNING)
+		if (t->process->space->handler &&
+		    (proc_call(tr, t, &nr, args) != PROC_BLOCKED || nr < 0))
 			thread_interrupt(tr, t, WANT_PASS);
 	}
 }

@@ -24,12 +24,13 @@ static bool write_nothing(void *ctx, uint64_t address, const void *bytes, size_t
 	return false;
 }
 
-/* The site whose breakpoint a thread at `pc` has just passed without a slot. */
-static struct site *free_site(const struct space *space, uint64_t pc)
+/* The site whose breakpoint a thread at `pc` has just run into, or passed without
+ * a slot: then pc is in the middle of the instruction. */
+static struct site *cut_site(const struct space *space, uint64_t pc)
 {
 	struct site *site = space_site(space, pc - 1);
 
-	return site && site->step.how == CP_STEP_FREE && site->step.trap_size == 1 ? site : NULL;
+	return site && site->step.trap_size == 1 && site->step.size > 1 ? site : NULL;
 }
 
 uint64_t hit_hide_pc(const struct thread *t, uint64_t pc)
@@ -45,7 +46,7 @@ uint64_t hit_hide_pc(const struct thread *t, uint64_t pc)
 	if (site)
 		return cp_step_unslot(&site->step, site->address, slot, pc, &regs, write_nothing,
 				      NULL);
-	site = free_site(space, pc);
+	site = cut_site(space, pc);
 	return site ? site->address : pc;
 }
 
@@ -69,7 +70,7 @@ void hit_hide_slot(const struct thread *t, void *prstatus)
 		cp_arch_regs_to_prstatus(&regs, prstatus);
 		return;
 	}
-	site = free_site(space, s.pc);
+	site = cut_site(space, s.pc);
 	if (site)
 		cp_arch_set_pc(prstatus, site->address);
 }

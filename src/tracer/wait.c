@@ -298,6 +298,8 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 		 * but the end of a group-stop ends calls untraced, too. */
 		if (t->state != THREAD_LISTENING)
 			restart_repair(tr, t, sample_regs(t, sample));
+		if (want & WANT_PASS && hit_pending(t->tid))
+			t->want = WANT_PASS; /* not yet, then: it comes next */
 		if (t->exec_stop)
 			hold_exec(tr, t);
 		else
