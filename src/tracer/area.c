@@ -15,13 +15,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/log.h"
 #include "tracer/restore.h"
 #include "tracer/space.h"
 
 #define HANDLER_AT 256 /* of the area; behind the header */
+/* The last is SA_RESTORER. */
+#define HANDLER_FLAGS (SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART | 0x04000000)
 #define AREA_MAX (UINT64_C(1) << 30)
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -239,7 +243,7 @@ static bool place_handler(const struct space *space, const struct action *old, s
 		return false;
 	*ret = (struct action){
 		.handler = at + entry,
-		.flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART | 0x04000000,
+		.flags = HANDLER_FLAGS,
 		.restorer = at + restorer,
 	};
 	header.handler = ret->handler;
@@ -269,9 +273,46 @@ int area_install_handler(struct tracer *tr, struct space *space)
 		err = place_handler(space, &old, &ours) ? set_action(tr, space, &in, &ours) : EIO;
 	}
 	inject_end(tr, &in);
-	if (!err)
+	if (!err) {
 		space->handler = ours.handler;
+		space->restorer = ours.restorer;
+	}
 	return err;
+}
+
+/* Calls between looks at a handler that may be gone. */
+#define LOOK_EVERY 64
+
+void area_keep_handler(struct tracer *tr, struct thread *t)
+{
+	struct space *space = t->process->space;
+	const uint64_t trap = UINT64_C(1) << (SIGTRAP - 1);
+	struct action ours = { .handler = space->handler,
+			       .flags = HANDLER_FLAGS,
+			       .restorer = space->restorer };
+	struct injection in;
+	uint64_t mask;
+	bool first = !t->hits++, changed, swallowed;
+	siginfo_t si;
+
+	if (!space->handler || ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+		return;
+	changed = mask != t->sigmask;
+	t->sigmask = mask;
+	if ((!changed && t->hits % LOOK_EVERY) || proc_catches(t->tid, SIGTRAP))
+		return;
+	swallowed = !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) && si.si_code != SI_KERNEL;
+	if (!inject_here(tr, t, &in))
+		return;
+	/* With the same mask as ever it was not blocked but ignored, or the
+	 * program has given up handling it. Of the first hit this is a guess. */
+	if (first ? mask != 0 : changed)
+		t->sigmask = mask |= trap;
+	in.mask = mask;
+	set_action(tr, space, &in, &ours);
+	inject_end(tr, &in);
+	if (swallowed) /* somebody's signal, which was pending (hit.c) */
+		syscall(SYS_tgkill, t->process->pid, t->tid, SIGTRAP);
 }
 
 void area_remove_handler(struct tracer *tr, struct space *space)

@@ -58,6 +58,17 @@ static bool is_trap(pid_t tid)
 	return !ptrace(PTRACE_GETSIGINFO, tid, 0, &si) && si.si_code == SI_KERNEL;
 }
 
+/* Only a breakpoint leaves pc in the middle of an instruction; behind one of a
+ * single byte, and in a landing pad, there may be other reasons to stop. When a
+ * SIGTRAP was pending because it is blocked, the breakpoint's own is dropped
+ * and the other one comes, but the handler is gone then. */
+static bool is_hit(const struct tracer *tr, const struct thread *t, const struct site *site)
+{
+	if (site->step.how == CP_STEP_SLOT && site->step.size > tr->trap_size)
+		return true;
+	return is_trap(t->tid) || (t->process->space->handler && !proc_catches(t->tid, SIGTRAP));
+}
+
 bool hit_pending(pid_t tid)
 {
 	struct __ptrace_peeksiginfo_args which = { .nr = 8 };
@@ -474,9 +485,7 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	cp_arch_syscall_state(at.prstatus, &s);
 	at.sp = s.sp;
 	at.site = space_site(at.space, s.pc - tr->trap_size);
-	if (!at.site ||
-	    ((at.site->step.how == CP_STEP_FREE || at.site->step.size == tr->trap_size) &&
-	     !is_trap(t->tid)))
+	if (!at.site || !is_hit(tr, t, at.site))
 		return HIT_NONE;
 	if (!armed_here(at.space, at.site))
 		return late(tr, &at);
@@ -494,6 +503,7 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 			give_up_group(tr, &at, hot);
 	}
 	go_on(&at);
+	area_keep_handler(tr, t);
 	wait_hit_done(tr, t, at.seen_ns, flags);
 	return HIT_DONE;
 }

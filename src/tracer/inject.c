@@ -242,11 +242,17 @@ static bool prepare(struct tracer *tr, struct thread *t, struct injection *in)
 	uint64_t all = ~UINT64_C(0);
 
 	/* A call that the interrupt broke off is put right first. */
-	if (t->state == THREAD_RUNNING)
+	if (!in->stays)
 		restart_repair(tr, t, NULL);
 	return get_regs(t->tid, in->regs) &&
 	       !ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(in->mask), &in->mask) &&
 	       !ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all);
+}
+
+bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
+{
+	*ret = (struct injection){ .thread = t, .space = t->process->space, .stays = true };
+	return ret->space->syscall_insn && suspend_seccomp(tr, t) && prepare(tr, t, ret);
 }
 
 static void let_run(struct tracer *tr, struct thread *t)
@@ -275,7 +281,7 @@ int inject_begin(struct tracer *tr, struct space *space, struct injection *ret)
 		if (!t || t->process->space != space)
 			continue;
 		*ret = (struct injection){ .thread = t, .space = space };
-		ret->was_held = t->state == THREAD_HELD;
+		ret->stays = t->state == THREAD_HELD;
 		if (!suspend_seccomp(tr, t))
 			err = EACCES;
 		else if (prepare(tr, t, ret))
@@ -332,10 +338,8 @@ void inject_end(struct tracer *tr, struct injection *in)
 	set_regs(t->tid, in->regs);
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, seize_options(tr, t->tid == t->process->pid));
-	if (in->was_held) {
-		/* Held ones are consumed, or they'd be reported for ever. */
+	if (!in->stays)
+		wait_serve_one(tr, t->tid);
+	else if (t->state == THREAD_HELD) /* consumed, or it would be reported for ever */
 		waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
-		return;
-	}
-	wait_serve_one(tr, t->tid);
 }

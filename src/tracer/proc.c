@@ -161,6 +161,14 @@ bool proc_ignores(pid_t tid, int signal)
 	return signal == SIGCHLD || signal == SIGWINCH || signal == SIGURG || signal == SIGCONT;
 }
 
+bool proc_catches(pid_t tid, int signal)
+{
+	char buf[4096];
+
+	return read_status(tid, buf, sizeof(buf)) &&
+	       status_field(buf, "\nSigCgt:\t", 16) & UINT64_C(1) << (signal - 1);
+}
+
 int proc_cpu_of(pid_t tid)
 {
 	char path[64], buf[1024], *at;

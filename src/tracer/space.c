@@ -122,6 +122,7 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->armed = from->armed;
 	to->syscall_insn = from->syscall_insn;
 	to->handler = from->handler;
+	to->restorer = from->restorer;
 	to->cleared = from->cleared;
 	if (copy_areas(to, from) && copy_map(&to->by_address, &from->by_address) &&
 	    copy_map(&to->by_group, &from->by_group) && COPY_VEC(&to->sites, &from->sites) &&

@@ -61,7 +61,7 @@ struct space {
 	size_t armed; /* sites */
 	uint32_t batches; /* so far */
 	uint64_t syscall_insn; /* address of one, 0 not yet looked for */
-	uint64_t handler; /* of SIGTRAP, installed by us; 0: none */
+	uint64_t handler, restorer; /* of SIGTRAP, installed by us; 0: none */
 	bool cleared; /* what an earlier cprof left was looked for */
 };
 
@@ -113,6 +113,10 @@ bool area_write_table(struct space *space, struct area *area);
 /* Puts our SIGTRAP handler into the program, before the first breakpoint;
  * errno or 0. */
 int area_install_handler(struct tracer *tr, struct space *space);
+/* The kernel takes SIGTRAP's handler away when a breakpoint is hit while SIGTRAP
+ * is blocked or ignored. Puts it back, and the mask; `t` is stopped at a hit
+ * and its registers are set. */
+void area_keep_handler(struct tracer *tr, struct thread *t);
 /* Restores the program's own SIGTRAP action, if ours is still there. */
 void area_remove_handler(struct tracer *tr, struct space *space);
 
@@ -120,7 +124,7 @@ void area_remove_handler(struct tracer *tr, struct space *space);
 struct injection {
 	struct thread *thread;
 	struct space *space;
-	bool was_held; /* and stays so */
+	bool stays; /* stopped, after it too: it was held, or the caller lets it go */
 	uint64_t regs[PRSTATUS_MAX / 8];
 	uint64_t mask;
 };
@@ -130,6 +134,9 @@ int inject_begin(struct tracer *tr, struct space *space, struct injection *ret);
 /* The result as the kernel returns it: -errno, or a value. */
 int64_t inject_call(struct tracer *tr, struct injection *in, int64_t nr, const uint64_t args[6]);
 void inject_end(struct tracer *tr, struct injection *in);
+/* Instead of inject_begin(): with a thread that is stopped at a breakpoint. It
+ * stays stopped. */
+bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret);
 
 /* hit.c */
 enum hit {

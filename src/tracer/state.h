@@ -179,6 +179,8 @@ bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
 /* True when `signal` would do nothing to the process: ignored, or not caught
  * and ignored by default. */
 bool proc_ignores(pid_t tid, int signal);
+/* Has the process a handler for `signal`? */
+bool proc_catches(pid_t tid, int signal);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
 uint64_t proc_cpu_clock(pid_t pid);

@@ -5,6 +5,7 @@
  */
 #include "test.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -145,6 +146,235 @@ static void test_kills(unsigned count)
 		test_kill(n % VICTIMS, n, n % 2 ? 1 : 3);
 }
 
+/* ---- signals ---- */
+
+/* A handler that runs while the thread is in a slot sees where it really is. */
+static void test_signals(uint64_t limit)
+{
+	struct pilot p = { 0 };
+
+	pilot_start(&p, program, "signals", 1, limit);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK_U64((uint64_t)pilot_arm_all(&p), 0);
+	pilot_go(&p, 1);
+	pilot_until(&p, 9);
+	check_counts(&p);
+	CHECK(p.board->signals > 20);
+	CHECK_U64(p.board->in_area, 0);
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* The program's own breakpoint instructions are its own. */
+static void test_own_traps(const char *mode)
+{
+	struct pilot p = { 0 };
+
+	pilot_start(&p, program, mode, 1, 500);
+	pilot_go(&p, 1);
+	pilot_until(&p, 2);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK_U64((uint64_t)pilot_arm_all(&p), 0);
+	pilot_go(&p, 2);
+	pilot_until(&p, 9);
+	check_counts(&p);
+	CHECK_U64(p.board->own_traps, !strcmp(mode, "blocked") ? 1 : 500);
+	CHECK_U64(p.board->wrong, 0);
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* ---- children ---- */
+
+static void test_children(const char *mode, uint32_t flags)
+{
+	struct pilot p = { 0 };
+	const struct board *b;
+
+	pilot_start(&p, program, mode, 1, 60);
+	b = p.board;
+	pilot_trace(&p, flags);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK_U64((uint64_t)pilot_arm_all(&p), 0);
+	pilot_go(&p, 1);
+	pilot_until(&p, 9);
+	CHECK_U64(b->wrong, 0);
+	CHECK_U64(p.bad, 0);
+	/* The parent counts its own calls only. */
+	if (!flags)
+		check_counts(&p);
+	else if (!strcmp(mode, "forks"))
+		CHECK_U64(pilot_hits(&p, F_PAD, CP_SITE_ENTRY), 2 * b->calls[F_PAD]);
+	else
+		CHECK_U64(pilot_hits(&p, F_PLAIN, CP_SITE_ENTRY), b->calls[F_PLAIN] + 60);
+	CHECK_U64(p.events[CP_EVENT_PROCESS], flags ? 61 : 1);
+	CHECK(pilot_leave(&p));
+	CHECK(pilot_text_is_clean(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* ---- fences ---- */
+
+static void test_refused(const char *mode, int want)
+{
+	struct pilot p = { 0 };
+	int got;
+
+	pilot_start(&p, program, mode, 1, 100);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	got = pilot_map(&p, 64);
+	if (want || got)
+		CHECK_U64((uint64_t)got, (uint64_t)(geteuid() ? EACCES : want));
+	if (!got)
+		CHECK_U64((uint64_t)pilot_arm_all(&p), 0);
+	pilot_go(&p, 1);
+	pilot_until(&p, 9);
+	if (!got)
+		check_counts(&p);
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* ---- the ring ---- */
+
+/* A controller that does not read for a second loses nothing. */
+static void test_full_ring(void)
+{
+	struct pilot p = { 0 };
+	struct pilot_want want = { .function = F_PLAIN, .flags = CP_SITE_REGS | CP_SITE_STACK };
+
+	pilot_start(&p, program, "work", 2, 4000);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK_U64((uint64_t)pilot_arm(&p, &want, 1), 0);
+	pilot_go(&p, 1);
+	while (p.link.shared->head < CP_LINK_RING - (4 << 20) && p.board->ready < 9)
+		usleep(1000);
+	usleep(300000); /* not a condition: what passes while nothing is read */
+	pilot_until(&p, 9);
+	CHECK_U64(pilot_hits(&p, F_PLAIN, CP_SITE_ENTRY), p.board->calls[F_PLAIN]);
+	CHECK_U64(pilot_hits(&p, F_PLAIN, CP_SITE_EXIT), p.board->calls[F_PLAIN]);
+	CHECK(p.link.shared->stats.full_ns > 0);
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* ---- what is captured ---- */
+
+struct captured {
+	uint64_t hits, wrong;
+};
+
+static const char *const texts[] = { "a", "text of some length", "" };
+
+/* Entries of F_PLAIN: n, a text, and (double)n. */
+static void look_at_values(struct pilot *p, const struct cp_event_hit *hit)
+{
+	const uint64_t *regs = (const uint64_t *)(hit + 1);
+	const struct cp_hit_vector *v;
+	const struct cp_fetched *f;
+	struct captured *c = p->ctx;
+	const char *text;
+	double value;
+
+	if (p->sites[hit->site].id != F_PLAIN * 16 + CP_SITE_ENTRY)
+		return;
+	c->hits++;
+	v = (const struct cp_hit_vector *)(regs + cp_arch_host()->nregs);
+	memcpy(&value, v->v[0], sizeof(value));
+	f = (const struct cp_fetched *)(v + 1);
+	text = texts[regs[5] % 3];
+	c->wrong += hit->regs_size != cp_arch_host()->nregs * 8u || regs[16] != hit->pc ||
+		    regs[7] != hit->sp;
+	c->wrong += hit->vector_size != sizeof(*v) ||
+		    (hit->caller < p->board->start[F_TAIL] && value != (double)regs[5]);
+	c->wrong += f->size != strlen(text) + 1 || strcmp((const char *)(f + 1), text) ||
+		    f->address != regs[4];
+	f = (const struct cp_fetched *)((const uint8_t *)(f + 1) + cp_align8(f->size));
+	c->wrong += f->size || f->index != 1; /* at an address that is not there */
+	c->wrong += hit->fetched_size !=
+		    (uint64_t)((const uint8_t *)(f + 1) - (const uint8_t *)(v + 1));
+	c->wrong += hit->caller < p->board->text || hit->caller > p->board->text_end;
+}
+
+static void test_values(void)
+{
+	const struct cp_fetch fetches[] = {
+		{ .from = 4, .flags = CP_FETCH_STRING, .size = 64 },
+		{ .from = 5, .offset = 16, .size = 100 },
+	};
+	struct pilot_want want = { .function = F_PLAIN,
+				   .flags = CP_SITE_REGS | CP_SITE_VECTOR,
+				   .fetches = fetches,
+				   .fetch_count = 2 };
+	struct captured captured = { 0 };
+	struct pilot p = { .on_hit = look_at_values, .ctx = &captured };
+
+	pilot_start(&p, program, "work", 1, 3000);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK_U64((uint64_t)pilot_arm(&p, &want, 1), 0);
+	pilot_go(&p, 1);
+	pilot_until(&p, 9);
+	CHECK_U64(captured.hits, p.board->calls[F_PLAIN]);
+	CHECK_U64(captured.wrong, 0);
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* ---- coming and going ---- */
+
+static void test_disarm(void)
+{
+	struct cp_request group = { .type = CP_REQUEST_DISARM_GROUP, .first = F_PLAIN };
+	struct cp_request range = { .type = CP_REQUEST_DISARM };
+	struct pilot p = { 0 };
+	uint64_t before;
+	int i;
+
+	pilot_start(&p, program, "work", 2, 0);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	pilot_go(&p, 1);
+	for (i = 0; i < 20; i++) {
+		p.slots = p.site_count = 0;
+		CHECK_U64((uint64_t)pilot_arm_all(&p), 0);
+		before = pilot_hits(&p, F_PLAIN, CP_SITE_ENTRY);
+		while (pilot_hits(&p, F_PLAIN, CP_SITE_ENTRY) < before + 50)
+			pilot_drain(&p);
+		CHECK_U64((uint64_t)pilot_request(&p, group, NULL), 0);
+		range.pid = p.program;
+		range.address = p.board->text;
+		range.size = p.board->text_end - p.board->text;
+		CHECK_U64((uint64_t)pilot_request(&p, range, NULL), 0);
+		CHECK(pilot_text_is_clean(&p));
+	}
+	CHECK(runs_on(&p, 100));
+	CHECK_U64(p.bad, 0);
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+static void test_rate(void)
+{
+	struct pilot_want want = { .function = F_PAD, .max_rate = 1000 };
+	struct pilot p = { 0 };
+
+	pilot_start(&p, program, "work", 1, 0);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK_U64((uint64_t)pilot_arm(&p, &want, 1), 0);
+	pilot_go(&p, 1);
+	while (!p.events[CP_EVENT_DISARMED] && runs_on(&p, 1))
+		pilot_drain(&p);
+	CHECK(pilot_text_is_clean(&p));
+	CHECK(runs_on(&p, 100));
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
 int main(int argc, char **argv)
 {
 	bool all = argc == 2, is_long = getenv("CPROF_TEST_LONG");
@@ -160,5 +390,18 @@ int main(int argc, char **argv)
 	RUN(counts, 1, 5000);
 	RUN(counts, 8, 1000);
 	RUN(kills, is_long ? 3000 : 30);
+	RUN(signals, 20000);
+	RUN(own_traps, "own traps");
+	RUN(own_traps, "blocked");
+	RUN(children, "forks", CP_TRACE_FOLLOW);
+	RUN(children, "forks", 0);
+	RUN(children, "vforks", CP_TRACE_FOLLOW);
+	RUN(children, "vforks", 0);
+	RUN(refused, "seccomp", 0);
+	RUN(refused, "no memory", ENOMEM);
+	RUN(full_ring);
+	RUN(values);
+	RUN(disarm);
+	RUN(rate);
 	TEST_MAIN_END;
 }

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -56,6 +57,7 @@ void pilot_start(struct pilot *p, const char *program, const char *mode, int thr
 	snprintf(number, sizeof(number), "%d", threads);
 	p->program = fork();
 	if (!p->program) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		dup2(p->board_fd, BOARD_FD);
 		execl(program, program, mode, number, (char *)NULL);
 		_exit(127);
@@ -256,6 +258,8 @@ void pilot_drain(struct pilot *p)
 	const struct cp_event *e;
 	bool bad = false;
 
+	if (!p->link.shared)
+		return;
 	while ((e = cp_ring_peek(&p->link, &bad))) {
 		if (e->type > CP_EVENT_LEFT)
 			p->bad++;
@@ -271,7 +275,11 @@ void pilot_drain(struct pilot *p)
 
 void pilot_until(struct pilot *p, uint32_t stage)
 {
+	siginfo_t si = { 0 };
+
 	while (p->board->ready < stage && !p->bad) {
+		if (waitid(P_PID, (id_t)p->program, &si, WEXITED | WNOHANG | WNOWAIT) || si.si_pid)
+			break;
 		pilot_drain(p);
 		nap();
 	}
