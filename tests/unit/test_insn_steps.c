@@ -17,6 +17,7 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -88,6 +89,19 @@ __attribute__((noinline)) static void work(void)
 }
 
 /* ---- processes ---- */
+
+/* The kernel writes the CPU's number into memory (rseq): one for both. */
+static void stay_on_cpu(void)
+{
+	cpu_set_t set;
+	int cpu = sched_getcpu();
+
+	CPU_ZERO(&set);
+	if (cpu >= 0 && cpu < CPU_SETSIZE) {
+		CPU_SET(cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+}
 
 static uint64_t map_near(uint64_t address)
 {
@@ -369,6 +383,7 @@ int main(void)
 	bool good;
 
 	decoder = cp_decoder_create(&cp_arch_x86_64);
+	stay_on_cpu();
 	work(); /* what is bound lazily is bound now */
 	areas[0] = map_near((uint64_t)(uintptr_t)main);
 	areas[1] = map_near((uint64_t)(uintptr_t)qsort);
