@@ -114,7 +114,9 @@ static char state_of(const cprof_thread *thread)
 	const char *at;
 	size_t n;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", cprof_thread_tid(thread));
+	/* Not /proc/TID/stat, which adds up all threads of the process. */
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat",
+		 cprof_process_pid(cprof_thread_process(thread)), cprof_thread_tid(thread));
 	CP_FCLOSE FILE *f = fopen(path, "re");
 	n = f ? fread(buf, 1, sizeof(buf) - 1, f) : 0;
 	buf[n] = 0;

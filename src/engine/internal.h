@@ -69,7 +69,7 @@ struct cprof_thread {
 	char name[32];
 	uint64_t start_ns, named_ns; /* when the name was last read */
 	uint32_t slot;
-	bool ask_again; /* its part of a snapshot was incomplete */
+	bool told, ask_again; /* of a snapshot: it was captured; but not all of it */
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
 	struct { /* its last stop at a breakpoint */
 		uint64_t ts_ns, stopped_ns;

@@ -536,6 +536,7 @@ static void tell_thread(cprof_session *s, const struct cp_event_sample *sample, 
 		.sample = sample,
 	};
 	engine_use_sample(&s->current, sample);
+	t->told = true;
 	t->ask_again = !again && captured && engine_lacks_stack(s);
 	s->ask_again |= t->ask_again;
 	if (!t->ask_again)
@@ -562,6 +563,21 @@ static bool next_snapshot_event(cprof_session *s, bool again, cprof_thread_fn cb
 		cp_ring_release(&s->link, e);
 	}
 	return more && !bad;
+}
+
+/* Threads that neither stopped in time nor ended. */
+static void tell_missing(cprof_session *s, cprof_thread_fn cb, void *data)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&s->by_tid, &cursor, &key, &value)) {
+		cprof_thread *t = (cprof_thread *)(uintptr_t)value;
+
+		if (!t->told || t->ask_again)
+			cb(t, false, data);
+		t->told = t->ask_again = false;
+	}
 }
 
 static struct cp_error *take_snapshot(cprof_session *s, unsigned flags, cprof_thread_fn cb,
@@ -592,6 +608,8 @@ cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thre
 	err = take_snapshot(s, capture, cb, data);
 	if (!err && s->ask_again)
 		err = take_snapshot(s, capture | CP_CAPTURE_LINKED, cb, data);
+	if (!err)
+		tell_missing(s, cb, data);
 	return err ? engine_fail(s, err) : CPROF_OK;
 }
 

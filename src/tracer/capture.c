@@ -161,16 +161,26 @@ uint32_t capture_stack(struct tracer *tr, struct thread *t, uint64_t sp, void *t
 	return copy_piece(tr, t, sp, cp_arch_host()->red_zone, 0, to, tr->stack_max, base_ret);
 }
 
-/* Room in the ring for a sample of `t`; NULL counts it as lost. */
-static struct cp_event_sample *reserve(struct tracer *tr, struct thread *t)
+static void *reserve_room(const struct tracer *tr)
 {
 	size_t most = sizeof(struct cp_event_sample) + cp_align8(cp_arch_prstatus_size()) +
 		      tr->stack_max + 64;
-	struct cp_event_sample *s;
 
 	if (tr->capture & CP_CAPTURE_XSTATE)
 		most += XSTATE_MAX;
-	s = cp_ring_reserve(tr->link, most, CP_LINK_RESERVE);
+	return cp_ring_reserve(tr->link, most, CP_LINK_RESERVE);
+}
+
+bool capture_has_room(const struct tracer *tr)
+{
+	return reserve_room(tr) != NULL; /* nothing is taken before it is published */
+}
+
+/* Room in the ring for a sample of `t`; NULL counts it as lost. */
+static struct cp_event_sample *reserve(struct tracer *tr, struct thread *t)
+{
+	struct cp_event_sample *s = reserve_room(tr);
+
 	if (!s) {
 		tr->link->shared->stats.lost++;
 		return NULL;

@@ -85,6 +85,7 @@ struct process {
 	uint64_t cpu_seen; /* process CPU clock at the last tick */
 	uint32_t quiet_ticks; /* in a row at which it had not moved */
 	int64_t unexplained; /* of it, not used by threads looked at */
+	uint64_t others_from_ns; /* when all threads may be looked at again */
 	uint64_t exit_pool; /* CPU time of exited threads that no sample carries */
 	uint64_t wall_ticks;
 	uint64_t sample_end; /* ring position after its last sample */
@@ -94,6 +95,13 @@ struct held {
 	pid_t tid;
 	uint64_t until_tail; /* ring position the controller must have passed */
 	uint64_t deadline_ns;
+};
+
+/* Stopped for a snapshot, and not yet captured. */
+struct parked {
+	pid_t tid;
+	unsigned want;
+	uint64_t since_ns;
 };
 
 struct tracer {
@@ -126,9 +134,14 @@ struct tracer {
 	cpu_set_t cpus; /* ours at the start */
 	/* snapshot */
 	bool snapshot;
-	uint64_t snapshot_deadline;
+	bool parking; /* its first part: who stops is parked */
+	uint64_t snapshot_deadline, park_deadline;
+	CP_VEC(struct parked) parked;
+	CP_VEC(pid_t) unread; /* sleepers that it still has to read */
 	/* the controller's progress */
-	uint64_t tail_seen, tail_ns;
+	pid_t controller;
+	uint64_t tail_seen, tail_ns, tail_moved_ns;
+	uint64_t controller_cpu; /* its CPU time when it was last found slow */
 	uint64_t patience_ns; /* until when it may take its time */
 	/* breakpoints (hit.c, hot.c) */
 	size_t trap_size;
@@ -204,6 +217,8 @@ void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsign
 void gather_done(struct tracer *tr);
 /* Lets held threads go whose time has come. */
 void wait_release_held(struct tracer *tr);
+/* Captures a thread that was parked, and lets it go. */
+void wait_unpark(struct tracer *tr, struct thread *t, const struct parked *parked);
 /* Interrupts a thread so that it is captured at its next stop. */
 void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want);
 
@@ -230,6 +245,8 @@ void hot_end(struct tracer *tr);
 /* Of a stopped thread. `regs` and stack go into the ring; the sample is
  * published by capture_finish(), after the thread was let go. */
 struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
+/* Is there room in the ring for a sample? */
+bool capture_has_room(const struct tracer *tr);
 /* Its registers; NULL without. */
 const void *capture_regs(const struct cp_event_sample *s);
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want);
@@ -268,5 +285,11 @@ void tick_deactivate(struct thread *t);
 /* snapshot.c */
 void snapshot_start(struct tracer *tr, const struct cp_request *rq);
 void snapshot_check(struct tracer *tr, uint64_t now);
+/* True: a thread that stopped for it stays so (HELD) until it is captured. */
+bool snapshot_park(struct tracer *tr, const struct thread *t, unsigned want, uint64_t seen_ns);
+/* True while it has more to do than to wait for a few threads. */
+bool snapshot_waits(const struct tracer *tr);
+/* Captures the parked threads and lets them go, as far as there is room. */
+void snapshot_unpark(struct tracer *tr);
 
 #endif

@@ -226,5 +226,7 @@ void tables_free(struct tracer *tr)
 	cp_map_free(&tr->by_pid);
 	cp_vec_free(&tr->wanted);
 	cp_vec_free(&tr->held);
+	cp_vec_free(&tr->parked);
+	cp_vec_free(&tr->unread);
 	cp_vec_free(&tr->free_slots);
 }

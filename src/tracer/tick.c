@@ -38,6 +38,8 @@
 /* Processes with more threads look at everybody only on the second
  * unexplained tick: the first is often a reading across a scheduler tick. */
 #define MANY_THREADS 64
+#define SCHEDULER_TICK_NS INT64_C(10000000) /* at most */
+#define OTHERS_SHARE 10
 
 static uint64_t next_random(struct tracer *tr)
 {
@@ -168,10 +170,19 @@ static bool may_rest(const struct process *p)
 	       p->wall_ticks % 2;
 }
 
+/* More than what readings that are a scheduler tick old can explain: somebody
+ * else runs. Where there are thousands, each runs rarely, and none is active for
+ * long; looking at all must not cost more than a small part of a CPU. */
+static bool certainly_others(const struct tracer *tr, const struct process *p)
+{
+	return p->unexplained > CPU_COUNT(&tr->cpus) * SCHEDULER_TICK_NS &&
+	       cp_now() >= p->others_from_ns;
+}
+
 static void tick_process(struct tracer *tr, struct process *p)
 {
 	int64_t before = p->unexplained;
-	uint64_t cpu;
+	uint64_t cpu, began, now;
 
 	p->wall_ticks += tr->ticks_due;
 	if (may_rest(p))
@@ -181,9 +192,13 @@ static void tick_process(struct tracer *tr, struct process *p)
 	p->unexplained += (int64_t)(cpu - p->cpu_seen);
 	p->cpu_seen = cpu;
 	p->unexplained -= (int64_t)look_at_active(tr, p);
-	if (!p->unexplained || (p->threads.count > MANY_THREADS && p->unexplained != before))
+	if (!p->unexplained || (p->threads.count > MANY_THREADS && p->unexplained != before &&
+				!certainly_others(tr, p)))
 		return;
+	began = cp_now();
 	look_at_others(tr, p);
+	now = cp_now();
+	p->others_from_ns = now + (now - began) * OTHERS_SHARE;
 	p->unexplained = 0;
 }
 

@@ -32,11 +32,14 @@
 #include "tracer/space.h"
 
 /* A controller that reads nothing for so long, though there is something to
- * read, counts as dead. */
+ * read, counts as dead; if it uses CPU time meanwhile, after five times that:
+ * it may have to share its CPU with thousands. */
 #define CONTROLLER_HANGS_NS (2 * CP_NS_PER_S)
 /* Preempted threads are waited for so long before leaving. */
 #define LEAVE_NS (2 * CP_NS_PER_S)
 #define HELD_POLL_NS UINT64_C(200000)
+/* Thousands of threads stop: not each of them wakes us. */
+#define SNAPSHOT_POLL_NS CP_NS_PER_MS
 
 static void answer_memory(struct tracer *tr, const struct cp_request *rq, struct cp_answer *answer)
 {
@@ -98,13 +101,20 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 
 static bool controller_hangs(struct tracer *tr, uint64_t now)
 {
-	uint64_t tail = tr->link->shared->tail;
+	uint64_t tail = tr->link->shared->tail, cpu;
 
 	if (tail != tr->tail_seen || tail == tr->link->shared->head) {
 		tr->tail_seen = tail;
-		tr->tail_ns = now;
+		tr->tail_ns = tr->tail_moved_ns = now;
 	}
-	return now - tr->tail_ns > CONTROLLER_HANGS_NS && now > tr->patience_ns;
+	if (now - tr->tail_ns <= CONTROLLER_HANGS_NS || now <= tr->patience_ns)
+		return false;
+	cpu = proc_cpu_clock(tr->controller);
+	if (cpu == tr->controller_cpu || now - tr->tail_moved_ns > 5 * CONTROLLER_HANGS_NS)
+		return true;
+	tr->controller_cpu = cpu;
+	tr->tail_ns = now;
+	return false;
 }
 
 /* Nanoseconds until there is something to do without being woken. */
@@ -116,6 +126,8 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 		return 0;
 	if (tr->held.count || tr->full)
 		wait = HELD_POLL_NS;
+	else if (snapshot_waits(tr))
+		wait = SNAPSHOT_POLL_NS;
 	if (tr->hz && !tr->ending) {
 		due = tr->next_tick_ns > now ? tr->next_tick_ns - now : 0;
 		if (due < wait)
@@ -126,14 +138,16 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 
 static void wait_for_something(struct tracer *tr)
 {
+	bool many = snapshot_waits(tr);
 	struct pollfd fds[] = {
-		{ .fd = tr->signal_fd, .events = POLLIN },
+		{ .fd = many ? -1 : tr->signal_fd, .events = POLLIN },
 		{ .fd = tr->link->tracer_socket, .events = POLLIN },
 		{ .fd = tr->controller_pidfd, .events = POLLIN },
 	};
 	struct timespec timeout = cp_timespec(time_to_wait(tr, cp_now()));
 	struct signalfd_siginfo si;
 
+	tr->reports |= many;
 	if (ppoll(fds, 3, &timeout, NULL) <= 0)
 		return;
 	if (fds[2].revents)
@@ -210,6 +224,7 @@ static void leave(struct tracer *tr)
 
 	tr->ending = true;
 	hot_end(tr);
+	snapshot_unpark(tr);
 	leave_remove(tr);
 	tr->hz = tr->wall ? tr->hz : 0;
 	for (;;) {
@@ -232,7 +247,7 @@ static void loop(struct tracer *tr)
 {
 	uint64_t now;
 
-	tr->tail_ns = cp_now();
+	tr->tail_ns = tr->tail_moved_ns = cp_now();
 	while (!tr->ending) {
 		take_requests(tr);
 		if (tr->reports || tr->hot || tr->full)
@@ -316,7 +331,7 @@ static void ask_for_quick_service(void)
 
 __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t controller)
 {
-	struct tracer tr = { .link = link, .stack_max = CP_STACK_MAX };
+	struct tracer tr = { .link = link, .stack_max = CP_STACK_MAX, .controller = controller };
 
 	sigset_t all, child;
 

@@ -281,6 +281,28 @@ static const void *sample_regs(const struct thread *t, const struct cp_event_sam
 	return t->process->space->areas.count ? NULL : capture_regs(sample);
 }
 
+/* Stays stopped until all that a snapshot asked for are. */
+static bool park(struct tracer *tr, struct thread *t, unsigned want, uint64_t seen)
+{
+	siginfo_t si;
+
+	if (t->state == THREAD_LISTENING || t->exec_stop || !snapshot_park(tr, t, want, seen))
+		return false;
+	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
+	t->want = 0;
+	t->state = THREAD_HELD;
+	return true;
+}
+
+void wait_unpark(struct tracer *tr, struct thread *t, const struct parked *parked)
+{
+	struct cp_event_sample *sample = capture_stopped(tr, t);
+
+	restart_repair(tr, t, sample_regs(t, sample));
+	let_go(t, 0);
+	served(tr, t, sample, parked->want, parked->since_ns);
+}
+
 /* Captures if that was asked for, repairs what the interrupt disturbed, lets
  * go, and only then does the accounting. An event may write to the ring
  * itself, so there the sample comes first. */
@@ -289,11 +311,14 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 	struct cp_event_sample *sample = NULL;
 	unsigned want = t->want;
 	uint64_t seen = cp_now();
+	bool ours = event == PTRACE_EVENT_STOP && signal == SIGTRAP;
 
+	if (ours && park(tr, t, want, seen))
+		return;
 	t->want = 0;
 	if (want & ~WANT_PASS)
 		sample = capture_stopped(tr, t);
-	if (event == PTRACE_EVENT_STOP && signal == SIGTRAP) {
+	if (ours) {
 		/* Ours, or a notice of job control that only the traced get;
 		 * but the end of a group-stop ends calls untraced, too. */
 		if (t->state != THREAD_LISTENING)
@@ -400,9 +425,10 @@ void gather_done(struct tracer *tr)
 	}
 }
 
-static void gather_wanted(struct tracer *tr)
+/* Returns how many of them had stopped. */
+static size_t gather_wanted(struct tracer *tr)
 {
-	size_t i = 0;
+	size_t i = 0, before = tr->wanted.count;
 
 	while (i < tr->wanted.count) {
 		pid_t tid = tr->wanted.items[i];
@@ -416,6 +442,7 @@ static void gather_wanted(struct tracer *tr)
 		if (!t || !t->want)
 			tr->wanted.items[i] = tr->wanted.items[--tr->wanted.count];
 	}
+	return before - tr->wanted.count;
 }
 
 /* Asks every thread once, when many are reporting at the same time. */
@@ -438,8 +465,10 @@ void wait_gather(struct tracer *tr)
 {
 	unsigned in_a_row = 0;
 
-	if (tr->by_tid.count > FEW_THREADS)
-		gather_wanted(tr);
+	/* While they come in numbers, there are more by now. */
+	tr->reports = true;
+	if (tr->by_tid.count > FEW_THREADS && gather_wanted(tr) > FEW_THREADS)
+		return;
 	/* Not without end: there are requests, ticks and a controller to mind. */
 	while (in_a_row++ < IN_A_ROW && gather_one(tr, P_ALL, 0)) {
 		if (tr->hot && (tr->hit_ns >= tr->look_ns || tr->held.count || !tr->by_tid.count))

@@ -78,6 +78,32 @@ def many_threads(table, quick):
         table.left_out("gdb -batch -p", str(why))
 
 
+def spinning_threads(table, quick):
+    """stopping 16,000 threads that compute, and letting them go"""
+    count = 2000 if quick else 16000
+    table.section(f"{count:,} computing threads: stop all, let all go")
+    # In a session, and so a scheduling group, of its own: they are to have the CPUs, not everybody's.
+    with running([program("idle"), str(count), "busy"], ready="ready", start_new_session=True) as busy:
+        floor = []
+        for _ in range(1 if quick else 3):
+            start = time.monotonic()
+            subprocess.run([program("stopall"), str(busy.pid)], stdin=NULL, stdout=NULL, check=True)
+            floor.append(time.monotonic() - start)
+        least = sorted(floor)[len(floor) // 2]
+        table.row("PTRACE_INTERRUPT and waitpid for each, and no more", f"{least:.2f} s", "", f"{min(floor):.2f} to {max(floor):.2f} s")
+        start = time.monotonic()
+        shown = subprocess.run([CPROF, "stack", str(busy.pid)], stdin=NULL, stdout=subprocess.PIPE, text=True, check=True)
+        took = time.monotonic() - start
+        table.row("cprof stack", f"{took:.2f} s", f"{took / least:.1f} times that",
+                  f"{shown.stdout.count(' compute')} of {count} stacks")
+        with recording() as data:
+            start = time.monotonic()
+            subprocess.run(attach(busy.pid, data, "-d", "1s", "-s", "10"), stdin=NULL, stderr=NULL, check=True)
+            took = time.monotonic() - start - 1
+            table.row("cprof attach -d 1s -s 10, beyond the second", f"{took:.2f} s", f"{took / least:.1f} times that",
+                      f"{report(data)['overhead']['stops']} stops")
+
+
 def stack_once(table, quick):
     """the stacks of a process, once: cprof stack and gdb"""
     table.section("every stack once: 8 busy threads, 40 frames")

@@ -259,6 +259,27 @@ as_gdb() {
 	no_complaints
 }
 
+# More than the ring between tracer and controller holds.
+@test "8,000 threads: none is missing" {
+	needs jq
+	begin many_threads --threads=8000
+	take
+	finish
+	assert_equal "$finished" "status 0, many_threads: ok N idle threads"
+	run jq '[.threads[] | select(.captured and (.frames | last | .truncated | not))] | length' stack.json
+	assert_output 8001
+}
+
+@test "300 running threads: each is stopped once, and goes on" {
+	needs jq
+	begin many_threads --mode=spin --threads=300
+	take
+	finish
+	assert_equal "$finished" "status 0, many_threads: ok N spin threads"
+	run jq '[.threads[] | select(any(.frames[]; .function == "spin"))] | length' stack.json
+	assert_output 300
+}
+
 @test "twice on a running thread: it runs on" {
 	needs jq
 	known known_stack --mode=spin

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * --threads=N of them (500), idle in a futex or, with --mode=spin, computing.
- * At the end each must have been woken once, and have counted on.
+ * At the end each must have been woken once, and have counted on. Those that
+ * compute begin together, or the first would keep the others from being made.
  */
+#include <limits.h>
+#include <linux/futex.h>
 #include <stdatomic.h>
 
 #include "tracee.h"
 
 static atomic_long begun, ended;
 static atomic_bool stop;
+static atomic_uint go;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 
@@ -29,6 +33,8 @@ static void *spin(void *arg)
 	volatile uint32_t *x = arg;
 
 	begun++;
+	while (!go)
+		syscall(SYS_futex, &go, FUTEX_WAIT_PRIVATE, 0, NULL);
 	do
 		*x = tracee_mix(*x, 1000) | 1;
 	while (!stop);
@@ -52,6 +58,8 @@ int main(int argc, char **argv)
 		threads[i] = tracee_thread_of(16384, spinning ? spin : idle, &numbers[i]);
 	while (begun < opt.threads)
 		sched_yield();
+	go = 1;
+	TRY(syscall(SYS_futex, &go, FUTEX_WAKE_PRIVATE, INT_MAX));
 	tracee_wait();
 	pthread_mutex_lock(&mutex);
 	stop = true;
