@@ -112,7 +112,7 @@ typedef struct cprof_call {
 CPROF_API bool cprof_current_call(cprof_call *ret);
 
 typedef struct cprof_call_statistics {
-	uint64_t hits; /* stops at breakpoints */
+	uint64_t hits; /* stops at breakpoints of functions */
 	uint64_t events; /* of them: events */
 	uint64_t rejected_inside; /* jumps that stayed inside of their function */
 	uint64_t rejected_condition; /* the condition did not hold */

@@ -16,6 +16,7 @@
 
 #include "base/log.h"
 #include "engine/calls.h"
+#include "tracer/restore.h"
 
 #define PAGE UINT64_C(4096)
 #define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 20))
@@ -432,6 +433,28 @@ void engine_arm_again(cprof_session *s)
 	for (i = 0; engine_calls_wanted(s) && i < s->processes.count; i++)
 		if (s->processes.items[i]->arm_again)
 			arm_again(s->processes.items[i]);
+}
+
+void engine_restore(int32_t pid)
+{
+	size_t restored = 0;
+	struct cp_error *err = cp_restore_text(pid, &restored);
+
+	if (err)
+		cp_debug("text of %d: %s", pid, err->what);
+	else if (restored)
+		cp_info("%zu breakpoints of a killed cprof taken out of %d", restored, pid);
+	cp_error_free(err);
+}
+
+/* The tracer is gone and has not put the text back. */
+void engine_arm_restore(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; s->calls && i < s->processes.count; i++)
+		if (engine_process(s, s->processes.items[i]->pid) == s->processes.items[i])
+			engine_restore(s->processes.items[i]->pid);
 }
 
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent)

@@ -414,6 +414,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		return;
 	site = c->sites.items[e->site];
 	if (site.kind == ENGINE_SITE_HOOK) {
+		c->hooks++;
 		engine_calls_look(p);
 		return;
 	}

@@ -134,6 +134,7 @@ struct engine_calls {
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;
 	/* counts */
+	uint64_t hooks; /* stops at the dynamic linker's hook */
 	uint64_t events, rejected_condition, unmatched, armed_functions, armed_sites;
 	uint64_t trap_ns; /* shortest time between two stops of a thread; 0: none yet */
 };
@@ -171,6 +172,9 @@ void engine_arm_process(cprof_process *p);
 /* All processes; and those where that could not be done before. */
 void engine_arm_all(cprof_session *s);
 void engine_arm_again(cprof_session *s);
+/* Takes out the breakpoints that a killed tracer left: in one process, in all. */
+void engine_restore(int32_t pid);
+void engine_arm_restore(cprof_session *s);
 /* A forked process has the breakpoints of its parent. */
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent);
 /* A breakpoint at a return address. */

@@ -213,6 +213,7 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 
 	CP_TRY(engine_check_target(pid, &pid));
 	started = start_time(pid);
+	engine_restore(pid); /* what a cprof left that was killed */
 	rq.pid = pid;
 	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
 	if (answer.errnum)
@@ -462,6 +463,8 @@ static void finish(cprof_session *s)
 			wait_for_events(s, true, deadline);
 	}
 	drain(s);
+	if (!s->tracer_left)
+		engine_arm_restore(s);
 	if (!s->tracer_left)
 		engine_fail(s, cp_error_hint(cp_error_new(CP_ERR_GONE, 0,
 							  "the tracer process ended unexpectedly"),

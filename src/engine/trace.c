@@ -240,7 +240,7 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 	if (!c)
 		return;
 	*ret = (cprof_call_statistics){
-		.hits = t->hits,
+		.hits = t->hits - c->hooks,
 		.events = c->events,
 		.rejected_inside = t->hits_inside,
 		.rejected_condition = c->rejected_condition,

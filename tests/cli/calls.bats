@@ -174,3 +174,56 @@ text_of() {
 @test "the stress programs under run -t program say what they say alone" {
 	which=few everywhere_run -t program
 }
+
+# killed WHOM: cprof is killed while its breakpoints stand in a running program.
+killed() {
+	begin counted --depth=50
+	before=$(text_of "$tracee")
+	attach -t program
+	until_true [ -s attach.data ]
+	until_true armed "$before"
+	any_traced "$tracee"
+	case $1 in
+	tracer) kill -KILL "$tracer_of" ;;
+	controller) kill -KILL "$controller" ;;
+	both) kill -KILL "$controller" "$tracer_of" ;;
+	esac
+	ended "$controller"
+}
+
+armed() { [ "$(text_of "$tracee")" != "$1" ]; }
+restored() { [ "$(text_of "$tracee")" = "$1" ]; }
+
+@test "the program outlives its tracer, and the text is put back at once" {
+	killed tracer
+	until_true restored "$before"
+	finish
+	[[ $finished == "status 0, counted: ok"* ]]
+}
+
+@test "the program outlives its controller, and the text is put back at once" {
+	killed controller
+	until_true restored "$before"
+	finish
+	[[ $finished == "status 0, counted: ok"* ]]
+}
+
+@test "the program outlives all of cprof; the next attach puts the text back" {
+	killed both
+	"$CPROF" attach -q -o x.data -t leaf -d 200ms "$tracee"
+	until_true restored "$before"
+	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter"')" -gt 100 ]
+	finish
+	[[ $finished == "status 0, counted: ok"* ]]
+}
+
+@test "samples and calls go together" {
+	"$CPROF" run -q -o x.data -s 999 -t recurse --max-rate=0 -- "$TRACEES/counted" >out
+	assert_equal "$(events x.data)" "$(sums out | grep recurse)"
+	[ "$("$CPROF" report --json x.data | jq .samples.total)" -gt 0 ]
+}
+
+@test "a stack comes with each call that --stack asks for" {
+	"$CPROF" run -q -o x.data -t recurse --stack -- "$TRACEES/counted" --depth=3 >out
+	assert_equal "$(events x.data)" "recurse enter=4 leave=4 tail_call=0 unwind=0"
+}
