@@ -145,6 +145,86 @@ static void read_parameters(struct reading *r, struct cp_walk *w)
 	}
 }
 
+/* ---- locals ---- */
+
+/* A block of the function, and the addresses it covers. */
+struct scope {
+	uint64_t low, high;
+};
+
+static struct scope scope_of(struct reading *r, const struct cp_attrs *a, struct scope outer)
+{
+	struct cp_ranges ranges = { 0 };
+	struct scope s = outer;
+	size_t i;
+
+	if ((a->low.form || a->ranges.form) &&
+	    cp_unit_ranges(r->unit, &a->low, &a->high, &a->ranges, &ranges) && ranges.list.count) {
+		s = (struct scope){ UINT64_MAX, 0 };
+		for (i = 0; i < ranges.list.count; i++) {
+			if (ranges.list.items[i].low < s.low)
+				s.low = ranges.list.items[i].low;
+			if (ranges.list.items[i].high > s.high)
+				s.high = ranges.list.items[i].high;
+		}
+	}
+	cp_vec_free(&ranges.list);
+	return s;
+}
+
+static void add_local(struct reading *r, const struct cp_die *die, const struct cp_attrs *a,
+		      struct scope in)
+{
+	struct cp_variable v;
+	uint64_t origin;
+
+	if (r->locals.count == MAX_VARIABLES || cp_attr_flag(&a->external) ||
+	    cp_attr_flag(&a->declaration))
+		return;
+	v = variable(r, die, a, &origin);
+	/* Static ones are the program's, not the call's. */
+	if (!*v.name || (v.locations.count == 1 && v.locations.items->size &&
+			 v.locations.items->expr[0] == DW_OP_addr))
+		return;
+	v.low = in.low;
+	v.high = in.high;
+	r->ok = cp_vec_push(&r->locals, v);
+}
+
+/* Reads the variables among the children of the DIE just read, also those in
+ * blocks, not those of inlined calls. */
+static void read_locals(struct reading *r, struct cp_walk *w)
+{
+	struct scope scopes[MAX_SCOPES] = { { 0, UINT64_MAX } };
+	struct cp_attrs a;
+	struct cp_die die;
+	unsigned depth = 0;
+	uint16_t tag;
+
+	while (r->ok && cp_walk_next(w, &die)) {
+		if (!die.abbrev) {
+			if (!depth--)
+				return;
+			continue;
+		}
+		if (!cp_attrs_read(w, die.abbrev, &a))
+			return;
+		tag = die.abbrev->tag;
+		if (tag == DW_TAG_variable)
+			add_local(r, &die, &a, scopes[depth]);
+		if (!die.abbrev->children)
+			continue;
+		if ((tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+		     tag == DW_TAG_catch_block) &&
+		    depth + 1 < MAX_SCOPES) {
+			scopes[depth + 1] = scope_of(r, &a, scopes[depth]);
+			depth++;
+		} else if (!cp_walk_skip_children(w, &a.sibling)) {
+			return;
+		}
+	}
+}
+
 /* The copy lacks parameters that the compiler dropped; the abstract function
  * has all of them, in their order. */
 static void complete_parameters(struct reading *r, const struct origin *abstract)
@@ -222,8 +302,12 @@ static bool read_function(struct reading *r, uint64_t offset)
 	s = follow(r->unit, offset, &a);
 	fill(r, &s);
 	to->frame_base = cp_unit_locations(r->unit, &a.frame_base, r->arena);
-	if (die.abbrev->children)
+	if (die.abbrev->children) {
+		struct cp_walk again = w;
+
 		read_parameters(r, &w);
+		read_locals(r, &again);
+	}
 	if (s.origin.die != offset || s.origin.unit != r->unit)
 		complete_parameters(r, &s.origin);
 	to->parameters = cp_arena_array(r->arena, r->parameters.count, sizeof(*to->parameters));
@@ -233,6 +317,10 @@ static bool read_function(struct reading *r, uint64_t offset)
 		memcpy(to->parameters, r->parameters.items,
 		       r->parameters.count * sizeof(*to->parameters));
 	to->parameter_count = (uint32_t)r->parameters.count;
+	to->locals = cp_arena_array(r->arena, r->locals.count, sizeof(*to->locals));
+	if (to->locals && r->locals.count)
+		memcpy(to->locals, r->locals.items, r->locals.count * sizeof(*to->locals));
+	to->local_count = to->locals ? (uint32_t)r->locals.count : 0;
 	return r->ok;
 }
 

@@ -25,8 +25,19 @@ struct cp_fetches {
 	CP_VEC(struct cp_fetch) list; /* by level */
 };
 
+/* What is captured at one exit, because locals are there that are not
+ * elsewhere. */
+struct cp_exit {
+	uint64_t site;
+	struct cp_fetches fetches;
+	unsigned flags; /* CP_SITE_* */
+	struct cp_parameter *locals;
+	size_t local_count;
+};
+
 struct cp_signature {
 	struct cp_arena arena;
+	struct cp_image *image; /* borrowed */
 	const struct cp_arch *arch;
 	const struct cp_convention *convention; /* NULL: none is known */
 	struct cp_value_limits limits;
@@ -39,6 +50,7 @@ struct cp_signature {
 	bool has_result;
 	struct cp_fetches entry, exit;
 	unsigned entry_flags, exit_flags; /* CP_SITE_* */
+	CP_VEC(struct cp_exit *) exits; /* made when first asked for */
 };
 
 struct cp_value_arena {

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #define SHIFT 40
+#define FRAME_POINTER_BASE 0x56 /* DW_OP_reg6 */
 #define FAR (INT64_C(1) << 31)
 
 /* The register that `value` is near to, and how far from it. */
@@ -113,6 +114,10 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 	for (i = 0; i < CP_REG_MAX; i++)
 		regs.r[i] = (i + 1) << SHIFT;
 	env.cfa = regs.r[s->arch->sp] + (uint64_t)cfa_offset;
+	/* Behind `pop %rbp` the frame is still where it was, below the caller's. */
+	if (pc != s->function.low && base && base->size == 1 && s->arch == &cp_arch_x86_64 &&
+	    base->expr[0] == FRAME_POINTER_BASE)
+		regs.r[s->arch->fp] = env.cfa - 16;
 	env.frame_base = base ? base->expr : NULL;
 	env.frame_base_size = base ? base->size : 0;
 	ret->how = CP_PLACE_UNSUPPORTED;

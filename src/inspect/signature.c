@@ -272,9 +272,12 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 		return cp_error_nomem();
 	set_limits(&s->limits, limits);
 	s->want = want;
+	s->image = image;
 	s->arch = cp_image_machine(image) == EM_AARCH64 ? &cp_arch_aarch64 : &cp_arch_x86_64;
 	if (cp_image_machine(image) == EM_X86_64)
 		s->convention = &cp_convention_sysv;
+	else if (cp_image_machine(image) == EM_AARCH64)
+		s->convention = &cp_convention_aapcs64;
 	s->described = cp_image_function(image, address, &s->arena, &s->function);
 	err = s->described ? place_parameters(s, image) : raw_parameters(s);
 	if (!err && s->described) {
@@ -293,10 +296,15 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 
 void cp_signature_destroy(struct cp_signature *signature)
 {
+	size_t i;
+
 	if (!signature)
 		return;
 	cp_vec_free(&signature->entry.list);
 	cp_vec_free(&signature->exit.list);
+	for (i = 0; i < signature->exits.count; i++)
+		cp_vec_free(&signature->exits.items[i]->fetches.list);
+	cp_vec_free(&signature->exits);
 	cp_arena_free(&signature->arena);
 	free(signature);
 }
@@ -306,9 +314,91 @@ struct cp_capture_list cp_signature_at_entry(const struct cp_signature *s)
 	return (struct cp_capture_list){ s->entry_flags, s->entry.list.items, s->entry.list.count };
 }
 
+/* ---- locals ---- */
+
+/* At an exit the frame is torn down: registers that a call preserves are the
+ * caller's again, and what lies above the stack pointer is, too. Debug
+ * information (clang's most) does not always say so. */
+static bool is_torn_down(const struct cp_signature *s, const struct cp_place *place)
+{
+	const struct cp_piece *p;
+	unsigned i;
+
+	for (i = 0; i < place->count; i++) {
+		p = &place->pieces[i];
+		if (p->where == CP_PIECE_MEMORY && p->number == s->arch->sp && p->offset >= 0)
+			return true;
+		if ((p->where == CP_PIECE_REGISTER || p->where == CP_PIECE_MEMORY ||
+		     p->where == CP_PIECE_SUM) &&
+		    p->number < s->arch->nregs && p->number != s->arch->sp &&
+		    (s->arch->callee_saved >> p->number & 1))
+			return true;
+	}
+	return false;
+}
+
+static bool place_locals(struct cp_signature *s, struct cp_exit *e)
+{
+	const struct cp_function_info *f = &s->function;
+	struct cp_parameter *p;
+	uint32_t i;
+
+	e->locals = cp_arena_array(&s->arena, f->local_count, sizeof(*e->locals));
+	for (i = 0; e->locals && i < f->local_count; i++) {
+		if (e->site < f->locals[i].low || e->site >= f->locals[i].high)
+			continue;
+		p = &e->locals[e->local_count++];
+		p->name = f->locals[i].name;
+		p->type = f->locals[i].type;
+		p->source = CPROF_SOURCE_DWARF;
+		if (f->locals[i].constant)
+			set_constant(p, &f->locals[i]);
+		else
+			cp_locate(s, &f->locals[i], e->site, s->arch->ret_size, &p->place);
+		if (is_torn_down(s, &p->place))
+			p->place.how = CP_PLACE_GONE;
+		if (!cp_plan_parameter(s, s->image, p, &e->fetches, &e->flags))
+			return false;
+	}
+	return e->locals != NULL;
+}
+
+/* The exit at `site`; NULL when it is as all others are. */
+static const struct cp_exit *exit_at(const struct cp_signature *signature, uint64_t site)
+{
+	/* Made once, by whoever makes the plan of the site. */
+	struct cp_signature *s = (struct cp_signature *)(uintptr_t)signature;
+	struct cp_exit *e;
+	bool ok;
+	size_t i;
+
+	if (!(s->want & CP_SIGNATURE_LOCALS) || !s->function.local_count)
+		return NULL;
+	for (i = 0; i < s->exits.count; i++) {
+		if (s->exits.items[i]->site == site)
+			return s->exits.items[i];
+	}
+	e = cp_arena_alloc(&s->arena, sizeof(*e));
+	if (!e)
+		return NULL;
+	e->site = site;
+	ok = !(s->want & CP_SIGNATURE_RESULT) || !s->has_result ||
+	     cp_plan_parameter(s, s->image, &s->result, &e->fetches, &e->flags);
+	if (!ok || !place_locals(s, e) || !cp_plan_finish(&e->fetches) ||
+	    !cp_vec_push(&s->exits, e)) {
+		cp_vec_free(&e->fetches.list);
+		return NULL;
+	}
+	return e;
+}
+
 struct cp_capture_list cp_signature_at_exit(const struct cp_signature *s, struct cp_vaddr site)
 {
-	(void)site;
+	const struct cp_exit *e = exit_at(s, site.v);
+
+	if (e)
+		return (struct cp_capture_list){ e->flags, e->fetches.list.items,
+						 e->fetches.list.count };
 	return (struct cp_capture_list){ s->exit_flags, s->exit.list.items, s->exit.list.count };
 }
 
@@ -342,11 +432,16 @@ const cprof_value *cp_signature_result(const struct cp_signature *s, const struc
 				       struct cp_value_arena *arena)
 {
 	struct cp_value_request request = { s, capture, arena };
+	struct cp_capture now = *capture;
 	cprof_value *value;
 
-	(void)entry;
 	if (!s->has_result)
 		return NULL;
+	if (s->result.place.how == CP_PLACE_INDIRECT && s->convention->result_at_entry && entry) {
+		/* The register is not preserved. */
+		now.regs = entry->regs;
+		request.capture = &now;
+	}
 	value = cp_arena_alloc(&arena->memory, sizeof(*value));
 	if (value)
 		cp_value_of_parameter(&request, &s->result, value);
@@ -357,12 +452,19 @@ const cprof_value *cp_signature_locals(const struct cp_signature *s,
 				       const struct cp_capture *capture, struct cp_vaddr site,
 				       struct cp_value_arena *arena, size_t *count_ret)
 {
-	(void)s;
-	(void)capture;
-	(void)site;
-	(void)arena;
+	struct cp_value_request request = { s, capture, arena };
+	const struct cp_exit *e = exit_at(s, site.v);
+	cprof_value *values;
+	size_t i;
+
 	*count_ret = 0;
-	return NULL;
+	if (!e)
+		return NULL;
+	values = cp_arena_array(&arena->memory, e->local_count, sizeof(*values));
+	for (i = 0; values && i < e->local_count; i++)
+		cp_value_of_parameter(&request, &e->locals[i], &values[i]);
+	*count_ret = values ? e->local_count : 0;
+	return values;
 }
 
 bool cp_signature_bytes(const struct cp_signature *s, const struct cp_capture *capture,

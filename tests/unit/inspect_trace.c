@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "arch/insn.h"
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -189,6 +190,46 @@ static void step_over(struct session *s, uint64_t address)
 
 /* ---- calls ---- */
 
+/* Breakpoints on all `ret` of a function. */
+static void place_exits(struct session *s, const struct cp_symbol *symbol)
+{
+	struct cp_decoder *decoder = cp_decoder_create(&cp_arch_x86_64);
+	uint64_t at = symbol->start.v, end = at + symbol->size;
+	uint8_t code[16];
+	struct cp_insn insn;
+
+	for (; decoder && at < end; at += insn.size) {
+		if (read_memory(s, at + s->bias, code, sizeof(code)) != sizeof(code))
+			break;
+		if (cp_map_get(&s->originals, at + s->bias))
+			code[0] = (uint8_t)*cp_map_get(&s->originals, at + s->bias);
+		if (!cp_decode(decoder, code, sizeof(code), at, &insn))
+			break;
+		if (insn.flow == CP_FLOW_RETURN)
+			place(s, at + s->bias);
+	}
+	cp_decoder_destroy(decoder);
+}
+
+/* At a `ret` of the function that was entered last: its locals. */
+static void leaving(struct session *s, const struct user_regs_struct *user)
+{
+	struct frame *f = s->frames.count ? &s->frames.items[s->frames.count - 1] : NULL;
+	struct frame now = { 0 };
+	struct cp_capture_list list;
+	struct cp_vaddr site = { user->rip - s->bias };
+
+	if (!f || f->sp != user->rsp || !(s->options->want & CP_SIGNATURE_LOCALS) ||
+	    site.v <= f->function->symbol.start.v ||
+	    site.v >= f->function->symbol.start.v + f->function->symbol.size)
+		return;
+	list = cp_signature_at_exit(f->function->signature, site);
+	capture(s, &list, user, &now);
+	f->call.locals = cp_signature_locals(f->function->signature, &now.capture, site, f->arena,
+					     &f->call.local_count);
+	cp_buf_free(&now.fetched);
+}
+
 static void entered(struct session *s, struct function *function,
 		    const struct user_regs_struct *user)
 {
@@ -224,6 +265,8 @@ static void entered(struct session *s, struct function *function,
 	kept->call.arguments = cp_signature_arguments(function->signature, &kept->capture,
 						      kept->arena, &kept->call.argument_count);
 	place(s, f.back);
+	if (s->options->want & CP_SIGNATURE_LOCALS)
+		place_exits(s, &function->symbol);
 }
 
 static void drop(struct frame *f)
@@ -266,6 +309,7 @@ static void hit(struct session *s)
 		return;
 	user.rip--;
 	ptrace(PTRACE_SETREGS, s->pid, 0, &user);
+	leaving(s, &user);
 	returned(s, &user);
 	function = cp_map_get(&s->by_address, user.rip);
 	if (function)
@@ -285,6 +329,7 @@ static void start(struct session *s)
 		out = open(s->options->output ? s->options->output : "/dev/null",
 			   O_WRONLY | O_CREAT | O_TRUNC, 0600);
 		dup2(out, 1);
+		close(out);
 		personality(ADDR_NO_RANDOMIZE);
 		ptrace(PTRACE_TRACEME, 0, 0, 0);
 		execv(s->options->argv[0], (char *const *)(uintptr_t)s->options->argv);

@@ -16,6 +16,8 @@ struct traced_call {
 	const cprof_value *arguments;
 	size_t argument_count;
 	const cprof_value *result; /* NULL: none */
+	const cprof_value *locals;
+	size_t local_count;
 };
 
 typedef void (*traced_call_fn)(void *ctx, const struct traced_call *call);

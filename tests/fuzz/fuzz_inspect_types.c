@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions and types of a file whose debug information may say anything, and
+ * values made by them out of bytes that fit nothing.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "inspect/inspect.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t noise(void *ctx, uint64_t addr, void *buffer, size_t size)
+{
+	(void)ctx;
+	memset(buffer, (int)(addr * 37 >> 3), size);
+	return addr & 64 ? size : size / 2;
+}
+
+static void values(const struct cp_signature *s, struct cp_value_arena *arena)
+{
+	struct cp_reader memory = { .read = noise };
+	struct cp_hit_vector vector;
+	struct cp_capture capture = { .memory = &memory, .vector = &vector };
+	const cprof_value *list, *result;
+	struct cp_buf out = { 0 };
+	size_t count, i;
+
+	memset(&vector, 0x5a, sizeof(vector));
+	memset(&capture.regs, 0x11, sizeof(capture.regs));
+	list = cp_signature_arguments(s, &capture, arena, &count);
+	for (i = 0; list && i < count; i++) {
+		cp_value_print(&out, &list[i], NULL);
+		cp_value_json(&out, &list[i]);
+	}
+	result = cp_signature_result(s, &capture, &capture, arena);
+	if (result)
+		cp_value_print(&out, result, NULL);
+	cp_buf_free(&out);
+}
+
+static void ask_all(struct cp_image *image)
+{
+	struct cp_value_arena *arena = cp_value_arena_create();
+	const struct cp_symbol *symbols;
+	struct cp_signature *s;
+	struct cp_error *err;
+	size_t count = 0, i;
+
+	err = cp_image_symbols(image, &symbols, &count);
+	cp_error_free(err);
+	for (i = 0; arena && !err && i < count; i += count / 30 + 1) {
+		err = cp_signature_read(image, symbols[i].start, symbols[i].name, true, i & 1,
+					CP_SIGNATURE_ARGUMENTS | CP_SIGNATURE_RESULT |
+						CP_SIGNATURE_LOCALS,
+					NULL, &s);
+		if (err) {
+			cp_error_free(err);
+			break;
+		}
+		cp_signature_at_exit(s, (struct cp_vaddr){ symbols[i].start.v + 8 });
+		values(s, arena);
+		cp_signature_destroy(s);
+		cp_value_arena_reset(arena);
+	}
+	cp_value_arena_destroy(arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static const char *const nowhere[] = { NULL };
+	struct cp_image_options options = { .debug_dirs = nowhere };
+	struct cp_image *image = NULL;
+	struct cp_error *err;
+	char path[64];
+	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
+		return 0;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	err = cp_image_open_file(path, &options, &image);
+	close(fd);
+	if (err)
+		cp_error_free(err);
+	else
+		ask_all(image);
+	cp_image_destroy(image);
+	return 0;
+}
