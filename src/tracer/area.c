@@ -315,6 +315,17 @@ void area_keep_handler(struct tracer *tr, struct thread *t)
 		syscall(SYS_tgkill, t->process->pid, t->tid, SIGTRAP);
 }
 
+void area_forget(const struct space *space)
+{
+	const uint64_t none = 0;
+	size_t i;
+
+	for (i = 0; i < space->areas.count; i++)
+		space_write(space,
+			    space->areas.items[i].address + offsetof(struct cp_area_header, count),
+			    &none, sizeof(none));
+}
+
 void area_remove_handler(struct tracer *tr, struct space *space)
 {
 	struct cp_area_header header;

@@ -215,6 +215,28 @@ static bool set_regs(pid_t tid, uint64_t *regs)
 	return !ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
 }
 
+/* A restartable sequence that was left for a moment is not noticed by the kernel
+ * if the thread does something else in between: then the kernel forgets it, and
+ * it is not aborted. */
+static bool in_rseq(const struct space *space, pid_t tid)
+{
+	struct __ptrace_rseq_configuration rseq;
+	struct {
+		uint32_t version, flags;
+		uint64_t start, size, abort;
+	} cs;
+	uint64_t at, regs[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(rseq), &rseq) <= 0 ||
+	    !rseq.rseq_abi_pointer ||
+	    !space_read(space, rseq.rseq_abi_pointer + 8, &at, sizeof(at)) || !at ||
+	    !space_read(space, at, &cs, sizeof(cs)) || !get_regs(tid, regs))
+		return false;
+	cp_arch_syscall_state(regs, &s);
+	return s.pc - cs.start < cs.size;
+}
+
 /* Has it at an event stop. Other stops on the way are served as ever, and the
  * thread may be gone (and freed) then: so by its id. */
 static struct thread *stop_thread(struct tracer *tr, pid_t tid)
@@ -228,7 +250,7 @@ static struct thread *stop_thread(struct tracer *tr, pid_t tid)
 		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
 			return NULL;
 		status = wait_stop(tid, STOP_NS);
-		if (is_event_stop(status))
+		if (is_event_stop(status) && !in_rseq(t->process->space, tid))
 			return t;
 		/* The interrupt stays under way when nothing came. */
 		if (status < 0 || !wait_serve_one(tr, tid))

@@ -328,6 +328,7 @@ static int arm(struct tracer *tr, struct space *space, const struct batch *b, ui
 	if (!err)
 		err = area_install_handler(tr, space);
 	if (!err) {
+		space->changed_ns = cp_now();
 		patch_apply(space, patches, count);
 		*armed_ret = mark(space, b, patches, count);
 		if (*armed_ret < b->head->site_count)
@@ -384,6 +385,7 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 		memcpy(patches[n].expect, trap, size);
 		memcpy(patches[n++].bytes, site->original, size);
 	}
+	space->changed_ns = cp_now();
 	patch_apply(space, patches, n);
 	free(patches);
 }
@@ -450,27 +452,58 @@ void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct c
 	}
 }
 
-void sites_clean(struct space *space)
+/* Patches for the first site at each address, from what stands there to what
+ * shall stand there; NULL without memory. */
+static struct patch *patches_of_all(const struct space *space,
+				    bool (*keep)(const struct space *space,
+						 const struct site *site),
+				    size_t *count_ret)
 {
 	size_t size, i, n = 0;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *patches = NULL;
+	struct patch *patches = calloc(space->sites.count + 1, sizeof(*patches));
 
-	if (space->sites.count)
-		patches = calloc(space->sites.count, sizeof(*patches));
-	if (!patches)
-		return;
-	for (i = 0; i < space->sites.count; i++) {
-		struct site *site = &space->sites.items[i];
-		uint64_t *first = cp_map_get(&space->by_address, site->address);
+	for (i = 0; patches && i < space->sites.count; i++) {
+		const struct site *site = &space->sites.items[i];
+		const uint64_t *first = cp_map_get(&space->by_address, site->address);
+		bool put = keep(space, site);
 
-		site->armed = false;
 		if (!first || *first != i)
 			continue;
 		patches[n] = (struct patch){ .address = site->address };
-		memcpy(patches[n].expect, trap, size);
-		memcpy(patches[n++].bytes, site->original, size);
+		memcpy(patches[n].expect, put ? site->original : trap, size);
+		memcpy(patches[n++].bytes, put ? trap : site->original, size);
 	}
+	*count_ret = n;
+	return patches;
+}
+
+static bool keep_none(const struct space *space, const struct site *site)
+{
+	(void)space;
+	(void)site;
+	return false;
+}
+
+void sites_sync(struct space *space)
+{
+	size_t n;
+	struct patch *patches = patches_of_all(space, any_armed, &n);
+
+	if (patches)
+		patch_apply(space, patches, n);
+	free(patches);
+}
+
+void sites_clean(struct space *space)
+{
+	size_t n, i;
+	struct patch *patches = space->sites.count ? patches_of_all(space, keep_none, &n) : NULL;
+
+	if (!patches)
+		return;
+	for (i = 0; i < space->sites.count; i++)
+		space->sites.items[i].armed = false;
 	space->armed = 0;
 	patch_apply(space, patches, n);
 	free(patches);

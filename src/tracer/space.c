@@ -18,7 +18,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/log.h"
+
+/* Between a fork and our seeing the child. */
+#define JUST_NS CP_NS_PER_S
 
 struct space *space_create(pid_t pid)
 {
@@ -180,6 +184,8 @@ struct space *space_of_child(struct tracer *tr, pid_t pid, pid_t parent)
 		return from;
 	}
 	space = copy(from, pid);
+	if (space && cp_now() - from->changed_ns < JUST_NS)
+		sites_sync(space);
 	return space;
 }
 

@@ -60,6 +60,7 @@ struct space {
 	CP_VEC(struct cp_fetch) fetches;
 	size_t armed; /* sites */
 	uint32_t batches; /* so far */
+	uint64_t changed_ns; /* when a breakpoint was last put or taken */
 	uint64_t syscall_insn; /* address of one, 0 not yet looked for */
 	uint64_t handler, restorer; /* of SIGTRAP, installed by us; 0: none */
 	bool cleared; /* what an earlier cprof left was looked for */
@@ -96,6 +97,9 @@ void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
 /* Those of one group (an index) in one space. */
 void sites_disarm_in(struct space *space, uint32_t group);
+/* A copy of a space whose breakpoints were changed while the copy was made: puts
+ * and takes what the table says. */
+void sites_sync(struct space *space);
 /* All of them; what the memory says counts, not the table. */
 void sites_clean(struct space *space);
 
@@ -117,6 +121,8 @@ int area_install_handler(struct tracer *tr, struct space *space);
  * is blocked or ignored. Puts it back, and the mask; `t` is stopped at a hit
  * and its registers are set. */
 void area_keep_handler(struct tracer *tr, struct thread *t);
+/* Empties the tables: the areas of a space mean nothing any more. */
+void area_forget(const struct space *space);
 /* Restores the program's own SIGTRAP action, if ours is still there. */
 void area_remove_handler(struct tracer *tr, struct space *space);
 

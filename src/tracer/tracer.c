@@ -211,6 +211,7 @@ static void leave_handlers(struct tracer *tr)
 	}
 	for (i = 0; i < spaces.count; i++) {
 		area_remove_handler(tr, spaces.items[i]);
+		area_forget(spaces.items[i]);
 		space_release(spaces.items[i]);
 	}
 	cp_vec_free(&spaces);

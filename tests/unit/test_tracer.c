@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "tracer/restore.h"
 #include "tracer_pilot.h"
 
@@ -37,20 +38,25 @@ static void check_counts(struct pilot *p)
 static void test_counts(int threads, uint64_t limit)
 {
 	struct pilot p = { 0 };
+	uint64_t began, took;
 
 	pilot_start(&p, program, "work", threads, limit);
 	pilot_trace(&p, CP_TRACE_FOLLOW);
 	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
 	CHECK_U64((uint64_t)pilot_arm_all(&p), 0);
+	pilot_drain(&p);
+	began = cp_now();
 	pilot_go(&p, 1);
 	pilot_until(&p, 9);
+	took = cp_now() - began;
 	CHECK_U64(p.board->calls[F_PAD], (uint64_t)threads * limit);
 	check_counts(&p);
 	CHECK_U64(p.link.shared->stats.lost, 0);
 	CHECK(!pilot_text_is_clean(&p));
 	CHECK(pilot_leave(&p));
 	CHECK(pilot_text_is_clean(&p));
-	fprintf(stderr, "%d threads: held %.2f us a hit\n", threads,
+	fprintf(stderr, "%d threads: %.2f us a hit, held for %.2f\n", threads,
+		(double)took / 1e3 / (double)p.link.shared->stats.hits,
 		(double)p.link.shared->stats.hit_ns / 1e3 / (double)p.link.shared->stats.hits);
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
@@ -357,6 +363,49 @@ static void test_disarm(void)
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
+static void count_bulk(struct pilot *p, const struct cp_event_hit *hit)
+{
+	uint32_t *hits = p->ctx;
+
+	if (hit->site < 2 * BULK)
+		hits[hit->site]++;
+}
+
+/* Two thousand functions, each called once, armed and disarmed twice. */
+static void test_bulk(void)
+{
+	static uint32_t hits[2 * BULK];
+	struct cp_request rq = { .type = CP_REQUEST_DISARM };
+	struct pilot p = { .on_hit = count_bulk, .ctx = hits };
+	uint64_t began, armed, disarmed;
+	unsigned n, wrong = 0;
+
+	pilot_start(&p, program, "bulk", 1, 0);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 2 * BULK), 0);
+	CHECK_U64((uint64_t)pilot_arm_bulk(&p), 0);
+	rq.pid = p.program;
+	rq.address = p.board->bulk;
+	rq.size = BULK * BULK_SIZE;
+	CHECK_U64((uint64_t)pilot_request(&p, rq, NULL), 0);
+	CHECK(pilot_text_is_clean(&p));
+	began = cp_now();
+	CHECK_U64((uint64_t)pilot_arm_bulk(&p), 0);
+	armed = cp_now();
+	pilot_go(&p, 1);
+	pilot_until(&p, 9);
+	disarmed = cp_now();
+	CHECK_U64((uint64_t)pilot_request(&p, rq, NULL), 0);
+	fprintf(stderr, "%d functions: armed in %.2f ms, disarmed in %.2f ms\n", BULK,
+		(double)(armed - began) / 1e6, (double)(cp_now() - disarmed) / 1e6);
+	for (n = 0; n < 2 * BULK; n++)
+		wrong += hits[n] != 1;
+	CHECK_U64(wrong, 0);
+	CHECK(pilot_text_is_clean(&p));
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
 static void test_rate(void)
 {
 	struct pilot_want want = { .function = F_PAD, .max_rate = 1000 };
@@ -403,5 +452,9 @@ int main(int argc, char **argv)
 	RUN(values);
 	RUN(disarm);
 	RUN(rate);
+	RUN(bulk);
+	/* For measuring: threads, rounds. */
+	if (argc == 5 && !strcmp(argv[2], "speed"))
+		test_counts(atoi(argv[3]), strtoull(argv[4], NULL, 10));
 	TEST_MAIN_END;
 }

@@ -23,6 +23,11 @@ enum board_function {
 	F_COUNT
 };
 
+/* Small functions in a row, each of BULK_SIZE bytes: push, mov, pop, ret. */
+#define BULK 2000
+#define BULK_SIZE 16
+#define BULK_RET 4 /* where the ret is */
+
 struct board {
 	_Atomic uint32_t ready; /* the program: go on when `go` is as high */
 	_Atomic uint32_t go;
@@ -37,7 +42,8 @@ struct board {
 	_Atomic uint64_t area, area_end;
 	uint64_t start[F_COUNT], end[F_COUNT];
 	_Atomic uint64_t text, text_end;
-	_Atomic int32_t child, tracer;
+	uint64_t bulk;
+	_Atomic int32_t tracer;
 };
 
 #endif

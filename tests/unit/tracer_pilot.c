@@ -240,10 +240,55 @@ int pilot_arm_all(struct pilot *p)
 	return pilot_arm(p, wants, CP_ARRAY_SIZE(wants));
 }
 
+static void bulk_site(const struct pilot *p, struct cp_decoder *decoder, uint32_t n,
+		      struct cp_site *s, uint8_t *code)
+{
+	uint64_t at = p->board->bulk + n / 2 * BULK_SIZE + n % 2 * BULK_RET;
+	const uint8_t *text = p->text + (at - p->board->text);
+
+	*s = (struct cp_site){
+		.address = at,
+		.id = n,
+		.group = n / 2,
+		.flags = n % 2 ? CP_SITE_EXIT : CP_SITE_ENTRY,
+		.slot = n,
+	};
+	memcpy(s->original, text, CP_TRAP_MAX);
+	must(cp_step_prepare(decoder, text, 16, at, cp_area_slot(p->area, p->area_size, n), code,
+			     &s->step),
+	     "prepare a slot");
+}
+
+int pilot_arm_bulk(struct pilot *p)
+{
+	struct cp_batch *b = (struct cp_batch *)p->link.plan;
+	struct cp_site *sites = (struct cp_site *)(b + 1);
+	struct cp_site_group *groups = (struct cp_site_group *)(sites + 2 * BULK);
+	uint8_t *code = (uint8_t *)(groups + BULK);
+	struct cp_decoder *decoder = cp_decoder_create(cp_arch_host());
+	struct cp_request rq = { .type = CP_REQUEST_ARM, .pid = p->program };
+	uint32_t n;
+
+	for (n = 0; n < 2 * BULK; n++)
+		bulk_site(p, decoder, n, &sites[n], code + n * CP_SLOT_SIZE);
+	for (n = 0; n < BULK; n++)
+		groups[n] = (struct cp_site_group){ .id = n };
+	rq.size = (uint64_t)(code + 2 * BULK * CP_SLOT_SIZE - p->link.plan);
+	*b = (struct cp_batch){
+		.size = rq.size, .area = p->area, .site_count = 2 * BULK, .group_count = BULK
+	};
+	cp_decoder_destroy(decoder);
+	return pilot_request(p, rq, NULL);
+}
+
 /* ---- events ---- */
 
 static void take_hit(struct pilot *p, const struct cp_event_hit *hit)
 {
+	if (p->on_hit && !p->site_count) { /* the bulk */
+		p->on_hit(p, hit);
+		return;
+	}
 	if (hit->site >= p->site_count || hit->pc != p->sites[hit->site].address) {
 		p->bad++;
 		return;
@@ -251,6 +296,15 @@ static void take_hit(struct pilot *p, const struct cp_event_hit *hit)
 	p->sites[hit->site].hits++;
 	if (p->on_hit)
 		p->on_hit(p, hit);
+}
+
+/* So that no hit brings a stack along. */
+static void know_stack(struct pilot *p, const struct cp_event_thread *e)
+{
+	if (e->slot == CP_NO_SLOT)
+		return;
+	p->link.shared->stack_low[e->slot] = 4096;
+	p->link.shared->stack_end[e->slot] = UINT64_C(1) << 47;
 }
 
 void pilot_drain(struct pilot *p)
@@ -265,6 +319,8 @@ void pilot_drain(struct pilot *p)
 			p->bad++;
 		else
 			p->events[e->type]++;
+		if (e->type == CP_EVENT_THREAD)
+			know_stack(p, (const struct cp_event_thread *)e);
 		if (e->type == CP_EVENT_HIT)
 			take_hit(p, (const struct cp_event_hit *)e);
 		p->left |= e->type == CP_EVENT_LEFT;

@@ -54,6 +54,10 @@ FUNCTION(f_block, "mov $39, %eax\n" /* getpid */
 		  "syscall\n"
 		  "ret\n");
 
+__asm__(".text\n.p2align 4\n.globl bulk\nbulk:\n"
+	".rept 2000\npush %rbx\nmov %edi, %eax\npop %rbx\nret\n.p2align 4\n.endr\n");
+extern char bulk[];
+
 static const char *const texts[] = { "a", "text of some length", "" };
 
 static void check(uint64_t got, uint64_t want)
@@ -75,6 +79,14 @@ static void one_round(uint64_t n, uint64_t *calls)
 	check(f_tail(n, text, 0), n & 1 ? 3 * n + 7 : n + 1);
 	calls[F_TAIL]++;
 	calls[F_PLAIN] += n & 1;
+}
+
+static void call_bulk(void)
+{
+	uint64_t i;
+
+	for (i = 0; i < BULK; i++)
+		check(((uint64_t(*)(uint64_t))(uintptr_t)(bulk + i * BULK_SIZE))(i), i);
 }
 
 static void wait_for(uint32_t stage)
@@ -278,6 +290,7 @@ static void set_board(void)
 		board->start[i] = (uint64_t)(uintptr_t)start[i];
 		board->end[i] = (uint64_t)(uintptr_t)end[i];
 	}
+	board->bulk = (uint64_t)(uintptr_t)bulk;
 	board->text = (uint64_t)(uintptr_t)__executable_start;
 	board->text_end = (uint64_t)(uintptr_t)etext;
 }
@@ -304,6 +317,8 @@ int main(int argc, char **argv)
 		blocked();
 	else if (!strcmp(mode, "forks"))
 		forks();
+	else if (!strcmp(mode, "bulk"))
+		call_bulk();
 	else if (!strcmp(mode, "vforks"))
 		vforks(argv);
 	else
