@@ -563,6 +563,7 @@ int main(int argc, char **argv)
 {
 	int i;
 
+	long_run = getenv("CPROF_TEST_LONG") != NULL;
 	for (i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--long"))
 			long_run = true;
