@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -52,6 +54,28 @@ CP_ERROR cp_file_read(int dir_fd, const char *path, size_t max, struct cp_buf *o
 		cp_buf_add(out, chunk, (size_t)n);
 	}
 	return out->failed ? cp_error_nomem() : NULL;
+}
+
+bool cp_file_stat_field(pid_t tid, unsigned field, char *word, size_t size)
+{
+	char path[64], buf[1024], *at;
+	size_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)tid, (int)tid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? 0 : cp_pread(fd, buf, sizeof(buf) - 1, 0);
+	buf[n] = 0;
+	at = strrchr(buf, ')'); /* the name may hold anything */
+	for (; at && field > 2; field--)
+		at = strchr(at + 1, ' ');
+	if (!at)
+		return false;
+	n = strcspn(at + 1, " \n");
+	if (n >= size)
+		return false;
+	memcpy(word, at + 1, n);
+	word[n] = 0;
+	return n != 0;
 }
 
 /* A descriptor that only names the file: opening it had no effect. */

@@ -11,11 +11,17 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Appends all of the file to `out`, reading until its end: files of /proc
  * don't know their size. Over `max` bytes it is CP_ERR_FORMAT. A process that
  * is gone is CP_ERR_GONE. `dir_fd` as in openat(). */
 CP_ERROR cp_file_read(int dir_fd, const char *path, size_t max, struct cp_buf *out);
+
+/* A field of a thread's stat file, from the third on as proc(5) counts them.
+ * False: the thread is gone. Of this thread alone, whereas the times in a
+ * process's own stat file are added up over all of its threads. */
+bool cp_file_stat_field(pid_t tid, unsigned field, char *word, size_t size);
 
 /* Opens a regular file for reading; anything else (a device, a pipe, a
  * socket) is refused before opening it could have an effect. With `root_fd`

@@ -8,6 +8,7 @@
 
 #include "arch/arch.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "base/vec.h"
@@ -110,18 +111,9 @@ static cprof_walk take_frame(const cprof_function *function, cprof_addr ip,
 
 static char state_of(const cprof_thread *thread)
 {
-	char path[64], buf[512];
-	const char *at;
-	size_t n;
+	char state[2];
 
-	/* Not /proc/TID/stat, which adds up all threads of the process. */
-	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat",
-		 cprof_process_pid(cprof_thread_process(thread)), cprof_thread_tid(thread));
-	CP_FCLOSE FILE *f = fopen(path, "re");
-	n = f ? fread(buf, 1, sizeof(buf) - 1, f) : 0;
-	buf[n] = 0;
-	at = strrchr(buf, ')');
-	return at && at[1] == ' ' ? at[2] : 0;
+	return cp_file_stat_field(cprof_thread_tid(thread), 3, state, sizeof(state)) ? *state : 0;
 }
 
 static void take_thread(cprof_thread *thread, bool captured, void *data)

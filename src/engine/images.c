@@ -19,6 +19,7 @@
 
 #include "arch/arch.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -326,15 +327,10 @@ static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps,
 
 static bool read_maps_of(int32_t tid, struct cp_buf *out)
 {
-	char path[64], buf[16384];
-	ssize_t n;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	while ((n = read(fd, buf, sizeof(buf))) > 0 && out->size < MAPS_MAX)
-		cp_buf_add(out, buf, (size_t)n);
+	cp_error_free(cp_file_read(AT_FDCWD, path, MAPS_MAX, out));
 	return out->size && !out->failed;
 }
 

@@ -22,6 +22,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "engine/calls.h"
 #include "tracer/tracer.h"
@@ -164,14 +165,13 @@ static char **read_cmdline(int32_t pid)
 {
 	struct cp_buf text = { 0 };
 	CP_VEC(char *) words = { 0 };
-	char path[64], buf[4096], *at;
-	ssize_t n;
+	char path[64], *at;
 
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	while (fd >= 0 && (n = read(fd, buf, sizeof(buf))) > 0 && text.size < 1u << 20)
-		cp_buf_add(&text, buf, (size_t)n);
-	for (at = text.bytes; at && at < text.bytes + text.size; at += strlen(at) + 1)
+	cp_error_free(cp_file_read(AT_FDCWD, path, 1u << 20, &text));
+	if (text.bytes)
+		cp_buf_u8(&text, 0); /* a program can write what it likes there */
+	for (at = text.bytes; at && at + 1 < text.bytes + text.size; at += strlen(at) + 1)
 		if (!cp_vec_push(&words, strdup(at)))
 			break;
 	if (!cp_vec_push(&words, NULL))
@@ -183,23 +183,9 @@ static char **read_cmdline(int32_t pid)
 /* Start time of a process, against a number that was given to another one. */
 static uint64_t start_time(pid_t pid)
 {
-	char path[64], buf[1024], *at;
-	unsigned long long start = 0;
-	int field;
-	ssize_t n;
+	char ticks[24];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
-		return 0;
-	buf[n] = 0;
-	at = strrchr(buf, ')');
-	for (field = 2; at && field < 22; field++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		start = strtoull(at, NULL, 10);
-	return start;
+	return cp_file_stat_field(pid, 22, ticks, sizeof(ticks)) ? strtoull(ticks, NULL, 10) : 0;
 }
 
 static struct cp_error *attach(cprof_session *s, pid_t pid)

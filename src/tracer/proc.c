@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "tracer/state.h"
 
@@ -171,22 +172,9 @@ bool proc_catches(pid_t tid, int signal)
 
 int proc_cpu_of(pid_t tid)
 {
-	char path[64], buf[1024], *at;
-	ssize_t n;
-	int field;
+	char cpu[16];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -1;
-	n = read(fd, buf, sizeof(buf) - 1);
-	if (n <= 0)
-		return -1;
-	buf[n] = 0;
-	at = strrchr(buf, ')'); /* the name may hold anything */
-	for (field = 2; at && field < 39; field++)
-		at = strchr(at + 1, ' ');
-	return at ? atoi(at) : -1;
+	return cp_file_stat_field(tid, 39, cpu, sizeof(cpu)) ? atoi(cpu) : -1;
 }
 
 uint64_t proc_cpu_clock(pid_t pid)

@@ -2,12 +2,16 @@
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "base/vec.h"
 #include "test.h"
+
+#include <sys/prctl.h>
+#include <unistd.h>
 
 static void test_leb(void)
 {
@@ -196,6 +200,20 @@ static void test_error(void)
 	cp_error_free(NULL);
 }
 
+/* A name may look like the fields behind it. */
+static void test_stat_field(void)
+{
+	char word[16];
+
+	prctl(PR_SET_NAME, "a) Z 1 (b");
+	CHECK(cp_file_stat_field(getpid(), 3, word, sizeof(word)));
+	CHECK_STR(word, "R");
+	CHECK(cp_file_stat_field(getpid(), 4, word, sizeof(word)));
+	CHECK_U64((uint64_t)atoi(word), (uint64_t)getppid());
+	CHECK(!cp_file_stat_field(getpid(), 1000, word, sizeof(word)));
+	CHECK(!cp_file_stat_field(0x7ffffff0, 3, word, sizeof(word)));
+}
+
 int main(void)
 {
 	test_leb();
@@ -208,5 +226,6 @@ int main(void)
 	test_numbers();
 	test_json();
 	test_error();
+	test_stat_field();
 	TEST_MAIN_END;
 }
