@@ -272,13 +272,18 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 	const struct engine_hit *hit = s->current.hit;
 	const cprof_function *target = NULL;
 	const struct engine_text *text = NULL;
+	uint64_t at = 0;
 
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_TAIL_CALL))
 		return;
-	if (hit && hit->event->target)
-		text = engine_find_text(s->current.process, hit->event->target);
+	if (hit) /* at an entry: it ran on into the function that begins there */
+		at = s->calls->sites.items[hit->site].kind == ENGINE_SITE_ENTRY
+			     ? hit->event->pc
+			     : hit->event->target;
+	if (at)
+		text = engine_find_text(s->current.process, at);
 	if (text)
-		target = engine_function_at(s, text->image, hit->event->target - text->image->bias);
+		target = engine_function_at(s, text->image, at - text->image->bias);
 	s->calls->events++;
 	engine_raise(s, method_tail_call, call->subject, target);
 }
@@ -326,6 +331,18 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 
 /* ---- hits ---- */
 
+/* Code that runs on into the next function enters it with its own return
+ * address. */
+static void end_by_running_on(cprof_process *p, const struct cp_shadow_at *at,
+			      const struct cp_event_hit *e, uint32_t number)
+{
+	const struct cp_call *open = cp_shadow_find(p->shadow, at->sp);
+
+	if (open && open->flags & CP_CALL_BY_RETURN && open->function != number && e->caller &&
+	    open->caller == e->caller)
+		cp_shadow_leave(p->shadow, at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
+}
+
 static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
@@ -345,6 +362,8 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 
 	if (open && open->function == number && open->caller == e->caller && e->caller)
 		return; /* a jump to its own beginning */
+	if (c->by_return)
+		end_by_running_on(p, at, e, number);
 	if (c->condition && engine_condition_holds(s, hit) != CP_TRUE) {
 		call.flags |= CP_CALL_HIDDEN;
 		c->rejected_condition++;
@@ -390,11 +409,13 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_ENTRY:
 		on_entry(s, &at, hit);
 		break;
+	/* Whichever function it is of: in assembly, functions share code, and
+	 * whose return address it is is who leaves. */
 	case ENGINE_SITE_EXIT:
-		c->unmatched += !cp_shadow_leave(shadow, &at, site->traced, CP_CALL_RETURNED);
+		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_RETURNED);
 		break;
 	case ENGINE_SITE_TAIL:
-		c->unmatched += !cp_shadow_leave(shadow, &at, site->traced, CP_CALL_TAIL_CALLED);
+		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
 		break;
 	case ENGINE_SITE_RETURN: /* end_by_return() did it */
 	case ENGINE_SITE_HOOK:

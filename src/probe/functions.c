@@ -16,6 +16,8 @@
 #include "base/map.h"
 #include "base/text.h"
 
+#define PADDING 16 /* less than this between functions is that */
+
 /* ---- names ---- */
 
 /* True when the `size` bytes at `word` are what compilers append to a name,
@@ -185,23 +187,37 @@ static bool add_group(struct reading *r, const struct cp_symbol *s, size_t count
 }
 
 /* What has no size reaches up to the next function, or to the end of its
- * section. */
+ * section; so does what is known by its frame alone. */
+static void set_range(const struct reading *r, struct cp_probe_function *f, uint64_t next)
+{
+	struct cp_vaddr end;
+
+	if (!f->size && cp_image_code(r->image, (struct cp_vaddr){ f->address }, &end))
+		f->size = (next < end.v ? next : end.v) - f->address;
+	else if ((f->flags & CP_PROBE_UNNAMED) && f->size > next - f->address)
+		f->size = next - f->address;
+	f->ranges[0] = (struct cp_probe_range){ f->address, f->address + f->size };
+}
+
+/* Also leaves out the padding before a function, where assembly sources let
+ * the frame of the function begin. */
 static void set_ranges(struct reading *r)
 {
 	struct cp_probe_functions *to = r->to;
 	struct cp_probe_function *f;
-	struct cp_vaddr end;
-	size_t i;
+	uint64_t next, before;
+	size_t i, kept = 0;
 
 	for (i = 0; i < to->count; i++) {
 		f = &to->items[i];
-		if (!f->size && cp_image_code(r->image, (struct cp_vaddr){ f->address }, &end)) {
-			if (i + 1 < to->count && to->items[i + 1].address < end.v)
-				end.v = to->items[i + 1].address;
-			f->size = end.v - f->address;
-		}
-		f->ranges[0] = (struct cp_probe_range){ f->address, f->address + f->size };
+		next = i + 1 < to->count ? to->items[i + 1].address : UINT64_MAX;
+		before = f->size;
+		set_range(r, f, next);
+		if (f->size < before && f->size < PADDING)
+			continue;
+		to->items[kept++] = *f;
 	}
+	to->count = kept;
 }
 
 /* ---- parts ---- */

@@ -227,3 +227,16 @@ restored() { [ "$(text_of "$tracee")" = "$1" ]; }
 	"$CPROF" run -q -o x.data -t recurse --stack -- "$TRACEES/counted" --depth=3 >out
 	assert_equal "$(events x.data)" "recurse enter=4 leave=4 tail_call=0 unwind=0"
 }
+
+@test "functions of assembly that share code return as their callers see it" {
+	# odd_17 ends in the middle of odd_16, odd_19 runs on into odd_20.
+	"$CPROF" run -q -o x.data -t 'odd_*' --max-rate=0 -- "$TRACEES/odd_entry" >out
+	events x.data >seen
+	n=$(sed -n 's/^odd_01 enter=\([0-9]*\) .*/\1/p' seen)
+	[ "$n" -gt 0 ]
+	grep -x "odd_16 enter=$n leave=$n tail_call=0 unwind=0" seen
+	grep -x "odd_17 enter=$n leave=$n tail_call=0 unwind=0" seen
+	grep -x "odd_18 enter=$n leave=$n tail_call=0 unwind=0" seen
+	grep -x "odd_19 enter=$n leave=0 tail_call=$n unwind=0" seen
+	grep -x "odd_20 enter=$((2 * n)) leave=$((2 * n)) tail_call=0 unwind=0" seen
+}

@@ -15,6 +15,8 @@ int odd_04(int *counter);
 int odd_07(int rounds);
 int odd_12(void);
 int odd_14(char *stack);
+int odd_19(void);
+int odd_20(void);
 
 static int call_11(void)
 {
@@ -46,6 +48,8 @@ static void *calls(void *arg)
 		CHECK(call_11() == getpid(), "odd_11");
 		odd_12();
 		CHECK(odd_14(stack + sizeof(stack)) == 14, "odd_14");
+		CHECK(odd_19() == 20, "odd_19, which ends in odd_20");
+		CHECK(odd_20() == 20, "odd_20");
 	}
 	return NULL;
 }

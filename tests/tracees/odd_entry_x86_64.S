@@ -156,6 +156,17 @@ begin odd_18
 end odd_18
 	.cfi_endproc
 
+	/* Runs on into the next function, as __memcpy_chk does. */
+begin odd_19
+	movl	$19, %ecx
+end odd_19
+	.globl	odd_20
+	.type	odd_20, @function
+odd_20:
+	movl	$20, %eax
+	ret
+end odd_20
+
 	.section .rodata
 	.p2align 3
 five:	.long	5
