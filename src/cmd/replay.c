@@ -92,7 +92,7 @@ static void complain_of_losses(const struct cp_profile *p)
 	struct cp_look look = { term.columns, term.color };
 	struct cp_buf out = { 0 };
 
-	cp_report_missing(p, &look, &out);
+	cp_report_missing_calls(p, &look, &out);
 	if (out.size)
 		fwrite(out.bytes, 1, out.size, stderr);
 	cp_buf_free(&out);
@@ -124,6 +124,8 @@ static int run_replay(struct cp_args *args)
 	return err ? cp_reports_fail(err) : cp_finish_output();
 }
 
+static const struct replay_options defaults = { .filter.no_costs = true };
+
 const struct cp_command cp_command_replay = {
 	.name = "replay",
 	.operands = "[options] [FILE]",
@@ -132,6 +134,7 @@ const struct cp_command cp_command_replay = {
 		   "the recording; durations are less what tracing added.",
 	.groups = groups,
 	.options_size = sizeof(struct replay_options),
+	.defaults = &defaults,
 	.most = 1,
 	.usage_status = CP_EXIT_USAGE,
 	.completes = CP_COMPLETES_FILES,

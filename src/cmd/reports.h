@@ -17,6 +17,7 @@ struct cp_filter_options {
 	const char *thread, *image, *time;
 	uint64_t pid;
 	unsigned state;
+	bool no_costs; /* no option: see struct cp_profile_filter */
 };
 extern const struct cp_option cp_filter_options[];
 extern const struct cp_option cp_call_filter_options[]; /* of calls, for the same struct */

@@ -280,11 +280,6 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_buf_str(text, " lost");
 		doubt(out, look, text);
 	}
-	if (t->calls_lost) {
-		cp_add_plural(text, t->calls_lost, "event", "events");
-		cp_buf_str(text, " of calls could not be recorded");
-		doubt(out, look, text);
-	}
 	if (cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
 	    cp_record_sample_count(p->record) && cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
 		cp_add_time(text, t->unsampled_ns);
@@ -305,11 +300,25 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 	}
 }
 
+void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *look,
+			     struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	missing_bytes(cp_record_damage(p->record), look, &text, out);
+	if (!t->calls_lost)
+		return;
+	cp_add_plural(&text, t->calls_lost, "event", "events");
+	cp_buf_str(&text, " of calls could not be recorded");
+	doubt(out, look, &text);
+}
+
 void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	missing_bytes(cp_record_damage(p->record), look, &text, out);
+	cp_report_missing_calls(p, look, out);
 	missing_samples(p, look, &text, out);
 }
 

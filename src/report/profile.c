@@ -432,7 +432,8 @@ static CP_ERROR add_costs(struct cp_profile *p)
 static CP_ERROR build(struct cp_profile *p)
 {
 	CP_TRY(add_locations(p));
-	if (!cp_record_sample_count(p->record) && cp_record_call_count(p->record))
+	if (!cp_record_sample_count(p->record) && cp_record_call_count(p->record) &&
+	    !p->filter.no_costs)
 		CP_TRY(cp_profile_add_calls(p));
 	CP_TRY(prepare_walk(p));
 	CP_TRY(add_hits(p));

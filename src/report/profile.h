@@ -52,6 +52,7 @@ struct cp_profile_filter {
 	const char *image; /* glob over the image that the innermost frame is in; NULL: all */
 	uint64_t from_ns, to_ns; /* from the start of the recording; to_ns 0: the end */
 	enum cp_profile_state state;
+	bool no_costs; /* for who only asks for names: calls are not added up */
 };
 
 /* A file that code came from; equal base names are one. All strings of a

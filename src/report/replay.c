@@ -103,8 +103,11 @@ static void put_fit(struct printer *w, struct line *line, enum cp_paint paint, c
 	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
 	size_t room = w->look->columns, used = line->columns + reserve;
 
-	room = !room ? SIZE_MAX : room > used + least ? room - used : least;
-	cp_text_fit(&cut, text, room);
+	if (!room) {
+		put(w, line, paint, text);
+		return;
+	}
+	cp_text_fit(&cut, text, room > used + least ? room - used : least);
 	put(w, line, paint, cut.bytes ? cut.bytes : "");
 }
 
@@ -448,7 +451,7 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 
 	if (!err && !cp_record_call_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
-	cp_report_missing(p, look, &sink->buf);
+	cp_report_missing_calls(p, look, &sink->buf);
 	for (i = w.head; i < w.queue.count; i++)
 		cp_buf_free(&w.queue.items[i].text);
 	for (i = 0; i < w.open.count; i++)

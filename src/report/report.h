@@ -50,6 +50,9 @@ CP_ERROR cp_report_summary(const struct cp_record *record, const char *path,
 void cp_report_header(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
 /* What is missing or doubtful, one line each; nothing when all is well. */
 void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
+/* Of that, what concerns calls. */
+void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *look,
+			     struct cp_buf *out);
 void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
 void cp_report_title(struct cp_buf *out, const struct cp_look *look, const char *title,
 		     const char *note);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/types.h"
 #include "call_model.h"
+#include "record/encode.h"
 #include "record/format.h"
 #include "record/reader.h"
 #include "record_model.h"
@@ -121,6 +122,80 @@ static void test_lost_chunk(void)
 	CHECK(n > 20);
 	cp_buf_free(&want);
 	cp_buf_free(&file);
+}
+
+/* Cut anywhere: what is whole is there, and the rest is said to be missing. */
+static void test_cut(void)
+{
+	struct cp_buf want = { 0 }, file;
+	int fd = scratch_file();
+	size_t size;
+
+	call_model_write(dup(fd), 6, 700, &want);
+	file = file_bytes(fd);
+	close(fd);
+	for (size = CP_RECORD_PREAMBLE_SIZE; size < file.size; size += 61) {
+		uint8_t *exact = malloc(size);
+		struct cp_buf got = { 0 };
+		struct cp_record *r;
+
+		memcpy(exact, file.bytes, size);
+		CHECK_OK(cp_record_load_bytes(exact, size, "cut", &r));
+		free(exact);
+		call_text(r, &got);
+		CHECK_U64(got.size ? lines_of(&got, &want) : 0, cp_record_call_count(r));
+		CHECK(cp_record_damage(r)->no_end);
+		cp_buf_free(&got);
+		cp_record_destroy(r);
+	}
+	cp_buf_free(&want);
+	cp_buf_free(&file);
+}
+
+/* A later cprof's kinds of values are left out, not misread. */
+static void test_later_kinds(void)
+{
+	static const uint64_t shape[] = { 99, 0, 4, 0, 0 };
+	const struct cp_record_info info = model_info;
+	struct cp_record_sink sink;
+	struct cp_record_encoder e;
+	cprof_value v = { .kind = CPROF_VALUE_INT, .u.i = 7 };
+	struct cp_record_call c = { .values = &v, .value_count = 1, .stack = CP_RECORD_NONE };
+	const struct cp_record_preamble preamble = { CP_RECORD_MAJOR, CP_RECORD_MINOR, 2, { 1 } };
+	uint64_t values[CP_RECORD_WIDTH_MAX] = { 0 };
+	struct cp_record *r;
+	struct cp_buf bytes = { 0 };
+	size_t n = 0;
+	int fd = scratch_file();
+
+	CHECK_OK(cp_record_sink_init(&sink, dup(fd)));
+	cp_record_encoder_init(&e, &sink);
+	cp_record_put_info(&bytes, &info, preamble.id);
+	cp_record_sink_preamble(&sink, &preamble);
+	cp_record_encode_row(&e, CP_RECORD_PROCESSES, 0, values);
+	values[CP_THREAD_PROCESS] = 1;
+	cp_record_encode_row(&e, CP_RECORD_THREADS, 0, values);
+	values[CP_THREAD_PROCESS] = 0;
+	cp_record_encode_row(&e, CP_RECORD_LOCATIONS, 0, values);
+	cp_record_encode_call(&e, 0, &c);
+	/* The row that the event's value has got becomes one of a kind unknown. */
+	memcpy(e.tables[CP_RECORD_SHAPES].values.items, shape, sizeof(shape));
+	for (n = 0; n < CP_ARRAY_SIZE(shape); n++)
+		e.tables[CP_RECORD_SHAPES].pending[n + 1].v.items[0] = shape[n];
+	cp_record_encode_flush(&e);
+	cp_record_sink_end(&sink, &bytes);
+	cp_record_encoder_deinit(&e);
+	cp_record_sink_deinit(&sink);
+	cp_buf_free(&bytes);
+	r = load_file(fd);
+	CHECK_U64(cp_record_call_count(r), 1);
+	CHECK_U64(cp_record_damage(r)->dropped, 1);
+	CHECK_U64(cp_record_damage(r)->bad_chunks, 0);
+	call_text(r, &bytes);
+	CHECK(bytes.size && !memchr(bytes.bytes, '(', bytes.size));
+	cp_buf_free(&bytes);
+	cp_record_destroy(r);
+	close(fd);
 }
 
 static struct cp_buf merged(struct cp_record *const *inputs, size_t count)
@@ -357,6 +432,8 @@ int main(void)
 {
 	test_round_trip();
 	test_lost_chunk();
+	test_cut();
+	test_later_kinds();
 	test_merge();
 	test_merge_content();
 	test_stops_when_told();
