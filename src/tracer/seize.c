@@ -11,10 +11,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "tracer/state.h"
+
+/* An exec takes milliseconds at most. */
+#define EXEC_TRIES 100
+#define EXEC_NAP_NS CP_NS_PER_MS
 
 /* Exits are awaited at a thread group's leader only: at its exit stop the
  * memory of the process can still be read. */
@@ -70,23 +76,35 @@ static unsigned seize_pass(struct tracer *tr, pid_t pid, DIR *dir, int *error)
 	return fresh;
 }
 
-void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+/* All threads there are; an errno where one refused. */
+static int seize_all(struct tracer *tr, pid_t pid)
 {
-	struct process *p;
 	char path[64];
 	int error = 0;
 	DIR *dir;
 
-	tr->trace_flags = rq->flags;
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)rq->pid);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
-	if (!dir) {
-		ret->errnum = errno == ENOENT ? ESRCH : errno;
-		return;
-	}
-	while (seize_pass(tr, rq->pid, dir, &error))
+	if (!dir)
+		return errno == ENOENT ? ESRCH : errno;
+	while (seize_pass(tr, pid, dir, &error))
 		;
 	closedir(dir);
+	return error;
+}
+
+void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+{
+	const struct timespec nap = cp_timespec(EXEC_NAP_NS);
+	int tries = EXEC_TRIES, error;
+	struct process *p;
+
+	tr->trace_flags = rq->flags;
+	/* While a thread that is not the leader executes a program, the leader
+	 * is a zombie, which refuses; then the thread takes its place. */
+	while ((error = seize_all(tr, rq->pid)) == EPERM && !process_find(tr, rq->pid) &&
+	       !proc_tracer_of(rq->pid) && --tries)
+		nanosleep(&nap, NULL);
 	p = process_find(tr, rq->pid);
 	ret->threads = p ? (uint32_t)p->threads.count : 0;
 	if (!ret->threads) {

@@ -370,3 +370,14 @@ refused() {
 	finish
 	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
 }
+
+# Its leader is a zombie while another thread executes a program.
+@test "a program that executes itself all the time, from threads, can be attached to" {
+	begin exec_chain --mode=thread
+	local _
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		"$CPROF" stack "$tracee" >/dev/null
+	done
+	finish
+	[[ $finished == "status 0, exec_chain: ok"* ]]
+}
