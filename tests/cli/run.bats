@@ -142,9 +142,9 @@ load tracees
 	started+=("$run")
 	read -r tracee <ready
 	until_true left_alone "$tracee"
-	kill -USR2 "$tracee"
+	kill -TERM "$tracee"
 	ended "$run"
-	assert_equal "$ended" $((128 + 12))
+	assert_equal "$ended" $((128 + 15))
 }
 
 # passed_on SIGNAL: sent to cprof, it reaches CMD, which handles it.
