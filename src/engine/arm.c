@@ -11,6 +11,7 @@
  * says so (its hook holds the thread, so constructors have not run yet).
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -68,12 +69,15 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 			   unsigned nth)
 {
 	uint64_t best = 0, floor = 0;
-	struct cp_mapping *maps;
-	struct cp_error *err;
-	size_t count, i;
+	struct cp_buf text = { 0 }; /* as it is now: areas came since it was read */
+	struct cp_mapping *maps = NULL;
+	struct cp_error *err = NULL;
+	size_t count = 0, i;
 
-	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
-	if (err) {
+	if (engine_read_maps(p, &text))
+		err = cp_mappings_parse(text.bytes, text.size, &maps, &count);
+	cp_buf_free(&text);
+	if (err || !count) {
 		cp_error_free(err);
 		return 0;
 	}
@@ -255,8 +259,12 @@ static bool add_function(struct batch *b, uint32_t number)
 		b->groups.count--;
 		return false;
 	}
-	for (i = 1; i < t->site_count; i++)
-		t->by_return |= !add_planned(b, t->first_site + i);
+	for (i = 1; i < t->site_count; i++) {
+		if (add_planned(b, t->first_site + i))
+			continue;
+		cp_debug("%s: no breakpoint can stand at an exit", t->function->linkage_name);
+		t->by_return = true;
+	}
 	if (t->by_return && b->sites.count > entry) {
 		b->sites.items[entry].flags |= CP_SITE_WATCH_RETURN;
 		b->calls->by_return = true;
@@ -488,6 +496,7 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	struct cp_insn insn;
 	uint32_t armed;
 	size_t size;
+	int errnum;
 
 	if (!text || !text->image->assembly->image || !cp_vec_push(&b.groups, group))
 		return;
@@ -495,9 +504,12 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	/* From the file: there may be a breakpoint in memory. */
 	struct cp_reader file = cp_probe_file_reader(b.image->assembly->image);
 	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
-	if (cp_decode(b.calls->decoder, code, size, address, &insn) &&
-	    !map_area(b.image, b.image->slots.count + 1) &&
-	    add_site(&b, site, address, code, insn.size))
-		send_batch(&b, &armed);
+	errnum = !cp_decode(b.calls->decoder, code, size, address, &insn) ||
+				 map_area(b.image, b.image->slots.count + 1) ||
+				 !add_site(&b, site, address, code, insn.size)
+			 ? EINVAL
+			 : send_batch(&b, &armed);
+	if (errnum)
+		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
 	batch_free(&b);
 }

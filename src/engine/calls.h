@@ -203,6 +203,8 @@ void engine_warn(cprof_session *s, const char *format, ...) __attribute__((forma
 cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t start, uint64_t end,
 			      uint64_t bias);
 void engine_image_free(cprof_image *image);
+/* images.c: appends the text of the process's maps file; false when it is gone */
+bool engine_read_maps(const cprof_process *p, struct cp_buf *out);
 /* process.c: the stack pointer of a thread that is in a system call; 0 */
 uint64_t engine_thread_sleeps_at(const cprof_thread *t);
 

@@ -335,7 +335,7 @@ static bool read_maps_of(int32_t tid, struct cp_buf *out)
 }
 
 /* The thread last heard of may have ended meanwhile, as may the leader. */
-static bool read_maps(const cprof_process *p, struct cp_buf *out)
+bool engine_read_maps(const cprof_process *p, struct cp_buf *out)
 {
 	return read_maps_of(p->live_tid, out) || read_maps_of(p->pid, out);
 }
@@ -368,7 +368,7 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 	if (p->maps_read && now - p->maps_ns < age)
 		return false;
 	p->maps_ns = now;
-	if (!read_maps(p, &fresh) ||
+	if (!engine_read_maps(p, &fresh) ||
 	    (fresh.size == p->maps.size && !memcmp(fresh.bytes, p->maps.bytes, fresh.size))) {
 		cp_buf_free(&fresh);
 		return false;

@@ -364,8 +364,10 @@ bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_
 		return false;
 	t->tail = known && how == CP_CALL_TAIL_CALLED;
 	t->tail_sp = at->sp;
-	if (call) /* a return address serves one frame, so another's is gone */
-		end_top(s, stack, known ? how : CP_CALL_UNWOUND);
+	/* Code that functions share has the exits of all of them: the open call
+	 * is left by its own. If it is gone instead, the next event shows it. */
+	if (known)
+		end_top(s, stack, how);
 	drop_if_empty(s, stack);
 	return known;
 }
