@@ -155,3 +155,37 @@ replay() { run "$CPROF" replay "$@"; }
 		assert_output 0
 	done
 }
+
+@test "a real program's calls: the events add up to the report, in few bytes" {
+	"$CPROF" run -q -o x.data -t 'recurse,tail_*,thrower,catcher,jumper,jumped_to,worker,leaf,quitter' \
+		--max-rate=0 -a -r -- "$TRACEES/counted" --depth=200 >out
+	grep -q 'counted: ok' out
+	"$CPROF" replay --json x.data >events
+	"$CPROF" report --json x.data >report
+	run python3 "$SOURCES/tests/cli/replay_judge.py" events report
+	assert_success
+	assert_output --partial ' agree'
+	(($(stat -c %s x.data) < 12 * $(wc -l <events))) || fail "$(stat -c %s x.data) bytes"
+	# As the program has it: a call of tail_first is one of three functions.
+	"$CPROF" replay --thread="$(jq -s '.[0].tid' events)" x.data >text
+	grep -qE '  tail_first\(4\) ⇒ tail_middle\(5\) ⇒ tail_last\(6\) = 7  [0-9.]+ .s$' text
+	grep -qE '  catcher\(4\) \{$' text
+	grep -qE '  thrower\(0\) ✗ unwound  ' text
+	"$CPROF" merge -o merged.data x.data x.data
+	"$CPROF" replay merged.data | cut -c15- | cmp - <("$CPROF" replay x.data | cut -c15-)
+}
+
+@test "a real program's calls in a database and as a trace" {
+	needs sqlite3 protoc
+	"$CPROF" run -q -o x.data -t 'tail_*,thrower,catcher' --max-rate=0 -a -r -- "$TRACEES/counted" --depth=9 >out
+	"$CPROF" export -f sqlite -o x.db x.data
+	assert_equal "$(sqlite3 x.db 'PRAGMA integrity_check; PRAGMA foreign_key_check')" ok
+	assert_equal "$(sqlite3 x.db "SELECT f.name, count(*) FROM calls c JOIN functions f ON f.id = c.function
+		WHERE how = 'unwound' GROUP BY 1")" \
+		"$("$CPROF" replay --json x.data | jq -r 'select(.event == "unwind").function' | sort | uniq -c |
+			awk '{ print $2 "|" $1 }')"
+	"$CPROF" export -f perfetto -o x.pftrace x.data
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <x.pftrace >out
+	assert_equal "$(grep -c TYPE_SLICE_BEGIN out)" "$(sqlite3 x.db 'SELECT count(*) FROM calls')"
+	assert_equal "$(grep -c TYPE_SLICE_END out)" "$(sqlite3 x.db 'SELECT count(*) FROM calls')"
+}
