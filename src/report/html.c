@@ -105,7 +105,7 @@ static CP_ERROR write_functions(struct page *g)
 	begin_table(g, "functions", "Functions", "self: in it; total: with all that it calls",
 		    "<th class=\"n\" aria-sort=\"descending\">self</th><th></th>"
 		    "<th class=\"n\">time</th><th class=\"n\">total</th><th class=\"n\">time</th>"
-		    "<th class=\"n\">samples</th><th>function</th><th>image</th><th>source</th>");
+		    "<th class=\"n\">count</th><th>function</th><th>image</th><th>source</th>");
 	for (i = 0; i < count; i++) {
 		const struct cp_function *f = &g->p->functions.items[order[i]];
 		const char *image = cp_profile_image_name(g->p, f);
@@ -143,7 +143,7 @@ static void part_row(struct page *g, const struct cp_cost *cost, uint64_t most, 
 
 #define PART_HEADS(what) \
 	"<th class=\"n\">share</th><th></th><th class=\"n\">time</th>" \
-	"<th class=\"n\">samples</th><th>" what "</th>"
+	"<th class=\"n\">count</th><th>" what "</th>"
 
 static CP_ERROR write_threads(struct page *g)
 {

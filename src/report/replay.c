@@ -27,6 +27,7 @@
 #define QUEUE_MAX 512
 #define NAME_MAX_COLUMNS 12 /* of a thread */
 #define NO_LINE UINT64_MAX
+#define LINE_LEAST 40 /* columns for a call: name, arguments, result, time */
 
 /* A line that is not written yet. */
 struct line {
@@ -120,13 +121,15 @@ static void put_time(struct printer *w, struct line *line, uint64_t ns)
 	put(w, line, ns >= 1000000 ? CP_PAINT_WARM : CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
-static void put_function(struct printer *w, struct line *line, uint32_t function)
+/* Cut to what leaves `reserve` columns behind it, but not to less than `least`. */
+static void put_function(struct printer *w, struct line *line, uint32_t function, size_t reserve,
+			 size_t least)
 {
 	const char *name = w->p->functions.items[function].name;
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_escape(&text, CP_ESCAPE_TERMINAL, name, cp_short_name(name));
-	put_fit(w, line, CP_PAINT_NAME, text.bytes ? text.bytes : "", 24, 16);
+	put_fit(w, line, CP_PAINT_NAME, text.bytes ? text.bytes : "", reserve, least);
 }
 
 static void put_thread(struct printer *w, struct line *line, uint32_t thread)
@@ -149,13 +152,17 @@ static uint64_t new_line(struct printer *w, uint64_t ns, uint32_t thread, uint32
 {
 	struct line line = { .open = true, .thread = thread };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t most = w->look->columns ? w->look->columns / 3 : SIZE_MAX, blanks = 2 * indent;
+	size_t most = SIZE_MAX, blanks = 2 * (size_t)indent;
 
 	cp_buf_printf(&text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000, ns / 1000 % 1000000);
 	put(w, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 	if (w->several)
 		put_thread(w, &line, thread);
 	cp_buf_clear(&text);
+	if (w->look->columns) /* what the rest of a line takes at least */
+		most = w->look->columns > line.columns + LINE_LEAST + 8
+			       ? w->look->columns - line.columns - LINE_LEAST
+			       : 8;
 	if (blanks > most) {
 		cp_buf_printf(&text, "%u", indent);
 		blanks = most > text.size ? most - text.size : 0;
@@ -206,7 +213,7 @@ static void end_tail(struct printer *w, struct tail *tail)
 	if (tail->target == CP_RECORD_NONE)
 		put(w, line, CP_PAINT_DIM, "?");
 	else
-		put_function(w, line, tail->target);
+		put_function(w, line, tail->target, 9, 5);
 	put_time(w, line, tail->ns);
 	end_line(w, line);
 	tail->line = NO_LINE;
@@ -261,6 +268,24 @@ static void write_lines(struct printer *w)
 
 /* ---- events ---- */
 
+/* The line for a tail call: that of who made it, if there is room. */
+static uint64_t continue_tail(struct printer *w, const struct tail *tail,
+			      const struct cp_span *span)
+{
+	struct line *line = line_at(w, tail->line);
+	uint64_t number = tail->line;
+
+	if (w->look->columns && line->columns + LINE_LEAST > w->look->columns) {
+		end_line(w, line);
+		number = new_line(w, span->start_ns, span->thread, tail->indent);
+		if (number != NO_LINE)
+			put(w, line_at(w, number), CP_PAINT_PLAIN, "⇒ ");
+	} else {
+		put(w, line, CP_PAINT_PLAIN, " ⇒ ");
+	}
+	return number;
+}
+
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
@@ -280,11 +305,12 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		outer = outer->outer;
 	if (tail->line != NO_LINE && tail->depth == span->depth && span->entered &&
 	    (tail->target == CP_RECORD_NONE || tail->target == span->function)) {
-		s->line = tail->line;
+		s->line = continue_tail(w, tail, span);
 		s->indent = tail->indent;
 		s->before_ns = tail->ns;
 		tail->line = NO_LINE;
-		put(w, line_at(w, s->line), CP_PAINT_PLAIN, " ⇒ ");
+		if (s->line == NO_LINE)
+			return cp_error_nomem();
 	} else {
 		end_tail(w, tail);
 		if (outer)
@@ -295,13 +321,13 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 			return cp_error_nomem();
 	}
 	line = line_at(w, s->line);
-	put_function(w, line, span->function);
+	put_function(w, line, span->function, 24, 12);
 	put(w, line, CP_PAINT_PLAIN, "(");
 	if (span->entered)
 		cp_values_text(&args, call->values, call->value_count, false);
 	else
 		cp_buf_str(&args, "…");
-	put_fit(w, line, CP_PAINT_PLAIN, args.bytes ? args.bytes : "", 24, 8);
+	put_fit(w, line, CP_PAINT_PLAIN, args.bytes ? args.bytes : "", 24, 4);
 	put(w, line, CP_PAINT_PLAIN, ")");
 	return NULL;
 }
@@ -315,9 +341,10 @@ static void put_values(struct printer *w, struct line *line, const struct cp_rec
 	if (results) {
 		cp_values_text(&text, call->values, 1, false);
 		put(w, line, CP_PAINT_PLAIN, " = ");
-		put_fit(w, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 10, 8);
+		put_fit(w, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 9, 6);
 	}
-	if (call->value_count == results)
+	if (call->value_count == results ||
+	    (w->look->columns && line->columns + 24 > w->look->columns))
 		return;
 	cp_buf_clear(&text);
 	cp_values_text(&text, call->values + results, call->value_count - results, true);
@@ -334,16 +361,16 @@ static void put_end(struct printer *w, struct line *line, const struct cp_span *
 		put_values(w, line, call);
 		break;
 	case CP_SPAN_UNWOUND:
-		put(w, line, CP_PAINT_WARNING, " ✗ unwound");
+		put_fit(w, line, CP_PAINT_WARNING, " ✗ unwound", 9, 6);
 		break;
 	case CP_SPAN_ENDED:
-		put(w, line, CP_PAINT_WARNING, " ✗ its thread ended");
+		put_fit(w, line, CP_PAINT_WARNING, " ✗ its thread ended", 9, 6);
 		break;
 	case CP_SPAN_LOST:
-		put(w, line, CP_PAINT_WARNING, " … its end was lost");
+		put_fit(w, line, CP_PAINT_WARNING, " … its end was lost", 9, 6);
 		break;
 	case CP_SPAN_OPEN:
-		put(w, line, CP_PAINT_DIM, " … not over at the end");
+		put_fit(w, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
 		break;
 	case CP_SPAN_TAIL_CALLED:
 		break;
@@ -406,7 +433,7 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	if (number == NO_LINE)
 		return cp_error_nomem();
 	put(w, line_at(w, number), CP_PAINT_WARNING, "! ");
-	put_function(w, line_at(w, number), function);
+	put_function(w, line_at(w, number), function, 24, 12);
 	cp_buf_str(&text, " is no longer traced: ");
 	cp_add_plural(&text, call->count, "call", "calls");
 	cp_buf_str(&text, " in a second");

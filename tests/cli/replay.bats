@@ -93,6 +93,27 @@ replay() { run "$CPROF" replay "$@"; }
 		COLUMNS=$columns "$CPROF" replay >out
 		(($(wc -L <out) <= columns)) || fail "wider than $columns: $(cat out)"
 	done
+	# Deep, long names, long values, tail calls one after the other.
+	{
+		printf 'process 1 p /p\nthread 1 1234567 a_thread_with_a_name\nthread 1 2 other\n'
+		name=a_very_long_name_of_a_function_in::some_namespace
+		value='"a long text that no line has room for, which is cut"'
+		value=${value// /\\_}
+		echo 'c 2 1 g'
+		for ((i = 0; i < 40; i++)); do
+			echo "c 1234567 1 $name|p|f.c|$i $value {x:$value,y:1000000}"
+			((i % 5)) || printf '%s\n' "t 1234567 1 0 $name" "c 1234567 1 $name $i $value" \
+				"t 1234567 1 0 $name" "c 1234567 1 $name $i $value"
+		done
+		for ((i = 0; i < 30; i++)); do
+			if ((i % 3)); then echo "r 1234567 999 1 $value i:$value"; else echo "x 1234567 1 0"; fi
+		done
+	} | made cprof.data
+	for columns in 80 120 200; do
+		COLUMNS=$columns "$CPROF" replay >out
+		(($(wc -L <out) <= columns)) || fail "wider than $columns: $(cat out)"
+		grep -q '⇒' out
+	done
 }
 
 @test "replay of deep recursion and of threads that interleave for long" {
