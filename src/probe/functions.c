@@ -16,6 +16,8 @@
 #include "base/map.h"
 #include "base/text.h"
 
+/* Bytes that functions may have together, of so many bytes of code. */
+#define MOST_BYTES(code) (16 * (code) + (64u << 20))
 #define PADDING 16 /* less than this between functions is that */
 
 /* ---- names ---- */
@@ -205,14 +207,18 @@ static void set_ranges(struct reading *r)
 {
 	struct cp_probe_functions *to = r->to;
 	struct cp_probe_function *f;
-	uint64_t next, before;
+	uint64_t first = to->count ? to->items[0].address : 0, next, before;
+	uint64_t left = MOST_BYTES(r->covered > first ? r->covered - first : 0);
 	size_t i, kept = 0;
 
 	for (i = 0; i < to->count; i++) {
 		f = &to->items[i];
 		next = i + 1 < to->count ? to->items[i + 1].address : UINT64_MAX;
 		before = f->size;
+		if (before > left) /* a file that says that everything is in everything */
+			f->size = 0;
 		set_range(r, f, next);
+		left -= f->size < left ? f->size : left;
 		if (f->size < before && f->size < PADDING)
 			continue;
 		to->items[kept++] = *f;
