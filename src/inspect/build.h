@@ -52,6 +52,22 @@ void cp_build_enum(struct cp_build *b, cprof_value *v, const struct cp_type *t, 
 void cp_build_scalar(struct cp_build *b, cprof_value *v, const struct cp_type *type,
 		     const struct cp_type *t, const uint8_t *at);
 
+/* ---- value.c ---- */
+
+void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
+		    struct cp_bytes from, unsigned depth, unsigned hops);
+/* `t` is an array; `from` has as much of it as there is. */
+void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		       struct cp_bytes from, unsigned depth, unsigned hops);
+/* The part of `from` at `offset`; less than `size` when that is all there is. */
+struct cp_bytes cp_build_part(struct cp_bytes from, uint64_t offset, uint64_t size);
+
+/* ---- shapes.c ---- */
+
+/* False: it is of no shape that is known, or its parts are not there. */
+bool cp_build_shape(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		    struct cp_bytes from, unsigned depth, unsigned hops);
+
 /* Little-endian, of up to 8 bytes. */
 static inline uint64_t cp_build_number(const uint8_t *at, uint64_t size)
 {

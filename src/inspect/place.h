@@ -60,6 +60,7 @@ struct cp_convention {
 };
 extern const struct cp_convention cp_convention_sysv; /* x86-64 */
 extern const struct cp_convention cp_convention_aapcs64;
+extern const struct cp_convention cp_convention_rust; /* on x86-64 */
 
 /* ---- what both want to know ---- */
 

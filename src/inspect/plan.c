@@ -135,6 +135,43 @@ static void plan_pointer(struct plan *p, const struct cp_type *t, const struct s
 	plan_type(p, t->target, &next, 0, depth + 1, hops);
 }
 
+/* What a library's type holds, if it is one that is known. */
+static bool plan_shape(struct plan *p, const struct cp_type *t, const struct source *s, uint64_t at,
+		       unsigned depth, unsigned hops)
+{
+	const struct cp_value_limits *limits = &p->signature->limits;
+	struct cp_shape shape;
+	struct source next = { .level = (uint16_t)(s->level + 1) };
+	const struct cp_type *element;
+	struct cp_fetch f;
+	uint64_t i;
+	int index;
+
+	if (!cp_shape_of(p->image, t, &shape))
+		return false;
+	if (shape.kind == CP_SHAPE_POINTER || shape.kind == CP_SHAPE_OPTIONAL)
+		plan_type(p, shape.type, s, at + shape.pointer, depth, hops);
+	if (shape.kind == CP_SHAPE_TEXT && from_pointer(s, at + shape.pointer, &f)) {
+		f.flags = shape.terminated ? CP_FETCH_STRING : 0;
+		f.size = limits->string + 1;
+		add_fetch(p, f);
+	}
+	element = shape.kind == CP_SHAPE_LIST ? cp_type_strip(cp_type_strip(shape.type)->target)
+					      : NULL;
+	if (!element || !element->size || !from_pointer(s, at + shape.pointer, &f))
+		return true;
+	f.size = element->size < limits->value
+			 ? at_most(element->size * limits->elements, limits->value)
+			 : limits->value;
+	index = add_fetch(p, f);
+	next.block = (uint16_t)index;
+	next.size = f.size;
+	for (i = 0; index >= 0 && (i + 1) * element->size <= f.size && p->steps; i++)
+		plan_type(p, cp_type_strip(shape.type)->target, &next, i * element->size, depth + 1,
+			  hops);
+	return true;
+}
+
 static void plan_members(struct plan *p, const struct cp_type *t, const struct source *s,
 			 uint64_t at, unsigned depth, unsigned hops)
 {
@@ -146,6 +183,9 @@ static void plan_members(struct plan *p, const struct cp_type *t, const struct s
 			plan_type(p, d->members[i].type, s, at + d->members[i].offset, depth + 1,
 				  hops);
 	}
+	for (i = 0; d && i < d->variant_count && i < MEMBERS_MAX; i++)
+		plan_type(p, d->variants[i].member.type, s, at + d->variants[i].member.offset,
+			  depth, hops);
 }
 
 static void plan_elements(struct plan *p, const struct cp_type *t, const struct source *s,
@@ -178,7 +218,7 @@ static void plan_type(struct plan *p, const struct cp_type *type, const struct s
 		break;
 	case CP_TYPE_STRUCT:
 	case CP_TYPE_UNION:
-		if (depth < p->signature->limits.depth)
+		if (depth < p->signature->limits.depth && !plan_shape(p, t, s, at, depth, hops))
 			plan_members(p, t, s, at, depth, hops);
 		break;
 	case CP_TYPE_ARRAY:

@@ -9,7 +9,8 @@
  *   1. constants: only debug information knows them;
  *   2. functions whose convention the compiler changed: clones, local ones
  *      where debug information disagrees about registers;
- *   3. languages with a convention of their own (Rust).
+ *   3. languages with a convention of their own (Rust), as far as it says
+ *      registers: at -O0 it has memory there, too.
  *
  * Without debug information there are the registers that arguments are
  * passed in, and nobody knows how many of them mean something.
@@ -43,6 +44,10 @@ static void complete_deep(struct cp_image *image, const struct cp_type *type, un
 	d = cp_type_details(cp_type_complete(image, t));
 	for (i = 0; d && i < d->member_count; i++)
 		complete_deep(image, d->members[i].type, depth + 1, budget);
+	for (i = 0; d && i < d->variant_count; i++)
+		complete_deep(image, d->variants[i].member.type, depth + 1, budget);
+	if (d && d->discriminant)
+		complete_deep(image, d->discriminant->type, depth + 1, budget);
 }
 
 /* ---- where things are ---- */
@@ -132,6 +137,25 @@ static bool is_wide(const struct cp_type *type)
 	return t && t->size == 16 && (t->kind == CP_TYPE_INT || t->kind == CP_TYPE_UINT);
 }
 
+static bool is_c_like(uint16_t language)
+{
+	return cp_language_is_c(language) || cp_language_is_cplusplus(language);
+}
+
+/* What is said to be in registers, or nowhere, is so at the first instruction,
+ * too; what is said to be in memory may not have been written yet. */
+static bool needs_no_frame(const struct cp_place *said)
+{
+	unsigned i;
+
+	for (i = 0; i < said->count; i++) {
+		if (said->pieces[i].where == CP_PIECE_MEMORY ||
+		    said->pieces[i].where == CP_PIECE_SUM)
+			return false;
+	}
+	return said->how == CP_PLACE_DIRECT || said->how == CP_PLACE_GONE;
+}
+
 /* Takes debug information's word where that is better. */
 static struct cp_error *correct_parameters(struct cp_signature *s, const char *linkage_name,
 					   bool local, bool clone)
@@ -152,7 +176,8 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 		p = &s->parameters[i];
 		if (f->parameters[i].constant) {
 			set_constant(p, &f->parameters[i]);
-		} else if (trusted) {
+		} else if (trusted || (!is_c_like(f->language) && p->place.how != CP_PLACE_EMPTY &&
+				       needs_no_frame(&said[i]))) {
 			p->source = CPROF_SOURCE_DWARF;
 			p->place = said[i];
 			if (is_wide(p->type) && said[i].count == 2)
@@ -279,6 +304,8 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 	else if (cp_image_machine(image) == EM_AARCH64)
 		s->convention = &cp_convention_aapcs64;
 	s->described = cp_image_function(image, address, &s->arena, &s->function);
+	if (s->described && s->function.language == CP_LANGUAGE_RUST && s->convention)
+		s->convention = s->arch == &cp_arch_x86_64 ? &cp_convention_rust : NULL;
 	err = s->described ? place_parameters(s, image) : raw_parameters(s);
 	if (!err && s->described) {
 		place_result(s);

@@ -32,8 +32,8 @@ static void set_text(struct cp_build *b, cprof_value *v, struct cp_bytes from, b
 
 /* ---- what has parts ---- */
 
-static void build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
-			struct cp_bytes from, unsigned depth, unsigned hops);
+void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
+		    struct cp_bytes from, unsigned depth, unsigned hops);
 
 static bool is_around(struct cp_build *b, uint64_t address, const struct cp_type *t)
 {
@@ -46,8 +46,7 @@ static bool is_around(struct cp_build *b, uint64_t address, const struct cp_type
 	return false;
 }
 
-/* The part of `from` at `offset`; less than `size` when that is all there is. */
-static struct cp_bytes part(struct cp_bytes from, uint64_t offset, uint64_t size)
+struct cp_bytes cp_build_part(struct cp_bytes from, uint64_t offset, uint64_t size)
 {
 	struct cp_bytes p = { .address = from.address ? from.address + offset : 0 };
 
@@ -63,7 +62,7 @@ static void build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_
 {
 	const struct cp_type *t = cp_type_strip(m->type);
 	uint64_t needed = (m->bit_offset + (uint64_t)m->bit_size + 7) / 8;
-	struct cp_bytes p = part(from, m->offset, needed);
+	struct cp_bytes p = cp_build_part(from, m->offset, needed);
 	unsigned __int128 wide = 0;
 	struct cp_type narrow;
 	uint8_t bytes[16];
@@ -99,7 +98,62 @@ static void build_member(struct cp_build *b, cprof_value *v, const struct cp_typ
 	if (m->flags & CP_MEMBER_BITS)
 		build_bits(b, v, m, from);
 	else
-		build_value(b, v, m->type, part(from, m->offset, t->size), depth, hops);
+		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, t->size), depth, hops);
+}
+
+/* The form of a Rust enum that its discriminant says; NULL: it can't be read. */
+static const struct cp_type_variant *variant_of(const struct cp_type_details *d,
+						struct cp_bytes from, uint64_t *value_ret)
+{
+	const struct cp_type *t = d->discriminant ? cp_type_strip(d->discriminant->type) : NULL;
+	const struct cp_type_variant *otherwise = NULL;
+	struct cp_bytes at;
+	uint64_t mask;
+	uint32_t i;
+
+	*value_ret = 0;
+	if (!t)
+		return d->variants;
+	at = cp_build_part(from, d->discriminant->offset, t->size);
+	if (!at.size || at.size < t->size)
+		return NULL;
+	*value_ret = cp_build_number(at.at, at.size);
+	mask = at.size < 8 ? (UINT64_C(1) << 8 * at.size) - 1 : UINT64_MAX;
+	for (i = 0; i < d->variant_count; i++) {
+		if (d->variants[i].otherwise)
+			otherwise = &d->variants[i];
+		else if (!((d->variants[i].value ^ *value_ret) & mask))
+			return &d->variants[i];
+	}
+	return otherwise;
+}
+
+static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+			  struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_type_variant *found;
+	const struct cp_type_details *inner;
+	cprof_value *item = cp_arena_alloc(b->arena, sizeof(*item));
+	uint64_t value;
+
+	found = variant_of(cp_type_details(t), from, &value);
+	if (!item || !found) {
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, from.address);
+		return;
+	}
+	inner = cp_type_details(cp_type_strip(found->member.type));
+	if (inner && !inner->member_count && !inner->variant_count) {
+		v->kind = CPROF_VALUE_ENUM;
+		v->symbol = found->member.name;
+		v->u.u = value;
+		return;
+	}
+	/* What it holds is as deep as it is itself. */
+	build_member(b, item, &found->member, from, depth, hops);
+	v->kind = CPROF_VALUE_STRUCT;
+	v->address = from.address;
+	v->items = item;
+	v->count = 1;
 }
 
 static void build_members(struct cp_build *b, cprof_value *v, const struct cp_type *t,
@@ -112,6 +166,10 @@ static void build_members(struct cp_build *b, cprof_value *v, const struct cp_ty
 
 	if (!d) {
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
+		return;
+	}
+	if (d->variant_count && !d->member_count) {
+		build_variant(b, v, t, from, depth, hops);
 		return;
 	}
 	items = cp_arena_array(b->arena,
@@ -131,8 +189,8 @@ static void build_members(struct cp_build *b, cprof_value *v, const struct cp_ty
 	v->cut = i < d->member_count || (d->flags & CP_DETAILS_CUT);
 }
 
-static void build_elements(struct cp_build *b, cprof_value *v, const struct cp_type *t,
-			   struct cp_bytes from, unsigned depth, unsigned hops)
+void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		       struct cp_bytes from, unsigned depth, unsigned hops)
 {
 	const struct cp_type *element = cp_type_strip(t->target);
 	uint64_t size = element ? element->size : 0, there, i, run;
@@ -153,7 +211,8 @@ static void build_elements(struct cp_build *b, cprof_value *v, const struct cp_t
 		run = run < FOLD ? 1 : run;
 		items[n].repeats = run > 1 ? (uint32_t)run : 0;
 		items[n].source = b->source;
-		build_value(b, &items[n], t->target, part(from, i * size, size), depth + 1, hops);
+		cp_build_value(b, &items[n], t->target, cp_build_part(from, i * size, size),
+			       depth + 1, hops);
 		items[n++].name = "";
 	}
 	v->items = items;
@@ -171,7 +230,7 @@ static void build_array(struct cp_build *b, cprof_value *v, const struct cp_type
 		set_text(b, v, from, from.size == t->size);
 		return;
 	}
-	build_elements(b, v, t, from, depth, hops);
+	cp_build_elements(b, v, t, from, depth, hops);
 }
 
 /* ---- pointers ---- */
@@ -219,7 +278,7 @@ static void build_pointee(struct cp_build *b, cprof_value *v, const struct cp_ty
 	else if (is_around(b, v->u.u, to))
 		cp_build_error(item, CPROF_VALUE_CYCLE, v->u.u);
 	else
-		build_value(b, item, t->target, at, depth + 1, hops);
+		cp_build_value(b, item, t->target, at, depth + 1, hops);
 	v->items = item;
 	v->count = 1;
 }
@@ -254,6 +313,8 @@ static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
 		return;
 	}
+	if (cp_build_shape(b, v, t, from, depth, hops))
+		return;
 	b->around[b->around_count].address = from.address;
 	b->around[b->around_count++].type = t;
 	if (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR)
@@ -269,8 +330,8 @@ static bool is_aggregate(const struct cp_type *t)
 	       t->kind == CP_TYPE_VECTOR;
 }
 
-static void build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
-			struct cp_bytes from, unsigned depth, unsigned hops)
+void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
+		    struct cp_bytes from, unsigned depth, unsigned hops)
 {
 	const struct cp_type *t = cp_type_strip(type);
 
@@ -327,7 +388,7 @@ void cp_value_of_parameter(const struct cp_value_request *request, const struct 
 		ret->size = 8;
 		ret->u.u = cp_build_number(from.at, 8);
 	} else {
-		build_value(&b, ret, p->type, from, 0, 0);
+		cp_build_value(&b, ret, p->type, from, 0, 0);
 	}
 }
 
