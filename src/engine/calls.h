@@ -172,6 +172,8 @@ void engine_arm_process(cprof_process *p);
 /* All processes; and those where that could not be done before. */
 void engine_arm_all(cprof_session *s);
 void engine_arm_again(cprof_session *s);
+/* Puts the original bytes into what was read of the process at `address`. */
+void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *bytes, size_t size);
 /* Takes out the breakpoints that a killed tracer left: in one process, in all. */
 void engine_restore(int32_t pid);
 void engine_arm_restore(cprof_session *s);

@@ -228,6 +228,8 @@ static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
 	const cprof_process *p = ctx;
 	ssize_t n = pread64(p->memory_fd, buffer, size, (off64_t)addr);
 
+	if (n > 0 && p->session->calls)
+		engine_hide_breakpoints(p, addr, buffer, (size_t)n);
 	return n > 0 ? (size_t)n : 0;
 }
 

@@ -57,7 +57,7 @@ static int program(void)
 struct cprof_profiler {
 	unsigned flags; /* what the filter answers */
 	unsigned filtered, enters, leaves, tail_calls, unwound, with_context;
-	unsigned add_enters, walks, walks_with_main, refused_walks, held_reads;
+	unsigned add_enters, reads, shown, walks, walks_with_main, refused_walks, held_reads;
 	unsigned long sum;
 	unsigned deepest;
 	bool late_refused;
@@ -108,13 +108,33 @@ static void check_arguments(cprof_profiler *p, cprof_call_context *context, bool
 	cprof_profiler_call_context_free_buffer(bytes);
 }
 
+/* It is the same program as this one. */
+static const void *own_code(const cprof_function *f)
+{
+	long (*const add)(int, long) = traced_add;
+	long (*const others[])(int) = { traced_outer, traced_jump, traced_out };
+
+	if (is(f, "traced_add"))
+		return (const void *)(uintptr_t)add;
+	return (const void *)(uintptr_t)others[is(f, "traced_outer")  ? 0
+					       : is(f, "traced_jump") ? 1
+								      : 2];
+}
+
 static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
 	bool found = false;
 	cprof_status walked = cprof_do_stack_snapshot(NULL, find_main, 0, &found, NULL, 0);
+	uint8_t code[4];
 	cprof_call call;
+	size_t done;
 
 	p->enters++;
+	/* The program's text is the program's: no breakpoint shows. */
+	if (cprof_read_memory(cprof_current_process(), cprof_function_address(f), code,
+			      sizeof(code), &done) == CPROF_OK &&
+	    ++p->reads)
+		p->shown += !memcmp(code, own_code(f), sizeof(code));
 	CHECK(cprof_current_call(&call) && call.enter_ns == call.timestamp_ns);
 	if (call.depth > p->deepest)
 		p->deepest = call.depth;
@@ -210,6 +230,8 @@ static void check_counts(const cprof_profiler *p)
 	CHECK_U64(p->tail_calls, ROUNDS);
 	CHECK_U64(p->unwound, ROUNDS);
 	CHECK_U64(p->deepest, 1);
+	CHECK(p->reads > 0);
+	CHECK_U64(p->shown, p->reads);
 }
 
 static void test_filter(char *self)
