@@ -270,16 +270,6 @@ as_gdb() {
 	assert_output 8001
 }
 
-@test "300 running threads: each is stopped once, and goes on" {
-	needs jq
-	begin many_threads --mode=spin --threads=300
-	take
-	finish
-	assert_equal "$finished" "status 0, many_threads: ok N spin threads"
-	run jq '[.threads[] | select(any(.frames[]; .function == "spin"))] | length' stack.json
-	assert_output 300
-}
-
 @test "twice on a running thread: it runs on" {
 	needs jq
 	known known_stack --mode=spin
