@@ -236,8 +236,10 @@ static void leave(struct tracer *tr)
 			break;
 		wait_for_something(tr);
 	}
-	if (!tr->wanted.count)
+	if (!tr->wanted.count) {
 		leave_handlers(tr);
+		wait_gather(tr); /* what stopped meanwhile */
+	}
 	sample_flush(tr, cp_now());
 	sample_totals(tr);
 	emit(tr, CP_EVENT_LEFT, 0, 0);
