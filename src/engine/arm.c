@@ -339,7 +339,8 @@ static void fill(struct batch *b, const struct engine_numbers *numbers, uint32_t
 		add_planned(b, hook - 1);
 	}
 	for (i = 0; i < numbers->count; i++)
-		add_function(b, numbers->items[i]);
+		if (!b->calls->traced.items[numbers->items[i]]->disarmed)
+			add_function(b, numbers->items[i]);
 }
 
 static void arm_image(cprof_image *image)

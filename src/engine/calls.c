@@ -446,6 +446,10 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	c->now_ns = e->e.ts_ns;
 	open_hit(s, e, &hit);
 	note_stop(c, s->current.thread, e);
+	if (c->traced.items[site.traced]->disarmed) {
+		c->late++;
+		return;
+	}
 	hit.image = image_of_hit(p, &site, e);
 	s->current.hit = &hit;
 	s->current.capture.held =
@@ -455,24 +459,41 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	s->current.hit = NULL;
 }
 
+/* In one process a function was called too often: it is not traced any more,
+ * in none of them. */
+static void disarm_everywhere(cprof_session *s, uint32_t number)
+{
+	struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = number };
+	struct cp_answer answer;
+	size_t i;
+
+	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+	for (i = 0; i < s->processes.count; i++)
+		if (s->processes.items[i]->shadow)
+			cp_shadow_forget(s->processes.items[i]->shadow, number);
+}
+
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 {
 	struct engine_calls *c = s->calls;
 	cprof_process *p = s->current.process;
 	const cprof_function *f = NULL;
+	struct engine_traced *t;
 	size_t i;
 
 	if (!c || e->group >= c->traced.count)
 		return;
+	t = c->traced.items[e->group];
+	if (t->disarmed)
+		return;
+	t->disarmed = true;
 	c->now_ns = e->e.ts_ns;
 	s->current.thread = cprof_thread_from_tid(e->e.tid);
-	for (i = 0; i < s->processes.count; i++)
-		if (s->processes.items[i]->shadow)
-			cp_shadow_forget(s->processes.items[i]->shadow, e->group);
+	disarm_everywhere(s, e->group);
 	for (i = 0; i < p->images.count && !f; i++) {
 		const cprof_image *image = p->images.items[i];
 
-		if (image->armed && image->assembly == c->traced.items[e->group]->assembly)
+		if (image->armed && image->assembly == t->assembly)
 			f = engine_traced_function(s, image, e->group);
 	}
 	set_current(c, &(struct cp_call){ .enter_ns = c->now_ns });

@@ -42,6 +42,7 @@ struct engine_traced {
 	uint32_t return_site; /* for those whose exits are not known */
 	struct cp_probe_range ranges[CP_GROUP_RANGES];
 	bool by_return;
+	bool disarmed; /* it was called too often */
 	bool loops; /* see struct cp_probe_plan */
 	struct cp_signature *signature; /* owned; NULL: no values asked for */
 };
@@ -134,6 +135,7 @@ struct engine_calls {
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;
 	/* counts */
+	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops at the dynamic linker's hook */
 	uint64_t events, rejected_condition, unmatched, armed_functions, armed_sites;
 	uint64_t trap_ns; /* shortest time between two stops of a thread; 0: none yet */

@@ -244,7 +244,7 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.events = c->events,
 		.rejected_inside = t->hits_inside,
 		.rejected_condition = c->rejected_condition,
-		.rejected_late = t->hits_late,
+		.rejected_late = t->hits_late + c->late,
 		.unmatched = c->unmatched,
 		.functions = c->armed_functions,
 		.sites = c->armed_sites,

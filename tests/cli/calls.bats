@@ -104,9 +104,14 @@ yield_deep enter=$((2 * calls)) leave=$((2 * calls)) tail_call=0 unwind=0"
 	"$CPROF" run -o x.data -t recurse,leaf --max-rate=500 -- "$TRACEES/counted" >out 2>err
 	grep -q 'counted: ok' out
 	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter","function":"recurse"')" -lt 10001 ]
-	grep -q recurse err
+	grep -q 'recurse was called 501 times in a second and is no longer traced' err
 	run events x.data
 	refute_output --partial "unwind=1"
+	# In all processes, and in what they execute.
+	"$CPROF" run -o x.data -t leaf --max-rate=1000 -- \
+		sh -c "$TRACEES/counted --mode=fork --rounds=2 --depth=1; $TRACEES/counted" >out 2>err
+	[ "$(grep -c 'leaf was called 1,001 times' err)" = 1 ]
+	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter"')" -lt 2400 ]
 }
 
 @test "a SPEC that nothing can match is an error before CMD runs" {
