@@ -411,6 +411,7 @@ void cp_record_flush(struct cp_record_writer *w)
 	lost = cp_record_drain_put(&w->drain, cp_steal(w->batch));
 	w->lost += lost.samples;
 	w->calls_lost += lost.calls;
+	w->calls -= lost.calls;
 }
 
 const struct cp_error *cp_record_error(struct cp_record_writer *w)

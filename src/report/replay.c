@@ -27,6 +27,7 @@
 #define QUEUE_MAX 512
 #define NAME_MAX_COLUMNS 12 /* of a thread */
 #define NO_LINE UINT64_MAX
+#define INDENT_MOST 200 /* columns, where there is no width; deeper: the depth in digits */
 #define LINE_LEAST 40 /* columns for a call: name, arguments, result, time */
 
 /* A line that is not written yet. */
@@ -152,7 +153,7 @@ static uint64_t new_line(struct printer *w, uint64_t ns, uint32_t thread, uint32
 {
 	struct line line = { .open = true, .thread = thread };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t most = SIZE_MAX, blanks = 2 * (size_t)indent;
+	size_t most = INDENT_MOST, blanks = 2 * (size_t)indent;
 
 	cp_buf_printf(&text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000, ns / 1000 % 1000000);
 	put(w, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");

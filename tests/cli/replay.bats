@@ -141,6 +141,8 @@ replay() { run "$CPROF" replay "$@"; }
 	COLUMNS=80 replay
 	assert_equal "${#lines[@]}" 119
 	assert_line --regexp '^    0\.000060 +59 +f\(59\) = 0  1\.00 µs$'
+	replay
+	assert_line --regexp '^    0\.000060 {120}f\(59\) = 0  1\.00 µs$'
 }
 
 @test "replay of a damaged recording shows the rest and says what is missing" {
