@@ -57,6 +57,16 @@ yield_deep enter=$((2 * calls)) leave=$((2 * calls)) tail_call=0 unwind=0"
 	assert_equal "$("$CPROF" replay --json x.data | jq -s 'map(.depth) | max')" 25
 }
 
+@test "a function that can't be decoded to its end is left where it returns to" {
+	[ -x "$TRACEES/by_return" ] || skip "x86-64 only"
+	"$CPROF" run -q -o x.data -t odd,twice,last -r -- "$TRACEES/by_return" >out
+	assert_equal "$(events x.data)" "last enter=100 leave=100 tail_call=0 unwind=0
+odd enter=300 leave=300 tail_call=0 unwind=0
+twice enter=100 leave=100 tail_call=0 unwind=0"
+	"$CPROF" replay --json x.data | jq -s -e \
+		'map(select(.event == "leave" and .function == "last") | .result.value) == [range(1; 200; 2)]'
+}
+
 @test "a library's constructor is seen each time that it is loaded" {
 	"$CPROF" run -q -o x.data -t 'lib:libplugin*' -- "$TRACEES/dlopen_loop" --rounds=2 >out
 	run events x.data
