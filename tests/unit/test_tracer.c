@@ -330,6 +330,42 @@ static void test_values(void)
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
+/* A breakpoint where the function returns to, made while the thread waits. */
+static void arm_return(struct pilot *p, const struct cp_event_hit *hit)
+{
+	unsigned *armed = p->ctx;
+
+	if (!(hit->e.flags & CP_HIT_WANTS_RETURN))
+		return;
+	CHECK_U64((uint64_t)pilot_arm_return(p, F_PLAIN, hit->caller), 0);
+	++*armed;
+}
+
+static void test_returns(int threads)
+{
+	struct pilot_want want = { .function = F_PLAIN, .flags = CP_SITE_WATCH_RETURN };
+	unsigned armed = 0;
+	struct pilot p = { .on_hit = arm_return, .ctx = &armed };
+
+	pilot_start(&p, program, "work", threads, 300);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK_U64((uint64_t)pilot_arm(&p, &want, 1), 0);
+	pilot_go(&p, 1);
+	pilot_until(&p, 9);
+	/* It is called from two places; threads may ask at the same time. */
+	CHECK(armed >= 2 && armed <= 2u * (unsigned)threads);
+	CHECK_U64(pilot_hits(&p, F_PLAIN, CP_SITE_ENTRY), p.board->calls[F_PLAIN]);
+	CHECK(pilot_hits(&p, F_PLAIN, CP_SITE_RETURN) >= p.board->calls[F_PLAIN]);
+	/* F_TAIL, which jumps to it every second time, returns to the same place the
+	 * other times: 150, but the first is before that breakpoint. */
+	if (threads == 1)
+		CHECK_U64(pilot_hits(&p, F_PLAIN, CP_SITE_RETURN), p.board->calls[F_PLAIN] + 149);
+	CHECK(pilot_leave(&p));
+	CHECK(pilot_text_is_clean(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
 /* ---- coming and going ---- */
 
 static void test_disarm(void)
@@ -450,6 +486,8 @@ int main(int argc, char **argv)
 	RUN(refused, "no memory", ENOMEM);
 	RUN(full_ring);
 	RUN(values);
+	RUN(returns, 1);
+	RUN(returns, 3);
 	RUN(disarm);
 	RUN(rate);
 	RUN(bulk);

@@ -228,6 +228,21 @@ int pilot_arm(struct pilot *p, const struct pilot_want *wants, unsigned count)
 	return err;
 }
 
+int pilot_arm_return(struct pilot *p, enum board_function function, uint64_t at)
+{
+	struct cp_decoder *decoder = cp_decoder_create(cp_arch_host());
+	struct plan *plan = calloc(1, sizeof(*plan));
+	int err;
+
+	must(decoder && plan, "make a plan");
+	plan->groups[plan->group_count++] = (struct cp_site_group){ .id = function };
+	add_site(p, plan, decoder, at, function, CP_SITE_RETURN);
+	err = send_plan(p, plan);
+	free(plan);
+	cp_decoder_destroy(decoder);
+	return err;
+}
+
 int pilot_arm_all(struct pilot *p)
 {
 	const struct pilot_want wants[] = {

@@ -57,6 +57,8 @@ struct pilot_want {
 };
 int pilot_arm(struct pilot *p, const struct pilot_want *wants, unsigned count);
 int pilot_arm_all(struct pilot *p);
+/* A RETURN site for a function, at an address it returns to. */
+int pilot_arm_return(struct pilot *p, enum board_function function, uint64_t at);
 /* Entry and exit of all of the small functions, with ids 2n and 2n + 1. */
 int pilot_arm_bulk(struct pilot *p);
 int pilot_request(struct pilot *p, struct cp_request rq, struct cp_answer *answer);
