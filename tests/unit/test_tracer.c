@@ -52,8 +52,9 @@ static void test_counts(int threads, uint64_t limit)
 	CHECK_U64(p.board->calls[F_PAD], (uint64_t)threads * limit);
 	check_counts(&p);
 	CHECK_U64(p.link.shared->stats.lost, 0);
-	CHECK(!pilot_text_is_clean(&p));
+	CHECK(!pilot_text_is_clean(&p) && pilot_catches_trap(&p));
 	CHECK(pilot_leave(&p));
+	CHECK(!pilot_catches_trap(&p));
 	CHECK(pilot_text_is_clean(&p));
 	fprintf(stderr, "%d threads: %.2f us a hit, held for %.2f\n", threads,
 		(double)took / 1e3 / (double)p.link.shared->stats.hits,
@@ -150,6 +151,35 @@ static void test_kills(unsigned count)
 
 	for (n = 0; n < count; n++)
 		test_kill(n % VICTIMS, n, n % 2 ? 1 : 3);
+}
+
+/* What a killed cprof left is no obstacle for the next one, nor is that one's
+ * handler mistaken for the program's. */
+static void test_next(void)
+{
+	struct pilot p = { 0 };
+	pid_t controller;
+	int i;
+
+	pilot_start(&p, program, "work", 2, 0);
+	for (i = 0; i < 3; i++) {
+		controller = spawn_controller(&p);
+		CHECK(runs_on(&p, 50));
+		kill(p.board->tracer, SIGKILL);
+		kill(controller, SIGKILL);
+		waitpid(controller, NULL, 0);
+	}
+	CHECK(runs_on(&p, 50));
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
+	CHECK(pilot_text_is_clean(&p));
+	CHECK_U64((uint64_t)pilot_arm_all(&p), 0);
+	while (pilot_hits(&p, F_PAD, CP_SITE_ENTRY) < 100 && runs_on(&p, 1))
+		pilot_drain(&p);
+	CHECK(pilot_leave(&p));
+	CHECK(pilot_text_is_clean(&p) && !pilot_catches_trap(&p));
+	CHECK(runs_on(&p, 50));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
 /* ---- signals ---- */
@@ -475,6 +505,7 @@ int main(int argc, char **argv)
 	RUN(counts, 1, 5000);
 	RUN(counts, 8, 1000);
 	RUN(kills, is_long ? 3000 : 30);
+	RUN(next);
 	RUN(signals, 20000);
 	RUN(own_traps, "own traps");
 	RUN(own_traps, "blocked");

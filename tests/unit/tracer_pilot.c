@@ -100,7 +100,9 @@ void pilot_trace(struct pilot *p, uint32_t flags)
 /* A free place below the program. */
 static uint64_t free_place(const struct pilot *p, uint64_t size)
 {
-	return ((p->board->text & ~UINT64_C(0xfff)) - size - (1 << 20)) & ~UINT64_C(0xfff);
+	uint64_t below = p->board->area ? p->board->area : p->board->text;
+
+	return ((below & ~UINT64_C(0xfff)) - size - (1 << 20)) & ~UINT64_C(0xfff);
 }
 
 int pilot_map(struct pilot *p, uint64_t slots)
@@ -397,6 +399,21 @@ bool pilot_text_is_clean(struct pilot *p)
 	same = !memcmp(now, p->text, size);
 	free(now);
 	return same;
+}
+
+bool pilot_catches_trap(const struct pilot *p)
+{
+	unsigned long long caught = 0;
+	char path[64], line[256];
+	FILE *status;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)p->program);
+	status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		sscanf(line, "SigCgt: %llx", &caught);
+	if (status)
+		fclose(status);
+	return caught & 1ull << (SIGTRAP - 1);
 }
 
 int pilot_end(struct pilot *p)
