@@ -12,6 +12,7 @@
  *     dwarf_name.c    what a function is called
  *     dwarf_frames.c  functions of a unit, inlined calls, cp_image_frames()
  *     dwarf_attrs.c   attributes of functions, variables, types, by name
+ *     dwarf_define.c  definitions of what is only declared
  *     dwarf_type.c    types, dwarf_members.c: what they consist of
  *     dwarf_location.c  where variables are
  *     dwarf_function.c  parameters and variables of a function
@@ -118,6 +119,8 @@ struct cp_debuginfo {
 	CP_VEC(struct cp_dwarf *) others; /* alternates and split files: owned */
 	CP_VEC(char *) strings; /* paths that were put together: owned */
 	struct cp_arena types; /* nodes and texts */
+	bool definitions_tried;
+	struct cp_map definitions; /* of types, by name: see dwarf_define.c */
 	bool aranges_tried, roots_tried;
 	struct cp_spans by_aranges, by_roots; /* addresses to numbers of main->units */
 	uint64_t steps; /* left in this lookup */

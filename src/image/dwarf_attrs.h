@@ -67,6 +67,8 @@ bool cp_attr_flag(const struct cp_attr *attr);
 /* The type that `attr` refers to: NULL is void, a broken one is of kind
  * UNKNOWN. Also NULL without memory. */
 const struct cp_type *cp_type_referred(struct cp_unit *unit, const struct cp_attr *attr);
+/* The DIE that defines what `type` declares; NULL: there is none. */
+struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret);
 /* Reads what a struct, union or enum consists of. */
 const struct cp_type_details *cp_type_read_details(const struct cp_type *type);
 

@@ -338,6 +338,7 @@ void cp_debuginfo_destroy(struct cp_debuginfo *all)
 	cp_spans_free(&all->by_aranges);
 	cp_spans_free(&all->by_roots);
 	cp_arena_free(&all->types);
+	cp_map_free(&all->definitions);
 	free(all);
 }
 

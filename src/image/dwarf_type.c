@@ -60,6 +60,12 @@ const struct cp_type *cp_type_strip(const struct cp_type *type)
 			return &void_type;
 		type = type->target;
 	}
+	if (type && (type->flags & CP_TYPE_DECLARED)) {
+		const struct cp_type *definition =
+			atomic_load_explicit(&type->definition, memory_order_acquire);
+
+		return definition ? definition : type;
+	}
 	return type;
 }
 
@@ -551,15 +557,45 @@ const struct cp_type *cp_type_referred(struct cp_unit *unit, const struct cp_att
 	return got ? got : &unknown;
 }
 
+/* Walking all units for what is only declared is done once; this many steps
+ * are some 200 MB of debug information. */
+#define STEPS UINT64_C(50000000)
+
+static const struct cp_type *complete(const struct cp_type *type)
+{
+	/* The reader is the only one who writes to it, under the lock. */
+	struct cp_type *owned = (struct cp_type *)(uintptr_t)type;
+	const struct cp_type *found;
+	struct cp_unit *unit;
+	uint64_t die;
+
+	if (type->flags & CP_TYPE_DECLARED) {
+		unit = cp_type_definition(type, &die);
+		found = unit ? type_at(unit, die, 0) : NULL;
+		if (found && !(found->flags & CP_TYPE_DECLARED)) {
+			if (!cp_type_details(found))
+				cp_type_read_details(found);
+			atomic_store_explicit(&owned->definition, found, memory_order_release);
+			type = found;
+		}
+	}
+	cp_type_read_details(owned);
+	return type;
+}
+
 const struct cp_type *cp_type_complete(struct cp_image *image, const struct cp_type *type)
 {
-	if (!type || !type->unit || cp_type_details(type) ||
+	const struct cp_type *stripped = cp_type_strip(type);
+
+	if (!type || !type->unit ||
 	    (type->kind != CP_TYPE_STRUCT && type->kind != CP_TYPE_UNION &&
 	     type->kind != CP_TYPE_ENUM))
 		return type;
+	if (cp_type_details(type))
+		return stripped;
 	pthread_mutex_lock(&image->debug_lock);
-	if (!cp_type_details(type) && cp_debuginfo_begin(image, 2000000))
-		cp_type_read_details(type);
+	if (!cp_type_details(type) && cp_debuginfo_begin(image, STEPS))
+		stripped = complete(type);
 	pthread_mutex_unlock(&image->debug_lock);
-	return type;
+	return stripped;
 }

@@ -61,6 +61,7 @@ struct cp_type {
 	uint32_t split; /* where in the text a declared name goes: "int (*" | ")(void)" */
 	const struct cp_type *target; /* or NULL: void, for those that have one */
 	_Atomic(const struct cp_type_details *) details; /* NULL: not read yet */
+	_Atomic(const struct cp_type *) definition; /* of one that is DECLARED, once found */
 	struct cp_unit *unit; /* where it comes from: for the reader */
 	uint64_t die;
 };
@@ -104,7 +105,8 @@ struct cp_type_details {
 	uint32_t flags; /* CP_DETAILS_* */
 };
 
-/* Through typedefs and qualifiers; never NULL unless `type` is. */
+/* Through typedefs and qualifiers, and to the definition of what is declared
+ * when that was found; never NULL unless `type` is. */
 const struct cp_type *cp_type_strip(const struct cp_type *type);
 /* Reads the details of a struct, union or enum, if nobody has yet. A
  * declaration's are those of its definition in another unit, where there is
