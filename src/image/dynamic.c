@@ -73,7 +73,8 @@ static bool read_dynamic(struct dynamic *d)
 	Elf64_Dyn dyn;
 	unsigned i;
 
-	for (p = elf->segments; p < elf->segments + elf->segment_count && !found; p++) {
+	for (p = elf->segments;
+	     elf->segment_count && p < elf->segments + elf->segment_count && !found; p++) {
 		if (p->p_type == PT_DYNAMIC)
 			found = p;
 	}
