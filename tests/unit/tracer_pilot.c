@@ -401,6 +401,20 @@ bool pilot_text_is_clean(struct pilot *p)
 	return same;
 }
 
+bool pilot_is_stopped(const struct pilot *p)
+{
+	char path[64], state = 0;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)p->program);
+	stat = fopen(path, "re");
+	if (stat && fscanf(stat, "%*d %*s %c", &state) != 1)
+		state = 0;
+	if (stat)
+		fclose(stat);
+	return state == 't';
+}
+
 bool pilot_catches_trap(const struct pilot *p)
 {
 	unsigned long long caught = 0;
