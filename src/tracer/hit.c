@@ -461,15 +461,26 @@ static enum hit late(struct tracer *tr, struct at *at)
 	return HIT_DONE;
 }
 
+/* Stacks that are further apart are different ones. */
+#define SAME_STACK (UINT64_C(1) << 20)
+
 /* After a signal handler the instruction is executed again that had trapped
- * before it; that was one hit. */
+ * before it; that was one hit. A handler that does not return leaves an entry
+ * here that says nothing any more once the thread is further up its stack. */
 static bool seen_before(struct at *at)
 {
 	struct thread *t = at->t;
-	bool same = t->again_pc == at->site->address && t->again_sp == at->sp;
+	bool same = false;
+	size_t i;
 
-	if (same || at->sp > t->again_sp)
-		t->again_pc = 0;
+	for (i = 0; i < sizeof(t->again) / sizeof(t->again[0]); i++) {
+		uint64_t sp = t->again[i].sp;
+		bool hit = t->again[i].pc == at->site->address && sp == at->sp;
+
+		same |= hit;
+		if (hit || (at->sp > sp && at->sp - sp < SAME_STACK))
+			t->again[i].pc = 0;
+	}
 	return same;
 }
 
@@ -490,7 +501,7 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	if (!armed_here(at.space, at.site))
 		return late(tr, &at);
 	at.pc = at.site->address;
-	if (!t->process->guest && !(t->again_pc && seen_before(&at))) {
+	if (!t->process->guest && !seen_before(&at)) {
 		if (!room_for_all(tr, &at))
 			return HIT_FULL;
 		cp_arch_regs_from_prstatus(at.prstatus, &at.regs);

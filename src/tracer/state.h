@@ -69,7 +69,9 @@ struct thread {
 	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
 	uint32_t stops; /* served, and what they took */
 	uint64_t stopped_ns;
-	uint64_t again_pc, again_sp; /* a hit there will be one that was seen before; 0 none */
+	struct { /* hits there will be ones that were seen before; pc 0: none */
+		uint64_t pc, sp;
+	} again[8];
 	uint64_t sigmask; /* at its last hit */
 	uint32_t hits;
 };

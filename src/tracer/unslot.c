@@ -4,6 +4,7 @@
  * say the site whose instruction is being executed, or what comes behind it.
  */
 #include <elf.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
@@ -75,6 +76,14 @@ void hit_hide_slot(const struct thread *t, void *prstatus)
 		cp_arch_set_pc(prstatus, site->address);
 }
 
+/* The newest first; the oldest is forgotten. */
+static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
+{
+	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
+	t->again[0].pc = pc;
+	t->again[0].sp = sp;
+}
+
 void hit_leave_slot(struct thread *t)
 {
 	struct space *space = t->process->space;
@@ -97,8 +106,6 @@ void hit_leave_slot(struct thread *t)
 	cp_arch_regs_to_prstatus(&regs, prstatus);
 	v.iov_len = cp_arch_prstatus_size();
 	ptrace(PTRACE_SETREGSET, t->tid, (long)NT_PRSTATUS, &v);
-	if (pc == site->address) {
-		t->again_pc = pc;
-		t->again_sp = regs.r[cp_arch_host()->sp];
-	}
+	if (pc == site->address)
+		expect_again(t, pc, regs.r[cp_arch_host()->sp]);
 }

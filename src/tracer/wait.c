@@ -30,6 +30,7 @@
  */
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -147,7 +148,7 @@ static bool on_exec(struct tracer *tr, struct thread *t)
 		leader->run_base = leader->run_given = leader->seen.run_ns;
 	}
 	leader->restart.pending = false;
-	leader->again_pc = 0;
+	memset(leader->again, 0, sizeof(leader->again));
 	space_renew(p);
 	slot_forget(tr, leader->slot);
 	if (p->guest) { /* has memory of its own now */

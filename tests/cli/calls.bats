@@ -57,6 +57,12 @@ yield_deep enter=$((2 * calls)) leave=$((2 * calls)) tail_call=0 unwind=0"
 	assert_equal "$("$CPROF" replay --json x.data | jq -s 'map(.depth) | max')" 25
 }
 
+@test "signals that come at a breakpoint, one within the other, make no call twice" {
+	"$CPROF" run -q -o x.data -t check_frame,to_thread -- "$TRACEES/signal_storm" --rounds=3 >out
+	assert_equal "$(events x.data)" "check_frame enter=900 leave=900 tail_call=0 unwind=0
+to_thread enter=600 leave=600 tail_call=0 unwind=0"
+}
+
 @test "a function that can't be decoded to its end is left where it returns to" {
 	[ -x "$TRACEES/by_return" ] || skip "x86-64 only"
 	"$CPROF" run -q -o x.data -t odd,twice,last -r -- "$TRACEES/by_return" >out
