@@ -509,7 +509,7 @@ int main(int argc, char **argv)
 	} while (0)
 	RUN(counts, 1, 5000);
 	RUN(counts, 8, 1000);
-	RUN(kills, is_long ? 3000 : 30);
+	RUN(kills, is_long ? 600 : 30);
 	RUN(next);
 	RUN(signals, 20000);
 	RUN(own_traps, "own traps");
