@@ -193,7 +193,7 @@ text_of() {
 }
 
 @test "the stress programs under run -t program say what they say alone" {
-	which=few everywhere_run -t program
+	which=breakable everywhere_run -t program
 }
 
 # killed WHOM: cprof is killed while its breakpoints stand in a running program.
