@@ -103,6 +103,21 @@ uint64_t cp_arch_flags(const void *prstatus);
 const uint8_t *cp_arch_syscall_code(size_t *size_ret);
 void cp_arch_syscall_make(void *prstatus, uint64_t pc, int64_t nr, const uint64_t args[6]);
 
+/* A signal frame as the kernel makes it: a thread that returns (`ret`) with sp
+ * at the frame, into the signal return code at `restorer`, goes on with these
+ * registers and this signal mask, and starts the system call again that it was
+ * interrupted in. `xstate` is what NT_X86_XSTATE (cp_arch_vector_note()) gives.
+ * The frame ends below `top`; *sp_ret is its address. Its bytes go to `frame`,
+ * `room` of them; returns how many, 0 when there is too little room. */
+size_t cp_arch_signal_frame(const void *prstatus, const void *xstate, size_t xstate_size,
+			    uint64_t mask, uint64_t restorer, uint64_t top, uint8_t *frame,
+			    size_t room, uint64_t *sp_ret);
+void cp_arch_set_sp(void *prstatus, uint64_t sp);
+/* The bytes of a system call with a return behind it, and of the C libraries'
+ * signal return code (n from 0; NULL: no more). */
+const uint8_t *cp_arch_syscall_return_code(size_t *size_ret);
+const uint8_t *cp_arch_sigreturn_code(unsigned n, size_t *size_ret);
+
 /* Note type of the register set that floating-point values are passed in,
  * room for it, and those values out of `size` bytes of it: low halves of the
  * vector registers, and those of an older unit, if there is one (10 bytes each). */

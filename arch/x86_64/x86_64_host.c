@@ -6,6 +6,7 @@
 
 #include <elf.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/user.h>
 
 const struct cp_arch *cp_arch_host(void)
@@ -124,6 +125,126 @@ void cp_arch_syscall_make(void *prstatus, uint64_t pc, int64_t nr, const uint64_
 	u.rdi = args[0], u.rsi = args[1], u.rdx = args[2];
 	u.r10 = args[3], u.r8 = args[4], u.r9 = args[5];
 	memcpy(prstatus, &u, sizeof(u));
+}
+
+void cp_arch_set_sp(void *prstatus, uint64_t sp)
+{
+	struct user_regs_struct u;
+
+	memcpy(&u, prstatus, sizeof(u));
+	u.rsp = sp;
+	memcpy(prstatus, &u, sizeof(u));
+}
+
+const uint8_t *cp_arch_syscall_return_code(size_t *size_ret)
+{
+	static const uint8_t code[] = { 0x0f, 0x05, 0xc3 };
+
+	*size_ret = sizeof(code);
+	return code;
+}
+
+const uint8_t *cp_arch_sigreturn_code(unsigned n, size_t *size_ret)
+{
+	static const uint8_t glibc[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t musl[] = { 0xb8, 15, 0, 0, 0, 0x0f, 0x05 };
+
+	*size_ret = n ? sizeof(musl) : sizeof(glibc);
+	return n == 0 ? glibc : n == 1 ? musl : NULL;
+}
+
+/* As in <asm/sigcontext.h> and <asm/ucontext.h>, which don't go with
+ * <sys/user.h>. */
+struct signal_frame {
+	uint64_t restorer;
+	uint64_t flags, link, stack_sp, stack_flags, stack_size;
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, di, si, bp, bx, dx, ax, cx, sp, ip, rflags;
+	uint16_t cs, gs, fs, ss;
+	uint64_t err, trapno, oldmask, cr2, fpstate, reserved[8];
+	uint64_t mask;
+};
+
+#define XSAVE_LEGACY 512u
+#define XSAVE_SOFTWARE 464u /* where the kernel keeps words of its own */
+#define RESTARTS(result) ((result) <= -512 && (result) >= -514)
+#define RESTARTS_BLOCK(result) ((result) == -516)
+
+/* What arch_do_signal_or_restart() would do; a sigreturn does not. */
+static void start_again(struct user_regs_struct *u)
+{
+	int64_t result = (int64_t)u->rax;
+
+	if ((int64_t)u->orig_rax < 0 || (!RESTARTS(result) && !RESTARTS_BLOCK(result)))
+		return;
+	u->rax = RESTARTS_BLOCK(result) ? SYS_restart_syscall : u->orig_rax;
+	u->rip -= 2;
+}
+
+/* The floating-point state with the words behind which the kernel recognises a
+ * whole one; bytes used. */
+static size_t signal_xstate(const void *xstate, size_t size, uint8_t *to)
+{
+	static const uint32_t magic1 = 0x46505853, magic2 = 0x46505845;
+	struct {
+		uint32_t magic, extended_size;
+		uint64_t features;
+		uint32_t size, pad[7];
+	} words = { .magic = magic1,
+		    .extended_size = (uint32_t)(size + sizeof(magic2)),
+		    .size = (uint32_t)size };
+
+	memcpy(to, xstate, size);
+	memcpy(&words.features, to + XSAVE_SOFTWARE, sizeof(words.features));
+	memcpy(to + XSAVE_SOFTWARE, &words, sizeof(words));
+	memcpy(to + size, &magic2, sizeof(magic2));
+	return size + sizeof(magic2);
+}
+
+size_t cp_arch_signal_frame(const void *prstatus, const void *xstate, size_t xstate_size,
+			    uint64_t mask, uint64_t restorer, uint64_t top, uint8_t *frame,
+			    size_t room, uint64_t *sp_ret)
+{
+	uint64_t fpstate = (top - xstate_size - 8) & ~UINT64_C(63);
+	uint64_t at = (fpstate - sizeof(struct signal_frame)) & ~UINT64_C(15);
+	struct user_regs_struct u;
+	struct signal_frame f;
+
+	if (xstate_size <= XSAVE_LEGACY || top - at > room)
+		return 0;
+	memcpy(&u, prstatus, sizeof(u));
+	start_again(&u);
+	f = (struct signal_frame){
+		.restorer = restorer,
+		.flags = 7, /* extended state; ss is to be taken as it is */
+		.stack_flags = 0x40, /* not valid: the signal stack stays as it is */
+		.r8 = u.r8,
+		.r9 = u.r9,
+		.r10 = u.r10,
+		.r11 = u.r11,
+		.r12 = u.r12,
+		.r13 = u.r13,
+		.r14 = u.r14,
+		.r15 = u.r15,
+		.di = u.rdi,
+		.si = u.rsi,
+		.bp = u.rbp,
+		.bx = u.rbx,
+		.dx = u.rdx,
+		.ax = u.rax,
+		.cx = u.rcx,
+		.sp = u.rsp,
+		.ip = u.rip,
+		.rflags = u.eflags,
+		.cs = (uint16_t)u.cs,
+		.ss = (uint16_t)u.ss,
+		.fpstate = fpstate,
+		.mask = mask,
+	};
+	memset(frame, 0, top - at);
+	memcpy(frame, &f, sizeof(f));
+	signal_xstate(xstate, xstate_size, frame + (fpstate - at));
+	*sp_ret = at;
+	return top - at;
 }
 
 int cp_arch_fp_note(void)

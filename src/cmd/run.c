@@ -84,7 +84,7 @@ static int find_command(const char *name, char *file, size_t size)
 		snprintf(file, size, "%s", name);
 		return access(name, X_OK) ? errno : check_program(name);
 	}
-	for (path = path ? path : "/bin:/usr/bin"; path; path = *end ? end + 1 : NULL) {
+	for (path = path ? path : "/bin:/usr/bin";; path = end + 1) {
 		end = strchrnul(path, ':');
 		snprintf(file, size, "%.*s/%s", end > path ? (int)(end - path) : 1,
 			 end > path ? path : ".", name);
@@ -92,6 +92,8 @@ static int find_command(const char *name, char *file, size_t size)
 			return check_program(file);
 		if (errno == EACCES)
 			found = EACCES;
+		if (!*end)
+			break;
 	}
 	return found;
 }

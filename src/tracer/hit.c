@@ -489,6 +489,7 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	struct at at = { .t = t, .space = t->process->space, .seen_ns = cp_now() };
 	uint32_t hot = SITE_NONE;
 	uint16_t flags = 0;
+	bool once;
 	struct cp_syscall_state s;
 
 	if (!at.space->sites.count || !get_prstatus(t->tid, at.prstatus))
@@ -507,8 +508,9 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 		cp_arch_regs_from_prstatus(at.prstatus, &at.regs);
 		at.regs.r[cp_arch_host()->pc] = at.pc;
 		tr->link->shared->stats.hits++;
-		if (report_some(tr, &at, true, &flags, &hot) |
-		    report_some(tr, &at, false, &flags, &hot))
+		once = report_some(tr, &at, true, &flags, &hot);
+		once |= report_some(tr, &at, false, &flags, &hot);
+		if (once)
 			forget_once(&at);
 		if (hot != SITE_NONE)
 			give_up_group(tr, &at, hot);

@@ -14,7 +14,8 @@
  * that was interrupted has to be started again (arch_do_signal_or_restart), so
  * a thread that was blocked goes on blocking as if nothing had been. Signals are
  * held back meanwhile. No code of the program is changed, and nothing is
- * stepped, which would force a SIGTRAP upon a program that ignores it.
+ * stepped, which would force a SIGTRAP upon a program that ignores it. Should we
+ * be killed in between, a signal frame leads the thread back (guard.c).
  *
  * Who is asked: a held thread; one that runs; else one in a call that starts
  * again by itself. One in a call with a time limit, which would start again
@@ -103,7 +104,7 @@ static uint64_t find_in(const struct space *space, uint64_t start, uint64_t end)
 }
 
 /* In the vdso if there is one, else in the first code that has one. */
-static uint64_t find_syscall(const struct space *space)
+static uint64_t find_syscall(struct space *space)
 {
 	unsigned long start, end;
 	char path[64], line[512], perms[5];
@@ -114,8 +115,10 @@ static uint64_t find_syscall(const struct space *space)
 	while (maps && fgets(line, sizeof(line), maps)) {
 		bool vdso = strstr(line, "[vdso]");
 
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 ||
-		    strcmp(perms, "r-xp") || (found && !vdso))
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 || strcmp(perms, "r-xp"))
+			continue;
+		guard_look(space, start, end);
+		if (found && !vdso)
 			continue;
 		found = find_in(space, start, end) ?: found;
 	}
@@ -261,14 +264,14 @@ static struct thread *stop_thread(struct tracer *tr, pid_t tid)
 
 static bool prepare(struct tracer *tr, struct thread *t, struct injection *in)
 {
-	uint64_t all = ~UINT64_C(0);
-
 	/* A call that the interrupt broke off is put right first. */
 	if (!in->stays)
 		restart_repair(tr, t, NULL);
-	return get_regs(t->tid, in->regs) &&
-	       !ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(in->mask), &in->mask) &&
-	       !ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(all), &all);
+	if (!get_regs(t->tid, in->regs) ||
+	    ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(in->mask), &in->mask))
+		return false;
+	guard_place(in);
+	return true;
 }
 
 bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
@@ -283,11 +286,30 @@ static void let_run(struct tracer *tr, struct thread *t)
 		wait_serve_one(tr, t->tid);
 }
 
+/* One of them at its stop; only one that finds back by itself if `guarded`. */
+static int begin_with(struct tracer *tr, struct space *space, pid_t tid, bool guarded,
+		      struct injection *ret)
+{
+	struct thread *t = stop_thread(tr, tid);
+	int err = EAGAIN;
+
+	if (!t || t->process->space != space)
+		return EAGAIN;
+	*ret = (struct injection){ .thread = t, .space = space };
+	ret->stays = t->state == THREAD_HELD;
+	if (!suspend_seccomp(tr, t))
+		err = EACCES;
+	else if (prepare(tr, t, ret) && (ret->guard || !guarded))
+		return 0;
+	let_run(tr, t);
+	return err;
+}
+
 int inject_begin(struct tracer *tr, struct space *space, struct injection *ret)
 {
 	struct thread *who[CANDIDATES];
 	pid_t tids[CANDIDATES];
-	int err = EAGAIN;
+	int err = EAGAIN, guarded;
 	size_t n, i;
 
 	if (!space->syscall_insn)
@@ -297,18 +319,15 @@ int inject_begin(struct tracer *tr, struct space *space, struct injection *ret)
 	n = candidates(tr, space, who, CANDIDATES);
 	for (i = 0; i < n; i++)
 		tids[i] = who[i]->tid;
-	for (i = 0; i < n; i++) {
-		struct thread *t = stop_thread(tr, tids[i]);
+	for (guarded = 1; guarded >= 0; guarded--) {
+		for (i = 0; i < n; i++) {
+			int failed = begin_with(tr, space, tids[i], guarded, ret);
 
-		if (!t || t->process->space != space)
-			continue;
-		*ret = (struct injection){ .thread = t, .space = space };
-		ret->stays = t->state == THREAD_HELD;
-		if (!suspend_seccomp(tr, t))
-			err = EACCES;
-		else if (prepare(tr, t, ret))
-			return 0;
-		let_run(tr, t);
+			if (!failed)
+				return 0;
+			if (failed == EACCES)
+				err = EACCES;
+		}
 	}
 	return err;
 }
@@ -335,14 +354,19 @@ static bool run_to_border(pid_t tid)
 int64_t inject_call(struct tracer *tr, struct injection *in, int64_t nr, const uint64_t args[6])
 {
 	uint64_t regs[PRSTATUS_MAX / 8];
+	const uint64_t all = ~UINT64_C(0);
 	struct cp_syscall_state state;
 	pid_t tid = in->thread->tid;
 
 	(void)tr;
 	memcpy(regs, in->regs, sizeof(regs));
-	cp_arch_syscall_make(regs, in->space->syscall_insn, nr, args);
-	if (!set_regs(tid, regs) || !run_to_border(tid) || !run_to_border(tid) ||
-	    !get_regs(tid, regs))
+	cp_arch_syscall_make(regs, in->guard ? in->space->guard_syscall : in->space->syscall_insn,
+			     nr, args);
+	if (in->guard)
+		cp_arch_set_sp(regs, in->guard);
+	/* In this order: only the guard gives the mask back. */
+	if (!set_regs(tid, regs) || ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) ||
+	    !run_to_border(tid) || !run_to_border(tid) || !get_regs(tid, regs))
 		return -EIO;
 	cp_arch_syscall_state(regs, &state);
 	/* Back to where signals are handled. */
@@ -357,8 +381,8 @@ void inject_end(struct tracer *tr, struct injection *in)
 	struct thread *t = in->thread;
 	siginfo_t si;
 
-	set_regs(t->tid, in->regs);
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
+	set_regs(t->tid, in->regs);
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, seize_options(tr, t->tid == t->process->pid));
 	if (!in->stays)
 		wait_serve_one(tr, t->tid);

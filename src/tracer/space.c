@@ -125,6 +125,8 @@ static struct space *copy(const struct space *from, pid_t pid)
 		return NULL;
 	to->armed = from->armed;
 	to->syscall_insn = from->syscall_insn;
+	to->guard_syscall = from->guard_syscall;
+	to->guard_restorer = from->guard_restorer;
 	to->handler = from->handler;
 	to->restorer = from->restorer;
 	to->cleared = from->cleared;

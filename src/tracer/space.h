@@ -62,6 +62,8 @@ struct space {
 	uint32_t batches; /* so far */
 	uint64_t changed_ns; /* when a breakpoint was last put or taken */
 	uint64_t syscall_insn; /* address of one, 0 not yet looked for */
+	/* A `syscall; ret`, and the C library's signal return code; 0: none found. */
+	uint64_t guard_syscall, guard_restorer;
 	uint64_t handler, restorer; /* of SIGTRAP, installed by us; 0: none */
 	bool cleared; /* what an earlier cprof left was looked for */
 };
@@ -133,6 +135,7 @@ struct injection {
 	bool stays; /* stopped, after it too: it was held, or the caller lets it go */
 	uint64_t regs[PRSTATUS_MAX / 8];
 	uint64_t mask;
+	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
 };
 /* Stops a thread of the space where it can do system calls for us, as if
  * nothing had happened; errno or 0. */
@@ -143,6 +146,13 @@ void inject_end(struct tracer *tr, struct injection *in);
 /* Instead of inject_begin(): with a thread that is stopped at a breakpoint. It
  * stays stopped. */
 bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret);
+
+/* guard.c: should we be killed in the middle, the thread finds back by itself */
+/* Looks for the code that is needed for it in code at [start, end). */
+void guard_look(struct space *space, uint64_t start, uint64_t end);
+/* Writes the frame below the stack of in->thread, whose registers and mask are
+ * in *in, and sets in->guard where that can be done without harm. */
+void guard_place(struct injection *in);
 
 /* hit.c */
 enum hit {

@@ -12,11 +12,11 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 		"$CPROF" functions --json "$TRACEES/$program" all >functions.json
 		nm -S --defined-only "$TRACEES/$program" |
 			awk 'NF == 4 && $3 ~ /[tTwWi]/ && $4 !~ /\.cold/ && $4 !~ /@plt/ { sub(/^0*/, "", $1); print "0x" $1 }' |
-			sort -u >nm
+			sort -u >from_nm
 		jq -r '.[] | .address' functions.json | sort >ours
 		assert_equal "$(sort -u ours | wc -l)" "$(wc -l <ours)"
-		assert_equal "$program: $(comm -23 nm ours)" "$program: "
-		[ "$(wc -l <nm)" -gt 5 ]
+		assert_equal "$program: $(comm -23 from_nm ours)" "$program: "
+		[ "$(wc -l <from_nm)" -gt 5 ]
 	done
 }
 

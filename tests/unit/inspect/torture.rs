@@ -1,7 +1,15 @@
 // SPDX-License-Identifier: MIT
 //
 // What Rust passes, in its own way.
-use std::hint::black_box;
+/// What std::hint::black_box is since Rust 1.66; Debian 12 has 1.63.
+#[inline(never)]
+fn black_box<T>(value: T) -> T {
+    unsafe {
+        let copy = std::ptr::read_volatile(&value);
+        std::mem::forget(value);
+        copy
+    }
+}
 use std::io::Write;
 
 #[derive(Clone, Copy)]

@@ -1,0 +1,71 @@
+#!/usr/bin/env bats
+# SIGKILL while breakpoints are in place, at any moment, of any one of cprof's
+# processes and of all of them at once: the program goes on, unharmed.
+
+load helpers
+load tracees
+
+# Programs that verify themselves, with functions that are called all the time.
+victims='deep exceptions known_stack sample_cpp signal_storm'
+
+# cprof's pids: the controller and its children.
+all_of() { echo "$1"; pgrep -P "$1" || :; }
+
+# kill_round WHO: attaches, kills at a random moment, awaits the end of the rest.
+kill_round() {
+	local targets
+	"$CPROF" attach -q -o attach.data -t program -a -r --max-rate=0 "$tracee" >attach.out 2>attach.err </dev/null 3>&- &
+	controller=$!
+	started+=("$controller")
+	# Some before anything is armed, most in the middle of it.
+	read -r -t "0.$((RANDOM % 30 + 10))" <>nothing || :
+	case $1 in
+	controller) targets=$controller ;;
+	tracer) targets=$(pgrep -P "$controller" -f cprof-tracer || pgrep -P "$controller") || targets='' ;;
+	all) targets=$(all_of "$controller") ;;
+	esac
+	# shellcheck disable=SC2086 # several pids
+	[ -z "$targets" ] || kill -KILL $targets 2>/dev/null || :
+	[ "$1" != tracer ] || [ -n "$targets" ] || kill -KILL "$controller" 2>/dev/null || :
+	wait "$controller" || :
+}
+
+# alive PID: it has not ended.
+alive() { task_state "/proc/$1" && [ "$state" != Z ]; }
+
+kill_rounds() {
+	local rounds=$1 who=$2 victim
+	mkfifo nothing
+	for victim in $victims; do
+		native "$victim"
+		begin "$victim"
+		for ((i = 0; i < rounds; i++)); do
+			kill_round "$who"
+			until_true left_alone "$tracee" || break
+			alive "$tracee" || { complain "$victim: dead after $i kills of $who"; break; }
+			# What a killed cprof left behind, the next one puts back.
+			[ "$who" = all ] || until_true text_is_back || complain "$victim: $who: $(cat text)"
+		done
+		if alive "$tracee"; then
+			"$CPROF" attach -q -d 10ms -o attach.data "$tracee" 2>attach.err || complain "$victim: $(cat attach.err)"
+			text_is_back || complain "$victim: after the next attach: $(cat text)"
+		fi
+		finish
+		[ "$finished" = "$native" ] || complain "$victim: $who: $finished; alone: $native"
+	done
+	no_complaints
+}
+
+text_is_back() { "$BATS_TEST_DIRNAME/text_of" "$tracee" >text; }
+
+@test "SIGKILL of the controller while calls are traced" {
+	kill_rounds "$(long_or 67 1)" controller
+}
+
+@test "SIGKILL of the tracer while calls are traced" {
+	kill_rounds "$(long_or 67 1)" tracer
+}
+
+@test "SIGKILL of all of cprof while calls are traced" {
+	kill_rounds "$(long_or 67 1)" all
+}
