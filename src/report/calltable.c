@@ -67,24 +67,48 @@ static void more(struct cp_buf *out, const struct cp_look *look, size_t left_out
 	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
-/* What a table can't say of a function. */
-static void remarks(const struct cp_calls *c, const struct cp_look *look, struct cp_buf *out)
+/* "one was called 12,000 times in a second and is no longer traced", or all
+ * of them in one sentence. */
+static void say_disarmed(const struct cp_calls *c, size_t count, struct cp_buf *text)
 {
 	const struct cp_called *f;
+	size_t said = 0;
 
+	if (count > 1) {
+		cp_add_count(text, count);
+		cp_buf_str(text, " functions were called too often (--max-rate) and are no longer "
+				 "traced from then on: ");
+	}
 	cp_vec_for_each(&c->functions, f) {
-		struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
 		if (!f->disarmed)
 			continue;
-		cp_add_name(&text, c->profile->functions.items[f->function].name);
-		cp_buf_str(&text, " was called ");
-		cp_add_plural(&text, f->disarmed, "time", "times");
-		cp_buf_str(&text, " in a second and is no longer traced from then on (--max-rate)");
-		cp_buf_str(out, "  ");
-		cp_paint(out, look, CP_PAINT_WARNING, "! ");
-		cp_add_wrapped(out, look, 4, 4, text.bytes ? text.bytes : "");
+		cp_buf_str(text, said++ ? ", " : "");
+		cp_add_name(text, c->profile->functions.items[f->function].name);
 	}
+}
+
+/* What a table can't say of its functions. */
+static void remarks(const struct cp_calls *c, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_called *f, *last = NULL;
+	size_t count = 0;
+
+	cp_vec_for_each(&c->functions, f) {
+		count += f->disarmed != 0;
+		last = f->disarmed ? f : last;
+	}
+	if (!last)
+		return;
+	say_disarmed(c, count, &text);
+	if (count == 1) {
+		cp_buf_str(&text, " was called ");
+		cp_add_plural(&text, last->disarmed, "time", "times");
+		cp_buf_str(&text, " in a second and is no longer traced from then on (--max-rate)");
+	}
+	cp_buf_str(out, "  ");
+	cp_paint(out, look, CP_PAINT_WARNING, "! ");
+	cp_add_wrapped(out, look, 4, 4, text.bytes ? text.bytes : "");
 }
 
 static const char *note(const struct cp_calls *c)
