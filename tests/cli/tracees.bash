@@ -167,23 +167,17 @@ tasks_of() {
 	done
 }
 
-# task_state TASK: $tracer_of and $state of a task; false when it is gone.
+# task_state TASK: $tracer_of and $state of a task; false when it is gone. The
+# file is read in one piece: it is made anew for each read, and a state that
+# changes in between shifts what follows.
 task_state() {
-	local key value
+	local status=
 	tracer_of='' state=''
-	{
-		while read -r key value; do
-			case $key in
-			State:) state=${value:0:1} ;;
-			TracerPid:)
-				tracer_of=$value
-				break
-				;;
-			esac
-		done <"$1/status"
-	} 2>/dev/null
+	IFS= read -r -N 512 status 2>/dev/null <"$1/status"
+	[[ $status =~ State:[[:space:]]+(.) ]] && state=${BASH_REMATCH[1]}
+	[[ $status =~ TracerPid:[[:space:]]+([0-9]+) ]] && tracer_of=${BASH_REMATCH[1]}
 	[ -n "$tracer_of" ]
-}
+} 2>/dev/null
 
 # traced PID: the thread that leads is traced.
 traced() { task_state "/proc/$1" && [ "$tracer_of" != 0 ]; }
