@@ -80,6 +80,8 @@ static int find_command(const char *name, char *file, size_t size)
 	const char *path = getenv("PATH"), *end;
 	int found = ENOENT;
 
+	if (!name)
+		return ENOENT;
 	if (strchr(name, '/')) {
 		snprintf(file, size, "%s", name);
 		return access(name, X_OK) ? errno : check_program(name);

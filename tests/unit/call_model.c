@@ -117,7 +117,9 @@ static void make_content(struct made *m, cprof_value *v, char *text)
 	case CPROF_VALUE_STRING:
 	case CPROF_VALUE_RAW:
 	case CPROF_VALUE_LONG_DOUBLE:
-		snprintf(text, 32, r % 5 ? "host-%d" : "", (int)(r % 23));
+		*text = 0;
+		if (r % 5)
+			snprintf(text, 32, "host-%d", (int)(r % 23));
 		v->u.text.bytes = text;
 		v->u.text.length = (uint32_t)strlen(text);
 		v->cut = r % 7 == 0;

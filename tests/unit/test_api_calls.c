@@ -24,24 +24,30 @@
 #define SLOW false
 #endif
 
-__attribute__((noipa)) static long traced_add(int a, long b)
+#ifdef __clang__
+#define NOIPA __attribute__((noinline))
+#else
+#define NOIPA __attribute__((noipa))
+#endif
+
+NOIPA static long traced_add(int a, long b)
 {
 	return a + b;
 }
 
-__attribute__((noipa)) static long traced_outer(int a)
+NOIPA static long traced_outer(int a)
 {
 	return traced_add(a, 40) * 2;
 }
 
-__attribute__((noipa)) static long traced_jump(int a)
+NOIPA static long traced_jump(int a)
 {
 	return traced_add(a, 1);
 }
 
 static jmp_buf back;
 
-__attribute__((noipa)) static long traced_out(int a)
+NOIPA static long traced_out(int a)
 {
 	if (a >= 0)
 		longjmp(back, 1);

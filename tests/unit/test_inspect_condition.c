@@ -71,8 +71,9 @@ static enum cp_truth holds(const char *text)
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wparentheses"
+#ifndef __clang__
 #pragma GCC diagnostic ignored "-Wlogical-op"
-#ifdef __clang__
+#else
 #pragma GCC diagnostic ignored "-Wlogical-op-parentheses"
 #pragma GCC diagnostic ignored "-Wbitwise-op-parentheses"
 #pragma GCC diagnostic ignored "-Wshift-op-parentheses"

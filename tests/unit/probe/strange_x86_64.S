@@ -28,8 +28,8 @@
 	end just_indirect
 
 	begin loops_to_entry
-	dec %edi			/* 0 */
-	jne loops_to_entry		/* 2 */
+1:	dec %edi			/* 0 */
+	jne 1b				/* 2 */
 	ret				/* 4 */
 	end loops_to_entry
 
