@@ -52,8 +52,8 @@ static void to_thread(int sig, siginfo_t *info, void *context)
 	CHECK(info->si_value.sival_int == self->next, "signal %d: value %d, not %ld", sig,
 	      info->si_value.sival_int, self->next);
 	self->next++;
-	self->got++;
 	self->sum += info->si_value.sival_int;
+	self->got++; /* last: it is what check_counts() waits for */
 	errno = saved;
 }
 
@@ -61,8 +61,8 @@ static void to_process(int sig, siginfo_t *info, void *context)
 {
 	(void)sig;
 	check_frame(info, context);
-	process_got++;
 	process_sum += info->si_value.sival_int;
+	process_got++;
 }
 
 static void plain(int sig, siginfo_t *info, void *context)
