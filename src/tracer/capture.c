@@ -86,11 +86,9 @@ static size_t stack_room(const struct tracer *tr, const struct thread *t, uint64
 void capture_birth(struct tracer *tr, struct thread *t)
 {
 	_Alignas(8) uint8_t regs[PRSTATUS_MAX];
-	struct iovec v = { regs, sizeof(regs) };
 	struct cp_syscall_state at;
 
-	if (t->slot == CP_NO_SLOT || ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v) ||
-	    v.iov_len != cp_arch_prstatus_size())
+	if (t->slot == CP_NO_SLOT || !regs_read(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &at);
 	atomic_store_explicit(&tr->link->shared->stack_end[t->slot], at.sp + 64,
@@ -208,16 +206,14 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 	struct cp_event_sample *s = reserve(tr, t);
 	uint8_t *at = (uint8_t *)(s + 1);
 	struct cp_syscall_state where;
-	struct iovec v = { at, cp_arch_prstatus_size() };
 
 	if (!s)
 		return NULL;
-	if (ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v) ||
-	    v.iov_len != cp_arch_prstatus_size()) {
+	if (!regs_read(t->tid, at)) {
 		s->e.flags |= CP_SAMPLE_NO_STACK; /* dying, or of another word size */
 		return s;
 	}
-	s->regs_size = (uint32_t)v.iov_len;
+	s->regs_size = (uint32_t)cp_arch_prstatus_size();
 	s->state = 'R';
 	hit_hide_slot(t, at);
 	cp_arch_syscall_state(at, &where);

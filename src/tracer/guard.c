@@ -25,7 +25,7 @@
 #define FRAME_MAX (XSTATE_MAX + 1024u)
 #define STACK_LEFT 65536u /* as much must be left of the stack */
 #define CODE_MAX (UINT64_C(4) << 20) /* of a mapping, looked through */
-#define BLOCK 65536u
+#define BLOCK 16384u
 #define OVERLAP 16u
 
 /* Where `code` is within a block; 0 nowhere. */
@@ -36,26 +36,57 @@ static uint64_t find(const uint8_t *block, size_t n, uint64_t at, const uint8_t 
 	return hit ? at + (uint64_t)(hit - block) : 0;
 }
 
-void guard_look(struct space *space, uint64_t start, uint64_t end)
+/* What a block has of the code that is still looked for. */
+static void look_at(struct space *space, const uint8_t *block, size_t n, uint64_t at)
 {
-	static uint8_t block[BLOCK + OVERLAP]; /* the tracer has one thread */
+	const uint8_t *code;
+	size_t size;
+	unsigned i;
+
+	code = cp_arch_syscall_code(&size);
+	if (!space->syscall_insn)
+		space->syscall_insn = find(block, n, at, code, size);
+	code = cp_arch_syscall_return_code(&size);
+	if (!space->guard_syscall)
+		space->guard_syscall = find(block, n, at, code, size);
+	for (i = 0; !space->guard_restorer && (code = cp_arch_sigreturn_code(i, &size)); i++)
+		space->guard_restorer = find(block, n, at, code, size);
+}
+
+static bool found_all(const struct space *space)
+{
+	return space->syscall_insn && space->guard_syscall && space->guard_restorer;
+}
+
+static void look(struct space *space, uint64_t start, uint64_t end)
+{
+	uint8_t block[BLOCK + OVERLAP];
 	uint64_t at;
 
-	for (at = start; at < end && at - start < CODE_MAX; at += BLOCK) {
-		size_t n = end - at < sizeof(block) ? end - at : sizeof(block), size;
-		const uint8_t *code = cp_arch_syscall_return_code(&size);
-		unsigned i;
+	for (at = start; at < end && at - start < CODE_MAX && !found_all(space); at += BLOCK) {
+		size_t n = end - at < sizeof(block) ? end - at : sizeof(block);
 
-		if (space->guard_syscall && space->guard_restorer)
-			return;
-		if (!space_read(space, at, block, n))
+		if (space_read(space, at, block, n))
+			look_at(space, block, n, at);
+	}
+}
+
+void guard_find_code(struct space *space)
+{
+	unsigned long start, end;
+	char path[64], line[512], perms[5];
+	uint64_t first;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
+	CP_FCLOSE FILE *maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof(line), maps)) {
+		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 || strcmp(perms, "r-xp"))
 			continue;
-		if (!space->guard_syscall)
-			space->guard_syscall = find(block, n, at, code, size);
-		for (i = 0; i < 2 && !space->guard_restorer; i++) {
-			code = cp_arch_sigreturn_code(i, &size);
-			space->guard_restorer = find(block, n, at, code, size);
-		}
+		first = space->syscall_insn;
+		if (strstr(line, "[vdso]"))
+			space->syscall_insn = 0; /* that of the vdso, if it has one */
+		look(space, start, end);
+		space->syscall_insn = space->syscall_insn ?: first;
 	}
 }
 

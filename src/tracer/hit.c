@@ -34,21 +34,6 @@ struct at {
 
 /* ---- whose trap ---- */
 
-static bool get_prstatus(pid_t tid, void *prstatus)
-{
-	struct iovec v = { prstatus, PRSTATUS_MAX };
-
-	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v) &&
-	       v.iov_len == cp_arch_prstatus_size();
-}
-
-static bool set_prstatus(pid_t tid, void *prstatus)
-{
-	struct iovec v = { prstatus, cp_arch_prstatus_size() };
-
-	return !ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
-}
-
 /* A breakpoint instruction, and not a SIGTRAP that somebody sent to a thread
  * that stands behind a site by chance. */
 static bool is_trap(pid_t tid)
@@ -446,7 +431,7 @@ static void go_on(struct at *at)
 	if (at->site->step.how == CP_STEP_FREE)
 		return;
 	cp_arch_set_pc(at->prstatus, at->site->slot);
-	set_prstatus(at->t->tid, at->prstatus);
+	regs_write(at->t->tid, at->prstatus);
 }
 
 /* A trap at a site that is disarmed: one on its way, or the program's own. */
@@ -492,7 +477,7 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	bool once;
 	struct cp_syscall_state s;
 
-	if (!at.space->sites.count || !get_prstatus(t->tid, at.prstatus))
+	if (!at.space->sites.count || !regs_read(t->tid, at.prstatus))
 		return HIT_NONE;
 	cp_arch_syscall_state(at.prstatus, &s);
 	at.sp = s.sp;

@@ -29,7 +29,6 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -46,7 +45,6 @@
 #define STOP_NS (CP_NS_PER_S / 4) /* for one thread to stop */
 #define CALL_NS (2 * CP_NS_PER_S) /* for the call to be made */
 #define CANDIDATES 8
-#define CODE_MAX (UINT64_C(4) << 20) /* of a mapping, looked through for a `syscall` */
 
 /* ---- waiting for one thread ---- */
 
@@ -78,51 +76,6 @@ static bool is_event_stop(int status)
 static bool is_syscall_stop(int status)
 {
 	return status == (SIGTRAP | 0x80);
-}
-
-/* ---- a `syscall` instruction ---- */
-
-static uint64_t find_in(const struct space *space, uint64_t start, uint64_t end)
-{
-	uint8_t buf[4096 + 8];
-	const uint8_t *code;
-	uint64_t at;
-	size_t size, n;
-
-	code = cp_arch_syscall_code(&size);
-	for (at = start; at < end && at - start < CODE_MAX; at += 4096) {
-		const uint8_t *hit;
-
-		n = end - at < sizeof(buf) ? end - at : sizeof(buf);
-		if (!space_read(space, at, buf, n))
-			continue;
-		hit = memmem(buf, n, code, size);
-		if (hit)
-			return at + (uint64_t)(hit - buf);
-	}
-	return 0;
-}
-
-/* In the vdso if there is one, else in the first code that has one. */
-static uint64_t find_syscall(struct space *space)
-{
-	unsigned long start, end;
-	char path[64], line[512], perms[5];
-	uint64_t found = 0;
-
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)space->pid);
-	CP_FCLOSE FILE *maps = fopen(path, "re");
-	while (maps && fgets(line, sizeof(line), maps)) {
-		bool vdso = strstr(line, "[vdso]");
-
-		if (sscanf(line, "%lx-%lx %4s", &start, &end, perms) != 3 || strcmp(perms, "r-xp"))
-			continue;
-		guard_look(space, start, end);
-		if (found && !vdso)
-			continue;
-		found = find_in(space, start, end) ?: found;
-	}
-	return found;
 }
 
 /* ---- seccomp ---- */
@@ -203,21 +156,6 @@ static size_t candidates(struct tracer *tr, const struct space *space, struct th
 
 /* ---- stopping it ---- */
 
-static bool get_regs(pid_t tid, uint64_t *regs)
-{
-	struct iovec v = { regs, PRSTATUS_MAX };
-
-	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v) &&
-	       v.iov_len == cp_arch_prstatus_size();
-}
-
-static bool set_regs(pid_t tid, uint64_t *regs)
-{
-	struct iovec v = { regs, cp_arch_prstatus_size() };
-
-	return !ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
-}
-
 /* A restartable sequence that was left for a moment is not noticed by the kernel
  * if the thread does something else in between: then the kernel forgets it, and
  * it is not aborted. */
@@ -234,7 +172,7 @@ static bool in_rseq(const struct space *space, pid_t tid)
 	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(rseq), &rseq) <= 0 ||
 	    !rseq.rseq_abi_pointer ||
 	    !space_read(space, rseq.rseq_abi_pointer + 8, &at, sizeof(at)) || !at ||
-	    !space_read(space, at, &cs, sizeof(cs)) || !get_regs(tid, regs))
+	    !space_read(space, at, &cs, sizeof(cs)) || !regs_read(tid, regs))
 		return false;
 	cp_arch_syscall_state(regs, &s);
 	return s.pc - cs.start < cs.size;
@@ -267,7 +205,7 @@ static bool prepare(struct tracer *tr, struct thread *t, struct injection *in)
 	/* A call that the interrupt broke off is put right first. */
 	if (!in->stays)
 		restart_repair(tr, t, NULL);
-	if (!get_regs(t->tid, in->regs) ||
+	if (!regs_read(t->tid, in->regs) ||
 	    ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(in->mask), &in->mask))
 		return false;
 	guard_place(in);
@@ -313,7 +251,7 @@ int inject_begin(struct tracer *tr, struct space *space, struct injection *ret)
 	size_t n, i;
 
 	if (!space->syscall_insn)
-		space->syscall_insn = find_syscall(space);
+		guard_find_code(space);
 	if (!space->syscall_insn)
 		return ENOSYS;
 	n = candidates(tr, space, who, CANDIDATES);
@@ -365,8 +303,8 @@ int64_t inject_call(struct tracer *tr, struct injection *in, int64_t nr, const u
 	if (in->guard)
 		cp_arch_set_sp(regs, in->guard);
 	/* In this order: only the guard gives the mask back. */
-	if (!set_regs(tid, regs) || ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) ||
-	    !run_to_border(tid) || !run_to_border(tid) || !get_regs(tid, regs))
+	if (!regs_write(tid, regs) || ptrace(PTRACE_SETSIGMASK, tid, sizeof(all), &all) ||
+	    !run_to_border(tid) || !run_to_border(tid) || !regs_read(tid, regs))
 		return -EIO;
 	cp_arch_syscall_state(regs, &state);
 	/* Back to where signals are handled. */
@@ -382,7 +320,7 @@ void inject_end(struct tracer *tr, struct injection *in)
 	siginfo_t si;
 
 	ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(in->mask), &in->mask);
-	set_regs(t->tid, in->regs);
+	regs_write(t->tid, in->regs);
 	ptrace(PTRACE_SETOPTIONS, t->tid, 0, seize_options(tr, t->tid == t->process->pid));
 	if (!in->stays)
 		wait_serve_one(tr, t->tid);

@@ -23,12 +23,10 @@
  * is remembered until the next stop, and undone there when the thread has not
  * moved.
  */
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 
 #include "arch/arch.h"
 #include "tracer/state.h"
@@ -135,22 +133,6 @@ int restart_harm(int64_t nr, const unsigned long long args[6])
 	}
 }
 
-static bool get_regs(pid_t tid, uint64_t *regs)
-{
-	struct iovec v = { regs, PRSTATUS_MAX };
-
-	/* A program of another word size has another set: left alone. */
-	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v) &&
-	       v.iov_len == cp_arch_prstatus_size();
-}
-
-static void set_regs(pid_t tid, uint64_t *regs)
-{
-	struct iovec v = { regs, cp_arch_prstatus_size() };
-
-	ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
-}
-
 static void rewind_call(struct tracer *tr, struct thread *t, uint64_t *regs,
 			const struct cp_syscall_state *s)
 {
@@ -158,7 +140,7 @@ static void rewind_call(struct tracer *tr, struct thread *t, uint64_t *regs,
 
 	cp_arch_syscall_rewind(regs, s->nr);
 	cp_arch_syscall_state(regs, &after);
-	set_regs(t->tid, regs);
+	regs_write(t->tid, regs);
 	t->restart = (struct restart){ true, s->nr, after.pc, after.sp };
 	tr->link->shared->stats.restarted++;
 }
@@ -176,7 +158,7 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 	t->restart.pending = false;
 	if (captured)
 		memcpy(regs, captured, cp_arch_prstatus_size());
-	else if (!get_regs(t->tid, regs))
+	else if (!regs_read(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &s);
 	if (was_cut_short(&s))
@@ -189,7 +171,7 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 	struct restart made = t->restart;
 	struct cp_syscall_state s;
 
-	if (!get_regs(t->tid, regs))
+	if (!regs_read(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &s);
 	if (made.pending && s.pc == made.pc && s.sp == made.sp) {
@@ -198,7 +180,7 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 			return;
 		t->restart.pending = false;
 		cp_arch_syscall_unrewind(regs, -EINTR);
-		set_regs(t->tid, regs);
+		regs_write(t->tid, regs);
 		return;
 	}
 	t->restart.pending = false;

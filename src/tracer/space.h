@@ -148,8 +148,9 @@ void inject_end(struct tracer *tr, struct injection *in);
 bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret);
 
 /* guard.c: should we be killed in the middle, the thread finds back by itself */
-/* Looks for the code that is needed for it in code at [start, end). */
-void guard_look(struct space *space, uint64_t start, uint64_t end);
+/* Looks through the program's code for what injections need: a `syscall`, of
+ * the vdso if there is one, and what leads back from it (0 where none is). */
+void guard_find_code(struct space *space);
 /* Writes the frame below the stack of in->thread, whose registers and mask are
  * in *in, and sets in->guard where that can be done without harm. */
 void guard_place(struct injection *in);

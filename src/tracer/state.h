@@ -224,6 +224,11 @@ void wait_unpark(struct tracer *tr, struct thread *t, const struct parked *parke
 /* Interrupts a thread so that it is captured at its next stop. */
 void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want);
 
+/* regs.c */
+/* NT_PRSTATUS of a stopped thread; false when it is gone, or has another set. */
+bool regs_read(pid_t tid, void *to);
+bool regs_write(pid_t tid, void *from);
+
 /* restart.c */
 /* At a stop that we caused: makes an interrupted system call start again.
  * `captured`: the thread's registers if they are at hand, or NULL. */
@@ -235,8 +240,7 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal);
 int restart_harm(int64_t nr, const unsigned long long args[6]);
 
 /* hot.c */
-/* Waits for stops while hits follow each other closely, instead of for everything
- * at once: one system call a stop. */
+/* While hits follow each other closely, waits for one stop a system call. */
 void hot_begin(struct tracer *tr);
 void hot_hit(struct tracer *tr, const struct thread *t, uint64_t now);
 /* Looks whether hits still come; after each time round. */
@@ -244,8 +248,7 @@ void hot_look(struct tracer *tr, uint64_t now);
 void hot_end(struct tracer *tr);
 
 /* capture.c */
-/* Of a stopped thread. `regs` and stack go into the ring; the sample is
- * published by capture_finish(), after the thread was let go. */
+/* Of a stopped thread; capture_finish() publishes it, after it was let go. */
 struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
 /* Is there room in the ring for a sample? */
 bool capture_has_room(const struct tracer *tr);

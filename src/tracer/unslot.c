@@ -3,10 +3,8 @@
  * Slots are seen by nobody but us: registers that somebody else will look at
  * say the site whose instruction is being executed, or what comes behind it.
  */
-#include <elf.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/uio.h>
 
 #include "tracer/space.h"
 
@@ -88,13 +86,11 @@ void hit_leave_slot(struct thread *t)
 {
 	struct space *space = t->process->space;
 	uint64_t prstatus[PRSTATUS_MAX / 8], slot, pc;
-	struct iovec v = { prstatus, sizeof(prstatus) };
 	struct cp_syscall_state s;
 	struct site *site;
 	struct cp_regs regs;
 
-	if (!space->areas.count || ptrace(PTRACE_GETREGSET, t->tid, (long)NT_PRSTATUS, &v) ||
-	    v.iov_len != cp_arch_prstatus_size())
+	if (!space->areas.count || !regs_read(t->tid, prstatus))
 		return;
 	cp_arch_syscall_state(prstatus, &s);
 	site = space_slot_site(space, s.pc, &slot);
@@ -104,8 +100,7 @@ void hit_leave_slot(struct thread *t)
 	pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_memory, space);
 	regs.r[cp_arch_host()->pc] = pc;
 	cp_arch_regs_to_prstatus(&regs, prstatus);
-	v.iov_len = cp_arch_prstatus_size();
-	ptrace(PTRACE_SETREGSET, t->tid, (long)NT_PRSTATUS, &v);
+	regs_write(t->tid, prstatus);
 	if (pc == site->address)
 		expect_again(t, pc, regs.r[cp_arch_host()->sp]);
 }
