@@ -514,6 +514,17 @@ void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
 	c->exiting = c->has_current = false;
 }
 
+void engine_calls_end(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; s->calls && i < s->processes.count; i++)
+		if (s->processes.items[i]->shadow)
+			cp_shadow_thread_exit(s->processes.items[i]->shadow, 0, CP_CALL_ENDED);
+	if (s->calls)
+		s->calls->has_current = false;
+}
+
 void engine_calls_look(cprof_process *p)
 {
 	p->maps_ns = 0;

@@ -189,6 +189,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e);
 /* Open calls end: of a thread, or with tid 0 of the whole process. */
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
+/* The session is over: nothing is said of the calls that are still open. */
+void engine_calls_end(cprof_session *s);
 /* Finds the thread's own stack (NULL: none). */
 void engine_calls_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */

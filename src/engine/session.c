@@ -458,6 +458,7 @@ static void finish(cprof_session *s)
 							  "the tracer process ended unexpectedly"),
 					     "what was recorded until then is kept; the program "
 					     "runs on"));
+	engine_calls_end(s);
 	engine_calls_warn(s);
 	engine_raise0(s, runtime_shutdown_begin);
 	engine_raise0(s, runtime_shutdown_end);

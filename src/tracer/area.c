@@ -21,6 +21,7 @@
 
 #include "base/log.h"
 #include "tracer/restore.h"
+#include "tracer/proc.h"
 #include "tracer/space.h"
 
 #define HANDLER_AT 256 /* of the area; behind the header */

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/proc.h"
 #include "tracer/space.h"
 
 /* What is known at a hit, gathered as it is needed. */

@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/proc.h"
 #include "tracer/state.h"
 
 #define LOOK_NS CP_NS_PER_MS

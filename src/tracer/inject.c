@@ -35,6 +35,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/proc.h"
 #include "tracer/space.h"
 
 #ifndef PTRACE_GETSIGMASK

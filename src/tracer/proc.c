@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "tracer/proc.h"
 #include "tracer/state.h"
 
 /* Reads a small file of a thread; keeps it open for the next time while

@@ -29,6 +29,7 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
+#include "tracer/proc.h"
 #include "tracer/state.h"
 
 /* Calls that can be made again after -EINTR as if nothing had happened.

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "tracer/proc.h"
 #include "tracer/state.h"
 
 #define WAKE_SLACK_NS UINT64_C(20000)

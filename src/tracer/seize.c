@@ -8,16 +8,22 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "tracer/proc.h"
 #include "tracer/state.h"
 
+/* What a PTRACE_SEIZE takes at most, unless it waits for an exec. */
+#define SEIZE_MS 10
 /* An exec takes milliseconds at most. */
 #define EXEC_TRIES 100
 #define EXEC_NAP_NS CP_NS_PER_MS
@@ -34,10 +40,85 @@ long seize_options(const struct tracer *tr, bool leader)
 	return leader ? options | PTRACE_O_TRACEEXIT : options;
 }
 
+/* ---- an exec in the middle ---- */
+
+/* PTRACE_SEIZE waits for an exec that has begun, the exec for the other threads
+ * to be gone, and those that we have already seized for us: the leader at its
+ * exit stop, and each to be reaped. So while PTRACE_SEIZE takes long, this looks
+ * after them, in a signal handler because there is no other way back. */
+static struct tracer *seizing; /* NULL: PTRACE_SEIZE is not under way */
+
+static void let_exec_go_on(int sig)
+{
+	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
+	int saved = errno;
+	uint64_t tid, value;
+	size_t cursor = 0;
+
+	(void)sig;
+	while (seizing && cp_map_next(&seizing->by_tid, &cursor, &tid, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+		siginfo_t info = { .si_pid = 0 };
+
+		if (t->reaped || waitid(P_PID, (id_t)tid, &info, any | WNOWAIT) || !info.si_pid)
+			continue;
+		if (info.si_code != CLD_TRAPPED)
+			t->reaped = waitpid((pid_t)tid, &t->exit_status, WNOHANG | __WALL) > 0;
+		else if (info.si_status >> 8 == PTRACE_EVENT_EXIT)
+			ptrace(PTRACE_CONT, (pid_t)tid, 0, 0);
+	}
+	errno = saved;
+}
+
+static void forget_reaped(struct tracer *tr)
+{
+	uint64_t tid, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &tid, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (!t->reaped)
+			continue;
+		thread_remove(tr, t, t->exit_status);
+		cursor = 0;
+	}
+}
+
+static void watch_seizing(bool on)
+{
+	struct sigaction action = { .sa_handler = on ? let_exec_go_on : SIG_IGN };
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	if (!on)
+		sigprocmask(SIG_BLOCK, &alarm, NULL);
+	sigaction(SIGALRM, &action, NULL);
+	if (on)
+		sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+}
+
 static int seize(struct tracer *tr, pid_t tid, bool leader)
 {
 	return ptrace(PTRACE_SEIZE, tid, 0, seize_options(tr, leader)) ? errno : 0;
 }
+
+static int seize_watched(struct tracer *tr, pid_t tid, bool leader)
+{
+	const struct timeval period = { .tv_usec = SEIZE_MS * 1000 };
+	const struct itimerval watch = { period, period }, off = { .it_value = { 0 } };
+	int err;
+
+	seizing = tr;
+	setitimer(ITIMER_REAL, &watch, NULL);
+	err = seize(tr, tid, leader);
+	seizing = NULL;
+	setitimer(ITIMER_REAL, &off, NULL);
+	return err;
+}
+
+/* ---- taking hold ---- */
 
 void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
@@ -63,7 +144,7 @@ static unsigned seize_pass(struct tracer *tr, pid_t pid, DIR *dir, int *error)
 
 		if (tid <= 0 || thread_find(tr, tid))
 			continue;
-		err = seize(tr, tid, tid == pid);
+		err = seize_watched(tr, tid, tid == pid);
 		if (!err) {
 			fresh++;
 			if (!thread_add(tr, pid, tid, CP_BIRTH_ATTACHED, 0))
@@ -87,8 +168,11 @@ static int seize_all(struct tracer *tr, pid_t pid)
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? ESRCH : errno;
+	watch_seizing(true);
 	while (seize_pass(tr, pid, dir, &error))
 		;
+	watch_seizing(false);
+	forget_reaped(tr);
 	closedir(dir);
 	return error;
 }

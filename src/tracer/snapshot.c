@@ -12,6 +12,7 @@
  * The ring may be too small for all of them: then they wait for room.
  */
 #include "base/clock.h"
+#include "tracer/proc.h"
 #include "tracer/state.h"
 
 /* So long the next to stop is waited for, and so long by the parked ones. We

@@ -65,6 +65,8 @@ struct thread {
 	uint64_t resumed_ns; /* when we last let it go from a stop */
 	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
+	bool reaped; /* while PTRACE_SEIZE waited (seize.c); exit_status as wait(2) has it */
+	int exit_status;
 	bool exec_stop; /* has executed, and is to be held at its next stop */
 	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
 	uint32_t stops; /* served, and what they took */
@@ -174,31 +176,6 @@ void process_exec(struct tracer *tr, struct process *p);
 void tables_free(struct tracer *tr);
 /* Nothing is known any more of the stacks of the thread that has the slot. */
 void slot_forget(struct tracer *tr, uint32_t slot);
-
-/* proc.c: what /proc says of a thread */
-/* False, and *ret is untouched, when it can't be read. */
-bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret);
-static inline bool has_run(const struct cpu_use *before, const struct cpu_use *now)
-{
-	return now->slices != before->slices || now->run_ns != before->run_ns;
-}
-enum proc_state { PROC_GONE, PROC_RUNNING, PROC_BLOCKED };
-/* pc and sp are set when PROC_BLOCKED. */
-enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret);
-/* The system call that a thread is blocked in; -1: it is in none, but was
- * stopped by ptrace, or waits for memory. */
-enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
-			  unsigned long long args_ret[6]);
-/* Thread group and parent of any task; false when it is gone. */
-bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
-/* True when `signal` would do nothing to the process: ignored, or not caught
- * and ignored by default. */
-bool proc_ignores(pid_t tid, int signal);
-/* Has the process a handler for `signal`? */
-bool proc_catches(pid_t tid, int signal);
-pid_t proc_tracer_of(pid_t tid);
-int proc_cpu_of(pid_t tid);
-uint64_t proc_cpu_clock(pid_t pid);
 
 /* seize.c */
 /* PTRACE_O_* for a thread; a group's leader has one more. */

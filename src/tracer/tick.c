@@ -31,6 +31,7 @@
 #include <sched.h>
 
 #include "base/clock.h"
+#include "tracer/proc.h"
 #include "tracer/state.h"
 
 /* Looks in vain after which an active thread is left alone. */

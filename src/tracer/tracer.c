@@ -29,6 +29,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/proc.h"
 #include "tracer/space.h"
 
 /* A controller that reads nothing for so long, though there is something to
