@@ -6,6 +6,7 @@
 #define CPROF_CPROF_H
 
 #include <cprof/calls.h>
+#include <cprof/coverage.h>
 #include <cprof/elt.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>

@@ -112,6 +112,8 @@ const uint8_t *cp_event_below(const struct cp_event_sample *s);
 #define CP_LINK_SLOTS 65536
 #define CP_LINK_RING (UINT64_C(32) << 20)
 #define CP_LINK_RESERVE (UINT64_C(1) << 20) /* kept free for births and deaths */
+#define CP_LINK_COUNTERS (1u << 24) /* of 8 bytes each; memory only where they are used */
+#define CP_COUNT_GAVE_UP UINT64_MAX
 #define CP_STACK_MAX (1u << 20) /* most that is copied of a stack */
 
 /* Buckets of a histogram of nanoseconds: 16 to each power of two. */
@@ -155,6 +157,7 @@ struct cp_link {
 	struct cp_link_shared *shared;
 	uint8_t *ring; /* CP_LINK_RING bytes, twice */
 	uint8_t *plan; /* CP_LINK_PLAN bytes (sites.h), written by the controller */
+	_Atomic uint64_t *counters; /* CP_LINK_COUNTERS, of coverage; written by the tracer */
 	int tracer_socket, controller_socket; /* each side closes the other's */
 	int kick; /* eventfd: tells the controller to look at the ring */
 };

@@ -22,7 +22,13 @@
  *           otherwise it is no event ("inside" in the counts)
  *   RETURN  the instruction after a call: for functions that can't be decoded
  *           to their end; one site for each return address
- *   ONCE    removed at the first hit (coverage)
+ *   ONCE    removed at the first hit
+ *   COUNT   (coverage) no event: counters[id] of the link goes up. With ONCE, at
+ *           the first hit in each process
+ *   BRANCH  a conditional jump: counters[id] when it will jump, counters[id + 1]
+ *           when not. With ONCE, it is removed when both are not 0, or after
+ *           the group's max_rate hits (0: any number): then counters[id] or
+ *           [id + 1], which is 0, becomes CP_COUNT_GAVE_UP
  *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
 #define CP_SITE_ENTRY 1u
 #define CP_SITE_EXIT 2u
@@ -30,6 +36,8 @@
 #define CP_SITE_RETURN 8u
 #define CP_SITE_ONCE 16u
 #define CP_SITE_WATCH_RETURN 512u
+#define CP_SITE_COUNT 1024u
+#define CP_SITE_BRANCH 2048u
 /* What is captured there: general registers; cp_hit_vector; a copy of the
  * stack, as a sample has it. HOLD: the thread stays until the controller has
  * released the event. */
@@ -55,7 +63,7 @@ struct cp_site {
 #define CP_GROUP_RANGES 4
 struct cp_site_group {
 	uint32_t id; /* the controller's number */
-	uint32_t max_rate; /* entries a second, above which it is disarmed; 0: any */
+	uint32_t max_rate; /* entries a second, above which it is disarmed; 0: any; BRANCH: above */
 	struct {
 		uint64_t start, end;
 	} ranges[CP_GROUP_RANGES]; /* unused ones are 0, 0 */

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Basic blocks of a function, for coverage. Pure.
+ *
+ * A block is a run of instructions that is entered at its top alone and left
+ * at its end alone. Calls end one: what follows a call that never returns was
+ * not reached.
+ *
+ *     cmp; jle ─┬─ next ── call f │ after the call ─┐
+ *               └─ target ◄──────────────────────────┘
+ */
+#ifndef CP_PROBE_BLOCKS_H
+#define CP_PROBE_BLOCKS_H
+
+#include "probe/code.h"
+#include "probe/plan.h"
+
+#define CP_NO_BLOCK UINT32_MAX
+
+struct cp_probe_block {
+	uint64_t address; /* link-time */
+	uint32_t size;
+	uint8_t insn_size; /* of its first instruction */
+	uint8_t code[16]; /* the bytes of that */
+};
+
+/* A conditional jump, the last instruction of `block`. */
+struct cp_probe_branch {
+	uint64_t address;
+	uint8_t size;
+	uint8_t code[16];
+	uint32_t block;
+	uint64_t target; /* where it jumps to */
+	/* The block that is reached in no other way than by this direction: when
+	 * it was, so was the direction. CP_NO_BLOCK: the jump itself has to be
+	 * watched. */
+	uint32_t taken_block, passed_block;
+};
+
+struct cp_probe_blocks {
+	CP_VEC(struct cp_probe_block) blocks; /* by address */
+	CP_VEC(struct cp_probe_branch) branches; /* by address */
+	uint32_t entry; /* index */
+	bool complete; /* decoded to its end; else the entry's block alone, of size 0 */
+	const char *why_text; /* static; "" when complete */
+};
+
+/* As cp_probe_plan_function(). `code` is scratch, kept for reuse. A function that
+ * can't be decoded to its end has just its entry. Clears and refills *ret. */
+CP_ERROR cp_probe_blocks_find(struct cp_code *code, struct cp_decoder *decoder,
+			      const struct cp_reader *memory,
+			      const struct cp_probe_functions *functions,
+			      const struct cp_probe_function *function,
+			      struct cp_probe_blocks *ret);
+void cp_probe_blocks_free(struct cp_probe_blocks *blocks);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Coverage in a recording: of each image what could run and what did. It
+ * stands by itself: reports need neither the program nor its debug
+ * information again.
+ *
+ * Counts are 0 or 1 unless COUNTED. Merged by build-id (by path where there is
+ * none): of 0 and 1 the larger, so that it does not matter how often; exact
+ * counts of each recording are kept apart in the file and added when read.
+ */
+#ifndef CP_RECORD_COVERAGE_H
+#define CP_RECORD_COVERAGE_H
+
+#include "record/record.h"
+
+#define CP_COVERAGE_UNKNOWN UINT64_MAX /* a count that can't be told */
+
+struct cp_coverage_block {
+	uint64_t address; /* link-time */
+	uint32_t size;
+	uint64_t count; /* or CP_COVERAGE_UNKNOWN */
+};
+
+#define CP_COVERAGE_ROW_STATEMENT 1u
+#define CP_COVERAGE_ROW_EMPTY 2u /* no instruction of its own */
+struct cp_coverage_row {
+	uint32_t block; /* in `blocks` */
+	uint32_t file; /* in `files` */
+	uint32_t line;
+	uint32_t flags; /* CP_COVERAGE_ROW_* */
+};
+
+struct cp_coverage_branch {
+	uint64_t address;
+	uint32_t block;
+	uint32_t file, line; /* CP_RECORD_NONE, 0: unknown */
+	uint64_t taken, passed; /* or CP_COVERAGE_UNKNOWN */
+};
+
+struct cp_coverage_inline {
+	const char *name;
+	uint32_t file, line; /* where it is declared */
+	uint32_t block;
+};
+
+#define CP_COVERAGE_FUNCTION_PARTIAL 1u /* not decoded to its end */
+struct cp_coverage_function {
+	const char *name, *linkage; /* demangled; as in the symbol table */
+	uint64_t address;
+	uint32_t file, line; /* where it is declared; CP_RECORD_NONE, 0: unknown */
+	uint32_t entry; /* block */
+	uint32_t flags; /* CP_COVERAGE_FUNCTION_* */
+	/* Its pieces of the image's arrays. */
+	uint32_t first_block, block_count;
+	uint32_t first_row, row_count;
+	uint32_t first_branch, branch_count;
+	uint32_t first_inline, inline_count;
+};
+
+#define CP_COVERAGE_COUNTED 1u /* exact counts */
+#define CP_COVERAGE_EXACT_BRANCHES 2u
+#define CP_COVERAGE_NO_BRANCHES 4u /* were not watched */
+
+struct cp_coverage_image {
+	uint32_t image; /* number */
+	uint32_t flags; /* CP_COVERAGE_* */
+	uint64_t written_ns; /* the file, since 1970; 0: unknown */
+	const char *const *files; /* source paths */
+	size_t file_count;
+	const struct cp_coverage_function *functions; /* by address */
+	size_t function_count;
+	const struct cp_coverage_block *blocks;
+	size_t block_count;
+	const struct cp_coverage_row *rows; /* by function, block, then address */
+	size_t row_count;
+	const struct cp_coverage_branch *branches;
+	size_t branch_count;
+	const struct cp_coverage_inline *inlines;
+	size_t inline_count;
+};
+
+/* All is copied. Of one image, the last one written counts. */
+void cp_record_coverage(struct cp_record_writer *w, const struct cp_coverage_image *c);
+
+/* One for each image with coverage; live as long as the recording. */
+size_t cp_record_coverage_count(const struct cp_record *r);
+const struct cp_coverage_image *cp_record_get_coverage(const struct cp_record *r, size_t n);
+
+#endif
