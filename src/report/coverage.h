@@ -16,6 +16,7 @@
 #include "report/table.h"
 
 struct cp_sources; /* report/sources.h */
+struct cp_source_file;
 
 /* Marks of a line, function or branch. */
 #define CP_COVERED_EXCLUDED 1u /* by a marker or an option: counts in no total */
@@ -65,6 +66,9 @@ struct cp_coverage_totals {
 struct cp_covered_file {
 	const char *path; /* where the source is now: after --path-map */
 	const char *name; /* for reports: relative to the root where it lies below it */
+	/* Its text and marks; borrowed from the sources, which outlive this; NULL:
+	 * built without sources, or not looked for. */
+	const struct cp_source_file *source;
 	CP_VEC(struct cp_covered_line) lines; /* by number */
 	CP_VEC(struct cp_covered_function) functions; /* by line, then name */
 	CP_VEC(struct cp_covered_branch) branches; /* by line, then number */
@@ -91,6 +95,7 @@ struct cp_coverage {
 	const char *root; /* absolute; what names are relative to */
 	uint64_t timestamp_ns; /* real time of the recording's start */
 	const char *command; /* "" unknown */
+	const char *version; /* of the cprof that recorded; "" or NULL: unknown */
 	size_t sources_seen; /* source files before any was left out */
 	struct cp_arena *arena; /* owns the strings */
 };
@@ -122,7 +127,8 @@ CP_ERROR cp_coverage_cobertura(const struct cp_coverage *c, struct cp_sink *sink
 CP_ERROR cp_coverage_sonarqube(const struct cp_coverage *c, struct cp_sink *sink);
 /* gcovr's format, which `gcovr -a` reads. */
 CP_ERROR cp_coverage_gcovr(const struct cp_coverage *c, struct cp_sink *sink);
-/* Writes index.html and a page for each file into `directory`, which is made. */
+/* Writes index.html and a page for each file into `directory`, which is made.
+ * Files of that name that are not from an earlier report are left alone: an error. */
 CP_ERROR cp_coverage_html(const struct cp_coverage *c, const char *directory);
 
 #endif
