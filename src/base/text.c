@@ -189,6 +189,32 @@ const char *cp_basename(const char *path)
 	return slash ? slash + 1 : path;
 }
 
+void cp_path_shorten(struct cp_buf *out, const char *path)
+{
+	size_t size, last;
+	bool up;
+
+	if (*path == '/')
+		cp_buf_u8(out, '/');
+	for (; *path; path += size) {
+		path += strspn(path, "/");
+		size = strcspn(path, "/");
+		if (!size || (size == 1 && *path == '.'))
+			continue;
+		for (last = out->size; last > 0 && out->bytes[last - 1] != '/';)
+			last--;
+		up = size == 2 && !memcmp(path, "..", 2);
+		if (up && out->size > last && strcmp(out->bytes + last, "..") != 0) {
+			out->size = last ? last - 1 + (last == 1) : 0;
+			out->bytes[out->size] = 0;
+			continue;
+		}
+		if (out->size && out->bytes[out->size - 1] != '/')
+			cp_buf_u8(out, '/');
+		cp_buf_add(out, path, size);
+	}
+}
+
 bool cp_parse_u64(const char *text, uint64_t max, uint64_t *ret)
 {
 	bool hex = cp_starts_with(text, "0x");

@@ -52,6 +52,10 @@ void cp_text_near_try(struct cp_text_near *near, const char *name);
 /* The part after the last '/'. Points into `path`. */
 const char *cp_basename(const char *path);
 
+/* Appends `path` to `out`, which is empty, without "." and "x/..", which build
+ * systems leave in it. What a link would make of ".." is not looked at. */
+void cp_path_shorten(struct cp_buf *out, const char *path);
+
 /* strtoull() that takes the whole text, in base 10 or with 0x; false when it
  * is not a number or larger than `max`. */
 bool cp_parse_u64(const char *text, uint64_t max, uint64_t *ret);

@@ -16,6 +16,7 @@
  *     dwarf_type.c    types, dwarf_members.c: what they consist of
  *     dwarf_location.c  where variables are
  *     dwarf_function.c  parameters and variables of a function
+ *     lines.c         all rows; definitions.c: all functions (image/lines.h)
  *
  * One lookup touches one unit: its header, its DIEs, its line program. All of
  * it runs under the image's debug_lock. Work is counted: a lookup that takes
@@ -118,6 +119,7 @@ struct cp_debuginfo {
 	struct cp_dwarf *main;
 	CP_VEC(struct cp_dwarf *) others; /* alternates and split files: owned */
 	CP_VEC(char *) strings; /* paths that were put together: owned */
+	struct cp_interner sources; /* paths of sources, shortened */
 	struct cp_arena types; /* nodes and texts */
 	bool definitions_tried;
 	struct cp_map definitions; /* of types, by name: see dwarf_define.c */
@@ -165,7 +167,7 @@ struct cp_die {
 /* The attributes that matter here. */
 struct cp_die_attrs {
 	struct cp_attr low, high, ranges, sibling, origin, specification, name, linkage, call_file,
-		call_line, call_column, decl_line;
+		call_line, call_column, decl_file, decl_line, entry, declaration, artificial;
 };
 
 /* A walk over the DIEs of a unit, in the order of the file. */
@@ -191,8 +193,9 @@ struct cp_die_name {
 	bool linkage; /* it is mangled */
 	uint32_t decl_line;
 };
-/* What the function whose DIE is at `offset` is called. */
-struct cp_die_name cp_unit_name(struct cp_unit *unit, uint64_t offset);
+/* What the function whose DIE is at `offset` is called. `at`: an address in it,
+ * if it is not an inlined one, which symbols may name better; else 0. */
+struct cp_die_name cp_unit_function_name(struct cp_unit *unit, uint64_t offset, uint64_t at);
 
 /* ---- dwarf_ranges.c ---- */
 
@@ -220,6 +223,11 @@ struct cp_lines;
 /* Of a unit with a line program (a split unit's is its skeleton's). False
  * when no row covers `at`. */
 bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret);
+/* Appends all rows of the unit's program, sequence by sequence with an END row
+ * each, as they come; `file` is a number for cp_unit_file(). Sequences whose
+ * code is gone are left out. False: it has no program. */
+struct cp_line_table;
+bool cp_unit_rows(struct cp_unit *unit, struct cp_line_table *ret);
 /* The path of a file by its number in the unit's line program, or NULL. */
 const char *cp_unit_file(struct cp_unit *unit, uint64_t number);
 void cp_lines_destroy(struct cp_lines *lines);

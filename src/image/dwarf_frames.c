@@ -229,18 +229,6 @@ static uint32_t number(uint64_t value)
 	return value < UINT32_MAX ? (uint32_t)value : 0;
 }
 
-/* A lambda is only "operator()" to DWARF; the symbol table knows better. */
-static void prefer_mangled(struct cp_image *image, uint64_t at, struct cp_die_name *named)
-{
-	struct cp_symbol s;
-
-	if (named->linkage || !cp_image_symbol(image, (struct cp_vaddr){ at }, &s) ||
-	    s.kind != CP_SYMBOL_FUNCTION)
-		return;
-	if (!strncmp(s.name, "_Z", 2) || !strncmp(s.name, "_R", 2))
-		named->name = s.name;
-}
-
 /* Innermost first; each inlined call says where the next frame is. */
 static void fill(struct cp_unit *lines, struct cp_unit *unit, uint64_t pc,
 		 const struct chain *chain, struct cp_line at, struct cp_inline_frame *frames,
@@ -251,9 +239,7 @@ static void fill(struct cp_unit *lines, struct cp_unit *unit, uint64_t pc,
 	size_t i;
 
 	for (i = chain->count; i-- && f < frames + max; f++) {
-		named = cp_unit_name(unit, chain->calls[i].die);
-		if (!i)
-			prefer_mangled(unit->dwarf->all->image, pc, &named);
+		named = cp_unit_function_name(unit, chain->calls[i].die, i ? 0 : pc);
 		*f = (struct cp_inline_frame){
 			.function = named.name,
 			.file = at.file,
@@ -335,6 +321,7 @@ void cp_debuginfo_destroy(struct cp_debuginfo *all)
 	for (i = 0; i < all->strings.count; i++)
 		free(all->strings.items[i]);
 	cp_vec_free(&all->strings);
+	cp_interner_free(&all->sources);
 	cp_spans_free(&all->by_aranges);
 	cp_spans_free(&all->by_roots);
 	cp_arena_free(&all->types);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Line number programs. The program of a unit is run once, and its rows kept
- * sorted: sequences (each a stretch of code without gaps) are flattened like
- * symbols, and within one the last row at or below an address counts. Of
- * several rows at one address only the last can be found, so only it is kept.
+ * Line number programs. For lookups the program of a unit is run once, and its
+ * rows kept sorted: sequences (each a stretch of code without gaps) are
+ * flattened like symbols, and within one the last row at or below an address
+ * counts. Of several rows at one address only the last can be found, so only
+ * it is kept. Who wants all rows has the program run once more.
  */
 #include "image/debuginfo.h"
+#include "image/lines.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -33,14 +35,26 @@ struct file {
 	char *path; /* once built; owned by the debug information */
 };
 
+/* What the header says of the program. */
+struct program {
+	struct cp_cursor c; /* its bytes */
+	uint8_t min_length, line_range, opcode_base;
+	int8_t line_base;
+	bool statement; /* where is_stmt begins */
+	const uint8_t *lengths; /* of standard opcodes; opcode_base - 1 of them */
+};
+
 struct cp_lines {
 	CP_VEC(struct row) rows;
 	CP_VEC(struct sequence) sequences;
 	CP_VEC(struct cp_attr) dirs;
 	CP_VEC(struct file) files;
+	size_t header_files; /* of them, the others are defined in the program */
 	struct cp_spans spans; /* addresses to sequences */
 	struct cp_unit form; /* how its attributes are written */
 	unsigned version;
+	bool ran; /* its rows are here */
+	struct program program;
 };
 
 /* A program while it runs. */
@@ -49,12 +63,12 @@ struct run {
 	struct cp_lines *lines;
 	struct cp_unit form; /* how big things are in this program */
 	struct cp_cursor c;
-	uint8_t min_length, line_range, opcode_base;
-	int8_t line_base;
-	const uint8_t *lengths; /* of standard opcodes; opcode_base - 1 of them */
+	struct program p;
+	struct cp_line_table *all; /* where all rows go, or NULL: those for lookups to `lines` */
 	/* registers */
 	uint64_t address;
-	uint64_t file, line, column;
+	uint64_t file, line, column, discriminator;
+	bool statement;
 	size_t first; /* row of this sequence */
 	bool ordered;
 };
@@ -156,6 +170,7 @@ static bool open_program(struct run *r)
 
 static bool read_header(struct run *r)
 {
+	struct program *p = &r->lines->program;
 	struct cp_cursor program;
 	uint64_t header_length;
 
@@ -173,22 +188,20 @@ static bool read_header(struct run *r)
 	if (header_length > cp_cursor_left(&program) || r->c.bad)
 		return false;
 	cp_cursor_bytes(&program, header_length);
-	r->min_length = cp_cursor_u8(&r->c);
+	p->c = program;
+	p->min_length = cp_cursor_u8(&r->c);
 	if (r->form.version >= 4)
 		cp_cursor_u8(&r->c); /* operations in an instruction: VLIW */
-	cp_cursor_u8(&r->c); /* is_stmt */
-	r->line_base = (int8_t)cp_cursor_u8(&r->c);
-	r->line_range = cp_cursor_u8(&r->c);
-	r->opcode_base = cp_cursor_u8(&r->c);
-	if (!r->opcode_base || r->c.bad)
+	p->statement = cp_cursor_u8(&r->c) != 0;
+	p->line_base = (int8_t)cp_cursor_u8(&r->c);
+	p->line_range = cp_cursor_u8(&r->c);
+	p->opcode_base = cp_cursor_u8(&r->c);
+	if (!p->opcode_base || r->c.bad)
 		return false;
-	r->lengths = cp_cursor_bytes(&r->c, r->opcode_base - 1u);
-	if (!r->lengths && r->opcode_base > 1)
+	p->lengths = cp_cursor_bytes(&r->c, p->opcode_base - 1u);
+	if (!p->lengths && p->opcode_base > 1)
 		return false;
-	if (r->form.version == 5 ? !table_v5(r, false) || !table_v5(r, true) : !entries_v4(r))
-		return false;
-	r->c = program;
-	return true;
+	return r->form.version == 5 ? table_v5(r, false) && table_v5(r, true) : entries_v4(r);
 }
 
 /* ---- program ---- */
@@ -197,9 +210,32 @@ static void begin(struct run *r)
 {
 	r->address = 0;
 	r->file = r->line = 1;
-	r->column = 0;
-	r->first = r->lines->rows.count;
+	r->column = r->discriminator = 0;
+	r->statement = r->p.statement;
+	r->first = r->all ? r->all->rows.count : r->lines->rows.count;
 	r->ordered = true;
+}
+
+static uint32_t number(uint64_t value, uint32_t otherwise)
+{
+	return value < UINT32_MAX ? (uint32_t)value : otherwise;
+}
+
+/* One more for who wants all of them. */
+static bool emit_all(struct run *r, uint32_t flags)
+{
+	struct cp_line_row row = {
+		.address = r->address,
+		.file = number(r->file, UINT32_MAX),
+		.line = number(r->line, 0),
+		.column = number(r->column, 0),
+		.discriminator = number(r->discriminator, 0),
+		.flags = flags | (r->statement ? CP_LINE_STATEMENT : 0),
+	};
+
+	r->discriminator = 0;
+	return r->all->rows.count < MAX_ROWS && cp_dwarf_step(r->unit->dwarf, 4) &&
+	       cp_vec_push(&r->all->rows, row);
 }
 
 static bool emit(struct run *r)
@@ -208,12 +244,14 @@ static bool emit(struct run *r)
 	struct row *last = count > r->first ? &r->lines->rows.items[count - 1] : NULL;
 	struct row row = {
 		.address = r->address,
-		.file = r->file < UINT32_MAX ? (uint32_t)r->file : UINT32_MAX,
-		.line = r->line < UINT32_MAX ? (uint32_t)r->line : 0,
-		.column = r->column < UINT32_MAX ? (uint32_t)r->column : 0,
+		.file = number(r->file, UINT32_MAX),
+		.line = number(r->line, 0),
+		.column = number(r->column, 0),
 		.order = (uint32_t)count,
 	};
 
+	if (r->all)
+		return emit_all(r, 0);
 	if (last && last->address == row.address) {
 		*last = row;
 		return true;
@@ -233,18 +271,38 @@ static int by_address(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
+/* True unless the linker dropped the code. */
+static bool is_there(const struct run *r, uint64_t low)
+{
+	return cp_elf_is_code(r->unit->dwarf->all->image->elf, low);
+}
+
+static bool end_all(struct run *r)
+{
+	const struct cp_line_row *first = r->all->rows.items + r->first;
+	bool ok = true;
+
+	if (r->all->rows.count > r->first && is_there(r, first->address))
+		ok = emit_all(r, CP_LINE_END);
+	else
+		r->all->rows.count = r->first;
+	begin(r);
+	return ok;
+}
+
 static bool end_sequence(struct run *r)
 {
-	const struct cp_elf *elf = r->unit->dwarf->all->image->elf;
 	struct row *rows = r->lines->rows.items + r->first;
 	struct sequence s = { .first = r->first, .count = r->lines->rows.count - r->first };
 	bool ok = true;
 
+	if (r->all)
+		return end_all(r);
 	if (!r->ordered)
 		qsort(rows, s.count, sizeof(*rows), by_address);
 	s.low = s.count ? rows[0].address : 0;
 	s.high = r->address;
-	if (s.count && s.low < s.high && cp_elf_is_code(elf, s.low))
+	if (s.count && s.low < s.high && is_there(r, s.low))
 		ok = cp_vec_push(&r->lines->sequences, s);
 	else
 		r->lines->rows.count = r->first; /* dropped by the linker */
@@ -287,6 +345,9 @@ static bool extended(struct run *r)
 		ok = f.name.string && r->lines->files.count < MAX_FILES &&
 		     cp_vec_push(&r->lines->files, f);
 		break;
+	case DW_LNE_set_discriminator:
+		r->discriminator = cp_cursor_uleb(&r->c);
+		break;
 	default:
 		break;
 	}
@@ -302,7 +363,7 @@ static bool standard(struct run *r, uint8_t opcode)
 	case DW_LNS_copy:
 		return emit(r);
 	case DW_LNS_advance_pc:
-		r->address += cp_cursor_uleb(&r->c) * r->min_length;
+		r->address += cp_cursor_uleb(&r->c) * r->p.min_length;
 		break;
 	case DW_LNS_advance_line:
 		r->line += (uint64_t)cp_cursor_sleb(&r->c);
@@ -313,16 +374,19 @@ static bool standard(struct run *r, uint8_t opcode)
 	case DW_LNS_set_column:
 		r->column = cp_cursor_uleb(&r->c);
 		break;
+	case DW_LNS_negate_stmt:
+		r->statement = !r->statement;
+		break;
 	case DW_LNS_const_add_pc:
-		if (r->line_range)
-			r->address +=
-				(uint64_t)((255 - r->opcode_base) / r->line_range) * r->min_length;
+		if (r->p.line_range)
+			r->address += (uint64_t)((255 - r->p.opcode_base) / r->p.line_range) *
+				      r->p.min_length;
 		break;
 	case DW_LNS_fixed_advance_pc:
 		r->address += cp_cursor_u16(&r->c);
 		break;
 	default: /* of no interest, or unknown: as many numbers as it says */
-		for (i = 0; i < r->lengths[opcode - 1]; i++)
+		for (i = 0; i < r->p.lengths[opcode - 1]; i++)
 			cp_cursor_uleb(&r->c);
 	}
 	return true;
@@ -330,31 +394,40 @@ static bool standard(struct run *r, uint8_t opcode)
 
 static bool special(struct run *r, uint8_t opcode)
 {
-	unsigned adjusted = opcode - r->opcode_base;
+	unsigned adjusted = opcode - r->p.opcode_base;
 
-	if (!r->line_range)
+	if (!r->p.line_range)
 		return false;
-	r->address += (uint64_t)(adjusted / r->line_range) * r->min_length;
-	r->line += (uint64_t)(int64_t)(r->line_base + (int)(adjusted % r->line_range));
+	r->address += (uint64_t)(adjusted / r->p.line_range) * r->p.min_length;
+	r->line += (uint64_t)(int64_t)(r->p.line_base + (int)(adjusted % r->p.line_range));
 	return emit(r);
 }
 
-static void run_program(struct run *r)
+/* Runs the program from its beginning: rows go to `lines`, or to `all`. */
+static void run_program(struct cp_unit *unit, struct cp_lines *lines, struct cp_line_table *all)
 {
+	struct run r = { .unit = unit, .lines = lines, .form = lines->form, .all = all };
 	uint8_t opcode;
 	bool ok = true;
 
-	begin(r);
-	while (ok && !r->c.bad && cp_cursor_left(&r->c) && cp_dwarf_step(r->unit->dwarf, 1)) {
-		opcode = cp_cursor_u8(&r->c);
-		if (opcode >= r->opcode_base)
-			ok = special(r, opcode);
+	r.p = lines->program;
+	r.c = r.p.c;
+	lines->files.count = lines->header_files;
+	begin(&r);
+	while (ok && !r.c.bad && cp_cursor_left(&r.c) && cp_dwarf_step(unit->dwarf, 1)) {
+		opcode = cp_cursor_u8(&r.c);
+		if (opcode >= r.p.opcode_base)
+			ok = special(&r, opcode);
 		else if (!opcode)
-			ok = extended(r);
+			ok = extended(&r);
 		else
-			ok = standard(r, opcode);
+			ok = standard(&r, opcode);
 	}
-	r->lines->rows.count = r->first; /* a sequence without an end */
+	/* A sequence without an end. */
+	if (all)
+		all->rows.count = r.first;
+	else
+		lines->rows.count = r.first;
 }
 
 static void index_sequences(struct cp_lines *lines)
@@ -373,6 +446,7 @@ static void index_sequences(struct cp_lines *lines)
 
 /* ---- asking ---- */
 
+/* The header is read; the program has not run yet. */
 static struct cp_lines *lines_of(struct cp_unit *unit)
 {
 	struct run r = { .unit = unit };
@@ -390,10 +464,19 @@ static struct cp_lines *lines_of(struct cp_unit *unit)
 		return NULL;
 	}
 	r.lines->form = r.form;
-	run_program(&r);
-	index_sequences(r.lines);
+	r.lines->header_files = r.lines->files.count;
 	unit->lines = r.lines;
 	return unit->lines;
+}
+
+bool cp_unit_rows(struct cp_unit *unit, struct cp_line_table *ret)
+{
+	struct cp_lines *lines = lines_of(unit);
+
+	if (!lines)
+		return false;
+	run_program(unit, lines, ret);
+	return true;
 }
 
 /* Joins what there is of directory, subdirectory and name. */
@@ -445,11 +528,19 @@ const char *cp_unit_file(struct cp_unit *unit, uint64_t number)
 bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret)
 {
 	struct cp_lines *lines = lines_of(unit);
-	const struct cp_span *span = lines ? cp_spans_find(&lines->spans, at) : NULL;
+	const struct cp_span *span;
 	const struct sequence *s;
 	const struct row *rows;
 	size_t low = 0, high, mid;
 
+	if (!lines)
+		return false;
+	if (!lines->ran) {
+		lines->ran = true;
+		run_program(unit, lines, NULL);
+		index_sequences(lines);
+	}
+	span = cp_spans_find(&lines->spans, at);
 	if (!span)
 		return false;
 	s = &lines->sequences.items[span->value];

@@ -178,11 +178,26 @@ static bool has_scopes(const struct cp_unit *unit)
 	}
 }
 
-struct cp_die_name cp_unit_name(struct cp_unit *unit, uint64_t offset)
+/* A lambda is only "operator()" to DWARF; the symbol table knows better. */
+static bool find_mangled(struct cp_image *image, uint64_t at, const char **ret)
 {
+	struct cp_symbol s;
+
+	if (!cp_image_symbol(image, (struct cp_vaddr){ at }, &s) || s.kind != CP_SYMBOL_FUNCTION ||
+	    (strncmp(s.name, "_Z", 2) != 0 && strncmp(s.name, "_R", 2) != 0))
+		return false;
+	*ret = s.name;
+	return true;
+}
+
+struct cp_die_name cp_unit_function_name(struct cp_unit *unit, uint64_t offset, uint64_t at)
+{
+	struct cp_image *image = unit->dwarf->all->image;
 	struct cp_die_name got = plain_name(&unit, &offset);
 
-	if (got.name && !got.linkage && has_scopes(unit))
+	if (got.linkage || (at && find_mangled(image, at, &got.name)))
+		return got;
+	if (got.name && has_scopes(unit))
 		got.name = qualify(unit, offset, got.name);
 	return got;
 }

@@ -30,8 +30,16 @@ static struct cp_attr *slot(struct cp_die_attrs *a, uint16_t name)
 		return &a->call_line;
 	case DW_AT_call_column:
 		return &a->call_column;
+	case DW_AT_decl_file:
+		return &a->decl_file;
 	case DW_AT_decl_line:
 		return &a->decl_line;
+	case DW_AT_entry_pc:
+		return &a->entry;
+	case DW_AT_declaration:
+		return &a->declaration;
+	case DW_AT_artificial:
+		return &a->artificial;
 	default:
 		return NULL;
 	}

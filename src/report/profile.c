@@ -47,34 +47,6 @@ static const char *known(const char *text)
 	return text && *text ? text : NULL;
 }
 
-/* Appends `path` without "." and "x/..", which build systems leave in it. What
- * a link would make of ".." is not looked at: this is to be read. */
-static void shorten(struct cp_buf *out, const char *path)
-{
-	size_t size, last;
-	bool up;
-
-	if (*path == '/')
-		cp_buf_u8(out, '/');
-	for (; *path; path += size) {
-		path += strspn(path, "/");
-		size = strcspn(path, "/");
-		if (!size || (size == 1 && *path == '.'))
-			continue;
-		for (last = out->size; last > 0 && out->bytes[last - 1] != '/';)
-			last--;
-		up = size == 2 && !memcmp(path, "..", 2);
-		if (up && out->size > last && strcmp(out->bytes + last, "..") != 0) {
-			out->size = last ? last - 1 + (last == 1) : 0;
-			out->bytes[out->size] = 0;
-			continue;
-		}
-		if (out->size && out->bytes[out->size - 1] != '/')
-			cp_buf_u8(out, '/');
-		cp_buf_add(out, path, size);
-	}
-}
-
 /* The path of a source file as it is shown; NULL where there is none. */
 static CP_ERROR add_file(struct cp_profile *p, const char *path, const char **ret)
 {
@@ -84,7 +56,7 @@ static CP_ERROR add_file(struct cp_profile *p, const char *path, const char **re
 	*ret = NULL;
 	if (!known(path))
 		return NULL;
-	shorten(&text, path);
+	cp_path_shorten(&text, path);
 	if (text.failed || !cp_intern(&p->files, text.bytes ? text.bytes : "", text.size, &n, NULL))
 		return cp_error_nomem();
 	*ret = p->files.items[n].bytes;

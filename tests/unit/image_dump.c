@@ -10,6 +10,10 @@
  *     image_dump FILE lookup < ADDRESSES   address name start size
  *     image_dump FILE frames < ADDRESSES   0xADDRESS, then function and
  *                                          file:line, innermost first
+ *     image_dump FILE rows                 address line column discriminator
+ *                                          flags file, of the line table
+ *     image_dump FILE functions            address line flags name file, of the
+ *                                          debug information
  *     image_dump FILE later < ADDRESSES    as lookup, after asking for frames
  *     image_dump - demangle < NAMES
  *
@@ -22,6 +26,7 @@
 
 #include "base/clock.h"
 #include "image/image.h"
+#include "image/lines.h"
 
 static int symbols(struct cp_image *image)
 {
@@ -98,6 +103,37 @@ static int each_address(struct cp_image *image, void (*show)(struct cp_image *, 
 	return 0;
 }
 
+static int rows(struct cp_image *image)
+{
+	struct cp_line_table table = { 0 };
+	const struct cp_line_row *r;
+
+	if (cp_image_lines(image, &table))
+		return 1;
+	cp_vec_for_each(&table.rows, r)
+		printf("%" PRIx64 " %" PRIu32 " %" PRIu32 " %" PRIu32 " %s%s. %s\n", r->address,
+		       r->line, r->column, r->discriminator,
+		       r->flags & CP_LINE_STATEMENT ? "s" : "", r->flags & CP_LINE_END ? "e" : "",
+		       table.files.items[r->file]);
+	cp_line_table_free(&table);
+	return 0;
+}
+
+static int functions(struct cp_image *image)
+{
+	struct cp_source_functions all = { 0 };
+	const struct cp_source_function *f;
+
+	if (cp_image_source_functions(image, &all))
+		return 1;
+	cp_vec_for_each(&all.items, f)
+		printf("%" PRIx64 " %" PRIu32 " %s%s. %s %s\n", f->address, f->line,
+		       f->inlined ? "i" : "", f->artificial ? "a" : "", f->name ? f->name : "?",
+		       f->file ? f->file : "?");
+	cp_source_functions_free(&all);
+	return 0;
+}
+
 static int info(struct cp_image *image)
 {
 	printf("build-id %s\n", cp_image_build_id(image));
@@ -149,6 +185,10 @@ int main(int argc, char **argv)
 		status = each_address(image, lookup);
 	else if (!strcmp(argv[2], "frames"))
 		status = each_address(image, frames);
+	else if (!strcmp(argv[2], "rows"))
+		status = rows(image);
+	else if (!strcmp(argv[2], "functions"))
+		status = functions(image);
 	else if (!strcmp(argv[2], "later"))
 		status = each_address(image, later);
 	cp_image_destroy(image);
