@@ -33,12 +33,14 @@ size_t cp_utf8_decode(const char *text, size_t size, uint32_t *char_ret)
 	return n;
 }
 
-/* Characters that steer a terminal or turn text around. */
+/* Characters that steer a terminal or turn text around, and the two that XML
+ * does not have. */
 static bool is_control(uint32_t c)
 {
 	return c < 0x20 || (c >= 0x7f && c < 0xa0) || c == 0x2028 || c == 0x2029 || c == 0x200e ||
 	       c == 0x200f || c == 0x61c || (c >= 0x202a && c <= 0x202e) ||
-	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb);
+	       (c >= 0x2066 && c <= 0x2069) || c == 0xfeff || (c >= 0xfff9 && c <= 0xfffb) ||
+	       c == 0xfffe || c == 0xffff;
 }
 
 static void escape_control(struct cp_buf *out, enum cp_escape how, uint32_t c)

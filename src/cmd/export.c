@@ -21,14 +21,16 @@ struct export_options {
 
 #define AT(field) offsetof(struct export_options, field)
 
-#define NAME(between, name, extension, binary, summary) #name,
-#define ALTERNATIVE(between, name, extension, binary, summary) between #name
-#define DESCRIPTION(between, name, extension, binary, summary) "  " #name ": " summary "\n"
+#define NAME(between, name, extension, binary, of_coverage, summary) #name,
+#define ALTERNATIVE(between, name, extension, binary, of_coverage, summary) between #name
+#define DESCRIPTION(between, name, extension, binary, of_coverage, summary) \
+	"  " #name ": " summary "\n"
+#define ALL(X) CP_EXPORT_FORMATS(X) CP_EXPORT_COVERAGE_FORMATS(X)
 
-static const char *const format_names[] = { CP_EXPORT_FORMATS(NAME) NULL };
+static const char *const format_names[] = { ALL(NAME) NULL };
 
 static const struct cp_option rows[] = {
-	{ "format", 'f', CP_OPTION_CHOICE, AT(format), .value = CP_EXPORT_FORMATS(ALTERNATIVE),
+	{ "format", 'f', CP_OPTION_CHOICE, AT(format), .value = ALL(ALTERNATIVE),
 	  .choices = format_names, .help = "what is written" },
 	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
 	  .completes = CP_COMPLETES_FILES, .help = "where to; standard output unless told, or -" },
@@ -73,6 +75,10 @@ static CP_ERROR export(const struct export_options *o, const char *path)
 	if (!err && o->diff)
 		err = cp_load(o->diff, &o->filter, &old);
 	e.old = old.profile;
+	if (!err && !format->write)
+		err = cp_error_new(CP_ERR_USAGE, 0,
+				   "%s is a format of coverage, which %s does not hold",
+				   format->name, path);
 	if (!err && (!o->output || !strcmp(o->output, "-")))
 		err = cp_export(format, loaded.profile, &e, stdout);
 	else if (!err)
@@ -88,8 +94,7 @@ static int run_export(struct cp_args *args)
 	struct cp_error *err;
 
 	if (o->format == NOT_TOLD)
-		return cp_usage(args, "which format? Name one: --format=%s",
-				CP_EXPORT_FORMATS(ALTERNATIVE));
+		return cp_usage(args, "which format? Name one: --format=%s", ALL(ALTERNATIVE));
 	if (!o->output && cp_export_formats[o->format].binary && isatty(STDOUT_FILENO))
 		return cp_usage(args, "%s is not for a terminal: name a file with --output=FILE",
 				cp_export_formats[o->format].name);
@@ -103,7 +108,7 @@ const struct cp_command cp_command_export = {
 	.name = "export",
 	.operands = "-f FORMAT [-o OUT] [FILE]",
 	.summary = "A recording in the format of another tool, or as a flame graph",
-	.details = "Formats:\n" CP_EXPORT_FORMATS(DESCRIPTION) "FILE is cprof.data unless told.",
+	.details = "Formats:\n" ALL(DESCRIPTION) "FILE is cprof.data unless told.",
 	.groups = groups,
 	.options_size = sizeof(struct export_options),
 	.defaults = &defaults,

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/export.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "report/report.h"
 
+#define CP_COVERAGE_HTML NULL
+
 const struct cp_export_format cp_export_formats[] = {
-#define ROW(between, name, extension, binary, summary) \
-	{ #name, summary, extension, binary, cp_export_##name },
-	CP_EXPORT_FORMATS(ROW)
+#define ROW(between, name, extension, binary, pages, summary) \
+	{ #name, summary, extension, binary, .write = cp_export_##name, .cover_directory = pages },
+#define COVERAGE_ROW(between, name, extension, binary, function, summary) \
+	{ #name, summary, extension, binary, .cover = function },
+	CP_EXPORT_FORMATS(ROW) CP_EXPORT_COVERAGE_FORMATS(COVERAGE_ROW)
 #undef ROW
+#undef COVERAGE_ROW
 		{ 0 }
 };
 
@@ -24,15 +31,53 @@ const struct cp_export_format *cp_export_find(const char *name)
 	return NULL;
 }
 
-CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
-		   const struct cp_export_options *o, FILE *file)
+/* The first error of writing and of writing out. */
+static CP_ERROR finish(struct cp_sink *sink, struct cp_error *err)
 {
-	struct cp_sink sink = { .file = file };
-	struct cp_error *err = format->write(p, o, &sink), *end = cp_sink_finish(&sink);
+	struct cp_error *end = cp_sink_finish(sink);
 
 	if (!err)
 		return end;
 	cp_error_free(end);
+	return err;
+}
+
+CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
+		   const struct cp_export_options *o, FILE *file)
+{
+	struct cp_sink sink = { .file = file };
+
+	return finish(&sink, format->write(p, o, &sink));
+}
+
+CP_ERROR cp_export_coverage(const struct cp_export_format *format, const struct cp_coverage *c,
+			    FILE *file)
+{
+	struct cp_sink sink = { .file = file };
+
+	return finish(&sink, format->cover(c, &sink));
+}
+
+CP_ERROR cp_export_coverage_to(const char *name, const struct cp_coverage *c, const char *path)
+{
+	const struct cp_export_format *format = cp_export_find(name);
+	CP_FCLOSE FILE *file = NULL;
+	struct cp_error *err;
+
+	if (!format || (!format->cover && !format->cover_directory))
+		return cp_error_new(CP_ERR_USAGE, 0, "%s is no format of coverage", name);
+	if (!format->cover)
+		return format->cover_directory(c, path);
+	file = fopen(path, "we");
+	if (!file)
+		return cp_error_new(CP_ERR_IO, errno, "opening %s", path);
+	err = cp_export_coverage(format, c, file);
+	if (err && err->errnum) {
+		int errnum = err->errnum;
+
+		cp_error_free(err);
+		err = cp_error_new(CP_ERR_IO, errnum, "writing %s", path);
+	}
 	return err;
 }
 

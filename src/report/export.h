@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * Profiles in the formats of other tools. Each format is one file and one row
- * of the table in export.c.
+ * Profiles and coverage in the formats of other tools. Each format is one file
+ * and one row of the lists below.
  */
 #ifndef CP_REPORT_EXPORT_H
 #define CP_REPORT_EXPORT_H
 
+#include "report/coverage.h"
 #include "report/profile.h"
 #include "report/sink.h"
 #include "report/tree.h"
@@ -20,37 +21,60 @@ struct cp_export_format {
 	const char *name, *summary;
 	const char *extension; /* of the file it is written to unless told */
 	bool binary; /* not for a terminal */
+	/* What it can be made of; NULL: not of that. */
 	struct cp_error *(*write)(const struct cp_profile *p, const struct cp_export_options *o,
 				  struct cp_sink *sink);
+	struct cp_error *(*cover)(const struct cp_coverage *c, struct cp_sink *sink);
+	struct cp_error *(*cover_directory)(const struct cp_coverage *c, const char *directory);
 };
 
 /* One row a format: what stands before its name in a list of all, name, file
- * extension, whether it is binary (not for a terminal), summary. */
+ * extension, whether it is binary (not for a terminal), what makes pages of
+ * coverage of that name, summary. */
 #define CP_EXPORT_FORMATS(X) \
-	X("", flamegraph, "svg", false, "one self-contained SVG, searchable and zoomable") \
-	X("|", html, "html", false, "one self-contained page: flame graph and tables") \
-	X("|", folded, "folded", false, "a line a stack with its nanoseconds (FlameGraph)") \
-	X("|", chrome, "json", false, "trace events on a time line (Perfetto, chrome://tracing)") \
-	X("|", speedscope, "speedscope.json", false, "a profile a thread (speedscope.app)") \
-	X("|", pprof, "pb.gz", true, "gzipped protobuf (pprof, Pyroscope, Parca)") \
-	X("|", callgrind, "callgrind", false, "cost of functions, lines, calls (KCachegrind)") \
-	X("|", perfetto, "pftrace", true, "calls and samples as protobuf (Perfetto)") \
-	X("|", sqlite, "sqlite", true, "a database of calls, arguments, samples (sqlite3)")
+	X("", flamegraph, "svg", false, NULL, "one self-contained SVG, searchable and zoomable") \
+	X("|", html, "html", false, CP_COVERAGE_HTML, \
+	  "one self-contained page: flame graph and tables; of coverage, a directory of pages") \
+	X("|", folded, "folded", false, NULL, "a line a stack with its nanoseconds (FlameGraph)") \
+	X("|", chrome, "json", false, NULL, \
+	  "trace events on a time line (Perfetto, chrome://tracing)") \
+	X("|", speedscope, "speedscope.json", false, NULL, "a profile a thread (speedscope.app)") \
+	X("|", pprof, "pb.gz", true, NULL, "gzipped protobuf (pprof, Pyroscope, Parca)") \
+	X("|", callgrind, "callgrind", false, NULL, \
+	  "cost of functions, lines, calls (KCachegrind)") \
+	X("|", perfetto, "pftrace", true, NULL, "calls and samples as protobuf (Perfetto)") \
+	X("|", sqlite, "sqlite", true, NULL, "a database of calls, arguments, samples (sqlite3)")
+
+/* Of coverage alone: the same, with what writes it. */
+#define CP_EXPORT_COVERAGE_FORMATS(X) \
+	X("|", lcov, "info", false, cp_coverage_lcov, \
+	  "coverage: a tracefile (lcov, genhtml, Codecov, Coveralls)") \
+	X("|", cobertura, "xml", false, cp_coverage_cobertura, \
+	  "coverage: XML (GitLab, Jenkins, Azure, diff-cover)") \
+	X("|", sonarqube, "xml", false, cp_coverage_sonarqube, \
+	  "coverage: SonarQube's generic XML") \
+	X("|", json, "json", false, cp_coverage_gcovr, "coverage: gcovr's JSON (gcovr -a)")
 
 /* Ends with a row without name. */
 extern const struct cp_export_format cp_export_formats[];
 const struct cp_export_format *cp_export_find(const char *name);
 
-/* Writes `p` as `format` to `file` and flushes it. */
+/* Writes `p` as `format`, which can be made of it, to `file` and flushes it. */
 CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
 		   const struct cp_export_options *o, FILE *file);
+/* The same of coverage. */
+CP_ERROR cp_export_coverage(const struct cp_export_format *format, const struct cp_coverage *c,
+			    FILE *file);
+/* Makes the file, or for html the directory, `path` of coverage in the format
+ * called `format`. */
+CP_ERROR cp_export_coverage_to(const char *format, const struct cp_coverage *c, const char *path);
 
 /* ---- the writers ---- */
 
 #define CP_EXPORT_WRITER(name) \
 	CP_ERROR cp_export_##name(const struct cp_profile *p, const struct cp_export_options *o, \
 				  struct cp_sink *sink)
-#define CP_EXPORT_DECLARE(between, name, extension, binary, summary) CP_EXPORT_WRITER(name);
+#define CP_EXPORT_DECLARE(between, name, extension, binary, pages, summary) CP_EXPORT_WRITER(name);
 CP_EXPORT_FORMATS(CP_EXPORT_DECLARE)
 #undef CP_EXPORT_DECLARE
 

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SonarQube's generic test coverage, version 1: lines and how many of their
+ * branches are covered. It has no word for functions. Directions that are
+ * unknown are in neither number.
+ */
+#include "report/covered.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static void write_line(const struct cp_covered_file *f, const struct cp_covered_line *line,
+		       struct cp_sink *sink)
+{
+	struct cp_directions d = cp_line_directions(f, line);
+
+	if (!cp_line_counts(line))
+		return;
+	cp_buf_printf(&sink->buf, "<lineToCover lineNumber=\"%u\" covered=\"%s\"", line->line,
+		      cp_is_covered(line->count) ? "true" : "false");
+	if (d.known)
+		cp_buf_printf(&sink->buf,
+			      " branchesToCover=\"%" PRIu64 "\" coveredBranches=\"%" PRIu64 "\"",
+			      d.known, d.covered);
+	cp_buf_str(&sink->buf, "/>\n");
+	cp_sink_spill(sink);
+}
+
+CP_ERROR cp_coverage_sonarqube(const struct cp_coverage *c, struct cp_sink *sink)
+{
+	const struct cp_covered_file *f;
+	const struct cp_covered_line *line;
+
+	cp_buf_str(&sink->buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
+			       "<coverage version=\"1\">\n");
+	cp_vec_for_each(&c->files, f) {
+		if (!cp_file_totals(f).lines)
+			continue;
+		cp_buf_str(&sink->buf, "<file path=\"");
+		cp_escape(&sink->buf, CP_ESCAPE_XML, f->name, strlen(f->name));
+		cp_buf_str(&sink->buf, "\">\n");
+		cp_vec_for_each(&f->lines, line)
+			write_line(f, line, sink);
+		cp_buf_str(&sink->buf, "</file>\n");
+	}
+	cp_buf_str(&sink->buf, "</coverage>\n");
+	return NULL;
+}
