@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/file.h"
 
 #define SIZE_LIMIT (16u << 20)
 
@@ -18,32 +18,33 @@ void cp_source_deinit(struct cp_source *s)
 	*s = (struct cp_source){ 0 };
 }
 
-static void read_all(struct cp_source *s, int fd, size_t size)
+char *cp_source_read(const char *path, size_t *size_ret, uint64_t *written_ns_ret)
 {
-	ssize_t n = 0;
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat st;
+	size_t size;
+	char *text;
 
-	s->text = malloc(size + 1);
-	if (!s->text)
-		return;
-	while (s->size < size) {
-		n = read(fd, s->text + s->size, size - s->size);
-		if (n <= 0)
-			break;
-		s->size += (size_t)n;
-	}
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 0 ||
+	    st.st_size > SIZE_LIMIT)
+		return NULL;
+	text = malloc((size_t)st.st_size + 1);
+	if (!text)
+		return NULL;
+	size = cp_pread(fd, text, (size_t)st.st_size, 0);
+	text[size] = 0;
+	*size_ret = size;
+	if (written_ns_ret)
+		*written_ns_ret =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+	return text;
 }
 
 static void load(struct cp_source *s, const char *path)
 {
-	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
-
 	cp_source_deinit(s);
 	s->path = path;
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size <= 0 ||
-	    st.st_size > SIZE_LIMIT)
-		return;
-	read_all(s, fd, (size_t)st.st_size);
+	s->text = cp_source_read(path, &s->size, NULL);
 }
 
 void cp_source_line(struct cp_source *s, const char *path, uint32_t line, struct cp_buf *out)

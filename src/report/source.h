@@ -18,6 +18,11 @@ struct cp_source {
 	size_t size;
 };
 
+/* All of a source file, with a NUL behind it; the caller's. NULL: it can't be
+ * read, or is too big for a source. *written_ns_ret (may be NULL): when it was
+ * last written, since 1970. */
+char *cp_source_read(const char *path, size_t *size_ret, uint64_t *written_ns_ret);
+
 void cp_source_deinit(struct cp_source *s);
 /* Appends line `line` (from 1) of `path`, raw, without leading blanks and
  * newline; nothing when there is none. */

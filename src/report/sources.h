@@ -16,13 +16,18 @@ struct cp_source_rules {
 	const char *root; /* what names are relative to; NULL: the working directory */
 	/* Globs over recorded, mapped and relative paths; `*` crosses directories.
 	 * Without any include, all but system ones (/usr but /usr/src and
-	 * /usr/local/src, /lib, /opt/rust..., rustc's /rustc/HASH) count; one that
-	 * is included by name counts wherever it lies. */
+	 * /usr/local/src, /lib, /opt/rust..., rustc's /rustc/HASH, crates below
+	 * .cargo/registry) count; one that is included by name counts wherever it
+	 * lies. One that ends with '/' means all that is below. */
 	const char *const *include, *const *exclude;
 	const char *const *exclude_line; /* extended regular expressions */
-	const char *const *exclude_region; /* "START:END", each a regular expression */
+	/* "START:END", each a regular expression; from the line of START on, but
+	 * not that of END. A colon in START needs a backslash. */
+	const char *const *exclude_region;
 	const char *const *path_map; /* "OLD=NEW", prefixes of paths; the longest wins */
-	const char *diff; /* git revision: which lines changed since; NULL: not asked */
+	/* git revision: which lines changed since the history parted from its;
+	 * NULL: not asked. */
+	const char *diff;
 };
 
 struct cp_sources;
