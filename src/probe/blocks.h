@@ -20,7 +20,7 @@
 struct cp_probe_block {
 	uint64_t address; /* link-time */
 	uint32_t size;
-	uint8_t insn_size; /* of its first instruction */
+	uint8_t insn_size; /* of its first instruction; 0: no breakpoint may stand there */
 	uint8_t code[16]; /* the bytes of that */
 };
 

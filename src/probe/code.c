@@ -36,6 +36,13 @@ static void give_up(struct cp_code *c, const char *why)
 		c->trouble = why;
 }
 
+/* What matters only to who wants to see every exit. */
+static void give_up_exits(struct cp_code *c, const char *why)
+{
+	if (!c->for_blocks)
+		give_up(c, why);
+}
+
 bool cp_code_offset(const struct cp_code *code, uint64_t address, size_t *ret)
 {
 	size_t i;
@@ -102,7 +109,7 @@ static bool add_range(struct cp_code *c, struct cp_probe_range range)
 	size_t before = c->bytes.count, size = (size_t)(range.end - range.start);
 
 	if (c->range_count == CP_PROBE_RANGES) {
-		give_up(c, many_parts);
+		give_up_exits(c, many_parts);
 		return true;
 	}
 	if (range.end <= range.start || range.end - range.start > MAX_CODE - before) {
@@ -171,7 +178,7 @@ static bool go_to(struct cp_code *c, uint64_t target)
 	if (!cp_code_offset(c, target, &offset)) {
 		switch (look_outside(c, target, &part)) {
 		case A_MIDDLE:
-			give_up(c, in_the_middle);
+			give_up_exits(c, in_the_middle);
 			return true;
 		case A_PART:
 			if (!add_range(c, part))
@@ -235,15 +242,18 @@ static bool go_indirect(struct cp_code *c, size_t range, size_t number)
 			   MAX_TARGETS, &count)) {
 		/* So many are an interpreter's: each would cost a stop. */
 		if (++c->unknown_jumps > MAX_UNKNOWN_JUMPS)
-			give_up(c, many_jumps);
+			give_up_exits(c, many_jumps);
 		return true;
 	}
 	for (i = 0; i < count; i++) {
 		if (!go_to(c, c->targets.items[i]))
 			return false;
 	}
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		inside &= cp_code_offset(c, c->targets.items[i], &offset);
+		if (inside && !cp_vec_push(&c->others, (uint32_t)offset))
+			return false;
+	}
 	if (inside && count)
 		c->marks.items[number] |= CP_CODE_TABLE;
 	return true;
@@ -263,7 +273,7 @@ static bool go_on(struct cp_code *c, size_t range, size_t offset, const struct c
 		return true;
 	if (cp_code_offset(c, next, &offset))
 		return cp_vec_push(&c->todo, (uint32_t)offset);
-	give_up(c, falls_through);
+	give_up_exits(c, falls_through);
 	return true;
 }
 
@@ -418,11 +428,27 @@ static void look_at_run(const struct cp_code *c, size_t start, size_t end, struc
 		ret->code = false;
 }
 
+/* All of a run is code. Handlers begin at its start and behind padding. */
+static bool take_run(struct cp_code *c, const struct run *run)
+{
+	const struct cp_insn *insn = NULL;
+	size_t at = run->start;
+
+	for (; at < run->end; at += insn->size) {
+		if ((!insn || insn->nop) && !cp_vec_push(&c->others, (uint32_t)at))
+			return false;
+		if (!cp_vec_push(&c->todo, (uint32_t)at))
+			return false;
+		insn = &c->insns.items[c->starts.items[at] - 1];
+	}
+	return true;
+}
+
 /* Looks through one range for what was not reached. *progress_ret: something
  * was taken for code, and is to be followed. */
 static bool take_rest(struct cp_code *c, size_t range, bool *progress_ret, bool *data_ret)
 {
-	size_t at = c->offsets[range], start, number;
+	size_t at = c->offsets[range], number;
 	size_t end = range + 1 < c->range_count ? c->offsets[range + 1] : c->bytes.count;
 	struct run run;
 
@@ -438,18 +464,15 @@ static bool take_rest(struct cp_code *c, size_t range, bool *progress_ret, bool 
 			continue;
 		}
 		look_at_run(c, at, end, &run);
-		start = at;
 		at = run.end > at ? run.end : at + 1;
 		if (run.padding)
 			continue;
 		*data_ret |= !run.code;
-		if (!run.code)
+		if (!run.code || (*data_ret && c->for_blocks))
 			continue;
 		*progress_ret = true;
-		for (; start < run.end; start += c->insns.items[c->starts.items[start] - 1].size) {
-			if (!cp_vec_push(&c->todo, (uint32_t)start))
-				return false;
-		}
+		if (!take_run(c, &run))
+			return false;
 	}
 	return true;
 }
@@ -469,8 +492,31 @@ static bool follow_rest(struct cp_code *c)
 			return false;
 	}
 	if (data && c->unknown_jumps)
-		give_up(c, has_data);
+		give_up_exits(c, has_data);
 	return true;
+}
+
+/* ---- what is left alone ---- */
+
+static bool has_name(const struct cp_probe_function *function, const char *prefix)
+{
+	return !strncmp(function->linkage_name, prefix, strlen(prefix));
+}
+
+const char *cp_code_withheld(const struct cp_code *code, const struct cp_probe_function *function)
+{
+	const uint8_t *bytes = code->bytes.items;
+	size_t size = code->bytes.count, skip;
+
+	/* Call frame information begins one byte early, for the unwinder. */
+	for (skip = 0; skip < 2 && skip < size; skip++) {
+		if (cp_arch_x86_64.is_sigreturn(bytes + skip, size - skip) ||
+		    cp_arch_aarch64.is_sigreturn(bytes + skip, size - skip))
+			return "the kernel and unwinders know it by its bytes";
+	}
+	if (has_name(function, "_dl_runtime_resolve") || has_name(function, "_dl_runtime_profile"))
+		return "its caller leaves more on the stack than a return address";
+	return NULL;
 }
 
 /* ---- the door ---- */
@@ -478,6 +524,7 @@ static bool follow_rest(struct cp_code *c)
 static void clear(struct cp_code *c)
 {
 	c->bytes.count = c->starts.count = c->insns.count = c->marks.count = c->todo.count = 0;
+	c->others.count = 0;
 	c->range_count = c->unknown_jumps = 0;
 	c->trouble = NULL;
 	c->loops = false;
@@ -513,4 +560,5 @@ void cp_code_free(struct cp_code *code)
 	cp_vec_free(&code->marks);
 	cp_vec_free(&code->todo);
 	cp_vec_free(&code->targets);
+	cp_vec_free(&code->others);
 }

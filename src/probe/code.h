@@ -29,6 +29,15 @@ struct cp_code {
 	CP_VEC(uint8_t) marks; /* for each instruction */
 	CP_VEC(uint32_t) todo; /* offsets of bytes to go on at */
 	CP_VEC(uint64_t) targets; /* of the jump table at hand */
+	/* Offsets that are entered in other ways than along direct jumps: cases of
+	 * a switch, and where code begins that nothing leads to. */
+	CP_VEC(uint32_t) others;
+
+	/* Set by the caller, for all functions. Who puts breakpoints everywhere
+	 * wants to know all of the code, and no more than that: where it leaves the
+	 * function in strange ways is no trouble, and what nothing leads to is no
+	 * code when there is data, too. */
+	bool for_blocks;
 
 	const char *trouble; /* static: why it can't be followed to its end, or NULL */
 	size_t unknown_jumps; /* indirect ones that may lead anywhere */
@@ -43,6 +52,10 @@ CP_ERROR cp_code_follow(struct cp_code *code, struct cp_decoder *decoder,
 			const struct cp_reader *memory, const struct cp_probe_functions *functions,
 			const struct cp_probe_function *function);
 void cp_code_free(struct cp_code *code);
+
+/* Why it gets no breakpoints at all, be they in reach: tracing would disturb it.
+ * NULL: it may have some. */
+const char *cp_code_withheld(const struct cp_code *code, const struct cp_probe_function *function);
 
 /* Where `address` is in `bytes`; false: outside of the ranges. */
 bool cp_code_offset(const struct cp_code *code, uint64_t address, size_t *ret);

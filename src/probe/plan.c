@@ -21,28 +21,6 @@
 
 #define SLOT_DISTANCE (UINT64_C(1) << 20) /* as slots will be: not far away */
 
-static bool has_name(const struct cp_probe_function *function, const char *prefix)
-{
-	return !strncmp(function->linkage_name, prefix, strlen(prefix));
-}
-
-/* Code that tracing would disturb, or that would be misunderstood. */
-static const char *withheld(const struct cp_code *code, const struct cp_probe_function *function)
-{
-	const uint8_t *bytes = code->bytes.items;
-	size_t size = code->bytes.count, skip;
-
-	/* Call frame information begins one byte early, for the unwinder. */
-	for (skip = 0; skip < 2 && skip < size; skip++) {
-		if (cp_arch_x86_64.is_sigreturn(bytes + skip, size - skip) ||
-		    cp_arch_aarch64.is_sigreturn(bytes + skip, size - skip))
-			return "the kernel and unwinders know it by its bytes";
-	}
-	if (has_name(function, "_dl_runtime_resolve") || has_name(function, "_dl_runtime_profile"))
-		return "its caller leaves more on the stack than a return address";
-	return NULL;
-}
-
 static bool add_site(struct cp_probe_plan *plan, const struct cp_code *code, size_t offset,
 		     const struct cp_insn *insn, enum cp_probe_site_kind kind)
 {
@@ -161,7 +139,7 @@ static CP_ERROR make_plan(struct cp_probe_plan *plan, const struct cp_code *code
 		decide(plan, CP_PROBE_NO_CODE, "there are no bytes of it in the file");
 		return NULL;
 	}
-	why = withheld(code, function);
+	why = cp_code_withheld(code, function);
 	if (why) {
 		decide(plan, CP_PROBE_WITHHELD, why);
 		return NULL;

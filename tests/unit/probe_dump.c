@@ -5,12 +5,15 @@
  *     probe_dump functions FILE   address size kind flags linkage name, aliases, parts
  *     probe_dump plans FILE       address size kind why linkage name
  *                                 | why | sites | ranges
+ *     probe_dump blocks FILE      address size kind why linkage name
+ *                                 | why | blocks (start:size:bytes) | branches (jump:taken:passed)
  *     probe_dump times FILE       nothing but the times, on standard error
  */
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 
+#include "probe/blocks.h"
 #include "probe/plan.h"
 
 static void print_functions(struct cp_probe_functions *all)
@@ -85,6 +88,66 @@ static int plan_all(struct cp_image *image, struct cp_probe_functions *all, bool
 	return 0;
 }
 
+static void print_blocks(const struct cp_probe_function *f, const struct cp_probe_blocks *found)
+{
+	const struct cp_probe_branch *j;
+	const struct cp_probe_block *b;
+
+	printf("%llx %llx %d %s %s | %s |", (unsigned long long)f->address,
+	       (unsigned long long)f->size, f->kind, found->complete ? "FULL" : "ENTRY",
+	       f->linkage_name, found->why_text);
+	cp_vec_for_each(&found->blocks, b)
+		printf(" %llx:%x:%d", (unsigned long long)b->address, b->size, b->insn_size);
+	printf(" |");
+	cp_vec_for_each(&found->branches, j)
+		printf(" %llx:%d:%d:%d", (unsigned long long)j->address, (int)j->block,
+		       (int)j->taken_block, (int)j->passed_block);
+	putchar('\n');
+}
+
+/* How many directions have to be watched at the jump. */
+static size_t untold(const struct cp_probe_blocks *found)
+{
+	const struct cp_probe_branch *j;
+	size_t n = 0;
+
+	cp_vec_for_each(&found->branches, j)
+		n += j->taken_block == CP_NO_BLOCK || j->passed_block == CP_NO_BLOCK;
+	return n;
+}
+
+static int find_all(struct cp_image *image, struct cp_probe_functions *all, bool print)
+{
+	struct cp_decoder *decoder = cp_decoder_create(&cp_arch_x86_64);
+	struct cp_reader reader = cp_probe_file_reader(image);
+	size_t i, blocks = 0, branches = 0, watched = 0, incomplete = 0;
+	struct cp_probe_blocks found = { 0 };
+	struct cp_code code = { 0 };
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	for (i = 0; i < all->count; i++) {
+		if (cp_probe_blocks_find(&code, decoder, &reader, all, &all->items[i], &found))
+			return 1;
+		if (print)
+			print_blocks(&all->items[i], &found);
+		blocks += found.blocks.count;
+		branches += found.branches.count;
+		watched += untold(&found);
+		incomplete += !found.complete;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	fprintf(stderr,
+		"blocks in %.1f ms: %zu, %zu branches, %zu of them to be watched; "
+		"%zu functions of %zu not to their end\n",
+		(double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6, blocks,
+		branches, watched, incomplete, all->count);
+	cp_probe_blocks_free(&found);
+	cp_code_free(&code);
+	cp_decoder_destroy(decoder);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	struct cp_probe_functions all = { 0 };
@@ -116,7 +179,12 @@ int main(int argc, char **argv)
 		all.count, all.parts.count,
 		(double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6,
 		(double)(c.tv_sec - b.tv_sec) * 1e3 + (double)(c.tv_nsec - b.tv_nsec) / 1e6);
-	if (strcmp(argv[1], "functions") != 0 && plan_all(image, &all, !strcmp(argv[1], "plans")))
+	if (!strcmp(argv[1], "blocks"))
+		find_all(image, &all, true);
+	else if (!strcmp(argv[1], "times"))
+		find_all(image, &all, false);
+	if (strcmp(argv[1], "functions") != 0 && strcmp(argv[1], "blocks") != 0 &&
+	    plan_all(image, &all, !strcmp(argv[1], "plans")))
 		return 1;
 	cp_probe_functions_free(&all);
 	cp_image_destroy(image);
