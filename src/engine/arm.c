@@ -17,6 +17,7 @@
 
 #include "base/log.h"
 #include "engine/calls.h"
+#include "engine/coverage.h"
 #include "tracer/restore.h"
 
 #define PAGE UINT64_C(4096)
@@ -102,19 +103,20 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 	return best;
 }
 
-/* An errno, or 0. */
+/* Has room made for so many slots beside those of coverage; an errno, or 0. */
 static int map_area(cprof_image *image, uint64_t slots)
 {
 	cprof_process *p = image->process;
 	struct cp_request rq = {
 		.type = CP_REQUEST_MAP,
 		.pid = p->pid,
-		.size = cp_area_size(slots),
 	};
 	struct cp_answer answer = { .errnum = ENOMEM };
 	struct cp_error *err;
 	unsigned nth;
 
+	slots += engine_cover_slots(image->assembly->cover);
+	rq.size = cp_area_size(slots);
 	if (image->area && cp_area_slot_count(image->area_size) >= slots)
 		return 0;
 	for (nth = 0; nth < TRIES; nth++) {
@@ -157,11 +159,12 @@ static void batch_free(struct batch *b)
 	cp_vec_free(&b->code);
 }
 
-/* A slot's number belongs to its address for ever. */
+/* A slot's number belongs to its address for ever. The first ones are those of
+ * coverage. */
 static uint32_t slot_of(cprof_image *image, uint64_t address)
 {
 	uint64_t *known = cp_map_get(&image->slots, address);
-	uint32_t slot = (uint32_t)image->slots.count;
+	uint32_t slot = engine_cover_slots(image->assembly->cover) + (uint32_t)image->slots.count;
 
 	if (known)
 		return (uint32_t)*known;
@@ -323,7 +326,10 @@ static void complain(const cprof_image *image, int errnum)
 	if (errnum == EAGAIN)
 		p->arm_again = true;
 	else if (errnum != ESRCH)
-		engine_warn(p->session, "calls in %s can't be traced: %s", image->assembly->path,
+		engine_warn(p->session, "%s in %s can't be %s: %s",
+			    engine_calls_wanted(p->session) ? "calls" : "coverage",
+			    image->assembly->path,
+			    engine_calls_wanted(p->session) ? "traced" : "measured",
 			    errnum == EACCES ? "a seccomp filter stands in the way"
 					     : strerror(errnum));
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
@@ -343,34 +349,50 @@ static void fill(struct batch *b, const struct engine_numbers *numbers, uint32_t
 			add_function(b, numbers->items[i]);
 }
 
+static int send_calls(cprof_image *image, const struct engine_numbers *numbers, uint32_t hook)
+{
+	struct engine_calls *c = image->process->session->calls;
+	struct batch b = { .image = image, .calls = c };
+	uint32_t armed = 0;
+	int errnum;
+
+	if (!numbers->count && !hook)
+		return 0;
+	fill(&b, numbers, hook);
+	errnum = send_batch(&b, &armed);
+	if (!errnum)
+		c->armed_functions += b.groups.count - (hook != 0);
+	c->armed_sites += armed;
+	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
+	batch_free(&b);
+	return errnum;
+}
+
 static void arm_image(cprof_image *image)
 {
 	cprof_session *s = image->process->session;
-	struct batch b = { .image = image, .calls = s->calls };
+	const struct engine_cover *cover = engine_coverage_plan(image);
 	struct engine_numbers numbers = { 0 };
-	uint32_t hook = engine_plan_hook(image), armed = 0;
+	uint32_t hook = engine_plan_hook(image);
 	uint64_t slots = hook != 0, i;
 	int errnum;
 
 	image->armed = true;
-	if (!engine_plan_image(image, &numbers) && !hook)
+	if (!engine_plan_image(image, &numbers) && !hook && !cover)
 		return;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	errnum = map_area(image, slots + slots / 64 + 64);
-	if (!errnum) {
-		fill(&b, &numbers, hook);
-		errnum = send_batch(&b, &armed);
-	}
+	if (!errnum)
+		errnum = send_calls(image, &numbers, hook);
+	if (!errnum && cover)
+		errnum = engine_cover_arm(image, cover);
+	else if (errnum && errnum != EAGAIN && errnum != ESRCH && cover)
+		engine_cover_refuse_all(s, cover);
 	if (errnum)
 		complain(image, errnum);
-	else
-		s->calls->armed_functions += b.groups.count - (hook != 0);
 	image->armed = errnum != EAGAIN;
-	s->calls->armed_sites += armed;
-	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers.count, armed);
 	cp_vec_free(&numbers);
-	batch_free(&b);
 }
 
 /* What was there is unmapped: nothing of it is to be written to. */
@@ -396,7 +418,7 @@ void engine_arm_process(cprof_process *p)
 	const struct engine_text *text;
 	size_t i;
 
-	if (!engine_calls_wanted(s) || !p->loaded)
+	if (!engine_probes_wanted(s) || !p->loaded)
 		return;
 	p->arm_again = false;
 	p->look++;
@@ -422,7 +444,7 @@ void engine_arm_all(cprof_session *s)
 {
 	size_t i;
 
-	for (i = 0; engine_calls_wanted(s) && i < s->processes.count; i++)
+	for (i = 0; engine_probes_wanted(s) && i < s->processes.count; i++)
 		engine_calls_look(s->processes.items[i]);
 }
 
@@ -439,7 +461,7 @@ void engine_arm_again(cprof_session *s)
 {
 	size_t i;
 
-	for (i = 0; engine_calls_wanted(s) && i < s->processes.count; i++)
+	for (i = 0; engine_probes_wanted(s) && i < s->processes.count; i++)
 		if (s->processes.items[i]->arm_again)
 			arm_again(s->processes.items[i]);
 }
@@ -451,16 +473,17 @@ void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *
 {
 	const struct engine_text *text = size <= CODE_MAX ? engine_find_text(p, address) : NULL;
 	const cprof_image *image = text ? text->image : NULL;
+	struct engine_cover *cover = image ? image->assembly->cover : NULL;
 	struct cp_reader file;
 	size_t i;
 
-	if (!image || !image->armed || !image->slots.count)
+	if (!image || !image->armed || (!image->slots.count && !cover))
 		return;
 	file = cp_probe_file_reader(image->assembly->image);
 	for (i = 0; i < size; i++) {
 		uint64_t at = address + i - image->bias;
 
-		if (cp_map_get(&image->slots, at))
+		if (cp_map_get(&image->slots, at) || (cover && engine_cover_has(cover, at)))
 			file.read(file.ctx, at, bytes + i, 1);
 	}
 }

@@ -59,6 +59,7 @@ enum engine_site_kind {
 /* Groups of sites that are no functions. */
 #define ENGINE_GROUP_HOOKS 0xfffffff0u
 #define ENGINE_GROUP_RETURNS 0xfffffff1u
+#define ENGINE_GROUP_COVERAGE 0xfffffff2u
 
 struct engine_site {
 	uint64_t address; /* link-time; 0: RETURN */
@@ -144,13 +145,19 @@ struct engine_calls {
 /* trace.c: settings */
 struct engine_calls *engine_calls_get(cprof_session *s); /* made when it isn't there; or NULL */
 void engine_calls_free(cprof_session *s);
-/* True when anybody wants to see calls. */
+/* True when anybody wants to see calls; breakpoints, for whatever. */
 bool engine_calls_wanted(const cprof_session *s);
+bool engine_probes_wanted(const cprof_session *s);
 /* At the end: what can be told about filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
 void engine_plans_free(struct engine_plans *plans);
 
 /* plans.c */
+/* Made when it isn't there; NULL: it can't be written to. */
+struct engine_plans *engine_plans_of(cprof_assembly *a);
+/* Fills plans->functions once. False: there are none. */
+bool engine_plans_read(cprof_assembly *a, struct engine_plans *plans);
+struct cp_decoder *engine_decoder(struct engine_calls *c); /* NULL: no memory */
 bool engine_is_program(const cprof_image *image);
 /* What filters want of the functions of `image` goes to *numbers (numbers of
  * traced functions). False: nothing. */

@@ -24,6 +24,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/calls.h"
+#include "engine/coverage.h"
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
@@ -47,6 +48,8 @@ void engine_assembly_free(cprof_assembly *a)
 {
 	if (!a)
 		return;
+	engine_cover_free(a->cover);
+	engine_sources_free(a->sources);
 	engine_plans_free(a->plans);
 	cp_image_destroy(a->image);
 	cp_perf_map_destroy(a->jit);

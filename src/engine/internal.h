@@ -35,6 +35,8 @@ struct cprof_assembly {
 	pthread_mutex_t lock; /* of jit */
 	struct cp_perf_map *jit;
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
+	struct engine_sources *sources; /* owned; NULL: not asked for */
+	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
 };
 
 /* One mapping of an object in a process: all of its segments. */
@@ -128,6 +130,7 @@ struct cprof_profiler_desc {
 	cprof_profiler_cleanup_fn cleanup;
 	bool failed;
 	cprof_call_instrumentation_filter_fn filter;
+	cprof_coverage_filter_fn coverage_filter;
 	struct engine_elt *elt; /* owned; NULL: no enter and leave hooks */
 #define ENGINE_SLOT_(name, parameters) _Atomic(cprof_##name##_fn) name;
 	CPROF_PROFILER_EVENTS(ENGINE_SLOT_)
@@ -202,6 +205,7 @@ struct cprof_session {
 	CP_VEC(char *) loaded; /* names of loaded profilers */
 	struct engine_current current;
 	struct engine_calls *calls; /* NULL: calls are not traced */
+	struct engine_coverage *coverage; /* NULL: not asked for */
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
 	uint64_t heartbeat_ns;
 	struct cp_error *error; /* the last failure */

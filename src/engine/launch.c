@@ -67,7 +67,7 @@ static char **copy_argv(char *const argv[])
 
 unsigned engine_trace_flags(const cprof_session *s)
 {
-	bool calls = s->flags & CPROF_SESSION_CALLS || engine_calls_wanted(s);
+	bool calls = s->flags & CPROF_SESSION_CALLS || engine_probes_wanted(s);
 
 	return (s->flags & CPROF_SESSION_FOLLOW_FORKS ? CP_TRACE_FOLLOW : 0) |
 	       (calls ? CP_TRACE_PROBES : 0);

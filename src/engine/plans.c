@@ -26,8 +26,15 @@ void engine_plans_free(struct engine_plans *plans)
 	free(plans);
 }
 
+struct cp_decoder *engine_decoder(struct engine_calls *c)
+{
+	if (!c->decoder)
+		c->decoder = cp_decoder_create(cp_arch_host());
+	return c->decoder;
+}
+
 /* Only what is in a file is written to: not the vdso, not code made at run time. */
-static struct engine_plans *plans_of(cprof_assembly *a)
+struct engine_plans *engine_plans_of(cprof_assembly *a)
 {
 	if (!a->image || a->path[0] != '/')
 		return NULL;
@@ -36,7 +43,7 @@ static struct engine_plans *plans_of(cprof_assembly *a)
 	return a->plans;
 }
 
-static bool read_functions(cprof_assembly *a, struct engine_plans *plans)
+bool engine_plans_read(cprof_assembly *a, struct engine_plans *plans)
 {
 	struct cp_error *err;
 
@@ -309,15 +316,13 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 {
 	cprof_session *s = image->process->session;
 	cprof_assembly *a = image->assembly;
-	struct engine_plans *plans = plans_of(a);
+	struct engine_plans *plans = engine_plans_of(a);
 	struct cp_probe_plan plan = { 0 };
 	size_t i;
 
-	if (!plans || !image_wanted(s, image) || !read_functions(a, plans))
+	if (!plans || !image_wanted(s, image) || !engine_plans_read(a, plans))
 		return false;
-	if (!s->calls->decoder)
-		s->calls->decoder = cp_decoder_create(cp_arch_host());
-	for (i = 0; s->calls->decoder && i < plans->functions.count; i++) {
+	for (i = 0; engine_decoder(s->calls) && i < plans->functions.count; i++) {
 		struct cp_probe_function *f = &plans->functions.items[i];
 		bool named = false;
 		unsigned flags = wanted(s, image, f, &named);
@@ -379,15 +384,13 @@ uint32_t engine_plan_hook(cprof_image *image)
 	struct cp_insn insn;
 	size_t size;
 
-	plans = may_be_linker(a->path) ? plans_of(a) : NULL;
+	plans = may_be_linker(a->path) ? engine_plans_of(a) : NULL;
 	if (!plans || plans->hook)
 		return plans ? plans->hook : 0;
-	if (!c->decoder)
-		c->decoder = cp_decoder_create(cp_arch_host());
 	if (!plans->hook_address)
 		plans->hook_address = find_hook(a->image);
 	site.address = plans->hook_address;
-	if (!site.address || !c->decoder)
+	if (!site.address || !engine_decoder(c))
 		return 0;
 	file = cp_probe_file_reader(a->image);
 	size = file.read(file.ctx, site.address, site.code, sizeof(site.code));

@@ -25,6 +25,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "engine/calls.h"
+#include "engine/coverage.h"
 #include "tracer/tracer.h"
 
 #define MAX_WARNINGS 32
@@ -262,7 +263,7 @@ static void on_process(cprof_session *s, const struct cp_event_process *e)
 	if (e->birth == CP_BIRTH_FORKED) {
 		cprof_process *parent = engine_process(s, e->parent);
 
-		if (parent && engine_calls_wanted(s))
+		if (parent && engine_probes_wanted(s))
 			engine_arm_inherit(p, parent);
 		engine_raise(s, domain_loading, p);
 	}
@@ -287,7 +288,7 @@ static void on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 		s->stop_asked |= s->error != NULL;
 	}
 	engine_raise(s, domain_loaded, p);
-	if (engine_calls_wanted(s)) {
+	if (engine_probes_wanted(s)) {
 		engine_calls_look(p);
 		engine_calls_stack(cprof_thread_from_tid(p->pid));
 	}
@@ -679,6 +680,7 @@ void cprof_session_destroy(cprof_session *s)
 	wait_for_tracer(s);
 	profilers_free(s);
 	engine_release_child(s);
+	engine_coverage_free(s);
 	engine_calls_free(s);
 	engine_functions_free(s);
 	engine_tables_free(s);

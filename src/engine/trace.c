@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/calls.h"
+#include "engine/coverage.h"
 
 #define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
 
@@ -56,6 +57,11 @@ void engine_calls_free(cprof_session *s)
 bool engine_calls_wanted(const cprof_session *s)
 {
 	return s->calls && (s->calls->traces.count || s->calls->filters);
+}
+
+bool engine_probes_wanted(const cprof_session *s)
+{
+	return engine_calls_wanted(s) || engine_coverage_wanted(s);
 }
 
 void engine_calls_warn(cprof_session *s)

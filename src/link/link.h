@@ -129,7 +129,8 @@ struct cp_link_stats {
 	_Atomic uint64_t tracer_cpu_ns;
 	_Atomic uint64_t threads, processes; /* ever traced */
 	_Atomic uint64_t signals; /* passed on */
-	_Atomic uint64_t hits; /* stops at breakpoints */
+	_Atomic uint64_t hits; /* stops at breakpoints, without those that only counted */
+	_Atomic uint64_t counted; /* stops at which something was counted (coverage) */
 	_Atomic uint64_t hits_inside; /* of them: jumps that stayed inside of their function */
 	_Atomic uint64_t hits_late; /* of them: on a breakpoint just removed */
 	_Atomic uint64_t hit_ns; /* what they took, of stopped_ns */

@@ -18,6 +18,8 @@
 
 #include "base/cleanup.h"
 
+#define COUNTERS_SIZE (sizeof(uint64_t) * CP_LINK_COUNTERS)
+
 static size_t shared_size(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -26,14 +28,21 @@ static size_t shared_size(void)
 }
 
 /* Takes memory only as far as it is written to. */
-static struct cp_error *map_plan(struct cp_link *link)
+static void *map_sparse(size_t size)
 {
-	void *at = mmap(NULL, CP_LINK_PLAN, PROT_READ | PROT_WRITE,
+	void *at = mmap(NULL, size, PROT_READ | PROT_WRITE,
 			MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (at == MAP_FAILED)
+	return at == MAP_FAILED ? NULL : at;
+}
+
+static struct cp_error *map_plan(struct cp_link *link)
+{
+	link->plan = map_sparse(CP_LINK_PLAN);
+	if (link->plan)
+		link->counters = map_sparse(COUNTERS_SIZE);
+	if (!link->plan || !link->counters)
 		return cp_error_new(CP_ERR_NOMEM, errno, "map room for breakpoint plans");
-	link->plan = at;
 	return NULL;
 }
 
@@ -86,6 +95,8 @@ void cp_link_deinit(struct cp_link *link)
 		munmap(link->shared, shared_size() + 2 * CP_LINK_RING);
 	if (link->plan)
 		munmap(link->plan, CP_LINK_PLAN);
+	if (link->counters)
+		munmap(link->counters, COUNTERS_SIZE);
 	cp_close_fd(&link->kick);
 	cp_close_fd(&link->tracer_socket);
 	cp_close_fd(&link->controller_socket);

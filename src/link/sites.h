@@ -26,9 +26,12 @@
  *   COUNT   (coverage) no event: counters[id] of the link goes up. With ONCE, at
  *           the first hit in each process
  *   BRANCH  a conditional jump: counters[id] when it will jump, counters[id + 1]
- *           when not. With ONCE, it is removed when both are not 0, or after
- *           the group's max_rate hits (0: any number): then counters[id] or
- *           [id + 1], which is 0, becomes CP_COUNT_GAVE_UP
+ *           when not. With ONCE, it is removed when those are not 0 that are
+ *           waited for (TAKEN, PASSED), or after the group's max_rate hits in a
+ *           process (0: any number): then what is still 0 of them becomes
+ *           CP_COUNT_GAVE_UP
+ *           A breakpoint for COUNT or BRANCH that could not be placed makes
+ *           CP_COUNT_GAVE_UP of counters that are 0.
  *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
 #define CP_SITE_ENTRY 1u
 #define CP_SITE_EXIT 2u
@@ -38,6 +41,8 @@
 #define CP_SITE_WATCH_RETURN 512u
 #define CP_SITE_COUNT 1024u
 #define CP_SITE_BRANCH 2048u
+#define CP_SITE_TAKEN 4096u
+#define CP_SITE_PASSED 8192u
 /* What is captured there: general registers; cp_hit_vector; a copy of the
  * stack, as a sample has it. HOLD: the thread stays until the controller has
  * released the event. */

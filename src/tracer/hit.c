@@ -305,6 +305,86 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 	return true;
 }
 
+/* ---- coverage ---- */
+
+/* Counters are shared memory, and we alone count: nothing waits for the
+ * controller or for room in the ring. */
+static void count_up(struct tracer *tr, uint32_t id)
+{
+	_Atomic uint64_t *counter = &tr->link->counters[id];
+	uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, n == CP_COUNT_GAVE_UP ? 1 : n + 1, memory_order_relaxed);
+}
+
+static bool counted(const struct tracer *tr, uint32_t id)
+{
+	uint64_t n = atomic_load_explicit(&tr->link->counters[id], memory_order_relaxed);
+
+	return n && n != CP_COUNT_GAVE_UP;
+}
+
+/* Has all been seen that is waited for, or is it no longer waited for? */
+static bool decided(struct tracer *tr, const struct at *at, const struct site *site)
+{
+	static const unsigned waits[] = { CP_SITE_TAKEN, CP_SITE_PASSED };
+	uint32_t budget = at->space->groups.items[site->group].g.max_rate, i;
+	bool spent = budget && site->hits >= budget, open = false;
+
+	for (i = 0; i < 2; i++) {
+		if (!(site->flags & waits[i]) || counted(tr, site->id + i))
+			continue;
+		open = true;
+		if (spent)
+			tr->link->counters[site->id + i] = CP_COUNT_GAVE_UP;
+	}
+	return !open || spent;
+}
+
+static bool jumps(struct at *at, const struct site *site)
+{
+	const struct cp_reader none = { NULL, NULL };
+
+	if (!at->regs.known) {
+		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
+		at->regs.r[cp_arch_host()->pc] = at->pc;
+	}
+	return cp_step_destination(&site->step, &at->regs, cp_arch_flags(at->prstatus), &none) ==
+	       site->step.target;
+}
+
+/* Counts at all sites here that count. True: some are not needed any more. */
+static bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
+{
+	bool done = false, any = false;
+	uint32_t i, next;
+
+	for (i = (uint32_t)(at->site - at->space->sites.items); i != SITE_NONE; i = next) {
+		struct site *site = &at->space->sites.items[i];
+
+		next = site->next;
+		if (!site->armed)
+			continue;
+		*events_ret |= !(site->flags & SITE_COUNTS);
+		if (!(site->flags & SITE_COUNTS))
+			continue;
+		any = true;
+		site->hits++;
+		if (site->flags & CP_SITE_BRANCH)
+			count_up(tr, site->id + !jumps(at, site));
+		else
+			count_up(tr, site->id);
+		if (site->flags & CP_SITE_ONCE &&
+		    (site->flags & CP_SITE_COUNT || decided(tr, at, site))) {
+			site->armed = false;
+			at->space->armed--;
+			done = true;
+		}
+	}
+	tr->link->shared->stats.counted += any;
+	return done;
+}
+
 /* ---- which of them are events ---- */
 
 static size_t read_space(void *ctx, uint64_t address, void *buffer, size_t size)
@@ -364,12 +444,12 @@ static bool room_for_all(struct tracer *tr, const struct at *at)
 	size_t room = 0;
 
 	for (;; site = &at->space->sites.items[site->next]) {
-		if (site->armed)
+		if (site->armed && !(site->flags & SITE_COUNTS))
 			room += event_room(tr, site);
 		if (site->next == SITE_NONE)
 			break;
 	}
-	return cp_ring_reserve(tr->link, room, CP_LINK_RESERVE);
+	return !room || cp_ring_reserve(tr->link, room, CP_LINK_RESERVE);
 }
 
 /* Entries come first. */
@@ -384,7 +464,8 @@ static bool report_some(struct tracer *tr, const struct at *at, bool entries, ui
 		uint64_t target = 0;
 
 		next = site->next;
-		if (!site->armed || entries != !!(site->flags & CP_SITE_ENTRY))
+		if (!site->armed || site->flags & SITE_COUNTS ||
+		    entries != !!(site->flags & CP_SITE_ENTRY))
 			continue;
 		if (site->flags & CP_SITE_TAIL && !(target = leaves_to(at, site))) {
 			tr->link->shared->stats.hits_inside++;
@@ -404,21 +485,28 @@ static bool report_some(struct tracer *tr, const struct at *at, bool entries, ui
 
 static void forget_once(const struct at *at)
 {
-	size_t size;
-	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch patch = { .address = at->site->address };
 	struct site *site = at->site;
 
 	for (;; site = &at->space->sites.items[site->next]) {
-		if (site->armed && site->flags & CP_SITE_ONCE) {
+		if (site->armed && site->flags & CP_SITE_ONCE && !(site->flags & SITE_COUNTS)) {
 			site->armed = false;
 			at->space->armed--;
 		}
 		if (site->next == SITE_NONE)
 			break;
 	}
+}
+
+/* Takes out the breakpoint that was just hit, if no site needs it any more. */
+static void take_out(const struct at *at)
+{
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch patch = { .address = at->site->address };
+
 	if (armed_here(at->space, at->site))
 		return;
+	at->space->changed_ns = at->seen_ns;
 	memcpy(patch.expect, trap, size);
 	memcpy(patch.bytes, at->site->original, size);
 	patch_apply(at->space, &patch, 1);
@@ -470,12 +558,36 @@ static bool seen_before(struct at *at)
 	return same;
 }
 
+/* All that the sites of this address want. False: there is no room for it. */
+static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
+{
+	uint32_t hot = SITE_NONE;
+	bool done, once, events = false;
+
+	if (!room_for_all(tr, at))
+		return false;
+	done = count_here(tr, at, &events);
+	if (events) {
+		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
+		at->regs.r[cp_arch_host()->pc] = at->pc;
+		tr->link->shared->stats.hits++;
+		once = report_some(tr, at, true, flags, &hot);
+		once |= report_some(tr, at, false, flags, &hot);
+		if (once)
+			forget_once(at);
+		done |= once;
+	}
+	if (done)
+		take_out(at);
+	if (hot != SITE_NONE)
+		give_up_group(tr, at, hot);
+	return true;
+}
+
 enum hit hit_serve(struct tracer *tr, struct thread *t)
 {
 	struct at at = { .t = t, .space = t->process->space, .seen_ns = cp_now() };
-	uint32_t hot = SITE_NONE;
 	uint16_t flags = 0;
-	bool once;
 	struct cp_syscall_state s;
 
 	if (!at.space->sites.count || !regs_read(t->tid, at.prstatus))
@@ -488,19 +600,8 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	if (!armed_here(at.space, at.site))
 		return late(tr, &at);
 	at.pc = at.site->address;
-	if (!t->process->guest && !seen_before(&at)) {
-		if (!room_for_all(tr, &at))
-			return HIT_FULL;
-		cp_arch_regs_from_prstatus(at.prstatus, &at.regs);
-		at.regs.r[cp_arch_host()->pc] = at.pc;
-		tr->link->shared->stats.hits++;
-		once = report_some(tr, &at, true, &flags, &hot);
-		once |= report_some(tr, &at, false, &flags, &hot);
-		if (once)
-			forget_once(&at);
-		if (hot != SITE_NONE)
-			give_up_group(tr, &at, hot);
-	}
+	if (!t->process->guest && !seen_before(&at) && !serve_sites(tr, &at, &flags))
+		return HIT_FULL;
 	go_on(&at);
 	area_keep_handler(tr, t);
 	wait_hit_done(tr, t, at.seen_ns, flags);

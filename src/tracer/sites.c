@@ -20,7 +20,8 @@
 #define FETCH_MAX (64u << 10) /* bytes of one */
 #define ROOM_MAX (256u << 10) /* bytes of all of a site */
 #define LEVEL_MAX 8
-#define ALL_FLAGS 1023u
+#define EVENT_FLAGS 1023u
+#define COUNT_FLAGS (CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED)
 
 struct batch {
 	struct cp_batch *head; /* owned; then the arrays, which point into it */
@@ -98,15 +99,23 @@ static bool fetches_ok(const struct cp_fetch *fetches, unsigned count, uint32_t 
 	return room <= ROOM_MAX;
 }
 
+static bool kind_ok(const struct cp_site *s)
+{
+	if (!(s->flags & SITE_COUNTS))
+		return !(s->flags & ~EVENT_FLAGS);
+	if (s->flags & CP_SITE_BRANCH && s->step.flow != CP_FLOW_BRANCH)
+		return false;
+	return !(s->flags & ~COUNT_FLAGS) && !s->fetch_count && s->id < CP_LINK_COUNTERS - 1;
+}
+
 static bool site_ok(const struct batch *b, const struct area *area, const struct cp_site *s)
 {
 	uint32_t room;
 
 	return s->address && s->address < UINT64_C(1) << 56 && s->group < b->head->group_count &&
 	       s->slot < area->slot_count &&
-	       (!area->owners[s->slot] || area->owners[s->slot] == s->address) &&
-	       !(s->flags & ~ALL_FLAGS) && step_ok(&s->step) &&
-	       s->first_fetch <= b->head->fetch_count &&
+	       (!area->owners[s->slot] || area->owners[s->slot] == s->address) && kind_ok(s) &&
+	       step_ok(&s->step) && s->first_fetch <= b->head->fetch_count &&
 	       s->fetch_count <= b->head->fetch_count - s->first_fetch &&
 	       fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &room);
 }
@@ -160,16 +169,24 @@ static bool put_fetches(struct space *space, struct site *site, const struct cp_
 	return true;
 }
 
+/* Numbers of sites and of counters are different ones. */
+static bool is_record_of(const struct site *site, const struct cp_site *s)
+{
+	return site->id == s->id && !((site->flags ^ s->flags) & SITE_COUNTS);
+}
+
 /* The record for the site: one that was there before, or a new one in the
  * chain of its address. NULL without memory. */
 static struct site *site_record(struct space *space, const struct cp_site *s)
 {
-	struct site fresh = { .address = s->address, .id = s->id, .next = SITE_NONE };
+	struct site fresh = {
+		.address = s->address, .id = s->id, .flags = s->flags, .next = SITE_NONE
+	};
 	uint32_t index = (uint32_t)space->sites.count;
 	struct site *at = space_site(space, s->address), *reusable = NULL, *last = at;
 
 	for (; at; at = at->next == SITE_NONE ? NULL : &space->sites.items[at->next]) {
-		if (at->id == s->id)
+		if (is_record_of(at, s))
 			return at;
 		if (!at->armed && at->batch != space->batches && !reusable)
 			reusable = at;
@@ -177,6 +194,7 @@ static struct site *site_record(struct space *space, const struct cp_site *s)
 	}
 	if (reusable) {
 		reusable->id = s->id;
+		reusable->hits = 0;
 		return reusable;
 	}
 	if (last) {
@@ -281,9 +299,20 @@ static int enter(struct space *space, const struct batch *b, struct area *area)
 	return err;
 }
 
+/* What can't be watched can't be told. */
+static void give_up_counters(struct tracer *tr, const struct site *site)
+{
+	unsigned n = site->flags & CP_SITE_BRANCH ? 2 : site->flags & CP_SITE_COUNT ? 1 : 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (!tr->link->counters[site->id + i])
+			tr->link->counters[site->id + i] = CP_COUNT_GAVE_UP;
+	}
+}
+
 /* Marks what is armed now: all but those whose breakpoint could not be put. */
-static uint32_t mark(struct space *space, const struct batch *b, const struct patch *patches,
-		     size_t count)
+static uint32_t mark(struct tracer *tr, struct space *space, const struct batch *b,
+		     const struct patch *patches, size_t count)
 {
 	struct cp_map failed = { 0 };
 	uint32_t i, armed = 0;
@@ -296,10 +325,12 @@ static uint32_t mark(struct space *space, const struct batch *b, const struct pa
 	for (i = 0; i < b->head->site_count; i++) {
 		struct site *site = space_site(space, b->sites[i].address);
 
-		while (site->id != b->sites[i].id)
+		while (!is_record_of(site, &b->sites[i]))
 			site = &space->sites.items[site->next];
-		if (cp_map_get(&failed, site->address))
+		if (cp_map_get(&failed, site->address)) {
+			give_up_counters(tr, site);
 			continue;
+		}
 		space->armed += !site->armed;
 		site->armed = true;
 		armed++;
@@ -330,7 +361,7 @@ static int arm(struct tracer *tr, struct space *space, const struct batch *b, ui
 	if (!err) {
 		space->changed_ns = cp_now();
 		patch_apply(space, patches, count);
-		*armed_ret = mark(space, b, patches, count);
+		*armed_ret = mark(tr, space, b, patches, count);
 		if (*armed_ret < b->head->site_count)
 			err = ESTALE;
 	}

@@ -18,6 +18,7 @@
 
 #define SITE_NONE UINT32_MAX
 #define SITE_FETCHES 64 /* of one site */
+#define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH) /* no events */
 
 struct site {
 	uint64_t address;
@@ -28,6 +29,7 @@ struct site {
 	uint32_t room; /* most bytes that its fetches take in an event */
 	uint32_t next; /* another one at the same address, or SITE_NONE */
 	uint32_t batch; /* that it came with */
+	uint32_t hits; /* of a BRANCH */
 	uint16_t flags; /* CP_SITE_* */
 	bool armed;
 	uint8_t original[CP_TRAP_MAX];

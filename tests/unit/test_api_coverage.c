@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Coverage through the API: what a program did, block by block, whatever way
+ * it ended. The program that is profiled is this one, called with an argument.
+ */
+#include <cprof/cprof.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "test.h"
+
+#ifdef __clang__
+#define NOIPA __attribute__((noinline))
+#else
+#define NOIPA __attribute__((noipa))
+#endif
+
+/* ---- the profiled program ---- */
+
+static volatile int sink;
+
+NOIPA static int cov_sign(int a)
+{
+	if (a > 0)
+		return 1; /* sign: positive */
+	if (a < 0)
+		return -1; /* sign: negative */
+	return 0; /* sign: zero */
+}
+
+NOIPA static int cov_loop(int n)
+{
+	int sum = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (i % 3 == 0)
+			sum += cov_sign(i + 1); /* loop: third */
+		sum++; /* loop: body */
+	}
+	return sum;
+}
+
+NOIPA static int cov_always(int n)
+{
+	int odd = 0;
+
+	for (int i = 0; i < n; i++) {
+		if (n) /* always: so */
+			odd += i & 1;
+		sink = i;
+	}
+	return odd;
+}
+
+NOIPA static void cov_never(void)
+{
+	sink = 1; /* never */
+}
+
+NOIPA static void cov_end(const char *how)
+{
+	if (!strcmp(how, "abort"))
+		abort(); /* end: abort */
+	if (!strcmp(how, "_exit"))
+		_exit(7); /* end: _exit */
+	if (!strcmp(how, "kill"))
+		kill(getpid(), SIGKILL); /* end: kill */
+	if (!strcmp(how, "crash"))
+		*(volatile int *)(uintptr_t)sink = 1; /* end: crash */
+	sink = 2; /* end: here */
+}
+
+NOIPA static int cov_child(const char *how)
+{
+	int status = 0;
+	pid_t pid = !strcmp(how, "vfork") ? vfork() : fork();
+
+	if (!pid)
+		_exit(cov_sign(-5) == -1 ? 0 : 1); /* child */
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+static int program(const char *how)
+{
+	sink = cov_loop(10);
+	sink = cov_always(2000);
+	sink = 0;
+	if (strstr(how, "fork"))
+		return cov_child(how);
+	if (!strcmp(how, "never"))
+		cov_never();
+	cov_end(how);
+	return 0;
+}
+
+/* ---- its coverage ---- */
+
+struct cprof_profiler {
+	cprof_coverage_mode mode;
+	cprof_coverage_branches branches;
+	unsigned filtered, functions, unknown, data;
+	uint64_t line[1000]; /* largest count of each line; UNKNOWN: none */
+	bool seen[1000];
+	const cprof_function *sign;
+	cprof_profiler_handle handle;
+	cprof_coverage_branch always;
+};
+
+static struct cprof_profiler profiler;
+static char source[4096]; /* where this file is */
+
+static bool filter(cprof_profiler *p, const cprof_function *f)
+{
+	p->filtered++;
+	if (!strcmp(cprof_function_name(f), "cov_sign")) {
+		p->sign = f;
+		snprintf(source, sizeof(source), "%s", cprof_function_file(f) ?: "");
+	}
+	return !strncmp(cprof_function_name(f), "cov_", 4);
+}
+
+/* Lines of this file, found by what is written on them. */
+static unsigned line_of(const char *mark)
+{
+	char text[256], want[64];
+	unsigned line = 0, found = 0;
+	FILE *f = fopen(source, "r");
+
+	snprintf(want, sizeof(want), "/* %s */", mark);
+	while (f && fgets(text, sizeof(text), f)) {
+		line++;
+		if (strstr(text, want) && !found)
+			found = line;
+	}
+	if (f)
+		fclose(f);
+	CHECK(found != 0);
+	return found;
+}
+
+static uint64_t count_of(const char *mark)
+{
+	unsigned line = line_of(mark);
+
+	CHECK(profiler.seen[line]);
+	return profiler.line[line];
+}
+
+static void take_rows(struct cprof_profiler *p, const cprof_coverage_function *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->row_count; i++) {
+		const cprof_coverage_row *r = &f->rows[i];
+		uint64_t count = f->blocks[r->block].count;
+
+		CHECK(r->block < f->block_count && r->line < 1000);
+		CHECK(r->address >= f->blocks[r->block].address);
+		CHECK(r->file && strstr(r->file, "test_api_coverage.c"));
+		p->seen[r->line] = true;
+		if (count != CPROF_COVERAGE_UNKNOWN && count > p->line[r->line])
+			p->line[r->line] = count;
+	}
+}
+
+static bool take(const cprof_coverage_function *f, void *data)
+{
+	struct cprof_profiler *p = data;
+	size_t i;
+
+	p->functions++;
+	CHECK(f->complete && f->block_count && f->entry < f->block_count);
+	CHECK(f->blocks[f->entry].address == f->address);
+	CHECK(!strncmp(f->name, "cov_", 4) && f->line && f->file);
+	for (i = 0; i < f->block_count; i++)
+		p->unknown += f->blocks[i].count == CPROF_COVERAGE_UNKNOWN;
+	take_rows(p, f);
+	for (i = 0; i < f->branch_count; i++)
+		if (f->branches[i].line == line_of("always: so"))
+			p->always = f->branches[i];
+	return true;
+}
+
+static void data(cprof_profiler *p, const cprof_coverage_data *d)
+{
+	CHECK(d->function == p->sign && d->line && d->file_name);
+	if (d->line == line_of("sign: zero"))
+		CHECK_U64(d->counter, 0);
+	if (d->line == line_of("sign: positive"))
+		CHECK(d->counter == (p->mode == CPROF_COVERAGE_COUNT ? 4 : 1));
+	p->data++;
+}
+
+static void ended(cprof_profiler *p)
+{
+	cprof_coverage_each(take, p);
+	CHECK(p->sign && cprof_profiler_get_coverage_data(p->handle, p->sign, data));
+	CHECK(!p->sign || strstr(cprof_function_file(p->sign), "test_api_coverage.c"));
+	CHECK(!p->sign || cprof_function_line(p->sign));
+}
+
+/* Runs `how` and returns its wait status. */
+static int cover(const char *how, cprof_coverage_mode mode, cprof_coverage_branches branches)
+{
+	char *argv[] = { (char[]){ "/proc/self/exe" }, (char[]){ "program" },
+			 (char *)(uintptr_t)how, NULL };
+	cprof_session *s = cprof_session_create();
+	cprof_coverage_statistics stats;
+	char self[4096] = { 0 };
+	int status;
+
+	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	argv[0] = self;
+	profiler = (struct cprof_profiler){ .mode = mode, .branches = branches };
+	profiler.handle = cprof_profiler_create(&profiler);
+	CHECK(cprof_profiler_enable_coverage());
+	CHECK(cprof_profiler_set_coverage_mode(profiler.handle, mode));
+	CHECK(cprof_profiler_set_coverage_branches(profiler.handle, branches));
+	cprof_profiler_set_coverage_filter_callback(profiler.handle, filter);
+	cprof_profiler_set_runtime_shutdown_end_callback(profiler.handle, ended);
+	CHECK(cprof_session_launch(s, self, argv, environ, CPROF_SESSION_FOLLOW_FORKS) == CPROF_OK);
+	CHECK(cprof_session_run(s, 0) == CPROF_OK);
+	CHECK(!cprof_session_warning(s, 0));
+	CHECK(!cprof_profiler_enable_coverage());
+	status = cprof_session_exit_status(s, true);
+	cprof_get_coverage_statistics(&stats);
+	CHECK_U64(stats.functions, 6);
+	CHECK_U64(stats.refused, 0);
+	CHECK(stats.hits >= 20 && stats.sites >= stats.blocks);
+	CHECK_U64(profiler.functions, 6);
+	CHECK_U64(profiler.unknown, 0);
+	CHECK(profiler.data >= 3 && profiler.filtered > profiler.functions);
+	cprof_session_destroy(s);
+	return status;
+}
+
+static void check_common(uint64_t thirds, uint64_t bodies)
+{
+	CHECK_U64(count_of("sign: positive"), thirds);
+	CHECK_U64(count_of("sign: zero"), 0);
+	CHECK_U64(count_of("loop: third"), thirds);
+	CHECK_U64(count_of("loop: body"), bodies);
+	CHECK_U64(count_of("never"), 0);
+}
+
+static void check_end(const char *how, int status)
+{
+	static const char *const marks[] = { "abort", "_exit", "kill", "crash", "here" };
+	char mark[32];
+	size_t i;
+
+	CHECK_U64((uint64_t)cover(how, CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_BUDGET),
+		  (uint64_t)status);
+	check_common(1, 1);
+	for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		snprintf(mark, sizeof(mark), "end: %s", marks[i]);
+		CHECK_U64(count_of(mark), !strcmp(how, marks[i]));
+	}
+	CHECK_U64(count_of("child"), 0);
+}
+
+static void test_ends(void)
+{
+	check_end("here", 0);
+	check_end("_exit", 7 << 8);
+	check_end("abort", SIGABRT);
+	check_end("kill", SIGKILL);
+	check_end("crash", SIGSEGV);
+}
+
+static void test_children(void)
+{
+	CHECK_U64((uint64_t)cover("fork", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_BUDGET),
+		  0);
+	CHECK_U64(count_of("child"), 1);
+	CHECK_U64(count_of("sign: negative"), 1);
+	CHECK_U64((uint64_t)cover("vfork", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_BUDGET),
+		  0);
+	CHECK_U64(count_of("child"), 1);
+	CHECK_U64(count_of("sign: negative"), 1);
+}
+
+/* A direction that was never seen: given up, or known not to be. */
+static void test_branches(void)
+{
+	cprof_coverage_branch *b = &profiler.always;
+
+	cover("here", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_BUDGET);
+	CHECK((b->taken == 1 && b->passed == CPROF_COVERAGE_UNKNOWN) ||
+	      (b->passed == 1 && b->taken == CPROF_COVERAGE_UNKNOWN));
+	cover("here", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_EXACT);
+	CHECK(b->taken + b->passed == 1);
+	cover("here", CPROF_COVERAGE_COUNT, CPROF_COVERAGE_BRANCHES_EXACT);
+	CHECK(b->taken + b->passed == 2000);
+	CHECK(!b->taken || !b->passed);
+	check_common(4, 10);
+	cover("here", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_NONE);
+	CHECK(!b->address);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 2 && !strcmp(argv[1], "program"))
+		return program(argv[2]);
+	test_ends();
+	test_children();
+	test_branches();
+	TEST_MAIN_END;
+}
