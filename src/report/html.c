@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * One page of HTML: the flame graph, and below it what `cprof report` shows.
- * The tables are there without scripts; assets/page.js sorts and searches.
+ * The tables are there without scripts; assets/sort.js and page.js sort and search.
  */
 #include "report/flame.h"
 
@@ -246,6 +246,7 @@ static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 	CP_TRY(cp_flame_json(g->flame, title->bytes, g->out));
 	cp_buf_str(g->out, "</script>\n<script>");
 	/* The tables first: they listen to the graph's search. */
+	cp_buf_str(g->out, cp_asset_sort_js);
 	cp_buf_str(g->out, cp_asset_page_js);
 	cp_buf_str(g->out, "</script>\n<script>");
 	cp_buf_str(g->out, cp_asset_flame_js);

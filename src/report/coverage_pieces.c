@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the pages of coverage have in common: percents, bars, totals in words,
+ * tables of functions.
+ */
+#include "report/coverage_html.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/text.h"
+
+void cp_pages_text(struct cp_buf *out, const char *raw, size_t size)
+{
+	const char *tab;
+
+	while ((tab = memchr(raw, '\t', size))) {
+		cp_escape(out, CP_ESCAPE_XML, raw, (size_t)(tab - raw));
+		cp_buf_u8(out, '\t');
+		size -= (size_t)(tab - raw) + 1;
+		raw = tab + 1;
+	}
+	cp_escape(out, CP_ESCAPE_XML, raw, size);
+}
+
+/* Of a thousand, rounded down; but what is not nothing is not 0. */
+static unsigned permille(uint64_t covered, uint64_t of)
+{
+	unsigned share = of ? (unsigned)((double)covered * 1000 / (double)of) : 0;
+
+	if (covered < of && share > 999)
+		return 999;
+	return covered && !share ? 1 : share;
+}
+
+void cp_pages_percent(struct cp_buf *out, uint64_t covered, uint64_t of)
+{
+	unsigned share = permille(covered, of);
+
+	if (!of)
+		cp_buf_str(out, "–");
+	else
+		cp_buf_printf(out, "%u.%u%%", share / 10, share % 10);
+}
+
+/* A picture, since a policy may forbid styles of elements. */
+void cp_pages_bar(struct cp_buf *out, uint64_t covered, uint64_t of)
+{
+	unsigned share = permille(covered, of);
+
+	cp_buf_printf(out,
+		      "<svg class=\"bar%s\" aria-hidden=\"true\"><rect width=\"%u.%u%%\" "
+		      "height=\"100%%\"/></svg>",
+		      of ? "" : " none", share / 10, share % 10);
+}
+
+void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of)
+{
+	if (!of) {
+		cp_buf_str(out, "<td class=\"n\" data-v=\"-1\">–</td>");
+		return;
+	}
+	cp_buf_printf(out, "<td class=\"n\" data-v=\"%.6f\">", (double)covered / (double)of);
+	cp_pages_percent(out, covered, of);
+	cp_buf_str(out, " <small>");
+	cp_add_count(out, covered);
+	cp_buf_str(out, "/");
+	cp_add_count(out, of);
+	cp_buf_str(out, "</small></td>");
+}
+
+/* ---- totals ---- */
+
+static void total(struct cp_buf *out, const char *id, const char *title, uint64_t covered,
+		  uint64_t of, const char *none)
+{
+	cp_buf_printf(out,
+		      "<li id=\"total-%s\" data-covered=\"%" PRIu64 "\" data-of=\"%" PRIu64 "\">"
+		      "<span>%s</span> <strong>",
+		      id, covered, of, title);
+	cp_pages_percent(out, covered, of);
+	cp_buf_str(out, "</strong> ");
+	cp_pages_bar(out, covered, of);
+	cp_buf_str(out, " <small>");
+	if (of) {
+		cp_add_count(out, covered);
+		cp_buf_str(out, " of ");
+		cp_add_count(out, of);
+	} else {
+		cp_buf_str(out, none);
+	}
+	cp_buf_str(out, "</small></li>\n");
+}
+
+void cp_pages_totals(struct cp_buf *out, const struct cp_coverage *c,
+		     const struct cp_coverage_totals *t, const struct cp_coverage_totals *changed)
+{
+	cp_buf_str(out, "<ul class=\"totals\" aria-label=\"Totals\">\n");
+	total(out, "lines", "Lines", t->lines_covered, t->lines, "none");
+	total(out, "branches", "Branches", t->branches_covered, t->branches,
+	      c->no_branches ? "not watched" : "none");
+	total(out, "functions", "Functions", t->functions_covered, t->functions, "none");
+	total(out, "blocks", "Blocks", t->blocks_covered, t->blocks, "none");
+	if (changed && changed->lines)
+		total(out, "changed", "Changed lines", changed->lines_covered, changed->lines,
+		      "none");
+	cp_buf_str(out, "</ul>\n");
+}
+
+void cp_pages_notes(struct cp_buf *out, const struct cp_coverage *c,
+		    const struct cp_coverage_totals *t)
+{
+	if (t->uncertain) {
+		cp_buf_str(out, "<li>");
+		cp_add_plural(out, t->uncertain, "line is", "lines are");
+		cp_buf_str(out, " uncertain: the compiler merged or moved that code, so what is "
+				"said of it may be true of other lines.</li>\n");
+	}
+	if (t->removed) {
+		cp_buf_str(out, "<li>");
+		cp_add_plural(out, t->removed, "line or function", "lines and functions");
+		cp_buf_str(out, t->removed == 1 ? " has" : " have");
+		cp_buf_str(out, " no code in the program: the compiler removed it. "
+				"Counted in no total.</li>\n");
+	}
+	if (t->branches_unknown && !c->no_branches) {
+		cp_buf_str(out, "<li>Of ");
+		cp_add_plural(out, t->branches_unknown, "branch direction", "branch directions");
+		cp_buf_str(out, " it is unknown whether they were taken; in no total.");
+		if (!c->exact_branches)
+			cp_buf_str(out, " <code>--branches=exact</code> tells, and takes longer.");
+		cp_buf_str(out, "</li>\n");
+	}
+}
+
+/* ---- functions ---- */
+
+static void function_name(struct cp_buf *out, const struct cp_covered_function *f, bool lines)
+{
+	const char *name = *f->name ? f->name : "(no name)";
+
+	cp_buf_str(out, "<td class=\"name\">");
+	if (lines && f->line)
+		cp_buf_printf(out, "<a href=\"#L%u\">", f->line);
+	cp_pages_text(out, name, strlen(name));
+	if (lines && f->line)
+		cp_buf_str(out, "</a>");
+	if (f->flags & CP_COVERED_REMOVED)
+		cp_buf_str(out, " <small class=\"tag\">no code left</small>");
+	if (f->flags & CP_COVERED_EXCLUDED)
+		cp_buf_str(out, " <small class=\"tag\">excluded</small>");
+	if (f->flags & CP_COVERED_SHARED)
+		cp_buf_str(out, " <small class=\"tag\">uncertain</small>");
+	cp_buf_str(out, "</td>");
+}
+
+static const char *function_class(const struct cp_covered_function *f)
+{
+	if (f->flags & CP_COVERED_REMOVED)
+		return "r";
+	if (f->flags & CP_COVERED_EXCLUDED)
+		return "e";
+	if (f->count == CP_COVERAGE_UNKNOWN)
+		return "q";
+	if (!f->count)
+		return "x";
+	return f->blocks_covered < f->blocks ? "p" : "c";
+}
+
+/* Whether it ran, in a word or a number. */
+static void function_count(struct cp_buf *out, const struct cp_coverage *c,
+			   const struct cp_covered_function *f)
+{
+	bool gone = (f->flags & CP_COVERED_REMOVED) != 0;
+
+	cp_buf_printf(out, "<td class=\"n\" data-v=\"%" PRIu64 "\">",
+		      gone || f->count == CP_COVERAGE_UNKNOWN ? 0 : f->count);
+	if (gone)
+		cp_buf_str(out, "–");
+	else if (f->count == CP_COVERAGE_UNKNOWN)
+		cp_buf_str(out, "unknown");
+	else if (c->counted)
+		cp_add_count(out, f->count);
+	else
+		cp_buf_str(out, f->count ? "yes" : "no");
+	cp_buf_str(out, "</td>");
+}
+
+void cp_pages_functions(struct cp_sink *sink, const struct cp_coverage *c,
+			const struct cp_covered_function *functions, size_t count, bool lines)
+{
+	struct cp_buf *out = &sink->buf;
+	size_t i;
+
+	cp_buf_printf(out,
+		      "<table class=\"list\" id=\"functions\"><thead><tr><th scope=\"col\">Function"
+		      "</th>%s<th scope=\"col\" class=\"n\">%s</th><th></th>"
+		      "<th scope=\"col\" class=\"n\">Blocks</th></tr></thead><tbody>\n",
+		      lines ? "<th scope=\"col\" class=\"n\">Line</th>" : "",
+		      c->counted ? "Calls" : "Called");
+	for (i = 0; i < count; i++) {
+		const struct cp_covered_function *f = &functions[i];
+
+		cp_buf_printf(out, "<tr class=\"%s\">", function_class(f));
+		function_name(out, f, lines);
+		if (lines && f->line)
+			cp_buf_printf(out, "<td class=\"n\" data-v=\"%u\">%u</td>", f->line,
+				      f->line);
+		else if (lines)
+			cp_buf_str(out, "<td class=\"n\" data-v=\"0\">–</td>");
+		function_count(out, c, f);
+		cp_buf_str(out, "<td>");
+		cp_pages_bar(out, f->blocks_covered, f->blocks);
+		cp_buf_str(out, "</td>");
+		cp_pages_cell(out, f->blocks_covered, f->blocks);
+		cp_buf_str(out, "</tr>\n");
+		cp_sink_spill(sink);
+	}
+	cp_buf_str(out, "</tbody></table>\n");
+}
