@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "record/call_encode.h"
+#include "record/coverage_encode.h"
 
 static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *from)
 {
@@ -15,6 +16,7 @@ static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *fr
 	       cp_vec_reserve(&to->stacks, to->stacks.count + from->stacks.count) &&
 	       cp_vec_reserve(&to->samples, to->samples.count + from->samples.count) &&
 	       cp_vec_reserve(&to->calls, to->calls.count + from->calls.count) &&
+	       cp_vec_reserve(&to->coverage, to->coverage.count + from->coverage.count) &&
 	       cp_vec_reserve(&to->values.blocks,
 			      to->values.blocks.count + from->values.blocks.count);
 }
@@ -28,8 +30,32 @@ static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *fr
 		from->field.count = 0; \
 	} while (0)
 
+static void free_coverage(struct cp_record_new_coverage *c)
+{
+	if (c)
+		cp_record_arena_free(&c->arena);
+	free(c);
+}
+
+/* In the place of one of the same image; there is room. */
+static void put_coverage(struct cp_record_batch *to, struct cp_record_new_coverage *c)
+{
+	size_t i;
+
+	for (i = 0; i < to->coverage.count; i++) {
+		if (to->coverage.items[i]->v.image != c->v.image)
+			continue;
+		free_coverage(to->coverage.items[i]);
+		to->coverage.items[i] = c;
+		return;
+	}
+	to->coverage.items[to->coverage.count++] = c;
+}
+
 bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *from)
 {
+	size_t i;
+
 	if (!reserve(to, from))
 		return false;
 	MOVE(processes);
@@ -41,6 +67,9 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 	MOVE(samples);
 	MOVE(calls);
 	MOVE(values.blocks);
+	for (i = 0; i < from->coverage.count; i++)
+		put_coverage(to, from->coverage.items[i]);
+	from->coverage.count = 0;
 	to->call_bytes += from->call_bytes;
 	from->call_bytes = from->values.left = 0;
 	if (from->has_totals) {
@@ -151,6 +180,19 @@ void cp_record_batch_drop_calls(struct cp_record_batch *batch)
 
 /* ---- */
 
+bool cp_record_batch_coverage(struct cp_record_batch *batch, const struct cp_coverage_image *c)
+{
+	struct cp_record_new_coverage *new = calloc(1, sizeof(*new));
+
+	if (!new || !cp_vec_reserve(&batch->coverage, batch->coverage.count + 1) ||
+	    !cp_record_copy_coverage(&new->arena, c, &new->v)) {
+		free_coverage(new);
+		return false;
+	}
+	put_coverage(batch, new);
+	return true;
+}
+
 static void free_const(const char *text)
 {
 	free((void *)(uintptr_t)text);
@@ -181,5 +223,8 @@ void cp_record_batch_free(struct cp_record_batch *batch)
 	cp_vec_free(&batch->stacks);
 	cp_vec_free(&batch->samples);
 	cp_record_batch_drop_calls(batch);
+	for (i = 0; i < batch->coverage.count; i++)
+		free_coverage(batch->coverage.items[i]);
+	cp_vec_free(&batch->coverage);
 	free(batch);
 }

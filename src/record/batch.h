@@ -9,6 +9,7 @@
 #include "base/vec.h"
 #include "record/arena.h"
 #include "record/calls.h"
+#include "record/coverage.h"
 
 struct cp_record_new_process {
 	uint32_t number;
@@ -35,6 +36,11 @@ struct cp_record_new_stack {
 	uint32_t node; /* number + 1, or 0 for the empty stack */
 	uint32_t flags;
 };
+/* Made and freed as a whole. */
+struct cp_record_new_coverage {
+	struct cp_record_arena arena; /* owns all of `v` */
+	struct cp_coverage_image v;
+};
 
 struct cp_record_batch {
 	CP_VEC(struct cp_record_new_process) processes;
@@ -47,6 +53,7 @@ struct cp_record_batch {
 	CP_VEC(struct cp_record_call) calls;
 	struct cp_record_arena values; /* of these */
 	size_t call_bytes; /* what they take, about */
+	CP_VEC(struct cp_record_new_coverage *) coverage; /* one of an image */
 	bool has_totals;
 	struct cp_record_totals totals;
 	struct cp_record_batch *next; /* in the queue */
@@ -57,6 +64,9 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 /* Adds a call with a copy of its values. False without memory, and then the
  * batch has it not. */
 bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_call *call);
+/* Adds a copy, in the place of one of the same image. False without memory, and
+ * then the batch has it not. */
+bool cp_record_batch_coverage(struct cp_record_batch *batch, const struct cp_coverage_image *c);
 /* Leaves all calls out. */
 void cp_record_batch_drop_calls(struct cp_record_batch *batch);
 void cp_record_batch_free(struct cp_record_batch *batch);

@@ -24,7 +24,7 @@ struct cp_coverage_block {
 #define CP_COVERAGE_ROW_STATEMENT 1u
 #define CP_COVERAGE_ROW_EMPTY 2u /* no instruction of its own */
 struct cp_coverage_row {
-	uint32_t block; /* in `blocks` */
+	uint32_t block; /* in the image's `blocks`, as everywhere here; its function's */
 	uint32_t file; /* in `files` */
 	uint32_t line;
 	uint32_t flags; /* CP_COVERAGE_ROW_* */
@@ -44,11 +44,14 @@ struct cp_coverage_inline {
 };
 
 #define CP_COVERAGE_FUNCTION_PARTIAL 1u /* not decoded to its end */
+/* Defined in the source, but no code is left of it, inlined instances neither:
+ * address 0, no blocks. */
+#define CP_COVERAGE_FUNCTION_REMOVED 2u
 struct cp_coverage_function {
 	const char *name, *linkage; /* demangled; as in the symbol table */
 	uint64_t address;
 	uint32_t file, line; /* where it is declared; CP_RECORD_NONE, 0: unknown */
-	uint32_t entry; /* block */
+	uint32_t entry; /* block; any without blocks */
 	uint32_t flags; /* CP_COVERAGE_FUNCTION_* */
 	/* Its pieces of the image's arrays. */
 	uint32_t first_block, block_count;
@@ -79,7 +82,9 @@ struct cp_coverage_image {
 	size_t inline_count;
 };
 
-/* All is copied. Of one image, the last one written counts. */
+/* All is copied. Of one image, the last one written counts; what did not change
+ * since takes no room. A function whose pieces are not in order, or are more
+ * than a million, is left out. */
 void cp_record_coverage(struct cp_record_writer *w, const struct cp_coverage_image *c);
 
 /* One for each image with coverage; live as long as the recording. */

@@ -22,6 +22,7 @@ void cp_record_decoder_deinit(struct cp_record_decoder *d)
 	}
 	cp_vec_free(&d->strings);
 	cp_vec_free(&d->column);
+	cp_record_free_units(d);
 }
 
 uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number)
@@ -54,9 +55,8 @@ static bool new_place(struct cp_record_decoder *d, struct cp_record_rows *rows, 
 	return true;
 }
 
-/* Reads `columns` columns of `count` numbers into d->column. */
-static bool get_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
-			size_t columns)
+bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
+			      size_t columns)
 {
 	size_t k;
 
@@ -78,7 +78,7 @@ static bool decode_strings(struct cp_record_decoder *d, struct cp_cursor *c)
 	const char *text;
 	char *copy;
 
-	if (!get_columns(d, c, count, 1))
+	if (!cp_record_decode_columns(d, c, count, 1))
 		return false;
 	start = c->at;
 	copy = cp_record_copy(&d->record->arena, start, cp_cursor_left(c));
@@ -123,7 +123,7 @@ static bool decode_table(struct cp_record_decoder *d, unsigned table, struct cp_
 	uint64_t row[CP_RECORD_WIDTH_MAX], count = cp_cursor_uleb(c), i, place;
 	unsigned k;
 
-	if (!get_columns(d, c, count, schema->width + 1))
+	if (!cp_record_decode_columns(d, c, count, schema->width + 1))
 		return false;
 	for (i = 0; i < count; i++) {
 		for (k = 0; k < schema->width; k++)
@@ -211,7 +211,7 @@ static bool decode_samples(struct cp_record_decoder *d, struct cp_cursor *c)
 	struct cp_record *r = d->record;
 	uint8_t how;
 
-	if (c->bad || part >= CP_RECORD_PARTS_MAX || !get_columns(d, c, count, 5))
+	if (c->bad || part >= CP_RECORD_PARTS_MAX || !cp_record_decode_columns(d, c, count, 5))
 		return false;
 	how = cp_cursor_u8(c);
 	if (how > CP_RECORD_WEIGHT_ELAPSED ||
@@ -268,6 +268,10 @@ static bool decode_section(struct cp_record_decoder *d, uint64_t tag, const uint
 		return decode_samples(d, c);
 	if (tag == CP_RECORD_CALLS)
 		return cp_record_decode_calls(d, payload, c);
+	if (tag == CP_RECORD_COVERAGE)
+		return cp_record_decode_coverage(d, c);
+	if (tag == CP_RECORD_COUNTS)
+		return cp_record_decode_counts(d, c);
 	if (tag == CP_RECORD_PART)
 		return decode_part(d, c);
 	if (tag == CP_RECORD_TOTALS) {

@@ -160,6 +160,18 @@ static void encode_stacks(struct cp_record_encoder *e, const struct cp_record_ba
 	}
 }
 
+static void encode_coverage(struct cp_record_encoder *e, const struct cp_record_batch *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->coverage.count; i++) {
+		const struct cp_coverage_image *c = &b->coverage.items[i]->v;
+
+		cp_record_encode_layout(e, c);
+		cp_record_encode_counts(e, 1, c);
+	}
+}
+
 static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch *b)
 {
 	struct cp_record_encoder *e = &d->encoder;
@@ -174,6 +186,7 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 		cp_record_encode_sample(e, 0, &b->samples.items[i]);
 	for (i = 0; i < b->calls.count; i++)
 		cp_record_encode_call(e, 0, &b->calls.items[i]);
+	encode_coverage(e, b);
 	if (b->has_totals)
 		cp_record_encode_totals(e, &b->totals);
 	cp_record_encode_flush(e);

@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/call_encode.h"
+#include "record/coverage_encode.h"
 #include "record/sink.h"
 
 struct cp_record_column {
@@ -31,6 +32,7 @@ struct cp_record_encoder {
 	CP_VEC(struct cp_record_sample) samples;
 	uint32_t part; /* of these samples */
 	struct cp_record_calls calls;
+	struct cp_record_covering covering;
 	struct cp_buf text, parts, totals;
 	struct cp_buf payload, body;
 	size_t pending; /* at most so large, unpacked */

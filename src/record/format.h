@@ -18,6 +18,7 @@
  *      └──────> stacks ───> nodes ──> locations ──> images
  *                           (a trie)      └──────> frames ──> functions
  *   calls ────> threads, locations, stacks, shapes ──> strings
+ *   coverage ─> images, strings
  *
  * Rows refer only to rows written before them, in the same chunk or earlier.
  * A row whose reference is missing (lost with a chunk) is missing itself, and
@@ -34,7 +35,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 1 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 2 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -87,6 +88,8 @@ enum cp_record_section {
 	CP_RECORD_TOTALS = 17,
 	CP_RECORD_PART = 18, /* one of the recordings that were merged */
 	CP_RECORD_CALLS = 19, /* see call_encode.c */
+	CP_RECORD_COVERAGE = 20, /* see coverage_encode.c */
+	CP_RECORD_COUNTS = 21, /* of coverage */
 };
 
 #define CP_RECORD_WIDTH_MAX 6

@@ -357,7 +357,7 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	    !build_stacks(d))
 		return cp_error_nomem();
 	build_samples(d);
-	if (!cp_record_build_calls(d))
+	if (!cp_record_build_calls(d) || !cp_record_build_coverage(d))
 		return cp_error_nomem();
 	if (!d->has_totals)
 		guess_totals(r);
@@ -379,6 +379,7 @@ void cp_record_destroy(struct cp_record *r)
 	cp_vec_free(&r->blocks);
 	cp_vec_free(&r->parts);
 	cp_record_free_calls(r);
+	cp_record_free_coverage(r);
 	cp_record_arena_free(&r->arena);
 	free(r);
 }

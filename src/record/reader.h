@@ -6,6 +6,7 @@
  *   decode.c  their payload into rows and samples, references checked
  *   reader.c  rows into what the getters answer
  *   call_decode.c  calls, each time that somebody walks through them
+ *   coverage_decode.c  coverage; its units into images
  */
 #ifndef CP_RECORD_READER_H
 #define CP_RECORD_READER_H
@@ -13,6 +14,7 @@
 #include "base/map.h"
 #include "record/arena.h"
 #include "record/calls.h"
+#include "record/coverage.h"
 #include "record/format.h"
 
 /* Samples that came from one part, in a row. */
@@ -45,6 +47,29 @@ struct cp_record_call_section {
 	uint32_t part;
 };
 
+/* Counts of an image as they are in the file: of blocks, of branches taken, of
+ * branches passed. */
+struct cp_record_counts {
+	uint32_t part; /* + 1; 0: of several, 0 and 1 */
+	uint32_t flags; /* CP_COVERAGE_* */
+	uint64_t *values; /* owned */
+};
+
+struct cp_record_coverage {
+	struct cp_coverage_image c;
+	CP_VEC(struct cp_record_counts) counts; /* by part */
+};
+
+/* Some functions of an image; the arrays are in the record's arena. */
+struct cp_record_unit {
+	uint32_t image; /* place */
+	uint64_t revision, index;
+	/* Files are places of strings + 1, pieces begin in these arrays. */
+	struct cp_coverage_image c;
+	struct cp_coverage_function *functions; /* c.functions */
+	CP_VEC(struct cp_record_counts) counts;
+};
+
 struct cp_record {
 	struct cp_record_arena arena;
 	struct cp_record_info info;
@@ -72,6 +97,7 @@ struct cp_record {
 	CP_VEC(cprof_value) shapes; /* what a shape says of a value */
 	struct cp_record_rows call_rows[CP_RECORD_TABLE_END]; /* places only */
 	uint64_t call_count, calls_end_ns;
+	CP_VEC(struct cp_record_coverage) coverage; /* by image */
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
 };
 
@@ -82,6 +108,8 @@ struct cp_record_decoder {
 	CP_VEC(uint64_t) column; /* of the section being read */
 	bool has_totals;
 	uint64_t next_sample, next_call; /* the number the next one should have */
+	CP_VEC(struct cp_record_unit) units;
+	struct cp_map unit_places; /* by a hash of image, revision, index */
 	bool no_memory;
 };
 
@@ -93,6 +121,20 @@ bool cp_record_decode(struct cp_record_decoder *d, const void *bytes, size_t siz
 uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number);
 /* After all chunks: makes the record's arrays. */
 CP_ERROR cp_record_build(struct cp_record_decoder *d);
+
+/* Reads `columns` columns of `count` numbers into d->column; false when they
+ * are not there. */
+bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
+			      size_t columns);
+
+/* ---- coverage ---- */
+
+bool cp_record_decode_coverage(struct cp_record_decoder *d, struct cp_cursor *c);
+bool cp_record_decode_counts(struct cp_record_decoder *d, struct cp_cursor *c);
+/* After the tables; false without memory. */
+bool cp_record_build_coverage(struct cp_record_decoder *d);
+void cp_record_free_coverage(struct cp_record *r);
+void cp_record_free_units(struct cp_record_decoder *d);
 
 /* ---- calls ---- */
 

@@ -387,6 +387,14 @@ void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *cal
 		cp_record_flush(w);
 }
 
+void cp_record_coverage(struct cp_record_writer *w, const struct cp_coverage_image *c)
+{
+	struct cp_record_batch *b = batch(w);
+
+	if (b && c->image < w->image_keys.count && !cp_record_batch_coverage(b, c))
+		no_memory(w);
+}
+
 void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals *t)
 {
 	struct cp_record_batch *b = batch(w);

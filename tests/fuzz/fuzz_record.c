@@ -80,6 +80,48 @@ static void walk_calls(struct cp_record *r)
 	cp_error_free(err);
 }
 
+static void touch_file(const struct cp_coverage_image *c, uint32_t n)
+{
+	if (n != CP_RECORD_NONE)
+		touch(c->files[n]);
+}
+
+static void walk_function(const struct cp_coverage_image *c, const struct cp_coverage_function *f)
+{
+	uint32_t i;
+
+	touch(f->name);
+	touch(f->linkage);
+	touch_file(c, f->file);
+	for (i = 0; i < f->block_count; i++)
+		sum += c->blocks[f->first_block + i].count;
+	for (i = 0; i < f->row_count; i++) {
+		sum += c->blocks[c->rows[f->first_row + i].block].count;
+		touch_file(c, c->rows[f->first_row + i].file);
+	}
+	for (i = 0; i < f->branch_count; i++) {
+		sum += c->blocks[c->branches[f->first_branch + i].block].count;
+		touch_file(c, c->branches[f->first_branch + i].file);
+	}
+	for (i = 0; i < f->inline_count; i++) {
+		touch(c->inlines[f->first_inline + i].name);
+		sum += c->blocks[c->inlines[f->first_inline + i].block].count;
+	}
+}
+
+static void walk_coverage(const struct cp_record *r)
+{
+	size_t i, k;
+
+	for (i = 0; i < cp_record_coverage_count(r); i++) {
+		const struct cp_coverage_image *c = cp_record_get_coverage(r, i);
+
+		touch(cp_record_get_image(r, c->image)->path);
+		for (k = 0; k < c->function_count; k++)
+			walk_function(c, &c->functions[k]);
+	}
+}
+
 static void walk(const struct cp_record *r)
 {
 	char *const *arg;
@@ -99,6 +141,7 @@ static void walk(const struct cp_record *r)
 		}
 	}
 	walk_samples(r);
+	walk_coverage(r);
 	for (arg = cp_record_info(r)->command; *arg; arg++)
 		touch(*arg);
 	touch(cp_record_info(r)->host);

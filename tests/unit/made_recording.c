@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "made_coverage.h"
 #include "record/calls.h"
 
 #define START_NS (100 * CP_NS_PER_S)
@@ -52,9 +53,10 @@ struct maker {
 	CP_VEC(struct open_calls) open; /* by thread */
 	cprof_value values[VALUES];
 	size_t value_count;
+	struct made_coverage coverage;
 };
 
-static void unescape(char *text)
+void made_unescape(char *text)
 {
 	static const char from[] = "nesp_", to[] = "\n\033;| ";
 	char *out = text;
@@ -86,7 +88,7 @@ static const char *read_frame(char *text, struct fields *last, struct cp_record_
 	char *name = part(&text, "|"), *image = part(&text, "|"), *file = part(&text, "|");
 	char *line = part(&text, "|");
 
-	unescape(name);
+	made_unescape(name);
 	last->image = *image ? image : last->image;
 	last->file = *file ? file : last->file;
 	last->line = *line ? (uint32_t)atoi(line) : last->line;
@@ -232,7 +234,7 @@ static void read_value(struct maker *m, char *text, cprof_value *v)
 	if (*text == '{') {
 		read_items(m, text, v);
 	} else if (*text == '"') {
-		unescape(text);
+		made_unescape(text);
 		v->kind = CPROF_VALUE_STRING;
 		v->type = "const char *";
 		v->source = CPROF_SOURCE_MEMORY;
@@ -422,8 +424,13 @@ static bool is_sample(const char *word)
 
 static void write_line(struct maker *m, char *rest, const char *word)
 {
-	char *a = part(&rest, " ");
+	char *a;
 
+	if (made_coverage_is(word)) {
+		made_coverage_line(&m->coverage, m->w, word, rest);
+		return;
+	}
+	a = part(&rest, " ");
 	if (!strcmp(word, "process")) {
 		char *name = part(&rest, " ");
 		struct cp_record_process p = { .pid = atoi(a),
@@ -442,7 +449,7 @@ static void write_line(struct maker *m, char *rest, const char *word)
 					      .start_ns = START_NS };
 
 		if (rest)
-			unescape(rest);
+			made_unescape(rest);
 		cp_map_put(&m->threads, (uint64_t)tid, cp_record_thread(m->w, &t));
 	} else if (is_call(word)) {
 		write_call(m, *word, atoi(a), rest);
@@ -491,6 +498,8 @@ static void collect_line(struct maker *m, char *rest, const char *word)
 {
 	uint32_t places[256], flags = 0;
 
+	if (made_coverage_is(word))
+		m->info.holds |= CP_RECORD_HAS_COVERAGE;
 	if (!is_sample(word) && !is_call(word))
 		return;
 	if (is_call(word))
@@ -540,9 +549,15 @@ CP_ERROR made_write(const char *text, int fd)
 	m.info.command = m.argv;
 	all_lines(&m, text, read_info, true);
 	all_lines(&m, text, collect_line, true);
+	if (m.info.holds & CP_RECORD_HAS_COVERAGE && !m.list.count) {
+		m.info.holds = CP_RECORD_HAS_COVERAGE;
+		m.info.clock = CP_RECORD_CLOCK_NONE;
+		m.info.hz = 0;
+	}
 	err = cp_record_writer_create(fd, &m.info, &resolver, &m.w);
 	if (!err) {
 		all_lines(&m, text, write_line, false);
+		made_coverage_end(&m.coverage, m.w);
 		cp_record_totals(m.w, &m.totals);
 		cp_record_writer_destroy(m.w, &err);
 	}

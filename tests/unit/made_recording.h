@@ -25,6 +25,8 @@
  * before it, g guessed, s signal, t (first frame) the stack is truncated.
  * Empty fields are as in the frame before. In names \n, \e, \s, \p and \_
  * stand for newline, escape, semicolon, bar and blank; an empty NAME is unknown.
+ *
+ * Lines of coverage are in made_coverage.h.
  */
 #ifndef CP_TEST_MADE_RECORDING_H
 #define CP_TEST_MADE_RECORDING_H
@@ -37,5 +39,8 @@
 CP_ERROR made_write(const char *text, int fd);
 /* The same, loaded again. */
 CP_ERROR made_load(const char *text, struct cp_record **ret);
+
+/* Of a name, in place. */
+void made_unescape(char *text);
 
 #endif

@@ -167,7 +167,7 @@ static void test_counts(void)
 	size_t i;
 
 	begin(&f);
-	for (tag = 1; tag <= CP_RECORD_PART; tag++) {
+	for (tag = 1; tag <= CP_RECORD_COUNTS; tag++) {
 		for (i = 0; i < CP_ARRAY_SIZE(counts); i++) {
 			cp_buf_clear(&f.body);
 			cp_buf_uleb(&f.body, counts[i]);
