@@ -4,8 +4,12 @@
  *
  *     coverage ─► sources ─► source: the root
  *              └► packages ─► package: a directory ─► classes ─► class: a file
- *                   class ─► methods ─► method: a function ─► its lines
+ *                   class ─► methods ─► method: a function ─► the line it is
+ *                         │                declared at, hit as often as entered
  *                         └► lines ─► line ─► conditions ─► condition: a jump
+ *
+ * Methods have no more lines than that: all of them again would double the
+ * file, and GitLab takes 10 MiB.
  *
  * A jump with one direction unknown is judged by the other one, one with both
  * unknown is left out. Names of files are relative to the root where they lie
@@ -75,6 +79,8 @@ static void write_line(struct cobertura *x, const struct cp_covered_file *f,
 {
 	struct cp_directions d = cp_line_directions(f, line);
 
+	if (!cp_line_counts(line))
+		return;
 	cp_buf_printf(x->out, "<line number=\"%u\" hits=\"%" PRIu64 "\"", line->line, line->count);
 	if (!d.known) {
 		cp_buf_str(x->out, " branch=\"false\"/>\n");
@@ -90,9 +96,9 @@ static void write_line(struct cobertura *x, const struct cp_covered_file *f,
 
 /* ---- methods ---- */
 
-/* The lines from `from` to `to`, or all; what they add up to when not written. */
-static struct cp_coverage_totals lines_between(struct cobertura *x, const struct cp_covered_file *f,
-					       uint32_t from, uint32_t to, bool write)
+/* What the lines from `from` to `to` add up to. */
+static struct cp_coverage_totals lines_between(const struct cp_covered_file *f, uint32_t from,
+					       uint32_t to)
 {
 	struct cp_coverage_totals t = { 0 };
 	size_t low = 0, high = f->lines.count, middle;
@@ -104,19 +110,8 @@ static struct cp_coverage_totals lines_between(struct cobertura *x, const struct
 		else
 			high = middle;
 	}
-	for (; low < f->lines.count && f->lines.items[low].line <= to; low++) {
-		const struct cp_covered_line *line = &f->lines.items[low];
-		struct cp_directions d = cp_line_directions(f, line);
-
-		if (!cp_line_counts(line))
-			continue;
-		t.lines++;
-		t.lines_covered += cp_is_covered(line->count);
-		t.branches += d.known;
-		t.branches_covered += d.covered;
-		if (write)
-			write_line(x, f, line);
-	}
+	for (; low < f->lines.count && f->lines.items[low].line <= to; low++)
+		cp_totals_add_line(&t, f, &f->lines.items[low]);
 	return t;
 }
 
@@ -132,31 +127,39 @@ static uint32_t last_line(const struct cp_covered_file *f, size_t i)
 	return end;
 }
 
+static void write_method(struct cobertura *x, const struct cp_covered_file *f, size_t i,
+			 const char *name)
+{
+	const struct cp_covered_function *function = &f->functions.items[i];
+	struct cp_coverage_totals t = lines_between(f, function->line, last_line(f, i));
+
+	cp_buf_str(x->out, "<method name=\"");
+	write_text(x, name);
+	cp_buf_str(x->out, "\" signature=\"\"");
+	write_rates(x, &t);
+	cp_buf_printf(x->out,
+		      " complexity=\"0\"><lines><line number=\"%u\" hits=\"%" PRIu64
+		      "\"/></lines></method>\n",
+		      function->line, function->count);
+	cp_sink_spill(x->sink);
+}
+
 static CP_ERROR write_methods(struct cobertura *x, const struct cp_covered_file *f)
 {
 	struct cp_function_names names CP_CLEANUP(cp_function_names_free) = { 0 };
+	const char *name;
 	size_t i;
 
 	cp_buf_str(x->out, "<methods>\n");
 	for (i = 0; i < f->functions.count; i++) {
 		const struct cp_covered_function *function = &f->functions.items[i];
-		uint32_t from = function->line, to = last_line(f, i);
-		struct cp_coverage_totals t;
-		const char *name;
 
 		if (!cp_function_counts(function))
 			continue;
 		name = cp_function_names_add(&names, function->name, function->line);
 		if (!name)
 			return cp_error_nomem();
-		cp_buf_str(x->out, "<method name=\"");
-		write_text(x, name);
-		cp_buf_str(x->out, "\" signature=\"\"");
-		t = lines_between(x, f, from, to, false);
-		write_rates(x, &t);
-		cp_buf_str(x->out, " complexity=\"0\"><lines>\n");
-		lines_between(x, f, from, to, true);
-		cp_buf_str(x->out, "</lines></method>\n");
+		write_method(x, f, i, name);
 	}
 	cp_buf_str(x->out, "</methods>\n");
 	return NULL;
@@ -167,6 +170,7 @@ static CP_ERROR write_methods(struct cobertura *x, const struct cp_covered_file 
 static CP_ERROR write_class(struct cobertura *x, const struct cp_covered_file *f)
 {
 	struct cp_coverage_totals t = cp_file_totals(f);
+	const struct cp_covered_line *line;
 
 	cp_buf_str(x->out, "<class name=\"");
 	write_text(x, cp_basename(f->name));
@@ -177,7 +181,8 @@ static CP_ERROR write_class(struct cobertura *x, const struct cp_covered_file *f
 	cp_buf_str(x->out, " complexity=\"0\">\n");
 	CP_TRY(write_methods(x, f));
 	cp_buf_str(x->out, "<lines>\n");
-	lines_between(x, f, 0, UINT32_MAX, true);
+	cp_vec_for_each(&f->lines, line)
+		write_line(x, f, line);
 	cp_buf_str(x->out, "</lines>\n</class>\n");
 	return NULL;
 }

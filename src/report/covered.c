@@ -49,20 +49,25 @@ struct cp_directions cp_line_directions(const struct cp_covered_file *f,
 	return d;
 }
 
+void cp_totals_add_line(struct cp_coverage_totals *to, const struct cp_covered_file *f,
+			const struct cp_covered_line *line)
+{
+	struct cp_directions d = cp_line_directions(f, line);
+
+	to->lines += cp_line_counts(line);
+	to->lines_covered += cp_line_counts(line) && cp_is_covered(line->count);
+	to->branches += d.known;
+	to->branches_covered += d.covered;
+}
+
 struct cp_coverage_totals cp_file_totals(const struct cp_covered_file *f)
 {
 	const struct cp_covered_function *function;
 	const struct cp_covered_line *line;
 	struct cp_coverage_totals t = { 0 };
 
-	cp_vec_for_each(&f->lines, line) {
-		struct cp_directions d = cp_line_directions(f, line);
-
-		t.lines += cp_line_counts(line);
-		t.lines_covered += cp_line_counts(line) && cp_is_covered(line->count);
-		t.branches += d.known;
-		t.branches_covered += d.covered;
-	}
+	cp_vec_for_each(&f->lines, line)
+		cp_totals_add_line(&t, f, line);
 	cp_vec_for_each(&f->functions, function) {
 		t.functions += cp_function_counts(function);
 		t.functions_covered +=

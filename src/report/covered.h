@@ -43,6 +43,8 @@ struct cp_directions cp_line_directions(const struct cp_covered_file *f,
 
 /* Of those that count. */
 struct cp_coverage_totals cp_file_totals(const struct cp_covered_file *f);
+void cp_totals_add_line(struct cp_coverage_totals *to, const struct cp_covered_file *f,
+			const struct cp_covered_line *line);
 void cp_totals_add(struct cp_coverage_totals *to, const struct cp_coverage_totals *t);
 
 /* Names of the functions of one file. Tools know functions by their names

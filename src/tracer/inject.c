@@ -23,10 +23,12 @@
  */
 #include <elf.h>
 #include <errno.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -81,25 +83,61 @@ static bool is_syscall_stop(int status)
 
 /* ---- seccomp ---- */
 
-static bool has_seccomp(pid_t tid)
+struct filters {
+	int mode; /* SECCOMP_MODE_*, 0: none */
+	int count; /* 0: not told, as before Linux 5.9 */
+};
+
+static struct filters filters_of(pid_t tid)
 {
+	struct filters f = { 0 };
 	char path[64], line[128];
-	int mode = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
 	CP_FCLOSE FILE *status = fopen(path, "re");
 	while (status && fgets(line, sizeof(line), status)) {
-		if (sscanf(line, "Seccomp: %d", &mode) == 1)
-			return mode != 0;
+		if (sscanf(line, "Seccomp: %d", &f.mode) != 1 &&
+		    sscanf(line, "Seccomp_filters: %d", &f.count) == 1)
+			break;
 	}
-	return false;
+	return f;
 }
 
-/* A filter may kill the program for a call that it never makes itself. It is
- * suspended where that is permitted; else the thread is left alone. */
-static bool suspend_seccomp(struct tracer *tr, const struct thread *t)
+/* Does to ourselves what is done to the program. If a filter kills for it, let
+ * it be us. */
+static bool try_calls(void)
 {
-	if (!has_seccomp(t->tid))
+	struct sigaction action;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return page != MAP_FAILED && !sigaction(SIGTRAP, NULL, &action) && !munmap(page, 4096);
+}
+
+/* Filters are inherited, can be added and never taken away: a descendant of the
+ * process that we are from too, with as many as we have, has ours and no other.
+ * So it is in containers, whose runtime filters all that runs there. */
+static bool has_ours(struct tracer *tr, const struct filters *f)
+{
+	struct filters own;
+
+	if (!tr->descendants || f->mode != SECCOMP_MODE_FILTER || !f->count)
+		return false;
+	own = filters_of(getpid());
+	if (own.mode != f->mode || own.count != f->count)
+		return false;
+	if (!tr->tried_calls)
+		tr->tried_calls = try_calls() ? 1 : -1;
+	return tr->tried_calls > 0;
+}
+
+/* A filter may kill the program for a call that it never makes itself. One that
+ * we live under lets us know. Another one is suspended where that is permitted;
+ * else the thread is left alone. */
+static bool pass_seccomp(struct tracer *tr, const struct thread *t)
+{
+	struct filters f = filters_of(t->tid);
+
+	if (!f.mode || has_ours(tr, &f))
 		return true;
 	return !ptrace(PTRACE_SETOPTIONS, t->tid, 0,
 		       seize_options(tr, t->tid == t->process->pid) | PTRACE_O_SUSPEND_SECCOMP);
@@ -216,7 +254,7 @@ static bool prepare(struct tracer *tr, struct thread *t, struct injection *in)
 bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
 {
 	*ret = (struct injection){ .thread = t, .space = t->process->space, .stays = true };
-	return ret->space->syscall_insn && suspend_seccomp(tr, t) && prepare(tr, t, ret);
+	return ret->space->syscall_insn && pass_seccomp(tr, t) && prepare(tr, t, ret);
 }
 
 static void let_run(struct tracer *tr, struct thread *t)
@@ -236,7 +274,7 @@ static int begin_with(struct tracer *tr, struct space *space, pid_t tid, bool gu
 		return EAGAIN;
 	*ret = (struct injection){ .thread = t, .space = space };
 	ret->stays = t->state == THREAD_HELD;
-	if (!suspend_seccomp(tr, t))
+	if (!pass_seccomp(tr, t))
 		err = EACCES;
 	else if (prepare(tr, t, ret) && (ret->guard || !guarded))
 		return 0;

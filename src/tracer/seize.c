@@ -128,6 +128,7 @@ void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		return;
 	if (!thread_add(tr, rq->pid, rq->pid, CP_BIRTH_LAUNCHED, 0))
 		ret->errnum = ENOMEM;
+	tr->descendants = !tr->attached || tr->descendants;
 	tr->attached = true;
 }
 
@@ -196,5 +197,6 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		ret->tracer = proc_tracer_of(rq->pid);
 		return;
 	}
+	tr->descendants = false;
 	tr->attached = true;
 }

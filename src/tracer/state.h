@@ -120,6 +120,8 @@ struct tracer {
 	int fds_left; /* descriptors that may still be kept open */
 	unsigned trace_flags; /* CP_TRACE_* */
 	bool attached; /* something is or was traced */
+	bool descendants; /* all of it are children of the controller's, or theirs */
+	int tried_calls; /* whether a filter lets calls through (inject.c); -1 no, 0 not tried */
 	uint32_t guests; /* threads of processes that are not followed */
 	bool reports; /* SIGCHLD came: somebody stopped or exited */
 	bool ending; /* leave as soon as no thread is stopped */

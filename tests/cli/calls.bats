@@ -45,6 +45,20 @@ sums() {
 	grep -q 'counted: ok' out
 }
 
+@test "a container with its usual filter and no capability hinders nothing" {
+	run "$TRACEES/contained" setarch -R true
+	assert_failure # it is one
+	"$TRACEES/contained" "$CPROF" run -o x.data -t "$functions" --max-rate=0 -- \
+		"$TRACEES/counted" --mode=fork --rounds=3 --depth=100 >out 2>err
+	refute_regex "$(cat err)" 'warning'
+	assert_equal "$(events x.data)" "$(sums out)"
+	grep -q 'recurse enter=101 leave=101' out
+	# A program with a filter of its own lives.
+	run "$TRACEES/contained" "$CPROF" run -q -o x.data -t program -- "$TRACEES/seccomp" --rounds=50
+	assert_success
+	assert_output --partial 'seccomp: ok'
+}
+
 @test "coroutines on stacks of their own lose no call" {
 	local calls=0 id i
 	for ((id = 0; id < 50; id++)); do

@@ -173,7 +173,8 @@ static void test_cobertura(void)
 	CHECK(has(got, "<line number=\"4\" hits=\"1\" branch=\"false\"/>"));
 	/* f's lines end where g begins. */
 	CHECK(has(got, "<method name=\"f(int, char)\" signature=\"\" line-rate=\"1\" "
-		       "branch-rate=\"0.6666666667\""));
+		       "branch-rate=\"0.6666666667\" complexity=\"0\">"
+		       "<lines><line number=\"2\" hits=\"8\"/></lines></method>"));
 	CHECK(has(got, "name=\"g(int, &quot;x&quot;)\" signature=\"\" line-rate=\"0\""));
 	CHECK(has(got, "filename=\"lib/\\xff\\u{ffff}\\x0a&#39;.c\""));
 	CHECK(!has(got, "none.c") && !has(got, "gone") && !has(got, "what"));
