@@ -62,15 +62,16 @@ static void say(struct reading *r, struct cp_unit *unit, const struct cp_die_att
 	const char *path;
 
 	s->artificial |= cp_attr_flag(&a->artificial);
-	if (s->line || !a->decl_line.form)
-		return;
-	s->line = a->decl_line.u < UINT32_MAX ? (uint32_t)a->decl_line.u : 0;
-	path = a->decl_file.form ? cp_unit_file(lines, a->decl_file.u) : NULL;
-	s->file = path ? source_path(r, path) : NULL;
+	if (!s->line && a->decl_line.u < UINT32_MAX)
+		s->line = (uint32_t)a->decl_line.u;
+	if (!s->file && a->decl_file.form) {
+		path = cp_unit_file(lines, a->decl_file.u);
+		s->file = path ? source_path(r, path) : NULL;
+	}
 }
 
-/* The outermost DIE that says something counts: a definition's line, not that
- * of its declaration in a class. */
+/* The first DIE that says something counts: a definition's line, not that of
+ * its declaration in a class. */
 static struct said follow(struct reading *r, struct cp_unit *unit, const struct cp_die_attrs *first)
 {
 	struct cp_die_attrs a = *first;

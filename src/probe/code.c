@@ -231,7 +231,8 @@ static bool go_indirect(struct cp_code *c, size_t range, size_t number)
 	c->table_work += r.end - r.start;
 	if (c->table_work > MAX_TABLE_WORK)
 		give_up(c, too_large);
-	if (c->function->kind == CP_PROBE_PLT || c->trouble) {
+	if (c->function->kind == CP_PROBE_PLT || c->trouble ||
+	    c->unknown_jumps > MAX_UNKNOWN_JUMPS) {
 		c->unknown_jumps++;
 		return true;
 	}
@@ -240,7 +241,8 @@ static bool go_indirect(struct cp_code *c, size_t range, size_t number)
 	if (!cp_jump_table(c->decoder, c->bytes.items + c->offsets[range],
 			   (size_t)(r.end - r.start), r.start, pc, &memory, c->targets.items,
 			   MAX_TARGETS, &count)) {
-		/* So many are an interpreter's: each would cost a stop. */
+		/* So many are an interpreter's: each would cost a stop, and
+		 * looking for its table takes long. */
 		if (++c->unknown_jumps > MAX_UNKNOWN_JUMPS)
 			give_up_exits(c, many_jumps);
 		return true;
@@ -288,6 +290,7 @@ static bool visit(struct cp_code *c, size_t offset)
 			give_up(c, no_instruction);
 			return true;
 		}
+		c->overlaps = true;
 		if (!add_insn(c, offset, &insn))
 			return false;
 	}
@@ -330,8 +333,11 @@ static bool follow(struct cp_code *c)
 
 bool cp_code_shared_byte(const struct cp_code *c, size_t offset)
 {
-	size_t least = c->offsets[range_of(c, offset)], at = offset, number;
+	size_t least, at = offset, number;
 
+	if (!c->overlaps)
+		return false;
+	least = c->offsets[range_of(c, offset)];
 	while (at > least && offset - at < MAX_INSN) {
 		number = c->starts.items[--at];
 		if (number && (c->marks.items[number - 1] & CP_CODE_REACHED) &&
@@ -527,7 +533,7 @@ static void clear(struct cp_code *c)
 	c->others.count = 0;
 	c->range_count = c->unknown_jumps = 0;
 	c->trouble = NULL;
-	c->loops = false;
+	c->loops = c->overlaps = false;
 	c->table_work = 0;
 }
 

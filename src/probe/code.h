@@ -43,6 +43,7 @@ struct cp_code {
 	size_t unknown_jumps; /* indirect ones that may lead anywhere */
 	uint64_t table_work; /* bytes looked through for jump tables */
 	bool loops; /* something jumps to the entry */
+	bool overlaps; /* instructions may begin in the middle of others */
 };
 
 /* Follows the code of `function` from its entry; then what nothing leads to

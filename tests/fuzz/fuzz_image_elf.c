@@ -5,10 +5,12 @@
  */
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "image/image.h"
+#include "image/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -37,6 +39,31 @@ static void ask(struct cp_image *image, uint64_t at)
 	cp_image_vaddr_of_offset(image, at, &vaddr);
 }
 
+static void ask_lines(struct cp_image *image)
+{
+	struct cp_source_functions functions = { 0 };
+	struct cp_line_table table = { 0 };
+	uint64_t last = 0;
+	size_t i;
+
+	if (cp_image_lines(image, &table))
+		return;
+	for (i = 0; i < table.rows.count; i++) {
+		if (table.rows.items[i].address < last)
+			abort();
+		last = table.rows.items[i].address;
+		text(table.files.items[table.rows.items[i].file]);
+	}
+	cp_line_table_free(&table);
+	if (cp_image_source_functions(image, &functions))
+		return;
+	for (i = 0; i < functions.items.count; i++) {
+		text(functions.items.items[i].name);
+		text(functions.items.items[i].file);
+	}
+	cp_source_functions_free(&functions);
+}
+
 static void ask_all(struct cp_image *image)
 {
 	static const char *const names[] = { ".eh_frame", ".debug_frame", ".debug_info", "" };
@@ -62,6 +89,7 @@ static void ask_all(struct cp_image *image)
 	ask(image, 0x1139);
 	ask(image, 0);
 	ask(image, UINT64_MAX);
+	ask_lines(image);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

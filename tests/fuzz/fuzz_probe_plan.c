@@ -2,12 +2,14 @@
  *
  * Bytes as code: a header of eight says where functions begin, the rest is
  * what they consist of. Whatever it is, sites lie inside of the ranges, at
- * different addresses but for the entry's, and the entry comes first.
+ * different addresses but for the entry's, and the entry comes first; blocks
+ * do not overlap, and a branch ends its block.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/blocks.h"
 #include "probe/plan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -65,11 +67,43 @@ static void check(const struct cp_probe_plan *plan, const struct cp_probe_functi
 		abort();
 }
 
+static void check_blocks(const struct cp_probe_blocks *found, const struct cp_probe_function *f)
+{
+	const struct cp_probe_block *b;
+	const struct cp_probe_branch *j;
+	uint64_t last = 0;
+
+	if (found->entry >= found->blocks.count || !found->why_text ||
+	    found->blocks.items[found->entry].address != f->address ||
+	    found->complete == (found->blocks.items[found->entry].size == 0))
+		abort();
+	cp_vec_for_each(&found->blocks, b) {
+		if (b->address < last || b->insn_size > sizeof(b->code) ||
+		    (found->complete && b->insn_size > b->size))
+			abort();
+		last = b->address + b->size;
+	}
+	cp_vec_for_each(&found->branches, j) {
+		if (j->block >= found->blocks.count ||
+		    (j->taken_block != CP_NO_BLOCK && j->taken_block >= found->blocks.count) ||
+		    (j->passed_block != CP_NO_BLOCK && j->passed_block >= found->blocks.count))
+			abort();
+		b = &found->blocks.items[j->block];
+		if (j->address + j->size != b->address + b->size)
+			abort();
+		if (j->taken_block != CP_NO_BLOCK &&
+		    found->blocks.items[j->taken_block].address != j->target)
+			abort();
+	}
+}
+
 static void plan_all(const struct cp_arch *arch, const struct cp_reader *memory,
 		     const struct cp_probe_functions *all)
 {
 	struct cp_decoder *decoder = cp_decoder_create(arch);
 	struct cp_probe_plan plan = { 0 };
+	struct cp_probe_blocks blocks = { 0 };
+	struct cp_code code = { 0 };
 	size_t i;
 
 	for (i = 0; decoder && i < 2 * all->count; i++) {
@@ -78,8 +112,13 @@ static void plan_all(const struct cp_arch *arch, const struct cp_reader *memory,
 		if (cp_probe_plan_function(decoder, memory, i & 1 ? all : NULL, f, &plan))
 			abort();
 		check(&plan, f);
+		if (cp_probe_blocks_find(&code, decoder, memory, i & 1 ? all : NULL, f, &blocks))
+			abort();
+		check_blocks(&blocks, f);
 	}
 	cp_probe_plan_free(&plan);
+	cp_probe_blocks_free(&blocks);
+	cp_code_free(&code);
 	cp_decoder_destroy(decoder);
 }
 

@@ -6,6 +6,13 @@
     ranges, and the tail calls its jumps to outside of them;
   - of one that never returns, objdump has neither.
 
+Then the blocks:
+
+  - each begins and ends where instructions do, and they don't overlap;
+  - what a direct jump leads to, and what is behind a jump, a call or a return,
+    begins a block; a conditional jump is a branch;
+  - all of a function is in some block, but for padding.
+
     probe_judge.py PROBE_DUMP FILE...       a file that is not there is left out
 """
 import bisect
@@ -17,6 +24,11 @@ import sys
 LINE = re.compile(r"^ *([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *\t?(.*)$")
 JUMP = re.compile(r"^(?:(?:bnd|notrack|addr32|c[sd]) )*(j[a-z]+)(?:,p[nt])?\s+([0-9a-f]+)(?: <.*)?$")
 FAR = re.compile(r"^(?:(?:bnd|notrack|[c-g]s|rex\S*) )*jmp\s+\*")
+BRANCH = re.compile(r"^(?:(?:bnd|notrack|addr32|data16|c[sd]|ds) )*(j[a-z]+|loop[a-z]*|xbegin)(?:,p[nt])?\s+"
+                    r"([0-9a-f]+)(?: <.*)?$")
+CALL = re.compile(r"^(?:(?:bnd|notrack|[c-g]s|rex\S*|data16|addr32) )*(?:call|syscall|int +\$0x80)")
+END = re.compile(r"^(?:iret|ud2|hlt|int3)")
+NOP = re.compile(r"^(?:(?:data16|cs|ds) )*(?:nop|xchg +%ax,%ax)")
 RET = re.compile(r"^(?:(?:bnd|repz|rep|rex\S*) )*ret\b")
 
 
@@ -25,22 +37,28 @@ def output(*command):
                           errors="replace").stdout
 
 
-def disassemble(path):
-    """Address -> ("ret", None), ("jmp", target) or ("jmp*", None), in order."""
+def instructions(path):
+    """Address -> (size, text), in order."""
     found = {}
     for line in output("objdump", "-d", "-w", "--insn-width=16", path).splitlines():
         m = LINE.match(line)
-        if not m:
-            continue
-        at, text = int(m.group(1), 16), m.group(3).strip()
+        if m:
+            found[int(m.group(1), 16)] = (len(m.group(2).split()), m.group(3).strip())
+    return found
+
+
+def transfers(found):
+    """Address -> ("ret", None), ("jmp", target) or ("jmp*", None), in order."""
+    leaving = {}
+    for at, (_, text) in found.items():
         jump = JUMP.match(text)
         if RET.match(text):
-            found[at] = ("ret", None)
+            leaving[at] = ("ret", None)
         elif jump:
-            found[at] = (jump.group(1), int(jump.group(2), 16))
+            leaving[at] = (jump.group(1), int(jump.group(2), 16))
         elif FAR.match(text):
-            found[at] = ("jmp*", None)
-    return found
+            leaving[at] = ("jmp*", None)
+    return leaving
 
 
 class Plan:
@@ -86,9 +104,76 @@ def named(path):
             yield int(parts[0], 16), parts[3]
 
 
-def judge(dump, path):
+class Blocks:
+    def __init__(self, line):
+        head, why, blocks, branches = line.rsplit("|", 3)
+        address, size, kind, self.how, self.name = head.split(None, 4)[:5]
+        self.address, self.size, self.kind = int(address, 16), int(size, 16), int(kind)
+        self.why = why.strip()
+        self.blocks = [(int(b.split(":")[0], 16), int(b.split(":")[1], 16)) for b in blocks.split()]
+        self.branches = {int(b.split(":")[0], 16) for b in branches.split()}
+
+
+def inside_of(f, found, bad):
+    """Addresses of the instructions in its blocks."""
+    inside, end = [], 0
+    for start, size in f.blocks:
+        if start < end:
+            bad.append(f"block {start:x} overlaps")
+        end = start + size
+        at = start
+        while at < end and at in found:
+            inside.append(at)
+            at += found[at][0]
+        if at != end:
+            bad.append(f"block {start:x} does not end with an instruction")
+    return inside
+
+
+def judge_blocks(f, found, ordered):
+    bad = []
+    inside = inside_of(f, found, bad)
+    known, starts = set(inside), {start for start, _ in f.blocks}
+    for at in inside:
+        size, text = found[at]
+        jump = BRANCH.match(text)
+        if jump:
+            target = int(jump.group(2), 16)
+            if f.address <= target < f.address + f.size and target not in starts:
+                bad.append(f"{at:x} jumps to {target:x}, no block")
+        if (at in f.branches) != bool(jump and jump.group(1) != "jmp"):
+            bad.append(f"branch at {at:x}")
+        ends = jump or FAR.match(text) or CALL.match(text) or RET.match(text) or END.match(text)
+        if ends and at + size in known and at + size not in starts:
+            bad.append(f"{at + size:x} is behind {text}, no block")
+    for at in ordered[bisect.bisect_left(ordered, f.address):
+                      bisect.bisect_left(ordered, f.address + f.size)]:
+        if at not in known and not NOP.match(found[at][1]) and not END.match(found[at][1]):
+            bad.append(f"{at:x} is in no block")
+    return bad
+
+
+def judge_all_blocks(dump, path, found, ordered):
+    bad = full = count = 0
+    for line in output(dump, "blocks", path).splitlines():
+        f = Blocks(line)
+        if f.kind == 1:
+            continue
+        if f.how != "FULL":
+            bad += not f.why
+            continue
+        full += 1
+        count += len(f.blocks)
+        for what in judge_blocks(f, found, ordered):
+            print(f"{path}: {f.address:x} {f.name}: {what}")
+            bad += 1
+    print(f"{path}: {full} functions of {count} blocks, {bad} differ")
+    return bad, full
+
+
+def judge(dump, path, instructions_found):
     plans = [Plan(line) for line in output(dump, "plans", path).splitlines()]
-    found = disassemble(path)
+    found = transfers(instructions_found)
     ordered = sorted(found)
     bad = full = 0
     for plan in plans:
@@ -114,7 +199,11 @@ def judge(dump, path):
 
 
 def main():
-    results = [judge(sys.argv[1], path) for path in sys.argv[2:] if os.path.exists(path)]
+    results = []
+    for path in filter(os.path.exists, sys.argv[2:]):
+        found = instructions(path)
+        results.append(judge(sys.argv[1], path, found))
+        results.append(judge_all_blocks(sys.argv[1], path, found, sorted(found)))
     # Hand-written code with data in it is read differently by objdump.
     return 1 if any(bad * 1000 > full for bad, full in results) else 0
 

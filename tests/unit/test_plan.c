@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_plan STRANGE: the plans of functions that are hard to plan.
+ * test_plan STRANGE: the plans and blocks of functions that are hard to plan.
  */
+#include "probe/blocks.h"
 #include "probe/plan.h"
 
 #include <string.h>
@@ -101,6 +102,97 @@ static void test_plans(struct cp_image *image)
 	cp_decoder_destroy(decoder);
 }
 
+/* Blocks as offset and size, "!" where no breakpoint may stand; branches as
+ * offset:taken,passed, "?" where the jump has to be watched. */
+static const struct {
+	const char *name, *blocks;
+} expected_blocks[] = {
+	{ "just_ret", "0+1" },
+	{ "just_jump", "0+2" },
+	{ "just_indirect", "0+2" },
+	{ "loops_to_entry", "0+4 4+1 2:?,4" },
+	{ "recurses_in_place", "0+2" },
+	{ "conditional", "0+8 8+1 2:?,8" },
+	{ "data_inside", "0+2 6+1" },
+	{ "data_that_decodes", "0+8" },
+	{ "falls_through", "0+2" },
+	{ "fallen_into", "0+1" },
+	{ "into_the_middle", "0+2" },
+	{ "fallen", "0+5" },
+	{ "never", "0+2" },
+	{ "calls_at_the_end", "0+6" },
+	{ "overlapping", "0+2 2+2 0:?,2" },
+	{ "skips_a_prefix", "0+2 2+4 0:?,2" },
+	{ "with_handler", "0+5 5+1 6+5 11+1" },
+	{ "computed", "0+2 2+5 7+1" },
+	{ "computed_and_data", "0+2" },
+	{ "interpreter", "0+4 4+4 8+4 12+4 16+4 20+4 24+4 28+4 32+4" },
+	{ "no_instruction", "0+0!" },
+	{ "cut_off", "0+0" },
+	{ "restores", "0+0!" },
+	{ "chosen", "0+8" },
+	{ "enclosing", "0+5" },
+	{ "enclosed", "0+3" },
+};
+
+static size_t describe_way(char *to, size_t size, const struct cp_probe_blocks *found,
+			   uint32_t block, uint64_t from)
+{
+	if (block == CP_NO_BLOCK)
+		return (size_t)snprintf(to, size, "?");
+	return (size_t)snprintf(to, size, "%d", (int)(found->blocks.items[block].address - from));
+}
+
+static void describe_blocks(const struct cp_probe_blocks *found, uint64_t from, char *to,
+			    size_t size)
+{
+	const struct cp_probe_branch *j;
+	const struct cp_probe_block *b;
+	size_t n = 0;
+
+	cp_vec_for_each(&found->blocks, b) {
+		if (n < size)
+			n += (size_t)snprintf(to + n, size - n, "%s%d+%d%s", n ? " " : "",
+					      (int)(b->address - from), (int)b->size,
+					      b->insn_size ? "" : "!");
+	}
+	cp_vec_for_each(&found->branches, j) {
+		if (n + 40 > size)
+			break;
+		n += (size_t)snprintf(to + n, size - n, " %d:", (int)(j->address - from));
+		n += describe_way(to + n, size - n, found, j->taken_block, from);
+		n += (size_t)snprintf(to + n, size - n, ",");
+		n += describe_way(to + n, size - n, found, j->passed_block, from);
+	}
+}
+
+static void test_blocks(struct cp_image *image)
+{
+	struct cp_decoder *decoder = cp_decoder_create(&cp_arch_x86_64);
+	struct cp_reader memory = cp_probe_file_reader(image);
+	struct cp_probe_blocks found = { 0 };
+	struct cp_code code = { 0 };
+	char text[400];
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(expected_blocks); i++) {
+		struct cp_probe_function *f = named(expected_blocks[i].name);
+
+		CHECK(f);
+		if (!f)
+			continue;
+		CHECK_OK(cp_probe_blocks_find(&code, decoder, &memory, &all, f, &found));
+		describe_blocks(&found, f->address, text, sizeof(text));
+		if (strcmp(text, expected_blocks[i].blocks) != 0)
+			fprintf(stderr, "%s: %s (%s)\n", f->linkage_name, text, found.why_text);
+		CHECK_STR(text, expected_blocks[i].blocks);
+		CHECK(found.complete == !*found.why_text);
+	}
+	cp_probe_blocks_free(&found);
+	cp_code_free(&code);
+	cp_decoder_destroy(decoder);
+}
+
 static void test_functions(void)
 {
 	struct cp_probe_function *f = named("with_cold");
@@ -143,6 +235,7 @@ int main(int argc, char **argv)
 	CHECK_OK(cp_probe_functions_read(image, &all));
 	test_functions();
 	test_plans(image);
+	test_blocks(image);
 	cp_probe_functions_free(&all);
 	cp_image_destroy(image);
 	TEST_MAIN_END;
