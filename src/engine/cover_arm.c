@@ -23,7 +23,7 @@ struct filling {
 	cprof_session *s;
 	cprof_image *image;
 	const struct engine_cover *cover;
-	uint32_t cursor;
+	struct engine_cover_cursor cursor;
 	struct cp_site *sites; /* in the plan area */
 	uint8_t *code; /* the same */
 	uint32_t count;
@@ -87,7 +87,8 @@ static uint64_t fill(struct filling *f, uint32_t most)
 static uint32_t needed(const cprof_session *s, const struct engine_cover *cover)
 {
 	struct engine_cover_site site;
-	uint32_t cursor = 0, n = 0;
+	struct engine_cover_cursor cursor = { 0 };
+	uint32_t n = 0;
 
 	while (engine_cover_next(s, cover, &cursor, &site))
 		n++;

@@ -44,6 +44,7 @@ void engine_cover_free(struct engine_cover *cover)
 	cp_vec_free(&cover->functions);
 	cp_vec_free(&cover->blocks);
 	cp_vec_free(&cover->branches);
+	cp_vec_free(&cover->watched);
 	free(cover->marks);
 	free(cover);
 }
@@ -103,6 +104,12 @@ static uint32_t rebased(uint32_t block, uint32_t first)
 	return block == CP_NO_BLOCK ? block : block + first;
 }
 
+/* By the blocks behind it. */
+static bool is_told(const struct cp_probe_branch *b)
+{
+	return b->taken_block != CP_NO_BLOCK && b->passed_block != CP_NO_BLOCK;
+}
+
 static bool add_function(struct planning *p, struct cp_probe_function *f)
 {
 	struct engine_cover *cover = p->cover;
@@ -120,6 +127,7 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 
 	if (!cp_vec_reserve(&cover->blocks, blocks + found->blocks.count) ||
 	    !cp_vec_reserve(&cover->branches, branches + found->branches.count) ||
+	    !cp_vec_reserve(&cover->watched, branches + found->branches.count) ||
 	    !cp_vec_push(&cover->functions, made))
 		return false;
 	memcpy(cover->blocks.items + blocks, found->blocks.items,
@@ -132,6 +140,8 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 		b->block = rebased(b->block, made.first_block);
 		b->taken_block = rebased(b->taken_block, made.first_block);
 		b->passed_block = rebased(b->passed_block, made.first_block);
+		cover->watched.items[cover->watched.count++] =
+			is_told(b) ? CP_NO_BLOCK : cover->watched_count++;
 	}
 	return true;
 }
@@ -230,14 +240,11 @@ static bool block_site(const cprof_session *s, const struct engine_cover *cover,
 	const struct cp_probe_block *b = &cover->blocks.items[number];
 	bool once = s->coverage->mode == CPROF_COVERAGE_ONESHOT;
 
-	*ret = (struct engine_cover_site){
-		.address = b->address,
-		.code = b->code,
-		.size = b->insn_size,
-		.flags = CP_SITE_COUNT | (once ? CP_SITE_ONCE : 0),
-		.counter = cover->first_counter + number,
-		.slot = number,
-	};
+	ret->address = b->address;
+	ret->code = b->code;
+	ret->size = b->insn_size;
+	ret->flags = CP_SITE_COUNT | (once ? CP_SITE_ONCE : 0);
+	ret->counter = cover->first_counter + number;
 	return !once || !seen(s, ret->counter);
 }
 
@@ -245,41 +252,47 @@ static bool branch_site(const cprof_session *s, const struct engine_cover *cover
 			struct engine_cover_site *ret)
 {
 	const struct cp_probe_branch *b = &cover->branches.items[number];
-	uint32_t blocks = (uint32_t)cover->blocks.count;
-	unsigned flags = CP_SITE_BRANCH;
+	unsigned flags = CP_SITE_BRANCH | CP_SITE_ONCE;
 
-	*ret = (struct engine_cover_site){
-		.address = b->address,
-		.code = b->code,
-		.size = b->size,
-		.counter = cover->first_counter + blocks + 2 * number,
-		.slot = blocks + number,
-	};
-	if (s->coverage->mode == CPROF_COVERAGE_COUNT) {
-		ret->flags = CP_SITE_BRANCH;
-		return b->taken_block == CP_NO_BLOCK || b->passed_block == CP_NO_BLOCK;
-	}
+	ret->address = b->address;
+	ret->code = b->code;
+	ret->size = b->size;
+	ret->flags = CP_SITE_BRANCH;
+	ret->counter = engine_cover_own(cover, number);
+	if (s->coverage->mode == CPROF_COVERAGE_COUNT)
+		return true;
 	if (b->taken_block == CP_NO_BLOCK && !seen(s, ret->counter))
 		flags |= CP_SITE_TAKEN;
 	if (b->passed_block == CP_NO_BLOCK && !seen(s, ret->counter + 1))
 		flags |= CP_SITE_PASSED;
-	ret->flags = (uint16_t)(flags | CP_SITE_ONCE);
+	ret->flags = (uint16_t)flags;
 	return flags & (CP_SITE_TAKEN | CP_SITE_PASSED);
 }
 
-bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover, uint32_t *cursor,
-		       struct engine_cover_site *ret)
+/* A branch is the end of its block, so it comes before the next one. */
+bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
+		       struct engine_cover_cursor *at, struct engine_cover_site *ret)
 {
-	uint32_t blocks = (uint32_t)cover->blocks.count;
+	for (;;) {
+		uint32_t branch = at->branch;
 
-	while (*cursor < engine_cover_slots(cover)) {
-		uint32_t number = (*cursor)++;
-
-		if (number < blocks ? block_site(s, cover, number, ret)
-				    : branch_site(s, cover, number - blocks, ret))
-			return true;
+		ret->slot = at->block + at->watched;
+		if (branch < cover->branches.count &&
+		    cover->branches.items[branch].block < at->block) {
+			at->branch++;
+			if (cover->watched.items[branch] == CP_NO_BLOCK)
+				continue;
+			at->watched++;
+			if (branch_site(s, cover, branch, ret))
+				return true;
+		} else if (at->block < cover->blocks.count) {
+			at->block++;
+			if (block_site(s, cover, at->block - 1, ret))
+				return true;
+		} else {
+			return false;
+		}
 	}
-	return false;
 }
 
 static void refuse(cprof_session *s, uint32_t counter)
@@ -298,8 +311,8 @@ void engine_cover_refuse(cprof_session *s, const struct engine_cover_site *site)
 
 void engine_cover_refuse_all(cprof_session *s, const struct engine_cover *cover)
 {
+	struct engine_cover_cursor cursor = { 0 };
 	struct engine_cover_site site;
-	uint32_t cursor = 0;
 
 	while (engine_cover_next(s, cover, &cursor, &site))
 		engine_cover_refuse(s, &site);

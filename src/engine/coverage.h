@@ -35,9 +35,12 @@ struct engine_cover {
 	CP_VEC(struct engine_covered) functions; /* by address */
 	CP_VEC(struct cp_probe_block) blocks; /* by function, then address */
 	CP_VEC(struct cp_probe_branch) branches; /* the same; blocks by number in `blocks` */
+	/* Of each branch: its number among those that are watched, or CP_NO_BLOCK. */
+	CP_VEC(uint32_t) watched;
+	uint32_t watched_count;
 	uint8_t *marks; /* owned: a bit for each address from `low` on; NULL: not made yet */
 	uint64_t low, span;
-	uint32_t first_counter; /* of a block each, then two of a branch each */
+	uint32_t first_counter; /* of a block each, then two of a watched branch each */
 };
 
 struct engine_coverage {
@@ -75,11 +78,16 @@ bool engine_coverage_wanted(const cprof_session *s);
 /* What of the image's object is covered, planned at its first time; NULL: nothing. */
 struct engine_cover *engine_coverage_plan(cprof_image *image);
 void engine_cover_free(struct engine_cover *cover);
-/* Slots that its sites have in each area: a block's number is its slot, branches
- * come behind the blocks. */
+/* Slots that its sites have in each area, in order of their places. */
 static inline uint32_t engine_cover_slots(const struct engine_cover *cover)
 {
-	return cover ? (uint32_t)(cover->blocks.count + cover->branches.count) : 0;
+	return cover ? (uint32_t)cover->blocks.count + cover->watched_count : 0;
+}
+/* The first of the two counters of a branch that is watched. */
+static inline uint32_t engine_cover_own(const struct engine_cover *cover, uint32_t branch)
+{
+	return cover->first_counter + (uint32_t)cover->blocks.count +
+	       2 * cover->watched.items[branch];
 }
 
 /* A site that is to be placed. */
@@ -91,10 +99,13 @@ struct engine_cover_site {
 	uint32_t counter;
 	uint32_t slot;
 };
-/* The next site, by number from *cursor (0 at first) on, that is still needed.
- * False: no more. */
-bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover, uint32_t *cursor,
-		       struct engine_cover_site *ret);
+/* The next site that is still needed; a function's are in order of address. The
+ * cursor is zero at first. False: no more. */
+struct engine_cover_cursor {
+	uint32_t block, branch, watched; /* the next ones */
+};
+bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
+		       struct engine_cover_cursor *cursor, struct engine_cover_site *ret);
 /* No breakpoint can stand there: its counters can't be told. */
 void engine_cover_refuse(cprof_session *s, const struct engine_cover_site *site);
 /* None could be placed. */

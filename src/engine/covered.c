@@ -102,12 +102,12 @@ static uint64_t direction_count(const struct telling *t, uint32_t number, bool p
 {
 	const struct cp_probe_branch *b = &t->cover->branches.items[number];
 	uint32_t behind = passed ? b->passed_block : b->taken_block;
-	uint32_t own = t->cover->first_counter + (uint32_t)t->cover->blocks.count + 2 * number;
 
 	if (!block_count(t, b->block))
 		return 0;
-	return behind == CP_NO_BLOCK ? engine_cover_count(t->s, own + passed)
-				     : block_count(t, behind);
+	if (behind != CP_NO_BLOCK)
+		return block_count(t, behind);
+	return engine_cover_count(t->s, engine_cover_own(t->cover, number) + passed);
 }
 
 static bool tell_blocks(struct telling *t, const struct engine_covered *f)

@@ -54,7 +54,7 @@ static bool keep_area(struct space *space, uint64_t address, uint64_t size)
 	area.owners = calloc(area.slot_count + 1, sizeof(*area.owners));
 	if (!area.owners)
 		return false;
-	if (cp_vec_push(&space->areas, area))
+	if (cp_vec_push(&space->table->areas, area))
 		return true;
 	free(area.owners);
 	return false;
@@ -69,14 +69,14 @@ static bool write_header(const struct space *space, const struct area *area)
 		.table = area->address + CP_AREA_HEAD,
 		.slots = cp_area_slot(area->address, area->size, 0),
 	};
-	size_t n = space->areas.count;
+	size_t n = space->table->areas.count;
 	uint64_t link;
 
 	if (!space_write(space, area->address, &header, sizeof(header)))
 		return false;
 	if (n < 2)
 		return true;
-	link = space->areas.items[n - 2].address + offsetof(struct cp_area_header, next);
+	link = space->table->areas.items[n - 2].address + offsetof(struct cp_area_header, next);
 	return space_write(space, link, &area->address, sizeof(area->address));
 }
 
@@ -127,7 +127,7 @@ void area_map(struct tracer *tr, const struct cp_request *rq, struct cp_answer *
 	if (ret->errnum)
 		return;
 	if (!keep_area(space, ret->address, size) ||
-	    !write_header(space, &space->areas.items[space->areas.count - 1]))
+	    !write_header(space, &space->table->areas.items[space->table->areas.count - 1]))
 		ret->errnum = ENOMEM;
 }
 
@@ -155,7 +155,7 @@ bool area_write_table(struct space *space, struct area *area)
 		uint64_t count, table;
 	} change;
 	uint64_t i, n = 0, at = area->address + CP_AREA_HEAD;
-	bool ok;
+	bool ok, sorted = true;
 
 	if (!table)
 		return false;
@@ -164,10 +164,12 @@ bool area_write_table(struct space *space, struct area *area)
 
 		if (!s)
 			continue;
+		sorted &= !n || table[n - 1].site <= s->address;
 		table[n] = (struct cp_area_entry){ .site = s->address, .slot = (uint32_t)i };
 		memcpy(table[n++].original, s->original, sizeof(s->original));
 	}
-	qsort(table, n, sizeof(*table), by_site);
+	if (!sorted)
+		qsort(table, n, sizeof(*table), by_site);
 	if (!area->twin)
 		at += area->slot_count * sizeof(*table);
 	change.count = n;
@@ -223,7 +225,7 @@ static int set_action(struct tracer *tr, const struct space *space, struct injec
 		      const struct action *action)
 {
 	/* In the area, where the kernel can read it. */
-	uint64_t at = space->areas.items[0].address + HANDLER_AT - sizeof(*action);
+	uint64_t at = space->table->areas.items[0].address + HANDLER_AT - sizeof(*action);
 
 	if (!space_write(space, at, action, sizeof(*action)))
 		return EIO;
@@ -234,7 +236,7 @@ static int set_action(struct tracer *tr, const struct space *space, struct injec
 /* Code and header of the first area; *ret is the action to be set. */
 static bool place_handler(const struct space *space, const struct action *old, struct action *ret)
 {
-	uint64_t base = space->areas.items[0].address, at = base + HANDLER_AT;
+	uint64_t base = space->table->areas.items[0].address, at = base + HANDLER_AT;
 	struct cp_area_header header;
 	size_t size, entry, restorer, area_at;
 	const uint8_t *code = cp_trap_handler(cp_arch_host(), &size, &entry, &restorer, &area_at);
@@ -321,9 +323,10 @@ void area_forget(const struct space *space)
 	const uint64_t none = 0;
 	size_t i;
 
-	for (i = 0; i < space->areas.count; i++)
+	for (i = 0; i < space->table->areas.count; i++)
 		space_write(space,
-			    space->areas.items[i].address + offsetof(struct cp_area_header, count),
+			    space->table->areas.items[i].address +
+				    offsetof(struct cp_area_header, count),
 			    &none, sizeof(none));
 }
 
@@ -336,7 +339,7 @@ void area_remove_handler(struct tracer *tr, struct space *space)
 	if (!space->handler || inject_begin(tr, space, &in))
 		return;
 	if (!read_action(tr, space, &in, &now) && now.handler == space->handler &&
-	    space_read(space, space->areas.items[0].address, &header, sizeof(header))) {
+	    space_read(space, space->table->areas.items[0].address, &header, sizeof(header))) {
 		now = (struct action){ header.old_handler, header.old_flags, header.old_restorer,
 				       header.old_mask };
 		if (!set_action(tr, space, &in, &now))

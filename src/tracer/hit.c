@@ -68,13 +68,6 @@ bool hit_pending(pid_t tid)
 	return false;
 }
 
-static bool armed_here(const struct space *space, const struct site *site)
-{
-	while (!site->armed && site->next != SITE_NONE)
-		site = &space->sites.items[site->next];
-	return site->armed;
-}
-
 static bool stands(const struct space *space, const struct site *site)
 {
 	uint8_t now[CP_TRAP_MAX];
@@ -173,7 +166,7 @@ static void fetch_level(const struct at *at, const struct cp_fetch *fetches, siz
 static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to, uint64_t *caller)
 {
 	const struct cp_fetch *fetches =
-		site->fetch_count ? &at->space->fetches.items[site->first_fetch] : NULL;
+		site->fetch_count ? &at->space->table->fetches.items[site->first_fetch] : NULL;
 	struct cp_fetched *blocks[SITE_FETCHES];
 	size_t i, next = 0, count = site->fetch_count;
 	uint8_t *end = to;
@@ -229,8 +222,8 @@ static bool wants_return(const struct at *at, const struct site *site, uint64_t 
 
 	if (!(site->flags & CP_SITE_WATCH_RETURN) || !caller)
 		return false;
-	for (; s; s = s->next == SITE_NONE ? NULL : &at->space->sites.items[s->next]) {
-		if (s->armed && s->flags & CP_SITE_RETURN)
+	for (; s; s = site_next(at->space, s)) {
+		if (site_armed(at->space, s) && s->flags & CP_SITE_RETURN)
 			return false;
 	}
 	return true;
@@ -329,7 +322,8 @@ static bool decided(struct tracer *tr, const struct at *at, const struct site *s
 {
 	static const unsigned waits[] = { CP_SITE_TAKEN, CP_SITE_PASSED };
 	uint32_t budget = at->space->groups.items[site->group].g.max_rate, i;
-	bool spent = budget && site->hits >= budget, open = false;
+	unsigned hits = *site_state(at->space, site) & STATE_HITS;
+	bool spent = budget && hits >= budget, open = false;
 
 	for (i = 0; i < 2; i++) {
 		if (!(site->flags & waits[i]) || counted(tr, site->id + i))
@@ -353,31 +347,35 @@ static bool jumps(struct at *at, const struct site *site)
 	       site->step.target;
 }
 
+static void count_site(struct tracer *tr, struct at *at, const struct site *site)
+{
+	uint16_t *state = site_state(at->space, site);
+
+	*state += (*state & STATE_HITS) < STATE_HITS;
+	if (site->flags & CP_SITE_BRANCH)
+		count_up(tr, site->id + !jumps(at, site));
+	else
+		count_up(tr, site->id);
+}
+
 /* Counts at all sites here that count. True: some are not needed any more. */
 static bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
 {
+	const struct site *site;
 	bool done = false, any = false;
-	uint32_t i, next;
 
-	for (i = (uint32_t)(at->site - at->space->sites.items); i != SITE_NONE; i = next) {
-		struct site *site = &at->space->sites.items[i];
-
-		next = site->next;
-		if (!site->armed)
+	for (site = at->site; site; site = site_next(at->space, site)) {
+		if (!site_armed(at->space, site))
 			continue;
-		*events_ret |= !(site->flags & SITE_COUNTS);
-		if (!(site->flags & SITE_COUNTS))
+		if (!(site->flags & SITE_COUNTS)) {
+			*events_ret = true;
 			continue;
+		}
 		any = true;
-		site->hits++;
-		if (site->flags & CP_SITE_BRANCH)
-			count_up(tr, site->id + !jumps(at, site));
-		else
-			count_up(tr, site->id);
+		count_site(tr, at, site);
 		if (site->flags & CP_SITE_ONCE &&
 		    (site->flags & CP_SITE_COUNT || decided(tr, at, site))) {
-			site->armed = false;
-			at->space->armed--;
+			site_disarm(at->space, site);
 			done = true;
 		}
 	}
@@ -440,14 +438,12 @@ static void give_up_group(struct tracer *tr, const struct at *at, uint32_t index
  * a hit is reported whole or left for later whole. */
 static bool room_for_all(struct tracer *tr, const struct at *at)
 {
-	const struct site *site = at->site;
+	const struct site *site;
 	size_t room = 0;
 
-	for (;; site = &at->space->sites.items[site->next]) {
-		if (site->armed && !(site->flags & SITE_COUNTS))
+	for (site = at->site; site; site = site_next(at->space, site)) {
+		if (site_armed(at->space, site) && !(site->flags & SITE_COUNTS))
 			room += event_room(tr, site);
-		if (site->next == SITE_NONE)
-			break;
 	}
 	return !room || cp_ring_reserve(tr->link, room, CP_LINK_RESERVE);
 }
@@ -456,15 +452,13 @@ static bool room_for_all(struct tracer *tr, const struct at *at)
 static bool report_some(struct tracer *tr, const struct at *at, bool entries, uint16_t *flags,
 			uint32_t *hot_ret)
 {
+	const struct site *site;
 	bool once = false;
-	uint32_t i, next;
 
-	for (i = (uint32_t)(at->site - at->space->sites.items); i != SITE_NONE; i = next) {
-		struct site *site = &at->space->sites.items[i];
+	for (site = at->site; site; site = site_next(at->space, site)) {
 		uint64_t target = 0;
 
-		next = site->next;
-		if (!site->armed || site->flags & SITE_COUNTS ||
+		if (!site_armed(at->space, site) || site->flags & SITE_COUNTS ||
 		    entries != !!(site->flags & CP_SITE_ENTRY))
 			continue;
 		if (site->flags & CP_SITE_TAIL && !(target = leaves_to(at, site))) {
@@ -485,15 +479,11 @@ static bool report_some(struct tracer *tr, const struct at *at, bool entries, ui
 
 static void forget_once(const struct at *at)
 {
-	struct site *site = at->site;
+	const struct site *site;
 
-	for (;; site = &at->space->sites.items[site->next]) {
-		if (site->armed && site->flags & CP_SITE_ONCE && !(site->flags & SITE_COUNTS)) {
-			site->armed = false;
-			at->space->armed--;
-		}
-		if (site->next == SITE_NONE)
-			break;
+	for (site = at->site; site; site = site_next(at->space, site)) {
+		if (site->flags & CP_SITE_ONCE && !(site->flags & SITE_COUNTS))
+			site_disarm(at->space, site);
 	}
 }
 
@@ -504,7 +494,7 @@ static void take_out(const struct at *at)
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
 	struct patch patch = { .address = at->site->address };
 
-	if (armed_here(at->space, at->site))
+	if (space_any_armed(at->space, at->site))
 		return;
 	at->space->changed_ns = at->seen_ns;
 	memcpy(patch.expect, trap, size);
@@ -590,14 +580,14 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	uint16_t flags = 0;
 	struct cp_syscall_state s;
 
-	if (!at.space->sites.count || !regs_read(t->tid, at.prstatus))
+	if (!at.space->table->sites.count || !regs_read(t->tid, at.prstatus))
 		return HIT_NONE;
 	cp_arch_syscall_state(at.prstatus, &s);
 	at.sp = s.sp;
 	at.site = space_site(at.space, s.pc - tr->trap_size);
 	if (!at.site || !is_hit(tr, t, at.site))
 		return HIT_NONE;
-	if (!armed_here(at.space, at.site))
+	if (!space_any_armed(at.space, at.site))
 		return late(tr, &at);
 	at.pc = at.site->address;
 	if (!t->process->guest && !seen_before(&at) && !serve_sites(tr, &at, &flags))

@@ -71,7 +71,10 @@ size_t patch_apply(const struct space *space, struct patch *patches, size_t coun
 
 	if (!count)
 		return 0;
-	qsort(patches, count, sizeof(*patches), by_address);
+	for (i = 1; i < count && patches[i - 1].address <= patches[i].address; i++)
+		;
+	if (i < count)
+		qsort(patches, count, sizeof(*patches), by_address);
 	for (i = 1; i <= count; i++) {
 		if (i < count && patches[i].address / PAGE == patches[first].address / PAGE)
 			continue;

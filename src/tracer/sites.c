@@ -28,36 +28,36 @@ struct batch {
 	const struct cp_site *sites;
 	const struct cp_site_group *groups;
 	const struct cp_fetch *fetches;
-	const uint8_t *code;
+	const uint8_t *code; /* in the plan area: nothing of it is looked at here */
 };
 
 /* ---- checking ---- */
 
 static bool open_batch(struct tracer *tr, const struct cp_request *rq, struct batch *ret)
 {
-	uint64_t sites, groups, fetches, size = rq->size;
-	struct cp_batch *b;
+	const uint8_t *plan = tr->link->plan + rq->first;
+	uint64_t sites, groups, fetches, size = rq->size, head;
+	struct cp_batch said;
 
-	if (size < sizeof(*b) || size > CP_LINK_PLAN || rq->first > CP_LINK_PLAN - size ||
+	if (size < sizeof(said) || size > CP_LINK_PLAN || rq->first > CP_LINK_PLAN - size ||
 	    rq->first % 8)
 		return false;
-	b = malloc(size);
-	if (!b)
+	memcpy(&said, plan, sizeof(said));
+	sites = said.site_count * sizeof(struct cp_site);
+	groups = said.group_count * sizeof(struct cp_site_group);
+	fetches = said.fetch_count * sizeof(struct cp_fetch);
+	head = sizeof(said) + sites + groups + fetches;
+	if (said.size != size || head + (uint64_t)said.site_count * CP_SLOT_SIZE > size)
 		return false;
-	memcpy(b, tr->link->plan + rq->first, size);
-	sites = b->site_count * sizeof(struct cp_site);
-	groups = b->group_count * sizeof(struct cp_site_group);
-	fetches = b->fetch_count * sizeof(struct cp_fetch);
-	if (b->size != size ||
-	    sizeof(*b) + sites + groups + fetches + (uint64_t)b->site_count * CP_SLOT_SIZE > size) {
-		free(b);
+	ret->head = malloc(head);
+	if (!ret->head)
 		return false;
-	}
-	ret->head = b;
-	ret->sites = (const struct cp_site *)(b + 1);
+	memcpy(ret->head, plan, head);
+	*ret->head = said;
+	ret->sites = (const struct cp_site *)(ret->head + 1);
 	ret->groups = (const struct cp_site_group *)((const uint8_t *)ret->sites + sites);
 	ret->fetches = (const struct cp_fetch *)((const uint8_t *)ret->groups + groups);
-	ret->code = (const uint8_t *)ret->fetches + fetches;
+	ret->code = plan + head;
 	return true;
 }
 
@@ -158,12 +158,13 @@ static bool put_fetches(struct space *space, struct site *site, const struct cp_
 
 	/* The same ones again, as a rule. */
 	if (site->fetch_count == count && count &&
-	    !memcmp(&space->fetches.items[site->first_fetch], fetches, count * sizeof(*fetches)))
+	    !memcmp(&space->table->fetches.items[site->first_fetch], fetches,
+		    count * sizeof(*fetches)))
 		return true;
-	site->first_fetch = (uint32_t)space->fetches.count;
+	site->first_fetch = (uint32_t)space->table->fetches.count;
 	site->fetch_count = count;
 	for (i = 0; i < count; i++) {
-		if (!cp_vec_push(&space->fetches, fetches[i]))
+		if (!cp_vec_push(&space->table->fetches, fetches[i]))
 			return false;
 	}
 	return true;
@@ -176,57 +177,34 @@ static bool is_record_of(const struct site *site, const struct cp_site *s)
 }
 
 /* The record for the site: one that was there before, or a new one in the
- * chain of its address. NULL without memory. */
-static struct site *site_record(struct space *space, const struct cp_site *s)
+ * chain of its address, which begins with `first`. There is room for it. */
+static uint32_t site_record(struct space *space, const struct cp_site *s, uint32_t first)
 {
-	struct site fresh = {
-		.address = s->address, .id = s->id, .flags = s->flags, .next = SITE_NONE
-	};
-	uint32_t index = (uint32_t)space->sites.count;
-	struct site *at = space_site(space, s->address), *reusable = NULL, *last = at;
+	struct site *sites = space->table->sites.items;
+	uint32_t at = first, reusable = SITE_NONE, last = SITE_NONE;
 
-	for (; at; at = at->next == SITE_NONE ? NULL : &space->sites.items[at->next]) {
-		if (is_record_of(at, s))
+	for (; at != SITE_NONE; last = at, at = sites[at].next) {
+		if (is_record_of(&sites[at], s))
 			return at;
-		if (!at->armed && at->batch != space->batches && !reusable)
+		if (!site_armed(space, &sites[at]) && sites[at].batch != space->batches &&
+		    reusable == SITE_NONE)
 			reusable = at;
-		last = at;
 	}
-	if (reusable) {
-		reusable->id = s->id;
-		reusable->hits = 0;
-		return reusable;
-	}
-	if (last) {
-		last->next = index;
-	} else if (!cp_map_put(&space->by_address, s->address, index)) {
-		return NULL;
-	}
-	if (cp_vec_push(&space->sites, fresh))
-		return &space->sites.items[index];
-	cp_map_remove(&space->by_address, s->address);
-	return NULL;
+	if (reusable == SITE_NONE)
+		return table_add(space, s->address, last);
+	space->states.items[reusable] = 0;
+	return reusable;
 }
 
-/* Is any site at the address armed? */
-static bool any_armed(const struct space *space, const struct site *site)
+static uint32_t put_site(struct space *space, const struct batch *b, const struct area *area,
+			 const struct cp_site *s, const uint32_t *groups, uint32_t first)
 {
-	while (!site->armed && site->next != SITE_NONE)
-		site = &space->sites.items[site->next];
-	return site->armed;
-}
+	uint32_t number = site_record(space, s, first);
+	struct site *site = &space->table->sites.items[number];
 
-static bool put_site(struct space *space, const struct batch *b, const struct area *area,
-		     const struct cp_site *s, const uint32_t *groups)
-{
-	struct site *site;
-
-	/* The chain is extended through indices: no growing in between. */
-	if (!cp_vec_reserve(&space->sites, space->sites.count + 1))
-		return false;
-	site = site_record(space, s);
-	if (!site || !put_fetches(space, site, b->fetches + s->first_fetch, s->fetch_count))
-		return false;
+	site->id = s->id;
+	if (!put_fetches(space, site, b->fetches + s->first_fetch, s->fetch_count))
+		return SITE_NONE;
 	fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &site->room);
 	site->batch = space->batches;
 	site->group = groups[s->group];
@@ -235,66 +213,122 @@ static bool put_site(struct space *space, const struct batch *b, const struct ar
 	site->slot =
 		s->step.how == CP_STEP_SLOT ? cp_area_slot(area->address, area->size, s->slot) : 0;
 	memcpy(site->original, s->original, sizeof(site->original));
-	return true;
+	return number;
 }
 
 /* ---- arming ---- */
 
-/* What stands at each site, where none is armed yet, has to be what the batch
- * says. `patches` come back ready for it. */
-static size_t make_patches(const struct space *space, const struct batch *b, struct patch *patches)
+/* What a batch becomes. */
+struct arming {
+	struct patch *patches; /* where no site is armed yet: what stands there has to be
+				  what the batch says */
+	size_t count;
+	uint32_t *records; /* of each site of the batch */
+};
+
+static void add_patch(struct arming *a, const struct cp_site *s)
 {
-	size_t size, n = 0;
+	size_t size;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	uint32_t i;
+	struct patch *p = &a->patches[a->count++];
 
-	for (i = 0; i < b->head->site_count; i++) {
-		const struct site *site = space_site(space, b->sites[i].address);
-		struct patch *p = &patches[n];
+	p->address = s->address;
+	memcpy(p->expect, s->original, size);
+	memcpy(p->bytes, trap, size);
+}
 
-		if (site && any_armed(space, site))
-			continue;
-		*p = (struct patch){ .address = b->sites[i].address };
-		memcpy(p->expect, b->sites[i].original, size);
-		memcpy(p->bytes, trap, size);
-		n++;
+/* Slots are written in big pieces; between two that are not far from each other
+ * may lie some that nobody has. */
+#define FILL_AT_MOST 32u
+#define FILL_SIZE ((size_t)4096 * CP_SLOT_SIZE)
+
+struct slot_writer {
+	const struct space *space;
+	const struct area *area;
+	uint64_t first, count; /* slots in the buffer */
+	bool failed;
+	uint8_t *buffer; /* FILL_SIZE */
+};
+
+static void flush_slots(struct slot_writer *w)
+{
+	if (w->count)
+		w->failed |= !space_write(w->space,
+					  cp_area_slot(w->area->address, w->area->size, w->first),
+					  w->buffer, w->count * CP_SLOT_SIZE);
+	w->count = 0;
+}
+
+static bool nobody_has(const struct area *area, uint64_t slot, uint64_t end)
+{
+	while (slot < end && !area->owners[slot])
+		slot++;
+	return slot == end;
+}
+
+static void add_slot(struct slot_writer *w, uint64_t slot, const uint8_t *code)
+{
+	uint64_t next = w->first + w->count;
+
+	if (w->count && slot > next && slot - next <= FILL_AT_MOST &&
+	    (slot + 1 - w->first) * CP_SLOT_SIZE <= FILL_SIZE && nobody_has(w->area, next, slot)) {
+		memset(w->buffer + w->count * CP_SLOT_SIZE, 0xcc, (slot - next) * CP_SLOT_SIZE);
+		w->count += slot - next;
+	} else if (slot != next || (w->count + 1) * CP_SLOT_SIZE > FILL_SIZE) {
+		flush_slots(w);
 	}
-	return n;
+	if (!w->count)
+		w->first = slot;
+	memcpy(w->buffer + w->count++ * CP_SLOT_SIZE, code, CP_SLOT_SIZE);
 }
 
 static bool write_slots(const struct space *space, const struct batch *b, const struct area *area)
 {
-	uint32_t first = 0, i, n = b->head->site_count;
+	struct slot_writer w = { .space = space, .area = area, .buffer = malloc(FILL_SIZE) };
+	uint32_t i;
 
-	for (i = 1; i <= n; i++) {
-		if (i < n && b->sites[i].slot == b->sites[i - 1].slot + 1)
-			continue;
-		if (n && !space_write(space,
-				      cp_area_slot(area->address, area->size, b->sites[first].slot),
-				      b->code + (size_t)first * CP_SLOT_SIZE,
-				      (size_t)(i - first) * CP_SLOT_SIZE))
-			return false;
-		first = i;
-	}
-	return true;
+	if (!w.buffer)
+		return false;
+	for (i = 0; i < b->head->site_count; i++)
+		add_slot(&w, b->sites[i].slot, b->code + (size_t)i * CP_SLOT_SIZE);
+	flush_slots(&w);
+	free(w.buffer);
+	return !w.failed;
 }
 
-static int enter(struct space *space, const struct batch *b, struct area *area)
+static int enter_sites(struct space *space, const struct batch *b, struct area *area,
+		       const uint32_t *groups, struct arming *a)
+{
+	uint32_t i, first;
+
+	for (i = 0; i < b->head->site_count; i++) {
+		const struct cp_site *s = &b->sites[i];
+
+		first = table_find(space->table, s->address);
+		if (first == SITE_NONE ||
+		    !space_any_armed(space, &space->table->sites.items[first]))
+			add_patch(a, s);
+		a->records[i] = put_site(space, b, area, s, groups, first);
+		if (a->records[i] == SITE_NONE)
+			return ENOMEM;
+		if (!area_claim(area, s->slot, s->address))
+			return EINVAL;
+	}
+	return 0;
+}
+
+static int enter(struct space *space, const struct batch *b, struct area *area, struct arming *a)
 {
 	uint32_t *groups = calloc(b->head->group_count + 1, sizeof(*groups)), i;
-	int err = groups ? 0 : ENOMEM;
+	int err = groups && table_reserve(space, b->head->site_count) ? 0 : ENOMEM;
 
 	for (i = 0; !err && i < b->head->group_count; i++) {
 		groups[i] = put_group(space, &b->groups[i]);
 		if (groups[i] == SITE_NONE)
 			err = ENOMEM;
 	}
-	for (i = 0; !err && i < b->head->site_count; i++) {
-		if (!put_site(space, b, area, &b->sites[i], groups))
-			err = ENOMEM;
-		else if (!area_claim(area, b->sites[i].slot, b->sites[i].address))
-			err = EINVAL;
-	}
+	if (!err)
+		err = enter_sites(space, b, area, groups, a);
 	free(groups);
 	return err;
 }
@@ -312,60 +346,65 @@ static void give_up_counters(struct tracer *tr, const struct site *site)
 
 /* Marks what is armed now: all but those whose breakpoint could not be put. */
 static uint32_t mark(struct tracer *tr, struct space *space, const struct batch *b,
-		     const struct patch *patches, size_t count)
+		     const struct arming *a)
 {
 	struct cp_map failed = { 0 };
 	uint32_t i, armed = 0;
 	size_t n;
 
-	for (n = 0; n < count; n++) {
-		if (!patches[n].done)
-			cp_map_put(&failed, patches[n].address, 1);
+	for (n = 0; n < a->count; n++) {
+		if (!a->patches[n].done)
+			cp_map_put(&failed, a->patches[n].address, 1);
 	}
 	for (i = 0; i < b->head->site_count; i++) {
-		struct site *site = space_site(space, b->sites[i].address);
+		const struct site *site = &space->table->sites.items[a->records[i]];
 
-		while (!is_record_of(site, &b->sites[i]))
-			site = &space->sites.items[site->next];
-		if (cp_map_get(&failed, site->address)) {
+		if (failed.count && cp_map_get(&failed, site->address)) {
 			give_up_counters(tr, site);
 			continue;
 		}
-		space->armed += !site->armed;
-		site->armed = true;
+		site_arm(space, site);
 		armed++;
 	}
 	cp_map_free(&failed);
 	return armed;
 }
 
-static int arm(struct tracer *tr, struct space *space, const struct batch *b, uint32_t *armed_ret)
+static int arm_entered(struct tracer *tr, struct space *space, const struct batch *b,
+		       struct area *area, const struct arming *a, uint32_t *armed_ret)
 {
-	struct area *area = space_area(space, b->head->area);
-	struct patch *patches;
-	size_t count;
 	int err;
 
+	if (!write_slots(space, b, area) || !area_write_table(space, area))
+		return EIO;
+	err = area_install_handler(tr, space);
+	if (err)
+		return err;
+	space->changed_ns = cp_now();
+	patch_apply(space, a->patches, a->count);
+	*armed_ret = mark(tr, space, b, a);
+	return *armed_ret < b->head->site_count ? ESTALE : 0;
+}
+
+static int arm(struct tracer *tr, struct space *space, const struct batch *b, uint32_t *armed_ret)
+{
+	struct arming a = { 0 };
+	struct area *area;
+	int err;
+
+	if (!table_own(space))
+		return ENOMEM;
+	area = space_area(space, b->head->area);
 	if (!area || area->address != b->head->area || !batch_ok(space, b, area))
 		return EINVAL;
-	patches = calloc(b->head->site_count + 1, sizeof(*patches));
-	if (!patches)
-		return ENOMEM;
+	a.patches = calloc(b->head->site_count + 1, sizeof(*a.patches));
+	a.records = malloc((b->head->site_count + UINT64_C(1)) * sizeof(*a.records));
 	space->batches++;
-	count = make_patches(space, b, patches);
-	err = enter(space, b, area);
-	if (!err && (!write_slots(space, b, area) || !area_write_table(space, area)))
-		err = EIO;
+	err = a.patches && a.records ? enter(space, b, area, &a) : ENOMEM;
 	if (!err)
-		err = area_install_handler(tr, space);
-	if (!err) {
-		space->changed_ns = cp_now();
-		patch_apply(space, patches, count);
-		*armed_ret = mark(tr, space, b, patches, count);
-		if (*armed_ret < b->head->site_count)
-			err = ESTALE;
-	}
-	free(patches);
+		err = arm_entered(tr, space, b, area, &a, armed_ret);
+	free(a.patches);
+	free(a.records);
 	return err;
 }
 
@@ -403,14 +442,13 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 		patches = calloc(space->armed, sizeof(*patches));
 	if (!patches)
 		return;
-	for (i = 0; i < space->sites.count; i++) {
-		struct site *site = &space->sites.items[i];
+	for (i = 0; i < space->table->sites.count; i++) {
+		const struct site *site = &space->table->sites.items[i];
 
-		if (!site->armed || !chosen(site, ctx))
+		if (!site_armed(space, site) || !chosen(site, ctx))
 			continue;
-		site->armed = false;
-		space->armed--;
-		if (any_armed(space, space_site(space, site->address)))
+		site_disarm(space, site);
+		if (space_any_armed(space, space_site(space, site->address)))
 			continue;
 		patches[n] = (struct patch){ .address = site->address };
 		memcpy(patches[n].expect, trap, size);
@@ -457,14 +495,15 @@ void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		return;
 	}
 	/* What was there is unmapped: nothing of it may be looked at again. */
-	for (i = 0; i < p->space->sites.count; i++) {
-		struct site *site = &p->space->sites.items[i];
+	if (!table_own(p->space)) {
+		ret->errnum = ENOMEM;
+		return;
+	}
+	for (i = 0; i < p->space->table->sites.count; i++) {
+		const struct site *site = &p->space->table->sites.items[i];
 
-		if (!in_range(site, &range))
-			continue;
-		p->space->armed -= site->armed;
-		site->armed = false;
-		cp_map_remove(&p->space->by_address, site->address);
+		if (site->address && in_range(site, &range))
+			table_remove(p->space, (uint32_t)i);
 	}
 }
 
@@ -484,22 +523,19 @@ void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct c
 }
 
 /* Patches for the first site at each address, from what stands there to what
- * shall stand there; NULL without memory. */
-static struct patch *patches_of_all(const struct space *space,
-				    bool (*keep)(const struct space *space,
-						 const struct site *site),
-				    size_t *count_ret)
+ * shall stand there: the breakpoint, if `keep` and one is armed. NULL without
+ * memory. */
+static struct patch *patches_of_all(const struct space *space, bool keep, size_t *count_ret)
 {
 	size_t size, i, n = 0;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *patches = calloc(space->sites.count + 1, sizeof(*patches));
+	struct patch *patches = calloc(space->table->sites.count + 1, sizeof(*patches));
 
-	for (i = 0; patches && i < space->sites.count; i++) {
-		const struct site *site = &space->sites.items[i];
-		const uint64_t *first = cp_map_get(&space->by_address, site->address);
-		bool put = keep(space, site);
+	for (i = 0; patches && i < space->table->sites.count; i++) {
+		const struct site *site = &space->table->sites.items[i];
+		bool put = keep && space_any_armed(space, site);
 
-		if (!first || *first != i)
+		if (!site->address || table_find(space->table, site->address) != i)
 			continue;
 		patches[n] = (struct patch){ .address = site->address };
 		memcpy(patches[n].expect, put ? site->original : trap, size);
@@ -509,17 +545,10 @@ static struct patch *patches_of_all(const struct space *space,
 	return patches;
 }
 
-static bool keep_none(const struct space *space, const struct site *site)
-{
-	(void)space;
-	(void)site;
-	return false;
-}
-
 void sites_sync(struct space *space)
 {
 	size_t n;
-	struct patch *patches = patches_of_all(space, any_armed, &n);
+	struct patch *patches = patches_of_all(space, true, &n);
 
 	if (patches)
 		patch_apply(space, patches, n);
@@ -529,12 +558,12 @@ void sites_sync(struct space *space)
 void sites_clean(struct space *space)
 {
 	size_t n, i;
-	struct patch *patches = space->sites.count ? patches_of_all(space, keep_none, &n) : NULL;
+	struct patch *patches = space->table->sites.count ? patches_of_all(space, false, &n) : NULL;
 
 	if (!patches)
 		return;
-	for (i = 0; i < space->sites.count; i++)
-		space->sites.items[i].armed = false;
+	for (i = 0; i < space->states.count; i++)
+		space->states.items[i] = 0;
 	space->armed = 0;
 	patch_apply(space, patches, n);
 	free(patches);

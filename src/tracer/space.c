@@ -29,24 +29,23 @@ struct space *space_create(pid_t pid)
 	struct space *space = calloc(1, sizeof(*space));
 
 	if (space)
-		*space = (struct space){ .users = 1, .pid = pid, .mem = -1 };
-	return space;
+		*space = (struct space){
+			.users = 1, .pid = pid, .mem = -1, .table = table_create()
+		};
+	if (space && space->table)
+		return space;
+	free(space);
+	return NULL;
 }
 
 void space_release(struct space *space)
 {
-	size_t i;
-
 	if (!space || --space->users)
 		return;
-	for (i = 0; i < space->areas.count; i++)
-		free(space->areas.items[i].owners);
-	cp_vec_free(&space->areas);
-	cp_map_free(&space->by_address);
+	table_release(space->table);
 	cp_map_free(&space->by_group);
-	cp_vec_free(&space->sites);
+	cp_vec_free(&space->states);
 	cp_vec_free(&space->groups);
-	cp_vec_free(&space->fetches);
 	cp_close_fd(&space->mem);
 	free(space);
 }
@@ -79,12 +78,6 @@ static bool same_memory(pid_t a, pid_t b)
 	return !syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0);
 }
 
-#define COPY_VEC(to, from) \
-	(!(from)->count || \
-	 (cp_vec_reserve((to), (from)->count) && \
-	  (memcpy((to)->items, (from)->items, (from)->count * sizeof(*(to)->items)), \
-	   (to)->count = (from)->count, true)))
-
 static bool copy_map(struct cp_map *to, const struct cp_map *from)
 {
 	uint64_t key, value;
@@ -97,24 +90,15 @@ static bool copy_map(struct cp_map *to, const struct cp_map *from)
 	return true;
 }
 
-static bool copy_areas(struct space *to, const struct space *from)
+static bool copy_groups(struct space *to, const struct space *from)
 {
-	size_t i;
-
-	for (i = 0; i < from->areas.count; i++) {
-		struct area area = from->areas.items[i];
-
-		area.owners = malloc(area.slot_count * sizeof(*area.owners) + 1);
-		if (!area.owners)
-			return false;
-		memcpy(area.owners, from->areas.items[i].owners,
-		       area.slot_count * sizeof(*area.owners));
-		if (!cp_vec_push(&to->areas, area)) {
-			free(area.owners);
-			return false;
-		}
-	}
-	return true;
+	if (from->groups.count && !cp_vec_reserve(&to->groups, from->groups.count))
+		return false;
+	to->groups.count = from->groups.count;
+	if (to->groups.count)
+		memcpy(to->groups.items, from->groups.items,
+		       to->groups.count * sizeof(*to->groups.items));
+	return copy_map(&to->by_group, &from->by_group);
 }
 
 static struct space *copy(const struct space *from, pid_t pid)
@@ -130,10 +114,7 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->handler = from->handler;
 	to->restorer = from->restorer;
 	to->cleared = from->cleared;
-	if (copy_areas(to, from) && copy_map(&to->by_address, &from->by_address) &&
-	    copy_map(&to->by_group, &from->by_group) && COPY_VEC(&to->sites, &from->sites) &&
-	    COPY_VEC(&to->groups, &from->groups) && COPY_VEC(&to->fetches, &from->fetches) &&
-	    !space_open(to))
+	if (copy_groups(to, from) && table_share(to, from) && !space_open(to))
 		return to;
 	space_release(to);
 	return NULL;
@@ -149,7 +130,7 @@ static bool is_copy(const struct space *space, pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
 	return fd >= 0 &&
-	       pread(fd, &magic, sizeof(magic), (off_t)space->areas.items[0].address) ==
+	       pread(fd, &magic, sizeof(magic), (off_t)space->table->areas.items[0].address) ==
 		       sizeof(magic) &&
 	       magic == CP_AREA_MAGIC;
 }
@@ -163,12 +144,12 @@ static struct space *origin(struct tracer *tr, pid_t pid, pid_t parent, bool *sh
 	size_t cursor = 0;
 
 	*shared_ret = p && same_memory(pid, parent);
-	if (p && (*shared_ret || (p->space->areas.count && is_copy(p->space, pid))))
+	if (p && (*shared_ret || (p->space->table->areas.count && is_copy(p->space, pid))))
 		return p->space;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		p = (struct process *)(uintptr_t)value;
 		*shared_ret = same_memory(pid, p->pid);
-		if (*shared_ret || (p->space->areas.count && is_copy(p->space, pid)))
+		if (*shared_ret || (p->space->table->areas.count && is_copy(p->space, pid)))
 			return p->space;
 	}
 	return NULL;
@@ -195,7 +176,7 @@ void space_renew(struct process *p)
 {
 	struct space *fresh;
 
-	if (p->space->users == 1 && !p->space->areas.count && p->space->mem < 0)
+	if (p->space->users == 1 && !p->space->table->areas.count && p->space->mem < 0)
 		return; /* as new */
 	fresh = space_create(p->pid);
 	if (!fresh) {
@@ -212,8 +193,8 @@ struct area *space_area(const struct space *space, uint64_t address)
 {
 	size_t i;
 
-	for (i = 0; i < space->areas.count; i++) {
-		struct area *area = &space->areas.items[i];
+	for (i = 0; i < space->table->areas.count; i++) {
+		struct area *area = &space->table->areas.items[i];
 
 		if (address - area->address < area->size)
 			return area;
@@ -223,9 +204,16 @@ struct area *space_area(const struct space *space, uint64_t address)
 
 struct site *space_site(const struct space *space, uint64_t address)
 {
-	uint64_t *index = cp_map_get(&space->by_address, address);
+	uint32_t number = table_find(space->table, address);
 
-	return index ? &space->sites.items[*index] : NULL;
+	return number == SITE_NONE ? NULL : &space->table->sites.items[number];
+}
+
+bool space_any_armed(const struct space *space, const struct site *site)
+{
+	while (site && !site_armed(space, site))
+		site = site_next(space, site);
+	return site;
 }
 
 struct site *space_slot_site(const struct space *space, uint64_t pc, uint64_t *slot_ret)

@@ -29,9 +29,7 @@ struct site {
 	uint32_t room; /* most bytes that its fetches take in an event */
 	uint32_t next; /* another one at the same address, or SITE_NONE */
 	uint32_t batch; /* that it came with */
-	uint32_t hits; /* of a BRANCH */
 	uint16_t flags; /* CP_SITE_* */
-	bool armed;
 	uint8_t original[CP_TRAP_MAX];
 	struct cp_step step;
 };
@@ -50,16 +48,29 @@ struct area {
 	bool twin; /* the table in use is the second one */
 };
 
+/* Shared by processes that were forked (table.c). */
+struct site_table {
+	unsigned users; /* spaces */
+	CP_VEC(struct area) areas;
+	CP_VEC(struct site) sites;
+	CP_VEC(struct cp_fetch) fetches;
+	uint32_t *index; /* by hash of the address: the first site there */
+	size_t index_size, indexed;
+	uint32_t free; /* sites that are gone, chained; or SITE_NONE */
+};
+
+/* Of each site: armed or not, and how often it counted. */
+#define STATE_ARMED 0x8000u
+#define STATE_HITS 0x7fffu
+
 struct space {
 	unsigned users; /* processes */
 	pid_t pid; /* one of them */
 	int mem; /* /proc/PID/mem, to read and write; -1: not open yet */
-	CP_VEC(struct area) areas;
-	struct cp_map by_address; /* -> index of the first site there */
-	CP_VEC(struct site) sites;
+	struct site_table *table;
+	CP_VEC(uint16_t) states; /* by number of the site */
 	CP_VEC(struct site_group) groups;
 	struct cp_map by_group; /* the controller's number -> index */
-	CP_VEC(struct cp_fetch) fetches;
 	size_t armed; /* sites */
 	uint32_t batches; /* so far */
 	uint64_t changed_ns; /* when a breakpoint was last put or taken */
@@ -76,6 +87,48 @@ struct patch {
 	uint8_t expect[CP_TRAP_MAX], bytes[CP_TRAP_MAX];
 	bool done;
 };
+
+/* table.c */
+struct site_table *table_create(void);
+void table_release(struct site_table *table);
+/* Before anything of the table is changed: makes it the space's own. */
+bool table_own(struct space *space);
+bool table_share(struct space *to, const struct space *from);
+/* The first site at an address, or SITE_NONE. */
+uint32_t table_find(const struct site_table *table, uint64_t address);
+/* Room for more sites; then table_add() can't fail: an unarmed one behind
+ * `last` of its address, or, with SITE_NONE, the first one there. */
+bool table_reserve(struct space *space, size_t more);
+uint32_t table_add(struct space *space, uint64_t address, uint32_t last);
+void table_remove(struct space *space, uint32_t number);
+
+static inline uint16_t *site_state(const struct space *space, const struct site *site)
+{
+	return &space->states.items[site - space->table->sites.items];
+}
+
+static inline bool site_armed(const struct space *space, const struct site *site)
+{
+	return *site_state(space, site) & STATE_ARMED;
+}
+
+static inline void site_arm(struct space *space, const struct site *site)
+{
+	space->armed += !site_armed(space, site);
+	*site_state(space, site) |= STATE_ARMED;
+}
+
+static inline void site_disarm(struct space *space, const struct site *site)
+{
+	space->armed -= site_armed(space, site);
+	*site_state(space, site) &= (uint16_t)~STATE_ARMED;
+}
+
+/* The next one at its address, or NULL. */
+static inline struct site *site_next(const struct space *space, const struct site *site)
+{
+	return site->next == SITE_NONE ? NULL : &space->table->sites.items[site->next];
+}
 
 /* space.c */
 struct space *space_create(pid_t pid);
@@ -94,6 +147,8 @@ struct area *space_area(const struct space *space, uint64_t address);
 /* The site whose slot the address lies in, and where that slot is. */
 struct site *space_slot_site(const struct space *space, uint64_t pc, uint64_t *slot_ret);
 struct site *space_site(const struct space *space, uint64_t address);
+/* Is this site, or one behind it at its address, armed? */
+bool space_any_armed(const struct space *space, const struct site *site);
 
 /* sites.c */
 void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);

@@ -39,7 +39,7 @@ uint64_t hit_hide_pc(const struct thread *t, uint64_t pc)
 	struct site *site;
 	uint64_t slot;
 
-	if (!space->areas.count)
+	if (!space->table->areas.count)
 		return pc;
 	site = space_slot_site(space, pc, &slot);
 	if (site)
@@ -57,7 +57,7 @@ void hit_hide_slot(const struct thread *t, void *prstatus)
 	struct cp_regs regs;
 	uint64_t slot, pc;
 
-	if (!space->areas.count)
+	if (!space->table->areas.count)
 		return;
 	cp_arch_syscall_state(prstatus, &s);
 	site = space_slot_site(space, s.pc, &slot);
@@ -90,7 +90,7 @@ void hit_leave_slot(struct thread *t)
 	struct site *site;
 	struct cp_regs regs;
 
-	if (!space->areas.count || !regs_read(t->tid, prstatus))
+	if (!space->table->areas.count || !regs_read(t->tid, prstatus))
 		return;
 	cp_arch_syscall_state(prstatus, &s);
 	site = space_slot_site(space, s.pc, &slot);
