@@ -23,6 +23,7 @@ enum cp_exit {
 	CP_EXIT_OK = 0,
 	CP_EXIT_FAILURE = 1,
 	CP_EXIT_USAGE = 2,
+	CP_EXIT_MISSED = 3, /* cover: a threshold */
 	CP_EXIT_OWN_FAILURE = 125, /* run: cprof failed, not CMD */
 	CP_EXIT_NOT_EXECUTABLE = 126,
 	CP_EXIT_NOT_FOUND = 127,

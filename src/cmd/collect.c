@@ -11,7 +11,7 @@ static const char *const unwinders[] = { "own", "libunwind", "fp", NULL };
 const struct cp_option cp_sampling_options[] = {
 	{ "sample", 's', CP_OPTION_NUMBER, AT(hz), .value = "HZ", .min = 1, .max = 10000,
 	  .help = "sample stacks HZ times a second, up to 10000 (99 unless told; none with "
-		  "--trace alone)" },
+		  "--trace or --coverage alone)" },
 	{ "clock", 0, CP_OPTION_CHOICE, AT(clock), .value = "cpu|wall", .choices = clocks,
 	  .help = "what a tick counts: time on CPU (cpu, unless told; threads that sleep are "
 		  "left alone) or elapsed time (wall: every thread, for time spent waiting)" },
@@ -27,6 +27,9 @@ const struct cp_option cp_recording_options[] = {
 	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
 	  .completes = CP_COMPLETES_FILES,
 	  .help = "the recording: cprof.data unless told; an older one becomes FILE.old" },
+	{ "profile", 0, CP_OPTION_TEXTS, AT(profiles), .value = "NAME[:ARGS]",
+	  .help = "load a profiler, such as coverage; coverage:help tells its options. Alone: "
+		  "no samples and no recording; may be repeated" },
 	{ "quiet", 'q', CP_OPTION_TRUE, AT(quiet), .help = "no summary at the end" },
 	{ "verbose", 'v', CP_OPTION_COUNT, AT(verbose),
 	  .help = "say what is being done; twice: in detail" },
@@ -74,9 +77,58 @@ const struct cp_option cp_calls_options[] = {
 	{ 0 }
 };
 
+#undef AT
+#define AT(field) offsetof(struct cp_coverage_options, field)
+
+/* In the order of enum cprof_coverage_branches. */
+static const char *const branches[] = { "budget", "exact", "none", NULL };
+
+const struct cp_option cp_coverage_options[] = {
+	{ "coverage", 'c', CP_OPTION_TRUE, AT(coverage),
+	  .help = "lines, functions, blocks and branches that were reached" },
+	{ "count", 0, CP_OPTION_TRUE, AT(count),
+	  .help = "how often, exactly: slow, for breakpoints then stay" },
+	{ "branches", 0, CP_OPTION_CHOICE, AT(branches), .value = "budget|exact|none",
+	  .choices = branches,
+	  .help = "how long a conditional jump is watched of which only one direction was seen: "
+		  "a number of times (budget, unless told; then the other one is unknown), for "
+		  "ever (exact), or not at all (none)" },
+	{ "image", 0, CP_OPTION_TEXTS, AT(images), .value = "GLOB",
+	  .help = "also such programs and libraries, by path or file name, though they lie in "
+		  "/usr or the like or have no debug information; may be repeated" },
+	{ 0 }
+};
+
+#undef AT
+#define AT(field) offsetof(struct cp_source_options, field)
+
+const struct cp_option cp_source_file_options[] = {
+	{ "include", 0, CP_OPTION_TEXTS, AT(include), .value = "GLOB",
+	  .help = "only source files whose path matches, as compiled or relative to here; '*' "
+		  "crosses directories; may be repeated. Unless told: all but those of the system "
+		  "and of compilers" },
+	{ "exclude", 0, CP_OPTION_TEXTS, AT(exclude), .value = "GLOB",
+	  .help = "no such source files; may be repeated" },
+	{ "path-map", 0, CP_OPTION_TEXTS, AT(path_map), .value = "OLD=NEW",
+	  .help = "sources compiled in OLD are now in NEW; may be repeated, the longest OLD "
+		  "that fits wins" },
+	{ 0 }
+};
+
+const struct cp_option cp_source_line_options[] = {
+	{ "exclude-line", 0, CP_OPTION_TEXTS, AT(exclude_line), .value = "REGEX",
+	  .help = "no lines that the extended regular expression is found in; may be repeated" },
+	{ "exclude-region", 0, CP_OPTION_TEXTS, AT(exclude_region), .value = "START:END",
+	  .help = "no lines from one that START is found in up to one with END; may be repeated" },
+	{ 0 }
+};
+
 const struct cp_option_group cp_collect_groups[] = {
 	{ "Sampling", cp_sampling_options, 0 },
 	{ "Calls", cp_calls_options, offsetof(struct cp_collect_options, calls) },
+	{ "Coverage", cp_coverage_options, offsetof(struct cp_collect_options, coverage) },
+	{ "Source files of coverage", cp_source_file_options,
+	  offsetof(struct cp_collect_options, sources) },
 	{ "Symbols and stacks", cp_stacks_options, offsetof(struct cp_collect_options, stacks) },
 	{ "Recording", cp_recording_options, 0 },
 	{ 0 }

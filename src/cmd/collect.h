@@ -33,6 +33,18 @@ struct cp_calls_options {
 	uint64_t max_rate;
 };
 
+/* What of the program was reached. */
+struct cp_coverage_options {
+	bool coverage, count;
+	unsigned branches; /* enum cprof_coverage_branches */
+	struct cp_texts images; /* globs */
+};
+
+/* Which source files, and which of their lines, count. */
+struct cp_source_options {
+	struct cp_texts include, exclude, path_map, exclude_line, exclude_region;
+};
+
 struct cp_collect_options {
 	uint64_t hz; /* 0: not given */
 	unsigned clock; /* enum cp_collect_clock */
@@ -40,14 +52,21 @@ struct cp_collect_options {
 	uint64_t duration_ns; /* 0: to the end */
 	const char *output;
 	bool quiet;
+	struct cp_texts profiles; /* NAME[:ARGS] of profiler modules */
 	unsigned verbose; /* 1: -v, 2: -vv */
 	struct cp_calls_options calls;
+	struct cp_coverage_options coverage;
+	struct cp_source_options sources;
 	struct cp_stacks_options stacks;
 };
 
 extern const struct cp_option cp_sampling_options[]; /* in struct cp_collect_options */
 extern const struct cp_option cp_recording_options[]; /* the same */
 extern const struct cp_option cp_calls_options[]; /* in struct cp_calls_options */
+extern const struct cp_option cp_coverage_options[]; /* in struct cp_coverage_options */
+/* In struct cp_source_options: the recorder goes by the files, reports by both. */
+extern const struct cp_option cp_source_file_options[];
+extern const struct cp_option cp_source_line_options[];
 extern const struct cp_option cp_stacks_options[]; /* in struct cp_stacks_options */
 
 /* The groups and defaults of a command whose options are a struct

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/sourcepath.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/reports.h"
@@ -64,6 +65,24 @@ static char *join_specs(const struct cp_texts *specs)
 	return list.bytes;
 }
 
+/* Settings of coverage without it. */
+static int check_coverage(const struct cp_args *args, const struct cp_collect_options *o)
+{
+	const struct cp_coverage_options *c = &o->coverage;
+	const char *alone = c->count			? "count"
+			    : c->branches		? "branches"
+			    : c->images.count		? "image"
+			    : o->sources.include.count	? "include"
+			    : o->sources.exclude.count	? "exclude"
+			    : o->sources.path_map.count ? "path-map"
+							: NULL;
+	const char *broken = cp_path_map_broken(o->sources.path_map.items);
+
+	if (alone && !c->coverage)
+		return cp_usage(args, "--%s is about coverage: say --coverage", alone);
+	return broken ? cp_usage(args, "--path-map takes OLD=NEW, not '%s'", broken) : CP_EXIT_OK;
+}
+
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
@@ -71,7 +90,10 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	struct cp_condition *condition = NULL;
 	struct cp_spec *spec = NULL;
 	struct cp_error *err;
+	int status = check_coverage(args, o);
 
+	if (status)
+		return status;
 	if (!c->trace.count) {
 		const char *alone = c->args			? "args"
 				    : c->result			? "result"
@@ -150,35 +172,76 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 		cp_buf_printf(desc, ",max-rate=%u", (unsigned)c->max_rate);
 }
 
+static void describe_coverage(struct cp_buf *desc, const struct cp_collect_options *o)
+{
+	static const char *const branches[] = { "budget", "exact", "none" };
+	const struct {
+		const char *key;
+		const struct cp_texts *texts;
+	} lists[] = { { "image", &o->coverage.images },
+		      { "include", &o->sources.include },
+		      { "exclude", &o->sources.exclude },
+		      { "path-map", &o->sources.path_map } };
+	size_t i, n;
+
+	if (!o->coverage.coverage)
+		return;
+	cp_buf_printf(desc, ",coverage%s,branches=%s", o->coverage.count ? ",count" : "",
+		      branches[o->coverage.branches]);
+	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+		for (n = 0; n < lists[i].texts->count; n++)
+			add_text(desc, lists[i].key, lists[i].texts->items[n]);
+}
+
 /* The recorder's description: "log:sample=99,output='FILE'". */
 static char *describe(const struct cp_collect_options *o)
 {
 	struct cp_buf desc = { 0 };
 
 	cp_buf_str(&desc, "log:report");
-	if (o->hz || !o->calls.trace.count)
+	if (o->hz || (!o->calls.trace.count && !o->coverage.coverage))
 		cp_buf_printf(&desc, ",%s=%u",
 			      o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
 			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
 	add_text(&desc, "output", o->output);
 	describe_calls(&desc, &o->calls);
+	describe_coverage(&desc, o);
 	return desc.bytes;
 }
 
-bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
+bool cp_collecting_records(const struct cp_collect_options *o)
 {
-	CP_FREE char *desc = describe(o);
+	return !o->profiles.count || o->hz || o->calls.trace.count || o->coverage.coverage;
+}
 
+static bool load(cprof_session *s, const char *desc)
+{
 	if (cprof_profiler_load(desc) == CPROF_OK && !cprof_session_profiler_failed(s))
 		return true;
 	cp_collecting_complain(s);
 	return false;
 }
 
+bool cp_collecting_asks_help(const struct cp_collect_options *o)
+{
+	return o->profiles.count && cp_ends_with(o->profiles.items[0], ":help");
+}
+
+bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
+{
+	CP_FREE char *desc = describe(o);
+	size_t i;
+
+	for (i = 0; i < o->profiles.count; i++)
+		if (!load(s, o->profiles.items[i]))
+			return false;
+	return !cp_collecting_records(o) || load(s, desc);
+}
+
 unsigned cp_collecting_flags(const struct cp_collect_options *o)
 {
 	return (o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0) |
-	       (o->calls.trace.count ? CPROF_SESSION_CALLS : 0);
+	       (o->calls.trace.count || o->coverage.coverage ? CPROF_SESSION_CALLS : 0);
 }
 
 /* It may quote the program. */
@@ -201,7 +264,7 @@ bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *
 		print_warning(warning);
 	if (failed || *cprof_session_error(s))
 		cp_collecting_complain(s);
-	if (!o->quiet && strcmp(o->output, "-"))
+	if (!o->quiet && strcmp(o->output, "-") && cp_collecting_records(o))
 		cp_print_summary(o->output);
 	return !failed;
 }

@@ -19,9 +19,13 @@ int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_op
 			  const char *path);
 /* A session with these settings; NULL after a complaint. */
 cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose);
-/* Loads the recorder, which puts an older recording aside: to be done when
+/* Loads the profilers that were named and the recorder, which puts an older recording aside: to be done when
  * nothing else is likely to fail. False after a complaint. */
 bool cp_collecting_record(cprof_session *session, const struct cp_collect_options *options);
+/* --profile=NAME:help: what the profiler says of itself is not a failure. */
+bool cp_collecting_asks_help(const struct cp_collect_options *options);
+/* Is there a recording at all? */
+bool cp_collecting_records(const struct cp_collect_options *options);
 unsigned cp_collecting_flags(const struct cp_collect_options *options);
 /* Prints the session's last failure and its hint. */
 void cp_collecting_complain(const cprof_session *session);

@@ -9,6 +9,7 @@
 #include "cmd/options.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -97,6 +98,19 @@ static bool push_text(struct cp_texts *texts, const char *text)
 	return true;
 }
 
+static bool parse_percent(const char *text, double *ret)
+{
+	char *end;
+	double value = strtod(text, &end);
+
+	/* strtod() knows more numbers than people who want percents. */
+	if (!*text || strspn(text, "0123456789.") != (size_t)(end - text) ||
+	    (*end && strcmp(end, "%") != 0) || !isfinite(value) || value > 100)
+		return false;
+	*ret = value;
+	return true;
+}
+
 static struct cp_error *take_value(struct match m, const char *text)
 {
 	const struct cp_option *o = m.option;
@@ -122,6 +136,12 @@ static struct cp_error *take_value(struct match m, const char *text)
 					    "--%s takes a time such as 10s, 500ms or 2m, not '%s'",
 					    o->name, text);
 		*(uint64_t *)m.value = number;
+		return NULL;
+	case CP_OPTION_PERCENT:
+		if (!parse_percent(text, m.value))
+			return cp_error_new(CP_ERR_USAGE, 0,
+					    "--%s takes a percentage such as 80 or 99.5, not '%s'",
+					    o->name, text);
 		return NULL;
 	case CP_OPTION_CHOICE:
 		return choose(o, m.value, text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/report.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -12,7 +11,8 @@
 
 struct report_options {
 	bool json, lines, tree, threads, images, processes, functions, calls;
-	const char *function, *callers, *callees, *least;
+	const char *function, *callers, *callees;
+	double least; /* percent */
 	uint64_t limit;
 	unsigned sort, roots;
 	struct cp_filter_options filter;
@@ -47,7 +47,7 @@ static const struct cp_option how_options[] = {
 	  .choices = sort_names, .help = "the order of functions (self unless told)" },
 	{ "limit", 'n', CP_OPTION_NUMBER, AT(limit), .value = "N", .max = UINT32_MAX,
 	  .help = "rows of a table (20 unless told); 0: all" },
-	{ "min", 0, CP_OPTION_TEXT, AT(least), .value = "PERCENT",
+	{ "min", 0, CP_OPTION_PERCENT, AT(least), .value = "PERCENT",
 	  .help = "the tree's branches that are smaller are not shown (0.5 unless told)" },
 	{ "roots", 0, CP_OPTION_CHOICE, AT(roots), .value = "auto|none|process|thread",
 	  .choices = cp_roots_names, .help = "what the tree starts with" },
@@ -63,7 +63,7 @@ static const struct cp_option_group groups[] = { { "What is shown", show_options
 /* JSON leaves nothing out unless told to. */
 #define LIMIT_UNLESS_TOLD UINT64_MAX
 
-static const struct report_options defaults = { .limit = LIMIT_UNLESS_TOLD };
+static const struct report_options defaults = { .limit = LIMIT_UNLESS_TOLD, .least = 0.5 };
 
 static enum cp_report_what what(const struct report_options *o)
 {
@@ -85,18 +85,6 @@ static enum cp_report_what what(const struct report_options *o)
 			      : CP_REPORT_OVERVIEW;
 }
 
-static bool read_percent(const char *text, double *share_ret)
-{
-	char *end;
-	double value = strtod(text, &end);
-
-	if (end == text || (*end && !(*end == '%' && !end[1])) || !isfinite(value) || value < 0 ||
-	    value > 100)
-		return false;
-	*share_ret = value / 100;
-	return true;
-}
-
 static int run_report(struct cp_args *args)
 {
 	const struct report_options *o = args->options;
@@ -111,15 +99,13 @@ static int run_report(struct cp_args *args)
 		.limit = o->limit != LIMIT_UNLESS_TOLD ? o->limit
 			 : o->json		       ? 0
 						       : 20,
-		.least = 0.005,
+		.least = o->least / 100,
 		.roots = (enum cp_tree_roots)o->roots,
 	};
 	struct cp_loaded loaded = { 0 };
 	struct cp_buf out = { 0 };
 	struct cp_error *err;
 
-	if (o->least && !read_percent(o->least, &r.least))
-		return cp_usage(args, "--min takes a percentage such as 0.5, not '%s'", o->least);
 	err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
 	if (!err)
 		err = o->json ? cp_report_json(loaded.profile, &r, &out)

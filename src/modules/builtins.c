@@ -7,5 +7,6 @@
 
 const struct cp_builtin cp_builtins[] = {
 	{ "log", cp_module_log_init },
+	{ "coverage", cp_module_coverage_init },
 	{ NULL, NULL },
 };

@@ -7,6 +7,7 @@
  *   log:sample-real=HZ   samples of elapsed time
  *   log:output=FILE      the recording ("cprof.data"); "-": standard output
  *   log:trace=SPEC       calls (log_calls.c), and samples only where asked for
+ *   log:coverage         what was reached (log_coverage.c), likewise
  *
  * Addresses are recorded as they come; the writer's own thread names them
  * before a chunk is written, so that reading debug information never holds up
@@ -86,17 +87,20 @@ uint64_t *log_thread(cprof_profiler *log, cprof_thread *t)
 
 /* ---- samples ---- */
 
+uint32_t log_assembly(cprof_profiler *log, const cprof_assembly *assembly)
+{
+	const struct cp_record_image r = {
+		.path = cprof_assembly_path(assembly),
+		.build_id = cprof_assembly_build_id(assembly),
+		.debug_path = "",
+	};
+
+	return cp_record_image(log->writer, (uintptr_t)assembly, &r);
+}
+
 uint32_t log_image(cprof_profiler *log, const cprof_image *image)
 {
-	struct cp_record_image r = { .build_id = "", .debug_path = "" };
-	const cprof_assembly *a;
-
-	if (!image)
-		return CP_RECORD_NONE;
-	a = cprof_image_assembly(image);
-	r.path = cprof_assembly_path(a);
-	r.build_id = cprof_assembly_build_id(a);
-	return cp_record_image(log->writer, (uintptr_t)a, &r);
+	return image ? log_assembly(log, cprof_image_assembly(image)) : CP_RECORD_NONE;
 }
 
 static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
@@ -258,7 +262,8 @@ static struct cp_error *open_writer(cprof_profiler *log)
 	struct utsname u;
 	char boot_id[64];
 	struct cp_record_info info = {
-		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log),
+		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log) |
+			 log_coverage_hold(log),
 		.cprof_version = "0.1.0",
 		.boot_id = boot_id,
 		.command = command ? command : nothing,
@@ -334,6 +339,7 @@ static void on_shutdown(cprof_profiler *log)
 
 	if (!log->writer)
 		return;
+	log_coverage_write(log);
 	write_totals(log);
 	cp_record_writer_destroy(cp_steal(log->writer), &err);
 	if (err && !log->failed)
@@ -350,6 +356,7 @@ static void cleanup(cprof_profiler *log)
 	cp_vec_free(&log->locations);
 	free(log->output);
 	log_calls_free(log);
+	log_coverage_free(log);
 	*log = (cprof_profiler){ .fd = -1 };
 }
 
@@ -361,7 +368,7 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 
 	if (!strcmp(key, "report"))
 		return true; /* the command prints it */
-	if (log_calls_option(log, key, value))
+	if (log_calls_option(log, key, value) || log_coverage_option(log, key, value))
 		return true;
 	if (!strcmp(key, "output") && value && *value) {
 		free(log->output);
@@ -431,7 +438,8 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_thread_name_callback(log->handle, on_thread_name);
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
 	log_calls_start(log);
-	log->sampling = !log->trace || log->sample_asked;
+	log_coverage_start(log);
+	log->sampling = (!log->trace && !log->coverage) || log->sample_asked;
 	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
 		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);
 }

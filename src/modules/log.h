@@ -36,12 +36,15 @@ struct cprof_profiler {
 	struct cp_map functions; /* cprof_function * -> location */
 	CP_VEC(cprof_value) values; /* of the call being recorded */
 	uint64_t calls, disarmed;
+	struct log_coverage *coverage; /* owned; NULL: not asked for */
 };
 
 /* log.c */
 /* Number of the thread | its last stack << 32; NULL without memory. */
 uint64_t *log_thread(cprof_profiler *log, cprof_thread *t);
+/* Numbers of an image; of none CP_RECORD_NONE. */
 uint32_t log_image(cprof_profiler *log, const cprof_image *image);
+uint32_t log_assembly(cprof_profiler *log, const cprof_assembly *assembly);
 /* The stack of the event being delivered. */
 uint32_t log_stack(cprof_profiler *log, cprof_addr ip);
 
@@ -52,5 +55,13 @@ void log_calls_start(cprof_profiler *log);
 uint32_t log_calls_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
 void log_calls_totals(const cprof_profiler *log, struct cp_record_totals *totals);
 void log_calls_free(cprof_profiler *log);
+
+/* log_coverage.c */
+bool log_coverage_option(cprof_profiler *log, const char *key, const char *value);
+void log_coverage_start(cprof_profiler *log);
+uint32_t log_coverage_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
+/* What is known when the program is gone. */
+void log_coverage_write(cprof_profiler *log);
+void log_coverage_free(cprof_profiler *log);
 
 #endif

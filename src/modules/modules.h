@@ -6,5 +6,6 @@
 #define CP_MODULES_H
 
 void cp_module_log_init(const char *desc);
+void cp_module_coverage_init(const char *desc);
 
 #endif

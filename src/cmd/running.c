@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/running.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "cmd/collecting.h"
+
+/* For the handlers: the process that SIGTERM and SIGHUP are passed on to. */
+static volatile sig_atomic_t command_pid;
+
+static void pass_on(int signal)
+{
+	int saved = errno;
+
+	if (command_pid)
+		kill(command_pid, signal);
+	errno = saved;
+}
+
+/* The terminal sends Ctrl-C and Ctrl-\ to CMD as well. */
+static void leave_to_command(int signal)
+{
+	(void)signal;
+}
+
+static void handle(int signal, void (*handler)(int))
+{
+	struct sigaction old, action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+
+	if (!sigaction(signal, NULL, &old) && old.sa_handler != SIG_IGN)
+		sigaction(signal, &action, NULL);
+}
+
+/* After CMD was forked: it must not inherit anything of this. */
+static void handle_signals(pid_t command)
+{
+	command_pid = (sig_atomic_t)command;
+	handle(SIGTERM, pass_on);
+	handle(SIGHUP, pass_on);
+	handle(SIGINT, leave_to_command);
+	handle(SIGQUIT, leave_to_command);
+	/* Found out when writing. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+}
+
+/* 0, or ENOEXEC for what only claims to be a program: execvp() would hand it
+ * to a shell, which would make of it what it can. */
+static int check_program(const char *file)
+{
+	char head[EI_NIDENT + 2] = "";
+	FILE *f = fopen(file, "re");
+	size_t n = f ? fread(head, 1, sizeof(head), f) : 0;
+
+	if (f)
+		fclose(f);
+	if (n < SELFMAG || memcmp(head, ELFMAG, SELFMAG) != 0)
+		return 0;
+	return n == sizeof(head) && head[EI_CLASS] >= ELFCLASS32 && head[EI_CLASS] <= ELFCLASS64 &&
+			       head[EI_NIDENT] >= ET_EXEC && head[EI_NIDENT] <= ET_DYN
+		       ? 0
+		       : ENOEXEC;
+}
+
+/* What executing `name` would fail with, as far as can be told beforehand (so
+ * that nothing is lost by a slip of the pen); 0: nothing. `file` gets what
+ * will be executed. */
+static int find_command(const char *name, char *file, size_t size)
+{
+	const char *path = getenv("PATH"), *end;
+	int found = ENOENT;
+
+	if (!name)
+		return ENOENT;
+	if (strchr(name, '/')) {
+		snprintf(file, size, "%s", name);
+		return access(name, X_OK) ? errno : check_program(name);
+	}
+	for (path = path ? path : "/bin:/usr/bin";; path = end + 1) {
+		end = strchrnul(path, ':');
+		snprintf(file, size, "%.*s/%s", end > path ? (int)(end - path) : 1,
+			 end > path ? path : ".", name);
+		if (!access(file, X_OK))
+			return check_program(file);
+		if (errno == EACCES)
+			found = EACCES;
+		if (!*end)
+			break;
+	}
+	return found;
+}
+
+static int exec_failed(const char *command, int errnum)
+{
+	fprintf(stderr, "cprof: cannot run '%s': %s\n", command, strerror(errnum));
+	return errnum == ENOENT ? CP_EXIT_NOT_FOUND : CP_EXIT_NOT_EXECUTABLE;
+}
+
+/* The engine looks at the program that runs; one that has ended by then has
+ * been nothing but a name. */
+static bool is_foreign(const char *file)
+{
+	unsigned char ident[EI_NIDENT] = "";
+	FILE *f = fopen(file, "re");
+	bool foreign = f && fread(ident, 1, sizeof(ident), f) == sizeof(ident) &&
+		       !memcmp(ident, ELFMAG, SELFMAG) && ident[EI_CLASS] != ELFCLASS64;
+
+	if (f)
+		fclose(f);
+	return foreign;
+}
+
+static int run_session(cprof_session *s, char **command, const struct cp_collect_options *o,
+		       bool *ran_ret, bool *cut_ret)
+{
+	int status;
+
+	if (cprof_session_launch(s, command[0], command, NULL, cp_collecting_flags(o))) {
+		cp_collecting_complain(s);
+		return CP_EXIT_OWN_FAILURE;
+	}
+	handle_signals(cprof_session_pid(s));
+	cprof_session_run(s, o->duration_ns);
+	if (cprof_session_exec_errno(s))
+		return exec_failed(command[0], cprof_session_exec_errno(s));
+	if (!*cprof_session_error(s) && is_foreign(command[0]))
+		fprintf(stderr,
+			"cprof: '%s' is a 32-bit program: cprof profiles 64-bit ones only\n",
+			command[0]);
+	*cut_ret = !cp_collecting_end(o, s);
+	status = cprof_session_exit_status(s, true);
+	*ran_ret = true;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *ran_ret,
+	       bool *cut_ret)
+{
+	cprof_session *s;
+	char file[4096];
+	int status;
+
+	*ran_ret = *cut_ret = false;
+	if (!strcmp(o->output, "-"))
+		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
+	status = cp_collecting_check(args, o);
+	if (status)
+		return status;
+	status = find_command(args->operands[0], file, sizeof(file));
+	if (status)
+		return exec_failed(args->operands[0], status);
+	status = cp_collecting_preview(args, o, file);
+	if (status)
+		return status;
+	s = cp_collecting_session(&o->stacks, o->verbose);
+	if (!s)
+		return CP_EXIT_OWN_FAILURE;
+	status = cp_collecting_asks_help(o) ? CP_EXIT_OK : CP_EXIT_OWN_FAILURE;
+	if (cp_collecting_record(s, o))
+		status = run_session(s, args->operands, o, ran_ret, cut_ret);
+	cprof_session_destroy(s);
+	return status;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * CMD as run and cover start it: our child, whose exit status becomes ours.
+ */
+#ifndef CP_CMD_RUNNING_H
+#define CP_CMD_RUNNING_H
+
+#include "cmd/cmd.h"
+#include "cmd/collect.h"
+
+/* Starts what the operands name, records until it ends and says so. Answers
+ * CMD's status, or one of cprof's own after a complaint: then *ran_ret is
+ * false. A recording cut short is complained of: *cut_ret. */
+int cp_running(struct cp_args *args, const struct cp_collect_options *options, bool *ran_ret,
+	       bool *cut_ret);
+
+#endif

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Coverage in the recorder: chooses the functions that count, and writes what
+ * was reached of them when the session ends.
+ *
+ *   log:coverage             counts are 0 and 1
+ *   log:count                exact counts, slow
+ *   log:branches=budget|exact|none
+ *   log:include=GLOB         over source files; may be repeated, as those below
+ *   log:exclude=GLOB
+ *   log:path-map=OLD=NEW
+ *   log:image=GLOB           of this program or library, too, wherever it lies,
+ *                            and whether or not it has debug information
+ *
+ * What is excluded is named in the recording all the same, so that a report
+ * knows a glob that matched nothing from one that did its work.
+ */
+#include <cprof/cprof.h>
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/arena.h"
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/sourcepath.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "modules/log.h"
+#include "record/coverage.h"
+
+/* A program or library of which anything may count. */
+struct covered {
+	cprof_assembly *assembly;
+	bool named; /* by --image */
+	bool written;
+	struct cp_interner files; /* sources, in the order met */
+};
+
+/* Owned strings; a NULL follows the last. */
+struct texts {
+	char **items;
+	size_t count, capacity;
+};
+
+struct log_coverage {
+	cprof_coverage_mode mode;
+	cprof_coverage_branches branches;
+	struct texts include, exclude, path_map, images;
+	struct cp_source_paths paths; /* their items */
+	CP_VEC(struct covered *) covered; /* owned */
+	struct cp_map assemblies; /* cprof_assembly * -> number in covered, or NOT_COVERED */
+	struct cp_map verdicts; /* name of a source as the API has it -> wanted */
+	/* What is being written. */
+	struct covered *image;
+	struct cp_arena strings;
+	CP_VEC(struct cp_coverage_function) functions;
+	CP_VEC(struct cp_coverage_block) blocks;
+	CP_VEC(struct cp_coverage_row) rows;
+	CP_VEC(struct cp_coverage_branch) branch_rows;
+	CP_VEC(struct cp_coverage_inline) inlines;
+	bool failed; /* out of memory */
+};
+
+/* ---- what counts ---- */
+
+static bool is_named(const struct log_coverage *c, const char *path)
+{
+	size_t i;
+
+	for (i = 0; i < c->images.count; i++)
+		if (!fnmatch(c->images.items[i], path, 0) ||
+		    !fnmatch(c->images.items[i], cp_basename(path), 0))
+			return true;
+	return false;
+}
+
+#define NOT_COVERED UINT64_MAX
+
+/* NULL: nothing of it counts. */
+static struct covered *add_image(struct log_coverage *c, cprof_assembly *a)
+{
+	const char *path = cprof_assembly_path(a);
+	bool named = is_named(c, path), wanted;
+	struct covered *image = NULL;
+
+	wanted = *path == '/' && (named || !cp_path_is_system_image(path));
+	if (wanted)
+		image = calloc(1, sizeof(*image));
+	if (image) {
+		image->assembly = a;
+		image->named = named;
+		if (!cp_vec_push(&c->covered, image)) {
+			free(image);
+			image = NULL;
+		}
+	}
+	c->failed |= wanted && !image;
+	c->failed |= !cp_map_put(&c->assemblies, (uintptr_t)a,
+				 image ? c->covered.count - 1 : NOT_COVERED);
+	return image;
+}
+
+static struct covered *find_image(struct log_coverage *c, cprof_assembly *a)
+{
+	const uint64_t *known = cp_map_get(&c->assemblies, (uintptr_t)a);
+
+	if (!known)
+		return add_image(c, a);
+	return *known == NOT_COVERED ? NULL : c->covered.items[*known];
+}
+
+static uint32_t add_file(struct log_coverage *c, struct covered *image, const char *file)
+{
+	uint32_t number = CP_RECORD_NONE;
+
+	if (file && !cp_intern(&image->files, file, strlen(file), &number, NULL))
+		c->failed = true;
+	return number;
+}
+
+static bool source_wanted(struct log_coverage *c, const char *file)
+{
+	const uint64_t *known = cp_map_get(&c->verdicts, (uintptr_t)file);
+	bool wanted;
+
+	if (known)
+		return *known;
+	wanted = cp_source_wanted(&c->paths, file);
+	cp_map_put(&c->verdicts, (uintptr_t)file, wanted);
+	return wanted;
+}
+
+static bool filter(cprof_profiler *log, const cprof_function *function)
+{
+	struct log_coverage *c = log->coverage;
+	cprof_assembly *a = cprof_image_assembly(cprof_function_image(function));
+	struct covered *image = find_image(c, a);
+	const char *file = image ? cprof_function_file(function) : NULL;
+
+	if (!image)
+		return false;
+	if (!file)
+		return image->named ||
+		       (!c->include.count && !cp_path_is_system(cprof_assembly_path(a)));
+	add_file(c, image, file);
+	return source_wanted(c, file);
+}
+
+/* ---- writing ---- */
+
+static const char *keep(struct log_coverage *c, const char *text)
+{
+	const char *copy = cp_arena_copy(&c->strings, text ? text : "", text ? strlen(text) : 0);
+
+	c->failed |= !copy;
+	return copy ? copy : "";
+}
+
+static void add_blocks(struct log_coverage *c, const cprof_coverage_function *f)
+{
+	size_t i;
+
+	for (i = 0; i < f->block_count; i++)
+		c->failed |= !cp_vec_push(&c->blocks, (struct cp_coverage_block){
+							      .address = f->blocks[i].address,
+							      .size = f->blocks[i].size,
+							      .count = f->blocks[i].count,
+						      });
+}
+
+static void add_rows(struct log_coverage *c, const cprof_coverage_function *f, uint32_t first)
+{
+	const cprof_coverage_row *row;
+	struct cp_coverage_row r;
+
+	for (row = f->rows; f->row_count && row < f->rows + f->row_count; row++) {
+		r = (struct cp_coverage_row){
+			.block = first + row->block,
+			.file = add_file(c, c->image, row->file),
+			.line = row->line,
+		};
+		if (row->flags & CPROF_COVERAGE_ROW_STATEMENT)
+			r.flags |= CP_COVERAGE_ROW_STATEMENT;
+		if (row->flags & CPROF_COVERAGE_ROW_EMPTY)
+			r.flags |= CP_COVERAGE_ROW_EMPTY;
+		if (r.file != CP_RECORD_NONE)
+			c->failed |= !cp_vec_push(&c->rows, r);
+	}
+}
+
+static void add_branches(struct log_coverage *c, const cprof_coverage_function *f, uint32_t first)
+{
+	size_t i;
+
+	for (i = 0; i < f->branch_count; i++)
+		c->failed |=
+			!cp_vec_push(&c->branch_rows,
+				     (struct cp_coverage_branch){
+					     .address = f->branches[i].address,
+					     .block = first + f->branches[i].block,
+					     .file = add_file(c, c->image, f->branches[i].file),
+					     .line = f->branches[i].line,
+					     .taken = f->branches[i].taken,
+					     .passed = f->branches[i].passed,
+				     });
+}
+
+static void add_inlines(struct log_coverage *c, const cprof_coverage_function *f, uint32_t first)
+{
+	size_t i;
+
+	for (i = 0; i < f->inline_count; i++)
+		c->failed |= !cp_vec_push(&c->inlines,
+					  (struct cp_coverage_inline){
+						  .name = keep(c, f->inlines[i].name),
+						  .file = add_file(c, c->image, f->inlines[i].file),
+						  .line = f->inlines[i].line,
+						  .block = first + f->inlines[i].block,
+					  });
+}
+
+static void add_function(struct log_coverage *c, const cprof_coverage_function *f)
+{
+	struct cp_coverage_function r = {
+		.name = keep(c, f->name),
+		.linkage = keep(c, f->linkage_name),
+		.address = f->address,
+		.file = add_file(c, c->image, f->file),
+		.line = f->line,
+		.entry = (uint32_t)c->blocks.count + f->entry,
+		.flags = f->complete ? 0 : CP_COVERAGE_FUNCTION_PARTIAL,
+		.first_block = (uint32_t)c->blocks.count,
+		.first_row = (uint32_t)c->rows.count,
+		.first_branch = (uint32_t)c->branch_rows.count,
+		.first_inline = (uint32_t)c->inlines.count,
+	};
+
+	add_blocks(c, f);
+	add_rows(c, f, r.first_block);
+	add_branches(c, f, r.first_block);
+	add_inlines(c, f, r.first_block);
+	r.block_count = (uint32_t)c->blocks.count - r.first_block;
+	r.row_count = (uint32_t)c->rows.count - r.first_row;
+	r.branch_count = (uint32_t)c->branch_rows.count - r.first_branch;
+	r.inline_count = (uint32_t)c->inlines.count - r.first_inline;
+	c->failed |= !cp_vec_push(&c->functions, r);
+}
+
+/* When the file was last written; 0: nobody knows, it is gone. */
+static uint64_t written(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return 0;
+	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+static uint32_t flags(const struct log_coverage *c)
+{
+	return (c->mode == CPROF_COVERAGE_COUNT ? CP_COVERAGE_COUNTED : 0) |
+	       (c->branches == CPROF_COVERAGE_BRANCHES_EXACT  ? CP_COVERAGE_EXACT_BRANCHES
+		: c->branches == CPROF_COVERAGE_BRANCHES_NONE ? CP_COVERAGE_NO_BRANCHES
+							      : 0);
+}
+
+/* What was collected of the image under way; the arrays are used again. */
+static void end_image(cprof_profiler *log)
+{
+	struct log_coverage *c = log->coverage;
+	struct covered *image = cp_steal(c->image);
+	CP_FREE const char **files = NULL;
+	struct cp_coverage_image r;
+	size_t i;
+
+	if (!image)
+		return;
+	files = calloc(image->files.count + 1, sizeof(*files));
+	c->failed |= !files;
+	for (i = 0; files && i < image->files.count; i++)
+		files[i] = image->files.items[i].bytes;
+	r = (struct cp_coverage_image){
+		.image = log_assembly(log, image->assembly),
+		.flags = flags(c),
+		.written_ns = written(cprof_assembly_path(image->assembly)),
+		.files = files,
+		.file_count = image->files.count,
+		.functions = c->functions.items,
+		.function_count = c->functions.count,
+		.blocks = c->blocks.items,
+		.block_count = c->blocks.count,
+		.rows = c->rows.items,
+		.row_count = c->rows.count,
+		.branches = c->branch_rows.items,
+		.branch_count = c->branch_rows.count,
+		.inlines = c->inlines.items,
+		.inline_count = c->inlines.count,
+	};
+	if (!c->failed)
+		cp_record_coverage(log->writer, &r);
+	image->written = true;
+	c->functions.count = c->blocks.count = c->rows.count = 0;
+	c->branch_rows.count = c->inlines.count = 0;
+	cp_arena_reset(&c->strings);
+}
+
+static bool take_function(const cprof_coverage_function *f, void *data)
+{
+	cprof_profiler *log = data;
+	struct log_coverage *c = log->coverage;
+	struct covered *image = find_image(c, f->assembly);
+
+	if (image != c->image)
+		end_image(log);
+	c->image = image;
+	/* Beside sources, what has none is the compiler's start-up code. */
+	if (image && (f->file || f->row_count || !image->files.count))
+		add_function(c, f);
+	return !c->failed;
+}
+
+void log_coverage_write(cprof_profiler *log)
+{
+	struct log_coverage *c = log->coverage;
+	size_t i;
+
+	if (!c)
+		return;
+	cprof_coverage_each(take_function, log);
+	end_image(log);
+	/* Of which every source was left out. */
+	for (i = 0; i < c->covered.count; i++) {
+		if (c->covered.items[i]->written)
+			continue;
+		c->image = c->covered.items[i];
+		end_image(log);
+	}
+	if (c->failed)
+		cprof_profiler_fail(log->handle, "the coverage is not recorded: out of memory");
+}
+
+/* ---- settings ---- */
+
+static bool push_text(struct texts *texts, const char *text)
+{
+	char *copy = cp_vec_reserve(texts, texts->count + 2) ? strdup(text) : NULL;
+
+	if (!copy)
+		return false;
+	texts->items[texts->count++] = copy;
+	texts->items[texts->count] = NULL;
+	return true;
+}
+
+static void free_texts(struct texts *texts)
+{
+	size_t i;
+
+	for (i = 0; i < texts->count; i++)
+		free(texts->items[i]);
+	cp_vec_free(texts);
+}
+
+static bool set_branches(struct log_coverage *c, const char *value)
+{
+	static const char *const names[] = {
+		[CPROF_COVERAGE_BRANCHES_BUDGET] = "budget",
+		[CPROF_COVERAGE_BRANCHES_EXACT] = "exact",
+		[CPROF_COVERAGE_BRANCHES_NONE] = "none",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (strcmp(names[i], value) != 0)
+			continue;
+		c->branches = (cprof_coverage_branches)i;
+		return true;
+	}
+	return false;
+}
+
+static struct log_coverage *get(cprof_profiler *log)
+{
+	if (!log->coverage)
+		log->coverage = calloc(1, sizeof(*log->coverage));
+	return log->coverage;
+}
+
+static bool take_text(cprof_profiler *log, const char *key, const char *value)
+{
+	struct log_coverage *c = log->coverage;
+
+	if (!strcmp(key, "branches"))
+		return set_branches(c, value);
+	if (!strcmp(key, "path-map"))
+		return strchr(value, '=') && push_text(&c->path_map, value);
+	return push_text(!strcmp(key, "include")   ? &c->include
+			 : !strcmp(key, "exclude") ? &c->exclude
+						   : &c->images,
+			 value);
+}
+
+bool log_coverage_option(cprof_profiler *log, const char *key, const char *value)
+{
+	static const char *const texts[] = { "branches", "path-map", "include", "exclude",
+					     "image" };
+	size_t i;
+
+	if (!value && (!strcmp(key, "coverage") || !strcmp(key, "count"))) {
+		if (!get(log))
+			return false;
+		if (!strcmp(key, "count"))
+			log->coverage->mode = CPROF_COVERAGE_COUNT;
+		return true;
+	}
+	for (i = 0; value && i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(texts[i], key))
+			return get(log) && take_text(log, key, value);
+	return false;
+}
+
+void log_coverage_start(cprof_profiler *log)
+{
+	struct log_coverage *c = log->coverage;
+
+	if (!c)
+		return;
+	c->paths = (struct cp_source_paths){
+		.root = realpath(".", NULL),
+		.include = (const char *const *)c->include.items,
+		.exclude = (const char *const *)c->exclude.items,
+		.path_map = (const char *const *)c->path_map.items,
+	};
+	if (!c->paths.root)
+		c->paths.root = strdup("/");
+	if (!c->paths.root || !cprof_profiler_enable_coverage()) {
+		cprof_profiler_fail(log->handle, "coverage can't be recorded: it is too late");
+		return;
+	}
+	cprof_profiler_set_coverage_mode(log->handle, c->mode);
+	cprof_profiler_set_coverage_branches(log->handle, c->branches);
+	cprof_profiler_set_coverage_filter_callback(log->handle, filter);
+}
+
+uint32_t log_coverage_hold(const cprof_profiler *log)
+{
+	return log->coverage ? CP_RECORD_HAS_COVERAGE : 0;
+}
+
+void log_coverage_free(cprof_profiler *log)
+{
+	struct log_coverage *c = log->coverage;
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < c->covered.count; i++) {
+		cp_interner_free(&c->covered.items[i]->files);
+		free(c->covered.items[i]);
+	}
+	cp_vec_free(&c->covered);
+	free_texts(&c->include);
+	free_texts(&c->exclude);
+	free_texts(&c->path_map);
+	free_texts(&c->images);
+	free((char *)(uintptr_t)c->paths.root);
+	cp_map_free(&c->assemblies);
+	cp_map_free(&c->verdicts);
+	cp_arena_free(&c->strings);
+	cp_vec_free(&c->functions);
+	cp_vec_free(&c->blocks);
+	cp_vec_free(&c->rows);
+	cp_vec_free(&c->branch_rows);
+	cp_vec_free(&c->inlines);
+	free(c);
+	log->coverage = NULL;
+}
