@@ -28,15 +28,6 @@ CP_ERROR cp_pages_binary(struct cp_pages *g, struct cp_sink *sink, const void *w
 char **cp_pages_names(const struct cp_coverage *c);
 void cp_pages_names_free(const struct cp_coverage *c, char **names);
 
-/* NULL: there is none. Without text of its own it is read into `own`. */
-const struct cp_source_file *cp_pages_source(const struct cp_covered_file *f,
-					     struct cp_source_file *own);
-void cp_pages_source_free(struct cp_source_file *own);
-/* Lines that it has: nothing behind the last newline is none. */
-uint32_t cp_pages_lines(const struct cp_source_file *f);
-/* Line `n`, from 1, which it has. */
-const char *cp_pages_line(const struct cp_source_file *f, uint32_t n, size_t *size_ret);
-
 /* ---- pieces ---- */
 
 /* Untrusted text; tabs pass. */

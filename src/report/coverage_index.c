@@ -53,7 +53,7 @@ static void facts(struct cp_buf *out, const struct cp_coverage *c)
 	     : c->exact_branches
 		     ? "exact"
 		     : "watched until both directions were seen, or a budget of hits was used up");
-	fact(out, "Sources", c->root);
+	fact(out, "Relative to", c->root);
 	fact(out, "cprof", c->version);
 	cp_buf_str(out, "</dl>\n");
 }
@@ -73,9 +73,10 @@ static void notes(struct cp_buf *out, const struct cp_coverage *c)
 	cp_pages_notes(out, c, &c->totals);
 	if (missing) {
 		cp_buf_str(out, "<li class=\"warn\">");
-		cp_add_plural(out, missing, "source file", "source files");
-		cp_buf_str(out, " can't be read, so the pages have no text: "
-				"<code>--path-map=OLD=NEW</code> says where they are now.</li>\n");
+		cp_add_plural(out, missing, "source file can't be read: its page has",
+			      "source files can't be read: their pages have");
+		cp_buf_str(out, " no text. <code>--path-map=OLD=NEW</code> says where sources are "
+				"now.</li>\n");
 	}
 	if (newer) {
 		cp_buf_str(out, "<li class=\"warn\">");

@@ -19,12 +19,14 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/covered.h"
 
 #define CHUNK 200 /* lines of a list; as in coverage.css */
 #define LINE_LONGEST 4000 /* bytes of a line that are shown */
 #define JUMPS_DRAWN 3 /* of a line, one by one; more are counted */
 #define JUMPS_TOLD 12 /* in words */
-#define STRIP_ROWS 1000 /* of the strip that shows the whole file */
+#define STRIP_ROWS 800 /* of the strip that shows the whole file */
+#define STRIP_WIDTH 12
 
 enum mark { NONE, EXCLUDED, REMOVED, COVERED, UNKNOWN, PARTLY, MISSED, MARKS }; /* the best first */
 static const char mark_class[] = " ercqpx";
@@ -38,7 +40,7 @@ struct page {
 	uint32_t last; /* line of the source; 0: no text */
 	size_t next; /* in the file's lines */
 	uint32_t chunk; /* lines in the list that is open; 0: none is */
-	uint8_t strip[STRIP_ROWS]; /* the worst mark */
+	uint32_t strip[STRIP_ROWS][MARKS]; /* lines of each */
 	uint64_t marks[MARKS], uncertain, changed; /* lines */
 };
 
@@ -51,18 +53,9 @@ static void text(struct page *g, const char *raw)
 
 static bool is_partly(const struct page *g, const struct cp_covered_line *l)
 {
-	uint32_t i;
+	struct cp_directions d = cp_line_directions(g->f, l);
 
-	if (l->flags & CP_COVERED_NO_BRANCHES)
-		return false;
-	for (i = 0; i < l->branch_count; i++) {
-		const struct cp_covered_branch *b = &g->f->branches.items[l->first_branch + i];
-
-		if (!(b->flags & (CP_COVERED_EXCLUDED | CP_COVERED_NO_BRANCHES)) &&
-		    (!b->taken || !b->passed))
-			return true;
-	}
-	return false;
+	return d.covered < d.known;
 }
 
 static enum mark mark_of(const struct page *g, const struct cp_covered_line *l)
@@ -111,21 +104,6 @@ static void draw_direction(struct cp_buf *out, uint64_t count)
 	cp_buf_str(out, count == CP_COVERAGE_UNKNOWN ? "<em>?</em>" : count ? "+" : "<i>-</i>");
 }
 
-/* How many of so many directions were taken, where there are too many to draw. */
-static void count_directions(struct page *g, const struct cp_covered_branch *branches,
-			     uint32_t count)
-{
-	uint32_t taken = 0, known = 0, i;
-
-	for (i = 0; i < count; i++) {
-		const struct cp_covered_branch *b = &branches[i];
-
-		known += (b->taken != CP_COVERAGE_UNKNOWN) + (b->passed != CP_COVERAGE_UNKNOWN);
-		taken += cp_is_covered(b->taken) + cp_is_covered(b->passed);
-	}
-	cp_buf_printf(g->out, taken < known ? "<i>%u/%u</i>" : "%u/%u", taken, known);
-}
-
 static void write_branches(struct page *g, const struct cp_covered_line *l)
 {
 	const struct cp_covered_branch *branches;
@@ -141,8 +119,14 @@ static void write_branches(struct page *g, const struct cp_covered_line *l)
 	if (told < l->branch_count)
 		cp_buf_printf(g->out, "&#10;and %u more", l->branch_count - told);
 	cp_buf_str(g->out, "\">");
-	if (l->branch_count > JUMPS_DRAWN)
-		count_directions(g, branches, l->branch_count);
+	if (l->branch_count > JUMPS_DRAWN) {
+		struct cp_directions d = cp_line_directions(g->f, l);
+
+		cp_buf_printf(g->out,
+			      d.covered < d.known ? "<i>%" PRIu64 "/%" PRIu64 "</i>"
+						  : "%" PRIu64 "/%" PRIu64,
+			      d.covered, d.known);
+	}
 	for (i = 0; i < l->branch_count && l->branch_count <= JUMPS_DRAWN; i++) {
 		draw_direction(g->out, branches[i].taken);
 		draw_direction(g->out, branches[i].passed);
@@ -204,9 +188,7 @@ static void write_text(struct page *g, uint32_t n)
 		cp_buf_str(g->out, "<em>the source has no such line</em>");
 		return;
 	}
-	line = cp_pages_line(g->source, n, &size);
-	if (size && line[size - 1] == '\r')
-		size--;
+	line = cp_sources_line(g->source, n, &size);
 	if (n == 1 && size >= 3 && !memcmp(line, "\xef\xbb\xbf", 3)) {
 		line += 3;
 		size -= 3;
@@ -222,7 +204,9 @@ static void write_text(struct page *g, uint32_t n)
 
 static uint8_t source_marks(const struct page *g, uint32_t n)
 {
-	return g->source && n && n <= g->source->marks.count ? g->source->marks.items[n - 1] : 0;
+	const struct cp_source_file *source = g->f->source; /* not one read for this page */
+
+	return source && n && n <= source->marks.count ? source->marks.items[n - 1] : 0;
 }
 
 /* What is known of line `n`, or NULL. */
@@ -305,39 +289,75 @@ static void survey(struct page *g)
 		if (n > g->last)
 			continue;
 		row = g->last <= STRIP_ROWS ? n - 1 : (size_t)(n - 1) * STRIP_ROWS / g->last;
-		if (mark > g->strip[row])
-			g->strip[row] = (uint8_t)mark;
+		g->strip[row][mark]++;
 	}
 	g->next = 0;
 }
 
+struct part {
+	unsigned from, width;
+};
+
+/* The part of a row that a mark has; the best marks are on the left. */
+static struct part strip_part(const struct page *g, size_t row, enum mark mark)
+{
+	const uint32_t *lines = g->strip[row];
+	uint64_t all = 0, before = 0;
+	struct part part;
+	int i;
+
+	for (i = COVERED; i < MARKS; i++) {
+		all += lines[i];
+		before += i < (int)mark ? lines[i] : 0;
+	}
+	if (!lines[mark])
+		return (struct part){ 0, 0 };
+	/* What there is of the worst is seen. */
+	part.from = (unsigned)(before * STRIP_WIDTH / all);
+	if (part.from == STRIP_WIDTH)
+		part.from--;
+	part.width = (unsigned)((before + lines[mark]) * STRIP_WIDTH / all) - part.from;
+	return part;
+}
+
+static void draw_strip(struct page *g, size_t rows, enum mark mark)
+{
+	struct part part, next;
+	bool any = false;
+	size_t i, from;
+
+	for (i = 0; i < rows; i++) {
+		part = strip_part(g, i, mark);
+		if (!part.width)
+			continue;
+		for (from = i; i + 1 < rows; i++) {
+			next = strip_part(g, i + 1, mark);
+			if (next.from != part.from || next.width != part.width)
+				break;
+		}
+		if (!any)
+			cp_buf_printf(g->out, "<path class=\"%c\" d=\"", mark_class[mark]);
+		cp_buf_printf(g->out, "M%u %zuh%uv%zuh-%uz", part.from, from, part.width,
+			      i + 1 - from, part.width);
+		any = true;
+	}
+	if (any)
+		cp_buf_str(g->out, "\"/>");
+}
+
 static void write_strip(struct page *g)
 {
-	size_t rows = g->last < STRIP_ROWS ? g->last : STRIP_ROWS, i, from;
+	size_t rows = g->last < STRIP_ROWS ? g->last : STRIP_ROWS;
 	int mark;
 
 	if (!rows)
 		return;
 	cp_buf_printf(g->out,
-		      "<svg id=\"strip\" viewBox=\"0 0 1 %zu\" preserveAspectRatio=\"none\" "
+		      "<svg id=\"strip\" viewBox=\"0 0 %d %zu\" preserveAspectRatio=\"none\" "
 		      "aria-hidden=\"true\">",
-		      rows);
-	for (mark = COVERED; mark < MARKS; mark++) {
-		bool any = false;
-
-		for (i = 0; i < rows; i++) {
-			if (g->strip[i] != mark)
-				continue;
-			for (from = i; i + 1 < rows && g->strip[i + 1] == mark; i++)
-				;
-			if (!any)
-				cp_buf_printf(g->out, "<path class=\"%c\" d=\"", mark_class[mark]);
-			cp_buf_printf(g->out, "M0 %zuh1v%zuh-1z", from, i + 1 - from);
-			any = true;
-		}
-		if (any)
-			cp_buf_str(g->out, "\"/>");
-	}
+		      STRIP_WIDTH, rows);
+	for (mark = COVERED; mark < MARKS; mark++)
+		draw_strip(g, rows, (enum mark)mark);
 	cp_buf_str(g->out, "</svg>\n");
 }
 
@@ -411,16 +431,38 @@ static void write_head(struct page *g)
 	}
 }
 
+static void destroy_sources(struct cp_sources **own)
+{
+	cp_sources_destroy(*own);
+}
+
+/* The text that the marks were found in, or, where none was looked for, what
+ * lies at its path. */
+static CP_ERROR find_source(struct page *g, struct cp_sources **own)
+{
+	static const struct cp_source_rules none;
+
+	if (!g->f->missing)
+		g->source = g->f->source;
+	if (!g->source && !g->f->missing) {
+		CP_TRY(cp_sources_create(&none, own));
+		g->source = cp_sources_file(*own, g->f->path);
+	}
+	if (g->source && !g->source->text)
+		g->source = NULL;
+	if (g->source)
+		g->last = (uint32_t)g->source->starts.count;
+	return NULL;
+}
+
 CP_ERROR cp_pages_file(struct cp_pages *pages, struct cp_sink *sink, const void *what)
 {
 	const struct cp_covered_file *f = what;
-	struct cp_source_file own CP_CLEANUP(cp_pages_source_free) = { 0 };
 	struct page g = { .c = pages->c, .f = f, .sink = sink, .out = &sink->buf };
+	struct cp_sources *own CP_CLEANUP(destroy_sources) = NULL;
 	uint32_t n;
 
-	g.source = cp_pages_source(f, &own);
-	if (g.source)
-		g.last = cp_pages_lines(g.source);
+	CP_TRY(find_source(&g, &own));
 	survey(&g);
 	write_head(&g);
 	cp_buf_str(g.out, "<section id=\"source\"><h2>Source</h2>\n<div id=\"tools\">");

@@ -118,17 +118,18 @@ void cp_pages_notes(struct cp_buf *out, const struct cp_coverage *c,
 	}
 	if (t->removed) {
 		cp_buf_str(out, "<li>");
-		cp_add_plural(out, t->removed, "line or function", "lines and functions");
-		cp_buf_str(out, t->removed == 1 ? " has" : " have");
+		cp_add_plural(out, t->removed, "line or function has", "lines or functions have");
 		cp_buf_str(out, " no code in the program: the compiler removed it. "
 				"Counted in no total.</li>\n");
 	}
 	if (t->branches_unknown && !c->no_branches) {
-		cp_buf_str(out, "<li>Of ");
-		cp_add_plural(out, t->branches_unknown, "branch direction", "branch directions");
-		cp_buf_str(out, " it is unknown whether they were taken; in no total.");
+		cp_buf_str(out, "<li>");
+		cp_add_plural(out, t->branches_unknown, "branch direction is",
+			      "branch directions are");
+		cp_buf_str(out, " unknown: not seen before watching ended. Counted in no total.");
 		if (!c->exact_branches)
-			cp_buf_str(out, " <code>--branches=exact</code> tells, and takes longer.");
+			cp_buf_str(out,
+				   " <code>--branches=exact</code> watches on, and takes longer.");
 		cp_buf_str(out, "</li>\n");
 	}
 }
@@ -200,6 +201,7 @@ void cp_pages_functions(struct cp_sink *sink, const struct cp_coverage *c,
 		      c->counted ? "Calls" : "Called");
 	for (i = 0; i < count; i++) {
 		const struct cp_covered_function *f = &functions[i];
+		uint32_t blocks = f->flags & CP_COVERED_REMOVED ? 0 : f->blocks;
 
 		cp_buf_printf(out, "<tr class=\"%s\">", function_class(f));
 		function_name(out, f, lines);
@@ -210,9 +212,9 @@ void cp_pages_functions(struct cp_sink *sink, const struct cp_coverage *c,
 			cp_buf_str(out, "<td class=\"n\" data-v=\"0\">–</td>");
 		function_count(out, c, f);
 		cp_buf_str(out, "<td>");
-		cp_pages_bar(out, f->blocks_covered, f->blocks);
+		cp_pages_bar(out, f->blocks_covered, blocks);
 		cp_buf_str(out, "</td>");
-		cp_pages_cell(out, f->blocks_covered, f->blocks);
+		cp_pages_cell(out, f->blocks_covered, blocks);
 		cp_buf_str(out, "</tr>\n");
 		cp_sink_spill(sink);
 	}

@@ -13,7 +13,7 @@
  *
  * ? is an unknown count. In names \n, \e and \s stand for newline, escape, blank.
  */
-#include "report/coverage.h"
+#include "report/covered.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,11 +89,11 @@ static void add_function(struct maker *m, char *rest)
 	f.flags = (uint32_t)number(&rest);
 	f.name = copied(m, rest ? rest : "");
 	t->removed += (f.flags & CP_COVERED_REMOVED) != 0;
-	if (!(f.flags & (CP_COVERED_REMOVED | CP_COVERED_EXCLUDED))) {
-		t->functions++;
-		t->functions_covered += cp_is_covered(f.count);
-		t->blocks += f.blocks;
-		t->blocks_covered += f.blocks_covered;
+	t->blocks += cp_function_counts(&f) ? f.blocks : 0;
+	t->blocks_covered += cp_function_counts(&f) ? f.blocks_covered : 0;
+	if (m->binary) {
+		t->functions += cp_function_counts(&f);
+		t->functions_covered += cp_function_counts(&f) && cp_is_covered(f.count);
 	}
 	need(m->file ? cp_vec_push(&m->file->functions, f) : cp_vec_push(&m->binary->functions, f),
 	     "no memory");
@@ -112,20 +112,11 @@ static void add_line(struct maker *m, char *rest)
 	l.first_branch = (uint32_t)m->file->branches.count;
 	t->removed += (l.flags & CP_COVERED_REMOVED) != 0;
 	t->uncertain += (l.flags & CP_COVERED_SHARED) != 0;
-	if (!(l.flags & (CP_COVERED_REMOVED | CP_COVERED_EXCLUDED))) {
-		t->lines++;
-		t->lines_covered += cp_is_covered(l.count);
-		changed->lines += (l.flags & CP_COVERED_CHANGED) != 0;
-		changed->lines_covered += l.flags & CP_COVERED_CHANGED && cp_is_covered(l.count);
+	if (l.flags & CP_COVERED_CHANGED && cp_line_counts(&l)) {
+		changed->lines++;
+		changed->lines_covered += cp_is_covered(l.count);
 	}
 	need(cp_vec_push(&m->file->lines, l), "no memory");
-}
-
-static void count_direction(struct cp_coverage_totals *t, uint64_t count)
-{
-	t->branches_unknown += count == CP_COVERAGE_UNKNOWN;
-	t->branches += count != CP_COVERAGE_UNKNOWN;
-	t->branches_covered += cp_is_covered(count);
 }
 
 static void add_branch(struct maker *m, char *rest)
@@ -136,23 +127,19 @@ static void add_branch(struct maker *m, char *rest)
 	b.taken = number(&rest);
 	b.passed = number(&rest);
 	b.flags = (uint32_t)number(&rest);
-	if (!((b.flags | l->flags) &
-	      (CP_COVERED_REMOVED | CP_COVERED_EXCLUDED | CP_COVERED_NO_BRANCHES))) {
-		count_direction(&m->file->totals, b.taken);
-		count_direction(&m->file->totals, b.passed);
-	}
+	m->file->totals.branches_unknown +=
+		(b.taken == CP_COVERAGE_UNKNOWN) + (b.passed == CP_COVERAGE_UNKNOWN);
 	need(cp_vec_push(&m->file->branches, b), "no memory");
 }
 
-static void add(struct cp_coverage_totals *to, const struct cp_coverage_totals *from)
+/* What cp_totals_add() leaves out, as other tools know nothing of it. */
+static void add_rest(struct cp_coverage_totals *to, const struct cp_coverage_totals *t)
 {
-	/* All of its fields are uint64_t. */
-	uint64_t *t = (uint64_t *)to;
-	const uint64_t *f = (const uint64_t *)from;
-	size_t i;
-
-	for (i = 0; i < sizeof(*to) / sizeof(*t); i++)
-		t[i] += f[i];
+	to->blocks += t->blocks;
+	to->blocks_covered += t->blocks_covered;
+	to->branches_unknown += t->branches_unknown;
+	to->uncertain += t->uncertain;
+	to->removed += t->removed;
 }
 
 static void read_line(struct maker *m, char *line)
@@ -194,11 +181,18 @@ static void finish(struct maker *m)
 	struct cp_covered_file *f;
 
 	cp_vec_for_each(&m->c.files, f) {
-		add(&m->c.totals, &f->totals);
-		add(&m->c.changed, &f->changed);
+		struct cp_coverage_totals t = cp_file_totals(f);
+
+		add_rest(&t, &f->totals);
+		f->totals = t;
+		cp_totals_add(&m->c.totals, &t);
+		add_rest(&m->c.totals, &t);
+		cp_totals_add(&m->c.changed, &f->changed);
 	}
-	cp_vec_for_each(&m->c.binaries, b)
-		add(&m->c.totals, &b->totals);
+	cp_vec_for_each(&m->c.binaries, b) {
+		cp_totals_add(&m->c.totals, &b->totals);
+		add_rest(&m->c.totals, &b->totals);
+	}
 }
 
 static void release(struct maker *m)

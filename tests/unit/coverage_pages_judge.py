@@ -103,7 +103,7 @@ def shown(text):
 def totals(d):
     t = collections.Counter()
     for line in d["lines"].values():
-        if line["flags"] & (EXCLUDED | REMOVED):
+        if line["flags"] & (EXCLUDED | REMOVED) or line["count"] is None:
             continue
         t["lines of"] += 1
         t["lines"] += bool(line["count"])
@@ -116,7 +116,7 @@ def totals(d):
             t["branches of"] += sum(way is not None for way in branch[:2])
             t["branches"] += sum(bool(way) for way in branch[:2])
     for _, _, count, blocks, covered, flags in d["functions"]:
-        if flags & (EXCLUDED | REMOVED):
+        if flags & (EXCLUDED | REMOVED) or count is None:
             continue
         t["functions of"] += 1
         t["functions"] += bool(count)

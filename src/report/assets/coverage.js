@@ -78,7 +78,7 @@ function groupRow(directory, rows) {
 		for (const one of rows) one.classList.toggle("folded", !open);
 		document.dispatchEvent(new Event("narrowed"));
 	});
-	row.cells[0].replaceChildren(button, make("small", {}, " " + rows.length));
+	row.cells[0].replaceChildren(button, make("small", {}, rows.length + (rows.length === 1 ? " file" : " files")));
 	row.cells[0].scope = "rowgroup";
 	for (let k = 2; k < row.cells.length; k++) {
 		const cell = row.cells[k];
@@ -126,6 +126,7 @@ function fileTools(table) {
 		}
 		for (const row of table.querySelectorAll("tr.group"))
 			row.hidden = ![...row.parentNode.rows].some(one => one.dataset.fits);
+		document.dispatchEvent(new CustomEvent("shown", { detail: all.filter(row => row.dataset.fits) }));
 		found.textContent = shown === all.length ? "" : shown + " of " + all.length;
 	}
 
@@ -170,6 +171,58 @@ function fileTools(table) {
 	if (group.checked) regroup();
 }
 
+/* ---- the files as areas ---- */
+
+/* Splits [from, to) of items in the room that is given, so that no part is much
+ * longer than wide: halves by weight across the longer side, again and again. */
+function divide(items, x, y, w, h, place) {
+	if (items.length < 2) {
+		if (items.length) place(items[0], x, y, w, h);
+		return;
+	}
+	const all = items.reduce((sum, one) => sum + one.weight, 0);
+	let part = items[0].weight, n = 1;
+	while (n < items.length - 1 && part + items[n].weight / 2 < all / 2) part += items[n++].weight;
+	const share = part / all, wide = w >= h;
+	divide(items.slice(0, n), x, y, wide ? w * share : w, wide ? h : h * share, place);
+	divide(items.slice(n), wide ? x + w * share : x, wide ? y : y + h * share,
+		wide ? w * (1 - share) : w, wide ? h : h * (1 - share), place);
+}
+
+function addMap(table) {
+	const rows = [...table.tBodies[0].rows], tiles = new Map();
+	const items = rows.map(row => ({ row, lines: numbers(row.cells[2]) }))
+		.map(item => ({ ...item, weight: item.lines[1] })).filter(item => item.weight)
+		.sort((a, b) => b.weight - a.weight).slice(0, 400);
+	if (items.length < 2) return;
+	const map = make("div", { className: "map" });
+	map.setAttribute("aria-hidden", "true"); /* the table says it all */
+	const room = { w: 1000, h: 170 };
+	room.w = Math.max(300, table.parentNode.clientWidth);
+	divide(items, 0, 0, room.w, room.h, (item, x, y, w, h) => {
+		const link = item.row.querySelector(".name a"), part = share(...item.lines);
+		const name = link.textContent.slice(link.textContent.lastIndexOf("/") + 1);
+		const tile = make("a", { href: link.getAttribute("href"), tabIndex: -1,
+			title: link.textContent + "\n" + part + " of " + item.weight + " lines" });
+		if (w > 40 && h > 18) tile.append(make("b", {}, name));
+		if (w > 40 && h > 34) tile.append(part);
+		if (h < 12 || w < 14) tile.style.padding = 0;
+		tile.style.left = 100 * x / room.w + "%";
+		tile.style.top = 100 * y / room.h + "%";
+		tile.style.width = 100 * w / room.w + "%";
+		tile.style.height = 100 * h / room.h + "%";
+		const filled = 100 * item.lines[0] / item.weight + "%";
+		tile.style.background = `linear-gradient(to top, var(--tile-ran) ${filled}, var(--tile) ${filled})`;
+		tiles.set(item.row, tile);
+		map.append(tile);
+	});
+	document.addEventListener("shown", event => {
+		const fits = new Set(event.detail);
+		for (const [row, tile] of tiles) tile.classList.toggle("off", !fits.has(row));
+	});
+	table.closest("section").before(map);
+}
+
 /* ---- the source ---- */
 
 function lineOf(li) {
@@ -188,6 +241,30 @@ function stopsOf(code, marks) {
 		last = is;
 	}
 	return stops;
+}
+
+/* What a click on a count or a branch tells: its title, for those who can't hover. */
+function addWords(code) {
+	const words = make("div", { id: "words", hidden: true });
+	words.setAttribute("role", "status");
+	document.body.append(words);
+	code.addEventListener("click", event => {
+		const told = event.target.closest("[title]");
+		words.hidden = !told;
+		if (told) words.replaceChildren(make("strong", {}, "Line " + lineOf(told.closest("li"))),
+			told.title);
+	});
+	keys.Escape = () => { words.hidden = true; };
+}
+
+/* The function that a line is in, by where functions begin. */
+function functionAt(line) {
+	let best = null;
+	for (const link of document.querySelectorAll("#functions .name a")) {
+		const at = Number(link.hash.slice(2));
+		if (at <= line && (!best || at >= best.at)) best = { at, name: link.textContent };
+	}
+	return best ? best.name : "";
 }
 
 function sourceTools(code) {
@@ -216,7 +293,8 @@ function sourceTools(code) {
 			list.findLastIndex(li => lineOf(li) < line);
 		if (at < 0) at = step > 0 ? 0 : list.length - 1;
 		location.replace("#" + list[at].id);
-		where.textContent = (at + 1) + " of " + list.length;
+		const inside = functionAt(lineOf(list[at]));
+		where.textContent = (inside ? inside + "  ·  " : "") + (at + 1) + " of " + list.length;
 	}
 	const button = (text, title, act) => {
 		const made = make("button", { type: "button", title }, text);
@@ -282,7 +360,7 @@ function stripTools(strip, code) {
 		const box = code.getBoundingClientRect(), part = event.clientY / strip.clientHeight;
 		scrollTo(0, scrollY + box.top + part * box.height - innerHeight / 2);
 	}
-	view.setAttribute("width", 1);
+	view.setAttribute("width", strip.viewBox.baseVal.width);
 	strip.append(view);
 	strip.addEventListener("pointerdown", event => {
 		held = true;
@@ -301,8 +379,12 @@ document.addEventListener("DOMContentLoaded", () => {
 	const files = document.querySelector("#files"), code = document.querySelector("#code");
 	const strip = document.querySelector("#strip");
 	addSwitch();
-	if (files) fileTools(files);
+	if (files) {
+		addMap(files);
+		fileTools(files);
+	}
 	if (code) sourceTools(code);
+	if (code) addWords(code);
 	if (code && strip) stripTools(strip, code);
 	root.dataset.ready = "1";
 });
