@@ -202,16 +202,11 @@ static void add_counts(struct joining *j, const struct cp_record_unit *u, const 
 	}
 }
 
-/* What two counts come to: a 0 and what can't be told can't be told. */
 static uint64_t add(uint64_t a, uint64_t b)
 {
 	if (a == CP_COVER_ABSENT || b == CP_COVER_ABSENT)
 		return a == CP_COVER_ABSENT ? b : a;
-	if (a == CP_COVERAGE_UNKNOWN || b == CP_COVERAGE_UNKNOWN)
-		return a && a != CP_COVERAGE_UNKNOWN   ? a
-		       : b && b != CP_COVERAGE_UNKNOWN ? b
-						       : CP_COVERAGE_UNKNOWN;
-	return a + b < a || a + b >= CP_COVER_ABSENT ? CP_COVER_ABSENT - 1 : a + b;
+	return cp_coverage_add(a, b);
 }
 
 static uint64_t total(const struct joining *j, size_t place)

@@ -15,6 +15,18 @@
 
 #define CP_COVERAGE_UNKNOWN UINT64_MAX /* a count that can't be told */
 
+/* Both together: what was executed, whatever the other one is; a 0 and what
+ * can't be told can't be told. */
+static inline uint64_t cp_coverage_add(uint64_t a, uint64_t b)
+{
+	if (a == CP_COVERAGE_UNKNOWN || b == CP_COVERAGE_UNKNOWN) {
+		uint64_t known = a == CP_COVERAGE_UNKNOWN ? b : a;
+
+		return known ? known : CP_COVERAGE_UNKNOWN;
+	}
+	return a + b < a || a + b >= CP_COVERAGE_UNKNOWN - 1 ? CP_COVERAGE_UNKNOWN - 2 : a + b;
+}
+
 struct cp_coverage_block {
 	uint64_t address; /* link-time */
 	uint32_t size;

@@ -61,6 +61,8 @@ struct cp_coverage_totals {
 	uint64_t branches, branches_covered, branches_unknown;
 	uint64_t uncertain; /* lines that are SHARED */
 	uint64_t removed; /* lines and functions */
+	uint64_t lines_unknown, functions_unknown; /* can't be told; in no other total */
+	uint64_t partial; /* functions that were not decoded to their end (all files) */
 };
 
 struct cp_covered_file {

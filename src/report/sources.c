@@ -195,6 +195,11 @@ void cp_sources_destroy(struct cp_sources *s)
 
 /* ---- which count ---- */
 
+const char *cp_sources_root(const struct cp_sources *s)
+{
+	return s->paths.root;
+}
+
 bool cp_sources_wanted(struct cp_sources *s, const char *recorded)
 {
 	if (!s->seen && !cp_path_is_system(recorded))
