@@ -201,6 +201,8 @@ static void test_hostile(const struct cp_profile *p)
 	char *text;
 
 	for (f = cp_export_formats; f->name; f++) {
+		if (!f->write)
+			continue; /* of coverage */
 		text = export_as(p, f->name, &size);
 		CHECK(size > 0);
 		if (!f->binary) {
@@ -392,7 +394,8 @@ static void test_empty(void)
 	CHECK(strstr(out.bytes, "No sample was taken."));
 	CHECK_OK(cp_report_json(p, &o, &out));
 	for (f = cp_export_formats; f->name; f++)
-		free(export_as(p, f->name, &size));
+		if (f->write)
+			free(export_as(p, f->name, &size));
 	cp_buf_free(&out);
 	cp_profile_destroy(p);
 	cp_record_destroy(r);
