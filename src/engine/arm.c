@@ -24,8 +24,10 @@
 #define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 20))
 #define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
 #define HIGHEST UINT64_C(0x7ffffffff000)
-/* Left free behind the heap and before the stack, which grow into a gap. */
+/* Left free behind the heap and before the stack, which grow into a gap. A
+ * program that has no heap yet gets it up to 32 MiB behind its data. */
 #define HEAP_ROOM (UINT64_C(256) << 20)
+#define HEAP_AWAY (UINT64_C(32) << 20)
 #define STACK_ROOM (UINT64_C(64) << 20)
 #define TRIES 16
 
@@ -48,13 +50,28 @@ static uint64_t place_in(struct gap gap, uint64_t size, uint64_t low, uint64_t h
 	return at;
 }
 
-static struct gap gap_between(const struct cp_mapping *before, const struct cp_mapping *after)
+/* True when the program's data end with the `n`th mapping. */
+static bool ends_program(const cprof_process *p, const struct cp_mapping *maps, size_t n)
 {
+	if (n && !*maps[n].path && maps[n - 1].end == maps[n].start)
+		n--; /* what it has that is not in the file */
+	return p->exe && !strcmp(maps[n].path, p->exe);
+}
+
+/* Before the `n`th mapping. */
+static struct gap gap_before(const cprof_process *p, const struct cp_mapping *maps, size_t count,
+			     size_t n)
+{
+	const struct cp_mapping *before = n ? &maps[n - 1] : NULL;
+	const struct cp_mapping *after = n < count ? &maps[n] : NULL;
 	struct gap gap = { before ? before->end + PAGE : LOWEST,
 			   after ? after->start - PAGE : HIGHEST };
 
 	if (before && !strcmp(before->path, "[heap]"))
 		gap.start += HEAP_ROOM;
+	else if (before && ends_program(p, maps, n - 1) &&
+		 (!after || strcmp(after->path, "[heap]") != 0))
+		gap.start += HEAP_AWAY + HEAP_ROOM;
 	if (after && !strncmp(after->path, "[stack", 6))
 		gap.end = after->start > STACK_ROOM ? after->start - STACK_ROOM : 0;
 	return gap;
@@ -87,9 +104,7 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 
 		best = 0;
 		for (i = 0; i <= count; i++) {
-			uint64_t at = place_in(gap_between(i ? &maps[i - 1] : NULL,
-							   i < count ? &maps[i] : NULL),
-					       size, low, high);
+			uint64_t at = place_in(gap_before(p, maps, count, i), size, low, high);
 			uint64_t far = at ? distance(at, low, high) : 0;
 
 			if (at && far > floor && far < nearest) {

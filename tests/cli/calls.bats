@@ -71,6 +71,11 @@ yield_deep enter=$((2 * calls)) leave=$((2 * calls)) tail_call=0 unwind=0"
 	assert_equal "$("$CPROF" replay --json x.data | jq -s 'map(.depth) | max')" 25
 }
 
+@test "room for breakpoints leaves the heap room" {
+	setarch -R "$CPROF" run -q -o x.data -t program -- "$TRACEES/heap" # the heap follows at once
+	"$CPROF" run -q -o x.data -t program -- "$TRACEES/heap"
+}
+
 @test "signals that come at a breakpoint, one within the other, make no call twice" {
 	"$CPROF" run -q -o x.data -t check_frame,to_thread -- "$TRACEES/signal_storm" --rounds=3 >out
 	assert_equal "$(events x.data)" "check_frame enter=900 leave=900 tail_call=0 unwind=0
