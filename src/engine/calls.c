@@ -61,6 +61,25 @@ static void open_hit(cprof_session *s, const struct cp_event_hit *e, struct engi
 	capture->regs.r[arch->pc] = e->pc;
 }
 
+/* Pointers lead into text, too, and breakpoints are not the program's. */
+static void hide_in_fetched(const cprof_process *p, const struct engine_hit *hit)
+{
+	uint8_t *at = (uint8_t *)(uintptr_t)hit->fetched; /* of the event, which is ours */
+	size_t left = at ? hit->event->fetched_size : 0;
+	struct cp_fetched block;
+
+	while (left >= sizeof(block)) {
+		memcpy(&block, at, sizeof(block));
+		at += sizeof(block);
+		left -= sizeof(block);
+		if (block.size > left)
+			return;
+		engine_hide_breakpoints(p, block.address, at, block.size);
+		at += cp_align8(block.size);
+		left -= cp_align8(block.size) < left ? cp_align8(block.size) : left;
+	}
+}
+
 /* Where the site is mapped that was hit: a planned one's pc tells the bias. */
 static const cprof_image *image_of_hit(cprof_process *p, const struct engine_site *site,
 				       const struct cp_event_hit *e)
@@ -451,6 +470,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		return;
 	}
 	hit.image = image_of_hit(p, &site, e);
+	hide_in_fetched(p, &hit);
 	s->current.hit = &hit;
 	s->current.capture.held =
 		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD;

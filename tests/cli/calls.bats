@@ -127,6 +127,17 @@ twice enter=100 leave=100 tail_call=0 unwind=0"
 		$'1\n2\n3\n4\n5'
 }
 
+@test "text of the program is shown without breakpoints" {
+	local want
+	"$CPROF" run -q -o x.data -t 'f000,first_of' -a -- "$TRACEES/heap"
+	want=$(objdump -d --no-show-raw-insn -w "$TRACEES/heap" | sed -n 's/^0*\([0-9a-f]*\) <f000>:/0x\1/p')
+	want=$(objdump -s -j .text --start-address="$want" --stop-address=$((want + 2)) "$TRACEES/heap" |
+		awk 'END { print $2 }')
+	run "$CPROF" replay --filter=first_of --json x.data
+	assert_equal "$(jq -r 'select(.event == "enter").args[0].value.b64' <<<"$output" | base64 -d |
+		head -c 2 | od -An -tx1 | tr -d ' ')" "$want"
+}
+
 @test "--when leaves out calls and what they return" {
 	"$CPROF" run -q -o x.data -t recurse --when 'n > 7 && n != 9' -a -- "$TRACEES/counted" \
 		--depth=10 >out
