@@ -12,10 +12,13 @@
  * (they pack better so), and samples beyond this are given up and counted. */
 #define QUEUE_LONG 4
 #define QUEUE_SAMPLES_MAX ((size_t)4 << 20)
-/* Of calls, bytes. Every one of them counts, and who makes them can be held:
- * so putting more waits so long, but not longer. */
+/* Of calls, bytes; and of one batch, or making room takes long. Every one of
+ * them counts, and who makes them can be held: so putting more waits, though
+ * not so long that the tracer takes us for hung. */
 #define QUEUE_CALL_BYTES_MAX ((size_t)256 << 20)
-#define CALLS_WAIT_NS (500 * CP_NS_PER_MS)
+#define BATCH_CALL_BYTES_MAX ((size_t)8 << 20)
+#define CALLS_LOOK_NS (100 * CP_NS_PER_MS)
+#define CALLS_WAIT_NS (8 * CP_NS_PER_S)
 
 /* How long a chunk waits for names, and how often late ones are collected. */
 #define NAMES_WAIT_NS (300 * CP_NS_PER_MS)
@@ -216,6 +219,7 @@ static struct cp_record_batch *take(struct cp_record_drain *d, bool *last_ret)
 		d->length--;
 		d->samples -= batch->samples.count;
 		d->call_bytes -= batch->call_bytes;
+		d->stuck = false;
 		pthread_cond_signal(&d->taken);
 	}
 	pthread_mutex_unlock(&d->lock);
@@ -322,15 +326,26 @@ CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct c
 	return err;
 }
 
-/* Is there room for the calls of `batch`, or will there be soon? */
+static bool has_room(const struct cp_record_drain *d, const struct cp_record_batch *batch)
+{
+	return !d->call_bytes || d->call_bytes + batch->call_bytes <= QUEUE_CALL_BYTES_MAX;
+}
+
+/* Waits for room for the calls of `batch`. Where there was none in all that
+ * time (the disk hangs), who comes next need not wait until there is. Waking
+ * now and then shows the tracer that this process lives. */
 static bool room_for_calls(struct cp_record_drain *d, const struct cp_record_batch *batch)
 {
-	struct timespec end = cp_timespec(cp_now() + CALLS_WAIT_NS);
-	int rc = 0;
+	uint64_t now = cp_now(), end = now + CALLS_WAIT_NS;
+	struct timespec look;
 
-	while (d->call_bytes && d->call_bytes + batch->call_bytes > QUEUE_CALL_BYTES_MAX && !rc)
-		rc = pthread_cond_timedwait(&d->taken, &d->lock, &end);
-	return !d->call_bytes || d->call_bytes + batch->call_bytes <= QUEUE_CALL_BYTES_MAX;
+	while (!has_room(d, batch) && now < end && !d->stuck) {
+		look = cp_timespec(now + CALLS_LOOK_NS);
+		pthread_cond_timedwait(&d->taken, &d->lock, &look);
+		now = cp_now();
+	}
+	d->stuck = !has_room(d, batch);
+	return !d->stuck;
 }
 
 struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch)
@@ -348,7 +363,9 @@ struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_r
 	}
 	d->samples += batch->samples.count;
 	d->call_bytes += batch->call_bytes;
-	if (d->length >= QUEUE_LONG && cp_record_batch_append(d->tail, batch)) {
+	if (d->length >= QUEUE_LONG &&
+	    d->tail->call_bytes + batch->call_bytes <= BATCH_CALL_BYTES_MAX &&
+	    cp_record_batch_append(d->tail, batch)) {
 		cp_record_batch_free(batch);
 	} else {
 		batch->next = NULL;

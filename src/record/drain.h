@@ -36,6 +36,7 @@ struct cp_record_drain {
 	struct cp_record_batch *head, *tail;
 	size_t length; /* of the queue */
 	size_t samples, call_bytes; /* in it */
+	bool stuck; /* there was no room for calls for long, and nothing was taken since */
 	bool closing;
 };
 
@@ -46,7 +47,7 @@ struct cp_record_lost {
 	uint64_t samples, calls;
 };
 /* Takes `batch`. What there is no room for is left out and returned: samples
- * at once, calls after waiting for room a little. */
+ * at once, calls after waiting for room. */
 struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch);
 /* Writes what is left, ends the recording, ends the thread. Returns the first
  * error. */

@@ -181,7 +181,8 @@ uint32_t cp_record_stack(struct cp_record_writer *w, const uint32_t *locations, 
 void cp_record_sample(struct cp_record_writer *w, const struct cp_record_sample *s);
 void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals *t);
 /* Seals the chunk under way and hands it to the writer's thread; called at
- * least once a second while anything happens. Never waits for the disk. */
+ * least once a second while anything happens. Waits for the disk only where
+ * calls pile up. */
 void cp_record_flush(struct cp_record_writer *w);
 /* The first error so far (disk full, broken pipe), or NULL; borrowed. After
  * one nothing more is written; what was written is a valid recording. */
