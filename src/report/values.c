@@ -22,6 +22,8 @@ void cp_value_member(struct cp_json *j, const char *key, const cprof_value *valu
 	cp_json_str(j, "source", cp_value_source_name(value->source));
 	if (value->kind == CPROF_VALUE_ERROR)
 		cp_json_str(j, "error", cp_value_error_name(value->error));
+	if (value->kind == CPROF_VALUE_POINTER && value->count)
+		cp_json_hex(j, "pointer", value->u.u); /* `value` is what is there */
 	if (value->address)
 		cp_json_hex(j, "address", value->address);
 	if (value->cut)
