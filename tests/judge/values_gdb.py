@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: MIT
+"""What gdb says of the arguments and results of the first calls of functions.
+
+Runs inside gdb, for values.py; the plan is a JSON file named by $JUDGE:
+functions (name: link-time address), calls (how many of each), prologue (read
+arguments behind it: at -O0 they are in memory only then), out (a file, an
+object a line). A value is
+
+    number, "text" of an enumerator, {"float": x}, {"members": {...}}, [...],
+    {"pointer": address, "to": value, "text": bytes in hex}, null: not known
+"""
+import json
+import os
+
+import gdb
+
+DEPTH = 4
+ELEMENTS = 64
+TEXT = 201
+
+with open(os.environ["JUDGE"], encoding="utf-8") as file:
+    PLAN = json.load(file)
+
+
+def text_at(address):
+    """Up to the end of what can be read."""
+    size = TEXT
+    while size:
+        try:
+            data = bytes(gdb.selected_inferior().read_memory(address, size))
+            return data.split(b"\0")[0].hex() + ("" if b"\0" in data else "+")
+        except gdb.MemoryError:
+            size = min(size - 1, (-address) % 4096)
+    return None
+
+
+def members_of(v, depth):
+    members = {}
+    for f in v.type.strip_typedefs().fields():
+        if not hasattr(f, "bitpos"): # static
+            continue
+        if not f.name and f.bitsize:
+            continue
+        inner = value_of(v[f], depth + 1)
+        if f.name and not (f.artificial and not f.is_base_class):
+            members[f.name] = inner
+        elif isinstance(inner, dict) and "members" in inner:
+            members.update(inner["members"])
+    return members
+
+
+def pointer_of(v, t, depth, hops):
+    if t.code != gdb.TYPE_CODE_PTR:
+        v = v.referenced_value().address
+    address = int(v) & (2**64 - 1)
+    out = {"pointer": address}
+    to = t.target().strip_typedefs()
+    if not address or depth > DEPTH:
+        return out
+    if to.sizeof == 1 and to.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR):
+        out["text"] = text_at(address)
+    if to.code not in (gdb.TYPE_CODE_FUNC, gdb.TYPE_CODE_METHOD, gdb.TYPE_CODE_VOID) and not hops:
+        out["to"] = value_of(v.dereference(), depth + 1, hops + (t.code == gdb.TYPE_CODE_PTR))
+    return out
+
+
+def value_of(v, depth=0, hops=0):
+    try:
+        return value_of_known(v, depth, hops)
+    except gdb.error:
+        return None
+
+
+def value_of_known(v, depth, hops):
+    t = v.type.strip_typedefs()
+    if v.is_optimized_out:
+        return None
+    if t.code == gdb.TYPE_CODE_ENUM:
+        return {"enum": str(v), "number": int(v)}
+    if t.code in (gdb.TYPE_CODE_INT, gdb.TYPE_CODE_CHAR, gdb.TYPE_CODE_BOOL):
+        return int(v)
+    if t.code in (gdb.TYPE_CODE_PTR, gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
+        return pointer_of(v, t, depth, hops)
+    if t.code == gdb.TYPE_CODE_FLT:
+        return {"float": repr(float(v))} if t.sizeof <= 8 else None
+    if t.code in (gdb.TYPE_CODE_STRUCT, gdb.TYPE_CODE_UNION):
+        return {"members": members_of(v, depth)} if depth < DEPTH else None
+    if t.code == gdb.TYPE_CODE_ARRAY and depth < DEPTH and not t.dynamic:
+        low, high = t.range()
+        return [value_of(v[i], depth + 1) for i in range(low, min(high + 1, low + ELEMENTS))]
+    return None
+
+
+def real_frame():
+    frame = gdb.newest_frame()
+    while frame.type() == gdb.INLINE_FRAME:
+        frame = frame.older()
+    return frame
+
+
+def function_block(pc):
+    block, found = gdb.block_for_pc(pc), None
+    while block is not None and not block.is_static and not block.is_global:
+        found = block if block.function is not None else found
+        block = block.superblock
+    return found
+
+
+def arguments_of(frame):
+    block = function_block(frame.pc())
+    return {s.print_name: value_of(frame.read_var(s, block))
+            for s in block or [] if s.is_argument}
+
+
+OUT = open(PLAN["out"], "w", encoding="utf-8")
+
+
+def say(name, call, what, value):
+    OUT.write(json.dumps({"function": name, "call": call, what: value}) + "\n")
+
+
+class Return(gdb.FinishBreakpoint):
+    def __init__(self, frame, name, call):
+        super().__init__(frame, internal=True)
+        self.name, self.call, self.silent = name, call, True
+
+    def stop(self):
+        try:
+            if self.return_value is not None:
+                say(self.name, self.call, "result", value_of(self.return_value))
+        except Exception as error:
+            say(self.name, self.call, "error", str(error))
+        return False
+
+
+class Behind(gdb.Breakpoint):
+    """Behind the prologue; only for the call that was just counted."""
+
+    def __init__(self, address, name):
+        super().__init__(f"*{address:#x}", internal=True)
+        self.name, self.silent, self.enabled = name, True, False
+
+    def stop(self):
+        pending.append((self, self.entry.calls - 1))
+        return True
+
+
+class Entry(gdb.Breakpoint):
+    def __init__(self, address, name, behind):
+        super().__init__(f"*{address:#x}", internal=True)
+        self.name, self.silent, self.calls = name, True, 0
+        self.behind = Behind(behind, name) if behind and behind != address else None
+        if self.behind:
+            self.behind.entry = self
+
+    def stop(self):
+        pending.append((self, self.calls))
+        self.calls += 1
+        return True
+
+
+LINES = {}
+
+
+def behind_prologue(address):
+    """Where gdb's `break FUNCTION` stops: at the function's second line."""
+    sal, block = gdb.find_pc_line(address), function_block(address)
+    if not sal.symtab or not block:
+        return None
+    name = sal.symtab.filename
+    if name not in LINES:
+        LINES[name] = sorted({line.pc for line in sal.symtab.linetable()})
+    lines = [pc for pc in LINES[name] if block.start < pc < block.end]
+    return lines[0] if lines else None
+
+
+def serve(breakpoint, call):
+    """The program stands at it."""
+    if isinstance(breakpoint, Behind):
+        breakpoint.enabled = False
+        say(breakpoint.name, call, "args", arguments_of(real_frame()))
+        return
+    if breakpoint.calls >= PLAN["calls"]:
+        breakpoint.enabled = False
+    if breakpoint.behind:
+        breakpoint.behind.enabled = True
+    else:
+        say(breakpoint.name, call, "args", arguments_of(real_frame()))
+    Return(real_frame(), breakpoint.name, call)
+
+
+pending = []
+for setting in ("set pagination off", "set confirm off", "unset environment LINES",
+                "unset environment COLUMNS", "unset environment JUDGE", "set startup-with-shell off",
+                "set breakpoint always-inserted on", "set print elements 0"):
+    gdb.execute(setting)
+gdb.execute("starti", to_string=True)
+with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as file:
+    bias = int(file.readline().split("-")[0], 16) if PLAN["pie"] else 0
+for name, address in PLAN["functions"].items():
+    place = int(address, 16) + bias
+    Entry(place, name, behind_prologue(place) if PLAN["prologue"] else None)
+while gdb.selected_inferior().pid:
+    try:
+        gdb.execute("continue", to_string=True)
+    except gdb.error:
+        break
+    while pending:
+        where = pending.pop()
+        try:
+            serve(*where)
+        except Exception as error:
+            say(where[0].name, where[1], "error", str(error))
+OUT.close()
