@@ -129,18 +129,24 @@ static bool tell_blocks(struct telling *t, const struct engine_covered *f)
 	return true;
 }
 
-/* The last row before `address`, if the line that it begins reaches that far. */
-static const struct cp_line_row *row_before(const struct cp_line_table *lines, size_t next,
-					    uint64_t address)
+/* The row before `next`, if the line that it begins reaches on to there. */
+static const struct cp_line_row *row_before(const struct cp_line_table *lines, size_t next)
 {
 	const struct cp_line_row *row = next ? &lines->rows.items[next - 1] : NULL;
 
-	/* The end of one sequence may be the beginning of another one. */
-	while (row && row->flags & CP_LINE_END && row > lines->rows.items &&
-	       row[-1].address == row->address && !(row[-1].flags & CP_LINE_END))
-		row--;
-	return row && row->address < address && !(row->flags & CP_LINE_END) && row->line ? row
-											 : NULL;
+	return row && !(row->flags & CP_LINE_END) && row->line ? row : NULL;
+}
+
+/* The first row at `address` or behind it. What ends at it is none of it: ends
+ * come before what begins at the same address. */
+static size_t row_at(const struct cp_line_table *lines, uint64_t address)
+{
+	size_t next = engine_first_row(lines, address);
+
+	while (next < lines->rows.count && lines->rows.items[next].address == address &&
+	       lines->rows.items[next].flags & CP_LINE_END)
+		next++;
+	return next;
 }
 
 static bool add_row(struct telling *t, const struct cp_line_row *row, uint32_t block,
@@ -162,8 +168,8 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 {
 	const struct cp_line_table *lines = &t->sources->lines;
 	const cprof_coverage_block *b = &t->blocks.items[number];
-	size_t next = engine_first_row(lines, b->address), i;
-	const struct cp_line_row *before = row_before(lines, next, b->address);
+	size_t next = row_at(lines, b->address), i;
+	const struct cp_line_row *before = row_before(lines, next);
 	uint64_t end = b->address + (b->size ? b->size : 1);
 	bool own = next < lines->rows.count && lines->rows.items[next].address == b->address &&
 		   !(lines->rows.items[next].flags & CP_LINE_END);
