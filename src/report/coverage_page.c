@@ -25,6 +25,7 @@
 #define LINE_LONGEST 4000 /* bytes of a line that are shown */
 #define JUMPS_DRAWN 3 /* of a line, one by one; more are counted */
 #define JUMPS_TOLD 12 /* in words */
+#define COUNT_SHORT 100000000 /* counts of more digits than the column has */
 #define STRIP_ROWS 800 /* of the strip that shows the whole file */
 #define STRIP_WIDTH 12
 
@@ -136,22 +137,37 @@ static void write_branches(struct page *g, const struct cp_covered_line *l)
 	cp_buf_str(g->out, "</span>");
 }
 
-/* The count, and in words what the marks leave open. */
+/* As wide as the column: "12345678", "123M", "1.23e+20". */
+static void add_short(struct cp_buf *out, uint64_t count)
+{
+	if (count < COUNT_SHORT)
+		cp_buf_printf(out, "%" PRIu64, count);
+	else if (count < UINT64_C(1000000000000))
+		cp_buf_printf(out, "%" PRIu64 "M", count / 1000000);
+	else
+		cp_buf_printf(out, "%.3g", (double)count);
+}
+
+/* The count, and in words what it leaves open. */
 static void write_count(struct page *g, const struct cp_covered_line *l)
 {
 	bool counted = g->c->counted && l->count != CP_COVERAGE_UNKNOWN &&
 		       !(l->flags & CP_COVERED_REMOVED);
 	bool some = cp_is_covered(l->count) && l->blocks_covered < l->blocks;
+	bool cut = counted && l->count >= COUNT_SHORT;
 
 	if (!counted && !some)
 		return;
-	cp_buf_str(g->out, "<b");
+	cp_buf_str(g->out, some || cut ? "<b title=\"" : "<b");
+	if (cut) {
+		cp_add_count(g->out, l->count);
+		cp_buf_str(g->out, some ? " times; " : " times");
+	}
 	if (some)
-		cp_buf_printf(g->out, " title=\"%u of its %u blocks ran\"", l->blocks_covered,
-			      l->blocks);
-	cp_buf_u8(g->out, '>');
+		cp_buf_printf(g->out, "%u of its %u blocks ran", l->blocks_covered, l->blocks);
+	cp_buf_str(g->out, some || cut ? "\">" : ">");
 	if (counted)
-		cp_buf_printf(g->out, "%" PRIu64, l->count);
+		add_short(g->out, l->count);
 	cp_buf_str(g->out, "</b>");
 }
 

@@ -127,14 +127,6 @@ END
 
 # ---- the flame graph ----
 
-chrome() {
-	needs chromium
-	mkdir -p profile
-	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
-		--disable-background-networking --disable-component-update --disable-sync \
-		--user-data-dir="$PWD/profile" --virtual-time-budget=5000 "$@" 2>/dev/null
-}
-
 # dom URL-HASH [SCRIPT]: what the graph looks like in a browser after SCRIPT.
 dom() {
 	sed '$d' "$BATS_FILE_TMPDIR/flamegraph.out" >page.svg

@@ -69,3 +69,12 @@ needs() {
 		command -v "$program" >/dev/null || skip "$program is not installed"
 	done
 }
+
+# chrome OPTION... URL: headless; what scripts complain of is in ./chrome.log.
+chrome() {
+	needs chromium
+	mkdir -p profile
+	timeout 60 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run \
+		--disable-background-networking --disable-component-update --disable-sync \
+		--user-data-dir="$PWD/profile" --virtual-time-budget=5000 --enable-logging=stderr "$@" 2>chrome.log
+}

@@ -103,7 +103,8 @@ function fileTools(table) {
 		const span = row.querySelector(".name span");
 		return span ? span.textContent : "";
 	};
-	const all = rows(), directories = new Set(all.map(directory));
+	let ordered = rows(); /* as sorted last */
+	const all = ordered, directories = new Set(all.map(directory));
 	const search = make("input", { type: "search", placeholder: "Search files  /" });
 	search.setAttribute("aria-label", "Search files");
 	const hide = make("input", { type: "checkbox" }), group = make("input", { type: "checkbox" });
@@ -131,7 +132,6 @@ function fileTools(table) {
 	}
 
 	function regroup() {
-		const ordered = rows();
 		for (const row of table.querySelectorAll("tr.group")) row.remove();
 		const parts = new Map();
 		for (const row of ordered) {
@@ -163,7 +163,10 @@ function fileTools(table) {
 		remembered("group", group.checked ? "1" : "0");
 		regroup();
 	});
-	table.addEventListener("sorted", regroup);
+	table.addEventListener("sorted", () => {
+		ordered = rows();
+		regroup();
+	});
 	keys["/"] = () => search.focus();
 	table.parentNode.before(tools);
 	if (directories.size < 2) group.parentNode.hidden = true;
@@ -294,7 +297,7 @@ function sourceTools(code) {
 		if (at < 0) at = step > 0 ? 0 : list.length - 1;
 		location.replace("#" + list[at].id);
 		const inside = functionAt(lineOf(list[at]));
-		where.textContent = (inside ? inside + "  ·  " : "") + (at + 1) + " of " + list.length;
+		where.textContent = (inside ? inside + " · " : "") + (at + 1) + " of " + list.length;
 	}
 	const button = (text, title, act) => {
 		const made = make("button", { type: "button", title }, text);

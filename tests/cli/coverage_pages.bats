@@ -1,0 +1,115 @@
+#!/usr/bin/env bats
+# The pages of coverage in a browser: what their script does. What stands in
+# them is judged by tests/unit/coverage_pages_judge.py.
+load helpers
+
+# made: pages of three files, in ./site.
+made() {
+	seq -f 'line %.0f;' 450 >a.c
+	"$BUILD/tests/unit/coverage_pages" site <<-END
+		command ./tests
+		file src/a.c $PWD/a.c
+		f 2 1 2 1 0 first
+		f 300 0 2 0 0 second
+		l 2 1 2 1 0
+		l 3 0 1 0 0
+		l 5 0 1 0 0
+		l 6 1 1 1 0
+		b 1 0 0
+		l 300 0 1 0 0
+		l 301 1 1 1 2
+		file src/b.c $PWD/a.c
+		l 1 1 1 1 0
+		l 2 1 1 1 0
+		file lib/c.c $PWD/a.c
+		l 1 0 1 0 0
+	END
+}
+
+# browsed PAGE SCRIPT: the page's DOM after SCRIPT, in ./dom; say(TEXT) says
+# something to ./said. The pages allow no script but their own, so it is one of them.
+browsed() {
+	rm -rf tried && cp -r site tried
+	cat >>tried/cprof-coverage.js <<-END
+		document.addEventListener("DOMContentLoaded", () => {
+			const said = [], say = (...words) => said.push(words.join(" "));
+			const key = key => document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+			$2
+			document.documentElement.dataset.said = said.join("|");
+		});
+	END
+	chrome --dump-dom "file://$PWD/tried/$1" >dom
+	sed -n 's/.* data-said="\([^"]*\)".*/\1/p' dom | tr '|' '\n' >said
+	refute grep CONSOLE chrome.log # an error of a script, something that the policy forbids
+}
+
+@test "coverage pages: files are sorted, searched, and grouped by directory" {
+	made
+	browsed index.html '
+		const shown = () => [...document.querySelectorAll("#files tbody tr:not([hidden]) .name")]
+			.map(cell => cell.textContent).join(" ");
+		const sort = text => [...document.querySelectorAll("#files thead button")]
+			.find(button => button.textContent === text).click();
+		const [search, group, hide] = document.querySelectorAll(".tools input");
+		say(shown());
+		sort("Missed"); say(shown());
+		sort("Missed"); say(shown());
+		search.value = "SRC b"; search.dispatchEvent(new Event("input")); say(shown());
+		search.value = ""; search.dispatchEvent(new Event("input"));
+		hide.click(); say(shown()); hide.click();
+		group.click(); say(shown());
+		document.querySelector(".group button").click(); say(shown());
+		say(document.querySelectorAll(".group")[0].textContent);
+		group.click(); say(shown());
+		say(document.querySelectorAll(".map a").length);
+		document.querySelector("header button").click();
+		say(document.documentElement.dataset.theme, getComputedStyle(document.documentElement).colorScheme);
+	'
+	run cat said
+	assert_output "$(cat <<-'END'
+		lib/c.c src/a.c src/b.c
+		src/a.c lib/c.c src/b.c
+		src/b.c lib/c.c src/a.c
+		src/b.c
+		lib/c.c src/a.c
+		src/2 files src/b.c src/a.c lib/1 file lib/c.c
+		src/2 files lib/1 file lib/c.c
+		src/2 files62.5% 5/8350.0% 1/250.0% 1/225.0% 1/4
+		src/b.c lib/c.c src/a.c
+		3
+		dark dark
+	END
+	)"
+}
+
+@test "coverage pages: n and p lead through what is not covered, marks are chosen" {
+	made
+	browsed src-a.c.html '
+		const at = () => location.hash + " " + document.querySelector("#tools output").textContent;
+		key("n"); say(at());
+		key("n"); say(at());
+		key("n"); say(at());
+		key("n"); say(at());
+		key("p"); say(at());
+		document.querySelector(".legend li.u button").click(); say(at());
+		document.querySelector("#code .b").click();
+		say(document.querySelector("#words").textContent);
+		key("Escape"); say(document.querySelector("#words").hidden);
+		key("w"); say(document.body.className);
+		say(document.querySelectorAll("#strip path").length, document.querySelectorAll("#strip rect").length);
+	'
+	run cat said
+	assert_output "$(cat <<-'END'
+		#L3 first · 1 of 3
+		#L6 first · 2 of 3
+		#L300 second · 3 of 3
+		#L3 first · 1 of 3
+		#L300 second · 3 of 3
+		#L301 second · 1 of 1
+		Line 6branch 1 of 1: jumped: yes, went on: never
+		true
+		file nowrap
+		3 1
+	END
+	)"
+}
