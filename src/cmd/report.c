@@ -10,7 +10,7 @@
 #include "cmd/terminal.h"
 
 struct report_options {
-	bool json, lines, tree, threads, images, processes, functions, calls;
+	bool json, lines, tree, threads, images, processes, functions, calls, coverage;
 	const char *function, *callers, *callees;
 	double least; /* percent */
 	uint64_t limit;
@@ -26,6 +26,8 @@ static const char *const sort_names[] = { "self", "total", "name", "calls", NULL
 static const struct cp_option show_options[] = {
 	{ "functions", 0, CP_OPTION_TRUE, AT(functions), .help = "the functions alone" },
 	{ "calls", 0, CP_OPTION_TRUE, AT(calls), .help = "the traced calls alone" },
+	{ "coverage", 0, CP_OPTION_TRUE, AT(coverage),
+	  .help = "the coverage of source files alone" },
 	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
 	{ "images", 0, CP_OPTION_TRUE, AT(images),
 	  .help = "the files that the code came from alone" },
@@ -78,6 +80,7 @@ static enum cp_report_what what(const struct report_options *o)
 	if (o->function)
 		return CP_REPORT_BUTTERFLY;
 	return o->calls	      ? CP_REPORT_CALLS
+	       : o->coverage  ? CP_REPORT_COVERAGE
 	       : o->threads   ? CP_REPORT_THREADS
 	       : o->images    ? CP_REPORT_IMAGES
 	       : o->processes ? CP_REPORT_PROCESSES

@@ -106,6 +106,12 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	const struct cp_record_info *info = cp_record_info(p->record);
 	size_t processes = cp_cost_used(p->processes, cp_record_process_count(p->record));
 
+	if (info->holds == CP_RECORD_HAS_COVERAGE) {
+		cp_buf_str(item, "coverage of ");
+		cp_add_time(item, cp_report_duration(p->record));
+		flow_item(f, item);
+		return;
+	}
 	cp_add_time(item, p->total.ns);
 	cp_buf_printf(item, " %s in ", cp_report_unit(p));
 	cp_add_time(item, cp_report_duration(p->record));

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "report/calls.h"
+#include "report/coverage.h"
 
 /* Rows of the smaller tables in the overview. */
 #define OVERVIEW_ROWS 10
@@ -221,6 +222,15 @@ static CP_ERROR neighbours(const struct cp_profile *p, const struct cp_report_op
 
 /* ---- all of it ---- */
 
+static CP_ERROR covered(const struct cp_profile *p, const struct cp_report_options *o,
+			const struct cp_look *look, struct cp_buf *out)
+{
+	if (!cp_record_coverage_count(p->record))
+		return NULL;
+	cp_report_title(out, look, "Coverage", "the worst files first");
+	return cp_report_covered(p->record, o, look, out);
+}
+
 static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out)
 {
@@ -235,6 +245,7 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, o, look, out));
+	CP_TRY(covered(p, o, look, out));
 	if (cp_cost_used(p->processes, cp_record_process_count(p->record)) > 1) {
 		cp_report_title(out, look, "Processes", NULL);
 		CP_TRY(processes(p, rows, look, out));
@@ -265,6 +276,8 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 		return cp_report_functions(p, o, look, out);
 	case CP_REPORT_CALLS:
 		return calls(p, o, look, out);
+	case CP_REPORT_COVERAGE:
+		return covered(p, o, look, out);
 	case CP_REPORT_THREADS:
 		cp_report_title(out, look, "Threads", NULL);
 		return threads(p, o->limit, look, out);
@@ -288,6 +301,13 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 	return NULL;
 }
 
+static void nothing(const struct cp_profile *p, struct cp_buf *out)
+{
+	cp_buf_str(out, p->by_calls ? "\nNo call" : "\nNo sample");
+	cp_buf_str(out, p->by_calls || cp_record_sample_count(p->record) ? " passes the filter.\n"
+									 : " was taken.\n");
+}
+
 CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_options *o,
 			const struct cp_look *look, struct cp_buf *out)
 {
@@ -295,11 +315,14 @@ CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_optio
 	cp_report_missing(p, look, out);
 	if (o->what == CP_REPORT_CALLS && !cp_record_call_count(p->record)) {
 		cp_buf_str(out, "\nNo call was recorded.\n");
-	} else if (!p->total.ticks && !p->total.ns && o->what != CP_REPORT_CALLS) {
-		cp_buf_str(out, p->by_calls ? "\nNo call" : "\nNo sample");
-		cp_buf_str(out, p->by_calls || cp_record_sample_count(p->record)
-					? " passes the filter.\n"
-					: " was taken.\n");
+	} else if (o->what == CP_REPORT_COVERAGE && !cp_record_coverage_count(p->record)) {
+		cp_buf_str(out, "\nNo coverage was recorded.\n");
+	} else if (!p->total.ticks && !p->total.ns && o->what != CP_REPORT_CALLS &&
+		   o->what != CP_REPORT_COVERAGE) {
+		if (o->what == CP_REPORT_OVERVIEW)
+			CP_TRY(covered(p, o, look, out));
+		if (o->what != CP_REPORT_OVERVIEW || !cp_record_coverage_count(p->record))
+			nothing(p, out);
 		if (o->what == CP_REPORT_OVERVIEW) {
 			cp_report_title(out, look, "Cost of profiling", NULL);
 			cp_report_overhead(p, look, out);
@@ -342,6 +365,7 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, &o, look, out));
+	CP_TRY(covered(p, &o, look, out));
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);
 	if (path) {

@@ -6,6 +6,7 @@
 #ifndef CP_REPORT_REPORT_H
 #define CP_REPORT_REPORT_H
 
+#include "base/json.h"
 #include "report/profile.h"
 #include "report/table.h"
 #include "report/tree.h"
@@ -15,6 +16,7 @@ enum cp_report_what {
 	CP_REPORT_OVERVIEW, /* hot functions, threads, images, processes, cost of profiling */
 	CP_REPORT_FUNCTIONS,
 	CP_REPORT_CALLS, /* traced ones */
+	CP_REPORT_COVERAGE, /* by source file */
 	CP_REPORT_THREADS,
 	CP_REPORT_IMAGES,
 	CP_REPORT_PROCESSES,
@@ -26,8 +28,11 @@ enum cp_report_what {
 	CP_REPORT_SUMMARY, /* as cp_report_summary() has it */
 };
 
+struct cp_sources; /* report/sources.h */
+
 struct cp_report_options {
 	enum cp_report_what what;
+	struct cp_sources *sources; /* of coverage; NULL: those that rules unless told give */
 	const char *function; /* as cp_profile_find() takes it; NULL: none */
 	enum cp_profile_order order;
 	uint64_t limit; /* rows of a table; 0: all */
@@ -58,6 +63,11 @@ void cp_report_title(struct cp_buf *out, const struct cp_look *look, const char 
 		     const char *note);
 CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_options *o,
 			     const struct cp_look *look, struct cp_buf *out);
+/* Of a recording that has any. */
+CP_ERROR cp_report_covered(const struct cp_record *record, const struct cp_report_options *o,
+			   const struct cp_look *look, struct cp_buf *out);
+CP_ERROR cp_report_covered_json(const struct cp_record *record, const struct cp_report_options *o,
+				struct cp_json *j);
 CP_ERROR cp_report_tree(const struct cp_profile *p, const struct cp_report_options *o,
 			const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_report_lines(const struct cp_profile *p, uint32_t function,

@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 #include "made_recording.h"
 #include "report/coverage.h"
 #include "report/coverage_names.h"
@@ -202,6 +203,43 @@ static void test_binaries(void)
 	cp_coverage_deinit(&c);
 }
 
+/* Worst first, totals last; fits; names harmless; nothing rounded to all. */
+static void test_table(void)
+{
+	static const char text[] =
+		"image a\nfn good /g\\e[31m.c 1\nb 1 2\nb 1 3\nj 1 1 3\n"
+		"fn bad /bad.c 1\nb 0 2\nb 1 3\nb 0 4\nj 0 1 4\n"
+		"fn very /long/long/long/long/long/long/long/long/long/long/long/long/name.c 1\n"
+		"b 1 2\nb 0 3\nimage /bin/stripped\nfn f - 0\nb 1";
+	struct cp_coverage c = built(text, NULL);
+	const char *bad, *middle, *good, *total, *line;
+	struct cp_look look = { 80, false };
+	struct cp_buf out = { 0 };
+
+	cp_report_coverage(&c, 0, &look, &out);
+	bad = strstr(out.bytes, "/bad.c");
+	middle = strstr(out.bytes, "name.c");
+	good = strstr(out.bytes, "/g\\x1b[31m.c");
+	total = strstr(out.bytes, "total");
+	CHECK(bad && middle && good && total && bad < middle && middle < good && good < total);
+	CHECK(strstr(out.bytes, "33.3%") && strstr(out.bytes, "1/3") && strstr(out.bytes, "4/7"));
+	CHECK(!memchr(out.bytes, 27, out.size));
+	for (line = out.bytes; *line; line = strchr(line, '\n') + 1) {
+		char *copy = strndup(line, strcspn(line, "\n"));
+
+		CHECK(cp_text_columns(copy) <= 80);
+		free(copy);
+	}
+	cp_buf_clear(&out);
+	look = (struct cp_look){ 200, true };
+	cp_report_coverage(&c, 1, &look, &out);
+	CHECK(strstr(out.bytes, "/bad.c") && !strstr(out.bytes, "name.c"));
+	CHECK(strstr(out.bytes, "the total is also of 3 files"));
+	CHECK(memchr(out.bytes, 27, out.size) != NULL);
+	cp_buf_free(&out);
+	cp_coverage_deinit(&c);
+}
+
 static void test_names(void)
 {
 	static const char *const names[][2] = {
@@ -249,6 +287,7 @@ int main(void)
 	test_inlines();
 	test_functions();
 	test_binaries();
+	test_table();
 	test_names();
 	TEST_MAIN_END;
 }

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Coverage in `report --json`.
+ */
+#include "report/coverage.h"
+#include "report/covered.h"
+
+static void amount(struct cp_json *j, const char *key, uint64_t covered, uint64_t total)
+{
+	cp_json_begin(j, key, '{');
+	cp_json_u64(j, "covered", covered);
+	cp_json_u64(j, "total", total);
+	cp_json_end(j, '}');
+}
+
+/* What can't be told or is in doubt, where there is any. */
+static void doubts(struct cp_json *j, const struct cp_coverage_totals *t)
+{
+	const struct {
+		const char *key;
+		uint64_t count;
+	} all[] = { { "lines_unknown", t->lines_unknown },
+		    { "functions_unknown", t->functions_unknown },
+		    { "branches_unknown", t->branches_unknown },
+		    { "lines_uncertain", t->uncertain },
+		    { "functions_removed", t->removed },
+		    { "functions_partial", t->partial } };
+	size_t i;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (all[i].count)
+			cp_json_u64(j, all[i].key, all[i].count);
+}
+
+static void totals(struct cp_json *j, const struct cp_coverage_totals *t)
+{
+	amount(j, "lines", t->lines_covered, t->lines);
+	amount(j, "functions", t->functions_covered, t->functions);
+	amount(j, "branches", t->branches_covered, t->branches);
+	amount(j, "blocks", t->blocks_covered, t->blocks);
+	doubts(j, t);
+}
+
+/* Lines that count and were not executed: [[from, to], ...]; lines between them
+ * that have no code do not part them. */
+static void uncovered(struct cp_json *j, const struct cp_covered_file *f)
+{
+	const struct cp_covered_line *l;
+	uint32_t from = 0, to = 0;
+
+	cp_json_begin(j, "uncovered", '[');
+	for (l = f->lines.items; f->lines.count; l++) {
+		bool end = l == f->lines.items + f->lines.count;
+		bool is = !end && cp_line_counts(l) && !l->count;
+
+		if (is) {
+			from = from ? from : l->line;
+			to = l->line;
+		} else if (from) {
+			cp_json_begin(j, NULL, '[');
+			cp_json_u64(j, NULL, from);
+			cp_json_u64(j, NULL, to);
+			cp_json_end(j, ']');
+			from = 0;
+		}
+		if (end)
+			break;
+	}
+	cp_json_end(j, ']');
+}
+
+static void file(struct cp_json *j, const struct cp_coverage *c, const struct cp_covered_file *f)
+{
+	cp_json_begin(j, NULL, '{');
+	cp_json_str(j, "file", f->name);
+	cp_json_str(j, "path", f->path);
+	totals(j, &f->totals);
+	if (c->changed.lines) {
+		cp_json_begin(j, "changed", '{');
+		totals(j, &f->changed);
+		cp_json_end(j, '}');
+	}
+	if (f->missing)
+		cp_json_bool(j, "missing", true);
+	if (f->newer)
+		cp_json_bool(j, "newer", true);
+	uncovered(j, f);
+	cp_json_end(j, '}');
+}
+
+void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j)
+{
+	const struct cp_covered_binary *b;
+	const struct cp_covered_file *f;
+
+	cp_json_begin(j, "coverage", '{');
+	totals(j, &c->totals);
+	if (c->changed.lines) {
+		cp_json_begin(j, "changed", '{');
+		totals(j, &c->changed);
+		cp_json_end(j, '}');
+	}
+	cp_json_bool(j, "counted", c->counted);
+	cp_json_begin(j, "files", '[');
+	cp_vec_for_each(&c->files, f)
+		file(j, c, f);
+	cp_json_end(j, ']');
+	cp_json_begin(j, "binaries", '[');
+	cp_vec_for_each(&c->binaries, b) {
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "file", b->name);
+		totals(j, &b->totals);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+	cp_json_end(j, '}');
+}
