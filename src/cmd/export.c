@@ -12,6 +12,9 @@
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/reports.h"
+#include "record/calls.h"
+#include "record/coverage.h"
+#include "report/sources.h"
 
 struct export_options {
 	unsigned format, roots;
@@ -55,6 +58,11 @@ static const struct cp_option_group groups[] = { { "What is written", rows, 0 },
 
 static const struct export_options defaults = { .format = NOT_TOLD };
 
+static bool to_stdout(const struct export_options *o)
+{
+	return !o->output || !strcmp(o->output, "-");
+}
+
 static CP_ERROR write_file(const char *path, const struct cp_export_format *format,
 			   const struct cp_profile *p, const struct cp_export_options *o)
 {
@@ -65,26 +73,75 @@ static CP_ERROR write_file(const char *path, const struct cp_export_format *form
 	return cp_export(format, p, o, file);
 }
 
+static CP_ERROR export_profile(const struct export_options *o, const struct cp_loaded *loaded)
+{
+	const struct cp_export_format *format = &cp_export_formats[o->format];
+	struct cp_export_options e = { .roots = (enum cp_tree_roots)o->roots, .title = o->title };
+	struct cp_loaded old = { 0 };
+	struct cp_error *err = o->diff ? cp_load(o->diff, &o->filter, &old) : NULL;
+
+	e.old = old.profile;
+	if (!err && to_stdout(o))
+		err = cp_export(format, loaded->profile, &e, stdout);
+	else if (!err)
+		err = write_file(o->output, format, loaded->profile, &e);
+	cp_unload(&old);
+	return err;
+}
+
+static CP_ERROR export_coverage(const struct export_options *o, const struct cp_record *record)
+{
+	const struct cp_export_format *format = &cp_export_formats[o->format];
+	const struct cp_source_rules rules = { 0 };
+	struct cp_coverage coverage = { 0 };
+	struct cp_sources *sources = NULL;
+	struct cp_error *err;
+
+	if (to_stdout(o) && !format->cover)
+		return cp_error_new(CP_ERR_USAGE, 0,
+				    "%s of coverage is a directory: name it with --output=DIR",
+				    format->name);
+	err = cp_sources_create(&rules, &sources);
+	if (!err)
+		err = cp_coverage_build(record, sources, &coverage);
+	if (!err && to_stdout(o))
+		err = cp_export_coverage(format, &coverage, stdout);
+	else if (!err)
+		err = cp_export_coverage_to(format->name, &coverage, o->output);
+	cp_coverage_deinit(&coverage);
+	cp_sources_destroy(sources);
+	return err;
+}
+
 static CP_ERROR export(const struct export_options *o, const char *path)
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
-	struct cp_loaded loaded = { 0 }, old = { 0 };
-	struct cp_export_options e = { .roots = (enum cp_tree_roots)o->roots, .title = o->title };
+	struct cp_loaded loaded = { 0 };
 	struct cp_error *err = cp_load(path, &o->filter, &loaded);
+	bool covered, profiled;
 
-	if (!err && o->diff)
-		err = cp_load(o->diff, &o->filter, &old);
-	e.old = old.profile;
-	if (!err && !format->write)
-		err = cp_error_new(CP_ERR_USAGE, 0,
-				   "%s is a format of coverage, which %s does not hold",
-				   format->name, path);
-	if (!err && (!o->output || !strcmp(o->output, "-")))
-		err = cp_export(format, loaded.profile, &e, stdout);
-	else if (!err)
-		err = write_file(o->output, format, loaded.profile, &e);
+	if (err)
+		return err;
+	covered = cp_record_coverage_count(loaded.record);
+	profiled = cp_record_sample_count(loaded.record) || cp_record_call_count(loaded.record) ||
+		   !covered;
+	if (format->write && profiled)
+		err = export_profile(o, &loaded);
+	else if (covered && (format->cover || format->cover_directory))
+		err = export_coverage(o, loaded.record);
+	else if (covered)
+		err = cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+						 "%s is of samples and calls, and %s holds "
+						 "coverage alone",
+						 format->name, path),
+				    "for coverage there are: html" CP_EXPORT_COVERAGE_FORMATS(
+					    ALTERNATIVE));
+	else
+		err = cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+						 "%s is of coverage, and %s holds none",
+						 format->name, path),
+				    "coverage is recorded by: cprof cover -- CMD");
 	cp_unload(&loaded);
-	cp_unload(&old);
 	return err;
 }
 

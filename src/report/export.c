@@ -8,8 +8,6 @@
 #include "base/cleanup.h"
 #include "report/report.h"
 
-#define CP_COVERAGE_HTML NULL
-
 const struct cp_export_format cp_export_formats[] = {
 #define ROW(between, name, extension, binary, pages, summary) \
 	{ #name, summary, extension, binary, .write = cp_export_##name, .cover_directory = pages },

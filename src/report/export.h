@@ -33,7 +33,7 @@ struct cp_export_format {
  * coverage of that name, summary. */
 #define CP_EXPORT_FORMATS(X) \
 	X("", flamegraph, "svg", false, NULL, "one self-contained SVG, searchable and zoomable") \
-	X("|", html, "html", false, CP_COVERAGE_HTML, \
+	X("|", html, "html", false, cp_coverage_html, \
 	  "one self-contained page: flame graph and tables; of coverage, a directory of pages") \
 	X("|", folded, "folded", false, NULL, "a line a stack with its nanoseconds (FlameGraph)") \
 	X("|", chrome, "json", false, NULL, \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * gcovr's own JSON, format 0.3 (gcovr 5.1 and 5.2), for `gcovr -a`.
+ * gcovr's own JSON, format 0.3 (gcovr 5.2), for `gcovr -a`.
  *
  *     {"gcovr/format_version":"0.3","files":[{"file":"a.c",
  *       "functions":[{"name":"main","lineno":3,"execution_count":1}],

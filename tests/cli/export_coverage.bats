@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+# Coverage for other tools: each file is judged by what reads it, and all add up
+# the same.
+
+load helpers
+load recordings
+
+# sources FILE...: a git repository `src` whose last commit brings these, ten
+# lines each.
+sources() {
+	local file
+	git init -q src
+	git -C src -c user.name=a -c user.email=a commit -q --allow-empty -m empty
+	for file; do
+		mkdir -p "src/$(dirname "$file")"
+		seq 10 >"src/$file"
+	done
+	git -C src add -A
+	git -C src -c user.name=a -c user.email=a commit -q -m sources
+}
+
+# A header that two programs include, an overloaded function, jumps of which
+# both directions, one and none are known, a line that can't be told.
+shop() {
+	local dir=$PWD/src
+	cat <<-END
+		command ./shop
+		image /usr/bin/shop build=aa exact
+		fn main|main $dir/main.cpp 3
+		b 1 3
+		j 1 0 3
+		b 1 4 5
+		j ? 1 5
+		b 0 6
+		j 0 0 6
+		b 1 7
+		j ? ? 7
+		b ? 8
+		fn price(int,\_char)|_Z5priceic $dir/main.cpp 9
+		b 0 9 10
+		fn price(long)|_Z5pricel $dir/lib/price.cpp 1
+		b 1 1 2
+		j 1 1 2
+		b 1 3
+		fn helper|helper $dir/lib/price.h 2
+		b 0 2 3
+		image /usr/bin/till build=bb exact
+		fn main|main $dir/till.c 1
+		b 1 1 2
+		fn helper|helper $dir/lib/price.h 2
+		b 1 2
+		b 0 3
+	END
+}
+
+# Everything that may stand in a name.
+nasty() {
+	local dir=$PWD/src
+	cat <<-END
+		image /usr/bin/shop build=aa
+		fn f(int,\_"x")\s<&'> $dir/a\_b,c"'&<>.c 2
+		b 1 2 3
+		j 1 0 3
+		b 0 4
+		fn e\e\n\xff|e\e\n\xff $dir/a\_b,c"'&<>.c 5
+		b 0 5
+		fn g $dir/$(printf '\xff\xef\xbf\xbf').c 1
+		b 1 1
+		j 0 1 1
+	END
+}
+
+export_all() {
+	(cd src && "$CPROF" export -f lcov -o ../lcov.info ../cprof.data)
+	(cd src && "$CPROF" export -f cobertura -o ../cobertura.xml ../cprof.data)
+	(cd src && "$CPROF" export -f sonarqube -o ../sonarqube.xml ../cprof.data)
+	(cd src && "$CPROF" export -f json -o ../gcovr.json ../cprof.data)
+}
+
+# judge LINES FUNCTIONS BRANCHES [OPTION]: what every reader is to find.
+judge() {
+	xmllint --noout --nonet --dtdvalid "$SOURCES/tests/schemas/coverage-04.dtd" cobertura.xml
+	xmllint --noout --nonet --schema "$SOURCES/tests/schemas/sonarqube-generic.xsd" sonarqube.xml
+	PYTHONPATH='' /usr/bin/python3 "$SOURCES/tests/cli/coverage_judge.py" src "${@:4}" >judged
+	cat judged
+	while read -r reader lines functions branches; do
+		assert_equal "$reader $lines" "$reader $1"
+		[ "$functions" = - ] || assert_equal "$reader $functions" "$reader $2"
+		[ "$branches" = - ] || assert_equal "$reader $branches" "$reader $3"
+	done <judged
+}
+
+@test "every reader accepts the files and adds up the same" {
+	needs lcov genhtml gcovr diff-cover xmllint git
+	sources main.cpp till.c lib/price.cpp lib/price.h
+	shop | made cprof.data
+	export_all
+	judge 10/14 4/5 4/7
+	assert_equal "$(wc -l <judged)" 9
+	# Paths are absolute for lcov, and relative for the others.
+	assert_equal "$(grep -c "^SF:$PWD/src/" lcov.info)" 4
+	assert_equal "$(xmllint --xpath 'string(//source)' cobertura.xml)" "$PWD/src"
+	assert_equal "$(xmllint --xpath '//package/@name' cobertura.xml | xargs)" "name=lib name=."
+	assert_equal "$(jq -r '[.files[].file] | join(" ")' gcovr.json)" \
+		"lib/price.cpp lib/price.h main.cpp till.c"
+}
+
+@test "a direction that is unknown is none; a jump never reached has two" {
+	sources main.cpp till.c lib/price.cpp lib/price.h
+	shop | made cprof.data
+	run "$CPROF" export -f lcov cprof.data
+	assert_equal "$(grep BRDA <<<"$output" | xargs)" "BRDA:2,0,0,1 BRDA:2,0,1,1 BRDA:3,0,0,1 \
+BRDA:3,0,1,0 BRDA:5,0,1,1 BRDA:6,0,0,- BRDA:6,0,1,-"
+	refute_line --partial 'DA:8,'
+	run "$CPROF" export -f cobertura cprof.data
+	assert_line --partial 'number="5" hits="1" branch="true" condition-coverage="100% (1/1)"'
+	assert_line --partial 'number="7" hits="1" branch="false"'
+}
+
+@test "names can't break a file or lose a function" {
+	needs lcov genhtml gcovr diff-cover xmllint git
+	sources "a b,c\"'&<>.c" "$(printf '\xff\xef\xbf\xbf').c"
+	nasty | made cprof.data
+	export_all
+	# diff-cover does not know how git writes such names.
+	judge 3/5 2/3 2/4 --no-diff
+	assert_equal "$(wc -l <judged)" 7
+	run grep -c '[[:cntrl:]]' lcov.info cobertura.xml sonarqube.xml gcovr.json
+	assert_output "$(printf '%s:0\n' lcov.info cobertura.xml sonarqube.xml gcovr.json)"
+}
+
+@test "lcov adds up the files of two runs, direction by direction" {
+	needs lcov
+	sources a.c
+	printf 'image /p build=aa\nfn f %s 1\nb 1 1\nj ? 1 1\nb 1 2\n' "$PWD/src/a.c" | made one.data
+	printf 'image /p build=aa\nfn f %s 1\nb 1 1\nj 1 0 1\nb 0 2\n' "$PWD/src/a.c" | made two.data
+	"$CPROF" export -f lcov -o one.info one.data
+	"$CPROF" export -f lcov -o two.info two.data
+	lcov --rc lcov_branch_coverage=1 -a one.info -a two.info -o sum.info >/dev/null
+	assert_equal "$(grep BRDA sum.info | sort | xargs)" "BRDA:1,0,0,1 BRDA:1,0,1,1"
+}
+
+@test "a format that does not fit the recording is refused with a hint" {
+	sources a.c
+	printf 'image /p build=aa\nfn f %s 1\nb 1 1\n' "$PWD/src/a.c" | made covered.data
+	printf 'process 1 p /p\nthread 1 1 p\ns 1 100 1 main\n' | made sampled.data
+	run "$CPROF" export -f lcov sampled.data
+	assert_failure 2
+	assert_output --partial "lcov is of coverage, and sampled.data holds none"
+	run "$CPROF" export -f pprof -o x covered.data
+	assert_failure 2
+	assert_output --partial "covered.data holds coverage alone"
+	assert_output --partial "html|lcov|cobertura|sonarqube|json"
+	run "$CPROF" export -f html covered.data
+	assert_failure 2
+	assert_output --partial "--output=DIR"
+	"$CPROF" export -f html -o pages covered.data
+	assert_file_exists pages/index.html
+	"$CPROF" export -f html -o page.html sampled.data
+	grep -q '<svg' page.html
+}
