@@ -26,7 +26,7 @@ static void lead(struct cp_json *j, const char *key)
 		newline(j);
 	if (key) {
 		cp_buf_u8(j->out, '"');
-		cp_escape(j->out, CP_ESCAPE_JSON, key, strlen(key));
+		cp_buf_str(j->out, key);
 		cp_buf_str(j->out, j->pretty ? "\": " : "\":");
 	}
 	j->comma = true;
@@ -65,8 +65,13 @@ void cp_json_str(struct cp_json *j, const char *key, const char *value)
 
 void cp_json_u64(struct cp_json *j, const char *key, uint64_t value)
 {
+	char digits[20], *p = digits + sizeof(digits);
+
 	lead(j, key);
-	cp_buf_printf(j->out, "%" PRIu64, value);
+	do
+		*--p = (char)('0' + value % 10);
+	while (value /= 10);
+	cp_buf_add(j->out, p, (size_t)(digits + sizeof(digits) - p));
 }
 
 void cp_json_i64(struct cp_json *j, const char *key, int64_t value)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Writes JSON into a buffer: commas, quoting and nesting are kept right, the
- * caller gives values. Keys are literals of ours; string values are escaped.
+ * caller gives values. Keys are literals of ours and
+ * need no escaping; string values are escaped.
  *
  *     cp_json_begin(&j, NULL, '{');  cp_json_u64(&j, "pid", 7);
  *     cp_json_end(&j, '}');

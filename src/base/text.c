@@ -76,12 +76,17 @@ static bool escape_special(struct cp_buf *out, enum cp_escape how, uint32_t c)
 	return as != NULL;
 }
 
+static bool is_special(char c)
+{
+	return c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == '\'' || c == ';';
+}
+
 /* How many bytes from the start are special to no way of escaping. */
 static size_t plain_run(const char *text, size_t size)
 {
 	size_t n = 0;
 
-	while (n < size && text[n] >= ' ' && text[n] < 0x7f && !strchr("\"\\<>&';", text[n]))
+	while (n < size && text[n] >= ' ' && text[n] < 0x7f && !is_special(text[n]))
 		n++;
 	return n;
 }
