@@ -11,6 +11,7 @@
 #define CP_COMMANDS(X) \
 	X(run) \
 	X(attach) \
+	X(cover) \
 	X(report) \
 	X(replay) \
 	X(export) \

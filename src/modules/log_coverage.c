@@ -36,6 +36,7 @@ struct covered {
 	bool named; /* by --image */
 	bool written;
 	struct cp_interner files; /* sources, in the order met */
+	CP_VEC(uint32_t) left_out; /* of them */
 };
 
 /* Owned strings; a NULL follows the last. */
@@ -111,13 +112,20 @@ static struct covered *find_image(struct log_coverage *c, cprof_assembly *a)
 	return *known == NOT_COVERED ? NULL : c->covered.items[*known];
 }
 
-static uint32_t add_file(struct log_coverage *c, struct covered *image, const char *file)
+/* *fresh_ret (may be NULL): it is new. */
+static uint32_t find_file(struct log_coverage *c, struct covered *image, const char *file,
+			  bool *fresh_ret)
 {
 	uint32_t number = CP_RECORD_NONE;
 
-	if (file && !cp_intern(&image->files, file, strlen(file), &number, NULL))
+	if (file && !cp_intern(&image->files, file, strlen(file), &number, fresh_ret))
 		c->failed = true;
 	return number;
+}
+
+static uint32_t add_file(struct log_coverage *c, const char *file)
+{
+	return find_file(c, c->image, file, NULL);
 }
 
 static bool source_wanted(struct log_coverage *c, const char *file)
@@ -138,14 +146,19 @@ static bool filter(cprof_profiler *log, const cprof_function *function)
 	cprof_assembly *a = cprof_image_assembly(cprof_function_image(function));
 	struct covered *image = find_image(c, a);
 	const char *file = image ? cprof_function_file(function) : NULL;
+	bool fresh = false, wanted;
+	uint32_t number;
 
 	if (!image)
 		return false;
 	if (!file)
 		return image->named ||
 		       (!c->include.count && !cp_path_is_system(cprof_assembly_path(a)));
-	add_file(c, image, file);
-	return source_wanted(c, file);
+	wanted = source_wanted(c, file);
+	number = find_file(c, image, file, &fresh);
+	if (fresh && !wanted)
+		c->failed |= !cp_vec_push(&image->left_out, number);
+	return wanted;
 }
 
 /* ---- writing ---- */
@@ -178,7 +191,7 @@ static void add_rows(struct log_coverage *c, const cprof_coverage_function *f, u
 	for (row = f->rows; f->row_count && row < f->rows + f->row_count; row++) {
 		r = (struct cp_coverage_row){
 			.block = first + row->block,
-			.file = add_file(c, c->image, row->file),
+			.file = add_file(c, row->file),
 			.line = row->line,
 		};
 		if (row->flags & CPROF_COVERAGE_ROW_STATEMENT)
@@ -195,16 +208,15 @@ static void add_branches(struct log_coverage *c, const cprof_coverage_function *
 	size_t i;
 
 	for (i = 0; i < f->branch_count; i++)
-		c->failed |=
-			!cp_vec_push(&c->branch_rows,
-				     (struct cp_coverage_branch){
-					     .address = f->branches[i].address,
-					     .block = first + f->branches[i].block,
-					     .file = add_file(c, c->image, f->branches[i].file),
-					     .line = f->branches[i].line,
-					     .taken = f->branches[i].taken,
-					     .passed = f->branches[i].passed,
-				     });
+		c->failed |= !cp_vec_push(&c->branch_rows,
+					  (struct cp_coverage_branch){
+						  .address = f->branches[i].address,
+						  .block = first + f->branches[i].block,
+						  .file = add_file(c, f->branches[i].file),
+						  .line = f->branches[i].line,
+						  .taken = f->branches[i].taken,
+						  .passed = f->branches[i].passed,
+					  });
 }
 
 static void add_inlines(struct log_coverage *c, const cprof_coverage_function *f, uint32_t first)
@@ -212,13 +224,13 @@ static void add_inlines(struct log_coverage *c, const cprof_coverage_function *f
 	size_t i;
 
 	for (i = 0; i < f->inline_count; i++)
-		c->failed |= !cp_vec_push(&c->inlines,
-					  (struct cp_coverage_inline){
-						  .name = keep(c, f->inlines[i].name),
-						  .file = add_file(c, c->image, f->inlines[i].file),
-						  .line = f->inlines[i].line,
-						  .block = first + f->inlines[i].block,
-					  });
+		c->failed |=
+			!cp_vec_push(&c->inlines, (struct cp_coverage_inline){
+							  .name = keep(c, f->inlines[i].name),
+							  .file = add_file(c, f->inlines[i].file),
+							  .line = f->inlines[i].line,
+							  .block = first + f->inlines[i].block,
+						  });
 }
 
 static void add_function(struct log_coverage *c, const cprof_coverage_function *f)
@@ -227,7 +239,7 @@ static void add_function(struct log_coverage *c, const cprof_coverage_function *
 		.name = keep(c, f->name),
 		.linkage = keep(c, f->linkage_name),
 		.address = f->address,
-		.file = add_file(c, c->image, f->file),
+		.file = add_file(c, f->file),
 		.line = f->line,
 		.entry = (uint32_t)c->blocks.count + f->entry,
 		.flags = f->complete ? 0 : CP_COVERAGE_FUNCTION_PARTIAL,
@@ -246,6 +258,24 @@ static void add_function(struct log_coverage *c, const cprof_coverage_function *
 	r.branch_count = (uint32_t)c->branch_rows.count - r.first_branch;
 	r.inline_count = (uint32_t)c->inlines.count - r.first_inline;
 	c->failed |= !cp_vec_push(&c->functions, r);
+}
+
+static void add_left_out(struct log_coverage *c)
+{
+	size_t i;
+
+	for (i = 0; i < c->image->left_out.count; i++)
+		c->failed |= !cp_vec_push(&c->functions,
+					  (struct cp_coverage_function){
+						  .name = "",
+						  .linkage = "",
+						  .file = c->image->left_out.items[i],
+						  .flags = CP_COVERAGE_FUNCTION_LEFT_OUT,
+						  .first_block = (uint32_t)c->blocks.count,
+						  .first_row = (uint32_t)c->rows.count,
+						  .first_branch = (uint32_t)c->branch_rows.count,
+						  .first_inline = (uint32_t)c->inlines.count,
+					  });
 }
 
 /* When the file was last written; 0: nobody knows, it is gone. */
@@ -270,13 +300,15 @@ static uint32_t flags(const struct log_coverage *c)
 static void end_image(cprof_profiler *log)
 {
 	struct log_coverage *c = log->coverage;
-	struct covered *image = cp_steal(c->image);
+	struct covered *image = c->image;
 	CP_FREE const char **files = NULL;
 	struct cp_coverage_image r;
 	size_t i;
 
 	if (!image)
 		return;
+	add_left_out(c);
+	c->image = NULL;
 	files = calloc(image->files.count + 1, sizeof(*files));
 	c->failed |= !files;
 	for (i = 0; files && i < image->files.count; i++)
@@ -458,6 +490,7 @@ void log_coverage_free(cprof_profiler *log)
 		return;
 	for (i = 0; i < c->covered.count; i++) {
 		cp_interner_free(&c->covered.items[i]->files);
+		cp_vec_free(&c->covered.items[i]->left_out);
 		free(c->covered.items[i]);
 	}
 	cp_vec_free(&c->covered);

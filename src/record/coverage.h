@@ -59,6 +59,9 @@ struct cp_coverage_inline {
 /* Defined in the source, but no code is left of it, inlined instances neither:
  * address 0, no blocks. */
 #define CP_COVERAGE_FUNCTION_REMOVED 2u
+/* No function: a source file of which all was left out when it was recorded.
+ * Without name, address 0, no blocks. */
+#define CP_COVERAGE_FUNCTION_LEFT_OUT 4u
 struct cp_coverage_function {
 	const char *name, *linkage; /* demangled; as in the symbol table */
 	uint64_t address;

@@ -594,11 +594,12 @@ void cp_sums_add(struct cp_sums *s, const struct cp_coverage_image *c)
 	struct adding a = { .s = s, .c = c };
 	size_t i;
 
-	if (!c->row_count)
+	if (!c->row_count && c->block_count)
 		add_binary(&a);
 	else if (set_files(&a))
 		for (i = 0; i < c->function_count && !s->no_memory; i++)
-			add_function(&a, &c->functions[i]);
+			if (!(c->functions[i].flags & CP_COVERAGE_FUNCTION_LEFT_OUT))
+				add_function(&a, &c->functions[i]);
 	free(a.files);
 	cp_vec_free(&a.owners);
 	cp_vec_free(&a.spots);

@@ -1,0 +1,322 @@
+#!/usr/bin/env bats
+# cprof cover: what it answers, what it refuses, what the program notices.
+# The judge of lines and counts is gcov, on the same source.
+
+load helpers
+
+PROGRAM='#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static int twice(int n)
+{
+	if (n > 3)
+		return 6;
+	return n * 2;
+}
+int never(void)
+{
+	return puts("never");
+}
+int main(int argc, char **argv)
+{
+	int i, sum = 0;
+	for (i = 0; i < 10; i++)
+		sum += twice(i);
+	printf("sum %d\n", sum);
+	if (argc > 1 && !strcmp(argv[1], "abort"))
+		abort();
+	if (argc > 1 && !strcmp(argv[1], "never"))
+		never();
+	return argc > 1 ? atoi(argv[1]) : 0;
+}
+'
+
+# sources NAME [DIR]: NAME.c in DIR, built as ./NAME, with $FLAGS.
+built() {
+	mkdir -p "${2:-.}"
+	printf '%s' "$PROGRAM" >"${2:-.}/$1.c"
+	# shellcheck disable=SC2086 # words
+	gcc ${FLAGS--g} -O0 -o "$1" "${2:-.}/$1.c"
+}
+
+cover() { separately "$CPROF" cover "$@"; }
+
+# lines FILE: "LINE COUNT" of an lcov file.
+lines() { sed -n 's/^DA:\([0-9]*\),\([0-9]*\)$/\1 \2/p' "$1"; }
+reached() { lines "$1" | awk '$2 { print $1 }'; }
+
+# gcov_lines NAME [ARG...]: "LINE COUNT", as gcov has it.
+gcov_lines() (
+	name=$1
+	shift
+	mkdir -p gcov && cd gcov || exit
+	gcc --coverage -O0 -o "$name" "../$name.c"
+	"./$name" "$@" >/dev/null || :
+	gcov -t ./*.gcda | awk -F: '$2 + 0 && $1 !~ /-/ {
+		sub(/[*]/, "", $1); print $2 + 0, $1 ~ /#/ ? 0 : $1 + 0 }'
+)
+
+# agrees FILE OTHER: of the lines that both know (braces and declarations are the
+# one's or the other's alone), all have the same counts.
+agrees() {
+	join <(lines "$1" | sort) <(sort "$2") >both
+	[ "$(wc -l <both)" -ge 12 ] && ! awk '$2 != $3' both | grep .
+}
+
+@test "cover: gcov's lines, reached or not" {
+	built p
+	cover --lcov=p.info -- ./p
+	assert_success
+	assert_output 'sum 48'
+	agrees p.info <(gcov_lines p | awk '{ print $1, ($2 > 0) }')
+}
+
+@test "cover --count: gcov's counts" {
+	built p
+	cover --count --lcov=p.info -- ./p never
+	assert_success
+	agrees p.info <(gcov_lines p never)
+}
+
+@test "cover: standard output is CMD's, the table goes to standard error" {
+	built p
+	cover --lcov=a --cobertura=b --sonarqube=c --json=d -- ./p
+	assert_success
+	assert_output 'sum 48'
+	[[ $stderr == *p.c* && $stderr != *$'\e'* ]]
+	xmllint --noout b c
+	cover -q -- ./p
+	assert_success
+	assert_output 'sum 48'
+	assert_equal "$stderr" ''
+	for option in --lcov=- --html=; do
+		cover "$option" -- ./p
+		assert_equal "$status" 125
+	done
+}
+
+@test "cover: the exit status is CMD's own" {
+	built p
+	cover --fail-under=99 -- ./p 7
+	assert_equal "$status" 7
+	[[ $stderr == *'--fail-under asks for 99 %'* ]]
+	cover --lcov=p.info -- ./p abort
+	assert_equal "$status" 134
+	assert_equal "$(reached p.info | tail -n1)" 22 # and not the line after it
+	bats_require_minimum_version 1.5.0
+	run -127 "$CPROF" cover -- ./nothing
+	cover -- ./p.c
+	assert_equal "$status" 126
+	cover --nothing -- ./p
+	assert_equal "$status" 125
+}
+
+@test "cover: thresholds" {
+	built p
+	cover --lcov=x -- ./p
+	read -r covered all < <(lines x | awk '{ all++; n += $2 > 0 } END { print n, all }')
+	just=$(awk "BEGIN { print int($covered * 10000 / $all) / 100 }")
+	over=$(awk "BEGIN { print $just + 0.01 }")
+	cover --fail-under="$just" --fail-under-functions=66.6 --fail-under-branches=0 -- ./p
+	assert_success
+	cover --fail-under="$over" -- ./p
+	assert_equal "$status" 3
+	[[ $stderr == *"--fail-under asks for $over %: $covered of $all, 1 too few"* ]]
+	cover --fail-under-functions=67% -- ./p
+	assert_equal "$status" 3
+	[[ $stderr == *"66.66 % of the functions"*"2 of 3, 1 too few"* ]]
+	cover --fail-under-branches=100 -- ./p
+	assert_equal "$status" 3
+	for bad in 101 -1 x 1e1 '' 5%%; do
+		cover --fail-under="$bad" -- ./p
+		assert_equal "$status" 125
+		[[ $stderr == *'takes a percentage'* ]]
+		refute_output
+	done
+	cover --fail-under-diff=5 -- ./p
+	assert_equal "$status" 125
+	cover --fail-under-branches=5 --branches=none -- ./p
+	assert_equal "$status" 125
+}
+
+@test "cover: which files count" {
+	built p src
+	cat >q.c <<-'END'
+		int twice_more(int n)
+		{
+			return n + 1;
+		}
+	END
+	gcc -g -shared -fPIC -o libq.so q.c
+	printf 'int twice_more(int);\nint main(void) { return twice_more(-1); }\n' >main.c
+	gcc -g -o main main.c -L. -lq -Wl,-rpath,"$PWD"
+	cover --lcov=x -- sh -c './p && ./main'
+	assert_success
+	assert_equal "$(grep -c ^SF x)" 3
+	cover --lcov=x --include='src/*' --include=q.c -- sh -c './p && ./main'
+	assert_equal "$(grep ^SF x | sort)" "$(printf 'SF:%s\n' "$PWD/q.c" "$PWD/src/p.c")"
+	cover --lcov=x --exclude=src/ --exclude='*/q.c' -- sh -c './p && ./main'
+	assert_equal "$(grep ^SF x)" "SF:$PWD/main.c"
+	cover --include=srx/ -- ./p
+	assert_equal "$status" 125
+	[[ $stderr == *'--include=srx/ matches no source file'*"$PWD/src/p.c"* ]]
+	cover --exclude='*/none.c' -- ./p
+	assert_equal "$status" 125
+	cover --exclude=src/ -- ./p
+	assert_equal "$status" 125
+	[[ $stderr == *'no lines: none of the 1 source files counts'* ]]
+}
+
+@test "cover: which lines count" {
+	built p
+	sed -i 's/return 6;/return 6; \/\/ LCOV_EXCL_LINE/; s/^int never.*/& \/\/ LCOV_EXCL_START/
+		s/^int main.*/& \/\/ LCOV_EXCL_STOP/' p.c
+	gcc -g -O0 -o p p.c
+	cover --lcov=x -- ./p
+	lines x | awk '{ print $1 }' >with
+	refute grep -qx -e 8 -e 13 with
+	grep -qx 16 with
+	cover --lcov=x --exclude-line='abort|printf' --exclude-region='argv.*never:^}' -- ./p
+	refute grep -qx -e 22 -e 20 -e 23 -e 24 <(lines x | awk '{ print $1 }')
+	cover --exclude-line=. -- ./p
+	assert_equal "$status" 125
+	[[ $stderr == *'all of the code is excluded'* ]]
+	cover --exclude-line='(' -- ./p
+	assert_equal "$status" 125
+	refute_output
+}
+
+@test "cover: no quiet nothing" {
+	FLAGS='' built p
+	cover -- ./p
+	assert_equal "$status" 125
+	[[ $stderr == *"$PWD/p has no debug information"*'build it with -g'* ]]
+	cover --image=p --fail-under-functions=10 -- ./p
+	assert_success
+	cover --image=p --fail-under=10 -- ./p
+	assert_equal "$status" 125
+	cover -- true
+	assert_equal "$status" 125
+	[[ $stderr == *'nothing that ran counts'*'--image=GLOB'* ]]
+	cover -- false # whose status it is
+	assert_equal "$status" 1
+	built p
+	cover --lcov=/nowhere/x -- ./p
+	assert_equal "$status" 125
+	[[ $stderr == */nowhere/x* ]]
+}
+
+@test "cover: sources newer than the program" {
+	built p
+	touch -d '1 hour' p.c
+	cover -- ./p
+	assert_equal "$status" 125
+	[[ $stderr == *'p.c was written after the program was built'*'--stale=warn'* ]]
+	cover --stale=warn -- ./p
+	assert_success
+	[[ $stderr == *'warning: p.c was written after'* ]]
+}
+
+@test "cover: sources that went elsewhere" {
+	built p src
+	mv src there
+	cover --lcov=x -- ./p
+	assert_success
+	[[ $stderr == *"1 source file can't be read"*--path-map* ]]
+	cover --path-map="$PWD/src=there" --lcov=x --include=there/p.c -- ./p
+	assert_success
+	assert_equal "$(grep ^SF x)" "SF:$PWD/there/p.c"
+	[[ $stderr != *"can't be read"* ]]
+	cover --path-map=src -- ./p
+	assert_equal "$status" 125
+}
+
+@test "cover: trees of processes" {
+	built p
+	printf 'all: a b c\na:\n\t./p 0\nb:\n\tsh -c "./p never" & wait\nc:\n\t./p abort || :\n' >Makefile
+	cover --lcov=x -- make -s -j3
+	assert_success
+	assert_equal "$(lines x | awk '!$2')" '' # each process reached another part
+	cover --no-follow -- sh -c './p; :'
+	assert_equal "$status" 125
+}
+
+@test "cover --diff: the lines that changed" {
+	needs git
+	export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a
+	built p
+	git init -q -b main
+	git add p.c
+	git commit -qm first
+	cover --diff=main --fail-under-diff=100 -- ./p
+	assert_success
+	[[ $stderr == *'--fail-under-diff holds'* ]]
+	sed -i 's/return puts("never");/int r = puts("never");\n\treturn r;/; s/sum += twice/sum += 1 * twice/' p.c
+	gcc -g -O0 -o p p.c
+	cover --diff=main --fail-under-diff=30 -- ./p
+	assert_success
+	cover --diff=main --fail-under-diff=50 -- ./p
+	assert_equal "$status" 3
+	[[ $stderr == *'33.33 % of the changed lines'*'1 of 3, 1 too few'* ]]
+	cover --diff=other -- ./p
+	assert_equal "$status" 125
+	refute_output
+}
+
+@test "cover: hostile names of sources" {
+	dir=$'a b\e[31m"<&>\'\n,=;:\u202e'
+	built p "$dir"
+	cover --lcov=a --cobertura=b.xml --sonarqube=c.xml --json=d -- ./p
+	assert_success
+	[[ $stderr != *$'\e'* ]]
+	xmllint --noout b.xml c.xml
+	jq -e '.files | length == 1' d
+	cover --include="$dir/" -- ./p
+	assert_success
+}
+
+@test "cover: what the program sees of it" {
+	built p
+	# shellcheck disable=SC2016 # of the inner shell
+	look='./p >&2; echo "[$LD_PRELOAD]"; cat /proc/self/personality; grep _allowed_list /proc/self/status
+		ls -l /proc/self/fd | sed "s/.* //; s/\[.*//; /^.proc/d"'
+	native=$(sh -c "$look" </dev/null 2>/dev/null)
+	run sh -c '"$0" cover -- sh -c "$1" </dev/null 2>/dev/null' "$CPROF" "$look"
+	assert_success
+	assert_output "$native"
+}
+
+@test "coverage profiler: statements, the filter's + beats its -" {
+	built p
+	run "$CPROF" run --profile=coverage -- ./p
+	assert_success
+	assert_output 'sum 48'
+	assert_not_exist cprof.data
+	xpath() { xmllint --xpath "$1" coverage.xml; }
+	assert_equal "$(xpath 'string(/coverage/@version)')" 0.3
+	assert_equal "$(xpath 'string(/coverage/assembly/@name)')" p
+	assert_equal "$(xpath 'string(/coverage/assembly/@method-count)')" 3
+	assert_equal "$(xpath 'string(/coverage/assembly/@full)')" 1
+	assert_equal "$(xpath 'string(/coverage/assembly/@partial)')" 1
+	assert_equal "$(xpath 'string(//method[@name="twice"]/statement[@line=9]/@counter)')" 4
+	assert_equal "$(xpath 'count(//method[@name="never"]/statement[@counter!=0])')" 0
+	for order in '-[p]\n+[p]tw\n' '+[p]tw\n-[p]\n' '+[?]twice\n' '+twice\n-[q*]\n'; do
+		# shellcheck disable=SC2059 # the text is the format
+		printf -- "$order" >filter
+		run "$CPROF" run --profile=coverage:covfilter-file=filter,output=coverage.xml -- ./p
+		assert_equal "$(xpath '//method/@name')" ' name="twice"'
+	done
+	printf -- '-[p]never\n' >filter
+	run "$CPROF" run --profile=coverage:covfilter-file=filter -- ./p
+	assert_equal "$(xpath 'count(//method)')" 2
+	printf 'never\n' >filter
+	run "$CPROF" run --profile=coverage:covfilter-file=filter -- ./p
+	assert_equal "$status" 125
+	assert_output --partial 'filter:1: a filter is +[IMAGE]PREFIX'
+	run "$CPROF" run --profile=coverage:help -- ./p
+	assert_success
+	assert_output --partial covfilter-file
+	refute_output --partial 'sum 48'
+}
+
