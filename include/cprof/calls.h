@@ -34,7 +34,10 @@ typedef enum cprof_call_instrumentation_flags {
 	CPROF_CALL_INSTRUMENTATION_STACK = 1 << 8, /* the stack is captured at the entry: walk it
 							  in method_enter with
 							  cprof_do_stack_snapshot() */
-	CPROF_CALL_INSTRUMENTATION_LOCALS = 1 << 9 /* leave contexts know locals, too */
+	CPROF_CALL_INSTRUMENTATION_LOCALS = 1 << 9, /* leave contexts know locals, too */
+	/* Leave contexts know what changed behind arguments; with both contexts.
+	 * The thread stands still until the callbacks of its leave returned. */
+	CPROF_CALL_INSTRUMENTATION_CHANGES = 1 << 10
 } cprof_call_instrumentation_flags;
 
 /* The union of the flags of all filters decides; every filter is called at
@@ -92,6 +95,10 @@ CPROF_API size_t cprof_call_context_argument_count(cprof_call_context *context);
 CPROF_API const cprof_value *cprof_call_context_argument(cprof_call_context *context,
 							 size_t position);
 CPROF_API const cprof_value *cprof_call_context_result(cprof_call_context *context);
+/* In a leave context: the argument with what it leads to now, if that is not
+ * what it led to at the entry. Not of arguments that are passed on the stack. */
+CPROF_API const cprof_value *cprof_call_context_changed(cprof_call_context *context,
+							size_t position);
 CPROF_API size_t cprof_call_context_local_count(cprof_call_context *context);
 CPROF_API const cprof_value *cprof_call_context_local(cprof_call_context *context, size_t position);
 

@@ -64,6 +64,8 @@ const struct cp_option cp_calls_options[] = {
 	{ "result", 'r', CP_OPTION_TRUE, AT(result), .help = "with what they return" },
 	{ "locals", 'l', CP_OPTION_TRUE, AT(locals),
 	  .help = "with their local variables when they return" },
+	{ "changes", 0, CP_OPTION_TRUE, AT(changes),
+	  .help = "with what is different behind their pointer arguments when they return" },
 	{ "depth", 0, CP_OPTION_NUMBER, AT(depth), .value = "N", .min = 1, .max = 16,
 	  .help = "follow structures and pointers N levels (3 unless told)" },
 	{ "string", 0, CP_OPTION_NUMBER, AT(string), .value = "N", .min = 1, .max = 4096,

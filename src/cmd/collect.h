@@ -27,7 +27,7 @@ struct cp_stacks_options {
 /* Which calls are recorded, and what of them. */
 struct cp_calls_options {
 	struct cp_texts trace; /* SPECs; together one list */
-	bool args, result, locals, stack;
+	bool args, result, locals, changes, stack;
 	uint64_t depth, string; /* 0: not given */
 	const char *when; /* NULL: always */
 	uint64_t max_rate;

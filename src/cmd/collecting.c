@@ -98,6 +98,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 		const char *alone = c->args			? "args"
 				    : c->result			? "result"
 				    : c->locals			? "locals"
+				    : c->changes		? "changes"
 				    : c->stack			? "stack"
 				    : c->when			? "when"
 				    : c->depth			? "depth"
@@ -162,8 +163,9 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 	add_text(desc, "trace", list);
 	if (c->when)
 		add_text(desc, "when", c->when);
-	cp_buf_printf(desc, "%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
-		      c->locals ? ",locals" : "", c->stack ? ",stack" : "");
+	cp_buf_printf(desc, "%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
+		      c->locals ? ",locals" : "", c->changes ? ",changes" : "",
+		      c->stack ? ",stack" : "");
 	if (c->depth)
 		cp_buf_printf(desc, ",depth=%u", (unsigned)c->depth);
 	if (c->string)

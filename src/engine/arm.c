@@ -206,6 +206,8 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		flags |= CP_SITE_REGS;
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD)
 		flags |= CP_SITE_HOLD | CP_SITE_REGS;
+	if (engine_holds_exit(t, site))
+		flags |= CP_SITE_HOLD | CP_SITE_REGS;
 	if (site->kind != ENGINE_SITE_ENTRY)
 		return flags;
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_STACK)

@@ -473,7 +473,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	hide_in_fetched(p, &hit);
 	s->current.hit = &hit;
 	s->current.capture.held =
-		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD;
+		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
+		engine_holds_exit(c->traced.items[site.traced], &site);
 	s->current.walkable = hit.stack || s->current.capture.held;
 	on_call_event(s, &hit);
 	s->current.hit = NULL;

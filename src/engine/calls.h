@@ -109,8 +109,8 @@ struct cprof_call_context {
 	const struct cp_call *call;
 	bool leave;
 	cprof_status error;
-	bool have_arguments, have_result, have_locals;
-	const cprof_value *arguments, *result, *locals;
+	bool have_arguments, have_result, have_locals, have_now;
+	const cprof_value *arguments, *result, *locals, *now; /* now: arguments, at the leave */
 	size_t argument_count, local_count;
 };
 
@@ -204,6 +204,8 @@ void engine_calls_stack(cprof_thread *t);
 void engine_calls_look(cprof_process *p);
 
 /* context.c */
+/* True when a thread is held at this exit, to look at what changed. */
+bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site);
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
 enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
 

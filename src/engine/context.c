@@ -135,6 +135,35 @@ static void read_arguments(cprof_call_context *x)
 		cp_signature_arguments(x->traced->signature, &capture, arena, &x->argument_count);
 }
 
+bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site)
+{
+	return t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature &&
+	       (site->kind == ENGINE_SITE_EXIT || site->kind == ENGINE_SITE_RETURN);
+}
+
+/* The arguments once more, from the registers of the entry and the memory of
+ * now. */
+static void read_now(cprof_call_context *x)
+{
+	struct cp_capture capture;
+	size_t count = 0;
+
+	if (x->have_now)
+		return;
+	x->have_now = true;
+	if (!x->leave || !x->entry || !x->session->current.capture.held ||
+	    !(x->traced->flags & CPROF_CALL_INSTRUMENTATION_CHANGES))
+		return;
+	capture = capture_of_entry(x->session, x->entry, x->hit->image ? x->hit->image->bias : 0);
+	capture.fetched = NULL;
+	capture.fetched_size = 0;
+	capture.memory = &x->session->current.process->memory;
+	x->now = cp_signature_arguments(x->traced->signature, &capture, x->session->calls->arena,
+					&count);
+	if (count != x->argument_count)
+		x->now = NULL;
+}
+
 static void read_result(cprof_call_context *x)
 {
 	struct cp_capture capture, entry = { 0 };
@@ -182,6 +211,19 @@ const cprof_value *cprof_call_context_argument(cprof_call_context *x, size_t pos
 		return &x->arguments[position];
 	if (!x->error)
 		x->error = CPROF_E_NOT_FOUND;
+	return NULL;
+}
+
+const cprof_value *cprof_call_context_changed(cprof_call_context *x, size_t position)
+{
+	const cprof_value *before = cprof_call_context_argument(x, position);
+
+	if (!before)
+		return NULL;
+	read_now(x);
+	if (x->now && cp_value_leads_elsewhere(before, &x->now[position]))
+		return &x->now[position];
+	x->error = CPROF_E_NOT_FOUND;
 	return NULL;
 }
 

@@ -98,6 +98,9 @@ const cprof_value *cp_signature_result(const struct cp_signature *signature,
 const cprof_value *cp_signature_locals(const struct cp_signature *signature,
 				       const struct cp_capture *capture, struct cp_vaddr site,
 				       struct cp_value_arena *arena, size_t *count_ret);
+/* The same argument twice: is what it leads to known both times, and not the
+ * same? Not of what is in memory itself. */
+bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now);
 bool cp_signature_has_this(const struct cp_signature *signature);
 /* Bytes of an argument or the result as they were captured, in the arena;
  * false: not there. */

@@ -30,7 +30,7 @@ struct cprof_profiler {
 	char crash_how;
 	uint64_t samples;
 	/* calls */
-	bool trace, arguments, result, locals, stacks;
+	bool trace, arguments, result, locals, changes, stacks;
 	uint32_t depth, string;
 	CP_VEC(cprof_callspec *) specs; /* owned */
 	struct cp_map functions; /* cprof_function * -> location */

@@ -4,6 +4,7 @@
  *
  *   log:trace=SPEC                 calls of the functions that match; repeated: together
  *   log:args, result, locals       with values; depth=N, string=N: how much of them
+ *   log:changes                    with what is different behind arguments at the return
  *   log:when=EXPR                  only calls for which that holds
  *   log:stack                      a stack with each call
  *   log:max-rate=N                 calls a second that end a function's tracing; 0: never
@@ -91,6 +92,15 @@ static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_co
 	end(log, &r);
 }
 
+static uint32_t add_changes(cprof_profiler *log, cprof_call_context *context)
+{
+	size_t count = cprof_call_context_argument_count(context), i, before = log->values.count;
+
+	for (i = 0; i < count; i++)
+		add_value(log, cprof_call_context_changed(context, i));
+	return log->values.count > before ? (uint32_t)(log->values.count - before) : 0;
+}
+
 static void on_leave(cprof_profiler *log, const cprof_function *f, cprof_call_context *context)
 {
 	struct cp_record_call r;
@@ -106,6 +116,8 @@ static void on_leave(cprof_profiler *log, const cprof_function *f, cprof_call_co
 		r.flags |= CP_RECORD_CALL_LOCALS;
 	for (i = 0; i < count; i++)
 		add_value(log, cprof_call_context_local(context, i));
+	if (context && log->changes)
+		r.changed_count = add_changes(log, context);
 	end(log, &r);
 }
 
@@ -201,9 +213,8 @@ bool log_calls_option(cprof_profiler *log, const char *key, const char *value)
 		const char *name;
 		bool *flag;
 	} flags[] = {
-		{ "args", &log->arguments },
-		{ "result", &log->result },
-		{ "locals", &log->locals },
+		{ "args", &log->arguments }, { "result", &log->result },
+		{ "locals", &log->locals },  { "changes", &log->changes },
 		{ "stack", &log->stacks },
 	};
 	size_t i;
@@ -234,15 +245,17 @@ void log_calls_start(cprof_profiler *log)
 
 	if (!log->trace)
 		return;
-	if (log->arguments)
+	if (log->arguments || log->changes)
 		flags |= CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT;
-	if (log->result || log->locals)
+	if (log->result || log->locals || log->changes)
 		flags |= CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT;
+	if (log->changes)
+		flags |= CPROF_CALL_INSTRUMENTATION_CHANGES;
 	if (log->locals)
 		flags |= CPROF_CALL_INSTRUMENTATION_LOCALS;
 	if (log->stacks)
 		flags |= CPROF_CALL_INSTRUMENTATION_STACK;
-	if (log->arguments || log->result || log->locals)
+	if (log->arguments || log->result || log->locals || log->changes)
 		cprof_profiler_enable_call_context_introspection();
 	cprof_profiler_set_value_limits(log->depth, log->string);
 	for (i = 0; i < log->specs.count; i++)
@@ -256,7 +269,7 @@ void log_calls_start(cprof_profiler *log)
 
 uint32_t log_calls_hold(const cprof_profiler *log)
 {
-	bool values = log->arguments || log->result || log->locals;
+	bool values = log->arguments || log->result || log->locals || log->changes;
 
 	return log->trace ? CP_RECORD_HAS_CALLS | (values ? CP_RECORD_HAS_ARGUMENTS : 0) : 0;
 }

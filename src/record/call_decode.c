@@ -32,7 +32,7 @@ struct node {
 
 struct layout {
 	size_t first_node, nodes, uses, next; /* next: use */
-	uint32_t roots, results, width;
+	uint32_t roots, roles, width; /* roles: as encoded */
 	size_t data; /* place of its numbers, those of one column together */
 	bool missing; /* the shape of one of its nodes is */
 };
@@ -129,6 +129,11 @@ static bool get_shape(const struct walk *w, uint64_t number, cprof_value *value)
 	return value->kind <= CPROF_VALUE_VOID;
 }
 
+static bool bad_roles(uint64_t roles, uint64_t roots)
+{
+	return (roles & 1) + (roles >> 1) > roots;
+}
+
 /* The nodes of a layout, from four columns of `total`; false when they are
  * none. Each is an item of one before it, or a root. */
 static bool get_nodes(struct walk *w, struct layout *layout, size_t first, size_t total)
@@ -137,7 +142,7 @@ static bool get_nodes(struct walk *w, struct layout *layout, size_t first, size_
 	uint32_t depth = 0, level_end = layout->roots;
 
 	if (layout->nodes > CP_RECORD_VALUES_MAX || layout->roots > layout->nodes ||
-	    layout->results > layout->roots || layout->nodes > total - first)
+	    bad_roles(layout->roles, layout->roots) || layout->nodes > total - first)
 		return false;
 	layout->first_node = w->nodes.count;
 	for (i = 0; i < layout->nodes; i++) {
@@ -180,14 +185,13 @@ static bool get_layouts(struct walk *w, struct cp_cursor *c)
 		return false;
 	for (i = 0; i < count; i++) {
 		uint64_t nodes = w->data.items[i], roots = w->data.items[count + i];
-		uint64_t results = w->data.items[2 * count + i];
+		uint64_t roles = w->data.items[2 * count + i];
 
-		if (nodes > CP_RECORD_VALUES_MAX || roots > nodes || results > roots)
+		if (nodes > CP_RECORD_VALUES_MAX || roots > nodes || bad_roles(roles, roots))
 			return false;
-		w->layouts.items[w->layouts.count++] =
-			(struct layout){ .nodes = (size_t)nodes,
-					 .roots = (uint32_t)roots,
-					 .results = (uint32_t)results };
+		w->layouts.items[w->layouts.count++] = (struct layout){ .nodes = (size_t)nodes,
+									.roots = (uint32_t)roots,
+									.roles = (uint32_t)roles };
 	}
 	total = cp_cursor_uleb(c);
 	w->data.count = 0;
@@ -314,7 +318,8 @@ static bool get_values(struct walk *w, struct layout *layout, struct cp_record_c
 	}
 	call->values = w->values.items;
 	call->value_count = layout->roots;
-	call->result_count = layout->results;
+	call->result_count = layout->roles & 1;
+	call->changed_count = layout->roles >> 1;
 	return true;
 }
 

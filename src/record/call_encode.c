@@ -192,16 +192,18 @@ static bool put_node(struct cp_record_encoder *e, const cprof_value *v, unsigned
 static bool put_values(struct cp_record_encoder *e, const struct cp_record_call *call)
 {
 	struct cp_record_calls *c = &e->calls;
-	uint32_t count = call->value_count, i;
+	uint32_t count = call->value_count, roles = call->result_count & 1, i;
 	size_t chunk;
 
 	if (count > CP_RECORD_VALUES_MAX)
 		count = CP_RECORD_VALUES_MAX;
+	else if (call->changed_count <= count - (count ? roles : 0))
+		roles |= call->changed_count << 1;
 	do {
 		chunk = c->count;
 		c->text_left = CP_RECORD_VALUES_TEXT;
 		c->key.count = c->numbers.count = c->queue.count = c->depths.count = 0;
-		if (!cp_vec_push(&c->key, count) || !cp_vec_push(&c->key, call->result_count))
+		if (!cp_vec_push(&c->key, count) || !cp_vec_push(&c->key, roles))
 			return false;
 		for (i = 0; i < count; i++) {
 			if (!cp_vec_push(&c->queue, &call->values[i]) ||
@@ -222,7 +224,7 @@ static bool new_layout(struct cp_record_calls *c)
 		.first_node = c->nodes.count,
 		.nodes = c->key.count / CP_NODE_WIDTH,
 		.roots = (uint32_t)c->key.items[0],
-		.results = (uint32_t)c->key.items[1],
+		.roles = (uint32_t)c->key.items[1],
 		.width = (uint32_t)c->numbers.count,
 	};
 	size_t size = layout.nodes * CP_NODE_WIDTH;
@@ -357,7 +359,7 @@ static void put_layouts(struct cp_buf *out, const struct cp_record_calls *c, uin
 		column[i] = c->layouts.items[i].roots;
 	cp_record_put_column(out, column, n);
 	for (i = 0; i < n; i++)
-		column[i] = c->layouts.items[i].results;
+		column[i] = c->layouts.items[i].roles;
 	cp_record_put_column(out, column, n);
 	cp_buf_uleb(out, nodes);
 	for (k = 0; k < CP_NODE_WIDTH; k++) {

@@ -51,7 +51,7 @@ bool cp_record_is_text(unsigned kind);
 struct cp_record_layout {
 	CP_VEC(uint64_t) data;
 	size_t first_node, nodes;
-	uint32_t roots, results;
+	uint32_t roots, roles; /* 1: the first is the result; 2 for each of the last that changed */
 	uint32_t width; /* numbers of one event */
 };
 
@@ -66,7 +66,7 @@ struct cp_record_calls {
 	CP_VEC(struct cp_record_layout) layouts;
 	CP_VEC(uint64_t) nodes; /* of all layouts */
 	/* of the event being encoded */
-	CP_VEC(uint64_t) key; /* roots, results, then the nodes */
+	CP_VEC(uint64_t) key; /* roots, roles, then the nodes */
 	CP_VEC(uint64_t) numbers;
 	CP_VEC(const cprof_value *) queue;
 	CP_VEC(uint8_t) depths; /* of the queue */

@@ -36,10 +36,12 @@ struct cp_record_call {
 	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter */
 	uint64_t overhead_ns; /* of it, what tracing added: stops, each with totals.trap_ns */
 	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
-	/* ENTER: arguments; LEAVE: the result, if there is one, then locals. */
+	/* ENTER: arguments; LEAVE: the result, if there is one, then locals,
+	 * then arguments behind which something changed. */
 	const cprof_value *values;
 	uint32_t value_count;
 	uint32_t result_count; /* LEAVE: 1 when the first value is the result */
+	uint32_t changed_count; /* LEAVE: of the last values */
 };
 
 /* Strings and values are copied. */

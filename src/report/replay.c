@@ -333,8 +333,14 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
+static bool fits(const struct printer *w, const struct line *line)
+{
+	return !w->look->columns || line->columns + 24 <= w->look->columns;
+}
+
 static void put_values(struct printer *w, struct line *line, const struct cp_record_call *call)
 {
+	uint32_t locals = cp_call_locals(call);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	uint32_t results =
 		call->result_count < call->value_count ? call->result_count : call->value_count;
@@ -344,11 +350,16 @@ static void put_values(struct printer *w, struct line *line, const struct cp_rec
 		put(w, line, CP_PAINT_PLAIN, " = ");
 		put_fit(w, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 9, 6);
 	}
-	if (call->value_count == results ||
-	    (w->look->columns && line->columns + 24 > w->look->columns))
+	if (call->changed_count && fits(w, line)) {
+		cp_buf_clear(&text);
+		cp_values_text(&text, call->values + results + locals, call->changed_count, true);
+		put(w, line, CP_PAINT_PLAIN, "  → ");
+		put_fit(w, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 11, 8);
+	}
+	if (!locals || !fits(w, line))
 		return;
 	cp_buf_clear(&text);
-	cp_values_text(&text, call->values + results, call->value_count - results, true);
+	cp_values_text(&text, call->values + results, locals, true);
 	put(w, line, CP_PAINT_DIM, "  [");
 	put_fit(w, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", 11, 8);
 	put(w, line, CP_PAINT_DIM, "]");

@@ -150,7 +150,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 					      [CP_SPAN_UNWOUND] = "unwind",
 					      [CP_SPAN_ENDED] = "unwind" };
 	struct writer *w = ctx;
-	uint32_t results;
+	uint32_t results, locals;
 
 	if (!call || !cp_chosen_span(&w->chosen, span))
 		return NULL;
@@ -165,9 +165,12 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	results = call->result_count < call->value_count ? call->result_count : call->value_count;
 	if (results)
 		cp_value_member(&w->j, "result", call->values);
-	if (call->value_count > results)
-		cp_values_json(&w->j, "locals", call->values + results,
-			       call->value_count - results);
+	locals = cp_call_locals(call);
+	if (locals)
+		cp_values_json(&w->j, "locals", call->values + results, locals);
+	if (call->changed_count)
+		cp_values_json(&w->j, "changed", call->values + results + locals,
+			       call->changed_count);
 	add_times(w, span);
 	finish(w);
 	return NULL;

@@ -307,7 +307,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 {
 	struct writer *w = ctx;
 	const struct cp_span *outer = cp_span_shown_outer(span);
-	size_t i;
+	const char *role;
+	size_t i, first;
 
 	put_int(w, INTO_CALLS, 1, span->id);
 	if (outer)
@@ -327,9 +328,15 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		put_int(w, INTO_CALLS, 13, span->target);
 	put_int(w, INTO_CALLS, 14, span->again);
 	put_row(w, INTO_CALLS);
-	for (i = 0; call && i < call->value_count; i++)
-		put_value(w, span->id, i < call->result_count ? "result" : "local",
-			  i < call->result_count ? 0 : i - call->result_count, &call->values[i]);
+	for (i = 0; call && i < call->value_count; i++) {
+		first = i < call->result_count ? 0 : call->result_count;
+		role = i < call->result_count ? "result" : "local";
+		if (i >= call->value_count - call->changed_count) {
+			first = call->value_count - call->changed_count;
+			role = "changed";
+		}
+		put_value(w, span->id, role, i - first, &call->values[i]);
+	}
 	return w->failed ? failure(w) : NULL;
 }
 

@@ -7,6 +7,13 @@
 #include "base/text.h"
 #include "inspect/inspect.h"
 
+uint32_t cp_call_locals(const struct cp_record_call *call)
+{
+	uint32_t others = call->result_count + call->changed_count;
+
+	return call->value_count > others ? call->value_count - others : 0;
+}
+
 void cp_value_member(struct cp_json *j, const char *key, const cprof_value *value)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };

@@ -8,6 +8,7 @@
 #include <cprof/value.h>
 
 #include "base/json.h"
+#include "record/calls.h"
 
 /* {"name","type","value","text","source"}; with `key`, or NULL in a list. */
 void cp_value_member(struct cp_json *j, const char *key, const cprof_value *value);
@@ -16,5 +17,9 @@ void cp_values_json(struct cp_json *j, const char *key, const cprof_value *value
 void cp_values_object(struct cp_buf *out, const cprof_value *values, size_t count);
 /* `"host", 4`; with `names`, and where values are guessed, `n=4`. */
 void cp_values_text(struct cp_buf *out, const cprof_value *values, size_t count, bool names);
+
+/* How many values of a leave are locals: those between the result and what
+ * changed behind arguments. */
+uint32_t cp_call_locals(const struct cp_record_call *call);
 
 #endif

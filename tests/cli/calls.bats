@@ -138,6 +138,23 @@ twice enter=100 leave=100 tail_call=0 unwind=0"
 		head -c 2 | od -An -tx1 | tr -d ' ')" "$want"
 }
 
+@test "--changes shows what was filled in, as the program prints it" {
+	"$CPROF" run -q -o x.data -t split,keep,move_by -r -l --changes -- "$TRACEES/out" >out
+	"$CPROF" replay --json x.data |
+		jq -r 'select(.changed) | .function as $f | .changed[] | "\($f) \(.name)=\(.text)"' >ours
+	assert_equal "$(cat ours)" "$(grep = out)"
+	run "$CPROF" replay x.data
+	assert_line --partial 'split() = 1  → head="key", rest=&6'
+	assert_line --partial 'keep() = true  '
+	refute_line --regexp 'keep.*→'
+	"$CPROF" export -f sqlite -o x.sqlite x.data
+	assert_equal "$(sqlite3 x.sqlite "select name, text from arguments where role='changed' and position=0")" \
+		$'head|"key"\np|&{x=4, y=-1, name="moved"}'
+	"$CPROF" merge -o y.data x.data
+	assert_equal "$("$CPROF" replay --json y.data | jq -c 'select(.changed) | .changed')" \
+		"$("$CPROF" replay --json x.data | jq -c 'select(.changed) | .changed')"
+}
+
 @test "--when leaves out calls and what they return" {
 	"$CPROF" run -q -o x.data -t recurse --when 'n > 7 && n != 9' -a -- "$TRACEES/counted" \
 		--depth=10 >out

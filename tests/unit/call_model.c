@@ -59,11 +59,11 @@ static void event_text(struct cp_buf *out, const struct cp_record_call *c, int t
 {
 	uint32_t i;
 
-	cp_buf_printf(out, "%llu %u %u %d %s %u > %s | %s %u %llu %llu %llu %u",
+	cp_buf_printf(out, "%llu %u %u %d %s %u > %s | %s %u %llu %llu %llu %u %u",
 		      (unsigned long long)c->ts_ns, c->kind, c->flags, tid, function, c->depth,
 		      target, stack, c->count, (unsigned long long)c->duration_ns,
 		      (unsigned long long)c->overhead_ns, (unsigned long long)c->cpu_ns,
-		      c->value_count ? c->result_count : 0);
+		      c->value_count ? c->result_count : 0, c->value_count ? c->changed_count : 0);
 	for (i = 0; i < c->value_count; i++)
 		value_text(out, &c->values[i]);
 	cp_buf_str(out, "\n");
@@ -237,6 +237,8 @@ static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct 
 		c->value_count = count;
 		c->result_count = c->kind == CP_RECORD_LEAVE && r / 4096 % 2;
 		c->flags = c->result_count ? CP_RECORD_CALL_LOCALS : 0;
+		if (c->kind == CP_RECORD_LEAVE)
+			c->changed_count = (uint32_t)(r / 8192 % (count - c->result_count + 1));
 	}
 }
 
