@@ -178,7 +178,7 @@ class Comparison:
 
 def stable(ours, again):
     """What is the same in both of our own runs; None where it is not."""
-    if isinstance(ours, dict) and isinstance(again, dict):
+    if isinstance(ours, dict) and isinstance(again, dict) and "b64" not in ours:
         return {key: stable(ours[key], again.get(key)) for key in ours}
     if isinstance(ours, list) and isinstance(again, list) and len(ours) == len(again):
         return [stable(a, b) for a, b in zip(ours, again)]
@@ -202,6 +202,8 @@ def pairs(mine, again, theirs):
 
 def main():
     command = [os.path.abspath(OPTIONS.program), *OPTIONS.arguments]
+    if any(len(a.split()) != 1 for a in command):
+        sys.exit("judge-values: gdb can't start a program with blanks in its arguments")
     functions = functions_of(command[0])
     with tempfile.TemporaryDirectory() as directory:
         mine, called = record(command, os.path.join(directory, "one"))
