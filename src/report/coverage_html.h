@@ -32,7 +32,7 @@ void cp_pages_names_free(const struct cp_coverage *c, char **names);
 
 /* Untrusted text; tabs pass. */
 void cp_pages_text(struct cp_buf *out, const char *raw, size_t size);
-/* Percent, rounded down: what is not all is never shown as 100%. "–" of nothing. */
+/* What is not all is never shown as 100%. "–" of nothing. */
 void cp_pages_percent(struct cp_buf *out, uint64_t covered, uint64_t of);
 void cp_pages_bar(struct cp_buf *out, uint64_t covered, uint64_t of);
 /* A cell with percent and the two numbers, which sorts by percent. */

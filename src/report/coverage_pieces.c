@@ -23,35 +23,32 @@ void cp_pages_text(struct cp_buf *out, const char *raw, size_t size)
 	cp_escape(out, CP_ESCAPE_XML, raw, size);
 }
 
-/* Of a thousand, rounded down; but what is not nothing is not 0. */
-static unsigned permille(uint64_t covered, uint64_t of)
+/* Rounded as in the table on a terminal; but what is not all is never 100, and
+ * what is not nothing never 0. */
+static double percent(uint64_t covered, uint64_t of)
 {
-	unsigned share = of ? (unsigned)((double)covered * 1000 / (double)of) : 0;
+	double share = of ? cp_coverage_percent(covered, of) : 0;
 
-	if (covered < of && share > 999)
-		return 999;
-	return covered && !share ? 1 : share;
+	if (covered < of && share > 99.9)
+		return 99.9;
+	return covered && share < 0.1 ? 0.1 : share;
 }
 
 void cp_pages_percent(struct cp_buf *out, uint64_t covered, uint64_t of)
 {
-	unsigned share = permille(covered, of);
-
-	if (!of)
-		cp_buf_str(out, "–");
+	if (of)
+		cp_buf_printf(out, "%.1f%%", percent(covered, of));
 	else
-		cp_buf_printf(out, "%u.%u%%", share / 10, share % 10);
+		cp_buf_str(out, "–");
 }
 
 /* A picture, since a policy may forbid styles of elements. */
 void cp_pages_bar(struct cp_buf *out, uint64_t covered, uint64_t of)
 {
-	unsigned share = permille(covered, of);
-
 	cp_buf_printf(out,
-		      "<svg class=\"bar%s\" aria-hidden=\"true\"><rect width=\"%u.%u%%\" "
+		      "<svg class=\"bar%s\" aria-hidden=\"true\"><rect width=\"%.1f%%\" "
 		      "height=\"100%%\"/></svg>",
-		      of ? "" : " none", share / 10, share % 10);
+		      of ? "" : " none", percent(covered, of));
 }
 
 void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of)

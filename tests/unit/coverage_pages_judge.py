@@ -167,6 +167,9 @@ def check_totals(page, t):
             name = name[6:]
             got = int(e["data-covered"]), int(e["data-of"])
             check(got == (t[name], t[name + " of"]), page.path, name, got, "want", t[name], t[name + " of"])
+            part = 100 * got[0] / got[1] if got[1] else 0
+            part = min(part, 99.9) if got[0] < got[1] else part
+            check((f"{max(part, 0.1 if got[0] else 0):.1f}%" if got[1] else "–") in e["text"], page.path, name, e["text"])
     check(t["changed of"] == 0 or page.those("li", id="total-changed"), page.path, "no changed lines")
 
 
@@ -309,6 +312,7 @@ def description(work):
         "l 3 1 2 2 0", "b 1 0 0", "l 4 0 1 0 0", "l 9 1 1 1 0", "l 11 1 1 1 0",
         "file lost.c /nowhere/lost.c missing", "l 5 1 1 1 0", "b 1 1 0", "l 7 0 1 0 0",
         f"file edited.c {plain} newer", "l 5 1 1 1 0", f"file nothing.c {plain}",
+        f"file nearly.c {plain}", *[f"l {n} 1 1 1 0" for n in range(1, 450)], *["b 1 1 0"] * 3000, "b 0 1 0",
         "binary libstripped.so /usr/lib/libstripped.so", "f 0 1 5 3 0 known", r"f 0 0 2 0 0 <b>\n",
         "binary libstripped.so.1 /opt/libstripped.so.1", "f 0 0 2 0 0 ", ""])
 

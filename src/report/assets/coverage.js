@@ -62,8 +62,8 @@ function numbers(cell) { /* "66.7% 2/3" */
 
 function share(covered, of) {
 	if (!of) return "–";
-	const tenths = Math.floor(covered * 1000 / of);
-	return (Math.max(covered ? 1 : 0, tenths) / 10).toFixed(1) + "%";
+	const percent = 100 * covered / of;
+	return Math.max(covered ? 0.1 : 0, covered < of ? Math.min(percent, 99.9) : percent).toFixed(1) + "%";
 }
 
 /* The row above those of a directory, with their sum. */
