@@ -17,6 +17,7 @@
 #include "record/arena.h"
 #include "record/combine.h"
 #include "record/encode.h"
+#include "record/merge_coverage.h"
 #include "record/reader.h"
 
 /* A part to be written, and where it is. */
@@ -60,6 +61,7 @@ struct merge {
 	struct catalog processes, threads, images;
 	CP_VEC(struct image) image_list; /* by key */
 	struct cp_interner locations; /* rows */
+	struct cp_merged_coverage coverage;
 	struct cp_map nodes, stacks;
 	uint32_t node_count, stack_count;
 	struct cp_record_arena arena;
@@ -327,6 +329,36 @@ static bool collect_images(struct merge *m)
 		if (m->numbers[i].used)
 			rank_all(&m->images, m->numbers[i].images, m->inputs[i]->images.count);
 	return true;
+}
+
+/* ---- coverage ---- */
+
+/* Which parts of which inputs were chosen. */
+static struct cp_error *collect_coverage(struct merge *m)
+{
+	struct cp_merge_from *from =
+		cp_record_alloc(&m->arena, (m->input_count + 1) * sizeof(*from));
+	uint32_t **parts = cp_record_alloc(&m->arena, (m->input_count + 1) * sizeof(*parts));
+	size_t i, n = 0;
+
+	if (!from || !parts)
+		return cp_error_nomem();
+	for (i = 0; i < m->input_count; i++) {
+		const struct cp_record *r = m->inputs[i];
+		size_t size = (r->parts.count + 1) * sizeof(**parts);
+
+		if (!m->numbers[i].used)
+			continue;
+		parts[i] = cp_record_alloc(&m->arena, size);
+		if (!parts[i])
+			return cp_error_nomem();
+		memset(parts[i], 0, size);
+		from[n++] =
+			(struct cp_merge_from){ r, m->numbers[i].images, parts[i], r->parts.count };
+	}
+	for (i = 0; i < m->shards.count; i++)
+		parts[m->shards.items[i].input][m->shards.items[i].number] = (uint32_t)i + 1;
+	return cp_merge_coverage(from, n, &m->coverage);
 }
 
 /* ---- writing ---- */
@@ -609,6 +641,7 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 		write_shard(m, &m->shards.items[i], (uint32_t)i);
 		write_calls(m, &m->shards.items[i], (uint32_t)i);
 	}
+	cp_merged_coverage_write(&m->coverage, &m->encoder);
 	cp_record_encode_totals(&m->encoder, &totals);
 	cp_record_encode_flush(&m->encoder);
 	cp_record_sink_end(&m->sink, &bytes);
@@ -662,6 +695,7 @@ static void merge_free(struct merge *m)
 	cp_interner_free(&m->locations);
 	cp_map_free(&m->nodes);
 	cp_map_free(&m->stacks);
+	cp_merged_coverage_free(&m->coverage);
 	cp_record_arena_free(&m->arena);
 	cp_buf_free(&m->key);
 	cp_record_encoder_deinit(&m->encoder);
@@ -679,6 +713,7 @@ static struct cp_error *merge(struct merge *m)
 	CP_TRY(cp_record_combine_info(m->parts.items, m->parts.count, &m->arena, &info));
 	if (!collect_processes(m) || !collect_threads(m) || !collect_images(m))
 		return cp_error_nomem();
+	CP_TRY(collect_coverage(m));
 	cp_record_quiet_begin(&quiet);
 	write_all(m, &info);
 	cp_record_sink_close(&m->sink);

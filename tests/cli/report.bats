@@ -331,10 +331,10 @@ thread 1 1 p'
 
 @test "coverage: table and JSON of a recording, files of the system left out" {
 	made cases.cprof <"$SOURCES/tests/unit/coverage/cases.txt"
-	run -0 --separate-stderr "$CPROF" report cases.cprof
+	run "$CPROF" report cases.cprof
 	[[ $output == *"Coverage  the worst files first"*"68.2%"*"15/22"*"/src/demo/main.c"*total* ]]
 	[[ $output != *"No sample"* && $output != *stdio.h* ]]
-	run -0 --separate-stderr "$CPROF" report --coverage cases.cprof
+	run "$CPROF" report --coverage cases.cprof
 	[[ $output == *"/src/demo/main.c"* && $output != *"Cost of profiling"* ]]
 	"$CPROF" report --json cases.cprof >out.json
 	# What the parts say adds up to the whole.
@@ -345,6 +345,6 @@ thread 1 1 p'
 	jq -e '.coverage.files[] | select(.file == "/src/demo/main.c") | .lines.total == 22
 		and .uncovered == [[7, 7], [20, 20], [23, 23], [33, 36]]' out.json
 	made plain.cprof <<<"s 1 1 1 main"
-	run -0 --separate-stderr "$CPROF" report --coverage plain.cprof
+	run "$CPROF" report --coverage plain.cprof
 	[[ $output == *"No coverage was recorded."* ]]
 }
