@@ -487,19 +487,14 @@ static void forget_once(const struct at *at)
 	}
 }
 
-/* Takes out the breakpoint that was just hit, if no site needs it any more. */
-static void take_out(const struct at *at)
+/* Takes out the breakpoint that was just hit, if no site needs it any more. It
+ * was there a moment ago: that need not be looked at. */
+static void take_out(const struct tracer *tr, const struct at *at)
 {
-	size_t size;
-	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch patch = { .address = at->site->address };
-
 	if (space_any_armed(at->space, at->site))
 		return;
 	at->space->changed_ns = at->seen_ns;
-	memcpy(patch.expect, trap, size);
-	memcpy(patch.bytes, at->site->original, size);
-	patch_apply(at->space, &patch, 1);
+	space_write(at->space, at->site->address, at->site->original, tr->trap_size);
 }
 
 /* Sets the pc to where the instruction can be executed, if it isn't there. Also
@@ -568,7 +563,7 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 		done |= once;
 	}
 	if (done)
-		take_out(at);
+		take_out(tr, at);
 	if (hot != SITE_NONE)
 		give_up_group(tr, at, hot);
 	return true;

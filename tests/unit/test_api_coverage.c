@@ -4,7 +4,10 @@
  * it ended. The program that is profiled is this one, called with an argument.
  */
 #include <cprof/cprof.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,8 +85,55 @@ NOIPA static int cov_child(const char *how)
 	return status;
 }
 
+static void *many_loops(void *arg)
+{
+	for (int i = 0; i < 50; i++)
+		cov_loop(10);
+	return arg;
+}
+
+static void threads(void)
+{
+	pthread_t t[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, many_loops, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+
+/* Shared with who watches a program that goes on whatever becomes of cprof. */
+struct board {
+	_Atomic uint64_t rounds, stop, ended, wrong;
+};
+
+static struct board *open_board(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CLOEXEC);
+	void *at = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	close(fd);
+	return at;
+}
+
+static int spin(const char *path)
+{
+	struct board *b = open_board(path);
+
+	while (!b->stop) {
+		b->wrong += cov_loop(10) != 14 || cov_always(4) != 2;
+		b->rounds++;
+	}
+	b->ended = 1;
+	return 0;
+}
+
 static int program(const char *how)
 {
+	char *again[] = { (char[]){ "self" }, (char[]){ "program" }, (char[]){ "never" }, NULL };
+
+	if (how[0] == '/')
+		return spin(how);
 	sink = cov_loop(10);
 	sink = cov_always(2000);
 	sink = 0;
@@ -91,6 +141,10 @@ static int program(const char *how)
 		return cov_child(how);
 	if (!strcmp(how, "never"))
 		cov_never();
+	if (!strcmp(how, "exec"))
+		execv("/proc/self/exe", again);
+	if (!strcmp(how, "threads"))
+		threads();
 	cov_end(how);
 	return 0;
 }
@@ -106,6 +160,9 @@ struct cprof_profiler {
 	const cprof_function *sign;
 	cprof_profiler_handle handle;
 	cprof_coverage_branch always;
+	cprof_coverage_statistics stats;
+	bool trace; /* calls of cov_sign, too */
+	unsigned enters, leaves;
 };
 
 static struct cprof_profiler profiler;
@@ -189,7 +246,7 @@ static void data(cprof_profiler *p, const cprof_coverage_data *d)
 	if (d->line == line_of("sign: zero"))
 		CHECK_U64(d->counter, 0);
 	if (d->line == line_of("sign: positive"))
-		CHECK(d->counter == (p->mode == CPROF_COVERAGE_COUNT ? 4 : 1));
+		CHECK(p->mode == CPROF_COVERAGE_COUNT ? d->counter >= 4 : d->counter == 1);
 	p->data++;
 }
 
@@ -201,13 +258,40 @@ static void ended(cprof_profiler *p)
 	CHECK(!p->sign || cprof_function_line(p->sign));
 }
 
+static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
+{
+	(void)f;
+	(void)context;
+	p->enters++;
+}
+
+static void leave(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
+{
+	(void)f;
+	(void)context;
+	p->leaves++;
+}
+
+static void trace_sign(struct cprof_profiler *p)
+{
+	cprof_callspec *spec = cprof_callspec_parse("cov_sign", NULL);
+
+	CHECK(spec && cprof_profiler_trace(p->handle, spec,
+					   CPROF_CALL_INSTRUMENTATION_ENTER |
+						   CPROF_CALL_INSTRUMENTATION_LEAVE) == CPROF_OK);
+	cprof_callspec_free(spec);
+	cprof_profiler_set_method_enter_callback(p->handle, enter);
+	cprof_profiler_set_method_leave_callback(p->handle, leave);
+}
+
 /* Runs `how` and returns its wait status. */
 static int cover(const char *how, cprof_coverage_mode mode, cprof_coverage_branches branches)
 {
+	bool trace = profiler.trace;
 	char *argv[] = { (char[]){ "/proc/self/exe" }, (char[]){ "program" },
 			 (char *)(uintptr_t)how, NULL };
 	cprof_session *s = cprof_session_create();
-	cprof_coverage_statistics stats;
+	cprof_coverage_statistics *stats = &profiler.stats;
 	char self[4096] = { 0 };
 	int status;
 
@@ -220,15 +304,17 @@ static int cover(const char *how, cprof_coverage_mode mode, cprof_coverage_branc
 	CHECK(cprof_profiler_set_coverage_branches(profiler.handle, branches));
 	cprof_profiler_set_coverage_filter_callback(profiler.handle, filter);
 	cprof_profiler_set_runtime_shutdown_end_callback(profiler.handle, ended);
+	if (trace)
+		trace_sign(&profiler);
 	CHECK(cprof_session_launch(s, self, argv, environ, CPROF_SESSION_FOLLOW_FORKS) == CPROF_OK);
 	CHECK(cprof_session_run(s, 0) == CPROF_OK);
 	CHECK(!cprof_session_warning(s, 0));
 	CHECK(!cprof_profiler_enable_coverage());
 	status = cprof_session_exit_status(s, true);
-	cprof_get_coverage_statistics(&stats);
-	CHECK_U64(stats.functions, 6);
-	CHECK_U64(stats.refused, 0);
-	CHECK(stats.hits >= 20 && stats.sites >= stats.blocks);
+	cprof_get_coverage_statistics(stats);
+	CHECK_U64(stats->functions, 6);
+	CHECK_U64(stats->refused, 0);
+	CHECK(stats->hits >= 20 && stats->sites >= stats->blocks);
 	CHECK_U64(profiler.functions, 6);
 	CHECK_U64(profiler.unknown, 0);
 	CHECK(profiler.data >= 3 && profiler.filtered > profiler.functions);
@@ -300,12 +386,145 @@ static void test_branches(void)
 	CHECK(!b->address);
 }
 
+static void test_exec(void)
+{
+	cover("exec", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_NONE);
+	CHECK_U64(count_of("never"), 1);
+	/* What was reached before needs no breakpoint again. */
+	CHECK(profiler.stats.sites > profiler.stats.blocks);
+	CHECK(profiler.stats.sites < 2 * profiler.stats.blocks - 10);
+	cover("exec", CPROF_COVERAGE_COUNT, CPROF_COVERAGE_BRANCHES_NONE);
+	CHECK_U64(count_of("loop: body"), 20);
+	CHECK_U64(profiler.stats.sites, 2 * profiler.stats.blocks);
+}
+
+static void test_threads(void)
+{
+	cover("threads", CPROF_COVERAGE_COUNT, CPROF_COVERAGE_BRANCHES_BUDGET);
+	CHECK_U64(count_of("loop: body"), 10 * 201);
+	CHECK_U64(count_of("loop: third"), 4 * 201);
+	cover("threads", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_BUDGET);
+	check_common(1, 1);
+}
+
+/* Several sites at one address: of calls, of blocks, of branches. */
+static void test_calls_too(void)
+{
+	profiler.trace = true;
+	cover("here", CPROF_COVERAGE_COUNT, CPROF_COVERAGE_BRANCHES_EXACT);
+	check_common(4, 10);
+	CHECK_U64(profiler.enters, 4);
+	CHECK_U64(profiler.leaves, 4);
+	profiler.trace = true;
+	cover("here", CPROF_COVERAGE_ONESHOT, CPROF_COVERAGE_BRANCHES_BUDGET);
+	check_common(1, 1);
+	CHECK_U64(profiler.enters, 4);
+	CHECK_U64(profiler.leaves, 4);
+	profiler.trace = false;
+}
+
+/* ---- cprof is killed ---- */
+
+/* The tracer of the session in `controller`; 0: not yet there. */
+static pid_t tracer_of(pid_t controller)
+{
+	char path[64], name[32];
+	int pid, found = 0;
+	FILE *children, *comm;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", controller, controller);
+	children = fopen(path, "r");
+	while (children && !found && fscanf(children, "%d", &pid) == 1) {
+		snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+		comm = fopen(path, "r");
+		if (comm && fgets(name, sizeof(name), comm) && !strcmp(name, "cprof-tracer\n"))
+			found = pid;
+		if (comm)
+			fclose(comm);
+	}
+	if (children)
+		fclose(children);
+	return found;
+}
+
+/* The program makes so many rounds more. */
+static bool runs_on(const struct board *b, uint64_t rounds)
+{
+	uint64_t want = b->rounds + rounds;
+	int patience = 100000;
+
+	while (b->rounds < want && patience--)
+		usleep(100);
+	return b->rounds >= want;
+}
+
+static void controller(const char *path, cprof_coverage_mode mode)
+{
+	char self[4096] = { 0 };
+	char *argv[] = { self, (char[]){ "program" }, (char *)(uintptr_t)path, NULL };
+	cprof_session *s = cprof_session_create();
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		_exit(1);
+	profiler.handle = cprof_profiler_create(&profiler);
+	cprof_profiler_enable_coverage();
+	cprof_profiler_set_coverage_mode(profiler.handle, mode);
+	cprof_profiler_set_coverage_filter_callback(profiler.handle, filter);
+	cprof_session_launch(s, self, argv, environ, CPROF_SESSION_FOLLOW_FORKS);
+	cprof_session_run(s, 0);
+	_exit(0);
+}
+
+/* The program goes on, and its sums stay right. Which of us dies, and when,
+ * goes with `n`. */
+static void test_kill(unsigned n)
+{
+	char path[] = "/tmp/cprof-coverage.XXXXXX";
+	int fd = mkstemp(path), status;
+	struct board *b;
+	pid_t pid, tracer;
+
+	CHECK(fd >= 0 && !ftruncate(fd, sizeof(*b)));
+	close(fd);
+	b = open_board(path);
+	pid = fork();
+	if (!pid)
+		controller(path, n % 2 ? CPROF_COVERAGE_COUNT : CPROF_COVERAGE_ONESHOT);
+	while (n % 3 && !b->rounds && waitpid(pid, &status, WNOHANG) != pid)
+		usleep(50);
+	CHECK(n % 3 == 0 || b->rounds);
+	if (n % 3 == 0) /* while breakpoints are placed, or so */
+		CHECK(runs_on(b, 1 + n / 3 % 5));
+	tracer = tracer_of(pid);
+	CHECK(tracer > 0);
+	if (tracer > 0 && n % 4)
+		kill(tracer, SIGKILL);
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	CHECK(runs_on(b, 1000));
+	CHECK_U64(b->wrong, 0);
+	b->stop = 1;
+	for (int patience = 100000; !b->ended && patience--;)
+		usleep(100);
+	CHECK_U64(b->ended, 1);
+	munmap(b, sizeof(*b));
+	unlink(path);
+}
+
 int main(int argc, char **argv)
 {
+	const char *rounds = getenv("CPROF_TEST_LONG");
+	unsigned n;
+
 	if (argc > 2 && !strcmp(argv[1], "program"))
 		return program(argv[2]);
 	test_ends();
 	test_children();
 	test_branches();
+	test_exec();
+	test_threads();
+	test_calls_too();
+	for (n = 0; n < (rounds ? 120 : 12); n++)
+		test_kill(n);
 	TEST_MAIN_END;
 }
