@@ -90,6 +90,7 @@ struct planning {
 	struct cp_reader file;
 	struct cp_code code;
 	struct cp_probe_blocks found;
+	struct cp_probe_overlaps *overlaps;
 };
 
 /* Counters that one more function would make. */
@@ -156,6 +157,9 @@ static bool plan_function(struct planning *p, struct engine_plans *plans,
 		return true;
 	err = cp_probe_blocks_find(&p->code, p->s->calls->decoder, &p->file, &plans->functions, f,
 				   &p->found);
+	if (!err)
+		err = cp_probe_overlaps_check(p->overlaps, &p->code, p->s->calls->decoder, &p->file,
+					      f, &p->found);
 	if (err) {
 		cp_error_free(err);
 		return false;
@@ -182,12 +186,14 @@ static struct engine_cover *plan(cprof_image *image, struct engine_plans *plans)
 	};
 	size_t i;
 
-	for (i = 0; p.cover && i < plans->functions.count; i++)
+	p.overlaps = cp_probe_overlaps_create(&plans->functions);
+	for (i = 0; p.cover && p.overlaps && i < plans->functions.count; i++)
 		if (chosen(s, image, &plans->functions.items[i]) &&
 		    !plan_function(&p, plans, &plans->functions.items[i]))
 			break;
 	cp_code_free(&p.code);
 	cp_probe_blocks_free(&p.found);
+	cp_probe_overlaps_destroy(p.overlaps);
 	if (!p.cover)
 		return NULL;
 	p.cover->first_counter = s->coverage->counters;

@@ -128,12 +128,26 @@ static int spin(const char *path)
 	return 0;
 }
 
+/* A symbol that points into the middle of an instruction. */
+#ifdef __x86_64__
+int over_real(void);
+__asm__(".type over_real,@function; .type over_false,@function\n"
+	"over_real: .byte 0xb8\n" /* mov $0x007401a8,%eax */
+	"over_false: .byte 0xa8,0x01,0x74,0x00\n" /* test $1,%al; je .+2 */
+	"ret; .size over_real, .-over_real; .size over_false, .-over_false");
+#define OVER_REAL 0x007401a8
+#endif
+
 static int program(const char *how)
 {
 	char *again[] = { (char[]){ "self" }, (char[]){ "program" }, (char[]){ "never" }, NULL };
 
 	if (how[0] == '/')
 		return spin(how);
+#ifdef __x86_64__
+	if (!strcmp(how, "over"))
+		return over_real() == OVER_REAL && over_real() == OVER_REAL ? 0 : 1;
+#endif
 	sink = cov_loop(10);
 	sink = cov_always(2000);
 	sink = 0;
@@ -423,6 +437,50 @@ static void test_calls_too(void)
 	profiler.trace = false;
 }
 
+/* ---- functions on top of each other ---- */
+
+#ifdef __x86_64__
+static bool filter_over(cprof_profiler *p, const cprof_function *f)
+{
+	(void)p;
+	return !strncmp(cprof_function_name(f), "over_", 5);
+}
+
+static bool take_over(const cprof_coverage_function *f, void *data)
+{
+	struct cprof_profiler *p = data;
+	bool real = !strcmp(f->name, "over_real");
+
+	p->functions++;
+	CHECK_U64(f->blocks[f->entry].count, real ? 1 : CPROF_COVERAGE_UNKNOWN);
+	return true;
+}
+
+static void ended_over(cprof_profiler *p)
+{
+	cprof_coverage_each(take_over, p);
+}
+
+static void test_overlap(void)
+{
+	char self[4096] = { 0 };
+	char *argv[] = { self, (char[]){ "program" }, (char[]){ "over" }, NULL };
+	cprof_session *s = cprof_session_create();
+
+	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
+	profiler = (struct cprof_profiler){ 0 };
+	profiler.handle = cprof_profiler_create(&profiler);
+	CHECK(cprof_profiler_enable_coverage());
+	cprof_profiler_set_coverage_filter_callback(profiler.handle, filter_over);
+	cprof_profiler_set_runtime_shutdown_end_callback(profiler.handle, ended_over);
+	CHECK(cprof_session_launch(s, self, argv, environ, 0) == CPROF_OK);
+	CHECK(cprof_session_run(s, 0) == CPROF_OK);
+	CHECK_U64((uint64_t)cprof_session_exit_status(s, true), 0);
+	CHECK_U64(profiler.functions, 2);
+	cprof_session_destroy(s);
+}
+#endif
+
 /* ---- cprof is killed ---- */
 
 /* The tracer of the session in `controller`; 0: not yet there. */
@@ -524,6 +582,9 @@ int main(int argc, char **argv)
 	test_exec();
 	test_threads();
 	test_calls_too();
+#ifdef __x86_64__
+	test_overlap();
+#endif
 	for (n = 0; n < (rounds ? 120 : 12); n++)
 		test_kill(n);
 	TEST_MAIN_END;
