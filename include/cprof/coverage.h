@@ -140,6 +140,7 @@ CPROF_API uint32_t cprof_function_line(const cprof_function *function); /* 0: un
 typedef struct cprof_coverage_statistics {
 	uint64_t functions, blocks, branches; /* instrumented; branches: all */
 	uint64_t sites; /* placed, in all processes; blocks already reached are not placed again */
+	uint64_t placing_ns; /* what placing them took */
 	uint64_t hits; /* stops */
 	uint64_t refused; /* blocks where no breakpoint could stand */
 	uint64_t unknown_branches; /* budget used up */

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
@@ -118,14 +119,17 @@ int engine_cover_arm(cprof_image *image, const struct engine_cover *cover)
 {
 	cprof_session *s = image->process->session;
 	struct filling f = { .s = s, .image = image, .cover = cover };
+	uint64_t began = cp_now(), size;
 	uint32_t most = needed(s, cover);
-	uint64_t size;
 	int errnum = 0;
 
 	while (!errnum && most && (size = fill(&f, most < AT_ONCE ? most : AT_ONCE)))
 		errnum = send(&f, size);
 	if (errnum && errnum != EAGAIN && errnum != ESRCH)
 		engine_cover_refuse_all(s, cover);
+	else if (!errnum)
+		engine_sources_prefetch(image->assembly);
+	s->coverage->placing_ns += cp_now() - began;
 	cp_debug("%s: %u breakpoints of coverage in %d", image->assembly->path, most,
 		 image->process->pid);
 	return errnum;

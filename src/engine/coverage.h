@@ -51,7 +51,7 @@ struct engine_coverage {
 	const struct cprof_profiler_desc *mode_by,
 		*branches_by; /* who has set them; NULL: nobody */
 	uint32_t counters; /* used */
-	uint64_t sites; /* placed */
+	uint64_t sites, placing_ns; /* placed; what that took */
 };
 
 /* Source lines and functions of an object (sources.c), read when first asked for. */
@@ -59,10 +59,14 @@ struct engine_sources {
 	struct cp_line_table lines;
 	struct cp_source_functions functions;
 	bool lines_read, functions_read;
+	pthread_t reader; /* reads both while the program runs */
+	bool reading;
 };
 void engine_sources_free(struct engine_sources *sources);
 /* NULL: there are none. */
 const struct engine_sources *engine_sources_of(cprof_assembly *a);
+/* They will be asked for at the end: begins to read them. */
+void engine_sources_prefetch(cprof_assembly *a);
 /* The first with at least that address, or how many there are. */
 size_t engine_first_row(const struct cp_line_table *lines, uint64_t address);
 size_t engine_first_source(const struct cp_source_functions *functions, uint64_t address);

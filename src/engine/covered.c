@@ -433,6 +433,7 @@ void cprof_get_coverage_statistics(cprof_coverage_statistics *ret)
 	if (!s || !s->coverage)
 		return;
 	ret->sites = s->coverage->sites;
+	ret->placing_ns = s->coverage->placing_ns;
 	ret->hits = s->link.shared->stats.counted;
 	for (i = 0; i < s->assemblies.count; i++) {
 		t.cover = s->assemblies.items[i] ? s->assemblies.items[i]->cover : NULL;

@@ -1,20 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Source lines and functions of an object, read once, when somebody asks.
+ * Source lines and functions of an object: read once, when somebody asks, or
+ * by a thread of their own while the program runs.
  */
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "engine/coverage.h"
-
-void engine_sources_free(struct engine_sources *sources)
-{
-	if (!sources)
-		return;
-	cp_line_table_free(&sources->lines);
-	cp_source_functions_free(&sources->functions);
-	free(sources);
-}
 
 static struct engine_sources *sources_of(cprof_assembly *a)
 {
@@ -23,33 +16,98 @@ static struct engine_sources *sources_of(cprof_assembly *a)
 	return a->sources;
 }
 
-static struct engine_sources *with_functions(cprof_assembly *a)
+static void read_functions(cprof_assembly *a, struct engine_sources *sources)
 {
-	struct engine_sources *sources = sources_of(a);
-	struct cp_error *err;
+	struct cp_error *err = NULL;
 
-	if (!sources || sources->functions_read)
-		return sources;
+	if (!sources->functions_read)
+		err = cp_image_source_functions(a->image, &sources->functions);
 	sources->functions_read = true;
-	err = cp_image_source_functions(a->image, &sources->functions);
 	if (err)
 		cp_debug("functions of %s: %s", a->path, err->what);
 	cp_error_free(err);
+}
+
+static void read_lines(cprof_assembly *a, struct engine_sources *sources)
+{
+	struct cp_error *err = NULL;
+
+	if (!sources->lines_read)
+		err = cp_image_lines(a->image, &sources->lines);
+	sources->lines_read = true;
+	if (err)
+		cp_debug("lines of %s: %s", a->path, err->what);
+	cp_error_free(err);
+}
+
+/* ---- ahead of time ---- */
+
+static void *read_all(void *arg)
+{
+	cprof_assembly *a = arg;
+
+	read_functions(a, a->sources);
+	read_lines(a, a->sources);
+	return NULL;
+}
+
+/* Signals are for the others. */
+static bool start_reader(cprof_assembly *a)
+{
+	sigset_t all, before;
+	bool ok;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	ok = !pthread_create(&a->sources->reader, NULL, read_all, a);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return ok;
+}
+
+void engine_sources_prefetch(cprof_assembly *a)
+{
+	struct engine_sources *sources = sources_of(a);
+
+	if (sources && !sources->reading && !(sources->functions_read && sources->lines_read))
+		sources->reading = start_reader(a);
+}
+
+static void end_reading(struct engine_sources *sources)
+{
+	if (sources->reading)
+		pthread_join(sources->reader, NULL);
+	sources->reading = false;
+}
+
+void engine_sources_free(struct engine_sources *sources)
+{
+	if (!sources)
+		return;
+	end_reading(sources);
+	cp_line_table_free(&sources->lines);
+	cp_source_functions_free(&sources->functions);
+	free(sources);
+}
+
+/* ---- when they are asked for ---- */
+
+static struct engine_sources *with_functions(cprof_assembly *a)
+{
+	struct engine_sources *sources = sources_of(a);
+
+	if (!sources)
+		return NULL;
+	end_reading(sources);
+	read_functions(a, sources);
 	return sources;
 }
 
 const struct engine_sources *engine_sources_of(cprof_assembly *a)
 {
 	struct engine_sources *sources = with_functions(a);
-	struct cp_error *err;
 
-	if (!sources || sources->lines_read)
-		return sources;
-	sources->lines_read = true;
-	err = cp_image_lines(a->image, &sources->lines);
-	if (err)
-		cp_debug("lines of %s: %s", a->path, err->what);
-	cp_error_free(err);
+	if (sources)
+		read_lines(a, sources);
 	return sources;
 }
 

@@ -2,9 +2,9 @@
  *
  * The tables of breakpoints, and putting batches of them into a program.
  *
- * A batch is copied once (the controller can write to the plan area at any
- * time) and checked as a whole; only then is anything changed. What the program
- * gets comes in an order in which it can be left at any moment:
+ * The controller can write to the plan area at any time, so each piece is copied
+ * once and checked; before all of a batch was, the program is not touched. What
+ * it then gets comes in an order in which it can be left at any moment:
  *
  *     slots ─► table for the handler ─► handler ─► breakpoints
  */
@@ -24,11 +24,13 @@
 #define COUNT_FLAGS (CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED)
 
 struct batch {
-	struct cp_batch *head; /* owned; then the arrays, which point into it */
-	const struct cp_site *sites;
+	struct cp_batch *head; /* owned; then the next two, which point into it */
 	const struct cp_site_group *groups;
 	const struct cp_fetch *fetches;
-	const uint8_t *code; /* in the plan area: nothing of it is looked at here */
+	/* In the plan area: to be copied before they are looked at. Of the code
+	 * nothing is. */
+	const struct cp_site *sites;
+	const uint8_t *code;
 };
 
 /* ---- checking ---- */
@@ -36,7 +38,7 @@ struct batch {
 static bool open_batch(struct tracer *tr, const struct cp_request *rq, struct batch *ret)
 {
 	const uint8_t *plan = tr->link->plan + rq->first;
-	uint64_t sites, groups, fetches, size = rq->size, head;
+	uint64_t sites, groups, fetches, size = rq->size, head = sizeof(struct cp_batch);
 	struct cp_batch said;
 
 	if (size < sizeof(said) || size > CP_LINK_PLAN || rq->first > CP_LINK_PLAN - size ||
@@ -46,18 +48,18 @@ static bool open_batch(struct tracer *tr, const struct cp_request *rq, struct ba
 	sites = said.site_count * sizeof(struct cp_site);
 	groups = said.group_count * sizeof(struct cp_site_group);
 	fetches = said.fetch_count * sizeof(struct cp_fetch);
-	head = sizeof(said) + sites + groups + fetches;
-	if (said.size != size || head + (uint64_t)said.site_count * CP_SLOT_SIZE > size)
+	if (said.size != size ||
+	    head + sites + groups + fetches + (uint64_t)said.site_count * CP_SLOT_SIZE > size)
 		return false;
-	ret->head = malloc(head);
+	ret->head = malloc(head + groups + fetches);
 	if (!ret->head)
 		return false;
-	memcpy(ret->head, plan, head);
 	*ret->head = said;
-	ret->sites = (const struct cp_site *)(ret->head + 1);
-	ret->groups = (const struct cp_site_group *)((const uint8_t *)ret->sites + sites);
+	memcpy(ret->head + 1, plan + head + sites, groups + fetches);
+	ret->groups = (const struct cp_site_group *)(ret->head + 1);
 	ret->fetches = (const struct cp_fetch *)((const uint8_t *)ret->groups + groups);
-	ret->code = plan + head;
+	ret->sites = (const struct cp_site *)(const void *)(plan + head);
+	ret->code = plan + head + sites + groups + fetches;
 	return true;
 }
 
@@ -108,7 +110,8 @@ static bool kind_ok(const struct cp_site *s)
 	return !(s->flags & ~COUNT_FLAGS) && !s->fetch_count && s->id < CP_LINK_COUNTERS - 1;
 }
 
-static bool site_ok(const struct batch *b, const struct area *area, const struct cp_site *s)
+static bool site_ok(const struct space *space, const struct batch *b, const struct area *area,
+		    const struct cp_site *s)
 {
 	uint32_t room;
 
@@ -117,18 +120,8 @@ static bool site_ok(const struct batch *b, const struct area *area, const struct
 	       (!area->owners[s->slot] || area->owners[s->slot] == s->address) && kind_ok(s) &&
 	       step_ok(&s->step) && s->first_fetch <= b->head->fetch_count &&
 	       s->fetch_count <= b->head->fetch_count - s->first_fetch &&
-	       fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &room);
-}
-
-static bool batch_ok(const struct space *space, const struct batch *b, const struct area *area)
-{
-	uint32_t i;
-
-	for (i = 0; i < b->head->site_count; i++) {
-		if (!site_ok(b, area, &b->sites[i]) || space_area(space, b->sites[i].address))
-			return false;
-	}
-	return true;
+	       fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &room) &&
+	       !space_area(space, s->address);
 }
 
 /* ---- the tables ---- */
@@ -223,7 +216,8 @@ struct arming {
 	struct patch *patches; /* where no site is armed yet: what stands there has to be
 				  what the batch says */
 	size_t count;
-	uint32_t *records; /* of each site of the batch */
+	/* Of each site of the batch. */
+	uint32_t *records, *slots;
 };
 
 static void add_patch(struct arming *a, const struct cp_site *s)
@@ -282,7 +276,8 @@ static void add_slot(struct slot_writer *w, uint64_t slot, const uint8_t *code)
 	memcpy(w->buffer + w->count++ * CP_SLOT_SIZE, code, CP_SLOT_SIZE);
 }
 
-static bool write_slots(const struct space *space, const struct batch *b, const struct area *area)
+static bool write_slots(const struct space *space, const struct batch *b, const struct area *area,
+			const struct arming *a)
 {
 	struct slot_writer w = { .space = space, .area = area, .buffer = malloc(FILL_SIZE) };
 	uint32_t i;
@@ -290,7 +285,7 @@ static bool write_slots(const struct space *space, const struct batch *b, const 
 	if (!w.buffer)
 		return false;
 	for (i = 0; i < b->head->site_count; i++)
-		add_slot(&w, b->sites[i].slot, b->code + (size_t)i * CP_SLOT_SIZE);
+		add_slot(&w, a->slots[i], b->code + (size_t)i * CP_SLOT_SIZE);
 	flush_slots(&w);
 	free(w.buffer);
 	return !w.failed;
@@ -302,17 +297,19 @@ static int enter_sites(struct space *space, const struct batch *b, struct area *
 	uint32_t i, first;
 
 	for (i = 0; i < b->head->site_count; i++) {
-		const struct cp_site *s = &b->sites[i];
+		struct cp_site s;
 
-		first = table_find(space->table, s->address);
+		memcpy(&s, &b->sites[i], sizeof(s));
+		if (!site_ok(space, b, area, &s) || !area_claim(area, s.slot, s.address))
+			return EINVAL;
+		first = table_find(space->table, s.address);
 		if (first == SITE_NONE ||
 		    !space_any_armed(space, &space->table->sites.items[first]))
-			add_patch(a, s);
-		a->records[i] = put_site(space, b, area, s, groups, first);
+			add_patch(a, &s);
+		a->slots[i] = s.slot;
+		a->records[i] = put_site(space, b, area, &s, groups, first);
 		if (a->records[i] == SITE_NONE)
 			return ENOMEM;
-		if (!area_claim(area, s->slot, s->address))
-			return EINVAL;
 	}
 	return 0;
 }
@@ -375,7 +372,7 @@ static int arm_entered(struct tracer *tr, struct space *space, const struct batc
 {
 	int err;
 
-	if (!write_slots(space, b, area) || !area_write_table(space, area))
+	if (!write_slots(space, b, area, a) || !area_write_table(space, area))
 		return EIO;
 	err = area_install_handler(tr, space);
 	if (err)
@@ -395,16 +392,18 @@ static int arm(struct tracer *tr, struct space *space, const struct batch *b, ui
 	if (!table_own(space))
 		return ENOMEM;
 	area = space_area(space, b->head->area);
-	if (!area || area->address != b->head->area || !batch_ok(space, b, area))
+	if (!area || area->address != b->head->area)
 		return EINVAL;
 	a.patches = calloc(b->head->site_count + 1, sizeof(*a.patches));
 	a.records = malloc((b->head->site_count + UINT64_C(1)) * sizeof(*a.records));
+	a.slots = malloc((b->head->site_count + UINT64_C(1)) * sizeof(*a.slots));
 	space->batches++;
-	err = a.patches && a.records ? enter(space, b, area, &a) : ENOMEM;
+	err = a.patches && a.records && a.slots ? enter(space, b, area, &a) : ENOMEM;
 	if (!err)
 		err = arm_entered(tr, space, b, area, &a, armed_ret);
 	free(a.patches);
 	free(a.records);
+	free(a.slots);
 	return err;
 }
 

@@ -2,6 +2,7 @@
 import sys
 
 import calls
+import coverage
 import overhead
 import programs
 import threads
@@ -9,7 +10,7 @@ from harness import LeftOut, Table, allow_many_files, machine
 
 BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, overhead.walk, threads.idle_threads,
               threads.many_threads, threads.spinning_threads, threads.stack_once, programs.first_sample, programs.redis,
-              programs.recording_size, calls.calls, calls.arming]
+              programs.recording_size, calls.calls, calls.arming, coverage.coverage]
 
 
 def main():
