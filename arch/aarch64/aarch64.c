@@ -92,6 +92,7 @@ const struct cp_arch cp_arch_aarch64 = {
 	.fp = X29,
 	.ret_size = 0,
 	.lr = X30,
+	.args = { 0, 1, 2 },
 	.code_mask = UINT64_C(0x0000ffffffffffff),
 	.sigframe = sigframe,
 	/* x19-x28, x29, x30, sp, pc */

@@ -127,6 +127,7 @@ const struct cp_arch cp_arch_x86_64 = {
 	.sp = RSP,
 	.fp = RBP,
 	.ret_size = 8,
+	.args = { RDI, RSI, RDX },
 	.code_mask = UINT64_MAX,
 	.sigframe = sigframe,
 	.callee_saved = BIT(RBX) | BIT(RBP) | BIT(RSP) | BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15) |

@@ -195,6 +195,8 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		[ENGINE_SITE_TAIL] = CP_SITE_TAIL,
 		[ENGINE_SITE_RETURN] = CP_SITE_RETURN,
 		[ENGINE_SITE_HOOK] = CP_SITE_ENTRY | CP_SITE_HOLD,
+		[ENGINE_SITE_SIGACTION] = CP_SITE_SIGACTION,
+		[ENGINE_SITE_SIGMASK] = CP_SITE_SIGMASK,
 	};
 	unsigned flags = kinds[site->kind] | site->list.site_flags;
 	const struct engine_traced *t;
@@ -352,33 +354,35 @@ static void complain(const cprof_image *image, int errnum)
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
 }
 
-static void fill(struct batch *b, const struct engine_numbers *numbers, uint32_t hook)
+static void fill(struct batch *b, const struct engine_numbers *numbers, const uint32_t *watches,
+		 size_t watch_count)
 {
 	const struct cp_site_group hooks = { .id = ENGINE_GROUP_HOOKS };
 	size_t i;
 
-	if (hook) {
+	if (watch_count)
 		b->failed |= !cp_vec_push(&b->groups, hooks);
-		add_planned(b, hook - 1);
-	}
+	for (i = 0; i < watch_count; i++)
+		add_planned(b, watches[i]);
 	for (i = 0; i < numbers->count; i++)
 		if (!b->calls->traced.items[numbers->items[i]]->disarmed)
 			add_function(b, numbers->items[i]);
 }
 
-static int send_calls(cprof_image *image, const struct engine_numbers *numbers, uint32_t hook)
+static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
+		      const uint32_t *watches, size_t watched)
 {
 	struct engine_calls *c = image->process->session->calls;
 	struct batch b = { .image = image, .calls = c };
 	uint32_t armed = 0;
 	int errnum;
 
-	if (!numbers->count && !hook)
+	if (!numbers->count && !watched)
 		return 0;
-	fill(&b, numbers, hook);
+	fill(&b, numbers, watches, watched);
 	errnum = send_batch(&b, &armed);
 	if (!errnum)
-		c->armed_functions += b.groups.count - (hook != 0);
+		c->armed_functions += b.groups.count - (watched != 0);
 	c->armed_sites += armed;
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
 	batch_free(&b);
@@ -390,18 +394,19 @@ static void arm_image(cprof_image *image)
 	cprof_session *s = image->process->session;
 	const struct engine_cover *cover = engine_coverage_plan(image);
 	struct engine_numbers numbers = { 0 };
-	uint32_t hook = engine_plan_hook(image);
-	uint64_t slots = hook != 0, i;
+	uint32_t watches[ENGINE_WATCHES];
+	size_t watched = engine_plan_watches(image, watches);
+	uint64_t slots = watched, i;
 	int errnum;
 
 	image->armed = true;
-	if (!engine_plan_image(image, &numbers) && !hook && !cover)
+	if (!engine_plan_image(image, &numbers) && !watched && !cover)
 		return;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	errnum = map_area(image, slots + slots / 64 + 64);
 	if (!errnum)
-		errnum = send_calls(image, &numbers, hook);
+		errnum = send_calls(image, &numbers, watches, watched);
 	if (!errnum && cover)
 		errnum = engine_cover_arm(image, cover);
 	else if (errnum && errnum != EAGAIN && errnum != ESRCH && cover)
@@ -429,6 +434,18 @@ static void forget_image(cprof_image *image)
 		cp_error_free(cp_link_call(&image->process->session->link, &rq, &answer, NULL));
 }
 
+static void arm_images(cprof_process *p, bool program)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		if (image->mapped && !image->armed && (program || !engine_is_program(image)))
+			arm_image(image);
+	}
+}
+
 void engine_arm_process(cprof_process *p)
 {
 	cprof_session *s = p->session;
@@ -452,9 +469,10 @@ void engine_arm_process(cprof_process *p)
 		if (!image->mapped && image->armed)
 			forget_image(image);
 	}
-	for (i = 0; i < p->images.count; i++)
-		if (p->images.items[i]->mapped && !p->images.items[i]->armed)
-			arm_image(p->images.items[i]);
+	/* In the libraries first, where it is watched what the program does with
+	 * SIGTRAP. */
+	arm_images(p, false);
+	arm_images(p, true);
 }
 
 void engine_arm_all(cprof_session *s)

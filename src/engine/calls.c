@@ -437,7 +437,9 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
 		break;
 	case ENGINE_SITE_RETURN: /* end_by_return() did it */
-	case ENGINE_SITE_HOOK:
+	case ENGINE_SITE_HOOK: /* these are no calls */
+	case ENGINE_SITE_SIGACTION:
+	case ENGINE_SITE_SIGMASK:
 		break;
 	}
 	c->has_current = false;

@@ -22,13 +22,17 @@
 #include "probe/shadow.h"
 #include "probe/spec.h"
 
+/* Functions that cprof has to see called, whatever is traced (plans.c). */
+#define ENGINE_WATCHES 3
+
 /* What is known of one ELF object's functions. */
 struct engine_plans {
 	struct cp_probe_functions functions;
 	bool read; /* `functions` were, or can't be */
 	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
-	uint32_t hook; /* site of the dynamic linker's hook + 1; 0: none */
-	uint64_t hook_address; /* link-time; 0: none, or not looked for */
+	bool watched; /* the sites below were looked for */
+	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
+	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
 /* A function that filters chose. */
@@ -53,6 +57,8 @@ enum engine_site_kind {
 	ENGINE_SITE_TAIL,
 	ENGINE_SITE_RETURN, /* behind a call, wherever that is */
 	ENGINE_SITE_HOOK, /* the dynamic linker loads or unloads something */
+	ENGINE_SITE_SIGACTION, /* for the tracer: what becomes of SIGTRAP */
+	ENGINE_SITE_SIGMASK,
 };
 
 #define ENGINE_NO_FUNCTION UINT32_MAX
@@ -166,10 +172,11 @@ struct engine_numbers {
 	size_t count, capacity;
 };
 bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out);
-/* There must be a plan of the hook before one of the image that it is in. */
+/* The watches must be planned before the image that they are in. */
 bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers);
-/* Number of the site at the dynamic linker's hook in `image` + 1; 0: none. */
-uint32_t engine_plan_hook(cprof_image *image);
+/* Sites of cprof's own use in `image`: how many go to *numbers (ENGINE_WATCHES
+ * at most). */
+size_t engine_plan_watches(cprof_image *image, uint32_t *numbers);
 const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
 					    struct cp_probe_function *f);
 const cprof_function *engine_traced_function(cprof_session *s, const cprof_image *image,

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "engine/calls.h"
 
-#define HOOK_NAME "_dl_debug_state"
 #define NOT_CHOSEN UINT32_MAX
 
 void engine_plans_free(struct engine_plans *plans)
@@ -344,60 +343,80 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 	return numbers->count != 0;
 }
 
-/* ---- the dynamic linker's hook ---- */
+/* ---- what is always watched ---- */
 
-/* It calls that empty function before and after it changes what is loaded:
- * glibc and musl, for debuggers. */
-static bool may_be_linker(const char *path)
+static const struct {
+	const char *name;
+	enum engine_site_kind kind;
+} watches[ENGINE_WATCHES] = {
+	/* The dynamic linker calls that empty function before and after it
+	 * changes what is loaded: glibc and musl, for debuggers. */
+	{ "_dl_debug_state", ENGINE_SITE_HOOK },
+	{ "sigaction", ENGINE_SITE_SIGACTION },
+	{ "pthread_sigmask", ENGINE_SITE_SIGMASK },
+};
+
+static bool may_have_watches(const cprof_image *image)
 {
-	const char *name = cp_basename(path);
+	const char *name = cp_basename(image->assembly->path);
 
-	return !strncmp(name, "ld", 2) || !strncmp(name, "libc", 4);
+	return !strncmp(name, "ld", 2) || !strncmp(name, "libc", 4) || engine_is_program(image);
 }
 
-static uint64_t find_hook(struct cp_image *image)
+/* Its number + 1, or 0. */
+static uint32_t plan_watch(struct engine_calls *c, cprof_assembly *a, uint64_t address,
+			   enum engine_site_kind kind)
 {
-	const struct cp_symbol *symbols;
-	struct cp_error *err;
-	size_t count, i;
-
-	err = cp_image_symbols(image, &symbols, &count);
-	if (err) {
-		cp_error_free(err);
-		return 0;
-	}
-	for (i = 0; i < count; i++)
-		if (symbols[i].kind == CP_SYMBOL_FUNCTION &&
-		    !strncmp(symbols[i].name, HOOK_NAME, sizeof(HOOK_NAME) - 1) &&
-		    strchr("@", symbols[i].name[sizeof(HOOK_NAME) - 1]))
-			return symbols[i].start.v;
-	return 0;
-}
-
-uint32_t engine_plan_hook(cprof_image *image)
-{
-	struct engine_calls *c = image->process->session->calls;
-	cprof_assembly *a = image->assembly;
-	struct engine_plans *plans;
-	struct engine_site site = { .traced = ENGINE_NO_FUNCTION, .kind = ENGINE_SITE_HOOK };
-	struct cp_reader file;
+	struct engine_site site = { .address = address,
+				    .traced = ENGINE_NO_FUNCTION,
+				    .kind = (uint8_t)kind };
+	struct cp_reader file = cp_probe_file_reader(a->image);
+	size_t size = file.read(file.ctx, address, site.code, sizeof(site.code));
 	struct cp_insn insn;
-	size_t size;
 
-	plans = may_be_linker(a->path) ? engine_plans_of(a) : NULL;
-	if (!plans || plans->hook)
-		return plans ? plans->hook : 0;
-	if (!plans->hook_address)
-		plans->hook_address = find_hook(a->image);
-	site.address = plans->hook_address;
-	if (!site.address || !engine_decoder(c))
-		return 0;
-	file = cp_probe_file_reader(a->image);
-	size = file.read(file.ctx, site.address, site.code, sizeof(site.code));
-	if (!cp_decode(c->decoder, site.code, size, site.address, &insn))
+	if (!cp_decode(c->decoder, site.code, size, address, &insn))
 		return 0;
 	site.size = insn.size;
-	if (cp_vec_push(&c->sites, site))
-		plans->hook = (uint32_t)c->sites.count;
-	return plans->hook;
+	return cp_vec_push(&c->sites, site) ? (uint32_t)c->sites.count : 0;
+}
+
+static void find_watches(struct engine_calls *c, cprof_assembly *a)
+{
+	struct engine_plans *plans = a->plans;
+	const struct cp_symbol *symbols;
+	struct cp_error *err;
+	size_t count, i, n;
+
+	plans->watched = true;
+	err = cp_image_symbols(a->image, &symbols, &count);
+	cp_error_free(err);
+	for (i = 0; !err && i < count; i++) {
+		size_t length = strcspn(symbols[i].name, "@"); /* before a version */
+
+		for (n = 0; n < ENGINE_WATCHES; n++)
+			if (symbols[i].kind == CP_SYMBOL_FUNCTION && !plans->watches[n] &&
+			    length == strlen(watches[n].name) &&
+			    !strncmp(symbols[i].name, watches[n].name, length))
+				plans->watches[n] =
+					plan_watch(c, a, symbols[i].start.v, watches[n].kind);
+	}
+	if (plans->watches[0])
+		plans->hook_address = c->sites.items[plans->watches[0] - 1].address;
+}
+
+size_t engine_plan_watches(cprof_image *image, uint32_t *numbers)
+{
+	struct engine_calls *c = image->process->session->calls;
+	struct engine_plans *plans =
+		may_have_watches(image) ? engine_plans_of(image->assembly) : NULL;
+	size_t n, count = 0;
+
+	if (!plans || !engine_decoder(c))
+		return 0;
+	if (!plans->watched)
+		find_watches(c, image->assembly);
+	for (n = 0; n < ENGINE_WATCHES; n++)
+		if (plans->watches[n])
+			numbers[count++] = plans->watches[n] - 1;
+	return count;
 }

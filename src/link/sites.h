@@ -32,6 +32,8 @@
  *           CP_COUNT_GAVE_UP
  *           A breakpoint for COUNT or BRANCH that could not be placed makes
  *           CP_COUNT_GAVE_UP of counters that are 0.
+ *   SIGACTION, SIGMASK  (trap.c) the program calls sigaction, pthread_sigmask: no
+ *           event
  *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
 #define CP_SITE_ENTRY 1u
 #define CP_SITE_EXIT 2u
@@ -43,6 +45,8 @@
 #define CP_SITE_BRANCH 2048u
 #define CP_SITE_TAKEN 4096u
 #define CP_SITE_PASSED 8192u
+#define CP_SITE_SIGACTION 16384u
+#define CP_SITE_SIGMASK 32768u
 /* What is captured there: general registers; cp_hit_vector; a copy of the
  * stack, as a sample has it. HOLD: the thread stays until the controller has
  * released the event. */

@@ -31,6 +31,7 @@ struct at {
 	uint64_t prstatus[PRSTATUS_MAX / 8];
 	struct cp_regs regs;
 	uint64_t seen_ns, pc, sp;
+	bool changed; /* prstatus */
 };
 
 /* ---- whose trap ---- */
@@ -367,10 +368,10 @@ static bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
 	for (site = at->site; site; site = site_next(at->space, site)) {
 		if (!site_armed(at->space, site))
 			continue;
-		if (!(site->flags & SITE_COUNTS)) {
+		if (!(site->flags & SITE_SILENT))
 			*events_ret = true;
+		if (!(site->flags & SITE_COUNTS))
 			continue;
-		}
 		any = true;
 		count_site(tr, at, site);
 		if (site->flags & CP_SITE_ONCE &&
@@ -442,7 +443,7 @@ static bool room_for_all(struct tracer *tr, const struct at *at)
 	size_t room = 0;
 
 	for (site = at->site; site; site = site_next(at->space, site)) {
-		if (site_armed(at->space, site) && !(site->flags & SITE_COUNTS))
+		if (site_armed(at->space, site) && !(site->flags & SITE_SILENT))
 			room += event_room(tr, site);
 	}
 	return !room || cp_ring_reserve(tr->link, room, CP_LINK_RESERVE);
@@ -458,7 +459,7 @@ static bool report_some(struct tracer *tr, const struct at *at, bool entries, ui
 	for (site = at->site; site; site = site_next(at->space, site)) {
 		uint64_t target = 0;
 
-		if (!site_armed(at->space, site) || site->flags & SITE_COUNTS ||
+		if (!site_armed(at->space, site) || site->flags & SITE_SILENT ||
 		    entries != !!(site->flags & CP_SITE_ENTRY))
 			continue;
 		if (site->flags & CP_SITE_TAIL && !(target = leaves_to(at, site))) {
@@ -482,7 +483,7 @@ static void forget_once(const struct at *at)
 	const struct site *site;
 
 	for (site = at->site; site; site = site_next(at->space, site)) {
-		if (site->flags & CP_SITE_ONCE && !(site->flags & SITE_COUNTS))
+		if (site->flags & CP_SITE_ONCE && !(site->flags & SITE_SILENT))
 			site_disarm(at->space, site);
 	}
 }
@@ -502,10 +503,24 @@ static void take_out(const struct tracer *tr, const struct at *at)
  * killed before the thread goes on, the handler would not know the trap. */
 static void go_on(struct at *at)
 {
-	if (at->site->step.how == CP_STEP_FREE)
-		return;
-	cp_arch_set_pc(at->prstatus, at->site->slot);
-	regs_write(at->t->tid, at->prstatus);
+	bool free = at->site->step.how == CP_STEP_FREE;
+
+	if (!free)
+		cp_arch_set_pc(at->prstatus, at->site->slot);
+	if (!free || at->changed)
+		regs_write(at->t->tid, at->prstatus);
+}
+
+/* What the program does with SIGTRAP, if it does that here. */
+static void watch(struct at *at)
+{
+	const struct site *site;
+	unsigned flags = 0;
+
+	for (site = at->site; site; site = site_next(at->space, site))
+		flags |= site_armed(at->space, site) ? site->flags : 0;
+	if (flags & SITE_WATCHES)
+		at->changed = trap_watch(at->t, flags, at->prstatus);
 }
 
 /* A trap at a site that is disarmed: one on its way, or the program's own. */
@@ -587,8 +602,9 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	at.pc = at.site->address;
 	if (!t->process->guest && !seen_before(&at) && !serve_sites(tr, &at, &flags))
 		return HIT_FULL;
+	watch(&at);
 	go_on(&at);
-	area_keep_handler(tr, t);
+	trap_keep(tr, t);
 	wait_hit_done(tr, t, at.seen_ns, flags);
 	return HIT_DONE;
 }

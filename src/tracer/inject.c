@@ -257,6 +257,15 @@ bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
 	return ret->space->syscall_insn && pass_seccomp(tr, t) && prepare(tr, t, ret);
 }
 
+bool inject_requeue(struct thread *t, int signal, uint64_t mask)
+{
+	/* Kernel: ptrace_signal() queues a signal again that is blocked by now. */
+	return !ptrace(PTRACE_SETSIGMASK, t->tid, sizeof(mask), &mask) &&
+	       !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) &&
+	       !ptrace(PTRACE_CONT, t->tid, 0, (long)signal) &&
+	       is_event_stop(wait_stop(t->tid, CALL_NS));
+}
+
 static void let_run(struct tracer *tr, struct thread *t)
 {
 	if (t->state != THREAD_HELD && is_event_stop(wait_stop(t->tid, STOP_NS)))

@@ -24,13 +24,14 @@
  * moved.
  */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
 #include "tracer/proc.h"
-#include "tracer/state.h"
+#include "tracer/space.h"
 
 /* Calls that can be made again after -EINTR as if nothing had happened.
  * Not among them: close (the descriptor is gone), and what returns EINTR for
@@ -166,6 +167,11 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 		rewind_call(tr, t, regs, &s);
 }
 
+static bool ignores(const struct thread *t, int signal)
+{
+	return (signal == SIGTRAP && trap_ignored(t)) || proc_ignores(t->tid, signal);
+}
+
 void restart_signal(struct tracer *tr, struct thread *t, int signal)
 {
 	uint64_t regs[PRSTATUS_MAX / 8];
@@ -177,7 +183,7 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 	cp_arch_syscall_state(regs, &s);
 	if (made.pending && s.pc == made.pc && s.sp == made.sp) {
 		/* Still where we put it: the call was not made again yet. */
-		if (proc_ignores(t->tid, signal))
+		if (ignores(t, signal))
 			return;
 		t->restart.pending = false;
 		cp_arch_syscall_unrewind(regs, -EINTR);
@@ -185,6 +191,6 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 		return;
 	}
 	t->restart.pending = false;
-	if (was_cut_short(&s) && proc_ignores(t->tid, signal))
+	if (was_cut_short(&s) && ignores(t, signal))
 		rewind_call(tr, t, regs, &s);
 }

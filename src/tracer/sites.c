@@ -20,7 +20,7 @@
 #define FETCH_MAX (64u << 10) /* bytes of one */
 #define ROOM_MAX (256u << 10) /* bytes of all of a site */
 #define LEVEL_MAX 8
-#define EVENT_FLAGS 1023u
+#define EVENT_FLAGS (1023u | CP_SITE_SIGACTION | CP_SITE_SIGMASK)
 #define COUNT_FLAGS (CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED)
 
 struct batch {
@@ -361,6 +361,7 @@ static uint32_t mark(struct tracer *tr, struct space *space, const struct batch 
 			continue;
 		}
 		site_arm(space, site);
+		space->watched |= !!(site->flags & CP_SITE_SIGACTION);
 		armed++;
 	}
 	cp_map_free(&failed);
@@ -374,7 +375,7 @@ static int arm_entered(struct tracer *tr, struct space *space, const struct batc
 
 	if (!write_slots(space, b, area, a) || !area_write_table(space, area))
 		return EIO;
-	err = area_install_handler(tr, space);
+	err = trap_install(tr, space);
 	if (err)
 		return err;
 	space->changed_ns = cp_now();

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -113,6 +114,9 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->guard_restorer = from->guard_restorer;
 	to->handler = from->handler;
 	to->restorer = from->restorer;
+	to->own = from->own;
+	to->watched = from->watched;
+	to->reset = from->reset;
 	to->cleared = from->cleared;
 	if (copy_groups(to, from) && table_share(to, from) && !space_open(to))
 		return to;
@@ -183,6 +187,9 @@ void space_renew(struct process *p)
 		cp_debug("no memory for a new address space");
 		return;
 	}
+	/* Ours was no SIG_IGN, which an exec keeps. */
+	fresh->ignored = p->space->users == 1 && p->space->handler &&
+			 p->space->own.handler == (uintptr_t)SIG_IGN;
 	space_release(p->space);
 	p->space = fresh;
 }

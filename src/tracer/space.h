@@ -18,7 +18,9 @@
 
 #define SITE_NONE UINT32_MAX
 #define SITE_FETCHES 64 /* of one site */
-#define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH) /* no events */
+#define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
+#define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGMASK)
+#define SITE_SILENT (SITE_COUNTS | SITE_WATCHES) /* no events */
 
 struct site {
 	uint64_t address;
@@ -63,8 +65,14 @@ struct site_table {
 #define STATE_ARMED 0x8000u
 #define STATE_HITS 0x7fffu
 
+/* As the kernel has it. */
+struct trap_action {
+	uint64_t handler, flags, restorer, mask;
+};
+
 struct space {
-	unsigned users; /* processes */
+	unsigned users; /* processes, and one more while it is kept */
+	bool kept;
 	pid_t pid; /* one of them */
 	int mem; /* /proc/PID/mem, to read and write; -1: not open yet */
 	struct site_table *table;
@@ -78,6 +86,10 @@ struct space {
 	/* A `syscall; ret`, and the C library's signal return code; 0: none found. */
 	uint64_t guard_syscall, guard_restorer;
 	uint64_t handler, restorer; /* of SIGTRAP, installed by us; 0: none */
+	struct trap_action own; /* what the program has for SIGTRAP, as it believes */
+	bool watched; /* its calls of sigaction() are seen */
+	bool reset; /* the handler was taken away by SA_RESETHAND */
+	bool ignored; /* the program before an exec ignored SIGTRAP */
 	bool cleared; /* what an earlier cprof left was looked for */
 };
 
@@ -173,17 +185,29 @@ void area_map(struct tracer *tr, const struct cp_request *rq, struct cp_answer *
 bool area_claim(struct area *area, uint64_t slot, uint64_t address);
 /* Writes the table anew; sites are those of the space. */
 bool area_write_table(struct space *space, struct area *area);
-/* Puts our SIGTRAP handler into the program, before the first breakpoint;
- * errno or 0. */
-int area_install_handler(struct tracer *tr, struct space *space);
-/* The kernel takes SIGTRAP's handler away when a breakpoint is hit while SIGTRAP
- * is blocked or ignored. Puts it back, and the mask; `t` is stopped at a hit
- * and its registers are set. */
-void area_keep_handler(struct tracer *tr, struct thread *t);
 /* Empties the tables: the areas of a space mean nothing any more. */
 void area_forget(const struct space *space);
-/* Restores the program's own SIGTRAP action, if ours is still there. */
-void area_remove_handler(struct tracer *tr, struct space *space);
+
+/* trap.c */
+/* Puts our SIGTRAP handler into the program, before the first breakpoint;
+ * errno or 0. */
+int trap_install(struct tracer *tr, struct space *space);
+/* Takes out all breakpoints, and restores the program's own
+ * SIGTRAP action, if ours is still there. */
+void trap_remove(struct tracer *tr, struct space *space);
+/* The kernel takes SIGTRAP's handler away when a breakpoint is hit while SIGTRAP
+ * is blocked. Puts it back, and the mask; `t` is stopped at a hit and its
+ * registers are set. */
+void trap_keep(struct tracer *tr, struct thread *t);
+/* It may block SIGTRAP from now on. */
+void trap_look(struct thread *t);
+/* At a hit of a site with these CP_SITE_*: true when the registers are now
+ * other ones. */
+bool trap_watch(struct thread *t, unsigned site_flags, uint64_t *prstatus);
+/* The program ignores SIGTRAP, though the kernel does not know. */
+bool trap_ignored(const struct thread *t);
+/* A SIGTRAP of the program's own is about to be delivered. */
+void trap_delivered(struct thread *t);
 
 /* inject.c */
 struct injection {
@@ -203,6 +227,9 @@ void inject_end(struct tracer *tr, struct injection *in);
 /* Instead of inject_begin(): with a thread that is stopped at a breakpoint. It
  * stays stopped. */
 bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret);
+/* The signal of a thread's stop becomes pending again; it has to be blocked in
+ * `mask`, which the thread gets. It stays stopped. */
+bool inject_requeue(struct thread *t, int signal, uint64_t mask);
 
 /* guard.c: should we be killed in the middle, the thread finds back by itself */
 /* Looks through the program's code for what injections need: a `syscall`, of

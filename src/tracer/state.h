@@ -75,6 +75,7 @@ struct thread {
 		uint64_t pc, sp;
 	} again[8];
 	uint64_t sigmask; /* at its last hit */
+	uint32_t looks; /* left, at whether SIGTRAP is still handled (trap.c) */
 	uint32_t hits;
 };
 

@@ -173,30 +173,9 @@ static void take_requests(struct tracer *tr)
 		tr->ending = true;
 }
 
-/* Takes out all breakpoints. Then each thread that runs is stopped once: a
- * thread that was on its way from a breakpoint to its stop is known to have
- * arrived. Who is blocked in a system call is not on its way. */
-static void leave_remove(struct tracer *tr)
-{
-	unsigned long long args[6];
-	uint64_t key, value;
-	size_t cursor = 0;
-	int64_t nr;
-
-	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
-		sites_clean(((struct process *)(uintptr_t)value)->space);
-	cursor = 0;
-	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
-		struct thread *t = (struct thread *)(uintptr_t)value;
-
-		if (t->process->space->handler &&
-		    (proc_call(tr, t, &nr, args) != PROC_BLOCKED || nr < 0))
-			thread_interrupt(tr, t, WANT_PASS);
-	}
-}
-
-/* Nobody needs the handler any more. */
-static void leave_handlers(struct tracer *tr)
+/* Takes out all breakpoints and our handler, where possible while a thread of
+ * the process stands still: one that is alone sees nothing half done. */
+static void leave_spaces(struct tracer *tr)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
@@ -207,27 +186,51 @@ static void leave_handlers(struct tracer *tr)
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct space *space = ((struct process *)(uintptr_t)value)->space;
 
-		if (space->handler && cp_vec_push(&spaces, space))
-			space->users++;
+		if ((!space->handler && !space->ignored) || space->kept ||
+		    !cp_vec_push(&spaces, space))
+			continue;
+		space->users++;
+		space->kept = true;
 	}
 	for (i = 0; i < spaces.count; i++) {
-		area_remove_handler(tr, spaces.items[i]);
-		area_forget(spaces.items[i]);
+		trap_remove(tr, spaces.items[i]);
+		spaces.items[i]->kept = false;
 		space_release(spaces.items[i]);
 	}
 	cp_vec_free(&spaces);
+}
+
+/* Each thread that runs is stopped once: one that was on its way from a
+ * breakpoint to its stop is known to have arrived. Who is blocked in a system
+ * call is not on its way. */
+static void leave_pass(struct tracer *tr)
+{
+	unsigned long long args[6];
+	uint64_t key, value;
+	size_t cursor = 0;
+	int64_t nr;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space->table->sites.count &&
+		    (proc_call(tr, t, &nr, args) != PROC_BLOCKED || nr < 0))
+			thread_interrupt(tr, t, WANT_PASS);
+	}
 }
 
 /* Serves the interrupts that are under way, so that nobody is left with one
  * that disturbs it, then ends. */
 static void leave(struct tracer *tr)
 {
-	uint64_t deadline = cp_now() + LEAVE_NS;
+	uint64_t deadline = cp_now() + LEAVE_NS, key, value;
+	size_t cursor = 0;
 
 	tr->ending = true;
 	hot_end(tr);
 	snapshot_unpark(tr);
-	leave_remove(tr);
+	leave_spaces(tr);
+	leave_pass(tr);
 	tr->hz = tr->wall ? tr->hz : 0;
 	for (;;) {
 		wait_gather(tr);
@@ -237,10 +240,8 @@ static void leave(struct tracer *tr)
 			break;
 		wait_for_something(tr);
 	}
-	if (!tr->wanted.count) {
-		leave_handlers(tr);
-		wait_gather(tr); /* what stopped meanwhile */
-	}
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
+		area_forget(((struct process *)(uintptr_t)value)->space);
 	sample_flush(tr, cp_now());
 	sample_totals(tr);
 	emit(tr, CP_EVENT_LEFT, 0, 0);
@@ -261,7 +262,7 @@ static void loop(struct tracer *tr)
 		if (tr->hz && now >= tr->next_tick_ns && !tr->ending)
 			tick(tr, now);
 		snapshot_check(tr, now);
-		if (tr->held.count)
+		if (tr->held.count && !tr->ending)
 			wait_release_held(tr);
 		if (tr->attached && tr->by_tid.count == tr->guests)
 			break; /* the program is gone */

@@ -45,8 +45,8 @@
 #define IN_A_ROW 1024u
 
 #define HOLD_NS (2 * CP_NS_PER_S)
-/* Reading a program for the first time may take a while. */
-#define EXEC_HOLD_NS (10 * CP_NS_PER_S)
+/* Reading a program or a library for the first time may take a while. */
+#define READ_HOLD_NS (10 * CP_NS_PER_S)
 
 static void let_go(struct thread *t, int signal)
 {
@@ -179,6 +179,8 @@ static bool hold(struct tracer *tr, struct thread *t, uint64_t until_tail, uint6
 		return false;
 	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
 	t->state = THREAD_HELD;
+	if (ns > HOLD_NS)
+		tr->patience_ns = cp_now() + ns;
 	cp_ring_kick(tr->link, true);
 	return true;
 }
@@ -189,10 +191,8 @@ static void hold_exec(struct tracer *tr, struct thread *t)
 {
 	t->exec_stop = false;
 	announce_exec(tr, t);
-	t->user_stop = hold(tr, t, tr->link->shared->head, EXEC_HOLD_NS);
-	if (t->user_stop)
-		tr->patience_ns = cp_now() + EXEC_HOLD_NS;
-	else
+	t->user_stop = hold(tr, t, tr->link->shared->head, READ_HOLD_NS);
+	if (!t->user_stop)
 		let_go(t, 0);
 }
 
@@ -264,7 +264,7 @@ void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsign
 	if (want & ~WANT_PASS)
 		sample = capture_stopped(tr, t);
 	if (flags & (HIT_HOLD | CP_HIT_WANTS_RETURN) &&
-	    hold(tr, t, tr->link->shared->head, HOLD_NS))
+	    hold(tr, t, tr->link->shared->head, flags & HIT_HOLD ? READ_HOLD_NS : HOLD_NS))
 		t->user_stop = true;
 	else
 		let_go(t, 0);
@@ -305,6 +305,24 @@ void wait_unpark(struct tracer *tr, struct thread *t, const struct parked *parke
 	served(tr, t, sample, parked->want, parked->since_ns);
 }
 
+/* The signal that the program gets: SIGTRAP has ours as its handler. */
+static int own_signal(struct thread *t, int signal)
+{
+	siginfo_t si;
+
+	if (!t->process->space->handler)
+		return signal;
+	trap_look(t); /* its handler may run with SIGTRAP blocked */
+	if (signal != SIGTRAP)
+		return signal;
+	/* Where ours is gone, it is the program's end (arch/x86_64/handler.c). */
+	if (trap_ignored(t) && !ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) && si.si_code <= 0 &&
+	    proc_catches(t->tid, SIGTRAP))
+		return 0;
+	trap_delivered(t);
+	return signal;
+}
+
 /* Captures if that was asked for, repairs what the interrupt disturbed, lets
  * go, and only then does the accounting. An event may write to the ring
  * itself, so there the sample comes first. */
@@ -337,7 +355,7 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 		hit_leave_slot(t);
 		restart_signal(tr, t, signal);
 		tr->link->shared->stats.signals++;
-		let_go(t, signal);
+		let_go(t, own_signal(t, signal));
 	}
 	served(tr, t, sample, want, seen);
 	if (event && event != PTRACE_EVENT_STOP)

@@ -243,6 +243,16 @@ text_of() {
 	which=breakable everywhere_run -t program
 }
 
+@test "a program that uses SIGTRAP itself finds it as it left it" {
+	under -t all -- sigtrap --rounds=2
+	assert_equal "$under" "status 0, sigtrap: ok every SIGTRAP went where it belongs"
+	begin sigtrap
+	"$CPROF" attach -q -o x.data -t program -d 500ms "$tracee"
+	"$CPROF" attach -q -o x.data -t all -d 500ms "$tracee"
+	finish
+	assert_equal "$finished" "status 0, sigtrap: ok every SIGTRAP went where it belongs"
+}
+
 # killed WHOM: cprof is killed while its breakpoints stand in a running program.
 killed() {
 	begin counted --depth=50

@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SIGTRAP, which is the program's and ours at the same time.
+ *
+ *     the kernel has     our handler, which leads to ─┐ (should we be killed)
+ *     the program sees   its own action ◄─────────────┘ header.old_*, space->own
+ *
+ * A handler of the program's is not put in the place of ours: where it calls
+ * sigaction() there is a breakpoint, and what it passes is kept and replaced
+ * by ours before the call is made; what was there before is written by us.
+ *
+ * When a breakpoint is hit while SIGTRAP is blocked, the kernel unblocks it and
+ * takes the handler away (force_sig_info_to_task()). Both are put back before
+ * the thread goes on. That the handler is gone tells that SIGTRAP was blocked,
+ * but costs more than all else at a hit. So it is looked at where the mask has
+ * changed, after pthread_sigmask() was called to block SIGTRAP, after a signal
+ * (while its handler runs, more is blocked), at first, and now and then.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "base/log.h"
+#include "tracer/proc.h"
+#include "tracer/space.h"
+
+#define HANDLER_AT 256 /* of the area; behind the header */
+/* Where sigaction() finds what it gets in the place of the program's. */
+#define STAND_IN_AT (CP_AREA_HEAD - sizeof(struct sigaction))
+#define RESTORER 0x04000000u /* SA_RESTORER */
+#define HANDLER_FLAGS (SA_SIGINFO | SA_ONSTACK | SA_NODEFER)
+/* Those of the program's that the kernel acts upon by itself. */
+#define PASSED_FLAGS ((uint64_t)SA_RESTART | SA_RESETHAND)
+#define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
+
+#define LOOK_EVERY 64 /* hits between looks at a handler that may be gone */
+#define LOOKS 4 /* at the hits after something that may block SIGTRAP */
+
+/* What the program has for SIGTRAP, or, with `set`, what it has from now on.
+ * That takes memory that can be written to: a page is mapped for a moment. */
+static int pass_action(struct tracer *tr, const struct space *space, struct injection *in,
+		       struct trap_action *action, bool set)
+{
+	const uint64_t map[6] = {
+		0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0
+	};
+	int64_t page = inject_call(tr, in, SYS_mmap, map), result;
+	uint64_t at = (uint64_t)page;
+
+	if (page < 0 && page > -4096)
+		return (int)-page;
+	if (set && !space_write(space, at, action, sizeof(*action)))
+		result = -EIO;
+	else
+		result = inject_call(tr, in, SYS_rt_sigaction,
+				     (const uint64_t[6]){ SIGTRAP, set ? at : 0, set ? 0 : at, 8 });
+	if (!result && !set && !space_read(space, at, action, sizeof(*action)))
+		result = -EIO;
+	inject_call(tr, in, SYS_munmap, (const uint64_t[6]){ at, 4096 });
+	return (int)-result;
+}
+
+/* An action that an earlier cprof left is not the program's: the one behind it
+ * is. A handler of ours is in the first page of its area. */
+static void see_through(const struct space *space, struct trap_action *action)
+{
+	struct cp_area_header header;
+
+	if (!space_read(space, action->handler & ~UINT64_C(4095), &header, sizeof(header)) ||
+	    header.magic != CP_AREA_MAGIC || header.handler != action->handler)
+		return;
+	*action = (struct trap_action){ header.old_handler, header.old_flags, header.old_restorer,
+					header.old_mask };
+}
+
+static int set_action(struct tracer *tr, const struct space *space, struct injection *in,
+		      const struct trap_action *action)
+{
+	/* In the area, where the kernel can read it. */
+	uint64_t at = space->table->areas.items[0].address + HANDLER_AT - sizeof(*action);
+
+	if (!space_write(space, at, action, sizeof(*action)))
+		return EIO;
+	return (int)-inject_call(tr, in, SYS_rt_sigaction,
+				 (const uint64_t[6]){ SIGTRAP, at, 0, 8 });
+}
+
+/* ---- our handler ---- */
+
+/* Ours in the place of `own`. The program's handler, which ours jumps to, finds
+ * the signals blocked that it asked for, and calls start again or not. */
+static struct trap_action ours(const struct space *space, const struct trap_action *own)
+{
+	struct trap_action action = {
+		.handler = space->handler,
+		.flags = HANDLER_FLAGS | RESTORER | SA_RESTART,
+		.restorer = space->restorer,
+	};
+
+	if (own->handler == (uintptr_t)SIG_DFL || own->handler == (uintptr_t)SIG_IGN)
+		return action;
+	action.flags = HANDLER_FLAGS | RESTORER | (own->flags & PASSED_FLAGS);
+	action.mask = own->mask & ~TRAP_BIT;
+	return action;
+}
+
+/* For our handler to find, should we be killed, and for the next cprof. */
+static bool write_own(const struct space *space)
+{
+	const struct trap_action *own = &space->own;
+	const uint64_t old[] = { own->handler, own->flags, own->restorer, own->mask };
+
+	_Static_assert(offsetof(struct cp_area_header, old_mask) ==
+			       offsetof(struct cp_area_header, old_handler) + 24,
+		       "written in one piece");
+	return space_write(space,
+			   space->table->areas.items[0].address +
+				   offsetof(struct cp_area_header, old_handler),
+			   old, sizeof(old));
+}
+
+/* Code and header of the first area. */
+static bool place_handler(struct space *space)
+{
+	uint64_t base = space->table->areas.items[0].address, at = base + HANDLER_AT;
+	struct cp_area_header header;
+	size_t size, entry, restorer, area_at;
+	const uint8_t *code = cp_trap_handler(cp_arch_host(), &size, &entry, &restorer, &area_at);
+
+	if (!code || size > STAND_IN_AT - HANDLER_AT ||
+	    !space_read(space, base, &header, sizeof(header)))
+		return false;
+	header.handler = at + entry;
+	if (!space_write(space, at, code, size) ||
+	    !space_write(space, at + area_at, &base, sizeof(base)) ||
+	    !space_write(space, base, &header, sizeof(header)) || !write_own(space))
+		return false;
+	space->handler = at + entry;
+	space->restorer = at + restorer;
+	return true;
+}
+
+int trap_install(struct tracer *tr, struct space *space)
+{
+	struct trap_action action;
+	struct injection in;
+	int err;
+
+	if (space->handler)
+		return 0;
+	err = inject_begin(tr, space, &in);
+	if (err)
+		return err;
+	err = pass_action(tr, space, &in, &space->own, false);
+	if (!err) {
+		see_through(space, &space->own);
+		if (space->ignored && space->own.handler == (uintptr_t)SIG_DFL)
+			space->own.handler = (uintptr_t)SIG_IGN;
+		err = place_handler(space) ? 0 : EIO;
+	}
+	if (!err) {
+		action = ours(space, &space->own);
+		err = set_action(tr, space, &in, &action);
+	}
+	inject_end(tr, &in);
+	if (err)
+		space->handler = 0;
+	return err;
+}
+
+void trap_remove(struct tracer *tr, struct space *space)
+{
+	struct trap_action now, own;
+	struct injection in;
+
+	if (space_open(space) || inject_begin(tr, space, &in)) {
+		sites_clean(space);
+		return;
+	}
+	sites_clean(space);
+	own = space->own;
+	if (pass_action(tr, space, &in, &now, false)) {
+		cp_debug("SIGTRAP's action can't be put back");
+	} else if (!space->handler) {
+		now.handler = (uintptr_t)SIG_IGN; /* as the program had it before an exec */
+		pass_action(tr, space, &in, &now, true);
+	} else if (now.handler == space->handler) {
+		if (own.flags & RESTORER && !own.restorer)
+			own.restorer = now.restorer; /* that of the C library */
+		if (!set_action(tr, space, &in, &own))
+			space->handler = 0;
+	}
+	inject_end(tr, &in);
+}
+
+/* ---- the program's changes ---- */
+
+/* Signal handlers of processes that share their memory are not shared, as a
+ * rule; who will execute soon has its own. */
+static bool is_ours(const struct space *space)
+{
+	return space->handler && space->users - space->kept == 1;
+}
+
+bool trap_ignored(const struct thread *t)
+{
+	const struct space *space = t->process->space;
+
+	return is_ours(space) && space->own.handler == (uintptr_t)SIG_IGN;
+}
+
+void trap_delivered(struct thread *t)
+{
+	struct space *space = t->process->space;
+
+	if (!is_ours(space) || !(space->own.flags & SA_RESETHAND))
+		return;
+	/* The kernel takes ours away now; the program's runs once, by the header. */
+	space->own.handler = (uintptr_t)SIG_DFL;
+	space->reset = true;
+}
+
+static uint64_t mask_word(const sigset_t *set)
+{
+	uint64_t word;
+
+	memcpy(&word, set, sizeof(word));
+	return word;
+}
+
+/* What sigaction() would say that there was. */
+static void write_old(const struct space *space, uint64_t at)
+{
+	const struct trap_action *own = &space->own;
+	struct sigaction old = { .sa_handler = (void (*)(int))(uintptr_t)own->handler,
+				 .sa_flags = (int)own->flags,
+				 .sa_restorer = (void (*)(void))(uintptr_t)own->restorer };
+
+	memcpy(&old.sa_mask, &own->mask, sizeof(own->mask));
+	space_write(space, at, &old, sizeof(old));
+}
+
+/* sigaction(SIGTRAP, ...) becomes one that sets ours with the program's flags,
+ * or does nothing. True: registers were changed. */
+static bool on_sigaction(struct space *space, struct cp_regs *regs)
+{
+	const uint8_t *arg = cp_arch_host()->args;
+	uint64_t new_at = regs->r[arg[1]], old_at = regs->r[arg[2]];
+	uint64_t stand_in = space->table->areas.items[0].address + STAND_IN_AT;
+	struct trap_action own = space->own, action;
+	struct sigaction new;
+
+	if ((int)regs->r[arg[0]] != SIGTRAP || !is_ours(space))
+		return false;
+	if (new_at) {
+		if (!space_read(space, new_at, &new, sizeof(new)) ||
+		    (uintptr_t) new.sa_handler == space->handler)
+			return false;
+		own = (struct trap_action){ .handler = (uintptr_t) new.sa_handler,
+					    .flags = (uint32_t) new.sa_flags | RESTORER,
+					    .mask = mask_word(&new.sa_mask) };
+		action = ours(space, &own);
+		new.sa_handler = (void (*)(int))(uintptr_t)action.handler;
+		new.sa_flags = (int)(action.flags & ~(uint64_t)RESTORER);
+		memcpy(&new.sa_mask, &action.mask, sizeof(action.mask));
+		if (!space_write(space, stand_in, &new, sizeof(new)))
+			return false;
+	}
+	if (old_at)
+		write_old(space, old_at);
+	space->own = own;
+	space->reset &= !new_at;
+	write_own(space);
+	regs->r[arg[1]] = new_at ? stand_in : 0;
+	regs->r[arg[2]] = 0;
+	return true;
+}
+
+/* pthread_sigmask(how, set, old) */
+static void on_sigmask(struct thread *t, const struct cp_regs *regs)
+{
+	const uint8_t *arg = cp_arch_host()->args;
+	uint64_t set;
+
+	if (regs->r[arg[1]] && (int)regs->r[arg[0]] != SIG_UNBLOCK &&
+	    space_read(t->process->space, regs->r[arg[1]], &set, sizeof(set)) && set & TRAP_BIT)
+		t->looks = LOOKS;
+}
+
+bool trap_watch(struct thread *t, unsigned site_flags, uint64_t *prstatus)
+{
+	struct space *space = t->process->space;
+	struct cp_regs regs;
+
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	if (site_flags & CP_SITE_SIGMASK)
+		on_sigmask(t, &regs);
+	if (!(site_flags & CP_SITE_SIGACTION) || !on_sigaction(space, &regs))
+		return false;
+	cp_arch_regs_to_prstatus(&regs, prstatus);
+	return true;
+}
+
+/* ---- what the kernel took away ---- */
+
+void trap_look(struct thread *t)
+{
+	t->looks = LOOKS;
+}
+
+/* Was it blocked? If not, the program has given up handling it where we did not
+ * see that, and it may be ignored. */
+static bool was_blocked(const struct space *space, uint64_t mask, bool first, bool changed)
+{
+	if (space->reset)
+		return false;
+	if (space->watched && is_ours(space))
+		return true;
+	return first ? mask != 0 : changed; /* of the first hit this is a guess */
+}
+
+void trap_keep(struct tracer *tr, struct thread *t)
+{
+	struct space *space = t->process->space;
+	struct trap_action action;
+	struct injection in;
+	uint64_t mask;
+	bool first = !t->hits, changed;
+	siginfo_t si;
+
+	if (!space->handler || ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+		return;
+	if (!t->hits++)
+		t->looks = LOOKS;
+	changed = mask != t->sigmask;
+	t->sigmask = mask;
+	if (!changed && !space->reset && !t->looks && t->hits % LOOK_EVERY)
+		return;
+	t->looks -= t->looks > 0;
+	if (proc_catches(t->tid, SIGTRAP))
+		return;
+	if (was_blocked(space, mask, first, changed))
+		t->sigmask = mask |= TRAP_BIT;
+	/* Somebody's signal that was pending came in the place of the breakpoint's,
+	 * and goes on being pending. */
+	if (!ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) && si.si_code != SI_KERNEL &&
+	    !inject_requeue(t, SIGTRAP, mask))
+		return;
+	if (!inject_here(tr, t, &in))
+		return;
+	in.mask = mask;
+	write_own(space);
+	action = ours(space, &space->own);
+	set_action(tr, space, &in, &action);
+	space->reset = false;
+	inject_end(tr, &in);
+}
