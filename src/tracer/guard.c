@@ -71,6 +71,16 @@ static void look(struct space *space, uint64_t start, uint64_t end)
 	}
 }
 
+/* Of the length of the longest code that is looked for. */
+#define CODE_SIZE 16
+
+void guard_avoid(struct space *space, uint64_t site)
+{
+	if (site - space->guard_syscall < CODE_SIZE || site - space->guard_restorer < CODE_SIZE ||
+	    site - space->syscall_insn < CODE_SIZE)
+		space->syscall_insn = space->guard_syscall = space->guard_restorer = 0;
+}
+
 void guard_find_code(struct space *space)
 {
 	unsigned long start, end;

@@ -254,6 +254,8 @@ static bool prepare(struct tracer *tr, struct thread *t, struct injection *in)
 bool inject_here(struct tracer *tr, struct thread *t, struct injection *ret)
 {
 	*ret = (struct injection){ .thread = t, .space = t->process->space, .stays = true };
+	if (!ret->space->syscall_insn)
+		guard_find_code(ret->space);
 	return ret->space->syscall_insn && pass_seccomp(tr, t) && prepare(tr, t, ret);
 }
 

@@ -361,6 +361,7 @@ static uint32_t mark(struct tracer *tr, struct space *space, const struct batch 
 			continue;
 		}
 		site_arm(space, site);
+		guard_avoid(space, site->address);
 		space->watched |= !!(site->flags & CP_SITE_SIGACTION);
 		armed++;
 	}
