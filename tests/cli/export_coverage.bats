@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# Coverage for other tools: each file is judged by what reads it, and all add up
-# the same.
+# Coverage for other tools: each file is judged by what reads it, and all that
+# they add up is what `cprof report --json` says.
 
 load helpers
 load recordings
@@ -90,6 +90,12 @@ judge() {
 	done <judged
 }
 
+# What cprof says itself.
+reported() {
+	(cd src && "$CPROF" report --json ../cprof.data) | jq -r '.coverage |
+		[.lines, .functions, .branches | "\(.covered)/\(.total)"] | join(" ")'
+}
+
 @test "every reader accepts the files and adds up the same" {
 	needs lcov genhtml gcovr diff-cover xmllint git
 	sources main.cpp till.c lib/price.cpp lib/price.h
@@ -97,6 +103,7 @@ judge() {
 	export_all
 	judge 10/14 4/5 4/7
 	assert_equal "$(wc -l <judged)" 9
+	assert_equal "$(reported)" "10/14 4/5 4/7"
 	# Paths are absolute for lcov, and relative for the others.
 	assert_equal "$(grep -c "^SF:$PWD/src/" lcov.info)" 4
 	assert_equal "$(xmllint --xpath 'string(//source)' cobertura.xml)" "$PWD/src"
@@ -125,6 +132,7 @@ BRDA:3,0,1,0 BRDA:5,0,1,1 BRDA:6,0,0,- BRDA:6,0,1,-"
 	# diff-cover does not know how git writes such names.
 	judge 3/5 2/3 2/4 --no-diff
 	assert_equal "$(wc -l <judged)" 7
+	assert_equal "$(reported)" "3/5 2/3 2/4"
 	run grep -c '[[:cntrl:]]' lcov.info cobertura.xml sonarqube.xml gcovr.json
 	assert_output "$(printf '%s:0\n' lcov.info cobertura.xml sonarqube.xml gcovr.json)"
 }
