@@ -10,7 +10,9 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/collect.h"
 #include "cmd/commands.h"
+#include "cmd/covering.h"
 #include "cmd/reports.h"
 #include "record/calls.h"
 #include "record/coverage.h"
@@ -20,6 +22,7 @@ struct export_options {
 	unsigned format, roots;
 	const char *output, *title, *diff;
 	struct cp_filter_options filter;
+	struct cp_source_options sources;
 };
 
 #define AT(field) offsetof(struct export_options, field)
@@ -49,10 +52,13 @@ static const struct cp_option rows[] = {
 	{ 0 }
 };
 
-static const struct cp_option_group groups[] = { { "What is written", rows, 0 },
-						 { "Which samples count", cp_filter_options,
-						   AT(filter) },
-						 { 0 } };
+static const struct cp_option_group groups[] = {
+	{ "What is written", rows, 0 },
+	{ "Which samples count", cp_filter_options, AT(filter) },
+	{ "Which sources of coverage count", cp_source_file_options, AT(sources) },
+	{ "Which lines of them count", cp_source_line_options, AT(sources) },
+	{ 0 }
+};
 
 #define NOT_TOLD UINT32_MAX
 
@@ -92,7 +98,7 @@ static CP_ERROR export_profile(const struct export_options *o, const struct cp_l
 static CP_ERROR export_coverage(const struct export_options *o, const struct cp_record *record)
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
-	const struct cp_source_rules rules = { 0 };
+	const struct cp_source_rules rules = cp_source_rules_of(&o->sources, NULL);
 	struct cp_coverage coverage = { 0 };
 	struct cp_sources *sources = NULL;
 	struct cp_error *err;
@@ -104,6 +110,8 @@ static CP_ERROR export_coverage(const struct export_options *o, const struct cp_
 	err = cp_sources_create(&rules, &sources);
 	if (!err)
 		err = cp_coverage_build(record, sources, &coverage);
+	if (!err)
+		err = cp_sources_unmatched(sources);
 	if (!err && to_stdout(o))
 		err = cp_export_coverage(format, &coverage, stdout);
 	else if (!err)

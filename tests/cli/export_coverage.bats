@@ -137,6 +137,18 @@ BRDA:3,0,1,0 BRDA:5,0,1,1 BRDA:6,0,0,- BRDA:6,0,1,-"
 	assert_output "$(printf '%s:0\n' lcov.info cobertura.xml sonarqube.xml gcovr.json)"
 }
 
+@test "which files and lines count is as for cover" {
+	sources main.cpp till.c lib/price.cpp lib/price.h
+	shop | made cprof.data
+	run "$CPROF" export -f lcov --include='*/lib/*' --exclude='*.h' cprof.data
+	assert_equal "$(grep SF: <<<"$output")" "SF:$PWD/src/lib/price.cpp"
+	run "$CPROF" export -f lcov --include='*/till.c' --exclude-line='^2$' cprof.data
+	assert_equal "$(grep ^DA: <<<"$output")" "DA:1,1"
+	run "$CPROF" export -f lcov --include='nothing*' cprof.data
+	assert_failure
+	assert_output --partial 'nothing*'
+}
+
 @test "lcov adds up the files of two runs, direction by direction" {
 	needs lcov
 	sources a.c
@@ -166,4 +178,12 @@ BRDA:3,0,1,0 BRDA:5,0,1,1 BRDA:6,0,0,- BRDA:6,0,1,-"
 	assert_file_exists pages/index.html
 	"$CPROF" export -f html -o page.html sampled.data
 	grep -q '<svg' page.html
+}
+
+@test "cover in a container finds what it finds outside" {
+	"$CPROF" cover -q --stale=warn --lcov=native.info -- "$TRACEES/coroutines" --rounds=1
+	"$TRACEES/contained" "$CPROF" cover -q --stale=warn --lcov=contained.info -- \
+		"$TRACEES/coroutines" --rounds=1
+	grep -q 'FNDA:1,yield_deep' native.info
+	cmp native.info contained.info
 }
