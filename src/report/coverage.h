@@ -122,6 +122,8 @@ void cp_report_coverage(const struct cp_coverage *c, uint64_t limit, const struc
 			struct cp_buf *out);
 /* The object under "coverage" of `report --json`. */
 void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j);
+/* Its keys "lines", "functions", ..., into an object that was begun. */
+void cp_coverage_totals_json(const struct cp_coverage_totals *t, struct cp_json *j);
 
 /* Files for others. Each is one file of this room. */
 CP_ERROR cp_coverage_lcov(const struct cp_coverage *c, struct cp_sink *sink);

@@ -32,7 +32,7 @@ static void doubts(struct cp_json *j, const struct cp_coverage_totals *t)
 			cp_json_u64(j, all[i].key, all[i].count);
 }
 
-static void totals(struct cp_json *j, const struct cp_coverage_totals *t)
+void cp_coverage_totals_json(const struct cp_coverage_totals *t, struct cp_json *j)
 {
 	amount(j, "lines", t->lines_covered, t->lines);
 	amount(j, "functions", t->functions_covered, t->functions);
@@ -74,10 +74,10 @@ static void file(struct cp_json *j, const struct cp_coverage *c, const struct cp
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "file", f->name);
 	cp_json_str(j, "path", f->path);
-	totals(j, &f->totals);
+	cp_coverage_totals_json(&f->totals, j);
 	if (c->changed.lines) {
 		cp_json_begin(j, "changed", '{');
-		totals(j, &f->changed);
+		cp_coverage_totals_json(&f->changed, j);
 		cp_json_end(j, '}');
 	}
 	if (f->missing)
@@ -94,10 +94,10 @@ void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j)
 	const struct cp_covered_file *f;
 
 	cp_json_begin(j, "coverage", '{');
-	totals(j, &c->totals);
+	cp_coverage_totals_json(&c->totals, j);
 	if (c->changed.lines) {
 		cp_json_begin(j, "changed", '{');
-		totals(j, &c->changed);
+		cp_coverage_totals_json(&c->changed, j);
 		cp_json_end(j, '}');
 	}
 	cp_json_bool(j, "counted", c->counted);
@@ -109,7 +109,7 @@ void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j)
 	cp_vec_for_each(&c->binaries, b) {
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "file", b->name);
-		totals(j, &b->totals);
+		cp_coverage_totals_json(&b->totals, j);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "record/calls.h"
+#include "record/coverage.h"
 #include "report/report.h"
 
 /* ---- pairing ---- */
@@ -193,6 +194,23 @@ static void amount_cell(struct cp_table *t, const struct cp_diff *d, const struc
 	cp_table_cell(t, there ? CP_PAINT_PLAIN : CP_PAINT_DIM, "%s", text.bytes ? text.bytes : "");
 }
 
+static void add_amounts(struct cp_buf *line, const struct cp_profile *p)
+{
+	if (cp_record_info(p->record)->holds == CP_RECORD_HAS_COVERAGE) {
+		cp_buf_str(line, "coverage of ");
+		cp_add_time(line, cp_report_duration(p->record));
+		return;
+	}
+	cp_add_time(line, p->total.ns);
+	cp_buf_printf(line, " %s in ", cp_report_unit(p));
+	cp_add_time(line, cp_report_duration(p->record));
+	cp_buf_str(line, ", ");
+	if (p->by_calls)
+		cp_add_plural(line, p->total.ticks, "call", "calls");
+	else
+		cp_add_plural(line, p->total.ticks, "sample", "samples");
+}
+
 static void totals(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out)
 {
 	const struct cp_profile *sides[2] = { d->old, d->new };
@@ -206,14 +224,7 @@ static void totals(const struct cp_diff *d, const struct cp_look *look, struct c
 		cp_buf_clear(&raw);
 		cp_buf_clear(&line);
 		cp_buf_clear(&cut);
-		cp_add_time(&line, sides[i]->total.ns);
-		cp_buf_printf(&line, " %s in ", cp_report_unit(sides[i]));
-		cp_add_time(&line, cp_report_duration(sides[i]->record));
-		cp_buf_str(&line, ", ");
-		if (sides[i]->by_calls)
-			cp_add_plural(&line, sides[i]->total.ticks, "call", "calls");
-		else
-			cp_add_plural(&line, sides[i]->total.ticks, "sample", "samples");
+		add_amounts(&line, sides[i]);
 		cp_report_command(sides[i]->record, &raw);
 		cp_buf_str(&line, "  ");
 		cp_add_name(&line, raw.bytes ? raw.bytes : "");
@@ -267,6 +278,28 @@ static bool has_calls(const struct cp_diff *d)
 	return cp_record_call_count(d->old->record) || cp_record_call_count(d->new->record);
 }
 
+static bool has_coverage(const struct cp_profile *p)
+{
+	return cp_record_coverage_count(p->record) != 0;
+}
+
+/* Nothing was sampled or traced. */
+static bool only_coverage(const struct cp_profile *p)
+{
+	return has_coverage(p) && !p->total.ticks && !p->total.ns;
+}
+
+static CP_ERROR coverage(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out)
+{
+	if (has_coverage(d->old) && has_coverage(d->new))
+		return cp_diff_coverage_text(d->old->record, d->new->record, d->options.limit, look,
+					     out);
+	if (has_coverage(d->old) || has_coverage(d->new))
+		cp_buf_printf(out, "\nOnly the %s recording has coverage.\n",
+			      has_coverage(d->new) ? "new" : "old");
+	return NULL;
+}
+
 CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -274,7 +307,9 @@ CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struc
 	totals(d, look, out);
 	if (has_calls(d))
 		CP_TRY(cp_diff_calls_text(d->old, d->new, d->options.limit, look, out));
-	if (d->old->by_calls && d->new->by_calls)
+	CP_TRY(coverage(d, look, out));
+	if ((d->old->by_calls && d->new->by_calls) ||
+	    (only_coverage(d->old) && only_coverage(d->new)))
 		return out->failed ? cp_error_nomem() : NULL;
 	cp_buf_u8(out, '\n');
 	cp_buf_printf(&text, "Compared %s; ordered by %s. What has a ~ may be chance.",
@@ -340,6 +375,8 @@ CP_ERROR cp_diff_json(const struct cp_diff *d, struct cp_buf *out)
 	cp_json_end(&j, ']');
 	if (has_calls(d))
 		CP_TRY(cp_diff_calls_json(d->old, d->new, d->options.limit, &j));
+	if (has_coverage(d->old) && has_coverage(d->new))
+		CP_TRY(cp_diff_coverage_json(d->old->record, d->new->record, &j));
 	cp_json_end(&j, '}');
 	cp_buf_u8(out, '\n');
 	return out->failed ? cp_error_nomem() : NULL;

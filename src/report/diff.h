@@ -56,4 +56,11 @@ CP_ERROR cp_diff_calls_text(const struct cp_profile *old, const struct cp_profil
 CP_ERROR cp_diff_calls_json(const struct cp_profile *old, const struct cp_profile *new,
 			    uint64_t limit, struct cp_json *j);
 
+/* ---- coverage (diffcoverage.c), of recordings that both have some ---- */
+
+CP_ERROR cp_diff_coverage_text(const struct cp_record *old, const struct cp_record *new,
+			       uint64_t limit, const struct cp_look *look, struct cp_buf *out);
+CP_ERROR cp_diff_coverage_json(const struct cp_record *old, const struct cp_record *new,
+			       struct cp_json *j);
+
 #endif

@@ -348,3 +348,42 @@ thread 1 1 p'
 	run "$CPROF" report --coverage plain.cprof
 	[[ $output == *"No coverage was recorded."* ]]
 }
+
+@test "diff: less and more covered files and lines" {
+	made old.cprof <<-'END'
+		image prog
+		fn f /src/a.c 1
+		b 1 2 3
+		b 0 4
+		fn g /src/b.c 1
+		b 1 2 3
+		b 1 5
+		fn h /src/same.c 1
+		b 1 2
+	END
+	made new.cprof <<-'END'
+		image prog
+		fn f /src/a.c 1
+		b 1 2 3
+		b 1 4
+		fn g /src/b.c 1
+		b 0 2 3
+		b 1 5 7
+		fn h /src/same.c 1
+		b 1 2
+	END
+	run "$CPROF" diff old.cprof new.cprof
+	[[ $output == *"lines 85.7% to 75.0%"*"Less covered"*-50.0*"~2-3"*b.c*"More covered"*+33.3*4*a.c* ]]
+	[[ $output != *same.c* && $output != *Hotter* ]]
+	"$CPROF" diff --json old.cprof new.cprof >out.json
+	jq -e '.coverage.files | map([.file, .less, .more, .changed]) ==
+		[["/src/a.c", [], [[4, 4]], false], ["/src/b.c", [[2, 3]], [], true]]' out.json
+	jq -e '.coverage.old.lines == {covered: 6, total: 7}' out.json
+	# Merged, each line is covered that is in one of them.
+	"$CPROF" merge -o both.cprof old.cprof new.cprof
+	jq -e '.coverage.lines == {covered: 8, total: 8}' <<<"$("$CPROF" report --json both.cprof)"
+	made other.cprof <<<$'image prog\nfn f /src/a.c 1\nb 1 2'
+	run "$CPROF" merge -o both.cprof old.cprof other.cprof
+	assert_failure 1
+	assert_output --partial "different code of f"
+}
