@@ -181,6 +181,11 @@ struct cp_walk {
 bool cp_walk_from(struct cp_unit *unit, uint64_t offset, struct cp_walk *ret);
 /* The next DIE, whose attributes come next; false at the end of the unit. */
 bool cp_walk_next(struct cp_walk *w, struct cp_die *ret);
+/* Attributes that come next go to where `slot_of` has a place for their name
+ * (NULL: they don't matter). */
+typedef struct cp_attr *(*cp_attr_slot_fn)(void *to, uint16_t name);
+void cp_walk_slots(struct cp_walk *w, const struct cp_abbrev *abbrev, cp_attr_slot_fn slot_of,
+		   void *to);
 void cp_walk_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev, struct cp_die_attrs *ret);
 void cp_walk_skip_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev);
 /* Passes over the children of a DIE whose attributes were read. */

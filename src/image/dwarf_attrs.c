@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "image/dwarf_attrs.h"
 
-static struct cp_attr *slot(struct cp_attrs *a, uint16_t name)
+static struct cp_attr *slot(void *to, uint16_t name)
 {
+	struct cp_attrs *a = to;
+
 #define CASE(field, at) \
 	case DW_AT_##at: \
 		return &a->field;
@@ -18,17 +20,8 @@ static struct cp_attr *slot(struct cp_attrs *a, uint16_t name)
 
 bool cp_attrs_read(struct cp_walk *w, const struct cp_abbrev *abbrev, struct cp_attrs *ret)
 {
-	const struct cp_attr_spec *specs = w->unit->abbrevs->specs.items + abbrev->first;
-	struct cp_attr attr, *to;
-	uint32_t i;
-
 	*ret = (struct cp_attrs){ 0 };
-	for (i = 0; i < abbrev->count && !w->c.bad; i++) {
-		cp_attr_read(w->unit, &specs[i], &w->c, &attr);
-		to = slot(ret, specs[i].name);
-		if (to && !w->c.bad)
-			*to = attr;
-	}
+	cp_walk_slots(w, abbrev, slot, ret);
 	return !w->c.bad;
 }
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "image/dwarf_list.h"
 
 #define MAX_ENTRIES 1024
 #define MAX_EXPR 4096
@@ -25,16 +26,6 @@ struct preparing {
 static bool prepare(struct preparing *p);
 
 /* ---- expressions ---- */
-
-static uint64_t indexed_address(struct preparing *p)
-{
-	struct cp_attr attr = { .form = DW_FORM_addrx, .u = cp_cursor_uleb(&p->c) };
-	uint64_t value = 0;
-
-	if (!cp_attr_address(p->unit, &attr, &value))
-		p->c.bad = true;
-	return value;
-}
 
 /* Size and encoding of the base type whose DIE is at an offset in the unit. */
 static void base_type(struct preparing *p, uint64_t offset, uint8_t *size_ret,
@@ -123,12 +114,12 @@ static bool rewrite(struct preparing *p, uint8_t op)
 	case DW_OP_addrx:
 	case DW_OP_GNU_addr_index:
 		cp_buf_u8(&p->out, DW_OP_addr);
-		cp_buf_u64(&p->out, indexed_address(p));
+		cp_buf_u64(&p->out, cp_cursor_addrx(p->unit, &p->c));
 		return true;
 	case DW_OP_constx:
 	case DW_OP_GNU_const_index:
 		cp_buf_u8(&p->out, DW_OP_const8u);
-		cp_buf_u64(&p->out, indexed_address(p));
+		cp_buf_u64(&p->out, cp_cursor_addrx(p->unit, &p->c));
 		return true;
 	case DW_OP_const_type:
 	case DW_OP_GNU_const_type:
@@ -261,121 +252,35 @@ static void keep(struct cp_unit *unit, struct cp_arena *arena, const uint8_t *by
 struct list {
 	struct cp_unit *unit;
 	struct cp_arena *arena;
-	struct cp_cursor c;
-	uint64_t base;
+	struct cp_list at;
 	CP_VEC(struct cp_location) entries;
 };
 
-static uint64_t address(struct list *l)
+/* The location of a range comes next. */
+static bool add_entry(struct list *l, uint64_t low, uint64_t high)
 {
-	return l->unit->address_size == 8 ? cp_cursor_u64(&l->c) : cp_cursor_u32(&l->c);
-}
-
-static uint64_t indexed(struct list *l)
-{
-	struct cp_attr attr = { .form = DW_FORM_addrx, .u = cp_cursor_uleb(&l->c) };
-	uint64_t value = 0;
-
-	if (!cp_attr_address(l->unit, &attr, &value))
-		l->c.bad = true;
-	return value;
-}
-
-static bool add_entry(struct list *l, uint64_t low, uint64_t high, uint64_t size)
-{
+	struct cp_cursor *c = &l->at.c;
+	uint64_t size = l->unit->version < 5 ? cp_cursor_u16(c) : cp_cursor_uleb(c);
 	struct cp_location entry = { .low = low, .high = high };
 	const uint8_t *bytes;
 
-	if (size > cp_cursor_left(&l->c))
+	if (c->bad || size > cp_cursor_left(c))
 		return false;
-	bytes = cp_cursor_bytes(&l->c, size);
+	bytes = cp_cursor_bytes(c, size);
 	if (low >= high)
 		return true;
 	keep(l->unit, l->arena, bytes, size, &entry);
 	return l->entries.count < MAX_ENTRIES && cp_vec_push(&l->entries, entry);
 }
 
-/* An entry of .debug_loc; false at the end. */
-static bool entry_v4(struct list *l)
-{
-	uint64_t low = address(l), high = address(l);
-	uint64_t highest = l->unit->address_size == 8 ? UINT64_MAX : UINT32_MAX;
-
-	if (l->c.bad || (!low && !high))
-		return false;
-	if (low == highest) {
-		l->base = high;
-		return true;
-	}
-	return add_entry(l, l->base + low, l->base + high, cp_cursor_u16(&l->c));
-}
-
-/* An entry of .debug_loclists; false at the end. */
-static bool entry_v5(struct list *l)
-{
-	uint64_t low = 0, high = UINT64_MAX;
-
-	switch (cp_cursor_u8(&l->c)) {
-	case DW_LLE_base_addressx:
-		l->base = indexed(l);
-		return !l->c.bad;
-	case DW_LLE_base_address:
-		l->base = address(l);
-		return !l->c.bad;
-	case DW_LLE_startx_endx:
-		low = indexed(l);
-		high = indexed(l);
-		break;
-	case DW_LLE_startx_length:
-		low = indexed(l);
-		high = low + cp_cursor_uleb(&l->c);
-		break;
-	case DW_LLE_offset_pair:
-		low = l->base + cp_cursor_uleb(&l->c);
-		high = l->base + cp_cursor_uleb(&l->c);
-		break;
-	case DW_LLE_default_location:
-		break;
-	case DW_LLE_start_end:
-		low = address(l);
-		high = address(l);
-		break;
-	case DW_LLE_start_length:
-		low = address(l);
-		high = low + cp_cursor_uleb(&l->c);
-		break;
-	case DW_LLE_GNU_view_pair:
-		cp_cursor_uleb(&l->c);
-		cp_cursor_uleb(&l->c);
-		return !l->c.bad;
-	default:
-		return false;
-	}
-	return !l->c.bad && add_entry(l, low, high, cp_cursor_uleb(&l->c));
-}
-
 static bool list_offset(struct cp_unit *unit, const struct cp_attr *attr, uint64_t *ret)
 {
-	struct cp_dwarf *in = unit->dwarf;
-	const uint8_t *bytes;
-	struct cp_cursor c;
-	uint64_t at;
-
 	*ret = attr->u;
-	if (attr->form != DW_FORM_loclistx)
-		return attr->form == DW_FORM_sec_offset ||
-		       (unit->version < 4 &&
-			(attr->form == DW_FORM_data4 || attr->form == DW_FORM_data8));
-	if (__builtin_mul_overflow(attr->u, unit->offset_size, &at) ||
-	    __builtin_add_overflow(at, unit->loclists_base, &at))
-		return false;
-	bytes = cp_elf_need(in->elf, in->loclists, at, unit->offset_size);
-	if (!bytes)
-		return false;
-	c = cp_cursor(bytes, unit->offset_size);
-	*ret = unit->loclists_base +
-	       (unit->offset_size == 8 ? cp_cursor_u64(&c) : cp_cursor_u32(&c));
-	return true;
+	if (attr->form == DW_FORM_loclistx)
+		return cp_list_indexed(unit, unit->dwarf->loclists, unit->loclists_base, attr->u,
+				       ret);
+	return attr->form == DW_FORM_sec_offset ||
+	       (unit->version < 4 && (attr->form == DW_FORM_data4 || attr->form == DW_FORM_data8));
 }
 
 /* More than any list takes; what is beyond is left out. */
@@ -386,7 +291,8 @@ static void read_list(struct list *l, uint64_t offset)
 	const struct cp_unit *own = l->unit->skeleton ? l->unit->skeleton : l->unit;
 	struct cp_dwarf *in = l->unit->dwarf;
 	struct cp_elf_section *section = l->unit->version < 5 ? in->loc : in->loclists;
-	uint64_t total = cp_elf_length(in->elf, section), window;
+	uint64_t total = cp_elf_length(in->elf, section), window, low, high;
+	enum cp_list_more more = CP_LIST_NOTHING;
 	const uint8_t *bytes;
 
 	if (offset >= total || (l->unit->version < 5 && l->unit->skeleton))
@@ -395,10 +301,13 @@ static void read_list(struct list *l, uint64_t offset)
 	bytes = cp_elf_need(in->elf, section, offset, window);
 	if (!bytes)
 		return;
-	l->c = cp_cursor(bytes, window);
-	l->base = own->low_pc;
-	while (cp_dwarf_step(in, 4)) {
-		if (!(l->unit->version < 5 ? entry_v4(l) : entry_v5(l)))
+	l->at = (struct cp_list){ .unit = l->unit,
+				  .c = cp_cursor(bytes, window),
+				  .base = own->low_pc,
+				  .locations = true };
+	while (more != CP_LIST_END && cp_dwarf_step(in, 4)) {
+		more = cp_list_next(&l->at, &low, &high);
+		if (more == CP_LIST_RANGE && !add_entry(l, low, high))
 			break;
 	}
 }

@@ -5,7 +5,7 @@
  * not): that is tried first, because it is small. For an address that it does
  * not know, the root DIE of every unit is read, once.
  */
-#include "image/debuginfo.h"
+#include "image/dwarf_list.h"
 
 #include <stdlib.h>
 
@@ -25,96 +25,16 @@ static bool add(const struct cp_unit *unit, struct cp_ranges *to, uint64_t low, 
 
 /* ---- lists ---- */
 
-/* A list being read. */
-struct list {
-	const struct cp_unit *unit;
-	struct cp_cursor c;
-	uint64_t base;
-	struct cp_ranges *to;
-};
-
-enum more { MORE, DONE, NO_MEMORY };
-
-static uint64_t address(struct list *l)
-{
-	return l->unit->address_size == 8 ? cp_cursor_u64(&l->c) : cp_cursor_u32(&l->c);
-}
-
-static uint64_t indexed(struct list *l)
-{
-	struct cp_attr attr = { .form = DW_FORM_addrx, .u = cp_cursor_uleb(&l->c) };
-	uint64_t value = 0;
-
-	if (!cp_attr_address(l->unit, &attr, &value))
-		l->c.bad = true;
-	return value;
-}
-
-/* An entry of .debug_ranges. */
-static enum more entry_v4(struct list *l)
-{
-	uint64_t low = address(l), high = address(l);
-	uint64_t highest = l->unit->address_size == 8 ? UINT64_MAX : UINT32_MAX;
-
-	if (l->c.bad || (!low && !high))
-		return DONE;
-	if (low == highest) {
-		l->base = high;
-		return MORE;
-	}
-	return add(l->unit, l->to, l->base + low, l->base + high) ? MORE : NO_MEMORY;
-}
-
-/* An entry of .debug_rnglists. */
-static enum more entry_v5(struct list *l)
-{
-	uint64_t low = 0, high = 0;
-
-	switch (cp_cursor_u8(&l->c)) {
-	case DW_RLE_base_addressx:
-		l->base = indexed(l);
-		return MORE;
-	case DW_RLE_base_address:
-		l->base = address(l);
-		return MORE;
-	case DW_RLE_startx_endx:
-		low = indexed(l);
-		high = indexed(l);
-		break;
-	case DW_RLE_startx_length:
-		low = indexed(l);
-		high = low + cp_cursor_uleb(&l->c);
-		break;
-	case DW_RLE_offset_pair:
-		low = l->base + cp_cursor_uleb(&l->c);
-		high = l->base + cp_cursor_uleb(&l->c);
-		break;
-	case DW_RLE_start_end:
-		low = address(l);
-		high = address(l);
-		break;
-	case DW_RLE_start_length:
-		low = address(l);
-		high = low + cp_cursor_uleb(&l->c);
-		break;
-	default: /* DW_RLE_end_of_list, and what nobody knows */
-		return DONE;
-	}
-	if (l->c.bad)
-		return DONE;
-	return add(l->unit, l->to, low, high) ? MORE : NO_MEMORY;
-}
-
 /* Reads a list at `offset`, with more and more of the section at hand. */
 static bool read_list(const struct cp_unit *unit, struct cp_dwarf *in,
 		      struct cp_elf_section *section, uint64_t offset, uint64_t base,
-		      enum more (*entry)(struct list *), struct cp_ranges *ret)
+		      struct cp_ranges *ret)
 {
-	uint64_t total = cp_elf_length(in->elf, section), window;
+	uint64_t total = cp_elf_length(in->elf, section), window, low, high;
 	size_t before = ret->list.count;
-	struct list l = { .unit = unit, .to = ret };
+	struct cp_list l = { .unit = unit };
+	enum cp_list_more more;
 	const uint8_t *bytes;
-	enum more more;
 
 	if (offset >= total)
 		return true;
@@ -130,10 +50,12 @@ static bool read_list(const struct cp_unit *unit, struct cp_dwarf *in,
 		do {
 			if (!cp_dwarf_step(unit->dwarf, 8))
 				return true;
-			more = entry(&l);
-		} while (more == MORE);
-		if (more == NO_MEMORY || !l.c.bad || window == total)
-			return more != NO_MEMORY;
+			more = cp_list_next(&l, &low, &high);
+			if (more == CP_LIST_RANGE && !add(unit, ret, low, high))
+				return false;
+		} while (more != CP_LIST_END);
+		if (!l.c.bad || window == total)
+			return true;
 	}
 }
 
@@ -142,29 +64,19 @@ static bool list_v4(const struct cp_unit *unit, const struct cp_attr *attr, stru
 	const struct cp_unit *own = unit->skeleton ? unit->skeleton : unit;
 	uint64_t offset = attr->u + (unit->skeleton ? own->ranges_base : 0);
 
-	return read_list(unit, own->dwarf, own->dwarf->ranges, offset, own->low_pc, entry_v4, ret);
+	return read_list(unit, own->dwarf, own->dwarf->ranges, offset, own->low_pc, ret);
 }
 
 static bool list_v5(const struct cp_unit *unit, const struct cp_attr *attr, struct cp_ranges *ret)
 {
 	const struct cp_unit *own = unit->skeleton ? unit->skeleton : unit;
 	struct cp_dwarf *in = unit->dwarf;
-	uint64_t offset = attr->u, at;
-	const uint8_t *bytes;
-	struct cp_cursor c;
+	uint64_t offset = attr->u;
 
-	if (attr->form == DW_FORM_rnglistx) {
-		if (__builtin_mul_overflow(attr->u, unit->offset_size, &at) ||
-		    __builtin_add_overflow(at, unit->rnglists_base, &at))
-			return true;
-		bytes = cp_elf_need(in->elf, in->rnglists, at, unit->offset_size);
-		if (!bytes)
-			return true;
-		c = cp_cursor(bytes, unit->offset_size);
-		offset = unit->offset_size == 8 ? cp_cursor_u64(&c) : cp_cursor_u32(&c);
-		offset += unit->rnglists_base;
-	}
-	return read_list(unit, in, in->rnglists, offset, own->low_pc, entry_v5, ret);
+	if (attr->form == DW_FORM_rnglistx &&
+	    !cp_list_indexed(unit, in->rnglists, unit->rnglists_base, attr->u, &offset))
+		return true;
+	return read_list(unit, in, in->rnglists, offset, own->low_pc, ret);
 }
 
 bool cp_unit_ranges(const struct cp_unit *unit, const struct cp_attr *low,

@@ -4,8 +4,10 @@
  */
 #include "image/debuginfo.h"
 
-static struct cp_attr *slot(struct cp_die_attrs *a, uint16_t name)
+static struct cp_attr *slot(void *to, uint16_t name)
 {
+	struct cp_die_attrs *a = to;
+
 	switch (name) {
 	case DW_AT_low_pc:
 		return &a->low;
@@ -71,19 +73,25 @@ bool cp_walk_next(struct cp_walk *w, struct cp_die *ret)
 	       (!code || ret->abbrev);
 }
 
-void cp_walk_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev, struct cp_die_attrs *ret)
+void cp_walk_slots(struct cp_walk *w, const struct cp_abbrev *abbrev, cp_attr_slot_fn slot_of,
+		   void *to)
 {
 	const struct cp_attr_spec *specs = w->unit->abbrevs->specs.items + abbrev->first;
-	struct cp_attr attr, *to;
+	struct cp_attr attr, *place;
 	uint32_t i;
 
-	*ret = (struct cp_die_attrs){ 0 };
 	for (i = 0; i < abbrev->count && !w->c.bad; i++) {
 		cp_attr_read(w->unit, &specs[i], &w->c, &attr);
-		to = slot(ret, specs[i].name);
-		if (to && !w->c.bad)
-			*to = attr;
+		place = slot_of(to, specs[i].name);
+		if (place && !w->c.bad)
+			*place = attr;
 	}
+}
+
+void cp_walk_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev, struct cp_die_attrs *ret)
+{
+	*ret = (struct cp_die_attrs){ 0 };
+	cp_walk_slots(w, abbrev, slot, ret);
 }
 
 void cp_walk_skip_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev)
