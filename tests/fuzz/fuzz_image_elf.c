@@ -4,12 +4,9 @@
  * src/image answers about it.
  */
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "image/image.h"
+#include "fuzz_image.h"
 #include "image/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -94,21 +91,9 @@ static void ask_all(struct cp_image *image)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char *const nowhere[] = { NULL };
-	struct cp_image_options options = { .debug_dirs = nowhere };
-	struct cp_image *image = NULL;
-	struct cp_error *err;
-	char path[64];
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	struct cp_image *image = fuzz_image(data, size);
 
-	if (fd < 0 || write(fd, data, size) != (ssize_t)size)
-		return 0;
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	err = cp_image_open_file(path, &options, &image);
-	close(fd);
-	if (err)
-		cp_error_free(err);
-	else
+	if (image)
 		ask_all(image);
 	cp_image_destroy(image);
 	return 0;
