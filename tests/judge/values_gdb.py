@@ -192,7 +192,7 @@ def serve(breakpoint, call):
 pending = []
 for setting in ("set pagination off", "set confirm off", "unset environment LINES",
                 "unset environment COLUMNS", "unset environment JUDGE", "set startup-with-shell off",
-                "set breakpoint always-inserted on", "set print elements 0"):
+                "set print elements 0"):
     gdb.execute(setting)
 gdb.execute("starti", to_string=True)
 with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as file:
@@ -200,6 +200,7 @@ with open(f"/proc/{gdb.selected_inferior().pid}/maps", encoding="utf-8") as file
 for name, address in PLAN["functions"].items():
     place = int(address, 16) + bias
     Entry(place, name, behind_prologue(place) if PLAN["prologue"] else None)
+gdb.execute("set breakpoint always-inserted on") # all of them out and in at each stop is slow
 while gdb.selected_inferior().pid:
     try:
         gdb.execute("continue", to_string=True)
