@@ -113,3 +113,61 @@ browsed() {
 	END
 	)"
 }
+
+# The pages' lines by number, "ran" or "missed", and totals; and the JSON's.
+COMPARE='
+import html.parser, json, sys
+totals, pages = {}, {}
+class Page(html.parser.HTMLParser):
+    def handle_starttag(self, tag, attrs):
+        a = dict(attrs)
+        if tag == "li" and a.get("id", "").startswith("total-"):
+            totals.setdefault(self.name, {})[a["id"][6:]] = [int(a["data-covered"]), int(a["data-of"])]
+        elif tag == "li" and a.get("id", "").startswith("L") and a.get("class", "e")[0] in "cpx":
+            pages.setdefault(self.name, {})[int(a["id"][1:])] = a["class"][0] != "x"
+def read(name):
+    page = Page()
+    page.name = name
+    page.feed(open("site/" + name, encoding="utf-8").read())
+data = json.load(open("c.json"))
+read("index.html")
+lines, ways = [], []
+for file in data["files"]:
+    read(file["file"].replace("/", "-") + ".html")
+    counted = {l["line_number"]: l["count"] > 0 for l in file["lines"] if not l.get("gcovr/excluded")}
+    assert pages[file["file"].replace("/", "-") + ".html"] == counted, file["file"]
+    lines += counted.values()
+    ways += [b["count"] > 0 for l in file["lines"] if not l.get("gcovr/excluded") for b in l["branches"]]
+assert totals["index.html"]["lines"] == [sum(lines), len(lines)], (totals, lines)
+assert totals["index.html"]["branches"] == [sum(ways), len(ways)], (totals, ways)
+print(len(data["files"]), "files,", sum(lines), "of", len(lines), "lines")
+'
+
+@test "coverage pages: of a program that ran, what its JSON says" {
+	mkdir src
+	cat >src/main.c <<-'END'
+		int twice(int);
+		static int never(int n)
+		{
+			return n ? n - 1 : 7;
+		}
+		int main(int argc, char **argv)
+		{
+			if (argc > 5)
+				return never(argc);
+			return twice(argc) == 2 ? 0 : 1; /* LCOV_EXCL_BR_LINE */
+		}
+	END
+	printf 'int twice(int n)\n{\n\tif (n > 9)\n\t\treturn 0; /* LCOV_EXCL_LINE */\n\treturn n * 2;\n}\n' >src/twice.c
+	gcc -g -O0 -o program src/main.c src/twice.c
+	"$CPROF" cover -q --html=site --json=c.json -- ./program
+	run python3 -c "$COMPARE"
+	assert_success
+	assert_output "2 files, 8 of 12 lines"
+	# Excluded, and the same pages from the recording.
+	grep -q '^<li id=L4 class=e>.*LCOV_EXCL_LINE' site/src-twice.c.html
+	grep -q 'cprof</dt><dd>[0-9]' site/index.html
+	cp -r site earlier
+	"$CPROF" export -f html -o site
+	diff -r earlier site
+}
