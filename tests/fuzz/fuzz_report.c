@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "made_recording.h"
+#include "report/covered.h"
 #include "report/diff.h"
 #include "report/export.h"
 #include "report/replay.h"
@@ -75,6 +76,42 @@ static void run_exports(const struct cp_profile *p)
 			must_be_harmless(text, size);
 		free(text);
 	}
+}
+
+/* All formats have the same totals: those of the files, and functions of
+ * programs without lines are in none. */
+static void run_coverage(const struct cp_record *r)
+{
+	const struct cp_export_format *f;
+	struct cp_coverage_totals sum = { 0 }, t;
+	struct cp_coverage c = { 0 };
+	struct cp_covered_file *file;
+	char *text;
+	size_t size;
+	FILE *out;
+
+	must(cp_coverage_build(r, NULL, &c));
+	cp_vec_for_each(&c.files, file) {
+		t = cp_file_totals(file);
+		cp_totals_add(&sum, &t);
+	}
+	if (sum.lines != c.totals.lines || sum.lines_covered != c.totals.lines_covered ||
+	    sum.branches != c.totals.branches || sum.functions > c.totals.functions ||
+	    (!c.binaries.count && sum.functions != c.totals.functions))
+		abort();
+	for (f = cp_export_formats; f->name; f++) {
+		if (!f->cover)
+			continue;
+		text = NULL;
+		out = open_memstream(&text, &size);
+		if (!out)
+			abort();
+		must(cp_export_coverage(f, &c, out));
+		fclose(out);
+		must_be_harmless(text, size);
+		free(text);
+	}
+	cp_coverage_deinit(&c);
 }
 
 static void run_replay(const struct cp_profile *p, bool json)
@@ -142,6 +179,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	must(cp_profile_create(r, NULL, &p));
 	run_texts(p);
 	run_exports(p);
+	run_coverage(r);
 	run_replay(p, false);
 	run_replay(p, true);
 	check_sums(p);
