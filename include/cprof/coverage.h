@@ -72,6 +72,10 @@ typedef struct cprof_coverage_block {
 	uint64_t address; /* link-time */
 	uint32_t size; /* bytes */
 	uint64_t count;
+	/* 1 + index of the block that it goes on in: the one behind it (also when a
+	 * call returns, or its conditional jump is not taken), or that which it
+	 * jumps to. 0: none of these. */
+	uint32_t next;
 } cprof_coverage_block;
 
 /* Rows of the line table within blocks: a line is executed when a block is
@@ -97,6 +101,7 @@ typedef struct cprof_coverage_branch {
 	const char *file; /* of the row that it is in; NULL: unknown */
 	uint32_t line;
 	uint64_t taken, passed; /* counts, 0 or 1 in ONESHOT mode, or UNKNOWN */
+	uint32_t target_block; /* 1 + index of the one it jumps to; 0: none of these */
 } cprof_coverage_branch;
 
 /* A function inlined here; it ran when the block with its first instruction

@@ -124,6 +124,7 @@ static bool tell_blocks(struct telling *t, const struct engine_covered *f)
 			.address = b->address,
 			.size = b->size,
 			.count = block_count(t, f->first_block + i),
+			.next = b->next,
 		};
 	}
 	return true;
@@ -279,6 +280,7 @@ static bool tell_branches(struct telling *t, const struct engine_covered *f)
 			.line = row ? row->line : 0,
 			.taken = direction_count(t, i, false),
 			.passed = direction_count(t, i, true),
+			.target_block = b->target_block,
 		};
 	}
 	return true;

@@ -180,6 +180,7 @@ static void add_blocks(struct log_coverage *c, const cprof_coverage_function *f)
 							      .address = f->blocks[i].address,
 							      .size = f->blocks[i].size,
 							      .count = f->blocks[i].count,
+							      .next = f->blocks[i].next,
 						      });
 }
 
@@ -216,6 +217,7 @@ static void add_branches(struct log_coverage *c, const cprof_coverage_function *
 						  .line = f->branches[i].line,
 						  .taken = f->branches[i].taken,
 						  .passed = f->branches[i].passed,
+						  .target = f->branches[i].target_block,
 					  });
 }
 

@@ -21,6 +21,7 @@
 struct leaders {
 	const struct cp_code *code;
 	uint8_t *marks; /* for each byte of it: LEADER, ways */
+	CP_VEC(uint64_t) nexts; /* of each block: where it goes on, 0: nowhere */
 };
 
 static const struct cp_insn *insn_at(const struct cp_code *code, size_t offset)
@@ -140,8 +141,28 @@ static bool is_filler(const struct leaders *l, size_t offset, size_t end)
 	return wide && !insn;
 }
 
+/* Where a block goes on that ends with this instruction. */
+static uint64_t next_of(const struct cp_insn *insn)
+{
+	switch ((enum cp_flow)insn->flow) {
+	case CP_FLOW_ON:
+	case CP_FLOW_BRANCH:
+	case CP_FLOW_CALL:
+	case CP_FLOW_CALL_INDIRECT:
+	case CP_FLOW_SYSCALL:
+		return insn->pc + insn->size;
+	case CP_FLOW_JUMP:
+		return insn->target;
+	case CP_FLOW_JUMP_INDIRECT:
+	case CP_FLOW_RETURN:
+	case CP_FLOW_END:
+		break;
+	}
+	return 0;
+}
+
 /* The blocks of one range. */
-static bool add_range(struct cp_probe_blocks *to, const struct leaders *l, size_t range)
+static bool add_range(struct cp_probe_blocks *to, struct leaders *l, size_t range)
 {
 	const struct cp_code *code = l->code;
 	size_t at = code->offsets[range];
@@ -161,11 +182,12 @@ static bool add_range(struct cp_probe_blocks *to, const struct leaders *l, size_
 				open = false;
 				continue;
 			}
-			if (!begin_block(to, code, at, insn))
+			if (!begin_block(to, code, at, insn) || !cp_vec_push(&l->nexts, 0))
 				return false;
 			open = true;
 		}
 		to->blocks.items[to->blocks.count - 1].size += insn->size;
+		l->nexts.items[to->blocks.count - 1] = next_of(insn);
 		if (insn->flow == CP_FLOW_BRANCH && !add_branch(to, code, at, insn))
 			return false;
 		open = insn->flow == CP_FLOW_ON;
@@ -174,7 +196,7 @@ static bool add_range(struct cp_probe_blocks *to, const struct leaders *l, size_
 	return true;
 }
 
-static bool add_all(struct cp_probe_blocks *to, const struct leaders *l)
+static bool add_all(struct cp_probe_blocks *to, struct leaders *l)
 {
 	size_t order[CP_PROBE_RANGES], i, k, swap;
 
@@ -224,6 +246,19 @@ static uint32_t only_way(const struct cp_probe_blocks *blocks, const struct lead
 		return CP_NO_BLOCK;
 	found = block_at(blocks, address);
 	return found != CP_NO_BLOCK && blocks->blocks.items[found].insn_size ? found : CP_NO_BLOCK;
+}
+
+/* Where blocks lead, by number. */
+static void tell_ways(struct cp_probe_blocks *blocks, const struct leaders *l)
+{
+	struct cp_probe_branch *b;
+	size_t i;
+
+	/* CP_NO_BLOCK + 1 is 0. */
+	for (i = 0; i < blocks->blocks.count; i++)
+		blocks->blocks.items[i].next = block_at(blocks, l->nexts.items[i]) + 1;
+	cp_vec_for_each(&blocks->branches, b)
+		b->target_block = block_at(blocks, b->target) + 1;
 }
 
 static void tell_branches(struct cp_probe_blocks *blocks, const struct leaders *l)
@@ -284,10 +319,13 @@ static CP_ERROR find(struct cp_probe_blocks *to, struct cp_code *code,
 	mark_all(&l, function);
 	if (!add_all(to, &l)) {
 		free(l.marks);
+		cp_vec_free(&l.nexts);
 		return cp_error_nomem();
 	}
+	tell_ways(to, &l);
 	tell_branches(to, &l);
 	free(l.marks);
+	cp_vec_free(&l.nexts);
 	to->entry = block_at(to, function->address);
 	if (to->entry == CP_NO_BLOCK)
 		return entry_alone(to, code, function, false, "its first bytes are no instruction");

@@ -22,6 +22,10 @@ struct cp_probe_block {
 	uint32_t size;
 	uint8_t insn_size; /* of its first instruction; 0: no breakpoint may stand there */
 	uint8_t code[16]; /* the bytes of that */
+	/* 1 + number of the block that it goes on in: the one behind it (also when
+	 * a call returns, or its conditional jump is not taken), or that which it
+	 * jumps to. 0: none of these. */
+	uint32_t next;
 };
 
 /* A conditional jump, the last instruction of `block`. */
@@ -31,6 +35,7 @@ struct cp_probe_branch {
 	uint8_t code[16];
 	uint32_t block;
 	uint64_t target; /* where it jumps to */
+	uint32_t target_block; /* 1 + its number; 0: none of these */
 	/* The block that is reached in no other way than by this direction: when
 	 * it was, so was the direction. CP_NO_BLOCK: the jump itself has to be
 	 * watched. */

@@ -31,6 +31,9 @@ struct cp_coverage_block {
 	uint64_t address; /* link-time */
 	uint32_t size;
 	uint64_t count; /* or CP_COVERAGE_UNKNOWN */
+	/* 1 + number, among the function's, of the block that it goes on in: behind
+	 * it, or where it jumps to. 0: none of these. */
+	uint32_t next;
 };
 
 #define CP_COVERAGE_ROW_STATEMENT 1u
@@ -47,6 +50,7 @@ struct cp_coverage_branch {
 	uint32_t block;
 	uint32_t file, line; /* CP_RECORD_NONE, 0: unknown */
 	uint64_t taken, passed; /* or CP_COVERAGE_UNKNOWN */
+	uint32_t target; /* 1 + number, among the function's, of the block it jumps to; 0: none */
 };
 
 struct cp_coverage_inline {

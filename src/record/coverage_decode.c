@@ -151,6 +151,7 @@ static bool get_blocks(struct reading *r)
 				.address = expected + at(r, CP_COVER_BLOCK_ADDRESS, k),
 				.size = (uint32_t)at(r, CP_COVER_BLOCK_SIZE, k),
 				.count = CP_COVERAGE_UNKNOWN,
+				.next = (uint32_t)at(r, CP_COVER_BLOCK_NEXT, k),
 			};
 			expected = blocks[k].address + blocks[k].size;
 		}
@@ -208,6 +209,7 @@ static bool get_branches(struct reading *r)
 				.block = (uint32_t)block,
 				.file = (uint32_t)string_ref(r, at(r, CP_COVER_BRANCH_FILE, k)),
 				.line = (uint32_t)at(r, CP_COVER_BRANCH_LINE, k),
+				.target = (uint32_t)at(r, CP_COVER_BRANCH_TARGET, k),
 				.taken = CP_COVERAGE_UNKNOWN,
 				.passed = CP_COVERAGE_UNKNOWN,
 			};

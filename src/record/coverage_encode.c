@@ -124,7 +124,9 @@ static void put_blocks(struct unit *u, const struct cp_coverage_function *f, uns
 	uint32_t i;
 
 	for (i = 0; i < f->block_count; i++, b++) {
-		push(u, column == CP_COVER_BLOCK_ADDRESS ? b->address - expected : b->size);
+		push(u, column == CP_COVER_BLOCK_ADDRESS ? b->address - expected
+			: column == CP_COVER_BLOCK_SIZE	 ? b->size
+							 : b->next);
 		expected = b->address + b->size;
 	}
 }
@@ -149,8 +151,9 @@ static void put_branches(struct unit *u, const struct cp_coverage_function *f, u
 	for (i = 0; i < f->branch_count; i++, b++)
 		push(u, column == CP_COVER_BRANCH_BLOCK	 ? b->block - f->first_block
 			: column == CP_COVER_BRANCH_FILE ? file(u, b->file)
-			: column == CP_COVER_BRANCH_LINE
-				? b->line
+			: column == CP_COVER_BRANCH_LINE ? b->line
+			: column == CP_COVER_BRANCH_TARGET
+				? b->target
 				: b->address - u->c->blocks[b->block].address);
 }
 

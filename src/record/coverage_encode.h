@@ -28,6 +28,7 @@ enum {
 enum {
 	CP_COVER_BLOCK_ADDRESS, /* less the end of the one before; the first, the function's */
 	CP_COVER_BLOCK_SIZE,
+	CP_COVER_BLOCK_NEXT, /* of the function's + 1, or 0 */
 	CP_COVER_BLOCK_COLUMNS
 };
 enum {
@@ -42,6 +43,7 @@ enum {
 	CP_COVER_BRANCH_ADDRESS, /* less the block's */
 	CP_COVER_BRANCH_FILE,
 	CP_COVER_BRANCH_LINE,
+	CP_COVER_BRANCH_TARGET, /* of the function's blocks + 1, or 0 */
 	CP_COVER_BRANCH_COLUMNS
 };
 enum {

@@ -37,7 +37,8 @@ struct cp_covered_branch {
 
 struct cp_covered_line {
 	uint32_t line;
-	uint64_t count; /* the most often executed block; 0: not covered; UNKNOWN: can't be told */
+	uint64_t
+		count; /* of exact ones: how often it was begun; 0: not covered; UNKNOWN: can't be told */
 	uint32_t flags; /* CP_COVERED_* */
 	uint32_t first_branch, branch_count; /* in the file's */
 	uint32_t blocks, blocks_covered; /* that have rows of it */

@@ -11,7 +11,7 @@
  *       second                    ran        not        ran         ran
  *
  * Within an instance a line was executed as often as its most often executed
- * block; instances add up.
+ * block, or, by exact counts, as often as it was begun; instances add up.
  *
  * Which instance a row belongs to is known by where functions are declared: of
  * those that are inlined into a function, and itself, the last one declared
@@ -24,6 +24,7 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "report/coverage_count.h"
 #include "report/coverage_names.h"
 
 #define LEFT_OUT CP_RECORD_NONE
@@ -59,6 +60,8 @@ struct adding {
 	CP_VEC(struct owner) owners; /* by file, line, start */
 	CP_VEC(struct spot) spots;
 	CP_VEC(struct owned) owned;
+	CP_VEC(uint64_t) ends; /* the place that each block ends with; 0: none */
+	struct cp_line_counter counter;
 };
 
 static bool ok(struct cp_sums *s, bool is)
@@ -328,13 +331,18 @@ static void set_spots(struct adding *a)
 	const struct cp_coverage_function *f = a->f;
 	uint32_t i, next = f->first_block, owner;
 
-	a->spots.count = a->owned.count = 0;
+	a->spots.count = a->owned.count = a->ends.count = 0;
+	for (i = 0; i < f->block_count; i++)
+		ok(a->s, cp_vec_push(&a->ends, 0));
+	if (a->s->no_memory)
+		return;
 	for (i = 0; i < f->row_count; i++) {
 		const struct cp_coverage_row *row = &a->c->rows[f->first_row + i];
 		uint32_t file = file_of(a, row->file);
 
 		if (!row->line)
 			continue;
+		a->ends.items[row->block - f->first_block] = (uint64_t)file << 32 | row->line;
 		owner = find_owner(a, file, row->line, row->block);
 		while (next < row->block) /* without rows */
 			ok(a->s, cp_vec_push(&a->owned, (struct owned){ a->self, next++ }));
@@ -369,6 +377,31 @@ static struct cp_line_sum *line_sum(struct cp_sums *s, uint64_t place)
 	return &file->lines.items[file->lines.count - 1];
 }
 
+/* How often the line was begun whose spots are from `i` up to `end`. gcov's
+ * rule: blocks that the line is only in the middle of count when none ends
+ * with it. */
+static uint64_t count_begun(struct adding *a, size_t i, size_t end)
+{
+	uint32_t last = CP_RECORD_NONE, block;
+	uint64_t passing = 0, begun = 0, count;
+
+	a->counter.blocks.count = 0;
+	for (; i < end; i++) {
+		block = a->spots.items[i].block;
+		if (block == last)
+			continue;
+		last = block;
+		count = a->c->blocks[block].count;
+		passing += cp_is_covered(count) ? count : 0;
+		if (a->ends.items[block - a->f->first_block] == a->spots.items[i].place)
+			ok(a->s, cp_vec_push(&a->counter.blocks, block));
+	}
+	if (!a->counter.blocks.count)
+		return passing;
+	ok(a->s, cp_line_executions(&a->counter, a->c, a->f, &begun));
+	return begun;
+}
+
 /* The spots from `i` on that are of one line and instance; returns their end. */
 static size_t add_line(struct adding *a, size_t i)
 {
@@ -377,6 +410,7 @@ static size_t add_line(struct adding *a, size_t i)
 	uint32_t last = CP_RECORD_NONE, blocks = 0;
 	uint64_t most = 0, count;
 	bool unknown = false;
+	size_t begin = i;
 
 	if (!line)
 		return a->spots.count;
@@ -396,6 +430,11 @@ static size_t add_line(struct adding *a, size_t i)
 			line->covered |= blocks < CP_SUM_BLOCKS ? UINT64_C(1) << blocks : 0;
 		}
 		blocks += blocks < CP_SUM_BLOCKS;
+	}
+	/* What ran in part alone (a call did not return) ran. */
+	if (most && a->c->flags & CP_COVERAGE_COUNTED) {
+		count = count_begun(a, begin, i);
+		most = count ? count : most;
 	}
 	line->count = cp_coverage_add(line->count, !most && unknown ? CP_COVERAGE_UNKNOWN : most);
 	line->blocks = blocks > line->blocks ? blocks : line->blocks;
@@ -604,6 +643,8 @@ void cp_sums_add(struct cp_sums *s, const struct cp_coverage_image *c)
 	cp_vec_free(&a.owners);
 	cp_vec_free(&a.spots);
 	cp_vec_free(&a.owned);
+	cp_vec_free(&a.ends);
+	cp_line_counter_free(&a.counter);
 }
 
 void cp_sums_free(struct cp_sums *s)

@@ -166,6 +166,10 @@ static void read_block(struct made_coverage *m, char *rest)
 	m->address += BLOCK_SIZE;
 	f->block_count++;
 	while ((one = strsep(&rest, " "))) {
+		if (*one == '>') {
+			m->blocks.items[m->blocks.count - 1].next = (uint32_t)atoi(one + 1);
+			continue;
+		}
 		row.file = f->file;
 		flags = read_place(m, one, &row.file, &row.line);
 		row.flags = strchr(flags, 'n') ? 0 : CP_COVERAGE_ROW_STATEMENT;
@@ -186,6 +190,8 @@ static void read_branch(struct made_coverage *m, char *rest)
 		return;
 	b.taken = read_count(word(&rest));
 	b.passed = read_count(word(&rest));
+	if (rest && *rest == '>')
+		b.target = (uint32_t)atoi(word(&rest) + 1);
 	if (rest) {
 		b.file = f->file;
 		read_place(m, rest, &b.file, &b.line);

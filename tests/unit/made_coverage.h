@@ -5,8 +5,10 @@
  *     image PATH [build=HEX] [written=SECONDS] [counted] [exact] [nobranches]
  *     fn NAME FILE LINE [partial] [removed] [at=ADDRESS]
  *     b COUNT [ROW...]       the next block of that function; a ROW is
- *                            [FILE:]LINE[e][n]: e empty, n not a statement
- *     j TAKEN PASSED [[FILE:]LINE]   a conditional jump at the end of that block
+ *                            [FILE:]LINE[e][n]: e empty, n not a statement;
+ *                            >N: it goes on in the function's Nth block
+ *     j TAKEN PASSED [>N] [[FILE:]LINE]   a conditional jump at the end of that
+ *                            block, to the Nth one
  *     in NAME FILE:LINE      what is declared there is inlined from that block on
  *
  * COUNT, TAKEN and PASSED are numbers, or ? when they can't be told. FILE is -

@@ -129,9 +129,21 @@ static void test_lines(void)
 
 static void test_counts(void)
 {
-	/* In a function the most often executed block, of instances the sum. */
+	/* As often as it was entered from other lines; of instances the sum. */
 	check_text("image a counted\nfn f /f.c 1\nb 3 2\nb 40 2\nb 5 2",
-		   "/f.c 2=40 [f 1-2 3 3/3]\n");
+		   "/f.c 2=48 [f 1-2 3 3/3]\n");
+	check_text("image a counted\nfn f /f.c 1\nb 3 1 2 3\nb 4 2",
+		   "/f.c 1=3 2=4 3=3 [f 1-3 3 2/2]\n");
+	/* for (i = 0; i < 9; i++), with its body on a line of its own, and not. */
+	check_text("image a counted\nfn f /f.c 1\nb 1 2 >4\nb 9 3 >3\nb 9 2 >4\nb 10 2 >5\n"
+		   "j 9 1 >2 2\nb 1 4",
+		   "/f.c 2=10:9,1 3=9 4=1 [f 1-4 1 5/5]\n");
+	check_text("image a counted\nfn f /f.c 1\nb 1 2 >3\nb 9 2 >3\nb 10 2 >4\nj 9 1 >2 2\n"
+		   "b 1 4",
+		   "/f.c 2=10:9,1 4=1 [f 1-4 1 4/4]\n");
+	/* A call that ends the program, and one that returns twice. */
+	check_text("image a counted\nfn f /f.c 1\nb 5 2 >2\nb 4 2\nb 3 3 >4\nb 6 3",
+		   "/f.c 2=5 3=3 [f 1-3 5 4/4]\n");
 	check_text("image a counted\nfn f<int>(int) /f.c 1\nb 3 2\nb 2 3\n"
 		   "fn f<char>(char) /f.c 1\nb 4 2\nb 0 3",
 		   "/f.c 2=7 3=2 [f 1-3 7 2/2]\n");

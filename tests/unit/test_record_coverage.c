@@ -59,16 +59,17 @@ static void make_blocks(struct program *p, struct cp_coverage_function *f, uint6
 	for (i = 0; i < blocks; i++) {
 		uint32_t block = (uint32_t)p->blocks.count, size = (uint32_t)next(p, 40) + 1;
 
-		cp_vec_push(&p->blocks, (struct cp_coverage_block){ *address, size, count(p) });
+		cp_vec_push(&p->blocks, (struct cp_coverage_block){ *address, size, count(p),
+								    (uint32_t)next(p, 30) });
 		for (row = (uint32_t)next(p, 4); row; row--)
 			cp_vec_push(&p->rows, (struct cp_coverage_row){ block, file(p),
 									(uint32_t)next(p, 5000),
 									(uint32_t)next(p, 4) });
 		if (next(p, 3) == 0)
-			cp_vec_push(&p->branches,
-				    (struct cp_coverage_branch){ *address + size - 1, block,
-								 file(p), (uint32_t)next(p, 5000),
-								 count(p), count(p) });
+			cp_vec_push(&p->branches, (struct cp_coverage_branch){
+							  *address + size - 1, block, file(p),
+							  (uint32_t)next(p, 5000), count(p),
+							  count(p), (uint32_t)next(p, 30) });
 		if (next(p, 20) == 0)
 			cp_vec_push(&p->inlines,
 				    (struct cp_coverage_inline){ p->names[next(p, FUNCTIONS)],
@@ -187,6 +188,7 @@ static void text_of(const struct cp_coverage_image *c, const struct cp_coverage_
 		const struct cp_coverage_block *b = &c->blocks[f->first_block + i];
 
 		cp_buf_printf(out, " | %#llx+%u", (unsigned long long)b->address, b->size);
+		cp_buf_printf(out, ">%u", b->next);
 		if (counts)
 			cp_buf_printf(out, "=%lld", (long long)b->count);
 	}
@@ -201,6 +203,7 @@ static void text_of(const struct cp_coverage_image *c, const struct cp_coverage_
 
 		cp_buf_printf(out, " j%u %#llx %s:%u", b->block - f->first_block,
 			      (unsigned long long)b->address, file_name(c, b->file), b->line);
+		cp_buf_printf(out, ">%u", b->target);
 		if (counts)
 			cp_buf_printf(out, "=%lld,%lld", (long long)b->taken, (long long)b->passed);
 	}
@@ -452,7 +455,7 @@ static void unit(struct cp_buf *payload, uint64_t index, size_t blocks, size_t a
 {
 	const uint64_t function[CP_COVER_FUNCTION_COLUMNS] = { 0, 0,	  0x1000, 0, 0, 0,
 							       0, blocks, 1,	  1, 1 };
-	const uint64_t rest[] = { 0, 0, 5, 1, 0, 0, 0, 5, 0, 0, 0, 5 };
+	const uint64_t rest[] = { 0, 0, 5, 1, 0, 0, 0, 5, 1, 0, 0, 0, 5 };
 	const uint64_t head[] = { 0, 1, index, 0, 1, blocks, 1, 1, 1 };
 	struct cp_buf body = { 0 };
 	size_t n = 0, i;
@@ -463,6 +466,7 @@ static void unit(struct cp_buf *payload, uint64_t index, size_t blocks, size_t a
 		column(&body, 1, n == at ? bad : function[i]);
 	column(&body, blocks, 0);
 	column(&body, blocks, 4);
+	column(&body, blocks, 2); /* where they go on */
 	for (i = 0; i < CP_ARRAY_SIZE(rest); i++, n++)
 		column(&body, 1, n == at ? bad : rest[i]);
 	cp_record_put_field(payload, CP_RECORD_COVERAGE, body.bytes, body.size);
@@ -530,7 +534,7 @@ static void test_hostile_numbers(void)
 	CHECK_U64(cp_record_get_coverage(r, 0)->branches[0].taken, 2);
 	CHECK_U64(cp_record_get_coverage(r, 0)->branches[0].passed, CP_COVERAGE_UNKNOWN);
 	cp_record_destroy(r);
-	for (at = 0; at < 9 + CP_COVER_FUNCTION_COLUMNS + 12; at++) {
+	for (at = 0; at < 9 + CP_COVER_FUNCTION_COLUMNS + 13; at++) {
 		for (i = 0; i < CP_ARRAY_SIZE(bad); i++) {
 			payload = (struct cp_buf){ 0 };
 			unit(&payload, 0, 3, at, bad[i]);
