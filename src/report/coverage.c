@@ -119,7 +119,7 @@ static bool add_lines(struct cp_coverage *c, struct cp_covered_file *f,
 			.line = sum->line,
 			.count = told(c, sum->count),
 			.flags = marks_of(f->source, sum->line) |
-				 (sum->solid ? 0 : CP_COVERED_SHARED),
+				 (sum->begins && sum->has_code ? 0 : CP_COVERED_SHARED),
 			.blocks = sum->blocks,
 			.blocks_covered = (uint32_t)__builtin_popcountll(sum->covered),
 		};

@@ -418,8 +418,8 @@ static size_t add_line(struct adding *a, size_t i)
 		it = &a->spots.items[i];
 		if (it->place != first->place || it->owner != first->owner)
 			break;
-		line->solid |= (it->flags & CP_COVERAGE_ROW_STATEMENT) &&
-			       !(it->flags & CP_COVERAGE_ROW_EMPTY);
+		line->begins |= it->flags & CP_COVERAGE_ROW_STATEMENT;
+		line->has_code |= !(it->flags & CP_COVERAGE_ROW_EMPTY);
 		if (it->block == last)
 			continue;
 		last = it->block;

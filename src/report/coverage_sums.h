@@ -19,7 +19,8 @@ struct cp_line_sum {
 	uint64_t count;
 	uint64_t covered; /* a bit for each of its first blocks that were executed */
 	uint32_t blocks;
-	bool solid; /* has a row that begins a statement with code of its own */
+	bool begins; /* somewhere, as a statement */
+	bool has_code; /* instructions of its own, wherever they were moved to */
 };
 
 struct cp_branch_sum {

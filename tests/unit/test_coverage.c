@@ -114,11 +114,12 @@ static void check_text(const char *text, const char *want)
 
 static void test_lines(void)
 {
-	/* Any executed block with a row of the line, statement or not. */
+	/* Any executed block with a row of the line, statement or not. A line is
+	 * uncertain that begins nowhere, or has no instruction of its own. */
 	check_text("image a\nfn f /f.c 1\nb 1 2 3\nb 0 3 4\nb ? 5\nb ? 5 6\nb 0 6\nb 0 7n\nb 1 7n",
 		   "/f.c 2=1 3=1 4=0 5=? 6=? 7=1/s [f 1-7 1 2/7]\n");
 	check_text("image a\nfn f /f.c 1\nb 1 2e\nb 1 3e 4\nb 1 3n\nb 1 0 5\nb 0 5e",
-		   "/f.c 2=1/s 3=1/s 4=1 5=1 [f 1-5 1 4/5]\n");
+		   "/f.c 2=1/s 3=1 4=1 5=1 [f 1-5 1 4/5]\n");
 	/* A jump into the middle; nothing known of a line that has no row. */
 	check_text("image a\nfn f /f.c 1 removed\nfn g /f.c 5\nb 0 6",
 		   "/f.c 6=0 [f 1-1 0 0/0 removed] [g 5-6 0 0/1]\n");
