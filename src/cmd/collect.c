@@ -125,6 +125,13 @@ const struct cp_option cp_source_line_options[] = {
 	{ 0 }
 };
 
+const struct cp_option cp_source_diff_options[] = {
+	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "REV",
+	  .help = "also count the lines alone that changed since the git revision REV: since "
+		  "the history parted from its, not committed ones and new files too" },
+	{ 0 }
+};
+
 const struct cp_option_group cp_collect_groups[] = {
 	{ "Sampling", cp_sampling_options, 0 },
 	{ "Calls", cp_calls_options, offsetof(struct cp_collect_options, calls) },

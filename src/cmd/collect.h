@@ -43,6 +43,7 @@ struct cp_coverage_options {
 /* Which source files, and which of their lines, count. */
 struct cp_source_options {
 	struct cp_texts include, exclude, path_map, exclude_line, exclude_region;
+	const char *diff; /* a git revision, or NULL */
 };
 
 struct cp_collect_options {
@@ -67,6 +68,7 @@ extern const struct cp_option cp_coverage_options[]; /* in struct cp_coverage_op
 /* In struct cp_source_options: the recorder goes by the files, reports by both. */
 extern const struct cp_option cp_source_file_options[];
 extern const struct cp_option cp_source_line_options[];
+extern const struct cp_option cp_source_diff_options[];
 extern const struct cp_option cp_stacks_options[]; /* in struct cp_stacks_options */
 
 /* The groups and defaults of a command whose options are a struct

@@ -25,6 +25,7 @@ static const struct cp_option_group groups[] = {
 	{ "Coverage", cp_coverage_options, AT(collect.coverage) },
 	{ "Which sources count", cp_source_file_options, AT(collect.sources) },
 	{ "Which lines count", cp_source_line_options, AT(collect.sources) },
+	{ "What changed", cp_source_diff_options, AT(collect.sources) },
 	{ "What comes out", cp_covering_files, AT(covering) },
 	{ "Thresholds", cp_covering_thresholds, AT(covering) },
 	{ "Recording", cp_recording_options, AT(collect) },
@@ -92,7 +93,7 @@ static int run_and_report(struct cp_args *args, const struct cover_options *o,
 static int run_cover(struct cp_args *args)
 {
 	const struct cover_options *o = args->options;
-	struct cp_source_rules rules = cp_source_rules_of(&o->collect.sources, o->covering.diff);
+	struct cp_source_rules rules = cp_source_rules_of(&o->collect.sources);
 	const char *recording = o->collect.output ? o->collect.output : CP_RECORDING_NAME;
 	struct cp_sources *sources = NULL;
 	char unnamed[32];

@@ -46,9 +46,6 @@ const struct cp_option cp_covering_thresholds[] = {
 	  .help = "the same of the directions of conditional jumps" },
 	{ "fail-under-functions", 0, CP_OPTION_PERCENT, AT(functions), .value = "PCT",
 	  .help = "the same of functions" },
-	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "REV",
-	  .help = "also count the lines alone that changed since the git revision REV: since "
-		  "the history parted from its, not committed ones and new files too" },
 	{ "fail-under-diff", 0, CP_OPTION_PERCENT, AT(changed), .value = "PCT",
 	  .help = "the same of the lines that changed" },
 	{ "stale", 0, CP_OPTION_CHOICE, AT(stale), .value = "error|warn", .choices = stale_names,
@@ -57,7 +54,7 @@ const struct cp_option cp_covering_thresholds[] = {
 	{ 0 }
 };
 
-struct cp_source_rules cp_source_rules_of(const struct cp_source_options *o, const char *diff)
+struct cp_source_rules cp_source_rules_of(const struct cp_source_options *o)
 {
 	return (struct cp_source_rules){
 		.include = o->include.items,
@@ -65,7 +62,7 @@ struct cp_source_rules cp_source_rules_of(const struct cp_source_options *o, con
 		.exclude_line = o->exclude_line.items,
 		.exclude_region = o->exclude_region.items,
 		.path_map = o->path_map.items,
-		.diff = diff,
+		.diff = o->diff,
 	};
 }
 
@@ -100,7 +97,7 @@ int cp_covering_check(const struct cp_args *args, const struct cp_collect_option
 			return cp_usage(args,
 					"standard output belongs to CMD: name a file for --%s",
 					outputs[i].format);
-	if (o->changed >= 0 && !o->diff)
+	if (o->changed >= 0 && !collect->sources.diff)
 		return cp_usage(args, "--fail-under-diff: since when? Name a revision with --diff");
 	if (o->branches >= 0 && collect->coverage.branches == CPROF_COVERAGE_BRANCHES_NONE)
 		return cp_usage(args, "--fail-under-branches counts what --branches=none leaves "
@@ -272,8 +269,7 @@ static CP_ERROR report(const struct cp_record *r, const struct cp_coverage *c,
 	struct output outputs[OUTPUTS];
 	size_t i;
 
-	if (c->sources_seen)
-		CP_TRY(cp_sources_unmatched(sources));
+	CP_TRY(cp_sources_unmatched(sources));
 	CP_TRY(check_lines(r, c, collect, o));
 	CP_TRY(check_stale(c, o->stale));
 	warn_missing(c);

@@ -17,7 +17,6 @@ struct cp_covering_options {
 	const char *lcov, *cobertura, *sonarqube, *json, *html; /* files; NULL: not asked for */
 	double lines, branches, functions, changed; /* thresholds in percent */
 	unsigned stale; /* enum cp_covering_stale */
-	const char *diff; /* a revision, or NULL */
 	const char *merge; /* a recording, or NULL */
 };
 
@@ -25,8 +24,7 @@ extern const struct cp_option cp_covering_files[]; /* all in struct cp_covering_
 extern const struct cp_option cp_covering_thresholds[];
 
 /* What the options say, borrowing from them. */
-struct cp_source_rules cp_source_rules_of(const struct cp_source_options *options,
-					  const char *diff);
+struct cp_source_rules cp_source_rules_of(const struct cp_source_options *options);
 
 /* CP_EXIT_OK, or the status after a complaint about options that make no sense. */
 int cp_covering_check(const struct cp_args *args, const struct cp_collect_options *collect,

@@ -98,7 +98,7 @@ static CP_ERROR export_profile(const struct export_options *o, const struct cp_l
 static CP_ERROR export_coverage(const struct export_options *o, const struct cp_record *record)
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
-	const struct cp_source_rules rules = cp_source_rules_of(&o->sources, NULL);
+	const struct cp_source_rules rules = cp_source_rules_of(&o->sources);
 	struct cp_coverage coverage = { 0 };
 	struct cp_sources *sources = NULL;
 	struct cp_error *err;

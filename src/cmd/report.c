@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/covering.h"
 #include "cmd/commands.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
@@ -16,6 +17,7 @@ struct report_options {
 	uint64_t limit;
 	unsigned sort, roots;
 	struct cp_filter_options filter;
+	struct cp_source_options sources;
 };
 
 #define AT(field) offsetof(struct report_options, field)
@@ -56,11 +58,15 @@ static const struct cp_option how_options[] = {
 	{ 0 }
 };
 
-static const struct cp_option_group groups[] = { { "What is shown", show_options, 0 },
-						 { "How it is shown", how_options, 0 },
-						 { "Which samples count", cp_filter_options,
-						   AT(filter) },
-						 { 0 } };
+static const struct cp_option_group groups[] = {
+	{ "What is shown", show_options, 0 },
+	{ "How it is shown", how_options, 0 },
+	{ "Which samples count", cp_filter_options, AT(filter) },
+	{ "Which sources count for coverage", cp_source_file_options, AT(sources) },
+	{ "Which of their lines", cp_source_line_options, AT(sources) },
+	{ "What changed", cp_source_diff_options, AT(sources) },
+	{ 0 }
+};
 
 /* JSON leaves nothing out unless told to. */
 #define LIMIT_UNLESS_TOLD UINT64_MAX
@@ -105,15 +111,20 @@ static int run_report(struct cp_args *args)
 		.least = o->least / 100,
 		.roots = (enum cp_tree_roots)o->roots,
 	};
+	struct cp_source_rules rules = cp_source_rules_of(&o->sources);
 	struct cp_loaded loaded = { 0 };
 	struct cp_buf out = { 0 };
-	struct cp_error *err;
+	struct cp_error *err = cp_sources_create(&rules, &r.sources);
 
-	err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
+	if (!err)
+		err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
 	if (!err)
 		err = o->json ? cp_report_json(loaded.profile, &r, &out)
 			      : cp_report_text(loaded.profile, &r, &look, &out);
+	if (!err)
+		err = cp_sources_unmatched(r.sources);
 	cp_unload(&loaded);
+	cp_sources_destroy(r.sources);
 	if (!err)
 		return cp_print_report(&out);
 	cp_buf_free(&out);

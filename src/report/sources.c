@@ -28,6 +28,7 @@ struct cp_sources {
 	struct cp_interner settled; /* where they lie; `files` is by their numbers */
 	CP_VEC(struct cp_source_file *) files; /* owned */
 	char *seen; /* owned; a source, for a hint */
+	bool asked; /* of any source */
 };
 
 /* ---- rules ---- */
@@ -202,6 +203,7 @@ const char *cp_sources_root(const struct cp_sources *s)
 
 bool cp_sources_wanted(struct cp_sources *s, const char *recorded)
 {
+	s->asked = true;
 	if (!s->seen && !cp_path_is_system(recorded))
 		s->seen = strdup(recorded);
 	return cp_source_wanted(&s->paths, recorded);
@@ -229,6 +231,8 @@ static CP_ERROR unmatched(const struct cp_sources *s, const char *option, const 
 
 CP_ERROR cp_sources_unmatched(const struct cp_sources *s)
 {
+	if (!s->asked)
+		return NULL;
 	CP_TRY(unmatched(s, "include", s->paths.include, s->paths.include_used));
 	return unmatched(s, "exclude", s->paths.exclude, s->paths.exclude_used);
 }

@@ -41,7 +41,7 @@ const char *cp_sources_root(const struct cp_sources *s);
 /* False: left out. Notes which globs matched. */
 bool cp_sources_wanted(struct cp_sources *s, const char *recorded);
 /* After all files were asked for: an error for an --include or --exclude that
- * matched none. */
+ * matched none. None where there was no file. */
 CP_ERROR cp_sources_unmatched(const struct cp_sources *s);
 
 #define CP_LINE_EXCLUDED \

@@ -81,10 +81,11 @@ agrees() {
 
 @test "cover: standard output is CMD's, the table goes to standard error" {
 	built p
-	cover --lcov=a --cobertura=b --sonarqube=c --json=d -- ./p
+	cover --html=html --lcov=a --cobertura=b --sonarqube=c --json=d -- ./p
 	assert_success
 	assert_output 'sum 48'
 	[[ $stderr == *p.c* && $stderr != *$'\e'* ]]
+	assert_exist html/index.html
 	xmllint --noout b c
 	cover -q -- ./p
 	assert_success
@@ -267,7 +268,7 @@ agrees() {
 @test "cover: hostile names of sources" {
 	dir=$'a b\e[31m"<&>\'\n,=;:\u202e'
 	built p "$dir"
-	cover --lcov=a --cobertura=b.xml --sonarqube=c.xml --json=d -- ./p
+	cover --html=html --lcov=a --cobertura=b.xml --sonarqube=c.xml --json=d -- ./p
 	assert_success
 	[[ $stderr != *$'\e'* ]]
 	xmllint --noout b.xml c.xml
@@ -318,5 +319,58 @@ agrees() {
 	assert_success
 	assert_output --partial covfilter-file
 	refute_output --partial 'sum 48'
+}
+
+@test "cover: a recording is reported later, too" {
+	built p
+	cover --lcov=now -o r.data -- ./p
+	"$CPROF" export -f lcov -o later r.data
+	diff now later
+	"$CPROF" export -f lcov --exclude-line='puts|printf' -o later r.data
+	assert_equal "$(diff <(lines now) <(lines later) | grep -c '^<')" 2
+	separately "$CPROF" report --coverage --exclude='*.c' r.data
+	assert_success
+	refute_output --partial p.c
+	separately "$CPROF" report --coverage --exclude='*.cc' r.data
+	assert_equal "$status" 2
+	[[ $stderr == *'--exclude=*.cc matches no source'* ]]
+}
+
+@test "run --coverage records what cover would" {
+	built p
+	cover --lcov=1 -o 1.data -- ./p
+	"$CPROF" run -q -c -o 2.data -- ./p
+	diff 1 <("$CPROF" export -f lcov 2.data)
+	run "$CPROF" run --count -- ./p
+	assert_equal "$status" 125
+	assert_output --partial 'say --coverage'
+}
+
+@test "cover --merge: adds to a recording" {
+	built p
+	cover --merge=all.data --lcov=1 -- ./p
+	assert_success
+	assert_not_exist cprof.data
+	assert_equal "$(reached 1 | grep -cx -e 13 -e 22)" 0
+	cover --merge=all.data --lcov=2 -- ./p never
+	cover --merge=all.data --lcov=3 -o one.data -- ./p abort
+	assert_equal "$status" 134
+	assert_exist one.data
+	diff <(reached 3) <(lines 3 | awk '{ print $1 }')
+	assert_equal "$(stat -c %a all.data)" 600
+	assert_equal "$(find . -name '.cprof*')" ''
+
+	echo text >text.data
+	cover --merge=text.data -- ./p
+	assert_equal "$status" 125
+	refute_output # nothing ran for nothing
+}
+
+@test "cover --merge: several at a time" {
+	built p
+	printf '%s\n' 0 never abort 0 | xargs -P4 -I{} "$CPROF" cover -q --merge=all.data -- ./p {} || :
+	"$CPROF" export -f lcov -o x all.data
+	assert_equal "$(lines x | awk '!$2')" ''
+	assert_equal "$(find . -name '.cprof*')" ''
 }
 

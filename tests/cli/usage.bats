@@ -48,10 +48,10 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	done
 }
 
-@test "an unknown option: 125 for run, 2 for the others, nothing on standard output" {
+@test "an unknown option: 125 for run and cover, 2 for the others, nothing on standard output" {
 	for command in $(commands); do
 		want=2
-		[ "$command" = run ] && want=125
+		[[ $command == @(run|cover) ]] && want=125
 		separately "$CPROF" "$command" --frobnicate
 		assert_equal "$command $status" "$command $want"
 		assert_output ""
