@@ -78,6 +78,13 @@ static bool disagrees(const struct cp_place *said, const struct cp_place *by_con
 	       (a->where != b->where || a->number != b->number);
 }
 
+/* A number that debug information has, wherever the code is: nobody passes it. */
+static bool is_number(const struct cp_place *said)
+{
+	return said->how == CP_PLACE_DIRECT && said->count == 1 &&
+	       said->pieces[0].where == CP_PIECE_SUM && said->pieces[0].number == UINT8_MAX;
+}
+
 /* Whether debug information knows better than the convention where this
  * function's arguments are: see above. */
 static bool trusts_debug_info(const struct cp_signature *s, const char *linkage_name, bool local,
@@ -89,10 +96,15 @@ static bool trusts_debug_info(const struct cp_signature *s, const char *linkage_
 	    (linkage_name && strstr(linkage_name, "4_FUNE")))
 		return true;
 	for (i = 0; local && i < s->parameter_count; i++) {
-		if (disagrees(&said[i], &s->parameters[i].place))
+		if (disagrees(&said[i], &s->parameters[i].place) || is_number(&said[i]))
 			return true;
 	}
 	return false;
+}
+
+static bool is_passed(const struct cp_variable *v, const struct cp_place *said)
+{
+	return !v->constant && said->how != CP_PLACE_GONE && !is_number(said);
 }
 
 /* A clone without some of its parameters is still called by the convention,
@@ -110,22 +122,25 @@ static bool place_rest(struct cp_signature *s, const struct cp_place *said)
 	if (!types || !places || !s->convention)
 		return false;
 	for (i = 0; i < count; i++) {
-		if (!f->parameters[i].constant && said[i].how != CP_PLACE_GONE)
+		if (is_passed(&f->parameters[i], &said[i]))
 			types[n++] = s->parameters[i].type;
 	}
 	s->convention->arguments(types, n, f->result, f->flags, places);
 	for (i = n = 0; i < count; i++) {
-		if (f->parameters[i].constant || said[i].how == CP_PLACE_GONE)
+		if (!is_passed(&f->parameters[i], &said[i]))
 			continue;
 		if (disagrees(&said[i], &places[n]) || places[n].how == CP_PLACE_UNSUPPORTED)
 			return false;
 		n++;
 	}
 	for (i = n = 0; i < count; i++) {
-		if (!f->parameters[i].constant && said[i].how != CP_PLACE_GONE)
+		if (is_passed(&f->parameters[i], &said[i])) {
 			s->parameters[i].place = places[n++];
-		else
-			s->parameters[i].place.how = CP_PLACE_GONE;
+			continue;
+		}
+		s->parameters[i].place = said[i];
+		s->parameters[i].source =
+			is_number(&said[i]) ? CPROF_SOURCE_CONST : CPROF_SOURCE_DWARF;
 	}
 	return true;
 }

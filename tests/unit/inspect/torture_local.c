@@ -42,6 +42,18 @@ LOCAL int t_constant(int a, int always)
 	return a * always;
 }
 
+/* The same at first. */
+LOCAL long t_changed(int a, int n, unsigned long rest)
+{
+	int i;
+
+	for (i = 0; i < n; i++) {
+		sink = a;
+		rest &= ~(2ul << i);
+	}
+	return (long)(rest & 255);
+}
+
 LOCAL long t_pair(const struct pair *p, int n)
 {
 	sink = n;
@@ -89,6 +101,10 @@ int main(void)
 	sink = t_constant(five, 42);
 	SAY("t_constant(6, 42) = 252\n");
 	sink = t_constant(five + 1, 42);
+	SAY("t_changed(5, 3, 18446744073709551615) = 241\n");
+	sink = (int)t_changed(five, five - 2, ~0ul);
+	SAY("t_changed(6, 2, 18446744073709551615) = 249\n");
+	sink = (int)t_changed(five + 1, five - 3, ~0ul);
 	SAY("t_pair(&{a=5, b=6}, 5) = 10\n");
 	sink = (int)t_pair(&p, five);
 	SAY("t_by_value({a=5, b=6}, 5) = 11\n");
