@@ -25,8 +25,8 @@ extern "C" {
 
 typedef enum cprof_session_flags {
 	CPROF_SESSION_FOLLOW_FORKS = 1, /* children too; else they are let go at birth */
-	CPROF_SESSION_CALLS = 2 /* calls will be traced (cprof/calls.h); needed only where that
-				   is said after launch or attach */
+	CPROF_SESSION_CALLS = 2 /* calls will be traced (cprof/calls.h) or coverage measured;
+				   needed only where that is said after launch or attach */
 } cprof_session_flags;
 
 typedef enum cprof_unwinder {

@@ -343,7 +343,7 @@ static void make_marks(struct engine_cover *cover)
 		const struct cp_probe_block *b = &cover->blocks.items[i];
 
 		low = b->address < low ? b->address : low;
-		high = b->address + b->size > high ? b->address + b->size : high;
+		high = b->address + b->size >= high ? b->address + b->size + 1 : high;
 	}
 	if (high - low >= MARKS_MAX)
 		return;
