@@ -29,11 +29,18 @@ class Line:
 
 
 def run(options, directory, *command, **environment):
-    """Its exit status is what all builds must agree on."""
+    """Its exit status, which all builds must agree on."""
     source = open(options.input, "rb") if options.input else subprocess.DEVNULL
     return subprocess.run(["setarch", "-R", *command], cwd=directory, stdin=source,
                           stdout=subprocess.DEVNULL, check=False,
                           env=dict(os.environ, **environment)).returncode
+
+
+def called_alike(work, program):
+    """A name that is the same for all of them: some hash it, or print it."""
+    name = os.path.join(work, "program")
+    shutil.copy2(program, name)
+    return name
 
 
 def place(options, work, name):
@@ -77,7 +84,8 @@ def gcov_add(found, document):
 def gcov(options, work):
     """(file, line) -> Line; and the exit status."""
     prefix = os.path.join(work, "gcda")
-    status = run(options, place(options, work, "gcov"), options.gcov, *options.args,
+    program = called_alike(work, options.gcov)
+    status = run(options, place(options, work, "gcov"), program, *options.args,
                  GCOV_PREFIX=prefix, GCOV_PREFIX_STRIP="0")
     found = {}
     for folder, _, names in os.walk(prefix):
@@ -115,7 +123,7 @@ def cprof(options, work):
     report = os.path.join(work, "cprof.info")
     more = ["--count"] if options.count else []
     status = run(options, place(options, work, "cprof"), CPROF, "cover", "--stale=warn",
-                 f"--lcov={report}", *more, "--", options.plain, *options.args)
+                 f"--lcov={report}", *more, "--", called_alike(work, options.plain), *options.args)
     return lcov_read(report), status
 
 
@@ -126,7 +134,7 @@ def clang(options, work):
     if not options.clang:
         return None
     raw, data = os.path.join(work, "clang.raw"), os.path.join(work, "clang.data")
-    run(options, place(options, work, "clang"), options.clang, *options.args,
+    run(options, place(options, work, "clang"), called_alike(work, options.clang), *options.args,
         LLVM_PROFILE_FILE=raw)
     subprocess.run(["llvm-profdata", "merge", "-o", data, raw], check=True)
     report = os.path.join(work, "clang.info")
@@ -197,7 +205,11 @@ def compare(verdict, ours, theirs, decider):
         if verdict.options.only not in key[0]:
             continue
         if key not in ours or key not in theirs:
-            verdict.counts["lines only of " + ("cprof" if key in ours else "gcov")] += 1
+            of = "cprof" if key in ours else "gcov"
+            verdict.counts["lines only of " + of] += 1
+            if verdict.options.all:
+                verdict.differ(f"only of {of}", key, *(s[key].count if key in s else "-"
+                                                       for s in (ours, theirs)))
             continue
         mine, other = ours[key].count, theirs[key].count
         verdict.counts["lines of both"] += 1
