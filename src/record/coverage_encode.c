@@ -133,28 +133,32 @@ static void put_blocks(struct unit *u, const struct cp_coverage_function *f, uns
 
 static void put_rows(struct unit *u, const struct cp_coverage_function *f, unsigned column)
 {
-	const struct cp_coverage_row *r = u->c->rows + f->first_row;
+	const struct cp_coverage_row *r;
 	uint32_t i;
 
-	for (i = 0; i < f->row_count; i++, r++)
+	for (i = 0; i < f->row_count; i++) {
+		r = &u->c->rows[f->first_row + i];
 		push(u, column == CP_COVER_ROW_BLOCK  ? r->block - f->first_block
 			: column == CP_COVER_ROW_FILE ? file(u, r->file)
 			: column == CP_COVER_ROW_LINE ? r->line
 						      : r->flags);
+	}
 }
 
 static void put_branches(struct unit *u, const struct cp_coverage_function *f, unsigned column)
 {
-	const struct cp_coverage_branch *b = u->c->branches + f->first_branch;
+	const struct cp_coverage_branch *b;
 	uint32_t i;
 
-	for (i = 0; i < f->branch_count; i++, b++)
+	for (i = 0; i < f->branch_count; i++) {
+		b = &u->c->branches[f->first_branch + i];
 		push(u, column == CP_COVER_BRANCH_BLOCK	 ? b->block - f->first_block
 			: column == CP_COVER_BRANCH_FILE ? file(u, b->file)
 			: column == CP_COVER_BRANCH_LINE ? b->line
 			: column == CP_COVER_BRANCH_TARGET
 				? b->target
 				: b->address - u->c->blocks[b->block].address);
+	}
 }
 
 static void put_inlines(struct unit *u, const struct cp_coverage_function *f, unsigned column)
@@ -171,13 +175,15 @@ static void put_inlines(struct unit *u, const struct cp_coverage_function *f, un
 
 static void put_counts(struct unit *u, const struct cp_coverage_function *f, unsigned column)
 {
-	const struct cp_coverage_branch *b = u->c->branches + f->first_branch;
+	const struct cp_coverage_branch *b;
 	uint32_t i;
 
 	for (i = 0; !column && i < f->block_count; i++)
 		push(u, u->c->blocks[f->first_block + i].count + CP_COVER_COUNT_BIAS);
-	for (i = 0; column && i < f->branch_count; i++, b++)
+	for (i = 0; column && i < f->branch_count; i++) {
+		b = &u->c->branches[f->first_branch + i];
 		push(u, (column == 1 ? b->taken : b->passed) + CP_COVER_COUNT_BIAS);
+	}
 }
 
 typedef void (*put_fn)(struct unit *u, const struct cp_coverage_function *f, unsigned column);
