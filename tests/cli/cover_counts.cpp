@@ -66,9 +66,7 @@ int main()
 	}
 	total += largest(std::vector<int>{ 1, 7, 3 });
 	total += (int)largest(std::vector<double>{ 2.5, 1.5 });
-	auto twice = [&total](int n) {
-		return n + n + total;
-	};
+	auto twice = [&total](int n) { return n + n + total; };
 	total = twice(4);
 	Square square(3);
 	const Base &base = square;
