@@ -130,11 +130,11 @@ def describe(tables, sample):
 
 def read_layouts(section):
     n = section.num()
-    nodes, roots, results = (section.column(n) for _ in range(3))
+    nodes, roots, roles = (section.column(n) for _ in range(3))
     rows = list(zip(*(section.column(count) for count in [section.num()] for _ in range(4))))
     layouts = []
     for i in range(n):
-        layouts.append((rows[:nodes[i]], roots[i], results[i]))
+        layouts.append((rows[:nodes[i]], roots[i], roles[i]))
         rows = rows[nodes[i]:]
     return layouts
 
@@ -227,14 +227,14 @@ def outermost(tables, location):
 
 
 def describe_call(tables, call):
-    ts, kind, flags, thread, function, depth, more, duration, overhead, cpu, results, values = call
+    ts, kind, flags, thread, function, depth, more, duration, overhead, cpu, roles, values = call
     target = outermost(tables, more - 1) if kind == 2 and more else b"-"
     stack = b"-"
     if kind == 0 and more:
         stack = outermost(tables, tables[8][tables[9][more - 1][0] - 1][1] - 1)
-    return b"%d %d %d %d %s %d > %s | %s %d %d %d %d %d" % (
+    return b"%d %d %d %d %s %d > %s | %s %d %d %d %d %d %d" % (
         ts, kind, flags, tables[6][thread][1], outermost(tables, function), depth, target, stack,
-        more if kind == 4 else 0, duration, overhead, cpu, results) + b"".join(
+        more if kind == 4 else 0, duration, overhead, cpu, roles & 1, roles >> 1) + b"".join(
             describe_value(tables, value) for value in values)
 
 
