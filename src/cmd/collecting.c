@@ -243,7 +243,9 @@ bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
 unsigned cp_collecting_flags(const struct cp_collect_options *o)
 {
 	return (o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0) |
-	       (o->calls.trace.count || o->coverage.coverage ? CPROF_SESSION_CALLS : 0);
+	       (o->calls.trace.count || o->coverage.coverage || o->profiles.count
+			? CPROF_SESSION_CALLS
+			: 0);
 }
 
 /* It may quote the program. */
