@@ -1,167 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Coverage through the API: what a program did, block by block, whatever way
- * it ended. The program that is profiled is this one, called with an argument.
+ * it ended. The program that is profiled is coverage_program.c.
  */
 #include <cprof/cprof.h>
-#include <fcntl.h>
-#include <pthread.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "coverage_program.h"
 #include "test.h"
 
-#ifdef __clang__
-#define NOIPA __attribute__((noinline))
-#else
-#define NOIPA __attribute__((noipa))
-#endif
-
-/* ---- the profiled program ---- */
-
-static volatile int sink;
-
-NOIPA static int cov_sign(int a)
-{
-	if (a > 0)
-		return 1; /* sign: positive */
-	if (a < 0)
-		return -1; /* sign: negative */
-	return 0; /* sign: zero */
-}
-
-NOIPA static int cov_loop(int n)
-{
-	int sum = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (i % 3 == 0)
-			sum += cov_sign(i + 1); /* loop: third */
-		sum++; /* loop: body */
-	}
-	return sum;
-}
-
-NOIPA static int cov_always(int n)
-{
-	int odd = 0;
-
-	for (int i = 0; i < n; i++) {
-		if (n) /* always: so */
-			odd += i & 1;
-		sink = i;
-	}
-	return odd;
-}
-
-NOIPA static void cov_never(void)
-{
-	sink = 1; /* never */
-}
-
-NOIPA static void cov_end(const char *how)
-{
-	if (!strcmp(how, "abort"))
-		abort(); /* end: abort */
-	if (!strcmp(how, "_exit"))
-		_exit(7); /* end: _exit */
-	if (!strcmp(how, "kill"))
-		kill(getpid(), SIGKILL); /* end: kill */
-	if (!strcmp(how, "crash"))
-		*(volatile int *)(uintptr_t)sink = 1; /* end: crash */
-	sink = 2; /* end: here */
-}
-
-NOIPA static int cov_child(const char *how)
-{
-	int status = 0;
-	pid_t pid = !strcmp(how, "vfork") ? vfork() : fork();
-
-	if (!pid)
-		_exit(cov_sign(-5) == -1 ? 0 : 1); /* child */
-	waitpid(pid, &status, 0);
-	return status;
-}
-
-static void *many_loops(void *arg)
-{
-	for (int i = 0; i < 50; i++)
-		cov_loop(10);
-	return arg;
-}
-
-static void threads(void)
-{
-	pthread_t t[4];
-
-	for (int i = 0; i < 4; i++)
-		pthread_create(&t[i], NULL, many_loops, NULL);
-	for (int i = 0; i < 4; i++)
-		pthread_join(t[i], NULL);
-}
-
-/* Shared with who watches a program that goes on whatever becomes of cprof. */
-struct board {
-	_Atomic uint64_t rounds, stop, ended, wrong;
-};
-
-static struct board *open_board(const char *path)
-{
-	int fd = open(path, O_RDWR | O_CLOEXEC);
-	void *at = mmap(NULL, sizeof(struct board), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-
-	close(fd);
-	return at;
-}
-
-static int spin(const char *path)
-{
-	struct board *b = open_board(path);
-
-	while (!b->stop) {
-		b->wrong += cov_loop(10) != 14 || cov_always(4) != 2;
-		b->rounds++;
-	}
-	b->ended = 1;
-	return 0;
-}
-
-/* A symbol that points into the middle of an instruction. */
-#ifdef __x86_64__
-int over_real(void);
-__asm__(".type over_real,@function; .type over_false,@function\n"
-	"over_real: .byte 0xb8\n" /* mov $0x007401a8,%eax */
-	"over_false: .byte 0xa8,0x01,0x74,0x00\n" /* test $1,%al; je .+2 */
-	"ret; .size over_real, .-over_real; .size over_false, .-over_false");
-#define OVER_REAL 0x007401a8
-#endif
-
-static int program(const char *how)
-{
-	char *again[] = { (char[]){ "self" }, (char[]){ "program" }, (char[]){ "never" }, NULL };
-
-	if (how[0] == '/')
-		return spin(how);
-#ifdef __x86_64__
-	if (!strcmp(how, "over"))
-		return over_real() == OVER_REAL && over_real() == OVER_REAL ? 0 : 1;
-#endif
-	sink = cov_loop(10);
-	sink = cov_always(2000);
-	sink = 0;
-	if (strstr(how, "fork"))
-		return cov_child(how);
-	if (!strcmp(how, "never"))
-		cov_never();
-	if (!strcmp(how, "exec"))
-		execv("/proc/self/exe", again);
-	if (!strcmp(how, "threads"))
-		threads();
-	cov_end(how);
-	return 0;
-}
+static const char *program; /* path */
 
 /* ---- its coverage ---- */
 
@@ -229,7 +79,7 @@ static void take_rows(struct cprof_profiler *p, const cprof_coverage_function *f
 
 		CHECK(r->block < f->block_count && r->line < 1000);
 		CHECK(r->address >= f->blocks[r->block].address);
-		CHECK(r->file && strstr(r->file, "test_api_coverage.c"));
+		CHECK(r->file && strstr(r->file, "coverage_program.c"));
 		p->seen[r->line] = true;
 		if (count != CPROF_COVERAGE_UNKNOWN && count > p->line[r->line])
 			p->line[r->line] = count;
@@ -268,7 +118,7 @@ static void ended(cprof_profiler *p)
 {
 	cprof_coverage_each(take, p);
 	CHECK(p->sign && cprof_profiler_get_coverage_data(p->handle, p->sign, data));
-	CHECK(!p->sign || strstr(cprof_function_file(p->sign), "test_api_coverage.c"));
+	CHECK(!p->sign || strstr(cprof_function_file(p->sign), "coverage_program.c"));
 	CHECK(!p->sign || cprof_function_line(p->sign));
 }
 
@@ -302,15 +152,11 @@ static void trace_sign(struct cprof_profiler *p)
 static int cover(const char *how, cprof_coverage_mode mode, cprof_coverage_branches branches)
 {
 	bool trace = profiler.trace;
-	char *argv[] = { (char[]){ "/proc/self/exe" }, (char[]){ "program" },
-			 (char *)(uintptr_t)how, NULL };
+	char *argv[] = { (char *)(uintptr_t)program, (char *)(uintptr_t)how, NULL };
 	cprof_session *s = cprof_session_create();
 	cprof_coverage_statistics *stats = &profiler.stats;
-	char self[4096] = { 0 };
 	int status;
 
-	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
-	argv[0] = self;
 	profiler = (struct cprof_profiler){ .mode = mode, .branches = branches };
 	profiler.handle = cprof_profiler_create(&profiler);
 	CHECK(cprof_profiler_enable_coverage());
@@ -320,7 +166,8 @@ static int cover(const char *how, cprof_coverage_mode mode, cprof_coverage_branc
 	cprof_profiler_set_runtime_shutdown_end_callback(profiler.handle, ended);
 	if (trace)
 		trace_sign(&profiler);
-	CHECK(cprof_session_launch(s, self, argv, environ, CPROF_SESSION_FOLLOW_FORKS) == CPROF_OK);
+	CHECK(cprof_session_launch(s, program, argv, environ, CPROF_SESSION_FOLLOW_FORKS) ==
+	      CPROF_OK);
 	CHECK(cprof_session_run(s, 0) == CPROF_OK);
 	CHECK(!cprof_session_warning(s, 0));
 	CHECK(!cprof_profiler_enable_coverage());
@@ -463,17 +310,15 @@ static void ended_over(cprof_profiler *p)
 
 static void test_overlap(void)
 {
-	char self[4096] = { 0 };
-	char *argv[] = { self, (char[]){ "program" }, (char[]){ "over" }, NULL };
+	char *argv[] = { (char *)(uintptr_t)program, (char[]){ "over" }, NULL };
 	cprof_session *s = cprof_session_create();
 
-	CHECK(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0);
 	profiler = (struct cprof_profiler){ 0 };
 	profiler.handle = cprof_profiler_create(&profiler);
 	CHECK(cprof_profiler_enable_coverage());
 	cprof_profiler_set_coverage_filter_callback(profiler.handle, filter_over);
 	cprof_profiler_set_runtime_shutdown_end_callback(profiler.handle, ended_over);
-	CHECK(cprof_session_launch(s, self, argv, environ, 0) == CPROF_OK);
+	CHECK(cprof_session_launch(s, program, argv, environ, 0) == CPROF_OK);
 	CHECK(cprof_session_run(s, 0) == CPROF_OK);
 	CHECK_U64((uint64_t)cprof_session_exit_status(s, true), 0);
 	CHECK_U64(profiler.functions, 2);
@@ -518,17 +363,14 @@ static bool runs_on(const struct board *b, uint64_t rounds)
 
 static void controller(const char *path, cprof_coverage_mode mode)
 {
-	char self[4096] = { 0 };
-	char *argv[] = { self, (char[]){ "program" }, (char *)(uintptr_t)path, NULL };
+	char *argv[] = { (char *)(uintptr_t)program, (char *)(uintptr_t)path, NULL };
 	cprof_session *s = cprof_session_create();
 
-	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
-		_exit(1);
 	profiler.handle = cprof_profiler_create(&profiler);
 	cprof_profiler_enable_coverage();
 	cprof_profiler_set_coverage_mode(profiler.handle, mode);
 	cprof_profiler_set_coverage_filter_callback(profiler.handle, filter);
-	cprof_session_launch(s, self, argv, environ, CPROF_SESSION_FOLLOW_FORKS);
+	cprof_session_launch(s, program, argv, environ, CPROF_SESSION_FOLLOW_FORKS);
 	cprof_session_run(s, 0);
 	_exit(0);
 }
@@ -574,8 +416,9 @@ int main(int argc, char **argv)
 	const char *rounds = getenv("CPROF_TEST_LONG");
 	unsigned n;
 
-	if (argc > 2 && !strcmp(argv[1], "program"))
-		return program(argv[2]);
+	if (argc < 2)
+		return 2;
+	program = argv[1];
 	test_ends();
 	test_children();
 	test_branches();
