@@ -351,11 +351,29 @@ static void add_word(struct cp_buf *out, const char *word)
 		cp_buf_u8(out, '\'');
 }
 
+/* What to type next. */
+static void next_steps(const struct cp_profile *p, const char *path, const struct cp_look *look,
+		       struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	bool sampled = p->total.ticks || p->total.ns;
+	bool covered = !sampled && cp_record_coverage_count(p->record);
+	const char *file;
+
+	cp_report_title(out, look, "Next", NULL);
+	add_word(&text, path);
+	file = text.bytes ? text.bytes : "";
+	if (cp_record_call_count(p->record))
+		cp_buf_printf(out, "  cprof replay %s\n", file);
+	cp_buf_printf(out, "  cprof report %s%s\n", covered ? "--coverage " : "", file);
+	cp_buf_printf(out, "  cprof export -f %s %s\n",
+		      covered ? "html -o coverage" : "flamegraph -o flame.svg", file);
+}
+
 static CP_ERROR summary(const struct cp_profile *p, const char *path, const struct cp_look *look,
 			struct cp_buf *out)
 {
 	struct cp_report_options o = { .what = CP_REPORT_SUMMARY, .limit = 10 };
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_report_header(p, look, out);
 	cp_report_missing(p, look, out);
@@ -368,15 +386,8 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	CP_TRY(covered(p, &o, look, out));
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);
-	if (path) {
-		cp_report_title(out, look, "Next", NULL);
-		add_word(&text, path);
-		if (cp_record_call_count(p->record))
-			cp_buf_printf(out, "  cprof replay %s\n", text.bytes ? text.bytes : "");
-		cp_buf_printf(out, "  cprof report %s\n", text.bytes ? text.bytes : "");
-		cp_buf_printf(out, "  cprof export -f flamegraph -o flame.svg %s\n",
-			      text.bytes ? text.bytes : "");
-	}
+	if (path)
+		next_steps(p, path, look, out);
 	return out->failed ? cp_error_nomem() : NULL;
 }
 
