@@ -20,7 +20,7 @@
 	end just_ret
 
 	begin just_jump
-	.byte 0xeb, just_ret - (. + 2)	/* jmp just_ret, short with every assembler */
+	.byte 0xeb, just_ret - (. + 1)	/* jmp just_ret, short with every assembler */
 	end just_jump
 
 	begin just_indirect
