@@ -40,4 +40,22 @@ bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size);
 #define cp_vec_for_each(v, it) \
 	for ((it) = (v)->items; (v)->count && (it) < (v)->items + (v)->count; (it)++)
 
+/* How many items come before the first for which `before`, an expression over
+ * `it`, does not hold. It holds for none behind that one (binary search). */
+#define cp_vec_partition(v, it, before) \
+	__extension__({ \
+		size_t low_ = 0, high_ = (v)->count; \
+\
+		while (low_ < high_) { \
+			size_t middle_ = low_ + (high_ - low_) / 2; \
+			const __typeof__(*(v)->items) *it = &(v)->items[middle_]; \
+\
+			if (before) \
+				low_ = middle_ + 1; \
+			else \
+				high_ = middle_; \
+		} \
+		low_; \
+	})
+
 #endif

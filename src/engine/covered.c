@@ -206,18 +206,10 @@ static bool tell_rows(struct telling *t)
 /* The block that has `address`; CP_NO_BLOCK. */
 static uint32_t block_at(const struct telling *t, uint64_t address)
 {
-	size_t lo = 0, hi = t->blocks.count;
+	size_t n = cp_vec_partition(&t->blocks, b, b->address <= address);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->blocks.items[mid].address <= address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && address - t->blocks.items[lo - 1].address < t->blocks.items[lo - 1].size
-		       ? (uint32_t)lo - 1
+	return n && address - t->blocks.items[n - 1].address < t->blocks.items[n - 1].size
+		       ? (uint32_t)n - 1
 		       : CP_NO_BLOCK;
 }
 
@@ -248,18 +240,11 @@ static bool tell_inlines(struct telling *t)
 /* The row of a block that an instruction is in; NULL: of no line. */
 static const cprof_coverage_row *row_of(const struct telling *t, uint32_t block, uint64_t address)
 {
-	size_t lo = 0, hi = t->rows.count;
+	size_t n = cp_vec_partition(&t->rows, row,
+				    row->block < block ||
+					    (row->block == block && row->address <= address));
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const cprof_coverage_row *row = &t->rows.items[mid];
-
-		if (row->block < block || (row->block == block && row->address <= address))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && t->rows.items[lo - 1].block == block ? &t->rows.items[lo - 1] : NULL;
+	return n && t->rows.items[n - 1].block == block ? &t->rows.items[n - 1] : NULL;
 }
 
 static bool tell_branches(struct telling *t, const struct engine_covered *f)

@@ -235,19 +235,9 @@ static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t 
 
 const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc)
 {
-	size_t lo = 0, hi = p->texts.count;
+	size_t n = cp_vec_partition(&p->texts, text, text->start <= pc);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (p->texts.items[mid].start <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || pc >= p->texts.items[lo - 1].end)
-		return NULL;
-	return &p->texts.items[lo - 1];
+	return n && pc < p->texts.items[n - 1].end ? &p->texts.items[n - 1] : NULL;
 }
 
 /* ---- call frame information that is not in memory ---- */

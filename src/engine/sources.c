@@ -113,32 +113,12 @@ const struct engine_sources *engine_sources_of(cprof_assembly *a)
 
 size_t engine_first_row(const struct cp_line_table *lines, uint64_t address)
 {
-	size_t lo = 0, hi = lines->rows.count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (lines->rows.items[mid].address < address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return cp_vec_partition(&lines->rows, row, row->address < address);
 }
 
 size_t engine_first_source(const struct cp_source_functions *functions, uint64_t address)
 {
-	size_t lo = 0, hi = functions->items.count;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (functions->items.items[mid].address < address)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return cp_vec_partition(&functions->items, f, f->address < address);
 }
 
 const struct cp_source_function *engine_source_at(const struct cp_source_functions *functions,

@@ -14,7 +14,6 @@
 #include "image/lines.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "base/text.h"
@@ -276,13 +275,4 @@ void cp_line_table_free(struct cp_line_table *table)
 {
 	cp_vec_free(&table->rows);
 	cp_vec_free(&table->files);
-}
-
-uint64_t cp_image_written_ns(const struct cp_image *image)
-{
-	struct stat st;
-
-	if (image->elf->fd < 0 || fstat(image->elf->fd, &st))
-		return 0;
-	return (uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)st.st_mtim.tv_nsec;
 }

@@ -48,7 +48,4 @@ struct cp_source_functions {
 CP_ERROR cp_image_source_functions(struct cp_image *image, struct cp_source_functions *ret);
 void cp_source_functions_free(struct cp_source_functions *functions);
 
-/* When the file was last written, ns since 1970; 0: unknown (read from memory). */
-uint64_t cp_image_written_ns(const struct cp_image *image);
-
 #endif
