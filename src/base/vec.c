@@ -8,6 +8,8 @@ bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size)
 	size_t n = *capacity ? *capacity : 8;
 	void *grown;
 
+	if (want <= *capacity)
+		return true;
 	while (n < want) {
 		if (n > SIZE_MAX / 2)
 			return false;

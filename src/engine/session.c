@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -434,6 +435,19 @@ static void ask_to_leave(cprof_session *s)
 		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
 }
 
+static void warn_unready(cprof_session *s)
+{
+	uint64_t n = s->link.shared->stats.unready;
+
+	if (n)
+		engine_warn(s,
+			    "the program was not read in time at %" PRIu64
+			    " of its starts or loads "
+			    "of libraries: calls and coverage of what it ran first there are "
+			    "missing",
+			    n);
+}
+
 /* Lets everything go and takes what is still in the ring. */
 static void finish(cprof_session *s)
 {
@@ -461,6 +475,7 @@ static void finish(cprof_session *s)
 					     "runs on"));
 	engine_calls_end(s);
 	engine_calls_warn(s);
+	warn_unready(s);
 	engine_raise0(s, runtime_shutdown_begin);
 	engine_raise0(s, runtime_shutdown_end);
 }

@@ -100,6 +100,7 @@ struct held {
 	pid_t tid;
 	uint64_t until_tail; /* ring position the controller must have passed */
 	uint64_t deadline_ns;
+	bool reading; /* the controller reads what the thread is about to run */
 };
 
 /* Stopped for a snapshot, and not yet captured. */
@@ -149,7 +150,7 @@ struct tracer {
 	pid_t controller;
 	uint64_t tail_seen, tail_ns, tail_moved_ns;
 	uint64_t controller_cpu; /* its CPU time when it was last found slow */
-	uint64_t patience_ns; /* until when it may take its time */
+	uint64_t rest_until_ns, work_until_ns; /* until when it may do other things */
 	/* breakpoints (hit.c, hot.c) */
 	size_t trap_size;
 	bool full; /* a hit waits for room in the ring */

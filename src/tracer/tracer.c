@@ -103,15 +103,17 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 static bool controller_hangs(struct tracer *tr, uint64_t now)
 {
 	uint64_t tail = tr->link->shared->tail, cpu;
+	uint64_t work_until;
 
 	if (tail != tr->tail_seen || tail == tr->link->shared->head) {
 		tr->tail_seen = tail;
 		tr->tail_ns = tr->tail_moved_ns = now;
 	}
-	if (now - tr->tail_ns <= CONTROLLER_HANGS_NS || now <= tr->patience_ns)
+	if (now - tr->tail_ns <= CONTROLLER_HANGS_NS || now <= tr->rest_until_ns)
 		return false;
 	cpu = proc_cpu_clock(tr->controller);
-	if (cpu == tr->controller_cpu || now - tr->tail_moved_ns > 5 * CONTROLLER_HANGS_NS)
+	work_until = tr->tail_moved_ns + 5 * CONTROLLER_HANGS_NS;
+	if (cpu == tr->controller_cpu || (now > work_until && now > tr->work_until_ns))
 		return true;
 	tr->controller_cpu = cpu;
 	tr->tail_ns = now;

@@ -45,8 +45,10 @@
 #define IN_A_ROW 1024u
 
 #define HOLD_NS (2 * CP_NS_PER_S)
-/* Reading a program or a library for the first time may take a while. */
-#define READ_HOLD_NS (10 * CP_NS_PER_S)
+/* Reading a program or a library for the first time may take a while: as long
+ * as the controller works on it, or for a time without, for slow disks. */
+#define READ_HOLD_NS (120 * CP_NS_PER_S)
+#define READ_REST_NS (10 * CP_NS_PER_S)
 
 static void let_go(struct thread *t, int signal)
 {
@@ -172,6 +174,7 @@ static bool hold(struct tracer *tr, struct thread *t, uint64_t until_tail, uint6
 		.tid = t->tid,
 		.until_tail = until_tail,
 		.deadline_ns = cp_now() + ns,
+		.reading = ns == READ_HOLD_NS,
 	};
 	siginfo_t si;
 
@@ -179,8 +182,10 @@ static bool hold(struct tracer *tr, struct thread *t, uint64_t until_tail, uint6
 		return false;
 	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
 	t->state = THREAD_HELD;
-	if (ns > HOLD_NS)
-		tr->patience_ns = cp_now() + ns;
+	if (held.reading) {
+		tr->work_until_ns = held.deadline_ns;
+		tr->rest_until_ns = held.deadline_ns - READ_HOLD_NS + READ_REST_NS;
+	}
 	cp_ring_kick(tr->link, true);
 	return true;
 }
@@ -217,8 +222,10 @@ void wait_release_held(struct tracer *tr)
 			i++;
 			continue;
 		}
-		if (t && t->state == THREAD_HELD)
+		if (t && t->state == THREAD_HELD) {
+			tr->link->shared->stats.unready += h->reading && now >= h->deadline_ns;
 			let_go(t, 0);
+		}
 		*h = tr->held.items[--tr->held.count];
 	}
 }
