@@ -8,6 +8,8 @@
 #include <cprof/calls.h>
 #include <cprof/coverage.h>
 #include <cprof/elt.h>
+#include <cprof/events.h>
+#include <cprof/module.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>
 #include <cprof/sampling.h>

@@ -32,8 +32,8 @@
 #ifndef CPROF_PROFILER_H
 #define CPROF_PROFILER_H
 
-#include <cprof/calls.h>
-#include <cprof/stack.h>
+#include <cprof/events.h>
+#include <cprof/module.h>
 #include <cprof/types.h>
 
 #ifdef __cplusplus
@@ -73,54 +73,6 @@ CPROF_API cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof) CPRO
 typedef void (*cprof_profiler_cleanup_fn)(cprof_profiler *prof);
 CPROF_API void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle,
 						   cprof_profiler_cleanup_fn cb);
-
-/* E(name, parameters): declares cprof_NAME_fn and
- * cprof_profiler_set_NAME_callback(handle, cb). NULL removes the callback; a
- * callback that is running is not affected. The callbacks of all profilers are
- * called, the newest profiler first. No event is delivered before start-up is
- * done. */
-#define CPROF_PROFILER_EVENTS(E) \
-	/* the program is about to run its own code, or has just been attached to */ \
-	E(runtime_initialized, (cprof_profiler * prof)) \
-	/* the program is gone or has been let go; nothing more can be read of it */ \
-	E(runtime_shutdown_begin, (cprof_profiler * prof)) \
-	E(runtime_shutdown_end, (cprof_profiler * prof)) \
-	/* a process: forked; runs a program (exec, or attached to); gone; comm changed */ \
-	E(domain_loading, (cprof_profiler * prof, cprof_process * domain)) \
-	E(domain_loaded, (cprof_profiler * prof, cprof_process * domain)) \
-	E(domain_unloaded, (cprof_profiler * prof, cprof_process * domain)) \
-	E(domain_name, (cprof_profiler * prof, cprof_process * domain, const char *name)) \
-	/* an ELF object was found mapped */ \
-	E(image_loaded, (cprof_profiler * prof, const cprof_image *image)) \
-	/* threads: first seen; reaped; comm changed */ \
-	E(thread_started, (cprof_profiler * prof, uintptr_t tid)) \
-	E(thread_exited, (cprof_profiler * prof, uintptr_t tid)) \
-	E(thread_name, (cprof_profiler * prof, uintptr_t tid, const char *name)) \
-	/* a statistical sample of cprof_current_thread(): walk it with                       \
-	 * cprof_do_stack_snapshot(NULL, ...). `context` has only ip and sp when the thread   \
-	 * was blocked; what the sample stands for tells cprof_current_sample() */ \
-	E(sample_hit, (cprof_profiler * prof, cprof_addr ip, const cprof_context *context)) \
-	/* calls, as the filters chose (cprof/calls.h). `context` is NULL unless *_CONTEXT was    \
-	 * asked for; `target` NULL: not known. Times and depth: cprof_current_call() */ \
-	E(method_enter, \
-	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
-	E(method_leave, \
-	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
-	E(method_tail_call, \
-	  (cprof_profiler * prof, const cprof_function *method, const cprof_function *target)) \
-	/* left without returning: an exception, longjmp, the end of its thread */ \
-	E(method_exception_leave, (cprof_profiler * prof, const cprof_function *method)) \
-	/* it was called too often and is no longer traced; `rate`: calls in that second */ \
-	E(method_disarmed, (cprof_profiler * prof, const cprof_function *method, uint32_t rate)) \
-	/* about once a second while the session runs: time to write things out */ \
-	E(heartbeat, (cprof_profiler * prof))
-
-#define CPROF_PROFILER_DECLARE_EVENT_(name, parameters) \
-	typedef void(*cprof_##name##_fn) parameters; \
-	CPROF_API void cprof_profiler_set_##name##_callback(cprof_profiler_handle handle, \
-							    cprof_##name##_fn cb);
-CPROF_PROFILER_EVENTS(CPROF_PROFILER_DECLARE_EVENT_)
-#undef CPROF_PROFILER_DECLARE_EVENT_
 
 #ifdef __cplusplus
 }

@@ -10,7 +10,9 @@
 #include <stdint.h>
 
 /* Incremented at every breaking change of these headers. */
+#ifndef CPROF_PROFILER_API_VERSION
 #define CPROF_PROFILER_API_VERSION 1
+#endif
 
 #define CPROF_VERSION_MAJOR 0
 #define CPROF_VERSION_MINOR 1

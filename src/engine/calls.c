@@ -340,7 +340,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 		if (!(flags & CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE))
 			break;
 		s->calls->events++;
-		engine_raise(s, method_exception_leave, call->subject);
+		engine_raise(s, method_exception_leave, call->subject, NULL);
 		break;
 	case CP_CALL_ENDED:
 		break;

@@ -185,6 +185,20 @@ void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle, cprof_pro
 CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
 #undef DEFINE_SETTER_
 
+/* Not available (yet): that is what false says. */
+#define NO_SOURCE_(what) \
+	bool cprof_profiler_enable_##what(void) \
+	{ \
+		return false; \
+	}
+NO_SOURCE_(allocations)
+NO_SOURCE_(clauses)
+NO_SOURCE_(fileio)
+NO_SOURCE_(monitors)
+NO_SOURCE_(jit)
+NO_SOURCE_(annotations)
+#undef NO_SOURCE_
+
 void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 {
 	cprof_session *s = cprof_session_current();

@@ -132,10 +132,11 @@ static void on_tail_call(cprof_profiler *log, const cprof_function *f, const cpr
 	end(log, &r);
 }
 
-static void on_unwind(cprof_profiler *log, const cprof_function *f)
+static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_object *exception)
 {
 	struct cp_record_call r;
 
+	(void)exception;
 	if (begin(log, f, CP_RECORD_UNWIND, &r))
 		end(log, &r);
 }

@@ -194,8 +194,9 @@ static void tail_call(cprof_profiler *p, const cprof_function *f, const cprof_fu
 	CHECK(is(f, "traced_jump") && is(target, "traced_add"));
 }
 
-static void unwound(cprof_profiler *p, const cprof_function *f)
+static void unwound(cprof_profiler *p, const cprof_function *f, const cprof_object *exception)
 {
+	(void)exception;
 	p->unwound++;
 	CHECK(is(f, "traced_out"));
 }

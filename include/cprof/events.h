@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/events.h - all that can happen, as callbacks.
+ *
+ * The names are those of Mono's profiler-events.h. Which of them are raised by
+ * what, which are emulated and which have no meaning for native code, tells
+ * `cprof modules --events`; the latter exist so that modules written for
+ * another runtime compile.
+ */
+#ifndef CPROF_EVENTS_H
+#define CPROF_EVENTS_H
+
+#include <cprof/calls.h>
+#include <cprof/process.h>
+#include <cprof/stack.h>
+#include <cprof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct cprof_namespace cprof_namespace; /* "context": a dlmopen() link map */
+typedef struct cprof_type cprof_type; /* "class": a type of the debug information */
+typedef struct cprof_vtable cprof_vtable;
+
+/* An object of the program. [cb] */
+typedef struct cprof_object {
+	cprof_addr address; /* 0: unknown */
+	const cprof_type *type; /* NULL: unknown */
+	const char *type_name; /* demangled; NULL: unknown */
+	uint64_t size; /* bytes; 0: unknown */
+} cprof_object;
+
+/* What a piece of code is that was generated at run time. */
+typedef enum cprof_code_buffer_type {
+	CPROF_CODE_BUFFER_METHOD = 0, /* data: const cprof_function * */
+	CPROF_CODE_BUFFER_METHOD_TRAMPOLINE = 1,
+	CPROF_CODE_BUFFER_UNBOX_TRAMPOLINE = 2,
+	CPROF_CODE_BUFFER_IMT_TRAMPOLINE = 3,
+	CPROF_CODE_BUFFER_GENERICS_TRAMPOLINE = 4,
+	CPROF_CODE_BUFFER_SPECIFIC_TRAMPOLINE = 5, /* data: const char *name */
+	CPROF_CODE_BUFFER_HELPER = 6,
+	CPROF_CODE_BUFFER_MONITOR = 7,
+	CPROF_CODE_BUFFER_DELEGATE_INVOKE = 8,
+	CPROF_CODE_BUFFER_EXCEPTION_HANDLING = 9
+} cprof_code_buffer_type;
+
+typedef enum cprof_gc_event {
+	CPROF_GC_EVENT_START = 0,
+	CPROF_GC_EVENT_END = 5,
+	CPROF_GC_EVENT_PRE_STOP_WORLD = 6,
+	CPROF_GC_EVENT_POST_STOP_WORLD = 7,
+	CPROF_GC_EVENT_PRE_START_WORLD = 8,
+	CPROF_GC_EVENT_POST_START_WORLD = 9,
+	CPROF_GC_EVENT_PRE_STOP_WORLD_LOCKED = 10,
+	CPROF_GC_EVENT_POST_START_WORLD_UNLOCKED = 11
+} cprof_gc_event;
+
+typedef enum cprof_exception_clause_type {
+	CPROF_EXCEPTION_CLAUSE_CATCH = 0, /* a catch clause, catch_unwind */
+	CPROF_EXCEPTION_CLAUSE_FILTER = 1, /* exception specification, terminate */
+	CPROF_EXCEPTION_CLAUSE_FINALLY = 2, /* cleanup: destructors, Drop */
+	CPROF_EXCEPTION_CLAUSE_FAULT = 4 /* a handler of SIGSEGV, SIGFPE, ... */
+} cprof_exception_clause_type;
+
+typedef enum cprof_handle_type { /* native handles: file descriptors */
+				 CPROF_HANDLE_FILE = 0,
+				 CPROF_HANDLE_SOCKET = 1,
+				 CPROF_HANDLE_PIPE = 2,
+				 CPROF_HANDLE_OTHER = 3
+} cprof_handle_type;
+
+typedef enum cprof_root_source {
+	CPROF_ROOT_SOURCE_STACK = 0,
+	CPROF_ROOT_SOURCE_STATIC = 1,
+	CPROF_ROOT_SOURCE_TLS = 2,
+	CPROF_ROOT_SOURCE_REGISTERS = 3,
+	CPROF_ROOT_SOURCE_OTHER = 4
+} cprof_root_source;
+
+struct cprof_trace_event; /* cprof/trace.h */
+
+/* Sources of events that cost something: without these calls they are not
+ * raised. False: too late, or this cprof has no such source. [init] */
+CPROF_API bool cprof_profiler_enable_allocations(void); /* gc_allocation, gc_moves, heap_free */
+CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
+CPROF_API bool cprof_profiler_enable_fileio(void); /* fileio */
+CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
+CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
+CPROF_API bool cprof_profiler_enable_annotations(void); /* annotation, fiber_switch */
+
+/* E(name, parameters): declares cprof_NAME_fn and
+ * cprof_profiler_set_NAME_callback(handle, cb) [async]. NULL removes the
+ * callback; a callback that is running is not affected. The callbacks of all
+ * profilers are called, the newest profiler first. No event is delivered before
+ * start-up is done. */
+#define CPROF_PROFILER_EVENTS(E) \
+	/* the program is about to run its own code: linked and relocated, before its		   \
+	 * constructors; or it has just been attached to */ \
+	E(runtime_initialized, (cprof_profiler * prof)) \
+	/* the program is gone or has been let go; nothing more can be read of it */ \
+	E(runtime_shutdown_begin, (cprof_profiler * prof)) \
+	E(runtime_shutdown_end, (cprof_profiler * prof)) \
+	/* a dlmopen() namespace appeared / became empty */ \
+	E(context_loaded, (cprof_profiler * prof, cprof_namespace * context)) \
+	E(context_unloaded, (cprof_profiler * prof, cprof_namespace * context)) \
+	/* a process: fork seen; exec done; exiting; reaped; comm changed */ \
+	E(domain_loading, (cprof_profiler * prof, cprof_process * domain)) \
+	E(domain_loaded, (cprof_profiler * prof, cprof_process * domain)) \
+	E(domain_unloading, (cprof_profiler * prof, cprof_process * domain)) \
+	E(domain_unloaded, (cprof_profiler * prof, cprof_process * domain)) \
+	E(domain_name, (cprof_profiler * prof, cprof_process * domain, const char *name)) \
+	/* code generated at run time and announced by its generator */ \
+	E(jit_begin, (cprof_profiler * prof, const cprof_function *method)) \
+	E(jit_failed, (cprof_profiler * prof, const cprof_function *method)) \
+	E(jit_done, \
+	  (cprof_profiler * prof, const cprof_function *method, cprof_addr code, uint64_t size)) \
+	E(jit_chunk_created, (cprof_profiler * prof, cprof_addr chunk, uint64_t size)) \
+	E(jit_chunk_destroyed, (cprof_profiler * prof, cprof_addr chunk)) \
+	E(jit_code_buffer, (cprof_profiler * prof, cprof_addr buffer, uint64_t size, \
+			    cprof_code_buffer_type type, const void *data)) \
+	/* a type was first resolved from debug information */ \
+	E(class_loading, (cprof_profiler * prof, const cprof_type *klass)) \
+	E(class_failed, (cprof_profiler * prof, const cprof_type *klass)) \
+	E(class_loaded, (cprof_profiler * prof, const cprof_type *klass)) \
+	/* virtual tables found in a loaded image */ \
+	E(vtable_loading, (cprof_profiler * prof, const cprof_vtable *vtable)) \
+	E(vtable_failed, (cprof_profiler * prof, const cprof_vtable *vtable)) \
+	E(vtable_loaded, (cprof_profiler * prof, const cprof_vtable *vtable)) \
+	/* an ELF object: being mapped; could not be loaded; mapped; about to go; gone */ \
+	E(image_loading, (cprof_profiler * prof, const cprof_image *image)) \
+	E(image_failed, (cprof_profiler * prof, const cprof_image *image)) \
+	E(image_loaded, (cprof_profiler * prof, const cprof_image *image)) \
+	E(image_unloading, (cprof_profiler * prof, const cprof_image *image)) \
+	E(image_unloaded, (cprof_profiler * prof, const cprof_image *image)) \
+	/* its symbols and debug information: being read; ready; ... */ \
+	E(assembly_loading, (cprof_profiler * prof, const cprof_assembly *assembly)) \
+	E(assembly_loaded, (cprof_profiler * prof, const cprof_assembly *assembly)) \
+	E(assembly_unloading, (cprof_profiler * prof, const cprof_assembly *assembly)) \
+	E(assembly_unloaded, (cprof_profiler * prof, const cprof_assembly *assembly)) \
+	/* calls, as the filters chose (cprof/calls.h). `context` is NULL unless *_CONTEXT was    \
+	 * asked for; `target` NULL: not known. Times and depth: cprof_current_call() */ \
+	E(method_enter, \
+	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
+	E(method_leave, \
+	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
+	E(method_tail_call, \
+	  (cprof_profiler * prof, const cprof_function *method, const cprof_function *target)) \
+	/* left without returning: an exception, or (`exception` NULL) longjmp, the end of    \
+	 * its thread */ \
+	E(method_exception_leave, \
+	  (cprof_profiler * prof, const cprof_function *method, const cprof_object *exception)) \
+	/* the function's code is gone (dlclose, JIT unregister) */ \
+	E(method_free, (cprof_profiler * prof, const cprof_function *method)) \
+	/* control passes from uninstrumented code into an instrumented function, and back */ \
+	E(method_begin_invoke, (cprof_profiler * prof, const cprof_function *method)) \
+	E(method_end_invoke, (cprof_profiler * prof, const cprof_function *method)) \
+	/* C++ throw, Rust panic, fatal signal; then each handler on the way */ \
+	E(exception_throw, (cprof_profiler * prof, const cprof_object *exception)) \
+	E(exception_clause, (cprof_profiler * prof, const cprof_function *method, uint32_t index, \
+			     cprof_exception_clause_type type, const cprof_object *exception)) \
+	/* heap: world stops made by cprof, allocations, realloc/mremap moves, growth */ \
+	E(gc_event, \
+	  (cprof_profiler * prof, cprof_gc_event event, uint32_t generation, bool is_serial)) \
+	E(gc_allocation, (cprof_profiler * prof, const cprof_object *object)) \
+	E(gc_moves, (cprof_profiler * prof, const cprof_addr *objects, uint64_t count)) \
+	E(gc_resize, (cprof_profiler * prof, uint64_t size)) \
+	E(gc_handle_created, (cprof_profiler * prof, uint32_t handle, cprof_handle_type type, \
+			      const cprof_object *object)) \
+	E(gc_handle_deleted, (cprof_profiler * prof, uint32_t handle, cprof_handle_type type)) \
+	/* destructors: the exit-time phase; single objects */ \
+	E(gc_finalizing, (cprof_profiler * prof)) \
+	E(gc_finalized, (cprof_profiler * prof)) \
+	E(gc_finalizing_object, (cprof_profiler * prof, const cprof_object *object)) \
+	E(gc_finalized_object, (cprof_profiler * prof, const cprof_object *object)) \
+	/* memory a heapshot scans for pointers */ \
+	E(gc_root_register, (cprof_profiler * prof, cprof_addr start, uint64_t size, \
+			     cprof_root_source source, cprof_addr key, const char *name)) \
+	E(gc_root_unregister, (cprof_profiler * prof, cprof_addr start)) \
+	E(gc_roots, (cprof_profiler * prof, uint64_t count, const cprof_addr *addresses, \
+		     const cprof_object *objects)) \
+	E(fileio, (cprof_profiler * prof, uint64_t kind, uint64_t size)) \
+	/* locks, only when contended: must wait; gave up (timeout); got it after waiting */ \
+	E(monitor_contention, (cprof_profiler * prof, const cprof_object *object)) \
+	E(monitor_failed, (cprof_profiler * prof, const cprof_object *object)) \
+	E(monitor_acquired, (cprof_profiler * prof, const cprof_object *object)) \
+	/* threads: first stop; its start routine returned; exit stop; reaped; comm changed */ \
+	E(thread_started, (cprof_profiler * prof, uintptr_t tid)) \
+	E(thread_stopping, (cprof_profiler * prof, uintptr_t tid)) \
+	E(thread_stopped, (cprof_profiler * prof, uintptr_t tid)) \
+	E(thread_exited, (cprof_profiler * prof, uintptr_t tid)) \
+	E(thread_name, (cprof_profiler * prof, uintptr_t tid, const char *name)) \
+	/* a statistical sample of cprof_current_thread(): walk it with                       \
+	 * cprof_do_stack_snapshot(NULL, ...). `context` has only ip and sp when the thread   \
+	 * was blocked; what the sample stands for tells cprof_current_sample() */ \
+	E(sample_hit, (cprof_profiler * prof, cprof_addr ip, const cprof_context *context)) \
+	/* never raised: there is no path remapping in native code */ \
+	E(iomap_report, \
+	  (cprof_profiler * prof, const char *report, const char *old_path, const char *new_path)) \
+	/* ---- what native code has in addition ---- */ \
+	E(heap_free, (cprof_profiler * prof, const cprof_object *object)) \
+	E(fiber_switch, \
+	  (cprof_profiler * prof, uintptr_t tid, uint32_t from_fiber, uint32_t to_fiber)) \
+	E(signal_delivered, \
+	  (cprof_profiler * prof, uintptr_t tid, int signal, cprof_addr fault_address)) \
+	E(annotation, (cprof_profiler * prof, const struct cprof_trace_event *event, \
+		       const char *name, const char *category, const char *object)) \
+	/* it was called too often and is no longer traced; `rate`: calls in that second */ \
+	E(method_disarmed, (cprof_profiler * prof, const cprof_function *method, uint32_t rate)) \
+	/* about once a second while the session runs: time to write things out */ \
+	E(heartbeat, (cprof_profiler * prof))
+
+#define CPROF_PROFILER_DECLARE_EVENT_(name, parameters) \
+	typedef void(*cprof_##name##_fn) parameters; \
+	CPROF_API void cprof_profiler_set_##name##_callback(cprof_profiler_handle handle, \
+							    cprof_##name##_fn cb);
+CPROF_PROFILER_EVENTS(CPROF_PROFILER_DECLARE_EVENT_)
+#undef CPROF_PROFILER_DECLARE_EVENT_
+
+#ifdef __cplusplus
+}
+#endif
+#endif
