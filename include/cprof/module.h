@@ -37,6 +37,24 @@ static const struct {
 };
 #endif
 
+/* CPROF_PROFILER_SUMMARY("prints calls as they happen") outside of functions:
+ * what `cprof modules` says of the module, read without running it. */
+#define CPROF_PROFILER_SUMMARY_NOTE_TYPE 0x53525043u /* "CPRS" */
+#if defined(__ELF__) && !defined(CPROF_PROFILER_NO_NOTE)
+#define CPROF_PROFILER_SUMMARY(text) \
+	static const struct { \
+		uint32_t name_size, desc_size, type; \
+		char name[8]; \
+		char summary[(sizeof(text) + 3) / 4 * 4]; \
+	} cprof_profiler_summary_ \
+		__attribute__((used, aligned(4), section(".note.cprof.profiler"))) = { \
+			sizeof(CPROF_PROFILER_NOTE_NAME), (sizeof(text) + 3) / 4 * 4, \
+			CPROF_PROFILER_SUMMARY_NOTE_TYPE, CPROF_PROFILER_NOTE_NAME, text \
+		}
+#else
+#define CPROF_PROFILER_SUMMARY(text) extern char cprof_profiler_summary_
+#endif
+
 /* Opens the definition of a module's init function, with the right linkage. */
 #ifdef __cplusplus
 #define CPROF_PROFILER_INIT(name) \

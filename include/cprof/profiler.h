@@ -45,7 +45,13 @@ CPROF_API uint32_t cprof_profiler_runtime_api_version(void);
 
 /* Loads the profiler NAME of "NAME" or "NAME:ARGS" and passes the whole
  * description to its init function. NULL and "default" mean "log:report". No
- * effect (CPROF_OK) if it is loaded already; NOT_FOUND if there is none.
+ * effect (CPROF_OK) if it is loaded already, whatever ARGS were. Looked for are
+ * the built-in ones, cprof_profiler_init_NAME() of the running executable (link
+ * it with -rdynamic), and libcprof-profiler-NAME.so in the directories of
+ * cprof_session_set_plugin_dirs(), of $CPROF_PLUGIN_PATH, in the one that modules
+ * are installed in, and on the dynamic linker's path. NOT_FOUND: there is none;
+ * API_VERSION: it was built against other headers, and no code of it ran; FAIL:
+ * it can't be loaded, or has no such function; cprof_session_error() tells more.
  * Mono: mono_profiler_load(). [init] */
 CPROF_API cprof_status cprof_profiler_load(const char *desc);
 

@@ -44,6 +44,9 @@ CPROF_API void cprof_session_set_unwinder(cprof_session *session, cprof_unwinder
 /* `dirs` is NULL-terminated, borrowed until destroy; NULL: /usr/lib/debug. */
 CPROF_API void cprof_session_set_debug_info(cprof_session *session, const char *const *dirs,
 					    bool debuginfod);
+/* Where cprof_profiler_load() looks first, after the built-in profilers and the
+ * running executable. `dirs` is NULL-terminated, borrowed until destroy. */
+CPROF_API void cprof_session_set_plugin_dirs(cprof_session *session, const char *const *dirs);
 
 /* Prepare a target; nothing of it runs, or is sampled, before
  * cprof_session_run(). `path` is searched in PATH when it has no slash; `envp`

@@ -37,6 +37,9 @@ static void handle_signals(cprof_session *s)
 
 static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_options *o)
 {
+	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
+	if (!cp_collecting_load(s, o))
+		return CP_EXIT_FAILURE;
 	if (cprof_session_attach(s, pid, cp_collecting_flags(o))) {
 		cp_collecting_complain(s);
 		return CP_EXIT_FAILURE;

@@ -27,9 +27,14 @@ const struct cp_option cp_recording_options[] = {
 	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
 	  .completes = CP_COMPLETES_FILES,
 	  .help = "the recording: cprof.data unless told; an older one becomes FILE.old" },
-	{ "profile", 0, CP_OPTION_TEXTS, AT(profiles), .value = "NAME[:ARGS]",
-	  .help = "load a profiler, such as coverage; coverage:help tells its options. Alone: "
-		  "no samples and no recording; may be repeated" },
+	{ "profile", 0, CP_OPTION_TEXTS, AT(profiles), .value = "NAME[:ARGS]", .absent = "default",
+	  .help = "load a profiler, such as coverage; coverage:help tells its options, 'cprof "
+		  "modules' which there are. Unless one of them is log, the recorder (default, "
+		  "or nothing), there are no samples and no recording; may be repeated" },
+	{ "plugin-dir", 0, CP_OPTION_TEXTS, AT(plugin_dirs), .value = "DIR",
+	  .completes = CP_COMPLETES_DIRECTORIES,
+	  .help = "look for profilers in DIR first, before the directories of "
+		  "CPROF_PLUGIN_PATH and the installed one; may be repeated" },
 	{ "quiet", 'q', CP_OPTION_TRUE, AT(quiet), .help = "no summary at the end" },
 	{ "verbose", 'v', CP_OPTION_COUNT, AT(verbose),
 	  .help = "say what is being done; twice: in detail" },

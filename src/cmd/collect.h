@@ -54,6 +54,7 @@ struct cp_collect_options {
 	const char *output;
 	bool quiet;
 	struct cp_texts profiles; /* NAME[:ARGS] of profiler modules */
+	struct cp_texts plugin_dirs;
 	unsigned verbose; /* 1: -v, 2: -vv */
 	struct cp_calls_options calls;
 	struct cp_coverage_options coverage;

@@ -195,25 +195,67 @@ static void describe_coverage(struct cp_buf *desc, const struct cp_collect_optio
 			add_text(desc, lists[i].key, lists[i].texts->items[n]);
 }
 
-/* The recorder's description: "log:sample=99,output='FILE'". */
+/* What --profile=log:ARGS says to the recorder; NULL: it names another profiler. */
+static const char *recorder_args(const char *profile)
+{
+	if (!strcmp(profile, "default") || !strcmp(profile, "log"))
+		return "";
+	return cp_starts_with(profile, "log:") ? cprof_profiler_desc_args(profile) : NULL;
+}
+
+/* The first profile that names the recorder, or NULL. */
+static const char *recorder_of(const struct cp_collect_options *o)
+{
+	size_t i;
+
+	for (i = 0; i < o->profiles.count; i++)
+		if (recorder_args(o->profiles.items[i]))
+			return o->profiles.items[i];
+	return NULL;
+}
+
+/* The recorder's description: "log:report,sample=99,output=FILE". What was
+ * said to it by name comes last, and so wins. */
 static char *describe(const struct cp_collect_options *o)
 {
+	const char *named = recorder_of(o);
 	struct cp_buf desc = { 0 };
+	bool unasked = !o->calls.trace.count && !o->coverage.coverage &&
+		       (!named || o->clock == CP_COLLECT_WALL);
 
 	cp_buf_str(&desc, "log:report");
-	if (o->hz || (!o->calls.trace.count && !o->coverage.coverage))
+	if (o->hz || unasked)
 		cp_buf_printf(&desc, ",%s=%u",
 			      o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
 			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
 	add_text(&desc, "output", o->output);
 	describe_calls(&desc, &o->calls);
 	describe_coverage(&desc, o);
+	if (named && *recorder_args(named))
+		cp_buf_printf(&desc, ",%s", recorder_args(named));
 	return desc.bytes;
 }
 
 bool cp_collecting_records(const struct cp_collect_options *o)
 {
-	return !o->profiles.count || o->hz || o->calls.trace.count || o->coverage.coverage;
+	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
+	       o->coverage.coverage;
+}
+
+/* Where the recording is, malloc()ed. */
+static char *recording_of(const struct cp_collect_options *o)
+{
+	const char *named = recorder_of(o), *args = named ? recorder_args(named) : "";
+	char *path = strdup(o->output), *key, *value;
+
+	while (cprof_profiler_desc_next(&args, &key, &value)) {
+		if (!strcmp(key, "output") && value) {
+			free(path);
+			path = strdup(value);
+		}
+		free(key);
+	}
+	return path;
 }
 
 static bool load(cprof_session *s, const char *desc)
@@ -229,15 +271,31 @@ bool cp_collecting_asks_help(const struct cp_collect_options *o)
 	return o->profiles.count && cp_ends_with(o->profiles.items[0], ":help");
 }
 
-bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
+bool cp_collecting_load(cprof_session *s, const struct cp_collect_options *o)
 {
-	CP_FREE char *desc = describe(o);
 	size_t i;
 
 	for (i = 0; i < o->profiles.count; i++)
-		if (!load(s, o->profiles.items[i]))
+		if (!recorder_args(o->profiles.items[i]) && !load(s, o->profiles.items[i]))
 			return false;
-	return !cp_collecting_records(o) || load(s, desc);
+	return true;
+}
+
+bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
+{
+	const char *named = recorder_of(o);
+	CP_FREE char *desc = describe(o);
+	size_t i;
+
+	if (!cp_collecting_records(o))
+		return true;
+	if (!desc || !load(s, desc))
+		return false;
+	for (i = 0; i < o->profiles.count; i++)
+		if (recorder_args(o->profiles.items[i]) && strcmp(o->profiles.items[i], named) &&
+		    !load(s, o->profiles.items[i])) /* which warns */
+			return false;
+	return true;
 }
 
 unsigned cp_collecting_flags(const struct cp_collect_options *o)
@@ -261,6 +319,7 @@ static void print_warning(const char *warning)
 bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *s)
 {
 	bool failed = cprof_session_profiler_failed(s);
+	CP_FREE char *recording = recording_of(o);
 	const char *warning;
 	size_t n;
 
@@ -268,7 +327,7 @@ bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *
 		print_warning(warning);
 	if (failed || *cprof_session_error(s))
 		cp_collecting_complain(s);
-	if (!o->quiet && strcmp(o->output, "-") && cp_collecting_records(o))
-		cp_print_summary(o->output);
+	if (!o->quiet && recording && strcmp(recording, "-") && cp_collecting_records(o))
+		cp_print_summary(recording);
 	return !failed;
 }

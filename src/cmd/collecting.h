@@ -19,7 +19,10 @@ int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_op
 			  const char *path);
 /* A session with these settings; NULL after a complaint. */
 cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose);
-/* Loads the profilers that were named and the recorder, which puts an older recording aside: to be done when
+/* Loads the profilers that were named, the recorder left out: before anything
+ * is started or attached to. False after a complaint. */
+bool cp_collecting_load(cprof_session *session, const struct cp_collect_options *options);
+/* Loads the recorder, which puts an older recording aside: to be done when
  * nothing else is likely to fail. False after a complaint. */
 bool cp_collecting_record(cprof_session *session, const struct cp_collect_options *options);
 /* --profile=NAME:help: what the profiler says of itself is not a failure. */

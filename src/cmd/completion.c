@@ -106,7 +106,7 @@ static void bash_valued(const struct cp_command *command)
 	printf("\tif [[ $command == %s ]]; then\n\t\tvalues=' ", command->name);
 	FOR_EACH_OPTION(command, group, o)
 	{
-		if (cp_option_takes_value(o))
+		if (cp_option_takes_value(o) && !o->absent)
 			printf("--%s ", o->name);
 		if (cp_option_takes_value(o) && o->letter)
 			printf("-%c ", o->letter);

@@ -61,9 +61,12 @@ static void print_option(FILE *out, const struct cp_option *o)
 {
 	char label[100];
 
-	snprintf(label, sizeof(label), "%c%c%c --%s%s%s", o->letter ? '-' : ' ',
+	snprintf(label, sizeof(label), "%c%c%c --%s%s%s%s", o->letter ? '-' : ' ',
 		 o->letter ? o->letter : ' ', o->letter ? ',' : ' ', o->name,
-		 cp_option_takes_value(o) ? "=" : "", cp_option_takes_value(o) ? o->value : "");
+		 !cp_option_takes_value(o) ? ""
+		 : o->absent		   ? "[="
+					   : "=",
+		 cp_option_takes_value(o) ? o->value : "", o->absent ? "]" : "");
 	print_row(out, label, o->help);
 }
 

@@ -186,6 +186,8 @@ static struct cp_error *read_long(struct parse *p, const char *text)
 		take_flag(m);
 		return NULL;
 	}
+	if (m.option->absent)
+		return take_value(m, m.option->absent);
 	if (!*p->rest)
 		return missing_value(m.option);
 	return take_value(m, *p->rest++);

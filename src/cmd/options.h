@@ -63,6 +63,8 @@ struct cp_option {
 	uint64_t min, max;
 	const char *const *choices; /* ends with NULL */
 	enum cp_completes completes;
+	const char *absent; /* of texts: what --name without '=' stands for; NULL: a value is
+			       needed, and may be the next word */
 };
 
 struct cp_option_group {

@@ -163,7 +163,8 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *r
 	if (!s)
 		return CP_EXIT_OWN_FAILURE;
 	status = cp_collecting_asks_help(o) ? CP_EXIT_OK : CP_EXIT_OWN_FAILURE;
-	if (cp_collecting_record(s, o))
+	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
+	if (cp_collecting_load(s, o) && cp_collecting_record(s, o))
 		status = run_session(s, args->operands, o, ran_ret, cut_ret);
 	cprof_session_destroy(s);
 	return status;

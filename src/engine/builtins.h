@@ -9,6 +9,7 @@
 struct cp_builtin {
 	const char *name;
 	void (*init)(const char *desc);
+	const char *summary; /* what it does, for lists */
 };
 
 /* Ends with a NULL name. */

@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "engine/profilers.h"
 #include "image/image.h"
 #include "link/link.h"
 #include "unwind/unwind.h"
@@ -124,19 +125,6 @@ struct cprof_frame_info {
 	char *name; /* owned: demangled name of an inlined function */
 };
 
-struct cprof_profiler_desc {
-	cprof_profiler *prof;
-	struct cprof_profiler_desc *next; /* the next older one */
-	cprof_profiler_cleanup_fn cleanup;
-	bool failed;
-	cprof_call_instrumentation_filter_fn filter;
-	cprof_coverage_filter_fn coverage_filter;
-	struct engine_elt *elt; /* owned; NULL: no enter and leave hooks */
-#define ENGINE_SLOT_(name, parameters) _Atomic(cprof_##name##_fn) name;
-	CPROF_PROFILER_EVENTS(ENGINE_SLOT_)
-#undef ENGINE_SLOT_
-};
-
 /* What was captured of a thread: what a walk starts from. */
 struct engine_capture {
 	struct cp_regs regs; /* of the leaf: all, or only pc and sp of a blocked thread */
@@ -185,6 +173,7 @@ struct cprof_session {
 	cprof_unwinder unwinder;
 	const char *const *debug_dirs;
 	bool debuginfod;
+	const char *const *plugin_dirs;
 	/* sampler */
 	cprof_profiler_handle sampling_owner;
 	bool sampling, vector_state;
@@ -202,7 +191,8 @@ struct cprof_session {
 	struct cp_interner function_keys;
 	struct cp_unwind_cache *unwind_cache;
 	struct cprof_profiler_desc *profilers; /* newest first */
-	CP_VEC(char *) loaded; /* names of loaded profilers */
+	CP_VEC(char *) loaded; /* descriptions of loaded profilers */
+	struct engine_calling calling;
 	struct engine_current current;
 	struct engine_calls *calls; /* NULL: calls are not traced */
 	struct engine_coverage *coverage; /* NULL: not asked for */
@@ -212,26 +202,6 @@ struct cprof_session {
 	CP_VEC(char *) warnings;
 	uint64_t cpu_at_start_ns; /* ours */
 };
-
-/* Calls a callback of all profilers, the newest first. */
-#define engine_raise(session, event, ...) \
-	do { \
-		struct cprof_profiler_desc *er_p = (session)->profilers; \
-		for (; er_p; er_p = er_p->next) { \
-			cprof_##event##_fn er_cb = er_p->event; \
-			if (er_cb) \
-				er_cb(er_p->prof, ##__VA_ARGS__); \
-		} \
-	} while (0)
-#define engine_raise0(session, event) \
-	do { \
-		struct cprof_profiler_desc *er_p = (session)->profilers; \
-		for (; er_p; er_p = er_p->next) { \
-			cprof_##event##_fn er_cb = er_p->event; \
-			if (er_cb) \
-				er_cb(er_p->prof); \
-		} \
-	} while (0)
 
 /* Remembers `err` as the session's last failure; answers the API's code. */
 cprof_status engine_fail(cprof_session *s, struct cp_error *err);

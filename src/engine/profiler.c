@@ -10,7 +10,9 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "engine/builtins.h"
+#include "engine/calls.h"
 #include "engine/internal.h"
+#include "engine/module.h"
 
 /* True while init-only calls are allowed. */
 static bool early(cprof_session *s)
@@ -116,43 +118,85 @@ bool cprof_profiler_desc_next(const char **cursor, char **key, char **value)
 	return true;
 }
 
-static bool is_loaded(const cprof_session *s, const char *name, size_t size)
+/* The description that the profiler was loaded with, or NULL. */
+static const char *find_loaded(const cprof_session *s, const char *name)
 {
-	size_t i;
+	size_t i, size = strlen(name);
 
 	for (i = 0; i < s->loaded.count; i++)
-		if (strlen(s->loaded.items[i]) == size && !memcmp(s->loaded.items[i], name, size))
-			return true;
-	return false;
+		if (!strncmp(s->loaded.items[i], name, size) &&
+		    (!s->loaded.items[i][size] || s->loaded.items[i][size] == ':'))
+			return s->loaded.items[i];
+	return NULL;
+}
+
+/* Built-in ones come first, so that no file can take their place. */
+static struct cp_error *find_init(cprof_session *s, const char *name, cp_module_init_fn *ret)
+{
+	CP_FREE char *path = NULL;
+	const struct cp_builtin *b;
+
+	for (b = cp_builtins; b->name; b++) {
+		if (!strcmp(b->name, name)) {
+			*ret = b->init;
+			return NULL;
+		}
+	}
+	*ret = cp_module_embedded(name);
+	if (*ret)
+		return NULL;
+	CP_TRY(cp_module_find(s->plugin_dirs, name, &path));
+	return cp_module_open(path, name, ret);
+}
+
+static struct cp_error *load(cprof_session *s, const char *name, const char *desc)
+{
+	const struct engine_calling outer = s->calling;
+	cp_module_init_fn init;
+	char *copy;
+
+	CP_TRY(find_init(s, name, &init));
+	copy = strdup(desc);
+	if (!copy || !cp_vec_push(&s->loaded, copy)) {
+		free(copy);
+		return cp_error_nomem();
+	}
+	s->calling = (struct engine_calling){ copy, "init" };
+	init(desc);
+	s->calling = outer;
+	return NULL;
 }
 
 cprof_status cprof_profiler_load(const char *desc)
 {
 	cprof_session *s = cprof_session_current();
-	const struct cp_builtin *b;
-	size_t size;
-	char *name;
+	CP_FREE char *name = NULL;
+	struct cp_error *err;
+	const char *loaded;
+	cprof_status status;
+	bool version;
 
 	if (!early(s))
 		return CPROF_E_CALL_ONLY_FROM_INIT;
 	if (!desc || !strcmp(desc, "default"))
 		desc = "log:report";
-	size = strcspn(desc, ":");
-	if (is_loaded(s, desc, size))
+	err = cp_module_check_name(desc, strcspn(desc, ":"));
+	if (err)
+		return engine_fail(s, err);
+	name = strndup(desc, strcspn(desc, ":"));
+	if (!name)
+		return engine_fail(s, cp_error_nomem());
+	loaded = find_loaded(s, name);
+	if (loaded && strcmp(loaded, desc) != 0)
+		engine_warn(s, "the profiler %s is loaded already: '%s' has no effect", name, desc);
+	if (loaded)
 		return CPROF_OK;
-	for (b = cp_builtins; b->name; b++) {
-		if (strlen(b->name) != size || memcmp(b->name, desc, size))
-			continue;
-		name = strndup(desc, size);
-		if (!name || !cp_vec_push(&s->loaded, name)) {
-			free(name);
-			return CPROF_E_OUT_OF_MEMORY;
-		}
-		b->init(desc);
+	err = load(s, name, desc);
+	if (!err) /* what the profiler said of itself stays */
 		return CPROF_OK;
-	}
-	return engine_fail(s, cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no profiler named '%.*s'",
-					   (int)size, desc));
+	version = err->code == CP_ERR_UNSUPPORTED;
+	status = engine_fail(s, err);
+	return version ? CPROF_E_API_VERSION : status;
 }
 
 cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof)
@@ -166,6 +210,7 @@ cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof)
 	if (!p)
 		return NULL;
 	p->prof = prof;
+	p->desc = s->calling.desc;
 	p->next = s->profilers;
 	s->profilers = p;
 	return p;

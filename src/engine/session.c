@@ -154,6 +154,11 @@ void cprof_session_set_debug_info(cprof_session *s, const char *const *dirs, boo
 	s->debuginfod = debuginfod;
 }
 
+void cprof_session_set_plugin_dirs(cprof_session *s, const char *const *dirs)
+{
+	s->plugin_dirs = dirs;
+}
+
 cprof_status cprof_session_launch(cprof_session *s, const char *path, char *const argv[],
 				  char *const envp[], unsigned flags)
 {

@@ -20,7 +20,6 @@
 #define MAX_RATIO 64 /* debug information comes to 10; small files cannot claim memory */
 #define ANY_RATIO (UINT64_C(16) << 20) /* up to this length it does not matter */
 #define MAX_STRING 65536
-#define MAX_NOTES 65536
 #define SMALL (UINT64_C(256) << 10)
 
 bool cp_elf_read(const struct cp_elf *elf, uint64_t offset, void *buffer, size_t size)
@@ -162,54 +161,16 @@ static struct cp_error *read_sections(struct cp_elf *elf, const Elf64_Ehdr *eh,
 
 /* ---- build-id ---- */
 
-static bool find_build_id(struct cp_elf *elf, const uint8_t *notes, size_t size)
+static bool take_build_id(void *ctx, const struct cp_elf_note *note)
 {
-	size_t at = 0, name_size, desc_size;
-	Elf64_Nhdr nh;
+	struct cp_elf *elf = ctx;
 
-	while (size - at >= sizeof(nh)) {
-		memcpy(&nh, notes + at, sizeof(nh));
-		at += sizeof(nh);
-		name_size = ((size_t)nh.n_namesz + 3) & ~(size_t)3;
-		desc_size = ((size_t)nh.n_descsz + 3) & ~(size_t)3;
-		if (name_size > size - at || desc_size > size - at - name_size)
-			return false;
-		if (nh.n_type == NT_GNU_BUILD_ID && nh.n_namesz == 4 && nh.n_descsz &&
-		    nh.n_descsz <= CP_BUILD_ID_MAX && !memcmp(notes + at, "GNU", 4)) {
-			memcpy(elf->build_id, notes + at + name_size, nh.n_descsz);
-			elf->build_id_size = nh.n_descsz;
-			return true;
-		}
-		at += name_size + desc_size;
-	}
+	if (note->type != NT_GNU_BUILD_ID || note->name_size != 4 || !note->desc_size ||
+	    note->desc_size > CP_BUILD_ID_MAX || memcmp(note->name, "GNU", 4) != 0)
+		return true;
+	memcpy(elf->build_id, note->desc, note->desc_size);
+	elf->build_id_size = note->desc_size;
 	return false;
-}
-
-static bool notes_at(struct cp_elf *elf, uint64_t offset, uint64_t size)
-{
-	CP_FREE uint8_t *notes = NULL;
-
-	if (size > MAX_NOTES)
-		return false;
-	notes = malloc(size + 1);
-	return notes && cp_elf_read(elf, offset, notes, size) && find_build_id(elf, notes, size);
-}
-
-static void read_build_id(struct cp_elf *elf)
-{
-	size_t i;
-
-	/* Sections first: debug files keep segments whose contents are gone. */
-	for (i = 0; i < elf->section_count; i++) {
-		if (elf->sections[i].type == SHT_NOTE &&
-		    notes_at(elf, elf->sections[i].offset, elf->sections[i].size))
-			return;
-	}
-	for (i = 0; i < elf->segment_count && i < 256; i++) {
-		if (elf->segments[i].p_type == PT_NOTE &&
-		    notes_at(elf, elf->segments[i].p_offset, elf->segments[i].p_filesz))
-			return;
-	}
 }
 
 void cp_elf_build_id_hex(const struct cp_elf *elf, char *ret)
@@ -244,7 +205,7 @@ static struct cp_error *read_headers(struct cp_elf *elf, const char *name)
 			     eh.e_phnum == PN_XNUM && sections ? first.sh_info : eh.e_phnum));
 	if (sections)
 		CP_TRY(read_sections(elf, &eh, &first));
-	read_build_id(elf);
+	cp_elf_each_note(elf, take_build_id, elf);
 	return NULL;
 }
 

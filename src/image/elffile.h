@@ -62,6 +62,22 @@ void cp_elf_destroy(struct cp_elf *elf);
 /* Reads file bytes; false unless all are there. */
 bool cp_elf_read(const struct cp_elf *elf, uint64_t offset, void *buffer, size_t size);
 
+/* notes.c: a note, borrowed until the call it was passed to returns. The name's
+ * NUL is counted in, and may be missing. */
+struct cp_elf_note {
+	const char *name;
+	size_t name_size;
+	uint32_t type;
+	const uint8_t *desc; /* aligned to nothing */
+	size_t desc_size;
+};
+
+/* False: enough. */
+typedef bool (*cp_elf_note_fn)(void *ctx, const struct cp_elf_note *note);
+/* The notes of the sections, then those of the segments: of a file that has
+ * both, each is told twice. */
+void cp_elf_each_note(const struct cp_elf *elf, cp_elf_note_fn fn, void *ctx);
+
 /* NULL when there is none. */
 struct cp_elf_section *cp_elf_section(const struct cp_elf *elf, const char *name);
 

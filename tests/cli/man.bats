@@ -37,7 +37,7 @@ options_of() { "$CPROF" "$1" --help | grep -o -E -- '^  (   |-.,) --[a-z-]+' | g
 	for command in $(documented); do
 		page=$(MANWIDTH=200 man -E UTF-8 -l "$SOURCES/man/cprof-$command.1" | col -bx | grep -E '^ +-')
 		for option in $(options_of "$command"); do
-			grep -q -E -e "(^| )$option([=, ]|\$)" <<<"$page" ||
+			grep -q -E -e "(^| )$option(\\[|[=, ]|\$)" <<<"$page" ||
 				fail "cprof-$command(1) does not mention $option"
 		done
 	done
