@@ -302,6 +302,13 @@ static bool tell(struct telling *t, const struct engine_covered *f, cprof_covera
 
 /* ---- all of them ---- */
 
+/* Of the system's libraries, of which no function was chosen, nothing is to be
+ * told, and so nothing read. */
+static const struct engine_cover *cover_of(const cprof_assembly *a)
+{
+	return a && a->cover && a->cover->functions.count ? a->cover : NULL;
+}
+
 void cprof_coverage_each(cprof_coverage_function_fn cb, void *data)
 {
 	cprof_session *s = cprof_session_current();
@@ -312,7 +319,7 @@ void cprof_coverage_each(cprof_coverage_function_fn cb, void *data)
 
 	for (i = 0; s && s->coverage && more && i < s->assemblies.count; i++) {
 		t.assembly = s->assemblies.items[i];
-		t.cover = t.assembly ? t.assembly->cover : NULL;
+		t.cover = cover_of(t.assembly);
 		t.sources = t.cover ? engine_sources_of(t.assembly) : NULL;
 		for (k = 0; t.cover && more && k < t.cover->functions.count; k++)
 			more = !tell(&t, &t.cover->functions.items[k], &of) || cb(&of, data);
