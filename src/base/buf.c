@@ -87,6 +87,16 @@ void cp_buf_str(struct cp_buf *buf, const char *text)
 	cp_buf_add(buf, text, strlen(text));
 }
 
+void cp_buf_decimal(struct cp_buf *buf, uint64_t value)
+{
+	char digits[20], *p = digits + sizeof(digits);
+
+	do
+		*--p = (char)('0' + value % 10);
+	while (value /= 10);
+	cp_buf_add(buf, p, (size_t)(digits + sizeof(digits) - p));
+}
+
 void cp_buf_printf(struct cp_buf *buf, const char *format, ...)
 {
 	va_list ap, again;

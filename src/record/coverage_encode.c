@@ -287,16 +287,19 @@ static void add_hash(uint64_t *hash, const struct cp_buf *body)
 	hash[1] = cp_hash_u64(hash[1] + hash[0] + cp_record_crc(body->bytes, body->size));
 }
 
-/* Hashes the sections that `one` makes, and writes them when these are not
- * the hashes that are in `last` already. */
+/* Hashes the sections, and writes them when these are not the hashes that are in
+ * `last` already. Where there are none yet, one round does both. */
 static void put_units(struct cp_record_encoder *e, enum cp_record_section tag,
 		      const struct cp_coverage_image *c, uint32_t part, uint64_t *last)
 {
-	struct unit u = { .e = e, .c = c };
+	bool first = !last[0] && !last[1];
+	struct unit u = { .e = e, .c = c, .writing = first };
 	uint64_t hash[2] = { part, c->flags };
 	uint32_t index;
 
 	for (;;) {
+		if (u.writing && tag == CP_RECORD_COVERAGE)
+			e->covering.images.items[c->image].revision++;
 		u.end = 0;
 		for (index = 0; next_unit(&u); index++) {
 			if (tag == CP_RECORD_COUNTS) {
@@ -306,19 +309,19 @@ static void put_units(struct cp_record_encoder *e, enum cp_record_section tag,
 			} else {
 				put_layout(&u);
 			}
+			if (first || !u.writing)
+				add_hash(hash, &e->covering.body);
 			if (u.writing)
 				put_section(e, tag, c->image, index);
-			else
-				add_hash(hash, &e->covering.body);
 			cp_buf_clear(&e->covering.body);
 		}
-		if (u.writing || !memcmp(last, hash, sizeof(hash)) ||
+		if ((u.writing && !first) || !memcmp(last, hash, sizeof(hash)) ||
 		    cp_record_sink_failed(e->sink))
 			return;
 		memcpy(last, hash, sizeof(hash));
+		if (first)
+			return;
 		u.writing = true;
-		if (tag == CP_RECORD_COVERAGE)
-			e->covering.images.items[c->image].revision++;
 	}
 }
 

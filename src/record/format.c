@@ -245,16 +245,29 @@ static uint64_t packed(uint8_t how, uint64_t v, uint64_t last)
 	return how & COLUMN_SIGNED ? cp_record_zigzag(v) : v;
 }
 
+#define ULEB_MAX 10
+
+static size_t uleb(uint8_t *to, uint64_t value)
+{
+	size_t n = 0;
+
+	for (; value > 0x7f; value >>= 7)
+		to[n++] = (uint8_t)(value | 0x80);
+	to[n++] = (uint8_t)value;
+	return n;
+}
+
 void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t count)
 {
 	uint64_t scale = common_divisor(values, count), last = 0, v;
-	size_t sizes[3] = { 0 }, i;
-	uint8_t how;
+	size_t sizes[3] = { 0 }, used = 0, i;
+	uint8_t some[512], how;
 
 	for (i = 0; i < count; i++, last = v) {
 		v = divide(values[i], scale);
-		for (how = 0; how <= COLUMN_SIGNED; how++)
-			sizes[how] += uleb_size(packed(how, v, last));
+		sizes[0] += uleb_size(v);
+		sizes[COLUMN_DELTA] += uleb_size(packed(COLUMN_DELTA, v, last));
+		sizes[COLUMN_SIGNED] += uleb_size(packed(COLUMN_SIGNED, v, last));
 	}
 	how = sizes[COLUMN_DELTA] < sizes[0] ? COLUMN_DELTA : 0;
 	how = sizes[COLUMN_SIGNED] < sizes[how] ? COLUMN_SIGNED : how;
@@ -263,8 +276,13 @@ void cp_record_put_column(struct cp_buf *out, const uint64_t *values, size_t cou
 		cp_buf_uleb(out, scale);
 	for (i = 0, last = 0; i < count; i++, last = v) {
 		v = divide(values[i], scale);
-		cp_buf_uleb(out, packed(how, v, last));
+		if (used > sizeof(some) - ULEB_MAX) {
+			cp_buf_add(out, some, used);
+			used = 0;
+		}
+		used += uleb(some + used, packed(how, v, last));
 	}
+	cp_buf_add(out, some, used);
 }
 
 void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)

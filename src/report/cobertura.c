@@ -67,9 +67,11 @@ static void write_conditions(struct cobertura *x, const struct cp_covered_file *
 
 		if (!d.known)
 			continue;
-		cp_buf_printf(x->out,
-			      "<condition number=\"%u\" type=\"jump\" coverage=\"%" PRIu64 "%%\"/>",
-			      b->number, percent(&d));
+		cp_buf_str(x->out, "<condition number=\"");
+		cp_buf_decimal(x->out, b->number);
+		cp_buf_str(x->out, "\" type=\"jump\" coverage=\"");
+		cp_buf_decimal(x->out, percent(&d));
+		cp_buf_str(x->out, "%\"/>");
 	}
 	cp_buf_str(x->out, "</conditions></line>\n");
 }
@@ -81,14 +83,20 @@ static void write_line(struct cobertura *x, const struct cp_covered_file *f,
 
 	if (!cp_line_counts(line))
 		return;
-	cp_buf_printf(x->out, "<line number=\"%u\" hits=\"%" PRIu64 "\"", line->line, line->count);
+	cp_buf_str(x->out, "<line number=\"");
+	cp_buf_decimal(x->out, line->line);
+	cp_buf_str(x->out, "\" hits=\"");
+	cp_buf_decimal(x->out, line->count);
 	if (!d.known) {
-		cp_buf_str(x->out, " branch=\"false\"/>\n");
+		cp_buf_str(x->out, "\" branch=\"false\"/>\n");
 	} else {
-		cp_buf_printf(x->out,
-			      " branch=\"true\" condition-coverage=\"%" PRIu64 "%% (%" PRIu64
-			      "/%" PRIu64 ")\">",
-			      percent(&d), d.covered, d.known);
+		cp_buf_str(x->out, "\" branch=\"true\" condition-coverage=\"");
+		cp_buf_decimal(x->out, percent(&d));
+		cp_buf_str(x->out, "% (");
+		cp_buf_decimal(x->out, d.covered);
+		cp_buf_u8(x->out, '/');
+		cp_buf_decimal(x->out, d.known);
+		cp_buf_str(x->out, ")\">");
 		write_conditions(x, f, line);
 	}
 	cp_sink_spill(x->sink);

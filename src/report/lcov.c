@@ -70,13 +70,22 @@ static CP_ERROR write_functions(const struct cp_covered_file *f, struct cp_sink 
 static void write_direction(const struct cp_covered_branch *b, unsigned direction, uint64_t count,
 			    struct cp_sink *sink)
 {
+	struct cp_buf *out = &sink->buf;
+
 	if (count == CP_COVERAGE_UNKNOWN)
 		return;
-	cp_buf_printf(&sink->buf, "BRDA:%u,%u,%u,", b->line, b->number, direction);
+	cp_buf_str(out, "BRDA:");
+	cp_buf_decimal(out, b->line);
+	cp_buf_u8(out, ',');
+	cp_buf_decimal(out, b->number);
+	cp_buf_u8(out, ',');
+	cp_buf_decimal(out, direction);
+	cp_buf_u8(out, ',');
 	if (!b->taken && !b->passed)
-		cp_buf_str(&sink->buf, "-\n");
+		cp_buf_u8(out, '-');
 	else
-		cp_buf_printf(&sink->buf, "%" PRIu64 "\n", count);
+		cp_buf_decimal(out, count);
+	cp_buf_u8(out, '\n');
 	cp_sink_spill(sink);
 }
 
@@ -103,7 +112,11 @@ static CP_ERROR write_file(const struct cp_covered_file *f, const struct cp_cove
 	cp_vec_for_each(&f->lines, line) {
 		if (!cp_line_counts(line))
 			continue;
-		cp_buf_printf(&sink->buf, "DA:%u,%" PRIu64 "\n", line->line, line->count);
+		cp_buf_str(&sink->buf, "DA:");
+		cp_buf_decimal(&sink->buf, line->line);
+		cp_buf_u8(&sink->buf, ',');
+		cp_buf_decimal(&sink->buf, line->count);
+		cp_buf_u8(&sink->buf, '\n');
 		cp_sink_spill(sink);
 	}
 	cp_buf_printf(&sink->buf, "LF:%" PRIu64 "\nLH:%" PRIu64 "\nend_of_record\n", t->lines,

@@ -15,16 +15,22 @@ static void write_line(const struct cp_covered_file *f, const struct cp_covered_
 		       struct cp_sink *sink)
 {
 	struct cp_directions d = cp_line_directions(f, line);
+	struct cp_buf *out = &sink->buf;
 
 	if (!cp_line_counts(line))
 		return;
-	cp_buf_printf(&sink->buf, "<lineToCover lineNumber=\"%u\" covered=\"%s\"", line->line,
-		      cp_is_covered(line->count) ? "true" : "false");
-	if (d.known)
-		cp_buf_printf(&sink->buf,
-			      " branchesToCover=\"%" PRIu64 "\" coveredBranches=\"%" PRIu64 "\"",
-			      d.known, d.covered);
-	cp_buf_str(&sink->buf, "/>\n");
+	cp_buf_str(out, "<lineToCover lineNumber=\"");
+	cp_buf_decimal(out, line->line);
+	cp_buf_str(out,
+		   cp_is_covered(line->count) ? "\" covered=\"true\"" : "\" covered=\"false\"");
+	if (d.known) {
+		cp_buf_str(out, " branchesToCover=\"");
+		cp_buf_decimal(out, d.known);
+		cp_buf_str(out, "\" coveredBranches=\"");
+		cp_buf_decimal(out, d.covered);
+		cp_buf_u8(out, '"');
+	}
+	cp_buf_str(out, "/>\n");
 	cp_sink_spill(sink);
 }
 
