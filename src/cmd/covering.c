@@ -68,32 +68,33 @@ struct cp_source_rules cp_source_rules_of(const struct cp_source_options *o)
 
 /* ---- before the run ---- */
 
-struct output {
-	const char *format, *path;
-};
-
 #define OUTPUTS 5
 
-static void list_outputs(const struct cp_covering_options *o, struct output list[OUTPUTS])
+/* Those that are wanted; returns how many. */
+static size_t list_outputs(const struct cp_covering_options *o,
+			   struct cp_coverage_output list[OUTPUTS])
 {
-	const struct output all[OUTPUTS] = { { "lcov", o->lcov },
-					     { "cobertura", o->cobertura },
-					     { "sonarqube", o->sonarqube },
-					     { "json", o->json },
-					     { "html", o->html } };
+	const struct cp_coverage_output all[OUTPUTS] = { { "lcov", o->lcov },
+							 { "cobertura", o->cobertura },
+							 { "sonarqube", o->sonarqube },
+							 { "json", o->json },
+							 { "html", o->html } };
+	size_t i, count = 0;
 
-	memcpy(list, all, sizeof(all));
+	for (i = 0; i < OUTPUTS; i++)
+		if (all[i].path)
+			list[count++] = all[i];
+	return count;
 }
 
 int cp_covering_check(const struct cp_args *args, const struct cp_collect_options *collect,
 		      const struct cp_covering_options *o)
 {
-	struct output outputs[OUTPUTS];
-	size_t i;
+	struct cp_coverage_output outputs[OUTPUTS];
+	size_t count = list_outputs(o, outputs), i;
 
-	list_outputs(o, outputs);
-	for (i = 0; i < OUTPUTS; i++)
-		if (outputs[i].path && (!*outputs[i].path || !strcmp(outputs[i].path, "-")))
+	for (i = 0; i < count; i++)
+		if (!*outputs[i].path || !strcmp(outputs[i].path, "-"))
 			return cp_usage(args,
 					"standard output belongs to CMD: name a file for --%s",
 					outputs[i].format);
@@ -266,8 +267,7 @@ static CP_ERROR report(const struct cp_record *r, const struct cp_coverage *c,
 		       struct cp_sources *sources, const struct cp_collect_options *collect,
 		       const struct cp_covering_options *o)
 {
-	struct output outputs[OUTPUTS];
-	size_t i;
+	struct cp_coverage_output outputs[OUTPUTS];
 
 	CP_TRY(cp_sources_unmatched(sources));
 	CP_TRY(check_lines(r, c, collect, o));
@@ -275,11 +275,7 @@ static CP_ERROR report(const struct cp_record *r, const struct cp_coverage *c,
 	warn_missing(c);
 	if (!collect->quiet)
 		print_table(c);
-	list_outputs(o, outputs);
-	for (i = 0; i < OUTPUTS; i++)
-		if (outputs[i].path)
-			CP_TRY(cp_export_coverage_to(outputs[i].format, c, outputs[i].path));
-	return NULL;
+	return cp_export_coverage_all(c, outputs, list_outputs(o, outputs));
 }
 
 int cp_covering_end(const char *path, struct cp_sources *sources,

@@ -2,6 +2,8 @@
 #include "report/export.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +78,63 @@ CP_ERROR cp_export_coverage_to(const char *name, const struct cp_coverage *c, co
 		cp_error_free(err);
 		err = cp_error_new(CP_ERR_IO, errnum, "writing %s", path);
 	}
+	return err;
+}
+
+/* ---- several of them ---- */
+
+struct job {
+	const struct cp_coverage *c;
+	const struct cp_coverage_output *to;
+	struct cp_error *err;
+	pthread_t thread;
+	bool started;
+};
+
+static void *run_job(void *arg)
+{
+	struct job *job = arg;
+
+	job->err = cp_export_coverage_to(job->to->format, job->c, job->to->path);
+	return NULL;
+}
+
+/* Signals are for the others. */
+static void start_job(struct job *job)
+{
+	sigset_t all, before;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	job->started = !pthread_create(&job->thread, NULL, run_job, job);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
+				const struct cp_coverage_output *outputs, size_t count)
+{
+	struct job *jobs = calloc(count + 1, sizeof(*jobs));
+	struct cp_error *err = NULL;
+	size_t i;
+
+	if (!jobs)
+		return cp_error_nomem();
+	for (i = 0; i < count; i++) {
+		jobs[i] = (struct job){ .c = c, .to = &outputs[i] };
+		if (i + 1 < count) /* the last one is ours */
+			start_job(&jobs[i]);
+	}
+	for (i = count; i-- > 0;) {
+		if (!jobs[i].started)
+			run_job(&jobs[i]);
+		else
+			pthread_join(jobs[i].thread, NULL);
+		if (jobs[i].err) {
+			cp_error_free(err);
+			err = jobs[i].err;
+		}
+	}
+	free(jobs);
 	return err;
 }
 

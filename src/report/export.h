@@ -69,6 +69,13 @@ CP_ERROR cp_export_coverage(const struct cp_export_format *format, const struct 
  * called `format`. */
 CP_ERROR cp_export_coverage_to(const char *format, const struct cp_coverage *c, const char *path);
 
+/* The same for several, all at once; the first one's error. */
+struct cp_coverage_output {
+	const char *format, *path;
+};
+CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
+				const struct cp_coverage_output *outputs, size_t count);
+
 /* ---- the writers ---- */
 
 #define CP_EXPORT_WRITER(name) \
