@@ -495,6 +495,8 @@ static void start(cprof_session *s)
 	s->started = true;
 	s->heartbeat_ns = cp_now();
 	offer_to_oom_killer();
+	if (s->sampling || engine_calls_wanted(s))
+		cp_link_populate(&s->link);
 	if (!s->child) { /* a launched one raises it at its exec */
 		drain(s);
 		engine_raise0(s, runtime_initialized);

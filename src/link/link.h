@@ -11,7 +11,7 @@
  *
  * The tracer trusts nothing that it reads from here: hints are clamped,
  * requests are copied and checked. The memory is anonymous, so that nobody can
- * resize it, and populated before anything is traced.
+ * resize it, and populated before anything is traced that makes many events.
  *
  * The ring has one writer (the tracer) and one reader (the controller). It
  * is mapped twice in a row, so that an event is always contiguous.
@@ -166,6 +166,9 @@ struct cp_link {
 
 CP_ERROR cp_link_create(struct cp_link *ret);
 void cp_link_deinit(struct cp_link *link);
+/* Takes the memory of the ring now, not at its first use, which would be while
+ * threads are held: 64 MiB of page faults, for who expects many events. */
+void cp_link_populate(struct cp_link *link);
 
 unsigned cp_histogram_bucket(uint64_t ns);
 /* The value below which `permille` of what was counted lies; 0 when nothing was. */

@@ -61,11 +61,15 @@ static struct cp_error *map_shared(struct cp_link *link)
 	link->ring = at + head;
 	again = link->ring + CP_LINK_RING;
 	if (mmap(at, head + CP_LINK_RING, PROT_READ | PROT_WRITE,
-		 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED | MAP_POPULATE, -1, 0) == MAP_FAILED ||
+		 MAP_SHARED | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ||
 	    mremap(link->ring, 0, CP_LINK_RING, MREMAP_MAYMOVE | MREMAP_FIXED, again) != again)
 		return cp_error_new(CP_ERR_NOMEM, errno, "map the event ring");
-	madvise(again, CP_LINK_RING, MADV_POPULATE_WRITE); /* or at first use */
 	return map_plan(link);
+}
+
+void cp_link_populate(struct cp_link *link)
+{
+	madvise(link->shared, shared_size() + 2 * CP_LINK_RING, MADV_POPULATE_WRITE);
 }
 
 struct cp_error *cp_link_create(struct cp_link *ret)
