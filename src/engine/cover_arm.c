@@ -127,8 +127,6 @@ int engine_cover_arm(cprof_image *image, const struct engine_cover *cover)
 		errnum = send(&f, size);
 	if (errnum && errnum != EAGAIN && errnum != ESRCH)
 		engine_cover_refuse_all(s, cover);
-	else if (!errnum)
-		engine_sources_prefetch(image->assembly);
 	s->coverage->placing_ns += cp_now() - began;
 	cp_debug("%s: %u breakpoints of coverage in %d", image->assembly->path, most,
 		 image->process->pid);

@@ -86,6 +86,7 @@ static bool is_sigreturn(const struct cp_reader *file, const struct cp_probe_fun
 
 struct planning {
 	cprof_session *s;
+	cprof_assembly *assembly;
 	struct engine_cover *cover;
 	struct cp_reader file;
 	struct cp_code code;
@@ -173,6 +174,8 @@ static bool plan_function(struct planning *p, struct engine_plans *plans,
 			    f->linkage_name);
 		return false;
 	}
+	if (!p->cover->functions.count)
+		engine_sources_prefetch(p->assembly); /* meanwhile */
 	return add_function(p, f);
 }
 
@@ -181,6 +184,7 @@ static struct engine_cover *plan(cprof_image *image, struct engine_plans *plans)
 	cprof_session *s = image->process->session;
 	struct planning p = {
 		.s = s,
+		.assembly = image->assembly,
 		.cover = calloc(1, sizeof(*p.cover)),
 		.file = cp_probe_file_reader(image->assembly->image),
 	};

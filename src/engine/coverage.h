@@ -61,6 +61,7 @@ struct engine_sources {
 	bool lines_read, functions_read;
 	pthread_t reader; /* reads both while the program runs */
 	bool reading;
+	bool reading_lines; /* alone: the functions were there before */
 };
 void engine_sources_free(struct engine_sources *sources);
 /* NULL: there are none. */

@@ -46,7 +46,8 @@ static void *read_all(void *arg)
 {
 	cprof_assembly *a = arg;
 
-	read_functions(a, a->sources);
+	if (!a->sources->reading_lines)
+		read_functions(a, a->sources);
 	read_lines(a, a->sources);
 	return NULL;
 }
@@ -68,8 +69,10 @@ void engine_sources_prefetch(cprof_assembly *a)
 {
 	struct engine_sources *sources = sources_of(a);
 
-	if (sources && !sources->reading && !(sources->functions_read && sources->lines_read))
-		sources->reading = start_reader(a);
+	if (!sources || sources->reading || (sources->functions_read && sources->lines_read))
+		return;
+	sources->reading_lines = sources->functions_read;
+	sources->reading = start_reader(a);
 }
 
 static void end_reading(struct engine_sources *sources)
@@ -97,7 +100,8 @@ static struct engine_sources *with_functions(cprof_assembly *a)
 
 	if (!sources)
 		return NULL;
-	end_reading(sources);
+	if (!sources->reading_lines)
+		end_reading(sources);
 	read_functions(a, sources);
 	return sources;
 }
@@ -106,8 +110,10 @@ const struct engine_sources *engine_sources_of(cprof_assembly *a)
 {
 	struct engine_sources *sources = with_functions(a);
 
-	if (sources)
+	if (sources) {
+		end_reading(sources);
 		read_lines(a, sources);
+	}
 	return sources;
 }
 
