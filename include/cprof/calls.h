@@ -37,7 +37,12 @@ typedef enum cprof_call_instrumentation_flags {
 	CPROF_CALL_INSTRUMENTATION_LOCALS = 1 << 9, /* leave contexts know locals, too */
 	/* Leave contexts know what changed behind arguments; with both contexts.
 	 * The thread stands still until the callbacks of its leave returned. */
-	CPROF_CALL_INSTRUMENTATION_CHANGES = 1 << 10
+	CPROF_CALL_INSTRUMENTATION_CHANGES = 1 << 10,
+	/* The first call in each process alone, and its enter alone: the breakpoint
+	 * is taken out when it was hit, so that even a hot function costs one stop.
+	 * cprof_call.depth is 0. No effect on a function of which another filter
+	 * wants more: be ready for several. */
+	CPROF_CALL_INSTRUMENTATION_ONCE = 1 << 11
 } cprof_call_instrumentation_flags;
 
 /* The union of the flags of all filters decides; every filter is called at

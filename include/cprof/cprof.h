@@ -9,6 +9,7 @@
 #include <cprof/coverage.h>
 #include <cprof/elt.h>
 #include <cprof/events.h>
+#include <cprof/format.h>
 #include <cprof/module.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>

@@ -311,3 +311,42 @@ void cp_text_near_try(struct cp_text_near *near, const char *name)
 		near->distance = distance;
 	}
 }
+
+void cp_add_time(struct cp_buf *out, uint64_t ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "µs", 1e3 }, { "ns", 1 } };
+	double value;
+	size_t i = 0;
+
+	while (i < 3 && (double)ns < units[i].ns * 0.9995)
+		i++;
+	value = (double)ns / units[i].ns;
+	cp_buf_printf(out, "%.*f %s",
+		      i == 3 || value >= 99.95 ? 0
+		      : value >= 9.995	       ? 1
+					       : 2,
+		      value, units[i].unit);
+}
+
+size_t cp_short_name(const char *name)
+{
+	size_t size = strlen(name), at;
+	int depth = 0;
+
+	for (at = size; at-- > 1;) {
+		if (name[at] == ')')
+			depth++;
+		else if (name[at] == '(' && !--depth)
+			break;
+		else if (!depth && strchr(">}]", name[at]))
+			return size; /* no parameters */
+	}
+	if (!at || depth || at == SIZE_MAX)
+		return size;
+	if (at >= 8 && !memcmp(name + at - 8, "operator", 8))
+		return size;
+	return at;
+}

@@ -34,6 +34,12 @@ size_t cp_text_columns(const char *text);
  * ellipsis when it is longer. */
 void cp_text_fit(struct cp_buf *out, const char *text, size_t columns);
 
+/* Appends "12.3 s", "450 ms", "6.2 µs". */
+void cp_add_time(struct cp_buf *out, uint64_t ns);
+
+/* How much of a function's demangled name comes before its parameters. */
+size_t cp_short_name(const char *name);
+
 bool cp_starts_with(const char *text, const char *prefix);
 bool cp_ends_with(const char *text, const char *suffix);
 

@@ -214,6 +214,8 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		return flags;
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_STACK)
 		flags |= CP_SITE_STACK | CP_SITE_REGS;
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_ONCE)
+		flags |= CP_SITE_ONCE;
 	if (t->by_return)
 		flags |= CP_SITE_WATCH_RETURN;
 	return flags;

@@ -362,6 +362,26 @@ static void end_by_running_on(cprof_process *p, const struct cp_shadow_at *at,
 		cp_shadow_leave(p->shadow, at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
 }
 
+/* Nothing of it is seen again: it has no place among the open calls. */
+static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint32_t number)
+{
+	struct cp_call call = {
+		.function = number,
+		.tid = hit->event->e.tid,
+		.sp = hit->event->sp,
+		.caller = hit->event->caller,
+		.enter_ns = hit->event->e.ts_ns,
+	};
+
+	if (s->calls->condition && engine_condition_holds(s, hit) != CP_TRUE) {
+		s->calls->rejected_condition++;
+		return;
+	}
+	if (hit->image)
+		call.subject = engine_traced_function(s, hit->image, number);
+	raise_enter(s, &call, s->calls->traced.items[number]->flags);
+}
+
 static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
@@ -379,6 +399,10 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
 	}, *entered;
 
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) {
+		on_first_entry(s, hit, number);
+		return;
+	}
 	if (open && open->function == number && open->caller == e->caller && e->caller)
 		return; /* a jump to its own beginning */
 	if (c->by_return)

@@ -126,7 +126,13 @@ const cprof_function *engine_traced_function(cprof_session *s, const cprof_image
 	return f;
 }
 
-/* What the filters of all profilers want of a function, together. */
+/* What may be asked for beside ONCE. */
+#define WITH_ONCE \
+	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT | \
+	 CPROF_CALL_INSTRUMENTATION_STACK | CPROF_CALL_INSTRUMENTATION_HOLD)
+
+/* What the filters of all profilers want of a function, together; ONCE only if
+ * it is enough for all of them. */
 static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
 		       bool *named_ret)
 {
@@ -134,22 +140,27 @@ static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_fun
 	const struct cprof_profiler_desc *p;
 	const struct engine_trace *t;
 	enum cp_spec_match m;
-	unsigned flags = 0;
+	unsigned flags = 0, once = CPROF_CALL_INSTRUMENTATION_ONCE, more;
 
 	cp_vec_for_each(&s->calls->traces, t) {
 		m = cp_probe_match(t->spec->spec, &of, f);
-		if (m != CP_SPEC_NO)
+		if (m != CP_SPEC_NO) {
 			flags |= t->flags;
+			once &= t->flags;
+		}
 		*named_ret |= m == CP_SPEC_NAMED;
 	}
 	for (p = s->calls->filters ? s->profilers : NULL; p; p = p->next) {
 		cprof_call_instrumentation_filter_fn filter = p->filter;
 		const cprof_function *function = filter ? engine_probe_function(s, image, f) : NULL;
 
-		if (function)
-			flags |= filter(p->prof, function);
+		more = function ? filter(p->prof, function) : 0;
+		flags |= more;
+		once &= more ? more : once;
 	}
-	return flags;
+	if (once)
+		return flags & WITH_ONCE ? (flags & WITH_ONCE) | once : 0;
+	return flags & ~CPROF_CALL_INSTRUMENTATION_ONCE;
 }
 
 static bool image_wanted(const cprof_session *s, const cprof_image *image)
@@ -260,23 +271,24 @@ static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t 
 		      const struct cp_probe_plan *plan)
 {
 	const struct engine_site behind = { .traced = number, .kind = ENGINE_SITE_RETURN };
-	size_t i;
+	bool once = t->flags & CPROF_CALL_INSTRUMENTATION_ONCE;
+	size_t i, count = once && plan->sites.count ? 1 : plan->sites.count;
 
 	t->why = plan->why;
 	if (plan->why == CP_PROBE_REFUSED || plan->why == CP_PROBE_NO_CODE ||
 	    plan->why == CP_PROBE_WITHHELD || !plan->sites.count)
 		return true;
 	t->loops = plan->loops;
-	t->by_return = plan->why == CP_PROBE_BY_RETURN;
+	t->by_return = plan->why == CP_PROBE_BY_RETURN && !once;
 	for (i = 0; i < plan->range_count && i < CP_GROUP_RANGES; i++)
 		t->ranges[i] = plan->ranges[i];
 	t->first_site = (uint32_t)c->sites.count;
-	for (i = 0; i < plan->sites.count; i++)
+	for (i = 0; i < count; i++)
 		if (!add_site(c, number, &plan->sites.items[i]))
 			return false;
 	/* Also for a function of which some exit will prove unfit. */
 	t->return_site = (uint32_t)c->sites.count;
-	t->site_count = (uint32_t)plan->sites.count;
+	t->site_count = (uint32_t)count;
 	return cp_vec_push(&c->sites, behind);
 }
 
@@ -302,7 +314,8 @@ static uint32_t plan_function(cprof_session *s, cprof_assembly *a, struct cp_pro
 	t->assembly = a;
 	t->function = f;
 	t->flags = flags;
-	t->max_rate = named ? c->rate_named : c->rate_globbed;
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_ONCE))
+		t->max_rate = named ? c->rate_named : c->rate_globbed;
 	if (!add_sites(c, t, number, plan))
 		t->site_count = 0;
 	if (t->site_count)

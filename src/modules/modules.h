@@ -7,5 +7,8 @@
 
 void cp_module_log_init(const char *desc);
 void cp_module_coverage_init(const char *desc);
+void cp_module_calls_init(const char *desc);
+void cp_module_stacks_init(const char *desc);
+void cp_module_order_init(const char *desc);
 
 #endif

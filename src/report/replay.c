@@ -65,26 +65,6 @@ struct printer {
 	bool several; /* threads */
 };
 
-size_t cp_short_name(const char *name)
-{
-	size_t size = strlen(name), at;
-	int depth = 0;
-
-	for (at = size; at-- > 1;) {
-		if (name[at] == ')')
-			depth++;
-		else if (name[at] == '(' && !--depth)
-			break;
-		else if (!depth && strchr(">}]", name[at]))
-			return size; /* no parameters */
-	}
-	if (!at || depth || at == SIZE_MAX)
-		return size;
-	if (at >= 8 && !memcmp(name + at - 8, "operator", 8))
-		return size;
-	return at;
-}
-
 /* ---- lines ---- */
 
 static struct line *line_at(struct printer *w, uint64_t number)

@@ -41,7 +41,4 @@ void cp_chosen_deinit(struct cp_chosen *c);
 bool cp_chosen_function(struct cp_chosen *c, uint32_t function);
 bool cp_chosen_span(struct cp_chosen *c, const struct cp_span *span);
 
-/* A function's name without its parameters and what follows them. */
-size_t cp_short_name(const char *name);
-
 #endif

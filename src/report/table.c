@@ -75,25 +75,6 @@ void cp_add_plural(struct cp_buf *out, uint64_t count, const char *one, const ch
 	cp_buf_str(out, count == 1 ? one : many);
 }
 
-void cp_add_time(struct cp_buf *out, uint64_t ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = { { "s", 1e9 }, { "ms", 1e6 }, { "µs", 1e3 }, { "ns", 1 } };
-	double value;
-	size_t i = 0;
-
-	while (i < 3 && (double)ns < units[i].ns * 0.9995)
-		i++;
-	value = (double)ns / units[i].ns;
-	cp_buf_printf(out, "%.*f %s",
-		      i == 3 || value >= 99.95 ? 0
-		      : value >= 9.995	       ? 1
-					       : 2,
-		      value, units[i].unit);
-}
-
 void cp_add_percent(struct cp_buf *out, uint64_t part, uint64_t whole)
 {
 	double percent = 100 * cp_share(part, whole);

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/text.h"
 #include "base/vec.h"
 
 /* Where text will be seen. */
@@ -81,8 +82,6 @@ void cp_add_wrapped(struct cp_buf *out, const struct cp_look *look, size_t used,
 void cp_add_name(struct cp_buf *out, const char *raw);
 /* "1,234,567" */
 void cp_add_count(struct cp_buf *out, uint64_t count);
-/* "12.3 s", "450 ms", "6.2 µs" */
-void cp_add_time(struct cp_buf *out, uint64_t ns);
 /* "12.3%" */
 void cp_add_percent(struct cp_buf *out, uint64_t part, uint64_t whole);
 /* `count` with `one` or, unless it is 1, `many` after it. */

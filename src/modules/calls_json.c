@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `calls:json`: an event a line, with the keys of `cprof replay --json`.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "modules/calls.h"
+
+typedef size_t (*format_fn)(char *buffer, size_t size, const cprof_value *value);
+
+static char *formatted(format_fn format, const cprof_value *value)
+{
+	size_t size = format(NULL, 0, value);
+	char *text = malloc(size + 1);
+
+	if (text)
+		format(text, size + 1, value);
+	return text;
+}
+
+static void add_value(struct cp_json *j, const char *key, const cprof_value *value)
+{
+	CP_FREE char *json = formatted(cprof_value_format_json, value);
+	CP_FREE char *text = formatted(cprof_value_format, value);
+
+	if (!json || !*json || !text) {
+		cp_json_null(j, key);
+		return;
+	}
+	cp_json_begin(j, key, '{');
+	if (value->name && *value->name)
+		cp_json_str(j, "name", value->name);
+	cp_json_str(j, "type", value->type ? value->type : "");
+	cp_buf_str(j->out, ",\"value\":");
+	cp_buf_str(j->out, json);
+	cp_json_str(j, "text", text);
+	cp_json_end(j, '}');
+}
+
+static struct cp_json begin(cprof_profiler *c, struct cp_buf *out, const char *event,
+			    const cprof_function *f, const cprof_call *call)
+{
+	const cprof_thread *t = cprof_current_thread();
+	struct cp_json j = { .out = out };
+
+	cp_json_begin(&j, NULL, '{');
+	cp_json_u64(&j, "ts_ns",
+		    call->timestamp_ns > c->start_ns ? call->timestamp_ns - c->start_ns : 0);
+	cp_json_i64(&j, "pid", cprof_process_pid(cprof_thread_process(t)));
+	cp_json_i64(&j, "tid", cprof_thread_tid(t));
+	cp_json_str(&j, "event", event);
+	cp_json_str(&j, "function", cprof_function_name(f));
+	cp_json_str(&j, "image", cprof_image_name(cprof_function_image(f)));
+	cp_json_u64(&j, "depth", call->depth);
+	return j;
+}
+
+static void finish(cprof_profiler *c, struct cp_json *j)
+{
+	cp_json_end(j, '}');
+	cp_buf_u8(j->out, '\n');
+	if (!j->out->failed) {
+		fwrite(j->out->bytes, 1, j->out->size, c->out.file);
+		fflush(c->out.file);
+	}
+}
+
+static void add_times(struct cp_json *j, const cprof_call *call)
+{
+	cp_json_u64(j, "duration_ns", call->timestamp_ns - call->enter_ns);
+	cp_json_u64(j, "overhead_ns", call->overhead_ns);
+}
+
+void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
+		const cprof_call *call, cprof_call_context *context, const cprof_value *result,
+		uint32_t rate)
+{
+	struct cp_buf out CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_json j = begin(c, &out, event, f, call);
+	size_t count = context ? cprof_call_context_argument_count(context) : 0, i;
+
+	if (count) {
+		cp_json_begin(&j, "args", '[');
+		for (i = 0; i < count; i++)
+			add_value(&j, NULL, cprof_call_context_argument(context, i));
+		cp_json_end(&j, ']');
+	}
+	if (call->process_exit)
+		cp_json_bool(&j, "ended", true);
+	if (result)
+		add_value(&j, "result", result);
+	if (!strcmp(event, "leave") || !strcmp(event, "unwind"))
+		add_times(&j, call);
+	if (rate)
+		cp_json_u64(&j, "rate", rate);
+	finish(c, &j);
+}
+
+void calls_json_tail(cprof_profiler *c, const cprof_function *f, const cprof_call *call,
+		     const cprof_function *target)
+{
+	struct cp_buf out CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_json j = begin(c, &out, "tail_call", f, call);
+
+	cp_json_str(&j, "target", target ? cprof_function_name(target) : NULL);
+	add_times(&j, call);
+	finish(c, &j);
+}

@@ -1,0 +1,266 @@
+#!/usr/bin/env bats
+# The profilers that ship with cprof: calls, stacks, order, and log with Mono's
+# options.
+
+load helpers
+bats_require_minimum_version 1.5.0
+
+# A program with a tail call, recursion, a longjmp, strings that mean harm.
+small() {
+	cat >small.c <<'END'
+#include <setjmp.h>
+#include <stdio.h>
+struct point { int x, y; };
+static jmp_buf back;
+#define KEPT __attribute__((noinline, noclone))
+KEPT int leaf(int n) { __asm__ volatile(""); return n + 1; }
+KEPT int tail(int n) { return leaf(n * 2); }
+KEPT void jump(int n) { if (n) longjmp(back, 1); }
+KEPT int fact(int n)
+{
+	int below = n < 2 ? 1 : fact(n - 1);
+	__asm__ volatile("" : "+r"(below));
+	return n < 2 ? 1 : n * below;
+}
+KEPT const char *greet(const char *s, struct point p) { __asm__ volatile("" :: "r"(p.x)); return s + 1; }
+int main(void)
+{
+	tail(3);
+	if (!setjmp(back))
+		jump(1);
+	fact(3);
+	greet("he\033llo\n", (struct point){ 1, 2 });
+	puts("done");
+	return 3;
+}
+END
+	gcc -g -O2 -o small small.c
+}
+
+spec='main,leaf,tail,jump,fact,greet'
+
+# What is the same in every run: no times, no thread's number.
+plain() { sed -E 's/^ *[0-9.]+  //; s/  [0-9.]+ [nµm]?s$//' "$@"; }
+
+@test "calls: prints them as they happen, as replay does later" {
+	small
+	separately "$CPROF" run -q -a -r -t "$spec" --profile="calls:spec='$spec',args,result" -- ./small
+	assert_equal "$status" 3
+	assert_output 'done'
+	echo "$stderr" >printed
+	plain printed >text
+	diff text - <<'END'
+main() {
+  tail(3) ⇒ leaf(6) = 7
+  jump(1) ✗ unwound
+  fact(3) {
+    fact(2) {
+      fact(1) = 1
+    } = 2
+  } = 6
+  greet("he\x1bllo\n", {x=1, y=2}) = "e\x1bllo\n"
+} = 3
+END
+	# The recording of the same run: the same lines, to the nanosecond.
+	"$CPROF" replay >replayed
+	diff <(sed -E 's/^ *[0-9.]+//' printed) <(sed -E 's/^ *[0-9.]+//' replayed)
+}
+
+@test "calls: json has the keys of replay --json" {
+	small
+	run "$CPROF" run -q -a -r -t "$spec" --profile="calls:spec='$spec',args,result,json,output=calls.json" -- ./small
+	assert_equal "$status" 3
+	"$CPROF" replay --json >replay.json
+	only='{event, function, image, depth, tid, target, duration_ns, args: [.args[]? | {name, type, value, text}],
+		result: (.result | if . then {type, value, text} else . end)}'
+	diff <(jq -c "$only" calls.json) <(jq -c "$only" replay.json)
+	assert_equal "$(jq -s 'map(select(.event == "tail_call" and .target == "leaf")) | length' calls.json)" 1
+}
+
+@test "calls: each thread is indented by itself" {
+	cat >threads.c <<'END'
+#include <pthread.h>
+__attribute__((noinline, noclone)) int leaf(int n) { __asm__ volatile(""); return n + 1; }
+void *work(void *n) { for (int i = 0; i < 100; i++) leaf((int)(long)n); return 0; }
+int main(void)
+{
+	pthread_t t[4];
+	for (long i = 0; i < 4; i++)
+		pthread_create(&t[i], 0, work, (void *)i);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], 0);
+}
+END
+	gcc -g -O1 -pthread -o threads threads.c
+	separately "$CPROF" run --profile="calls:spec='main,work,leaf',args" -- ./threads
+	assert_equal "$status" 0
+	# Without main, which may be alone: TIME NAME TID, then by thread.
+	echo "$stderr" | grep -E 'leaf|work|}' | sed -E 's/^ *[0-9.]+  threads +([0-9]+)  /\1 /' >lines
+	assert_equal "$(awk '{print $1}' <lines | sort -u | wc -l)" 5
+	main=$(tail -n 1 lines | cut -d' ' -f1)
+	while read -r tid; do
+		grep "^$tid " lines | sed -E 's/^[0-9]+ //' >of_thread
+		[[ $(head -n 1 of_thread) == 'work('*') {' && $(tail -n 1 of_thread) == '}  '* ]]
+		# Where a thread waited for long, the braces were opened.
+		assert_equal "$(grep -c '^  leaf([0-3])\(  .*\| {\)$' of_thread)" 100
+	done < <(awk '{print $1}' lines | sort -u | grep -v -x "$main")
+	# Lines come in the order of time.
+	echo "$stderr" | awk '{print $1}' | sort -c -n
+}
+
+@test "calls: only its own functions, whatever others trace" {
+	small
+	separately "$CPROF" run -q -t fact --profile=calls:spec=leaf -- ./small
+	assert_equal "$(plain <<<"$stderr")" 'leaf()'
+}
+
+@test "calls: a program that is killed, with calls open" {
+	cat >killed.c <<'END'
+#include <signal.h>
+#include <unistd.h>
+__attribute__((noinline)) void inner(void) { kill(getpid(), SIGKILL); pause(); }
+int main(void) { inner(); return 0; }
+END
+	gcc -g -O0 -o killed killed.c
+	separately "$CPROF" run --profile="calls:spec='main,inner'" -- ./killed
+	assert_equal "$status" 137
+	[[ $stderr == *'main() {'*'inner()'* ]]
+}
+
+busy() {
+	cat >busy.c <<'END'
+#include <sys/wait.h>
+#include <unistd.h>
+static inline __attribute__((always_inline)) void inlined(volatile long *p) { for (long i = 0; i < 30000000; i++) *p += i; }
+__attribute__((noinline)) void a(volatile long *p) { inlined(p); *p = 0; }
+__attribute__((noinline)) void b(volatile long *p) { for (long i = 0; i < 30000000; i++) *p += i; a(p); *p = 0; }
+int main(int argc, char **argv)
+{
+	volatile long x = 0;
+	(void)argv;
+	if (argc > 1 && !fork()) {
+		a(&x);
+		return 0;
+	}
+	a(&x);
+	b(&x);
+	while (wait(0) > 0)
+		;
+	return 0;
+}
+END
+	gcc -g -O1 -o busy busy.c
+}
+
+# The same stacks; weights of recordings are rounded to 1 µs.
+same_stacks() {
+	diff <(sed 's/ [0-9]*$//' "$1" | sort) <(sed 's/ [0-9]*$//' "$2" | sort)
+	join -t '|' <(sed 's/ \([0-9]*\)$/|\1/' "$1" | sort) <(sed 's/ \([0-9]*\)$/|\1/' "$2" | sort) |
+		awk -F '|' '{ d = $2 - $3; if (d < -1000 || d > 1000) { print; bad = 1 } } END { exit bad || !NR }'
+}
+
+@test "stacks: what export -f folded shows of the same run" {
+	busy
+	run "$CPROF" run -q -s 499 --profile=stacks:inlines,output=live -- ./busy
+	assert_success
+	"$CPROF" export -f folded -o later
+	same_stacks live later
+	grep -q ';main;b ' live
+	grep -q ';main;a;inlined ' live
+	run "$CPROF" run -q -s 499 --profile=stacks:inlines,output=live -- ./busy and_a_child
+	"$CPROF" export -f folded -o later
+	same_stacks live later
+	assert_equal "$(grep -o '^busy ([0-9]*)' live | sort -u | wc -l)" 2
+}
+
+@test "stacks: outer functions alone, and elapsed time" {
+	busy
+	run "$CPROF" run --profile=stacks:hz=499,output=live -- ./busy
+	assert_success
+	run ! grep inlined live
+	grep -q ';main;a ' live
+	run "$CPROF" run --profile=stacks:clock=wall,output=live -- sleep 0.2
+	awk '{ n += $NF } END { exit !(n > 150e6) }' live
+}
+
+# A program of many functions of which each says its name when it is first
+# called: main, then f7, ...
+many() {
+	awk 'BEGIN {
+		srand(5); n = 120
+		print "#include <stdio.h>"
+		for (i = 0; i < n; i++) printf "void f%d(int);\n", i
+		for (i = 0; i < n; i++)
+			printf "__attribute__((noinline)) void f%d(int d) { static int seen; if (!seen++) puts(\"f%d\"); if (d > 0) { f%d(d-1); f%d(d-1); } }\n", i, i, int(rand() * n), int(rand() * n)
+		print "int main(void) { puts(\"main\"); f7(11); return 0; }"
+	}' >many.c
+	gcc -O1 -ffunction-sections -o many many.c
+}
+
+@test "order: functions by their first call, one stop each" {
+	many
+	run "$CPROF" run -q -s1 --profile=order:output=order -- ./many
+	assert_success
+	grep -x -e main -e 'f[0-9]*' order >named
+	diff named <(printf '%s\n' "${lines[@]}")
+	assert_equal "$(sort order | uniq -d)" ""
+	# As many stops as functions, though there were 4,095 calls.
+	stops=$("$CPROF" report --json | jq .overhead.call_stops)
+	[ "$stops" -le "$(wc -l <order)" ] || fail "$stops stops"
+}
+
+# linked NAME: its functions, by address.
+linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0-9]*'; }
+
+@test "order: Mono's name; lld and gold take the file and follow it" {
+	many
+	run "$CPROF" run --profile=aot:output=o -- ./many
+	assert_success
+	printf '%s\n' "${lines[@]}" >called
+	gcc -ffunction-sections -O1 -fuse-ld=lld -Wl,--symbol-ordering-file=o,--fatal-warnings -o by_lld many.c
+	diff called <(linked by_lld | head -n "$(wc -l <called)")
+	run "$CPROF" run --profile=order:format=gold,output=o -- ./many
+	gcc -ffunction-sections -O1 -fuse-ld=gold -Wl,--section-ordering-file=o -o by_gold many.c
+	diff called <(linked by_gold | tail -n "$(wc -l <called)")
+}
+
+@test "order: beside a tracer of the same functions, all calls are there, too" {
+	many
+	run "$CPROF" run -q -t f7,main --max-rate=0 --profile=order:output=order -- ./many
+	assert_success
+	assert_equal "$(head -n 2 <(grep -x -e main -e 'f[0-9]*' order) | tr '\n' ' ')" 'main f7 '
+	sed 's/.*/&/' order | sort | uniq -d >twice
+	[ ! -s twice ]
+	calls=$("$CPROF" replay --json | jq -r 'select(.event == "leave") | .function' | sort -u | tr '\n' ' ')
+	assert_equal "$calls" 'f7 main '
+}
+
+@test "outputs: +FILE, %p, #FD, |CMD, -; what makes no sense is refused" {
+	small
+	run "$CPROF" run --profile='calls:spec=leaf,output=+x' -- ./small
+	assert_equal "$(ls x.*)" "$(ls x.[0-9]*)"
+	run "$CPROF" run --profile='calls:spec=leaf,output=y-%p-%%' -- ./small
+	assert_file_not_empty y-[0-9]*-%
+	"$CPROF" run --profile='calls:spec=leaf,output=#5' -- ./small 5>five || :
+	grep -q 'leaf()' five
+	"$CPROF" run --profile='calls:spec=leaf,output=|tr a-z A-Z >upper' -- ./small || :
+	grep -q 'LEAF()' upper
+	run "$CPROF" run --profile=order:output=- -- ./small
+	assert_line main
+	for bad in output=#x output= output=nowhere/x output=#77 spec=a,,b nonsense hz=9; do
+		separately "$CPROF" run --profile="calls:$bad" -- ./small
+		assert_equal "$bad: $status" "$bad: 125"
+		[ -n "$stderr" ]
+	done
+	# A command that fails is said.
+	separately "$CPROF" run --profile='order:output=|exit 7' -- ./small
+	[[ $stderr == *'exit 7'* ]]
+}
+
+@test "NAME:help tells the options" {
+	for name in calls stacks order aot coverage; do
+		separately "$CPROF" run --profile=$name:help -- true
+		assert_equal "$name: $status" "$name: 0"
+		[[ $stderr$output == *'output=FILE'* ]]
+	done
+}
