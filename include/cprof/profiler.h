@@ -59,9 +59,35 @@ CPROF_API cprof_status cprof_profiler_load(const char *desc);
 CPROF_API const char *cprof_profiler_desc_args(const char *desc);
 
 /* Splits ARGS at commas, honouring quotes and backslashes: stores the next
- * option (*value is NULL without '=', else part of *key). False at the end.
- * free() *key. */
-CPROF_API bool cprof_profiler_desc_next(const char **cursor, char **key, char **value);
+ * option (*value is NULL without '=', else part of *key). "noX" without a value
+ * gives the key "X" and sets *negated when X is one of `known`, which ends with
+ * NULL; `known` and `negated` may be NULL. False at the end, or without memory.
+ * free() *key. Mono: the options of its log profiler. */
+CPROF_API bool cprof_profiler_desc_next(const char **cursor, const char *const *known, char **key,
+					char **value, bool *negated);
+
+/* What --profile=NAME:help prints: options and what they mean, one a line.
+ * `text` is borrowed until cleanup. cprof then starts nothing and ends with 0.
+ * To be called when ARGS say so. [init] */
+CPROF_API void cprof_profiler_set_help(cprof_profiler_handle handle, const char *text);
+
+/* A line for the person who runs cprof: on standard error, behind the module's
+ * name, control characters escaped; the newline is added. */
+CPROF_API void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A number that the summary and `cprof report` show beside the module's name.
+ * `name` is copied; `value` is read when the program is gone, after
+ * runtime_shutdown_begin, and has to stay until the module's cleanup.
+ * Mono: mono_counters_register(). [init] */
+CPROF_API void cprof_profiler_register_counter(cprof_profiler_handle handle, const char *name,
+					       const uint64_t *value);
+
+/* Tells all counters of all profilers with what they are now, in the order in
+ * which they were registered. `module` is NAME, or "" of an embedder's own
+ * profiler; all valid until `fn` returns. */
+typedef void (*cprof_counter_fn)(const char *module, const char *name, uint64_t value, void *data);
+CPROF_API void cprof_profiler_each_counter(cprof_counter_fn fn, void *data);
 
 /* Says that the profiler can't do its work, in words a person can act on: the
  * session goes on, its caller is told (cprof_session_error(),

@@ -61,6 +61,13 @@ CPROF_API cprof_status cprof_session_run(cprof_session *session, uint64_t timeou
 /* Makes run() return soon. [async] */
 CPROF_API void cprof_session_stop(cprof_session *session);
 
+/* Removes every breakpoint and lets go of the target, which runs on (a launched
+ * one that has not been run yet is let run). Nothing to do after
+ * cprof_session_run(), which does that; UNSUPPORTED_CALL_SEQUENCE without a
+ * target, and from a callback: there, cprof_session_stop() it is. CLR:
+ * RequestProfilerDetach(), which is refused once ELT hooks were set; not here. */
+CPROF_API cprof_status cprof_session_detach(cprof_session *session);
+
 /* What a snapshot of a whole process stopped or did not. */
 #define CPROF_SNAPSHOT_STOP_BLOCKED 0x100u /* interrupt blocked threads too: every register */
 
@@ -90,6 +97,8 @@ CPROF_API const char *cprof_session_warning(const cprof_session *session, size_t
  * otherwise. */
 CPROF_API int cprof_session_exec_errno(const cprof_session *session);
 
+/* What a profiler gave to cprof_profiler_set_help(); NULL: nothing. */
+CPROF_API const char *cprof_session_help(const cprof_session *session);
 /* True when a profiler said cprof_profiler_fail(). */
 CPROF_API bool cprof_session_profiler_failed(const cprof_session *session);
 /* The process launched or attached to; 0 before. */

@@ -61,7 +61,7 @@ static int run_attach(struct cp_args *args)
 	if (!cp_operand_pid(args, 0, &pid, &status))
 		return status;
 	status = cp_collecting_check(args, o);
-	if (status)
+	if (status || cp_collecting_helps(o, CP_EXIT_FAILURE, &status))
 		return status;
 	snprintf(exe, sizeof(exe), "/proc/%d/exe", (int)pid);
 	status = cp_collecting_preview(args, o, exe);

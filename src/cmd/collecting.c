@@ -248,7 +248,7 @@ static char *recording_of(const struct cp_collect_options *o)
 	const char *named = recorder_of(o), *args = named ? recorder_args(named) : "";
 	char *path = strdup(o->output), *key, *value;
 
-	while (cprof_profiler_desc_next(&args, &key, &value)) {
+	while (cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
 		if (!strcmp(key, "output") && value) {
 			free(path);
 			path = strdup(value);
@@ -266,9 +266,39 @@ static bool load(cprof_session *s, const char *desc)
 	return false;
 }
 
-bool cp_collecting_asks_help(const struct cp_collect_options *o)
+static const char *help_wanted(const struct cp_collect_options *o)
 {
-	return o->profiles.count && cp_ends_with(o->profiles.items[0], ":help");
+	size_t i;
+
+	for (i = 0; i < o->profiles.count; i++)
+		if (!strcmp(cprof_profiler_desc_args(o->profiles.items[i]), "help"))
+			return o->profiles.items[i];
+	return NULL;
+}
+
+bool cp_collecting_helps(const struct cp_collect_options *o, int failure, int *status_ret)
+{
+	const char *desc = help_wanted(o), *help;
+	cprof_session *s;
+
+	if (!desc)
+		return false;
+	*status_ret = failure;
+	s = cp_collecting_session(&o->stacks, o->verbose);
+	if (!s)
+		return true;
+	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
+	if (cprof_profiler_load(desc) != CPROF_OK ||
+	    (!cprof_session_help(s) && cprof_session_profiler_failed(s))) {
+		cp_collecting_complain(s);
+	} else {
+		help = cprof_session_help(s);
+		if (help) /* else it printed what it had to say */
+			printf("%s%s", help, cp_ends_with(help, "\n") ? "" : "\n");
+		*status_ret = cp_finish_output();
+	}
+	cprof_session_destroy(s);
+	return true;
 }
 
 bool cp_collecting_load(cprof_session *s, const struct cp_collect_options *o)

@@ -25,8 +25,9 @@ bool cp_collecting_load(cprof_session *session, const struct cp_collect_options 
 /* Loads the recorder, which puts an older recording aside: to be done when
  * nothing else is likely to fail. False after a complaint. */
 bool cp_collecting_record(cprof_session *session, const struct cp_collect_options *options);
-/* --profile=NAME:help: what the profiler says of itself is not a failure. */
-bool cp_collecting_asks_help(const struct cp_collect_options *options);
+/* --profile=NAME:help: prints what the profiler says of itself; *status_ret is
+ * the command's then, `failure` when there is no such profiler. */
+bool cp_collecting_helps(const struct cp_collect_options *options, int failure, int *status_ret);
 /* Is there a recording at all? */
 bool cp_collecting_records(const struct cp_collect_options *options);
 unsigned cp_collecting_flags(const struct cp_collect_options *options);

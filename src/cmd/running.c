@@ -151,7 +151,7 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *r
 	if (!strcmp(o->output, "-"))
 		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
 	status = cp_collecting_check(args, o);
-	if (status)
+	if (status || cp_collecting_helps(o, CP_EXIT_OWN_FAILURE, &status))
 		return status;
 	status = find_command(args->operands[0], file, sizeof(file));
 	if (status)
@@ -162,7 +162,7 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *r
 	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)
 		return CP_EXIT_OWN_FAILURE;
-	status = cp_collecting_asks_help(o) ? CP_EXIT_OK : CP_EXIT_OWN_FAILURE;
+	status = CP_EXIT_OWN_FAILURE;
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	if (cp_collecting_load(s, o) && cp_collecting_record(s, o))
 		status = run_session(s, args->operands, o, ran_ret, cut_ret);

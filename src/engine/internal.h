@@ -191,6 +191,7 @@ struct cprof_session {
 	struct cp_interner function_keys;
 	struct cp_unwind_cache *unwind_cache;
 	struct cprof_profiler_desc *profilers; /* newest first */
+	CP_VEC(struct engine_counter) counters;
 	CP_VEC(char *) loaded; /* descriptions of loaded profilers */
 	struct engine_calling calling;
 	struct engine_current current;

@@ -71,53 +71,6 @@ const char *cprof_status_string(cprof_status status)
 	}
 }
 
-const char *cprof_profiler_desc_args(const char *desc)
-{
-	const char *colon = desc ? strchr(desc, ':') : NULL;
-
-	return colon ? colon + 1 : "";
-}
-
-/* Takes one option of `*at` up to a comma; quotes and backslashes keep commas. */
-static char *next_option(const char **at)
-{
-	struct cp_buf out = { 0 };
-	char quote = 0;
-	const char *p;
-
-	for (p = *at; *p && (quote || *p != ','); p++) {
-		if (*p == '\\' && p[1])
-			cp_buf_u8(&out, (uint8_t) * ++p);
-		else if (quote ? *p == quote : *p == '"' || *p == '\'')
-			quote = quote ? 0 : *p;
-		else
-			cp_buf_u8(&out, (uint8_t)*p);
-	}
-	*at = *p ? p + 1 : p;
-	if (out.failed || !out.bytes)
-		cp_buf_add(&out, "", 0);
-	return out.bytes;
-}
-
-bool cprof_profiler_desc_next(const char **cursor, char **key, char **value)
-{
-	char *option, *equals;
-
-	while (**cursor == ',')
-		(*cursor)++;
-	if (!**cursor)
-		return false;
-	option = next_option(cursor);
-	if (!option)
-		return false;
-	equals = strchr(option, '=');
-	if (equals)
-		*equals = 0;
-	*key = option;
-	*value = equals ? equals + 1 : NULL;
-	return true;
-}
-
 /* The description that the profiler was loaded with, or NULL. */
 static const char *find_loaded(const cprof_session *s, const char *name)
 {

@@ -15,6 +15,7 @@ struct cprof_profiler_desc {
 	struct cprof_profiler_desc *next; /* the next older one */
 	cprof_profiler_cleanup_fn cleanup;
 	const char *desc; /* it was loaded with; borrowed from the session; NULL: an embedder's */
+	const char *help; /* borrowed from the profiler; NULL: none was asked for */
 	bool failed;
 	cprof_call_instrumentation_filter_fn filter;
 	cprof_coverage_filter_fn coverage_filter;
@@ -22,6 +23,13 @@ struct cprof_profiler_desc {
 #define ENGINE_SLOT_(name, parameters) _Atomic(cprof_##name##_fn) name;
 	CPROF_PROFILER_EVENTS(ENGINE_SLOT_)
 #undef ENGINE_SLOT_
+};
+
+/* A profiler's number. */
+struct engine_counter {
+	const struct cprof_profiler_desc *profiler;
+	char *name; /* owned */
+	const uint64_t *value; /* the profiler's own */
 };
 
 /* Whose code runs: what a crash in it is put down to. */
@@ -45,5 +53,8 @@ struct engine_calling {
 		} \
 	} while (0)
 #define engine_raise0(session, event) engine_raise(session, event)
+
+/* services.c */
+void engine_counters_free(cprof_session *session);
 
 #endif

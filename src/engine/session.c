@@ -667,9 +667,12 @@ static void profilers_free(cprof_session *s)
 		CPROF_PROFILER_EVENTS(CLEAR_)
 #undef CLEAR_
 	}
+	engine_counters_free(s);
 	while ((p = s->profilers)) {
+		s->calling = (struct engine_calling){ p->desc, "cleanup" };
 		if (p->cleanup)
 			p->cleanup(p->prof);
+		s->calling = (struct engine_calling){ NULL, NULL };
 		s->profilers = p->next;
 		engine_elt_free(p->elt);
 		free(p);
@@ -689,6 +692,20 @@ static void wait_for_tracer(cprof_session *s)
 	while (s->tracer && waitpid(s->tracer, &status, 0) < 0 && errno == EINTR)
 		;
 	s->tracer = 0;
+}
+
+cprof_status cprof_session_detach(cprof_session *s)
+{
+	if (!s->target || (s->started && !s->ended && s->calling.what))
+		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
+	if (s->started) {
+		finish(s);
+		return s->error && !cprof_session_profiler_failed(s) ? CPROF_E_FAIL : CPROF_OK;
+	}
+	s->started = s->ended = true; /* no event was raised, and none is */
+	wait_for_tracer(s);
+	engine_release_child(s);
+	return CPROF_OK;
 }
 
 void cprof_session_destroy(cprof_session *s)

@@ -414,7 +414,7 @@ static const char usage[] =
 static bool take_option(cprof_profiler *c, const char *key, const char *value)
 {
 	if (!strcmp(key, "help"))
-		cprof_profiler_fail(c->handle, "%s", usage);
+		cprof_profiler_set_help(c->handle, usage);
 	else if (!strcmp(key, "covfilter-file") && value && *value)
 		return read_filters(c, value);
 	else if (!strcmp(key, "output") && value && *value) {
@@ -443,7 +443,7 @@ void cp_module_coverage_init(const char *desc)
 		return;
 	}
 	cprof_profiler_set_cleanup_callback(c->handle, cleanup);
-	while (good && cprof_profiler_desc_next(&args, &key, &value)) {
+	while (good && cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
 		good = take_option(c, key, value);
 		free(key);
 	}

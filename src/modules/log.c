@@ -387,12 +387,32 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 	return true;
 }
 
+static const char usage[] =
+	"log: the recorder, --profile=log[:OPTION[,OPTION...]]\n"
+	"  output=FILE          the recording; cprof.data unless told\n"
+	"  report               with a summary at the end\n"
+	"  sample[=HZ]          samples of CPU time, 99 a second unless told\n"
+	"  sample-real[=HZ]     samples of elapsed time, of every thread\n"
+	"  trace=SPEC           calls of the functions that match; samples then only when asked "
+	"for\n"
+	"  args, result, locals, changes, stack, depth=N, string=N, when=EXPR, max-rate=N\n"
+	"                       what of the calls: as the options of 'cprof run'\n"
+	"  coverage             what was reached; likewise without samples\n"
+	"  count, branches=budget|exact|none, image=GLOB, include=GLOB, exclude=GLOB,\n"
+	"  path-map=OLD=NEW     what of it: as the options of 'cprof run'\n"
+	"  help                 this";
+
 static bool parse_options(cprof_profiler *log, const char *args)
 {
 	char *key, *value;
 	bool good = true;
 
-	while (good && cprof_profiler_desc_next(&args, &key, &value)) {
+	while (good && cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
+		if (!strcmp(key, "help")) {
+			cprof_profiler_set_help(log->handle, usage);
+			good = false;
+			break;
+		}
 		good = take_option(log, key, value);
 		if (!good && !cprof_session_profiler_failed(cprof_session_current()))
 			cprof_profiler_fail(log->handle,

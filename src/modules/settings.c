@@ -13,13 +13,14 @@ bool settings_parse(cprof_profiler_handle handle, cprof_profiler *profiler, cons
 	char *key, *value;
 	bool good = true;
 
-	while (good && cprof_profiler_desc_next(&args, &key, &value)) {
+	while (good && cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
 		good = strcmp(key, "help") != 0;
 		if (!good)
-			cprof_profiler_fail(handle, "%s", usage);
+			cprof_profiler_set_help(handle, usage);
 		else
 			good = take(profiler, key, value);
-		if (!good && !cprof_session_profiler_failed(cprof_session_current()))
+		if (!good && strcmp(key, "help") != 0 &&
+		    !cprof_session_profiler_failed(cprof_session_current()))
 			cprof_profiler_fail(handle,
 					    "%.*s: '%s%s%s' is no option, or its value makes no "
 					    "sense: see --profile=%.*s:help",

@@ -14,7 +14,7 @@
  * makes no sense, or why was said with cprof_profiler_fail(). */
 typedef bool (*settings_take_fn)(cprof_profiler *profiler, const char *key, const char *value);
 
-/* Gives all options of `desc` to `take`; "help" fails with `usage`. False when
+/* Gives all options of `desc` to `take`; "help" makes `usage` known. False when
  * the profiler can't do its work: that was said. */
 bool settings_parse(cprof_profiler_handle handle, cprof_profiler *profiler, const char *desc,
 		    const char *usage, settings_take_fn take);

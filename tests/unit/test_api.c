@@ -244,24 +244,51 @@ static void test_launch_and_die(void)
 	close(out[0]);
 }
 
+/* Only what the profiler knows is negated, and only without a value. */
+static void test_negation(void)
+{
+	static const char *const known[] = { "calls", "alloc", NULL };
+	static const struct {
+		const char *key;
+		bool negated;
+	} expected[] = { { "calls", true },
+			 { "alloc", false },
+			 { "notes", false },
+			 { "nocalls", false },
+			 { "no", false } };
+	const char *at = "nocalls,alloc,notes,nocalls=1,no";
+	char *key, *value;
+	bool negated;
+	size_t i;
+
+	for (i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+		CHECK(cprof_profiler_desc_next(&at, known, &key, &value, &negated));
+		CHECK_STR(key, expected[i].key);
+		CHECK(negated == expected[i].negated);
+		free(key);
+	}
+	CHECK(!cprof_profiler_desc_next(&at, known, &key, &value, &negated));
+}
+
 static void test_desc(void)
 {
 	const char *at = "a=1,'b,c'=\"d,e\",,f\\,g";
 	char *key, *value;
 
-	CHECK(cprof_profiler_desc_next(&at, &key, &value));
+	CHECK(cprof_profiler_desc_next(&at, NULL, &key, &value, NULL));
 	CHECK_STR(key, "a");
 	CHECK_STR(value, "1");
 	free(key);
-	CHECK(cprof_profiler_desc_next(&at, &key, &value));
+	CHECK(cprof_profiler_desc_next(&at, NULL, &key, &value, NULL));
 	CHECK_STR(key, "b,c");
 	CHECK_STR(value, "d,e");
 	free(key);
-	CHECK(cprof_profiler_desc_next(&at, &key, &value));
+	CHECK(cprof_profiler_desc_next(&at, NULL, &key, &value, NULL));
 	CHECK_STR(key, "f,g");
 	CHECK(!value);
 	free(key);
-	CHECK(!cprof_profiler_desc_next(&at, &key, &value));
+	CHECK(!cprof_profiler_desc_next(&at, NULL, &key, &value, NULL));
+	test_negation();
 	CHECK_STR(cprof_profiler_desc_args("log:report,x"), "report,x");
 	CHECK_STR(cprof_profiler_desc_args("log"), "");
 }

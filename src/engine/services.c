@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What profilers need besides events: their options, saying something,
+ * numbers of their own.
+ */
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "engine/internal.h"
+
+/* ---- descriptions ---- */
+
+const char *cprof_profiler_desc_args(const char *desc)
+{
+	const char *colon = desc ? strchr(desc, ':') : NULL;
+
+	return colon ? colon + 1 : "";
+}
+
+/* Takes one option of `*at` up to a comma; quotes and backslashes keep commas. */
+static char *next_option(const char **at)
+{
+	struct cp_buf out = { 0 };
+	char quote = 0;
+	const char *p;
+
+	for (p = *at; *p && (quote || *p != ','); p++) {
+		if (*p == '\\' && p[1])
+			cp_buf_u8(&out, (uint8_t) * ++p);
+		else if (quote ? *p == quote : *p == '"' || *p == '\'')
+			quote = quote ? 0 : *p;
+		else
+			cp_buf_u8(&out, (uint8_t)*p);
+	}
+	*at = *p ? p + 1 : p;
+	if (out.failed || !out.bytes)
+		cp_buf_add(&out, "", 0);
+	return out.bytes;
+}
+
+static bool is_one_of(const char *const *known, const char *name)
+{
+	for (; known && *known; known++)
+		if (!strcmp(*known, name))
+			return true;
+	return false;
+}
+
+bool cprof_profiler_desc_next(const char **cursor, const char *const *known, char **key,
+			      char **value, bool *negated)
+{
+	char *option, *equals;
+	bool no;
+
+	while (**cursor == ',')
+		(*cursor)++;
+	if (!**cursor)
+		return false;
+	option = next_option(cursor);
+	if (!option)
+		return false;
+	equals = strchr(option, '=');
+	if (equals)
+		*equals = 0;
+	no = !equals && !strncmp(option, "no", 2) && is_one_of(known, option + 2);
+	if (no)
+		memmove(option, option + 2, strlen(option + 2) + 1);
+	*key = option;
+	*value = equals ? equals + 1 : NULL;
+	if (negated)
+		*negated = no;
+	return true;
+}
+
+/* The length of NAME in NAME:ARGS. */
+static int name_size(const char *desc)
+{
+	return desc ? (int)strcspn(desc, ":") : 0;
+}
+
+/* ---- saying something ---- */
+
+void cprof_profiler_set_help(cprof_profiler_handle handle, const char *text)
+{
+	handle->help = text;
+}
+
+const char *cprof_session_help(const cprof_session *s)
+{
+	const struct cprof_profiler_desc *p;
+
+	for (p = s->profilers; p; p = p->next)
+		if (p->help)
+			return p->help;
+	return NULL;
+}
+
+/* In one piece, beside what the program writes. */
+void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...)
+{
+	struct cp_buf line CP_CLEANUP(cp_buf_free) = { 0 };
+	CP_FREE char *text = NULL;
+	va_list ap;
+	int n;
+
+	va_start(ap, format);
+	n = vasprintf(&text, format, ap);
+	va_end(ap);
+	if (n < 0) {
+		text = NULL;
+		return;
+	}
+	while (n && text[n - 1] == '\n')
+		n--;
+	cp_buf_printf(&line, "cprof: %.*s%s", name_size(handle->desc),
+		      handle->desc ? handle->desc : "", handle->desc ? ": " : "");
+	cp_escape(&line, CP_ESCAPE_TERMINAL, text, (size_t)n);
+	cp_buf_u8(&line, '\n');
+	if (!line.failed && write(STDERR_FILENO, line.bytes, line.size) < 0)
+		return;
+}
+
+/* ---- counters ---- */
+
+void cprof_profiler_register_counter(cprof_profiler_handle handle, const char *name,
+				     const uint64_t *value)
+{
+	cprof_session *s = cprof_session_current();
+	char *copy;
+
+	if (!s || s->started || !name || !value)
+		return;
+	copy = strdup(name);
+	if (!copy || !cp_vec_push(&s->counters, (struct engine_counter){ handle, copy, value }))
+		free(copy);
+}
+
+void cprof_profiler_each_counter(cprof_counter_fn fn, void *data)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_counter *c;
+
+	if (!s)
+		return;
+	cp_vec_for_each(&s->counters, c) {
+		CP_FREE char *module = strndup(c->profiler->desc ? c->profiler->desc : "",
+					       (size_t)name_size(c->profiler->desc));
+
+		fn(module ? module : "", c->name, *c->value, data);
+	}
+}
+
+void engine_counters_free(cprof_session *s)
+{
+	struct engine_counter *c;
+
+	cp_vec_for_each(&s->counters, c)
+		free(c->name);
+	cp_vec_free(&s->counters);
+}
