@@ -76,8 +76,13 @@ const struct cp_arch *cp_arch_host(void);
 size_t cp_arch_prstatus_size(void);
 /* All of it into DWARF order, everything known. */
 void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret);
+/* What else is in the set, in the order of cprof_context's words behind the
+ * registers above (cprof/stack.h); false when it is more than `room`. */
+bool cp_arch_other_regs(const void *prstatus, uint64_t *ret, size_t room);
 /* Note type (NT_*) of the vector and floating-point register set. */
 int cp_arch_vector_note(void);
+/* Where that set has a register by name; false: it has none of that name. */
+bool cp_arch_vector_register(const char *name, size_t *offset_ret, size_t *size_ret);
 /* Thread pointer (fs_base, tpidr) of a register set; 0 when not part of it. */
 uint64_t cp_arch_thread_pointer(const void *prstatus);
 

@@ -5,6 +5,7 @@
 #include "arch/arch.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
@@ -29,6 +30,38 @@ void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret)
 		.r = { u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8, u.r9, u.r10,
 		       u.r11, u.r12, u.r13, u.r14, u.r15, u.rip },
 	};
+}
+
+bool cp_arch_other_regs(const void *prstatus, uint64_t *ret, size_t room)
+{
+	struct user_regs_struct u;
+
+	memcpy(&u, prstatus, sizeof(u));
+	const uint64_t others[] = { u.eflags, u.orig_rax, u.cs, u.ss,	   u.ds,
+				    u.es,     u.fs,	  u.gs, u.fs_base, u.gs_base };
+
+	if (room * sizeof(*ret) < sizeof(others))
+		return false;
+	memcpy(ret, others, sizeof(others));
+	return true;
+}
+
+/* The FXSAVE area, with which the XSAVE area begins: SDM vol. 1, 10.5.1. */
+bool cp_arch_vector_register(const char *name, size_t *offset_ret, size_t *size_ret)
+{
+	bool xmm = !strncmp(name, "xmm", 3);
+	char *end;
+	unsigned long n;
+
+	if (!xmm && strncmp(name, "st", 2) != 0)
+		return false;
+	name += xmm ? 3 : 2;
+	n = *name >= '0' && *name <= '9' ? strtoul(name, &end, 10) : 16;
+	if (n >= (xmm ? 16 : 8) || *end)
+		return false;
+	*offset_ret = xmm ? 160 + 16 * n : 32 + 16 * n;
+	*size_ret = xmm ? 16 : 10;
+	return true;
 }
 
 int cp_arch_vector_note(void)

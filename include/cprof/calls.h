@@ -17,7 +17,8 @@
 extern "C" {
 #endif
 
-typedef struct cprof_call_context cprof_call_context; /* [cb] */
+/* [cb]: afterwards the functions below say UNSUPPORTED_CALL_SEQUENCE, NULL, 0. */
+typedef struct cprof_call_context cprof_call_context;
 
 /* Mono: MonoProfilerCallInstrumentationFlags, the same values. */
 typedef enum cprof_call_instrumentation_flags {
@@ -92,7 +93,12 @@ CPROF_API void *cprof_profiler_call_context_get_local(cprof_call_context *contex
 CPROF_API void *cprof_profiler_call_context_get_result(cprof_call_context *context);
 CPROF_API void cprof_profiler_call_context_free_buffer(void *buffer);
 CPROF_API cprof_status cprof_profiler_call_context_error(const cprof_call_context *context);
+/* Of such a buffer: its bytes; where they were in the process (0: in registers);
+ * the value as text, free() it ("{x=1, name="abc"}", `depth` levels of it, 0:
+ * all that was captured; NULL: unknown). */
 CPROF_API size_t cprof_profiler_buffer_size(const void *buffer);
+CPROF_API cprof_addr cprof_profiler_buffer_address(const void *buffer);
+CPROF_API char *cprof_profiler_buffer_format(const void *buffer, unsigned depth);
 
 /* The same as values with names and types. NULL: there is none. [cb] */
 CPROF_API size_t cprof_call_context_argument_count(cprof_call_context *context); /* with this */
@@ -111,6 +117,15 @@ CPROF_API cprof_thread *cprof_call_context_thread(const cprof_call_context *cont
 CPROF_API cprof_addr cprof_call_context_caller(const cprof_call_context *context); /* 0: unknown */
 CPROF_API cprof_addr cprof_call_context_cfa(const cprof_call_context *context);
 CPROF_API uint32_t cprof_call_context_depth(const cprof_call_context *context); /* 0: outermost */
+/* Monotonic, ns: of the event, and of the entry (in an enter context the same). */
+CPROF_API uint64_t cprof_call_context_timestamp(const cprof_call_context *context);
+CPROF_API uint64_t cprof_call_context_enter_timestamp(const cprof_call_context *context);
+
+/* Arguments and locals of any frame of a walk, by debug information; results
+ * and calls there are none. From what was captured, and from memory where the
+ * thread stands still. NULL: of an inlined call, of unknown code, or call
+ * context introspection is not enabled. [cb] */
+CPROF_API cprof_call_context *cprof_frame_info_call_context(const cprof_frame_info *frame);
 
 /* The call event being delivered: also known without a context. [cb] */
 typedef struct cprof_call {

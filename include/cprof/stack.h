@@ -20,7 +20,8 @@ typedef enum cprof_arch {
 #define CPROF_CONTEXT_CONTROL UINT32_C(1) /* instruction, stack, frame pointer, flags */
 #define CPROF_CONTEXT_INTEGER UINT32_C(2) /* all other general registers */
 #define CPROF_CONTEXT_SEGMENTS UINT32_C(4) /* cs ss ds es fs gs, fs_base gs_base */
-#define CPROF_CONTEXT_XSTATE UINT32_C(16) /* x87, SSE, AVX: the XSAVE area */
+#define CPROF_CONTEXT_FLOATING UINT32_C(8) /* x87/SSE, or V registers: in `xstate`, too */
+#define CPROF_CONTEXT_XSTATE UINT32_C(16) /* all vector state: the XSAVE area */
 
 /* CPU state of one frame ("CONTEXT"). In the leaf frame of a stopped thread
  * every captured register is exact. Elsewhere trust only the bits set in
@@ -57,9 +58,19 @@ CPROF_API cprof_addr cprof_context_ip(const cprof_context *context);
 CPROF_API cprof_addr cprof_context_sp(const cprof_context *context);
 CPROF_API cprof_addr cprof_context_fp(const cprof_context *context);
 
-/* A general register by name ("rbx", "x19"); false if there is none of that
- * name or it is not known. */
-CPROF_API bool cprof_context_get(const cprof_context *context, const char *name, uint64_t *value);
+/* A register by name ("rbx", "xmm0", "st0", "x19"); false if there is none of
+ * that name or it is not known. *size: in, bytes at `value`; out, bytes of the
+ * register. NULL: 8 bytes, for general registers. */
+CPROF_API bool cprof_context_get(const cprof_context *context, const char *name, void *value,
+				 size_t *size);
+
+/* The registers of a thread: of the event's, as they were then, or of another
+ * one, now (it is stopped for that, and let go). Which of `parts` could be had
+ * tells context->parts; a thread that sleeps is not disturbed, and only its
+ * instruction and stack pointer are valid. INVALID_TGT_THREAD, UNSAFE.
+ * context->xstate: only of the event's thread. [cb] */
+CPROF_API cprof_status cprof_thread_context(cprof_thread *thread, unsigned parts,
+					    cprof_context *context);
 
 typedef enum cprof_snapshot_flags {
 	CPROF_SNAPSHOT_DEFAULT = 0, /* no register context */
@@ -89,19 +100,24 @@ typedef cprof_walk (*cprof_stack_snapshot_fn)(const cprof_function *function, cp
 					      const cprof_frame_info *frame, size_t context_size,
 					      const cprof_context *context, void *client_data);
 
-/* Walks the stack of the thread whose event is being delivered, from the
- * captured copy (`thread` NULL or that thread); another thread is
- * INVALID_TGT_THREAD. `seed`, if not NULL, replaces the captured registers as
- * the start of the walk and must point into known code (else UNMANAGED_CTX).
- * Returns OK, ABORTED (the callback said so), INVALID_TGT_THREAD,
- * UNMANAGED_CTX, FAIL (not one frame), UNEXPECTED (the seed's stack can't be
- * read). A walk that did not reach the root is OK: ask
- * cprof_frame_info_is_truncated() of its last frame. CLR: DoStackSnapshot. */
+/* Walks the stack of `thread`. NULL, or the thread of a sample or call event:
+ * as it was captured then (a call event: with CPROF_CALL_INSTRUMENTATION_STACK
+ * or _HOLD, else UNSUPPORTED_CALL_SEQUENCE). Another one: as it is now; it is
+ * stopped if it runs, read where it sleeps, and goes on before `cb` is called.
+ * `seed`, if not NULL, replaces the registers as the start of the walk and must
+ * point into known code (else UNMANAGED_CTX): e.g. a fiber that is switched
+ * out. Its stack is read now.
+ * Returns OK, ABORTED (the callback said so), INVALID_TGT_THREAD (none, or it
+ * has exited), UNMANAGED_CTX, UNSAFE (it could not be stopped in a second),
+ * FAIL (not one frame), UNEXPECTED (the seed's stack can't be read). A walk
+ * that did not reach the root is OK: ask cprof_frame_info_is_truncated() of its
+ * last frame. A walk within `cb` is allowed. CLR: DoStackSnapshot. */
 CPROF_API cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_fn cb,
 					       unsigned flags, void *client_data,
 					       const cprof_context *seed, size_t seed_size);
 
-/* What a frame knows. */
+/* What a frame knows. A frame whose callback is over knows nothing: 0, NULL,
+ * false, "". */
 CPROF_API cprof_addr cprof_frame_info_cfa(const cprof_frame_info *frame); /* 0: unknown */
 CPROF_API const cprof_image *cprof_frame_info_image(const cprof_frame_info *frame); /* NULL: none */
 /* Link-time address in the image of the instruction the frame is at: for

@@ -53,6 +53,12 @@ typedef enum cprof_status {
 	CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD = -11, /* no such thread, or it has exited */
 	CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX = -12, /* seed does not point into known code */
 	CPROF_E_STACKSNAPSHOT_UNSAFE = -13, /* thread cannot be stopped now (vfork, D state) */
+	CPROF_E_DATA_INCOMPLETE = -14, /* CORPROF_E_DATAINCOMPLETE: no address yet */
+	CPROF_E_LITERALS_HAVE_NO_ADDRESS = -15, /* it is a constant */
+	CPROF_E_CLASS_IS_ARRAY = -16, /* CORPROF_E_CLASSID_IS_ARRAY */
+	CPROF_E_CLASS_IS_STRING = -17, /* the layout of a string */
+	CPROF_E_NO_DEBUG_INFO = -18, /* none for this function or type */
+	CPROF_E_OPTIMIZED_OUT = -19, /* the value does not exist here */
 	CPROF_E_UNREADABLE = -20, /* memory of the process is not readable */
 	CPROF_E_NOT_FOUND = -21, /* module, symbol or type not found */
 	CPROF_E_API_VERSION = -22, /* module built against another API version */

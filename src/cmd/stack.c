@@ -192,7 +192,7 @@ static void show_registers(struct cp_buf *out, const struct stack_frame *f)
 
 	for (i = 0; i < arch->nregs; i++) {
 		cp_buf_printf(out, "%s%4s ", i % 4 ? "  " : "\n        ", arch->reg_names[i]);
-		if (cprof_context_get(&f->context, arch->reg_names[i], &value))
+		if (cprof_context_get(&f->context, arch->reg_names[i], &value, NULL))
 			cp_buf_printf(out, "%016llx", (unsigned long long)value);
 		else
 			cp_buf_printf(out, "%-16s", "?");
@@ -256,7 +256,7 @@ static void json_registers(struct cp_json *j, const struct stack_frame *f)
 
 	cp_json_begin(j, "registers", '{');
 	for (i = 0; i < arch->nregs; i++) {
-		if (cprof_context_get(&f->context, arch->reg_names[i], &value))
+		if (cprof_context_get(&f->context, arch->reg_names[i], &value, NULL))
 			cp_json_hex(j, arch->reg_names[i], value);
 		else
 			cp_json_null(j, arch->reg_names[i]);

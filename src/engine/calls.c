@@ -249,40 +249,50 @@ static void set_current(struct engine_calls *c, const struct cp_call *call)
 	};
 }
 
-static cprof_call_context context_of(cprof_session *s, const struct cp_call *call, bool leave)
+static struct engine_context context_of(cprof_session *s, const struct cp_call *call, bool leave)
 {
-	return (cprof_call_context){
+	return (struct engine_context){
 		.session = s,
+		.signature = s->calls->traced.items[call->function]->signature,
+		.arena = s->calls->arena,
 		.traced = s->calls->traced.items[call->function],
 		.hit = s->current.hit,
 		.entry = leave ? call->data : NULL,
 		.call = call,
+		.enter_ns = call->enter_ns,
+		.now_ns = s->calls->now_ns,
 		.leave = leave,
 	};
 }
 
 static void raise_enter(cprof_session *s, const struct cp_call *call, unsigned flags)
 {
-	cprof_call_context x = context_of(s, call, false);
+	struct engine_context x = context_of(s, call, false);
+	cprof_call_context *handle = NULL;
 
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_ENTER) || !call->subject)
 		return;
 	set_current(s->calls, call);
 	s->calls->events++;
-	engine_raise(s, method_enter, call->subject,
-		     flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT ? &x : NULL);
+	if (flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT)
+		handle = engine_live_begin(s, ENGINE_LIVE_CONTEXT, &x);
+	engine_raise(s, method_enter, call->subject, handle);
+	engine_live_end(s, handle);
 	cp_value_arena_reset(s->calls->arena);
 }
 
 static void raise_leave(cprof_session *s, const struct cp_call *call, unsigned flags)
 {
-	cprof_call_context x = context_of(s, call, true);
+	struct engine_context x = context_of(s, call, true);
+	cprof_call_context *handle = NULL;
 
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_LEAVE))
 		return;
 	s->calls->events++;
-	engine_raise(s, method_leave, call->subject,
-		     flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT ? &x : NULL);
+	if (flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+		handle = engine_live_begin(s, ENGINE_LIVE_CONTEXT, &x);
+	engine_raise(s, method_leave, call->subject, handle);
+	engine_live_end(s, handle);
 	cp_value_arena_reset(s->calls->arena);
 }
 

@@ -107,12 +107,19 @@ struct engine_hit {
 	const uint8_t *fetched, *stack; /* NULL: none */
 };
 
-struct cprof_call_context {
+/* What a cprof_call_context stands for. */
+struct engine_context {
 	cprof_session *session;
+	const struct cp_signature *signature; /* NULL: no values are wanted */
+	struct cp_value_arena *arena;
+	/* Of a frame of a walk, else NULL; then the next ones are. */
+	const struct engine_frame *frame;
+	struct cp_reader stack; /* of the frame */
 	const struct engine_traced *traced;
 	const struct engine_hit *hit;
 	const struct engine_entry *entry; /* leave contexts; NULL: not kept */
 	const struct cp_call *call;
+	uint64_t enter_ns, now_ns;
 	bool leave;
 	cprof_status error;
 	bool have_arguments, have_result, have_locals, have_now;
@@ -215,6 +222,24 @@ void engine_calls_look(cprof_process *p);
 bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site);
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
 enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
+
+/* Values of a context, made when first asked for; false: not of this one, and
+ * x->error tells why. */
+bool engine_context_can_read(struct engine_context *x);
+void engine_context_arguments(struct engine_context *x);
+void engine_context_result(struct engine_context *x);
+void engine_context_locals(struct engine_context *x);
+/* The bytes as they were captured: of an argument (counting `this`), of the
+ * result (-1), of a local. False: not there. */
+bool engine_context_bytes(struct engine_context *x, int position, struct cp_value_bytes *ret);
+bool engine_context_local_bytes(struct engine_context *x, size_t position,
+				struct cp_value_bytes *ret);
+
+/* frame_values.c: the same of a frame of a walk */
+void engine_frame_values(struct engine_context *x, bool locals, const cprof_value **ret,
+			 size_t *count_ret);
+bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
+			struct cp_value_bytes *ret);
 
 void engine_elt_free(struct engine_elt *elt); /* elt.c */
 /* launch.c: CP_TRACE_* for launch and attach */

@@ -8,12 +8,6 @@
 
 #include "engine/calls.h"
 
-/* What the getters give away: the bytes follow. */
-struct buffer {
-	size_t size;
-	_Alignas(16) uint8_t bytes[];
-};
-
 /* ---- captures ---- */
 
 /* Kept from the entry to the leave: a copy, because the event goes. */
@@ -109,30 +103,33 @@ enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *
 
 /* ---- values ---- */
 
-static bool can_read(cprof_call_context *x)
+bool engine_context_can_read(struct engine_context *x)
 {
-	x->error = x->session->calls->introspection && x->traced->signature
+	x->error = x->session->calls && x->session->calls->introspection && x->signature
 			   ? CPROF_OK
 			   : CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	return x->error == CPROF_OK;
 }
 
-static void read_arguments(cprof_call_context *x)
+void engine_context_arguments(struct engine_context *x)
 {
-	struct cp_value_arena *arena = x->session->calls->arena;
-	uint64_t bias = x->hit->image ? x->hit->image->bias : 0;
 	struct cp_capture capture;
+	uint64_t bias;
 
 	if (x->have_arguments)
 		return;
 	x->have_arguments = true;
+	if (x->frame) {
+		engine_frame_values(x, false, &x->arguments, &x->argument_count);
+		return;
+	}
 	if (!(x->traced->flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT) ||
 	    (x->leave && !x->entry))
 		return;
+	bias = x->hit->image ? x->hit->image->bias : 0;
 	capture = x->leave ? capture_of_entry(x->session, x->entry, bias)
 			   : capture_of(x->session, x->hit, x->traced);
-	x->arguments =
-		cp_signature_arguments(x->traced->signature, &capture, arena, &x->argument_count);
+	x->arguments = cp_signature_arguments(x->signature, &capture, x->arena, &x->argument_count);
 }
 
 bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site)
@@ -143,7 +140,7 @@ bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *
 
 /* The arguments once more, from the registers of the entry and the memory of
  * now. */
-static void read_now(cprof_call_context *x)
+static void read_now(struct engine_context *x)
 {
 	struct cp_capture capture;
 	size_t count = 0;
@@ -158,13 +155,12 @@ static void read_now(cprof_call_context *x)
 	capture.fetched = NULL;
 	capture.fetched_size = 0;
 	capture.memory = &x->session->current.process->memory;
-	x->now = cp_signature_arguments(x->traced->signature, &capture, x->session->calls->arena,
-					&count);
+	x->now = cp_signature_arguments(x->signature, &capture, x->arena, &count);
 	if (count != x->argument_count)
 		x->now = NULL;
 }
 
-static void read_result(cprof_call_context *x)
+void engine_context_result(struct engine_context *x)
 {
 	struct cp_capture capture, entry = { 0 };
 
@@ -176,47 +172,110 @@ static void read_result(cprof_call_context *x)
 	capture = capture_of(x->session, x->hit, x->traced);
 	if (x->entry)
 		entry = capture_of_entry(x->session, x->entry, capture.bias);
-	x->result = cp_signature_result(x->traced->signature, x->entry ? &entry : NULL, &capture,
-					x->session->calls->arena);
+	x->result = cp_signature_result(x->signature, x->entry ? &entry : NULL, &capture, x->arena);
 }
 
-static void read_locals(cprof_call_context *x)
+/* Link-time address of the exit whose locals were captured, or 0. */
+static uint64_t exit_with_locals(const struct engine_context *x)
 {
-	const struct engine_site *site = &x->session->calls->sites.items[x->hit->site];
+	if (!x->leave || !x->hit->regs.known ||
+	    !(x->traced->flags & CPROF_CALL_INSTRUMENTATION_LOCALS))
+		return 0;
+	return x->session->calls->sites.items[x->hit->site].address;
+}
+
+void engine_context_locals(struct engine_context *x)
+{
 	struct cp_capture capture;
 
 	if (x->have_locals)
 		return;
 	x->have_locals = true;
-	if (!x->leave || !x->hit->regs.known || !site->address ||
-	    !(x->traced->flags & CPROF_CALL_INSTRUMENTATION_LOCALS))
+	if (x->frame) {
+		engine_frame_values(x, true, &x->locals, &x->local_count);
+		return;
+	}
+	if (!exit_with_locals(x))
 		return;
 	capture = capture_of(x->session, x->hit, x->traced);
-	x->locals = cp_signature_locals(x->traced->signature, &capture,
-					(struct cp_vaddr){ site->address },
-					x->session->calls->arena, &x->local_count);
+	x->locals = cp_signature_locals(x->signature, &capture,
+					(struct cp_vaddr){ exit_with_locals(x) }, x->arena,
+					&x->local_count);
 }
 
-size_t cprof_call_context_argument_count(cprof_call_context *x)
+bool engine_context_bytes(struct engine_context *x, int position, struct cp_value_bytes *ret)
 {
-	if (!can_read(x))
+	struct cp_capture capture;
+	uint64_t bias;
+
+	if (x->frame)
+		return position >= 0 && engine_frame_bytes(x, false, (size_t)position, ret);
+	if (position < 0 ? !x->leave : x->leave && !x->entry)
+		return false;
+	bias = x->hit->image ? x->hit->image->bias : 0;
+	capture = position < 0 || !x->leave ? capture_of(x->session, x->hit, x->traced)
+					    : capture_of_entry(x->session, x->entry, bias);
+	return cp_signature_bytes(x->signature, &capture, position, x->arena, ret);
+}
+
+bool engine_context_local_bytes(struct engine_context *x, size_t position,
+				struct cp_value_bytes *ret)
+{
+	struct cp_capture capture;
+
+	if (x->frame)
+		return engine_frame_bytes(x, true, position, ret);
+	if (!exit_with_locals(x))
+		return false;
+	capture = capture_of(x->session, x->hit, x->traced);
+	return cp_signature_local_bytes(x->signature, &capture,
+					(struct cp_vaddr){ exit_with_locals(x) }, position,
+					x->arena, ret);
+}
+
+/* ---- what a profiler may ask ---- */
+
+/* NULL: its callback is over. */
+static struct engine_context *context_of(const cprof_call_context *handle)
+{
+	return engine_live(ENGINE_LIVE_CONTEXT, handle);
+}
+
+/* NULL also when there are no values of it. */
+static struct engine_context *readable(const cprof_call_context *handle)
+{
+	struct engine_context *x = context_of(handle);
+
+	return x && engine_context_can_read(x) ? x : NULL;
+}
+
+size_t cprof_call_context_argument_count(cprof_call_context *handle)
+{
+	struct engine_context *x = readable(handle);
+
+	if (!x)
 		return 0;
-	read_arguments(x);
+	engine_context_arguments(x);
 	return x->argument_count;
 }
 
-const cprof_value *cprof_call_context_argument(cprof_call_context *x, size_t position)
+const cprof_value *cprof_call_context_argument(cprof_call_context *handle, size_t position)
 {
-	if (position < cprof_call_context_argument_count(x))
+	struct engine_context *x = readable(handle);
+
+	if (!x)
+		return NULL;
+	engine_context_arguments(x);
+	if (position < x->argument_count)
 		return &x->arguments[position];
-	if (!x->error)
-		x->error = CPROF_E_NOT_FOUND;
+	x->error = CPROF_E_NOT_FOUND;
 	return NULL;
 }
 
-const cprof_value *cprof_call_context_changed(cprof_call_context *x, size_t position)
+const cprof_value *cprof_call_context_changed(cprof_call_context *handle, size_t position)
 {
-	const cprof_value *before = cprof_call_context_argument(x, position);
+	const cprof_value *before = cprof_call_context_argument(handle, position);
+	struct engine_context *x = context_of(handle);
 
 	if (!before)
 		return NULL;
@@ -227,176 +286,92 @@ const cprof_value *cprof_call_context_changed(cprof_call_context *x, size_t posi
 	return NULL;
 }
 
-const cprof_value *cprof_call_context_result(cprof_call_context *x)
+const cprof_value *cprof_call_context_result(cprof_call_context *handle)
 {
-	if (!can_read(x))
+	struct engine_context *x = readable(handle);
+
+	if (!x)
 		return NULL;
-	read_result(x);
+	engine_context_result(x);
 	if (!x->result)
 		x->error = CPROF_E_NOT_FOUND;
 	return x->result;
 }
 
-size_t cprof_call_context_local_count(cprof_call_context *x)
+size_t cprof_call_context_local_count(cprof_call_context *handle)
 {
-	if (!can_read(x))
+	struct engine_context *x = readable(handle);
+
+	if (!x)
 		return 0;
-	read_locals(x);
+	engine_context_locals(x);
 	return x->local_count;
 }
 
-const cprof_value *cprof_call_context_local(cprof_call_context *x, size_t position)
+const cprof_value *cprof_call_context_local(cprof_call_context *handle, size_t position)
 {
-	if (position < cprof_call_context_local_count(x))
+	struct engine_context *x = readable(handle);
+
+	if (!x)
+		return NULL;
+	engine_context_locals(x);
+	if (position < x->local_count)
 		return &x->locals[position];
-	if (!x->error)
-		x->error = CPROF_E_NOT_FOUND;
-	return NULL;
-}
-
-/* ---- buffers ---- */
-
-static void *new_buffer(cprof_call_context *x, const void *bytes, size_t size)
-{
-	struct buffer *b = malloc(sizeof(*b) + size);
-
-	if (!b) {
-		x->error = CPROF_E_OUT_OF_MEMORY;
-		return NULL;
-	}
-	b->size = size;
-	if (size)
-		memcpy(b->bytes, bytes, size);
-	x->error = CPROF_OK;
-	return b->bytes;
-}
-
-/* Position -1 is the result; others count `this`. */
-static void *captured_bytes(cprof_call_context *x, int position)
-{
-	uint64_t bias = x->hit->image ? x->hit->image->bias : 0;
-	struct cp_capture capture;
-	const uint8_t *bytes;
-	size_t size;
-
-	if (!can_read(x))
-		return NULL;
 	x->error = CPROF_E_NOT_FOUND;
-	if (position < 0 ? !x->leave : x->leave && !x->entry)
-		return NULL;
-	capture = position < 0 || !x->leave ? capture_of(x->session, x->hit, x->traced)
-					    : capture_of_entry(x->session, x->entry, bias);
-	if (!cp_signature_bytes(x->traced->signature, &capture, position, x->session->calls->arena,
-				&bytes, &size))
-		return NULL;
-	return new_buffer(x, bytes, size);
-}
-
-void *cprof_profiler_call_context_get_this(cprof_call_context *x)
-{
-	if (can_read(x) && !cp_signature_has_this(x->traced->signature)) {
-		x->error = CPROF_E_NOT_FOUND;
-		return NULL;
-	}
-	return captured_bytes(x, 0);
-}
-
-void *cprof_profiler_call_context_get_argument(cprof_call_context *x, uint32_t position)
-{
-	if (!can_read(x))
-		return NULL;
-	if (position >= INT32_MAX) {
-		x->error = CPROF_E_NOT_FOUND;
-		return NULL;
-	}
-	return captured_bytes(x, (int)position + cp_signature_has_this(x->traced->signature));
-}
-
-void *cprof_profiler_call_context_get_result(cprof_call_context *x)
-{
-	return captured_bytes(x, -1);
-}
-
-/* A local has no bytes of its own in the capture: those of its value, for
- * what is a number, or its text. */
-void *cprof_profiler_call_context_get_local(cprof_call_context *x, uint32_t position)
-{
-	const cprof_value *v = cprof_call_context_local(x, position);
-
-	if (!v)
-		return NULL;
-	switch ((cprof_value_kind)v->kind) {
-	case CPROF_VALUE_INT:
-	case CPROF_VALUE_UINT:
-	case CPROF_VALUE_BOOL:
-	case CPROF_VALUE_CHAR:
-	case CPROF_VALUE_ENUM:
-	case CPROF_VALUE_POINTER:
-		return new_buffer(x, &v->u, v->size && v->size <= 8 ? v->size : 8);
-	case CPROF_VALUE_INT128:
-	case CPROF_VALUE_UINT128:
-		return new_buffer(x, v->u.wide, sizeof(v->u.wide));
-	case CPROF_VALUE_FLOAT: {
-		float narrow = (float)v->u.f;
-
-		return v->size == sizeof(narrow) ? new_buffer(x, &narrow, sizeof(narrow))
-						 : new_buffer(x, &v->u.f, sizeof(v->u.f));
-	}
-	case CPROF_VALUE_STRING:
-	case CPROF_VALUE_RAW:
-		return new_buffer(x, v->u.text.bytes, v->u.text.length);
-	case CPROF_VALUE_ERROR:
-	case CPROF_VALUE_LONG_DOUBLE:
-	case CPROF_VALUE_COMPLEX:
-	case CPROF_VALUE_STRUCT:
-	case CPROF_VALUE_UNION:
-	case CPROF_VALUE_ARRAY:
-	case CPROF_VALUE_VOID:
-		break;
-	}
-	x->error = v->error == CPROF_VALUE_UNREADABLE ? CPROF_E_UNREADABLE : CPROF_E_NOT_SUPPORTED;
 	return NULL;
 }
 
-void cprof_profiler_call_context_free_buffer(void *buffer)
+cprof_status cprof_profiler_call_context_error(const cprof_call_context *handle)
 {
-	if (buffer)
-		free((uint8_t *)buffer - offsetof(struct buffer, bytes));
-}
+	const struct engine_context *x = context_of(handle);
 
-size_t cprof_profiler_buffer_size(const void *buffer)
-{
-	const struct buffer *b;
-
-	if (!buffer)
-		return 0;
-	b = (const void *)((const uint8_t *)buffer - offsetof(struct buffer, bytes));
-	return b->size;
-}
-
-cprof_status cprof_profiler_call_context_error(const cprof_call_context *x)
-{
-	return x->error;
+	return x ? x->error : CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 }
 
 /* ---- the call ---- */
 
-cprof_thread *cprof_call_context_thread(const cprof_call_context *x)
+cprof_thread *cprof_call_context_thread(const cprof_call_context *handle)
 {
-	return x->session->current.thread;
+	const struct engine_context *x = context_of(handle);
+
+	if (!x)
+		return NULL;
+	return x->frame ? x->frame->thread : x->session->current.thread;
 }
 
-cprof_addr cprof_call_context_caller(const cprof_call_context *x)
+cprof_addr cprof_call_context_caller(const cprof_call_context *handle)
 {
-	return x->call->caller;
+	const struct engine_context *x = context_of(handle);
+
+	return x && x->call ? x->call->caller : 0;
 }
 
-cprof_addr cprof_call_context_cfa(const cprof_call_context *x)
+cprof_addr cprof_call_context_cfa(const cprof_call_context *handle)
 {
-	return x->call->sp + cp_arch_host()->ret_size;
+	const struct engine_context *x = context_of(handle);
+
+	if (!x)
+		return 0;
+	return x->call ? x->call->sp + cp_arch_host()->ret_size : x->frame->frame->cfa.v;
 }
 
-uint32_t cprof_call_context_depth(const cprof_call_context *x)
+uint32_t cprof_call_context_depth(const cprof_call_context *handle)
 {
-	return x->call->depth;
+	const struct engine_context *x = context_of(handle);
+
+	return x && x->call ? x->call->depth : 0;
+}
+
+uint64_t cprof_call_context_timestamp(const cprof_call_context *handle)
+{
+	const struct engine_context *x = context_of(handle);
+
+	return x ? x->now_ns : 0;
+}
+
+uint64_t cprof_call_context_enter_timestamp(const cprof_call_context *handle)
+{
+	const struct engine_context *x = context_of(handle);
+
+	return x ? x->enter_ns : 0;
 }

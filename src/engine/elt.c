@@ -12,12 +12,14 @@
 
 enum kind { ENTER, LEAVE, TAIL_CALL };
 
-/* Lives on the stack of the event that it is about. */
-struct cprof_elt_info {
+/* What a cprof_elt_info stands for. */
+struct elt_info {
 	enum kind kind;
+	const struct engine_elt *elt;
 	const cprof_function *function;
 	cprof_call_context *context; /* NULL: nothing was captured */
-	struct cprof_frame_info frame_info;
+	const cprof_frame_info *frame_handle;
+	struct engine_frame frame_info;
 	struct cp_frame frame;
 };
 
@@ -35,7 +37,6 @@ struct engine_elt {
 	cprof_function_id_mapper2_fn mapper;
 	void *mapper_data;
 	struct cp_map ids; /* cprof_function * -> what the mapper said */
-	const cprof_elt_info *active; /* of the slow hook that is running */
 };
 
 /* cprof_profiler of the adapter. */
@@ -107,8 +108,9 @@ static void slow(struct engine_elt *elt, enum kind kind, const cprof_function *f
 		 cprof_call_context *context)
 {
 	cprof_session *s = cprof_session_current();
-	struct cprof_elt_info info = {
+	struct elt_info info = {
 		.kind = kind,
+		.elt = elt,
 		.function = f,
 		.context = context,
 		.frame = { .pc = { s->current.capture.pc },
@@ -117,23 +119,27 @@ static void slow(struct engine_elt *elt, enum kind kind, const cprof_function *f
 			   .regs = s->current.capture.regs },
 	};
 	const cprof_function_or_client_id id = id_of(elt, f);
+	cprof_elt_info *handle = engine_live_begin(s, ENGINE_LIVE_ELT, &info);
 
-	info.frame_info = (struct cprof_frame_info){
+	info.frame_info = (struct engine_frame){
 		.session = s,
 		.image = f->image,
 		.address = info.frame.pc.v - f->image->bias,
 		.frame = &info.frame,
 		.function = f,
 		.run_length = 1,
+		.thread = s->current.thread,
+		.capture = &s->current.capture,
 	};
-	elt->active = &info;
+	info.frame_handle = engine_live_begin(s, ENGINE_LIVE_FRAME, &info.frame_info);
 	if (kind == ENTER && elt->enter_info)
-		elt->enter_info(id, &info);
+		elt->enter_info(id, handle);
 	else if (kind == LEAVE && elt->leave_info)
-		elt->leave_info(id, &info);
+		elt->leave_info(id, handle);
 	else if (kind == TAIL_CALL && elt->tail_call_info)
-		elt->tail_call_info(id, &info);
-	elt->active = NULL;
+		elt->tail_call_info(id, handle);
+	engine_live_end(s, handle);
+	engine_frame_end(&info.frame_info);
 }
 
 static void on_enter(cprof_profiler *prof, const cprof_function *f, cprof_call_context *context)
@@ -266,36 +272,23 @@ cprof_status cprof_set_function_id_mapper2(cprof_profiler_handle handle,
 
 /* ---- what a slow hook may ask ---- */
 
-/* The hooks whose slow one is running with that info, or NULL. */
-static const struct engine_elt *running(const cprof_elt_info *info)
+static cprof_status check(const cprof_function *f, const cprof_elt_info *handle, enum kind kind,
+			  const struct elt_info **ret)
 {
-	const cprof_session *s = cprof_session_current();
-	const struct cprof_profiler_desc *p;
-
-	for (p = s && info ? s->profilers : NULL; p; p = p->next)
-		if (p->elt && p->elt->active == info)
-			return p->elt;
-	return NULL;
-}
-
-static cprof_status check(const cprof_function *f, const cprof_elt_info *info, enum kind kind,
-			  const struct engine_elt **elt_ret)
-{
-	*elt_ret = running(info);
-	if (!*elt_ret || info->kind != kind)
+	*ret = engine_live(ENGINE_LIVE_ELT, handle);
+	if (!*ret || (*ret)->kind != kind)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
-	return f == info->function ? CPROF_OK : CPROF_E_INVALID_ARGUMENT;
+	return f == (*ret)->function ? CPROF_OK : CPROF_E_INVALID_ARGUMENT;
 }
 
-static void give_frame(const struct engine_elt *elt, const cprof_elt_info *info,
-		       const cprof_frame_info **frame)
+static void give_frame(const struct elt_info *info, const cprof_frame_info **frame)
 {
 	if (frame)
-		*frame = elt->mask & CPROF_ENABLE_FRAME_INFO ? &info->frame_info : NULL;
+		*frame = info->elt->mask & CPROF_ENABLE_FRAME_INFO ? info->frame_handle : NULL;
 }
 
 /* The captured bytes of argument `position` (counting `this`), a buffer. */
-static void *argument_bytes(const cprof_elt_info *info, uint32_t position)
+static void *argument_bytes(const struct elt_info *info, uint32_t position)
 {
 	void *this = cprof_profiler_call_context_get_this(info->context);
 
@@ -316,22 +309,22 @@ static cprof_function_argument_range range_of(const void *buffer, uint32_t posit
 	};
 }
 
-cprof_status cprof_get_function_enter3_info(const cprof_function *f, cprof_elt_info *info,
+cprof_status cprof_get_function_enter3_info(const cprof_function *f, cprof_elt_info *handle,
 					    const cprof_frame_info **frame, size_t *size,
 					    cprof_function_argument_info *arguments)
 {
-	const struct engine_elt *elt;
-	cprof_status status = check(f, info, ENTER, &elt);
+	const struct elt_info *info;
+	cprof_status status = check(f, handle, ENTER, &info);
 	size_t count = 0, needed = offsetof(cprof_function_argument_info, ranges), i;
 
 	if (status)
 		return status;
 	if (!size)
 		return CPROF_E_INVALID_ARGUMENT;
-	if (info->context && elt->mask & CPROF_ENABLE_FUNCTION_ARGS)
+	if (info->context && info->elt->mask & CPROF_ENABLE_FUNCTION_ARGS)
 		count = cprof_call_context_argument_count(info->context);
 	needed += count * sizeof(arguments->ranges[0]);
-	give_frame(elt, info, frame);
+	give_frame(info, frame);
 	if (!arguments || *size < needed) {
 		*size = needed;
 		return CPROF_E_INSUFFICIENT_BUFFER;
@@ -350,44 +343,45 @@ cprof_status cprof_get_function_enter3_info(const cprof_function *f, cprof_elt_i
 	return CPROF_OK;
 }
 
-cprof_status cprof_get_function_leave3_info(const cprof_function *f, cprof_elt_info *info,
+cprof_status cprof_get_function_leave3_info(const cprof_function *f, cprof_elt_info *handle,
 					    const cprof_frame_info **frame,
 					    cprof_function_argument_range *retval)
 {
-	const struct engine_elt *elt;
-	cprof_status status = check(f, info, LEAVE, &elt);
+	const struct elt_info *info;
+	cprof_status status = check(f, handle, LEAVE, &info);
 	void *bytes = NULL;
 
 	if (status)
 		return status;
-	give_frame(elt, info, frame);
+	give_frame(info, frame);
 	if (!retval)
 		return CPROF_OK;
-	if (info->context && elt->mask & CPROF_ENABLE_FUNCTION_RETVAL)
+	if (info->context && info->elt->mask & CPROF_ENABLE_FUNCTION_RETVAL)
 		bytes = cprof_profiler_call_context_get_result(info->context);
 	*retval = range_of(bytes, 0, false);
 	cprof_profiler_call_context_free_buffer(bytes);
 	return CPROF_OK;
 }
 
-cprof_status cprof_get_function_tailcall3_info(const cprof_function *f, cprof_elt_info *info,
+cprof_status cprof_get_function_tailcall3_info(const cprof_function *f, cprof_elt_info *handle,
 					       const cprof_frame_info **frame)
 {
-	const struct engine_elt *elt;
-	cprof_status status = check(f, info, TAIL_CALL, &elt);
+	const struct elt_info *info;
+	cprof_status status = check(f, handle, TAIL_CALL, &info);
 
 	if (!status)
-		give_frame(elt, info, frame);
+		give_frame(info, frame);
 	return status;
 }
 
-cprof_status cprof_read_range(const cprof_elt_info *info,
+cprof_status cprof_read_range(const cprof_elt_info *handle,
 			      const cprof_function_argument_range *range, void *buffer, size_t size)
 {
+	const struct elt_info *info = engine_live(ENGINE_LIVE_ELT, handle);
 	void *bytes = NULL;
 	size_t got;
 
-	if (!running(info))
+	if (!info)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	if (!range || !buffer)
 		return CPROF_E_INVALID_ARGUMENT;

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "engine/internal.h"
+#include "inspect/inspect.h"
 
 #define MAX_INLINE 64
 
@@ -51,8 +52,10 @@ void engine_functions_free(cprof_session *s)
 	size_t i;
 
 	for (i = 0; i < s->functions.count; i++) {
-		if (s->functions.items[i])
+		if (s->functions.items[i]) {
 			free(s->functions.items[i]->name);
+			cp_signature_destroy(s->functions.items[i]->signature);
+		}
 		free(s->functions.items[i]);
 	}
 	cp_vec_free(&s->functions);

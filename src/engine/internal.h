@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "engine/live.h"
 #include "engine/profilers.h"
 #include "image/image.h"
 #include "link/link.h"
@@ -110,19 +111,8 @@ struct cprof_function {
 	const char *linkage_name;
 	char *name; /* demangled, owned */
 	uint64_t start, size;
-};
-
-/* One call of the snapshot callback. */
-struct cprof_frame_info {
-	cprof_session *session;
-	const cprof_image *image;
-	uint64_t address; /* link-time, stepped back */
-	const struct cp_frame *frame;
-	const cprof_function *function;
-	const struct cp_inline_frame *source; /* NULL: not looked up */
-	bool is_inlined, is_truncated;
-	uint32_t run_length;
-	char *name; /* owned: demangled name of an inlined function */
+	struct cp_signature *signature; /* owned; for frames of walks */
+	bool signature_read;
 };
 
 /* What was captured of a thread: what a walk starts from. */
@@ -137,6 +127,7 @@ struct engine_capture {
 	size_t below_size;
 	const uint8_t *xstate;
 	uint32_t xstate_size;
+	const uint8_t *raw; /* the register set as the kernel has it, or NULL */
 	uint32_t slot; /* of the thread in the hints */
 	bool held; /* the thread stands still */
 };
@@ -195,9 +186,13 @@ struct cprof_session {
 	CP_VEC(char *) loaded; /* descriptions of loaded profilers */
 	struct engine_calling calling;
 	struct engine_current current;
+	struct engine_lives live;
 	struct engine_calls *calls; /* NULL: calls are not traced */
 	struct engine_coverage *coverage; /* NULL: not asked for */
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
+	unsigned walking; /* walks that are being told, one within the other */
+	bool snapshotting; /* the tracer captures all threads */
+	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
 	uint64_t heartbeat_ns;
 	struct cp_error *error; /* the last failure */
 	CP_VEC(char *) warnings;
@@ -260,6 +255,9 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
  * tracer then knows where to look the next time. */
 bool engine_lacks_stack(cprof_session *s);
 void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
+/* What of the leaf was captured besides: the other registers, and the vector
+ * state when `vectors`. */
+void engine_fill_leaf(const struct engine_capture *c, bool vectors, cprof_context *ret);
 
 /* session.c */
 /* Memory of the process, through the descriptor that the tracer hands over. */

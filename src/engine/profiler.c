@@ -51,11 +51,23 @@ const char *cprof_status_string(cprof_status status)
 	case CPROF_E_STACKSNAPSHOT_ABORTED:
 		return "the snapshot was aborted by its callback";
 	case CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD:
-		return "no such thread, or not the one of this event";
+		return "no such thread, or it has exited";
 	case CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX:
 		return "the seed does not point into known code";
 	case CPROF_E_STACKSNAPSHOT_UNSAFE:
 		return "the thread cannot be stopped now";
+	case CPROF_E_DATA_INCOMPLETE:
+		return "it has no address yet";
+	case CPROF_E_LITERALS_HAVE_NO_ADDRESS:
+		return "a constant has no address";
+	case CPROF_E_CLASS_IS_ARRAY:
+		return "the type is an array";
+	case CPROF_E_CLASS_IS_STRING:
+		return "the type is a string";
+	case CPROF_E_NO_DEBUG_INFO:
+		return "there is no debug information for it";
+	case CPROF_E_OPTIMIZED_OUT:
+		return "the value was optimized out";
 	case CPROF_E_UNREADABLE:
 		return "the memory cannot be read";
 	case CPROF_E_NOT_FOUND:
@@ -163,6 +175,7 @@ cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof)
 	if (!p)
 		return NULL;
 	p->prof = prof;
+	p->session = s;
 	p->desc = s->calling.desc;
 	p->next = s->profilers;
 	s->profilers = p;

@@ -12,13 +12,14 @@ struct engine_elt;
 
 struct cprof_profiler_desc {
 	cprof_profiler *prof;
+	cprof_session *session;
 	struct cprof_profiler_desc *next; /* the next older one */
-	cprof_profiler_cleanup_fn cleanup;
+	_Atomic(cprof_profiler_cleanup_fn) cleanup;
 	const char *desc; /* it was loaded with; borrowed from the session; NULL: an embedder's */
 	const char *help; /* borrowed from the profiler; NULL: none was asked for */
 	bool failed;
-	cprof_call_instrumentation_filter_fn filter;
-	cprof_coverage_filter_fn coverage_filter;
+	_Atomic(cprof_call_instrumentation_filter_fn) filter;
+	_Atomic(cprof_coverage_filter_fn) coverage_filter;
 	struct engine_elt *elt; /* owned; NULL: no enter and leave hooks */
 #define ENGINE_SLOT_(name, parameters) _Atomic(cprof_##name##_fn) name;
 	CPROF_PROFILER_EVENTS(ENGINE_SLOT_)

@@ -305,6 +305,8 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 {
 	cprof_context context;
 
+	if (e->e.flags & CP_SAMPLE_SNAPSHOT && !e->count)
+		return; /* who asked for it has it (target.c) */
 	s->current.sample = e;
 	s->current.repeat = e->e.type == CP_EVENT_REPEAT;
 	if (!t->process->loaded || (s->current.repeat && !t->kept.count))
@@ -617,7 +619,7 @@ cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thre
 
 	if (!s->target || s->child)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
-	s->started = true;
+	s->started = s->snapshotting = true;
 	s->ask_again = false;
 	drain(s);
 	err = take_snapshot(s, capture, cb, data);
@@ -625,6 +627,7 @@ cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thre
 		err = take_snapshot(s, capture | CP_CAPTURE_LINKED, cb, data);
 	if (!err)
 		tell_missing(s, cb, data);
+	s->snapshotting = false;
 	return err ? engine_fail(s, err) : CPROF_OK;
 }
 
@@ -738,6 +741,7 @@ void cprof_session_destroy(cprof_session *s)
 		free(s->warnings.items[i]);
 	cp_vec_free(&s->warnings);
 	free(s->frames);
+	cp_value_arena_destroy(s->frame_arena);
 	cp_close_fd(&s->stop_fd);
 	cp_link_deinit(&s->link);
 	cp_error_free(s->error);

@@ -8,6 +8,7 @@
 
 #include "arch/arch.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "engine/internal.h"
 
 #define MAX_INLINE 64
@@ -50,20 +51,44 @@ cprof_addr cprof_context_fp(const cprof_context *c)
 	return known_reg(c, cp_arch_host()->fp);
 }
 
-bool cprof_context_get(const cprof_context *c, const char *name, uint64_t *value)
+/* `from` to the caller, of whom *size says how much room there is. */
+static bool give(const void *from, size_t has, void *value, size_t *size)
+{
+	size_t room = size ? *size : sizeof(uint64_t);
+
+	if (size)
+		*size = has;
+	if (room < has)
+		return false;
+	memcpy(value, from, has);
+	return true;
+}
+
+bool cprof_context_get(const cprof_context *c, const char *name, void *value, size_t *size)
 {
 	const struct cp_arch *arch = cp_arch_host();
+	size_t offset, has;
 	unsigned i;
 
 	for (i = 0; i < arch->nregs; i++) {
-		if (strcmp(arch->reg_names[i], name))
+		if (strcmp(arch->reg_names[i], name) != 0)
 			continue;
-		if (!(c->valid >> i & 1))
-			return false;
-		*value = c->u.raw[i];
-		return true;
+		return c->valid >> i & 1 && give(&c->u.raw[i], sizeof(c->u.raw[i]), value, size);
 	}
-	return false;
+	return c->xstate && cp_arch_vector_register(name, &offset, &has) &&
+	       offset + has <= c->xstate_size && give(c->xstate + offset, has, value, size);
+}
+
+void engine_fill_leaf(const struct engine_capture *c, bool vectors, cprof_context *ret)
+{
+	if (c->raw && cp_arch_other_regs(c->raw, ret->u.raw + cp_arch_host()->nregs,
+					 40u - cp_arch_host()->nregs))
+		ret->parts |= CPROF_CONTEXT_SEGMENTS;
+	if (!vectors || !c->xstate)
+		return;
+	ret->parts |= CPROF_CONTEXT_XSTATE | CPROF_CONTEXT_FLOATING;
+	ret->xstate = c->xstate;
+	ret->xstate_size = c->xstate_size;
 }
 
 /* ---- the walk ---- */
@@ -71,16 +96,16 @@ bool cprof_context_get(const cprof_context *c, const char *name, uint64_t *value
 struct walk {
 	cprof_session *session;
 	cprof_process *process;
+	cprof_thread *thread;
+	const struct engine_capture *capture;
 	cprof_stack_snapshot_fn cb;
 	unsigned flags;
 	void *data;
 	const struct cp_frame *frames;
 	size_t count;
-	bool truncated;
-	const uint8_t *xstate;
-	uint32_t xstate_size;
+	bool truncated, seeded;
 	/* a run of unknown frames that is not yet told */
-	struct cprof_frame_info run;
+	struct engine_frame run;
 };
 
 void engine_use_sample(struct engine_current *current, const struct cp_event_sample *e)
@@ -101,6 +126,7 @@ void engine_use_sample(struct engine_current *current, const struct cp_event_sam
 		.below_size = cp_event_below(e) ? e->below_size : 0,
 		.xstate = cp_event_xstate(e),
 		.xstate_size = e->xstate_size,
+		.raw = raw,
 		.slot = e->slot,
 	};
 	if (raw) {
@@ -208,7 +234,8 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 		.below_base = c->below_base,
 		.below = c->below,
 		.below_size = c->below_size,
-		.held = c->held,
+		/* What a seed leads to is not running, or the caller knows. */
+		.held = c->held || seed,
 	};
 	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
 
@@ -243,37 +270,39 @@ bool engine_lacks_stack(cprof_session *s)
 
 /* ---- telling it ---- */
 
-static cprof_walk tell(struct walk *w, struct cprof_frame_info *info)
+static cprof_walk tell(struct walk *w, struct engine_frame *info)
 {
+	void *handle = engine_live_begin(w->session, ENGINE_LIVE_FRAME, info);
+	cprof_walk answer;
 	cprof_context context;
 	const cprof_context *given = NULL;
 	cprof_addr ip = info->frame->pc.v;
 
 	if (w->flags & CPROF_SNAPSHOT_REGISTER_CONTEXT) {
 		engine_fill_context(&info->frame->regs, &context);
-		if (info->frame == w->frames && w->flags & CPROF_SNAPSHOT_FLOATING && w->xstate) {
-			context.parts |= CPROF_CONTEXT_XSTATE;
-			context.xstate = w->xstate;
-			context.xstate_size = w->xstate_size;
-		}
+		if (info->frame == w->frames && !w->seeded)
+			engine_fill_leaf(w->capture, w->flags & CPROF_SNAPSHOT_FLOATING, &context);
 		given = &context;
 	}
-	return w->cb(info->function, ip, info, given ? sizeof(context) : 0, given, w->data);
+	answer = w->cb(info->function, ip, handle, given ? sizeof(context) : 0, given, w->data);
+	engine_live_end(w->session, handle);
+	engine_frame_end(info);
+	return answer;
 }
 
 static cprof_walk tell_run(struct walk *w)
 {
-	struct cprof_frame_info run = w->run;
+	struct engine_frame run = w->run;
 
 	w->run.run_length = 0;
 	return run.run_length ? tell(w, &run) : CPROF_WALK_CONTINUE;
 }
 
-static cprof_walk tell_inlined(struct walk *w, const struct cprof_frame_info *real)
+static cprof_walk tell_inlined(struct walk *w, const struct engine_frame *real)
 {
 	struct cp_inline_frame inlined[MAX_INLINE];
 	struct cp_image *image = real->image ? real->image->assembly->image : NULL;
-	struct cprof_frame_info info;
+	struct engine_frame info;
 	size_t count = 0, i;
 	cprof_walk answer = CPROF_WALK_CONTINUE;
 
@@ -305,8 +334,10 @@ static cprof_walk tell_frame(struct walk *w, size_t n)
 	const struct cp_frame *f = &w->frames[n];
 	const struct engine_text *text = engine_find_text(w->process, f->pc.v);
 	bool back = !(f->flags & CP_FRAME_EXACT_PC);
-	struct cprof_frame_info info = {
+	struct engine_frame info = {
 		.session = w->session,
+		.thread = w->thread,
+		.capture = w->capture,
 		.image = text ? text->image : NULL,
 		.frame = f,
 		.is_truncated = w->truncated && n + 1 == w->count,
@@ -333,7 +364,7 @@ static cprof_walk tell_frame(struct walk *w, size_t n)
 	return CPROF_WALK_CONTINUE;
 }
 
-static cprof_status check_seed(cprof_session *s, const cprof_context *seed, size_t seed_size,
+static cprof_status check_seed(cprof_process *p, const cprof_context *seed, size_t seed_size,
 			       struct cp_regs *ret)
 {
 	const struct cp_arch *arch = cp_arch_host();
@@ -345,13 +376,108 @@ static cprof_status check_seed(cprof_session *s, const cprof_context *seed, size
 	*ret = (struct cp_regs){ .known = seed->valid };
 	for (i = 0; i < arch->nregs; i++)
 		ret->r[i] = seed->u.raw[i];
-	engine_refresh_maps(s->current.process, s->current.capture.ts_ns, false);
-	if (!engine_find_text(s->current.process, ret->r[arch->pc]))
+	engine_refresh_maps(p, cp_now(), false);
+	if (!engine_find_text(p, ret->r[arch->pc]))
 		return CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX;
-	if (!engine_open_memory(s->current.process) ||
-	    !cp_read_exact(&s->current.process->memory, ret->r[arch->sp], &word, sizeof(word)))
+	if (!engine_open_memory(p) ||
+	    !cp_read_exact(&p->memory, ret->r[arch->sp], &word, sizeof(word)))
 		return CPROF_E_UNEXPECTED;
 	return CPROF_OK;
+}
+
+static cprof_walk tell_all(struct walk *w)
+{
+	size_t i;
+
+	for (i = 0; i < w->count; i++)
+		if (tell_frame(w, i) == CPROF_WALK_ABORT)
+			return CPROF_WALK_ABORT;
+	return tell_run(w);
+}
+
+/* Walks what is current into s->frames, and tells it with `before` current
+ * again: what a callback asks is about its event, whichever thread is walked. */
+static cprof_status walk_current(struct walk *w, const cprof_context *seed, size_t seed_size,
+				 const struct engine_current *before)
+{
+	cprof_session *s = w->session;
+	struct engine_capture capture = s->current.capture;
+	enum cp_unwind_end end = CP_UNWIND_END_NO_INFO;
+	struct cp_regs seed_regs;
+	cprof_status status;
+
+	w->process = s->current.process;
+	w->thread = s->current.thread;
+	w->capture = &capture;
+	w->seeded = seed != NULL;
+	if (seed) {
+		status = check_seed(w->process, seed, seed_size, &seed_regs);
+		if (status)
+			return status;
+	}
+	if (!engine_walk(s, seed ? &seed_regs : NULL, w->flags & CPROF_SNAPSHOT_FRAME_POINTERS,
+			 &w->count, &end))
+		return CPROF_E_FAIL;
+	w->frames = s->frames;
+	w->truncated = ended_early(end);
+	s->current = *before;
+	return tell_all(w) == CPROF_WALK_ABORT ? CPROF_E_STACKSNAPSHOT_ABORTED : CPROF_OK;
+}
+
+/* A thread that is not the one of the event, or of which the event has
+ * captured nothing: it is captured now, and once more when the stack below a
+ * signal handler's was missing. */
+static cprof_status walk_other(struct walk *w, cprof_thread *t, const cprof_context *seed,
+			       size_t seed_size, bool again)
+{
+	const struct engine_current before = w->session->current;
+	struct cp_event_sample *sample;
+	cprof_status status = engine_capture_thread(t, &sample);
+
+	if (status)
+		return status;
+	w->session->current = (struct engine_current){
+		.process = t->process,
+		.thread = t,
+		.sample = sample,
+	};
+	engine_use_sample(&w->session->current, sample);
+	if (!again && !seed && engine_lacks_stack(w->session)) {
+		w->session->current = before;
+		free(sample);
+		return walk_other(w, t, seed, seed_size, true);
+	}
+	status = walk_current(w, seed, seed_size, &before);
+	w->session->current = before;
+	free(sample);
+	return status;
+}
+
+/* A walk within a walk's callback has frames of its own. */
+static cprof_status walk_one(struct walk *w, cprof_thread *t, const cprof_context *seed,
+			     size_t seed_size)
+{
+	cprof_session *s = w->session;
+	const struct engine_current before = s->current;
+	struct cp_frame *frames = s->frames;
+	cprof_status status;
+
+	if (s->walking)
+		s->frames = malloc(CP_MAX_FRAMES * sizeof(*frames));
+	if (!s->frames) {
+		s->frames = frames;
+		return CPROF_E_OUT_OF_MEMORY;
+	}
+	s->walking++;
+	if (t)
+		status = walk_other(w, t, seed, seed_size, false);
+	else
+		status = walk_current(w, seed, seed_size, &before);
+	s->walking--;
+	if (s->walking)
+		free(s->frames);
+	s->frames = frames;
+	return status;
 }
 
 cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_fn cb,
@@ -360,107 +486,16 @@ cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_
 {
 	cprof_session *s = cprof_session_current();
 	struct walk w = { .session = s, .cb = cb, .flags = flags, .data = client_data };
-	enum cp_unwind_end end = CP_UNWIND_END_NO_INFO;
-	struct cp_regs seed_regs;
-	cprof_status status;
-	size_t i;
+	cprof_thread *t;
 
 	if (!s || !cb)
 		return CPROF_E_INVALID_ARGUMENT;
-	if (!(s->current.sample || s->current.hit) || (thread && thread != s->current.thread))
+	t = thread ? thread : s->current.thread;
+	if (!t)
 		return CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD;
-	if (!s->current.walkable)
+	if (t != s->current.thread || !(s->current.sample || s->current.hit))
+		return walk_one(&w, t, seed, seed_size);
+	if (!s->current.walkable && !seed)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
-	if (seed) {
-		status = check_seed(s, seed, seed_size, &seed_regs);
-		if (status)
-			return status;
-	}
-	if (!engine_walk(s, seed ? &seed_regs : NULL, flags & CPROF_SNAPSHOT_FRAME_POINTERS,
-			 &w.count, &end))
-		return CPROF_E_FAIL;
-	w.process = s->current.process;
-	w.frames = s->frames;
-	w.truncated = ended_early(end);
-	w.xstate = s->current.capture.xstate;
-	w.xstate_size = s->current.capture.xstate_size;
-	for (i = 0; i < w.count; i++)
-		if (tell_frame(&w, i) == CPROF_WALK_ABORT)
-			return CPROF_E_STACKSNAPSHOT_ABORTED;
-	return tell_run(&w) == CPROF_WALK_ABORT ? CPROF_E_STACKSNAPSHOT_ABORTED : CPROF_OK;
-}
-
-/* ---- what a frame knows ---- */
-
-cprof_addr cprof_frame_info_cfa(const cprof_frame_info *f)
-{
-	return f->frame->cfa.v;
-}
-
-const cprof_image *cprof_frame_info_image(const cprof_frame_info *f)
-{
-	return f->image;
-}
-
-uint64_t cprof_frame_info_address(const cprof_frame_info *f)
-{
-	return f->address;
-}
-
-bool cprof_frame_info_is_inlined(const cprof_frame_info *f)
-{
-	return f->is_inlined;
-}
-
-bool cprof_frame_info_is_signal(const cprof_frame_info *f)
-{
-	return f->frame->flags & CP_FRAME_SIGNAL;
-}
-
-bool cprof_frame_info_is_guessed(const cprof_frame_info *f)
-{
-	return f->frame->flags & CP_FRAME_GUESSED;
-}
-
-bool cprof_frame_info_is_truncated(const cprof_frame_info *f)
-{
-	return f->is_truncated;
-}
-
-const char *cprof_frame_info_name(const cprof_frame_info *f)
-{
-	if (f->name)
-		return f->name;
-	return f->function ? cprof_function_name(f->function) : NULL;
-}
-
-const char *cprof_frame_info_source(const cprof_frame_info *f, uint32_t *line)
-{
-	if (line)
-		*line = f->source ? f->source->line : 0;
-	return f->source ? f->source->file : NULL;
-}
-
-const char *cprof_frame_info_unwinder(const cprof_frame_info *f)
-{
-	switch (f->frame->by) {
-	case CP_UNWIND_BY_CFI:
-		return "cfi";
-	case CP_UNWIND_BY_SIGFRAME:
-		return "signal";
-	case CP_UNWIND_BY_CALL:
-		return "call";
-	case CP_UNWIND_BY_FP:
-		return "fp";
-	case CP_UNWIND_BY_SCAN:
-		return "scan";
-	case CP_UNWIND_BY_NOTHING:
-	default:
-		return "root";
-	}
-}
-
-uint32_t cprof_frame_info_run_length(const cprof_frame_info *f)
-{
-	return f->run_length;
+	return walk_one(&w, NULL, seed, seed_size);
 }

@@ -102,11 +102,47 @@ const cprof_value *cp_signature_locals(const struct cp_signature *signature,
  * same? Not of what is in memory itself. */
 bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now);
 bool cp_signature_has_this(const struct cp_signature *signature);
+/* Passed by a pointer that the source does not show; position as below. */
+bool cp_signature_is_indirect(const struct cp_signature *signature, int position);
+struct cp_value_bytes {
+	const uint8_t *at;
+	size_t size;
+	uint64_t address; /* 0: in registers */
+};
 /* Bytes of an argument or the result as they were captured, in the arena;
  * false: not there. */
 bool cp_signature_bytes(const struct cp_signature *signature, const struct cp_capture *capture,
 			int position /* -1: the result */, struct cp_value_arena *arena,
-			const uint8_t **bytes_ret, size_t *size_ret);
+			struct cp_value_bytes *ret);
+/* The same of a local at an exit. */
+bool cp_signature_local_bytes(const struct cp_signature *signature,
+			      const struct cp_capture *capture, struct cp_vaddr site,
+			      size_t position, struct cp_value_arena *arena,
+			      struct cp_value_bytes *ret);
+
+/* ---- frame.c: variables in the middle of a function ---- */
+
+/* A frame that called, or was interrupted: where debug information says that
+ * its variables are. capture->regs has what is known of its registers, the
+ * stack pointer among them; capture->memory reads its stack. */
+struct cp_value_frame {
+	struct cp_vaddr pc; /* of a return address: within the call */
+	int64_t cfa_offset; /* canonical frame address - stack pointer */
+	bool locals; /* else arguments */
+};
+const cprof_value *cp_frame_values(const struct cp_signature *signature,
+				   const struct cp_capture *capture,
+				   const struct cp_value_frame *frame, struct cp_value_arena *arena,
+				   size_t *count_ret);
+bool cp_frame_bytes(const struct cp_signature *signature, const struct cp_capture *capture,
+		    const struct cp_value_frame *frame, size_t position,
+		    struct cp_value_arena *arena, struct cp_value_bytes *ret);
+
+/* ---- copy.c ---- */
+
+/* A copy of all of a value, one block to be free()d; NULL without memory.
+ * Names and types live as long as the image. */
+cprof_value *cp_value_copy(const cprof_value *value);
 
 /* ---- conditions ---- */
 
@@ -124,6 +160,7 @@ enum cp_truth cp_condition_holds(const struct cp_condition *condition, const cpr
 struct cp_value_style {
 	bool escape_terminal; /* control characters never pass, whatever this says */
 	uint32_t width; /* cut texts longer than that, 0: never */
+	uint32_t depth; /* levels that are shown, 0: all */
 };
 /* As a C programmer reads it: {x=3, y=4}, "host", 0x7f…, <optimized out>. */
 void cp_value_print(struct cp_buf *out, const cprof_value *value,

@@ -212,7 +212,8 @@ static void print_error(struct cp_buf *out, const cprof_value *v)
 static void print_pointer(struct cp_buf *out, const cprof_value *v,
 			  const struct cp_value_style *style, unsigned depth)
 {
-	const cprof_value *to = v->count && depth < DEPTH_MAX ? v->items : NULL;
+	bool deep = depth >= DEPTH_MAX || (style && style->depth && depth >= style->depth);
+	const cprof_value *to = v->count && !deep ? v->items : NULL;
 
 	if (to && to->kind == CPROF_VALUE_ERROR && to->error == CPROF_VALUE_UNREADABLE) {
 		print_error(out, to);
@@ -294,7 +295,10 @@ static void print_scalar(struct cp_buf *out, const cprof_value *v)
 static void print(struct cp_buf *out, const cprof_value *v, const struct cp_value_style *style,
 		  unsigned depth)
 {
-	if (depth > DEPTH_MAX) {
+	bool nests = v->kind == CPROF_VALUE_STRUCT || v->kind == CPROF_VALUE_UNION ||
+		     v->kind == CPROF_VALUE_ARRAY;
+
+	if (depth > DEPTH_MAX || (nests && style && style->depth && depth >= style->depth)) {
 		cp_buf_str(out, "{...}");
 		return;
 	}

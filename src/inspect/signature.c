@@ -509,22 +509,48 @@ const cprof_value *cp_signature_locals(const struct cp_signature *s,
 	return values;
 }
 
-bool cp_signature_bytes(const struct cp_signature *s, const struct cp_capture *capture,
-			int position, struct cp_value_arena *arena, const uint8_t **bytes_ret,
-			size_t *size_ret)
+static bool bytes_of(const struct cp_signature *s, const struct cp_capture *capture,
+		     const struct cp_parameter *p, struct cp_value_arena *arena,
+		     struct cp_value_bytes *ret)
 {
 	struct cp_value_request request = { s, capture, arena };
-	const uint8_t *bytes;
-	uint64_t address;
 	uint8_t error;
 
-	if (position < 0 ? !s->has_result : (size_t)position >= s->parameter_count)
-		return false;
-	bytes = cp_parameter_bytes(&request, position < 0 ? &s->result : &s->parameters[position],
-				   size_ret, &address, &error);
-	if (bytes)
-		*bytes_ret = bytes;
-	return bytes != NULL;
+	ret->at = cp_parameter_bytes(&request, p, &ret->size, &ret->address, &error);
+	return ret->at != NULL;
+}
+
+/* NULL: there is none. */
+static const struct cp_parameter *parameter_at(const struct cp_signature *s, int position)
+{
+	if (position < 0)
+		return s->has_result ? &s->result : NULL;
+	return (size_t)position < s->parameter_count ? &s->parameters[position] : NULL;
+}
+
+bool cp_signature_bytes(const struct cp_signature *s, const struct cp_capture *capture,
+			int position, struct cp_value_arena *arena, struct cp_value_bytes *ret)
+{
+	const struct cp_parameter *p = parameter_at(s, position);
+
+	return p && bytes_of(s, capture, p, arena, ret);
+}
+
+bool cp_signature_local_bytes(const struct cp_signature *s, const struct cp_capture *capture,
+			      struct cp_vaddr site, size_t position, struct cp_value_arena *arena,
+			      struct cp_value_bytes *ret)
+{
+	const struct cp_exit *e = exit_at(s, site.v);
+
+	return e && position < e->local_count &&
+	       bytes_of(s, capture, &e->locals[position], arena, ret);
+}
+
+bool cp_signature_is_indirect(const struct cp_signature *s, int position)
+{
+	const struct cp_parameter *p = parameter_at(s, position);
+
+	return p && p->place.how == CP_PLACE_INDIRECT;
 }
 
 struct cp_value_arena *cp_value_arena_create(void)

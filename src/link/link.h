@@ -190,6 +190,9 @@ void cp_ring_kick(struct cp_link *link, bool now);
  * makes no sense (a broken tracer) reads as NULL with *bad_ret set. */
 const struct cp_event *cp_ring_peek(struct cp_link *link, bool *bad_ret);
 void cp_ring_release(struct cp_link *link, const struct cp_event *event);
+/* Looks ahead, without taking anything: the event at position *at (as `head`
+ * counts), which moves behind it; NULL: none yet, or *bad_ret. */
+const struct cp_event *cp_ring_look(struct cp_link *link, uint64_t *at, bool *bad_ret);
 
 /* ---- requests ---- */
 
@@ -197,7 +200,8 @@ enum cp_request_type {
 	CP_REQUEST_LAUNCH, /* seize `pid`, our own child that waits to exec */
 	CP_REQUEST_ATTACH, /* seize all threads of `pid` */
 	CP_REQUEST_SAMPLE, /* sample from now on; hz 0: no more */
-	CP_REQUEST_SNAPSHOT, /* capture every thread of every process once */
+	CP_REQUEST_SNAPSHOT, /* capture every thread of every process once, or thread `pid`:
+				ESRCH, EBUSY */
 	CP_REQUEST_MEMORY, /* answer with a read-only descriptor of `pid`'s memory */
 	CP_REQUEST_MAP, /* map `size` bytes of slots in `pid`, near `address`; answers address */
 	CP_REQUEST_ARM, /* the batch at `first` of the plan area, `size` bytes, in `pid` */

@@ -172,20 +172,37 @@ void cp_ring_kick(struct cp_link *link, bool now)
 		return; /* full: it is awake anyway */
 }
 
+/* The event at `at`, of those up to `head`. */
+static const struct cp_event *event_at(const struct cp_link *link, uint64_t at, uint64_t head,
+				       bool *bad_ret)
+{
+	const struct cp_event *event;
+
+	if (head == at)
+		return NULL;
+	event = (const struct cp_event *)(link->ring + at % CP_LINK_RING);
+	if (event->size < sizeof(*event) || event->size % 8 || event->size > head - at ||
+	    head - at > CP_LINK_RING) {
+		*bad_ret = true;
+		return NULL;
+	}
+	return event;
+}
+
 const struct cp_event *cp_ring_peek(struct cp_link *link, bool *bad_ret)
 {
 	uint64_t tail = atomic_load_explicit(&link->shared->tail, memory_order_relaxed);
 	uint64_t head = atomic_load_explicit(&link->shared->head, memory_order_acquire);
-	const struct cp_event *event;
 
-	if (head == tail)
-		return NULL;
-	event = (const struct cp_event *)(link->ring + tail % CP_LINK_RING);
-	if (event->size < sizeof(*event) || event->size % 8 || event->size > head - tail ||
-	    head - tail > CP_LINK_RING) {
-		*bad_ret = true;
-		return NULL;
-	}
+	return event_at(link, tail, head, bad_ret);
+}
+
+const struct cp_event *cp_ring_look(struct cp_link *link, uint64_t *at, bool *bad_ret)
+{
+	uint64_t head = atomic_load_explicit(&link->shared->head, memory_order_acquire);
+	const struct cp_event *event = event_at(link, *at, head, bad_ret);
+
+	*at += event ? event->size : 0;
 	return event;
 }
 

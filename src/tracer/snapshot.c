@@ -11,6 +11,8 @@
  * whereas let go one by one they took the CPUs from each other for minutes.
  * The ring may be too small for all of them: then they wait for room.
  */
+#include <errno.h>
+
 #include "base/clock.h"
 #include "tracer/proc.h"
 #include "tracer/state.h"
@@ -20,28 +22,59 @@
  * everybody was asked. */
 #define SNAPSHOT_NS (2 * CP_NS_PER_S)
 #define PARK_NS (300 * CP_NS_PER_MS)
+#define ONE_NS CP_NS_PER_S
 /* So few aren't worth it. */
 #define FEW_RUNNING 64
 
-void snapshot_start(struct tracer *tr, const struct cp_request *rq)
+static void ask(struct tracer *tr, struct thread *t, unsigned flags)
 {
-	uint64_t key, value, pc, sp;
+	uint64_t pc, sp;
+
+	if (proc_where(tr, t, &pc, &sp) == PROC_RUNNING || flags & CP_CAPTURE_STOP ||
+	    !cp_vec_push(&tr->unread, t->tid))
+		thread_interrupt(tr, t, WANT_SNAPSHOT);
+}
+
+/* One thread, of a profiler that waits for it in a callback: shorter than the
+ * controller may take for anything. Who is held stands still, perhaps until
+ * that same callback is over. */
+static int start_one(struct tracer *tr, const struct cp_request *rq)
+{
+	struct thread *t = thread_find(tr, rq->pid);
+
+	if (!t || t->process->guest)
+		return ESRCH;
+	tr->snapshot = true;
+	tr->reports = true;
+	tr->snapshot_deadline = cp_now() + ONE_NS;
+	if (t->state == THREAD_HELD)
+		capture_finish(tr, t, capture_stopped(tr, t), WANT_SNAPSHOT);
+	else
+		ask(tr, t, rq->flags);
+	return 0;
+}
+
+int snapshot_start(struct tracer *tr, const struct cp_request *rq)
+{
+	uint64_t key, value;
 	size_t cursor = 0;
 
+	if (tr->snapshot)
+		return EBUSY;
+	if (rq->pid)
+		return start_one(tr, rq);
 	tr->capture = rq->flags & CP_CAPTURE_XSTATE;
 	tr->snapshot = tr->parking = true;
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
-		if (rq->flags & CP_CAPTURE_LINKED && !capture_has_link(tr, t))
-			continue;
-		if (proc_where(tr, t, &pc, &sp) == PROC_RUNNING || rq->flags & CP_CAPTURE_STOP ||
-		    !cp_vec_push(&tr->unread, t->tid))
-			thread_interrupt(tr, t, WANT_SNAPSHOT);
+		if (!(rq->flags & CP_CAPTURE_LINKED) || capture_has_link(tr, t))
+			ask(tr, t, rq->flags);
 	}
 	tr->reports = true;
 	tr->snapshot_deadline = cp_now() + SNAPSHOT_NS;
 	tr->park_deadline = cp_now() + PARK_NS;
+	return 0;
 }
 
 bool snapshot_park(struct tracer *tr, const struct thread *t, unsigned want, uint64_t seen_ns)

@@ -269,7 +269,8 @@ void tick_activate(struct thread *t, unsigned looks);
 void tick_deactivate(struct thread *t);
 
 /* snapshot.c */
-void snapshot_start(struct tracer *tr, const struct cp_request *rq);
+/* An errno, or 0. */
+int snapshot_start(struct tracer *tr, const struct cp_request *rq);
 void snapshot_check(struct tracer *tr, uint64_t now);
 /* True: a thread that stopped for it stays so (HELD) until it is captured. */
 bool snapshot_park(struct tracer *tr, const struct thread *t, unsigned want, uint64_t seen_ns);

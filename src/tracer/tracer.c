@@ -74,7 +74,7 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 		sample_start(tr, rq);
 		break;
 	case CP_REQUEST_SNAPSHOT:
-		snapshot_start(tr, rq);
+		answer.errnum = snapshot_start(tr, rq);
 		break;
 	case CP_REQUEST_MEMORY:
 		answer_memory(tr, rq, &answer);
