@@ -138,6 +138,13 @@ typedef struct cprof_coverage_function {
 typedef bool (*cprof_coverage_function_fn)(const cprof_coverage_function *function, void *data);
 CPROF_API void cprof_coverage_each(cprof_coverage_function_fn cb, void *data);
 
+/* Has anything been reached, or instrumented, since the last call with the same
+ * *seen, which is 0 at first? Costs next to nothing: for recorders that write in
+ * heartbeat what is known so far. Also false while debug information is still
+ * being read, which cprof_coverage_each would wait for. Mono and the CLR have no
+ * counterpart: there coverage is asked for at the end. */
+CPROF_API bool cprof_coverage_changed(uint64_t *seen);
+
 /* Where `function` is declared; NULL: unknown. Reads debug information. */
 CPROF_API const char *cprof_function_file(const cprof_function *function);
 CPROF_API uint32_t cprof_function_line(const cprof_function *function); /* 0: unknown */

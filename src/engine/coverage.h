@@ -62,12 +62,15 @@ struct engine_sources {
 	pthread_t reader; /* reads both while the program runs */
 	bool reading;
 	bool reading_lines; /* alone: the functions were there before */
+	_Atomic bool done; /* the reader is */
 };
 void engine_sources_free(struct engine_sources *sources);
 /* NULL: there are none. */
 const struct engine_sources *engine_sources_of(cprof_assembly *a);
 /* They will be asked for at the end: begins to read them. */
 void engine_sources_prefetch(cprof_assembly *a);
+/* Nobody need wait for them. */
+bool engine_sources_ready(const cprof_assembly *a);
 /* The first with at least that address, or how many there are. */
 size_t engine_first_row(const struct cp_line_table *lines, uint64_t address);
 size_t engine_first_source(const struct cp_source_functions *functions, uint64_t address);

@@ -327,6 +327,26 @@ void cprof_coverage_each(cprof_coverage_function_fn cb, void *data)
 	telling_free(&t);
 }
 
+bool cprof_coverage_changed(uint64_t *seen)
+{
+	const cprof_session *s = cprof_session_current();
+	uint64_t now;
+	size_t i;
+
+	if (!s || !s->coverage)
+		return false;
+	for (i = 0; i < s->assemblies.count; i++)
+		if (cover_of(s->assemblies.items[i]) &&
+		    !engine_sources_ready(s->assemblies.items[i]))
+			return false;
+	/* Both only grow. */
+	now = s->link.shared->stats.counted + s->coverage->counters;
+	if (now == *seen)
+		return false;
+	*seen = now;
+	return true;
+}
+
 static const struct engine_covered *find(const struct engine_cover *cover, uint64_t address)
 {
 	size_t lo = 0, hi = cover ? cover->functions.count : 0;

@@ -49,6 +49,7 @@ static void *read_all(void *arg)
 	if (!a->sources->reading_lines)
 		read_functions(a, a->sources);
 	read_lines(a, a->sources);
+	atomic_store(&a->sources->done, true);
 	return NULL;
 }
 
@@ -73,6 +74,15 @@ void engine_sources_prefetch(cprof_assembly *a)
 		return;
 	sources->reading_lines = sources->functions_read;
 	sources->reading = start_reader(a);
+}
+
+bool engine_sources_ready(const cprof_assembly *a)
+{
+	const struct engine_sources *sources = a->sources;
+
+	if (!sources || sources->reading)
+		return sources && atomic_load(&sources->done);
+	return sources->functions_read && sources->lines_read;
 }
 
 static void end_reading(struct engine_sources *sources)

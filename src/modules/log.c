@@ -328,6 +328,7 @@ static void on_heartbeat(cprof_profiler *log)
 {
 	if (!log->writer)
 		return;
+	log_coverage_beat(log);
 	write_totals(log);
 	cp_record_flush(log->writer);
 	fail_if_broken(log);

@@ -62,6 +62,7 @@ void log_coverage_start(cprof_profiler *log);
 uint32_t log_coverage_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
 /* What is known when the program is gone. */
 void log_coverage_write(cprof_profiler *log);
+void log_coverage_beat(cprof_profiler *log); /* writes now and then */
 void log_coverage_free(cprof_profiler *log);
 
 #endif

@@ -23,6 +23,7 @@
 
 #include "base/arena.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
@@ -34,7 +35,8 @@
 struct covered {
 	cprof_assembly *assembly;
 	bool named; /* by --image */
-	bool written;
+	bool written; /* in this round */
+	size_t told[5]; /* functions, blocks, rows, ... written last */
 	struct cp_interner files; /* sources, in the order met */
 	CP_VEC(uint32_t) left_out; /* of them */
 };
@@ -53,6 +55,8 @@ struct log_coverage {
 	CP_VEC(struct covered *) covered; /* owned */
 	struct cp_map assemblies; /* cprof_assembly * -> number in covered, or NOT_COVERED */
 	struct cp_map verdicts; /* name of a source as the API has it -> wanted */
+	uint64_t seen; /* of cprof_coverage_changed */
+	uint64_t started_ns, next_ns; /* when to write next */
 	/* What is being written. */
 	struct covered *image;
 	struct cp_arena strings;
@@ -298,6 +302,18 @@ static uint32_t flags(const struct log_coverage *c)
 							      : 0);
 }
 
+/* What was chosen of an image does not change: only more can have been found
+ * out about it. */
+static bool same_layout(struct covered *image, const struct cp_coverage_image *r)
+{
+	const size_t sizes[] = { r->function_count, r->block_count, r->row_count, r->branch_count,
+				 r->inline_count };
+	bool same = !memcmp(image->told, sizes, sizeof(sizes)) && r->function_count;
+
+	memcpy(image->told, sizes, sizeof(sizes));
+	return same;
+}
+
 /* What was collected of the image under way; the arrays are used again. */
 static void end_image(cprof_profiler *log)
 {
@@ -332,6 +348,7 @@ static void end_image(cprof_profiler *log)
 		.inlines = c->inlines.items,
 		.inline_count = c->inlines.count,
 	};
+	r.same_layout = same_layout(image, &r);
 	if (!c->failed)
 		cp_record_coverage(log->writer, &r);
 	image->written = true;
@@ -362,6 +379,8 @@ void log_coverage_write(cprof_profiler *log)
 
 	if (!c)
 		return;
+	for (i = 0; i < c->covered.count; i++)
+		c->covered.items[i]->written = false;
 	cprof_coverage_each(take_function, log);
 	end_image(log);
 	/* Of which every source was left out. */
@@ -373,6 +392,25 @@ void log_coverage_write(cprof_profiler *log)
 	}
 	if (c->failed)
 		cprof_profiler_fail(log->handle, "the coverage is not recorded: out of memory");
+}
+
+/* Should we be killed, what was reached until now is there. It takes a fiftieth
+ * of the time at most; exact counts change always, and then of what was recorded
+ * a hundredth is lost. */
+#define SHARE_OF_TIME 50
+#define SHARE_OF_COUNTS 100
+
+void log_coverage_beat(cprof_profiler *log)
+{
+	struct log_coverage *c = log->coverage;
+	uint64_t now = cp_now();
+
+	if (!c || now < c->next_ns || !cprof_coverage_changed(&c->seen))
+		return;
+	log_coverage_write(log);
+	c->next_ns = now + (cp_now() - now) * SHARE_OF_TIME;
+	if (c->mode == CPROF_COVERAGE_COUNT)
+		c->next_ns += (now - c->started_ns) / SHARE_OF_COUNTS;
 }
 
 /* ---- settings ---- */
@@ -461,6 +499,7 @@ void log_coverage_start(cprof_profiler *log)
 
 	if (!c)
 		return;
+	c->started_ns = cp_now();
 	c->paths = (struct cp_source_paths){
 		.root = realpath(".", NULL),
 		.include = (const char *const *)c->include.items,

@@ -45,6 +45,7 @@ static void put_coverage(struct cp_record_batch *to, struct cp_record_new_covera
 	for (i = 0; i < to->coverage.count; i++) {
 		if (to->coverage.items[i]->v.image != c->v.image)
 			continue;
+		c->v.same_layout &= to->coverage.items[i]->v.same_layout;
 		free_coverage(to->coverage.items[i]);
 		to->coverage.items[i] = c;
 		return;

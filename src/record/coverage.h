@@ -86,6 +86,7 @@ struct cp_coverage_function {
 struct cp_coverage_image {
 	uint32_t image; /* number */
 	uint32_t flags; /* CP_COVERAGE_* */
+	bool same_layout; /* for writers: all but counts and flags is as told last */
 	uint64_t written_ns; /* the file, since 1970; 0: unknown */
 	const char *const *files; /* source paths */
 	size_t file_count;

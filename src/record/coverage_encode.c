@@ -31,6 +31,10 @@ static bool check(struct cp_record_encoder *e, bool ok)
 
 void cp_record_covering_free(struct cp_record_covering *c)
 {
+	size_t i;
+
+	for (i = 0; i < c->images.count; i++)
+		cp_vec_free(&c->images.items[i].counts);
 	cp_vec_free(&c->images);
 	cp_vec_free(&c->column);
 	cp_buf_free(&c->body);
@@ -281,71 +285,81 @@ static void put_section(struct cp_record_encoder *e, enum cp_record_section tag,
 	cp_record_encode_check(e);
 }
 
-static void add_hash(uint64_t *hash, const struct cp_buf *body)
+static void add_hash(struct cp_record_hash *hash, const struct cp_buf *body)
 {
-	hash[0] = cp_hash_u64(hash[0] ^ cp_hash_bytes(body->bytes, body->size));
-	hash[1] = cp_hash_u64(hash[1] + hash[0] + cp_record_crc(body->bytes, body->size));
+	uint64_t *h = hash->h;
+
+	h[0] = cp_hash_u64(h[0] ^ cp_hash_bytes(body->bytes, body->size));
+	h[1] = cp_hash_u64(h[1] + h[0] + cp_record_crc(body->bytes, body->size));
 }
 
-/* Hashes the sections, and writes them when these are not the hashes that are in
- * `last` already. Where there are none yet, one round does both. */
-static void put_units(struct cp_record_encoder *e, enum cp_record_section tag,
-		      const struct cp_coverage_image *c, uint32_t part, uint64_t *last)
+static bool same(const struct cp_record_hash *a, const struct cp_record_hash *b)
 {
-	bool first = !last[0] && !last[1];
-	struct unit u = { .e = e, .c = c, .writing = first };
-	uint64_t hash[2] = { part, c->flags };
+	return a->h[0] == b->h[0] && a->h[1] == b->h[1];
+}
+
+/* Hashes, writes the layout, or both in one. */
+static struct cp_record_hash do_layout(struct cp_record_encoder *e,
+				       const struct cp_coverage_image *c, bool hashing,
+				       bool writing)
+{
+	struct unit u = { .e = e, .c = c, .writing = writing };
+	struct cp_record_hash hash = { { 0, 0 } };
 	uint32_t index;
 
-	for (;;) {
-		if (u.writing && tag == CP_RECORD_COVERAGE)
-			e->covering.images.items[c->image].revision++;
-		u.end = 0;
-		for (index = 0; next_unit(&u); index++) {
-			if (tag == CP_RECORD_COUNTS) {
-				cp_buf_uleb(&e->covering.body, part);
-				cp_buf_uleb(&e->covering.body, c->flags);
-				put_all(&u, put_counts, 3);
-			} else {
-				put_layout(&u);
-			}
-			if (first || !u.writing)
-				add_hash(hash, &e->covering.body);
-			if (u.writing)
-				put_section(e, tag, c->image, index);
-			cp_buf_clear(&e->covering.body);
-		}
-		if ((u.writing && !first) || !memcmp(last, hash, sizeof(hash)) ||
-		    cp_record_sink_failed(e->sink))
-			return;
-		memcpy(last, hash, sizeof(hash));
-		if (first)
-			return;
-		u.writing = true;
+	if (writing)
+		e->covering.images.items[c->image].revision++;
+	for (index = 0; next_unit(&u); index++) {
+		put_layout(&u);
+		if (hashing)
+			add_hash(&hash, &e->covering.body);
+		if (writing)
+			put_section(e, CP_RECORD_COVERAGE, c->image, index);
+		cp_buf_clear(&e->covering.body);
 	}
+	return hash;
 }
 
 void cp_record_encode_layout(struct cp_record_encoder *e, const struct cp_coverage_image *c)
 {
 	struct cp_record_covered *state = state_of(e, c->image);
-	uint32_t before = state ? state->revision : 0;
-	struct cp_coverage_image unflagged = *c;
+	struct cp_record_hash hash;
+	bool first;
 
-	unflagged.flags = 0; /* they go with the counts */
-	if (!state)
+	if (!state || (c->same_layout && state->revision))
 		return;
-	put_units(e, CP_RECORD_COVERAGE, &unflagged, 0, state->layout);
-	if (state->revision != before)
-		memset(state->counts, 0, sizeof(state->counts));
+	first = !state->revision;
+	hash = do_layout(e, c, true, first);
+	if (same(&hash, &state->layout) || cp_record_sink_failed(e->sink))
+		return;
+	state->layout = hash;
+	state->counts.count = 0;
+	if (!first)
+		do_layout(e, c, false, true);
 }
 
 void cp_record_encode_counts(struct cp_record_encoder *e, uint32_t part,
 			     const struct cp_coverage_image *c)
 {
 	struct cp_record_covered *state = state_of(e, c->image);
+	struct unit u = { .e = e, .c = c, .writing = true };
+	const struct cp_record_hash none = { { 0, 0 } };
+	struct cp_record_hash hash;
+	uint32_t index;
 
-	if (state)
-		put_units(e, CP_RECORD_COUNTS, c, part, state->counts);
+	for (index = 0; state && next_unit(&u); index++) {
+		cp_buf_uleb(&e->covering.body, part);
+		cp_buf_uleb(&e->covering.body, c->flags);
+		put_all(&u, put_counts, 3);
+		hash = none;
+		add_hash(&hash, &e->covering.body);
+		if (index == state->counts.count && !check(e, cp_vec_push(&state->counts, none)))
+			return;
+		if (!same(&hash, &state->counts.items[index]))
+			put_section(e, CP_RECORD_COUNTS, c->image, index);
+		state->counts.items[index] = hash;
+		cp_buf_clear(&e->covering.body);
+	}
 }
 
 /* ---- copies ---- */

@@ -61,9 +61,14 @@ enum {
 
 struct cp_record_encoder;
 
-/* What was written of an image. */
+struct cp_record_hash {
+	uint64_t h[2];
+};
+
+/* What was written of an image: hashes of the last ones. */
 struct cp_record_covered {
-	uint64_t layout[2], counts[2]; /* hashes of the last ones */
+	struct cp_record_hash layout;
+	CP_VEC(struct cp_record_hash) counts; /* of each unit */
 	uint32_t revision; /* of the layout, from 1; 0: none yet */
 };
 
@@ -75,8 +80,8 @@ struct cp_record_covering {
 };
 void cp_record_covering_free(struct cp_record_covering *c);
 
-/* What the image consists of, if that was not written last; its counts, if
- * they changed. `part` is that of the counts plus 1; 0 for those of 0 and 1 of
+/* What the image consists of, if that was not written last; the counts of those
+ * units of which they changed. `part` is that of the counts plus 1; 0 for those of 0 and 1 of
  * several parts. */
 void cp_record_encode_layout(struct cp_record_encoder *e, const struct cp_coverage_image *c);
 void cp_record_encode_counts(struct cp_record_encoder *e, uint32_t part,

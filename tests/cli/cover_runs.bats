@@ -191,3 +191,46 @@ same_as_said() {
 		until_true [ -e ended ]
 	done
 }
+
+@test "cover: what was reached is in the recording before the end" {
+	cat >two.c <<-'END'
+		#include <unistd.h>
+		static int first(int n)
+		{
+			return n + 1;
+		}
+		static int second(int n)
+		{
+			return n + 2;
+		}
+		int never(int n)
+		{
+			return n + 3;
+		}
+		int main(void)
+		{
+			int n = 0;
+			while (access("go", F_OK))
+				n = first(n);
+			while (access("stop", F_OK))
+				n = second(n);
+			return n < 0 ? never(n) : 0;
+		}
+	END
+	gcc -O0 -g -o two two.c
+	ran() { "$CPROF" export -f lcov -o x two.data && grep -cE '^DA:(4|8|12),[1-9]' x; }
+	ran_are() { [ "$(ran)" = "$1" ]; }
+	start "$CPROF" cover -q -o two.data -- ./two
+	until_true ran_are 1
+	touch go
+	until_true ran_are 2
+	kill -KILL "$pid"
+	wait "$pid" || :
+	touch stop
+	ran_are 2
+	grep -qx DA:12,0 x
+	run "$CPROF" report --coverage two.data
+	assert_success
+	assert_output --partial 'cprof was killed'
+	assert_output --regexp 'two\.c'
+}

@@ -116,7 +116,11 @@ static void data(cprof_profiler *p, const cprof_coverage_data *d)
 
 static void ended(cprof_profiler *p)
 {
+	uint64_t seen = 0;
+
 	cprof_coverage_each(take, p);
+	CHECK(cprof_coverage_changed(&seen) && seen);
+	CHECK(!cprof_coverage_changed(&seen));
 	CHECK(p->sign && cprof_profiler_get_coverage_data(p->handle, p->sign, data));
 	CHECK(!p->sign || strstr(cprof_function_file(p->sign), "coverage_program.c"));
 	CHECK(!p->sign || cprof_function_line(p->sign));
