@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/reports.h"
 #include "inspect/inspect.h"
+#include "modules/modules.h"
 #include "probe/preview.h"
 
 #define DEFAULT_HZ 99
@@ -228,7 +229,7 @@ static char *describe(const struct cp_collect_options *o)
 		cp_buf_printf(&desc, ",%s=%u",
 			      o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
 			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
-	add_text(&desc, "output", o->output);
+	add_text(&desc, "file", o->output);
 	describe_calls(&desc, &o->calls);
 	describe_coverage(&desc, o);
 	if (named && *recorder_args(named))
@@ -242,20 +243,18 @@ bool cp_collecting_records(const struct cp_collect_options *o)
 	       o->coverage.coverage;
 }
 
-/* Where the recording is, malloc()ed. */
-static char *recording_of(const struct cp_collect_options *o)
+/* --profile=default, log:report: the report is wanted, too. */
+static bool wants_report(const struct cp_collect_options *o)
 {
 	const char *named = recorder_of(o), *args = named ? recorder_args(named) : "";
-	char *path = strdup(o->output), *key, *value;
+	bool wants = named && !strcmp(named, "default");
+	char *key, *value;
 
 	while (cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
-		if (!strcmp(key, "output") && value) {
-			free(path);
-			path = strdup(value);
-		}
+		wants |= !strcmp(key, "report");
 		free(key);
 	}
-	return path;
+	return wants;
 }
 
 static bool load(cprof_session *s, const char *desc)
@@ -349,15 +348,16 @@ static void print_warning(const char *warning)
 bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *s)
 {
 	bool failed = cprof_session_profiler_failed(s);
-	CP_FREE char *recording = recording_of(o);
-	const char *warning;
+	const char *recording = cp_module_log_recording(), *warning;
 	size_t n;
 
 	for (n = 0; (warning = cprof_session_warning(s, n)); n++)
 		print_warning(warning);
 	if (failed || *cprof_session_error(s))
 		cp_collecting_complain(s);
-	if (!o->quiet && recording && strcmp(recording, "-") && cp_collecting_records(o))
+	if (recording && wants_report(o))
+		return cp_print_whole_report(recording) && !failed;
+	if (!o->quiet && recording)
 		cp_print_summary(recording);
 	return !failed;
 }

@@ -123,6 +123,25 @@ int cp_print_report(struct cp_buf *out)
 	return CP_EXIT_OK;
 }
 
+bool cp_print_whole_report(const char *path)
+{
+	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
+	struct cp_look look = { term.columns, term.color };
+	const struct cp_report_options r = { .limit = 20, .least = 0.005 };
+	struct cp_loaded loaded = { 0 };
+	struct cp_buf out = { 0 };
+	struct cp_error *err = cp_load(path, NULL, &loaded);
+
+	if (!err)
+		err = cp_report_text(loaded.profile, &r, &look, &out);
+	cp_unload(&loaded);
+	if (!err)
+		return cp_print_report(&out) == CP_EXIT_OK;
+	cp_buf_free(&out);
+	cp_complain(err);
+	return false;
+}
+
 void cp_print_summary(const char *path)
 {
 	struct cp_terminal term = cp_terminal_of(STDERR_FILENO);

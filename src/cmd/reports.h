@@ -48,4 +48,8 @@ int cp_print_report(struct cp_buf *out);
  * recording at `path`, and what to type next; nothing for what is no file. */
 void cp_print_summary(const char *path);
 
+/* The report of the recording at `path`, as cprof report shows it, on standard
+ * output. False after a complaint. */
+bool cp_print_whole_report(const char *path);
+
 #endif

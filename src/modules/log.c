@@ -5,9 +5,12 @@
  *
  *   log:sample=HZ        samples of CPU time (99 unless told)
  *   log:sample-real=HZ   samples of elapsed time
- *   log:output=FILE      the recording ("cprof.data"); "-": standard output
+ *   log:output=FILE      the recording ("cprof.data"), as log_output.c has it
+ *   log:file=FILE        the same, of that very name, whatever is in it
  *   log:trace=SPEC       calls (log_calls.c), and samples only where asked for
  *   log:coverage         what was reached (log_coverage.c), likewise
+ *
+ * and what Mono's profiler of that name takes (log_mono.c, log_output.c).
  *
  * Addresses are recorded as they come; the writer's own thread names them
  * before a chunk is written, so that reading debug information never holds up
@@ -122,7 +125,8 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
 	location = cp_record_location(log->writer, log_image(log, cprof_frame_info_image(frame)),
 				      cprof_frame_info_address(frame), flags);
-	if (log->locations.count >= MAX_STACK || !cp_vec_push(&log->locations, location))
+	if (log->locations.count >= (log->max_frames ? log->max_frames : MAX_STACK) ||
+	    !cp_vec_push(&log->locations, location))
 		return CPROF_WALK_ABORT;
 	return CPROF_WALK_CONTINUE;
 }
@@ -183,8 +187,12 @@ static void on_sample(cprof_profiler *log, cprof_addr ip, const cprof_context *c
 	(void)context;
 	if (!log->writer || !cprof_current_sample(&sample))
 		return;
+	if (log->max_samples && log->samples >= log->max_samples)
+		return;
 	if (++log->samples == log->crash_at)
 		misbehave(log);
+	if (log->samples == log->max_samples)
+		cprof_profiler_set_sample_mode(log->handle, CPROF_SAMPLE_MODE_NONE, log->hz);
 	entry = log_thread(log, cprof_current_thread());
 	if (!entry)
 		return;
@@ -289,8 +297,10 @@ static struct cp_error *open_writer(cprof_profiler *log)
 
 static void on_initialized(cprof_profiler *log)
 {
-	struct cp_error *err = open_writer(log);
+	struct cp_error *err = log_output_late(log);
 
+	if (!err)
+		err = open_writer(log);
 	if (!err)
 		return;
 	cprof_profiler_fail(log->handle, "cannot record: %s", err->what);
@@ -346,12 +356,15 @@ static void on_shutdown(cprof_profiler *log)
 	if (err && !log->failed)
 		cprof_profiler_fail(log->handle, "the recording is cut short: %s", err->what);
 	cp_error_free(err);
+	log_output_end(log);
 }
 
 static void cleanup(cprof_profiler *log)
 {
 	cp_record_writer_destroy(log->writer, NULL);
 	cp_close_fd(&log->fd);
+	output_wait(&log->pipe);
+	free(log->path);
 	cp_map_free(&log->processes);
 	cp_map_free(&log->threads);
 	cp_vec_free(&log->locations);
@@ -365,15 +378,19 @@ static void cleanup(cprof_profiler *log)
 
 static bool take_option(cprof_profiler *log, const char *key, const char *value)
 {
+	bool known, good = log_mono_option(log, key, value, &known);
 	uint64_t hz;
 
-	if (!strcmp(key, "report"))
+	if (known)
+		return good;
+	if (!strcmp(key, "report") && !value)
 		return true; /* the command prints it */
 	if (log_calls_option(log, key, value) || log_coverage_option(log, key, value))
 		return true;
-	if (!strcmp(key, "output") && value && *value) {
+	if ((!strcmp(key, "output") || !strcmp(key, "file")) && value && *value) {
 		free(log->output);
 		log->output = strdup(value);
+		log->plain = *key == 'f';
 		return log->output != NULL;
 	}
 	if (strcmp(key, "sample") != 0 && strcmp(key, "sample-real") != 0)
@@ -388,21 +405,6 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 	return true;
 }
 
-static const char usage[] =
-	"log: the recorder, --profile=log[:OPTION[,OPTION...]]\n"
-	"  output=FILE          the recording; cprof.data unless told\n"
-	"  report               with a summary at the end\n"
-	"  sample[=HZ]          samples of CPU time, 99 a second unless told\n"
-	"  sample-real[=HZ]     samples of elapsed time, of every thread\n"
-	"  trace=SPEC           calls of the functions that match; samples then only when asked "
-	"for\n"
-	"  args, result, locals, changes, stack, depth=N, string=N, when=EXPR, max-rate=N\n"
-	"                       what of the calls: as the options of 'cprof run'\n"
-	"  coverage             what was reached; likewise without samples\n"
-	"  count, branches=budget|exact|none, image=GLOB, include=GLOB, exclude=GLOB,\n"
-	"  path-map=OLD=NEW     what of it: as the options of 'cprof run'\n"
-	"  help                 this";
-
 static bool parse_options(cprof_profiler *log, const char *args)
 {
 	char *key, *value;
@@ -410,14 +412,15 @@ static bool parse_options(cprof_profiler *log, const char *args)
 
 	while (good && cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
 		if (!strcmp(key, "help")) {
-			cprof_profiler_set_help(log->handle, usage);
+			cprof_profiler_set_help(log->handle, log_usage);
 			good = false;
 			break;
 		}
 		good = take_option(log, key, value);
 		if (!good && !cprof_session_profiler_failed(cprof_session_current()))
 			cprof_profiler_fail(log->handle,
-					    "log: '%s' is no option, or its value makes no sense",
+					    "log: '%s' is no option, or its value makes no sense: "
+					    "see --profile=log:help",
 					    key);
 		free(key);
 	}
@@ -433,6 +436,11 @@ static void read_test_hook(cprof_profiler *log)
 		log->crash_how = hook[0];
 }
 
+const char *cp_module_log_recording(void)
+{
+	return the_log.path;
+}
+
 void cp_module_log_init(const char *desc)
 {
 	cprof_profiler *log = &the_log;
@@ -444,7 +452,7 @@ void cp_module_log_init(const char *desc)
 	if (!log->handle || !log->output || !parse_options(log, cprof_profiler_desc_args(desc)))
 		return;
 	cprof_profiler_set_cleanup_callback(log->handle, cleanup);
-	err = cp_record_open_output(log->output, &log->fd);
+	err = log_output_early(log);
 	if (err) {
 		cprof_profiler_fail(log->handle, "%s%s%s", err->what, err->hint ? "\n" : "",
 				    err->hint ? err->hint : "");
@@ -460,7 +468,7 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
 	log_calls_start(log);
 	log_coverage_start(log);
-	log->sampling = (!log->trace && !log->coverage) || log->sample_asked;
+	log->sampling = (!log->trace && !log->coverage && !log->no_defaults) || log->sample_asked;
 	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
 		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);
 }

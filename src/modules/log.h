@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "modules/output.h"
 #include "record/calls.h"
 
 #define MAX_STACK 16384
@@ -16,10 +17,16 @@
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	char *output; /* owned */
+	bool plain; /* `output` is the name of a file, and nothing else */
+	char *path; /* owned; of the recording; NULL: it is no file, or not open yet */
 	int fd; /* of the recording, until the writer has it */
+	struct output_pipe pipe; /* who reads it */
 	cprof_sample_mode mode;
 	uint32_t hz;
-	bool sample_asked, sampling;
+	bool sample_asked, sampling, no_defaults;
+	uint64_t max_samples; /* 0: any number */
+	uint32_t max_frames; /* 0: all */
+	bool verbose;
 	struct cp_record_writer *writer;
 	struct cp_map processes; /* cprof_process * -> number */
 	struct cp_map threads; /* cprof_thread * -> number | last stack << 32 */
@@ -31,6 +38,8 @@ struct cprof_profiler {
 	uint64_t samples;
 	/* calls */
 	bool trace, arguments, result, locals, changes, stacks;
+	bool calls_asked, no_calls;
+	uint32_t call_depth; /* 0: any */
 	uint32_t depth, string;
 	CP_VEC(cprof_callspec *) specs; /* owned */
 	struct cp_map functions; /* cprof_function * -> location */
@@ -55,6 +64,21 @@ void log_calls_start(cprof_profiler *log);
 uint32_t log_calls_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
 void log_calls_totals(const cprof_profiler *log, struct cp_record_totals *totals);
 void log_calls_free(cprof_profiler *log);
+
+/* log_mono.c */
+/* False and *known_ret: its value makes no sense, or why not was said. */
+bool log_mono_option(cprof_profiler *log, const char *key, const char *value, bool *known_ret);
+extern const char log_usage[];
+
+/* log_verbose.c: false without memory */
+bool log_verbose_start(cprof_profiler *log);
+
+/* log_output.c */
+/* Opens the recording: in init, unless its name needs the process; then. */
+CP_ERROR log_output_early(cprof_profiler *log);
+CP_ERROR log_output_late(cprof_profiler *log);
+/* After all was written. */
+void log_output_end(cprof_profiler *log);
 
 /* log_coverage.c */
 bool log_coverage_option(cprof_profiler *log, const char *key, const char *value);

@@ -44,6 +44,8 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 
 	if (!log->writer || !cprof_current_call(&call) || !cprof_current_thread())
 		return false;
+	if (log->call_depth && call.depth >= log->call_depth)
+		return false;
 	thread = log_thread(log, cprof_current_thread());
 	if (!thread)
 		return false;
@@ -244,6 +246,9 @@ void log_calls_start(cprof_profiler *log)
 	unsigned flags = CALLS;
 	size_t i;
 
+	if (log->calls_asked && !log->trace && !log->no_calls)
+		add_spec(log, "program");
+	log->trace &= !log->no_calls;
 	if (!log->trace)
 		return;
 	if (log->arguments || log->changes)

@@ -6,6 +6,8 @@
 #define CP_MODULES_H
 
 void cp_module_log_init(const char *desc);
+/* The file that log writes, or wrote, to; NULL: none. Until its cleanup. */
+const char *cp_module_log_recording(void);
 void cp_module_coverage_init(const char *desc);
 void cp_module_calls_init(const char *desc);
 void cp_module_stacks_init(const char *desc);

@@ -258,9 +258,83 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 }
 
 @test "NAME:help tells the options" {
-	for name in calls stacks order aot coverage; do
+	for name in calls stacks order aot coverage log; do
 		separately "$CPROF" run --profile=$name:help -- true
 		assert_equal "$name: $status" "$name: 0"
-		[[ $stderr$output == *'output=FILE'* ]]
+		[[ $output == *'output=FILE'* ]]
 	done
+}
+
+@test "log: outputs are those of Mono's profiler; the recording is the same" {
+	small
+	run "$CPROF" run --profile='log:calls,output=|cat >piped' -- ./small
+	"$CPROF" run --profile='log:calls,output=#7' -- ./small 7>seven || :
+	run "$CPROF" run --profile=log:calls,output=+plus -- ./small
+	run "$CPROF" run --profile=log:calls,output=at-%t-%p -- ./small
+	"$CPROF" run --profile=log:calls,output=- -- true | cat >dash
+	for file in piped seven plus.[0-9]* at-20[0-9]*-[0-9]* dash; do
+		"$CPROF" report "$file" >/dev/null || fail "$file"
+	done
+	[ "$("$CPROF" replay --json piped | jq -s length)" -gt 10 ]
+	assert_not_exist cprof.data
+	# Row by row of the same: as many bytes as the command says.
+	separately "$CPROF" run --profile='log:output=|wc -c' -- true
+	assert_success
+	[ "$output" -gt 100 ]
+	# -o is the name of a file, whatever is in it.
+	run "$CPROF" run -q -o '|touch made-%p' -- true
+	assert_exist '|touch made-%p'
+	assert_not_exist made-*
+}
+
+@test "log: default is log:report, which prints the report" {
+	small
+	for profile in --profile=default --profile --profile=log:report; do
+		separately "$CPROF" run $profile -- ./small
+		assert_equal "$status" 3
+		assert_line --index 0 'done'
+		[[ $output == *'Cost of profiling'* ]]
+	done
+}
+
+@test "log: calls, callspec, calldepth, maxframes, maxsamples, nodefaults" {
+	small
+	busy
+	run "$CPROF" run --profile=log:calls,calldepth=3 -- ./small
+	assert_equal "$("$CPROF" replay --json | jq .depth | sort -n | tail -n 1)" 2
+	run "$CPROF" run --profile="log:callspec='fact,tail'" -- ./small
+	assert_equal "$("$CPROF" replay --json | jq -r .function | sort -u | tr '\n' ' ')" 'fact tail '
+	run "$CPROF" run --profile=log:nodefaults,callspec=none -- ./small
+	assert_equal "$("$CPROF" report --json | jq -c '[.calls.events // 0, .samples.total]')" '[0,0]'
+	run "$CPROF" run --profile=log:sample=999,maxsamples=20,maxframes=2 -- ./busy
+	assert_equal "$("$CPROF" report --json | jq .samples.total)" 20
+	assert_equal "$("$CPROF" export -f folded -o - | grep -v -c '^\[truncated\];')" 0
+}
+
+@test "log: what has no source is refused, not swallowed" {
+	for option in gcalloc alloc monitor exception gc legacy heapshot heapshot=ondemand port=7; do
+		separately "$CPROF" run --profile=log:$option -- echo ran
+		assert_equal "$option: $status $output" "$option: 125 "
+		[[ $stderr == *"${option%=*}"* ]]
+	done
+	separately "$CPROF" run --profile=log:sample,nodefaults -- echo ran
+	assert_equal "$status" 125
+	for option in noalloc nogc nomonitor thread,nojit zip nodefaults,sample; do
+		separately "$CPROF" run -q --profile=log:$option -- echo ran
+		assert_equal "$option: $status $output" "$option: 0 ran"
+	done
+	separately "$CPROF" run --profile=log:help -- echo ran
+	assert_success
+	refute_line ran
+	[[ $output == *'maxsamples=N'* ]]
+}
+
+@test "log: verbose says what is loaded" {
+	small
+	separately "$CPROF" run -q --profile=log:verbose,calls -- ./small
+	assert_equal "$status" 3
+	grep "log: image_loaded $PWD/small\$" <<<"$stderr"
+	grep 'log: image_loaded .*/libc.so.6$' <<<"$stderr"
+	grep 'log: domain_loaded [0-9]*$' <<<"$stderr"
+	grep 'log: thread_exited [0-9]*$' <<<"$stderr"
 }

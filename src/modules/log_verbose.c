@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `log:verbose`: what happens to processes, threads and files, a line each on
+ * standard error, in the words of the API. A profiler of its own, so that the
+ * recorder's callbacks stay its own.
+ */
+#include "modules/log.h"
+
+static cprof_profiler_handle the_verbose;
+
+#define OF_IMAGE(event) \
+	static void on_##event(cprof_profiler *prof, const cprof_image *image) \
+	{ \
+		(void)prof; \
+		cprof_profiler_printf(the_verbose, "%s %s", #event, cprof_image_path(image)); \
+	}
+OF_IMAGE(image_loading)
+OF_IMAGE(image_loaded)
+OF_IMAGE(image_failed)
+OF_IMAGE(image_unloading)
+OF_IMAGE(image_unloaded)
+
+#define OF_DOMAIN(event) \
+	static void on_##event(cprof_profiler *prof, cprof_process *domain) \
+	{ \
+		(void)prof; \
+		cprof_profiler_printf(the_verbose, "%s %d", #event, cprof_process_pid(domain)); \
+	}
+OF_DOMAIN(domain_loading)
+OF_DOMAIN(domain_loaded)
+OF_DOMAIN(domain_unloading)
+OF_DOMAIN(domain_unloaded)
+
+#define OF_THREAD(event) \
+	static void on_##event(cprof_profiler *prof, uintptr_t tid) \
+	{ \
+		(void)prof; \
+		cprof_profiler_printf(the_verbose, "%s %ld", #event, (long)tid); \
+	}
+OF_THREAD(thread_started)
+OF_THREAD(thread_stopping)
+OF_THREAD(thread_stopped)
+OF_THREAD(thread_exited)
+
+bool log_verbose_start(cprof_profiler *log)
+{
+	cprof_profiler_handle h = log->verbose ? the_verbose : cprof_profiler_create(NULL);
+
+	the_verbose = h;
+	log->verbose = h != NULL;
+	if (!h)
+		return false;
+	cprof_profiler_set_image_loading_callback(h, on_image_loading);
+	cprof_profiler_set_image_loaded_callback(h, on_image_loaded);
+	cprof_profiler_set_image_failed_callback(h, on_image_failed);
+	cprof_profiler_set_image_unloading_callback(h, on_image_unloading);
+	cprof_profiler_set_image_unloaded_callback(h, on_image_unloaded);
+	cprof_profiler_set_domain_loading_callback(h, on_domain_loading);
+	cprof_profiler_set_domain_loaded_callback(h, on_domain_loaded);
+	cprof_profiler_set_domain_unloading_callback(h, on_domain_unloading);
+	cprof_profiler_set_domain_unloaded_callback(h, on_domain_unloaded);
+	cprof_profiler_set_thread_started_callback(h, on_thread_started);
+	cprof_profiler_set_thread_stopping_callback(h, on_thread_stopping);
+	cprof_profiler_set_thread_stopped_callback(h, on_thread_stopped);
+	cprof_profiler_set_thread_exited_callback(h, on_thread_exited);
+	return true;
+}
