@@ -11,7 +11,7 @@
 #include "cmd/terminal.h"
 
 struct report_options {
-	bool json, lines, tree, threads, images, processes, functions, calls, coverage;
+	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations;
 	const char *function, *callers, *callees;
 	double least; /* percent */
 	uint64_t limit;
@@ -30,6 +30,8 @@ static const struct cp_option show_options[] = {
 	{ "calls", 0, CP_OPTION_TRUE, AT(calls), .help = "the traced calls alone" },
 	{ "coverage", 0, CP_OPTION_TRUE, AT(coverage),
 	  .help = "the coverage of source files alone" },
+	{ "annotations", 0, CP_OPTION_TRUE, AT(annotations),
+	  .help = "the spans, counters and instants that the program announced alone" },
 	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
 	{ "images", 0, CP_OPTION_TRUE, AT(images),
 	  .help = "the files that the code came from alone" },
@@ -85,13 +87,14 @@ static enum cp_report_what what(const struct report_options *o)
 		return CP_REPORT_CALLEES;
 	if (o->function)
 		return CP_REPORT_BUTTERFLY;
-	return o->calls	      ? CP_REPORT_CALLS
-	       : o->coverage  ? CP_REPORT_COVERAGE
-	       : o->threads   ? CP_REPORT_THREADS
-	       : o->images    ? CP_REPORT_IMAGES
-	       : o->processes ? CP_REPORT_PROCESSES
-	       : o->functions ? CP_REPORT_FUNCTIONS
-			      : CP_REPORT_OVERVIEW;
+	return o->calls		? CP_REPORT_CALLS
+	       : o->coverage	? CP_REPORT_COVERAGE
+	       : o->annotations ? CP_REPORT_ANNOTATIONS
+	       : o->threads	? CP_REPORT_THREADS
+	       : o->images	? CP_REPORT_IMAGES
+	       : o->processes	? CP_REPORT_PROCESSES
+	       : o->functions	? CP_REPORT_FUNCTIONS
+				: CP_REPORT_OVERVIEW;
 }
 
 static int run_report(struct cp_args *args)

@@ -7,6 +7,7 @@
 #define CP_RECORD_BATCH_H
 
 #include "base/vec.h"
+#include "record/annotations.h"
 #include "record/arena.h"
 #include "record/calls.h"
 #include "record/coverage.h"
@@ -53,6 +54,7 @@ struct cp_record_batch {
 	CP_VEC(struct cp_record_call) calls;
 	struct cp_record_arena values; /* of these */
 	size_t call_bytes; /* what they take, about */
+	CP_VEC(struct cp_record_annotation) annotations; /* strings are the writer's */
 	CP_VEC(struct cp_record_new_coverage *) coverage; /* one of an image */
 	bool has_totals;
 	struct cp_record_totals totals;

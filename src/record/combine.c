@@ -146,6 +146,8 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.call_disarmed += t->call_disarmed;
 		if (t->trap_ns > sum.trap_ns)
 			sum.trap_ns = t->trap_ns;
+		sum.annotations += t->annotations;
+		sum.annotations_lost += t->annotations_lost;
 		sum.ended = sum.ended && t->ended;
 		if (!sum.wait_status)
 			sum.wait_status = t->wait_status; /* one that failed, if any */

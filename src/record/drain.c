@@ -9,9 +9,11 @@
 #include "base/clock.h"
 
 /* With a disk or a resolver that can't keep up, batches are put together
- * (they pack better so), and samples beyond this are given up and counted. */
+ * (they pack better so), and samples and annotations beyond this are given up
+ * and counted. */
 #define QUEUE_LONG 4
 #define QUEUE_SAMPLES_MAX ((size_t)4 << 20)
+#define QUEUE_ANNOTATIONS_MAX ((size_t)4 << 20)
 /* Of calls, bytes; and of one batch, or making room takes long. Every one of
  * them counts, and who makes them can be held: so putting more waits, though
  * not so long that the tracer takes us for hung. */
@@ -189,6 +191,8 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 		cp_record_encode_sample(e, 0, &b->samples.items[i]);
 	for (i = 0; i < b->calls.count; i++)
 		cp_record_encode_call(e, 0, &b->calls.items[i]);
+	for (i = 0; i < b->annotations.count; i++)
+		cp_record_encode_annotation(e, 0, &b->annotations.items[i]);
 	encode_coverage(e, b);
 	if (b->has_totals)
 		cp_record_encode_totals(e, &b->totals);
@@ -218,6 +222,7 @@ static struct cp_record_batch *take(struct cp_record_drain *d, bool *last_ret)
 			d->tail = NULL;
 		d->length--;
 		d->samples -= batch->samples.count;
+		d->annotations -= batch->annotations.count;
 		d->call_bytes -= batch->call_bytes;
 		d->stuck = false;
 		pthread_cond_signal(&d->taken);
@@ -361,7 +366,12 @@ struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_r
 		lost.samples = batch->samples.count;
 		batch->samples.count = 0;
 	}
+	if (d->annotations + batch->annotations.count > QUEUE_ANNOTATIONS_MAX) {
+		lost.annotations = batch->annotations.count;
+		batch->annotations.count = 0;
+	}
 	d->samples += batch->samples.count;
+	d->annotations += batch->annotations.count;
 	d->call_bytes += batch->call_bytes;
 	if (d->length >= QUEUE_LONG &&
 	    d->tail->call_bytes + batch->call_bytes <= BATCH_CALL_BYTES_MAX &&

@@ -35,7 +35,7 @@ struct cp_record_drain {
 	pthread_cond_t wake, taken;
 	struct cp_record_batch *head, *tail;
 	size_t length; /* of the queue */
-	size_t samples, call_bytes; /* in it */
+	size_t samples, annotations, call_bytes; /* in it */
 	bool stuck; /* there was no room for calls for long, and nothing was taken since */
 	bool closing;
 };
@@ -44,10 +44,10 @@ struct cp_record_drain {
 CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct cp_record_info *info,
 			       const struct cp_record_resolver *resolver);
 struct cp_record_lost {
-	uint64_t samples, calls;
+	uint64_t samples, calls, annotations;
 };
 /* Takes `batch`. What there is no room for is left out and returned: samples
- * at once, calls after waiting for room. */
+ * and annotations at once, calls after waiting for room. */
 struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch);
 /* Writes what is left, ends the recording, ends the thread. Returns the first
  * error. */

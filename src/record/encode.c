@@ -49,6 +49,7 @@ void cp_record_encoder_deinit(struct cp_record_encoder *e)
 	cp_interner_free(&e->frames);
 	cp_interner_free(&e->shapes);
 	cp_record_calls_free(&e->calls);
+	cp_record_annotating_free(&e->annotations);
 	cp_record_covering_free(&e->covering);
 	cp_vec_free(&e->chain);
 	cp_vec_free(&e->samples);
@@ -385,6 +386,7 @@ void cp_record_encode_flush(struct cp_record_encoder *e)
 		put_table(e, table);
 	put_samples(e);
 	cp_record_put_calls(e);
+	cp_record_put_annotations(e);
 	cp_buf_add(&e->payload, e->covering.sections.bytes, e->covering.sections.size);
 	cp_buf_clear(&e->covering.sections);
 	if (e->totals.size)

@@ -8,6 +8,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/annotation_encode.h"
 #include "record/call_encode.h"
 #include "record/coverage_encode.h"
 #include "record/sink.h"
@@ -33,12 +34,13 @@ struct cp_record_encoder {
 	uint32_t part; /* of these samples */
 	struct cp_record_calls calls;
 	struct cp_record_covering covering;
+	struct cp_record_annotating annotations;
 	struct cp_buf text, parts, totals;
 	struct cp_buf payload, body;
 	size_t pending; /* at most so large, unpacked */
 	/* since the rows in use were last written again */
 	uint32_t epoch;
-	uint64_t table_bytes, sample_bytes; /* calls count as samples */
+	uint64_t table_bytes, sample_bytes; /* calls and annotations count as samples */
 };
 
 void cp_record_encoder_init(struct cp_record_encoder *e, struct cp_record_sink *sink);

@@ -333,7 +333,9 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(call_functions) \
 	X(call_sites) \
 	X(call_disarmed) \
-	X(trap_ns)
+	X(trap_ns) \
+	X(annotations) \
+	X(annotations_lost)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

@@ -19,6 +19,7 @@
  *                           (a trie)      └──────> frames ──> functions
  *   calls ────> threads, locations, stacks, shapes ──> strings
  *   coverage ─> images, strings
+ *   annotations ─> threads, strings
  *
  * Rows refer only to rows written before them, in the same chunk or earlier.
  * A row whose reference is missing (lost with a chunk) is missing itself, and
@@ -90,6 +91,7 @@ enum cp_record_section {
 	CP_RECORD_CALLS = 19, /* see call_encode.c */
 	CP_RECORD_COVERAGE = 20, /* see coverage_encode.c */
 	CP_RECORD_COUNTS = 21, /* of coverage */
+	CP_RECORD_ANNOTATIONS = 22, /* see annotation_encode.c */
 };
 
 #define CP_RECORD_WIDTH_MAX 6
@@ -143,6 +145,7 @@ extern const struct cp_record_schema cp_record_schemas[CP_RECORD_TABLE_END];
 #define CP_RECORD_END_SAMPLES 1
 #define CP_RECORD_END_CHUNKS 2
 #define CP_RECORD_END_CALLS 3
+#define CP_RECORD_END_ANNOTATIONS 4
 
 /* CRC-32C, of `size` bytes. */
 uint32_t cp_record_crc(const void *bytes, size_t size);

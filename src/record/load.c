@@ -136,6 +136,8 @@ static bool read_end(struct loader *l)
 		value = cp_cursor_uleb(&body);
 		if (tag == CP_RECORD_END_SAMPLES && value > l->decoder.next_sample)
 			l->record->own.lost += value - l->decoder.next_sample;
+		if (tag == CP_RECORD_END_ANNOTATIONS && value > l->decoder.next_annotation)
+			l->record->own.lost += value - l->decoder.next_annotation;
 		if (tag == CP_RECORD_END_CALLS && value > l->decoder.next_call)
 			l->record->own.lost += value - l->decoder.next_call;
 	}
@@ -272,6 +274,8 @@ static void make_id(struct cp_record *r)
 	for (i = 0; i < r->call_chunks.count; i++)
 		a = cp_hash_u64(a ^ cp_hash_bytes(r->call_chunks.items[i].bytes,
 						  r->call_chunks.items[i].stored));
+	for (i = 0; i < r->annotations.count; i++)
+		b = cp_hash_u64(b ^ r->annotations.items[i].ts_ns) + r->annotations.items[i].id;
 	memcpy(r->id, &a, sizeof(a));
 	memcpy(r->id + sizeof(a), &b, sizeof(b));
 }

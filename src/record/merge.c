@@ -26,7 +26,7 @@ struct shard {
 	const struct cp_record *record;
 	size_t input; /* place of the record among the inputs */
 	uint32_t number; /* of the part in the record */
-	uint64_t samples; /* and calls */
+	uint64_t samples; /* calls and annotations, too */
 };
 
 /* An input's numbers in the output; CP_RECORD_NONE: not yet. */
@@ -125,6 +125,10 @@ static bool add_shards(struct merge *m, size_t input)
 		for (b = 0; b < r->call_sections.count; b++) {
 			if (r->call_sections.items[b].part == shard.number)
 				shard.samples += r->call_sections.items[b].kept;
+		}
+		for (b = 0; b < r->annotation_blocks.count; b++) {
+			if (r->annotation_blocks.items[b].part == shard.number)
+				shard.samples += r->annotation_blocks.items[b].count;
 		}
 		if (!ok(m, cp_vec_push(&m->shards, shard)))
 			return false;
@@ -538,7 +542,27 @@ static void write_calls(struct merge *m, const struct shard *shard, uint32_t par
 	cp_error_free(err);
 }
 
-/* Samples and calls of parts that are not known any more. */
+static void write_annotations(struct merge *m, const struct shard *shard, uint32_t part)
+{
+	const struct cp_record *r = shard->record;
+	size_t b, i;
+
+	for (b = 0; b < r->annotation_blocks.count; b++) {
+		const struct cp_record_block *block = &r->annotation_blocks.items[b];
+
+		for (i = block->first; i < block->first + block->count; i++) {
+			struct cp_record_annotation a = cp_record_get_annotation(r, i);
+
+			if (block->part != shard->number || cp_record_sink_failed(&m->sink))
+				break;
+			a.ts_ns += r->merged ? 0 : cp_record_shift(&r->info);
+			a.thread = m->numbers[shard->input].threads[a.thread];
+			cp_record_encode_annotation(&m->encoder, part, &a);
+		}
+	}
+}
+
+/* Samples, calls and annotations of parts that are not known any more. */
 static uint64_t orphans(const struct cp_record *r)
 {
 	uint64_t sum = 0;
@@ -553,6 +577,11 @@ static uint64_t orphans(const struct cp_record *r)
 		if (r->call_sections.items[b].part >= r->parts.count ||
 		    !r->parts.items[r->call_sections.items[b].part].info)
 			sum += r->call_sections.items[b].kept;
+	}
+	for (b = 0; b < r->annotation_blocks.count; b++) {
+		if (r->annotation_blocks.items[b].part >= r->parts.count ||
+		    !r->parts.items[r->annotation_blocks.items[b].part].info)
+			sum += r->annotation_blocks.items[b].count;
 	}
 	return sum;
 }
@@ -640,6 +669,7 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 	for (i = 0; i < m->shards.count; i++) {
 		write_shard(m, &m->shards.items[i], (uint32_t)i);
 		write_calls(m, &m->shards.items[i], (uint32_t)i);
+		write_annotations(m, &m->shards.items[i], (uint32_t)i);
 	}
 	cp_merged_coverage_write(&m->coverage, &m->encoder);
 	cp_record_encode_totals(&m->encoder, &totals);

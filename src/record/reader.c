@@ -314,6 +314,7 @@ static void guess_totals(struct cp_record *r)
 	r->totals.threads = r->threads.count;
 	r->totals.processes = r->processes.count;
 	r->totals.calls = r->call_count;
+	r->totals.annotations = r->annotations.count;
 	r->totals.end_ns = r->info.start_ns;
 	if (r->calls_end_ns > r->totals.end_ns)
 		r->totals.end_ns = r->calls_end_ns;
@@ -357,7 +358,8 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	    !build_stacks(d))
 		return cp_error_nomem();
 	build_samples(d);
-	if (!cp_record_build_calls(d) || !cp_record_build_coverage(d))
+	if (!cp_record_build_calls(d) || !cp_record_build_coverage(d) ||
+	    !cp_record_build_annotations(d))
 		return cp_error_nomem();
 	if (!d->has_totals)
 		guess_totals(r);
@@ -380,6 +382,7 @@ void cp_record_destroy(struct cp_record *r)
 	cp_vec_free(&r->parts);
 	cp_record_free_calls(r);
 	cp_record_free_coverage(r);
+	cp_record_free_annotations(r);
 	cp_record_arena_free(&r->arena);
 	free(r);
 }

@@ -7,11 +7,13 @@
  *   reader.c  rows into what the getters answer
  *   call_decode.c  calls, each time that somebody walks through them
  *   coverage_decode.c  coverage; its units into images
+ *   annotation_decode.c  annotations
  */
 #ifndef CP_RECORD_READER_H
 #define CP_RECORD_READER_H
 
 #include "base/map.h"
+#include "record/annotations.h"
 #include "record/arena.h"
 #include "record/calls.h"
 #include "record/coverage.h"
@@ -70,6 +72,14 @@ struct cp_record_unit {
 	CP_VEC(struct cp_record_counts) counts;
 };
 
+/* Strings are places + 1, in the record's own list; 0: none. Until the record
+ * is built, strings and threads are numbers of the file. */
+struct cp_record_annotation_row {
+	uint64_t ts_ns, id, value;
+	uint32_t thread, name, category, object;
+	uint8_t kind, flags;
+};
+
 struct cp_record {
 	struct cp_record_arena arena;
 	struct cp_record_info info;
@@ -98,6 +108,9 @@ struct cp_record {
 	struct cp_record_rows call_rows[CP_RECORD_TABLE_END]; /* places only */
 	uint64_t call_count, calls_end_ns;
 	CP_VEC(struct cp_record_coverage) coverage; /* by image */
+	CP_VEC(struct cp_record_annotation_row) annotations;
+	CP_VEC(struct cp_record_block) annotation_blocks;
+	CP_VEC(const char *) strings; /* of annotations, by place; in the arena */
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
 };
 
@@ -107,7 +120,7 @@ struct cp_record_decoder {
 	CP_VEC(const char *) strings; /* by place; in the record's arena */
 	CP_VEC(uint64_t) column; /* of the section being read */
 	bool has_totals;
-	uint64_t next_sample, next_call; /* the number the next one should have */
+	uint64_t next_sample, next_call, next_annotation; /* the number the next one should have */
 	CP_VEC(struct cp_record_unit) units;
 	struct cp_map unit_places; /* by a hash of image, revision, index */
 	bool no_memory;
@@ -126,6 +139,13 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d);
  * are not there. */
 bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
 			      size_t columns);
+
+/* ---- annotations ---- */
+
+bool cp_record_decode_annotations(struct cp_record_decoder *d, struct cp_cursor *c);
+/* After the tables; false without memory. Takes the strings from the decoder. */
+bool cp_record_build_annotations(struct cp_record_decoder *d);
+void cp_record_free_annotations(struct cp_record *r);
 
 /* ---- coverage ---- */
 

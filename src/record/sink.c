@@ -185,6 +185,8 @@ void cp_record_sink_end(struct cp_record_sink *sink, const struct cp_buf *info)
 	cp_record_put_number(&end, CP_RECORD_END_SAMPLES, sink->samples);
 	cp_record_put_number(&end, CP_RECORD_END_CHUNKS, sink->sequence);
 	cp_record_put_number(&end, CP_RECORD_END_CALLS, sink->calls);
+	if (sink->annotations)
+		cp_record_put_number(&end, CP_RECORD_END_ANNOTATIONS, sink->annotations);
 	cp_record_sink_chunk(sink, CP_RECORD_CHUNK_END, &end);
 	cp_buf_free(&end);
 }

@@ -17,6 +17,7 @@
 /* Then it is sealed unasked. */
 #define BATCH_SAMPLES_MAX ((size_t)64 << 10)
 #define BATCH_CALL_BYTES_MAX ((size_t)8 << 20)
+#define BATCH_ANNOTATIONS_MAX ((size_t)64 << 10)
 
 struct known_process {
 	uint64_t start_ns;
@@ -42,10 +43,11 @@ struct cp_record_writer {
 	struct cp_map location_numbers; /* hash -> */
 	struct cp_map node_numbers; /* parent, location -> */
 	struct cp_map stack_numbers; /* hash -> */
+	struct cp_interner texts; /* of annotations; the writer's thread reads them */
 	struct cp_record_totals totals;
 	uint64_t resolution_ns;
-	uint64_t lost, calls_lost; /* given up because the queue was full */
-	uint64_t calls;
+	uint64_t lost, calls_lost, annotations_lost; /* given up because the queue was full */
+	uint64_t calls, annotations;
 	struct cp_record_batch *batch; /* NULL: nothing new */
 	struct cp_record_drain drain;
 };
@@ -387,6 +389,47 @@ void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *cal
 		cp_record_flush(w);
 }
 
+/* A copy that stays where it is. */
+static bool keep_text(struct cp_record_writer *w, const char **text)
+{
+	uint32_t number;
+
+	if (!*text)
+		return true;
+	if (!cp_intern(&w->texts, *text, strlen(*text), &number, NULL))
+		return false;
+	*text = w->texts.items[number].bytes;
+	return true;
+}
+
+void cp_record_annotation(struct cp_record_writer *w, const struct cp_record_annotation *a)
+{
+	struct cp_record_annotation it = *a;
+	struct cp_record_batch *b;
+
+	if (it.thread >= w->threads.count || it.kind >= CP_RECORD_ANNOTATION_KINDS) {
+		w->annotations_lost++;
+		return;
+	}
+	b = batch(w);
+	if (!b)
+		return;
+	w->annotations++;
+	if (!keep_text(w, &it.name) || !keep_text(w, &it.category) || !keep_text(w, &it.object) ||
+	    !cp_vec_push(&b->annotations, it))
+		no_memory(w);
+	if (b->annotations.count >= BATCH_ANNOTATIONS_MAX)
+		cp_record_flush(w);
+}
+
+uint32_t cp_record_find_thread(const struct cp_record_writer *w, uint32_t process, int32_t tid)
+{
+	const uint64_t *found =
+		cp_map_get(&w->thread_numbers, (uint64_t)process << 32 | (uint32_t)tid);
+
+	return found ? (uint32_t)*found : CP_RECORD_NONE;
+}
+
 void cp_record_coverage(struct cp_record_writer *w, const struct cp_coverage_image *c)
 {
 	struct cp_record_batch *b = batch(w);
@@ -416,10 +459,14 @@ void cp_record_flush(struct cp_record_writer *w)
 	totals->samples_lost += w->lost;
 	totals->calls = w->calls;
 	totals->calls_lost += w->calls_lost;
+	totals->annotations = w->annotations;
+	totals->annotations_lost += w->annotations_lost;
 	lost = cp_record_drain_put(&w->drain, cp_steal(w->batch));
 	w->lost += lost.samples;
 	w->calls_lost += lost.calls;
 	w->calls -= lost.calls;
+	w->annotations_lost += lost.annotations;
+	w->annotations -= lost.annotations;
 }
 
 const struct cp_error *cp_record_error(struct cp_record_writer *w)
@@ -454,6 +501,7 @@ static void free_known(struct cp_record_writer *w)
 	cp_map_free(&w->location_numbers);
 	cp_map_free(&w->node_numbers);
 	cp_map_free(&w->stack_numbers);
+	cp_interner_free(&w->texts);
 }
 
 void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_ret)
@@ -464,7 +512,8 @@ void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_
 	if (!w)
 		return;
 	cp_record_flush(w);
-	b = w->lost || w->calls_lost ? batch(w) : NULL; /* the last word on losses */
+	b = w->lost || w->calls_lost || w->annotations_lost ? batch(w)
+							    : NULL; /* the last word on losses */
 	if (b)
 		b->has_totals = true;
 	cp_record_flush(w);

@@ -221,6 +221,11 @@ bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sampl
 	return who_accepted(p, s->thread) && (!f->image || image_accepted(p, s->stack));
 }
 
+bool cp_profile_accepts_thread(const struct cp_profile *p, uint32_t thread)
+{
+	return who_accepted(p, thread);
+}
+
 bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32_t function)
 {
 	const struct cp_profile_image *image;

@@ -133,6 +133,8 @@ void cp_profile_destroy(struct cp_profile *p);
 
 /* True when the filter lets `s` through. */
 bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s);
+/* Likewise something of `thread`; times apart. */
+bool cp_profile_accepts_thread(const struct cp_profile *p, uint32_t thread);
 /* Likewise something of `thread` in the function `function`; times apart. */
 bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32_t function);
 /* The function that a location's address is in, whatever is inlined there. */

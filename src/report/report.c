@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "report/annotations.h"
 #include "report/calls.h"
 #include "report/coverage.h"
 
@@ -231,6 +232,13 @@ static CP_ERROR covered(const struct cp_profile *p, const struct cp_report_optio
 	return cp_report_covered(p->record, o, look, out);
 }
 
+static CP_ERROR annotated(const struct cp_profile *p, const struct cp_report_options *o,
+			  const struct cp_look *look, struct cp_buf *out)
+{
+	return cp_record_annotation_count(p->record) ? cp_report_annotations(p, o, look, out)
+						     : NULL;
+}
+
 static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out)
 {
@@ -245,6 +253,7 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, o, look, out));
+	CP_TRY(annotated(p, o, look, out));
 	CP_TRY(covered(p, o, look, out));
 	if (cp_cost_used(p->processes, cp_record_process_count(p->record)) > 1) {
 		cp_report_title(out, look, "Processes", NULL);
@@ -278,6 +287,8 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 		return calls(p, o, look, out);
 	case CP_REPORT_COVERAGE:
 		return covered(p, o, look, out);
+	case CP_REPORT_ANNOTATIONS:
+		return annotated(p, o, look, out);
 	case CP_REPORT_THREADS:
 		cp_report_title(out, look, "Threads", NULL);
 		return threads(p, o->limit, look, out);
@@ -317,11 +328,16 @@ CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_optio
 		cp_buf_str(out, "\nNo call was recorded.\n");
 	} else if (o->what == CP_REPORT_COVERAGE && !cp_record_coverage_count(p->record)) {
 		cp_buf_str(out, "\nNo coverage was recorded.\n");
+	} else if (o->what == CP_REPORT_ANNOTATIONS && !cp_record_annotation_count(p->record)) {
+		cp_buf_str(out, "\nNo annotation was recorded.\n");
 	} else if (!p->total.ticks && !p->total.ns && o->what != CP_REPORT_CALLS &&
-		   o->what != CP_REPORT_COVERAGE) {
-		if (o->what == CP_REPORT_OVERVIEW)
+		   o->what != CP_REPORT_COVERAGE && o->what != CP_REPORT_ANNOTATIONS) {
+		if (o->what == CP_REPORT_OVERVIEW) {
+			CP_TRY(annotated(p, o, look, out));
 			CP_TRY(covered(p, o, look, out));
-		if (o->what != CP_REPORT_OVERVIEW || !cp_record_coverage_count(p->record))
+		}
+		if (o->what != CP_REPORT_OVERVIEW || (!cp_record_coverage_count(p->record) &&
+						      !cp_record_annotation_count(p->record)))
 			nothing(p, out);
 		if (o->what == CP_REPORT_OVERVIEW) {
 			cp_report_title(out, look, "Cost of profiling", NULL);
