@@ -23,6 +23,12 @@ const struct cp_option cp_sampling_options[] = {
 	{ 0 }
 };
 
+const struct cp_option cp_events_options[] = {
+	{ "annotations", 0, CP_OPTION_TRUE, AT(annotations),
+	  .help = "spans, counters and the like that the program announces with cprof/trace.h" },
+	{ 0 }
+};
+
 const struct cp_option cp_recording_options[] = {
 	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
 	  .completes = CP_COMPLETES_FILES,
@@ -141,6 +147,7 @@ const struct cp_option_group cp_collect_groups[] = {
 	{ "Sampling", cp_sampling_options, 0 },
 	{ "Calls", cp_calls_options, offsetof(struct cp_collect_options, calls) },
 	{ "Coverage", cp_coverage_options, offsetof(struct cp_collect_options, coverage) },
+	{ "Events", cp_events_options, 0 },
 	{ "Source files of coverage", cp_source_file_options,
 	  offsetof(struct cp_collect_options, sources) },
 	{ "Symbols and stacks", cp_stacks_options, offsetof(struct cp_collect_options, stacks) },

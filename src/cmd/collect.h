@@ -51,6 +51,7 @@ struct cp_collect_options {
 	unsigned clock; /* enum cp_collect_clock */
 	bool follow;
 	uint64_t duration_ns; /* 0: to the end */
+	bool annotations;
 	const char *output;
 	bool quiet;
 	struct cp_texts profiles; /* NAME[:ARGS] of profiler modules */
@@ -64,6 +65,7 @@ struct cp_collect_options {
 
 extern const struct cp_option cp_sampling_options[]; /* in struct cp_collect_options */
 extern const struct cp_option cp_recording_options[]; /* the same */
+extern const struct cp_option cp_events_options[]; /* the same */
 extern const struct cp_option cp_calls_options[]; /* in struct cp_calls_options */
 extern const struct cp_option cp_coverage_options[]; /* in struct cp_coverage_options */
 /* In struct cp_source_options: the recorder goes by the files, reports by both. */

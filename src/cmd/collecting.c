@@ -221,7 +221,7 @@ static char *describe(const struct cp_collect_options *o)
 {
 	const char *named = recorder_of(o);
 	struct cp_buf desc = { 0 };
-	bool unasked = !o->calls.trace.count && !o->coverage.coverage &&
+	bool unasked = !o->calls.trace.count && !o->coverage.coverage && !o->annotations &&
 		       (!named || o->clock == CP_COLLECT_WALL);
 
 	cp_buf_str(&desc, "log:report");
@@ -232,6 +232,7 @@ static char *describe(const struct cp_collect_options *o)
 	add_text(&desc, "file", o->output);
 	describe_calls(&desc, &o->calls);
 	describe_coverage(&desc, o);
+	cp_buf_str(&desc, o->annotations ? ",annotations" : "");
 	if (named && *recorder_args(named))
 		cp_buf_printf(&desc, ",%s", recorder_args(named));
 	return desc.bytes;
@@ -240,7 +241,7 @@ static char *describe(const struct cp_collect_options *o)
 bool cp_collecting_records(const struct cp_collect_options *o)
 {
 	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
-	       o->coverage.coverage;
+	       o->coverage.coverage || o->annotations;
 }
 
 /* --profile=default, log:report: the report is wanted, too. */
@@ -330,7 +331,7 @@ bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
 unsigned cp_collecting_flags(const struct cp_collect_options *o)
 {
 	return (o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0) |
-	       (o->calls.trace.count || o->coverage.coverage || o->profiles.count
+	       (o->calls.trace.count || o->coverage.coverage || o->annotations || o->profiles.count
 			? CPROF_SESSION_CALLS
 			: 0);
 }

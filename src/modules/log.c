@@ -9,6 +9,7 @@
  *   log:file=FILE        the same, of that very name, whatever is in it
  *   log:trace=SPEC       calls (log_calls.c), and samples only where asked for
  *   log:coverage         what was reached (log_coverage.c), likewise
+ *   log:annotations      what the program announces (log_annotations.c), likewise
  *
  * and what Mono's profiler of that name takes (log_mono.c, log_output.c).
  *
@@ -49,7 +50,7 @@ static uint32_t add_process(cprof_profiler *log, cprof_process *p)
 	return cp_record_process(log->writer, &r);
 }
 
-static uint32_t process_number(cprof_profiler *log, cprof_process *p)
+uint32_t log_process(cprof_profiler *log, cprof_process *p)
 {
 	uint64_t *known = cp_map_get(&log->processes, (uintptr_t)p);
 	uint32_t n;
@@ -64,7 +65,7 @@ static uint32_t process_number(cprof_profiler *log, cprof_process *p)
 static uint32_t add_thread(cprof_profiler *log, cprof_thread *t)
 {
 	const struct cp_record_thread r = {
-		.process = process_number(log, cprof_thread_process(t)),
+		.process = log_process(log, cprof_thread_process(t)),
 		.tid = cprof_thread_tid(t),
 		.ns_tid = cprof_thread_ns_tid(t),
 		.name = cprof_thread_name(t),
@@ -271,7 +272,7 @@ static struct cp_error *open_writer(cprof_profiler *log)
 	char boot_id[64];
 	struct cp_record_info info = {
 		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log) |
-			 log_coverage_hold(log),
+			 log_coverage_hold(log) | log_annotations_hold(log),
 		.cprof_version = "0.1.0",
 		.boot_id = boot_id,
 		.command = command ? command : nothing,
@@ -329,6 +330,7 @@ static void write_totals(cprof_profiler *log)
 	t.tracer_cpu_ns = o.tracer_cpu_ns;
 	t.controller_cpu_ns = o.controller_cpu_ns;
 	log_calls_totals(log, &t);
+	t.annotations_lost = log->annotations_lost;
 	t.ended = status != -1;
 	t.wait_status = status != -1 ? status : 0;
 	cp_record_totals(log->writer, &t);
@@ -385,7 +387,8 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 		return good;
 	if (!strcmp(key, "report") && !value)
 		return true; /* the command prints it */
-	if (log_calls_option(log, key, value) || log_coverage_option(log, key, value))
+	if (log_calls_option(log, key, value) || log_coverage_option(log, key, value) ||
+	    log_annotations_option(log, key, value))
 		return true;
 	if ((!strcmp(key, "output") || !strcmp(key, "file")) && value && *value) {
 		free(log->output);
@@ -468,7 +471,9 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
 	log_calls_start(log);
 	log_coverage_start(log);
-	log->sampling = (!log->trace && !log->coverage && !log->no_defaults) || log->sample_asked;
+	log_annotations_start(log);
+	log->sampling = (!log->trace && !log->coverage && !log->annotations && !log->no_defaults) ||
+			log->sample_asked;
 	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
 		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);
 }

@@ -45,12 +45,16 @@ struct cprof_profiler {
 	struct cp_map functions; /* cprof_function * -> location */
 	CP_VEC(cprof_value) values; /* of the call being recorded */
 	uint64_t calls, disarmed;
+	bool annotations;
+	uint64_t annotations_lost;
 	struct log_coverage *coverage; /* owned; NULL: not asked for */
 };
 
 /* log.c */
 /* Number of the thread | its last stack << 32; NULL without memory. */
 uint64_t *log_thread(cprof_profiler *log, cprof_thread *t);
+/* Number of a process. */
+uint32_t log_process(cprof_profiler *log, cprof_process *p);
 /* Numbers of an image; of none CP_RECORD_NONE. */
 uint32_t log_image(cprof_profiler *log, const cprof_image *image);
 uint32_t log_assembly(cprof_profiler *log, const cprof_assembly *assembly);
@@ -79,6 +83,11 @@ CP_ERROR log_output_early(cprof_profiler *log);
 CP_ERROR log_output_late(cprof_profiler *log);
 /* After all was written. */
 void log_output_end(cprof_profiler *log);
+
+/* log_annotations.c */
+bool log_annotations_option(cprof_profiler *log, const char *key, const char *value);
+void log_annotations_start(cprof_profiler *log);
+uint32_t log_annotations_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
 
 /* log_coverage.c */
 bool log_coverage_option(cprof_profiler *log, const char *key, const char *value);

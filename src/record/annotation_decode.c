@@ -88,7 +88,7 @@ static bool resolve(const struct cp_record_decoder *d, struct cp_record_annotati
 	       string_place(d, &a->object);
 }
 
-bool cp_record_build_annotations(struct cp_record_decoder *d)
+void cp_record_build_annotations(struct cp_record_decoder *d)
 {
 	struct cp_record *r = d->record;
 	size_t kept = 0, b, i;
@@ -109,12 +109,17 @@ bool cp_record_build_annotations(struct cp_record_decoder *d)
 		block->count = kept - first;
 	}
 	r->annotations.count = kept;
+}
+
+void cp_record_keep_strings(struct cp_record_decoder *d)
+{
+	struct cp_record *r = d->record;
+
 	r->strings.items = d->strings.items;
 	r->strings.count = d->strings.count;
 	r->strings.capacity = d->strings.capacity;
 	d->strings.items = NULL;
 	d->strings.count = d->strings.capacity = 0;
-	return true;
 }
 
 void cp_record_free_annotations(struct cp_record *r)

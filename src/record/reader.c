@@ -358,9 +358,10 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	    !build_stacks(d))
 		return cp_error_nomem();
 	build_samples(d);
-	if (!cp_record_build_calls(d) || !cp_record_build_coverage(d) ||
-	    !cp_record_build_annotations(d))
+	cp_record_build_annotations(d);
+	if (!cp_record_build_calls(d) || !cp_record_build_coverage(d))
 		return cp_error_nomem();
+	cp_record_keep_strings(d);
 	if (!d->has_totals)
 		guess_totals(r);
 	return build_parts(r) ? NULL : cp_error_nomem();

@@ -143,8 +143,11 @@ bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, 
 /* ---- annotations ---- */
 
 bool cp_record_decode_annotations(struct cp_record_decoder *d, struct cp_cursor *c);
-/* After the tables; false without memory. Takes the strings from the decoder. */
-bool cp_record_build_annotations(struct cp_record_decoder *d);
+/* After the tables and before the calls, which take what tells numbers from
+ * places. */
+void cp_record_build_annotations(struct cp_record_decoder *d);
+/* Last of all: takes the strings from the decoder. */
+void cp_record_keep_strings(struct cp_record_decoder *d);
 void cp_record_free_annotations(struct cp_record *r);
 
 /* ---- coverage ---- */

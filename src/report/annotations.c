@@ -45,6 +45,13 @@ uint64_t cp_annotation_ns(const struct cp_annotations *a, const struct cp_record
 	return it->ts_ns > start ? it->ts_ns - start : 0;
 }
 
+uint32_t cp_annotation_span(const struct cp_annotations *a, uint32_t number)
+{
+	struct cp_record_annotation it = cp_record_get_annotation(a->profile->record, number);
+
+	return it.kind == CP_RECORD_FIBER_SWITCH ? CP_RECORD_NONE : a->spans_of[number];
+}
+
 static bool shown(const struct cp_annotations *a, uint32_t thread, uint64_t ns)
 {
 	const struct cp_profile_filter *f = &a->profile->filter;
@@ -123,7 +130,7 @@ static uint32_t track_of(struct build *b, uint32_t thread)
 }
 
 /* False without memory. */
-static bool switch_fiber(struct build *b, const struct cp_record_annotation *it)
+static bool switch_fiber(struct build *b, uint32_t number, const struct cp_record_annotation *it)
 {
 	uint32_t from = (uint32_t)(it->id >> 32), to = (uint32_t)it->id;
 	uint64_t key = fiber_key(b, it->thread, from);
@@ -139,6 +146,7 @@ static bool switch_fiber(struct build *b, const struct cp_record_annotation *it)
 			return false;
 	}
 	f->track = to == f->home ? home : fiber_track(b, it->thread, to);
+	b->a->spans_of[number] = f->track;
 	return f->track != NONE;
 }
 
@@ -296,7 +304,7 @@ static bool event(struct build *b, uint32_t number)
 		end(b, number, &it);
 		return true;
 	case CP_RECORD_FIBER_SWITCH:
-		return switch_fiber(b, &it);
+		return switch_fiber(b, number, &it);
 	case CP_RECORD_THREAD_NAME:
 		track = thread_track(b, it.thread);
 		if (track != NONE && it.name)

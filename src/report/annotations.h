@@ -51,7 +51,8 @@ struct cp_annotations {
 	uint32_t *order; /* numbers of annotations, by time */
 	size_t count;
 	uint32_t *tracks_of; /* by number: the track it is on */
-	uint32_t *spans_of; /* by number: the span that it begins or ends; CP_RECORD_NONE */
+	uint32_t *spans_of; /* by number: the span that it begins or ends; CP_RECORD_NONE. Of a
+			       switch: the track that its thread goes to */
 	CP_VEC(struct cp_track) tracks;
 	CP_VEC(struct cp_noted_span) spans; /* in the order of their beginnings */
 	uint64_t unmatched; /* ends of what did not begin here */
@@ -62,6 +63,8 @@ CP_ERROR cp_annotations_build(const struct cp_profile *p, struct cp_annotations 
 void cp_annotations_deinit(struct cp_annotations *a);
 /* The time of an annotation, from the start of the recording. */
 uint64_t cp_annotation_ns(const struct cp_annotations *a, const struct cp_record_annotation *it);
+/* The span that it begins or ends; CP_RECORD_NONE. */
+uint32_t cp_annotation_span(const struct cp_annotations *a, uint32_t number);
 /* Does the profile's filter let it through? */
 bool cp_annotation_shown(const struct cp_annotations *a, const struct cp_record_annotation *it);
 bool cp_noted_shown(const struct cp_annotations *a, const struct cp_noted_span *s);

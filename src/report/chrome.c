@@ -11,8 +11,9 @@
  *                 bbbbbbbbbbbbbbbbbbbbbbbddddddd
  *                 cccccccccccccccc
  *
- * Calls are slices as they were. Where there are both, slices made of samples
- * are a thread of their own, beside the calls.
+ * Calls and the program's own spans (chrome_annotations.c) are slices as they
+ * were. Where there are such, slices made of samples are a thread of their own,
+ * beside them.
  *
  * A slice's length is time on the clock; what samples carry of it is in its
  * arguments: "weight_ns", "samples". Those of the outermost slices add up to
@@ -23,32 +24,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "inspect/inspect.h"
+#include "report/chrome.h"
 #include "report/spans.h"
 #include "report/values.h"
 
 #define SAMPLES_TID (1 << 30) /* added to that of a thread whose calls are there, too */
 
-struct slice {
-	uint32_t frame;
-	uint64_t from_ns;
-	struct cp_cost cost;
-};
-
-struct chrome {
-	const struct cp_profile *p;
-	struct cp_sink *sink;
-	struct cp_json j;
-	uint64_t start_ns, gap_ns; /* a longer gap than this ends all slices */
-	uint32_t thread;
-	CP_VEC(struct slice) open; /* outermost first */
-	uint64_t end_ns; /* of what is open */
-	bool beside; /* there are calls, too: samples stand beside them */
-};
-
-static void pid_and_tid(struct chrome *c, uint32_t thread, bool samples)
+void cp_chrome_pid_and_tid(struct cp_chrome *c, uint32_t thread, bool samples)
 {
 	uint32_t process = cp_profile_process(c->p, thread);
 	const struct cp_record_thread *t = NULL;
@@ -61,16 +45,15 @@ static void pid_and_tid(struct chrome *c, uint32_t thread, bool samples)
 	cp_json_i64(&c->j, "tid", (t ? t->tid : 0) + (samples && c->beside ? SAMPLES_TID : 0));
 }
 
-/* Microseconds with all digits, as the format has them. */
-static void microseconds(struct chrome *c, const char *key, uint64_t ns)
+void cp_chrome_microseconds(struct cp_chrome *c, const char *key, uint64_t ns)
 {
 	cp_buf_printf(c->j.out, ",\"%s\":%llu.%03u", key, (unsigned long long)(ns / 1000),
 		      (unsigned)(ns % 1000));
 }
 
-static void close_slice(struct chrome *c)
+static void close_slice(struct cp_chrome *c)
 {
-	const struct slice *s = &c->open.items[--c->open.count];
+	const struct cp_slice *s = &c->open.items[--c->open.count];
 	const struct cp_frame *frame = &c->p->frames.items[s->frame];
 	const struct cp_function *f = &c->p->functions.items[frame->function];
 
@@ -78,9 +61,9 @@ static void close_slice(struct chrome *c)
 	cp_json_str(&c->j, "ph", "X");
 	cp_json_str(&c->j, "name", f->name);
 	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
-	pid_and_tid(c, c->thread, true);
-	microseconds(c, "ts", s->from_ns);
-	microseconds(c, "dur", c->end_ns - s->from_ns);
+	cp_chrome_pid_and_tid(c, c->thread, true);
+	cp_chrome_microseconds(c, "ts", s->from_ns);
+	cp_chrome_microseconds(c, "dur", c->end_ns - s->from_ns);
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_u64(&c->j, "depth", c->open.count);
 	cp_json_u64(&c->j, "weight_ns", s->cost.ns);
@@ -94,14 +77,14 @@ static void close_slice(struct chrome *c)
 	cp_sink_spill(c->sink);
 }
 
-static void close_to(struct chrome *c, size_t depth)
+static void close_to(struct cp_chrome *c, size_t depth)
 {
 	while (c->open.count > depth)
 		close_slice(c);
 }
 
 /* How many of the open slices go on in the stack `frames`. */
-static size_t common(const struct chrome *c, const uint32_t *frames, size_t count)
+static size_t common(const struct cp_chrome *c, const uint32_t *frames, size_t count)
 {
 	const struct cp_frame *all = c->p->frames.items;
 	size_t n = 0;
@@ -112,7 +95,7 @@ static size_t common(const struct chrome *c, const uint32_t *frames, size_t coun
 	return n;
 }
 
-static CP_ERROR add_sample(struct chrome *c, const struct cp_record_sample *s)
+static CP_ERROR add_sample(struct cp_chrome *c, const struct cp_record_sample *s)
 {
 	struct cp_cost cost = { s->weight_ns, s->count };
 	uint64_t at = s->ts_ns > c->start_ns ? s->ts_ns - c->start_ns : 0;
@@ -134,27 +117,27 @@ static CP_ERROR add_sample(struct chrome *c, const struct cp_record_sample *s)
 	for (i = 0; i < c->open.count; i++)
 		cp_cost_add(&c->open.items[i].cost, &cost);
 	for (; i < count; i++) {
-		if (!cp_vec_push(&c->open, (struct slice){ frames[i], from, cost }))
+		if (!cp_vec_push(&c->open, (struct cp_slice){ frames[i], from, cost }))
 			return cp_error_nomem();
 	}
 	c->end_ns = at;
 	return NULL;
 }
 
-static void name_event(struct chrome *c, const char *what, uint32_t thread, bool samples,
+static void name_event(struct cp_chrome *c, const char *what, uint32_t thread, bool samples,
 		       const char *name)
 {
 	cp_json_begin(&c->j, NULL, '{');
 	cp_json_str(&c->j, "ph", "M");
 	cp_json_str(&c->j, "name", what);
-	pid_and_tid(c, thread, samples);
+	cp_chrome_pid_and_tid(c, thread, samples);
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_str(&c->j, "name", name);
 	cp_json_end(&c->j, '}');
 	cp_json_end(&c->j, '}');
 }
 
-static void name_samples(struct chrome *c, uint32_t thread, const char *name)
+static void name_samples(struct cp_chrome *c, uint32_t thread, const char *name)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
@@ -162,19 +145,31 @@ static void name_samples(struct chrome *c, uint32_t thread, const char *name)
 	name_event(c, "thread_name", thread, true, text.bytes ? text.bytes : "");
 }
 
-static void write_names(struct chrome *c)
+/* What the program says that a thread is called. */
+static const char *said_name(const struct cp_chrome *c, uint32_t thread)
+{
+	const struct cp_track *t;
+
+	cp_vec_for_each(&c->annotations.tracks, t) {
+		if (!t->is_fiber && t->thread == thread)
+			return t->name;
+	}
+	return NULL;
+}
+
+static void write_names(struct cp_chrome *c)
 {
 	size_t count = cp_record_thread_count(c->p->record), i;
 
 	for (i = 0; i < count; i++) {
 		const struct cp_record_thread *t = cp_record_get_thread(c->p->record, (uint32_t)i);
+		const char *said = said_name(c, (uint32_t)i);
 		uint32_t process = cp_profile_process(c->p, (uint32_t)i);
-
 		bool sampled = c->p->threads[i].ns || c->p->threads[i].ticks;
 
 		if (!t || (!sampled && !c->beside))
 			continue;
-		name_event(c, "thread_name", (uint32_t)i, false, t->name);
+		name_event(c, "thread_name", (uint32_t)i, false, said ? said : t->name);
 		if (process != CP_RECORD_NONE)
 			name_event(c, "process_name", (uint32_t)i, false,
 				   cp_record_get_process(c->p->record, process)->name);
@@ -183,7 +178,7 @@ static void write_names(struct chrome *c)
 	}
 }
 
-static CP_ERROR write_slices(struct chrome *c)
+static CP_ERROR write_slices(struct cp_chrome *c)
 {
 	const struct cp_record_sample *s = cp_record_samples(c->p->record);
 	CP_FREE uint32_t *order = NULL;
@@ -212,8 +207,8 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
-static void put_call_args(struct chrome *c, const struct cp_span *span, const struct cp_buf *args,
-			  const struct cp_record_call *call)
+static void put_call_args(struct cp_chrome *c, const struct cp_span *span,
+			  const struct cp_buf *args, const struct cp_record_call *call)
 {
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_u64(&c->j, "net_ns", span->net_ns);
@@ -235,7 +230,7 @@ static void put_call_args(struct chrome *c, const struct cp_span *span, const st
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct chrome *c = ctx;
+	struct cp_chrome *c = ctx;
 	const struct cp_function *f = &c->p->functions.items[span->function];
 	struct cp_buf *args = span->data;
 	bool failed = args->failed;
@@ -244,9 +239,9 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	cp_json_str(&c->j, "ph", "X");
 	cp_json_str(&c->j, "name", f->name);
 	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
-	pid_and_tid(c, span->thread, false);
-	microseconds(c, "ts", span->start_ns);
-	microseconds(c, "dur", span->end_ns - span->start_ns);
+	cp_chrome_pid_and_tid(c, span->thread, false);
+	cp_chrome_microseconds(c, "ts", span->start_ns);
+	cp_chrome_microseconds(c, "dur", span->end_ns - span->start_ns);
 	put_call_args(c, span, args, call);
 	cp_json_end(&c->j, '}');
 	cp_sink_spill(c->sink);
@@ -256,7 +251,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	return failed ? cp_error_nomem() : NULL;
 }
 
-static CP_ERROR write_calls(struct chrome *c)
+static CP_ERROR write_calls(struct cp_chrome *c)
 {
 	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
 
@@ -265,7 +260,7 @@ static CP_ERROR write_calls(struct chrome *c)
 	return cp_spans_walk(c->p, &visitor, c);
 }
 
-static CP_ERROR write_all(struct chrome *c, const char *title)
+static CP_ERROR write_all(struct cp_chrome *c, const char *title)
 {
 	cp_json_begin(&c->j, NULL, '{');
 	cp_json_str(&c->j, "displayTimeUnit", "ms");
@@ -279,6 +274,7 @@ static CP_ERROR write_all(struct chrome *c, const char *title)
 	write_names(c);
 	CP_TRY(write_slices(c));
 	CP_TRY(write_calls(c));
+	CP_TRY(cp_chrome_annotations(c));
 	cp_json_end(&c->j, ']');
 	cp_json_end(&c->j, '}');
 	cp_buf_u8(&c->sink->buf, '\n');
@@ -288,19 +284,22 @@ static CP_ERROR write_all(struct chrome *c, const char *title)
 CP_EXPORT_WRITER(chrome)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
-	struct chrome c = { .p = p,
-			    .sink = sink,
-			    .j = { .out = &sink->buf },
-			    .start_ns = info->start_ns,
-			    .thread = CP_RECORD_NONE };
+	struct cp_chrome c = { .p = p,
+			       .sink = sink,
+			       .j = { .out = &sink->buf },
+			       .start_ns = info->start_ns,
+			       .thread = CP_RECORD_NONE };
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_error *err;
+	struct cp_error *err = cp_annotations_build(p, &c.annotations);
 
+	if (err)
+		return err;
 	/* Half of the time between two ticks. */
 	c.gap_ns = UINT64_C(500000000) / (info->hz ? info->hz : 99);
-	c.beside = cp_record_call_count(p->record) != 0;
+	c.beside = cp_record_call_count(p->record) || c.annotations.count;
 	cp_export_title(p, o, &title);
 	err = write_all(&c, title.bytes);
 	cp_vec_free(&c.open);
+	cp_annotations_deinit(&c.annotations);
 	return err;
 }

@@ -94,7 +94,7 @@ static bool collect_edges(struct crossing *c)
 	size_t i;
 
 	for (i = 0; i < a->count; i++) {
-		uint32_t number = a->order[i], span = a->spans_of[number];
+		uint32_t number = a->order[i], span = cp_annotation_span(a, number);
 		const struct cp_noted_span *s = span == NONE ? NULL : &a->spans.items[span];
 		struct edge e = { .span = span };
 

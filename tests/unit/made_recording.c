@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "made_annotations.h"
 #include "made_coverage.h"
 #include "record/calls.h"
 
@@ -451,6 +452,11 @@ static void write_line(struct maker *m, char *rest, const char *word)
 		if (rest)
 			made_unescape(rest);
 		cp_map_put(&m->threads, (uint64_t)tid, cp_record_thread(m->w, &t));
+	} else if (!strcmp(word, "a")) {
+		uint64_t *thread = cp_map_get(&m->threads, (uint64_t)atoi(a));
+
+		if (thread && rest)
+			made_annotation(m->w, (uint32_t)*thread, START_NS, rest);
 	} else if (is_call(word)) {
 		write_call(m, *word, atoi(a), rest);
 	} else if (is_sample(word)) {
@@ -500,6 +506,8 @@ static void collect_line(struct maker *m, char *rest, const char *word)
 
 	if (made_coverage_is(word))
 		m->info.holds |= CP_RECORD_HAS_COVERAGE;
+	if (!strcmp(word, "a"))
+		m->info.holds |= CP_RECORD_HAS_ANNOTATIONS;
 	if (!is_sample(word) && !is_call(word))
 		return;
 	if (is_call(word))

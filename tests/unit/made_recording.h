@@ -26,7 +26,7 @@
  * Empty fields are as in the frame before. In names \n, \e, \s, \p and \_
  * stand for newline, escape, semicolon, bar and blank; an empty NAME is unknown.
  *
- * Lines of coverage are in made_coverage.h.
+ * Lines of coverage are in made_coverage.h, of annotations in made_annotations.h.
  */
 #ifndef CP_TEST_MADE_RECORDING_H
 #define CP_TEST_MADE_RECORDING_H

@@ -1,0 +1,89 @@
+#!/usr/bin/env bats
+# What programs announce with cprof/trace.h, in all that is made of recordings.
+# Numbers follow from the text that recordings are made from (annotated.bash).
+
+load helpers
+load recordings
+load annotated
+
+# events FILTER: what jq makes of the chrome export, as lines.
+events() {
+	"$CPROF" export -f chrome -o - >trace.json
+	jq -c ".traceEvents[] | $1" trace.json
+}
+
+# Each track of a trace, as in the trace model: all slices lie within each other.
+nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 | round), d: (.dur * 1000 | round)}]
+	| group_by(.k) | map(sort_by([.s, -.d]) | reduce .[] as $e ({open: [], ok: true};
+		.open |= map(select(. > $e.s)) | .ok = (.ok and all(.open[]; . >= $e.s + $e.d))
+		| .open += [$e.s + $e.d]) | .ok) | all'
+
+@test "report sums spans, counters and instants up" {
+	studio | made cprof.data
+	run "$CPROF" report --annotations
+	assert_success
+	assert_line --regexp '^ +2 +70\.0 µs +70\.0 µs +10\.0 µs +10\.0 µs +60\.0 µs +60\.0 µs .* parse$'
+	assert_line --regexp '^ +1 +90\.0 µs +20\.0 µs .* load$'
+	assert_line --regexp '^ +2 +1\.51 ms +- .* async .* job$'
+	assert_line --regexp '^ +3 +-2 +9 +-2 +300 +main\.c +queued$'
+	assert_line --regexp '^ +1 +main\.c +hit the cache$'
+	assert_line --regexp ' chef$'
+	run "$CPROF" report --json
+	jq -e '.annotations | .lost == 7 and .unmatched == 1 and .events == 32 and
+		(.counters == [{"name": "queued", "category": "main.c", "count": 3, "pid": 300,
+			"min": -2, "max": 9, "last": -2}]) and
+		([.spans[] | select(.open > 0) | .name] == ["bake"]) and
+		([.tracks[] | select(.fiber) | [.fiber, .name, .spans]] == [[1, "chef", 1], [2, "fiber 2", 1]])' \
+		<<<"$output"
+}
+
+@test "chrome: slices of calls and spans lie within each other on every track" {
+	studio | made cprof.data
+	events '.' >/dev/null
+	jq -e "$nested" trace.json
+	# On the thread's own track, but for those two that can't be.
+	run events 'select(.ph == "X" and .tid == 300) | [.name, .ts, .dur]'
+	assert_output - <<-'END'
+		["frame",100,200]
+		["late",350,50]
+		["load",110,90]
+		["parse",120,60]
+		["parse",185,10]
+		["first",500,20]
+	END
+	run events 'select(.ph == "X" and (.name == "crosses" or .name == "second")) | .tid > 1000000'
+	assert_output $'true\ntrue'
+	run events 'select(.ph == "M" and .args.name == "studio (2)") | .pid'
+	assert_output 300
+}
+
+@test "chrome: a fiber is a track, its open spans go with it" {
+	studio | made cprof.data
+	run events 'select(.ph == "X" and .name == "cook") | [.ts, .dur, .tid > 1000000]'
+	assert_output '[661,29,true]'
+	run events 'select(.ph == "X" and .name == "work") | [.ts, .dur, .tid]'
+	assert_output '[650,60,301]'
+	run events 'select(.ph == "X" and .name == "bake") | [.ts, .dur, .args.open]'
+	assert_output '[671,1329,true]'
+	chef=$(jq '.traceEvents[] | select(.ph == "M" and .args.name == "chef") | .tid' trace.json)
+	run events "select(.ph == \"X\" and .tid == $chef) | .name"
+	assert_output '"cook"'
+	run events 'select(.cat == "fiber") | [.name, .ts, .dur]'
+	assert_output $'["chef",660,10]\n["fiber 2",670,10]\n["chef",680,20]'
+}
+
+@test "chrome: async spans by id across threads, instants, counters, names" {
+	studio | made cprof.data
+	run events 'select(.ph == "b") | [.name, .args.object, .args.open]'
+	assert_output $'["job","1",null]\n["job","2",true]'
+	run events '[.ph, .ts, .tid, .id] | select(.[0] == "b" or .[0] == "e") | [.[0:3][]]'
+	assert_output $'["b",540,300]\n["e",600,301]\n["b",545,300]\n["e",2000,300]'
+	jq -e '[.traceEvents[] | select(.ph == "b" or .ph == "e")] | group_by(.id)
+		| length == 2 and all(.[]; map(.ph) == ["b", "e"])' trace.json
+	run events 'select(.ph == "i") | [.name, .s, .ts]'
+	assert_output $'["hit the cache","t",190]\n["annotations lost","p",800]'
+	run events 'select(.ph == "C") | [.name, .ts, .args.value]'
+	assert_output $'["queued",550,3]\n["queued",555,9]\n["queued",560,-2]'
+	run events 'select(.ph == "M" and .tid == 301 and .name == "thread_name") | .args.name'
+	assert_output '"the helper"'
+}
