@@ -380,7 +380,8 @@ static void read_totals(struct cp_record_totals *t, char *text)
 		     KEY(call_functions),
 		     KEY(call_sites),
 		     KEY(call_disarmed),
-		     KEY(trap_ns) };
+		     KEY(trap_ns),
+		     KEY(annotations_lost) };
 #undef KEY
 	char *one, *value;
 	size_t i;
