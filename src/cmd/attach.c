@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "cmd/cmd.h"
+#include "cmd/guard.h"
 #include "cmd/collecting.h"
 #include "cmd/commands.h"
 
@@ -70,10 +71,11 @@ static int run_attach(struct cp_args *args)
 	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)
 		return CP_EXIT_FAILURE;
+	cp_guard_begin(s, CP_EXIT_FAILURE);
 	handle_signals(s);
 	status = attach_session(s, pid, o);
 	session_to_stop = NULL;
-	cprof_session_destroy(s);
+	cp_guard_end(s);
 	return status;
 }
 

@@ -11,6 +11,7 @@
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/guard.h"
 #include "cmd/reports.h"
 #include "inspect/inspect.h"
 #include "modules/modules.h"
@@ -287,6 +288,7 @@ bool cp_collecting_helps(const struct cp_collect_options *o, int failure, int *s
 	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)
 		return true;
+	cp_guard_begin(s, failure);
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	if (cprof_profiler_load(desc) != CPROF_OK ||
 	    (!cprof_session_help(s) && cprof_session_profiler_failed(s))) {
@@ -297,7 +299,7 @@ bool cp_collecting_helps(const struct cp_collect_options *o, int failure, int *s
 			printf("%s%s", help, cp_ends_with(help, "\n") ? "" : "\n");
 		*status_ret = cp_finish_output();
 	}
-	cprof_session_destroy(s);
+	cp_guard_end(s);
 	return true;
 }
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cmd/collecting.h"
+#include "cmd/guard.h"
 
 /* For the handlers: the process that SIGTERM and SIGHUP are passed on to. */
 static volatile sig_atomic_t command_pid;
@@ -163,9 +164,10 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *r
 	if (!s)
 		return CP_EXIT_OWN_FAILURE;
 	status = CP_EXIT_OWN_FAILURE;
+	cp_guard_begin(s, CP_EXIT_OWN_FAILURE);
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	if (cp_collecting_load(s, o) && cp_collecting_record(s, o))
 		status = run_session(s, args->operands, o, ran_ret, cut_ret);
-	cprof_session_destroy(s);
+	cp_guard_end(s);
 	return status;
 }

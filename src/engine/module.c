@@ -48,22 +48,41 @@ static bool take_note(void *ctx, const struct cp_elf_note *note)
 	return true;
 }
 
+/* The dynamic linker maps what is said to be there; what is not is SIGBUS. */
+static bool is_whole(const struct cp_elf *elf)
+{
+	size_t i;
+
+	for (i = 0; i < elf->segment_count; i++)
+		if (elf->segments[i].p_type == PT_LOAD &&
+		    (elf->segments[i].p_offset > elf->size ||
+		     elf->segments[i].p_filesz > elf->size - elf->segments[i].p_offset))
+			return false;
+	return elf->segment_count > 0;
+}
+
+static struct cp_error *check_file(const struct cp_elf *elf, const char *path)
+{
+	if (elf->type != ET_DYN || elf->machine != cp_arch_host()->e_machine || !elf->is_64bit)
+		return cp_error_new(CP_ERR_FORMAT, 0, "%s is not a shared library for this machine",
+				    path);
+	return is_whole(elf) ? NULL : cp_error_new(CP_ERR_FORMAT, 0, "%s is cut off", path);
+}
+
 struct cp_error *cp_module_read(const char *path, struct cp_module_file *ret)
 {
+	struct cp_error *err;
 	struct cp_elf *elf;
 	int fd;
 
 	*ret = (struct cp_module_file){ 0 };
 	CP_TRY(cp_file_open_regular(-1, path, &fd));
 	CP_TRY(cp_elf_open_fd(fd, path, &elf));
-	if (elf->type != ET_DYN || elf->machine != cp_arch_host()->e_machine || !elf->is_64bit) {
-		cp_elf_destroy(elf);
-		return cp_error_new(CP_ERR_FORMAT, 0, "%s is not a shared library for this machine",
-				    path);
-	}
-	cp_elf_each_note(elf, take_note, ret);
+	err = check_file(elf, path);
+	if (!err)
+		cp_elf_each_note(elf, take_note, ret);
 	cp_elf_destroy(elf);
-	return NULL;
+	return err;
 }
 
 void cp_module_file_free(struct cp_module_file *file)

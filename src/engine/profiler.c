@@ -114,22 +114,28 @@ static struct cp_error *find_init(cprof_session *s, const char *name, cp_module_
 	return cp_module_open(path, name, ret);
 }
 
+/* Code of the module runs as soon as it is loaded: its constructors. */
 static struct cp_error *load(cprof_session *s, const char *name, const char *desc)
 {
 	const struct engine_calling outer = s->calling;
+	char *copy = strdup(desc);
 	cp_module_init_fn init;
-	char *copy;
+	struct cp_error *err;
 
-	CP_TRY(find_init(s, name, &init));
-	copy = strdup(desc);
-	if (!copy || !cp_vec_push(&s->loaded, copy)) {
+	if (!copy || !cp_vec_reserve(&s->loaded, s->loaded.count + 1)) {
 		free(copy);
 		return cp_error_nomem();
 	}
 	s->calling = (struct engine_calling){ copy, "init" };
-	init(desc);
+	err = find_init(s, name, &init);
+	if (!err) {
+		s->loaded.items[s->loaded.count++] = copy;
+		init(copy);
+	}
 	s->calling = outer;
-	return NULL;
+	if (err)
+		free(copy);
+	return err;
 }
 
 cprof_status cprof_profiler_load(const char *desc)

@@ -55,6 +55,11 @@ struct engine_calling {
 	} while (0)
 #define engine_raise0(session, event) engine_raise(session, event)
 
+/* For signal handlers. [async] */
+struct engine_calling engine_calling_now(const cprof_session *session);
+/* The tracer gave us up, for nothing was read from it for too long. */
+bool engine_was_abandoned(const cprof_session *session);
+
 /* services.c */
 void engine_counters_free(cprof_session *session);
 

@@ -83,6 +83,18 @@ static int name_size(const char *desc)
 	return desc ? (int)strcspn(desc, ":") : 0;
 }
 
+/* ---- whose code runs ---- */
+
+struct engine_calling engine_calling_now(const cprof_session *s)
+{
+	return s->calling;
+}
+
+bool engine_was_abandoned(const cprof_session *s)
+{
+	return s->link.shared && s->link.shared->abandoned;
+}
+
 /* ---- saying something ---- */
 
 void cprof_profiler_set_help(cprof_profiler_handle handle, const char *text)

@@ -483,6 +483,9 @@ static void finish(cprof_session *s)
 	engine_calls_end(s);
 	engine_calls_warn(s);
 	warn_unready(s);
+	if (s->link.shared->abandoned)
+		engine_warn(s, "events were not handled for seconds: the program was let go before "
+			       "its end");
 	engine_raise0(s, runtime_shutdown_begin);
 	engine_raise0(s, runtime_shutdown_end);
 }

@@ -143,6 +143,7 @@ struct cp_link_shared {
 	_Alignas(64) _Atomic uint64_t head; /* bytes written, by the tracer */
 	_Alignas(64) _Atomic uint64_t tail; /* bytes read, by the controller */
 	_Alignas(64) _Atomic uint32_t asleep; /* the controller wants a kick */
+	_Atomic uint32_t abandoned; /* by the tracer: the controller did not read its events */
 	struct cp_link_stats stats;
 	/* By slot: the address where the thread's stack ends, as the last
 	 * walk found it; 0 unknown. Written by the controller. */

@@ -270,6 +270,7 @@ static void loop(struct tracer *tr)
 			break; /* the program is gone */
 		if (controller_hangs(tr, now)) {
 			cp_info("the controller hangs; letting the program go");
+			tr->link->shared->abandoned = 1;
 			break;
 		}
 		if (!tr->hot)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What runs here runs in signal handlers: it calls nothing that isn't
+ * async-signal-safe, and reads one record (engine/profilers.h) that says whose
+ * callback is being called.
+ *
+ * A crash ends cprof as it would without us: the tracer sees that and leaves.
+ * A callback that does not return is the tracer's finding: it leaves, and ends;
+ * its SIGCHLD is where we hear of it. The callback may still come back, then
+ * all goes on to an orderly end. When it does not, and CMD has ended (or it was
+ * an attach), we wait PATIENCE seconds more and end.
+ */
+#include "cmd/guard.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "engine/profilers.h"
+
+#define PATIENCE 10
+#define STACK_SIZE 65536
+
+static struct {
+	cprof_session *volatile session;
+	volatile sig_atomic_t failure, told;
+	struct sigaction old_child;
+	char stack[STACK_SIZE];
+} guard;
+
+/* ---- one line ---- */
+
+struct line {
+	char text[512];
+	size_t size;
+};
+
+static void add(struct line *l, const char *text, size_t size)
+{
+	if (size > sizeof(l->text) - l->size - 1)
+		size = sizeof(l->text) - l->size - 1;
+	memcpy(l->text + l->size, text, size);
+	l->size += size;
+}
+
+static void add_text(struct line *l, const char *text)
+{
+	add(l, text, strlen(text));
+}
+
+static void say(struct line *l)
+{
+	add(l, "\n", 1);
+	if (write(STDERR_FILENO, l->text, l->size) < 0)
+		return;
+}
+
+/* "the profiler NAME VERB its callback EVENT"; false: no profiler's code runs. */
+static bool add_culprit(struct line *l, const char *verb)
+{
+	struct engine_calling calling = engine_calling_now(guard.session);
+
+	if (!calling.what)
+		return false;
+	add_text(l, "cprof: the profiler ");
+	if (calling.desc)
+		add(l, calling.desc, strcspn(calling.desc, ":"));
+	add_text(l, verb);
+	add_text(l, strcmp(calling.what, "init") != 0 ? "its callback " : "its function ");
+	add_text(l, calling.what);
+	return true;
+}
+
+/* ---- crashes ---- */
+
+static const char *name_of(int signal)
+{
+	switch (signal) {
+	case SIGSEGV:
+		return "SIGSEGV";
+	case SIGBUS:
+		return "SIGBUS";
+	case SIGILL:
+		return "SIGILL";
+	case SIGFPE:
+		return "SIGFPE";
+	default:
+		return "SIGABRT";
+	}
+}
+
+static void on_crash(int signal)
+{
+	struct line l = { .size = 0 };
+
+	/* Callbacks are called on the first thread alone. */
+	if (gettid() != getpid() || !add_culprit(&l, " crashed in "))
+		add_text(&l, "cprof: cprof itself crashed");
+	add_text(&l, " (");
+	add_text(&l, name_of(signal));
+	add_text(&l, "); the program runs on without it");
+	say(&l);
+	/* SA_RESETHAND: what happens next is what always did. */
+	raise(signal);
+}
+
+static void on_exit_of_process(void)
+{
+	struct line l = { .size = 0 };
+
+	if (!guard.session || gettid() != getpid() || !add_culprit(&l, " ended cprof in "))
+		return;
+	add_text(&l, "; the program runs on without it");
+	say(&l);
+	_exit((int)guard.failure);
+}
+
+/* ---- callbacks that don't return ---- */
+
+static void on_alarm(int signal)
+{
+	struct line l = { .size = 0 };
+
+	(void)signal;
+	if (!add_culprit(&l, " still has not returned from "))
+		return;
+	add_text(&l, ": cprof ends without it");
+	say(&l);
+	_exit((int)guard.failure);
+}
+
+static void default_action(int signal, void (*handler)(int))
+{
+	struct sigaction action = { .sa_handler = handler };
+
+	sigaction(signal, &action, NULL);
+}
+
+static void on_child(int signal)
+{
+	struct line l = { .size = 0 };
+	siginfo_t si = { 0 };
+	int saved = errno;
+	pid_t command;
+
+	(void)signal;
+	if (!guard.session || !engine_was_abandoned(guard.session)) {
+		errno = saved;
+		return;
+	}
+	if (!guard.told && add_culprit(&l, " does not return from ")) {
+		guard.told = 1;
+		add_text(&l, "; the program was let go and runs on");
+		say(&l);
+		default_action(SIGALRM, on_alarm);
+		default_action(SIGINT, SIG_DFL);
+		default_action(SIGTERM, SIG_DFL);
+		default_action(SIGHUP, SIG_DFL);
+	}
+	command = (pid_t)cprof_session_pid(guard.session);
+	if (guard.told &&
+	    (!command || (!waitid(P_PID, (id_t)command, &si, WEXITED | WNOHANG | WNOWAIT) &&
+			  si.si_pid == command)))
+		alarm(PATIENCE);
+	errno = saved;
+}
+
+/* ---- the guard ---- */
+
+/* Leaves alone what somebody else, such as a sanitizer, has taken. */
+static void take(int signal)
+{
+	struct sigaction old, action = { .sa_handler = on_crash,
+					 .sa_flags = SA_ONSTACK | (int)SA_RESETHAND | SA_NODEFER };
+
+	if (!sigaction(signal, NULL, &old) && old.sa_handler == SIG_DFL)
+		sigaction(signal, &action, NULL);
+}
+
+void cp_guard_begin(cprof_session *session, int failure)
+{
+	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
+	const stack_t stack = { .ss_sp = guard.stack, .ss_size = sizeof(guard.stack) };
+	struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP };
+	static bool registered;
+	size_t i;
+
+	guard.failure = failure;
+	guard.told = 0;
+	guard.session = session;
+	sigaltstack(&stack, NULL);
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		take(signals[i]);
+	sigaction(SIGCHLD, &child, &guard.old_child);
+	if (!registered)
+		atexit(on_exit_of_process);
+	registered = true;
+}
+
+void cp_guard_end(cprof_session *session)
+{
+	sigaction(SIGCHLD, &guard.old_child, NULL);
+	cprof_session_destroy(session);
+	guard.session = NULL;
+}

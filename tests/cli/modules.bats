@@ -1,0 +1,273 @@
+#!/usr/bin/env bats
+# Profiler modules: found by name, judged before any code of them runs, called,
+# and survived. They are built here as a stranger would, from tests/modules.
+
+load helpers
+load tracees
+
+setup_file() {
+	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc}
+	local name
+	for name in hello lifecycle crash; do
+		module "$MODULES" "$name"
+	done
+	$CC -O1 -o "$MODULES/program" "$SOURCES/tests/modules/program.c"
+}
+
+# module DIR NAME FLAG...: builds tests/modules/NAME.c there.
+module() {
+	local dir=$1 name=$2
+	shift 2
+	mkdir -p "$dir"
+	$CC -std=c99 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -shared -O1 -I "$SOURCES/include" \
+		-o "$dir/libcprof-profiler-$name.so" "$SOURCES/tests/modules/$name.c" "$@"
+}
+
+cprof_run() { separately timeout 60 "$CPROF" run --plugin-dir="$MODULES" "$@" -- "$MODULES/program"; }
+
+@test "a module is loaded by its name; init gets the whole description" {
+	cprof_run --profile=hello:a=1
+	assert_equal "$status" 7
+	assert_line hello:a=1
+	cprof_run --profile=hello
+	assert_line hello
+	assert_not_exist cprof.data
+}
+
+@test "what is not found: every place is told, 125, and CMD does not start" {
+	CPROF_PLUGIN_PATH=one:two LD_LIBRARY_PATH=three:$LD_LIBRARY_PATH cprof_run --plugin-dir=zero \
+		--profile=nope
+	assert_equal "$status" 125
+	assert_equal "$output" ""
+	[[ $stderr == *"no profiler named 'nope'"* ]]
+	at=0
+	for place in "$MODULES/" zero/ one/ two/ /cprof/profilers/ three/; do
+		[[ ${stderr:at} == *"${place}libcprof-profiler-nope.so"* ]] || fail "not $place: $stderr"
+	done
+	[[ $stderr == *log*coverage* ]]
+}
+
+@test "the places are looked at in order" {
+	for place in first second third; do
+		module "$place" hello -DPLACE="\"$place\""
+	done
+	# Which file was loaded is told by the dynamic linker.
+	loaded() { LD_DEBUG=files "$@" 2>&1 >/dev/null | sed -n 's/.*calling init: \(.*libcprof-profiler.*\)$/\1/p'; }
+	export CPROF_PLUGIN_PATH=second:third LD_LIBRARY_PATH=third:$LD_LIBRARY_PATH
+	assert_equal "$(loaded "$CPROF" run --plugin-dir=first --profile=hello -- true)" \
+		first/libcprof-profiler-hello.so
+	assert_equal "$(loaded "$CPROF" run --profile=hello -- true)" second/libcprof-profiler-hello.so
+	unset CPROF_PLUGIN_PATH
+	assert_equal "$(loaded "$CPROF" run --profile=hello -- true)" third/libcprof-profiler-hello.so
+}
+
+@test "a second load of a module does nothing" {
+	cprof_run --profile=hello --profile=hello:x
+	assert_equal "$status" 7
+	assert_equal "$(grep -c ^hello <<<"$output")" 1
+	[[ $stderr == *"hello is loaded already"* ]]
+	cprof_run --profile=hello:x --profile=hello:x
+	assert_equal "$(grep -c ^hello <<<"$output")" 1
+	[[ $stderr != *already* ]]
+}
+
+# refused DIR NAME TEXT...: 125, nothing of the module ran, nor CMD.
+refused() {
+	local dir=$1 name=$2 text
+	shift 2
+	separately "$CPROF" run --plugin-dir="$dir" --profile="$name" -- "$MODULES/program"
+	assert_equal "$status" 125
+	assert_equal "$output" ""
+	for text in "$@"; do
+		[[ $stderr == *"$text"* ]] || fail "not '$text': $stderr"
+	done
+}
+
+@test "another version of the API is refused before any code of the module runs" {
+	module old hello -DCPROF_PROFILER_API_VERSION=0
+	refused old hello 'version 0' 'version 1'
+	module new hello -DCPROF_PROFILER_API_VERSION=2
+	refused new hello 'version 2' 'version 1' newer
+	module none hello -DCPROF_PROFILER_NO_NOTE
+	refused none hello 'no version' 'version 1'
+	# Symbols and section headers may be gone.
+	strip -s old/libcprof-profiler-hello.so
+	refused old hello 'version 0' 'version 1'
+	"$SOURCES/tests/modules/headless" old/libcprof-profiler-hello.so
+	readelf -S old/libcprof-profiler-hello.so | grep -q 'no sections'
+	refused old hello 'version 0' 'version 1'
+	cp "$MODULES/libcprof-profiler-hello.so" .
+	"$SOURCES/tests/modules/headless" libcprof-profiler-hello.so
+	separately "$CPROF" run --plugin-dir=. --profile=hello -- "$MODULES/program"
+	assert_equal "$status" 7
+}
+
+@test "what is no module is refused" {
+	mkdir d
+	for file in "$SOURCES/README.md" /dev/null /bin/true "$MODULES/program"; do
+		ln -sf "$file" d/libcprof-profiler-hello.so
+		refused d hello libcprof-profiler-hello.so
+	done
+	head -c 3000 "$MODULES/libcprof-profiler-hello.so" >d/short
+	ln -sf short d/libcprof-profiler-hello.so
+	refused d hello libcprof-profiler-hello.so
+	# The name of the file and that of the function differ.
+	ln -sf "$MODULES/libcprof-profiler-hello.so" d/libcprof-profiler-other.so
+	separately "$CPROF" run --plugin-dir=d --profile=other -- "$MODULES/program"
+	assert_equal "$status" 125
+	[[ $stderr == *cprof_profiler_init_other* ]]
+	# A function that there is not.
+	cat >missing.c <<-'END'
+		#include <cprof/cprof.h>
+		void cprof_there_is_no_such_function(void);
+		CPROF_PROFILER_INIT(missing) { cprof_there_is_no_such_function(); }
+	END
+	$CC -fPIC -shared -I "$SOURCES/include" -o d/libcprof-profiler-missing.so missing.c
+	refused d missing cprof_there_is_no_such_function
+}
+
+@test "names that can't be one are refused" {
+	for name in ../hello /hello 'he llo' 'hello-x' '' ':x' "$(printf 'x%.0s' {1..200})" $'a\033[2J'; do
+		cprof_run --profile="$name"
+		assert_equal "$status" 125
+		assert_equal "$output" ""
+		[[ $stderr == *name* ]]
+		[[ $stderr != *$'\033'* ]]
+	done
+}
+
+@test "default and nothing mean the recorder with a report" {
+	for profile in --profile=default --profile --profile=log:report; do
+		rm -f cprof.data
+		cprof_run $profile
+		assert_equal "$status" 7
+		[[ $stderr == *'Cost of profiling'* ]]
+		assert_exist cprof.data
+	done
+	cprof_run --profile=log:output=other.data -t called
+	assert_equal "$("$CPROF" report --json other.data | jq .calls.events)" 10
+	[[ $stderr == *other.data* ]]
+}
+
+@test "the order of a life: start before constructors, then begin, end, cleanup, newest first" {
+	cprof_run --profile=lifecycle
+	assert_equal "$status" 7
+	assert_equal "$output" "newer runtime_initialized
+older runtime_initialized
+program: constructor
+program: done
+newer runtime_shutdown_begin
+older runtime_shutdown_begin
+newer runtime_shutdown_end
+older runtime_shutdown_end
+newer cleanup
+older cleanup"
+}
+
+@test "what is for init alone fails later; a callback is replaced and removed" {
+	cprof_run --profile=lifecycle:called
+	assert_equal "$status" 7
+	line=$(grep ^late: <<<"$output")
+	assert_equal "${line//[^1]/}" ""
+	[[ $line == *'create 0 load 0 sampling 0'*'vector 0' ]]
+	assert_line '3 calls'
+	assert_equal "$(grep -c '^late:' <<<"$output")" 1
+}
+
+@test "a module's help is printed, and CMD does not start" {
+	for profile in hello:help log:help coverage:help; do
+		cprof_run --profile=$profile
+		assert_success
+		assert_line --regexp "^${profile%:*}: "
+		refute_output --partial 'program:'
+	done
+	cprof_run --profile=nope:help
+	assert_equal "$status" 125
+}
+
+@test "a module that was linked with -lcprof uses the cprof that runs" {
+	module . hello -L "$BUILD" -lcprof
+	readelf -d libcprof-profiler-hello.so | grep -q 'NEEDED.*libcprof'
+	export LD_LIBRARY_PATH=$BUILD:$LD_LIBRARY_PATH
+	separately "$CPROF" run --plugin-dir=. --profile=hello:x -- "$MODULES/program"
+	assert_equal "$status" 7
+	assert_line hello:x
+}
+
+@test "cprof exports what its map names, and nothing else of its own" {
+	diff <(nm -D --defined-only "$CPROF" | awk '$3 ~ /^(cprof|cp)_/ { print $3 }' | sed 's/@.*//' | sort) \
+		<(sed -n 's/^\t\(cprof_[a-z_0-9]*\);$/\1/p' "$SOURCES/src/engine/libcprof.map" | sort)
+}
+
+# ---- modules that go wrong ----
+
+# wrong HOW CALLBACK: by cprof run, its status in $status.
+wrong() {
+	ulimit -c 0
+	cprof_run --profile=crash:"$1,$2"
+}
+
+@test "a module that crashes is named, with its callback" {
+	[ -z "${SANITIZED-}" ] || skip 'sanitizers report crashes themselves'
+	local how where says
+	while read -r how where says; do
+		wrong "$how" "$where"
+		[ "$status" -ge 128 ]
+		[[ $stderr == *"the profiler crash crashed in its $says;"* ]] || fail "$how $where: $stderr"
+	done <<-END
+		segv init function init (SIGSEGV)
+		segv start callback runtime_initialized (SIGSEGV)
+		segv cleanup callback cleanup (SIGSEGV)
+		abort call callback method_enter (SIGABRT)
+		deep end callback runtime_shutdown_end (SIGSEGV)
+	END
+}
+
+@test "a module that ends the process is named" {
+	for where in init:init call:method_enter; do
+		wrong exit "${where%:*}"
+		assert_equal "$status" 125
+		[[ $stderr == *"the profiler crash ended cprof in its "*" ${where#*:}"* ]]
+	done
+}
+
+@test "the program of a module that crashed runs on, clean" {
+	[ -z "${SANITIZED-}" ] || skip 'sanitizers report crashes themselves'
+	ulimit -c 0
+	start "$MODULES/program" stop
+	separately timeout 60 "$CPROF" attach --plugin-dir="$MODULES" --profile=crash:segv,call "$pid"
+	[ "$status" -ge 128 ]
+	[[ $stderr == *'crash crashed in its callback method_enter'* ]]
+	until_true left_alone "$pid"
+	: >stop
+	wait "$pid" || [ $? = 7 ]
+	grep -q 'program: done' out
+}
+
+# It is the tracer that notices, after some seconds.
+@test "a module that does not return is named, and its program let go" {
+	local how says='crash does not return from its callback method_enter; the program was let go'
+	for how in sleep ${CPROF_TEST_LONG:+loop}; do
+		rm -f stop
+		start "$MODULES/program" stop
+		local program=$pid
+		mv out program.out
+		start "$CPROF" attach --plugin-dir="$MODULES" --profile="crash:$how,call" "$program"
+		until_true grep -q "$says" err
+		until_true left_alone "$program"
+		# It may take its time, and ends as anything does, or by itself at last.
+		[ -n "${CPROF_TEST_LONG-}" ] || kill -TERM "$pid"
+		wait "$pid" || code=$?
+		assert_equal "$code" "$([ -n "${CPROF_TEST_LONG-}" ] && echo 1 || echo 143)"
+		: >stop
+		wait "$program" || [ $? = 7 ]
+		grep -q 'program: done' program.out
+	done
+}
+
+@test "what a module prints goes where it prints it" {
+	cprof_run --profile=crash:noise,start
+	assert_equal "$status" 7
+	assert_line 'program: done'
+	[[ $stderr != *nonsense* ]]
+}

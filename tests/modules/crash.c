@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profiler that goes wrong: crash:HOW,CALLBACK with HOW one of segv, abort,
+ * exit, deep, loop, sleep, noise and CALLBACK one of init, start, call, end,
+ * cleanup.
+ */
+#include <cprof/cprof.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char how[16], where[16];
+static cprof_callspec *spec;
+static volatile uint64_t sink;
+static volatile int endless = 1;
+
+/* Until the stack is used up. */
+static uint64_t deep(volatile uint64_t *outer)
+{
+	volatile uint64_t here[512];
+
+	here[0] = outer ? *outer + 1 : 0;
+	return endless ? deep(here) + here[0] : *here;
+}
+
+static void go_wrong(const char *callback)
+{
+	if (strcmp(where, callback) != 0)
+		return;
+	if (!strcmp(how, "segv"))
+		*(volatile char *)(uintptr_t)16 = 1;
+	else if (!strcmp(how, "abort"))
+		abort();
+	else if (!strcmp(how, "exit"))
+		exit(0);
+	else if (!strcmp(how, "deep"))
+		sink = deep(NULL);
+	while (!strcmp(how, "loop"))
+		sink++;
+	while (!strcmp(how, "sleep"))
+		pause();
+	if (!strcmp(how, "noise"))
+		fwrite("\033[2J\0\377nonsense\n", 1, 15, stdout);
+}
+
+static void started(cprof_profiler *p)
+{
+	(void)p;
+	go_wrong("start");
+}
+
+static void enter(cprof_profiler *p, const cprof_function *function, cprof_call_context *context)
+{
+	(void)p;
+	(void)function;
+	(void)context;
+	go_wrong("call");
+}
+
+static void ended(cprof_profiler *p)
+{
+	(void)p;
+	go_wrong("end");
+}
+
+static void cleanup(cprof_profiler *p)
+{
+	(void)p;
+	go_wrong("cleanup");
+	cprof_callspec_free(spec);
+}
+
+CPROF_PROFILER_INIT(crash)
+{
+	cprof_profiler_handle handle = cprof_profiler_create(NULL);
+	char *error = NULL;
+
+	if (sscanf(cprof_profiler_desc_args(desc), "%15[^,],%15s", how, where) != 2) {
+		cprof_profiler_fail(handle, "crash:HOW,CALLBACK");
+		return;
+	}
+	go_wrong("init");
+	cprof_profiler_set_runtime_initialized_callback(handle, started);
+	cprof_profiler_set_runtime_shutdown_end_callback(handle, ended);
+	cprof_profiler_set_cleanup_callback(handle, cleanup);
+	cprof_profiler_set_method_enter_callback(handle, enter);
+	spec = cprof_callspec_parse("called", &error);
+	free(error);
+	if (spec)
+		cprof_profiler_trace(handle, spec, CPROF_CALL_INSTRUMENTATION_ENTER);
+}
