@@ -54,6 +54,16 @@ typedef unsigned (*cprof_call_instrumentation_filter_fn)(cprof_profiler *prof,
 CPROF_API void cprof_profiler_set_call_instrumentation_filter_callback(
 	cprof_profiler_handle handle, cprof_call_instrumentation_filter_fn cb);
 
+/* Runs all filters again over the functions of `image` (NULL: of all images),
+ * while the session runs, and takes out and puts breakpoints as they say now:
+ * to change what is traced without stopping. Functions that were called too
+ * often are traced again. NOT_SUPPORTED: the session was made without calls
+ * (CPROF_SESSION_CALLS); NOT_FOUND: the image is not mapped. From a callback: it
+ * is done when that event has been delivered, before a thread that stands still
+ * for it goes on.
+ * CLR: RequestReJIT. */
+CPROF_API cprof_status cprof_profiler_refilter(cprof_image *image);
+
 /* The same with a compiled SPEC, much faster than a filter of one's own over
  * many functions: functions that match get `flags`. [init] */
 typedef struct cprof_callspec cprof_callspec;

@@ -10,6 +10,7 @@
 #include <cprof/elt.h>
 #include <cprof/events.h>
 #include <cprof/format.h>
+#include <cprof/functions.h>
 #include <cprof/module.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>

@@ -21,14 +21,25 @@ extern "C" {
 /* Event mask, the CLR's values. IMMUTABLE bits can only be changed before
  * start-up is done. */
 #define CPROF_MONITOR_NONE UINT64_C(0)
+/* What registering a callback asks for: kept, and nothing else. */
+#define CPROF_MONITOR_MODULE_LOADS UINT64_C(0x4)
+#define CPROF_MONITOR_JIT_COMPILATION UINT64_C(0x20)
+#define CPROF_MONITOR_EXCEPTIONS UINT64_C(0x40)
+#define CPROF_MONITOR_OBJECT_ALLOCATED UINT64_C(0x100)
+#define CPROF_MONITOR_THREADS UINT64_C(0x200)
+#define CPROF_MONITOR_CODE_TRANSITIONS UINT64_C(0x800)
+#define CPROF_MONITOR_SUSPENDS UINT64_C(0x10000)
+#define CPROF_ENABLE_OBJECT_ALLOCATED UINT64_C(0x800000)
 #define CPROF_MONITOR_ENTERLEAVE UINT64_C(0x1000)
 #define CPROF_ENABLE_FUNCTION_ARGS UINT64_C(0x2000000) /* slow path */
 #define CPROF_ENABLE_FUNCTION_RETVAL UINT64_C(0x4000000) /* slow path */
 #define CPROF_ENABLE_FRAME_INFO UINT64_C(0x8000000) /* slow path */
-#define CPROF_ENABLE_STACK_SNAPSHOT UINT64_C(0x10000000) /* walk in the hooks; not slow path */
+/* Walks in the hooks; not slow path. Set late: of images loaded from then on. */
+#define CPROF_ENABLE_STACK_SNAPSHOT UINT64_C(0x10000000)
 #define CPROF_SLOW_PATH_FLAGS \
 	(CPROF_ENABLE_FUNCTION_ARGS | CPROF_ENABLE_FUNCTION_RETVAL | CPROF_ENABLE_FRAME_INFO)
-#define CPROF_MONITOR_IMMUTABLE (CPROF_SLOW_PATH_FLAGS | CPROF_ENABLE_STACK_SNAPSHOT)
+#define CPROF_MONITOR_IMMUTABLE \
+	(CPROF_MONITOR_CODE_TRANSITIONS | CPROF_ENABLE_OBJECT_ALLOCATED | CPROF_SLOW_PATH_FLAGS)
 
 /* The function, or the value that the id mapper returned for it. */
 typedef union cprof_function_or_client_id {
@@ -82,6 +93,7 @@ CPROF_API cprof_status cprof_set_function_id_mapper2(cprof_profiler_handle handl
 						     void *client_data);
 
 #define CPROF_RANGE_SPILLED UINT32_C(1) /* captured: read it with cprof_read_range() */
+#define CPROF_RANGE_INDIRECT UINT32_C(2) /* passed by invisible reference; these are its bytes */
 #define CPROF_RANGE_UNKNOWN UINT32_C(4) /* no debug information: a raw argument register */
 typedef struct cprof_function_argument_range {
 	cprof_addr start; /* in the process; of a SPILLED one: in this event's captures */

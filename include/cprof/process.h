@@ -37,6 +37,8 @@ CPROF_API const char *cprof_image_name(const cprof_image *image); /* file name *
 CPROF_API const char *cprof_image_path(const cprof_image *image);
 CPROF_API const char *cprof_image_build_id(const cprof_image *image); /* hex, "" if none */
 CPROF_API cprof_addr cprof_image_base(const cprof_image *image); /* load bias */
+/* Bytes from its first mapping to the end of its last one. */
+CPROF_API uint64_t cprof_image_size(const cprof_image *image);
 CPROF_API cprof_assembly *cprof_image_assembly(const cprof_image *image);
 
 CPROF_API const char *cprof_assembly_path(const cprof_assembly *assembly);
@@ -68,10 +70,21 @@ CPROF_API const cprof_image *cprof_function_image(const cprof_function *function
 CPROF_API cprof_addr cprof_function_address(const cprof_function *function);
 CPROF_API uint64_t cprof_function_size(const cprof_function *function);
 
-/* Reads memory of the process; *done: bytes copied up to the first unreadable
+/* Calls `cb` for each thread that lives, in no order, and each image that is
+ * mapped, of all processes, as far as events have told; false from it ends
+ * that. */
+CPROF_API void cprof_for_each_thread(bool (*cb)(cprof_thread *thread, void *data), void *data);
+CPROF_API void cprof_for_each_image(bool (*cb)(cprof_image *image, void *data), void *data);
+
+/* Reads memory of the process, as it is now: while a thread stands still for a
+ * callback (CPROF_CALL_INSTRUMENTATION_HOLD), as that thread sees it. cprof's
+ * breakpoints are not in it. *done: bytes copied up to the first unreadable
  * one. GONE when the process has exited or was let go. */
 CPROF_API cprof_status cprof_read_memory(cprof_process *process, cprof_addr address, void *buffer,
 					 size_t size, size_t *done);
+/* The text at `address` up to its NUL, at most `limit` bytes or as far as it can
+ * be read; free() it. NULL: nothing can be. */
+CPROF_API char *cprof_read_string(cprof_process *process, cprof_addr address, size_t limit);
 
 #ifdef __cplusplus
 }

@@ -25,8 +25,8 @@ typedef enum cprof_sample_mode {
  * Mono: mono_profiler_enable_sampling(). [init] */
 CPROF_API bool cprof_profiler_enable_sampling(cprof_profiler_handle handle);
 
-/* Sets mode and frequency (Hz, 1 to CPROF_SAMPLE_MAX_FREQUENCY); takes effect
- * at the next tick. False, and no change, unless the caller owns the settings
+/* Sets mode and frequency (Hz, 1 to CPROF_SAMPLE_MAX_FREQUENCY), also while the
+ * session runs; takes effect at the next tick. [async] False, and no change, unless the caller owns the settings
  * and `frequency` is in range. */
 CPROF_API bool cprof_profiler_set_sample_mode(cprof_profiler_handle handle, cprof_sample_mode mode,
 					      uint32_t frequency);

@@ -25,7 +25,11 @@ extern "C" {
 
 typedef enum cprof_session_flags {
 	CPROF_SESSION_FOLLOW_FORKS = 1, /* children too; else they are let go at birth */
-	CPROF_SESSION_CALLS = 2 /* calls will be traced (cprof/calls.h) or coverage measured;
+	CPROF_SESSION_KILL_ON_EXIT = 2, /* NOT_SUPPORTED: cprof leaves by ending its tracer,
+					   which would take the program along */
+	CPROF_SESSION_NO_ASLR = 4, /* launch: addresses are the same in each run */
+	CPROF_SESSION_PIN = 8, /* nothing more: the tracer follows a single thread anyway */
+	CPROF_SESSION_CALLS = 0x100 /* calls will be traced (cprof/calls.h) or coverage measured;
 				   needed only where that is said after launch or attach */
 } cprof_session_flags;
 

@@ -419,6 +419,23 @@ static void arm_image(cprof_image *image)
 	cp_vec_free(&numbers);
 }
 
+void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,
+			const struct engine_numbers *all)
+{
+	struct engine_calls *c = image->process->session->calls;
+	uint64_t slots = image->slots.count, area = image->area, i;
+	int errnum;
+
+	for (i = 0; i < changed->count; i++)
+		slots += c->traced.items[changed->items[i]]->site_count;
+	errnum = changed->count ? map_area(image, slots) : 0;
+	/* A new area: the slots in the one before belong to nobody's address now. */
+	if (!errnum)
+		errnum = send_calls(image, image->area == area ? changed : all, NULL, 0);
+	if (errnum)
+		complain(image, errnum);
+}
+
 /* What was there is unmapped: nothing of it is to be written to. */
 static void forget_image(cprof_image *image)
 {

@@ -518,7 +518,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 
 /* In one process a function was called too often: it is not traced any more,
  * in none of them. */
-static void disarm_everywhere(cprof_session *s, uint32_t number)
+void engine_disarm(cprof_session *s, uint32_t number)
 {
 	struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = number };
 	struct cp_answer answer;
@@ -546,7 +546,7 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	t->disarmed = true;
 	c->now_ns = e->e.ts_ns;
 	s->current.thread = cprof_thread_from_tid(e->e.tid);
-	disarm_everywhere(s, e->group);
+	engine_disarm(s, e->group);
 	for (i = 0; i < p->images.count && !f; i++) {
 		const cprof_image *image = p->images.items[i];
 

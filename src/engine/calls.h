@@ -139,6 +139,7 @@ struct engine_calls {
 	struct cp_decoder *decoder;
 	CP_VEC(struct engine_traced *) traced; /* owned */
 	CP_VEC(struct engine_site) sites;
+	CP_VEC(cprof_image *) refilters; /* asked for; NULL: of all images */
 	uint64_t chosen; /* functions that filters chose */
 	bool by_return; /* some of them are watched by return address */
 	/* the event being delivered */
@@ -181,6 +182,13 @@ struct engine_numbers {
 bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out);
 /* The watches must be planned before the image that they are in. */
 bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers);
+/* The filters once more, of an image that was planned: functions that are not
+ * wanted any more, those that are and were not, or for something else, and all
+ * that are wanted. False: no memory, or nothing can be traced there. */
+struct engine_refilter {
+	struct engine_numbers off, changed, all;
+};
+bool engine_plan_again(cprof_image *image, struct engine_refilter *r);
 /* Sites of cprof's own use in `image`: how many go to *numbers (ENGINE_WATCHES
  * at most). */
 size_t engine_plan_watches(cprof_image *image, uint32_t *numbers);
@@ -195,6 +203,10 @@ void engine_arm_process(cprof_process *p);
 /* All processes; and those where that could not be done before. */
 void engine_arm_all(cprof_session *s);
 void engine_arm_again(cprof_session *s);
+/* Functions in an image that has breakpoints: `changed` ones; all that are there,
+ * when they don't fit beside the others. */
+void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,
+			const struct engine_numbers *all);
 /* Puts the original bytes into what was read of the process at `address`. */
 void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *bytes, size_t size);
 /* Takes out the breakpoints that a killed tracer left: in one process, in all. */
@@ -205,7 +217,12 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent);
 /* A breakpoint at a return address. */
 void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address);
 
+/* refilter.c: what callbacks have asked for is done */
+void engine_refilter(cprof_session *s);
+
 /* calls.c */
+/* A function is not traced any more, in no process. */
+void engine_disarm(cprof_session *s, uint32_t number);
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e);
 /* Open calls end: of a thread, or with tid 0 of the whole process. */
@@ -234,6 +251,9 @@ void engine_context_locals(struct engine_context *x);
 bool engine_context_bytes(struct engine_context *x, int position, struct cp_value_bytes *ret);
 bool engine_context_local_bytes(struct engine_context *x, size_t position,
 				struct cp_value_bytes *ret);
+
+/* lookup.c: arguments and locals of a function, read once; NULL: not known */
+const struct cp_signature *engine_function_signature(const cprof_function *function);
 
 /* frame_values.c: the same of a frame of a walk */
 void engine_frame_values(struct engine_context *x, bool locals, const cprof_value **ret,

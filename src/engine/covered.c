@@ -36,8 +36,9 @@ void cprof_profiler_set_coverage_filter_callback(cprof_profiler_handle handle,
 {
 	struct engine_coverage *c = may_set(cprof_session_current());
 
-	handle->coverage_filter = cb;
-	if (c && cb)
+	if (handle)
+		handle->coverage_filter = cb;
+	if (c && cb && handle)
 		c->filters = true;
 }
 

@@ -300,12 +300,17 @@ static void *argument_bytes(const struct elt_info *info, uint32_t position)
 	return cprof_profiler_call_context_get_argument(info->context, position - 1);
 }
 
-static cprof_function_argument_range range_of(const void *buffer, uint32_t position, bool guessed)
+static cprof_function_argument_range range_of(const struct elt_info *info, const void *buffer,
+					      int position, bool guessed)
 {
+	const struct engine_context *x = engine_live(ENGINE_LIVE_CONTEXT, info->context);
+	bool indirect = x && x->signature && cp_signature_is_indirect(x->signature, position);
+
 	return (cprof_function_argument_range){
-		.start = position,
+		.start = position < 0 ? 0 : (cprof_addr)position,
 		.length = (uint32_t)cprof_profiler_buffer_size(buffer),
-		.flags = CPROF_RANGE_SPILLED | (guessed ? CPROF_RANGE_UNKNOWN : 0),
+		.flags = CPROF_RANGE_SPILLED | (guessed ? CPROF_RANGE_UNKNOWN : 0) |
+			 (indirect ? CPROF_RANGE_INDIRECT : 0),
 	};
 }
 
@@ -336,7 +341,7 @@ cprof_status cprof_get_function_enter3_info(const cprof_function *f, cprof_elt_i
 		const cprof_value *value = cprof_call_context_argument(info->context, i);
 		void *bytes = argument_bytes(info, (uint32_t)i);
 
-		arguments->ranges[i] = range_of(bytes, (uint32_t)i, value && value->guessed);
+		arguments->ranges[i] = range_of(info, bytes, (int)i, value && value->guessed);
 		arguments->total_argument_size += arguments->ranges[i].length;
 		cprof_profiler_call_context_free_buffer(bytes);
 	}
@@ -358,7 +363,7 @@ cprof_status cprof_get_function_leave3_info(const cprof_function *f, cprof_elt_i
 		return CPROF_OK;
 	if (info->context && info->elt->mask & CPROF_ENABLE_FUNCTION_RETVAL)
 		bytes = cprof_profiler_call_context_get_result(info->context);
-	*retval = range_of(bytes, 0, false);
+	*retval = range_of(info, bytes, -1, false);
 	cprof_profiler_call_context_free_buffer(bytes);
 	return CPROF_OK;
 }

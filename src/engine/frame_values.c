@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "engine/calls.h"
 
 static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
@@ -36,25 +35,6 @@ static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 		return 0;
 	return f->thread->process->memory.read(f->thread->process->memory.ctx, address, buffer,
 					       size);
-}
-
-/* Read once for each function; NULL: no debug information, or no memory. */
-static const struct cp_signature *signature_of(cprof_session *s, const cprof_function *function)
-{
-	cprof_function *f = (cprof_function *)(uintptr_t)function;
-	struct cp_vaddr entry = { f->start - f->image->bias };
-	struct cp_error *err;
-
-	if (f->signature || f->signature_read)
-		return f->signature;
-	f->signature_read = true;
-	err = cp_signature_read(f->image->assembly->image, entry, f->linkage_name, false, false,
-				CP_SIGNATURE_ARGUMENTS | CP_SIGNATURE_LOCALS, &s->calls->limits,
-				&f->signature);
-	if (err)
-		cp_debug("types of %s: %s", f->linkage_name, err->what);
-	cp_error_free(err);
-	return f->signature;
 }
 
 /* False: the frame's place is not known. */
@@ -117,7 +97,7 @@ cprof_call_context *cprof_frame_info_call_context(const cprof_frame_info *handle
 		return NULL;
 	*f->context = (struct engine_context){
 		.session = s,
-		.signature = signature_of(s, f->function),
+		.signature = engine_function_signature(f->function),
 		.arena = s->frame_arena,
 		.frame = f,
 		.now_ns = f->capture->ts_ns,

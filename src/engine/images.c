@@ -222,6 +222,8 @@ static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t 
 				image = a ? image_at(p, a, m) : NULL;
 			}
 			before = m;
+			if (image && m->end > image->last)
+				image->last = m->end;
 		}
 		if (!m->executable)
 			continue;
@@ -404,6 +406,13 @@ const char *cprof_image_build_id(const cprof_image *image)
 cprof_addr cprof_image_base(const cprof_image *image)
 {
 	return image->bias;
+}
+
+uint64_t cprof_image_size(const cprof_image *image)
+{
+	uint64_t end = image->last > image->end ? image->last : image->end;
+
+	return end - image->start;
 }
 
 cprof_assembly *cprof_image_assembly(const cprof_image *image)

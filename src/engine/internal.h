@@ -47,6 +47,7 @@ struct cprof_image {
 	cprof_assembly *assembly;
 	uint64_t start, end; /* of the mapped segments */
 	uint64_t bias; /* run-time address = link-time address + bias */
+	uint64_t last; /* end of its last mapping, data too */
 	bool mapped, armed; /* now; its breakpoints were placed */
 	uint32_t look; /* at which it was last found mapped */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
@@ -169,8 +170,9 @@ struct cprof_session {
 	cprof_profiler_handle sampling_owner;
 	bool sampling, vector_state;
 	bool ask_again; /* of a snapshot: of any thread */
-	cprof_sample_mode mode;
-	uint32_t hz;
+	_Atomic cprof_sample_mode mode;
+	_Atomic uint32_t hz;
+	_Atomic bool sampling_changed; /* the tracer has to be told */
 	/* tables */
 	struct cp_map by_pid, by_tid;
 	CP_VEC(cprof_process *) processes; /* all there ever were */

@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -32,7 +33,7 @@
 /* Only calls that are safe between fork and exec. */
 __attribute__((noreturn)) static void become_command(const char *path, char *const argv[],
 						     char *const envp[], int go, int error,
-						     pid_t tracer)
+						     pid_t tracer, bool fixed)
 {
 	ssize_t n;
 	char byte;
@@ -40,6 +41,8 @@ __attribute__((noreturn)) static void become_command(const char *path, char *con
 
 	/* Where Yama asks for ancestry, the tracer is none: let it in. */
 	prctl(PR_SET_PTRACER, (unsigned long)tracer, 0, 0, 0);
+	if (fixed && personality(ADDR_NO_RANDOMIZE) < 0)
+		_exit(126);
 	do {
 		n = read(go, &byte, 1);
 	} while (n < 0 && errno == EINTR);
@@ -107,7 +110,8 @@ struct cp_error *engine_launch(cprof_session *s, const char *path, char *const a
 	if (child == 0) {
 		close(go[1]);
 		close(error[0]);
-		become_command(path, argv, envp ? envp : environ, go[0], error[1], s->tracer);
+		become_command(path, argv, envp ? envp : environ, go[0], error[1], s->tracer,
+			       s->flags & CPROF_SESSION_NO_ASLR);
 	}
 	close(go[0]);
 	close(error[1]);

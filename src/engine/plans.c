@@ -356,6 +356,61 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 	return numbers->count != 0;
 }
 
+/* What a function that was chosen before is wanted for now. True: its sites
+ * have to be placed anew. */
+static bool want_again(struct engine_calls *c, struct engine_traced *t, unsigned flags, bool named)
+{
+	bool same = t->flags == flags && !t->disarmed;
+
+	t->flags = flags;
+	t->disarmed = false;
+	t->max_rate = named ? c->rate_named : c->rate_globbed;
+	if (same || !t->site_count)
+		return false;
+	if (!t->signature)
+		read_signature(c, t);
+	set_captures(c, t);
+	return true;
+}
+
+bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
+{
+	cprof_session *s = image->process->session;
+	struct engine_plans *plans = engine_plans_of(image->assembly);
+	struct cp_probe_plan plan = { 0 };
+	bool ok = plans && engine_plans_read(image->assembly, plans) && engine_decoder(s->calls);
+	size_t i;
+
+	for (i = 0; ok && i < plans->functions.count; i++) {
+		struct cp_probe_function *f = &plans->functions.items[i];
+		bool named = false, fresh = !plans->numbers[i];
+		unsigned flags = wanted(s, image, f, &named);
+		struct engine_traced *t;
+		uint32_t number;
+
+		if ((fresh && !flags) || plans->numbers[i] == NOT_CHOSEN ||
+		    (plans->hook_address && f->address == plans->hook_address))
+			continue;
+		if (fresh) {
+			number = plan_function(s, image->assembly, f, flags, named, &plan);
+			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
+			s->calls->chosen++;
+			if (number == NOT_CHOSEN)
+				continue;
+		}
+		number = plans->numbers[i] - 1;
+		t = s->calls->traced.items[number];
+		if (!flags)
+			ok = !t->flags || cp_vec_push(&r->off, number);
+		else if (want_again(s->calls, t, flags, named) || (fresh && t->site_count))
+			ok = cp_vec_push(&r->changed, number);
+		if (flags && t->site_count)
+			ok &= cp_vec_push(&r->all, number);
+	}
+	cp_probe_plan_free(&plan);
+	return ok;
+}
+
 /* ---- what is always watched ---- */
 
 static const struct {

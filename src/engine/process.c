@@ -301,12 +301,3 @@ uint64_t cprof_thread_start(const cprof_thread *t)
 {
 	return t->start_ns;
 }
-
-cprof_status cprof_read_memory(cprof_process *p, cprof_addr address, void *buffer, size_t size,
-			       size_t *done)
-{
-	if (!engine_open_memory(p))
-		return CPROF_E_GONE;
-	*done = p->memory.read(p->memory.ctx, address, buffer, size);
-	return *done == size ? CPROF_OK : CPROF_E_UNREADABLE;
-}

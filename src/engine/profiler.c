@@ -2,10 +2,12 @@
  *
  * Profilers: handles, start-up rules, callbacks, who owns the sampler.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -190,14 +192,16 @@ cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof)
 
 void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle, cprof_profiler_cleanup_fn cb)
 {
-	handle->cleanup = cb;
+	if (handle)
+		handle->cleanup = cb;
 }
 
 #define DEFINE_SETTER_(name, parameters) \
 	void cprof_profiler_set_##name##_callback(cprof_profiler_handle handle, \
 						  cprof_##name##_fn cb) \
 	{ \
-		atomic_store(&handle->name, cb); \
+		if (handle) \
+			atomic_store(&handle->name, cb); \
 	}
 CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
 #undef DEFINE_SETTER_
@@ -222,7 +226,8 @@ void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 	CP_FREE char *text = NULL;
 	va_list ap;
 
-	handle->failed = true;
+	if (handle)
+		handle->failed = true;
 	va_start(ap, format);
 	if (vasprintf(&text, format, ap) < 0)
 		text = NULL;
@@ -247,7 +252,7 @@ bool cprof_profiler_enable_sampling(cprof_profiler_handle handle)
 {
 	cprof_session *s = cprof_session_current();
 
-	if (!early(s))
+	if (!early(s) || !handle)
 		return false;
 	if (!s->sampling)
 		s->sampling_owner = handle;
@@ -282,7 +287,8 @@ void engine_send_sampling(cprof_session *s)
 bool cprof_profiler_set_sample_mode(cprof_profiler_handle handle, cprof_sample_mode mode,
 				    uint32_t frequency)
 {
-	cprof_session *s = cprof_session_current();
+	cprof_session *s = handle ? handle->session : NULL;
+	uint64_t one = 1;
 
 	if (!s || s->sampling_owner != handle || !frequency ||
 	    frequency > CPROF_SAMPLE_MAX_FREQUENCY)
@@ -292,15 +298,15 @@ bool cprof_profiler_set_sample_mode(cprof_profiler_handle handle, cprof_sample_m
 		return false;
 	s->mode = mode;
 	s->hz = frequency;
-	if (s->started && !s->ended)
-		engine_send_sampling(s);
-	return true;
+	/* The session's loop tells the tracer: this may be a signal handler. */
+	s->sampling_changed = true;
+	return !s->started || write(s->stop_fd, &one, sizeof(one)) > 0 || errno == EAGAIN;
 }
 
 bool cprof_profiler_get_sample_mode(cprof_profiler_handle handle, cprof_sample_mode *mode,
 				    uint32_t *frequency)
 {
-	cprof_session *s = cprof_session_current();
+	cprof_session *s = handle ? handle->session : NULL;
 
 	if (!s)
 		return false;

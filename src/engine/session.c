@@ -164,6 +164,8 @@ cprof_status cprof_session_launch(cprof_session *s, const char *path, char *cons
 {
 	if (s->target)
 		return engine_fail(s, cp_error_new(CP_ERR_USAGE, 0, "the session has a target"));
+	if (flags & CPROF_SESSION_KILL_ON_EXIT)
+		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
 	return engine_fail(s, engine_launch(s, path, argv, envp));
 }
@@ -224,6 +226,8 @@ cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
 {
 	if (s->target)
 		return engine_fail(s, cp_error_new(CP_ERR_USAGE, 0, "the session has a target"));
+	if (flags & CPROF_SESSION_KILL_ON_EXIT)
+		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
 	return engine_fail(s, attach(s, pid));
 }
@@ -307,6 +311,8 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 
 	if (e->e.flags & CP_SAMPLE_SNAPSHOT && !e->count)
 		return; /* who asked for it has it (target.c) */
+	if (s->mode == CPROF_SAMPLE_MODE_NONE)
+		return; /* taken before that was said */
 	s->current.sample = e;
 	s->current.repeat = e->e.type == CP_EVENT_REPEAT;
 	if (!t->process->loaded || (s->current.repeat && !t->kept.count))
@@ -366,12 +372,16 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	} else
 		on_thread_event(s, e);
 	s->current = (struct engine_current){ 0 };
+	if (s->calls && s->calls->refilters.count)
+		engine_refilter(s); /* before the thread that is held goes on */
 }
 
 static void heartbeat(cprof_session *s)
 {
 	uint64_t now = cp_now();
 
+	if (s->sampling_changed && atomic_exchange(&s->sampling_changed, false))
+		engine_send_sampling(s);
 	if (now - s->heartbeat_ns < CP_NS_PER_S)
 		return;
 	s->heartbeat_ns = now;
@@ -429,6 +439,8 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 	}
 	poll(fds, 3, timeout);
 	s->link.shared->asleep = 0;
+	if (fds[1].revents && read(s->stop_fd, &count, sizeof(count)) < 0)
+		cp_debug("stop: %m");
 	if (fds[0].revents && read(s->link.kick, &count, sizeof(count)) < 0)
 		cp_debug("kick: %m");
 }

@@ -47,6 +47,7 @@ void engine_calls_free(cprof_session *s)
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
 	cp_vec_free(&c->chain);
+	cp_vec_free(&c->refilters);
 	cp_condition_destroy(c->condition);
 	cp_decoder_destroy(c->decoder);
 	cp_value_arena_destroy(c->arena);
@@ -102,8 +103,9 @@ void cprof_profiler_set_call_instrumentation_filter_callback(
 {
 	struct engine_calls *c = engine_calls_get(cprof_session_current());
 
-	handle->filter = cb;
-	if (c && cb)
+	if (handle)
+		handle->filter = cb;
+	if (c && cb && handle)
 		c->filters = true;
 }
 

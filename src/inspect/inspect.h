@@ -102,6 +102,11 @@ const cprof_value *cp_signature_locals(const struct cp_signature *signature,
  * same? Not of what is in memory itself. */
 bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now);
 bool cp_signature_has_this(const struct cp_signature *signature);
+/* Names of parameters, without `this`; NULL: there is no such one. */
+size_t cp_signature_named_count(const struct cp_signature *signature);
+const char *cp_signature_name(const struct cp_signature *signature, size_t position);
+bool cp_signature_is_described(const struct cp_signature *signature); /* debug information */
+bool cp_signature_is_variadic(const struct cp_signature *signature);
 /* Passed by a pointer that the source does not show; position as below. */
 bool cp_signature_is_indirect(const struct cp_signature *signature, int position);
 struct cp_value_bytes {

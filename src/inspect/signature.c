@@ -450,6 +450,28 @@ bool cp_signature_has_this(const struct cp_signature *s)
 	       !strcmp(s->parameters[0].name, "this");
 }
 
+size_t cp_signature_named_count(const struct cp_signature *s)
+{
+	return s->described ? s->parameter_count - cp_signature_has_this(s) : 0;
+}
+
+const char *cp_signature_name(const struct cp_signature *s, size_t position)
+{
+	if (position >= cp_signature_named_count(s))
+		return NULL;
+	return s->parameters[position + cp_signature_has_this(s)].name;
+}
+
+bool cp_signature_is_described(const struct cp_signature *s)
+{
+	return s->described;
+}
+
+bool cp_signature_is_variadic(const struct cp_signature *s)
+{
+	return s->described && s->function.flags & CP_FUNCTION_VARIADIC;
+}
+
 /* ---- values ---- */
 
 const cprof_value *cp_signature_arguments(const struct cp_signature *s,

@@ -482,7 +482,7 @@ static void try_late(cprof_profiler *p)
 
 	(void)p;
 	cprof_get_event_mask(late_handle, &mask);
-	CHECK(cprof_set_event_mask(late_handle, mask | CPROF_ENABLE_STACK_SNAPSHOT) ==
+	CHECK(cprof_set_event_mask(late_handle, mask ^ CPROF_MONITOR_CODE_TRANSITIONS) ==
 	      CPROF_E_CALL_ONLY_FROM_INIT);
 	CHECK(cprof_set_event_mask(late_handle, mask) == CPROF_OK);
 	CHECK(cprof_set_enter_leave_function_hooks3(late_handle, elt_enter, NULL, NULL) ==
