@@ -338,3 +338,67 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 	grep 'log: domain_loaded [0-9]*$' <<<"$stderr"
 	grep 'log: thread_exited [0-9]*$' <<<"$stderr"
 }
+
+# installed: cprof as `meson install` puts it into ./root; $prefix.
+installed() {
+	needs pkg-config
+	meson install -C "$BUILD" --no-rebuild --quiet --destdir "$PWD/root" >install.log 2>&1 ||
+		fail "$(tail -n 5 install.log)"
+	prefix=$(dirname "$(dirname "$(find "$PWD/root" -path '*/bin/cprof')")")
+	PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name cprof.pc)")
+	export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$PWD/root
+}
+
+@test "examples: installed, built as a stranger would, and run" {
+	installed
+	cp -r "$prefix/share/doc/cprof/examples" mine
+	cd mine || return
+	for name in slow top ends threads; do
+		make -s "libcprof-profiler-$name.so" CFLAGS='-Wall -Werror'
+		[ "$(wc -l <$name.c)" -lt 40 ] || fail "$name.c is long"
+	done
+	assert_equal "$(wc -l <Makefile)" 1
+	cat >p.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+__attribute__((noinline)) void serve(const char *who, int n)
+{
+	struct timespec t = { 0, 1000 * n };
+	__asm__ volatile("" :: "r"(who));
+	nanosleep(&t, 0);
+}
+__attribute__((noinline)) static void give_up(void) { exit(4); }
+int main(void)
+{
+	for (int i = 0; i < 30; i++)
+		serve("quick", 1);
+	serve("slow\033 one", 600000);
+	give_up();
+}
+END
+	gcc -g -O1 -o p p.c
+	export CPROF_PLUGIN_PATH=$PWD
+	separately "$prefix/bin/cprof" run --profile=slow:ms=500 -- ./p
+	assert_equal "$status" 4
+	[[ $stderr == *' ms  serve "slow\x1b one",600000'* ]]
+	[[ $stderr != *quick* ]]
+	separately "$prefix/bin/cprof" run --profile=top -- ./p
+	[[ ${stderr_lines[0]} == *' 31  serve' ]]
+	separately "$prefix/bin/cprof" run --profile=ends -- ./p
+	[[ $stderr == *'exit is called:'*'  give_up '*p.c:9*'  main '*p.c:15* ]]
+	# shellcheck disable=SC2016 # sh expands it
+	separately "$prefix/bin/cprof" run --profile=threads -- sh -c 'i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done'
+	[[ $stderr == *'% sh'* ]]
+}
+
+@test "the manual page's own example is a module" {
+	installed
+	MANWIDTH=120 man -E UTF-8 -l "$prefix/share/man/man3/cprof-profiler.3" | col -bx |
+		sed -n '/^EXAMPLES/,/^SEE ALSO/p' | sed -n '/#include/,/A description/p' | sed '/\$ cprof/,$d' >hello.c
+	# shellcheck disable=SC2046 # words
+	gcc -Wall -Wextra -Werror -fPIC -shared -o libcprof-profiler-hello.so hello.c $(pkg-config --cflags cprof)
+	small
+	separately "$prefix/bin/cprof" run --plugin-dir=. --profile=hello:leaf -- ./small
+	assert_equal "$status" 3
+	[[ $stderr == *'call 1: leaf' ]]
+}
