@@ -11,6 +11,12 @@
  * known. Meanwhile what comes after it waits in a queue, so that lines come in
  * the order of time, whichever thread they are of; when that becomes long, the
  * line at its head is written as that of a call with calls in it.
+ *
+ * What the program announced stands among them:
+ *
+ *     0.000130    ▶ parse main.c  "a.conf"
+ *     0.000140      ● cache hit
+ *     0.000150    ◀ parse  20.0 µs
  */
 #include "report/replay.h"
 
@@ -19,6 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/annotations.h"
 #include "report/report.h"
 #include "report/spans.h"
 #include "report/tree.h"
@@ -52,6 +59,11 @@ struct tail {
 	uint64_t ns;
 };
 
+/* A span that the program began. */
+struct noted {
+	uint32_t span, indent;
+};
+
 struct printer {
 	const struct cp_profile *p;
 	const struct cp_look *look;
@@ -63,6 +75,11 @@ struct printer {
 	CP_VEC(struct cp_span *) open; /* shown ones */
 	struct tail *tails; /* by thread */
 	bool several; /* threads */
+	struct cp_annotations annotations;
+	size_t next; /* annotation, in the order of time */
+	uint32_t *tracks; /* by thread: that it is on now; CP_RECORD_NONE: not known */
+	CP_VEC(struct noted) noted; /* open ones */
+	uint64_t least_ns;
 };
 
 /* ---- lines ---- */
@@ -247,6 +264,223 @@ static void write_lines(struct printer *w)
 	cp_sink_spill(w->sink);
 }
 
+/* ---- annotations ---- */
+
+/* What spans of the thread's track are open: they indent what comes. */
+static uint32_t noted_indent(const struct printer *w, uint32_t track)
+{
+	uint32_t indent = 0;
+	size_t i;
+
+	for (i = 0; i < w->noted.count; i++) {
+		const struct noted *n = &w->noted.items[i];
+
+		if (w->annotations.spans.items[n->span].track == track && n->indent >= indent)
+			indent = n->indent + 1;
+	}
+	return indent;
+}
+
+/* Nothing of the thread may go on behind what comes now: a line of its own, so
+ * much indented by the calls and spans around it. */
+static uint32_t settle(struct printer *w, uint32_t thread, uint32_t track)
+{
+	uint32_t indent = noted_indent(w, track);
+	size_t i;
+
+	end_tail(w, &w->tails[thread]);
+	for (i = 0; i < w->open.count; i++) {
+		struct shown *s = shown_of(w->open.items[i]);
+
+		if (w->open.items[i]->thread != thread || !s)
+			continue;
+		open_braces(w, s);
+		indent = s->indent >= indent ? s->indent + 1 : indent;
+	}
+	return indent;
+}
+
+static struct line *noted_line(struct printer *w, uint64_t ns, uint32_t thread, uint32_t indent)
+{
+	uint64_t number = new_line(w, ns, thread, indent);
+
+	return number == NO_LINE ? NULL : line_at(w, number);
+}
+
+static void put_raw(struct printer *w, struct line *line, enum cp_paint paint, const char *raw)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!raw || !*raw)
+		return;
+	cp_buf_u8(&text, ' ');
+	cp_add_name(&text, raw);
+	put_fit(w, line, paint, text.bytes ? text.bytes : "", 11, 8);
+}
+
+static void put_track(struct printer *w, struct line *line, uint32_t track)
+{
+	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_track_name(&w->annotations, track, &name);
+	put_raw(w, line, CP_PAINT_NAME, name.bytes);
+}
+
+static bool too_short(const struct printer *w, const struct cp_noted_span *s)
+{
+	return s->end_ns - s->start_ns < w->least_ns;
+}
+
+static struct cp_error *begin_noted(struct printer *w, uint32_t span,
+				    const struct cp_record_annotation *it)
+{
+	const struct cp_noted_span *s = &w->annotations.spans.items[span];
+	struct noted open = { span, 0 };
+	struct line *line;
+
+	if (too_short(w, s))
+		return NULL;
+	open.indent = settle(w, it->thread, s->track);
+	line = noted_line(w, s->start_ns, it->thread, open.indent);
+	if (!line)
+		return cp_error_nomem();
+	put(w, line, CP_PAINT_COOL, s->async ? "⇉" : "▶");
+	put_raw(w, line, CP_PAINT_NAME, s->name);
+	put_raw(w, line, CP_PAINT_DIM, s->category);
+	put_raw(w, line, CP_PAINT_PLAIN, s->object);
+	end_line(w, line);
+	return s->async || cp_vec_push(&w->noted, open) ? NULL : cp_error_nomem();
+}
+
+static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thread, bool open)
+{
+	const struct cp_noted_span *s = &w->annotations.spans.items[span];
+	struct line *line;
+	uint32_t indent;
+	size_t i;
+
+	if (too_short(w, s))
+		return NULL;
+	indent = settle(w, thread, s->async ? s->end_track : s->track);
+	for (i = w->noted.count; i-- && w->noted.items[i].span != span;)
+		;
+	if (i != SIZE_MAX) {
+		indent = w->noted.items[i].indent;
+		for (; i + 1 < w->noted.count; i++)
+			w->noted.items[i] = w->noted.items[i + 1];
+		w->noted.count--;
+	}
+	line = noted_line(w, s->end_ns, thread, indent);
+	if (!line)
+		return cp_error_nomem();
+	put(w, line, CP_PAINT_COOL, s->async ? "⇇" : "◀");
+	put_raw(w, line, CP_PAINT_NAME, s->name);
+	if (open)
+		put_fit(w, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
+	put_time(w, line, s->end_ns - s->start_ns);
+	end_line(w, line);
+	return NULL;
+}
+
+static void put_number(struct printer *w, struct line *line, const char *before, int64_t value,
+		       const char *after)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_printf(&text, "%s%" PRId64 "%s", before, value, after);
+	put(w, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
+}
+
+static struct cp_error *moment(struct printer *w, uint32_t number,
+			       const struct cp_record_annotation *it)
+{
+	const struct cp_annotations *a = &w->annotations;
+	uint32_t indent = settle(w, it->thread, a->tracks_of[number]);
+	struct line *line = noted_line(w, cp_annotation_ns(a, it), it->thread, indent);
+
+	if (!line)
+		return cp_error_nomem();
+	if (it->kind == CP_RECORD_FIBER_SWITCH) {
+		put(w, line, CP_PAINT_COOL, "⇄");
+		put_track(w, line, a->tracks_of[number]);
+		put(w, line, CP_PAINT_PLAIN, " →");
+		put_track(w, line, a->spans_of[number]);
+	} else if (it->kind == CP_RECORD_ANNOTATIONS_LOST) {
+		put(w, line, CP_PAINT_WARNING, "!");
+		put_number(w, line, " ", it->value, " annotations were lost");
+	} else {
+		put(w, line, CP_PAINT_COOL, it->kind == CP_RECORD_COUNTER ? "∿" : "●");
+		put_raw(w, line, CP_PAINT_NAME, it->name);
+		if (it->kind == CP_RECORD_COUNTER)
+			put_number(w, line, " = ", it->value, "");
+		put_raw(w, line, CP_PAINT_DIM, it->category);
+		put_raw(w, line, CP_PAINT_PLAIN, it->object);
+	}
+	end_line(w, line);
+	return NULL;
+}
+
+static struct cp_error *annotation(struct printer *w, uint32_t number)
+{
+	const struct cp_annotations *a = &w->annotations;
+	struct cp_record_annotation it = cp_record_get_annotation(w->p->record, number);
+	uint32_t span = cp_annotation_span(a, number);
+
+	w->tracks[it.thread] = a->tracks_of[number];
+	if (it.kind == CP_RECORD_FIBER_SWITCH)
+		w->tracks[it.thread] = a->spans_of[number];
+	if (!cp_annotation_shown(a, &it))
+		return NULL;
+	switch ((enum cp_record_annotation_kind)it.kind) {
+	case CP_RECORD_SPAN_BEGIN:
+	case CP_RECORD_ASYNC_START:
+		return begin_noted(w, span, &it);
+	case CP_RECORD_SPAN_END:
+	case CP_RECORD_ASYNC_FINISH:
+		return span == CP_RECORD_NONE ? NULL : end_noted(w, span, it.thread, false);
+	case CP_RECORD_INSTANT:
+	case CP_RECORD_COUNTER:
+	case CP_RECORD_FIBER_SWITCH:
+	case CP_RECORD_ANNOTATIONS_LOST:
+		return moment(w, number, &it);
+	case CP_RECORD_THREAD_NAME:
+	case CP_RECORD_FIBER_NAME:
+	case CP_RECORD_ANNOTATION_KINDS:
+		break;
+	}
+	return NULL;
+}
+
+/* All annotations up to `ns`. */
+static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
+{
+	const struct cp_annotations *a = &w->annotations;
+
+	for (; w->next < a->count; w->next++) {
+		struct cp_record_annotation it =
+			cp_record_get_annotation(w->p->record, a->order[w->next]);
+
+		if (cp_annotation_ns(a, &it) > ns)
+			break;
+		CP_TRY(annotation(w, a->order[w->next]));
+		write_lines(w);
+	}
+	return NULL;
+}
+
+/* The rest of them, then the spans that are not over. */
+static struct cp_error *annotations_end(struct printer *w)
+{
+	CP_TRY(annotations_until(w, UINT64_MAX));
+	while (w->noted.count) {
+		uint32_t span = w->noted.items[w->noted.count - 1].span;
+		uint32_t track = w->annotations.spans.items[span].track;
+
+		CP_TRY(end_noted(w, span, w->annotations.tracks.items[track].thread, true));
+	}
+	return NULL;
+}
+
 /* ---- events ---- */
 
 /* The line for a tail call: that of who made it, if there is room. */
@@ -278,6 +512,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 
 	if (!cp_chosen_span(&w->chosen, span))
 		return NULL;
+	CP_TRY(annotations_until(w, span->start_ns));
 	s = calloc(1, sizeof(*s));
 	span->data = s;
 	if (!s || !cp_vec_push(&w->open, span))
@@ -296,7 +531,9 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		end_tail(w, tail);
 		if (outer)
 			open_braces(w, shown_of(outer));
-		s->indent = outer ? shown_of(outer)->indent + 1 : 0;
+		s->indent = noted_indent(w, w->tracks[span->thread]);
+		if (outer && shown_of(outer)->indent >= s->indent)
+			s->indent = shown_of(outer)->indent + 1;
 		s->line = new_line(w, span->start_ns, span->thread, s->indent);
 		if (s->line == NO_LINE)
 			return cp_error_nomem();
@@ -389,6 +626,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 
 	if (!s)
 		return NULL;
+	CP_TRY(annotations_until(w, span->end_ns));
 	end_tail(w, tail);
 	number = s->line;
 	if (number == NO_LINE) {
@@ -449,12 +687,18 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 	size_t threads = cp_record_thread_count(w->p->record), i;
 
 	w->tails = calloc(threads + 1, sizeof(*w->tails));
-	if (!w->tails)
+	w->tracks = calloc(threads + 1, sizeof(*w->tracks));
+	if (!w->tails || !w->tracks)
 		return cp_error_nomem();
-	for (i = 0; i < threads; i++)
+	for (i = 0; i < threads; i++) {
 		w->tails[i].line = NO_LINE;
+		w->tracks[i] = CP_RECORD_NONE;
+	}
+	w->least_ns = o->least_ns;
+	CP_TRY(cp_annotations_build(w->p, &w->annotations));
 	CP_TRY(cp_chosen_init(&w->chosen, w->p, o));
 	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	CP_TRY(annotations_end(w));
 	for (i = 0; i < threads; i++)
 		end_tail(w, &w->tails[i]);
 	write_lines(w);
@@ -468,7 +712,7 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	struct cp_error *err = print_all(&w, o);
 	size_t i;
 
-	if (!err && !cp_record_call_count(p->record))
+	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
 	cp_report_missing_calls(p, look, &sink->buf);
 	for (i = w.head; i < w.queue.count; i++)
@@ -477,7 +721,10 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 		free(w.open.items[i]->data);
 	cp_vec_free(&w.queue);
 	cp_vec_free(&w.open);
+	cp_vec_free(&w.noted);
+	cp_annotations_deinit(&w.annotations);
 	free(w.tails);
+	free(w.tracks);
 	cp_chosen_deinit(&w.chosen);
 	return err;
 }

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "inspect/inspect.h"
+#include "report/annotations.h"
 #include "report/replay.h"
 #include "report/spans.h"
 #include "report/values.h"
@@ -77,12 +78,13 @@ struct writer {
 	struct cp_sink *sink;
 	struct cp_json j;
 	struct cp_chosen chosen;
+	struct cp_annotations annotations;
+	size_t next; /* of these, by time */
+	uint64_t least_ns;
 };
 
-static void begin(struct writer *w, const char *event, uint64_t ts_ns, uint32_t thread,
-		  uint32_t function, uint32_t depth)
+static void begin_event(struct writer *w, const char *event, uint64_t ts_ns, uint32_t thread)
 {
-	const struct cp_function *f = &w->p->functions.items[function];
 	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
 	const struct cp_record_process *q = cp_record_get_process(w->p->record, t->process);
 	struct cp_json *j = &w->j;
@@ -97,9 +99,17 @@ static void begin(struct writer *w, const char *event, uint64_t ts_ns, uint32_t 
 	if (t->ns_tid != t->tid)
 		cp_json_i64(j, "ns_tid", t->ns_tid);
 	cp_json_str(j, "event", event);
-	cp_json_str(j, "function", f->name);
-	cp_json_str(j, "image", cp_profile_image_name(w->p, f));
-	cp_json_u64(j, "depth", depth);
+}
+
+static void begin(struct writer *w, const char *event, uint64_t ts_ns, uint32_t thread,
+		  uint32_t function, uint32_t depth)
+{
+	const struct cp_function *f = &w->p->functions.items[function];
+
+	begin_event(w, event, ts_ns, thread);
+	cp_json_str(&w->j, "function", f->name);
+	cp_json_str(&w->j, "image", cp_profile_image_name(w->p, f));
+	cp_json_u64(&w->j, "depth", depth);
 }
 
 static void finish(struct writer *w)
@@ -108,6 +118,84 @@ static void finish(struct writer *w)
 	cp_buf_u8(&w->sink->buf, '\n');
 	cp_sink_spill(w->sink);
 }
+
+/* ---- annotations ---- */
+
+static void add_span(struct writer *w, const struct cp_noted_span *s, uint32_t number)
+{
+	cp_json_str(&w->j, "name", s->name);
+	cp_json_str(&w->j, "category", s->category);
+	if (s->object)
+		cp_json_str(&w->j, "object", s->object);
+	if (!s->async)
+		cp_json_u64(&w->j, "depth", s->depth);
+	if (number == s->end)
+		cp_json_u64(&w->j, "duration_ns", s->end_ns - s->start_ns);
+}
+
+static void add_switch(struct writer *w, const struct cp_record_annotation *it)
+{
+	cp_json_u64(&w->j, "from_fiber", it->id >> 32);
+	cp_json_u64(&w->j, "to_fiber", (uint32_t)it->id);
+	if (it->flags & CP_RECORD_ANNOTATION_NOTICED)
+		cp_json_bool(&w->j, "noticed", true);
+}
+
+static void add_names(struct writer *w, const struct cp_record_annotation *it)
+{
+	if (it->name)
+		cp_json_str(&w->j, "name", it->name);
+	if (it->category)
+		cp_json_str(&w->j, "category", it->category);
+	if (it->object)
+		cp_json_str(&w->j, "object", it->object);
+}
+
+static void annotation(struct writer *w, uint32_t number)
+{
+	const struct cp_annotations *a = &w->annotations;
+	struct cp_record_annotation it = cp_record_get_annotation(w->p->record, number);
+	const struct cp_track *t = &a->tracks.items[a->tracks_of[number]];
+	uint32_t span = cp_annotation_span(a, number);
+	const struct cp_noted_span *s = span == CP_RECORD_NONE ? NULL : &a->spans.items[span];
+
+	if (!cp_annotation_shown(a, &it) || (s && s->end_ns - s->start_ns < w->least_ns))
+		return;
+	begin_event(w, cp_annotation_event(it.kind), cp_annotation_ns(a, &it), it.thread);
+	if (it.kind == CP_RECORD_FIBER_NAME)
+		cp_json_u64(&w->j, "fiber", it.id);
+	else if (t->is_fiber)
+		cp_json_u64(&w->j, "fiber", t->fiber);
+	if (it.kind == CP_RECORD_FIBER_SWITCH)
+		add_switch(w, &it);
+	else if (s)
+		add_span(w, s, number);
+	else
+		add_names(w, &it);
+	if (it.kind <= CP_RECORD_SPAN_END || it.kind == CP_RECORD_ASYNC_START ||
+	    it.kind == CP_RECORD_ASYNC_FINISH)
+		cp_json_u64(&w->j, "id", it.id);
+	if (it.kind == CP_RECORD_COUNTER || it.kind == CP_RECORD_ANNOTATIONS_LOST)
+		cp_json_i64(&w->j, "value", it.value);
+	finish(w);
+}
+
+/* All annotations up to `ns`. */
+static void annotations_until(struct writer *w, uint64_t ns)
+{
+	const struct cp_annotations *a = &w->annotations;
+
+	for (; w->next < a->count; w->next++) {
+		struct cp_record_annotation it =
+			cp_record_get_annotation(w->p->record, a->order[w->next]);
+
+		if (cp_annotation_ns(a, &it) > ns)
+			break;
+		annotation(w, a->order[w->next]);
+	}
+}
+
+/* ---- calls ---- */
 
 static void add_stack(struct writer *w, uint32_t stack)
 {
@@ -126,6 +214,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 
 	if (!span->entered || !cp_chosen_span(&w->chosen, span))
 		return NULL;
+	annotations_until(w, span->start_ns);
 	begin(w, "enter", span->start_ns, span->thread, span->function, span->depth);
 	if (call->value_count)
 		cp_values_json(&w->j, "args", call->values, call->value_count);
@@ -154,6 +243,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 
 	if (!call || !cp_chosen_span(&w->chosen, span))
 		return NULL;
+	annotations_until(w, span->end_ns);
 	begin(w, events[span->end], span->end_ns, span->thread, span->function, span->depth);
 	if (span->end == CP_SPAN_TAIL_CALLED)
 		cp_json_str(&w->j, "target",
@@ -197,11 +287,16 @@ CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_optio
 	static const struct cp_span_visitor visitor = { .enter = enter,
 							.leave = leave,
 							.disarmed = disarmed };
-	struct writer w = { .p = p, .sink = sink };
+	struct writer w = { .p = p, .sink = sink, .least_ns = o->least_ns };
 	struct cp_error *err = cp_chosen_init(&w.chosen, p, o);
 
 	if (!err)
+		err = cp_annotations_build(p, &w.annotations);
+	if (!err)
 		err = cp_spans_walk(p, &visitor, &w);
+	if (!err)
+		annotations_until(&w, UINT64_MAX);
+	cp_annotations_deinit(&w.annotations);
 	cp_chosen_deinit(&w.chosen);
 	return err;
 }

@@ -87,3 +87,43 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	run events 'select(.ph == "M" and .tid == 301 and .name == "thread_name") | .args.name'
 	assert_output '"the helper"'
 }
+
+@test "replay: annotations among calls, nested, by thread" {
+	studio | made cprof.data
+	run "$CPROF" replay --thread=300 --to=300us
+	assert_success
+	assert_output - <<-'END'
+	    0.000100  frame() {
+	    0.000110    ▶ load main.c level-1
+	    0.000120      ▶ parse main.c
+	    0.000180      ◀ parse  60.0 µs
+	    0.000185      ▶ parse main.c
+	    0.000190        ● hit the cache main.c key\x1b[31m
+	    0.000195      ◀ parse  10.0 µs
+	    0.000200    ◀ load  90.0 µs
+	    0.000300  }  200 µs
+	END
+	run "$CPROF" replay --thread=301
+	assert_line '    0.000660    ⇄ the helper → chef'
+	assert_line '    0.000690  ◀ cook  29.0 µs'
+	assert_line '    0.002000  ◀ bake … not over at the end  1.33 ms'
+	run "$CPROF" replay --min-duration=65us --thread=300
+	refute_line --partial parse
+	assert_line --partial '◀ load'
+}
+
+@test "replay --json: an object an event, in the order of time" {
+	studio | made cprof.data
+	"$CPROF" replay --json >lines
+	jq -se 'map(.ts_ns) | . == sort' lines
+	jq -se '[.[] | select(.event == "begin") | .name] == ["load", "parse", "parse", "crosses",
+		"first", "second", "work", "cook", "bake"]' lines
+	# Every end names what it ends; one has no beginning.
+	jq -se '[.[] | select(.event == "end")] | map(select(.duration_ns)) as $ends
+		| length == 9 and ($ends | length == 8 and all(.name))' lines
+	jq -se '[.[] | select(.event == "finish") | [.tid, .duration_ns, .id]] == [[301, 60000, 7]]' lines
+	jq -se '[.[] | select(.event == "fiber_switch") | [.from_fiber, .to_fiber]]
+		== [[0, 1], [1, 2], [2, 1], [1, 0]]' lines
+	jq -se '[.[] | select(.event == "counter") | .value] == [3, 9, -2]' lines
+	jq -se '[.[] | select(.fiber == 1 and .event == "begin") | .name] == ["cook"]' lines
+}
