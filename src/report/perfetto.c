@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Perfetto's protobuf: calls as slices on the track of their thread, with
- * arguments and result as debug annotations, and samples with their stacks.
+ * arguments and result as debug annotations, samples with their stacks, and
+ * what the program announced (perfetto_annotations.c).
  * A trace is a row of packets, each written for itself; names are interned,
  * given with the first packet that needs them.
  */
@@ -11,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "inspect/inspect.h"
-#include "perfetto.pb-c.h"
+#include "report/perfetto.h"
 #include "report/report.h"
 #include "report/spans.h"
 
@@ -21,23 +22,12 @@
 #define NEEDS_STATE 2u
 #define VALUES_MAX 64 /* annotations of a slice */
 
-typedef Cprof__Perfetto__TracePacket packet_t;
 typedef Cprof__Perfetto__InternedData interned_t;
 typedef Cprof__Perfetto__DebugAnnotation annotation_t;
 
-struct writer {
-	const struct cp_profile *p;
-	struct cp_sink *sink;
-	struct cp_interner names; /* of annotations */
-	struct cp_buf text;
-	bool *functions, *images; /* interned as event names and categories */
-	bool *frame_names, *mappings, *frames, *stacks; /* likewise, for samples */
-	bool started, failed;
-};
-
 /* ---- packets ---- */
 
-static void put_packet(struct writer *w, packet_t *packet)
+void cp_perfetto_put(struct cp_perfetto *w, packet_t *packet)
 {
 	size_t size;
 	uint8_t *bytes;
@@ -61,16 +51,15 @@ static void put_packet(struct writer *w, packet_t *packet)
 	cp_sink_spill(w->sink);
 }
 
-static void put_interned(struct writer *w, interned_t *data)
+static void put_interned(struct cp_perfetto *w, interned_t *data)
 {
 	packet_t packet = CPROF__PERFETTO__TRACE_PACKET__INIT;
 
 	packet.interned_data = data;
-	put_packet(w, &packet);
+	cp_perfetto_put(w, &packet);
 }
 
-/* Text of the program as UTF-8; good until the next one. */
-static char *clean(struct writer *w, const char *raw)
+char *cp_perfetto_clean(struct cp_perfetto *w, const char *raw)
 {
 	cp_buf_clear(&w->text);
 	cp_add_name(&w->text, raw);
@@ -80,17 +69,12 @@ static char *clean(struct writer *w, const char *raw)
 
 /* ---- tracks ---- */
 
-static uint64_t track_of(uint32_t thread)
-{
-	return (uint64_t)thread + 1;
-}
-
-static int32_t pid_of(const struct writer *w, uint32_t thread)
+static int32_t pid_of(const struct cp_perfetto *w, uint32_t thread)
 {
 	return cp_record_get_process(w->p->record, cp_profile_process(w->p, thread))->pid;
 }
 
-static void put_process(struct writer *w, uint32_t number)
+static void put_process(struct cp_perfetto *w, uint32_t number)
 {
 	const struct cp_record_process *q = cp_record_get_process(w->p->record, number);
 	Cprof__Perfetto__ProcessDescriptor process = CPROF__PERFETTO__PROCESS_DESCRIPTOR__INIT;
@@ -99,15 +83,27 @@ static void put_process(struct writer *w, uint32_t number)
 
 	process.has_pid = true;
 	process.pid = q->pid;
-	process.process_name = clean(w, q->name);
+	process.process_name = cp_perfetto_clean(w, q->name);
 	track.has_uuid = true;
-	track.uuid = (UINT64_C(1) << 32) + number;
+	track.uuid = cp_perfetto_process(number);
 	track.process = &process;
 	packet.track_descriptor = &track;
-	put_packet(w, &packet);
+	cp_perfetto_put(w, &packet);
 }
 
-static void put_thread(struct writer *w, uint32_t number)
+/* What the program says that a thread is called, or else `name`. */
+static const char *said_name(const struct cp_perfetto *w, uint32_t thread, const char *name)
+{
+	const struct cp_track *t;
+
+	cp_vec_for_each(&w->annotations.tracks, t) {
+		if (!t->is_fiber && t->thread == thread && t->name)
+			return t->name;
+	}
+	return name;
+}
+
+static void put_thread(struct cp_perfetto *w, uint32_t number)
 {
 	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, number);
 	Cprof__Perfetto__ThreadDescriptor thread = CPROF__PERFETTO__THREAD_DESCRIPTOR__INIT;
@@ -117,15 +113,15 @@ static void put_thread(struct writer *w, uint32_t number)
 	thread.has_pid = thread.has_tid = true;
 	thread.pid = pid_of(w, number);
 	thread.tid = t->tid;
-	thread.thread_name = clean(w, t->name);
+	thread.thread_name = cp_perfetto_clean(w, said_name(w, number, t->name));
 	track.has_uuid = true;
-	track.uuid = track_of(number);
+	track.uuid = cp_perfetto_thread(number);
 	track.thread = &thread;
 	packet.track_descriptor = &track;
-	put_packet(w, &packet);
+	cp_perfetto_put(w, &packet);
 }
 
-static void put_tracks(struct writer *w)
+static void put_tracks(struct cp_perfetto *w)
 {
 	size_t i;
 
@@ -139,14 +135,14 @@ static void put_tracks(struct writer *w)
 
 enum named { EVENT_NAME, CATEGORY, ANNOTATION_NAME };
 
-static void put_named(struct writer *w, enum named what, uint64_t iid, const char *raw)
+static void put_named(struct cp_perfetto *w, enum named what, uint64_t iid, const char *raw)
 {
 	Cprof__Perfetto__Named named = CPROF__PERFETTO__NAMED__INIT, *list[] = { &named };
 	interned_t data = CPROF__PERFETTO__INTERNED_DATA__INIT;
 
 	named.has_iid = true;
 	named.iid = iid;
-	named.name = clean(w, raw);
+	named.name = cp_perfetto_clean(w, raw);
 	if (what == EVENT_NAME) {
 		data.n_event_names = 1;
 		data.event_names = list;
@@ -160,7 +156,7 @@ static void put_named(struct writer *w, enum named what, uint64_t iid, const cha
 	put_interned(w, &data);
 }
 
-static uint64_t annotation_name(struct writer *w, const char *raw)
+static uint64_t annotation_name(struct cp_perfetto *w, const char *raw)
 {
 	uint32_t number = 0;
 	bool fresh = false;
@@ -172,7 +168,7 @@ static uint64_t annotation_name(struct writer *w, const char *raw)
 	return (uint64_t)number + 1;
 }
 
-static uint64_t event_name(struct writer *w, uint32_t function)
+static uint64_t event_name(struct cp_perfetto *w, uint32_t function)
 {
 	if (!w->functions[function])
 		put_named(w, EVENT_NAME, (uint64_t)function + 1,
@@ -181,7 +177,7 @@ static uint64_t event_name(struct writer *w, uint32_t function)
 	return (uint64_t)function + 1;
 }
 
-static uint64_t category(struct writer *w, uint32_t function)
+static uint64_t category(struct cp_perfetto *w, uint32_t function)
 {
 	uint32_t image = w->p->functions.items[function].image;
 
@@ -200,7 +196,7 @@ struct annotations {
 	size_t count;
 };
 
-static annotation_t *add_annotation(struct writer *w, struct annotations *a, const char *name)
+static annotation_t *add_annotation(struct cp_perfetto *w, struct annotations *a, const char *name)
 {
 	annotation_t *it = &a->items[a->count];
 
@@ -212,7 +208,8 @@ static annotation_t *add_annotation(struct writer *w, struct annotations *a, con
 	return it;
 }
 
-static void add_text(struct writer *w, struct annotations *a, annotation_t *it, const char *text)
+static void add_text(struct cp_perfetto *w, struct annotations *a, annotation_t *it,
+		     const char *text)
 {
 	char *copy = strdup(text);
 
@@ -220,7 +217,7 @@ static void add_text(struct writer *w, struct annotations *a, annotation_t *it, 
 	it->string_value = a->texts[a->count - 1] = copy;
 }
 
-static void add_value(struct writer *w, struct annotations *a, const char *name,
+static void add_value(struct cp_perfetto *w, struct annotations *a, const char *name,
 		      const cprof_value *v)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -252,7 +249,7 @@ static void add_value(struct writer *w, struct annotations *a, const char *name,
 	}
 }
 
-static void put_event(struct writer *w, const struct cp_span *span, bool begin,
+static void put_event(struct cp_perfetto *w, const struct cp_span *span, bool begin,
 		      struct annotations *a)
 {
 	Cprof__Perfetto__TrackEvent event = CPROF__PERFETTO__TRACK_EVENT__INIT;
@@ -263,7 +260,7 @@ static void put_event(struct writer *w, const struct cp_span *span, bool begin,
 	event.has_type = event.has_track_uuid = true;
 	event.type = begin ? CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN
 			   : CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END;
-	event.track_uuid = track_of(span->thread);
+	event.track_uuid = cp_perfetto_thread(span->thread);
 	if (begin) {
 		event.has_name_iid = true;
 		event.name_iid = event_name(w, span->function);
@@ -276,14 +273,14 @@ static void put_event(struct writer *w, const struct cp_span *span, bool begin,
 	packet.has_timestamp = true;
 	packet.timestamp = begin ? span->start_ns : span->end_ns;
 	packet.track_event = &event;
-	put_packet(w, &packet);
+	cp_perfetto_put(w, &packet);
 	for (i = 0; i < a->count; i++)
 		free(a->texts[i]);
 }
 
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct writer *w = ctx;
+	struct cp_perfetto *w = ctx;
 	struct annotations a;
 	char number[24];
 	size_t i;
@@ -301,7 +298,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct writer *w = ctx;
+	struct cp_perfetto *w = ctx;
 	struct annotations a;
 	annotation_t *it;
 
@@ -315,14 +312,14 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		add_text(w, &a, add_annotation(w, &a, "end"), cp_span_end_name(span->end));
 	if (span->target != CP_RECORD_NONE)
 		add_text(w, &a, add_annotation(w, &a, "target"),
-			 clean(w, w->p->functions.items[span->target].name));
+			 cp_perfetto_clean(w, w->p->functions.items[span->target].name));
 	put_event(w, span, false, &a);
 	return w->failed ? cp_error_nomem() : NULL;
 }
 
 /* ---- samples ---- */
 
-static void put_string(struct writer *w, bool mapping, uint64_t iid, const char *raw)
+static void put_string(struct cp_perfetto *w, bool mapping, uint64_t iid, const char *raw)
 {
 	Cprof__Perfetto__InternedString string = CPROF__PERFETTO__INTERNED_STRING__INIT;
 	Cprof__Perfetto__InternedString *list[] = { &string };
@@ -330,7 +327,7 @@ static void put_string(struct writer *w, bool mapping, uint64_t iid, const char 
 
 	string.has_iid = string.has_str = true;
 	string.iid = iid;
-	string.str.data = (uint8_t *)clean(w, raw);
+	string.str.data = (uint8_t *)cp_perfetto_clean(w, raw);
 	string.str.len = strlen((char *)string.str.data);
 	if (mapping) {
 		data.n_mapping_paths = 1;
@@ -342,7 +339,7 @@ static void put_string(struct writer *w, bool mapping, uint64_t iid, const char 
 	put_interned(w, &data);
 }
 
-static void put_mapping(struct writer *w, uint32_t image)
+static void put_mapping(struct cp_perfetto *w, uint32_t image)
 {
 	Cprof__Perfetto__Mapping mapping = CPROF__PERFETTO__MAPPING__INIT, *list[] = { &mapping };
 	interned_t data = CPROF__PERFETTO__INTERNED_DATA__INIT;
@@ -361,7 +358,7 @@ static void put_mapping(struct writer *w, uint32_t image)
 	put_interned(w, &data);
 }
 
-static void put_frame(struct writer *w, uint32_t number)
+static void put_frame(struct cp_perfetto *w, uint32_t number)
 {
 	const struct cp_frame *f = &w->p->frames.items[number];
 	const struct cp_function *function = &w->p->functions.items[f->function];
@@ -386,7 +383,7 @@ static void put_frame(struct writer *w, uint32_t number)
 	put_interned(w, &data);
 }
 
-static CP_ERROR put_stack(struct writer *w, uint32_t stack)
+static CP_ERROR put_stack(struct cp_perfetto *w, uint32_t stack)
 {
 	Cprof__Perfetto__Callstack callstack = CPROF__PERFETTO__CALLSTACK__INIT;
 	Cprof__Perfetto__Callstack *list[] = { &callstack };
@@ -416,7 +413,7 @@ static CP_ERROR put_stack(struct writer *w, uint32_t stack)
 	return NULL;
 }
 
-static CP_ERROR put_samples(struct writer *w)
+static CP_ERROR put_samples(struct cp_perfetto *w)
 {
 	const struct cp_record_sample *samples = cp_record_samples(w->p->record);
 	size_t count = cp_record_sample_count(w->p->record), i;
@@ -438,14 +435,14 @@ static CP_ERROR put_samples(struct writer *w)
 		packet.has_timestamp = true;
 		packet.timestamp = s->ts_ns > start ? s->ts_ns - start : 0;
 		packet.perf_sample = &sample;
-		put_packet(w, &packet);
+		cp_perfetto_put(w, &packet);
 	}
 	return NULL;
 }
 
 /* ---- all of it ---- */
 
-static CP_ERROR write_all(struct writer *w)
+static CP_ERROR write_all(struct cp_perfetto *w)
 {
 	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
 	size_t functions = w->p->functions.count + 1, images = w->p->images.count + 1;
@@ -459,15 +456,17 @@ static CP_ERROR write_all(struct writer *w)
 	if (!w->functions || !w->frame_names || !w->images || !w->mappings || !w->frames ||
 	    !w->stacks)
 		return cp_error_nomem();
+	CP_TRY(cp_annotations_build(w->p, &w->annotations));
 	put_tracks(w);
 	CP_TRY(put_samples(w));
 	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	CP_TRY(cp_perfetto_annotations(w));
 	return w->failed ? cp_error_nomem() : NULL;
 }
 
 CP_EXPORT_WRITER(perfetto)
 {
-	struct writer w = { .p = p, .sink = sink };
+	struct cp_perfetto w = { .p = p, .sink = sink };
 	struct cp_error *err = write_all(&w);
 
 	(void)o;
@@ -478,6 +477,7 @@ CP_EXPORT_WRITER(perfetto)
 	free(w.frames);
 	free(w.stacks);
 	cp_interner_free(&w.names);
+	cp_annotations_deinit(&w.annotations);
 	cp_buf_free(&w.text);
 	return err;
 }

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "inspect/inspect.h"
+#include "report/annotations.h"
 #include "report/export.h"
 #include "report/report.h"
 #include "report/spans.h"
@@ -40,7 +41,18 @@ static const char schema[] =
 	" guessed INTEGER, PRIMARY KEY(stack, position)) WITHOUT ROWID;"
 	"CREATE TABLE samples(id INTEGER PRIMARY KEY, ts_ns INTEGER,"
 	" thread INTEGER REFERENCES threads, stack INTEGER REFERENCES stacks, ticks INTEGER,"
-	" weight_ns INTEGER, waiting INTEGER);";
+	" weight_ns INTEGER, waiting INTEGER);"
+	/* what the program announced; a span without end was open at the end */
+	"CREATE TABLE spans(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES spans,"
+	" thread INTEGER REFERENCES threads, fiber INTEGER, track TEXT, start_ns INTEGER,"
+	" duration_ns INTEGER, self_ns INTEGER, depth INTEGER, name TEXT, category TEXT,"
+	" object TEXT, async INTEGER, end_thread INTEGER REFERENCES threads);"
+	"CREATE TABLE instants(ts_ns INTEGER, thread INTEGER REFERENCES threads, fiber INTEGER,"
+	" name TEXT, category TEXT, object TEXT);"
+	"CREATE TABLE counters(ts_ns INTEGER, process INTEGER REFERENCES processes, name TEXT,"
+	" category TEXT, value INTEGER);"
+	"CREATE TABLE fiber_switches(ts_ns INTEGER, thread INTEGER REFERENCES threads,"
+	" from_fiber INTEGER, to_fiber INTEGER);";
 
 static const char views[] =
 	"CREATE INDEX calls_function ON calls(function); CREATE INDEX calls_parent ON "
@@ -74,6 +86,10 @@ static const char views[] =
 	" sum(s.ticks) AS ticks FROM samples s JOIN (SELECT DISTINCT stack, function FROM frames) r"
 	" ON r.stack = s.stack JOIN functions f ON f.id = r.function GROUP BY f.id"
 	" ORDER BY total_ns DESC;"
+	"CREATE VIEW span_sums AS SELECT name, category, async, count(*) AS count,"
+	" sum(duration_ns) AS ns, sum(self_ns) AS self_ns, min(duration_ns) AS min_ns,"
+	" avg(duration_ns) AS mean_ns, max(duration_ns) AS max_ns FROM spans"
+	" GROUP BY name, category, async ORDER BY ns DESC;"
 	"COMMIT;";
 
 enum insert {
@@ -86,6 +102,10 @@ enum insert {
 	INTO_STACKS,
 	INTO_FRAMES,
 	INTO_SAMPLES,
+	INTO_SPANS,
+	INTO_INSTANTS,
+	INTO_COUNTERS,
+	INTO_SWITCHES,
 	INSERTS
 };
 
@@ -93,11 +113,19 @@ static const struct {
 	const char *table;
 	unsigned columns;
 } inserts[INSERTS] = {
-	[INTO_RECORDING] = { "recording", 2 }, [INTO_PROCESSES] = { "processes", 6 },
-	[INTO_THREADS] = { "threads", 5 },     [INTO_FUNCTIONS] = { "functions", 7 },
-	[INTO_CALLS] = { "calls", 14 },	       [INTO_ARGUMENTS] = { "arguments", 9 },
-	[INTO_STACKS] = { "stacks", 2 },       [INTO_FRAMES] = { "frames", 7 },
+	[INTO_RECORDING] = { "recording", 2 },
+	[INTO_PROCESSES] = { "processes", 6 },
+	[INTO_THREADS] = { "threads", 5 },
+	[INTO_FUNCTIONS] = { "functions", 7 },
+	[INTO_CALLS] = { "calls", 14 },
+	[INTO_ARGUMENTS] = { "arguments", 9 },
+	[INTO_STACKS] = { "stacks", 2 },
+	[INTO_FRAMES] = { "frames", 7 },
 	[INTO_SAMPLES] = { "samples", 7 },
+	[INTO_SPANS] = { "spans", 14 },
+	[INTO_INSTANTS] = { "instants", 6 },
+	[INTO_COUNTERS] = { "counters", 5 },
+	[INTO_SWITCHES] = { "fiber_switches", 4 },
 };
 
 struct writer {
@@ -396,6 +424,87 @@ static CP_ERROR put_samples(struct writer *w)
 	return NULL;
 }
 
+/* ---- annotations ---- */
+
+static void put_fiber(struct writer *w, enum insert into, int column, const struct cp_track *t)
+{
+	if (t->is_fiber)
+		put_int(w, into, column, t->fiber);
+}
+
+static void put_span(struct writer *w, const struct cp_annotations *a, size_t number)
+{
+	const struct cp_noted_span *s = &a->spans.items[number];
+	const struct cp_track *t = &a->tracks.items[s->track];
+	struct cp_buf track CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_track_name(a, s->track, &track);
+	put_int(w, INTO_SPANS, 1, number + 1);
+	if (s->outer != CP_RECORD_NONE)
+		put_int(w, INTO_SPANS, 2, (uint64_t)s->outer + 1);
+	put_int(w, INTO_SPANS, 3, cp_record_get_annotation(w->p->record, s->begin).thread);
+	put_fiber(w, INTO_SPANS, 4, t);
+	put_text(w, INTO_SPANS, 5, track.bytes);
+	put_int(w, INTO_SPANS, 6, s->start_ns);
+	put_int(w, INTO_SPANS, 7, s->end_ns - s->start_ns);
+	if (!s->async)
+		put_int(w, INTO_SPANS, 8, cp_noted_self(s));
+	put_int(w, INTO_SPANS, 9, s->depth);
+	put_text(w, INTO_SPANS, 10, s->name);
+	put_text(w, INTO_SPANS, 11, s->category);
+	put_text(w, INTO_SPANS, 12, s->object);
+	put_int(w, INTO_SPANS, 13, s->async);
+	if (s->end != CP_RECORD_NONE)
+		put_int(w, INTO_SPANS, 14, cp_record_get_annotation(w->p->record, s->end).thread);
+	put_row(w, INTO_SPANS);
+}
+
+static void put_moment(struct writer *w, const struct cp_annotations *a, uint32_t number)
+{
+	struct cp_record_annotation it = cp_record_get_annotation(w->p->record, number);
+	const struct cp_track *t = &a->tracks.items[a->tracks_of[number]];
+	uint64_t ns = cp_annotation_ns(a, &it);
+
+	if (!cp_annotation_shown(a, &it))
+		return;
+	if (it.kind == CP_RECORD_INSTANT) {
+		put_int(w, INTO_INSTANTS, 1, ns);
+		put_int(w, INTO_INSTANTS, 2, it.thread);
+		put_fiber(w, INTO_INSTANTS, 3, t);
+		put_text(w, INTO_INSTANTS, 4, it.name);
+		put_text(w, INTO_INSTANTS, 5, it.category);
+		put_text(w, INTO_INSTANTS, 6, it.object);
+		put_row(w, INTO_INSTANTS);
+	} else if (it.kind == CP_RECORD_COUNTER) {
+		put_int(w, INTO_COUNTERS, 1, ns);
+		put_int(w, INTO_COUNTERS, 2, t->process);
+		put_text(w, INTO_COUNTERS, 3, it.name);
+		put_text(w, INTO_COUNTERS, 4, it.category);
+		put_int(w, INTO_COUNTERS, 5, (uint64_t)it.value);
+		put_row(w, INTO_COUNTERS);
+	} else if (it.kind == CP_RECORD_FIBER_SWITCH) {
+		put_int(w, INTO_SWITCHES, 1, ns);
+		put_int(w, INTO_SWITCHES, 2, it.thread);
+		put_int(w, INTO_SWITCHES, 3, it.id >> 32);
+		put_int(w, INTO_SWITCHES, 4, (uint32_t)it.id);
+		put_row(w, INTO_SWITCHES);
+	}
+}
+
+static CP_ERROR put_annotations(struct writer *w)
+{
+	struct cp_annotations a CP_CLEANUP(cp_annotations_deinit) = { 0 };
+	size_t i;
+
+	CP_TRY(cp_annotations_build(w->p, &a));
+	for (i = 0; i < a.spans.count && !w->failed; i++)
+		if (cp_noted_shown(&a, &a.spans.items[i]))
+			put_span(w, &a, i);
+	for (i = 0; i < a.count && !w->failed; i++)
+		put_moment(w, &a, a.order[i]);
+	return NULL;
+}
+
 /* ---- the database ---- */
 
 static CP_ERROR prepare(struct writer *w)
@@ -428,6 +537,7 @@ static CP_ERROR fill(struct writer *w, const char *title)
 	put_functions(w);
 	CP_TRY(put_samples(w));
 	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	CP_TRY(put_annotations(w));
 	if (w->failed)
 		return failure(w);
 	return execute(w, views);

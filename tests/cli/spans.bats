@@ -90,7 +90,7 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 
 @test "replay: annotations among calls, nested, by thread" {
 	studio | made cprof.data
-	run "$CPROF" replay --thread=300 --to=300us
+	run "$CPROF" replay --thread=300 --time=-300us
 	assert_success
 	assert_output - <<-'END'
 	    0.000100  frame() {
@@ -126,4 +126,45 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 		== [[0, 1], [1, 2], [2, 1], [1, 0]]' lines
 	jq -se '[.[] | select(.event == "counter") | .value] == [3, 9, -2]' lines
 	jq -se '[.[] | select(.fiber == 1 and .event == "begin") | .name] == ["cook"]' lines
+}
+
+@test "perfetto: protoc decodes it; slices begin and end in turn on every track" {
+	needs protoc
+	studio | made cprof.data
+	"$CPROF" export -f perfetto -o out.pftrace
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >out
+	refute grep -q -E '^ *[0-9]+:' out # no unknown field
+	# 9 spans, 2 async ones, 2 calls.
+	assert_equal "$(grep -c TYPE_SLICE_BEGIN out)" 13
+	assert_equal "$(grep -c TYPE_SLICE_END out)" 13
+	assert_equal "$(grep -c 'type: TYPE_INSTANT' out)" 2
+	run awk '/counter_value:/ { print $2 }' out
+	assert_output $'3\n9\n-2'
+	grep -qF 'name: "chef"' out
+	grep -qF 'thread_name: "the helper"' out
+	grep -qF 'string_value: "level-1"' out
+	# As a reader sorts them: what ends is what began last, on each track.
+	awk '/^packet/ { at = name = type = track = "" } /^  timestamp:/ { at = $2 }
+		/^    track_uuid/ { track = $2 } /TYPE_SLICE_/ { type = /BEGIN/ ? 1 : -1 }
+		/^}/ && type { print at, NR, track, type }' out | sort -n -k1,1 -k2,2 >order
+	run awk '{ open[$3] += $4; if (open[$3] < 0) print "bad" } END { for (t in open) if (open[t]) print "open" }' order
+	assert_output ''
+	# Each track that is used was described, but for those of calls and samples.
+	run awk '/^  track_descriptor/ { given = 1 } /^  track_event/ { given = 0 }
+		/^    uuid:/ { known[$2] = 1 } /^    track_uuid:/ { if (!known[$2]) print "unknown", $2 }' out
+	assert_output ''
+}
+
+@test "sqlite: spans, instants, counters and switches are tables" {
+	needs sqlite3
+	studio | made cprof.data
+	"$CPROF" export -f sqlite -o x.db
+	assert_equal "$(sqlite3 x.db 'PRAGMA integrity_check; PRAGMA foreign_key_check')" ok
+	assert_equal "$(sqlite3 x.db "SELECT count, ns, self_ns FROM span_sums WHERE name = 'parse'")" '2|70000|70000'
+	assert_equal "$(sqlite3 x.db "SELECT p.name, s.name FROM spans s JOIN spans p ON p.id = s.parent")" \
+		$'load|parse\nload|parse\nfirst|second'
+	assert_equal "$(sqlite3 x.db "SELECT track, fiber, end_thread IS NULL FROM spans WHERE name = 'bake'")" 'fiber 2|2|1'
+	assert_equal "$(sqlite3 x.db "SELECT value FROM counters WHERE name = 'queued' ORDER BY ts_ns")" $'3\n9\n-2'
+	assert_equal "$(sqlite3 x.db "SELECT count(*) FROM fiber_switches")" 4
+	assert_equal "$(sqlite3 x.db "SELECT name FROM instants")" 'hit the cache'
 }

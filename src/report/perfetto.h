@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of Perfetto's writer share.
+ */
+#ifndef CP_REPORT_PERFETTO_H
+#define CP_REPORT_PERFETTO_H
+
+#include "perfetto.pb-c.h"
+#include "report/annotations.h"
+#include "report/sink.h"
+
+typedef Cprof__Perfetto__TracePacket packet_t;
+
+struct cp_perfetto {
+	const struct cp_profile *p;
+	struct cp_sink *sink;
+	struct cp_annotations annotations;
+	struct cp_interner names; /* of values */
+	struct cp_buf text;
+	bool *functions, *images; /* interned as event names and categories */
+	bool *frame_names, *mappings, *frames, *stacks; /* likewise, for samples */
+	bool started, failed;
+};
+
+/* Numbers of tracks, by number of the recording. */
+static inline uint64_t cp_perfetto_thread(uint32_t thread)
+{
+	return (uint64_t)thread + 1;
+}
+
+static inline uint64_t cp_perfetto_process(uint32_t process)
+{
+	return (UINT64_C(1) << 32) + process;
+}
+
+/* perfetto.c */
+void cp_perfetto_put(struct cp_perfetto *w, packet_t *packet);
+/* Text of the program as UTF-8; good until the next one. */
+char *cp_perfetto_clean(struct cp_perfetto *w, const char *raw);
+
+/* perfetto_annotations.c */
+CP_ERROR cp_perfetto_annotations(struct cp_perfetto *w);
+
+#endif
