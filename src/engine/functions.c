@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "engine/internal.h"
 #include "inspect/inspect.h"
+#include "probe/plan.h"
 
 #define MAX_INLINE 64
 
@@ -40,7 +41,6 @@ const cprof_function *engine_function_at(cprof_session *s, const cprof_image *im
 		*f = (cprof_function){
 			.image = image,
 			.linkage_name = symbol.name,
-			.name = cp_demangle(symbol.name),
 			.start = symbol.start.v + image->bias,
 			.size = symbol.size,
 		};
@@ -132,7 +132,19 @@ void cprof_assembly_symbolize(cprof_assembly *a, uint64_t address, cprof_symboli
 
 const char *cprof_function_name(const cprof_function *f)
 {
-	return f->name ? f->name : f->linkage_name;
+	cprof_function *own = (cprof_function *)(uintptr_t)f;
+	char *name = atomic_load(&own->name), *made;
+
+	if (name)
+		return name;
+	made = f->planned ? cp_probe_name(f->linkage_name) : cp_demangle(f->linkage_name);
+	if (!made)
+		return f->linkage_name;
+	/* Another thread may have been as fast. */
+	if (atomic_compare_exchange_strong(&own->name, &name, made))
+		return made;
+	free(made);
+	return name;
 }
 
 const char *cprof_function_linkage_name(const cprof_function *f)

@@ -110,7 +110,8 @@ struct cprof_process {
 struct cprof_function {
 	const cprof_image *image;
 	const char *linkage_name;
-	char *name; /* demangled, owned */
+	bool planned; /* known from src/probe */
+	_Atomic(char *) name; /* demangled, owned; NULL: nobody has asked for it */
 	uint64_t start, size;
 	struct cp_signature *signature; /* owned; for frames of walks */
 	bool signature_read;

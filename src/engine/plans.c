@@ -85,7 +85,6 @@ const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image
 		const cprof_image *image;
 		uint64_t start;
 	} key = { image, f->address };
-	const char *name = cp_probe_function_name(f);
 	cprof_function *made;
 	uint32_t id;
 	bool fresh;
@@ -103,7 +102,7 @@ const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image
 		*made = (cprof_function){
 			.image = image,
 			.linkage_name = f->linkage_name,
-			.name = name ? strdup(name) : NULL,
+			.planned = true,
 			.start = f->address + image->bias,
 			.size = f->size,
 		};

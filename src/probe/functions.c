@@ -78,7 +78,7 @@ static size_t owner_of_part(const char *name)
 	return part ? (size_t)(part - name) : 0;
 }
 
-static char *make_name(const char *linkage_name)
+char *cp_probe_name(const char *linkage_name)
 {
 	char *cut = strndup(linkage_name, without_suffixes(linkage_name)), *name;
 
@@ -92,14 +92,14 @@ static char *make_name(const char *linkage_name)
 const char *cp_probe_function_name(struct cp_probe_function *function)
 {
 	if (!function->name)
-		function->name = make_name(function->linkage_name);
+		function->name = cp_probe_name(function->linkage_name);
 	return function->name;
 }
 
 const char *cp_probe_alias_name(struct cp_probe_alias *alias)
 {
 	if (!alias->name)
-		alias->name = make_name(alias->linkage_name);
+		alias->name = cp_probe_name(alias->linkage_name);
 	return alias->name;
 }
 

@@ -40,11 +40,11 @@ static bool keep_area(struct space *space, uint64_t address, uint64_t size)
 
 	area.slot_count = cp_area_slot_count(size);
 	area.owners = calloc(area.slot_count + 1, sizeof(*area.owners));
-	if (!area.owners)
-		return false;
-	if (cp_vec_push(&space->table->areas, area))
+	area.records = calloc(area.slot_count + 1, sizeof(*area.records));
+	if (area.owners && area.records && cp_vec_push(&space->table->areas, area))
 		return true;
 	free(area.owners);
+	free(area.records);
 	return false;
 }
 
@@ -136,6 +136,21 @@ static int by_site(const void *a, const void *b)
 	return x->site < y->site ? -1 : x->site > y->site;
 }
 
+/* Whose slot that is; the record may have become another one's since. */
+static const struct site *owner_of(const struct space *space, const struct area *area,
+				   uint64_t slot)
+{
+	const struct site_table *t = space->table;
+	uint64_t address = area->owners[slot];
+	uint32_t n = area->records[slot];
+
+	if (!address)
+		return NULL;
+	return n < t->sites.count && t->sites.items[n].address == address
+		       ? &t->sites.items[n]
+		       : space_site(space, address);
+}
+
 bool area_write_table(struct space *space, struct area *area)
 {
 	struct cp_area_entry *table = calloc(area->slot_count + 1, sizeof(*table));
@@ -148,7 +163,7 @@ bool area_write_table(struct space *space, struct area *area)
 	if (!table)
 		return false;
 	for (i = 0; i < area->slot_count; i++) {
-		const struct site *s = area->owners[i] ? space_site(space, area->owners[i]) : NULL;
+		const struct site *s = owner_of(space, area, i);
 
 		if (!s)
 			continue;

@@ -310,6 +310,7 @@ static int enter_sites(struct space *space, const struct batch *b, struct area *
 		a->records[i] = put_site(space, b, area, &s, groups, first);
 		if (a->records[i] == SITE_NONE)
 			return ENOMEM;
+		area->records[s.slot] = a->records[i];
 	}
 	return 0;
 }

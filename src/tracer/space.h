@@ -46,6 +46,7 @@ struct area {
 	uint64_t address, size;
 	uint64_t slot_count;
 	uint64_t *owners; /* of each slot: the address of its site, 0 none; owned */
+	uint32_t *records; /* of each: number of the site that had it last; owned */
 	uint64_t entries; /* in the table */
 	bool twin; /* the table in use is the second one */
 };

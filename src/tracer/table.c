@@ -24,6 +24,12 @@ struct site_table *table_create(void)
 	return t;
 }
 
+static void free_area(struct area *area)
+{
+	free(area->owners);
+	free(area->records);
+}
+
 void table_release(struct site_table *t)
 {
 	size_t i;
@@ -31,7 +37,7 @@ void table_release(struct site_table *t)
 	if (!t || --t->users)
 		return;
 	for (i = 0; i < t->areas.count; i++)
-		free(t->areas.items[i].owners);
+		free_area(&t->areas.items[i]);
 	cp_vec_free(&t->areas);
 	cp_vec_free(&t->sites);
 	cp_vec_free(&t->fetches);
@@ -47,6 +53,13 @@ void table_release(struct site_table *t)
 	  (memcpy((to)->items, (from)->items, (from)->count * sizeof(*(to)->items)), \
 	   (to)->count = (from)->count, true)))
 
+static void *copy_list(const void *from, size_t size)
+{
+	void *to = malloc(size + 1);
+
+	return to ? memcpy(to, from, size) : NULL;
+}
+
 static bool copy_areas(struct site_table *to, const struct site_table *from)
 {
 	size_t i;
@@ -54,13 +67,10 @@ static bool copy_areas(struct site_table *to, const struct site_table *from)
 	for (i = 0; i < from->areas.count; i++) {
 		struct area area = from->areas.items[i];
 
-		area.owners = malloc(area.slot_count * sizeof(*area.owners) + 1);
-		if (!area.owners)
-			return false;
-		memcpy(area.owners, from->areas.items[i].owners,
-		       area.slot_count * sizeof(*area.owners));
-		if (!cp_vec_push(&to->areas, area)) {
-			free(area.owners);
+		area.owners = copy_list(area.owners, area.slot_count * sizeof(*area.owners));
+		area.records = copy_list(area.records, area.slot_count * sizeof(*area.records));
+		if (!area.owners || !area.records || !cp_vec_push(&to->areas, area)) {
+			free_area(&area);
 			return false;
 		}
 	}
