@@ -87,7 +87,17 @@ CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
 CPROF_API bool cprof_profiler_enable_fileio(void); /* fileio */
 CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
 CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
-CPROF_API bool cprof_profiler_enable_annotations(void); /* annotation, fiber_switch */
+/* annotation, fiber_switch: needs a session with CPROF_SESSION_CALLS */
+CPROF_API bool cprof_profiler_enable_annotations(void);
+
+/* Of annotations, so far in the session; all 0 where they were not asked for. */
+typedef struct cprof_annotation_statistics {
+	uint64_t events; /* raised */
+	uint64_t lost; /* recorded by the program, and overwritten or never completed */
+	uint64_t unknown; /* of a type that this cprof does not know */
+	uint64_t rings; /* found, in all processes */
+} cprof_annotation_statistics;
+CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret);
 
 /* E(name, parameters): declares cprof_NAME_fn and
  * cprof_profiler_set_NAME_callback(handle, cb) [async]. NULL removes the
@@ -203,6 +213,10 @@ CPROF_API bool cprof_profiler_enable_annotations(void); /* annotation, fiber_swi
 	  (cprof_profiler * prof, uintptr_t tid, uint32_t from_fiber, uint32_t to_fiber)) \
 	E(signal_delivered, \
 	  (cprof_profiler * prof, uintptr_t tid, int signal, cprof_addr fault_address)) \
+	/* what the program itself announced (cprof/trace.h), switches of fibers too; its strings  \
+	 * as cprof read them [cb], NULL where the program had none: the pointers in `event` are   \
+	 * of the program. Events come when they are read: `timestamp` is when they happened, and  \
+	 * cprof_current_thread() NULL where no thread of the process has that number. */ \
 	E(annotation, (cprof_profiler * prof, const struct cprof_trace_event *event, \
 		       const char *name, const char *category, const char *object)) \
 	/* it was called too often and is no longer traced; `rate`: calls in that second */ \

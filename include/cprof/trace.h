@@ -76,7 +76,8 @@ extern "C" {
  *     is a ring.
  * void cprof_trace_shutdown(void);
  *     Stops recording and drops the ring. Interned strings stay. No thread may
- *     be recording meanwhile.
+ *     be recording meanwhile. While cprof records, memory that is not `storage`
+ *     stays, too, and recording goes on: what is in there would be lost.
  * const char *cprof_trace_intern(const char *s);
  *     A copy of `s` that stays; equal strings give the same pointer. NULL for
  *     NULL, or without memory. A hash lookup under a lock: keep it out of hot

@@ -52,7 +52,9 @@ typedef enum cprof_trace_event_type {
 	CPROF_TRACE_EVENT_FIBER_SWITCH = 5, /* a thread went from one fiber to another */
 	CPROF_TRACE_EVENT_COUNTER = 6, /* sampled value [C] (extension) */
 	CPROF_TRACE_EVENT_THREAD_NAME = 7, /* metadata [M] (extension) */
-	CPROF_TRACE_EVENT_FIBER_NAME = 8 /* metadata [M] (extension) */
+	CPROF_TRACE_EVENT_FIBER_NAME = 8, /* metadata [M] (extension) */
+	/* In no ring; cprof tells its profilers: `value` events could not be read. */
+	CPROF_TRACE_EVENT_LOST = 9
 } cprof_trace_event_type;
 
 /* One event: exactly 64 bytes, a slot never straddles a cache line. */
@@ -74,6 +76,7 @@ typedef struct cprof_trace_event {
 		struct { /* FIBER_SWITCH */
 			uint32_t from_fiber; /* the fiber switched out */
 			uint32_t to_fiber; /* the fiber switched in */
+			/* [0]: 1, cprof noticed the switch, the program did not announce it */
 			uint64_t reserved[4];
 		} fiber;
 	} u;

@@ -12,6 +12,13 @@
 extern "C" {
 #endif
 
+/* Whose memory the ring is (root.reserved). */
+enum cprof_trace_memory_ {
+	CPROF_TRACE_OWN_ = 0,
+	CPROF_TRACE_STORAGE_ = 1, /* the caller's */
+	CPROF_TRACE_GIVEN_UP_ = 2 /* by cprof_trace_shutdown(), but cprof still reads it */
+};
+
 /* Sets the ring up. Two may race, or a signal handler may come in between: who
  * moves `capacity` off 0 says how large it is, who moves `events` off NULL
  * whose memory it is. */
@@ -41,7 +48,7 @@ CPROF_TRACE_SLOW_ bool cprof_trace_set_up_(void *storage, uint32_t capacity)
 					CPROF_TRACE_CAST_(cprof_trace_event *, ring), false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
 		(void)__atomic_add_fetch(&root->generation, 1, __ATOMIC_RELAXED);
-		root->reserved = storage ? 1 : 0;
+		root->reserved = storage ? CPROF_TRACE_STORAGE_ : CPROF_TRACE_OWN_;
 		return true;
 	}
 	if (!storage)
@@ -55,6 +62,10 @@ CPROF_TRACE_SLOW_ bool cprof_trace_init(void *storage, uint32_t capacity)
 
 	if (capacity < 2 || (CPROF_TRACE_NUMBER_(storage) & 63) != 0)
 		return false;
+	if (cprof_trace_root_v1.reserved == CPROF_TRACE_GIVEN_UP_) {
+		cprof_trace_root_v1.reserved = CPROF_TRACE_OWN_; /* it is still there */
+		return true;
+	}
 	if (__atomic_load_n(&cprof_trace_root_v1.capacity, __ATOMIC_ACQUIRE))
 		return false;
 	while (rounded <= capacity / 2)
@@ -67,11 +78,16 @@ CPROF_TRACE_SLOW_ void cprof_trace_shutdown(void)
 	cprof_trace_root *root = &cprof_trace_root_v1;
 	cprof_trace_event *ring;
 
+	if (__atomic_and_fetch(&root->enabled, ~CPROF_TRACE_ENABLED_BY_APP, __ATOMIC_RELAXED) &&
+	    root->reserved == CPROF_TRACE_OWN_) {
+		root->reserved = CPROF_TRACE_GIVEN_UP_; /* cprof will read it, and records on */
+		return;
+	}
 	__atomic_store_n(&root->enabled, 0, __ATOMIC_RELAXED);
 	ring = __atomic_exchange_n(&root->events,
 				   CPROF_TRACE_CAST_(cprof_trace_event *, CPROF_TRACE_NULL_),
 				   __ATOMIC_ACQ_REL);
-	if (ring && root->reserved == 0)
+	if (ring && root->reserved != CPROF_TRACE_STORAGE_)
 		(void)cprof_trace_munmap_(ring, CPROF_TRACE_CAST_(size_t, root->capacity) *
 							sizeof(*ring));
 	/* Indices go on, so that a reader outside sees what it missed. */

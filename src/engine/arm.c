@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
 #include "tracer/restore.h"
@@ -488,6 +489,7 @@ void engine_arm_process(cprof_process *p)
 		if (!image->mapped && image->armed)
 			forget_image(image);
 	}
+	engine_annotations_look(p);
 	/* In the libraries first, where it is watched what the program does with
 	 * SIGTRAP. */
 	arm_images(p, false);
@@ -559,6 +561,7 @@ void engine_arm_restore(cprof_session *s)
 {
 	size_t i;
 
+	engine_annotations_restore(s);
 	for (i = 0; s->calls && i < s->processes.count; i++)
 		if (engine_process(s, s->processes.items[i]->pid) == s->processes.items[i])
 			engine_restore(s->processes.items[i]->pid);

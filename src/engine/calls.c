@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/calls.h"
+#include "engine/annotations.h"
 
 #define CHAIN_MAX 4096
 #define MAIN_STACK_MAX (UINT64_C(1) << 30)
@@ -491,6 +492,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	site = c->sites.items[e->site];
 	if (site.kind == ENGINE_SITE_HOOK) {
 		c->hooks++;
+		engine_annotations_read(p, false); /* a library may be about to go */
 		engine_calls_look(p);
 		return;
 	}

@@ -49,6 +49,7 @@ struct cprof_image {
 	uint64_t bias; /* run-time address = link-time address + bias */
 	uint64_t last; /* end of its last mapping, data too */
 	bool mapped, armed; /* now; its breakpoints were placed */
+	bool noted; /* annotations were looked for */
 	uint32_t look; /* at which it was last found mapped */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
 	struct cp_map slots; /* link-time address of a site -> its slot in the area */
@@ -104,6 +105,7 @@ struct cprof_process {
 	cprof_assembly *jit, *unknown;
 	uint32_t look; /* how often the mappings were read */
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
+	struct engine_rings *rings; /* of annotations; NULL: none */
 	bool arm_again; /* the tracer could not do it at the time */
 };
 
@@ -192,6 +194,7 @@ struct cprof_session {
 	struct engine_lives live;
 	struct engine_calls *calls; /* NULL: calls are not traced */
 	struct engine_coverage *coverage; /* NULL: not asked for */
+	struct engine_annotations *annotations; /* the same */
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
 	unsigned walking; /* walks that are being told, one within the other */
 	bool snapshotting; /* the tracer captures all threads */

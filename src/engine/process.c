@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/annotations.h"
 #include "engine/calls.h"
 
 #define NAME_AGE_NS (CP_NS_PER_S / 2)
@@ -104,11 +105,12 @@ void engine_process_exec(cprof_process *p)
 {
 	size_t i;
 
+	engine_annotations_forget(p);
 	engine_forget_maps(p);
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
-		image->armed = image->mapped = false;
+		image->armed = image->mapped = image->noted = false;
 		image->area = image->area_size = 0;
 		cp_map_clear(&image->slots);
 	}
@@ -119,6 +121,7 @@ void engine_process_exec(cprof_process *p)
 
 void engine_process_gone(cprof_session *s, cprof_process *p)
 {
+	engine_annotations_forget(p);
 	engine_forget_maps(p);
 	cp_map_remove(&s->by_pid, (uint64_t)p->pid);
 }

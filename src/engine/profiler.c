@@ -217,7 +217,6 @@ NO_SOURCE_(clauses)
 NO_SOURCE_(fileio)
 NO_SOURCE_(monitors)
 NO_SOURCE_(jit)
-NO_SOURCE_(annotations)
 #undef NO_SOURCE_
 
 void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)

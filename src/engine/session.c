@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
 #include "tracer/tracer.h"
@@ -275,6 +276,8 @@ static void on_process(cprof_session *s, const struct cp_event_process *e)
 
 		if (parent && engine_probes_wanted(s))
 			engine_arm_inherit(p, parent);
+		if (parent)
+			engine_annotations_inherit(p, parent);
 		engine_raise(s, domain_loading, p);
 	}
 	if (e->birth != CP_BIRTH_LAUNCHED) {
@@ -338,6 +341,7 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 	} else if (e->type == CP_EVENT_HIT) {
 		engine_on_hit(s, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {
+		engine_annotations_read(t->process, false);
 		engine_calls_exit(t->process, e->tid, e->ts_ns);
 		engine_raise(s, thread_exited, (uintptr_t)e->tid);
 		engine_thread_gone(s, t);
@@ -363,6 +367,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 			engine_raise(s, thread_started, (uintptr_t)e->tid);
 	} else if (e->type == CP_EVENT_EXEC)
 		on_exec(s, p, e->ts_ns);
+	else if (e->type == CP_EVENT_EXITING)
+		engine_annotations_read(p, true);
 	else if (e->type == CP_EVENT_DISARMED)
 		engine_on_disarmed(s, (const struct cp_event_disarmed *)e);
 	else if (e->type == CP_EVENT_PROCESS_EXIT) {
@@ -382,6 +388,7 @@ static void heartbeat(cprof_session *s)
 
 	if (s->sampling_changed && atomic_exchange(&s->sampling_changed, false))
 		engine_send_sampling(s);
+	engine_annotations_poll(s, now);
 	if (now - s->heartbeat_ns < CP_NS_PER_S)
 		return;
 	s->heartbeat_ns = now;
@@ -429,6 +436,7 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 	int timeout = busy ? BUSY_POLL_MS : IDLE_POLL_MS;
 	uint64_t now = cp_now(), count;
 
+	timeout = engine_annotations_wait(s, timeout);
 	if (deadline && deadline < now + (uint64_t)timeout * CP_NS_PER_MS)
 		timeout = deadline > now ? (int)((deadline - now) / CP_NS_PER_MS) + 1 : 0;
 	if (!busy) {
@@ -487,6 +495,7 @@ static void finish(cprof_session *s)
 	drain(s);
 	if (!s->tracer_left)
 		engine_arm_restore(s);
+	engine_annotations_end(s);
 	if (!s->tracer_left)
 		engine_fail(s, cp_error_hint(cp_error_new(CP_ERR_GONE, 0,
 							  "the tracer process ended unexpectedly"),
@@ -737,6 +746,7 @@ void cprof_session_destroy(cprof_session *s)
 	wait_for_tracer(s);
 	profilers_free(s);
 	engine_release_child(s);
+	engine_annotations_free(s);
 	engine_coverage_free(s);
 	engine_calls_free(s);
 	engine_functions_free(s);

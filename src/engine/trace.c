@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
 
@@ -62,7 +63,7 @@ bool engine_calls_wanted(const cprof_session *s)
 
 bool engine_probes_wanted(const cprof_session *s)
 {
-	return engine_calls_wanted(s) || engine_coverage_wanted(s);
+	return engine_calls_wanted(s) || engine_coverage_wanted(s) || engine_annotations_wanted(s);
 }
 
 void engine_calls_warn(cprof_session *s)

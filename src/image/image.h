@@ -70,6 +70,10 @@ bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_v
 bool cp_image_section(struct cp_image *image, const char *name, const uint8_t **bytes_ret,
 		      size_t *size_ret, struct cp_vaddr *addr_ret);
 
+/* Where the program's own annotations are: what notes of cprof/trace.h in loaded
+ * segments point to, each once, up to `max`. How many there are. */
+size_t cp_image_trace_roots(const struct cp_image *image, struct cp_vaddr *ret, size_t max);
+
 enum cp_symbol_kind {
 	CP_SYMBOL_FUNCTION,
 	CP_SYMBOL_PLT, /* name is that of the target, "memcpy@plt"; ".plt": the lazy stub */

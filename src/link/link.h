@@ -39,6 +39,7 @@ enum cp_event_type {
 				  sample again, `count` ticks and `weight_ns` more of it */
 	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
 	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
+	CP_EVENT_EXITING, /* pid is about to exit, and its memory is still there */
 	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
 	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
 };
@@ -209,6 +210,8 @@ enum cp_request_type {
 	CP_REQUEST_DISARM, /* the sites with addresses in [address, address + size) of `pid`;
 			      CP_DISARM_FORGET: without touching its memory */
 	CP_REQUEST_DISARM_GROUP, /* group `first` in all processes */
+	CP_REQUEST_ANNOTATE, /* set our bit in the root at `address` of `pid` (cprof/trace_format.h)
+				until we leave; EFAULT: there is no root */
 	CP_REQUEST_LEAVE, /* let everything go and end */
 };
 

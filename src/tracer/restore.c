@@ -5,6 +5,7 @@
  */
 #include "tracer/restore.h"
 
+#include <cprof/trace_format.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -92,6 +93,23 @@ size_t cp_restore_memory(pid_t pid, int mem)
 		whole = strchr(line, '\n') != NULL; /* a long name goes on */
 	}
 	return done;
+}
+
+void cp_restore_annotations(pid_t pid, uint64_t root)
+{
+	off_t at = (off_t)(root + offsetof(cprof_trace_root, enabled));
+	uint64_t magic;
+	char path[64];
+	uint8_t bits;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
+	CP_CLOSE int mem = open(path, O_RDWR | O_CLOEXEC);
+	if (mem < 0 || pread(mem, &magic, sizeof(magic), (off_t)root) != sizeof(magic) ||
+	    magic != CPROF_TRACE_MAGIC || pread(mem, &bits, 1, at) != 1)
+		return;
+	bits &= (uint8_t)~CPROF_TRACE_ENABLED_BY_CONTROLLER;
+	if (pwrite(mem, &bits, 1, at) != 1)
+		return; /* it is gone */
 }
 
 struct cp_error *cp_restore_text(pid_t pid, size_t *restored_ret)

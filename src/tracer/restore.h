@@ -8,6 +8,7 @@
 #define CP_TRACER_RESTORE_H
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -18,5 +19,8 @@ CP_ERROR cp_restore_text(pid_t pid, size_t *restored_ret);
 
 /* The same through a descriptor of the memory, open for reading and writing. */
 size_t cp_restore_memory(pid_t pid, int mem);
+
+/* Switches off the annotations whose root is at `root`, if one is there. */
+void cp_restore_annotations(pid_t pid, uint64_t root);
 
 #endif

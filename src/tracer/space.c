@@ -9,6 +9,7 @@
  */
 #include "tracer/space.h"
 
+#include <cprof/trace_format.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/kcmp.h>
@@ -47,6 +48,7 @@ void space_release(struct space *space)
 	cp_map_free(&space->by_group);
 	cp_vec_free(&space->states);
 	cp_vec_free(&space->groups);
+	cp_vec_free(&space->annotated);
 	cp_close_fd(&space->mem);
 	free(space);
 }
@@ -102,6 +104,16 @@ static bool copy_groups(struct space *to, const struct space *from)
 	return copy_map(&to->by_group, &from->by_group);
 }
 
+static bool copy_annotated(struct space *to, const struct space *from)
+{
+	const uint64_t *root;
+
+	cp_vec_for_each(&from->annotated, root)
+		if (!cp_vec_push(&to->annotated, *root))
+			return false;
+	return true;
+}
+
 static struct space *copy(const struct space *from, pid_t pid)
 {
 	struct space *to = space_create(pid);
@@ -118,25 +130,33 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->watched = from->watched;
 	to->reset = from->reset;
 	to->cleared = from->cleared;
-	if (copy_groups(to, from) && table_share(to, from) && !space_open(to))
+	if (copy_groups(to, from) && copy_annotated(to, from) && table_share(to, from) &&
+	    !space_open(to))
 		return to;
 	space_release(to);
 	return NULL;
 }
 
+static bool holds(int fd, uint64_t address, uint64_t magic)
+{
+	uint64_t there;
+
+	return pread(fd, &there, sizeof(there), (off_t)address) == sizeof(there) && there == magic;
+}
+
 /* Is the memory of `pid` a copy of that of `space`? Then our first area is
- * there. */
+ * there, or what we switched on. */
 static bool is_copy(const struct space *space, pid_t pid)
 {
-	uint64_t magic = 0;
+	bool areas = space->table->areas.count;
 	char path[64];
 
+	if (!areas && !space->annotated.count)
+		return false;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 &&
-	       pread(fd, &magic, sizeof(magic), (off_t)space->table->areas.items[0].address) ==
-		       sizeof(magic) &&
-	       magic == CP_AREA_MAGIC;
+	return fd >= 0 && (areas ? holds(fd, space->table->areas.items[0].address, CP_AREA_MAGIC)
+				 : holds(fd, space->annotated.items[0], CPROF_TRACE_MAGIC));
 }
 
 /* The space that `pid` got its memory from: its parent's, or, when that is not
@@ -148,12 +168,12 @@ static struct space *origin(struct tracer *tr, pid_t pid, pid_t parent, bool *sh
 	size_t cursor = 0;
 
 	*shared_ret = p && same_memory(pid, parent);
-	if (p && (*shared_ret || (p->space->table->areas.count && is_copy(p->space, pid))))
+	if (p && (*shared_ret || is_copy(p->space, pid)))
 		return p->space;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		p = (struct process *)(uintptr_t)value;
 		*shared_ret = same_memory(pid, p->pid);
-		if (*shared_ret || (p->space->table->areas.count && is_copy(p->space, pid)))
+		if (*shared_ret || is_copy(p->space, pid))
 			return p->space;
 	}
 	return NULL;

@@ -92,6 +92,7 @@ struct space {
 	bool reset; /* the handler was taken away by SA_RESETHAND */
 	bool ignored; /* the program before an exec ignored SIGTRAP */
 	bool cleared; /* what an earlier cprof left was looked for */
+	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
 };
 
 /* A change of one breakpoint's bytes. */
@@ -100,6 +101,12 @@ struct patch {
 	uint8_t expect[CP_TRAP_MAX], bytes[CP_TRAP_MAX];
 	bool done;
 };
+
+/* annotate.c */
+/* Has the program's annotations recorded. */
+void annotate(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+/* In all of the space, no more. */
+void annotate_end(struct space *space);
 
 /* table.c */
 struct site_table *table_create(void);

@@ -91,6 +91,9 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 	case CP_REQUEST_DISARM:
 		sites_disarm(tr, rq, &answer);
 		break;
+	case CP_REQUEST_ANNOTATE:
+		annotate(tr, rq, &answer);
+		break;
 	case CP_REQUEST_DISARM_GROUP:
 		sites_disarm_group(tr, rq, &answer);
 		break;
@@ -188,6 +191,7 @@ static void leave_spaces(struct tracer *tr)
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct space *space = ((struct process *)(uintptr_t)value)->space;
 
+		annotate_end(space);
 		if ((!space->handler && !space->ignored) || space->kept ||
 		    !cp_vec_push(&spaces, space))
 			continue;

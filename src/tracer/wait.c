@@ -93,8 +93,10 @@ static bool must_stay(struct tracer *tr, pid_t pid, pid_t parent)
 	if (!space)
 		return false;
 	shared = space->users > 1;
-	if (!shared)
+	if (!shared) {
 		sites_clean(space);
+		annotate_end(space);
+	}
 	space_release(space);
 	return shared;
 }
@@ -202,10 +204,17 @@ static void hold_exec(struct tracer *tr, struct thread *t)
 }
 
 /* The leader is about to exit: its process's memory goes with it, so let the
- * controller first look up what the samples so far refer to. */
+ * controller first look up what the samples so far refer to, and read what the
+ * program announced last. */
 static bool hold_exit(struct tracer *tr, struct thread *t)
 {
-	return hold(tr, t, t->process->sample_end, HOLD_NS);
+	uint64_t until = t->process->sample_end;
+
+	if (t->process->space->annotated.count) {
+		emit(tr, CP_EVENT_EXITING, t->process->pid, t->tid);
+		until = tr->link->shared->head;
+	}
+	return hold(tr, t, until, HOLD_NS);
 }
 
 void wait_release_held(struct tracer *tr)

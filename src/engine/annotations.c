@@ -1,0 +1,471 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/annotations.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/calls.h"
+#include "probe/trace_ring.h"
+#include "tracer/restore.h"
+
+#define STRING_MAX 4096 /* bytes; longer ones are cut, with an ellipsis */
+#define STRING_FIRST 128 /* most are shorter */
+#define STRINGS_MAX 65536 /* of a process; then they are read again */
+#define ROOTS_MAX 16 /* of an image */
+#define RINGS_MAX 4096 /* of a process */
+#define STRANGERS_MAX 4096
+#define READS_MAX 256 /* chunks of a ring in a row */
+#define POLL_MIN_NS CP_NS_PER_MS
+#define POLL_MAX_NS (20 * CP_NS_PER_MS)
+
+struct ring {
+	struct cp_trace_ring r;
+	const cprof_image *image;
+	uint64_t told_lost;
+};
+
+struct engine_rings {
+	CP_VEC(struct ring) rings;
+	struct cp_map strings; /* address -> char *, owned */
+	struct cp_map tids; /* thread as the program knows it -> tid */
+	/* Threads that nothing is known of, with the place in the tracer's ring up
+	 * to which that may come. */
+	struct cp_map strangers;
+};
+
+struct engine_annotations {
+	CP_VEC(cprof_process *) live; /* have rings */
+	uint64_t next_ns, maps_ns;
+	cprof_annotation_statistics statistics;
+};
+
+bool engine_annotations_wanted(const cprof_session *s)
+{
+	return s->annotations;
+}
+
+/* ---- strings ---- */
+
+static void forget_strings(struct engine_rings *rings)
+{
+	uint64_t address, string;
+	size_t cursor = 0;
+
+	while (cp_map_next(&rings->strings, &cursor, &address, &string))
+		free((char *)(uintptr_t)string);
+	cp_map_clear(&rings->strings);
+}
+
+static char *read_string(cprof_process *p, uint64_t address)
+{
+	char bytes[STRING_MAX + 8], *text;
+	size_t n = p->memory.read(p->memory.ctx, address, bytes, STRING_FIRST);
+
+	if (n == STRING_FIRST && !memchr(bytes, 0, n))
+		n += p->memory.read(p->memory.ctx, address + n, bytes + n, STRING_MAX - n);
+	if (n && !memchr(bytes, 0, n))
+		strcpy(bytes + n, "…");
+	if (n)
+		return strdup(bytes);
+	return asprintf(&text, "<unreadable 0x%" PRIx64 ">", address) < 0 ? NULL : text;
+}
+
+/* What the program has at a pointer; lives until the cache is emptied. */
+static const char *string_at(cprof_process *p, const char *there)
+{
+	struct engine_rings *rings = p->rings;
+	uint64_t address = (uintptr_t)there, *known;
+	char *text;
+
+	if (!address)
+		return NULL;
+	known = cp_map_get(&rings->strings, address);
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	text = read_string(p, address);
+	if (text && !cp_map_put(&rings->strings, address, (uintptr_t)text)) {
+		free(text);
+		text = NULL;
+	}
+	return text;
+}
+
+/* ---- whose event it is ---- */
+
+static cprof_thread *thread_of(cprof_process *p, uint32_t number)
+{
+	uint64_t *known = cp_map_get(&p->rings->tids, number), tid, value;
+	cprof_thread *t = cprof_thread_from_tid((int32_t)(known ? *known : number));
+	size_t cursor = 0;
+
+	if (t && t->process == p && t->ns_tid == (int32_t)number)
+		return t;
+	while (p->ns_pid != p->pid && cp_map_next(&p->session->by_tid, &cursor, &tid, &value)) {
+		t = (cprof_thread *)(uintptr_t)value;
+		if (t->process != p || t->ns_tid != (int32_t)number)
+			continue;
+		cp_map_put(&p->rings->tids, number, tid);
+		return t;
+	}
+	return NULL;
+}
+
+/* Of a thread that is not known: may the news of its birth still be in the
+ * tracer's ring? */
+static bool may_come(cprof_process *p, uint32_t number)
+{
+	struct cp_map *strangers = &p->rings->strangers;
+	const struct cp_link_shared *shared = p->session->link.shared;
+	uint64_t *until = cp_map_get(strangers, number);
+
+	if (until)
+		return shared->tail < *until;
+	if (strangers->count >= STRANGERS_MAX)
+		cp_map_clear(strangers);
+	return cp_map_put(strangers, number, shared->head) && shared->tail < shared->head;
+}
+
+/* ---- raising ---- */
+
+static void raise_one(cprof_process *p, cprof_thread *t, const cprof_trace_event *e)
+{
+	cprof_session *s = p->session;
+	struct engine_current before = s->current;
+	const char *name = NULL, *category = NULL, *object = NULL;
+
+	s->current = (struct engine_current){ .process = p, .thread = t };
+	if (e->type == CPROF_TRACE_EVENT_FIBER_SWITCH) {
+		engine_raise(s, annotation, e, name, category, object);
+		engine_raise(s, fiber_switch, (uintptr_t)(t ? (uint32_t)t->tid : e->thread_id),
+			     e->u.fiber.from_fiber, e->u.fiber.to_fiber);
+	} else {
+		if (p->rings->strings.count >= STRINGS_MAX)
+			forget_strings(p->rings);
+		name = string_at(p, e->u.span.name);
+		category = string_at(p, e->u.span.category);
+		object = string_at(p, e->u.span.object);
+		engine_raise(s, annotation, e, name, category, object);
+	}
+	s->current = before;
+}
+
+struct reading {
+	cprof_process *process;
+	bool last;
+};
+
+static bool take(void *ctx, const cprof_trace_event *event)
+{
+	struct reading *reading = ctx;
+	cprof_process *p = reading->process;
+	cprof_annotation_statistics *statistics = &p->session->annotations->statistics;
+	cprof_thread *t = thread_of(p, event->thread_id);
+
+	if (!t && !reading->last && may_come(p, event->thread_id))
+		return false;
+	if (event->type > CPROF_TRACE_EVENT_FIBER_NAME) {
+		statistics->unknown++;
+		return true;
+	}
+	statistics->events++;
+	raise_one(p, t, event);
+	return true;
+}
+
+static void tell_lost(cprof_process *p, struct ring *ring)
+{
+	cprof_trace_event e = {
+		.type = CPROF_TRACE_EVENT_LOST,
+		.thread_id = (uint32_t)p->ns_pid,
+		.timestamp = cp_now(),
+	};
+	uint64_t lost = ring->r.lost - ring->told_lost;
+
+	if (!lost)
+		return;
+	ring->told_lost = ring->r.lost;
+	p->session->annotations->statistics.lost += lost;
+	e.u.span.value = (int64_t)lost;
+	raise_one(p, thread_of(p, e.thread_id), &e);
+}
+
+/* ---- reading ---- */
+
+static void switch_on(cprof_process *p, uint64_t root)
+{
+	struct cp_request rq = { .type = CP_REQUEST_ANNOTATE, .pid = p->pid, .address = root };
+	struct cp_answer answer = { .errnum = ESRCH };
+
+	cp_error_free(cp_link_call(&p->session->link, &rq, &answer, NULL));
+	if (answer.errnum)
+		cp_debug("annotations of %d at %" PRIx64 ": %s", p->pid, root,
+			 strerror(answer.errnum));
+}
+
+/* How many events there were. */
+static uint64_t read_ring(cprof_process *p, struct ring *ring, bool last)
+{
+	struct reading reading = { p, last };
+	uint64_t from = ring->r.cursor;
+	bool begun = ring->r.begun;
+	unsigned n = 0;
+
+	while (n++ < READS_MAX && cp_trace_ring_read(&ring->r, &p->memory, p->ns_pid, last, take,
+						     &reading) == CP_TRACE_RING_MORE)
+		;
+	tell_lost(p, ring);
+	return begun ? ring->r.cursor - from : 0;
+}
+
+void engine_annotations_read(cprof_process *p, bool last)
+{
+	size_t i;
+
+	for (i = 0; p->rings && i < p->rings->rings.count && engine_open_memory(p); i++)
+		read_ring(p, &p->rings->rings.items[i], last);
+}
+
+/* The time in which a ring is a quarter full, as fast as it was filled last. */
+static uint64_t poll_after(const struct ring *ring, uint64_t events, uint64_t ns)
+{
+	uint64_t after = POLL_MAX_NS;
+
+	if (events)
+		after = (uint64_t)((double)ring->r.capacity / 4 * (double)ns / (double)events);
+	return after < POLL_MIN_NS ? POLL_MIN_NS : after < POLL_MAX_NS ? after : POLL_MAX_NS;
+}
+
+static uint64_t poll_process(cprof_process *p, uint64_t since_ns)
+{
+	uint64_t after = POLL_MAX_NS, wanted, events;
+	size_t i;
+
+	for (i = 0; i < p->rings->rings.count && engine_open_memory(p); i++) {
+		struct ring *ring = &p->rings->rings.items[i];
+
+		events = read_ring(p, ring, false);
+		wanted = poll_after(ring, events, since_ns);
+		after = wanted < after ? wanted : after;
+		if (!ring->r.switched_on && !p->session->ended)
+			switch_on(p, ring->r.root); /* the program has cleared it, too */
+	}
+	return after;
+}
+
+/* Without a hook in the dynamic linker, libraries show in the mappings only. */
+static void look_at_maps(cprof_session *s, uint64_t now)
+{
+	struct engine_annotations *a = s->annotations;
+	size_t i;
+
+	if (now - a->maps_ns < CP_NS_PER_S)
+		return;
+	a->maps_ns = now;
+	for (i = 0; i < s->processes.count; i++)
+		if (engine_process(s, s->processes.items[i]->pid) == s->processes.items[i])
+			engine_refresh_maps(s->processes.items[i], now, false);
+}
+
+void engine_annotations_poll(cprof_session *s, uint64_t now)
+{
+	struct engine_annotations *a = s->annotations;
+	static const uint64_t first_ns = POLL_MAX_NS;
+	uint64_t after = first_ns, wanted, since;
+	size_t i;
+
+	if (!a || now < a->next_ns)
+		return;
+	since = a->next_ns && now - a->next_ns < CP_NS_PER_S ? now - a->next_ns + POLL_MIN_NS
+							     : first_ns;
+	for (i = 0; i < a->live.count; i++) {
+		wanted = poll_process(a->live.items[i], since);
+		after = wanted < after ? wanted : after;
+	}
+	look_at_maps(s, now);
+	a->next_ns = cp_now() + after;
+}
+
+int engine_annotations_wait(const cprof_session *s, int ms)
+{
+	uint64_t now;
+	int due;
+
+	if (!s->annotations || !s->annotations->live.count)
+		return ms;
+	now = cp_now();
+	due = s->annotations->next_ns > now
+		      ? (int)((s->annotations->next_ns - now + CP_NS_PER_MS - 1) / CP_NS_PER_MS)
+		      : 0;
+	return due < ms ? due : ms;
+}
+
+/* ---- which rings there are ---- */
+
+static bool make_rings(cprof_process *p)
+{
+	struct engine_annotations *a = p->session->annotations;
+
+	if (p->rings)
+		return true;
+	p->rings = calloc(1, sizeof(*p->rings));
+	if (!p->rings || cp_vec_push(&a->live, p))
+		return p->rings;
+	free(p->rings);
+	p->rings = NULL;
+	return false;
+}
+
+static void add_ring(cprof_process *p, const cprof_image *image, uint64_t root, bool forked)
+{
+	struct ring ring = { .image = image };
+	const struct ring *other;
+
+	if (!engine_open_memory(p) || !make_rings(p) || p->rings->rings.count >= RINGS_MAX)
+		return;
+	cp_vec_for_each(&p->rings->rings, other)
+		if (other->r.root == root)
+			return;
+	if (!cp_trace_ring_init(&ring.r, &p->memory, root, forked) ||
+	    !cp_vec_push(&p->rings->rings, ring)) {
+		cp_debug("%s: no annotations at %" PRIx64, image->assembly->path, root);
+		return;
+	}
+	p->session->annotations->statistics.rings++;
+	switch_on(p, root);
+}
+
+static void drop_unmapped(cprof_process *p)
+{
+	size_t i = 0;
+
+	while (p->rings && i < p->rings->rings.count) {
+		struct ring *ring = &p->rings->rings.items[i];
+
+		if (ring->image->mapped) {
+			i++;
+			continue;
+		}
+		*ring = p->rings->rings.items[--p->rings->rings.count];
+		forget_strings(p->rings);
+	}
+}
+
+void engine_annotations_look(cprof_process *p)
+{
+	struct cp_vaddr roots[ROOTS_MAX];
+	size_t i, n, count;
+
+	if (!p->session->annotations)
+		return;
+	drop_unmapped(p);
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		if (!image->mapped && image->noted && p->rings)
+			forget_strings(p->rings); /* another one may come in its place */
+		if (!image->mapped || image->noted || !image->assembly->image) {
+			image->noted &= image->mapped;
+			continue;
+		}
+		image->noted = true;
+		count = cp_image_trace_roots(image->assembly->image, roots, ROOTS_MAX);
+		for (n = 0; n < count; n++)
+			add_ring(p, image, roots[n].v + image->bias, false);
+	}
+}
+
+void engine_annotations_inherit(cprof_process *p, const cprof_process *parent)
+{
+	const struct ring *ring;
+	cprof_image *image;
+
+	if (!parent->rings)
+		return;
+	cp_vec_for_each(&parent->rings->rings, ring) {
+		const cprof_image *from = ring->image;
+
+		image = engine_image_add(p, from->assembly, from->start, from->end, from->bias);
+		if (!image)
+			return;
+		image->mapped = image->noted = true;
+		add_ring(p, image, ring->r.root, true);
+	}
+}
+
+void engine_annotations_forget(cprof_process *p)
+{
+	struct engine_annotations *a = p->session->annotations;
+	struct engine_rings *rings = p->rings;
+	size_t i;
+
+	if (!rings)
+		return;
+	for (i = 0; i < a->live.count; i++)
+		if (a->live.items[i] == p)
+			a->live.items[i--] = a->live.items[--a->live.count];
+	forget_strings(rings);
+	cp_map_free(&rings->strings);
+	cp_map_free(&rings->tids);
+	cp_map_free(&rings->strangers);
+	cp_vec_free(&rings->rings);
+	free(rings);
+	p->rings = NULL;
+}
+
+void engine_annotations_end(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; s->annotations && i < s->annotations->live.count; i++)
+		engine_annotations_read(s->annotations->live.items[i], true);
+}
+
+void engine_annotations_restore(cprof_session *s)
+{
+	struct engine_annotations *a = s->annotations;
+	const struct ring *ring;
+	size_t i;
+
+	for (i = 0; a && i < a->live.count; i++)
+		cp_vec_for_each(&a->live.items[i]->rings->rings, ring)
+			cp_restore_annotations(a->live.items[i]->pid, ring->r.root);
+}
+
+void engine_annotations_free(cprof_session *s)
+{
+	struct engine_annotations *a = s->annotations;
+
+	if (!a)
+		return;
+	while (a->live.count)
+		engine_annotations_forget(a->live.items[0]);
+	cp_vec_free(&a->live);
+	free(a);
+	s->annotations = NULL;
+}
+
+/* ---- the API ---- */
+
+bool cprof_profiler_enable_annotations(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s || s->started)
+		return false;
+	if (!s->annotations && engine_calls_get(s)) /* for the dynamic linker's hook */
+		s->annotations = calloc(1, sizeof(*s->annotations));
+	return s->annotations;
+}
+
+void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
+{
+	cprof_session *s = cprof_session_current();
+
+	*ret = s && s->annotations ? s->annotations->statistics
+				   : (cprof_annotation_statistics){ 0 };
+}
