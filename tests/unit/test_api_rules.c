@@ -26,7 +26,7 @@ struct rule_pair {
 };
 
 static volatile unsigned long rule_counter;
-static volatile int rule_shown, rule_over;
+static volatile int rule_shown, rule_over, rule_asleep;
 static ucontext_t rule_fiber, rule_main;
 static int rule_pipe[2];
 static char rule_stack[65536];
@@ -43,6 +43,7 @@ __attribute__((noinline)) static void *rule_sleep(void *arg)
 {
 	char byte;
 
+	rule_asleep = 1;
 	return read(rule_pipe[0], &byte, 1) == 1 ? arg : NULL;
 }
 
@@ -100,14 +101,12 @@ static int program(void)
 	    pthread_join(ended, NULL) || pthread_create(&spinner, NULL, rule_spin, NULL) ||
 	    pthread_create(&sleeper, NULL, rule_sleep, NULL))
 		return 1;
-	pthread_setname_np(spinner, "spinner");
-	pthread_setname_np(sleeper, "sleeper");
 	getcontext(&rule_fiber);
 	rule_fiber.uc_stack.ss_sp = rule_stack;
 	rule_fiber.uc_stack.ss_size = sizeof(rule_stack);
 	makecontext(&rule_fiber, rule_fiber_body, 0);
 	swapcontext(&rule_main, &rule_fiber);
-	while (!rule_counter)
+	while (!rule_counter || !rule_asleep)
 		sched_yield();
 	for (int i = 0; i < ROUNDS; i++)
 		sum += rule_outer(i, 'q');
@@ -198,12 +197,14 @@ static bool look_at_thread(cprof_thread *t, void *data)
 	cprof_context context;
 	uint64_t value;
 
-	if (!strcmp(cprof_thread_name(t), "spinner")) {
-		p->spinning += is_on_stack(t, "rule_spin", NULL);
+	if (t == cprof_current_thread()) {
+		CHECK(is_on_stack(t, "rule_outer", NULL));
+	} else if (is_on_stack(t, "rule_spin", NULL)) {
+		p->spinning++;
 		CHECK(cprof_thread_context(t, CPROF_CONTEXT_CONTROL, &context) == CPROF_OK);
 		CHECK(cprof_context_get(&context, "rbx", &value, NULL));
 		CHECK(context.parts & CPROF_CONTEXT_SEGMENTS && context.u.x86_64.cs != 0);
-	} else if (!strcmp(cprof_thread_name(t), "sleeper")) {
+	} else {
 		p->sleeping += is_on_stack(t, "rule_sleep", NULL);
 		CHECK(cprof_thread_context(t, CPROF_CONTEXT_CONTROL, &context) == CPROF_OK);
 		CHECK(cprof_context_ip(&context) && cprof_context_sp(&context));

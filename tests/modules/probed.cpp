@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the probes look at; it says itself how often it was called and what it
+ * passed. With an argument it has a thread more, which counts.
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+
+#define APART __attribute__((noinline, noclone, visibility("default")))
+
+struct big {
+	long a[5];
+};
+
+struct shape {
+	int width;
+	APART int area(int height) const;
+};
+
+extern "C" {
+volatile int probed_sum;
+static unsigned fibs;
+
+APART int probed_add(int a, long b)
+{
+	__asm__ volatile("");
+	return a + (int)b;
+}
+
+APART void probed_void(const char *text)
+{
+	probed_sum += *text;
+}
+
+APART int probed_tail(int n)
+{
+	return probed_add(n, 1);
+}
+
+APART struct big probed_big(struct big b, double d)
+{
+	b.a[0] += (long)d;
+	return b;
+}
+
+APART int probed_fib(int n)
+{
+	int a, b;
+
+	fibs++;
+	if (n < 2)
+		return n;
+	a = probed_fib(n - 1);
+	b = probed_fib(n - 2);
+	__asm__ volatile("" : "+r"(b)); /* no loop instead of a call */
+	return a + b;
+}
+
+APART int probed_never(int n)
+{
+	return n + 1;
+}
+
+static volatile unsigned long counter;
+static volatile int over;
+
+APART void *probed_spin(void *arg)
+{
+	while (!over)
+		counter = counter + 1;
+	return arg;
+}
+
+/* Returns when the other thread has gone on. */
+APART void probed_look(void)
+{
+	unsigned long before = counter;
+
+	while (counter == before)
+		sched_yield();
+}
+}
+
+APART int shape::area(int height) const
+{
+	__asm__ volatile("");
+	return width * height;
+}
+
+static int with_thread(void)
+{
+	pthread_t spinner;
+
+	if (pthread_create(&spinner, nullptr, probed_spin, nullptr))
+		return 1;
+	probed_look(); /* it runs */
+	for (int i = 0; i < 3; i++)
+		probed_look();
+	over = 1;
+	return pthread_join(spinner, nullptr);
+}
+
+int main(int argc, char **)
+{
+	struct big b = { { 1, 2, 3, 4, 5 } };
+	struct shape shape = { 6 };
+
+	if (argc > 1)
+		return with_thread();
+	probed_sum += probed_add(20, 22);
+	probed_void("text");
+	probed_sum += probed_tail(5);
+	b = probed_big(b, 2.5);
+	probed_sum += shape.area(7);
+	probed_sum += probed_fib(5);
+	if (probed_sum < 0)
+		probed_never(probed_sum);
+	printf("program: fib %u calls, big %ld\n", fibs, b.a[0]);
+	return 0;
+}
