@@ -19,6 +19,7 @@
 	X(merge) \
 	X(stack) \
 	X(functions) \
+	X(modules) \
 	X(completion) \
 	X(help)
 

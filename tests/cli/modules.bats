@@ -271,3 +271,79 @@ wrong() {
 	assert_line 'program: done'
 	[[ $stderr != *nonsense* ]]
 }
+
+# ---- cprof modules ----
+
+@test "modules: a list with name, place, version and what each does" {
+	mkdir old
+	ln -s "$MODULES/libcprof-profiler-hello.so" old/libcprof-profiler-hello.so
+	cp "$SOURCES/tests/modules/hello.c" other.c
+	$CC -fPIC -shared -DCPROF_PROFILER_API_VERSION=0 -I "$SOURCES/include" other.c \
+		-o old/libcprof-profiler-other.so
+	run "$CPROF" modules --plugin-dir=old --plugin-dir="$MODULES"
+	assert_success
+	assert_line --regexp '^ +log +built in +1 +the recorder'
+	assert_line --regexp '^ +hello +old/libcprof-profiler-hello.so +1 +says what it was loaded with'
+	assert_line --regexp '^ +other +old/.* 0 +.*version 0'
+	assert_line --regexp '^ +crash '
+	refute_output --partial constructor
+	run "$CPROF" modules --plugin-dir=old --json
+	assert_equal "$(jq -r '.[] | select(.name == "hello") | "\(.path) \(.api_version) \(.summary) \(.loads)"' <<<"$output")" \
+		"old/libcprof-profiler-hello.so 1 says what it was loaded with true"
+	assert_equal "$(jq -r '.[] | select(.name == "other") | .loads' <<<"$output")" false
+	run "$CPROF" modules --plugin-dir=old hello
+	assert_success
+	assert_output --partial old/libcprof-profiler-hello.so
+	run "$CPROF" modules nope
+	assert_failure 1
+	assert_output --partial libcprof-profiler-nope.so
+}
+
+@test "modules --check tells whether a file can be loaded, and why not" {
+	run "$CPROF" modules --check "$MODULES/libcprof-profiler-hello.so"
+	assert_success
+	assert_output --partial 'can be loaded as hello'
+	cd "$MODULES"
+	run "$CPROF" modules --check libcprof-profiler-hello.so
+	assert_success
+	cd - >/dev/null
+	module old hello -DCPROF_PROFILER_API_VERSION=0
+	run "$CPROF" modules --check old/libcprof-profiler-hello.so
+	assert_failure 1
+	assert_output --partial 'version 0'
+	refute_output --partial constructor
+	cp old/libcprof-profiler-hello.so misnamed.so
+	run "$CPROF" modules --check misnamed.so
+	assert_failure 1
+	cp "$MODULES/libcprof-profiler-hello.so" libcprof-profiler-bye.so
+	run "$CPROF" modules --check libcprof-profiler-bye.so
+	assert_failure 1
+	assert_output --partial cprof_profiler_init_bye
+	# A constructor that crashes, and one that ends the process.
+	for what in '*(volatile char *)16 = 1' 'exit(0)' 'exit(3)'; do
+		printf '#include <cprof/cprof.h>\n#include <stdlib.h>\n
+			__attribute__((constructor)) static void c(void) { %s; }\n
+			CPROF_PROFILER_INIT(bad) { }\n' "$what" >bad.c
+		$CC -w -fPIC -shared -I "$SOURCES/include" -o libcprof-profiler-bad.so bad.c
+		run "$CPROF" modules --check libcprof-profiler-bad.so
+		assert_failure 1
+		assert_output --partial 'loading it ends'
+	done
+	run "$CPROF" modules --json --check old/libcprof-profiler-hello.so
+	assert_failure 1
+	assert_equal "$(jq -r '.loads, .api_version' <<<"$output")" $'false\n0'
+}
+
+@test "modules --events tells the source of each event of the header" {
+	grep -o '^	E([a-z_]*' "$SOURCES/include/cprof/events.h" | cut -c4- >declared
+	"$CPROF" modules --events --json >events
+	diff declared <(jq -r '.[].event' events)
+	assert_equal "$(jq -r '.[] | select(.by == "") | .event' events)" ""
+	assert_equal "$(jq -r '.[].source' events | grep -v -x -e raised -e emulated -e 'no source' -e never)" ""
+	run "$CPROF" modules --events
+	assert_line --regexp '^ +iomap_report +never +native code'
+	assert_line --regexp '^ +method_enter +raised +a breakpoint'
+	# What is said to be raised is, somewhere in the engine; and the other way round.
+	diff <(jq -r '.[] | select(.source == "raised" or .source == "emulated") | .event' events | sort) \
+		<(cat "$SOURCES"/src/engine/*.c | grep -o 'engine_raise0\?([^,]*, [a-z_]*' | sed 's/.*, //' | sort -u | grep -x -f declared)
+}

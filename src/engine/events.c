@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/events.h"
+
+#include <cprof/events.h>
+
+#include "base/types.h"
+
+#define RAISED CP_SOURCE_RAISED
+#define EMULATED CP_SOURCE_EMULATED
+#define NONE CP_SOURCE_NONE
+#define NEVER CP_SOURCE_NEVER
+
+/* A line an event. */
+/* clang-format off */
+const struct cp_event_info cp_event_infos[] = {
+	{ "runtime_initialized", RAISED, "the exec of the program, before its constructors; after attaching" },
+	{ "runtime_shutdown_begin", RAISED, "the last process has ended or was let go" },
+	{ "runtime_shutdown_end", RAISED, "right behind runtime_shutdown_begin" },
+	{ "context_loaded", NONE, "a namespace of dlmopen() appeared" },
+	{ "context_unloaded", NONE, "a namespace of dlmopen() became empty" },
+	{ "domain_loading", RAISED, "fork, vfork or clone made a process" },
+	{ "domain_loaded", RAISED, "exec, a forked child's first stop, or attaching" },
+	{ "domain_unloading", NONE, "a process is about to end" },
+	{ "domain_unloaded", RAISED, "a process was reaped, or exec replaced its program" },
+	{ "domain_name", RAISED, "the name of the leading thread changed, as seen when looked at" },
+	{ "jit_begin", NONE, "a symbol file registered with the debugger interface is read" },
+	{ "jit_failed", NONE, "such a file makes no sense" },
+	{ "jit_done", NONE, "code announced by the debugger interface for JITs, or in a perf map" },
+	{ "jit_chunk_created", NONE, "anonymous memory became executable" },
+	{ "jit_chunk_destroyed", NONE, "such memory was unmapped" },
+	{ "jit_code_buffer", NONE, "a piece of code that was made at run time" },
+	{ "class_loading", NONE, "emulated at best: a type is looked up in debug information" },
+	{ "class_failed", NONE, "emulated at best: debug information has only its declaration" },
+	{ "class_loaded", NONE, "emulated at best: a type was found in debug information" },
+	{ "vtable_loading", NONE, "emulated at best: virtual tables of an image" },
+	{ "vtable_failed", NONE, "emulated at best: virtual tables of an image" },
+	{ "vtable_loaded", NONE, "emulated at best: virtual tables of an image" },
+	{ "image_loading", NONE, "the dynamic linker is about to map a file" },
+	{ "image_failed", NONE, "the dynamic linker could not load a file" },
+	{ "image_loaded", RAISED, "the mappings, looked at when the dynamic linker tells debuggers" },
+	{ "image_unloading", NONE, "the dynamic linker is about to unmap a file" },
+	{ "image_unloaded", NONE, "the mappings, after the dynamic linker unmapped a file" },
+	{ "assembly_loading", NONE, "symbols of an ELF object are about to be read" },
+	{ "assembly_loaded", NONE, "symbols of an ELF object were read" },
+	{ "assembly_unloading", NONE, "the last mapping of an ELF object is about to go" },
+	{ "assembly_unloaded", NONE, "the last mapping of an ELF object is gone" },
+	{ "method_enter", RAISED, "a breakpoint at the function's entry" },
+	{ "method_leave", RAISED, "a breakpoint at each return, or at the return address" },
+	{ "method_tail_call", RAISED, "a breakpoint at each jump out of the function" },
+	{ "method_exception_leave", RAISED, "the stack pointer of a later event: exceptions, longjmp, thread exit" },
+	{ "method_free", NONE, "the function's image was unloaded" },
+	{ "method_begin_invoke", NONE, "a traced function was entered from code that is not traced" },
+	{ "method_end_invoke", NONE, "and was left again" },
+	{ "exception_throw", NONE, "_Unwind_RaiseException and what leads to it; fatal signals" },
+	{ "exception_clause", NONE, "a landing pad: catch, or cleanup" },
+	{ "gc_event", NONE, "emulated at best: the stops that cprof itself makes" },
+	{ "gc_allocation", NONE, "the functions that allocate" },
+	{ "gc_moves", NONE, "realloc and mremap that answered another address" },
+	{ "gc_resize", NONE, "brk and mmap of the allocator" },
+	{ "gc_handle_created", NONE, "emulated at best: a file descriptor was opened" },
+	{ "gc_handle_deleted", NONE, "emulated at best: a file descriptor was closed" },
+	{ "gc_finalizing", NONE, "the handlers of exit() begin" },
+	{ "gc_finalized", NONE, "the handlers of exit() are done" },
+	{ "gc_finalizing_object", NONE, "a destructor was entered" },
+	{ "gc_finalized_object", NONE, "a destructor was left" },
+	{ "gc_root_register", NONE, "data of an image, or a thread's stack" },
+	{ "gc_root_unregister", NONE, "the image or the thread is gone" },
+	{ "gc_roots", NONE, "words in roots that point into live allocations" },
+	{ "fileio", NONE, "read and write" },
+	{ "monitor_contention", NONE, "a mutex that another thread holds" },
+	{ "monitor_failed", NONE, "a mutex was not had in time" },
+	{ "monitor_acquired", NONE, "a mutex was had after waiting" },
+	{ "thread_started", RAISED, "a thread's first stop; once for each when attaching" },
+	{ "thread_stopping", NONE, "a thread's start routine returned, or pthread_exit was called" },
+	{ "thread_stopped", NONE, "a thread's exit stop" },
+	{ "thread_exited", RAISED, "the kernel says that the thread is gone" },
+	{ "thread_name", RAISED, "the thread's name changed, as seen when looked at" },
+	{ "sample_hit", RAISED, "the clock: a thread was stopped, or read while it was blocked" },
+	{ "iomap_report", NEVER, "native code remaps no paths" },
+	{ "heap_free", NONE, "the functions that free" },
+	{ "fiber_switch", RAISED, "the program announces it with cprof/trace.h" },
+	{ "signal_delivered", NONE, "a signal is about to be delivered" },
+	{ "annotation", RAISED, "events that the program announces with cprof/trace.h" },
+	{ "method_disarmed", RAISED, "a function was called too often and lost its breakpoints" },
+	{ "heartbeat", RAISED, "about once a second" },
+};
+/* clang-format on */
+
+const size_t cp_event_info_count = CP_ARRAY_SIZE(cp_event_infos);
+
+#define ONE_(name, parameters) +1
+_Static_assert(CP_ARRAY_SIZE(cp_event_infos) == 0 CPROF_PROFILER_EVENTS(ONE_),
+	       "each event of cprof/events.h has its line here");
