@@ -12,6 +12,8 @@
 
 struct report_options {
 	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations;
+	bool traces;
+	const char *reports; /* a list, or NULL */
 	const char *function, *callers, *callees;
 	double least; /* percent */
 	uint64_t limit;
@@ -44,6 +46,9 @@ static const struct cp_option show_options[] = {
 	  .help = "the callees of one function" },
 	{ "lines", 0, CP_OPTION_TRUE, AT(lines), .help = "hot source lines" },
 	{ "tree", 0, CP_OPTION_TRUE, AT(tree), .help = "the call tree" },
+	{ "reports", 0, CP_OPTION_TEXT, AT(reports), .value = "LIST",
+	  .help = "these alone, of header, sample, call, coverage, annotations, thread, metadata, "
+		  "domain, tree, lines, separated by commas" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "everything, as one JSON object" },
 	{ 0 }
 };
@@ -53,6 +58,9 @@ static const struct cp_option how_options[] = {
 	  .choices = sort_names, .help = "the order of functions (self unless told)" },
 	{ "limit", 'n', CP_OPTION_NUMBER, AT(limit), .value = "N", .max = UINT32_MAX,
 	  .help = "rows of a table (20 unless told); 0: all" },
+	{ "traces", 0, CP_OPTION_TRUE, AT(traces),
+	  .help = "below the functions: the stacks that each was on top of, the three with most "
+		  "time" },
 	{ "min", 0, CP_OPTION_PERCENT, AT(least), .value = "PERCENT",
 	  .help = "the tree's branches that are smaller are not shown (0.5 unless told)" },
 	{ "roots", 0, CP_OPTION_CHOICE, AT(roots), .value = "auto|none|process|thread",
@@ -97,11 +105,23 @@ static enum cp_report_what what(const struct report_options *o)
 				: CP_REPORT_OVERVIEW;
 }
 
+static CP_ERROR print_text(const struct report_options *o, const struct cp_profile *p,
+			   const struct cp_report_options *r, struct cp_buf *out)
+{
+	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
+	struct cp_look look = { term.columns, term.color };
+	enum cp_report_what some[CP_REPORT_SOME];
+	size_t count;
+
+	if (!o->reports)
+		return cp_report_text(p, r, &look, out);
+	CP_TRY(cp_report_parse(o->reports, some, &count));
+	return cp_report_some(p, r, some, count, &look, out);
+}
+
 static int run_report(struct cp_args *args)
 {
 	const struct report_options *o = args->options;
-	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
-	struct cp_look look = { term.columns, term.color };
 	struct cp_report_options r = {
 		.what = what(o),
 		.function = o->callers	 ? o->callers
@@ -113,6 +133,7 @@ static int run_report(struct cp_args *args)
 						       : 20,
 		.least = o->least / 100,
 		.roots = (enum cp_tree_roots)o->roots,
+		.traces = o->traces,
 	};
 	struct cp_source_rules rules = cp_source_rules_of(&o->sources);
 	struct cp_loaded loaded = { 0 };
@@ -123,7 +144,7 @@ static int run_report(struct cp_args *args)
 		err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
 	if (!err)
 		err = o->json ? cp_report_json(loaded.profile, &r, &out)
-			      : cp_report_text(loaded.profile, &r, &look, &out);
+			      : print_text(o, loaded.profile, &r, &out);
 	if (!err)
 		err = cp_sources_unmatched(r.sources);
 	cp_unload(&loaded);

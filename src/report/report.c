@@ -72,7 +72,7 @@ CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_
 	cp_table_print(&t, look, out);
 	if (o->what != CP_REPORT_SUMMARY)
 		more(out, look, shown, count);
-	return NULL;
+	return o->traces ? cp_report_traces(p, o, look, out) : NULL;
 }
 
 /* ---- threads, processes, images ---- */
@@ -303,6 +303,7 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 	case CP_REPORT_TREE:
 		return cp_report_tree(p, o, look, out);
 	case CP_REPORT_SUMMARY:
+	case CP_REPORT_HEADER:
 		break;
 	case CP_REPORT_BUTTERFLY:
 	case CP_REPORT_CALLERS:
@@ -319,11 +320,10 @@ static void nothing(const struct cp_profile *p, struct cp_buf *out)
 									 : " was taken.\n");
 }
 
-CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_options *o,
-			const struct cp_look *look, struct cp_buf *out)
+/* All below the header. */
+static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options *o,
+		      const struct cp_look *look, struct cp_buf *out)
 {
-	cp_report_header(p, look, out);
-	cp_report_missing(p, look, out);
 	if (o->what == CP_REPORT_CALLS && !cp_record_call_count(p->record)) {
 		cp_buf_str(out, "\nNo call was recorded.\n");
 	} else if (o->what == CP_REPORT_COVERAGE && !cp_record_coverage_count(p->record)) {
@@ -345,6 +345,33 @@ CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_optio
 		}
 	} else {
 		CP_TRY(sections(p, o, look, out));
+	}
+	return out->failed ? cp_error_nomem() : NULL;
+}
+
+CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_options *o,
+			const struct cp_look *look, struct cp_buf *out)
+{
+	cp_report_header(p, look, out);
+	cp_report_missing(p, look, out);
+	return below(p, o, look, out);
+}
+
+CP_ERROR cp_report_some(const struct cp_profile *p, const struct cp_report_options *o,
+			const enum cp_report_what *what, size_t count, const struct cp_look *look,
+			struct cp_buf *out)
+{
+	struct cp_report_options one = *o;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		one.what = what[i];
+		if (one.what == CP_REPORT_HEADER) {
+			cp_report_header(p, look, out);
+			cp_report_missing(p, look, out);
+		} else {
+			CP_TRY(below(p, &one, look, out));
+		}
 	}
 	return out->failed ? cp_error_nomem() : NULL;
 }

@@ -27,6 +27,7 @@ enum cp_report_what {
 	CP_REPORT_CALLERS,
 	CP_REPORT_CALLEES,
 	CP_REPORT_SUMMARY, /* as cp_report_summary() has it */
+	CP_REPORT_HEADER, /* what was recorded, and what of it is missing */
 };
 
 struct cp_sources; /* report/sources.h */
@@ -39,10 +40,19 @@ struct cp_report_options {
 	uint64_t limit; /* rows of a table; 0: all */
 	double least; /* share of the total below which the tree is not shown */
 	enum cp_tree_roots roots; /* of the tree */
+	bool traces; /* below functions: the stacks that they were on top of */
 };
 
 CP_ERROR cp_report_text(const struct cp_profile *p, const struct cp_report_options *o,
 			const struct cp_look *look, struct cp_buf *out);
+/* These sections alone, one after the other; no header unless it is one. */
+CP_ERROR cp_report_some(const struct cp_profile *p, const struct cp_report_options *o,
+			const enum cp_report_what *what, size_t count, const struct cp_look *look,
+			struct cp_buf *out);
+/* The sections that are meant by a list such as "header,sample,call", Mono's
+ * names or ours; at most CP_REPORT_SOME of them. */
+#define CP_REPORT_SOME 32
+CP_ERROR cp_report_parse(const char *list, enum cp_report_what *what, size_t *count_ret);
 /* One object with the keys of the contract; `limit` counts for functions. */
 CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_options *o,
 			struct cp_buf *out);
@@ -69,6 +79,8 @@ CP_ERROR cp_report_covered(const struct cp_record *record, const struct cp_repor
 			   const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_report_covered_json(const struct cp_record *record, const struct cp_report_options *o,
 				struct cp_json *j);
+CP_ERROR cp_report_traces(const struct cp_profile *p, const struct cp_report_options *o,
+			  const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_report_tree(const struct cp_profile *p, const struct cp_report_options *o,
 			const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_report_lines(const struct cp_profile *p, uint32_t function,

@@ -402,3 +402,23 @@ END
 	assert_equal "$status" 3
 	[[ $stderr == *'call 1: leaf' ]]
 }
+
+@test "report: the reader's options of Mono's: --reports, --traces, --time, --thread" {
+	load recordings
+	workshop | made w.data
+	run "$CPROF" report --reports=header,thread,sample --traces w.data
+	assert_success
+	assert_equal "$(grep -n -o -E '^(./workshop|Threads|Functions|Traces)' <<<"$output" | cut -d: -f2 | tr '\n' ' ')" \
+		'./workshop Threads Functions Traces '
+	# malloc has 200 ms, of parse, of main.
+	assert_equal "$(grep -A 4 '^  malloc$' <<<"$output" | sed 's/^ *//' | tr '\n' '|')" \
+		'malloc|200 ms  22.2% from|parse(int)|main|work|'
+	run "$CPROF" report --reports=sample --thread=101 w.data
+	[[ $output == *qsort* && $output != *malloc* && $output != *'./workshop'* ]]
+	run "$CPROF" report --reports=sample --time=0-0.1 w.data
+	[[ $output != *qsort* && $output == *scan* ]]
+	for list in gc jit,sample nonsense ''; do
+		run "$CPROF" report --reports=$list w.data
+		assert_equal "$list: $status" "$list: 2"
+	done
+}
