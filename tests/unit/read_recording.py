@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """A second reader of recordings, written after cprof-recording(5) alone, as a
-judge of the first one and of that page: prints samples and calls as
+judge of the first one and of that page: prints samples, calls and annotations as
 record_dump does, and compares when it is given record_dump and where to write."""
 
 import shutil
@@ -238,6 +238,21 @@ def describe_call(tables, call):
             describe_value(tables, value) for value in values)
 
 
+def read_annotations(section):
+    section.num()
+    section.num()
+    n = section.num()
+    return zip(*[section.column(n) for _ in range(8)])
+
+
+def describe_annotation(tables, annotation):
+    ts, how, thread, number, name, category, thing, value = annotation
+    value = value - 2**64 if value >> 63 else value
+    return b"%d a%d %d %d %d %d %s|%s|%s" % (
+        ts, how & 15, how >> 4, tables[6][thread][1], number, value, text(tables, name, b"-"),
+        text(tables, category, b"-"), text(tables, thing, b"-"))
+
+
 def unpack(codec, payload, raw):
     if codec:
         payload = subprocess.run(["zstd", "-dcq"], input=payload, stdout=subprocess.PIPE,
@@ -265,7 +280,7 @@ def dump(path):
     with open(path, "rb") as file:
         data = file.read()
     tables = {n: {} for n in range(1, 11)}
-    samples, calls = [], []
+    samples, calls, annotations = [], [], []
     for kind, payload in chunks(data):
         for tag, section in Bytes(payload).fields() if kind == 2 else ():
             if tag < 11:
@@ -274,13 +289,16 @@ def dump(path):
                 samples.extend(read_samples(section))
             elif tag == 19:
                 calls.extend(read_calls(tables, section))
+            elif tag == 22:
+                annotations.extend(read_annotations(section))
     return b"".join([describe(tables, s) + b"\n" for s in samples] +
-                    [describe_call(tables, c) + b"\n" for c in calls])
+                    [describe_call(tables, c) + b"\n" for c in calls] +
+                    [describe_annotation(tables, a) + b"\n" for a in annotations])
 
 
 def judge(tool, path):
     for model in (["1", "3"], ["2", "3000"], ["3", "900", "4", "700"],
-                  ["calls", "5", "2000"]):
+                  ["calls", "5", "2000"], ["annotations", "6", "3000"]):
         want = dump_of(tool, path, model)
         if dump(path) != want:
             sys.exit("record_dump and cprof-recording(5) disagree about " + " ".join(model))

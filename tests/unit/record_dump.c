@@ -3,11 +3,12 @@
  * record_dump FILE: every sample and call of a recording in words.
  * record_dump FILE SEED SAMPLES [SEED SAMPLES]: records made-up programs into
  * FILE first; two of them merged.
- * record_dump FILE calls SEED EVENTS: the same with calls.
+ * record_dump FILE calls|annotations SEED EVENTS: the same with calls or annotations.
  */
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "annotation_model.h"
 #include "base/error.h"
 #include "call_model.h"
 #include "record_model.h"
@@ -36,8 +37,9 @@ int main(int argc, char **argv)
 		model_write(fd, strtoull(argv[2], NULL, 10), strtoull(argv[3], NULL, 10));
 	} else if (argc == 5) {
 		fd = open(argv[1], O_RDWR | O_CREAT | O_TRUNC, 0600);
-		call_model_write(fd, strtoull(argv[3], NULL, 10), strtoull(argv[4], NULL, 10),
-				 NULL);
+		(*argv[2] == 'c' ? call_model_write
+				 : annotation_model_write)(fd, strtoull(argv[3], NULL, 10),
+							   strtoull(argv[4], NULL, 10), NULL);
 	} else if (argc == 6) {
 		struct cp_record *two[] = { made(argv[2], argv[3]), made(argv[4], argv[5]) };
 
@@ -53,6 +55,7 @@ int main(int argc, char **argv)
 	}
 	cp_buf_clear(&text);
 	call_text(r, &text);
+	annotation_text(r, &text);
 	fwrite(text.bytes, 1, text.size, stdout);
 	cp_buf_free(&text);
 	cp_record_destroy(r);
