@@ -65,7 +65,7 @@ static void ask_all(struct cp_image *image)
 {
 	static const char *const names[] = { ".eh_frame", ".debug_frame", ".debug_info", "" };
 	const struct cp_symbol *symbols;
-	struct cp_vaddr vaddr;
+	struct cp_vaddr vaddr, roots[4];
 	const uint8_t *bytes;
 	size_t count = 0, i, n, step;
 
@@ -73,6 +73,7 @@ static void ask_all(struct cp_image *image)
 		if (cp_image_section(image, names[i], &bytes, &n, &vaddr) && n)
 			sink += bytes[0] + bytes[n - 1];
 	}
+	cp_image_trace_roots(image, roots, sizeof(roots) / sizeof(roots[0]));
 	text(cp_image_build_id(image));
 	text(cp_image_debug_path(image));
 	if (cp_image_symbols(image, &symbols, &count))

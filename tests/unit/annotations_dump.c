@@ -3,8 +3,8 @@
  * What a program announces, through the API: a line for each annotation on
  * standard error, and at the end how many there were.
  *
- *   annotations_dump [--count] [--for=MS] CMD [ARG...]
- *   annotations_dump [--count] [--for=MS] --attach PID
+ *   annotations_dump [--count] [--events=N] CMD [ARG...]
+ *   annotations_dump [--count] [--events=N] --attach PID
  *
  *   TID KIND NAME OBJECT VALUE
  */
@@ -18,6 +18,7 @@
 struct cprof_profiler {
 	bool count;
 	uint64_t per_kind[16], torn, fibers;
+	uint64_t all, most; /* 0: any number of events, then it lets go */
 };
 
 static const char *const kinds[] = { "begin",	   "end",	   "instant", "start",
@@ -30,6 +31,8 @@ static void on_annotation(cprof_profiler *p, const cprof_trace_event *e, const c
 	const cprof_thread *t = cprof_current_thread();
 
 	p->per_kind[e->type & 15]++;
+	if (++p->all == p->most)
+		cprof_session_stop(cprof_session_current());
 	if (p->count) {
 		/* annotated.c, storm: what belongs together is together */
 		p->torn += e->type == CPROF_TRACE_EVENT_COUNTER &&
@@ -60,15 +63,14 @@ int main(int argc, char **argv)
 	cprof_profiler_handle h = cprof_profiler_create(&p);
 	cprof_annotation_statistics n;
 	cprof_status status;
-	uint64_t ms = 0;
 	size_t i;
 
 	if (argc > 1 && !strcmp(argv[1], "--count")) {
 		p.count = true;
 		argv++;
 	}
-	if (argv[1] && !strncmp(argv[1], "--for=", 6))
-		ms = strtoull(*++argv + 6, NULL, 10);
+	if (argv[1] && !strncmp(argv[1], "--events=", 9))
+		p.most = strtoull(*++argv + 9, NULL, 10);
 	if (!s || !h || !argv[1] || !cprof_profiler_enable_annotations())
 		return 2;
 	cprof_profiler_set_annotation_callback(h, on_annotation);
@@ -78,7 +80,7 @@ int main(int argc, char **argv)
 			 : cprof_session_launch(s, argv[1], argv + 1, NULL,
 						CPROF_SESSION_FOLLOW_FORKS);
 	if (status == CPROF_OK)
-		status = cprof_session_run(s, ms * 1000000);
+		status = cprof_session_run(s, 0);
 	cprof_get_annotation_statistics(&n);
 	for (i = 0; p.count && i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (p.per_kind[i])

@@ -1,0 +1,99 @@
+#!/usr/bin/env bats
+# What programs announce with cprof/trace.h, read while they run. The programs
+# print the same lines as annotations_dump: what they did is the expectation.
+
+load helpers
+
+dump() { LD_LIBRARY_PATH=$BUILD timeout 100 "$BUILD/tests/unit/annotations_dump" "$@"; }
+
+# alike PROGRAM ARG...: what it says of itself is what was read of it.
+alike() {
+	dump "$@" >said 2>read || { cat read; return 1; }
+	diff <(grep -E '^[0-9]+ [a-z]' said | sort) <(grep -E '^-?[0-9]+ [a-z]' read | sort)
+	[ -s said ]
+}
+
+@test "all kinds, scopes too, from programs built in all ways, stripped" {
+	local how
+	for how in annotated annotated_static annotated_gc; do
+		cp "$TRACEES/$how" p
+		strip -s p
+		alike ./p all
+		grep -q 'events 13 lost 0 unknown 0 rings 1 fibers 1' read
+	done
+}
+
+@test "a child has a ring of its own: nothing twice, nothing missing" {
+	alike "$TRACEES/annotated" fork
+	grep -q 'events 4 lost 0' read
+}
+
+@test "a library that comes and goes is read before it is gone" {
+	alike "$TRACEES/annotated" plugin "$TRACEES/libannotated_plugin.so"
+	grep -q 'events 20 lost 0' read
+}
+
+@test "threads that are gone at once, and their last words" {
+	dump --count "$TRACEES/annotated" threads 2>read
+	assert_equal "$(grep -E '^(begin|end|events)' read)" "$(printf '%s\n' 'begin: 800' 'end: 800' \
+		'events 1600 lost 0 unknown 0 rings 1 fibers 0')"
+}
+
+@test "the last events of a program that ends at once, gives its ring up, or is killed" {
+	alike "$TRACEES/annotated" shutdown
+	alike "$TRACEES/annotated" kill 5
+	alike "$TRACEES/annotated" exec
+}
+
+@test "writers that race, and signal handlers between: read + lost = recorded, none torn" {
+	local how recorded events lost
+	for how in "storm 2 $(long_or 10000000 100000)" "signals"; do
+		# shellcheck disable=SC2086 # words
+		dump --count "$TRACEES/annotated" $how >said 2>read
+		recorded=$(awk '{ n += $1 } END { print n }' said)
+		events=$(sed -n 's/^events \([0-9]*\).*/\1/p' read)
+		lost=$(sed -n 's/^events.* lost \([0-9]*\).*/\1/p' read)
+		assert_equal $((events + lost)) "$recorded"
+		grep -qx 'torn: 0' read || [ "$how" = signals ]
+	done
+}
+
+@test "switched on from outside while it runs, off again afterwards" {
+	mkfifo in
+	"$TRACEES/annotated" late <in >said &
+	local pid=$! dumping
+	started+=("$pid")
+	exec 7>in
+	until_true grep -q unseen said
+	dump --events=10 --attach "$pid" 2>read 7>&- &
+	dumping=$!
+	# Again and again, until something was read.
+	more() { echo x >&7; grep -q seen read; }
+	until_true more
+	wait "$dumping"
+	exec 7>&-
+	wait "$pid"
+	grep -qx 'enabled 0' said
+	run cat read
+	refute_output --partial unseen
+	grep -q ' lost 0 ' read
+}
+
+@test "run --annotations records them, beside samples" {
+	"$CPROF" run -q --annotations -- "$TRACEES/annotated" all >said
+	"$CPROF" export -f chrome -o - >trace.json
+	# shellcheck disable=SC2016 # jq's
+	jq -e '[.traceEvents[] | select(.ph == "X" and (.name | IN("scopes", "part", "block")))] | length == 3' trace.json
+	jq -e '[.traceEvents[] | select(.ph == "C" and .name == "level") | .args | to_entries[0].value] == [-42]' trace.json
+	jq -e '[.traceEvents[] | select(.name == "async") | .ph] == ["b", "e"]' trace.json
+	run "$CPROF" report --annotations
+	assert_line --regexp ' part$'
+}
+
+@test "CPROF_TRACE_DISABLE leaves no symbol; without it nothing is exported" {
+	needs nm
+	"${CC:-cc}" -I "$SOURCES/include" -DCPROF_TRACE_DISABLE -c -o none.o "$SOURCES/tests/tracees/annotated_plugin.c"
+	assert_equal "$(nm none.o | awk '{ print $NF }' | grep -v '^\.')" annotate
+	run nm -D --defined-only "$TRACEES/libannotated_plugin.so"
+	refute_output --partial cprof
+}
