@@ -8,6 +8,14 @@
  *             cprof_session_run(s, 0);
  *     cprof_session_destroy(s);
  *
+ *     cc embed.c $(pkg-config --cflags --libs cprof)
+ *     cc embed.c $(pkg-config --static --cflags --libs cprof | sed 's/-lcprof/-l:libcprof.a/')
+ *
+ * Modules that it loads resolve cprof's functions against libcprof; of a program
+ * linked with the static library, link it with -rdynamic and all of the library
+ * (-Wl,--whole-archive). Its own functions cprof_profiler_init_NAME() are found
+ * with -rdynamic, too.
+ *
  * One session per thread is current: the functions that take no handle act on
  * it. Launching starts a tracer process beside the caller; create a session
  * before starting threads of your own.

@@ -1,0 +1,78 @@
+#!/usr/bin/env bats
+# What is installed is enough for a stranger: a program that embeds cprof, with
+# the shared and with the static library, and a module, built by the lines that
+# the manual gives.
+
+load helpers
+
+setup_file() {
+	export DESTDIR=$BATS_FILE_TMPDIR/root CC=${CC:-cc}
+	meson install -C "$BUILD" --no-rebuild --tags devel,runtime >"$BATS_FILE_TMPDIR/log" 2>&1 ||
+		{ cat "$BATS_FILE_TMPDIR/log" >&2; return 1; }
+	PKG_CONFIG_PATH=$(dirname "$(find "$DESTDIR" -name cprof.pc)")
+	export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$DESTDIR
+	LIBRARIES=$(dirname "$PKG_CONFIG_PATH")
+	export LIBRARIES INSTALLED=$DESTDIR$(pkg-config --variable=prefix cprof)/bin/cprof
+	$CC -O1 -o "$BATS_FILE_TMPDIR/program" "$SOURCES/tests/modules/program.c"
+}
+
+# The tests' own setup() leaves PROGRAM to us.
+program() { printf '%s\n' "$BATS_FILE_TMPDIR/program"; }
+
+# Sanitized libraries want the sanitizers' own in the program.
+needs_plain() { [ -z "${SANITIZED-}" ] || skip 'libcprof is built with sanitizers'; }
+
+@test "a module is built and loaded with the installed headers and program" {
+	cp "$SOURCES/tests/modules/hello.c" .
+	# shellcheck disable=SC2046 # words are wanted
+	$CC -fPIC -shared -o libcprof-profiler-hello.so hello.c $(pkg-config --cflags cprof)
+	run "$INSTALLED" run --plugin-dir=. --profile=hello:a=1 -- true
+	assert_success
+	assert_line hello:a=1
+	run pkg-config --variable=plugindir cprof
+	assert_output --regexp '/cprof/profilers$'
+}
+
+@test "a program embeds libcprof: shared" {
+	needs_plain
+	# shellcheck disable=SC2046
+	$CC -o embed "$SOURCES/tests/modules/embed.c" $(pkg-config --cflags --libs cprof)
+	readelf -d embed | grep -q 'NEEDED.*libcprof.so.1'
+	readelf -V embed | grep -q CPROF_1
+	export LD_LIBRARY_PATH=$LIBRARIES
+	run ./embed "$(program)"
+	assert_success
+	assert_line 'embed: 5 calls, status 7'
+}
+
+@test "a program embeds libcprof: static" {
+	needs_plain
+	# shellcheck disable=SC2046
+	$CC -o embed "$SOURCES/tests/modules/embed.c" \
+		$(pkg-config --static --cflags --libs cprof | sed 's/-lcprof\>/-l:libcprof.a/')
+	readelf -d embed >dynamic
+	run grep "NEEDED.*libcprof" dynamic
+	assert_failure 1
+	run ./embed "$(program)"
+	assert_success
+	assert_line 'embed: 5 calls, status 7'
+}
+
+@test "a program that embeds libcprof loads modules, its own profilers first" {
+	needs_plain
+	# shellcheck disable=SC2046
+	$CC -rdynamic -o embed "$SOURCES/tests/modules/embed.c" $(pkg-config --cflags --libs cprof)
+	# shellcheck disable=SC2046
+	$CC -fPIC -shared -o libcprof-profiler-hello.so "$SOURCES/tests/modules/hello.c" \
+		$(pkg-config --cflags cprof)
+	cp libcprof-profiler-hello.so libcprof-profiler-inside.so
+	export LD_LIBRARY_PATH=$LIBRARIES
+	run ./embed "$(program)" . inside:x hello:y
+	assert_success
+	assert_line 'inside: inside:x'
+	assert_line hello:y
+	assert_line 'embed: 5 calls, status 7'
+	run ./embed "$(program)" . nope
+	assert_failure 1
+	assert_line --partial "no profiler named 'nope'"
+}
