@@ -80,7 +80,8 @@ typedef enum cprof_snapshot_flags {
 	CPROF_SNAPSHOT_FLOATING = 4, /* also vector state of the leaf frame, where the
 						capture has it (enable_vector_state) */
 	CPROF_SNAPSHOT_INLINES = 8, /* report inlined calls as frames of their own */
-	CPROF_SNAPSHOT_ALL_FRAMES = 16, /* report each frame of an unknown run */
+	CPROF_SNAPSHOT_ALL_FRAMES = 16, /* report each frame of an unknown run; code without a
+					   symbol is then named by its address */
 	CPROF_SNAPSHOT_ADDRESSES = 32 /* look no function up: `function` is NULL for every
 						frame, each is reported. For recorders, which name
 						addresses later (cprof_assembly_symbolize) */

@@ -17,7 +17,7 @@
 #include "cmd/commands.h"
 
 struct stack_options {
-	bool json, registers, stop, inlines, fp;
+	bool json, registers, stop, inlines, fp, runs;
 	unsigned verbose;
 	struct cp_stacks_options stacks;
 };
@@ -29,6 +29,8 @@ static const struct cp_option output_options[] = {
 	  .help = "the registers of every frame; those that are not known are marked" },
 	{ "inlines", 0, CP_OPTION_TRUE, AT(inlines), .help = "show inlined calls (unless told)" },
 	{ "no-inlines", 0, CP_OPTION_FALSE, AT(inlines), .help = "leave inlined calls out" },
+	{ "runs", 0, CP_OPTION_TRUE, AT(runs),
+	  .help = "one line for each run of frames in code without symbols" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "one JSON object" },
 	{ "verbose", 'v', CP_OPTION_COUNT, AT(verbose), .help = "say what is being done" },
 	{ 0 }
@@ -56,7 +58,7 @@ static const struct stack_options defaults = {
 struct stack_frame {
 	uint64_t ip, cfa, offset; /* offset: into the function */
 	char *function, *image, *file; /* owned; NULL: unknown */
-	uint32_t line;
+	uint32_t line, run; /* run: frames that it stands for */
 	bool inlined, signal, guessed, truncated;
 	cprof_context context;
 };
@@ -90,6 +92,7 @@ static cprof_walk take_frame(const cprof_function *function, cprof_addr ip,
 	struct stack_frame f = {
 		.ip = ip,
 		.cfa = cprof_frame_info_cfa(info),
+		.run = cprof_frame_info_run_length(info),
 		.function = copy(cprof_frame_info_name(info)),
 		.image = image ? copy(cprof_image_name(image)) : NULL,
 		.inlined = cprof_frame_info_is_inlined(info),
@@ -119,7 +122,8 @@ static char state_of(const cprof_thread *thread)
 static void take_thread(cprof_thread *thread, bool captured, void *data)
 {
 	struct collector *c = data;
-	unsigned flags = CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_REGISTER_CONTEXT |
+	unsigned flags = (c->options->runs ? 0 : CPROF_SNAPSHOT_ALL_FRAMES) |
+			 CPROF_SNAPSHOT_REGISTER_CONTEXT |
 			 (c->options->inlines ? CPROF_SNAPSHOT_INLINES : 0);
 	struct stack_thread t = {
 		.tid = cprof_thread_tid(thread),
@@ -222,6 +226,8 @@ static void show_frame(struct cp_buf *out, const struct stack_options *o, size_t
 		cp_buf_str(out, " in ");
 		add(out, f->image);
 	}
+	if (f->run > 1)
+		cp_buf_printf(out, " (%u frames)", f->run);
 	if (f->guessed)
 		cp_buf_str(out, " (guessed)");
 	if (o->registers && !f->inlined)
@@ -279,6 +285,7 @@ static void json_frame(struct cp_json *j, const struct stack_options *o,
 	cp_json_bool(j, "signal", f->signal);
 	cp_json_bool(j, "guessed", f->guessed);
 	cp_json_bool(j, "truncated", f->truncated);
+	cp_json_u64(j, "run", f->run);
 	if (o->registers)
 		json_registers(j, f);
 	cp_json_end(j, '}');

@@ -43,6 +43,7 @@ const cprof_function *engine_function_at(cprof_session *s, const cprof_image *im
 			.linkage_name = symbol.name,
 			.start = symbol.start.v + image->bias,
 			.size = symbol.size,
+			.unnamed = symbol.kind == CP_SYMBOL_UNWIND,
 		};
 	return f;
 }

@@ -115,6 +115,7 @@ struct cprof_function {
 	bool planned; /* known from src/probe */
 	_Atomic(char *) name; /* demangled, owned; NULL: nobody has asked for it */
 	uint64_t start, size;
+	bool unnamed; /* known by its call frame information alone: fn_<hex> */
 	struct cp_signature *signature; /* owned; for frames of walks */
 	bool signature_read;
 };

@@ -105,6 +105,7 @@ const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image
 			.planned = true,
 			.start = f->address + image->bias,
 			.size = f->size,
+			.unnamed = f->flags & CP_PROBE_UNNAMED,
 		};
 	return made;
 }

@@ -351,6 +351,9 @@ static cprof_walk tell_frame(struct walk *w, size_t n)
 	if (w->flags & CPROF_SNAPSHOT_ADDRESSES)
 		return tell(w, &info);
 	info.function = engine_function_at(w->session, info.image, info.address);
+	/* A name that we made up is none, unless every frame is asked for. */
+	if (info.function && info.function->unnamed && !(w->flags & CPROF_SNAPSHOT_ALL_FRAMES))
+		info.function = NULL;
 	if (info.function || w->flags & CPROF_SNAPSHOT_ALL_FRAMES) {
 		if (tell_run(w) == CPROF_WALK_ABORT)
 			return CPROF_WALK_ABORT;
