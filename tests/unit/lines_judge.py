@@ -58,6 +58,15 @@ def programs(path):
     """Offset -> Program."""
     found, now, number = {}, None, None
     for line in output("llvm-dwarfdump", "--debug-line", path).splitlines():
+        if line.startswith("0x"):  # nearly all of them
+            m = ROW.match(line)
+            if m:
+                now.rows.append((int(m[1], 16), int(m[2]), int(m[3]), int(m[5]), int(m[4]),
+                                 m[6].split()))
+                if "end_sequence" in m[6]:
+                    now.sequences.append(now.rows)
+                    now.rows = []
+            continue
         if line.startswith("debug_line["):
             now = found[int(line[11:-1], 16)] = Program()
             continue
@@ -76,13 +85,6 @@ def programs(path):
         m = re.match(r"^\s+dir_index: (\d+)", line)
         if m:
             now.files[number][1] = int(m[1])
-        m = ROW.match(line)
-        if m:
-            now.rows.append((int(m[1], 16), int(m[2]), int(m[3]), int(m[5]), int(m[4]),
-                             m[6].split()))
-            if "end_sequence" in m[6]:
-                now.sequences.append(now.rows)
-                now.rows = []
     return found
 
 
@@ -120,22 +122,27 @@ def expected_rows(path):
 # ---- functions ----
 
 DIE = re.compile(r"^0x([0-9a-f]+):\s+(DW_TAG_\w+|NULL)")
+FUNCTIONS = ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine")
 
 
 def dies(path, *more):
-    """Offset -> tag and attributes as text."""
+    """Offset -> tag and attributes as text, of functions."""
     found, now = {}, None
     for line in output("llvm-dwarfdump", "--debug-info", *more, path).splitlines():
-        m = DIE.match(line)
-        if m:
-            now = found.setdefault(int(m[1], 16), {"tag": m[2]})
+        if line.startswith("0x"):
+            m = DIE.match(line)
+            if m:
+                known = m[2] in FUNCTIONS
+                now = found.setdefault(int(m[1], 16), {"tag": m[2]}) if known else None
+            continue
+        if now is None:
             continue
         m = re.match(r"^\s+(DW_AT_\w+)\s+\((.*?)\)?$", line)
-        if m and now is not None:
+        if m:
             now[m[1]] = m[2]
             continue
         m = re.match(r"^\s+\[0x([0-9a-f]+), 0x([0-9a-f]+)\)", line)
-        if m and now is not None:
+        if m:
             now.setdefault("ranges", []).append((int(m[1], 16), int(m[2], 16)))
     return found
 
@@ -153,8 +160,6 @@ def expected_functions(path):
     code, all_dies = code_ranges(path), dies(path)
     found = set()
     for die in all_dies.values():
-        if die["tag"] not in ("DW_TAG_subprogram", "DW_TAG_inlined_subroutine"):
-            continue
         ranges = die.get("ranges", [])
         if "DW_AT_low_pc" in die and "DW_AT_high_pc" in die:
             ranges = [(int(die["DW_AT_low_pc"], 16), int(die["DW_AT_high_pc"], 16))]
@@ -237,11 +242,12 @@ def main():
                 ways.append(["-O0", "-gdwarf-4"])
             for flags in ways:
                 name = build(compiler, cpp, flags, sources, compiler + "".join(flags),
-                             ["-Wl,--gc-sections"])
+                             ["-Wl,--gc-sections", "-Wl,--build-id"])
                 bad += judge(dump, name)
         bad += judge(dump, build("gcc", "g++", ["-O1", "-gdwarf-2", "-gstrict-dwarf"], sources,
                                  "old"))
-        whole = build("gcc", "g++", ["-O2", "-g"], sources, "whole", ["-Wl,--build-id"])
+        flags = ["-O2", "-gdwarf-5", "-ffunction-sections"]
+        whole = "gcc" + "".join(flags)  # was judged above
         output("objcopy", "--compress-debug-sections", whole, "compressed")
         bad += same(dump, "compressed", whole)
         output("objcopy", "--only-keep-debug", whole, "apart.debug")
@@ -252,8 +258,8 @@ def main():
                 shutil.copy(whole, name)
             output("dwz", "-m", "common.dwz", "dwz1", "dwz2")
             bad += same(dump, "dwz1", whole)
-        bad += same(dump, build("gcc", "g++", ["-O2", "-g", "-gsplit-dwarf"], sources, "split"),
-                    whole)
+        bad += same(dump, build("gcc", "g++", flags + ["-gsplit-dwarf"], sources, "split",
+                                ["-Wl,--gc-sections"]), whole)
         if shutil.which("rustc"):
             output("rustc", "-g", "-o", "rust", os.path.join(sources, "program.rs"))
             got = output(dump, "rust", "rows").splitlines()
