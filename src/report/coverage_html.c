@@ -5,6 +5,7 @@
  */
 #include "report/coverage_html.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -108,23 +109,29 @@ void cp_pages_names_free(const struct cp_coverage *c, char **names)
 
 /* ---- files of the directory ---- */
 
-/* What has the name of one of ours is replaced only if it is ours. */
-static CP_ERROR check_ours(const struct cp_pages *g, const char *name)
+/* It is a file, and one of ours. */
+static bool is_ours(const struct cp_pages *g, const char *name)
 {
 	char bytes[MARK_WITHIN + 1];
 	struct stat st;
 	size_t n = 0;
 
-	if (fstatat(g->dir, name, &st, AT_SYMLINK_NOFOLLOW))
-		return NULL;
-	if (S_ISREG(st.st_mode)) {
+	if (!fstatat(g->dir, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode)) {
 		CP_CLOSE int fd =
 			openat(g->dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
 		n = fd < 0 ? 0 : cp_pread(fd, bytes, MARK_WITHIN, 0);
 	}
 	bytes[n] = 0;
-	if (strstr(bytes, MARK))
+	return strstr(bytes, MARK);
+}
+
+/* What has the name of one of ours is replaced only if it is ours. */
+static CP_ERROR check_ours(const struct cp_pages *g, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(g->dir, name, &st, AT_SYMLINK_NOFOLLOW) || is_ours(g, name))
 		return NULL;
 	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
 					  "%s/%s is in the way: it is not from a coverage report",
@@ -209,6 +216,41 @@ static CP_ERROR open_directory(struct cp_pages *g)
 	return NULL;
 }
 
+static bool is_page(const char *name)
+{
+	size_t size = strlen(name);
+
+	return size > 5 && !strcmp(name + size - 5, ".html");
+}
+
+/* Pages of an earlier report, of sources that count no more: nothing leads to
+ * them, and who has a bookmark would take them for news. */
+static void remove_stale(const struct cp_pages *g)
+{
+	size_t count = g->c->files.count + g->c->binaries.count, i;
+	struct cp_interner names CP_CLEANUP(cp_interner_free) = { 0 };
+	int fd = openat(g->dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	bool ok = dir, fresh = false;
+	struct dirent *entry;
+	uint32_t id;
+
+	for (i = 0; ok && i < count; i++)
+		ok = cp_intern(&names, g->names[i], strlen(g->names[i]), &id, NULL);
+	ok = ok && cp_intern(&names, "index.html", strlen("index.html"), &id, NULL);
+	while (ok && (entry = readdir(dir))) {
+		if (!is_page(entry->d_name))
+			continue;
+		ok = cp_intern(&names, entry->d_name, strlen(entry->d_name), &id, &fresh);
+		if (ok && fresh && is_ours(g, entry->d_name))
+			unlinkat(g->dir, entry->d_name, 0);
+	}
+	if (dir)
+		closedir(dir);
+	else if (fd >= 0)
+		close(fd);
+}
+
 /* ---- pages ---- */
 
 static CP_ERROR write_style(struct cp_pages *g, struct cp_sink *sink, const void *what)
@@ -289,6 +331,8 @@ CP_ERROR cp_coverage_html(const struct cp_coverage *c, const char *directory)
 	g.names = cp_pages_names(c);
 	if (!err)
 		err = g.names ? write_pages(&g) : cp_error_nomem();
+	if (!err)
+		remove_stale(&g);
 	cp_pages_names_free(c, g.names);
 	if (g.dir >= 0)
 		close(g.dir);

@@ -97,6 +97,20 @@ agrees() {
 	done
 }
 
+@test "cover --html: pages of sources that count no more go, others' files stay" {
+	built p src
+	cover --html=html -- ./p
+	assert_exist html/src-p.c.html
+	cp html/src-p.c.html html/older.html
+	printf '<!DOCTYPE html>\n' >html/mine.html
+	ln -s src-p.c.html html/link.html
+	mv src there
+	gcc -g -O0 -o p there/p.c
+	cover --html=html -- ./p
+	assert_success
+	assert_equal "$(cd html && echo ./*.html)" './index.html ./link.html ./mine.html ./there-p.c.html'
+}
+
 @test "cover: the exit status is CMD's own" {
 	built p
 	cover --fail-under=99 -- ./p 7
