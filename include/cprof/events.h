@@ -19,7 +19,6 @@
 extern "C" {
 #endif
 
-typedef struct cprof_namespace cprof_namespace; /* "context": a dlmopen() link map */
 typedef struct cprof_type cprof_type; /* "class": a type of the debug information */
 typedef struct cprof_vtable cprof_vtable;
 
@@ -103,18 +102,27 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
  * cprof_profiler_set_NAME_callback(handle, cb) [async]. NULL removes the
  * callback; a callback that is running is not affected. The callbacks of all
  * profilers are called, the newest profiler first. No event is delivered before
- * start-up is done. */
+ * start-up is done.
+ *
+ * What has to be done for an event is decided at launch or attach, by the
+ * callbacks set until then: breakpoints of cprof's own (context_*, image_*,
+ * assembly_*, method_free, thread_stopping), stops of threads on their way out
+ * (thread_stopping, thread_stopped, domain_unloading), reports of signals. A program that is only sampled has none of them. */
 #define CPROF_PROFILER_EVENTS(E) \
-	/* the program is about to run its own code: linked and relocated, before its		   \
-	 * constructors; or it has just been attached to */ \
+	/* once: nothing of the program has run, or it has just been attached to. Where \
+	 * anybody follows its images, it is also linked and relocated, and no constructor has \
+	 * run; what the dynamic linker calls, and samples of it, then come before. Events of \
+	 * the domain and its thread always do */ \
 	E(runtime_initialized, (cprof_profiler * prof)) \
 	/* the program is gone or has been let go; nothing more can be read of it */ \
 	E(runtime_shutdown_begin, (cprof_profiler * prof)) \
 	E(runtime_shutdown_end, (cprof_profiler * prof)) \
-	/* a dlmopen() namespace appeared / became empty */ \
+	/* a dlmopen() namespace appeared / became empty: around the events of its images */ \
 	E(context_loaded, (cprof_profiler * prof, cprof_namespace * context)) \
 	E(context_unloaded, (cprof_profiler * prof, cprof_namespace * context)) \
-	/* a process: fork seen; exec done; exiting; reaped; comm changed */ \
+	/* a process: fork seen; runs its program; exiting (its memory can still be read, \
+	 * unless it was killed); reaped; comm. An exec ends a domain and begins another one \
+	 * with the same object; what the session lets go has no end */ \
 	E(domain_loading, (cprof_profiler * prof, cprof_process * domain)) \
 	E(domain_loaded, (cprof_profiler * prof, cprof_process * domain)) \
 	E(domain_unloading, (cprof_profiler * prof, cprof_process * domain)) \
@@ -137,18 +145,24 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	E(vtable_loading, (cprof_profiler * prof, const cprof_vtable *vtable)) \
 	E(vtable_failed, (cprof_profiler * prof, const cprof_vtable *vtable)) \
 	E(vtable_loaded, (cprof_profiler * prof, const cprof_vtable *vtable)) \
-	/* an ELF object: being mapped; could not be loaded; mapped; about to go; gone */ \
+	/* an ELF object: being mapped; could not be loaded; mapped; about to go; gone. The \
+	 * two of a pair come together: when the dynamic linker says that it is done, before \
+	 * constructors run, or after destructors, when the memory is gone. `image` of a \
+	 * failure (dlopen, dlmopen) has the name that was asked for and nothing else. A \
+	 * forked process begins with copies of its parent's; an exec or exit ends all. Where \
+	 * no breakpoint can be placed: within a second or two, without failures */ \
 	E(image_loading, (cprof_profiler * prof, const cprof_image *image)) \
 	E(image_failed, (cprof_profiler * prof, const cprof_image *image)) \
 	E(image_loaded, (cprof_profiler * prof, const cprof_image *image)) \
 	E(image_unloading, (cprof_profiler * prof, const cprof_image *image)) \
 	E(image_unloaded, (cprof_profiler * prof, const cprof_image *image)) \
-	/* its symbols and debug information: being read; ready; ... */ \
+	/* its symbols: being read; ready; ... with the first image of the object in any \
+	 * process, and the last one */ \
 	E(assembly_loading, (cprof_profiler * prof, const cprof_assembly *assembly)) \
 	E(assembly_loaded, (cprof_profiler * prof, const cprof_assembly *assembly)) \
 	E(assembly_unloading, (cprof_profiler * prof, const cprof_assembly *assembly)) \
 	E(assembly_unloaded, (cprof_profiler * prof, const cprof_assembly *assembly)) \
-	/* calls, as the filters chose (cprof/calls.h). `context` is NULL unless *_CONTEXT was    \
+	/* calls, as the filters chose (cprof/calls.h). `context` is NULL unless *_CONTEXT was \
 	 * asked for; `target` NULL: not known. Times and depth: cprof_current_call() */ \
 	E(method_enter, \
 	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
@@ -156,13 +170,16 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	  (cprof_profiler * prof, const cprof_function *method, cprof_call_context *context)) \
 	E(method_tail_call, \
 	  (cprof_profiler * prof, const cprof_function *method, const cprof_function *target)) \
-	/* left without returning: an exception, or (`exception` NULL) longjmp, the end of    \
+	/* left without returning: an exception, or (`exception` NULL) longjmp, the end of \
 	 * its thread */ \
 	E(method_exception_leave, \
 	  (cprof_profiler * prof, const cprof_function *method, const cprof_object *exception)) \
-	/* the function's code is gone (dlclose, JIT unregister) */ \
+	/* the function's code is gone (dlclose, JIT unregister), while its process stays: of \
+	 * those that a profiler has seen, be it in a filter */ \
 	E(method_free, (cprof_profiler * prof, const cprof_function *method)) \
-	/* control passes from uninstrumented code into an instrumented function, and back */ \
+	/* control passes from uninstrumented code into an instrumented function, and back: \
+	 * main, start routines, signal handlers, callbacks, constructors. Around its enter and \
+	 * leave; a function that it ends in by a tail call is invoked anew */ \
 	E(method_begin_invoke, (cprof_profiler * prof, const cprof_function *method)) \
 	E(method_end_invoke, (cprof_profiler * prof, const cprof_function *method)) \
 	/* C++ throw, Rust panic, fatal signal; then each handler on the way */ \
@@ -194,14 +211,19 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	E(monitor_contention, (cprof_profiler * prof, const cprof_object *object)) \
 	E(monitor_failed, (cprof_profiler * prof, const cprof_object *object)) \
 	E(monitor_acquired, (cprof_profiler * prof, const cprof_object *object)) \
-	/* threads: first stop; its start routine returned; exit stop; reaped; comm changed */ \
+	/* threads: first stop; its start routine returned, or it called pthread_exit() or \
+	 * exit(); exit stop; reaped. All four are raised for each thread that ends, in this \
+	 * order; one that was not seen in time (no glibc with symbols, ended by others) right \
+	 * before the next. Name: one that differs from its process's at the start, and \
+	 * changes, as they are noticed: at samples, once a second, at the exit stop if \
+	 * thread_stopped is wanted; one that another follows before that is not told */ \
 	E(thread_started, (cprof_profiler * prof, uintptr_t tid)) \
 	E(thread_stopping, (cprof_profiler * prof, uintptr_t tid)) \
 	E(thread_stopped, (cprof_profiler * prof, uintptr_t tid)) \
 	E(thread_exited, (cprof_profiler * prof, uintptr_t tid)) \
 	E(thread_name, (cprof_profiler * prof, uintptr_t tid, const char *name)) \
-	/* a statistical sample of cprof_current_thread(): walk it with                       \
-	 * cprof_do_stack_snapshot(NULL, ...). `context` has only ip and sp when the thread   \
+	/* a statistical sample of cprof_current_thread(): walk it with \
+	 * cprof_do_stack_snapshot(NULL, ...). `context` has only ip and sp when the thread \
 	 * was blocked; what the sample stands for tells cprof_current_sample() */ \
 	E(sample_hit, (cprof_profiler * prof, cprof_addr ip, const cprof_context *context)) \
 	/* never raised: there is no path remapping in native code */ \
@@ -211,6 +233,9 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	E(heap_free, (cprof_profiler * prof, const cprof_object *object)) \
 	E(fiber_switch, \
 	  (cprof_profiler * prof, uintptr_t tid, uint32_t from_fiber, uint32_t to_fiber)) \
+	/* a signal is about to be delivered to a thread, also one that it ignores. \
+	 * `fault_address`: of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP that the kernel \
+	 * raised, else 0 */ \
 	E(signal_delivered, \
 	  (cprof_profiler * prof, uintptr_t tid, int signal, cprof_addr fault_address)) \
 	/* what the program itself announced (cprof/trace.h), switches of fibers too; its strings  \

@@ -15,6 +15,7 @@ extern "C" {
 /* An ELF object with its debug information, however often it is mapped; also
  * "[jit]", code made at run time, one for each process. */
 typedef struct cprof_assembly cprof_assembly;
+typedef struct cprof_namespace cprof_namespace; /* "context": a dlmopen() link map */
 
 CPROF_API cprof_process *cprof_current_process(void); /* of the event being delivered */
 CPROF_API int32_t cprof_process_pid(const cprof_process *process);
@@ -40,6 +41,13 @@ CPROF_API cprof_addr cprof_image_base(const cprof_image *image); /* load bias */
 /* Bytes from its first mapping to the end of its last one. */
 CPROF_API uint64_t cprof_image_size(const cprof_image *image);
 CPROF_API cprof_assembly *cprof_image_assembly(const cprof_image *image);
+
+/* The dlmopen() namespace that the image is loaded in; NULL: the program's own.
+ * Lives as long as the session. */
+CPROF_API cprof_namespace *cprof_image_namespace(const cprof_image *image);
+/* 1, 2, ... in a process, in the order they were seen in; 0 for NULL. */
+CPROF_API uint32_t cprof_namespace_id(const cprof_namespace *context);
+CPROF_API cprof_process *cprof_namespace_process(const cprof_namespace *context);
 
 CPROF_API const char *cprof_assembly_path(const cprof_assembly *assembly);
 CPROF_API const char *cprof_assembly_build_id(const cprof_assembly *assembly);

@@ -198,6 +198,10 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		[ENGINE_SITE_HOOK] = CP_SITE_ENTRY | CP_SITE_HOLD,
 		[ENGINE_SITE_SIGACTION] = CP_SITE_SIGACTION,
 		[ENGINE_SITE_SIGMASK] = CP_SITE_SIGMASK,
+		[ENGINE_SITE_THREAD_END] = CP_SITE_ENTRY,
+		[ENGINE_SITE_DLOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
+		[ENGINE_SITE_DLMOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
+		[ENGINE_SITE_DLOPENED] = CP_SITE_RETURN | CP_SITE_REGS,
 	};
 	unsigned flags = kinds[site->kind] | site->list.site_flags;
 	const struct engine_traced *t;
@@ -349,9 +353,13 @@ static void complain(const cprof_image *image, int errnum)
 		p->arm_again = true;
 	else if (errnum != ESRCH)
 		engine_warn(p->session, "%s in %s can't be %s: %s",
-			    engine_calls_wanted(p->session) ? "calls" : "coverage",
+			    engine_calls_wanted(p->session)	 ? "calls"
+			    : engine_coverage_wanted(p->session) ? "coverage"
+								 : "events",
 			    image->assembly->path,
-			    engine_calls_wanted(p->session) ? "traced" : "measured",
+			    engine_calls_wanted(p->session)	 ? "traced"
+			    : engine_coverage_wanted(p->session) ? "measured"
+								 : "watched",
 			    errnum == EACCES ? "a seccomp filter stands in the way"
 					     : strerror(errnum));
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
@@ -587,6 +595,8 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
 			cp_map_put(&image->slots, address, slot);
 	}
+	for (cursor = 0; cp_map_next(&parent->life.returns, &cursor, &address, &slot);)
+		cp_map_put(&p->life.returns, address, slot);
 }
 
 void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)

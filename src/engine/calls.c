@@ -14,6 +14,8 @@
 #include "engine/annotations.h"
 
 #define CHAIN_MAX 4096
+/* Of a call: made by code that is not traced. */
+#define CALL_INVOKED 0x100u
 #define MAIN_STACK_MAX (UINT64_C(1) << 30)
 
 /* ---- the event's pieces ---- */
@@ -329,6 +331,19 @@ static uint64_t overhead(const cprof_session *s, const struct cp_call *call)
 	       (t->last_hit.stops - call->stops) * s->calls->trap_ns;
 }
 
+/* Control came from code that is not traced: the C library calls main, a start
+ * routine, a handler, what qsort() compares with. A function that another one
+ * ended in (tail call) has that one's caller. */
+static bool invoked(const cprof_session *s, uint64_t caller)
+{
+	const struct engine_text *text;
+
+	if (!engine_has(s, method_begin_invoke) && !engine_has(s, method_end_invoke))
+		return false;
+	text = caller ? engine_find_text(s->current.process, caller - 1) : NULL;
+	return !text || !engine_traced_at(s, text->image, caller - 1 - text->image->bias);
+}
+
 /* A call ended (cp_call_end_fn). */
 static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 {
@@ -356,6 +371,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	case CP_CALL_ENDED:
 		break;
 	}
+	if (how != CP_CALL_ENDED && call->flags & CALL_INVOKED)
+		engine_raise(s, method_end_invoke, call->subject);
 	free(call->data);
 }
 
@@ -426,7 +443,13 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 	}
 	if (hit->image)
 		call.subject = engine_traced_function(s, hit->image, number);
+	if (!(call.flags & CP_CALL_HIDDEN) && call.subject && invoked(s, e->caller))
+		call.flags |= CALL_INVOKED;
 	entered = cp_shadow_enter(p->shadow, at, &call);
+	if (entered && entered->flags & CALL_INVOKED) {
+		set_current(c, entered);
+		engine_raise(s, method_begin_invoke, entered->subject);
+	}
 	if (!entered)
 		free(call.data);
 	else if (!(entered->flags & CP_CALL_HIDDEN))
@@ -475,6 +498,10 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_HOOK: /* these are no calls */
 	case ENGINE_SITE_SIGACTION:
 	case ENGINE_SITE_SIGMASK:
+	case ENGINE_SITE_THREAD_END:
+	case ENGINE_SITE_DLOPEN:
+	case ENGINE_SITE_DLMOPEN:
+	case ENGINE_SITE_DLOPENED:
 		break;
 	}
 	c->has_current = false;
@@ -490,10 +517,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	if (!c || e->e.size < sizeof(*e) || e->site >= c->sites.count)
 		return;
 	site = c->sites.items[e->site];
-	if (site.kind == ENGINE_SITE_HOOK) {
-		c->hooks++;
-		engine_annotations_read(p, false); /* a library may be about to go */
-		engine_calls_look(p);
+	if (site.traced == ENGINE_NO_FUNCTION) {
+		engine_on_watch(s, e, e->site);
 		return;
 	}
 	if (!p->shadow)

@@ -23,7 +23,7 @@
 #include "probe/spec.h"
 
 /* Functions that cprof has to see called, whatever is traced (plans.c). */
-#define ENGINE_WATCHES 3
+#define ENGINE_WATCHES 7
 
 /* What is known of one ELF object's functions. */
 struct engine_plans {
@@ -59,6 +59,10 @@ enum engine_site_kind {
 	ENGINE_SITE_HOOK, /* the dynamic linker loads or unloads something */
 	ENGINE_SITE_SIGACTION, /* for the tracer: what becomes of SIGTRAP */
 	ENGINE_SITE_SIGMASK,
+	ENGINE_SITE_THREAD_END, /* a thread is done with its start routine */
+	ENGINE_SITE_DLOPEN,
+	ENGINE_SITE_DLMOPEN,
+	ENGINE_SITE_DLOPENED, /* behind a call of one of them */
 };
 
 #define ENGINE_NO_FUNCTION UINT32_MAX
@@ -194,6 +198,9 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r);
 size_t engine_plan_watches(cprof_image *image, uint32_t *numbers);
 const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
 					    struct cp_probe_function *f);
+/* Is the code at a link-time address of the image part of a function that is
+ * traced? */
+bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t address);
 const cprof_function *engine_traced_function(cprof_session *s, const cprof_image *image,
 					     uint32_t number);
 

@@ -150,7 +150,6 @@ cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t star
 	*image = (cprof_image){
 		.process = p, .assembly = a, .start = start, .end = end, .bias = bias
 	};
-	engine_raise(p->session, image_loaded, image);
 	return image;
 }
 
@@ -352,6 +351,7 @@ static bool use_maps(cprof_process *p)
 	set_unwind_mappings(p, maps, count);
 	cp_mappings_free(maps, count);
 	engine_arm_process(p);
+	engine_tell_images(p);
 	return true;
 }
 

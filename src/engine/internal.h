@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "engine/lifecycle.h"
 #include "engine/live.h"
 #include "engine/profilers.h"
 #include "image/image.h"
@@ -39,6 +40,7 @@ struct cprof_assembly {
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
+	uint32_t shown; /* its images of which image_loaded was raised */
 };
 
 /* One mapping of an object in a process: all of its segments. */
@@ -54,6 +56,7 @@ struct cprof_image {
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
 	struct cp_map slots; /* link-time address of a site -> its slot in the area */
 	uint64_t area, area_size; /* of its slots; 0: none yet */
+	struct engine_image_life life;
 };
 
 /* An executable piece of an image. */
@@ -83,7 +86,7 @@ struct cprof_thread {
 	} last_hit;
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
 	enum cp_unwind_end kept_end;
-	cprof_thread *next_gone;
+	struct engine_thread_life life;
 };
 
 struct cprof_process {
@@ -107,6 +110,7 @@ struct cprof_process {
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
 	struct engine_rings *rings; /* of annotations; NULL: none */
 	bool arm_again; /* the tracer could not do it at the time */
+	struct engine_process_life life;
 };
 
 struct cprof_function {
@@ -201,6 +205,7 @@ struct cprof_session {
 	bool snapshotting; /* the tracer captures all threads */
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
 	uint64_t heartbeat_ns;
+	struct engine_session_life life;
 	struct cp_error *error; /* the last failure */
 	CP_VEC(char *) warnings;
 	uint64_t cpu_at_start_ns; /* ours */
@@ -225,17 +230,6 @@ struct cp_error *engine_explain_attach(pid_t pid, const struct cp_answer *answer
 struct cp_error *engine_check_isa(pid_t pid);
 /* NULL, or why not even to try. Also finds the thread group of a thread. */
 struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret);
-
-/* process.c */
-cprof_process *engine_process(cprof_session *s, int32_t pid);
-cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event);
-void engine_process_exec(cprof_process *p);
-void engine_process_gone(cprof_session *s, cprof_process *p);
-cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns);
-void engine_thread_gone(cprof_session *s, cprof_thread *t);
-/* Reads the thread's name again when that was not done lately. */
-void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
-void engine_tables_free(cprof_session *s);
 
 /* images.c */
 /* Reads the mappings again if `force` or the last time was long ago. True

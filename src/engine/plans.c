@@ -411,17 +411,52 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
 	return ok;
 }
 
+static bool has_in_part(const struct cp_probe_function *f, uint64_t address)
+{
+	size_t i;
+
+	for (i = 1; i < f->range_count && i < CP_PROBE_RANGES; i++)
+		if (address >= f->ranges[i].start && address < f->ranges[i].end)
+			return true;
+	return false;
+}
+
+bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t address)
+{
+	const struct engine_plans *plans = image->assembly->plans;
+	const struct cp_probe_function *f;
+	uint32_t number;
+	size_t i;
+
+	if (!plans || !plans->numbers)
+		return false;
+	f = cp_probe_functions_find(&plans->functions, address);
+	for (i = 0; !f && i < plans->functions.count; i++)
+		if (has_in_part(&plans->functions.items[i], address))
+			f = &plans->functions.items[i];
+	number = f ? plans->numbers[f - plans->functions.items] : 0;
+	return number && number != NOT_CHOSEN && s->calls->traced.items[number - 1]->site_count &&
+	       !s->calls->traced.items[number - 1]->disarmed;
+}
+
 /* ---- what is always watched ---- */
 
 static const struct {
 	const char *name;
 	enum engine_site_kind kind;
+	unsigned only; /* for ENGINE_WATCH_*; 0: in any case */
 } watches[ENGINE_WATCHES] = {
 	/* The dynamic linker calls that empty function before and after it
 	 * changes what is loaded: glibc and musl, for debuggers. */
-	{ "_dl_debug_state", ENGINE_SITE_HOOK },
-	{ "sigaction", ENGINE_SITE_SIGACTION },
-	{ "pthread_sigmask", ENGINE_SITE_SIGMASK },
+	{ "_dl_debug_state", ENGINE_SITE_HOOK, 0 },
+	{ "sigaction", ENGINE_SITE_SIGACTION, 0 },
+	{ "pthread_sigmask", ENGINE_SITE_SIGMASK, 0 },
+	/* glibc calls the second one, too, when a start routine has returned, a
+	 * thread is cancelled, or exit() begins. */
+	{ "pthread_exit", ENGINE_SITE_THREAD_END, ENGINE_WATCH_STOPPING },
+	{ "__call_tls_dtors", ENGINE_SITE_THREAD_END, ENGINE_WATCH_STOPPING },
+	{ "dlopen", ENGINE_SITE_DLOPEN, ENGINE_WATCH_OPENS },
+	{ "dlmopen", ENGINE_SITE_DLMOPEN, ENGINE_WATCH_OPENS },
 };
 
 static bool may_have_watches(const cprof_image *image)
@@ -431,7 +466,12 @@ static bool may_have_watches(const cprof_image *image)
 	return !strncmp(name, "ld", 2) || !strncmp(name, "libc", 4) || engine_is_program(image);
 }
 
-/* Its number + 1, or 0. */
+static bool opens(enum engine_site_kind kind)
+{
+	return kind == ENGINE_SITE_DLOPEN || kind == ENGINE_SITE_DLMOPEN;
+}
+
+/* Its number + 1, or 0. For dlopen, the next one is behind its calls. */
 static uint32_t plan_watch(struct engine_calls *c, cprof_assembly *a, uint64_t address,
 			   enum engine_site_kind kind)
 {
@@ -441,14 +481,21 @@ static uint32_t plan_watch(struct engine_calls *c, cprof_assembly *a, uint64_t a
 	struct cp_reader file = cp_probe_file_reader(a->image);
 	size_t size = file.read(file.ctx, address, site.code, sizeof(site.code));
 	struct cp_insn insn;
+	uint32_t number;
 
 	if (!cp_decode(c->decoder, site.code, size, address, &insn))
 		return 0;
 	site.size = insn.size;
-	return cp_vec_push(&c->sites, site) ? (uint32_t)c->sites.count : 0;
+	number = (uint32_t)c->sites.count + 1;
+	if (!cp_vec_push(&c->sites, site) ||
+	    (opens(kind) &&
+	     !cp_vec_push(&c->sites, (struct engine_site){ .traced = ENGINE_NO_FUNCTION,
+							   .kind = ENGINE_SITE_DLOPENED })))
+		return 0;
+	return number;
 }
 
-static void find_watches(struct engine_calls *c, cprof_assembly *a)
+static void find_watches(struct engine_calls *c, cprof_assembly *a, unsigned watch)
 {
 	struct engine_plans *plans = a->plans;
 	const struct cp_symbol *symbols;
@@ -464,6 +511,7 @@ static void find_watches(struct engine_calls *c, cprof_assembly *a)
 		for (n = 0; n < ENGINE_WATCHES; n++)
 			if (symbols[i].kind == CP_SYMBOL_FUNCTION && !plans->watches[n] &&
 			    length == strlen(watches[n].name) &&
+			    (!watches[n].only || watches[n].only & watch) &&
 			    !strncmp(symbols[i].name, watches[n].name, length))
 				plans->watches[n] =
 					plan_watch(c, a, symbols[i].start.v, watches[n].kind);
@@ -482,7 +530,7 @@ size_t engine_plan_watches(cprof_image *image, uint32_t *numbers)
 	if (!plans || !engine_decoder(c))
 		return 0;
 	if (!plans->watched)
-		find_watches(c, image->assembly);
+		find_watches(c, image->assembly, image->process->session->life.watch);
 	for (n = 0; n < ENGINE_WATCHES; n++)
 		if (plans->watches[n])
 			numbers[count++] = plans->watches[n] - 1;

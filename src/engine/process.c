@@ -14,7 +14,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 
-#define NAME_AGE_NS (CP_NS_PER_S / 2)
+#define NAME_AGE_NS (int64_t)(CP_NS_PER_S / 2)
 
 cprof_process *engine_process(cprof_session *s, int32_t pid)
 {
@@ -150,6 +150,7 @@ void engine_thread_gone(cprof_session *s, cprof_thread *t)
 {
 	cp_map_remove(&s->by_tid, (uint64_t)t->tid);
 	cp_vec_free(&t->kept);
+	engine_thread_life_free(&t->life);
 	if (t->process->live_tid == t->tid)
 		t->process->live_tid = t->process->pid;
 	/* Profilers may still hold it; without memory it is left over. */
@@ -163,14 +164,14 @@ void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_n
 	char name[32];
 
 	p->live_tid = t->tid;
-	if (ts_ns - t->named_ns < NAME_AGE_NS)
+	if (ts_ns && (int64_t)(ts_ns - t->named_ns) < NAME_AGE_NS)
 		return;
-	t->named_ns = ts_ns;
+	t->named_ns = ts_ns ? ts_ns : cp_now();
 	if (!read_comm(p->pid, t->tid, name, sizeof(name)) || !strcmp(name, t->name))
 		return;
 	memcpy(t->name, name, sizeof(name));
 	engine_raise(s, thread_name, (uintptr_t)t->tid, t->name);
-	if (t->tid != p->pid)
+	if (t->tid != p->pid || !strcmp(name, p->name))
 		return;
 	memcpy(p->name, name, sizeof(name));
 	engine_raise(s, domain_name, p, p->name);
@@ -200,6 +201,7 @@ static void process_free(cprof_process *p)
 	for (i = 0; i < p->images.count; i++)
 		engine_image_free(p->images.items[i]);
 	cp_shadow_destroy(p->shadow);
+	engine_life_free(&p->life);
 	cp_vec_free(&p->images);
 	free(p->exe);
 	free(p);
@@ -214,6 +216,7 @@ void engine_tables_free(cprof_session *s)
 		cprof_thread *t = (cprof_thread *)(uintptr_t)value;
 
 		cp_vec_free(&t->kept);
+		engine_thread_life_free(&t->life);
 		free(t);
 	}
 	for (i = 0; i < s->gone_threads.count; i++)

@@ -168,6 +168,7 @@ cprof_status cprof_session_launch(cprof_session *s, const char *path, char *cons
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
 		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
+	engine_watch_decide(s);
 	return engine_fail(s, engine_launch(s, path, argv, envp));
 }
 
@@ -230,6 +231,7 @@ cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
 		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
+	engine_watch_decide(s);
 	return engine_fail(s, attach(s, pid));
 }
 
@@ -263,49 +265,6 @@ bool engine_open_memory(cprof_process *p)
 }
 
 /* ---- events ---- */
-
-static void on_process(cprof_session *s, const struct cp_event_process *e)
-{
-	cprof_process *p = engine_process_add(s, e);
-
-	if (!p)
-		return;
-	s->current.process = p;
-	if (e->birth == CP_BIRTH_FORKED) {
-		cprof_process *parent = engine_process(s, e->parent);
-
-		if (parent && engine_probes_wanted(s))
-			engine_arm_inherit(p, parent);
-		if (parent)
-			engine_annotations_inherit(p, parent);
-		engine_raise(s, domain_loading, p);
-	}
-	if (e->birth != CP_BIRTH_LAUNCHED) {
-		p->loaded = true;
-		engine_raise(s, domain_loaded, p);
-	}
-}
-
-static void on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
-{
-	bool first = !p->loaded && p->pid == s->target;
-
-	engine_calls_exit(p, 0, ts_ns);
-	if (p->loaded)
-		engine_raise(s, domain_unloaded, p);
-	engine_process_exec(p);
-	p->loaded = true;
-	if (first) {
-		engine_raise0(s, runtime_initialized);
-		engine_fail(s, engine_check_isa(p->pid));
-		s->stop_asked |= s->error != NULL;
-	}
-	engine_raise(s, domain_loaded, p);
-	if (engine_probes_wanted(s)) {
-		engine_calls_look(p);
-		engine_calls_stack(cprof_thread_from_tid(p->pid));
-	}
-}
 
 /* A sample or what repeats it. Before the launched program runs it is us. */
 static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_thread *t)
@@ -341,10 +300,11 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 	} else if (e->type == CP_EVENT_HIT) {
 		engine_on_hit(s, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {
-		engine_annotations_read(t->process, false);
-		engine_calls_exit(t->process, e->tid, e->ts_ns);
-		engine_raise(s, thread_exited, (uintptr_t)e->tid);
-		engine_thread_gone(s, t);
+		engine_on_thread_exit(s, t, e->ts_ns);
+	} else if (e->type == CP_EVENT_EXITING) {
+		engine_on_exiting(s, t, e->ts_ns);
+	} else if (e->type == CP_EVENT_SIGNAL) {
+		engine_on_signal(s, (const struct cp_event_signal *)e);
 	}
 }
 
@@ -356,26 +316,18 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	if (e->type == CP_EVENT_LEFT)
 		s->tracer_left = true;
 	else if (e->type == CP_EVENT_PROCESS)
-		on_process(s, (const struct cp_event_process *)e);
+		engine_on_process(s, (const struct cp_event_process *)e);
 	else if (!p)
 		return;
-	else if (e->type == CP_EVENT_THREAD) {
-		s->current.thread = engine_thread_add(s, p, e->tid, e->ts_ns);
-		if (s->current.thread)
-			s->current.thread->slot = ((const struct cp_event_thread *)e)->slot;
-		if (s->current.thread)
-			engine_raise(s, thread_started, (uintptr_t)e->tid);
-	} else if (e->type == CP_EVENT_EXEC)
-		on_exec(s, p, e->ts_ns);
-	else if (e->type == CP_EVENT_EXITING)
-		engine_annotations_read(p, true);
+	else if (e->type == CP_EVENT_THREAD)
+		engine_on_thread(s, p, (const struct cp_event_thread *)e);
+	else if (e->type == CP_EVENT_EXEC)
+		engine_on_exec(s, p, e->ts_ns);
 	else if (e->type == CP_EVENT_DISARMED)
 		engine_on_disarmed(s, (const struct cp_event_disarmed *)e);
-	else if (e->type == CP_EVENT_PROCESS_EXIT) {
-		engine_calls_exit(p, 0, e->ts_ns);
-		engine_raise(s, domain_unloaded, p);
-		engine_process_gone(s, p);
-	} else
+	else if (e->type == CP_EVENT_PROCESS_EXIT)
+		engine_on_process_exit(s, p, e->ts_ns);
+	else
 		on_thread_event(s, e);
 	s->current = (struct engine_current){ 0 };
 	if (s->calls && s->calls->refilters.count)
@@ -393,6 +345,7 @@ static void heartbeat(cprof_session *s)
 		return;
 	s->heartbeat_ns = now;
 	engine_arm_again(s);
+	engine_look_around(s);
 	engine_raise0(s, heartbeat);
 }
 
@@ -525,8 +478,9 @@ static void start(cprof_session *s)
 		cp_link_populate(&s->link);
 	if (!s->child) { /* a launched one raises it at its exec */
 		drain(s);
-		engine_raise0(s, runtime_initialized);
 		engine_arm_all(s);
+		engine_look_around(s);
+		engine_initialized(s);
 	}
 	engine_send_sampling(s);
 	engine_release_child(s);

@@ -63,7 +63,8 @@ bool engine_calls_wanted(const cprof_session *s)
 
 bool engine_probes_wanted(const cprof_session *s)
 {
-	return engine_calls_wanted(s) || engine_coverage_wanted(s) || engine_annotations_wanted(s);
+	return engine_calls_wanted(s) || engine_coverage_wanted(s) ||
+	       engine_annotations_wanted(s) || s->life.watch & ENGINE_WATCH_BREAKPOINTS;
 }
 
 void engine_calls_warn(cprof_session *s)

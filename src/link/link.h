@@ -39,7 +39,9 @@ enum cp_event_type {
 				  sample again, `count` ticks and `weight_ns` more of it */
 	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
 	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
-	CP_EVENT_EXITING, /* pid is about to exit, and its memory is still there */
+	CP_EVENT_EXITING, /* a thread is at its exit stop: the leader of a process with
+			     annotations, or anyone (CP_TRACE_EXITS) */
+	CP_EVENT_SIGNAL, /* struct cp_event_signal: about to be delivered (CP_TRACE_SIGNALS) */
 	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
 	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
 };
@@ -71,6 +73,13 @@ struct cp_event_exit {
 	int32_t status; /* as wait(2) has it; -1: let go, still running */
 	uint32_t pad;
 	uint64_t cpu_ns; /* CPU time of the thread */
+};
+
+struct cp_event_signal {
+	struct cp_event e;
+	int32_t signal;
+	int32_t code; /* si_code */
+	uint64_t address; /* of a fault; else 0 */
 };
 
 #define CP_SAMPLE_BLOCKED 1u /* not stopped: only pc and sp are known, regs is empty */
@@ -217,6 +226,8 @@ enum cp_request_type {
 
 /* FOLLOW: children too. PROBES: breakpoints may be placed (ARM is refused
  * without), so hold at each exec until the controller has released the event.
+ * EXITS: threads stop on their way out and are held until the controller has
+ * released that event. SIGNALS: each delivery is an event.
  *
  * MAP and ARM run system calls inside the program. Their errors: EAGAIN, no
  * thread could be had for it now; EACCES, a seccomp filter stands in the way;
@@ -224,6 +235,8 @@ enum cp_request_type {
  * sense; ESTALE, other bytes are at a site than the batch expects. */
 #define CP_TRACE_FOLLOW 1u
 #define CP_TRACE_PROBES 2u
+#define CP_TRACE_EXITS 4u
+#define CP_TRACE_SIGNALS 8u
 #define CP_DISARM_FORGET 1u
 
 #define CP_CAPTURE_XSTATE 1u /* vector registers too */

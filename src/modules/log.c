@@ -212,13 +212,6 @@ static void on_sample(cprof_profiler *log, cprof_addr ip, const cprof_context *c
 	cp_record_sample(log->writer, &r);
 }
 
-/* It runs another program now: the last name and file count. */
-static void on_domain_loaded(cprof_profiler *log, cprof_process *p)
-{
-	if (log->writer && cp_map_get(&log->processes, (uintptr_t)p))
-		add_process(log, p);
-}
-
 static void on_thread_name(cprof_profiler *log, uintptr_t tid, const char *name)
 {
 	cprof_thread *t = cprof_thread_from_tid((int32_t)tid);
@@ -296,15 +289,22 @@ static struct cp_error *open_writer(cprof_profiler *log)
 	return cp_record_writer_create(cp_steal_fd(&log->fd), &info, &resolver, &log->writer);
 }
 
-static void on_initialized(cprof_profiler *log)
+/* The first of all events opens the recording. A process that runs another
+ * program now: the last name and file count. */
+static void on_domain_loaded(cprof_profiler *log, cprof_process *p)
 {
-	struct cp_error *err = log_output_late(log);
+	struct cp_error *err;
 
+	if (log->writer && cp_map_get(&log->processes, (uintptr_t)p))
+		add_process(log, p);
+	if (log->opened)
+		return;
+	log->opened = true;
+	err = log_output_late(log);
 	if (!err)
 		err = open_writer(log);
-	if (!err)
-		return;
-	cprof_profiler_fail(log->handle, "cannot record: %s", err->what);
+	if (err)
+		cprof_profiler_fail(log->handle, "cannot record: %s", err->what);
 	cp_error_free(err);
 }
 
@@ -463,7 +463,6 @@ void cp_module_log_init(const char *desc)
 		return;
 	}
 	read_test_hook(log);
-	cprof_profiler_set_runtime_initialized_callback(log->handle, on_initialized);
 	cprof_profiler_set_runtime_shutdown_end_callback(log->handle, on_shutdown);
 	cprof_profiler_set_sample_hit_callback(log->handle, on_sample);
 	cprof_profiler_set_domain_loaded_callback(log->handle, on_domain_loaded);

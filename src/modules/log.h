@@ -32,7 +32,7 @@ struct cprof_profiler {
 	struct cp_map threads; /* cprof_thread * -> number | last stack << 32 */
 	CP_VEC(uint32_t) locations; /* of the stack being walked */
 	uint32_t stack_flags;
-	bool failed;
+	bool failed, opened;
 	uint64_t crash_at; /* test hook: 0 never */
 	char crash_how;
 	uint64_t samples;

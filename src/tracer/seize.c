@@ -28,8 +28,8 @@
 #define EXEC_TRIES 100
 #define EXEC_NAP_NS CP_NS_PER_MS
 
-/* Exits are awaited at a thread group's leader only: at its exit stop the
- * memory of the process can still be read. */
+/* Exits are awaited at a thread group's leader: at its exit stop the memory of
+ * the process can still be read. At others only where somebody asked. */
 long seize_options(const struct tracer *tr, bool leader)
 {
 	long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
@@ -37,7 +37,9 @@ long seize_options(const struct tracer *tr, bool leader)
 	/* A child that is not followed has to be freed of breakpoints. */
 	if (tr->trace_flags & (CP_TRACE_FOLLOW | CP_TRACE_PROBES))
 		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-	return leader ? options | PTRACE_O_TRACEEXIT : options;
+	if (leader || tr->trace_flags & CP_TRACE_EXITS)
+		options |= PTRACE_O_TRACEEXIT;
+	return options;
 }
 
 /* ---- an exec in the middle ---- */

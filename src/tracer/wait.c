@@ -10,8 +10,8 @@
  *              EVENT_STOP, other      group-stop: job control, PTRACE_LISTEN
  *              FORK VFORK CLONE       go on; the child reports by itself
  *              EXEC                   only the leader is left
- *              EXIT               (leaders only) hold until the controller has
- *                                 read what it needs of the dying process
+ *              EXIT               (leaders, or all if asked) hold until the controller
+ *                                 has read what it needs of the dying process
  *
  * A stop is never consumed by wait (WNOWAIT; resuming ends it): when a tracer
  * dies, the kernel still delivers the signal of a stop that was not consumed,
@@ -210,7 +210,8 @@ static bool hold_exit(struct tracer *tr, struct thread *t)
 {
 	uint64_t until = t->process->sample_end;
 
-	if (t->process->space->annotated.count) {
+	if (t->process->space->annotated.count ||
+	    (tr->trace_flags & CP_TRACE_EXITS && !t->process->guest)) {
 		emit(tr, CP_EVENT_EXITING, t->process->pid, t->tid);
 		until = tr->link->shared->head;
 	}
@@ -339,6 +340,33 @@ static int own_signal(struct thread *t, int signal)
 	return signal;
 }
 
+/* A signal that the program gets, where those are asked for. False: there is no
+ * room for it now. */
+static bool report_signal(struct tracer *tr, const struct thread *t, int signal)
+{
+	struct cp_event_signal e = {
+		.e = { .type = CP_EVENT_SIGNAL,
+		       .ts_ns = cp_now(),
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.signal = signal,
+	};
+	siginfo_t si;
+
+	if (!(tr->trace_flags & CP_TRACE_SIGNALS) || t->process->guest)
+		return true;
+	if (!cp_ring_reserve(tr->link, sizeof(e), CP_LINK_RESERVE))
+		return false;
+	if (!ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si)) {
+		e.code = si.si_code;
+		if (si.si_code > 0 && (signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
+				       signal == SIGFPE || signal == SIGTRAP))
+			e.address = (uintptr_t)si.si_addr;
+	}
+	emit_event(tr, &e.e, sizeof(e));
+	return true;
+}
+
 /* Captures if that was asked for, repairs what the interrupt disturbed, lets
  * go, and only then does the accounting. An event may write to the ring
  * itself, so there the sample comes first. */
@@ -395,25 +423,40 @@ static void on_exit_reported(struct tracer *tr, struct thread *t, pid_t tid, int
 	waitid(P_PID, (id_t)tid, &si, WEXITED | WNOHANG | __WALL);
 }
 
+static void note_full(struct tracer *tr)
+{
+	if (!tr->full)
+		tr->full_since_ns = cp_now();
+	tr->full = true;
+}
+
+static void note_room(struct tracer *tr)
+{
+	if (tr->full)
+		tr->link->shared->stats.full_ns += cp_now() - tr->full_since_ns;
+	tr->full = false;
+}
+
 /* A hit, or something else to be served. False: it has to wait. */
 static bool serve_stop(struct tracer *tr, struct thread *t, int status)
 {
 	if (status == SIGTRAP) {
 		switch (hit_serve(tr, t)) {
 		case HIT_FULL:
-			if (!tr->full)
-				tr->full_since_ns = cp_now();
-			tr->full = true;
+			note_full(tr);
 			return false;
 		case HIT_DONE:
-			if (tr->full)
-				tr->link->shared->stats.full_ns += cp_now() - tr->full_since_ns;
-			tr->full = false;
+			note_room(tr);
 			return true;
 		case HIT_NONE:
 			break;
 		}
 	}
+	if (!(status >> 8) && !report_signal(tr, t, status & 0xff)) {
+		note_full(tr);
+		return false;
+	}
+	note_room(tr);
 	serve(tr, t, status & 0xff, status >> 8);
 	return true;
 }

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Births and deaths: of processes, threads, images, namespaces; the events
+ * about them, and who has to be watched for them. Private to src/engine.
+ */
+#ifndef CP_ENGINE_LIFECYCLE_H
+#define CP_ENGINE_LIFECYCLE_H
+
+#include <cprof/cprof.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "link/sites.h"
+
+/* What has to be done for events that somebody wants; decided before the
+ * target is traced. LOADER, STOPPING and OPENS take breakpoints. */
+#define ENGINE_WATCH_LOADER 1u /* at the dynamic linker's hook */
+#define ENGINE_WATCH_STOPPING 2u /* where a thread's start routine has returned */
+#define ENGINE_WATCH_OPENS 4u /* at dlopen, which may fail */
+#define ENGINE_WATCH_EXITS 8u /* threads stop on their way out */
+#define ENGINE_WATCH_SIGNALS 16u
+#define ENGINE_WATCH_BREAKPOINTS (ENGINE_WATCH_LOADER | ENGINE_WATCH_STOPPING | ENGINE_WATCH_OPENS)
+
+/* What was said of an image. */
+struct engine_image_life {
+	bool shown; /* image_loaded was raised, and not yet image_unloaded */
+	uint32_t look; /* at which it was last found */
+	uint64_t rank; /* place in the dynamic linker's list; those of a process differ */
+	cprof_namespace *in; /* NULL: that of the program */
+};
+
+struct engine_open { /* a call of dlopen */
+	uint64_t sp; /* of its return address */
+	char *name; /* owned */
+};
+
+struct engine_thread_life {
+	bool stopping, stopped; /* the event was raised */
+	CP_VEC(struct engine_open) opens; /* innermost last */
+};
+
+struct cprof_namespace {
+	cprof_process *process;
+	uint32_t id; /* from 1 */
+	uint64_t debug; /* address of its struct r_debug; 0: of a program that was replaced */
+	bool shown, full;
+};
+
+struct engine_process_life {
+	uint32_t alive; /* threads that are not known to end */
+	uint32_t look;
+	bool unloading, telling;
+	CP_VEC(cprof_namespace *) namespaces; /* owned; as long as the session */
+	struct cp_map returns; /* addresses behind calls of dlopen that have a breakpoint */
+};
+
+struct engine_session_life {
+	unsigned watch; /* ENGINE_WATCH_* */
+	bool initialized; /* runtime_initialized was raised */
+};
+
+#define engine_has(session, event) \
+	__extension__({ \
+		const struct cprof_profiler_desc *eh_p = (session)->profilers; \
+		while (eh_p && !eh_p->event) \
+			eh_p = eh_p->next; \
+		eh_p != NULL; \
+	})
+
+/* process.c: the tables */
+cprof_process *engine_process(cprof_session *s, int32_t pid);
+cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event);
+void engine_process_exec(cprof_process *p);
+void engine_process_gone(cprof_session *s, cprof_process *p);
+cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns);
+void engine_thread_gone(cprof_session *s, cprof_thread *t);
+/* Reads the thread's name again when that was not done lately (at ts_ns 0: in
+ * any case). */
+void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
+void engine_tables_free(cprof_session *s);
+
+/* lifecycle.c: what happens, as the tracer tells it */
+/* What is wanted; before launch or attach. */
+void engine_watch_decide(cprof_session *s);
+/* Where s->current is the process, and the thread, if there is one. */
+void engine_on_process(cprof_session *s, const struct cp_event_process *e);
+void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns);
+void engine_on_process_exit(cprof_session *s, cprof_process *p, uint64_t ts_ns);
+void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_thread *e);
+void engine_on_thread_exit(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
+void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
+void engine_on_signal(cprof_session *s, const struct cp_event_signal *e);
+/* A breakpoint of cprof's own was hit, at the site `number`. */
+void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t number);
+/* Raised once, at last at the end of what was profiled. */
+void engine_initialized(cprof_session *s);
+/* What nobody told: now and then. */
+void engine_look_around(cprof_session *s);
+void engine_life_free(struct engine_process_life *life);
+void engine_thread_life_free(struct engine_thread_life *life);
+
+/* loaded.c: images and namespaces */
+/* After mappings were read: raises the events of what came and went, unless
+ * the dynamic linker is at work in the process. */
+void engine_tell_images(cprof_process *p);
+/* Is it not? False also without one. */
+bool engine_linker_done(cprof_process *p);
+/* A forked process begins with what its parent has loaded. */
+void engine_inherit_images(cprof_process *p, const cprof_process *parent);
+/* All of it goes with the process, or with an exec. */
+void engine_drop_images(cprof_process *p);
+
+#endif
