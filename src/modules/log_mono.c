@@ -181,6 +181,7 @@ const char log_usage[] =
 	"  coverage, count, branches=HOW, image=GLOB, include=GLOB, exclude=GLOB, "
 	"path-map=OLD=NEW\n"
 	"                     as options of run\n"
+	"  annotations        what the program announces itself\n"
 	"  [no]EVENT          domain, context, assembly, module, thread, jit: always recorded; "
 	"class,\n"
 	"                     exception, monitor, gc, gcalloc, gcmove, gcroot, gchandle, "
