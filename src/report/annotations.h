@@ -100,6 +100,9 @@ uint64_t cp_annotated_quantile(const struct cp_annotated *it, double share);
 
 CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_report_options *o,
 			       const struct cp_look *look, struct cp_buf *out);
+/* The spans that took most, in a line. */
+CP_ERROR cp_report_hottest_spans(const struct cp_profile *p, const struct cp_look *look,
+				 struct cp_buf *out);
 CP_ERROR cp_report_annotations_json(const struct cp_profile *p, const struct cp_report_options *o,
 				    struct cp_json *j);
 

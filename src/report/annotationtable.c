@@ -222,6 +222,37 @@ CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_repor
 	return o->what == CP_REPORT_ANNOTATIONS ? tracks(&a, o->limit, look, out) : NULL;
 }
 
+#define HOTTEST 4
+
+CP_ERROR cp_report_hottest_spans(const struct cp_profile *p, const struct cp_look *look,
+				 struct cp_buf *out)
+{
+	struct cp_annotations a CP_CLEANUP(cp_annotations_deinit) = { 0 };
+	struct cp_annotation_sums s CP_CLEANUP(cp_annotation_sums_deinit) = { 0 };
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_annotated *it;
+	size_t n = 0;
+
+	CP_TRY(cp_annotations_build(p, &a));
+	CP_TRY(cp_annotation_sums_build(&a, CP_ORDER_SELF, &s));
+	cp_vec_for_each(&s.items, it) {
+		if (it->kind != CP_RECORD_SPAN_BEGIN || n == HOTTEST)
+			break;
+		cp_buf_str(&text, n++ ? ", " : "");
+		cp_add_name(&text, it->name);
+		cp_buf_u8(&text, ' ');
+		cp_add_time(&text, it->self_ns);
+		cp_buf_str(&text, " in ");
+		cp_add_count(&text, it->count);
+	}
+	if (!n)
+		cp_add_plural(&text, a.count, "annotation, no span", "annotations, no span");
+	cp_report_title(out, look, "Hottest spans", "time in themselves, and how many");
+	cp_buf_str(out, "  ");
+	cp_add_wrapped(out, look, 2, 2, text.bytes ? text.bytes : "");
+	return NULL;
+}
+
 /* ---- JSON ---- */
 
 static void span_json(const struct cp_annotations *a, const struct cp_annotated *it,

@@ -2,6 +2,7 @@
  *
  * What was recorded, what of it is missing, and what it cost.
  */
+#include "record/annotations.h"
 #include "report/report.h"
 
 #include <string.h>
@@ -108,6 +109,14 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 
 	if (info->holds == CP_RECORD_HAS_COVERAGE) {
 		cp_buf_str(item, "coverage of ");
+		cp_add_time(item, cp_report_duration(p->record));
+		flow_item(f, item);
+		return;
+	}
+	if (info->holds == CP_RECORD_HAS_ANNOTATIONS) {
+		cp_add_plural(item, cp_record_annotation_count(p->record), "annotation",
+			      "annotations");
+		cp_buf_str(item, " in ");
 		cp_add_time(item, cp_report_duration(p->record));
 		flow_item(f, item);
 		return;
@@ -313,11 +322,17 @@ void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *l
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	missing_bytes(cp_record_damage(p->record), look, &text, out);
-	if (!t->calls_lost)
-		return;
-	cp_add_plural(&text, t->calls_lost, "event", "events");
-	cp_buf_str(&text, " of calls could not be recorded");
-	doubt(out, look, &text);
+	if (t->calls_lost) {
+		cp_add_plural(&text, t->calls_lost, "event", "events");
+		cp_buf_str(&text, " of calls could not be recorded");
+		doubt(out, look, &text);
+	}
+	if (t->annotations_lost) {
+		cp_add_plural(&text, t->annotations_lost, "annotation was", "annotations were");
+		cp_buf_str(&text, " lost: they came faster than they were read (CPROF_TRACE_EVENTS "
+				  "in the program's environment makes its ring larger)");
+		doubt(out, look, &text);
+	}
 }
 
 void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)

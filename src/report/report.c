@@ -401,16 +401,20 @@ static void next_steps(const struct cp_profile *p, const char *path, const struc
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	bool sampled = p->total.ticks || p->total.ns;
 	bool covered = !sampled && cp_record_coverage_count(p->record);
+	bool noted = cp_record_annotation_count(p->record) != 0;
 	const char *file;
 
 	cp_report_title(out, look, "Next", NULL);
 	add_word(&text, path);
 	file = text.bytes ? text.bytes : "";
-	if (cp_record_call_count(p->record))
+	if (cp_record_call_count(p->record) || noted)
 		cp_buf_printf(out, "  cprof replay %s\n", file);
 	cp_buf_printf(out, "  cprof report %s%s\n", covered ? "--coverage " : "", file);
 	cp_buf_printf(out, "  cprof export -f %s %s\n",
-		      covered ? "html -o coverage" : "flamegraph -o flame.svg", file);
+		      covered ? "html -o coverage"
+		      : noted ? "chrome -o trace.json"
+			      : "flamegraph -o flame.svg",
+		      file);
 }
 
 static CP_ERROR summary(const struct cp_profile *p, const char *path, const struct cp_look *look,
@@ -426,6 +430,8 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, &o, look, out));
+	if (cp_record_annotation_count(p->record))
+		CP_TRY(cp_report_hottest_spans(p, look, out));
 	CP_TRY(covered(p, &o, look, out));
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);

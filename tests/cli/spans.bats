@@ -102,6 +102,7 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	    0.000195      ◀ parse  10.0 µs
 	    0.000200    ◀ load  90.0 µs
 	    0.000300  }  200 µs
+	  ! 7 annotations were lost: they came faster than they were read (CPROF_TRACE_EVENTS in the program's environment makes its ring larger)
 	END
 	run "$CPROF" replay --thread=301
 	assert_line '    0.000660    ⇄ the helper → chef'
@@ -167,4 +168,51 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	assert_equal "$(sqlite3 x.db "SELECT value FROM counters WHERE name = 'queued' ORDER BY ts_ns")" $'3\n9\n-2'
 	assert_equal "$(sqlite3 x.db "SELECT count(*) FROM fiber_switches")" 4
 	assert_equal "$(sqlite3 x.db "SELECT name FROM instants")" 'hit the cache'
+}
+
+# The program's own counts, "what N", from its line.
+said() { sed -n "s/.* $1 \([0-9]*\).*/\1/p" out; }
+
+@test "run --annotations: all that the program announced, in the recording and in what is made of it" {
+	"$CPROF" run --annotations -- "$TRACEES/timeline" --rounds=30 >out 2>summary
+	grep -q 'Hottest spans' summary
+	grep -q 'cprof export -f chrome' summary
+	"$CPROF" report --json | jq -e --argjson spans "$(said spans)" --argjson jobs "$(said jobs)" \
+		--argjson instants "$(said instants)" --argjson counters "$(said counters)" '.annotations |
+		.lost == 0 and .unmatched == 0 and ([.spans[].count] | add) == $spans and
+		([.spans[], .async[] | .open] | add) == 0 and .async[0].count == $jobs and
+		.instants[0].count == $instants and .counters[0].count == $counters and
+		.counters[0].last == 0'
+	"$CPROF" replay --json >lines
+	jq -se --argjson n "$(said switches)" '[.[] | select(.event == "fiber_switch" and (.noticed | not))]
+		| length == $n' lines
+	events '.' >/dev/null
+	jq -e "$nested" trace.json
+	jq -e --argjson spans "$(said spans)" '[.traceEvents[] | select(.ph == "X" and .cat != "fiber")] | length == $spans' trace.json
+	# Jobs are finished by workers, meals eaten on the fibers' own tracks.
+	jq -e '[.traceEvents[] | select(.ph == "e") | .tid] - [.traceEvents[] | select(.ph == "b") | .tid] | length > 0' trace.json
+	jq -e '[.traceEvents[] | select(.ph == "M" and .name == "thread_name") | {key: (.tid | tostring), value: .args.name}]
+		| from_entries as $names | [input.traceEvents[] | select(.name == "cook" or .name == "bake" or .name == "prepare")
+		| select(.ph == "X" and .cat == "kitchen") | $names[.tid | tostring]] | unique == ["baker", "cook"]' \
+		trace.json trace.json
+}
+
+@test "run --annotations -t -s: calls, samples and annotations on one time line" {
+	"$CPROF" run -q --annotations -t 'update,draw,compute' -s 1000 -- "$TRACEES/timeline" --rounds=40 >out
+	events '.' >/dev/null
+	jq -e "$nested" trace.json
+	# Each call of update() begins within the span "frame" of its thread.
+	jq -e '[.traceEvents[] | select(.ph == "X" and .name == "frame") | [.ts, .ts + .dur]] as $frames
+		| [.traceEvents[] | select(.ph == "X" and .name == "update" and .cat == "timeline") | .ts]
+		| length == 40 and all(. as $t | any($frames[]; .[0] <= $t and $t <= .[1]))' trace.json
+	"$CPROF" replay --json | jq -se 'map(.ts_ns) | . == sort'
+}
+
+@test "merge: annotations of two runs, each process with its own tracks" {
+	"$CPROF" run -q -o a.data --annotations -- "$TRACEES/timeline" >a
+	"$CPROF" run -q -o b.data --annotations -- "$TRACEES/timeline" >out
+	"$CPROF" merge -o ab.data a.data b.data
+	"$CPROF" report --json ab.data | jq -e --argjson spans "$(said spans)" '.annotations |
+		([.spans[].count] | add) == 2 * $spans and .unmatched == 0 and (.counters | length) == 2 and
+		([.tracks[] | select(.fiber)] | length) == 4'
 }
