@@ -35,6 +35,7 @@
 #include <cprof/events.h>
 #include <cprof/module.h>
 #include <cprof/types.h>
+#include <stdio.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -75,6 +76,16 @@ CPROF_API void cprof_profiler_set_help(cprof_profiler_handle handle, const char 
  * name, control characters escaped; the newline is added. */
 CPROF_API void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
+
+/* Opens what an option such as output= names, as the built-in profilers do:
+ * "FILE", "+FILE" (FILE.PID), "#N" (descriptor N), "|COMMAND" (the standard
+ * input of a shell's COMMAND), "-" (standard output); %p in names is the
+ * process's id, %t date and time (UTC), %% a %. NULL or "" is `default_name`.
+ * Where the name has the process's id and there is none yet, as in init, the
+ * file is made when the stream is first flushed or closed. fclose() it, in
+ * shutdown_end or cleanup: of a command, that waits for its end, and fails when
+ * the command did. NULL: cprof_session_error() tells why. */
+CPROF_API FILE *cprof_profiler_open_output(const char *outspec, const char *default_name);
 
 /* A number that the summary and `cprof report` show beside the module's name.
  * `name` is copied; `value` is read when the program is gone, after

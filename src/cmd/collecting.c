@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/collecting.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
@@ -13,9 +15,12 @@
 #include "cmd/cmd.h"
 #include "cmd/guard.h"
 #include "cmd/reports.h"
+#include "cmd/terminal.h"
 #include "inspect/inspect.h"
 #include "modules/modules.h"
 #include "probe/preview.h"
+#include "report/report.h"
+#include "report/table.h"
 
 #define DEFAULT_HZ 99
 
@@ -348,6 +353,36 @@ static void print_warning(const char *warning)
 	cp_buf_free(&line);
 }
 
+static void add_counter(const char *module, const char *name, uint64_t value, void *data)
+{
+	struct cp_table *t = data;
+
+	cp_table_name(t, CP_PAINT_NAME, *module ? module : "-");
+	cp_table_name(t, CP_PAINT_PLAIN, name);
+	cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, value);
+}
+
+/* What profilers registered. */
+static void print_counters(void)
+{
+	static const struct cp_column columns[] = { { .title = "PROFILER" },
+						    { .title = "COUNTER", .give = 20 },
+						    { .title = "VALUE", .right = true } };
+	const struct cp_terminal term = cp_terminal_of(STDERR_FILENO);
+	const struct cp_look look = { term.columns, term.color };
+	struct cp_buf out CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_table t;
+
+	cp_table_init(&t, columns, sizeof(columns) / sizeof(columns[0]));
+	cprof_profiler_each_counter(add_counter, &t);
+	if (t.cells.count) {
+		cp_report_title(&out, &look, "Counters", NULL);
+		cp_table_print(&t, &look, &out);
+		fwrite(out.bytes, 1, out.size, stderr);
+	}
+	cp_table_deinit(&t);
+}
+
 bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *s)
 {
 	bool failed = cprof_session_profiler_failed(s);
@@ -360,6 +395,8 @@ bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *
 		cp_collecting_complain(s);
 	if (recording && wants_report(o))
 		return cp_print_whole_report(recording) && !failed;
+	if (!o->quiet)
+		print_counters();
 	if (!o->quiet && recording)
 		cp_print_summary(recording);
 	return !failed;

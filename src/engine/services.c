@@ -3,6 +3,8 @@
  * What profilers need besides events: their options, saying something,
  * numbers of their own.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "engine/internal.h"
 
@@ -135,6 +138,98 @@ void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...
 	cp_buf_u8(&line, '\n');
 	if (!line.failed && write(STDERR_FILENO, line.bytes, line.size) < 0)
 		return;
+}
+
+/* ---- output ---- */
+
+/* Behind a FILE: opened when the process is known that may be in its name. */
+struct output {
+	char *spec; /* owned */
+	struct cp_output_pipe to; /* fd -1: not open yet */
+};
+
+static bool open_now(struct output *o, int32_t pid, char **error_ret)
+{
+	struct cp_text_output text;
+
+	/* Another stream is its buffer already: only the descriptor is wanted. */
+	if (!cp_text_output_open(o->spec, pid, &text, error_ret))
+		return false;
+	o->to = text.pipe;
+	o->to.fd = fcntl(fileno(text.file), F_DUPFD_CLOEXEC, 3);
+	fclose(text.file);
+	return o->to.fd >= 0;
+}
+
+static bool open_late(struct output *o)
+{
+	cprof_session *s = cprof_session_current();
+	char *error = NULL;
+	bool good = o->to.fd >= 0 || (s && s->target && open_now(o, s->target, &error));
+
+	free(error);
+	if (!good)
+		errno = EIO;
+	return good;
+}
+
+static ssize_t write_output(void *cookie, const char *bytes, size_t size)
+{
+	struct output *o = cookie;
+	size_t done = 0;
+	ssize_t n;
+
+	if (!open_late(o))
+		return 0;
+	while (done < size) {
+		n = write(o->to.fd, bytes + done, size - done);
+		if (n < 0 && errno != EINTR)
+			break;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return (ssize_t)done;
+}
+
+static int close_output(void *cookie)
+{
+	struct output *o = cookie;
+	int failed = open_late(o) && close(o->to.fd) ? -1 : 0;
+
+	if (cp_output_wait(&o->to) && !failed) {
+		errno = EIO;
+		failed = -1;
+	}
+	free(o->spec);
+	free(o);
+	return failed;
+}
+
+FILE *cprof_profiler_open_output(const char *outspec, const char *default_name)
+{
+	static const cookie_io_functions_t functions = { .write = write_output,
+							 .close = close_output };
+	cprof_session *s = cprof_session_current();
+	const char *spec = outspec && *outspec ? outspec : default_name;
+	struct output *o = s && spec ? calloc(1, sizeof(*o)) : NULL;
+	char *error = NULL;
+	FILE *file;
+
+	if (!o)
+		return NULL;
+	o->to.fd = -1;
+	o->spec = strdup(spec);
+	if (!o->spec ||
+	    ((s->target || !cp_output_needs_pid(spec)) && !open_now(o, s->target, &error))) {
+		engine_fail(s, cp_error_new(CP_ERR_IO, 0, "%s", error ? error : "out of memory"));
+		free(error);
+		free(o->spec);
+		free(o);
+		return NULL;
+	}
+	file = fopencookie(o, "w", functions);
+	if (!file)
+		close_output(o);
+	return file;
 }
 
 /* ---- counters ---- */

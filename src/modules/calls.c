@@ -444,7 +444,7 @@ static void cleanup(cprof_profiler *c)
 {
 	size_t i;
 
-	text_output_close(&c->out);
+	cp_text_output_close(&c->out);
 	for (i = 0; i < c->queue.count; i++)
 		cp_buf_free(&c->queue.items[i].text);
 	for (i = 0; i < c->threads.count; i++)

@@ -46,7 +46,7 @@ struct calls_thread {
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	char *output, *spec; /* owned */
-	struct text_output out;
+	struct cp_text_output out;
 	cprof_callspec *chosen; /* owned */
 	bool args, result, json;
 	uint64_t start_ns;

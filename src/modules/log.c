@@ -365,7 +365,7 @@ static void cleanup(cprof_profiler *log)
 {
 	cp_record_writer_destroy(log->writer, NULL);
 	cp_close_fd(&log->fd);
-	output_wait(&log->pipe);
+	cp_output_wait(&log->pipe);
 	free(log->path);
 	cp_map_free(&log->processes);
 	cp_map_free(&log->threads);

@@ -9,7 +9,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
-#include "modules/output.h"
+#include "base/output.h"
 #include "record/calls.h"
 
 #define MAX_STACK 16384
@@ -20,7 +20,7 @@ struct cprof_profiler {
 	bool plain; /* `output` is the name of a file, and nothing else */
 	char *path; /* owned; of the recording; NULL: it is no file, or not open yet */
 	int fd; /* of the recording, until the writer has it */
-	struct output_pipe pipe; /* who reads it */
+	struct cp_output_pipe pipe; /* who reads it */
 	cprof_sample_mode mode;
 	uint32_t hz;
 	bool sample_asked, sampling, no_defaults;

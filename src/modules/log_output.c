@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the recorder writes: output= as Mono has it (modules/output.h), files
+ * Where the recorder writes: output= as Mono has it (base/output.h), files
  * with the recorder's care (record/record.h).
  */
 #include <errno.h>
@@ -17,18 +17,18 @@ static struct cp_error *open_file(cprof_profiler *log, const char *path)
 	return log->path ? cp_record_open_output(path, &log->fd) : cp_error_nomem();
 }
 
-static struct cp_error *open_as(cprof_profiler *log, const struct output *o)
+static struct cp_error *open_as(cprof_profiler *log, const struct cp_output *o)
 {
 	char descriptor[32];
 
 	switch (o->kind) {
-	case OUTPUT_FILE:
+	case CP_OUTPUT_FILE:
 		return open_file(log, o->file);
-	case OUTPUT_DESCRIPTOR:
+	case CP_OUTPUT_DESCRIPTOR:
 		snprintf(descriptor, sizeof(descriptor), "/dev/fd/%d", o->descriptor);
 		return cp_record_open_output(descriptor, &log->fd);
-	case OUTPUT_COMMAND:
-		errno = output_start(o->file, &log->pipe);
+	case CP_OUTPUT_COMMAND:
+		errno = cp_output_start(o->file, &log->pipe);
 		if (errno)
 			return cp_error_new(CP_ERR_IO, errno, "starting '%s'", o->file);
 		log->fd = log->pipe.fd;
@@ -40,22 +40,22 @@ static struct cp_error *open_as(cprof_profiler *log, const struct output *o)
 static struct cp_error *open_now(cprof_profiler *log, int32_t pid)
 {
 	struct cp_error *err;
-	struct output o;
+	struct cp_output o;
 
 	if (log->plain)
 		return open_file(log, log->output);
-	if (!output_parse(log->output, pid, &o))
+	if (!cp_output_parse(log->output, pid, &o))
 		return cp_error_new(CP_ERR_USAGE, 0,
 				    "output=%s: it takes FILE, +FILE, #DESCRIPTOR, |COMMAND or -",
 				    log->output);
 	err = open_as(log, &o);
-	output_free(&o);
+	cp_output_free(&o);
 	return err;
 }
 
 struct cp_error *log_output_early(cprof_profiler *log)
 {
-	return !log->plain && output_needs_pid(log->output) ? NULL : open_now(log, 0);
+	return !log->plain && cp_output_needs_pid(log->output) ? NULL : open_now(log, 0);
 }
 
 struct cp_error *log_output_late(cprof_profiler *log)
@@ -67,7 +67,7 @@ struct cp_error *log_output_late(cprof_profiler *log)
 
 void log_output_end(cprof_profiler *log)
 {
-	if (output_wait(&log->pipe) && !log->failed)
+	if (cp_output_wait(&log->pipe) && !log->failed)
 		cprof_profiler_fail(log->handle, "the command behind output=%s failed",
 				    log->output);
 }

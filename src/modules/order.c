@@ -24,7 +24,7 @@
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	char *output, *spec; /* owned; NULL: as unless told */
-	struct text_output out;
+	struct cp_text_output out;
 	cprof_callspec *chosen; /* owned */
 	bool gold, verbose;
 	struct cp_interner names; /* written */
@@ -96,7 +96,7 @@ static void on_shutdown(cprof_profiler *o)
 
 static void cleanup(cprof_profiler *o)
 {
-	text_output_close(&o->out);
+	cp_text_output_close(&o->out);
 	cprof_callspec_free(o->chosen);
 	cp_interner_free(&o->names);
 	free(o->output);

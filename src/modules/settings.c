@@ -52,31 +52,31 @@ bool settings_trace(cprof_profiler_handle handle, const char *text, unsigned fla
 }
 
 static bool open_output(cprof_profiler_handle handle, const char *spec, int32_t pid,
-			struct text_output *out)
+			struct cp_text_output *out)
 {
 	char *error;
 
-	if (text_output_open(spec, pid, out, &error))
+	if (cp_text_output_open(spec, pid, out, &error))
 		return true;
 	cprof_profiler_fail(handle, "%s", error ? error : "out of memory");
 	free(error);
 	return false;
 }
 
-bool settings_open_early(cprof_profiler_handle handle, const char *spec, struct text_output *out)
+bool settings_open_early(cprof_profiler_handle handle, const char *spec, struct cp_text_output *out)
 {
-	return output_needs_pid(spec) || open_output(handle, spec, 0, out);
+	return cp_output_needs_pid(spec) || open_output(handle, spec, 0, out);
 }
 
-bool settings_open_late(cprof_profiler_handle handle, const char *spec, struct text_output *out)
+bool settings_open_late(cprof_profiler_handle handle, const char *spec, struct cp_text_output *out)
 {
 	return out->file ||
 	       open_output(handle, spec, cprof_session_target(cprof_session_current()), out);
 }
 
-void settings_close(cprof_profiler_handle handle, const char *spec, struct text_output *out)
+void settings_close(cprof_profiler_handle handle, const char *spec, struct cp_text_output *out)
 {
-	if (text_output_close(out))
+	if (cp_text_output_close(out))
 		return;
 	if (errno)
 		cprof_profiler_fail(handle, "writing %s: %s", spec, strerror(errno));

@@ -8,7 +8,7 @@
 
 #include <cprof/cprof.h>
 
-#include "modules/output.h"
+#include "base/output.h"
 
 /* Takes one option; *value is NULL without '='. False: it is none, or its value
  * makes no sense, or why was said with cprof_profiler_fail(). */
@@ -26,9 +26,10 @@ bool settings_trace(cprof_profiler_handle handle, const char *text, unsigned fla
 
 /* Opens it now, or when the process is known that is in its name: to be called
  * in init, and in runtime_initialized. False: it failed, and that was said. */
-bool settings_open_early(cprof_profiler_handle handle, const char *spec, struct text_output *out);
-bool settings_open_late(cprof_profiler_handle handle, const char *spec, struct text_output *out);
+bool settings_open_early(cprof_profiler_handle handle, const char *spec,
+			 struct cp_text_output *out);
+bool settings_open_late(cprof_profiler_handle handle, const char *spec, struct cp_text_output *out);
 /* Closes it; what failed is said. */
-void settings_close(cprof_profiler_handle handle, const char *spec, struct text_output *out);
+void settings_close(cprof_profiler_handle handle, const char *spec, struct cp_text_output *out);
 
 #endif

@@ -38,7 +38,7 @@ struct origin {
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	char *output; /* owned */
-	struct text_output out;
+	struct cp_text_output out;
 	cprof_sample_mode mode;
 	uint32_t hz;
 	bool inlines;
@@ -295,7 +295,7 @@ static void on_shutdown(cprof_profiler *s)
 
 static void cleanup(cprof_profiler *s)
 {
-	text_output_close(&s->out);
+	cp_text_output_close(&s->out);
 	cp_interner_free(&s->places);
 	cp_interner_free(&s->stacks);
 	cp_vec_free(&s->weights);

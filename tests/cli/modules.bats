@@ -8,7 +8,7 @@ load tracees
 setup_file() {
 	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc}
 	local name
-	for name in hello lifecycle crash; do
+	for name in hello lifecycle crash notes; do
 		module "$MODULES" "$name"
 	done
 	$CC -O1 -o "$MODULES/program" "$SOURCES/tests/modules/program.c"
@@ -197,6 +197,44 @@ older cleanup"
 @test "cprof exports what its map names, and nothing else of its own" {
 	diff <(nm -D --defined-only "$CPROF" | awk '$3 ~ /^(cprof|cp)_/ { print $3 }' | sed 's/@.*//' | sort) \
 		<(sed -n 's/^\t\(cprof_[a-z_0-9]*\);$/\1/p' "$SOURCES/src/engine/libcprof.map" | sort)
+}
+
+@test "a module writes where output= says" {
+	local expected=$'thread 1\ndone'
+	cprof_run --profile=notes
+	assert_equal "$status" 7
+	assert_equal "$(cat notes.txt)" "$expected"
+	cprof_run --profile=notes:output=file
+	assert_equal "$(cat file)" "$expected"
+	# The process is known only later.
+	cprof_run --profile=notes:output=+file
+	assert_equal "$(cat file.[0-9]*)" "$expected"
+	cprof_run --profile=notes:output=of-%p-%%
+	assert_equal "$(cat of-[0-9]*-%)" "$expected"
+	cprof_run --profile=notes:output=-
+	assert_line 'thread 1'
+	cprof_run --profile='notes:output=#5' 5>five
+	assert_equal "$(cat five)" "$expected"
+	# A command is waited for, and its failure is one.
+	cprof_run --profile="notes:output=|cat >piped; echo end >>piped"
+	assert_equal "$(cat piped)" "$expected"$'\nend'
+	assert_equal "$status" 7
+	cprof_run --profile='notes:output=|cat >/dev/null; exit 3'
+	[[ $stderr == *'notes: not everything was written'* ]]
+	for bad in none/file '#x' '#77' '|'; do
+		cprof_run --profile="notes:output=$bad"
+		assert_equal "$status" 125
+		assert_equal "$output" ""
+		[[ $stderr == *"notes: "* ]]
+	done
+}
+
+@test "a module says a line, and its counters are shown" {
+	cprof_run --profile=notes
+	[[ $stderr == *'cprof: notes: 1 threads \x1b[1m'* ]]
+	[[ $stderr == *Counters*notes*threads*1*notes*'never used'*0* ]]
+	cprof_run -q --profile=notes
+	[[ $stderr != *Counters* ]]
 }
 
 # ---- modules that go wrong ----

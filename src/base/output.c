@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "modules/output.h"
+#include "base/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static char *expand(const char *name, int32_t pid, bool add_pid)
 	return out.bytes;
 }
 
-bool output_needs_pid(const char *spec)
+bool cp_output_needs_pid(const char *spec)
 {
 	const char *at;
 
@@ -67,36 +67,36 @@ bool output_needs_pid(const char *spec)
 	return false;
 }
 
-bool output_parse(const char *spec, int32_t pid, struct output *ret)
+bool cp_output_parse(const char *spec, int32_t pid, struct cp_output *ret)
 {
-	struct output o = { .kind = OUTPUT_FILE, .descriptor = -1 };
+	struct cp_output o = { .kind = CP_OUTPUT_FILE, .descriptor = -1 };
 	uint64_t number;
 
 	if (!strcmp(spec, "-")) {
-		o.kind = OUTPUT_DESCRIPTOR;
+		o.kind = CP_OUTPUT_DESCRIPTOR;
 		o.descriptor = STDOUT_FILENO;
 	} else if (*spec == '#') {
 		if (!cp_parse_u64(spec + 1, INT32_MAX, &number))
 			return false;
-		o.kind = OUTPUT_DESCRIPTOR;
+		o.kind = CP_OUTPUT_DESCRIPTOR;
 		o.descriptor = (int)number;
 	} else if (*spec == '|') {
-		o.kind = OUTPUT_COMMAND;
+		o.kind = CP_OUTPUT_COMMAND;
 		o.file = spec[1] ? strdup(spec + 1) : NULL;
 	} else {
 		if (*spec && strcmp(spec, "+") != 0)
 			o.file = expand(spec + (*spec == '+'), pid, *spec == '+');
 	}
-	if (o.kind != OUTPUT_DESCRIPTOR && !o.file)
+	if (o.kind != CP_OUTPUT_DESCRIPTOR && !o.file)
 		return false;
 	*ret = o;
 	return true;
 }
 
-void output_free(struct output *o)
+void cp_output_free(struct cp_output *o)
 {
 	free(o->file);
-	*o = (struct output){ .descriptor = -1 };
+	*o = (struct cp_output){ .descriptor = -1 };
 }
 
 /* ---- commands ---- */
@@ -129,7 +129,7 @@ static int spawn(const char *command, int input, pid_t *pid_ret)
 	return err;
 }
 
-int output_start(const char *command, struct output_pipe *ret)
+int cp_output_start(const char *command, struct cp_output_pipe *ret)
 {
 	int fds[2], err;
 	pid_t pid;
@@ -142,11 +142,11 @@ int output_start(const char *command, struct output_pipe *ret)
 		close(fds[1]);
 		return err;
 	}
-	*ret = (struct output_pipe){ .fd = fds[1], .pid = pid };
+	*ret = (struct cp_output_pipe){ .fd = fds[1], .pid = pid };
 	return 0;
 }
 
-int output_wait(struct output_pipe *pipe)
+int cp_output_wait(struct cp_output_pipe *pipe)
 {
 	int status = 0;
 
@@ -158,19 +158,19 @@ int output_wait(struct output_pipe *pipe)
 
 /* ---- text ---- */
 
-static FILE *open_file(const struct output *o, struct text_output *to)
+static FILE *open_file(const struct cp_output *o, struct cp_text_output *to)
 {
 	int fd = -1;
 	FILE *file;
 
 	switch (o->kind) {
-	case OUTPUT_FILE:
+	case CP_OUTPUT_FILE:
 		return fopen(o->file, "we");
-	case OUTPUT_DESCRIPTOR:
+	case CP_OUTPUT_DESCRIPTOR:
 		fd = fcntl(o->descriptor, F_DUPFD_CLOEXEC, 3);
 		break;
-	case OUTPUT_COMMAND:
-		errno = output_start(o->file, &to->pipe);
+	case CP_OUTPUT_COMMAND:
+		errno = cp_output_start(o->file, &to->pipe);
 		fd = errno ? -1 : to->pipe.fd;
 		break;
 	}
@@ -180,13 +180,14 @@ static FILE *open_file(const struct output *o, struct text_output *to)
 	return file;
 }
 
-bool text_output_open(const char *spec, int32_t pid, struct text_output *ret, char **error_ret)
+bool cp_text_output_open(const char *spec, int32_t pid, struct cp_text_output *ret,
+			 char **error_ret)
 {
-	struct text_output to = { .pipe = { .fd = -1 } };
-	struct output o;
+	struct cp_text_output to = { .pipe = { .fd = -1 } };
+	struct cp_output o;
 
 	*error_ret = NULL;
-	if (!output_parse(spec, pid, &o)) {
+	if (!cp_output_parse(spec, pid, &o)) {
 		if (asprintf(error_ret,
 			     "output=%s: it takes FILE, +FILE, #DESCRIPTOR, |COMMAND or -",
 			     spec) < 0)
@@ -196,14 +197,14 @@ bool text_output_open(const char *spec, int32_t pid, struct text_output *ret, ch
 	to.file = open_file(&o, &to);
 	if (!to.file && asprintf(error_ret, "opening %s: %s", spec, strerror(errno)) < 0)
 		*error_ret = NULL;
-	output_free(&o);
+	cp_output_free(&o);
 	if (!to.file)
 		return false;
 	*ret = to;
 	return true;
 }
 
-bool text_output_close(struct text_output *o)
+bool cp_text_output_close(struct cp_text_output *o)
 {
 	bool good;
 	int saved;
@@ -215,7 +216,7 @@ bool text_output_close(struct text_output *o)
 	good &= !fclose(o->file);
 	saved = errno;
 	o->file = NULL;
-	if (output_wait(&o->pipe)) {
+	if (cp_output_wait(&o->pipe)) {
 		errno = good ? 0 : saved;
 		return false;
 	}

@@ -9,48 +9,49 @@
  *
  * In names of files, %p is the process's id, %t date and time (UTC), %% a %.
  */
-#ifndef CP_MODULES_OUTPUT_H
-#define CP_MODULES_OUTPUT_H
+#ifndef CP_BASE_OUTPUT_H
+#define CP_BASE_OUTPUT_H
 
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
 
-enum output_kind { OUTPUT_FILE, OUTPUT_DESCRIPTOR, OUTPUT_COMMAND };
+enum cp_output_kind { CP_OUTPUT_FILE, CP_OUTPUT_DESCRIPTOR, CP_OUTPUT_COMMAND };
 
 /* Where an output leads; `file` is owned: a path, or the command. */
-struct output {
-	enum output_kind kind;
+struct cp_output {
+	enum cp_output_kind kind;
 	char *file;
 	int descriptor; /* the caller's, not ours to close */
 };
 
 /* False: it makes no sense (an empty name, #x), or there is no memory. */
-bool output_parse(const char *spec, int32_t pid, struct output *ret);
-void output_free(struct output *output);
+bool cp_output_parse(const char *spec, int32_t pid, struct cp_output *ret);
+void cp_output_free(struct cp_output *output);
 /* True when the name depends on the process, which is not known in init. */
-bool output_needs_pid(const char *spec);
+bool cp_output_needs_pid(const char *spec);
 
 /* A command that reads what is written. */
-struct output_pipe {
+struct cp_output_pipe {
 	int fd; /* to write to; -1: none */
 	pid_t pid;
 };
 /* errno, or 0. */
-int output_start(const char *command, struct output_pipe *ret);
+int cp_output_start(const char *command, struct cp_output_pipe *ret);
 /* Waits until it has read all, after `fd` was closed; its status as wait(2)
  * has it, 0 when there is none. */
-int output_wait(struct output_pipe *pipe);
+int cp_output_wait(struct cp_output_pipe *pipe);
 
 /* For those that write text: opens it all. On failure *error_ret is the
  * caller's to free (NULL without memory). */
-struct text_output {
+struct cp_text_output {
 	FILE *file;
-	struct output_pipe pipe;
+	struct cp_output_pipe pipe;
 };
-bool text_output_open(const char *spec, int32_t pid, struct text_output *ret, char **error_ret);
+bool cp_text_output_open(const char *spec, int32_t pid, struct cp_text_output *ret,
+			 char **error_ret);
 /* False: not everything was written (errno), or the command failed (errno 0). */
-bool text_output_close(struct text_output *output);
+bool cp_text_output_close(struct cp_text_output *output);
 
 #endif
