@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * `log:verbose`: what happens to processes, threads and files, a line each on
- * standard error, in the words of the API. A profiler of its own, so that the
+ * `log:verbose`: what happens to processes, threads and files, and the signals
+ * they get, a line each on standard error, in the words of the API. A profiler of its own, so that the
  * recorder's callbacks stay its own.
  */
 #include "modules/log.h"
@@ -42,6 +42,44 @@ OF_THREAD(thread_stopping)
 OF_THREAD(thread_stopped)
 OF_THREAD(thread_exited)
 
+#define OF_CONTEXT(event) \
+	static void on_##event(cprof_profiler *prof, cprof_namespace *context) \
+	{ \
+		(void)prof; \
+		cprof_profiler_printf(the_verbose, "%s %u", #event, cprof_namespace_id(context)); \
+	}
+OF_CONTEXT(context_loaded)
+OF_CONTEXT(context_unloaded)
+
+static void on_runtime_initialized(cprof_profiler *prof)
+{
+	(void)prof;
+	cprof_profiler_printf(the_verbose, "runtime_initialized");
+}
+
+static void on_domain_name(cprof_profiler *prof, cprof_process *domain, const char *name)
+{
+	(void)prof;
+	cprof_profiler_printf(the_verbose, "domain_name %d %s", cprof_process_pid(domain), name);
+}
+
+static void on_thread_name(cprof_profiler *prof, uintptr_t tid, const char *name)
+{
+	(void)prof;
+	cprof_profiler_printf(the_verbose, "thread_name %ld %s", (long)tid, name);
+}
+
+static void on_signal_delivered(cprof_profiler *prof, uintptr_t tid, int number,
+				cprof_addr fault_address)
+{
+	(void)prof;
+	if (fault_address)
+		cprof_profiler_printf(the_verbose, "signal_delivered %ld %d at %#llx", (long)tid,
+				      number, (unsigned long long)fault_address);
+	else
+		cprof_profiler_printf(the_verbose, "signal_delivered %ld %d", (long)tid, number);
+}
+
 bool log_verbose_start(cprof_profiler *log)
 {
 	cprof_profiler_handle h = log->verbose ? the_verbose : cprof_profiler_create(NULL);
@@ -63,5 +101,11 @@ bool log_verbose_start(cprof_profiler *log)
 	cprof_profiler_set_thread_stopping_callback(h, on_thread_stopping);
 	cprof_profiler_set_thread_stopped_callback(h, on_thread_stopped);
 	cprof_profiler_set_thread_exited_callback(h, on_thread_exited);
+	cprof_profiler_set_context_loaded_callback(h, on_context_loaded);
+	cprof_profiler_set_context_unloaded_callback(h, on_context_unloaded);
+	cprof_profiler_set_runtime_initialized_callback(h, on_runtime_initialized);
+	cprof_profiler_set_domain_name_callback(h, on_domain_name);
+	cprof_profiler_set_thread_name_callback(h, on_thread_name);
+	cprof_profiler_set_signal_delivered_callback(h, on_signal_delivered);
 	return true;
 }

@@ -107,3 +107,32 @@ order() {
 		'image_loaded .*libc.so.6 0' 'runtime_initialized' 'runtime_shutdown_begin' 'runtime_shutdown_end'
 	kill -0 "$pid"
 }
+
+@test "log:verbose says what is loaded, in which namespace, and what is not" {
+	local line plugin
+	plugin=$(realpath "$TRACEES/libplugin.so")
+	separately "$CPROF" run -q -o run.data --profile=log:verbose -- "$TRACEES/happenings"
+	assert_success
+	assert_output 'happenings: ok all of it'
+	line='^cprof: (log: )?'
+	grep -E "$line(image_.*(plugin|none)|context_)" <<<"$stderr" | sed -E "s/$line//" >said
+	cat >want <<-END
+		image_loading $plugin
+		image_loaded $plugin
+		image_unloading $plugin
+		image_unloaded $plugin
+		image_loading /nonexistent/libnone.so
+		image_failed /nonexistent/libnone.so
+		context_loaded 1
+		image_loading $plugin
+		image_loaded $plugin
+		image_unloading $plugin
+		image_unloaded $plugin
+		context_unloaded 1
+	END
+	diff want said
+	for what in 'thread_name [0-9]+ worker' 'domain_name [0-9]+ renamed' \
+		'signal_delivered [0-9]+ 11 at 0x10' runtime_initialized; do
+		grep -Eq "$line$what\$" <<<"$stderr"
+	done
+}
