@@ -94,6 +94,7 @@ const struct cp_arch cp_arch_aarch64 = {
 	.lr = X30,
 	.args = { 0, 1, 2 },
 	.code_mask = UINT64_C(0x0000ffffffffffff),
+	.ucontext_sp = 432,
 	.sigframe = sigframe,
 	/* x19-x28, x29, x30, sp, pc */
 	.callee_saved = UINT64_C(0x1fff80000),

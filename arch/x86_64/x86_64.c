@@ -129,6 +129,7 @@ const struct cp_arch cp_arch_x86_64 = {
 	.ret_size = 8,
 	.args = { RDI, RSI, RDX },
 	.code_mask = UINT64_MAX,
+	.ucontext_sp = 160,
 	.sigframe = sigframe,
 	.callee_saved = BIT(RBX) | BIT(RBP) | BIT(RSP) | BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15) |
 			BIT(RIP),

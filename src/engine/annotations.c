@@ -132,7 +132,7 @@ static bool may_come(cprof_process *p, uint32_t number)
 
 /* ---- raising ---- */
 
-static void raise_one(cprof_process *p, cprof_thread *t, const cprof_trace_event *e)
+void engine_annotations_raise(cprof_process *p, cprof_thread *t, const cprof_trace_event *e)
 {
 	cprof_session *s = p->session;
 	struct engine_current before = s->current;
@@ -140,6 +140,7 @@ static void raise_one(cprof_process *p, cprof_thread *t, const cprof_trace_event
 
 	s->current = (struct engine_current){ .process = p, .thread = t };
 	if (e->type == CPROF_TRACE_EVENT_FIBER_SWITCH) {
+		s->annotations->statistics.switches++;
 		engine_raise(s, annotation, e, name, category, object);
 		engine_raise(s, fiber_switch, (uintptr_t)(t ? (uint32_t)t->tid : e->thread_id),
 			     e->u.fiber.from_fiber, e->u.fiber.to_fiber);
@@ -173,7 +174,9 @@ static bool take(void *ctx, const cprof_trace_event *event)
 		return true;
 	}
 	statistics->events++;
-	raise_one(p, t, event);
+	if (event->type == CPROF_TRACE_EVENT_FIBER_SWITCH)
+		engine_fibers_announced(p);
+	engine_annotations_raise(p, t, event);
 	return true;
 }
 
@@ -191,7 +194,7 @@ static void tell_lost(cprof_process *p, struct ring *ring)
 	ring->told_lost = ring->r.lost;
 	p->session->annotations->statistics.lost += lost;
 	e.u.span.value = (int64_t)lost;
-	raise_one(p, thread_of(p, e.thread_id), &e);
+	engine_annotations_raise(p, thread_of(p, e.thread_id), &e);
 }
 
 /* ---- reading ---- */
@@ -403,6 +406,7 @@ void engine_annotations_forget(cprof_process *p)
 	struct engine_rings *rings = p->rings;
 	size_t i;
 
+	engine_fibers_forget(p);
 	if (!rings)
 		return;
 	for (i = 0; i < a->live.count; i++)
@@ -439,11 +443,12 @@ void engine_annotations_restore(cprof_session *s)
 void engine_annotations_free(cprof_session *s)
 {
 	struct engine_annotations *a = s->annotations;
+	size_t i;
 
 	if (!a)
 		return;
-	while (a->live.count)
-		engine_annotations_forget(a->live.items[0]);
+	for (i = 0; i < s->processes.count; i++)
+		engine_annotations_forget(s->processes.items[i]);
 	cp_vec_free(&a->live);
 	free(a);
 	s->annotations = NULL;

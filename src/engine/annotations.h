@@ -14,6 +14,8 @@
 #ifndef CP_ENGINE_ANNOTATIONS_H
 #define CP_ENGINE_ANNOTATIONS_H
 
+#include <cprof/trace_format.h>
+
 #include "engine/internal.h"
 
 /* All but the first do nothing where annotations were not asked for. */
@@ -26,6 +28,7 @@ void engine_annotations_read(cprof_process *p, bool last);
 void engine_annotations_poll(cprof_session *s, uint64_t now);
 /* Milliseconds until then, at most `ms`. */
 int engine_annotations_wait(const cprof_session *s, int ms);
+void engine_annotations_raise(cprof_process *p, cprof_thread *t, const cprof_trace_event *e);
 /* A child has its parent's rings, and nothing of its own in them. */
 void engine_annotations_inherit(cprof_process *p, const cprof_process *parent);
 /* The process is gone, or executes another program. */
@@ -35,5 +38,9 @@ void engine_annotations_end(cprof_session *s);
 /* The tracer is gone and has not switched them off. */
 void engine_annotations_restore(cprof_session *s);
 void engine_annotations_free(cprof_session *s);
+
+/* fibers.c: switches that the program does not announce */
+void engine_fibers_announced(cprof_process *p); /* it does */
+void engine_fibers_forget(cprof_process *p);
 
 #endif

@@ -202,6 +202,8 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		[ENGINE_SITE_DLOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
 		[ENGINE_SITE_DLMOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
 		[ENGINE_SITE_DLOPENED] = CP_SITE_RETURN | CP_SITE_REGS,
+		[ENGINE_SITE_SETCONTEXT] = CP_SITE_ENTRY,
+		[ENGINE_SITE_SWAPCONTEXT] = CP_SITE_ENTRY,
 	};
 	unsigned flags = kinds[site->kind] | site->list.site_flags;
 	const struct engine_traced *t;

@@ -502,6 +502,8 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_DLOPEN:
 	case ENGINE_SITE_DLMOPEN:
 	case ENGINE_SITE_DLOPENED:
+	case ENGINE_SITE_SETCONTEXT:
+	case ENGINE_SITE_SWAPCONTEXT:
 		break;
 	}
 	c->has_current = false;
@@ -517,6 +519,12 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	if (!c || e->e.size < sizeof(*e) || e->site >= c->sites.count)
 		return;
 	site = c->sites.items[e->site];
+	if (site.kind == ENGINE_SITE_SETCONTEXT || site.kind == ENGINE_SITE_SWAPCONTEXT) {
+		c->hooks++;
+		open_hit(s, e, &hit);
+		engine_on_context(s, &hit);
+		return;
+	}
 	if (site.traced == ENGINE_NO_FUNCTION) {
 		engine_on_watch(s, e, e->site);
 		return;

@@ -23,7 +23,7 @@
 #include "probe/spec.h"
 
 /* Functions that cprof has to see called, whatever is traced (plans.c). */
-#define ENGINE_WATCHES 7
+#define ENGINE_WATCHES 9
 
 /* What is known of one ELF object's functions. */
 struct engine_plans {
@@ -63,6 +63,8 @@ enum engine_site_kind {
 	ENGINE_SITE_DLOPEN,
 	ENGINE_SITE_DLMOPEN,
 	ENGINE_SITE_DLOPENED, /* behind a call of one of them */
+	ENGINE_SITE_SETCONTEXT, /* these two go to another stack (fibers.c) */
+	ENGINE_SITE_SWAPCONTEXT,
 };
 
 #define ENGINE_NO_FUNCTION UINT32_MAX
@@ -240,6 +242,10 @@ void engine_calls_end(cprof_session *s);
 void engine_calls_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */
 void engine_calls_look(cprof_process *p);
+
+/* fibers.c: at setcontext(), or swapcontext(), whose second argument counts */
+struct cp_capture_list engine_fibers_capture(bool swap);
+void engine_on_context(cprof_session *s, const struct engine_hit *hit);
 
 /* context.c */
 /* True when a thread is held at this exit, to look at what changed. */

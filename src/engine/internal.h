@@ -109,6 +109,7 @@ struct cprof_process {
 	uint32_t look; /* how often the mappings were read */
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
 	struct engine_rings *rings; /* of annotations; NULL: none */
+	struct engine_fibers *fibers; /* NULL: none were noticed */
 	bool arm_again; /* the tracer could not do it at the time */
 	struct engine_process_life life;
 };

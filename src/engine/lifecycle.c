@@ -40,6 +40,8 @@ void engine_watch_decide(cprof_session *s)
 		watch |= ENGINE_WATCH_EXITS;
 	if (engine_has(s, signal_delivered))
 		watch |= ENGINE_WATCH_SIGNALS;
+	if (s->annotations)
+		watch |= ENGINE_WATCH_FIBERS;
 	s->life.watch = watch;
 	/* Breakpoints are kept with those of calls. */
 	if (watch & ENGINE_WATCH_BREAKPOINTS && !engine_calls_get(s))
@@ -362,6 +364,8 @@ void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t nu
 	case ENGINE_SITE_RETURN:
 	case ENGINE_SITE_SIGACTION:
 	case ENGINE_SITE_SIGMASK:
+	case ENGINE_SITE_SETCONTEXT:
+	case ENGINE_SITE_SWAPCONTEXT:
 		break;
 	}
 }

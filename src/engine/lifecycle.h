@@ -19,6 +19,7 @@
 #define ENGINE_WATCH_OPENS 4u /* at dlopen, which may fail */
 #define ENGINE_WATCH_EXITS 8u /* threads stop on their way out */
 #define ENGINE_WATCH_SIGNALS 16u
+#define ENGINE_WATCH_FIBERS 32u /* at what goes to another stack */
 #define ENGINE_WATCH_BREAKPOINTS (ENGINE_WATCH_LOADER | ENGINE_WATCH_STOPPING | ENGINE_WATCH_OPENS)
 
 /* What was said of an image. */

@@ -457,6 +457,8 @@ static const struct {
 	{ "__call_tls_dtors", ENGINE_SITE_THREAD_END, ENGINE_WATCH_STOPPING },
 	{ "dlopen", ENGINE_SITE_DLOPEN, ENGINE_WATCH_OPENS },
 	{ "dlmopen", ENGINE_SITE_DLMOPEN, ENGINE_WATCH_OPENS },
+	{ "setcontext", ENGINE_SITE_SETCONTEXT, ENGINE_WATCH_FIBERS },
+	{ "swapcontext", ENGINE_SITE_SWAPCONTEXT, ENGINE_WATCH_FIBERS },
 };
 
 static bool may_have_watches(const cprof_image *image)
@@ -486,6 +488,8 @@ static uint32_t plan_watch(struct engine_calls *c, cprof_assembly *a, uint64_t a
 	if (!cp_decode(c->decoder, site.code, size, address, &insn))
 		return 0;
 	site.size = insn.size;
+	if (kind == ENGINE_SITE_SETCONTEXT || kind == ENGINE_SITE_SWAPCONTEXT)
+		site.list = engine_fibers_capture(kind == ENGINE_SITE_SWAPCONTEXT);
 	number = (uint32_t)c->sites.count + 1;
 	if (!cp_vec_push(&c->sites, site) ||
 	    (opens(kind) &&

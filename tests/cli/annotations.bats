@@ -90,6 +90,14 @@ alike() {
 	assert_line --regexp ' part$'
 }
 
+@test "fibers that are not announced: every switch is noticed, each fiber has a track" {
+	alike "$TRACEES/annotated" fibers 3
+	"$CPROF" run -q --annotations -- "$TRACEES/annotated" fibers 3 >said
+	"$CPROF" export -f chrome -o - >trace.json
+	jq -e '[.traceEvents[] | select(.ph == "X" and .name == "fiber") | .tid] | length == 3 and (unique | length == 3)' trace.json
+	"$CPROF" run -q --annotations -o two.data -- "$TRACEES/coroutines" --rounds=1 | grep -q ok
+}
+
 @test "CPROF_TRACE_DISABLE leaves no symbol; without it nothing is exported" {
 	needs nm
 	"${CC:-cc}" -I "$SOURCES/include" -DCPROF_TRACE_DISABLE -c -o none.o "$SOURCES/tests/tracees/annotated_plugin.c"

@@ -12,6 +12,7 @@
  *   signals   annotates in a signal handler that interrupts annotations
  *   kill      dies of SIGKILL after ARG instants
  *   late      waits for a line on standard input, then annotates, then waits
+ *   fibers    ARG fibers that are not announced, each with a span over switches
  *   storm     ARG threads record as fast as they can, a million times each
  */
 #define CPROF_TRACE_IMPLEMENTATION /* accepted, and of no effect */
@@ -24,6 +25,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static void say(const char *kind, const char *name, const char *object, long value)
@@ -216,6 +218,50 @@ static int late(void)
 	return 0;
 }
 
+static ucontext_t home, fibers[16];
+static char stacks[16][65536];
+static int fiber_count, current;
+
+static void go_to(int to)
+{
+	int from = current;
+	char a[8], b[8];
+
+	snprintf(a, sizeof(a), "%d", from);
+	snprintf(b, sizeof(b), "%d", to);
+	say("fiber-switch", a, b, 1);
+	current = to;
+	swapcontext(from ? &fibers[from] : &home, to ? &fibers[to] : &home);
+}
+
+static void fiber(void)
+{
+	CPROF_TRACE_BEGIN_FUNC_SCOPE();
+	say("begin", "fiber", "-", 0);
+	go_to(current < fiber_count ? current + 1 : 0);
+	CPROF_TRACE_END_FUNC_SCOPE();
+	say("end", "-", "-", 0);
+	go_to(0);
+}
+
+static int switch_fibers(int count)
+{
+	int i;
+
+	fiber_count = count < 16 ? count : 15;
+	for (i = 1; i <= fiber_count; i++) {
+		getcontext(&fibers[i]);
+		fibers[i].uc_stack.ss_sp = stacks[i];
+		fibers[i].uc_stack.ss_size = sizeof(stacks[i]);
+		makecontext(&fibers[i], fiber, 0);
+	}
+	go_to(1);
+	for (i = 1; i <= fiber_count; i++)
+		go_to(i);
+	mark("at home");
+	return 0;
+}
+
 static int die(int count)
 {
 	int i;
@@ -248,6 +294,7 @@ int main(int argc, char **argv)
 	       : !strcmp(mode, "plugin")  ? plugin(arg)
 	       : !strcmp(mode, "signals") ? signals()
 	       : !strcmp(mode, "kill")	  ? die(atoi(arg))
+	       : !strcmp(mode, "fibers")  ? switch_fibers(atoi(arg))
 	       : !strcmp(mode, "late")	  ? late()
 	       : !strcmp(mode, "storm")	  ? storm(atoi(arg), argc > 3 ? atol(argv[3]) : 1000000)
 					  : all();

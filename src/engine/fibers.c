@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Fibers that the program does not announce, switched by the C library:
+ *
+ *   swapcontext(from, to), setcontext(to)     breakpoints at both
+ *        │               └─► the stack that makecontext() was given, copied at
+ *        │                   the stop: its bounds, and the sp saved within
+ *        └─► the stack that the thread is on: sp
+ *
+ * Each stack gets a number, in the order in which they are first switched to;
+ * 0 is the thread's own. A stack that is used again is the same fiber. As soon
+ * as a process announces switches itself, it knows better, and nothing is
+ * raised any more. Switches that are made otherwise (Boost, Go) are not seen.
+ */
+#include <cprof/trace_format.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/annotations.h"
+#include "engine/calls.h"
+
+#define STACK_MIN 1024u
+#define STACK_MAX (UINT64_C(1) << 40)
+#define STACKS_MAX 100000u
+
+/* Both instruction sets' ucontext_t: flags, link, then the stack. */
+#define UCONTEXT_STACK 16
+
+struct stack {
+	uint64_t start, end;
+	uint32_t number;
+};
+
+struct engine_fibers {
+	CP_VEC(struct stack) stacks; /* sorted, apart from each other */
+	uint32_t count; /* numbers given out */
+	bool announced;
+};
+
+static struct engine_fibers *fibers_of(cprof_process *p)
+{
+	if (!p->fibers)
+		p->fibers = calloc(1, sizeof(*p->fibers));
+	return p->fibers;
+}
+
+void engine_fibers_forget(cprof_process *p)
+{
+	if (p->fibers)
+		cp_vec_free(&p->fibers->stacks);
+	free(p->fibers);
+	p->fibers = NULL;
+}
+
+void engine_fibers_announced(cprof_process *p)
+{
+	if (fibers_of(p))
+		p->fibers->announced = true;
+}
+
+static size_t place_of(const struct engine_fibers *f, uint64_t sp)
+{
+	return cp_vec_partition(&f->stacks, s, s->end <= sp);
+}
+
+/* The fiber whose stack holds `sp`; 0: none. */
+static uint32_t fiber_at(const struct engine_fibers *f, uint64_t sp)
+{
+	size_t n = place_of(f, sp);
+
+	return n < f->stacks.count && f->stacks.items[n].start <= sp ? f->stacks.items[n].number
+								     : 0;
+}
+
+/* The number of a stack, new or known; 0 without memory. */
+static uint32_t fiber_of(struct engine_fibers *f, uint64_t start, uint64_t end)
+{
+	struct stack fresh = { start, end, f->count + 1 };
+	size_t n = place_of(f, start), last = n, after;
+
+	if (n < f->stacks.count && f->stacks.items[n].start == start &&
+	    f->stacks.items[n].end == end)
+		return f->stacks.items[n].number;
+	while (last < f->stacks.count && f->stacks.items[last].start < end)
+		last++; /* what was there before is no more */
+	if (f->stacks.count >= STACKS_MAX || !cp_vec_reserve(&f->stacks, f->stacks.count + 1))
+		return 0;
+	after = f->stacks.count - last;
+	memmove(f->stacks.items + n + 1, f->stacks.items + last, after * sizeof(fresh));
+	f->stacks.items[n] = fresh;
+	f->stacks.count = n + 1 + after;
+	return ++f->count;
+}
+
+/* ---- what is captured at a switch ---- */
+
+struct cp_capture_list engine_fibers_capture(bool swap)
+{
+	static struct cp_fetch fetches[2][2];
+	const struct cp_arch *arch = cp_arch_host();
+	struct cp_fetch *list = fetches[swap];
+
+	list[0] = (struct cp_fetch){ .from = arch->args[swap],
+				     .offset = UCONTEXT_STACK,
+				     .size = 3 * sizeof(uint64_t) };
+	list[1] = (struct cp_fetch){ .from = arch->args[swap],
+				     .offset = arch->ucontext_sp,
+				     .size = sizeof(uint64_t) };
+	return (struct cp_capture_list){ .site_flags = CP_SITE_REGS,
+					 .fetches = list,
+					 .fetch_count = 2 };
+}
+
+/* Block `index` of a hit; false: it is not there, or not all of it. */
+static bool block(const struct cp_event_hit *e, const uint8_t *fetched, uint32_t index, void *to,
+		  size_t size)
+{
+	size_t at = 0, padded;
+	struct cp_fetched b;
+
+	while (fetched && at + sizeof(b) <= e->fetched_size) {
+		memcpy(&b, fetched + at, sizeof(b));
+		at += sizeof(b);
+		padded = cp_align8(b.size);
+		if (padded > e->fetched_size - at)
+			return false;
+		if (b.index == index && b.size == size) {
+			memcpy(to, fetched + at, size);
+			return true;
+		}
+		at += padded;
+	}
+	return false;
+}
+
+void engine_on_context(cprof_session *s, const struct engine_hit *hit)
+{
+	cprof_process *p = s->current.process;
+	cprof_trace_event e = { .type = CPROF_TRACE_EVENT_FIBER_SWITCH };
+	struct engine_fibers *f = fibers_of(p);
+	uint64_t stack[3], sp; /* start, flags, size */
+	uint32_t from, to;
+
+	if (!f || !s->annotations)
+		return;
+	engine_annotations_read(p, false);
+	if (f->announced || !block(hit->event, hit->fetched, 0, stack, sizeof(stack)) ||
+	    !block(hit->event, hit->fetched, 1, &sp, sizeof(sp)))
+		return;
+	/* Of a context that nobody made with makecontext(), `stack` is anything. */
+	if (stack[2] >= STACK_MIN && stack[2] <= STACK_MAX && sp - stack[0] <= stack[2])
+		to = fiber_of(f, stack[0], stack[0] + stack[2]);
+	else
+		to = fiber_at(f, sp);
+	from = fiber_at(f, hit->event->sp);
+	if (from == to)
+		return;
+	e.thread_id = (uint32_t)s->current.thread->ns_tid;
+	e.timestamp = hit->event->e.ts_ns;
+	e.u.fiber.from_fiber = from;
+	e.u.fiber.to_fiber = to;
+	e.u.fiber.reserved[0] = 1;
+	engine_annotations_raise(p, s->current.thread, &e);
+}
