@@ -8,8 +8,8 @@ dump() { LD_LIBRARY_PATH=$BUILD timeout 100 "$BUILD/tests/unit/annotations_dump"
 
 # alike PROGRAM ARG...: what it says of itself is what was read of it.
 alike() {
-	dump "$@" >said 2>read || { cat read; return 1; }
-	diff <(grep -E '^[0-9]+ [a-z]' said | sort) <(grep -E '^-?[0-9]+ [a-z]' read | sort)
+	dump "$@" >said 2>got || { cat got; return 1; }
+	diff <(grep -E '^[0-9]+ [a-z]' said | sort) <(grep -E '^-?[0-9]+ [a-z]' got | sort)
 	[ -s said ]
 }
 
@@ -19,23 +19,23 @@ alike() {
 		cp "$TRACEES/$how" p
 		strip -s p
 		alike ./p all
-		grep -q 'events 13 lost 0 unknown 0 rings 1 fibers 1' read
+		grep -q 'events 13 lost 0 unknown 0 rings 1 fibers 1' got
 	done
 }
 
 @test "a child has a ring of its own: nothing twice, nothing missing" {
 	alike "$TRACEES/annotated" fork
-	grep -q 'events 4 lost 0' read
+	grep -q 'events 4 lost 0' got
 }
 
 @test "a library that comes and goes is read before it is gone" {
 	alike "$TRACEES/annotated" plugin "$TRACEES/libannotated_plugin.so"
-	grep -q 'events 20 lost 0' read
+	grep -q 'events 20 lost 0' got
 }
 
 @test "threads that are gone at once, and their last words" {
-	dump --count "$TRACEES/annotated" threads 2>read
-	assert_equal "$(grep -E '^(begin|end|events)' read)" "$(printf '%s\n' 'begin: 800' 'end: 800' \
+	dump --count "$TRACEES/annotated" threads 2>got
+	assert_equal "$(grep -E '^(begin|end|events)' got)" "$(printf '%s\n' 'begin: 800' 'end: 800' \
 		'events 1600 lost 0 unknown 0 rings 1 fibers 0')"
 }
 
@@ -49,12 +49,12 @@ alike() {
 	local how recorded events lost
 	for how in "storm 2 $(long_or 10000000 100000)" "signals"; do
 		# shellcheck disable=SC2086 # words
-		dump --count "$TRACEES/annotated" $how >said 2>read
+		dump --count "$TRACEES/annotated" $how >said 2>got
 		recorded=$(awk '{ n += $1 } END { print n }' said)
-		events=$(sed -n 's/^events \([0-9]*\).*/\1/p' read)
-		lost=$(sed -n 's/^events.* lost \([0-9]*\).*/\1/p' read)
+		events=$(sed -n 's/^events \([0-9]*\).*/\1/p' got)
+		lost=$(sed -n 's/^events.* lost \([0-9]*\).*/\1/p' got)
 		assert_equal $((events + lost)) "$recorded"
-		grep -qx 'torn: 0' read || [ "$how" = signals ]
+		grep -qx 'torn: 0' got || [ "$how" = signals ]
 	done
 }
 
@@ -65,18 +65,18 @@ alike() {
 	started+=("$pid")
 	exec 7>in
 	until_true grep -q unseen said
-	dump --events=10 --attach "$pid" 2>read 7>&- &
+	dump --events=10 --attach "$pid" 2>got 7>&- &
 	dumping=$!
 	# Again and again, until something was read.
-	more() { echo x >&7; grep -q seen read; }
+	more() { echo x >&7; grep -q seen got; }
 	until_true more
 	wait "$dumping"
 	exec 7>&-
 	wait "$pid"
 	grep -qx 'enabled 0' said
-	run cat read
+	run cat got
 	refute_output --partial unseen
-	grep -q ' lost 0 ' read
+	grep -q ' lost 0 ' got
 }
 
 @test "run --annotations records them, beside samples" {
