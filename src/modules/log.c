@@ -31,6 +31,7 @@
 #include "base/text.h"
 #include "modules/log.h"
 #include "modules/modules.h"
+#include "record/counters.h"
 
 static cprof_profiler the_log;
 
@@ -346,6 +347,36 @@ static void on_heartbeat(cprof_profiler *log)
 	fail_if_broken(log);
 }
 
+struct counters {
+	CP_VEC(struct cp_record_counter) list;
+};
+
+static void take_counter(const char *module, const char *name, uint64_t value, void *data)
+{
+	struct counters *c = data;
+	struct cp_record_counter it = { strdup(module), strdup(name), value };
+
+	if (it.module && it.name && cp_vec_push(&c->list, it))
+		return;
+	free((void *)(uintptr_t)it.module);
+	free((void *)(uintptr_t)it.name);
+}
+
+/* Of all profilers. */
+static void write_counters(cprof_profiler *log)
+{
+	struct counters c = { 0 };
+	size_t i;
+
+	cprof_profiler_each_counter(take_counter, &c);
+	cp_record_counters(log->writer, c.list.items, c.list.count);
+	for (i = 0; i < c.list.count; i++) {
+		free((void *)(uintptr_t)c.list.items[i].module);
+		free((void *)(uintptr_t)c.list.items[i].name);
+	}
+	cp_vec_free(&c.list);
+}
+
 static void on_shutdown(cprof_profiler *log)
 {
 	struct cp_error *err = NULL;
@@ -353,6 +384,7 @@ static void on_shutdown(cprof_profiler *log)
 	if (!log->writer)
 		return;
 	log_coverage_write(log);
+	write_counters(log);
 	write_totals(log);
 	cp_record_writer_destroy(cp_steal(log->writer), &err);
 	if (err && !log->failed)

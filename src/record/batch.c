@@ -80,6 +80,11 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 		to->totals = from->totals;
 		from->has_totals = false;
 	}
+	if (from->counters.size) {
+		cp_buf_free(&to->counters);
+		to->counters = from->counters;
+		from->counters = (struct cp_buf){ 0 };
+	}
 	return true;
 }
 
@@ -218,6 +223,7 @@ void cp_record_batch_free(struct cp_record_batch *batch)
 		free_const(batch->images.items[i].v.build_id);
 		free_const(batch->images.items[i].v.debug_path);
 	}
+	cp_buf_free(&batch->counters);
 	cp_vec_free(&batch->processes);
 	cp_vec_free(&batch->threads);
 	cp_vec_free(&batch->images);

@@ -6,6 +6,7 @@
 #ifndef CP_RECORD_BATCH_H
 #define CP_RECORD_BATCH_H
 
+#include "base/buf.h"
 #include "base/vec.h"
 #include "record/annotations.h"
 #include "record/arena.h"
@@ -58,6 +59,7 @@ struct cp_record_batch {
 	CP_VEC(struct cp_record_new_coverage *) coverage; /* one of an image */
 	bool has_totals;
 	struct cp_record_totals totals;
+	struct cp_buf counters; /* the body of their section; empty: not said */
 	struct cp_record_batch *next; /* in the queue */
 };
 

@@ -196,6 +196,8 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 	encode_coverage(e, b);
 	if (b->has_totals)
 		cp_record_encode_totals(e, &b->totals);
+	if (b->counters.size)
+		cp_record_encode_counters(e, &b->counters);
 	cp_record_encode_flush(e);
 }
 

@@ -56,6 +56,7 @@ void cp_record_encoder_deinit(struct cp_record_encoder *e)
 	cp_buf_free(&e->text);
 	cp_buf_free(&e->parts);
 	cp_buf_free(&e->totals);
+	cp_buf_free(&e->counters);
 	cp_buf_free(&e->payload);
 	cp_buf_free(&e->body);
 }
@@ -236,6 +237,14 @@ void cp_record_encode_totals(struct cp_record_encoder *e, const struct cp_record
 	e->pending += 256;
 }
 
+void cp_record_encode_counters(struct cp_record_encoder *e, const struct cp_buf *body)
+{
+	cp_buf_clear(&e->counters);
+	cp_buf_add(&e->counters, body->bytes, body->size);
+	e->counters.failed |= body->failed;
+	e->pending += body->size + NUMBER_MAX;
+}
+
 void cp_record_encode_part(struct cp_record_encoder *e, uint32_t number, const struct cp_buf *info,
 			   const struct cp_record_totals *t, const struct cp_record_damage *d)
 {
@@ -391,7 +400,11 @@ void cp_record_encode_flush(struct cp_record_encoder *e)
 	cp_buf_clear(&e->covering.sections);
 	if (e->totals.size)
 		cp_record_put_field(&e->payload, CP_RECORD_TOTALS, e->totals.bytes, e->totals.size);
-	e->payload.failed |= e->totals.failed;
+	if (e->counters.size)
+		cp_record_put_field(&e->payload, CP_RECORD_COUNTERS, e->counters.bytes,
+				    e->counters.size);
+	e->payload.failed |= e->totals.failed || e->counters.failed;
+	cp_buf_clear(&e->counters);
 	cp_record_sink_chunk(e->sink, CP_RECORD_CHUNK_DATA, &e->payload);
 	if (e->sample_bytes > REPEAT_RATIO * e->table_bytes) {
 		e->epoch++;

@@ -92,6 +92,7 @@ enum cp_record_section {
 	CP_RECORD_COVERAGE = 20, /* see coverage_encode.c */
 	CP_RECORD_COUNTS = 21, /* of coverage */
 	CP_RECORD_ANNOTATIONS = 22, /* see annotation_encode.c */
+	CP_RECORD_COUNTERS = 24, /* of profilers: see counters.h */
 };
 
 #define CP_RECORD_WIDTH_MAX 6

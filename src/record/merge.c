@@ -657,7 +657,7 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 {
 	struct cp_record_preamble p = preamble(m, info);
 	struct cp_record_totals totals = cp_record_combine_totals(m->parts.items, m->parts.count);
-	struct cp_buf bytes = { 0 };
+	struct cp_buf bytes = { 0 }, counters = { 0 };
 	size_t i;
 
 	cp_record_put_info(&bytes, info, p.id);
@@ -673,6 +673,9 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 	}
 	cp_merged_coverage_write(&m->coverage, &m->encoder);
 	cp_record_encode_totals(&m->encoder, &totals);
+	cp_record_combine_counters(m->inputs, m->input_count, &counters);
+	cp_record_encode_counters(&m->encoder, &counters);
+	cp_buf_free(&counters);
 	cp_record_encode_flush(&m->encoder);
 	cp_record_sink_end(&m->sink, &bytes);
 	cp_buf_free(&bytes);

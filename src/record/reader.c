@@ -384,6 +384,7 @@ void cp_record_destroy(struct cp_record *r)
 	cp_record_free_calls(r);
 	cp_record_free_coverage(r);
 	cp_record_free_annotations(r);
+	cp_vec_free(&r->counters);
 	cp_record_arena_free(&r->arena);
 	free(r);
 }

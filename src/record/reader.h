@@ -14,6 +14,7 @@
 
 #include "base/map.h"
 #include "record/annotations.h"
+#include "record/counters.h"
 #include "record/arena.h"
 #include "record/calls.h"
 #include "record/coverage.h"
@@ -111,6 +112,7 @@ struct cp_record {
 	CP_VEC(struct cp_record_annotation_row) annotations;
 	CP_VEC(struct cp_record_block) annotation_blocks;
 	CP_VEC(const char *) strings; /* of annotations, by place; in the arena */
+	CP_VEC(struct cp_record_counter) counters; /* strings in the arena */
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
 };
 

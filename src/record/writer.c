@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "record/counters.h"
 #include "record/drain.h"
 
 /* Then it is sealed unasked. */
@@ -445,6 +446,19 @@ void cp_record_totals(struct cp_record_writer *w, const struct cp_record_totals 
 	w->totals = *t;
 	if (b)
 		b->has_totals = true;
+}
+
+void cp_record_counters(struct cp_record_writer *w, const struct cp_record_counter *counters,
+			size_t count)
+{
+	struct cp_record_batch *b = count ? batch(w) : NULL;
+
+	if (!b)
+		return;
+	cp_buf_clear(&b->counters);
+	cp_record_put_counters(&b->counters, counters, count);
+	if (b->counters.failed)
+		no_memory(w);
 }
 
 void cp_record_flush(struct cp_record_writer *w)

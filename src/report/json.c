@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "record/counters.h"
 #include "record/coverage.h"
 #include "report/annotations.h"
 #include "report/calls.h"
@@ -247,6 +248,23 @@ static void add_processes(const struct cp_profile *p, struct cp_json *j)
 	cp_json_end(j, ']');
 }
 
+static void add_counters(const struct cp_profile *p, struct cp_json *j)
+{
+	size_t i;
+
+	cp_json_begin(j, "counters", '[');
+	for (i = 0; i < cp_record_counter_count(p->record); i++) {
+		const struct cp_record_counter *c = cp_record_get_counter(p->record, i);
+
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "profiler", c->module);
+		cp_json_str(j, "counter", c->name);
+		cp_json_u64(j, "value", c->value);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
 static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 {
 	const struct cp_record_totals *t = cp_record_final(p->record);
@@ -309,6 +327,7 @@ CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_optio
 	add_threads(p, &j);
 	add_processes(p, &j);
 	add_overhead(p, &j);
+	add_counters(p, &j);
 	add_damage(p, &j);
 	cp_json_end(&j, '}');
 	cp_buf_u8(out, '\n');

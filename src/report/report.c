@@ -4,9 +4,12 @@
  */
 #include "report/report.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/types.h"
+#include "record/counters.h"
 #include "report/annotations.h"
 #include "report/calls.h"
 #include "report/coverage.h"
@@ -239,6 +242,26 @@ static CP_ERROR annotated(const struct cp_profile *p, const struct cp_report_opt
 						     : NULL;
 }
 
+static void counters(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	static const struct cp_column columns[] = { { .title = "PROFILER" },
+						    { .title = "COUNTER", .give = 20 },
+						    { .title = "VALUE", .right = true } };
+	struct cp_table t;
+	size_t i;
+
+	cp_table_init(&t, columns, CP_ARRAY_SIZE(columns));
+	for (i = 0; i < cp_record_counter_count(p->record); i++) {
+		const struct cp_record_counter *c = cp_record_get_counter(p->record, i);
+
+		cp_table_name(&t, CP_PAINT_NAME, c->module);
+		cp_table_name(&t, CP_PAINT_PLAIN, c->name);
+		cp_table_cell(&t, CP_PAINT_PLAIN, "%" PRIu64, c->value);
+	}
+	cp_table_print(&t, look, out);
+	cp_table_deinit(&t);
+}
+
 static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out)
 {
@@ -265,6 +288,10 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 	}
 	cp_report_title(out, look, "Images", "the files that the code came from");
 	CP_TRY(images(p, rows, look, out));
+	if (cp_record_counter_count(p->record)) {
+		cp_report_title(out, look, "Counters", "what profilers counted");
+		counters(p, look, out);
+	}
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);
 	return NULL;

@@ -235,6 +235,16 @@ older cleanup"
 	[[ $stderr == *Counters*notes*threads*1*notes*'never used'*0* ]]
 	cprof_run -q --profile=notes
 	[[ $stderr != *Counters* ]]
+	# In a recording, and in what is merged of two.
+	cprof_run --profile=notes -t called
+	run "$CPROF" report
+	assert_line --regexp '^ +notes +never used +0'
+	assert_equal "$("$CPROF" report --json | jq -c .counters)" \
+		'[{"profiler":"notes","counter":"threads","value":1},{"profiler":"notes","counter":"never used","value":0}]'
+	mv cprof.data one
+	cprof_run -q --profile=notes -t called
+	"$CPROF" merge -o both one cprof.data
+	assert_equal "$("$CPROF" report --json both | jq -c '[.counters[].value]')" '[2,0]'
 }
 
 # ---- modules that go wrong ----
