@@ -2,6 +2,7 @@
 # What programs announce with cprof/trace.h, read while they run. The programs
 # print the same lines as annotations_dump: what they did is the expectation.
 
+# shellcheck disable=SC2030,SC2031 # each test has its own
 load helpers
 
 dump() { LD_LIBRARY_PATH=$BUILD timeout 100 "$BUILD/tests/unit/annotations_dump" "$@"; }
@@ -104,4 +105,90 @@ alike() {
 	assert_equal "$(nm none.o | awk '{ print $NF }' | grep -v '^\.')" annotate
 	run nm -D --defined-only "$TRACEES/libannotated_plugin.so"
 	refute_output --partial cprof
+}
+
+# killed WHO: attaches, has something read, kills, and waits until it is let go.
+killed() {
+	local pid controller tracer
+	mkfifo in
+	"$TRACEES/annotated" late <in >said &
+	pid=$!
+	started+=("$pid")
+	exec 7>in
+	until_true grep -q unseen said
+	"$CPROF" attach -q --annotations "$pid" >/dev/null 2>&1 7>&- &
+	controller=$!
+	started+=("$controller")
+	held() { tracer=$(awk '/^TracerPid/ { print $2 }' "/proc/$pid/status") && [ "$tracer" != 0 ]; }
+	free() { ! held; }
+	until_true held
+	recording() { echo x >&7; "$CPROF" report --annotations 2>/dev/null | grep -q ' seen$'; }
+	until_true recording
+	if [ "$1" = tracer ]; then kill -KILL "$tracer"; else kill -KILL "$controller"; fi
+	wait "$controller" || true
+	until_true free
+	exec 7>&-
+	wait "$pid"
+	grep -qx 'enabled 0' said
+}
+
+@test "whichever half of cprof is killed, the other one switches annotations off" {
+	killed tracer
+	rm in
+	killed controller
+}
+
+@test "one root and one note in what is linked, however that is done" {
+	local cc how two=$SOURCES/tests/tracees/annotated_plugin.c
+	cat >main.c <<-'END'
+		#include <cprof/trace.h>
+		#include <stdio.h>
+		void annotate(int value);
+		int main(void)
+		{
+			cprof_trace_set_enabled(true);
+			CPROF_TRACE_SCOPE("main");
+			annotate(1);
+			return printf("%d\n", (int)cprof_trace_root_v1.head) < 0;
+		}
+	END
+	for cc in gcc clang; do
+		command -v $cc >/dev/null || { echo "# $cc is not installed" >&3; continue; }
+		for how in -O0 '-O2 -flto' '-O2 -static -Wl,--gc-sections -ffunction-sections -fdata-sections' \
+			'-O2 -static-pie -fPIE -s'; do
+			# shellcheck disable=SC2086 # words
+			$cc $how -I "$SOURCES/include" main.c "$two" -o linked
+			strip -s linked
+			assert_equal "$cc $how: $(./linked) $(readelf -Wn linked | grep -c 0x54435250)" "$cc $how: 2 1"
+		done
+	done
+}
+
+@test "the header is clean as C99 and as C++11" {
+	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Werror -fsyntax-only'
+	local cc define
+	cat >clean.c <<-'END'
+		#include <cprof/trace.h>
+		int clean(int x);
+		int clean(int x)
+		{
+			CPROF_TRACE_BEGIN_FUNC_SCOPE_WITH_OBJECT("o");
+			CPROF_TRACE_SCOPE("a");
+			CPROF_TRACE_SCOPE_WITH_OBJECT("b", "o");
+			CPROF_TRACE_BEGIN_LOCAL_SCOPE(tag);
+			CPROF_TRACE_INSTANT("i");
+			CPROF_TRACE_COUNTER("c", x);
+			CPROF_TRACE_END_LOCAL_SCOPE(tag);
+			return CPROF_TRACE_END_FUNC_SCOPE_WITH(x + 1);
+		}
+	END
+	for define in -DNOTHING -DCPROF_TRACE_DISABLE; do
+		for cc in gcc clang; do
+			command -v $cc >/dev/null || continue
+			# shellcheck disable=SC2086 # words
+			$cc -std=c99 $warnings -Wmissing-prototypes $define -I "$SOURCES/include" clean.c
+			# shellcheck disable=SC2086 # words
+			$cc -xc++ -std=c++11 $warnings -Wold-style-cast $define -I "$SOURCES/include" clean.c
+		done
+	done
 }
