@@ -254,7 +254,7 @@ void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 		return; /* what was reserved is simply not published */
 	if (want & WANT_SNAPSHOT)
 		s->e.flags |= CP_SAMPLE_SNAPSHOT;
-	t->sampled = true;
+	t->sampled |= (want & WANT_SAMPLE) != 0;
 	publish(tr, t, s);
 }
 
@@ -279,7 +279,8 @@ bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
 			return false;
 		if (has_run(&before, &after))
 			continue;
-		t->seen = after;
+		if (want & WANT_SAMPLE) /* else its next sample is no repetition */
+			t->seen = after;
 		s->state = 'S';
 		s->e.flags |= CP_SAMPLE_BLOCKED;
 		tr->link->shared->stats.reads++;

@@ -8,13 +8,14 @@ load tracees
 setup_file() {
 	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc} CXX=${CXX:-c++}
 	local name
-	for name in covprobe ctxprobe eltprobe flagprobe snapprobe; do
+	for name in covprobe ctxprobe eltprobe flagprobe lifecycle snapprobe; do
 		module "$name" "$name"
 	done
 	module one filters -DNAME=one -DWANTS=1
 	module two filters -DNAME=two -DWANTS=0
 	module first sampleprobe -DNAME=first
 	module second sampleprobe -DNAME=second
+	$CC -O1 -o "$MODULES/program" "$SOURCES/tests/modules/program.c"
 	$CXX -g -O2 -o "$MODULES/probed" "$SOURCES/tests/modules/probed.cpp" -pthread
 }
 
@@ -162,4 +163,25 @@ probe() {
 	assert_line "leave: 0, 0, 4 bytes: 42"
 	assert_line "outside: -9 -9 -9"
 	refute_line --partial "lives"
+}
+
+@test "the tracer is killed: shutdown, then cleanup, the newest first; the program runs on" {
+	start "$MODULES/program" stop
+	local program=$pid
+	mv out program.out
+	start "$CPROF" attach --plugin-dir="$MODULES" --profile=lifecycle:called "$program"
+	until_true grep -q "3 calls" out
+	task_state "/proc/$program"
+	kill -KILL "$tracer_of"
+	wait "$pid" || true
+	diff <(grep -e shutdown -e cleanup out) - <<-END
+		newer runtime_shutdown_begin
+		older runtime_shutdown_begin
+		newer runtime_shutdown_end
+		older runtime_shutdown_end
+		newer cleanup
+		older cleanup
+	END
+	touch stop
+	wait "$program" || assert_equal "$?" 7
 }
