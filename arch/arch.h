@@ -40,6 +40,14 @@ struct cp_arch {
 	uint64_t callee_saved; /* registers a call preserves by the ABI, sp and pc too */
 	uint32_t red_zone; /* live bytes below sp */
 	const char *const *reg_names; /* nregs of them */
+	/* What libgcc's struct _Unwind_Context keeps of a frame, and where; size 0: not
+	 * known. The first members are pointers to where registers are kept. */
+	struct cp_arch_unwind_context {
+		uint16_t size;
+		uint16_t exception, selector; /* pointers to what a landing pad is given */
+		uint16_t sp, pc; /* of the frame, at the call */
+		uint16_t lsda, function;
+	} unwind_context;
 
 	/* True when the bytes before a return address (the last of `size`
 	 * bytes at `code` is the one before it) end in a call instruction.

@@ -172,7 +172,8 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	E(method_tail_call, \
 	  (cprof_profiler * prof, const cprof_function *method, const cprof_function *target)) \
 	/* left without returning: an exception, or (`exception` NULL) longjmp, the end of \
-	 * its thread */ \
+	 * its thread. Exceptions are known where exception_throw has a callback when the \
+	 * session starts, or clauses are enabled; without, NULL too */ \
 	E(method_exception_leave, \
 	  (cprof_profiler * prof, const cprof_function *method, const cprof_object *exception)) \
 	/* the function's code is gone (dlclose, JIT unregister), while its process stays: of \
@@ -183,7 +184,13 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	 * leave; a function that it ends in by a tail call is invoked anew */ \
 	E(method_begin_invoke, (cprof_profiler * prof, const cprof_function *method)) \
 	E(method_end_invoke, (cprof_profiler * prof, const cprof_function *method)) \
-	/* C++ throw, Rust panic, fatal signal; then each handler on the way */ \
+	/* C++ throw and rethrow, Rust panic, and whatever else _Unwind_RaiseException() \
+	 * raises: callbacks must be set before the session starts. The object has an address \
+	 * and, if that is known, a type_name. Then each handler on the way, with the calls \
+	 * up to it unwound: `index` among the clauses of the frame for that call, from 0, or \
+	 * UINT32_MAX. Not told: handlers of code that is linked with LLVM's libunwind, what \
+	 * pthread_cancel() and pthread_exit() clean up. More than cprof_profiler_set_max_rate() \
+	 * has for globs in a second end both, with a method_disarmed */ \
 	E(exception_throw, (cprof_profiler * prof, const cprof_object *exception)) \
 	E(exception_clause, (cprof_profiler * prof, const cprof_function *method, uint32_t index, \
 			     cprof_exception_clause_type type, const cprof_object *exception)) \

@@ -102,16 +102,16 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (status)
 		return status;
 	if (!c->trace.count) {
-		const char *alone = c->args			? "args"
-				    : c->result			? "result"
-				    : c->locals			? "locals"
-				    : c->changes		? "changes"
-				    : c->stack			? "stack"
-				    : c->when			? "when"
-				    : c->depth			? "depth"
-				    : c->string			? "string"
-				    : c->max_rate <= UINT32_MAX ? "max-rate"
-								: NULL;
+		const char *alone = c->args					  ? "args"
+				    : c->result					  ? "result"
+				    : c->locals					  ? "locals"
+				    : c->changes				  ? "changes"
+				    : c->stack && !c->exceptions		  ? "stack"
+				    : c->when					  ? "when"
+				    : c->depth					  ? "depth"
+				    : c->string					  ? "string"
+				    : c->max_rate <= UINT32_MAX && !c->exceptions ? "max-rate"
+										  : NULL;
 
 		return alone ? cp_usage(args, "--%s is about calls: say which with --trace", alone)
 			     : CP_EXIT_OK;
@@ -181,6 +181,19 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 		cp_buf_printf(desc, ",max-rate=%u", (unsigned)c->max_rate);
 }
 
+static void describe_exceptions(struct cp_buf *desc, const struct cp_calls_options *c)
+{
+	if (!c->exceptions)
+		return;
+	cp_buf_str(desc, ",exceptions");
+	if (c->trace.count)
+		return; /* the rest was said */
+	if (c->stack)
+		cp_buf_str(desc, ",stack");
+	if (c->max_rate != CP_COLLECT_NO_RATE)
+		cp_buf_printf(desc, ",max-rate=%u", (unsigned)c->max_rate);
+}
+
 static void describe_coverage(struct cp_buf *desc, const struct cp_collect_options *o)
 {
 	static const char *const branches[] = { "budget", "exact", "none" };
@@ -228,7 +241,7 @@ static char *describe(const struct cp_collect_options *o)
 	const char *named = recorder_of(o);
 	struct cp_buf desc = { 0 };
 	bool unasked = !o->calls.trace.count && !o->coverage.coverage && !o->annotations &&
-		       (!named || o->clock == CP_COLLECT_WALL);
+		       !o->calls.exceptions && (!named || o->clock == CP_COLLECT_WALL);
 
 	cp_buf_str(&desc, "log:report");
 	if (o->hz || unasked)
@@ -237,6 +250,7 @@ static char *describe(const struct cp_collect_options *o)
 			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
 	add_text(&desc, "file", o->output);
 	describe_calls(&desc, &o->calls);
+	describe_exceptions(&desc, &o->calls);
 	describe_coverage(&desc, o);
 	cp_buf_str(&desc, o->annotations ? ",annotations" : "");
 	if (named && *recorder_args(named))
@@ -247,7 +261,7 @@ static char *describe(const struct cp_collect_options *o)
 bool cp_collecting_records(const struct cp_collect_options *o)
 {
 	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
-	       o->coverage.coverage || o->annotations;
+	       o->coverage.coverage || o->annotations || o->calls.exceptions;
 }
 
 /* --profile=default, log:report: the report is wanted, too. */
@@ -338,7 +352,8 @@ bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
 unsigned cp_collecting_flags(const struct cp_collect_options *o)
 {
 	return (o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0) |
-	       (o->calls.trace.count || o->coverage.coverage || o->annotations || o->profiles.count
+	       (o->calls.trace.count || o->coverage.coverage || o->annotations ||
+				o->profiles.count || o->calls.exceptions
 			? CPROF_SESSION_CALLS
 			: 0);
 }

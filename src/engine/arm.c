@@ -19,6 +19,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/throws.h"
 #include "tracer/restore.h"
 
 #define PAGE UINT64_C(4096)
@@ -204,6 +205,8 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		[ENGINE_SITE_DLOPENED] = CP_SITE_RETURN | CP_SITE_REGS,
 		[ENGINE_SITE_SETCONTEXT] = CP_SITE_ENTRY,
 		[ENGINE_SITE_SWAPCONTEXT] = CP_SITE_ENTRY,
+		[ENGINE_SITE_THROW] = CP_SITE_ENTRY | CP_SITE_REGS,
+		[ENGINE_SITE_LANDING] = CP_SITE_ENTRY | CP_SITE_REGS,
 	};
 	unsigned flags = kinds[site->kind] | site->list.site_flags;
 	const struct engine_traced *t;
@@ -347,6 +350,12 @@ static int send_batch(struct batch *b, uint32_t *armed_ret)
 
 /* ---- images ---- */
 
+/* Sites that cprof has for itself in an image. */
+struct own {
+	uint32_t watches[ENGINE_WATCHES], throws[ENGINE_THROWS];
+	size_t watch_count, throw_count;
+};
+
 static void complain(const cprof_image *image, int errnum)
 {
 	cprof_process *p = image->process;
@@ -367,35 +376,39 @@ static void complain(const cprof_image *image, int errnum)
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
 }
 
-static void fill(struct batch *b, const struct engine_numbers *numbers, const uint32_t *watches,
-		 size_t watch_count)
+static void fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
 {
 	const struct cp_site_group hooks = { .id = ENGINE_GROUP_HOOKS };
 	size_t i;
 
-	if (watch_count)
+	if (own->watch_count)
 		b->failed |= !cp_vec_push(&b->groups, hooks);
-	for (i = 0; i < watch_count; i++)
-		add_planned(b, watches[i]);
+	for (i = 0; i < own->watch_count; i++)
+		add_planned(b, own->watches[i]);
+	for (i = 0; i < own->throw_count; i++) {
+		b->failed |=
+			!cp_vec_push(&b->groups, engine_throws_group(b->calls, own->throws[i]));
+		add_planned(b, own->throws[i]);
+	}
 	for (i = 0; i < numbers->count; i++)
 		if (!b->calls->traced.items[numbers->items[i]]->disarmed)
 			add_function(b, numbers->items[i]);
 }
 
 static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
-		      const uint32_t *watches, size_t watched)
+		      const struct own *own)
 {
 	struct engine_calls *c = image->process->session->calls;
 	struct batch b = { .image = image, .calls = c };
 	uint32_t armed = 0;
 	int errnum;
 
-	if (!numbers->count && !watched)
+	if (!numbers->count && !own->watch_count && !own->throw_count)
 		return 0;
-	fill(&b, numbers, watches, watched);
+	fill(&b, numbers, own);
 	errnum = send_batch(&b, &armed);
 	if (!errnum)
-		c->armed_functions += b.groups.count - (watched != 0);
+		c->armed_functions += b.groups.count - (own->watch_count != 0) - own->throw_count;
 	c->armed_sites += armed;
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
 	batch_free(&b);
@@ -407,19 +420,21 @@ static void arm_image(cprof_image *image)
 	cprof_session *s = image->process->session;
 	const struct engine_cover *cover = engine_coverage_plan(image);
 	struct engine_numbers numbers = { 0 };
-	uint32_t watches[ENGINE_WATCHES];
-	size_t watched = engine_plan_watches(image, watches);
-	uint64_t slots = watched, i;
+	struct own own;
+	uint64_t slots, i;
 	int errnum;
 
+	own.watch_count = engine_plan_watches(image, own.watches);
+	own.throw_count = engine_throws_plan(image, own.throws);
+	slots = own.watch_count + own.throw_count;
 	image->armed = true;
-	if (!engine_plan_image(image, &numbers) && !watched && !cover)
+	if (!engine_plan_image(image, &numbers) && !slots && !cover)
 		return;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	errnum = map_area(image, slots + slots / 64 + 64);
 	if (!errnum)
-		errnum = send_calls(image, &numbers, watches, watched);
+		errnum = send_calls(image, &numbers, &own);
 	if (!errnum && cover)
 		errnum = engine_cover_arm(image, cover);
 	else if (errnum && errnum != EAGAIN && errnum != ESRCH && cover)
@@ -435,6 +450,7 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 {
 	struct engine_calls *c = image->process->session->calls;
 	uint64_t slots = image->slots.count, area = image->area, i;
+	const struct own none = { .watch_count = 0 };
 	int errnum;
 
 	for (i = 0; i < changed->count; i++)
@@ -442,7 +458,7 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 	errnum = changed->count ? map_area(image, slots) : 0;
 	/* A new area: the slots in the one before belong to nobody's address now. */
 	if (!errnum)
-		errnum = send_calls(image, image->area == area ? changed : all, NULL, 0);
+		errnum = send_calls(image, image->area == area ? changed : all, &none);
 	if (errnum)
 		complain(image, errnum);
 }

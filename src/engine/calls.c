@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "engine/calls.h"
 #include "engine/annotations.h"
+#include "engine/throws.h"
 
 #define CHAIN_MAX 4096
 /* Of a call: made by code that is not traced. */
@@ -349,7 +350,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 {
 	cprof_process *p = ctx;
 	cprof_session *s = p->session;
-	unsigned flags = s->calls->traced.items[call->function]->flags;
+	struct engine_calls *c = s->calls;
+	unsigned flags = c->traced.items[call->function]->flags;
 
 	set_current(s->calls, call);
 	s->calls->current.overhead_ns = overhead(s, call);
@@ -366,7 +368,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 		if (!(flags & CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE))
 			break;
 		s->calls->events++;
-		engine_raise(s, method_exception_leave, call->subject, NULL);
+		engine_raise(s, method_exception_leave, call->subject,
+			     c->exiting ? NULL : engine_throws_unwinds(s, call));
 		break;
 	case CP_CALL_ENDED:
 		break;
@@ -504,9 +507,42 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_DLOPENED:
 	case ENGINE_SITE_SETCONTEXT:
 	case ENGINE_SITE_SWAPCONTEXT:
+	case ENGINE_SITE_THROW:
+	case ENGINE_SITE_LANDING:
 		break;
 	}
 	c->has_current = false;
+}
+
+/* A number that no traced function has. */
+#define NO_CALL (CP_SHADOW_ANY - 1)
+
+void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t sp)
+{
+	struct cp_shadow *shadow = s->current.process->shadow;
+	struct cp_shadow_at at = where(s, e);
+	const struct cp_call *top;
+
+	at.sp = sp;
+	for (; at.chain_count && *at.chain < sp; at.chain++)
+		at.chain_count--;
+	cp_shadow_leave(shadow, &at, NO_CALL, CP_CALL_UNWOUND);
+	top = cp_shadow_top(shadow, e->e.tid);
+	set_current(s->calls,
+		    &(struct cp_call){ .sp = sp,
+				       .enter_ns = e->e.ts_ns,
+				       .depth = top ? top->depth + !(top->flags & CP_CALL_HIDDEN)
+						    : 0 });
+}
+
+static void on_throw(cprof_session *s, const struct engine_site *site, struct engine_hit *hit)
+{
+	hit->image = image_of_hit(s->current.process, site, hit->event);
+	s->current.hit = hit;
+	s->current.walkable = hit->stack != NULL;
+	engine_on_throw(s, hit);
+	s->current.hit = NULL;
+	s->calls->has_current = false;
 }
 
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
@@ -525,7 +561,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		engine_on_context(s, &hit);
 		return;
 	}
-	if (site.traced == ENGINE_NO_FUNCTION) {
+	if (site.traced == ENGINE_NO_FUNCTION && site.kind != ENGINE_SITE_THROW &&
+	    site.kind != ENGINE_SITE_LANDING) {
 		engine_on_watch(s, e, e->site);
 		return;
 	}
@@ -536,6 +573,10 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	c->now_ns = e->e.ts_ns;
 	open_hit(s, e, &hit);
 	note_stop(c, s->current.thread, e);
+	if (site.traced == ENGINE_NO_FUNCTION) {
+		on_throw(s, &site, &hit);
+		return;
+	}
 	if (c->traced.items[site.traced]->disarmed) {
 		c->late++;
 		return;
@@ -565,6 +606,15 @@ void engine_disarm(cprof_session *s, uint32_t number)
 			cp_shadow_forget(s->processes.items[i]->shadow, number);
 }
 
+void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint32_t rate,
+				 uint64_t ts_ns)
+{
+	s->calls->now_ns = ts_ns;
+	set_current(s->calls, &(struct cp_call){ .enter_ns = ts_ns });
+	engine_raise(s, method_disarmed, f, rate);
+	s->calls->has_current = false;
+}
+
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 {
 	struct engine_calls *c = s->calls;
@@ -573,6 +623,8 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	struct engine_traced *t;
 	size_t i;
 
+	if (c && engine_throws_disarmed(s, e))
+		return;
 	if (!c || e->group >= c->traced.count)
 		return;
 	t = c->traced.items[e->group];
@@ -588,16 +640,15 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 		if (image->armed && image->assembly == t->assembly)
 			f = engine_traced_function(s, image, e->group);
 	}
-	set_current(c, &(struct cp_call){ .enter_ns = c->now_ns });
 	if (f)
-		engine_raise(s, method_disarmed, f, e->rate);
-	c->has_current = false;
+		engine_calls_raise_disarmed(s, f, e->rate, c->now_ns);
 }
 
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
 {
 	struct engine_calls *c = p->session->calls;
 
+	engine_throws_exit(p, tid);
 	if (!c || !p->shadow)
 		return;
 	c->now_ns = ts_ns;

@@ -32,6 +32,8 @@ struct engine_plans {
 	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
 	bool watched; /* the sites below were looked for */
 	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
+	bool throws_sought; /* the sites below were */
+	uint32_t throws[2]; /* of exceptions (throws.c) + 1; 0: none */
 	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
@@ -65,6 +67,8 @@ enum engine_site_kind {
 	ENGINE_SITE_DLOPENED, /* behind a call of one of them */
 	ENGINE_SITE_SETCONTEXT, /* these two go to another stack (fibers.c) */
 	ENGINE_SITE_SWAPCONTEXT,
+	ENGINE_SITE_THROW, /* an exception is thrown; goes on at a handler */
+	ENGINE_SITE_LANDING,
 };
 
 #define ENGINE_NO_FUNCTION UINT32_MAX
@@ -141,6 +145,8 @@ struct engine_calls {
 	struct cp_condition *condition;
 	bool introspection;
 	struct cp_value_limits limits;
+	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
+	struct cp_fetch throw_fetches[8], landing_fetches[4];
 	/* plans */
 	struct cp_decoder *decoder;
 	CP_VEC(struct engine_traced *) traced; /* owned */

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/calls.h"
+#include "engine/throws.h"
 
 #define NOT_CHOSEN UINT32_MAX
 
@@ -474,8 +474,8 @@ static bool opens(enum engine_site_kind kind)
 }
 
 /* Its number + 1, or 0. For dlopen, the next one is behind its calls. */
-static uint32_t plan_watch(struct engine_calls *c, cprof_assembly *a, uint64_t address,
-			   enum engine_site_kind kind)
+uint32_t engine_plan_address(struct engine_calls *c, cprof_assembly *a, uint64_t address,
+			     enum engine_site_kind kind)
 {
 	struct engine_site site = { .address = address,
 				    .traced = ENGINE_NO_FUNCTION,
@@ -517,8 +517,8 @@ static void find_watches(struct engine_calls *c, cprof_assembly *a, unsigned wat
 			    length == strlen(watches[n].name) &&
 			    (!watches[n].only || watches[n].only & watch) &&
 			    !strncmp(symbols[i].name, watches[n].name, length))
-				plans->watches[n] =
-					plan_watch(c, a, symbols[i].start.v, watches[n].kind);
+				plans->watches[n] = engine_plan_address(c, a, symbols[i].start.v,
+									watches[n].kind);
 	}
 	if (plans->watches[0])
 		plans->hook_address = c->sites.items[plans->watches[0] - 1].address;

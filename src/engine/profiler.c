@@ -213,7 +213,6 @@ CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
 		return false; \
 	}
 NO_SOURCE_(allocations)
-NO_SOURCE_(clauses)
 NO_SOURCE_(fileio)
 NO_SOURCE_(monitors)
 NO_SOURCE_(jit)

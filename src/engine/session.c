@@ -28,6 +28,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/throws.h"
 #include "tracer/tracer.h"
 
 #define MAX_WARNINGS 32
@@ -168,6 +169,7 @@ cprof_status cprof_session_launch(cprof_session *s, const char *path, char *cons
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
 		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
+	engine_throws_prepare(s);
 	engine_watch_decide(s);
 	return engine_fail(s, engine_launch(s, path, argv, envp));
 }
@@ -231,6 +233,7 @@ cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
 		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
+	engine_throws_prepare(s);
 	engine_watch_decide(s);
 	return engine_fail(s, attach(s, pid));
 }

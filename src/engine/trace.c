@@ -8,6 +8,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/throws.h"
 
 #define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
 
@@ -44,6 +45,7 @@ void engine_calls_free(cprof_session *s)
 		cp_signature_destroy(c->traced.items[i]->signature);
 		free(c->traced.items[i]);
 	}
+	engine_throws_free(c);
 	cp_vec_free(&c->traces);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
@@ -64,7 +66,8 @@ bool engine_calls_wanted(const cprof_session *s)
 bool engine_probes_wanted(const cprof_session *s)
 {
 	return engine_calls_wanted(s) || engine_coverage_wanted(s) ||
-	       engine_annotations_wanted(s) || s->life.watch & ENGINE_WATCH_BREAKPOINTS;
+	       engine_annotations_wanted(s) || engine_throws_wanted(s) ||
+	       s->life.watch & ENGINE_WATCH_BREAKPOINTS;
 }
 
 void engine_calls_warn(cprof_session *s)

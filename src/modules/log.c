@@ -9,6 +9,7 @@
  *   log:file=FILE        the same, of that very name, whatever is in it
  *   log:trace=SPEC       calls (log_calls.c), and samples only where asked for
  *   log:coverage         what was reached (log_coverage.c), likewise
+ *   log:exceptions       exceptions thrown and caught (log_exceptions.c), likewise
  *   log:annotations      what the program announces (log_annotations.c), likewise
  *
  * and what Mono's profiler of that name takes (log_mono.c, log_output.c).
@@ -266,7 +267,8 @@ static struct cp_error *open_writer(cprof_profiler *log)
 	char boot_id[64];
 	struct cp_record_info info = {
 		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log) |
-			 log_coverage_hold(log) | log_annotations_hold(log),
+			 log_coverage_hold(log) | log_annotations_hold(log) |
+			 log_exceptions_hold(log),
 		.cprof_version = "0.1.0",
 		.boot_id = boot_id,
 		.command = command ? command : nothing,
@@ -420,7 +422,7 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 	if (!strcmp(key, "report") && !value)
 		return true; /* the command prints it */
 	if (log_calls_option(log, key, value) || log_coverage_option(log, key, value) ||
-	    log_annotations_option(log, key, value))
+	    log_annotations_option(log, key, value) || log_exceptions_option(log, key, value))
 		return true;
 	if ((!strcmp(key, "output") || !strcmp(key, "file")) && value && *value) {
 		free(log->output);
@@ -501,9 +503,11 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_thread_name_callback(log->handle, on_thread_name);
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
 	log_calls_start(log);
+	log_exceptions_start(log);
 	log_coverage_start(log);
 	log_annotations_start(log);
-	log->sampling = (!log->trace && !log->coverage && !log->annotations && !log->no_defaults) ||
+	log->sampling = (!log->trace && !log->coverage && !log->annotations && !log->exceptions &&
+			 !log->no_defaults) ||
 			log->sample_asked;
 	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
 		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);

@@ -47,6 +47,7 @@ struct cprof_profiler {
 	uint64_t calls, disarmed;
 	bool annotations;
 	uint64_t annotations_lost;
+	bool exceptions;
 	struct log_coverage *coverage; /* owned; NULL: not asked for */
 };
 
@@ -88,6 +89,14 @@ void log_output_end(cprof_profiler *log);
 bool log_annotations_option(cprof_profiler *log, const char *key, const char *value);
 void log_annotations_start(cprof_profiler *log);
 uint32_t log_annotations_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
+
+/* The function's entry. */
+uint32_t log_function(cprof_profiler *log, const cprof_function *f);
+
+/* log_exceptions.c: the same for exceptions */
+bool log_exceptions_option(cprof_profiler *log, const char *key, const char *value);
+void log_exceptions_start(cprof_profiler *log);
+uint32_t log_exceptions_hold(const cprof_profiler *log);
 
 /* log_coverage.c */
 bool log_coverage_option(cprof_profiler *log, const char *key, const char *value);

@@ -21,7 +21,7 @@
 
 /* ---- events ---- */
 
-static uint32_t function_location(cprof_profiler *log, const cprof_function *f)
+uint32_t log_function(cprof_profiler *log, const cprof_function *f)
 {
 	uint64_t *known = cp_map_get(&log->functions, (uintptr_t)f);
 	const cprof_image *image = cprof_function_image(f);
@@ -55,7 +55,7 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 		.kind = (uint8_t)kind,
 		.flags = call.process_exit ? CP_RECORD_CALL_ENDED : 0,
 		.thread = (uint32_t)*thread,
-		.function = function_location(log, f),
+		.function = log_function(log, f),
 		.depth = call.depth,
 		.target = CP_RECORD_NONE,
 		.stack = CP_RECORD_NONE,
@@ -130,7 +130,7 @@ static void on_tail_call(cprof_profiler *log, const cprof_function *f, const cpr
 	if (!begin(log, f, CP_RECORD_TAIL_CALL, &r))
 		return;
 	if (target)
-		r.target = function_location(log, target);
+		r.target = log_function(log, target);
 	end(log, &r);
 }
 
@@ -156,7 +156,7 @@ static void on_disarmed(cprof_profiler *log, const cprof_function *f, uint32_t r
 					    .ts_ns = call.timestamp_ns,
 					    .kind = CP_RECORD_DISARMED,
 					    .thread = (uint32_t)*thread,
-					    .function = function_location(log, f),
+					    .function = log_function(log, f),
 					    .target = CP_RECORD_NONE,
 					    .stack = CP_RECORD_NONE,
 					    .count = rate,
@@ -249,6 +249,8 @@ void log_calls_start(cprof_profiler *log)
 	if (log->calls_asked && !log->trace && !log->no_calls)
 		add_spec(log, "program");
 	log->trace &= !log->no_calls;
+	if (log->trace || log->exceptions)
+		cprof_profiler_set_method_disarmed_callback(log->handle, on_disarmed);
 	if (!log->trace)
 		return;
 	if (log->arguments || log->changes)
@@ -270,7 +272,6 @@ void log_calls_start(cprof_profiler *log)
 	cprof_profiler_set_method_leave_callback(log->handle, on_leave);
 	cprof_profiler_set_method_tail_call_callback(log->handle, on_tail_call);
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
-	cprof_profiler_set_method_disarmed_callback(log->handle, on_disarmed);
 }
 
 uint32_t log_calls_hold(const cprof_profiler *log)

@@ -22,7 +22,7 @@
 
 /* ---- events ---- */
 
-enum source { ALWAYS, NEVER };
+enum source { ALWAYS, NEVER, EXCEPTIONS };
 
 /* What Mono's profiler can be told to record or not. */
 static const struct {
@@ -33,7 +33,7 @@ static const struct {
 	{ "context", ALWAYS },	   { "assembly", ALWAYS }, /* files that code came from */
 	{ "module", ALWAYS },	   { "thread", ALWAYS },
 	{ "jit", ALWAYS }, /* names of code made at run time */
-	{ "class", NEVER },	   { "exception", NEVER },
+	{ "class", NEVER },	   { "exception", EXCEPTIONS },
 	{ "monitor", NEVER },	   { "gc", NEVER },
 	{ "gcalloc", NEVER },	   { "gcmove", NEVER },
 	{ "gcroot", NEVER },	   { "gchandle", NEVER },
@@ -61,7 +61,9 @@ static bool take_event(cprof_profiler *log, const char *key, bool *known_ret)
 		if (!named && (!off || strcmp(key + 2, events[i].name) != 0))
 			continue;
 		*known_ret = true;
-		return !named || events[i].source == ALWAYS ||
+		if (events[i].source == EXCEPTIONS)
+			log->exceptions = named;
+		return !named || events[i].source == EXCEPTIONS || events[i].source == ALWAYS ||
 		       refuse(log, key, "this version has no source of such events");
 	}
 	return false;
@@ -183,8 +185,9 @@ const char log_usage[] =
 	"                     as options of run\n"
 	"  annotations        what the program announces itself\n"
 	"  [no]EVENT          domain, context, assembly, module, thread, jit: always recorded; "
-	"class,\n"
-	"                     exception, monitor, gc, gcalloc, gcmove, gcroot, gchandle, "
+	"exception:\n"
+	"                     thrown and caught; class, monitor, gc, gcalloc, gcmove, gcroot, "
+	"gchandle, "
 	"finalization,\n"
 	"                     counter, alloc, legacy: never in this version, and refused\n"
 	"  verbose            says on standard error what is loaded and started\n"

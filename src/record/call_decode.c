@@ -340,12 +340,14 @@ static uint32_t reference(uint64_t column)
 static void get_extra(struct cp_record_call *call, uint64_t extra)
 {
 	call->target = call->stack = CP_RECORD_NONE;
-	if (call->kind == CP_RECORD_ENTER)
+	if (call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW)
 		call->stack = reference(extra);
 	else if (call->kind == CP_RECORD_TAIL_CALL)
 		call->target = reference(extra);
 	else if (call->kind == CP_RECORD_DISARMED)
 		call->count = (uint32_t)extra;
+	else if (call->kind == CP_RECORD_CATCH)
+		call->count = reference(extra);
 }
 
 /* Event `i`, with numbers of the file; false without memory. */
@@ -378,7 +380,7 @@ static bool get_event(struct walk *w, size_t i, struct cp_record_call *call)
 /* The file's numbers become places. False when the event can't be told. */
 static bool resolve(const struct walk *w, struct cp_record_call *call)
 {
-	if (call->kind > CP_RECORD_DISARMED || !to_place(w, CP_RECORD_THREADS, &call->thread) ||
+	if (call->kind >= CP_RECORD_CALL_KINDS || !to_place(w, CP_RECORD_THREADS, &call->thread) ||
 	    !to_place(w, CP_RECORD_LOCATIONS, &call->function))
 		return false;
 	if (call->target != CP_RECORD_NONE && !to_place(w, CP_RECORD_LOCATIONS, &call->target))
@@ -460,6 +462,11 @@ uint64_t cp_record_call_count(const struct cp_record *r)
 	return r->call_count;
 }
 
+uint64_t cp_record_exception_count(const struct cp_record *r)
+{
+	return r->exception_count;
+}
+
 /* ---- loading ---- */
 
 bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
@@ -538,7 +545,8 @@ static bool build_shapes(struct cp_record_decoder *d)
 }
 
 struct tally {
-	uint64_t count, end_ns;
+	uint64_t count, exceptions, end_ns;
+	bool calls; /* were asked for */
 };
 
 static bool count_call(void *ctx, const struct cp_record_call *call)
@@ -546,6 +554,9 @@ static bool count_call(void *ctx, const struct cp_record_call *call)
 	struct tally *tally = ctx;
 
 	tally->count++;
+	if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH ||
+	    (call->kind == CP_RECORD_DISARMED && !tally->calls))
+		tally->exceptions++;
 	if (call->ts_ns > tally->end_ns)
 		tally->end_ns = call->ts_ns;
 	return true;
@@ -554,7 +565,8 @@ static bool count_call(void *ctx, const struct cp_record_call *call)
 /* Walks through all sections; those that make no sense go. */
 static bool count_calls(struct cp_record *r)
 {
-	struct tally tally = { .end_ns = r->calls_end_ns };
+	struct tally tally = { .end_ns = r->calls_end_ns,
+			       .calls = r->info.holds & CP_RECORD_HAS_CALLS };
 	struct walk w = { .r = r };
 	size_t i, kept = 0;
 
@@ -576,7 +588,8 @@ static bool count_calls(struct cp_record *r)
 	}
 	r->call_sections.count = kept;
 	r->own.dropped += w.dropped;
-	r->call_count = tally.count;
+	r->call_count = tally.count - tally.exceptions;
+	r->exception_count = tally.exceptions;
 	r->calls_end_ns = tally.end_ns;
 	walk_free(&w);
 	return !w.no_memory;

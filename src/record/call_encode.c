@@ -265,11 +265,14 @@ static uint64_t extra(const struct cp_record_call *call)
 {
 	switch (call->kind) {
 	case CP_RECORD_ENTER:
+	case CP_RECORD_THROW:
 		return call->stack == CP_RECORD_NONE ? 0 : (uint64_t)call->stack + 1;
 	case CP_RECORD_TAIL_CALL:
 		return call->target == CP_RECORD_NONE ? 0 : (uint64_t)call->target + 1;
 	case CP_RECORD_DISARMED:
 		return call->count;
+	case CP_RECORD_CATCH:
+		return call->count == CP_RECORD_NONE ? 0 : (uint64_t)call->count + 1;
 	default:
 		return 0;
 	}
@@ -318,7 +321,8 @@ void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 	cp_record_encode_use(e, CP_RECORD_LOCATIONS, call->function);
 	if (call->kind == CP_RECORD_TAIL_CALL && call->target != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_LOCATIONS, call->target);
-	if (call->kind == CP_RECORD_ENTER && call->stack != CP_RECORD_NONE)
+	if ((call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW) &&
+	    call->stack != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_STACKS, call->stack);
 	if (call->value_count) {
 		if (!check(e, put_values(e, call)))

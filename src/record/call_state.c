@@ -39,7 +39,7 @@ bool cp_record_call_step(struct cp_record_call_state *s, const struct cp_record_
 	struct cp_record_call_thread *thread;
 	const uint64_t *place;
 
-	if (call->kind == CP_RECORD_DISARMED)
+	if (call->kind >= CP_RECORD_DISARMED) /* no call begins or ends */
 		return true;
 	place = cp_map_get(&s->thread_places, call->thread);
 	if (!place && (!cp_map_put(&s->thread_places, call->thread, s->threads.count) ||

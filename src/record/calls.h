@@ -18,6 +18,12 @@ enum cp_record_call_kind {
 	CP_RECORD_TAIL_CALL,
 	CP_RECORD_UNWIND,
 	CP_RECORD_DISARMED, /* `function` is no longer traced: called `count` times in a second */
+	/* Exceptions; of these, `function` is where: the place that throws, which has a line;
+	 * the entry of the function that catches. `depth` is that of a call made there. The
+	 * only value is a pointer to the exception, with its type ("": not known). */
+	CP_RECORD_THROW,
+	CP_RECORD_CATCH,
+	CP_RECORD_CALL_KINDS
 };
 
 #define CP_RECORD_CALL_ENDED 1u /* UNWIND: because its thread or process ended */
@@ -31,8 +37,9 @@ struct cp_record_call {
 	uint32_t function; /* location */
 	uint32_t depth;
 	uint32_t target; /* TAIL_CALL: location, or CP_RECORD_NONE */
-	uint32_t stack; /* ENTER: CP_RECORD_NONE unless asked for */
-	uint32_t count; /* DISARMED */
+	uint32_t stack; /* ENTER, THROW: CP_RECORD_NONE unless asked for */
+	uint32_t count; /* DISARMED; CATCH: number of the clause, from 0; CP_RECORD_NONE:
+			   not known */
 	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter */
 	uint64_t overhead_ns; /* of it, what tracing added: stops, each with totals.trap_ns */
 	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
@@ -47,8 +54,9 @@ struct cp_record_call {
 /* Strings and values are copied. */
 void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *call);
 
-/* Number of call events in the recording. */
+/* Number of call events in the recording, without those of exceptions; of these. */
 uint64_t cp_record_call_count(const struct cp_record *r);
+uint64_t cp_record_exception_count(const struct cp_record *r);
 /* Calls `each` for every call event in the order recorded, decoding piece by
  * piece; `call` and its values are valid until it returns; false ends the
  * walk. Numbers refer to the tables of `r`. */

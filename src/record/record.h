@@ -24,6 +24,7 @@
 #define CP_RECORD_HAS_ARGUMENTS 4u /* values and strings of the program */
 #define CP_RECORD_HAS_COVERAGE 8u
 #define CP_RECORD_HAS_ANNOTATIONS 16u
+#define CP_RECORD_HAS_EXCEPTIONS 32u
 
 enum cp_record_clock { CP_RECORD_CLOCK_NONE, CP_RECORD_CLOCK_CPU, CP_RECORD_CLOCK_WALL };
 

@@ -121,6 +121,12 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 		flow_item(f, item);
 		return;
 	}
+	if (info->holds == CP_RECORD_HAS_EXCEPTIONS) {
+		cp_buf_str(item, "exceptions of ");
+		cp_add_time(item, cp_report_duration(p->record));
+		flow_item(f, item);
+		return;
+	}
 	cp_add_time(item, p->total.ns);
 	cp_buf_printf(item, " %s in ", cp_report_unit(p));
 	cp_add_time(item, cp_report_duration(p->record));

@@ -20,6 +20,8 @@
  */
 #include "report/replay.h"
 
+#include "report/exceptions.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -672,6 +674,73 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static struct cp_span *innermost(const struct printer *w, uint32_t thread)
+{
+	size_t i;
+
+	for (i = w->open.count; i--;)
+		if (w->open.items[i]->thread == thread)
+			return w->open.items[i];
+	return NULL;
+}
+
+static void put_stack(struct printer *w, const struct cp_record_call *call, uint64_t ns,
+		      uint32_t indent)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	const uint32_t *frames;
+	uint64_t number;
+	size_t count;
+
+	for (frames = cp_profile_walk(w->p, call->stack, &count); count--;) { /* the leaf first */
+		if ((number = new_line(w, ns, call->thread, indent + 2)) == NO_LINE)
+			return;
+		cp_buf_clear(&text);
+		cp_add_name(&text, cp_profile_function(w->p, frames[count])->name);
+		put_fit(w, line_at(w, number), CP_PAINT_DIM, text.bytes ? text.bytes : "", 0, 8);
+		end_line(w, line_at(w, number));
+	}
+}
+
+static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call)
+{
+	struct printer *w = ctx;
+	uint64_t start = cp_record_info(w->p->record)->start_ns, number, ns;
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_span *around = innermost(w, thread);
+	uint32_t indent = around ? shown_of(around)->indent + 1 : 0, at;
+	const char *file = cp_exception_file(w->p, call, &at), *type = cp_exception_type(call);
+	bool thrown = call->kind == CP_RECORD_THROW;
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	ns = call->ts_ns > start ? call->ts_ns - start : 0;
+	CP_TRY(annotations_until(w, ns));
+	end_tail(w, &w->tails[thread]);
+	if (around)
+		open_braces(w, shown_of(around));
+	if ((number = new_line(w, ns, thread, indent)) == NO_LINE)
+		return cp_error_nomem();
+	put(w, line_at(w, number), CP_PAINT_WARNING, thrown ? "↯ throw " : "↯ catch ");
+	cp_add_name(&text, *type ? type : "?");
+	put_fit(w, line_at(w, number), CP_PAINT_BOLD, text.bytes ? text.bytes : "", 24, 12);
+	put(w, line_at(w, number), CP_PAINT_PLAIN, thrown ? " at " : " in ");
+	cp_buf_clear(&text);
+	cp_add_name(&text, w->p->functions.items[function].name);
+	if (file) {
+		cp_buf_str(&text, ", ");
+		cp_add_name(&text, cp_basename(file));
+		cp_buf_printf(&text, ":%u", at);
+	}
+	put_fit(w, line_at(w, number), CP_PAINT_NAME, text.bytes ? text.bytes : "", 0, 8);
+	end_line(w, line_at(w, number));
+	if (call->stack != CP_RECORD_NONE)
+		put_stack(w, call, ns, indent);
+	write_lines(w);
+	return NULL;
+}
+
 /* ---- all of it ---- */
 
 static bool several_threads(const struct cp_profile *p)
@@ -681,9 +750,9 @@ static bool several_threads(const struct cp_profile *p)
 
 static struct cp_error *print_all(struct printer *w, const struct cp_replay_options *o)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter,
-							.leave = leave,
-							.disarmed = disarmed };
+	static const struct cp_span_visitor visitor = {
+		.enter = enter, .leave = leave, .disarmed = disarmed, .exception = exception
+	};
 	size_t threads = cp_record_thread_count(w->p->record), i;
 
 	w->tails = calloc(threads + 1, sizeof(*w->tails));
@@ -712,7 +781,8 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	struct cp_error *err = print_all(&w, o);
 	size_t i;
 
-	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record))
+	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&
+	    !cp_record_exception_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
 	cp_report_missing_calls(p, look, &sink->buf);
 	for (i = w.head; i < w.queue.count; i++)

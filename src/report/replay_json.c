@@ -4,12 +4,15 @@
  * come, none goes.
  */
 #include <fnmatch.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "inspect/inspect.h"
 #include "report/annotations.h"
+#include "report/exceptions.h"
 #include "report/replay.h"
 #include "report/spans.h"
 #include "report/values.h"
@@ -281,12 +284,42 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+	uint64_t start = cp_record_info(w->p->record)->start_ns;
+	const char *type = cp_exception_type(call), *file;
+	char address[24];
+	uint32_t line;
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	annotations_until(w, call->ts_ns > start ? call->ts_ns - start : 0);
+	begin(w, call->kind == CP_RECORD_THROW ? "throw" : "catch",
+	      call->ts_ns > start ? call->ts_ns - start : 0, thread, function, call->depth);
+	cp_json_str(&w->j, "type", *type ? type : NULL);
+	snprintf(address, sizeof(address), "0x%" PRIx64, cp_exception_address(call));
+	cp_json_str(&w->j, "address", address);
+	file = cp_exception_file(w->p, call, &line);
+	if (file) {
+		cp_json_str(&w->j, "file", file);
+		cp_json_u64(&w->j, "line", line);
+	}
+	if (call->kind == CP_RECORD_CATCH && call->count != CP_RECORD_NONE)
+		cp_json_u64(&w->j, "clause", call->count);
+	if (call->stack != CP_RECORD_NONE)
+		add_stack(w, call->stack);
+	finish(w);
+	return NULL;
+}
+
 CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_options *o,
 			struct cp_sink *sink)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter,
-							.leave = leave,
-							.disarmed = disarmed };
+	static const struct cp_span_visitor visitor = {
+		.enter = enter, .leave = leave, .disarmed = disarmed, .exception = exception
+	};
 	struct writer w = { .p = p, .sink = sink, .least_ns = o->least_ns };
 	struct cp_error *err = cp_chosen_init(&w.chosen, p, o);
 

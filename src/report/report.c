@@ -13,6 +13,7 @@
 #include "report/annotations.h"
 #include "report/calls.h"
 #include "report/coverage.h"
+#include "report/exceptions.h"
 
 /* Rows of the smaller tables in the overview. */
 #define OVERVIEW_ROWS 10
@@ -22,7 +23,7 @@ static size_t limited(size_t count, uint64_t limit)
 	return limit && limit < count ? (size_t)limit : count;
 }
 
-static void more(struct cp_buf *out, const struct cp_look *look, size_t shown, size_t count)
+void cp_report_more(struct cp_buf *out, const struct cp_look *look, size_t shown, size_t count)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
@@ -74,7 +75,7 @@ CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_
 		function_row(&t, p, order[i], most);
 	cp_table_print(&t, look, out);
 	if (o->what != CP_REPORT_SUMMARY)
-		more(out, look, shown, count);
+		cp_report_more(out, look, shown, count);
 	return o->traces ? cp_report_traces(p, o, look, out) : NULL;
 }
 
@@ -119,7 +120,7 @@ static CP_ERROR parts(const struct cp_profile *p, const struct cp_cost *costs, s
 		cp_table_name(&t, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
 	}
 	cp_table_print(&t, look, out);
-	more(out, look, shown, used);
+	cp_report_more(out, look, shown, used);
 	return NULL;
 }
 
@@ -276,6 +277,7 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, o, look, out));
+	CP_TRY(cp_report_exceptions(p, o, look, out));
 	CP_TRY(annotated(p, o, look, out));
 	CP_TRY(covered(p, o, look, out));
 	if (cp_cost_used(p->processes, cp_record_process_count(p->record)) > 1) {
@@ -340,6 +342,11 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 	return NULL;
 }
 
+static bool holds_exceptions(const struct cp_profile *p)
+{
+	return cp_record_info(p->record)->holds & CP_RECORD_HAS_EXCEPTIONS;
+}
+
 static void nothing(const struct cp_profile *p, struct cp_buf *out)
 {
 	cp_buf_str(out, p->by_calls ? "\nNo call" : "\nNo sample");
@@ -360,11 +367,13 @@ static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options
 	} else if (!p->total.ticks && !p->total.ns && o->what != CP_REPORT_CALLS &&
 		   o->what != CP_REPORT_COVERAGE && o->what != CP_REPORT_ANNOTATIONS) {
 		if (o->what == CP_REPORT_OVERVIEW) {
+			CP_TRY(cp_report_exceptions(p, o, look, out));
 			CP_TRY(annotated(p, o, look, out));
 			CP_TRY(covered(p, o, look, out));
 		}
-		if (o->what != CP_REPORT_OVERVIEW || (!cp_record_coverage_count(p->record) &&
-						      !cp_record_annotation_count(p->record)))
+		if (o->what != CP_REPORT_OVERVIEW ||
+		    (!cp_record_coverage_count(p->record) &&
+		     !cp_record_annotation_count(p->record) && !holds_exceptions(p)))
 			nothing(p, out);
 		if (o->what == CP_REPORT_OVERVIEW) {
 			cp_report_title(out, look, "Cost of profiling", NULL);
@@ -457,6 +466,7 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, &o, look, out));
+	CP_TRY(cp_report_exceptions(p, &o, look, out));
 	if (cp_record_annotation_count(p->record))
 		CP_TRY(cp_report_hottest_spans(p, look, out));
 	CP_TRY(covered(p, &o, look, out));

@@ -69,6 +69,8 @@ void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, s
 /* Of that, what concerns calls. */
 void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *look,
 			     struct cp_buf *out);
+/* "and N more", where not all of a table was shown. */
+void cp_report_more(struct cp_buf *out, const struct cp_look *look, size_t shown, size_t count);
 void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
 void cp_report_title(struct cp_buf *out, const struct cp_look *look, const char *title,
 		     const char *note);

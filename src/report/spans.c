@@ -220,6 +220,15 @@ static struct cp_error *disarmed(struct walk *w, const struct cp_record_call *ca
 	return w->visitor->disarmed(w->ctx, call->thread, function, call);
 }
 
+static struct cp_error *exception(struct walk *w, const struct cp_record_call *call)
+{
+	uint32_t function = cp_profile_outermost(w->p, call->function);
+
+	if (!w->visitor->exception || !cp_profile_accepts_call(w->p, call->thread, function))
+		return NULL;
+	return w->visitor->exception(w->ctx, call->thread, function, call);
+}
+
 static bool event(void *ctx, const struct cp_record_call *call)
 {
 	struct walk *w = ctx;
@@ -229,6 +238,8 @@ static bool event(void *ctx, const struct cp_record_call *call)
 		w->error = begin(w, call, offset(w, call->ts_ns), &span);
 	else if (call->kind == CP_RECORD_DISARMED)
 		w->error = disarmed(w, call);
+	else if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
+		w->error = exception(w, call);
 	else
 		w->error = leave(w, call);
 	return !w->error && (!w->visitor->stop || !*w->visitor->stop);

@@ -59,6 +59,9 @@ struct cp_span_visitor {
 	/* `function` is no longer traced. */
 	struct cp_error *(*disarmed)(void *ctx, uint32_t thread, uint32_t function,
 				     const struct cp_record_call *call);
+	/* One is thrown or caught (CP_RECORD_THROW, CP_RECORD_CATCH) in `function`. */
+	struct cp_error *(*exception)(void *ctx, uint32_t thread, uint32_t function,
+				      const struct cp_record_call *call);
 	const bool *stop;
 };
 

@@ -211,6 +211,15 @@ static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct 
 		c->count = (uint32_t)(r >> 40);
 		return;
 	}
+	if (r % 64 == 32) {
+		c->kind = r & 64 ? CP_RECORD_THROW : CP_RECORD_CATCH;
+		c->stack = c->kind == CP_RECORD_THROW && r & 128 ? 0 : CP_RECORD_NONE;
+		if (c->kind == CP_RECORD_CATCH)
+			c->count = r & 128 ? CP_RECORD_NONE : (uint32_t)(r >> 40);
+		c->values = make_values(m, 1, 0);
+		c->value_count = 1;
+		return;
+	}
 	count = (uint32_t)(r / 256 % 5);
 	if (stack->depth < 15 && r % 2) {
 		c->kind = CP_RECORD_ENTER;

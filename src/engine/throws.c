@@ -1,0 +1,579 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exceptions. All languages that unwind stacks do it by the same routines,
+ * those of libgcc, wherever it is linked:
+ *
+ *     __cxa_throw, __cxa_rethrow, std::rethrow_exception, rust_panic, ...
+ *         └─► _Unwind_RaiseException(exception)           thrown
+ *               └─► personality routine, frame by frame
+ *                     └─► _Unwind_SetIP(context, pad)     caught, or cleaned up after
+ *
+ * So there are two breakpoints, not one for each language and each way to throw.
+ * libgcc's context says which frame is gone on with, and with what exception:
+ * the calls below that frame are unwound by it, at that moment. The tables of
+ * the frame say what is there. The context is libgcc's own structure; what it
+ * says is believed when the exception in it is one that was seen thrown.
+ *
+ * An exception is in flight from when it is thrown until a catch clause has it.
+ * More than one is when destructors, run by the first one, throw and catch
+ * themselves: the oldest one that was thrown after a call began unwinds it.
+ *
+ * What is read here is copied at the stop, and is untrusted.
+ */
+#include "engine/throws.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "image/image.h"
+#include "unwind/lsda.h"
+
+#define FLIGHTS_MAX 4096 /* in flight at once; more: the oldest ones are forgotten */
+#define LANDINGS 8 /* landing pads in the time of one throw, before they are too many */
+#define NAME_MAX 512 /* bytes of a type's name, mangled */
+#define GROUP_THROWS 0xfffffff3u
+#define GROUP_LANDINGS 0xfffffff4u
+
+/* An exception on its way. */
+struct flight {
+	const cprof_process *process;
+	int32_t tid;
+	uint64_t header; /* struct _Unwind_Exception: what tells exceptions apart */
+	uint64_t ts_ns, sp; /* when and where it was thrown */
+	cprof_object object;
+	bool seen; /* where it came to a landing pad */
+};
+
+struct engine_throws {
+	bool clauses;
+	bool disarmed;
+	const cprof_function *raise; /* the function that throws, once it was seen */
+	CP_VEC(struct flight) flights;
+	struct cp_interner names; /* of types, demangled */
+	CP_VEC(char *) texts; /* owned */
+};
+
+/* ---- wanted ---- */
+
+static struct engine_throws *throws_get(cprof_session *s)
+{
+	struct engine_calls *c = engine_calls_get(s);
+
+	if (c && !c->throws)
+		c->throws = calloc(1, sizeof(*c->throws));
+	return c ? c->throws : NULL;
+}
+
+bool engine_throws_wanted(const cprof_session *s)
+{
+	return s->calls && s->calls->throws;
+}
+
+void engine_throws_prepare(cprof_session *s)
+{
+	const struct cprof_profiler_desc *p;
+
+	for (p = s->profilers; p; p = p->next)
+		if (p->exception_throw)
+			throws_get(s);
+}
+
+bool cprof_profiler_enable_clauses(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_throws *t = s && !s->started ? throws_get(s) : NULL;
+
+	if (!t)
+		return false;
+	t->clauses = true;
+	return true;
+}
+
+void engine_throws_free(struct engine_calls *c)
+{
+	struct engine_throws *t = c->throws;
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->texts.count; i++)
+		free(t->texts.items[i]);
+	cp_vec_free(&t->texts);
+	cp_vec_free(&t->flights);
+	cp_interner_free(&t->names);
+	free(t);
+	c->throws = NULL;
+}
+
+/* ---- sites ---- */
+
+/* Of the header of an exception, and, if it is one of C++, what is in front of
+ * it (struct __cxa_exception): its type, or the exception that it stands for
+ * (rethrow_exception), which has a type in turn. */
+#define CXX_TYPE 80 /* bytes before the header, for both */
+#define CXX_OBJECT 32 /* behind it: the object */
+#define CXX_PRIMARY 112 /* before the object: its type */
+
+enum {
+	FETCH_HEADER,
+	FETCH_FRONT,
+	FETCH_TYPE,
+	FETCH_PRIMARY,
+	FETCH_NAME,
+	FETCH_PRIMARY_TYPE,
+	FETCH_PRIMARY_NAME,
+	FETCH_THROWS
+};
+enum { FETCH_CONTEXT, FETCH_EXCEPTION, FETCH_SELECTOR, FETCH_LANDINGS };
+
+#define BEHIND(block) (CP_FETCH_BLOCK + (block))
+
+/* `from` of the first argument is filled in. */
+static const struct cp_fetch throw_fetches[FETCH_THROWS] = {
+	[FETCH_HEADER] = { .size = 8 },
+	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = 8 },
+	/* A type: its virtual table, its name. */
+	[FETCH_TYPE] = { .from = BEHIND(FETCH_FRONT), .level = 1, .size = 16 },
+	[FETCH_PRIMARY] = { .from = BEHIND(FETCH_FRONT),
+			    .level = 1,
+			    .offset = -CXX_PRIMARY,
+			    .size = 8 },
+	[FETCH_NAME] = { .from = BEHIND(FETCH_TYPE),
+			 .at = 8,
+			 .level = 2,
+			 .size = NAME_MAX,
+			 .flags = CP_FETCH_STRING },
+	[FETCH_PRIMARY_TYPE] = { .from = BEHIND(FETCH_PRIMARY), .level = 2, .size = 16 },
+	[FETCH_PRIMARY_NAME] = { .from = BEHIND(FETCH_PRIMARY_TYPE),
+				 .at = 8,
+				 .level = 3,
+				 .size = NAME_MAX,
+				 .flags = CP_FETCH_STRING },
+};
+
+static const struct {
+	const char *name;
+	enum engine_site_kind kind;
+} routines[ENGINE_THROWS] = {
+	{ "_Unwind_RaiseException", ENGINE_SITE_THROW },
+	{ "_Unwind_SetIP", ENGINE_SITE_LANDING },
+};
+
+static void set_fetches(struct engine_calls *c, struct engine_site *site)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	size_t i;
+
+	site->list = (struct cp_capture_list){ .fetches = c->throw_fetches,
+					       .fetch_count = FETCH_THROWS };
+	if (site->kind == ENGINE_SITE_LANDING)
+		site->list = (struct cp_capture_list){ .fetches = c->landing_fetches,
+						       .fetch_count = arch->unwind_context.size
+									      ? FETCH_LANDINGS
+									      : 0 };
+	else
+		site->list.site_flags = CP_SITE_STACK;
+	memcpy(c->throw_fetches, throw_fetches, sizeof(throw_fetches));
+	for (i = 0; i <= FETCH_FRONT; i++)
+		c->throw_fetches[i].from = arch->args[0];
+	c->landing_fetches[FETCH_CONTEXT] =
+		(struct cp_fetch){ .from = arch->args[0], .size = arch->unwind_context.size };
+	c->landing_fetches[FETCH_EXCEPTION] =
+		(struct cp_fetch){ .from = BEHIND(FETCH_CONTEXT),
+				   .at = arch->unwind_context.exception,
+				   .level = 1,
+				   .size = 8 };
+	c->landing_fetches[FETCH_SELECTOR] = (struct cp_fetch){ .from = BEHIND(FETCH_CONTEXT),
+								.at = arch->unwind_context.selector,
+								.level = 1,
+								.size = 8 };
+}
+
+static void find_routines(struct engine_calls *c, cprof_assembly *a, struct engine_plans *plans)
+{
+	const struct cp_symbol *symbols;
+	struct cp_error *err;
+	size_t count, i, n;
+
+	plans->throws_sought = true;
+	err = cp_image_symbols(a->image, &symbols, &count);
+	cp_error_free(err);
+	for (i = 0; !err && i < count; i++) {
+		size_t length;
+
+		if (symbols[i].kind != CP_SYMBOL_FUNCTION ||
+		    strncmp(symbols[i].name, "_Unwind_", 8) != 0)
+			continue;
+		length = strcspn(symbols[i].name, "@"); /* before a version */
+		for (n = 0; n < ENGINE_THROWS; n++) {
+			if (plans->throws[n] || length != strlen(routines[n].name) ||
+			    strncmp(symbols[i].name, routines[n].name, length) != 0)
+				continue;
+			plans->throws[n] =
+				engine_plan_address(c, a, symbols[i].start.v, routines[n].kind);
+			if (plans->throws[n])
+				set_fetches(c, &c->sites.items[plans->throws[n] - 1]);
+		}
+	}
+}
+
+size_t engine_throws_plan(cprof_image *image, uint32_t *numbers)
+{
+	cprof_session *s = image->process->session;
+	struct engine_calls *c = s->calls;
+	struct engine_plans *plans;
+	size_t n, count = 0;
+
+	if (!engine_throws_wanted(s) || c->throws->disarmed)
+		return 0;
+	plans = engine_plans_of(image->assembly);
+	if (!plans || !engine_decoder(c))
+		return 0;
+	if (!plans->throws_sought)
+		find_routines(c, image->assembly, plans);
+	for (n = 0; n < ENGINE_THROWS; n++)
+		if (plans->throws[n])
+			numbers[count++] = plans->throws[n] - 1;
+	return count;
+}
+
+struct cp_site_group engine_throws_group(const struct engine_calls *c, uint32_t site)
+{
+	uint32_t rate = c->rate_globbed;
+
+	if (c->sites.items[site].kind == ENGINE_SITE_THROW)
+		return (struct cp_site_group){ .id = GROUP_THROWS, .max_rate = rate };
+	return (struct cp_site_group){
+		.id = GROUP_LANDINGS,
+		.max_rate = rate < UINT32_MAX / LANDINGS ? rate * LANDINGS : UINT32_MAX,
+	};
+}
+
+/* ---- what was copied ---- */
+
+/* The bytes of one fetch; how many, 0 when it could not be read. */
+static size_t fetched(const struct engine_hit *hit, unsigned index, const uint8_t **ret)
+{
+	const uint8_t *at = hit->fetched;
+	size_t left = at ? hit->event->fetched_size : 0;
+	struct cp_fetched block;
+
+	while (left >= sizeof(block)) {
+		memcpy(&block, at, sizeof(block));
+		at += sizeof(block);
+		left -= sizeof(block);
+		if (block.size > left)
+			return 0;
+		if (block.index == index) {
+			*ret = at;
+			return block.size;
+		}
+		if (cp_align8(block.size) > left)
+			return 0;
+		at += cp_align8(block.size);
+		left -= cp_align8(block.size);
+	}
+	return 0;
+}
+
+static uint64_t word(const struct engine_hit *hit, unsigned index, size_t offset)
+{
+	const uint8_t *bytes;
+	uint64_t v;
+
+	if (fetched(hit, index, &bytes) < offset + sizeof(v))
+		return 0;
+	memcpy(&v, bytes + offset, sizeof(v));
+	return v;
+}
+
+/* ---- types ---- */
+
+static char *demangle_type(const char *name)
+{
+	static const char front[] = "typeinfo name for ";
+	CP_FREE char *symbol = malloc(strlen(name) + 5), *text = NULL;
+
+	if (!symbol)
+		return NULL;
+	sprintf(symbol, "_ZTS%s", name);
+	text = cp_demangle(symbol);
+	if (!text || strncmp(text, front, sizeof(front) - 1) != 0)
+		return strdup(name);
+	return strdup(text + sizeof(front) - 1);
+}
+
+/* A text that lives as long as the session; NULL without memory. */
+static const char *keep_name(struct engine_throws *t, const char *name, bool mangled)
+{
+	uint32_t number;
+	bool fresh;
+	char *text;
+
+	if (!cp_intern(&t->names, name, strlen(name), &number, &fresh))
+		return NULL;
+	if (!fresh)
+		return number < t->texts.count ? t->texts.items[number] : NULL;
+	text = mangled ? demangle_type(name) : strdup(name);
+	if (!cp_vec_push(&t->texts, text)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static const char *cxx_type(struct engine_throws *t, const struct engine_hit *hit, unsigned index)
+{
+	char name[NAME_MAX + 1];
+	const uint8_t *bytes;
+	size_t size = fetched(hit, index, &bytes), skip;
+
+	if (!size)
+		return NULL;
+	memcpy(name, bytes, size);
+	name[size] = 0;
+	skip = *name == '*'; /* one that is compared by address */
+	return name[skip] ? keep_name(t, name + skip, true) : NULL;
+}
+
+/* What the eight bytes at its beginning say of an exception: who made it. */
+#define CLASS_GNU UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
+#define CLASS_GNU_DEPENDENT (CLASS_GNU | 1)
+#define CLASS_CLANG UINT64_C(0x434c4e47432b2b00) /* "CLNGC++\0": libc++abi */
+#define CLASS_RUST UINT64_C(0x54535552005a4f4d) /* "MOZ\0RUST", as bytes in a row */
+
+static void read_object(struct engine_throws *t, const struct engine_hit *hit, uint64_t header,
+			cprof_object *ret)
+{
+	uint64_t class = word(hit, FETCH_HEADER, 0), front;
+	char text[] = "foreign exception ........";
+	unsigned i;
+
+	*ret = (cprof_object){ .address = header };
+	if ((class & ~UINT64_C(1)) == CLASS_GNU || (class & ~UINT64_C(1)) == CLASS_CLANG) {
+		ret->address = header + CXX_OBJECT;
+		front = word(hit, FETCH_FRONT, 0);
+		if (class == CLASS_GNU_DEPENDENT && front)
+			ret->address = front;
+		ret->type_name =
+			cxx_type(t, hit,
+				 class == CLASS_GNU_DEPENDENT ? FETCH_PRIMARY_NAME : FETCH_NAME);
+		return;
+	}
+	if (class == CLASS_RUST) {
+		ret->type_name = keep_name(t, "panic", false);
+		return;
+	}
+	for (i = 0; i < 8; i++) {
+		char c = (char)(class >> (56 - 8 * i));
+
+		text[sizeof(text) - 9 + i] = c >= ' ' && c <= '~' ? c : '.';
+	}
+	ret->type_name = class ? keep_name(t, text, false) : NULL;
+}
+
+/* ---- in flight ---- */
+
+static struct flight *find_flight(struct engine_throws *t, const cprof_process *p, int32_t tid,
+				  uint64_t header)
+{
+	size_t i;
+
+	for (i = t->flights.count; i--;) {
+		struct flight *f = &t->flights.items[i];
+
+		if (f->process == p && f->tid == tid && f->header == header)
+			return f;
+	}
+	return NULL;
+}
+
+static void remove_flight(struct engine_throws *t, size_t i)
+{
+	memmove(&t->flights.items[i], &t->flights.items[i + 1],
+		(t->flights.count - i - 1) * sizeof(*t->flights.items));
+	t->flights.count--;
+}
+
+/* One is thrown: what its thread had in flight and was never seen to land, or
+ * was thrown from deeper down the same stack, is so no more. */
+static void prune(struct engine_throws *t, const struct flight *fresh)
+{
+	size_t i;
+
+	for (i = t->flights.count; i--;) {
+		const struct flight *f = &t->flights.items[i];
+
+		if (f->process == fresh->process && f->tid == fresh->tid &&
+		    (!f->seen || f->header == fresh->header))
+			remove_flight(t, i);
+	}
+	if (t->flights.count >= FLIGHTS_MAX)
+		remove_flight(t, 0);
+}
+
+const cprof_object *engine_throws_unwinds(cprof_session *s, const struct cp_call *call)
+{
+	struct engine_throws *t = s->calls->throws;
+	size_t i;
+
+	for (i = 0; t && i < t->flights.count; i++) {
+		const struct flight *f = &t->flights.items[i];
+
+		if (f->process == s->current.process && f->tid == call->tid &&
+		    f->ts_ns > call->enter_ns && f->sp < call->sp)
+			return &f->object;
+	}
+	return NULL;
+}
+
+void engine_throws_exit(cprof_process *p, int32_t tid)
+{
+	struct engine_throws *t = p->session->calls ? p->session->calls->throws : NULL;
+	size_t i;
+
+	for (i = t ? t->flights.count : 0; i--;) {
+		const struct flight *f = &t->flights.items[i];
+
+		if (f->process == p && (!tid || f->tid == tid))
+			remove_flight(t, i);
+	}
+}
+
+/* ---- events ---- */
+
+static void on_thrown(cprof_session *s, const struct engine_hit *hit)
+{
+	struct engine_throws *t = s->calls->throws;
+	const struct cp_event_hit *e = hit->event;
+	struct flight f = {
+		.process = s->current.process,
+		.tid = e->e.tid,
+		.header = hit->regs.r[cp_arch_host()->args[0]],
+		.ts_ns = e->e.ts_ns,
+		.sp = e->sp,
+	};
+	cprof_object object;
+
+	if (!t->raise && hit->image)
+		t->raise = engine_function_at(s, hit->image, e->pc - hit->image->bias);
+	engine_calls_reach(s, e, e->sp);
+	read_object(t, hit, f.header, &f.object);
+	prune(t, &f);
+	object = f.object;
+	cp_vec_push(&t->flights, f);
+	s->calls->events++;
+	engine_raise(s, exception_throw, &object);
+}
+
+/* What is at the landing pad; its number among the frame's clauses for the call,
+ * UINT32_MAX: not known. */
+static cprof_exception_clause_type clause(cprof_session *s, const struct engine_hit *hit,
+					  uint32_t *index_ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	cprof_process *p = s->current.process;
+	int64_t selector = (int32_t)word(hit, FETCH_SELECTOR, 0);
+	struct cp_lsda_site site;
+	bool known;
+	uint32_t i;
+
+	*index_ret = UINT32_MAX;
+	known = engine_open_memory(p) &&
+		cp_lsda_find(&p->memory, word(hit, FETCH_CONTEXT, arch->unwind_context.lsda),
+			     word(hit, FETCH_CONTEXT, arch->unwind_context.function),
+			     word(hit, FETCH_CONTEXT, arch->unwind_context.pc), &site) &&
+		site.landing_pad == hit->regs.r[arch->args[1]];
+	for (i = 0; known && i < site.count && *index_ret == UINT32_MAX; i++)
+		if (site.filters[i] == selector)
+			*index_ret = i;
+	if (selector > 0)
+		return CPROF_EXCEPTION_CLAUSE_CATCH;
+	if (selector < 0)
+		return CPROF_EXCEPTION_CLAUSE_FILTER;
+	/* Rust's handlers are given no selector. In C++ what catches everything
+	 * is never passed by. */
+	if (known && site.catches_all) {
+		*index_ret = 0;
+		return CPROF_EXCEPTION_CLAUSE_CATCH;
+	}
+	if (known && !site.count)
+		*index_ret = 0;
+	return CPROF_EXCEPTION_CLAUSE_FINALLY;
+}
+
+static void on_landing(cprof_session *s, const struct engine_hit *hit)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct engine_throws *t = s->calls->throws;
+	const struct cp_event_hit *e = hit->event;
+	uint64_t header = word(hit, FETCH_EXCEPTION, 0);
+	uint64_t sp = word(hit, FETCH_CONTEXT, arch->unwind_context.sp);
+	uint64_t at = word(hit, FETCH_CONTEXT, arch->unwind_context.function);
+	struct flight *f = find_flight(t, s->current.process, e->e.tid, header);
+	const struct engine_text *text;
+	cprof_exception_clause_type type;
+	const cprof_function *method = NULL;
+	cprof_object object;
+	uint32_t index;
+
+	/* Not libgcc's context, or an unwinding that is no exception. */
+	if (!f || sp <= e->sp)
+		return;
+	f->seen = true;
+	object = f->object;
+	engine_calls_reach(s, e, sp);
+	type = clause(s, hit, &index);
+	text = engine_find_text(s->current.process, at);
+	if (text)
+		method = engine_function_at(s, text->image, at - text->image->bias);
+	if (t->clauses && method) {
+		s->calls->events++;
+		engine_raise(s, exception_clause, method, index, type, &object);
+	}
+	f = type == CPROF_EXCEPTION_CLAUSE_FINALLY
+		    ? NULL
+		    : find_flight(t, s->current.process, e->e.tid, header);
+	if (f)
+		remove_flight(t, (size_t)(f - t->flights.items));
+}
+
+void engine_on_throw(cprof_session *s, const struct engine_hit *hit)
+{
+	if (!s->calls->throws || s->calls->throws->disarmed || !hit->regs.known)
+		return;
+	if (s->calls->sites.items[hit->site].kind == ENGINE_SITE_THROW)
+		on_thrown(s, hit);
+	else
+		on_landing(s, hit);
+}
+
+bool engine_throws_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
+{
+	static const uint32_t groups[] = { GROUP_THROWS, GROUP_LANDINGS };
+	struct engine_throws *t = s->calls->throws;
+	struct cp_answer answer;
+	size_t i;
+
+	if (e->group != GROUP_THROWS && e->group != GROUP_LANDINGS)
+		return false;
+	if (!t || t->disarmed)
+		return true;
+	t->disarmed = true;
+	t->flights.count = 0;
+	for (i = 0; i < CP_ARRAY_SIZE(groups); i++) {
+		struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = groups[i] };
+
+		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+	}
+	s->current.thread = cprof_thread_from_tid(e->e.tid);
+	if (t->raise)
+		engine_calls_raise_disarmed(s, t->raise, e->rate, e->e.ts_ns);
+	engine_warn(s,
+		    "exceptions were thrown more than %u times a second: those that followed "
+		    "are not told (--max-rate)",
+		    s->calls->rate_globbed);
+	return true;
+}

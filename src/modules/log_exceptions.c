@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recorder's part for exceptions: log:exceptions.
+ *
+ * They are recorded among the calls, in the order of events.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "modules/log.h"
+
+/* Rust's own libraries: who called them made the mistake. */
+static bool is_rust_library(const char *name)
+{
+	static const char *const begins[] = { "core::", "alloc::", "std::" };
+	size_t i;
+
+	if (cp_starts_with(name, "<usize as core::") || cp_starts_with(name, "<[T] as core::"))
+		return true;
+	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (cp_starts_with(name + (*name == '<'), begins[i]))
+			return true;
+	return false;
+}
+
+/* The functions by which a program throws, on their way to the unwinder: those
+ * of C++, of Rust. Who called them throws. */
+static bool is_runtime(const char *name)
+{
+	static const char *const begins[] = {
+		"_Unwind_",
+		"__cxa_throw",
+		"__cxa_rethrow",
+		"std::rethrow_exception",
+		"std::rethrow_if_nested",
+		"__rust_start_panic",
+		"__rustc::",
+		"rust_panic",
+		"rust_begin_unwind",
+		"panic_unwind::",
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (cp_starts_with(name, begins[i]))
+			return true;
+	return false;
+}
+
+struct thrower {
+	cprof_profiler *log;
+	bool rust;
+	uint32_t location;
+};
+
+static cprof_walk find_thrower(const cprof_function *function, cprof_addr ip,
+			       const cprof_frame_info *frame, size_t size,
+			       const cprof_context *context, void *data)
+{
+	struct thrower *t = data;
+	const char *name = function ? cprof_function_name(function) : NULL;
+
+	(void)ip;
+	(void)size;
+	(void)context;
+	t->location =
+		cp_record_location(t->log->writer, log_image(t->log, cprof_frame_info_image(frame)),
+				   cprof_frame_info_address(frame), 0);
+	return name && (is_runtime(name) || (t->rust && is_rust_library(name)))
+		       ? CPROF_WALK_CONTINUE
+		       : CPROF_WALK_ABORT;
+}
+
+/* False: nothing can be recorded. */
+static bool begin(cprof_profiler *log, const cprof_object *exception, cprof_value *value,
+		  struct cp_record_call *ret)
+{
+	cprof_thread *t = cprof_current_thread();
+	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
+	cprof_call call;
+
+	if (!thread || !cprof_current_call(&call))
+		return false;
+	*value = (cprof_value){
+		.kind = CPROF_VALUE_POINTER,
+		.size = sizeof(cprof_addr),
+		.name = "exception",
+		.type = exception->type_name ? exception->type_name : "",
+		.u.u = exception->address,
+	};
+	*ret = (struct cp_record_call){
+		.ts_ns = call.timestamp_ns,
+		.thread = (uint32_t)*thread,
+		.function = CP_RECORD_NONE,
+		.depth = call.depth,
+		.target = CP_RECORD_NONE,
+		.stack = CP_RECORD_NONE,
+		.values = value,
+		.value_count = 1,
+	};
+	return true;
+}
+
+static void on_throw(cprof_profiler *log, const cprof_object *exception)
+{
+	struct thrower thrower = {
+		.log = log,
+		.rust = exception->type_name && !strcmp(exception->type_name, "panic"),
+		.location = CP_RECORD_NONE,
+	};
+	struct cp_record_call r;
+	cprof_value value;
+
+	if (!begin(log, exception, &value, &r))
+		return;
+	r.kind = CP_RECORD_THROW;
+	cprof_do_stack_snapshot(NULL, find_thrower, CPROF_SNAPSHOT_ALL_FRAMES, &thrower, NULL, 0);
+	r.function = thrower.location;
+	if (r.function == CP_RECORD_NONE)
+		r.function = cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
+	if (log->stacks)
+		r.stack = log_stack(log, 0);
+	cp_record_call(log->writer, &r);
+}
+
+/* Cleanup on the way is not recorded. */
+static void on_clause(cprof_profiler *log, const cprof_function *method, uint32_t index,
+		      cprof_exception_clause_type type, const cprof_object *exception)
+{
+	struct cp_record_call r;
+	cprof_value value;
+
+	if (type == CPROF_EXCEPTION_CLAUSE_FINALLY || !begin(log, exception, &value, &r))
+		return;
+	r.kind = CP_RECORD_CATCH;
+	r.function = log_function(log, method);
+	r.count = index;
+	cp_record_call(log->writer, &r);
+}
+
+bool log_exceptions_option(cprof_profiler *log, const char *key, const char *value)
+{
+	if (strcmp(key, "exceptions") != 0 || value)
+		return false;
+	log->exceptions = true;
+	return true;
+}
+
+void log_exceptions_start(cprof_profiler *log)
+{
+	if (!log->exceptions)
+		return;
+	cprof_profiler_set_exception_throw_callback(log->handle, on_throw);
+	cprof_profiler_set_exception_clause_callback(log->handle, on_clause);
+	cprof_profiler_enable_clauses();
+}
+
+uint32_t log_exceptions_hold(const cprof_profiler *log)
+{
+	return log->exceptions ? CP_RECORD_HAS_EXCEPTIONS : 0;
+}

@@ -1,0 +1,152 @@
+#!/usr/bin/env bats
+# Exceptions, against what the programs say of themselves, and gdb.
+
+load helpers
+bats_require_minimum_version 1.5.0
+
+# told FILE: what a recording says of its first thread, as the programs print it.
+told() {
+	"$CPROF" replay --json "$1" | jq -r 'select(.tid == .pid and (.event | test("throw|catch"))) |
+		"\(.event) \(.type) \(.function | sub("\\(.*"; "") | sub("( .clone )?.cold.*"; ""))"'
+}
+
+@test "each throw and catch is told in order: nested, thrown again, through libraries" {
+	for program in throws throws_O0; do
+		"$CPROF" run --exceptions -q -o x.data -- "$TRACEES/$program" 0 \
+			"$TRACEES/libthrows_library.so" >out
+		assert_equal "$(told x.data)" "$(cat out)"
+	done
+	[ "$(grep -c throw out)" -eq 9 ]
+	"$CPROF" run --exceptions -q -o x.data -- "$TRACEES/throws_static" >out
+	assert_equal "$(told x.data)" "$(cat out)"
+	# Under breakpoints of calls too.
+	"$CPROF" run --exceptions -t program -q -o x.data -- "$TRACEES/throws_O0" >out
+	assert_equal "$(told x.data)" "$(cat out)"
+}
+
+@test "throws and catches come in gdb's order" {
+	needs gdb
+	"$CPROF" run --exceptions -q -o x.data -- "$TRACEES/throws_O0" >out
+	cat >script <<-'END'
+		set pagination off
+		set breakpoint pending on
+		set debuginfod enabled off
+		catch throw
+		commands
+		silent
+		printf "EVENT throw\n"
+		continue
+		end
+		catch rethrow
+		commands
+		silent
+		printf "EVENT throw\n"
+		continue
+		end
+		catch catch
+		commands
+		silent
+		printf "EVENT catch\n"
+		continue
+		end
+		run
+	END
+	gdb -q -nx -batch -x script "$TRACEES/throws_O0" </dev/null 2>&1 |
+		sed -n 's/^EVENT //p' >expected
+	# gdb has no catchpoint for std::rethrow_exception().
+	told x.data | grep -v ' kept_one$' | cut -d' ' -f1 >got
+	[ "$(wc -l <expected)" -ge 13 ]
+	diff expected got
+}
+
+@test "threads throw at the same time, and none is missed" {
+	"$CPROF" run --exceptions --max-rate=0 -q -o x.data -- "$TRACEES/throws" 4 >out
+	run "$CPROF" report --json x.data
+	assert_equal "$(jq -c '.exceptions | [.thrown, .caught]' <<<"$output")" '[287,287]'
+	assert_equal "$(jq '[.exceptions.kinds[] | select(.type == "int").count] | add' <<<"$output")" 82
+	assert_equal "$(jq '[.exceptions.kinds[] | select(.caught_in == null)] | length' \
+		<<<"$output")" 0
+}
+
+@test "the calls that an exception unwinds end where it lands, by nothing else" {
+	"$CPROF" run --exceptions -t 'thrower,passes_through,nested,jumps,in_destructor' -q -o x.data \
+		-- "$TRACEES/throws_O0" >out
+	"$CPROF" replay --json x.data |
+		jq -r 'select(.event != "enter") | "\(.event) \(.function | sub("\\(.*"; ""))"' >got
+	cat >expected <<-'END'
+		throw thrower
+		unwind thrower
+		unwind passes_through
+		catch all_kinds
+		throw thrower
+		unwind thrower
+		throw thrower
+		unwind thrower
+		catch in_destructor
+		leave in_destructor
+		unwind nested
+		catch all_kinds
+		throw thrower
+		unwind thrower
+		unwind passes_through
+		catch again
+		throw again
+		catch all_kinds
+		throw thrower
+		unwind thrower
+		unwind passes_through
+		catch others
+		throw kept_one
+		catch all_kinds
+		unwind jumps
+	END
+	diff expected got
+}
+
+@test "what nobody catches is told, and the program dies of it as without" {
+	run -134 --separate-stderr "$CPROF" run --exceptions -o x.data -- "$TRACEES/throws" abort
+	assert_output 'throw std::out_of_range thrower'
+	# libstdc++ throws it once more, to say what it is.
+	assert_regex "$stderr" '2 thrown, 1 caught'
+	assert_regex "$stderr" 'std::out_of_range +thrower\(int\) .*not caught'
+}
+
+@test "where it was thrown: the line, and with --stack the stack" {
+	line=$(grep -n 'throw std::out_of_range' "$SOURCES/tests/tracees/throws.cpp" | cut -d: -f1)
+	run -134 "$CPROF" run --exceptions --stack -q -o x.data -- "$TRACEES/throws_O0" abort
+	run sh -c "\"$CPROF\" replay --json x.data | head -n 1"
+	assert_equal "$(jq -r '"\(.file | sub(".*/"; "")) \(.line)"' <<<"$output")" \
+		"throws.cpp $line"
+	assert_equal "$(jq -r '.stack | map(sub("\\(.*"; "")) | index("thrower") as $i |
+		.[$i:$i + 2] | join(" ")' <<<"$output")" 'thrower main'
+	run "$CPROF" replay x.data
+	assert_regex "$output" "throw std::out_of_range at thrower\(int\), throws.cpp:$line"
+}
+
+@test "panics of Rust, where the program made them" {
+	[ -x "$TRACEES/throws_rust" ] || skip 'no rustc: throws_rust was not built'
+	"$CPROF" run --exceptions -q -o x.data -- "$TRACEES/throws_rust" >out
+	"$CPROF" replay --json x.data | jq -r 'if .event == "throw"
+		then "throw \(.type) \(.function)" else "catch \(.type)" end' >got
+	diff out got
+}
+
+@test "too many are told as long as --max-rate allows, and that it was so" {
+	run --separate-stderr "$CPROF" run --exceptions --max-rate=10 -o x.data -- \
+		"$TRACEES/throws" 2
+	assert_success
+	assert_regex "$stderr" 'none is told after'
+	run "$CPROF" report --json x.data
+	[ "$(jq .exceptions.thrown <<<"$output")" -lt 147 ]
+	[ "$(jq .exceptions.none_after_ns <<<"$output")" -gt 0 ]
+}
+
+@test "recordings with exceptions can be merged" {
+	"$CPROF" run --exceptions -q -o 1.data -- "$TRACEES/throws" >out
+	"$CPROF" run --exceptions -t thrower -q -o 2.data -- "$TRACEES/throws_O0" >out
+	"$CPROF" merge -o both.data 1.data 2.data
+	run "$CPROF" report --json both.data
+	assert_equal "$(jq -c '.exceptions | [.thrown, .caught]' <<<"$output")" '[14,14]'
+	assert_equal "$("$CPROF" replay --json both.data | jq -r .event | sort | uniq -c |
+		awk '{ print $2, $1 }' | tr '\n' ' ')" 'catch 14 enter 5 throw 14 unwind 5 '
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: MIT
+//
+// Panics, caught and not, and one line for each in order.
+use std::panic;
+
+struct Guard;
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        std::hint::black_box(());
+    }
+}
+
+#[inline(never)]
+fn deep(n: usize, v: &[i32]) -> i32 {
+    let _g = Guard;
+    if n == 0 {
+        println!("throw panic throws_rust::deep");
+        return v[std::hint::black_box(7)];
+    }
+    deep(n - 1, v) + 1
+}
+
+#[inline(never)]
+fn nothing(x: Option<i32>) -> i32 {
+    println!("throw panic throws_rust::nothing");
+    x.unwrap()
+}
+
+fn main() {
+    panic::set_hook(Box::new(|_| {}));
+    for n in 0..3 {
+        assert!(panic::catch_unwind(|| deep(n, &[])).is_err());
+        println!("catch panic");
+    }
+    let t = std::thread::spawn(|| nothing(None));
+    assert!(t.join().is_err());
+    println!("catch panic");
+}
