@@ -39,6 +39,21 @@ static void walk_samples(const struct cp_record *r)
 	}
 }
 
+static void walk_annotations(const struct cp_record *r)
+{
+	size_t i;
+
+	for (i = 0; i < cp_record_annotation_count(r); i++) {
+		struct cp_record_annotation a = cp_record_get_annotation(r, i);
+
+		touch(cp_record_get_thread(r, a.thread)->name);
+		touch(a.name);
+		touch(a.category);
+		touch(a.object);
+		sum += a.kind + a.id + (uint64_t)a.value;
+	}
+}
+
 static void touch_values(const cprof_value *values, size_t count)
 {
 	size_t i;
@@ -141,6 +156,7 @@ static void walk(const struct cp_record *r)
 		}
 	}
 	walk_samples(r);
+	walk_annotations(r);
 	walk_coverage(r);
 	for (arg = cp_record_info(r)->command; *arg; arg++)
 		touch(*arg);
