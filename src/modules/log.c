@@ -450,8 +450,8 @@ static bool parse_options(cprof_profiler *log, const char *args)
 	while (good && cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
 		if (!strcmp(key, "help")) {
 			cprof_profiler_set_help(log->handle, log_usage);
-			good = false;
-			break;
+			free(key);
+			return false;
 		}
 		good = take_option(log, key, value);
 		if (!good && !cprof_session_profiler_failed(cprof_session_current()))
@@ -486,9 +486,14 @@ void cp_module_log_init(const char *desc)
 	*log = (cprof_profiler){ .fd = -1, .mode = CPROF_SAMPLE_MODE_PROCESS, .hz = 99 };
 	log->handle = cprof_profiler_create(log);
 	log->output = strdup("cprof.data");
-	if (!log->handle || !log->output || !parse_options(log, cprof_profiler_desc_args(desc)))
+	if (!log->handle || !log->output) {
+		free(log->output);
+		log->output = NULL;
 		return;
+	}
 	cprof_profiler_set_cleanup_callback(log->handle, cleanup);
+	if (!parse_options(log, cprof_profiler_desc_args(desc)))
+		return;
 	err = log_output_early(log);
 	if (err) {
 		cprof_profiler_fail(log->handle, "%s%s%s", err->what, err->hint ? "\n" : "",
