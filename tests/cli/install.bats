@@ -12,7 +12,8 @@ setup_file() {
 	PKG_CONFIG_PATH=$(dirname "$(find "$DESTDIR" -name cprof.pc)")
 	export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$DESTDIR
 	LIBRARIES=$(dirname "$PKG_CONFIG_PATH")
-	export LIBRARIES INSTALLED=$DESTDIR$(pkg-config --variable=prefix cprof)/bin/cprof
+	INSTALLED=$DESTDIR$(pkg-config --variable=prefix cprof)/bin/cprof
+	export LIBRARIES INSTALLED
 	$CC -O1 -o "$BATS_FILE_TMPDIR/program" "$SOURCES/tests/modules/program.c"
 }
 

@@ -141,7 +141,7 @@ refused() {
 		rm -f cprof.data
 		cprof_run $profile
 		assert_equal "$status" 7
-		[[ $stderr == *'Cost of profiling'* ]]
+		assert_line 'Cost of profiling'
 		assert_exist cprof.data
 	done
 	cprof_run --profile=log:output=other.data -t called
@@ -299,7 +299,7 @@ wrong() {
 		rm -f stop
 		start "$MODULES/program" stop
 		local program=$pid
-		mv out program.out
+		until_true mv out program.out
 		start "$CPROF" attach --plugin-dir="$MODULES" --profile="crash:$how,call" "$program"
 		until_true grep -q "$says" err
 		until_true left_alone "$program"
@@ -351,10 +351,9 @@ wrong() {
 	run "$CPROF" modules --check "$MODULES/libcprof-profiler-hello.so"
 	assert_success
 	assert_output --partial 'can be loaded as hello'
-	cd "$MODULES"
+	cp "$MODULES/libcprof-profiler-hello.so" .
 	run "$CPROF" modules --check libcprof-profiler-hello.so
 	assert_success
-	cd - >/dev/null
 	module old hello -DCPROF_PROFILER_API_VERSION=0
 	run "$CPROF" modules --check old/libcprof-profiler-hello.so
 	assert_failure 1
