@@ -291,8 +291,10 @@ char *cprof_read_string(cprof_process *p, cprof_addr address, size_t limit)
 		length = strnlen(piece, n);
 		cp_buf_add(&text, piece, length);
 	} while (n == sizeof(piece) && length == n && text.size < limit && !text.failed);
-	if (!text.size && !n && limit) /* not even a NUL */
+	if (!text.size && !n && limit) { /* not even a NUL */
+		cp_buf_free(&text);
 		return NULL;
+	}
 	cp_buf_u8(&text, 0);
 	if (text.failed)
 		cp_buf_free(&text);
