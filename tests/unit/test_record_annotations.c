@@ -76,7 +76,7 @@ static void test_cut(void)
 		CHECK(cp_record_annotation_count(r) >= before);
 		before = cp_record_annotation_count(r);
 		annotation_text(r, &got);
-		CHECK(got.size <= want.size && !memcmp(want.bytes, got.bytes, got.size));
+		CHECK(!got.size || !memcmp(want.bytes, got.bytes, got.size));
 		cp_buf_free(&got);
 		cp_record_destroy(r);
 	}
