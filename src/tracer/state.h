@@ -177,7 +177,8 @@ struct process *process_find(struct tracer *tr, pid_t pid);
 void thread_remove(struct tracer *tr, struct thread *t, int status);
 /* After an exec only the leader is left. */
 void process_exec(struct tracer *tr, struct process *p);
-void tables_free(struct tracer *tr);
+/* Closes all files of threads; none is kept open from now on. */
+void tables_close(struct tracer *tr);
 /* Nothing is known any more of the stacks of the thread that has the slot. */
 void slot_forget(struct tracer *tr, uint32_t slot);
 

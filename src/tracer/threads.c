@@ -207,27 +207,12 @@ void process_exec(struct tracer *tr, struct process *p)
 	}
 }
 
-void tables_free(struct tracer *tr)
+void tables_close(struct tracer *tr)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value))
-		free((void *)(uintptr_t)value);
-	cursor = 0;
-	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
-		struct process *p = (struct process *)(uintptr_t)value;
-
-		space_release(p->space);
-		cp_vec_free(&p->threads);
-		cp_vec_free(&p->active);
-		free(p);
-	}
-	cp_map_free(&tr->by_tid);
-	cp_map_free(&tr->by_pid);
-	cp_vec_free(&tr->wanted);
-	cp_vec_free(&tr->held);
-	cp_vec_free(&tr->parked);
-	cp_vec_free(&tr->unread);
-	cp_vec_free(&tr->free_slots);
+		thread_close(tr, (struct thread *)(uintptr_t)value);
+	tr->fds_left = 0;
 }

@@ -254,6 +254,39 @@ static void leave(struct tracer *tr)
 	cp_ring_kick(tr->link, true);
 }
 
+static int keep_memory(void *tracer)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	while (getppid() == *(const pid_t *)tracer)
+		pause();
+	_exit(0);
+}
+
+/* The kernel lets everybody go as we exit, and until then nobody serves stops:
+ * a signal that the program ignores, and that wakes it only because it is
+ * traced, would end its system call with EINTR. So whatever takes time has been
+ * done before; who has stopped meanwhile is served; and nothing comes in
+ * between, where we are allowed to ask for that. What takes longest in an exit
+ * is to take down memory and files: they get a second user, who goes when we
+ * are gone. */
+__attribute__((noreturn)) static void be_gone(struct tracer *tr)
+{
+	static _Alignas(16) char stack[16384];
+	static pid_t self;
+	const struct sched_param first = { .sched_priority = 1 };
+
+	tables_close(tr);
+	self = getpid();
+	if (clone(keep_memory, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_FS, &self) < 0)
+		cp_debug("tracer: clone: %m");
+	if (sched_setscheduler(0, SCHED_FIFO, &first))
+		sched_yield(); /* a whole slice, then */
+	do
+		wait_gather(tr);
+	while (tr->reports);
+	_exit(0);
+}
+
 static void loop(struct tracer *tr)
 {
 	uint64_t now;
@@ -365,8 +398,7 @@ __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t co
 	if (tr.signal_fd < 0 || tr.controller_pidfd < 0 || getppid() != controller)
 		_exit(1);
 	loop(&tr);
-	tables_free(&tr);
-	_exit(0);
+	be_gone(&tr);
 }
 
 struct cp_error *cp_tracer_spawn(struct cp_link *link, pid_t *pid_ret)
