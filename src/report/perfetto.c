@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "inspect/inspect.h"
+#include "perfetto.pb-c.h"
 #include "report/perfetto.h"
 #include "report/report.h"
 #include "report/spans.h"

@@ -5,11 +5,11 @@
 #ifndef CP_REPORT_PERFETTO_H
 #define CP_REPORT_PERFETTO_H
 
-#include "perfetto.pb-c.h"
 #include "report/annotations.h"
 #include "report/sink.h"
 
-typedef Cprof__Perfetto__TracePacket packet_t;
+/* protobuf-c's, of what the build makes of perfetto.proto. */
+typedef struct Cprof__Perfetto__TracePacket packet_t;
 
 struct cp_perfetto {
 	const struct cp_profile *p;

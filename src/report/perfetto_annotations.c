@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "report/lanes.h"
+#include "perfetto.pb-c.h"
 #include "report/perfetto.h"
 
 /* Added to the number of a track, a lane, a counter. */

@@ -13,6 +13,7 @@ events() {
 }
 
 # Each track of a trace, as in the trace model: all slices lie within each other.
+# shellcheck disable=SC2016
 nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 | round), d: (.dur * 1000 | round)}]
 	| group_by(.k) | map(sort_by([.s, -.d]) | reduce .[] as $e ({open: [], ok: true};
 		.open |= map(select(. > $e.s)) | .ok = (.ok and all(.open[]; . >= $e.s + $e.d))
