@@ -343,6 +343,7 @@ static const char *cxx_type(struct engine_throws *t, const struct engine_hit *hi
 #define CLASS_GNU_DEPENDENT (CLASS_GNU | 1)
 #define CLASS_CLANG UINT64_C(0x434c4e47432b2b00) /* "CLNGC++\0": libc++abi */
 #define CLASS_RUST UINT64_C(0x54535552005a4f4d) /* "MOZ\0RUST", as bytes in a row */
+#define CLASS_RUST_OLD UINT64_C(0x4d4f5a0052555354) /* as a number, of older compilers */
 
 static void read_object(struct engine_throws *t, const struct engine_hit *hit, uint64_t header,
 			cprof_object *ret)
@@ -362,7 +363,7 @@ static void read_object(struct engine_throws *t, const struct engine_hit *hit, u
 				 class == CLASS_GNU_DEPENDENT ? FETCH_PRIMARY_NAME : FETCH_NAME);
 		return;
 	}
-	if (class == CLASS_RUST) {
+	if (class == CLASS_RUST || class == CLASS_RUST_OLD) {
 		ret->type_name = keep_name(t, "panic", false);
 		return;
 	}

@@ -3,11 +3,16 @@
 // Panics, caught and not, and one line for each in order.
 use std::panic;
 
+// What the compiler is not to see through.
+fn opaque(n: usize) -> usize {
+    unsafe { std::ptr::read_volatile(&n) }
+}
+
 struct Guard;
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        std::hint::black_box(());
+        opaque(0);
     }
 }
 
@@ -16,7 +21,7 @@ fn deep(n: usize, v: &[i32]) -> i32 {
     let _g = Guard;
     if n == 0 {
         println!("throw panic throws_rust::deep");
-        return v[std::hint::black_box(7)];
+        return v[opaque(7)];
     }
     deep(n - 1, v) + 1
 }
