@@ -11,10 +11,13 @@ static void left(cprof_profiler *p, const cprof_function *f, cprof_call_context 
 {
 	size_t i, used, n = cprof_call_context_argument_count(context);
 	cprof_call call;
-	double ms = cprof_current_call(&call) ? (call.timestamp_ns - call.enter_ns) / 1e6 : 0;
 	char text[1000];
+	double ms;
 
-	if (!cprof_callspec_match(spec, f) || ms < least)
+	if (!cprof_callspec_match(spec, f) || !cprof_current_call(&call))
+		return;
+	ms = (call.timestamp_ns - call.enter_ns - call.overhead_ns) / 1e6;
+	if (ms < least)
 		return;
 	used = cprof_escape(text, 500, CPROF_ESCAPE_TERMINAL, cprof_function_name(f));
 	for (i = 0; i < n && used < sizeof(text) - 2; i++) {
@@ -34,6 +37,7 @@ CPROF_PROFILER_INIT(slow)
 	slow = cprof_profiler_create(NULL);
 	spec = cprof_callspec_parse("program", NULL);
 	cprof_profiler_enable_call_context_introspection();
+	cprof_profiler_set_value_limits(1, 40);
 	cprof_profiler_trace(slow, spec, CPROF_CALL_INSTRUMENTATION_LEAVE | with);
 	cprof_profiler_set_method_leave_callback(slow, left);
 }

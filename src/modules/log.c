@@ -257,7 +257,7 @@ static void read_boot_id(char *buf, size_t size)
 	buf[strcspn(buf, "\n")] = 0;
 }
 
-static struct cp_error *open_writer(cprof_profiler *log)
+static struct cp_error *open_writer(cprof_profiler *log, uint64_t start_ns)
 {
 	cprof_session *s = cprof_session_current();
 	const struct cp_record_resolver resolver = { resolve, log };
@@ -275,8 +275,8 @@ static struct cp_error *open_writer(cprof_profiler *log)
 		.attached = cprof_session_is_attached(s),
 		.pid = cprof_session_target(s),
 		.hz = log->sampling ? log->hz : 0,
-		.start_ns = cp_now(),
-		.start_real_ns = cp_clock_ns(CLOCK_REALTIME),
+		.start_ns = start_ns,
+		.start_real_ns = cp_clock_ns(CLOCK_REALTIME) - (cp_now() - start_ns),
 		.resolution_ns = 1000,
 		.cpus = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 	};
@@ -292,23 +292,28 @@ static struct cp_error *open_writer(cprof_profiler *log)
 	return cp_record_writer_create(cp_steal_fd(&log->fd), &info, &resolver, &log->writer);
 }
 
-/* The first of all events opens the recording. A process that runs another
- * program now: the last name and file count. */
-static void on_domain_loaded(cprof_profiler *log, cprof_process *p)
+static void open_recording(cprof_profiler *log, uint64_t start_ns)
 {
 	struct cp_error *err;
 
-	if (log->writer && cp_map_get(&log->processes, (uintptr_t)p))
-		add_process(log, p);
 	if (log->opened)
 		return;
 	log->opened = true;
 	err = log_output_late(log);
 	if (!err)
-		err = open_writer(log);
+		err = open_writer(log, start_ns);
 	if (err)
 		cprof_profiler_fail(log->handle, "cannot record: %s", err->what);
 	cp_error_free(err);
+}
+
+/* The first of all events opens the recording. A process that runs another
+ * program now: the last name and file count. */
+static void on_domain_loaded(cprof_profiler *log, cprof_process *p)
+{
+	if (log->writer && cp_map_get(&log->processes, (uintptr_t)p))
+		add_process(log, p);
+	open_recording(log, cprof_process_start(p));
 }
 
 static void write_totals(cprof_profiler *log)
@@ -383,6 +388,8 @@ static void on_shutdown(cprof_profiler *log)
 {
 	struct cp_error *err = NULL;
 
+	if (!cprof_session_exec_errno(cprof_session_current()))
+		open_recording(log, cp_now()); /* it ended before anything happened */
 	if (!log->writer)
 		return;
 	log_coverage_write(log);

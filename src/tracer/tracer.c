@@ -18,6 +18,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -254,37 +255,33 @@ static void leave(struct tracer *tr)
 	cp_ring_kick(tr->link, true);
 }
 
-static int keep_memory(void *tracer)
+static void *keep_memory(void *tracer)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	while (getppid() == *(const pid_t *)tracer)
-		pause();
+	pthread_join(*(pthread_t *)tracer, NULL);
 	_exit(0);
 }
 
-/* The kernel lets everybody go as we exit, and until then nobody serves stops:
- * a signal that the program ignores, and that wakes it only because it is
- * traced, would end its system call with EINTR. So whatever takes time has been
- * done before; who has stopped meanwhile is served; and nothing comes in
- * between, where we are allowed to ask for that. What takes longest in an exit
- * is to take down memory and files: they get a second user, who goes when we
- * are gone. */
+/* The kernel lets everybody go as this thread exits, and until then nobody
+ * serves stops: a signal that the program ignores, and that wakes it only
+ * because it is traced, would end its system call with EINTR. So whatever takes
+ * time has been done before; who has stopped meanwhile is served; and nothing
+ * comes in between, where we are allowed to ask for that. What takes longest in
+ * an exit is to take down memory and files: that is left to a second thread. */
 __attribute__((noreturn)) static void be_gone(struct tracer *tr)
 {
-	static _Alignas(16) char stack[16384];
-	static pid_t self;
 	const struct sched_param first = { .sched_priority = 1 };
+	pthread_t self = pthread_self(), second;
+	bool alone;
 
 	tables_close(tr);
-	self = getpid();
-	if (clone(keep_memory, stack + sizeof(stack), CLONE_VM | CLONE_FILES | CLONE_FS, &self) < 0)
-		cp_debug("tracer: clone: %m");
+	alone = pthread_create(&second, NULL, keep_memory, &self) != 0;
 	if (sched_setscheduler(0, SCHED_FIFO, &first))
 		sched_yield(); /* a whole slice, then */
 	do
 		wait_gather(tr);
 	while (tr->reports);
-	_exit(0);
+	for (;;)
+		syscall(alone ? SYS_exit_group : SYS_exit, 0);
 }
 
 static void loop(struct tracer *tr)

@@ -241,7 +241,7 @@ passed_on() {
 	[ -z "${SANITIZED-}" ] || skip "the sanitizers write files of their own"
 	needs prlimit
 	local status=0
-	prlimit --fsize=8192 "$CPROF" run -s 5000 -o rec -- "$TRACEES/deep" --rounds=300 \
+	prlimit --fsize=4096 "$CPROF" run -s 5000 -o rec -- "$TRACEES/deep" --rounds=600 \
 		>out 2>err || status=$?
 	assert_equal "$status" 0
 	grep -q '^deep: ok' out

@@ -24,7 +24,7 @@ static void count(long *what)
 
 static NOIPA void compute(long n)
 {
-	volatile long sum = 0;
+	volatile long sum __attribute__((unused)) = 0;
 
 	for (long i = 0; i < n * 400; i++)
 		sum += i;
