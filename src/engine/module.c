@@ -40,10 +40,13 @@ static bool take_note(void *ctx, const struct cp_elf_note *note)
 			file->version = version;
 		file->has_version = true;
 	} else if (note->type == CPROF_PROFILER_SUMMARY_NOTE_TYPE && !file->summary) {
-		size_t size = strnlen((const char *)note->desc, note->desc_size);
+		size_t size =
+			strnlen((const char *)note->desc,
+				note->desc_size < MAX_SUMMARY ? note->desc_size : MAX_SUMMARY);
 
-		file->summary =
-			strndup((const char *)note->desc, size < MAX_SUMMARY ? size : MAX_SUMMARY);
+		file->summary = calloc(1, size + 1);
+		if (file->summary)
+			memcpy(file->summary, note->desc, size);
 	}
 	return true;
 }
