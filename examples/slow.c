@@ -4,40 +4,36 @@
 #include <stdio.h>
 
 static cprof_profiler_handle slow;
-static cprof_callspec *spec;
-static double least = 10; /* ms */
+static double least = 10; /* ms, without what tracing took */
 
 static void left(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
 	size_t i, used, n = cprof_call_context_argument_count(context);
-	cprof_call call;
+	cprof_call call = { 0 };
 	char text[1000];
 	double ms;
 
-	if (!cprof_callspec_match(spec, f) || !cprof_current_call(&call))
-		return;
+	cprof_current_call(&call);
 	ms = (call.timestamp_ns - call.enter_ns - call.overhead_ns) / 1e6;
-	if (ms < least)
-		return;
 	used = cprof_escape(text, 500, CPROF_ESCAPE_TERMINAL, cprof_function_name(f));
 	for (i = 0; i < n && used < sizeof(text) - 2; i++) {
 		text[used++] = i ? ',' : ' ';
 		used += cprof_value_format(text + used, sizeof(text) - used,
 					   cprof_call_context_argument(context, i));
 	}
-	cprof_profiler_printf(slow, "%.1f ms  %s", ms, text);
+	if (ms >= least)
+		cprof_profiler_printf(slow, "%.1f ms  %s", ms, text);
+	(void)p;
 }
 
 CPROF_PROFILER_INIT(slow)
 {
-	unsigned with =
-		CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT | CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT;
-
 	sscanf(cprof_profiler_desc_args(desc), "ms=%lf", &least);
 	slow = cprof_profiler_create(NULL);
-	spec = cprof_callspec_parse("program", NULL);
 	cprof_profiler_enable_call_context_introspection();
-	cprof_profiler_set_value_limits(1, 40);
-	cprof_profiler_trace(slow, spec, CPROF_CALL_INSTRUMENTATION_LEAVE | with);
+	cprof_profiler_trace(slow, cprof_callspec_parse("program", NULL),
+			     CPROF_CALL_INSTRUMENTATION_LEAVE |
+				     CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT |
+				     CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT);
 	cprof_profiler_set_method_leave_callback(slow, left);
 }
