@@ -97,7 +97,7 @@ void pilot_trace(struct pilot *p, uint32_t flags)
 	must(!pilot_request(p, rq, NULL), "attach");
 }
 
-/* A free place below the program. */
+/* A place below the program that may be free. */
 static uint64_t free_place(const struct pilot *p, uint64_t size)
 {
 	uint64_t below = p->board->area ? p->board->area : p->board->text;
@@ -113,8 +113,12 @@ int pilot_map(struct pilot *p, uint64_t slots)
 				 .address = free_place(p, size),
 				 .size = size };
 	struct cp_answer answer = { 0 };
-	int err = pilot_request(p, rq, &answer);
+	int err, tries = 64;
 
+	do {
+		err = pilot_request(p, rq, &answer);
+		rq.address -= 1 << 20;
+	} while (err == EEXIST && --tries);
 	p->area = answer.address;
 	p->area_size = size;
 	p->slots = 0;
