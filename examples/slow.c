@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 static cprof_profiler_handle slow;
+static cprof_callspec *spec;
 static double least = 10; /* ms, without what tracing took */
 
 static void left(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
@@ -13,7 +14,7 @@ static void left(cprof_profiler *p, const cprof_function *f, cprof_call_context 
 	char text[1000];
 	double ms;
 
-	cprof_current_call(&call);
+	(void)p, cprof_current_call(&call);
 	ms = (call.timestamp_ns - call.enter_ns - call.overhead_ns) / 1e6;
 	used = cprof_escape(text, 500, CPROF_ESCAPE_TERMINAL, cprof_function_name(f));
 	for (i = 0; i < n && used < sizeof(text) - 2; i++) {
@@ -23,7 +24,6 @@ static void left(cprof_profiler *p, const cprof_function *f, cprof_call_context 
 	}
 	if (ms >= least)
 		cprof_profiler_printf(slow, "%.1f ms  %s", ms, text);
-	(void)p;
 }
 
 CPROF_PROFILER_INIT(slow)
@@ -31,7 +31,7 @@ CPROF_PROFILER_INIT(slow)
 	sscanf(cprof_profiler_desc_args(desc), "ms=%lf", &least);
 	slow = cprof_profiler_create(NULL);
 	cprof_profiler_enable_call_context_introspection();
-	cprof_profiler_trace(slow, cprof_callspec_parse("program", NULL),
+	cprof_profiler_trace(slow, spec = cprof_callspec_parse("program", NULL),
 			     CPROF_CALL_INSTRUMENTATION_LEAVE |
 				     CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT |
 				     CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT);
