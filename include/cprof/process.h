@@ -24,7 +24,8 @@ CPROF_API int32_t
 cprof_process_parent(const cprof_process *process); /* 0: not forked by one of ours */
 CPROF_API const char *cprof_process_name(const cprof_process *process); /* comm */
 CPROF_API const char *cprof_process_exe(const cprof_process *process);
-CPROF_API uint64_t cprof_process_start(const cprof_process *process); /* first seen, monotonic ns */
+CPROF_API uint64_t cprof_process_start(
+	const cprof_process *process); /* first seen while the session runs, monotonic ns */
 
 CPROF_API cprof_thread *cprof_current_thread(void); /* of the event being delivered */
 CPROF_API cprof_thread *cprof_thread_from_tid(int32_t tid);

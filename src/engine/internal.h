@@ -205,7 +205,7 @@ struct cprof_session {
 	unsigned walking; /* walks that are being told, one within the other */
 	bool snapshotting; /* the tracer captures all threads */
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
-	uint64_t heartbeat_ns;
+	uint64_t heartbeat_ns, begin_ns; /* begin: of run() */
 	struct engine_session_life life;
 	struct cp_error *error; /* the last failure */
 	CP_VEC(char *) warnings;

@@ -94,7 +94,7 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 	p->session = s;
 	p->pid = p->live_tid = event->e.pid;
 	p->parent = event->parent;
-	p->start_ns = event->e.ts_ns;
+	p->start_ns = event->e.ts_ns > s->begin_ns ? event->e.ts_ns : s->begin_ns;
 	p->memory_fd = -1;
 	p->ns_pid = own_number(p->pid, p->pid);
 	read_identity(p);

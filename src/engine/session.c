@@ -474,8 +474,12 @@ static bool target_ended(cprof_session *s)
 
 static void start(cprof_session *s)
 {
+	size_t i;
+
 	s->started = true;
-	s->heartbeat_ns = cp_now();
+	s->heartbeat_ns = s->begin_ns = cp_now();
+	for (i = 0; i < s->processes.count; i++)
+		s->processes.items[i]->start_ns = s->begin_ns;
 	offer_to_oom_killer();
 	if (s->sampling || engine_calls_wanted(s))
 		cp_link_populate(&s->link);
