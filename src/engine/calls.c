@@ -68,20 +68,14 @@ static void open_hit(cprof_session *s, const struct cp_event_hit *e, struct engi
 /* Pointers lead into text, too, and breakpoints are not the program's. */
 static void hide_in_fetched(const cprof_process *p, const struct engine_hit *hit)
 {
-	uint8_t *at = (uint8_t *)(uintptr_t)hit->fetched; /* of the event, which is ours */
-	size_t left = at ? hit->event->fetched_size : 0;
 	struct cp_fetched block;
+	const uint8_t *bytes;
+	size_t at = 0;
 
-	while (left >= sizeof(block)) {
-		memcpy(&block, at, sizeof(block));
-		at += sizeof(block);
-		left -= sizeof(block);
-		if (block.size > left)
-			return;
-		engine_hide_breakpoints(p, block.address, at, block.size);
-		at += cp_align8(block.size);
-		left -= cp_align8(block.size) < left ? cp_align8(block.size) : left;
-	}
+	while (cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &block, &bytes))
+		engine_hide_breakpoints(p, block.address,
+					(uint8_t *)(uintptr_t)bytes, /* the event is ours */
+					block.size);
 }
 
 /* Where the site is mapped that was hit: a planned one's pc tells the bias. */

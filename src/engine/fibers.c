@@ -112,23 +112,17 @@ struct cp_capture_list engine_fibers_capture(bool swap)
 }
 
 /* Block `index` of a hit; false: it is not there, or not all of it. */
-static bool block(const struct cp_event_hit *e, const uint8_t *fetched, uint32_t index, void *to,
-		  size_t size)
+static bool block(const struct engine_hit *hit, uint32_t index, void *to, size_t size)
 {
-	size_t at = 0, padded;
+	const uint8_t *bytes;
 	struct cp_fetched b;
+	size_t at = 0;
 
-	while (fetched && at + sizeof(b) <= e->fetched_size) {
-		memcpy(&b, fetched + at, sizeof(b));
-		at += sizeof(b);
-		padded = cp_align8(b.size);
-		if (padded > e->fetched_size - at)
-			return false;
-		if (b.index == index && b.size == size) {
-			memcpy(to, fetched + at, size);
-			return true;
-		}
-		at += padded;
+	while (cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &b, &bytes)) {
+		if (b.index != index || b.size != size)
+			continue;
+		memcpy(to, bytes, size);
+		return true;
 	}
 	return false;
 }
@@ -144,8 +138,7 @@ void engine_on_context(cprof_session *s, const struct engine_hit *hit)
 	if (!f || !s->annotations)
 		return;
 	engine_annotations_read(p, false);
-	if (f->announced || !block(hit->event, hit->fetched, 0, stack, sizeof(stack)) ||
-	    !block(hit->event, hit->fetched, 1, &sp, sizeof(sp)))
+	if (f->announced || !block(hit, 0, stack, sizeof(stack)) || !block(hit, 1, &sp, sizeof(sp)))
 		return;
 	/* Of a context that nobody made with makecontext(), `stack` is anything. */
 	if (stack[2] >= STACK_MIN && stack[2] <= STACK_MAX && sp - stack[0] <= stack[2])

@@ -256,25 +256,12 @@ struct cp_site_group engine_throws_group(const struct engine_calls *c, uint32_t 
 /* The bytes of one fetch; how many, 0 when it could not be read. */
 static size_t fetched(const struct engine_hit *hit, unsigned index, const uint8_t **ret)
 {
-	const uint8_t *at = hit->fetched;
-	size_t left = at ? hit->event->fetched_size : 0;
 	struct cp_fetched block;
+	size_t at = 0;
 
-	while (left >= sizeof(block)) {
-		memcpy(&block, at, sizeof(block));
-		at += sizeof(block);
-		left -= sizeof(block);
-		if (block.size > left)
-			return 0;
-		if (block.index == index) {
-			*ret = at;
+	while (cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &block, ret))
+		if (block.index == index)
 			return block.size;
-		}
-		if (cp_align8(block.size) > left)
-			return 0;
-		at += cp_align8(block.size);
-		left -= cp_align8(block.size);
-	}
 	return 0;
 }
 

@@ -7,20 +7,6 @@
 
 /* ---- memory ---- */
 
-static bool next_block(const struct cp_capture *c, size_t *at, struct cp_fetched *block,
-		       const uint8_t **bytes_ret)
-{
-	if (c->fetched_size - *at < sizeof(*block) || *at > c->fetched_size)
-		return false;
-	memcpy(block, c->fetched + *at, sizeof(*block));
-	*at += sizeof(*block);
-	if (block->size > c->fetched_size - *at)
-		return false;
-	*bytes_ret = c->fetched + *at;
-	*at += cp_align8(block->size);
-	return true;
-}
-
 /* The longest piece of captured memory at `address`; *tried_ret: somebody
  * wanted to read there. */
 static struct cp_bytes captured(const struct cp_capture *c, uint64_t address, bool *tried_ret)
@@ -31,7 +17,7 @@ static struct cp_bytes captured(const struct cp_capture *c, uint64_t address, bo
 	size_t at = 0;
 
 	*tried_ret = false;
-	while (next_block(c, &at, &block, &bytes)) {
+	while (cp_fetched_next(c->fetched, c->fetched_size, &at, &block, &bytes)) {
 		if (block.address == address)
 			*tried_ret = true;
 		if (address - block.address >= block.size ||

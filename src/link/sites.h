@@ -10,6 +10,8 @@
 #ifndef CP_LINK_SITES_H
 #define CP_LINK_SITES_H
 
+#include <string.h>
+
 #include "arch/insn.h"
 #include "link/link.h"
 
@@ -162,6 +164,22 @@ struct cp_fetched {
 	uint32_t size; /* bytes read, which follow (padded to 8); 0: unreadable */
 	uint64_t address;
 };
+
+/* The block at *at of `size` bytes of blocks; false: there is none, or not all
+ * of it. *bytes_ret: what was read, block->size of them, in `blocks`. */
+static inline bool cp_fetched_next(const uint8_t *blocks, size_t size, size_t *at,
+				   struct cp_fetched *block, const uint8_t **bytes_ret)
+{
+	if (!blocks || *at > size || size - *at < sizeof(*block))
+		return false;
+	memcpy(block, blocks + *at, sizeof(*block));
+	*at += sizeof(*block);
+	if (block->size > size - *at)
+		return false;
+	*bytes_ret = blocks + *at;
+	*at += cp_align8(block->size);
+	return true;
+}
 
 /* Floating-point and vector state, as much of it as calls pass values in. */
 struct cp_hit_vector {

@@ -294,6 +294,17 @@ static uint64_t line_for_end(cprof_profiler *c, const struct calls_open *open, u
 	return number;
 }
 
+/* The line of the call that ends; NO_LINE: it was not seen to begin, or there
+ * is no memory. */
+static uint64_t close_call(cprof_profiler *c, struct calls_thread *t, uint32_t thread,
+			   const cprof_function *f, const cprof_call *call, struct calls_open *open)
+{
+	end_tail(c, t);
+	if (!take_open(c, t, f, call, open))
+		return NO_LINE;
+	return line_for_end(c, open, thread, call->timestamp_ns);
+}
+
 static uint64_t net_ns(const cprof_call *call)
 {
 	uint64_t ns = call->timestamp_ns - call->enter_ns;
@@ -318,10 +329,7 @@ static void end_call(cprof_profiler *c, const cprof_function *f, const char *how
 		calls_json(c, how ? "unwind" : "leave", f, &call, NULL, result, 0);
 		return;
 	}
-	end_tail(c, t);
-	if (!take_open(c, t, f, &call, &open))
-		return;
-	number = line_for_end(c, &open, thread, call.timestamp_ns);
+	number = close_call(c, t, thread, f, &call, &open);
 	if (number == NO_LINE)
 		return;
 	line = line_at(c, number);
@@ -362,10 +370,7 @@ static void on_tail_call(cprof_profiler *c, const cprof_function *f, const cprof
 		calls_json_tail(c, f, &call, target);
 		return;
 	}
-	end_tail(c, t);
-	if (!take_open(c, t, f, &call, &open))
-		return;
-	number = line_for_end(c, &open, thread, call.timestamp_ns);
+	number = close_call(c, t, thread, f, &call, &open);
 	if (number == NO_LINE)
 		return;
 	t->tail = (struct calls_tail){ number, call.depth, open.indent, target,

@@ -10,18 +10,21 @@
 #include "base/text.h"
 #include "modules/log.h"
 
+static bool begins_with_one_of(const char *name, const char *const *begins)
+{
+	for (; *begins; begins++)
+		if (cp_starts_with(name, *begins))
+			return true;
+	return false;
+}
+
 /* Rust's own libraries: who called them made the mistake. */
 static bool is_rust_library(const char *name)
 {
-	static const char *const begins[] = { "core::", "alloc::", "std::" };
-	size_t i;
+	static const char *const impls[] = { "<usize as core::", "<[T] as core::", NULL };
+	static const char *const crates[] = { "core::", "alloc::", "std::", NULL };
 
-	if (cp_starts_with(name, "<usize as core::") || cp_starts_with(name, "<[T] as core::"))
-		return true;
-	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		if (cp_starts_with(name + (*name == '<'), begins[i]))
-			return true;
-	return false;
+	return begins_with_one_of(name, impls) || begins_with_one_of(name + (*name == '<'), crates);
 }
 
 /* The functions by which a program throws, on their way to the unwinder: those
@@ -39,13 +42,10 @@ static bool is_runtime(const char *name)
 		"rust_panic",
 		"rust_begin_unwind",
 		"panic_unwind::",
+		NULL,
 	};
-	size_t i;
 
-	for (i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
-		if (cp_starts_with(name, begins[i]))
-			return true;
-	return false;
+	return begins_with_one_of(name, begins);
 }
 
 struct thrower {

@@ -45,6 +45,17 @@ uint64_t cp_annotation_ns(const struct cp_annotations *a, const struct cp_record
 	return it->ts_ns > start ? it->ts_ns - start : 0;
 }
 
+uint32_t cp_annotations_next(const struct cp_annotations *a, const struct cp_record *record,
+			     size_t *next, uint64_t ns)
+{
+	struct cp_record_annotation it;
+
+	if (*next >= a->count)
+		return CP_RECORD_NONE;
+	it = cp_record_get_annotation(record, a->order[*next]);
+	return cp_annotation_ns(a, &it) > ns ? CP_RECORD_NONE : a->order[(*next)++];
+}
+
 uint32_t cp_annotation_span(const struct cp_annotations *a, uint32_t number)
 {
 	struct cp_record_annotation it = cp_record_get_annotation(a->profile->record, number);

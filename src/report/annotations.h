@@ -63,6 +63,10 @@ CP_ERROR cp_annotations_build(const struct cp_profile *p, struct cp_annotations 
 void cp_annotations_deinit(struct cp_annotations *a);
 /* The time of an annotation, from the start of the recording. */
 uint64_t cp_annotation_ns(const struct cp_annotations *a, const struct cp_record_annotation *it);
+/* The next one in the order of time, from *next on, that is not after `ns`: its
+ * number in the recording, and *next is behind it; CP_RECORD_NONE: there is none. */
+uint32_t cp_annotations_next(const struct cp_annotations *a, const struct cp_record *record,
+			     size_t *next, uint64_t ns);
 /* The span that it begins or ends; CP_RECORD_NONE. */
 uint32_t cp_annotation_span(const struct cp_annotations *a, uint32_t number);
 /* Does the profile's filter let it through? */

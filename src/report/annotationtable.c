@@ -6,26 +6,7 @@
 
 #include "base/cleanup.h"
 #include "report/annotations.h"
-
-static void count_cell(struct cp_table *t, uint64_t count)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	cp_add_count(&text, count);
-	cp_table_cell(t, CP_PAINT_PLAIN, "%s", text.bytes ? text.bytes : "");
-}
-
-static void more(struct cp_buf *out, const struct cp_look *look, size_t left_out)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	if (!left_out)
-		return;
-	cp_buf_str(&text, "  and ");
-	cp_add_count(&text, left_out);
-	cp_buf_str(&text, " more (--limit=0 shows all)\n");
-	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
-}
+#include "report/report.h"
 
 /* ---- tables ---- */
 
@@ -48,7 +29,7 @@ static void span_row(struct cp_table *t, const struct cp_annotations *a,
 		     const struct cp_annotated *it)
 {
 	(void)a;
-	count_cell(t, it->count);
+	cp_table_count(t, CP_PAINT_PLAIN, it->count);
 	cp_table_time(t, CP_PAINT_PLAIN, it->total_ns);
 	if (it->kind == CP_RECORD_SPAN_BEGIN)
 		cp_table_time(t, CP_PAINT_PLAIN, it->self_ns);
@@ -73,7 +54,7 @@ static const struct cp_column counter_columns[] = {
 static void counter_row(struct cp_table *t, const struct cp_annotations *a,
 			const struct cp_annotated *it)
 {
-	count_cell(t, it->count);
+	cp_table_count(t, CP_PAINT_PLAIN, it->count);
 	cp_table_cell(t, CP_PAINT_PLAIN, "%" PRId64, it->least);
 	cp_table_cell(t, CP_PAINT_PLAIN, "%" PRId64, it->most);
 	cp_table_cell(t, CP_PAINT_PLAIN, "%" PRId64, it->last);
@@ -93,7 +74,7 @@ static void instant_row(struct cp_table *t, const struct cp_annotations *a,
 			const struct cp_annotated *it)
 {
 	(void)a;
-	count_cell(t, it->count);
+	cp_table_count(t, CP_PAINT_PLAIN, it->count);
 	cp_table_name(t, CP_PAINT_DIM, it->category);
 	cp_table_name(t, CP_PAINT_PLAIN, it->name);
 }
@@ -137,7 +118,7 @@ static void section(const struct cp_annotations *a, const struct cp_annotation_s
 	cp_report_title(out, look, what->title, what->note);
 	cp_table_print(&t, look, out);
 	if (limit)
-		more(out, look, all - shown);
+		cp_report_more(out, look, shown, all);
 }
 
 /* ---- threads and fibers ---- */
@@ -195,14 +176,14 @@ static CP_ERROR tracks(const struct cp_annotations *a, uint64_t limit, const str
 			continue;
 		shown++;
 		cp_track_name(a, (uint32_t)i, &name);
-		count_cell(&t, list[i].spans);
+		cp_table_count(&t, CP_PAINT_PLAIN, list[i].spans);
 		cp_table_time(&t, CP_PAINT_PLAIN, list[i].ns);
 		cp_table_bar(&t, list[i].ns, most, most);
 		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
 	}
 	cp_report_title(out, look, "Spans by thread and fiber", "time in their outermost spans");
 	cp_table_print(&t, look, out);
-	more(out, look, all - shown);
+	cp_report_more(out, look, shown, all);
 	return NULL;
 }
 

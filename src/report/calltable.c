@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "report/calls.h"
+#include "report/report.h"
 
 static const struct cp_column columns[] = {
 	{ "calls", true, 0, false },	 { "total", true, 0, false },  { "self", true, 0, false },
@@ -14,14 +15,6 @@ static const struct cp_column columns[] = {
 	{ "p99", true, 0, true },	 { "max", true, 0, false },    { "image", false, 12, true },
 	{ "function", false, 0, false },
 };
-
-static void count_cell(struct cp_table *t, enum cp_paint paint, uint64_t count)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	cp_add_count(&text, count);
-	cp_table_name(t, paint, text.bytes ? text.bytes : "");
-}
 
 /* "-" where no call of it is over. */
 static void quantile_cell(struct cp_table *t, const struct cp_called *f, double share)
@@ -43,7 +36,7 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 {
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
-	count_cell(t, CP_PAINT_PLAIN, f->calls);
+	cp_table_count(t, CP_PAINT_PLAIN, f->calls);
 	cp_table_time(t, CP_PAINT_PLAIN, f->total_ns);
 	cp_table_time(t, heat(f->self_ns, c->outermost_ns), f->self_ns);
 	quantile_cell(t, f, 0);
@@ -53,18 +46,6 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 	quantile_cell(t, f, 1);
 	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(c->profile, is));
 	cp_table_name(t, CP_PAINT_PLAIN, is->name);
-}
-
-static void more(struct cp_buf *out, const struct cp_look *look, size_t left_out)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	if (!left_out)
-		return;
-	cp_buf_str(&text, "  and ");
-	cp_add_count(&text, left_out);
-	cp_buf_str(&text, " more (--limit=0 shows all)\n");
-	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
 /* "one was called 12,000 times in a second and is no longer traced", or all
@@ -134,7 +115,7 @@ void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o
 	}
 	cp_table_print(&t, look, out);
 	if (o->what != CP_REPORT_SUMMARY && o->limit)
-		more(out, look, all - shown);
+		cp_report_more(out, look, shown, all);
 	remarks(c, look, out);
 }
 
@@ -164,11 +145,11 @@ void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_opt
 		cp_table_percent(&t, it->ns, c->outermost_ns);
 		cp_table_bar(&t, it->ns, c->threads.items[0].ns, c->outermost_ns);
 		cp_table_time(&t, CP_PAINT_PLAIN, it->ns);
-		count_cell(&t, CP_PAINT_DIM, it->calls);
+		cp_table_count(&t, CP_PAINT_DIM, it->calls);
 		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
 	}
 	cp_table_print(&t, look, out);
-	more(out, look, c->threads.count - shown);
+	cp_report_more(out, look, shown, c->threads.count);
 }
 
 /* ---- callers and callees ---- */
@@ -196,7 +177,7 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 			continue;
 		shown++;
 		most = most ? most : e->ns;
-		count_cell(&t, CP_PAINT_PLAIN, e->calls);
+		cp_table_count(&t, CP_PAINT_PLAIN, e->calls);
 		cp_table_time(&t, CP_PAINT_PLAIN, e->ns);
 		cp_table_percent(&t, e->ns, whole);
 		cp_table_bar(&t, e->ns, most, whole);
@@ -209,7 +190,7 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 	else
 		cp_paint(out, look, CP_PAINT_DIM, "  none\n");
 	if (o->limit)
-		more(out, look, (size_t)(all - shown));
+		cp_report_more(out, look, shown, all);
 }
 
 static void the_function(const struct cp_calls *c, const struct cp_called *f,

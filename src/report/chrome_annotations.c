@@ -146,11 +146,17 @@ static void write_async(struct writer *w, size_t number)
 	end_event(w);
 }
 
-static void write_instant(struct writer *w, uint32_t track, const struct cp_record_annotation *it)
+static void begin_moment(struct writer *w, const char *phase, uint32_t track,
+			 const struct cp_record_annotation *it)
 {
-	begin_event(w, "i", it->name ? it->name : "", it->category,
+	begin_event(w, phase, it->name ? it->name : "", it->category,
 		    w->a->tracks.items[track].process, tid_of(w, track),
 		    cp_annotation_ns(w->a, it));
+}
+
+static void write_instant(struct writer *w, uint32_t track, const struct cp_record_annotation *it)
+{
+	begin_moment(w, "i", track, it);
 	cp_json_str(&w->c->j, "s", "t");
 	if (it->object) {
 		cp_json_begin(&w->c->j, "args", '{');
@@ -162,9 +168,7 @@ static void write_instant(struct writer *w, uint32_t track, const struct cp_reco
 
 static void write_counter(struct writer *w, uint32_t track, const struct cp_record_annotation *it)
 {
-	begin_event(w, "C", it->name ? it->name : "", it->category,
-		    w->a->tracks.items[track].process, tid_of(w, track),
-		    cp_annotation_ns(w->a, it));
+	begin_moment(w, "C", track, it);
 	cp_json_begin(&w->c->j, "args", '{');
 	cp_json_i64(&w->c->j, "value", it->value);
 	cp_json_end(&w->c->j, '}');

@@ -456,15 +456,11 @@ static struct cp_error *annotation(struct printer *w, uint32_t number)
 /* All annotations up to `ns`. */
 static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
 {
-	const struct cp_annotations *a = &w->annotations;
+	uint32_t number;
 
-	for (; w->next < a->count; w->next++) {
-		struct cp_record_annotation it =
-			cp_record_get_annotation(w->p->record, a->order[w->next]);
-
-		if (cp_annotation_ns(a, &it) > ns)
-			break;
-		CP_TRY(annotation(w, a->order[w->next]));
+	while ((number = cp_annotations_next(&w->annotations, w->p->record, &w->next, ns)) !=
+	       CP_RECORD_NONE) {
+		CP_TRY(annotation(w, number));
 		write_lines(w);
 	}
 	return NULL;

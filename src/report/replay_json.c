@@ -186,16 +186,11 @@ static void annotation(struct writer *w, uint32_t number)
 /* All annotations up to `ns`. */
 static void annotations_until(struct writer *w, uint64_t ns)
 {
-	const struct cp_annotations *a = &w->annotations;
+	uint32_t number;
 
-	for (; w->next < a->count; w->next++) {
-		struct cp_record_annotation it =
-			cp_record_get_annotation(w->p->record, a->order[w->next]);
-
-		if (cp_annotation_ns(a, &it) > ns)
-			break;
-		annotation(w, a->order[w->next]);
-	}
+	while ((number = cp_annotations_next(&w->annotations, w->p->record, &w->next, ns)) !=
+	       CP_RECORD_NONE)
+		annotation(w, number);
 }
 
 /* ---- calls ---- */

@@ -176,6 +176,14 @@ void cp_table_time(struct cp_table *t, enum cp_paint paint, uint64_t ns)
 	end_cell(t);
 }
 
+void cp_table_count(struct cp_table *t, enum cp_paint paint, uint64_t count)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_add_count(&text, count);
+	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "");
+}
+
 static enum cp_paint heat(double share)
 {
 	return share >= 0.1	? CP_PAINT_HOT

@@ -69,6 +69,7 @@ void cp_table_bar(struct cp_table *t, uint64_t part, uint64_t most, uint64_t who
 /* Percent of `whole`, painted by how much it is. */
 void cp_table_percent(struct cp_table *t, uint64_t part, uint64_t whole);
 void cp_table_time(struct cp_table *t, enum cp_paint paint, uint64_t ns);
+void cp_table_count(struct cp_table *t, enum cp_paint paint, uint64_t count);
 void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_buf *out);
 
 /* Appends `text`, painted where there is colour. */
