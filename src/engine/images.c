@@ -28,6 +28,9 @@
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
+/* At first a program is loading its libraries, and many have ended after 20 ms:
+ * so many times it is looked at once. */
+#define MAPS_FORCED_FREE 16
 #define MAPS_MAX (64u << 20)
 
 /* ---- assemblies ---- */
@@ -64,7 +67,7 @@ static void open_image(cprof_process *p, cprof_assembly *a, const struct cp_mapp
 	struct cp_image_options options = { s->debug_dirs, s->debuginfod };
 	struct cp_image_source source = {
 		.path = m->path,
-		.pid = p->live_tid,
+		.pid = engine_living_task(p),
 		.map_start = m->start,
 		.map_end = m->end,
 		.device = m->device,
@@ -75,7 +78,7 @@ static void open_image(cprof_process *p, cprof_assembly *a, const struct cp_mapp
 	struct cp_error *err;
 	char root[64];
 
-	snprintf(root, sizeof(root), "/proc/%d/root", p->live_tid);
+	snprintf(root, sizeof(root), "/proc/%d/root", source.pid);
 	CP_CLOSE int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	source.root_fd = root_fd;
 	err = cp_image_open(&source, &options, &a->image);
@@ -174,15 +177,16 @@ static cprof_image *jit_image(cprof_process *p, const struct cp_mapping *m)
 	struct cp_mapping whole = { .path = m->path };
 	struct cp_error *err;
 	struct stat st = { 0 };
+	int32_t tid = engine_living_task(p);
 	char path[64];
 
 	if (!p->jit) {
 		p->jit = engine_assembly_create(s, "[jit]");
 		if (!p->jit || !cp_vec_push(&s->jits, p->jit))
 			return NULL;
-		snprintf(path, sizeof(path), "/proc/%d/root", p->live_tid);
+		snprintf(path, sizeof(path), "/proc/%d/root", tid);
 		CP_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		snprintf(path, sizeof(path), "/proc/%d", p->live_tid);
+		snprintf(path, sizeof(path), "/proc/%d", tid);
 		stat(path, &st);
 		err = cp_perf_map_open(root, p->ns_pid, st.st_uid, &p->jit->jit);
 		cp_error_free(err); /* most have none */
@@ -321,17 +325,22 @@ static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps,
 
 static bool read_maps_of(int32_t tid, struct cp_buf *out)
 {
+	struct cp_error *err;
 	char path[64];
+	bool whole;
 
+	cp_buf_clear(out);
 	snprintf(path, sizeof(path), "/proc/%d/maps", tid);
-	cp_error_free(cp_file_read(AT_FDCWD, path, MAPS_MAX, out));
-	return out->size && !out->failed;
+	err = cp_file_read(AT_FDCWD, path, MAPS_MAX, out);
+	whole = !err && out->size;
+	cp_error_free(err);
+	return whole;
 }
 
 /* The thread last heard of may have ended meanwhile, as may the leader. */
 bool engine_read_maps(const cprof_process *p, struct cp_buf *out)
 {
-	return read_maps_of(p->live_tid, out) || read_maps_of(p->pid, out);
+	return read_maps_of(engine_living_task(p), out) || read_maps_of(p->pid, out);
 }
 
 static bool use_maps(cprof_process *p)
@@ -360,7 +369,8 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 	uint64_t age = force ? MAPS_FORCED_AGE_NS : MAPS_AGE_NS;
 	struct cp_buf fresh = { 0 };
 
-	if (p->maps_read && now - p->maps_ns < age)
+	if (p->maps_read && now - p->maps_ns < age &&
+	    (!force || p->maps_forced++ >= MAPS_FORCED_FREE))
 		return false;
 	p->maps_ns = now;
 	if (!engine_read_maps(p, &fresh) ||
@@ -381,6 +391,7 @@ void engine_forget_maps(cprof_process *p)
 	cp_buf_free(&p->maps);
 	cp_vec_free(&p->texts);
 	p->maps_read = false;
+	p->maps_forced = 0;
 	cp_close_fd(&p->memory_fd);
 	p->memory_fd = -1;
 	p->jit = NULL;

@@ -103,6 +103,7 @@ struct cprof_process {
 	struct cp_buf maps; /* the text of the maps file when last read */
 	uint64_t maps_ns;
 	bool maps_read, loaded;
+	unsigned maps_forced; /* how often they were read before their time */
 	CP_VEC(struct engine_text) texts; /* sorted */
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
@@ -158,6 +159,7 @@ struct cprof_session {
 	struct cp_link link;
 	pid_t tracer; /* 0: reaped */
 	bool tracer_left; /* it said that nothing is traced any more */
+	bool behind; /* there was more in the ring than could be handled at once */
 	_Atomic bool stop_asked;
 	int stop_fd; /* eventfd */
 	bool started, ended;
@@ -263,6 +265,10 @@ void engine_fill_leaf(const struct engine_capture *c, bool vectors, cprof_contex
 
 /* session.c */
 /* Memory of the process, through the descriptor that the tracer hands over. */
+/* A task of the process to look up in /proc: the one last heard of, or the leader.
+ * What was heard of may be old: the number of a thread that ended may by now be
+ * that of a thread elsewhere. */
+int32_t engine_living_task(const cprof_process *p);
 bool engine_open_memory(cprof_process *p);
 void engine_shutdown(cprof_session *s);
 

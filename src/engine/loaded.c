@@ -104,7 +104,7 @@ static uint64_t find_debug(cprof_process *p)
 
 	if (!engine_open_memory(p))
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/auxv", p->live_tid);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", engine_living_task(p));
 	cp_error_free(cp_file_read(AT_FDCWD, path, AUXV_MAX, &auxv));
 	if (auxv_find(&auxv, AT_PHENT) == sizeof(Elf64_Phdr))
 		at = find_dynamic(p, auxv_find(&auxv, AT_PHDR), auxv_find(&auxv, AT_PHNUM));

@@ -37,6 +37,14 @@ static bool read_task(int32_t pid, int32_t tid, const char *name, char *buf, siz
 	return n > 0;
 }
 
+int32_t engine_living_task(const cprof_process *p)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", p->pid, p->live_tid);
+	return access(path, F_OK) ? p->pid : p->live_tid;
+}
+
 static bool read_comm(int32_t pid, int32_t tid, char *name, size_t size)
 {
 	char buf[64];
@@ -67,11 +75,12 @@ static int32_t own_number(int32_t pid, int32_t tid)
 
 static void read_identity(cprof_process *p)
 {
+	int32_t tid = engine_living_task(p);
 	char path[64], exe[4096];
 	ssize_t n;
 
-	read_comm(p->pid, p->live_tid, p->name, sizeof(p->name));
-	snprintf(path, sizeof(path), "/proc/%d/exe", p->live_tid);
+	read_comm(p->pid, tid, p->name, sizeof(p->name));
+	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
 	n = readlink(path, exe, sizeof(exe) - 1);
 	if (n <= 0)
 		return;

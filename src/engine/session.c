@@ -34,6 +34,7 @@
 #define MAX_WARNINGS 32
 #define BUSY_POLL_MS 20
 #define IDLE_POLL_MS 1000
+#define DRAIN_NS (20 * CP_NS_PER_MS)
 #define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
 
 static __thread cprof_session *current_session;
@@ -337,10 +338,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 		engine_refilter(s); /* before the thread that is held goes on */
 }
 
-static void heartbeat(cprof_session *s)
+static void heartbeat(cprof_session *s, uint64_t now)
 {
-	uint64_t now = cp_now();
-
 	if (s->sampling_changed && atomic_exchange(&s->sampling_changed, false))
 		engine_send_sampling(s);
 	engine_annotations_poll(s, now);
@@ -352,23 +351,35 @@ static void heartbeat(cprof_session *s)
 	engine_raise0(s, heartbeat);
 }
 
-/* Empties the ring. True when there was something in it. */
+/* Takes what is in the ring, but not for ever, which it would be where the
+ * program does more than can be handled: there is an end to mind. What is left
+ * then sets s->behind. True when there was something in it. */
 static bool drain(cprof_session *s)
 {
+	uint64_t now = cp_now(), until = now + DRAIN_NS;
 	const struct cp_event *e;
 	bool any = false, bad = false;
 
-	while ((e = cp_ring_peek(&s->link, &bad))) {
+	while ((e = cp_ring_peek(&s->link, &bad)) && now < until) {
 		dispatch(s, e);
 		cp_ring_release(&s->link, e);
 		any = true;
-		heartbeat(s);
+		now = cp_now();
+		heartbeat(s, now);
 	}
+	s->behind = e;
 	if (bad && !s->tracer_left) {
 		engine_fail(s, cp_error_new(CP_ERR_FORMAT, 0, "the tracer's events make no sense"));
 		s->tracer_left = true;
 	}
 	return any;
+}
+
+static void drain_all(cprof_session *s)
+{
+	do
+		drain(s);
+	while (s->behind);
 }
 
 /* ---- the loop ---- */
@@ -395,7 +406,9 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 	timeout = engine_annotations_wait(s, timeout);
 	if (deadline && deadline < now + (uint64_t)timeout * CP_NS_PER_MS)
 		timeout = deadline > now ? (int)((deadline - now) / CP_NS_PER_MS) + 1 : 0;
-	if (!busy) {
+	if (s->behind)
+		timeout = 0;
+	else if (!busy) {
 		s->link.shared->asleep = 1;
 		/* The ring may have been written to just before. */
 		if (s->link.shared->head != s->link.shared->tail)
@@ -431,24 +444,28 @@ static void warn_unready(cprof_session *s)
 			    n);
 }
 
-/* Lets everything go and takes what is still in the ring. */
+/* Lets everything go and takes what is still in the ring, however long that
+ * takes: what can take too long is nothing to come. */
 static void finish(cprof_session *s)
 {
-	uint64_t deadline = cp_now() + LEAVE_TIMEOUT_NS;
+	uint64_t deadline;
 
 	if (s->ended)
 		return;
 	s->ended = true;
 	ask_to_leave(s);
+	deadline = cp_now() + LEAVE_TIMEOUT_NS;
 	while (!s->tracer_left && cp_now() < deadline) {
 		bool alive = tracer_alive(s);
 
-		if (!drain(s) && !alive)
+		if (drain(s))
+			deadline = cp_now() + LEAVE_TIMEOUT_NS;
+		else if (!alive)
 			break;
 		if (!s->tracer_left)
 			wait_for_events(s, true, deadline);
 	}
-	drain(s);
+	drain_all(s);
 	if (!s->tracer_left)
 		engine_arm_restore(s);
 	engine_annotations_end(s);
@@ -484,7 +501,7 @@ static void start(cprof_session *s)
 	if (s->sampling || engine_calls_wanted(s))
 		cp_link_populate(&s->link);
 	if (!s->child) { /* a launched one raises it at its exec */
-		drain(s);
+		drain_all(s);
 		engine_arm_all(s);
 		engine_look_around(s);
 		engine_initialized(s);
@@ -504,7 +521,7 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 	while (!target_ended(s) && !s->stop_asked && !s->exec_errno) {
 		wait_for_events(s, busy, deadline);
 		busy = drain(s);
-		heartbeat(s);
+		heartbeat(s, cp_now());
 		if (deadline && cp_now() >= deadline)
 			break;
 	}
@@ -606,7 +623,7 @@ cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thre
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	s->started = s->snapshotting = true;
 	s->ask_again = false;
-	drain(s);
+	drain_all(s);
 	err = take_snapshot(s, capture, cb, data);
 	if (!err && s->ask_again)
 		err = take_snapshot(s, capture | CP_CAPTURE_LINKED, cb, data);

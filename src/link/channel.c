@@ -43,28 +43,42 @@ static int message_fd(struct msghdr *m)
 	return fd;
 }
 
-struct cp_error *cp_link_call(struct cp_link *link, const struct cp_request *request,
-			      struct cp_answer *ret, int *fd_ret)
+/* One message; a descriptor of an earlier one is closed. */
+static struct cp_error *receive(struct cp_link *link, struct cp_answer *ret, int *fd_ret)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];
-	struct cp_answer answer;
-	struct iovec v = { &answer, sizeof(answer) };
+	struct iovec v = { ret, sizeof(*ret) };
 	struct msghdr m = { .msg_iov = &v,
 			    .msg_iovlen = 1,
 			    .msg_control = control,
 			    .msg_controllen = sizeof(control) };
-	CP_CLOSE int fd = -1;
 	ssize_t n;
 
-	if (send(link->controller_socket, request, sizeof(*request), MSG_NOSIGNAL) < 0)
-		return gone();
+	cp_close_fd(fd_ret);
+	*fd_ret = -1;
 	CP_TRY(wait_answer(link));
 	do {
 		n = recvmsg(link->controller_socket, &m, MSG_CMSG_CLOEXEC);
 	} while (n < 0 && errno == EINTR);
 	if (n > 0)
-		fd = message_fd(&m);
-	if (n != sizeof(answer) || answer.type != request->type)
+		*fd_ret = message_fd(&m);
+	return n == sizeof(*ret) ? NULL : gone();
+}
+
+struct cp_error *cp_link_call(struct cp_link *link, const struct cp_request *request,
+			      struct cp_answer *ret, int *fd_ret)
+{
+	struct cp_request numbered = *request;
+	struct cp_answer answer;
+	CP_CLOSE int fd = -1;
+
+	numbered.serial = ++link->serial;
+	if (send(link->controller_socket, &numbered, sizeof(numbered), MSG_NOSIGNAL) < 0)
+		return gone();
+	do
+		CP_TRY(receive(link, &answer, &fd));
+	while (answer.serial != numbered.serial);
+	if (answer.type != request->type)
 		return gone();
 	*ret = answer;
 	if (fd_ret)

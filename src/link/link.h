@@ -173,6 +173,7 @@ struct cp_link {
 	_Atomic uint64_t *counters; /* CP_LINK_COUNTERS, of coverage; written by the tracer */
 	int tracer_socket, controller_socket; /* each side closes the other's */
 	int kick; /* eventfd: tells the controller to look at the ring */
+	uint64_t serial; /* of the last request */
 };
 
 CP_ERROR cp_link_create(struct cp_link *ret);
@@ -252,6 +253,7 @@ struct cp_request {
 	uint32_t stack_max; /* most bytes of a stack to copy, 0: CP_STACK_MAX */
 	uint64_t address, size; /* MAP, ARM, DISARM */
 	uint64_t first; /* ARM: offset in the plan area; DISARM_GROUP: its number */
+	uint64_t serial; /* set by cp_link_call() */
 };
 
 struct cp_answer {
@@ -260,6 +262,7 @@ struct cp_answer {
 	int32_t tracer; /* EPERM: pid of another tracer, or 0 */
 	uint32_t threads; /* ATTACH: seized; ARM: sites armed */
 	uint64_t address; /* MAP */
+	uint64_t serial; /* of the request: one that was given up may be answered yet */
 };
 
 /* Sends a request and waits for its answer (at most 10 s). The error is about

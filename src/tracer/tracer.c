@@ -62,7 +62,7 @@ static void answer_memory(struct tracer *tr, const struct cp_request *rq, struct
 
 static void handle_request(struct tracer *tr, const struct cp_request *rq)
 {
-	struct cp_answer answer = { .type = rq->type };
+	struct cp_answer answer = { .type = rq->type, .serial = rq->serial };
 
 	switch ((enum cp_request_type)rq->type) {
 	case CP_REQUEST_LAUNCH:
