@@ -347,6 +347,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	struct engine_calls *c = s->calls;
 	unsigned flags = c->traced.items[call->function]->flags;
 
+	if (c->exiting) /* of all of them: no thread's own event */
+		s->current.thread = cprof_thread_from_tid(call->tid);
 	set_current(s->calls, call);
 	s->calls->current.overhead_ns = overhead(s, call);
 	if (call->flags & CP_CALL_HIDDEN || !call->subject)

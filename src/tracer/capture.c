@@ -32,6 +32,7 @@
 #define STACK_ELSEWHERE (UINT64_C(64) << 10)
 /* What the walk needs of a signal frame lies around the saved stack pointer. */
 #define LINK_ROOM 512u
+#define SAMPLES_NEW 32 /* of a program: the controller is woken for each */
 
 void emit_event(struct tracer *tr, struct cp_event *event, size_t size)
 {
@@ -44,6 +45,7 @@ void emit_event(struct tracer *tr, struct cp_event *event, size_t size)
 	event->size = (uint32_t)cp_align8(size);
 	memcpy(room, event, size);
 	cp_ring_commit(tr->link, event);
+	tr->open = NULL;
 	cp_ring_kick(tr->link, false);
 }
 
@@ -180,6 +182,7 @@ static struct cp_event_sample *reserve(struct tracer *tr, struct thread *t)
 {
 	struct cp_event_sample *s = reserve_room(tr);
 
+	tr->open = s;
 	if (!s) {
 		tr->link->shared->stats.lost++;
 		return NULL;
@@ -241,13 +244,19 @@ static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 	tr->link->shared->stats.samples++;
 	cp_ring_commit(tr->link, &s->e);
 	t->process->sample_end = tr->link->shared->head;
-	cp_ring_kick(tr->link, false);
+	/* What a new program's first samples refer to is soon gone, where it is one
+	 * of many short ones. */
+	cp_ring_kick(tr->link, t->process->samples++ < SAMPLES_NEW);
 }
 
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want)
 {
 	bool counts = want & WANT_SNAPSHOT;
 
+	if (s != tr->open) { /* an event stands there now */
+		tr->link->shared->stats.lost++;
+		return;
+	}
 	if (want & WANT_SAMPLE)
 		counts |= sample_weigh(tr, t, s);
 	if (!counts)

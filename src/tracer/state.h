@@ -94,6 +94,7 @@ struct process {
 	uint64_t exit_pool; /* CPU time of exited threads that no sample carries */
 	uint64_t wall_ticks;
 	uint64_t sample_end; /* ring position after its last sample */
+	uint32_t samples; /* since it executed its program */
 };
 
 struct held {
@@ -151,6 +152,9 @@ struct tracer {
 	uint64_t tail_seen, tail_ns, tail_moved_ns;
 	uint64_t controller_cpu; /* its CPU time when it was last found slow */
 	uint64_t rest_until_ns, work_until_ns; /* until when it may do other things */
+	/* The sample that is being captured, at the ring's head: unpublished, so an
+	 * event that is emitted meanwhile takes its place, and it is lost. */
+	const struct cp_event_sample *open;
 	/* breakpoints (hit.c, hot.c) */
 	size_t trap_size;
 	bool full; /* a hit waits for room in the ring */

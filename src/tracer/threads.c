@@ -197,6 +197,7 @@ void process_exec(struct tracer *tr, struct process *p)
 {
 	size_t i = 0;
 
+	p->samples = 0;
 	while (i < p->threads.count) {
 		struct thread *t = p->threads.items[i];
 

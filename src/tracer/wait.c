@@ -197,7 +197,6 @@ static bool hold(struct tracer *tr, struct thread *t, uint64_t until_tail, uint6
 static void hold_exec(struct tracer *tr, struct thread *t)
 {
 	t->exec_stop = false;
-	announce_exec(tr, t);
 	t->user_stop = hold(tr, t, tr->link->shared->head, READ_HOLD_NS);
 	if (!t->user_stop)
 		let_go(t, 0);
@@ -368,8 +367,9 @@ static bool report_signal(struct tracer *tr, const struct thread *t, int signal)
 }
 
 /* Captures if that was asked for, repairs what the interrupt disturbed, lets
- * go, and only then does the accounting. An event may write to the ring
- * itself, so there the sample comes first. */
+ * go, and only then does the accounting. From the capture to its end nothing
+ * else may be written to the ring: a new program is announced before it, other
+ * events come after it. */
 static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 {
 	struct cp_event_sample *sample = NULL;
@@ -379,6 +379,8 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 
 	if (ours && park(tr, t, want, seen))
 		return;
+	if (ours && t->exec_stop)
+		announce_exec(tr, t);
 	t->want = 0;
 	if (want & ~WANT_PASS)
 		sample = capture_stopped(tr, t);

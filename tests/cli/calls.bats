@@ -190,31 +190,18 @@ twice enter=100 leave=100 tail_call=0 unwind=0"
 	[[ $stderr == *"no function was found that matches 'nosuch_function'"* ]]
 }
 
-# text_of PID: the executable pieces of its program and libraries.
-text_of() {
-	python3 - "$1" <<-'END'
-		import hashlib, sys
-		h = hashlib.sha256()
-		with open(f"/proc/{sys.argv[1]}/maps") as maps, open(f"/proc/{sys.argv[1]}/mem", "rb") as mem:
-		    for line in maps:
-		        f = line.split()
-		        if "x" in f[1] and len(f) > 5 and f[5].startswith("/"):
-		            a, b = (int(x, 16) for x in f[0].split("-"))
-		            mem.seek(a)
-		            h.update(mem.read(b - a))
-		print(h.hexdigest())
-	END
-}
+# The executable pieces of its program and libraries are what their files say; else
+# says where they are not.
+text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 
 @test "a running program is attached to, traced, and left as it was to the byte" {
 	begin counted --depth=50
-	before=$(text_of "$tracee")
 	"$CPROF" attach -q -o x.data -t program -a -r -d 1s "$tracee"
-	assert_equal "$(text_of "$tracee")" "$before"
+	text_is_whole
 	left_alone "$tracee"
 	"$CPROF" replay --json x.data | grep -q '"event":"enter"'
 	"$CPROF" attach -q -o x.data -t program -d 1s "$tracee"
-	assert_equal "$(text_of "$tracee")" "$before"
+	text_is_whole
 	"$CPROF" replay --json x.data | grep -q '"event":"enter"'
 	finish
 	[[ $finished == "status 0, counted: ok"* ]]
@@ -256,10 +243,9 @@ text_of() {
 # killed WHOM: cprof is killed while its breakpoints stand in a running program.
 killed() {
 	begin counted --depth=50
-	before=$(text_of "$tracee")
 	attach -t program
 	until_true [ -s attach.data ]
-	until_true armed "$before"
+	until_true armed
 	any_traced "$tracee"
 	case $1 in
 	tracer) kill -KILL "$tracer_of" ;;
@@ -269,19 +255,18 @@ killed() {
 	ended "$controller"
 }
 
-armed() { [ "$(text_of "$tracee")" != "$1" ]; }
-restored() { [ "$(text_of "$tracee")" = "$1" ]; }
+armed() { ! text_is_whole >armed; }
 
 @test "the program outlives its tracer, and the text is put back at once" {
 	killed tracer
-	until_true restored "$before"
+	until_true text_is_whole
 	finish
 	[[ $finished == "status 0, counted: ok"* ]]
 }
 
 @test "the program outlives its controller, and the text is put back at once" {
 	killed controller
-	until_true restored "$before"
+	until_true text_is_whole
 	finish
 	[[ $finished == "status 0, counted: ok"* ]]
 }
@@ -289,10 +274,26 @@ restored() { [ "$(text_of "$tracee")" = "$1" ]; }
 @test "the program outlives all of cprof; the next attach puts the text back" {
 	killed both
 	"$CPROF" attach -q -o x.data -t leaf -d 1s "$tracee"
-	until_true restored "$before"
+	until_true text_is_whole
 	"$CPROF" replay --json x.data | grep -q '"event":"enter"'
 	finish
 	[[ $finished == "status 0, counted: ok"* ]]
+}
+
+@test "calls end where another program is executed, samples or not" {
+	for sampling in "" "-s 9999"; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q -o x.data $sampling -t main -- "$TRACEES/exec_chain" >out 2>err
+		assert_equal "$(cat out err)" "$(LD_LIBRARY_PATH='' "$TRACEES/exec_chain")"
+		"$CPROF" replay --json x.data >x.json
+		programs=$(jq -s 'map(select(.event == "enter")) | length' x.json)
+		[ "$programs" -gt 2 ]
+		assert_equal "$(jq -s -c 'map(select(.event != "enter") | .event) | group_by(.) |
+			map([.[0], length])' x.json)" "[[\"leave\",1],[\"unwind\",$((programs - 1))]]"
+		# Each is over before the next one begins.
+		jq -s -e 'map(.event == "enter") | [.[range(0; length; 2)], (.[range(1; length; 2)] | not)] |
+			all' x.json
+	done
 }
 
 @test "samples and calls go together" {
