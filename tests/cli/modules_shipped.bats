@@ -403,6 +403,18 @@ END
 	[[ $stderr == *'call 1: leaf' ]]
 }
 
+@test "the README's own example is a module" {
+	installed
+	sed -n '/^## A profiler of your own/,$p' "$SOURCES/README.md" >section
+	sed -n '/^```c$/,/^```$/p' section | sed '1d;/^```$/,$d' >signals.c
+	sed -n 's/^\$ gcc/gcc -Wall -Werror/p;s/^\$ cprof/"$prefix"\/bin\/cprof/p' section >commands
+	assert_equal "$(wc -l <commands)" 2
+	# shellcheck source=/dev/null
+	run . ./commands
+	assert_output "$(sed -n 's/^cprof: signals/&/p' section)"
+	[ -n "$output" ]
+}
+
 @test "report: the reader's options of Mono's: --reports, --traces, --time, --thread" {
 	load recordings
 	workshop | made w.data
