@@ -2,6 +2,7 @@
 # Exceptions, against what the programs say of themselves, and gdb.
 
 load helpers
+load tracees
 bats_require_minimum_version 1.5.0
 
 # told FILE: what a recording says of its first thread, as the programs print it.
@@ -139,6 +140,21 @@ told() {
 	run "$CPROF" report --json x.data
 	[ "$(jq .exceptions.thrown <<<"$output")" -lt 147 ]
 	[ "$(jq .exceptions.none_after_ns <<<"$output")" -gt 0 ]
+}
+
+@test "a running program's exceptions, from outside, and none is disturbed" {
+	begin exceptions
+	"$CPROF" attach -q -o x.data --exceptions -d 1s "$tracee"
+	left_alone "$tracee"
+	finish
+	[[ $finished == "status 0, exceptions: ok"* ]]
+	"$CPROF" replay --json x.data >x.json
+	# Each throw has a catch, except where attaching and leaving cut between them.
+	read -r throws catches types < <(jq -rs '[map(select(.event == "throw")), map(select(.event == "catch")),
+		(map(select(.event == "throw").type) | unique)] | map(length) | @tsv' x.json)
+	[ "$throws" -gt 20 ]
+	[ "$catches" -gt 20 ]
+	[ "$types" -ge 3 ]
 }
 
 @test "recordings with exceptions can be merged" {

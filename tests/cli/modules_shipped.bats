@@ -406,7 +406,9 @@ END
 @test "the README's own example is a module" {
 	installed
 	sed -n '/^## A profiler of your own/,$p' "$SOURCES/README.md" >section
+	# shellcheck disable=SC2016 # who runs the commands expands it
 	sed -n '/^```c$/,/^```$/p' section | sed '1d;/^```$/,$d' >signals.c
+	# shellcheck disable=SC2016
 	sed -n 's/^\$ gcc/gcc -Wall -Werror/p;s/^\$ cprof/"$prefix"\/bin\/cprof/p' section >commands
 	assert_equal "$(wc -l <commands)" 2
 	# shellcheck source=/dev/null

@@ -5,6 +5,7 @@
 load helpers
 load recordings
 load annotated
+load tracees
 
 # events FILTER: what jq makes of the chrome export, as lines.
 events() {
@@ -208,6 +209,19 @@ said() { sed -n "s/.* $1 \([0-9]*\).*/\1/p" out; }
 		| [.traceEvents[] | select(.ph == "X" and .name == "update" and .cat == "timeline" and .args.net_ns) | .ts]
 		| length == 40 and all(. as $t | any($frames[]; .[0] <= $t and $t <= .[1]))' trace.json
 	"$CPROF" replay --json | jq -se 'map(.ts_ns) | . == sort'
+}
+
+@test "attach --annotations: what is announced from then on, as often as one attaches" {
+	begin timeline
+	for file in x.data y.data; do
+		"$CPROF" attach -q -o $file --annotations -d 1s "$tracee"
+		left_alone "$tracee"
+		"$CPROF" replay --json $file | jq -r '.name // empty' | sort -u >names
+		[ "$(wc -l <names)" -gt 3 ]
+		"$CPROF" report --annotations $file | grep -q " $(head -n 1 names)\$"
+	done
+	finish
+	[[ $finished == "status 0, timeline: ok"* ]]
 }
 
 @test "merge: annotations of two runs, each process with its own tracks" {
