@@ -207,9 +207,20 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
+static void put_values(struct cp_chrome *c, const char *name, const cprof_value *values,
+		       size_t count)
+{
+	if (!count)
+		return;
+	cp_buf_printf(c->j.out, ",\"%s\":", name);
+	cp_values_object(c->j.out, values, count);
+}
+
 static void put_call_args(struct cp_chrome *c, const struct cp_span *span,
 			  const struct cp_buf *args, const struct cp_record_call *call)
 {
+	struct cp_returned r = cp_call_returned(call);
+
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_u64(&c->j, "net_ns", span->net_ns);
 	cp_json_u64(&c->j, "self_ns", cp_span_self(span));
@@ -217,10 +228,12 @@ static void put_call_args(struct cp_chrome *c, const struct cp_span *span,
 		cp_buf_str(c->j.out, ",\"arguments\":");
 		cp_buf_add(c->j.out, args->bytes, args->size);
 	}
-	if (call && call->result_count && call->value_count) {
+	if (r.result) {
 		cp_buf_str(c->j.out, ",\"result\":");
-		cp_value_json(c->j.out, call->values);
+		cp_value_json(c->j.out, r.result);
 	}
+	put_values(c, "changed", r.changed, r.changed_count);
+	put_values(c, "locals", r.locals, r.local_count);
 	if (span->end != CP_SPAN_RETURNED)
 		cp_json_str(&c->j, "end", cp_span_end_name(span->end));
 	if (span->target != CP_RECORD_NONE)

@@ -14,6 +14,7 @@
 #include "inspect/inspect.h"
 #include "perfetto.pb-c.h"
 #include "report/perfetto.h"
+#include "report/values.h"
 #include "report/report.h"
 #include "report/spans.h"
 
@@ -250,6 +251,23 @@ static void add_value(struct cp_perfetto *w, struct annotations *a, const char *
 	}
 }
 
+/* Viewers show names with a dot as members. */
+static void add_values(struct cp_perfetto *w, struct annotations *a, const char *what,
+		       const cprof_value *values, size_t count)
+{
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		CP_FREE char *name = NULL;
+
+		if (asprintf(&name, "%s.%s", what, values[i].name ? values[i].name : "") < 0) {
+			w->failed = true;
+			return;
+		}
+		add_value(w, a, name, &values[i]);
+	}
+}
+
 static void put_event(struct cp_perfetto *w, const struct cp_span *span, bool begin,
 		      struct annotations *a)
 {
@@ -300,12 +318,13 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct cp_perfetto *w = ctx;
+	struct cp_returned r = cp_call_returned(call);
 	struct annotations a;
 	annotation_t *it;
 
 	a.count = 0;
-	if (call && call->result_count && call->value_count)
-		add_value(w, &a, "result", call->values);
+	if (r.result)
+		add_value(w, &a, "result", r.result);
 	it = add_annotation(w, &a, "net_ns");
 	it->has_uint_value = true;
 	it->uint_value = span->net_ns;
@@ -314,6 +333,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	if (span->target != CP_RECORD_NONE)
 		add_text(w, &a, add_annotation(w, &a, "target"),
 			 cp_perfetto_clean(w, w->p->functions.items[span->target].name));
+	add_values(w, &a, "changed", r.changed, r.changed_count);
+	add_values(w, &a, "locals", r.locals, r.local_count);
 	put_event(w, span, false, &a);
 	return w->failed ? cp_error_nomem() : NULL;
 }

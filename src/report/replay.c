@@ -555,26 +555,24 @@ static bool fits(const struct printer *w, const struct line *line)
 
 static void put_values(struct printer *w, struct line *line, const struct cp_record_call *call)
 {
-	uint32_t locals = cp_call_locals(call);
+	struct cp_returned r = cp_call_returned(call);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	uint32_t results =
-		call->result_count < call->value_count ? call->result_count : call->value_count;
 
-	if (results) {
-		cp_values_text(&text, call->values, 1, false);
+	if (r.result) {
+		cp_values_text(&text, r.result, 1, false);
 		put(w, line, CP_PAINT_PLAIN, " = ");
 		put_fit(w, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 9, 6);
 	}
-	if (call->changed_count && fits(w, line)) {
+	if (r.changed_count && fits(w, line)) {
 		cp_buf_clear(&text);
-		cp_values_text(&text, call->values + results + locals, call->changed_count, true);
+		cp_values_text(&text, r.changed, r.changed_count, true);
 		put(w, line, CP_PAINT_PLAIN, "  → ");
 		put_fit(w, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 11, 8);
 	}
-	if (!locals || !fits(w, line))
+	if (!r.local_count || !fits(w, line))
 		return;
 	cp_buf_clear(&text);
-	cp_values_text(&text, call->values + results, locals, true);
+	cp_values_text(&text, r.locals, r.local_count, true);
 	put(w, line, CP_PAINT_DIM, "  [");
 	put_fit(w, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", 11, 8);
 	put(w, line, CP_PAINT_DIM, "]");

@@ -237,7 +237,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 					      [CP_SPAN_UNWOUND] = "unwind",
 					      [CP_SPAN_ENDED] = "unwind" };
 	struct writer *w = ctx;
-	uint32_t results, locals;
+	struct cp_returned r;
 
 	if (!call || !cp_chosen_span(&w->chosen, span))
 		return NULL;
@@ -250,15 +250,13 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 				    : w->p->functions.items[span->target].name);
 	if (span->end == CP_SPAN_ENDED)
 		cp_json_bool(&w->j, "ended", true);
-	results = call->result_count < call->value_count ? call->result_count : call->value_count;
-	if (results)
-		cp_value_member(&w->j, "result", call->values);
-	locals = cp_call_locals(call);
-	if (locals)
-		cp_values_json(&w->j, "locals", call->values + results, locals);
-	if (call->changed_count)
-		cp_values_json(&w->j, "changed", call->values + results + locals,
-			       call->changed_count);
+	r = cp_call_returned(call);
+	if (r.result)
+		cp_value_member(&w->j, "result", r.result);
+	if (r.local_count)
+		cp_values_json(&w->j, "locals", r.locals, r.local_count);
+	if (r.changed_count)
+		cp_values_json(&w->j, "changed", r.changed, r.changed_count);
 	add_times(w, span);
 	finish(w);
 	return NULL;

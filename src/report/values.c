@@ -7,11 +7,22 @@
 #include "base/text.h"
 #include "inspect/inspect.h"
 
-uint32_t cp_call_locals(const struct cp_record_call *call)
+struct cp_returned cp_call_returned(const struct cp_record_call *call)
 {
-	uint32_t others = call->result_count + call->changed_count;
+	struct cp_returned r = { 0 };
+	uint32_t left = call ? call->value_count : 0;
 
-	return call->value_count > others ? call->value_count - others : 0;
+	if (left && call->result_count) {
+		r.result = call->values;
+		left--;
+	}
+	r.changed_count = left && call->changed_count < left ? call->changed_count : left;
+	r.local_count = left - r.changed_count;
+	if (left) {
+		r.locals = call->values + (call->value_count - left);
+		r.changed = r.locals + r.local_count;
+	}
+	return r;
 }
 
 void cp_value_member(struct cp_json *j, const char *key, const cprof_value *value)

@@ -18,8 +18,13 @@ void cp_values_object(struct cp_buf *out, const cprof_value *values, size_t coun
 /* `"host", 4`; with `names`, and where values are guessed, `n=4`. */
 void cp_values_text(struct cp_buf *out, const cprof_value *values, size_t count, bool names);
 
-/* How many values of a leave are locals: those between the result and what
- * changed behind arguments. */
-uint32_t cp_call_locals(const struct cp_record_call *call);
+/* The values of a leave by what they are; borrowed of `call` (NULL: none). */
+struct cp_returned {
+	const cprof_value *result; /* NULL: none */
+	const cprof_value *locals, *changed; /* changed: behind the arguments */
+	uint32_t local_count, changed_count;
+};
+
+struct cp_returned cp_call_returned(const struct cp_record_call *call);
 
 #endif

@@ -150,6 +150,9 @@ twice enter=100 leave=100 tail_call=0 unwind=0"
 	"$CPROF" export -f sqlite -o x.sqlite x.data
 	assert_equal "$(sqlite3 x.sqlite "select name, text from arguments where role='changed' and position=0")" \
 		$'head|"key"\np|&{x=4, y=-1, name="moved"}'
+	assert_equal "$("$CPROF" export -f chrome -o - x.data |
+		jq -c '.traceEvents[] | .args.changed // empty | .head // .p')" \
+		$'"key"\n{"x":4,"y":-1,"name":"moved"}'
 	"$CPROF" merge -o y.data x.data
 	assert_equal "$("$CPROF" replay --json y.data | jq -c 'select(.changed) | .changed')" \
 		"$("$CPROF" replay --json x.data | jq -c 'select(.changed) | .changed')"
