@@ -25,6 +25,7 @@
 #include "base/text.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/jit.h"
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
@@ -241,8 +242,12 @@ static void build_texts(cprof_process *p, const struct cp_mapping *maps, size_t 
 const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc)
 {
 	size_t n = cp_vec_partition(&p->texts, text, text->start <= pc);
+	const struct engine_text *text = n ? &p->texts.items[n - 1] : NULL, *made;
 
-	return n && pc < p->texts.items[n - 1].end ? &p->texts.items[n - 1] : NULL;
+	if (!text || pc >= text->end)
+		return NULL;
+	made = text->image->assembly->image ? NULL : engine_jit_find(p, pc);
+	return made ? made : text;
 }
 
 /* ---- call frame information that is not in memory ---- */
@@ -395,6 +400,7 @@ void engine_forget_maps(cprof_process *p)
 	cp_close_fd(&p->memory_fd);
 	p->memory_fd = -1;
 	p->jit = NULL;
+	engine_jit_forget(p);
 }
 
 /* ---- queries ---- */

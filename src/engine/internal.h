@@ -37,6 +37,10 @@ struct cprof_assembly {
 	struct cp_image *image; /* NULL: could not be opened, or no file */
 	pthread_mutex_t lock; /* of jit */
 	struct cp_perf_map *jit;
+	bool made; /* at run time, and registered for debuggers (jit.c) */
+	bool jit_asked; /* the next two are known */
+	bool has_jit; /* it has the debuggers' list of such code, at */
+	struct cp_vaddr jit_list;
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
@@ -107,6 +111,7 @@ struct cprof_process {
 	CP_VEC(struct engine_text) texts; /* sorted */
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
+	struct engine_jit *made; /* owned; NULL: no code made at run time was met */
 	uint32_t look; /* how often the mappings were read */
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
 	struct engine_rings *rings; /* of annotations; NULL: none */

@@ -58,6 +58,7 @@ struct engine_process_life {
 struct engine_session_life {
 	unsigned watch; /* ENGINE_WATCH_* */
 	bool initialized; /* runtime_initialized was raised */
+	uint64_t jit_refused; /* symbol files of code made at run time that make no sense */
 };
 
 #define engine_has(session, event) \

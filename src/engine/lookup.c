@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/calls.h"
+#include "engine/jit.h"
 
 #define STRING_CHUNK 256u
 
@@ -53,6 +54,7 @@ const cprof_function *cprof_function_from_ip(cprof_addr ip)
 	if (!p)
 		return NULL;
 	engine_refresh_maps(p, cp_now(), false);
+	engine_jit_notice(p, ip);
 	text = engine_find_text(p, ip);
 	return text ? engine_function_at(s, text->image, ip - text->image->bias) : NULL;
 }
@@ -244,7 +246,7 @@ unsigned cprof_function_flags(const cprof_function *f)
 {
 	if (!f)
 		return 0;
-	if (f->image->assembly->jit)
+	if (f->image->assembly->jit || f->image->assembly->made)
 		return CPROF_FUNCTION_JIT;
 	return flags_by_debug_info(f) | flags_by_code(f, functions_of(f->image)) |
 	       (is_thunk(f->linkage_name) ? CPROF_FUNCTION_THUNK : 0);

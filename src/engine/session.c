@@ -28,6 +28,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/jit.h"
 #include "engine/throws.h"
 #include "tracer/tracer.h"
 
@@ -476,6 +477,7 @@ static void finish(cprof_session *s)
 					     "runs on"));
 	engine_calls_end(s);
 	engine_calls_warn(s);
+	engine_jit_warn(s);
 	warn_unready(s);
 	if (s->link.shared->abandoned)
 		engine_warn(s, "events were not handled for seconds: the program was let go before "

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "engine/internal.h"
+#include "engine/jit.h"
 
 #define MAX_INLINE 64
 
@@ -238,6 +239,7 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 		.held = c->held || seed,
 	};
 	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
+	size_t i;
 
 	if (s->current.repeat)
 		return restore_kept(s, s->current.thread, count_ret, end_ret);
@@ -249,6 +251,8 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 	    engine_refresh_maps(p, c->ts_ns, true))
 		cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret,
 			       end_ret);
+	for (i = 0; i < *count_ret; i++)
+		engine_jit_notice(p, s->frames[i].pc.v);
 	if (!seed && s->current.sample) {
 		s->current.cut_below =
 			hint_stack_link(s, s->current.sample, &capture, *count_ret, *end_ret);

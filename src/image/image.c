@@ -59,9 +59,8 @@ static bool is_our_root(int root_fd)
 	       theirs.stx_ino == ours.stx_ino;
 }
 
-/* `elf` is taken over, also on failure. */
-static struct cp_error *create(struct cp_elf *elf, const char *path, int root_fd,
-			       const struct cp_image_options *options, struct cp_image **ret)
+CP_ERROR cp_image_create(struct cp_elf *elf, const char *path, int root_fd,
+			 const struct cp_image_options *options, struct cp_image **ret)
 {
 	struct cp_image *image = calloc(1, sizeof(*image));
 
@@ -93,7 +92,7 @@ CP_ERROR cp_image_open(const struct cp_image_source *source, const struct cp_ima
 	struct cp_elf *elf = NULL;
 
 	CP_TRY(cp_source_open(source, &elf));
-	return create(elf, source->path, source->root_fd, options, ret);
+	return cp_image_create(elf, source->path, source->root_fd, options, ret);
 }
 
 CP_ERROR cp_image_open_file(const char *path, const struct cp_image_options *options,
@@ -104,7 +103,7 @@ CP_ERROR cp_image_open_file(const char *path, const struct cp_image_options *opt
 
 	CP_TRY(cp_file_open_regular(-1, path, &fd));
 	CP_TRY(cp_elf_open_fd(fd, path, &elf));
-	return create(elf, path, -1, options, ret);
+	return cp_image_create(elf, path, -1, options, ret);
 }
 
 void cp_image_destroy(struct cp_image *image)

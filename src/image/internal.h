@@ -38,6 +38,11 @@ struct cp_image {
 	bool debuginfo_tried;
 };
 
+/* ---- image.c ---- */
+/* `elf` is taken over, also on failure. */
+CP_ERROR cp_image_create(struct cp_elf *elf, const char *path, int root_fd,
+			 const struct cp_image_options *options, struct cp_image **ret);
+
 /* ---- source.c: where the bytes of a mapped file are ---- */
 CP_ERROR cp_source_open(const struct cp_image_source *source, struct cp_elf **ret);
 

@@ -116,30 +116,50 @@ static bool is_function(const struct table *t, const Elf64_Sym *sym, const char 
 	}
 }
 
-static uint64_t limit_of(const struct table *t, const Elf64_Sym *sym)
+static bool within(const struct cp_elf_section *s, uint64_t address)
+{
+	return address >= s->vaddr && address - s->vaddr < s->size;
+}
+
+/* In an object file a symbol has an offset in its section, which has an address
+ * when it was made at run time; some who make it write an address at once. */
+static uint64_t address_of(const struct table *t, const Elf64_Sym *sym)
+{
+	const struct cp_elf_section *s;
+
+	if (t->elf->type != ET_REL || sym->st_shndx >= t->elf->section_count)
+		return sym->st_value;
+	s = &t->elf->sections[sym->st_shndx];
+	if (within(s, sym->st_value) || sym->st_value >= s->size ||
+	    s->vaddr > UINT64_MAX - sym->st_value)
+		return sym->st_value;
+	return s->vaddr + sym->st_value;
+}
+
+static uint64_t limit_of(const struct table *t, const Elf64_Sym *sym, uint64_t address)
 {
 	const struct cp_elf_section *s;
 	const Elf64_Phdr *p;
 
 	if (sym->st_shndx < t->elf->section_count) {
 		s = &t->elf->sections[sym->st_shndx];
-		if (sym->st_value >= s->vaddr && sym->st_value - s->vaddr < s->size)
+		if (within(s, address))
 			return s->vaddr + s->size;
 	}
-	p = cp_elf_segment_at(t->image, sym->st_value);
-	return p ? p->p_vaddr + p->p_memsz : sym->st_value;
+	p = cp_elf_segment_at(t->image, address);
+	return p ? p->p_vaddr + p->p_memsz : address;
 }
 
 static bool add_one(struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols *raw)
 {
-	struct cp_symbol s = { .start = { sym->st_value },
+	struct cp_symbol s = { .start = { address_of(t, sym) },
 			       .size = sym->st_size,
 			       .local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL };
 	const char *version;
 	size_t length;
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS ||
-	    sym->st_name >= t->names_size || !cp_elf_is_code(t->image, sym->st_value))
+	    sym->st_name >= t->names_size || !cp_elf_is_code(t->image, s.start.v))
 		return true;
 	s.name = t->names + sym->st_name;
 	if (!s.name[0] || !is_function(t, sym, s.name))
@@ -162,7 +182,7 @@ static bool add_one(struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols
 			return false;
 	}
 	return cp_symbols_push(raw, &s, rank_of(sym, s.name, length),
-			       s.size ? 0 : limit_of(t, sym));
+			       s.size ? 0 : limit_of(t, sym, s.start.v));
 }
 
 bool cp_symbols_add_list(const struct cp_elf *elf, const struct cp_elf *image,

@@ -38,6 +38,7 @@ all_stress_programs() {
 		exec_chain
 		exit_storm
 		fork_storm
+		gdbjit
 		hostile_names
 		jit
 		job_control

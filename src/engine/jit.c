@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Code made at run time that is registered for debuggers (image/jit.h). Each
+ * registered file is an assembly of its own, with an image of its own, so what
+ * is made anew at an address of before has names of its own.
+ *
+ *     memory of no file:   ......[ made ][ made ]......[made]....
+ *     engine_find_text()   "[jit]"  image   image "[jit]" image
+ *
+ * The list is read when a frame stands in memory of no file that nobody is
+ * known for: at once the first times, later so often that it costs two per cent
+ * of the time. Who is known is compared with what is there. What was taken from
+ * the list stays known for samples from before.
+ */
+#include "engine/jit.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "arch/arch.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/calls.h"
+#include "image/jit.h"
+#include "image/spans.h"
+
+#define LISTS_MAX 16
+#define OBJECTS_MAX (4 * CP_JIT_ENTRIES_MAX) /* all there ever were in a process */
+#define BYTES_MAX (UINT64_C(256) << 20) /* of all their files */
+#define COMPARED_MAX (UINT64_C(16) << 20) /* bytes in one look */
+#define CHECKED_MAX 65536 /* bytes for one frame */
+#define LOOK_NS (20 * CP_NS_PER_MS)
+#define LOOKS_FREE 16
+#define GONE_NS (2 * CP_NS_PER_S) /* no sample comes so late */
+
+struct object {
+	struct cp_jit_entry entry;
+	uint64_t hash;
+	cprof_image *image; /* NULL: it was refused */
+	uint64_t gone_ns; /* 0: it is there */
+	uint64_t seen_ns; /* when it was last known to be there */
+	uint32_t look; /* at which it was last found */
+};
+
+struct made_text {
+	struct engine_text text;
+	uint32_t object;
+};
+
+struct engine_jit {
+	CP_VEC(uint64_t) lists; /* addresses of descriptors */
+	CP_VEC(struct object) objects; /* oldest first */
+	struct cp_map by_entry; /* address of an entry -> its object that is there */
+	CP_VEC(struct made_text) texts;
+	struct cp_spans spans; /* of `texts` */
+	bool changed; /* since these were made */
+	uint64_t next_ns; /* no look before */
+	unsigned looks_free;
+	uint32_t looks;
+	uint64_t bytes;
+};
+
+/* ---- where the lists are ---- */
+
+static bool has_list(cprof_assembly *a)
+{
+	if (!a->jit_asked && a->image && a->path[0] == '/')
+		a->has_jit = cp_image_variable(a->image, "__jit_debug_descriptor", &a->jit_list);
+	a->jit_asked = true;
+	return a->has_jit;
+}
+
+static void find_lists(cprof_process *p, struct engine_jit *j)
+{
+	const struct engine_text *text;
+	const cprof_image *before = NULL;
+
+	j->lists.count = 0;
+	cp_vec_for_each(&p->texts, text) {
+		const cprof_assembly *a = text->image->assembly;
+
+		if (text->image == before || !has_list(text->image->assembly))
+			continue;
+		before = text->image;
+		if (j->lists.count >= LISTS_MAX ||
+		    !cp_vec_push(&j->lists, a->jit_list.v + before->bias))
+			return;
+	}
+}
+
+/* ---- what comes, what goes ---- */
+
+static cprof_image *image_of(cprof_process *p, struct cp_image *file)
+{
+	cprof_session *s = p->session;
+	cprof_assembly *a = engine_assembly_create(s, "[jit]");
+	cprof_image *image = calloc(1, sizeof(*image));
+	struct cp_jit_range ranges[CP_CODE_MAX];
+
+	if (!a || !image || !cp_vec_reserve(&s->jits, s->jits.count + 1) ||
+	    !cp_vec_push(&p->images, image)) {
+		engine_assembly_free(a);
+		free(image);
+		return NULL;
+	}
+	cp_vec_push(&s->jits, a);
+	a->image = file;
+	a->made = true;
+	cp_jit_ranges(file, ranges);
+	*image = (cprof_image){
+		.process = p, .assembly = a, .start = ranges[0].start, .end = ranges[0].end
+	};
+	return image;
+}
+
+static void refuse(cprof_session *s, struct cp_error *err)
+{
+	cp_debug("jit: %s", err ? err->what : "too much of it");
+	cp_error_free(err);
+	s->life.jit_refused++;
+}
+
+static void add(cprof_process *p, struct engine_jit *j, const struct cp_jit_entry *entry)
+{
+	struct object o = { .entry = *entry, .look = j->looks, .seen_ns = cp_now() };
+	struct cp_image *file = NULL;
+	struct cp_error *err = NULL;
+
+	if (j->objects.count >= OBJECTS_MAX ||
+	    !cp_map_put(&j->by_entry, entry->at, j->objects.count))
+		return;
+	if (entry->size <= BYTES_MAX - j->bytes)
+		err = cp_jit_open(&p->memory, entry, cp_arch_host()->e_machine, &file, &o.hash);
+	if (entry->size <= CP_JIT_SYMFILE_MAX && entry->size <= BYTES_MAX - j->bytes)
+		j->bytes += entry->size;
+	if (file)
+		o.image = image_of(p, file);
+	else
+		refuse(p->session, err);
+	if (file && !o.image)
+		cp_image_destroy(file);
+	if (!cp_vec_push(&j->objects, o))
+		cp_map_remove(&j->by_entry, entry->at);
+	j->changed = true;
+}
+
+static void drop(struct engine_jit *j, struct object *o, uint64_t gone_ns)
+{
+	cp_map_remove(&j->by_entry, o->entry.at);
+	o->gone_ns = gone_ns;
+	j->changed = true;
+}
+
+static struct object *object_at(struct engine_jit *j, uint64_t entry)
+{
+	const uint64_t *n = cp_map_get(&j->by_entry, entry);
+
+	return n ? &j->objects.items[*n] : NULL;
+}
+
+/* Memory is used again: is the entry still of that file? */
+static bool is_same(cprof_process *p, const struct object *o, const struct cp_jit_entry *entry,
+		    uint64_t *compared)
+{
+	if (o->entry.symfile != entry->symfile || o->entry.size != entry->size)
+		return false;
+	if (!o->image || entry->size > COMPARED_MAX - *compared)
+		return true;
+	*compared += entry->size;
+	return cp_jit_hash(&p->memory, entry) == o->hash;
+}
+
+static void look_at_list(cprof_process *p, struct engine_jit *j, uint64_t at, uint64_t *compared)
+{
+	struct cp_jit_descriptor descriptor;
+	struct cp_jit_list list;
+	const struct cp_jit_entry *e;
+
+	if (!cp_jit_read_descriptor(&p->memory, at, &descriptor))
+		return;
+	cp_jit_read_list(&p->memory, descriptor.first, &list);
+	/* The newest come first, in every list there is. */
+	for (e = list.entries.items + list.entries.count; e-- > list.entries.items;) {
+		struct object *o = object_at(j, e->at);
+
+		if (o && !is_same(p, o, e, compared)) {
+			drop(j, o, cp_now());
+			o = NULL;
+		}
+		if (!o) {
+			add(p, j, e);
+			continue;
+		}
+		o->look = j->looks;
+		o->seen_ns = cp_now();
+	}
+	cp_vec_free(&list.entries);
+}
+
+static void look(cprof_process *p, struct engine_jit *j)
+{
+	uint64_t began = cp_now(), compared = 0, took, key, number;
+	size_t i, cursor = 0;
+
+	j->looks++;
+	if (!engine_open_memory(p))
+		return;
+	find_lists(p, j);
+	for (i = 0; i < j->lists.count; i++)
+		look_at_list(p, j, j->lists.items[i], &compared);
+	while (cp_map_next(&j->by_entry, &cursor, &key, &number))
+		if (j->objects.items[number].look != j->looks)
+			drop(j, &j->objects.items[number], cp_now());
+	took = cp_now() - began;
+	j->next_ns = began + took + (50 * took > LOOK_NS ? 50 * took : LOOK_NS);
+}
+
+static struct engine_jit *made_in(cprof_process *p)
+{
+	if (!p->made)
+		p->made = calloc(1, sizeof(*p->made));
+	return p->made;
+}
+
+/* ---- lookup ---- */
+
+static bool add_texts(struct engine_jit *j, uint32_t number)
+{
+	const struct object *o = &j->objects.items[number];
+	struct cp_jit_range ranges[CP_CODE_MAX];
+	size_t count = cp_jit_ranges(o->image->assembly->image, ranges), i;
+
+	for (i = 0; i < count; i++)
+		if (!cp_vec_push(&j->texts,
+				 (struct made_text){ { ranges[i].start, ranges[i].end, o->image },
+						     number }))
+			return false;
+	return true;
+}
+
+/* What is there hides what was. */
+static void index_texts(struct engine_jit *j)
+{
+	uint64_t now = cp_now();
+	struct cp_span *spans;
+	uint32_t i;
+
+	j->changed = false;
+	j->texts.count = 0;
+	cp_spans_free(&j->spans);
+	for (i = 0; i < j->objects.count; i++) {
+		const struct object *o = &j->objects.items[i];
+
+		if (o->image && (!o->gone_ns || now - o->gone_ns < GONE_NS) && !add_texts(j, i))
+			break;
+	}
+	spans = calloc(j->texts.count + 1, sizeof(*spans));
+	for (i = 0; spans && i < j->texts.count; i++) {
+		const struct made_text *t = &j->texts.items[i];
+		uint64_t there = !j->objects.items[t->object].gone_ns;
+
+		spans[i] =
+			(struct cp_span){ t->text.start, t->text.end, there << 32 | t->object, i };
+	}
+	if (spans)
+		cp_spans_build(spans, j->texts.count, &j->spans);
+	free(spans);
+}
+
+static const struct made_text *find(struct engine_jit *j, uint64_t pc)
+{
+	const struct cp_span *span;
+
+	if (j->changed)
+		index_texts(j);
+	span = cp_spans_find(&j->spans, pc);
+	return span ? &j->texts.items[span->value] : NULL;
+}
+
+const struct engine_text *engine_jit_find(const cprof_process *p, uint64_t pc)
+{
+	const struct made_text *t = p->made ? find(p->made, pc) : NULL;
+	uint64_t gone = t ? p->made->objects.items[t->object].gone_ns : 0;
+
+	if (!t)
+		return NULL;
+	return !gone || p->session->current.capture.ts_ns <= gone ? &t->text : NULL;
+}
+
+/* ---- a frame ---- */
+
+/* What was found where a frame stands may be something else by now. */
+static bool is_there(cprof_process *p, struct object *o)
+{
+	struct cp_jit_entry e;
+	uint64_t compared = COMPARED_MAX - CHECKED_MAX;
+
+	if (!cp_jit_read_entry(&p->memory, o->entry.at, &e) || !is_same(p, o, &e, &compared))
+		return false;
+	o->seen_ns = cp_now();
+	return true;
+}
+
+void engine_jit_notice(cprof_process *p, uint64_t pc)
+{
+	const struct engine_text *text = engine_find_text(p, pc);
+	const struct made_text *made;
+	struct engine_jit *j;
+	struct object *o = NULL;
+
+	if (!text || (text->image->assembly->image && !text->image->assembly->made))
+		return;
+	j = made_in(p);
+	if (!j)
+		return;
+	made = find(j, pc);
+	if (made)
+		o = &j->objects.items[made->object];
+	if (o && !o->gone_ns && is_there(p, o))
+		return;
+	if (cp_now() >= j->next_ns || (!o && j->looks_free++ < LOOKS_FREE))
+		look(p, j);
+	else if (o && !o->gone_ns) /* whose code it is now is not known */
+		drop(j, o, o->seen_ns);
+}
+
+/* ---- the end ---- */
+
+void engine_jit_forget(cprof_process *p)
+{
+	struct engine_jit *j = p->made;
+
+	if (!j)
+		return;
+	p->made = NULL;
+	cp_vec_free(&j->lists);
+	cp_vec_free(&j->objects);
+	cp_map_free(&j->by_entry);
+	cp_vec_free(&j->texts);
+	cp_spans_free(&j->spans);
+	free(j);
+}
+
+void engine_jit_warn(cprof_session *s)
+{
+	if (s->life.jit_refused)
+		engine_warn(s,
+			    "%" PRIu64 " symbol file%s that the program registered for its "
+			    "run-time code make%s no sense: names of it are missing",
+			    s->life.jit_refused, s->life.jit_refused == 1 ? "" : "s",
+			    s->life.jit_refused == 1 ? "s" : "");
+}
