@@ -80,7 +80,7 @@ typedef enum cprof_root_source {
 struct cprof_trace_event; /* cprof/trace.h */
 
 /* Sources of events that cost something: without these calls they are not
- * raised. False: too late, or this cprof has no such source. [init] */
+ * raised, but for jit_*, for which a callback is enough. False: too late, or this cprof has no such source. [init] */
 CPROF_API bool cprof_profiler_enable_allocations(void); /* gc_allocation, gc_moves, heap_free */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
 CPROF_API bool cprof_profiler_enable_fileio(void); /* fileio */
@@ -107,7 +107,7 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
  *
  * What has to be done for an event is decided at launch or attach, by the
  * callbacks set until then: breakpoints of cprof's own (context_*, image_*,
- * assembly_*, method_free, thread_stopping), stops of threads on their way out
+ * assembly_*, method_free, jit_*, thread_stopping), stops of threads on their way out
  * (thread_stopping, thread_stopped, domain_unloading), reports of signals. A program that is only sampled has none of them. */
 #define CPROF_PROFILER_EVENTS(E) \
 	/* once: nothing of the program has run, or it has just been attached to. Where \
@@ -129,7 +129,11 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	E(domain_unloading, (cprof_profiler * prof, cprof_process * domain)) \
 	E(domain_unloaded, (cprof_profiler * prof, cprof_process * domain)) \
 	E(domain_name, (cprof_profiler * prof, cprof_process * domain, const char *name)) \
-	/* code generated at run time and announced by its generator */ \
+	/* code generated at run time and registered by its generator for debuggers (the GDB \
+	 * JIT interface), before it runs: for each function begin, code_buffer, done; begin and \
+	 * failed for a symbol file that makes no sense. `method` NULL: has no name. What was \
+	 * registered before attaching or fork is told once. Chunks are anonymous mappings that \
+	 * may be executed, as they are noticed, those of registered code before it */ \
 	E(jit_begin, (cprof_profiler * prof, const cprof_function *method)) \
 	E(jit_failed, (cprof_profiler * prof, const cprof_function *method)) \
 	E(jit_done, \

@@ -23,7 +23,7 @@
 #include "probe/spec.h"
 
 /* Functions that cprof has to see called, whatever is traced (plans.c). */
-#define ENGINE_WATCHES 9
+#define ENGINE_WATCHES 10
 
 /* What is known of one ELF object's functions. */
 struct engine_plans {
@@ -67,6 +67,7 @@ enum engine_site_kind {
 	ENGINE_SITE_DLOPENED, /* behind a call of one of them */
 	ENGINE_SITE_SETCONTEXT, /* these two go to another stack (fibers.c) */
 	ENGINE_SITE_SWAPCONTEXT,
+	ENGINE_SITE_JIT, /* code made at run time is registered, or not any more */
 	ENGINE_SITE_THROW, /* an exception is thrown; goes on at a handler */
 	ENGINE_SITE_LANDING,
 };

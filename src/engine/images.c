@@ -366,6 +366,7 @@ static bool use_maps(cprof_process *p)
 	cp_mappings_free(maps, count);
 	engine_arm_process(p);
 	engine_tell_images(p);
+	engine_jit_chunks(p);
 	return true;
 }
 

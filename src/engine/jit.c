@@ -31,6 +31,8 @@
 #define CHECKED_MAX 65536 /* bytes for one frame */
 #define LOOK_NS (20 * CP_NS_PER_MS)
 #define LOOKS_FREE 16
+#define NEWS_MAX (UINT32_C(1) << 20)
+#define TOLD_MAX 65536 /* functions of one file */
 #define GONE_NS (2 * CP_NS_PER_S) /* no sample comes so late */
 
 struct object {
@@ -47,6 +49,15 @@ struct made_text {
 	uint32_t object;
 };
 
+/* What is to be told. */
+enum news_kind { MADE, GONE, CHUNK_CREATED, CHUNK_DESTROYED };
+
+struct news {
+	enum news_kind kind;
+	uint32_t object;
+	struct cp_jit_range chunk;
+};
+
 struct engine_jit {
 	CP_VEC(uint64_t) lists; /* addresses of descriptors */
 	CP_VEC(struct object) objects; /* oldest first */
@@ -58,7 +69,25 @@ struct engine_jit {
 	unsigned looks_free;
 	uint32_t looks;
 	uint64_t bytes;
+	CP_VEC(struct news) news; /* in order */
+	CP_VEC(struct cp_jit_range) chunks; /* sorted */
+	bool telling;
 };
+
+bool engine_jit_wanted(const cprof_session *s)
+{
+	return s->life.jit_asked || engine_has(s, jit_begin) || engine_has(s, jit_failed) ||
+	       engine_has(s, jit_done) || engine_has(s, jit_code_buffer) ||
+	       engine_has(s, jit_chunk_created) || engine_has(s, jit_chunk_destroyed) ||
+	       engine_has(s, method_free);
+}
+
+static void note(const cprof_process *p, struct engine_jit *j, struct news news)
+{
+	if (p->session->life.watch & ENGINE_WATCH_JIT && j->news.count < NEWS_MAX &&
+	    !cp_vec_push(&j->news, news))
+		cp_debug("jit: no memory for what is to be told");
+}
 
 /* ---- where the lists are ---- */
 
@@ -139,13 +168,16 @@ static void add(cprof_process *p, struct engine_jit *j, const struct cp_jit_entr
 		refuse(p->session, err);
 	if (file && !o.image)
 		cp_image_destroy(file);
-	if (!cp_vec_push(&j->objects, o))
-		cp_map_remove(&j->by_entry, entry->at);
 	j->changed = true;
+	if (cp_vec_push(&j->objects, o))
+		note(p, j, (struct news){ MADE, (uint32_t)j->objects.count - 1, { 0, 0 } });
+	else
+		cp_map_remove(&j->by_entry, entry->at);
 }
 
-static void drop(struct engine_jit *j, struct object *o, uint64_t gone_ns)
+static void drop(const cprof_process *p, struct engine_jit *j, struct object *o, uint64_t gone_ns)
 {
+	note(p, j, (struct news){ GONE, (uint32_t)(o - j->objects.items), { 0, 0 } });
 	cp_map_remove(&j->by_entry, o->entry.at);
 	o->gone_ns = gone_ns;
 	j->changed = true;
@@ -184,7 +216,7 @@ static void look_at_list(cprof_process *p, struct engine_jit *j, uint64_t at, ui
 		struct object *o = object_at(j, e->at);
 
 		if (o && !is_same(p, o, e, compared)) {
-			drop(j, o, cp_now());
+			drop(p, j, o, cp_now());
 			o = NULL;
 		}
 		if (!o) {
@@ -210,7 +242,7 @@ static void look(cprof_process *p, struct engine_jit *j)
 		look_at_list(p, j, j->lists.items[i], &compared);
 	while (cp_map_next(&j->by_entry, &cursor, &key, &number))
 		if (j->objects.items[number].look != j->looks)
-			drop(j, &j->objects.items[number], cp_now());
+			drop(p, j, &j->objects.items[number], cp_now());
 	took = cp_now() - began;
 	j->next_ns = began + took + (50 * took > LOOK_NS ? 50 * took : LOOK_NS);
 }
@@ -321,7 +353,183 @@ void engine_jit_notice(cprof_process *p, uint64_t pc)
 	if (cp_now() >= j->next_ns || (!o && j->looks_free++ < LOOKS_FREE))
 		look(p, j);
 	else if (o && !o->gone_ns) /* whose code it is now is not known */
-		drop(j, o, o->seen_ns);
+		drop(p, j, o, o->seen_ns);
+}
+
+/* ---- events ---- */
+
+static void tell_function(cprof_session *s, const cprof_function *f, uint64_t start, uint64_t size)
+{
+	engine_raise(s, jit_begin, f);
+	engine_raise(s, jit_code_buffer, start, size, CPROF_CODE_BUFFER_METHOD, f);
+	engine_raise(s, jit_done, f, start, size);
+}
+
+/* Each function once, by the name that a person would give it. */
+static void tell_made(cprof_session *s, const cprof_image *image)
+{
+	const struct cp_symbol *symbols;
+	size_t count = 0, told = 0, i;
+
+	if (!image) {
+		engine_raise(s, jit_begin, NULL);
+		engine_raise(s, jit_failed, NULL);
+		return;
+	}
+	cp_error_free(cp_image_symbols(image->assembly->image, &symbols, &count));
+	for (i = 0; i < count && told < TOLD_MAX; i++) {
+		const struct cp_symbol *symbol = &symbols[i];
+		const cprof_function *f;
+
+		if (symbol->kind != CP_SYMBOL_FUNCTION ||
+		    (i && symbols[i - 1].start.v == symbol->start.v))
+			continue;
+		f = engine_function_at(s, image, symbol->start.v);
+		if (!f || f->start != symbol->start.v)
+			continue;
+		tell_function(s, f, f->start, f->size);
+		told++;
+	}
+	if (!told)
+		tell_function(s, NULL, image->start, image->end - image->start);
+}
+
+static void tell(cprof_process *p, const struct engine_jit *j, const struct news *news)
+{
+	cprof_session *s = p->session;
+	const cprof_image *image = NULL;
+
+	if (news->kind == MADE || news->kind == GONE)
+		image = j->objects.items[news->object].image;
+	switch (news->kind) {
+	case MADE:
+		tell_made(s, image);
+		break;
+	case GONE:
+		if (image)
+			engine_free_methods(s, image);
+		break;
+	case CHUNK_CREATED:
+		engine_raise(s, jit_chunk_created, news->chunk.start,
+			     news->chunk.end - news->chunk.start);
+		break;
+	case CHUNK_DESTROYED:
+		engine_raise(s, jit_chunk_destroyed, news->chunk.start);
+		break;
+	}
+}
+
+void engine_jit_tell(cprof_process *p)
+{
+	struct engine_jit *j = p->made;
+	cprof_process *before = p->session->current.process;
+	size_t i;
+
+	if (!j || j->telling || !j->news.count || !p->loaded)
+		return;
+	j->telling = true;
+	p->session->current.process = p;
+	/* A callback that walks a stack may add to it. */
+	for (i = 0; i < j->news.count; i++) {
+		const struct news news = j->news.items[i];
+
+		tell(p, j, &news);
+	}
+	j->news.count = 0;
+	p->session->current.process = before;
+	j->telling = false;
+}
+
+/* The function is called with the list as it now is. */
+static void look_at_entry(cprof_process *p, struct engine_jit *j,
+			  const struct cp_jit_descriptor *descriptor)
+{
+	struct object *o = object_at(j, descriptor->relevant);
+	uint64_t compared = 0;
+	struct cp_jit_entry e;
+
+	if (descriptor->action == CP_JIT_UNREGISTER) {
+		if (o)
+			drop(p, j, o, cp_now());
+		return;
+	}
+	if (!cp_jit_read_entry(&p->memory, descriptor->relevant, &e))
+		return;
+	if (o && !is_same(p, o, &e, &compared)) {
+		drop(p, j, o, cp_now());
+		o = NULL;
+	}
+	if (!o)
+		add(p, j, &e);
+}
+
+void engine_on_jit(cprof_process *p, uint64_t pc)
+{
+	struct engine_jit *j = made_in(p);
+	struct cp_jit_descriptor descriptor;
+	const struct engine_text *text;
+
+	if (!j || !engine_open_memory(p))
+		return;
+	engine_calls_look(p); /* first the memory, then what is in it */
+	text = engine_find_text(p, pc);
+	if (j->looks && text && has_list(text->image->assembly) &&
+	    cp_jit_read_descriptor(&p->memory,
+				   text->image->assembly->jit_list.v + text->image->bias,
+				   &descriptor) &&
+	    (descriptor.action == CP_JIT_REGISTER || descriptor.action == CP_JIT_UNREGISTER))
+		look_at_entry(p, j, &descriptor);
+	else
+		look(p, j);
+	engine_jit_tell(p);
+}
+
+void engine_jit_look(cprof_process *p)
+{
+	struct engine_jit *j = p->session->life.watch & ENGINE_WATCH_JIT ? made_in(p) : NULL;
+
+	if (!j)
+		return;
+	if (cp_now() >= j->next_ns)
+		look(p, j);
+	engine_jit_tell(p);
+}
+
+/* Both are sorted. */
+static bool has_chunk(const struct cp_jit_range *chunks, size_t count, struct cp_jit_range chunk)
+{
+	const struct {
+		const struct cp_jit_range *items;
+		size_t count;
+	} all = { chunks, count };
+	size_t n = cp_vec_partition(&all, c, c->start < chunk.start);
+
+	return n < count && chunks[n].start == chunk.start && chunks[n].end == chunk.end;
+}
+
+void engine_jit_chunks(cprof_process *p)
+{
+	struct engine_jit *j = p->session->life.watch & ENGINE_WATCH_JIT ? made_in(p) : NULL;
+	CP_VEC(struct cp_jit_range) now = { 0 };
+	const struct engine_text *text;
+	size_t i;
+
+	if (!j)
+		return;
+	cp_vec_for_each(&p->texts, text)
+		if (text->image->assembly == p->jit &&
+		    !cp_vec_push(&now, (struct cp_jit_range){ text->start, text->end }))
+			break;
+	for (i = 0; i < j->chunks.count; i++)
+		if (!has_chunk(now.items, now.count, j->chunks.items[i]))
+			note(p, j, (struct news){ CHUNK_DESTROYED, 0, j->chunks.items[i] });
+	for (i = 0; i < now.count; i++)
+		if (!has_chunk(j->chunks.items, j->chunks.count, now.items[i]))
+			note(p, j, (struct news){ CHUNK_CREATED, 0, now.items[i] });
+	cp_vec_free(&j->chunks);
+	j->chunks.items = now.items;
+	j->chunks.count = now.count;
+	j->chunks.capacity = now.capacity;
 }
 
 /* ---- the end ---- */
@@ -334,6 +542,8 @@ void engine_jit_forget(cprof_process *p)
 		return;
 	p->made = NULL;
 	cp_vec_free(&j->lists);
+	cp_vec_free(&j->news);
+	cp_vec_free(&j->chunks);
 	cp_vec_free(&j->objects);
 	cp_map_free(&j->by_entry);
 	cp_vec_free(&j->texts);

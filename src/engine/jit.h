@@ -12,6 +12,17 @@
 void engine_jit_notice(cprof_process *p, uint64_t pc);
 /* The registered code at `pc`, for the time of what is being delivered; NULL. */
 const struct engine_text *engine_jit_find(const cprof_process *p, uint64_t pc);
+/* Does anybody want to know of code made at run time? */
+bool engine_jit_wanted(const cprof_session *s);
+/* A breakpoint at `pc` was hit: something was registered there, or is not any
+ * more. Raises the events. */
+void engine_on_jit(cprof_process *p, uint64_t pc);
+/* Now and then, for those who want events; when attaching for all there is. */
+void engine_jit_look(cprof_process *p);
+/* The mappings were read: memory of no file that may be executed. */
+void engine_jit_chunks(cprof_process *p);
+/* Raises the events of what was found meanwhile, where no callback runs. */
+void engine_jit_tell(cprof_process *p);
 /* The process's program is another one, or gone. */
 void engine_jit_forget(cprof_process *p);
 /* At the end: what could not be read. */

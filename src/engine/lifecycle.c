@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "engine/annotations.h"
 #include "engine/calls.h"
+#include "engine/jit.h"
 
 /* ---- what is wanted ---- */
 
@@ -42,6 +43,8 @@ void engine_watch_decide(cprof_session *s)
 		watch |= ENGINE_WATCH_SIGNALS;
 	if (s->annotations)
 		watch |= ENGINE_WATCH_FIBERS;
+	if (engine_jit_wanted(s))
+		watch |= ENGINE_WATCH_JIT;
 	s->life.watch = watch;
 	/* Breakpoints are kept with those of calls. */
 	if (watch & ENGINE_WATCH_BREAKPOINTS && !engine_calls_get(s))
@@ -358,6 +361,9 @@ void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t nu
 	case ENGINE_SITE_DLOPENED:
 		on_opened(s, p, t, e);
 		break;
+	case ENGINE_SITE_JIT:
+		engine_on_jit(p, e->pc);
+		break;
 	case ENGINE_SITE_ENTRY:
 	case ENGINE_SITE_EXIT:
 	case ENGINE_SITE_TAIL:
@@ -398,13 +404,16 @@ void engine_look_around(cprof_session *s)
 	if ((s->life.watch || !s->sampling) &&
 	    (engine_has(s, thread_name) || engine_has(s, domain_name)))
 		look_at_names(s);
-	for (i = 0; s->life.watch & ENGINE_WATCH_LOADER && i < s->processes.count; i++) {
+	for (i = 0;
+	     s->life.watch & (ENGINE_WATCH_LOADER | ENGINE_WATCH_JIT) && i < s->processes.count;
+	     i++) {
 		cprof_process *p = s->processes.items[i];
 
 		if (!p->loaded || engine_process(s, p->pid) != p)
 			continue;
 		engine_refresh_maps(p, now, false);
 		engine_tell_images(p);
+		engine_jit_look(p);
 	}
 }
 

@@ -13,14 +13,16 @@
 #include "link/sites.h"
 
 /* What has to be done for events that somebody wants; decided before the
- * target is traced. LOADER, STOPPING and OPENS take breakpoints. */
+ * target is traced. LOADER, STOPPING, OPENS and JIT take breakpoints. */
 #define ENGINE_WATCH_LOADER 1u /* at the dynamic linker's hook */
 #define ENGINE_WATCH_STOPPING 2u /* where a thread's start routine has returned */
 #define ENGINE_WATCH_OPENS 4u /* at dlopen, which may fail */
 #define ENGINE_WATCH_EXITS 8u /* threads stop on their way out */
 #define ENGINE_WATCH_SIGNALS 16u
 #define ENGINE_WATCH_FIBERS 32u /* at what goes to another stack */
-#define ENGINE_WATCH_BREAKPOINTS (ENGINE_WATCH_LOADER | ENGINE_WATCH_STOPPING | ENGINE_WATCH_OPENS)
+#define ENGINE_WATCH_JIT 64u /* where code made at run time is registered */
+#define ENGINE_WATCH_BREAKPOINTS \
+	(ENGINE_WATCH_LOADER | ENGINE_WATCH_STOPPING | ENGINE_WATCH_OPENS | ENGINE_WATCH_JIT)
 
 /* What was said of an image. */
 struct engine_image_life {
@@ -58,6 +60,7 @@ struct engine_process_life {
 struct engine_session_life {
 	unsigned watch; /* ENGINE_WATCH_* */
 	bool initialized; /* runtime_initialized was raised */
+	bool jit_asked; /* for events of code made at run time, without a callback */
 	uint64_t jit_refused; /* symbol files of code made at run time that make no sense */
 };
 
@@ -109,6 +112,8 @@ void engine_tell_images(cprof_process *p);
 bool engine_linker_done(cprof_process *p);
 /* A forked process begins with what its parent has loaded. */
 void engine_inherit_images(cprof_process *p, const cprof_process *parent);
+/* Raises method_free for what is known of an image. */
+void engine_free_methods(cprof_session *s, const cprof_image *image);
 /* All of it goes with the process, or with an exec. */
 void engine_drop_images(cprof_process *p);
 

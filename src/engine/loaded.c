@@ -238,7 +238,7 @@ static void tell_loaded(cprof_session *s, cprof_image *image)
 	tell_assembly(s, image->assembly);
 }
 
-static void free_methods(cprof_session *s, const cprof_image *image)
+void engine_free_methods(cprof_session *s, const cprof_image *image)
 {
 	size_t i;
 
@@ -272,7 +272,7 @@ static void tell_unloaded(cprof_session *s, cprof_image *image, bool alone)
 		engine_raise(s, assembly_unloading, a);
 	engine_raise(s, image_unloading, image);
 	if (alone)
-		free_methods(s, image);
+		engine_free_methods(s, image);
 	engine_raise(s, image_unloaded, image);
 	a->shown--;
 	if (last)

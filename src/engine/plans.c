@@ -459,13 +459,32 @@ static const struct {
 	{ "dlmopen", ENGINE_SITE_DLMOPEN, ENGINE_WATCH_OPENS },
 	{ "setcontext", ENGINE_SITE_SETCONTEXT, ENGINE_WATCH_FIBERS },
 	{ "swapcontext", ENGINE_SITE_SWAPCONTEXT, ENGINE_WATCH_FIBERS },
+	{ "__jit_debug_register_code", ENGINE_SITE_JIT, ENGINE_WATCH_JIT },
 };
 
-static bool may_have_watches(const cprof_image *image)
+static bool may_have_all(const cprof_image *image)
 {
 	const char *name = cp_basename(image->assembly->path);
 
 	return !strncmp(name, "ld", 2) || !strncmp(name, "libc", 4) || engine_is_program(image);
+}
+
+/* Which ones may be there: any library may make code. */
+static bool may_have(const cprof_image *image, size_t n)
+{
+	unsigned watch = image->process->session->life.watch;
+
+	return (!watches[n].only || watches[n].only & watch) &&
+	       (watches[n].kind == ENGINE_SITE_JIT || may_have_all(image));
+}
+
+static bool may_have_watches(const cprof_image *image)
+{
+	size_t n = 0;
+
+	while (n < ENGINE_WATCHES && !may_have(image, n))
+		n++;
+	return n < ENGINE_WATCHES;
 }
 
 static bool opens(enum engine_site_kind kind)
@@ -499,8 +518,9 @@ uint32_t engine_plan_address(struct engine_calls *c, cprof_assembly *a, uint64_t
 	return number;
 }
 
-static void find_watches(struct engine_calls *c, cprof_assembly *a, unsigned watch)
+static void find_watches(struct engine_calls *c, const cprof_image *image)
 {
+	cprof_assembly *a = image->assembly;
 	struct engine_plans *plans = a->plans;
 	const struct cp_symbol *symbols;
 	struct cp_error *err;
@@ -514,8 +534,7 @@ static void find_watches(struct engine_calls *c, cprof_assembly *a, unsigned wat
 
 		for (n = 0; n < ENGINE_WATCHES; n++)
 			if (symbols[i].kind == CP_SYMBOL_FUNCTION && !plans->watches[n] &&
-			    length == strlen(watches[n].name) &&
-			    (!watches[n].only || watches[n].only & watch) &&
+			    length == strlen(watches[n].name) && may_have(image, n) &&
 			    !strncmp(symbols[i].name, watches[n].name, length))
 				plans->watches[n] = engine_plan_address(c, a, symbols[i].start.v,
 									watches[n].kind);
@@ -534,7 +553,7 @@ size_t engine_plan_watches(cprof_image *image, uint32_t *numbers)
 	if (!plans || !engine_decoder(c))
 		return 0;
 	if (!plans->watched)
-		find_watches(c, image->assembly, image->process->session->life.watch);
+		find_watches(c, image);
 	for (n = 0; n < ENGINE_WATCHES; n++)
 		if (plans->watches[n])
 			numbers[count++] = plans->watches[n] - 1;

@@ -215,8 +215,17 @@ CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
 NO_SOURCE_(allocations)
 NO_SOURCE_(fileio)
 NO_SOURCE_(monitors)
-NO_SOURCE_(jit)
 #undef NO_SOURCE_
+
+bool cprof_profiler_enable_jit(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!early(s) || s->target)
+		return false;
+	s->life.jit_asked = true;
+	return true;
+}
 
 void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 {

@@ -335,6 +335,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	else
 		on_thread_event(s, e);
 	s->current = (struct engine_current){ 0 };
+	if (p && p->made)
+		engine_jit_tell(p);
 	if (s->calls && s->calls->refilters.count)
 		engine_refilter(s); /* before the thread that is held goes on */
 }

@@ -18,9 +18,15 @@ functions() {
 	done
 }
 
+# attached: samples of the program, of which some are in code of no file, in ./rec.
+attached() {
+	"$CPROF" attach -q -s 500 -d 200ms -o rec "$tracee"
+	[ -n "$(functions rec)" ]
+}
+
 @test "attach: what was registered before has its names" {
 	begin gdbjit --mode=object
-	"$CPROF" attach -q -s 500 -d 200ms -o rec "$tracee"
+	until_true attached
 	run -0 functions rec
 	assert_output made_loop
 	finish
@@ -46,15 +52,17 @@ in_code() {
 	done
 }
 
-@test "code that replaces other code has names of its own, or none" {
+# replaced: samples of code that replaces other code; more than one has a name.
+replaced() {
 	"$CPROF" run -q -s 2000 -o rec -- "$TRACEES/gdbjit" --rounds=1000 >out
-	assert_equal "$(cat out)" 'gdbjit: ok generated code, every result'
 	functions rec >names
+	[ "$(grep -c '^made_loop_' names)" -gt 1 ]
+}
+
+@test "code that replaces other code has names of its own, or none" {
+	until_true replaced
+	assert_equal "$(cat out)" 'gdbjit: ok generated code, every result'
 	run -1 grep -v -E '^(made_(add|loop)_[0-9]+|\[jit\])$' names
-	grep -q '^made_loop_' names
-	# Of all that there was, none has the time of many.
-	run -0 bash -c 'grep -c "^made_loop_" names'
-	[ "$output" -gt 5 ]
 }
 
 @test "lists and files that make no sense do no harm, and are counted" {
@@ -72,4 +80,75 @@ in_code() {
 			;;
 		esac
 	done
+}
+
+# happened ARGS...: events of ./gdbjit ARGS, in ./events.
+happened() {
+	"$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=events:events -- \
+		"$TRACEES/gdbjit" "$@" >out
+	[ "$(cat out)" = 'gdbjit: ok generated code, every result' ]
+}
+
+# told: what was made and freed, in order: EVENT NAME.
+told() { awk '$3 ~ /^(jit_(begin|code_buffer|done|failed)|method_free)$/ { print $3, $4 }' events; }
+
+# made NAME: the events of one function.
+made() { printf '%s\n' "jit_begin $1" "jit_code_buffer $1" "jit_done $1"; }
+
+@test "events: each function is told before it runs, and when it is unregistered" {
+	happened --rounds=3
+	for round in 0 1 2; do
+		for i in {0..15}; do made "made_add_$((16 * round + i))"; done
+		made "made_loop_$round"
+		for i in {0..15}; do echo "method_free made_add_$((16 * round + i))"; done
+		echo "method_free made_loop_$round"
+	done >expected
+	told | diff expected -
+}
+
+@test "events: code lies in chunks that were told before, and gdb has the same names" {
+	needs python3 gdb
+	happened --rounds=1
+	run -0 python3 - <<-'END'
+		chunks, code = {}, 0
+		for line in open("events"):
+		    words = line.split()
+		    if words[2] == "jit_chunk_created":
+		        chunks[int(words[4], 16)] = int(words[5])
+		    elif words[2] == "jit_chunk_destroyed":
+		        del chunks[int(words[4], 16)]
+		    elif words[2] in ("jit_code_buffer", "jit_done"):
+		        at, size = int(words[4], 16), int(words[5])
+		        assert any(c <= at and at + size <= c + n for c, n in chunks.items()), line
+		        code += 1
+		print(code)
+	END
+	assert_output 34
+	gdb -q -batch -nx -ex 'set breakpoint pending on' -ex 'break withdraw' -ex 'run --rounds=1' \
+		-ex 'info functions made_' "$TRACEES/gdbjit" >gdb.out 2>&1 </dev/null
+	diff <(sed -n 's/^0x[0-9a-f]* *\(made_[a-z_0-9]*\)$/\1/p' gdb.out | sort) \
+		<(awk '$3 == "jit_done" { print $4 }' events | sort)
+}
+
+@test "events: files that make no sense fail; what is the same is told once" {
+	for mode in garbage foreign; do
+		happened --mode=$mode --rounds=3
+		{ made made_loop && printf 'jit_begin -\njit_failed -\n'; } | diff - <(told)
+	done
+	happened --mode=huge --rounds=3
+	{
+		made made_loop
+		made made_loop
+		printf 'method_free made_loop\njit_begin -\njit_failed -\n'
+	} | diff - <(told)
+}
+
+@test "events: what was registered before attaching is told when it begins" {
+	begin gdbjit --mode=object
+	"$CPROF" attach -q -d 100ms --plugin-dir="$BUILD/tests/modules" --profile=events:events "$tracee"
+	finish
+	assert_equal "$finished" 'status 0, gdbjit: ok generated code, every result'
+	made made_loop | diff - <(told)
+	run -0 awk '$3 == "jit_done" { done = 1 } $3 == "runtime_initialized" { print done }' events
+	assert_output 1
 }

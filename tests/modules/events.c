@@ -109,6 +109,52 @@ static void thread_name(cprof_profiler *p, uintptr_t tid, const char *name)
 	fprintf(p->out, " %d %s\n", (int)tid, name);
 }
 
+static const char *name_of(const cprof_function *method)
+{
+	return method ? cprof_function_name(method) : "-";
+}
+
+static void jit_begin(cprof_profiler *p, const cprof_function *method)
+{
+	begin("jit_begin");
+	fprintf(p->out, " %s\n", name_of(method));
+}
+
+static void jit_failed(cprof_profiler *p, const cprof_function *method)
+{
+	begin("jit_failed");
+	fprintf(p->out, " %s\n", name_of(method));
+}
+
+static void jit_done(cprof_profiler *p, const cprof_function *method, cprof_addr code,
+		     uint64_t size)
+{
+	begin("jit_done");
+	fprintf(p->out, " %s %#llx %llu\n", name_of(method), (unsigned long long)code,
+		(unsigned long long)size);
+}
+
+static void jit_code_buffer(cprof_profiler *p, cprof_addr buffer, uint64_t size,
+			    cprof_code_buffer_type type, const void *data)
+{
+	begin("jit_code_buffer");
+	fprintf(p->out, " %s %#llx %llu\n",
+		type == CPROF_CODE_BUFFER_METHOD ? name_of((const cprof_function *)data) : "?",
+		(unsigned long long)buffer, (unsigned long long)size);
+}
+
+static void jit_chunk_created(cprof_profiler *p, cprof_addr chunk, uint64_t size)
+{
+	begin("jit_chunk_created");
+	fprintf(p->out, " - %#llx %llu\n", (unsigned long long)chunk, (unsigned long long)size);
+}
+
+static void jit_chunk_destroyed(cprof_profiler *p, cprof_addr chunk)
+{
+	begin("jit_chunk_destroyed");
+	fprintf(p->out, " - %#llx\n", (unsigned long long)chunk);
+}
+
 static void signal_delivered(cprof_profiler *p, uintptr_t tid, int number, cprof_addr address)
 {
 	begin("signal_delivered");
@@ -163,6 +209,12 @@ CPROF_PROFILER_INIT(events)
 	SET(domain_name)
 	SET(thread_name)
 	SET(signal_delivered)
+	SET(jit_begin)
+	SET(jit_failed)
+	SET(jit_done)
+	SET(jit_code_buffer)
+	SET(jit_chunk_created)
+	SET(jit_chunk_destroyed)
 	cprof_profiler_set_cleanup_callback(h, cleanup);
 	if (!calls)
 		return;
