@@ -48,7 +48,9 @@ long seize_options(const struct tracer *tr, bool leader)
  * to be gone, and those that we have already seized for us: the leader at its
  * exit stop, and each to be reaped. So while PTRACE_SEIZE takes long, this looks
  * after them, in a signal handler because there is no other way back. */
-static struct tracer *seizing; /* NULL: PTRACE_SEIZE is not under way */
+/* Volatile: ptrace() is a "leaf" to the compiler, during which nobody here can
+ * look at it. NULL: PTRACE_SEIZE is not under way. */
+static struct tracer *volatile seizing;
 
 static void let_exec_go_on(int sig)
 {
