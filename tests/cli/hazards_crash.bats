@@ -29,7 +29,7 @@ crash_with() {
 			ended "$controller"
 		else
 			ended "$controller"
-			[ "$ended" -ge 128 ] || complain "$line: cprof did not crash: $ended"
+			[ "$ended" -ge 128 ] || complain "$line: cprof did not crash: $ended $(cat attach.err)"
 		fi
 		soon_left_alone "$tracee" "$line"
 		finish
