@@ -25,7 +25,7 @@ const struct cp_event_info cp_event_infos[] = {
 	{ "domain_name", RAISED, "the name of the leading thread, and its changes, as seen when looked at" },
 	{ "jit_begin", RAISED, "a symbol file registered with the debugger interface was read: before jit_done and jit_failed" },
 	{ "jit_failed", RAISED, "such a file makes no sense" },
-	{ "jit_done", RAISED, "a breakpoint in __jit_debug_register_code: each function of a symbol file registered there" },
+	{ "jit_done", RAISED, "a breakpoint in __jit_debug_register_code: each function of a symbol file registered there; each new line of the perf map, once a second" },
 	{ "jit_chunk_created", RAISED, "anonymous memory that may be executed is new in the mappings, looked at when code is registered, and once a second" },
 	{ "jit_chunk_destroyed", RAISED, "such memory is in them no more; not at exec and exit" },
 	{ "jit_code_buffer", RAISED, "right before jit_done: where the function is" },

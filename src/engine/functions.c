@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "engine/internal.h"
+#include "engine/jit.h"
 #include "inspect/inspect.h"
 #include "probe/plan.h"
 
@@ -48,6 +48,39 @@ const cprof_function *engine_function_at(cprof_session *s, const cprof_image *im
 	return f;
 }
 
+const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image *image, size_t n,
+					     const cprof_symbol *symbol, uint64_t size)
+{
+	const struct {
+		const cprof_image *image;
+		uint64_t start;
+	} key = { image, ~(uint64_t)n }; /* where no code is */
+	size_t length = strlen(symbol->linkage_name) + 1;
+	cprof_function *f;
+	uint32_t id;
+	bool fresh;
+	char *name;
+
+	if (!cp_intern(&s->function_keys, &key, sizeof(key), &id, &fresh))
+		return NULL;
+	if (!fresh)
+		return s->functions.items[id];
+	f = calloc(1, sizeof(*f) + length);
+	if (!cp_vec_push(&s->functions, f)) {
+		free(f);
+		return NULL;
+	}
+	if (f) {
+		name = (char *)(f + 1);
+		memcpy(name, symbol->linkage_name, length);
+		f->image = image;
+		f->linkage_name = name;
+		f->start = symbol->start;
+		f->size = size;
+	}
+	return f;
+}
+
 void engine_functions_free(cprof_session *s)
 {
 	size_t i;
@@ -72,8 +105,9 @@ static void symbolize_jit(cprof_assembly *a, uint64_t address, cprof_symbolize_f
 	bool found;
 
 	pthread_mutex_lock(&a->lock);
-	cp_perf_map_refresh(a->jit);
-	found = cp_perf_map_find(a->jit, address, &name, &start);
+	if (a->jit)
+		cp_perf_map_refresh(a->jit);
+	found = a->jit && cp_perf_map_find(a->jit, address, &name, &start);
 	if (found)
 		demangled = cp_demangle(name);
 	if (found && demangled) {
@@ -125,10 +159,10 @@ static void symbolize_image(struct cp_image *image, uint64_t address, cprof_symb
 void cprof_assembly_symbolize(cprof_assembly *a, uint64_t address, cprof_symbolize_fn cb,
 			      void *data)
 {
-	if (a->jit)
-		symbolize_jit(a, address, cb, data);
-	else if (a->image)
+	if (a->image)
 		symbolize_image(a->image, address, cb, data);
+	else
+		symbolize_jit(a, address, cb, data);
 }
 
 const char *cprof_function_name(const cprof_function *f)

@@ -171,26 +171,36 @@ static cprof_image *image_at(cprof_process *p, cprof_assembly *a, const struct c
 	return engine_image_add(p, a, m->start, m->end, bias_of(a, m));
 }
 
+/* It may be written long after the first memory for code is there. */
+static void open_perf_map(cprof_process *p)
+{
+	struct cp_perf_map *map = NULL;
+	int32_t tid = engine_living_task(p);
+	struct stat st = { 0 };
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root", tid);
+	CP_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	snprintf(path, sizeof(path), "/proc/%d", tid);
+	stat(path, &st);
+	cp_error_free(cp_perf_map_open(root, p->ns_pid, st.st_uid, &map)); /* most have none */
+	if (!map)
+		return;
+	pthread_mutex_lock(&p->jit->lock);
+	p->jit->jit = map;
+	pthread_mutex_unlock(&p->jit->lock);
+}
+
 /* Anonymous executable memory: code made at run time. */
 static cprof_image *jit_image(cprof_process *p, const struct cp_mapping *m)
 {
 	cprof_session *s = p->session;
 	struct cp_mapping whole = { .path = m->path };
-	struct cp_error *err;
-	struct stat st = { 0 };
-	int32_t tid = engine_living_task(p);
-	char path[64];
 
 	if (!p->jit) {
 		p->jit = engine_assembly_create(s, "[jit]");
 		if (!p->jit || !cp_vec_push(&s->jits, p->jit))
 			return NULL;
-		snprintf(path, sizeof(path), "/proc/%d/root", tid);
-		CP_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-		snprintf(path, sizeof(path), "/proc/%d", tid);
-		stat(path, &st);
-		err = cp_perf_map_open(root, p->ns_pid, st.st_uid, &p->jit->jit);
-		cp_error_free(err); /* most have none */
 	}
 	return image_at(p, p->jit, &whole);
 }
@@ -362,6 +372,8 @@ static bool use_maps(cprof_process *p)
 	}
 	engine_open_memory(p);
 	build_texts(p, maps, count);
+	if (p->jit && !p->jit->jit)
+		open_perf_map(p);
 	set_unwind_mappings(p, maps, count);
 	cp_mappings_free(maps, count);
 	engine_arm_process(p);

@@ -72,6 +72,7 @@ struct engine_jit {
 	CP_VEC(struct news) news; /* in order */
 	CP_VEC(struct cp_jit_range) chunks; /* sorted */
 	bool telling;
+	size_t map_told; /* lines of the perf map */
 };
 
 bool engine_jit_wanted(const cprof_session *s)
@@ -440,6 +441,40 @@ void engine_jit_tell(cprof_process *p)
 	j->telling = false;
 }
 
+/* The perf map's next line as a function, or NULL. */
+static const cprof_function *next_of_map(cprof_process *p, struct engine_jit *j)
+{
+	const cprof_image *image = engine_image_add(p, p->jit, 0, 0, 0);
+	const cprof_function *f = NULL;
+	cprof_symbol symbol = { 0 };
+	uint64_t size;
+
+	/* Names are asked for on other threads, which read the file, too. */
+	pthread_mutex_lock(&p->jit->lock);
+	if (image &&
+	    cp_perf_map_entry(p->jit->jit, j->map_told, &symbol.linkage_name, &symbol.start, &size))
+		f = engine_function_of_map(p->session, image, j->map_told, &symbol, size);
+	pthread_mutex_unlock(&p->jit->lock);
+	return f;
+}
+
+static void tell_map(cprof_process *p, struct engine_jit *j)
+{
+	cprof_process *before = p->session->current.process;
+	const cprof_function *f;
+	size_t told = 0;
+
+	if (!p->jit || !p->jit->jit)
+		return;
+	pthread_mutex_lock(&p->jit->lock);
+	cp_perf_map_refresh(p->jit->jit);
+	pthread_mutex_unlock(&p->jit->lock);
+	p->session->current.process = p;
+	for (; told < TOLD_MAX && (f = next_of_map(p, j)); told++, j->map_told++)
+		tell_function(p->session, f, f->start, f->size);
+	p->session->current.process = before;
+}
+
 /* The function is called with the list as it now is. */
 static void look_at_entry(cprof_process *p, struct engine_jit *j,
 			  const struct cp_jit_descriptor *descriptor)
@@ -493,6 +528,7 @@ void engine_jit_look(cprof_process *p)
 	if (cp_now() >= j->next_ns)
 		look(p, j);
 	engine_jit_tell(p);
+	tell_map(p, j);
 }
 
 /* Both are sorted. */
@@ -507,6 +543,22 @@ static bool has_chunk(const struct cp_jit_range *chunks, size_t count, struct cp
 	return n < count && chunks[n].start == chunk.start && chunks[n].end == chunk.end;
 }
 
+/* cprof's own code lies in such memory, too. */
+static void without_areas(const cprof_process *p, struct cp_jit_range *chunk)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		uint64_t area = p->images.items[i]->area;
+		uint64_t end = area + p->images.items[i]->area_size;
+
+		if (area <= chunk->start && chunk->start < end)
+			chunk->start = end;
+		else if (area > chunk->start && area < chunk->end)
+			chunk->end = area;
+	}
+}
+
 void engine_jit_chunks(cprof_process *p)
 {
 	struct engine_jit *j = p->session->life.watch & ENGINE_WATCH_JIT ? made_in(p) : NULL;
@@ -516,10 +568,15 @@ void engine_jit_chunks(cprof_process *p)
 
 	if (!j)
 		return;
-	cp_vec_for_each(&p->texts, text)
-		if (text->image->assembly == p->jit &&
-		    !cp_vec_push(&now, (struct cp_jit_range){ text->start, text->end }))
+	cp_vec_for_each(&p->texts, text) {
+		struct cp_jit_range chunk = { text->start, text->end };
+
+		if (text->image->assembly != p->jit || chunk.start >> 63) /* [vsyscall] */
+			continue;
+		without_areas(p, &chunk);
+		if (chunk.start < chunk.end && !cp_vec_push(&now, chunk))
 			break;
+	}
 	for (i = 0; i < j->chunks.count; i++)
 		if (!has_chunk(now.items, now.count, j->chunks.items[i]))
 			note(p, j, (struct news){ CHUNK_DESTROYED, 0, j->chunks.items[i] });

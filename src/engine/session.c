@@ -506,6 +506,8 @@ static void start(cprof_session *s)
 		cp_link_populate(&s->link);
 	if (!s->child) { /* a launched one raises it at its exec */
 		drain_all(s);
+		for (i = 0; i < s->processes.count; i++) /* while there is a tracer to ask */
+			engine_open_memory(s->processes.items[i]);
 		engine_arm_all(s);
 		engine_look_around(s);
 		engine_initialized(s);

@@ -5,7 +5,7 @@
  * covers an address counts. The program writes the file: nothing in it is
  * believed beyond its form.
  */
-#include "image/image.h"
+#include "image/jit.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -171,6 +171,19 @@ bool cp_perf_map_find(const struct cp_perf_map *map, uint64_t at, const char **n
 	e = &map->entries.items[span->value];
 	*name_ret = map->names.bytes + e->name;
 	*start_ret = e->start;
+	return true;
+}
+
+bool cp_perf_map_entry(const struct cp_perf_map *map, size_t n, const char **name_ret,
+		       uint64_t *start_ret, uint64_t *size_ret)
+{
+	const struct entry *e = n < map->entries.count ? &map->entries.items[n] : NULL;
+
+	if (!e)
+		return false;
+	*name_ret = map->names.bytes + e->name;
+	*start_ret = e->start;
+	*size_ret = e->end - e->start;
 	return true;
 }
 

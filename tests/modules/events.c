@@ -132,6 +132,7 @@ static void jit_done(cprof_profiler *p, const cprof_function *method, cprof_addr
 	begin("jit_done");
 	fprintf(p->out, " %s %#llx %llu\n", name_of(method), (unsigned long long)code,
 		(unsigned long long)size);
+	fflush(p->out);
 }
 
 static void jit_code_buffer(cprof_profiler *p, cprof_addr buffer, uint64_t size,
