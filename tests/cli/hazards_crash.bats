@@ -15,7 +15,7 @@ crash_with() {
 		begin "${name[@]}" || { complain "$line: not begun"; continue; }
 		# Address space, lest it takes the machine's memory.
 		(
-			ulimit -v 4000000 -c 0
+			ulimit -v 1500000 -c 0
 			CPROF_TEST_CRASH=$hook exec "$CPROF" attach -q -o attach.data -s 2000 \
 				"$tracee" >attach.out 2>attach.err </dev/null 3>&-
 		) &
