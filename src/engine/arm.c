@@ -84,9 +84,10 @@ static uint64_t distance(uint64_t at, uint64_t low, uint64_t high)
 	return at < low ? low - at : at - high;
 }
 
-/* The `nth` nearest place for `size` bytes to [low, high); 0: none. */
+/* The `nth` nearest place for `size` bytes to [low, high); 0: none, or, with
+ * ESRCH, the memory is gone: the process ends or executes another program. */
 static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, uint64_t high,
-			   unsigned nth)
+			   unsigned nth, int *errnum_ret)
 {
 	uint64_t best = 0, floor = 0;
 	struct cp_buf text = { 0 }; /* as it is now: areas came since it was read */
@@ -99,6 +100,7 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 	cp_buf_free(&text);
 	if (err || !count) {
 		cp_error_free(err);
+		*errnum_ret = ESRCH;
 		return 0;
 	}
 	do {
@@ -137,7 +139,7 @@ static int map_area(cprof_image *image, uint64_t slots)
 	if (image->area && cp_area_slot_count(image->area_size) >= slots)
 		return 0;
 	for (nth = 0; nth < TRIES; nth++) {
-		rq.address = find_place(p, rq.size, image->start, image->end, nth);
+		rq.address = find_place(p, rq.size, image->start, image->end, nth, &answer.errnum);
 		if (!rq.address)
 			return answer.errnum;
 		err = cp_link_call(&p->session->link, &rq, &answer, NULL);

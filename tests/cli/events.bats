@@ -101,6 +101,7 @@ order() {
 
 @test "an attached program's libraries are told, and it is left as it was" {
 	start sleep 100
+	until_true grep -q '/sleep$' "/proc/$pid/maps" # no longer the shell
 	until_true grep -q libc "/proc/$pid/maps"
 	"$CPROF" attach -q -d 300ms --plugin-dir="$BUILD/tests/modules" --profile=events:events "$pid"
 	order 'domain_loaded .*sleep' 'thread_started' 'image_loaded .*sleep 0' \

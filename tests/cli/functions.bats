@@ -90,6 +90,7 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 @test "a process: the program unless told, libraries by lib:" {
 	needs jq
 	start sleep 1000
+	until_true grep -q "/sleep\$" "/proc/$pid/maps" # no longer the shell
 	until_true grep -q libc.so "/proc/$pid/maps"
 	"$CPROF" functions --json "$pid" >functions.json
 	assert_equal "$(jq -r '[.[].image] | unique | .[]' functions.json)" "$(basename "$(readlink "/proc/$pid/exe")")"
