@@ -149,6 +149,7 @@ made() { printf '%s\n' "jit_begin $1" "jit_code_buffer $1" "jit_done $1"; }
 	finish
 	assert_equal "$finished" 'status 0, gdbjit: ok generated code, every result'
 	made made_loop | diff - <(told)
+	# shellcheck disable=SC2016 # for awk
 	run -0 awk '$3 == "jit_done" { done = 1 } $3 == "runtime_initialized" { print done }' events
 	assert_output 1
 }
