@@ -518,12 +518,13 @@ static void start(cprof_session *s)
 
 cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 {
-	uint64_t deadline = timeout_ns ? cp_now() + timeout_ns : 0;
+	uint64_t deadline;
 	bool busy = true;
 
 	if (!s->target || s->started)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	start(s);
+	deadline = timeout_ns ? cp_now() + timeout_ns : 0; /* breakpoints are placed */
 	while (!target_ended(s) && !s->stop_asked && !s->exec_errno) {
 		wait_for_events(s, busy, deadline);
 		busy = drain(s);
