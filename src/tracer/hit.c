@@ -56,19 +56,6 @@ static bool is_hit(const struct tracer *tr, const struct thread *t, const struct
 	return is_trap(t->tid) || (t->process->space->handler && !proc_catches(t->tid, SIGTRAP));
 }
 
-bool hit_pending(pid_t tid)
-{
-	struct __ptrace_peeksiginfo_args which = { .nr = 8 };
-	siginfo_t si[8];
-	long n = ptrace(PTRACE_PEEKSIGINFO, tid, &which, si), i;
-
-	for (i = 0; i < n; i++) {
-		if (si[i].si_signo == SIGTRAP && si[i].si_code == SI_KERNEL)
-			return true;
-	}
-	return false;
-}
-
 static bool stands(const struct space *space, const struct site *site)
 {
 	uint8_t now[CP_TRAP_MAX];
@@ -531,6 +518,7 @@ static enum hit late(struct tracer *tr, struct at *at)
 	tr->link->shared->stats.hits_late++;
 	tr->link->shared->stats.hits++;
 	go_on(at);
+	trap_keep(tr, at->t);
 	wait_hit_done(tr, at->t, at->seen_ns, 0);
 	return HIT_DONE;
 }

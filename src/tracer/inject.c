@@ -46,7 +46,9 @@
 #endif
 
 #define STOP_NS (CP_NS_PER_S / 4) /* for one thread to stop */
-#define CALL_NS (2 * CP_NS_PER_S) /* for the call to be made */
+/* For the call to be made: its registers are ours until then, so it is waited
+ * for, however long the machine lets it wait. */
+#define CALL_NS (600 * CP_NS_PER_S)
 #define CANDIDATES 8
 
 /* ---- waiting for one thread ---- */
@@ -221,20 +223,27 @@ static bool in_rseq(const struct space *space, pid_t tid)
  * thread may be gone (and freed) then: so by its id. */
 static struct thread *stop_thread(struct tracer *tr, pid_t tid)
 {
+	const struct timespec nap = { 0, CP_NS_PER_MS };
 	uint64_t deadline = cp_now() + STOP_NS;
+	bool pending = false;
 	struct thread *t;
 
 	while ((t = thread_find(tr, tid)) && t->state != THREAD_HELD && cp_now() < deadline) {
 		int status;
 
-		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+		if (!pending && ptrace(PTRACE_INTERRUPT, tid, 0, 0))
 			return NULL;
 		status = wait_stop(tid, STOP_NS);
-		if (is_event_stop(status) && !in_rseq(t->process->space, tid))
+		/* A breakpoint that was hit would be forgotten where SIGTRAP is
+		 * ignored from now on: it comes next. */
+		pending = is_event_stop(status) && proc_will_get(tid, SIGTRAP);
+		if (is_event_stop(status) && !pending && !in_rseq(t->process->space, tid))
 			return t;
 		/* The interrupt stays under way when nothing came. */
-		if (status < 0 || !wait_serve_one(tr, tid))
+		if (status < 0 || (!wait_serve_one(tr, tid) && !tr->full))
 			return NULL;
+		if (tr->full)
+			nanosleep(&nap, NULL);
 	}
 	return t && t->state == THREAD_HELD && t->user_stop ? t : NULL;
 }

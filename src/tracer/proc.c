@@ -171,6 +171,18 @@ bool proc_catches(pid_t tid, int signal)
 	       status_field(buf, "\nSigCgt:\t", 16) & UINT64_C(1) << (signal - 1);
 }
 
+bool proc_will_get(pid_t tid, int signal)
+{
+	char buf[4096];
+	uint64_t pending, blocked;
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	pending = status_field(buf, "\nSigPnd:\t", 16);
+	blocked = status_field(buf, "\nSigBlk:\t", 16);
+	return (pending & ~blocked) >> (signal - 1) & 1;
+}
+
 int proc_cpu_of(pid_t tid)
 {
 	char cpu[16];

@@ -31,6 +31,9 @@ bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
 bool proc_ignores(pid_t tid, int signal);
 /* Has the process a handler for `signal`? */
 bool proc_catches(pid_t tid, int signal);
+/* Is `signal` on its way to the stopped thread, and will stop it again? Forced by
+ * a breakpoint that was hit, it is never blocked. */
+bool proc_will_get(pid_t tid, int signal);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
 uint64_t proc_cpu_clock(pid_t pid);

@@ -215,7 +215,7 @@ static uint32_t put_site(struct space *space, const struct batch *b, const struc
 struct arming {
 	struct patch *patches; /* where no site is armed yet: what stands there has to be
 				  what the batch says */
-	size_t count;
+	size_t count, watches; /* up to `watches`: what the program does with SIGTRAP */
 	/* Of each site of the batch. */
 	uint32_t *records, *slots;
 };
@@ -226,7 +226,11 @@ static void add_patch(struct arming *a, const struct cp_site *s)
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
 	struct patch *p = &a->patches[a->count++];
 
-	p->address = s->address;
+	if (s->flags & SITE_WATCHES) {
+		*p = a->patches[a->watches];
+		p = &a->patches[a->watches++];
+	}
+	*p = (struct patch){ .address = s->address };
 	memcpy(p->expect, s->original, size);
 	memcpy(p->bytes, trap, size);
 }
@@ -354,6 +358,11 @@ static uint32_t mark(struct tracer *tr, struct space *space, const struct batch 
 		if (!a->patches[n].done)
 			cp_map_put(&failed, a->patches[n].address, 1);
 	}
+	/* Another site of the address may have put it. */
+	for (n = 0; failed.count && n < a->count; n++) {
+		if (a->patches[n].done)
+			cp_map_remove(&failed, a->patches[n].address);
+	}
 	for (i = 0; i < b->head->site_count; i++) {
 		const struct site *site = &space->table->sites.items[a->records[i]];
 
@@ -373,15 +382,19 @@ static uint32_t mark(struct tracer *tr, struct space *space, const struct batch 
 static int arm_entered(struct tracer *tr, struct space *space, const struct batch *b,
 		       struct area *area, const struct arming *a, uint32_t *armed_ret)
 {
+	struct injection in;
 	int err;
 
 	if (!write_slots(space, b, area, a) || !area_write_table(space, area))
 		return EIO;
-	err = trap_install(tr, space);
+	err = trap_install(tr, space, &in);
 	if (err)
 		return err;
 	space->changed_ns = cp_now();
-	patch_apply(space, a->patches, a->count);
+	/* A thread that is alone finds no handler that it did not set. */
+	patch_apply(space, a->patches, a->watches);
+	trap_installed(tr, &in);
+	patch_apply(space, a->patches + a->watches, a->count - a->watches);
 	*armed_ret = mark(tr, space, b, a);
 	return *armed_ret < b->head->site_count ? ESTALE : 0;
 }
@@ -567,6 +580,7 @@ void sites_clean(struct space *space)
 	for (i = 0; i < space->states.count; i++)
 		space->states.items[i] = 0;
 	space->armed = 0;
+	space->changed_ns = cp_now();
 	patch_apply(space, patches, n);
 	free(patches);
 }

@@ -129,6 +129,7 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->own = from->own;
 	to->watched = from->watched;
 	to->reset = from->reset;
+	to->stale = from->stale;
 	to->cleared = from->cleared;
 	if (copy_groups(to, from) && copy_annotated(to, from) && table_share(to, from) &&
 	    !space_open(to))
@@ -208,7 +209,7 @@ void space_renew(struct process *p)
 		return;
 	}
 	/* Ours was no SIG_IGN, which an exec keeps. */
-	fresh->ignored = p->space->users == 1 && p->space->handler &&
+	fresh->ignored = p->space->users - p->space->kept == 1 && p->space->handler &&
 			 p->space->own.handler == (uintptr_t)SIG_IGN;
 	space_release(p->space);
 	p->space = fresh;

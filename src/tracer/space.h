@@ -90,7 +90,9 @@ struct space {
 	struct trap_action own; /* what the program has for SIGTRAP, as it believes */
 	bool watched; /* its calls of sigaction() are seen */
 	bool reset; /* the handler was taken away by SA_RESETHAND */
-	bool ignored; /* the program before an exec ignored SIGTRAP */
+	bool stale; /* the kernel has another action than the one for `own` */
+	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
+	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
 	bool cleared; /* what an earlier cprof left was looked for */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
 };
@@ -196,16 +198,31 @@ bool area_write_table(struct space *space, struct area *area);
 /* Empties the tables: the areas of a space mean nothing any more. */
 void area_forget(const struct space *space);
 
+/* System calls by a thread of the program (inject.c). */
+struct injection {
+	struct thread *thread;
+	struct space *space;
+	bool stays; /* stopped, after it too: it was held, or the caller lets it go */
+	uint64_t regs[PRSTATUS_MAX / 8];
+	uint64_t mask;
+	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
+};
+
 /* trap.c */
 /* Puts our SIGTRAP handler into the program, before the first breakpoint;
- * errno or 0. */
-int trap_install(struct tracer *tr, struct space *space);
-/* Takes out all breakpoints, and restores the program's own
- * SIGTRAP action, if ours is still there. */
-void trap_remove(struct tracer *tr, struct space *space);
+ * errno or 0. The thread that did it, if it had to be done, stays stopped until
+ * trap_installed(). */
+int trap_install(struct tracer *tr, struct space *space, struct injection *ret);
+void trap_installed(struct tracer *tr, struct injection *in);
+/* Takes out all breakpoints, and restores the program's own SIGTRAP action, if
+ * ours is still there. False: it may be, no thread could be asked. */
+bool trap_remove(struct tracer *tr, struct space *space);
+/* Ignores SIGTRAP in a new program as the one before did; `t` is at its first
+ * stop. */
+void trap_ignore(struct tracer *tr, struct thread *t);
 /* The kernel takes SIGTRAP's handler away when a breakpoint is hit while SIGTRAP
- * is blocked. Puts it back, and the mask; `t` is stopped at a hit and its
- * registers are set. */
+ * is blocked. Puts it back, and the mask, or puts what trap_watch() found that
+ * it has to be; `t` is stopped at a hit and its registers are set. */
 void trap_keep(struct tracer *tr, struct thread *t);
 /* It may block SIGTRAP from now on. */
 void trap_look(struct thread *t);
@@ -218,14 +235,6 @@ bool trap_ignored(const struct thread *t);
 void trap_delivered(struct thread *t);
 
 /* inject.c */
-struct injection {
-	struct thread *thread;
-	struct space *space;
-	bool stays; /* stopped, after it too: it was held, or the caller lets it go */
-	uint64_t regs[PRSTATUS_MAX / 8];
-	uint64_t mask;
-	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
-};
 /* Stops a thread of the space where it can do system calls for us, as if
  * nothing had happened; errno or 0. */
 int inject_begin(struct tracer *tr, struct space *space, struct injection *ret);
@@ -256,8 +265,6 @@ enum hit {
 	HIT_FULL, /* it stays as it is: there is no room in the ring */
 };
 enum hit hit_serve(struct tracer *tr, struct thread *t);
-/* Has a stopped thread run into a breakpoint, and will stop again for it? */
-bool hit_pending(pid_t tid);
 /* A signal is about to be delivered to a thread that may be in a slot: puts
  * its registers to where it really is. */
 void hit_leave_slot(struct thread *t);

@@ -117,6 +117,7 @@ struct tracer {
 	struct cp_map by_tid; /* tid -> struct thread * */
 	struct cp_map by_pid; /* pid -> struct process * */
 	CP_VEC(pid_t) wanted; /* threads interrupted and not yet seen */
+	CP_VEC(pid_t) newborns; /* announced by their parents and not yet seen */
 	CP_VEC(struct held) held;
 	CP_VEC(uint32_t) free_slots;
 	uint32_t slots_used;
@@ -197,6 +198,8 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 void wait_gather(struct tracer *tr);
 /* Handles the stop of one thread. False: there was none, or no room for it. */
 bool wait_serve_one(struct tracer *tr, pid_t tid);
+/* Has those report that were born to threads with breakpoints. */
+void wait_newborns(struct tracer *tr);
 /* A hit was captured and the thread's registers are set: lets it go, or holds
  * it, and accounts for the time since `seen_ns`. `flags`: CP_HIT_*, HIT_HOLD. */
 #define HIT_HOLD 0x8000u

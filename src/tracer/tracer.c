@@ -39,6 +39,7 @@
 #define CONTROLLER_HANGS_NS (2 * CP_NS_PER_S)
 /* Preempted threads are waited for so long before leaving. */
 #define LEAVE_NS (2 * CP_NS_PER_S)
+#define LEAVE_TRIES 4
 #define HELD_POLL_NS UINT64_C(200000)
 /* Thousands of threads stop: not each of them wakes us. */
 #define SNAPSHOT_POLL_NS CP_NS_PER_MS
@@ -180,31 +181,58 @@ static void take_requests(struct tracer *tr)
 }
 
 /* Takes out all breakpoints and our handler, where possible while a thread of
- * the process stands still: one that is alone sees nothing half done. */
-static void leave_spaces(struct tracer *tr)
+ * the process stands still: one that is alone sees nothing half done. False:
+ * there was none that it can be tried with. */
+static bool leave_known(struct tracer *tr)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
 	CP_VEC(struct space *) spaces = { 0 };
-	size_t i;
+	size_t i, count;
 
 	/* Processes may go while this runs: the spaces are kept. */
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct space *space = ((struct process *)(uintptr_t)value)->space;
 
 		annotate_end(space);
-		if ((!space->handler && !space->ignored) || space->kept ||
+		if (!space->handler || space->leaving >= LEAVE_TRIES || space->kept ||
 		    !cp_vec_push(&spaces, space))
 			continue;
 		space->users++;
 		space->kept = true;
 	}
-	for (i = 0; i < spaces.count; i++) {
-		trap_remove(tr, spaces.items[i]);
+	count = spaces.count;
+	for (i = 0; i < count; i++) {
+		if (trap_remove(tr, spaces.items[i]))
+			spaces.items[i]->leaving = LEAVE_TRIES;
+		else
+			spaces.items[i]->leaving++;
 		spaces.items[i]->kept = false;
 		space_release(spaces.items[i]);
 	}
 	cp_vec_free(&spaces);
+	return count > 0;
+}
+
+/* Children that are born meanwhile have breakpoints, too. */
+static void leave_spaces(struct tracer *tr)
+{
+	do
+		wait_newborns(tr);
+	while (leave_known(tr));
+}
+
+/* New programs have not yet come to their first stop. */
+static bool any_exec_stop(const struct tracer *tr)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		if (((const struct thread *)(uintptr_t)value)->exec_stop)
+			return true;
+	}
+	return false;
 }
 
 /* Each thread that runs is stopped once: one that was on its way from a
@@ -243,7 +271,8 @@ static void leave(struct tracer *tr)
 		wait_gather(tr);
 		wait_release_held(tr);
 		gather_done(tr);
-		if (!tr->wanted.count || cp_now() > deadline)
+		leave_spaces(tr);
+		if ((!tr->wanted.count && !any_exec_stop(tr)) || cp_now() > deadline)
 			break;
 		wait_for_something(tr);
 	}
@@ -291,6 +320,8 @@ static void loop(struct tracer *tr)
 	tr->tail_ns = tr->tail_moved_ns = cp_now();
 	while (!tr->ending) {
 		take_requests(tr);
+		if (tr->ending) /* before anybody who is held is let go */
+			break;
 		if (tr->reports || tr->hot || tr->full)
 			wait_gather(tr);
 		now = cp_now();

@@ -6,8 +6,9 @@
  *     the program sees   its own action ◄─────────────┘ header.old_*, space->own
  *
  * A handler of the program's is not put in the place of ours: where it calls
- * sigaction() there is a breakpoint, and what it passes is kept and replaced
- * by ours before the call is made; what was there before is written by us.
+ * sigaction() there is a breakpoint, what it passes is kept, ours for it is set
+ * and what was there before is written at that very stop; the call then asks
+ * for nothing. So no moment comes in which we could leave and half is done.
  *
  * When a breakpoint is hit while SIGTRAP is blocked, the kernel unblocks it and
  * takes the handler away (force_sig_info_to_task()). Both are put back before
@@ -29,8 +30,6 @@
 #include "tracer/space.h"
 
 #define HANDLER_AT 256 /* of the area; behind the header */
-/* Where sigaction() finds what it gets in the place of the program's. */
-#define STAND_IN_AT (CP_AREA_HEAD - sizeof(struct sigaction))
 #define RESTORER 0x04000000u /* SA_RESTORER */
 #define HANDLER_FLAGS (SA_SIGINFO | SA_ONSTACK | SA_NODEFER)
 /* Those of the program's that the kernel acts upon by itself. */
@@ -131,7 +130,7 @@ static bool place_handler(struct space *space)
 	size_t size, entry, restorer, area_at;
 	const uint8_t *code = cp_trap_handler(cp_arch_host(), &size, &entry, &restorer, &area_at);
 
-	if (!code || size > STAND_IN_AT - HANDLER_AT ||
+	if (!code || size > CP_AREA_HEAD - HANDLER_AT ||
 	    !space_read(space, base, &header, sizeof(header)))
 		return false;
 	header.handler = at + entry;
@@ -144,57 +143,94 @@ static bool place_handler(struct space *space)
 	return true;
 }
 
-int trap_install(struct tracer *tr, struct space *space)
+int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
 {
 	struct trap_action action;
-	struct injection in;
 	int err;
 
+	ret->thread = NULL;
 	if (space->handler)
 		return 0;
-	err = inject_begin(tr, space, &in);
-	if (err)
+	err = inject_begin(tr, space, ret);
+	if (err) {
+		ret->thread = NULL;
 		return err;
-	err = pass_action(tr, space, &in, &space->own, false);
+	}
+	err = pass_action(tr, space, ret, &space->own, false);
 	if (!err) {
 		see_through(space, &space->own);
-		if (space->ignored && space->own.handler == (uintptr_t)SIG_DFL)
-			space->own.handler = (uintptr_t)SIG_IGN;
 		err = place_handler(space) ? 0 : EIO;
 	}
 	if (!err) {
 		action = ours(space, &space->own);
-		err = set_action(tr, space, &in, &action);
+		err = set_action(tr, space, ret, &action);
 	}
-	inject_end(tr, &in);
-	if (err)
+	if (err) {
 		space->handler = 0;
+		trap_installed(tr, ret);
+	}
 	return err;
 }
 
-void trap_remove(struct tracer *tr, struct space *space)
+void trap_installed(struct tracer *tr, struct injection *in)
+{
+	if (in->thread)
+		inject_end(tr, in);
+	in->thread = NULL;
+}
+
+void trap_ignore(struct tracer *tr, struct thread *t)
+{
+	struct space *space = t->process->space;
+	struct trap_action ignore = { .handler = (uintptr_t)SIG_IGN };
+	struct injection in;
+
+	space->ignored = false;
+	if (space_open(space) || !inject_here(tr, t, &in))
+		return;
+	if (pass_action(tr, space, &in, &ignore, true))
+		cp_debug("SIGTRAP can't be ignored as before an exec");
+	inject_end(tr, &in);
+}
+
+/* Is the action that the kernel has ours, or was ours taken away by it at a
+ * breakpoint that was hit while SIGTRAP was blocked? Our handler itself takes it
+ * away where the program is to die. */
+static bool is_left_to_us(const struct injection *in, const struct trap_action *now)
+{
+	const struct space *space = in->space;
+	struct cp_syscall_state s;
+
+	cp_arch_syscall_state(in->regs, &s);
+	return now->handler == space->handler ||
+	       (now->handler == (uintptr_t)SIG_DFL && space->watched && !space->reset &&
+		!space_area(space, s.pc));
+}
+
+bool trap_remove(struct tracer *tr, struct space *space)
 {
 	struct trap_action now, own;
 	struct injection in;
 
 	if (space_open(space) || inject_begin(tr, space, &in)) {
+		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
 		sites_clean(space);
-		return;
+		return false;
 	}
+	/* Its children have its memory with breakpoints and handler. */
+	wait_newborns(tr);
 	sites_clean(space);
 	own = space->own;
 	if (pass_action(tr, space, &in, &now, false)) {
 		cp_debug("SIGTRAP's action can't be put back");
-	} else if (!space->handler) {
-		now.handler = (uintptr_t)SIG_IGN; /* as the program had it before an exec */
-		pass_action(tr, space, &in, &now, true);
-	} else if (now.handler == space->handler) {
+	} else if (is_left_to_us(&in, &now)) {
 		if (own.flags & RESTORER && !own.restorer)
 			own.restorer = now.restorer; /* that of the C library */
 		if (!set_action(tr, space, &in, &own))
 			space->handler = 0;
 	}
 	inject_end(tr, &in);
+	return true;
 }
 
 /* ---- the program's changes ---- */
@@ -244,39 +280,30 @@ static void write_old(const struct space *space, uint64_t at)
 	space_write(space, at, &old, sizeof(old));
 }
 
-/* sigaction(SIGTRAP, ...) becomes one that sets ours with the program's flags,
- * or does nothing. True: registers were changed. */
+/* sigaction(SIGTRAP, ...) becomes one that does nothing; ours for the program's
+ * is to be set. True: registers were changed. */
 static bool on_sigaction(struct space *space, struct cp_regs *regs)
 {
 	const uint8_t *arg = cp_arch_host()->args;
 	uint64_t new_at = regs->r[arg[1]], old_at = regs->r[arg[2]];
-	uint64_t stand_in = space->table->areas.items[0].address + STAND_IN_AT;
-	struct trap_action own = space->own, action;
 	struct sigaction new;
 
 	if ((int)regs->r[arg[0]] != SIGTRAP || !is_ours(space))
 		return false;
-	if (new_at) {
-		if (!space_read(space, new_at, &new, sizeof(new)) ||
-		    (uintptr_t) new.sa_handler == space->handler)
-			return false;
-		own = (struct trap_action){ .handler = (uintptr_t) new.sa_handler,
-					    .flags = (uint32_t) new.sa_flags | RESTORER,
-					    .mask = mask_word(&new.sa_mask) };
-		action = ours(space, &own);
-		new.sa_handler = (void (*)(int))(uintptr_t)action.handler;
-		new.sa_flags = (int)(action.flags & ~(uint64_t)RESTORER);
-		memcpy(&new.sa_mask, &action.mask, sizeof(action.mask));
-		if (!space_write(space, stand_in, &new, sizeof(new)))
-			return false;
-	}
+	if (new_at && (!space_read(space, new_at, &new, sizeof(new)) ||
+		       (uintptr_t) new.sa_handler == space->handler))
+		return false;
 	if (old_at)
 		write_old(space, old_at);
-	space->own = own;
-	space->reset &= !new_at;
-	write_own(space);
-	regs->r[arg[1]] = new_at ? stand_in : 0;
-	regs->r[arg[2]] = 0;
+	if (new_at) {
+		space->own = (struct trap_action){ .handler = (uintptr_t) new.sa_handler,
+						   .flags = (uint32_t) new.sa_flags | RESTORER,
+						   .mask = mask_word(&new.sa_mask) };
+		space->reset = false;
+		space->stale = true;
+		write_own(space);
+	}
+	regs->r[arg[1]] = regs->r[arg[2]] = 0;
 	return true;
 }
 
@@ -323,14 +350,26 @@ static bool was_blocked(const struct space *space, uint64_t mask, bool first, bo
 	return first ? mask != 0 : changed; /* of the first hit this is a guess */
 }
 
+/* The kernel has taken ours away. False: the thread can't be asked any more. */
+static bool block_again(struct thread *t, uint64_t mask, bool first, bool changed)
+{
+	siginfo_t si;
+
+	if (was_blocked(t->process->space, mask, first, changed))
+		t->sigmask = mask |= TRAP_BIT;
+	/* Somebody's signal that was pending came in the place of the breakpoint's,
+	 * and goes on being pending. */
+	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code == SI_KERNEL ||
+	       inject_requeue(t, SIGTRAP, mask);
+}
+
 void trap_keep(struct tracer *tr, struct thread *t)
 {
 	struct space *space = t->process->space;
 	struct trap_action action;
 	struct injection in;
 	uint64_t mask;
-	bool first = !t->hits, changed;
-	siginfo_t si;
+	bool first = !t->hits, changed, gone;
 
 	if (!space->handler || ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
 		return;
@@ -338,24 +377,17 @@ void trap_keep(struct tracer *tr, struct thread *t)
 		t->looks = LOOKS;
 	changed = mask != t->sigmask;
 	t->sigmask = mask;
-	if (!changed && !space->reset && !t->looks && t->hits % LOOK_EVERY)
+	if (!changed && !space->reset && !space->stale && !t->looks && t->hits % LOOK_EVERY)
 		return;
 	t->looks -= t->looks > 0;
-	if (proc_catches(t->tid, SIGTRAP))
+	gone = !proc_catches(t->tid, SIGTRAP);
+	if ((!gone && !space->stale) || (gone && !block_again(t, mask, first, changed)) ||
+	    !inject_here(tr, t, &in))
 		return;
-	if (was_blocked(space, mask, first, changed))
-		t->sigmask = mask |= TRAP_BIT;
-	/* Somebody's signal that was pending came in the place of the breakpoint's,
-	 * and goes on being pending. */
-	if (!ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) && si.si_code != SI_KERNEL &&
-	    !inject_requeue(t, SIGTRAP, mask))
-		return;
-	if (!inject_here(tr, t, &in))
-		return;
-	in.mask = mask;
+	in.mask = t->sigmask;
 	write_own(space);
 	action = ours(space, &space->own);
-	set_action(tr, space, &in, &action);
+	space->stale = set_action(tr, space, &in, &action) != 0;
 	space->reset = false;
 	inject_end(tr, &in);
 }

@@ -130,6 +130,13 @@ static void announce_exec(struct tracer *tr, struct thread *leader)
 	cp_ring_kick(tr->link, true);
 }
 
+/* One that has memory of its own now. */
+static void leave_guest(struct tracer *tr, struct thread *leader)
+{
+	ptrace(PTRACE_DETACH, leader->tid, 0, 0L);
+	thread_remove(tr, leader, -1);
+}
+
 /* False: it is traced no more. */
 static bool on_exec(struct tracer *tr, struct thread *t)
 {
@@ -156,15 +163,16 @@ static bool on_exec(struct tracer *tr, struct thread *t)
 	memset(leader->again, 0, sizeof(leader->again));
 	space_renew(p);
 	slot_forget(tr, leader->slot);
-	if (p->guest) { /* has memory of its own now */
-		ptrace(PTRACE_DETACH, p->pid, 0, 0L);
-		thread_remove(tr, leader, -1);
+	if (((!p->guest && tr->trace_flags & CP_TRACE_PROBES) || p->space->ignored) &&
+	    !ptrace(PTRACE_INTERRUPT, p->pid, 0, 0)) {
+		leader->exec_stop = true;
+		return true;
+	}
+	if (p->guest) {
+		leave_guest(tr, leader);
 		return false;
 	}
-	if (tr->trace_flags & CP_TRACE_PROBES && !ptrace(PTRACE_INTERRUPT, p->pid, 0, 0))
-		leader->exec_stop = true;
-	else
-		announce_exec(tr, leader);
+	announce_exec(tr, leader);
 	return true;
 }
 
@@ -194,12 +202,19 @@ static bool hold(struct tracer *tr, struct thread *t, uint64_t until_tail, uint6
 
 /* The first stop of a new program, before its first instruction: breakpoints
  * may be wanted in it. */
-static void hold_exec(struct tracer *tr, struct thread *t)
+static bool hold_exec(struct tracer *tr, struct thread *t)
 {
 	t->exec_stop = false;
+	if (t->process->space->ignored)
+		trap_ignore(tr, t);
+	if (t->process->guest) {
+		leave_guest(tr, t);
+		return false;
+	}
 	t->user_stop = hold(tr, t, tr->link->shared->head, READ_HOLD_NS);
 	if (!t->user_stop)
 		let_go(t, 0);
+	return true;
 }
 
 /* The leader is about to exit: its process's memory goes with it, so let the
@@ -239,12 +254,58 @@ void wait_release_held(struct tracer *tr)
 	}
 }
 
+static bool is_birth(int event)
+{
+	return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
+	       event == PTRACE_EVENT_CLONE;
+}
+
+/* Its first stop is sure to come, or its death, unless that has been. */
+static void expect_newborn(struct tracer *tr, const struct thread *parent)
+{
+	unsigned long tid;
+	siginfo_t si;
+
+	if (!(tr->trace_flags & CP_TRACE_PROBES) ||
+	    ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) || thread_find(tr, (pid_t)tid) ||
+	    waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL))
+		return;
+	if (!cp_vec_push(&tr->newborns, (pid_t)tid))
+		cp_debug("no memory to remember a newborn");
+}
+
+static void forget_newborn(struct tracer *tr, pid_t tid)
+{
+	size_t i = 0;
+
+	while (i < tr->newborns.count) {
+		if (tr->newborns.items[i] == tid)
+			tr->newborns.items[i] = tr->newborns.items[--tr->newborns.count];
+		else
+			i++;
+	}
+}
+
+void wait_newborns(struct tracer *tr)
+{
+	while (tr->newborns.count) {
+		pid_t tid = tr->newborns.items[0];
+		siginfo_t si;
+
+		if (waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOWAIT | __WALL) ||
+		    !wait_serve_one(tr, tid))
+			forget_newborn(tr, tid);
+	}
+}
+
 static void on_event(struct tracer *tr, struct thread *t, int event)
 {
 	if (event == PTRACE_EVENT_EXEC && !on_exec(tr, t))
 		return;
 	if (event == PTRACE_EVENT_EXIT && hold_exit(tr, t))
 		return;
+	if (is_birth(event))
+		expect_newborn(tr, t);
 	let_go(t, 0);
 }
 
@@ -379,7 +440,7 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 
 	if (ours && park(tr, t, want, seen))
 		return;
-	if (ours && t->exec_stop)
+	if (ours && t->exec_stop && !t->process->guest)
 		announce_exec(tr, t);
 	t->want = 0;
 	if (want & ~WANT_PASS)
@@ -389,12 +450,12 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 		 * but the end of a group-stop ends calls untraced, too. */
 		if (t->state != THREAD_LISTENING)
 			restart_repair(tr, t, sample_regs(t, sample));
-		if (want & WANT_PASS && hit_pending(t->tid))
+		if (want & WANT_PASS && proc_will_get(t->tid, SIGTRAP))
 			t->want = WANT_PASS; /* not yet, then: it comes next */
-		if (t->exec_stop)
-			hold_exec(tr, t);
-		else
+		if (!t->exec_stop)
 			let_go(t, 0);
+		else if (!hold_exec(tr, t))
+			return;
 	} else if (event == PTRACE_EVENT_STOP) {
 		listen_on(t);
 	} else if (!event) {
@@ -442,6 +503,10 @@ static void note_room(struct tracer *tr)
 /* A hit, or something else to be served. False: it has to wait. */
 static bool serve_stop(struct tracer *tr, struct thread *t, int status)
 {
+	if (status == (SIGTRAP | 0x80)) { /* no signal, though it looks like one */
+		let_go(t, 0);
+		return true;
+	}
 	if (status == SIGTRAP) {
 		switch (hit_serve(tr, t)) {
 		case HIT_FULL:
@@ -475,6 +540,8 @@ static bool gather_one(struct tracer *tr, idtype_t type, id_t id)
 	if (waitid(type, id, &si, options) || !si.si_pid)
 		return false;
 	t = thread_find(tr, si.si_pid);
+	if (!t)
+		forget_newborn(tr, si.si_pid);
 	if (si.si_code == CLD_EXITED || si.si_code == CLD_KILLED || si.si_code == CLD_DUMPED) {
 		on_exit_reported(tr, t, si.si_pid, exit_status(&si));
 		return true;

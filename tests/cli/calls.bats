@@ -243,6 +243,31 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 	assert_equal "$finished" "status 0, sigtrap: ok every SIGTRAP went where it belongs"
 }
 
+# One whose handler, mask and children are at any point as we come and go.
+come_and_go() {
+	local i
+	mkdir "$1" && cd "$1" || return
+	begin sigtrap
+	for ((i = 0; i < $2; i++)); do
+		"$CPROF" attach -q -o x.data -t "$3" -d 20ms "$tracee" 2>err.attach || break
+	done
+	finish
+	[ "$finished" = "status 0, sigtrap: ok every SIGTRAP went where it belongs" ] ||
+		echo "attached $i times: $finished, $(cat err.attach)"
+}
+
+@test "SIGTRAP is the program's again whenever cprof leaves" {
+	local rounds i others=()
+	rounds=$(long_or 300 10)
+	for i in 1 2 3; do
+		come_and_go "one$i" "$rounds" main >"said$i" &
+		others+=($!)
+	done
+	(come_and_go one4 "$rounds" program) >said4
+	wait "${others[@]}"
+	assert_equal "$(cat said?)" ""
+}
+
 # killed WHOM: cprof is killed while its breakpoints stand in a running program.
 killed() {
 	begin counted --depth=50

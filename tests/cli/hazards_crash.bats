@@ -63,7 +63,7 @@ crash_with() {
 	(
 		ulimit -c 0
 		CPROF_TEST_CRASH=segv@20 exec "$CPROF" run -q -s 2000 -o rec -- \
-			"$TRACEES/busy_threads" --ready=ready --until=stop --limit=60 \
+			"$TRACEES/busy_threads" --ready=ready --until=stop --limit=240 \
 			>out 2>err </dev/null 3>&-
 	) &
 	local run=$! tracee
@@ -73,5 +73,6 @@ crash_with() {
 	[ "$ended" -ge 128 ]
 	until_true left_alone "$tracee"
 	: >stop
-	until_true grep -q '^busy_threads: ok' out
+	until_true grep '^busy_threads: ' out
+	grep -q '^busy_threads: ok' out
 }
