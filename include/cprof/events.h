@@ -132,8 +132,9 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	/* code generated at run time and registered by its generator for debuggers (the GDB \
 	 * JIT interface), before it runs: for each function begin, code_buffer, done; begin and \
 	 * failed for a symbol file that makes no sense. `method` NULL: has no name. What was \
-	 * registered before attaching or fork is told once. Chunks are anonymous mappings that \
-	 * may be executed, as they are noticed, those of registered code before it */ \
+	 * registered before attaching or fork is told once; the lines of a perf map (/tmp/perf- \
+	 * PID.map) likewise, when they are read. Chunks are anonymous mappings that may be \
+	 * executed, as they are noticed, those of registered code before it */ \
 	E(jit_begin, (cprof_profiler * prof, const cprof_function *method)) \
 	E(jit_failed, (cprof_profiler * prof, const cprof_function *method)) \
 	E(jit_done, \

@@ -12,32 +12,41 @@
 
 #define MAX_INLINE 64
 
+/* The one of `key`, a start within an image; new ones have `extra` bytes behind
+ * them and are empty. NULL: no memory. */
+static cprof_function *function_of(cprof_session *s, const cprof_image *image, uint64_t start,
+				   size_t extra, bool *fresh)
+{
+	const struct {
+		const cprof_image *image;
+		uint64_t start;
+	} key = { image, start };
+	cprof_function *f;
+	uint32_t id;
+
+	if (!cp_intern(&s->function_keys, &key, sizeof(key), &id, fresh))
+		return NULL;
+	if (!*fresh)
+		return s->functions.items[id];
+	f = calloc(1, sizeof(*f) + extra);
+	if (cp_vec_push(&s->functions, f))
+		return f;
+	free(f);
+	return NULL;
+}
+
 const cprof_function *engine_function_at(cprof_session *s, const cprof_image *image,
 					 uint64_t address)
 {
-	struct {
-		const cprof_image *image;
-		uint64_t start;
-	} key = { image, 0 };
 	struct cp_symbol symbol;
 	cprof_function *f;
-	uint32_t id;
 	bool fresh;
 
 	if (!image || !image->assembly->image ||
 	    !cp_image_symbol(image->assembly->image, (struct cp_vaddr){ address }, &symbol))
 		return NULL;
-	key.start = symbol.start.v;
-	if (!cp_intern(&s->function_keys, &key, sizeof(key), &id, &fresh))
-		return NULL;
-	if (!fresh)
-		return s->functions.items[id];
-	f = calloc(1, sizeof(*f));
-	if (!cp_vec_push(&s->functions, f)) {
-		free(f);
-		return NULL;
-	}
-	if (f)
+	f = function_of(s, image, symbol.start.v, 0, &fresh);
+	if (f && fresh)
 		*f = (cprof_function){
 			.image = image,
 			.linkage_name = symbol.name,
@@ -51,30 +60,14 @@ const cprof_function *engine_function_at(cprof_session *s, const cprof_image *im
 const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image *image, size_t n,
 					     const cprof_symbol *symbol, uint64_t size)
 {
-	const struct {
-		const cprof_image *image;
-		uint64_t start;
-	} key = { image, ~(uint64_t)n }; /* where no code is */
 	size_t length = strlen(symbol->linkage_name) + 1;
-	cprof_function *f;
-	uint32_t id;
 	bool fresh;
-	char *name;
+	/* By the number of the line: there is no code in any image. */
+	cprof_function *f = function_of(s, image, ~(uint64_t)n, length, &fresh);
 
-	if (!cp_intern(&s->function_keys, &key, sizeof(key), &id, &fresh))
-		return NULL;
-	if (!fresh)
-		return s->functions.items[id];
-	f = calloc(1, sizeof(*f) + length);
-	if (!cp_vec_push(&s->functions, f)) {
-		free(f);
-		return NULL;
-	}
-	if (f) {
-		name = (char *)(f + 1);
-		memcpy(name, symbol->linkage_name, length);
+	if (f && fresh) {
 		f->image = image;
-		f->linkage_name = name;
+		f->linkage_name = memcpy(f + 1, symbol->linkage_name, length);
 		f->start = symbol->start;
 		f->size = size;
 	}

@@ -448,7 +448,7 @@ static void warn_unready(cprof_session *s)
 }
 
 /* Lets everything go and takes what is still in the ring, however long that
- * takes: what can take too long is nothing to come. */
+ * takes; only that nothing comes any more takes too long. */
 static void finish(cprof_session *s)
 {
 	uint64_t deadline;

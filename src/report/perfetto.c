@@ -14,9 +14,9 @@
 #include "inspect/inspect.h"
 #include "perfetto.pb-c.h"
 #include "report/perfetto.h"
-#include "report/values.h"
 #include "report/report.h"
 #include "report/spans.h"
+#include "report/values.h"
 
 #define PACKET_TAG (1u << 3 | 2 /* length-delimited */) /* field 1 of a Trace */
 #define SEQUENCE 1

@@ -18,6 +18,7 @@
 #include "report/export.h"
 #include "report/report.h"
 #include "report/spans.h"
+#include "report/values.h"
 
 static const char schema[] =
 	"PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF; PRAGMA locking_mode=EXCLUSIVE; BEGIN;"
@@ -335,8 +336,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 {
 	struct writer *w = ctx;
 	const struct cp_span *outer = cp_span_shown_outer(span);
-	const char *role;
-	size_t i, first;
+	const struct cp_returned returned = cp_call_returned(call);
+	uint32_t i;
 
 	put_int(w, INTO_CALLS, 1, span->id);
 	if (outer)
@@ -356,15 +357,12 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		put_int(w, INTO_CALLS, 13, span->target);
 	put_int(w, INTO_CALLS, 14, span->again);
 	put_row(w, INTO_CALLS);
-	for (i = 0; call && i < call->value_count; i++) {
-		first = i < call->result_count ? 0 : call->result_count;
-		role = i < call->result_count ? "result" : "local";
-		if (i >= call->value_count - call->changed_count) {
-			first = call->value_count - call->changed_count;
-			role = "changed";
-		}
-		put_value(w, span->id, role, i - first, &call->values[i]);
-	}
+	if (returned.result)
+		put_value(w, span->id, "result", 0, returned.result);
+	for (i = 0; i < returned.local_count; i++)
+		put_value(w, span->id, "local", i, &returned.locals[i]);
+	for (i = 0; i < returned.changed_count; i++)
+		put_value(w, span->id, "changed", i, &returned.changed[i]);
 	return w->failed ? failure(w) : NULL;
 }
 

@@ -10,18 +10,19 @@
 struct cp_returned cp_call_returned(const struct cp_record_call *call)
 {
 	struct cp_returned r = { 0 };
-	uint32_t left = call ? call->value_count : 0;
+	uint32_t left;
 
-	if (left && call->result_count) {
+	if (!call || !call->value_count)
+		return r;
+	left = call->value_count;
+	if (call->result_count) {
 		r.result = call->values;
 		left--;
 	}
-	r.changed_count = left && call->changed_count < left ? call->changed_count : left;
+	r.changed_count = call->changed_count < left ? call->changed_count : left;
 	r.local_count = left - r.changed_count;
-	if (left) {
-		r.locals = call->values + (call->value_count - left);
-		r.changed = r.locals + r.local_count;
-	}
+	r.locals = call->values + (call->value_count - left);
+	r.changed = r.locals + r.local_count;
 	return r;
 }
 

@@ -47,8 +47,9 @@ long seize_options(const struct tracer *tr, bool leader)
 /* PTRACE_SEIZE waits for an exec that has begun, the exec for the other threads
  * to be gone, and those that we have already seized for us: the leader at its
  * exit stop, and each to be reaped. So while PTRACE_SEIZE takes long, this looks
- * after them, in a signal handler because there is no other way back. */
-/* Volatile: ptrace() is a "leaf" to the compiler, during which nobody here can
+ * after them, in a signal handler because there is no other way back.
+ *
+ * Volatile: ptrace() is a "leaf" to the compiler, during which nobody here can
  * look at it. NULL: PTRACE_SEIZE is not under way. */
 static struct tracer *volatile seizing;
 
