@@ -181,9 +181,10 @@ static void take_requests(struct tracer *tr)
 }
 
 /* Takes out all breakpoints and our handler, where possible while a thread of
- * the process stands still: one that is alone sees nothing half done. False:
- * there was none that it can be tried with. */
-static bool leave_known(struct tracer *tr)
+ * the process stands still: one that is alone sees nothing half done. Ignoring
+ * SIGTRAP forgets what other threads have hit, so that waits until they were
+ * seen, `passed`. False: there was none that it can be tried with. */
+static bool leave_known(struct tracer *tr, bool passed)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
@@ -192,11 +193,17 @@ static bool leave_known(struct tracer *tr)
 
 	/* Processes may go while this runs: the spaces are kept. */
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
-		struct space *space = ((struct process *)(uintptr_t)value)->space;
+		const struct process *p = (const struct process *)(uintptr_t)value;
+		struct space *space = p->space;
+		bool later =
+			!passed && p->threads.count > 1 && space->own.handler == (uintptr_t)SIG_IGN;
 
 		annotate_end(space);
-		if (!space->handler || space->leaving >= LEAVE_TRIES || space->kept ||
-		    !cp_vec_push(&spaces, space))
+		if (!space->handler || space->leaving >= LEAVE_TRIES || space->kept)
+			continue;
+		if (later)
+			sites_clean(space);
+		if (later || !cp_vec_push(&spaces, space))
 			continue;
 		space->users++;
 		space->kept = true;
@@ -215,11 +222,11 @@ static bool leave_known(struct tracer *tr)
 }
 
 /* Children that are born meanwhile have breakpoints, too. */
-static void leave_spaces(struct tracer *tr)
+static void leave_spaces(struct tracer *tr, bool passed)
 {
 	do
 		wait_newborns(tr);
-	while (leave_known(tr));
+	while (leave_known(tr, passed));
 }
 
 /* New programs have not yet come to their first stop. */
@@ -264,14 +271,14 @@ static void leave(struct tracer *tr)
 	tr->ending = true;
 	hot_end(tr);
 	snapshot_unpark(tr);
-	leave_spaces(tr);
+	leave_spaces(tr, false);
 	leave_pass(tr);
 	tr->hz = tr->wall ? tr->hz : 0;
 	for (;;) {
 		wait_gather(tr);
 		wait_release_held(tr);
 		gather_done(tr);
-		leave_spaces(tr);
+		leave_spaces(tr, !tr->wanted.count);
 		if ((!tr->wanted.count && !any_exec_stop(tr)) || cp_now() > deadline)
 			break;
 		wait_for_something(tr);

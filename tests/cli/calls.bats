@@ -243,6 +243,20 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 	assert_equal "$finished" "status 0, sigtrap: ok every SIGTRAP went where it belongs"
 }
 
+@test "of threads that ignore SIGTRAP none goes on behind a breakpoint" {
+	local i
+	trap '' TRAP
+	begin counted --threads=6 --depth=20
+	trap - TRAP
+	for ((i = 0; i < $(long_or 400 30); i++)); do
+		"$CPROF" attach -q -o x.data -t leaf,program -d 10ms "$tracee"
+		grep -q '^SigIgn:.*[13579bdf].$' "/proc/$tracee/status"
+	done
+	text_is_whole
+	finish
+	[[ $finished == "status 0, counted: ok"* ]]
+}
+
 # One whose handler, mask and children are at any point as we come and go.
 come_and_go() {
 	local i
