@@ -400,13 +400,13 @@ static void print_counters(void)
 
 bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *s)
 {
-	bool failed = cprof_session_profiler_failed(s);
+	bool failed = cprof_session_profiler_failed(s) || *cprof_session_error(s);
 	const char *recording = cp_module_log_recording(), *warning;
 	size_t n;
 
 	for (n = 0; (warning = cprof_session_warning(s, n)); n++)
 		print_warning(warning);
-	if (failed || *cprof_session_error(s))
+	if (failed)
 		cp_collecting_complain(s);
 	if (recording && wants_report(o))
 		return cp_print_whole_report(recording) && !failed;

@@ -301,6 +301,8 @@ armed() { ! text_is_whole >armed; }
 
 @test "the program outlives its tracer, and the text is put back at once" {
 	killed tracer
+	[ "$ended" = 1 ]
+	grep 'the tracer process ended unexpectedly' attach.err
 	until_true text_is_whole
 	finish
 	[[ $finished == "status 0, counted: ok"* ]]
