@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "inspect/inspect.h"
 #include "report/chrome.h"
+#include "report/exceptions.h"
 #include "report/spans.h"
 #include "report/values.h"
 
@@ -193,6 +194,11 @@ static CP_ERROR write_slices(struct cp_chrome *c)
 
 /* ---- calls ---- */
 
+static bool has_calls(const struct cp_profile *p)
+{
+	return cp_record_call_count(p->record) || cp_record_exception_count(p->record);
+}
+
 /* Arguments come with the enter, the slice is written at the leave. */
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
@@ -264,11 +270,44 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	return failed ? cp_error_nomem() : NULL;
 }
 
+/* An instant on its thread's track: where the calls that it ends are, too. */
+static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call)
+{
+	struct cp_chrome *c = ctx;
+	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+	uint32_t line;
+	const char *file = cp_exception_file(c->p, call, &line);
+
+	cp_exception_name(call, &name);
+	if (name.failed)
+		return cp_error_nomem();
+	cp_json_begin(&c->j, NULL, '{');
+	cp_json_str(&c->j, "ph", "i");
+	cp_json_str(&c->j, "s", "t");
+	cp_json_str(&c->j, "name", name.bytes);
+	cp_json_str(&c->j, "cat", "exception");
+	cp_chrome_pid_and_tid(c, thread, false);
+	cp_chrome_microseconds(c, "ts", cp_exception_ns(c->p, call));
+	cp_json_begin(&c->j, "args", '{');
+	cp_json_str(&c->j, "function", c->p->functions.items[function].name);
+	if (file) {
+		cp_json_str(&c->j, "file", file);
+		cp_json_u64(&c->j, "line", line);
+	}
+	cp_json_end(&c->j, '}');
+	cp_json_end(&c->j, '}');
+	cp_sink_spill(c->sink);
+	return NULL;
+}
+
 static CP_ERROR write_calls(struct cp_chrome *c)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.exception = exception };
 
-	if (!cp_record_call_count(c->p->record))
+	if (!has_calls(c->p))
 		return NULL;
 	return cp_spans_walk(c->p, &visitor, c);
 }
@@ -309,7 +348,7 @@ CP_EXPORT_WRITER(chrome)
 		return err;
 	/* Half of the time between two ticks. */
 	c.gap_ns = UINT64_C(500000000) / (info->hz ? info->hz : 99);
-	c.beside = cp_record_call_count(p->record) || c.annotations.count;
+	c.beside = has_calls(p) || c.annotations.count;
 	cp_export_title(p, o, &title);
 	err = write_all(&c, title.bytes);
 	cp_vec_free(&c.open);

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "inspect/inspect.h"
 #include "perfetto.pb-c.h"
+#include "report/exceptions.h"
 #include "report/perfetto.h"
 #include "report/report.h"
 #include "report/spans.h"
@@ -268,18 +269,34 @@ static void add_values(struct cp_perfetto *w, struct annotations *a, const char 
 	}
 }
 
-static void put_event(struct cp_perfetto *w, const struct cp_span *span, bool begin,
-		      struct annotations *a)
+/* On the track of a thread; the annotations' texts are freed. */
+static void put_event(struct cp_perfetto *w, Cprof__Perfetto__TrackEvent *event, uint32_t thread,
+		      uint64_t ns, struct annotations *a)
 {
-	Cprof__Perfetto__TrackEvent event = CPROF__PERFETTO__TRACK_EVENT__INIT;
 	packet_t packet = CPROF__PERFETTO__TRACE_PACKET__INIT;
-	uint64_t categories[1];
 	size_t i;
 
-	event.has_type = event.has_track_uuid = true;
+	event->has_track_uuid = true;
+	event->track_uuid = cp_perfetto_thread(thread);
+	event->n_debug_annotations = a->count;
+	event->debug_annotations = a->list;
+	packet.has_timestamp = true;
+	packet.timestamp = ns;
+	packet.track_event = event;
+	cp_perfetto_put(w, &packet);
+	for (i = 0; i < a->count; i++)
+		free(a->texts[i]);
+}
+
+static void put_border(struct cp_perfetto *w, const struct cp_span *span, bool begin,
+		       struct annotations *a)
+{
+	Cprof__Perfetto__TrackEvent event = CPROF__PERFETTO__TRACK_EVENT__INIT;
+	uint64_t categories[1];
+
+	event.has_type = true;
 	event.type = begin ? CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN
 			   : CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_SLICE_END;
-	event.track_uuid = cp_perfetto_thread(span->thread);
 	if (begin) {
 		event.has_name_iid = true;
 		event.name_iid = event_name(w, span->function);
@@ -287,14 +304,7 @@ static void put_event(struct cp_perfetto *w, const struct cp_span *span, bool be
 		event.n_category_iids = 1;
 		event.category_iids = categories;
 	}
-	event.n_debug_annotations = a->count;
-	event.debug_annotations = a->list;
-	packet.has_timestamp = true;
-	packet.timestamp = begin ? span->start_ns : span->end_ns;
-	packet.track_event = &event;
-	cp_perfetto_put(w, &packet);
-	for (i = 0; i < a->count; i++)
-		free(a->texts[i]);
+	put_event(w, &event, span->thread, begin ? span->start_ns : span->end_ns, a);
 }
 
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
@@ -311,7 +321,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		snprintf(number, sizeof(number), "%zu", i);
 		add_value(w, &a, v->name && *v->name ? v->name : number, v);
 	}
-	put_event(w, span, true, &a);
+	put_border(w, span, true, &a);
 	return w->failed ? cp_error_nomem() : NULL;
 }
 
@@ -335,7 +345,41 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 			 cp_perfetto_clean(w, w->p->functions.items[span->target].name));
 	add_values(w, &a, "changed", r.changed, r.changed_count);
 	add_values(w, &a, "locals", r.locals, r.local_count);
-	put_event(w, span, false, &a);
+	put_border(w, span, false, &a);
+	return w->failed ? cp_error_nomem() : NULL;
+}
+
+/* An instant on its thread's track: where the calls that it ends are, too. */
+static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call)
+{
+	static char category[] = "exception", *categories[] = { category };
+	struct cp_perfetto *w = ctx;
+	Cprof__Perfetto__TrackEvent event = CPROF__PERFETTO__TRACK_EVENT__INIT;
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	CP_FREE char *name = NULL;
+	struct annotations a;
+	uint32_t line;
+	const char *file = cp_exception_file(w->p, call, &line);
+
+	a.count = 0;
+	add_text(w, &a, add_annotation(w, &a, "function"),
+		 cp_perfetto_clean(w, w->p->functions.items[function].name));
+	if (file) {
+		cp_buf_printf(&text, "%s:%u", file, line);
+		add_text(w, &a, add_annotation(w, &a, "at"),
+			 cp_perfetto_clean(w, text.bytes ? text.bytes : ""));
+		cp_buf_clear(&text);
+	}
+	cp_exception_name(call, &text);
+	name = strdup(cp_perfetto_clean(w, text.bytes ? text.bytes : ""));
+	w->failed |= !name;
+	event.has_type = true;
+	event.type = CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_INSTANT;
+	event.name = name;
+	event.n_categories = 1;
+	event.categories = categories;
+	put_event(w, &event, thread, cp_exception_ns(w->p, call), &a);
 	return w->failed ? cp_error_nomem() : NULL;
 }
 
@@ -466,7 +510,9 @@ static CP_ERROR put_samples(struct cp_perfetto *w)
 
 static CP_ERROR write_all(struct cp_perfetto *w)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter, .leave = leave };
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.exception = exception };
 	size_t functions = w->p->functions.count + 1, images = w->p->images.count + 1;
 
 	w->functions = calloc(functions, 1);

@@ -700,7 +700,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	uint64_t start = cp_record_info(w->p->record)->start_ns, number, ns;
+	uint64_t number, ns = cp_exception_ns(w->p, call);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_span *around = innermost(w, thread);
 	uint32_t indent = around ? shown_of(around)->indent + 1 : 0, at;
@@ -709,7 +709,6 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	ns = call->ts_ns > start ? call->ts_ns - start : 0;
 	CP_TRY(annotations_until(w, ns));
 	end_tail(w, &w->tails[thread]);
 	if (around)

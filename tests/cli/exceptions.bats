@@ -25,6 +25,24 @@ told() {
 	assert_equal "$(told x.data)" "$(cat out)"
 }
 
+@test "chrome and perfetto show them as instants of their threads" {
+	needs protoc
+	"$CPROF" run --exceptions -t program -q -o x.data -- "$TRACEES/throws_O0" >out
+	"$CPROF" export -f chrome -o chrome.json x.data
+	jq -r '.traceEvents[] | select(.ph == "i" and .cat == "exception") |
+		"\(.name) \(.args.function | sub("\\(.*"; ""))"' chrome.json >told
+	assert_equal "$(cat told)" "$(cat out)"
+	# Within the calls that they are in.
+	jq -e '[.traceEvents[] | select(.ph == "X")] as $calls |
+		[.traceEvents[] | select(.ph == "i") | . as $it | any($calls[];
+			.tid == $it.tid and .ts <= $it.ts and $it.ts <= .ts + .dur)] | all' chrome.json
+	"$CPROF" export -f perfetto -o out.pftrace x.data
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >decoded
+	awk '/TYPE_INSTANT/ { instant = 1 } /^ *name: / && instant { print substr($0, index($0, ": ") + 2); instant = 0 }' decoded |
+		tr -d '"' >told
+	assert_equal "$(cat told)" "$(sed 's/ [^ ]*$//' out)"
+}
+
 @test "throws and catches come in gdb's order" {
 	needs gdb
 	"$CPROF" run --exceptions -q -o x.data -- "$TRACEES/throws_O0" >out
