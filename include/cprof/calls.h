@@ -86,6 +86,10 @@ CPROF_API char *cprof_profiler_set_call_condition(const char *expr);
 /* Captures arguments and results, as the *_CONTEXT flags ask for them, with
  * debug information. False if too late. [init] */
 CPROF_API bool cprof_profiler_enable_call_context_introspection(void);
+/* Measures the CPU time of each call (cprof_call.cpu_ns), as the kernel counts
+ * it: with what its breakpoints cost inside the kernel, without what the thread
+ * waited for. One read more at each stop. False if too late. [init] */
+CPROF_API bool cprof_profiler_enable_call_cpu_time(void);
 /* How far values are followed (0: the defaults): levels into structs and
  * pointers, bytes of a string. [init] */
 CPROF_API void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string);
@@ -142,6 +146,7 @@ typedef struct cprof_call {
 	uint64_t timestamp_ns; /* monotonic */
 	uint64_t enter_ns; /* of the call that is left; enter: the same */
 	uint64_t overhead_ns; /* of the time between, taken by stops that we made in this thread */
+	uint64_t cpu_ns; /* CPU time of the thread between, if enabled and known; else 0 */
 	uint64_t cfa;
 	uint32_t depth;
 	bool process_exit; /* unwound because the thread or process ended */

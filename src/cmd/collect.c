@@ -85,6 +85,8 @@ const struct cp_option cp_calls_options[] = {
 	  .help = "only calls for which EXPR over the arguments holds: 'len > 4096'" },
 	{ "stack", 0, CP_OPTION_TRUE, AT(stack),
 	  .help = "with the stack at each call, and where exceptions are thrown" },
+	{ "cpu-time", 0, CP_OPTION_TRUE, AT(cpu_time),
+	  .help = "with the CPU time of each call: one read more at each stop" },
 	{ "exceptions", 0, CP_OPTION_TRUE, AT(exceptions),
 	  .help = "record exceptions thrown and caught (C++, Rust panics, ...), with or without "
 		  "--trace" },

@@ -28,7 +28,7 @@ struct cp_stacks_options {
 struct cp_calls_options {
 	bool exceptions; /* thrown and caught, with or without calls */
 	struct cp_texts trace; /* SPECs; together one list */
-	bool args, result, locals, changes, stack;
+	bool args, result, locals, changes, stack, cpu_time;
 	uint64_t depth, string; /* 0: not given */
 	const char *when; /* NULL: always */
 	uint64_t max_rate;

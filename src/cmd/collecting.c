@@ -107,6 +107,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 				    : c->locals					  ? "locals"
 				    : c->changes				  ? "changes"
 				    : c->stack && !c->exceptions		  ? "stack"
+				    : c->cpu_time				  ? "cpu-time"
 				    : c->when					  ? "when"
 				    : c->depth					  ? "depth"
 				    : c->string					  ? "string"
@@ -170,9 +171,9 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 	add_text(desc, "trace", list);
 	if (c->when)
 		add_text(desc, "when", c->when);
-	cp_buf_printf(desc, "%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
+	cp_buf_printf(desc, "%s%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
 		      c->locals ? ",locals" : "", c->changes ? ",changes" : "",
-		      c->stack ? ",stack" : "");
+		      c->stack ? ",stack" : "", c->cpu_time ? ",cpu-time" : "");
 	if (c->depth)
 		cp_buf_printf(desc, ",depth=%u", (unsigned)c->depth);
 	if (c->string)

@@ -99,6 +99,10 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 	return NULL;
 }
 
+/* Who was away for longer did something else: else a first call of seconds
+ * would be taken for the cost of its stop. */
+#define TRAP_MOST_NS UINT64_C(50000)
+
 /* What a stop costs beyond what the tracer sees of it: the shortest time that
  * a thread was away between letting it go and seeing it again. Never too
  * much, since the program did something in between, too. */
@@ -109,11 +113,12 @@ static void note_stop(struct engine_calls *c, cprof_thread *t, const struct cp_e
 	if (t->last_hit.stops && e->stops == t->last_hit.stops + 1 &&
 	    e->e.ts_ns > t->last_hit.ts_ns + held) {
 		away = e->e.ts_ns - t->last_hit.ts_ns - held;
-		if (!c->trap_ns || away < c->trap_ns)
+		if (away < (c->trap_ns ? c->trap_ns : TRAP_MOST_NS))
 			c->trap_ns = away;
 	}
 	t->last_hit.ts_ns = e->e.ts_ns;
 	t->last_hit.stopped_ns = e->stopped_ns;
+	t->last_hit.run_ns = e->run_ns;
 	t->last_hit.stops = e->stops;
 }
 
@@ -326,6 +331,16 @@ static uint64_t overhead(const cprof_session *s, const struct cp_call *call)
 	       (t->last_hit.stops - call->stops) * s->calls->trap_ns;
 }
 
+/* 0: not asked for, or not known. */
+static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
+{
+	const cprof_thread *t = s->current.thread;
+
+	if (!t || t->tid != call->tid || !call->run_ns || t->last_hit.run_ns < call->run_ns)
+		return 0;
+	return t->last_hit.run_ns - call->run_ns;
+}
+
 /* Control came from code that is not traced: the C library calls main, a start
  * routine, a handler, what qsort() compares with. A function that another one
  * ended in (tail call) has that one's caller. */
@@ -351,6 +366,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 		s->current.thread = cprof_thread_from_tid(call->tid);
 	set_current(s->calls, call);
 	s->calls->current.overhead_ns = overhead(s, call);
+	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (call->flags & CP_CALL_HIDDEN || !call->subject)
 		how = CP_CALL_ENDED;
 	switch (how) {
@@ -422,6 +438,7 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 		.caller = e->caller,
 		.enter_ns = e->e.ts_ns,
 		.stopped_ns = e->stopped_ns,
+		.run_ns = e->run_ns,
 		.stops = e->stops,
 		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
 	}, *entered;

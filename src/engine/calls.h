@@ -145,6 +145,7 @@ struct engine_calls {
 	uint32_t rate_named, rate_globbed;
 	struct cp_condition *condition;
 	bool introspection;
+	bool cpu_time; /* of each call */
 	struct cp_value_limits limits;
 	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
 	struct cp_fetch throw_fetches[8], landing_fetches[4];

@@ -219,6 +219,17 @@ bool cprof_profiler_enable_call_context_introspection(void)
 	return true;
 }
 
+bool cprof_profiler_enable_call_cpu_time(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return false;
+	c->cpu_time = true;
+	return true;
+}
+
 void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string)
 {
 	cprof_session *s = cprof_session_current();

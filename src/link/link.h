@@ -228,7 +228,8 @@ enum cp_request_type {
 /* FOLLOW: children too. PROBES: breakpoints may be placed (ARM is refused
  * without), so hold at each exec until the controller has released the event.
  * EXITS: threads stop on their way out and are held until the controller has
- * released that event. SIGNALS: each delivery is an event.
+ * released that event. SIGNALS: each delivery is an event. CPU: hits tell the CPU
+ * time of their thread.
  *
  * MAP and ARM run system calls inside the program. Their errors: EAGAIN, no
  * thread could be had for it now; EACCES, a seccomp filter stands in the way;
@@ -238,6 +239,7 @@ enum cp_request_type {
 #define CP_TRACE_PROBES 2u
 #define CP_TRACE_EXITS 4u
 #define CP_TRACE_SIGNALS 8u
+#define CP_TRACE_CPU 16u
 #define CP_DISARM_FORGET 1u
 
 #define CP_CAPTURE_XSTATE 1u /* vector registers too */

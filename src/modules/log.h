@@ -37,7 +37,7 @@ struct cprof_profiler {
 	char crash_how;
 	uint64_t samples;
 	/* calls */
-	bool trace, arguments, result, locals, changes, stacks;
+	bool trace, arguments, result, locals, changes, stacks, cpu_time;
 	bool calls_asked, no_calls;
 	uint32_t call_depth; /* 0: any */
 	uint32_t depth, string;

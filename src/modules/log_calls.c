@@ -7,6 +7,7 @@
  *   log:changes                    with what is different behind arguments at the return
  *   log:when=EXPR                  only calls for which that holds
  *   log:stack                      a stack with each call
+ *   log:cpu-time                   the CPU time of each call
  *   log:max-rate=N                 calls a second that end a function's tracing; 0: never
  */
 #include <stdlib.h>
@@ -61,6 +62,7 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 		.stack = CP_RECORD_NONE,
 		.duration_ns = call.timestamp_ns - call.enter_ns,
 		.overhead_ns = call.overhead_ns,
+		.cpu_ns = call.cpu_ns,
 	};
 	return true;
 }
@@ -218,7 +220,7 @@ bool log_calls_option(cprof_profiler *log, const char *key, const char *value)
 	} flags[] = {
 		{ "args", &log->arguments }, { "result", &log->result },
 		{ "locals", &log->locals },  { "changes", &log->changes },
-		{ "stack", &log->stacks },
+		{ "stack", &log->stacks },   { "cpu-time", &log->cpu_time },
 	};
 	size_t i;
 
@@ -265,6 +267,8 @@ void log_calls_start(cprof_profiler *log)
 		flags |= CPROF_CALL_INSTRUMENTATION_STACK;
 	if (log->arguments || log->result || log->locals || log->changes)
 		cprof_profiler_enable_call_context_introspection();
+	if (log->cpu_time)
+		cprof_profiler_enable_call_cpu_time();
 	cprof_profiler_set_value_limits(log->depth, log->string);
 	for (i = 0; i < log->specs.count; i++)
 		cprof_profiler_trace(log->handle, log->specs.items[i], flags);

@@ -30,7 +30,7 @@ struct cp_call {
 	uint64_t caller; /* return address; the caller's, as the next one */
 	const void *subject;
 	uint64_t enter_ns;
-	uint64_t stopped_ns; /* of the thread at the entry (cp_event_hit) */
+	uint64_t stopped_ns, run_ns; /* of the thread at the entry (cp_event_hit) */
 	uint32_t stops;
 	uint32_t flags;
 	int32_t tid; /* that entered it */

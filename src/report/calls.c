@@ -84,9 +84,10 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	f->open += span->end >= CP_SPAN_LOST;
 	f->self_ns += cp_span_self(span);
 	f->overhead_ns += span->overhead_ns;
-	f->cpu_ns += span->cpu_ns;
-	if (!span->again)
+	if (!span->again) {
 		f->total_ns += span->net_ns;
+		f->cpu_ns += span->cpu_ns;
+	}
 	if (!outer) {
 		t->ns += span->net_ns;
 		b->c->outermost_ns += span->net_ns;

@@ -17,7 +17,7 @@ struct cp_called {
 	uint64_t total_ns; /* recursion counted once */
 	uint64_t self_ns; /* not in traced calls that they made */
 	uint64_t overhead_ns; /* what tracing added */
-	uint64_t cpu_ns;
+	uint64_t cpu_ns; /* likewise; where it was asked for */
 	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
 	CP_VEC(uint64_t) durations; /* of calls that are over; sorted */
 };

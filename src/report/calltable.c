@@ -16,6 +16,24 @@ static const struct cp_column columns[] = {
 	{ "function", false, 0, false },
 };
 
+/* Where CPU time was asked for. */
+static const struct cp_column cpu_columns[] = {
+	{ "calls", true, 0, false },  { "total", true, 0, false },     { "CPU", true, 0, false },
+	{ "self", true, 0, false },   { "min", true, 0, true },	       { "median", true, 0, false },
+	{ "p95", true, 0, true },     { "p99", true, 0, true },	       { "max", true, 0, false },
+	{ "image", false, 12, true }, { "function", false, 0, false },
+};
+
+static bool has_cpu(const struct cp_calls *c)
+{
+	const struct cp_called *f;
+
+	cp_vec_for_each(&c->functions, f)
+		if (f->cpu_ns)
+			return true;
+	return false;
+}
+
 /* "-" where no call of it is over. */
 static void quantile_cell(struct cp_table *t, const struct cp_called *f, double share)
 {
@@ -32,12 +50,14 @@ static enum cp_paint heat(uint64_t part, uint64_t whole)
 	return share >= 0.1 ? CP_PAINT_HOT : share >= 0.02 ? CP_PAINT_WARM : CP_PAINT_PLAIN;
 }
 
-static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_called *f)
+static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_called *f, bool cpu)
 {
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
 	cp_table_count(t, CP_PAINT_PLAIN, f->calls);
 	cp_table_time(t, CP_PAINT_PLAIN, f->total_ns);
+	if (cpu)
+		cp_table_time(t, CP_PAINT_PLAIN, f->cpu_ns);
 	cp_table_time(t, heat(f->self_ns, c->outermost_ns), f->self_ns);
 	quantile_cell(t, f, 0);
 	quantile_cell(t, f, 0.5);
@@ -104,13 +124,17 @@ void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	const struct cp_called *f;
 	size_t shown = 0, all = 0;
+	bool cpu = has_cpu(c);
 
 	cp_report_title(out, look, "Calls", note(c));
-	cp_table_init(&t, columns, sizeof(columns) / sizeof(columns[0]));
+	if (cpu)
+		cp_table_init(&t, cpu_columns, sizeof(cpu_columns) / sizeof(cpu_columns[0]));
+	else
+		cp_table_init(&t, columns, sizeof(columns) / sizeof(columns[0]));
 	cp_vec_for_each(&c->functions, f) {
 		if (!f->calls || (o->limit && all++ >= o->limit))
 			continue;
-		row(&t, c, f);
+		row(&t, c, f, cpu);
 		shown++;
 	}
 	cp_table_print(&t, look, out);

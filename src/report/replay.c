@@ -112,12 +112,18 @@ static void put_fit(struct printer *w, struct line *line, enum cp_paint paint, c
 	put(w, line, paint, cut.bytes ? cut.bytes : "");
 }
 
-static void put_time(struct printer *w, struct line *line, uint64_t ns)
+/* `cpu_ns`: where it was asked for, and there is room. */
+static void put_time(struct printer *w, struct line *line, uint64_t ns, uint64_t cpu_ns)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_buf_str(&text, "  ");
 	cp_add_time(&text, ns);
+	if (cpu_ns && (!w->look->columns || line->columns + 24 <= w->look->columns)) {
+		cp_buf_str(&text, ", ");
+		cp_add_time(&text, cpu_ns);
+		cp_buf_str(&text, " CPU");
+	}
 	put(w, line, ns >= 1000000 ? CP_PAINT_WARM : CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
@@ -214,7 +220,7 @@ static void end_tail(struct printer *w, struct tail *tail)
 		put(w, line, CP_PAINT_DIM, "?");
 	else
 		put_function(w, line, tail->target, 9, 5);
-	put_time(w, line, tail->ns);
+	put_time(w, line, tail->ns, 0);
 	end_line(w, line);
 	tail->line = NO_LINE;
 }
@@ -379,7 +385,7 @@ static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thr
 	put_raw(w, line, CP_PAINT_NAME, s->name);
 	if (open)
 		put_fit(w, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
-	put_time(w, line, s->end_ns - s->start_ns);
+	put_time(w, line, s->end_ns - s->start_ns, 0);
 	end_line(w, line);
 	return NULL;
 }
@@ -636,7 +642,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		*tail = (struct tail){ number, span->depth, s->indent, span->target, ns };
 	} else {
 		put_end(w, line_at(w, number), span, call);
-		put_time(w, line_at(w, number), ns);
+		put_time(w, line_at(w, number), ns, span->cpu_ns);
 		end_line(w, line_at(w, number));
 	}
 	forget(w, span);

@@ -253,6 +253,15 @@ static size_t event_room(const struct tracer *tr, const struct site *site)
 	       site->room + tr->stack_max + 64;
 }
 
+static uint64_t run_time(struct tracer *tr, struct thread *t)
+{
+	struct cpu_use use;
+
+	if (!(tr->trace_flags & CP_TRACE_CPU) || !proc_cpu_use(tr, t, &use))
+		return 0;
+	return use.run_ns;
+}
+
 /* Writes the event of one site. False: no room. */
 static bool report(struct tracer *tr, const struct at *at, const struct site *site, uint64_t target,
 		   uint16_t *flags_ret)
@@ -273,6 +282,7 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		.sp = at->sp,
 		.target = target,
 		.stopped_ns = t->stopped_ns,
+		.run_ns = run_time(tr, t),
 		.stops = t->stops + 1,
 	};
 	if (foreign_stack(tr, at))

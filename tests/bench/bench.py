@@ -1,4 +1,5 @@
 """scripts/bench: see there."""
+import signal
 import sys
 
 import annotations
@@ -24,6 +25,9 @@ def main():
             print(f"{benchmark.__name__:<18} {benchmark.__doc__}")
         return 2 if unknown else 0
     allow_many_files()
+    # A shell's background command has it ignored, and so would have those that
+    # are to end by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     print(machine())
     table = Table()
     for benchmark in BENCHMARKS:

@@ -233,6 +233,29 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 	which=breakable everywhere_run -t program
 }
 
+@test "--cpu-time: what calls computed, without what they waited for" {
+	"$CPROF" run -q -o x.data -t computes,waits,does_both --cpu-time -- "$TRACEES/cpu_time" >out
+	# A call inside another traced one is in its caller's time, too.
+	"$CPROF" replay --json x.data | jq -r 'select(.event == "leave" and .depth == 0) | "\(.function) \(.cpu_ns) \(.duration_ns)"' >got
+	awk 'FNR == NR { if (NF == 2) want[$1] = $2; next }
+		{ cpu[$1] += $2; time[$1] += $3 }
+		END { for (f in want) {
+			off = cpu[f] - want[f]; off = off < 0 ? -off : off
+			if (off > 0.05 * want[f] + 300000 || cpu[f] > time[f]) print f, cpu[f], "not", want[f], "of", time[f]
+			n++ }
+		if (n != 3) print n, "functions" }' out got >wrong
+	assert_equal "$(cat wrong)" ""
+	"$CPROF" report --json x.data >report
+	jq -e '.calls.functions[] | select(.function == "waits") | .cpu_ns < .total_ns / 10' report
+	# None is shorter than what it computed: 5 ms, also the first one.
+	jq -e '.calls.functions[] | select(.function == "computes") | .min_ns > 4900000' report
+	"$CPROF" report x.data | grep -E '^ *calls +total +CPU +self'
+	"$CPROF" replay x.data | grep -E 'waits\(\) +[0-9.]+ ms, [0-9.]+ µs CPU'
+	"$CPROF" run -q -o x.data -t waits -- "$TRACEES/cpu_time" >out
+	! "$CPROF" replay --json x.data | grep cpu_ns
+	! "$CPROF" report x.data | grep 'CPU.*self'
+}
+
 @test "a program that uses SIGTRAP itself finds it as it left it" {
 	under -t all -- sigtrap --rounds=2
 	assert_equal "$under" "status 0, sigtrap: ok every SIGTRAP went where it belongs"

@@ -298,6 +298,7 @@ static bool is_too_late(cprof_profiler *p)
 	       !cprof_profiler_enable_fileio() && !cprof_profiler_enable_monitors() &&
 	       !cprof_profiler_enable_jit() && !cprof_profiler_enable_annotations() &&
 	       !cprof_profiler_enable_call_context_introspection() &&
+	       !cprof_profiler_enable_call_cpu_time() &&
 	       cprof_set_event_mask(h, CPROF_SLOW_PATH_FLAGS) == CPROF_E_CALL_ONLY_FROM_INIT;
 }
 
