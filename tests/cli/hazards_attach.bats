@@ -20,7 +20,7 @@ everywhere_attached() {
 		[ "$finished" = "$native" ] ||
 			complain "$line: $finished; alone: $native; cprof: $(head -c 500 attach.err)"
 		rm -f attach.data*
-	done < <(stress_programs "${which-attached}")
+	done < <(stress_programs "$(long_or attached "${which-attached}")")
 	no_complaints
 }
 

@@ -15,12 +15,9 @@ stress_programs() {
 	fi
 }
 
-# Under breakpoints, all but: self_check, which compares its text with the file;
-# exit_storm, where a signal to the process may be taken by a thread that stops
-# at a breakpoint just then, and its sender, who is to die of it, runs on
-# meanwhile.
+# Under breakpoints, all but self_check, which compares its text with the file.
 breakable_programs() {
-	stress_programs few | grep -v -x -e self_check -e exit_storm
+	stress_programs few | grep -v -x -e self_check
 }
 
 # Each program once, with the arguments that keep it short. Every one of them

@@ -87,7 +87,9 @@ static _Noreturn void child(enum way way, int ready)
 		*nowhere = 1;
 		break;
 	case WAY_SELF_KILL:
+		/* Another thread may take it, and this one go on for a moment. */
 		kill(getpid(), SIGUSR2);
+		block(NULL);
 		break;
 	case WAY_TERM_BY_PARENT:
 	case WAY_KILL_BY_PARENT:
