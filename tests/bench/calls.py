@@ -43,9 +43,9 @@ def bare(calls, *pin):
     return microseconds([program("bare"), *pin, *sites(program("callee"), "callee"), *callee(1, calls)])
 
 
-def traced(threads, calls, counts):
+def traced(threads, calls, counts, *prefix):
     with recording() as data:
-        took = microseconds([CPROF, "run", "-q", "-o", data, *TRACED, "--", *callee(threads, calls)])
+        took = microseconds([CPROF, "run", "-q", "-o", data, *TRACED, "--", *prefix, *callee(threads, calls)])
         said = report(data)
         counts.append(os.path.getsize(data) / (2 * calls * threads))
         function = next(f for f in said["calls"]["functions"] if f["function"].startswith("callee"))
@@ -114,6 +114,7 @@ def calls(table, quick):
         "bare ptrace loop, both on one CPU, nothing recorded": lambda: bare(count, "--pin"),
         "bare ptrace loop, unpinned": lambda: bare(count),
         "cprof run -t callee -a -r": lambda: traced(1, count, sizes),
+        "the same, the program on one CPU (taskset)": lambda: traced(1, count, sizes, "taskset", "-c", "1"),
         "the same, 8 threads (of the machine's time)": lambda: traced(8, count // 8, sizes),
         "ltrace -x callee": lambda: with_ltrace(count // 10),
         "gdb, two breakpoints with commands": lambda: with_gdb(count // 100),
