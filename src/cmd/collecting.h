@@ -33,7 +33,8 @@ bool cp_collecting_records(const struct cp_collect_options *options);
 unsigned cp_collecting_flags(const struct cp_collect_options *options);
 /* Prints the session's last failure and its hint. */
 void cp_collecting_complain(const cprof_session *session);
-/* Says what was recorded; false when the recording is cut short. */
+/* Says what was recorded; false when the recording is cut short, as by an error
+ * of the session. */
 bool cp_collecting_end(const struct cp_collect_options *options, const cprof_session *session);
 
 #endif

@@ -12,7 +12,7 @@
 
 #define MAX_INLINE 64
 
-/* The one of `key`, a start within an image; new ones have `extra` bytes behind
+/* The one that is known by an image and a start in it; new ones have `extra` bytes behind
  * them and are empty. NULL: no memory. */
 static cprof_function *function_of(cprof_session *s, const cprof_image *image, uint64_t start,
 				   size_t extra, bool *fresh)

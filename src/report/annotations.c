@@ -40,9 +40,7 @@ const char *cp_annotation_event(unsigned kind)
 
 uint64_t cp_annotation_ns(const struct cp_annotations *a, const struct cp_record_annotation *it)
 {
-	uint64_t start = cp_record_info(a->profile->record)->start_ns;
-
-	return it->ts_ns > start ? it->ts_ns - start : 0;
+	return cp_profile_ns(a->profile, it->ts_ns);
 }
 
 uint32_t cp_annotations_next(const struct cp_annotations *a, const struct cp_record *record,

@@ -9,20 +9,15 @@
 #include "report/calls.h"
 #include "report/report.h"
 
-static const struct cp_column columns[] = {
-	{ "calls", true, 0, false },	 { "total", true, 0, false },  { "self", true, 0, false },
-	{ "min", true, 0, true },	 { "median", true, 0, false }, { "p95", true, 0, true },
-	{ "p99", true, 0, true },	 { "max", true, 0, false },    { "image", false, 12, true },
-	{ "function", false, 0, false },
-};
+#define CPU_COLUMN 2 /* where it was asked for */
 
-/* Where CPU time was asked for. */
-static const struct cp_column cpu_columns[] = {
+static const struct cp_column columns[] = {
 	{ "calls", true, 0, false },  { "total", true, 0, false },     { "CPU", true, 0, false },
 	{ "self", true, 0, false },   { "min", true, 0, true },	       { "median", true, 0, false },
 	{ "p95", true, 0, true },     { "p99", true, 0, true },	       { "max", true, 0, false },
 	{ "image", false, 12, true }, { "function", false, 0, false },
 };
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static bool has_cpu(const struct cp_calls *c)
 {
@@ -123,14 +118,15 @@ void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o
 {
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	const struct cp_called *f;
-	size_t shown = 0, all = 0;
+	struct cp_column present[COLUMNS];
+	size_t shown = 0, all = 0, count = 0, i;
 	bool cpu = has_cpu(c);
 
 	cp_report_title(out, look, "Calls", note(c));
-	if (cpu)
-		cp_table_init(&t, cpu_columns, sizeof(cpu_columns) / sizeof(cpu_columns[0]));
-	else
-		cp_table_init(&t, columns, sizeof(columns) / sizeof(columns[0]));
+	for (i = 0; i < COLUMNS; i++)
+		if (cpu || i != CPU_COLUMN)
+			present[count++] = columns[i];
+	cp_table_init(&t, present, count);
 	cp_vec_for_each(&c->functions, f) {
 		if (!f->calls || (o->limit && all++ >= o->limit))
 			continue;

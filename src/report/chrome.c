@@ -99,7 +99,7 @@ static size_t common(const struct cp_chrome *c, const uint32_t *frames, size_t c
 static CP_ERROR add_sample(struct cp_chrome *c, const struct cp_record_sample *s)
 {
 	struct cp_cost cost = { s->weight_ns, s->count };
-	uint64_t at = s->ts_ns > c->start_ns ? s->ts_ns - c->start_ns : 0;
+	uint64_t at = cp_profile_ns(c->p, s->ts_ns);
 	uint64_t from = at > s->weight_ns ? at - s->weight_ns : 0;
 	const uint32_t *frames;
 	size_t count, i;
@@ -290,7 +290,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	cp_json_str(&c->j, "name", name.bytes);
 	cp_json_str(&c->j, "cat", "exception");
 	cp_chrome_pid_and_tid(c, thread, false);
-	cp_chrome_microseconds(c, "ts", cp_exception_ns(c->p, call));
+	cp_chrome_microseconds(c, "ts", cp_profile_ns(c->p, call->ts_ns));
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_str(&c->j, "function", c->p->functions.items[function].name);
 	if (file) {
@@ -338,11 +338,9 @@ static CP_ERROR write_all(struct cp_chrome *c, const char *title)
 CP_EXPORT_WRITER(chrome)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
-	struct cp_chrome c = { .p = p,
-			       .sink = sink,
-			       .j = { .out = &sink->buf },
-			       .start_ns = info->start_ns,
-			       .thread = CP_RECORD_NONE };
+	struct cp_chrome c = {
+		.p = p, .sink = sink, .j = { .out = &sink->buf }, .thread = CP_RECORD_NONE
+	};
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_error *err = cp_annotations_build(p, &c.annotations);
 

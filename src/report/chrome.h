@@ -19,7 +19,7 @@ struct cp_chrome {
 	const struct cp_profile *p;
 	struct cp_sink *sink;
 	struct cp_json j;
-	uint64_t start_ns, gap_ns; /* a longer gap than this ends all slices */
+	uint64_t gap_ns; /* a longer gap than this ends all slices */
 	uint32_t thread;
 	CP_VEC(struct cp_slice) open; /* outermost first */
 	uint64_t end_ns; /* of what is open */

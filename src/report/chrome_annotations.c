@@ -260,8 +260,7 @@ static CP_ERROR write_events(struct writer *w)
 	}
 	for (i = 0; i < threads; i++) {
 		if (runs[i].track != CP_RECORD_NONE)
-			end_run(w, (uint32_t)i, &runs[i],
-				t->end_ns > w->c->start_ns ? t->end_ns - w->c->start_ns : 0);
+			end_run(w, (uint32_t)i, &runs[i], cp_profile_ns(w->c->p, t->end_ns));
 	}
 	return NULL;
 }

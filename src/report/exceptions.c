@@ -51,13 +51,6 @@ void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out)
 	cp_buf_str(out, *type ? type : "?");
 }
 
-uint64_t cp_exception_ns(const struct cp_profile *p, const struct cp_record_call *call)
-{
-	uint64_t start = cp_record_info(p->record)->start_ns;
-
-	return call->ts_ns > start ? call->ts_ns - start : 0;
-}
-
 const char *cp_exception_file(const struct cp_profile *p, const struct cp_record_call *call,
 			      uint32_t *line_ret)
 {

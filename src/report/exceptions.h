@@ -18,8 +18,6 @@ const char *cp_exception_file(const struct cp_profile *p, const struct cp_record
 
 /* "throw TYPE" or "catch TYPE". */
 void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out);
-/* When it was, from the start of the recording. */
-uint64_t cp_exception_ns(const struct cp_profile *p, const struct cp_record_call *call);
 
 /* A table of them by type, where they were thrown and where caught; nothing
  * when there were none. */

@@ -384,7 +384,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	event.name = name;
 	event.n_categories = 1;
 	event.categories = categories;
-	put_event(w, &event, thread, cp_exception_ns(w->p, call), &a);
+	put_event(w, &event, thread, cp_profile_ns(w->p, call->ts_ns), &a);
 	return w->failed ? cp_error_nomem() : NULL;
 }
 
@@ -488,7 +488,6 @@ static CP_ERROR put_samples(struct cp_perfetto *w)
 {
 	const struct cp_record_sample *samples = cp_record_samples(w->p->record);
 	size_t count = cp_record_sample_count(w->p->record), i;
-	uint64_t start = cp_record_info(w->p->record)->start_ns;
 
 	for (i = 0; i < count && !w->failed; i++) {
 		const struct cp_record_sample *s = &samples[i];
@@ -504,7 +503,7 @@ static CP_ERROR put_samples(struct cp_perfetto *w)
 		sample.has_callstack_iid = true;
 		sample.callstack_iid = (uint64_t)s->stack + 1;
 		packet.has_timestamp = true;
-		packet.timestamp = s->ts_ns > start ? s->ts_ns - start : 0;
+		packet.timestamp = cp_profile_ns(w->p, s->ts_ns);
 		packet.perf_sample = &sample;
 		cp_perfetto_put(w, &packet);
 	}

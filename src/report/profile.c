@@ -208,11 +208,17 @@ static bool who_accepted(const struct cp_profile *p, uint32_t number)
 	return !f->pid || (process && process->pid == f->pid);
 }
 
+uint64_t cp_profile_ns(const struct cp_profile *p, uint64_t ts_ns)
+{
+	uint64_t start = cp_record_info(p->record)->start_ns;
+
+	return ts_ns > start ? ts_ns - start : 0;
+}
+
 bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s)
 {
 	const struct cp_profile_filter *f = &p->filter;
-	uint64_t start = cp_record_info(p->record)->start_ns;
-	uint64_t at = s->ts_ns > start ? s->ts_ns - start : 0;
+	uint64_t at = cp_profile_ns(p, s->ts_ns);
 
 	if (at < f->from_ns || (f->to_ns && at > f->to_ns))
 		return false;

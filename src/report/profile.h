@@ -152,6 +152,8 @@ static inline const struct cp_function *cp_profile_function(const struct cp_prof
 	return &p->functions.items[p->frames.items[frame].function];
 }
 
+/* A time of the recording, from its start. */
+uint64_t cp_profile_ns(const struct cp_profile *p, uint64_t ts_ns);
 const char *cp_profile_image_name(const struct cp_profile *p, const struct cp_function *f);
 /* Of the process of thread `thread`; CP_RECORD_NONE when unknown. */
 uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread);

@@ -656,12 +656,12 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 				 const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	uint64_t start = cp_record_info(w->p->record)->start_ns, number;
+	uint64_t number;
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	number = new_line(w, call->ts_ns > start ? call->ts_ns - start : 0, thread, 0);
+	number = new_line(w, cp_profile_ns(w->p, call->ts_ns), thread, 0);
 	if (number == NO_LINE)
 		return cp_error_nomem();
 	put(w, line_at(w, number), CP_PAINT_WARNING, "! ");
@@ -706,7 +706,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	uint64_t number, ns = cp_exception_ns(w->p, call);
+	uint64_t number, ns = cp_profile_ns(w->p, call->ts_ns);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_span *around = innermost(w, thread);
 	uint32_t indent = around ? shown_of(around)->indent + 1 : 0, at;

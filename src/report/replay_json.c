@@ -266,12 +266,10 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 				 const struct cp_record_call *call)
 {
 	struct writer *w = ctx;
-	uint64_t start = cp_record_info(w->p->record)->start_ns;
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	begin(w, "disarmed", call->ts_ns > start ? call->ts_ns - start : 0, thread, function,
-	      call->depth);
+	begin(w, "disarmed", cp_profile_ns(w->p, call->ts_ns), thread, function, call->depth);
 	cp_json_u64(&w->j, "rate", call->count);
 	finish(w);
 	return NULL;
@@ -281,16 +279,16 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct writer *w = ctx;
-	uint64_t start = cp_record_info(w->p->record)->start_ns;
+	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
 	const char *type = cp_exception_type(call), *file;
 	char address[24];
 	uint32_t line;
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	annotations_until(w, call->ts_ns > start ? call->ts_ns - start : 0);
-	begin(w, call->kind == CP_RECORD_THROW ? "throw" : "catch",
-	      call->ts_ns > start ? call->ts_ns - start : 0, thread, function, call->depth);
+	annotations_until(w, ns);
+	begin(w, call->kind == CP_RECORD_THROW ? "throw" : "catch", ns, thread, function,
+	      call->depth);
 	cp_json_str(&w->j, "type", *type ? type : NULL);
 	snprintf(address, sizeof(address), "0x%" PRIx64, cp_exception_address(call));
 	cp_json_str(&w->j, "address", address);

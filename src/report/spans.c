@@ -15,7 +15,7 @@ struct walk {
 	const struct cp_profile *p;
 	const struct cp_span_visitor *visitor;
 	void *ctx;
-	uint64_t start_ns, end_ns; /* of the recording */
+	uint64_t end_ns; /* of the recording */
 	uint64_t last_id;
 	struct thread *threads; /* by number */
 	struct cp_map again; /* thread, function: how many are open */
@@ -63,7 +63,7 @@ static uint64_t *again(struct walk *w, const struct cp_span *span)
 
 static uint64_t offset(const struct walk *w, uint64_t ts_ns)
 {
-	return ts_ns > w->start_ns ? ts_ns - w->start_ns : 0;
+	return cp_profile_ns(w->p, ts_ns);
 }
 
 static bool shown(const struct walk *w, const struct cp_span *span)
@@ -278,10 +278,7 @@ static struct cp_error *walk(struct walk *w)
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor, void *ctx)
 {
 	const struct cp_record_totals *t = cp_record_final(p->record);
-	struct walk w = { .p = p,
-			  .visitor = visitor,
-			  .ctx = ctx,
-			  .start_ns = cp_record_info(p->record)->start_ns };
+	struct walk w = { .p = p, .visitor = visitor, .ctx = ctx };
 	struct cp_error *err;
 	size_t i;
 

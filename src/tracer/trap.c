@@ -381,8 +381,9 @@ void trap_keep(struct tracer *tr, struct thread *t)
 		return;
 	t->looks -= t->looks > 0;
 	gone = !proc_catches(t->tid, SIGTRAP);
-	if ((!gone && !space->stale) || (gone && !block_again(t, mask, first, changed)) ||
-	    !inject_here(tr, t, &in))
+	if (gone ? !block_again(t, mask, first, changed) : !space->stale)
+		return;
+	if (!inject_here(tr, t, &in))
 		return;
 	in.mask = t->sigmask;
 	write_own(space);

@@ -8,29 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuzz_memory.h"
 #include "image/jit.h"
 
-#define BASE UINT64_C(0x10000)
 #define OPENED_MAX 8
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-struct memory {
-	const uint8_t *data;
-	size_t size;
-};
-
-static size_t read_memory(void *ctx, uint64_t address, void *buffer, size_t size)
-{
-	const struct memory *m = ctx;
-	uint64_t at = address - BASE;
-	size_t n = at < m->size ? m->size - (size_t)at : 0;
-
-	n = n < size ? n : size;
-	if (n)
-		memcpy(buffer, m->data + at, n);
-	return n;
-}
 
 static void ask(struct cp_image *image)
 {
@@ -55,14 +38,14 @@ static void ask(struct cp_image *image)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct memory memory = { data, size };
-	const struct cp_reader reader = { read_memory, &memory };
+	struct fuzz_memory memory = { data, size };
+	const struct cp_reader reader = { fuzz_memory_read, &memory };
 	struct cp_jit_descriptor descriptor;
 	struct cp_jit_list list;
 	uint64_t hash;
 	size_t i;
 
-	if (!cp_jit_read_descriptor(&reader, BASE, &descriptor))
+	if (!cp_jit_read_descriptor(&reader, FUZZ_BASE, &descriptor))
 		return 0;
 	cp_jit_read_list(&reader, descriptor.first, &list);
 	if (list.entries.count > CP_JIT_ENTRIES_MAX)
