@@ -326,7 +326,9 @@ static int send_batch(struct batch *b, uint32_t *armed_ret)
 		.group_count = (uint32_t)b->groups.count,
 		.fetch_count = (uint32_t)b->fetches.count,
 	};
-	struct cp_request rq = { .type = CP_REQUEST_ARM, .pid = p->pid };
+	struct cp_request rq = { .type = CP_REQUEST_ARM,
+				 .pid = p->pid,
+				 .flags = p->session->calls->cpu_time ? CP_TRACE_CPU : 0 };
 	struct cp_answer answer;
 	struct cp_error *err;
 	uint8_t *at = p->session->link.plan;
