@@ -228,8 +228,8 @@ enum cp_request_type {
 /* FOLLOW: children too. PROBES: breakpoints may be placed (ARM is refused
  * without), so hold at each exec until the controller has released the event.
  * EXITS: threads stop on their way out and are held until the controller has
- * released that event. SIGNALS: each delivery is an event. CPU: hits tell the CPU
- * time of their thread.
+ * released that event. SIGNALS: each delivery is an event. CPU (with ARM): hits tell
+ * the CPU time of their thread from then on.
  *
  * MAP and ARM run system calls inside the program. Their errors: EAGAIN, no
  * thread could be had for it now; EACCES, a seccomp filter stands in the way;

@@ -436,6 +436,7 @@ void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 		ret->errnum = EINVAL;
 		return;
 	}
+	tr->trace_flags |= rq->flags & CP_TRACE_CPU;
 	ret->errnum = space_open(p->space);
 	if (!ret->errnum)
 		ret->errnum = arm(tr, p->space, &b, &ret->threads);

@@ -251,6 +251,10 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 	jq -e '.calls.functions[] | select(.function == "computes") | .min_ns > 4900000' report
 	"$CPROF" report x.data | grep -E '^ *calls +total +CPU +self'
 	"$CPROF" replay x.data | grep -E 'waits\(\) +[0-9.]+ ms, [0-9.]+ µs CPU'
+	begin counted --depth=20
+	"$CPROF" attach -q -o x.data -t leaf --cpu-time -d 200ms "$tracee"
+	"$CPROF" replay --json x.data | grep -q cpu_ns
+	finish
 	"$CPROF" run -q -o x.data -t waits -- "$TRACEES/cpu_time" >out
 	! "$CPROF" replay --json x.data | grep cpu_ns
 	! "$CPROF" report x.data | grep 'CPU.*self'
