@@ -67,6 +67,7 @@ typedef struct cprof_overhead {
 					    at the end) */
 	uint64_t tracer_cpu_ns, controller_cpu_ns;
 	uint64_t threads, processes; /* ever seen */
+	uint64_t waited_ns; /* of stopped_ns, because events came faster than they were read */
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

@@ -367,5 +367,6 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.controller_cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - s->cpu_at_start_ns,
 		.threads = t->threads,
 		.processes = t->processes,
+		.waited_ns = t->full_ns,
 	};
 }

@@ -337,6 +337,7 @@ static void write_totals(cprof_profiler *log)
 	t.processes = o.processes;
 	t.tracer_cpu_ns = o.tracer_cpu_ns;
 	t.controller_cpu_ns = o.controller_cpu_ns;
+	t.waited_ns = o.waited_ns;
 	log_calls_totals(log, &t);
 	t.annotations_lost = log->annotations_lost;
 	t.ended = status != -1;

@@ -148,6 +148,7 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 			sum.trap_ns = t->trap_ns;
 		sum.annotations += t->annotations;
 		sum.annotations_lost += t->annotations_lost;
+		sum.waited_ns += t->waited_ns;
 		sum.ended = sum.ended && t->ended;
 		if (!sum.wait_status)
 			sum.wait_status = t->wait_status; /* one that failed, if any */

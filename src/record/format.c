@@ -335,7 +335,8 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(call_disarmed) \
 	X(trap_ns) \
 	X(annotations) \
-	X(annotations_lost)
+	X(annotations_lost) \
+	X(waited_ns)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

@@ -134,6 +134,7 @@ struct cp_record_totals {
 	uint64_t call_disarmed; /* functions, for being called too often */
 	uint64_t trap_ns; /* what a stop costs the program beyond stopped_ns, calibrated */
 	uint64_t annotations, annotations_lost; /* record/annotations.h */
+	uint64_t waited_ns; /* of stopped_ns, because events came faster than they were read */
 };
 
 /* ---- writer ---- */

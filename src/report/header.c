@@ -426,6 +426,11 @@ void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, 
 		cp_add_percent(&text, t->stopped_ns, t->cpu_ns);
 		cp_buf_str(&text, " of the program's CPU time");
 	}
+	if (t->waited_ns) {
+		cp_buf_str(&text, "; ");
+		cp_add_time(&text, t->waited_ns);
+		cp_buf_str(&text, " of it waiting for cprof");
+	}
 	row(out, look, "time stopped  ", &text);
 	if (t->calls || t->call_stops)
 		calls_rows(t, look, &text, out);

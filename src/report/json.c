@@ -272,6 +272,7 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 
 	cp_json_begin(j, "overhead", '{');
 	cp_json_u64(j, "stopped_ns", t->stopped_ns);
+	cp_json_u64(j, "waited_ns", t->waited_ns);
 	cp_json_u64(j, "stops", t->stops);
 	cp_json_f64(j, "stops_per_event",
 		    t->calls ? cp_share(t->call_stops, t->calls) : cp_share(t->stops, t->samples));

@@ -71,6 +71,7 @@ struct thread {
 	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
 	uint32_t stops; /* served, and what they took */
 	uint64_t stopped_ns;
+	uint64_t kept_ns; /* stopped since, waiting for room in the ring or held; 0: not */
 	struct { /* hits there will be ones that were seen before; pc 0: none */
 		uint64_t pc, sp;
 	} again[8];
@@ -159,7 +160,7 @@ struct tracer {
 	/* breakpoints (hit.c, hot.c) */
 	size_t trap_size;
 	bool full; /* a hit waits for room in the ring */
-	uint64_t full_since_ns;
+	uint64_t waiters_due_ns; /* when to look again who else waits */
 	bool hot; /* hits follow each other: stops are waited for in waitid() */
 	timer_t timer; /* gets us out of it */
 	bool has_timer, hit; /* a hit since the last look around */

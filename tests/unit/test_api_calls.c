@@ -8,6 +8,7 @@
 #include <cprof/cprof.h>
 #include <setjmp.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "test.h"
@@ -315,6 +316,62 @@ static void test_union_and_hold(char *self)
 	cprof_session_destroy(s);
 }
 
+/* What a callback takes while the thread is held is not the program's time. */
+struct holder {
+	uint64_t held_ns, longer, told; /* per call of traced_outer */
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+static void enter_slowly(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
+{
+	struct holder *h = (struct holder *)p;
+	uint64_t from = now_ns();
+
+	(void)context;
+	while (is(f, "traced_add") && now_ns() < from + 300000)
+		;
+	h->held_ns = now_ns() - from;
+}
+
+static void leave_held(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
+{
+	struct holder *h = (struct holder *)p;
+	cprof_call call;
+
+	(void)context;
+	if (!is(f, "traced_outer") || !cprof_current_call(&call))
+		return;
+	h->told++;
+	h->longer += call.overhead_ns >= h->held_ns &&
+		     call.overhead_ns <= call.timestamp_ns - call.enter_ns;
+}
+
+static void test_time_held(char *self)
+{
+	cprof_session *s = cprof_session_create();
+	struct holder h = { 0 };
+	cprof_callspec *spec = cprof_callspec_parse("traced_add,traced_outer", NULL);
+	cprof_profiler_handle handle = cprof_profiler_create((cprof_profiler *)&h);
+
+	cprof_profiler_set_method_enter_callback(handle, enter_slowly);
+	cprof_profiler_set_method_leave_callback(handle, leave_held);
+	cprof_profiler_trace(handle, spec,
+			     CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE |
+				     CPROF_CALL_INSTRUMENTATION_HOLD);
+	cprof_callspec_free(spec);
+	run(s, self);
+	CHECK_U64(h.told, ROUNDS);
+	CHECK_U64(h.longer, ROUNDS);
+	cprof_session_destroy(s);
+}
+
 static void test_condition(char *self)
 {
 	cprof_session *s = cprof_session_create();
@@ -543,6 +600,7 @@ int main(int argc, char **argv)
 	test_filter(argv[0]);
 	test_contexts(argv[0]);
 	test_union_and_hold(argv[0]);
+	test_time_held(argv[0]);
 	test_condition(argv[0]);
 	test_elt_flags();
 	test_elt_fast(argv[0]);

@@ -282,16 +282,39 @@ static void test_refused(const char *mode, int want)
 
 /* ---- the ring ---- */
 
-/* A controller that does not read until the program stands still loses nothing. */
+/* The longest time that each of two threads was stopped between hits. */
+struct waits {
+	uint32_t slot[2];
+	uint64_t before[2], longest[2];
+};
+
+static void note_wait(struct pilot *p, const struct cp_event_hit *hit)
+{
+	struct waits *w = p->ctx;
+	unsigned i = w->slot[0] != hit->slot && w->before[0];
+	uint64_t rise = hit->stopped_ns - w->before[i];
+
+	if (w->before[i] && rise > w->longest[i])
+		w->longest[i] = rise;
+	w->slot[i] = hit->slot;
+	w->before[i] = hit->stopped_ns;
+}
+
+/* A controller that does not read until the program stands still loses nothing,
+ * and the hits tell how long their threads waited. */
 static void test_full_ring(void)
 {
 	struct pilot p = { 0 };
 	struct pilot_want want = { .function = F_PLAIN, .flags = CP_SITE_REGS | CP_SITE_STACK };
 	/* Hardly room for another event as large as they may be. */
 	uint64_t full = CP_LINK_RING - CP_LINK_RESERVE - CP_STACK_MAX - 4096;
+	struct waits waits = { 0 };
+	uint64_t half = 0;
 	unsigned still = 0;
 
-	pilot_start(&p, program, "work", 1, 8000);
+	p.on_hit = note_wait;
+	p.ctx = &waits;
+	pilot_start(&p, program, "work", 2, 8000);
 	pilot_trace(&p, CP_TRACE_FOLLOW);
 	CHECK_U64((uint64_t)pilot_map(&p, 64), 0);
 	CHECK_U64((uint64_t)pilot_arm(&p, &want, 1), 0);
@@ -299,12 +322,17 @@ static void test_full_ring(void)
 	while (p.board->ready < 9 && still < 100) {
 		usleep(1000);
 		still = p.link.shared->head > full && pilot_is_stopped(&p) ? still + 1 : 0;
+		if (still == 50)
+			half = cp_now();
 	}
 	CHECK(p.board->ready < 9);
+	half = cp_now() - half;
 	pilot_until(&p, 9);
 	CHECK_U64(pilot_hits(&p, F_PLAIN, CP_SITE_ENTRY), p.board->calls[F_PLAIN]);
 	CHECK_U64(pilot_hits(&p, F_PLAIN, CP_SITE_EXIT), p.board->calls[F_PLAIN]);
-	CHECK(p.link.shared->stats.full_ns > 0);
+	CHECK(waits.longest[0] >= half);
+	CHECK(waits.longest[1] >= half);
+	CHECK(p.link.shared->stats.full_ns >= 2 * half);
 	CHECK(pilot_leave(&p));
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
