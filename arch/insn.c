@@ -73,6 +73,15 @@ const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret)
 	return int3;
 }
 
+const uint8_t *cp_nop_code(const struct cp_arch *arch, size_t *size_ret)
+{
+	static const uint8_t x86[] = { 0x90 }, arm[] = { 0x1f, 0x20, 0x03, 0xd5 };
+	bool is_arm = arch->e_machine == EM_AARCH64;
+
+	*size_ret = is_arm ? sizeof(arm) : sizeof(x86);
+	return is_arm ? arm : x86;
+}
+
 /* AArch64 can be decoded, so that what is recorded there can be looked at; as
  * no tracer runs on it yet, nothing is ever executed in its slots. */
 bool cp_step_prepare(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,

@@ -100,6 +100,16 @@ struct cp_step {
 bool cp_step_prepare(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
 		     uint64_t slot, uint8_t *slot_code, struct cp_step *ret);
 
+/* Offset in the slot of another breakpoint instruction, behind which the thread
+ * goes on at the slot's beginning: a detour that costs nothing but the stop.
+ * 0: the slot has no room for it. */
+unsigned cp_step_detour(const struct cp_step *step);
+/* The same for a slot as it is in memory (CP_SLOT_SIZE bytes); 0 also when the
+ * breakpoint is not there any more. */
+unsigned cp_slot_detour(const struct cp_arch *arch, const uint8_t *slot_code);
+/* An instruction that does nothing, as long as the breakpoint instruction. */
+const uint8_t *cp_nop_code(const struct cp_arch *arch, size_t *size_ret);
+
 /* The breakpoint instruction (CP_TRAP_MAX bytes at most). */
 const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret);
 

@@ -28,6 +28,7 @@
  */
 #include "arch/x86_64/insn.h"
 
+#include <elf.h>
 #include <string.h>
 
 enum { RCX = 2, RSP = 7, RIP = 16, NONE = 0xff };
@@ -258,6 +259,25 @@ static void note_operand(const struct cp_x86_insn *insn, const uint8_t *code, st
 	step->indirect_memory = to.memory;
 }
 
+/* int3; jmp to the slot's beginning */
+static const uint8_t detour[] = { 0xcc, 0xeb, 0x100 - CP_SLOT_SIZE };
+
+unsigned cp_step_detour(const struct cp_step *step)
+{
+	bool room = step->slot_size && step->slot_size + sizeof(detour) <= CP_SLOT_SIZE;
+
+	return room ? CP_SLOT_SIZE - (unsigned)sizeof(detour) : 0;
+}
+
+unsigned cp_slot_detour(const struct cp_arch *arch, const uint8_t *slot_code)
+{
+	unsigned offset = CP_SLOT_SIZE - (unsigned)sizeof(detour);
+
+	return arch->e_machine == EM_X86_64 && !memcmp(slot_code + offset, detour, sizeof(detour))
+		       ? offset
+		       : 0;
+}
+
 bool cp_x86_step_prepare(const uint8_t *code, size_t size, uint64_t pc, uint64_t slot,
 			 uint8_t *slot_code, struct cp_step *ret)
 {
@@ -284,6 +304,8 @@ bool cp_x86_step_prepare(const uint8_t *code, size_t size, uint64_t pc, uint64_t
 	if (flow.landing_pad && insn.size == 4)
 		step.how = CP_STEP_FREE;
 	step.slot_size = (uint8_t)s.size;
+	if (cp_step_detour(&step))
+		memcpy(slot_code + cp_step_detour(&step), detour, sizeof(detour));
 	*ret = step;
 	return true;
 }
@@ -434,10 +456,12 @@ uint64_t cp_step_unslot(const struct cp_step *step, uint64_t site, uint64_t slot
 
 	(void)write; /* no slot needs it here */
 	(void)ctx;
-	if (step->how == CP_STEP_REFUSED || offset >= step->slot_size)
+	if (step->how == CP_STEP_REFUSED || offset >= CP_SLOT_SIZE)
 		return pc;
-	if (offset == 0)
+	if (offset == 0 || (cp_step_detour(step) && offset >= cp_step_detour(step)))
 		return site;
+	if (offset >= step->slot_size)
+		return pc;
 	if (step->flow == CP_FLOW_CALL || step->flow == CP_FLOW_CALL_INDIRECT)
 		return uncall(step, site, offset, regs);
 	if (!step->done || offset < step->done)

@@ -99,24 +99,8 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 	return NULL;
 }
 
-/* Who was away for longer did something else: else a first call of seconds
- * would be taken for the cost of its stop. */
-#define TRAP_MOST_NS UINT64_C(50000)
-
-/* What a stop costs beyond what the tracer sees of it: the shortest time that
- * a thread was away between letting it go and seeing it again. Never too
- * much, since the program did something in between, too. */
-static void note_stop(struct engine_calls *c, cprof_thread *t, const struct cp_event_hit *e)
+static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 {
-	uint64_t held = e->stopped_ns - t->last_hit.stopped_ns, away;
-
-	if (t->last_hit.stops && e->stops == t->last_hit.stops + 1 &&
-	    e->e.ts_ns > t->last_hit.ts_ns + held) {
-		away = e->e.ts_ns - t->last_hit.ts_ns - held;
-		if (away < (c->trap_ns ? c->trap_ns : TRAP_MOST_NS))
-			c->trap_ns = away;
-	}
-	t->last_hit.ts_ns = e->e.ts_ns;
 	t->last_hit.stopped_ns = e->stopped_ns;
 	t->last_hit.run_ns = e->run_ns;
 	t->last_hit.stops = e->stops;
@@ -320,15 +304,19 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 	engine_raise(s, method_tail_call, call->subject, target);
 }
 
-/* Of the time since the entry, what stops took that were ours. */
+/* Of the time since the entry, what stops took that were ours: at most all of
+ * it, since what one costs beside the time seen is a median. */
 static uint64_t overhead(const cprof_session *s, const struct cp_call *call)
 {
 	const cprof_thread *t = s->current.thread;
+	uint64_t trap_ns = s->link.shared->stats.trap_ns, ns;
+	uint64_t lasted = s->calls->current.timestamp_ns - s->calls->current.enter_ns;
 
 	if (!t || t->tid != call->tid || t->last_hit.stops < call->stops)
 		return 0;
-	return t->last_hit.stopped_ns - call->stopped_ns +
-	       (t->last_hit.stops - call->stops) * s->calls->trap_ns;
+	ns = t->last_hit.stopped_ns - call->stopped_ns +
+	     (t->last_hit.stops - call->stops) * trap_ns;
+	return ns < lasted ? ns : lasted;
 }
 
 /* 0: not asked for, or not known. */
@@ -586,7 +574,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		return;
 	c->now_ns = e->e.ts_ns;
 	open_hit(s, e, &hit);
-	note_stop(c, s->current.thread, e);
+	note_stop(s->current.thread, e);
 	if (site.traced == ENGINE_NO_FUNCTION) {
 		on_throw(s, &site, &hit);
 		return;

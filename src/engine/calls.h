@@ -167,7 +167,6 @@ struct engine_calls {
 	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops at the dynamic linker's hook */
 	uint64_t events, rejected_condition, unmatched, armed_functions, armed_sites;
-	uint64_t trap_ns; /* shortest time between two stops of a thread; 0: none yet */
 };
 
 /* trace.c: settings */

@@ -85,7 +85,7 @@ struct cprof_thread {
 	bool told, ask_again; /* of a snapshot: it was captured; but not all of it */
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
 	struct { /* its last stop at a breakpoint */
-		uint64_t ts_ns, stopped_ns, run_ns;
+		uint64_t stopped_ns, run_ns;
 		uint32_t stops;
 	} last_hit;
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */

@@ -272,6 +272,6 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.unmatched = c->unmatched,
 		.functions = c->armed_functions,
 		.sites = c->armed_sites,
-		.trap_ns = c->trap_ns,
+		.trap_ns = t->trap_ns,
 	};
 }

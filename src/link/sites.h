@@ -151,7 +151,7 @@ struct cp_event_hit {
 	uint64_t pc, sp;
 	uint64_t target; /* of a tail call; RETURN sites: 0 */
 	uint64_t caller; /* ENTRY: return address (0: not read) */
-	uint64_t stopped_ns; /* what stops of this thread took so far, with waits in them, not this one */
+	uint64_t stopped_ns; /* what stops of this thread took so far, with waits, not this one */
 	uint64_t run_ns; /* CP_TRACE_CPU: its CPU time so far; 0: not known */
 	uint32_t stops; /* stops of this thread so far, this one too */
 	uint32_t regs_size, vector_size, fetched_size;

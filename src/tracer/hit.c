@@ -32,6 +32,7 @@ struct at {
 	struct cp_regs regs;
 	uint64_t seen_ns, pc, sp;
 	bool changed; /* prstatus */
+	unsigned detour; /* offset in the slot at which to go on */
 };
 
 /* ---- whose trap ---- */
@@ -500,10 +501,10 @@ static void take_out(const struct tracer *tr, const struct at *at)
  * killed before the thread goes on, the handler would not know the trap. */
 static void go_on(struct at *at)
 {
-	bool free = at->site->step.how == CP_STEP_FREE;
+	bool free = at->site->step.how == CP_STEP_FREE && !at->detour;
 
 	if (!free)
-		cp_arch_set_pc(at->prstatus, at->site->slot);
+		cp_arch_set_pc(at->prstatus, at->site->slot + at->detour);
 	if (!free || at->changed)
 		regs_write(at->t->tid, at->prstatus);
 }
@@ -574,6 +575,8 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 		if (once)
 			forget_once(at);
 		done |= once;
+		if (!*flags)
+			at->detour = calibrate_detour(tr, at->t, at->site);
 	}
 	if (done)
 		take_out(tr, at);
@@ -592,6 +595,11 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 		return HIT_NONE;
 	cp_arch_syscall_state(at.prstatus, &s);
 	at.sp = s.sp;
+	if (calibrate_seen(tr, t, s.pc, at.seen_ns)) {
+		trap_keep(tr, t);
+		wait_hit_done(tr, t, at.seen_ns, 0);
+		return HIT_DONE;
+	}
 	at.site = space_site(at.space, s.pc - tr->trap_size);
 	if (!at.site || !is_hit(tr, t, at.site))
 		return HIT_NONE;

@@ -35,6 +35,27 @@ static size_t restore_entries(int mem, const struct cp_area_entry *entries, size
 	return done;
 }
 
+/* A thread that was on a detour (calibrate.c) passes it: a trap there would be
+ * its end, once the handler that waits for it is not ours any more. */
+static void end_detours(int mem, uint64_t slots, const struct cp_area_entry *entries, size_t count)
+{
+	uint8_t code[CP_SLOT_SIZE];
+	const uint8_t *nop;
+	unsigned offset;
+	size_t size, i;
+
+	nop = cp_nop_code(cp_arch_host(), &size);
+	for (i = 0; i < count; i++) {
+		off_t slot = (off_t)(slots + UINT64_C(1) * entries[i].slot * CP_SLOT_SIZE);
+
+		if (pread(mem, code, sizeof(code), slot) != sizeof(code))
+			continue;
+		offset = cp_slot_detour(cp_arch_host(), code);
+		if (offset && pwrite(mem, nop, size, slot + offset) != (ssize_t)size)
+			continue; /* nobody can be there */
+	}
+}
+
 static size_t restore_area(int mem, uint64_t start, uint64_t end)
 {
 	struct cp_area_entry entries[AT_ONCE];
@@ -53,6 +74,7 @@ static size_t restore_area(int mem, uint64_t start, uint64_t end)
 		    (ssize_t)(n * sizeof(entries[0])))
 			break;
 		done += restore_entries(mem, entries, n);
+		end_detours(mem, header.slots, entries, n);
 	}
 	return done;
 }

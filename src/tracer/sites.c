@@ -203,8 +203,7 @@ static uint32_t put_site(struct space *space, const struct batch *b, const struc
 	site->group = groups[s->group];
 	site->flags = s->flags;
 	site->step = s->step;
-	site->slot =
-		s->step.how == CP_STEP_SLOT ? cp_area_slot(area->address, area->size, s->slot) : 0;
+	site->slot = cp_area_slot(area->address, area->size, s->slot);
 	memcpy(site->original, s->original, sizeof(site->original));
 	return number;
 }

@@ -24,7 +24,7 @@
 
 struct site {
 	uint64_t address;
-	uint64_t slot; /* address of its slot, 0: FREE */
+	uint64_t slot; /* its address */
 	uint32_t id; /* the controller's */
 	uint32_t group; /* index in space->groups */
 	uint32_t first_fetch, fetch_count; /* in space->fetches */

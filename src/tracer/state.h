@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "link/link.h"
+#include "tracer/calibrate.h"
 
 #define PRSTATUS_MAX 512 /* room for any ISA's NT_PRSTATUS */
 
@@ -71,6 +72,7 @@ struct thread {
 	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
 	uint32_t stops; /* served, and what they took */
 	uint64_t stopped_ns;
+	uint64_t detour; /* the trap by way of which it was sent to its slot; 0: none */
 	uint64_t kept_ns; /* stopped since, waiting for room in the ring or held; 0: not */
 	struct { /* hits there will be ones that were seen before; pc 0: none */
 		uint64_t pc, sp;
@@ -161,6 +163,7 @@ struct tracer {
 	size_t trap_size;
 	bool full; /* a hit waits for room in the ring */
 	uint64_t waiters_due_ns; /* when to look again who else waits */
+	struct calibration calibration;
 	bool hot; /* hits follow each other: stops are waited for in waitid() */
 	timer_t timer; /* gets us out of it */
 	bool has_timer, hit; /* a hit since the last look around */

@@ -271,6 +271,7 @@ static void leave(struct tracer *tr)
 	tr->ending = true;
 	hot_end(tr);
 	snapshot_unpark(tr);
+	calibrate_end(tr);
 	leave_spaces(tr, false);
 	leave_pass(tr);
 	tr->hz = tr->wall ? tr->hz : 0;

@@ -359,7 +359,8 @@ void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsign
 		t->user_stop = true;
 	else
 		let_go(t, 0);
-	now = cp_now();
+	/* It may be running, on our CPU even, before we are again. */
+	now = t->state == THREAD_HELD ? cp_now() : t->resumed_ns;
 	if (t->kept_ns)
 		t->kept_ns = now;
 	count_stop(tr, t, now - seen_ns);

@@ -3,6 +3,9 @@
  * Calls one small function again and again:   callee [THREADS [CALLS]]
  * Prints the nanoseconds that a call took, and the sum of the results.
  * With --wait it prints "ready" and begins when a line comes.
+ *
+ *	callee --lasts NS CALLS		calls lasts(NS), which takes that long
+ * Prints how long these calls took, the median by the program's own clock.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -21,6 +24,48 @@ __attribute__((noinline)) long callee(long value)
 	return value + 1;
 }
 
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+double lasts(double ns);
+
+/* Returns how long it took, but for its own beginning and end. */
+__attribute__((noinline)) double lasts(double ns)
+{
+	double start = now(), end;
+
+	do
+		end = now();
+	while (end < start + ns);
+	return end - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static int last(double ns, long count)
+{
+	double *took = count > 0 ? calloc((size_t)count, sizeof(*took)) : NULL;
+
+	if (!took)
+		return 2;
+	for (long i = 0; i < count; i++)
+		took[i] = lasts(ns);
+	qsort(took, (size_t)count, sizeof(*took), compare);
+	printf("%.1f %ld\n", took[count / 2], count);
+	free(took);
+	return 0;
+}
+
 static void *caller(void *sum)
 {
 	long value = 0;
@@ -31,14 +76,6 @@ static void *caller(void *sum)
 	return NULL;
 }
 
-static double now(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
 int main(int argc, char **argv)
 {
 	int wait = argc > 1 && !strcmp(argv[1], "--wait");
@@ -47,6 +84,8 @@ int main(int argc, char **argv)
 	double start;
 	char line[16];
 
+	if (argc == 4 && !strcmp(argv[1], "--lasts"))
+		return last(atof(argv[2]), atol(argv[3]));
 	calls = argc > wait + 2 ? atol(argv[wait + 2]) : calls;
 	if (wait) {
 		puts("ready");

@@ -54,6 +54,15 @@ def traced(threads, calls, counts, *prefix):
     return took
 
 
+def told(ns, calls):
+    """Of calls of a known length: what the program's clock and what cprof says, in nanoseconds."""
+    with recording() as data:
+        took = microseconds([CPROF, "run", "-q", "-o", data, "-t", "lasts", "--max-rate=0", "--", program("callee"),
+                             "--lasts", str(ns), str(calls)]) * 1e3
+        function = next(f for f in report(data)["calls"]["functions"] if f["function"] == "lasts")
+        return took, function["median_ns"]
+
+
 def with_ltrace(calls):
     with tempfile.NamedTemporaryFile() as out:
         took = microseconds([need("ltrace"), "-x", "callee", "-L", "-o", out.name, *callee(1, calls)])
@@ -139,6 +148,16 @@ def calls(table, quick):
             row(table, name, values, base, "the bare loop")
     if sizes:
         table.row("bytes an event in the recording, values included", f"{statistics.median(sizes):.1f}")
+
+
+def lengths(table, quick):
+    """what is told of calls of a known length, with the cost of tracing taken away"""
+    table.section("the median net time of a call, beside the program's own clock")
+    for ns in (0, 10000, 100000):
+        pairs = [told(ns, 2000) for _ in range(1 if quick else 5)]
+        table.row(f"a loop of {ns / 1e3:.0f} us", f"{statistics.median(t for _, t in pairs) / 1e3:.2f} us",
+                  f"program: {statistics.median(p for p, _ in pairs) / 1e3:.2f} us",
+                  spread([t for _, t in pairs], lambda v: f"{v / 1e3:.2f}"))
 
 
 def many_functions(count):

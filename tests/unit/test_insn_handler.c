@@ -224,6 +224,39 @@ static void test_forms(void)
 	CHECK(!memcmp(native, displaced, sizeof(native)));
 }
 
+static const uint8_t *slot_of(const struct cp_area_entry *entry)
+{
+	return (const uint8_t *)(uintptr_t)header->slots + (size_t)entry->slot * CP_SLOT_SIZE;
+}
+
+/* Every slot is entered by its detour: another trap, which is the handler's too. */
+static void test_detours(void)
+{
+	long native[4] = { 0 }, displaced[4] = { 0 };
+	struct cp_area_header *second = (struct cp_area_header *)(uintptr_t)header->next;
+	unsigned offset = 0;
+	size_t i, count = 0;
+
+	insn_forms(native);
+	for (i = 0; i < entry_count; i++) {
+		unsigned here = cp_slot_detour(&cp_arch_x86_64, slot_of(&entries[i]));
+
+		if (here)
+			*(uint8_t *)(uintptr_t)entries[i].site = 0xcc;
+		CHECK(!here || !offset || here == offset);
+		offset = here ? here : offset;
+		count += here != 0;
+	}
+	CHECK(count > entry_count * 9 / 10);
+	header->slots += offset;
+	second->slots += offset;
+	insn_forms(displaced);
+	header->slots -= offset;
+	second->slots -= offset;
+	arm(false);
+	CHECK(!memcmp(native, displaced, sizeof(native)));
+}
+
 static void *thread_work(void *arg)
 {
 	long *result = arg;
@@ -387,6 +420,7 @@ int main(void)
 	CHECK(refused > 5 && refused < 30);
 	test_restorer();
 	test_forms();
+	test_detours();
 	test_threads();
 	test_system_calls();
 	test_chain();
