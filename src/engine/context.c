@@ -152,9 +152,7 @@ static void read_now(struct engine_context *x)
 	    !(x->traced->flags & CPROF_CALL_INSTRUMENTATION_CHANGES))
 		return;
 	capture = capture_of_entry(x->session, x->entry, x->hit->image ? x->hit->image->bias : 0);
-	capture.fetched = NULL;
-	capture.fetched_size = 0;
-	capture.memory = &x->session->current.process->memory;
+	cp_capture_later(&capture, &x->session->current.process->memory, x->arena);
 	x->now = cp_signature_arguments(x->signature, &capture, x->arena, &count);
 	if (count != x->argument_count)
 		x->now = NULL;

@@ -50,6 +50,27 @@ struct cp_bytes cp_build_memory(struct cp_build *b, uint64_t address, uint64_t w
 	return want > got.size ? (struct cp_bytes){ copy, want, address } : got;
 }
 
+void cp_capture_later(struct cp_capture *c, const struct cp_reader *memory,
+		      struct cp_value_arena *arena)
+{
+	uint8_t *kept = cp_arena_alloc(&arena->memory, c->fetched_size + 1);
+	struct cp_fetched block;
+	const uint8_t *bytes;
+	size_t at = 0, from = 0, size = 0;
+
+	for (; kept && cp_fetched_next(c->fetched, c->fetched_size, &at, &block, &bytes);
+	     from = at) {
+		if (block.index >= c->fetch_count || at > c->fetched_size ||
+		    c->fetches[block.index].from != cp_arch_host()->sp)
+			continue;
+		memcpy(kept + size, c->fetched + from, at - from);
+		size += at - from;
+	}
+	c->fetched = kept;
+	c->fetched_size = size;
+	c->memory = memory;
+}
+
 /* ---- bytes of a parameter ---- */
 
 /* Copies what one piece holds; false with *error_ret when it can't be had. */

@@ -75,6 +75,6 @@ bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now)
 	if (before->kind == CPROF_VALUE_STRING && now->kind == CPROF_VALUE_STRING)
 		return before->address == now->address && text_changed(before, now);
 	return before->kind == CPROF_VALUE_POINTER && now->kind == CPROF_VALUE_POINTER &&
-	       !before->address && !now->address && before->u.u == now->u.u && before->count &&
-	       now->count && items_changed(before, now, 0);
+	       before->u.u == now->u.u && before->count && now->count &&
+	       items_changed(before, now, 0);
 }

@@ -84,6 +84,11 @@ struct cp_value_arena *cp_value_arena_create(void);
 void cp_value_arena_reset(struct cp_value_arena *arena);
 void cp_value_arena_destroy(struct cp_value_arena *arena);
 
+/* Turns a capture of an entry into one of later: the arguments as they were
+ * passed, what they lead to as `memory` has it. Its `fetched` is the arena's. */
+void cp_capture_later(struct cp_capture *capture, const struct cp_reader *memory,
+		      struct cp_value_arena *arena);
+
 /* The arguments (`this` first), the result (NULL: void, or not told), the
  * locals. Values live until the arena is reset. Never NULL items: what can't
  * be had is a value of kind ERROR. Without memory: fewer. */

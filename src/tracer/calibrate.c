@@ -68,7 +68,8 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* The median of the last ones: some threads were preempted or met a signal. */
+/* The median of the last ones: some threads were preempted or met a signal. Of
+ * the first ones the shortest, for they come while all is cold. */
 static uint64_t median(const struct calibration *c)
 {
 	size_t count = c->count < CALIBRATIONS ? c->count : CALIBRATIONS;
@@ -76,7 +77,7 @@ static uint64_t median(const struct calibration *c)
 
 	memcpy(sorted, c->costs, count * sizeof(sorted[0]));
 	qsort(sorted, count, sizeof(sorted[0]), compare);
-	return sorted[count / 2];
+	return sorted[count < FIRST_HITS ? 0 : count / 2];
 }
 
 bool calibrate_seen(struct tracer *tr, struct thread *t, uint64_t pc, uint64_t seen_ns)

@@ -139,7 +139,7 @@ twice enter=100 leave=100 tail_call=0 unwind=0"
 }
 
 @test "--changes shows what was filled in, as the program prints it" {
-	"$CPROF" run -q -o x.data -t split,keep,move_by -r -l --changes -- "$TRACEES/out" >out
+	"$CPROF" run -q -o x.data -t split,keep,move_by,many -r -l --changes -- "$TRACEES/out" >out
 	"$CPROF" replay --json x.data |
 		jq -r 'select(.changed) | .function as $f | .changed[] | "\($f) \(.name)=\(.text)"' >ours
 	assert_equal "$(cat ours)" "$(grep "=" out)"
@@ -149,10 +149,10 @@ twice enter=100 leave=100 tail_call=0 unwind=0"
 	refute_line --regexp 'keep.*→'
 	"$CPROF" export -f sqlite -o x.sqlite x.data
 	assert_equal "$(sqlite3 x.sqlite "select name, text from arguments where role='changed' and position=0")" \
-		$'head|"key"\np|&{x=4, y=-1, name="moved"}'
+		$'head|"key"\np|&{x=4, y=-1, name="moved"}\nseventh|&10'
 	assert_equal "$("$CPROF" export -f chrome -o - x.data |
-		jq -c '.traceEvents[] | .args.changed // empty | .head // .p')" \
-		$'"key"\n{"x":4,"y":-1,"name":"moved"}'
+		jq -c '.traceEvents[] | .args.changed // empty | .head // .p // .seventh')" \
+		$'"key"\n{"x":4,"y":-1,"name":"moved"}\n10'
 	"$CPROF" merge -o y.data x.data
 	assert_equal "$("$CPROF" replay --json y.data | jq -c 'select(.changed) | .changed')" \
 		"$("$CPROF" replay --json x.data | jq -c 'select(.changed) | .changed')"

@@ -37,6 +37,17 @@ static NOIPA bool keep(const struct point *p, int *count)
 	return true;
 }
 
+/* The last two are passed on the stack, where they don't stay. */
+static NOIPA int many(int a, int b, int c, int d, int e, const char *f, int *seventh,
+		      struct point *eighth)
+{
+	*seventh = a + b + c + d;
+	eighth->x = d + e;
+	eighth = NULL;
+	__asm__ volatile("" : : "m"(eighth));
+	return (int)strlen(f);
+}
+
 int main(int argc, char **argv)
 {
 	struct point p = { 1, 2, "start" }, *last = NULL;
@@ -51,6 +62,9 @@ int main(int argc, char **argv)
 		move_by(&p, 3, &last);
 		printf("move_by p=&{x=%d, y=%d, name=\"%s\"}\nmove_by last=&%p\n", p.x, p.y, p.name,
 		       (void *)last);
+		many(1, 2, 3, 4, 5, "six", &rest, &p);
+		printf("many seventh=&%d\nmany eighth=&{x=%d, y=%d, name=\"%s\"}\n", rest, p.x, p.y,
+		       p.name);
 	}
 	return tracee_ok("filled in");
 }
