@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "unwind/pads.h"
 
 /* Hits of a branch that always goes the same way. Each costs what a stop costs,
  * and what was not seen in so many is rarely seen in ten times as many. */
@@ -89,6 +90,7 @@ struct planning {
 	cprof_assembly *assembly;
 	struct engine_cover *cover;
 	struct cp_reader file;
+	bool begun; /* there is a function */
 	struct cp_code code;
 	struct cp_probe_blocks found;
 	struct cp_probe_overlaps *overlaps;
@@ -148,6 +150,25 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 	return true;
 }
 
+/* What an exception leads to are blocks, too. Without memory these are missed. */
+static void read_pads(struct planning *p, struct engine_plans *plans)
+{
+	struct cp_unwind_section frames = { 0 };
+
+	if (plans->functions.pads || !cp_image_section(p->assembly->image, ".eh_frame",
+						       &frames.bytes, &frames.size, &frames.addr))
+		return;
+	cp_error_free(cp_unwind_pads(cp_arch_host(), &frames, &p->file, &plans->functions.pads,
+				     &plans->functions.pad_count));
+}
+
+/* What is wanted of the object once there is a function that was chosen. */
+static void begin(struct planning *p, struct engine_plans *plans)
+{
+	engine_sources_prefetch(p->assembly); /* meanwhile */
+	read_pads(p, plans);
+}
+
 /* False: no more can be planned. */
 static bool plan_function(struct planning *p, struct engine_plans *plans,
 			  struct cp_probe_function *f)
@@ -156,6 +177,9 @@ static bool plan_function(struct planning *p, struct engine_plans *plans,
 
 	if (is_sigreturn(&p->file, f))
 		return true;
+	if (!p->begun)
+		begin(p, plans);
+	p->begun = true;
 	err = cp_probe_blocks_find(&p->code, p->s->calls->decoder, &p->file, &plans->functions, f,
 				   &p->found);
 	if (!err)
@@ -174,8 +198,6 @@ static bool plan_function(struct planning *p, struct engine_plans *plans,
 			    f->linkage_name);
 		return false;
 	}
-	if (!p->cover->functions.count)
-		engine_sources_prefetch(p->assembly); /* meanwhile */
 	return add_function(p, f);
 }
 

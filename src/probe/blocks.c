@@ -3,7 +3,8 @@
  * From followed code to blocks. An instruction leads a block when it is
  *
  *     the entry                      a target of a jump or of a switch
- *     behind a jump or call          where code begins that nothing leads to
+ *     behind a jump or call          a landing pad of exceptions
+ *                                    where code begins that nothing leads to
  *
  * For each instruction the ways that lead to it are counted, up to two: where
  * there is one alone, and that is a conditional jump, the block tells of the

@@ -329,6 +329,45 @@ static bool follow(struct cp_code *c)
 	return true;
 }
 
+/* ---- what only the unwinder leads to ---- */
+
+static size_t first_pad(const struct cp_probe_functions *all, uint64_t address)
+{
+	size_t low = 0, high = all->pad_count, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (all->pads[mid] < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Landing pads. A table may be wrong: only those where an instruction begins. */
+static bool follow_pads(struct cp_code *c)
+{
+	const struct cp_probe_functions *all = c->functions;
+	size_t range, i;
+
+	for (range = 0; range < c->range_count; range++) {
+		const struct cp_probe_range r = c->ranges[range];
+
+		for (i = first_pad(all, r.start); i < all->pad_count && all->pads[i] < r.end; i++) {
+			size_t offset = c->offsets[range] + (size_t)(all->pads[i] - r.start);
+
+			if (c->starts.items[offset] &&
+			    (!cp_vec_push(&c->others, (uint32_t)offset) ||
+			     !cp_vec_push(&c->todo, (uint32_t)offset)))
+				return false;
+		}
+		if (!follow(c))
+			return false;
+	}
+	return true;
+}
+
 /* ---- what nothing leads to ---- */
 
 bool cp_code_shared_byte(const struct cp_code *c, size_t offset)
@@ -553,6 +592,7 @@ CP_ERROR cp_code_follow(struct cp_code *code, struct cp_decoder *decoder,
 		ok = add_range(code, function->ranges[i]);
 	if (ok && cp_code_offset(code, function->address, &offset))
 		ok = cp_vec_push(&code->todo, (uint32_t)offset) && follow(code) &&
+		     (!code->for_blocks || !functions || follow_pads(code)) &&
 		     /* What else is in a stub is for the dynamic linker. */
 		     (function->kind == CP_PROBE_PLT || follow_rest(code));
 	return ok ? NULL : cp_error_nomem();

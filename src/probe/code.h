@@ -30,7 +30,7 @@ struct cp_code {
 	CP_VEC(uint32_t) todo; /* offsets of bytes to go on at */
 	CP_VEC(uint64_t) targets; /* of the jump table at hand */
 	/* Offsets that are entered in other ways than along direct jumps: cases of
-	 * a switch, and where code begins that nothing leads to. */
+	 * a switch, landing pads, and where code begins that nothing leads to. */
 	CP_VEC(uint32_t) others;
 
 	/* Set by the caller, for all functions. Who puts breakpoints everywhere

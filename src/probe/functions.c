@@ -367,5 +367,6 @@ void cp_probe_functions_free(struct cp_probe_functions *functions)
 	free(functions->items);
 	cp_vec_free(&functions->aliases);
 	cp_vec_free(&functions->parts);
+	free(functions->pads);
 	*functions = (struct cp_probe_functions){ 0 };
 }

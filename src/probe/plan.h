@@ -64,6 +64,10 @@ struct cp_probe_functions {
 	size_t count;
 	CP_VEC(struct cp_probe_alias) aliases;
 	CP_VEC(struct cp_probe_part) parts; /* sorted; who jumps to one owns it */
+	/* Landing pads of exceptions, sorted, for cp_probe_blocks_find(). Put here by
+	 * who read them (unwind/pads.h), malloc()ed; else there are none. */
+	uint64_t *pads;
+	size_t pad_count;
 };
 /* Demangling is the costly part: names are made when first asked for, by one
  * thread at a time. Clone suffixes are cut off. NULL only without memory. */

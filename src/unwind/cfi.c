@@ -213,7 +213,7 @@ static bool read_augmentation(const struct cp_cfi_source *source, const char *le
 			cie->pointer_encoding = cp_cursor_u8(&data.c);
 			break;
 		case 'L':
-			cp_cursor_u8(&data.c);
+			cie->lsda_encoding = cp_cursor_u8(&data.c);
 			break;
 		case 'P':
 			encoding = cp_cursor_u8(&data.c) & (uint8_t)~DW_EH_PE_indirect;
@@ -261,7 +261,7 @@ static bool read_cie(const struct cp_cfi_source *source, struct cp_cfi_cursor *c
 bool cp_cie_parse(const struct cp_cfi_source *source, const struct cp_cfi_entry *entry,
 		  unsigned nregs, struct cp_cie *ret)
 {
-	struct cp_cie cie = { .pointer_encoding = DW_EH_PE_absptr };
+	struct cp_cie cie = { .pointer_encoding = DW_EH_PE_absptr, .lsda_encoding = DW_EH_PE_omit };
 	struct cp_cfi_cursor c = entry->body;
 	size_t done = (size_t)(c.c.at - c.first), size = (size_t)(c.c.end - c.first);
 
@@ -288,11 +288,24 @@ void cp_cie_deinit(struct cp_cie *cie)
 	cie->bytes = NULL;
 }
 
+/* The augmentation data of an FDE: the address of its LSDA, or 0. */
+static uint64_t read_fde_data(const struct cp_cfi_source *source, const struct cp_cie *cie,
+			      struct cp_cfi_cursor *c)
+{
+	uint64_t size = cp_cursor_uleb(&c->c), lsda;
+	struct cp_cfi_cursor data = *c;
+
+	if (!cp_cursor_bytes(&c->c, size))
+		return 0;
+	data.c.end = c->c.at;
+	return cp_cfi_read_pointer(source, &data, cie->lsda_encoding, 0, &lsda) ? lsda : 0;
+}
+
 bool cp_fde_parse(const struct cp_cfi_source *source, const struct cp_cfi_entry *entry,
 		  const struct cp_cie *cie, struct cp_fde *ret)
 {
 	struct cp_cfi_cursor c = entry->body;
-	uint64_t start, size;
+	uint64_t start, size, lsda = 0;
 
 	if (entry->is_cie || entry->end)
 		return false;
@@ -318,9 +331,9 @@ bool cp_fde_parse(const struct cp_cfi_source *source, const struct cp_cfi_entry 
 		break;
 	}
 	if (cie->augmented)
-		cp_cursor_bytes(&c.c, cp_cursor_uleb(&c.c));
+		lsda = read_fde_data(source, cie, &c);
 	if (c.c.bad || !size || start + size < start)
 		return false;
-	*ret = (struct cp_fde){ .start = start, .end = start + size, .program = c };
+	*ret = (struct cp_fde){ .start = start, .end = start + size, .lsda = lsda, .program = c };
 	return true;
 }

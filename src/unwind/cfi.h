@@ -91,6 +91,7 @@ struct cp_cie {
 	int64_t data_align;
 	unsigned ra_reg;
 	uint8_t pointer_encoding;
+	uint8_t lsda_encoding; /* DW_EH_PE_omit: its functions have none */
 	bool augmented; /* FDEs have augmentation data */
 	bool signal; /* frames of a signal trampoline */
 	uint8_t *bytes; /* owned: its body, where `initial` points to */
@@ -104,6 +105,7 @@ void cp_cie_deinit(struct cp_cie *cie);
 
 struct cp_fde {
 	uint64_t start, end;
+	uint64_t lsda; /* its language-specific data area (lsda.h); 0: none */
 	struct cp_cfi_cursor program;
 };
 

@@ -87,24 +87,34 @@ static bool read_header(const struct cp_reader *memory, uint64_t lsda, uint64_t 
 	return !c.bad && ret->site_size && ret->site_size <= TABLE_MAX;
 }
 
-/* The first action (+ 1; 0: none) of the call site that holds `pc`. */
-static bool find_site(const struct header *h, struct cp_cursor c, uint64_t pc, uint64_t start,
-		      uint64_t *action_ret, uint64_t *pad_ret)
-{
-	while (cp_cursor_left(&c) && !c.bad) {
-		uint64_t from = start + number(&c, h->site_encoding);
-		uint64_t size = number(&c, h->site_encoding);
-		uint64_t pad = number(&c, h->site_encoding);
-		uint64_t action = cp_cursor_uleb(&c);
+/* One row of the table: calls of [from, from + size), and what is done for them. */
+struct row {
+	uint64_t from, size;
+	uint64_t pad; /* 0: none */
+	uint64_t action; /* + 1; 0: none */
+};
 
-		if (c.bad || pc < from)
-			return false;
-		if (pc - from >= size)
-			continue;
-		*pad_ret = pad ? h->landing_base + pad : 0;
-		*action_ret = action;
-		return true;
-	}
+static bool next_row(const struct header *h, struct cp_cursor *c, uint64_t start, struct row *ret)
+{
+	uint64_t pad;
+
+	if (!cp_cursor_left(c) || c->bad)
+		return false;
+	ret->from = start + number(c, h->site_encoding);
+	ret->size = number(c, h->site_encoding);
+	pad = number(c, h->site_encoding);
+	ret->pad = pad ? h->landing_base + pad : 0;
+	ret->action = cp_cursor_uleb(c);
+	return !c->bad;
+}
+
+/* The row of the call site that holds `pc`. */
+static bool find_row(const struct header *h, struct cp_cursor c, uint64_t pc, uint64_t start,
+		     struct row *ret)
+{
+	while (next_row(h, &c, start, ret) && pc >= ret->from)
+		if (pc - ret->from < ret->size)
+			return true;
 	return false;
 }
 
@@ -147,8 +157,8 @@ bool cp_lsda_find(const struct cp_reader *memory, uint64_t lsda, uint64_t start,
 		  uint64_t return_address, struct cp_lsda_site *ret)
 {
 	CP_FREE uint8_t *table = NULL;
-	uint64_t action = 0;
 	struct header h;
+	struct row row;
 	size_t size;
 
 	*ret = (struct cp_lsda_site){ 0 };
@@ -156,11 +166,33 @@ bool cp_lsda_find(const struct cp_reader *memory, uint64_t lsda, uint64_t start,
 		return false;
 	table = malloc(h.site_size + ACTIONS_MAX);
 	size = table ? memory->read(memory->ctx, h.sites, table, h.site_size + ACTIONS_MAX) : 0;
-	if (size < h.site_size || !find_site(&h, cp_cursor(table, h.site_size), return_address - 1,
-					     start, &action, &ret->landing_pad))
+	if (size < h.site_size ||
+	    !find_row(&h, cp_cursor(table, h.site_size), return_address - 1, start, &row))
 		return false;
-	if (action)
-		read_actions(table + h.site_size, size - h.site_size, action, ret);
+	ret->landing_pad = row.pad;
+	if (row.action)
+		read_actions(table + h.site_size, size - h.site_size, row.action, ret);
 	ret->catches_all = ret->count && is_catch_all(memory, &h, ret->filters[0]);
 	return true;
+}
+
+bool cp_lsda_pads(const struct cp_reader *memory, uint64_t lsda, uint64_t start, uint64_t *budget,
+		  bool (*each)(void *ctx, uint64_t pad), void *ctx)
+{
+	CP_FREE uint8_t *table = NULL;
+	struct cp_cursor c;
+	struct header h;
+	struct row row;
+	bool ok = true;
+
+	if (!read_header(memory, lsda, start, &h) || h.site_size > *budget)
+		return true;
+	*budget -= h.site_size;
+	table = malloc(h.site_size);
+	if (!table)
+		return false;
+	c = cp_cursor(table, memory->read(memory->ctx, h.sites, table, h.site_size));
+	while (ok && next_row(&h, &c, start, &row))
+		ok = !row.pad || each(ctx, row.pad);
+	return ok;
 }

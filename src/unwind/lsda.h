@@ -31,4 +31,10 @@ struct cp_lsda_site {
 bool cp_lsda_find(const struct cp_reader *memory, uint64_t lsda, uint64_t start,
 		  uint64_t return_address, struct cp_lsda_site *ret);
 
+/* Tells every landing pad in it, in the order of the calls; one may come twice.
+ * The bytes of the table are taken off *budget; what is larger is not read. False:
+ * `each` said so, or there is no memory. */
+bool cp_lsda_pads(const struct cp_reader *memory, uint64_t lsda, uint64_t start, uint64_t *budget,
+		  bool (*each)(void *ctx, uint64_t pad), void *ctx);
+
 #endif

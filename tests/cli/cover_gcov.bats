@@ -42,3 +42,20 @@ agreed() {
 	judge --plain=p-plain --gcov=p-gcov
 	agreed 35 10
 }
+
+# clang lays landing pads behind each other, where no jump leads.
+@test "catch clauses in what clang built ran where gcov counted them" {
+	needs clang++ g++ gcov
+	local source="$SOURCES/tests/cli/cover_clauses.cpp"
+	g++ -O0 -g --coverage -o counted "$source"
+	./counted x
+	gcov -t counted-cover_clauses.gcda |
+		sed -n 's/^ *\([0-9#=*]*\): *\([0-9]*\):.*; \/\/ clause$/\2,\1/p' |
+		sed 's/,[1-9].*/,1/; s/,[#=].*/,0/' >want
+	grep -c ,1 want
+	grep -c ,0 want
+	clang++ -O0 -g -o plain "$source"
+	separately "$CPROF" cover -q --lcov=info -- ./plain x
+	assert_equal "$status" 0
+	sed -n 's/^DA://p' info | grep -x -f <(sed 's/,.*/,./' want) | diff want -
+}

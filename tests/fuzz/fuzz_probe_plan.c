@@ -17,6 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 #define BASE 0x401000u
 #define HEADER 8
 #define FUNCTIONS 4
+#define PADS 64 /* landing pads, wherever they come to lie */
 
 struct bytes {
 	const uint8_t *at;
@@ -125,7 +126,10 @@ static void plan_all(const struct cp_arch *arch, const struct cp_reader *memory,
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct cp_probe_function items[FUNCTIONS] = { 0 };
-	struct cp_probe_functions all = { .items = items, .count = FUNCTIONS };
+	uint64_t pads[PADS];
+	struct cp_probe_functions all = {
+		.items = items, .count = FUNCTIONS, .pads = pads, .pad_count = PADS
+	};
 	struct bytes bytes = { data + HEADER, size - HEADER };
 	struct cp_reader memory = { read_bytes, &bytes };
 	size_t i;
@@ -140,6 +144,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 							      items[i].address + items[i].size };
 		items[i].range_count = 1;
 	}
+	for (i = 0; i < PADS; i++)
+		pads[i] = BASE + 5 * i;
 	qsort(items, FUNCTIONS, sizeof(*items), by_address);
 	plan_all(&cp_arch_x86_64, &memory, &all);
 	plan_all(&cp_arch_aarch64, &memory, &all);

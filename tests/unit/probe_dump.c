@@ -15,6 +15,7 @@
 
 #include "probe/blocks.h"
 #include "probe/plan.h"
+#include "unwind/pads.h"
 
 static void print_functions(struct cp_probe_functions *all)
 {
@@ -116,6 +117,16 @@ static size_t untold(const struct cp_probe_blocks *found)
 	return n;
 }
 
+static void read_pads(struct cp_image *image, const struct cp_reader *reader,
+		      struct cp_probe_functions *all)
+{
+	struct cp_unwind_section frames = { 0 };
+
+	if (cp_image_section(image, ".eh_frame", &frames.bytes, &frames.size, &frames.addr))
+		cp_error_free(cp_unwind_pads(&cp_arch_x86_64, &frames, reader, &all->pads,
+					     &all->pad_count));
+}
+
 static int find_all(struct cp_image *image, struct cp_probe_functions *all, bool print)
 {
 	struct cp_decoder *decoder = cp_decoder_create(&cp_arch_x86_64);
@@ -126,6 +137,7 @@ static int find_all(struct cp_image *image, struct cp_probe_functions *all, bool
 	struct timespec a, b;
 
 	clock_gettime(CLOCK_MONOTONIC, &a);
+	read_pads(image, &reader, all);
 	for (i = 0; i < all->count; i++) {
 		if (cp_probe_blocks_find(&code, decoder, &reader, all, &all->items[i], &found))
 			return 1;
@@ -139,9 +151,9 @@ static int find_all(struct cp_image *image, struct cp_probe_functions *all, bool
 	clock_gettime(CLOCK_MONOTONIC, &b);
 	fprintf(stderr,
 		"blocks in %.1f ms: %zu, %zu branches, %zu of them to be watched; "
-		"%zu functions of %zu not to their end\n",
+		"%zu functions of %zu not to their end; %zu landing pads\n",
 		(double)(b.tv_sec - a.tv_sec) * 1e3 + (double)(b.tv_nsec - a.tv_nsec) / 1e6, blocks,
-		branches, watched, incomplete, all->count);
+		branches, watched, incomplete, all->count, all->pad_count);
 	cp_probe_blocks_free(&found);
 	cp_code_free(&code);
 	cp_decoder_destroy(decoder);
