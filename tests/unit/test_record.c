@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/types.h"
+#include "record/format.h"
 #include "record/record.h"
 #include "test.h"
 #include "record_model.h"
@@ -32,6 +33,37 @@ static void test_empty(void)
 	CHECK(cp_record_get_thread(r, 0) == NULL);
 	cp_record_destroy(r);
 	close(fd);
+}
+
+/* Bit by bit. */
+static uint32_t slow_crc(const uint8_t *p, size_t size)
+{
+	uint32_t crc = UINT32_MAX;
+	unsigned bit;
+
+	for (; size; p++, size--) {
+		crc ^= *p;
+		for (bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+	}
+	return ~crc;
+}
+
+static void test_crc(void)
+{
+	static uint8_t bytes[40000];
+	size_t i;
+
+	/* RFC 3720, B.4: CRC-32C of 32 zeros, and the usual check value. */
+	CHECK_U64(cp_record_crc(bytes, 32), 0x8a9136aa);
+	CHECK_U64(cp_record_crc("123456789", 9), 0xe3069283);
+	for (i = 0; i < sizeof(bytes); i++)
+		bytes[i] = (uint8_t)(i * i >> 5 ^ i);
+	for (i = 0; i < 40; i++) {
+		CHECK_U64(cp_record_crc(bytes, i), slow_crc(bytes, i));
+		CHECK_U64(cp_record_crc(bytes + i, 16370 + i), slow_crc(bytes + i, 16370 + i));
+		CHECK_U64(cp_record_crc(bytes, 30000 + i), slow_crc(bytes, 30000 + i));
+	}
 }
 
 static void test_info_kept(void)
@@ -149,6 +181,7 @@ static void test_resolver(void)
 
 int main(void)
 {
+	test_crc();
 	test_empty();
 	test_info_kept();
 	test_round_trip();
