@@ -363,16 +363,45 @@ static void set_spots(struct adding *a)
 
 /* ---- lines ---- */
 
+/* Lines up to here have a place of their own; 0 is none. */
+#define NEAR ((uint32_t)1 << 22)
+
+static uint32_t find_line(const struct cp_file_sum *file, uint32_t line)
+{
+	const uint64_t *far;
+
+	if (line < NEAR)
+		return line < file->line_places.count ? file->line_places.items[line] : 0;
+	far = cp_map_get(&file->far_places, line);
+	return far ? (uint32_t)*far : 0;
+}
+
+static bool set_line(struct cp_file_sum *file, uint32_t line, uint32_t place)
+{
+	size_t count = file->line_places.count;
+
+	if (line >= NEAR)
+		return cp_map_put(&file->far_places, line, place);
+	if (line >= count) {
+		if (!cp_vec_reserve(&file->line_places, (size_t)line + 1))
+			return false;
+		memset(file->line_places.items + count, 0,
+		       (line + 1 - count) * sizeof(*file->line_places.items));
+		file->line_places.count = (size_t)line + 1;
+	}
+	file->line_places.items[line] = place;
+	return true;
+}
+
 static struct cp_line_sum *line_sum(struct cp_sums *s, uint64_t place)
 {
 	struct cp_file_sum *file = &s->files.items[place >> 32];
-	uint32_t line = (uint32_t)place;
-	uint64_t *known = cp_map_get(&file->line_places, line);
+	uint32_t line = (uint32_t)place, known = find_line(file, line);
 
 	if (known)
-		return &file->lines.items[*known];
-	if (!ok(s, cp_map_put(&file->line_places, line, file->lines.count) &&
-			   cp_vec_push(&file->lines, (struct cp_line_sum){ .line = line })))
+		return &file->lines.items[known - 1];
+	if (!ok(s, cp_vec_push(&file->lines, (struct cp_line_sum){ .line = line }) &&
+			   set_line(file, line, (uint32_t)file->lines.count)))
 		return NULL;
 	return &file->lines.items[file->lines.count - 1];
 }
@@ -452,7 +481,7 @@ static void add_branch(struct adding *a, const struct spot *at, uint32_t number,
 	struct cp_branch_sum *sum;
 
 	/* Only lines that are there have any. */
-	if (!cp_map_get(&file->line_places, line))
+	if (!find_line(file, line))
 		return;
 	known = cp_map_get(&file->branch_places, key);
 	if (!known) {
@@ -654,7 +683,8 @@ void cp_sums_free(struct cp_sums *s)
 	cp_vec_for_each(&s->files, f) {
 		cp_vec_free(&f->lines);
 		cp_vec_free(&f->branches);
-		cp_map_free(&f->line_places);
+		cp_vec_free(&f->line_places);
+		cp_map_free(&f->far_places);
 		cp_map_free(&f->branch_places);
 	}
 	cp_vec_free(&s->files);

@@ -52,7 +52,11 @@ struct cp_file_sum {
 	bool newer;
 	CP_VEC(struct cp_line_sum) lines;
 	CP_VEC(struct cp_branch_sum) branches;
-	struct cp_map line_places, branch_places; /* line; line << 32 | number */
+	/* Where a line is in `lines`, + 1: by its number, and of the few that no real
+	 * file has. */
+	CP_VEC(uint32_t) line_places;
+	struct cp_map far_places;
+	struct cp_map branch_places; /* by line << 32 | number */
 };
 
 struct cp_sums {

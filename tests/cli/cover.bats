@@ -388,3 +388,29 @@ agrees() {
 	assert_equal "$(find . -name '.cprof*')" ''
 }
 
+
+# As generators and macros make them: of a few lines, far apart.
+@test "lines of any number count, each by itself" {
+	cat >far.c <<-'END'
+		int main(int argc, char **argv)
+		{
+		#line 5000000
+			if (argc > 1)
+		#line 2000000000
+				return 1;
+		#line 5000000
+			argv[0] = 0;
+		#line 4194303
+			argc++;
+			argc++;
+			return 0;
+		}
+	END
+	gcc -O0 -g -o far far.c
+	separately "$CPROF" cover -q --lcov=info -- ./far
+	assert_equal "$status" 0
+	assert_equal "$(grep ^DA: info | tr '\n' ' ')" \
+		"DA:2,1 DA:4194303,1 DA:4194304,1 DA:4194305,1 DA:4194306,1 DA:5000000,1 DA:2000000000,0 "
+	separately "$CPROF" cover -q --lcov=info -- ./far 2
+	assert_equal "$(grep -c '^DA:.*,1$' info)" 4
+}
