@@ -79,6 +79,7 @@ struct telling {
 	cprof_assembly *assembly;
 	const struct engine_cover *cover;
 	const struct engine_sources *sources; /* NULL: no debug information */
+	size_t next_row; /* behind those of the last block: mostly the next one's */
 	CP_VEC(cprof_coverage_block) blocks;
 	CP_VEC(cprof_coverage_row) rows;
 	CP_VEC(cprof_coverage_branch) branches;
@@ -141,10 +142,15 @@ static const struct cp_line_row *row_before(const struct cp_line_table *lines, s
 
 /* The first row at `address` or behind it. What ends at it is none of it: ends
  * come before what begins at the same address. */
-static size_t row_at(const struct cp_line_table *lines, uint64_t address)
+static size_t row_at(struct telling *t, uint64_t address)
 {
-	size_t next = engine_first_row(lines, address);
+	const struct cp_line_table *lines = &t->sources->lines;
+	const struct cp_line_row *rows = lines->rows.items;
+	size_t next = t->next_row;
 
+	if (!next || next >= lines->rows.count || rows[next - 1].address >= address ||
+	    rows[next].address < address)
+		next = engine_first_row(lines, address);
 	while (next < lines->rows.count && lines->rows.items[next].address == address &&
 	       lines->rows.items[next].flags & CP_LINE_END)
 		next++;
@@ -170,7 +176,7 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 {
 	const struct cp_line_table *lines = &t->sources->lines;
 	const cprof_coverage_block *b = &t->blocks.items[number];
-	size_t next = row_at(lines, b->address), i;
+	size_t next = row_at(t, b->address), i;
 	const struct cp_line_row *before = row_before(lines, next);
 	uint64_t end = b->address + (b->size ? b->size : 1);
 	bool own = next < lines->rows.count && lines->rows.items[next].address == b->address &&
@@ -190,6 +196,7 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 		if (!add_row(t, row, number, row->address, flags))
 			return false;
 	}
+	t->next_row = i;
 	return true;
 }
 

@@ -59,6 +59,8 @@ struct log_coverage {
 	uint64_t started_ns, next_ns; /* when to write next */
 	/* What is being written. */
 	struct covered *image;
+	const char *last_file; /* as the API has it; most rows have that of the one before */
+	uint32_t last_number;
 	struct cp_arena strings;
 	CP_VEC(struct cp_coverage_function) functions;
 	CP_VEC(struct cp_coverage_block) blocks;
@@ -129,7 +131,11 @@ static uint32_t find_file(struct log_coverage *c, struct covered *image, const c
 
 static uint32_t add_file(struct log_coverage *c, const char *file)
 {
-	return find_file(c, c->image, file, NULL);
+	if (!file || file != c->last_file) {
+		c->last_number = find_file(c, c->image, file, NULL);
+		c->last_file = file;
+	}
+	return c->last_number;
 }
 
 static bool source_wanted(struct log_coverage *c, const char *file)
@@ -327,6 +333,7 @@ static void end_image(cprof_profiler *log)
 		return;
 	add_left_out(c);
 	c->image = NULL;
+	c->last_file = NULL;
 	files = calloc(image->files.count + 1, sizeof(*files));
 	c->failed |= !files;
 	for (i = 0; files && i < image->files.count; i++)

@@ -256,8 +256,13 @@ static void tell_ways(struct cp_probe_blocks *blocks, const struct leaders *l)
 	size_t i;
 
 	/* CP_NO_BLOCK + 1 is 0. */
-	for (i = 0; i < blocks->blocks.count; i++)
-		blocks->blocks.items[i].next = block_at(blocks, l->nexts.items[i]) + 1;
+	for (i = 0; i < blocks->blocks.count; i++) {
+		bool follows = i + 1 < blocks->blocks.count &&
+			       blocks->blocks.items[i + 1].address == l->nexts.items[i];
+
+		blocks->blocks.items[i].next =
+			(follows ? (uint32_t)i + 1 : block_at(blocks, l->nexts.items[i])) + 1;
+	}
 	cp_vec_for_each(&blocks->branches, b)
 		b->target_block = block_at(blocks, b->target) + 1;
 }
