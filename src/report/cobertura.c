@@ -177,7 +177,6 @@ static CP_ERROR write_methods(struct cobertura *x, const struct cp_covered_file 
 
 static CP_ERROR write_class(struct cobertura *x, const struct cp_covered_file *f)
 {
-	struct cp_coverage_totals t = cp_file_totals(f);
 	const struct cp_covered_line *line;
 
 	cp_buf_str(x->out, "<class name=\"");
@@ -185,7 +184,7 @@ static CP_ERROR write_class(struct cobertura *x, const struct cp_covered_file *f
 	cp_buf_str(x->out, "\" filename=\"");
 	write_text(x, f->name);
 	cp_buf_u8(x->out, '"');
-	write_rates(x, &t);
+	write_rates(x, &f->totals);
 	cp_buf_str(x->out, " complexity=\"0\">\n");
 	CP_TRY(write_methods(x, f));
 	cp_buf_str(x->out, "<lines>\n");
@@ -205,13 +204,6 @@ static bool same_directory(const struct cp_covered_file *a, const struct cp_cove
 	size_t size = directory_size(a->name);
 
 	return size == directory_size(b->name) && !memcmp(a->name, b->name, size);
-}
-
-static bool is_written(const struct cp_covered_file *f)
-{
-	struct cp_coverage_totals t = cp_file_totals(f);
-
-	return t.lines || t.functions;
 }
 
 static void begin_package(struct cobertura *x, const struct cp_covered_file *f,
@@ -234,18 +226,17 @@ static void begin_package(struct cobertura *x, const struct cp_covered_file *f,
 static CP_ERROR write_package(struct cobertura *x, size_t from, bool *written)
 {
 	const struct cp_covered_file *files = x->c->files.items, *f = &files[from];
-	struct cp_coverage_totals total = { 0 }, t;
+	struct cp_coverage_totals total = { 0 };
 	size_t count = x->c->files.count, size = directory_size(f->name), i;
 
 	for (i = from; i < count && !strncmp(files[i].name, f->name, size); i++) {
 		if (!same_directory(&files[i], f))
 			continue;
-		t = cp_file_totals(&files[i]);
-		cp_totals_add(&total, &t);
+		cp_totals_add(&total, &files[i].totals);
 	}
 	begin_package(x, f, &total);
 	for (i = from; i < count && !strncmp(files[i].name, f->name, size); i++) {
-		if (!same_directory(&files[i], f) || !is_written(&files[i]))
+		if (!same_directory(&files[i], f) || !cp_is_written(&files[i]))
 			continue;
 		written[i] = true;
 		CP_TRY(write_class(x, &files[i]));
@@ -263,7 +254,7 @@ static CP_ERROR write_packages(struct cobertura *x)
 		return cp_error_nomem();
 	cp_buf_str(x->out, "<packages>\n");
 	for (i = 0; i < x->c->files.count; i++)
-		if (!written[i] && is_written(&x->c->files.items[i]))
+		if (!written[i] && cp_is_written(&x->c->files.items[i]))
 			CP_TRY(write_package(x, i, written));
 	cp_buf_str(x->out, "</packages>\n");
 	return NULL;
@@ -271,13 +262,11 @@ static CP_ERROR write_packages(struct cobertura *x)
 
 static void write_head(struct cobertura *x)
 {
-	struct cp_coverage_totals total = { 0 }, t;
+	struct cp_coverage_totals total = { 0 };
 	const struct cp_covered_file *f;
 
-	cp_vec_for_each(&x->c->files, f) {
-		t = cp_file_totals(f);
-		cp_totals_add(&total, &t);
-	}
+	cp_vec_for_each(&x->c->files, f)
+		cp_totals_add(&total, &f->totals);
 	cp_buf_str(x->out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 			   "<!DOCTYPE coverage SYSTEM "
 			   "\"http://cobertura.sourceforge.net/xml/coverage-04.dtd\">\n<coverage");

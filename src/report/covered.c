@@ -76,6 +76,11 @@ struct cp_coverage_totals cp_file_totals(const struct cp_covered_file *f)
 	return t;
 }
 
+bool cp_is_written(const struct cp_covered_file *f)
+{
+	return f->totals.lines || f->totals.functions;
+}
+
 void cp_totals_add(struct cp_coverage_totals *to, const struct cp_coverage_totals *t)
 {
 	to->lines += t->lines;

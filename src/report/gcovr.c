@@ -129,9 +129,7 @@ CP_ERROR cp_coverage_gcovr(const struct cp_coverage *c, struct cp_sink *sink)
 	cp_json_str(&g.j, "gcovr/format_version", "0.3");
 	cp_json_begin(&g.j, "files", '[');
 	cp_vec_for_each(&c->files, f) {
-		struct cp_coverage_totals t = cp_file_totals(f);
-
-		if (t.lines || t.functions)
+		if (cp_is_written(f))
 			CP_TRY(write_file(&g, f));
 	}
 	cp_json_end(&g.j, ']');

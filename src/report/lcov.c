@@ -129,10 +129,8 @@ CP_ERROR cp_coverage_lcov(const struct cp_coverage *c, struct cp_sink *sink)
 	const struct cp_covered_file *f;
 
 	cp_vec_for_each(&c->files, f) {
-		struct cp_coverage_totals t = cp_file_totals(f);
-
-		if (t.lines || t.functions)
-			CP_TRY(write_file(f, &t, sink));
+		if (cp_is_written(f))
+			CP_TRY(write_file(f, &f->totals, sink));
 	}
 	return NULL;
 }

@@ -42,7 +42,7 @@ CP_ERROR cp_coverage_sonarqube(const struct cp_coverage *c, struct cp_sink *sink
 	cp_buf_str(&sink->buf, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
 			       "<coverage version=\"1\">\n");
 	cp_vec_for_each(&c->files, f) {
-		if (!cp_file_totals(f).lines)
+		if (!f->totals.lines)
 			continue;
 		cp_buf_str(&sink->buf, "<file path=\"");
 		cp_escape(&sink->buf, CP_ESCAPE_XML, f->name, strlen(f->name));

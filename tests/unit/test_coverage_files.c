@@ -215,6 +215,10 @@ static void test_save(void)
 
 int main(void)
 {
+	size_t i;
+
+	for (i = 0; i < sizeof(files) / sizeof(*files); i++)
+		files[i].totals = cp_file_totals(&files[i]);
 	test_totals();
 	test_lcov();
 	test_sonarqube();
