@@ -8,7 +8,7 @@
 
 #include "base/vec.h"
 
-static bool reserve(struct cp_buf *buf, size_t more)
+static inline bool reserve(struct cp_buf *buf, size_t more)
 {
 	if (buf->failed || more > SIZE_MAX / 2 - buf->size ||
 	    (buf->size + more + 1 > buf->capacity &&
@@ -31,7 +31,10 @@ void cp_buf_add(struct cp_buf *buf, const void *bytes, size_t size)
 
 void cp_buf_u8(struct cp_buf *buf, uint8_t value)
 {
-	cp_buf_add(buf, &value, 1);
+	if (!reserve(buf, 1))
+		return;
+	buf->bytes[buf->size++] = (char)value;
+	buf->bytes[buf->size] = 0;
 }
 
 static void fixed(struct cp_buf *buf, uint64_t value, size_t size)

@@ -27,7 +27,11 @@ static uint64_t fixed(struct cp_cursor *c, size_t size)
 
 uint8_t cp_cursor_u8(struct cp_cursor *c)
 {
-	return (uint8_t)fixed(c, 1);
+	if (c->bad || c->at >= c->end) {
+		c->bad = true;
+		return 0;
+	}
+	return *c->at++;
 }
 
 uint16_t cp_cursor_u16(struct cp_cursor *c)
