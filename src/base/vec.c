@@ -24,3 +24,14 @@ bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size)
 	*capacity = n;
 	return true;
 }
+
+void cp_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *))
+{
+	const char *at = items;
+	size_t i;
+
+	for (i = 1; i < count && compare(at, at + size) <= 0; i++)
+		at += size;
+	if (i < count)
+		qsort(items, count, size, compare);
+}

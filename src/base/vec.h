@@ -40,6 +40,11 @@ bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size);
 #define cp_vec_for_each(v, it) \
 	for ((it) = (v)->items; (v)->count && (it) < (v)->items + (v)->count; (it)++)
 
+/* qsort(), but of nothing, too, and not of what is in order already: what follows
+ * the source, or the code, mostly is. */
+void cp_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
+#define cp_vec_sort(v, compare) cp_sort((v)->items, (v)->count, sizeof(*(v)->items), (compare))
+
 /* How many items come before the first for which `before`, an expression over
  * `it`, does not hold. It holds for none behind that one (binary search). */
 #define cp_vec_partition(v, it, before) \

@@ -64,13 +64,6 @@ static int compare_binaries(const void *pa, const void *pb)
 	return c ? c : strcmp(a->path, b->path);
 }
 
-/* A list may be a null pointer while it is empty. */
-#define SORT(list, compare) \
-	do { \
-		if ((list)->count) \
-			qsort((list)->items, (list)->count, sizeof(*(list)->items), (compare)); \
-	} while (0)
-
 /* ---- marks ---- */
 
 static unsigned marks_of(const struct cp_source_file *source, uint32_t line)
@@ -124,7 +117,7 @@ static bool add_lines(struct cp_coverage *c, struct cp_covered_file *f,
 			.blocks_covered = (uint32_t)__builtin_popcountll(sum->covered),
 		};
 	}
-	SORT(&f->lines, compare_lines);
+	cp_vec_sort(&f->lines, compare_lines);
 	return true;
 }
 
@@ -148,7 +141,7 @@ static bool add_branches(struct cp_coverage *c, struct cp_covered_file *f,
 			.passed = told(c, sum->passed),
 		};
 	}
-	SORT(&f->branches, compare_branches);
+	cp_vec_sort(&f->branches, compare_branches);
 	for (i = 0; i < f->branches.count; i++) {
 		struct cp_covered_branch *b = &f->branches.items[i];
 		struct cp_covered_line *l;
@@ -358,11 +351,11 @@ static void sort_all(struct cp_coverage *c)
 	}
 	c->binaries.count = kept;
 	cp_vec_for_each(&c->files, f)
-		SORT(&f->functions, compare_functions);
+		cp_vec_sort(&f->functions, compare_functions);
 	cp_vec_for_each(&c->binaries, b)
-		SORT(&b->functions, compare_functions);
-	SORT(&c->files, compare_files);
-	SORT(&c->binaries, compare_binaries);
+		cp_vec_sort(&b->functions, compare_functions);
+	cp_vec_sort(&c->files, compare_files);
+	cp_vec_sort(&c->binaries, compare_binaries);
 }
 
 static bool set_circumstances(struct cp_coverage *c, const struct cp_sums *s)

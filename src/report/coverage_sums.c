@@ -269,7 +269,7 @@ static void set_owners(struct adding *a)
 	}
 	if (a->s->no_memory)
 		return;
-	qsort(a->owners.items, a->owners.count, sizeof(*a->owners.items), compare_owners);
+	cp_vec_sort(&a->owners, compare_owners);
 	for (i = 0; i < a->owners.count; i++)
 		if (!a->owners.items[i].start)
 			a->self = i;
@@ -355,10 +355,8 @@ static void set_spots(struct adding *a)
 	}
 	while (next < f->first_block + f->block_count)
 		ok(a->s, cp_vec_push(&a->owned, (struct owned){ a->self, next++ }));
-	if (a->spots.count)
-		qsort(a->spots.items, a->spots.count, sizeof(*a->spots.items), compare_spots);
-	if (a->owned.count)
-		qsort(a->owned.items, a->owned.count, sizeof(*a->owned.items), compare_owned);
+	cp_vec_sort(&a->spots, compare_spots);
+	cp_vec_sort(&a->owned, compare_owned);
 }
 
 /* ---- lines ---- */
@@ -515,8 +513,7 @@ static void add_branches(struct adding *a)
 							    find_owner(a, file, b->line, b->block),
 							    f->first_branch + i, 0 }));
 	}
-	if (a->spots.count)
-		qsort(a->spots.items, a->spots.count, sizeof(*a->spots.items), compare_spots);
+	cp_vec_sort(&a->spots, compare_spots);
 	for (i = 0; i < a->spots.count; i++) {
 		const struct spot *it = &a->spots.items[i];
 

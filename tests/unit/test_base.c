@@ -214,6 +214,40 @@ static void test_stat_field(void)
 	CHECK(!cp_file_stat_field(0x7ffffff0, 3, word, sizeof(word)));
 }
 
+static unsigned compared;
+
+static int by_number(const void *a, const void *b)
+{
+	const int *x = a, *y = b;
+
+	compared++;
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void test_sort(void)
+{
+	static const char *const orders[] = { "", "1", "12", "21", "11", "1223", "1232", "3221" };
+	CP_VEC(int) v = { 0 };
+	size_t i, k;
+
+	cp_vec_sort(&v, by_number);
+	for (i = 0; i < sizeof(orders) / sizeof(*orders); i++) {
+		v.count = 0;
+		for (k = 0; orders[i][k]; k++)
+			CHECK(cp_vec_push(&v, orders[i][k]));
+		cp_vec_sort(&v, by_number);
+		for (k = 1; k < v.count; k++)
+			CHECK(v.items[k - 1] <= v.items[k]);
+	}
+	/* What is in order is looked through once. */
+	for (v.count = 0, k = 0; k < 1000; k++)
+		CHECK(cp_vec_push(&v, (int)(k / 2)));
+	compared = 0;
+	cp_vec_sort(&v, by_number);
+	CHECK_U64(compared, 999);
+	cp_vec_free(&v);
+}
+
 int main(void)
 {
 	test_leb();
@@ -227,5 +261,6 @@ int main(void)
 	test_json();
 	test_error();
 	test_stat_field();
+	test_sort();
 	TEST_MAIN_END;
 }
