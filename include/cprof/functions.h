@@ -2,7 +2,8 @@
  *
  * cprof/functions.h - finding functions, and what is known of each.
  *
- * A function is one address of an image in a process; it lives as long as the
+ * A function is one address of an image in a process, or what a perf map
+ * (/tmp/perf-PID.map) says of code made at run time; it lives as long as the
  * session. Looking for one by name reads the image's symbols at first use,
  * and what is said of sources, arguments and flags its debug information.
  */

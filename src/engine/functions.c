@@ -6,25 +6,22 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "engine/jit.h"
 #include "inspect/inspect.h"
 #include "probe/plan.h"
 
 #define MAX_INLINE 64
 
-/* The one that is known by an image and a start in it; new ones have `extra` bytes behind
- * them and are empty. NULL: no memory. */
-static cprof_function *function_of(cprof_session *s, const cprof_image *image, uint64_t start,
-				   size_t extra, bool *fresh)
+/* The one that `key` stands for; new ones have `extra` bytes behind them and are empty.
+ * NULL: no memory. */
+static cprof_function *function_of(cprof_session *s, const void *key, size_t key_size, size_t extra,
+				   bool *fresh)
 {
-	const struct {
-		const cprof_image *image;
-		uint64_t start;
-	} key = { image, start };
 	cprof_function *f;
 	uint32_t id;
 
-	if (!cp_intern(&s->function_keys, &key, sizeof(key), &id, fresh))
+	if (!cp_intern(&s->function_keys, key, key_size, &id, fresh))
 		return NULL;
 	if (!*fresh)
 		return s->functions.items[id];
@@ -35,17 +32,53 @@ static cprof_function *function_of(cprof_session *s, const cprof_image *image, u
 	return NULL;
 }
 
+/* What is read of a perf map as it grows is at most a fiftieth of the time: a map of
+ * millions of lines takes long, one of a few is read each time. */
+static void refresh_map(cprof_assembly *a)
+{
+	uint64_t began = cp_now();
+
+	if (began < a->jit_next_ns)
+		return;
+	cp_perf_map_refresh(a->jit);
+	a->jit_next_ns = began + 50 * (cp_now() - began);
+}
+
+static const cprof_function *function_in_map(cprof_session *s, const cprof_image *image,
+					     uint64_t address)
+{
+	cprof_assembly *a = image->assembly;
+	const cprof_function *f = NULL;
+	uint64_t start, size;
+	const char *name;
+
+	/* Names are asked for on other threads, which read the file, too. */
+	pthread_mutex_lock(&a->lock);
+	refresh_map(a);
+	if (cp_perf_map_find(a->jit, address, &name, &start, &size))
+		f = engine_function_of_map(s, image, name, start, size);
+	pthread_mutex_unlock(&a->lock);
+	return f;
+}
+
 const cprof_function *engine_function_at(cprof_session *s, const cprof_image *image,
 					 uint64_t address)
 {
+	struct {
+		const cprof_image *image;
+		uint64_t start;
+	} key = { image, 0 };
 	struct cp_symbol symbol;
 	cprof_function *f;
 	bool fresh;
 
+	if (image && image->assembly->jit)
+		return function_in_map(s, image, address);
 	if (!image || !image->assembly->image ||
 	    !cp_image_symbol(image->assembly->image, (struct cp_vaddr){ address }, &symbol))
 		return NULL;
-	f = function_of(s, image, symbol.start.v, 0, &fresh);
+	key.start = symbol.start.v;
+	f = function_of(s, &key, sizeof(key), 0, &fresh);
 	if (f && fresh)
 		*f = (cprof_function){
 			.image = image,
@@ -57,20 +90,28 @@ const cprof_function *engine_function_at(cprof_session *s, const cprof_image *im
 	return f;
 }
 
-const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image *image, size_t n,
-					     const cprof_symbol *symbol, uint64_t size)
+const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image *image,
+					     const char *name, uint64_t start, uint64_t size)
 {
-	size_t length = strlen(symbol->linkage_name) + 1;
+	size_t length = strlen(name) + 1;
+	cprof_function *f = NULL;
+	struct cp_buf key = { 0 };
 	bool fresh;
-	/* By the number of the line: there is no code in any image. */
-	cprof_function *f = function_of(s, image, ~(uint64_t)n, length, &fresh);
 
+	/* Longer than the keys of code in images. */
+	cp_buf_u64(&key, (uintptr_t)image);
+	cp_buf_u64(&key, start);
+	cp_buf_u64(&key, size);
+	cp_buf_add(&key, name, length);
+	if (!key.failed)
+		f = function_of(s, key.bytes, key.size, length, &fresh);
 	if (f && fresh) {
 		f->image = image;
-		f->linkage_name = memcpy(f + 1, symbol->linkage_name, length);
-		f->start = symbol->start;
+		f->linkage_name = memcpy(f + 1, name, length);
+		f->start = start;
 		f->size = size;
 	}
+	cp_buf_free(&key);
 	return f;
 }
 
@@ -94,13 +135,13 @@ static void symbolize_jit(cprof_assembly *a, uint64_t address, cprof_symbolize_f
 {
 	CP_FREE char *demangled = NULL;
 	const char *name;
-	uint64_t start;
+	uint64_t start, size;
 	bool found;
 
 	pthread_mutex_lock(&a->lock);
 	if (a->jit)
 		cp_perf_map_refresh(a->jit);
-	found = a->jit && cp_perf_map_find(a->jit, address, &name, &start);
+	found = a->jit && cp_perf_map_find(a->jit, address, &name, &start, &size);
 	if (found)
 		demangled = cp_demangle(name);
 	if (found && demangled) {

@@ -394,6 +394,8 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 	if (!engine_read_maps(p, &fresh) ||
 	    (fresh.size == p->maps.size && !memcmp(fresh.bytes, p->maps.bytes, fresh.size))) {
 		cp_buf_free(&fresh);
+		if (p->jit && !p->jit->jit)
+			open_perf_map(p);
 		return false;
 	}
 	p->maps_read = true;

@@ -37,6 +37,7 @@ struct cprof_assembly {
 	struct cp_image *image; /* NULL: could not be opened, or no file */
 	pthread_mutex_t lock; /* of jit */
 	struct cp_perf_map *jit;
+	uint64_t jit_next_ns; /* no walk reads it before */
 	bool made; /* at run time, and registered for debuggers (jit.c) */
 	bool jit_asked; /* the next two are known */
 	bool has_jit; /* it has the debuggers' list of such code, at */

@@ -446,14 +446,13 @@ static const cprof_function *next_of_map(cprof_process *p, struct engine_jit *j)
 {
 	const cprof_image *image = engine_image_add(p, p->jit, 0, 0, 0);
 	const cprof_function *f = NULL;
-	cprof_symbol symbol = { 0 };
-	uint64_t size;
+	uint64_t start, size;
+	const char *name;
 
 	/* Names are asked for on other threads, which read the file, too. */
 	pthread_mutex_lock(&p->jit->lock);
-	if (image &&
-	    cp_perf_map_entry(p->jit->jit, j->map_told, &symbol.linkage_name, &symbol.start, &size))
-		f = engine_function_of_map(p->session, image, j->map_told, &symbol, size);
+	if (image && cp_perf_map_entry(p->jit->jit, j->map_told, &name, &start, &size))
+		f = engine_function_of_map(p->session, image, name, start, size);
 	pthread_mutex_unlock(&p->jit->lock);
 	return f;
 }

@@ -23,10 +23,10 @@ void engine_jit_look(cprof_process *p);
 void engine_jit_chunks(cprof_process *p);
 /* Raises the events of what was found meanwhile, where no callback runs. */
 void engine_jit_tell(cprof_process *p);
-/* functions.c: what a perf map names in its line `n`: one of its own, for lines of
- * other code may have the same address. */
-const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image *image, size_t n,
-					     const cprof_symbol *symbol, uint64_t size);
+/* functions.c: what a line of a perf map names. Other code may have been at the
+ * same address: it is the same function where name and size are the same, too. */
+const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image *image,
+					     const char *name, uint64_t start, uint64_t size);
 /* The process's program is another one, or gone. */
 void engine_jit_forget(cprof_process *p);
 /* At the end: what could not be read. */

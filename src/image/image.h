@@ -130,7 +130,7 @@ CP_ERROR cp_perf_map_open(int root_fd, int pid_in_namespace, uint32_t uid,
 void cp_perf_map_refresh(struct cp_perf_map *map);
 /* The newest entry that covers `at`. The name lives until the next refresh. */
 bool cp_perf_map_find(const struct cp_perf_map *map, uint64_t at, const char **name_ret,
-		      uint64_t *start_ret);
+		      uint64_t *start_ret, uint64_t *size_ret);
 void cp_perf_map_destroy(struct cp_perf_map *map);
 
 /* One line of /proc/PID/maps. */

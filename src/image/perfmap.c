@@ -161,7 +161,7 @@ void cp_perf_map_refresh(struct cp_perf_map *map)
 }
 
 bool cp_perf_map_find(const struct cp_perf_map *map, uint64_t at, const char **name_ret,
-		      uint64_t *start_ret)
+		      uint64_t *start_ret, uint64_t *size_ret)
 {
 	const struct cp_span *span = cp_spans_find(&map->spans, at);
 	const struct entry *e;
@@ -171,6 +171,7 @@ bool cp_perf_map_find(const struct cp_perf_map *map, uint64_t at, const char **n
 	e = &map->entries.items[span->value];
 	*name_ret = map->names.bytes + e->name;
 	*start_ret = e->start;
+	*size_ret = e->end - e->start;
 	return true;
 }
 

@@ -170,3 +170,54 @@ made() { printf '%s\n' "jit_begin $1" "jit_code_buffer $1" "jit_done $1"; }
 	awk '$3 == "jit_done" { print $4, $5, $6 }' events |
 		diff <(while read -r at size name; do echo "$name 0x$at $((16#$size))"; done <map) -
 }
+
+# walked NAME: the module has met a function of that name in a walk.
+walked() { grep -q " $1 " walks; }
+
+# walks PID: starts cprof, whose module walks the stacks of samples of the process,
+# as ./walks says.
+walks() {
+	rm -f walks
+	"$CPROF" attach -q --plugin-dir="$BUILD/tests/modules" --profile=walks "$1" >out 2>err 3>&- \
+		</dev/null &
+	walker=$!
+	started+=("$walker")
+}
+
+@test "walks: code that a perf map names has functions, the same ones each time" {
+	begin jit --mode=spin
+	walks "$tracee"
+	until_true walked jit_spin_0
+	cp "/tmp/perf-$tracee.map" map
+	finish
+	wait "$walker"
+	assert_equal "$finished" 'status 0, jit: ok generated code, every result'
+	run -1 grep -v ' jit agreed$' walks
+	# One handle, and what the program wrote of them.
+	# shellcheck disable=SC2016 # for awk
+	awk '$4 == "jit_spin_0" { print $3, $5, $6, $4 }' walks | sort -u >functions
+	assert_equal "$(cut -d ' ' -f 2- functions)" "$(grep jit_spin_0 map)"
+	while read -r _ ip _ _ start size _; do
+		((16#$ip >= 16#$start && 16#$ip <= 16#$start + 16#$size)) || complain "$ip: $start $size"
+	done <walks
+	no_complaints
+}
+
+@test "a perf map that is written long after its code is found" {
+	begin jit --mode=spin
+	mv "/tmp/perf-$tracee.map" map
+	walks "$tracee"
+	until_true grep -q '^- ' walks
+	mv map "/tmp/perf-$tracee.map"
+	until_true walked jit_spin_0
+	finish
+	wait "$walker"
+	assert_equal "$finished" 'status 0, jit: ok generated code, every result'
+}
+
+@test "stack: names of a perf map" {
+	begin jit --mode=spin
+	run -0 "$CPROF" stack "$tracee"
+	assert_output --partial jit_spin_0+
+	finish
+}

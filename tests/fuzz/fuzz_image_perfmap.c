@@ -45,12 +45,12 @@ static void ask(const struct cp_perf_map *map)
 {
 	static const uint64_t at[] = { 0, 1, 0x1000, 0x1fff, UINT64_MAX };
 	const char *name;
-	uint64_t start;
+	uint64_t start, size;
 	size_t i;
 
 	for (i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
-		if (cp_perf_map_find(map, at[i], &name, &start) &&
-		    (start > at[i] || strlen(name) > 4096))
+		if (cp_perf_map_find(map, at[i], &name, &start, &size) &&
+		    (start > at[i] || at[i] - start >= size || strlen(name) > 4096))
 			abort();
 	}
 }

@@ -282,14 +282,16 @@ static void put(const char *path, const char *text, int flags)
 	close(fd);
 }
 
-static void find(struct cp_perf_map *map, uint64_t at, const char *want, uint64_t want_start)
+static void find(struct cp_perf_map *map, uint64_t at, const char *want, uint64_t want_start,
+		 uint64_t want_size)
 {
 	const char *name = "none";
-	uint64_t start = 0;
+	uint64_t start = 0, size = 0;
 
-	cp_perf_map_find(map, at, &name, &start);
+	cp_perf_map_find(map, at, &name, &start, &size);
 	CHECK_STR(name, want);
 	CHECK_U64(start, want_start);
+	CHECK_U64(size, want_size);
 }
 
 static void perf_maps(void)
@@ -310,23 +312,23 @@ static void perf_maps(void)
 	cp_error_free(err);
 	put(path, "1000 100 one two\n1050 10 three\nnonsense\n0x2000 20 0x\nzz 1 n\n3000 10 pa", 0);
 	CHECK_OK(cp_perf_map_open(root_fd, 42, getuid(), &map));
-	find(map, 0x1000, "one two", 0x1000);
-	find(map, 0x104f, "one two", 0x1000);
-	find(map, 0x1050, "three", 0x1050);
-	find(map, 0x1060, "one two", 0x1000);
-	find(map, 0x1100, "none", 0);
-	find(map, 0x2000, "0x", 0x2000);
-	find(map, 0x3000, "none", 0);
+	find(map, 0x1000, "one two", 0x1000, 0x100);
+	find(map, 0x104f, "one two", 0x1000, 0x100);
+	find(map, 0x1050, "three", 0x1050, 0x10);
+	find(map, 0x1060, "one two", 0x1000, 0x100);
+	find(map, 0x1100, "none", 0, 0);
+	find(map, 0x2000, "0x", 0x2000, 0x20);
+	find(map, 0x3000, "none", 0, 0);
 	put(path, "rtial\nffffffffffffff00 ff end\n1000 200 newer\nffffffffffffffff 2 over\n",
 	    O_APPEND);
 	cp_perf_map_refresh(map);
-	find(map, 0x3000, "partial", 0x3000);
-	find(map, 0x1055, "newer", 0x1000);
-	find(map, 0xffffffffffffff01, "end", 0xffffffffffffff00);
+	find(map, 0x3000, "partial", 0x3000, 0x10);
+	find(map, 0x1055, "newer", 0x1000, 0x200);
+	find(map, 0xffffffffffffff01, "end", 0xffffffffffffff00, 0xff);
 	put(path, "5000 1 anew\n", O_TRUNC);
 	cp_perf_map_refresh(map);
-	find(map, 0x5000, "anew", 0x5000);
-	find(map, 0x1055, "none", 0);
+	find(map, 0x5000, "anew", 0x5000, 1);
+	find(map, 0x1055, "none", 0, 0);
 	cp_perf_map_destroy(map);
 
 	/* A link is refused, and so is another user's file. */
