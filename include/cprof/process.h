@@ -26,6 +26,14 @@ CPROF_API const char *cprof_process_name(const cprof_process *process); /* comm 
 CPROF_API const char *cprof_process_exe(const cprof_process *process);
 CPROF_API uint64_t cprof_process_start(
 	const cprof_process *process); /* first seen while the session runs, monotonic ns */
+/* When it executed the program that it runs, monotonic ns; 0: it has not since it
+ * was first seen. */
+CPROF_API uint64_t cprof_process_exec_time(const cprof_process *process);
+/* When it was seen to be gone, or was let go, monotonic ns; 0: not yet. Known from
+ * domain_unloaded on. */
+CPROF_API uint64_t cprof_process_end(const cprof_process *process);
+/* How it ended, as wait(2) has it; -1: it has not, or was let go. */
+CPROF_API int cprof_process_wait_status(const cprof_process *process);
 
 CPROF_API cprof_thread *cprof_current_thread(void); /* of the event being delivered */
 CPROF_API cprof_thread *cprof_thread_from_tid(int32_t tid);
@@ -34,6 +42,14 @@ CPROF_API int32_t cprof_thread_ns_tid(const cprof_thread *thread);
 CPROF_API const char *cprof_thread_name(const cprof_thread *thread);
 CPROF_API cprof_process *cprof_thread_process(const cprof_thread *thread);
 CPROF_API uint64_t cprof_thread_start(const cprof_thread *thread);
+/* When it was seen to be gone, or was let go, monotonic ns; 0: not yet. Known from
+ * thread_exited on, as are the next two. */
+CPROF_API uint64_t cprof_thread_end(const cprof_thread *thread);
+/* The thread's own status as wait(2) has it; -1: it has not ended, or was let go. */
+CPROF_API int cprof_thread_wait_status(const cprof_thread *thread);
+/* CPU time that it used while it was traced, by the kernel's account, ns; 0: not
+ * known. */
+CPROF_API uint64_t cprof_thread_cpu_time(const cprof_thread *thread);
 
 CPROF_API const char *cprof_image_name(const cprof_image *image); /* file name */
 CPROF_API const char *cprof_image_path(const cprof_image *image);

@@ -81,7 +81,9 @@ struct cprof_thread {
 	cprof_process *process;
 	int32_t tid, ns_tid;
 	char name[32];
-	uint64_t start_ns, named_ns; /* when the name was last read */
+	uint64_t start_ns, end_ns, cpu_ns; /* end: 0 not yet; cpu: then */
+	int wait_status; /* -1: not ended */
+	uint64_t named_ns; /* when the name was last read */
 	uint32_t slot;
 	bool told, ask_again; /* of a snapshot: it was captured; but not all of it */
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
@@ -100,7 +102,8 @@ struct cprof_process {
 	int32_t live_tid; /* a thread that was alive when last heard of */
 	char name[32];
 	char *exe; /* owned */
-	uint64_t start_ns;
+	uint64_t start_ns, exec_ns, end_ns; /* the last two: 0 not yet */
+	int wait_status; /* -1: not ended */
 	int memory_fd; /* from the tracer; -1: not asked for yet */
 	bool memory_failed;
 	struct cp_reader memory;

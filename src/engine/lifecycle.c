@@ -115,10 +115,13 @@ void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
 		domain_unloading(s, t->process);
 }
 
-void engine_on_thread_exit(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
+void engine_on_thread_exit(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e)
 {
 	engine_annotations_read(t->process, false);
-	engine_calls_exit(t->process, t->tid, ts_ns);
+	engine_calls_exit(t->process, t->tid, e->e.ts_ns);
+	t->end_ns = e->e.ts_ns;
+	t->cpu_ns = e->cpu_ns;
+	t->wait_status = e->status;
 	if (t->process->loaded) {
 		thread_stopped(s, t);
 		engine_raise(s, thread_exited, (uintptr_t)t->tid);
@@ -217,6 +220,7 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 	bool first = !p->loaded && p->pid == s->target;
 
 	engine_calls_exit(p, 0, ts_ns);
+	p->exec_ns = ts_ns;
 	domain_gone(s, p);
 	engine_process_exec(p);
 	cp_map_clear(&p->life.returns);
@@ -234,9 +238,11 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 		engine_initialized(s);
 }
 
-void engine_on_process_exit(cprof_session *s, cprof_process *p, uint64_t ts_ns)
+void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_event_exit *e)
 {
-	engine_calls_exit(p, 0, ts_ns);
+	engine_calls_exit(p, 0, e->e.ts_ns);
+	p->end_ns = e->e.ts_ns;
+	p->wait_status = e->status;
 	if (p->pid == s->target && p->loaded)
 		engine_initialized(s);
 	domain_gone(s, p);

@@ -90,9 +90,9 @@ void engine_watch_decide(cprof_session *s);
 /* Where s->current is the process, and the thread, if there is one. */
 void engine_on_process(cprof_session *s, const struct cp_event_process *e);
 void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns);
-void engine_on_process_exit(cprof_session *s, cprof_process *p, uint64_t ts_ns);
+void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_event_exit *e);
 void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_thread *e);
-void engine_on_thread_exit(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
+void engine_on_thread_exit(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e);
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
 void engine_on_signal(cprof_session *s, const struct cp_event_signal *e);
 /* A breakpoint of cprof's own was hit, at the site `number`. */

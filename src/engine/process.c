@@ -89,8 +89,18 @@ static void read_identity(cprof_process *p)
 	p->exe = strdup(exe);
 }
 
+/* A fork has the name and program of who forked; it may be another's, or gone, by the
+ * time that it is looked at. */
+static void inherit_identity(cprof_process *p, const cprof_process *parent)
+{
+	memcpy(p->name, parent->name, sizeof(p->name));
+	p->exe = parent->exe ? strdup(parent->exe) : NULL;
+}
+
 cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event)
 {
+	const cprof_process *parent =
+		event->birth == CP_BIRTH_FORKED ? engine_process(s, event->parent) : NULL;
 	cprof_process *p = calloc(1, sizeof(*p));
 
 	if (!p || !cp_vec_push(&s->processes, p) ||
@@ -103,10 +113,14 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 	p->session = s;
 	p->pid = p->live_tid = event->e.pid;
 	p->parent = event->parent;
+	p->wait_status = -1;
 	p->start_ns = event->e.ts_ns > s->begin_ns ? event->e.ts_ns : s->begin_ns;
 	p->memory_fd = -1;
 	p->ns_pid = own_number(p->pid, p->pid);
-	read_identity(p);
+	if (parent)
+		inherit_identity(p, parent);
+	else
+		read_identity(p);
 	return p;
 }
 
@@ -147,6 +161,7 @@ cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid,
 	t->tid = tid;
 	t->ns_tid = p->ns_pid == p->pid ? tid : own_number(p->pid, tid);
 	t->start_ns = ts_ns;
+	t->wait_status = -1;
 	t->slot = CP_NO_SLOT;
 	if (!read_comm(p->pid, tid, t->name, sizeof(t->name)))
 		snprintf(t->name, sizeof(t->name), "%s", p->name);
@@ -277,6 +292,21 @@ uint64_t cprof_process_start(const cprof_process *p)
 	return p->start_ns;
 }
 
+uint64_t cprof_process_exec_time(const cprof_process *p)
+{
+	return p->exec_ns;
+}
+
+uint64_t cprof_process_end(const cprof_process *p)
+{
+	return p->end_ns;
+}
+
+int cprof_process_wait_status(const cprof_process *p)
+{
+	return p->wait_status;
+}
+
 cprof_thread *cprof_current_thread(void)
 {
 	cprof_session *s = cprof_session_current();
@@ -315,4 +345,19 @@ cprof_process *cprof_thread_process(const cprof_thread *t)
 uint64_t cprof_thread_start(const cprof_thread *t)
 {
 	return t->start_ns;
+}
+
+uint64_t cprof_thread_end(const cprof_thread *t)
+{
+	return t->end_ns;
+}
+
+int cprof_thread_wait_status(const cprof_thread *t)
+{
+	return t->wait_status;
+}
+
+uint64_t cprof_thread_cpu_time(const cprof_thread *t)
+{
+	return t->cpu_ns;
 }

@@ -305,7 +305,7 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 	} else if (e->type == CP_EVENT_HIT) {
 		engine_on_hit(s, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {
-		engine_on_thread_exit(s, t, e->ts_ns);
+		engine_on_thread_exit(s, t, (const struct cp_event_exit *)e);
 	} else if (e->type == CP_EVENT_EXITING) {
 		engine_on_exiting(s, t, e->ts_ns);
 	} else if (e->type == CP_EVENT_SIGNAL) {
@@ -331,7 +331,7 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	else if (e->type == CP_EVENT_DISARMED)
 		engine_on_disarmed(s, (const struct cp_event_disarmed *)e);
 	else if (e->type == CP_EVENT_PROCESS_EXIT)
-		engine_on_process_exit(s, p, e->ts_ns);
+		engine_on_process_exit(s, p, (const struct cp_event_exit *)e);
 	else
 		on_thread_event(s, e);
 	s->current = (struct engine_current){ 0 };

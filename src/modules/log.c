@@ -314,6 +314,7 @@ static void on_domain_loaded(cprof_profiler *log, cprof_process *p)
 	if (log->writer && cp_map_get(&log->processes, (uintptr_t)p))
 		add_process(log, p);
 	open_recording(log, cprof_process_start(p));
+	log_life_process(log, p);
 }
 
 static void write_totals(cprof_profiler *log)
@@ -350,6 +351,7 @@ static void on_heartbeat(cprof_profiler *log)
 	if (!log->writer)
 		return;
 	log_coverage_beat(log);
+	log_lives_beat(log);
 	write_totals(log);
 	cp_record_flush(log->writer);
 	fail_if_broken(log);
@@ -394,6 +396,7 @@ static void on_shutdown(cprof_profiler *log)
 	if (!log->writer)
 		return;
 	log_coverage_write(log);
+	log_lives_end(log);
 	write_counters(log);
 	write_totals(log);
 	cp_record_writer_destroy(cp_steal(log->writer), &err);
@@ -415,6 +418,7 @@ static void cleanup(cprof_profiler *log)
 	free(log->output);
 	log_calls_free(log);
 	log_coverage_free(log);
+	log_lives_free(log);
 	*log = (cprof_profiler){ .fd = -1 };
 }
 
@@ -519,6 +523,7 @@ void cp_module_log_init(const char *desc)
 	log_exceptions_start(log);
 	log_coverage_start(log);
 	log_annotations_start(log);
+	log_lives_start(log);
 	log->sampling = (!log->trace && !log->coverage && !log->annotations && !log->exceptions &&
 			 !log->no_defaults) ||
 			log->sample_asked;

@@ -48,6 +48,9 @@ struct cprof_profiler {
 	bool annotations;
 	uint64_t annotations_lost;
 	bool exceptions;
+	uint32_t life_count;
+	struct cp_map live_processes, live_threads; /* object -> struct life */
+	struct cp_map lived; /* processes that began before */
 	struct log_coverage *coverage; /* owned; NULL: not asked for */
 };
 
@@ -97,6 +100,16 @@ uint32_t log_function(cprof_profiler *log, const cprof_function *f);
 bool log_exceptions_option(cprof_profiler *log, const char *key, const char *value);
 void log_exceptions_start(cprof_profiler *log);
 uint32_t log_exceptions_hold(const cprof_profiler *log);
+
+/* log_lives.c: processes and threads from beginning to end */
+void log_lives_start(cprof_profiler *log);
+/* At domain_loaded. */
+void log_life_process(cprof_profiler *log, const cprof_process *p);
+/* Tells of those that last; now and then. */
+void log_lives_beat(cprof_profiler *log);
+/* At the end: who is left was let go. */
+void log_lives_end(cprof_profiler *log);
+void log_lives_free(cprof_profiler *log);
 
 /* log_coverage.c */
 bool log_coverage_option(cprof_profiler *log, const char *key, const char *value);

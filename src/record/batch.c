@@ -17,6 +17,7 @@ static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *fr
 	       cp_vec_reserve(&to->samples, to->samples.count + from->samples.count) &&
 	       cp_vec_reserve(&to->calls, to->calls.count + from->calls.count) &&
 	       cp_vec_reserve(&to->annotations, to->annotations.count + from->annotations.count) &&
+	       cp_vec_reserve(&to->lives, to->lives.count + from->lives.count) &&
 	       cp_vec_reserve(&to->coverage, to->coverage.count + from->coverage.count) &&
 	       cp_vec_reserve(&to->values.blocks,
 			      to->values.blocks.count + from->values.blocks.count);
@@ -69,6 +70,7 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 	MOVE(samples);
 	MOVE(calls);
 	MOVE(annotations);
+	MOVE(lives);
 	MOVE(values.blocks);
 	for (i = 0; i < from->coverage.count; i++)
 		put_coverage(to, from->coverage.items[i]);
@@ -232,6 +234,7 @@ void cp_record_batch_free(struct cp_record_batch *batch)
 	cp_vec_free(&batch->stacks);
 	cp_vec_free(&batch->samples);
 	cp_vec_free(&batch->annotations);
+	cp_vec_free(&batch->lives);
 	cp_record_batch_drop_calls(batch);
 	for (i = 0; i < batch->coverage.count; i++)
 		free_coverage(batch->coverage.items[i]);

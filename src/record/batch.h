@@ -12,6 +12,7 @@
 #include "record/arena.h"
 #include "record/calls.h"
 #include "record/coverage.h"
+#include "record/lives.h"
 
 struct cp_record_new_process {
 	uint32_t number;
@@ -57,6 +58,7 @@ struct cp_record_batch {
 	size_t call_bytes; /* what they take, about */
 	CP_VEC(struct cp_record_annotation) annotations; /* strings are the writer's */
 	CP_VEC(struct cp_record_new_coverage *) coverage; /* one of an image */
+	CP_VEC(struct cp_record_life) lives; /* strings are the writer's */
 	bool has_totals;
 	struct cp_record_totals totals;
 	struct cp_buf counters; /* the body of their section; empty: not said */

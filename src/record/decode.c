@@ -276,6 +276,8 @@ static bool decode_section(struct cp_record_decoder *d, uint64_t tag, const uint
 		return cp_record_decode_annotations(d, c);
 	if (tag == CP_RECORD_COUNTERS)
 		return cp_record_get_counters(d->record, c, &d->no_memory);
+	if (tag == CP_RECORD_LIVES)
+		return cp_record_get_lives(d->record, c, &d->no_memory);
 	if (tag == CP_RECORD_PART)
 		return decode_part(d, c);
 	if (tag == CP_RECORD_TOTALS) {

@@ -57,6 +57,7 @@ void cp_record_encoder_deinit(struct cp_record_encoder *e)
 	cp_buf_free(&e->parts);
 	cp_buf_free(&e->totals);
 	cp_buf_free(&e->counters);
+	cp_buf_free(&e->lives);
 	cp_buf_free(&e->payload);
 	cp_buf_free(&e->body);
 }
@@ -245,6 +246,22 @@ void cp_record_encode_counters(struct cp_record_encoder *e, const struct cp_buf 
 	e->pending += body->size + NUMBER_MAX;
 }
 
+void cp_record_encode_life(struct cp_record_encoder *e, uint32_t part,
+			   const struct cp_record_life *life)
+{
+	size_t before;
+
+	if (cp_record_sink_failed(e->sink))
+		return;
+	if (part != e->life_part && e->lives.size)
+		cp_record_encode_flush(e);
+	e->life_part = part;
+	before = e->lives.size;
+	cp_record_put_life(&e->lives, life);
+	e->pending += e->lives.size - before + 3 * NUMBER_MAX;
+	cp_record_encode_check(e);
+}
+
 void cp_record_encode_part(struct cp_record_encoder *e, uint32_t number, const struct cp_buf *info,
 			   const struct cp_record_totals *t, const struct cp_record_damage *d)
 {
@@ -379,6 +396,18 @@ static void put_samples(struct cp_record_encoder *e)
 	e->samples.count = 0;
 }
 
+static void put_lives(struct cp_record_encoder *e)
+{
+	if (!e->lives.size)
+		return;
+	cp_buf_clear(&e->body);
+	cp_buf_uleb(&e->body, e->life_part);
+	cp_buf_add(&e->body, e->lives.bytes, e->lives.size);
+	cp_record_put_field(&e->payload, CP_RECORD_LIVES, e->body.bytes, e->body.size);
+	e->payload.failed |= e->body.failed || e->lives.failed;
+	cp_buf_clear(&e->lives);
+}
+
 void cp_record_encode_flush(struct cp_record_encoder *e)
 {
 	unsigned table;
@@ -398,6 +427,7 @@ void cp_record_encode_flush(struct cp_record_encoder *e)
 	cp_record_put_annotations(e);
 	cp_buf_add(&e->payload, e->covering.sections.bytes, e->covering.sections.size);
 	cp_buf_clear(&e->covering.sections);
+	put_lives(e);
 	if (e->totals.size)
 		cp_record_put_field(&e->payload, CP_RECORD_TOTALS, e->totals.bytes, e->totals.size);
 	if (e->counters.size)

@@ -11,6 +11,7 @@
 #include "record/annotation_encode.h"
 #include "record/call_encode.h"
 #include "record/coverage_encode.h"
+#include "record/lives.h"
 #include "record/sink.h"
 
 struct cp_record_column {
@@ -35,7 +36,8 @@ struct cp_record_encoder {
 	struct cp_record_calls calls;
 	struct cp_record_covering covering;
 	struct cp_record_annotating annotations;
-	struct cp_buf text, parts, totals, counters;
+	struct cp_buf text, parts, totals, counters, lives;
+	uint32_t life_part; /* of these lives */
 	struct cp_buf payload, body;
 	size_t pending; /* at most so large, unpacked */
 	/* since the rows in use were last written again */
@@ -70,6 +72,8 @@ void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
 void cp_record_encode_totals(struct cp_record_encoder *e, const struct cp_record_totals *t);
 /* `body` as of their section; the last one counts. */
 void cp_record_encode_counters(struct cp_record_encoder *e, const struct cp_buf *body);
+void cp_record_encode_life(struct cp_record_encoder *e, uint32_t part,
+			   const struct cp_record_life *life);
 void cp_record_encode_part(struct cp_record_encoder *e, uint32_t number, const struct cp_buf *info,
 			   const struct cp_record_totals *t, const struct cp_record_damage *d);
 /* Writes the chunk under way. */

@@ -93,6 +93,7 @@ enum cp_record_section {
 	CP_RECORD_COUNTS = 21, /* of coverage */
 	CP_RECORD_ANNOTATIONS = 22, /* see annotation_encode.c */
 	CP_RECORD_COUNTERS = 24, /* of profilers: see counters.h */
+	CP_RECORD_LIVES = 25, /* of processes and threads: see lives.h */
 };
 
 #define CP_RECORD_WIDTH_MAX 6

@@ -562,6 +562,22 @@ static void write_annotations(struct merge *m, const struct shard *shard, uint32
 	}
 }
 
+static void write_lives(struct merge *m, const struct shard *shard, uint32_t part)
+{
+	const struct cp_record *r = shard->record;
+	size_t i;
+
+	for (i = 0; i < r->lives.count; i++) {
+		struct cp_record_life life = r->lives.items[i];
+
+		if (r->life_parts.items[i] != shard->number)
+			continue;
+		life.start_ns = shifted(r, life.start_ns);
+		life.end_ns = shifted(r, life.end_ns);
+		cp_record_encode_life(&m->encoder, part, &life);
+	}
+}
+
 /* Samples, calls and annotations of parts that are not known any more. */
 static uint64_t orphans(const struct cp_record *r)
 {
@@ -670,6 +686,7 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 		write_shard(m, &m->shards.items[i], (uint32_t)i);
 		write_calls(m, &m->shards.items[i], (uint32_t)i);
 		write_annotations(m, &m->shards.items[i], (uint32_t)i);
+		write_lives(m, &m->shards.items[i], (uint32_t)i);
 	}
 	cp_merged_coverage_write(&m->coverage, &m->encoder);
 	cp_record_encode_totals(&m->encoder, &totals);

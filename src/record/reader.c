@@ -385,6 +385,9 @@ void cp_record_destroy(struct cp_record *r)
 	cp_record_free_coverage(r);
 	cp_record_free_annotations(r);
 	cp_vec_free(&r->counters);
+	cp_vec_free(&r->lives);
+	cp_vec_free(&r->life_parts);
+	cp_map_free(&r->life_places);
 	cp_record_arena_free(&r->arena);
 	free(r);
 }
@@ -418,6 +421,7 @@ GETTERS(thread, threads)
 GETTERS(image, images)
 GETTERS(location, locations)
 GETTERS(part, parts)
+GETTERS(life, lives)
 
 size_t cp_record_stack_count(const struct cp_record *r)
 {

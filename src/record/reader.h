@@ -18,6 +18,7 @@
 #include "record/arena.h"
 #include "record/calls.h"
 #include "record/coverage.h"
+#include "record/lives.h"
 #include "record/format.h"
 
 /* Samples that came from one part, in a row. */
@@ -112,6 +113,9 @@ struct cp_record {
 	CP_VEC(struct cp_record_annotation_row) annotations;
 	CP_VEC(struct cp_record_block) annotation_blocks;
 	CP_VEC(const char *) strings; /* of annotations, by place; in the arena */
+	CP_VEC(struct cp_record_life) lives;
+	CP_VEC(uint32_t) life_parts; /* of each */
+	struct cp_map life_places; /* part << 32 | number -> place */
 	CP_VEC(struct cp_record_counter) counters; /* strings in the arena */
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
 };

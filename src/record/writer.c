@@ -423,6 +423,15 @@ void cp_record_annotation(struct cp_record_writer *w, const struct cp_record_ann
 		cp_record_flush(w);
 }
 
+void cp_record_life(struct cp_record_writer *w, const struct cp_record_life *life)
+{
+	struct cp_record_batch *b = batch(w);
+	struct cp_record_life it = *life;
+
+	if (b && (!keep_text(w, &it.name) || !keep_text(w, &it.exe) || !cp_vec_push(&b->lives, it)))
+		no_memory(w);
+}
+
 uint32_t cp_record_find_thread(const struct cp_record_writer *w, uint32_t process, int32_t tid)
 {
 	const uint64_t *found =

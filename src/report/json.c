@@ -13,6 +13,7 @@
 #include "report/annotations.h"
 #include "report/calls.h"
 #include "report/exceptions.h"
+#include "report/lives.h"
 
 static void add_cost(struct cp_json *j, const char *count_key, const char *ns_key,
 		     const struct cp_cost *cost)
@@ -329,6 +330,7 @@ CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_optio
 		CP_TRY(cp_report_covered_json(p->record, o, &j));
 	add_threads(p, &j);
 	add_processes(p, &j);
+	CP_TRY(cp_report_lives_json(p, &j));
 	add_overhead(p, &j);
 	add_counters(p, &j);
 	add_damage(p, &j);

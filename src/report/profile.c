@@ -163,13 +163,13 @@ uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread)
 	return t->process;
 }
 
-static bool thread_matches(const char *want, const struct cp_record_thread *t)
+bool cp_thread_matches(const char *want, int32_t tid, const char *name)
 {
-	uint64_t tid;
+	uint64_t number;
 
-	if (cp_parse_u64(want, INT32_MAX, &tid) && t->tid == (int32_t)tid)
+	if (cp_parse_u64(want, INT32_MAX, &number) && tid == (int32_t)number)
 		return true;
-	return t->name && !fnmatch(want, t->name, 0);
+	return name && !fnmatch(want, name, 0);
 }
 
 static bool image_accepted(const struct cp_profile *p, uint32_t stack)
@@ -203,7 +203,7 @@ static bool who_accepted(const struct cp_profile *p, uint32_t number)
 	of = cp_profile_process(p, number);
 	if (of != CP_RECORD_NONE)
 		process = cp_record_get_process(p->record, of);
-	if (f->thread && (!thread || !thread_matches(f->thread, thread)))
+	if (f->thread && (!thread || !cp_thread_matches(f->thread, thread->tid, thread->name)))
 		return false;
 	return !f->pid || (process && process->pid == f->pid);
 }

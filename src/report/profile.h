@@ -55,6 +55,9 @@ struct cp_profile_filter {
 	bool no_costs; /* for who only asks for names: calls are not added up */
 };
 
+/* Is that the thread that a filter's `want` means? */
+bool cp_thread_matches(const char *want, int32_t tid, const char *name);
+
 /* A file that code came from; equal base names are one. All strings of a
  * profile are untrusted and live as long as it. */
 struct cp_profile_image {

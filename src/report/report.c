@@ -14,9 +14,15 @@
 #include "report/calls.h"
 #include "report/coverage.h"
 #include "report/exceptions.h"
+#include "report/lives.h"
 
 /* Rows of the smaller tables in the overview. */
 #define OVERVIEW_ROWS 10
+
+static uint64_t overview_rows(const struct cp_report_options *o)
+{
+	return o->limit < OVERVIEW_ROWS ? o->limit : OVERVIEW_ROWS;
+}
 
 static size_t limited(size_t count, uint64_t limit)
 {
@@ -263,13 +269,22 @@ static void counters(const struct cp_profile *p, const struct cp_look *look, str
 	cp_table_deinit(&t);
 }
 
+/* Where there is more to say than the header has. */
+static CP_ERROR several_lives(const struct cp_profile *p, uint64_t limit,
+			      const struct cp_look *look, struct cp_buf *out)
+{
+	if (cp_lives_count(p, false) > 1)
+		CP_TRY(cp_report_lives(p, false, limit, look, out));
+	if (cp_lives_count(p, true) > 1)
+		CP_TRY(cp_report_lives(p, true, limit, look, out));
+	return NULL;
+}
+
 static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out)
 {
-	uint64_t rows = o->limit && o->limit < OVERVIEW_ROWS ? o->limit : OVERVIEW_ROWS;
+	uint64_t rows = overview_rows(o);
 
-	if (!o->limit)
-		rows = 0;
 	if (!p->by_calls) {
 		cp_report_title(out, look, "Hot functions",
 				"self: in it; total: with all that it calls");
@@ -288,6 +303,7 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 		cp_report_title(out, look, "Threads", NULL);
 		CP_TRY(threads(p, rows, look, out));
 	}
+	CP_TRY(several_lives(p, rows, look, out));
 	cp_report_title(out, look, "Images", "the files that the code came from");
 	CP_TRY(images(p, rows, look, out));
 	if (cp_record_counter_count(p->record)) {
@@ -320,13 +336,15 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 		return annotated(p, o, look, out);
 	case CP_REPORT_THREADS:
 		cp_report_title(out, look, "Threads", NULL);
-		return threads(p, o->limit, look, out);
+		CP_TRY(threads(p, o->limit, look, out));
+		return cp_report_lives(p, true, o->limit, look, out);
 	case CP_REPORT_IMAGES:
 		cp_report_title(out, look, "Images", NULL);
 		return images(p, o->limit, look, out);
 	case CP_REPORT_PROCESSES:
 		cp_report_title(out, look, "Processes", NULL);
-		return processes(p, o->limit, look, out);
+		CP_TRY(processes(p, o->limit, look, out));
+		return cp_report_lives(p, false, o->limit, look, out);
 	case CP_REPORT_LINES:
 		return cp_report_lines(p, function, o, look, out);
 	case CP_REPORT_TREE:
@@ -375,7 +393,11 @@ static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options
 		    (!cp_record_coverage_count(p->record) &&
 		     !cp_record_annotation_count(p->record) && !holds_exceptions(p)))
 			nothing(p, out);
+		if (o->what == CP_REPORT_THREADS || o->what == CP_REPORT_PROCESSES)
+			CP_TRY(cp_report_lives(p, o->what == CP_REPORT_THREADS, o->limit, look,
+					       out));
 		if (o->what == CP_REPORT_OVERVIEW) {
+			CP_TRY(several_lives(p, overview_rows(o), look, out));
 			cp_report_title(out, look, "Cost of profiling", NULL);
 			cp_report_overhead(p, look, out);
 		}
