@@ -153,6 +153,25 @@ typedef struct cprof_call {
 } cprof_call;
 CPROF_API bool cprof_current_call(cprof_call *ret);
 
+/* Who called a function that is entered. */
+typedef enum cprof_invoker {
+	CPROF_INVOKER_TRACED = 0, /* a traced function, or its tail call */
+	CPROF_INVOKER_START = 1, /* the program's start: it is _start or main */
+	CPROF_INVOKER_THREAD = 2, /* it is what a new thread runs */
+	CPROF_INVOKER_SIGNAL = 3, /* the kernel: it handles a signal */
+	CPROF_INVOKER_CODE = 4 /* code that is not traced: of callbacks, constructors, ... */
+} cprof_invoker;
+typedef struct cprof_invocation {
+	cprof_invoker by;
+	int signal; /* SIGNAL: its number */
+	cprof_addr caller; /* return address; 0: not known */
+	const cprof_image *image; /* that it is in; NULL: of no file, or not known */
+	const cprof_function *function; /* likewise; NULL: has no name */
+} cprof_invocation;
+/* How the call began that is entered: in method_enter and method_begin_invoke, else
+ * false. [cb] */
+CPROF_API bool cprof_current_invocation(cprof_invocation *ret);
+
 typedef struct cprof_call_statistics {
 	uint64_t hits; /* stops at breakpoints of functions */
 	uint64_t events; /* of them: events */

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/text.h"
 
+#include <signal.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/types.h"
 
 size_t cp_utf8_decode(const char *text, size_t size, uint32_t *char_ret)
 {
@@ -349,4 +351,25 @@ size_t cp_short_name(const char *name)
 	if (at >= 8 && !memcmp(name + at - 8, "operator", 8))
 		return size;
 	return at;
+}
+
+void cp_add_signal(struct cp_buf *out, unsigned signal)
+{
+	static const char *const names[] = {
+		[SIGHUP] = "HUP",	[SIGINT] = "INT",   [SIGQUIT] = "QUIT",
+		[SIGILL] = "ILL",	[SIGTRAP] = "TRAP", [SIGABRT] = "ABRT",
+		[SIGBUS] = "BUS",	[SIGFPE] = "FPE",   [SIGKILL] = "KILL",
+		[SIGUSR1] = "USR1",	[SIGSEGV] = "SEGV", [SIGUSR2] = "USR2",
+		[SIGPIPE] = "PIPE",	[SIGALRM] = "ALRM", [SIGTERM] = "TERM",
+		[SIGCHLD] = "CHLD",	[SIGCONT] = "CONT", [SIGSTOP] = "STOP",
+		[SIGTSTP] = "TSTP",	[SIGTTIN] = "TTIN", [SIGTTOU] = "TTOU",
+		[SIGURG] = "URG",	[SIGXCPU] = "XCPU", [SIGXFSZ] = "XFSZ",
+		[SIGVTALRM] = "VTALRM", [SIGPROF] = "PROF", [SIGWINCH] = "WINCH",
+		[SIGPOLL] = "POLL",	[SIGPWR] = "PWR",   [SIGSYS] = "SYS",
+	};
+
+	if (signal < CP_ARRAY_SIZE(names) && names[signal])
+		cp_buf_printf(out, "SIG%s", names[signal]);
+	else
+		cp_buf_printf(out, "%u", signal);
 }

@@ -37,6 +37,9 @@ void cp_text_fit(struct cp_buf *out, const char *text, size_t columns);
 /* Appends "12.3 s", "450 ms", "6.2 µs". */
 void cp_add_time(struct cp_buf *out, uint64_t ns);
 
+/* Appends "SIGUSR1", or the number where it has no such name. */
+void cp_add_signal(struct cp_buf *out, unsigned signal);
+
 /* How much of a function's demangled name comes before its parameters. */
 size_t cp_short_name(const char *name);
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "engine/calls.h"
 #include "engine/annotations.h"
+#include "engine/invoke.h"
 #include "engine/throws.h"
 
 #define CHAIN_MAX 4096
@@ -131,7 +132,7 @@ static uint64_t main_stack_room(const cprof_process *p)
 
 /* An address on the thread's own stack: where it was born, where it sleeps, or
  * where it was seen first. */
-static uint64_t on_stack(const cprof_thread *t, uint64_t sp)
+static uint64_t on_stack(cprof_thread *t, uint64_t sp)
 {
 	const struct cp_link_shared *shared = t->process->session->link.shared;
 	uint64_t born = 0, slept;
@@ -139,7 +140,7 @@ static uint64_t on_stack(const cprof_thread *t, uint64_t sp)
 	if (t->slot < CP_LINK_SLOTS)
 		born = atomic_load_explicit(&shared->stack_end[t->slot], memory_order_relaxed);
 	if (born)
-		return born - 64;
+		return t->born_sp = born - 64;
 	slept = engine_thread_sleeps_at(t);
 	return slept ? slept : sp;
 }
@@ -329,19 +330,6 @@ static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
 	return t->last_hit.run_ns - call->run_ns;
 }
 
-/* Control came from code that is not traced: the C library calls main, a start
- * routine, a handler, what qsort() compares with. A function that another one
- * ended in (tail call) has that one's caller. */
-static bool invoked(const cprof_session *s, uint64_t caller)
-{
-	const struct engine_text *text;
-
-	if (!engine_has(s, method_begin_invoke) && !engine_has(s, method_end_invoke))
-		return false;
-	text = caller ? engine_find_text(s->current.process, caller - 1) : NULL;
-	return !text || !engine_traced_at(s, text->image, caller - 1 - text->image->bias);
-}
-
 /* A call ended (cp_call_end_fn). */
 static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 {
@@ -410,7 +398,9 @@ static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint3
 	}
 	if (hit->image)
 		call.subject = engine_traced_function(s, hit->image, number);
+	s->calls->entering = &call;
 	raise_enter(s, &call, s->calls->traced.items[number]->flags);
+	s->calls->entering = NULL;
 }
 
 static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const struct engine_hit *hit)
@@ -447,9 +437,11 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 	}
 	if (hit->image)
 		call.subject = engine_traced_function(s, hit->image, number);
-	if (!(call.flags & CP_CALL_HIDDEN) && call.subject && invoked(s, e->caller))
+	if (!(call.flags & CP_CALL_HIDDEN) && call.subject && engine_tells_invokes(s) &&
+	    engine_invoked(s, e->caller))
 		call.flags |= CALL_INVOKED;
 	entered = cp_shadow_enter(p->shadow, at, &call);
+	c->entering = entered;
 	if (entered && entered->flags & CALL_INVOKED) {
 		set_current(c, entered);
 		engine_raise(s, method_begin_invoke, entered->subject);
@@ -458,6 +450,7 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 		free(call.data);
 	else if (!(entered->flags & CP_CALL_HIDDEN))
 		raise_enter(s, entered, t->flags);
+	c->entering = NULL;
 	if (e->e.flags & CP_HIT_WANTS_RETURN && e->caller)
 		engine_arm_return(p, t->return_site, e->caller);
 }

@@ -87,6 +87,7 @@ struct cprof_thread {
 	uint32_t slot;
 	bool told, ask_again; /* of a snapshot: it was captured; but not all of it */
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
+	uint64_t born_sp; /* where on it the thread began; 0 unknown */
 	struct { /* its last stop at a breakpoint */
 		uint64_t stopped_ns, run_ns;
 		uint32_t stops;

@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "modules/calls.h"
+#include "modules/invoked.h"
 #include "modules/modules.h"
 
 #define QUEUE_MAX 64
@@ -227,6 +228,20 @@ static void drop_lost(cprof_profiler *c, struct calls_thread *t, uint32_t depth)
 	}
 }
 
+/* Where no traced function called: who did. */
+static void add_invoker(struct cp_buf *out, const cprof_function *f)
+{
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
+	cprof_invocation by;
+
+	if (!invoked_by(f, &by))
+		return;
+	invoked_name(&by, &raw);
+	if (raw.size)
+		cp_escape(out, CP_ESCAPE_TERMINAL, raw.bytes, raw.size);
+	cp_buf_str(out, ": ");
+}
+
 static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_context *context)
 {
 	struct calls_open open = { .function = f };
@@ -234,6 +249,7 @@ static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_cont
 	struct calls_line *line;
 	cprof_call call;
 	uint32_t number;
+	bool continues;
 
 	t = thread_of(c, f, &call, &number);
 	if (!t)
@@ -244,8 +260,9 @@ static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_cont
 	}
 	open.depth = call.depth;
 	drop_lost(c, t, call.depth);
-	if (t->tail.line != NO_LINE && t->tail.depth == call.depth &&
-	    (!t->tail.target || t->tail.target == f)) {
+	continues = t->tail.line != NO_LINE && t->tail.depth == call.depth &&
+		    (!t->tail.target || t->tail.target == f);
+	if (continues) {
 		open.line = t->tail.line;
 		open.indent = t->tail.indent;
 		open.before_ns = t->tail.ns;
@@ -261,6 +278,8 @@ static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_cont
 	if (open.line == NO_LINE || !cp_vec_push(&t->open, open))
 		return;
 	line = line_at(c, open.line);
+	if (!continues)
+		add_invoker(&line->text, f);
 	add_function(&line->text, f);
 	cp_buf_u8(&line->text, '(');
 	if (c->args && context)

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "modules/calls.h"
+#include "modules/invoked.h"
 
 typedef size_t (*format_fn)(char *buffer, size_t size, const cprof_value *value);
 
@@ -77,6 +78,28 @@ static void add_times(struct cp_json *j, const cprof_call *call)
 		cp_json_u64(j, "cpu_ns", call->cpu_ns);
 }
 
+static void add_invoker(struct cp_json *j, const cprof_function *f)
+{
+	static const char *const names[] = {
+		[CPROF_INVOKER_START] = "start",
+		[CPROF_INVOKER_THREAD] = "thread",
+		[CPROF_INVOKER_SIGNAL] = "signal",
+		[CPROF_INVOKER_CODE] = "callback",
+	};
+	cprof_invocation by;
+
+	if (!invoked_by(f, &by))
+		return;
+	cp_json_str(j, "invoked_by", names[by.by]);
+	if (by.by == CPROF_INVOKER_SIGNAL)
+		cp_json_u64(j, "signal", (unsigned)by.signal);
+	if (by.by != CPROF_INVOKER_CODE || !by.image)
+		return;
+	if (by.function)
+		cp_json_str(j, "caller", cprof_function_name(by.function));
+	cp_json_str(j, "caller_image", cprof_image_name(by.image));
+}
+
 void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
 		const cprof_call *call, cprof_call_context *context, const cprof_value *result,
 		uint32_t rate)
@@ -85,6 +108,8 @@ void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
 	struct cp_json j = begin(c, &out, event, f, call);
 	size_t count = context ? cprof_call_context_argument_count(context) : 0, i;
 
+	if (!strcmp(event, "enter"))
+		add_invoker(&j, f);
 	if (count) {
 		cp_json_begin(&j, "args", '[');
 		for (i = 0; i < count; i++)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "modules/invoked.h"
 #include "modules/log.h"
 
 #define CALLS \
@@ -81,6 +82,20 @@ static void add_value(cprof_profiler *log, const cprof_value *value)
 		log->values.count = 0;
 }
 
+static void add_invoker(cprof_profiler *log, const cprof_function *f, struct cp_record_call *r)
+{
+	cprof_invocation by;
+
+	if (!invoked_by(f, &by))
+		return;
+	r->flags |= (uint8_t)(by.by << 2);
+	if (by.by == CPROF_INVOKER_SIGNAL)
+		r->count = (uint32_t)by.signal;
+	else if (by.by == CPROF_INVOKER_CODE && by.image)
+		r->target = cp_record_location(log->writer, log_image(log, by.image),
+					       by.caller - 1 - cprof_image_base(by.image), 0);
+}
+
 static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_context *context)
 {
 	struct cp_record_call r;
@@ -88,6 +103,7 @@ static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_co
 
 	if (!begin(log, f, CP_RECORD_ENTER, &r))
 		return;
+	add_invoker(log, f, &r);
 	if (log->stacks)
 		r.stack = log_stack(log, cprof_function_address(f));
 	count = context && log->arguments ? cprof_call_context_argument_count(context) : 0;

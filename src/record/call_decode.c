@@ -337,9 +337,23 @@ static uint32_t reference(uint64_t column)
 	return column && column <= CP_RECORD_NONE ? (uint32_t)(column - 1) : CP_RECORD_NONE;
 }
 
+/* Of an ENTER it is no overhead. */
+static void get_invoker(struct cp_record_call *call)
+{
+	uint64_t by = call->overhead_ns;
+
+	call->overhead_ns = 0;
+	if (CP_RECORD_CALL_INVOKER(call->flags) == CPROF_INVOKER_SIGNAL)
+		call->count = (uint32_t)by;
+	else
+		call->target = reference(by);
+}
+
 static void get_extra(struct cp_record_call *call, uint64_t extra)
 {
 	call->target = call->stack = CP_RECORD_NONE;
+	if (call->kind == CP_RECORD_ENTER)
+		get_invoker(call);
 	if (call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW)
 		call->stack = reference(extra);
 	else if (call->kind == CP_RECORD_TAIL_CALL)

@@ -278,6 +278,14 @@ static uint64_t extra(const struct cp_record_call *call)
 	}
 }
 
+/* Of an ENTER: who invoked it. */
+static uint64_t invoker(const struct cp_record_call *call)
+{
+	if (CP_RECORD_CALL_INVOKER(call->flags) == CPROF_INVOKER_SIGNAL)
+		return call->count;
+	return call->target == CP_RECORD_NONE ? 0 : (uint64_t)call->target + 1;
+}
+
 static bool put_event(struct cp_record_calls *c, const struct cp_record_call *call, uint64_t layout)
 {
 	const struct cp_record_call_frame *left =
@@ -294,7 +302,8 @@ static bool put_event(struct cp_record_calls *c, const struct cp_record_call *ca
 		[CP_CALL_EXTRA] = extra(call),
 		[CP_CALL_DURATION] = cp_record_zigzag(call->duration_ns -
 						      (left ? call->ts_ns - left->ts_ns : 0)),
-		[CP_CALL_OVERHEAD] = call->overhead_ns,
+		[CP_CALL_OVERHEAD] =
+			call->kind == CP_RECORD_ENTER ? invoker(call) : call->overhead_ns,
 		[CP_CALL_CPU] = call->cpu_ns,
 	};
 	size_t i;
@@ -319,7 +328,8 @@ void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 		return;
 	cp_record_encode_use(e, CP_RECORD_THREADS, call->thread);
 	cp_record_encode_use(e, CP_RECORD_LOCATIONS, call->function);
-	if (call->kind == CP_RECORD_TAIL_CALL && call->target != CP_RECORD_NONE)
+	if ((call->kind == CP_RECORD_TAIL_CALL || call->kind == CP_RECORD_ENTER) &&
+	    call->target != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_LOCATIONS, call->target);
 	if ((call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW) &&
 	    call->stack != CP_RECORD_NONE)

@@ -19,7 +19,7 @@ enum {
 	CP_CALL_EXTRA, /* ENTER, THROW: stack + 1, TAIL_CALL: target + 1, DISARMED: count,
 			  CATCH: clause + 1 */
 	CP_CALL_DURATION, /* less the time since its enter; if that isn't known, as it is */
-	CP_CALL_OVERHEAD,
+	CP_CALL_OVERHEAD, /* ENTER: caller + 1, or the signal, by its flags */
 	CP_CALL_CPU,
 	CP_CALL_COLUMNS
 };

@@ -8,6 +8,7 @@
 #ifndef CP_RECORD_CALLS_H
 #define CP_RECORD_CALLS_H
 
+#include <cprof/calls.h>
 #include <cprof/value.h>
 
 #include "record/record.h"
@@ -27,6 +28,8 @@ enum cp_record_call_kind {
 };
 
 #define CP_RECORD_CALL_ENDED 1u /* UNWIND: because its thread or process ended */
+/* ENTER: enum cprof_invoker << 2, of calls that code makes which is not traced. */
+#define CP_RECORD_CALL_INVOKER(flags) ((flags) >> 2 & 7u)
 #define CP_RECORD_CALL_LOCALS 2u /* `values` are locals after the first `result_count` */
 
 struct cp_record_call {
@@ -36,9 +39,11 @@ struct cp_record_call {
 	uint32_t thread;
 	uint32_t function; /* location */
 	uint32_t depth;
-	uint32_t target; /* TAIL_CALL: location, or CP_RECORD_NONE */
+	uint32_t target; /* TAIL_CALL, ENTER by code that is not traced: location of the
+			    target, of the caller; or CP_RECORD_NONE */
 	uint32_t stack; /* ENTER, THROW: CP_RECORD_NONE unless asked for */
-	uint32_t count; /* DISARMED; CATCH: number of the clause, from 0; CP_RECORD_NONE:
+	uint32_t
+		count; /* DISARMED; ENTER by a signal: its number; CATCH: number of the clause, from 0; CP_RECORD_NONE:
 			   not known */
 	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter */
 	uint64_t overhead_ns; /* of it, what tracing added: stops, each with totals.trap_ns */

@@ -43,6 +43,20 @@ uint64_t cp_exception_address(const struct cp_record_call *call)
 									      : 0;
 }
 
+void cp_exception_place(const struct cp_profile *p, const struct cp_record_call *call,
+			uint32_t function, struct cp_buf *out)
+{
+	uint32_t line;
+	const char *file = cp_exception_file(p, call, &line);
+
+	cp_add_name(out, p->functions.items[function].name);
+	if (!file)
+		return;
+	cp_buf_str(out, ", ");
+	cp_add_name(out, cp_basename(file));
+	cp_buf_printf(out, ":%u", line);
+}
+
 void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out)
 {
 	const char *type = cp_exception_type(call);

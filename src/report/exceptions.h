@@ -16,6 +16,10 @@ uint64_t cp_exception_address(const struct cp_record_call *call);
 const char *cp_exception_file(const struct cp_profile *p, const struct cp_record_call *call,
 			      uint32_t *line_ret);
 
+/* "function, file:line", for a terminal. */
+void cp_exception_place(const struct cp_profile *p, const struct cp_record_call *call,
+			uint32_t function, struct cp_buf *out);
+
 /* "throw TYPE" or "catch TYPE". */
 void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out);
 

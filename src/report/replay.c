@@ -12,6 +12,9 @@
  * the order of time, whichever thread they are of; when that becomes long, the
  * line at its head is written as that of a call with calls in it.
  *
+ * Where a call comes from code that is not traced, its line begins with who made
+ * it: "start: ", "thread: ", "signal SIGUSR1: ", "callback from qsort: ".
+ *
  * What the program announced stands among them:
  *
  *     0.000130    ▶ parse main.c  "a.conf"
@@ -21,6 +24,8 @@
 #include "report/replay.h"
 
 #include "report/exceptions.h"
+#include "report/invoker.h"
+#include "report/replay_lines.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -34,29 +39,17 @@
 #include "report/values.h"
 
 #define QUEUE_MAX 512
-#define NAME_MAX_COLUMNS 12 /* of a thread */
-#define NO_LINE UINT64_MAX
-#define INDENT_MOST 200 /* columns, where there is no width; deeper: the depth in digits */
-#define LINE_LEAST 40 /* columns for a call: name, arguments, result, time */
-
-/* A line that is not written yet. */
-struct line {
-	struct cp_buf text;
-	size_t columns; /* used so far */
-	bool open; /* may go on */
-	uint32_t thread;
-};
 
 /* What is known of a shown call; its span's `data`. */
 struct shown {
-	uint64_t line; /* that it can go on; NO_LINE: calls in it came first */
+	uint64_t line; /* that it can go on; CP_NO_LINE: calls in it came first */
 	uint32_t indent;
 	uint64_t before_ns; /* time of the calls whose tail call it is */
 };
 
 /* A tail call whose target may come next. */
 struct tail {
-	uint64_t line; /* NO_LINE: none */
+	uint64_t line; /* CP_NO_LINE: none */
 	uint32_t depth, indent, target;
 	uint64_t ns;
 };
@@ -67,16 +60,10 @@ struct noted {
 };
 
 struct printer {
-	const struct cp_profile *p;
-	const struct cp_look *look;
-	struct cp_sink *sink;
+	struct cp_replay_lines l;
 	struct cp_chosen chosen;
-	CP_VEC(struct line) queue; /* those from `head` on */
-	size_t head;
-	uint64_t first; /* number of the line at `head` */
 	CP_VEC(struct cp_span *) open; /* shown ones */
 	struct tail *tails; /* by thread */
-	bool several; /* threads */
 	struct cp_annotations annotations;
 	size_t next; /* annotation, in the order of time */
 	uint32_t *tracks; /* by thread: that it is on now; CP_RECORD_NONE: not known */
@@ -86,110 +73,6 @@ struct printer {
 
 /* ---- lines ---- */
 
-static struct line *line_at(struct printer *w, uint64_t number)
-{
-	return &w->queue.items[w->head + (size_t)(number - w->first)];
-}
-
-static void put(struct printer *w, struct line *line, enum cp_paint paint, const char *text)
-{
-	cp_paint(&line->text, w->look, paint, text);
-	line->columns += cp_text_columns(text);
-}
-
-/* Cut to what is left of the width, less `reserve`. */
-static void put_fit(struct printer *w, struct line *line, enum cp_paint paint, const char *text,
-		    size_t reserve, size_t least)
-{
-	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t room = w->look->columns, used = line->columns + reserve;
-
-	if (!room) {
-		put(w, line, paint, text);
-		return;
-	}
-	cp_text_fit(&cut, text, room > used + least ? room - used : least);
-	put(w, line, paint, cut.bytes ? cut.bytes : "");
-}
-
-/* `cpu_ns`: where it was asked for, and there is room. */
-static void put_time(struct printer *w, struct line *line, uint64_t ns, uint64_t cpu_ns)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	cp_buf_str(&text, "  ");
-	cp_add_time(&text, ns);
-	if (cpu_ns && (!w->look->columns || line->columns + 24 <= w->look->columns)) {
-		cp_buf_str(&text, ", ");
-		cp_add_time(&text, cpu_ns);
-		cp_buf_str(&text, " CPU");
-	}
-	put(w, line, ns >= 1000000 ? CP_PAINT_WARM : CP_PAINT_DIM, text.bytes ? text.bytes : "");
-}
-
-/* Cut to what leaves `reserve` columns behind it, but not to less than `least`. */
-static void put_function(struct printer *w, struct line *line, uint32_t function, size_t reserve,
-			 size_t least)
-{
-	const char *name = w->p->functions.items[function].name;
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	cp_escape(&text, CP_ESCAPE_TERMINAL, name, cp_short_name(name));
-	put_fit(w, line, CP_PAINT_NAME, text.bytes ? text.bytes : "", reserve, least);
-}
-
-static void put_thread(struct printer *w, struct line *line, uint32_t thread)
-{
-	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t used;
-
-	cp_add_name(&text, t->name);
-	cp_text_fit(&cut, text.bytes ? text.bytes : "", NAME_MAX_COLUMNS);
-	used = cut.bytes ? cp_text_columns(cut.bytes) : 0;
-	cp_buf_printf(&cut, "%*s %7d  ", (int)(NAME_MAX_COLUMNS - used), "", t->tid);
-	put(w, line, CP_PAINT_DIM, cut.bytes ? cut.bytes : "");
-}
-
-/* A new line, begun with time, thread and indentation; NO_LINE without
- * memory. */
-static uint64_t new_line(struct printer *w, uint64_t ns, uint32_t thread, uint32_t indent)
-{
-	struct line line = { .open = true, .thread = thread };
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t most = INDENT_MOST, blanks = 2 * (size_t)indent;
-
-	cp_buf_printf(&text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000, ns / 1000 % 1000000);
-	put(w, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
-	if (w->several)
-		put_thread(w, &line, thread);
-	cp_buf_clear(&text);
-	if (w->look->columns) /* what the rest of a line takes at least */
-		most = w->look->columns > line.columns + LINE_LEAST + 8
-			       ? w->look->columns - line.columns - LINE_LEAST
-			       : 8;
-	if (blanks > most) {
-		cp_buf_printf(&text, "%u", indent);
-		blanks = most > text.size ? most - text.size : 0;
-	}
-	cp_buf_printf(&text, "%*s", (int)blanks, "");
-	put(w, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
-	if (!cp_vec_push(&w->queue, line)) {
-		cp_buf_free(&line.text);
-		w->sink->buf.failed = true;
-		return NO_LINE;
-	}
-	return w->first + (w->queue.count - 1 - w->head);
-}
-
-static void end_line(struct printer *w, struct line *line)
-{
-	(void)w;
-	cp_buf_u8(&line->text, '\n');
-	line->open = false;
-}
-
 static struct shown *shown_of(const struct cp_span *span)
 {
 	return span ? span->data : NULL;
@@ -198,48 +81,48 @@ static struct shown *shown_of(const struct cp_span *span)
 /* The call has calls in it. */
 static void open_braces(struct printer *w, struct shown *s)
 {
-	struct line *line;
+	struct cp_replay_line *line;
 
-	if (s->line == NO_LINE)
+	if (s->line == CP_NO_LINE)
 		return;
-	line = line_at(w, s->line);
-	put(w, line, CP_PAINT_PLAIN, " {");
-	end_line(w, line);
-	s->line = NO_LINE;
+	line = cp_line_at(&w->l, s->line);
+	cp_line_put(&w->l, line, CP_PAINT_PLAIN, " {");
+	cp_line_end(line);
+	s->line = CP_NO_LINE;
 }
 
 static void end_tail(struct printer *w, struct tail *tail)
 {
-	struct line *line;
+	struct cp_replay_line *line;
 
-	if (tail->line == NO_LINE)
+	if (tail->line == CP_NO_LINE)
 		return;
-	line = line_at(w, tail->line);
-	put(w, line, CP_PAINT_PLAIN, " ⇒ ");
+	line = cp_line_at(&w->l, tail->line);
+	cp_line_put(&w->l, line, CP_PAINT_PLAIN, " ⇒ ");
 	if (tail->target == CP_RECORD_NONE)
-		put(w, line, CP_PAINT_DIM, "?");
+		cp_line_put(&w->l, line, CP_PAINT_DIM, "?");
 	else
-		put_function(w, line, tail->target, 9, 5);
-	put_time(w, line, tail->ns, 0);
-	end_line(w, line);
-	tail->line = NO_LINE;
+		cp_line_function(&w->l, line, tail->target, 9, 5);
+	cp_line_time(&w->l, line, tail->ns, 0);
+	cp_line_end(line);
+	tail->line = CP_NO_LINE;
 }
 
 /* What the line at the head waits for does not come for long. */
 static void force_head(struct printer *w)
 {
-	const struct line *line = &w->queue.items[w->head];
+	const struct cp_replay_line *line = &w->l.queue.items[w->l.head];
 	struct tail *tail = &w->tails[line->thread];
 	size_t i;
 
-	if (tail->line == w->first) {
+	if (tail->line == w->l.first) {
 		end_tail(w, tail);
 		return;
 	}
 	for (i = 0; i < w->open.count; i++) {
 		struct shown *s = shown_of(w->open.items[i]);
 
-		if (s && s->line == w->first) {
+		if (s && s->line == w->l.first) {
 			open_braces(w, s);
 			return;
 		}
@@ -250,26 +133,26 @@ static void write_lines(struct printer *w)
 {
 	size_t i;
 
-	while (w->head < w->queue.count) {
-		struct line *line = &w->queue.items[w->head];
+	while (w->l.head < w->l.queue.count) {
+		struct cp_replay_line *line = &w->l.queue.items[w->l.head];
 
-		if (line->open && w->queue.count - w->head > QUEUE_MAX)
+		if (line->open && w->l.queue.count - w->l.head > QUEUE_MAX)
 			force_head(w);
 		if (line->open)
 			break;
-		cp_buf_add(&w->sink->buf, line->text.bytes, line->text.size);
-		w->sink->buf.failed |= line->text.failed;
+		cp_buf_add(&w->l.sink->buf, line->text.bytes, line->text.size);
+		w->l.sink->buf.failed |= line->text.failed;
 		cp_buf_free(&line->text);
-		w->head++;
-		w->first++;
+		w->l.head++;
+		w->l.first++;
 	}
-	if (w->head > QUEUE_MAX) {
-		for (i = w->head; i < w->queue.count; i++)
-			w->queue.items[i - w->head] = w->queue.items[i];
-		w->queue.count -= w->head;
-		w->head = 0;
+	if (w->l.head > QUEUE_MAX) {
+		for (i = w->l.head; i < w->l.queue.count; i++)
+			w->l.queue.items[i - w->l.head] = w->l.queue.items[i];
+		w->l.queue.count -= w->l.head;
+		w->l.head = 0;
 	}
-	cp_sink_spill(w->sink);
+	cp_sink_spill(w->l.sink);
 }
 
 /* ---- annotations ---- */
@@ -308,14 +191,16 @@ static uint32_t settle(struct printer *w, uint32_t thread, uint32_t track)
 	return indent;
 }
 
-static struct line *noted_line(struct printer *w, uint64_t ns, uint32_t thread, uint32_t indent)
+static struct cp_replay_line *noted_line(struct printer *w, uint64_t ns, uint32_t thread,
+					 uint32_t indent)
 {
-	uint64_t number = new_line(w, ns, thread, indent);
+	uint64_t number = cp_line_new(&w->l, ns, thread, indent);
 
-	return number == NO_LINE ? NULL : line_at(w, number);
+	return number == CP_NO_LINE ? NULL : cp_line_at(&w->l, number);
 }
 
-static void put_raw(struct printer *w, struct line *line, enum cp_paint paint, const char *raw)
+static void put_raw(struct printer *w, struct cp_replay_line *line, enum cp_paint paint,
+		    const char *raw)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
@@ -323,10 +208,10 @@ static void put_raw(struct printer *w, struct line *line, enum cp_paint paint, c
 		return;
 	cp_buf_u8(&text, ' ');
 	cp_add_name(&text, raw);
-	put_fit(w, line, paint, text.bytes ? text.bytes : "", 11, 8);
+	cp_line_fit(&w->l, line, paint, text.bytes ? text.bytes : "", 11, 8);
 }
 
-static void put_track(struct printer *w, struct line *line, uint32_t track)
+static void put_track(struct printer *w, struct cp_replay_line *line, uint32_t track)
 {
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
 
@@ -344,7 +229,7 @@ static struct cp_error *begin_noted(struct printer *w, uint32_t span,
 {
 	const struct cp_noted_span *s = &w->annotations.spans.items[span];
 	struct noted open = { span, 0 };
-	struct line *line;
+	struct cp_replay_line *line;
 
 	if (too_short(w, s))
 		return NULL;
@@ -352,18 +237,18 @@ static struct cp_error *begin_noted(struct printer *w, uint32_t span,
 	line = noted_line(w, s->start_ns, it->thread, open.indent);
 	if (!line)
 		return cp_error_nomem();
-	put(w, line, CP_PAINT_COOL, s->async ? "⇉" : "▶");
+	cp_line_put(&w->l, line, CP_PAINT_COOL, s->async ? "⇉" : "▶");
 	put_raw(w, line, CP_PAINT_NAME, s->name);
 	put_raw(w, line, CP_PAINT_DIM, s->category);
 	put_raw(w, line, CP_PAINT_PLAIN, s->object);
-	end_line(w, line);
+	cp_line_end(line);
 	return s->async || cp_vec_push(&w->noted, open) ? NULL : cp_error_nomem();
 }
 
 static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thread, bool open)
 {
 	const struct cp_noted_span *s = &w->annotations.spans.items[span];
-	struct line *line;
+	struct cp_replay_line *line;
 	uint32_t indent;
 	size_t i;
 
@@ -381,22 +266,22 @@ static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thr
 	line = noted_line(w, s->end_ns, thread, indent);
 	if (!line)
 		return cp_error_nomem();
-	put(w, line, CP_PAINT_COOL, s->async ? "⇇" : "◀");
+	cp_line_put(&w->l, line, CP_PAINT_COOL, s->async ? "⇇" : "◀");
 	put_raw(w, line, CP_PAINT_NAME, s->name);
 	if (open)
-		put_fit(w, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
-	put_time(w, line, s->end_ns - s->start_ns, 0);
-	end_line(w, line);
+		cp_line_fit(&w->l, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
+	cp_line_time(&w->l, line, s->end_ns - s->start_ns, 0);
+	cp_line_end(line);
 	return NULL;
 }
 
-static void put_number(struct printer *w, struct line *line, const char *before, int64_t value,
-		       const char *after)
+static void put_number(struct printer *w, struct cp_replay_line *line, const char *before,
+		       int64_t value, const char *after)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_buf_printf(&text, "%s%" PRId64 "%s", before, value, after);
-	put(w, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
+	cp_line_put(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
 }
 
 static struct cp_error *moment(struct printer *w, uint32_t number,
@@ -404,34 +289,34 @@ static struct cp_error *moment(struct printer *w, uint32_t number,
 {
 	const struct cp_annotations *a = &w->annotations;
 	uint32_t indent = settle(w, it->thread, a->tracks_of[number]);
-	struct line *line = noted_line(w, cp_annotation_ns(a, it), it->thread, indent);
+	struct cp_replay_line *line = noted_line(w, cp_annotation_ns(a, it), it->thread, indent);
 
 	if (!line)
 		return cp_error_nomem();
 	if (it->kind == CP_RECORD_FIBER_SWITCH) {
-		put(w, line, CP_PAINT_COOL, "⇄");
+		cp_line_put(&w->l, line, CP_PAINT_COOL, "⇄");
 		put_track(w, line, a->tracks_of[number]);
-		put(w, line, CP_PAINT_PLAIN, " →");
+		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " →");
 		put_track(w, line, a->spans_of[number]);
 	} else if (it->kind == CP_RECORD_ANNOTATIONS_LOST) {
-		put(w, line, CP_PAINT_WARNING, "!");
+		cp_line_put(&w->l, line, CP_PAINT_WARNING, "!");
 		put_number(w, line, " ", it->value, " annotations were lost");
 	} else {
-		put(w, line, CP_PAINT_COOL, it->kind == CP_RECORD_COUNTER ? "∿" : "●");
+		cp_line_put(&w->l, line, CP_PAINT_COOL, it->kind == CP_RECORD_COUNTER ? "∿" : "●");
 		put_raw(w, line, CP_PAINT_NAME, it->name);
 		if (it->kind == CP_RECORD_COUNTER)
 			put_number(w, line, " = ", it->value, "");
 		put_raw(w, line, CP_PAINT_DIM, it->category);
 		put_raw(w, line, CP_PAINT_PLAIN, it->object);
 	}
-	end_line(w, line);
+	cp_line_end(line);
 	return NULL;
 }
 
 static struct cp_error *annotation(struct printer *w, uint32_t number)
 {
 	const struct cp_annotations *a = &w->annotations;
-	struct cp_record_annotation it = cp_record_get_annotation(w->p->record, number);
+	struct cp_record_annotation it = cp_record_get_annotation(w->l.p->record, number);
 	uint32_t span = cp_annotation_span(a, number);
 
 	w->tracks[it.thread] = a->tracks_of[number];
@@ -464,7 +349,7 @@ static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
 {
 	uint32_t number;
 
-	while ((number = cp_annotations_next(&w->annotations, w->p->record, &w->next, ns)) !=
+	while ((number = cp_annotations_next(&w->annotations, w->l.p->record, &w->next, ns)) !=
 	       CP_RECORD_NONE) {
 		CP_TRY(annotation(w, number));
 		write_lines(w);
@@ -491,18 +376,43 @@ static struct cp_error *annotations_end(struct printer *w)
 static uint64_t continue_tail(struct printer *w, const struct tail *tail,
 			      const struct cp_span *span)
 {
-	struct line *line = line_at(w, tail->line);
+	struct cp_replay_line *line = cp_line_at(&w->l, tail->line);
 	uint64_t number = tail->line;
 
-	if (w->look->columns && line->columns + LINE_LEAST > w->look->columns) {
-		end_line(w, line);
-		number = new_line(w, span->start_ns, span->thread, tail->indent);
-		if (number != NO_LINE)
-			put(w, line_at(w, number), CP_PAINT_PLAIN, "⇒ ");
+	if (w->l.look->columns && line->columns + CP_LINE_LEAST > w->l.look->columns) {
+		cp_line_end(line);
+		number = cp_line_new(&w->l, span->start_ns, span->thread, tail->indent);
+		if (number != CP_NO_LINE)
+			cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, "⇒ ");
 	} else {
-		put(w, line, CP_PAINT_PLAIN, " ⇒ ");
+		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " ⇒ ");
 	}
 	return number;
+}
+
+/* Who called, if that is not a traced function: before the call, or where that
+ * leaves too little room on a line of its own. */
+static bool put_invoker(struct printer *w, struct shown *s, const struct cp_span *span,
+			const struct cp_record_call *call)
+{
+	struct cp_replay_line *line = cp_line_at(&w->l, s->line);
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t most = w->l.look->columns;
+
+	cp_invoker_name(w->l.p, call, &raw);
+	if (!raw.size)
+		return true;
+	cp_add_name(&text, raw.bytes);
+	cp_buf_u8(&text, ':');
+	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes, 0, 8);
+	if (!most || line->columns + CP_LINE_LEAST < most) {
+		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " ");
+		return true;
+	}
+	cp_line_end(line);
+	s->line = cp_line_new(&w->l, span->start_ns, span->thread, s->indent);
+	return s->line != CP_NO_LINE;
 }
 
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
@@ -512,7 +422,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_span *outer = span->outer;
 	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
 	struct shown *s;
-	struct line *line;
+	struct cp_replay_line *line;
 
 	if (!cp_chosen_span(&w->chosen, span))
 		return NULL;
@@ -523,13 +433,13 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		return cp_error_nomem();
 	while (outer && !shown_of(outer))
 		outer = outer->outer;
-	if (tail->line != NO_LINE && tail->depth == span->depth && span->entered &&
+	if (tail->line != CP_NO_LINE && tail->depth == span->depth && span->entered &&
 	    (tail->target == CP_RECORD_NONE || tail->target == span->function)) {
 		s->line = continue_tail(w, tail, span);
 		s->indent = tail->indent;
 		s->before_ns = tail->ns;
-		tail->line = NO_LINE;
-		if (s->line == NO_LINE)
+		tail->line = CP_NO_LINE;
+		if (s->line == CP_NO_LINE)
 			return cp_error_nomem();
 	} else {
 		end_tail(w, tail);
@@ -538,53 +448,54 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		s->indent = noted_indent(w, w->tracks[span->thread]);
 		if (outer && shown_of(outer)->indent >= s->indent)
 			s->indent = shown_of(outer)->indent + 1;
-		s->line = new_line(w, span->start_ns, span->thread, s->indent);
-		if (s->line == NO_LINE)
+		s->line = cp_line_new(&w->l, span->start_ns, span->thread, s->indent);
+		if (s->line == CP_NO_LINE || !put_invoker(w, s, span, call))
 			return cp_error_nomem();
 	}
-	line = line_at(w, s->line);
-	put_function(w, line, span->function, 24, 12);
-	put(w, line, CP_PAINT_PLAIN, "(");
+	line = cp_line_at(&w->l, s->line);
+	cp_line_function(&w->l, line, span->function, 24, 12);
+	cp_line_put(&w->l, line, CP_PAINT_PLAIN, "(");
 	if (span->entered)
 		cp_values_text(&args, call->values, call->value_count, false);
 	else
 		cp_buf_str(&args, "…");
-	put_fit(w, line, CP_PAINT_PLAIN, args.bytes ? args.bytes : "", 24, 4);
-	put(w, line, CP_PAINT_PLAIN, ")");
+	cp_line_fit(&w->l, line, CP_PAINT_PLAIN, args.bytes ? args.bytes : "", 24, 4);
+	cp_line_put(&w->l, line, CP_PAINT_PLAIN, ")");
 	return NULL;
 }
 
-static bool fits(const struct printer *w, const struct line *line)
+static bool fits(const struct printer *w, const struct cp_replay_line *line)
 {
-	return !w->look->columns || line->columns + 24 <= w->look->columns;
+	return !w->l.look->columns || line->columns + 24 <= w->l.look->columns;
 }
 
-static void put_values(struct printer *w, struct line *line, const struct cp_record_call *call)
+static void put_values(struct printer *w, struct cp_replay_line *line,
+		       const struct cp_record_call *call)
 {
 	struct cp_returned r = cp_call_returned(call);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (r.result) {
 		cp_values_text(&text, r.result, 1, false);
-		put(w, line, CP_PAINT_PLAIN, " = ");
-		put_fit(w, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 9, 6);
+		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " = ");
+		cp_line_fit(&w->l, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 9, 6);
 	}
 	if (r.changed_count && fits(w, line)) {
 		cp_buf_clear(&text);
 		cp_values_text(&text, r.changed, r.changed_count, true);
-		put(w, line, CP_PAINT_PLAIN, "  → ");
-		put_fit(w, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 11, 8);
+		cp_line_put(&w->l, line, CP_PAINT_PLAIN, "  → ");
+		cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 11, 8);
 	}
 	if (!r.local_count || !fits(w, line))
 		return;
 	cp_buf_clear(&text);
 	cp_values_text(&text, r.locals, r.local_count, true);
-	put(w, line, CP_PAINT_DIM, "  [");
-	put_fit(w, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", 11, 8);
-	put(w, line, CP_PAINT_DIM, "]");
+	cp_line_put(&w->l, line, CP_PAINT_DIM, "  [");
+	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", 11, 8);
+	cp_line_put(&w->l, line, CP_PAINT_DIM, "]");
 }
 
-static void put_end(struct printer *w, struct line *line, const struct cp_span *span,
+static void put_end(struct printer *w, struct cp_replay_line *line, const struct cp_span *span,
 		    const struct cp_record_call *call)
 {
 	switch (span->end) {
@@ -592,16 +503,16 @@ static void put_end(struct printer *w, struct line *line, const struct cp_span *
 		put_values(w, line, call);
 		break;
 	case CP_SPAN_UNWOUND:
-		put_fit(w, line, CP_PAINT_WARNING, " ✗ unwound", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ unwound", 9, 6);
 		break;
 	case CP_SPAN_ENDED:
-		put_fit(w, line, CP_PAINT_WARNING, " ✗ its thread ended", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ its thread ended", 9, 6);
 		break;
 	case CP_SPAN_LOST:
-		put_fit(w, line, CP_PAINT_WARNING, " … its end was lost", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " … its end was lost", 9, 6);
 		break;
 	case CP_SPAN_OPEN:
-		put_fit(w, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
 		break;
 	case CP_SPAN_TAIL_CALLED:
 		break;
@@ -631,19 +542,19 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	CP_TRY(annotations_until(w, span->end_ns));
 	end_tail(w, tail);
 	number = s->line;
-	if (number == NO_LINE) {
-		number = new_line(w, span->end_ns, span->thread, s->indent);
-		if (number == NO_LINE)
+	if (number == CP_NO_LINE) {
+		number = cp_line_new(&w->l, span->end_ns, span->thread, s->indent);
+		if (number == CP_NO_LINE)
 			return cp_error_nomem();
-		put(w, line_at(w, number), CP_PAINT_PLAIN, "}");
+		cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, "}");
 	}
 	ns = s->before_ns + span->net_ns;
 	if (span->end == CP_SPAN_TAIL_CALLED) {
 		*tail = (struct tail){ number, span->depth, s->indent, span->target, ns };
 	} else {
-		put_end(w, line_at(w, number), span, call);
-		put_time(w, line_at(w, number), ns, span->cpu_ns);
-		end_line(w, line_at(w, number));
+		put_end(w, cp_line_at(&w->l, number), span, call);
+		cp_line_time(&w->l, cp_line_at(&w->l, number), ns, span->cpu_ns);
+		cp_line_end(cp_line_at(&w->l, number));
 	}
 	forget(w, span);
 	free(s);
@@ -661,16 +572,17 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	number = new_line(w, cp_profile_ns(w->p, call->ts_ns), thread, 0);
-	if (number == NO_LINE)
+	number = cp_line_new(&w->l, cp_profile_ns(w->l.p, call->ts_ns), thread, 0);
+	if (number == CP_NO_LINE)
 		return cp_error_nomem();
-	put(w, line_at(w, number), CP_PAINT_WARNING, "! ");
-	put_function(w, line_at(w, number), function, 24, 12);
+	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING, "! ");
+	cp_line_function(&w->l, cp_line_at(&w->l, number), function, 24, 12);
 	cp_buf_str(&text, " is no longer traced: ");
 	cp_add_plural(&text, call->count, "call", "calls");
 	cp_buf_str(&text, " in a second");
-	put_fit(w, line_at(w, number), CP_PAINT_WARNING, text.bytes ? text.bytes : "", 0, 8);
-	end_line(w, line_at(w, number));
+	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING,
+		    text.bytes ? text.bytes : "", 0, 8);
+	cp_line_end(cp_line_at(&w->l, number));
 	return NULL;
 }
 
@@ -692,13 +604,14 @@ static void put_stack(struct printer *w, const struct cp_record_call *call, uint
 	uint64_t number;
 	size_t count;
 
-	for (frames = cp_profile_walk(w->p, call->stack, &count); count--;) { /* the leaf first */
-		if ((number = new_line(w, ns, call->thread, indent + 2)) == NO_LINE)
+	for (frames = cp_profile_walk(w->l.p, call->stack, &count); count--;) { /* the leaf first */
+		if ((number = cp_line_new(&w->l, ns, call->thread, indent + 2)) == CP_NO_LINE)
 			return;
 		cp_buf_clear(&text);
-		cp_add_name(&text, cp_profile_function(w->p, frames[count])->name);
-		put_fit(w, line_at(w, number), CP_PAINT_DIM, text.bytes ? text.bytes : "", 0, 8);
-		end_line(w, line_at(w, number));
+		cp_add_name(&text, cp_profile_function(w->l.p, frames[count])->name);
+		cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_DIM,
+			    text.bytes ? text.bytes : "", 0, 8);
+		cp_line_end(cp_line_at(&w->l, number));
 	}
 }
 
@@ -706,11 +619,11 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	uint64_t number, ns = cp_profile_ns(w->p, call->ts_ns);
+	uint64_t number, ns = cp_profile_ns(w->l.p, call->ts_ns);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_span *around = innermost(w, thread);
-	uint32_t indent = around ? shown_of(around)->indent + 1 : 0, at;
-	const char *file = cp_exception_file(w->p, call, &at), *type = cp_exception_type(call);
+	uint32_t indent = around ? shown_of(around)->indent + 1 : 0;
+	const char *type = cp_exception_type(call);
 	bool thrown = call->kind == CP_RECORD_THROW;
 
 	if (!cp_chosen_function(&w->chosen, function))
@@ -719,21 +632,19 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	end_tail(w, &w->tails[thread]);
 	if (around)
 		open_braces(w, shown_of(around));
-	if ((number = new_line(w, ns, thread, indent)) == NO_LINE)
+	if ((number = cp_line_new(&w->l, ns, thread, indent)) == CP_NO_LINE)
 		return cp_error_nomem();
-	put(w, line_at(w, number), CP_PAINT_WARNING, thrown ? "↯ throw " : "↯ catch ");
+	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING,
+		    thrown ? "↯ throw " : "↯ catch ");
 	cp_add_name(&text, *type ? type : "?");
-	put_fit(w, line_at(w, number), CP_PAINT_BOLD, text.bytes ? text.bytes : "", 24, 12);
-	put(w, line_at(w, number), CP_PAINT_PLAIN, thrown ? " at " : " in ");
+	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_BOLD, text.bytes ? text.bytes : "",
+		    24, 12);
+	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, thrown ? " at " : " in ");
 	cp_buf_clear(&text);
-	cp_add_name(&text, w->p->functions.items[function].name);
-	if (file) {
-		cp_buf_str(&text, ", ");
-		cp_add_name(&text, cp_basename(file));
-		cp_buf_printf(&text, ":%u", at);
-	}
-	put_fit(w, line_at(w, number), CP_PAINT_NAME, text.bytes ? text.bytes : "", 0, 8);
-	end_line(w, line_at(w, number));
+	cp_exception_place(w->l.p, call, function, &text);
+	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_NAME, text.bytes ? text.bytes : "",
+		    0, 8);
+	cp_line_end(cp_line_at(&w->l, number));
 	if (call->stack != CP_RECORD_NONE)
 		put_stack(w, call, ns, indent);
 	write_lines(w);
@@ -752,20 +663,20 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 	static const struct cp_span_visitor visitor = {
 		.enter = enter, .leave = leave, .disarmed = disarmed, .exception = exception
 	};
-	size_t threads = cp_record_thread_count(w->p->record), i;
+	size_t threads = cp_record_thread_count(w->l.p->record), i;
 
 	w->tails = calloc(threads + 1, sizeof(*w->tails));
 	w->tracks = calloc(threads + 1, sizeof(*w->tracks));
 	if (!w->tails || !w->tracks)
 		return cp_error_nomem();
 	for (i = 0; i < threads; i++) {
-		w->tails[i].line = NO_LINE;
+		w->tails[i].line = CP_NO_LINE;
 		w->tracks[i] = CP_RECORD_NONE;
 	}
 	w->least_ns = o->least_ns;
-	CP_TRY(cp_annotations_build(w->p, &w->annotations));
-	CP_TRY(cp_chosen_init(&w->chosen, w->p, o));
-	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	CP_TRY(cp_annotations_build(w->l.p, &w->annotations));
+	CP_TRY(cp_chosen_init(&w->chosen, w->l.p, o));
+	CP_TRY(cp_spans_walk(w->l.p, &visitor, w));
 	CP_TRY(annotations_end(w));
 	for (i = 0; i < threads; i++)
 		end_tail(w, &w->tails[i]);
@@ -776,7 +687,7 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_options *o,
 			const struct cp_look *look, struct cp_sink *sink)
 {
-	struct printer w = { .p = p, .look = look, .sink = sink, .several = several_threads(p) };
+	struct printer w = { .l = { p, look, sink, .several = several_threads(p) } };
 	struct cp_error *err = print_all(&w, o);
 	size_t i;
 
@@ -784,11 +695,11 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	    !cp_record_exception_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
 	cp_report_missing_calls(p, look, &sink->buf);
-	for (i = w.head; i < w.queue.count; i++)
-		cp_buf_free(&w.queue.items[i].text);
+	for (i = w.l.head; i < w.l.queue.count; i++)
+		cp_buf_free(&w.l.queue.items[i].text);
 	for (i = 0; i < w.open.count; i++)
 		free(w.open.items[i]->data);
-	cp_vec_free(&w.queue);
+	cp_vec_free(&w.l.queue);
 	cp_vec_free(&w.open);
 	cp_vec_free(&w.noted);
 	cp_annotations_deinit(&w.annotations);

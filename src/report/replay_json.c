@@ -13,6 +13,7 @@
 #include "inspect/inspect.h"
 #include "report/annotations.h"
 #include "report/exceptions.h"
+#include "report/invoker.h"
 #include "report/replay.h"
 #include "report/spans.h"
 #include "report/values.h"
@@ -214,6 +215,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		return NULL;
 	annotations_until(w, span->start_ns);
 	begin(w, "enter", span->start_ns, span->thread, span->function, span->depth);
+	cp_invoker_json(w->p, call, &w->j);
 	if (call->value_count)
 		cp_values_json(&w->j, "args", call->values, call->value_count);
 	if (call->stack != CP_RECORD_NONE)

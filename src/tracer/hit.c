@@ -235,6 +235,8 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 		e->vector_size = read_vector(at, (struct cp_hit_vector *)to);
 		to += e->vector_size;
 	}
+	if (entry)
+		e->target = at->regs.r[arch->args[0]];
 	if (entry && !in_memory)
 		e->caller = at->regs.r[arch->lr];
 	if (in_memory || site->fetch_count) {

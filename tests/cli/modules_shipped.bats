@@ -50,7 +50,7 @@ plain() { sed -E 's/^ *[0-9.]+  //; s/  [0-9.]+ [nµm]?s$//' "$@"; }
 	echo "$stderr" >printed
 	plain printed >text
 	diff text - <<'END'
-main() {
+start: main() {
   tail(3) ⇒ leaf(6) = 7
   jump(1) ✗ unwound
   fact(3) {
@@ -71,7 +71,7 @@ END
 	run "$CPROF" run -q -a -r -t "$spec" --profile="calls:spec='$spec',args,result,json,output=calls.json" -- ./small
 	assert_equal "$status" 3
 	"$CPROF" replay --json >replay.json
-	only='{event, function, image, depth, tid, target, duration_ns, args: [.args[]? | {name, type, value, text}],
+	only='{event, function, image, depth, tid, target, invoked_by, duration_ns, args: [.args[]? | {name, type, value, text}],
 		result: (.result | if . then {type, value, text} else . end)}'
 	diff <(jq -c "$only" calls.json) <(jq -c "$only" replay.json)
 	assert_equal "$(jq -s 'map(select(.event == "tail_call" and .target == "leaf")) | length' calls.json)" 1
@@ -100,7 +100,7 @@ END
 	main=$(tail -n 1 lines | cut -d' ' -f1)
 	while read -r tid; do
 		grep "^$tid " lines | sed -E 's/^[0-9]+ //' >of_thread
-		[[ $(head -n 1 of_thread) == 'work('*') {' && $(tail -n 1 of_thread) == '}  '* ]]
+		[[ $(head -n 1 of_thread) == 'thread: work('*') {' && $(tail -n 1 of_thread) == '}  '* ]]
 		# Where a thread waited for long, the braces were opened.
 		assert_equal "$(grep -c '^  leaf([0-3])\(  .*\| {\)$' of_thread)" 100
 	done < <(awk '{print $1}' lines | sort -u | grep -v -x "$main")

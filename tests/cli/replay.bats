@@ -212,3 +212,75 @@ replay() { run "$CPROF" replay "$@"; }
 	assert_equal "$(grep -c TYPE_SLICE_BEGIN out)" "$(sqlite3 x.db 'SELECT count(*) FROM calls')"
 	assert_equal "$(grep -c TYPE_SLICE_END out)" "$(sqlite3 x.db 'SELECT count(*) FROM calls')"
 }
+
+@test "what begins calls: the start, threads, signals, callbacks of libraries" {
+	cat >invokes.c <<-'END'
+		#include <dlfcn.h>
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		static void say(const char *function, const char *by, void *caller)
+		{
+			Dl_info info;
+			const char *slash = dladdr(caller, &info) ? strrchr(info.dli_fname, '/') : NULL;
+			printf("%s %s %s\n", function, by, slash ? slash + 1 : "-");
+		}
+		#define FROM __builtin_return_address(0)
+		int called(int x) { return x + 1; }
+		int compare(const void *a, const void *b)
+		{
+			say("compare", "callback", FROM);
+			return called(*(const int *)a) - *(const int *)b;
+		}
+		void handler(int n)
+		{
+			char by[32];
+			int v[] = { 2, 1 };
+			snprintf(by, sizeof(by), "signal %d", n);
+			say("handler", by, NULL);
+			qsort(v, 2, sizeof(*v), compare);
+		}
+		void *routine(void *x)
+		{
+			say("routine", "thread", NULL);
+			raise(SIGRTMIN + 3);
+			return x;
+		}
+		__attribute__((constructor)) void before(void) { say("before", "callback", FROM); }
+		void after(void) { say("after", "callback", FROM); }
+		int main(void)
+		{
+			pthread_t t;
+			say("main", "start", NULL);
+			signal(SIGUSR1, handler);
+			signal(SIGRTMIN + 3, handler);
+			atexit(after);
+			raise(SIGUSR1);
+			pthread_create(&t, NULL, routine, NULL);
+			pthread_join(t, NULL);
+			return called(-1);
+		}
+	END
+	${CC:-cc} -D_GNU_SOURCE -g -O0 -o invokes invokes.c -pthread -ldl
+	"$CPROF" run -q -o x.data -t 'main,before,after,routine,handler,compare,called' -- ./invokes >want
+	"$CPROF" replay --json x.data >events
+	jq -r 'select(.event == "enter" and .invoked_by) |
+		"\(.function) \(.invoked_by)\(if .signal then " \(.signal)" else "" end) \(.caller_image // "-")"' events |
+		diff want -
+	assert_equal "$(jq -r 'select(.event == "enter" and (.invoked_by | not)).function' events | sort -u)" called
+	"$CPROF" replay x.data >text
+	grep -qE '  start: main\(\) \{$' text
+	grep -qE '  thread: routine\(\) \{$' text
+	grep -qE '  signal SIGUSR1: handler\(\) \{$' text
+	grep -qE '  signal 37: handler\(\) \{$' text
+	grep -qE '  callback from [^ ]+: compare\(\) \{$' text
+	for columns in 80 120; do
+		COLUMNS=$columns "$CPROF" replay x.data >out
+		(($(wc -L <out) <= columns)) || fail "wider than $columns: $(cat out)"
+		grep -q 'signal SIGUSR1:' out
+	done
+	"$CPROF" merge -o merged.data x.data
+	diff <("$CPROF" replay --json merged.data | jq -c 'del(.ts_ns)') <(jq -c 'del(.ts_ns)' events)
+}

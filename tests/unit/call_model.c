@@ -194,6 +194,17 @@ struct stack {
 	uint32_t depth;
 };
 
+static void add_invoker(struct cp_record_call *c, uint64_t r)
+{
+	unsigned by = r % 8;
+
+	c->flags |= (uint8_t)(by << 2);
+	if (by == CPROF_INVOKER_SIGNAL)
+		c->count = (uint32_t)(r >> 8);
+	else if (by && r & 8)
+		c->target = (uint32_t)(r / 16 % CALL_MODEL_FUNCTIONS);
+}
+
 /* The next event of a thread: mostly what can come there. */
 static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct cp_record_call *c)
 {
@@ -249,6 +260,8 @@ static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct 
 		if (c->kind == CP_RECORD_LEAVE)
 			c->changed_count = (uint32_t)(r / 8192 % (count - c->result_count + 1));
 	}
+	if (c->kind == CP_RECORD_ENTER)
+		add_invoker(c, r >> 20);
 }
 
 /* Waits until it is written, or chunks would be put together. */

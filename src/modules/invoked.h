@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which calls that no traced function makes are worth saying how they began.
+ */
+#ifndef CP_MODULES_INVOKED_H
+#define CP_MODULES_INVOKED_H
+
+#include <cprof/cprof.h>
+
+#include "base/buf.h"
+
+/* How the call of `f` began that is being entered: false for one that a traced
+ * function made, or code that is not traced and may just have called. */
+bool invoked_by(const cprof_function *f, cprof_invocation *ret);
+/* "start", "thread", "signal SIGUSR1", "callback from qsort", as `cprof replay` has
+ * it; raw. */
+void invoked_name(const cprof_invocation *by, struct cp_buf *out);
+
+#endif
