@@ -58,8 +58,8 @@ static const struct cp_option_group groups[] = { { "What is shown", options, 0 }
 static const char *const sources[] = {
 	[CP_SOURCE_RAISED] = "raised",
 	[CP_SOURCE_EMULATED] = "emulated",
-	[CP_SOURCE_NONE] = "no source",
-	[CP_SOURCE_NEVER] = "never",
+	[CP_SOURCE_NONE] = "not raised",
+	[CP_SOURCE_NEVER] = "never raised",
 };
 
 static void events_json(struct cp_json *j)
@@ -79,33 +79,46 @@ static void events_json(struct cp_json *j)
 	cp_buf_u8(j->out, '\n');
 }
 
+/* Columns before what an event comes from, which is wrapped and never cut. */
+#define EVENT_COLUMNS 24
+#define SOURCE_COLUMNS 14
+
+static void cell(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint,
+		 const char *text, size_t columns)
+{
+	size_t used = cp_text_columns(text);
+
+	cp_paint(out, look, paint, text);
+	cp_buf_printf(out, "%*s", used < columns ? (int)(columns - used) : 1, "");
+}
+
 static void events_table(const struct cp_look *look, struct cp_buf *out)
 {
-	static const struct cp_column columns[] = { { .title = "EVENT" },
-						    { .title = "SOURCE" },
-						    { .title = "BY" } };
 	static const enum cp_paint paints[] = {
 		[CP_SOURCE_RAISED] = CP_PAINT_COOL,
 		[CP_SOURCE_EMULATED] = CP_PAINT_WARM,
 		[CP_SOURCE_NONE] = CP_PAINT_DIM,
 		[CP_SOURCE_NEVER] = CP_PAINT_DIM,
 	};
+	const size_t before = 2 + EVENT_COLUMNS + SOURCE_COLUMNS;
 	const struct cp_event_info *e;
-	struct cp_table t;
 
-	cp_table_init(&t, columns, sizeof(columns) / sizeof(columns[0]));
+	cp_buf_str(out, "  ");
+	cell(out, look, CP_PAINT_DIM, "EVENT", EVENT_COLUMNS);
+	cell(out, look, CP_PAINT_DIM, "SOURCE", SOURCE_COLUMNS);
+	cp_paint(out, look, CP_PAINT_DIM, "BY");
+	cp_buf_u8(out, '\n');
 	for (e = cp_event_infos; e < cp_event_infos + cp_event_info_count; e++) {
-		cp_table_cell(&t, CP_PAINT_NAME, "%s", e->name);
-		cp_table_cell(&t, paints[e->source], "%s", sources[e->source]);
-		cp_table_cell(&t, CP_PAINT_PLAIN, "%s", e->by);
+		cp_buf_str(out, "  ");
+		cell(out, look, CP_PAINT_NAME, e->name, EVENT_COLUMNS);
+		cell(out, look, paints[e->source], sources[e->source], SOURCE_COLUMNS);
+		cp_add_wrapped(out, look, before, before, e->by);
 	}
-	cp_table_print(&t, look, out);
-	cp_table_deinit(&t);
 	cp_buf_str(out,
-		   "\nraised     it happens, and is told\n"
-		   "emulated   as the contract has it, from what is as near as native code has\n"
-		   "no source  it can be asked for, and is not raised by this version\n"
-		   "never      native code has no such thing\n");
+		   "\nraised        it happens, and is told\n"
+		   "emulated      as the contract has it, from what is as near as native code has\n"
+		   "not raised    it can be asked for, and this version does not look for it\n"
+		   "never raised  native code has no such thing\n");
 }
 
 /* ---- the list ---- */

@@ -386,10 +386,20 @@ wrong() {
 	"$CPROF" modules --events --json >events
 	diff declared <(jq -r '.[].event' events)
 	assert_equal "$(jq -r '.[] | select(.by == "") | .event' events)" ""
-	assert_equal "$(jq -r '.[].source' events | grep -v -x -e raised -e emulated -e 'no source' -e never)" ""
+	assert_equal "$(jq -r '.[].source' events | grep -v -x -e raised -e emulated -e 'not raised' -e 'never raised')" ""
 	run "$CPROF" modules --events
-	assert_line --regexp '^ +iomap_report +never +native code'
+	assert_line --regexp '^ +iomap_report +never raised +native code'
 	assert_line --regexp '^ +method_enter +raised +a breakpoint'
+	# All of it is there, however narrow the terminal is.
+	for columns in 80 200; do
+		COLUMNS=$columns "$CPROF" modules --events >table
+		(($(wc -L <table) <= columns)) || fail "wider than $columns"
+		table=$(tr -s ' \n' '  ' <table)
+		while read -r words; do
+			[[ $table == *" $words "* ]] || complain "$columns: $words"
+		done < <(jq -r '.[] | "\(.event) \(.source) \(.by)"' events)
+	done
+	no_complaints
 	# What is said to be raised is, somewhere in the engine; and the other way round.
 	diff <(jq -r '.[] | select(.source == "raised" or .source == "emulated") | .event' events | sort) \
 		<(cat "$SOURCES"/src/engine/*.c | grep -o 'engine_raise0\?([^,]*, [a-z_]*' | sed 's/.*, //' | sort -u | grep -x -f declared)
