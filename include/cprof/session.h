@@ -74,9 +74,10 @@ CPROF_API cprof_status cprof_session_run(cprof_session *session, uint64_t timeou
 CPROF_API void cprof_session_stop(cprof_session *session);
 
 /* Removes every breakpoint and lets go of the target, which runs on (a launched
- * one that has not been run yet is let run). Nothing to do after
- * cprof_session_run(), which does that; UNSUPPORTED_CALL_SEQUENCE without a
- * target, and from a callback: there, cprof_session_stop() it is. CLR:
+ * one that has not been run yet is let run). Nothing to do, and OK, after
+ * cprof_session_run(), which does that, and a second time; the session is not to be
+ * run afterwards. UNSUPPORTED_CALL_SEQUENCE without a target, and from a callback:
+ * there, cprof_session_stop() it is. CLR:
  * RequestProfilerDetach(), which is refused once ELT hooks were set; not here. */
 CPROF_API cprof_status cprof_session_detach(cprof_session *session);
 

@@ -447,6 +447,18 @@ static void warn_unready(cprof_session *s)
 			    n);
 }
 
+static void wait_for_tracer(cprof_session *s)
+{
+	int status;
+
+	/* It ends by itself when our end of the socket closes. */
+	cp_close_fd(&s->link.controller_socket);
+	s->link.controller_socket = -1;
+	while (s->tracer && waitpid(s->tracer, &status, 0) < 0 && errno == EINTR)
+		;
+	s->tracer = 0;
+}
+
 /* Lets everything go and takes what is still in the ring, however long that
  * takes; only that nothing comes any more takes too long. */
 static void finish(cprof_session *s)
@@ -469,7 +481,9 @@ static void finish(cprof_session *s)
 			wait_for_events(s, true, deadline);
 	}
 	drain_all(s);
-	if (!s->tracer_left)
+	if (s->tracer_left)
+		wait_for_tracer(s); /* its end is what lets go */
+	else
 		engine_arm_restore(s);
 	engine_annotations_end(s);
 	if (!s->tracer_left)
@@ -692,18 +706,6 @@ static void profilers_free(cprof_session *s)
 	for (i = 0; i < s->loaded.count; i++)
 		free(s->loaded.items[i]);
 	cp_vec_free(&s->loaded);
-}
-
-static void wait_for_tracer(cprof_session *s)
-{
-	int status;
-
-	/* It ends by itself when our end of the socket closes. */
-	cp_close_fd(&s->link.controller_socket);
-	s->link.controller_socket = -1;
-	while (s->tracer && waitpid(s->tracer, &status, 0) < 0 && errno == EINTR)
-		;
-	s->tracer = 0;
 }
 
 cprof_status cprof_session_detach(cprof_session *s)
