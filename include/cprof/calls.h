@@ -165,7 +165,7 @@ typedef struct cprof_invocation {
 	cprof_invoker by;
 	int signal; /* SIGNAL: its number */
 	cprof_addr caller; /* return address; 0: not known */
-	const cprof_image *image; /* that it is in; NULL: of no file, or not known */
+	const cprof_image *image; /* not TRACED: that it is in; NULL: of no file, or not known */
 	const cprof_function *function; /* likewise; NULL: has no name */
 } cprof_invocation;
 /* How the call began that is entered: in method_enter and method_begin_invoke, else

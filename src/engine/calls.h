@@ -159,6 +159,7 @@ struct engine_calls {
 	/* the event being delivered */
 	cprof_call current;
 	bool has_current;
+	struct engine_callers *callers; /* known ones (invoke.c); owned; NULL: none */
 	const struct cp_call *entering; /* of which an enter is delivered; else NULL */
 	bool exiting; /* open calls end because their thread or process does */
 	uint64_t now_ns; /* when what is being delivered happened */

@@ -6,15 +6,37 @@
  */
 #include "engine/invoke.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "arch/arch.h"
+#include "base/map.h"
 #include "engine/calls.h"
 
 #define SIGRETURN_BYTES 16
 /* How far from where a thread began its routine is entered, at most: what the C
  * library keeps there, and a wrapper of a language's own. */
 #define START_BYTES 1024
+
+/* What is at a return address, as far as that does not change: few of them call
+ * over and over again. */
+struct caller {
+	const cprof_process *process;
+	uint64_t address;
+	const cprof_image *image;
+	const cprof_function *function;
+	bool by_kernel; /* it ends a signal handler */
+};
+
+struct engine_callers {
+	struct caller known[64]; /* by hash of the address */
+};
+
+void engine_invoke_free(struct engine_calls *c)
+{
+	free(c->callers);
+	c->callers = NULL;
+}
 
 bool engine_tells_invokes(const cprof_session *s)
 {
@@ -47,14 +69,43 @@ static bool starts_thread(const cprof_thread *t, const struct cp_call *call)
 	       t->born_sp - call->sp < START_BYTES;
 }
 
-static cprof_invoker invoker(const cprof_session *s, const struct cp_call *call)
+static struct caller look_at(cprof_session *s, uint64_t address, const cprof_image *image)
+{
+	cprof_process *p = s->current.process;
+	struct caller caller = { p, address, image, NULL, by_kernel(p, address) };
+
+	if (image)
+		caller.function = engine_function_at(s, image, address - 1 - image->bias);
+	if (caller.function && caller.function->unnamed)
+		caller.function = NULL;
+	return caller;
+}
+
+static struct caller caller_of(cprof_session *s, uint64_t address)
+{
+	const cprof_process *p = s->current.process;
+	const struct engine_text *text = address ? engine_find_text(p, address - 1) : NULL;
+	const cprof_image *image = text ? text->image : NULL;
+	struct engine_calls *c = s->calls;
+	struct caller *known;
+
+	if (!c->callers)
+		c->callers = calloc(1, sizeof(*c->callers));
+	if (!c->callers)
+		return look_at(s, address, image);
+	known = &c->callers->known[cp_hash_u64(address) % CP_ARRAY_SIZE(c->callers->known)];
+	if (known->process != p || known->address != address || known->image != image)
+		*known = look_at(s, address, image);
+	return *known;
+}
+
+static cprof_invoker invoker(const cprof_session *s, const struct cp_call *call,
+			     const struct caller *caller)
 {
 	const cprof_thread *t = s->current.thread;
 	const cprof_function *f = call->subject;
 
-	if (!engine_invoked(s, call->caller))
-		return CPROF_INVOKER_TRACED;
-	if (by_kernel(s->current.process, call->caller))
+	if (caller->by_kernel)
 		return CPROF_INVOKER_SIGNAL;
 	if (t && t->tid == t->process->pid &&
 	    (!strcmp(f->linkage_name, "main") || !strcmp(f->linkage_name, "_start")))
@@ -66,19 +117,18 @@ bool cprof_current_invocation(cprof_invocation *ret)
 {
 	cprof_session *s = cprof_session_current();
 	const struct cp_call *call = s && s->calls ? s->calls->entering : NULL;
-	const struct engine_text *text;
+	struct caller caller;
 
 	if (!call || !call->subject || !s->current.hit || !ret)
 		return false;
-	*ret = (cprof_invocation){ .by = invoker(s, call), .caller = call->caller };
+	*ret = (cprof_invocation){ .caller = call->caller };
+	if (!engine_invoked(s, call->caller))
+		return true;
+	caller = caller_of(s, call->caller);
+	ret->by = invoker(s, call, &caller);
+	ret->image = caller.image;
+	ret->function = caller.function;
 	if (ret->by == CPROF_INVOKER_SIGNAL)
 		ret->signal = (int)s->current.hit->event->target;
-	text = call->caller ? engine_find_text(s->current.process, call->caller - 1) : NULL;
-	if (!text)
-		return true;
-	ret->image = text->image;
-	ret->function = engine_function_at(s, text->image, call->caller - 1 - text->image->bias);
-	if (ret->function && ret->function->unnamed)
-		ret->function = NULL;
 	return true;
 }

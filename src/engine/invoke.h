@@ -11,5 +11,6 @@
 bool engine_tells_invokes(const cprof_session *s);
 /* Does a call that returns to `caller` come from code that is not traced? */
 bool engine_invoked(const cprof_session *s, uint64_t caller);
+void engine_invoke_free(struct engine_calls *c);
 
 #endif

@@ -8,6 +8,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/invoke.h"
 #include "engine/throws.h"
 
 #define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
@@ -46,6 +47,7 @@ void engine_calls_free(cprof_session *s)
 		free(c->traced.items[i]);
 	}
 	engine_throws_free(c);
+	engine_invoke_free(c);
 	cp_vec_free(&c->traces);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
