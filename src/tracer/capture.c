@@ -38,8 +38,7 @@ void emit_event(struct tracer *tr, struct cp_event *event, size_t size)
 {
 	void *room = cp_ring_reserve(tr->link, size, 0);
 
-	/* Births and deaths have a reserve of their own; a ring that is full
-	 * to the brim belongs to a controller that hangs, and ends soon. */
+	/* There is room, unless we are leaving a controller that hangs. */
 	if (!room)
 		return;
 	event->size = (uint32_t)cp_align8(size);

@@ -41,6 +41,8 @@
 
 /* Below this many threads P_ALL is as good as asking one by one. */
 #define FEW_THREADS 64
+/* Room for all that one stop or death reports, but for what asks for room itself. */
+#define BRIM (UINT64_C(64) << 10)
 /* Reports taken one after the other before the loop looks around. */
 #define IN_A_ROW 1024u
 
@@ -571,6 +573,10 @@ static bool gather_one(struct tracer *tr, idtype_t type, id_t id)
 		options |= WNOHANG;
 	if (waitid(type, id, &si, options) || !si.si_pid)
 		return false;
+	if (!tr->ending && !cp_ring_reserve(tr->link, BRIM, 0)) {
+		tr->full = true;
+		return false;
+	}
 	t = thread_find(tr, si.si_pid);
 	if (!t)
 		forget_newborn(tr, si.si_pid);

@@ -338,6 +338,43 @@ static void test_full_ring(void)
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
+/* With a ring that is full to the brim, births and deaths wait, too: as many are
+ * told as without. */
+static void births(uint64_t *born_ret, uint64_t *died_ret, bool full)
+{
+	struct pilot p = { 0 };
+	uint64_t tail;
+	unsigned n;
+
+	pilot_start(&p, program, "work", 8, 10);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	pilot_drain(&p);
+	tail = p.link.shared->tail;
+	if (full)
+		p.link.shared->tail = p.link.shared->head + 64 - CP_LINK_RING;
+	pilot_go(&p, 1);
+	for (n = 0; full && n < 50; n++)
+		usleep(1000);
+	CHECK(!full || p.board->ready < 9);
+	p.link.shared->tail = tail;
+	pilot_until(&p, 9);
+	CHECK(pilot_leave(&p));
+	*born_ret = p.events[CP_EVENT_THREAD];
+	*died_ret = p.events[CP_EVENT_THREAD_EXIT];
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+static void test_full_to_the_brim(void)
+{
+	uint64_t born, died, all_born, all_died;
+
+	births(&all_born, &all_died, false);
+	births(&born, &died, true);
+	CHECK(all_born >= 8 && all_died >= 7);
+	CHECK_U64(born, all_born);
+	CHECK_U64(died, all_died);
+}
+
 /* ---- what is captured ---- */
 
 struct captured {
@@ -557,6 +594,7 @@ int main(int argc, char **argv)
 	RUN(refused, "seccomp", 0);
 	RUN(refused, "no memory", ENOMEM);
 	RUN(full_ring);
+	RUN(full_to_the_brim);
 	RUN(values);
 	RUN(returns, 1);
 	RUN(returns, 3);
