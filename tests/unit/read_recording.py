@@ -228,13 +228,17 @@ def outermost(tables, location):
 
 def describe_call(tables, call):
     ts, kind, flags, thread, function, depth, more, duration, overhead, cpu, roles, values = call
-    target = outermost(tables, more - 1) if kind == 2 and more else b"-"
+    caller, count = 0, more if kind == 4 else (more - 1) % 2**32 if kind == 6 else 0
+    if kind == 0: # the column says something else
+        caller, count, overhead = (0, overhead, 0) if flags & 28 == 12 else (overhead, 0, 0)
+    target = more if kind == 2 else caller
+    target = outermost(tables, target - 1) if target else b"-"
     stack = b"-"
     if kind in (0, 5) and more:
         stack = outermost(tables, tables[8][tables[9][more - 1][0] - 1][1] - 1)
     return b"%d %d %d %d %s %d > %s | %s %d %d %d %d %d %d" % (
         ts, kind, flags, tables[6][thread][1], outermost(tables, function), depth, target, stack,
-        more if kind == 4 else (more - 1) % 2**32 if kind == 6 else 0, duration, overhead, cpu, roles & 1, roles >> 1) + b"".join(
+        count, duration, overhead, cpu, roles & 1, roles >> 1) + b"".join(
             describe_value(tables, value) for value in values)
 
 
