@@ -184,8 +184,14 @@ walks() {
 	started+=("$walker")
 }
 
-@test "walks: code that a perf map names has functions, the same ones each time" {
+# Starts the program that stays in generated code; its map is whole.
+spin() {
 	begin jit --mode=spin
+	until_true grep -qs jit_framed "/tmp/perf-$tracee.map"
+}
+
+@test "walks: code that a perf map names has functions, the same ones each time" {
+	spin
 	walks "$tracee"
 	until_true walked jit_spin_0
 	cp "/tmp/perf-$tracee.map" map
@@ -204,7 +210,7 @@ walks() {
 }
 
 @test "a perf map that is written long after its code is found" {
-	begin jit --mode=spin
+	spin
 	mv "/tmp/perf-$tracee.map" map
 	walks "$tracee"
 	until_true grep -q '^- ' walks
@@ -216,7 +222,7 @@ walks() {
 }
 
 @test "stack: names of a perf map" {
-	begin jit --mode=spin
+	spin
 	run -0 "$CPROF" stack "$tracee"
 	assert_output --partial jit_spin_0+
 	finish
