@@ -146,6 +146,7 @@ struct cp_area_header {
 	uint64_t handler; /* address of the handler, 0: not in this area */
 	uint64_t old_handler, old_flags, old_restorer,
 		old_mask; /* the program's own, for chaining */
+	uint64_t left_ns; /* when it was left for good, CLOCK_MONOTONIC; 0: in use */
 };
 struct cp_area_entry {
 	uint64_t site;

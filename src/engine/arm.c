@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Breakpoints of an image into a process: room for their slots near by, the
+ * Breakpoints of an image into a process: room for their slots (areas.c), the
  * batch, the request.
- *
- *      ... │ free │ area │  gap  │ image │ ...
- *                    └ within 2 GiB of all of the image: slots hold
- *                      instructions with operands relative to their place
  *
  * What was mapped is seen at exec and attach, and when the dynamic linker
  * says so (its hook holds the thread, so constructors have not run yet).
@@ -17,146 +13,11 @@
 
 #include "base/log.h"
 #include "engine/annotations.h"
+#include "engine/areas.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
 #include "engine/throws.h"
 #include "tracer/restore.h"
-
-#define PAGE UINT64_C(4096)
-#define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 20))
-#define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
-#define HIGHEST UINT64_C(0x7ffffffff000)
-/* Left free behind the heap and before the stack, which grow into a gap. A
- * program that has no heap yet gets it up to 32 MiB behind its data. */
-#define HEAP_ROOM (UINT64_C(256) << 20)
-#define HEAP_AWAY (UINT64_C(32) << 20)
-#define STACK_ROOM (UINT64_C(64) << 20)
-#define TRIES 16
-
-/* ---- a place for an area ---- */
-
-struct gap {
-	uint64_t start, end;
-};
-
-/* The nearest place for `size` bytes in a gap, or 0. */
-static uint64_t place_in(struct gap gap, uint64_t size, uint64_t low, uint64_t high)
-{
-	uint64_t at;
-
-	if (gap.end <= gap.start || gap.end - gap.start < size)
-		return 0;
-	at = gap.end <= low ? gap.end - size : gap.start;
-	if (at < low ? high - at > REACH : at + size - low > REACH)
-		return 0;
-	return at;
-}
-
-/* True when the program's data end with the `n`th mapping. */
-static bool ends_program(const cprof_process *p, const struct cp_mapping *maps, size_t n)
-{
-	if (n && !*maps[n].path && maps[n - 1].end == maps[n].start)
-		n--; /* what it has that is not in the file */
-	return p->exe && !strcmp(maps[n].path, p->exe);
-}
-
-/* Before the `n`th mapping. */
-static struct gap gap_before(const cprof_process *p, const struct cp_mapping *maps, size_t count,
-			     size_t n)
-{
-	const struct cp_mapping *before = n ? &maps[n - 1] : NULL;
-	const struct cp_mapping *after = n < count ? &maps[n] : NULL;
-	struct gap gap = { before ? before->end + PAGE : LOWEST,
-			   after ? after->start - PAGE : HIGHEST };
-
-	if (before && !strcmp(before->path, "[heap]"))
-		gap.start += HEAP_ROOM;
-	else if (before && ends_program(p, maps, n - 1) &&
-		 (!after || strcmp(after->path, "[heap]") != 0))
-		gap.start += HEAP_AWAY + HEAP_ROOM;
-	if (after && !strncmp(after->path, "[stack", 6))
-		gap.end = after->start > STACK_ROOM ? after->start - STACK_ROOM : 0;
-	return gap;
-}
-
-static uint64_t distance(uint64_t at, uint64_t low, uint64_t high)
-{
-	return at < low ? low - at : at - high;
-}
-
-/* The `nth` nearest place for `size` bytes to [low, high); 0: none, or, with
- * ESRCH, the memory is gone: the process ends or executes another program. */
-static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, uint64_t high,
-			   unsigned nth, int *errnum_ret)
-{
-	uint64_t best = 0, floor = 0;
-	struct cp_buf text = { 0 }; /* as it is now: areas came since it was read */
-	struct cp_mapping *maps = NULL;
-	struct cp_error *err = NULL;
-	size_t count = 0, i;
-
-	if (engine_read_maps(p, &text))
-		err = cp_mappings_parse(text.bytes, text.size, &maps, &count);
-	cp_buf_free(&text);
-	if (err || !count) {
-		cp_error_free(err);
-		*errnum_ret = ESRCH;
-		return 0;
-	}
-	do {
-		uint64_t nearest = UINT64_MAX;
-
-		best = 0;
-		for (i = 0; i <= count; i++) {
-			uint64_t at = place_in(gap_before(p, maps, count, i), size, low, high);
-			uint64_t far = at ? distance(at, low, high) : 0;
-
-			if (at && far > floor && far < nearest) {
-				nearest = far;
-				best = at;
-			}
-		}
-		floor = nearest;
-	} while (best && nth--);
-	cp_mappings_free(maps, count);
-	return best;
-}
-
-/* Has room made for so many slots beside those of coverage; an errno, or 0. */
-static int map_area(cprof_image *image, uint64_t slots)
-{
-	cprof_process *p = image->process;
-	struct cp_request rq = {
-		.type = CP_REQUEST_MAP,
-		.pid = p->pid,
-	};
-	struct cp_answer answer = { .errnum = ENOMEM };
-	struct cp_error *err;
-	unsigned nth;
-
-	slots += engine_cover_slots(image->assembly->cover);
-	rq.size = cp_area_size(slots);
-	if (image->area && cp_area_slot_count(image->area_size) >= slots)
-		return 0;
-	for (nth = 0; nth < TRIES; nth++) {
-		rq.address = find_place(p, rq.size, image->start, image->end, nth, &answer.errnum);
-		if (!rq.address)
-			return answer.errnum;
-		err = cp_link_call(&p->session->link, &rq, &answer, NULL);
-		if (err) {
-			cp_error_free(err);
-			return ESRCH;
-		}
-		if (answer.errnum != EEXIST)
-			break;
-	}
-	if (answer.errnum)
-		return answer.errnum;
-	image->area = answer.address;
-	image->area_size = rq.size;
-	cp_map_clear(&image->slots);
-	return 0;
-}
 
 /* ---- a batch ---- */
 
@@ -437,7 +298,7 @@ static void arm_image(cprof_image *image)
 		return;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
-	errnum = map_area(image, slots + slots / 64 + 64);
+	errnum = engine_area_map(image, slots + slots / 64 + 64);
 	if (!errnum)
 		errnum = send_calls(image, &numbers, &own);
 	if (!errnum && cover)
@@ -460,7 +321,7 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 
 	for (i = 0; i < changed->count; i++)
 		slots += c->traced.items[changed->items[i]]->site_count;
-	errnum = changed->count ? map_area(image, slots) : 0;
+	errnum = changed->count ? engine_area_map(image, slots) : 0;
 	/* A new area: the slots in the one before belong to nobody's address now. */
 	if (!errnum)
 		errnum = send_calls(image, image->area == area ? changed : all, &none);
@@ -640,7 +501,7 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	struct cp_reader file = cp_probe_file_reader(b.image->assembly->image);
 	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
 	errnum = !cp_decode(b.calls->decoder, code, size, address, &insn) ||
-				 map_area(b.image, b.image->slots.count + 1) ||
+				 engine_area_map(b.image, b.image->slots.count + 1) ||
 				 !add_site(&b, site, address, code, insn.size)
 			 ? EINVAL
 			 : send_batch(&b, &armed);

@@ -16,7 +16,9 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "base/log.h"
+#include "tracer/proc.h"
 #include "tracer/restore.h"
 #include "tracer/space.h"
 
@@ -92,6 +94,40 @@ static int map_area(struct tracer *tr, struct space *space, uint64_t address, ui
 	return 0;
 }
 
+/* ---- taking one that was left ---- */
+
+/* A thread may have been on its way through a slot when it was left, and wait for
+ * a processor since. */
+#define REST_NS (300 * CP_NS_PER_S)
+
+static bool anybody_in(struct tracer *tr, const struct space *space, uint64_t address,
+		       uint64_t size)
+{
+	uint64_t key, value, pc, sp;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space == space && proc_where(tr, t, &pc, &sp) == PROC_BLOCKED &&
+		    pc - address < size)
+			return true;
+	}
+	return false;
+}
+
+static int take_left(struct tracer *tr, const struct space *space, uint64_t address, uint64_t size)
+{
+	struct cp_area_header header;
+
+	if (!space_read(space, address, &header, sizeof(header)) || header.magic != CP_AREA_MAGIC ||
+	    header.size != size || header.count || !header.left_ns ||
+	    cp_now() < header.left_ns + REST_NS || space_area(space, address) ||
+	    anybody_in(tr, space, address, size))
+		return EEXIST;
+	return 0;
+}
+
 void area_map(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	struct space *space = space_by_pid(tr, rq->pid);
@@ -110,8 +146,11 @@ void area_map(struct tracer *tr, const struct cp_request *rq, struct cp_answer *
 		space->cleared = true;
 		cp_restore_memory(rq->pid, space->mem);
 	}
+	ret->address = rq->address;
 	if (!ret->errnum)
-		ret->errnum = map_area(tr, space, rq->address, size, &ret->address);
+		ret->errnum = rq->flags & CP_MAP_LEFT
+				      ? take_left(tr, space, rq->address, size)
+				      : map_area(tr, space, rq->address, size, &ret->address);
 	if (ret->errnum)
 		return;
 	if (!keep_area(space, ret->address, size) ||
@@ -191,12 +230,16 @@ bool area_write_table(struct space *space, struct area *area)
 
 void area_forget(const struct space *space)
 {
-	const uint64_t none = 0;
+	const uint64_t none = 0, now = cp_now();
 	size_t i;
 
-	for (i = 0; i < space->table->areas.count; i++)
-		space_write(space,
-			    space->table->areas.items[i].address +
-				    offsetof(struct cp_area_header, count),
-			    &none, sizeof(none));
+	for (i = 0; i < space->table->areas.count; i++) {
+		uint64_t address = space->table->areas.items[i].address;
+
+		space_write(space, address + offsetof(struct cp_area_header, count), &none,
+			    sizeof(none));
+		if (!space->handler && space->users == 1)
+			space_write(space, address + offsetof(struct cp_area_header, left_ns), &now,
+				    sizeof(now));
+	}
 }

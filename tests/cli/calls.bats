@@ -138,6 +138,38 @@ twice enter=100 leave=100 tail_call=0 unwind=0"
 		head -c 2 | od -An -tx1 | tr -d ' ')" "$want"
 }
 
+# Bytes that cprof mapped for its slots: anonymous, to be executed.
+areas() {
+	local range sum=0
+	while read -r range _; do
+		sum=$((sum + 16#${range#*-} - 16#${range%-*}))
+	done < <(grep ' r-xp 00000000 00:00 0 *$' "/proc/$tracee/maps")
+	echo "$sum"
+}
+
+@test "slots of an attach that was long ago are used again" {
+	local first up
+	read -r up _ </proc/uptime
+	((${up%.*} > 600)) || skip 'the machine has been up for less than ten minutes'
+	begin counted --depth=20
+	"$CPROF" attach -q -o x.data -t leaf -d 50ms "$tracee"
+	first=$(areas)
+	[ "$first" -ge 4096 ]
+	# Left a moment ago, it may be in use yet.
+	"$CPROF" attach -q -o x.data -t leaf -d 50ms "$tracee"
+	[ "$(areas)" -gt "$first" ]
+	first=$(areas)
+	for _ in 1 2 3; do
+		"$BATS_TEST_DIRNAME/left_long_ago" "$tracee"
+		"$CPROF" attach -q -o x.data -t leaf,recurse -d 50ms "$tracee"
+		[ "$("$CPROF" report --json x.data | jq '[.calls.functions[].calls] | add')" -gt 0 ]
+		assert_equal "$(areas)" "$first"
+	done
+	text_is_whole
+	finish
+	[[ $finished == "status 0, counted: ok"* ]]
+}
+
 @test "--changes shows what was filled in, as the program prints it" {
 	"$CPROF" run -q -o x.data -t split,keep,move_by,many -r -l --changes -- "$TRACEES/out" >out
 	"$CPROF" replay --json x.data |

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Room for slots in a process. Private to src/engine.
+ */
+#ifndef CP_ENGINE_AREAS_H
+#define CP_ENGINE_AREAS_H
+
+#include "engine/internal.h"
+
+/* Makes sure of room for so many slots near the image, beside those of coverage:
+ * image->area. When that is another one than before, slots are forgotten. An
+ * errno, or 0. */
+int engine_area_map(cprof_image *image, uint64_t slots);
+
+#endif
