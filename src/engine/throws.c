@@ -27,6 +27,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "engine/invoke.h"
 #include "image/image.h"
 #include "unwind/lsda.h"
 
@@ -512,7 +513,10 @@ static void on_landing(cprof_session *s, const struct engine_hit *hit)
 		return;
 	f->seen = true;
 	object = f->object;
-	engine_calls_reach(s, e, sp);
+	/* A personality routine that is traced itself has yet to return: what is
+	 * left is seen at the next event, then. */
+	if (engine_invoked(s, e->caller))
+		engine_calls_reach(s, e, sp);
 	type = clause(s, hit, &index);
 	text = engine_find_text(s->current.process, at);
 	if (text)

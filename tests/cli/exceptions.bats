@@ -150,6 +150,21 @@ told() {
 	diff out got
 }
 
+@test "a personality routine that is traced returns, whatever it unwinds" {
+	[ -x "$TRACEES/throws_rust" ] || skip 'no rustc: throws_rust was not built'
+	"$CPROF" run --exceptions -q -o x.data -t rust_eh_personality -- "$TRACEES/throws_rust" >out
+	"$CPROF" run -q -o y.data -t rust_eh_personality -- "$TRACEES/throws_rust" >out
+	for file in x y; do
+		"$CPROF" report --json $file.data | jq -c '[.calls.functions[] | [.function, .calls,
+			.unwound]], .overhead.rejected.unmatched' >$file
+	done
+	diff x y
+	assert_equal "$(tail -1 x)" 0
+	"$CPROF" run --exceptions -q -o x.data -t throws_rust::deep -- "$TRACEES/throws_rust" >out
+	"$CPROF" report --json x.data |
+		jq -e '.calls.functions[] | .calls > 0 and .unwound == .calls'
+}
+
 @test "too many are told as long as --max-rate allows, and that it was so" {
 	run --separate-stderr "$CPROF" run --exceptions --max-rate=10 -o x.data -- \
 		"$TRACEES/throws" 2
