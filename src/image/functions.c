@@ -23,6 +23,7 @@ enum { PE_ABSPTR = 0, PE_ULEB = 1, PE_UDATA2 = 2, PE_UDATA4 = 3, PE_UDATA8 = 4 }
 enum { PE_SLEB = 9, PE_SDATA2 = 10, PE_SDATA4 = 11, PE_SDATA8 = 12 };
 enum { PE_PCREL = 0x10, PE_RELATIVE = 0x70, PE_INDIRECT = 0x80, PE_OMIT = 0xff };
 #define AUGMENTED 0x100u /* beside an encoding: FDEs have augmentation data */
+#define SIGNAL 0x200u /* they are of signal frames */
 
 /* DW_CFA_*: call frame instructions, as many as are looked at here. */
 enum { CFA_NOP = 0, CFA_DEF_CFA = 0x0c, CFA_DEF_CFA_EXPRESSION = 0x0f, CFA_OFFSET = 0x80 };
@@ -67,7 +68,7 @@ static unsigned encoding_of_cie(struct cp_cursor c)
 {
 	uint8_t version = cp_cursor_u8(&c);
 	const char *augmentation = cp_cursor_string(&c);
-	unsigned encoding = PE_ABSPTR;
+	unsigned encoding = PE_ABSPTR, signal = 0;
 
 	if (!augmentation)
 		return PE_OMIT;
@@ -87,10 +88,12 @@ static unsigned encoding_of_cie(struct cp_cursor c)
 			cp_cursor_u8(&c);
 		else if (*augmentation == 'P')
 			read_pointer(&c, cp_cursor_u8(&c));
-		else if (*augmentation != 'S' && *augmentation != 'B')
+		else if (*augmentation == 'S')
+			signal = SIGNAL;
+		else if (*augmentation != 'B')
 			break;
 	}
-	return c.bad ? PE_OMIT : encoding | AUGMENTED;
+	return c.bad ? PE_OMIT : encoding | AUGMENTED | signal;
 }
 
 static unsigned read_encoding(struct frames *f, uint64_t offset)
@@ -179,19 +182,28 @@ static const char *name_unnamed(struct cp_symbols *table, uint64_t start)
 	return cp_symbols_keep(table, at, (size_t)(name + sizeof(name) - at));
 }
 
+/* The code that ends a signal handler, which everybody calls the same. What
+ * describes it begins one byte early, for unwinders that look before a return
+ * address. */
+#define RESTORER "__restore_rt"
+
 static bool add_function(const struct cp_elf *elf, const struct cp_spans *known,
-			 struct cp_symbol *s, struct cp_raw_symbols *raw)
+			 struct cp_symbol *s, bool signal, struct cp_raw_symbols *raw)
 {
-	uint64_t start = s->start.v;
+	uint64_t start = s->start.v += signal;
 	const struct cp_span *span = cp_spans_find(known, start);
 
+	s->size -= signal;
+	if (!s->size)
+		return true;
 	if (!cp_elf_is_code(elf, start) || !cp_elf_is_code(elf, start + s->size - 1))
 		return true;
 	/* Named, or inside something named that has a size. */
 	if (span && (raw->list.items[span->value].s.size ||
 		     raw->list.items[span->value].s.start.v == start))
 		return true;
-	s->name = name_unnamed(raw->into, start);
+	s->name = signal ? cp_symbols_keep(raw->into, RESTORER, sizeof(RESTORER) - 1)
+			 : name_unnamed(raw->into, start);
 	return s->name && cp_symbols_push(raw, s, UINT32_MAX, 0);
 }
 
@@ -202,6 +214,7 @@ static bool add_all(const struct cp_elf *elf, struct frames *f, const struct cp_
 	struct cp_symbol s;
 	uint64_t length, id_at;
 	const uint8_t *body;
+	unsigned encoding;
 	uint32_t id;
 
 	while (cp_cursor_left(&c) >= 4) {
@@ -218,8 +231,9 @@ static bool add_all(const struct cp_elf *elf, struct frames *f, const struct cp_
 		id = cp_cursor_u32(&entry);
 		if (!id || id > id_at || entry.bad) /* a CIE, or nonsense */
 			continue;
-		if (read_fde(f, entry, encoding_at(f, id_at - id), &s) &&
-		    !add_function(elf, known, &s, raw))
+		encoding = encoding_at(f, id_at - id);
+		if (read_fde(f, entry, encoding, &s) &&
+		    !add_function(elf, known, &s, encoding != PE_OMIT && encoding & SIGNAL, raw))
 			return false;
 	}
 	return true;

@@ -146,3 +146,14 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 	assert_success
 	assert_line --partial "fully traceable"
 }
+
+@test "what a signal handler returns to has the name that everybody gives it" {
+	local libc
+	needs gdb
+	libc=$(ldd "$TRACEES/known_stack" | awk '/libc\.so/ { print $3 }')
+	gdb -nx -batch -ex 'info address __restore_rt' "$libc" >theirs 2>&1
+	grep -q 'is at 0x' theirs || skip "gdb does not know it: $(tail -1 theirs)"
+	run "$CPROF" functions "$libc" all
+	assert_equal "$(awk '/ __restore_rt / { print "0x" $1 }' <<<"$output")" \
+		"$(sed -n 's/.* is at \(0x[0-9a-f]*\).*/\1/p' theirs)"
+}
