@@ -105,7 +105,10 @@ static void flow_end(struct flow *f)
 static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
+	const struct cp_record_totals *t = cp_record_final(p->record);
 	size_t processes = cp_cost_used(p->processes, cp_record_process_count(p->record));
+	size_t threads = cp_cost_used(p->threads, cp_record_thread_count(p->record));
+	bool unsampled = !p->by_calls && !cp_record_sample_count(p->record);
 
 	if (info->holds == CP_RECORD_HAS_COVERAGE) {
 		cp_buf_str(item, "coverage of ");
@@ -127,7 +130,9 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 		flow_item(f, item);
 		return;
 	}
-	cp_add_time(item, p->total.ns);
+	/* Too short to be sampled, it used a little of both all the same. */
+	cp_add_time(item,
+		    unsampled && info->clock == CP_RECORD_CLOCK_CPU ? t->cpu_ns : p->total.ns);
 	cp_buf_printf(item, " %s in ", cp_report_unit(p));
 	cp_add_time(item, cp_report_duration(p->record));
 	flow_item(f, item);
@@ -144,8 +149,7 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	if (info->hz && !p->by_calls)
 		cp_buf_printf(item, " at %u Hz", info->hz);
 	flow_item(f, item);
-	cp_add_plural(item, cp_cost_used(p->threads, cp_record_thread_count(p->record)), "thread",
-		      "threads");
+	cp_add_plural(item, unsampled ? t->threads : threads, "thread", "threads");
 	flow_item(f, item);
 	if (processes > 1) {
 		cp_add_plural(item, processes, "process", "processes");

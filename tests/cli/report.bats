@@ -387,3 +387,9 @@ thread 1 1 p'
 	assert_failure 1
 	assert_output --partial "different code of f"
 }
+
+@test "what was too short to be sampled used CPU time in a thread all the same" {
+	"$CPROF" run -q -s 1 -o x.data -- true
+	run "$CPROF" report x.data
+	assert_line --regexp '^  [1-9][0-9.]* (µs|ms) of CPU time in .* · 0 samples at 1 Hz · 1 thread$'
+}
