@@ -38,6 +38,7 @@ struct cp_insn {
 	uint8_t flow; /* enum cp_flow */
 	bool landing_pad; /* endbr64, bti: where indirect jumps land; does nothing */
 	bool nop; /* padding between functions */
+	bool compares; /* and exchanges, atomically: takes a lock that is free */
 };
 
 /* Decodes many instructions with one handle; not for several threads at once. */

@@ -410,6 +410,7 @@ void cp_x86_flow(const struct cp_x86_insn *insn, const uint8_t *code, uint64_t p
 		.nop = is_nop(insn),
 		.landing_pad = insn->map == CP_X86_0F && insn->opcode == 0x1e &&
 			       insn->modrm == 0xfa && insn->rep == 0xf3,
+		.compares = insn->map == CP_X86_0F && insn->opcode == 0xb1 && insn->lock,
 	};
 	if (flow == CP_FLOW_JUMP || flow == CP_FLOW_BRANCH || flow == CP_FLOW_CALL)
 		ret->target = pc + insn->size + (uint64_t)cp_x86_imm(insn, code);

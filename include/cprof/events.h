@@ -99,6 +99,15 @@ typedef struct cprof_annotation_statistics {
 } cprof_annotation_statistics;
 CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret);
 
+/* Of the monitor_* event being delivered. [cb] */
+typedef struct cprof_contention {
+	int32_t owner; /* tid of who held it when the wait began; 0: not known */
+	uint64_t begin_ns; /* monotonic: when the wait began */
+	uint64_t waited_ns; /* contention: 0 */
+	const char *variable; /* static variable that the lock is, or is in; NULL: none. [cb] */
+} cprof_contention;
+CPROF_API bool cprof_current_contention(cprof_contention *ret);
+
 /* E(name, parameters): declares cprof_NAME_fn and
  * cprof_profiler_set_NAME_callback(handle, cb) [async]. NULL removes the
  * callback; a callback that is running is not affected. The callbacks of all
@@ -220,7 +229,9 @@ CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 	E(gc_roots, (cprof_profiler * prof, uint64_t count, const cprof_addr *addresses, \
 		     const cprof_object *objects)) \
 	E(fileio, (cprof_profiler * prof, uint64_t kind, uint64_t size)) \
-	/* locks, only when contended: must wait; gave up (timeout); got it after waiting */ \
+	/* locks, only when contended: must wait; gave up (timeout); got it after waiting. With \
+	 * cprof_profiler_enable_monitors(); more than cprof_profiler_set_max_rate() has for globs \
+	 * in a second end them, with a method_disarmed. More: cprof_current_contention() */ \
 	E(monitor_contention, (cprof_profiler * prof, const cprof_object *object)) \
 	E(monitor_failed, (cprof_profiler * prof, const cprof_object *object)) \
 	E(monitor_acquired, (cprof_profiler * prof, const cprof_object *object)) \

@@ -27,6 +27,7 @@ struct cp_stacks_options {
 /* Which calls are recorded, and what of them. */
 struct cp_calls_options {
 	bool exceptions; /* thrown and caught, with or without calls */
+	bool locks; /* waits for them, likewise */
 	struct cp_texts trace; /* SPECs; together one list */
 	bool args, result, locals, changes, stack, cpu_time;
 	uint64_t depth, string; /* 0: not given */

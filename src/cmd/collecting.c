@@ -93,6 +93,7 @@ static int check_coverage(const struct cp_args *args, const struct cp_collect_op
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
+	bool other = c->exceptions || c->locks; /* that these are about, too */
 	CP_FREE char *list = join_specs(&c->trace);
 	struct cp_condition *condition = NULL;
 	struct cp_spec *spec = NULL;
@@ -102,17 +103,17 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (status)
 		return status;
 	if (!c->trace.count) {
-		const char *alone = c->args					  ? "args"
-				    : c->result					  ? "result"
-				    : c->locals					  ? "locals"
-				    : c->changes				  ? "changes"
-				    : c->stack && !c->exceptions		  ? "stack"
-				    : c->cpu_time				  ? "cpu-time"
-				    : c->when					  ? "when"
-				    : c->depth					  ? "depth"
-				    : c->string					  ? "string"
-				    : c->max_rate <= UINT32_MAX && !c->exceptions ? "max-rate"
-										  : NULL;
+		const char *alone = c->args				  ? "args"
+				    : c->result				  ? "result"
+				    : c->locals				  ? "locals"
+				    : c->changes			  ? "changes"
+				    : c->stack && !other		  ? "stack"
+				    : c->cpu_time			  ? "cpu-time"
+				    : c->when				  ? "when"
+				    : c->depth				  ? "depth"
+				    : c->string				  ? "string"
+				    : c->max_rate <= UINT32_MAX && !other ? "max-rate"
+									  : NULL;
 
 		return alone ? cp_usage(args, "--%s is about calls: say which with --trace", alone)
 			     : CP_EXIT_OK;
@@ -182,11 +183,11 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 		cp_buf_printf(desc, ",max-rate=%u", (unsigned)c->max_rate);
 }
 
-static void describe_exceptions(struct cp_buf *desc, const struct cp_calls_options *c)
+static void describe_others(struct cp_buf *desc, const struct cp_calls_options *c)
 {
-	if (!c->exceptions)
+	if (!c->exceptions && !c->locks)
 		return;
-	cp_buf_str(desc, ",exceptions");
+	cp_buf_printf(desc, "%s%s", c->exceptions ? ",exceptions" : "", c->locks ? ",locks" : "");
 	if (c->trace.count)
 		return; /* the rest was said */
 	if (c->stack)
@@ -242,7 +243,8 @@ static char *describe(const struct cp_collect_options *o)
 	const char *named = recorder_of(o);
 	struct cp_buf desc = { 0 };
 	bool unasked = !o->calls.trace.count && !o->coverage.coverage && !o->annotations &&
-		       !o->calls.exceptions && (!named || o->clock == CP_COLLECT_WALL);
+		       !o->calls.exceptions && !o->calls.locks &&
+		       (!named || o->clock == CP_COLLECT_WALL);
 
 	cp_buf_str(&desc, "log:report");
 	if (o->hz || unasked)
@@ -251,7 +253,7 @@ static char *describe(const struct cp_collect_options *o)
 			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
 	add_text(&desc, "file", o->output);
 	describe_calls(&desc, &o->calls);
-	describe_exceptions(&desc, &o->calls);
+	describe_others(&desc, &o->calls);
 	describe_coverage(&desc, o);
 	cp_buf_str(&desc, o->annotations ? ",annotations" : "");
 	if (named && *recorder_args(named))
@@ -262,7 +264,7 @@ static char *describe(const struct cp_collect_options *o)
 bool cp_collecting_records(const struct cp_collect_options *o)
 {
 	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
-	       o->coverage.coverage || o->annotations || o->calls.exceptions;
+	       o->coverage.coverage || o->annotations || o->calls.exceptions || o->calls.locks;
 }
 
 /* --profile=default, log:report: the report is wanted, too. */
@@ -354,7 +356,7 @@ unsigned cp_collecting_flags(const struct cp_collect_options *o)
 {
 	return (o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0) |
 	       (o->calls.trace.count || o->coverage.coverage || o->annotations ||
-				o->profiles.count || o->calls.exceptions
+				o->profiles.count || o->calls.exceptions || o->calls.locks
 			? CPROF_SESSION_CALLS
 			: 0);
 }

@@ -16,6 +16,7 @@
 #include "engine/areas.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/locks.h"
 #include "engine/throws.h"
 #include "tracer/restore.h"
 
@@ -71,6 +72,8 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		[ENGINE_SITE_JIT] = CP_SITE_ENTRY | CP_SITE_HOLD,
 		[ENGINE_SITE_THROW] = CP_SITE_ENTRY | CP_SITE_REGS,
 		[ENGINE_SITE_LANDING] = CP_SITE_ENTRY | CP_SITE_REGS,
+		[ENGINE_SITE_LOCK] = CP_SITE_ENTRY | CP_SITE_REGS | CP_SITE_STACK,
+		[ENGINE_SITE_LOCKED] = CP_SITE_EXIT | CP_SITE_REGS,
 	};
 	unsigned flags = kinds[site->kind] | site->list.site_flags;
 	const struct engine_traced *t;
@@ -220,6 +223,8 @@ static int send_batch(struct batch *b, uint32_t *armed_ret)
 struct own {
 	uint32_t watches[ENGINE_WATCHES], throws[ENGINE_THROWS];
 	size_t watch_count, throw_count;
+	const struct engine_lock_plan *locks; /* NULL: none */
+	size_t lock_count;
 };
 
 static void complain(const cprof_image *image, int errnum)
@@ -242,6 +247,16 @@ static void complain(const cprof_image *image, int errnum)
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
 }
 
+static void add_lock(struct batch *b, const struct engine_lock_function *f)
+{
+	struct cp_site_group group = engine_locks_group(b->calls, f);
+	uint32_t i;
+
+	b->failed |= !cp_vec_push(&b->groups, group);
+	for (i = 0; i < f->site_count; i++)
+		add_planned(b, f->first_site + i);
+}
+
 static void fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
 {
 	const struct cp_site_group hooks = { .id = ENGINE_GROUP_HOOKS };
@@ -256,6 +271,8 @@ static void fill(struct batch *b, const struct engine_numbers *numbers, const st
 			!cp_vec_push(&b->groups, engine_throws_group(b->calls, own->throws[i]));
 		add_planned(b, own->throws[i]);
 	}
+	for (i = 0; i < own->lock_count; i++)
+		add_lock(b, &own->locks->functions.items[i]);
 	for (i = 0; i < numbers->count; i++)
 		if (!b->calls->traced.items[numbers->items[i]]->disarmed)
 			add_function(b, numbers->items[i]);
@@ -269,12 +286,13 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	uint32_t armed = 0;
 	int errnum;
 
-	if (!numbers->count && !own->watch_count && !own->throw_count)
+	if (!numbers->count && !own->watch_count && !own->throw_count && !own->lock_count)
 		return 0;
 	fill(&b, numbers, own);
 	errnum = send_batch(&b, &armed);
 	if (!errnum)
-		c->armed_functions += b.groups.count - (own->watch_count != 0) - own->throw_count;
+		c->armed_functions += b.groups.count - (own->watch_count != 0) - own->throw_count -
+				      own->lock_count;
 	c->armed_sites += armed;
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
 	batch_free(&b);
@@ -292,7 +310,11 @@ static void arm_image(cprof_image *image)
 
 	own.watch_count = engine_plan_watches(image, own.watches);
 	own.throw_count = engine_throws_plan(image, own.throws);
+	own.locks = engine_locks_plan(image);
+	own.lock_count = own.locks ? own.locks->functions.count : 0;
 	slots = own.watch_count + own.throw_count;
+	for (i = 0; i < own.lock_count; i++)
+		slots += own.locks->functions.items[i].site_count;
 	image->armed = true;
 	if (!engine_plan_image(image, &numbers) && !slots && !cover)
 		return;

@@ -12,7 +12,9 @@
 #include "base/log.h"
 #include "engine/calls.h"
 #include "engine/annotations.h"
+#include "engine/fibers.h"
 #include "engine/invoke.h"
+#include "engine/locks.h"
 #include "engine/throws.h"
 
 #define CHAIN_MAX 4096
@@ -504,6 +506,8 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_JIT:
 	case ENGINE_SITE_THROW:
 	case ENGINE_SITE_LANDING:
+	case ENGINE_SITE_LOCK:
+	case ENGINE_SITE_LOCKED:
 		break;
 	}
 	c->has_current = false;
@@ -530,12 +534,22 @@ void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t
 						    : 0 });
 }
 
-static void on_throw(cprof_session *s, const struct engine_site *site, struct engine_hit *hit)
+/* Sites of our own that raise events of a thread, beside its calls. */
+static bool is_source(const struct engine_site *site)
+{
+	return site->kind == ENGINE_SITE_THROW || site->kind == ENGINE_SITE_LANDING ||
+	       site->kind == ENGINE_SITE_LOCK || site->kind == ENGINE_SITE_LOCKED;
+}
+
+static void on_source(cprof_session *s, const struct engine_site *site, struct engine_hit *hit)
 {
 	hit->image = image_of_hit(s->current.process, site, hit->event);
 	s->current.hit = hit;
 	s->current.walkable = hit->stack != NULL;
-	engine_on_throw(s, hit);
+	if (site->kind == ENGINE_SITE_LOCK || site->kind == ENGINE_SITE_LOCKED)
+		engine_on_lock(s, hit);
+	else
+		engine_on_throw(s, hit);
 	s->current.hit = NULL;
 	s->calls->has_current = false;
 }
@@ -556,8 +570,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		engine_on_context(s, &hit);
 		return;
 	}
-	if (site.traced == ENGINE_NO_FUNCTION && site.kind != ENGINE_SITE_THROW &&
-	    site.kind != ENGINE_SITE_LANDING) {
+	if (site.traced == ENGINE_NO_FUNCTION && !is_source(&site)) {
 		engine_on_watch(s, e, e->site);
 		return;
 	}
@@ -569,7 +582,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	open_hit(s, e, &hit);
 	note_stop(s->current.thread, e);
 	if (site.traced == ENGINE_NO_FUNCTION) {
-		on_throw(s, &site, &hit);
+		on_source(s, &site, &hit);
 		return;
 	}
 	if (c->traced.items[site.traced]->disarmed) {
@@ -618,7 +631,7 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	struct engine_traced *t;
 	size_t i;
 
-	if (c && engine_throws_disarmed(s, e))
+	if (c && (engine_throws_disarmed(s, e) || engine_locks_disarmed(s, e)))
 		return;
 	if (!c || e->group >= c->traced.count)
 		return;
@@ -644,6 +657,7 @@ void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
 	struct engine_calls *c = p->session->calls;
 
 	engine_throws_exit(p, tid);
+	engine_locks_exit(p, tid);
 	if (!c || !p->shadow)
 		return;
 	c->now_ns = ts_ns;

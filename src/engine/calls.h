@@ -34,6 +34,7 @@ struct engine_plans {
 	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
 	bool throws_sought; /* the sites below were */
 	uint32_t throws[2]; /* of exceptions (throws.c) + 1; 0: none */
+	struct engine_lock_plan *locks; /* owned; locks.c */
 	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
@@ -70,6 +71,8 @@ enum engine_site_kind {
 	ENGINE_SITE_JIT, /* code made at run time is registered, or not any more */
 	ENGINE_SITE_THROW, /* an exception is thrown; goes on at a handler */
 	ENGINE_SITE_LANDING,
+	ENGINE_SITE_LOCK, /* a thread waits for a lock; or does no more */
+	ENGINE_SITE_LOCKED,
 };
 
 #define ENGINE_NO_FUNCTION UINT32_MAX
@@ -148,6 +151,7 @@ struct engine_calls {
 	bool cpu_time; /* of each call */
 	struct cp_value_limits limits;
 	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
+	struct engine_locks *locks; /* owned; NULL: locks are not watched */
 	struct cp_fetch throw_fetches[8], landing_fetches[4];
 	/* plans */
 	struct cp_decoder *decoder;
@@ -251,10 +255,6 @@ void engine_calls_end(cprof_session *s);
 void engine_calls_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */
 void engine_calls_look(cprof_process *p);
-
-/* fibers.c: at setcontext(), or swapcontext(), whose second argument counts */
-struct cp_capture_list engine_fibers_capture(bool swap);
-void engine_on_context(cprof_session *s, const struct engine_hit *hit);
 
 /* context.c */
 /* True when a thread is held at this exit, to look at what changed. */

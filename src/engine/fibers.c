@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "engine/annotations.h"
-#include "engine/calls.h"
+#include "engine/fibers.h"
 
 #define STACK_MIN 1024u
 #define STACK_MAX (UINT64_C(1) << 40)

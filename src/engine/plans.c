@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/fibers.h"
+#include "engine/locks.h"
 #include "engine/throws.h"
 
 #define NOT_CHOSEN UINT32_MAX
@@ -21,6 +23,7 @@ void engine_plans_free(struct engine_plans *plans)
 	if (!plans)
 		return;
 	cp_probe_functions_free(&plans->functions);
+	engine_lock_plan_free(plans->locks);
 	free(plans->numbers);
 	free(plans);
 }

@@ -214,7 +214,6 @@ CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
 	}
 NO_SOURCE_(allocations)
 NO_SOURCE_(fileio)
-NO_SOURCE_(monitors)
 #undef NO_SOURCE_
 
 bool cprof_profiler_enable_jit(void)

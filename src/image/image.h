@@ -99,6 +99,10 @@ bool cp_image_symbol(struct cp_image *image, struct cp_vaddr at, struct cp_symbo
 /* All symbols, sorted by address; for plans and tests. */
 CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, size_t *count_ret);
 
+/* The static variable that covers `at`, demangled, and how far in it that is; to be
+ * free()d. NULL: none, or no symbol tells. */
+char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret);
+
 /* One function at an address: the inlined ones innermost first, the real one
  * last. Strings live as long as the image; NULL and 0 where unknown. */
 struct cp_inline_frame {

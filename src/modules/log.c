@@ -10,6 +10,7 @@
  *   log:trace=SPEC       calls (log_calls.c), and samples only where asked for
  *   log:coverage         what was reached (log_coverage.c), likewise
  *   log:exceptions       exceptions thrown and caught (log_exceptions.c), likewise
+ *   log:locks            waits for locks (log_locks.c), likewise
  *   log:annotations      what the program announces (log_annotations.c), likewise
  *
  * and what Mono's profiler of that name takes (log_mono.c, log_output.c).
@@ -268,7 +269,7 @@ static struct cp_error *open_writer(cprof_profiler *log, uint64_t start_ns)
 	struct cp_record_info info = {
 		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log) |
 			 log_coverage_hold(log) | log_annotations_hold(log) |
-			 log_exceptions_hold(log),
+			 log_exceptions_hold(log) | log_locks_hold(log),
 		.cprof_version = "0.1.0",
 		.boot_id = boot_id,
 		.command = command ? command : nothing,
@@ -396,6 +397,7 @@ static void on_shutdown(cprof_profiler *log)
 	if (!log->writer)
 		return;
 	log_coverage_write(log);
+	log_locks_end(log);
 	log_lives_end(log);
 	write_counters(log);
 	write_totals(log);
@@ -412,6 +414,7 @@ static void cleanup(cprof_profiler *log)
 	cp_close_fd(&log->fd);
 	cp_output_wait(&log->pipe);
 	free(log->path);
+	cp_vec_free(&log->waits);
 	cp_map_free(&log->processes);
 	cp_map_free(&log->threads);
 	cp_vec_free(&log->locations);
@@ -434,7 +437,8 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 	if (!strcmp(key, "report") && !value)
 		return true; /* the command prints it */
 	if (log_calls_option(log, key, value) || log_coverage_option(log, key, value) ||
-	    log_annotations_option(log, key, value) || log_exceptions_option(log, key, value))
+	    log_annotations_option(log, key, value) || log_exceptions_option(log, key, value) ||
+	    log_locks_option(log, key, value))
 		return true;
 	if ((!strcmp(key, "output") || !strcmp(key, "file")) && value && *value) {
 		free(log->output);
@@ -521,11 +525,12 @@ void cp_module_log_init(const char *desc)
 	cprof_profiler_set_heartbeat_callback(log->handle, on_heartbeat);
 	log_calls_start(log);
 	log_exceptions_start(log);
+	log_locks_start(log);
 	log_coverage_start(log);
 	log_annotations_start(log);
 	log_lives_start(log);
 	log->sampling = (!log->trace && !log->coverage && !log->annotations && !log->exceptions &&
-			 !log->no_defaults) ||
+			 !log->locks && !log->no_defaults) ||
 			log->sample_asked;
 	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
 		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);

@@ -14,6 +14,14 @@
 
 #define MAX_STACK 16384
 
+/* A wait for a lock that is not over. */
+struct log_wait {
+	const cprof_thread *waiter;
+	struct cp_record_call call;
+	cprof_value values[2];
+	char *variable; /* owned */
+};
+
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	char *output; /* owned */
@@ -48,6 +56,8 @@ struct cprof_profiler {
 	bool annotations;
 	uint64_t annotations_lost;
 	bool exceptions;
+	bool locks;
+	CP_VEC(struct log_wait) waits; /* that are not over */
 	uint32_t life_count;
 	struct cp_map live_processes, live_threads; /* object -> struct life */
 	struct cp_map lived; /* processes that began before */
@@ -100,6 +110,12 @@ uint32_t log_function(cprof_profiler *log, const cprof_function *f);
 bool log_exceptions_option(cprof_profiler *log, const char *key, const char *value);
 void log_exceptions_start(cprof_profiler *log);
 uint32_t log_exceptions_hold(const cprof_profiler *log);
+
+/* log_locks.c: and for waits for locks */
+bool log_locks_option(cprof_profiler *log, const char *key, const char *value);
+void log_locks_start(cprof_profiler *log);
+uint32_t log_locks_hold(const cprof_profiler *log);
+void log_locks_end(cprof_profiler *log); /* writes those that are not over */
 
 /* log_lives.c: processes and threads from beginning to end */
 void log_lives_start(cprof_profiler *log);

@@ -22,7 +22,7 @@
 
 /* ---- events ---- */
 
-enum source { ALWAYS, NEVER, EXCEPTIONS };
+enum source { ALWAYS, NEVER, EXCEPTIONS, LOCKS };
 
 /* What Mono's profiler can be told to record or not. */
 static const struct {
@@ -34,7 +34,7 @@ static const struct {
 	{ "module", ALWAYS },	   { "thread", ALWAYS },
 	{ "jit", ALWAYS }, /* names of code made at run time */
 	{ "class", NEVER },	   { "exception", EXCEPTIONS },
-	{ "monitor", NEVER },	   { "gc", NEVER },
+	{ "monitor", LOCKS },	   { "gc", NEVER },
 	{ "gcalloc", NEVER },	   { "gcmove", NEVER },
 	{ "gcroot", NEVER },	   { "gchandle", NEVER },
 	{ "finalization", NEVER }, { "counter", NEVER },
@@ -63,7 +63,9 @@ static bool take_event(cprof_profiler *log, const char *key, bool *known_ret)
 		*known_ret = true;
 		if (events[i].source == EXCEPTIONS)
 			log->exceptions = named;
-		return !named || events[i].source == EXCEPTIONS || events[i].source == ALWAYS ||
+		if (events[i].source == LOCKS)
+			log->locks = named;
+		return !named || events[i].source != NEVER ||
 		       refuse(log, key, "this version has no source of such events");
 	}
 	return false;
@@ -184,10 +186,12 @@ const char log_usage[] =
 	"  coverage, count, branches=HOW, image=GLOB, include=GLOB, exclude=GLOB, "
 	"path-map=OLD=NEW\n"
 	"                     as options of run\n"
+	"  locks              waits for locks\n"
 	"  annotations        what the program announces itself\n"
 	"  [no]EVENT          domain, context, assembly, module, thread, jit: always recorded; "
 	"exception:\n"
-	"                     thrown and caught; class, monitor, gc, gcalloc, gcmove, gcroot, "
+	"                     thrown and caught; monitor: locks, likewise; class, gc, gcalloc, "
+	"gcmove, gcroot, "
 	"gchandle, "
 	"finalization,\n"
 	"                     counter, alloc, legacy: never in this version, and refused\n"

@@ -354,7 +354,8 @@ static void get_extra(struct cp_record_call *call, uint64_t extra)
 	call->target = call->stack = CP_RECORD_NONE;
 	if (call->kind == CP_RECORD_ENTER)
 		get_invoker(call);
-	if (call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW)
+	if (call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW ||
+	    call->kind == CP_RECORD_WAIT)
 		call->stack = reference(extra);
 	else if (call->kind == CP_RECORD_TAIL_CALL)
 		call->target = reference(extra);
@@ -481,6 +482,11 @@ uint64_t cp_record_exception_count(const struct cp_record *r)
 	return r->exception_count;
 }
 
+uint64_t cp_record_wait_count(const struct cp_record *r)
+{
+	return r->wait_count;
+}
+
 /* ---- loading ---- */
 
 bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
@@ -559,8 +565,8 @@ static bool build_shapes(struct cp_record_decoder *d)
 }
 
 struct tally {
-	uint64_t count, exceptions, end_ns;
-	bool calls; /* were asked for */
+	uint64_t count, exceptions, waits, end_ns;
+	uint32_t holds;
 };
 
 static bool count_call(void *ctx, const struct cp_record_call *call)
@@ -568,9 +574,14 @@ static bool count_call(void *ctx, const struct cp_record_call *call)
 	struct tally *tally = ctx;
 
 	tally->count++;
+	/* Without calls, what is disarmed is what else there is. */
 	if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH ||
-	    (call->kind == CP_RECORD_DISARMED && !tally->calls))
+	    (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS) &&
+	     tally->holds & CP_RECORD_HAS_EXCEPTIONS))
 		tally->exceptions++;
+	else if (call->kind == CP_RECORD_WAIT ||
+		 (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS)))
+		tally->waits++;
 	if (call->ts_ns > tally->end_ns)
 		tally->end_ns = call->ts_ns;
 	return true;
@@ -579,8 +590,7 @@ static bool count_call(void *ctx, const struct cp_record_call *call)
 /* Walks through all sections; those that make no sense go. */
 static bool count_calls(struct cp_record *r)
 {
-	struct tally tally = { .end_ns = r->calls_end_ns,
-			       .calls = r->info.holds & CP_RECORD_HAS_CALLS };
+	struct tally tally = { .end_ns = r->calls_end_ns, .holds = r->info.holds };
 	struct walk w = { .r = r };
 	size_t i, kept = 0;
 
@@ -602,8 +612,9 @@ static bool count_calls(struct cp_record *r)
 	}
 	r->call_sections.count = kept;
 	r->own.dropped += w.dropped;
-	r->call_count = tally.count - tally.exceptions;
+	r->call_count = tally.count - tally.exceptions - tally.waits;
 	r->exception_count = tally.exceptions;
+	r->wait_count = tally.waits;
 	r->calls_end_ns = tally.end_ns;
 	walk_free(&w);
 	return !w.no_memory;

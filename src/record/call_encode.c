@@ -266,6 +266,7 @@ static uint64_t extra(const struct cp_record_call *call)
 	switch (call->kind) {
 	case CP_RECORD_ENTER:
 	case CP_RECORD_THROW:
+	case CP_RECORD_WAIT:
 		return call->stack == CP_RECORD_NONE ? 0 : (uint64_t)call->stack + 1;
 	case CP_RECORD_TAIL_CALL:
 		return call->target == CP_RECORD_NONE ? 0 : (uint64_t)call->target + 1;
@@ -331,7 +332,8 @@ void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 	if ((call->kind == CP_RECORD_TAIL_CALL || call->kind == CP_RECORD_ENTER) &&
 	    call->target != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_LOCATIONS, call->target);
-	if ((call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW) &&
+	if ((call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW ||
+	     call->kind == CP_RECORD_WAIT) &&
 	    call->stack != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_STACKS, call->stack);
 	if (call->value_count) {

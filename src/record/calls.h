@@ -24,12 +24,19 @@ enum cp_record_call_kind {
 	 * only value is a pointer to the exception, with its type ("": not known). */
 	CP_RECORD_THROW,
 	CP_RECORD_CATCH,
+	/* A wait for a lock, told when it is over; `function` is who takes the lock, `depth`
+	 * that of a call made there, `duration_ns` how long it was. Values: a pointer to the
+	 * lock, with its type and, as symbol, the static variable that it is; the tid of who
+	 * held it when the wait began, 0 not known. */
+	CP_RECORD_WAIT,
 	CP_RECORD_CALL_KINDS
 };
 
 #define CP_RECORD_CALL_ENDED 1u /* UNWIND: because its thread or process ended */
 /* ENTER: enum cprof_invoker << 2, of calls that code makes which is not traced. */
 #define CP_RECORD_CALL_INVOKER(flags) ((flags) >> 2 & 7u)
+#define CP_RECORD_WAIT_TIMED_OUT 1u /* WAIT: it gave up */
+#define CP_RECORD_WAIT_OPEN 2u /* WAIT: it was not over when its thread ended, or the recording */
 #define CP_RECORD_CALL_LOCALS 2u /* `values` are locals after the first `result_count` */
 
 struct cp_record_call {
@@ -41,11 +48,11 @@ struct cp_record_call {
 	uint32_t depth;
 	uint32_t target; /* TAIL_CALL, ENTER by code that is not traced: location of the
 			    target, of the caller; or CP_RECORD_NONE */
-	uint32_t stack; /* ENTER, THROW: CP_RECORD_NONE unless asked for */
+	uint32_t stack; /* ENTER, THROW, WAIT: CP_RECORD_NONE unless asked for */
 	uint32_t
 		count; /* DISARMED; ENTER by a signal: its number; CATCH: number of the clause, from 0; CP_RECORD_NONE:
 			   not known */
-	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter */
+	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter; WAIT: since it began */
 	uint64_t overhead_ns; /* of it, what tracing added: stops, each with totals.trap_ns */
 	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
 	/* ENTER: arguments; LEAVE: the result, if there is one, then locals,
@@ -59,9 +66,11 @@ struct cp_record_call {
 /* Strings and values are copied. */
 void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *call);
 
-/* Number of call events in the recording, without those of exceptions; of these. */
+/* Number of call events in the recording, without those of exceptions and locks; of
+ * these. */
 uint64_t cp_record_call_count(const struct cp_record *r);
 uint64_t cp_record_exception_count(const struct cp_record *r);
+uint64_t cp_record_wait_count(const struct cp_record *r);
 /* Calls `each` for every call event in the order recorded, decoding piece by
  * piece; `call` and its values are valid until it returns; false ends the
  * walk. Numbers refer to the tables of `r`. */

@@ -124,8 +124,10 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 		flow_item(f, item);
 		return;
 	}
-	if (info->holds == CP_RECORD_HAS_EXCEPTIONS) {
-		cp_buf_str(item, "exceptions of ");
+	if (info->holds && !(info->holds & ~(CP_RECORD_HAS_EXCEPTIONS | CP_RECORD_HAS_LOCKS))) {
+		cp_buf_str(item, info->holds == CP_RECORD_HAS_EXCEPTIONS ? "exceptions of "
+				 : info->holds == CP_RECORD_HAS_LOCKS	 ? "locks of "
+								      : "exceptions and locks of ");
 		cp_add_time(item, cp_report_duration(p->record));
 		flow_item(f, item);
 		return;

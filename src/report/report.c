@@ -14,6 +14,7 @@
 #include "report/calls.h"
 #include "report/coverage.h"
 #include "report/exceptions.h"
+#include "report/locks.h"
 #include "report/lives.h"
 
 /* Rows of the smaller tables in the overview. */
@@ -293,6 +294,7 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, o, look, out));
 	CP_TRY(cp_report_exceptions(p, o, look, out));
+	CP_TRY(cp_report_locks(p, o, look, out));
 	CP_TRY(annotated(p, o, look, out));
 	CP_TRY(covered(p, o, look, out));
 	if (cp_cost_used(p->processes, cp_record_process_count(p->record)) > 1) {
@@ -360,9 +362,9 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 	return NULL;
 }
 
-static bool holds_exceptions(const struct cp_profile *p)
+static bool holds_others(const struct cp_profile *p)
 {
-	return cp_record_info(p->record)->holds & CP_RECORD_HAS_EXCEPTIONS;
+	return cp_record_info(p->record)->holds & (CP_RECORD_HAS_EXCEPTIONS | CP_RECORD_HAS_LOCKS);
 }
 
 static void nothing(const struct cp_profile *p, struct cp_buf *out)
@@ -386,12 +388,13 @@ static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options
 		   o->what != CP_REPORT_COVERAGE && o->what != CP_REPORT_ANNOTATIONS) {
 		if (o->what == CP_REPORT_OVERVIEW) {
 			CP_TRY(cp_report_exceptions(p, o, look, out));
+			CP_TRY(cp_report_locks(p, o, look, out));
 			CP_TRY(annotated(p, o, look, out));
 			CP_TRY(covered(p, o, look, out));
 		}
 		if (o->what != CP_REPORT_OVERVIEW ||
 		    (!cp_record_coverage_count(p->record) &&
-		     !cp_record_annotation_count(p->record) && !holds_exceptions(p)))
+		     !cp_record_annotation_count(p->record) && !holds_others(p)))
 			nothing(p, out);
 		if (o->what == CP_REPORT_THREADS || o->what == CP_REPORT_PROCESSES)
 			CP_TRY(cp_report_lives(p, o->what == CP_REPORT_THREADS, o->limit, look,
@@ -489,6 +492,7 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, &o, look, out));
 	CP_TRY(cp_report_exceptions(p, &o, look, out));
+	CP_TRY(cp_report_locks(p, &o, look, out));
 	if (cp_record_annotation_count(p->record))
 		CP_TRY(cp_report_hottest_spans(p, look, out));
 	CP_TRY(covered(p, &o, look, out));

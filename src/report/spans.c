@@ -229,6 +229,15 @@ static struct cp_error *exception(struct walk *w, const struct cp_record_call *c
 	return w->visitor->exception(w->ctx, call->thread, function, call);
 }
 
+static struct cp_error *wait_over(struct walk *w, const struct cp_record_call *call)
+{
+	uint32_t function = cp_profile_outermost(w->p, call->function);
+
+	if (!w->visitor->wait || !cp_profile_accepts_call(w->p, call->thread, function))
+		return NULL;
+	return w->visitor->wait(w->ctx, call->thread, function, call);
+}
+
 static bool event(void *ctx, const struct cp_record_call *call)
 {
 	struct walk *w = ctx;
@@ -240,6 +249,8 @@ static bool event(void *ctx, const struct cp_record_call *call)
 		w->error = disarmed(w, call);
 	else if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
 		w->error = exception(w, call);
+	else if (call->kind == CP_RECORD_WAIT)
+		w->error = wait_over(w, call);
 	else
 		w->error = leave(w, call);
 	return !w->error && (!w->visitor->stop || !*w->visitor->stop);

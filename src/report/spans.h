@@ -62,6 +62,9 @@ struct cp_span_visitor {
 	/* One is thrown or caught (CP_RECORD_THROW, CP_RECORD_CATCH) in `function`. */
 	struct cp_error *(*exception)(void *ctx, uint32_t thread, uint32_t function,
 				      const struct cp_record_call *call);
+	/* A wait for a lock that `function` takes is over (CP_RECORD_WAIT). */
+	struct cp_error *(*wait)(void *ctx, uint32_t thread, uint32_t function,
+				 const struct cp_record_call *call);
 	const bool *stop;
 };
 

@@ -312,7 +312,7 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 }
 
 @test "log: what has no source is refused, not swallowed" {
-	for option in gcalloc alloc monitor gc legacy heapshot heapshot=ondemand port=7; do
+	for option in gcalloc alloc gc legacy heapshot heapshot=ondemand port=7; do
 		separately "$CPROF" run --profile=log:$option -- echo ran
 		assert_equal "$option: $status $output" "$option: 125 "
 		[[ $stderr == *"${option%=*}"* ]]

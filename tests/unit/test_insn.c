@@ -88,6 +88,9 @@ static void test_padding(void)
 
 	CHECK(decode(BYTES("\xf3\x0f\x1e\xfa"), &insn) && insn.landing_pad && !insn.nop);
 	CHECK(decode(BYTES("\x90"), &insn) && insn.nop && !insn.landing_pad);
+	CHECK(decode(BYTES("\xf0\x0f\xb1\x17"), &insn) && insn.compares); /* lock cmpxchg */
+	CHECK(decode(BYTES("\xf0\x44\x0f\xb1\x33"), &insn) && insn.compares);
+	CHECK(decode(BYTES("\x0f\xb1\x17"), &insn) && !insn.compares);
 	CHECK(decode(BYTES("\x66\x90"), &insn) && insn.nop);
 	CHECK(decode(BYTES("\x66\x2e\x0f\x1f\x84\x00\x00\x02\x00\x00"), &insn) && insn.nop);
 	CHECK(decode(BYTES("\xf3\x90"), &insn) && !insn.nop); /* pause */
