@@ -115,6 +115,7 @@ uint32_t log_exceptions_hold(const cprof_profiler *log);
 bool log_locks_option(cprof_profiler *log, const char *key, const char *value);
 void log_locks_start(cprof_profiler *log);
 uint32_t log_locks_hold(const cprof_profiler *log);
+void log_locks_exited(cprof_profiler *log, const cprof_thread *t);
 void log_locks_end(cprof_profiler *log); /* writes those that are not over */
 
 /* log_lives.c: processes and threads from beginning to end */

@@ -134,6 +134,8 @@ static void on_thread_exited(cprof_profiler *log, uintptr_t tid)
 	const cprof_thread *t = cprof_thread_from_tid((int32_t)tid);
 	const struct life *life = t ? life_of(&log->live_threads, t) : NULL;
 
+	if (t)
+		log_locks_exited(log, t);
 	if (!life)
 		return;
 	tell_thread(log, t, life,

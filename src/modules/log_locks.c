@@ -48,18 +48,18 @@ static bool is_runtime(const char *name)
 
 struct taker {
 	cprof_profiler *log;
-	const cprof_image *library; /* the C library, when it is one */
 	uint32_t location;
 };
 
-/* Locks of the C library itself are taken for whoever calls it. */
+/* Locks of the C library itself, and of its dynamic linker, are taken for whoever
+ * calls it. */
 static bool is_library(const cprof_image *image)
 {
 	const char *path = image ? cprof_assembly_path(cprof_image_assembly(image)) : "";
 	const char *name = cp_basename(path);
 
 	return cp_starts_with(name, "libc.") || cp_starts_with(name, "libc-") ||
-	       cp_starts_with(name, "libpthread");
+	       cp_starts_with(name, "libpthread") || cp_starts_with(name, "ld-");
 }
 
 static cprof_walk find_taker(const cprof_function *function, cprof_addr ip,
@@ -75,11 +75,8 @@ static cprof_walk find_taker(const cprof_function *function, cprof_addr ip,
 	(void)context;
 	t->location = cp_record_location(t->log->writer, log_image(t->log, image),
 					 cprof_frame_info_address(frame), 0);
-	if (!t->library && is_library(image))
-		t->library = image;
-	return (t->library && image == t->library) || (name && is_runtime(name))
-		       ? CPROF_WALK_CONTINUE
-		       : CPROF_WALK_ABORT;
+	return is_library(image) || (name && is_runtime(name)) ? CPROF_WALK_CONTINUE
+							       : CPROF_WALK_ABORT;
 }
 
 static struct log_wait *find(cprof_profiler *log, const cprof_thread *t)
@@ -176,6 +173,15 @@ static void on_acquired(cprof_profiler *log, const cprof_object *lock)
 {
 	(void)lock;
 	end(log, 0);
+}
+
+void log_locks_exited(cprof_profiler *log, const cprof_thread *t)
+{
+	struct log_wait *w = find(log, t);
+
+	if (w)
+		finish(log, w, cprof_thread_end(t) ? cprof_thread_end(t) : cp_now(),
+		       CP_RECORD_WAIT_OPEN);
 }
 
 void log_locks_end(cprof_profiler *log)

@@ -78,6 +78,49 @@ void cp_wait_name(const struct cp_record_call *call, struct cp_buf *out)
 			      cp_wait_address(call));
 }
 
+/* The thread of a process; CP_RECORD_NONE: not in the recording. */
+static uint32_t thread_of(const struct cp_profile *p, uint32_t process, int32_t tid)
+{
+	size_t count = cp_record_thread_count(p->record), i;
+
+	for (i = 0; tid && i < count; i++) {
+		const struct cp_record_thread *t = cp_record_get_thread(p->record, (uint32_t)i);
+
+		if (t->tid == tid && t->process == process)
+			return (uint32_t)i;
+	}
+	return CP_RECORD_NONE;
+}
+
+static void add_owner_name(const struct cp_profile *p, uint32_t process, int32_t tid,
+			   struct cp_buf *out)
+{
+	uint32_t thread = thread_of(p, process, tid);
+
+	if (thread != CP_RECORD_NONE)
+		cp_thread_name(p, thread, out);
+	else
+		cp_buf_printf(out, "thread %d", tid);
+}
+
+void cp_wait_text(const struct cp_profile *p, const struct cp_record_call *call, struct cp_buf *out)
+{
+	int32_t owner = cp_wait_owner(call);
+
+	cp_add_time(out, call->duration_ns);
+	cp_buf_str(out, " for ");
+	cp_wait_name(call, out);
+	if (owner) {
+		cp_buf_str(out, ", held by ");
+		add_owner_name(p, cp_record_get_thread(p->record, call->thread)->process, owner,
+			       out);
+	}
+	if (call->flags & CP_RECORD_WAIT_OPEN)
+		cp_buf_str(out, ", not over");
+	else if (call->flags & CP_RECORD_WAIT_TIMED_OUT)
+		cp_buf_str(out, ", timed out");
+}
+
 /* ---- counting ---- */
 
 static bool add_owner(struct row *row, int32_t tid)
@@ -205,20 +248,6 @@ static bool were_asked_for(const struct cp_profile *p)
 	       cp_record_wait_count(p->record);
 }
 
-/* The thread of the row's process; CP_RECORD_NONE: not in the recording. */
-static uint32_t thread_of(const struct locks *l, const struct row *row, int32_t tid)
-{
-	size_t count = cp_record_thread_count(l->p->record), i;
-
-	for (i = 0; tid && i < count; i++) {
-		const struct cp_record_thread *t = cp_record_get_thread(l->p->record, (uint32_t)i);
-
-		if (t->tid == tid && t->process == row->process)
-			return (uint32_t)i;
-	}
-	return CP_RECORD_NONE;
-}
-
 /* ---- text ---- */
 
 static const struct cp_column columns[] = {
@@ -228,20 +257,23 @@ static const struct cp_column columns[] = {
 	{ "held by", false, 12, false },
 };
 
+/* The most frequent one that is known. */
 static void add_owners(struct cp_table *t, const struct locks *l, const struct row *row)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	int32_t tid = row->owners.items[0].tid;
-	uint32_t thread = thread_of(l, row, tid);
+	size_t known = row->owners.count, more = 0, i;
 
-	if (thread != CP_RECORD_NONE)
-		cp_thread_name(l->p, thread, &text);
-	else if (tid)
-		cp_buf_printf(&text, "thread %d", tid);
+	for (i = row->owners.count; i--;)
+		if (row->owners.items[i].tid) {
+			known = i;
+			more++;
+		}
+	if (more)
+		add_owner_name(l->p, row->process, row->owners.items[known].tid, &text);
 	else
 		cp_buf_str(&text, "?");
-	if (row->owners.count > 1)
-		cp_buf_printf(&text, " and %zu more", row->owners.count - 1);
+	if (more > 1)
+		cp_buf_printf(&text, " and %zu more", more - 1);
 	cp_table_name(t, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
 }
 
@@ -319,7 +351,7 @@ CP_ERROR cp_report_locks(const struct cp_profile *p, const struct cp_report_opti
 static void owner_json(const struct locks *l, const struct row *row, const struct owner *owner,
 		       struct cp_json *j)
 {
-	uint32_t thread = thread_of(l, row, owner->tid);
+	uint32_t thread = thread_of(l->p, row->process, owner->tid);
 
 	cp_json_begin(j, NULL, '{');
 	if (owner->tid)

@@ -16,6 +16,10 @@ const char *cp_wait_end(const struct cp_record_call *call); /* "acquired", "time
 /* "VARIABLE", or "TYPE at 0xADDRESS". */
 void cp_wait_name(const struct cp_record_call *call, struct cp_buf *out);
 
+/* "7.16 ms for LOCK, held by THREAD, timed out", raw. */
+void cp_wait_text(const struct cp_profile *p, const struct cp_record_call *call,
+		  struct cp_buf *out);
+
 /* A table of them by lock and by who waited; that there were none, where they
  * were asked for; nothing where not. */
 CP_ERROR cp_report_locks(const struct cp_profile *p, const struct cp_report_options *o,

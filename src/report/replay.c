@@ -24,6 +24,7 @@
 #include "report/replay.h"
 
 #include "report/exceptions.h"
+#include "report/locks.h"
 #include "report/invoker.h"
 #include "report/replay_lines.h"
 
@@ -651,6 +652,39 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+/* At its end. */
+static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call)
+{
+	struct printer *w = ctx;
+	uint64_t number, ns = cp_profile_ns(w->l.p, call->ts_ns);
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_span *around = innermost(w, thread);
+	uint32_t indent = around ? shown_of(around)->indent + 1 : 0;
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	CP_TRY(annotations_until(w, ns));
+	end_tail(w, &w->tails[thread]);
+	if (around)
+		open_braces(w, shown_of(around));
+	if ((number = cp_line_new(&w->l, ns, thread, indent)) == CP_NO_LINE)
+		return cp_error_nomem();
+	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING, "‖ waited ");
+	cp_wait_text(w->l.p, call, &raw);
+	cp_add_name(&text, raw.bytes ? raw.bytes : "");
+	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, text.bytes ? text.bytes : "",
+		    24, 12);
+	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, " in ");
+	cp_line_function(&w->l, cp_line_at(&w->l, number), function, 0, 8);
+	cp_line_end(cp_line_at(&w->l, number));
+	if (call->stack != CP_RECORD_NONE)
+		put_stack(w, call, ns, indent);
+	write_lines(w);
+	return NULL;
+}
+
 /* ---- all of it ---- */
 
 static bool several_threads(const struct cp_profile *p)
@@ -660,9 +694,11 @@ static bool several_threads(const struct cp_profile *p)
 
 static struct cp_error *print_all(struct printer *w, const struct cp_replay_options *o)
 {
-	static const struct cp_span_visitor visitor = {
-		.enter = enter, .leave = leave, .disarmed = disarmed, .exception = exception
-	};
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.disarmed = disarmed,
+							.exception = exception,
+							.wait = wait_over };
 	size_t threads = cp_record_thread_count(w->l.p->record), i;
 
 	w->tails = calloc(threads + 1, sizeof(*w->tails));
@@ -692,7 +728,7 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	size_t i;
 
 	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&
-	    !cp_record_exception_count(p->record))
+	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
 	cp_report_missing_calls(p, look, &sink->buf);
 	for (i = w.l.head; i < w.l.queue.count; i++)

@@ -13,6 +13,7 @@
 #include "inspect/inspect.h"
 #include "report/annotations.h"
 #include "report/exceptions.h"
+#include "report/locks.h"
 #include "report/invoker.h"
 #include "report/replay.h"
 #include "report/spans.h"
@@ -307,12 +308,40 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
+	const cprof_value *lock = call->value_count ? &call->values[0] : NULL;
+	char address[24];
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	annotations_until(w, ns);
+	begin(w, "wait", ns, thread, function, call->depth);
+	snprintf(address, sizeof(address), "0x%" PRIx64, cp_wait_address(call));
+	cp_json_str(&w->j, "address", address);
+	cp_json_str(&w->j, "type", lock && lock->type && *lock->type ? lock->type : NULL);
+	cp_json_str(&w->j, "variable", lock && lock->symbol && *lock->symbol ? lock->symbol : NULL);
+	if (cp_wait_owner(call))
+		cp_json_u64(&w->j, "owner", (uint64_t)cp_wait_owner(call));
+	cp_json_u64(&w->j, "duration_ns", call->duration_ns);
+	cp_json_str(&w->j, "end", cp_wait_end(call));
+	if (call->stack != CP_RECORD_NONE)
+		add_stack(w, call->stack);
+	finish(w);
+	return NULL;
+}
+
 CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_options *o,
 			struct cp_sink *sink)
 {
-	static const struct cp_span_visitor visitor = {
-		.enter = enter, .leave = leave, .disarmed = disarmed, .exception = exception
-	};
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.disarmed = disarmed,
+							.exception = exception,
+							.wait = wait_over };
 	struct writer w = { .p = p, .sink = sink, .least_ns = o->least_ns };
 	struct cp_error *err = cp_chosen_init(&w.chosen, p, o);
 

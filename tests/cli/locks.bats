@@ -113,3 +113,64 @@ as_said() {
 	run "$CPROF" report --json x.data
 	assert_equal "$(jq -c '[([.locks[].waits] | add), .calls.events]' <<<"$output")" '[20,10]'
 }
+
+@test "a wait that is not over when the program ends is told" {
+	"$CPROF" run --locks -q -o x.data -- "$TRACEES/contend" --mode=exit
+	assert_equal "$("$CPROF" report --json x.data | jq -c '[.locks[] | .waits, .unfinished]')" '[1,1]'
+	assert_equal "$("$CPROF" replay --json x.data | jq -r .end)" unfinished
+}
+
+@test "replay shows waits when they are over, within the calls that they are in" {
+	"$CPROF" run --locks -t waits_for_it,gives_up -q -o x.data -- "$TRACEES/contend" --rounds=1 >out
+	run "$CPROF" replay --json x.data
+	assert_equal "$(jq -r '"\(.event) \(.function) \(.depth) \(.end)"' <<<"$output" | grep -v tail_call)" \
+		"enter waits_for_it 0 null
+wait waits_for_it 1 acquired
+enter gives_up 0 null
+wait gives_up 1 timed_out
+leave gives_up 0 null"
+	assert_equal "$(jq -r 'select(.event == "wait") | "\(.address) \(.owner) \(.variable)"' \
+		<<<"$output" | sort -u)" "$(said lock) $(said holder) contended"
+	run "$CPROF" replay x.data
+	assert_regex "$output" 'waited [0-9.]+ ms for contended, held by contend \([0-9]*\), timed out in gives_up'
+	"$CPROF" run --locks --stack -q -o x.data -- "$TRACEES/contend" --rounds=1 >out
+	run "$CPROF" replay --json x.data
+	assert_equal "$(jq -rs '.[0].stack | index("waits_for_it") as $i | .[$i:$i + 2] | join(" ")' \
+		<<<"$output")" 'waits_for_it run_waiter'
+}
+
+@test "Rust's Mutex" {
+	[ -x "$TRACEES/contend_rust" ] || skip 'no rustc: contend_rust was not built'
+	"$CPROF" run --locks -q -o x.data -- "$TRACEES/contend_rust" >out
+	assert_equal "$(cat out)" 'waits 20'
+	assert_equal "$("$CPROF" report --json x.data | jq -c '[.locks[] |
+		select(.waited_in == "contend_rust::waits_for_it") | .type, .waits, .owners[0].tid]')" \
+		'["std::sync::Mutex",20,null]'
+}
+
+@test "programs whose locks can't be watched are named, once" {
+	[ -x "$TRACEES/known_stack_musl" ] || skip 'no musl-gcc: known_stack_musl was not built'
+	run --separate-stderr "$CPROF" run --locks -q -o x.data -- "$TRACEES/known_stack_musl" --rounds=1
+	assert_success
+	assert_equal "$(grep -c "locks of .*known_stack_musl can't be watched: " <<<"$stderr")" 1
+	run --separate-stderr "$CPROF" run --locks -q -o x.data -- true
+	assert_equal "$stderr" ''
+}
+
+@test "modules get the three events, when they ask for them" {
+	"$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=monitors:events -- \
+		"$TRACEES/contend" --rounds=2 >out
+	at="$(said lock) pthread_mutex_t $(said holder) contended"
+	of=$(said waiter)
+	for _ in 1 2; do
+		printf '%s\n' "$of contention $at" "$of acquired $at" "$of contention $at" "$of failed $at"
+	done >expected
+	diff expected events
+	"$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=monitors:unasked,events -- \
+		"$TRACEES/contend" --rounds=2 >out
+	[ ! -s events ]
+	run "$CPROF" modules --events
+	for event in contention failed acquired; do
+		assert_regex "$output" "monitor_$event +raised "
+	done
+}

@@ -4,7 +4,8 @@
  * is let go when the kernel says that the waiter sleeps on it. In each round
  * once in pthread_mutex_lock(), and once in pthread_mutex_timedlock() until
  * that gives up; with --mode=heap the mutex is no variable, with --mode=fork a
- * child does it, with --mode=free nobody waits. Says how often it waited, on
+ * child does it, with --mode=free nobody waits, with --mode=exit the program ends
+ * while somebody does. Says how often it waited, on
  * which mutex, and who held it.
  */
 #include "tracee.h"
@@ -104,6 +105,8 @@ static void rounds(void)
 		pthread_mutex_lock(mutex);
 		tell(to_waiter[1]);
 		await_sleep();
+		if (!strcmp(opt.mode, "exit"))
+			return;
 		pthread_mutex_unlock(mutex);
 		hear(to_holder[0]);
 		pthread_mutex_lock(mutex);
