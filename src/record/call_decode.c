@@ -572,16 +572,18 @@ struct tally {
 static bool count_call(void *ctx, const struct cp_record_call *call)
 {
 	struct tally *tally = ctx;
+	/* Without calls, it is what else there is. */
+	bool locks =
+		(tally->holds & CP_RECORD_HAS_LOCKS) && !(tally->holds & CP_RECORD_HAS_EXCEPTIONS);
+	uint64_t *disarmed = locks ? &tally->waits : &tally->exceptions;
 
 	tally->count++;
-	/* Without calls, what is disarmed is what else there is. */
-	if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH ||
-	    (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS) &&
-	     tally->holds & CP_RECORD_HAS_EXCEPTIONS))
+	if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
 		tally->exceptions++;
-	else if (call->kind == CP_RECORD_WAIT ||
-		 (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS)))
+	else if (call->kind == CP_RECORD_WAIT)
 		tally->waits++;
+	else if (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS))
+		(*disarmed)++;
 	if (call->ts_ns > tally->end_ns)
 		tally->end_ns = call->ts_ns;
 	return true;

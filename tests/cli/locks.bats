@@ -140,7 +140,7 @@ leave gives_up 0 null"
 }
 
 @test "Rust's Mutex" {
-	[ -x "$TRACEES/contend_rust" ] || skip 'no rustc: contend_rust was not built'
+	[ -x "$TRACEES/contend_rust" ] || skip 'rustc is not installed'
 	"$CPROF" run --locks -q -o x.data -- "$TRACEES/contend_rust" >out
 	assert_equal "$(cat out)" 'waits 20'
 	assert_equal "$("$CPROF" report --json x.data | jq -c '[.locks[] |
@@ -149,7 +149,7 @@ leave gives_up 0 null"
 }
 
 @test "programs whose locks can't be watched are named, once" {
-	[ -x "$TRACEES/known_stack_musl" ] || skip 'no musl-gcc: known_stack_musl was not built'
+	[ -x "$TRACEES/known_stack_musl" ] || skip 'musl-gcc is not installed'
 	run --separate-stderr "$CPROF" run --locks -q -o x.data -- "$TRACEES/known_stack_musl" --rounds=1
 	assert_success
 	assert_equal "$(grep -c "locks of .*known_stack_musl can't be watched: " <<<"$stderr")" 1

@@ -231,6 +231,15 @@ static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct 
 		c->value_count = 1;
 		return;
 	}
+	if (r % 64 == 16) {
+		c->kind = CP_RECORD_WAIT;
+		c->flags = (uint8_t)(r / 64 % 3);
+		c->stack = r & 256 ? 0 : CP_RECORD_NONE;
+		c->duration_ns = r >> 40;
+		c->values = make_values(m, 2, 0);
+		c->value_count = 2;
+		return;
+	}
 	count = (uint32_t)(r / 256 % 5);
 	if (stack->depth < 15 && r % 2) {
 		c->kind = CP_RECORD_ENTER;
