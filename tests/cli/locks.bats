@@ -29,10 +29,10 @@ as_said() {
 	[ "$(said waits) $(said timed_out)" = '20 20' ]
 	as_said
 	run "$CPROF" report --json x.data
-	# A variable has its name; 20 ms are waited in vain.
+	# A variable has its name; up to 20 ms are waited in vain.
 	assert_equal "$(jq -c '[.locks[] | .variable, .type, .unfinished] | unique' <<<"$output")" \
 		'[0,"contended","pthread_mutex_t"]'
-	[ "$(jq '.locks[] | select(.waited_in == "gives_up").total_ns' <<<"$output")" -ge 390000000 ]
+	[ "$(jq '.locks[] | select(.waited_in == "gives_up").total_ns' <<<"$output")" -ge 100000000 ]
 	[ "$(jq '[.locks[] | .longest_ns <= .total_ns and .longest_ns > 0] | all' <<<"$output")" = true ]
 	assert_equal "$(jq '.locks == (.locks | sort_by(-.total_ns))' <<<"$output")" true
 	assert_equal "$(jq 'has("exceptions")' <<<"$output")" false
@@ -77,8 +77,8 @@ as_said() {
 	holder=$(sed -n 's/.*holder \([0-9]*\).*/\1/p' <<<"$output")
 	run "$CPROF" report x.data
 	assert_regex "$output" 'Locks  6 waits of together .*, 3 timed out'
-	assert_regex "$output" " 3 +[0-9.]+ ms +[0-9.]+ ms +3  contended +gives_up +contend \($holder\)"
-	assert_regex "$output" " 3 +[0-9.]+ .s +[0-9.]+ .s +contended +waits_for_it +contend \($holder\)"
+	assert_regex "$output" " 3 +[0-9.]+ .?s +[0-9.]+ .?s +3  contended +gives_up +contend \($holder\)"
+	assert_regex "$output" " 3 +[0-9.]+ .?s +[0-9.]+ .?s +contended +waits_for_it +contend \($holder\)"
 }
 
 @test "a running program's, from outside, and it is left as it was" {
@@ -132,7 +132,7 @@ leave gives_up 0 null"
 	assert_equal "$(jq -r 'select(.event == "wait") | "\(.address) \(.owner) \(.variable)"' \
 		<<<"$output" | sort -u)" "$(said lock) $(said holder) contended"
 	run "$CPROF" replay x.data
-	assert_regex "$output" 'waited [0-9.]+ ms for contended, held by contend \([0-9]*\), timed out in gives_up'
+	assert_regex "$output" 'waited [0-9.]+ .?s for contended, held by contend \([0-9]*\), timed out in gives_up'
 	"$CPROF" run --locks --stack -q -o x.data -- "$TRACEES/contend" --rounds=1 >out
 	run "$CPROF" replay --json x.data
 	assert_equal "$(jq -rs '.[0].stack | index("waits_for_it") as $i | .[$i:$i + 2] | join(" ")' \
