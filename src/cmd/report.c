@@ -11,7 +11,8 @@
 #include "cmd/terminal.h"
 
 struct report_options {
-	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations;
+	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations,
+		exceptions, locks;
 	bool traces;
 	const char *reports; /* a list, or NULL */
 	const char *function, *callers, *callees;
@@ -34,6 +35,8 @@ static const struct cp_option show_options[] = {
 	  .help = "the coverage of source files alone" },
 	{ "annotations", 0, CP_OPTION_TRUE, AT(annotations),
 	  .help = "the spans, counters and instants that the program announced alone" },
+	{ "exceptions", 0, CP_OPTION_TRUE, AT(exceptions), .help = "the exceptions alone" },
+	{ "locks", 0, CP_OPTION_TRUE, AT(locks), .help = "the locks that were waited for alone" },
 	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
 	{ "images", 0, CP_OPTION_TRUE, AT(images),
 	  .help = "the files that the code came from alone" },
@@ -47,8 +50,8 @@ static const struct cp_option show_options[] = {
 	{ "lines", 0, CP_OPTION_TRUE, AT(lines), .help = "hot source lines" },
 	{ "tree", 0, CP_OPTION_TRUE, AT(tree), .help = "the call tree" },
 	{ "reports", 0, CP_OPTION_TEXT, AT(reports), .value = "LIST",
-	  .help = "these alone, of header, sample, call, coverage, annotations, thread, metadata, "
-		  "domain, tree, lines, separated by commas" },
+	  .help = "these alone, of header, sample, call, coverage, annotations, exception, "
+		  "monitor, counter, thread, metadata, domain, tree, lines, separated by commas" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "everything, as one JSON object" },
 	{ 0 }
 };
@@ -98,6 +101,8 @@ static enum cp_report_what what(const struct report_options *o)
 	return o->calls		? CP_REPORT_CALLS
 	       : o->coverage	? CP_REPORT_COVERAGE
 	       : o->annotations ? CP_REPORT_ANNOTATIONS
+	       : o->exceptions	? CP_REPORT_EXCEPTIONS
+	       : o->locks	? CP_REPORT_LOCKS
 	       : o->threads	? CP_REPORT_THREADS
 	       : o->images	? CP_REPORT_IMAGES
 	       : o->processes	? CP_REPORT_PROCESSES

@@ -258,6 +258,9 @@ static void counters(const struct cp_profile *p, const struct cp_look *look, str
 	struct cp_table t;
 	size_t i;
 
+	if (!cp_record_counter_count(p->record))
+		return;
+	cp_report_title(out, look, "Counters", "what profilers counted");
 	cp_table_init(&t, columns, CP_ARRAY_SIZE(columns));
 	for (i = 0; i < cp_record_counter_count(p->record); i++) {
 		const struct cp_record_counter *c = cp_record_get_counter(p->record, i);
@@ -308,10 +311,7 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 	CP_TRY(several_lives(p, rows, look, out));
 	cp_report_title(out, look, "Images", "the files that the code came from");
 	CP_TRY(images(p, rows, look, out));
-	if (cp_record_counter_count(p->record)) {
-		cp_report_title(out, look, "Counters", "what profilers counted");
-		counters(p, look, out);
-	}
+	counters(p, look, out);
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);
 	return NULL;
@@ -351,6 +351,9 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 		return cp_report_lines(p, function, o, look, out);
 	case CP_REPORT_TREE:
 		return cp_report_tree(p, o, look, out);
+	case CP_REPORT_EXCEPTIONS:
+	case CP_REPORT_LOCKS:
+	case CP_REPORT_COUNTERS:
 	case CP_REPORT_SUMMARY:
 	case CP_REPORT_HEADER:
 		break;
@@ -374,10 +377,38 @@ static void nothing(const struct cp_profile *p, struct cp_buf *out)
 									 : " was taken.\n");
 }
 
+/* What is neither of samples nor of calls. False: it is another report. */
+static bool event_section(const struct cp_profile *p, const struct cp_report_options *o,
+			  const struct cp_look *look, struct cp_buf *out, struct cp_error **err_ret)
+{
+	uint32_t holds = cp_record_info(p->record)->holds;
+	const char *none = NULL;
+
+	if (o->what == CP_REPORT_EXCEPTIONS) {
+		none = holds & CP_RECORD_HAS_EXCEPTIONS ? NULL : "exceptions";
+		*err_ret = cp_report_exceptions(p, o, look, out);
+	} else if (o->what == CP_REPORT_LOCKS) {
+		none = holds & CP_RECORD_HAS_LOCKS ? NULL : "locks";
+		*err_ret = cp_report_locks(p, o, look, out);
+	} else if (o->what == CP_REPORT_COUNTERS) {
+		none = cp_record_counter_count(p->record) ? NULL : "counters";
+		counters(p, look, out);
+	} else {
+		return false;
+	}
+	if (none)
+		cp_buf_printf(out, "\nNo %s were recorded.\n", none);
+	return true;
+}
+
 /* All below the header. */
 static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options *o,
 		      const struct cp_look *look, struct cp_buf *out)
 {
+	struct cp_error *err = NULL;
+
+	if (event_section(p, o, look, out, &err))
+		return err;
 	if (o->what == CP_REPORT_CALLS && !cp_record_call_count(p->record)) {
 		cp_buf_str(out, "\nNo call was recorded.\n");
 	} else if (o->what == CP_REPORT_COVERAGE && !cp_record_coverage_count(p->record)) {

@@ -18,6 +18,9 @@ enum cp_report_what {
 	CP_REPORT_CALLS, /* traced ones */
 	CP_REPORT_COVERAGE, /* by source file */
 	CP_REPORT_ANNOTATIONS, /* spans, counters, instants */
+	CP_REPORT_EXCEPTIONS,
+	CP_REPORT_LOCKS, /* waited for */
+	CP_REPORT_COUNTERS, /* what profilers counted */
 	CP_REPORT_THREADS,
 	CP_REPORT_IMAGES,
 	CP_REPORT_PROCESSES,

@@ -34,15 +34,18 @@ static const struct {
 	{ "domain", CP_REPORT_PROCESSES },
 	{ "processes", CP_REPORT_PROCESSES },
 	{ "annotations", CP_REPORT_ANNOTATIONS },
+	{ "exception", CP_REPORT_EXCEPTIONS },
+	{ "exceptions", CP_REPORT_EXCEPTIONS },
+	{ "monitor", CP_REPORT_LOCKS },
+	{ "locks", CP_REPORT_LOCKS },
+	{ "counter", CP_REPORT_COUNTERS },
+	{ "counters", CP_REPORT_COUNTERS },
 	{ "tree", CP_REPORT_TREE },
 	{ "lines", CP_REPORT_LINES },
 	{ "jit", NO_SECTION },
 	{ "gc", NO_SECTION },
 	{ "alloc", NO_SECTION },
-	{ "exception", NO_SECTION },
-	{ "monitor", NO_SECTION },
 	{ "heapshot", NO_SECTION },
-	{ "counter", NO_SECTION },
 };
 
 static CP_ERROR find_section(const char *name, size_t size, enum cp_report_what *ret)
@@ -62,8 +65,8 @@ static CP_ERROR find_section(const char *name, size_t size, enum cp_report_what 
 	}
 	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0, "there is no report '%.*s'", (int)size,
 					  name),
-			     "there are: header, sample, call, coverage, annotations, thread, "
-			     "metadata, domain, tree, lines");
+			     "there are: header, sample, call, coverage, annotations, exception, "
+			     "monitor, counter, thread, metadata, domain, tree, lines");
 }
 
 CP_ERROR cp_report_parse(const char *list, enum cp_report_what *what, size_t *count_ret)

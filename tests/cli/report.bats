@@ -393,3 +393,22 @@ thread 1 1 p'
 	run "$CPROF" report x.data
 	assert_line --regexp '^  [1-9][0-9.]* (µs|ms) of CPU time in .* · 0 samples at 1 Hz · 1 thread$'
 }
+
+@test "exceptions, locks and counters alone" {
+	"$CPROF" run -q -o x.data --exceptions -- "$TRACEES/throws" >out
+	run "$CPROF" report x.data
+	assert_line --regexp '^Exceptions '
+	sed -n '/^Exceptions /,/^$/p' <<<"$output" >all
+	for option in --exceptions --reports=exception; do
+		run "$CPROF" report "$option" x.data
+		assert_success
+		sed -n '/^Exceptions /,/^$/p' <<<"$output" | diff -B all -
+		refute_line --regexp '^(Cost|Lives|Calls)'
+	done
+	run "$CPROF" report --locks x.data
+	assert_line 'No locks were recorded.'
+	run "$CPROF" report --reports=monitor,counter x.data
+	assert_success
+	assert_line 'No locks were recorded.'
+	assert_line 'No counters were recorded.'
+}
