@@ -187,6 +187,29 @@ static CP_ERROR tracks(const struct cp_annotations *a, uint64_t limit, const str
 	return NULL;
 }
 
+/* How many there are, and how often they take turns: all that is known of those
+ * without spans. */
+static void fibers(const struct cp_annotations *a, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_track *track;
+	uint64_t count = 0, switches = 0;
+	size_t i;
+
+	cp_vec_for_each(&a->tracks, track)
+		count += track->is_fiber;
+	if (!count)
+		return;
+	for (i = 0; i < a->count; i++)
+		switches += cp_record_get_annotation(a->profile->record, a->order[i]).kind ==
+			    CP_RECORD_FIBER_SWITCH;
+	cp_add_plural(&text, count, "fiber", "fibers");
+	cp_buf_str(&text, ", ");
+	cp_add_plural(&text, switches, "switch", "switches");
+	cp_buf_str(&text, " between them and their threads");
+	cp_report_title(out, look, "Fibers", text.bytes);
+}
+
 /* ---- all of it ---- */
 
 CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_report_options *o,
@@ -200,6 +223,7 @@ CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_repor
 	CP_TRY(cp_annotation_sums_build(&a, o->order, &s));
 	for (i = 0; i < CP_ARRAY_SIZE(sections); i++)
 		section(&a, &s, &sections[i], o->limit, look, out);
+	fibers(&a, look, out);
 	return o->what == CP_REPORT_ANNOTATIONS ? tracks(&a, o->limit, look, out) : NULL;
 }
 

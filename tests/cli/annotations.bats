@@ -96,7 +96,13 @@ alike() {
 	"$CPROF" run -q --annotations -- "$TRACEES/annotated" fibers 3 >said
 	"$CPROF" export -f chrome -o - >trace.json
 	jq -e '[.traceEvents[] | select(.ph == "X" and .name == "fiber") | .tid] | length == 3 and (unique | length == 3)' trace.json
-	"$CPROF" run -q --annotations -o two.data -- "$TRACEES/coroutines" --rounds=1 | grep -q ok
+	"$CPROF" run -q --annotations -o two.data -- "$TRACEES/coroutines" --rounds=1 >out
+	run "$CPROF" report --annotations two.data
+	# So many in each of its two threads, on stacks of their own while both run.
+	made=$(sed -n 's/.*: ok \([0-9]*\) coroutines.*/\1/p' out)
+	assert_line --regexp '^Fibers +[0-9]+ fibers, [1-9][0-9,]* switches'
+	told=$(awk '$1 == "Fibers" { print $2 }' <<<"$output")
+	((told >= made && told <= 2 * made))
 }
 
 @test "CPROF_TRACE_DISABLE leaves no symbol; without it nothing is exported" {
