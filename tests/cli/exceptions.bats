@@ -199,3 +199,24 @@ told() {
 	assert_equal "$("$CPROF" replay --json both.data | jq -r .event | sort | uniq -c |
 		awk '{ print $2, $1 }' | tr '\n' ' ')" 'catch 14 enter 5 throw 14 unwind 5 '
 }
+
+@test "modules: the clauses that an exception comes to, if they are asked for" {
+	cat >clauses.cpp <<-END
+		struct first {}; struct second {};
+		struct guard { ~guard(); };
+		guard::~guard() {}
+		void thrower() { throw second(); }
+		void between() { guard g; thrower(); }
+		int main() {
+			try { between(); } catch (first &) { return 1; } catch (second &) { return 0; }
+			return 2;
+		}
+	END
+	"${CXX:-c++}" -g -O0 -o clauses clauses.cpp
+	separately "$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=clauses -- ./clauses
+	assert_success
+	# shellcheck disable=SC2154 # bats
+	assert_equal "$output" $'throw second\nfinally 0 of between() for second\ncatch 1 of main for second'
+	separately "$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=clauses:without -- ./clauses
+	assert_equal "$output" 'throw second'
+}
