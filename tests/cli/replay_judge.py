@@ -33,7 +33,7 @@ def end(stack, sums, net):
     name, inner, _ = stack.pop()
     s = sums[name]
     s.calls += 1
-    s.self_ns += max(net - inner, 0)
+    s.self_ns += net - inner
     if name not in [frame[0] for frame in stack]:
         s.total_ns += net
     if stack:
@@ -72,7 +72,7 @@ def main():
     assert sorted(got) == sorted(sums), (sorted(got), sorted(sums))
     for name, s in sums.items():
         times = sorted(s.times)
-        want = {"calls": s.calls, "total_ns": s.total_ns, "self_ns": s.self_ns,
+        want = {"calls": s.calls, "total_ns": s.total_ns, "self_ns": max(s.self_ns, 0),
                 "min_ns": rank(times, 0), "median_ns": rank(times, 0.5), "p95_ns": rank(times, 0.95),
                 "p99_ns": rank(times, 0.99), "max_ns": rank(times, 1)}
         for key, value in want.items():

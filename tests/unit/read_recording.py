@@ -234,7 +234,7 @@ def describe_call(tables, call):
     target = more if kind == 2 else caller
     target = outermost(tables, target - 1) if target else b"-"
     stack = b"-"
-    if kind in (0, 5) and more:
+    if kind in (0, 5, 7) and more:
         stack = outermost(tables, tables[8][tables[9][more - 1][0] - 1][1] - 1)
     return b"%d %d %d %d %s %d > %s | %s %d %d %d %d %d %d" % (
         ts, kind, flags, tables[6][thread][1], outermost(tables, function), depth, target, stack,
