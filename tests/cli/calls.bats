@@ -150,7 +150,7 @@ areas() {
 @test "slots of an attach that was long ago are used again" {
 	local first up
 	read -r up _ </proc/uptime
-	((${up%.*} > 600)) || skip 'the machine has been up for less than ten minutes'
+	((${up%.*} > 310)) || skip 'the machine has been up for less than five minutes'
 	begin counted --depth=20
 	"$CPROF" attach -q -o x.data -t leaf -d 50ms "$tracee"
 	first=$(areas)
