@@ -40,6 +40,9 @@ struct cp_arch {
 	uint64_t callee_saved; /* registers a call preserves by the ABI, sp and pc too */
 	uint32_t red_zone; /* live bytes below sp */
 	const char *const *reg_names; /* nregs of them */
+	/* What else the kernel's register set holds, in the order of cprof_context's
+	 * words behind the registers (cprof/stack.h); ends with NULL. */
+	const char *const *other_names;
 	/* What libgcc's struct _Unwind_Context keeps of a frame, and where; size 0: not
 	 * known. The first members are pointers to where registers are kept. */
 	struct cp_arch_unwind_context {
@@ -85,8 +88,7 @@ const struct cp_arch *cp_arch_host(void);
 size_t cp_arch_prstatus_size(void);
 /* All of it into DWARF order, everything known. */
 void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret);
-/* What else is in the set, in the order of cprof_context's words behind the
- * registers above (cprof/stack.h); false when it is more than `room`. */
+/* The values of other_names; false when they are more than `room`. */
 bool cp_arch_other_regs(const void *prstatus, uint64_t *ret, size_t room);
 /* Note type (NT_*) of the vector and floating-point register set. */
 int cp_arch_vector_note(void);

@@ -148,6 +148,7 @@ struct cp_area_header {
 	uint64_t old_handler, old_flags, old_restorer,
 		old_mask; /* the program's own, for chaining */
 	uint64_t left_ns; /* when it was left for good, CLOCK_MONOTONIC; 0: in use */
+	uint64_t installed; /* 1: the kernel has the handler of this area */
 };
 struct cp_area_entry {
 	uint64_t site;

@@ -15,6 +15,8 @@ static const char *const names[NREGS] = {
 	"x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "x30", "sp",  "pc",
 };
 
+static const char *const other_names[] = { "pstate", "tpidr", NULL };
+
 static bool call_before(const uint8_t *code, size_t size, uint64_t ret_addr, uint64_t *target_ret)
 {
 	uint32_t insn;
@@ -100,6 +102,7 @@ const struct cp_arch cp_arch_aarch64 = {
 	.callee_saved = UINT64_C(0x1fff80000),
 	.red_zone = 0,
 	.reg_names = names,
+	.other_names = other_names,
 	.call_before = call_before,
 	.jump_slot = jump_slot,
 	.jumps_to = jumps_to,

@@ -14,6 +14,9 @@ static const char *const names[NREGS] = {
 	"r9",  "r10", "r11", "r12", "r13", "r14", "r15", "rip",
 };
 
+static const char *const other_names[] = { "eflags", "orig_rax", "cs",	    "ss",      "ds", "es",
+					   "fs",     "gs",	 "fs_base", "gs_base", NULL };
+
 /* Length of a ModRM operand with its SIB and displacement, at `p`. */
 static size_t modrm_size(const uint8_t *p)
 {
@@ -135,6 +138,7 @@ const struct cp_arch cp_arch_x86_64 = {
 			BIT(RIP),
 	.red_zone = 128,
 	.reg_names = names,
+	.other_names = other_names,
 	/* 18 registers first; rax and rdx are the landing pad's. */
 	.unwind_context = { .size = 192,
 			    .exception = 0,

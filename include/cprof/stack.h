@@ -58,7 +58,7 @@ CPROF_API cprof_addr cprof_context_ip(const cprof_context *context);
 CPROF_API cprof_addr cprof_context_sp(const cprof_context *context);
 CPROF_API cprof_addr cprof_context_fp(const cprof_context *context);
 
-/* A register by name ("rbx", "xmm0", "st0", "x19"); false if there is none of
+/* A register by name ("rbx", "eflags", "fs_base", "xmm0", "st0", "x19"); false if there is none of
  * that name or it is not known. *size: in, bytes at `value`; out, bytes of the
  * register. NULL: 8 bytes, for general registers. */
 CPROF_API bool cprof_context_get(const cprof_context *context, const char *name, void *value,

@@ -188,6 +188,19 @@ static void add(struct cp_buf *out, const char *text)
 	cp_escape(out, CP_ESCAPE_TERMINAL, text, strlen(text));
 }
 
+/* What a frame that is not the innermost has none of. */
+static void show_other_registers(struct cp_buf *out, const struct stack_frame *f)
+{
+	const char *const *name;
+	uint64_t value;
+	unsigned i = 0;
+
+	for (name = cp_arch_host()->other_names; *name; name++)
+		if (cprof_context_get(&f->context, *name, &value, NULL))
+			cp_buf_printf(out, "%s%8s %016llx", i++ % 4 ? "  " : "\n        ", *name,
+				      (unsigned long long)value);
+}
+
 static void show_registers(struct cp_buf *out, const struct stack_frame *f)
 {
 	const struct cp_arch *arch = cp_arch_host();
@@ -201,6 +214,7 @@ static void show_registers(struct cp_buf *out, const struct stack_frame *f)
 		else
 			cp_buf_printf(out, "%-16s", "?");
 	}
+	show_other_registers(out, f);
 }
 
 static void show_frame(struct cp_buf *out, const struct stack_options *o, size_t n,
@@ -267,6 +281,9 @@ static void json_registers(struct cp_json *j, const struct stack_frame *f)
 		else
 			cp_json_null(j, arch->reg_names[i]);
 	}
+	for (i = 0; arch->other_names[i]; i++)
+		if (cprof_context_get(&f->context, arch->other_names[i], &value, NULL))
+			cp_json_hex(j, arch->other_names[i], value);
 	cp_json_end(j, '}');
 }
 

@@ -345,6 +345,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	set_current(s->calls, call);
 	s->calls->current.overhead_ns = overhead(s, call);
 	s->calls->current.cpu_ns = cpu_time(s, call);
+	if (call->flags & CP_CALL_HIDDEN && (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
+		c->rejected_condition++;
 	if (call->flags & CP_CALL_HIDDEN || !call->subject)
 		how = CP_CALL_ENDED;
 	switch (how) {
@@ -427,8 +429,10 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 		on_first_entry(s, hit, number);
 		return;
 	}
-	if (open && open->function == number && open->caller == e->caller && e->caller)
-		return; /* a jump to its own beginning */
+	if (open && open->function == number && open->caller == e->caller && e->caller) {
+		c->rejected_inside++; /* a jump to its own beginning */
+		return;
+	}
 	if (c->by_return)
 		end_by_running_on(p, at, e, number);
 	if (c->condition && engine_condition_holds(s, hit) != CP_TRUE) {

@@ -71,11 +71,13 @@ bool cprof_context_get(const cprof_context *c, const char *name, void *value, si
 	size_t offset, has;
 	unsigned i;
 
-	for (i = 0; i < arch->nregs; i++) {
-		if (strcmp(arch->reg_names[i], name) != 0)
-			continue;
-		return c->valid >> i & 1 && give(&c->u.raw[i], sizeof(c->u.raw[i]), value, size);
-	}
+	for (i = 0; i < arch->nregs; i++)
+		if (!strcmp(arch->reg_names[i], name))
+			return c->valid >> i & 1 &&
+			       give(&c->u.raw[i], sizeof(c->u.raw[i]), value, size);
+	for (i = 0; c->parts & CPROF_CONTEXT_SEGMENTS && arch->other_names[i]; i++)
+		if (!strcmp(arch->other_names[i], name))
+			return give(&c->u.raw[arch->nregs + i], sizeof(*c->u.raw), value, size);
 	return c->xstate && cp_arch_vector_register(name, &offset, &has) &&
 	       offset + has <= c->xstate_size && give(c->xstate + offset, has, value, size);
 }

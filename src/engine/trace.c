@@ -271,7 +271,7 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 	*ret = (cprof_call_statistics){
 		.hits = t->hits - c->hooks,
 		.events = c->events,
-		.rejected_inside = t->hits_inside,
+		.rejected_inside = t->hits_inside + c->rejected_inside,
 		.rejected_condition = c->rejected_condition,
 		.rejected_late = t->hits_late + c->late,
 		.unmatched = c->unmatched,

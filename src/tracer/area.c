@@ -70,28 +70,32 @@ static bool write_header(const struct space *space, const struct area *area)
 	return space_write(space, link, &area->address, sizeof(area->address));
 }
 
-static int map_area(struct tracer *tr, struct space *space, uint64_t address, uint64_t size,
-		    uint64_t *got_ret)
+int area_map_at(struct tracer *tr, struct injection *in, uint64_t *at, uint64_t size)
 {
-	const uint64_t args[6] = { address,
+	const uint64_t args[6] = { *at,
 				   size,
 				   PROT_READ | PROT_EXEC,
-				   MAP_PRIVATE | MAP_ANONYMOUS |
-					   (address ? MAP_FIXED_NOREPLACE : 0),
+				   MAP_PRIVATE | MAP_ANONYMOUS | (*at ? MAP_FIXED_NOREPLACE : 0),
 				   (uint64_t)-1,
 				   0 };
+	int64_t result = inject_call(tr, in, SYS_mmap, args);
+
+	if (result < 0 && result > -4096)
+		return (int)-result;
+	*at = (uint64_t)result;
+	return 0;
+}
+
+static int map_area(struct tracer *tr, struct space *space, uint64_t *at, uint64_t size)
+{
 	struct injection in;
-	int64_t result;
 	int err = inject_begin(tr, space, &in);
 
 	if (err)
 		return err;
-	result = inject_call(tr, &in, SYS_mmap, args);
+	err = area_map_at(tr, &in, at, size);
 	inject_end(tr, &in);
-	if (result < 0 && result > -4096)
-		return (int)-result;
-	*got_ret = (uint64_t)result;
-	return 0;
+	return err;
 }
 
 /* ---- taking one that was left ---- */
@@ -148,11 +152,11 @@ void area_map(struct tracer *tr, const struct cp_request *rq, struct cp_answer *
 	}
 	ret->address = rq->address;
 	if (!ret->errnum)
-		ret->errnum = rq->flags & CP_MAP_LEFT
-				      ? take_left(tr, space, rq->address, size)
-				      : map_area(tr, space, rq->address, size, &ret->address);
+		ret->errnum = rq->flags & CP_MAP_LEFT ? take_left(tr, space, rq->address, size)
+						      : map_area(tr, space, &ret->address, size);
 	if (ret->errnum)
 		return;
+	space->grown_ns = cp_now();
 	if (!keep_area(space, ret->address, size) ||
 	    !write_header(space, &space->table->areas.items[space->table->areas.count - 1]))
 		ret->errnum = ENOMEM;

@@ -389,7 +389,7 @@ static int arm_entered(struct tracer *tr, struct space *space, const struct batc
 	err = trap_install(tr, space, &in);
 	if (err)
 		return err;
-	space->changed_ns = cp_now();
+	space->changed_ns = space->grown_ns = cp_now();
 	/* A thread that is alone finds no handler that it did not set. */
 	patch_apply(space, a->patches, a->watches);
 	trap_installed(tr, &in);

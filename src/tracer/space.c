@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 
 /* Between a fork and our seeing the child. */
@@ -138,6 +139,25 @@ static struct space *copy(const struct space *from, pid_t pid)
 	return NULL;
 }
 
+static bool is_recent(uint64_t ns)
+{
+	return cp_now() - ns < JUST_NS;
+}
+
+static bool same_field(pid_t a, pid_t b, unsigned field)
+{
+	char x[32], y[32];
+
+	return cp_file_stat_field(a, field, x, sizeof(x)) &&
+	       cp_file_stat_field(b, field, y, sizeof(y)) && !strcmp(x, y);
+}
+
+/* The same program at the same addresses: where its code begins and its stack. */
+static bool same_layout(pid_t a, pid_t b)
+{
+	return same_field(a, b, 26) && same_field(a, b, 28);
+}
+
 static bool holds(int fd, uint64_t address, uint64_t magic)
 {
 	uint64_t there;
@@ -146,7 +166,7 @@ static bool holds(int fd, uint64_t address, uint64_t magic)
 }
 
 /* Is the memory of `pid` a copy of that of `space`? Then our first area is
- * there, or what we switched on. */
+ * there, unless that came just now, or what we switched on. */
 static bool is_copy(const struct space *space, pid_t pid)
 {
 	bool areas = space->table->areas.count;
@@ -156,8 +176,12 @@ static bool is_copy(const struct space *space, pid_t pid)
 		return false;
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd >= 0 && (areas ? holds(fd, space->table->areas.items[0].address, CP_AREA_MAGIC)
-				 : holds(fd, space->annotated.items[0], CPROF_TRACE_MAGIC));
+	if (fd < 0)
+		return false;
+	if (!areas)
+		return holds(fd, space->annotated.items[0], CPROF_TRACE_MAGIC);
+	return holds(fd, space->table->areas.items[0].address, CP_AREA_MAGIC) ||
+	       (is_recent(space->grown_ns) && same_layout(pid, space->pid));
 }
 
 /* The space that `pid` got its memory from: its parent's, or, when that is not
@@ -192,7 +216,9 @@ struct space *space_of_child(struct tracer *tr, pid_t pid, pid_t parent)
 		return from;
 	}
 	space = copy(from, pid);
-	if (space && cp_now() - from->changed_ns < JUST_NS)
+	if (space && is_recent(from->grown_ns) && newborn_lacks(space, from))
+		space->older_than = from;
+	else if (space && is_recent(from->changed_ns))
 		sites_sync(space);
 	return space;
 }

@@ -83,6 +83,9 @@ struct space {
 	size_t armed; /* sites */
 	uint32_t batches; /* so far */
 	uint64_t changed_ns; /* when a breakpoint was last put or taken */
+	uint64_t grown_ns; /* when slots or the handler last came */
+	/* Until a child's first stop is served: it has not yet what this one has. */
+	const struct space *older_than;
 	uint64_t syscall_insn; /* address of one, 0 not yet looked for */
 	/* A `syscall; ret`, and the C library's signal return code; 0: none found. */
 	uint64_t guard_syscall, guard_restorer;
@@ -198,6 +201,13 @@ bool area_write_table(struct space *space, struct area *area);
 /* Empties the tables: the areas of a space mean nothing any more. */
 void area_forget(const struct space *space);
 
+/* newborn.c */
+/* A copy of `from` that was made before `from` got all of its areas, slots and
+ * our handler. */
+bool newborn_lacks(const struct space *space, const struct space *from);
+/* Gives a process at its first stop what it lacks of space->older_than. */
+void newborn_complete(struct tracer *tr, struct thread *t);
+
 /* System calls by a thread of the program (inject.c). */
 struct injection {
 	struct thread *thread;
@@ -208,12 +218,18 @@ struct injection {
 	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
 };
 
+/* area.c */
+/* Maps an area at *at, or, with 0, anywhere; then *at is where. errno or 0. */
+int area_map_at(struct tracer *tr, struct injection *in, uint64_t *at, uint64_t size);
+
 /* trap.c */
 /* Puts our SIGTRAP handler into the program, before the first breakpoint;
  * errno or 0. The thread that did it, if it had to be done, stays stopped until
  * trap_installed(). */
 int trap_install(struct tracer *tr, struct space *space, struct injection *ret);
 void trap_installed(struct tracer *tr, struct injection *in);
+/* The same in a copy of a space, whether it is there or not; errno or 0. */
+int trap_renew(struct tracer *tr, struct injection *in);
 /* Takes out all breakpoints, and restores the program's own SIGTRAP action, if
  * ours is still there. False: it may be, no thread could be asked. */
 bool trap_remove(struct tracer *tr, struct space *space);

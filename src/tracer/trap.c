@@ -143,9 +143,32 @@ static bool place_handler(struct space *space)
 	return true;
 }
 
+static int install(struct tracer *tr, struct space *space, struct injection *in)
+{
+	const uint64_t installed = 1;
+	struct trap_action action;
+	int err = pass_action(tr, space, in, &space->own, false);
+
+	if (!err) {
+		see_through(space, &space->own);
+		err = place_handler(space) ? 0 : EIO;
+	}
+	if (!err) {
+		action = ours(space, &space->own);
+		err = set_action(tr, space, in, &action);
+	}
+	if (!err && !space_write(space,
+				 space->table->areas.items[0].address +
+					 offsetof(struct cp_area_header, installed),
+				 &installed, sizeof(installed)))
+		err = EIO;
+	if (err)
+		space->handler = 0;
+	return err;
+}
+
 int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
 {
-	struct trap_action action;
 	int err;
 
 	ret->thread = NULL;
@@ -156,20 +179,16 @@ int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
 		ret->thread = NULL;
 		return err;
 	}
-	err = pass_action(tr, space, ret, &space->own, false);
-	if (!err) {
-		see_through(space, &space->own);
-		err = place_handler(space) ? 0 : EIO;
-	}
-	if (!err) {
-		action = ours(space, &space->own);
-		err = set_action(tr, space, ret, &action);
-	}
-	if (err) {
-		space->handler = 0;
+	err = install(tr, space, ret);
+	if (err)
 		trap_installed(tr, ret);
-	}
 	return err;
+}
+
+int trap_renew(struct tracer *tr, struct injection *in)
+{
+	in->space->reset = in->space->stale = false;
+	return install(tr, in->space, in);
 }
 
 void trap_installed(struct tracer *tr, struct injection *in)

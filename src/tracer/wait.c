@@ -124,6 +124,8 @@ static struct thread *adopt(struct tracer *tr, pid_t tid)
 	ptrace(PTRACE_SETOPTIONS, tid, 0, seize_options(tr, pid == tid));
 	if (pid != tid)
 		capture_birth(tr, t);
+	else
+		newborn_complete(tr, t);
 	return t;
 }
 

@@ -341,6 +341,19 @@ come_and_go() {
 	assert_equal "$(cat said?)" ""
 }
 
+@test "children that are forked while breakpoints come" {
+	local i follow
+	begin fork_storm --threads=12
+	for ((i = 0; i < $(long_or 300 24); i++)); do
+		follow=--follow
+		((i % 4)) || follow=--no-follow
+		"$CPROF" attach -q -o x.data -t program $follow -d $((5 + i % 8 * 4))ms "$tracee"
+	done
+	text_is_whole
+	finish
+	assert_equal "$finished" "status 0, fork_storm: ok every status, every byte"
+}
+
 # killed WHOM: cprof is killed while its breakpoints stand in a running program.
 killed() {
 	begin counted --depth=50
@@ -413,7 +426,8 @@ armed() { ! text_is_whole >armed; }
 @test "functions of assembly that share code return as their callers see it" {
 	# odd_17 ends in the middle of odd_16, odd_19 runs on into odd_20.
 	# And odd_11 is what system calls inside the program would be led back by.
-	"$CPROF" run -q -o x.data -t 'odd_*' --max-rate=0 -- "$TRACEES/odd_entry" >out 2>err
+	"$CPROF" run -q -o x.data -t 'odd_*' --max-rate=0 -- "$TRACEES/odd_entry" --rounds=3 \
+		>out 2>err
 	assert_equal "$(cat err)" ""
 	events x.data >seen
 	n=$(sed -n 's/^odd_01 enter=\([0-9]*\) .*/\1/p' seen)
@@ -423,4 +437,7 @@ armed() { ! text_is_whole >armed; }
 	grep -x "odd_18 enter=$n leave=$n tail_call=0 unwind=0" seen
 	grep -x "odd_19 enter=$n leave=0 tail_call=$n unwind=0" seen
 	grep -x "odd_20 enter=$((2 * n)) leave=$((2 * n)) tail_call=0 unwind=0" seen
+	# odd_07 jumps to its own beginning, 99 times a call: no call, but a stop.
+	grep -x "odd_07 enter=$n leave=$n tail_call=0 unwind=0" seen
+	[ "$("$CPROF" report --json x.data | jq .overhead.rejected.inside)" = $((99 * n)) ]
 }

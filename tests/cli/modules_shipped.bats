@@ -131,9 +131,9 @@ busy() {
 	cat >busy.c <<'END'
 #include <sys/wait.h>
 #include <unistd.h>
-static inline __attribute__((always_inline)) void inlined(volatile long *p) { for (long i = 0; i < 30000000; i++) *p += i; }
+static inline __attribute__((always_inline)) void inlined(volatile long *p) { for (long i = 0; i < 60000000; i++) *p = *p * 7 + i; }
 __attribute__((noinline)) void a(volatile long *p) { inlined(p); *p = 0; }
-__attribute__((noinline)) void b(volatile long *p) { for (long i = 0; i < 30000000; i++) *p += i; a(p); *p = 0; }
+__attribute__((noinline)) void b(volatile long *p) { for (long i = 0; i < 60000000; i++) *p = *p * 7 + i; a(p); *p = 0; }
 int main(int argc, char **argv)
 {
 	volatile long x = 0;

@@ -32,6 +32,8 @@ take() {
 }
 
 # Every register of every frame as gdb has it: "TID FRAME NAME VALUE" a line.
+preserved="rbx rbp rsp r12 r13 r14 r15 rip"
+leafs="eflags cs ss ds es fs gs fs_base gs_base"
 gdb_registers() {
 	cat >registers.py <<-END
 		import gdb
@@ -40,7 +42,7 @@ gdb_registers() {
 		    frame, n = gdb.newest_frame(), 0
 		    while frame:
 		        if frame.type() not in (gdb.INLINE_FRAME, gdb.TAILCALL_FRAME):
-		            for name in "rbx rbp rsp r12 r13 r14 r15 rip".split():
+		            for name in "$preserved $leafs".split():
 		                try:
 		                    value = int(frame.read_register(name)) & 0xffffffffffffffff
 		                    print("reg", thread.ptid[1], n, name, "0x%x" % value)
@@ -61,13 +63,19 @@ gdb_registers() {
 	gdb_registers
 	spinning=$(awk '$1 == "stack" && $3 ~ /spin/ { print $2 }' "$tracee_output" | tr '\n' '|')
 	finish
-	jq -r '.threads[] | .tid as $tid | .frames | map(select(.inlined | not)) | to_entries[] |
-		.key as $n | .value.registers | to_entries[] | select(.value != null) |
-		select(.key | test("^(rbx|rbp|rsp|r1[2-5]|rip)$")) |
+	known="$preserved $leafs"
+	jq -r --arg known "${known// /|}" '.threads[] | .tid as $tid | .frames |
+		map(select(.inlined | not)) | to_entries[] | .key as $n | .value.registers | to_entries[] | select(.value != null) |
+		select(.key | test("^(\($known))$")) |
 		"\($tid) \($n) \(.key) \(.value)"' stack.json | sort >registers
 	[ "$(wc -l <registers)" -gt 100 ]
 	comm -23 registers gdb.registers | grep -v -E "^(${spinning}x) " >differ || true
 	assert_equal "$(cat differ)" ""
+	# The leaf has all of them, nobody else has those that only it can have.
+	jq -e --arg leafs "$leafs" '($leafs | split(" ")) as $leafs | .threads[].frames |
+		map(select(.inlined | not).registers) |
+		all($leafs[] as $name | .[0][$name]; . != null) and
+		all(.[1:][] | keys[]; . as $key | $leafs | index($key) | not)' stack.json
 	# Above the leaf, and above signal frames: what a call does not preserve.
 	jq -e '[.threads[].frames | map(select(.inlined | not)) |
 		if any(.signal) then empty else .[1:][] end |

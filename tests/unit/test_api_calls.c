@@ -390,7 +390,8 @@ static void test_condition(char *self)
 	CHECK_U64(p.enters, 5);
 	CHECK_U64(p.leaves, 5);
 	cprof_get_call_statistics(&c);
-	CHECK_U64(c.rejected_condition, 2 * ROUNDS - 5);
+	CHECK_U64(c.rejected_condition, 2 * (2 * ROUNDS - 5)); /* entry and return */
+	CHECK_U64(c.hits, c.events + c.rejected_condition);
 	cprof_session_destroy(s);
 }
 
