@@ -172,7 +172,8 @@ struct engine_calls {
 	/* counts */
 	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops at the dynamic linker's hook */
-	uint64_t events, rejected_inside, rejected_condition, unmatched, armed_functions, armed_sites;
+	uint64_t events, rejected_inside, rejected_condition, unmatched, armed_functions,
+		armed_sites;
 };
 
 /* trace.c: settings */
