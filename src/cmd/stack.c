@@ -250,6 +250,14 @@ static void show_frame(struct cp_buf *out, const struct stack_options *o, size_t
 				     : "\n");
 }
 
+/* Of a thread that sleeps and was not stopped nothing but pc and sp is known. */
+static bool lacks_frame_pointer(const struct stack_options *o, const struct stack_thread *t)
+{
+	return o->fp && !o->stop && t->frames.count &&
+	       !cprof_context_fp(&t->frames.items[0].context) &&
+	       t->frames.items[t->frames.count - 1].truncated;
+}
+
 static void show_text(struct cp_buf *out, struct collector *c, pid_t pid)
 {
 	struct stack_thread *t;
@@ -265,6 +273,9 @@ static void show_text(struct cp_buf *out, struct collector *c, pid_t pid)
 			cp_buf_str(out, "  it could not be stopped in time\n");
 		for (i = 0; i < t->frames.count; i++)
 			show_frame(out, c->options, i, &t->frames.items[i]);
+		if (lacks_frame_pointer(c->options, t))
+			cp_buf_str(out, "       its frame pointer is not known while it sleeps: "
+					"--stop interrupts it\n");
 	}
 }
 
