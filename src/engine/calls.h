@@ -147,8 +147,7 @@ struct engine_calls {
 	bool filters; /* some profiler has a filter of its own */
 	uint32_t rate_named, rate_globbed;
 	struct cp_condition *condition;
-	bool introspection;
-	bool cpu_time; /* of each call */
+	bool introspection, cpu_time; /* cpu_time: of each call */
 	struct cp_value_limits limits;
 	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
 	struct engine_locks *locks; /* owned; NULL: locks are not watched */
@@ -172,8 +171,8 @@ struct engine_calls {
 	/* counts */
 	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops at the dynamic linker's hook */
-	uint64_t events, rejected_inside, rejected_condition, unmatched, armed_functions,
-		armed_sites;
+	uint64_t events, rejected_inside, rejected_condition, unmatched;
+	uint64_t armed_functions, armed_sites;
 };
 
 /* trace.c: settings */

@@ -117,3 +117,25 @@ all_killed() {
 	}
 	which=few everywhere_attached again_and_again
 }
+
+# Of each kind of breakpoint one time after the other, for as long as placing
+# them takes and a little more.
+@test "attach with breakpoints and leave again and again" {
+	local rounds kinds=(
+		"-t program --max-rate=0" "--exceptions --locks" "-c"
+		"-t all -a -r" "--annotations --stack -t program" "-t program --cpu-time --no-follow"
+		"-s 999 -t program -l"
+	)
+	rounds=$(long_or 70 7)
+	with_breakpoints() {
+		[ "$1" != self_check ] || return 0
+		for ((i = 0; i < rounds; i++)); do
+			# shellcheck disable=SC2086
+			attach ${kinds[i % ${#kinds[@]}]} -d $((1 + i % 5 * 9))ms
+			ended "$controller"
+			[ "$ended" = 0 ] ||
+				complain "$1: ${kinds[i % ${#kinds[@]}]}: ended with $ended: $(cat attach.err)"
+		done
+	}
+	which=few everywhere_attached with_breakpoints
+}

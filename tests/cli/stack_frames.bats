@@ -115,7 +115,7 @@ gdb_registers() {
 	"$CPROF" stack --fp "$tracee" >slept
 	finish
 	grep -q 'not known while it sleeps: --stop' slept
-	! grep -q 'not known while it sleeps' stopped
+	not grep -q 'not known while it sleeps' stopped
 	# The chain of a thread that was built for it; libc in between has none.
 	while read -r _ tid kind frames; do
 		[[ "$kind $frames" == spin*run_spin ]] || continue
