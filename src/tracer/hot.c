@@ -12,10 +12,16 @@
  * A stop is cheapest on the CPU of the thread that stops: then two switches of
  * context are all there is, while waking another CPU takes several times as
  * long. So as long as one thread alone hits, we go where it is.
+ *
+ * But who is let go there is put on another CPU if one is idle, for we are still
+ * on its own. If the thread does not stay with us, we go elsewhere, and as long as
+ * there is an idle CPU, look for its next stop for a moment before we sleep. Then
+ * it need not wake us, and keeps its CPU.
  */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -25,11 +31,15 @@
 
 #define LOOK_NS CP_NS_PER_MS
 #define QUIET_NS (2 * CP_NS_PER_MS)
+#define END_NS (10 * CP_NS_PER_MS)
 #define TIMER_SIGNAL SIGRTMIN
 /* Hits of one thread after which we move to its CPU, and look again where
  * that is. */
 #define MOVE_AFTER 64
 #define MOVE_AGAIN 4096
+/* So long without sleeping, if the last hits were no further apart. */
+#define SPIN_NS (CP_NS_PER_MS / 5)
+#define BUSY_LOOKS 8 /* in a row: then there is no idle CPU any more */
 
 static void wake_up(int sig)
 {
@@ -89,33 +99,94 @@ static void move_to(struct tracer *tr, pid_t tid)
 
 static void move_anywhere(struct tracer *tr)
 {
-	if (tr->on_its_cpu)
+	if (tr->on_its_cpu || tr->apart)
 		sched_setaffinity(0, sizeof(tr->cpus), &tr->cpus);
+	tr->on_its_cpu = tr->apart = false;
+	tr->hits_in_a_row = 0;
+}
+
+/* ---- away from it ---- */
+
+static bool is_idle_somewhere(const struct tracer *tr)
+{
+	return proc_runnable() <= CPU_COUNT(&tr->cpus);
+}
+
+static void move_apart(struct tracer *tr, pid_t tid)
+{
+	int cpu = proc_cpu_of(tid);
+	cpu_set_t set = tr->cpus;
+
+	tr->strays |= tr->on_its_cpu && cpu >= 0 && cpu != sched_getcpu();
+	if (!tr->strays || cpu < 0 || !is_idle_somewhere(tr))
+		return;
+	CPU_CLR(cpu, &set);
+	if (!CPU_COUNT(&set) || sched_setaffinity(0, sizeof(set), &set))
+		return;
 	tr->on_its_cpu = false;
+	tr->apart = true;
+	tr->busy_looks = 0;
+}
+
+static void stay_apart(struct tracer *tr)
+{
+	tr->busy_looks = is_idle_somewhere(tr) ? 0 : tr->busy_looks + 1;
+	if (tr->busy_looks < BUSY_LOOKS)
+		return;
+	move_anywhere(tr);
+	tr->strays = false;
+}
+
+void hot_spin(const struct tracer *tr)
+{
+	siginfo_t si = { 0 };
+	uint64_t until;
+
+	if (!tr->apart || tr->hit_gap_ns > SPIN_NS)
+		return;
+	until = cp_now() + SPIN_NS;
+	while (!waitid(P_PID, (id_t)tr->hit_tid, &si,
+		       WEXITED | WSTOPPED | WNOWAIT | WNOHANG | __WALL) &&
+	       !si.si_pid && cp_now() < until)
+		;
+}
+
+/* ---- */
+
+static void move(struct tracer *tr, pid_t tid)
+{
+	if (tr->strays || tr->on_its_cpu)
+		move_apart(tr, tid);
+	if (!tr->apart)
+		move_to(tr, tid);
 }
 
 void hot_hit(struct tracer *tr, const struct thread *t, uint64_t now)
 {
 	tr->hit = true;
+	tr->hit_gap_ns = now - tr->hit_ns;
 	tr->hit_ns = now;
-	if (t->tid == tr->hit_tid) {
-		tr->hits_in_a_row++;
-	} else {
+	if (t->tid != tr->hit_tid) {
 		tr->hit_tid = t->tid;
-		tr->hits_in_a_row = 0;
+		tr->strays = false;
 		move_anywhere(tr);
+		return;
 	}
-	if (tr->hits_in_a_row == MOVE_AFTER || tr->hits_in_a_row % MOVE_AGAIN == MOVE_AGAIN - 1)
-		move_to(tr, t->tid);
+	tr->hits_in_a_row++;
+	if (tr->hits_in_a_row == MOVE_AFTER || tr->hits_in_a_row == 2 * MOVE_AFTER ||
+	    tr->hits_in_a_row % MOVE_AGAIN == MOVE_AGAIN - 1)
+		move(tr, t->tid);
 }
 
 void hot_look(struct tracer *tr, uint64_t now)
 {
 	tr->look_ns = now + look_period(tr);
-	if (tr->full || tr->held.count || (tr->hot && now - tr->hit_ns > QUIET_NS))
+	if (tr->full || tr->held.count || (tr->hot && now - tr->hit_ns > END_NS))
 		hot_end(tr);
 	else if (!tr->hot && tr->hit && now - tr->hit_ns < QUIET_NS)
 		hot_begin(tr);
+	if (tr->apart)
+		stay_apart(tr);
 	tr->hit = false;
 }
 

@@ -10,6 +10,7 @@
  */
 #include <ctype.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,6 +189,20 @@ int proc_cpu_of(pid_t tid)
 	char cpu[16];
 
 	return cp_file_stat_field(tid, 39, cpu, sizeof(cpu)) ? atoi(cpu) : -1;
+}
+
+/* "0.00 0.01 0.05 2/345 6789": 2 */
+int proc_runnable(void)
+{
+	CP_CLOSE int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int count;
+
+	if (n <= 0)
+		return INT_MAX;
+	text[n] = 0;
+	return sscanf(text, "%*s %*s %*s %d/", &count) == 1 ? count : INT_MAX;
 }
 
 uint64_t proc_cpu_clock(pid_t pid)

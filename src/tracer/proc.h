@@ -36,6 +36,8 @@ bool proc_catches(pid_t tid, int signal);
 bool proc_will_get(pid_t tid, int signal);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
+/* How many tasks of the whole machine run or wait for a CPU, we too. */
+int proc_runnable(void);
 uint64_t proc_cpu_clock(pid_t pid);
 
 #endif

@@ -169,9 +169,13 @@ struct tracer {
 	bool has_timer, hit; /* a hit since the last look around */
 	uint64_t look_ns; /* when to look around */
 	uint64_t hit_ns; /* the last hit */
+	uint64_t hit_gap_ns; /* between the one before and that */
 	pid_t hit_tid;
 	uint32_t hits_in_a_row; /* of that thread */
 	bool on_its_cpu; /* we have moved to where that thread runs */
+	bool strays; /* it moved away from there */
+	bool apart; /* we keep away from it, and wait without sleeping */
+	unsigned busy_looks; /* since then, in a row, that saw no idle CPU */
 };
 
 /* threads.c: the tables */
@@ -236,6 +240,8 @@ int restart_harm(int64_t nr, const unsigned long long args[6]);
 /* While hits follow each other closely, waits for one stop a system call. */
 void hot_begin(struct tracer *tr);
 void hot_hit(struct tracer *tr, const struct thread *t, uint64_t now);
+/* Waits a moment for who hits, where that is quicker than to sleep. */
+void hot_spin(const struct tracer *tr);
 /* Looks whether hits still come; after each time round. */
 void hot_look(struct tracer *tr, uint64_t now);
 void hot_end(struct tracer *tr);

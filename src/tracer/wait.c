@@ -573,6 +573,8 @@ static bool gather_one(struct tracer *tr, idtype_t type, id_t id)
 
 	if (!tr->hot || type != P_ALL)
 		options |= WNOHANG;
+	else
+		hot_spin(tr);
 	if (waitid(type, id, &si, options) || !si.si_pid)
 		return false;
 	if (!tr->ending && !cp_ring_reserve(tr->link, BRIM, 0)) {
