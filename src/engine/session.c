@@ -385,6 +385,16 @@ static void drain_all(cprof_session *s)
 	while (s->behind);
 }
 
+/* What is there now: while it is handled, more may come, for ever. */
+static void drain_present(cprof_session *s)
+{
+	uint64_t head = s->link.shared->head;
+
+	do
+		drain(s);
+	while (s->behind && s->link.shared->tail < head);
+}
+
 /* ---- the loop ---- */
 
 static bool tracer_alive(cprof_session *s)
@@ -519,7 +529,7 @@ static void start(cprof_session *s)
 	if (s->sampling || engine_calls_wanted(s))
 		cp_link_populate(&s->link);
 	if (!s->child) { /* a launched one raises it at its exec */
-		drain_all(s);
+		drain_present(s);
 		for (i = 0; i < s->processes.count; i++) /* while there is a tracer to ask */
 			engine_open_memory(s->processes.items[i]);
 		engine_arm_all(s);

@@ -123,7 +123,7 @@ all_killed() {
 @test "attach with breakpoints and leave again and again" {
 	local rounds kinds=(
 		"-t program --max-rate=0" "--exceptions --locks" "-c"
-		"-t all -a -r" "--annotations --stack -t program" "-t program --cpu-time --no-follow"
+		"-t program,pthread_* -a -r" "--annotations --stack -t program" "-t program --cpu-time --no-follow"
 		"-s 999 -t program -l"
 	)
 	rounds=$(long_or 70 7)
