@@ -29,6 +29,22 @@
 #define STACK_ROOM (UINT64_C(64) << 20)
 #define TRIES 16
 
+/* What is mapped now: areas came since the process's mappings were read. Owned;
+ * NULL, with a count of 0, when that can't be read. */
+static struct cp_mapping *mappings_now(const cprof_process *p, size_t *count_ret)
+{
+	struct cp_mapping *maps = NULL;
+	struct cp_buf text = { 0 };
+	struct cp_error *err = NULL;
+
+	*count_ret = 0;
+	if (engine_read_maps(p, &text))
+		err = cp_mappings_parse(text.bytes, text.size, &maps, count_ret);
+	cp_buf_free(&text);
+	cp_error_free(err);
+	return maps;
+}
+
 /* ---- a place ---- */
 
 struct gap {
@@ -86,16 +102,10 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 			   unsigned nth, int *errnum_ret)
 {
 	uint64_t best = 0, floor = 0;
-	struct cp_buf text = { 0 }; /* as it is now: areas came since it was read */
-	struct cp_mapping *maps = NULL;
-	struct cp_error *err = NULL;
-	size_t count = 0, i;
+	size_t count, i;
+	struct cp_mapping *maps = mappings_now(p, &count);
 
-	if (engine_read_maps(p, &text))
-		err = cp_mappings_parse(text.bytes, text.size, &maps, &count);
-	cp_buf_free(&text);
-	if (err || !count) {
-		cp_error_free(err);
+	if (!count) {
 		*errnum_ret = ESRCH;
 		return 0;
 	}
@@ -162,19 +172,13 @@ static bool take_in(cprof_image *image, const struct cp_mapping *m, uint64_t siz
 
 static bool take_left(cprof_image *image, uint64_t size)
 {
-	cprof_process *p = image->process;
-	struct cp_mapping *maps = NULL;
-	struct cp_buf text = { 0 };
-	struct cp_error *err = NULL;
-	size_t count = 0, i;
+	struct cp_mapping *maps;
 	bool taken = false;
+	size_t count, i;
 
-	if (!engine_open_memory(p))
+	if (!engine_open_memory(image->process))
 		return false;
-	if (engine_read_maps(p, &text))
-		err = cp_mappings_parse(text.bytes, text.size, &maps, &count);
-	cp_buf_free(&text);
-	cp_error_free(err);
+	maps = mappings_now(image->process, &count);
 	for (i = 0; i < count && !taken; i++)
 		taken = maps[i].executable && !maps[i].writable && !maps[i].shared &&
 			!maps[i].inode && !*maps[i].path && take_in(image, &maps[i], size);

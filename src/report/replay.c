@@ -616,39 +616,58 @@ static void put_stack(struct printer *w, const struct cp_record_call *call, uint
 	}
 }
 
+/* A line of its own among the calls of a thread: an exception, a wait. */
+struct moment {
+	uint64_t ns, number;
+	uint32_t indent;
+};
+
+static struct cp_error *begin_moment(struct printer *w, uint32_t thread,
+				     const struct cp_record_call *call, struct moment *ret)
+{
+	struct cp_span *around = innermost(w, thread);
+
+	ret->ns = cp_profile_ns(w->l.p, call->ts_ns);
+	ret->indent = around ? shown_of(around)->indent + 1 : 0;
+	CP_TRY(annotations_until(w, ret->ns));
+	end_tail(w, &w->tails[thread]);
+	if (around)
+		open_braces(w, shown_of(around));
+	ret->number = cp_line_new(&w->l, ret->ns, thread, ret->indent);
+	return ret->number == CP_NO_LINE ? cp_error_nomem() : NULL;
+}
+
+static void end_moment(struct printer *w, const struct cp_record_call *call, const struct moment *m)
+{
+	cp_line_end(cp_line_at(&w->l, m->number));
+	if (call->stack != CP_RECORD_NONE)
+		put_stack(w, call, m->ns, m->indent);
+	write_lines(w);
+}
+
 static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	uint64_t number, ns = cp_profile_ns(w->l.p, call->ts_ns);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_span *around = innermost(w, thread);
-	uint32_t indent = around ? shown_of(around)->indent + 1 : 0;
 	const char *type = cp_exception_type(call);
 	bool thrown = call->kind == CP_RECORD_THROW;
+	struct moment m;
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	CP_TRY(annotations_until(w, ns));
-	end_tail(w, &w->tails[thread]);
-	if (around)
-		open_braces(w, shown_of(around));
-	if ((number = cp_line_new(&w->l, ns, thread, indent)) == CP_NO_LINE)
-		return cp_error_nomem();
-	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING,
+	CP_TRY(begin_moment(w, thread, call, &m));
+	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_WARNING,
 		    thrown ? "↯ throw " : "↯ catch ");
 	cp_add_name(&text, *type ? type : "?");
-	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_BOLD, text.bytes ? text.bytes : "",
+	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_BOLD, text.bytes ? text.bytes : "",
 		    24, 12);
-	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, thrown ? " at " : " in ");
+	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN, thrown ? " at " : " in ");
 	cp_buf_clear(&text);
 	cp_exception_place(w->l.p, call, function, &text);
-	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_NAME, text.bytes ? text.bytes : "",
+	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_NAME, text.bytes ? text.bytes : "",
 		    0, 8);
-	cp_line_end(cp_line_at(&w->l, number));
-	if (call->stack != CP_RECORD_NONE)
-		put_stack(w, call, ns, indent);
-	write_lines(w);
+	end_moment(w, call, &m);
 	return NULL;
 }
 
@@ -657,31 +676,21 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	uint64_t number, ns = cp_profile_ns(w->l.p, call->ts_ns);
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_span *around = innermost(w, thread);
-	uint32_t indent = around ? shown_of(around)->indent + 1 : 0;
+	struct moment m;
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	CP_TRY(annotations_until(w, ns));
-	end_tail(w, &w->tails[thread]);
-	if (around)
-		open_braces(w, shown_of(around));
-	if ((number = cp_line_new(&w->l, ns, thread, indent)) == CP_NO_LINE)
-		return cp_error_nomem();
-	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING, "‖ waited ");
+	CP_TRY(begin_moment(w, thread, call, &m));
+	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_WARNING, "‖ waited ");
 	cp_wait_text(w->l.p, call, &raw);
 	cp_add_name(&text, raw.bytes ? raw.bytes : "");
-	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, text.bytes ? text.bytes : "",
-		    24, 12);
-	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, " in ");
-	cp_line_function(&w->l, cp_line_at(&w->l, number), function, 0, 8);
-	cp_line_end(cp_line_at(&w->l, number));
-	if (call->stack != CP_RECORD_NONE)
-		put_stack(w, call, ns, indent);
-	write_lines(w);
+	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN,
+		    text.bytes ? text.bytes : "", 24, 12);
+	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN, " in ");
+	cp_line_function(&w->l, cp_line_at(&w->l, m.number), function, 0, 8);
+	end_moment(w, call, &m);
 	return NULL;
 }
 

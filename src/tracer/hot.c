@@ -118,7 +118,7 @@ static void move_apart(struct tracer *tr, pid_t tid)
 	cpu_set_t set = tr->cpus;
 
 	tr->strays |= tr->on_its_cpu && cpu >= 0 && cpu != sched_getcpu();
-	if (!tr->strays || cpu < 0 || !is_idle_somewhere(tr))
+	if (!tr->hot || !tr->strays || cpu < 0 || !is_idle_somewhere(tr))
 		return;
 	CPU_CLR(cpu, &set);
 	if (!CPU_COUNT(&set) || sched_setaffinity(0, sizeof(set), &set))
@@ -151,7 +151,7 @@ void hot_spin(const struct tracer *tr)
 		;
 }
 
-/* ---- */
+/* ---- hits ---- */
 
 static void move(struct tracer *tr, pid_t tid)
 {

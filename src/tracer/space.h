@@ -194,6 +194,9 @@ size_t patch_apply(const struct space *space, struct patch *patches, size_t coun
 
 /* area.c */
 void area_map(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
+struct injection;
+/* Maps an area at *at, or, with 0, anywhere; then *at is where. errno or 0. */
+int area_map_at(struct tracer *tr, struct injection *in, uint64_t *at, uint64_t size);
 /* Registers the slots of new sites. False: taken by another address. */
 bool area_claim(struct area *area, uint64_t slot, uint64_t address);
 /* Writes the table anew; sites are those of the space. */
@@ -217,10 +220,6 @@ struct injection {
 	uint64_t mask;
 	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
 };
-
-/* area.c */
-/* Maps an area at *at, or, with 0, anywhere; then *at is where. errno or 0. */
-int area_map_at(struct tracer *tr, struct injection *in, uint64_t *at, uint64_t size);
 
 /* trap.c */
 /* Puts our SIGTRAP handler into the program, before the first breakpoint;
