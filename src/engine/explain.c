@@ -46,6 +46,17 @@ static int number(const char *status, const char *key)
 	return at ? atoi(at) : 0;
 }
 
+/* "status" of a process. A task that ends while its file is read has no
+ * threads there; if a thread of its executed a program, another has its number
+ * by then, which is the one to ask. */
+static bool read_status(pid_t pid, char *buf, size_t size)
+{
+	for (int tries = 100; read_proc(pid, "status", buf, size); tries--)
+		if (number(buf, "\nThreads:\t") || !tries)
+			return true;
+	return false;
+}
+
 /* comm of a process, escaped, into `buf`. */
 static const char *name_of(pid_t pid, char *buf, size_t size)
 {
@@ -128,7 +139,7 @@ struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret)
 	char status[4096];
 	const char *state;
 
-	if (!read_proc(pid, "status", status, sizeof(status)))
+	if (!read_status(pid, status, sizeof(status)))
 		return no_such(pid);
 	*tgid_ret = number(status, "\nTgid:\t");
 	if (*tgid_ret == getpid())
