@@ -71,13 +71,25 @@ bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret)
 	return true;
 }
 
+/* Of what `syscall` says. A thread that was woken a moment ago, and that its CPU
+ * knows nothing of yet, looks like one that is blocked by a page fault: outside of
+ * any system call. But it runs. */
+static bool says_running(pid_t tid, const char *syscall)
+{
+	char state[4];
+
+	return *syscall == 'r' ||
+	       (*syscall == '-' && cp_file_stat_field(tid, 3, state, sizeof(state)) &&
+		*state == 'R');
+}
+
 enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret)
 {
 	char buf[256], *pc, *sp;
 
 	if (read_task_file(tr, t, &t->syscall_fd, "syscall", buf, sizeof(buf)) <= 0)
 		return PROC_GONE;
-	if (buf[0] == 'r')
+	if (says_running(t->tid, buf))
 		return PROC_RUNNING;
 	pc = strrchr(buf, ' '); /* "NR args... SP PC" or "-1 SP PC" */
 	if (!pc)
@@ -99,7 +111,7 @@ enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
 
 	if (read_task_file(tr, t, &t->syscall_fd, "syscall", buf, sizeof(buf)) <= 0)
 		return PROC_GONE;
-	if (buf[0] == 'r')
+	if (says_running(t->tid, buf))
 		return PROC_RUNNING;
 	if (sscanf(buf, "%ld %llx %llx %llx %llx %llx %llx", nr_ret, &a[0], &a[1], &a[2], &a[3],
 		   &a[4], &a[5]) != 7)
