@@ -31,7 +31,8 @@ struct cp_arch {
 	uint8_t pc, sp, fp; /* their numbers */
 	uint8_t ret_size; /* bytes a call pushes: 8, or 0 with a link register */
 	uint8_t lr; /* where a call leaves the return address if ret_size is 0 */
-	uint8_t args[3]; /* where the first arguments of a call are */
+	uint8_t args[4]; /* where the first arguments of a call are */
+	uint8_t result; /* where it leaves an integer or a pointer */
 	uint16_t ucontext_sp; /* where a ucontext_t keeps sp */
 	uint64_t code_mask; /* bits of a code address that count: no authentication code */
 	/* Where the kernel's signal frame keeps each register: bytes above sp

@@ -11,6 +11,7 @@
 #include <cprof/events.h>
 #include <cprof/format.h>
 #include <cprof/functions.h>
+#include <cprof/heap.h>
 #include <cprof/module.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>

@@ -80,8 +80,8 @@ typedef enum cprof_root_source {
 struct cprof_trace_event; /* cprof/trace.h */
 
 /* Sources of events that cost something: without these calls they are not
- * raised, but for jit_*, for which a callback is enough. False: too late, or this cprof has no such source. [init] */
-CPROF_API bool cprof_profiler_enable_allocations(void); /* gc_allocation, gc_moves, heap_free */
+ * raised, but for jit_*, for which a callback is enough. False: too late, or this
+ * cprof has no such source. Allocations: cprof/heap.h. [init] */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
 CPROF_API bool cprof_profiler_enable_fileio(void); /* fileio */
 CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
@@ -208,7 +208,8 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	E(exception_throw, (cprof_profiler * prof, const cprof_object *exception)) \
 	E(exception_clause, (cprof_profiler * prof, const cprof_function *method, uint32_t index, \
 			     cprof_exception_clause_type type, const cprof_object *exception)) \
-	/* heap: world stops made by cprof, allocations, realloc/mremap moves, growth */ \
+	/* heap: world stops made by cprof; what is allocated, what realloc moved (pairs: from, \
+	 * to), what the allocator took from the kernel or gave back: cprof/heap.h */ \
 	E(gc_event, \
 	  (cprof_profiler * prof, cprof_gc_event event, uint32_t generation, bool is_serial)) \
 	E(gc_allocation, (cprof_profiler * prof, const cprof_object *object)) \
@@ -255,6 +256,8 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	  (cprof_profiler * prof, const char *report, const char *old_path, const char *new_path)) \
 	/* ---- what native code has in addition ---- */ \
 	E(heap_free, (cprof_profiler * prof, const cprof_object *object)) \
+	/* realloc() left it where it was: its size is another */ \
+	E(heap_resized, (cprof_profiler * prof, const cprof_object *object)) \
 	E(fiber_switch, \
 	  (cprof_profiler * prof, uintptr_t tid, uint32_t from_fiber, uint32_t to_fiber)) \
 	/* a signal is about to be delivered to a thread, also one that it ignores. \

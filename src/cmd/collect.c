@@ -11,7 +11,7 @@ static const char *const unwinders[] = { "own", "libunwind", "fp", NULL };
 const struct cp_option cp_sampling_options[] = {
 	{ "sample", 's', CP_OPTION_NUMBER, AT(hz), .value = "HZ", .min = 1, .max = 10000,
 	  .help = "sample stacks HZ times a second, up to 10000 (99 unless told; none with "
-		  "--trace, --coverage, --exceptions or --locks alone)" },
+		  "--trace, --coverage, --allocs, --exceptions or --locks alone)" },
 	{ "clock", 0, CP_OPTION_CHOICE, AT(clock), .value = "cpu|wall", .choices = clocks,
 	  .help = "what a tick counts: time on CPU (cpu, unless told; threads that sleep are "
 		  "left alone) or elapsed time (wall: every thread, for time spent waiting)" },
@@ -84,10 +84,13 @@ const struct cp_option cp_calls_options[] = {
 	{ "when", 0, CP_OPTION_TEXT, AT(when), .value = "EXPR",
 	  .help = "only calls for which EXPR over the arguments holds: 'len > 4096'" },
 	{ "stack", 0, CP_OPTION_TRUE, AT(stack),
-	  .help = "with the stack at each call, where exceptions are thrown and locks are waited "
-		  "for" },
+	  .help = "with the stack at each call, where exceptions are thrown, locks are waited "
+		  "for and memory is freed" },
 	{ "cpu-time", 0, CP_OPTION_TRUE, AT(cpu_time),
 	  .help = "with the CPU time of each call: one read more at each stop" },
+	{ "allocs", 0, CP_OPTION_TRUE, AT(allocs),
+	  .help = "record what malloc, new and their like allocate, move and free, with stacks: "
+		  "what is live, what was never freed. With or without --trace" },
 	{ "exceptions", 0, CP_OPTION_TRUE, AT(exceptions),
 	  .help = "record exceptions thrown and caught (C++, Rust panics, ...), with or without "
 		  "--trace" },
@@ -96,7 +99,8 @@ const struct cp_option cp_calls_options[] = {
 		  "free cost nothing. With or without --trace" },
 	{ "max-rate", 0, CP_OPTION_NUMBER, AT(max_rate), .value = "N", .max = UINT32_MAX,
 	  .help = "stop tracing a function that is called more than N times a second, and "
-		  "exceptions, locks; 0: never (unless told: 5000, and never functions named in "
+		  "exceptions, locks, allocations; 0: never (unless told: 5000, and never "
+		  "functions named in "
 		  "full)" },
 	{ 0 }
 };

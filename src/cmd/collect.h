@@ -28,6 +28,7 @@ struct cp_stacks_options {
 struct cp_calls_options {
 	bool exceptions; /* thrown and caught, with or without calls */
 	bool locks; /* waits for them, likewise */
+	bool allocs; /* what is allocated and freed, likewise */
 	struct cp_texts trace; /* SPECs; together one list */
 	bool args, result, locals, changes, stack, cpu_time;
 	uint64_t depth, string; /* 0: not given */

@@ -90,10 +90,16 @@ static int check_coverage(const struct cp_args *args, const struct cp_collect_op
 	return broken ? cp_usage(args, "--path-map takes OLD=NEW, not '%s'", broken) : CP_EXIT_OK;
 }
 
+/* Events beside calls. */
+static bool others(const struct cp_calls_options *c)
+{
+	return c->exceptions || c->locks || c->allocs;
+}
+
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
-	bool other = c->exceptions || c->locks; /* that these are about, too */
+	bool other = others(c); /* that these are about, too */
 	CP_FREE char *list = join_specs(&c->trace);
 	struct cp_condition *condition = NULL;
 	struct cp_spec *spec = NULL;
@@ -185,9 +191,10 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 
 static void describe_others(struct cp_buf *desc, const struct cp_calls_options *c)
 {
-	if (!c->exceptions && !c->locks)
+	if (!others(c))
 		return;
-	cp_buf_printf(desc, "%s%s", c->exceptions ? ",exceptions" : "", c->locks ? ",locks" : "");
+	cp_buf_printf(desc, "%s%s%s", c->exceptions ? ",exceptions" : "", c->locks ? ",locks" : "",
+		      c->allocs ? ",allocs" : "");
 	if (c->trace.count)
 		return; /* the rest was said */
 	if (c->stack)
@@ -243,8 +250,7 @@ static char *describe(const struct cp_collect_options *o)
 	const char *named = recorder_of(o);
 	struct cp_buf desc = { 0 };
 	bool unasked = !o->calls.trace.count && !o->coverage.coverage && !o->annotations &&
-		       !o->calls.exceptions && !o->calls.locks &&
-		       (!named || o->clock == CP_COLLECT_WALL);
+		       !others(&o->calls) && (!named || o->clock == CP_COLLECT_WALL);
 
 	cp_buf_str(&desc, "log:report");
 	if (o->hz || unasked)
@@ -264,7 +270,7 @@ static char *describe(const struct cp_collect_options *o)
 bool cp_collecting_records(const struct cp_collect_options *o)
 {
 	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
-	       o->coverage.coverage || o->annotations || o->calls.exceptions || o->calls.locks;
+	       o->coverage.coverage || o->annotations || others(&o->calls);
 }
 
 /* --profile=default, log:report: the report is wanted, too. */
@@ -356,7 +362,7 @@ unsigned cp_collecting_flags(const struct cp_collect_options *o)
 {
 	return (o->follow ? CPROF_SESSION_FOLLOW_FORKS : 0) |
 	       (o->calls.trace.count || o->coverage.coverage || o->annotations ||
-				o->profiles.count || o->calls.exceptions || o->calls.locks
+				o->profiles.count || others(&o->calls)
 			? CPROF_SESSION_CALLS
 			: 0);
 }

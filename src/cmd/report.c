@@ -12,7 +12,7 @@
 
 struct report_options {
 	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations,
-		exceptions, locks;
+		exceptions, locks, allocs;
 	bool traces;
 	const char *reports; /* a list, or NULL */
 	const char *function, *callers, *callees;
@@ -37,6 +37,8 @@ static const struct cp_option show_options[] = {
 	  .help = "the spans, counters and instants that the program announced alone" },
 	{ "exceptions", 0, CP_OPTION_TRUE, AT(exceptions), .help = "the exceptions alone" },
 	{ "locks", 0, CP_OPTION_TRUE, AT(locks), .help = "the locks that were waited for alone" },
+	{ "allocs", 0, CP_OPTION_TRUE, AT(allocs),
+	  .help = "what was allocated, and what of it was left, alone" },
 	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
 	{ "images", 0, CP_OPTION_TRUE, AT(images),
 	  .help = "the files that the code came from alone" },
@@ -51,7 +53,8 @@ static const struct cp_option show_options[] = {
 	{ "tree", 0, CP_OPTION_TRUE, AT(tree), .help = "the call tree" },
 	{ "reports", 0, CP_OPTION_TEXT, AT(reports), .value = "LIST",
 	  .help = "these alone, of header, sample, call, coverage, annotations, exception, "
-		  "monitor, counter, thread, metadata, domain, tree, lines, separated by commas" },
+		  "monitor, alloc, counter, thread, metadata, domain, tree, lines, separated by "
+		  "commas" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "everything, as one JSON object" },
 	{ 0 }
 };
@@ -103,6 +106,7 @@ static enum cp_report_what what(const struct report_options *o)
 	       : o->annotations ? CP_REPORT_ANNOTATIONS
 	       : o->exceptions	? CP_REPORT_EXCEPTIONS
 	       : o->locks	? CP_REPORT_LOCKS
+	       : o->allocs	? CP_REPORT_HEAP
 	       : o->threads	? CP_REPORT_THREADS
 	       : o->images	? CP_REPORT_IMAGES
 	       : o->processes	? CP_REPORT_PROCESSES

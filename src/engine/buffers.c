@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/calls.h"
+#include "engine/context.h"
 
 struct buffer {
 	size_t size;

@@ -10,9 +10,10 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/calls.h"
+#include "engine/context.h"
 #include "engine/annotations.h"
 #include "engine/fibers.h"
+#include "engine/heap.h"
 #include "engine/invoke.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
@@ -345,7 +346,10 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	set_current(s->calls, call);
 	s->calls->current.overhead_ns = overhead(s, call);
 	s->calls->current.cpu_ns = cpu_time(s, call);
-	if (call->flags & CP_CALL_HIDDEN && (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
+	if (call->flags & CP_CALL_MARKS && how == CP_CALL_RETURNED)
+		engine_heap_returned(s, call);
+	if (call->flags & CP_CALL_HIDDEN && flags != ENGINE_TRACED_HEAP &&
+	    (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
 		c->rejected_condition++;
 	if (call->flags & CP_CALL_HIDDEN || !call->subject)
 		how = CP_CALL_ENDED;
@@ -435,7 +439,11 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 	}
 	if (c->by_return)
 		end_by_running_on(p, at, e, number);
-	if (c->condition && engine_condition_holds(s, hit) != CP_TRUE) {
+	if (t->heap && engine_heap_entered(s, hit, &call))
+		return;
+	if (!engine_traced_by_others(t)) {
+		call.flags |= CP_CALL_HIDDEN;
+	} else if (c->condition && engine_condition_holds(s, hit) != CP_TRUE) {
 		call.flags |= CP_CALL_HIDDEN;
 		c->rejected_condition++;
 	} else if (c->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT) {
@@ -471,6 +479,9 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 
 	of_call.sp = e->sp - cp_arch_host()->ret_size;
 	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
+	/* Its result is in registers, which another site's event need not have. */
+	if (call && call->flags & CP_CALL_MARKS && !s->current.hit->regs.known)
+		return;
 	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
 		cp_shadow_leave(s->current.process->shadow, &of_call, CP_SHADOW_ANY,
 				CP_CALL_RETURNED);
@@ -662,6 +673,8 @@ void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
 
 	engine_throws_exit(p, tid);
 	engine_locks_exit(p, tid);
+	if (!tid)
+		engine_heap_exit(p);
 	if (!c || !p->shadow)
 		return;
 	c->now_ns = ts_ns;

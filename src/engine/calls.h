@@ -34,15 +34,20 @@ struct engine_plans {
 	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
 	bool throws_sought; /* the sites below were */
 	uint32_t throws[2]; /* of exceptions (throws.c) + 1; 0: none */
+	struct engine_heap_plan *heap; /* owned; heap.c; NULL: not looked at */
 	struct engine_lock_plan *locks; /* owned; locks.c */
 	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
-/* A function that filters chose. */
+/* Beside CPROF_CALL_INSTRUMENTATION_*: it allocates or frees (heap.c). */
+#define ENGINE_TRACED_HEAP 0x80000000u
+
+/* A function that filters chose, or that allocates. */
 struct engine_traced {
 	cprof_assembly *assembly;
 	struct cp_probe_function *function; /* of assembly->plans */
-	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_* */
+	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_HEAP */
+	uint8_t heap; /* what it does there: enum engine_heap_role */
 	enum cp_probe_why why;
 	uint32_t max_rate; /* 0: any */
 	uint32_t first_site, site_count; /* the entry first; 0: can't be traced */
@@ -101,16 +106,6 @@ struct engine_trace {
 	unsigned flags;
 };
 
-/* What was captured of a call when it was entered, for when it is left. */
-struct engine_entry {
-	struct cp_regs regs;
-	struct cp_hit_vector vector;
-	bool has_vector;
-	uint32_t site;
-	uint32_t fetched_size;
-	_Alignas(8) uint8_t fetched[];
-};
-
 /* The call event being delivered. */
 struct engine_hit {
 	const struct cp_event_hit *event;
@@ -119,26 +114,6 @@ struct engine_hit {
 	struct cp_regs regs; /* known 0: not captured */
 	const struct cp_hit_vector *vector;
 	const uint8_t *fetched, *stack; /* NULL: none */
-};
-
-/* What a cprof_call_context stands for. */
-struct engine_context {
-	cprof_session *session;
-	const struct cp_signature *signature; /* NULL: no values are wanted */
-	struct cp_value_arena *arena;
-	/* Of a frame of a walk, else NULL; then the next ones are. */
-	const struct engine_frame *frame;
-	struct cp_reader stack; /* of the frame */
-	const struct engine_traced *traced;
-	const struct engine_hit *hit;
-	const struct engine_entry *entry; /* leave contexts; NULL: not kept */
-	const struct cp_call *call;
-	uint64_t enter_ns, now_ns;
-	bool leave;
-	cprof_status error;
-	bool have_arguments, have_result, have_locals, have_now;
-	const cprof_value *arguments, *result, *locals, *now; /* now: arguments, at the leave */
-	size_t argument_count, local_count;
 };
 
 struct engine_calls {
@@ -151,6 +126,7 @@ struct engine_calls {
 	struct cp_value_limits limits;
 	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
 	struct engine_locks *locks; /* owned; NULL: locks are not watched */
+	struct engine_heap *heap; /* owned; NULL: allocations are not watched */
 	struct cp_fetch throw_fetches[8], landing_fetches[4];
 	/* plans */
 	struct cp_decoder *decoder;
@@ -170,7 +146,7 @@ struct engine_calls {
 	CP_VEC(uint64_t) chain;
 	/* counts */
 	uint64_t late; /* hits of functions that are disarmed */
-	uint64_t hooks; /* stops at the dynamic linker's hook */
+	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */
 	uint64_t events, rejected_inside, rejected_condition, unmatched;
 	uint64_t armed_functions, armed_sites;
 };
@@ -255,33 +231,6 @@ void engine_calls_end(cprof_session *s);
 void engine_calls_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */
 void engine_calls_look(cprof_process *p);
-
-/* context.c */
-/* True when a thread is held at this exit, to look at what changed. */
-bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site);
-struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
-enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
-
-/* Values of a context, made when first asked for; false: not of this one, and
- * x->error tells why. */
-bool engine_context_can_read(struct engine_context *x);
-void engine_context_arguments(struct engine_context *x);
-void engine_context_result(struct engine_context *x);
-void engine_context_locals(struct engine_context *x);
-/* The bytes as they were captured: of an argument (counting `this`), of the
- * result (-1), of a local. False: not there. */
-bool engine_context_bytes(struct engine_context *x, int position, struct cp_value_bytes *ret);
-bool engine_context_local_bytes(struct engine_context *x, size_t position,
-				struct cp_value_bytes *ret);
-
-/* lookup.c: arguments and locals of a function, read once; NULL: not known */
-const struct cp_signature *engine_function_signature(const cprof_function *function);
-
-/* frame_values.c: the same of a frame of a walk */
-void engine_frame_values(struct engine_context *x, bool locals, const cprof_value **ret,
-			 size_t *count_ret);
-bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
-			struct cp_value_bytes *ret);
 
 void engine_elt_free(struct engine_elt *elt); /* elt.c */
 /* launch.c: CP_TRACE_* for launch and attach */

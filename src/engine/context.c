@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/calls.h"
+#include "engine/context.h"
+#include "engine/heap.h"
 
 /* ---- captures ---- */
 
@@ -134,8 +135,10 @@ void engine_context_arguments(struct engine_context *x)
 
 bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site)
 {
-	return t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature &&
-	       (site->kind == ENGINE_SITE_EXIT || site->kind == ENGINE_SITE_RETURN);
+	if (site->kind != ENGINE_SITE_EXIT && site->kind != ENGINE_SITE_RETURN)
+		return false;
+	return (t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature) ||
+	       engine_heap_holds_exit(t);
 }
 
 /* The arguments once more, from the registers of the entry and the memory of

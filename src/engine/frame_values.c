@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/calls.h"
+#include "engine/context.h"
 
 static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 {

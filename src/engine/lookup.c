@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/calls.h"
+#include "engine/context.h"
 #include "engine/jit.h"
 
 #define STRING_CHUNK 256u

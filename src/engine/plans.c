@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/fibers.h"
+#include "engine/heap.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
 
@@ -24,6 +25,7 @@ void engine_plans_free(struct engine_plans *plans)
 		return;
 	cp_probe_functions_free(&plans->functions);
 	engine_lock_plan_free(plans->locks);
+	engine_heap_plan_free(plans->heap);
 	free(plans->numbers);
 	free(plans);
 }
@@ -136,8 +138,8 @@ const cprof_function *engine_traced_function(cprof_session *s, const cprof_image
 
 /* What the filters of all profilers want of a function, together; ONCE only if
  * it is enough for all of them. */
-static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
-		       bool *named_ret)
+static unsigned filtered(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
+			 bool *named_ret)
 {
 	const struct cp_probe_image of = probe_image(image);
 	const struct cprof_profiler_desc *p;
@@ -166,12 +168,24 @@ static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_fun
 	return flags & ~CPROF_CALL_INSTRUMENTATION_ONCE;
 }
 
+/* The same, and what it is watched for anyway. */
+static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
+		       bool *named_ret)
+{
+	unsigned flags = filtered(s, image, f, named_ret);
+
+	if (!engine_heap_wanted(s) || !engine_heap_role(image, f))
+		return flags;
+	*named_ret = true;
+	return (flags & ~CPROF_CALL_INSTRUMENTATION_ONCE) | ENGINE_TRACED_HEAP;
+}
+
 static bool image_wanted(const cprof_session *s, const cprof_image *image)
 {
 	const char *name = cp_basename(image->assembly->path);
 	const struct engine_trace *t;
 
-	if (s->calls->filters)
+	if (engine_heap_in(image) || s->calls->filters)
 		return true;
 	cp_vec_for_each(&s->calls->traces, t)
 		if (cp_spec_wants_image(t->spec->spec, name, engine_is_program(image)))
@@ -269,20 +283,33 @@ static void set_captures(struct engine_calls *c, const struct engine_traced *t)
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
 }
 
+static bool ends_elsewhere(const struct cp_probe_plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->sites.count; i++)
+		if (plan->sites.items[i].kind != CP_PROBE_SITE_ENTRY &&
+		    plan->sites.items[i].kind != CP_PROBE_SITE_RETURN)
+			return true;
+	return false;
+}
+
 /* Sites of the traced function `number`; false without memory. */
 static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t number,
 		      const struct cp_probe_plan *plan)
 {
 	const struct engine_site behind = { .traced = number, .kind = ENGINE_SITE_RETURN };
 	bool once = t->flags & CPROF_CALL_INSTRUMENTATION_ONCE;
-	size_t i, count = once && plan->sites.count ? 1 : plan->sites.count;
+	bool by_return = plan->why == CP_PROBE_BY_RETURN ||
+			 (engine_heap_wants_return(t) && ends_elsewhere(plan));
+	size_t i, count = (once || by_return) && plan->sites.count ? 1 : plan->sites.count;
 
 	t->why = plan->why;
 	if (plan->why == CP_PROBE_REFUSED || plan->why == CP_PROBE_NO_CODE ||
 	    plan->why == CP_PROBE_WITHHELD || !plan->sites.count)
 		return true;
 	t->loops = plan->loops;
-	t->by_return = plan->why == CP_PROBE_BY_RETURN && !once;
+	t->by_return = by_return && !once;
 	for (i = 0; i < plan->range_count && i < CP_GROUP_RANGES; i++)
 		t->ranges[i] = plan->ranges[i];
 	t->first_site = (uint32_t)c->sites.count;
@@ -295,9 +322,11 @@ static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t 
 	return cp_vec_push(&c->sites, behind);
 }
 
-static uint32_t plan_function(cprof_session *s, cprof_assembly *a, struct cp_probe_function *f,
-			      unsigned flags, bool named, struct cp_probe_plan *plan)
+static uint32_t plan_function(cprof_session *s, const cprof_image *image,
+			      struct cp_probe_function *f, unsigned flags, bool named,
+			      struct cp_probe_plan *plan)
 {
+	cprof_assembly *a = image->assembly;
 	struct cp_reader file = cp_probe_file_reader(a->image);
 	struct engine_calls *c = s->calls;
 	uint32_t number = (uint32_t)c->traced.count;
@@ -317,6 +346,7 @@ static uint32_t plan_function(cprof_session *s, cprof_assembly *a, struct cp_pro
 	t->assembly = a;
 	t->function = f;
 	t->flags = flags;
+	t->heap = flags & ENGINE_TRACED_HEAP ? engine_heap_role(image, f) : 0;
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_ONCE))
 		t->max_rate = named ? c->rate_named : c->rate_globbed;
 	if (!add_sites(c, t, number, plan))
@@ -345,10 +375,10 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 		if (!flags || (plans->hook_address && f->address == plans->hook_address))
 			continue;
 		if (!plans->numbers[i]) {
-			uint32_t number = plan_function(s, a, f, flags, named, &plan);
+			uint32_t number = plan_function(s, image, f, flags, named, &plan);
 
 			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
-			s->calls->chosen++;
+			s->calls->chosen += flags != ENGINE_TRACED_HEAP;
 		}
 		if (plans->numbers[i] != NOT_CHOSEN &&
 		    s->calls->traced.items[plans->numbers[i] - 1]->site_count &&
@@ -395,9 +425,9 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
 		    (plans->hook_address && f->address == plans->hook_address))
 			continue;
 		if (fresh) {
-			number = plan_function(s, image->assembly, f, flags, named, &plan);
+			number = plan_function(s, image, f, flags, named, &plan);
 			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
-			s->calls->chosen++;
+			s->calls->chosen += flags != ENGINE_TRACED_HEAP;
 			if (number == NOT_CHOSEN)
 				continue;
 		}
@@ -428,6 +458,7 @@ bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t
 {
 	const struct engine_plans *plans = image->assembly->plans;
 	const struct cp_probe_function *f;
+	const struct engine_traced *t;
 	uint32_t number;
 	size_t i;
 
@@ -438,8 +469,8 @@ bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t
 		if (has_in_part(&plans->functions.items[i], address))
 			f = &plans->functions.items[i];
 	number = f ? plans->numbers[f - plans->functions.items] : 0;
-	return number && number != NOT_CHOSEN && s->calls->traced.items[number - 1]->site_count &&
-	       !s->calls->traced.items[number - 1]->disarmed;
+	t = number && number != NOT_CHOSEN ? s->calls->traced.items[number - 1] : NULL;
+	return t && t->site_count && !t->disarmed && engine_traced_by_others(t);
 }
 
 /* ---- what is always watched ---- */

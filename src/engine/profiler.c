@@ -212,7 +212,6 @@ CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
 	{ \
 		return false; \
 	}
-NO_SOURCE_(allocations)
 NO_SOURCE_(fileio)
 #undef NO_SOURCE_
 

@@ -8,6 +8,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/heap.h"
 #include "engine/invoke.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
@@ -50,6 +51,7 @@ void engine_calls_free(cprof_session *s)
 	engine_throws_free(c);
 	engine_invoke_free(c);
 	engine_locks_free(c);
+	engine_heap_free(c);
 	cp_vec_free(&c->traces);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
@@ -71,7 +73,7 @@ bool engine_probes_wanted(const cprof_session *s)
 {
 	return engine_calls_wanted(s) || engine_coverage_wanted(s) ||
 	       engine_annotations_wanted(s) || engine_throws_wanted(s) || engine_locks_wanted(s) ||
-	       s->life.watch & ENGINE_WATCH_BREAKPOINTS;
+	       engine_heap_wanted(s) || s->life.watch & ENGINE_WATCH_BREAKPOINTS;
 }
 
 void engine_calls_warn(cprof_session *s)
@@ -85,6 +87,7 @@ void engine_calls_warn(cprof_session *s)
 	if (!s->calls)
 		return;
 	engine_locks_warn(s);
+	engine_heap_warn(s);
 	cp_vec_for_each(&s->calls->traces, t) {
 		for (n = 0, end = false; !end; n++) {
 			entry = cp_spec_unmatched(t->spec->spec, n, &end);

@@ -110,6 +110,18 @@ uint32_t log_image(cprof_profiler *log, const cprof_image *image)
 	return image ? log_assembly(log, cprof_image_assembly(image)) : CP_RECORD_NONE;
 }
 
+static void seek_taker(cprof_profiler *log, const cprof_image *image, cprof_addr ip,
+		       uint32_t location)
+{
+	bool leaf = !log->locations.count;
+
+	if (leaf)
+		log->innermost = image;
+	log->taker_sought = log_is_runtime(image, cprof_function_from_ip(leaf ? ip : ip - 1));
+	if (!log->taker_sought || (log->taker == CP_RECORD_NONE && image != log->innermost))
+		log->taker = location;
+}
+
 static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 			    const cprof_frame_info *frame, size_t size,
 			    const cprof_context *context, void *data)
@@ -118,7 +130,6 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 	uint32_t flags = 0, location;
 
 	(void)function;
-	(void)ip;
 	(void)size;
 	(void)context;
 	if (cprof_frame_info_is_signal(frame))
@@ -129,13 +140,17 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
 	location = cp_record_location(log->writer, log_image(log, cprof_frame_info_image(frame)),
 				      cprof_frame_info_address(frame), flags);
-	if (log->locations.count >= (log->max_frames ? log->max_frames : MAX_STACK) ||
-	    !cp_vec_push(&log->locations, location))
-		return CPROF_WALK_ABORT;
-	return CPROF_WALK_CONTINUE;
+	if (log->taker_sought)
+		seek_taker(log, cprof_frame_info_image(frame), ip, location);
+	if (log->locations.count >= (log->max_frames ? log->max_frames : MAX_STACK)) {
+		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
+		return log->taker_sought ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
+	}
+	return cp_vec_push(&log->locations, location) ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
 }
 
-uint32_t log_stack(cprof_profiler *log, cprof_addr ip)
+/* What the event being delivered stands on, into log->locations. */
+static void walk_stack(cprof_profiler *log)
 {
 	cprof_status status;
 
@@ -146,11 +161,35 @@ uint32_t log_stack(cprof_profiler *log, cprof_addr ip)
 					 NULL, 0);
 	if (status != CPROF_OK)
 		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
+}
+
+static uint32_t record_stack(cprof_profiler *log, cprof_addr ip)
+{
 	if (!log->locations.count &&
 	    !cp_vec_push(&log->locations, cp_record_location(log->writer, CP_RECORD_NONE, ip, 0)))
 		return CP_RECORD_NONE;
 	return cp_record_stack(log->writer, log->locations.items, log->locations.count,
 			       log->stack_flags);
+}
+
+uint32_t log_stack(cprof_profiler *log, cprof_addr ip)
+{
+	walk_stack(log);
+	return record_stack(log, ip);
+}
+
+uint32_t log_taker(cprof_profiler *log, uint32_t *stack_ret)
+{
+	log->taker = CP_RECORD_NONE;
+	log->taker_sought = true;
+	walk_stack(log);
+	log->taker_sought = false;
+	if (stack_ret)
+		*stack_ret = record_stack(log, 0);
+	if (log->taker == CP_RECORD_NONE && log->locations.count)
+		log->taker = log->locations.items[log->locations.count - 1];
+	return log->taker != CP_RECORD_NONE ? log->taker
+					    : cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
 }
 
 /* The recorder is the part that strangers' modules will stand beside: tests
@@ -269,7 +308,7 @@ static struct cp_error *open_writer(cprof_profiler *log, uint64_t start_ns)
 	struct cp_record_info info = {
 		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log) |
 			 log_coverage_hold(log) | log_annotations_hold(log) |
-			 log_exceptions_hold(log) | log_locks_hold(log),
+			 log_exceptions_hold(log) | log_locks_hold(log) | log_heap_hold(log),
 		.cprof_version = "0.1.0",
 		.boot_id = boot_id,
 		.command = command ? command : nothing,
@@ -438,7 +477,7 @@ static bool take_option(cprof_profiler *log, const char *key, const char *value)
 		return true; /* the command prints it */
 	if (log_calls_option(log, key, value) || log_coverage_option(log, key, value) ||
 	    log_annotations_option(log, key, value) || log_exceptions_option(log, key, value) ||
-	    log_locks_option(log, key, value))
+	    log_locks_option(log, key, value) || log_heap_option(log, key, value))
 		return true;
 	if ((!strcmp(key, "output") || !strcmp(key, "file")) && value && *value) {
 		free(log->output);
@@ -526,11 +565,12 @@ void cp_module_log_init(const char *desc)
 	log_calls_start(log);
 	log_exceptions_start(log);
 	log_locks_start(log);
+	log_heap_start(log);
 	log_coverage_start(log);
 	log_annotations_start(log);
 	log_lives_start(log);
 	log->sampling = (!log->trace && !log->coverage && !log->annotations && !log->exceptions &&
-			 !log->locks && !log->no_defaults) ||
+			 !log->locks && !log->allocations && !log->no_defaults) ||
 			log->sample_asked;
 	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
 		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);

@@ -40,6 +40,9 @@ struct cprof_profiler {
 	struct cp_map threads; /* cprof_thread * -> number | last stack << 32 */
 	CP_VEC(uint32_t) locations; /* of the stack being walked */
 	uint32_t stack_flags;
+	bool taker_sought; /* of that stack */
+	uint32_t taker; /* location; NONE: not yet found */
+	const cprof_image *innermost; /* image of that stack */
 	bool failed, opened;
 	uint64_t crash_at; /* test hook: 0 never */
 	char crash_how;
@@ -56,6 +59,7 @@ struct cprof_profiler {
 	bool annotations;
 	uint64_t annotations_lost;
 	bool exceptions;
+	bool allocations;
 	bool locks;
 	CP_VEC(struct log_wait) waits; /* that are not over */
 	uint32_t life_count;
@@ -74,6 +78,12 @@ uint32_t log_image(cprof_profiler *log, const cprof_image *image);
 uint32_t log_assembly(cprof_profiler *log, const cprof_assembly *assembly);
 /* The stack of the event being delivered. */
 uint32_t log_stack(cprof_profiler *log, cprof_addr ip);
+/* The location on it that is behind the event, and not the C library, or what a
+ * language takes locks and memory by. If all of it is that: where the innermost
+ * library was called. If `stack_ret`, the stack too. */
+uint32_t log_taker(cprof_profiler *log, uint32_t *stack_ret);
+/* log_taker.c: does it only do that for who calls it? */
+bool log_is_runtime(const cprof_image *image, const cprof_function *function);
 
 /* log_calls.c */
 /* True when the option is one of calls and its value good. */
@@ -117,6 +127,11 @@ void log_locks_start(cprof_profiler *log);
 uint32_t log_locks_hold(const cprof_profiler *log);
 void log_locks_exited(cprof_profiler *log, const cprof_thread *t);
 void log_locks_end(cprof_profiler *log); /* writes those that are not over */
+
+/* log_heap.c: and for what is allocated */
+bool log_heap_option(cprof_profiler *log, const char *key, const char *value);
+void log_heap_start(cprof_profiler *log);
+uint32_t log_heap_hold(const cprof_profiler *log);
 
 /* log_lives.c: processes and threads from beginning to end */
 void log_lives_start(cprof_profiler *log);

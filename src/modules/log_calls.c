@@ -267,7 +267,7 @@ void log_calls_start(cprof_profiler *log)
 	if (log->calls_asked && !log->trace && !log->no_calls)
 		add_spec(log, "program");
 	log->trace &= !log->no_calls;
-	if (log->trace || log->exceptions || log->locks)
+	if (log->trace || log->exceptions || log->locks || log->allocations)
 		cprof_profiler_set_method_disarmed_callback(log->handle, on_disarmed);
 	if (!log->trace)
 		return;

@@ -7,77 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/text.h"
 #include "modules/log.h"
-
-/* The functions by which a program takes a lock, on their way to where it waits:
- * who called them wants it. */
-static bool is_runtime(const char *name)
-{
-	static const char *const begins[] = {
-		"__lll_",
-		"___pthread_",
-		"__pthread_",
-		"__GI_",
-		"pthread_mutex_",
-		"pthread_cond_",
-		"__gthread_",
-		"std::mutex::",
-		"std::timed_mutex::",
-		"std::__timed_mutex_impl",
-		"std::recursive_mutex::",
-		"std::recursive_timed_mutex::",
-		"std::__recursive_",
-		"std::lock_guard",
-		"std::unique_lock",
-		"std::scoped_lock",
-		"std::condition_variable",
-		"std::sys::",
-		"std::sync::",
-		"<std::sys::",
-		"<std::sync::",
-		NULL,
-	};
-	const char *const *begin;
-
-	for (begin = begins; *begin; begin++)
-		if (cp_starts_with(name, *begin))
-			return true;
-	return false;
-}
-
-struct taker {
-	cprof_profiler *log;
-	uint32_t location;
-};
-
-/* Locks of the C library itself, and of its dynamic linker, are taken for whoever
- * calls it. */
-static bool is_library(const cprof_image *image)
-{
-	const char *path = image ? cprof_assembly_path(cprof_image_assembly(image)) : "";
-	const char *name = cp_basename(path);
-
-	return cp_starts_with(name, "libc.") || cp_starts_with(name, "libc-") ||
-	       cp_starts_with(name, "libpthread") || cp_starts_with(name, "ld-");
-}
-
-static cprof_walk find_taker(const cprof_function *function, cprof_addr ip,
-			     const cprof_frame_info *frame, size_t size,
-			     const cprof_context *context, void *data)
-{
-	const cprof_image *image = cprof_frame_info_image(frame);
-	const char *name = function ? cprof_function_name(function) : NULL;
-	struct taker *t = data;
-
-	(void)ip;
-	(void)size;
-	(void)context;
-	t->location = cp_record_location(t->log->writer, log_image(t->log, image),
-					 cprof_frame_info_address(frame), 0);
-	return is_library(image) || (name && is_runtime(name)) ? CPROF_WALK_CONTINUE
-							       : CPROF_WALK_ABORT;
-}
 
 static struct log_wait *find(cprof_profiler *log, const cprof_thread *t)
 {
@@ -105,7 +35,6 @@ static void finish(cprof_profiler *log, struct log_wait *w, uint64_t now_ns, uns
 
 static void on_contention(cprof_profiler *log, const cprof_object *lock)
 {
-	struct taker taker = { .log = log, .location = CP_RECORD_NONE };
 	cprof_thread *t = cprof_current_thread(), *owner;
 	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
 	struct log_wait *left = t ? find(log, t) : NULL, w = { .waiter = t };
@@ -143,12 +72,7 @@ static void on_contention(cprof_profiler *log, const cprof_object *lock)
 	if (owner)
 		log_thread(log, owner); /* with its name */
 	w.variable = c.variable ? strdup(c.variable) : NULL;
-	cprof_do_stack_snapshot(NULL, find_taker, CPROF_SNAPSHOT_ALL_FRAMES, &taker, NULL, 0);
-	w.call.function = taker.location != CP_RECORD_NONE
-				  ? taker.location
-				  : cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
-	if (log->stacks)
-		w.call.stack = log_stack(log, 0);
+	w.call.function = log_taker(log, log->stacks ? &w.call.stack : NULL);
 	if (!cp_vec_push(&log->waits, w))
 		free(w.variable);
 }

@@ -22,7 +22,7 @@
 
 /* ---- events ---- */
 
-enum source { ALWAYS, NEVER, EXCEPTIONS, LOCKS };
+enum source { ALWAYS, NEVER, EXCEPTIONS, LOCKS, HEAP };
 
 /* What Mono's profiler can be told to record or not. */
 static const struct {
@@ -35,10 +35,10 @@ static const struct {
 	{ "jit", ALWAYS }, /* names of code made at run time */
 	{ "class", NEVER },	   { "exception", EXCEPTIONS },
 	{ "monitor", LOCKS },	   { "gc", NEVER },
-	{ "gcalloc", NEVER },	   { "gcmove", NEVER },
+	{ "gcalloc", HEAP },	   { "gcmove", HEAP },
 	{ "gcroot", NEVER },	   { "gchandle", NEVER },
 	{ "finalization", NEVER }, { "counter", NEVER },
-	{ "alloc", NEVER },	   { "move", NEVER },
+	{ "alloc", HEAP },	   { "move", HEAP },
 	{ "root", NEVER },	   { "handle", NEVER },
 	{ "legacy", NEVER },
 };
@@ -65,6 +65,8 @@ static bool take_event(cprof_profiler *log, const char *key, bool *known_ret)
 			log->exceptions = named;
 		if (events[i].source == LOCKS)
 			log->locks = named;
+		if (events[i].source == HEAP)
+			log->allocations = named;
 		return !named || events[i].source != NEVER ||
 		       refuse(log, key, "this version has no source of such events");
 	}
@@ -187,13 +189,14 @@ const char log_usage[] =
 	"path-map=OLD=NEW\n"
 	"                     as options of run\n"
 	"  locks              waits for locks\n"
+	"  allocs             what is allocated and freed\n"
 	"  annotations        what the program announces itself\n"
 	"  [no]EVENT          domain, context, assembly, module, thread, jit: always recorded; "
 	"exception:\n"
-	"                     thrown and caught; monitor: locks, likewise; class, gc, gcalloc, "
-	"gcmove, gcroot, "
-	"gchandle, "
-	"finalization,\n"
-	"                     counter, alloc, legacy: never in this version, and refused\n"
+	"                     thrown and caught; monitor: locks; alloc, move, gcalloc, gcmove: "
+	"the\n"
+	"                     heap; class, gc, gcroot, gchandle, finalization, counter, legacy: "
+	"never\n"
+	"                     in this version, and refused\n"
 	"  verbose            says on standard error what is loaded and started\n"
 	"  help               this";

@@ -336,6 +336,8 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 		end_top(s, stack, fresh.tail ? CP_CALL_TAIL_CALLED : CP_CALL_UNWOUND);
 	}
 	outer = around(s, stack, at);
+	if (outer && outer->flags & (CP_CALL_MARKS | CP_CALL_MARKED))
+		fresh.flags |= CP_CALL_MARKED;
 	fresh.depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
 	if (!stack)
 		stack = stack_new(s);

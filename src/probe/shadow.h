@@ -22,6 +22,8 @@
 /* Flags of a call that matter here; the others are the caller's. */
 #define CP_CALL_HIDDEN 1u /* doesn't count in the depth of the calls it makes */
 #define CP_CALL_BY_RETURN 2u /* its jumps are not seen: an enter at its sp is its tail call */
+#define CP_CALL_MARKS 4u /* calls inside of it are */
+#define CP_CALL_MARKED 8u /* an open call around it marks; filled in */
 
 struct cp_call {
 	uint32_t function; /* the caller's number for it */
@@ -35,6 +37,7 @@ struct cp_call {
 	uint32_t flags;
 	int32_t tid; /* that entered it */
 	bool tail; /* entered by a tail call of the frame that it replaced */
+	uint64_t words[2]; /* the caller's */
 	void *data; /* the caller's; given back by every event that ends the call */
 };
 
@@ -60,7 +63,7 @@ struct cp_shadow_at {
 };
 
 /* A function was entered. Ends what that shows to be gone, then pushes *call
- * (sp, depth, tail and tid are filled in). The result is valid until the next
+ * (sp, depth, tail, tid and whether it is marked are filled in). The result is valid until the next
  * call of this room; NULL without memory. */
 struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow_at *at,
 				const struct cp_call *call);

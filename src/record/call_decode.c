@@ -354,8 +354,7 @@ static void get_extra(struct cp_record_call *call, uint64_t extra)
 	call->target = call->stack = CP_RECORD_NONE;
 	if (call->kind == CP_RECORD_ENTER)
 		get_invoker(call);
-	if (call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW ||
-	    call->kind == CP_RECORD_WAIT)
+	if (cp_record_kind_has_stack(call->kind))
 		call->stack = reference(extra);
 	else if (call->kind == CP_RECORD_TAIL_CALL)
 		call->target = reference(extra);
@@ -370,11 +369,12 @@ static bool get_event(struct walk *w, size_t i, struct cp_record_call *call)
 {
 	const uint64_t *column = w->columns.items + i, n = w->count;
 	uint64_t function = column[CP_CALL_FUNCTION * n];
+	uint64_t kind = cp_record_call_kind(column[CP_CALL_HOW * n]);
 	const struct cp_record_call_frame *left;
 
 	*call = (struct cp_record_call){
 		.ts_ns = column[CP_CALL_TS * n],
-		.kind = column[CP_CALL_HOW * n] & ((1 << CP_CALL_KIND_BITS) - 1),
+		.kind = kind < CP_RECORD_CALL_KINDS ? (uint8_t)kind : CP_RECORD_CALL_KINDS,
 		.flags = (uint8_t)(column[CP_CALL_HOW * n] >> CP_CALL_KIND_BITS),
 		.thread = column[CP_CALL_THREAD * n] < CP_RECORD_NONE
 				  ? (uint32_t)column[CP_CALL_THREAD * n]
@@ -487,6 +487,11 @@ uint64_t cp_record_wait_count(const struct cp_record *r)
 	return r->wait_count;
 }
 
+uint64_t cp_record_heap_count(const struct cp_record *r)
+{
+	return r->heap_count;
+}
+
 /* ---- loading ---- */
 
 bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
@@ -565,7 +570,7 @@ static bool build_shapes(struct cp_record_decoder *d)
 }
 
 struct tally {
-	uint64_t count, exceptions, waits, end_ns;
+	uint64_t count, exceptions, waits, heap, end_ns;
 	uint32_t holds;
 };
 
@@ -573,15 +578,17 @@ static bool count_call(void *ctx, const struct cp_record_call *call)
 {
 	struct tally *tally = ctx;
 	/* Without calls, it is what else there is. */
-	bool locks =
-		(tally->holds & CP_RECORD_HAS_LOCKS) && !(tally->holds & CP_RECORD_HAS_EXCEPTIONS);
-	uint64_t *disarmed = locks ? &tally->waits : &tally->exceptions;
+	uint64_t *disarmed = tally->holds & CP_RECORD_HAS_EXCEPTIONS ? &tally->exceptions
+			     : tally->holds & CP_RECORD_HAS_LOCKS    ? &tally->waits
+								     : &tally->heap;
 
 	tally->count++;
 	if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
 		tally->exceptions++;
 	else if (call->kind == CP_RECORD_WAIT)
 		tally->waits++;
+	else if (call->kind >= CP_RECORD_ALLOCATED)
+		tally->heap++;
 	else if (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS))
 		(*disarmed)++;
 	if (call->ts_ns > tally->end_ns)
@@ -614,9 +621,10 @@ static bool count_calls(struct cp_record *r)
 	}
 	r->call_sections.count = kept;
 	r->own.dropped += w.dropped;
-	r->call_count = tally.count - tally.exceptions - tally.waits;
+	r->call_count = tally.count - tally.exceptions - tally.waits - tally.heap;
 	r->exception_count = tally.exceptions;
 	r->wait_count = tally.waits;
+	r->heap_count = tally.heap;
 	r->calls_end_ns = tally.end_ns;
 	walk_free(&w);
 	return !w.no_memory;

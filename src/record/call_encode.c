@@ -61,6 +61,12 @@ unsigned cp_record_value_numbers(unsigned kind)
 	}
 }
 
+bool cp_record_kind_has_stack(unsigned kind)
+{
+	return kind == CP_RECORD_ENTER || kind == CP_RECORD_THROW || kind == CP_RECORD_WAIT ||
+	       kind == CP_RECORD_ALLOCATED || kind == CP_RECORD_MOVED || kind == CP_RECORD_FREED;
+}
+
 static void forget(struct cp_record_calls *c)
 {
 	size_t i;
@@ -70,6 +76,7 @@ static void forget(struct cp_record_calls *c)
 	for (i = 0; i < c->layouts.count; i++)
 		cp_vec_free(&c->layouts.items[i].data);
 	c->layouts.count = c->nodes.count = c->count = 0;
+	c->wide = false;
 	cp_interner_free(&c->layout_keys);
 	cp_interner_free(&c->texts);
 	cp_record_call_state_free(&c->state);
@@ -263,11 +270,9 @@ static uint64_t put_layout(struct cp_record_encoder *e)
 
 static uint64_t extra(const struct cp_record_call *call)
 {
-	switch (call->kind) {
-	case CP_RECORD_ENTER:
-	case CP_RECORD_THROW:
-	case CP_RECORD_WAIT:
+	if (cp_record_kind_has_stack(call->kind))
 		return call->stack == CP_RECORD_NONE ? 0 : (uint64_t)call->stack + 1;
+	switch (call->kind) {
 	case CP_RECORD_TAIL_CALL:
 		return call->target == CP_RECORD_NONE ? 0 : (uint64_t)call->target + 1;
 	case CP_RECORD_DISARMED:
@@ -294,7 +299,7 @@ static bool put_event(struct cp_record_calls *c, const struct cp_record_call *ca
 	uint32_t depth = cp_record_call_depth(&c->state, call->thread, call->kind);
 	const uint64_t row[CP_CALL_COLUMNS] = {
 		[CP_CALL_TS] = call->ts_ns,
-		[CP_CALL_HOW] = call->kind | (uint64_t)call->flags << CP_CALL_KIND_BITS,
+		[CP_CALL_HOW] = cp_record_call_how(call->kind, call->flags),
 		[CP_CALL_THREAD] = call->thread,
 		[CP_CALL_DEPTH] = cp_record_zigzag((uint64_t)call->depth - depth),
 		[CP_CALL_FUNCTION] =
@@ -314,6 +319,7 @@ static bool put_event(struct cp_record_calls *c, const struct cp_record_call *ca
 			return false;
 	}
 	c->count++;
+	c->wide |= call->kind >= CP_CALL_KINDS_NARROW;
 	return cp_record_call_step(&c->state, call);
 }
 
@@ -332,9 +338,7 @@ void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 	if ((call->kind == CP_RECORD_TAIL_CALL || call->kind == CP_RECORD_ENTER) &&
 	    call->target != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_LOCATIONS, call->target);
-	if ((call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_THROW ||
-	     call->kind == CP_RECORD_WAIT) &&
-	    call->stack != CP_RECORD_NONE)
+	if (cp_record_kind_has_stack(call->kind) && call->stack != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_STACKS, call->stack);
 	if (call->value_count) {
 		if (!check(e, put_values(e, call)))
@@ -424,7 +428,8 @@ void cp_record_put_calls(struct cp_record_encoder *e)
 		put_layouts(&e->body, c, column);
 		for (i = 0; i < c->layouts.count; i++)
 			put_data(&e->body, &c->layouts.items[i], column);
-		cp_record_put_field(&e->payload, CP_RECORD_CALLS, e->body.bytes, e->body.size);
+		cp_record_put_field(&e->payload, c->wide ? CP_RECORD_CALLS_WIDE : CP_RECORD_CALLS,
+				    e->body.bytes, e->body.size);
 		e->payload.failed |= e->body.failed;
 		e->sample_bytes += e->body.size;
 		e->sink->calls += c->count;

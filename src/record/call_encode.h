@@ -11,19 +11,34 @@
 
 enum {
 	CP_CALL_TS,
-	CP_CALL_HOW, /* kind | flags << 3 */
+	CP_CALL_HOW, /* see cp_record_call_how() */
 	CP_CALL_THREAD,
 	CP_CALL_DEPTH, /* less the expected one, zigzag */
 	CP_CALL_FUNCTION, /* + 1; 0: of the call that is left */
 	CP_CALL_LAYOUT, /* of the values, + 1; 0: no values */
-	CP_CALL_EXTRA, /* ENTER, THROW, WAIT: stack + 1, TAIL_CALL: target + 1, DISARMED: count,
+	CP_CALL_EXTRA, /* kinds with a stack: stack + 1, TAIL_CALL: target + 1, DISARMED: count,
 			  CATCH: clause + 1 */
 	CP_CALL_DURATION, /* less the time since its enter; if that isn't known, as it is */
 	CP_CALL_OVERHEAD, /* ENTER: caller + 1, or the signal, by its flags */
 	CP_CALL_CPU,
 	CP_CALL_COLUMNS
 };
+
+/* kind | flags << 3; above the flags the kind's other bits, in a WIDE section. */
 #define CP_CALL_KIND_BITS 3
+#define CP_CALL_KINDS_NARROW (1u << CP_CALL_KIND_BITS)
+#define CP_CALL_FLAG_BITS 8
+static inline uint64_t cp_record_call_how(unsigned kind, unsigned flags)
+{
+	return (kind & (CP_CALL_KINDS_NARROW - 1)) | (uint64_t)flags << CP_CALL_KIND_BITS |
+	       (uint64_t)(kind >> CP_CALL_KIND_BITS) << (CP_CALL_KIND_BITS + CP_CALL_FLAG_BITS);
+}
+
+static inline uint64_t cp_record_call_kind(uint64_t how)
+{
+	return (how & (CP_CALL_KINDS_NARROW - 1)) | how >> (CP_CALL_KIND_BITS + CP_CALL_FLAG_BITS)
+								    << CP_CALL_KIND_BITS;
+}
 
 /* A node of a layout is four numbers. */
 enum {
@@ -62,6 +77,7 @@ struct cp_record_calls {
 	CP_VEC(uint64_t) columns[CP_CALL_COLUMNS];
 	size_t count;
 	uint32_t part;
+	bool wide; /* some event's kind is not one of the first */
 	struct cp_record_call_state state;
 	struct cp_interner layout_keys, texts;
 	CP_VEC(struct cp_record_layout) layouts;

@@ -29,6 +29,13 @@ enum cp_record_call_kind {
 	 * lock, with its type and, as symbol, the static variable that it is; the tid of who
 	 * held it when the wait began, 0 not known. */
 	CP_RECORD_WAIT,
+	/* Memory of the heap; `function` is who asked for it, or frees it, `depth` that of a
+	 * call made there. Values: ALLOCATED: the bytes asked for, a pointer to them; MOVED,
+	 * by realloc(): the same, and a pointer to where it was, which is the same where it
+	 * has stayed, `duration_ns` since realloc() was called; FREED: a pointer. */
+	CP_RECORD_ALLOCATED,
+	CP_RECORD_MOVED,
+	CP_RECORD_FREED,
 	CP_RECORD_CALL_KINDS
 };
 
@@ -48,11 +55,13 @@ struct cp_record_call {
 	uint32_t depth;
 	uint32_t target; /* TAIL_CALL, ENTER by code that is not traced: location of the
 			    target, of the caller; or CP_RECORD_NONE */
-	uint32_t stack; /* ENTER, THROW, WAIT: CP_RECORD_NONE unless asked for */
+	uint32_t stack; /* ENTER, THROW, WAIT, ALLOCATED, MOVED, FREED: CP_RECORD_NONE unless
+			   asked for */
 	uint32_t
 		count; /* DISARMED; ENTER by a signal: its number; CATCH: number of the clause, from 0; CP_RECORD_NONE:
 			   not known */
-	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter; WAIT: since it began */
+	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter; WAIT, MOVED: since it
+				 began */
 	uint64_t overhead_ns; /* of it, what tracing added: stops, each with totals.trap_ns */
 	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
 	/* ENTER: arguments; LEAVE: the result, if there is one, then locals,
@@ -66,11 +75,14 @@ struct cp_record_call {
 /* Strings and values are copied. */
 void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *call);
 
-/* Number of call events in the recording, without those of exceptions and locks; of
- * these. */
+/* Number of call events in the recording, without those of exceptions, locks and the
+ * heap; of these. */
 uint64_t cp_record_call_count(const struct cp_record *r);
 uint64_t cp_record_exception_count(const struct cp_record *r);
 uint64_t cp_record_wait_count(const struct cp_record *r);
+uint64_t cp_record_heap_count(const struct cp_record *r);
+/* Has an event of the kind a stack of its own? */
+bool cp_record_kind_has_stack(unsigned kind);
 /* Calls `each` for every call event in the order recorded, decoding piece by
  * piece; `call` and its values are valid until it returns; false ends the
  * walk. Numbers refer to the tables of `r`. */

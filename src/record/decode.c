@@ -266,7 +266,7 @@ static bool decode_section(struct cp_record_decoder *d, uint64_t tag, const uint
 		return decode_table(d, (unsigned)tag, c);
 	if (tag == CP_RECORD_SAMPLES)
 		return decode_samples(d, c);
-	if (tag == CP_RECORD_CALLS)
+	if (tag == CP_RECORD_CALLS || tag == CP_RECORD_CALLS_WIDE)
 		return cp_record_decode_calls(d, payload, c);
 	if (tag == CP_RECORD_COVERAGE)
 		return cp_record_decode_coverage(d, c);

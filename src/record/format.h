@@ -36,7 +36,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 2 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 3 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -94,6 +94,7 @@ enum cp_record_section {
 	CP_RECORD_ANNOTATIONS = 22, /* see annotation_encode.c */
 	CP_RECORD_COUNTERS = 24, /* of profilers: see counters.h */
 	CP_RECORD_LIVES = 25, /* of processes and threads: see lives.h */
+	CP_RECORD_CALLS_WIDE = 26, /* calls, with events of kinds that do not fit in the other */
 };
 
 #define CP_RECORD_WIDTH_MAX 6

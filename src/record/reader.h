@@ -108,7 +108,7 @@ struct cp_record {
 	CP_VEC(struct cp_record_call_section) call_sections;
 	CP_VEC(cprof_value) shapes; /* what a shape says of a value */
 	struct cp_record_rows call_rows[CP_RECORD_TABLE_END]; /* places only */
-	uint64_t call_count, exception_count, wait_count, calls_end_ns;
+	uint64_t call_count, exception_count, wait_count, heap_count, calls_end_ns;
 	CP_VEC(struct cp_record_coverage) coverage; /* by image */
 	CP_VEC(struct cp_record_annotation_row) annotations;
 	CP_VEC(struct cp_record_block) annotation_blocks;

@@ -102,6 +102,32 @@ static void flow_end(struct flow *f)
 	f->column = 0;
 }
 
+/* "exceptions, allocations of ": where there is nothing else. */
+static bool add_others(uint32_t holds, struct cp_buf *item)
+{
+	static const struct {
+		uint32_t holds;
+		const char *name;
+	} kinds[] = { { CP_RECORD_HAS_EXCEPTIONS, "exceptions" },
+		      { CP_RECORD_HAS_LOCKS, "locks" },
+		      { CP_RECORD_HAS_ALLOCATIONS, "allocations" } };
+	uint32_t known = 0;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++)
+		known |= kinds[i].holds;
+	if (!holds || holds & ~known)
+		return false;
+	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++) {
+		if (!(holds & kinds[i].holds))
+			continue;
+		cp_buf_printf(item, "%s%s", holds & (kinds[i].holds - 1) & known ? ", " : "",
+			      kinds[i].name);
+	}
+	cp_buf_str(item, " of ");
+	return true;
+}
+
 static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
@@ -124,10 +150,7 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 		flow_item(f, item);
 		return;
 	}
-	if (info->holds && !(info->holds & ~(CP_RECORD_HAS_EXCEPTIONS | CP_RECORD_HAS_LOCKS))) {
-		cp_buf_str(item, info->holds == CP_RECORD_HAS_EXCEPTIONS ? "exceptions of "
-				 : info->holds == CP_RECORD_HAS_LOCKS	 ? "locks of "
-								      : "exceptions and locks of ");
+	if (add_others(info->holds, item)) {
 		cp_add_time(item, cp_report_duration(p->record));
 		flow_item(f, item);
 		return;

@@ -14,6 +14,7 @@
 #include "report/calls.h"
 #include "report/exceptions.h"
 #include "report/lives.h"
+#include "report/heap.h"
 #include "report/locks.h"
 
 static void add_cost(struct cp_json *j, const char *count_key, const char *ns_key,
@@ -326,6 +327,7 @@ CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_optio
 	CP_TRY(add_calls(p, o, &j));
 	CP_TRY(cp_report_exceptions_json(p, &j));
 	CP_TRY(cp_report_locks_json(p, &j));
+	CP_TRY(cp_report_heap_json(p, o, &j));
 	if (cp_record_annotation_count(p->record))
 		CP_TRY(cp_report_annotations_json(p, o, &j));
 	if (cp_record_coverage_count(p->record))

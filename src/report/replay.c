@@ -24,6 +24,7 @@
 #include "report/replay.h"
 
 #include "report/exceptions.h"
+#include "report/heap.h"
 #include "report/locks.h"
 #include "report/invoker.h"
 #include "report/replay_lines.h"
@@ -694,6 +695,25 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
+			     const struct cp_record_call *call)
+{
+	struct printer *w = ctx;
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct moment m;
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	CP_TRY(begin_moment(w, thread, call, &m));
+	cp_heap_text(call, &text);
+	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN,
+		    text.bytes ? text.bytes : "", 24, 12);
+	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN, " in ");
+	cp_line_function(&w->l, cp_line_at(&w->l, m.number), function, 0, 8);
+	end_moment(w, call, &m);
+	return NULL;
+}
+
 /* ---- all of it ---- */
 
 static bool several_threads(const struct cp_profile *p)
@@ -707,7 +727,8 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 							.leave = leave,
 							.disarmed = disarmed,
 							.exception = exception,
-							.wait = wait_over };
+							.wait = wait_over,
+							.heap = heap };
 	size_t threads = cp_record_thread_count(w->l.p->record), i;
 
 	w->tails = calloc(threads + 1, sizeof(*w->tails));
@@ -737,7 +758,8 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	size_t i;
 
 	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&
-	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record))
+	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record) &&
+	    !cp_record_heap_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
 	cp_report_missing_calls(p, look, &sink->buf);
 	for (i = w.l.head; i < w.l.queue.count; i++)

@@ -13,6 +13,7 @@
 #include "inspect/inspect.h"
 #include "report/annotations.h"
 #include "report/exceptions.h"
+#include "report/heap.h"
 #include "report/locks.h"
 #include "report/invoker.h"
 #include "report/replay.h"
@@ -278,13 +279,20 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static void add_address(struct writer *w, const char *key, uint64_t address)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "0x%" PRIx64, address);
+	cp_json_str(&w->j, key, text);
+}
+
 static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct writer *w = ctx;
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
 	const char *type = cp_exception_type(call), *file;
-	char address[24];
 	uint32_t line;
 
 	if (!cp_chosen_function(&w->chosen, function))
@@ -293,8 +301,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	begin(w, call->kind == CP_RECORD_THROW ? "throw" : "catch", ns, thread, function,
 	      call->depth);
 	cp_json_str(&w->j, "type", *type ? type : NULL);
-	snprintf(address, sizeof(address), "0x%" PRIx64, cp_exception_address(call));
-	cp_json_str(&w->j, "address", address);
+	add_address(w, "address", cp_exception_address(call));
 	file = cp_exception_file(w->p, call, &line);
 	if (file) {
 		cp_json_str(&w->j, "file", file);
@@ -314,20 +321,39 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 	struct writer *w = ctx;
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
 	const cprof_value *lock = call->value_count ? &call->values[0] : NULL;
-	char address[24];
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
 	annotations_until(w, ns);
 	begin(w, "wait", ns, thread, function, call->depth);
-	snprintf(address, sizeof(address), "0x%" PRIx64, cp_wait_address(call));
-	cp_json_str(&w->j, "address", address);
+	add_address(w, "address", cp_wait_address(call));
 	cp_json_str(&w->j, "type", lock && lock->type && *lock->type ? lock->type : NULL);
 	cp_json_str(&w->j, "variable", lock && lock->symbol && *lock->symbol ? lock->symbol : NULL);
 	if (cp_wait_owner(call))
 		cp_json_u64(&w->j, "owner", (uint64_t)cp_wait_owner(call));
 	cp_json_u64(&w->j, "duration_ns", call->duration_ns);
 	cp_json_str(&w->j, "end", cp_wait_end(call));
+	if (call->stack != CP_RECORD_NONE)
+		add_stack(w, call->stack);
+	finish(w);
+	return NULL;
+}
+
+static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
+			     const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+	uint64_t ns = cp_profile_ns(w->p, call->ts_ns), before = cp_heap_previous(call);
+
+	if (!cp_chosen_function(&w->chosen, function))
+		return NULL;
+	annotations_until(w, ns);
+	begin(w, cp_heap_event(call), ns, thread, function, call->depth);
+	add_address(w, "address", cp_heap_address(call));
+	if (before && before != cp_heap_address(call))
+		add_address(w, "previous", before);
+	if (call->kind != CP_RECORD_FREED)
+		cp_json_u64(&w->j, "size", cp_heap_size(call));
 	if (call->stack != CP_RECORD_NONE)
 		add_stack(w, call->stack);
 	finish(w);
@@ -341,7 +367,8 @@ CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_optio
 							.leave = leave,
 							.disarmed = disarmed,
 							.exception = exception,
-							.wait = wait_over };
+							.wait = wait_over,
+							.heap = heap };
 	struct writer w = { .p = p, .sink = sink, .least_ns = o->least_ns };
 	struct cp_error *err = cp_chosen_init(&w.chosen, p, o);
 

@@ -14,6 +14,7 @@
 #include "report/calls.h"
 #include "report/coverage.h"
 #include "report/exceptions.h"
+#include "report/heap.h"
 #include "report/locks.h"
 #include "report/lives.h"
 
@@ -284,6 +285,15 @@ static CP_ERROR several_lives(const struct cp_profile *p, uint64_t limit,
 	return NULL;
 }
 
+/* What is neither a sample nor a call. */
+static CP_ERROR moments(const struct cp_profile *p, const struct cp_report_options *o,
+			const struct cp_look *look, struct cp_buf *out)
+{
+	CP_TRY(cp_report_exceptions(p, o, look, out));
+	CP_TRY(cp_report_locks(p, o, look, out));
+	return cp_report_heap(p, o, look, out);
+}
+
 static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out)
 {
@@ -296,8 +306,7 @@ static CP_ERROR overview(const struct cp_profile *p, const struct cp_report_opti
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, o, look, out));
-	CP_TRY(cp_report_exceptions(p, o, look, out));
-	CP_TRY(cp_report_locks(p, o, look, out));
+	CP_TRY(moments(p, o, look, out));
 	CP_TRY(annotated(p, o, look, out));
 	CP_TRY(covered(p, o, look, out));
 	if (cp_cost_used(p->processes, cp_record_process_count(p->record)) > 1) {
@@ -353,6 +362,7 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 		return cp_report_tree(p, o, look, out);
 	case CP_REPORT_EXCEPTIONS:
 	case CP_REPORT_LOCKS:
+	case CP_REPORT_HEAP:
 	case CP_REPORT_COUNTERS:
 	case CP_REPORT_SUMMARY:
 	case CP_REPORT_HEADER:
@@ -367,7 +377,8 @@ static CP_ERROR sections(const struct cp_profile *p, const struct cp_report_opti
 
 static bool holds_others(const struct cp_profile *p)
 {
-	return cp_record_info(p->record)->holds & (CP_RECORD_HAS_EXCEPTIONS | CP_RECORD_HAS_LOCKS);
+	return cp_record_info(p->record)->holds &
+	       (CP_RECORD_HAS_EXCEPTIONS | CP_RECORD_HAS_LOCKS | CP_RECORD_HAS_ALLOCATIONS);
 }
 
 static void nothing(const struct cp_profile *p, struct cp_buf *out)
@@ -390,6 +401,9 @@ static bool event_section(const struct cp_profile *p, const struct cp_report_opt
 	} else if (o->what == CP_REPORT_LOCKS) {
 		none = holds & CP_RECORD_HAS_LOCKS ? NULL : "locks";
 		*err_ret = cp_report_locks(p, o, look, out);
+	} else if (o->what == CP_REPORT_HEAP) {
+		none = holds & CP_RECORD_HAS_ALLOCATIONS ? NULL : "allocations";
+		*err_ret = cp_report_heap(p, o, look, out);
 	} else if (o->what == CP_REPORT_COUNTERS) {
 		none = cp_record_counter_count(p->record) ? NULL : "counters";
 		counters(p, look, out);
@@ -418,8 +432,7 @@ static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options
 	} else if (!p->total.ticks && !p->total.ns && o->what != CP_REPORT_CALLS &&
 		   o->what != CP_REPORT_COVERAGE && o->what != CP_REPORT_ANNOTATIONS) {
 		if (o->what == CP_REPORT_OVERVIEW) {
-			CP_TRY(cp_report_exceptions(p, o, look, out));
-			CP_TRY(cp_report_locks(p, o, look, out));
+			CP_TRY(moments(p, o, look, out));
 			CP_TRY(annotated(p, o, look, out));
 			CP_TRY(covered(p, o, look, out));
 		}
@@ -522,8 +535,7 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	}
 	if (cp_record_call_count(p->record))
 		CP_TRY(calls(p, &o, look, out));
-	CP_TRY(cp_report_exceptions(p, &o, look, out));
-	CP_TRY(cp_report_locks(p, &o, look, out));
+	CP_TRY(moments(p, &o, look, out));
 	if (cp_record_annotation_count(p->record))
 		CP_TRY(cp_report_hottest_spans(p, look, out));
 	CP_TRY(covered(p, &o, look, out));

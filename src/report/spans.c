@@ -211,31 +211,17 @@ static struct cp_error *leave(struct walk *w, const struct cp_record_call *call)
 	return finish(w, t, place - 1, call);
 }
 
-static struct cp_error *disarmed(struct walk *w, const struct cp_record_call *call)
+typedef struct cp_error *(*visit_fn)(void *ctx, uint32_t thread, uint32_t function,
+				     const struct cp_record_call *call);
+
+/* What is no call: `visit` is told, if there is one. */
+static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_record_call *call)
 {
 	uint32_t function = cp_profile_outermost(w->p, call->function);
 
-	if (!w->visitor->disarmed || !cp_profile_accepts_call(w->p, call->thread, function))
+	if (!visit || !cp_profile_accepts_call(w->p, call->thread, function))
 		return NULL;
-	return w->visitor->disarmed(w->ctx, call->thread, function, call);
-}
-
-static struct cp_error *exception(struct walk *w, const struct cp_record_call *call)
-{
-	uint32_t function = cp_profile_outermost(w->p, call->function);
-
-	if (!w->visitor->exception || !cp_profile_accepts_call(w->p, call->thread, function))
-		return NULL;
-	return w->visitor->exception(w->ctx, call->thread, function, call);
-}
-
-static struct cp_error *wait_over(struct walk *w, const struct cp_record_call *call)
-{
-	uint32_t function = cp_profile_outermost(w->p, call->function);
-
-	if (!w->visitor->wait || !cp_profile_accepts_call(w->p, call->thread, function))
-		return NULL;
-	return w->visitor->wait(w->ctx, call->thread, function, call);
+	return visit(w->ctx, call->thread, function, call);
 }
 
 static bool event(void *ctx, const struct cp_record_call *call)
@@ -246,11 +232,13 @@ static bool event(void *ctx, const struct cp_record_call *call)
 	if (call->kind == CP_RECORD_ENTER)
 		w->error = begin(w, call, offset(w, call->ts_ns), &span);
 	else if (call->kind == CP_RECORD_DISARMED)
-		w->error = disarmed(w, call);
+		w->error = moment(w, w->visitor->disarmed, call);
 	else if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
-		w->error = exception(w, call);
+		w->error = moment(w, w->visitor->exception, call);
 	else if (call->kind == CP_RECORD_WAIT)
-		w->error = wait_over(w, call);
+		w->error = moment(w, w->visitor->wait, call);
+	else if (call->kind >= CP_RECORD_ALLOCATED)
+		w->error = moment(w, w->visitor->heap, call);
 	else
 		w->error = leave(w, call);
 	return !w->error && (!w->visitor->stop || !*w->visitor->stop);

@@ -36,6 +36,8 @@ static const struct {
 	{ "annotations", CP_REPORT_ANNOTATIONS },
 	{ "exception", CP_REPORT_EXCEPTIONS },
 	{ "exceptions", CP_REPORT_EXCEPTIONS },
+	{ "alloc", CP_REPORT_HEAP },
+	{ "allocations", CP_REPORT_HEAP },
 	{ "monitor", CP_REPORT_LOCKS },
 	{ "locks", CP_REPORT_LOCKS },
 	{ "counter", CP_REPORT_COUNTERS },
@@ -44,7 +46,6 @@ static const struct {
 	{ "lines", CP_REPORT_LINES },
 	{ "jit", NO_SECTION },
 	{ "gc", NO_SECTION },
-	{ "alloc", NO_SECTION },
 	{ "heapshot", NO_SECTION },
 };
 
@@ -66,7 +67,7 @@ static CP_ERROR find_section(const char *name, size_t size, enum cp_report_what 
 	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0, "there is no report '%.*s'", (int)size,
 					  name),
 			     "there are: header, sample, call, coverage, annotations, exception, "
-			     "monitor, counter, thread, metadata, domain, tree, lines");
+			     "monitor, alloc, counter, thread, metadata, domain, tree, lines");
 }
 
 CP_ERROR cp_report_parse(const char *list, enum cp_report_what *what, size_t *count_ret)

@@ -31,7 +31,8 @@ order() {
 	happened ''
 	strace -f -o trace -e trace=execve,clone,clone3,fork,vfork,prctl -e signal=all \
 		"$TRACEES/happenings"
-	run -0 python3 "$BATS_TEST_DIRNAME/events_judge.py" strace events trace
+	run python3 "$BATS_TEST_DIRNAME/events_judge.py" strace events trace
+	assert_success
 	assert_output --partial 'the same'
 }
 
@@ -40,7 +41,8 @@ order() {
 	happened ''
 	GDB_OUT=libraries gdb -q -batch -nx -x "$BATS_TEST_DIRNAME/events_gdb.py" \
 		"$TRACEES/happenings" >gdb.out 2>&1 </dev/null
-	run -0 python3 "$BATS_TEST_DIRNAME/events_judge.py" gdb events libraries
+	run python3 "$BATS_TEST_DIRNAME/events_judge.py" gdb events libraries
+	assert_success
 	assert_output --partial 'the same'
 }
 

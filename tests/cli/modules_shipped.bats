@@ -315,14 +315,14 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 }
 
 @test "log: what has no source is refused, not swallowed" {
-	for option in gcalloc alloc gc legacy heapshot heapshot=ondemand port=7; do
+	for option in gcroot class gc legacy heapshot heapshot=ondemand port=7; do
 		separately "$CPROF" run --profile=log:$option -- echo ran
 		assert_equal "$option: $status $output" "$option: 125 "
 		[[ $stderr == *"${option%=*}"* ]]
 	done
 	separately "$CPROF" run --profile=log:sample,nodefaults -- echo ran
 	assert_equal "$status" 125
-	for option in noalloc nogc nomonitor thread,nojit zip nodefaults,sample; do
+	for option in noalloc alloc gcmove nogc nomonitor thread,nojit zip nodefaults,sample; do
 		separately "$CPROF" run -q --profile=log:$option -- echo ran
 		assert_equal "$option: $status $output" "$option: 0 ran"
 	done

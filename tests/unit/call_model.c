@@ -240,6 +240,16 @@ static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct 
 		c->value_count = 2;
 		return;
 	}
+	if (r % 64 == 48) {
+		c->kind = (uint8_t)(CP_RECORD_ALLOCATED + r / 64 % 3);
+		c->stack = r & 512 ? 0 : CP_RECORD_NONE;
+		c->value_count =
+			c->kind == CP_RECORD_FREED ? 1 : c->kind - CP_RECORD_ALLOCATED + 2u;
+		c->values = make_values(m, c->value_count, 0);
+		if (c->kind == CP_RECORD_MOVED)
+			c->duration_ns = r >> 40;
+		return;
+	}
 	count = (uint32_t)(r / 256 % 5);
 	if (stack->depth < 15 && r % 2) {
 		c->kind = CP_RECORD_ENTER;

@@ -178,7 +178,8 @@ def read_calls(tables, section):
         data.append(zip(*rows) if rows else iter([()] * use))
     expected, entered = {}, {}
     for ts, how, thread, depth, function, layout, more, duration, overhead, cpu in zip(*columns):
-        kind, leaving = how & 7, 1 <= how & 7 <= 3
+        kind = how & 7 | how >> 11 << 3
+        leaving = 1 <= kind <= 3
         depth = (expected.get(thread, (0, 0))[leaving] + (depth >> 1 ^ -(depth & 1))) % 2**32
         left = entered.get((thread, depth)) if leaving else None
         function = function - 1 if function else left[1]
@@ -190,7 +191,7 @@ def read_calls(tables, section):
         values = []
         if layout:
             values = read_values(tables, layouts[layout - 1], iter(next(data[layout - 1])), texts)
-        yield (ts, kind, how >> 3, thread, function, depth, more, duration, overhead, cpu,
+        yield (ts, kind, how >> 3 & 255, thread, function, depth, more, duration, overhead, cpu,
                layouts[layout - 1][2] if layout else 0, values)
 
 
@@ -234,7 +235,7 @@ def describe_call(tables, call):
     target = more if kind == 2 else caller
     target = outermost(tables, target - 1) if target else b"-"
     stack = b"-"
-    if kind in (0, 5, 7) and more:
+    if kind in (0, 5, 7, 8, 9, 10) and more:
         stack = outermost(tables, tables[8][tables[9][more - 1][0] - 1][1] - 1)
     return b"%d %d %d %d %s %d > %s | %s %d %d %d %d %d %d" % (
         ts, kind, flags, tables[6][thread][1], outermost(tables, function), depth, target, stack,
@@ -291,7 +292,7 @@ def dump(path):
                 read_table(tables, tag, section)
             elif tag == 16:
                 samples.extend(read_samples(section))
-            elif tag == 19:
+            elif tag in (19, 26):
                 calls.extend(read_calls(tables, section))
             elif tag == 22:
                 annotations.extend(read_annotations(section))

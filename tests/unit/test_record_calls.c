@@ -18,7 +18,8 @@
 /* With those of exceptions and locks, which are among them. */
 static uint64_t events_of(const struct cp_record *r)
 {
-	return cp_record_call_count(r) + cp_record_exception_count(r) + cp_record_wait_count(r);
+	return cp_record_call_count(r) + cp_record_exception_count(r) + cp_record_wait_count(r) +
+	       cp_record_heap_count(r);
 }
 
 static struct cp_record *made(uint64_t seed, size_t count, struct cp_buf *text)

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof/heap.h - what the program allocates and frees.
+ *
+ * gc_allocation, gc_moves, heap_resized and heap_free (cprof/events.h) come
+ * from breakpoints in the functions that allocate: malloc() and its like of the
+ * C library or of what stands in for it (jemalloc, tcmalloc, mimalloc, a static
+ * one), operator new and delete that are no calls of those, a global allocator
+ * of Rust's. One that calls another one for the same is told once: by the name
+ * that the program called. An allocator that was inlined, or has no name left,
+ * is not seen; nor is memory that the program maps itself.
+ *
+ *     gc_allocation   when the function returns
+ *     gc_moves        likewise: realloc() that answered another address, {from, to}
+ *     heap_resized    likewise, the same address
+ *     heap_free       before it is freed, so an address is free before it is
+ *                     allocated anew, whichever thread does that
+ *
+ * Two stops an allocation, one where it is freed. The stack is captured: walk it
+ * with cprof_do_stack_snapshot(NULL, ...).
+ */
+#ifndef CPROF_HEAP_H
+#define CPROF_HEAP_H
+
+#include <cprof/functions.h>
+#include <cprof/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Without this call there are none of the events above. More than
+ * cprof_profiler_set_max_rate() has for named functions, in a second, end those
+ * of one function, with a method_disarmed. False: too late. [init]
+ * Mono: mono_profiler_enable_allocations. */
+CPROF_API bool cprof_profiler_enable_allocations(void);
+
+/* More of the event being delivered. [cb] */
+typedef struct cprof_allocation {
+	const cprof_function *function; /* that the program called; NULL: not known */
+	cprof_addr address; /* that is allocated, resized or freed */
+	cprof_addr previous; /* gc_moves: where it was; else 0 */
+	uint64_t size; /* bytes asked for; freed: 0 */
+	uint64_t begin_ns; /* monotonic: when the function was called */
+} cprof_allocation;
+CPROF_API bool cprof_current_allocation(cprof_allocation *ret);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

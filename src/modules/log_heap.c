@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The recorder's part for what is allocated: log:allocs. With the stack of each
+ * allocation; of what is freed only who does it, unless stacks are asked for.
+ */
+#include <string.h>
+
+#include "modules/log.h"
+
+static cprof_value bytes(uint64_t size)
+{
+	return (cprof_value){ .kind = CPROF_VALUE_UINT,
+			      .size = sizeof(size),
+			      .name = "size",
+			      .type = "size_t",
+			      .u.u = size };
+}
+
+static cprof_value pointer(const char *name, cprof_addr address)
+{
+	return (cprof_value){ .kind = CPROF_VALUE_POINTER,
+			      .size = sizeof(address),
+			      .name = name,
+			      .type = "void *",
+			      .u.u = address };
+}
+
+static void record(cprof_profiler *log, enum cp_record_call_kind kind)
+{
+	cprof_thread *t = cprof_current_thread();
+	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
+	cprof_value values[3];
+	struct cp_record_call r = { .kind = (uint8_t)kind,
+				    .target = CP_RECORD_NONE,
+				    .stack = CP_RECORD_NONE,
+				    .values = values };
+	cprof_allocation a;
+	cprof_call call;
+
+	if (!thread || !cprof_current_call(&call) || !cprof_current_allocation(&a))
+		return;
+	r.ts_ns = call.timestamp_ns;
+	r.thread = (uint32_t)*thread;
+	r.depth = call.depth;
+	if (kind != CP_RECORD_FREED)
+		values[r.value_count++] = bytes(a.size);
+	values[r.value_count++] = pointer("address", a.address);
+	if (kind == CP_RECORD_MOVED) {
+		values[r.value_count++] = pointer("previous", a.previous ? a.previous : a.address);
+		r.duration_ns = r.ts_ns > a.begin_ns ? r.ts_ns - a.begin_ns : 0;
+	}
+	r.function = log_taker(log, kind != CP_RECORD_FREED || log->stacks ? &r.stack : NULL);
+	cp_record_call(log->writer, &r);
+}
+
+static void on_allocation(cprof_profiler *log, const cprof_object *object)
+{
+	(void)object;
+	record(log, CP_RECORD_ALLOCATED);
+}
+
+static void on_moves(cprof_profiler *log, const cprof_addr *objects, uint64_t count)
+{
+	(void)objects;
+	(void)count;
+	record(log, CP_RECORD_MOVED);
+}
+
+static void on_resized(cprof_profiler *log, const cprof_object *object)
+{
+	(void)object;
+	record(log, CP_RECORD_MOVED);
+}
+
+static void on_free(cprof_profiler *log, const cprof_object *object)
+{
+	(void)object;
+	record(log, CP_RECORD_FREED);
+}
+
+bool log_heap_option(cprof_profiler *log, const char *key, const char *value)
+{
+	if (strcmp(key, "allocs") != 0 || value)
+		return false;
+	log->allocations = true;
+	return true;
+}
+
+void log_heap_start(cprof_profiler *log)
+{
+	if (!log->allocations)
+		return;
+	if (!cprof_profiler_enable_allocations())
+		cprof_profiler_fail(log->handle, "allocations cannot be watched here");
+	cprof_profiler_set_gc_allocation_callback(log->handle, on_allocation);
+	cprof_profiler_set_gc_moves_callback(log->handle, on_moves);
+	cprof_profiler_set_heap_resized_callback(log->handle, on_resized);
+	cprof_profiler_set_heap_free_callback(log->handle, on_free);
+}
+
+uint32_t log_heap_hold(const cprof_profiler *log)
+{
+	return log->allocations ? CP_RECORD_HAS_ALLOCATIONS : 0;
+}

@@ -1,0 +1,427 @@
+#!/usr/bin/env bats
+# What is allocated and freed, against what the program says, what glibc's mtrace()
+# writes of the same run, and what is known of programs by their making.
+
+load helpers
+load tracees
+bats_require_minimum_version 1.5.0
+
+CC=${CC:-cc}
+CXX=${CXX:-c++}
+
+setup() {
+	cd "$BATS_TEST_TMPDIR" || exit
+}
+
+# told [FILE]: allocated, their bytes, freed, moved, left, its bytes, unknown.
+told() {
+	"$CPROF" report --json "${1-cprof.data}" | jq -r '.allocations |
+		"\(.allocated.blocks) \(.allocated.bytes) \(.freed) \(.moved) \(.left.blocks) \(.left.bytes) \(.unknown)"'
+}
+
+# random_program: allocates, resizes and frees as chance has it, in threads, and
+# says how often.
+random_program() {
+	cat >random.c <<'END'
+#include <mcheck.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+static long sums[4];
+static void *work(void *seed)
+{
+	unsigned s = (unsigned)(long)seed, i, k;
+	long counts[4] = { 0 };
+	void *p[50] = { 0 };
+
+	for (i = 0; i < 500; i++) {
+		s = s * 1103515245 + 12345;
+		k = (s >> 16) % 50;
+		if (!p[k]) {
+			p[k] = malloc(1 + (s >> 8) % 3000);
+			counts[0]++;
+		} else if (s >> 31) {
+			p[k] = realloc(p[k], 1 + (s >> 9) % 5000);
+			counts[1]++;
+		} else {
+			free(p[k]);
+			p[k] = NULL;
+			counts[2]++;
+		}
+	}
+	for (k = 0; k < 50; k++)
+		counts[3] += p[k] != NULL;
+	for (k = 0; k < 4; k++)
+		__atomic_add_fetch(&sums[k], counts[k], __ATOMIC_RELAXED);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	static char text[256];
+	pthread_t t[8];
+	long i, n = argc > 1 ? atol(argv[1]) : 0;
+
+	setvbuf(stdout, text, _IOFBF, sizeof(text));
+	if (getenv("MALLOC_TRACE"))
+		mtrace();
+	for (i = 0; i < n; i++)
+		pthread_create(&t[i], NULL, work, (void *)(i + 1));
+	for (i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	if (!n)
+		work((void *)1);
+	if (getenv("MALLOC_TRACE"))
+		muntrace();
+	printf("allocated %ld moved %ld freed %ld left %ld\n", sums[0], sums[1], sums[2], sums[3]);
+	return 0;
+}
+END
+	$CC -O1 -g -o random random.c -pthread "$@"
+}
+
+# said NAME: what the program says in ./out.
+said() {
+	sed -n "s/.*\<$1 \([0-9]*\).*/\1/p" out
+}
+
+@test "a thousand allocations are a thousand, and so are their bytes" {
+	cat >alloc1000.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+	static void *p[1000];
+	for (int i = 0; i < 1000; i++)
+		p[i] = malloc(16);
+	for (int i = 0; i < 1000; i++)
+		free(p[i]);
+	return 0;
+}
+END
+	$CC -O1 -fno-builtin -o alloc1000 alloc1000.c
+	run --separate-stderr "$CPROF" run --allocs -- ./alloc1000
+	assert_success
+	[[ $stderr == *"Allocations  16,000 bytes in 1,000 blocks, 1,000 freed; at most 16,000 bytes at once, nothing left"* ]]
+	assert_equal "$(told)" '1000 16000 1000 0 0 0 0'
+	run "$CPROF" report
+	assert_regex "$output" ' 0 +0 +16,000 +1,000 +main'
+	# The stop that only remembers the size is no event, and none that was in vain.
+	assert_equal "$("$CPROF" report --json | jq -c '.overhead | [.call_stops, .rejected[]] | add')" 2000
+}
+
+@test "a profiler that does not ask is told nothing; one that asks, of each, with its stack" {
+	random_program
+	$CC -std=c99 -D_GNU_SOURCE -Wall -Wextra -Werror -fPIC -shared -O1 -I "$SOURCES/include" \
+		-o libcprof-profiler-heapprobe.so "$SOURCES/tests/modules/heapprobe.c"
+	run "$CPROF" run --plugin-dir=. --profile=heapprobe -- ./random
+	assert_line 'allocated 0 bytes 0 moves 0 resized 0 freed 0 wrong 0'
+	"$CPROF" run --plugin-dir=. --profile=heapprobe:on -- ./random >out
+	[[ $(tail -n 1 out) == *' wrong 0' ]] || fail "$(cat out)"
+	assert_equal "$(tail -n 1 out | awk '{ print $2, $6 + $8, $10 }')" \
+		"$(head -n 1 out | awk '{ print $2, $4, $6 }')"
+	# Both kinds there were.
+	[ "$(tail -n 1 out | awk '{ print ($6 > 0) + ($8 > 0) }')" = 2 ]
+}
+
+@test "addresses and sizes are those that mtrace writes of the same run" {
+	random_program
+	library=$(ldd ./random | awk '/libc\.so/ { print $3 }')
+	debug=${library%/*}/libc_malloc_debug.so.0
+	[ -e "$debug" ] || skip "no $debug"
+	LD_PRELOAD='' "$CPROF" run -q --allocs -- env MALLOC_TRACE=log LD_PRELOAD="$debug" ./random
+	# + ADDRESS SIZE, - ADDRESS, < OLD, > NEW SIZE; sizes in hex.
+	perl -ne 's/ (0x[0-9a-f]+)$/" " . hex $1/e if / [+>] /;
+		print "$2 $3\n" if /(\S+) ([-+]) (.*)/; $old = $1 if / < (.*)/;
+		print "~ $old $1\n" if / > (.*)/' log >want
+	"$CPROF" replay --json | jq -r 'select(.function == "work") |
+		if .event == "alloc" then "+ \(.address) \(.size)" elif .event == "free" then
+		"- \(.address)" else "~ \(.previous // .address) \(.address) \(.size)" end' >got
+	[ "$(wc -l <got)" -gt 400 ]
+	diff want got
+}
+
+@test "threads: each block has its end, and what glibc does for itself is nobody's" {
+	random_program
+	"$CPROF" run -q --allocs -- ./random 8 >out
+	run "$CPROF" report --json
+	assert_equal "$(jq -c '.allocations.functions[] | select(.function == "work") |
+		[.allocated.blocks - .moved, .moved, .left.blocks]' <<<"$output")" \
+		"[$(said allocated),$(said moved),$(said left)]"
+	assert_equal "$(jq .allocations.unknown <<<"$output")" 0
+	# Static, too.
+	random_program -static
+	"$CPROF" run -q --allocs -- ./random >out
+	run "$CPROF" report --json
+	assert_equal "$(jq -c '.allocations.functions[] | select(.function == "work") |
+		[.allocated.blocks - .moved, .moved, .left.blocks]' <<<"$output")" \
+		"[$(said allocated),$(said moved),$(said left)]"
+}
+
+@test "realloc: moved blocks are pairs, others are resized, none of no bytes" {
+	cat >re.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	static char text[256];
+	char *a, *b, *c;
+
+	setvbuf(stdout, text, _IOFBF, sizeof(text));
+	a = malloc(24);
+	b = malloc(24); /* in the way */
+	printf("%p", (void *)a);
+	a = realloc(a, 4000);
+	printf(" %p", (void *)a);
+	c = realloc(a, 2000);
+	printf(" %d", c == a);
+	b = realloc(b, 0);
+	c = realloc(c, (size_t)-4096); /* fails */
+	printf(" %d\n", !b && !c);
+	return 0;
+}
+END
+	$CC -O0 -o re re.c 2>/dev/null
+	"$CPROF" run -q --allocs -- ./re >out
+	read -r from to same failed <out
+	assert_equal "$same $failed" '1 1'
+	"$CPROF" replay --json >events
+	assert_equal "$(jq -r 'select(.event == "move") | "\(.previous) \(.address) \(.size)"' events)" \
+		"$from $to 4000"
+	assert_equal "$(jq -r 'select(.event == "resize") | "\(.address) \(.size)"' events)" "$to 2000"
+	assert_equal "$(jq -r '.event' events | sort | uniq -c | awk '{ printf "%s %s,", $2, $1 }')" \
+		'alloc 2,free 1,move 1,resize 1,'
+	assert_equal "$(told)" '2 48 1 2 1 2000 0'
+	run "$CPROF" replay
+	assert_regex "$output" "~ 4,000 bytes at $to, before at $from in main"
+	assert_regex "$output" '- 0x[0-9a-f]+ in main'
+}
+
+@test "leaks: how much is left, in what function, by which stack" {
+	cat >leak.cpp <<'END'
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+struct node { int v[10]; };
+__attribute__((noinline)) node *make() { node *n = new node; n->v[1] = 2; return n; }
+__attribute__((noinline)) node *also() { node *n = make(); n->v[0] = 1; return n; }
+__attribute__((noinline)) void grow(std::vector<int> &v) { for (int i = 0; i < 1000; i++) v.push_back(i); }
+node *volatile sink;
+int main()
+{
+	std::vector<int> v;
+	std::map<std::string, int> m;
+	grow(v);
+	for (int i = 0; i < 100; i++) {
+		sink = make();
+		if (i % 10)
+			delete sink;
+	}
+	sink = also();
+	for (int i = 0; i < 50; i++)
+		m["a key that is long enough for the heap " + std::to_string(i)] = i;
+	return 0;
+}
+END
+	for how in -O0 -O2 '-O2 -static-libstdc++ -static-libgcc' '-O2 -static'; do
+		# shellcheck disable=SC2086
+		$CXX -g $how -o leak leak.cpp
+		"$CPROF" run -q --allocs -- ./leak
+		run "$CPROF" report --json
+		assert_equal "$how: $(jq -c '[.allocations.functions[] | select(.function | test("^make")) |
+			.left.blocks, .left.bytes, .allocated.blocks]' <<<"$output")" "$how: [11,440,101]"
+		# 4, 8, ... 4096 bytes.
+		assert_equal "$how: $(jq -c '[.allocations.functions[] | select(.function | test("^grow")) |
+			.left.blocks, .allocated.bytes, .allocated.blocks]' <<<"$output")" "$how: [0,8188,11]"
+		# By two ways.
+		assert_equal "$how: $(jq -c '[.allocations.stacks[] | select(.left.blocks > 0 and
+			(.function | test("^make"))) | [.left.blocks, (.stack | map(.function) |
+			join(" ") | test("also"))]]' <<<"$output")" "$how: [[10,false],[1,true]]"
+		assert_equal "$how: $(jq .allocations.unknown <<<"$output")" "$how: 0"
+	done
+	run "$CPROF" report --allocs
+	assert_regex "$output" ' 440 +11 +4,040 +101 +make\(\)'
+	assert_regex "$output" '400 bytes in 10 blocks from'
+	[[ $output == *"main  leak.cpp:$(grep -n 'sink = make' leak.cpp | cut -d : -f 1)"* ]]
+}
+
+@test "each way to allocate, once, by the name that the program called" {
+	cat >ways.c <<'END'
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) void ways(void)
+{
+	void *volatile p[9];
+	void *q;
+
+	p[0] = malloc(1);
+	p[1] = calloc(2, 10);
+	p[2] = memalign(64, 300);
+	p[3] = aligned_alloc(64, 4096);
+	if (posix_memalign(&q, 64, 50000))
+		exit(1);
+	p[4] = q;
+	p[5] = reallocarray(NULL, 100, 6000);
+	p[6] = strdup("1234567");
+	p[7] = valloc(7000000);
+	p[8] = realloc(NULL, 80000000);
+	for (int i = 0; i < 9; i++)
+		free(p[i]);
+	free(NULL);
+}
+int main(void)
+{
+	ways();
+	return 0;
+}
+END
+	for how in '' -static; do
+		# shellcheck disable=SC2086
+		$CC -O1 -g $how -fno-builtin -D_GNU_SOURCE -o ways ways.c
+		"$CPROF" run -q --allocs -- ./ways
+		assert_equal "$("$CPROF" replay --json | jq -r 'select(.function == "ways" and .event ==
+			"alloc").size' | tr '\n' ' ')" '1 20 300 4096 50000 600000 8 7000000 80000000 '
+		assert_equal "$("$CPROF" replay --json | jq -r 'select(.function == "ways" and .event ==
+			"free").address' | wc -l)" 9
+	done
+}
+
+@test "an allocator of the program's own is seen, and what it calls is not" {
+	cat >own.c <<'END'
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+static char *at, *end;
+__attribute__((noinline)) static void *slow(size_t size)
+{
+	at = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	end = at + (1 << 20);
+	return at == MAP_FAILED || size > 1 << 19 ? NULL : malloc(size);
+}
+__attribute__((noinline)) void *malloc(size_t size)
+{
+	void *p = at;
+
+	size = (size + 15) & ~(size_t)15;
+	if (size > (size_t)(end - at))
+		return slow(size);
+	at += size;
+	return p;
+}
+__attribute__((noinline)) void free(void *p) { __asm__ volatile("" : : "r"(p)); }
+__attribute__((noinline)) void *calloc(size_t n, size_t size) { return memset(malloc(n * size), 0, n * size); }
+__attribute__((noinline)) void *realloc(void *p, size_t size)
+{
+	void *q = malloc(size);
+
+	if (q && p)
+		memcpy(q, p, size);
+	return q;
+}
+int main(void)
+{
+	for (int i = 0; i < 100; i++)
+		free(calloc(10, 24));
+	free(realloc(malloc(1), 2));
+	return 0;
+}
+END
+	$CC -O2 -fno-builtin -g -o own own.c
+	"$CPROF" run -q --allocs -- ./own
+	assert_equal "$("$CPROF" report --json | jq -c '[.allocations.functions[] | select(.function ==
+		"main") | .allocated.blocks, .allocated.bytes, .moved, .left.blocks]')" '[102,24003,1,0]'
+}
+
+@test "a forked child frees what it has from its parent; another program's heap is another" {
+	cat >forks.c <<'END'
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	void *volatile p = malloc(100);
+
+	if (argc > 1)
+		return 0; /* leaves it */
+	if (!fork()) {
+		free(p);
+		p = malloc(200);
+		execl(argv[0], argv[0], "again", (char *)NULL);
+		_exit(1);
+	}
+	wait(NULL);
+	free(p);
+	return 0;
+}
+END
+	$CC -O0 -o forks forks.c
+	"$CPROF" run -q --allocs -- ./forks
+	# 200 went with the exec. In the child, nobody had allocated what it freed.
+	assert_equal "$(told)" '3 400 2 0 1 100 1'
+}
+
+@test "a running program's, from outside, and it is left as it was" {
+	cat >loop.c <<'END'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+static volatile sig_atomic_t done;
+static void end(int sig) { done = sig; }
+int main(void)
+{
+	void *volatile p;
+	long n = 0;
+
+	signal(SIGTERM, end);
+	puts("ready");
+	fflush(stdout);
+	for (; !done; n++) {
+		p = malloc(64);
+		free(p);
+	}
+	puts(n ? "ok" : "none");
+	return 0;
+}
+END
+	$CC -O1 -fno-builtin -o loop loop.c
+	./loop >out &
+	local loop=$!
+	until grep -q ready out; do :; done
+	"$CPROF" attach -q --allocs -d 300ms "$loop"
+	left_alone "$loop"
+	kill "$loop"
+	wait "$loop"
+	assert_equal "$(tail -n 1 out)" ok
+	run "$CPROF" report --json
+	[ "$(jq .allocations.allocated.blocks <<<"$output")" -gt 10 ]
+	# A block at each end of the time may be half seen.
+	[ "$(jq '.allocations | .unknown, .left.blocks' <<<"$output" | sort -n | tail -n 1)" -le 1 ]
+	assert_equal "$(jq '.allocations.allocated.bytes / .allocations.allocated.blocks' <<<"$output")" 64
+}
+
+@test "beside calls; too many end it, and that is said" {
+	random_program
+	"$CPROF" run -q --allocs -t work,malloc -a -- ./random >out
+	"$CPROF" replay --json >events
+	assert_equal "$(jq -r 'select(.event == "enter" and .function == "malloc").function' events | wc -l)" \
+		"$(jq -r 'select(.event == "alloc").address' events | wc -l)"
+	assert_equal "$(jq -c 'select(.event == "enter" and .function == "malloc").depth' events | sort -u)" 1
+	run --separate-stderr "$CPROF" run --allocs --max-rate=20 -- ./random
+	assert_success
+	[[ $stderr == *'they were too many'* ]]
+	[ "$("$CPROF" report --json | jq .allocations.incomplete_after_ns)" -gt 0 ]
+}
+
+@test "merged, read from a pipe, cut off: the same events" {
+	random_program
+	"$CPROF" run -q --allocs -o 1.data -- ./random
+	"$CPROF" run -q --allocs -o 2.data -- ./random
+	"$CPROF" merge -o both.data 1.data 2.data
+	assert_equal "$(told both.data)" \
+		"$( (told 1.data; told 2.data) | awk '{ for (i = 1; i < 8; i++) s[i] += $i } END { print s[1], s[2], s[3], s[4], s[5], s[6], s[7] }')"
+	"$CPROF" run -q -- true
+	run "$CPROF" report --allocs
+	assert_line 'No allocations were recorded.'
+	assert_equal "$("$CPROF" report --json | jq 'has("allocations")')" false
+}
