@@ -336,23 +336,21 @@ static void title(const struct heap *h, const struct cp_look *look, struct cp_bu
 		return;
 	}
 	add_amount(&text, &h->allocated);
-	cp_buf_str(&text, ", ");
-	cp_add_count(&text, h->freed.blocks);
-	cp_buf_str(&text, " freed");
-	if (h->moved) {
-		cp_buf_str(&text, ", ");
-		cp_add_count(&text, h->moved);
-		cp_buf_str(&text, " moved or resized");
-	}
-	cp_buf_str(&text, "; at most ");
-	cp_add_plural(&text, h->most.bytes, "byte", "bytes");
-	cp_buf_str(&text, " at once, ");
+	cp_buf_str(&text, "; left: ");
 	if (h->left.blocks)
 		add_amount(&text, &h->left);
 	else
 		cp_buf_str(&text, "nothing");
-	cp_buf_str(&text, " left");
 	cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
+	cp_buf_clear(&text);
+	cp_buf_str(&text, "  ");
+	cp_add_count(&text, h->freed.blocks);
+	cp_buf_str(&text, " freed, ");
+	cp_add_count(&text, h->moved);
+	cp_buf_str(&text, " moved or resized; at most ");
+	cp_add_plural(&text, h->most.bytes, "byte", "bytes");
+	cp_buf_str(&text, " at once\n");
+	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
 static void add_row(struct cp_table *t, const struct heap *h, const struct site *site)

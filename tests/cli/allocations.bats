@@ -101,7 +101,8 @@ END
 	$CC -O1 -fno-builtin -o alloc1000 alloc1000.c
 	run --separate-stderr "$CPROF" run --allocs -- ./alloc1000
 	assert_success
-	[[ $stderr == *"Allocations  16,000 bytes in 1,000 blocks, 1,000 freed; at most 16,000 bytes at once, nothing left"* ]]
+	[[ $stderr == *"Allocations  16,000 bytes in 1,000 blocks; left: nothing"* ]]
+	[[ $stderr == *"1,000 freed, 0 moved or resized; at most 16,000 bytes at once"* ]]
 	assert_equal "$(told)" '1000 16000 1000 0 0 0 0'
 	run "$CPROF" report
 	assert_regex "$output" ' 0 +0 +16,000 +1,000 +main'
