@@ -83,23 +83,36 @@ probe() {
 	assert_line "first: no hits"
 }
 
-# The program says how often fib was called; the others are called 5 times, one
-# of these is left by a tail call.
+# The program says how often fib was called; of the others there are 9 calls, of
+# which one is left by a tail call, four by exceptions and longjmp.
 @test "each flag brings its events and no others" {
-	local flags calls contexts want
-	for flags in 0 2 4 8 16 32 64 6 24 10 42 126; do
+	local flags calls leaves contexts want
+	for flags in 0 2 4 8 16 32 64 128 256 512 1024 2048 6 24 10 42 66 72 96 126; do
 		probe flagprobe:$flags
 		[[ $output =~ fib\ ([0-9]+)\ calls ]]
-		calls=$((BASH_REMATCH[1] + 5))
+		calls=$((BASH_REMATCH[1] + 9))
+		leaves=$((calls - 5))
 		contexts=$(((flags & 6) == 6 ? calls : 0))
-		contexts=$((contexts + ((flags & 24) == 24 ? calls - 1 : 0)))
-		want="$((flags & 2 ? calls : 0)) enters $((flags & 8 ? calls - 1 : 0)) leaves "
-		want+="$((flags & 32 ? 1 : 0)) tail calls 0 unwound $contexts contexts"
+		contexts=$((contexts + ((flags & 24) == 24 ? leaves : 0)))
+		want="$((flags & 2 ? calls : 0)) enters $((flags & 8 ? leaves : 0)) leaves "
+		want+="$((flags & 32 ? 1 : 0)) tail calls $((flags & 64 ? 4 : 0)) unwound $contexts contexts"
 		grep -q -x -F "$want" <<<"$output" || complain "$flags: $output; not: $want"
 		[ "$((flags & 32))" = 0 ] || grep -q -x "probed_tail => probed_add" <<<"$output" ||
 			complain "$flags: no target: $output"
 	done
 	no_complaints
+	# The first call of each function, and no more of it.
+	probe flagprobe:$((2048 | 126))
+	assert_line "8 enters 0 leaves 0 tail calls 0 unwound 8 contexts"
+}
+
+@test "a call that is left unwound tells by which exception" {
+	probe flagprobe:64,why
+	assert_equal "$(grep ' left by ' <<<"$output")" "probed_throw left by int
+probed_jump left by no exception
+probed_throw left by int
+probed_through left by int"
+	assert_line "0 enters 0 leaves 0 tail calls 4 unwound 0 contexts"
 }
 
 @test "contexts: arguments, results, this; NULL where there is nothing, with the reason" {
@@ -153,11 +166,12 @@ probe() {
 @test "hooks: as many fast as slow, one stop an event, the mapper's ids" {
 	probe eltprobe:fast
 	assert_line "late: -7 -7 -7"
-	assert_line "5 enters, 4 leaves, 1 tail calls, 2 by id"
-	assert_line "10 stops for 10 events"
+	# Four calls are left by an exception or longjmp, of which the CLR tells nothing.
+	assert_line "9 enters, 4 leaves, 1 tail calls, 2 by id"
+	assert_line "14 stops for 14 events"
 	probe eltprobe:slow
-	assert_line "5 enters, 4 leaves, 1 tail calls, 2 by id"
-	assert_line "10 stops for 10 events"
+	assert_line "9 enters, 4 leaves, 1 tail calls, 2 by id"
+	assert_line "14 stops for 14 events"
 }
 
 @test "hooks: sizes are asked for, infos belong to their hook" {

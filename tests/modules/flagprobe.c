@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * flagprobe:FLAGS: which events the filter's flags bring, and how many.
+ * flagprobe:FLAGS,why tells of each call that was left unwound what did it.
  */
 #include <cprof/cprof.h>
 #include <stdio.h>
@@ -8,7 +9,8 @@
 #include <string.h>
 
 struct cprof_profiler {
-	unsigned flags, enters, leaves, tail_calls, unwound, contexts;
+	unsigned flags, enters, leaves, tail_calls, unwound, contexts, thrown;
+	bool why;
 };
 
 static cprof_profiler prof;
@@ -40,9 +42,16 @@ static void tail_call(cprof_profiler *p, const cprof_function *f, const cprof_fu
 
 static void unwound(cprof_profiler *p, const cprof_function *f, const cprof_object *exception)
 {
-	(void)f;
-	(void)exception;
 	p->unwound++;
+	if (p->why)
+		printf("%s left by %s\n", cprof_function_name(f),
+		       exception ? exception->type_name : "no exception");
+}
+
+static void thrown(cprof_profiler *p, const cprof_object *exception)
+{
+	(void)exception;
+	p->thrown++;
 }
 
 static void ended(cprof_profiler *p)
@@ -54,9 +63,13 @@ static void ended(cprof_profiler *p)
 
 CPROF_PROFILER_INIT(flagprobe)
 {
+	const char *args = cprof_profiler_desc_args(desc);
 	cprof_profiler_handle h = cprof_profiler_create(&prof);
 
-	prof.flags = (unsigned)atoi(cprof_profiler_desc_args(desc));
+	prof.flags = (unsigned)atoi(args);
+	prof.why = strstr(args, ",why") != NULL;
+	if (prof.why)
+		cprof_profiler_set_exception_throw_callback(h, thrown);
 	cprof_profiler_set_call_instrumentation_filter_callback(h, choose);
 	cprof_profiler_set_method_enter_callback(h, enter);
 	cprof_profiler_set_method_leave_callback(h, leave);

@@ -3,6 +3,7 @@
  * What the probes look at; it says itself how often it was called and what it
  * passed. With an argument it has a thread more, which counts.
  */
+#include <csetjmp>
 #include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
@@ -57,6 +58,28 @@ APART int probed_fib(int n)
 	return a + b;
 }
 
+/* Left by an exception, by longjmp, and by an exception again two calls up. */
+APART int probed_throw(int n)
+{
+	if (n)
+		throw n;
+	return n + 1;
+}
+
+static jmp_buf back;
+
+APART int probed_jump(int n)
+{
+	if (n)
+		longjmp(back, n);
+	return n + 1;
+}
+
+APART int probed_through(int n)
+{
+	return probed_throw(n) + 1;
+}
+
 APART int probed_never(int n)
 {
 	return n + 1;
@@ -101,6 +124,22 @@ static int with_thread(void)
 	return pthread_join(spinner, nullptr);
 }
 
+static void unwind(void)
+{
+	try {
+		probed_throw(1);
+	} catch (int n) {
+		probed_sum += n;
+	}
+	if (!setjmp(back))
+		probed_jump(1);
+	try {
+		probed_through(2);
+	} catch (int n) {
+		probed_sum += n;
+	}
+}
+
 int main(int argc, char **)
 {
 	struct big b = { { 1, 2, 3, 4, 5 } };
@@ -114,6 +153,7 @@ int main(int argc, char **)
 	b = probed_big(b, 2.5);
 	probed_sum += shape.area(7);
 	probed_sum += probed_fib(5);
+	unwind();
 	if (probed_sum < 0)
 		probed_never(probed_sum);
 	printf("program: fib %u calls, big %ld\n", fibs, b.a[0]);
