@@ -83,14 +83,14 @@ probe() {
 	assert_line "first: no hits"
 }
 
-# The program says how often fib was called; of the others there are 9 calls, of
-# which one is left by a tail call, four by exceptions and longjmp.
+# The program says how often fib was called; of the others there are 10 calls,
+# of which one is left by a tail call, four by exceptions and longjmp.
 @test "each flag brings its events and no others" {
 	local flags calls leaves contexts want
 	for flags in 0 2 4 8 16 32 64 128 256 512 1024 2048 6 24 10 42 66 72 96 126; do
 		probe flagprobe:$flags
 		[[ $output =~ fib\ ([0-9]+)\ calls ]]
-		calls=$((BASH_REMATCH[1] + 9))
+		calls=$((BASH_REMATCH[1] + 10))
 		leaves=$((calls - 5))
 		contexts=$(((flags & 6) == 6 ? calls : 0))
 		contexts=$((contexts + ((flags & 24) == 24 ? leaves : 0)))
@@ -103,7 +103,7 @@ probe() {
 	no_complaints
 	# The first call of each function, and no more of it.
 	probe flagprobe:$((2048 | 126))
-	assert_line "8 enters 0 leaves 0 tail calls 0 unwound 8 contexts"
+	assert_line "9 enters 0 leaves 0 tail calls 0 unwound 9 contexts"
 }
 
 @test "a call that is left unwound tells by which exception" {
@@ -152,36 +152,86 @@ probed_through left by int"
 
 @test "hooks: which statuses the rules give" {
 	probe eltprobe:matrix
-	local invalid=-2 inconsistent=-8
-	assert_line "no hooks: $invalid $invalid"
-	assert_line "slow without a slow flag: $inconsistent"
-	assert_line "fast with a slow flag: $inconsistent"
-	assert_line "slow with one: 0"
-	assert_line "then no slow flag: $inconsistent, no ENTERLEAVE: $inconsistent, another slow flag: 0"
-	assert_line "fast: 0"
-	assert_line "then a slow flag: $inconsistent, no ENTERLEAVE: $inconsistent, the same: 0"
-	assert_line "no mapper: $invalid"
+	local flags
+	assert_line "nobody: -2 -2 -2 -2 -2"
+	assert_line "no hooks: -2 -2"
+	assert_line "no mask: -2"
+	assert_line "no mapper: -2"
+	assert_line "mappers: 0, then -9"
+	for flags in nothing 'enter and leave' 'stack snapshot'; do
+		assert_line "$flags: 0, slow -8, fast 0"
+	done
+	for flags in arguments result frame; do
+		assert_line "$flags: 0, slow 0, fast -8"
+		assert_line "fast, then ${flags}: -8"
+	done
+	assert_line "slow, then no slow flag: -8"
+	assert_line "slow, then a stack snapshot: -8"
+	assert_line "slow, then no enter and leave: -8"
+	assert_line "slow, then another slow flag: 0"
+	assert_line "fast, then nothing: -8"
+	assert_line "fast, then enter and leave: 0"
+	assert_line "fast, then a stack snapshot: 0"
+	refute_line --partial "the mask is another"
 }
 
 @test "hooks: as many fast as slow, one stop an event, the mapper's ids" {
-	probe eltprobe:fast
-	assert_line "late: -7 -7 -7"
 	# Four calls are left by an exception or longjmp, of which the CLR tells nothing.
-	assert_line "9 enters, 4 leaves, 1 tail calls, 2 by id"
-	assert_line "14 stops for 14 events"
-	probe eltprobe:slow
-	assert_line "9 enters, 4 leaves, 1 tail calls, 2 by id"
-	assert_line "14 stops for 14 events"
+	local how want="10 enters, 5 leaves, 1 tail calls, 2 by id, 0 by a refused one"
+	for how in fast slow args retval frame; do
+		probe eltprobe:$how
+		assert_line "late: -7 -7 -7 -7, what may change 0"
+		assert_line "$want"
+		assert_line "16 stops for 16 events"
+		refute_line --partial "the mapper's data"
+	done
 }
 
+@test "hooks: those set last, and none without their flag" {
+	probe eltprobe:replaced
+	assert_line "0 enters, 5 leaves, 0 tail calls, 0 by id, 0 by a refused one"
+	probe eltprobe:masked
+	assert_line "0 enters, 0 leaves, 0 tail calls, 0 by id, 0 by a refused one"
+	assert_line "0 stops for 0 events"
+}
+
+# 8 bytes, and 16 for each range. Flags: 1 captured, 2 passed by reference, 4 a
+# register of which nothing more is known.
 @test "hooks: sizes are asked for, infos belong to their hook" {
 	probe eltprobe:slow
-	assert_line "probed_add: ask -6, then 0, 2 ranges, 12 bytes, the first 20, flags 1"
-	assert_line "probed_add: one byte too few -6, as a leave -9"
-	assert_line "probed_big: ask -6, then 0, 2 ranges, 48 bytes, the first 1, flags 1"
-	assert_line "leave: 0, 0, 4 bytes: 42"
+	assert_line "probed_add: ask -6, needs 40; one byte too few -6, needs 40, 0 bytes touched"
+	assert_line "probed_add: 0, 2 ranges, 12 bytes, the first 20, flags 1, a frame, 0 bytes beyond"
+	assert_line "probed_add: no size -2"
+	assert_line "probed_big: ask -6, needs 40; one byte too few -6, needs 40, 0 bytes touched"
+	assert_line "probed_big: 0, 2 ranges, 48 bytes, the first 1, flags 1, a frame, 0 bytes beyond"
+	assert_line "probed_owner: ask -6, needs 24; one byte too few -6, needs 24, 0 bytes touched"
+	assert_line "probed_owner: 0, 1 ranges, 8 bytes, the first 77, flags 3, a frame, 0 bytes beyond"
+	assert_line "leave: 0, 0, 4 bytes: 42, a frame"
+	assert_line "tail call: 0, a frame"
+	assert_line "enter: enter -6 leave -9 tail call -9, of another function -2 -9 -9"
+	assert_line "leave: enter -9 leave 0 tail call -9, of another function -9 -2 -9"
+	assert_line "tail call: enter -9 leave -9 tail call 0, of another function -9 -9 -2"
 	assert_line "outside: -9 -9 -9"
 	refute_line --partial "lives"
+	strip -g -o nodebug "$MODULES/probed"
+	probe eltprobe:slow -- ./nodebug
+	assert_line "probed_add: ask -6, needs 104; one byte too few -6, needs 104, 0 bytes touched"
+	assert_line "probed_add: 0, 6 ranges, 48 bytes, the first 20, flags 5, a frame, 0 bytes beyond"
+}
+
+@test "hooks: what was not asked for is empty" {
+	local without="probed_add: 0, 0 ranges, 0 bytes, the first -1, flags 0"
+	probe eltprobe:args
+	assert_line "probed_add: 0, 2 ranges, 12 bytes, the first 20, flags 1, no frame, 0 bytes beyond"
+	assert_line "leave: 0, -20, 0 bytes: 0, no frame"
+	assert_line "tail call: 0, no frame"
+	probe eltprobe:retval
+	assert_line "probed_add: ask -6, needs 8; one byte too few -6, needs 8, 0 bytes touched"
+	assert_line "$without, no frame, 0 bytes beyond"
+	assert_line "leave: 0, 0, 4 bytes: 42, no frame"
+	probe eltprobe:frame
+	assert_line "$without, a frame, 0 bytes beyond"
+	assert_line "tail call: 0, a frame"
 }
 
 @test "the tracer is killed: shutdown, then cleanup, the newest first; the program runs on" {

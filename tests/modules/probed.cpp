@@ -19,6 +19,21 @@ struct shape {
 	APART int area(int height) const;
 };
 
+/* Where it is an argument, its address is passed. */
+struct owner {
+	long of;
+	explicit owner(long n) : of(n)
+	{
+	}
+	owner(const owner &other) : of(other.of + 1)
+	{
+	}
+	~owner()
+	{
+		of = 0;
+	}
+};
+
 extern "C" {
 volatile int probed_sum;
 static unsigned fibs;
@@ -43,6 +58,12 @@ APART struct big probed_big(struct big b, double d)
 {
 	b.a[0] += (long)d;
 	return b;
+}
+
+APART long probed_owner(struct owner o)
+{
+	__asm__ volatile("");
+	return o.of;
 }
 
 APART int probed_fib(int n)
@@ -144,6 +165,7 @@ int main(int argc, char **)
 {
 	struct big b = { { 1, 2, 3, 4, 5 } };
 	struct shape shape = { 6 };
+	struct owner owner(76);
 
 	if (argc > 1)
 		return with_thread();
@@ -151,6 +173,7 @@ int main(int argc, char **)
 	probed_void("text");
 	probed_sum += probed_tail(5);
 	b = probed_big(b, 2.5);
+	probed_sum += (int)probed_owner(owner);
 	probed_sum += shape.area(7);
 	probed_sum += probed_fib(5);
 	unwind();
