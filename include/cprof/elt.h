@@ -122,7 +122,7 @@ CPROF_API cprof_status cprof_get_function_leave3_info(const cprof_function *func
 CPROF_API cprof_status cprof_get_function_tailcall3_info(const cprof_function *function,
 							 cprof_elt_info *info,
 							 const cprof_frame_info **frame);
-/* Copies the bytes of a range, at most `size`. [cb] */
+/* Copies the bytes of a range, at most `size`. UNREADABLE: it has none. [cb] */
 CPROF_API cprof_status cprof_read_range(const cprof_elt_info *info,
 					const cprof_function_argument_range *range, void *buffer,
 					size_t size);

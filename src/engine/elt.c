@@ -396,10 +396,11 @@ cprof_status cprof_read_range(const cprof_elt_info *handle,
 	if (info->context)
 		bytes = info->kind == LEAVE ? cprof_profiler_call_context_get_result(info->context)
 					    : argument_bytes(info, (uint32_t)range->start);
-	if (!bytes)
-		return CPROF_E_UNREADABLE;
 	got = cprof_profiler_buffer_size(bytes);
-	memcpy(buffer, bytes, got < size ? got : size);
+	if (got > range->length) /* none: the event mask did not ask for it */
+		got = range->length;
+	if (got)
+		memcpy(buffer, bytes, got < size ? got : size);
 	cprof_profiler_call_context_free_buffer(bytes);
-	return CPROF_OK;
+	return got ? CPROF_OK : CPROF_E_UNREADABLE;
 }

@@ -231,6 +231,7 @@ probed_through left by int"
 	assert_line "leave: 0, 0, 4 bytes: 42, no frame"
 	probe eltprobe:frame
 	assert_line "$without, a frame, 0 bytes beyond"
+	assert_line "leave: 0, -20, 0 bytes: 0, a frame"
 	assert_line "tail call: 0, a frame"
 }
 
