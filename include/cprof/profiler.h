@@ -21,8 +21,10 @@
  *
  * Markings used in these headers:
  *   [init]   only before start-up is done, i.e. from a profiler's init function
- *            or, for embedders, before cprof_session_run(). Later the call
- *            fails (false or NULL) and changes nothing.
+ *            or, for embedders, before cprof_session_run(); what needs
+ *            breakpoints, before the target is launched or attached to, unless
+ *            it is with CPROF_SESSION_CALLS. Later the call fails (false or
+ *            NULL) and changes nothing.
  *   [async]  callable from any thread and from a signal handler.
  *   [cb]     valid only until the callback it was passed to returns.
  *

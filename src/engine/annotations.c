@@ -460,7 +460,7 @@ bool cprof_profiler_enable_annotations(void)
 {
 	cprof_session *s = cprof_session_current();
 
-	if (!s || s->started)
+	if (!engine_may_ask(s))
 		return false;
 	if (!s->annotations && engine_calls_get(s)) /* for the dynamic linker's hook */
 		s->annotations = calloc(1, sizeof(*s->annotations));

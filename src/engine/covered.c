@@ -15,11 +15,7 @@
 /* Breakpoints may be placed, and nothing was planned yet. */
 static struct engine_coverage *may_set(cprof_session *s)
 {
-	bool launched = s && s->target;
-
-	if (!s || s->started || (launched && !(engine_trace_flags(s) & CP_TRACE_PROBES)))
-		return NULL;
-	return engine_coverage_get(s);
+	return engine_may_ask(s) ? engine_coverage_get(s) : NULL;
 }
 
 bool cprof_profiler_enable_coverage(void)

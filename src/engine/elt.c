@@ -62,9 +62,7 @@ void engine_elt_free(struct engine_elt *elt)
 
 static bool too_late(void)
 {
-	const cprof_session *s = cprof_session_current();
-
-	return !s || s->started;
+	return !engine_may_ask(cprof_session_current());
 }
 
 /* ---- hooks ---- */

@@ -173,6 +173,7 @@ struct cprof_session {
 	_Atomic bool stop_asked;
 	int stop_fd; /* eventfd */
 	bool started, ended;
+	bool probes; /* of the target the tracer knows that it gets breakpoints */
 	unsigned flags;
 	/* launch.c */
 	pid_t child;
@@ -233,6 +234,9 @@ void engine_send_sampling(cprof_session *s);
 /* launch.c */
 struct cp_error *engine_launch(cprof_session *s, const char *path, char *const argv[],
 			       char *const envp[]);
+/* May what needs breakpoints still be asked for? Until the session runs; where
+ * the target came first, only if the tracer was told of breakpoints by then. */
+bool engine_may_ask(const cprof_session *s);
 /* Lets the child become CMD. */
 void engine_release_child(cprof_session *s);
 /* Takes CMD's status when it has ended; true then. */

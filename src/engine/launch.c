@@ -78,6 +78,11 @@ unsigned engine_trace_flags(const cprof_session *s)
 	       (s->life.watch & ENGINE_WATCH_SIGNALS ? CP_TRACE_SIGNALS : 0);
 }
 
+bool engine_may_ask(const cprof_session *s)
+{
+	return s && !s->started && (!s->target || s->probes);
+}
+
 static struct cp_error *seize_child(cprof_session *s, pid_t child)
 {
 	struct cp_request rq = {
@@ -90,6 +95,7 @@ static struct cp_error *seize_child(cprof_session *s, pid_t child)
 	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
 	if (answer.errnum)
 		return engine_explain_attach(child, &answer);
+	s->probes = rq.flags & CP_TRACE_PROBES;
 	return NULL;
 }
 

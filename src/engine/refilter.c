@@ -97,7 +97,7 @@ cprof_status cprof_profiler_refilter(cprof_image *image)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	if (!s->started) /* they have not been asked at all yet */
 		return CPROF_OK;
-	if (!s->calls || !(engine_trace_flags(s) & CP_TRACE_PROBES))
+	if (!s->calls || !s->probes)
 		return CPROF_E_NOT_SUPPORTED;
 	if (image && !image->armed)
 		return CPROF_E_NOT_FOUND;

@@ -223,6 +223,7 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 		return cp_error_new(CP_ERR_GONE, 0, "process %d ended while attaching", (int)pid);
 	s->target = pid;
 	s->attached = true;
+	s->probes = rq.flags & CP_TRACE_PROBES;
 	s->command = read_cmdline(pid);
 	cp_info("attached to %u threads of process %d", answer.threads, (int)pid);
 	return NULL;

@@ -84,7 +84,7 @@ void engine_throws_prepare(cprof_session *s)
 bool cprof_profiler_enable_clauses(void)
 {
 	cprof_session *s = cprof_session_current();
-	struct engine_throws *t = s && !s->started ? throws_get(s) : NULL;
+	struct engine_throws *t = engine_may_ask(s) ? throws_get(s) : NULL;
 
 	if (!t)
 		return false;

@@ -104,8 +104,7 @@ void engine_calls_warn(cprof_session *s)
 	cp_buf_free(&near);
 }
 
-/* Settings are taken until the session runs; a session that was launched or
- * attached without CPROF_SESSION_CALLS takes none. */
+/* What changes how calls and frames are told. */
 static bool may_set(const cprof_session *s)
 {
 	return s && !s->started;
@@ -168,7 +167,7 @@ cprof_status cprof_profiler_trace(cprof_profiler_handle handle, const cprof_call
 
 	if (!handle || !spec || !flags)
 		return CPROF_E_INVALID_ARGUMENT;
-	if (!may_set(s))
+	if (!engine_may_ask(s))
 		return CPROF_E_CALL_ONLY_FROM_INIT;
 	c = engine_calls_get(s);
 	if (!c || !cp_vec_push(&c->traces, (struct engine_trace){ own, flags }))
@@ -198,7 +197,7 @@ void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed)
 char *cprof_profiler_set_call_condition(const char *expr)
 {
 	cprof_session *s = cprof_session_current();
-	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
 	struct cp_condition *condition = NULL;
 	struct cp_error *err;
 	char *text;
@@ -230,7 +229,7 @@ bool cprof_profiler_enable_call_context_introspection(void)
 bool cprof_profiler_enable_call_cpu_time(void)
 {
 	cprof_session *s = cprof_session_current();
-	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
 
 	if (!c)
 		return false;

@@ -418,6 +418,44 @@ static unsigned other_filter(cprof_profiler *p, const cprof_function *f)
 	return 0;
 }
 
+static void hook(cprof_function_or_client_id id)
+{
+	(void)id;
+}
+
+/* What needs breakpoints is taken from a target that was made for them, and
+ * refused by another one, rather than taken for nothing. */
+static void test_after_launch(unsigned flags, bool taken)
+{
+	char *argv[] = { (char[]){ "true" }, NULL };
+	cprof_session *s = cprof_session_create();
+	cprof_profiler_handle h = cprof_profiler_create(NULL);
+	cprof_callspec *spec = cprof_callspec_parse("rule_spin", NULL);
+	cprof_status traced, hooked;
+	char *error;
+
+	CHECK(cprof_session_launch(s, argv[0], argv, NULL, flags) == CPROF_OK);
+	CHECK(cprof_profiler_enable_coverage() == taken);
+	CHECK(cprof_profiler_set_coverage_mode(h, CPROF_COVERAGE_COUNT) == taken);
+	CHECK(cprof_profiler_enable_clauses() == taken);
+	CHECK(cprof_profiler_enable_monitors() == taken);
+	CHECK(cprof_profiler_enable_annotations() == taken);
+	CHECK(cprof_profiler_enable_call_cpu_time() == taken);
+	error = cprof_profiler_set_call_condition("round == 1000");
+	CHECK(!error == taken);
+	free(error);
+	traced = cprof_profiler_trace(h, spec, CPROF_CALL_INSTRUMENTATION_ENTER);
+	CHECK(traced == (taken ? CPROF_OK : CPROF_E_CALL_ONLY_FROM_INIT));
+	hooked = cprof_set_enter_leave_function_hooks3(h, hook, NULL, NULL);
+	CHECK(hooked == (taken ? CPROF_OK : CPROF_E_CALL_ONLY_FROM_INIT));
+	/* Samples need none. */
+	CHECK(cprof_profiler_enable_sampling(h) && cprof_profiler_enable_vector_state() &&
+	      cprof_profiler_enable_call_context_introspection());
+	CHECK(cprof_session_run(s, 0) == CPROF_OK);
+	cprof_session_destroy(s);
+	cprof_callspec_free(spec);
+}
+
 int main(int argc, char **argv)
 {
 	cprof_profiler p = { .name = 'p' }, q = { .name = 'q' };
@@ -426,6 +464,8 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		_exit(program()); /* leak checks fail under ptrace */
+	test_after_launch(0, false);
+	test_after_launch(CPROF_SESSION_CALLS, true);
 	s = cprof_session_create();
 	handles[0] = cprof_profiler_create(&p);
 	handles[1] = cprof_profiler_create(&q);
