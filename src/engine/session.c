@@ -291,6 +291,7 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 	if (!s->current.repeat)
 		engine_use_sample(&s->current, e);
 	engine_fill_context(&s->current.capture.regs, &context);
+	engine_fill_leaf(&s->current.capture, true, &context);
 	engine_raise(s, sample_hit, e->pc, &context);
 }
 

@@ -87,6 +87,8 @@ static void hit(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
 	if (cprof_current_sample(&sample))
 		p->weight_ns += sample.weight_ns;
 	CHECK(cprof_context_ip(context) == ip);
+	CHECK(context->parts & CPROF_CONTEXT_SEGMENTS && context->u.x86_64.cs != 0);
+	CHECK(context->parts & CPROF_CONTEXT_XSTATE && context->xstate_size >= 576);
 	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, &plain, NULL, 0) == CPROF_OK);
 	CHECK_U64(plain.with_context, 0);
 	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame,
