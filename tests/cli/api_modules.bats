@@ -8,7 +8,7 @@ load tracees
 setup_file() {
 	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc} CXX=${CXX:-c++}
 	local name
-	for name in covprobe ctxprobe eltprobe flagprobe lifecycle snapprobe; do
+	for name in covprobe ctxprobe eltprobe flagprobe late lifecycle snapprobe; do
 		module "$name" "$name"
 	done
 	module one filters -DNAME=one -DWANTS=1
@@ -113,6 +113,38 @@ probed_jump left by no exception
 probed_throw left by int
 probed_through left by int"
 	assert_line "0 enters 0 leaves 0 tail calls 4 unwound 0 contexts"
+}
+
+# Each program does one of the things that modules ask for.
+@test "what is asked for too late is refused, and changes nothing" {
+	local can='create load sampling clauses monitors annotations coverage mode branches context cpu vector trace'
+	local program what other
+	while read -r what program; do
+		# shellcheck disable=SC2086 # words
+		probe late:early -- "$TRACEES"/$program
+		assert_line "taken: ${can// / 1 } 1"
+		assert_line "some ${what%-*}"
+		[ "$what" = "${what#*-}" ] || assert_line "some ${what#*-}"
+		assert_line "some calls of others"
+		assert_line "some values"
+		assert_line "some cpu times"
+		assert_line "covered 1"
+		# shellcheck disable=SC2086
+		probe late -- "$TRACEES"/$program
+		assert_line "taken: ${can// / 0 } 0"
+		assert_line "set by another: 0"
+		assert_line "mode 1 999 Hz own 1"
+		assert_line "1 calls of main"
+		for other in waits clauses annotations allocations files vectors 'calls of others' values 'cpu times'; do
+			assert_line "no $other"
+		done
+		assert_line "covered 0"
+	done <<-END
+		waits contend --rounds=3
+		clauses throws_O0
+		annotations annotated all
+		samples-vectors busy_threads --ms=100
+	END
 }
 
 @test "contexts: arguments, results, this; NULL where there is nothing, with the reason" {
