@@ -267,16 +267,20 @@ probed_through left by int"
 	assert_line "tail call: 0, a frame"
 }
 
-@test "the tracer is killed: shutdown, then cleanup, the newest first; the program runs on" {
+# let_go WHO SIGNAL: a program that is attached to is let go by that; what comes last.
+let_go() {
+	rm -f stop
 	start "$MODULES/program" stop
-	local program=$pid
+	local program=$pid controller
 	mv out program.out
-	start "$CPROF" attach --plugin-dir="$MODULES" --profile=lifecycle:called "$program"
+	start env --default-signal=INT "$CPROF" attach --plugin-dir="$MODULES" \
+		--profile=lifecycle:called "$program"
+	controller=$pid
 	until_true grep -q "3 calls" out
 	task_state "/proc/$program"
-	kill -KILL "$tracer_of"
-	wait "$pid" || true
-	diff <(grep -e shutdown -e cleanup out) - <<-END
+	kill "-$2" "${!1}"
+	wait "$controller" || true
+	diff <(sed -n '/shutdown_begin/,$p' out) - <<-END
 		newer runtime_shutdown_begin
 		older runtime_shutdown_begin
 		newer runtime_shutdown_end
@@ -284,6 +288,14 @@ probed_through left by int"
 		newer cleanup
 		older cleanup
 	END
+	until_true left_alone "$program"
 	touch stop
 	wait "$program" || assert_equal "$?" 7
+}
+
+@test "a program is let go: shutdown, then cleanup, the newest first; it runs on" {
+	let_go controller INT
+	let_go controller TERM
+	# However that comes about.
+	let_go tracer_of KILL
 }

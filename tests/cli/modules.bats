@@ -172,6 +172,9 @@ older cleanup"
 	[[ $line == *'create 0 load 0 sampling 0'*'vector 0' ]]
 	assert_line '3 calls'
 	assert_equal "$(grep -c '^late:' <<<"$output")" 1
+	# Nothing of the headers is left out.
+	enables() { grep -h -o 'cprof_profiler_enable_[a-z_]*' "$@" | sort -u; }
+	diff <(enables "$SOURCES"/include/cprof/*.h) <(enables "$SOURCES/tests/modules/lifecycle.c")
 }
 
 @test "a module's help is printed, and CMD does not start" {
