@@ -41,6 +41,23 @@ probe() {
 	assert_equal "$stderr" ""
 }
 
+@test "the headers have every name, type and value that they had, in C99 and in C++11" {
+	local names how
+	for names in cprof trace; do
+		for how in CPROF_TRACE_IMPLEMENTATION CPROF_TRACE_DISABLE; do
+			$CC -std=c99 -pedantic -Wall -Wextra -Werror -D$how -I "$SOURCES/include" \
+				-c -o $names.o "$SOURCES/tests/modules/names_$names.c"
+			$CXX -xc++ -std=c++11 -pedantic -Wall -Wextra -Werror -D$how -I "$SOURCES/include" \
+				-c -o $names.oo "$SOURCES/tests/modules/names_$names.c"
+		done
+	done
+	# And the library has every function.
+	nm -u cprof.o | awk '{ print $2 }' | sort >used
+	nm -D --defined-only "$BUILD/libcprof.so" | awk '{ sub(/@.*/, "", $3); print $3 }' | sort >there
+	[ "$(wc -l <used)" -gt 100 ]
+	assert_equal "$(comm -23 used there)" ""
+}
+
 @test "all filters are asked about all functions, whatever the others say" {
 	needs nm
 	nm --defined-only "$MODULES/probed" | awk '$2 == "T" && $3 ~ /^probed_/ { print $3 }' |
