@@ -46,6 +46,19 @@ order() {
 	assert_output --partial 'the same'
 }
 
+# Each of these is within, before and behind the others in some thread.
+@test "threads, forks, libraries, exceptions and signals come in one order, which is gdb's" {
+	needs gdb python3
+	local module="$BUILD/tests/modules"
+	${CXX:-c++} -g -O0 -o mixed "$BATS_TEST_DIRNAME/events_mixed.cpp" -pthread -ldl
+	"$CPROF" run -q --plugin-dir="$module" --profile=events:throws,events -- \
+		./mixed "$TRACEES/libplugin.so"
+	gdb -q -nx -batch -x "$BATS_TEST_DIRNAME/events_mixed.gdb" --args \
+		./mixed "$TRACEES/libplugin.so" >gdb.out 2>&1 </dev/null
+	run -0 python3 "$BATS_TEST_DIRNAME/events_judge.py" mixed events gdb.out
+	assert_output '49 events, the same'
+}
+
 @test "each birth has its end, each beginning is told before" {
 	happened ''
 	for pair in 'domain_loading domain_loaded' 'domain_loaded domain_unloading' \

@@ -4,9 +4,11 @@
 
     events_judge.py strace EVENTS STRACE    births, execs, names, signals, ends
     events_judge.py gdb EVENTS GDB          libraries of the first process
+    events_judge.py mixed EVENTS GDB        threads, forks, exceptions, signals
+                                            and the plugin of the first process
 
 EVENTS is what the module of tests/modules/events.c printed, STRACE the output
-of `strace -f`, GDB that of events_gdb.py. Tasks are numbered as they appear.
+of `strace -f`, GDB that of events_gdb.py or events_mixed.gdb. Tasks are numbered as they appear.
 Prints what differs; status 1 then.
 """
 import difflib
@@ -94,12 +96,66 @@ def libraries(lines):
     return out
 
 
+PLAIN = {"exception_throw": "throw", "image_loaded": "load", "image_unloaded": "unload"}
+CATCH = "0"
+
+
+def mixed(lines):
+    """Of the first process; whose fork it was is not told."""
+    out, threads, first = [], {}, None
+    for line in lines:
+        pid, tid, event, *rest = line.split()
+        first = first or pid
+        if event == "domain_loading" and pid != first:
+            out.append("fork")
+        if pid != first:
+            continue
+        if event == "thread_started":
+            threads[tid] = len(threads) + 1
+            out.append(f"{threads[tid]} born")
+        elif event == "thread_exited":
+            out.append(f"{threads[tid]} end")
+        elif event == "signal_delivered" and int(rest[1]) != signal.SIGCHLD:
+            out.append(f"{threads[tid]} signal {rest[1]}")
+        elif event == "exception_clause" and rest[0] == CATCH:
+            out.append(f"{threads[tid]} catch")
+        elif event == "exception_throw" or event in PLAIN and "libplugin" in rest[0]:
+            out.append(f"{threads[tid]} {PLAIN[event]}")
+    return out
+
+
+def mixed_gdb(lines):
+    """gdb tells neither the birth nor the end of the first thread by itself."""
+    out, threads = ["1 born"], {}
+    for line in lines:
+        born = re.match(r"\[New Thread .*\(LWP (\d+)\)\]", line)
+        end = re.match(r"\[Thread .*\(LWP (\d+)\) exited\]", line)
+        event = re.match(r"EVENT (\d+) (.*)", line)
+        if born:
+            threads[born[1]] = len(threads) + 2
+            out.append(f"{threads[born[1]]} born")
+        elif end:
+            out.append(f"{threads[end[1]]} end")
+        elif event:
+            out.append("fork" if event[2] == "fork" else f"{event[1]} {event[2]}")
+        elif re.match(r"\[Inferior 1 .*exited normally\]", line):
+            out.append("1 end")
+    return out
+
+
+def others(lines):
+    return [line.rstrip("\n") for line in lines]
+
+
+JUDGES = {"strace": (own, strace), "gdb": (libraries, others), "mixed": (mixed, mixed_gdb)}
+
+
 def main():
     how = sys.argv[1]
     with open(sys.argv[2]) as f:
-        ours = own(f) if how == "strace" else libraries(f)
+        ours = JUDGES[how][0](f)
     with open(sys.argv[3]) as f:
-        theirs = strace(f) if how == "strace" else [line.rstrip("\n") for line in f]
+        theirs = JUDGES[how][1](f)
     if not theirs:
         sys.exit(f"{how} saw nothing")
     diff = list(difflib.unified_diff(ours, theirs, "cprof", how, lineterm="", n=3))

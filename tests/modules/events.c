@@ -4,7 +4,8 @@
  *
  *     PID TID EVENT DETAILS
  *
- * Its arguments: the file to print to.
+ * Its arguments: the file to print to; before it "calls," or "throws," for
+ * those, too.
  */
 #include <cprof/cprof.h>
 #include <stdio.h>
@@ -178,6 +179,20 @@ static void method_leave(cprof_profiler *p, const cprof_function *method,
 	fprintf(p->out, " %s\n", cprof_function_name(method));
 }
 
+static void exception_throw(cprof_profiler *p, const cprof_object *exception)
+{
+	begin("exception_throw");
+	fprintf(p->out, " %s\n", exception->type_name ? exception->type_name : "-");
+}
+
+static void exception_clause(cprof_profiler *p, const cprof_function *method, uint32_t index,
+			     cprof_exception_clause_type type, const cprof_object *exception)
+{
+	(void)exception;
+	begin("exception_clause");
+	fprintf(p->out, " %d %u of %s\n", (int)type, index, name_of(method));
+}
+
 /* Calls of functions whose names begin with "traced_", and of main. */
 static unsigned choose(cprof_profiler *p, const cprof_function *method)
 {
@@ -197,10 +212,10 @@ static void cleanup(cprof_profiler *p)
 CPROF_PROFILER_INIT(events)
 {
 	const char *args = cprof_profiler_desc_args(desc);
-	bool calls = !strncmp(args, "calls,", 6);
+	const char *file = strchr(args, ',') ? strchr(args, ',') + 1 : args;
 	cprof_profiler_handle h = cprof_profiler_create(&prof);
 
-	prof.out = fopen(calls ? args + 6 : args, "we");
+	prof.out = fopen(file, "we");
 	if (!h || !prof.out) {
 		cprof_profiler_fail(h, "events: cannot write to '%s'", args);
 		return;
@@ -217,7 +232,12 @@ CPROF_PROFILER_INIT(events)
 	SET(jit_chunk_created)
 	SET(jit_chunk_destroyed)
 	cprof_profiler_set_cleanup_callback(h, cleanup);
-	if (!calls)
+	if (!strncmp(args, "throws,", 7)) {
+		cprof_profiler_enable_clauses();
+		SET(exception_throw)
+		SET(exception_clause)
+	}
+	if (strncmp(args, "calls,", 6) != 0)
 		return;
 	cprof_profiler_set_call_instrumentation_filter_callback(h, choose);
 	SET(method_enter)
