@@ -74,14 +74,17 @@ alike() {
 	wait "$dumping"
 	exec 7>&-
 	wait "$pid"
+	grep -qx 'before: enabled 0 recorded 0 ring no' said
 	grep -qx 'enabled 0' said
 	run cat got
 	refute_output --partial unseen
 	grep -q ' lost 0 ' got
 }
 
-@test "run --annotations records them, beside samples" {
-	"$CPROF" run -q --annotations -- "$TRACEES/annotated" all >said
+@test "run --annotations records them, beside samples, of a stripped program" {
+	cp "$TRACEES/annotated" p
+	strip -s p
+	"$CPROF" run -q --annotations -- ./p all >said
 	"$CPROF" export -f chrome -o - >trace.json
 	# shellcheck disable=SC2016 # jq's
 	jq -e '[.traceEvents[] | select(.ph == "X" and (.name | IN("scopes", "part", "block")))] | length == 3' trace.json

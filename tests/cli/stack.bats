@@ -273,10 +273,17 @@ as_gdb() {
 @test "twice on a running thread: it runs on" {
 	needs jq
 	known known_stack --mode=spin
-	take
-	as_printed spin
-	take
-	as_printed spin
+	local tid before
+	tid=$(awk '$1 == "stack" { print $2 }' "$tracee_output")
+	# By the kernel's account: what it computed since.
+	went_on() { (($(cut -d' ' -f1 "/proc/$tracee/task/$tid/schedstat") > before)); }
+	before=0
+	for _ in 1 2; do
+		take
+		as_printed spin
+		before=$(cut -d' ' -f1 "/proc/$tracee/task/$tid/schedstat")
+		until_true went_on
+	done
 	finish
 	no_complaints
 	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"

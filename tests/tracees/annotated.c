@@ -211,6 +211,9 @@ static int late(void)
 	int i;
 
 	mark("unseen");
+	printf("before: enabled %u recorded %llu ring %s\n", cprof_trace_root_v1.enabled,
+	       (unsigned long long)cprof_trace_root_v1.head,
+	       cprof_trace_root_v1.events ? "yes" : "no");
 	while (fgets(line, sizeof(line), stdin))
 		for (i = 0; i < 10; i++)
 			mark("seen");
