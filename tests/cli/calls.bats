@@ -34,6 +34,70 @@ sums() {
 	assert_equal "$(events x.data)" "$(sums out)"
 }
 
+@test "fib 20 is 21,891 calls, one stop for each event; of 8 threads at once, too" {
+	cat >fib.c <<-'END'
+		#include <pthread.h>
+		#include <stdlib.h>
+		__attribute__((noinline)) long fib(long n)
+		{
+			long a, b;
+			if (n < 2)
+				return n;
+			a = fib(n - 1);
+			b = fib(n - 2);
+			__asm__ volatile("" : "+r"(b)); /* no loop instead of a call */
+			return a + b;
+		}
+		static void *start(void *n) { return (void *)fib((long)n); }
+		int main(int argc, char **argv)
+		{
+			pthread_t t[8];
+			long n = atol(argv[1]);
+			if (argc == 2)
+				return fib(n) != 6765;
+			for (int i = 0; i < 8; i++)
+				pthread_create(&t[i], NULL, start, (void *)n);
+			for (int i = 0; i < 8; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	END
+	${CC:-cc} -O2 -o fib fib.c -pthread
+	local numbers='[.calls.functions[0].function, .calls.functions[0].calls, .calls.events,
+		.overhead.call_stops, .overhead.stops_per_event]'
+	"$CPROF" run -q -o x.data -t fib -- ./fib 20
+	assert_equal "$("$CPROF" report --json x.data | jq -c "$numbers")" '["fib",21891,43782,43782,1]'
+	# Of fib(n) as many as 2 * fib(n + 1) - 1.
+	"$CPROF" run -q -o x.data -t fib -- ./fib 14 threads
+	assert_equal "$("$CPROF" report --json x.data | jq -c "$numbers")" '["fib",9752,19504,19504,1]'
+	assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.event == "enter").tid' | sort |
+		uniq -c | awk '{ print $1 }' | uniq -c | tr -s ' ')" ' 8 1219'
+}
+
+@test "tail calls, direct and through a pointer, have their target" {
+	cat >tail.c <<-'END'
+		#define APART __attribute__((noinline, noclone))
+		APART int three(int n) { __asm__ volatile(""); return n + 3; }
+		APART int two(int n) { return three(n * 2); }
+		static int (*volatile pointer)(int) = three;
+		APART int by_pointer(int n) { return pointer(n * 2); }
+		APART int either(int n) { return n & 1 ? two(n) : three(n); }
+		int main(void) { return two(1) + by_pointer(2) + either(3) + either(4) != 28; }
+	END
+	${CC:-cc} -O2 -o tail tail.c
+	"$CPROF" run -q -o x.data -t program -- ./tail
+	assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.event == "tail_call" and .depth == 2) |
+		"\(.function) \(.target)"')" "two three
+by_pointer three
+either two
+two three
+either three"
+	"$CPROF" replay x.data >text
+	grep -qF ' two() ⇒ three()' text
+	grep -qF ' by_pointer() ⇒ three()' text
+	grep -qF ' either() ⇒ two() ⇒ three()' text
+}
+
 @test "forked children are followed, or freed of every breakpoint" {
 	"$CPROF" run -q -o x.data -t "$functions" --max-rate=0 -- \
 		"$TRACEES/counted" --mode=fork --rounds=3 --depth=100 >out

@@ -34,6 +34,41 @@ needs_plain() { [ -z "${SANITIZED-}" ] || skip 'libcprof is built with sanitizer
 	assert_output --regexp '/cprof/profilers$'
 }
 
+# As the documentation of Mono's API has it, with the names changed.
+@test "the first module of a port from Mono builds by its own line" {
+	cat >example.c <<-'END'
+		#include <cprof/profiler.h>
+		#include <stdio.h>
+
+		struct cprof_profiler {
+		  int dummy;
+		};
+
+		static cprof_profiler profiler;
+
+		static void
+		runtime_inited (cprof_profiler *prof)
+		{
+		  printf ("Hello World");
+		}
+
+		void
+		cprof_profiler_init_example (const char *desc)
+		{
+		  cprof_profiler_handle handle = cprof_profiler_create (&profiler);
+		  cprof_profiler_set_runtime_initialized_callback (handle, runtime_inited);
+		}
+	END
+	# shellcheck disable=SC2046,SC2006 # its own line
+	gcc -fPIC -shared -o libcprof-profiler-example.so example.c `pkg-config --cflags cprof`
+	run "$INSTALLED" run --plugin-dir=. --profile=example -- true
+	assert_success
+	assert_output 'Hello World'
+	# It may be among the dynamic linker's.
+	LD_LIBRARY_PATH=$PWD run "$INSTALLED" run --profile=example -- true
+	assert_output 'Hello World'
+}
+
 @test "a program embeds libcprof: shared" {
 	needs_plain
 	# shellcheck disable=SC2046
