@@ -90,6 +90,16 @@ refused() {
 	refused new hello 'version 2' 'version 1' newer
 	module none hello -DCPROF_PROFILER_NO_NOTE
 	refused none hello 'no version' 'version 1'
+	# One of its files is enough, whichever it is.
+	$CC -fPIC -I "$SOURCES/include" -c -o new.o "$SOURCES/tests/modules/hello.c"
+	echo '#include <cprof/cprof.h>' | $CC -fPIC -I "$SOURCES/include" -DCPROF_PROFILER_API_VERSION=0 \
+		-xc -c -o old.o -
+	mkdir mixed
+	for objects in 'new.o old.o' 'old.o new.o'; do
+		# shellcheck disable=SC2086 # words
+		$CC -shared -o mixed/libcprof-profiler-hello.so $objects
+		refused mixed hello 'version 0' 'version 1'
+	done
 	# Symbols and section headers may be gone.
 	strip -s old/libcprof-profiler-hello.so
 	refused old hello 'version 0' 'version 1'
