@@ -112,6 +112,22 @@ refused() {
 	assert_equal "$status" 7
 }
 
+@test "the version survives compilers, linkers and strip, in C and in C++" {
+	local compiler how
+	for compiler in 'gcc -std=c99' 'g++ -xc++ -std=c++11' 'clang -std=c99' 'clang++ -xc++ -std=c++11'; do
+		command -v "${compiler%% *}" >/dev/null || { echo "# no ${compiler%% *}" >&3; continue; }
+		for how in '-O0' '-O2 -flto -ffunction-sections -fdata-sections -Wl,--gc-sections'; do
+			# shellcheck disable=SC2086 # words
+			$compiler $how -fPIC -shared -Wall -Wextra -Werror -I "$SOURCES/include" \
+				-o libcprof-profiler-hello.so "$SOURCES/tests/modules/hello.c"
+			strip -s libcprof-profiler-hello.so
+			separately "$CPROF" run --plugin-dir=. --profile="hello:$compiler $how" -- true
+			assert_success
+			assert_line "hello:$compiler $how"
+		done
+	done
+}
+
 @test "what is no module is refused" {
 	mkdir d
 	for file in "$SOURCES/README.md" /dev/null /bin/true "$MODULES/program"; do
