@@ -71,7 +71,7 @@ bool engine_heap_wanted(const cprof_session *s)
 bool cprof_profiler_enable_allocations(void)
 {
 	cprof_session *s = cprof_session_current();
-	struct engine_calls *c = s && !s->started ? engine_calls_get(s) : NULL;
+	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
 
 	if (c && !c->heap)
 		c->heap = calloc(1, sizeof(*c->heap));

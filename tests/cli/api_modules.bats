@@ -134,7 +134,7 @@ probed_through left by int"
 
 # Each program does one of the things that modules ask for.
 @test "what is asked for too late is refused, and changes nothing" {
-	local can='create load sampling clauses monitors annotations coverage mode branches context cpu vector trace'
+	local can='create load sampling clauses monitors annotations coverage mode branches context cpu vector trace allocations'
 	local program what other
 	while read -r what program; do
 		# shellcheck disable=SC2086 # words
@@ -157,7 +157,7 @@ probed_through left by int"
 		done
 		assert_line "covered 0"
 	done <<-END
-		waits contend --rounds=3
+		waits-allocations contend --rounds=3
 		clauses throws_O0
 		annotations annotated all
 		samples-vectors busy_threads --ms=100

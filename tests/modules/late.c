@@ -121,7 +121,7 @@ static void ask(void)
 
 	printf("taken: create %d load %d sampling %d clauses %d monitors %d annotations %d "
 	       "coverage "
-	       "%d mode %d branches %d context %d cpu %d vector %d trace %d\n",
+	       "%d mode %d branches %d context %d cpu %d vector %d trace %d allocations %d\n",
 	       cprof_profiler_create(NULL) != NULL, cprof_profiler_load("late:early") == CPROF_OK,
 	       cprof_profiler_enable_sampling(second), cprof_profiler_enable_clauses(),
 	       cprof_profiler_enable_monitors(), cprof_profiler_enable_annotations(),
@@ -130,11 +130,11 @@ static void ask(void)
 	       cprof_profiler_set_coverage_branches(second, CPROF_COVERAGE_BRANCHES_NONE),
 	       cprof_profiler_enable_call_context_introspection(),
 	       cprof_profiler_enable_call_cpu_time(), cprof_profiler_enable_vector_state(),
-	       cprof_profiler_trace(second, spec, CPROF_CALL_INSTRUMENTATION_ENTER) == CPROF_OK);
+	       cprof_profiler_trace(second, spec, CPROF_CALL_INSTRUMENTATION_ENTER) == CPROF_OK,
+	       cprof_profiler_enable_allocations());
 	/* The sampler is the first one's, at any time. */
 	printf("set by another: %d\n",
 	       cprof_profiler_set_sample_mode(second, CPROF_SAMPLE_MODE_REAL, 77));
-	cprof_profiler_enable_allocations();
 	cprof_profiler_enable_fileio();
 	cprof_callspec_free(spec);
 }

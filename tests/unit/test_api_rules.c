@@ -437,6 +437,7 @@ static void test_after_launch(unsigned flags, bool taken)
 	CHECK(cprof_session_launch(s, argv[0], argv, NULL, flags) == CPROF_OK);
 	CHECK(cprof_profiler_enable_coverage() == taken);
 	CHECK(cprof_profiler_set_coverage_mode(h, CPROF_COVERAGE_COUNT) == taken);
+	CHECK(cprof_profiler_enable_allocations() == taken);
 	CHECK(cprof_profiler_enable_clauses() == taken);
 	CHECK(cprof_profiler_enable_monitors() == taken);
 	CHECK(cprof_profiler_enable_annotations() == taken);
