@@ -219,6 +219,8 @@ said() { sed -n "s/.* $1 \([0-9]*\).*/\1/p" out; }
 		"$CPROF" replay --json $file | jq -r '.name // empty' | sort -u >names
 		[ "$(wc -l <names)" -gt 3 ]
 		"$CPROF" report --annotations $file | grep -q " $(head -n 1 names)\$"
+		"$CPROF" replay --json $file | jq -r 'select(.event | IN("begin", "start", "instant", "counter")).name' |
+			sort -u >names
 		"$CPROF" export -f chrome $file | jq -r '.traceEvents[] | select(.ph | IN("X", "b", "i", "C")).name' |
 			sort -u >shown
 		assert_equal "$(comm -23 names shown)" ""
