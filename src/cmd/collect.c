@@ -88,6 +88,9 @@ const struct cp_option cp_calls_options[] = {
 		  "for and memory is freed" },
 	{ "cpu-time", 0, CP_OPTION_TRUE, AT(cpu_time),
 	  .help = "with the CPU time of each call: one read more at each stop" },
+	{ "fast", 0, CP_OPTION_TRUE, AT(fast),
+	  .help = "calls and their times alone: one stop an event, in which nothing is read; "
+		  "refuses what would cost more" },
 	{ "allocs", 0, CP_OPTION_TRUE, AT(allocs),
 	  .help = "record what malloc, new and their like allocate, move and free, with stacks: "
 		  "what is live, what was never freed. With or without --trace" },

@@ -96,10 +96,37 @@ static bool others(const struct cp_calls_options *c)
 	return c->exceptions || c->locks || c->allocs;
 }
 
+/* What of the calls has to be read of the program; NULL: nothing. */
+static const char *captured(const struct cp_calls_options *c)
+{
+	return c->args	     ? "args"
+	       : c->result   ? "result"
+	       : c->locals   ? "locals"
+	       : c->changes  ? "changes"
+	       : c->cpu_time ? "cpu-time"
+	       : c->when     ? "when"
+	       : c->stack    ? "stack"
+			     : NULL;
+}
+
+/* An option that needs --trace; NULL: none. */
+static const char *without_trace(const struct cp_calls_options *c)
+{
+	const char *what = captured(c);
+	bool shared = others(c); /* events that these are about, too */
+
+	if (what && !(shared && !strcmp(what, "stack")))
+		return what;
+	return c->fast				      ? "fast"
+	       : c->depth			      ? "depth"
+	       : c->string			      ? "string"
+	       : c->max_rate <= UINT32_MAX && !shared ? "max-rate"
+						      : NULL;
+}
+
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
-	bool other = others(c); /* that these are about, too */
 	CP_FREE char *list = join_specs(&c->trace);
 	struct cp_condition *condition = NULL;
 	struct cp_spec *spec = NULL;
@@ -109,21 +136,14 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (status)
 		return status;
 	if (!c->trace.count) {
-		const char *alone = c->args				  ? "args"
-				    : c->result				  ? "result"
-				    : c->locals				  ? "locals"
-				    : c->changes			  ? "changes"
-				    : c->stack && !other		  ? "stack"
-				    : c->cpu_time			  ? "cpu-time"
-				    : c->when				  ? "when"
-				    : c->depth				  ? "depth"
-				    : c->string				  ? "string"
-				    : c->max_rate <= UINT32_MAX && !other ? "max-rate"
-									  : NULL;
+		const char *alone = without_trace(c);
 
 		return alone ? cp_usage(args, "--%s is about calls: say which with --trace", alone)
 			     : CP_EXIT_OK;
 	}
+	if (c->fast && captured(c))
+		return cp_usage(args, "--fast reads nothing of the program, as --%s would have to",
+				captured(c));
 	err = cp_spec_parse(list, &spec);
 	cp_spec_destroy(spec);
 	if (!err && c->when) {
