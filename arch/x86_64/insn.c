@@ -231,6 +231,12 @@ static unsigned imm_size(const struct cp_x86_insn *insn, char kind)
 	}
 }
 
+static bool has_modrm(char kind)
+{
+	return kind == 'm' || kind == 'b' || kind == 'z' || kind == 't' || kind == 'T' ||
+	       kind == 'D';
+}
+
 bool cp_x86_take_apart(const uint8_t *code, size_t size, struct cp_x86_insn *ret)
 {
 	struct cp_x86_insn insn = { 0 };
@@ -246,7 +252,7 @@ bool cp_x86_take_apart(const uint8_t *code, size_t size, struct cp_x86_insn *ret
 	/* With 66 Intel's near jumps stay as they are and AMD's become 16 bits. */
 	if (kind == 'x' || ((kind == 'j' || kind == 'J') && insn.opsize && !(insn.rex & 8)))
 		return false;
-	if (strchr("mbztTD", kind) && !modrm(&w))
+	if (has_modrm(kind) && !modrm(&w))
 		return false;
 	if (!is_valid(&insn))
 		return false;

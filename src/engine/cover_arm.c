@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
  * Breakpoints of coverage into a process. There may be a hundred thousand of
- * them before the first instruction of a program, so they are written where
- * the tracer reads them, in one go:
+ * them before the first instruction of a program. They are written where the
+ * tracer reads them, in pieces: while it enters one, the next is made. A few
+ * places that pieces take turns in stay in the caches of both, where one place
+ * for all would be thousands of pages to be had from the kernel first.
  *
- *     batch │ sites ...      │ group │ slot code ...
- *             one after the other, by number; so slots follow each other
+ *     plan area │ piece 0, 3, 6 ... │ piece 1, 4, 7 ... │ piece 2, 5, 8 ...
+ *     piece     │ batch │ sites ... │ group │ slot code ...
+ *                         one after the other, by number; so slots follow each other
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -15,19 +19,27 @@
 #include "engine/calls.h"
 #include "engine/coverage.h"
 
-/* Sites of one batch. */
-#define AT_ONCE \
-	((CP_LINK_PLAN - sizeof(struct cp_batch) - sizeof(struct cp_site_group)) / \
-	 (sizeof(struct cp_site) + CP_SLOT_SIZE) / 2)
+#define PIECE 4096u /* sites */
+#define TURNS 3u
+#define PIECE_SIZE \
+	((sizeof(struct cp_batch) + PIECE * (sizeof(struct cp_site) + CP_SLOT_SIZE) + \
+	  sizeof(struct cp_site_group) + 63) & \
+	 ~(size_t)63)
+_Static_assert(CP_LINK_PLAN / PIECE_SIZE >= TURNS, "plan area");
 
 struct filling {
 	cprof_session *s;
 	cprof_image *image;
 	const struct engine_cover *cover;
 	struct engine_cover_cursor cursor;
-	struct cp_site *sites; /* in the plan area */
+	struct engine_cover_site next; /* if there is `more` */
+	bool more;
+	uint8_t *plan; /* the piece's place */
+	struct cp_site *sites; /* in there */
 	uint8_t *code; /* the same */
 	uint32_t count;
+	uint32_t sent, answered; /* pieces */
+	uint64_t serials[TURNS]; /* of the requests, by place */
 };
 
 static void add_site(struct filling *f, const struct engine_cover_site *from)
@@ -52,31 +64,34 @@ static void add_site(struct filling *f, const struct engine_cover_site *from)
 	f->count++;
 }
 
-/* Fills the plan area with as many sites as there are, or fit. Returns the
- * size of the batch; 0: there are no more. */
-static uint64_t fill(struct filling *f, uint32_t most)
+static void take_next(struct filling *f)
 {
-	uint8_t *plan = f->s->link.plan, *code;
+	f->more = engine_cover_next(f->s, f->cover, &f->cursor, &f->next);
+}
+
+/* Fills the next piece and returns its size. None but the last can be empty. */
+static uint64_t fill(struct filling *f)
+{
 	const struct cp_site_group group = {
 		.id = ENGINE_GROUP_COVERAGE,
 		.max_rate = engine_cover_budget(f->s),
 	};
-	struct engine_cover_site site;
-	struct cp_batch *head = (struct cp_batch *)(void *)plan;
+	struct cp_batch *head;
+	uint8_t *code;
 
+	f->plan = f->s->link.plan + f->sent % TURNS * PIECE_SIZE;
+	head = (struct cp_batch *)(void *)f->plan;
 	f->count = 0;
 	f->sites = (struct cp_site *)(void *)(head + 1);
-	f->code = (uint8_t *)(f->sites + most) + sizeof(group);
-	while (f->count < most && engine_cover_next(f->s, f->cover, &f->cursor, &site))
-		add_site(f, &site);
-	if (!f->count)
-		return 0;
+	f->code = (uint8_t *)(f->sites + PIECE) + sizeof(group);
+	for (; f->more && f->count < PIECE; take_next(f))
+		add_site(f, &f->next);
 	code = (uint8_t *)(f->sites + f->count) + sizeof(group);
 	if (code != f->code)
 		memmove(code, f->code, (size_t)f->count * CP_SLOT_SIZE);
 	memcpy(f->sites + f->count, &group, sizeof(group));
 	*head = (struct cp_batch){
-		.size = (uint64_t)(code - plan) + (uint64_t)f->count * CP_SLOT_SIZE,
+		.size = (uint64_t)(code - f->plan) + (uint64_t)f->count * CP_SLOT_SIZE,
 		.area = f->image->area,
 		.site_count = f->count,
 		.group_count = 1,
@@ -84,30 +99,16 @@ static uint64_t fill(struct filling *f, uint32_t most)
 	return head->size;
 }
 
-/* How many sites there are still to be placed. */
-static uint32_t needed(const cprof_session *s, const struct engine_cover *cover)
+/* Waits for the oldest answer that is missing; an errno, or 0. */
+static int take_answer(struct filling *f)
 {
-	struct engine_cover_site site;
-	struct engine_cover_cursor cursor = { 0 };
-	uint32_t n = 0;
-
-	while (engine_cover_next(s, cover, &cursor, &site))
-		n++;
-	return n;
-}
-
-static int send(struct filling *f, uint64_t size)
-{
-	struct cp_request rq = {
-		.type = CP_REQUEST_ARM,
-		.pid = f->image->process->pid,
-		.size = size,
-	};
 	struct cp_answer answer;
-	struct cp_error *err = cp_link_call(&f->s->link, &rq, &answer, NULL);
+	struct cp_error *err =
+		cp_link_wait(&f->s->link, f->serials[f->answered++ % TURNS], &answer, NULL);
 
 	if (err) {
 		cp_error_free(err);
+		f->answered = f->sent; /* nor do the others */
 		return ESRCH;
 	}
 	f->s->coverage->sites += answer.threads;
@@ -115,20 +116,59 @@ static int send(struct filling *f, uint64_t size)
 	return answer.errnum == ESTALE ? 0 : answer.errnum;
 }
 
+static int send(struct filling *f, uint64_t size)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_ARM,
+		.pid = f->image->process->pid,
+		.flags = (f->sent ? CP_ARM_NEXT : 0) | (f->more ? CP_ARM_MORE : 0),
+		.first = (uint64_t)(f->plan - f->s->link.plan),
+		.size = size,
+	};
+	struct cp_error *err = cp_link_send(&f->s->link, &rq, &f->serials[f->sent % TURNS]);
+
+	if (err) {
+		cp_error_free(err);
+		return ESRCH;
+	}
+	f->sent++;
+	return 0;
+}
+
+/* The first error of all pieces. */
+static int send_all(struct filling *f)
+{
+	int errnum = 0, err;
+	uint64_t size;
+
+	while (!errnum && f->more) {
+		if (f->sent - f->answered == TURNS)
+			errnum = take_answer(f);
+		size = errnum ? 0 : fill(f);
+		if (size && (f->count || f->sent))
+			errnum = send(f, size);
+	}
+	/* Those that were sent have to be out of the plan area. */
+	while (f->answered != f->sent) {
+		err = take_answer(f);
+		errnum = errnum ? errnum : err;
+	}
+	return errnum;
+}
+
 int engine_cover_arm(cprof_image *image, const struct engine_cover *cover)
 {
 	cprof_session *s = image->process->session;
 	struct filling f = { .s = s, .image = image, .cover = cover };
-	uint64_t began = cp_now(), size;
-	uint32_t most = needed(s, cover);
-	int errnum = 0;
+	uint64_t began = cp_now(), before = s->coverage->sites;
+	int errnum;
 
-	while (!errnum && most && (size = fill(&f, most < AT_ONCE ? most : AT_ONCE)))
-		errnum = send(&f, size);
+	take_next(&f);
+	errnum = send_all(&f);
 	if (errnum && errnum != EAGAIN && errnum != ESRCH)
 		engine_cover_refuse_all(s, cover);
 	s->coverage->placing_ns += cp_now() - began;
-	cp_debug("%s: %u breakpoints of coverage in %d", image->assembly->path, most,
-		 image->process->pid);
+	cp_debug("%s: %" PRIu64 " breakpoints of coverage in %d", image->assembly->path,
+		 s->coverage->sites - before, image->process->pid);
 	return errnum;
 }

@@ -256,8 +256,12 @@ uint64_t engine_cover_count(const cprof_session *s, uint32_t counter)
 
 static bool seen(const cprof_session *s, uint32_t counter)
 {
-	uint64_t n = engine_cover_count(s, counter);
+	uint64_t n;
 
+	/* Before the first count the counters have no memory yet, and need none. */
+	if (!s->link.shared->stats.counted)
+		return false;
+	n = engine_cover_count(s, counter);
 	return n && n != CPROF_COVERAGE_UNKNOWN;
 }
 

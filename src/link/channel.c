@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Requests and answers. The controller asks, the tracer answers at once; one
- * request is under way at a time.
+ * Requests and answers. The controller asks, the tracer answers at once, one
+ * request after the other.
  */
 #include "link/link.h"
 
@@ -65,19 +65,42 @@ static struct cp_error *receive(struct cp_link *link, struct cp_answer *ret, int
 	return n == sizeof(*ret) ? NULL : gone();
 }
 
-struct cp_error *cp_link_call(struct cp_link *link, const struct cp_request *request,
-			      struct cp_answer *ret, int *fd_ret)
+struct cp_error *cp_link_send(struct cp_link *link, const struct cp_request *request,
+			      uint64_t *serial_ret)
 {
 	struct cp_request numbered = *request;
-	struct cp_answer answer;
-	CP_CLOSE int fd = -1;
 
 	numbered.serial = ++link->serial;
 	if (send(link->controller_socket, &numbered, sizeof(numbered), MSG_NOSIGNAL) < 0)
 		return gone();
+	*serial_ret = numbered.serial;
+	return NULL;
+}
+
+struct cp_error *cp_link_wait(struct cp_link *link, uint64_t serial, struct cp_answer *ret,
+			      int *fd_ret)
+{
+	struct cp_answer answer;
+	CP_CLOSE int fd = -1;
+
 	do
 		CP_TRY(receive(link, &answer, &fd));
-	while (answer.serial != numbered.serial);
+	while (answer.serial != serial);
+	*ret = answer;
+	if (fd_ret)
+		*fd_ret = cp_steal_fd(&fd);
+	return NULL;
+}
+
+struct cp_error *cp_link_call(struct cp_link *link, const struct cp_request *request,
+			      struct cp_answer *ret, int *fd_ret)
+{
+	struct cp_answer answer;
+	CP_CLOSE int fd = -1;
+	uint64_t serial;
+
+	CP_TRY(cp_link_send(link, request, &serial));
+	CP_TRY(cp_link_wait(link, serial, &answer, &fd));
 	if (answer.type != request->type)
 		return gone();
 	*ret = answer;

@@ -241,6 +241,11 @@ enum cp_request_type {
 #define CP_TRACE_EXITS 4u
 #define CP_TRACE_SIGNALS 8u
 #define CP_TRACE_CPU 16u
+/* ARM: the batch comes in pieces, one request each, all but the last one with MORE
+ * and all but the first with NEXT. Breakpoints come with the last one; where one
+ * fails, those behind it do, too. */
+#define CP_ARM_NEXT 32u
+#define CP_ARM_MORE 64u
 #define CP_DISARM_FORGET 1u
 #define CP_MAP_LEFT 1u /* the area at `address`, which was left; EEXIST: not that one */
 
@@ -264,7 +269,7 @@ struct cp_answer {
 	uint32_t type; /* of the request */
 	int32_t errnum; /* 0: done */
 	int32_t tracer; /* EPERM: pid of another tracer, or 0 */
-	uint32_t threads; /* ATTACH: seized; ARM: sites armed */
+	uint32_t threads; /* ATTACH: seized; ARM: sites armed, with the last piece all of them */
 	uint64_t address; /* MAP */
 	uint64_t serial; /* of the request: one that was given up may be answered yet */
 };
@@ -274,6 +279,10 @@ struct cp_answer {
  * allowed) gets a descriptor that came with the answer, or -1. */
 CP_ERROR cp_link_call(struct cp_link *link, const struct cp_request *request, struct cp_answer *ret,
 		      int *fd_ret);
+/* The two halves of it, for requests that the tracer finds waiting when it has
+ * answered the one before. Answers have to be asked for in the same order. */
+CP_ERROR cp_link_send(struct cp_link *link, const struct cp_request *request, uint64_t *serial_ret);
+CP_ERROR cp_link_wait(struct cp_link *link, uint64_t serial, struct cp_answer *ret, int *fd_ret);
 
 /* Tracer's side: false when there is nothing to read; *gone_ret when the
  * controller has closed its end. */

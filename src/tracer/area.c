@@ -83,6 +83,9 @@ int area_map_at(struct tracer *tr, struct injection *in, uint64_t *at, uint64_t 
 	if (result < 0 && result > -4096)
 		return (int)-result;
 	*at = (uint64_t)result;
+	/* It will be filled: thousands of page faults, or a few. */
+	if (size >= LARGE_PAGES)
+		inject_call(tr, in, SYS_madvise, (const uint64_t[6]){ *at, size, MADV_HUGEPAGE });
 	return 0;
 }
 
@@ -172,6 +175,8 @@ bool area_claim(struct area *area, uint64_t slot, uint64_t address)
 	return true;
 }
 
+#define TABLE_AT_ONCE ((size_t)4096) /* entries */
+
 static int by_site(const void *a, const void *b)
 {
 	const struct cp_area_entry *x = a, *y = b;
@@ -194,41 +199,63 @@ static const struct site *owner_of(const struct space *space, const struct area 
 		       : space_site(space, address);
 }
 
-bool area_write_table(struct space *space, struct area *area)
+static bool is_sorted(const struct area *area)
 {
-	struct cp_area_entry *table = calloc(area->slot_count + 1, sizeof(*table));
-	struct {
-		uint64_t count, table;
-	} change;
-	uint64_t i, n = 0, at = area->address + CP_AREA_HEAD;
-	bool ok, sorted = true;
+	uint64_t last = 0, i;
 
-	if (!table)
-		return false;
 	for (i = 0; i < area->slot_count; i++) {
-		const struct site *s = owner_of(space, area, i);
+		if (area->owners[i] && area->owners[i] < last)
+			return false;
+		last = area->owners[i] ? area->owners[i] : last;
+	}
+	return true;
+}
+
+/* Up to `room` entries, of slots from *slot on, which moves behind them. */
+static size_t fill_table(const struct space *space, const struct area *area, uint64_t *slot,
+			 struct cp_area_entry *table, size_t room)
+{
+	size_t n = 0;
+
+	for (; *slot < area->slot_count && n < room; ++*slot) {
+		const struct site *s = owner_of(space, area, *slot);
 
 		if (!s)
 			continue;
-		sorted &= !n || table[n - 1].site <= s->address;
-		table[n] = (struct cp_area_entry){ .site = s->address, .slot = (uint32_t)i };
+		table[n] = (struct cp_area_entry){ .site = s->address, .slot = (uint32_t)*slot };
 		memcpy(table[n++].original, s->original, sizeof(s->original));
 	}
-	if (!sorted)
-		qsort(table, n, sizeof(*table), by_site);
+	return n;
+}
+
+/* Slots mostly are in the order of their sites: then it goes a piece at a time. */
+bool area_write_table(struct space *space, struct area *area)
+{
+	bool ok, sorted = is_sorted(area);
+	size_t room = sorted ? TABLE_AT_ONCE : area->slot_count + 1, n;
+	struct cp_area_entry *table = malloc(room * sizeof(*table));
+	struct {
+		uint64_t count, table;
+	} change = { .table = area->address + CP_AREA_HEAD };
+	uint64_t slot = 0;
+
 	if (!area->twin)
-		at += area->slot_count * sizeof(*table);
-	change.count = n;
-	change.table = at;
+		change.table += area->slot_count * sizeof(*table);
+	ok = table != NULL;
+	while (ok && (n = fill_table(space, area, &slot, table, room))) {
+		if (!sorted)
+			qsort(table, n, sizeof(*table), by_site);
+		ok = space_write(space, change.table + change.count * sizeof(*table), table,
+				 n * sizeof(*table));
+		change.count += n;
+	}
 	_Static_assert(offsetof(struct cp_area_header, table) ==
 			       offsetof(struct cp_area_header, count) + 8,
 		       "changed in one write");
-	ok = (!n || space_write(space, at, table, n * sizeof(*table))) &&
-	     space_write(space, area->address + offsetof(struct cp_area_header, count), &change,
-			 sizeof(change));
+	ok = ok && space_write(space, area->address + offsetof(struct cp_area_header, count),
+			       &change, sizeof(change));
 	free(table);
 	area->twin ^= ok;
-	area->entries = n;
 	return ok;
 }
 

@@ -7,6 +7,9 @@
  * it then gets comes in an order in which it can be left at any moment:
  *
  *     slots ─► table for the handler ─► handler ─► breakpoints
+ *
+ * A large batch comes in pieces. Each is checked as a whole, entered, and gets its
+ * slots, which nothing leads to yet; the rest is done with the last one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -150,16 +153,17 @@ static bool put_fetches(struct space *space, struct site *site, const struct cp_
 	unsigned i;
 
 	/* The same ones again, as a rule. */
-	if (site->fetch_count == count && count &&
-	    !memcmp(&space->table->fetches.items[site->first_fetch], fetches,
-		    count * sizeof(*fetches)))
+	if (site->fetch_count == count &&
+	    (!count || !memcmp(&space->table->fetches.items[site->first_fetch], fetches,
+			       count * sizeof(*fetches))))
 		return true;
+	site->fetch_count = 0;
 	site->first_fetch = (uint32_t)space->table->fetches.count;
-	site->fetch_count = count;
 	for (i = 0; i < count; i++) {
 		if (!cp_vec_push(&space->table->fetches, fetches[i]))
 			return false;
 	}
+	site->fetch_count = count;
 	return true;
 }
 
@@ -196,8 +200,6 @@ static uint32_t put_site(struct space *space, const struct batch *b, const struc
 	struct site *site = &space->table->sites.items[number];
 
 	site->id = s->id;
-	if (!put_fetches(space, site, b->fetches + s->first_fetch, s->fetch_count))
-		return SITE_NONE;
 	fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &site->room);
 	site->batch = space->batches;
 	site->group = groups[s->group];
@@ -205,34 +207,11 @@ static uint32_t put_site(struct space *space, const struct batch *b, const struc
 	site->step = s->step;
 	site->slot = cp_area_slot(area->address, area->size, s->slot);
 	memcpy(site->original, s->original, sizeof(site->original));
-	return number;
+	return put_fetches(space, site, b->fetches + s->first_fetch, s->fetch_count) ? number
+										     : SITE_NONE;
 }
 
 /* ---- arming ---- */
-
-/* What a batch becomes. */
-struct arming {
-	struct patch *patches; /* where no site is armed yet: what stands there has to be
-				  what the batch says */
-	size_t count, watches; /* up to `watches`: what the program does with SIGTRAP */
-	/* Of each site of the batch. */
-	uint32_t *records, *slots;
-};
-
-static void add_patch(struct arming *a, const struct cp_site *s)
-{
-	size_t size;
-	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *p = &a->patches[a->count++];
-
-	if (s->flags & SITE_WATCHES) {
-		*p = a->patches[a->watches];
-		p = &a->patches[a->watches++];
-	}
-	*p = (struct patch){ .address = s->address };
-	memcpy(p->expect, s->original, size);
-	memcpy(p->bytes, trap, size);
-}
 
 /* Slots are written in big pieces; between two that are not far from each other
  * may lie some that nobody has. */
@@ -280,7 +259,7 @@ static void add_slot(struct slot_writer *w, uint64_t slot, const uint8_t *code)
 }
 
 static bool write_slots(const struct space *space, const struct batch *b, const struct area *area,
-			const struct arming *a)
+			const uint32_t *slots)
 {
 	struct slot_writer w = { .space = space, .area = area, .buffer = malloc(FILL_SIZE) };
 	uint32_t i;
@@ -288,40 +267,64 @@ static bool write_slots(const struct space *space, const struct batch *b, const 
 	if (!w.buffer)
 		return false;
 	for (i = 0; i < b->head->site_count; i++)
-		add_slot(&w, a->slots[i], b->code + (size_t)i * CP_SLOT_SIZE);
+		add_slot(&w, slots[i], b->code + (size_t)i * CP_SLOT_SIZE);
 	flush_slots(&w);
 	free(w.buffer);
 	return !w.failed;
 }
 
-static int enter_sites(struct space *space, const struct batch *b, struct area *area,
-		       const uint32_t *groups, struct arming *a)
+/* To be armed with the last piece; what the program does with SIGTRAP comes first. */
+static bool add_entered(struct space *space, uint32_t record, bool watches)
 {
-	uint32_t i, first;
+	uint32_t *items;
+
+	if (!cp_vec_push(&space->entered, record))
+		return false;
+	items = space->entered.items;
+	if (watches) {
+		items[space->entered.count - 1] = items[space->entered_watches];
+		items[space->entered_watches++] = record;
+	}
+	return true;
+}
+
+static void forget_entered(struct space *space)
+{
+	space->entered.count = space->entered_watches = 0;
+}
+
+/* Sites ahead of the one that is entered: the index is in no cache. */
+#define EXPECT 8u
+
+/* Fills `slots` with the number of the slot of each. */
+static int enter_sites(struct space *space, const struct batch *b, struct area *area,
+		       const uint32_t *groups, uint32_t *slots)
+{
+	uint32_t i, record;
 
 	for (i = 0; i < b->head->site_count; i++) {
 		struct cp_site s;
 
+		if (i + EXPECT < b->head->site_count)
+			table_expect(space->table, b->sites[i + EXPECT].address);
 		memcpy(&s, &b->sites[i], sizeof(s));
 		if (!site_ok(space, b, area, &s) || !area_claim(area, s.slot, s.address))
 			return EINVAL;
-		first = table_find(space->table, s.address);
-		if (first == SITE_NONE ||
-		    !space_any_armed(space, &space->table->sites.items[first]))
-			add_patch(a, &s);
-		a->slots[i] = s.slot;
-		a->records[i] = put_site(space, b, area, &s, groups, first);
-		if (a->records[i] == SITE_NONE)
+		record = put_site(space, b, area, &s, groups, table_find(space->table, s.address));
+		if (record == SITE_NONE || !add_entered(space, record, s.flags & SITE_WATCHES))
 			return ENOMEM;
-		area->records[s.slot] = a->records[i];
+		area->records[s.slot] = record;
+		slots[i] = s.slot;
 	}
 	return 0;
 }
 
-static int enter(struct space *space, const struct batch *b, struct area *area, struct arming *a)
+/* Enters a piece into the tables, and writes its slots. */
+static int enter(struct space *space, const struct batch *b, struct area *area)
 {
 	uint32_t *groups = calloc(b->head->group_count + 1, sizeof(*groups)), i;
-	int err = groups && table_reserve(space, b->head->site_count) ? 0 : ENOMEM;
+	uint32_t *slots = malloc((b->head->site_count + UINT64_C(1)) * sizeof(*slots));
+	int err = groups && slots && table_reserve(space, b->head->site_count) ? 0 : ENOMEM;
 
 	for (i = 0; !err && i < b->head->group_count; i++) {
 		groups[i] = put_group(space, &b->groups[i]);
@@ -329,8 +332,11 @@ static int enter(struct space *space, const struct batch *b, struct area *area, 
 			err = ENOMEM;
 	}
 	if (!err)
-		err = enter_sites(space, b, area, groups, a);
+		err = enter_sites(space, b, area, groups, slots);
+	if (!err && !write_slots(space, b, area, slots))
+		err = EIO;
 	free(groups);
+	free(slots);
 	return err;
 }
 
@@ -345,62 +351,111 @@ static void give_up_counters(struct tracer *tr, const struct site *site)
 	}
 }
 
+/* Breakpoints are placed so many at a time: patches stay in the cache. */
+#define PLACE_AT_ONCE 4096u
+
+struct placing {
+	struct tracer *tr;
+	struct space *space;
+	struct patch *patches; /* PLACE_AT_ONCE */
+	size_t count; /* of them */
+	uint32_t armed; /* sites so far */
+};
+
 /* Marks what is armed now: all but those whose breakpoint could not be put. */
-static uint32_t mark(struct tracer *tr, struct space *space, const struct batch *b,
-		     const struct arming *a)
+static void mark(struct placing *p, const uint32_t *records, size_t count)
 {
 	struct cp_map failed = { 0 };
-	uint32_t i, armed = 0;
 	size_t n;
 
-	for (n = 0; n < a->count; n++) {
-		if (!a->patches[n].done)
-			cp_map_put(&failed, a->patches[n].address, 1);
+	for (n = 0; n < p->count; n++) {
+		if (!p->patches[n].done)
+			cp_map_put(&failed, p->patches[n].address, 1);
 	}
 	/* Another site of the address may have put it. */
-	for (n = 0; failed.count && n < a->count; n++) {
-		if (a->patches[n].done)
-			cp_map_remove(&failed, a->patches[n].address);
+	for (n = 0; failed.count && n < p->count; n++) {
+		if (p->patches[n].done)
+			cp_map_remove(&failed, p->patches[n].address);
 	}
-	for (i = 0; i < b->head->site_count; i++) {
-		const struct site *site = &space->table->sites.items[a->records[i]];
+	for (n = 0; n < count; n++) {
+		const struct site *site = &p->space->table->sites.items[records[n]];
 
 		if (failed.count && cp_map_get(&failed, site->address)) {
-			give_up_counters(tr, site);
+			give_up_counters(p->tr, site);
 			continue;
 		}
-		site_arm(space, site);
-		guard_avoid(space, site->address);
-		space->watched |= !!(site->flags & CP_SITE_SIGACTION);
-		armed++;
+		site_arm(p->space, site);
+		guard_avoid(p->space, site->address);
+		p->space->watched |= !!(site->flags & CP_SITE_SIGACTION);
+		p->armed++;
 	}
 	cp_map_free(&failed);
-	return armed;
 }
 
-static int arm_entered(struct tracer *tr, struct space *space, const struct batch *b,
-		       struct area *area, const struct arming *a, uint32_t *armed_ret)
+/* Where no site is armed yet, what stands there has to be what the batch says. */
+static void add_patches(struct placing *p, const uint32_t *records, size_t count)
 {
+	size_t size, n;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+
+	p->count = 0;
+	for (n = 0; n < count; n++) {
+		const struct site *site = &p->space->table->sites.items[records[n]];
+		struct patch *patch = &p->patches[p->count];
+		const struct site *first = site;
+
+		if (!site->first)
+			first = space_site(p->space, site->address);
+		if (space_any_armed(p->space, first))
+			continue;
+		*patch = (struct patch){ .address = site->address };
+		memcpy(patch->expect, site->original, size);
+		memcpy(patch->bytes, trap, size);
+		p->count++;
+	}
+}
+
+static void place(struct placing *p, const uint32_t *records, size_t count)
+{
+	size_t first, n;
+
+	for (first = 0; first < count; first += n) {
+		n = count - first < PLACE_AT_ONCE ? count - first : PLACE_AT_ONCE;
+		add_patches(p, records + first, n);
+		patch_apply(p->space, p->patches, p->count);
+		mark(p, records + first, n);
+	}
+}
+
+static int arm_entered(struct tracer *tr, struct space *space, struct area *area,
+		       uint32_t *armed_ret)
+{
+	const uint32_t *records = space->entered.items;
+	size_t watches = space->entered_watches, count = space->entered.count;
+	struct placing p = { .tr = tr, .space = space };
 	struct injection in;
 	int err;
 
-	if (!write_slots(space, b, area, a) || !area_write_table(space, area))
-		return EIO;
-	err = trap_install(tr, space, &in);
-	if (err)
-		return err;
-	space->changed_ns = space->grown_ns = cp_now();
-	/* A thread that is alone finds no handler that it did not set. */
-	patch_apply(space, a->patches, a->watches);
-	trap_installed(tr, &in);
-	patch_apply(space, a->patches + a->watches, a->count - a->watches);
-	*armed_ret = mark(tr, space, b, a);
-	return *armed_ret < b->head->site_count ? ESTALE : 0;
+	p.patches = malloc(PLACE_AT_ONCE * sizeof(*p.patches));
+	if (!p.patches)
+		return ENOMEM;
+	err = area_write_table(space, area) ? trap_install(tr, space, &in) : EIO;
+	if (!err) {
+		space->changed_ns = space->grown_ns = cp_now();
+		/* A thread that is alone finds no handler that it did not set. */
+		place(&p, records, watches);
+		trap_installed(tr, &in);
+		place(&p, records + watches, count - watches);
+		*armed_ret = p.armed;
+		err = p.armed < count ? ESTALE : 0;
+	}
+	free(p.patches);
+	return err;
 }
 
-static int arm(struct tracer *tr, struct space *space, const struct batch *b, uint32_t *armed_ret)
+static int arm(struct tracer *tr, struct space *space, const struct batch *b, unsigned flags,
+	       uint32_t *armed_ret)
 {
-	struct arming a = { 0 };
 	struct area *area;
 	int err;
 
@@ -409,37 +464,51 @@ static int arm(struct tracer *tr, struct space *space, const struct batch *b, ui
 	area = space_area(space, b->head->area);
 	if (!area || area->address != b->head->area)
 		return EINVAL;
-	a.patches = calloc(b->head->site_count + 1, sizeof(*a.patches));
-	a.records = malloc((b->head->site_count + UINT64_C(1)) * sizeof(*a.records));
-	a.slots = malloc((b->head->site_count + UINT64_C(1)) * sizeof(*a.slots));
-	space->batches++;
-	err = a.patches && a.records && a.slots ? enter(space, b, area, &a) : ENOMEM;
+	if (flags & CP_ARM_NEXT) {
+		if (!space->entered.count || space->entered_area != area->address)
+			return EINVAL;
+	} else {
+		forget_entered(space);
+		space->entered_area = area->address;
+		space->batches++;
+		/* Room for all that is to come. */
+		if (flags & CP_ARM_MORE && !table_reserve(space, area->slot_count))
+			return ENOMEM;
+	}
+	err = enter(space, b, area);
+	if (!err && !(flags & CP_ARM_MORE))
+		err = arm_entered(tr, space, area, armed_ret);
+	return err;
+}
+
+static int take_batch(struct tracer *tr, struct space *space, const struct cp_request *rq,
+		      uint32_t *armed_ret)
+{
+	struct batch b;
+	int err;
+
+	if (!(tr->trace_flags & CP_TRACE_PROBES) || !open_batch(tr, rq, &b))
+		return EINVAL;
+	tr->trace_flags |= rq->flags & CP_TRACE_CPU;
+	err = space_open(space);
 	if (!err)
-		err = arm_entered(tr, space, b, area, &a, armed_ret);
-	free(a.patches);
-	free(a.records);
-	free(a.slots);
+		err = arm(tr, space, &b, rq->flags, armed_ret);
+	free(b.head);
 	return err;
 }
 
 void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	struct process *p = process_find(tr, rq->pid);
-	struct batch b;
 
 	if (!p) {
 		ret->errnum = ESRCH;
 		return;
 	}
-	if (!(tr->trace_flags & CP_TRACE_PROBES) || !open_batch(tr, rq, &b)) {
-		ret->errnum = EINVAL;
-		return;
-	}
-	tr->trace_flags |= rq->flags & CP_TRACE_CPU;
-	ret->errnum = space_open(p->space);
-	if (!ret->errnum)
-		ret->errnum = arm(tr, p->space, &b, &ret->threads);
-	free(b.head);
+	ret->errnum = take_batch(tr, p->space, rq, &ret->threads);
+	tr->more = !ret->errnum && rq->flags & CP_ARM_MORE;
+	if (!tr->more)
+		forget_entered(p->space);
 }
 
 /* ---- disarming ---- */
@@ -514,6 +583,7 @@ void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		ret->errnum = ENOMEM;
 		return;
 	}
+	forget_entered(p->space);
 	for (i = 0; i < p->space->table->sites.count; i++) {
 		const struct site *site = &p->space->table->sites.items[i];
 

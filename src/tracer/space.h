@@ -17,6 +17,7 @@
 #include "tracer/state.h"
 
 #define SITE_NONE UINT32_MAX
+#define LARGE_PAGES ((size_t)4 << 20) /* for memory from so many bytes on */
 #define SITE_FETCHES 64 /* of one site */
 #define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
 #define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGMASK)
@@ -32,6 +33,7 @@ struct site {
 	uint32_t next; /* another one at the same address, or SITE_NONE */
 	uint32_t batch; /* that it came with */
 	uint16_t flags; /* CP_SITE_* */
+	bool first; /* at its address: the one that is found by it */
 	uint8_t original[CP_TRAP_MAX];
 	struct cp_step step;
 };
@@ -47,7 +49,6 @@ struct area {
 	uint64_t slot_count;
 	uint64_t *owners; /* of each slot: the address of its site, 0 none; owned */
 	uint32_t *records; /* of each: number of the site that had it last; owned */
-	uint64_t entries; /* in the table */
 	bool twin; /* the table in use is the second one */
 };
 
@@ -57,7 +58,7 @@ struct site_table {
 	CP_VEC(struct area) areas;
 	CP_VEC(struct site) sites;
 	CP_VEC(struct cp_fetch) fetches;
-	uint32_t *index; /* by hash of the address: the first site there */
+	struct site_place *index; /* by hash of the address: the first site there */
 	size_t index_size, indexed;
 	uint32_t free; /* sites that are gone, chained; or SITE_NONE */
 };
@@ -82,6 +83,11 @@ struct space {
 	struct cp_map by_group; /* the controller's number -> index */
 	size_t armed; /* sites */
 	uint32_t batches; /* so far */
+	/* Of the batch that is coming in pieces: numbers of sites, to be armed with the
+	 * last one. The first ones tell what the program does with SIGTRAP. */
+	CP_VEC(uint32_t) entered;
+	size_t entered_watches;
+	uint64_t entered_area;
 	uint64_t changed_ns; /* when a breakpoint was last put or taken */
 	uint64_t grown_ns; /* when slots or the handler last came */
 	/* Until a child's first stop is served: it has not yet what this one has. */
@@ -121,8 +127,11 @@ bool table_own(struct space *space);
 bool table_share(struct space *to, const struct space *from);
 /* The first site at an address, or SITE_NONE. */
 uint32_t table_find(const struct site_table *table, uint64_t address);
+/* It will be looked for soon. */
+void table_expect(const struct site_table *table, uint64_t address);
 /* Room for more sites; then table_add() can't fail: an unarmed one behind
- * `last` of its address, or, with SITE_NONE, the first one there. */
+ * `last` of its address, or, with SITE_NONE, the first one there. All but address
+ * and fetches (none) is to be filled in. */
 bool table_reserve(struct space *space, size_t more);
 uint32_t table_add(struct space *space, uint64_t address, uint32_t last);
 void table_remove(struct space *space, uint32_t number);

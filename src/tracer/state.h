@@ -161,7 +161,7 @@ struct tracer {
 	const struct cp_event_sample *open;
 	/* breakpoints (hit.c, hot.c) */
 	size_t trap_size;
-	bool full; /* a hit waits for room in the ring */
+	bool full, more; /* a hit waits for room in the ring; the rest of a batch is to come */
 	uint64_t waiters_due_ns; /* when to look again who else waits */
 	struct calibration calibration;
 	bool hot; /* hits follow each other: stops are waited for in waitid() */

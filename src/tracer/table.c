@@ -9,11 +9,20 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "tracer/space.h"
 
 #define FREE 0u /* else number + 1 */
 #define REMOVED UINT32_MAX
+
+struct site_place {
+	uint32_t site;
+	uint32_t low; /* half of its address */
+};
+
+#define GROUP 16u /* places for 64 bytes of code */
+#define PAGE ((uintptr_t)4096)
 
 struct site_table *table_create(void)
 {
@@ -122,28 +131,66 @@ bool table_share(struct space *to, const struct space *from)
 
 /* ---- finding ---- */
 
-/* Sites of the same 64 bytes of code are looked for in the same 64 bytes of the
+/* Sites of the same 64 bytes of code are looked for in the same 128 bytes of the
  * index: a table that large does not fit into a cache, and batches come in
- * order of address. */
+ * order of address. Nor do the sites, so those of other addresses are not
+ * looked at: half of an address tells nearly all of them apart. Multiples of the
+ * golden ratio keep what is near each other in the program away from each other. */
+static size_t begin_at(const struct site_table *t, uint32_t low)
+{
+	unsigned groups = (unsigned)__builtin_ctzll(t->index_size / GROUP);
+
+	return (size_t)(low / 64 * UINT64_C(0x9e3779b97f4a7c15) >> (64 - groups)) * GROUP +
+	       low % 64 / (64 / GROUP);
+}
+
 static size_t place_of(const struct site_table *t, uint64_t address)
 {
-	size_t mask = t->index_size - 1;
-	size_t at = (cp_hash_u64(address / 64) * 16 + address % 64 / 4) & mask;
+	uint32_t low = (uint32_t)address;
+	size_t at = begin_at(t, low), mask = t->index_size - 1;
 
-	while (t->index[at] != FREE &&
-	       (t->index[at] == REMOVED || t->sites.items[t->index[at] - 1].address != address))
+	while (t->index[at].site != FREE &&
+	       (t->index[at].low != low || t->index[at].site == REMOVED ||
+		t->sites.items[t->index[at].site - 1].address != address))
 		at = (at + 1) & mask;
 	return at;
 }
 
 uint32_t table_find(const struct site_table *t, uint64_t address)
 {
-	return t->index_size ? t->index[place_of(t, address)] - 1 : SITE_NONE;
+	return t->index_size ? t->index[place_of(t, address)].site - 1 : SITE_NONE;
+}
+
+void table_expect(const struct site_table *t, uint64_t address)
+{
+	if (t->index_size)
+		__builtin_prefetch(&t->index[begin_at(t, (uint32_t)address)], 1);
+}
+
+/* For an address that it does not have. */
+static void put_place(struct site_table *t, uint64_t address, uint32_t number)
+{
+	size_t at = begin_at(t, (uint32_t)address), mask = t->index_size - 1;
+
+	while (t->index[at].site != FREE)
+		at = (at + 1) & mask;
+	t->index[at] = (struct site_place){ number + 1, (uint32_t)address };
+	t->indexed++;
+}
+
+/* A hundred thousand sites are thousands of page faults, or a few. */
+static void in_large_pages(void *memory, size_t size)
+{
+	uintptr_t start = ((uintptr_t)memory + PAGE - 1) & ~(PAGE - 1);
+	uintptr_t end = ((uintptr_t)memory + size) & ~(PAGE - 1);
+
+	if (size >= LARGE_PAGES)
+		madvise((void *)start, end - start, MADV_HUGEPAGE);
 }
 
 static bool rehash(struct site_table *t, size_t sites)
 {
-	struct site_table fresh = { .sites = t->sites, .index_size = 64 };
+	struct site_table fresh = { .index_size = 64 };
 	size_t i;
 
 	while (fresh.index_size < sites * 2)
@@ -151,12 +198,10 @@ static bool rehash(struct site_table *t, size_t sites)
 	fresh.index = calloc(fresh.index_size, sizeof(*fresh.index));
 	if (!fresh.index)
 		return false;
+	in_large_pages(fresh.index, fresh.index_size * sizeof(*fresh.index));
 	for (i = 0; i < t->index_size; i++) {
-		if (t->index[i] == FREE || t->index[i] == REMOVED)
-			continue;
-		fresh.index[place_of(&fresh, t->sites.items[t->index[i] - 1].address)] =
-			t->index[i];
-		fresh.indexed++;
+		if (t->index[i].site != FREE && t->index[i].site != REMOVED)
+			put_place(&fresh, t->index[i].low, t->index[i].site - 1);
 	}
 	free(t->index);
 	t->index = fresh.index;
@@ -170,16 +215,21 @@ static bool rehash(struct site_table *t, size_t sites)
 bool table_reserve(struct space *space, size_t more)
 {
 	struct site_table *t = space->table;
-	size_t sites = t->sites.count + more;
+	size_t sites = t->sites.count + more, capacity = t->sites.capacity;
 
-	return cp_vec_reserve(&t->sites, sites) && cp_vec_reserve(&space->states, sites) &&
-	       ((t->indexed + more) * 2 <= t->index_size || rehash(t, t->indexed + more));
+	if (!cp_vec_reserve(&t->sites, sites) || !cp_vec_reserve(&space->states, sites) ||
+	    ((t->indexed + more) * 2 > t->index_size && !rehash(t, t->indexed + more)))
+		return false;
+	if (t->sites.capacity != capacity)
+		in_large_pages(t->sites.items, sites * sizeof(*t->sites.items));
+	return true;
 }
 
 uint32_t table_add(struct space *space, uint64_t address, uint32_t last)
 {
 	struct site_table *t = space->table;
 	uint32_t number = t->free;
+	struct site *site;
 
 	if (number != SITE_NONE) {
 		t->free = t->sites.items[number].next;
@@ -187,14 +237,16 @@ uint32_t table_add(struct space *space, uint64_t address, uint32_t last)
 		number = (uint32_t)t->sites.count++;
 		space->states.count = t->sites.count;
 	}
-	t->sites.items[number] = (struct site){ .address = address, .next = SITE_NONE };
+	site = &t->sites.items[number];
+	site->address = address;
+	site->next = SITE_NONE;
+	site->first = last == SITE_NONE;
+	site->first_fetch = site->fetch_count = 0;
 	space->states.items[number] = 0;
-	if (last != SITE_NONE) {
+	if (last != SITE_NONE)
 		t->sites.items[last].next = number;
-	} else {
-		t->index[place_of(t, address)] = number + 1;
-		t->indexed++;
-	}
+	else
+		put_place(t, address, number);
 	return number;
 }
 
@@ -205,7 +257,7 @@ void table_remove(struct space *space, uint32_t number)
 	uint32_t first = table_find(t, site->address);
 
 	if (first == number)
-		t->index[place_of(t, site->address)] = REMOVED;
+		t->index[place_of(t, site->address)].site = REMOVED;
 	site_disarm(space, site);
 	*site = (struct site){ .next = t->free };
 	t->free = number;

@@ -41,6 +41,8 @@
 #define LEAVE_NS (2 * CP_NS_PER_S)
 #define LEAVE_TRIES 4
 #define HELD_POLL_NS UINT64_C(200000)
+/* Between two pieces of a batch. */
+#define MORE_NS (100 * CP_NS_PER_MS)
 /* Thousands of threads stop: not each of them wakes us. */
 #define SNAPSHOT_POLL_NS CP_NS_PER_MS
 
@@ -167,14 +169,35 @@ static void wait_for_something(struct tracer *tr)
 		cp_debug("tracer: nothing to read of SIGCHLD");
 }
 
+/* The next piece of a batch is about to come. A child that was forked meanwhile is
+ * not looked at before: it would have the breakpoints of those that came. */
+static void wait_for_more(const struct tracer *tr)
+{
+	struct pollfd fds[] = {
+		{ .fd = tr->link->tracer_socket, .events = POLLIN },
+		{ .fd = tr->controller_pidfd, .events = POLLIN },
+	};
+	uint64_t now = cp_now(), until = now + MORE_NS;
+	struct timespec timeout;
+
+	for (; now < until; now = cp_now()) {
+		timeout = cp_timespec(until - now);
+		if (ppoll(fds, 2, &timeout, NULL) >= 0 || errno != EINTR)
+			return;
+	}
+}
+
 static void take_requests(struct tracer *tr)
 {
 	struct cp_request rq;
 	bool gone = false;
 
 	while (cp_link_receive(tr->link, &rq, &gone)) {
+		tr->more = false;
 		handle_request(tr, &rq);
 		tr->tail_ns = cp_now(); /* it lives */
+		if (tr->more)
+			wait_for_more(tr);
 	}
 	if (gone)
 		tr->ending = true;

@@ -550,6 +550,60 @@ static void test_bulk(void)
 	CHECK_U64((uint64_t)pilot_end(&p), 0);
 }
 
+/* Which of them fits to none before it. */
+static void check_order(struct pilot *p)
+{
+	struct cp_request forget = { .type = CP_REQUEST_DISARM,
+				     .pid = p->program,
+				     .flags = CP_DISARM_FORGET,
+				     .address = p->board->bulk,
+				     .size = BULK * BULK_SIZE };
+	uint64_t area = p->area;
+
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 0, 10, CP_ARM_NEXT), EINVAL);
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 0, 10, CP_ARM_MORE), 0);
+	p->area += 4096;
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 10, 10, CP_ARM_NEXT | CP_ARM_MORE), EINVAL);
+	p->area = area;
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 20, 10, CP_ARM_NEXT), EINVAL);
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 0, 10, CP_ARM_MORE), 0);
+	CHECK_U64((uint64_t)pilot_request(p, forget, NULL), 0);
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 10, 10, CP_ARM_NEXT), EINVAL);
+	/* Nor what was begun and is begun again. */
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 0, BULK, CP_ARM_MORE), 0);
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 0, 10, CP_ARM_MORE), 0);
+	CHECK(pilot_text_is_clean(p) && !pilot_catches_trap(p));
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 10, 10, CP_ARM_NEXT), 0);
+	CHECK(!pilot_text_is_clean(p) && pilot_catches_trap(p));
+	CHECK_U64((uint64_t)pilot_arm_piece(p, 20, 10, CP_ARM_NEXT), EINVAL);
+}
+
+/* A batch that comes in pieces: breakpoints with the last one. */
+static void test_pieces(void)
+{
+	static uint32_t hits[2 * BULK];
+	struct pilot p = { .on_hit = count_bulk, .ctx = hits };
+	unsigned n, right = 0;
+
+	pilot_start(&p, program, "bulk", 1, 0);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_map(&p, 2 * BULK), 0);
+	check_order(&p);
+	for (n = 100; n < 1000; n += 100)
+		CHECK_U64((uint64_t)pilot_arm_piece(&p, n, 100,
+						    (n > 100 ? CP_ARM_NEXT : 0) |
+							    (n < 900 ? CP_ARM_MORE : 0)),
+			  0);
+	pilot_go(&p, 1);
+	pilot_until(&p, 9);
+	for (n = 0; n < 2 * BULK; n++)
+		right += hits[n] == (n < 2 * 20 || (n >= 2 * 100 && n < 2 * 1000));
+	CHECK_U64(right, 2 * BULK);
+	CHECK(pilot_leave(&p));
+	CHECK(pilot_text_is_clean(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
 static void test_rate(void)
 {
 	struct pilot_want want = { .function = F_PAD, .max_rate = 1000 };
@@ -601,6 +655,7 @@ int main(int argc, char **argv)
 	RUN(disarm);
 	RUN(rate);
 	RUN(bulk);
+	RUN(pieces);
 	/* For measuring: threads, rounds. */
 	if (argc == 5 && !strcmp(argv[2], "speed"))
 		test_counts(atoi(argv[3]), strtoull(argv[4], NULL, 10));

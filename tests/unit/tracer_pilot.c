@@ -270,7 +270,6 @@ static void bulk_site(const struct pilot *p, struct cp_decoder *decoder, uint32_
 	*s = (struct cp_site){
 		.address = at,
 		.id = n,
-		.group = n / 2,
 		.flags = n % 2 ? CP_SITE_EXIT : CP_SITE_ENTRY,
 		.slot = n,
 	};
@@ -280,26 +279,33 @@ static void bulk_site(const struct pilot *p, struct cp_decoder *decoder, uint32_
 	     "prepare a slot");
 }
 
-int pilot_arm_bulk(struct pilot *p)
+int pilot_arm_piece(struct pilot *p, uint32_t first, uint32_t count, uint32_t flags)
 {
 	struct cp_batch *b = (struct cp_batch *)p->link.plan;
 	struct cp_site *sites = (struct cp_site *)(b + 1);
-	struct cp_site_group *groups = (struct cp_site_group *)(sites + 2 * BULK);
-	uint8_t *code = (uint8_t *)(groups + BULK);
+	struct cp_site_group *groups = (struct cp_site_group *)(sites + 2 * count);
+	uint8_t *code = (uint8_t *)(groups + count);
 	struct cp_decoder *decoder = cp_decoder_create(cp_arch_host());
-	struct cp_request rq = { .type = CP_REQUEST_ARM, .pid = p->program };
+	struct cp_request rq = { .type = CP_REQUEST_ARM, .pid = p->program, .flags = flags };
 	uint32_t n;
 
-	for (n = 0; n < 2 * BULK; n++)
-		bulk_site(p, decoder, n, &sites[n], code + n * CP_SLOT_SIZE);
-	for (n = 0; n < BULK; n++)
-		groups[n] = (struct cp_site_group){ .id = n };
-	rq.size = (uint64_t)(code + 2 * BULK * CP_SLOT_SIZE - p->link.plan);
+	for (n = 0; n < 2 * count; n++) {
+		bulk_site(p, decoder, 2 * first + n, &sites[n], code + n * CP_SLOT_SIZE);
+		sites[n].group = n / 2;
+	}
+	for (n = 0; n < count; n++)
+		groups[n] = (struct cp_site_group){ .id = first + n };
+	rq.size = (uint64_t)(code + 2 * count * CP_SLOT_SIZE - p->link.plan);
 	*b = (struct cp_batch){
-		.size = rq.size, .area = p->area, .site_count = 2 * BULK, .group_count = BULK
+		.size = rq.size, .area = p->area, .site_count = 2 * count, .group_count = count
 	};
 	cp_decoder_destroy(decoder);
 	return pilot_request(p, rq, NULL);
+}
+
+int pilot_arm_bulk(struct pilot *p)
+{
+	return pilot_arm_piece(p, 0, BULK, 0);
 }
 
 /* ---- events ---- */

@@ -61,6 +61,8 @@ int pilot_arm_all(struct pilot *p);
 int pilot_arm_return(struct pilot *p, enum board_function function, uint64_t at);
 /* Entry and exit of all of the small functions, with ids 2n and 2n + 1. */
 int pilot_arm_bulk(struct pilot *p);
+/* Of `count` of them, with CP_ARM_* as flags. */
+int pilot_arm_piece(struct pilot *p, uint32_t first, uint32_t count, uint32_t flags);
 int pilot_request(struct pilot *p, struct cp_request rq, struct cp_answer *answer);
 /* Reads what is in the ring. */
 void pilot_drain(struct pilot *p);
