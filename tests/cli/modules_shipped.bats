@@ -356,7 +356,7 @@ installed() {
 	installed
 	cp -r "$prefix/share/doc/cprof/examples" mine
 	cd mine || return
-	for name in slow top ends threads; do
+	for name in slow top ends threads big; do
 		make -s "libcprof-profiler-$name.so" CFLAGS='-Wall -Werror'
 		[ "$(wc -l <$name.c)" -lt 40 ] || fail "$name.c is long"
 	done
@@ -376,10 +376,13 @@ int main(void)
 	for (int i = 0; i < 30; i++)
 		serve("quick", 1);
 	serve("slow\033 one", 600000);
+	free(malloc(1 << 20));
+	void *volatile kept = malloc(100);
+	(void)kept;
 	give_up();
 }
 END
-	gcc -g -O1 -o p p.c
+	gcc -g -O1 -fno-builtin -o p p.c
 	export CPROF_PLUGIN_PATH=$PWD
 	separately "$prefix/bin/cprof" run --profile=slow:ms=500 -- ./p
 	assert_equal "$status" 4
@@ -388,7 +391,9 @@ END
 	separately "$prefix/bin/cprof" run --profile=top -- ./p
 	[[ ${stderr_lines[0]} == *' 31  serve' ]]
 	separately "$prefix/bin/cprof" run --profile=ends -- ./p
-	[[ $stderr == *'exit is called:'*'  give_up '*p.c:9*'  main '*p.c:15* ]]
+	[[ $stderr == *'exit is called:'*'  give_up '*p.c:9*'  main '*p.c:18* ]]
+	separately "$prefix/bin/cprof" run --profile=big:1000 -- ./p
+	[[ $stderr == *'1048576 bytes:'*'  main'* && $stderr != *'100 bytes'* ]]
 	# shellcheck disable=SC2016 # sh expands it
 	separately "$prefix/bin/cprof" run --profile=threads -- sh -c 'i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done'
 	[[ $stderr == *'% sh'* ]]
