@@ -426,3 +426,7 @@ END
 	assert_line 'No allocations were recorded.'
 	assert_equal "$("$CPROF" report --json | jq 'has("allocations")')" false
 }
+
+@test "the stress programs under run --allocs say what they say alone" {
+	which=breakable everywhere_run --allocs
+}

@@ -122,7 +122,7 @@ all_killed() {
 # them takes and a little more.
 @test "attach with breakpoints and leave again and again" {
 	local rounds kinds=(
-		"-t program --max-rate=0" "--exceptions --locks" "-c"
+		"-t program --max-rate=0" "--exceptions --locks --allocs" "-c"
 		"-t program,pthread_* -a -r" "--annotations --stack -t program" "-t program --cpu-time --no-follow"
 		"-s 999 -t program -l"
 	)
