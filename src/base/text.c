@@ -179,6 +179,14 @@ void cp_text_fit(struct cp_buf *out, const char *text, size_t columns)
 	cp_buf_add(out, text + skip, size - skip);
 }
 
+bool cp_is_any(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(text, *list))
+			return true;
+	return false;
+}
+
 bool cp_starts_with(const char *text, const char *prefix)
 {
 	return !strncmp(text, prefix, strlen(prefix));

@@ -45,6 +45,8 @@ size_t cp_short_name(const char *name);
 
 bool cp_starts_with(const char *text, const char *prefix);
 bool cp_ends_with(const char *text, const char *suffix);
+/* Is it one of a list that ends with NULL? */
+bool cp_is_any(const char *text, const char *const *list);
 
 /* Finding the name that someone meant: start with what was typed, try each
  * known name, and `best` is the nearest, or NULL when none is near. */

@@ -163,14 +163,6 @@ static uint8_t rust_role(const char *name, size_t length)
 	return *name == '_' && at ? role_of(at + 1, length - (size_t)(at + 1 - name)) : OTHER;
 }
 
-static bool is_any(const char *name, const char *const *names)
-{
-	for (; *names; names++)
-		if (!strcmp(name, *names))
-			return true;
-	return false;
-}
-
 /* operator new and delete: the size, or the address, comes first. Not those that
  * are given a place. */
 static uint8_t operator_role(const char *name)
@@ -186,9 +178,9 @@ static uint8_t operator_role(const char *name)
 					       NULL };
 
 	if (cp_starts_with(name, "_Znwm") || cp_starts_with(name, "_Znam"))
-		return is_any(name + 5, news) ? MALLOC : OTHER;
+		return cp_is_any(name + 5, news) ? MALLOC : OTHER;
 	if (cp_starts_with(name, "_ZdlPv") || cp_starts_with(name, "_ZdaPv"))
-		return is_any(name + 6, deletes) ? FREE : OTHER;
+		return cp_is_any(name + 6, deletes) ? FREE : OTHER;
 	return OTHER;
 }
 
@@ -517,15 +509,12 @@ static bool on_return(cprof_session *s, const struct engine_traced *t, const str
 		tell(s, &a, FREED);
 		return true;
 	}
-	if (before && before != a.address)
-		set_free(s->calls->heap, p, before, call->enter_ns);
-	set_allocated(s->calls->heap, p, a.address, s->calls->now_ns);
 	if (before && before != a.address) {
+		set_free(s->calls->heap, p, before, call->enter_ns);
 		a.previous = before;
-		tell(s, &a, MOVED);
-	} else {
-		tell(s, &a, before ? RESIZED : ALLOCATED);
 	}
+	set_allocated(s->calls->heap, p, a.address, s->calls->now_ns);
+	tell(s, &a, a.previous ? MOVED : before ? RESIZED : ALLOCATED);
 	return true;
 }
 

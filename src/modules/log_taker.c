@@ -53,12 +53,8 @@ static bool is_of_c(const char *name)
 					      "__GI_",	       "__libc_",     "pthread_mutex_",
 					      "pthread_cond_", "__gthread_",  "je_",
 					      "mi_",	       "tc_",	      NULL };
-	const char *const *it;
 
-	for (it = names; *it; it++)
-		if (!strcmp(name, *it))
-			return true;
-	return begins_with_any(name, begins);
+	return cp_is_any(name, names) || begins_with_any(name, begins);
 }
 
 static bool is_of_language(const char *name)

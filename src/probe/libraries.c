@@ -114,15 +114,6 @@ static const char *string(const struct dynamic *d, uint64_t offset)
 
 /* ---- imports ---- */
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	for (; *names; names++) {
-		if (!strcmp(name, *names))
-			return true;
-	}
-	return false;
-}
-
 static void look_at_import(struct cp_libraries *to, const char *name)
 {
 	static const char *const loading[] = { "dlopen", "dlmopen", "__libc_dlopen_mode", NULL };
@@ -131,8 +122,8 @@ static void look_at_import(struct cp_libraries *to, const char *name)
 						"execveat",	"posix_spawn", "system", "popen",
 						"posix_spawnp", "wordexp",     NULL };
 
-	to->may_load |= is_one_of(name, loading);
-	to->may_start |= is_one_of(name, starting);
+	to->may_load |= cp_is_any(name, loading);
+	to->may_start |= cp_is_any(name, starting);
 }
 
 static void look_at_imports(struct cp_libraries *to, struct cp_elf *elf)

@@ -672,46 +672,50 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+/* "‖ waited TEXT in FUNCTION", with or without a mark; `raw` is the program's text. */
+static struct cp_error *met_in(struct printer *w, uint32_t thread, uint32_t function,
+			       const struct cp_record_call *call, const char *mark,
+			       const struct cp_buf *raw)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_replay_line *line;
+	struct moment m;
+
+	CP_TRY(begin_moment(w, thread, call, &m));
+	line = cp_line_at(&w->l, m.number);
+	if (*mark)
+		cp_line_put(&w->l, line, CP_PAINT_WARNING, mark);
+	cp_add_name(&text, raw->bytes ? raw->bytes : "");
+	cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 24, 12);
+	cp_line_put(&w->l, line, CP_PAINT_PLAIN, " in ");
+	cp_line_function(&w->l, line, function, 0, 8);
+	end_moment(w, call, &m);
+	return NULL;
+}
+
 /* At its end. */
 static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct moment m;
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	CP_TRY(begin_moment(w, thread, call, &m));
-	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_WARNING, "‖ waited ");
 	cp_wait_text(w->l.p, call, &raw);
-	cp_add_name(&text, raw.bytes ? raw.bytes : "");
-	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN,
-		    text.bytes ? text.bytes : "", 24, 12);
-	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN, " in ");
-	cp_line_function(&w->l, cp_line_at(&w->l, m.number), function, 0, 8);
-	end_moment(w, call, &m);
-	return NULL;
+	return met_in(w, thread, function, call, "‖ waited ", &raw);
 }
 
 static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 			     const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct moment m;
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	CP_TRY(begin_moment(w, thread, call, &m));
-	cp_heap_text(call, &text);
-	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN,
-		    text.bytes ? text.bytes : "", 24, 12);
-	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN, " in ");
-	cp_line_function(&w->l, cp_line_at(&w->l, m.number), function, 0, 8);
-	end_moment(w, call, &m);
-	return NULL;
+	cp_heap_text(call, &raw);
+	return met_in(w, thread, function, call, "", &raw);
 }
 
 /* ---- all of it ---- */
