@@ -12,6 +12,7 @@
 #include <cprof/format.h>
 #include <cprof/functions.h>
 #include <cprof/heap.h>
+#include <cprof/io.h>
 #include <cprof/module.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>

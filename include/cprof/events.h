@@ -81,9 +81,9 @@ struct cprof_trace_event; /* cprof/trace.h */
 
 /* Sources of events that cost something: without these calls they are not
  * raised, but for jit_*, for which a callback is enough. False: too late, or this
- * cprof has no such source. Allocations: cprof/heap.h. [init] */
+ * cprof has no such source. Allocations: cprof/heap.h;
+ * fileio: cprof/io.h. [init] */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
-CPROF_API bool cprof_profiler_enable_fileio(void); /* fileio */
 CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
 CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
 /* annotation, fiber_switch: needs a session with CPROF_SESSION_CALLS */
@@ -116,7 +116,7 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
  *
  * What has to be done for an event is decided at launch or attach, by the
  * callbacks set until then: breakpoints of cprof's own (context_*, image_*,
- * assembly_*, method_free, jit_*, thread_stopping), stops of threads on their way out
+ * assembly_*, gc_root_*, gc_finaliz*, method_free, jit_*, thread_stopping), stops of threads on their way out
  * (thread_stopping, thread_stopped, domain_unloading), reports of signals. A program that is only sampled has none of them. */
 #define CPROF_PROFILER_EVENTS(E) \
 	/* once: nothing of the program has run, or it has just been attached to. Where \
@@ -209,7 +209,7 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	E(exception_clause, (cprof_profiler * prof, const cprof_function *method, uint32_t index, \
 			     cprof_exception_clause_type type, const cprof_object *exception)) \
 	/* heap: world stops made by cprof; what is allocated, what realloc moved (pairs: from, \
-	 * to), what the allocator took from the kernel or gave back: cprof/heap.h */ \
+	 * to), how many bytes the allocator has from the kernel: cprof/heap.h */ \
 	E(gc_event, \
 	  (cprof_profiler * prof, cprof_gc_event event, uint32_t generation, bool is_serial)) \
 	E(gc_allocation, (cprof_profiler * prof, const cprof_object *object)) \
@@ -218,17 +218,26 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	E(gc_handle_created, (cprof_profiler * prof, uint32_t handle, cprof_handle_type type, \
 			      const cprof_object *object)) \
 	E(gc_handle_deleted, (cprof_profiler * prof, uint32_t handle, cprof_handle_type type)) \
-	/* destructors: the exit-time phase; single objects */ \
+	/* handlers and destructors: about to run on the current thread, at exit() and \
+	 * quick_exit() or when a library is unloaded; all have run (not when one ends the \
+	 * process). Single objects */ \
 	E(gc_finalizing, (cprof_profiler * prof)) \
 	E(gc_finalized, (cprof_profiler * prof)) \
 	E(gc_finalizing_object, (cprof_profiler * prof, const cprof_object *object)) \
 	E(gc_finalized_object, (cprof_profiler * prof, const cprof_object *object)) \
-	/* memory a heapshot scans for pointers */ \
+	/* memory that may hold addresses of what is allocated. Static: what stays writable of \
+	 * an image's segments, behind its image_loaded; stack: a thread's own, of the first one \
+	 * the room that it has, behind its thread_started; tls: an image's variables of a \
+	 * thread, of those that were there when the image was loaded or the thread started \
+	 * (glibc). `key` is the image's first address, else the tid; `name` the image's path, \
+	 * of a stack the thread's name. Unregistered right before image_unloading and \
+	 * thread_stopped */ \
 	E(gc_root_register, (cprof_profiler * prof, cprof_addr start, uint64_t size, \
 			     cprof_root_source source, cprof_addr key, const char *name)) \
 	E(gc_root_unregister, (cprof_profiler * prof, cprof_addr start)) \
 	E(gc_roots, (cprof_profiler * prof, uint64_t count, const cprof_addr *addresses, \
 		     const cprof_object *objects)) \
+	/* bytes were transferred: cprof/io.h; `kind` is a cprof_fileio_kind */ \
 	E(fileio, (cprof_profiler * prof, uint64_t kind, uint64_t size)) \
 	/* locks, only when contended: must wait; gave up (timeout); got it after waiting. With \
 	 * cprof_profiler_enable_monitors(); more than cprof_profiler_set_max_rate() has for globs \

@@ -2,8 +2,8 @@
  *
  * cprof/heap.h - what the program allocates and frees.
  *
- * gc_allocation, gc_moves, heap_resized and heap_free (cprof/events.h) come
- * from breakpoints in the functions that allocate: malloc() and its like of the
+ * gc_allocation, gc_moves, heap_resized, heap_free and gc_resize (cprof/events.h)
+ * come from breakpoints in the functions that allocate: malloc() and its like of the
  * C library or of what stands in for it (jemalloc, tcmalloc, mimalloc, a static
  * one), operator new and delete that are no calls of those, a global allocator
  * of Rust's. One that calls another one for the same is told once: by the name
@@ -15,6 +15,11 @@
  *     heap_resized    likewise, the same address
  *     heap_free       before it is freed, so an address is free before it is
  *                     allocated anew, whichever thread does that
+ *
+ *     gc_resize       another size: what the allocator has from the kernel and may use,
+ *                     the program's break included, whoever moves it. What it maps, but
+ *                     may not read or write, is not counted; nor what it mapped before
+ *                     cprof was attached. A callback must be set when the session starts
  *
  * Two stops an allocation, one where it is freed. The stack is captured: walk it
  * with cprof_do_stack_snapshot(NULL, ...).

@@ -16,7 +16,7 @@
 #include "engine/areas.h"
 #include "engine/context.h"
 #include "engine/coverage.h"
-#include "engine/heap.h"
+#include "engine/roles.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
 #include "tracer/restore.h"
@@ -88,7 +88,7 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		flags |= CP_SITE_HOLD | CP_SITE_REGS;
 	if (engine_holds_exit(t, site))
 		flags |= CP_SITE_HOLD | CP_SITE_REGS;
-	flags |= engine_heap_captures(t, site->kind);
+	flags |= engine_role_captures(t, site->kind);
 	if (site->kind != ENGINE_SITE_ENTRY)
 		return flags;
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_STACK)
@@ -162,7 +162,7 @@ static bool add_function(struct batch *b, uint32_t number)
 		b->groups.count--;
 		return false;
 	}
-	for (i = 1; i < t->site_count && !engine_heap_entry_alone(t); i++) {
+	for (i = 1; i < t->site_count && !engine_role_entry_alone(t); i++) {
 		if (add_planned(b, t->first_site + i))
 			continue;
 		cp_debug("%s: no breakpoint can stand at an exit", t->function->linkage_name);

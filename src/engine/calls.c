@@ -13,7 +13,7 @@
 #include "engine/context.h"
 #include "engine/annotations.h"
 #include "engine/fibers.h"
-#include "engine/heap.h"
+#include "engine/roles.h"
 #include "engine/invoke.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
@@ -182,6 +182,16 @@ void engine_calls_stack(cprof_thread *t)
 	find_stack(t, 0);
 }
 
+void engine_thread_stack(cprof_thread *t)
+{
+	uint64_t born = on_stack(t, 0);
+
+	if (t->stack_end)
+		return;
+	engine_calls_look(t->process);
+	find_stack(t, t->process->parent ? born : 0);
+}
+
 static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 {
 	t->slot = e->slot;
@@ -346,9 +356,9 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	set_current(s->calls, call);
 	s->calls->current.overhead_ns = overhead(s, call);
 	s->calls->current.cpu_ns = cpu_time(s, call);
-	if (call->flags & CP_CALL_MARKS && how == CP_CALL_RETURNED)
-		engine_heap_returned(s, call);
-	if (call->flags & CP_CALL_HIDDEN && flags != ENGINE_TRACED_HEAP &&
+	if (c->traced.items[call->function]->role && !c->exiting)
+		engine_role_ended(s, call, how);
+	if (call->flags & CP_CALL_HIDDEN && flags != ENGINE_TRACED_ROLE &&
 	    (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
 		c->rejected_condition++;
 	if (call->flags & CP_CALL_HIDDEN || !call->subject)
@@ -439,7 +449,7 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 	}
 	if (c->by_return)
 		end_by_running_on(p, at, e, number);
-	if (t->heap && engine_heap_entered(s, hit, &call))
+	if (t->role && engine_role_entered(s, hit, &call))
 		return;
 	if (!engine_traced_by_others(t)) {
 		call.flags |= CP_CALL_HIDDEN;
@@ -480,7 +490,7 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 	of_call.sp = e->sp - cp_arch_host()->ret_size;
 	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
 	/* Its result is in registers, which another site's event need not have. */
-	if (call && call->flags & CP_CALL_MARKS && !s->current.hit->regs.known)
+	if (call && s->calls->traced.items[call->function]->role && !s->current.hit->regs.known)
 		return;
 	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
 		cp_shadow_leave(s->current.process->shadow, &of_call, CP_SHADOW_ANY,
@@ -674,7 +684,7 @@ void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
 	engine_throws_exit(p, tid);
 	engine_locks_exit(p, tid);
 	if (!tid)
-		engine_heap_exit(p);
+		engine_roles_exit(p);
 	if (!c || !p->shadow)
 		return;
 	c->now_ns = ts_ns;

@@ -34,20 +34,20 @@ struct engine_plans {
 	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
 	bool throws_sought; /* the sites below were */
 	uint32_t throws[2]; /* of exceptions (throws.c) + 1; 0: none */
-	struct engine_heap_plan *heap; /* owned; heap.c; NULL: not looked at */
+	struct engine_role_plan *roles; /* owned; roles.c; NULL: not looked at */
 	struct engine_lock_plan *locks; /* owned; locks.c */
 	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
-/* Beside CPROF_CALL_INSTRUMENTATION_*: it allocates or frees (heap.c). */
-#define ENGINE_TRACED_HEAP 0x80000000u
+/* Beside CPROF_CALL_INSTRUMENTATION_*: what it does is told (roles.h). */
+#define ENGINE_TRACED_ROLE 0x80000000u
 
-/* A function that filters chose, or that allocates. */
+/* A function that filters chose, or that has a role. */
 struct engine_traced {
 	cprof_assembly *assembly;
 	struct cp_probe_function *function; /* of assembly->plans */
-	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_HEAP */
-	uint8_t heap; /* what it does there: enum engine_heap_role */
+	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_ROLE */
+	uint8_t role; /* enum engine_role */
 	enum cp_probe_why why;
 	uint32_t max_rate; /* 0: any */
 	uint32_t first_site, site_count; /* the entry first; 0: can't be traced */
@@ -127,6 +127,7 @@ struct engine_calls {
 	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
 	struct engine_locks *locks; /* owned; NULL: locks are not watched */
 	struct engine_heap *heap; /* owned; NULL: allocations are not watched */
+	struct engine_fileio *fileio; /* owned; NULL: what is read and written is not */
 	struct cp_fetch throw_fetches[8], landing_fetches[4];
 	/* plans */
 	struct cp_decoder *decoder;
@@ -229,6 +230,8 @@ void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
 void engine_calls_end(cprof_session *s);
 /* Finds the thread's own stack (NULL: none). */
 void engine_calls_stack(cprof_thread *t);
+/* The same of a thread that has just begun, with what is mapped now. */
+void engine_thread_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */
 void engine_calls_look(cprof_process *p);
 

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "engine/context.h"
-#include "engine/heap.h"
+#include "engine/roles.h"
 
 /* ---- captures ---- */
 
@@ -138,7 +138,7 @@ bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *
 	if (site->kind != ENGINE_SITE_EXIT && site->kind != ENGINE_SITE_RETURN)
 		return false;
 	return (t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature) ||
-	       engine_heap_holds_exit(t);
+	       engine_role_holds_exit(t);
 }
 
 /* The arguments once more, from the registers of the entry and the memory of

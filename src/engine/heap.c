@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Allocations. The functions that make them are traced like others (plans.c,
- * calls.c), only nobody is told of their calls:
+ * Allocations, from functions that have such a role (roles.h):
  *
  *     malloc(24)       entry: the size ──► words of the open call
  *                      ret:   the address ──► gc_allocation
@@ -28,22 +27,6 @@
 #include "engine/throws.h"
 #include "image/image.h"
 #include <cprof/heap.h>
-
-enum engine_heap_role {
-	OTHER,
-	MALLOC, /* (size) */
-	CALLOC, /* (count, size) */
-	ALIGNED, /* (alignment, size) */
-	POSIX, /* (where to, alignment, size) */
-	REALLOC, /* (address, size) */
-	REALLOCARRAY, /* (address, count, size) */
-	RUST_REALLOC, /* (address, old size, alignment, size) */
-	FREE, /* (address) */
-};
-
-struct engine_heap_plan {
-	struct cp_map roles; /* link-time address -> enum engine_heap_role */
-};
 
 #define CALL_MAX 8 /* bytes before a return address that are looked at */
 #define IS_FREE 0 /* instead of a time */
@@ -91,13 +74,6 @@ void engine_heap_free(struct engine_calls *c)
 	c->heap = NULL;
 }
 
-void engine_heap_plan_free(struct engine_heap_plan *plan)
-{
-	if (plan)
-		cp_map_free(&plan->roles);
-	free(plan);
-}
-
 void engine_heap_warn(cprof_session *s)
 {
 	if (engine_heap_wanted(s) && !s->calls->heap->found)
@@ -109,34 +85,31 @@ void engine_heap_warn(cprof_session *s)
 
 /* ---- functions ---- */
 
-static const struct {
-	const char *name;
-	uint8_t role;
-} functions[] = {
-	{ "malloc", MALLOC },
-	{ "valloc", MALLOC },
-	{ "pvalloc", MALLOC },
-	{ "calloc", CALLOC },
-	{ "memalign", ALIGNED },
-	{ "aligned_alloc", ALIGNED },
-	{ "posix_memalign", POSIX },
-	{ "realloc", REALLOC },
-	{ "reallocarray", REALLOCARRAY },
-	{ "free", FREE },
-	{ "cfree", FREE },
+static const struct engine_role_name functions[] = {
+	{ "malloc", ENGINE_ROLE_MALLOC },
+	{ "valloc", ENGINE_ROLE_MALLOC },
+	{ "pvalloc", ENGINE_ROLE_MALLOC },
+	{ "calloc", ENGINE_ROLE_CALLOC },
+	{ "memalign", ENGINE_ROLE_ALIGNED },
+	{ "aligned_alloc", ENGINE_ROLE_ALIGNED },
+	{ "posix_memalign", ENGINE_ROLE_POSIX },
+	{ "realloc", ENGINE_ROLE_REALLOC },
+	{ "reallocarray", ENGINE_ROLE_REALLOCARRAY },
+	{ "free", ENGINE_ROLE_FREE },
+	{ "cfree", ENGINE_ROLE_FREE },
 	/* jemalloc's own: (size, flags), (address, size, flags), ... */
-	{ "mallocx", MALLOC },
-	{ "rallocx", REALLOC },
-	{ "dallocx", FREE },
-	{ "sdallocx", FREE },
+	{ "mallocx", ENGINE_ROLE_MALLOC },
+	{ "rallocx", ENGINE_ROLE_REALLOC },
+	{ "dallocx", ENGINE_ROLE_FREE },
+	{ "sdallocx", ENGINE_ROLE_FREE },
 	/* A global allocator of a Rust program's; without one, what is called is malloc. */
-	{ "__rg_alloc", MALLOC },
-	{ "__rg_alloc_zeroed", MALLOC },
-	{ "__rg_realloc", RUST_REALLOC },
-	{ "__rg_dealloc", FREE },
+	{ "__rg_alloc", ENGINE_ROLE_MALLOC },
+	{ "__rg_alloc_zeroed", ENGINE_ROLE_MALLOC },
+	{ "__rg_realloc", ENGINE_ROLE_RUST_REALLOC },
+	{ "__rg_dealloc", ENGINE_ROLE_FREE },
 };
 
-static uint8_t role_of(const char *name, size_t length)
+static uint8_t c_role(const char *name, size_t length)
 {
 	static const char *const prefixes[] = { "je_", "mi_", "tc_" };
 	size_t i;
@@ -148,11 +121,7 @@ static uint8_t role_of(const char *name, size_t length)
 			break;
 		}
 	}
-	for (i = 0; i < CP_ARRAY_SIZE(functions); i++)
-		if (strlen(functions[i].name) == length &&
-		    !strncmp(functions[i].name, name, length))
-			return functions[i].role;
-	return OTHER;
+	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
 }
 
 /* `_RNvCs1a2b_7___rustc10___rg_alloc`: the last piece of a name of Rust's. */
@@ -160,7 +129,7 @@ static uint8_t rust_role(const char *name, size_t length)
 {
 	const char *at = memmem(name, length, "___rg_", 6);
 
-	return *name == '_' && at ? role_of(at + 1, length - (size_t)(at + 1 - name)) : OTHER;
+	return at ? c_role(at + 1, length - (size_t)(at + 1 - name)) : ENGINE_ROLE_NONE;
 }
 
 /* operator new and delete: the size, or the address, comes first. Not those that
@@ -178,10 +147,10 @@ static uint8_t operator_role(const char *name)
 					       NULL };
 
 	if (cp_starts_with(name, "_Znwm") || cp_starts_with(name, "_Znam"))
-		return cp_is_any(name + 5, news) ? MALLOC : OTHER;
+		return cp_is_any(name + 5, news) ? ENGINE_ROLE_MALLOC : ENGINE_ROLE_NONE;
 	if (cp_starts_with(name, "_ZdlPv") || cp_starts_with(name, "_ZdaPv"))
-		return cp_is_any(name + 6, deletes) ? FREE : OTHER;
-	return OTHER;
+		return cp_is_any(name + 6, deletes) ? ENGINE_ROLE_FREE : ENGINE_ROLE_NONE;
+	return ENGINE_ROLE_NONE;
 }
 
 /* Its operators are calls of malloc and free, which are watched anyway. */
@@ -191,97 +160,23 @@ static bool only_calls_malloc(const char *image)
 	       cp_starts_with(image, "libc++abi.");
 }
 
-/* What glibc's dynamic linker needs before there is a C library is its own. */
-static bool is_linker(const char *image)
+uint8_t engine_heap_role(const char *image, const char *name, size_t length, bool local)
 {
-	return cp_starts_with(image, "ld-linux") || cp_starts_with(image, "ld-2.");
+	uint8_t role = local ? ENGINE_ROLE_NONE : c_role(name, length);
+
+	if (!role && *name == '_')
+		role = rust_role(name, length);
+	if (!role && *name == '_' && !only_calls_malloc(image))
+		role = operator_role(name);
+	return role;
 }
 
-static struct engine_heap_plan *find_functions(const cprof_assembly *a)
+void engine_heap_found(cprof_session *s)
 {
-	struct engine_heap_plan *plan = calloc(1, sizeof(*plan));
-	const char *image = cp_basename(a->path);
-	const struct cp_symbol *symbols;
-	struct cp_error *err;
-	size_t count, i;
-
-	if (!plan || is_linker(image))
-		return plan;
-	err = cp_image_symbols(a->image, &symbols, &count);
-	for (i = 0; !err && i < count; i++) {
-		const char *name = symbols[i].name;
-		size_t length = strcspn(name, "@"); /* before a version */
-		uint8_t role = OTHER;
-
-		if (symbols[i].kind != CP_SYMBOL_FUNCTION)
-			continue;
-		if (!symbols[i].local)
-			role = role_of(name, length);
-		if (!role && *name == '_')
-			role = rust_role(name, length);
-		if (!role && *name == '_' && !only_calls_malloc(image))
-			role = operator_role(name);
-		if (role && !cp_map_put(&plan->roles, symbols[i].start.v, role))
-			break;
-	}
-	cp_error_free(err);
-	return plan;
-}
-
-bool engine_heap_in(const cprof_image *image)
-{
-	cprof_session *s = image->process->session;
-	struct engine_plans *plans;
-
-	if (!engine_heap_wanted(s))
-		return false;
-	plans = engine_plans_of(image->assembly);
-	if (plans && !plans->heap)
-		plans->heap = find_functions(image->assembly);
-	if (!plans || !plans->heap || !plans->heap->roles.count)
-		return false;
 	s->calls->heap->found = true;
-	return true;
-}
-
-uint8_t engine_heap_role(const cprof_image *image, const struct cp_probe_function *f)
-{
-	const struct engine_heap_plan *plan = image->assembly->plans->heap;
-	const uint64_t *role = plan ? cp_map_get(&plan->roles, f->address) : NULL;
-
-	return role ? (uint8_t)*role : OTHER;
-}
-
-bool engine_heap_entry_alone(const struct engine_traced *t)
-{
-	return t->heap == FREE && !engine_traced_by_others(t);
-}
-
-bool engine_heap_wants_return(const struct engine_traced *t)
-{
-	return t->heap && t->heap != FREE;
-}
-
-unsigned engine_heap_captures(const struct engine_traced *t, enum engine_site_kind kind)
-{
-	if (!t->heap)
-		return 0;
-	if (kind == ENGINE_SITE_ENTRY)
-		return CP_SITE_REGS | (t->heap == FREE ? CP_SITE_STACK : 0);
-	return t->heap == FREE ? 0 : CP_SITE_REGS | CP_SITE_STACK;
-}
-
-bool engine_heap_holds_exit(const struct engine_traced *t)
-{
-	return t->heap == POSIX;
 }
 
 /* ---- events ---- */
-
-static uint64_t argument(const struct engine_hit *hit, unsigned position)
-{
-	return hit->regs.r[cp_arch_host()->args[position]];
-}
 
 static uint64_t product(uint64_t count, uint64_t size)
 {
@@ -293,34 +188,31 @@ static uint64_t product(uint64_t count, uint64_t size)
 /* What the call asks for: words[0] bytes, words[1] an address. */
 static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t *words)
 {
-	switch ((enum engine_heap_role)role) {
-	case OTHER:
-	case FREE:
+	switch (role) {
+	case ENGINE_ROLE_MALLOC:
+		words[0] = engine_role_argument(hit, 0);
 		break;
-	case MALLOC:
-		words[0] = argument(hit, 0);
+	case ENGINE_ROLE_CALLOC:
+		words[0] = product(engine_role_argument(hit, 0), engine_role_argument(hit, 1));
 		break;
-	case CALLOC:
-		words[0] = product(argument(hit, 0), argument(hit, 1));
+	case ENGINE_ROLE_ALIGNED:
+		words[0] = engine_role_argument(hit, 1);
 		break;
-	case ALIGNED:
-		words[0] = argument(hit, 1);
+	case ENGINE_ROLE_POSIX:
+		words[0] = engine_role_argument(hit, 2);
+		words[1] = engine_role_argument(hit, 0);
 		break;
-	case POSIX:
-		words[0] = argument(hit, 2);
-		words[1] = argument(hit, 0);
+	case ENGINE_ROLE_REALLOC:
+		words[0] = engine_role_argument(hit, 1);
+		words[1] = engine_role_argument(hit, 0);
 		break;
-	case REALLOC:
-		words[0] = argument(hit, 1);
-		words[1] = argument(hit, 0);
+	case ENGINE_ROLE_REALLOCARRAY:
+		words[0] = product(engine_role_argument(hit, 1), engine_role_argument(hit, 2));
+		words[1] = engine_role_argument(hit, 0);
 		break;
-	case REALLOCARRAY:
-		words[0] = product(argument(hit, 1), argument(hit, 2));
-		words[1] = argument(hit, 0);
-		break;
-	case RUST_REALLOC:
-		words[0] = argument(hit, 3);
-		words[1] = argument(hit, 0);
+	case ENGINE_ROLE_RUST_REALLOC:
+		words[0] = engine_role_argument(hit, 3);
+		words[1] = engine_role_argument(hit, 0);
 		break;
 	}
 }
@@ -399,17 +291,6 @@ bool cprof_current_allocation(cprof_allocation *ret)
 	return true;
 }
 
-/* A stop that only this is about is an event, or is none. */
-static void count(struct engine_calls *c, const struct engine_traced *t, bool told)
-{
-	if (engine_traced_by_others(t))
-		return;
-	if (told)
-		c->events++;
-	else
-		c->hooks++;
-}
-
 /* Does the library call its own function, and not whatever has that name in the
  * program? */
 static bool is_internal(cprof_process *p, const struct engine_hit *hit)
@@ -432,7 +313,8 @@ static bool is_internal(cprof_process *p, const struct engine_hit *hit)
 static bool on_free(cprof_session *s, const struct engine_hit *hit)
 {
 	cprof_process *p = s->current.process;
-	cprof_allocation a = { .address = argument(hit, 0), .begin_ns = hit->event->e.ts_ns };
+	cprof_allocation a = { .address = engine_role_argument(hit, 0),
+			       .begin_ns = hit->event->e.ts_ns };
 	const struct cp_call *around;
 
 	if (!a.address || is_internal(p, hit))
@@ -442,25 +324,18 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED)) ||
 	    !set_free(s->calls->heap, p, a.address, UINT64_MAX))
 		return false;
-	if (hit->image)
-		a.function = engine_traced_function(s, hit->image,
-						    s->calls->sites.items[hit->site].traced);
+	a.function = engine_role_function(s, hit);
 	tell(s, &a, FREED);
 	return true;
 }
 
-bool engine_heap_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call)
+bool engine_heap_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+			 struct cp_call *call)
 {
-	struct engine_calls *c = s->calls;
-	const struct engine_traced *t = c->traced.items[call->function];
-
-	if (t->heap == FREE) {
-		count(c, t, on_free(s, hit));
-		return engine_heap_entry_alone(t);
-	}
-	note_arguments(t->heap, hit, call->words);
+	if (role == ENGINE_ROLE_FREE)
+		return on_free(s, hit);
+	note_arguments(role, hit, call->words);
 	call->flags |= CP_CALL_MARKS;
-	count(c, t, false);
 	return false;
 }
 
@@ -477,30 +352,30 @@ static uint64_t read_pointer(cprof_process *p, uint64_t address)
 /* What the function answers with; 0: it failed, or that is not known. */
 static uint64_t answer(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
-	const struct engine_hit *hit = s->current.hit;
 	uint64_t result;
 
-	if (!hit || !(hit->regs.known >> cp_arch_host()->result & 1))
+	if (!engine_role_result(s, &result))
 		return 0;
-	result = hit->regs.r[cp_arch_host()->result];
-	if (role == POSIX)
+	if (role == ENGINE_ROLE_POSIX)
 		return (int32_t)result ? 0 : read_pointer(s->current.process, call->words[1]);
 	return result;
 }
 
-/* False: it was nothing to be told. */
-static bool on_return(cprof_session *s, const struct engine_traced *t, const struct cp_call *call)
+bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	cprof_process *p = s->current.process;
-	bool again = t->heap == REALLOC || t->heap == REALLOCARRAY || t->heap == RUST_REALLOC;
+	bool again = role == ENGINE_ROLE_REALLOC || role == ENGINE_ROLE_REALLOCARRAY ||
+		     role == ENGINE_ROLE_RUST_REALLOC;
 	cprof_allocation a = {
 		.function = call->subject,
-		.address = answer(s, t->heap, call),
+		.address = answer(s, role, call),
 		.size = call->words[0],
 		.begin_ns = call->enter_ns,
 	};
 	uint64_t before = again ? call->words[1] : 0;
 
+	if (call->flags & CP_CALL_MARKED)
+		return false;
 	if (!a.address) {
 		if (!before || a.size)
 			return false;
@@ -516,26 +391,6 @@ static bool on_return(cprof_session *s, const struct engine_traced *t, const str
 	set_allocated(s->calls->heap, p, a.address, s->calls->now_ns);
 	tell(s, &a, a.previous ? MOVED : before ? RESIZED : ALLOCATED);
 	return true;
-}
-
-/* Behind a call, the caller's frame is the innermost one, and still in the call. */
-static void step_back(cprof_session *s)
-{
-	struct engine_capture *capture = &s->current.capture;
-
-	if (s->calls->sites.items[s->current.hit->site].kind != ENGINE_SITE_RETURN)
-		return;
-	capture->pc--;
-	capture->regs.r[cp_arch_host()->pc]--;
-}
-
-void engine_heap_returned(cprof_session *s, const struct cp_call *call)
-{
-	const struct engine_traced *t = s->calls->traced.items[call->function];
-
-	if (s->current.hit)
-		step_back(s);
-	count(s->calls, t, !(call->flags & CP_CALL_MARKED) && on_return(s, t, call));
 }
 
 void engine_heap_exit(const cprof_process *p)

@@ -391,7 +391,7 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 	    (!force || p->maps_forced++ >= MAPS_FORCED_FREE))
 		return false;
 	p->maps_ns = now;
-	if (!engine_read_maps(p, &fresh) ||
+	if (!engine_read_maps(p, &fresh) || engine_is_replaced(p) ||
 	    (fresh.size == p->maps.size && !memcmp(fresh.bytes, p->maps.bytes, fresh.size))) {
 		cp_buf_free(&fresh);
 		if (p->jit && !p->jit->jit)

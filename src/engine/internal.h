@@ -103,6 +103,7 @@ struct cprof_process {
 	int32_t live_tid; /* a thread that was alive when last heard of */
 	char name[32];
 	char *exe; /* owned */
+	struct cp_buf auxv; /* what the kernel told the program; addresses are random */
 	uint64_t start_ns, exec_ns, end_ns; /* the last two: 0 not yet */
 	int wait_status; /* -1: not ended */
 	int memory_fd; /* from the tracer; -1: not asked for yet */
@@ -117,6 +118,8 @@ struct cprof_process {
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
 	struct engine_jit *made; /* owned; NULL: no code made at run time was met */
+	struct engine_roots *roots; /* owned; NULL: none was told */
+	struct engine_heap_size *heap_size; /* owned; NULL: nothing of it was seen */
 	uint32_t look; /* how often the mappings were read */
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
 	struct engine_rings *rings; /* of annotations; NULL: none */

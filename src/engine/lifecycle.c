@@ -18,7 +18,9 @@
 #include "base/log.h"
 #include "engine/annotations.h"
 #include "engine/calls.h"
+#include "engine/heap_size.h"
 #include "engine/jit.h"
+#include "engine/roots.h"
 
 /* ---- what is wanted ---- */
 
@@ -41,6 +43,12 @@ void engine_watch_decide(cprof_session *s)
 		watch |= ENGINE_WATCH_EXITS;
 	if (engine_has(s, signal_delivered))
 		watch |= ENGINE_WATCH_SIGNALS;
+	if (engine_has(s, gc_finalizing) || engine_has(s, gc_finalized))
+		watch |= ENGINE_WATCH_FINALIZING;
+	if (engine_has(s, gc_root_register) || engine_has(s, gc_root_unregister))
+		watch |= ENGINE_WATCH_ROOTS | ENGINE_WATCH_LOADER;
+	if (engine_has(s, gc_resize))
+		watch |= ENGINE_WATCH_HEAP_SIZE;
 	if (s->annotations)
 		watch |= ENGINE_WATCH_FIBERS;
 	if (engine_jit_wanted(s))
@@ -86,6 +94,7 @@ static void thread_stopped(cprof_session *s, cprof_thread *t)
 	if (t->life.stopped)
 		return;
 	thread_stopping(s, t);
+	engine_roots_remove_thread(t);
 	t->life.stopped = true;
 	engine_raise(s, thread_stopped, (uintptr_t)t->tid);
 	if (p->life.alive)
@@ -99,8 +108,10 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 	if (!t)
 		return;
 	t->slot = e->slot;
-	if (p->loaded) /* else it is us, before CMD */
-		thread_started(s, t);
+	if (!p->loaded) /* it is us, before CMD */
+		return;
+	thread_started(s, t);
+	engine_roots_add_thread(t);
 }
 
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
@@ -176,8 +187,10 @@ void engine_on_process(cprof_session *s, const struct cp_event_process *e)
 		parent = engine_process(s, e->parent);
 	if (parent && engine_probes_wanted(s))
 		engine_arm_inherit(p, parent);
-	if (parent)
+	if (parent) {
 		engine_annotations_inherit(p, parent);
+		engine_heap_size_inherit(p, parent);
+	}
 	domain_loaded(s, p);
 	if (parent)
 		engine_inherit_images(p, parent);
@@ -189,6 +202,7 @@ static void domain_gone(cprof_session *s, cprof_process *p)
 		return;
 	domain_unloading(s, p);
 	engine_drop_images(p);
+	engine_roots_drop(p);
 	engine_raise(s, domain_unloaded, p);
 }
 
@@ -234,6 +248,8 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 		engine_calls_look(p);
 		engine_calls_stack(cprof_thread_from_tid(p->pid));
 	}
+	if (cprof_thread_from_tid(p->pid))
+		engine_roots_add_thread(cprof_thread_from_tid(p->pid));
 	if (p->pid == s->target && !(s->life.watch & ENGINE_WATCH_LOADER && waits_for_linker(p)))
 		engine_initialized(s);
 }

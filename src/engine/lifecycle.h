@@ -13,7 +13,7 @@
 #include "link/sites.h"
 
 /* What has to be done for events that somebody wants; decided before the
- * target is traced. LOADER, STOPPING, OPENS and JIT take breakpoints. */
+ * target is traced. LOADER, STOPPING, OPENS, JIT and FINALIZING take breakpoints. */
 #define ENGINE_WATCH_LOADER 1u /* at the dynamic linker's hook */
 #define ENGINE_WATCH_STOPPING 2u /* where a thread's start routine has returned */
 #define ENGINE_WATCH_OPENS 4u /* at dlopen, which may fail */
@@ -21,8 +21,18 @@
 #define ENGINE_WATCH_SIGNALS 16u
 #define ENGINE_WATCH_FIBERS 32u /* at what goes to another stack */
 #define ENGINE_WATCH_JIT 64u /* where code made at run time is registered */
+#define ENGINE_WATCH_FINALIZING 128u /* at exit, and what ends it */
+#define ENGINE_WATCH_ROOTS 512u /* as images and threads come and go; with LOADER */
+#define ENGINE_WATCH_HEAP_SIZE 256u /* with allocations: at what maps memory */
 #define ENGINE_WATCH_BREAKPOINTS \
-	(ENGINE_WATCH_LOADER | ENGINE_WATCH_STOPPING | ENGINE_WATCH_OPENS | ENGINE_WATCH_JIT)
+	(ENGINE_WATCH_LOADER | ENGINE_WATCH_STOPPING | ENGINE_WATCH_OPENS | ENGINE_WATCH_JIT | \
+	 ENGINE_WATCH_FINALIZING)
+
+enum engine_finalizing {
+	ENGINE_FINALIZING_NONE,
+	ENGINE_FINALIZING_LIBRARY, /* one that is unloaded */
+	ENGINE_FINALIZING_ALL,
+};
 
 /* What was said of an image. */
 struct engine_image_life {
@@ -30,6 +40,7 @@ struct engine_image_life {
 	uint32_t look; /* at which it was last found */
 	uint64_t rank; /* place in the dynamic linker's list; those of a process differ */
 	cprof_namespace *in; /* NULL: that of the program */
+	uint64_t link_map; /* address of the dynamic linker's; 0: it has none */
 };
 
 struct engine_open { /* a call of dlopen */
@@ -39,6 +50,7 @@ struct engine_open { /* a call of dlopen */
 
 struct engine_thread_life {
 	bool stopping, stopped; /* the event was raised */
+	enum engine_finalizing finalizing; /* what it runs handlers for */
 	CP_VEC(struct engine_open) opens; /* innermost last */
 };
 
@@ -77,6 +89,9 @@ cprof_process *engine_process(cprof_session *s, int32_t pid);
 cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event);
 void engine_process_exec(cprof_process *p);
 void engine_process_gone(cprof_session *s, cprof_process *p);
+/* Does the process run another program already than the one whose events are being
+ * delivered? Then what is read of it now is not about that one. */
+bool engine_is_replaced(const cprof_process *p);
 cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns);
 void engine_thread_gone(cprof_session *s, cprof_thread *t);
 /* Reads the thread's name again when that was not done lately (at ts_ns 0: in

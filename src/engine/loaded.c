@@ -18,7 +18,6 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,12 +25,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "engine/calls.h"
+#include "engine/roots.h"
 
 #define MAX_NAMESPACES 64
 #define MAX_OBJECTS 4096
 #define MAX_HEADERS 64
 #define MAX_DYNAMIC 1024
-#define AUXV_MAX 65536
 
 /* As in <link.h> of glibc 2.35 and later. */
 struct debug {
@@ -46,6 +45,7 @@ struct object {
 	uint64_t bias;
 	uint64_t rank;
 	cprof_namespace *in;
+	uint64_t map; /* where its struct link_map is */
 };
 
 struct objects {
@@ -96,19 +96,14 @@ static uint64_t find_dynamic(cprof_process *p, uint64_t headers, uint64_t count)
 /* Address of the first struct r_debug; 0: there is none (yet). */
 static uint64_t find_debug(cprof_process *p)
 {
-	struct cp_buf auxv = { 0 };
 	uint64_t at = 0;
 	Elf64_Dyn d;
-	char path[64];
 	size_t i;
 
 	if (!engine_open_memory(p))
 		return 0;
-	snprintf(path, sizeof(path), "/proc/%d/auxv", engine_living_task(p));
-	cp_error_free(cp_file_read(AT_FDCWD, path, AUXV_MAX, &auxv));
-	if (auxv_find(&auxv, AT_PHENT) == sizeof(Elf64_Phdr))
-		at = find_dynamic(p, auxv_find(&auxv, AT_PHDR), auxv_find(&auxv, AT_PHNUM));
-	cp_buf_free(&auxv);
+	if (auxv_find(&p->auxv, AT_PHENT) == sizeof(Elf64_Phdr))
+		at = find_dynamic(p, auxv_find(&p->auxv, AT_PHDR), auxv_find(&p->auxv, AT_PHNUM));
 	for (i = 0; at && i < MAX_DYNAMIC; i++, at += sizeof(d)) {
 		if (!read_at(p, at, &d, sizeof(d)) || d.d_tag == DT_NULL)
 			return 0;
@@ -161,7 +156,7 @@ static void read_list(cprof_process *p, uint64_t map, cprof_namespace *in, struc
 	size_t i;
 
 	for (i = 0; map && i < MAX_OBJECTS && read_at(p, map, &l, sizeof(l)); i++) {
-		if (!cp_vec_push(&ret->list, (struct object){ l.l_addr, rank++, in }))
+		if (!cp_vec_push(&ret->list, (struct object){ l.l_addr, rank++, in, map }))
 			return;
 		map = (uintptr_t)l.l_next;
 	}
@@ -207,7 +202,7 @@ static bool wanted(const cprof_session *s)
 	       engine_has(s, assembly_loading) || engine_has(s, assembly_loaded) ||
 	       engine_has(s, assembly_unloading) || engine_has(s, assembly_unloaded) ||
 	       engine_has(s, context_loaded) || engine_has(s, context_unloaded) ||
-	       engine_has(s, method_free);
+	       engine_has(s, method_free) || engine_roots_wanted(s);
 }
 
 /* Its symbols are read now when somebody wants to know that they are. */
@@ -235,6 +230,7 @@ static void tell_loaded(cprof_session *s, cprof_image *image)
 	image->life.shown = true;
 	engine_raise(s, image_loading, image);
 	engine_raise(s, image_loaded, image);
+	engine_roots_add_image(image);
 	tell_assembly(s, image->assembly);
 }
 
@@ -270,6 +266,7 @@ static void tell_unloaded(cprof_session *s, cprof_image *image, bool alone)
 	forget_returns(image->process, image);
 	if (last)
 		engine_raise(s, assembly_unloading, a);
+	engine_roots_remove_image(image);
 	engine_raise(s, image_unloading, image);
 	if (alone)
 		engine_free_methods(s, image);
@@ -315,12 +312,14 @@ static void place(cprof_image *image, const struct objects *objects)
 	size_t i;
 
 	image->life.in = NULL;
+	image->life.link_map = 0;
 	image->life.rank = UINT64_MAX;
 	for (i = 0; i < objects->list.count; i++) {
 		if (objects->list.items[i].bias != image->bias)
 			continue;
 		image->life.rank = objects->list.items[i].rank;
 		image->life.in = objects->list.items[i].in;
+		image->life.link_map = objects->list.items[i].map;
 		return;
 	}
 }
@@ -378,6 +377,8 @@ void engine_tell_images(cprof_process *p)
 		tell_empty(s, p);
 	for (i = 0; i < came.count; i++)
 		tell_loaded(s, came.items[i]);
+	if (came.count)
+		engine_roots_add_locals(p);
 	s->current.process = before;
 	p->life.telling = false;
 	cp_vec_free(&came);
@@ -410,6 +411,7 @@ void engine_inherit_images(cprof_process *p, const cprof_process *parent)
 		if (!image)
 			break;
 		image->life.rank = from->life.rank;
+		image->life.link_map = from->life.link_map;
 		image->life.in = from->life.in ? namespace_at(p, from->life.in->debug) : NULL;
 		tell_loaded(p->session, image);
 	}

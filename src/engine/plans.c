@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/fibers.h"
-#include "engine/heap.h"
+#include "engine/roles.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
 
@@ -25,7 +25,7 @@ void engine_plans_free(struct engine_plans *plans)
 		return;
 	cp_probe_functions_free(&plans->functions);
 	engine_lock_plan_free(plans->locks);
-	engine_heap_plan_free(plans->heap);
+	engine_role_plan_free(plans->roles);
 	free(plans->numbers);
 	free(plans);
 }
@@ -174,10 +174,10 @@ static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_fun
 {
 	unsigned flags = filtered(s, image, f, named_ret);
 
-	if (!engine_heap_wanted(s) || !engine_heap_role(image, f))
+	if (!engine_roles_wanted(s) || !engine_role_of(image, f))
 		return flags;
 	*named_ret = true;
-	return (flags & ~CPROF_CALL_INSTRUMENTATION_ONCE) | ENGINE_TRACED_HEAP;
+	return (flags & ~CPROF_CALL_INSTRUMENTATION_ONCE) | ENGINE_TRACED_ROLE;
 }
 
 static bool image_wanted(const cprof_session *s, const cprof_image *image)
@@ -185,7 +185,7 @@ static bool image_wanted(const cprof_session *s, const cprof_image *image)
 	const char *name = cp_basename(image->assembly->path);
 	const struct engine_trace *t;
 
-	if (engine_heap_in(image) || s->calls->filters)
+	if (engine_roles_in(image) || s->calls->filters)
 		return true;
 	cp_vec_for_each(&s->calls->traces, t)
 		if (cp_spec_wants_image(t->spec->spec, name, engine_is_program(image)))
@@ -301,7 +301,7 @@ static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t 
 	const struct engine_site behind = { .traced = number, .kind = ENGINE_SITE_RETURN };
 	bool once = t->flags & CPROF_CALL_INSTRUMENTATION_ONCE;
 	bool by_return = plan->why == CP_PROBE_BY_RETURN ||
-			 (engine_heap_wants_return(t) && ends_elsewhere(plan));
+			 (engine_role_wants_return(t) && ends_elsewhere(plan));
 	size_t i, count = (once || by_return) && plan->sites.count ? 1 : plan->sites.count;
 
 	t->why = plan->why;
@@ -346,7 +346,7 @@ static uint32_t plan_function(cprof_session *s, const cprof_image *image,
 	t->assembly = a;
 	t->function = f;
 	t->flags = flags;
-	t->heap = flags & ENGINE_TRACED_HEAP ? engine_heap_role(image, f) : 0;
+	t->role = flags & ENGINE_TRACED_ROLE ? engine_role_of(image, f) : 0;
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_ONCE))
 		t->max_rate = named ? c->rate_named : c->rate_globbed;
 	if (!add_sites(c, t, number, plan))
@@ -378,7 +378,7 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 			uint32_t number = plan_function(s, image, f, flags, named, &plan);
 
 			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
-			s->calls->chosen += flags != ENGINE_TRACED_HEAP;
+			s->calls->chosen += flags != ENGINE_TRACED_ROLE;
 		}
 		if (plans->numbers[i] != NOT_CHOSEN &&
 		    s->calls->traced.items[plans->numbers[i] - 1]->site_count &&
@@ -427,7 +427,7 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
 		if (fresh) {
 			number = plan_function(s, image, f, flags, named, &plan);
 			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
-			s->calls->chosen += flags != ENGINE_TRACED_HEAP;
+			s->calls->chosen += flags != ENGINE_TRACED_ROLE;
 			if (number == NOT_CHOSEN)
 				continue;
 		}

@@ -11,8 +11,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "engine/annotations.h"
 #include "engine/calls.h"
+#include "engine/heap_size.h"
+#include "engine/roots.h"
 
 #define NAME_AGE_NS (int64_t)(CP_NS_PER_S / 2)
 
@@ -73,12 +76,33 @@ static int32_t own_number(int32_t pid, int32_t tid)
 	return atoi(last ? last + 1 : line);
 }
 
+#define AUXV_MAX 65536
+
+static void read_auxv(const cprof_process *p, struct cp_buf *out)
+{
+	char path[64];
+
+	cp_buf_clear(out);
+	snprintf(path, sizeof(path), "/proc/%d/auxv", engine_living_task(p));
+	cp_error_free(cp_file_read(AT_FDCWD, path, AUXV_MAX, out));
+}
+
+bool engine_is_replaced(const cprof_process *p)
+{
+	struct cp_buf now CP_CLEANUP(cp_buf_free) = { 0 };
+
+	read_auxv(p, &now);
+	return p->auxv.size && now.size &&
+	       (now.size != p->auxv.size || memcmp(now.bytes, p->auxv.bytes, now.size) != 0);
+}
+
 static void read_identity(cprof_process *p)
 {
 	int32_t tid = engine_living_task(p);
 	char path[64], exe[4096];
 	ssize_t n;
 
+	read_auxv(p, &p->auxv);
 	read_comm(p->pid, tid, p->name, sizeof(p->name));
 	snprintf(path, sizeof(path), "/proc/%d/exe", tid);
 	n = readlink(path, exe, sizeof(exe) - 1);
@@ -95,6 +119,7 @@ static void inherit_identity(cprof_process *p, const cprof_process *parent)
 {
 	memcpy(p->name, parent->name, sizeof(p->name));
 	p->exe = parent->exe ? strdup(parent->exe) : NULL;
+	cp_buf_add(&p->auxv, parent->auxv.bytes, parent->auxv.size);
 }
 
 cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event)
@@ -226,7 +251,10 @@ static void process_free(cprof_process *p)
 		engine_image_free(p->images.items[i]);
 	cp_shadow_destroy(p->shadow);
 	engine_life_free(&p->life);
+	engine_roots_free(p->roots);
+	engine_heap_size_exit(p);
 	cp_vec_free(&p->images);
+	cp_buf_free(&p->auxv);
 	free(p->exe);
 	free(p);
 }

@@ -206,15 +206,6 @@ void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle, cprof_pro
 CPROF_PROFILER_EVENTS(DEFINE_SETTER_)
 #undef DEFINE_SETTER_
 
-/* Not available (yet): that is what false says. */
-#define NO_SOURCE_(what) \
-	bool cprof_profiler_enable_##what(void) \
-	{ \
-		return false; \
-	}
-NO_SOURCE_(fileio)
-#undef NO_SOURCE_
-
 bool cprof_profiler_enable_jit(void)
 {
 	cprof_session *s = cprof_session_current();

@@ -8,6 +8,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/fileio.h"
 #include "engine/heap.h"
 #include "engine/invoke.h"
 #include "engine/locks.h"
@@ -52,6 +53,7 @@ void engine_calls_free(cprof_session *s)
 	engine_invoke_free(c);
 	engine_locks_free(c);
 	engine_heap_free(c);
+	engine_fileio_free(c);
 	cp_vec_free(&c->traces);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
@@ -73,7 +75,7 @@ bool engine_probes_wanted(const cprof_session *s)
 {
 	return engine_calls_wanted(s) || engine_coverage_wanted(s) ||
 	       engine_annotations_wanted(s) || engine_throws_wanted(s) || engine_locks_wanted(s) ||
-	       engine_heap_wanted(s) || s->life.watch & ENGINE_WATCH_BREAKPOINTS;
+	       engine_roles_wanted(s) || s->life.watch & ENGINE_WATCH_BREAKPOINTS;
 }
 
 void engine_calls_warn(cprof_session *s)

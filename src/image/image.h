@@ -103,6 +103,13 @@ CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, 
  * free()d. NULL: none, or no symbol tells. */
 char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret);
 
+/* What of the segments can still be written to when the program runs (not what is
+ * only relocated), up to `max`; how many there are. */
+size_t cp_image_writable(const struct cp_image *image, struct cp_vaddr *starts, uint64_t *sizes,
+			 size_t max);
+/* The thread-local variables of a thread. False: there are none. */
+bool cp_image_tls(const struct cp_image *image, uint64_t *size_ret, uint64_t *align_ret);
+
 /* One function at an address: the inlined ones innermost first, the real one
  * last. Strings live as long as the image; NULL and 0 where unknown. */
 struct cp_inline_frame {

@@ -68,7 +68,7 @@ static bool take_event(cprof_profiler *log, const char *key, bool *known_ret)
 		if (events[i].source == HEAP)
 			log->allocations = named;
 		return !named || events[i].source != NEVER ||
-		       refuse(log, key, "this version has no source of such events");
+		       refuse(log, key, "this version does not write such events");
 	}
 	return false;
 }

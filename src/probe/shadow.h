@@ -37,7 +37,7 @@ struct cp_call {
 	uint32_t flags;
 	int32_t tid; /* that entered it */
 	bool tail; /* entered by a tail call of the frame that it replaced */
-	uint64_t words[2]; /* the caller's */
+	uint64_t words[3]; /* the caller's */
 	void *data; /* the caller's; given back by every event that ends the call */
 };
 

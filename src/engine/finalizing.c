@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is done at the end: handlers of atexit() and on_exit(), destructors of
+ * static objects, of the program and of its libraries.
+ *
+ *     exit, quick_exit ──► gc_finalizing ... handlers ... gc_finalized ◄── _exit
+ *     dlclose ──► __cxa_finalize ──► gc_finalizing ... gc_finalized
+ *
+ * At exit, the C library calls _exit() when all is done. A handler that calls it
+ * itself, or crashes, ends the process in the middle: then nothing is finalized.
+ */
+#include "engine/finalizing.h"
+
+#include "base/text.h"
+#include "base/types.h"
+#include "engine/throws.h"
+
+bool engine_finalizing_wanted(const cprof_session *s)
+{
+	return s->calls && s->life.watch & ENGINE_WATCH_FINALIZING;
+}
+
+uint8_t engine_finalizing_role(const char *name, size_t length)
+{
+	static const struct engine_role_name functions[] = {
+		{ "exit", ENGINE_ROLE_EXIT },
+		{ "quick_exit", ENGINE_ROLE_EXIT },
+		{ "_exit", ENGINE_ROLE_EXITED },
+		{ "_Exit", ENGINE_ROLE_EXITED },
+		{ "__cxa_finalize", ENGINE_ROLE_FINALIZE },
+	};
+
+	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
+}
+
+/* Does the C library call its own function? */
+static bool called_by_library(cprof_session *s, const struct engine_hit *hit)
+{
+	static const char *const callers[] = { "__run_exit_handlers", "exit", "quick_exit", NULL };
+	uint64_t at = hit->event->caller - 1;
+	const struct engine_text *text = engine_find_text(s->current.process, at);
+	const cprof_function *f;
+
+	if (!text || text->image != hit->image)
+		return false;
+	if (!engine_is_program(hit->image))
+		return true;
+	f = engine_function_at(s, text->image, at - text->image->bias);
+	return f && f->linkage_name && cp_is_any(f->linkage_name, callers);
+}
+
+bool engine_finalizing_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+			       struct cp_call *call)
+{
+	struct engine_thread_life *life = &s->current.thread->life;
+	enum engine_finalizing before = life->finalizing;
+
+	if (role == ENGINE_ROLE_EXITED) {
+		if (before != ENGINE_FINALIZING_ALL || !called_by_library(s, hit))
+			return false;
+		life->finalizing = ENGINE_FINALIZING_NONE;
+	} else if (role == ENGINE_ROLE_EXIT) {
+		life->finalizing = ENGINE_FINALIZING_ALL;
+	} else if (!before) {
+		life->finalizing = ENGINE_FINALIZING_LIBRARY;
+		call->words[0] = true; /* it is the outermost one */
+	}
+	if (role != ENGINE_ROLE_EXITED && before)
+		return false;
+	engine_calls_reach(s, hit->event, hit->event->sp);
+	if (role == ENGINE_ROLE_EXITED)
+		engine_raise0(s, gc_finalized);
+	else
+		engine_raise0(s, gc_finalizing);
+	return true;
+}
+
+bool engine_finalizing_ended(cprof_session *s, const struct cp_call *call)
+{
+	struct engine_thread_life *life = &s->current.thread->life;
+
+	/* A handler of the library may have called exit(). */
+	if (!call->words[0] || life->finalizing != ENGINE_FINALIZING_LIBRARY)
+		return false;
+	life->finalizing = ENGINE_FINALIZING_NONE;
+	engine_raise0(s, gc_finalized);
+	return true;
+}

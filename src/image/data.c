@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The segments of data, as the program headers tell them.
+ */
+#include <elf.h>
+
+#include "image/internal.h"
+
+#define PAGE 4096
+
+/* Where the part ends that is protected after it was relocated, if `p` begins with
+ * one; the protection is of whole pages. */
+static uint64_t end_of_relocated(const struct cp_elf *elf, const Elf64_Phdr *p)
+{
+	size_t i;
+
+	for (i = 0; i < elf->segment_count; i++) {
+		const Elf64_Phdr *r = &elf->segments[i];
+
+		if (r->p_type == PT_GNU_RELRO && r->p_vaddr >= p->p_vaddr &&
+		    r->p_vaddr - p->p_vaddr < p->p_memsz)
+			return (r->p_vaddr + r->p_memsz) & ~(uint64_t)(PAGE - 1);
+	}
+	return 0;
+}
+
+size_t cp_image_writable(const struct cp_image *image, struct cp_vaddr *starts, uint64_t *sizes,
+			 size_t max)
+{
+	const struct cp_elf *elf = image->elf;
+	size_t i, count = 0;
+
+	for (i = 0; i < elf->segment_count && count < max; i++) {
+		const Elf64_Phdr *p = &elf->segments[i];
+		uint64_t end, start = p->p_vaddr, from;
+
+		if (p->p_type != PT_LOAD || !(p->p_flags & PF_W) ||
+		    __builtin_add_overflow(start, p->p_memsz, &end))
+			continue;
+		from = end_of_relocated(elf, p);
+		if (from > start)
+			start = from;
+		if (start >= end)
+			continue;
+		starts[count].v = start;
+		sizes[count++] = end - start;
+	}
+	return count;
+}
+
+bool cp_image_tls(const struct cp_image *image, uint64_t *size_ret, uint64_t *align_ret)
+{
+	const struct cp_elf *elf = image->elf;
+	size_t i;
+
+	for (i = 0; i < elf->segment_count; i++) {
+		const Elf64_Phdr *p = &elf->segments[i];
+
+		if (p->p_type != PT_TLS || !p->p_memsz)
+			continue;
+		*size_ret = p->p_memsz;
+		*align_ret = p->p_align && !(p->p_align & (p->p_align - 1)) ? p->p_align : 1;
+		return true;
+	}
+	return false;
+}
