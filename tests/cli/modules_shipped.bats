@@ -356,7 +356,7 @@ installed() {
 	installed
 	cp -r "$prefix/share/doc/cprof/examples" mine
 	cd mine || return
-	for name in slow top ends threads big; do
+	for name in slow top ends threads big iostacks; do
 		make -s "libcprof-profiler-$name.so" CFLAGS='-Wall -Werror'
 		[ "$(wc -l <$name.c)" -lt 40 ] || fail "$name.c is long"
 	done
@@ -394,6 +394,11 @@ END
 	[[ $stderr == *'exit is called:'*'  give_up '*p.c:9*'  main '*p.c:18* ]]
 	separately "$prefix/bin/cprof" run --profile=big:1000 -- ./p
 	[[ $stderr == *'1048576 bytes:'*'  main'* && $stderr != *'100 bytes'* ]]
+	printf '%s\n' '#include <unistd.h>' '__attribute__((noinline)) long save(void) { return write(1, "12345\n", 6) + 1; }' \
+		'int main(void) { return save() != 7; }' >saves.c
+	gcc -O1 -o saves saves.c
+	run "$prefix/bin/cprof" run -q --profile=iostacks -- ./saves
+	assert_line --regexp '^.*;main;save;(__)?write;\[written\] 6$'
 	# shellcheck disable=SC2016 # sh expands it
 	separately "$prefix/bin/cprof" run --profile=threads -- sh -c 'i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done'
 	[[ $stderr == *'% sh'* ]]
