@@ -25,23 +25,33 @@ static cprof_value pointer(const char *name, cprof_addr address)
 			      .u.u = address };
 }
 
-static void record(cprof_profiler *log, enum cp_record_call_kind kind)
+/* What all of them have. False: it can't be recorded. */
+static bool begin(cprof_profiler *log, enum cp_record_call_kind kind, struct cp_record_call *r)
 {
 	cprof_thread *t = cprof_current_thread();
 	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
-	cprof_value values[3];
-	struct cp_record_call r = { .kind = (uint8_t)kind,
-				    .target = CP_RECORD_NONE,
-				    .stack = CP_RECORD_NONE,
-				    .values = values };
-	cprof_allocation a;
 	cprof_call call;
 
-	if (!thread || !cprof_current_call(&call) || !cprof_current_allocation(&a))
+	if (!thread || !cprof_current_call(&call))
+		return false;
+	*r = (struct cp_record_call){ .kind = (uint8_t)kind,
+				      .ts_ns = call.timestamp_ns,
+				      .thread = (uint32_t)*thread,
+				      .depth = call.depth,
+				      .target = CP_RECORD_NONE,
+				      .stack = CP_RECORD_NONE };
+	return true;
+}
+
+static void record(cprof_profiler *log, enum cp_record_call_kind kind)
+{
+	cprof_value values[3];
+	struct cp_record_call r;
+	cprof_allocation a;
+
+	if (!cprof_current_allocation(&a) || !begin(log, kind, &r))
 		return;
-	r.ts_ns = call.timestamp_ns;
-	r.thread = (uint32_t)*thread;
-	r.depth = call.depth;
+	r.values = values;
 	if (kind != CP_RECORD_FREED)
 		values[r.value_count++] = bytes(a.size);
 	values[r.value_count++] = pointer("address", a.address);
@@ -78,6 +88,19 @@ static void on_free(cprof_profiler *log, const cprof_object *object)
 	record(log, CP_RECORD_FREED);
 }
 
+static void on_resize(cprof_profiler *log, uint64_t size)
+{
+	const cprof_value value = bytes(size);
+	struct cp_record_call r;
+
+	if (!begin(log, CP_RECORD_HEAP_SIZE, &r))
+		return;
+	r.values = &value;
+	r.value_count = 1;
+	r.function = log_taker(log, NULL);
+	cp_record_call(log->writer, &r);
+}
+
 bool log_heap_option(cprof_profiler *log, const char *key, const char *value)
 {
 	if (strcmp(key, "allocs") != 0 || value)
@@ -96,6 +119,7 @@ void log_heap_start(cprof_profiler *log)
 	cprof_profiler_set_gc_moves_callback(log->handle, on_moves);
 	cprof_profiler_set_heap_resized_callback(log->handle, on_resized);
 	cprof_profiler_set_heap_free_callback(log->handle, on_free);
+	cprof_profiler_set_gc_resize_callback(log->handle, on_resize);
 }
 
 uint32_t log_heap_hold(const cprof_profiler *log)

@@ -32,10 +32,12 @@ enum cp_record_call_kind {
 	/* Memory of the heap; `function` is who asked for it, or frees it, `depth` that of a
 	 * call made there. Values: ALLOCATED: the bytes asked for, a pointer to them; MOVED,
 	 * by realloc(): the same, and a pointer to where it was, which is the same where it
-	 * has stayed, `duration_ns` since realloc() was called; FREED: a pointer. */
+	 * has stayed, `duration_ns` since realloc() was called; FREED: a pointer; HEAP_SIZE:
+	 * the bytes that the allocator has from the kernel now. */
 	CP_RECORD_ALLOCATED,
 	CP_RECORD_MOVED,
 	CP_RECORD_FREED,
+	CP_RECORD_HEAP_SIZE,
 	CP_RECORD_CALL_KINDS
 };
 

@@ -47,6 +47,7 @@ struct heap {
 	struct cp_map by_function; /* -> number of a site */
 	struct cp_map live; /* process and address -> number of a block */
 	struct amount allocated, freed, left, most;
+	uint64_t held; /* by an allocator, of the kernel's memory, at most */
 	uint64_t moved, unknown; /* unknown: freed or moved, allocated before */
 	bool cut;
 	uint64_t cut_ns; /* since then some are not told */
@@ -76,7 +77,8 @@ uint64_t cp_heap_previous(const struct cp_record_call *call)
 
 const char *cp_heap_event(const struct cp_record_call *call)
 {
-	return call->kind == CP_RECORD_ALLOCATED		 ? "alloc"
+	return call->kind == CP_RECORD_HEAP_SIZE		 ? "heap"
+	       : call->kind == CP_RECORD_ALLOCATED		 ? "alloc"
 	       : call->kind == CP_RECORD_FREED			 ? "free"
 	       : cp_heap_previous(call) == cp_heap_address(call) ? "resize"
 								 : "move";
@@ -90,8 +92,12 @@ void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out)
 		cp_buf_printf(out, "- 0x%" PRIx64, address);
 		return;
 	}
-	cp_buf_str(out, before ? "~ " : "+ ");
+	cp_buf_str(out, !address ? "= " : before ? "~ " : "+ ");
 	cp_add_plural(out, cp_heap_size(call), "byte", "bytes");
+	if (!address) {
+		cp_buf_str(out, " held by the allocator");
+		return;
+	}
 	cp_buf_printf(out, " at 0x%" PRIx64, address);
 	if (before && before != address)
 		cp_buf_printf(out, ", before at 0x%" PRIx64, before);
@@ -196,8 +202,10 @@ static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
 	uint64_t address = cp_heap_address(call), before = cp_heap_previous(call);
 	struct block b = { cp_heap_size(call), call->ts_ns, 0, 0, process };
 
-	if (!address)
-		return NULL; /* broken */
+	if (call->kind == CP_RECORD_HEAP_SIZE && b.size > h->held)
+		h->held = b.size;
+	if (!address) /* that, or broken */
+		return NULL;
 	if (call->kind == CP_RECORD_FREED) {
 		h->freed.blocks++;
 		h->unknown += !remove_at(h, process, address, UINT64_MAX);
@@ -349,7 +357,13 @@ static void title(const struct heap *h, const struct cp_look *look, struct cp_bu
 	cp_add_count(&text, h->moved);
 	cp_buf_str(&text, " moved or resized; at most ");
 	cp_add_plural(&text, h->most.bytes, "byte", "bytes");
-	cp_buf_str(&text, " at once\n");
+	cp_buf_str(&text, " at once");
+	if (h->held) {
+		cp_buf_str(&text, ", of ");
+		cp_add_count(&text, h->held);
+		cp_buf_str(&text, " that the allocator had");
+	}
+	cp_buf_str(&text, "\n");
 	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
@@ -514,6 +528,8 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	cp_json_u64(j, "unknown", h.unknown);
 	amount_json(j, "most", &h.most);
 	amount_json(j, "left", &h.left);
+	if (h.held)
+		cp_json_u64(j, "held_most_bytes", h.held);
 	cp_json_begin(j, "functions", '[');
 	for (i = 0; i < h.sites.count && (!o->limit || i < o->limit); i++)
 		site_json(&h, &h.sites.items[i], j);

@@ -349,7 +349,8 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 		return NULL;
 	annotations_until(w, ns);
 	begin(w, cp_heap_event(call), ns, thread, function, call->depth);
-	add_address(w, "address", cp_heap_address(call));
+	if (cp_heap_address(call))
+		add_address(w, "address", cp_heap_address(call));
 	if (before && before != cp_heap_address(call))
 		add_address(w, "previous", before);
 	if (call->kind != CP_RECORD_FREED)

@@ -275,6 +275,16 @@ END
 	$CC -O1 -w -fno-builtin -D_GNU_SOURCE -pthread -static -o static sizes.c
 	probe -- ./static
 	awk '$2 == "heap" { size = $3 } $2 == "write" { print size }' told | diff out -
+	# The recorder keeps it: the most that the mappings ever said, and each size in order.
+	"$CPROF" run -q --allocs -o data -- ./sizes >out
+	assert_equal "$("$CPROF" report --json data | jq .allocations.held_most_bytes)" "$(sort -n out | tail -n 1)"
+	most=$(sort -n out | tail -n 1 | sed ':a;s/\B[0-9]\{3\}\>/,&/;ta')
+	[[ $("$CPROF" report --allocs data) == *" at once, of $most that the allocator had"* ]]
+	"$CPROF" replay --json data | jq 'select(.event == "heap") | .size' >sizes.told
+	"$CPROF" merge -o merged data data
+	"$CPROF" replay --json merged | jq 'select(.event == "heap") | .size' | diff sizes.told -
+	[ "$(uniq sizes.told | wc -l)" = "$(wc -l <sizes.told)" ]
+	[ "$(comm -23 <(sort -u out) <(sort -u sizes.told) | wc -l)" = 0 ]
 	# Who doesn't ask is told nothing.
 	"$CPROF" run -q --plugin-dir=. --profile=memoryprobe:quiet -- ./sizes >told
 	assert_equal "$(grep -c ' heap \| write ' told)" 0
