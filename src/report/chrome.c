@@ -196,7 +196,8 @@ static CP_ERROR write_slices(struct cp_chrome *c)
 
 static bool has_calls(const struct cp_profile *p)
 {
-	return cp_record_call_count(p->record) || cp_record_exception_count(p->record);
+	return cp_record_call_count(p->record) || cp_record_exception_count(p->record) ||
+	       cp_record_heap_count(p->record);
 }
 
 /* Arguments come with the enter, the slice is written at the leave. */
@@ -303,11 +304,36 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+/* Counters of the process: what it has allocated and not freed, and what its
+ * allocator has from the kernel. */
+static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
+			     const struct cp_record_call *call)
+{
+	struct cp_chrome *c = ctx;
+	bool held = call->kind == CP_RECORD_HEAP_SIZE;
+
+	CP_TRY(cp_heap_follow(&c->heap, thread, function, call));
+	cp_json_begin(&c->j, NULL, '{');
+	cp_json_str(&c->j, "ph", "C");
+	cp_json_str(&c->j, "name", held ? "heap held" : "heap in use");
+	cp_json_str(&c->j, "cat", "heap");
+	cp_chrome_pid_and_tid(c, thread, false);
+	cp_chrome_microseconds(c, "ts", cp_profile_ns(c->p, call->ts_ns));
+	cp_json_begin(&c->j, "args", '{');
+	cp_json_u64(&c->j, "bytes",
+		    held ? cp_heap_size(call)
+			 : cp_heap_in_use(&c->heap, cp_profile_process(c->p, thread)));
+	cp_json_end(&c->j, '}');
+	cp_json_end(&c->j, '}');
+	cp_sink_spill(c->sink);
+	return NULL;
+}
+
 static CP_ERROR write_calls(struct cp_chrome *c)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter,
-							.leave = leave,
-							.exception = exception };
+	static const struct cp_span_visitor visitor = {
+		.enter = enter, .leave = leave, .exception = exception, .heap = heap
+	};
 
 	if (!has_calls(c->p))
 		return NULL;
@@ -339,7 +365,11 @@ CP_EXPORT_WRITER(chrome)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
 	struct cp_chrome c = {
-		.p = p, .sink = sink, .j = { .out = &sink->buf }, .thread = CP_RECORD_NONE
+		.p = p,
+		.sink = sink,
+		.j = { .out = &sink->buf },
+		.thread = CP_RECORD_NONE,
+		.heap = { .p = p },
 	};
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_error *err = cp_annotations_build(p, &c.annotations);
@@ -353,5 +383,6 @@ CP_EXPORT_WRITER(chrome)
 	err = write_all(&c, title.bytes);
 	cp_vec_free(&c.open);
 	cp_annotations_deinit(&c.annotations);
+	cp_heap_deinit(&c.heap);
 	return err;
 }

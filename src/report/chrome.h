@@ -7,6 +7,7 @@
 
 #include "base/json.h"
 #include "report/annotations.h"
+#include "report/heapsums.h"
 #include "report/sink.h"
 
 struct cp_slice {
@@ -25,6 +26,7 @@ struct cp_chrome {
 	uint64_t end_ns; /* of what is open */
 	bool beside; /* there are calls or annotations, too: samples stand beside them */
 	struct cp_annotations annotations;
+	struct cp_heap heap; /* as far as its events were written */
 };
 
 /* chrome.c */

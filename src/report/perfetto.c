@@ -388,6 +388,39 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	return w->failed ? cp_error_nomem() : NULL;
 }
 
+/* ---- tracks of processes ---- */
+
+void cp_perfetto_track(struct cp_perfetto *w, uint64_t uuid, uint64_t parent, const char *name,
+		       bool counter)
+{
+	Cprof__Perfetto__CounterDescriptor counts = CPROF__PERFETTO__COUNTER_DESCRIPTOR__INIT;
+	Cprof__Perfetto__TrackDescriptor track = CPROF__PERFETTO__TRACK_DESCRIPTOR__INIT;
+	packet_t packet = CPROF__PERFETTO__TRACE_PACKET__INIT;
+
+	track.has_uuid = track.has_parent_uuid = true;
+	track.uuid = uuid;
+	track.parent_uuid = parent;
+	track.name = cp_perfetto_clean(w, name);
+	track.counter = counter ? &counts : NULL;
+	packet.track_descriptor = &track;
+	cp_perfetto_put(w, &packet);
+}
+
+void cp_perfetto_value(struct cp_perfetto *w, uint64_t uuid, uint64_t ns, int64_t value)
+{
+	Cprof__Perfetto__TrackEvent event = CPROF__PERFETTO__TRACK_EVENT__INIT;
+	packet_t packet = CPROF__PERFETTO__TRACE_PACKET__INIT;
+
+	event.has_type = event.has_track_uuid = event.has_counter_value = true;
+	event.type = CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
+	event.track_uuid = uuid;
+	event.counter_value = value;
+	packet.has_timestamp = true;
+	packet.timestamp = ns;
+	packet.track_event = &event;
+	cp_perfetto_put(w, &packet);
+}
+
 /* ---- samples ---- */
 
 static void put_string(struct cp_perfetto *w, bool mapping, uint64_t iid, const char *raw)
@@ -514,9 +547,9 @@ static CP_ERROR put_samples(struct cp_perfetto *w)
 
 static CP_ERROR write_all(struct cp_perfetto *w)
 {
-	static const struct cp_span_visitor visitor = { .enter = enter,
-							.leave = leave,
-							.exception = exception };
+	static const struct cp_span_visitor visitor = {
+		.enter = enter, .leave = leave, .exception = exception, .heap = cp_perfetto_heap
+	};
 	size_t functions = w->p->functions.count + 1, images = w->p->images.count + 1;
 
 	w->functions = calloc(functions, 1);
@@ -538,7 +571,7 @@ static CP_ERROR write_all(struct cp_perfetto *w)
 
 CP_EXPORT_WRITER(perfetto)
 {
-	struct cp_perfetto w = { .p = p, .sink = sink };
+	struct cp_perfetto w = { .p = p, .sink = sink, .heap = { .p = p } };
 	struct cp_error *err = write_all(&w);
 
 	(void)o;
@@ -550,6 +583,8 @@ CP_EXPORT_WRITER(perfetto)
 	free(w.stacks);
 	cp_interner_free(&w.names);
 	cp_annotations_deinit(&w.annotations);
+	cp_heap_deinit(&w.heap);
+	cp_map_free(&w.heap_tracks);
 	cp_buf_free(&w.text);
 	return err;
 }

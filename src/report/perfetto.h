@@ -6,6 +6,7 @@
 #define CP_REPORT_PERFETTO_H
 
 #include "report/annotations.h"
+#include "report/heapsums.h"
 #include "report/sink.h"
 
 /* protobuf-c's, of what the build makes of perfetto.proto. */
@@ -15,6 +16,8 @@ struct cp_perfetto {
 	const struct cp_profile *p;
 	struct cp_sink *sink;
 	struct cp_annotations annotations;
+	struct cp_heap heap; /* as far as its events were written */
+	struct cp_map heap_tracks; /* of it that were begun, by their number */
 	struct cp_interner names; /* of values */
 	struct cp_buf text;
 	bool *functions, *images; /* interned as event names and categories */
@@ -37,6 +40,16 @@ static inline uint64_t cp_perfetto_process(uint32_t process)
 void cp_perfetto_put(struct cp_perfetto *w, packet_t *packet);
 /* Text of the program as UTF-8; good until the next one. */
 char *cp_perfetto_clean(struct cp_perfetto *w, const char *raw);
+
+/* A track of a process; of values when `counter`. */
+void cp_perfetto_track(struct cp_perfetto *w, uint64_t uuid, uint64_t parent, const char *name,
+		       bool counter);
+/* A value on such a track. */
+void cp_perfetto_value(struct cp_perfetto *w, uint64_t uuid, uint64_t ns, int64_t value);
+
+/* perfetto_heap.c: an event of the walk through calls (spans.h) */
+struct cp_error *cp_perfetto_heap(void *w, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call);
 
 /* perfetto_annotations.c */
 CP_ERROR cp_perfetto_annotations(struct cp_perfetto *w);

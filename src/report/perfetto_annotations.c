@@ -46,22 +46,6 @@ static uint64_t span_uuid(const struct writer *v, uint32_t span)
 	return lane ? LANES_UUID + lane - 1 : uuid_of(v, v->a->spans.items[span].track);
 }
 
-static void put_track(struct writer *v, uint64_t uuid, uint64_t parent, const char *name,
-		      bool counter)
-{
-	Cprof__Perfetto__CounterDescriptor counts = CPROF__PERFETTO__COUNTER_DESCRIPTOR__INIT;
-	Cprof__Perfetto__TrackDescriptor track = CPROF__PERFETTO__TRACK_DESCRIPTOR__INIT;
-	packet_t packet = CPROF__PERFETTO__TRACE_PACKET__INIT;
-
-	track.has_uuid = track.has_parent_uuid = true;
-	track.uuid = uuid;
-	track.parent_uuid = parent;
-	track.name = cp_perfetto_clean(v->w, name);
-	track.counter = counter ? &counts : NULL;
-	packet.track_descriptor = &track;
-	cp_perfetto_put(v->w, &packet);
-}
-
 static void put_fibers(struct writer *v)
 {
 	const struct cp_annotations *a = v->a;
@@ -74,8 +58,8 @@ static void put_fibers(struct writer *v)
 			continue;
 		cp_buf_clear(&v->name);
 		cp_track_name(a, (uint32_t)i, &v->name);
-		put_track(v, FIBERS_UUID + i, cp_perfetto_process(t->process),
-			  v->name.bytes ? v->name.bytes : "", false);
+		cp_perfetto_track(v->w, FIBERS_UUID + i, cp_perfetto_process(t->process),
+				  v->name.bytes ? v->name.bytes : "", false);
 	}
 }
 
@@ -93,8 +77,8 @@ static void put_lanes(struct writer *v)
 			cp_track_name(v->a, lane->track, &v->name);
 		if (lane->track != CP_RECORD_NONE)
 			cp_buf_printf(&v->name, " (%u)", lane->number);
-		put_track(v, LANES_UUID + i, cp_perfetto_process(lane->process),
-			  v->name.bytes ? v->name.bytes : "", false);
+		cp_perfetto_track(v->w, LANES_UUID + i, cp_perfetto_process(lane->process),
+				  v->name.bytes ? v->name.bytes : "", false);
 	}
 }
 
@@ -113,7 +97,8 @@ static uint64_t counter_uuid(struct writer *v, uint32_t process,
 		return 0;
 	}
 	if (fresh)
-		put_track(v, COUNTERS_UUID + number, cp_perfetto_process(process), name, true);
+		cp_perfetto_track(v->w, COUNTERS_UUID + number, cp_perfetto_process(process), name,
+				  true);
 	return COUNTERS_UUID + number;
 }
 
@@ -222,13 +207,8 @@ static void put_instant(struct writer *v, uint32_t track, const struct cp_record
 
 static void put_counter(struct writer *v, uint32_t track, const struct cp_record_annotation *it)
 {
-	uint64_t uuid = counter_uuid(v, v->a->tracks.items[track].process, it);
-	event_t event = CPROF__PERFETTO__TRACK_EVENT__INIT;
-
-	event.type = CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
-	event.has_counter_value = true;
-	event.counter_value = it->value;
-	put_event(v, &event, uuid, cp_annotation_ns(v->a, it), NULL);
+	cp_perfetto_value(v->w, counter_uuid(v, v->a->tracks.items[track].process, it),
+			  cp_annotation_ns(v->a, it), it->value);
 }
 
 static void put_one(struct writer *v, uint32_t number)

@@ -431,3 +431,34 @@ END
 @test "the stress programs under run --allocs say what they say alone" {
 	which=breakable everywhere_run --allocs
 }
+
+@test "timelines: what is in use, and what the allocator has, as counters of the process" {
+	cat >exec.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char *volatile p[3] = { malloc(3000000), malloc(argc > 1 ? 50000 : 700), malloc(11) };
+	free(p[0]);
+	if (argc > 1)
+		execl(argv[0], argv[0], NULL);
+	return !p[1];
+}
+END
+	$CC -O1 -fno-builtin -o exec exec.c
+	# The program that was replaced had 50,011 bytes more than it freed.
+	"$CPROF" run -q --allocs -- ./exec again
+	"$CPROF" export -f chrome -o out.json
+	assert_equal "$(jq -c '[.traceEvents[] | select(.ph == "C" and .name == "heap in use").args.bytes]' out.json)" \
+		'[3000000,3050000,3050011,50011,3000000,3000700,3000711,711]'
+	assert_equal "$("$CPROF" report --json | jq -c '.allocations | [.most.bytes, .left.bytes]')" '[3050011,711]'
+	needs protoc
+	"$CPROF" export -f perfetto -o out.pftrace
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >decoded
+	assert_equal "$(sed -n 's/.* counter_value: //p' decoded | sort -n)" \
+		"$(jq '.traceEvents[] | select(.ph == "C").args.bytes' out.json | sort -n)"
+	assert_equal "$(grep -c 'name: "heap \(in use\|held\)"' decoded)" 2
+	"$CPROF" replay --json | jq 'select(.event == "heap").size' >sizes
+	[ -s sizes ]
+	jq '.traceEvents[] | select(.name == "heap held").args.bytes' out.json | diff sizes -
+}

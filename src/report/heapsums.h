@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The heap, block by block, as far as the events were followed. Private to
+ * src/report.
+ */
+#ifndef CP_REPORT_HEAPSUMS_H
+#define CP_REPORT_HEAPSUMS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "report/heap.h"
+
+struct cp_heap_amount {
+	uint64_t blocks, bytes;
+};
+
+/* Of a function, or of a stack. */
+struct cp_heap_site {
+	uint32_t function; /* that asked for it */
+	uint32_t stack; /* CP_RECORD_NONE: of the function */
+	struct cp_heap_amount allocated, freed, left;
+	uint64_t moved; /* blocks that realloc() moved, or left where they were */
+};
+
+struct cp_heap_block {
+	uint64_t size, ts_ns;
+	uint32_t site, of_stack; /* numbers */
+	uint32_t process; /* CP_RECORD_NONE: it is free */
+};
+
+struct cp_heap {
+	const struct cp_profile *p;
+	CP_VEC(struct cp_heap_site) sites, stacks;
+	CP_VEC(struct cp_heap_block) blocks;
+	CP_VEC(uint32_t) spare; /* numbers of blocks that are free */
+	struct cp_interner keys;
+	struct cp_map by_function; /* -> number of a site */
+	struct cp_map live; /* process and address -> number of a block */
+	struct cp_heap_amount allocated, freed, left, most;
+	struct cp_map in_use; /* process -> bytes that it has now */
+	struct cp_map exec_ns; /* process -> when its program is replaced next */
+	uint64_t held; /* by an allocator, of the kernel's memory, at most */
+	uint64_t moved, unknown; /* unknown: freed or moved, allocated before */
+	bool cut;
+	uint64_t cut_ns; /* since then some are not told */
+};
+
+/* All events of the profile; the sites sorted, what is left first. `h` is the
+ * caller's, to be deinitialized in any case. */
+CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h);
+void cp_heap_deinit(struct cp_heap *h);
+
+/* For who walks the events himself (spans.h): h->p set, all else 0. */
+CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
+			const struct cp_record_call *call);
+/* Bytes that a process has allocated and not freed by now. */
+uint64_t cp_heap_in_use(const struct cp_heap *h, uint32_t process);
+
+#endif
