@@ -138,13 +138,15 @@ static bool read_at(cprof_process *p, uint64_t address, void *to, size_t size)
 /* Looks for one in [start, end), the last first; 0: there is none. */
 static uint64_t find_block(cprof_process *p, uint64_t start, uint64_t end)
 {
-	uint64_t words[BLOCK_MAX / sizeof(uint64_t)], at;
+	uint64_t words[BLOCK_MAX / sizeof(uint64_t)], at, left;
 	const uint64_t *w;
 
 	start &= ~(uint64_t)(BLOCK_ALIGN - 1);
 	if (end < start || end - start > sizeof(words) || !read_at(p, start, words, end - start))
 		return 0;
-	for (at = (end - 1) & ~(uint64_t)(BLOCK_ALIGN - 1); at >= start; at -= BLOCK_ALIGN) {
+	/* Memory may begin at 0. */
+	for (left = (end - start + BLOCK_ALIGN - 1) / BLOCK_ALIGN; left--;) {
+		at = start + left * BLOCK_ALIGN;
 		w = &words[(at - start) / sizeof(*words)];
 		if (at + 3 * sizeof(*words) <= end && w[0] == at && w[2] == at)
 			return at;

@@ -546,3 +546,29 @@ all_locals() { (($(grep -c 'root tls' told) >= 9)); }
 	run roots_hold
 	assert_output 'later static 2; lib static 2; main stack 1; main static 3; main tls 3; thread stack 2; thread tls 6'
 }
+
+@test "a thread control block that a program forges in the first page is none" {
+	cat >forged.c <<'END'
+#include <dlfcn.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+	long *page = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+
+	if (page) /* MAP_FAILED: only root may */
+		return 77;
+	__asm__("" : "+r"(page));
+	*page = 1;
+	syscall(SYS_set_robust_list, 0x1010, 24);
+	return !dlopen("./empty.so", RTLD_NOW);
+}
+END
+	$CC -O1 -w -D_GNU_SOURCE -fno-delete-null-pointer-checks -o forged forged.c
+	$CC -w -fPIC -shared -o empty.so -x c /dev/null
+	run ./forged
+	[ "$status" -ne 77 ] || skip "may not map the first page"
+	timeout -k 1 60 "$CPROF" run -q --plugin-dir=. --profile=memoryprobe -- ./forged >told
+	[[ $(tail -n 1 told) == 'wrong 0' ]]
+}
