@@ -2,7 +2,8 @@
  *
  * What the program reads and writes, from the C library's functions of that kind:
  * what they answer is how many bytes it was. stdio and C++ streams come to them,
- * too. A call that does another one's work in the library is not told again.
+ * too. A call that does another one's work in the library is not told again; one
+ * that a signal handler makes meanwhile is.
  */
 #include "engine/fileio.h"
 
@@ -100,16 +101,38 @@ static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t 
 	words[TO] = engine_role_argument(hit, to);
 }
 
+/* Is it made by the call around it? A signal handler's is not, nor what follows a
+ * longjmp() out of that. What stands in for the library has helpers. */
+static bool is_made_by(cprof_session *s, const struct engine_traced *t, const struct engine_hit *hit)
+{
+	uint64_t at = hit->event->caller - 1, address;
+	const struct engine_text *text = engine_find_text(s->current.process, at);
+	size_t i;
+
+	if (!text || text->image->assembly != t->assembly)
+		return false;
+	if (text->image != hit->image && !engine_is_program(text->image))
+		return true;
+	address = at - text->image->bias;
+	for (i = 0; i < CP_GROUP_RANGES; i++)
+		if (address >= t->ranges[i].start && address < t->ranges[i].end)
+			return true;
+	return false;
+}
+
 void engine_fileio_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 			   struct cp_call *call)
 {
+	const struct engine_traced *t;
 	const struct cp_call *around;
 
 	note_arguments(role, hit, call->words);
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(s->current.process->shadow, hit->event->e.tid);
-	call->words[INNER] = around && s->calls->traced.items[around->function]->role == role &&
-			     (int32_t)around->words[FROM] == (int32_t)call->words[FROM];
+	t = around ? s->calls->traced.items[around->function] : NULL;
+	call->words[INNER] = t && t->role == role &&
+			     (int32_t)around->words[FROM] == (int32_t)call->words[FROM] &&
+			     is_made_by(s, t, hit);
 }
 
 /* Bytes of so many messages (struct mmsghdr). */

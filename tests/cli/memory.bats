@@ -547,6 +547,57 @@ all_locals() { (($(grep -c 'root tls' told) >= 9)); }
 	assert_output 'later static 2; lib static 2; main stack 1; main static 3; main tls 3; thread stack 2; thread tls 6'
 }
 
+@test "what a signal handler reads in the middle of a read is told, and what follows a longjmp" {
+	cat >inside.c <<'END'
+#include <setjmp.h>
+#include <signal.h>
+#include <unistd.h>
+#include <stdlib.h>
+static int from[2], turns;
+static sigjmp_buf back;
+static char b[8];
+static void handler(int number)
+{
+	(void)number;
+	if (turns++ % 2) { /* leaves */
+		write(from[1], "xy", 2);
+		siglongjmp(back, 1);
+	}
+	write(from[1], "abcdefg", 7);
+	read(from[0], b, 3);
+}
+__attribute__((noinline)) static long deep(int n)
+{
+	volatile char room[300];
+
+	room[0] = 0;
+	return (n ? deep(n - 1) : read(from[0], b, 8)) + room[0];
+}
+int main(void)
+{
+	struct sigaction action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+	volatile int i;
+
+	pipe(from);
+	sigaction(SIGALRM, &action, NULL);
+	for (i = 0; i < 4; i++) {
+		ualarm(50000, 0);
+		if (sigsetjmp(back, 1))
+			deep(4);
+		else
+			read(from[0], b, 8);
+	}
+	return 0;
+}
+END
+	$CC -O1 -w -D_GNU_SOURCE -o inside inside.c
+	probe -- ./inside
+	assert_equal "$(awk '$2 == "read" { print $4 }' told | xargs)" '3 4 2 3 4 2'
+	$CC -O1 -w -D_GNU_SOURCE -static -o inside inside.c
+	probe -- ./inside
+	assert_equal "$(awk '$2 == "read" { print $4 }' told | xargs)" '3 4 2 3 4 2'
+}
+
 @test "a thread control block that a program forges in the first page is none" {
 	cat >forged.c <<'END'
 #include <dlfcn.h>
