@@ -103,7 +103,8 @@ static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t 
 
 /* Is it made by the call around it? A signal handler's is not, nor what follows a
  * longjmp() out of that. What stands in for the library has helpers. */
-static bool is_made_by(cprof_session *s, const struct engine_traced *t, const struct engine_hit *hit)
+static bool is_made_by(cprof_session *s, const struct engine_traced *t,
+		       const struct engine_hit *hit)
 {
 	uint64_t at = hit->event->caller - 1, address;
 	const struct engine_text *text = engine_find_text(s->current.process, at);

@@ -18,8 +18,11 @@
 #include "base/file.h"
 #include "engine/heap.h"
 
+#define PAGE 4096
+
 struct region {
-	uint64_t start, end;
+	uint64_t start, end; /* of pages */
+	uint64_t since_ns;
 	bool usable;
 };
 
@@ -67,15 +70,21 @@ static bool is_known(const struct regions *regions, uint64_t start, uint64_t end
 	return false;
 }
 
-static bool add(struct regions *to, uint64_t start, uint64_t end, bool usable)
+/* Part of it, maybe all. */
+static bool add(struct regions *to, const struct region *of, uint64_t start, uint64_t end,
+		bool usable)
 {
-	return start >= end || cp_vec_push(to, ((struct region){ start, end, usable }));
+	return start >= end ||
+	       cp_vec_push(to, ((struct region){ start, end, of->since_ns, usable }));
 }
 
 enum change { REMOVE, USABLE, UNUSABLE };
 
-/* Of what is known between two addresses. */
-static void change(struct regions *regions, uint64_t start, uint64_t end, enum change how)
+/* Of what is known between two addresses. What is mapped there since later than
+ * `until_ns` is another region: calls are told when they return, and by then another
+ * thread may have got what this one gave back. */
+static void change(struct regions *regions, uint64_t start, uint64_t end, enum change how,
+		   uint64_t until_ns)
 {
 	struct regions made = { 0 };
 	const struct region *r;
@@ -85,13 +94,14 @@ static void change(struct regions *regions, uint64_t start, uint64_t end, enum c
 		uint64_t from = r->start > start ? r->start : start;
 		uint64_t to = r->end < end ? r->end : end;
 
-		if (!overlaps(r, start, end)) {
-			ok &= add(&made, r->start, r->end, r->usable);
+		if (!overlaps(r, start, end) || r->since_ns > until_ns) {
+			ok &= cp_vec_push(&made, *r);
 			continue;
 		}
-		ok &= add(&made, r->start, from, r->usable) && add(&made, to, r->end, r->usable);
+		ok &= add(&made, r, r->start, from, r->usable) &&
+		      add(&made, r, to, r->end, r->usable);
 		if (how != REMOVE)
-			ok &= add(&made, from, to, how == USABLE);
+			ok &= add(&made, r, from, to, how == USABLE);
 	}
 	if (!ok) {
 		cp_vec_free(&made);
@@ -131,7 +141,7 @@ void engine_heap_size_inherit(cprof_process *p, const cprof_process *parent)
 	h->break_end = from->break_end;
 	h->told = from->told;
 	cp_vec_for_each(&from->regions, r)
-		add(&h->regions, r->start, r->end, r->usable);
+		(void)cp_vec_push(&h->regions, *r);
 }
 
 void engine_heap_size_exit(cprof_process *p)
@@ -171,12 +181,20 @@ static void set_break(struct engine_heap_size *h, const cprof_process *p, uint64
 #define PROTECTION 0xffu
 #define ANONYMOUS 0x100u
 
+static uint64_t whole_pages(uint64_t size)
+{
+	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
 void engine_heap_size_entered(uint8_t role, const struct engine_hit *hit, struct cp_call *call)
 {
 	size_t i, count = role == ENGINE_ROLE_BRK ? 1 : role == ENGINE_ROLE_MUNMAP ? 2 : 3;
 
 	for (i = 0; i < count; i++)
 		call->words[i] = engine_role_argument(hit, (unsigned)i);
+	call->words[1] = whole_pages(call->words[1]);
+	if (role == ENGINE_ROLE_MREMAP)
+		call->words[2] = whole_pages(call->words[2]);
 	if (role != ENGINE_ROLE_MMAP)
 		return;
 	call->words[2] &= PROTECTION;
@@ -189,28 +207,36 @@ static bool may_use(uint64_t protection)
 	return protection & (PROT_READ | PROT_WRITE);
 }
 
-static void apply(struct engine_heap_size *h, uint8_t role, const struct cp_call *call,
-		  uint64_t result)
+/* What was there is gone, whatever is there now. */
+static void replace(struct engine_heap_size *h, const struct region *made, bool is_heap)
 {
-	uint64_t start = call->words[0], size = call->words[1], third = call->words[2];
-	bool usable = may_use(third & PROTECTION);
+	change(&h->regions, made->start, made->end, REMOVE, UINT64_MAX);
+	if (is_heap && made->start < made->end)
+		(void)cp_vec_push(&h->regions, *made);
+}
+
+static void apply(struct engine_heap_size *h, uint8_t role, const struct cp_call *call,
+		  uint64_t result, uint64_t now_ns)
+{
+	uint64_t start = call->words[0], end = start + call->words[1], third = call->words[2];
+	struct region made = { result, result + call->words[1], now_ns, true };
 
 	switch (role) {
 	case ENGINE_ROLE_MMAP:
-		change(&h->regions, result, result + size, REMOVE);
-		if (third & ANONYMOUS)
-			add(&h->regions, result, result + size, usable);
+		made.usable = may_use(third & PROTECTION);
+		replace(h, &made, third & ANONYMOUS);
 		break;
 	case ENGINE_ROLE_MUNMAP:
-		change(&h->regions, start, start + size, REMOVE);
+		change(&h->regions, start, end, REMOVE, call->enter_ns);
 		break;
 	case ENGINE_ROLE_MREMAP:
-		change(&h->regions, start, start + size, REMOVE);
-		change(&h->regions, result, result + third, REMOVE);
-		add(&h->regions, result, result + third, true);
+		change(&h->regions, start, end, REMOVE, call->enter_ns);
+		made.end = result + third;
+		replace(h, &made, true);
 		break;
 	case ENGINE_ROLE_MPROTECT:
-		change(&h->regions, start, start + size, usable ? USABLE : UNUSABLE);
+		change(&h->regions, start, end, may_use(third & PROTECTION) ? USABLE : UNUSABLE,
+		       UINT64_MAX);
 		break;
 	}
 }
@@ -236,7 +262,7 @@ bool engine_heap_size_returned(cprof_session *s, uint8_t role, const struct cp_c
 			return false;
 		set_break(h, p, call->words[0]);
 	} else if (is_heap(h, role, call)) {
-		apply(h, role, call, result);
+		apply(h, role, call, result, s->calls->now_ns);
 	}
 	size = size_of(h);
 	if (size == h->told)

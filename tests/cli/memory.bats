@@ -291,6 +291,73 @@ END
 	[[ $(tail -n 1 told) == 'wrong 0' ]]
 }
 
+@test "the size of the heap holds when threads give regions back and get each other's" {
+	cat >regions.c <<'END'
+#include <malloc.h>
+#include <pthread.h>
+#include <stdlib.h>
+#define SIZE 200000 /* mapped: 200704 with its header */
+static void *work(void *unused)
+{
+	void *p, *kept = NULL;
+	int i;
+
+	(void)unused;
+	for (i = 0; i < 1000; i++) {
+		p = malloc(SIZE);
+		free(kept);
+		kept = p;
+		if (i % 3 == 0) {
+			free(kept);
+			kept = NULL;
+		}
+	}
+	return kept ? kept : malloc(SIZE);
+}
+int main(void)
+{
+	pthread_t threads[6];
+	int i;
+
+	free(malloc(1)); /* the break: 135168 */
+	mallopt(M_MMAP_THRESHOLD, 100000);
+	mallopt(M_ARENA_MAX, 1);
+	for (i = 0; i < 6; i++)
+		pthread_create(&threads[i], NULL, work, NULL);
+	for (i = 0; i < 6; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+END
+	$CC -O1 -w -fno-builtin -pthread -o regions regions.c
+	local turn
+	for turn in 1 2 3; do
+		probe -- ./regions
+		assert_equal "$turn $(awk '$2 == "heap" { size = $3 } END { print size }' told)" \
+			"$turn $((135168 + 6 * 200704))"
+	done
+	# Regions are whole pages, whatever is asked for.
+	cat >pages.c <<'END'
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <sys/mman.h>
+void *malloc(size_t size) { return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0); }
+void free(void *p) { munmap(p, 5001); }
+int main(void)
+{
+	void *p = malloc(5000);
+
+	p = mremap(p, 5000, 9000, MREMAP_MAYMOVE);
+	mremap(p, 9000, 5000, 0);
+	free(p);
+	return 0;
+}
+END
+	$CC -O1 -w -fno-builtin -o pages pages.c
+	probe -- ./pages
+	assert_equal "$(awk '$2 == "heap" { print $3 }' told | tail -n 4 | xargs)" '8192 12288 8192 0'
+}
+
 # ends_program: handlers, a destructor and a library's, each of which writes a line.
 ends_program() {
 	cat >library.c <<'END'
