@@ -160,6 +160,8 @@ static void find_stack(cprof_thread *t, uint64_t sp)
 	struct cp_error *err;
 	size_t count, i;
 
+	if (!first && !within) /* it is gone, and its slot another one's */
+		return;
 	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
 	if (err) {
 		cp_error_free(err);

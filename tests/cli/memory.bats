@@ -690,3 +690,42 @@ END
 	timeout -k 1 60 "$CPROF" run -q --plugin-dir=. --profile=memoryprobe -- ./forged >told
 	[[ $(tail -n 1 told) == 'wrong 0' ]]
 }
+
+@test "threads that are gone before they are looked at don't get the first one's stack" {
+	cat >brief.c <<'END'
+#include <pthread.h>
+static void *nothing(void *unused) { return unused; }
+static void *starts(void *unused)
+{
+	pthread_t threads[4];
+	int i, j;
+
+	for (i = 0; i < 400; i++) {
+		for (j = 0; j < 4; j++)
+			pthread_create(&threads[j], NULL, nothing, NULL);
+		for (j = 0; j < 4; j++)
+			pthread_join(threads[j], NULL);
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t threads[3];
+	int i;
+
+	for (i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, starts, NULL);
+	for (i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+END
+	$CC -O1 -w -pthread -o brief brief.c
+	local turn
+	for turn in {1..8}; do
+		"$CPROF" run -q --plugin-dir=. --profile=memoryprobe:quiet -- ./brief >told
+		# The first one's stack ends where another one's would.
+		assert_equal "$turn $(awk '$3 == "stack" { if (!end) end = $5; else if ($5 == end) again++ }
+			END { print again + 0 }' told)" "$turn 0"
+	done
+}
