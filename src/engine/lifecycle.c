@@ -151,6 +151,7 @@ static void keep_leader(cprof_session *s, cprof_process *p, bool first)
 		return;
 	s->current.thread = t;
 	engine_thread_life_free(&t->life);
+	t->life.finalizing = ENGINE_FINALIZING_NONE;
 	if (!first && t->life.stopped)
 		engine_raise(s, thread_exited, (uintptr_t)t->tid);
 	if (first) /* until now it had our name */
