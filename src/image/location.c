@@ -55,6 +55,21 @@ static uint64_t pop(struct machine *m)
 	return m->stack[--m->depth];
 }
 
+/* Of a name nothing but another one plus a number can be told. */
+static bool is_name(const struct machine *m, uint64_t value)
+{
+	return m->env->named && cp_location_is_name(value);
+}
+
+static uint64_t pop_number(struct machine *m)
+{
+	uint64_t value = pop(m);
+
+	if (is_name(m, value))
+		fail(m, CP_LOCATION_UNKNOWN);
+	return value;
+}
+
 static void pick(struct machine *m, unsigned index)
 {
 	if (index >= m->depth)
@@ -140,7 +155,7 @@ static void entry_value(struct machine *m)
 static void convert(struct machine *m)
 {
 	unsigned size = cp_cursor_u8(&m->code), encoding = cp_cursor_u8(&m->code);
-	uint64_t value = pop(m);
+	uint64_t value = size < 8 ? pop_number(m) : pop(m);
 
 	if (size < 8) {
 		value &= (UINT64_C(1) << 8 * size) - 1;
@@ -173,6 +188,17 @@ static void divide(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
 		push(m, b == UINT64_MAX ? -a : (uint64_t)((int64_t)a / (int64_t)b));
 }
 
+/* Names can be added to, once, and be taken from. */
+static void check_names(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
+{
+	bool can = op == DW_OP_plus    ? !is_name(m, a) || !is_name(m, b)
+		   : op == DW_OP_minus ? !is_name(m, b)
+				       : !is_name(m, a) && !is_name(m, b);
+
+	if (!can)
+		fail(m, CP_LOCATION_UNKNOWN);
+}
+
 /* Two operands; false: it was none of these. */
 static bool binary(struct machine *m, uint8_t op)
 {
@@ -184,6 +210,7 @@ static bool binary(struct machine *m, uint8_t op)
 		return false;
 	b = pop(m);
 	a = pop(m);
+	check_names(m, op, a, b);
 	switch (op) {
 	case DW_OP_and:
 		return push(m, a & b), true;
@@ -279,12 +306,12 @@ static bool stack_operation(struct machine *m, uint8_t op)
 		c = pop(m);
 		return push(m, a), push(m, c), push(m, b), true;
 	case DW_OP_abs:
-		a = pop(m);
+		a = pop_number(m);
 		return push(m, (int64_t)a < 0 ? -a : a), true;
 	case DW_OP_neg:
-		return push(m, -pop(m)), true;
+		return push(m, -pop_number(m)), true;
 	case DW_OP_not:
-		return push(m, ~pop(m)), true;
+		return push(m, ~pop_number(m)), true;
 	case DW_OP_plus_uconst:
 		a = cp_cursor_uleb(&m->code);
 		return push(m, pop(m) + a), true;
@@ -295,7 +322,7 @@ static bool stack_operation(struct machine *m, uint8_t op)
 	case DW_OP_skip:
 		return jump(m, true), true;
 	case DW_OP_bra:
-		return jump(m, pop(m) != 0), true;
+		return jump(m, pop_number(m) != 0), true;
 	default:
 		return binary(m, op);
 	}

@@ -36,9 +36,22 @@ struct cp_location_env {
 	uint64_t cfa; /* 0: unknown */
 	const uint8_t *frame_base; /* expression, or NULL */
 	uint32_t frame_base_size;
+	/* Registers hold names instead of values, see cp_location_is_name(): what does more
+	 * to one than to add a number is UNKNOWN. */
+	bool named;
 	/* Turns a link-time offset into a thread-local address; NULL: unknown. */
 	uint64_t thread_pointer;
 };
+
+/* A name of register n is (n + 1) << this. */
+#define CP_LOCATION_NAME_SHIFT 40
+
+/* Can `value` be a name and a number added to it? */
+static inline bool cp_location_is_name(uint64_t value)
+{
+	return value >= UINT64_C(1) << (CP_LOCATION_NAME_SHIFT - 1) &&
+	       value < (uint64_t)(CP_REG_MAX + 1) << CP_LOCATION_NAME_SHIFT;
+}
 
 enum cp_location_status {
 	CP_LOCATION_OK,

@@ -3,7 +3,8 @@
  * Where debug information says that a variable is, as a place. Which memory
  * has to be fetched must be known before a stop, so the expression is
  * evaluated with registers that hold names instead of values: far apart, so
- * that the sum of one of them and an offset tells which one it was.
+ * that the sum of one of them and an offset tells which one it was. What does
+ * more to a register, such as adding another one, is not supported.
  *
  *     fbreg -20, frame base call_frame_cfa     =>  sp + 8 - 20
  */
@@ -12,7 +13,7 @@
 
 #include <string.h>
 
-#define SHIFT 40
+#define SHIFT CP_LOCATION_NAME_SHIFT
 #define FRAME_POINTER_BASE 0x56 /* DW_OP_reg6 */
 #define FAR (INT64_C(1) << 31)
 
@@ -72,6 +73,8 @@ static bool to_piece(const struct cp_arch *arch, const struct cp_located *part, 
 		p->where = CP_PIECE_SUM;
 		if (split(part->value, &p->number, &p->offset))
 			return true;
+		if (cp_location_is_name(part->value))
+			return false;
 		p->number = UINT8_MAX; /* a number of its own */
 		p->offset = (int64_t)part->value;
 		return true;
@@ -104,7 +107,7 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 	const struct cp_type *t = cp_type_strip(v->type);
 	struct cp_located parts[CP_LOCATED_MAX];
 	struct cp_regs regs = { .known = UINT64_MAX };
-	struct cp_location_env env = { .arch = s->arch, .regs = &regs };
+	struct cp_location_env env = { .arch = s->arch, .regs = &regs, .named = true };
 	uint64_t done = 0;
 	size_t count = 0, i;
 

@@ -17,6 +17,7 @@ struct point {
 };
 
 static volatile int five = 5;
+static volatile long result;
 
 API int t_sum(int n)
 {
@@ -54,6 +55,19 @@ API void t_pointer(struct point *p)
 	__asm__ volatile("" : : "r"(same) : "memory");
 }
 
+/* Of registers, but in none: what is left of them is a sum, a difference, a
+ * comparison, a part. */
+API long t_computed(int a, int b, long wide)
+{
+	int sum = a + b, difference = a - b, four = a * 4, more = a > b, seven = a == 7;
+	long word = a;
+	unsigned part = (unsigned)wide;
+	int less = -a, other = ~a;
+
+	five = (int)wide;
+	return wide + b;
+}
+
 int main(void)
 {
 	struct point p = { 1, 2 };
@@ -62,5 +76,15 @@ int main(void)
 	t_sum(0);
 	t_mixed("text", 1.25);
 	t_pointer(&p);
+	for (five = 5; five < 8;) {
+		int a = five, b = 3;
+		long wide = 0x1234500000000 + a + 1;
+
+		SAY("t_computed(%d, %d, %ld) = %ld | difference=%d, four=%d, less=%d, more=%d, "
+		    "other=%d, part=%u, seven=%d, sum=%d, word=%d\n",
+		    a, b, wide, wide + b, a - b, a * 4, -a, a > b, ~a, (unsigned)wide, a == 7,
+		    a + b, a);
+		result = t_computed(a, b, wide);
+	}
 	return 0;
 }
