@@ -392,7 +392,7 @@ void engine_annotations_inherit(cprof_process *p, const cprof_process *parent)
 	cp_vec_for_each(&parent->rings->rings, ring) {
 		const cprof_image *from = ring->image;
 
-		image = engine_image_add(p, from->assembly, from->start, from->end, from->bias);
+		image = engine_image_inherit(p, from);
 		if (!image)
 			return;
 		image->mapped = image->noted = true;

@@ -494,7 +494,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		from = parent->images.items[i];
 		if (!from->armed)
 			continue;
-		image = engine_image_add(p, from->assembly, from->start, from->end, from->bias);
+		image = engine_image_inherit(p, from);
 		if (!image)
 			return;
 		image->armed = image->mapped = true;

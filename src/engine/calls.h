@@ -243,6 +243,8 @@ void engine_warn(cprof_session *s, const char *format, ...) __attribute__((forma
 /* images.c: the image of an assembly at a place, made when there is none */
 cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t start, uint64_t end,
 			      uint64_t bias);
+/* images.c: the copy that a forked process has of its parent's */
+cprof_image *engine_image_inherit(cprof_process *p, const cprof_image *from);
 void engine_image_free(cprof_image *image);
 /* images.c: appends the text of the process's maps file; false when it is gone */
 bool engine_read_maps(const cprof_process *p, struct cp_buf *out);

@@ -157,6 +157,16 @@ cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t star
 	return image;
 }
 
+cprof_image *engine_image_inherit(cprof_process *p, const cprof_image *from)
+{
+	cprof_image *image =
+		engine_image_add(p, from->assembly, from->start, from->end, from->bias);
+
+	if (image && image->last < from->last)
+		image->last = from->last;
+	return image;
+}
+
 void engine_image_free(cprof_image *image)
 {
 	cp_map_free(&image->traced);

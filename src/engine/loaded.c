@@ -405,8 +405,7 @@ void engine_inherit_images(cprof_process *p, const cprof_process *parent)
 	list_shown(parent, &list);
 	for (i = 0; i < list.count; i++) {
 		const cprof_image *from = list.items[i];
-		cprof_image *image =
-			engine_image_add(p, from->assembly, from->start, from->end, from->bias);
+		cprof_image *image = engine_image_inherit(p, from);
 
 		if (!image)
 			break;
