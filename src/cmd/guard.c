@@ -74,6 +74,15 @@ static bool add_culprit(struct line *l, const char *verb)
 	return true;
 }
 
+/* What becomes of the program: of modules, init runs before it is started. */
+static void add_outcome(struct line *l)
+{
+	const char *what = guard.session ? engine_calling_now(guard.session).what : NULL;
+
+	add_text(l, what && !strcmp(what, "init") ? "; nothing was started"
+						  : "; the program runs on without it");
+}
+
 /* ---- crashes ---- */
 
 static const char *name_of(int signal)
@@ -101,7 +110,8 @@ static void on_crash(int signal)
 		add_text(&l, "cprof: cprof itself crashed");
 	add_text(&l, " (");
 	add_text(&l, name_of(signal));
-	add_text(&l, "); the program runs on without it");
+	add_text(&l, ")");
+	add_outcome(&l);
 	say(&l);
 	/* SA_RESETHAND: what happens next is what always did. */
 	raise(signal);
@@ -113,7 +123,7 @@ static void on_exit_of_process(void)
 
 	if (!guard.session || gettid() != getpid() || !add_culprit(&l, " ended cprof in "))
 		return;
-	add_text(&l, "; the program runs on without it");
+	add_outcome(&l);
 	say(&l);
 	_exit((int)guard.failure);
 }

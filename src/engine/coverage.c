@@ -55,6 +55,7 @@ void engine_cover_free(struct engine_cover *cover)
 /* Every filter is asked, whatever the others say. */
 static bool chosen(cprof_session *s, cprof_image *image, struct cp_probe_function *f)
 {
+	const struct engine_calling outer = s->calling;
 	const struct cprof_profiler_desc *p;
 	const cprof_function *function;
 	bool yes = false;
@@ -62,9 +63,15 @@ static bool chosen(cprof_session *s, cprof_image *image, struct cp_probe_functio
 	if (f->kind == CP_PROBE_PLT)
 		return false;
 	function = engine_probe_function(s, image, f);
-	for (p = function ? s->profilers : NULL; p; p = p->next)
-		if (p->coverage_filter)
-			yes |= p->coverage_filter(p->prof, function);
+	for (p = function ? s->profilers : NULL; p; p = p->next) {
+		cprof_coverage_filter_fn filter = p->coverage_filter;
+
+		if (!filter)
+			continue;
+		s->calling = (struct engine_calling){ p->desc, "coverage_filter" };
+		yes |= filter(p->prof, function);
+		s->calling = outer;
+	}
 	return yes;
 }
 

@@ -142,6 +142,7 @@ static unsigned filtered(cprof_session *s, cprof_image *image, struct cp_probe_f
 			 bool *named_ret)
 {
 	const struct cp_probe_image of = probe_image(image);
+	const struct engine_calling outer = s->calling;
 	const struct cprof_profiler_desc *p;
 	const struct engine_trace *t;
 	enum cp_spec_match m;
@@ -159,7 +160,9 @@ static unsigned filtered(cprof_session *s, cprof_image *image, struct cp_probe_f
 		cprof_call_instrumentation_filter_fn filter = p->filter;
 		const cprof_function *function = filter ? engine_probe_function(s, image, f) : NULL;
 
+		s->calling = (struct engine_calling){ p->desc, "call_instrumentation_filter" };
 		more = function ? filter(p->prof, function) : 0;
+		s->calling = outer;
 		flags |= more;
 		once &= more ? more : once;
 	}

@@ -291,8 +291,11 @@ wrong() {
 		wrong "$how" "$where"
 		[ "$status" -ge 128 ]
 		[[ $stderr == *"the profiler crash crashed in its $says;"* ]] || fail "$how $where: $stderr"
+		[[ $where != init || $stderr == *"; nothing was started" ]] || fail "$stderr"
 	done <<-END
 		segv init function init (SIGSEGV)
+		segv filter callback call_instrumentation_filter (SIGSEGV)
+		segv cover callback coverage_filter (SIGSEGV)
 		segv start callback runtime_initialized (SIGSEGV)
 		segv cleanup callback cleanup (SIGSEGV)
 		abort call callback method_enter (SIGABRT)
@@ -301,7 +304,7 @@ wrong() {
 }
 
 @test "a module that ends the process is named" {
-	for where in init:init call:method_enter; do
+	for where in init:init filter:call_instrumentation_filter call:method_enter; do
 		wrong exit "${where%:*}"
 		assert_equal "$status" 125
 		[[ $stderr == *"the profiler crash ended cprof in its "*" ${where#*:}"* ]]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * A profiler that goes wrong: crash:HOW,CALLBACK with HOW one of segv, abort,
- * exit, deep, loop, sleep, noise and CALLBACK one of init, start, call, end,
- * cleanup.
+ * exit, deep, loop, sleep, noise and CALLBACK one of init, filter,
+ * cover, start, call, end, cleanup.
  */
 #include <cprof/cprof.h>
 #include <stdio.h>
@@ -50,6 +50,22 @@ static void started(cprof_profiler *p)
 	go_wrong("start");
 }
 
+static unsigned filter(cprof_profiler *p, const cprof_function *function)
+{
+	(void)p;
+	(void)function;
+	go_wrong("filter");
+	return 0;
+}
+
+static bool cover(cprof_profiler *p, const cprof_function *function)
+{
+	(void)p;
+	(void)function;
+	go_wrong("cover");
+	return false;
+}
+
 static void enter(cprof_profiler *p, const cprof_function *function, cprof_call_context *context)
 {
 	(void)p;
@@ -85,6 +101,9 @@ CPROF_PROFILER_INIT(crash)
 	cprof_profiler_set_runtime_shutdown_end_callback(handle, ended);
 	cprof_profiler_set_cleanup_callback(handle, cleanup);
 	cprof_profiler_set_method_enter_callback(handle, enter);
+	cprof_profiler_set_call_instrumentation_filter_callback(handle, filter);
+	if (!strcmp(where, "cover") && cprof_profiler_enable_coverage())
+		cprof_profiler_set_coverage_filter_callback(handle, cover);
 	spec = cprof_callspec_parse("called", &error);
 	free(error);
 	if (spec)
