@@ -344,8 +344,7 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	s->current = (struct engine_current){ 0 };
 	if (p && p->made)
 		engine_jit_tell(p);
-	if (s->calls && s->calls->refilters.count)
-		engine_refilter(s); /* before the thread that is held goes on */
+	engine_refilter(s); /* before the thread that is held goes on */
 }
 
 static void heartbeat(cprof_session *s, uint64_t now)
@@ -353,12 +352,13 @@ static void heartbeat(cprof_session *s, uint64_t now)
 	if (s->sampling_changed && atomic_exchange(&s->sampling_changed, false))
 		engine_send_sampling(s);
 	engine_annotations_poll(s, now);
-	if (now - s->heartbeat_ns < CP_NS_PER_S)
-		return;
-	s->heartbeat_ns = now;
-	engine_arm_again(s);
-	engine_look_around(s);
-	engine_raise0(s, heartbeat);
+	if (now - s->heartbeat_ns >= CP_NS_PER_S) {
+		s->heartbeat_ns = now;
+		engine_arm_again(s);
+		engine_look_around(s);
+		engine_raise0(s, heartbeat);
+	}
+	engine_refilter(s); /* there may be no event soon that would do it */
 }
 
 /* Takes what is in the ring, but not for ever, which it would be where the

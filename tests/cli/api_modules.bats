@@ -8,7 +8,7 @@ load tracees
 setup_file() {
 	export MODULES=$BATS_FILE_TMPDIR CC=${CC:-cc} CXX=${CXX:-c++}
 	local name
-	for name in covprobe ctxprobe eltprobe flagprobe late lifecycle snapprobe; do
+	for name in beat covprobe ctxprobe eltprobe flagprobe late lifecycle snapprobe; do
 		module "$name" "$name"
 	done
 	module one filters -DNAME=one -DWANTS=1
@@ -133,6 +133,16 @@ probed_through left by int"
 }
 
 # Each program does one of the things that modules ask for.
+@test "what heartbeat filters anew is traced, though no event comes" {
+	local program
+	"$MODULES/program" stop >out &
+	program=$!
+	run -0 timeout 60 "$CPROF" attach -q --plugin-dir="$MODULES" --profile=beat $program
+	assert_line "cprof: beat: before none, then some, in the end none"
+	: >stop
+	wait $program || [ $? = 7 ]
+}
+
 @test "what is asked for too late is refused, and changes nothing" {
 	local can='create load sampling clauses monitors annotations coverage mode branches context cpu vector trace allocations'
 	local program what other
