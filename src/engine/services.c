@@ -240,7 +240,7 @@ void cprof_profiler_register_counter(cprof_profiler_handle handle, const char *n
 	cprof_session *s = cprof_session_current();
 	char *copy;
 
-	if (!s || s->started || !name || !value)
+	if (!handle || !s || s->started || !name || !value)
 		return;
 	copy = strdup(name);
 	if (!copy || !cp_vec_push(&s->counters, (struct engine_counter){ handle, copy, value }))
