@@ -50,6 +50,7 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 	*capture = (struct cp_capture){
 		.regs = f->frame->regs,
 		.memory = &x->stack,
+		.memory_is_copy = !f->capture->held,
 		.bias = f->image->bias,
 	};
 	*ret = (struct cp_value_frame){

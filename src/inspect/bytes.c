@@ -45,7 +45,7 @@ struct cp_bytes cp_build_memory(struct cp_build *b, uint64_t address, uint64_t w
 	copy = cp_arena_alloc(b->arena, want);
 	if (!copy)
 		return got;
-	*tried_ret = true;
+	*tried_ret |= !c->memory_is_copy;
 	want = c->memory->read(c->memory->ctx, address, copy, want);
 	return want > got.size ? (struct cp_bytes){ copy, want, address } : got;
 }

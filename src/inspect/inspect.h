@@ -71,6 +71,7 @@ struct cp_capture {
 	const struct cp_fetch *fetches; /* the list that it was captured by */
 	size_t fetch_count;
 	const struct cp_reader *memory; /* of a thread that stands still, or a stack copy; NULL */
+	bool memory_is_copy; /* what it does not have may still be readable */
 	uint64_t bias; /* of the function's image */
 	uint64_t thread_pointer; /* 0: unknown */
 	/* Names an address of the program, for function pointers: [cb] or NULL. */
