@@ -219,8 +219,9 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 			      const cprof_object *object)) \
 	E(gc_handle_deleted, (cprof_profiler * prof, uint32_t handle, cprof_handle_type type)) \
 	/* handlers and destructors: about to run on the current thread, at exit() and \
-	 * quick_exit() or when a library is unloaded; all have run (not when one ends the \
-	 * process). Single objects */ \
+	 * quick_exit() or when a library is unloaded (what it has registered, destructors of \
+	 * objects too; not its DT_FINI functions, which come before); all have run (not when \
+	 * one ends the process). A process that one forks has the end alone. Single objects */ \
 	E(gc_finalizing, (cprof_profiler * prof)) \
 	E(gc_finalized, (cprof_profiler * prof)) \
 	E(gc_finalizing_object, (cprof_profiler * prof, const cprof_object *object)) \
@@ -231,7 +232,8 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	 * thread, of those that were there when the image was loaded or the thread started \
 	 * (glibc). `key` is the image's first address, else the tid; `name` the image's path, \
 	 * of a stack the thread's name. Unregistered right before image_unloading and \
-	 * thread_stopped */ \
+	 * thread_stopped; what the session lets go is not. Of threads that end at once, \
+	 * some have no stack told */ \
 	E(gc_root_register, (cprof_profiler * prof, cprof_addr start, uint64_t size, \
 			     cprof_root_source source, cprof_addr key, const char *name)) \
 	E(gc_root_unregister, (cprof_profiler * prof, cprof_addr start)) \

@@ -7,7 +7,8 @@
  * recv(), sendmsg(), recvmmsg(), sendfile(), splice(), copy_file_range() and their
  * like, when they return and have transferred something. stdio and streams come
  * to them, too; what goes from one descriptor to another is read and written. Not
- * seen: memory-mapped files, io_uring and aio, and who makes system calls without
+ * seen: what musl's stdio writes and reads (it makes the system calls itself),
+ * memory-mapped files, io_uring and aio, and who makes system calls without
  * a C library, or with one that has no names left. What glibc's dynamic linker
  * reads is its own.
  *

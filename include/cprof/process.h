@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * cprof/process.h - what is known of processes, threads, images, functions.
- * Strings and objects live as long as the session unless marked [cb].
+ * Strings and objects live as long as the session unless marked [cb]. Of NULL, no
+ * object, numbers are 0, strings "", objects NULL, a wait status -1.
  */
 #ifndef CPROF_PROCESS_H
 #define CPROF_PROCESS_H
@@ -17,7 +18,9 @@ extern "C" {
 typedef struct cprof_assembly cprof_assembly;
 typedef struct cprof_namespace cprof_namespace; /* "context": a dlmopen() link map */
 
-CPROF_API cprof_process *cprof_current_process(void); /* of the event being delivered */
+/* Of the event being delivered; NULL where it has none: heartbeat, runtime_shutdown_*;
+ * and outside of events. */
+CPROF_API cprof_process *cprof_current_process(void);
 CPROF_API int32_t cprof_process_pid(const cprof_process *process);
 CPROF_API int32_t cprof_process_ns_pid(const cprof_process *process); /* in its own namespace */
 CPROF_API int32_t
@@ -35,7 +38,8 @@ CPROF_API uint64_t cprof_process_end(const cprof_process *process);
 /* How it ended, as wait(2) has it; -1: it has not, or was let go. */
 CPROF_API int cprof_process_wait_status(const cprof_process *process);
 
-CPROF_API cprof_thread *cprof_current_thread(void); /* of the event being delivered */
+/* Likewise; NULL, too, in events of a whole process. */
+CPROF_API cprof_thread *cprof_current_thread(void);
 CPROF_API cprof_thread *cprof_thread_from_tid(int32_t tid);
 CPROF_API int32_t cprof_thread_tid(const cprof_thread *thread);
 CPROF_API int32_t cprof_thread_ns_tid(const cprof_thread *thread);

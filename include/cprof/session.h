@@ -16,8 +16,8 @@
  * (-Wl,--whole-archive). Its own functions cprof_profiler_init_NAME() are found
  * with -rdynamic, too.
  *
- * One session per thread is current: the functions that take no handle act on
- * it. Launching starts a tracer process beside the caller; create a session
+ * One session per thread is current, the newest one that is left: the functions
+ * that take no handle act on it. Launching starts a tracer process beside the caller; create a session
  * before starting threads of your own.
  */
 #ifndef CPROF_SESSION_H
@@ -47,7 +47,8 @@ typedef enum cprof_unwinder {
 	CPROF_UNWINDER_FP = 2 /* frame pointers only */
 } cprof_unwinder;
 
-/* A new session, current on this thread; NULL without memory or processes. */
+/* A new session, current on this thread; NULL without memory or processes, and
+ * from a callback or init function of a profiler. */
 CPROF_API cprof_session *cprof_session_create(void);
 CPROF_API cprof_session *cprof_session_current(void);
 
@@ -68,7 +69,8 @@ CPROF_API cprof_status cprof_session_launch(cprof_session *session, const char *
 CPROF_API cprof_status cprof_session_attach(cprof_session *session, int32_t pid, unsigned flags);
 
 /* Runs until the target is gone, cprof_session_stop(), or `timeout_ns` (0:
- * none); then lets everything go that is left: it runs on. */
+ * none); then lets everything go that is left: it runs on. NOT_FOUND, PERMISSION or
+ * FAIL where what was launched can't be executed, which shows only now. */
 CPROF_API cprof_status cprof_session_run(cprof_session *session, uint64_t timeout_ns);
 /* Makes run() return soon. [async] */
 CPROF_API void cprof_session_stop(cprof_session *session);
@@ -76,8 +78,8 @@ CPROF_API void cprof_session_stop(cprof_session *session);
 /* Removes every breakpoint and lets go of the target, which runs on (a launched
  * one that has not been run yet is let run). Nothing to do, and OK, after
  * cprof_session_run(), which does that, and a second time; the session is not to be
- * run afterwards. UNSUPPORTED_CALL_SEQUENCE without a target, and from a callback:
- * there, cprof_session_stop() it is. CLR:
+ * run afterwards. UNSUPPORTED_CALL_SEQUENCE without a target, and from a callback
+ * before runtime_shutdown_begin: there, cprof_session_stop() it is. CLR:
  * RequestProfilerDetach(), which is refused once ELT hooks were set; not here. */
 CPROF_API cprof_status cprof_session_detach(cprof_session *session);
 
@@ -106,7 +108,7 @@ CPROF_API const char *cprof_session_error_hint(const cprof_session *session);
 /* What else the user should know, e.g. of filters that chose nothing: the
  * `n`th warning, from 0; NULL: no more. [cb] */
 CPROF_API const char *cprof_session_warning(const cprof_session *session, size_t n);
-/* errno of a launch that failed because the program could not be executed; 0
+/* After cprof_session_run(): errno, where the program could not be executed; 0
  * otherwise. */
 CPROF_API int cprof_session_exec_errno(const cprof_session *session);
 
@@ -120,7 +122,8 @@ CPROF_API int32_t cprof_session_target(const cprof_session *session);
 CPROF_API char *const *cprof_session_command(const cprof_session *session);
 CPROF_API bool cprof_session_is_attached(const cprof_session *session);
 
-/* Lets go what is left, runs the profilers' shutdown and cleanup callbacks. */
+/* Lets go what is left, runs the profilers' shutdown and cleanup callbacks. Does
+ * nothing in a callback or init function of a profiler. */
 CPROF_API void cprof_session_destroy(cprof_session *session);
 
 #ifdef __cplusplus

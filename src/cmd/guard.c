@@ -26,6 +26,7 @@
 
 static struct {
 	cprof_session *volatile session;
+	pid_t pid; /* ours, not that of a child that a module forks */
 	volatile sig_atomic_t failure, told;
 	struct sigaction old_child;
 	char stack[STACK_SIZE];
@@ -121,7 +122,8 @@ static void on_exit_of_process(void)
 {
 	struct line l = { .size = 0 };
 
-	if (!guard.session || gettid() != getpid() || !add_culprit(&l, " ended cprof in "))
+	if (!guard.session || getpid() != guard.pid || gettid() != getpid() ||
+	    !add_culprit(&l, " ended cprof in "))
 		return;
 	add_outcome(&l);
 	say(&l);
@@ -201,6 +203,7 @@ void cp_guard_begin(cprof_session *session, int failure)
 	guard.failure = failure;
 	guard.told = 0;
 	guard.session = session;
+	guard.pid = getpid();
 	sigaltstack(&stack, NULL);
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		take(signals[i]);

@@ -389,16 +389,20 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 
 /* ---- hits ---- */
 
-/* Code that runs on into the next function enters it with its own return
- * address. */
-static void end_by_running_on(cprof_process *p, const struct cp_shadow_at *at,
-			      const struct cp_event_hit *e, uint32_t number)
+/* Code that runs on into the next function, or jumps there, enters it with its own
+ * return address. Answers the call that this ended. */
+static struct cp_call end_by_running_on(cprof_process *p, const struct cp_shadow_at *at,
+					const struct cp_event_hit *e, uint32_t number)
 {
 	const struct cp_call *open = cp_shadow_find(p->shadow, at->sp);
+	struct cp_call ended = { 0 };
 
 	if (open && open->flags & CP_CALL_BY_RETURN && open->function != number && e->caller &&
-	    open->caller == e->caller)
+	    open->caller == e->caller) {
+		ended = *open;
 		cp_shadow_leave(p->shadow, at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
+	}
+	return ended;
 }
 
 /* Nothing of it is seen again: it has no place among the open calls. */
@@ -439,7 +443,7 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 		.run_ns = e->run_ns,
 		.stops = e->stops,
 		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
-	}, *entered;
+	}, ended = { 0 }, *entered;
 
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) {
 		on_first_entry(s, hit, number);
@@ -450,8 +454,8 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 		return;
 	}
 	if (c->by_return)
-		end_by_running_on(p, at, e, number);
-	if (t->role && engine_role_entered(s, hit, &call))
+		ended = end_by_running_on(p, at, e, number);
+	if (t->role && engine_role_entered(s, hit, &call, &ended))
 		return;
 	if (!engine_traced_by_others(t)) {
 		call.flags |= CP_CALL_HIDDEN;

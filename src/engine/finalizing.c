@@ -86,3 +86,17 @@ bool engine_finalizing_ended(cprof_session *s, const struct cp_call *call)
 	engine_raise0(s, gc_finalized);
 	return true;
 }
+
+void engine_finalizing_inherit(cprof_thread *t, const cprof_process *parent)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&parent->session->by_tid, &cursor, &key, &value)) {
+		const cprof_thread *other = (const cprof_thread *)(uintptr_t)value;
+
+		/* Others are about to end, so it is this one that forked. */
+		if (other->process == parent && other->life.finalizing == ENGINE_FINALIZING_ALL)
+			t->life.finalizing = ENGINE_FINALIZING_ALL;
+	}
+}

@@ -15,5 +15,7 @@ uint8_t engine_finalizing_role(const char *name, size_t length);
 bool engine_finalizing_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 			       struct cp_call *call);
 bool engine_finalizing_ended(cprof_session *s, const struct cp_call *call);
+/* The first thread of a forked process goes on with what its parent was at. */
+void engine_finalizing_inherit(cprof_thread *t, const cprof_process *parent);
 
 #endif

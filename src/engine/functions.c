@@ -202,7 +202,7 @@ void cprof_assembly_symbolize(cprof_assembly *a, uint64_t address, cprof_symboli
 const char *cprof_function_name(const cprof_function *f)
 {
 	cprof_function *own = (cprof_function *)(uintptr_t)f;
-	char *name = atomic_load(&own->name), *made;
+	char *name = own ? atomic_load(&own->name) : (char *)(uintptr_t) "", *made;
 
 	if (name)
 		return name;
@@ -218,20 +218,20 @@ const char *cprof_function_name(const cprof_function *f)
 
 const char *cprof_function_linkage_name(const cprof_function *f)
 {
-	return f->linkage_name;
+	return f ? f->linkage_name : "";
 }
 
 const cprof_image *cprof_function_image(const cprof_function *f)
 {
-	return f->image;
+	return f ? f->image : NULL;
 }
 
 cprof_addr cprof_function_address(const cprof_function *f)
 {
-	return f->start;
+	return f ? f->start : 0;
 }
 
 uint64_t cprof_function_size(const cprof_function *f)
 {
-	return f->size;
+	return f ? f->size : 0;
 }

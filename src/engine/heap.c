@@ -329,11 +329,21 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 	return true;
 }
 
+/* What the program called: realloc() of nothing may end in a jump to malloc(). */
+static const cprof_function *called(const struct cp_call *call)
+{
+	uintptr_t first = (uintptr_t)call->words[2];
+
+	return first ? (const cprof_function *)first : call->subject;
+}
+
 bool engine_heap_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
-			 struct cp_call *call)
+			 struct cp_call *call, const struct cp_call *ended)
 {
 	if (role == ENGINE_ROLE_FREE)
 		return on_free(s, hit);
+	if (ended->flags & CP_CALL_MARKS)
+		call->words[2] = (uintptr_t)called(ended);
 	note_arguments(role, hit, call->words);
 	call->flags |= CP_CALL_MARKS;
 	return false;
@@ -367,7 +377,7 @@ bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *
 	bool again = role == ENGINE_ROLE_REALLOC || role == ENGINE_ROLE_REALLOCARRAY ||
 		     role == ENGINE_ROLE_RUST_REALLOC;
 	cprof_allocation a = {
-		.function = call->subject,
+		.function = called(call),
 		.address = answer(s, role, call),
 		.size = call->words[0],
 		.begin_ns = call->enter_ns,

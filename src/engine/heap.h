@@ -18,7 +18,7 @@ void engine_heap_found(cprof_session *s);
 
 /* See roles.h; true: something was told. */
 bool engine_heap_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
-			 struct cp_call *call);
+			 struct cp_call *call, const struct cp_call *ended);
 bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *call);
 /* The process, or its program, is gone. */
 void engine_heap_exit(const cprof_process *p);

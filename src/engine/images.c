@@ -432,47 +432,47 @@ void engine_forget_maps(cprof_process *p)
 
 const char *cprof_image_name(const cprof_image *image)
 {
-	return cp_basename(image->assembly->path);
+	return cp_basename(cprof_image_path(image));
 }
 
 const char *cprof_image_path(const cprof_image *image)
 {
-	return image->assembly->path;
+	return cprof_assembly_path(cprof_image_assembly(image));
 }
 
 const char *cprof_image_build_id(const cprof_image *image)
 {
-	return cprof_assembly_build_id(image->assembly);
+	return cprof_assembly_build_id(cprof_image_assembly(image));
 }
 
 cprof_addr cprof_image_base(const cprof_image *image)
 {
-	return image->bias;
+	return image ? image->bias : 0;
 }
 
 uint64_t cprof_image_size(const cprof_image *image)
 {
-	uint64_t end = image->last > image->end ? image->last : image->end;
-
-	return end - image->start;
+	if (!image)
+		return 0;
+	return (image->last > image->end ? image->last : image->end) - image->start;
 }
 
 cprof_assembly *cprof_image_assembly(const cprof_image *image)
 {
-	return image->assembly;
+	return image ? image->assembly : NULL;
 }
 
 const char *cprof_assembly_path(const cprof_assembly *a)
 {
-	return a->path;
+	return a ? a->path : "";
 }
 
 const char *cprof_assembly_build_id(const cprof_assembly *a)
 {
-	return a->image ? cp_image_build_id(a->image) : "";
+	return a && a->image ? cp_image_build_id(a->image) : "";
 }
 
 const char *cprof_assembly_debug_path(cprof_assembly *a)
 {
-	return a->image ? cp_image_debug_path(a->image) : "";
+	return a && a->image ? cp_image_debug_path(a->image) : "";
 }

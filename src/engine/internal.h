@@ -169,6 +169,7 @@ struct engine_current {
 };
 
 struct cprof_session {
+	cprof_session *outer; /* created before, on this thread; NULL: none that is left */
 	struct cp_link link;
 	pid_t tracer; /* 0: reaped */
 	bool tracer_left; /* it said that nothing is traced any more */
@@ -242,6 +243,8 @@ struct cp_error *engine_launch(cprof_session *s, const char *path, char *const a
 bool engine_may_ask(const cprof_session *s);
 /* Lets the child become CMD. */
 void engine_release_child(cprof_session *s);
+/* engine_fail(): CMD is nothing that can be executed (s->exec_errno). */
+cprof_status engine_fail_exec(cprof_session *s);
 /* Takes CMD's status when it has ended; true then. */
 bool engine_reap_child(cprof_session *s, bool wait);
 /* explain.c: why `pid` can't be profiled, in words with a hint. */

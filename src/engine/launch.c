@@ -173,3 +173,14 @@ bool engine_reap_child(cprof_session *s, bool wait)
 	s->wait_status = status;
 	return true;
 }
+
+cprof_status engine_fail_exec(cprof_session *s)
+{
+	int errnum = s->exec_errno;
+	enum cp_error_code code = errnum == ENOENT   ? CP_ERR_NOT_FOUND
+				  : errnum == EACCES ? CP_ERR_PERMISSION
+						     : CP_ERR_IO;
+
+	return engine_fail(s, cp_error_new(code, 0, "cannot run '%s': %s",
+					   s->command ? s->command[0] : "", strerror(errnum)));
+}

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "engine/annotations.h"
 #include "engine/calls.h"
+#include "engine/finalizing.h"
 #include "engine/heap_size.h"
 #include "engine/jit.h"
 #include "engine/roots.h"
@@ -108,6 +109,8 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 	if (!t)
 		return;
 	t->slot = e->slot;
+	if (p->parent && t->tid == p->pid && engine_process(s, p->parent))
+		engine_finalizing_inherit(t, engine_process(s, p->parent));
 	if (!p->loaded) /* it is us, before CMD */
 		return;
 	thread_started(s, t);

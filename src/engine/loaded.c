@@ -437,7 +437,7 @@ void engine_drop_images(cprof_process *p)
 
 cprof_namespace *cprof_image_namespace(const cprof_image *image)
 {
-	return image->life.in;
+	return image ? image->life.in : NULL;
 }
 
 uint32_t cprof_namespace_id(const cprof_namespace *in)
@@ -447,5 +447,5 @@ uint32_t cprof_namespace_id(const cprof_namespace *in)
 
 cprof_process *cprof_namespace_process(const cprof_namespace *in)
 {
-	return in->process;
+	return in ? in->process : NULL;
 }

@@ -292,47 +292,47 @@ cprof_process *cprof_current_process(void)
 
 int32_t cprof_process_pid(const cprof_process *p)
 {
-	return p->pid;
+	return p ? p->pid : 0;
 }
 
 int32_t cprof_process_ns_pid(const cprof_process *p)
 {
-	return p->ns_pid;
+	return p ? p->ns_pid : 0;
 }
 
 int32_t cprof_process_parent(const cprof_process *p)
 {
-	return p->parent;
+	return p ? p->parent : 0;
 }
 
 const char *cprof_process_name(const cprof_process *p)
 {
-	return p->name;
+	return p ? p->name : "";
 }
 
 const char *cprof_process_exe(const cprof_process *p)
 {
-	return p->exe ? p->exe : "";
+	return p && p->exe ? p->exe : "";
 }
 
 uint64_t cprof_process_start(const cprof_process *p)
 {
-	return p->start_ns;
+	return p ? p->start_ns : 0;
 }
 
 uint64_t cprof_process_exec_time(const cprof_process *p)
 {
-	return p->exec_ns;
+	return p ? p->exec_ns : 0;
 }
 
 uint64_t cprof_process_end(const cprof_process *p)
 {
-	return p->end_ns;
+	return p ? p->end_ns : 0;
 }
 
 int cprof_process_wait_status(const cprof_process *p)
 {
-	return p->wait_status;
+	return p ? p->wait_status : -1;
 }
 
 cprof_thread *cprof_current_thread(void)
@@ -352,40 +352,40 @@ cprof_thread *cprof_thread_from_tid(int32_t tid)
 
 int32_t cprof_thread_tid(const cprof_thread *t)
 {
-	return t->tid;
+	return t ? t->tid : 0;
 }
 
 int32_t cprof_thread_ns_tid(const cprof_thread *t)
 {
-	return t->ns_tid;
+	return t ? t->ns_tid : 0;
 }
 
 const char *cprof_thread_name(const cprof_thread *t)
 {
-	return t->name;
+	return t ? t->name : "";
 }
 
 cprof_process *cprof_thread_process(const cprof_thread *t)
 {
-	return t->process;
+	return t ? t->process : NULL;
 }
 
 uint64_t cprof_thread_start(const cprof_thread *t)
 {
-	return t->start_ns;
+	return t ? t->start_ns : 0;
 }
 
 uint64_t cprof_thread_end(const cprof_thread *t)
 {
-	return t->end_ns;
+	return t ? t->end_ns : 0;
 }
 
 int cprof_thread_wait_status(const cprof_thread *t)
 {
-	return t->wait_status;
+	return t ? t->wait_status : -1;
 }
 
 uint64_t cprof_thread_cpu_time(const cprof_thread *t)
 {
-	return t->cpu_ns;
+	return t ? t->cpu_ns : 0;
 }

@@ -243,13 +243,13 @@ static void count(struct engine_calls *c, const struct engine_traced *t, bool to
 
 /* True: something was told. */
 static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
-		    struct cp_call *call)
+		    struct cp_call *call, const struct cp_call *ended)
 {
 	switch ((enum family)roles[role].family) {
 	case NO_FAMILY:
 		break;
 	case HEAP:
-		return engine_heap_entered(s, role, hit, call);
+		return engine_heap_entered(s, role, hit, call, ended);
 	case HEAP_SIZE:
 		engine_heap_size_entered(role, hit, call);
 		break;
@@ -262,11 +262,12 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 	return false;
 }
 
-bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call)
+bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call,
+			 const struct cp_call *ended)
 {
 	const struct engine_traced *t = s->calls->traced.items[call->function];
 
-	count(s->calls, t, entered(s, t->role, hit, call));
+	count(s->calls, t, entered(s, t->role, hit, call, ended));
 	return engine_role_entry_alone(t);
 }
 

@@ -78,9 +78,11 @@ unsigned engine_role_captures(const struct engine_traced *t, enum engine_site_ki
 /* Memory has to be read when it returns. */
 bool engine_role_holds_exit(const struct engine_traced *t);
 
-/* It is entered: puts what has to be known at its end into the call. True: there
- * is no more to it. */
-bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call);
+/* It is entered: puts what has to be known at its end into the call. `ended` is the
+ * call that jumped there instead of returning; its subject is NULL when there is none.
+ * True: there is no more to it. */
+bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call,
+			 const struct cp_call *ended);
 /* It ended: tells of it. Not when its thread did. */
 void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how);
 /* The process, or its program, is gone. */

@@ -31,6 +31,8 @@
 #define PAGE 4096
 #define BLOCK_ALIGN 64 /* of a thread control block */
 #define BLOCK_MAX 8192 /* it is not that far from the end of the stack */
+#define BORN_MAX 65536 /* from where a thread is born to its control block */
+#define STACK_WORDS 288 /* of a control block that are looked at: not all of glibc 2.36's */
 #define MODULES_MAX 65536
 #define WRITABLE_MAX 16 /* segments of an image */
 
@@ -168,6 +170,10 @@ static uint64_t control_block(cprof_thread *t)
 		found = find_block(t->process, at - PAGE, at);
 	if (!found && t->stack_end > BLOCK_MAX && t->stack_end != UINT64_MAX)
 		found = find_block(t->process, t->stack_end - BLOCK_MAX, t->stack_end);
+	/* A stack of the program's own is not all of its mapping. */
+	for (at = t->born_sp; at && !found && at < t->stack_end && at - t->born_sp < BORN_MAX;
+	     at += PAGE)
+		found = find_block(t->process, at, at + PAGE + 3 * sizeof(uint64_t));
 	return found;
 }
 
@@ -266,10 +272,9 @@ void engine_roots_add_image(const cprof_image *image)
 	}
 }
 
-static void add_blocks(cprof_thread *t)
+static void add_blocks(cprof_thread *t, uint64_t control)
 {
 	cprof_process *p = t->process;
-	uint64_t control = control_block(t);
 	size_t i;
 
 	for (i = 0; i < p->images.count; i++)
@@ -287,25 +292,54 @@ void engine_roots_add_locals(cprof_process *p)
 		cprof_thread *t = (cprof_thread *)(uintptr_t)value;
 
 		if (t->process == p && !t->life.stopped)
-			add_blocks(t);
+			add_blocks(t, control_block(t));
 	}
 }
 
-static void add_stack(cprof_thread *t)
+/* glibc keeps where the block of a thread's stack is, how large it is, and how much of
+ * it guards the end, in its control block: three words in a row, which nothing else
+ * there is like. False: they were not found. */
+static bool find_stack_block(cprof_process *p, uint64_t control, uint64_t *start_ret,
+			     uint64_t *end_ret)
 {
-	const struct root r = { .start = t->stack_low,
-				.source = CPROF_ROOT_SOURCE_STACK,
-				.tid = t->tid };
+	uint64_t words[STACK_WORDS];
+	size_t i;
 
-	if (t->stack_end > t->stack_low && t->stack_end != UINT64_MAX)
-		add(t->process, &r, t->stack_end - t->stack_low, (uint64_t)t->tid, t->name);
+	if (!control || !read_at(p, control, words, sizeof(words)))
+		return false;
+	for (i = 0; i + 2 < STACK_WORDS; i++) {
+		uint64_t start = words[i], size = words[i + 1], guard = words[i + 2];
+
+		if (start && start < control && size > control - start &&
+		    size - (control - start) < BLOCK_MAX && guard < control - start) {
+			*start_ret = start + guard;
+			*end_ret = start + size;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void add_stack(cprof_thread *t, uint64_t control)
+{
+	uint64_t start = t->stack_low, end = t->stack_end;
+	struct root r = { .source = CPROF_ROOT_SOURCE_STACK, .tid = t->tid };
+
+	if (t->tid != t->process->pid)
+		find_stack_block(t->process, control, &start, &end);
+	r.start = start;
+	if (end > start && end != UINT64_MAX)
+		add(t->process, &r, end - start, (uint64_t)t->tid, t->name);
 }
 
 void engine_roots_add_thread(cprof_thread *t)
 {
+	uint64_t control;
+
 	if (!engine_roots_wanted(t->process->session))
 		return;
 	engine_thread_stack(t);
-	add_stack(t);
-	add_blocks(t);
+	control = control_block(t);
+	add_stack(t, control);
+	add_blocks(t, control);
 }

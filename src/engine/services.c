@@ -102,7 +102,8 @@ bool engine_was_abandoned(const cprof_session *s)
 
 void cprof_profiler_set_help(cprof_profiler_handle handle, const char *text)
 {
-	handle->help = text;
+	if (handle)
+		handle->help = text;
 }
 
 const char *cprof_session_help(const cprof_session *s)
@@ -123,6 +124,8 @@ void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...
 	va_list ap;
 	int n;
 
+	if (!handle)
+		return;
 	va_start(ap, format);
 	n = vasprintf(&text, format, ap);
 	va_end(ap);

@@ -122,9 +122,11 @@ static void offer_to_oom_killer(void)
 
 cprof_session *cprof_session_create(void)
 {
-	cprof_session *s = calloc(1, sizeof(*s));
+	cprof_session *s = NULL;
 	struct cp_error *err;
 
+	if (!current_session || !current_session->calling.what)
+		s = calloc(1, sizeof(*s));
 	if (!s)
 		return NULL;
 	s->child_go = s->child_error = s->stop_fd = -1;
@@ -143,8 +145,20 @@ cprof_session *cprof_session_create(void)
 		cprof_session_destroy(s);
 		return NULL;
 	}
+	s->outer = current_session;
 	current_session = s;
 	return s;
+}
+
+/* Of those that are left, the newest one is current. */
+static void unlink_session(const cprof_session *s)
+{
+	cprof_session **at = &current_session;
+
+	while (*at && *at != s)
+		at = &(*at)->outer;
+	if (*at)
+		*at = s->outer;
 }
 
 void cprof_session_set_unwinder(cprof_session *s, cprof_unwinder unwinder)
@@ -564,6 +578,8 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 			break;
 	}
 	finish(s);
+	if (s->exec_errno)
+		return engine_fail_exec(s);
 	return s->error && !cprof_session_profiler_failed(s) ? CPROF_E_FAIL : CPROF_OK;
 }
 
@@ -743,7 +759,7 @@ void cprof_session_destroy(cprof_session *s)
 {
 	size_t i;
 
-	if (!s)
+	if (!s || s->calling.what)
 		return;
 	if (s->started)
 		finish(s);
@@ -774,7 +790,6 @@ void cprof_session_destroy(cprof_session *s)
 	cp_close_fd(&s->stop_fd);
 	cp_link_deinit(&s->link);
 	cp_error_free(s->error);
-	if (current_session == s)
-		current_session = NULL;
+	unlink_session(s);
 	free(s);
 }

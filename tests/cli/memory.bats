@@ -384,6 +384,8 @@ static void first(void)
 		exit(4);
 	if (!strcmp(how, "exec"))
 		execl("./ends", "ends", NULL);
+	if (!strcmp(how, "fork in it") && fork())
+		wait(NULL);
 }
 static void second(void) { write(1, "22\n", 3); }
 static void *ends(void *unused) { exit(0); return unused; }
@@ -456,6 +458,10 @@ finalized() {
 			"finalizing ${handlers[*]} finalized"
 	done <processes
 	assert_equal "$(grep -c finalized told)" 2
+	# A process that is forked in the middle of it has the end of it.
+	probe --follow -- ./ends 'fork in it'
+	happened | sort | uniq -c | awk '{ $1 = $1 } 1' | diff - <(printf '%s\n' '2 finalized' '1 finalizing' \
+		'1 write 1 2' '2 write 1 3' '1 write 1 5')
 	$CC -O1 -w -static -o ends ends.c 2>static.log
 	finalized '' "$begin" finalizing "${handlers[@]}" finalized
 	finalized ends "$begin" finalizing 'write 1 2'
@@ -598,6 +604,60 @@ END
 	run roots_hold
 	assert_output 'later static 4; lib static 4; main stack 2; main static 6; main tls 6; thread stack 4; thread tls 12'
 	assert_equal "$(grep -c "root static .*$PWD/roots\$" told)" 2
+}
+
+@test "roots: stacks that the program makes for its threads are these, and not what is around them" {
+	needs python3
+	cat >own.c <<'END'
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#define SIZE 262144
+static char data[2][SIZE] __attribute__((aligned(4096)));
+static __thread long local[4] = { 1 };
+static pthread_barrier_t barrier;
+static void *work(void *unused)
+{
+	pthread_attr_t attr;
+	void *low;
+	size_t size;
+
+	pthread_getattr_np(pthread_self(), &attr);
+	pthread_attr_getstack(&attr, &low, &size);
+	dprintf(1, "thread stack %p %zu\n", low, size);
+	dprintf(1, "thread tls %p %zu\n", (void *)local, sizeof(local));
+	pthread_barrier_wait(&barrier);
+	return unused;
+}
+int main(void)
+{
+	char *mapped = mmap(NULL, 2 * SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	void *stacks[7] = { data[0], data[1], malloc(SIZE), malloc(SIZE), mapped, mapped + SIZE, NULL };
+	pthread_t threads[7];
+	pthread_attr_t attr;
+	int i;
+
+	pthread_barrier_init(&barrier, NULL, 7);
+	for (i = 0; i < 7; i++) {
+		pthread_attr_init(&attr);
+		if (stacks[i] && pthread_attr_setstack(&attr, stacks[i], SIZE))
+			return 1;
+		pthread_create(&threads[i], &attr, work, NULL);
+	}
+	for (i = 0; i < 7; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+END
+	$CC -O1 -w -D_GNU_SOURCE -pthread -o own own.c
+	probe -- ./own
+	run roots_hold
+	assert_output 'thread stack 7; thread tls 7'
+	# Each to the byte, where glibc says that it is.
+	awk '$2 == "root" && $3 == "stack" { print $4 }' told | sort >starts
+	sed -n 's/thread stack 0x\([0-9a-f]*\) .*/\1/p' out | sort | comm -23 - starts >missing
+	assert_equal "$(wc -l <missing)" 0
 }
 
 all_locals() { (($(grep -c 'root tls' told) >= 9)); }

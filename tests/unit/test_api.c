@@ -217,10 +217,62 @@ static void test_refusals(void)
 	CHECK(cprof_session_attach(s, 0x7ffffff0, 0) == CPROF_E_NOT_FOUND);
 	CHECK(cprof_session_attach(s, getpid(), 0) == CPROF_E_INVALID_ARGUMENT);
 	CHECK(cprof_session_launch(s, argv[0], argv, NULL, 0) == CPROF_OK);
-	cprof_session_run(s, 0);
+	CHECK(cprof_session_run(s, 0) == CPROF_E_NOT_FOUND);
 	CHECK_U64((uint64_t)cprof_session_exec_errno(s), 2);
+	CHECK_STR(cprof_session_error(s),
+		  "cannot run '/nonexistent/program': No such file or directory");
 	cprof_session_destroy(s);
 	CHECK(cprof_profiler_create(NULL) == NULL); /* no session */
+}
+
+static void on_begin(cprof_profiler *prof)
+{
+	prof->hits++;
+	CHECK(cprof_session_create() == NULL);
+	cprof_session_destroy(cprof_session_current());
+	CHECK(cprof_session_current() != NULL);
+}
+
+/* Where an event has no process or thread, and a frame no function. */
+static void test_no_object(void)
+{
+	CHECK(!cprof_current_process() && !cprof_current_thread());
+	CHECK(!cprof_process_pid(NULL) && !cprof_process_start(NULL) && !cprof_process_end(NULL));
+	CHECK_STR(cprof_process_name(NULL), "");
+	CHECK_STR(cprof_process_exe(NULL), "");
+	CHECK(cprof_process_wait_status(NULL) == -1 && cprof_thread_wait_status(NULL) == -1);
+	CHECK(!cprof_thread_tid(NULL) && !cprof_thread_process(NULL));
+	CHECK_STR(cprof_thread_name(NULL), "");
+	CHECK_STR(cprof_function_name(NULL), "");
+	CHECK_STR(cprof_function_linkage_name(NULL), "");
+	CHECK(!cprof_function_image(NULL) && !cprof_function_address(NULL));
+	CHECK_STR(cprof_image_name(NULL), "");
+	CHECK_STR(cprof_image_path(NULL), "");
+	CHECK_STR(cprof_image_build_id(NULL), "");
+	CHECK(!cprof_image_size(NULL) && !cprof_image_namespace(NULL));
+	CHECK_STR(cprof_assembly_debug_path(NULL), "");
+}
+
+/* Of several sessions the newest is current; callbacks neither make nor end any. */
+static void test_several(char *self)
+{
+	cprof_profiler a = { .name = 'a' };
+	char *argv[] = { self, (char[]){ "burn" }, NULL };
+	cprof_session *first = cprof_session_create(), *second, *third;
+
+	second = cprof_session_create();
+	third = cprof_session_create();
+	CHECK(cprof_session_current() == third);
+	cprof_session_destroy(second);
+	CHECK(cprof_session_current() == third);
+	cprof_session_destroy(third);
+	CHECK(cprof_session_current() == first);
+	cprof_profiler_set_runtime_initialized_callback(cprof_profiler_create(&a), on_begin);
+	CHECK(cprof_session_launch(first, self, argv, NULL, 0) == CPROF_OK);
+	CHECK(cprof_session_run(first, 0) == CPROF_OK);
+	CHECK_U64(a.hits, 1);
+	cprof_session_destroy(first);
+	CHECK(cprof_session_current() == NULL);
 }
 
 /* Who ends before cprof_session_run() leaves nothing running behind. */
@@ -301,6 +353,8 @@ int main(int argc, char **argv)
 		_exit(burn((unsigned)argc) ? 7 : 8); /* leak checks fail under ptrace */
 	test_desc();
 	test_refusals();
+	test_no_object();
+	test_several(argv[0]);
 	test_launch_and_die();
 	test_run(argv[0]);
 	test_no_mode_no_samples(argv[0]);
