@@ -59,8 +59,8 @@ CPROF_API void cprof_profiler_set_call_instrumentation_filter_callback(
  * to change what is traced without stopping. Functions that were called too
  * often are traced again. NOT_SUPPORTED: the session was made without calls
  * (CPROF_SESSION_CALLS); NOT_FOUND: the image is not mapped. From a callback: it
- * is done when that event has been delivered, before a thread that stands still
- * for it goes on.
+ * is done when that event, heartbeat included, has been delivered, before a thread that
+ * stands still for it goes on.
  * CLR: RequestReJIT. */
 CPROF_API cprof_status cprof_profiler_refilter(cprof_image *image);
 

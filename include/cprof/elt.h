@@ -5,7 +5,8 @@
  *
  * Without an id mapper the functions of the program are hooked, those of its
  * libraries are not. Other than with the CLR, hooks may be used on a process
- * that was attached to, and it is let go as it was.
+ * that was attached to, and it is let go without them (small executable areas
+ * stay mapped, and are used again).
  */
 #ifndef CPROF_ELT_H
 #define CPROF_ELT_H
@@ -84,7 +85,8 @@ CPROF_API cprof_status cprof_set_enter_leave_function_hooks3_with_info(
 
 /* Decides for a function, when its image is loaded, whether it is hooked and
  * by what id the hooks know it (0: by the function itself). Called at least
- * once for each; the answers must agree. Settable once. [init]
+ * once for each; the answers must agree. Settable once: after
+ * that UNSUPPORTED_CALL_SEQUENCE. [init]
  * CLR: SetFunctionIDMapper2. */
 typedef uintptr_t (*cprof_function_id_mapper2_fn)(const cprof_function *function, void *client_data,
 						  bool *hook);
@@ -122,7 +124,8 @@ CPROF_API cprof_status cprof_get_function_leave3_info(const cprof_function *func
 CPROF_API cprof_status cprof_get_function_tailcall3_info(const cprof_function *function,
 							 cprof_elt_info *info,
 							 const cprof_frame_info **frame);
-/* Copies the bytes of a range, at most `size`. UNREADABLE: it has none. [cb] */
+/* Copies the bytes of a range, at most `size`. UNREADABLE: it has none,
+ * as one of no length (of void), or was not captured. [cb] */
 CPROF_API cprof_status cprof_read_range(const cprof_elt_info *info,
 					const cprof_function_argument_range *range, void *buffer,
 					size_t size);

@@ -4,8 +4,9 @@
  *
  *     cprof_session *s = cprof_session_create();
  *     ... cprof_profiler_load("log:output=x.data"), or own profilers ...
- *     if (!cprof_session_launch(s, argv[0], argv, NULL, CPROF_SESSION_FOLLOW_FORKS))
- *             cprof_session_run(s, 0);
+ *     if (cprof_session_launch(s, argv[0], argv, NULL, CPROF_SESSION_FOLLOW_FORKS) ||
+ *         cprof_session_run(s, 0))
+ *             fprintf(stderr, "%s\n", cprof_session_error(s));
  *     cprof_session_destroy(s);
  *
  *     cc embed.c $(pkg-config --cflags --libs cprof)

@@ -110,7 +110,8 @@ typedef cprof_walk (*cprof_stack_snapshot_fn)(const cprof_function *function, cp
  * out. Its stack is read now.
  * Returns OK, ABORTED (the callback said so), INVALID_TGT_THREAD (none, or it
  * has exited), UNMANAGED_CTX, UNSAFE (it could not be stopped in a second),
- * FAIL (not one frame), UNEXPECTED (the seed's stack can't be read). A walk
+ * FAIL (not one frame), UNEXPECTED (the seed's stack can't be read),
+ * INVALID_ARGUMENT (no `cb`, a seed of another size or machine). A walk
  * that did not reach the root is OK: ask cprof_frame_info_is_truncated() of its
  * last frame. A walk within `cb` is allowed. CLR: DoStackSnapshot. */
 CPROF_API cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_fn cb,
