@@ -73,6 +73,36 @@ void cp_capture_later(struct cp_capture *c, const struct cp_reader *memory,
 
 /* ---- bytes of a parameter ---- */
 
+static bool read_memory(struct cp_build *b, uint64_t address, uint8_t *to, uint32_t size,
+			uint8_t *error_ret)
+{
+	bool tried;
+	struct cp_bytes at = cp_build_memory(b, address, size, &tried);
+
+	*error_ret = tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE;
+	if (at.size < size)
+		return false;
+	memcpy(to, at.at, size);
+	return true;
+}
+
+static bool read_computed(struct cp_build *b, const struct cp_piece *piece, uint8_t *to,
+			  uint32_t size, uint64_t *address_ret, uint8_t *error_ret)
+{
+	struct cp_located now;
+
+	if (!cp_locate_now(piece, b->request->capture, &now))
+		return false;
+	if (now.kind == CP_LOCATED_VALUE && size <= sizeof(now.value)) {
+		memcpy(to, &now.value, size);
+		return true;
+	}
+	if (now.kind != CP_LOCATED_MEMORY || piece->number & CP_COMPUTED_AT_EXIT)
+		return false;
+	*address_ret = now.value;
+	return read_memory(b, now.value, to, size, error_ret);
+}
+
 /* Copies what one piece holds; false with *error_ret when it can't be had. */
 static bool read_piece(struct cp_build *b, const struct cp_piece *piece, uint8_t *to, uint32_t size,
 		       uint64_t *address_ret, uint8_t *error_ret)
@@ -80,8 +110,6 @@ static bool read_piece(struct cp_build *b, const struct cp_piece *piece, uint8_t
 	const struct cp_capture *c = b->request->capture;
 	unsigned n = piece->number;
 	uint64_t sum;
-	struct cp_bytes at;
-	bool tried;
 
 	*error_ret = CPROF_VALUE_UNAVAILABLE;
 	switch (piece->where) {
@@ -113,12 +141,9 @@ static bool read_piece(struct cp_build *b, const struct cp_piece *piece, uint8_t
 		if (n >= CP_REG_MAX || !(c->regs.known >> n & 1))
 			return false;
 		*address_ret = c->regs.r[n] + (uint64_t)piece->offset;
-		at = cp_build_memory(b, *address_ret, size, &tried);
-		*error_ret = tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE;
-		if (at.size < size)
-			return false;
-		memcpy(to, at.at, size);
-		return true;
+		return read_memory(b, *address_ret, to, size, error_ret);
+	case CP_PIECE_COMPUTED:
+		return read_computed(b, piece, to, size, address_ret, error_ret);
 	default:
 		*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
 		return false;

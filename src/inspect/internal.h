@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
+#include "image/location.h"
 #include "inspect/inspect.h"
 #include "inspect/place.h"
 
@@ -61,6 +62,10 @@ struct cp_value_arena {
 
 /* Where debug information says that `v` is at link-time `pc`, where the
  * canonical frame address is the stack pointer + `cfa_offset`. */
+/* Where a COMPUTED piece is, or what, with the registers that were captured. False: that
+ * is not known. */
+bool cp_locate_now(const struct cp_piece *piece, const struct cp_capture *capture,
+		   struct cp_located *ret);
 void cp_locate(const struct cp_signature *signature, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret);
 

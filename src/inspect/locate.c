@@ -4,9 +4,11 @@
  * has to be fetched must be known before a stop, so the expression is
  * evaluated with registers that hold names instead of values: far apart, so
  * that the sum of one of them and an offset tells which one it was. What does
- * more to a register, such as adding another one, is not supported.
+ * more to a register, such as adding another one, is computed when the registers
+ * are known, as far as they are enough.
  *
  *     fbreg -20, frame base call_frame_cfa     =>  sp + 8 - 20
+ *     breg5 0, breg4 0, plus, stack_value      =>  later
  */
 #include "image/location.h"
 #include "inspect/internal.h"
@@ -99,6 +101,57 @@ static const struct cp_location *covering(const struct cp_locations *list, uint6
 	return NULL;
 }
 
+/* What takes more than a name. */
+static void put_off(const struct cp_location *at, const struct cp_location *base, bool frame,
+		    int64_t cfa_offset, uint64_t size, struct cp_place *ret)
+{
+	*ret = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
+	ret->pieces[0] = (struct cp_piece){
+		.where = CP_PIECE_COMPUTED,
+		.number = frame ? CP_COMPUTED_FRAME : 0,
+		.size = (uint32_t)(size < UINT16_MAX ? size : UINT16_MAX),
+		.offset = cfa_offset,
+		.location = at,
+		.base = base,
+	};
+}
+
+bool cp_locate_now(const struct cp_piece *piece, const struct cp_capture *capture,
+		   struct cp_located *ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	bool at_exit = piece->number & CP_COMPUTED_AT_EXIT;
+	struct cp_regs regs = capture->regs;
+	struct cp_located parts[CP_LOCATED_MAX];
+	struct cp_location_env env = {
+		.arch = arch,
+		.regs = &regs,
+		.memory = at_exit ? NULL : capture->memory,
+		.bias = capture->bias,
+		.thread_pointer = capture->thread_pointer,
+	};
+	size_t count = 0;
+
+	if (regs.known >> arch->sp & 1)
+		env.cfa = regs.r[arch->sp] + (uint64_t)piece->offset;
+	if (at_exit)
+		regs.known &= ~(arch->callee_saved & ~(UINT64_C(1) << arch->sp));
+	if (piece->number & CP_COMPUTED_FRAME && env.cfa) {
+		regs.r[arch->fp] = env.cfa - 16;
+		regs.known |= UINT64_C(1) << arch->fp;
+	}
+	if (piece->base) {
+		env.frame_base = piece->base->expr;
+		env.frame_base_size = piece->base->size;
+	}
+	if (cp_location_evaluate(&env, piece->location->expr, piece->location->size, parts,
+				 &count) != CP_LOCATION_OK ||
+	    count != 1)
+		return false;
+	*ret = parts[0];
+	return true;
+}
+
 void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret)
 {
@@ -108,6 +161,8 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 	struct cp_located parts[CP_LOCATED_MAX];
 	struct cp_regs regs = { .known = UINT64_MAX };
 	struct cp_location_env env = { .arch = s->arch, .regs = &regs, .named = true };
+	enum cp_location_status status;
+	bool frame = false;
 	uint64_t done = 0;
 	size_t count = 0, i;
 
@@ -119,12 +174,17 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 	env.cfa = regs.r[s->arch->sp] + (uint64_t)cfa_offset;
 	/* Behind `pop %rbp` the frame is still where it was, below the caller's. */
 	if (pc != s->function.low && base && base->size == 1 && s->arch == &cp_arch_x86_64 &&
-	    base->expr[0] == FRAME_POINTER_BASE)
+	    base->expr[0] == FRAME_POINTER_BASE) {
 		regs.r[s->arch->fp] = env.cfa - 16;
+		frame = true;
+	}
 	env.frame_base = base ? base->expr : NULL;
 	env.frame_base_size = base ? base->size : 0;
 	ret->how = CP_PLACE_UNSUPPORTED;
-	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK)
+	status = cp_location_evaluate(&env, at->expr, at->size, parts, &count);
+	if (status == CP_LOCATION_UNKNOWN)
+		put_off(at, base, frame, cfa_offset, t->size, ret);
+	if (status != CP_LOCATION_OK)
 		return;
 	for (i = 0; i < count && done < t->size; i++) {
 		ret->pieces[i].at = (uint32_t)done;

@@ -17,7 +17,13 @@ enum cp_piece_where {
 	CP_PIECE_SUM, /* it is register `number` + `offset`; no register: UINT8_MAX */
 	CP_PIECE_NOWHERE, /* these bytes are not kept */
 	CP_PIECE_CONSTANT, /* these bytes are `bytes` */
+	CP_PIECE_COMPUTED, /* what `location` makes of registers; `number`: CP_COMPUTED_* */
 };
+
+/* Registers that a call preserves are the caller's again, and so is the stack. */
+#define CP_COMPUTED_AT_EXIT 1u
+/* The frame pointer is where the frame has it, whatever the register says. */
+#define CP_COMPUTED_FRAME 2u
 
 struct cp_piece {
 	uint8_t where; /* enum cp_piece_where */
@@ -25,8 +31,9 @@ struct cp_piece {
 	uint16_t skip; /* bytes of the register before those that count */
 	uint32_t size;
 	uint32_t at; /* where in the value */
-	int64_t offset;
+	int64_t offset; /* COMPUTED: of the CFA from the stack pointer */
 	const uint8_t *bytes;
+	const struct cp_location *location, *base; /* COMPUTED; base: of the frame, or NULL */
 };
 
 enum cp_place_how {

@@ -165,7 +165,8 @@ static bool needs_no_frame(const struct cp_place *said)
 
 	for (i = 0; i < said->count; i++) {
 		if (said->pieces[i].where == CP_PIECE_MEMORY ||
-		    said->pieces[i].where == CP_PIECE_SUM)
+		    said->pieces[i].where == CP_PIECE_SUM ||
+		    said->pieces[i].where == CP_PIECE_COMPUTED)
 			return false;
 	}
 	return said->how == CP_PLACE_DIRECT || said->how == CP_PLACE_GONE;
@@ -399,6 +400,8 @@ static bool place_locals(struct cp_signature *s, struct cp_exit *e)
 			cp_locate(s, &f->locals[i], e->site, s->arch->ret_size, &p->place);
 		if (is_torn_down(s, &p->place))
 			p->place.how = CP_PLACE_GONE;
+		if (p->place.pieces[0].where == CP_PIECE_COMPUTED)
+			p->place.pieces[0].number |= CP_COMPUTED_AT_EXIT;
 		if (!cp_plan_parameter(s, s->image, p, &e->fetches, &e->flags))
 			return false;
 	}

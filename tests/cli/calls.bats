@@ -521,3 +521,64 @@ armed() { ! text_is_whole >armed; }
 	grep -x "odd_07 enter=$n leave=$n tail_call=0 unwind=0" seen
 	[ "$("$CPROF" report --json x.data | jq .overhead.rejected.inside)" = $((99 * n)) ]
 }
+
+@test "locals that are computed of registers are computed, as the program computes them" {
+	cat >computed.c <<'END'
+#include <stdio.h>
+volatile long sink;
+__attribute__((noinline)) int add(int a, int b)
+{
+	int s = a + b, t = s * 2;
+	sink += t;
+	return t;
+}
+__attribute__((noinline)) int sub(int a, int b)
+{
+	int d = a - b, q = a * 4, gt = a > b, is7 = a == 7;
+	sink += b;
+	return b + 1;
+}
+__attribute__((noinline)) long cast(int a, long b)
+{
+	long w = a;
+	unsigned u = (unsigned)b;
+	short h = (short)b;
+	int neg = -a, inv = ~a;
+	sink += b;
+	return b;
+}
+int main(void)
+{
+	for (int a = 5; a < 8; a++) {
+		long b = 0x1234567890 + a;
+		printf("add s=%d, t=%d\n", a + 2, (a + 2) * 2);
+		printf("sub d=%d, q=%d, gt=%d, is7=%d\n", a - 3, a * 4, a > 3, a == 7);
+		printf("cast w=%d, u=%u, h=%d, neg=%d, inv=%d\n", -a, (unsigned)b, (short)b, a, ~-a);
+		add(a, 2);
+		sub(a, 3);
+		cast(-a, b);
+	}
+	return 0;
+}
+END
+	for how in -Og -O1 -O2; do
+		gcc -g $how -o computed computed.c
+		"$CPROF" run -q -o x.data --trace=add,sub,cast --locals -- ./computed >said
+		"$CPROF" replay x.data | sed -n 's/.* \(add\|sub\|cast\)(.*\[\(.*\)\].*/\1 \2/p' >told
+		diff said told
+	done
+	needs clang
+	for how in -O1 -O2; do
+		clang -g $how -o computed computed.c
+		"$CPROF" run -q -o x.data --trace=add,sub,cast --locals -- ./computed >said
+		"$CPROF" replay x.data | sed -n 's/.* \(add\|sub\|cast\)(.*\[\(.*\)\].*/\1 \2/p' >told
+		# What is told is right; it need not be all.
+		paste -d '|' said told | tr '|' '\n' | awk '
+			NR % 2 { n = split(substr($0, index($0, " ") + 1), said, ", "); next }
+			{ k = split(substr($0, index($0, " ") + 1), told, ", ")
+			  for (i = 1; i <= k; i++)
+				if (told[i] !~ /=</) { known++; bad += told[i] != said[i] } }
+			END { print bad + 0, known > 9 ? "told" : "nothing told" }' >judged
+		assert_equal "$(cat judged)" '0 told'
+	done
+}
