@@ -304,6 +304,25 @@ static size_t find_sections(void *ctx, const struct cp_unwind_mapping *object,
 	return count;
 }
 
+/* Code and call frame information: as they are in memory, and where that is gone, with
+ * an exec or the process, as they were mapped. */
+static size_t read_code(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	cprof_process *p = ctx;
+	size_t done = p->memory.read(p->memory.ctx, address, buffer, size), i;
+
+	for (i = 0; !done && i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->mapped && image->assembly->image && address >= image->start &&
+		    address < image->last)
+			done = cp_image_read_constant(image->assembly->image,
+						      (struct cp_vaddr){ address - image->bias },
+						      buffer, size);
+	}
+	return done;
+}
+
 static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps, size_t count)
 {
 	const struct cp_unwind_files files = { find_sections, p };
@@ -333,8 +352,9 @@ static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps,
 				 }))
 			break;
 	}
+	p->code = (struct cp_reader){ read_code, p };
 	if (!p->space)
-		err = cp_unwind_space_create(cp_arch_host(), &p->memory, p->session->unwind_cache,
+		err = cp_unwind_space_create(cp_arch_host(), &p->code, p->session->unwind_cache,
 					     &p->space);
 	if (!err)
 		cp_unwind_space_set_files(p->space, &files);

@@ -109,6 +109,7 @@ struct cprof_process {
 	int memory_fd; /* from the tracer; -1: not asked for yet */
 	bool memory_failed;
 	struct cp_reader memory;
+	struct cp_reader code; /* what does not change, also when there is no memory any more */
 	struct cp_unwind_space *space;
 	struct cp_buf maps; /* the text of the maps file when last read */
 	uint64_t maps_ns;

@@ -3,6 +3,7 @@
  * The segments of data, as the program headers tell them.
  */
 #include <elf.h>
+#include <string.h>
 
 #include "image/internal.h"
 
@@ -63,4 +64,22 @@ bool cp_image_tls(const struct cp_image *image, uint64_t *size_ret, uint64_t *al
 		return true;
 	}
 	return false;
+}
+
+size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, void *buffer,
+			      size_t size)
+{
+	const Elf64_Phdr *p = cp_elf_segment_at(image->elf, at.v);
+	size_t done, rest;
+
+	if (!p || p->p_flags & PF_W)
+		return 0;
+	done = cp_image_read(image, at, buffer, size);
+	if (!done || done == size)
+		return done;
+	rest = -(at.v + done) & (PAGE - 1);
+	if (rest > size - done)
+		rest = size - done;
+	memset((uint8_t *)buffer + done, 0, rest);
+	return done + rest;
 }

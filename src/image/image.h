@@ -59,6 +59,10 @@ bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, str
 /* Copies bytes of the file by link-time address, up to the end of what the
  * file has of that segment; how many there were. */
 size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size);
+/* The same of segments that are not written to, so as they are in memory, with zeros
+ * to the end of the last page. */
+size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, void *buffer,
+			      size_t size);
 /* True when `at` is in a segment that may be executed; *end_ret is where its
  * section ends, or the segment in a file without sections. */
 bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *end_ret);

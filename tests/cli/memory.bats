@@ -795,3 +795,11 @@ END
 			END { print again + 0 }' told)" "$turn 0"
 	done
 }
+
+@test "what happens right before an exec has its stack, though the program is another by then" {
+	ends_program
+	"$CPROF" run -q --plugin-dir=. --profile=memoryprobe -- ./ends exec >told
+	# The module wants two frames of each event.
+	assert_equal "$(tail -n 1 told)" 'wrong 0'
+	assert_equal "$(grep -c 'write 1 2' told)" 2
+}
