@@ -3,7 +3,8 @@
  * Roots: memory that may hold addresses of what is allocated.
  *
  *     static   what of an image's segments stays writable: .data, .bss
- *     stack    a thread's own: the mapping; of the first thread, the room it has
+ *     stack    a thread's own: where glibc has it, else its mapping; of the first
+ *              thread, the room it has
  *     tls      an image's thread-local variables, one block for each thread
  *
  * Where the blocks of a thread are says its thread control block, as far as glibc
@@ -32,7 +33,7 @@
 #define BLOCK_ALIGN 64 /* of a thread control block */
 #define BLOCK_MAX 8192 /* it is not that far from the end of the stack */
 #define BORN_MAX 65536 /* from where a thread is born to its control block */
-#define STACK_WORDS 288 /* of a control block that are looked at: not all of glibc 2.36's */
+#define STACK_WORDS 288 /* of a control block that are looked at; glibc 2.36's has them */
 #define MODULES_MAX 65536
 #define WRITABLE_MAX 16 /* segments of an image */
 
@@ -54,7 +55,7 @@ struct layout {
 struct engine_roots {
 	CP_VEC(struct root) list;
 	struct layout layout;
-	bool layout_sought;
+	size_t layout_sought; /* in so many images */
 };
 
 bool engine_roots_wanted(const cprof_session *s)
@@ -126,8 +127,10 @@ void engine_roots_remove_thread(const cprof_thread *t)
 void engine_roots_drop(cprof_process *p)
 {
 	remove_roots(p, NULL, 0);
-	if (p->roots)
-		p->roots->layout_sought = false;
+	if (p->roots) {
+		p->roots->layout.known = false;
+		p->roots->layout_sought = 0;
+	}
 }
 
 /* ---- thread control blocks ---- */
@@ -201,7 +204,7 @@ static const struct layout *layout_of(cprof_process *p)
 	struct layout l = { 0 };
 	size_t i;
 
-	if (!roots || roots->layout_sought)
+	if (!roots || roots->layout.known || roots->layout_sought == p->images.count)
 		return roots ? &roots->layout : NULL;
 	for (i = 0; i < p->images.count && !l.known; i++) {
 		const cprof_image *image = p->images.items[i];
@@ -214,7 +217,7 @@ static const struct layout *layout_of(cprof_process *p)
 			read_member(p, image, "_thread_db_dtv_t_pointer_val", &l.value, NULL);
 	}
 	roots->layout = l;
-	roots->layout_sought = l.known;
+	roots->layout_sought = p->images.count;
 	return &roots->layout;
 }
 
