@@ -140,7 +140,9 @@ const uint8_t *cp_arch_sigreturn_code(unsigned n, size_t *size_ret);
  * room for it, and those values out of `size` bytes of it: low halves of the
  * vector registers, and those of an older unit, if there is one (10 bytes each). */
 #define CP_ARCH_FP_MAX 1024
+#define CP_ARCH_VECTORS 16
 int cp_arch_fp_note(void);
-void cp_arch_fp_values(const void *fp, size_t size, uint8_t vector[8][16], uint8_t x87[2][16]);
+void cp_arch_fp_values(const void *fp, size_t size, uint8_t vector[CP_ARCH_VECTORS][16],
+		       uint8_t x87[2][16]);
 
 #endif

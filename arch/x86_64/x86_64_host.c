@@ -285,16 +285,17 @@ int cp_arch_fp_note(void)
 	return NT_PRFPREG;
 }
 
-void cp_arch_fp_values(const void *fp, size_t size, uint8_t vector[8][16], uint8_t x87[2][16])
+void cp_arch_fp_values(const void *fp, size_t size, uint8_t vector[CP_ARCH_VECTORS][16],
+		       uint8_t x87[2][16])
 {
 	struct user_fpregs_struct u;
 
-	memset(vector, 0, 8 * sizeof(vector[0]));
+	memset(vector, 0, CP_ARCH_VECTORS * sizeof(vector[0]));
 	memset(x87, 0, 2 * sizeof(x87[0]));
 	if (size < sizeof(u))
 		return;
 	memcpy(&u, fp, sizeof(u));
-	memcpy(vector, u.xmm_space, 8 * sizeof(vector[0]));
+	memcpy(vector, u.xmm_space, CP_ARCH_VECTORS * sizeof(vector[0]));
 	memcpy(x87[0], u.st_space, 10);
 	memcpy(x87[1], (const uint8_t *)u.st_space + 16, 10);
 }

@@ -137,8 +137,9 @@ CPROF_API uint64_t cprof_call_context_enter_timestamp(const cprof_call_context *
 
 /* Arguments and locals of any frame of a walk, by debug information; results
  * and calls there are none. From what was captured, and from memory where the
- * thread stands still. NULL: of an inlined call, of unknown code, or call
- * context introspection is not enabled. [cb] */
+ * thread stands still. NULL: of unknown code, or call
+ * context introspection is not enabled. Without debug information there are no
+ * values, and the error is NOT_FOUND. [cb] */
 CPROF_API cprof_call_context *cprof_frame_info_call_context(const cprof_frame_info *frame);
 
 /* The call event being delivered: also known without a context. [cb] */

@@ -87,11 +87,17 @@ CPROF_API cprof_status cprof_session_detach(cprof_session *session);
 /* What a snapshot of a whole process stopped or did not. */
 #define CPROF_SNAPSHOT_STOP_BLOCKED 0x100u /* interrupt blocked threads too: every register */
 
+/* Who ran stands still until the last callback has returned, for two seconds at
+ * most: so what values lead to can be read (cprof_frame_info_call_context()). Who
+ * sleeps is read as it sleeps, and may wake up meanwhile; with STOP_BLOCKED nobody
+ * does. */
+#define CPROF_SNAPSHOT_HOLD 0x200u
+
 /* Instead of run(): captures every thread of the attached process once and
  * calls `cb` for each (`captured` false: it could not be stopped or read in
  * time). Its thread is current: walk it in there with
  * cprof_do_stack_snapshot(NULL, ...). `flags`: CPROF_SNAPSHOT_STOP_BLOCKED,
- * CPROF_SNAPSHOT_FLOATING. */
+ * CPROF_SNAPSHOT_HOLD, CPROF_SNAPSHOT_FLOATING. May be called again. */
 typedef void (*cprof_thread_fn)(cprof_thread *thread, bool captured, void *data);
 CPROF_API cprof_status cprof_session_snapshot(cprof_session *session, unsigned flags,
 					      cprof_thread_fn cb, void *data);

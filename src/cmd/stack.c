@@ -6,27 +6,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/text.h"
-#include "base/vec.h"
 #include "cmd/cmd.h"
 #include "cmd/collecting.h"
 #include "cmd/commands.h"
+#include "cmd/reports.h"
+#include "cmd/stack.h"
+#include "cmd/terminal.h"
+#include "inspect/inspect.h"
+#include "report/values.h"
 
-struct stack_options {
-	bool json, registers, stop, inlines, fp, runs;
-	unsigned verbose;
-	struct cp_stacks_options stacks;
-};
-
-#define AT(field) offsetof(struct stack_options, field)
+#define AT(field) offsetof(struct cp_stack_options, field)
 
 static const struct cp_option output_options[] = {
 	{ "registers", 0, CP_OPTION_TRUE, AT(registers),
 	  .help = "the registers of every frame; those that are not known are marked" },
+	{ "args", 'a', CP_OPTION_TRUE, AT(args),
+	  .help = "the arguments of every frame, as they are now" },
+	{ "locals", 'l', CP_OPTION_TRUE, AT(locals),
+	  .help = "the local variables of every frame that are in scope" },
+	{ "depth", 0, CP_OPTION_NUMBER, AT(depth), .value = "N", .min = 1, .max = 16,
+	  .help = "follow structures and pointers N levels (3 unless told)" },
+	{ "string", 0, CP_OPTION_NUMBER, AT(string), .value = "N", .min = 1, .max = 4096,
+	  .help = "bytes of a string (200 unless told)" },
 	{ "inlines", 0, CP_OPTION_TRUE, AT(inlines), .help = "show inlined calls (unless told)" },
 	{ "no-inlines", 0, CP_OPTION_FALSE, AT(inlines), .help = "leave inlined calls out" },
 	{ "runs", 0, CP_OPTION_TRUE, AT(runs),
@@ -50,30 +54,9 @@ static const struct cp_option_group groups[] = { { "What is shown", output_optio
 						   AT(stacks) },
 						 { 0 } };
 
-static const struct stack_options defaults = {
+static const struct cp_stack_options defaults = {
 	.inlines = true,
 	.stacks = { .debuginfod = true },
-};
-
-struct stack_frame {
-	uint64_t ip, cfa, offset; /* offset: into the function */
-	char *function, *image, *file; /* owned; NULL: unknown */
-	uint32_t line, run; /* run: frames that it stands for */
-	bool inlined, signal, guessed, truncated;
-	cprof_context context;
-};
-
-struct stack_thread {
-	int tid;
-	char state; /* 0: unknown */
-	char *name; /* owned */
-	bool captured;
-	CP_VEC(struct stack_frame) frames;
-};
-
-struct collector {
-	const struct stack_options *options;
-	CP_VEC(struct stack_thread) threads;
 };
 
 /* ---- taking it ---- */
@@ -83,13 +66,53 @@ static char *copy(const char *text)
 	return text ? strdup(text) : NULL;
 }
 
+struct taking {
+	const struct cp_stack_options *options;
+	struct cp_stack_thread *thread;
+};
+
+typedef size_t count_fn(cprof_call_context *context);
+typedef const cprof_value *value_fn(cprof_call_context *context, size_t position);
+
+static void take_values(cprof_call_context *context, count_fn *count, value_fn *value,
+			struct cp_stack_values *to)
+{
+	size_t i, n = count(context);
+
+	for (i = 0; i < n; i++) {
+		cprof_value *v = cp_value_copy(value(context, i));
+
+		if (!v || !cp_vec_push(&to->list, v))
+			free(v);
+	}
+}
+
+static void take_all_values(const struct cp_stack_options *o, const cprof_frame_info *info,
+			    struct cp_stack_frame *f)
+{
+	cprof_call_context *context =
+		o->args || o->locals ? cprof_frame_info_call_context(info) : NULL;
+
+	if (!context)
+		return;
+	f->has_values = cprof_call_context_argument_count(context) ||
+			!cprof_profiler_call_context_error(context);
+	if (o->args)
+		take_values(context, cprof_call_context_argument_count, cprof_call_context_argument,
+			    &f->args);
+	if (o->locals)
+		take_values(context, cprof_call_context_local_count, cprof_call_context_local,
+			    &f->locals);
+}
+
 static cprof_walk take_frame(const cprof_function *function, cprof_addr ip,
 			     const cprof_frame_info *info, size_t size,
 			     const cprof_context *context, void *data)
 {
-	struct stack_thread *t = data;
+	struct taking *taking = data;
+	struct cp_stack_thread *t = taking->thread;
 	const cprof_image *image = cprof_frame_info_image(info);
-	struct stack_frame f = {
+	struct cp_stack_frame f = {
 		.ip = ip,
 		.cfa = cprof_frame_info_cfa(info),
 		.run = cprof_frame_info_run_length(info),
@@ -109,6 +132,7 @@ static cprof_walk take_frame(const cprof_function *function, cprof_addr ip,
 		f.context = *context;
 		f.context.xstate = NULL;
 	}
+	take_all_values(taking->options, info, &f);
 	return cp_vec_push(&t->frames, f) ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
 }
 
@@ -121,40 +145,52 @@ static char state_of(const cprof_thread *thread)
 
 static void take_thread(cprof_thread *thread, bool captured, void *data)
 {
-	struct collector *c = data;
+	struct cp_stacks *c = data;
 	unsigned flags = (c->options->runs ? 0 : CPROF_SNAPSHOT_ALL_FRAMES) |
 			 CPROF_SNAPSHOT_REGISTER_CONTEXT |
 			 (c->options->inlines ? CPROF_SNAPSHOT_INLINES : 0);
-	struct stack_thread t = {
+	struct cp_stack_thread t = {
 		.tid = cprof_thread_tid(thread),
 		.state = state_of(thread),
 		.name = copy(cprof_thread_name(thread)),
 		.captured = captured,
 	};
+	struct taking taking = { c->options, &t };
 
 	if (captured)
-		cprof_do_stack_snapshot(NULL, take_frame, flags, &t, NULL, 0);
+		cprof_do_stack_snapshot(NULL, take_frame, flags, &taking, NULL, 0);
 	if (!cp_vec_push(&c->threads, t))
 		free(t.name);
 }
 
 static int by_tid(const void *a, const void *b)
 {
-	const struct stack_thread *x = a, *y = b;
+	const struct cp_stack_thread *x = a, *y = b;
 
 	return x->tid < y->tid ? -1 : x->tid > y->tid;
 }
 
-static void release(struct collector *c)
+static void release_values(struct cp_stack_values *values)
 {
-	struct stack_thread *t;
-	struct stack_frame *f;
+	cprof_value **v;
+
+	cp_vec_for_each(&values->list, v)
+		free(*v);
+	cp_vec_free(&values->list);
+}
+
+static void release(struct cp_stacks *c)
+{
+	struct cp_stack_thread *t;
+	struct cp_stack_frame *f;
 
 	cp_vec_for_each(&c->threads, t) {
 		cp_vec_for_each(&t->frames, f) {
 			free(f->function);
 			free(f->image);
 			free(f->file);
+			release_values(&f->args);
+			release_values(&f->locals);
 		}
 		cp_vec_free(&t->frames);
 		free(t->name);
@@ -162,213 +198,66 @@ static void release(struct collector *c)
 	cp_vec_free(&c->threads);
 }
 
-/* ---- showing it ---- */
-
-static const char *state_word(char state)
+static int show(struct cp_stacks *c, pid_t pid)
 {
-	switch (state) {
-	case 'R':
-		return "running";
-	case 'S':
-		return "sleeping";
-	case 'D':
-		return "waiting for the disk";
-	case 'T':
-	case 't':
-		return "stopped";
-	case 'Z':
-		return "ended";
-	default:
-		return "unknown";
-	}
-}
-
-static void add(struct cp_buf *out, const char *text)
-{
-	cp_escape(out, CP_ESCAPE_TERMINAL, text, strlen(text));
-}
-
-/* What a frame that is not the innermost has none of. */
-static void show_other_registers(struct cp_buf *out, const struct stack_frame *f)
-{
-	const char *const *name;
-	uint64_t value;
-	unsigned i = 0;
-
-	for (name = cp_arch_host()->other_names; *name; name++)
-		if (cprof_context_get(&f->context, *name, &value, NULL))
-			cp_buf_printf(out, "%s%8s %016llx", i++ % 4 ? "  " : "\n        ", *name,
-				      (unsigned long long)value);
-}
-
-static void show_registers(struct cp_buf *out, const struct stack_frame *f)
-{
-	const struct cp_arch *arch = cp_arch_host();
-	uint64_t value;
-	unsigned i;
-
-	for (i = 0; i < arch->nregs; i++) {
-		cp_buf_printf(out, "%s%4s ", i % 4 ? "  " : "\n        ", arch->reg_names[i]);
-		if (cprof_context_get(&f->context, arch->reg_names[i], &value, NULL))
-			cp_buf_printf(out, "%016llx", (unsigned long long)value);
-		else
-			cp_buf_printf(out, "%-16s", "?");
-	}
-	show_other_registers(out, f);
-}
-
-static void show_frame(struct cp_buf *out, const struct stack_options *o, size_t n,
-		       const struct stack_frame *f)
-{
-	cp_buf_printf(out, "  #%-3zu %016llx ", n, (unsigned long long)f->ip);
-	if (f->signal && !f->function)
-		cp_buf_str(out, "<signal handler called>");
-	else
-		add(out, f->function ? f->function : "??");
-	if (f->offset && !f->inlined)
-		cp_buf_printf(out, "+%#llx", (unsigned long long)f->offset);
-	if (f->signal && f->function)
-		cp_buf_str(out, " <signal handler called>");
-	if (f->file) {
-		cp_buf_str(out, " at ");
-		add(out, f->file);
-		cp_buf_printf(out, ":%u", f->line);
-	}
-	if (f->inlined)
-		cp_buf_str(out, " (inlined)");
-	else if (f->image) {
-		cp_buf_str(out, " in ");
-		add(out, f->image);
-	}
-	if (f->run > 1)
-		cp_buf_printf(out, " (%u frames)", f->run);
-	if (f->guessed)
-		cp_buf_str(out, " (guessed)");
-	if (o->registers && !f->inlined)
-		show_registers(out, f);
-	cp_buf_str(out, f->truncated ? "\n       ... the stack goes on, but cannot be followed\n"
-				     : "\n");
-}
-
-/* Of a thread that sleeps and was not stopped nothing but pc and sp is known. */
-static bool lacks_frame_pointer(const struct stack_options *o, const struct stack_thread *t)
-{
-	return o->fp && !o->stop && t->frames.count &&
-	       !cprof_context_fp(&t->frames.items[0].context) &&
-	       t->frames.items[t->frames.count - 1].truncated;
-}
-
-static void show_text(struct cp_buf *out, struct collector *c, pid_t pid)
-{
-	struct stack_thread *t;
-	size_t i;
-
-	cp_buf_printf(out, "process %d, %zu thread%s\n", (int)pid, c->threads.count,
-		      c->threads.count == 1 ? "" : "s");
-	cp_vec_for_each(&c->threads, t) {
-		cp_buf_printf(out, "\nthread %d \"", t->tid);
-		add(out, t->name ? t->name : "");
-		cp_buf_printf(out, "\", %s\n", state_word(t->state));
-		if (!t->captured)
-			cp_buf_str(out, "  it could not be stopped in time\n");
-		for (i = 0; i < t->frames.count; i++)
-			show_frame(out, c->options, i, &t->frames.items[i]);
-		if (lacks_frame_pointer(c->options, t))
-			cp_buf_str(out, "       its frame pointer is not known while it sleeps: "
-					"--stop interrupts it\n");
-	}
-}
-
-static void json_registers(struct cp_json *j, const struct stack_frame *f)
-{
-	const struct cp_arch *arch = cp_arch_host();
-	uint64_t value;
-	unsigned i;
-
-	cp_json_begin(j, "registers", '{');
-	for (i = 0; i < arch->nregs; i++) {
-		if (cprof_context_get(&f->context, arch->reg_names[i], &value, NULL))
-			cp_json_hex(j, arch->reg_names[i], value);
-		else
-			cp_json_null(j, arch->reg_names[i]);
-	}
-	for (i = 0; arch->other_names[i]; i++)
-		if (cprof_context_get(&f->context, arch->other_names[i], &value, NULL))
-			cp_json_hex(j, arch->other_names[i], value);
-	cp_json_end(j, '}');
-}
-
-static void json_frame(struct cp_json *j, const struct stack_options *o,
-		       const struct stack_frame *f)
-{
-	cp_json_begin(j, NULL, '{');
-	cp_json_hex(j, "ip", f->ip);
-	cp_json_str(j, "function", f->function);
-	cp_json_str(j, "image", f->image);
-	cp_json_hex(j, "offset", f->offset);
-	cp_json_str(j, "file", f->file);
-	cp_json_u64(j, "line", f->line);
-	cp_json_hex(j, "cfa", f->cfa);
-	cp_json_bool(j, "inlined", f->inlined);
-	cp_json_bool(j, "signal", f->signal);
-	cp_json_bool(j, "guessed", f->guessed);
-	cp_json_bool(j, "truncated", f->truncated);
-	cp_json_u64(j, "run", f->run);
-	if (o->registers)
-		json_registers(j, f);
-	cp_json_end(j, '}');
-}
-
-static void show_json(struct cp_buf *out, struct collector *c, pid_t pid)
-{
-	struct cp_json j = { .out = out, .pretty = true };
-	struct stack_thread *t;
-	struct stack_frame *f;
-
-	cp_json_begin(&j, NULL, '{');
-	cp_json_u64(&j, "pid", (uint64_t)pid);
-	cp_json_begin(&j, "threads", '[');
-	cp_vec_for_each(&c->threads, t) {
-		char state[2] = { t->state ? t->state : '?', 0 };
-
-		cp_json_begin(&j, NULL, '{');
-		cp_json_u64(&j, "tid", (uint64_t)t->tid);
-		cp_json_str(&j, "name", t->name);
-		cp_json_str(&j, "state", state);
-		cp_json_bool(&j, "captured", t->captured);
-		cp_json_begin(&j, "frames", '[');
-		cp_vec_for_each(&t->frames, f)
-			json_frame(&j, c->options, f);
-		cp_json_end(&j, ']');
-		cp_json_end(&j, '}');
-	}
-	cp_json_end(&j, ']');
-	cp_json_end(&j, '}');
-	cp_buf_u8(out, '\n');
-}
-
-static int show(struct collector *c, pid_t pid)
-{
+	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
+	struct cp_look look = { term.columns, term.color };
 	struct cp_buf out = { 0 };
 
-	if (c->threads.count)
-		qsort(c->threads.items, c->threads.count, sizeof(*c->threads.items), by_tid);
+	cp_vec_sort(&c->threads, by_tid);
 	if (c->options->json)
-		show_json(&out, c, pid);
+		cp_stacks_json(c, pid, &out);
 	else
-		show_text(&out, c, pid);
-	fwrite(out.bytes, 1, out.size, stdout);
-	cp_buf_free(&out);
-	return cp_finish_output();
+		cp_stacks_text(c, pid, &look, &out);
+	return cp_print_report(&out);
 }
 
-static int stack_of(cprof_session *s, pid_t pid, const struct stack_options *o)
+/* Who is held has the state that it had before. */
+static void take_states(struct cp_stacks *from, struct cp_stacks *to)
 {
-	struct collector c = { .options = o };
+	struct cp_stack_thread *t;
+
+	cp_vec_sort(&from->threads, by_tid);
+	cp_vec_for_each(&to->threads, t) {
+		const struct cp_stack_thread *before =
+			t->state != 't' || !from->threads.count
+				? NULL
+				: bsearch(t, from->threads.items, from->threads.count, sizeof(*t),
+					  by_tid);
+
+		if (before)
+			t->state = before->state;
+	}
+}
+
+/* Debug information is read while the program runs: once for nothing, so that
+ * it stands still only for as long as it takes to copy values. */
+static cprof_status take(cprof_session *s, struct cp_stacks *c)
+{
+	const struct cp_stack_options *o = c->options;
+	unsigned flags = o->stop ? CPROF_SNAPSHOT_STOP_BLOCKED : 0;
+	struct cp_stacks rehearsal = { .options = o };
+	cprof_status status;
+
+	if (!o->args && !o->locals)
+		return cprof_session_snapshot(s, flags, take_thread, c);
+	status = cprof_session_snapshot(s, 0, take_thread, &rehearsal);
+	if (!status)
+		status = cprof_session_snapshot(
+			s, flags | CPROF_SNAPSHOT_HOLD | CPROF_SNAPSHOT_FLOATING, take_thread, c);
+	take_states(&rehearsal, c);
+	release(&rehearsal);
+	return status;
+}
+
+static int stack_of(cprof_session *s, pid_t pid, const struct cp_stack_options *o)
+{
+	struct cp_stacks c = { .options = o };
 	int status;
 
-	if (cprof_session_attach(s, pid, 0) ||
-	    cprof_session_snapshot(s, o->stop ? CPROF_SNAPSHOT_STOP_BLOCKED : 0, take_thread, &c)) {
+	cprof_profiler_set_value_limits((uint32_t)o->depth, (uint32_t)o->string);
+	cprof_profiler_enable_call_context_introspection();
+	if (cprof_session_attach(s, pid, 0) || take(s, &c)) {
 		cp_collecting_complain(s);
 		release(&c);
 		return CP_EXIT_FAILURE;
@@ -380,7 +269,7 @@ static int stack_of(cprof_session *s, pid_t pid, const struct stack_options *o)
 
 static int run_stack(struct cp_args *args)
 {
-	struct stack_options *o = args->options;
+	struct cp_stack_options *o = args->options;
 	cprof_session *s;
 	int status;
 	pid_t pid;
@@ -402,7 +291,7 @@ const struct cp_command cp_command_stack = {
 	.operands = "[options] PID",
 	.summary = "The stack of every thread, once",
 	.groups = groups,
-	.options_size = sizeof(struct stack_options),
+	.options_size = sizeof(struct cp_stack_options),
 	.defaults = &defaults,
 	.least = 1,
 	.most = 1,

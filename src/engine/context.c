@@ -109,6 +109,9 @@ bool engine_context_can_read(struct engine_context *x)
 	x->error = x->session->calls && x->session->calls->introspection && x->signature
 			   ? CPROF_OK
 			   : CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
+	/* In the middle of a function only debug information tells anything. */
+	if (!x->error && x->frame && !cp_signature_is_described(x->signature))
+		x->error = CPROF_E_NOT_FOUND;
 	return x->error == CPROF_OK;
 }
 
@@ -199,6 +202,7 @@ void engine_context_locals(struct engine_context *x)
 	if (!exit_with_locals(x))
 		return;
 	capture = capture_of(x->session, x->hit, x->traced);
+	capture.entry = x->entry ? &x->entry->regs : NULL;
 	x->locals = cp_signature_locals(x->signature, &capture,
 					(struct cp_vaddr){ exit_with_locals(x) }, x->arena,
 					&x->local_count);

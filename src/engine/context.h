@@ -26,6 +26,8 @@ struct engine_context {
 	/* Of a frame of a walk, else NULL; then the next ones are. */
 	const struct engine_frame *frame;
 	struct cp_reader stack; /* of the frame */
+	struct cp_hit_vector vector; /* likewise, as are registers at its entry: */
+	struct cp_regs entered;
 	const struct engine_traced *traced;
 	const struct engine_hit *hit;
 	const struct engine_entry *entry; /* leave contexts; NULL: not kept */

@@ -1,14 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
  * Arguments and locals of any frame of a walk: of the registers that the walk
- * recovered, the copy of the stack, and, of a thread that stands still, its
+ * recovered, the copy of the stack, and, where threads stand still, their
  * process's memory. What neither has is unavailable, never taken from a program
  * that has run on since.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "engine/context.h"
+#include "engine/places.h"
+
+/* Nobody goes on of those that ran. */
+static bool stands_still(const struct engine_frame *f)
+{
+	return f->capture->held ||
+	       (f->session->settled_until_ns && cp_now() < f->session->settled_until_ns);
+}
 
 static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 {
@@ -31,7 +40,7 @@ static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 		memcpy(buffer, pieces[i].bytes + offset, size);
 		return size;
 	}
-	if (!c->held)
+	if (!stands_still(f))
 		return 0;
 	return f->thread->process->memory.read(f->thread->process->memory.ctx, address, buffer,
 					       size);
@@ -50,9 +59,18 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 	*capture = (struct cp_capture){
 		.regs = f->frame->regs,
 		.memory = &x->stack,
-		.memory_is_copy = !f->capture->held,
+		.memory_is_copy = !stands_still(f),
 		.bias = f->image->bias,
 	};
+	if (f->is_leaf && f->capture->xstate) {
+		cp_arch_fp_values(f->capture->xstate, f->capture->xstate_size, x->vector.v,
+				  x->vector.x87);
+		capture->vector = &x->vector;
+	}
+	engine_entry_registers(&(struct engine_callers){ f->session, f->thread->process, f->frame,
+							 f->callers + 1, &x->stack },
+			       &x->entered);
+	capture->entry = &x->entered;
 	*ret = (struct cp_value_frame){
 		.pc = { f->address },
 		.cfa_offset = (int64_t)(f->frame->cfa.v - f->frame->regs.r[arch->sp]),
@@ -81,13 +99,21 @@ bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
 	       cp_frame_bytes(x->signature, &capture, &frame, position, x->arena, ret);
 }
 
+static const struct cp_signature *signature_of(const struct engine_frame *f)
+{
+	if (!f->is_inlined)
+		return engine_function_signature(f->function);
+	return engine_inlined_signature(f->image->assembly, f->address, f->level,
+					&f->session->calls->limits);
+}
+
 cprof_call_context *cprof_frame_info_call_context(const cprof_frame_info *handle)
 {
 	struct engine_frame *f = engine_live(ENGINE_LIVE_FRAME, handle);
 	cprof_session *s = f ? f->session : NULL;
 
-	if (!f || f->is_inlined || !f->function || !f->image->assembly->image || !f->thread ||
-	    !s->calls || !s->calls->introspection)
+	if (!f || !f->function || !f->image->assembly->image || !f->thread || !s->calls ||
+	    !s->calls->introspection)
 		return NULL;
 	if (f->context_handle)
 		return f->context_handle;
@@ -98,7 +124,7 @@ cprof_call_context *cprof_frame_info_call_context(const cprof_frame_info *handle
 		return NULL;
 	*f->context = (struct engine_context){
 		.session = s,
-		.signature = engine_function_signature(f->function),
+		.signature = signature_of(f),
 		.arena = s->frame_arena,
 		.frame = f,
 		.now_ns = f->capture->ts_ns,

@@ -26,6 +26,7 @@
 #include "engine/calls.h"
 #include "engine/coverage.h"
 #include "engine/jit.h"
+#include "engine/places.h"
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
@@ -52,6 +53,7 @@ void engine_assembly_free(cprof_assembly *a)
 {
 	if (!a)
 		return;
+	engine_places_free(a->places);
 	engine_cover_free(a->cover);
 	engine_sources_free(a->sources);
 	engine_plans_free(a->plans);

@@ -42,6 +42,7 @@ struct cprof_assembly {
 	bool jit_asked; /* the next two are known */
 	bool has_jit; /* it has the debuggers' list of such code, at */
 	struct cp_vaddr jit_list;
+	struct engine_places *places; /* owned; NULL: nobody asked for values of frames */
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
@@ -197,6 +198,7 @@ struct cprof_session {
 	cprof_profiler_handle sampling_owner;
 	bool sampling, vector_state;
 	bool ask_again; /* of a snapshot: of any thread */
+	uint64_t settled_until_ns; /* until then it holds who ran; 0: not */
 	_Atomic cprof_sample_mode mode;
 	_Atomic uint32_t hz;
 	_Atomic bool sampling_changed; /* the tracer has to be told */

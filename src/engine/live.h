@@ -45,8 +45,11 @@ struct engine_frame {
 	const cprof_image *image;
 	uint64_t address; /* link-time, stepped back */
 	const struct cp_frame *frame;
+	size_t callers; /* of it: frames that follow in memory */
 	const cprof_function *function;
 	const struct cp_inline_frame *source; /* NULL: not looked up */
+	uint32_t level; /* of `source`: how many are inlined in it */
+	bool is_leaf; /* in which the thread is: more registers are known than of others */
 	bool is_inlined, is_truncated;
 	uint32_t run_length;
 	char *name; /* owned: demangled name of an inlined function */

@@ -37,6 +37,7 @@
 #define IDLE_POLL_MS 1000
 #define DRAIN_NS (20 * CP_NS_PER_MS)
 #define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
+#define HOLD_SPARE_NS (100 * CP_NS_PER_MS)
 
 static __thread cprof_session *current_session;
 
@@ -609,6 +610,8 @@ static void tell_thread(cprof_session *s, const struct cp_event_sample *sample, 
 		.sample = sample,
 	};
 	engine_use_sample(&s->current, sample);
+	if (sample->e.flags & CP_SAMPLE_HOLD && !s->settled_until_ns)
+		s->settled_until_ns = sample->e.ts_ns + CP_CAPTURE_HOLD_NS - HOLD_SPARE_NS;
 	t->told = true;
 	t->ask_again = !again && captured && engine_lacks_stack(s);
 	s->ask_again |= t->ask_again;
@@ -663,6 +666,7 @@ static struct cp_error *take_snapshot(cprof_session *s, unsigned flags, cprof_th
 	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
 	while (next_snapshot_event(s, again, cb, data) && tracer_alive(s))
 		wait_for_events(s, false, 0);
+	s->settled_until_ns = 0;
 	return NULL;
 }
 
@@ -670,6 +674,7 @@ cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thre
 				    void *data)
 {
 	unsigned capture = (flags & CPROF_SNAPSHOT_STOP_BLOCKED ? CP_CAPTURE_STOP : 0) |
+			   (flags & CPROF_SNAPSHOT_HOLD ? CP_CAPTURE_HOLD : 0) |
 			   (flags & CPROF_SNAPSHOT_FLOATING ? CP_CAPTURE_XSTATE : 0);
 	struct cp_error *err;
 

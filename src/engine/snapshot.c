@@ -324,6 +324,7 @@ static cprof_walk tell_inlined(struct walk *w, const struct engine_frame *real)
 			continue;
 		info = *real;
 		info.source = &inlined[i];
+		info.level = (uint32_t)i;
 		info.is_inlined = inlined[i].inlined;
 		info.is_truncated = last && real->is_truncated;
 		if (info.is_inlined && inlined[i].function)
@@ -346,6 +347,8 @@ static cprof_walk tell_frame(struct walk *w, size_t n)
 		.capture = w->capture,
 		.image = text ? text->image : NULL,
 		.frame = f,
+		.callers = w->count - n - 1,
+		.is_leaf = !n && !w->seeded,
 		.is_truncated = w->truncated && n + 1 == w->count,
 		.run_length = 1,
 	};

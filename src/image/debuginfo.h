@@ -246,6 +246,10 @@ struct cp_debuginfo *cp_debuginfo_begin(struct cp_image *image, uint64_t steps);
 struct cp_unit *cp_unit_with_dies(struct cp_unit *unit);
 /* The innermost function of the unit that covers `at`, or NULL. */
 const struct cp_function *cp_unit_function(struct cp_unit *unit, uint64_t at);
+/* The DIE of what is inlined at `at` in it, the innermost at level 0, the function
+ * itself the last one. */
+bool cp_unit_inlined(struct cp_unit *unit, const struct cp_function *function, uint64_t at,
+		     size_t level, uint64_t *die_ret);
 void cp_debuginfo_destroy(struct cp_debuginfo *all);
 
 #endif

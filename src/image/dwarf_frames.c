@@ -175,6 +175,18 @@ static void inlined_at(struct cp_unit *unit, uint64_t function, uint64_t at, str
 	}
 }
 
+bool cp_unit_inlined(struct cp_unit *unit, const struct cp_function *function, uint64_t at,
+		     size_t level, uint64_t *die_ret)
+{
+	struct chain chain;
+
+	inlined_at(unit, function->die, at, &chain);
+	if (level >= chain.count)
+		return false;
+	*die_ret = chain.calls[chain.count - 1 - level].die;
+	return true;
+}
+
 /* ---- split DWARF ---- */
 
 static struct cp_unit *split_in(struct cp_dwarf *dwarf, struct cp_unit *skeleton)

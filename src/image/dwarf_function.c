@@ -12,6 +12,7 @@
 #define STEPS UINT64_C(50000000)
 #define MAX_VARIABLES 1024
 #define MAX_SCOPES 64
+#define REAL SIZE_MAX /* the function itself */
 
 struct reading {
 	struct cp_unit *unit;
@@ -116,7 +117,6 @@ static struct cp_variable variable(struct reading *r, const struct cp_die *die,
 
 	v.type = s.type;
 	v.artificial = cp_attr_flag(&s.artificial);
-	v.high = UINT64_MAX;
 	set_constant(r, &s.const_value, &v);
 	v.locations = cp_unit_locations(r->unit, &a->location, r->arena);
 	*origin_ret = s.origin.unit == r->unit ? s.origin.die : die->offset;
@@ -147,33 +147,42 @@ static void read_parameters(struct reading *r, struct cp_walk *w)
 
 /* ---- locals ---- */
 
-/* A block of the function, and the addresses it covers. */
-struct scope {
-	uint64_t low, high;
-};
-
-static struct scope scope_of(struct reading *r, const struct cp_attrs *a, struct scope outer)
+/* The addresses of a block; those of what it is in where it has none itself. */
+static const struct cp_extent *scope_of(struct reading *r, const struct cp_attrs *a,
+					const struct cp_extent *outer)
 {
+	const struct cp_extent *scope = NULL;
 	struct cp_ranges ranges = { 0 };
-	struct scope s = outer;
+	struct cp_extent *extent;
 	size_t i;
 
 	if ((a->low.form || a->ranges.form) &&
-	    cp_unit_ranges(r->unit, &a->low, &a->high, &a->ranges, &ranges) && ranges.list.count) {
-		s = (struct scope){ UINT64_MAX, 0 };
+	    cp_unit_ranges(r->unit, &a->low, &a->high, &a->ranges, &ranges)) {
 		for (i = 0; i < ranges.list.count; i++) {
-			if (ranges.list.items[i].low < s.low)
-				s.low = ranges.list.items[i].low;
-			if (ranges.list.items[i].high > s.high)
-				s.high = ranges.list.items[i].high;
+			extent = cp_arena_alloc(r->arena, sizeof(*extent));
+			if (!extent)
+				break;
+			*extent = (struct cp_extent){ ranges.list.items[i].low,
+						      ranges.list.items[i].high, scope };
+			scope = extent;
 		}
 	}
 	cp_vec_free(&ranges.list);
-	return s;
+	return scope ? scope : outer;
+}
+
+bool cp_variable_in_scope(const struct cp_variable *v, uint64_t pc)
+{
+	const struct cp_extent *e;
+
+	for (e = v->scope; e; e = e->next)
+		if (pc >= e->low && pc < e->high)
+			return true;
+	return !v->scope;
 }
 
 static void add_local(struct reading *r, const struct cp_die *die, const struct cp_attrs *a,
-		      struct scope in)
+		      const struct cp_extent *scope)
 {
 	struct cp_variable v;
 	uint64_t origin;
@@ -186,8 +195,7 @@ static void add_local(struct reading *r, const struct cp_die *die, const struct 
 	if (!*v.name || (v.locations.count == 1 && v.locations.items->size &&
 			 v.locations.items->expr[0] == DW_OP_addr))
 		return;
-	v.low = in.low;
-	v.high = in.high;
+	v.scope = scope;
 	r->ok = cp_vec_push(&r->locals, v);
 }
 
@@ -195,7 +203,7 @@ static void add_local(struct reading *r, const struct cp_die *die, const struct 
  * blocks, not those of inlined calls. */
 static void read_locals(struct reading *r, struct cp_walk *w)
 {
-	struct scope scopes[MAX_SCOPES] = { { 0, UINT64_MAX } };
+	const struct cp_extent *scopes[MAX_SCOPES] = { NULL };
 	struct cp_attrs a;
 	struct cp_die die;
 	unsigned depth = 0;
@@ -324,12 +332,28 @@ static bool read_function(struct reading *r, uint64_t offset)
 	return r->ok;
 }
 
-static bool read_at(struct cp_debuginfo *all, uint64_t address, struct cp_arena *arena,
-		    struct cp_function_info *ret)
+/* An inlined call's variables are in the frame of the function that it is in. */
+static bool read_frame(struct reading *r, uint64_t function)
+{
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+
+	if (!cp_die_at(r->unit, function, &w, &die, &a))
+		return false;
+	cp_attr_address(r->unit, &a.low, &r->to->low);
+	r->to->frame_base = cp_unit_locations(r->unit, &a.frame_base, r->arena);
+	return true;
+}
+
+/* The function at `address`, or what is inlined in it there. */
+static bool read_at(struct cp_debuginfo *all, uint64_t address, size_t level,
+		    struct cp_arena *arena, struct cp_function_info *ret)
 {
 	struct cp_unit *unit = cp_debuginfo_unit(all, address);
 	struct reading r = { .arena = arena, .to = ret, .ok = true };
 	const struct cp_function *function;
+	uint64_t inlined;
 	bool ok;
 
 	if (!unit || !cp_unit_root(unit))
@@ -339,14 +363,17 @@ static bool read_at(struct cp_debuginfo *all, uint64_t address, struct cp_arena 
 	if (!function)
 		return false;
 	ret->low = address;
-	ok = read_function(&r, function->die);
+	if (level == REAL || !cp_unit_inlined(r.unit, function, address, level, &inlined))
+		ok = level == REAL && read_function(&r, function->die);
+	else
+		ok = read_function(&r, inlined) && read_frame(&r, function->die);
 	cp_vec_free(&r.parameters);
 	cp_vec_free(&r.locals);
 	return ok;
 }
 
-bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct cp_arena *arena,
-		       struct cp_function_info *ret)
+static bool read_locked(struct cp_image *image, uint64_t address, size_t level,
+			struct cp_arena *arena, struct cp_function_info *ret)
 {
 	struct cp_function_info got = { 0 };
 	struct cp_debuginfo *all;
@@ -354,9 +381,21 @@ bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct c
 
 	pthread_mutex_lock(&image->debug_lock);
 	all = cp_debuginfo_begin(image, STEPS);
-	found = all && read_at(all, address.v, arena, &got);
+	found = all && read_at(all, address, level, arena, &got);
 	pthread_mutex_unlock(&image->debug_lock);
 	if (found)
 		*ret = got;
 	return found;
+}
+
+bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct cp_arena *arena,
+		       struct cp_function_info *ret)
+{
+	return read_locked(image, address.v, REAL, arena, ret);
+}
+
+bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t level,
+			     struct cp_arena *arena, struct cp_function_info *ret)
+{
+	return read_locked(image, at.v, level, arena, ret);
 }

@@ -129,6 +129,12 @@ struct cp_locations {
 	uint32_t count;
 };
 
+/* Link-time addresses, and more of them. */
+struct cp_extent {
+	uint64_t low, high; /* high not included */
+	const struct cp_extent *next;
+};
+
 struct cp_variable {
 	const char *name; /* "" none */
 	const struct cp_type *type;
@@ -137,7 +143,7 @@ struct cp_variable {
 	const uint8_t *value; /* constant: `value_size` bytes */
 	uint32_t value_size;
 	struct cp_locations locations; /* none: optimised out */
-	uint64_t low, high; /* locals: where their block is; 0, UINT64_MAX: everywhere */
+	const struct cp_extent *scope; /* locals: their block's; NULL: everywhere */
 	uint64_t die; /* tells variables apart */
 };
 
@@ -164,6 +170,11 @@ struct cp_arena;
  * it. Reads debug information: may be slow at first. */
 bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct cp_arena *arena,
 		       struct cp_function_info *ret);
+/* The same of frame `level` of those that cp_image_frames() has for `at`: of an
+ * inlined call, in the frame of the function that it is in. */
+bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t level,
+			     struct cp_arena *arena, struct cp_function_info *ret);
+bool cp_variable_in_scope(const struct cp_variable *variable, uint64_t pc);
 
 #define CP_LANGUAGE_RUST 0x1c
 bool cp_language_is_c(uint16_t language); /* C in one of its editions, or unknown */

@@ -91,8 +91,11 @@ static bool read_computed(struct cp_build *b, const struct cp_piece *piece, uint
 {
 	struct cp_located now;
 
-	if (!cp_locate_now(piece, b->request->capture, &now))
+	if (cp_locate_now(piece, b->request->capture, &now) != CP_LOCATION_OK) {
+		if (cp_locate_lacks_entry(piece, b->request->capture))
+			*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
 		return false;
+	}
 	if (now.kind == CP_LOCATED_VALUE && size <= sizeof(now.value)) {
 		memcpy(to, &now.value, size);
 		return true;
@@ -119,7 +122,7 @@ static bool read_piece(struct cp_build *b, const struct cp_piece *piece, uint8_t
 		memcpy(to, (const uint8_t *)&c->regs.r[n] + piece->skip, size);
 		return true;
 	case CP_PIECE_VECTOR:
-		if (n >= 8 || !c->vector || piece->skip + size > 16)
+		if (n >= CP_ARCH_VECTORS || !c->vector || piece->skip + size > 16)
 			return false;
 		memcpy(to, c->vector->v[n] + piece->skip, size);
 		return true;

@@ -6,6 +6,18 @@
  */
 #include "inspect/internal.h"
 
+CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, size_t level,
+				 const struct cp_value_limits *limits, struct cp_signature **ret)
+{
+	struct cp_signature *s = cp_signature_new(image, limits);
+
+	if (!s)
+		return cp_error_nomem();
+	s->described = cp_image_frame_function(image, at, level, &s->arena, &s->function);
+	*ret = s;
+	return NULL;
+}
+
 static struct cp_place place_of(const struct cp_signature *s, const struct cp_variable *v,
 				const struct cp_value_frame *frame)
 {
@@ -37,7 +49,7 @@ static struct cp_parameter *in_scope(const struct cp_signature *s,
 	for (i = 0; found && s->described && i < total; i++) {
 		struct cp_parameter *p = &found[*count_ret];
 
-		if (frame->locals && (frame->pc.v < all[i].low || frame->pc.v >= all[i].high))
+		if (frame->locals && !cp_variable_in_scope(&all[i], frame->pc.v))
 			continue;
 		p->name = all[i].name;
 		p->type = all[i].type;

@@ -48,6 +48,10 @@ struct cp_signature;
 CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 			   const char *linkage_name, bool local, bool clone, unsigned want,
 			   const struct cp_value_limits *limits, struct cp_signature **ret);
+/* Only for cp_frame_values() at `at`, of the function or inlined call that is
+ * frame `level` of cp_image_frames(). */
+CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, size_t level,
+				 const struct cp_value_limits *limits, struct cp_signature **ret);
 void cp_signature_destroy(struct cp_signature *signature);
 
 /* What a site has to capture: CP_SITE_REGS | CP_SITE_VECTOR, and fetches
@@ -74,6 +78,8 @@ struct cp_capture {
 	bool memory_is_copy; /* what it does not have may still be readable */
 	uint64_t bias; /* of the function's image */
 	uint64_t thread_pointer; /* 0: unknown */
+	/* Registers when the function was entered, as far as that is known; NULL: not. */
+	const struct cp_regs *entry;
 	/* Names an address of the program, for function pointers: [cb] or NULL. */
 	const char *(*symbol)(void *ctx, uint64_t address);
 	void *symbol_ctx;

@@ -54,18 +54,22 @@ struct cp_signature {
 	CP_VEC(struct cp_exit *) exits; /* made when first asked for */
 };
 
+/* Nothing but its image and limits; NULL without memory. */
+struct cp_signature *cp_signature_new(struct cp_image *image, const struct cp_value_limits *limits);
+
 struct cp_value_arena {
 	struct cp_arena memory;
 };
 
 /* ---- locate.c ---- */
 
+/* Where a COMPUTED piece is, or what, with the registers that were captured. */
+enum cp_location_status cp_locate_now(const struct cp_piece *piece,
+				      const struct cp_capture *capture, struct cp_located *ret);
+/* Would it be known, were the registers of the entry? */
+bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture);
 /* Where debug information says that `v` is at link-time `pc`, where the
  * canonical frame address is the stack pointer + `cfa_offset`. */
-/* Where a COMPUTED piece is, or what, with the registers that were captured. False: that
- * is not known. */
-bool cp_locate_now(const struct cp_piece *piece, const struct cp_capture *capture,
-		   struct cp_located *ret);
 void cp_locate(const struct cp_signature *signature, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret);
 

@@ -43,7 +43,7 @@ static bool register_piece(const struct cp_arch *arch, uint64_t number, struct c
 		p->number = (uint8_t)number;
 		return true;
 	}
-	if (number >= vector && number < vector + 8) {
+	if (number >= vector && number < vector + CP_ARCH_VECTORS) {
 		p->where = CP_PIECE_VECTOR;
 		p->number = (uint8_t)(number - vector);
 		return true;
@@ -116,16 +116,18 @@ static void put_off(const struct cp_location *at, const struct cp_location *base
 	};
 }
 
-bool cp_locate_now(const struct cp_piece *piece, const struct cp_capture *capture,
-		   struct cp_located *ret)
+enum cp_location_status cp_locate_now(const struct cp_piece *piece,
+				      const struct cp_capture *capture, struct cp_located *ret)
 {
 	const struct cp_arch *arch = cp_arch_host();
 	bool at_exit = piece->number & CP_COMPUTED_AT_EXIT;
 	struct cp_regs regs = capture->regs;
 	struct cp_located parts[CP_LOCATED_MAX];
+	enum cp_location_status status;
 	struct cp_location_env env = {
 		.arch = arch,
 		.regs = &regs,
+		.entry = capture->entry,
 		.memory = at_exit ? NULL : capture->memory,
 		.bias = capture->bias,
 		.thread_pointer = capture->thread_pointer,
@@ -144,12 +146,23 @@ bool cp_locate_now(const struct cp_piece *piece, const struct cp_capture *captur
 		env.frame_base = piece->base->expr;
 		env.frame_base_size = piece->base->size;
 	}
-	if (cp_location_evaluate(&env, piece->location->expr, piece->location->size, parts,
-				 &count) != CP_LOCATION_OK ||
-	    count != 1)
-		return false;
+	status = cp_location_evaluate(&env, piece->location->expr, piece->location->size, parts,
+				      &count);
+	if (status != CP_LOCATION_OK)
+		return status;
 	*ret = parts[0];
-	return true;
+	return count == 1 ? CP_LOCATION_OK : CP_LOCATION_BAD;
+}
+
+/* All that it takes are the registers of the entry: those are gone for good. */
+bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture)
+{
+	const struct cp_regs all = { .known = UINT64_MAX };
+	struct cp_capture whole = *capture;
+	struct cp_located unused;
+
+	whole.entry = &all;
+	return cp_locate_now(piece, &whole, &unused) == CP_LOCATION_OK;
 }
 
 void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64_t pc,

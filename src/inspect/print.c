@@ -209,11 +209,19 @@ static void print_error(struct cp_buf *out, const cprof_value *v)
 	}
 }
 
+static bool is_deep(const struct cp_value_style *style, unsigned depth)
+{
+	return depth >= DEPTH_MAX || (style && style->depth && depth >= style->depth);
+}
+
 static void print_pointer(struct cp_buf *out, const cprof_value *v,
 			  const struct cp_value_style *style, unsigned depth)
 {
-	bool deep = depth >= DEPTH_MAX || (style && style->depth && depth >= style->depth);
-	const cprof_value *to = v->count && !deep ? v->items : NULL;
+	const cprof_value *to = v->count && !is_deep(style, depth) ? v->items : NULL;
+
+	/* Where it points to says more than that there is something. */
+	if (to && to->count && is_deep(style, depth + 1) && to->kind >= CPROF_VALUE_STRUCT)
+		to = NULL;
 
 	if (to && to->kind == CPROF_VALUE_ERROR && to->error == CPROF_VALUE_UNREADABLE) {
 		print_error(out, to);

@@ -302,19 +302,28 @@ static void set_limits(struct cp_value_limits *to, const struct cp_value_limits 
 		to->depth = CP_VALUE_DEPTH / 2;
 }
 
+struct cp_signature *cp_signature_new(struct cp_image *image, const struct cp_value_limits *limits)
+{
+	struct cp_signature *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	set_limits(&s->limits, limits);
+	s->image = image;
+	s->arch = cp_image_machine(image) == EM_AARCH64 ? &cp_arch_aarch64 : &cp_arch_x86_64;
+	return s;
+}
+
 CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 			   const char *linkage_name, bool local, bool clone, unsigned want,
 			   const struct cp_value_limits *limits, struct cp_signature **ret)
 {
-	struct cp_signature *s = calloc(1, sizeof(*s));
+	struct cp_signature *s = cp_signature_new(image, limits);
 	struct cp_error *err;
 
 	if (!s)
 		return cp_error_nomem();
-	set_limits(&s->limits, limits);
 	s->want = want;
-	s->image = image;
-	s->arch = cp_image_machine(image) == EM_AARCH64 ? &cp_arch_aarch64 : &cp_arch_x86_64;
 	if (cp_image_machine(image) == EM_X86_64)
 		s->convention = &cp_convention_sysv;
 	else if (cp_image_machine(image) == EM_AARCH64)
@@ -388,7 +397,7 @@ static bool place_locals(struct cp_signature *s, struct cp_exit *e)
 
 	e->locals = cp_arena_array(&s->arena, f->local_count, sizeof(*e->locals));
 	for (i = 0; e->locals && i < f->local_count; i++) {
-		if (e->site < f->locals[i].low || e->site >= f->locals[i].high)
+		if (!cp_variable_in_scope(&f->locals[i], e->site))
 			continue;
 		p = &e->locals[e->local_count++];
 		p->name = f->locals[i].name;

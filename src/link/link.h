@@ -85,6 +85,7 @@ struct cp_event_signal {
 #define CP_SAMPLE_BLOCKED 1u /* not stopped: only pc and sp are known, regs is empty */
 #define CP_SAMPLE_SNAPSHOT 2u /* taken for a snapshot, not by the clock */
 #define CP_SAMPLE_NO_STACK 4u /* the thread could not be read or stopped in time */
+#define CP_SAMPLE_HOLD 8u /* of a snapshot that holds who ran */
 
 struct cp_event_sample {
 	struct cp_event e;
@@ -252,6 +253,9 @@ enum cp_request_type {
 #define CP_CAPTURE_XSTATE 1u /* vector registers too */
 #define CP_CAPTURE_STOP 2u /* SNAPSHOT: interrupt blocked threads as well */
 #define CP_CAPTURE_LINKED 4u /* SNAPSHOT: only threads with a stack_link */
+/* SNAPSHOT: who is stopped stays so until SNAPSHOT_END is released; at most so long. */
+#define CP_CAPTURE_HOLD 8u
+#define CP_CAPTURE_HOLD_NS (2 * UINT64_C(1000000000))
 
 struct cp_request {
 	uint32_t type;

@@ -12,6 +12,7 @@
 
 #include <string.h>
 
+#include "arch/arch.h"
 #include "arch/insn.h"
 #include "link/link.h"
 
@@ -184,7 +185,7 @@ static inline bool cp_fetched_next(const uint8_t *blocks, size_t size, size_t *a
 
 /* Floating-point and vector state, as much of it as calls pass values in. */
 struct cp_hit_vector {
-	uint8_t v[8][16]; /* xmm0-7 / v0-7, low halves */
+	uint8_t v[CP_ARCH_VECTORS][16]; /* xmm0-15 / v0-15, low halves */
 	uint8_t x87[2][16]; /* st0, st1: 10 bytes each */
 };
 

@@ -261,7 +261,8 @@ void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 	if (!counts)
 		return; /* what was reserved is simply not published */
 	if (want & WANT_SNAPSHOT)
-		s->e.flags |= CP_SAMPLE_SNAPSHOT;
+		s->e.flags |=
+			CP_SAMPLE_SNAPSHOT | (tr->capture & CP_CAPTURE_HOLD ? CP_SAMPLE_HOLD : 0);
 	t->sampled |= (want & WANT_SAMPLE) != 0;
 	publish(tr, t, s);
 }

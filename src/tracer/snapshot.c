@@ -63,7 +63,7 @@ int snapshot_start(struct tracer *tr, const struct cp_request *rq)
 		return EBUSY;
 	if (rq->pid)
 		return start_one(tr, rq);
-	tr->capture = rq->flags & CP_CAPTURE_XSTATE;
+	tr->capture = rq->flags & (CP_CAPTURE_XSTATE | CP_CAPTURE_HOLD);
 	tr->snapshot = tr->parking = true;
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
@@ -85,7 +85,8 @@ bool snapshot_park(struct tracer *tr, const struct thread *t, unsigned want, uin
 		return false;
 	tr->snapshot_deadline = seen_ns + SNAPSHOT_NS;
 	tr->park_deadline = seen_ns + PARK_NS;
-	if (!(tr->parking && tr->wanted.count > FEW_RUNNING) && capture_has_room(tr))
+	if (!(tr->parking && tr->wanted.count > FEW_RUNNING) && capture_has_room(tr) &&
+	    !(tr->capture & CP_CAPTURE_HOLD))
 		return false;
 	return cp_vec_push(&tr->parked, parked);
 }
@@ -151,5 +152,7 @@ void snapshot_check(struct tracer *tr, uint64_t now)
 		return;
 	tr->snapshot = false;
 	emit(tr, CP_EVENT_SNAPSHOT_END, 0, 0);
+	wait_hold_until(tr, tr->link->shared->head);
+	tr->capture &= ~CP_CAPTURE_HOLD;
 	cp_ring_kick(tr->link, true);
 }

@@ -146,8 +146,7 @@ struct tracer {
 	uint32_t hot_cpu_age;
 	cpu_set_t cpus; /* ours at the start */
 	/* snapshot */
-	bool snapshot;
-	bool parking; /* its first part: who stops is parked */
+	bool snapshot, parking; /* parking: its first part, who stops is parked */
 	uint64_t snapshot_deadline, park_deadline;
 	CP_VEC(struct parked) parked;
 	CP_VEC(pid_t) unread; /* sleepers that it still has to read */
@@ -168,8 +167,7 @@ struct tracer {
 	timer_t timer; /* gets us out of it */
 	bool has_timer, hit; /* a hit since the last look around */
 	uint64_t look_ns; /* when to look around */
-	uint64_t hit_ns; /* the last hit */
-	uint64_t hit_gap_ns; /* between the one before and that */
+	uint64_t hit_ns, hit_gap_ns; /* the last hit; between the one before and that */
 	pid_t hit_tid;
 	uint32_t hits_in_a_row; /* of that thread */
 	bool on_its_cpu; /* we have moved to where that thread runs */
@@ -216,7 +214,9 @@ void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsign
 void gather_done(struct tracer *tr);
 /* Lets held threads go whose time has come. */
 void wait_release_held(struct tracer *tr);
-/* Captures a thread that was parked, and lets it go. */
+/* Those held for a snapshot go when the ring was read so far. */
+void wait_hold_until(struct tracer *tr, uint64_t tail);
+/* Captures a thread that was parked, and lets it go, unless it is to be held. */
 void wait_unpark(struct tracer *tr, struct thread *t, const struct parked *parked);
 /* Interrupts a thread so that it is captured at its next stop. */
 void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want);

@@ -51,6 +51,7 @@
  * as the controller works on it, or for a time without, for slow disks. */
 #define READ_HOLD_NS (120 * CP_NS_PER_S)
 #define READ_REST_NS (10 * CP_NS_PER_S)
+#define UNTIL_TOLD UINT64_MAX /* held until wait_hold_until() says how long */
 
 static void let_go(struct thread *t, int signal)
 {
@@ -399,8 +400,18 @@ void wait_unpark(struct tracer *tr, struct thread *t, const struct parked *parke
 	struct cp_event_sample *sample = capture_stopped(tr, t);
 
 	restart_repair(tr, t, sample_regs(t, sample));
-	let_go(t, 0);
+	if (!(tr->capture & CP_CAPTURE_HOLD && hold(tr, t, UNTIL_TOLD, CP_CAPTURE_HOLD_NS)))
+		let_go(t, 0);
 	served(tr, t, sample, parked->want, parked->since_ns);
+}
+
+void wait_hold_until(struct tracer *tr, uint64_t tail)
+{
+	size_t i;
+
+	for (i = 0; i < tr->held.count; i++)
+		if (tr->held.items[i].until_tail == UNTIL_TOLD)
+			tr->held.items[i].until_tail = tail;
 }
 
 /* The signal that the program gets: SIGTRAP has ours as its handler. */

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The stacks that cprof stack has taken, and how they are shown.
+ */
+#ifndef CP_CMD_STACK_H
+#define CP_CMD_STACK_H
+
+#include <cprof/cprof.h>
+
+#include "base/vec.h"
+#include "cmd/collect.h"
+#include "report/table.h"
+
+struct cp_stack_options {
+	bool json, registers, args, locals, stop, inlines, fp, runs;
+	uint64_t depth, string; /* of values; 0: not given */
+	unsigned verbose;
+	struct cp_stacks_options stacks;
+};
+
+/* Copies; their names and types are the session's. */
+struct cp_stack_values {
+	CP_VEC(cprof_value *) list;
+};
+
+struct cp_stack_frame {
+	uint64_t ip, cfa, offset; /* offset: into the function */
+	char *function, *image, *file; /* owned; NULL: unknown */
+	uint32_t line, run; /* run: frames that it stands for */
+	bool inlined, signal, guessed, truncated;
+	bool has_values; /* as far as debug information describes them */
+	struct cp_stack_values args, locals;
+	cprof_context context;
+};
+
+struct cp_stack_thread {
+	int tid;
+	char state; /* 0: unknown */
+	char *name; /* owned */
+	bool captured;
+	CP_VEC(struct cp_stack_frame) frames;
+};
+
+struct cp_stacks {
+	const struct cp_stack_options *options;
+	CP_VEC(struct cp_stack_thread) threads; /* by tid */
+};
+
+void cp_stacks_text(const struct cp_stacks *stacks, pid_t pid, const struct cp_look *look,
+		    struct cp_buf *out);
+/* "args" and "locals" are null where they can't be known: no debug information. */
+void cp_stacks_json(const struct cp_stacks *stacks, pid_t pid, struct cp_buf *out);
+
+#endif

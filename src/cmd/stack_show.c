@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stacks as a person reads them, and as JSON.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/json.h"
+#include "base/text.h"
+#include "cmd/stack.h"
+#include "inspect/inspect.h"
+#include "report/values.h"
+
+#define INDENT "           "
+#define LEAST_COLUMNS 20u
+/* Levels of a value that a line has room for, unless --depth says something. */
+#define ARGUMENT_DEPTH 1
+#define LOCAL_DEPTH 2
+
+static const char *state_word(char state)
+{
+	switch (state) {
+	case 'R':
+		return "running";
+	case 'S':
+		return "sleeping";
+	case 'D':
+		return "waiting for the disk";
+	case 'T':
+	case 't':
+		return "stopped";
+	case 'Z':
+		return "ended";
+	default:
+		return "unknown";
+	}
+}
+
+struct show {
+	const struct cp_stack_options *o;
+	const struct cp_look *look;
+};
+
+static void add(struct cp_buf *out, const char *text)
+{
+	cp_escape(out, CP_ESCAPE_TERMINAL, text, strlen(text));
+}
+
+/* What a frame that is not the innermost has none of. */
+static void show_other_registers(struct cp_buf *out, const struct cp_stack_frame *f)
+{
+	const char *const *name;
+	uint64_t value;
+	unsigned i = 0;
+
+	for (name = cp_arch_host()->other_names; *name; name++)
+		if (cprof_context_get(&f->context, *name, &value, NULL))
+			cp_buf_printf(out, "%s%8s %016llx", i++ % 4 ? "  " : "\n        ", *name,
+				      (unsigned long long)value);
+}
+
+static void show_registers(struct cp_buf *out, const struct cp_stack_frame *f)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	uint64_t value;
+	unsigned i;
+
+	for (i = 0; i < arch->nregs; i++) {
+		cp_buf_printf(out, "%s%4s ", i % 4 ? "  " : "\n        ", arch->reg_names[i]);
+		if (cprof_context_get(&f->context, arch->reg_names[i], &value, NULL))
+			cp_buf_printf(out, "%016llx", (unsigned long long)value);
+		else
+			cp_buf_printf(out, "%-16s", "?");
+	}
+	show_other_registers(out, f);
+}
+
+/* ---- values ---- */
+
+static void show_value(struct cp_buf *out, const struct show *s, const cprof_value *v,
+		       unsigned depth)
+{
+	struct cp_value_style style = { .depth = s->o->depth ? 0 : depth };
+
+	add(out, *v->name ? v->name : "_");
+	cp_buf_str(out, "=");
+	cp_value_print(out, v, &style);
+}
+
+static void show_args(struct cp_buf *out, const struct show *s, const struct cp_stack_frame *f)
+{
+	size_t i;
+
+	cp_buf_str(out, " (");
+	for (i = 0; i < f->args.list.count; i++) {
+		cp_buf_str(out, i ? ", " : "");
+		show_value(out, s, f->args.list.items[i], ARGUMENT_DEPTH);
+	}
+	cp_buf_u8(out, ')');
+}
+
+/* A line each, cut to the width of a terminal. */
+static void show_locals(struct cp_buf *out, const struct show *s, const struct cp_stack_frame *f)
+{
+	struct cp_buf line = { 0 };
+	size_t i;
+
+	for (i = 0; i < f->locals.list.count; i++) {
+		line.size = 0;
+		show_value(&line, s, f->locals.list.items[i], LOCAL_DEPTH);
+		cp_buf_u8(&line, 0);
+		cp_buf_str(out, "\n" INDENT);
+		if (s->look->columns > sizeof(INDENT) + LEAST_COLUMNS)
+			cp_text_fit(out, (char *)line.bytes, s->look->columns - sizeof(INDENT));
+		else
+			cp_buf_str(out, (char *)line.bytes);
+	}
+	cp_buf_free(&line);
+}
+
+/* ---- frames ---- */
+
+static void show_name(struct cp_buf *out, const struct show *s, const struct cp_stack_frame *f)
+{
+	struct cp_buf name = { 0 };
+	const char *raw = f->function ? f->function : "??";
+	size_t size = s->o->args && f->has_values ? cp_short_name(raw) : strlen(raw);
+
+	if (f->signal && !f->function) {
+		cp_buf_str(out, "<signal handler called>");
+		return;
+	}
+	cp_escape(&name, CP_ESCAPE_TERMINAL, raw, size);
+	cp_buf_u8(&name, 0);
+	cp_paint(out, s->look, f->function ? CP_PAINT_NAME : CP_PAINT_DIM, (char *)name.bytes);
+	cp_buf_free(&name);
+	if (f->offset && !f->inlined)
+		cp_buf_printf(out, "+%#llx", (unsigned long long)f->offset);
+	if (s->o->args && f->has_values)
+		show_args(out, s, f);
+	if (f->signal)
+		cp_buf_str(out, " <signal handler called>");
+}
+
+static void show_frame(struct cp_buf *out, const struct show *s, size_t n,
+		       const struct cp_stack_frame *f)
+{
+	char number[64];
+
+	snprintf(number, sizeof(number), "  #%-3zu %016llx ", n, (unsigned long long)f->ip);
+	cp_paint(out, s->look, CP_PAINT_DIM, number);
+	show_name(out, s, f);
+	if (f->file) {
+		cp_buf_str(out, " at ");
+		add(out, f->file);
+		cp_buf_printf(out, ":%u", f->line);
+	}
+	if (f->inlined)
+		cp_buf_str(out, " (inlined)");
+	else if (f->image) {
+		cp_buf_str(out, " in ");
+		add(out, f->image);
+	}
+	if (f->run > 1)
+		cp_buf_printf(out, " (%u frames)", f->run);
+	if (f->guessed)
+		cp_buf_str(out, " (guessed)");
+	if (s->o->registers && !f->inlined)
+		show_registers(out, f);
+	show_locals(out, s, f);
+	cp_buf_str(out, f->truncated ? "\n       ... the stack goes on, but cannot be followed\n"
+				     : "\n");
+}
+
+/* Of a thread that sleeps and was not stopped nothing but pc and sp is known. */
+static bool lacks_frame_pointer(const struct cp_stack_options *o, const struct cp_stack_thread *t)
+{
+	return o->fp && !o->stop && t->frames.count &&
+	       !cprof_context_fp(&t->frames.items[0].context) &&
+	       t->frames.items[t->frames.count - 1].truncated;
+}
+
+void cp_stacks_text(const struct cp_stacks *c, pid_t pid, const struct cp_look *look,
+		    struct cp_buf *out)
+{
+	const struct show s = { c->options, look };
+	struct cp_stack_thread *t;
+	size_t i;
+
+	cp_buf_printf(out, "process %d, %zu thread%s\n", (int)pid, c->threads.count,
+		      c->threads.count == 1 ? "" : "s");
+	cp_vec_for_each(&c->threads, t) {
+		cp_buf_printf(out, "\nthread %d \"", t->tid);
+		add(out, t->name ? t->name : "");
+		cp_buf_printf(out, "\", %s\n", state_word(t->state));
+		if (!t->captured)
+			cp_buf_str(out, "  it could not be stopped in time\n");
+		for (i = 0; i < t->frames.count; i++)
+			show_frame(out, &s, i, &t->frames.items[i]);
+		if (lacks_frame_pointer(c->options, t))
+			cp_buf_str(out, "       its frame pointer is not known while it sleeps: "
+					"--stop interrupts it\n");
+	}
+}
+
+static void json_registers(struct cp_json *j, const struct cp_stack_frame *f)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	uint64_t value;
+	unsigned i;
+
+	cp_json_begin(j, "registers", '{');
+	for (i = 0; i < arch->nregs; i++) {
+		if (cprof_context_get(&f->context, arch->reg_names[i], &value, NULL))
+			cp_json_hex(j, arch->reg_names[i], value);
+		else
+			cp_json_null(j, arch->reg_names[i]);
+	}
+	for (i = 0; arch->other_names[i]; i++)
+		if (cprof_context_get(&f->context, arch->other_names[i], &value, NULL))
+			cp_json_hex(j, arch->other_names[i], value);
+	cp_json_end(j, '}');
+}
+
+static void json_values(struct cp_json *j, const char *key, bool asked,
+			const struct cp_stack_frame *f, const struct cp_stack_values *values)
+{
+	size_t i;
+
+	if (!asked)
+		return;
+	if (!f->has_values) {
+		cp_json_null(j, key);
+		return;
+	}
+	cp_json_begin(j, key, '[');
+	for (i = 0; i < values->list.count; i++)
+		cp_value_member(j, NULL, values->list.items[i]);
+	cp_json_end(j, ']');
+}
+
+static void json_frame(struct cp_json *j, const struct cp_stack_options *o,
+		       const struct cp_stack_frame *f)
+{
+	cp_json_begin(j, NULL, '{');
+	cp_json_hex(j, "ip", f->ip);
+	cp_json_str(j, "function", f->function);
+	cp_json_str(j, "image", f->image);
+	cp_json_hex(j, "offset", f->offset);
+	cp_json_str(j, "file", f->file);
+	cp_json_u64(j, "line", f->line);
+	cp_json_hex(j, "cfa", f->cfa);
+	cp_json_bool(j, "inlined", f->inlined);
+	cp_json_bool(j, "signal", f->signal);
+	cp_json_bool(j, "guessed", f->guessed);
+	cp_json_bool(j, "truncated", f->truncated);
+	cp_json_u64(j, "run", f->run);
+	if (o->registers)
+		json_registers(j, f);
+	json_values(j, "args", o->args, f, &f->args);
+	json_values(j, "locals", o->locals, f, &f->locals);
+	cp_json_end(j, '}');
+}
+
+void cp_stacks_json(const struct cp_stacks *c, pid_t pid, struct cp_buf *out)
+{
+	struct cp_json j = { .out = out, .pretty = true };
+	struct cp_stack_thread *t;
+	struct cp_stack_frame *f;
+
+	cp_json_begin(&j, NULL, '{');
+	cp_json_u64(&j, "pid", (uint64_t)pid);
+	cp_json_begin(&j, "threads", '[');
+	cp_vec_for_each(&c->threads, t) {
+		char state[2] = { t->state ? t->state : '?', 0 };
+
+		cp_json_begin(&j, NULL, '{');
+		cp_json_u64(&j, "tid", (uint64_t)t->tid);
+		cp_json_str(&j, "name", t->name);
+		cp_json_str(&j, "state", state);
+		cp_json_bool(&j, "captured", t->captured);
+		cp_json_begin(&j, "frames", '[');
+		cp_vec_for_each(&t->frames, f)
+			json_frame(&j, c->options, f);
+		cp_json_end(&j, ']');
+		cp_json_end(&j, '}');
+	}
+	cp_json_end(&j, ']');
+	cp_json_end(&j, '}');
+	cp_buf_u8(out, '\n');
+}

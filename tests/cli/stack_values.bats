@@ -1,0 +1,162 @@
+#!/usr/bin/env bats
+# cprof stack --args --locals: judged by gdb of the same stopped process, and by a
+# program that knows its own variables.
+
+load helpers
+load tracees
+
+take() {
+	"$CPROF" stack --json "$@" "$tracee" >stack.json 2>stack.err || {
+		cat stack.err
+		return 1
+	}
+}
+
+# of FUNCTION FILTER: of the frames of that function, any thread.
+of() {
+	jq -r --arg f "$1" '.threads[].frames[] | select(.function // "" |
+		startswith($f + "(") or . == $f) | '"$2" stack.json
+}
+
+# agree PROGRAM: every value that gdb has is ours, and the program is as it was.
+agree() {
+	begin "$1"
+	"$SOURCES/scripts/judge-stack" "$tracee" >judged || complain "$1: $(cat judged)"
+	same=$(awk '$2 == "same" { print $1 }' judged)
+	[ "${same:-0}" -gt 40 ] || complain "$1: only $same compared: $(cat judged)"
+	finish
+	[ "$finished" = "status 0, variables: ok each variable is what it was" ] ||
+		complain "$1: $finished"
+}
+
+@test "every variable of every frame is gdb's" {
+	needs gdb python3
+	agree variables
+	agree variables_O0
+	[ ! -e "$TRACEES/variables_clang" ] || agree variables_clang
+	no_complaints
+}
+
+@test "gdb knows nothing of it that we do not" {
+	needs gdb python3
+	begin variables_O0
+	"$SOURCES/scripts/judge-stack" --all "$tracee" >judged
+	finish
+	awk '$0 ~ /^ *[0-9]+  gdb alone$/ { exit $1 > 0 }' judged || { cat judged; return 1; }
+}
+
+@test "values as the program has them, of optimised code" {
+	needs jq
+	begin variables
+	take --args --locals
+	{
+		of leaf '.args[] | "\(.name) \(.value | tojson)"'
+		of leaf '.locals[] | select(.name == "local").text'
+		of middle '.args[] | select(.name == "depth").value'
+		of middle '.locals[] | select(.name == "heap").text'
+	} >args
+	diff args - <<-END
+		what "a string on the heap"
+		n $(of leaf '.args[] | select(.name == "n").value | tojson')
+		c "BLUE"
+		count "18446744073709551615"
+		"a string on the heap!"
+		0
+		1
+		2
+		3
+		"a string on the heap"
+		"a string on the heap"
+		"a string on the heap"
+		"a string on the heap"
+	END
+	of leaf '.args[] | select(.name == "n").value | "\(.name) \(.weight) \(.tags | tojson)"' >n
+	diff n - <<<"second 2.5 [5,6,7,8]"
+	# A factor of doubles, which lives in a vector register.
+	[ "$(of leaf '.locals[] | select(.name == "factor").value')" = 15 ]
+	of square::area '.locals[] | select(.name == "label").text' >label
+	diff label - <<<'"label of a square with a long name"'
+	finish
+}
+
+@test "inlined calls have their own" {
+	needs jq
+	begin variables
+	take --args
+	of work '[.inlined, (.args[] | select(.name == "of").value.shape.width),
+		(.args[] | select(.name == "label").text)] | tojson' >got
+	diff got - <<<'[true,2.5,"&\"label of a square with a long name\""]'
+	finish
+}
+
+@test "who sleeps is not woken, and its variables are known" {
+	needs jq
+	begin variables_O0
+	for round in 1 2 3 4 5; do
+		take --args --locals
+		of sleeps '[(.args[] | select(.name == "of").value | .name, .weight),
+			(.locals[] | select(.name == "copy").value | .weight, .tags[2])] | tojson' >got
+		diff got - <<<'["sleeper",21,42,33]'
+	done
+	jq -r '.threads[] | select(.name == "sleeps").state' stack.json | grep -x S
+	finish
+	[ "$finished" = "status 0, variables: ok each variable is what it was" ]
+}
+
+# One thread changes first and second one after the other; both see one moment.
+@test "threads stand still while their values are read" {
+	needs jq
+	local round
+	begin variables
+	for round in $(seq "$(long_or 200 25)"); do
+		take --args
+		for f in changes looks; do
+			of "$f" '.args[0].value | "\(.first) \(.second)"' >>"$f.saw"
+		done
+	done
+	diff changes.saw looks.saw
+	[ "$(wc -l <looks.saw)" = "$round" ]
+	[ "$(sort -u looks.saw | wc -l)" -gt 1 ]
+	awk '{ d = $1 - $2; if (d != 0 && d != 1) print "halves", $0 }' looks.saw >apart
+	diff apart /dev/null
+	finish
+}
+
+# again(100, 1) came back to itself by tail calls: then it was entered with 102.
+@test "what its caller passed is not believed of who was entered otherwise" {
+	needs jq
+	begin variables
+	take --args --stop
+	of again '.args[0] | "\(.error) \(.value)"' >got
+	finish
+	diff got - <<<"optimized_out null"
+}
+
+@test "on a terminal values are cut to its width; in a pipe they are whole" {
+	begin variables_O0
+	"$CPROF" stack --args --locals "$tracee" >pipe
+	grep -F -x '           local="a string on the heap!"' pipe
+	grep -q '#[0-9]* .* leaf+0x[0-9a-f]* (what="a string on the heap", n={.*}, c=BLUE, count=18446744073709551615) at .*variables.cpp:' pipe
+	COLUMNS=60 script -qec "NO_COLOR=1 PAGER=cat '$CPROF' stack --locals $tracee" /dev/null |
+		tr -d '\r' | grep '^           ' >narrow
+	[ -s narrow ]
+	[ "$(LC_ALL=C.UTF-8 wc -L <narrow)" -le 60 ]
+	finish
+}
+
+@test "killed in the middle, the program goes on" {
+	begin variables
+	for round in $(seq "$(long_or 300 30)"); do
+		"$CPROF" stack --args --locals "$tracee" >/dev/null 2>&1 &
+		taker=$!
+		until [ -e /proc/$taker/task/$taker/children ] && grep -q . /proc/$taker/task/$taker/children 2>/dev/null ||
+			! kill -0 $taker 2>/dev/null; do :; done
+		for ((i = 0; i < RANDOM % 2000; i++)); do :; done
+		kill -KILL $taker 2>/dev/null || :
+		wait $taker || :
+	done
+	soon_left_alone "$tracee" variables
+	finish
+	[ "$finished" = "status 0, variables: ok each variable is what it was" ]
+	no_complaints
+}
