@@ -18,6 +18,7 @@
 	X(diff) \
 	X(merge) \
 	X(stack) \
+	X(layout) \
 	X(functions) \
 	X(modules) \
 	X(completion) \

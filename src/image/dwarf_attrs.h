@@ -46,7 +46,8 @@
 	X(defaulted, defaulted) \
 	X(deleted, deleted) \
 	X(discr, discr) \
-	X(discr_value, discr_value)
+	X(discr_value, discr_value) \
+	X(export_symbols, export_symbols)
 
 #define CP_ATTRS_FIELD(field, at) struct cp_attr field;
 struct cp_attrs {
@@ -67,6 +68,8 @@ bool cp_attr_flag(const struct cp_attr *attr);
 /* The type that `attr` refers to: NULL is void, a broken one is of kind
  * UNKNOWN. Also NULL without memory. */
 const struct cp_type *cp_type_referred(struct cp_unit *unit, const struct cp_attr *attr);
+/* The type whose DIE is at `offset`; NULL without memory. */
+const struct cp_type *cp_unit_type(struct cp_unit *unit, uint64_t offset);
 /* The DIE that defines what `type` declares; NULL: there is none. */
 struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret);
 /* Reads what a struct, union or enum consists of. */

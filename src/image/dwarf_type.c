@@ -242,6 +242,8 @@ static void read_named(struct cp_unit *unit, struct cp_type *t, const struct cp_
 		t->flags |= CP_TYPE_DECLARED;
 	if (!cp_language_is_c((uint16_t)unit->language))
 		t->flags |= CP_TYPE_CLASSES;
+	if (tag == DW_TAG_class_type || tag == DW_TAG_interface_type)
+		t->flags |= CP_TYPE_CLASS;
 	cp_attr_number(&a->convention, &convention);
 	if (convention == DW_CC_pass_by_value)
 		t->flags |= CP_TYPE_BY_VALUE;
@@ -555,6 +557,11 @@ const struct cp_type *cp_type_referred(struct cp_unit *unit, const struct cp_att
 	if (in)
 		got = type_at(in, at, 0);
 	return got ? got : &unknown;
+}
+
+const struct cp_type *cp_unit_type(struct cp_unit *unit, uint64_t offset)
+{
+	return type_at(unit, offset, 0);
 }
 
 /* Walking all units for what is only declared is done once; this many steps

@@ -48,6 +48,7 @@ enum cp_type_kind {
 #define CP_TYPE_DECIMAL 128u /* FLOAT: decimal */
 #define CP_TYPE_CLASSES 256u /* STRUCT, UNION: of a language with classes */
 #define CP_TYPE_UNNAMED 512u
+#define CP_TYPE_CLASS 1024u /* STRUCT: declared as a class */
 
 struct cp_type {
 	uint8_t kind; /* enum cp_type_kind */

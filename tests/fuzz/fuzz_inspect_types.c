@@ -3,9 +3,12 @@
  * Functions and types of a file whose debug information may say anything, and
  * values made by them out of bytes that fit nothing.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "fuzz_image.h"
+#include "image/callsite.h"
+#include "image/find.h"
 #include "inspect/inspect.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -39,6 +42,56 @@ static void values(const struct cp_signature *s, struct cp_value_arena *arena)
 	cp_buf_free(&out);
 }
 
+/* In the middle of a function: of it and of what is inlined there, with the calls
+ * that return there. */
+static void frames(struct cp_image *image, uint64_t at, struct cp_value_arena *arena)
+{
+	struct cp_reader memory = { .read = noise };
+	const struct cp_regs entry = { .known = 0x5555 };
+	struct cp_capture capture = { .memory = &memory, .entry = &entry };
+	struct cp_value_frame frame = { .pc = { at }, .cfa_offset = 64 };
+	struct cp_arena sites = { 0 };
+	struct cp_signature *s;
+	struct cp_call_site site;
+	size_t level, count;
+
+	memset(&capture.regs, 0x11, sizeof(capture.regs));
+	for (level = 0; level < 3; level++) {
+		if (cp_signature_read_frame(image, frame.pc, level, NULL, &s))
+			abort();
+		for (frame.locals = false;; frame.locals = true) {
+			cp_frame_values(s, &capture, &frame, arena, &count);
+			if (frame.locals)
+				break;
+		}
+		cp_signature_destroy(s);
+	}
+	cp_image_call_site(image, frame.pc, &sites, &site);
+	cp_image_never_comes_back(image, frame.pc);
+	cp_arena_free(&sites);
+}
+
+/* Any type may be asked for by its name, with the names of others. */
+static void types(struct cp_image *image)
+{
+	static const char *const names[] = { "struct node", "Box<int>", "string", "int", "" };
+	struct cp_type_argument arguments[4];
+	const struct cp_found_type *f;
+	struct cp_found found;
+	struct cp_error *err;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(names); i++) {
+		err = cp_image_find_types(image, names[i], &found);
+		cp_error_free(err);
+		if (err)
+			return;
+		cp_vec_for_each(&found.types, f)
+			cp_type_arguments(image, f->type, arguments, CP_ARRAY_SIZE(arguments));
+		cp_found_free(&found);
+	}
+}
+
 static void ask_all(struct cp_image *image)
 {
 	struct cp_value_arena *arena = cp_value_arena_create();
@@ -61,8 +114,10 @@ static void ask_all(struct cp_image *image)
 		cp_signature_at_exit(s, (struct cp_vaddr){ symbols[i].start.v + 8 });
 		values(s, arena);
 		cp_signature_destroy(s);
+		frames(image, symbols[i].start.v + 16, arena);
 		cp_value_arena_reset(arena);
 	}
+	types(image);
 	cp_value_arena_destroy(arena);
 }
 

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One walk over the DIEs of all units, with the names of what each is in on a
+ * stack. Types in functions are looked for only when there are no others: that
+ * takes the DIEs of all code.
+ */
+#include "image/find.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "image/dwarf_attrs.h"
+
+#define STEPS UINT64_C(200000000)
+#define FOUND_MAX 256
+#define NAME_MAX 4096
+
+struct scope {
+	const char *name;
+	bool function; /* "name()" */
+	bool omitted; /* may be: an inline namespace, or one without a name */
+};
+
+enum match { NONE, LOOSELY, WITH_DEFAULTS, ENDS_SO, WHOLE };
+
+struct search {
+	struct cp_debuginfo *all;
+	struct cp_found *to;
+	struct cp_buf wanted; /* canonical */
+	const char *last; /* in it: the name itself */
+	struct scope scopes[CP_DWARF_DEPTH];
+	unsigned depth;
+	bool functions; /* go into them */
+	enum match best; /* that was found */
+	struct cp_text_near near;
+	struct cp_buf full, brief, scratch;
+	bool failed;
+};
+
+/* ---- names ---- */
+
+/* As someone might have typed it: without blanks and namespaces without a name,
+ * integers by one of their names. */
+static void canonical(struct cp_buf *to, const char *name)
+{
+	static const struct {
+		const char *one, *other;
+	} same[] = {
+		{ "(anonymous namespace)::", "" },
+		{ "{anonymous}::", "" },
+		{ "long long unsigned int", "unsigned long long" },
+		{ "long unsigned int", "unsigned long" },
+		{ "short unsigned int", "unsigned short" },
+		{ "long long int", "long long" },
+		{ "long int", "long" },
+		{ "short int", "short" },
+	};
+	const char *c;
+	size_t i;
+
+	to->size = 0;
+	while (*name && to->size < NAME_MAX) {
+		for (i = 0; i < CP_ARRAY_SIZE(same) && !cp_starts_with(name, same[i].one); i++)
+			;
+		c = i < CP_ARRAY_SIZE(same) ? same[i].other : NULL;
+		for (; c && *c; c++)
+			if (*c != ' ')
+				cp_buf_u8(to, (uint8_t)*c);
+		if (c) {
+			name += strlen(same[i].one);
+		} else if (*name++ != ' ') {
+			cp_buf_u8(to, (uint8_t)name[-1]);
+		}
+	}
+	cp_buf_u8(to, 0);
+}
+
+/* How it begins: the name without its arguments. */
+static bool begins_alike(const char *name, const char *wanted)
+{
+	while (*name && *name != '<' && *name == *wanted) {
+		name++;
+		wanted++;
+	}
+	return (!*name || *name == '<' || *name == ' ') && (!*wanted || *wanted == '<');
+}
+
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+/* Behind what arguments' names begin with: "a::b::Part" is Part there. */
+static const char *without_path(const char *name)
+{
+	const char *c, *from = name;
+
+	for (c = name; is_word(*c); c++)
+		;
+	while (c > from && c[0] == ':' && c[1] == ':') {
+		from = c + 2;
+		for (c = from; is_word(*c); c++)
+			;
+	}
+	return from;
+}
+
+/* The same but for what the names in its arguments are in. */
+static bool fits_loosely(const char *name, const char *wanted)
+{
+	bool inside = false;
+
+	while (*name && *wanted) {
+		if (inside && is_word(*name) && is_word(*wanted)) {
+			name = without_path(name);
+			wanted = without_path(wanted);
+		}
+		do {
+			if (*name != *wanted)
+				return false;
+			inside |= *name == '<';
+			name++;
+			wanted++;
+		} while (is_word(name[-1]) && is_word(*name));
+	}
+	return *name == *wanted;
+}
+
+/* "vector<int>" is what "vector<int,std::allocator<int>>" is written as, too. */
+static enum match compare(const char *name, const char *wanted)
+{
+	size_t size = strlen(wanted);
+
+	if (!strcmp(name, wanted))
+		return WHOLE;
+	if (size && wanted[size - 1] == '>' && !strncmp(name, wanted, size - 1) &&
+	    name[size - 1] == ',')
+		return WITH_DEFAULTS;
+	return strchr(wanted, '<') && fits_loosely(name, wanted) ? LOOSELY : NONE;
+}
+
+/* Behind the last "::" that is not in brackets. */
+static const char *last_part(const char *name)
+{
+	const char *last = name;
+	unsigned depth = 0;
+
+	for (; *name; name++) {
+		if (*name == '<' || *name == '(')
+			depth++;
+		else if ((*name == '>' || *name == ')') && depth)
+			depth--;
+		else if (!depth && name[0] == ':' && name[1] == ':')
+			last = name + 2;
+	}
+	return last;
+}
+
+static void spell(const struct search *s, const char *name, bool brief, struct cp_buf *to)
+{
+	unsigned i;
+
+	to->size = 0;
+	for (i = 0; i < s->depth; i++) {
+		if (brief && s->scopes[i].omitted)
+			continue;
+		cp_buf_str(to, s->scopes[i].name);
+		cp_buf_str(to, s->scopes[i].function ? "()::" : "::");
+	}
+	cp_buf_str(to, name);
+	cp_buf_u8(to, 0);
+}
+
+/* How well does a name fit what is wanted? */
+static enum match fits(struct search *s, const struct cp_buf *spelt)
+{
+	const char *wanted = (const char *)s->wanted.bytes, *from;
+	enum match best, got;
+
+	canonical(&s->scratch, (const char *)spelt->bytes);
+	if (s->scratch.failed)
+		return NONE;
+	from = (const char *)s->scratch.bytes;
+	best = compare(from, wanted);
+	while (best != WHOLE && (from = strstr(from, "::"))) {
+		from += 2;
+		got = compare(from, wanted);
+		if (got == WHOLE)
+			got = ENDS_SO;
+		best = got > best ? got : best;
+	}
+	return best;
+}
+
+/* ---- what is found ---- */
+
+static const struct cp_type_details *details_of(const struct cp_type *type)
+{
+	const struct cp_type_details *d = cp_type_details(type);
+
+	if (!d && (type->kind == CP_TYPE_STRUCT || type->kind == CP_TYPE_UNION))
+		d = cp_type_read_details(type);
+	return d;
+}
+
+/* A header's type has a DIE in each unit; but files have types of one name, too. */
+static bool is_same(const struct cp_type *a, const struct cp_type *b)
+{
+	const struct cp_type_details *x, *y;
+	uint32_t i;
+
+	if (a->size != b->size || a->kind != b->kind)
+		return false;
+	x = details_of(a);
+	y = details_of(b);
+	if (!x || !y || x->member_count != y->member_count)
+		return !x == !y;
+	for (i = 0; i < x->member_count; i++)
+		if (x->members[i].offset != y->members[i].offset ||
+		    strcmp(x->members[i].name, y->members[i].name))
+			return false;
+	return true;
+}
+
+static bool is_known(const struct search *s, const char *name, const struct cp_type *type)
+{
+	const struct cp_found_type *f;
+
+	cp_vec_for_each(&s->to->types, f) {
+		if (strcmp(f->name, name))
+			continue;
+		if (type->flags & CP_TYPE_DECLARED || is_same(f->type, type))
+			return true;
+	}
+	return false;
+}
+
+/* A definition takes the place of declarations. */
+static void drop_declarations(struct search *s, const char *name)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < s->to->types.count; i++) {
+		const struct cp_found_type *f = &s->to->types.items[i];
+
+		if (!(f->type->flags & CP_TYPE_DECLARED) || strcmp(f->name, name))
+			s->to->types.items[kept++] = *f;
+	}
+	s->to->types.count = kept;
+}
+
+static void add(struct search *s, struct cp_unit *unit, uint64_t die, enum match match)
+{
+	const char *name = (const char *)s->full.bytes;
+	const struct cp_type *type = cp_unit_type(unit, die);
+	struct cp_found_type found = { .type = type };
+
+	if (!type || match < s->best || s->to->types.count >= FOUND_MAX)
+		return;
+	if (match > s->best)
+		s->to->types.count = 0;
+	s->best = match;
+	if (is_known(s, name, type))
+		return;
+	if (!(type->flags & CP_TYPE_DECLARED))
+		drop_declarations(s, name);
+	found.name = cp_arena_copy(&s->to->arena, name, strlen(name));
+	s->failed |= !found.name || !cp_vec_push(&s->to->types, found);
+}
+
+static void consider(struct search *s, struct cp_unit *unit, const struct cp_die *die,
+		     const char *name)
+{
+	enum match match, brief;
+
+	if (s->near.size)
+		cp_text_near_try(&s->near, name);
+	/* Integers have several names. */
+	if (die->abbrev->tag != DW_TAG_base_type && !begins_alike(name, s->last))
+		return;
+	spell(s, name, false, &s->full);
+	spell(s, name, true, &s->brief);
+	s->failed |= s->full.failed || s->brief.failed || s->scratch.failed;
+	if (s->failed)
+		return;
+	match = fits(s, &s->full);
+	brief = fits(s, &s->brief);
+	match = brief > match ? brief : match;
+	if (match)
+		add(s, unit, die->offset, match);
+}
+
+/* ---- the walk ---- */
+
+static bool is_type(uint16_t tag)
+{
+	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_union_type || tag == DW_TAG_enumeration_type ||
+	       tag == DW_TAG_typedef || tag == DW_TAG_base_type;
+}
+
+/* What a DIE is for names of what is in it; false: nothing. */
+static bool scope_of(const struct search *s, uint16_t tag, const char *name,
+		     const struct cp_attrs *a, struct scope *ret)
+{
+	*ret = (struct scope){ .name = name };
+	switch (tag) {
+	case DW_TAG_namespace:
+		ret->omitted = !name || cp_attr_flag(&a->export_symbols);
+		ret->name = name ? name : "(anonymous namespace)";
+		return true;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+		return name != NULL;
+	case DW_TAG_subprogram:
+		ret->function = true;
+		return s->functions && name;
+	default:
+		return false;
+	}
+}
+
+static bool is_block(const struct search *s, uint16_t tag)
+{
+	return s->functions && (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+				tag == DW_TAG_catch_block);
+}
+
+static void search_unit(struct search *s, struct cp_unit *unit)
+{
+	unsigned before[CP_DWARF_DEPTH], nested = 0;
+	struct scope scope;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	const char *name;
+
+	s->depth = 0;
+	if (!cp_unit_root(unit) || !cp_walk_from(unit, unit->die, &w) || !cp_walk_next(&w, &die) ||
+	    !die.abbrev || !die.abbrev->children)
+		return;
+	cp_walk_skip_attrs(&w, die.abbrev);
+	while (!s->failed && cp_walk_next(&w, &die)) {
+		if (!die.abbrev) {
+			if (!nested)
+				return;
+			s->depth = before[--nested];
+			continue;
+		}
+		if (!cp_attrs_read(&w, die.abbrev, &a))
+			return;
+		name = cp_attr_string(unit, &a.name);
+		if (name && is_type(die.abbrev->tag))
+			consider(s, unit, &die, name);
+		if (!die.abbrev->children)
+			continue;
+		if (nested < CP_DWARF_DEPTH && s->depth < CP_DWARF_DEPTH &&
+		    (scope_of(s, die.abbrev->tag, name, &a, &scope) ||
+		     is_block(s, die.abbrev->tag))) {
+			before[nested++] = s->depth;
+			if (!is_block(s, die.abbrev->tag))
+				s->scopes[s->depth++] = scope;
+		} else if (!cp_walk_skip_children(&w, &a.sibling)) {
+			return;
+		}
+	}
+}
+
+static void search_all(struct search *s)
+{
+	struct cp_dwarf *main = s->all->main;
+	size_t i;
+
+	cp_dwarf_walk(main);
+	for (i = 0; i < main->units.count && !s->failed; i++)
+		search_unit(s, cp_unit_with_dies(main->units.items[i]));
+}
+
+static void search(struct search *s)
+{
+	s->last = last_part((const char *)s->wanted.bytes);
+	search_all(s);
+	if (!s->to->types.count && !s->failed) {
+		s->functions = true;
+		search_all(s);
+	}
+	/* Names of dozens of thousands of types are compared only when it is over. */
+	if (!s->to->types.count && !s->failed) {
+		s->functions = false;
+		s->near = cp_text_near(s->last, strlen(s->last));
+		search_all(s);
+		if (s->near.best)
+			s->to->near =
+				cp_arena_copy(&s->to->arena, s->near.best, strlen(s->near.best));
+	}
+}
+
+/* "struct node" is node. */
+static const char *without_keyword(const char *name)
+{
+	static const char *const keywords[] = { "struct ", "class ", "union ", "enum " };
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(keywords); i++)
+		if (cp_starts_with(name, keywords[i]))
+			return name + strlen(keywords[i]);
+	return name;
+}
+
+CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret)
+{
+	struct search s = { .to = ret };
+
+	*ret = (struct cp_found){ 0 };
+	canonical(&s.wanted, without_keyword(name));
+	pthread_mutex_lock(&image->debug_lock);
+	s.all = s.wanted.failed ? NULL : cp_debuginfo_begin(image, STEPS);
+	if (s.all)
+		search(&s);
+	pthread_mutex_unlock(&image->debug_lock);
+	cp_buf_free(&s.full);
+	cp_buf_free(&s.brief);
+	cp_buf_free(&s.scratch);
+	s.failed |= s.wanted.failed;
+	cp_buf_free(&s.wanted);
+	if (!s.failed && s.all)
+		return NULL;
+	cp_found_free(ret);
+	return s.failed ? cp_error_nomem()
+			: cp_error_hint(cp_error_new(CP_ERR_NOT_FOUND, 0,
+						     "there is no debug information"),
+					"build with -g, or name the directory of debug files with "
+					"--debug-dir");
+}
+
+void cp_found_free(struct cp_found *found)
+{
+	cp_vec_free(&found->types);
+	cp_arena_free(&found->arena);
+	*found = (struct cp_found){ 0 };
+}
+
+/* ---- template arguments ---- */
+
+static size_t read_arguments(struct cp_unit *unit, struct cp_walk *w,
+			     struct cp_type_argument *arguments, size_t max, size_t n)
+{
+	struct cp_attrs a;
+	struct cp_die die;
+	const char *name;
+	uint64_t value;
+
+	while (cp_walk_next(w, &die) && die.abbrev && cp_attrs_read(w, die.abbrev, &a)) {
+		uint16_t tag = die.abbrev->tag;
+
+		if (tag == DW_TAG_template_type_parameter ||
+		    tag == DW_TAG_template_value_parameter) {
+			value = 0;
+			name = cp_attr_string(unit, &a.name);
+			cp_attr_number(&a.const_value, &value);
+			if (n < max)
+				arguments[n] = (struct cp_type_argument){
+					.name = name ? name : "",
+					.type = cp_type_referred(unit, &a.type),
+					.is_value = tag == DW_TAG_template_value_parameter,
+					.value = (int64_t)value,
+				};
+			n++;
+		} else if (tag == DW_TAG_GNU_template_parameter_pack && die.abbrev->children) {
+			n = read_arguments(unit, w, arguments, max, n);
+			continue;
+		}
+		if (die.abbrev->children && !cp_walk_skip_children(w, &a.sibling))
+			break;
+	}
+	return n;
+}
+
+size_t cp_type_arguments(struct cp_image *image, const struct cp_type *type,
+			 struct cp_type_argument *arguments, size_t max)
+{
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	size_t n = 0;
+
+	if (!type->unit)
+		return 0;
+	pthread_mutex_lock(&image->debug_lock);
+	if (cp_debuginfo_begin(image, STEPS) && cp_die_at(type->unit, type->die, &w, &die, &a) &&
+	    die.abbrev->children)
+		n = read_arguments(type->unit, &w, arguments, max, 0);
+	pthread_mutex_unlock(&image->debug_lock);
+	return n;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Types of an image by their names, as someone types them: with all that they are
+ * in or without, blanks and inline namespaces as one likes.
+ *
+ *     Widget    ns::Widget    Box<int>    std::vector<int, std::allocator<int>>
+ *     struct node    (anonymous namespace)::Part    main()::local
+ */
+#ifndef CP_IMAGE_FIND_H
+#define CP_IMAGE_FIND_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "image/types.h"
+
+struct cp_found_type {
+	const char *name; /* with all that it is in */
+	const struct cp_type *type;
+};
+
+struct cp_found {
+	struct cp_arena arena; /* of names */
+	CP_VEC(struct cp_found_type) types;
+	const char *near; /* what may have been meant when nothing was found; or NULL */
+};
+
+/* All that are called so in full; if there is none, those whose name ends so. Of
+ * definitions that are the same the first is enough; declarations are left out
+ * where there is a definition. CP_ERR_NOT_FOUND without debug information. */
+CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret);
+void cp_found_free(struct cp_found *found);
+
+struct cp_type_argument {
+	const char *name; /* "" none */
+	const struct cp_type *type; /* or of the value; NULL: void */
+	bool is_value;
+	int64_t value;
+};
+/* What a template was made with, in its order: up to `max` written, answers how
+ * many there are. */
+size_t cp_type_arguments(struct cp_image *image, const struct cp_type *type,
+			 struct cp_type_argument *arguments, size_t max);
+
+#endif

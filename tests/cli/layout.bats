@@ -1,0 +1,108 @@
+#!/usr/bin/env bats
+# cprof layout: judged by programs that print their own offsets, and by pahole.
+
+load helpers
+load tracees
+
+# layout FILE TYPE: into layout.json
+layout() {
+	"$CPROF" layout --json "$1" "$2" >layout.json 2>layout.err || {
+		complain "$2: $(cat layout.err)"
+		return 1
+	}
+}
+
+# judge PROGRAM: what it says of itself is what cprof says of it.
+judge() {
+	local type name offset size align
+	"./$1" >said
+	while read -r _ type; do
+		size=${type% *} align=${type##* }
+		type=${size% *} size=${size##* }
+		layout "$1" "$type" || continue
+		if jq -e .declared layout.json >/dev/null; then
+			echo "# $2: $type is left out by the compiler" >&3
+			continue
+		fi
+		[ "$(jq -r '"\(.size) \(.align)"' layout.json)" = "$size $align" ] ||
+			complain "$1: $type is $(jq -c '[.size, .align]' layout.json), not $size $align"
+	done < <(grep '^type ' said)
+	while read -r _ type name offset size; do
+		case $type in
+		box) type='Box<int, 3>' ;;
+		hidden) type='Box<Hidden, 1>' ;;
+		esac
+		layout "$1" "$type" || continue
+		[ "$(jq -r --arg n "$name" '.fields[] | select(.name == $n) | "\(.offset) \(.size)"' layout.json)" = "$offset $size" ] ||
+			complain "$1: $type.$name: $(jq -c .fields layout.json), not $offset $size"
+	done < <(grep '^field ' said)
+	while read -r _ type name offset; do
+		layout "$1" "$type" || continue
+		[ "$(jq -r --arg n "$name" '.bases[] | select(.type == $n) | "\(.offset) \(.virtual)"' layout.json)" = "$offset false" ] ||
+			complain "$1: base $name of $type: $(jq -c .bases layout.json), not $offset"
+	done < <(grep '^base ' said)
+}
+
+@test "sizes, offsets and bases are what the program says of itself" {
+	needs jq g++
+	local compiler
+	for compiler in "g++ -gdwarf-5" "g++ -gdwarf-4 -O2" "g++ -gdwarf-3" "clang++ -g" "clang++ -gdwarf-4 -O2"; do
+		command -v "${compiler%% *}" >/dev/null || { echo "# no ${compiler%% *}" >&3; continue; }
+		$compiler -std=c++17 -Wno-invalid-offsetof -o types "$SOURCES/tests/cli/layout_types.cpp"
+		judge types "$compiler"
+	done
+	no_complaints
+}
+
+@test "own fields only, bit-fields, virtual bases, template arguments, enumerators" {
+	needs jq g++
+	g++ -g -std=c++17 -Wno-invalid-offsetof -o types "$SOURCES/tests/cli/layout_types.cpp"
+	layout types Derived
+	jq -e '[.fields[].name] == ["own", "last"] and [.bases[].type] == ["Other"]' layout.json
+	layout types Diamond
+	# As the compiler lays them out: 3 bits, 7, 4 without a name, then a unit of its own.
+	jq -e '[.fields[] | select(.bit_size) | [.name, .offset * 8 + .bit_offset, .bit_size]] ==
+		[["a", 256, 3], ["b", 259, 7], ["c", 288, 20]]' layout.json
+	layout types Left
+	jq -e '.bases == [{"type": "Base", "offset": null, "virtual": true}]' layout.json
+	layout types 'Box<int,3>'
+	jq -e '[.arguments[] | [.name, .type, .value]] == [["T", "int", null], ["N", "int", 3]]' layout.json
+	layout types Color
+	jq -e '.enumerators == [{"name": "red", "value": 0}, {"name": "green", "value": 200}]' layout.json
+	"$CPROF" layout types Left | grep -F '(virtual base: where it is, each object says)'
+	"$CPROF" layout types Hidden | grep -F -x 'struct outer::(anonymous namespace)::Hidden: 16 bytes, aligned to 8, 3 bytes in 1 hole'
+	"$CPROF" layout types Hidden | grep -E -x ' +5 +3 +\(hole\)'
+	no_complaints
+}
+
+@test "every member of this program's own structs is pahole's" {
+	needs jq pahole python3
+	pahole "$CPROF" 2>/dev/null >pahole.txt
+	python3 "$SOURCES/tests/cli/layout_judge.py" "$CPROF" pahole.txt "$(long_or 1 12)" >judged ||
+		{ cat judged; return 1; }
+	cat judged
+}
+
+@test "Rust: enums with data say which form is where" {
+	needs jq
+	[ -e "$BUILD/tests/tracees/sample_rust" ] || skip "rustc is not installed"
+	layout "$BUILD/tests/tracees/sample_rust" 'Option<alloc::string::String>'
+	jq -e '.size == 24 and [.fields[] | select(.discriminant | not) | .name] == ["None", "Some"]' layout.json
+	no_complaints
+}
+
+@test "names that are not there get a near one, files without debug information a reason" {
+	g++ -g -std=c++17 -Wno-invalid-offsetof -o types "$SOURCES/tests/cli/layout_types.cpp"
+	separately "$CPROF" layout types Diamnd
+	[ "$status" = 1 ]
+	grep -F 'types has no type Diamnd' <<<"$stderr"
+	grep -F 'did you mean Diamond?' <<<"$stderr"
+	strip -o bare types
+	separately "$CPROF" layout bare Diamond
+	[ "$status" = 1 ]
+	grep -F 'no debug information' <<<"$stderr"
+	separately "$CPROF" layout types
+	[ "$status" = 2 ]
+	separately "$CPROF" layout /nonexistent Diamond
+	[ "$status" = 1 ]
+}

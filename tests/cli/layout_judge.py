@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""layout_judge.py CPROF FILE STEP: each STEPth struct of `pahole CPROF` (in FILE) beside
+`cprof layout`: sizes, and offset and size of each member of the first level."""
+import json
+import re
+import subprocess
+import sys
+
+CPROF, FILE, STEP = sys.argv[1], sys.argv[2], int(sys.argv[3])
+MEMBER = re.compile(r"^\t(?P<what>[^\t/].*?);\s*/\*\s*(?P<offset>\d+)(?::\s*(?P<bit>\d+))?\s+(?P<size>\d+) \*/$")
+
+
+def name_of(what):
+    """`void (*call)(int)`, `char text[6]`, `unsigned a:3`."""
+    pointer = re.search(r"\(\*+(\w+)[^)]*\)\(", what)
+    if pointer:
+        return pointer.group(1)
+    plain = re.match(r".*?(\w+)\s*(\[[^]]*\])*(:\d+)?$", what)
+    return plain.group(1) if plain else None
+
+
+def structs():
+    name, members = None, []
+    for line in open(FILE, encoding="utf-8", errors="replace"):
+        head = re.match(r"^struct (\w+) \{", line)
+        if head:
+            name, members = head.group(1), []
+        member = MEMBER.match(line.rstrip("\n")) if name else None
+        if member and name_of(member["what"]):
+            members.append((name_of(member["what"]), int(member["offset"]), member["bit"],
+                            int(member["size"])))
+        size = re.match(r"^\t/\* size: (\d+)", line) if name else None
+        if size:
+            yield name, int(size.group(1)), members
+            name = None
+
+
+compared = apart = 0
+for number, (name, size, members) in enumerate(structs()):
+    if number % STEP:
+        continue
+    said = subprocess.run([CPROF, "layout", "--json", CPROF, f"struct {name}"], check=True,
+                          stdout=subprocess.PIPE).stdout
+    types = json.loads(said)
+    names = {m[0] for m in members}
+    for one in types if isinstance(types, list) else [types]: # several files may have one
+        if one["type"] == name and one["size"] == size and \
+                names <= {f["name"] for f in one["fields"]}:
+            break
+    else:
+        print(f"struct {name}: pahole's has {size} bytes, ours {said.decode()[:200]}")
+        apart += 1
+        continue
+    fields = {f["name"]: f for f in one["fields"]}
+    for member, offset, bit, width in members:
+        ours = fields.get(member)
+        compared += 1
+        if not ours or ours["offset"] != offset and bit is None or \
+                (bit is None and ours["size"] != width):
+            print(f"struct {name}.{member}: pahole's {offset} {width}, ours {ours}")
+            apart += 1
+print(f"{compared} members, {apart} apart")
+sys.exit(apart > 0 or compared < 100)
