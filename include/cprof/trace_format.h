@@ -65,8 +65,8 @@ typedef struct cprof_trace_event {
 	uint64_t timestamp; /* nanoseconds, CLOCK_MONOTONIC (ts) */
 	union {
 		struct { /* all but FIBER_SWITCH */
-			/* matches BEGIN and END, START and FINISH; FIBER_NAME: the fiber;
-			 * 0 in the others */
+			/* matches BEGIN and END, START and FINISH, and is of one ring of
+			 * the process; FIBER_NAME: the fiber; 0 in the others */
 			uint64_t id;
 			const char *category; /* cat; usually __FILE__; NULL in END, FINISH */
 			const char *name; /* usually __func__; NULL in END, FINISH */
@@ -97,7 +97,7 @@ typedef struct cprof_trace_root {
 	uint32_t clock_id; /* clock of `timestamp`: 1, CLOCK_MONOTONIC */
 	cprof_trace_event *events; /* the ring, NULL until first use */
 	uint64_t head; /* index of the next event = ever recorded */
-	uint64_t next_id; /* last id handed out */
+	uint64_t next_id; /* last id handed out; no two rings of a process share one */
 	uint64_t generation; /* +1 at each (re)initialisation of the ring */
 	int32_t pid; /* of the process that recorded last, as it sees it */
 	uint32_t reserved; /* of the implementation */

@@ -19,6 +19,18 @@ enum cprof_trace_memory_ {
 	CPROF_TRACE_GIVEN_UP_ = 2 /* by cprof_trace_shutdown(), but cprof still reads it */
 };
 
+/* The ids of a process's rings must differ, and no ring knows of another: each
+ * counts from the time at which it was set up, in 16 ns, which no counting is as
+ * fast as. (Not in 1 ns: ids stay exact in JSON for years.) */
+CPROF_TRACE_SLOW_ void cprof_trace_first_id_(void)
+{
+	uint64_t none = 0;
+
+	(void)__atomic_compare_exchange_n(&cprof_trace_root_v1.next_id, &none,
+					  cprof_trace_now_() >> 4, false, __ATOMIC_RELAXED,
+					  __ATOMIC_RELAXED);
+}
+
 /* Sets the ring up. Two may race, or a signal handler may come in between: who
  * moves `capacity` off 0 says how large it is, who moves `events` off NULL
  * whose memory it is. */
@@ -44,6 +56,7 @@ CPROF_TRACE_SLOW_ bool cprof_trace_set_up_(void *storage, uint32_t capacity)
 	if (!ring)
 		return false;
 	(void)cprof_trace_thread_();
+	cprof_trace_first_id_();
 	if (__atomic_compare_exchange_n(&root->events, &none,
 					CPROF_TRACE_CAST_(cprof_trace_event *, ring), false,
 					__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {

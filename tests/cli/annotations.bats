@@ -173,6 +173,54 @@ killed() {
 	done
 }
 
+# One source, two rings: what the program and its library announce side by side.
+@test "an end belongs to the ring that it is in" {
+	cat >both.c <<-'END'
+		#include <cprof/trace.h>
+		#ifdef LIBRARY
+		#define NAME(x) library_##x
+		#define SAID(x) x " of the library"
+		#else
+		#define NAME(x) program_##x
+		#define SAID(x) x " of the program"
+		#endif
+		uint64_t NAME(start)(void);
+		uint64_t NAME(begin)(void);
+		uint64_t NAME(start)(void) { return cprof_trace_start(SAID("job"), "c", NULL); }
+		uint64_t NAME(begin)(void) { return cprof_trace_begin(SAID("span"), "c", NULL); }
+		#ifndef LIBRARY
+		uint64_t library_start(void);
+		uint64_t library_begin(void);
+		int main(void)
+		{
+			uint64_t job = program_start(), other_job = library_start(), span, other_span;
+
+			cprof_trace_finish(job);
+			span = program_begin();
+			other_span = library_begin();
+			cprof_trace_end(span);
+			cprof_trace_end(other_span);
+			cprof_trace_finish(other_job); /* in this ring, but an id of that one */
+			return 0;
+		}
+		#endif
+	END
+	"${CC:-cc}" -I "$SOURCES/include" -DLIBRARY -fPIC -shared -o libboth.so both.c
+	"${CC:-cc}" -I "$SOURCES/include" -o both both.c ./libboth.so
+	"$CPROF" run -q --annotations -- ./both
+	run bash -c '"$CPROF" replay --json | jq -r "[.event, .name] | join(\" \")"'
+	assert_output - <<-'END'
+		start job of the program
+		start job of the library
+		finish job of the program
+		begin span of the program
+		begin span of the library
+		end span of the program
+		end span of the library
+		finish job of the library
+	END
+}
+
 @test "the header is clean as C99 and as C++11" {
 	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Werror -fsyntax-only'
 	local cc define

@@ -48,12 +48,14 @@ static void test_spans(void)
 	uint64_t id = cprof_trace_begin("a", "f", NULL), async;
 	pthread_t t;
 
-	CHECK_U64(id, 1);
+	CHECK_U64(id, cprof_trace_root_v1.next_id);
+	CHECK(id > 1 && id < UINT64_C(1) << 53); /* from a time on, and exact in JSON */
 	cprof_trace_end(id);
 	copy(0);
 	CHECK(start == 0 && count == 2 && got[0].timestamp <= got[1].timestamp);
 	CHECK(got[0].type == CPROF_TRACE_EVENT_BEGIN && got[1].type == CPROF_TRACE_EVENT_END);
-	CHECK(got[1].u.span.id == 1 && got[0].thread_id == (uint32_t)getpid());
+	CHECK(got[0].u.span.id == id && got[1].u.span.id == id);
+	CHECK(got[0].thread_id == (uint32_t)getpid());
 	async = cprof_trace_start("as", "n", "o");
 	pthread_create(&t, NULL, finish_there, &async);
 	pthread_join(t, NULL);
