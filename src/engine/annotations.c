@@ -19,7 +19,8 @@
 #define ROOTS_MAX 16 /* of an image */
 #define RINGS_MAX 4096 /* of a process */
 #define STRANGERS_MAX 4096
-#define READS_MAX 256 /* chunks of a ring in a row */
+#define READS_MAX 256 /* chunks of a ring in a row at a poll */
+#define READS_ALL_MAX 65536 /* where what is left would be gone: the largest ring's */
 #define POLL_MIN_NS CP_NS_PER_MS
 #define POLL_MAX_NS (20 * CP_NS_PER_MS)
 
@@ -210,16 +211,27 @@ static void switch_on(cprof_process *p, uint64_t root)
 			 strerror(answer.errnum));
 }
 
+/* Chunks in a row that are read of a ring, or of `all` that it can hold. */
+static unsigned reads_of(const struct ring *ring, bool all)
+{
+	unsigned held = ring->r.capacity / CP_TRACE_RING_CHUNK + 1;
+
+	if (!all || held < READS_MAX)
+		return READS_MAX;
+	return held < READS_ALL_MAX ? held : READS_ALL_MAX;
+}
+
 /* How many events there were. */
-static uint64_t read_ring(cprof_process *p, struct ring *ring, bool last)
+static uint64_t read_ring(cprof_process *p, struct ring *ring, bool all, bool last)
 {
 	struct reading reading = { p, last };
 	uint64_t from = ring->r.cursor;
 	bool begun = ring->r.begun;
 	unsigned n = 0;
 
-	while (n++ < READS_MAX && cp_trace_ring_read(&ring->r, &p->memory, p->ns_pid, last, take,
-						     &reading) == CP_TRACE_RING_MORE)
+	while (n++ < reads_of(ring, all) &&
+	       cp_trace_ring_read(&ring->r, &p->memory, p->ns_pid, last, take, &reading) ==
+		       CP_TRACE_RING_MORE)
 		;
 	tell_lost(p, ring);
 	return begun ? ring->r.cursor - from : 0;
@@ -230,7 +242,7 @@ void engine_annotations_read(cprof_process *p, bool last)
 	size_t i;
 
 	for (i = 0; p->rings && i < p->rings->rings.count && engine_open_memory(p); i++)
-		read_ring(p, &p->rings->rings.items[i], last);
+		read_ring(p, &p->rings->rings.items[i], true, last);
 }
 
 /* The time in which a ring is a quarter full, as fast as it was filled last. */
@@ -251,7 +263,7 @@ static uint64_t poll_process(cprof_process *p, uint64_t since_ns)
 	for (i = 0; i < p->rings->rings.count && engine_open_memory(p); i++) {
 		struct ring *ring = &p->rings->rings.items[i];
 
-		events = read_ring(p, ring, false);
+		events = read_ring(p, ring, false, false);
 		wanted = poll_after(ring, events, since_ns);
 		after = wanted < after ? wanted : after;
 		if (!ring->r.switched_on && !p->session->ended)

@@ -59,6 +59,22 @@ alike() {
 	done
 }
 
+@test "a large ring is read to its end" {
+	cat >fill.c <<-'END'
+		#include <cprof/trace.h>
+		static cprof_trace_event events[1000]; /* BEGIN, of no thread and no name */
+		int main(void)
+		{
+			for (int i = 0; i < 1000; i++)
+				cprof_trace_submit(events, 1000);
+			return 0;
+		}
+	END
+	"${CC:-cc}" -O2 -I "$SOURCES/include" -o fill fill.c
+	CPROF_TRACE_EVENTS=1048576 dump --count ./fill 2>got
+	grep -q '^events 1000000 lost 0 ' got
+}
+
 @test "switched on from outside while it runs, off again afterwards" {
 	mkfifo in
 	"$TRACEES/annotated" late <in >said &
