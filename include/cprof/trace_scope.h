@@ -69,14 +69,28 @@ class trace_scope
 		cprof_trace_end(id_);
 		id_ = 0;
 	}
-	template <typename T> T end_with(T value)
-	{
-		end();
-		return value;
-	}
 
       private:
 	uint64_t id_;
+};
+
+/* Ends a scope at the end of the expression that it is made in, so that what is
+ * evaluated there keeps its type: a reference, a bit-field, nothing at all. */
+class trace_ending
+{
+      public:
+	explicit trace_ending(trace_scope &scope) : scope_(scope)
+	{
+	}
+	~trace_ending()
+	{
+		scope_.end();
+	}
+	trace_ending(const trace_ending &) = delete;
+	trace_ending &operator=(const trace_ending &) = delete;
+
+      private:
+	trace_scope &scope_;
 };
 } // namespace cprof
 
@@ -88,7 +102,8 @@ class trace_scope
 #define CPROF_TRACE_BEGIN_FUNC_SCOPE_WITH_OBJECT(o) \
 	::cprof::trace_scope cprof_trace_func_scope_(__func__, __FILE__, (o))
 #define CPROF_TRACE_END_FUNC_SCOPE() cprof_trace_func_scope_.end()
-#define CPROF_TRACE_END_FUNC_SCOPE_WITH(x) cprof_trace_func_scope_.end_with(x)
+#define CPROF_TRACE_END_FUNC_SCOPE_WITH(x) \
+	(static_cast<void>(::cprof::trace_ending(cprof_trace_func_scope_)), (x))
 #define CPROF_TRACE_BEGIN_LOCAL_SCOPE(tag) \
 	::cprof::trace_scope cprof_trace_local_scope_##tag(#tag, __FILE__, CPROF_TRACE_NULL_)
 #define CPROF_TRACE_END_LOCAL_SCOPE(tag) cprof_trace_local_scope_##tag.end()
@@ -110,9 +125,10 @@ static inline void cprof_trace_cleanup_(const uint64_t *id)
 #define CPROF_TRACE_BEGIN_FUNC_SCOPE_WITH_OBJECT(o) \
 	const uint64_t cprof_trace_func_scope_ = cprof_trace_begin(__func__, __FILE__, (o))
 #define CPROF_TRACE_END_FUNC_SCOPE() cprof_trace_end(cprof_trace_func_scope_)
+/* The type of a value: of an array a pointer, of a bit-field what it widens to. */
 #define CPROF_TRACE_END_FUNC_SCOPE_WITH(x) \
 	__extension__({ \
-		__typeof__(x) cprof_trace_value_ = (x); \
+		__typeof__(((void)0, (x))) cprof_trace_value_ = (x); \
 		cprof_trace_end(cprof_trace_func_scope_); \
 		cprof_trace_value_; \
 	})

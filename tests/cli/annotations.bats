@@ -237,6 +237,55 @@ killed() {
 	END
 }
 
+@test "END_FUNC_SCOPE_WITH yields what it is given, whatever that is" {
+	local how
+	cat >with.c <<-'END'
+		#include <cprof/trace.h>
+		#include <stdio.h>
+		struct bits { unsigned few : 3; };
+		static const char *text(void)
+		{
+			CPROF_TRACE_BEGIN_FUNC_SCOPE();
+			return CPROF_TRACE_END_FUNC_SCOPE_WITH("text");
+		}
+		static unsigned few(struct bits b)
+		{
+			CPROF_TRACE_BEGIN_FUNC_SCOPE();
+			return CPROF_TRACE_END_FUNC_SCOPE_WITH(b.few);
+		}
+		#ifdef __cplusplus
+		static int &same(int &x)
+		{
+			CPROF_TRACE_BEGIN_FUNC_SCOPE();
+			return CPROF_TRACE_END_FUNC_SCOPE_WITH(x);
+		}
+		static void nothing(int &x)
+		{
+			CPROF_TRACE_BEGIN_FUNC_SCOPE();
+			return CPROF_TRACE_END_FUNC_SCOPE_WITH(static_cast<void>(x++));
+		}
+		#endif
+		int main(void)
+		{
+			struct bits b = { 5 };
+		#ifdef __cplusplus
+			int x = 7;
+			nothing(x);
+			if (&same(x) != &x || x != 8)
+				return 1;
+		#endif
+			return printf("%s %u\n", text(), few(b)) < 0;
+		}
+	END
+	for how in 'gcc -std=c99' 'gcc -std=c17 -O2' 'g++ -xc++ -std=c++11' 'g++ -xc++ -std=c++20 -O2' \
+		'clang -std=c99' 'clang -std=c17 -O2' 'clang++ -xc++ -std=c++11' 'clang++ -xc++ -std=c++20 -O2'; do
+		command -v "${how%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086 # words
+		$how -Wall -Wextra -Wpedantic -Werror -I "$SOURCES/include" with.c -o with
+		assert_equal "$how: $(CPROF_TRACE=1 ./with)" "$how: text 5"
+	done
+}
+
 @test "the header is clean as C99 and as C++11" {
 	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Werror -fsyntax-only'
 	local cc define
