@@ -23,6 +23,7 @@
 #define CPROF_TRACE_IMPL_H
 
 #include <cprof/trace_format.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -191,13 +192,16 @@ __attribute__((constructor, unused)) static void cprof_trace_constructor_(void)
 		cprof_trace_set_enabled(true);
 }
 
-/* Anonymous private memory; NULL: there is none. */
+/* Anonymous private memory; NULL: there is none. errno stays the program's, here
+ * as in all that an event may call. */
 CPROF_TRACE_SLOW_ void *cprof_trace_pages_(size_t bytes)
 {
 	/* READ | WRITE; PRIVATE | ANONYMOUS | NORESERVE: the same on all of Linux's
 	 * 64-bit architectures that have clang and gcc today but alpha and mips */
+	int error = errno;
 	void *p = cprof_trace_mmap_(CPROF_TRACE_NULL_, bytes, 3, 0x4022, -1, 0);
 
+	errno = error;
 	return CPROF_TRACE_NUMBER_(p) == UINTPTR_MAX ? CPROF_TRACE_NULL_ : p; /* MAP_FAILED */
 }
 
@@ -207,6 +211,7 @@ CPROF_TRACE_SLOW_ struct cprof_trace_page_ *cprof_trace_page_get_(void)
 {
 	struct cprof_trace_state_ *state = &cprof_trace_state_v1;
 	struct cprof_trace_page_ *page = __atomic_load_n(&state->page, __ATOMIC_ACQUIRE);
+	int error = errno;
 	void *fresh;
 
 	if (page || __atomic_load_n(&state->no_page, __ATOMIC_RELAXED))
@@ -216,6 +221,7 @@ CPROF_TRACE_SLOW_ struct cprof_trace_page_ *cprof_trace_page_get_(void)
 		__atomic_store_n(&state->no_page, 1, __ATOMIC_RELAXED);
 		if (fresh)
 			(void)cprof_trace_munmap_(fresh, 4096);
+		errno = error;
 		return CPROF_TRACE_NULL_;
 	}
 	if (__atomic_compare_exchange_n(&state->page, &page,

@@ -112,9 +112,11 @@ CPROF_TRACE_SLOW_ void cprof_trace_shutdown(void)
 CPROF_TRACE_SLOW_ cprof_trace_event *cprof_trace_first_use_(void)
 {
 	const char *text = getenv("CPROF_TRACE_EVENTS");
+	int error = errno;
 	unsigned long long wanted = text ? strtoull(text, CPROF_TRACE_NULL_, 10) : 0;
 	uint32_t rounded = 2;
 
+	errno = error;
 	if (wanted < 2 || wanted > 1ull << 26)
 		wanted = CPROF_TRACE_DEFAULT_CAPACITY;
 	while (rounded <= wanted / 2)

@@ -286,6 +286,32 @@ killed() {
 	done
 }
 
+@test "an annotation leaves errno alone, without memory and with a wrong size, too" {
+	cat >errno.c <<-'END'
+		#include <cprof/trace.h>
+		#include <errno.h>
+		#include <stdio.h>
+		#include <sys/resource.h>
+		int main(int argc, char **argv)
+		{
+			struct rlimit none = { 0, 0 };
+			int number = 42;
+
+			(void)argv;
+			cprof_trace_set_enabled(true);
+			if (argc > 1)
+				setrlimit(RLIMIT_AS, &none);
+			errno = number;
+			CPROF_TRACE_INSTANT("i");
+			number = errno;
+			return printf("%d %d\n", number, (int)cprof_trace_get_buffer().total_recorded) < 0;
+		}
+	END
+	"${CC:-cc}" -I "$SOURCES/include" -o errno errno.c
+	assert_equal "$(./errno no_memory)" '42 0'
+	assert_equal "$(CPROF_TRACE_EVENTS=99999999999999999999 ./errno)" '42 1'
+}
+
 @test "the header is clean as C99 and as C++11" {
 	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Werror -fsyntax-only'
 	local cc define
