@@ -12,6 +12,10 @@
 extern "C" {
 #endif
 
+/* Writers that overtake each other are told by sequence numbers and a fence,
+ * which ThreadSanitizer does not know and would report. */
+#define CPROF_TRACE_RACES_ __attribute__((no_sanitize("thread")))
+
 /* Whose memory the ring is (root.reserved). */
 enum cprof_trace_memory_ {
 	CPROF_TRACE_OWN_ = 0,
@@ -126,7 +130,7 @@ CPROF_TRACE_SLOW_ cprof_trace_event *cprof_trace_first_use_(void)
 }
 
 /* Takes a slot and says that it is not complete. NULL without memory. */
-CPROF_TRACE_INLINE_ cprof_trace_event *cprof_trace_reserve_(uint64_t *index)
+CPROF_TRACE_RACES_ CPROF_TRACE_INLINE_ cprof_trace_event *cprof_trace_reserve_(uint64_t *index)
 {
 	cprof_trace_event *ring = __atomic_load_n(&cprof_trace_root_v1.events, __ATOMIC_ACQUIRE);
 	cprof_trace_event *slot;
@@ -143,15 +147,17 @@ CPROF_TRACE_INLINE_ cprof_trace_event *cprof_trace_reserve_(uint64_t *index)
 	return slot;
 }
 
-CPROF_TRACE_INLINE_ void cprof_trace_complete_(cprof_trace_event *slot, uint64_t index)
+CPROF_TRACE_RACES_ CPROF_TRACE_INLINE_ void cprof_trace_complete_(cprof_trace_event *slot,
+								  uint64_t index)
 {
 	__atomic_store_n(&slot->sequence, index + 1, __ATOMIC_RELEASE);
 }
 
 /* What cprof_trace_begin() and its like call while recording is on. */
-CPROF_TRACE_SLOW_ uint64_t cprof_trace_record(uint32_t type, uint64_t id, const char *name,
-					      const char *category, const char *object,
-					      int64_t value)
+CPROF_TRACE_RACES_ CPROF_TRACE_SLOW_ uint64_t cprof_trace_record(uint32_t type, uint64_t id,
+								 const char *name,
+								 const char *category,
+								 const char *object, int64_t value)
 {
 	uint32_t tid = cprof_trace_thread_();
 	uint64_t index;
@@ -173,7 +179,8 @@ CPROF_TRACE_SLOW_ uint64_t cprof_trace_record(uint32_t type, uint64_t id, const 
 	return id;
 }
 
-CPROF_TRACE_SLOW_ void cprof_trace_record_fiber_switch(uint32_t from_fiber, uint32_t to_fiber)
+CPROF_TRACE_RACES_ CPROF_TRACE_SLOW_ void cprof_trace_record_fiber_switch(uint32_t from_fiber,
+									  uint32_t to_fiber)
 {
 	uint32_t tid = cprof_trace_thread_();
 	uint64_t index;
@@ -184,13 +191,15 @@ CPROF_TRACE_SLOW_ void cprof_trace_record_fiber_switch(uint32_t from_fiber, uint
 	slot->type = CPROF_TRACE_EVENT_FIBER_SWITCH;
 	slot->thread_id = tid;
 	slot->timestamp = cprof_trace_now_();
-	(void)memset(&slot->u, 0, sizeof(slot->u));
 	slot->u.fiber.from_fiber = from_fiber;
 	slot->u.fiber.to_fiber = to_fiber;
+	slot->u.fiber.reserved[0] = slot->u.fiber.reserved[1] = 0;
+	slot->u.fiber.reserved[2] = slot->u.fiber.reserved[3] = 0;
 	cprof_trace_complete_(slot, index);
 }
 
-CPROF_TRACE_SLOW_ void cprof_trace_submit(const cprof_trace_event *events, uint32_t count)
+CPROF_TRACE_RACES_ CPROF_TRACE_SLOW_ void cprof_trace_submit(const cprof_trace_event *events,
+							     uint32_t count)
 {
 	uint32_t i;
 
@@ -219,8 +228,9 @@ CPROF_TRACE_INLINE_ uint64_t cprof_trace_oldest_(uint64_t head)
 	return oldest < first ? first : oldest;
 }
 
-CPROF_TRACE_SLOW_ void cprof_trace_copy(cprof_trace_event *dest, uint64_t start, uint32_t count,
-					uint64_t *actual_start, uint32_t *actual_count)
+CPROF_TRACE_RACES_ CPROF_TRACE_SLOW_ void cprof_trace_copy(cprof_trace_event *dest, uint64_t start,
+							   uint32_t count, uint64_t *actual_start,
+							   uint32_t *actual_count)
 {
 	cprof_trace_root *root = &cprof_trace_root_v1;
 	const cprof_trace_event *ring = __atomic_load_n(&root->events, __ATOMIC_ACQUIRE);

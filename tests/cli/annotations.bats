@@ -312,6 +312,41 @@ killed() {
 	assert_equal "$(CPROF_TRACE_EVENTS=99999999999999999999 ./errno)" '42 1'
 }
 
+@test "ThreadSanitizer has nothing to say, neither at compile time nor of a ring that is overwritten" {
+	local cc
+	cat >races.c <<-'END'
+		#include <cprof/trace.h>
+		#include <pthread.h>
+		static void *record(void *unused)
+		{
+			for (int i = 0; i < 3000; i++) {
+				CPROF_TRACE_SCOPE("span");
+				CPROF_TRACE_COUNTER("counter", i);
+				cprof_trace_fiber_switch(1, 2);
+				cprof_trace_intern("text");
+			}
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t t[4];
+
+			for (int i = 0; i < 4; i++)
+				pthread_create(&t[i], NULL, record, NULL);
+			for (int i = 0; i < 4; i++)
+				pthread_join(t[i], NULL);
+			return 0;
+		}
+	END
+	echo 'int main(void) { return 0; }' >nothing.c
+	for cc in gcc clang; do
+		command -v $cc >/dev/null || continue
+		{ $cc -fsanitize=thread nothing.c -o races && ./races; } || skip "ThreadSanitizer does not work here"
+		$cc -fsanitize=thread -O2 -Werror -I "$SOURCES/include" races.c -o races -pthread
+		CPROF_TRACE=1 CPROF_TRACE_EVENTS=64 ./races
+	done
+}
+
 @test "the header is clean as C99 and as C++11" {
 	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Werror -fsyntax-only'
 	local cc define
