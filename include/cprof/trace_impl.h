@@ -41,7 +41,6 @@
 #define CPROF_TRACE_SLOW_ __attribute__((visibility("hidden"), noinline)) inline
 #define CPROF_TRACE_CAST_(type, value) static_cast<type>(value)
 #define CPROF_TRACE_NUMBER_(pointer) reinterpret_cast<uintptr_t>(pointer)
-#define CPROF_TRACE_ASSERT_(x) static_assert(x, #x)
 extern "C" {
 #else
 #define CPROF_TRACE_INLINE_ static inline
@@ -52,13 +51,7 @@ extern "C" {
 #endif
 #define CPROF_TRACE_CAST_(type, value) ((type)(value))
 #define CPROF_TRACE_NUMBER_(pointer) ((uintptr_t)(pointer))
-#define CPROF_TRACE_ASSERT_(x) __extension__ _Static_assert(x, #x)
 #endif
-
-CPROF_TRACE_ASSERT_(sizeof(cprof_trace_event) == 64);
-CPROF_TRACE_ASSERT_(offsetof(cprof_trace_root, enabled) == 24);
-CPROF_TRACE_ASSERT_(offsetof(cprof_trace_root, head) == 40);
-CPROF_TRACE_ASSERT_(sizeof(cprof_trace_root) == 80);
 
 /* A page of each process: zero again in a child of fork(). */
 struct cprof_trace_page_ {
@@ -76,7 +69,13 @@ struct cprof_trace_state_ {
 	uint32_t no_page;
 };
 
-CPROF_TRACE_ASSERT_(sizeof(struct cprof_trace_state_) == 48);
+/* (What C99's _Static_assert is, is up to libc, and not without warnings.) */
+typedef char cprof_trace_layout_is_right_
+	[sizeof(cprof_trace_event) == 64 && offsetof(cprof_trace_root, enabled) == 24 &&
+			 offsetof(cprof_trace_root, head) == 40 && sizeof(cprof_trace_root) == 80 &&
+			 sizeof(struct cprof_trace_state_) == 48
+		 ? 1
+		 : -1];
 
 extern cprof_trace_root cprof_trace_root_v1 __attribute__((visibility("hidden")));
 extern struct cprof_trace_state_ cprof_trace_state_v1 __attribute__((visibility("hidden")));

@@ -348,7 +348,7 @@ killed() {
 }
 
 @test "the header is clean as C99 and as C++11" {
-	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Werror -fsyntax-only'
+	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Wredundant-decls -Werror -fsyntax-only'
 	local cc define
 	cat >clean.c <<-'END'
 		#include <cprof/trace.h>
