@@ -271,10 +271,15 @@ static uint32_t find(struct build *b, const struct cp_record_annotation *it, boo
 
 static void close_span(struct cp_annotations *a, struct cp_noted_span *s, uint64_t end_ns)
 {
+	struct cp_noted_span *outer = s->outer == NONE ? NULL : &a->spans.items[s->outer];
+
 	s->over = true;
 	s->end_ns = end_ns > s->start_ns ? end_ns : s->start_ns;
-	if (s->outer != NONE)
-		a->spans.items[s->outer].inner_ns += s->end_ns - s->start_ns;
+	if (!outer)
+		return;
+	/* Of one that outlasts it, what lies within. */
+	end_ns = outer->over && outer->end_ns < s->end_ns ? outer->end_ns : s->end_ns;
+	outer->inner_ns += end_ns - s->start_ns;
 }
 
 static void end(struct build *b, uint32_t number, const struct cp_record_annotation *it)

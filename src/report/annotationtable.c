@@ -124,6 +124,7 @@ static void section(const struct cp_annotations *a, const struct cp_annotation_s
 /* ---- threads and fibers ---- */
 
 struct busy {
+	uint32_t track;
 	uint64_t spans, ns; /* ns: in the outermost ones */
 };
 
@@ -132,9 +133,12 @@ static struct busy *busy_tracks(const struct cp_annotations *a)
 {
 	struct busy *list = calloc(a->tracks.count + 1, sizeof(*list));
 	const struct cp_noted_span *span;
+	size_t i;
 
 	if (!list)
 		return NULL;
+	for (i = 0; i < a->tracks.count; i++)
+		list[i].track = (uint32_t)i;
 	cp_vec_for_each(&a->spans, span) {
 		if (span->async || !cp_noted_shown(a, span))
 			continue;
@@ -145,6 +149,15 @@ static struct busy *busy_tracks(const struct cp_annotations *a)
 	return list;
 }
 
+static int by_time(const void *pa, const void *pb)
+{
+	const struct busy *a = pa, *b = pb;
+
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	return a->track < b->track ? -1 : a->track > b->track;
+}
+
 static const struct cp_column track_columns[] = {
 	{ "spans", true, 0, false },
 	{ "time", true, 0, false },
@@ -152,34 +165,42 @@ static const struct cp_column track_columns[] = {
 	{ "thread or fiber", false, 0, false },
 };
 
+/* Threads have their number, as in other tables: many have one name. */
+static void track_cell(struct cp_table *t, const struct cp_annotations *a, uint32_t number)
+{
+	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_track *track = &a->tracks.items[number];
+
+	cp_track_name(a, number, &name);
+	if (!track->is_fiber)
+		cp_buf_printf(&name, " (%d)",
+			      cp_record_get_thread(a->profile->record, track->thread)->tid);
+	cp_table_name(t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
+}
+
 static CP_ERROR tracks(const struct cp_annotations *a, uint64_t limit, const struct cp_look *look,
 		       struct cp_buf *out)
 {
 	CP_FREE struct busy *list = busy_tracks(a);
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
-	uint64_t most = 0;
 	size_t i, shown = 0, all = 0;
 
 	if (!list)
 		return cp_error_nomem();
-	for (i = 0; i < a->tracks.count; i++) {
+	for (i = 0; i < a->tracks.count; i++)
 		all += list[i].spans != 0;
-		most = list[i].ns > most ? list[i].ns : most;
-	}
 	if (all < 2)
 		return NULL;
+	qsort(list, a->tracks.count, sizeof(*list), by_time);
 	cp_table_init(&t, track_columns, CP_ARRAY_SIZE(track_columns));
 	for (i = 0; i < a->tracks.count && (!limit || shown < limit); i++) {
-		struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
-
 		if (!list[i].spans)
 			continue;
 		shown++;
-		cp_track_name(a, (uint32_t)i, &name);
 		cp_table_count(&t, CP_PAINT_PLAIN, list[i].spans);
 		cp_table_time(&t, CP_PAINT_PLAIN, list[i].ns);
-		cp_table_bar(&t, list[i].ns, most, most);
-		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
+		cp_table_bar(&t, list[i].ns, list[0].ns, list[0].ns);
+		track_cell(&t, a, list[i].track);
 	}
 	cp_report_title(out, look, "Spans by thread and fiber", "time in their outermost spans");
 	cp_table_print(&t, look, out);

@@ -29,7 +29,14 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	assert_line --regexp '^ +2 +1\.51 ms +- .* async .* job$'
 	assert_line --regexp '^ +3 +-2 +9 +-2 +300 +main\.c +queued$'
 	assert_line --regexp '^ +1 +main\.c +hit the cache$'
-	assert_line --regexp ' chef$'
+	# "second" begins in "first", and outlasts it by half.
+	assert_line --regexp '^ +1 +20\.0 µs +10\.0 µs .* first$'
+	# The busiest first; threads by number, too, for many have one name.
+	run bash -c '"$CPROF" report --annotations | sed "1,/^Spans by thread/d"'
+	assert_line --index 1 --regexp '^ +1 +1\.33 ms .* fiber 2$'
+	assert_line --index 2 --regexp '^ +6 +170 µs .* studio \(300\)$'
+	assert_line --index 3 --regexp ' the helper \(301\)$'
+	assert_line --index 4 --regexp ' chef$'
 	run "$CPROF" report --json
 	jq -e '.annotations | .lost == 7 and .unmatched == 1 and .events == 32 and
 		(.counters == [{"name": "queued", "category": "main.c", "count": 3, "pid": 300,
