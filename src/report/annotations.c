@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "record/lives.h"
 
 #define SEARCH_MAX 1024 /* open spans among which one that ends is looked for */
 #define NONE CP_RECORD_NONE
@@ -14,8 +15,19 @@ struct fibers {
 	uint32_t track; /* that its events go to */
 };
 
+/* Of a thread, or of a program: an exec begins another one. */
+struct life {
+	int32_t id;
+	uint64_t start_ns, end_ns;
+};
+
+struct lives {
+	CP_VEC(struct life) items; /* by id, then start */
+};
+
 struct build {
 	struct cp_annotations *a;
+	struct lives of_threads, of_programs;
 	const struct cp_record *r;
 	struct fibers *threads;
 	uint32_t *thread_tracks; /* by thread; NONE: not yet */
@@ -52,6 +64,19 @@ uint32_t cp_annotations_next(const struct cp_annotations *a, const struct cp_rec
 		return CP_RECORD_NONE;
 	it = cp_record_get_annotation(record, a->order[*next]);
 	return cp_annotation_ns(a, &it) > ns ? CP_RECORD_NONE : a->order[(*next)++];
+}
+
+uint32_t cp_annotations_next_unended(const struct cp_annotations *a, size_t *next, uint64_t ns)
+{
+	uint32_t span;
+
+	if (*next >= a->unended.count)
+		return CP_RECORD_NONE;
+	span = a->unended.items[*next];
+	if (a->spans.items[span].end_ns > ns)
+		return CP_RECORD_NONE;
+	(*next)++;
+	return span;
 }
 
 uint32_t cp_annotation_span(const struct cp_annotations *a, uint32_t number)
@@ -174,6 +199,65 @@ static bool give_names(struct build *b)
 	return true;
 }
 
+/* ---- lives ---- */
+
+static int by_id(const void *pa, const void *pb)
+{
+	const struct life *a = pa, *b = pb;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return a->start_ns < b->start_ns ? -1 : a->start_ns > b->start_ns;
+}
+
+static bool collect_lives(const struct cp_record *r, bool threads, struct lives *ret)
+{
+	size_t i;
+
+	for (i = 0; i < cp_record_life_count(r); i++) {
+		const struct cp_record_life *it = cp_record_get_life(r, (uint32_t)i);
+		struct life life = { threads ? it->tid : it->pid, it->start_ns, it->end_ns };
+
+		if (it->thread == threads && life.end_ns && !cp_vec_push(&ret->items, life))
+			return false;
+	}
+	if (ret->items.count)
+		qsort(ret->items.items, ret->items.count, sizeof(*ret->items.items), by_id);
+	return true;
+}
+
+/* When who `id` was at `ns` ended; UINT64_MAX: not known. */
+static uint64_t end_of(const struct lives *lives, int32_t id, uint64_t ns)
+{
+	const struct life wanted = { id, ns, 0 }, *life = lives->items.items;
+	size_t least = 0, most = lives->items.count;
+
+	while (least < most) {
+		size_t middle = least + (most - least) / 2;
+
+		if (by_id(&life[middle], &wanted) <= 0)
+			least = middle + 1;
+		else
+			most = middle;
+	}
+	if (!least || life[least - 1].id != id || life[least - 1].end_ns < ns)
+		return UINT64_MAX;
+	return life[least - 1].end_ns;
+}
+
+static uint64_t until(const struct build *b, const struct cp_record_annotation *it, uint32_t track)
+{
+	const struct cp_record_thread *t = cp_record_get_thread(b->r, it->thread);
+	uint64_t ends =
+		end_of(&b->of_programs, cp_record_get_process(b->r, t->process)->pid, it->ts_ns);
+	uint64_t thread_ends = end_of(&b->of_threads, t->tid, it->ts_ns);
+
+	if (it->kind == CP_RECORD_SPAN_BEGIN && !b->a->tracks.items[track].is_fiber &&
+	    thread_ends < ends)
+		ends = thread_ends;
+	return ends == UINT64_MAX ? b->end_ns : cp_profile_ns(b->a->profile, ends);
+}
+
 /* ---- spans ---- */
 
 /* Async spans of a process and others have different keys. */
@@ -190,6 +274,34 @@ static bool same_name(const struct cp_noted_span *a, const struct cp_noted_span 
 	       (a->category == b->category || !strcmp(a->category, b->category));
 }
 
+static void close_span(struct cp_annotations *a, struct cp_noted_span *s, uint64_t end_ns)
+{
+	struct cp_noted_span *outer = s->outer == NONE ? NULL : &a->spans.items[s->outer];
+
+	s->over = true;
+	s->end_ns = end_ns > s->start_ns ? end_ns : s->start_ns;
+	if (!outer)
+		return;
+	/* Of one that outlasts it, what lies within. */
+	end_ns = outer->over && outer->end_ns < s->end_ns ? outer->end_ns : s->end_ns;
+	outer->inner_ns += end_ns - s->start_ns;
+}
+
+/* What a program left open ends before the next one, in the same thread, begins. */
+static void expire(struct cp_annotations *a, const struct cp_track *t, uint64_t ns)
+{
+	size_t i;
+
+	for (i = t->open.count; i--;) {
+		struct cp_noted_span *s = &a->spans.items[t->open.items[i]];
+
+		if (!s->over && s->until_ns > ns)
+			break;
+		if (!s->over)
+			close_span(a, s, s->until_ns);
+	}
+}
+
 /* Leaves out those at the end that are over. */
 static void trim(struct cp_annotations *a, struct cp_track *t)
 {
@@ -201,6 +313,7 @@ static void look_around(struct cp_annotations *a, struct cp_track *t, struct cp_
 {
 	size_t i, least;
 
+	expire(a, t, s->start_ns);
 	trim(a, t);
 	if (!t->open.count)
 		return;
@@ -231,6 +344,7 @@ static bool begin(struct build *b, uint32_t number, const struct cp_record_annot
 
 	if (track == NONE || place == NONE)
 		return false;
+	s.until_ns = until(b, it, track);
 	if (!s.async)
 		look_around(a, &a->tracks.items[track], &s);
 	a->spans_of[number] = place;
@@ -267,19 +381,6 @@ static uint32_t find(struct build *b, const struct cp_record_annotation *it, boo
 	if (!known || a->spans.items[*known].over || id_of(b, &a->spans.items[*known]) != it->id)
 		return NONE;
 	return (uint32_t)*known;
-}
-
-static void close_span(struct cp_annotations *a, struct cp_noted_span *s, uint64_t end_ns)
-{
-	struct cp_noted_span *outer = s->outer == NONE ? NULL : &a->spans.items[s->outer];
-
-	s->over = true;
-	s->end_ns = end_ns > s->start_ns ? end_ns : s->start_ns;
-	if (!outer)
-		return;
-	/* Of one that outlasts it, what lies within. */
-	end_ns = outer->over && outer->end_ns < s->end_ns ? outer->end_ns : s->end_ns;
-	outer->inner_ns += end_ns - s->start_ns;
 }
 
 static void end(struct build *b, uint32_t number, const struct cp_record_annotation *it)
@@ -383,23 +484,47 @@ static bool prepare(struct build *b)
 	return sort(b);
 }
 
+/* The innermost first, of those that end together. */
+static int by_end(const void *pa, const void *pb, void *ctx)
+{
+	const struct cp_annotations *a = ctx;
+	uint32_t one = *(const uint32_t *)pa, other = *(const uint32_t *)pb;
+	uint64_t ends = a->spans.items[one].end_ns, other_ends = a->spans.items[other].end_ns;
+
+	if (ends != other_ends)
+		return ends < other_ends ? -1 : 1;
+	return one > other ? -1 : one < other;
+}
+
+static bool close_rest(struct cp_annotations *a)
+{
+	size_t i;
+
+	for (i = a->spans.count; i--;) {
+		struct cp_noted_span *s = &a->spans.items[i];
+
+		if (!s->over)
+			close_span(a, s, s->until_ns);
+		if (s->end == NONE && !cp_vec_push(&a->unended, (uint32_t)i))
+			return false;
+	}
+	if (a->unended.count)
+		qsort_r(a->unended.items, a->unended.count, sizeof(*a->unended.items), by_end, a);
+	return true;
+}
+
 static bool build(struct build *b)
 {
 	size_t i;
 
-	if (!prepare(b))
+	if (!prepare(b) || !collect_lives(b->r, true, &b->of_threads) ||
+	    !collect_lives(b->r, false, &b->of_programs))
 		return false;
 	for (i = 0; i < b->a->count; i++) {
 		if (!event(b, b->a->order[i]))
 			return false;
 	}
-	for (i = b->a->spans.count; i--;) {
-		struct cp_noted_span *s = &b->a->spans.items[i];
-
-		if (!s->over)
-			close_span(b->a, s, b->end_ns);
-	}
-	return give_names(b);
+	return close_rest(b->a) && give_names(b);
 }
 
 CP_ERROR cp_annotations_build(const struct cp_profile *p, struct cp_annotations *ret)
@@ -420,6 +545,8 @@ CP_ERROR cp_annotations_build(const struct cp_profile *p, struct cp_annotations 
 	cp_map_free(&b.fiber_tracks);
 	cp_map_free(&b.fiber_names);
 	cp_map_free(&b.ids);
+	cp_vec_free(&b.of_threads.items);
+	cp_vec_free(&b.of_programs.items);
 	if (!ok)
 		cp_annotations_deinit(ret);
 	return ok ? NULL : cp_error_nomem();
@@ -433,6 +560,7 @@ void cp_annotations_deinit(struct cp_annotations *a)
 		cp_vec_free(&t->open);
 	cp_vec_free(&a->tracks);
 	cp_vec_free(&a->spans);
+	cp_vec_free(&a->unended);
 	free(a->order);
 	free(a->tracks_of);
 	free(a->spans_of);

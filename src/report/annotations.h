@@ -9,7 +9,8 @@
  *     fiber 2                     [ decode  ... ]             (open)
  *
  * The fiber that a thread leaves first is the thread itself. Times are as the
- * program gave them, from the start of the recording.
+ * program gave them, from the start of the recording. What was never ended ends
+ * with its thread; async spans, and those of fibers, with their program.
  */
 #ifndef CP_REPORT_ANNOTATIONS_H
 #define CP_REPORT_ANNOTATIONS_H
@@ -35,6 +36,7 @@ struct cp_noted_span {
 	bool again; /* a span of that name and category is around it */
 	bool over; /* private */
 	uint64_t start_ns, end_ns;
+	uint64_t until_ns; /* private: where it ends unless the program ends it */
 	uint64_t inner_ns; /* in spans directly inside */
 	const char *name, *category, *object; /* never NULL but object */
 };
@@ -55,6 +57,7 @@ struct cp_annotations {
 			       switch: the track that its thread goes to */
 	CP_VEC(struct cp_track) tracks;
 	CP_VEC(struct cp_noted_span) spans; /* in the order of their beginnings */
+	CP_VEC(uint32_t) unended; /* spans that the program never ended, by their end */
 	uint64_t unmatched; /* ends of what did not begin here */
 	uint64_t lost; /* before they could be read, and later */
 };
@@ -67,6 +70,8 @@ uint64_t cp_annotation_ns(const struct cp_annotations *a, const struct cp_record
  * number in the recording, and *next is behind it; CP_RECORD_NONE: there is none. */
 uint32_t cp_annotations_next(const struct cp_annotations *a, const struct cp_record *record,
 			     size_t *next, uint64_t ns);
+/* Likewise the next span that the program never ended, and that ends by then. */
+uint32_t cp_annotations_next_unended(const struct cp_annotations *a, size_t *next, uint64_t ns);
 /* The span that it begins or ends; CP_RECORD_NONE. */
 uint32_t cp_annotation_span(const struct cp_annotations *a, uint32_t number);
 /* Does the profile's filter let it through? */

@@ -67,7 +67,7 @@ struct printer {
 	CP_VEC(struct cp_span *) open; /* shown ones */
 	struct tail *tails; /* by thread */
 	struct cp_annotations annotations;
-	size_t next; /* annotation, in the order of time */
+	size_t next, next_unended; /* annotation, span: in the order of time */
 	uint32_t *tracks; /* by thread: that it is on now; CP_RECORD_NONE: not known */
 	CP_VEC(struct noted) noted; /* open ones */
 	uint64_t least_ns;
@@ -346,13 +346,29 @@ static struct cp_error *annotation(struct printer *w, uint32_t number)
 	return NULL;
 }
 
+static struct cp_error *unended_until(struct printer *w, uint64_t ns)
+{
+	const struct cp_annotations *a = &w->annotations;
+	uint32_t span;
+
+	while ((span = cp_annotations_next_unended(a, &w->next_unended, ns)) != CP_RECORD_NONE)
+		if (cp_noted_shown(a, &a->spans.items[span]))
+			CP_TRY(end_noted(w, span,
+					 a->tracks.items[a->spans.items[span].track].thread, true));
+	return NULL;
+}
+
 /* All annotations up to `ns`. */
 static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
 {
+	const struct cp_record *record = w->l.p->record;
+	struct cp_record_annotation it;
 	uint32_t number;
 
-	while ((number = cp_annotations_next(&w->annotations, w->l.p->record, &w->next, ns)) !=
+	while ((number = cp_annotations_next(&w->annotations, record, &w->next, ns)) !=
 	       CP_RECORD_NONE) {
+		it = cp_record_get_annotation(record, number);
+		CP_TRY(unended_until(w, cp_annotation_ns(&w->annotations, &it)));
 		CP_TRY(annotation(w, number));
 		write_lines(w);
 	}
@@ -363,13 +379,7 @@ static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
 static struct cp_error *annotations_end(struct printer *w)
 {
 	CP_TRY(annotations_until(w, UINT64_MAX));
-	while (w->noted.count) {
-		uint32_t span = w->noted.items[w->noted.count - 1].span;
-		uint32_t track = w->annotations.spans.items[span].track;
-
-		CP_TRY(end_noted(w, span, w->annotations.tracks.items[track].thread, true));
-	}
-	return NULL;
+	return unended_until(w, UINT64_MAX);
 }
 
 /* ---- events ---- */

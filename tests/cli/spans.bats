@@ -206,6 +206,40 @@ said() { sed -n "s/.* $1 \([0-9]*\).*/\1/p" out; }
 		trace.json trace.json
 }
 
+@test "a span that is never ended ends with its thread, an async one with the program" {
+	cat >open.c <<-'END'
+		#include <cprof/trace.h>
+		#include <pthread.h>
+		static void *leave_open(void *unused)
+		{
+			cprof_trace_begin("outer", "c", NULL);
+			cprof_trace_begin("inner", "c", NULL);
+			cprof_trace_start("job", "c", NULL);
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t t;
+
+			pthread_create(&t, NULL, leave_open, NULL);
+			pthread_join(t, NULL);
+			return 0;
+		}
+	END
+	"${CC:-cc}" -I "$SOURCES/include" -o open open.c -pthread
+	"$CPROF" run -q --annotations -- ./open
+	events '.' >/dev/null
+	"$CPROF" report --json >report.json
+	jq -e --slurpfile report report.json '$report[0].lives as $lives
+		| ($lives.threads | map(select(.tid != .pid)) | .[0].end_ns) as $thread
+		| $lives.processes[0].end_ns as $process | $thread < $process and (.traceEvents
+		| (map(select(.ph == "X")) | length == 2 and
+			all(.args.open and ((.ts + .dur) * 1000 | round) == $thread))
+		and (map(select(.ph == "e") | .ts * 1000 | round) == [$process]))' trace.json
+	run bash -c '"$CPROF" replay | grep -o "[▶◀⇉⇇●] [a-z]*"'
+	assert_output $'▶ outer\n▶ inner\n⇉ job\n◀ inner\n◀ outer\n⇇ job'
+}
+
 @test "run --annotations -t -s: calls, samples and annotations on one time line" {
 	"$CPROF" run -q --annotations -t 'update,draw,compute' -s 1000 -- "$TRACEES/timeline" --rounds=40 >out
 	events '.' >/dev/null
