@@ -96,7 +96,7 @@ CPROF_TRACE_SLOW_ void cprof_trace_shutdown(void)
 	cprof_trace_event *ring;
 
 	if (__atomic_and_fetch(&root->enabled, ~CPROF_TRACE_ENABLED_BY_APP, __ATOMIC_RELAXED) &&
-	    root->reserved == CPROF_TRACE_OWN_) {
+	    root->reserved != CPROF_TRACE_STORAGE_) {
 		root->reserved = CPROF_TRACE_GIVEN_UP_; /* cprof will read it, and records on */
 		return;
 	}

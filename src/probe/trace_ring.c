@@ -33,7 +33,9 @@ bool cp_trace_ring_init(struct cp_trace_ring *ring, const struct cp_reader *read
 
 	if (!read_root(reader, root, &now))
 		return false;
-	*ring = (struct cp_trace_ring){ .root = root, .floor = fork ? 0 : now.head };
+	*ring = (struct cp_trace_ring){
+		.root = root, .floor = fork ? 0 : now.head, .cursor = now.head, .begun = !fork
+	};
 	return true;
 }
 
@@ -57,7 +59,8 @@ static void lose(struct cp_trace_ring *ring, uint64_t up_to)
 	ring->cursor = up_to;
 }
 
-/* Where reading goes on; false: nothing to read. */
+/* Where reading goes on; false: nothing to read. What is not read of a ring that
+ * was dropped is lost, also when no other one was set up. */
 static bool find_cursor(struct cp_trace_ring *ring, const cprof_trace_root *root)
 {
 	uint64_t first = root->first > ring->floor ? root->first : ring->floor;
@@ -104,7 +107,7 @@ enum cp_trace_ring_state cp_trace_ring_read(struct cp_trace_ring *ring,
 		return CP_TRACE_RING_BROKEN;
 	ring->switched_on = before.enabled & CPROF_TRACE_ENABLED_BY_CONTROLLER;
 	ring->capacity = before.capacity;
-	if (before.pid != pid || !before.capacity || !before.events || !find_cursor(ring, &before))
+	if (before.pid != pid || !find_cursor(ring, &before) || !before.capacity || !before.events)
 		return CP_TRACE_RING_EMPTY;
 	count = before.head - ring->cursor < CP_TRACE_RING_CHUNK
 			? (size_t)(before.head - ring->cursor)

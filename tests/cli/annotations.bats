@@ -46,6 +46,32 @@ alike() {
 	alike "$TRACEES/annotated" exec
 }
 
+@test "a ring that is given up twice is read, one in memory of the program's is counted" {
+	cat >down.c <<-'END'
+		#include <cprof/trace.h>
+		#include <stdio.h>
+		static _Alignas(64) cprof_trace_event storage[1024];
+		int main(int argc, char **argv)
+		{
+			(void)argv;
+			if (argc > 1)
+				cprof_trace_init(storage, 1024);
+			for (int i = 0; i < 2; i++) {
+				for (int n = 0; n < 100; n++)
+					CPROF_TRACE_INSTANT("n");
+				cprof_trace_shutdown();
+			}
+			return printf("%d\n", (int)cprof_trace_root_v1.head) < 0;
+		}
+	END
+	"${CC:-cc}" -I "$SOURCES/include" -o down down.c
+	assert_equal "$(dump --count ./down 2>got)" 200
+	grep -q '^events 200 lost 0 ' got
+	# The memory is the program's again at once: what was read by then, was read.
+	recorded=$(dump --count ./down storage 2>got)
+	assert_equal "$(awk '/^events/ { print $2 + $4 }' got)" "$recorded"
+}
+
 @test "writers that race, and signal handlers between: read + lost = recorded, none torn" {
 	local how recorded events lost
 	for how in "storm 2 $(long_or 10000000 100000)" "signals"; do
