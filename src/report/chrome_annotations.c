@@ -6,6 +6,8 @@
  * thread has, as do the lanes of spans that do not nest (lanes.h), and, for each
  * thread that switches fibers, a row that shows which one it ran when.
  */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "report/chrome.h"
 #include "report/lanes.h"
@@ -19,6 +21,9 @@ struct writer {
 	struct cp_chrome *c;
 	const struct cp_annotations *a;
 	struct cp_lanes lanes;
+	/* Process and name of a counter -> the one annotation that it is first in;
+	 * CP_RECORD_NONE: counters of several categories have that name. */
+	struct cp_map counters;
 };
 
 static int32_t pid_of(const struct writer *w, uint32_t process)
@@ -166,9 +171,48 @@ static void write_instant(struct writer *w, uint32_t track, const struct cp_reco
 	end_event(w);
 }
 
+static uint64_t counter_key(const struct writer *w, const struct cp_record_annotation *it)
+{
+	uint64_t process = cp_record_get_thread(w->a->profile->record, it->thread)->process;
+
+	const char *name = it->name ? it->name : "";
+
+	return cp_hash_bytes(name, strlen(name)) ^ cp_hash_u64(process);
+}
+
+/* False without memory. */
+static bool find_counters(struct writer *w)
+{
+	const struct cp_record *r = w->a->profile->record;
+	struct cp_record_annotation it, other;
+	uint64_t *known, key;
+	size_t i;
+
+	for (i = 0; i < w->a->count; i++) {
+		it = cp_record_get_annotation(r, i);
+		if (it.kind != CP_RECORD_COUNTER)
+			continue;
+		key = counter_key(w, &it);
+		known = cp_map_get(&w->counters, key);
+		if (!known && !cp_map_put(&w->counters, key, i))
+			return false;
+		if (!known || *known == CP_RECORD_NONE)
+			continue;
+		other = cp_record_get_annotation(r, (size_t)*known);
+		if (strcmp(it.category ? it.category : "", other.category ? other.category : ""))
+			*known = CP_RECORD_NONE;
+	}
+	return true;
+}
+
+/* Viewers tell counters of a process by name and id. */
 static void write_counter(struct writer *w, uint32_t track, const struct cp_record_annotation *it)
 {
+	const uint64_t *known = cp_map_get(&w->counters, counter_key(w, it));
+
 	begin_moment(w, "C", track, it);
+	if (known && *known == CP_RECORD_NONE)
+		cp_json_str(&w->c->j, "id", it->category ? it->category : "");
 	cp_json_begin(&w->c->j, "args", '{');
 	cp_json_i64(&w->c->j, "value", it->value);
 	cp_json_end(&w->c->j, '}');
@@ -273,7 +317,15 @@ CP_ERROR cp_chrome_annotations(struct cp_chrome *c)
 
 	if (!c->annotations.count)
 		return NULL;
-	CP_TRY(cp_lanes_build(w.a, &w.lanes));
+	if (!find_counters(&w)) {
+		cp_map_free(&w.counters);
+		return cp_error_nomem();
+	}
+	err = cp_lanes_build(w.a, &w.lanes);
+	if (err) {
+		cp_map_free(&w.counters);
+		return err;
+	}
 	write_names(&w);
 	for (i = 0; i < w.a->spans.count; i++) {
 		if (!cp_noted_shown(w.a, &w.a->spans.items[i]))
@@ -285,5 +337,6 @@ CP_ERROR cp_chrome_annotations(struct cp_chrome *c)
 	}
 	err = write_events(&w);
 	cp_lanes_deinit(&w.lanes);
+	cp_map_free(&w.counters);
 	return err;
 }

@@ -97,6 +97,23 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	assert_output '"the helper"'
 }
 
+@test "chrome: counters of one name in two files are two" {
+	made cprof.data <<-'END'
+		command ./two
+		length 1000
+		totals status=0
+		process 300 two /usr/bin/two
+		thread 300 300 two
+		a 300 100 counter 1 queued a.c
+		a 300 200 counter 9 queued b.c
+		a 300 300 counter 2 queued a.c
+		a 300 400 counter 5 alone a.c
+	END
+	# As viewers do, by name and id.
+	run events 'select(.ph == "C") | [.name, .id, .args.value]'
+	assert_output $'["queued","a.c",1]\n["queued","b.c",9]\n["queued","a.c",2]\n["alone",null,5]'
+}
+
 @test "replay: annotations among calls, nested, by thread" {
 	studio | made cprof.data
 	run "$CPROF" replay --thread=300 --time=-300us
