@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "engine/calls.h"
 #include "probe/trace_ring.h"
 #include "tracer/restore.h"
@@ -62,6 +63,18 @@ static void forget_strings(struct engine_rings *rings)
 	cp_map_clear(&rings->strings);
 }
 
+/* Where to cut `n` bytes that go on: not within a character. */
+static size_t whole_characters(const char *bytes, size_t n)
+{
+	uint32_t character;
+	size_t i;
+
+	for (i = 1; i < 4 && i <= n; i++)
+		if (((unsigned char)bytes[n - i] & 0xc0) == 0xc0)
+			return cp_utf8_decode(bytes + n - i, i, &character) ? n : n - i;
+	return n;
+}
+
 static char *read_string(cprof_process *p, uint64_t address)
 {
 	char bytes[STRING_MAX + 8], *text;
@@ -70,7 +83,7 @@ static char *read_string(cprof_process *p, uint64_t address)
 	if (n == STRING_FIRST && !memchr(bytes, 0, n))
 		n += p->memory.read(p->memory.ctx, address + n, bytes + n, STRING_MAX - n);
 	if (n && !memchr(bytes, 0, n))
-		strcpy(bytes + n, "…");
+		strcpy(bytes + whole_characters(bytes, n), "…");
 	if (n)
 		return strdup(bytes);
 	return asprintf(&text, "<unreadable 0x%" PRIx64 ">", address) < 0 ? NULL : text;

@@ -373,6 +373,28 @@ killed() {
 	done
 }
 
+@test "a name that is too long is cut between characters" {
+	cat >long.c <<-'END'
+		#include <cprof/trace.h>
+		int main(void)
+		{
+			static char name[9001];
+
+			for (int i = 0; i < 3000; i++)
+				memcpy(name + 3 * i, "€", 3);
+			CPROF_TRACE_INSTANT(name);
+			CPROF_TRACE_INSTANT(name + 3);
+			name[8999] = 0; /* not UTF-8 at all, at its end */
+			CPROF_TRACE_INSTANT(name + 6000);
+			return 0;
+		}
+	END
+	"${CC:-cc}" -I "$SOURCES/include" -o long long.c
+	"$CPROF" run -q --annotations -- ./long
+	"$CPROF" replay --json | jq -se 'map(.name) | length == 3 and (.[:2] | all(test("^€{1300,}…$")))
+		and (.[2] | test("^€{999}\ufffd+$"))'
+}
+
 @test "the header is clean as C99 and as C++11" {
 	local warnings='-Wall -Wextra -Wpedantic -Wconversion -Wshadow -Wcast-qual -Wundef -Wcast-align -Wredundant-decls -Werror -fsyntax-only'
 	local cc define
