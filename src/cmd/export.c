@@ -14,6 +14,7 @@
 #include "cmd/commands.h"
 #include "cmd/covering.h"
 #include "cmd/reports.h"
+#include "record/annotations.h"
 #include "record/calls.h"
 #include "record/coverage.h"
 #include "report/sources.h"
@@ -121,6 +122,16 @@ static CP_ERROR export_coverage(const struct export_options *o, const struct cp_
 	return err;
 }
 
+/* There is nothing in `r` for a format of stacks: what the program announced has none. */
+static bool holds_nothing_for(const struct cp_export_format *format, const struct cp_record *r)
+{
+	if (!format->write || format->write == cp_export_chrome ||
+	    format->write == cp_export_perfetto || format->write == cp_export_sqlite)
+		return false;
+	return cp_record_annotation_count(r) && !cp_record_sample_count(r) &&
+	       !cp_record_call_count(r) && !cp_record_coverage_count(r);
+}
+
 static CP_ERROR export(const struct export_options *o, const char *path)
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
@@ -130,6 +141,14 @@ static CP_ERROR export(const struct export_options *o, const char *path)
 
 	if (err)
 		return err;
+	if (holds_nothing_for(format, loaded.record)) {
+		cp_unload(&loaded);
+		return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+						  "%s is of samples and calls, and %s holds "
+						  "annotations alone",
+						  format->name, path),
+				     "for annotations there are: chrome|perfetto|sqlite");
+	}
 	covered = cp_record_coverage_count(loaded.record);
 	profiled = cp_record_sample_count(loaded.record) || cp_record_call_count(loaded.record) ||
 		   !covered;

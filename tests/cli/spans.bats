@@ -114,6 +114,20 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	assert_output $'["queued","a.c",1]\n["queued","b.c",9]\n["queued","a.c",2]\n["alone",null,5]'
 }
 
+@test "a format of stacks is refused where there are annotations alone" {
+	printf '%s\n' 'command ./it' 'length 1000' 'totals status=0' 'process 300 it /usr/bin/it' \
+		'thread 300 300 it' 'a 300 100 instant one a.c' | made cprof.data
+	run "$CPROF" export -f speedscope
+	assert_failure 2
+	assert_line 'cprof: speedscope is of samples and calls, and cprof.data holds annotations alone'
+	assert_line 'cprof: for annotations there are: chrome|perfetto|sqlite'
+	for format in chrome perfetto sqlite; do
+		"$CPROF" export -f $format -o $format
+	done
+	studio | made cprof.data
+	"$CPROF" export -f speedscope | jq -e '.profiles | length > 0'
+}
+
 @test "replay: annotations among calls, nested, by thread" {
 	studio | made cprof.data
 	run "$CPROF" replay --thread=300 --time=-300us
