@@ -254,8 +254,13 @@ static void name_runs(struct writer *w, uint32_t thread)
 {
 	const struct cp_record_thread *t = cp_record_get_thread(w->a->profile->record, thread);
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_track *track;
+	const char *told = NULL; /* by the program, as on the thread's own row */
 
-	cp_buf_printf(&name, "%s (fibers)", t->name);
+	cp_vec_for_each(&w->a->tracks, track)
+		if (!track->is_fiber && track->thread == thread)
+			told = track->name;
+	cp_buf_printf(&name, "%s (fibers)", told ? told : t->name);
 	name_row(w, t->process, RUNS_TID + (int32_t)thread, name.bytes ? name.bytes : "");
 }
 

@@ -77,6 +77,8 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	chef=$(jq '.traceEvents[] | select(.ph == "M" and .args.name == "chef") | .tid' trace.json)
 	run events "select(.ph == \"X\" and .tid == $chef) | .name"
 	assert_output '"cook"'
+	run events 'select(.ph == "M" and .name == "thread_name" and (.args.name | test("fibers"))) | .args.name'
+	assert_output '"the helper (fibers)"'
 	run events 'select(.cat == "fiber") | [.name, .ts, .dur]'
 	assert_output $'["chef",660,10]\n["fiber 2",670,10]\n["chef",680,20]'
 }
