@@ -109,13 +109,13 @@ bool cp_noted_shown(const struct cp_annotations *a, const struct cp_noted_span *
 void cp_track_name(const struct cp_annotations *a, uint32_t track, struct cp_buf *out)
 {
 	const struct cp_track *t = &a->tracks.items[track];
+	const char *name =
+		t->name ? t->name : cp_record_get_thread(a->profile->record, t->thread)->name;
 
-	if (t->name)
-		cp_buf_str(out, t->name);
-	else if (t->is_fiber)
+	if (!t->name && t->is_fiber)
 		cp_buf_printf(out, "fiber %u", t->fiber);
 	else
-		cp_buf_str(out, cp_record_get_thread(a->profile->record, t->thread)->name);
+		cp_buf_str(out, *name ? name : "thread"); /* of submitted events, say */
 }
 
 /* ---- tracks ---- */

@@ -273,6 +273,41 @@ said() { sed -n "s/.* $1 \([0-9]*\).*/\1/p" out; }
 	assert_output $'▶ outer\n▶ inner\n⇉ job\n◀ inner\n◀ outer\n⇇ job'
 }
 
+@test "submitted events: of threads that are none, named or not, at the times given" {
+	cat >gpu.c <<-'END'
+		#include <cprof/trace.h>
+		static void queue(uint32_t thread, uint64_t at)
+		{
+			cprof_trace_event e[2] = { 0 };
+
+			e[0].thread_id = e[1].thread_id = thread;
+			e[0].timestamp = at;
+			e[1].timestamp = at + 5000;
+			e[0].type = CPROF_TRACE_EVENT_BEGIN;
+			e[1].type = CPROF_TRACE_EVENT_END;
+			e[0].u.span.id = e[1].u.span.id = 1;
+			e[0].u.span.name = "draw";
+			cprof_trace_submit(e, 2);
+		}
+		int main(void)
+		{
+			cprof_trace_event name = { .type = CPROF_TRACE_EVENT_THREAD_NAME, .thread_id = 2000000001 };
+
+			queue(2000000001, cprof_trace_now_());
+			queue(2000000002, cprof_trace_now_());
+			name.u.span.name = "gpu";
+			cprof_trace_submit(&name, 1);
+			return 0;
+		}
+	END
+	"${CC:-cc}" -I "$SOURCES/include" -o gpu gpu.c
+	"$CPROF" run -q --annotations -- ./gpu
+	run "$CPROF" report --annotations
+	assert_line --regexp '^ +2 +10\.0 µs .* draw$'
+	assert_line --regexp '^ +1 +5\.00 µs .* gpu \(2000000001\)$'
+	assert_line --regexp '^ +1 +5\.00 µs .* thread \(2000000002\)$'
+}
+
 @test "run --annotations -t -s: calls, samples and annotations on one time line" {
 	"$CPROF" run -q --annotations -t 'update,draw,compute' -s 1000 -- "$TRACEES/timeline" --rounds=40 >out
 	events '.' >/dev/null
