@@ -104,8 +104,8 @@ CPROF_TRACE_INLINE_ uint64_t cprof_trace_begin(const char *name, const char *cat
 		       : 0;
 }
 
-/* Ends it. Nothing is done for 0. A span that is never ended, ends with its
- * thread, or its program, in what is exported. */
+/* Ends it. Nothing is done for 0. A span that is never ended, ends with the
+ * one around it, its thread or its program in what is exported. */
 CPROF_TRACE_INLINE_ void cprof_trace_end(uint64_t begin_id)
 {
 	if (begin_id != 0 && cprof_trace_enabled())

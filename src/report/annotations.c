@@ -34,6 +34,7 @@ struct build {
 	struct cp_map fiber_tracks; /* process << 32 | fiber */
 	struct cp_map fiber_names; /* likewise: annotation */
 	struct cp_map ids; /* hash of process, id: the last span of it; async and not */
+	struct cp_map ended; /* likewise: spans, not async ones, that are ended somewhere */
 	uint64_t end_ns;
 };
 
@@ -383,6 +384,25 @@ static uint32_t find(struct build *b, const struct cp_record_annotation *it, boo
 	return (uint32_t)*known;
 }
 
+/* What nobody ends, left by longjmp() say, is over with the span around it. */
+static void end_inner(struct build *b, const struct cp_track *t, uint32_t outer, uint64_t ns)
+{
+	struct cp_annotations *a = b->a;
+	size_t place = t->open.count, least = place > SEARCH_MAX ? place - SEARCH_MAX : 0, i;
+
+	while (place > least && t->open.items[place - 1] != outer)
+		place--;
+	if (place == least)
+		return;
+	for (i = t->open.count; i > place; i--) {
+		struct cp_noted_span *s = &a->spans.items[t->open.items[i - 1]];
+		struct cp_record_annotation it = cp_record_get_annotation(b->r, s->begin);
+
+		if (!s->over && !cp_map_get(&b->ended, id_key(b, &it, false)))
+			close_span(a, s, ns);
+	}
+}
+
 static void end(struct build *b, uint32_t number, const struct cp_record_annotation *it)
 {
 	struct cp_annotations *a = b->a;
@@ -397,6 +417,8 @@ static void end(struct build *b, uint32_t number, const struct cp_record_annotat
 	s->end = number;
 	s->end_track = a->tracks_of[number];
 	a->spans_of[number] = place;
+	if (!s->async)
+		end_inner(b, &a->tracks.items[s->track], place, cp_annotation_ns(a, it));
 	close_span(a, s, cp_annotation_ns(a, it));
 	if (!s->async)
 		trim(a, &a->tracks.items[s->track]);
@@ -496,6 +518,20 @@ static int by_end(const void *pa, const void *pb, void *ctx)
 	return one > other ? -1 : one < other;
 }
 
+static bool collect_ends(struct build *b)
+{
+	size_t i;
+
+	for (i = 0; i < b->a->count; i++) {
+		struct cp_record_annotation it = cp_record_get_annotation(b->r, i);
+
+		if (it.kind == CP_RECORD_SPAN_END &&
+		    !cp_map_put(&b->ended, id_key(b, &it, false), i))
+			return false;
+	}
+	return true;
+}
+
 static bool close_rest(struct cp_annotations *a)
 {
 	size_t i;
@@ -518,7 +554,7 @@ static bool build(struct build *b)
 	size_t i;
 
 	if (!prepare(b) || !collect_lives(b->r, true, &b->of_threads) ||
-	    !collect_lives(b->r, false, &b->of_programs))
+	    !collect_lives(b->r, false, &b->of_programs) || !collect_ends(b))
 		return false;
 	for (i = 0; i < b->a->count; i++) {
 		if (!event(b, b->a->order[i]))
@@ -545,6 +581,7 @@ CP_ERROR cp_annotations_build(const struct cp_profile *p, struct cp_annotations 
 	cp_map_free(&b.fiber_tracks);
 	cp_map_free(&b.fiber_names);
 	cp_map_free(&b.ids);
+	cp_map_free(&b.ended);
 	cp_vec_free(&b.of_threads.items);
 	cp_vec_free(&b.of_programs.items);
 	if (!ok)

@@ -10,7 +10,8 @@
  *
  * The fiber that a thread leaves first is the thread itself. Times are as the
  * program gave them, from the start of the recording. What was never ended ends
- * with its thread; async spans, and those of fibers, with their program.
+ * with the span around it, or its thread; async spans, and those of fibers, with
+ * their program.
  */
 #ifndef CP_REPORT_ANNOTATIONS_H
 #define CP_REPORT_ANNOTATIONS_H

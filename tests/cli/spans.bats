@@ -273,6 +273,47 @@ said() { sed -n "s/.* $1 \([0-9]*\).*/\1/p" out; }
 	assert_output $'▶ outer\n▶ inner\n⇉ job\n◀ inner\n◀ outer\n⇇ job'
 }
 
+@test "spans that longjmp() leaves open end with the span around them" {
+	cat >jump.c <<-'END'
+		#include <cprof/trace.h>
+		#include <setjmp.h>
+		static jmp_buf out;
+		static void deep(int n)
+		{
+			CPROF_TRACE_SCOPE("deep");
+			if (!n)
+				longjmp(out, 1);
+			deep(n - 1);
+		}
+		int main(void)
+		{
+			for (volatile int i = 0; i < 2; i++) {
+				CPROF_TRACE_SCOPE("round");
+				if (!setjmp(out))
+					deep(1);
+			}
+			return 0;
+		}
+	END
+	"${CC:-cc}" -I "$SOURCES/include" -o jump jump.c
+	"$CPROF" run -q --annotations -- ./jump
+	run bash -c '"$CPROF" replay | grep -o " *[▶◀] [a-z]*"'
+	assert_output - <<-'END'
+		  ▶ round
+		    ▶ deep
+		      ▶ deep
+		      ◀ deep
+		    ◀ deep
+		  ◀ round
+		  ▶ round
+		    ▶ deep
+		      ▶ deep
+		      ◀ deep
+		    ◀ deep
+		  ◀ round
+	END
+}
+
 @test "submitted events: of threads that are none, named or not, at the times given" {
 	cat >gpu.c <<-'END'
 		#include <cprof/trace.h>
