@@ -162,13 +162,33 @@ struct placing {
 	bool no_memory;
 };
 
+/* The place of what ends the span; where nothing does, of what is not before its end. */
+static size_t end_place(const struct placing *p, const struct cp_noted_span *s)
+{
+	size_t least = p->places[s->begin], most = p->a->count;
+
+	if (s->end != NONE)
+		return p->places[s->end];
+	while (least < most) {
+		size_t middle = least + (most - least) / 2;
+		struct cp_record_annotation it =
+			cp_record_get_annotation(p->a->profile->record, p->a->order[middle]);
+
+		if (cp_annotation_ns(p->a, &it) < s->end_ns)
+			least = middle + 1;
+		else
+			most = middle;
+	}
+	return least;
+}
+
 /* Puts the span on top of those that it lies within, if it does; `flat`: if
  * none is open. */
 static bool put(struct placing *p, struct cp_lane_ends *ends, const struct cp_noted_span *s,
 		bool flat, bool force)
 {
 	size_t begin = p->places[s->begin];
-	size_t end = s->end == NONE ? SIZE_MAX : p->places[s->end];
+	size_t end = end_place(p, s);
 
 	while (ends->count && ends->items[ends->count - 1] < begin)
 		ends->count--;

@@ -312,6 +312,10 @@ said() { sed -n "s/.* $1 \([0-9]*\).*/\1/p" out; }
 		    ◀ deep
 		  ◀ round
 	END
+	# All on the thread's own row.
+	run events 'select(.ph == "X") | .tid == .pid'
+	assert_output $'true\ntrue\ntrue\ntrue\ntrue\ntrue'
+	jq -e "$nested" trace.json
 }
 
 @test "submitted events: of threads that are none, named or not, at the times given" {
