@@ -26,6 +26,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 
 #if UINTPTR_MAX != UINT64_MAX || !defined(__ELF__)

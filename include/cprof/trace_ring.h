@@ -23,13 +23,21 @@ enum cprof_trace_memory_ {
 	CPROF_TRACE_GIVEN_UP_ = 2 /* by cprof_trace_shutdown(), but cprof still reads it */
 };
 
-/* The ids of a process's rings must differ, and no ring knows of another: each
- * counts from the time at which it was set up, in 16 ns, which no counting is as
- * fast as. (Not in 1 ns: ids stay exact in JSON for years.) */
+/* Where this executable or library lies in memory, as linkers say it. */
+extern const char cprof_trace_own_start_[] __asm__("__ehdr_start")
+	__attribute__((weak, visibility("hidden")));
+
+/* The ids of a process's rings must differ, and no ring knows of another: the
+ * program's counts from 1, a library's from the time at which it was set up, in
+ * 16 ns, which no counting is as fast as. (Not in 1 ns: ids stay exact in JSON for
+ * years.) */
 CPROF_TRACE_SLOW_ void cprof_trace_first_id_(void)
 {
+	uintptr_t own = CPROF_TRACE_NUMBER_(&cprof_trace_own_start_[0]);
 	uint64_t none = 0;
 
+	if (own && getauxval(AT_PHDR) - own < 65536)
+		return; /* the program's own headers are here */
 	(void)__atomic_compare_exchange_n(&cprof_trace_root_v1.next_id, &none,
 					  cprof_trace_now_() >> 4, false, __ATOMIC_RELAXED,
 					  __ATOMIC_RELAXED);

@@ -48,8 +48,7 @@ static void test_spans(void)
 	uint64_t id = cprof_trace_begin("a", "f", NULL), async;
 	pthread_t t;
 
-	CHECK_U64(id, cprof_trace_root_v1.next_id);
-	CHECK(id > 1 && id < UINT64_C(1) << 53); /* from a time on, and exact in JSON */
+	CHECK_U64(id, 1);
 	cprof_trace_end(id);
 	copy(0);
 	CHECK(start == 0 && count == 2 && got[0].timestamp <= got[1].timestamp);
