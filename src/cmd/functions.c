@@ -151,7 +151,7 @@ static bool wanted(void *ctx, const char *path, bool program)
 {
 	const struct answer *a = ctx;
 
-	return cp_spec_wants_image(a->spec, cp_basename(path), program);
+	return cp_spec_wants_image(a->spec, path, program);
 }
 
 static CP_ERROR open_objects(struct answer *a, const char *operand)

@@ -190,6 +190,9 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r);
 size_t engine_plan_watches(cprof_image *image, uint32_t *numbers);
 const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
 					    struct cp_probe_function *f);
+/* The other way round; NULL: it is in no file, or not known to src/probe. */
+struct cp_probe_function *engine_function_probe(const cprof_function *f);
+struct cp_probe_image engine_probe_image(const cprof_image *image);
 /* Is the code at a link-time address of the image part of a function that is
  * traced? */
 bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t address);

@@ -73,7 +73,7 @@ bool engine_is_program(const cprof_image *image)
 	       (!exe[size] || !strcmp(exe + size, " (deleted)"));
 }
 
-static struct cp_probe_image probe_image(const cprof_image *image)
+struct cp_probe_image engine_probe_image(const cprof_image *image)
 {
 	return (struct cp_probe_image){
 		.image = image->assembly->image,
@@ -81,6 +81,18 @@ static struct cp_probe_image probe_image(const cprof_image *image)
 		.program = engine_is_program(image),
 		.functions = &image->assembly->plans->functions,
 	};
+}
+
+struct cp_probe_function *engine_function_probe(const cprof_function *f)
+{
+	struct engine_plans *plans = engine_plans_of(f->image->assembly);
+	uint64_t start = f->start - f->image->bias;
+	struct cp_probe_function *probe;
+
+	if (!plans || !engine_plans_read(f->image->assembly, plans))
+		return NULL;
+	probe = cp_probe_functions_find(&plans->functions, start);
+	return probe && probe->address == start ? probe : NULL;
 }
 
 const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
@@ -141,7 +153,7 @@ const cprof_function *engine_traced_function(cprof_session *s, const cprof_image
 static unsigned filtered(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
 			 bool *named_ret)
 {
-	const struct cp_probe_image of = probe_image(image);
+	const struct cp_probe_image of = engine_probe_image(image);
 	const struct engine_calling outer = s->calling;
 	const struct cprof_profiler_desc *p;
 	const struct engine_trace *t;
@@ -185,13 +197,13 @@ static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_fun
 
 static bool image_wanted(const cprof_session *s, const cprof_image *image)
 {
-	const char *name = cp_basename(image->assembly->path);
 	const struct engine_trace *t;
 
 	if (engine_roles_in(image) || s->calls->filters)
 		return true;
 	cp_vec_for_each(&s->calls->traces, t)
-		if (cp_spec_wants_image(t->spec->spec, name, engine_is_program(image)))
+		if (cp_spec_wants_image(t->spec->spec, image->assembly->path,
+					engine_is_program(image)))
 			return true;
 	return false;
 }
@@ -210,7 +222,7 @@ bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct
 
 			if (!image->assembly->plans || !image->assembly->plans->read)
 				continue;
-			of = probe_image(image);
+			of = engine_probe_image(image);
 			cp_near_try(&near, spec, &of);
 		}
 	}

@@ -139,16 +139,26 @@ cprof_callspec *cprof_callspec_parse(const char *text, char **error)
 	return NULL;
 }
 
+/* As the functions to trace are chosen: stubs, sources and aliases are known of those
+ * that are in files. */
 bool cprof_callspec_match(const cprof_callspec *spec, const cprof_function *f)
 {
 	const cprof_image *image = cprof_function_image(f);
-	struct cp_spec_subject subject = {
-		.name = cprof_function_name(f),
-		.linkage_name = cprof_function_linkage_name(f),
-		.image = cprof_image_name(image),
-		.program = engine_is_program(image),
-	};
+	struct cp_spec_subject subject = { 0 };
+	struct cp_probe_function *probe;
+	struct cp_probe_image of;
 
+	if (!spec || !image)
+		return false;
+	probe = engine_function_probe(f);
+	if (probe) {
+		of = engine_probe_image(image);
+		return cp_probe_match(spec->spec, &of, probe) != CP_SPEC_NO;
+	}
+	subject.name = cprof_function_name(f);
+	subject.linkage_name = cprof_function_linkage_name(f);
+	subject.image = cprof_assembly_path(image->assembly);
+	subject.program = engine_is_program(image);
 	return cp_spec_match(spec->spec, &subject) != CP_SPEC_NO;
 }
 

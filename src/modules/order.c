@@ -32,11 +32,13 @@ struct cprof_profiler {
 
 static cprof_profiler the_order;
 
-/* As the linker knows it: without a version, and one word. */
+/* As the linker knows it: without a version, and one word. It makes stubs itself. */
 static size_t name_size(const char *name)
 {
 	size_t size = strcspn(name, "@"), i;
 
+	if (!strcmp(name + size, "@plt"))
+		return 0;
 	for (i = 0; i < size; i++)
 		if (isspace((unsigned char)name[i]) || iscntrl((unsigned char)name[i]))
 			return 0;

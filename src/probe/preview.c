@@ -54,7 +54,7 @@ static CP_ERROR look_at(struct looking *l, const char *path, bool program,
 	struct cp_error *err;
 
 	/* The name of a library may be what was mistyped. */
-	if (!cp_spec_wants_image(l->spec, cp_basename(path), program)) {
+	if (!cp_spec_wants_image(l->spec, path, program)) {
 		cp_near_try(&l->ret->near, l->spec, &image);
 		return NULL;
 	}

@@ -114,6 +114,38 @@ END
 	assert_equal "$(plain <<<"$stderr")" 'leaf()'
 }
 
+# A library of aliases and a program that calls it through stubs, bound at the first call.
+stubs() {
+	cat >lib.c <<'END'
+int first_name(int n) { __asm__ volatile(""); return n + 1; }
+int second_name(int n) __attribute__((alias("first_name")));
+END
+	cat >stubs.c <<'END'
+int second_name(int);
+__attribute__((noinline)) int twice(int n) { return second_name(n) + second_name(n + 1); }
+int main(void) { int i, s = 0; for (i = 0; i < 4; i++) s += twice(i); return s != 24; }
+END
+	gcc -O1 -fPIC -shared -o libaliases.so lib.c
+	gcc -g -O1 -fcf-protection=none -Wl,-z,lazy -o stubs stubs.c -L. -laliases -Wl,-rpath,"$PWD"
+}
+
+# printed SPEC: how many calls the profiler calls prints of those.
+printed() {
+	"$CPROF" run --profile="calls:spec='$1',json,output=events" -- ./stubs
+	jq -r 'select(.event == "enter" and (.function | test("^_|_clones$|^frame_") | not)).function' events | wc -l
+}
+
+@test "calls, order: stubs, source files, paths and aliases are what --trace takes for them" {
+	stubs
+	assert_equal "$(printed 'plt:second_name')" 8
+	assert_equal "$(printed 'src:stubs.c')" 5 # main, 4 twice
+	assert_equal "$(printed "lib:$PWD/libaliases.so")" 8
+	assert_equal "$(printed first_name)" 8
+	assert_equal "$(printed second_name)" 8
+	run -0 "$CPROF" run --profile="order:spec='src:stubs.c,plt:second_name',output=-" -- ./stubs
+	assert_output $'main\ntwice' # the linker makes stubs itself
+}
+
 @test "calls: a program that is killed, with calls open" {
 	cat >killed.c <<'END'
 #include <signal.h>
