@@ -143,6 +143,22 @@ static bool add_planned(struct batch *b, uint32_t number)
 	return add_site(b, number, site.address + b->image->bias, site.code, site.size);
 }
 
+/* A jump into these is none out of the function. A stub has none: where its
+ * symbol is not bound yet, it jumps to its own next instruction, and from there
+ * to the dynamic linker, which jumps to the function. */
+static void set_ranges(const struct batch *b, const struct engine_traced *t,
+		       struct cp_site_group *group)
+{
+	uint32_t i;
+
+	if (t->function->kind == CP_PROBE_PLT)
+		return;
+	for (i = 0; i < CP_GROUP_RANGES && t->ranges[i].end; i++) {
+		group->ranges[i].start = t->ranges[i].start + b->image->bias;
+		group->ranges[i].end = t->ranges[i].end + b->image->bias;
+	}
+}
+
 /* A function's sites. Where an exit can't have a breakpoint, the return
  * address gets one; without one at the entry there is nothing to see. */
 static bool add_function(struct batch *b, uint32_t number)
@@ -152,10 +168,7 @@ static bool add_function(struct batch *b, uint32_t number)
 	size_t entry = b->sites.count;
 	uint32_t i;
 
-	for (i = 0; i < CP_GROUP_RANGES && t->ranges[i].end; i++) {
-		group.ranges[i].start = t->ranges[i].start + b->image->bias;
-		group.ranges[i].end = t->ranges[i].end + b->image->bias;
-	}
+	set_ranges(b, t, &group);
 	if (!cp_vec_push(&b->groups, group))
 		return false;
 	if (!add_planned(b, t->first_site)) {

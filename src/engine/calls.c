@@ -316,6 +316,8 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 		text = engine_find_text(s->current.process, at);
 	if (text)
 		target = engine_function_at(s, text->image, at - text->image->bias);
+	if (target == call->subject) /* a stub on its way to the dynamic linker */
+		target = NULL;
 	s->calls->events++;
 	engine_raise(s, method_tail_call, call->subject, target);
 }

@@ -260,8 +260,7 @@ static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_cont
 	}
 	open.depth = call.depth;
 	drop_lost(c, t, call.depth);
-	continues = t->tail.line != NO_LINE && t->tail.depth == call.depth &&
-		    (!t->tail.target || t->tail.target == f);
+	continues = t->tail.line != NO_LINE && t->tail.depth == call.depth && t->tail.target == f;
 	if (continues) {
 		open.line = t->tail.line;
 		open.indent = t->tail.indent;

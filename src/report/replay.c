@@ -446,7 +446,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	while (outer && !shown_of(outer))
 		outer = outer->outer;
 	if (tail->line != CP_NO_LINE && tail->depth == span->depth && span->entered &&
-	    (tail->target == CP_RECORD_NONE || tail->target == span->function)) {
+	    tail->target == span->function) {
 		s->line = continue_tail(w, tail, span);
 		s->indent = tail->indent;
 		s->before_ns = tail->ns;

@@ -146,6 +146,20 @@ printed() {
 	assert_output $'main\ntwice' # the linker makes stubs itself
 }
 
+@test "calls, replay: a stub that asks the dynamic linker first was not unwound" {
+	stubs
+	spec=plt:second_name,twice
+	separately "$CPROF" run -q -t "$spec" --profile="calls:spec='$spec'" -- ./stubs
+	assert_success
+	plain <<<"$stderr" >text
+	assert_equal "$(grep -c '^  second_name@plt() ⇒ ?$' text)" 1
+	assert_equal "$(grep -c '^  second_name@plt() ⇒ first_name$' text)" 7 || cat text
+	assert_equal "$(grep -c unwound text)" 0
+	diff text <("$CPROF" replay | plain)
+	assert_equal "$("$CPROF" replay --json | jq -r 'select(.function == "second_name@plt").event' |
+		sort | uniq -c | tr -s ' ' '\n' | tr '\n' ' ')" ' 8 enter 8 tail_call '
+}
+
 @test "calls: a program that is killed, with calls open" {
 	cat >killed.c <<'END'
 #include <signal.h>
