@@ -396,6 +396,38 @@ static void on_tail_call(cprof_profiler *c, const cprof_function *f, const cprof
 	write_lines(c, false);
 }
 
+/* The same one, maybe of another process. */
+static bool same_function(const cprof_function *a, const cprof_function *b)
+{
+	const cprof_image *of_a = cprof_function_image(a), *of_b = cprof_function_image(b);
+
+	return cprof_image_assembly(of_a) == cprof_image_assembly(of_b) &&
+	       cprof_function_address(a) - cprof_image_base(of_a) ==
+		       cprof_function_address(b) - cprof_image_base(of_b);
+}
+
+/* From here on nothing says how its calls end, in no thread. */
+static void lose_calls(cprof_profiler *c, uint32_t thread, const cprof_function *f, uint64_t ts_ns)
+{
+	struct calls_thread *t = &c->threads.items[thread];
+	size_t i, k;
+
+	for (i = t->open.count; i--;) {
+		uint64_t number;
+
+		if (!same_function(t->open.items[i].function, f))
+			continue;
+		number = line_for_end(c, &t->open.items[i], thread, ts_ns);
+		if (number != NO_LINE) {
+			cp_buf_str(&line_at(c, number)->text, " … its end was lost");
+			end_line(line_at(c, number));
+		}
+		for (k = i; k + 1 < t->open.count; k++)
+			t->open.items[k] = t->open.items[k + 1];
+		t->open.count--;
+	}
+}
+
 static void on_disarmed(cprof_profiler *c, const cprof_function *f, uint32_t rate)
 {
 	struct calls_thread *t;
@@ -403,6 +435,7 @@ static void on_disarmed(cprof_profiler *c, const cprof_function *f, uint32_t rat
 	uint64_t number;
 	uint32_t thread;
 	cprof_call call;
+	size_t i;
 
 	t = thread_of(c, f, &call, &thread);
 	if (!t)
@@ -411,6 +444,8 @@ static void on_disarmed(cprof_profiler *c, const cprof_function *f, uint32_t rat
 		calls_json(c, "disarmed", f, &call, NULL, NULL, rate);
 		return;
 	}
+	for (i = 0; i < c->threads.count; i++)
+		lose_calls(c, (uint32_t)i, f, call.timestamp_ns);
 	number = new_line(c, call.timestamp_ns, thread, 0);
 	if (number == NO_LINE)
 		return;

@@ -224,6 +224,21 @@ static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_r
 	return visit(w->ctx, call->thread, function, call);
 }
 
+/* From here on nothing says how its calls end, in no thread. */
+static struct cp_error *disarmed(struct walk *w, const struct cp_record_call *call)
+{
+	size_t count = cp_record_thread_count(w->p->record), i, k;
+
+	for (i = 0; i < count; i++) {
+		struct thread *t = &w->threads[i];
+
+		for (k = t->open.count; k--;)
+			if (t->open.items[k]->location == call->function)
+				CP_TRY(abandon(w, t, k, CP_SPAN_LOST, offset(w, call->ts_ns)));
+	}
+	return moment(w, w->visitor->disarmed, call);
+}
+
 static bool event(void *ctx, const struct cp_record_call *call)
 {
 	struct walk *w = ctx;
@@ -232,7 +247,7 @@ static bool event(void *ctx, const struct cp_record_call *call)
 	if (call->kind == CP_RECORD_ENTER)
 		w->error = begin(w, call, offset(w, call->ts_ns), &span);
 	else if (call->kind == CP_RECORD_DISARMED)
-		w->error = moment(w, w->visitor->disarmed, call);
+		w->error = disarmed(w, call);
 	else if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
 		w->error = moment(w, w->visitor->exception, call);
 	else if (call->kind == CP_RECORD_WAIT)

@@ -19,7 +19,7 @@ enum cp_span_end {
 	CP_SPAN_TAIL_CALLED,
 	CP_SPAN_UNWOUND,
 	CP_SPAN_ENDED, /* unwound because its thread or process ended */
-	CP_SPAN_LOST, /* its end was lost */
+	CP_SPAN_LOST, /* its end was lost, or its function is no longer traced */
 	CP_SPAN_OPEN, /* at the end of the recording it was not over */
 };
 

@@ -160,6 +160,29 @@ printed() {
 		sort | uniq -c | tr -s ' ' '\n' | tr '\n' ' ')" ' 8 enter 8 tail_call '
 }
 
+@test "calls, replay: what is no longer traced did not last to the end" {
+	cat >deep.c <<'END'
+__attribute__((noinline)) int deep(int n)
+{
+	int below = n ? deep(n - 1) : 0;
+	__asm__ volatile("" : "+r"(below));
+	return below + 1;
+}
+int main(void) { return deep(150) != 151; }
+END
+	gcc -g -O1 -o deep deep.c
+	separately "$CPROF" run -q -t deep --max-rate=100 --profile=calls:spec=deep,max-rate=100 -- ./deep
+	assert_success
+	echo "$stderr" >text
+	grep -q '! deep is no longer traced: 101 calls in a second$' text
+	entered=$("$CPROF" replay --json | grep -c '"enter"')
+	assert_equal "$(grep -c 'its end was lost' text)" "$entered"
+	assert_equal "$(grep -c 'not over' text)" 0
+	"$CPROF" replay >replayed
+	assert_equal "$(grep -c 'its end was lost' replayed)" "$entered"
+	assert_equal "$(grep -c 'not over' replayed)" 0
+}
+
 @test "calls: a program that is killed, with calls open" {
 	cat >killed.c <<'END'
 #include <signal.h>
