@@ -10,10 +10,12 @@
  *         format=gold    sections, for gold --section-ordering-file
  *   order:verbose        with comments: which file, which function
  *
- * Each function costs one stop: its breakpoint goes at the first hit.
+ * Each function costs one stop: its breakpoint goes at the first hit. What the
+ * linker makes itself, or knows no name of, is left out.
  */
 #include <cprof/cprof.h>
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +30,7 @@ struct cprof_profiler {
 	cprof_callspec *chosen; /* owned */
 	bool gold, verbose;
 	struct cp_interner names; /* written */
+	uint64_t nameless; /* functions without a symbol that ran */
 };
 
 static cprof_profiler the_order;
@@ -67,10 +70,20 @@ static void write_sections(cprof_profiler *o, const char *name, int size)
 		fprintf(o->out.file, ".text%s.%.*s\n", kinds[i], size, name);
 }
 
+/* Found by its call frame information alone, and called after its address. */
+static bool is_nameless(const cprof_function *f)
+{
+	cprof_addr address = cprof_function_address(f) - cprof_image_base(cprof_function_image(f));
+	char made[32];
+
+	snprintf(made, sizeof(made), "fn_%" PRIx64, address);
+	return !strcmp(cprof_function_linkage_name(f), made);
+}
+
 static void on_enter(cprof_profiler *o, const cprof_function *function, cprof_call_context *context)
 {
 	const char *name = cprof_function_linkage_name(function);
-	size_t size = name ? name_size(name) : 0;
+	size_t size = name_size(name);
 	uint32_t number;
 	bool fresh = false;
 
@@ -78,6 +91,10 @@ static void on_enter(cprof_profiler *o, const cprof_function *function, cprof_ca
 	if (!o->out.file || !size || !cprof_callspec_match(o->chosen, function) ||
 	    !cp_intern(&o->names, name, size, &number, &fresh) || !fresh)
 		return;
+	if (is_nameless(function)) {
+		o->nameless++;
+		return;
+	}
 	if (o->verbose)
 		comment(o, function);
 	if (o->gold)
@@ -93,6 +110,11 @@ static void on_initialized(cprof_profiler *o)
 
 static void on_shutdown(cprof_profiler *o)
 {
+	if (o->nameless)
+		cprof_profiler_printf(o->handle,
+				      "%" PRIu64 " functions that ran have no name for a linker: "
+				      "the program is stripped",
+				      o->nameless);
 	settings_close(o->handle, o->output, &o->out);
 }
 

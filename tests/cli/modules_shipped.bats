@@ -304,6 +304,15 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 	assert_equal "$calls" 'f7 main '
 }
 
+@test "order: what has no name for a linker is left out, and counted" {
+	many
+	strip many
+	separately "$CPROF" run --profile=order:output=order -- ./many
+	assert_success
+	assert_equal "$(grep -c fn_ order)" 0
+	[[ $stderr == *'functions that ran have no name for a linker: the program is stripped'* ]]
+}
+
 @test "outputs: +FILE, %p, #FD, |CMD, -; what makes no sense is refused" {
 	small
 	run "$CPROF" run --profile='calls:spec=leaf,output=+x' -- ./small
