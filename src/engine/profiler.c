@@ -85,15 +85,30 @@ const char *cprof_status_string(cprof_status status)
 	}
 }
 
-/* The description that the profiler was loaded with, or NULL. */
+static const struct cp_builtin *find_builtin(const char *name, size_t size)
+{
+	const struct cp_builtin *b;
+
+	for (b = cp_builtins; b->name; b++)
+		if (!strncmp(b->name, name, size) && !b->name[size])
+			return b;
+	return NULL;
+}
+
+/* The description that the profiler was loaded with, by this name or another one of
+ * a built-in profiler's; or NULL. */
 static const char *find_loaded(const cprof_session *s, const char *name)
 {
-	size_t i, size = strlen(name);
+	const struct cp_builtin *b = find_builtin(name, strlen(name)), *other;
+	size_t i, size;
 
-	for (i = 0; i < s->loaded.count; i++)
-		if (!strncmp(s->loaded.items[i], name, size) &&
-		    (!s->loaded.items[i][size] || s->loaded.items[i][size] == ':'))
+	for (i = 0; i < s->loaded.count; i++) {
+		size = strcspn(s->loaded.items[i], ":");
+		other = find_builtin(s->loaded.items[i], size);
+		if ((b && other && b->init == other->init) ||
+		    (strlen(name) == size && !strncmp(s->loaded.items[i], name, size)))
 			return s->loaded.items[i];
+	}
 	return NULL;
 }
 
@@ -101,13 +116,11 @@ static const char *find_loaded(const cprof_session *s, const char *name)
 static struct cp_error *find_init(cprof_session *s, const char *name, cp_module_init_fn *ret)
 {
 	CP_FREE char *path = NULL;
-	const struct cp_builtin *b;
+	const struct cp_builtin *b = find_builtin(name, strlen(name));
 
-	for (b = cp_builtins; b->name; b++) {
-		if (!strcmp(b->name, name)) {
-			*ret = b->init;
-			return NULL;
-		}
+	if (b) {
+		*ret = b->init;
+		return NULL;
 	}
 	*ret = cp_module_embedded(name);
 	if (*ret)

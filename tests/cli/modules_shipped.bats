@@ -313,6 +313,14 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 	[[ $stderr == *'functions that ran have no name for a linker: the program is stripped'* ]]
 }
 
+@test "order: its other name is no second profiler" {
+	small
+	separately "$CPROF" run --profile=order:output=o1 --profile=aot:output=o2 -- ./small
+	[[ $stderr == *'warning: the profiler aot is loaded already'* ]]
+	grep -q -x main o1
+	[ ! -e o2 ]
+}
+
 @test "outputs: +FILE, %p, #FD, |CMD, -; what makes no sense is refused" {
 	small
 	run "$CPROF" run --profile='calls:spec=leaf,output=+x' -- ./small
