@@ -33,6 +33,7 @@
 #include "base/text.h"
 #include "modules/log.h"
 #include "modules/modules.h"
+#include "modules/settings.h"
 #include "record/counters.h"
 
 static cprof_profiler the_log;
@@ -572,6 +573,6 @@ void cp_module_log_init(const char *desc)
 	log->sampling = (!log->trace && !log->coverage && !log->annotations && !log->exceptions &&
 			 !log->locks && !log->allocations && !log->no_defaults) ||
 			log->sample_asked;
-	if (log->sampling && cprof_profiler_enable_sampling(log->handle))
-		cprof_profiler_set_sample_mode(log->handle, log->mode, log->hz);
+	if (log->sampling)
+		settings_sample(log->handle, log->sample_asked, &log->mode, &log->hz);
 }

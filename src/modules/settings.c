@@ -51,6 +51,27 @@ bool settings_trace(cprof_profiler_handle handle, const char *text, unsigned fla
 	return true;
 }
 
+bool settings_sample(cprof_profiler_handle handle, bool asked, cprof_sample_mode *mode,
+		     uint32_t *hz)
+{
+	cprof_sample_mode has;
+	uint32_t rate;
+
+	if (!cprof_profiler_enable_sampling(handle))
+		return false;
+	if (cprof_profiler_set_sample_mode(handle, *mode, *hz))
+		return true;
+	cprof_profiler_get_sample_mode(handle, &has, &rate);
+	if (asked && (has != *mode || rate != *hz))
+		cprof_profiler_printf(handle,
+				      "another profiler has the sampler: %u samples a second of %s",
+				      rate,
+				      has == CPROF_SAMPLE_MODE_REAL ? "elapsed time" : "CPU time");
+	*mode = has;
+	*hz = rate;
+	return true;
+}
+
 static bool open_output(cprof_profiler_handle handle, const char *spec, int32_t pid,
 			struct cp_text_output *out)
 {

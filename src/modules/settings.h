@@ -32,4 +32,9 @@ bool settings_open_late(cprof_profiler_handle handle, const char *spec, struct c
 /* Closes it; what failed is said. */
 void settings_close(cprof_profiler_handle handle, const char *spec, struct cp_text_output *out);
 
+/* Enables sampling. Where another profiler has the sampler, its settings count: they
+ * go to *mode and *hz, and are told when others were asked for. False: too late. */
+bool settings_sample(cprof_profiler_handle handle, bool asked, cprof_sample_mode *mode,
+		     uint32_t *hz);
+
 #endif

@@ -41,7 +41,7 @@ struct cprof_profiler {
 	struct cp_text_output out;
 	cprof_sample_mode mode;
 	uint32_t hz;
-	bool inlines;
+	bool inlines, asked; /* asked: for samples of a certain kind */
 	struct cp_interner places, stacks; /* stacks: origin, then numbers of places */
 	CP_VEC(uint64_t) weights; /* by stack, ns */
 	struct cp_buf stack; /* being walked */
@@ -326,10 +326,12 @@ static bool take_option(cprof_profiler *s, const char *key, const char *value)
 		if (!cp_parse_u64(value, CPROF_SAMPLE_MAX_FREQUENCY, &hz) || !hz)
 			return false;
 		s->hz = (uint32_t)hz;
+		s->asked = true;
 	} else if (!strcmp(key, "clock") && value) {
 		if (strcmp(value, "cpu") != 0 && strcmp(value, "wall") != 0)
 			return false;
 		s->mode = *value == 'w' ? CPROF_SAMPLE_MODE_REAL : CPROF_SAMPLE_MODE_PROCESS;
+		s->asked = true;
 	} else if (!strcmp(key, "output") && value && *value) {
 		free(s->output);
 		s->output = strdup(value);
@@ -361,7 +363,5 @@ void cp_module_stacks_init(const char *desc)
 	cprof_profiler_set_runtime_initialized_callback(s->handle, on_initialized);
 	cprof_profiler_set_runtime_shutdown_end_callback(s->handle, on_shutdown);
 	cprof_profiler_set_sample_hit_callback(s->handle, on_sample);
-	/* Where another profiler has the sampler already, its settings count. */
-	if (cprof_profiler_enable_sampling(s->handle))
-		cprof_profiler_set_sample_mode(s->handle, s->mode, s->hz);
+	settings_sample(s->handle, s->asked, &s->mode, &s->hz);
 }

@@ -252,6 +252,15 @@ same_stacks() {
 	awk '{ n += $NF } END { exit !(n > 150e6) }' live
 }
 
+@test "stacks: beside the recorder, which tells what samples it has" {
+	separately "$CPROF" run -q -s 50 --profile=stacks:clock=wall -- true
+	assert_success
+	assert_equal "$stderr" 'cprof: log: another profiler has the sampler: 99 samples a second of elapsed time'
+	assert_equal "$("$CPROF" report --json | jq -c '[.hz, .clock]')" '[99,"wall"]'
+	separately "$CPROF" run -q --profile=stacks --profile=log -- true
+	assert_equal "$stderr" "" # nobody asked for others
+}
+
 # A program of many functions of which each says its name when it is first
 # called: main, then f7, ...
 many() {
