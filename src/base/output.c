@@ -58,7 +58,7 @@ bool cp_output_needs_pid(const char *spec)
 	const char *at;
 
 	if (*spec == '+')
-		return true;
+		return spec[1] != 0;
 	if (*spec == '|' || *spec == '#')
 		return false;
 	for (at = spec; (at = strchr(at, '%')) && at[1]; at += 2)
@@ -204,6 +204,12 @@ bool cp_text_output_open(const char *spec, int32_t pid, struct cp_text_output *r
 	return true;
 }
 
+void cp_text_output_check(struct cp_text_output *o)
+{
+	if (!o->error && o->file && ferror(o->file))
+		o->error = errno ? errno : EIO;
+}
+
 bool cp_text_output_close(struct cp_text_output *o)
 {
 	bool good;
@@ -212,9 +218,11 @@ bool cp_text_output_close(struct cp_text_output *o)
 	if (!o->file)
 		return true;
 	good = !ferror(o->file);
-	errno = good ? 0 : EIO;
+	errno = 0;
 	good &= !fclose(o->file);
-	saved = errno;
+	saved = o->error ? o->error : errno;
+	if (!good && !saved)
+		saved = EIO;
 	o->file = NULL;
 	if (cp_output_wait(&o->pipe)) {
 		errno = good ? 0 : saved;

@@ -48,9 +48,12 @@ int cp_output_wait(struct cp_output_pipe *pipe);
 struct cp_text_output {
 	FILE *file;
 	struct cp_output_pipe pipe;
+	int error; /* errno of the first write that failed; 0: none did */
 };
 bool cp_text_output_open(const char *spec, int32_t pid, struct cp_text_output *ret,
 			 char **error_ret);
+/* After something was written to `file`: the stream itself forgets why it failed. */
+void cp_text_output_check(struct cp_text_output *output);
 /* False: not everything was written (errno), or the command failed (errno 0). */
 bool cp_text_output_close(struct cp_text_output *output);
 

@@ -58,6 +58,8 @@ const struct cp_command *cp_command_find(const char *name);
 
 /* Prints `err` and its hint on standard error and frees it. */
 void cp_complain(struct cp_error *err);
+/* What a profiler says, which may quote the program, and have several lines. */
+void cp_complain_text(const char *text);
 /* Says what is wrong with the command line and where help is; answers the
  * command's status for that. */
 int cp_usage(const struct cp_args *args, const char *format, ...)

@@ -26,9 +26,9 @@
 
 void cp_collecting_complain(const cprof_session *s)
 {
-	fprintf(stderr, "cprof: %s\n", cprof_session_error(s));
+	cp_complain_text(cprof_session_error(s));
 	if (*cprof_session_error_hint(s))
-		fprintf(stderr, "cprof: %s\n", cprof_session_error_hint(s));
+		cp_complain_text(cprof_session_error_hint(s));
 }
 
 cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose)

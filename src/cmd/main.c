@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
@@ -29,6 +30,21 @@ const struct cp_command *cp_command_find(const char *name)
 		if (!strcmp((*c)->name, name))
 			return *c;
 	return NULL;
+}
+
+void cp_complain_text(const char *text)
+{
+	struct cp_buf line = { 0 };
+	size_t size;
+
+	do {
+		size = strcspn(text, "\n");
+		cp_buf_clear(&line);
+		cp_escape(&line, CP_ESCAPE_TERMINAL, text, size);
+		fprintf(stderr, "cprof: %s\n", line.bytes ? line.bytes : "");
+		text += size + (text[size] == '\n');
+	} while (*text);
+	cp_buf_free(&line);
 }
 
 void cp_complain(struct cp_error *err)

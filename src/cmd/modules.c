@@ -421,7 +421,7 @@ static int run_check(const struct modules_options *o)
 	} else if (good) {
 		printf("%s: can be loaded as %s\n", o->check, m.name);
 	} else {
-		fprintf(stderr, "cprof: %s\n", why);
+		cp_complain_text(why);
 	}
 	free(m.name);
 	free(m.path);

@@ -236,6 +236,7 @@ void engine_initialized(cprof_session *s)
 void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 {
 	bool first = !p->loaded && p->pid == s->target;
+	struct cp_error *err;
 
 	engine_calls_exit(p, 0, ts_ns);
 	p->exec_ns = ts_ns;
@@ -244,9 +245,10 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 	cp_map_clear(&p->life.returns);
 	domain_loaded(s, p);
 	keep_leader(s, p, first);
-	if (first) {
-		engine_fail(s, engine_check_isa(p->pid));
-		s->stop_asked |= s->error != NULL;
+	err = first ? engine_check_isa(p->pid) : NULL;
+	if (err) {
+		engine_fail(s, err);
+		s->stop_asked = true;
 	}
 	if (engine_probes_wanted(s)) {
 		engine_calls_look(p);

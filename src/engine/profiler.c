@@ -232,6 +232,7 @@ bool cprof_profiler_enable_jit(void)
 void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 {
 	cprof_session *s = cprof_session_current();
+	bool again = handle && handle->failed, first = s && !cprof_session_profiler_failed(s);
 	CP_FREE char *text = NULL;
 	va_list ap;
 
@@ -241,8 +242,12 @@ void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 	if (vasprintf(&text, format, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	if (s)
+	if (!s || again)
+		return;
+	if (first || !s->error)
 		engine_fail(s, cp_error_new(CP_ERR_IO, 0, "%s", text ? text : format));
+	else
+		engine_warn(s, "%s", text ? text : format);
 }
 
 bool cprof_session_profiler_failed(const cprof_session *s)

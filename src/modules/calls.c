@@ -148,6 +148,7 @@ static void write_lines(cprof_profiler *c, bool all)
 			break;
 		if (c->out.file && line->text.size)
 			fwrite(line->text.bytes, 1, line->text.size, c->out.file);
+		cp_text_output_check(&c->out);
 		any = true;
 		cp_buf_free(&line->text);
 		c->head++;
@@ -159,6 +160,7 @@ static void write_lines(cprof_profiler *c, bool all)
 	c->head = 0;
 	if (any && c->out.file)
 		fflush(c->out.file);
+	cp_text_output_check(&c->out);
 }
 
 /* ---- values ---- */

@@ -67,6 +67,7 @@ static void finish(cprof_profiler *c, struct cp_json *j)
 	if (!j->out->failed) {
 		fwrite(j->out->bytes, 1, j->out->size, c->out.file);
 		fflush(c->out.file);
+		cp_text_output_check(&c->out);
 	}
 }
 

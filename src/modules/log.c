@@ -512,9 +512,9 @@ static bool parse_options(cprof_profiler *log, const char *args)
 		good = take_option(log, key, value);
 		if (!good && !cprof_session_profiler_failed(cprof_session_current()))
 			cprof_profiler_fail(log->handle,
-					    "log: '%s' is no option, or its value makes no sense: "
-					    "see --profile=log:help",
-					    key);
+					    "log: '%s%s%s' is no option, or its value makes no "
+					    "sense: see --profile=log:help",
+					    key, value ? "=" : "", value ? value : "");
 		free(key);
 	}
 	return good;

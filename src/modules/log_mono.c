@@ -49,6 +49,12 @@ static bool refuse(cprof_profiler *log, const char *key, const char *why)
 	return false;
 }
 
+static bool object(cprof_profiler *log, const char *key, const char *why)
+{
+	cprof_profiler_fail(log->handle, "log: %s: %s", key, why);
+	return false;
+}
+
 /* *known_ret: it is the name of events. */
 static bool take_event(cprof_profiler *log, const char *key, bool *known_ret)
 {
@@ -123,7 +129,7 @@ static bool take_word(cprof_profiler *log, const char *key, bool *known_ret)
 	*known_ret = true;
 	for (i = 0; i < CP_ARRAY_SIZE(elsewhere); i++)
 		if (!strcmp(key, elsewhere[i]))
-			return refuse(log, key, "this version takes no snapshots of the heap");
+			return object(log, key, "this version takes no snapshots of the heap");
 	if (!strcmp(key, "zip"))
 		return true; /* recordings are compressed in any case */
 	if (!strcmp(key, "calls") || !strcmp(key, "nocalls")) {
@@ -138,7 +144,7 @@ static bool take_word(cprof_profiler *log, const char *key, bool *known_ret)
 		return false;
 	}
 	if (log->sample_asked || log->trace || log->calls_asked)
-		return refuse(log, key, "it comes before what is to be recorded");
+		return object(log, key, "it comes before what is to be recorded");
 	log->no_defaults = true;
 	return true;
 }
@@ -161,9 +167,9 @@ bool log_mono_option(cprof_profiler *log, const char *key, const char *value, bo
 	if (!strcmp(key, "maxsamples"))
 		return cp_parse_u64(value, UINT64_MAX, &log->max_samples);
 	if (!strcmp(key, "heapshot"))
-		return refuse(log, key, "this version takes no snapshots of the heap");
+		return object(log, key, "this version takes no snapshots of the heap");
 	if (!strcmp(key, "port"))
-		return refuse(log, key, "this version listens to nobody");
+		return object(log, key, "this version listens to nobody");
 	*known_ret = false;
 	return false;
 }

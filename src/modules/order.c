@@ -101,6 +101,7 @@ static void on_enter(cprof_profiler *o, const cprof_function *function, cprof_ca
 		write_sections(o, name, (int)size);
 	else
 		fprintf(o->out.file, "%.*s\n", (int)size, name);
+	cp_text_output_check(&o->out);
 }
 
 static void on_initialized(cprof_profiler *o)

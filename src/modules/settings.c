@@ -36,14 +36,17 @@ bool settings_trace(cprof_profiler_handle handle, const char *text, unsigned fla
 {
 	char *error = NULL;
 	cprof_callspec *spec = cprof_callspec_parse(text, &error);
+	cprof_status status;
 
 	if (!spec)
 		cprof_profiler_fail(handle, "%s", error ? error : "out of memory");
 	free(error);
 	if (!spec)
 		return false;
-	if (cprof_profiler_trace(handle, spec, flags) != CPROF_OK) {
-		cprof_profiler_fail(handle, "calls can't be traced: out of memory");
+	status = cprof_profiler_trace(handle, spec, flags);
+	if (status != CPROF_OK) {
+		cprof_profiler_fail(handle, "calls can't be traced: %s",
+				    cprof_status_string(status));
 		cprof_callspec_free(spec);
 		return false;
 	}

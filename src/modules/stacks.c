@@ -258,10 +258,12 @@ static bool write_lines(cprof_profiler *s, const struct names *names)
 		if (good)
 			sums.items[number] += s->weights.items[i];
 	}
-	for (i = 0; i < lines.count && good; i++)
+	for (i = 0; i < lines.count && good; i++) {
 		if (sums.items[i])
 			fprintf(s->out.file, "%s %" PRIu64 "\n", (const char *)lines.items[i].bytes,
 				sums.items[i]);
+		cp_text_output_check(&s->out);
+	}
 	cp_vec_free(&sums);
 	return good;
 }

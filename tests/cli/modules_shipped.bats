@@ -330,6 +330,29 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 	[ ! -e o2 ]
 }
 
+@test "outputs: a failure is told as the kernel has it, of each profiler" {
+	small
+	for m in calls: 'calls:json,' order: 'stacks:hz=999,' coverage:; do
+		separately "$CPROF" run --profile="${m}output=/dev/full" -- ./small
+		assert_equal "$m: $status" "$m: 3"
+		[ -z "$stderr" ] || assert_equal "$stderr" 'cprof: writing /dev/full: No space left on device'
+	done
+	separately "$CPROF" run --profile='calls:output=|exec true' -- ./small
+	assert_equal "$stderr" 'cprof: writing |exec true: Broken pipe'
+	separately "$CPROF" run --profile=log:calls,output=+nowhere/x --profile=calls:output=+nowhere/y -- ./small
+	assert_equal "$status" 3
+	[[ $stderr == *'cannot record: making nowhere/x.'*': No such file or directory'* ]]
+	[[ $stderr == *'opening +nowhere/y: No such file or directory'* ]]
+	# What can be known before is said before; a hint is a line of cprof's, too.
+	for m in calls: log:; do
+		separately "$CPROF" run --profile="${m}output=+" -- ./small
+		assert_equal "$m: $status" "$m: 125"
+		[[ $stderr == 'cprof: output=+: it takes '* ]]
+	done
+	separately "$CPROF" run --profile=log:output=nowhere/x -- ./small
+	assert_equal "$(grep -v -c '^cprof: ' <<<"$stderr")" 0
+}
+
 @test "outputs: +FILE, %p, #FD, |CMD, -; what makes no sense is refused" {
 	small
 	run "$CPROF" run --profile='calls:spec=leaf,output=+x' -- ./small
