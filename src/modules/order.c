@@ -113,8 +113,9 @@ static void on_shutdown(cprof_profiler *o)
 {
 	if (o->nameless)
 		cprof_profiler_printf(o->handle,
-				      "%" PRIu64 " functions that ran have no name for a linker: "
-				      "the program is stripped",
+				      "left out: %" PRIu64
+				      " without a symbol that ran; the program "
+				      "is stripped",
 				      o->nameless);
 	settings_close(o->handle, o->output, &o->out);
 }
