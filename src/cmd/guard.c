@@ -9,6 +9,9 @@
  * its SIGCHLD is where we hear of it. The callback may still come back, then
  * all goes on to an orderly end. When it does not, and CMD has ended (or it was
  * an attach), we wait PATIENCE seconds more and end.
+ *
+ * A program that ends first takes the tracer with it, and nobody is left to find
+ * anything: from then on we look every PATIENCE seconds whether events are read.
  */
 #include "cmd/guard.h"
 
@@ -19,9 +22,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "engine/profilers.h"
 
 #define PATIENCE 10
+#define WORKS_MOST 5 /* times PATIENCE that one event may keep a processor busy */
 #define STACK_SIZE 65536
 
 static struct {
@@ -29,6 +34,9 @@ static struct {
 	pid_t pid; /* ours, not that of a child that a module forks */
 	volatile sig_atomic_t failure, told;
 	struct sigaction old_child;
+	uint64_t read, cpu_ns; /* when we looked last: how far events were read, CPU time */
+	int works;
+	bool looks;
 	char stack[STACK_SIZE];
 } guard;
 
@@ -144,6 +152,48 @@ static void on_alarm(int signal)
 	_exit((int)guard.failure);
 }
 
+static void look_later(void)
+{
+	guard.cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	alarm(PATIENCE);
+}
+
+/* The same rule as the tracer's: an event that is not done, and no work. */
+static void on_look(int signal)
+{
+	uint64_t read;
+
+	if (!guard.session || !engine_has_unread(guard.session, &read))
+		return;
+	guard.works = read == guard.read ? guard.works + 1 : 0;
+	if (read == guard.read &&
+	    (guard.works > WORKS_MOST ||
+	     cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - guard.cpu_ns < CP_NS_PER_S / 10))
+		on_alarm(signal);
+	guard.read = read;
+	look_later();
+}
+
+static void begin_to_look(void)
+{
+	struct sigaction old, action = { .sa_handler = on_look, .sa_flags = SA_RESTART };
+
+	if (guard.looks || sigaction(SIGALRM, NULL, &old) || old.sa_handler != SIG_DFL)
+		return;
+	guard.looks = true;
+	sigaction(SIGALRM, &action, NULL);
+	engine_has_unread(guard.session, &guard.read);
+	look_later();
+}
+
+static bool has_ended(pid_t command)
+{
+	siginfo_t si = { 0 };
+
+	return !command || (!waitid(P_PID, (id_t)command, &si, WEXITED | WNOHANG | WNOWAIT) &&
+			    si.si_pid == command);
+}
+
 static void default_action(int signal, void (*handler)(int))
 {
 	struct sigaction action = { .sa_handler = handler };
@@ -154,12 +204,14 @@ static void default_action(int signal, void (*handler)(int))
 static void on_child(int signal)
 {
 	struct line l = { .size = 0 };
-	siginfo_t si = { 0 };
 	int saved = errno;
 	pid_t command;
 
 	(void)signal;
+	command = guard.session ? (pid_t)cprof_session_pid(guard.session) : 0;
 	if (!guard.session || !engine_was_abandoned(guard.session)) {
+		if (guard.session && has_ended(command))
+			begin_to_look();
 		errno = saved;
 		return;
 	}
@@ -172,10 +224,7 @@ static void on_child(int signal)
 		default_action(SIGTERM, SIG_DFL);
 		default_action(SIGHUP, SIG_DFL);
 	}
-	command = (pid_t)cprof_session_pid(guard.session);
-	if (guard.told &&
-	    (!command || (!waitid(P_PID, (id_t)command, &si, WEXITED | WNOHANG | WNOWAIT) &&
-			  si.si_pid == command)))
+	if (guard.told && has_ended(command))
 		alarm(PATIENCE);
 	errno = saved;
 }
@@ -216,6 +265,11 @@ void cp_guard_begin(cprof_session *session, int failure)
 void cp_guard_end(cprof_session *session)
 {
 	sigaction(SIGCHLD, &guard.old_child, NULL);
+	if (guard.looks) {
+		alarm(0);
+		default_action(SIGALRM, SIG_DFL);
+		guard.looks = false;
+	}
 	cprof_session_destroy(session);
 	guard.session = NULL;
 }

@@ -59,6 +59,8 @@ struct engine_calling {
 struct engine_calling engine_calling_now(const cprof_session *session);
 /* The tracer gave us up, for nothing was read from it for too long. */
 bool engine_was_abandoned(const cprof_session *session);
+/* Are there events that nobody has read yet? *read_ret grows with what was. */
+bool engine_has_unread(const cprof_session *session, uint64_t *read_ret);
 
 /* services.c */
 void engine_counters_free(cprof_session *session);

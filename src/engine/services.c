@@ -98,6 +98,14 @@ bool engine_was_abandoned(const cprof_session *s)
 	return s->link.shared && s->link.shared->abandoned;
 }
 
+bool engine_has_unread(const cprof_session *s, uint64_t *read_ret)
+{
+	if (!s->link.shared)
+		return false;
+	*read_ret = s->link.shared->tail;
+	return *read_ret != s->link.shared->head;
+}
+
 /* ---- saying something ---- */
 
 void cprof_profiler_set_help(cprof_profiler_handle handle, const char *text)
