@@ -105,7 +105,7 @@ CPROF_API void cprof_profiler_each_counter(cprof_counter_fn fn, void *data);
 /* Says that the profiler can't do its work, in words a person can act on: the
  * session goes on, its caller is told (cprof_session_error(),
  * cprof_session_profiler_failed(); when another profiler failed before,
- * cprof_session_warning()). Of one profiler the first counts. */
+ * cprof_session_warning()). Of one profiler the first counts. `handle` may be NULL. */
 CPROF_API void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 

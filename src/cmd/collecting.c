@@ -315,12 +315,26 @@ static bool load(cprof_session *s, const char *desc)
 	return false;
 }
 
+/* "NAME:help", or help among other options, which need not mean that. */
+static bool asks_for_help(const char *desc)
+{
+	const char *args = cprof_profiler_desc_args(desc);
+	char *key, *value;
+	bool asks = false;
+
+	while (!asks && cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
+		asks = !value && !strcmp(key, "help");
+		free(key);
+	}
+	return asks;
+}
+
 static const char *help_wanted(const struct cp_collect_options *o)
 {
 	size_t i;
 
 	for (i = 0; i < o->profiles.count; i++)
-		if (!strcmp(cprof_profiler_desc_args(o->profiles.items[i]), "help"))
+		if (asks_for_help(o->profiles.items[i]))
 			return o->profiles.items[i];
 	return NULL;
 }
@@ -329,6 +343,7 @@ bool cp_collecting_helps(const struct cp_collect_options *o, int failure, int *s
 {
 	const char *desc = help_wanted(o), *help;
 	cprof_session *s;
+	bool helps = true;
 
 	if (!desc)
 		return false;
@@ -345,10 +360,12 @@ bool cp_collecting_helps(const struct cp_collect_options *o, int failure, int *s
 		help = cprof_session_help(s);
 		if (help) /* else it printed what it had to say */
 			printf("%s%s", help, cp_ends_with(help, "\n") ? "" : "\n");
+		else /* or to it the word means something else */
+			helps = !strcmp(cprof_profiler_desc_args(desc), "help");
 		*status_ret = cp_finish_output();
 	}
 	cp_guard_end(s);
-	return true;
+	return helps;
 }
 
 bool cp_collecting_load(cprof_session *s, const struct cp_collect_options *o)

@@ -196,6 +196,7 @@ struct cprof_session {
 	const char *const *plugin_dirs;
 	/* sampler */
 	cprof_profiler_handle sampling_owner;
+	bool nameless_failed; /* cprof_profiler_fail() of no handle */
 	bool sampling, vector_state;
 	bool ask_again; /* of a snapshot: of any thread */
 	uint64_t settled_until_ns; /* until then it holds who ran; 0: not */

@@ -238,6 +238,8 @@ void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 
 	if (handle)
 		handle->failed = true;
+	else if (s) /* of one that has no handle, or got none */
+		s->nameless_failed = true;
 	va_start(ap, format);
 	if (vasprintf(&text, format, ap) < 0)
 		text = NULL;
@@ -257,7 +259,7 @@ bool cprof_session_profiler_failed(const cprof_session *s)
 	for (p = s->profilers; p; p = p->next)
 		if (p->failed)
 			return true;
-	return false;
+	return s->nameless_failed;
 }
 
 /* ---- the sampler ---- */

@@ -345,6 +345,30 @@ wrong() {
 	done
 }
 
+@test "what a module without a handle says of itself is told; help may mean something to it" {
+	cat >odd.c <<'END'
+#include <cprof/cprof.h>
+#include <string.h>
+CPROF_PROFILER_INIT(odd)
+{
+	cprof_profiler_handle handle = cprof_profiler_create(NULL);
+	if (strstr(desc, "fail"))
+		cprof_profiler_fail(NULL, "no luck: \033[1m\nand a second line");
+	else
+		cprof_profiler_printf(handle, "%s", desc);
+}
+END
+	gcc -fPIC -shared -o libcprof-profiler-odd.so -I"$SOURCES/include" odd.c
+	separately "$CPROF" run --plugin-dir=. --profile=odd:fail -- touch started
+	assert_equal "$status" 125
+	assert_equal "$stderr" $'cprof: no luck: \\x1b[1m\ncprof: and a second line'
+	[ ! -e started ]
+	separately "$CPROF" run --plugin-dir=. --profile=odd:x,help -- touch started
+	assert_success
+	[[ $stderr == *'odd: odd:x,help'* ]]
+	[ -e started ]
+}
+
 # The tracer ends with the program, before it could notice.
 @test "a module that does not return when the program has ended is named, and cprof ends" {
 	echo 'int called(void) { return 7; } int main(void) { return called(); }' >short.c

@@ -381,6 +381,13 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 		assert_equal "$name: $status" "$name: 0"
 		[[ $output == *'output=FILE'* ]]
 	done
+	# Among other options, too: nothing is started, nothing recorded.
+	for desc in calls:args,help log:sample=50,help 'stacks:output=x,help,hz=9'; do
+		separately "$CPROF" run --profile="$desc" -- touch started
+		assert_equal "$desc: $status" "$desc: 0"
+		[[ $output == *'output=FILE'* ]]
+	done
+	assert_equal "$(find . -name started -o -name x -o -name 'cprof.*')" ""
 }
 
 @test "log: outputs are those of Mono's profiler; the recording is the same" {
