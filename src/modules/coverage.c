@@ -16,7 +16,6 @@
  * the address in the file.
  */
 #include <cprof/cprof.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -25,13 +24,13 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "base/cleanup.h"
 #include "base/file.h"
 #include "base/map.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "modules/modules.h"
+#include "modules/settings.h"
 
 #define FILTER_SIZE_LIMIT (16u << 20)
 
@@ -55,6 +54,7 @@ struct method {
 struct cprof_profiler {
 	cprof_profiler_handle handle;
 	char *output; /* owned */
+	struct cp_text_output out;
 	CP_VEC(struct filter) filters;
 	bool has_plus;
 	CP_VEC(struct method) methods;
@@ -283,11 +283,19 @@ static void write_method(const cprof_profiler *c, const struct method *m, struct
 	cp_buf_str(out, "\t</method>\n");
 }
 
-static void write_all(cprof_profiler *c, FILE *file)
+static void write_out(cprof_profiler *c, struct cp_buf *text)
+{
+	if (text->size)
+		fwrite(text->bytes, 1, text->size, c->out.file);
+	cp_text_output_check(&c->out);
+	c->failed |= text->failed;
+	cp_buf_clear(text);
+}
+
+static void write_all(cprof_profiler *c)
 {
 	struct cp_buf out = { 0 };
 	struct method *m;
-	bool good = true;
 	uint32_t n;
 
 	cp_buf_str(&out, "<?xml version=\"1.0\"?>\n<coverage version=\"0.3\">\n");
@@ -296,20 +304,20 @@ static void write_all(cprof_profiler *c, FILE *file)
 	cp_vec_for_each(&c->methods, m) {
 		if (m->function)
 			write_method(c, m, &out);
-		good &= out.size == 0 || fwrite(out.bytes, 1, out.size, file) == out.size;
-		cp_buf_clear(&out);
+		write_out(c, &out);
 	}
 	cp_buf_str(&out, "</coverage>\n");
-	good &= out.size && fwrite(out.bytes, 1, out.size, file) == out.size;
-	good &= !out.failed && !fflush(file);
+	write_out(c, &out);
 	cp_buf_free(&out);
-	if (!good)
-		cprof_profiler_fail(c->handle, "writing %s: %s", c->output, strerror(errno));
+}
+
+static void on_initialized(cprof_profiler *c)
+{
+	settings_open_late(c->handle, c->output, &c->out);
 }
 
 static void on_shutdown(cprof_profiler *c)
 {
-	CP_FCLOSE FILE *file = NULL;
 	struct method *m;
 
 	cp_vec_for_each(&c->methods, m) {
@@ -320,19 +328,18 @@ static void on_shutdown(cprof_profiler *c)
 		if (!collect(c, m))
 			m->function = NULL;
 	}
-	file = fopen(c->output, "we");
+	if (c->out.file && !c->failed)
+		write_all(c);
 	if (c->failed)
 		cprof_profiler_fail(c->handle, "coverage: out of memory");
-	else if (!file)
-		cprof_profiler_fail(c->handle, "opening %s: %s", c->output, strerror(errno));
-	else
-		write_all(c, file);
+	settings_close(c->handle, c->output, &c->out);
 }
 
 static void cleanup(cprof_profiler *c)
 {
 	struct filter *f;
 
+	cp_text_output_close(&c->out);
 	cp_vec_for_each(&c->filters, f) {
 		free(f->image);
 		free(f->prefix);
@@ -403,7 +410,9 @@ static bool read_filters(cprof_profiler *c, const char *path)
 
 static const char usage[] =
 	"coverage: the coverage profiler, --profile=coverage[:OPTION[,OPTION...]]\n"
-	"  output=FILE          the XML; coverage.xml unless told\n"
+	"  output=FILE          the XML; coverage.xml unless told; +FILE, #DESCRIPTOR, |COMMAND "
+	"and -\n"
+	"                       as with log\n"
 	"  covfilter-file=FILE  lines +[IMAGE]PREFIX and -[IMAGE]PREFIX: which functions count, "
 	"by\n"
 	"                       the file's name (a glob) and the beginning of their names; + "
@@ -413,28 +422,18 @@ static const char usage[] =
 
 static bool take_option(cprof_profiler *c, const char *key, const char *value)
 {
-	if (!strcmp(key, "help"))
-		cprof_profiler_set_help(c->handle, usage);
-	else if (!strcmp(key, "covfilter-file") && value && *value)
+	if (!strcmp(key, "covfilter-file") && value && *value)
 		return read_filters(c, value);
-	else if (!strcmp(key, "output") && value && *value) {
-		free(c->output);
-		c->output = strdup(value);
-		return c->output != NULL;
-	} else
-		cprof_profiler_fail(c->handle,
-				    "coverage: '%s' is no option, or needs a value: see "
-				    "--profile=coverage:help",
-				    key);
-	return false;
+	if (strcmp(key, "output") != 0 || !value || !*value)
+		return false;
+	free(c->output);
+	c->output = strdup(value);
+	return c->output != NULL;
 }
 
 void cp_module_coverage_init(const char *desc)
 {
 	cprof_profiler *c = &the_coverage;
-	const char *args = cprof_profiler_desc_args(desc);
-	char *key, *value;
-	bool good = true;
 
 	*c = (cprof_profiler){ .output = strdup("coverage.xml") };
 	c->handle = cprof_profiler_create(c);
@@ -443,11 +442,8 @@ void cp_module_coverage_init(const char *desc)
 		return;
 	}
 	cprof_profiler_set_cleanup_callback(c->handle, cleanup);
-	while (good && cprof_profiler_desc_next(&args, NULL, &key, &value, NULL)) {
-		good = take_option(c, key, value);
-		free(key);
-	}
-	if (!good)
+	if (!settings_parse(c->handle, c, desc, usage, take_option) ||
+	    !settings_open_early(c->handle, c->output, &c->out))
 		return;
 	if (!cprof_profiler_enable_coverage()) {
 		cprof_profiler_fail(c->handle, "coverage can't be recorded: it is too late");
@@ -456,5 +452,6 @@ void cp_module_coverage_init(const char *desc)
 	cprof_profiler_set_coverage_mode(c->handle, CPROF_COVERAGE_COUNT);
 	cprof_profiler_set_coverage_branches(c->handle, CPROF_COVERAGE_BRANCHES_NONE);
 	cprof_profiler_set_coverage_filter_callback(c->handle, filter);
+	cprof_profiler_set_runtime_initialized_callback(c->handle, on_initialized);
 	cprof_profiler_set_runtime_shutdown_end_callback(c->handle, on_shutdown);
 }

@@ -370,6 +370,13 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 		assert_equal "$bad: $status" "$bad: 125"
 		[ -n "$stderr" ]
 	done
+	# Of coverage, too, and before the program starts.
+	"$CPROF" run --profile='coverage:output=|grep -c statement >count' -- ./small >/dev/null || :
+	run "$CPROF" run --profile='coverage:output=+cov' -- ./small
+	assert_equal "$(grep -h -c '<statement' cov.[0-9]*)" "$(cat count)"
+	separately "$CPROF" run --profile=coverage:output=nowhere/x -- ./small
+	assert_equal "$status" 125
+	refute_output 'done'
 	# A command that fails is said.
 	separately "$CPROF" run --profile='order:output=|exit 7' -- ./small
 	[[ $stderr == *'exit 7'* ]]
