@@ -149,6 +149,7 @@ struct engine_calls {
 	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */
 	uint64_t events, rejected_inside, rejected_condition, unmatched;
+	uint64_t told, untold; /* calls of which the condition could be told, or not */
 	uint64_t armed_functions, armed_sites;
 };
 

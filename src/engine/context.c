@@ -94,11 +94,14 @@ enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *
 	enum cp_truth truth;
 	size_t count = 0;
 
+	c->untold++;
 	if (!t->signature)
 		return CP_UNKNOWN;
 	arguments = cp_signature_arguments(t->signature, &capture, c->arena, &count);
 	truth = cp_condition_holds(c->condition, arguments, count);
 	cp_value_arena_reset(c->arena);
+	c->told += truth != CP_UNKNOWN;
+	c->untold -= truth != CP_UNKNOWN;
 	return truth;
 }
 

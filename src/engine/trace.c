@@ -90,6 +90,9 @@ void engine_calls_warn(cprof_session *s)
 		return;
 	engine_locks_warn(s);
 	engine_heap_warn(s);
+	if (s->calls->untold && !s->calls->told)
+		engine_warn(s, "the condition names what no call had: arguments have names where "
+			       "there is debug information");
 	cp_vec_for_each(&s->calls->traces, t) {
 		for (n = 0, end = false; !end; n++) {
 			entry = cp_spec_unmatched(t->spec->spec, n, &end);

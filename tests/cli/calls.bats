@@ -274,6 +274,11 @@ areas() {
 	assert_equal "$(events x.data)" "recurse enter=2 leave=2 tail_call=0 unwind=0"
 	assert_equal "$("$CPROF" replay --json x.data |
 		jq -r 'select(.event == "enter") | "\(.args[0].text) \(.depth)"')" $'10 0\n8 1'
+	# A name that no call has is said; one that some have is none of that.
+	run "$CPROF" run -q -t recurse,leaf --when 'nn > 7' -- "$TRACEES/counted"
+	assert_output --partial 'warning: the condition names what no call had'
+	run "$CPROF" run -q -t recurse,leaf --when 'n > 7' -- "$TRACEES/counted"
+	refute_output --partial 'the condition names'
 }
 
 @test "--max-rate ends the tracing of a function, and the summary says so" {
