@@ -463,7 +463,10 @@ static void on_disarmed(cprof_profiler *c, const cprof_function *f, uint32_t rat
 
 static void on_initialized(cprof_profiler *c)
 {
-	c->start_ns = cp_now();
+	const cprof_process *p = cprof_current_process();
+
+	/* What this event waited for, others did not wait for. */
+	c->start_ns = p ? cprof_process_start(p) : cp_now();
 	settings_open_late(c->handle, c->output, &c->out);
 }
 
