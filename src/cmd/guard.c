@@ -4,7 +4,9 @@
  * async-signal-safe, and reads one record (engine/profilers.h) that says whose
  * callback is being called.
  *
- * A crash ends cprof as it would without us: the tracer sees that and leaves.
+ * A crash is cprof's end: the tracer is told and leaves, a child of ours is left to
+ * crash as it would have without us, for whoever wants the core, and CMD's end is
+ * waited for, so that nobody finds it in the background.
  * A callback that does not return is the tracer's finding: it leaves, and ends;
  * its SIGCHLD is where we hear of it. The callback may still come back, then
  * all goes on to an orderly end. When it does not, and CMD has ended (or it was
@@ -12,6 +14,7 @@
  *
  * A program that ends first takes the tracer with it, and nobody is left to find
  * anything: from then on we look every PATIENCE seconds whether events are read.
+ * So we do before there is a tracer, for a module that is still in its init.
  */
 #include "cmd/guard.h"
 
@@ -34,9 +37,9 @@ static struct {
 	pid_t pid; /* ours, not that of a child that a module forks */
 	volatile sig_atomic_t failure, told;
 	struct sigaction old_child;
-	uint64_t read, cpu_ns; /* when we looked last: how far events were read, CPU time */
+	uint64_t done, cpu_ns; /* when we looked last: how far things were, CPU time */
 	int works;
-	bool looks;
+	bool looks, late; /* late: after CMD's end */
 	char stack[STACK_SIZE];
 } guard;
 
@@ -110,6 +113,23 @@ static const char *name_of(int signal)
 	}
 }
 
+/* SA_RESETHAND: what happens next to the child is what always did. */
+__attribute__((noreturn)) static void end_after(int signal)
+{
+	cprof_session *s = guard.session;
+	pid_t command = s && engine_let_go_now(s) ? (pid_t)cprof_session_pid(s) : 0, child;
+
+	guard.session = NULL;
+	child = gettid() == getpid() && getpid() == guard.pid ? _Fork() : 0;
+	if (!child)
+		raise(signal);
+	while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+		;
+	while (command && waitpid(command, NULL, 0) < 0 && errno == EINTR)
+		;
+	_exit((int)guard.failure);
+}
+
 static void on_crash(int signal)
 {
 	struct line l = { .size = 0 };
@@ -122,8 +142,7 @@ static void on_crash(int signal)
 	add_text(&l, ")");
 	add_outcome(&l);
 	say(&l);
-	/* SA_RESETHAND: what happens next is what always did. */
-	raise(signal);
+	end_after(signal);
 }
 
 static void on_exit_of_process(void)
@@ -158,32 +177,59 @@ static void look_later(void)
 	alarm(PATIENCE);
 }
 
-/* The same rule as the tracer's: an event that is not done, and no work. */
+/* The same rule as the tracer's: what is to be done is not, and no work. */
+static void look(int signal, uint64_t done)
+{
+	guard.works = done == guard.done ? guard.works + 1 : 0;
+	if (done == guard.done &&
+	    (guard.works > WORKS_MOST ||
+	     cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - guard.cpu_ns < CP_NS_PER_S / 10))
+		on_alarm(signal);
+	guard.done = done;
+	look_later();
+}
+
+/* While modules are loaded: one that is still in its init. */
+static void on_look_early(int signal)
+{
+	struct engine_calling calling = engine_calling_now(guard.session);
+
+	if (guard.session && !engine_has_started(guard.session))
+		look(signal, calling.what ? (uintptr_t)calling.desc : 0);
+}
+
 static void on_look(int signal)
 {
 	uint64_t read;
 
-	if (!guard.session || !engine_has_unread(guard.session, &read))
+	if (guard.session && engine_has_unread(guard.session, &read))
+		look(signal, read);
+}
+
+/* Not where somebody else has an alarm of his own. */
+static void begin_to_look(void (*handler)(int), uint64_t done)
+{
+	struct sigaction old, action = { .sa_handler = handler, .sa_flags = SA_RESTART };
+
+	if (sigaction(SIGALRM, NULL, &old) ||
+	    (old.sa_handler != SIG_DFL && old.sa_handler != on_look_early))
 		return;
-	guard.works = read == guard.read ? guard.works + 1 : 0;
-	if (read == guard.read &&
-	    (guard.works > WORKS_MOST ||
-	     cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - guard.cpu_ns < CP_NS_PER_S / 10))
-		on_alarm(signal);
-	guard.read = read;
+	guard.looks = true;
+	guard.done = done;
+	guard.works = 0;
+	sigaction(SIGALRM, &action, NULL);
 	look_later();
 }
 
-static void begin_to_look(void)
+static void begin_to_look_late(void)
 {
-	struct sigaction old, action = { .sa_handler = on_look, .sa_flags = SA_RESTART };
+	uint64_t read = 0;
 
-	if (guard.looks || sigaction(SIGALRM, NULL, &old) || old.sa_handler != SIG_DFL)
+	if (guard.late)
 		return;
-	guard.looks = true;
-	sigaction(SIGALRM, &action, NULL);
-	engine_has_unread(guard.session, &guard.read);
-	look_later();
+	guard.late = true;
+	engine_has_unread(guard.session, &read);
+	begin_to_look(on_look, read);
 }
 
 static bool has_ended(pid_t command)
@@ -210,8 +256,8 @@ static void on_child(int signal)
 	(void)signal;
 	command = guard.session ? (pid_t)cprof_session_pid(guard.session) : 0;
 	if (!guard.session || !engine_was_abandoned(guard.session)) {
-		if (guard.session && has_ended(command))
-			begin_to_look();
+		if (guard.session && engine_has_started(guard.session) && has_ended(command))
+			begin_to_look_late();
 		errno = saved;
 		return;
 	}
@@ -257,6 +303,7 @@ void cp_guard_begin(cprof_session *session, int failure)
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
 		take(signals[i]);
 	sigaction(SIGCHLD, &child, &guard.old_child);
+	begin_to_look(on_look_early, 0);
 	if (!registered)
 		atexit(on_exit_of_process);
 	registered = true;
@@ -268,8 +315,8 @@ void cp_guard_end(cprof_session *session)
 	if (guard.looks) {
 		alarm(0);
 		default_action(SIGALRM, SIG_DFL);
-		guard.looks = false;
 	}
+	guard.looks = guard.late = false;
 	cprof_session_destroy(session);
 	guard.session = NULL;
 }

@@ -62,6 +62,11 @@ bool engine_was_abandoned(const cprof_session *session);
 /* Are there events that nobody has read yet? *read_ret grows with what was. */
 bool engine_has_unread(const cprof_session *session, uint64_t *read_ret);
 
+/* Do events come? Before that, there is nothing but init. */
+bool engine_has_started(const cprof_session *session);
+/* Has the tracer leave, whatever we do from now on; false: there was nothing yet. */
+bool engine_let_go_now(cprof_session *session);
+
 /* services.c */
 void engine_counters_free(cprof_session *session);
 

@@ -98,6 +98,19 @@ bool engine_was_abandoned(const cprof_session *s)
 	return s->link.shared && s->link.shared->abandoned;
 }
 
+bool engine_has_started(const cprof_session *s)
+{
+	return s->started;
+}
+
+bool engine_let_go_now(cprof_session *s)
+{
+	if (!s->started)
+		return false;
+	close(s->link.controller_socket);
+	return true;
+}
+
 bool engine_has_unread(const cprof_session *s, uint64_t *read_ret)
 {
 	if (!s->link.shared)

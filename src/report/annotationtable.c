@@ -231,6 +231,18 @@ static void fibers(const struct cp_annotations *a, const struct cp_look *look, s
 	cp_report_title(out, look, "Fibers", text.bytes);
 }
 
+static void unmatched(const struct cp_annotations *a, const struct cp_look *look,
+		      struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!a->unmatched)
+		return;
+	cp_add_plural(&text, a->unmatched, "end", "ends");
+	cp_buf_str(&text, " of spans that did not begin here, or were over");
+	cp_report_title(out, look, "Unmatched", text.bytes);
+}
+
 /* ---- all of it ---- */
 
 CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_report_options *o,
@@ -245,6 +257,7 @@ CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_repor
 	for (i = 0; i < CP_ARRAY_SIZE(sections); i++)
 		section(&a, &s, &sections[i], o->limit, look, out);
 	fibers(&a, look, out);
+	unmatched(&a, look, out);
 	return o->what == CP_REPORT_ANNOTATIONS ? tracks(&a, o->limit, look, out) : NULL;
 }
 

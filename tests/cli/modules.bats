@@ -289,7 +289,7 @@ wrong() {
 	local how where says
 	while read -r how where says; do
 		wrong "$how" "$where"
-		[ "$status" -ge 128 ]
+		assert_equal "$status" 125
 		[[ $stderr == *"the profiler crash crashed in its $says;"* ]] || fail "$how $where: $stderr"
 		[[ $where != init || $stderr == *"; nothing was started" ]] || fail "$stderr"
 	done <<-END
@@ -316,12 +316,35 @@ wrong() {
 	ulimit -c 0
 	start "$MODULES/program" stop
 	separately timeout 60 "$CPROF" attach --plugin-dir="$MODULES" --profile=crash:segv,call "$pid"
-	[ "$status" -ge 128 ]
+	assert_equal "$status" 1
 	[[ $stderr == *'crash crashed in its callback method_enter'* ]]
 	until_true left_alone "$pid"
 	: >stop
 	wait "$pid" || [ $? = 7 ]
 	grep -q 'program: done' out
+}
+
+@test "cprof run ends when the program of a module that crashed does" {
+	[ -z "${SANITIZED-}" ] || skip 'sanitizers report crashes themselves'
+	ulimit -c 0
+	start "$CPROF" run --plugin-dir="$MODULES" --profile=crash:segv,call -- "$MODULES/program" stop
+	local cprof=$pid
+	until_true grep -q 'crash crashed in its callback method_enter' err
+	program=$(pgrep -P "$cprof" -x program)
+	until_true left_alone "$program"
+	kill -0 "$cprof"
+	: >stop
+	wait "$cprof" || code=$?
+	assert_equal "$code" 125
+	grep -q 'program: done' out
+}
+
+# It goes on as long as it works, and a minute; not when it sleeps.
+@test "a module that does not return from its init is named, and nothing started" {
+	separately "$CPROF" run --plugin-dir="$MODULES" --profile=crash:sleep,init -- touch started
+	assert_equal "$status" 125
+	assert_equal "$stderr" 'cprof: the profiler crash still has not returned from its function init: cprof ends without it'
+	[ ! -e started ]
 }
 
 # It is the tracer that notices, after some seconds.

@@ -20,6 +20,12 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 		.open |= map(select(. > $e.s)) | .ok = (.ok and all(.open[]; . >= $e.s + $e.d))
 		| .open += [$e.s + $e.d]) | .ok) | all'
 
+@test "report tells ends of what did not begin" {
+	studio | made cprof.data
+	run "$CPROF" report --annotations
+	assert_line --regexp '^Unmatched.* 1 end of spans that did not begin here, or were over'
+}
+
 @test "report sums spans, counters and instants up" {
 	studio | made cprof.data
 	run "$CPROF" report --annotations
