@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "arch/arch.h"
@@ -216,6 +217,21 @@ struct cp_error *cp_module_check_name(const char *name, size_t size)
 			     "--plugin-dir=DIR says where its file %sNAME.so is", PREFIX);
 }
 
+/* Of a place that somebody named, where there is more to say than that nothing is
+ * there. */
+static const char *why_not(const struct cp_module_place *p, const char *path)
+{
+	struct stat st;
+
+	if (strcmp(p->by, "--plugin-dir") != 0 && strcmp(p->by, "CPROF_PLUGIN_PATH") != 0)
+		return "";
+	if (!lstat(path, &st))
+		return ": a link that leads nowhere";
+	if (errno == EACCES)
+		return ": permission denied";
+	return stat(p->directory, &st) ? ": there is no such directory" : "";
+}
+
 static struct cp_error *not_found(const struct cp_module_places *places, const char *name)
 {
 	struct cp_buf hint CP_CLEANUP(cp_buf_free) = { 0 };
@@ -227,7 +243,11 @@ static struct cp_error *not_found(const struct cp_module_places *places, const c
 		cp_buf_printf(&hint, " %s", b->name);
 	cp_buf_printf(&hint, "\n  %s%s in the running executable", INIT, name);
 	cp_vec_for_each(&places->list, p) {
-		cp_buf_printf(&hint, "\n  %s/%s%s.so  (%s)", p->directory, PREFIX, name, p->by);
+		CP_FREE char *path = NULL;
+
+		if (asprintf(&path, "%s/%s%s.so", p->directory, PREFIX, name) < 0)
+			return cp_error_nomem();
+		cp_buf_printf(&hint, "\n  %s  (%s)%s", path, p->by, why_not(p, path));
 	}
 	cp_buf_printf(&hint, "\n  %s%s.so  (/etc/ld.so.cache)", PREFIX, name);
 	return cp_error_hint(cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no profiler named '%s'",

@@ -408,6 +408,27 @@ END
 	[[ $stderr != *nonsense* ]]
 }
 
+@test "a place that was named, and why it is of no use" {
+	mkdir here
+	ln -s /nonexistent here/libcprof-profiler-gone.so
+	separately "$CPROF" run --plugin-dir=here --plugin-dir=nowhere --profile=gone -- true
+	assert_equal "$status" 125
+	[[ $stderr == *'here/libcprof-profiler-gone.so  (--plugin-dir): a link that leads nowhere'* ]]
+	[[ $stderr == *'nowhere/libcprof-profiler-gone.so  (--plugin-dir): there is no such directory'* ]]
+	[[ $stderr != *'(installed):'* ]]
+}
+
+@test "a recording that is named is made, whatever other profilers do" {
+	separately "$CPROF" run -o named.data --profile=stacks:output=folded -- "$MODULES/program"
+	assert_equal "$status" 7
+	[ -e folded ]
+	run "$CPROF" report named.data
+	assert_success
+	rm named.data
+	separately "$CPROF" run --profile=stacks:output=folded -- "$MODULES/program"
+	[ ! -e cprof.data ]
+}
+
 # ---- cprof modules ----
 
 @test "modules: a list with name, place, version and what each does" {
