@@ -49,7 +49,8 @@ typedef enum cprof_unwinder {
 } cprof_unwinder;
 
 /* A new session, current on this thread; NULL without memory or processes, and
- * from a callback or init function of a profiler. */
+ * from a callback or init function of a profiler. All that follows takes NULL:
+ * INVALID_ARGUMENT, and nothing. */
 CPROF_API cprof_session *cprof_session_create(void);
 CPROF_API cprof_session *cprof_session_current(void);
 

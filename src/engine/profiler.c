@@ -256,10 +256,10 @@ bool cprof_session_profiler_failed(const cprof_session *s)
 {
 	const struct cprof_profiler_desc *p;
 
-	for (p = s->profilers; p; p = p->next)
+	for (p = s ? s->profilers : NULL; p; p = p->next)
 		if (p->failed)
 			return true;
-	return s->nameless_failed;
+	return s && s->nameless_failed;
 }
 
 /* ---- the sampler ---- */

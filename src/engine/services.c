@@ -131,7 +131,7 @@ const char *cprof_session_help(const cprof_session *s)
 {
 	const struct cprof_profiler_desc *p;
 
-	for (p = s->profilers; p; p = p->next)
+	for (p = s ? s->profilers : NULL; p; p = p->next)
 		if (p->help)
 			return p->help;
 	return NULL;

@@ -71,16 +71,6 @@ cprof_status engine_fail(cprof_session *s, struct cp_error *err)
 	return CPROF_E_FAIL;
 }
 
-const char *cprof_session_error(const cprof_session *s)
-{
-	return s->error ? s->error->what : "";
-}
-
-const char *cprof_session_error_hint(const cprof_session *s)
-{
-	return s->error && s->error->hint ? s->error->hint : "";
-}
-
 void engine_warn(cprof_session *s, const char *format, ...)
 {
 	char *text;
@@ -99,16 +89,6 @@ void engine_warn(cprof_session *s, const char *format, ...)
 	if (i < s->warnings.count || s->warnings.count >= MAX_WARNINGS ||
 	    !cp_vec_push(&s->warnings, text))
 		free(text);
-}
-
-const char *cprof_session_warning(const cprof_session *s, size_t n)
-{
-	return n < s->warnings.count ? s->warnings.items[n] : NULL;
-}
-
-int cprof_session_exec_errno(const cprof_session *s)
-{
-	return s->exec_errno;
 }
 
 /* The kernel's out-of-memory killer shall take us first: the tracer must not
@@ -162,25 +142,11 @@ static void unlink_session(const cprof_session *s)
 		*at = s->outer;
 }
 
-void cprof_session_set_unwinder(cprof_session *s, cprof_unwinder unwinder)
-{
-	s->unwinder = unwinder;
-}
-
-void cprof_session_set_debug_info(cprof_session *s, const char *const *dirs, bool debuginfod)
-{
-	s->debug_dirs = dirs;
-	s->debuginfod = debuginfod;
-}
-
-void cprof_session_set_plugin_dirs(cprof_session *s, const char *const *dirs)
-{
-	s->plugin_dirs = dirs;
-}
-
 cprof_status cprof_session_launch(cprof_session *s, const char *path, char *const argv[],
 				  char *const envp[], unsigned flags)
 {
+	if (!s || !path || !argv || !*argv)
+		return CPROF_E_INVALID_ARGUMENT;
 	if (s->target)
 		return engine_fail(s, cp_error_new(CP_ERR_USAGE, 0, "the session has a target"));
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
@@ -246,6 +212,8 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 
 cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
 {
+	if (!s)
+		return CPROF_E_INVALID_ARGUMENT;
 	if (s->target)
 		return engine_fail(s, cp_error_new(CP_ERR_USAGE, 0, "the session has a target"));
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
@@ -567,6 +535,8 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 	uint64_t deadline;
 	bool busy = true;
 
+	if (!s)
+		return CPROF_E_INVALID_ARGUMENT;
 	if (!s->target || s->started)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	start(s);
@@ -582,15 +552,6 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 	if (s->exec_errno)
 		return engine_fail_exec(s);
 	return s->error && !cprof_session_profiler_failed(s) ? CPROF_E_FAIL : CPROF_OK;
-}
-
-void cprof_session_stop(cprof_session *s)
-{
-	uint64_t one = 1;
-
-	s->stop_asked = true;
-	if (write(s->stop_fd, &one, sizeof(one)) < 0)
-		return;
 }
 
 /* ---- snapshots of everything ---- */
@@ -678,6 +639,8 @@ cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thre
 			   (flags & CPROF_SNAPSHOT_FLOATING ? CP_CAPTURE_XSTATE : 0);
 	struct cp_error *err;
 
+	if (!s || !cb)
+		return CPROF_E_INVALID_ARGUMENT;
 	if (!s->target || s->child)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	s->started = s->snapshotting = true;
@@ -692,34 +655,7 @@ cprof_status cprof_session_snapshot(cprof_session *s, unsigned flags, cprof_thre
 	return err ? engine_fail(s, err) : CPROF_OK;
 }
 
-/* ---- queries and the end ---- */
-
-int32_t cprof_session_pid(const cprof_session *s)
-{
-	return s->child;
-}
-
-int32_t cprof_session_target(const cprof_session *s)
-{
-	return s->target;
-}
-
-char *const *cprof_session_command(const cprof_session *s)
-{
-	return s->command;
-}
-
-bool cprof_session_is_attached(const cprof_session *s)
-{
-	return s->attached;
-}
-
-int cprof_session_exit_status(cprof_session *s, bool wait)
-{
-	if (s->child)
-		engine_reap_child(s, wait);
-	return s->wait_status;
-}
+/* ---- the end ---- */
 
 static void profilers_free(cprof_session *s)
 {
@@ -748,6 +684,8 @@ static void profilers_free(cprof_session *s)
 
 cprof_status cprof_session_detach(cprof_session *s)
 {
+	if (!s)
+		return CPROF_E_INVALID_ARGUMENT;
 	if (!s->target || (s->started && !s->ended && s->calling.what))
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	if (s->started) {

@@ -215,8 +215,10 @@ static bool is_same(const struct cp_type *a, const struct cp_type *b)
 		return false;
 	x = details_of(a);
 	y = details_of(b);
-	if (!x || !y || x->member_count != y->member_count)
+	if (!x || !y)
 		return !x == !y;
+	if (x->member_count != y->member_count)
+		return false;
 	for (i = 0; i < x->member_count; i++)
 		if (x->members[i].offset != y->members[i].offset ||
 		    strcmp(x->members[i].name, y->members[i].name))

@@ -457,6 +457,42 @@ static void test_after_launch(unsigned flags, bool taken)
 	cprof_callspec_free(spec);
 }
 
+static void thread(cprof_thread *t, bool captured, void *data)
+{
+	(void)t;
+	(void)captured;
+	(void)data;
+}
+
+/* What create() answers where there is no memory, and who does not look. */
+static void test_no_session(void)
+{
+	char *args[] = { (char[]){ "true" }, NULL }, *none[] = { NULL };
+	cprof_session *s;
+
+	CHECK(cprof_session_launch(NULL, "true", args, NULL, 0) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_attach(NULL, 1, 0) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_run(NULL, 0) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_detach(NULL) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_snapshot(NULL, 0, thread, NULL) == CPROF_E_INVALID_ARGUMENT);
+	CHECK_STR(cprof_session_error(NULL), "there is no session");
+	CHECK_STR(cprof_session_error_hint(NULL), "");
+	CHECK(!cprof_session_warning(NULL, 0) && !cprof_session_help(NULL) &&
+	      !cprof_session_profiler_failed(NULL) && !cprof_session_pid(NULL) &&
+	      !cprof_session_target(NULL) && !cprof_session_command(NULL) &&
+	      !cprof_session_is_attached(NULL) && !cprof_session_exec_errno(NULL));
+	CHECK(cprof_session_exit_status(NULL, true) == -1);
+	cprof_session_stop(NULL);
+	cprof_session_set_plugin_dirs(NULL, NULL);
+	cprof_session_destroy(NULL);
+	s = cprof_session_create();
+	CHECK(cprof_session_launch(s, NULL, args, NULL, 0) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_launch(s, "true", NULL, NULL, 0) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_launch(s, "true", none, NULL, 0) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_snapshot(s, 0, NULL, NULL) == CPROF_E_INVALID_ARGUMENT);
+	cprof_session_destroy(s);
+}
+
 int main(int argc, char **argv)
 {
 	cprof_profiler p = { .name = 'p' }, q = { .name = 'q' };
@@ -465,6 +501,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1)
 		_exit(program()); /* leak checks fail under ptrace */
+	test_no_session();
 	test_after_launch(0, false);
 	test_after_launch(CPROF_SESSION_CALLS, true);
 	s = cprof_session_create();
