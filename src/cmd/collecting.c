@@ -290,8 +290,8 @@ static char *describe(const struct cp_collect_options *o)
 bool cp_collecting_records(const struct cp_collect_options *o)
 {
 	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
-	       o->output != cp_collect_defaults.output ||
-	       o->coverage.coverage || o->annotations || others(&o->calls);
+	       o->output != cp_collect_defaults.output || o->coverage.coverage || o->annotations ||
+	       others(&o->calls);
 }
 
 /* --profile=default, log:report: the report is wanted, too. */
