@@ -100,28 +100,52 @@ static void show_args(struct cp_buf *out, const struct show *s, const struct cp_
 	cp_buf_u8(out, ')');
 }
 
-/* A line each, cut to the width of a terminal. */
+/* A line of its own, cut to the width of a terminal. */
+static void show_line(struct cp_buf *out, const struct show *s, struct cp_buf *line)
+{
+	cp_buf_u8(line, 0);
+	cp_buf_str(out, "\n" INDENT);
+	if (line->failed)
+		cp_buf_str(out, "?");
+	else if (s->look->columns > sizeof(INDENT) + LEAST_COLUMNS)
+		cp_text_fit(out, (char *)line->bytes, s->look->columns - sizeof(INDENT));
+	else
+		cp_buf_str(out, (char *)line->bytes);
+	line->size = 0;
+}
+
+/* Where the frame's line is too short for them. */
+static void show_args_below(struct cp_buf *out, const struct show *s,
+			    const struct cp_stack_frame *f)
+{
+	struct cp_buf line = { 0 };
+	size_t i;
+
+	for (i = 0; i < f->args.list.count; i++) {
+		cp_buf_str(&line, i ? " " : "(");
+		show_value(&line, s, f->args.list.items[i], ARGUMENT_DEPTH);
+		cp_buf_str(&line, i + 1 < f->args.list.count ? "," : ")");
+		show_line(out, s, &line);
+	}
+	cp_buf_free(&line);
+}
+
 static void show_locals(struct cp_buf *out, const struct show *s, const struct cp_stack_frame *f)
 {
 	struct cp_buf line = { 0 };
 	size_t i;
 
 	for (i = 0; i < f->locals.list.count; i++) {
-		line.size = 0;
 		show_value(&line, s, f->locals.list.items[i], LOCAL_DEPTH);
-		cp_buf_u8(&line, 0);
-		cp_buf_str(out, "\n" INDENT);
-		if (s->look->columns > sizeof(INDENT) + LEAST_COLUMNS)
-			cp_text_fit(out, (char *)line.bytes, s->look->columns - sizeof(INDENT));
-		else
-			cp_buf_str(out, (char *)line.bytes);
+		show_line(out, s, &line);
 	}
 	cp_buf_free(&line);
 }
 
 /* ---- frames ---- */
 
-static void show_name(struct cp_buf *out, const struct show *s, const struct cp_stack_frame *f)
+static void show_name(struct cp_buf *out, const struct show *s, const struct cp_stack_frame *f,
+		      bool args)
 {
 	struct cp_buf name = { 0 };
 	const char *raw = f->function ? f->function : "??";
@@ -137,20 +161,20 @@ static void show_name(struct cp_buf *out, const struct show *s, const struct cp_
 	cp_buf_free(&name);
 	if (f->offset && !f->inlined)
 		cp_buf_printf(out, "+%#llx", (unsigned long long)f->offset);
-	if (s->o->args && f->has_values)
+	if (args)
 		show_args(out, s, f);
 	if (f->signal)
 		cp_buf_str(out, " <signal handler called>");
 }
 
-static void show_frame(struct cp_buf *out, const struct show *s, size_t n,
-		       const struct cp_stack_frame *f)
+static void show_head(struct cp_buf *out, const struct show *s, size_t n,
+		      const struct cp_stack_frame *f, bool args)
 {
 	char number[64];
 
 	snprintf(number, sizeof(number), "  #%-3zu %016llx ", n, (unsigned long long)f->ip);
 	cp_paint(out, s->look, CP_PAINT_DIM, number);
-	show_name(out, s, f);
+	show_name(out, s, f, args);
 	if (f->file) {
 		cp_buf_str(out, " at ");
 		add(out, f->file);
@@ -166,6 +190,32 @@ static void show_frame(struct cp_buf *out, const struct show *s, size_t n,
 		cp_buf_printf(out, " (%u frames)", f->run);
 	if (f->guessed)
 		cp_buf_str(out, " (guessed)");
+}
+
+static bool fits(const struct show *s, size_t n, const struct cp_stack_frame *f)
+{
+	const struct cp_look plain = { 0 };
+	const struct show flat = { s->o, &plain };
+	struct cp_buf line = { 0 };
+	bool fits;
+
+	if (!s->look->columns || !f->args.list.count)
+		return true;
+	show_head(&line, &flat, n, f, true);
+	cp_buf_u8(&line, 0);
+	fits = line.failed || cp_text_columns((char *)line.bytes) <= s->look->columns;
+	cp_buf_free(&line);
+	return fits;
+}
+
+static void show_frame(struct cp_buf *out, const struct show *s, size_t n,
+		       const struct cp_stack_frame *f)
+{
+	bool args = s->o->args && f->has_values, beside = args && fits(s, n, f);
+
+	show_head(out, s, n, f, beside);
+	if (args && !beside)
+		show_args_below(out, s, f);
 	if (s->o->registers && !f->inlined)
 		show_registers(out, f);
 	show_locals(out, s, f);

@@ -139,6 +139,10 @@ agree() {
 	grep -q '#[0-9]* .* leaf+0x[0-9a-f]* (what="a string on the heap", n={.*}, c=BLUE, count=18446744073709551615) at .*variables.cpp:' pipe
 	COLUMNS=60 script -qec "NO_COLOR=1 PAGER=cat '$CPROF' stack --locals $tracee" /dev/null |
 		tr -d '\r' | grep '^           ' >narrow
+	COLUMNS=60 script -qec "NO_COLOR=1 PAGER=cat '$CPROF' stack --args $tracee" /dev/null |
+		tr -d '\r' >below
+	grep -A 3 -E '^  #[0-9]+ .* leaf\+0x[0-9a-f]+ at ' below | sed -n '2p;4p' | diff - <(
+		printf '           (%s\n            %s\n' 'what="a string on the heap",' 'c=BLUE,')
 	[ -s narrow ]
 	[ "$(LC_ALL=C.UTF-8 wc -L <narrow)" -le 60 ]
 	finish
