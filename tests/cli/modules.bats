@@ -328,13 +328,13 @@ wrong() {
 	[ -z "${SANITIZED-}" ] || skip 'sanitizers report crashes themselves'
 	ulimit -c 0
 	start "$CPROF" run --plugin-dir="$MODULES" --profile=crash:segv,call -- "$MODULES/program" stop
-	local cprof=$pid
+	local running=$pid
 	until_true grep -q 'crash crashed in its callback method_enter' err
-	program=$(pgrep -P "$cprof" -x program)
+	program=$(pgrep -P "$running" -x program)
 	until_true left_alone "$program"
-	kill -0 "$cprof"
+	kill -0 "$running"
 	: >stop
-	wait "$cprof" || code=$?
+	wait "$running" || code=$?
 	assert_equal "$code" 125
 	grep -q 'program: done' out
 }
