@@ -80,6 +80,17 @@ extern const struct cp_arch cp_arch_aarch64;
 uint64_t cp_arch_frame_depth(const struct cp_arch *arch, const uint8_t *code, size_t size,
 			     uint64_t start, uint64_t pc);
 
+/* What became of the registers of arguments where a function that sets up its frame
+ * got to: some hold what they held, of some that was stored in memory, of the
+ * others nothing can be told. */
+struct cp_arch_arguments {
+	uint64_t kept, stored; /* general registers, by DWARF number */
+	uint32_t vectors_kept, vectors_stored;
+};
+/* The code from `start`, a function's entry, to `pc`, without jumps. */
+struct cp_arch_arguments cp_arch_follow_arguments(const struct cp_arch *arch, const uint8_t *code,
+						  size_t size, uint64_t start, uint64_t pc);
+
 /* ---- host: the ISA this cprof runs on ---- */
 
 /* The ISA of this build. */

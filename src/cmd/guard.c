@@ -40,7 +40,7 @@ static struct {
 	uint64_t done, cpu_ns; /* when we looked last: how far things were, CPU time */
 	int works;
 	bool looks, late; /* late: after CMD's end */
-	char stack[STACK_SIZE];
+	_Alignas(16) char stack[STACK_SIZE];
 } guard;
 
 /* ---- one line ---- */

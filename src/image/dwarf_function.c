@@ -394,6 +394,21 @@ bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct c
 	return read_locked(image, address.v, REAL, arena, ret);
 }
 
+uint64_t cp_image_prologue_end(struct cp_image *image, struct cp_vaddr entry)
+{
+	struct cp_debuginfo *all;
+	struct cp_unit *unit;
+	uint64_t end = 0;
+
+	pthread_mutex_lock(&image->debug_lock);
+	all = cp_debuginfo_begin(image, STEPS);
+	unit = all ? cp_debuginfo_unit(all, entry.v) : NULL;
+	if (unit && cp_unit_root(unit))
+		end = cp_unit_next_row(unit, entry.v);
+	pthread_mutex_unlock(&image->debug_lock);
+	return end;
+}
+
 bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t level,
 			     struct cp_arena *arena, struct cp_function_info *ret)
 {

@@ -525,7 +525,8 @@ const char *cp_unit_file(struct cp_unit *unit, uint64_t number)
 	return f->path;
 }
 
-bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret)
+/* The rows of the sequence that covers `at`, and the one of them that does. */
+static const struct row *find_row(struct cp_unit *unit, uint64_t at, const struct row **end_ret)
 {
 	struct cp_lines *lines = lines_of(unit);
 	const struct cp_span *span;
@@ -534,7 +535,7 @@ bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret)
 	size_t low = 0, high, mid;
 
 	if (!lines)
-		return false;
+		return NULL;
 	if (!lines->ran) {
 		lines->ran = true;
 		run_program(unit, lines, NULL);
@@ -542,7 +543,7 @@ bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret)
 	}
 	span = cp_spans_find(&lines->spans, at);
 	if (!span)
-		return false;
+		return NULL;
 	s = &lines->sequences.items[span->value];
 	rows = lines->rows.items + s->first;
 	for (high = s->count; high - low > 1;) {
@@ -552,10 +553,29 @@ bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret)
 		else
 			high = mid;
 	}
-	ret->file = cp_unit_file(unit, rows[low].file);
-	ret->line = rows[low].line;
-	ret->column = rows[low].column;
+	*end_ret = rows + s->count;
+	return rows + low;
+}
+
+bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret)
+{
+	const struct row *end, *row = find_row(unit, at, &end);
+
+	if (!row)
+		return false;
+	ret->file = cp_unit_file(unit, row->file);
+	ret->line = row->line;
+	ret->column = row->column;
 	return true;
+}
+
+uint64_t cp_unit_next_row(struct cp_unit *unit, uint64_t at)
+{
+	const struct row *end, *row = find_row(unit, at, &end);
+
+	while (row && row < end && row->address <= at)
+		row++;
+	return row && row < end ? row->address : 0;
 }
 
 void cp_lines_destroy(struct cp_lines *lines)

@@ -175,6 +175,9 @@ bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct c
  * inlined call, in the frame of the function that it is in. */
 bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t level,
 			     struct cp_arena *arena, struct cp_function_info *ret);
+/* Where the function whose entry is at `entry` has set up its frame, by the line
+ * table: its second row; 0: not known. */
+uint64_t cp_image_prologue_end(struct cp_image *image, struct cp_vaddr entry);
 bool cp_variable_in_scope(const struct cp_variable *variable, uint64_t pc);
 
 #define CP_LANGUAGE_RUST 0x1c

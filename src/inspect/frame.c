@@ -2,9 +2,14 @@
  *
  * Variables in the middle of a function: of a caller, whose frame stands, with
  * the registers that the walk recovered. Here debug information is right, other
- * than at an entry, so there is only one rule: what it says.
+ * than at an entry, so there is one rule: what it says. The exception is who was
+ * interrupted while an unoptimised function sets up its frame: its arguments have
+ * a place in memory by then, says debug information, and are still in registers.
  */
 #include "inspect/internal.h"
+
+#define PROLOGUE_MAX 4096 /* bytes */
+#define FRAME_OFFSET 0x91 /* DW_OP_fbreg */
 
 CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, size_t level,
 				 const struct cp_value_limits *limits, struct cp_signature **ret)
@@ -63,15 +68,133 @@ static struct cp_parameter *in_scope(const struct cp_signature *s,
 	return found;
 }
 
+/* Compiled without optimisation: each parameter is in one place, in memory. */
+static bool is_unoptimised(const struct cp_signature *s)
+{
+	const struct cp_function_info *f = &s->function;
+	const struct cp_location *at;
+	uint32_t i;
+
+	for (i = 0; i < f->parameter_count; i++) {
+		at = f->parameters[i].locations.items;
+		if (f->parameters[i].locations.count != 1 || at->low || at->high != UINT64_MAX ||
+		    !at->size || at->expr[0] != FRAME_OFFSET)
+			return false;
+	}
+	return f->parameter_count != 0;
+}
+
+static bool is_in_prologue(const struct cp_signature *s, const struct cp_value_frame *frame)
+{
+	uint64_t entry = s->function.low;
+
+	return s->described && s->parameter_count == s->function.parameter_count &&
+	       frame->pc.v >= entry && frame->pc.v - entry < PROLOGUE_MAX && is_unoptimised(s) &&
+	       frame->pc.v < cp_image_prologue_end(s->image, (struct cp_vaddr){ entry });
+}
+
+/* ---- while a frame is set up ---- */
+
+struct prologue {
+	struct cp_capture entry; /* as it was there, but for registers that are lost */
+	struct cp_arch_arguments registers;
+	const struct cp_parameter *parameters; /* where debug information has them */
+	size_t count;
+};
+
+static bool begin_prologue(const struct cp_signature *s, const struct cp_capture *capture,
+			   const struct cp_value_frame *frame, struct cp_value_arena *arena,
+			   struct prologue *ret)
+{
+	struct cp_vaddr entry = { s->function.low };
+	uint8_t code[PROLOGUE_MAX];
+	size_t size;
+
+	if (frame->locals || !is_in_prologue(s, frame))
+		return false;
+	size = cp_image_read_constant(s->image, entry, code, frame->pc.v - entry.v);
+	ret->entry = *capture;
+	/* The stack pointer was below the return address. */
+	ret->entry.regs.r[s->arch->sp] += (uint64_t)(frame->cfa_offset - s->arch->ret_size);
+	ret->registers = cp_arch_follow_arguments(s->arch, code, size, entry.v, frame->pc.v);
+	ret->parameters = in_scope(s, frame, arena, &ret->count);
+	return ret->parameters && ret->count == s->parameter_count;
+}
+
+enum whereabouts { PASSED, STORED, LOST };
+
+/* Where an argument is: as it was passed, where debug information says, nowhere. */
+static enum whereabouts whereabouts_of(const struct prologue *p, const struct cp_place *place)
+{
+	bool kept = true, stored = true;
+	unsigned i;
+
+	for (i = 0; i < place->count; i++) {
+		const struct cp_piece *piece = &place->pieces[i];
+
+		if (piece->where == CP_PIECE_REGISTER) {
+			kept &= p->registers.kept >> piece->number & 1;
+			stored &= p->registers.stored >> piece->number & 1;
+		} else if (piece->where == CP_PIECE_VECTOR) {
+			kept &= p->registers.vectors_kept >> piece->number & 1;
+			stored &= p->registers.vectors_stored >> piece->number & 1;
+		} else {
+			stored = false;
+		}
+	}
+	return kept ? PASSED : stored ? STORED : LOST;
+}
+
+/* The request and the parameter that make argument `position`; false: neither. */
+static bool argument_at(const struct prologue *p, const struct cp_signature *s, size_t position,
+			const struct cp_capture *now, struct cp_value_request *request,
+			const struct cp_parameter **ret)
+{
+	enum whereabouts where = whereabouts_of(p, &s->parameters[position].place);
+
+	request->capture = where == STORED ? now : &p->entry;
+	*ret = where == STORED ? &p->parameters[position] : &s->parameters[position];
+	return where != LOST;
+}
+
+static const cprof_value *prologue_values(const struct prologue *p, const struct cp_signature *s,
+					  const struct cp_capture *capture,
+					  struct cp_value_arena *arena, size_t *count_ret)
+{
+	struct cp_value_request request = { s, capture, arena };
+	cprof_value *values = cp_arena_array(&arena->memory, p->count, sizeof(*values));
+	const struct cp_parameter *parameter;
+	size_t i;
+
+	*count_ret = values ? p->count : 0;
+	for (i = 0; values && i < p->count; i++) {
+		if (argument_at(p, s, i, capture, &request, &parameter)) {
+			cp_value_of_parameter(&request, parameter, &values[i]);
+			continue;
+		}
+		values[i] = (cprof_value){ .name = parameter->name,
+					   .type = parameter->type ? parameter->type->text : "",
+					   .error = CPROF_VALUE_UNAVAILABLE };
+	}
+	return values;
+}
+
+/* ---- values ---- */
+
 const cprof_value *cp_frame_values(const struct cp_signature *s, const struct cp_capture *capture,
 				   const struct cp_value_frame *frame, struct cp_value_arena *arena,
 				   size_t *count_ret)
 {
 	struct cp_value_request request = { s, capture, arena };
+	struct prologue prologue;
+	struct cp_parameter *p;
+	cprof_value *values;
 	size_t count, i;
-	struct cp_parameter *p = in_scope(s, frame, arena, &count);
-	cprof_value *values = cp_arena_array(&arena->memory, count + 1, sizeof(*values));
 
+	if (begin_prologue(s, capture, frame, arena, &prologue))
+		return prologue_values(&prologue, s, capture, arena, count_ret);
+	p = in_scope(s, frame, arena, &count);
+	values = cp_arena_array(&arena->memory, count + 1, sizeof(*values));
 	*count_ret = 0;
 	if (!values || !p)
 		return NULL;
@@ -86,12 +209,21 @@ bool cp_frame_bytes(const struct cp_signature *s, const struct cp_capture *captu
 		    struct cp_value_arena *arena, struct cp_value_bytes *ret)
 {
 	struct cp_value_request request = { s, capture, arena };
-	size_t count;
-	struct cp_parameter *p = in_scope(s, frame, arena, &count);
+	struct prologue prologue;
+	const struct cp_parameter *p;
 	uint8_t error;
+	size_t count;
 
-	if (!p || position >= count)
-		return false;
-	ret->at = cp_parameter_bytes(&request, &p[position], &ret->size, &ret->address, &error);
+	if (begin_prologue(s, capture, frame, arena, &prologue)) {
+		if (position >= prologue.count ||
+		    !argument_at(&prologue, s, position, capture, &request, &p))
+			return false;
+	} else {
+		p = in_scope(s, frame, arena, &count);
+		if (!p || position >= count)
+			return false;
+		p += position;
+	}
+	ret->at = cp_parameter_bytes(&request, p, &ret->size, &ret->address, &error);
 	return ret->at != NULL;
 }

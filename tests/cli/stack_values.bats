@@ -122,6 +122,51 @@ agree() {
 	finish
 }
 
+# gdb stops it at each instruction, and leaves it stopped there by a signal.
+@test "arguments at each instruction at which a frame is set up, without optimisation" {
+	needs jq gdb
+	local compiler address count=0 between=0
+	cat >prologue.c <<-'END'
+		struct big { long a, b, c; };
+		static volatile double sink;
+		static double called(int n, const char *what, double d, struct big s, char c)
+		{
+			double x = n + d + s.a + c + what[0];
+			return x;
+		}
+		int main(void)
+		{
+			struct big s = { 11, 22, 33 };
+			for (;;)
+				sink = called(7, "seven", 2.5, s, 'q');
+		}
+	END
+	for compiler in gcc "gcc -fstack-protector-all" clang; do
+		command -v "${compiler%% *}" >/dev/null || { echo "# no $compiler" >&3; continue; }
+		$compiler -g -O0 -o prologue prologue.c
+		start ./prologue
+		for address in $(gdb -batch -ex 'disassemble called' prologue |
+			sed -n 's/^ *0x[0-9a-f]* <+\([0-9]*\)>:.*/\1/p' | head -n 14); do
+			gdb -nx -batch -p "$pid" -ex "tbreak *((char *)called + $address)" -ex continue \
+				-ex 'queue-signal SIGSTOP' -ex detach >gdb.out 2>&1
+			"$CPROF" stack --json --args --stop "$pid" >stack.json
+			got=$(jq -c '.threads[0].frames[0] | select(.function == "called") |
+				[.args[] | .error // .value]' stack.json)
+			# On its way from one register to another gcc has one elsewhere for a while.
+			case $got in
+			'[7,"seven",2.5,{"a":11,"b":22,"c":33},113]') count=$((count + 1)) ;;
+			'[7,"seven",2.5,{"a":11,"b":22,"c":33},"unavailable"]') between=$((between + 1)) ;;
+			*) complain "$compiler +$address: $got" ;;
+			esac
+			kill -CONT "$pid"
+		done
+		kill -KILL "$pid"
+		wait "$pid" || :
+	done
+	[ "$count" -ge 30 ] && [ "$between" -le 6 ] || complain "$count known, $between unavailable"
+	no_complaints
+}
+
 # again(100, 1) came back to itself by tail calls: then it was entered with 102.
 @test "what its caller passed is not believed of who was entered otherwise" {
 	needs jq
