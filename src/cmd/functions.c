@@ -20,8 +20,8 @@
 #include "report/table.h"
 
 struct functions_options {
-	bool json, partly, debuginfod;
-	struct cp_texts debug_dirs;
+	bool json, partly;
+	struct cp_symbols_options symbols;
 };
 
 #define AT(field) offsetof(struct functions_options, field)
@@ -33,20 +33,11 @@ static const struct cp_option output_options[] = {
 	{ 0 }
 };
 
-static const struct cp_option symbol_options[] = {
-	{ "debug-dir", 0, CP_OPTION_TEXTS, AT(debug_dirs), .value = "DIR",
-	  .completes = CP_COMPLETES_DIRECTORIES,
-	  .help = "look for separate debug files here, before the usual places" },
-	{ "no-debuginfod", 0, CP_OPTION_FALSE, AT(debuginfod),
-	  .help = "never ask a debuginfod server, even where DEBUGINFOD_URLS names one" },
-	{ 0 }
-};
-
 static const struct cp_option_group groups[] = { { "What is shown", output_options, 0 },
-						 { "Symbols", symbol_options, 0 },
+						 { "Symbols", cp_symbols_options, AT(symbols) },
 						 { 0 } };
 
-static const struct functions_options defaults = { .debuginfod = true };
+static const struct functions_options defaults = { .symbols.debuginfod = true };
 
 /* One line of the answer. */
 struct row {
@@ -156,10 +147,7 @@ static bool wanted(void *ctx, const char *path, bool program)
 
 static CP_ERROR open_objects(struct answer *a, const char *operand)
 {
-	struct cp_image_options options = {
-		.debug_dirs = (const char *const *)a->options->debug_dirs.items,
-		.debuginfod = a->options->debuginfod,
-	};
+	struct cp_image_options options = cp_symbols_image(&a->options->symbols);
 	uint64_t pid;
 
 	if (cp_parse_u64(operand, INT32_MAX, &pid) && pid)

@@ -25,8 +25,8 @@
 #define ENUMERATORS_SHOWN 4096
 
 struct layout_options {
-	bool json, debuginfod;
-	struct cp_texts debug_dirs;
+	bool json;
+	struct cp_symbols_options symbols;
 };
 
 #define AT(field) offsetof(struct layout_options, field)
@@ -37,20 +37,11 @@ static const struct cp_option output_options[] = {
 	{ 0 }
 };
 
-static const struct cp_option symbol_options[] = {
-	{ "debug-dir", 0, CP_OPTION_TEXTS, AT(debug_dirs), .value = "DIR",
-	  .completes = CP_COMPLETES_DIRECTORIES,
-	  .help = "look for separate debug files here, before the usual places" },
-	{ "no-debuginfod", 0, CP_OPTION_FALSE, AT(debuginfod),
-	  .help = "never ask a debuginfod server, even where DEBUGINFOD_URLS names one" },
-	{ 0 }
-};
-
 static const struct cp_option_group groups[] = { { "What is shown", output_options, 0 },
-						 { "Symbols", symbol_options, 0 },
+						 { "Symbols", cp_symbols_options, AT(symbols) },
 						 { 0 } };
 
-static const struct layout_options defaults = { .debuginfod = true };
+static const struct layout_options defaults = { .symbols.debuginfod = true };
 
 /* A type with what is known of it. */
 struct layout {
@@ -543,10 +534,7 @@ static CP_ERROR none_found(const char *path, const char *name, const struct cp_f
 static CP_ERROR look_up(const struct layout_options *o, const char *path, const char *name,
 			struct cp_buf *out)
 {
-	struct cp_image_options options = {
-		.debug_dirs = (const char *const *)o->debug_dirs.items,
-		.debuginfod = o->debuginfod,
-	};
+	struct cp_image_options options = cp_symbols_image(&o->symbols);
 	struct cp_objects objects = { 0 };
 	struct cp_found found = { 0 };
 	struct cp_image *image;

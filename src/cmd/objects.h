@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/vec.h"
+#include "cmd/options.h"
 #include "image/image.h"
 
 struct cp_object {
@@ -23,6 +24,14 @@ struct cp_object {
 struct cp_objects {
 	CP_VEC(struct cp_object) list;
 };
+
+/* Where their symbols come from. */
+struct cp_symbols_options {
+	struct cp_texts debug_dirs; /* before the usual ones */
+	bool debuginfod;
+};
+extern const struct cp_option cp_symbols_options[];
+struct cp_image_options cp_symbols_image(const struct cp_symbols_options *options);
 
 /* One file; a name without '/' that is not here is looked for in PATH. */
 CP_ERROR cp_objects_file(const char *path, const struct cp_image_options *options,

@@ -123,29 +123,6 @@ static bool returns_to(struct cp_unit *unit, const struct attrs *a, uint64_t add
 	       at == address;
 }
 
-static const struct cp_extent *entries_of(struct cp_unit *unit, const struct attrs *a,
-					  struct cp_arena *arena)
-{
-	const struct cp_extent *entries = NULL;
-	struct cp_ranges ranges = { 0 };
-	struct cp_extent *e;
-	size_t i;
-
-	if ((a->low.form || a->ranges.form) &&
-	    cp_unit_ranges(unit, &a->low, &a->high, &a->ranges, &ranges)) {
-		for (i = 0; i < ranges.list.count; i++) {
-			e = cp_arena_alloc(arena, sizeof(*e));
-			if (!e)
-				break;
-			*e = (struct cp_extent){ ranges.list.items[i].low,
-						 ranges.list.items[i].high, entries };
-			entries = e;
-		}
-	}
-	cp_vec_free(&ranges.list);
-	return entries;
-}
-
 static void read_callee(struct cp_unit *unit, const struct attrs *site, struct cp_arena *arena,
 			struct cp_call_site *ret)
 {
@@ -162,7 +139,7 @@ static void read_callee(struct cp_unit *unit, const struct attrs *site, struct c
 	    !cp_walk_next(&w, &die) || !die.abbrev || die.abbrev->tag != DW_TAG_subprogram ||
 	    !read_attrs(&w, die.abbrev, &a))
 		return;
-	ret->callee = entries_of(unit, &a, arena);
+	ret->callee = cp_unit_extents(unit, &a.low, &a.high, &a.ranges, arena);
 	ret->callee_name = cp_unit_function_name(unit, at, 0).name;
 }
 

@@ -151,24 +151,10 @@ static void read_parameters(struct reading *r, struct cp_walk *w)
 static const struct cp_extent *scope_of(struct reading *r, const struct cp_attrs *a,
 					const struct cp_extent *outer)
 {
-	const struct cp_extent *scope = NULL;
-	struct cp_ranges ranges = { 0 };
-	struct cp_extent *extent;
-	size_t i;
+	const struct cp_extent *own =
+		cp_unit_extents(r->unit, &a->low, &a->high, &a->ranges, r->arena);
 
-	if ((a->low.form || a->ranges.form) &&
-	    cp_unit_ranges(r->unit, &a->low, &a->high, &a->ranges, &ranges)) {
-		for (i = 0; i < ranges.list.count; i++) {
-			extent = cp_arena_alloc(r->arena, sizeof(*extent));
-			if (!extent)
-				break;
-			*extent = (struct cp_extent){ ranges.list.items[i].low,
-						      ranges.list.items[i].high, scope };
-			scope = extent;
-		}
-	}
-	cp_vec_free(&ranges.list);
-	return scope ? scope : outer;
+	return own ? own : outer;
 }
 
 bool cp_variable_in_scope(const struct cp_variable *v, uint64_t pc)

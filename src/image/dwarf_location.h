@@ -15,4 +15,9 @@
 struct cp_locations cp_unit_locations(struct cp_unit *unit, const struct cp_attr *attr,
 				      struct cp_arena *arena);
 
+/* The addresses of a DIE as cp_unit_ranges() has them, in `arena`; NULL: it has none. */
+const struct cp_extent *cp_unit_extents(const struct cp_unit *unit, const struct cp_attr *low,
+					const struct cp_attr *high, const struct cp_attr *ranges,
+					struct cp_arena *arena);
+
 #endif

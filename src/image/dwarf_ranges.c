@@ -6,6 +6,7 @@
  * not know, the root DIE of every unit is read, once.
  */
 #include "image/dwarf_list.h"
+#include "image/dwarf_location.h"
 
 #include <stdlib.h>
 
@@ -237,4 +238,27 @@ struct cp_unit *cp_debuginfo_unit(struct cp_debuginfo *all, uint64_t at)
 	if (!unit)
 		unit = find(all->main, &all->by_roots, &all->roots_tried, read_roots, at);
 	return unit;
+}
+
+const struct cp_extent *cp_unit_extents(const struct cp_unit *unit, const struct cp_attr *low,
+					const struct cp_attr *high, const struct cp_attr *ranges,
+					struct cp_arena *arena)
+{
+	const struct cp_extent *extents = NULL;
+	struct cp_ranges found = { 0 };
+	struct cp_extent *e;
+	size_t i;
+
+	if ((low->form || ranges->form) && cp_unit_ranges(unit, low, high, ranges, &found)) {
+		for (i = 0; i < found.list.count; i++) {
+			e = cp_arena_alloc(arena, sizeof(*e));
+			if (!e)
+				break;
+			*e = (struct cp_extent){ found.list.items[i].low, found.list.items[i].high,
+						 extents };
+			extents = e;
+		}
+	}
+	cp_vec_free(&found.list);
+	return extents;
 }
