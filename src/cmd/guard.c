@@ -120,6 +120,7 @@ __attribute__((noreturn)) static void end_after(int signal)
 	pid_t command = s && engine_let_go_now(s) ? (pid_t)cprof_session_pid(s) : 0, child;
 
 	guard.session = NULL;
+	alarm(0);
 	child = gettid() == getpid() && getpid() == guard.pid ? _Fork() : 0;
 	if (!child)
 		raise(signal);
@@ -192,10 +193,12 @@ static void look(int signal, uint64_t done)
 /* While modules are loaded: one that is still in its init. */
 static void on_look_early(int signal)
 {
-	struct engine_calling calling = engine_calling_now(guard.session);
+	struct engine_calling calling;
 
-	if (guard.session && !engine_has_started(guard.session))
-		look(signal, calling.what ? (uintptr_t)calling.desc : 0);
+	if (!guard.session || engine_has_started(guard.session))
+		return;
+	calling = engine_calling_now(guard.session);
+	look(signal, calling.what ? (uintptr_t)calling.desc : 0);
 }
 
 static void on_look(int signal)
