@@ -171,12 +171,13 @@ static uint64_t control_block(cprof_thread *t)
 		found = find_block(t->process, at & ~(uint64_t)(PAGE - 1), at);
 	if (at > PAGE && !found)
 		found = find_block(t->process, at - PAGE, at);
+	/* It has not run yet. A stack of the program's own is not all of its mapping, which
+	 * may end with another one's: the block is the first above where it was born. */
+	for (at = t->born_sp & ~(uint64_t)(PAGE - 1);
+	     at && !found && at < t->stack_end && at - t->born_sp + PAGE < BORN_MAX; at += PAGE)
+		found = find_block(t->process, at, at + PAGE + 3 * sizeof(uint64_t));
 	if (!found && t->stack_end > BLOCK_MAX && t->stack_end != UINT64_MAX)
 		found = find_block(t->process, t->stack_end - BLOCK_MAX, t->stack_end);
-	/* A stack of the program's own is not all of its mapping. */
-	for (at = t->born_sp; at && !found && at < t->stack_end && at - t->born_sp < BORN_MAX;
-	     at += PAGE)
-		found = find_block(t->process, at, at + PAGE + 3 * sizeof(uint64_t));
 	return found;
 }
 

@@ -123,9 +123,7 @@ static struct thread *adopt(struct tracer *tr, pid_t tid)
 	if (!t)
 		return NULL;
 	ptrace(PTRACE_SETOPTIONS, tid, 0, seize_options(tr, pid == tid));
-	if (pid != tid)
-		capture_birth(tr, t);
-	else
+	if (pid == tid)
 		newborn_complete(tr, t);
 	return t;
 }

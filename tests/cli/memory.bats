@@ -628,6 +628,7 @@ static void *work(void *unused)
 	dprintf(1, "thread stack %p %zu\n", low, size);
 	dprintf(1, "thread tls %p %zu\n", (void *)local, sizeof(local));
 	pthread_barrier_wait(&barrier);
+	pthread_barrier_wait(&barrier);
 	return unused;
 }
 int main(void)
@@ -638,13 +639,18 @@ int main(void)
 	pthread_attr_t attr;
 	int i;
 
-	pthread_barrier_init(&barrier, NULL, 7);
+	pthread_barrier_init(&barrier, NULL, 8);
 	for (i = 0; i < 7; i++) {
 		pthread_attr_init(&attr);
 		if (stacks[i] && pthread_attr_setstack(&attr, stacks[i], SIZE))
 			return 1;
 		pthread_create(&threads[i], &attr, work, NULL);
 	}
+	/* A program begins when cprof has read all that was before: none of them is gone. */
+	pthread_barrier_wait(&barrier);
+	if (system("true"))
+		return 1;
+	pthread_barrier_wait(&barrier);
 	for (i = 0; i < 7; i++)
 		pthread_join(threads[i], NULL);
 	return 0;
