@@ -68,10 +68,7 @@ static int run_diff(struct cp_args *args)
 	cp_diff_deinit(&diff);
 	cp_unload(&old);
 	cp_unload(&new);
-	if (!err)
-		return cp_print_report(&out);
-	cp_buf_free(&out);
-	return cp_reports_fail(err);
+	return cp_end_report(err, &out);
 }
 
 const struct cp_command cp_command_diff = {

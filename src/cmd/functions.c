@@ -403,13 +403,8 @@ static int run_functions(struct cp_args *args)
 			write_table(&a, &look, &out);
 		write_summary(&a, &out);
 	}
-	if (!err && out.failed)
-		err = cp_error_nomem();
 	free_answer(&a);
-	if (!err)
-		return cp_print_report(&out);
-	cp_buf_free(&out);
-	return cp_reports_fail(err);
+	return cp_end_report(err, &out);
 }
 
 const struct cp_command cp_command_functions = {

@@ -558,12 +558,7 @@ static int run_layout(struct cp_args *args)
 	struct cp_buf out = { 0 };
 	struct cp_error *err = look_up(args->options, args->operands[0], args->operands[1], &out);
 
-	if (!err && out.failed)
-		err = cp_error_nomem();
-	if (!err)
-		return cp_print_report(&out);
-	cp_buf_free(&out);
-	return cp_reports_fail(err);
+	return cp_end_report(err, &out);
 }
 
 const struct cp_command cp_command_layout = {

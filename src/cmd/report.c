@@ -158,10 +158,7 @@ static int run_report(struct cp_args *args)
 		err = cp_sources_unmatched(r.sources);
 	cp_unload(&loaded);
 	cp_sources_destroy(r.sources);
-	if (!err)
-		return cp_print_report(&out);
-	cp_buf_free(&out);
-	return cp_reports_fail(err);
+	return cp_end_report(err, &out);
 }
 
 const struct cp_command cp_command_report = {

@@ -123,6 +123,16 @@ int cp_print_report(struct cp_buf *out)
 	return CP_EXIT_OK;
 }
 
+int cp_end_report(struct cp_error *err, struct cp_buf *out)
+{
+	if (!err && out->failed)
+		err = cp_error_nomem();
+	if (!err)
+		return cp_print_report(out);
+	cp_buf_free(out);
+	return cp_reports_fail(err);
+}
+
 bool cp_print_whole_report(const char *path)
 {
 	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);

@@ -35,7 +35,7 @@ struct engine_context {
 	uint64_t enter_ns, now_ns;
 	bool leave;
 	cprof_status error;
-	bool have_arguments, have_result, have_locals, have_now;
+	bool have_arguments, have_result, have_locals, have_now, have_entered;
 	const cprof_value *arguments, *result, *locals, *now; /* now: arguments, at the leave */
 	size_t argument_count, local_count;
 };

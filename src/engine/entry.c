@@ -95,16 +95,6 @@ static bool entered_by(const struct engine_callers *c, const struct cp_call_site
 	       engine_never_comes_back(here.image->assembly, function->start - here.image->bias);
 }
 
-static const struct cp_location *covering(const struct cp_locations *list, uint64_t pc)
-{
-	uint32_t i;
-
-	for (i = 0; i < list->count; i++)
-		if (pc >= list->items[i].low && pc < list->items[i].high)
-			return &list->items[i];
-	return NULL;
-}
-
 /* What frames[0] was entered with, by its caller, which was entered with `before`. */
 static void passed(const struct engine_callers *c, const struct cp_regs *before,
 		   struct cp_regs *ret)
@@ -129,7 +119,7 @@ static void passed(const struct engine_callers *c, const struct cp_regs *before,
 	if (!site || !site->count)
 		return;
 	env.bias = caller.image->bias;
-	base = covering(&site->frame_base, caller.address - 1);
+	base = cp_location_at(&site->frame_base, caller.address - 1);
 	if (base) {
 		env.frame_base = base->expr;
 		env.frame_base_size = base->size;

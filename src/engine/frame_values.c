@@ -67,9 +67,12 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 				  x->vector.x87);
 		capture->vector = &x->vector;
 	}
-	engine_entry_registers(&(struct engine_callers){ f->session, f->thread->process, f->frame,
-							 f->callers + 1, &x->stack },
-			       &x->entered);
+	if (!x->have_entered)
+		engine_entry_registers(&(struct engine_callers){ f->session, f->thread->process,
+								 f->frame, f->callers + 1,
+								 &x->stack },
+				       &x->entered);
+	x->have_entered = true;
 	capture->entry = &x->entered;
 	*ret = (struct cp_value_frame){
 		.pc = { f->address },

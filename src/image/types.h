@@ -136,6 +136,17 @@ struct cp_extent {
 	const struct cp_extent *next;
 };
 
+/* What goes for link-time address `pc`; NULL: nothing. */
+static inline const struct cp_location *cp_location_at(const struct cp_locations *list, uint64_t pc)
+{
+	uint32_t i;
+
+	for (i = 0; i < list->count; i++)
+		if (pc >= list->items[i].low && pc < list->items[i].high)
+			return &list->items[i];
+	return NULL;
+}
+
 struct cp_variable {
 	const char *name; /* "" none */
 	const struct cp_type *type;

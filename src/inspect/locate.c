@@ -90,17 +90,6 @@ static bool to_piece(const struct cp_arch *arch, const struct cp_located *part, 
 	}
 }
 
-static const struct cp_location *covering(const struct cp_locations *list, uint64_t pc)
-{
-	uint32_t i;
-
-	for (i = 0; i < list->count; i++) {
-		if (pc >= list->items[i].low && pc < list->items[i].high)
-			return &list->items[i];
-	}
-	return NULL;
-}
-
 /* What takes more than a name. */
 static void put_off(const struct cp_location *at, const struct cp_location *base, bool frame,
 		    int64_t cfa_offset, uint64_t size, struct cp_place *ret)
@@ -168,8 +157,8 @@ bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture
 void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret)
 {
-	const struct cp_location *at = covering(&v->locations, pc);
-	const struct cp_location *base = covering(&s->function.frame_base, pc);
+	const struct cp_location *at = cp_location_at(&v->locations, pc);
+	const struct cp_location *base = cp_location_at(&s->function.frame_base, pc);
 	const struct cp_type *t = cp_type_strip(v->type);
 	struct cp_located parts[CP_LOCATED_MAX];
 	struct cp_regs regs = { .known = UINT64_MAX };

@@ -21,13 +21,6 @@ program_functions() {
 	grep '^stack ' "$tracee_output" | cut -d ' ' -f 4- | tr ' ' '\n' | sort -u
 }
 
-take() {
-	"$CPROF" stack --json "$@" "$tracee" >stack.json 2>stack.err || {
-		cat stack.err
-		return 1
-	}
-}
-
 # as_printed PROGRAM OPTION...: each thread's frames are those that it printed.
 as_printed() {
 	local tid kind want got

@@ -4,13 +4,6 @@
 load helpers
 load tracees
 
-take() {
-	"$CPROF" stack --json "$@" "$tracee" >stack.json 2>stack.err || {
-		cat stack.err
-		return 1
-	}
-}
-
 @test "runs: frames without a symbol are one entry, none is lost" {
 	needs jq
 	begin known_stack_stripped

@@ -5,13 +5,6 @@
 load helpers
 load tracees
 
-take() {
-	"$CPROF" stack --json "$@" "$tracee" >stack.json 2>stack.err || {
-		cat stack.err
-		return 1
-	}
-}
-
 # of FUNCTION FILTER: of the frames of that function, any thread.
 of() {
 	jq -r --arg f "$1" '.threads[].frames[] | select(.function // "" |

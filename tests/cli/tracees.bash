@@ -140,6 +140,14 @@ begin() {
 	mv out "$tracee_output"
 }
 
+# take OPTION...: its stacks, into stack.json.
+take() {
+	"$CPROF" stack --json "$@" "$tracee" >stack.json 2>stack.err || {
+		cat stack.err
+		return 1
+	}
+}
+
 # finish: tells it to stop and waits; what it said in $finished.
 finish() {
 	local status=0
