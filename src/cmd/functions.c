@@ -413,8 +413,8 @@ const struct cp_command cp_command_functions = {
 	.summary = "What can be traced, and why not where not",
 	.details =
 		"SPEC is a list with commas between; the last entry that matches wins, - before\n"
-		"an entry excludes: NAME, a glob, /REGEX/, all, program, lib:GLOB, src:GLOB,\n"
-		"class:GLOB, ns:GLOB, plt:GLOB. Without it: program.",
+		"an entry excludes: NAME, a glob, NAME@IMAGE, /REGEX/, all, program, lib:GLOB,\n"
+		"src:GLOB, class:GLOB, ns:GLOB, plt:GLOB. Without it: program.",
 	.groups = groups,
 	.options_size = sizeof(struct functions_options),
 	.defaults = &defaults,

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sourcepath.h"
 #include "base/text.h"
 
 struct source {
@@ -60,15 +61,28 @@ enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_im
 
 /* ---- names that are near ---- */
 
+#define FOREIGN 100u /* farther than any name of the program's own */
+
+static void forget(struct cp_near *near, size_t i)
+{
+	free(near->names[i]);
+	for (near->count--; i < near->count; i++) {
+		near->names[i] = near->names[i + 1];
+		near->distances[i] = near->distances[i + 1];
+	}
+}
+
 static void remember(struct cp_near *near, unsigned distance, const char *name)
 {
 	size_t i, at;
 	char *copy;
 
-	for (i = 0; i < near->count; i++) {
-		if (!strcmp(near->names[i], name))
-			return;
-	}
+	for (i = 0; i < near->count && strcmp(near->names[i], name) != 0; i++)
+		;
+	if (i < near->count && near->distances[i] <= distance)
+		return;
+	if (i < near->count)
+		forget(near, i);
 	for (at = 0; at < near->count && near->distances[at] <= distance; at++)
 		;
 	copy = at < CP_NEAR_MAX ? strdup(name) : NULL;
@@ -84,12 +98,29 @@ static void remember(struct cp_near *near, unsigned distance, const char *name)
 	near->distances[at] = distance;
 }
 
+/* A function's name, or what would have matched it. */
+static void try_function(struct cp_near *near, const struct cp_spec *spec,
+			 struct cp_probe_function *f, unsigned farther)
+{
+	const char *name = cp_probe_function_name(f), *scoped;
+	unsigned distance;
+
+	if (!name)
+		return;
+	scoped = cp_spec_scoped(spec, name);
+	if (scoped)
+		remember(near, farther + 1, scoped);
+	distance = cp_spec_near(spec, name, false);
+	if (distance <= CP_SPEC_NEAR)
+		remember(near, farther + distance, name);
+}
+
 void cp_near_try(struct cp_near *near, const struct cp_spec *spec,
 		 const struct cp_probe_image *image)
 {
+	bool foreign = !image->program && cp_path_is_system_image(image->name);
+	unsigned skip = CP_PROBE_UNNAMED | (foreign ? CP_PROBE_LOCAL : 0), distance;
 	struct cp_probe_function *f;
-	unsigned distance;
-	const char *name;
 	size_t i;
 
 	distance = cp_spec_near(spec, cp_basename(image->name), true);
@@ -97,25 +128,24 @@ void cp_near_try(struct cp_near *near, const struct cp_spec *spec,
 		remember(near, distance, cp_basename(image->name));
 	for (i = 0; i < image->functions->count; i++) {
 		f = &image->functions->items[i];
-		if (f->kind == CP_PROBE_PLT || (f->flags & CP_PROBE_UNNAMED))
-			continue;
-		name = cp_probe_function_name(f);
-		distance = name ? cp_spec_near(spec, name, false) : CP_SPEC_NEAR + 1;
-		if (distance <= CP_SPEC_NEAR)
-			remember(near, distance, name);
+		if (f->kind != CP_PROBE_PLT && !(f->flags & skip))
+			try_function(near, spec, f, foreign ? FOREIGN : 0);
 	}
 }
 
 bool cp_near_text(const struct cp_near *near, struct cp_buf *out)
 {
-	size_t i;
+	size_t i, count;
 
 	if (!near->count)
 		return false;
+	for (count = 1; count < near->count; count++)
+		if (near->distances[0] < FOREIGN && near->distances[count] >= FOREIGN)
+			break;
 	cp_buf_str(out, "did you mean ");
-	for (i = 0; i < near->count; i++) {
+	for (i = 0; i < count; i++) {
 		if (i)
-			cp_buf_str(out, i + 1 < near->count ? ", " : " or ");
+			cp_buf_str(out, i + 1 < count ? ", " : " or ");
 		cp_buf_u8(out, '\'');
 		cp_escape(out, CP_ESCAPE_TERMINAL, near->names[i], strlen(near->names[i]));
 		cp_buf_u8(out, '\'');

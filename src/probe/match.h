@@ -23,7 +23,8 @@ struct cp_probe_image {
 enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_image *image,
 				  struct cp_probe_function *function);
 
-/* The nearest names so far. */
+/* The nearest names so far. Those of the system's libraries count only where the
+ * program and its own libraries have none. */
 #define CP_NEAR_MAX 5
 struct cp_near {
 	char *names[CP_NEAR_MAX]; /* owned; nearest first */

@@ -187,6 +187,24 @@ size_t cp_name_squeeze(char *to, const char *from, size_t size)
 	return n;
 }
 
+size_t cp_name_untag(char *to, const char *from, size_t size)
+{
+	static const char tag[] = "[abi:";
+	size_t n = 0, i = 0;
+	const char *end;
+
+	while (i < size) {
+		end = size - i >= strlen(tag) && !strncmp(from + i, tag, strlen(tag))
+			      ? memchr(from + i, ']', size - i)
+			      : NULL;
+		if (end)
+			i = (size_t)(end + 1 - from);
+		else
+			to[n++] = from[i++];
+	}
+	return n;
+}
+
 /* ---- globs ---- */
 
 /* The set at `glob`: its length with both brackets, 0 when it is none;

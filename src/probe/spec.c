@@ -9,6 +9,8 @@
 
 #include <ctype.h>
 #include <regex.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -25,9 +27,12 @@ enum kind { NAME, REGEX, ALL, PROGRAM, LIBRARY, SOURCE, CLASS, NAMESPACE, STUB }
 struct entry {
 	char *text; /* owned: as it was written */
 	char *pattern; /* owned: what is compared, or NULL */
+	char *image; /* owned: behind an @, or NULL: in any image */
+	char *scoped; /* owned: the pattern, in whatever it may be; NULL: no other one */
 	enum kind kind;
 	bool exclude;
 	bool wild; /* the pattern is a glob */
+	bool image_wild;
 	bool params; /* the pattern has a parameter list */
 	bool matched;
 	bool compiled;
@@ -242,6 +247,36 @@ static bool is_wild(const char *pattern)
 	return false;
 }
 
+/* NAME@IMAGE, unless all of it is in quotes; as debuggers write it, NAME@plt is
+ * the stub. */
+static CP_ERROR take_image(struct entry *e)
+{
+	char *at = strrchr(e->pattern, '@');
+
+	if (!at || at == e->pattern || !at[1] || (e->kind != NAME && e->kind != STUB) ||
+	    (strchr("\"'", *e->pattern) && strchr(at, *e->pattern)))
+		return NULL;
+	*at++ = 0;
+	if (!strcmp(at, "plt")) {
+		e->kind = STUB;
+		return NULL;
+	}
+	e->image = strdup(at);
+	e->image_wild = is_wild(at);
+	return e->image ? NULL : cp_error_nomem();
+}
+
+/* What may have been meant when the pattern matches nothing. */
+static CP_ERROR make_scoped(struct entry *e)
+{
+	if (e->kind == NAME && e->wild && e->pattern[0] != '*' &&
+	    asprintf(&e->scoped, "*::%s", e->pattern) < 0) {
+		e->scoped = NULL;
+		return cp_error_nomem();
+	}
+	return NULL;
+}
+
 static void squeeze(char *text)
 {
 	text[cp_name_squeeze(text, text, strlen(text))] = 0;
@@ -257,12 +292,13 @@ static CP_ERROR read_pattern(const char *spec, size_t at, const char *text, stru
 	e->pattern = strdup(text);
 	if (!e->pattern)
 		return cp_error_nomem();
+	CP_TRY(take_image(e));
 	if (!unquote(e->pattern))
 		e->wild = is_wild(e->pattern);
 	cp_name_split(e->pattern, &parts);
 	e->params = parts.params < parts.size;
 	squeeze(e->pattern);
-	return NULL;
+	return make_scoped(e);
 }
 
 static CP_ERROR read_entry(const char *spec, size_t at, size_t end, struct entry *e)
@@ -355,6 +391,8 @@ void cp_spec_destroy(struct cp_spec *spec)
 	cp_vec_for_each(&spec->entries, e) {
 		free(e->text);
 		free(e->pattern);
+		free(e->image);
+		free(e->scoped);
 		if (e->compiled)
 			regfree(&e->regex);
 	}
@@ -365,27 +403,41 @@ void cp_spec_destroy(struct cp_spec *spec)
 
 /* ---- matching ---- */
 
-static bool same(const struct entry *e, const char *text, size_t size)
+static bool same_text(const char *pattern, bool wild, const char *text, size_t size)
 {
-	if (e->wild)
-		return cp_glob_match(e->pattern, text, size);
-	return strlen(e->pattern) == size && !strncmp(e->pattern, text, size);
+	if (wild)
+		return cp_glob_match(pattern, text, size);
+	return strlen(pattern) == size && !strncmp(pattern, text, size);
 }
 
-/* A piece of a name, from `start` to `end`, is what the entry says. */
+static bool same(const struct entry *e, const char *text, size_t size)
+{
+	return same_text(e->pattern, e->wild, text, size);
+}
+
+/* A piece of a name, from `start` to `end`, is what the entry says: without
+ * blanks, and with the tags of its ABI or without, "give[abi:cxx11]", which
+ * nobody writes in a source. */
 static bool same_piece(struct cp_spec *spec, const struct entry *e, const char *name, size_t start,
 		       size_t end)
 {
+	size_t size, less;
+	char *piece;
+
 	if (end <= start)
 		return false;
-	if (!memchr(name + start, ' ', end - start))
+	if (!memchr(name + start, ' ', end - start) && !memchr(name + start, '[', end - start))
 		return same(e, name + start, end - start);
 	cp_buf_clear(&spec->piece);
 	cp_buf_add(&spec->piece, name + start, end - start);
-	if (spec->piece.failed || !spec->piece.bytes)
+	piece = spec->piece.bytes;
+	if (spec->piece.failed || !piece)
 		return false;
-	return same(e, spec->piece.bytes,
-		    cp_name_squeeze(spec->piece.bytes, spec->piece.bytes, end - start));
+	size = cp_name_squeeze(piece, piece, end - start);
+	if (same(e, piece, size))
+		return true;
+	less = cp_name_untag(piece, piece, size);
+	return less < size && same(e, piece, less);
 }
 
 static const struct cp_name_parts *parts_of(struct cp_spec *spec, const char *name)
@@ -397,7 +449,8 @@ static const struct cp_name_parts *parts_of(struct cp_spec *spec, const char *na
 }
 
 /* By name: with parameters if the entry has them, else without; with the
- * result type or without; with the last template arguments or without. */
+ * result type or without; with the last template arguments or without. A
+ * mangled name is one only in full: `_*` would be every function of C++. */
 static bool by_name(struct cp_spec *spec, const struct entry *e,
 		    const struct cp_spec_subject *subject)
 {
@@ -411,10 +464,7 @@ static bool by_name(struct cp_spec *spec, const struct entry *e,
 	return same_piece(spec, e, name, p->start, p->params) ||
 	       (p->plain != p->params && same_piece(spec, e, name, p->start, p->plain)) ||
 	       (p->start && same_piece(spec, e, name, 0, p->params)) ||
-	       (subject->linkage_name &&
-		(e->wild ? e->pattern[0] == '_' &&
-				   same(e, subject->linkage_name, strlen(subject->linkage_name))
-			 : !strcmp(e->pattern, subject->linkage_name)));
+	       (subject->linkage_name && !e->wild && !strcmp(e->pattern, subject->linkage_name));
 }
 
 /* Offset of the last component of the `size` bytes at `name`. */
@@ -474,24 +524,38 @@ static bool by_class(struct cp_spec *spec, const struct entry *e, const char *na
 }
 
 /* A path: all of it, its end after some '/', so also its file name. */
-static bool by_path(const struct entry *e, const char *path)
+static bool by_path(const char *pattern, bool wild, const char *path)
 {
 	const char *at;
 
-	if (same(e, path, strlen(path)))
+	if (same_text(pattern, wild, path, strlen(path)))
 		return true;
 	for (at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
-		if (same(e, at + 1, strlen(at + 1)))
+		if (same_text(pattern, wild, at + 1, strlen(at + 1)))
 			return true;
 	}
 	return false;
+}
+
+/* The same of an image; libc is libc.so.6, too. */
+static bool by_image(const char *pattern, bool wild, const char *path)
+{
+	const char *name = cp_basename(path), *end = strstr(name, ".so");
+
+	return by_path(pattern, wild, path) ||
+	       (end && end > name && same_text(pattern, wild, name, (size_t)(end - name)));
+}
+
+static bool in_its_image(const struct entry *e, const char *path)
+{
+	return !e->image || by_image(e->image, e->image_wild, path);
 }
 
 static bool by_source(const struct entry *e, const struct cp_spec_subject *subject)
 {
 	const char *source = subject->source ? subject->source(subject->ctx) : NULL;
 
-	return source && by_path(e, source);
+	return source && by_path(e->pattern, e->wild, source);
 }
 
 static bool by_stub(const struct entry *e, const char *name)
@@ -506,7 +570,7 @@ static bool by_stub(const struct entry *e, const char *name)
 static bool matches(struct cp_spec *spec, const struct entry *e,
 		    const struct cp_spec_subject *subject)
 {
-	if (subject->plt != (e->kind == STUB))
+	if (subject->plt != (e->kind == STUB) || !in_its_image(e, subject->image))
 		return false;
 	switch (e->kind) {
 	case NAME:
@@ -518,7 +582,7 @@ static bool matches(struct cp_spec *spec, const struct entry *e,
 	case PROGRAM:
 		return subject->program;
 	case LIBRARY:
-		return by_path(e, subject->image);
+		return by_image(e->pattern, e->wild, subject->image);
 	case SOURCE:
 		return by_source(e, subject);
 	case CLASS:
@@ -574,10 +638,11 @@ bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool pro
 	for (i = spec->entries.count; i--;) {
 		e = &spec->entries.items[i];
 		whole = e->kind == ALL || (e->kind == PROGRAM && program) ||
-			(e->kind == LIBRARY && by_path(e, image));
+			(e->kind == LIBRARY && by_image(e->pattern, e->wild, image));
 		if (e->exclude && whole)
 			return false;
-		if (!e->exclude && (whole || (e->kind != PROGRAM && e->kind != LIBRARY)))
+		if (!e->exclude &&
+		    (whole || (e->kind != PROGRAM && e->kind != LIBRARY && in_its_image(e, image))))
 			return true;
 	}
 	return false;
@@ -615,102 +680,36 @@ bool cp_spec_wants_names(const struct cp_spec *spec)
 
 /* ---- names that are near ---- */
 
-#define NEAR CP_SPEC_NEAR
-#define MAX_COMPARED 256
-
-static bool same_letter(char a, char b)
-{
-	return a == b || tolower((unsigned char)a) == tolower((unsigned char)b);
-}
-
-static unsigned least(unsigned a, unsigned b)
-{
-	return a < b ? a : b;
-}
-
-/* Edits from `a` to `b`: letters left out, put in, exchanged, or swapped with
- * their neighbour; NEAR + 1 when there are more. Another case costs nothing
- * here. */
-static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size)
-{
-	unsigned rows[3][MAX_COMPARED + 1];
-	unsigned *before = rows[0], *last = rows[1], *row = rows[2], *spare, best;
-	size_t i, k, gap = a_size > b_size ? a_size - b_size : b_size - a_size;
-
-	if (gap > NEAR || a_size > MAX_COMPARED || b_size > MAX_COMPARED)
-		return NEAR + 1;
-	for (k = 0; k <= b_size; k++)
-		before[k] = last[k] = (unsigned)k;
-	for (i = 1; i <= a_size; i++) {
-		best = row[0] = (unsigned)i;
-		for (k = 1; k <= b_size; k++) {
-			row[k] = least(last[k - 1] + !same_letter(a[i - 1], b[k - 1]),
-				       least(last[k], row[k - 1]) + 1);
-			if (i > 1 && k > 1 && same_letter(a[i - 1], b[k - 2]) &&
-			    same_letter(a[i - 2], b[k - 1]))
-				row[k] = least(row[k], before[k - 2] + 1);
-			best = least(best, row[k]);
-		}
-		if (best > NEAR)
-			return NEAR + 1;
-		spare = before;
-		before = last;
-		last = row;
-		row = spare;
-	}
-	return least(last[b_size], NEAR + 1);
-}
-
-unsigned cp_spec_distance(const char *wanted, const char *name)
-{
-	size_t size = strlen(wanted);
-	struct cp_name_parts p;
-	unsigned distance;
-
-	if (!strcmp(wanted, name))
-		return 0;
-	cp_name_split(name, &p);
-	if (strchr(wanted, '('))
-		return least(edits(wanted, size, name + p.start, p.end - p.start), NEAR + 1);
-	distance = edits(wanted, size, name + p.start, p.plain - p.start);
-	/* What was forgotten to be said of where it is. */
-	if (p.scope > p.start && p.plain > p.scope + 2)
-		distance = least(distance, 1 + edits(wanted, size, name + p.scope + 2,
-						     p.plain - p.scope - 2));
-	/* Half of a short name is not near. */
-	if (distance && 2 * distance > size)
-		return NEAR + 1;
-	return least(distance ? distance : 1, NEAR + 1);
-}
-
-/* A glob is near when its beginning is, `prase_*` to parse_line. */
-static unsigned glob_distance(const char *glob, const char *name)
-{
-	size_t n = strcspn(glob, "*?[\\");
-	unsigned distance;
-	char *start;
-
-	if (n < 3)
-		return NEAR + 1;
-	start = strndup(glob, n);
-	if (!start)
-		return NEAR + 1;
-	distance = edits(start, n, name, strnlen(name, n));
-	free(start);
-	/* Of a beginning less may differ than of a whole name. */
-	return distance && 4 * distance > n ? NEAR + 1 : distance + 1;
-}
-
 unsigned cp_spec_near(const struct cp_spec *spec, const char *name, bool image)
 {
-	unsigned best = NEAR + 1;
+	unsigned best = CP_SPEC_NEAR + 1, distance;
 	const struct entry *e;
 
 	cp_vec_for_each(&spec->entries, e) {
 		if (e->exclude || e->matched || e->kind != (image ? LIBRARY : NAME))
 			continue;
-		best = least(best, e->wild ? glob_distance(e->pattern, name)
-					   : cp_spec_distance(e->pattern, name));
+		distance = e->wild ? cp_spec_glob_distance(e->pattern, name)
+				   : cp_spec_distance(e->pattern, name);
+		best = distance < best ? distance : best;
 	}
 	return best;
+}
+
+const char *cp_spec_scoped(const struct cp_spec *spec, const char *name)
+{
+	struct cp_name_parts p;
+	const struct entry *e;
+	bool split = false;
+
+	cp_vec_for_each(&spec->entries, e) {
+		if (e->exclude || e->matched || !e->scoped)
+			continue;
+		if (!split)
+			cp_name_split(name, &p);
+		split = true;
+		if (p.scope > p.start && cp_glob_match(e->scoped, name + p.start,
+						       (e->params ? p.end : p.params) - p.start))
+			return e->scoped;
+	}
+	return NULL;
 }

@@ -4,7 +4,9 @@
  * names; the last entry that matches wins, `-` before an entry excludes.
  *
  *     NAME or GLOB    parse_*, ns::Foo::*, "ns::Foo::bar(int)"; a name without its
- *                     parameters stands for all overloads
+ *                     parameters stands for all overloads, one without the tags
+ *                     of its ABI for give[abi:cxx11]; a mangled one in full
+ *     NAME@IMAGE      there only: strlen@libc, parse_*@libx.so.1; NAME@plt: a stub
  *     /REGEX/         POSIX extended, anywhere in the name
  *     all             everything;  program: the executable without its libraries
  *     lib:GLOB        image file name;   src:GLOB  source file
@@ -62,8 +64,14 @@ bool cp_spec_wants_names(const struct cp_spec *spec);
  * worth showing. */
 #define CP_SPEC_NEAR 3u
 unsigned cp_spec_distance(const char *wanted, const char *name);
+/* The same of a glob, which is near when its beginning is: `prase_*` to
+ * parse_line. */
+unsigned cp_spec_glob_distance(const char *glob, const char *name);
 /* How near a function's name (or an image's) is to what the entries name that
  * have matched nothing. */
 unsigned cp_spec_near(const struct cp_spec *spec, const char *name, bool image);
+/* What would match `name`, of an entry that has matched nothing: `*::parse_*` for
+ * `parse_*` and ns::parse_line. NULL: nothing; lives as long as the SPEC. */
+const char *cp_spec_scoped(const struct cp_spec *spec, const char *name);
 
 #endif

@@ -78,6 +78,54 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 	refute_line --partial "did you mean"
 }
 
+@test "C++: globs are about demangled names, tags of the ABI and scopes may be forgotten" {
+	needs jq g++ nm
+	cat >named.cpp <<-END
+		#include <string>
+		namespace app {
+		__attribute__((noinline)) std::string give(int n) { return std::string(n, 'x'); }
+		__attribute__((noinline)) int parse_line(int n) { return n + 1; }
+		}
+		int main(int argc, char **) { return app::give(argc).size() == app::parse_line(argc); }
+	END
+	g++ -O1 -o named named.cpp
+	names() { "$CPROF" functions --json ./named "$1" | jq -r '.[].function'; }
+	assert_equal "$(names app::give)" 'app::give[abi:cxx11](int)'
+	assert_equal "$(names 'app::give(int)')" 'app::give[abi:cxx11](int)'
+	assert_equal "$(names "$(nm named | awk '$3 ~ /parse_line/ { print $3 }')")" 'app::parse_line(int)'
+	# What begins with an underscore is C's; all of C++ stays.
+	names 'all,-_*' | sort >left
+	nm -C --defined-only named | awk '$2 ~ /[tTwW]/ && $3 ~ /^[^_]/' | sed 's/^[0-9a-f]* . //' | sort >judge
+	comm -13 left judge >missing
+	assert_equal "$(grep app:: missing)" ''
+	assert_equal "$(grep -c app:: left)" 2
+	run names '_Z*'
+	assert_output "cprof: no function of ./named matches '_Z*'"
+	for separator in '' @named; do
+		run "$CPROF" functions ./named "parse_*$separator"
+		assert_failure 1
+		assert_line "cprof: did you mean '*::parse_*'?"
+	done
+	run "$CPROF" run -t 'parse_*' -- ./named
+	assert_failure 125
+	assert_output --partial "did you mean '*::parse_*'?"
+	assert_equal "$(names 'app::*@named,-*@other')" "$(names 'app::*')"
+}
+
+@test "near names are the program's own, if it has some" {
+	needs gcc
+	echo 'int fre(int n) { return n; } int main(int c, char **v) { (void)v; return fre(c) - 1; }' >own.c
+	gcc -o own own.c
+	run "$CPROF" run -t freee -- ./own
+	assert_failure 125
+	assert_line "cprof: did you mean 'fre'?"
+	run "$CPROF" run -t fre@libc -- ./own # which has none but free and others
+	assert_failure 125
+	run "$CPROF" run -t mallco -- ./own
+	assert_failure 125
+	assert_line --regexp "did you mean '(.*, )?'?malloc'"
+}
+
 @test "a SPEC that can't be read is bad usage, and says where" {
 	run "$CPROF" functions "$TRACEES/known_stack" 'main,/x('
 	assert_failure 2

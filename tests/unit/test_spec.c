@@ -93,6 +93,72 @@ static void test_names(void)
 	NAMED("M:ns::f", "ns::f(int)");
 	NO("Foo::bar", "non-virtual thunk to Foo::bar()");
 	NAMED("f[abi:cxx11]", "f[abi:cxx11](int)");
+	NAMED("f", "f[abi:cxx11](int)");
+	NAMED("ns::f(S)", "ns::f[abi:cxx11](S[abi:v2])");
+	NAMED("f<int>", "S f[abi:cxx11]<int>(int)");
+	NAMED("ns::C::f", "ns[abi:x]::C::f[abi:y][abi:z]()");
+	NO("f(int)", "f[abi:cxx11](char)");
+	YES("gi*e", "give[abi:cxx11](int)");
+	YES("class:C", "ns::C[abi:x]::f()");
+	NAMED("operator[]", "operator[][abi:x](int)");
+}
+
+static enum cp_spec_match match_linked(const char *text, const char *name, const char *linkage)
+{
+	struct cp_spec_subject subject = { .name = name, .linkage_name = linkage, .image = "app" };
+	struct cp_spec *spec = parsed(text);
+	enum cp_spec_match answer = spec ? cp_spec_match(spec, &subject) : CP_SPEC_NO;
+
+	cp_spec_destroy(spec);
+	return answer;
+}
+
+/* A mangled name is one in full; a glob is about what people call it. */
+static void test_mangled(void)
+{
+	CHECK(match_linked("_ZN2ns1fEv", "ns::f()", "_ZN2ns1fEv") == CP_SPEC_NAMED);
+	CHECK(match_linked("_*", "ns::f()", "_ZN2ns1fEv") == CP_SPEC_NO);
+	CHECK(match_linked("_ZN2ns*", "ns::f()", "_ZN2ns1fEv") == CP_SPEC_NO);
+	CHECK(match_linked("all,-_*", "ns::f()", "_ZN2ns1fEv") == CP_SPEC_YES);
+	CHECK(match_linked("all,-_*", "_start", "_start") == CP_SPEC_NO);
+	CHECK(match_linked("all,-_ZN2ns1fEv", "ns::f()", "_ZN2ns1fEv") == CP_SPEC_NO);
+}
+
+static enum cp_spec_match match_in(const char *text, const char *name, const char *image)
+{
+	struct cp_spec_subject subject = { .name = name, .linkage_name = name, .image = image };
+	struct cp_spec *spec = parsed(text);
+	enum cp_spec_match answer = spec ? cp_spec_match(spec, &subject) : CP_SPEC_NO;
+
+	CHECK(answer == CP_SPEC_NO || cp_spec_wants_image(spec, image, false));
+	cp_spec_destroy(spec);
+	return answer;
+}
+
+static void test_names_in_images(void)
+{
+	static const char libc[] = "/usr/lib/x86_64-linux-gnu/libc.so.6";
+	struct cp_spec_subject stub = { .name = "strlen@plt", .image = "app", .plt = true };
+	struct cp_spec *spec;
+
+	CHECK(match_in("strlen@libc.so.6", "strlen", libc) == CP_SPEC_NAMED);
+	CHECK(match_in("strlen@libc", "strlen", libc) == CP_SPEC_NAMED);
+	CHECK(match_in("strlen@libc.so*", "strlen", libc) == CP_SPEC_NAMED);
+	CHECK(match_in("str*@libc", "strlen", libc) == CP_SPEC_YES);
+	CHECK(match_in("strlen@libm", "strlen", libc) == CP_SPEC_NO);
+	CHECK(match_in("strlen@lib", "strlen", libc) == CP_SPEC_NO);
+	CHECK(match_in("strlen@app", "strlen", "/opt/app") == CP_SPEC_NAMED);
+	CHECK(match_in("\"f(int, char)\"@libx", "f(int, char)", "libx.so") == CP_SPEC_NAMED);
+	CHECK(match_in("\"a@b\"", "a@b", "libx.so") == CP_SPEC_NAMED);
+	CHECK(match_in("all,-strlen@libc", "strlen", libc) == CP_SPEC_NO);
+	CHECK(match_in("all,-strlen@libc", "strlen", "libx.so") == CP_SPEC_YES);
+	CHECK(match_in("lib:libc", "strlen", libc) == CP_SPEC_YES);
+	spec = parsed("strlen@libc");
+	CHECK(!cp_spec_wants_image(spec, "/usr/lib/libm.so.6", false));
+	cp_spec_destroy(spec);
+	spec = parsed("strlen@plt");
+	CHECK(cp_spec_match(spec, &stub) == CP_SPEC_NAMED);
+	cp_spec_destroy(spec);
 }
 
 static void test_globs(void)
@@ -248,11 +314,28 @@ static void test_distance(void)
 	CHECK(cp_spec_distance("parse_line", "write_text") > 3);
 	CHECK(cp_spec_distance("ab", "xy") > 3);
 	CHECK(cp_spec_distance("f", "g") > 3);
+	CHECK_U64(cp_spec_distance("giev", "give[abi:cxx11](int)"), 1);
+}
+
+static void test_scoped(void)
+{
+	struct cp_spec_subject s = { .name = "f", .image = "app", .program = true };
+	struct cp_spec *spec = parsed("parse_*,f*,*x");
+
+	CHECK(cp_spec_match(spec, &s) == CP_SPEC_YES);
+	CHECK_STR(cp_spec_scoped(spec, "void a::b::parse_line<int>(int)"), "*::parse_*");
+	CHECK(!cp_spec_scoped(spec, "parse_line(int)"));
+	CHECK(!cp_spec_scoped(spec, "a::parser::f()"));
+	CHECK(!cp_spec_scoped(spec, "a::f()")); /* that one has matched */
+	CHECK(!cp_spec_scoped(spec, "a::y()"));
+	cp_spec_destroy(spec);
 }
 
 int main(void)
 {
 	test_names();
+	test_mangled();
+	test_names_in_images();
 	test_globs();
 	test_lists();
 	test_scopes();
@@ -260,5 +343,6 @@ int main(void)
 	test_unmatched();
 	test_errors();
 	test_distance();
+	test_scoped();
 	TEST_MAIN_END;
 }
