@@ -84,15 +84,15 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 		#include <string>
 		namespace app {
 		__attribute__((noinline)) std::string give(int n) { return std::string(n, 'x'); }
-		__attribute__((noinline)) int parse_line(int n) { return n + 1; }
+		__attribute__((noinline)) int digest_line(int n) { return n + 1; }
 		}
-		int main(int argc, char **) { return app::give(argc).size() == app::parse_line(argc); }
+		int main(int argc, char **) { return app::give(argc).size() == app::digest_line(argc); }
 	END
 	g++ -O1 -o named named.cpp
 	names() { "$CPROF" functions --json ./named "$1" | jq -r '.[].function'; }
 	assert_equal "$(names app::give)" 'app::give[abi:cxx11](int)'
 	assert_equal "$(names 'app::give(int)')" 'app::give[abi:cxx11](int)'
-	assert_equal "$(names "$(nm named | awk '$3 ~ /parse_line/ { print $3 }')")" 'app::parse_line(int)'
+	assert_equal "$(names "$(nm named | awk '$3 ~ /digest_line/ { print $3 }')")" 'app::digest_line(int)'
 	# What begins with an underscore is C's; all of C++ stays.
 	names 'all,-_*' | sort >left
 	nm -C --defined-only named | awk '$2 ~ /[tTwW]/ && $3 ~ /^[^_]/' | sed 's/^[0-9a-f]* . //' | sort >judge
@@ -102,13 +102,13 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 	run names '_Z*'
 	assert_output "cprof: no function of ./named matches '_Z*'"
 	for separator in '' @named; do
-		run "$CPROF" functions ./named "parse_*$separator"
+		run "$CPROF" functions ./named "digest_*$separator"
 		assert_failure 1
-		assert_line "cprof: did you mean '*::parse_*'?"
+		assert_line "cprof: did you mean '*::digest_*'?"
 	done
-	run "$CPROF" run -t 'parse_*' -- ./named
+	run "$CPROF" run -t 'digest_*' -- ./named
 	assert_failure 125
-	assert_output --partial "did you mean '*::parse_*'?"
+	assert_output --partial "did you mean '*::digest_*'?"
 	assert_equal "$(names 'app::*@named,-*@other')" "$(names 'app::*')"
 }
 
