@@ -313,6 +313,7 @@ int inject_begin(struct tracer *tr, struct space *space, struct injection *ret)
 		guard_find_code(space);
 	if (!space->syscall_insn)
 		return ENOSYS;
+	wait_newborns(tr); /* who is held for one can't be asked */
 	n = candidates(tr, space, who, CANDIDATES);
 	for (i = 0; i < n; i++)
 		tids[i] = who[i]->tid;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tracer knows: processes, their threads, and what is under way.
- * Private to src/tracer.
+ * What the tracer knows: processes, threads, what is under way. Private to it.
  */
 #ifndef CP_TRACER_STATE_H
 #define CP_TRACER_STATE_H
@@ -102,6 +101,7 @@ struct process {
 
 struct held {
 	pid_t tid;
+	pid_t newborn; /* its child that has to be seen first; or 0, and then */
 	uint64_t until_tail; /* ring position the controller must have passed */
 	uint64_t deadline_ns;
 	bool reading; /* the controller reads what the thread is about to run */
@@ -202,9 +202,9 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 /* wait.c */
 /* Handles every stop and exit there is at the moment. */
 void wait_gather(struct tracer *tr);
-/* Handles the stop of one thread. False: there was none, or no room for it. */
+/* One thread's stop. False: there was none, or no room for it. */
 bool wait_serve_one(struct tracer *tr, pid_t tid);
-/* Has those report that were born to threads with breakpoints. */
+/* Has newborns report, and lets go who was held for them. */
 void wait_newborns(struct tracer *tr);
 /* A hit was captured and the thread's registers are set: lets it go, or holds
  * it, and accounts for the time since `seen_ns`. `flags`: CP_HIT_*, HIT_HOLD. */

@@ -32,7 +32,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -191,26 +193,33 @@ static uint64_t account_kept(struct tracer *tr, struct thread *t, uint64_t now)
 	return ns;
 }
 
+/* Leaves a thread stopped for `ns` at most. False: without memory. */
+static bool keep(struct tracer *tr, struct thread *t, struct held held, uint64_t ns)
+{
+	uint64_t now = cp_now();
+	siginfo_t si;
+
+	held.tid = t->tid;
+	held.deadline_ns = now + ns;
+	if (!cp_vec_push(&tr->held, held))
+		return false;
+	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
+	t->state = THREAD_HELD;
+	t->kept_ns = now;
+	return true;
+}
+
 /* Leaves a thread stopped until the controller has passed what is in the ring
  * now. False: it can't be, or it has. */
 static bool hold(struct tracer *tr, struct thread *t, uint64_t until_tail, uint64_t ns)
 {
-	struct held held = {
-		.tid = t->tid,
-		.until_tail = until_tail,
-		.deadline_ns = cp_now() + ns,
-		.reading = ns == READ_HOLD_NS,
-	};
-	siginfo_t si;
+	const struct held held = { .until_tail = until_tail, .reading = ns == READ_HOLD_NS };
 
-	if (tr->link->shared->tail >= until_tail || tr->ending || !cp_vec_push(&tr->held, held))
+	if (tr->link->shared->tail >= until_tail || tr->ending || !keep(tr, t, held, ns))
 		return false;
-	waitid(P_PID, (id_t)t->tid, &si, WSTOPPED | WNOHANG | __WALL);
-	t->state = THREAD_HELD;
-	t->kept_ns = held.deadline_ns - ns;
 	if (held.reading) {
-		tr->work_until_ns = held.deadline_ns;
-		tr->rest_until_ns = held.deadline_ns - READ_HOLD_NS + READ_REST_NS;
+		tr->work_until_ns = t->kept_ns + READ_HOLD_NS;
+		tr->rest_until_ns = t->kept_ns + READ_REST_NS;
 	}
 	cp_ring_kick(tr->link, true);
 	return true;
@@ -248,21 +257,40 @@ static bool hold_exit(struct tracer *tr, struct thread *t)
 	return hold(tr, t, until, HOLD_NS);
 }
 
-void wait_release_held(struct tracer *tr)
+static bool is_expected(const struct tracer *tr, pid_t newborn)
 {
-	uint64_t tail = tr->link->shared->tail, now = cp_now();
+	size_t i;
+
+	for (i = 0; i < tr->newborns.count; i++)
+		if (tr->newborns.items[i] == newborn)
+			return true;
+	return false;
+}
+
+static bool stays(const struct tracer *tr, const struct held *h, uint64_t now)
+{
+	bool waits =
+		h->newborn ? is_expected(tr, h->newborn) : tr->link->shared->tail < h->until_tail;
+
+	return waits && now < h->deadline_ns && !tr->ending;
+}
+
+/* Those who may go; of those that wait for a child alone, if `parents`. */
+static void release(struct tracer *tr, bool parents)
+{
+	uint64_t now = cp_now();
 	size_t i = 0;
 
 	while (i < tr->held.count) {
 		struct held *h = &tr->held.items[i];
 		struct thread *t = thread_find(tr, h->tid);
+		bool held = t && t->state == THREAD_HELD;
 
-		if (t && t->state == THREAD_HELD && tail < h->until_tail && now < h->deadline_ns &&
-		    !tr->ending) {
+		if (held && ((parents && !h->newborn) || stays(tr, h, now))) {
 			i++;
 			continue;
 		}
-		if (t && t->state == THREAD_HELD) {
+		if (held) {
 			tr->link->shared->stats.unready += h->reading && now >= h->deadline_ns;
 			account_kept(tr, t, now);
 			let_go(t, 0);
@@ -271,24 +299,56 @@ void wait_release_held(struct tracer *tr)
 	}
 }
 
+void wait_release_held(struct tracer *tr)
+{
+	release(tr, false);
+}
+
+/* Not a thread of another one. */
+static bool is_process(pid_t tid)
+{
+	return !syscall(SYS_tgkill, tid, tid, 0);
+}
+
+/* Has it been reaped? Its number may not be used again before that. */
+static bool is_gone(pid_t tid)
+{
+	siginfo_t si;
+
+	return waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL);
+}
+
 static bool is_birth(int event)
 {
 	return event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK ||
 	       event == PTRACE_EVENT_CLONE;
 }
 
-/* Its first stop is sure to come, or its death, unless that has been. */
-static void expect_newborn(struct tracer *tr, const struct thread *parent)
+/* Its first stop is sure to come, or its death, unless that has been; 0: it has. */
+static pid_t expect_newborn(struct tracer *tr, const struct thread *parent)
 {
 	unsigned long tid;
-	siginfo_t si;
 
 	if (!(tr->trace_flags & CP_TRACE_PROBES) ||
 	    ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) || thread_find(tr, (pid_t)tid) ||
-	    waitid(P_PID, (id_t)tid, &si, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL))
-		return;
-	if (!cp_vec_push(&tr->newborns, (pid_t)tid))
+	    is_gone((pid_t)tid))
+		return 0;
+	if (!cp_vec_push(&tr->newborns, (pid_t)tid)) {
 		cp_debug("no memory to remember a newborn");
+		return 0;
+	}
+	return (pid_t)tid;
+}
+
+/* A child has breakpoints that came with its parent's memory, and what is known of
+ * them is known of its parent. So that one neither ends nor executes anything until
+ * the child was seen. */
+static bool hold_birth(struct tracer *tr, struct thread *t)
+{
+	pid_t newborn = expect_newborn(tr, t);
+
+	return newborn && !tr->ending && is_process(newborn) &&
+	       keep(tr, t, (struct held){ .newborn = newborn }, HOLD_NS);
 }
 
 static void forget_newborn(struct tracer *tr, pid_t tid)
@@ -313,6 +373,7 @@ void wait_newborns(struct tracer *tr)
 		    !wait_serve_one(tr, tid))
 			forget_newborn(tr, tid);
 	}
+	release(tr, true);
 }
 
 static void on_event(struct tracer *tr, struct thread *t, int event)
@@ -321,8 +382,8 @@ static void on_event(struct tracer *tr, struct thread *t, int event)
 		return;
 	if (event == PTRACE_EVENT_EXIT && hold_exit(tr, t))
 		return;
-	if (is_birth(event))
-		expect_newborn(tr, t);
+	if (is_birth(event) && hold_birth(tr, t))
+		return;
 	let_go(t, 0);
 }
 
