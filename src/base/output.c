@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/create.h"
 #include "base/text.h"
 
 extern char **environ;
@@ -158,14 +159,13 @@ int cp_output_wait(struct cp_output_pipe *pipe)
 
 /* ---- text ---- */
 
-static FILE *open_file(const struct cp_output *o, struct cp_text_output *to)
+static CP_ERROR open_text(const struct cp_output *o, const char *spec, struct cp_text_output *to)
 {
 	int fd = -1;
-	FILE *file;
 
 	switch (o->kind) {
 	case CP_OUTPUT_FILE:
-		return fopen(o->file, "we");
+		return cp_create_stream(o->file, &to->file);
 	case CP_OUTPUT_DESCRIPTOR:
 		fd = fcntl(o->descriptor, F_DUPFD_CLOEXEC, 3);
 		break;
@@ -174,16 +174,19 @@ static FILE *open_file(const struct cp_output *o, struct cp_text_output *to)
 		fd = errno ? -1 : to->pipe.fd;
 		break;
 	}
-	file = fd < 0 ? NULL : fdopen(fd, "w");
-	if (!file && fd >= 0)
+	to->file = fd < 0 ? NULL : fdopen(fd, "w");
+	if (to->file)
+		return NULL;
+	if (fd >= 0)
 		close(fd);
-	return file;
+	return cp_error_new(CP_ERR_IO, errno, "opening %s", spec);
 }
 
 bool cp_text_output_open(const char *spec, int32_t pid, struct cp_text_output *ret,
 			 char **error_ret)
 {
 	struct cp_text_output to = { .pipe = { .fd = -1 } };
+	struct cp_error *err;
 	struct cp_output o;
 
 	*error_ret = NULL;
@@ -194,12 +197,13 @@ bool cp_text_output_open(const char *spec, int32_t pid, struct cp_text_output *r
 			*error_ret = NULL;
 		return false;
 	}
-	to.file = open_file(&o, &to);
-	if (!to.file && asprintf(error_ret, "opening %s: %s", spec, strerror(errno)) < 0)
-		*error_ret = NULL;
+	err = open_text(&o, spec, &to);
 	cp_output_free(&o);
-	if (!to.file)
+	if (err) {
+		*error_ret = strdup(err->what);
+		cp_error_free(err);
 		return false;
+	}
 	*ret = to;
 	return true;
 }

@@ -3,7 +3,7 @@
  * Where a profiler writes: the value of its `output=`, as Mono's profilers
  * have it.
  *
- *   FILE    a file, made anew      +FILE   FILE.PID
+ *   FILE    a file (create.h)      +FILE   FILE.PID
  *   #N      descriptor N           |CMD    the standard input of a shell's CMD
  *   -       standard output
  *

@@ -103,7 +103,9 @@ static int run_cover(struct cp_args *args)
 
 	if (status)
 		return status;
-	err = check_merge(o->covering.merge);
+	err = cp_covering_check_files(&o->covering);
+	if (!err)
+		err = check_merge(o->covering.merge);
 	if (!err && o->covering.merge && !o->collect.output) {
 		err = cp_open_unnamed(o->covering.merge, &fd);
 		snprintf(unnamed, sizeof(unnamed), "/proc/self/fd/%d", fd);

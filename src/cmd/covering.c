@@ -9,6 +9,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/create.h"
 #include "base/text.h"
 #include "cmd/terminal.h"
 #include "report/coverage.h"
@@ -106,6 +107,19 @@ int cp_covering_check(const struct cp_args *args, const struct cp_collect_option
 	if (o->merge && !*o->merge)
 		return cp_usage(args, "--merge needs the name of a file");
 	return CP_EXIT_OK;
+}
+
+CP_ERROR cp_covering_check_files(const struct cp_covering_options *o)
+{
+	struct cp_coverage_output outputs[OUTPUTS];
+	size_t count = list_outputs(o, outputs), i;
+
+	if (o->merge)
+		CP_TRY(cp_create_check(CP_CREATE_RECORDING, o->merge));
+	for (i = 0; i < count; i++)
+		if (outputs[i].path != o->html)
+			CP_TRY(cp_create_check(CP_CREATE_OUTPUT, outputs[i].path));
+	return NULL;
 }
 
 /* ---- what can't be reported ---- */

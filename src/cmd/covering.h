@@ -30,6 +30,10 @@ struct cp_source_rules cp_source_rules_of(const struct cp_source_options *option
 int cp_covering_check(const struct cp_args *args, const struct cp_collect_options *collect,
 		      const struct cp_covering_options *options);
 
+/* That files can be written where they are wanted: better known before hours of
+ * tests than after. */
+CP_ERROR cp_covering_check_files(const struct cp_covering_options *options);
+
 /* Reports the recording at `path`. CP_EXIT_OK, CP_EXIT_MISSED when a threshold
  * was missed, else CP_EXIT_OWN_FAILURE, each after it was said. */
 int cp_covering_end(const char *path, struct cp_sources *sources,

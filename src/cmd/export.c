@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/create.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
@@ -73,10 +74,9 @@ static bool to_stdout(const struct export_options *o)
 static CP_ERROR write_file(const char *path, const struct cp_export_format *format,
 			   const struct cp_profile *p, const struct cp_export_options *o)
 {
-	CP_FCLOSE FILE *file = fopen(path, "we");
+	CP_FCLOSE FILE *file = NULL;
 
-	if (!file)
-		return cp_error_new(CP_ERR_IO, errno, "opening %s", path);
+	CP_TRY(cp_create_stream(path, &file));
 	return cp_export(format, p, o, file);
 }
 

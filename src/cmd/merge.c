@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/create.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "record/record.h"
@@ -26,7 +27,7 @@ static CP_ERROR merge(struct cp_record **records, const struct cp_args *args)
 
 	for (i = 0; i < count; i++)
 		CP_TRY(cp_record_load(args->operands[i], &records[i]));
-	CP_TRY(cp_record_open_output(o->output, &fd));
+	CP_TRY(cp_create(CP_CREATE_RECORDING, o->output, &fd));
 	return cp_record_merge(records, count, fd);
 }
 

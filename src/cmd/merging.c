@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/create.h"
 #include "base/text.h"
 #include "record/record.h"
 
@@ -80,7 +81,6 @@ static CP_ERROR merge(const char *path, const char *recording, int fd)
 	return err;
 }
 
-/* `path` is no link. */
 static CP_ERROR replace(const char *path, const char *recording)
 {
 	CP_FREE char *directory = directory_of(path), *name = NULL;
@@ -106,7 +106,6 @@ static CP_ERROR replace(const char *path, const char *recording)
 
 CP_ERROR cp_merge_into(const char *path, const char *recording)
 {
-	CP_FREE char *real = realpath(path, NULL);
-
-	return replace(real ? real : path, recording);
+	CP_TRY(cp_create_check(CP_CREATE_RECORDING, path));
+	return replace(path, recording);
 }

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where the recorder writes: output= as Mono has it (base/output.h), files
- * with the recorder's care (record/record.h).
+ * with the recorder's care (base/create.h).
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/create.h"
 #include "modules/log.h"
 
 static struct cp_error *open_file(cprof_profiler *log, const char *path)
 {
 	free(log->path);
 	log->path = strdup(path);
-	return log->path ? cp_record_open_output(path, &log->fd) : cp_error_nomem();
+	return log->path ? cp_create(CP_CREATE_RECORDING, path, &log->fd) : cp_error_nomem();
 }
 
 static struct cp_error *open_as(cprof_profiler *log, const struct cp_output *o)
@@ -26,7 +27,7 @@ static struct cp_error *open_as(cprof_profiler *log, const struct cp_output *o)
 		return open_file(log, o->file);
 	case CP_OUTPUT_DESCRIPTOR:
 		snprintf(descriptor, sizeof(descriptor), "/dev/fd/%d", o->descriptor);
-		return cp_record_open_output(descriptor, &log->fd);
+		return cp_create(CP_CREATE_RECORDING, descriptor, &log->fd);
 	case CP_OUTPUT_COMMAND:
 		errno = cp_output_start(o->file, &log->pipe);
 		if (errno)

@@ -164,11 +164,6 @@ void cp_record_name_start(struct cp_record_names *names, uint64_t function_start
 CP_ERROR cp_record_writer_create(int fd, const struct cp_record_info *info,
 				 const struct cp_record_resolver *resolver,
 				 struct cp_record_writer **ret);
-/* Opens FILE for a recording: 0600, never through a link, an older one moved
- * to FILE.old. Pipes, /dev/null and the like are written to as they are; "-",
- * /dev/stdout and /dev/fd/N are the descriptors of those names, unless they
- * are terminals. *fd_ret is the caller's. */
-CP_ERROR cp_record_open_output(const char *path, int *fd_ret);
 
 /* All of these answer CP_RECORD_NONE without memory, which they take, too. */
 uint32_t cp_record_process(struct cp_record_writer *w, const struct cp_record_process *p);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/create.h"
 #include "report/report.h"
 
 const struct cp_export_format cp_export_formats[] = {
@@ -68,9 +69,7 @@ CP_ERROR cp_export_coverage_to(const char *name, const struct cp_coverage *c, co
 		return cp_error_new(CP_ERR_USAGE, 0, "%s is no format of coverage", name);
 	if (!format->cover)
 		return format->cover_directory(c, path);
-	file = fopen(path, "we");
-	if (!file)
-		return cp_error_new(CP_ERR_IO, errno, "opening %s", path);
+	CP_TRY(cp_create_stream(path, &file));
 	err = cp_export_coverage(format, c, file);
 	if (err && err->errnum) {
 		int errnum = err->errnum;

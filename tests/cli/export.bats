@@ -26,6 +26,45 @@ exported() { cp "$BATS_FILE_TMPDIR/$1.out" .; }
 	assert_output --partial "did you mean flamegraph"
 }
 
+@test "no link decides where something is written" {
+	workshop | made cprof.data
+	echo precious >target
+	ln -s target link
+	ln -s nothing dangling
+	gcc -g -o p -x c - <<<'int main(void) { return 0; }'
+	local at
+	for at in link dangling; do
+		run "$CPROF" export -f folded -o $at
+		assert_failure 2
+		assert_line "cprof: $at is a symbolic link: nothing is written to it"
+		run "$CPROF" export -f sqlite -o $at
+		assert_failure 2
+		for option in lcov cobertura sonarqube json merge; do
+			run "$CPROF" cover --$option=$at -- touch ran
+			assert_failure 125
+			assert_line --partial "cprof: $at is a symbolic link"
+		done
+		run "$CPROF" run -q --profile=stacks:output=$at -- touch ran
+		assert_failure 125
+		assert_line --partial "$at is a symbolic link"
+		run "$CPROF" merge -o $at cprof.data
+		assert_failure
+	done
+	assert_not_exist ran
+	"$CPROF" cover -q -o p.data -- ./p
+	run "$CPROF" export -f lcov -o link p.data
+	assert_failure 2
+	assert_equal "$(cat target)" precious
+	assert_not_exist nothing
+	# Directories on the way may be links, and an older file is written over.
+	mkdir there
+	ln -s there here
+	for at in 1 2; do
+		"$CPROF" export -f folded -o here/out
+		"$CPROF" export -f folded | cmp - there/out
+	done
+}
+
 @test "exports go to standard output unless told" {
 	"$CPROF" export -f folded "$BATS_FILE_TMPDIR/cprof.data" >out
 	cmp out "$BATS_FILE_TMPDIR/folded.out"

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/create.h"
 #include "base/error.h"
 #include "record/reader.h"
 #include "record/sink.h"
@@ -279,7 +280,7 @@ static void test_full_device(void)
 	int fd = -1;
 
 	model_make(&m, 16, SAMPLES);
-	CHECK_OK(cp_record_open_output("/dev/full", &fd));
+	CHECK_OK(cp_create(CP_CREATE_RECORDING, "/dev/full", &fd));
 	err = model_write_to(&m, fd, NULL, NULL);
 	CHECK(err && err->errnum == ENOSPC && err->hint);
 	cp_error_free(err);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/create.h"
 #include "base/error.h"
 #include "record/reader.h"
 #include "record/sink.h"
@@ -226,7 +227,7 @@ static void test_full(void)
 	struct cp_error *err;
 	int fds[2], fd = -1;
 
-	CHECK_OK(cp_record_open_output("/dev/full", &fd));
+	CHECK_OK(cp_create(CP_CREATE_RECORDING, "/dev/full", &fd));
 	err = cp_record_merge(&a, 1, fd);
 	CHECK(err && err->errnum == ENOSPC);
 	cp_error_free(err);

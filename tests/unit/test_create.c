@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a recording may be written, and what becomes of what was there.
+ * Where recordings and what is made of them may be written, and what becomes
+ * of what was there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +11,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/create.h"
 #include "base/error.h"
-#include "record/record.h"
+#include "base/types.h"
 #include "test.h"
 
 static char dir[] = "/tmp/cprof-output-XXXXXX";
@@ -34,26 +36,37 @@ static void check_text(const char *name, const char *want)
 	close(fd);
 }
 
-static void check_refused(const char *path, enum cp_error_code code)
+static void check_refused_as(enum cp_create kind, const char *path, enum cp_error_code code)
 {
 	struct cp_error *err;
 	int fd = -1;
 
-	err = cp_record_open_output(path, &fd);
+	err = cp_create(kind, path, &fd);
 	CHECK(err && err->code == code && err->hint && fd == -1);
 	if (err && err->code != code)
 		fprintf(stderr, "%s: %s\n", path, err->what);
 	cp_error_free(err);
 }
 
-static void open_and_write(const char *path, const char *text)
+static void check_refused(const char *path, enum cp_error_code code)
+{
+	check_refused_as(CP_CREATE_RECORDING, path, code);
+}
+
+static void write_as(enum cp_create kind, const char *path, const char *text)
 {
 	int fd = -1;
 
-	CHECK_OK(cp_record_open_output(path, &fd));
+	CHECK_OK(cp_create_check(kind, path));
+	CHECK_OK(cp_create(kind, path, &fd));
 	CHECK(fd > 2 && fcntl(fd, F_GETFD) == FD_CLOEXEC);
 	CHECK(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
 	close(fd);
+}
+
+static void open_and_write(const char *path, const char *text)
+{
+	write_as(CP_CREATE_RECORDING, path, text);
 }
 
 static void test_new_file(void)
@@ -139,6 +152,39 @@ static void test_pipes_and_devices(void)
 	close(reader);
 }
 
+/* What is made of a recording: an older file is overwritten, nothing else is. */
+static void test_outputs(void)
+{
+	static const char *const bad[] = { "link", "dangling", ".", "socket" };
+	struct stat st;
+	mode_t before = umask(022);
+	FILE *file = NULL;
+	size_t i;
+
+	write_as(CP_CREATE_OUTPUT, "table", "the first, longer");
+	umask(before);
+	CHECK(!stat("table", &st) && (st.st_mode & 07777) == 0644);
+	CHECK(!chmod("table", 0640));
+	write_as(CP_CREATE_OUTPUT, "table", "second");
+	check_text("table", "second");
+	CHECK(!stat("table", &st) && (st.st_mode & 07777) == 0640 && access("table.old", F_OK));
+	write_as(CP_CREATE_OUTPUT, "/dev/null", "x");
+	for (i = 0; i < CP_ARRAY_SIZE(bad); i++) {
+		struct cp_error *err = cp_create_check(CP_CREATE_OUTPUT, bad[i]);
+
+		CHECK(err && err->code == CP_ERR_USAGE);
+		cp_error_free(err);
+		check_refused_as(CP_CREATE_OUTPUT, bad[i], CP_ERR_USAGE);
+	}
+	check_text("target", "target");
+	CHECK(access("nothing", F_OK));
+	check_refused_as(CP_CREATE_OUTPUT, "no/such/directory", CP_ERR_NOT_FOUND);
+	CHECK_OK(cp_create_check(CP_CREATE_OUTPUT, "no/such/directory"));
+	CHECK_OK(cp_create_stream("table", &file));
+	CHECK(file && fputs("third", file) > 0 && !fclose(file));
+	check_text("table", "third");
+}
+
 /* Standard output that is a file: goes on where it is, is not cut. */
 static void test_stdout(void)
 {
@@ -161,6 +207,7 @@ int main(void)
 	test_new_file();
 	test_older_file();
 	test_refused();
+	test_outputs();
 	test_pipes_and_devices();
 	test_stdout();
 	CHECK(!system("exec rm -r \"$PWD\""));
