@@ -149,6 +149,7 @@ struct cp_area_header {
 		old_mask; /* the program's own, for chaining */
 	uint64_t left_ns; /* when it was left for good, CLOCK_MONOTONIC; 0: in use */
 	uint64_t installed; /* 1: the kernel has the handler of this area */
+	uint64_t empty; /* 1: nobody was in it any more when it was left */
 };
 struct cp_area_entry {
 	uint64_t site;

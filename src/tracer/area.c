@@ -103,8 +103,8 @@ static int map_area(struct tracer *tr, struct space *space, uint64_t *at, uint64
 
 /* ---- taking one that was left ---- */
 
-/* A thread may have been on its way through a slot when it was left, and wait for
- * a processor since. */
+/* Where that was not known to be otherwise, a thread may have been on its way
+ * through a slot when it was left, and wait for a processor since. */
 #define REST_NS (300 * CP_NS_PER_S)
 
 static bool anybody_in(struct tracer *tr, const struct space *space, uint64_t address,
@@ -129,7 +129,7 @@ static int take_left(struct tracer *tr, const struct space *space, uint64_t addr
 
 	if (!space_read(space, address, &header, sizeof(header)) || header.magic != CP_AREA_MAGIC ||
 	    header.size != size || header.count || !header.left_ns ||
-	    cp_now() < header.left_ns + REST_NS || space_area(space, address) ||
+	    (!header.empty && cp_now() < header.left_ns + REST_NS) || space_area(space, address) ||
 	    anybody_in(tr, space, address, size))
 		return EEXIST;
 	return 0;
@@ -261,7 +261,7 @@ bool area_write_table(struct space *space, struct area *area)
 
 void area_forget(const struct space *space)
 {
-	const uint64_t none = 0, now = cp_now();
+	const uint64_t none = 0, now = cp_now(), empty = !space->occupied;
 	size_t i;
 
 	for (i = 0; i < space->table->areas.count; i++) {
@@ -269,8 +269,11 @@ void area_forget(const struct space *space)
 
 		space_write(space, address + offsetof(struct cp_area_header, count), &none,
 			    sizeof(none));
-		if (!space->handler && space->users == 1)
-			space_write(space, address + offsetof(struct cp_area_header, left_ns), &now,
-				    sizeof(now));
+		if (space->handler || space->users > 1)
+			continue;
+		space_write(space, address + offsetof(struct cp_area_header, empty), &empty,
+			    sizeof(empty));
+		space_write(space, address + offsetof(struct cp_area_header, left_ns), &now,
+			    sizeof(now));
 	}
 }

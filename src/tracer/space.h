@@ -102,6 +102,7 @@ struct space {
 	bool stale; /* the kernel has another action than the one for `own` */
 	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
+	bool occupied; /* at the end, somebody may be in a slot */
 	bool cleared; /* what an earlier cprof left was looked for */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
 };

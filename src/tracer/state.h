@@ -69,6 +69,7 @@ struct thread {
 	int exit_status;
 	bool exec_stop; /* has executed, and is to be held at its next stop */
 	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
+	bool clear; /* as we leave: in no slot, and no breakpoint will lead it to one */
 	uint32_t stops; /* served, and what they took */
 	uint64_t stopped_ns;
 	uint64_t detour; /* the trap by way of which it was sent to its slot; 0: none */

@@ -265,31 +265,58 @@ static bool any_exec_stop(const struct tracer *tr)
 	return false;
 }
 
-/* Each thread that runs is stopped once: one that was on its way from a
- * breakpoint to its stop is known to have arrived. Who is blocked in a system
- * call is not on its way. */
-static void leave_pass(struct tracer *tr)
+/* Blocked in a system call of the program's, not in one that a slot makes. */
+static bool is_elsewhere(struct tracer *tr, struct thread *t)
 {
 	unsigned long long args[6];
+	uint64_t pc, sp;
+	int64_t nr;
+
+	return proc_call(tr, t, &nr, args) == PROC_BLOCKED && nr >= 0 &&
+	       proc_where(tr, t, &pc, &sp) == PROC_BLOCKED && !space_area(t->process->space, pc);
+}
+
+/* Each thread that runs is stopped once: one that was on its way from a
+ * breakpoint to its stop is known to have arrived, and is in no slot any more.
+ * Who is blocked in a system call is not on its way. */
+static void leave_pass(struct tracer *tr)
+{
 	uint64_t key, value;
 	size_t cursor = 0;
-	int64_t nr;
 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 
-		if (t->process->space->table->sites.count &&
-		    (proc_call(tr, t, &nr, args) != PROC_BLOCKED || nr < 0))
+		if (!t->process->space->table->sites.count || t->clear)
+			continue;
+		if (is_elsewhere(tr, t))
+			t->clear = !t->process->space->armed;
+		else
 			thread_interrupt(tr, t, WANT_PASS);
 	}
+}
+
+/* Areas of which it is known that nobody is in them may be used again at once. */
+static void leave_areas(const struct tracer *tr)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		const struct thread *t = (const struct thread *)(uintptr_t)value;
+
+		t->process->space->occupied |= !t->clear;
+	}
+	cursor = 0;
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
+		area_forget(((const struct process *)(uintptr_t)value)->space);
 }
 
 /* Serves the interrupts that are under way, so that nobody is left with one
  * that disturbs it, then ends. */
 static void leave(struct tracer *tr)
 {
-	uint64_t deadline = cp_now() + LEAVE_NS, key, value;
-	size_t cursor = 0;
+	uint64_t deadline = cp_now() + LEAVE_NS;
 
 	tr->ending = true;
 	hot_end(tr);
@@ -303,12 +330,13 @@ static void leave(struct tracer *tr)
 		wait_release_held(tr);
 		gather_done(tr);
 		leave_spaces(tr, !tr->wanted.count);
+		if (!tr->wanted.count) /* those who were let go from a hit since */
+			leave_pass(tr);
 		if ((!tr->wanted.count && !any_exec_stop(tr)) || cp_now() > deadline)
 			break;
 		wait_for_something(tr);
 	}
-	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
-		area_forget(((struct process *)(uintptr_t)value)->space);
+	leave_areas(tr);
 	sample_flush(tr, cp_now());
 	sample_totals(tr);
 	emit(tr, CP_EVENT_LEFT, 0, 0);

@@ -518,6 +518,17 @@ static bool report_signal(struct tracer *tr, const struct thread *t, int signal)
 	return true;
 }
 
+/* A stop as we leave, which tells that the thread is on no way to another. */
+static void pass(struct thread *t)
+{
+	if (proc_will_get(t->tid, SIGTRAP)) {
+		t->want = WANT_PASS; /* not yet, then: it comes next */
+		return;
+	}
+	hit_leave_slot(t);
+	t->clear = !t->process->space->armed;
+}
+
 /* Captures if that was asked for, repairs what the interrupt disturbed, lets
  * go, and only then does the accounting. From the capture to its end nothing
  * else may be written to the ring: a new program is announced before it, other
@@ -541,8 +552,8 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 		 * but the end of a group-stop ends calls untraced, too. */
 		if (t->state != THREAD_LISTENING)
 			restart_repair(tr, t, sample_regs(t, sample));
-		if (want & WANT_PASS && proc_will_get(t->tid, SIGTRAP))
-			t->want = WANT_PASS; /* not yet, then: it comes next */
+		if (want & WANT_PASS)
+			pass(t);
 		if (!t->exec_stop)
 			let_go(t, 0);
 		else if (!hold_exec(tr, t))

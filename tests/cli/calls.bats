@@ -225,22 +225,41 @@ areas() {
 	echo "$sum"
 }
 
-@test "slots of an attach that was long ago are used again" {
+@test "slots that an attach left are used again, at once where nobody is in them" {
 	local first up
-	read -r up _ </proc/uptime
-	((${up%.*} > 310)) || skip 'the machine has been up for less than five minutes'
 	begin counted --depth=20
 	"$CPROF" attach -q -o x.data -t leaf -d 50ms "$tracee"
 	first=$(areas)
 	[ "$first" -ge 4096 ]
-	# Left a moment ago, it may be in use yet.
-	"$CPROF" attach -q -o x.data -t leaf -d 50ms "$tracee"
-	[ "$(areas)" -gt "$first" ]
-	first=$(areas)
 	for _ in 1 2 3; do
-		"$BATS_TEST_DIRNAME/left_long_ago" "$tracee"
 		"$CPROF" attach -q -o x.data -t leaf,recurse -d 50ms "$tracee"
 		[ "$("$CPROF" report --json x.data | jq '[.calls.functions[].calls] | add')" -gt 0 ]
+		assert_equal "$(areas)" "$first"
+	done
+	# Somebody may be in them yet.
+	"$BATS_TEST_DIRNAME/left_long_ago" 0 "$tracee"
+	"$CPROF" attach -q -o x.data -t leaf -d 50ms "$tracee"
+	[ "$(areas)" -gt "$first" ]
+	read -r up _ </proc/uptime
+	if ((${up%.*} > 310)); then
+		first=$(areas)
+		"$BATS_TEST_DIRNAME/left_long_ago" 3600 "$tracee"
+		"$CPROF" attach -q -o x.data -t leaf,recurse -d 50ms "$tracee"
+		assert_equal "$(areas)" "$first"
+	fi
+	text_is_whole
+	finish
+	[[ $finished == "status 0, counted: ok"* ]]
+}
+
+@test "coverage attached again and again does not make the program grow" {
+	local first
+	begin counted --depth=20
+	"$CPROF" attach -q -o x.data --coverage -d 50ms "$tracee"
+	first=$(areas)
+	[ "$first" -ge 4096 ]
+	for _ in 1 2 3 4; do
+		"$CPROF" attach -q -o x.data --coverage -d 50ms "$tracee"
 		assert_equal "$(areas)" "$first"
 	done
 	text_is_whole
