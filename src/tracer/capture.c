@@ -22,6 +22,7 @@
 #include "arch/arch.h"
 #include "base/clock.h"
 #include "tracer/proc.h"
+#include "tracer/sampling.h"
 #include "tracer/space.h"
 
 #define XSTATE_MAX 16384u

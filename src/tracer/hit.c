@@ -21,6 +21,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tracer/proc.h"
+#include "tracer/sampling.h"
 #include "tracer/space.h"
 
 /* What is known at a hit, gathered as it is needed. */

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "tracer/proc.h"
-#include "tracer/state.h"
+#include "tracer/sampling.h"
 
 #define WAKE_SLACK_NS UINT64_C(20000)
 

@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "tracer/proc.h"
-#include "tracer/state.h"
+#include "tracer/sampling.h"
 
 /* So long the next to stop is waited for, and so long by the parked ones. We
  * may have been waiting for a CPU ourselves: the time is looked at only when

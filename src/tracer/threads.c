@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "tracer/proc.h"
+#include "tracer/sampling.h"
 #include "tracer/space.h"
 
 struct thread *thread_find(struct tracer *tr, pid_t tid)

@@ -32,7 +32,7 @@
 
 #include "base/clock.h"
 #include "tracer/proc.h"
-#include "tracer/state.h"
+#include "tracer/sampling.h"
 
 /* Looks in vain after which an active thread is left alone. */
 #define QUIET_LOOKS 32

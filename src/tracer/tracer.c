@@ -13,6 +13,7 @@
  *            wait for the stops that are under way, let them go, exit:
  *            the kernel detaches everybody, and nobody was stopped for it
  */
+#include "tracer/sampling.h"
 #include "tracer/tracer.h"
 
 #include <errno.h>

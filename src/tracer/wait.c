@@ -39,6 +39,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tracer/proc.h"
+#include "tracer/sampling.h"
 #include "tracer/space.h"
 
 /* Below this many threads P_ALL is as good as asking one by one. */
