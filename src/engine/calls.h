@@ -15,6 +15,7 @@
 #define CP_ENGINE_CALLS_H
 
 #include "engine/internal.h"
+#include "inspect/declared.h"
 #include "inspect/inspect.h"
 #include "link/sites.h"
 #include "probe/match.h"
@@ -124,6 +125,8 @@ struct engine_calls {
 	struct cp_condition *condition;
 	bool introspection, cpu_time; /* cpu_time: of each call */
 	struct cp_value_limits limits;
+	struct cp_declared *declared; /* owned; NULL: not asked for, or not there */
+	bool declared_tried;
 	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
 	struct engine_locks *locks; /* owned; NULL: locks are not watched */
 	struct engine_heap *heap; /* owned; NULL: allocations are not watched */
@@ -162,6 +165,13 @@ bool engine_probes_wanted(const cprof_session *s);
 /* At the end: what can be told about filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
 void engine_plans_free(struct engine_plans *plans);
+
+/* declared.c: what the system's headers declare; NULL: not there, which was said */
+const struct cp_declared *engine_declared(cprof_session *s);
+/* What a call of the function with that symbol takes and gives, by its
+ * declaration; the result is the caller's. False: none is known. */
+bool engine_declared_signature(cprof_session *s, const char *symbol,
+			       unsigned want /* CP_SIGNATURE_* */, struct cp_signature **ret);
 
 /* plans.c */
 /* Made when it isn't there; NULL: it can't be written to. */

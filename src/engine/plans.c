@@ -254,9 +254,10 @@ static bool add_site(struct engine_calls *c, uint32_t traced, const struct cp_pr
 }
 
 /* Types are read when somebody wants values, before anything is armed. */
-static void read_signature(struct engine_calls *c, struct engine_traced *t)
+static void read_signature(cprof_session *s, struct engine_traced *t)
 {
 	const struct cp_probe_function *f = t->function;
+	struct engine_calls *c = s->calls;
 	struct cp_error *err;
 	unsigned want = 0;
 
@@ -269,6 +270,10 @@ static void read_signature(struct engine_calls *c, struct engine_traced *t)
 	if (c->condition)
 		want |= CP_SIGNATURE_ARGUMENTS;
 	if (!want)
+		return;
+	/* A stub's code has no parameters, what it leads to has. */
+	if (f->kind == CP_PROBE_PLT &&
+	    engine_declared_signature(s, f->linkage_name, want, &t->signature))
 		return;
 	err = cp_signature_read(t->assembly->image, (struct cp_vaddr){ f->address },
 				f->linkage_name, f->flags & CP_PROBE_LOCAL,
@@ -367,7 +372,7 @@ static uint32_t plan_function(cprof_session *s, const cprof_image *image,
 	if (!add_sites(c, t, number, plan))
 		t->site_count = 0;
 	if (t->site_count)
-		read_signature(c, t);
+		read_signature(s, t);
 	set_captures(c, t);
 	return number;
 }
@@ -406,8 +411,9 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 
 /* What a function that was chosen before is wanted for now. True: its sites
  * have to be placed anew. */
-static bool want_again(struct engine_calls *c, struct engine_traced *t, unsigned flags, bool named)
+static bool want_again(cprof_session *s, struct engine_traced *t, unsigned flags, bool named)
 {
+	struct engine_calls *c = s->calls;
 	bool same = t->flags == flags && !t->disarmed;
 
 	t->flags = flags;
@@ -416,7 +422,7 @@ static bool want_again(struct engine_calls *c, struct engine_traced *t, unsigned
 	if (same || !t->site_count)
 		return false;
 	if (!t->signature)
-		read_signature(c, t);
+		read_signature(s, t);
 	set_captures(c, t);
 	return true;
 }
@@ -450,7 +456,7 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
 		t = s->calls->traced.items[number];
 		if (!flags)
 			ok = !t->flags || cp_vec_push(&r->off, number);
-		else if (want_again(s->calls, t, flags, named) || (fresh && t->site_count))
+		else if (want_again(s, t, flags, named) || (fresh && t->site_count))
 			ok = cp_vec_push(&r->changed, number);
 		if (flags && t->site_count)
 			ok &= cp_vec_push(&r->all, number);

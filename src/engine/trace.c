@@ -49,6 +49,7 @@ void engine_calls_free(cprof_session *s)
 		cp_signature_destroy(c->traced.items[i]->signature);
 		free(c->traced.items[i]);
 	}
+	cp_declared_destroy(c->declared);
 	engine_throws_free(c);
 	engine_invoke_free(c);
 	engine_locks_free(c);

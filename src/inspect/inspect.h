@@ -48,6 +48,11 @@ struct cp_signature;
 CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 			   const char *linkage_name, bool local, bool clone, unsigned want,
 			   const struct cp_value_limits *limits, struct cp_signature **ret);
+/* Of a function that is called from elsewhere: by the calling convention alone.
+ * `image` describes it at `address`, which need not be where its code is. */
+CP_ERROR cp_signature_read_declared(struct cp_image *image, struct cp_vaddr address, unsigned want,
+				    const struct cp_value_limits *limits,
+				    struct cp_signature **ret);
 /* Only for cp_frame_values() at `at`, of the function or inlined call that is
  * frame `level` of cp_image_frames(). */
 CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, size_t level,

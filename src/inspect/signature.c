@@ -314,20 +314,41 @@ struct cp_signature *cp_signature_new(struct cp_image *image, const struct cp_va
 	return s;
 }
 
-CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
-			   const char *linkage_name, bool local, bool clone, unsigned want,
-			   const struct cp_value_limits *limits, struct cp_signature **ret)
+static struct cp_signature *begin(struct cp_image *image, unsigned want,
+				  const struct cp_value_limits *limits)
 {
 	struct cp_signature *s = cp_signature_new(image, limits);
-	struct cp_error *err;
 
 	if (!s)
-		return cp_error_nomem();
+		return NULL;
 	s->want = want;
 	if (cp_image_machine(image) == EM_X86_64)
 		s->convention = &cp_convention_sysv;
 	else if (cp_image_machine(image) == EM_AARCH64)
 		s->convention = &cp_convention_aapcs64;
+	return s;
+}
+
+static struct cp_error *end(struct cp_signature *s, struct cp_error *err, struct cp_signature **ret)
+{
+	if (!err && !plan_all(s, s->image))
+		err = cp_error_nomem();
+	if (err)
+		cp_signature_destroy(s);
+	else
+		*ret = s;
+	return err;
+}
+
+CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
+			   const char *linkage_name, bool local, bool clone, unsigned want,
+			   const struct cp_value_limits *limits, struct cp_signature **ret)
+{
+	struct cp_signature *s = begin(image, want, limits);
+	struct cp_error *err;
+
+	if (!s)
+		return cp_error_nomem();
 	s->described = cp_image_function(image, address, &s->arena, &s->function);
 	if (s->described && s->function.language == CP_LANGUAGE_RUST && s->convention)
 		s->convention = s->arch == &cp_arch_x86_64 ? &cp_convention_rust : NULL;
@@ -336,14 +357,35 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 		place_result(s);
 		err = correct_parameters(s, linkage_name, local, clone);
 	}
-	if (!err && !plan_all(s, image))
-		err = cp_error_nomem();
-	if (err) {
-		cp_signature_destroy(s);
-		return err;
+	return end(s, err, ret);
+}
+
+/* What headers put before the names of parameters, which are not to be macros. */
+static void shorten_names(struct cp_signature *s)
+{
+	size_t i, n;
+
+	for (i = 0; i < s->parameter_count; i++) {
+		n = strspn(s->parameters[i].name, "_");
+		s->parameters[i].name += s->parameters[i].name[n] ? n : 0;
 	}
-	*ret = s;
-	return NULL;
+}
+
+CP_ERROR cp_signature_read_declared(struct cp_image *image, struct cp_vaddr address, unsigned want,
+				    const struct cp_value_limits *limits, struct cp_signature **ret)
+{
+	struct cp_signature *s = begin(image, want, limits);
+	struct cp_error *err;
+
+	if (!s)
+		return cp_error_nomem();
+	s->described = cp_image_function(image, address, &s->arena, &s->function);
+	err = s->described ? place_parameters(s, image) : raw_parameters(s);
+	if (!err && s->described) {
+		place_result(s);
+		shorten_names(s);
+	}
+	return end(s, err, ret);
 }
 
 void cp_signature_destroy(struct cp_signature *signature)
