@@ -78,12 +78,14 @@ typedef struct cprof_coverage_block {
 	uint32_t next;
 } cprof_coverage_block;
 
-/* Rows of the line table within blocks: a line is executed when a block is
- * that has any of its rows. */
+/* Rows of the line table within blocks. A line is reached when a block is in
+ * which a statement of it begins or goes on. Of what is no statement's, optimised
+ * programs execute code that was moved there from a line that is not reached. */
 #define CPROF_COVERAGE_ROW_STATEMENT 1u /* a statement begins (is_stmt) */
 #define CPROF_COVERAGE_ROW_EMPTY \
 	2u /* no instruction of its own: the next row begins at the
 				       same address */
+#define CPROF_COVERAGE_ROW_INSIDE 4u /* the block begins in the middle of a statement */
 typedef struct cprof_coverage_row {
 	uint32_t block; /* index */
 	const char *file; /* source path, absolute where debug information allows */

@@ -178,7 +178,9 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 	bool own = next < lines->rows.count && lines->rows.items[next].address == b->address &&
 		   !(lines->rows.items[next].flags & CP_LINE_END);
 
-	if (before && !own && !add_row(t, before, number, b->address, 0))
+	if (before && !own &&
+	    !add_row(t, before, number, b->address,
+		     before->flags & CP_LINE_STATEMENT ? CPROF_COVERAGE_ROW_INSIDE : 0))
 		return false;
 	for (i = next; i < lines->rows.count && lines->rows.items[i].address < end; i++) {
 		const struct cp_line_row *row = &lines->rows.items[i];

@@ -98,6 +98,15 @@ static uint64_t told(const struct cp_coverage *c, uint64_t count)
 	return cp_is_covered(count) && !c->counted ? 1 : count;
 }
 
+/* Nothing is left of it but a place or moved code; or what ran does not say
+ * whether it was reached. */
+static bool in_doubt(const struct cp_line_sum *sum)
+{
+	if (!sum->begins || !sum->has_code)
+		return true;
+	return sum->count ? cp_is_covered(sum->count) && !sum->sure : sum->strayed;
+}
+
 static bool add_lines(struct cp_coverage *c, struct cp_covered_file *f,
 		      const struct cp_file_sum *from)
 {
@@ -112,7 +121,7 @@ static bool add_lines(struct cp_coverage *c, struct cp_covered_file *f,
 			.line = sum->line,
 			.count = told(c, sum->count),
 			.flags = marks_of(f->source, sum->line) |
-				 (sum->begins && sum->has_code ? 0 : CP_COVERED_SHARED),
+				 (in_doubt(sum) ? CP_COVERED_SHARED : 0),
 			.blocks = sum->blocks,
 			.blocks_covered = (uint32_t)__builtin_popcountll(sum->covered),
 		};

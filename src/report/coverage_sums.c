@@ -13,6 +13,18 @@
  * Within an instance a line was executed as often as its most often executed
  * block, or, by exact counts, as often as it was begun; instances add up.
  *
+ * What ran of an optimised line need not have been the line: the compiler moves
+ * instructions to where others run, too, and leaves a row that says where the
+ * statement would have begun (EMPTY: it has none of the instructions there).
+ *
+ *     if (a)                  10 statement    test        ran
+ *                             11              load b      ran: moved up
+ *             c = *b;         11 statement    store c     not
+ *
+ * So a line was reached where one of its statements began, or was jumped into.
+ * That is beyond doubt if instructions of its own ran as well; of a line that
+ * begins nowhere, its instructions are all there is to go by.
+ *
  * Which instance a row belongs to is known by where functions are declared: of
  * those that are inlined into a function, and itself, the last one declared
  * before the row's line has it; of several inlined instances of that, the last
@@ -429,42 +441,88 @@ static uint64_t count_begun(struct adding *a, size_t i, size_t end)
 	return begun;
 }
 
-/* The spots from `i` on that are of one line and instance; returns their end. */
-static size_t add_line(struct adding *a, size_t i)
+/* What ran of a line in an instance of a function. */
+struct ran {
+	uint64_t most; /* count of the block that was executed most often */
+	uint64_t covered; /* as in struct cp_line_sum */
+	uint32_t blocks;
+	bool unknown; /* what of it ran can't be told */
+	bool begun, whole; /* a statement of it; one with instructions */
+	bool code; /* instructions that no statement begins with */
+};
+
+static void add_spot(struct ran *ran, const struct spot *it, uint64_t count, bool fresh)
+{
+	bool statement = it->flags & (CP_COVERAGE_ROW_STATEMENT | CP_COVERAGE_ROW_INSIDE);
+	bool empty = it->flags & CP_COVERAGE_ROW_EMPTY, is = cp_is_covered(count);
+
+	ran->begun |= is && statement;
+	ran->whole |= is && statement && !empty;
+	ran->code |= is && !statement && !empty;
+	if (!fresh)
+		return;
+	ran->unknown |= count == CP_COVERAGE_UNKNOWN;
+	if (is && ran->blocks < CP_SUM_BLOCKS)
+		ran->covered |= UINT64_C(1) << ran->blocks;
+	if (is && count > ran->most)
+		ran->most = count;
+	ran->blocks += ran->blocks < CP_SUM_BLOCKS;
+}
+
+/* `begins`: some statement of the line begins in this function. */
+static void add_ran(struct cp_line_sum *line, const struct ran *ran, bool begins)
+{
+	bool reached = ran->begun || (!begins && ran->most);
+	uint64_t count = reached ? ran->most : 0;
+
+	line->sure |= ran->whole || (ran->begun && ran->code);
+	line->strayed |= ran->most && !reached;
+	line->covered |= reached ? ran->covered : 0;
+	line->count = cp_coverage_add(line->count,
+				      !reached && ran->unknown ? CP_COVERAGE_UNKNOWN : count);
+	line->blocks = ran->blocks > line->blocks ? ran->blocks : line->blocks;
+}
+
+static bool begins_here(const struct adding *a, size_t i)
+{
+	uint64_t place = a->spots.items[i].place;
+
+	for (; i < a->spots.count && a->spots.items[i].place == place; i++)
+		if (a->spots.items[i].flags & CP_COVERAGE_ROW_STATEMENT)
+			return true;
+	return false;
+}
+
+/* The spots from `i` on that are of one line and instance; returns their end.
+ * *begins is of the line, found out at its first one. */
+static size_t add_line(struct adding *a, size_t i, bool *begins)
 {
 	const struct spot *first = &a->spots.items[i], *it;
 	struct cp_line_sum *line = line_sum(a->s, first->place);
-	uint32_t last = CP_RECORD_NONE, blocks = 0;
-	uint64_t most = 0, count;
-	bool unknown = false;
+	struct ran ran = { 0 };
+	uint32_t last = CP_RECORD_NONE;
 	size_t begin = i;
+	uint64_t count;
 
 	if (!line)
 		return a->spots.count;
+	if (!i || first[-1].place != first->place)
+		*begins = begins_here(a, i);
 	for (; i < a->spots.count; i++) {
 		it = &a->spots.items[i];
 		if (it->place != first->place || it->owner != first->owner)
 			break;
 		line->begins |= it->flags & CP_COVERAGE_ROW_STATEMENT;
 		line->has_code |= !(it->flags & CP_COVERAGE_ROW_EMPTY);
-		if (it->block == last)
-			continue;
+		add_spot(&ran, it, a->c->blocks[it->block].count, it->block != last);
 		last = it->block;
-		count = a->c->blocks[last].count;
-		unknown |= count == CP_COVERAGE_UNKNOWN;
-		if (cp_is_covered(count)) {
-			most = count > most ? count : most;
-			line->covered |= blocks < CP_SUM_BLOCKS ? UINT64_C(1) << blocks : 0;
-		}
-		blocks += blocks < CP_SUM_BLOCKS;
 	}
 	/* What ran in part alone (a call did not return) ran. */
-	if (most && a->c->flags & CP_COVERAGE_COUNTED) {
+	if (ran.most && a->c->flags & CP_COVERAGE_COUNTED) {
 		count = count_begun(a, begin, i);
-		most = count ? count : most;
+		ran.most = count ? count : ran.most;
 	}
-	line->count = cp_coverage_add(line->count, !most && unknown ? CP_COVERAGE_UNKNOWN : most);
-	line->blocks = blocks > line->blocks ? blocks : line->blocks;
+	add_ran(line, &ran, *begins);
 	return i;
 }
 
@@ -577,6 +635,7 @@ static void add_owned(struct adding *a)
 static void add_function(struct adding *a, const struct cp_coverage_function *f)
 {
 	struct cp_function_sum *sum;
+	bool begins = false;
 	uint64_t count;
 	size_t i;
 
@@ -603,7 +662,7 @@ static void add_function(struct adding *a, const struct cp_coverage_function *f)
 	add_owned(a);
 	add_end_lines(a);
 	for (i = 0; i < a->spots.count && !a->s->no_memory;)
-		i = add_line(a, i);
+		i = add_line(a, i, &begins);
 	add_branches(a);
 }
 

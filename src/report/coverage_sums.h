@@ -21,6 +21,8 @@ struct cp_line_sum {
 	uint32_t blocks;
 	bool begins; /* somewhere, as a statement */
 	bool has_code; /* instructions of its own, wherever they were moved to */
+	bool sure; /* it was reached, beyond doubt */
+	bool strayed; /* some of its code ran where none of its statements was begun */
 };
 
 struct cp_branch_sum {

@@ -174,6 +174,7 @@ static void read_block(struct made_coverage *m, char *rest)
 		flags = read_place(m, one, &row.file, &row.line);
 		row.flags = strchr(flags, 'n') ? 0 : CP_COVERAGE_ROW_STATEMENT;
 		row.flags |= strchr(flags, 'e') ? CP_COVERAGE_ROW_EMPTY : 0;
+		row.flags |= strchr(flags, 'i') ? CP_COVERAGE_ROW_INSIDE : 0;
 		cp_vec_push(&m->rows, row);
 		f->row_count++;
 	}

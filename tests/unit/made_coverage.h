@@ -5,7 +5,8 @@
  *     image PATH [build=HEX] [written=SECONDS] [counted] [exact] [nobranches]
  *     fn NAME FILE LINE [partial] [removed] [at=ADDRESS]
  *     b COUNT [ROW...]       the next block of that function; a ROW is
- *                            [FILE:]LINE[e][n]: e empty, n not a statement;
+ *                            [FILE:]LINE[e][n][i]: e empty, n not a
+ *                            statement, i inside one;
  *                            >N: it goes on in the function's Nth block
  *     j TAKEN PASSED [>N] [[FILE:]LINE]   a conditional jump at the end of that
  *                            block, to the Nth one

@@ -114,7 +114,7 @@ static void check_text(const char *text, const char *want)
 
 static void test_lines(void)
 {
-	/* Any executed block with a row of the line, statement or not. A line is
+	/* Any executed block in which it begins, or else with code of it. A line is
 	 * uncertain that begins nowhere, or has no instruction of its own. */
 	check_text("image a\nfn f /f.c 1\nb 1 2 3\nb 0 3 4\nb ? 5\nb ? 5 6\nb 0 6\nb 0 7n\nb 1 7n",
 		   "/f.c 2=1 3=1 4=0 5=? 6=? 7=1/s [f 1-7 1 2/7]\n");
@@ -126,6 +126,25 @@ static void test_lines(void)
 	check_text("image a\nfn f - 0\nb 1", "");
 	/* What is not declared anywhere begins where its code does. */
 	check_text("image a\nfn f - 0\nb 1 /g.c:7\nb 0 /g.c:8", "/g.c 7=1 8=0 [f 7-8 1 1/2]\n");
+}
+
+static void test_moved(void)
+{
+	/* Code that was moved up ran, its statement did not begin: not reached, but
+	 * for all that is known. One that begins and has its code elsewhere, too. */
+	check_text("image a\nfn f /f.c 1\nb 1 2 3n 2n\nb 0 3", "/f.c 2=1 3=0/s [f 1-3 1 1/2]\n");
+	check_text("image a\nfn f /f.c 1\nb 1 2 3ne\nb 0 3e 3n", "/f.c 2=1 3=0/s [f 1-3 1 1/2]\n");
+	check_text("image a\nfn f /f.c 1\nb 1 2 3e\nb 0 3n\nb 1 4e 2\nb 1 4n",
+		   "/f.c 2=1 3=1/s 4=1 [f 1-4 1 3/4]\n");
+	/* In one of two instances it was; in one that has no beginning left. */
+	check_text("image a\nfn f<1>() /f.c 1\nb 1 2n\nb 0 2\nfn f<2>() /f.c 1\nb 1 2",
+		   "/f.c 2=1 [f 1-2 1 2/3]\n");
+	check_text("image a\nfn f<1>() /f.c 1\nb 0 2\nfn f<2>() /f.c 1\nb 1 2n",
+		   "/f.c 2=1/s [f 1-2 1 1/1]\n");
+	/* A jump into the middle of a statement. */
+	check_text("image a\nfn f /f.c 1\nb 1 2\nb 0 3\nb 1 3ni", "/f.c 2=1 3=1 [f 1-3 1 2/3]\n");
+	/* What can't be told is not doubted. */
+	check_text("image a counted\nfn f /f.c 1\nb 7 2 3n\nb ? 3", "/f.c 2=7 3=? [f 1-3 7 1/2]\n");
 }
 
 static void test_counts(void)
@@ -295,6 +314,7 @@ static void test_names(void)
 int main(void)
 {
 	test_lines();
+	test_moved();
 	test_counts();
 	test_branches();
 	test_inlines();
