@@ -190,6 +190,7 @@ static CP_ERROR write_class(struct cobertura *x, const struct cp_covered_file *f
 	cp_buf_str(x->out, "<lines>\n");
 	cp_vec_for_each(&f->lines, line)
 		write_line(x, f, line);
+	cp_add_uncertain(x->out, f, "<!-- ", " -->\n");
 	cp_buf_str(x->out, "</lines>\n</class>\n");
 	return NULL;
 }

@@ -41,17 +41,23 @@ void cp_coverage_totals_json(const struct cp_coverage_totals *t, struct cp_json 
 	doubts(j, t);
 }
 
-/* Lines that count and were not executed: [[from, to], ...]; lines between them
- * that have no code do not part them. */
-static void uncovered(struct cp_json *j, const struct cp_covered_file *f)
+static bool is_uncovered(const struct cp_covered_line *l)
+{
+	return cp_line_counts(l) && !l->count;
+}
+
+/* Lines that count and are so: [[from, to], ...]; lines between them that have
+ * no code do not part them. */
+static void ranges(struct cp_json *j, const char *key, const struct cp_covered_file *f,
+		   bool (*are)(const struct cp_covered_line *l))
 {
 	const struct cp_covered_line *l;
 	uint32_t from = 0, to = 0;
 
-	cp_json_begin(j, "uncovered", '[');
+	cp_json_begin(j, key, '[');
 	for (l = f->lines.items; f->lines.count; l++) {
 		bool end = l == f->lines.items + f->lines.count;
-		bool is = !end && cp_line_counts(l) && !l->count;
+		bool is = !end && are(l);
 
 		if (is) {
 			from = from ? from : l->line;
@@ -84,7 +90,9 @@ static void file(struct cp_json *j, const struct cp_coverage *c, const struct cp
 		cp_json_bool(j, "missing", true);
 	if (f->newer)
 		cp_json_bool(j, "newer", true);
-	uncovered(j, f);
+	ranges(j, "uncovered", f, is_uncovered);
+	if (f->totals.uncertain)
+		ranges(j, "uncertain", f, cp_line_is_uncertain);
 	cp_json_end(j, '}');
 }
 

@@ -49,6 +49,38 @@ struct cp_directions cp_line_directions(const struct cp_covered_file *f,
 	return d;
 }
 
+static const struct cp_covered_line *next_uncertain(const struct cp_covered_file *f,
+						    const struct cp_covered_line *line)
+{
+	while (line < f->lines.items + f->lines.count && !cp_line_is_uncertain(line))
+		line++;
+	return line;
+}
+
+void cp_add_uncertain(struct cp_buf *out, const struct cp_covered_file *f, const char *before,
+		      const char *after)
+{
+	const struct cp_covered_line *end = f->lines.items + f->lines.count, *line, *last;
+
+	line = f->lines.count ? next_uncertain(f, f->lines.items) : end;
+	if (line == end)
+		return;
+	cp_buf_str(out, before);
+	cp_buf_str(out, "cprof: uncertain lines:");
+	for (; line < end; line = next_uncertain(f, last + 1)) {
+		for (last = line; last + 1 < end && cp_line_is_uncertain(last + 1) &&
+				  last[1].line == last->line + 1;)
+			last++;
+		cp_buf_u8(out, ' ');
+		cp_buf_decimal(out, line->line);
+		if (last == line)
+			continue;
+		cp_buf_u8(out, '-');
+		cp_buf_decimal(out, last->line);
+	}
+	cp_buf_str(out, after);
+}
+
 void cp_totals_add_line(struct cp_coverage_totals *to, const struct cp_covered_file *f,
 			const struct cp_covered_line *line)
 {

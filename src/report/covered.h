@@ -6,7 +6,9 @@
  * Other tools add up what they find, so that what counts in no total is left
  * out: lines, functions and branches that were excluded or of which no code is
  * left, and all that can't be told. None of these formats has a word for
- * "unknown": whatever is written, a tool would take for "not taken".
+ * "unknown": whatever is written, a tool would take for "not taken". Nor has
+ * one a word for "uncertain": which lines are so stands where no tool looks, in
+ * comments and in keys that are ours.
  */
 #ifndef CP_REPORT_COVERED_H
 #define CP_REPORT_COVERED_H
@@ -19,6 +21,16 @@ static inline bool cp_line_counts(const struct cp_covered_line *line)
 	return !(line->flags & (CP_COVERED_EXCLUDED | CP_COVERED_REMOVED)) &&
 	       line->count != CP_COVERAGE_UNKNOWN;
 }
+
+static inline bool cp_line_is_uncertain(const struct cp_covered_line *line)
+{
+	return cp_line_counts(line) && line->flags & CP_COVERED_SHARED;
+}
+
+/* "cprof: uncertain lines: 3 5-9", between the two texts; nothing where there
+ * are none. */
+void cp_add_uncertain(struct cp_buf *out, const struct cp_covered_file *f, const char *before,
+		      const char *after);
 
 static inline bool cp_function_counts(const struct cp_covered_function *f)
 {

@@ -8,7 +8,8 @@
  *         "gcovr/excluded":false,
  *         "branches":[{"count":1,"fallthrough":false,"throw":false}]}]}]}
  *
- * Excluded lines are in it, marked as gcovr marks them, so that its pages show
+ * A line of which that is uncertain has the key "cprof/uncertain", too, which
+ * gcovr ignores. Excluded lines are in it, marked as gcovr marks them, so that its pages show
  * them. Directions that are unknown are left out. It knows branches by their
  * position alone: to add up recordings, `cprof merge` is right.
  */
@@ -94,6 +95,8 @@ static void write_line(struct gcovr *g, const struct cp_covered_file *f,
 	cp_json_u64(&g->j, "count", counts ? line->count : 0);
 	cp_json_bool(&g->j, "gcovr/noncode", !counts);
 	cp_json_bool(&g->j, "gcovr/excluded", excluded);
+	if (cp_line_is_uncertain(line))
+		cp_json_bool(&g->j, "cprof/uncertain", true);
 	cp_json_begin(&g->j, "branches", '[');
 	cp_branches_for_each(f, line, b)
 	{

@@ -7,6 +7,7 @@
  *     BRDA:5,0,0,1   jump 0 of line 5: taken         BRF:2   BRH:1
  *     BRDA:5,0,1,0   ... passed; `-`: the jump itself was never reached
  *     DA:5,1                     LF:1  LH:1          end_of_record
+ *     # cprof: uncertain lines: 5     before that; its comments are ignored
  *
  * lcov up to 1.16 ends a function's name at a comma and knows no last lines of
  * functions; names are therefore those of the symbol table, which `genhtml
@@ -119,8 +120,9 @@ static CP_ERROR write_file(const struct cp_covered_file *f, const struct cp_cove
 		cp_buf_u8(&sink->buf, '\n');
 		cp_sink_spill(sink);
 	}
-	cp_buf_printf(&sink->buf, "LF:%" PRIu64 "\nLH:%" PRIu64 "\nend_of_record\n", t->lines,
-		      t->lines_covered);
+	cp_buf_printf(&sink->buf, "LF:%" PRIu64 "\nLH:%" PRIu64 "\n", t->lines, t->lines_covered);
+	cp_add_uncertain(&sink->buf, f, "# ", "\n");
+	cp_buf_str(&sink->buf, "end_of_record\n");
 	return NULL;
 }
 

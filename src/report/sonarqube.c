@@ -49,6 +49,7 @@ CP_ERROR cp_coverage_sonarqube(const struct cp_coverage *c, struct cp_sink *sink
 		cp_buf_str(&sink->buf, "\">\n");
 		cp_vec_for_each(&f->lines, line)
 			write_line(f, line, sink);
+		cp_add_uncertain(&sink->buf, f, "<!-- ", " -->\n");
 		cp_buf_str(&sink->buf, "</file>\n");
 	}
 	cp_buf_str(&sink->buf, "</coverage>\n");

@@ -59,3 +59,18 @@ agreed() {
 	assert_equal "$status" 0
 	sed -n 's/^DA://p' info | grep -x -f <(sed 's/,.*/,./' want) | diff want -
 }
+
+# scripts/judge-lines does the same with programs of others.
+@test "optimised, no line is called reached, and certain, of which no statement ran" {
+	needs valgrind llvm-dwarfdump
+	local level
+	for level in 1 2 3; do
+		gcc -O$level -g -no-pie -o p "$SOURCES/tests/cli/cover_moved.c"
+		separately env "CPROF=$CPROF" "$SOURCES/scripts/judge-lines" p
+		assert_equal "$status" 0
+		# It has something to judge, and code that was moved up.
+		[[ ${lines[0]} =~ ^lines:\ ([0-9]+),\ reached\ ([0-9]+)\;\ uncertain\ ([0-9]+)$ ]]
+		[ "${BASH_REMATCH[1]}" -ge 45 ] && [ "${BASH_REMATCH[2]}" -ge 25 ]
+		[ $((BASH_REMATCH[1] - BASH_REMATCH[3])) -ge 25 ]
+	done
+}

@@ -112,6 +112,37 @@ reported() {
 		"lib/price.cpp lib/price.h main.cpp till.c"
 }
 
+# Code of 3 was moved to 2, 5 begins where others' code is, 6 nowhere; 7 is excluded.
+@test "each format says which lines are uncertain" {
+	needs lcov genhtml gcovr xmllint git
+	sources a.c
+	sed -i '7s/$/ LCOV_EXCL_LINE/' src/a.c
+	made cprof.data <<-END
+		image /usr/bin/p build=aa
+		fn f $PWD/src/a.c 1
+		b 1 2 3n 4 5e 7e
+		b 0 3 5n
+		b 1 6n
+		b 0 9n
+	END
+	export_all
+	judge 4/6 1/1 0/0 --no-diff
+	assert_equal "$(grep '^#' lcov.info)" "# cprof: uncertain lines: 3 5-6 9"
+	assert_equal "$(xmllint --xpath '//class/lines/comment()' cobertura.xml)" \
+		"<!-- cprof: uncertain lines: 3 5-6 9 -->"
+	assert_equal "$(xmllint --xpath '//file/comment()' sonarqube.xml)" \
+		"<!-- cprof: uncertain lines: 3 5-6 9 -->"
+	assert_equal "$(jq -c '[.files[].lines[] | select(."cprof/uncertain") | .line_number]' \
+		gcovr.json)" '[3,5,6,9]'
+	assert_equal "$(cd src && "$CPROF" report --json ../cprof.data |
+		jq -c '.coverage | [.lines_uncertain, .files[].uncertain]')" '[4,[[3,3],[5,6],[9,9]]]'
+	# None, nothing said.
+	shop | made cprof.data
+	export_all
+	run grep -l "uncertain" lcov.info cobertura.xml sonarqube.xml gcovr.json
+	assert_output ""
+}
+
 @test "a direction that is unknown is none; a jump never reached has two" {
 	sources main.cpp till.c lib/price.cpp lib/price.h
 	shop | made cprof.data
