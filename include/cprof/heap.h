@@ -22,7 +22,10 @@
  *                     cprof was attached. A callback must be set when the session starts
  *
  * Two stops an allocation, one where it is freed. The stack is captured: walk it
- * with cprof_do_stack_snapshot(NULL, ...).
+ * with cprof_do_stack_snapshot(NULL, ...). A process that allocates and frees more
+ * often in a second than cprof_profiler_set_max_rate() has for globbed functions,
+ * and has done so four seconds' worth, is watched in pieces:
+ * cprof_get_allocation_statistics().
  */
 #ifndef CPROF_HEAP_H
 #define CPROF_HEAP_H
@@ -34,9 +37,7 @@
 extern "C" {
 #endif
 
-/* Without this call there are none of the events above. More than
- * cprof_profiler_set_max_rate() has for named functions, in a second, end those
- * of one function, with a method_disarmed. False: too late. [init]
+/* Without this call there are none of the events above. False: too late. [init]
  * Mono: mono_profiler_enable_allocations. */
 CPROF_API bool cprof_profiler_enable_allocations(void);
 
@@ -49,6 +50,14 @@ typedef struct cprof_allocation {
 	uint64_t begin_ns; /* monotonic: when the function was called */
 } cprof_allocation;
 CPROF_API bool cprof_current_allocation(cprof_allocation *ret);
+
+/* Of the processes in which watching paused, so far. What was allocated before a
+ * pause may have been freed in it; what is freed after one may be anybody's. */
+typedef struct cprof_allocation_statistics {
+	uint64_t pauses; /* 0: all allocations were seen */
+	uint64_t paused_ns, watched_ns; /* of these processes' time */
+} cprof_allocation_statistics;
+CPROF_API void cprof_get_allocation_statistics(cprof_allocation_statistics *ret);
 
 #ifdef __cplusplus
 }

@@ -102,9 +102,8 @@ const struct cp_option cp_calls_options[] = {
 		  "free cost nothing. With or without --trace" },
 	{ "max-rate", 0, CP_OPTION_NUMBER, AT(max_rate), .value = "N", .max = UINT32_MAX,
 	  .help = "stop tracing a function that is called more than N times a second, and "
-		  "exceptions, locks, allocations; 0: never (unless told: 5000, and never "
-		  "functions named in "
-		  "full)" },
+		  "exceptions and locks; allocations are sampled then; 0: never (unless told: "
+		  "5000, and never functions named in full)" },
 	{ 0 }
 };
 

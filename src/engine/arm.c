@@ -168,6 +168,8 @@ static bool add_function(struct batch *b, uint32_t number)
 	size_t entry = b->sites.count;
 	uint32_t i;
 
+	if (engine_role_pauses(t))
+		group.flags = CP_GROUP_PAUSES;
 	set_ranges(b, t, &group);
 	if (!cp_vec_push(&b->groups, group))
 		return false;

@@ -35,11 +35,14 @@
 struct blocks {
 	const cprof_process *process;
 	struct cp_map at;
+	uint64_t from_ns; /* watched since */
+	uint64_t pauses;
 };
 
 struct engine_heap {
 	bool found; /* any such function, in any image */
 	CP_VEC(struct blocks) blocks;
+	cprof_allocation_statistics statistics; /* of processes that had pauses */
 	cprof_allocation current;
 	bool has_current;
 };
@@ -218,25 +221,28 @@ static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t 
 }
 
 /* Of a process, made when it isn't there; NULL without memory. */
-static struct cp_map *blocks_of(struct engine_heap *h, const cprof_process *p)
+static struct blocks *blocks_of(struct engine_heap *h, const cprof_process *p)
 {
 	struct blocks *it;
 
 	cp_vec_for_each(&h->blocks, it)
 		if (it->process == p)
-			return &it->at;
-	if (!cp_vec_push(&h->blocks, ((struct blocks){ .process = p })))
-		return NULL;
-	return &h->blocks.items[h->blocks.count - 1].at;
+			return it;
+	it = cp_vec_push(&h->blocks, ((struct blocks){ .process = p }))
+		     ? &h->blocks.items[h->blocks.count - 1]
+		     : NULL;
+	if (it)
+		it->from_ns = p->session->calls->now_ns;
+	return it;
 }
 
 static void set_allocated(struct engine_heap *h, const cprof_process *p, uint64_t address,
 			  uint64_t ts_ns)
 {
-	struct cp_map *blocks = blocks_of(h, p);
+	struct blocks *blocks = blocks_of(h, p);
 
 	if (blocks)
-		cp_map_put(blocks, address, ts_ns);
+		cp_map_put(&blocks->at, address, ts_ns);
 }
 
 /* False: it is free already. What was allocated later than `until_ns` is another
@@ -244,13 +250,13 @@ static void set_allocated(struct engine_heap *h, const cprof_process *p, uint64_
 static bool set_free(struct engine_heap *h, const cprof_process *p, uint64_t address,
 		     uint64_t until_ns)
 {
-	struct cp_map *blocks = blocks_of(h, p);
-	uint64_t *ts_ns = blocks ? cp_map_get(blocks, address) : NULL;
+	struct blocks *blocks = blocks_of(h, p);
+	uint64_t *ts_ns = blocks ? cp_map_get(&blocks->at, address) : NULL;
 
 	if (ts_ns && *ts_ns == IS_FREE)
 		return false;
 	if (blocks && (!ts_ns || *ts_ns <= until_ns))
-		cp_map_put(blocks, address, IS_FREE);
+		cp_map_put(&blocks->at, address, IS_FREE);
 	return true;
 }
 
@@ -403,6 +409,48 @@ bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *
 	return true;
 }
 
+/* ---- pauses ---- */
+
+/* What was watched since the last pause; processes that had none don't count. */
+static void add_watched(const struct blocks *b, uint64_t now_ns, cprof_allocation_statistics *to)
+{
+	if (b->pauses && now_ns > b->from_ns)
+		to->watched_ns += now_ns - b->from_ns;
+}
+
+void engine_heap_pause(const cprof_process *p, const struct cp_event_pause *e)
+{
+	struct engine_heap *h = p->session->calls->heap;
+	struct blocks *b = blocks_of(h, p);
+
+	if (!b)
+		return;
+	if (e->e.flags & CP_PAUSE_OVER) {
+		h->statistics.paused_ns += e->e.ts_ns - e->since_ns;
+		b->from_ns = e->e.ts_ns;
+		return;
+	}
+	b->pauses++;
+	h->statistics.pauses++;
+	add_watched(b, e->e.ts_ns, &h->statistics);
+	b->from_ns = UINT64_MAX;
+	/* Whatever is freed and allocated meanwhile. */
+	cp_map_clear(&b->at);
+}
+
+void cprof_get_allocation_statistics(cprof_allocation_statistics *ret)
+{
+	const cprof_session *s = cprof_session_current();
+	const struct blocks *b;
+
+	*ret = (cprof_allocation_statistics){ 0 };
+	if (!s || !engine_heap_wanted(s))
+		return;
+	*ret = s->calls->heap->statistics;
+	cp_vec_for_each(&s->calls->heap->blocks, b)
+		add_watched(b, s->calls->now_ns, ret);
+}
+
 void engine_heap_exit(const cprof_process *p)
 {
 	struct engine_heap *h = p->session->calls ? p->session->calls->heap : NULL;
@@ -411,6 +459,7 @@ void engine_heap_exit(const cprof_process *p)
 	for (i = h ? h->blocks.count : 0; i--;) {
 		if (h->blocks.items[i].process != p)
 			continue;
+		add_watched(&h->blocks.items[i], p->session->calls->now_ns, &h->statistics);
 		cp_map_free(&h->blocks.items[i].at);
 		h->blocks.items[i] = h->blocks.items[--h->blocks.count];
 	}

@@ -20,6 +20,8 @@ void engine_heap_found(cprof_session *s);
 bool engine_heap_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 			 struct cp_call *call, const struct cp_call *ended);
 bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *call);
+/* Its allocations are not watched for a while, or are again. */
+void engine_heap_pause(const cprof_process *p, const struct cp_event_pause *e);
 /* The process, or its program, is gone. */
 void engine_heap_exit(const cprof_process *p);
 /* At the end: what could not be watched. */

@@ -342,6 +342,12 @@ static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t 
 	return cp_vec_push(&c->sites, behind);
 }
 
+/* Nobody named what is traced for what it does. */
+static uint32_t rate_of(const struct engine_calls *c, const struct engine_traced *t, bool named)
+{
+	return named && !engine_role_pauses(t) ? c->rate_named : c->rate_globbed;
+}
+
 static uint32_t plan_function(cprof_session *s, const cprof_image *image,
 			      struct cp_probe_function *f, unsigned flags, bool named,
 			      struct cp_probe_plan *plan)
@@ -368,7 +374,7 @@ static uint32_t plan_function(cprof_session *s, const cprof_image *image,
 	t->flags = flags;
 	t->role = flags & ENGINE_TRACED_ROLE ? engine_role_of(image, f) : 0;
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_ONCE))
-		t->max_rate = named ? c->rate_named : c->rate_globbed;
+		t->max_rate = rate_of(c, t, named);
 	if (!add_sites(c, t, number, plan))
 		t->site_count = 0;
 	if (t->site_count)
@@ -418,7 +424,7 @@ static bool want_again(cprof_session *s, struct engine_traced *t, unsigned flags
 
 	t->flags = flags;
 	t->disarmed = false;
-	t->max_rate = named ? c->rate_named : c->rate_globbed;
+	t->max_rate = rate_of(c, t, named);
 	if (same || !t->site_count)
 		return false;
 	if (!t->signature)

@@ -60,6 +60,11 @@ bool engine_role_wants_return(const struct engine_traced *t)
 	return roles[t->role].leave != 0;
 }
 
+bool engine_role_pauses(const struct engine_traced *t)
+{
+	return roles[t->role].family == HEAP && !engine_traced_by_others(t);
+}
+
 unsigned engine_role_captures(const struct engine_traced *t, enum engine_site_kind kind)
 {
 	return kind == ENGINE_SITE_ENTRY ? roles[t->role].entry : roles[t->role].leave;
@@ -311,6 +316,20 @@ void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_cal
 		told = engine_finalizing_ended(s, call);
 	if (how == CP_CALL_RETURNED || told)
 		count(s->calls, t, told);
+}
+
+void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e)
+{
+	const struct engine_calls *c = p->session->calls;
+	uint32_t i;
+
+	if (!c || !c->heap)
+		return;
+	/* Where they return will not be seen. */
+	for (i = 0; p->shadow && i < c->traced.count; i++)
+		if (engine_role_pauses(c->traced.items[i]))
+			cp_shadow_forget(p->shadow, i);
+	engine_heap_pause(p, e);
 }
 
 void engine_roles_exit(cprof_process *p)

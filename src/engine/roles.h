@@ -73,6 +73,8 @@ static inline bool engine_traced_by_others(const struct engine_traced *t)
 bool engine_role_entry_alone(const struct engine_traced *t);
 /* Its result matters, wherever it comes from. */
 bool engine_role_wants_return(const struct engine_traced *t);
+/* Called too often it pauses, with its like, instead of not being watched any more. */
+bool engine_role_pauses(const struct engine_traced *t);
 /* What is captured at a site of it: CP_SITE_*. */
 unsigned engine_role_captures(const struct engine_traced *t, enum engine_site_kind kind);
 /* Memory has to be read when it returns. */
@@ -85,6 +87,8 @@ bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct 
 			 const struct cp_call *ended);
 /* It ended: tells of it. Not when its thread did. */
 void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how);
+/* What pauses does so in a process, or is watched again. */
+void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e);
 /* The process, or its program, is gone. */
 void engine_roles_exit(cprof_process *p);
 

@@ -29,6 +29,7 @@
 #include "engine/calls.h"
 #include "engine/coverage.h"
 #include "engine/jit.h"
+#include "engine/roles.h"
 #include "engine/throws.h"
 #include "tracer/tracer.h"
 
@@ -320,6 +321,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 		engine_on_exec(s, p, e->ts_ns);
 	else if (e->type == CP_EVENT_DISARMED)
 		engine_on_disarmed(s, (const struct cp_event_disarmed *)e);
+	else if (e->type == CP_EVENT_PAUSE)
+		engine_roles_pause(p, (const struct cp_event_pause *)e);
 	else if (e->type == CP_EVENT_PROCESS_EXIT)
 		engine_on_process_exit(s, p, (const struct cp_event_exit *)e);
 	else

@@ -39,6 +39,7 @@ enum cp_event_type {
 				  sample again, `count` ticks and `weight_ns` more of it */
 	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
 	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
+	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
 	CP_EVENT_EXITING, /* a thread is at its exit stop: the leader of a process with
 			     annotations, or anyone (CP_TRACE_EXITS) */
 	CP_EVENT_SIGNAL, /* struct cp_event_signal: about to be delivered (CP_TRACE_SIGNALS) */

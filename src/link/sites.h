@@ -71,11 +71,18 @@ struct cp_site {
 	struct cp_step step;
 };
 
-/* A function: sites that come and go together. */
+/* A function: sites that come and go together.
+ *   PAUSES  above max_rate it is not disarmed for good: all such groups of the
+ *           process, whose entries are counted together, pause for a moment. In
+ *           the first CP_PAUSE_BURST_S seconds' worth of entries none does. */
+#define CP_GROUP_PAUSES 1u
+#define CP_PAUSE_BURST_S 4
 #define CP_GROUP_RANGES 4
 struct cp_site_group {
 	uint32_t id; /* the controller's number */
 	uint32_t max_rate; /* entries a second, above which it is disarmed; 0: any; BRANCH: above */
+	uint32_t flags; /* CP_GROUP_* */
+	uint32_t pad;
 	struct {
 		uint64_t start, end;
 	} ranges[CP_GROUP_RANGES]; /* unused ones are 0, 0 */
@@ -187,6 +194,13 @@ static inline bool cp_fetched_next(const uint8_t *blocks, size_t size, size_t *a
 struct cp_hit_vector {
 	uint8_t v[CP_ARCH_VECTORS][16]; /* xmm0-15 / v0-15, low halves */
 	uint8_t x87[2][16]; /* st0, st1: 10 bytes each */
+};
+
+/* Groups that pause: from now on there are no hits of them, or are again. */
+#define CP_PAUSE_OVER 1u
+struct cp_event_pause {
+	struct cp_event e; /* e.flags: CP_PAUSE_* */
+	uint64_t since_ns; /* OVER: when it began */
 };
 
 /* A group was disarmed by its max_rate. */

@@ -381,6 +381,7 @@ static void write_totals(cprof_profiler *log)
 	t.controller_cpu_ns = o.controller_cpu_ns;
 	t.waited_ns = o.waited_ns;
 	log_calls_totals(log, &t);
+	log_heap_totals(&t);
 	t.annotations_lost = log->annotations_lost;
 	t.ended = status != -1;
 	t.wait_status = status != -1 ? status : 0;

@@ -131,6 +131,7 @@ void log_locks_end(cprof_profiler *log); /* writes those that are not over */
 /* log_heap.c: and for what is allocated */
 bool log_heap_option(cprof_profiler *log, const char *key, const char *value);
 void log_heap_start(cprof_profiler *log);
+void log_heap_totals(struct cp_record_totals *totals);
 uint32_t log_heap_hold(const cprof_profiler *log);
 
 /* log_lives.c: processes and threads from beginning to end */

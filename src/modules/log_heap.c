@@ -122,6 +122,16 @@ void log_heap_start(cprof_profiler *log)
 	cprof_profiler_set_gc_resize_callback(log->handle, on_resize);
 }
 
+void log_heap_totals(struct cp_record_totals *t)
+{
+	cprof_allocation_statistics a;
+
+	cprof_get_allocation_statistics(&a);
+	t->alloc_pauses = a.pauses;
+	t->alloc_paused_ns = a.paused_ns;
+	t->alloc_watched_ns = a.watched_ns;
+}
+
 uint32_t log_heap_hold(const cprof_profiler *log)
 {
 	return log->allocations ? CP_RECORD_HAS_ALLOCATIONS : 0;

@@ -369,7 +369,10 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(trap_ns) \
 	X(annotations) \
 	X(annotations_lost) \
-	X(waited_ns)
+	X(waited_ns) \
+	X(alloc_pauses) \
+	X(alloc_paused_ns) \
+	X(alloc_watched_ns)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

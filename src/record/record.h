@@ -137,6 +137,8 @@ struct cp_record_totals {
 	uint64_t trap_ns; /* what a stop costs the program beyond stopped_ns, calibrated */
 	uint64_t annotations, annotations_lost; /* record/annotations.h */
 	uint64_t waited_ns; /* of stopped_ns, because events came faster than they were read */
+	/* Allocations: how often watching them paused, and the time of these processes. */
+	uint64_t alloc_pauses, alloc_paused_ns, alloc_watched_ns;
 };
 
 /* ---- writer ---- */

@@ -283,16 +283,23 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
-static int by_bytes(const void *a, const void *b)
+static int by_allocated(const void *a, const void *b)
+{
+	const struct cp_heap_site *one = a, *two = b;
+
+	if (one->allocated.bytes != two->allocated.bytes)
+		return one->allocated.bytes > two->allocated.bytes ? -1 : 1;
+	return (one->allocated.blocks < two->allocated.blocks) -
+	       (one->allocated.blocks > two->allocated.blocks);
+}
+
+static int by_left(const void *a, const void *b)
 {
 	const struct cp_heap_site *one = a, *two = b;
 
 	if (one->left.bytes != two->left.bytes)
 		return one->left.bytes > two->left.bytes ? -1 : 1;
-	if (one->allocated.bytes != two->allocated.bytes)
-		return one->allocated.bytes > two->allocated.bytes ? -1 : 1;
-	return (one->allocated.blocks < two->allocated.blocks) -
-	       (one->allocated.blocks > two->allocated.blocks);
+	return by_allocated(a, b);
 }
 
 void cp_heap_deinit(struct cp_heap *h)
@@ -311,15 +318,17 @@ void cp_heap_deinit(struct cp_heap *h)
 CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
 {
 	static const struct cp_span_visitor visitor = { .heap = each, .disarmed = disarmed };
+	int (*order)(const void *, const void *);
 	size_t i;
 
-	*h = (struct cp_heap){ .p = p };
+	*h = (struct cp_heap){ .p = p, .sampled = cp_record_final(p->record)->alloc_pauses };
 	CP_TRY(cp_spans_walk(p, &visitor, h));
 	for (i = 0; i < cp_record_process_count(p->record); i++)
 		pass_execs(h, (uint32_t)i, UINT64_MAX);
+	order = h->sampled ? by_allocated : by_left;
 	if (h->sites.count)
-		qsort(h->sites.items, h->sites.count, sizeof(*h->sites.items), by_bytes);
+		qsort(h->sites.items, h->sites.count, sizeof(*h->sites.items), order);
 	if (h->stacks.count)
-		qsort(h->stacks.items, h->stacks.count, sizeof(*h->stacks.items), by_bytes);
+		qsort(h->stacks.items, h->stacks.count, sizeof(*h->stacks.items), order);
 	return NULL;
 }

@@ -41,6 +41,7 @@ struct cp_heap {
 	struct cp_map exec_ns; /* process -> when its program is replaced next */
 	uint64_t held; /* by an allocator, of the kernel's memory, at most */
 	uint64_t moved, unknown; /* unknown: freed or moved, allocated before */
+	bool sampled; /* watching paused: what is left is not known */
 	bool cut;
 	uint64_t cut_ns; /* since then some are not told */
 };

@@ -23,6 +23,8 @@ static const struct cp_column columns[] = {
 	{ "bytes", true, 0, false },	  { "blocks", true, 0, false },
 	{ "moved", true, 0, true },	  { "allocated in", false, 16, false },
 };
+/* Of pieces of the time alone it is not known what is left. */
+#define COLUMNS_LEFT 2
 
 /* "1,234 bytes in 5 blocks". */
 static void add_amount(struct cp_buf *out, const struct cp_heap_amount *a)
@@ -30,6 +32,37 @@ static void add_amount(struct cp_buf *out, const struct cp_heap_amount *a)
 	cp_add_plural(out, a->bytes, "byte", "bytes");
 	cp_buf_str(out, " in ");
 	cp_add_plural(out, a->blocks, "block", "blocks");
+}
+
+/* "12.3 %". */
+static void add_watched(struct cp_buf *out, const struct cp_record_totals *t)
+{
+	double all = (double)t->alloc_watched_ns + (double)t->alloc_paused_ns;
+
+	cp_buf_printf(out, "%.1f %%", all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0);
+}
+
+static void details(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_str(&text, "  ");
+	cp_add_count(&text, h->freed.blocks);
+	cp_buf_str(&text, " freed, ");
+	cp_add_count(&text, h->moved);
+	cp_buf_str(&text, " moved or resized");
+	if (!h->sampled) {
+		cp_buf_str(&text, "; at most ");
+		cp_add_plural(&text, h->most.bytes, "byte", "bytes");
+		cp_buf_str(&text, " at once");
+	}
+	if (h->held) {
+		cp_buf_str(&text, h->sampled ? "; the allocator had " : ", of ");
+		cp_add_count(&text, h->held);
+		cp_buf_str(&text, h->sampled ? " bytes at most" : " that the allocator had");
+	}
+	cp_buf_str(&text, "\n");
+	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 }
 
 static void title(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
@@ -41,35 +74,28 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 		return;
 	}
 	add_amount(&text, &h->allocated);
-	cp_buf_str(&text, "; left: ");
-	if (h->left.blocks)
+	if (h->sampled) {
+		cp_buf_str(&text, ", in the ");
+		add_watched(&text, cp_record_final(h->p->record));
+		cp_buf_str(&text, " of the time that was watched");
+	} else if (h->left.blocks) {
+		cp_buf_str(&text, "; left: ");
 		add_amount(&text, &h->left);
-	else
-		cp_buf_str(&text, "nothing");
-	cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
-	cp_buf_clear(&text);
-	cp_buf_str(&text, "  ");
-	cp_add_count(&text, h->freed.blocks);
-	cp_buf_str(&text, " freed, ");
-	cp_add_count(&text, h->moved);
-	cp_buf_str(&text, " moved or resized; at most ");
-	cp_add_plural(&text, h->most.bytes, "byte", "bytes");
-	cp_buf_str(&text, " at once");
-	if (h->held) {
-		cp_buf_str(&text, ", of ");
-		cp_add_count(&text, h->held);
-		cp_buf_str(&text, " that the allocator had");
+	} else {
+		cp_buf_str(&text, "; left: nothing");
 	}
-	cp_buf_str(&text, "\n");
-	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+	cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
+	details(h, look, out);
 }
 
 static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp_heap_site *site)
 {
 	enum cp_paint left = site->left.blocks ? CP_PAINT_BOLD : CP_PAINT_DIM;
 
-	cp_table_count(t, left, site->left.bytes);
-	cp_table_count(t, left, site->left.blocks);
+	if (!h->sampled) {
+		cp_table_count(t, left, site->left.bytes);
+		cp_table_count(t, left, site->left.blocks);
+	}
 	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.bytes);
 	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.blocks);
 	if (site->moved)
@@ -131,7 +157,13 @@ static void print_doubts(const struct cp_heap *h, const struct cp_look *look, st
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (h->unknown) {
+	if (h->sampled) {
+		cp_buf_str(&text, "  ! too many to see all of them: this is a sample, and what is "
+				  "left is not known\n    (--max-rate=0 watches all, and slows "
+				  "the program down)\n");
+		cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+		cp_buf_clear(&text);
+	} else if (h->unknown) {
 		cp_buf_str(&text, "  ");
 		cp_add_plural(&text, h->unknown, "block", "blocks");
 		cp_buf_str(&text, " freed or moved that nobody was seen to allocate\n");
@@ -151,21 +183,22 @@ CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_optio
 {
 	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { 0 };
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
-	size_t shown, i;
+	size_t shown, skip, i;
 
 	if (!was_asked_for(p))
 		return NULL;
 	CP_TRY(cp_heap_build(p, &h));
 	title(&h, look, out);
 	shown = o->limit && o->limit < h.sites.count ? (size_t)o->limit : h.sites.count;
-	cp_table_init(&t, columns, CP_ARRAY_SIZE(columns));
+	skip = h.sampled ? COLUMNS_LEFT : 0;
+	cp_table_init(&t, columns + skip, CP_ARRAY_SIZE(columns) - skip);
 	for (i = 0; i < shown; i++)
 		add_row(&t, &h, &h.sites.items[i]);
 	if (shown)
 		cp_table_print(&t, look, out);
 	cp_report_more(out, look, shown, h.sites.count);
 	print_doubts(&h, look, out);
-	if (o->what != CP_REPORT_SUMMARY)
+	if (o->what != CP_REPORT_SUMMARY && !h.sampled)
 		print_left(&h, o->what == CP_REPORT_HEAP ? (size_t)o->limit : STACKS_SHOWN, look,
 			   out);
 	return NULL;
@@ -181,6 +214,29 @@ static void amount_json(struct cp_json *j, const char *key, const struct cp_heap
 	cp_json_end(j, '}');
 }
 
+/* What is left, or was at most: null where it is not known. */
+static void left_json(const struct cp_heap *h, struct cp_json *j, const char *key,
+		      const struct cp_heap_amount *a)
+{
+	if (h->sampled)
+		cp_json_null(j, key);
+	else
+		amount_json(j, key, a);
+}
+
+static void sampled_json(const struct cp_heap *h, struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(h->p->record);
+
+	if (!h->sampled)
+		return;
+	cp_json_begin(j, "sampled", '{');
+	cp_json_u64(j, "pauses", t->alloc_pauses);
+	cp_json_u64(j, "paused_ns", t->alloc_paused_ns);
+	cp_json_u64(j, "watched_ns", t->alloc_watched_ns);
+	cp_json_end(j, '}');
+}
+
 static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, struct cp_json *j)
 {
 	const uint32_t *frames;
@@ -191,7 +247,7 @@ static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, 
 	amount_json(j, "allocated", &site->allocated);
 	cp_json_u64(j, "moved", site->moved);
 	amount_json(j, "freed", &site->freed);
-	amount_json(j, "left", &site->left);
+	left_json(h, j, "left", &site->left);
 	if (site->stack != CP_RECORD_NONE) {
 		cp_json_begin(j, "stack", '[');
 		for (frames = cp_profile_walk(h->p, site->stack, &count); count--;) {
@@ -223,8 +279,9 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	cp_json_u64(j, "freed", h.freed.blocks);
 	cp_json_u64(j, "moved", h.moved);
 	cp_json_u64(j, "unknown", h.unknown);
-	amount_json(j, "most", &h.most);
-	amount_json(j, "left", &h.left);
+	left_json(&h, j, "most", &h.most);
+	left_json(&h, j, "left", &h.left);
+	sampled_json(&h, j);
 	if (h.held)
 		cp_json_u64(j, "held_most_bytes", h.held);
 	cp_json_begin(j, "functions", '[');

@@ -409,10 +409,12 @@ static uint64_t leaves_to(const struct at *at, const struct site *site)
 }
 
 /* Counts an entry; true when there were too many in this second. */
-static bool too_often(struct site_group *group, uint64_t now)
+static bool too_often(struct space *space, struct site_group *group, uint64_t now)
 {
 	if (!group->g.max_rate)
 		return false;
+	if (group->g.flags & CP_GROUP_PAUSES)
+		return pause_spend(space, group->g.max_rate, now);
 	if (now - group->second_ns >= CP_NS_PER_S) {
 		group->second_ns = now;
 		group->entries = 0;
@@ -432,6 +434,10 @@ static void give_up_group(struct tracer *tr, const struct at *at, uint32_t index
 		.rate = group->entries,
 	};
 
+	if (group->g.flags & CP_GROUP_PAUSES) {
+		pause_begin(tr, at->space, at->t->process->pid, at->seen_ns);
+		return;
+	}
 	sites_disarm_in(at->space, index);
 	emit_event(tr, &e.e, sizeof(e));
 }
@@ -471,7 +477,8 @@ static bool report_some(struct tracer *tr, const struct at *at, bool entries, ui
 		once |= site->flags & CP_SITE_ONCE;
 		if (site->flags & CP_SITE_HOLD)
 			*flags |= HIT_HOLD;
-		if (entries && too_often(&at->space->groups.items[site->group], at->seen_ns))
+		if (entries &&
+		    too_often(at->space, &at->space->groups.items[site->group], at->seen_ns))
 			*hot_ret = site->group;
 	}
 	return once;

@@ -513,6 +513,15 @@ void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 
 /* ---- disarming ---- */
 
+/* Applies patches, and frees them. */
+static void change(struct space *space, struct patch *patches, size_t n)
+{
+	space->changed_ns = cp_now();
+	if (patches)
+		patch_apply(space, patches, n);
+	free(patches);
+}
+
 /* Takes out the breakpoints of those sites that `chosen` names and that no
  * other site at their address needs. */
 static void disarm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
@@ -529,7 +538,10 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 	for (i = 0; i < space->table->sites.count; i++) {
 		const struct site *site = &space->table->sites.items[i];
 
-		if (!site_armed(space, site) || !chosen(site, ctx))
+		if (!chosen(site, ctx))
+			continue;
+		*site_state(space, site) &= (uint16_t)~STATE_PAUSED;
+		if (!site_armed(space, site))
 			continue;
 		site_disarm(space, site);
 		if (space_any_armed(space, space_site(space, site->address)))
@@ -538,9 +550,7 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 		memcpy(patches[n].expect, trap, size);
 		memcpy(patches[n++].bytes, site->original, size);
 	}
-	space->changed_ns = cp_now();
-	patch_apply(space, patches, n);
-	free(patches);
+	change(space, patches, n);
 }
 
 struct range {
@@ -562,6 +572,57 @@ static bool in_group(const struct site *site, const void *ctx)
 void sites_disarm_in(struct space *space, uint32_t group)
 {
 	disarm(space, in_group, &group);
+}
+
+static bool pauses(const struct space *space, const struct site *site)
+{
+	return site->address && space->groups.items[site->group].g.flags & CP_GROUP_PAUSES;
+}
+
+void sites_pause(struct space *space)
+{
+	size_t size, i, n = 0;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch *patches = calloc(space->armed + 1, sizeof(*patches));
+
+	for (i = 0; patches && i < space->table->sites.count; i++) {
+		const struct site *site = &space->table->sites.items[i];
+
+		if (!pauses(space, site) || !site_armed(space, site))
+			continue;
+		site_disarm(space, site);
+		*site_state(space, site) |= STATE_PAUSED;
+		if (space_any_armed(space, space_site(space, site->address)))
+			continue;
+		patches[n] = (struct patch){ .address = site->address };
+		memcpy(patches[n].expect, trap, size);
+		memcpy(patches[n++].bytes, site->original, size);
+	}
+	change(space, patches, n);
+}
+
+void sites_resume(struct space *space)
+{
+	size_t size, i, n = 0, sites = space->table->sites.count;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch *patches = calloc(sites + 1, sizeof(*patches));
+
+	for (i = 0; patches && i < sites; i++) {
+		const struct site *site = &space->table->sites.items[i];
+		bool stands =
+			site->address && space_any_armed(space, space_site(space, site->address));
+
+		if (!pauses(space, site) || !(*site_state(space, site) & STATE_PAUSED))
+			continue;
+		*site_state(space, site) &= (uint16_t)~STATE_PAUSED;
+		site_arm(space, site);
+		if (stands)
+			continue;
+		patches[n] = (struct patch){ .address = site->address };
+		memcpy(patches[n].expect, site->original, size);
+		memcpy(patches[n++].bytes, trap, size);
+	}
+	change(space, patches, n);
 }
 
 void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
@@ -650,7 +711,5 @@ void sites_clean(struct space *space)
 	for (i = 0; i < space->states.count; i++)
 		space->states.items[i] = 0;
 	space->armed = 0;
-	space->changed_ns = cp_now();
-	patch_apply(space, patches, n);
-	free(patches);
+	change(space, patches, n);
 }

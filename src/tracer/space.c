@@ -133,6 +133,8 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->reset = from->reset;
 	to->stale = from->stale;
 	to->cleared = from->cleared;
+	to->pause = from->pause;
+	to->pause.pid = pid;
 	if (copy_groups(to, from) && copy_annotated(to, from) && table_share(to, from) &&
 	    !space_open(to))
 		return to;

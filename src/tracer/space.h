@@ -12,60 +12,14 @@
 #define CP_TRACER_SPACE_H
 
 #include "base/map.h"
-#include "base/vec.h"
-#include "link/sites.h"
+#include "tracer/pause.h"
 #include "tracer/state.h"
-
-#define SITE_NONE UINT32_MAX
-#define LARGE_PAGES ((size_t)4 << 20) /* for memory from so many bytes on */
-#define SITE_FETCHES 64 /* of one site */
-#define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
-#define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGMASK)
-#define SITE_SILENT (SITE_COUNTS | SITE_WATCHES) /* no events */
-
-struct site {
-	uint64_t address;
-	uint64_t slot; /* its address */
-	uint32_t id; /* the controller's */
-	uint32_t group; /* index in space->groups */
-	uint32_t first_fetch, fetch_count; /* in space->fetches */
-	uint32_t room; /* most bytes that its fetches take in an event */
-	uint32_t next; /* another one at the same address, or SITE_NONE */
-	uint32_t batch; /* that it came with */
-	uint16_t flags; /* CP_SITE_* */
-	bool first; /* at its address: the one that is found by it */
-	uint8_t original[CP_TRAP_MAX];
-	struct cp_step step;
-};
-
-struct site_group {
-	struct cp_site_group g;
-	uint64_t second_ns; /* when the second began in which `entries` are counted */
-	uint32_t entries;
-};
-
-struct area {
-	uint64_t address, size;
-	uint64_t slot_count;
-	uint64_t *owners; /* of each slot: the address of its site, 0 none; owned */
-	uint32_t *records; /* of each: number of the site that had it last; owned */
-	bool twin; /* the table in use is the second one */
-};
-
-/* Shared by processes that were forked (table.c). */
-struct site_table {
-	unsigned users; /* spaces */
-	CP_VEC(struct area) areas;
-	CP_VEC(struct site) sites;
-	CP_VEC(struct cp_fetch) fetches;
-	struct site_place *index; /* by hash of the address: the first site there */
-	size_t index_size, indexed;
-	uint32_t free; /* sites that are gone, chained; or SITE_NONE */
-};
+#include "tracer/tables.h"
 
 /* Of each site: armed or not, and how often it counted. */
 #define STATE_ARMED 0x8000u
-#define STATE_HITS 0x7fffu
+#define STATE_PAUSED 0x4000u /* not armed now, but will be again */
+#define STATE_HITS 0x3fffu
 
 /* As the kernel has it. */
 struct trap_action {
@@ -102,6 +56,7 @@ struct space {
 	bool stale; /* the kernel has another action than the one for `own` */
 	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
+	struct pause pause;
 	bool occupied; /* at the end, somebody may be in a slot */
 	bool cleared; /* what an earlier cprof left was looked for */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
@@ -191,6 +146,9 @@ void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
 /* Those of one group (an index) in one space. */
 void sites_disarm_in(struct space *space, uint32_t group);
+/* What is armed of groups that pause comes out, and is put back. */
+void sites_pause(struct space *space);
+void sites_resume(struct space *space);
 /* A copy of a space whose breakpoints were changed while the copy was made: puts
  * and takes what the table says. */
 void sites_sync(struct space *space);

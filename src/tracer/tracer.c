@@ -144,6 +144,11 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 		if (due < wait)
 			wait = due;
 	}
+	if (tr->pause_due_ns && !tr->full) {
+		due = tr->pause_due_ns > now ? tr->pause_due_ns - now : 0;
+		if (due < wait)
+			wait = due;
+	}
 	return wait;
 }
 
@@ -388,6 +393,8 @@ static void loop(struct tracer *tr)
 		hot_look(tr, now);
 		if (tr->hz && now >= tr->next_tick_ns && !tr->ending)
 			tick(tr, now);
+		if (!tr->ending)
+			pause_look(tr, now);
 		snapshot_check(tr, now);
 		if (tr->held.count && !tr->ending)
 			wait_release_held(tr);

@@ -402,17 +402,49 @@ END
 	assert_equal "$(jq '.allocations.allocated.bytes / .allocations.allocated.blocks' <<<"$output")" 64
 }
 
-@test "beside calls; too many end it, and that is said" {
+@test "beside calls; too many are sampled, and that is said" {
 	random_program
 	"$CPROF" run -q --allocs -t work,malloc -a -- ./random >out
 	"$CPROF" replay --json >events
 	assert_equal "$(jq -r 'select(.event == "enter" and .function == "malloc").function' events | wc -l)" \
 		"$(jq -r 'select(.event == "alloc").address' events | wc -l)"
 	assert_equal "$(jq -c 'select(.event == "enter" and .function == "malloc").depth' events | sort -u)" 1
-	run --separate-stderr "$CPROF" run --allocs --max-rate=20 -- ./random
+	# Three blocks are allocated each time round, one of them by big().
+	cat >churn.c <<'END'
+#include <stdio.h>
+#include <stdlib.h>
+__attribute__((noipa)) static void *big(void) { return malloc(300); }
+__attribute__((noipa)) static void *small(void) { return malloc(100); }
+int main(int argc, char **argv)
+{
+	long n = atol(argv[argc - 1]);
+	for (long i = 0; i < n; i++) {
+		void *p[] = { big(), small(), small() };
+		free(p[0]), free(p[1]), free(p[2]);
+	}
+	printf("churned %ld\n", n);
+	return 0;
+}
+END
+	$CC -O1 -g -fno-builtin -o churn churn.c
+	run --separate-stderr "$CPROF" run --allocs -- ./churn 30000000
 	assert_success
-	[[ $stderr == *'they were too many'* ]]
-	[ "$("$CPROF" report --json | jq .allocations.incomplete_after_ns)" -gt 0 ]
+	assert_output 'churned 30000000'
+	[[ $stderr == *' of the time that was watched'*'too many to see all of them'* ]]
+	"$CPROF" report --json >sampled.json
+	jq -e '.allocations | .sampled.pauses > 0 and .sampled.paused_ns > 0 and .left == null and
+		.functions[0].left == null' sampled.json
+	# Nothing is taken for nested or freed that was cut off by a pause: of three blocks one.
+	jq -e '[.allocations.functions[] | select(.function == "big" or .function == "small") |
+		.allocated.blocks] | sort | length == 2 and .[0] > 3000 and .[1] < 2 * .[0] + 100 and
+		.[1] > 2 * .[0] - 100' sampled.json
+	# What a process does in its first moments is seen whole; all of it, when that is wanted.
+	run --separate-stderr "$CPROF" run --allocs -- ./churn 3000
+	assert_equal "$(told | awk '{ print $1 }')" 9001
+	"$CPROF" run -q --allocs --max-rate=0 -- ./churn 9000
+	assert_equal "$(told | awk '{ print $1 }')" 27001
+	"$CPROF" run -q --allocs --max-rate=500 -- ./churn 9000
+	"$CPROF" report --json | jq -e '.allocations | .sampled.pauses > 0 and .allocated.blocks < 27001'
 }
 
 @test "merged, read from a pipe, cut off: the same events" {

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the tables of breakpoints are made of (table.c, area.c). Private to
+ * src/tracer.
+ */
+#ifndef CP_TRACER_TABLES_H
+#define CP_TRACER_TABLES_H
+
+#include "base/vec.h"
+#include "link/sites.h"
+
+#define SITE_NONE UINT32_MAX
+#define LARGE_PAGES ((size_t)4 << 20) /* for memory from so many bytes on */
+#define SITE_FETCHES 64 /* of one site */
+#define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
+#define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGMASK)
+#define SITE_SILENT (SITE_COUNTS | SITE_WATCHES) /* no events */
+
+struct site {
+	uint64_t address;
+	uint64_t slot; /* its address */
+	uint32_t id; /* the controller's */
+	uint32_t group; /* index in space->groups */
+	uint32_t first_fetch, fetch_count; /* in space->fetches */
+	uint32_t room; /* most bytes that its fetches take in an event */
+	uint32_t next; /* another one at the same address, or SITE_NONE */
+	uint32_t batch; /* that it came with */
+	uint16_t flags; /* CP_SITE_* */
+	bool first; /* at its address: the one that is found by it */
+	uint8_t original[CP_TRAP_MAX];
+	struct cp_step step;
+};
+
+struct site_group {
+	struct cp_site_group g;
+	uint64_t second_ns; /* when the second began in which `entries` are counted */
+	uint32_t entries;
+};
+
+struct area {
+	uint64_t address, size;
+	uint64_t slot_count;
+	uint64_t *owners; /* of each slot: the address of its site, 0 none; owned */
+	uint32_t *records; /* of each: number of the site that had it last; owned */
+	bool twin; /* the table in use is the second one */
+};
+
+/* Shared by processes that were forked (table.c). */
+struct site_table {
+	unsigned users; /* spaces */
+	CP_VEC(struct area) areas;
+	CP_VEC(struct site) sites;
+	CP_VEC(struct cp_fetch) fetches;
+	struct site_place *index; /* by hash of the address: the first site there */
+	size_t index_size, indexed;
+	uint32_t free; /* sites that are gone, chained; or SITE_NONE */
+};
+
+#endif
