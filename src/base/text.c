@@ -346,6 +346,8 @@ size_t cp_short_name(const char *name)
 	size_t size = strlen(name), at;
 	int depth = 0;
 
+	if (cp_ends_with(name, "@plt"))
+		return size; /* a stub of what has parameters, or has none */
 	for (at = size; at-- > 1;) {
 		if (name[at] == ')')
 			depth++;

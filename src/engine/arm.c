@@ -143,16 +143,12 @@ static bool add_planned(struct batch *b, uint32_t number)
 	return add_site(b, number, site.address + b->image->bias, site.code, site.size);
 }
 
-/* A jump into these is none out of the function. A stub has none: where its
- * symbol is not bound yet, it jumps to its own next instruction, and from there
- * to the dynamic linker, which jumps to the function. */
+/* A jump into these is none out of the function. */
 static void set_ranges(const struct batch *b, const struct engine_traced *t,
 		       struct cp_site_group *group)
 {
 	uint32_t i;
 
-	if (t->function->kind == CP_PROBE_PLT)
-		return;
 	for (i = 0; i < CP_GROUP_RANGES && t->ranges[i].end; i++) {
 		group->ranges[i].start = t->ranges[i].start + b->image->bias;
 		group->ranges[i].end = t->ranges[i].end + b->image->bias;
@@ -522,6 +518,29 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		cp_map_put(&p->life.returns, address, slot);
 }
 
+/* Who was forked has the areas of its parent, and between vfork and exec they are
+ * the same memory: there, too, the slot is this address's from now on. */
+static void share_slot(const cprof_image *image, uint64_t address)
+{
+	const cprof_session *s = image->process->session;
+	const uint64_t *slot = cp_map_get(&image->slots, address);
+	size_t i, k;
+
+	for (i = 0; slot && i < s->processes.count; i++) {
+		const cprof_process *p = s->processes.items[i];
+
+		for (k = 0; k < p->images.count; k++) {
+			cprof_image *other = p->images.items[k];
+
+			if (other != image && other->assembly == image->assembly &&
+			    other->area == image->area && other->bias == image->bias &&
+			    other->slots.count + 1 == image->slots.count &&
+			    !cp_map_get(&other->slots, address))
+				cp_map_put(&other->slots, address, *slot);
+		}
+	}
+}
+
 void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 {
 	const struct engine_text *text = engine_find_text(p, address);
@@ -533,7 +552,10 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	size_t size;
 	int errnum;
 
-	if (!text || !text->image->assembly->image || !cp_vec_push(&b.groups, group))
+	/* What calls and is followed by where exceptions come to never returns. */
+	if (!text || !text->image->assembly->image ||
+	    engine_plans_is_pad(text->image->assembly, address - text->image->bias) ||
+	    !cp_vec_push(&b.groups, group))
 		return;
 	b.image = text->image;
 	/* From the file: there may be a breakpoint in memory. */
@@ -544,6 +566,7 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 				 !add_site(&b, site, address, code, insn.size)
 			 ? EINVAL
 			 : send_batch(&b, &armed);
+	share_slot(b.image, address - b.image->bias);
 	if (errnum)
 		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
 	batch_free(&b);

@@ -246,7 +246,7 @@ static void set_current(struct engine_calls *c, const struct cp_call *call)
 	c->current = (cprof_call){
 		.timestamp_ns = c->now_ns,
 		.enter_ns = call->enter_ns,
-		.cfa = call->sp + cp_arch_host()->ret_size,
+		.cfa = (call->sp & ~(uint64_t)CP_SHADOW_STUB) + cp_arch_host()->ret_size,
 		.depth = call->depth,
 		.process_exit = c->exiting,
 	};
@@ -316,8 +316,6 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 		text = engine_find_text(s->current.process, at);
 	if (text)
 		target = engine_function_at(s, text->image, at - text->image->bias);
-	if (target == call->subject) /* a stub on its way to the dynamic linker */
-		target = NULL;
 	s->calls->events++;
 	engine_raise(s, method_tail_call, call->subject, target);
 }
@@ -429,7 +427,7 @@ static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint3
 	s->calls->entering = NULL;
 }
 
-static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const struct engine_hit *hit)
+static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
 	const struct cp_event_hit *e = hit->event;
@@ -457,6 +455,8 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 	}
 	if (c->by_return)
 		ended = end_by_running_on(p, at, e, number);
+	if (t->function->kind == CP_PROBE_PLT)
+		at->sp |= CP_SHADOW_STUB;
 	if (t->role && engine_role_entered(s, hit, &call, &ended))
 		return;
 	if (!engine_traced_by_others(t)) {
@@ -487,22 +487,30 @@ static void on_entry(cprof_session *s, const struct cp_shadow_at *at, const stru
 		engine_arm_return(p, t->return_site, e->caller);
 }
 
+/* Where a call returns to, handlers of what it throws may jump, too. They have
+ * called others meanwhile, whose return addresses took the place of its own. */
+static bool was_jumped_to(const cprof_session *s, const struct cp_event_hit *e)
+{
+	return s->calls->sites.items[e->site].kind == ENGINE_SITE_RETURN && e->caller &&
+	       e->caller != e->pc;
+}
+
 /* A call that is watched by its return address may return to where another
  * breakpoint is: then that one shows it. */
 static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
-			  const struct cp_event_hit *e)
+			  const struct cp_event_hit *e, unsigned stub)
 {
 	struct cp_shadow_at of_call = *at;
 	const struct cp_call *call;
 
-	of_call.sp = e->sp - cp_arch_host()->ret_size;
+	of_call.sp = (e->sp - cp_arch_host()->ret_size) | stub;
 	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
 	/* Its result is in registers, which another site's event need not have. */
 	if (call && s->calls->traced.items[call->function]->role && !s->current.hit->regs.known)
 		return;
 	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
 		cp_shadow_leave(s->current.process->shadow, &of_call, CP_SHADOW_ANY,
-				CP_CALL_RETURNED);
+				was_jumped_to(s, e) ? CP_CALL_UNWOUND : CP_CALL_RETURNED);
 }
 
 static void on_call_event(cprof_session *s, const struct engine_hit *hit)
@@ -512,8 +520,10 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	struct cp_shadow_at at = where(s, hit->event);
 	const struct engine_site *site = &c->sites.items[hit->site]; /* where() may plan */
 
-	if (c->by_return)
-		end_by_return(s, &at, hit->event);
+	if (c->by_return) {
+		end_by_return(s, &at, hit->event, 0);
+		end_by_return(s, &at, hit->event, CP_SHADOW_STUB);
+	}
 	switch ((enum engine_site_kind)site->kind) {
 	case ENGINE_SITE_ENTRY:
 		on_entry(s, &at, hit);

@@ -30,6 +30,7 @@
 struct engine_plans {
 	struct cp_probe_functions functions;
 	bool read; /* `functions` were, or can't be */
+	bool pads_read; /* functions.pads were */
 	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
 	bool watched; /* the sites below were looked for */
 	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
@@ -178,6 +179,10 @@ bool engine_declared_signature(cprof_session *s, const char *symbol,
 struct engine_plans *engine_plans_of(cprof_assembly *a);
 /* Fills plans->functions once. False: there are none. */
 bool engine_plans_read(cprof_assembly *a, struct engine_plans *plans);
+/* Reads functions.pads, once. Without memory they are missed. */
+void engine_plans_pads(const cprof_assembly *a, struct engine_plans *plans);
+/* Do exceptions come to link-time `address`? Then nothing returns there. */
+bool engine_plans_is_pad(cprof_assembly *a, uint64_t address);
 struct cp_decoder *engine_decoder(struct engine_calls *c); /* NULL: no memory */
 bool engine_is_program(const cprof_image *image);
 /* What filters want of the functions of `image` goes to *numbers (numbers of

@@ -360,7 +360,8 @@ cprof_addr cprof_call_context_cfa(const cprof_call_context *handle)
 
 	if (!x)
 		return 0;
-	return x->call ? x->call->sp + cp_arch_host()->ret_size : x->frame->frame->cfa.v;
+	return x->call ? (x->call->sp & ~(uint64_t)CP_SHADOW_STUB) + cp_arch_host()->ret_size
+		       : x->frame->frame->cfa.v;
 }
 
 uint32_t cprof_call_context_depth(const cprof_call_context *handle)

@@ -13,7 +13,6 @@
 #include "base/log.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
-#include "unwind/pads.h"
 
 /* Hits of a branch that always goes the same way. Each costs what a stop costs,
  * and what was not seen in so many is rarely seen in ten times as many. */
@@ -157,23 +156,12 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 	return true;
 }
 
-/* What an exception leads to are blocks, too. Without memory these are missed. */
-static void read_pads(struct planning *p, struct engine_plans *plans)
-{
-	struct cp_unwind_section frames = { 0 };
-
-	if (plans->functions.pads || !cp_image_section(p->assembly->image, ".eh_frame",
-						       &frames.bytes, &frames.size, &frames.addr))
-		return;
-	cp_error_free(cp_unwind_pads(cp_arch_host(), &frames, &p->file, &plans->functions.pads,
-				     &plans->functions.pad_count));
-}
-
 /* What is wanted of the object once there is a function that was chosen. */
 static void begin(struct planning *p, struct engine_plans *plans)
 {
 	engine_sources_prefetch(p->assembly); /* meanwhile */
-	read_pads(p, plans);
+	/* What an exception leads to are blocks, too. */
+	engine_plans_pads(p->assembly, plans);
 }
 
 /* False: no more can be planned. */

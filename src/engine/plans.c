@@ -16,6 +16,7 @@
 #include "engine/roles.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
+#include "unwind/pads.h"
 
 #define NOT_CHOSEN UINT32_MAX
 
@@ -60,6 +61,38 @@ bool engine_plans_read(cprof_assembly *a, struct engine_plans *plans)
 	cp_error_free(err);
 	plans->numbers = calloc(plans->functions.count + 1, sizeof(*plans->numbers));
 	return plans->numbers && plans->functions.count;
+}
+
+void engine_plans_pads(const cprof_assembly *a, struct engine_plans *plans)
+{
+	struct cp_reader file = cp_probe_file_reader(a->image);
+	struct cp_unwind_section frames = { 0 };
+
+	if (plans->pads_read)
+		return;
+	plans->pads_read = true;
+	if (cp_image_section(a->image, ".eh_frame", &frames.bytes, &frames.size, &frames.addr))
+		cp_error_free(cp_unwind_pads(cp_arch_host(), &frames, &file, &plans->functions.pads,
+					     &plans->functions.pad_count));
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+bool engine_plans_is_pad(cprof_assembly *a, uint64_t address)
+{
+	struct engine_plans *plans = engine_plans_of(a);
+
+	if (!plans || !engine_plans_read(a, plans))
+		return false;
+	engine_plans_pads(a, plans);
+	return plans->functions.pads &&
+	       bsearch(&address, plans->functions.pads, plans->functions.pad_count, sizeof(address),
+		       by_address);
 }
 
 /* ---- choosing ---- */

@@ -196,7 +196,7 @@ static bool is_mangled(const char *name)
 	       !strncmp(name, "_GLOBAL__", 9);
 }
 
-char *cp_demangle(const char *name)
+static char *demangle(const char *name)
 {
 	struct job job = { .name = name };
 	size_t size;
@@ -212,4 +212,25 @@ char *cp_demangle(const char *name)
 		return job.text.bytes;
 	cp_buf_free(&job.text);
 	return strdup(name);
+}
+
+/* A stub's name is that of what it leads to. */
+static char *demangle_stub(const char *name, size_t size)
+{
+	char *target = strndup(name, size), *known = target ? demangle(target) : NULL, *stub = NULL;
+
+	if (known && asprintf(&stub, "%s%s", known, name + size) < 0)
+		stub = NULL;
+	free(target);
+	free(known);
+	return stub;
+}
+
+char *cp_demangle(const char *name)
+{
+	const char *at = is_mangled(name) ? strrchr(name, '@') : NULL;
+
+	if (at && !strcmp(at, "@plt"))
+		return demangle_stub(name, (size_t)(at - name));
+	return demangle(name);
 }

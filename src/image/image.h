@@ -92,7 +92,8 @@ struct cp_symbol {
 	enum cp_symbol_kind kind;
 	bool local; /* not to be seen from other objects; UNWIND ones are */
 	/* UNWIND: what begins in the middle of a frame is no function, but a part
-	 * of one that the compiler moved away. */
+	 * of one that the compiler moved away. PLT: nobody calls it, it is the way
+	 * from a stub to the dynamic linker. */
 	bool part;
 };
 

@@ -30,6 +30,7 @@
 struct entry {
 	uint64_t vaddr, size;
 	char *name; /* owned by the table; NULL: not known yet */
+	bool lazy; /* the way to the dynamic linker of an entry in .plt.sec */
 	size_t next; /* another entry with the same resolver: its number + 1, or 0 */
 };
 
@@ -83,7 +84,7 @@ static bool collect(struct plt *p, const struct cp_arch *arch, const struct cp_e
 /* The stubs of .plt that belong to the entries of .plt.sec. */
 static bool collect_lazy(struct plt *p, const struct cp_elf_section *section, size_t size)
 {
-	struct entry e = { .size = LAZY_STUB };
+	struct entry e = { .size = LAZY_STUB, .lazy = true };
 	size_t at;
 
 	for (at = LAZY_STUB; size - at >= LAZY_STUB && at < size; at += LAZY_STUB) {
@@ -236,10 +237,10 @@ static bool name_by_target(struct plt *p)
 	return ok;
 }
 
-static bool add_symbol(struct plt *p, const char *name, uint64_t start, uint64_t size)
+static bool add_symbol(struct plt *p, const char *name, uint64_t start, uint64_t size, bool part)
 {
 	const struct cp_symbol s = {
-		.name = name, .start = { start }, .size = size, .kind = CP_SYMBOL_PLT
+		.name = name, .start = { start }, .size = size, .kind = CP_SYMBOL_PLT, .part = part
 	};
 
 	return !cp_elf_is_code(p->elf, start + size - 1) || cp_symbols_push(p->raw, &s, 0, 0);
@@ -257,12 +258,12 @@ static bool add_entries(struct plt *p)
 			continue;
 		if (e->vaddr >= p->start && e->vaddr < first)
 			first = e->vaddr;
-		if (!add_symbol(p, e->name, e->vaddr, e->size))
+		if (!add_symbol(p, e->name, e->vaddr, e->size, e->lazy))
 			return false;
 	}
 	if (!p->start || first <= p->start || first - p->start > 2 * MAX_ENTRY)
 		return true;
-	return add_symbol(p, ".plt", p->start, first - p->start);
+	return add_symbol(p, ".plt", p->start, first - p->start, true);
 }
 
 bool cp_symbols_add_plt(struct cp_elf *elf, struct cp_raw_symbols *raw)

@@ -88,6 +88,10 @@ const struct cp_type *cp_type_characters(const struct cp_type *type);
 /* True when characters of this type are for reading, not small numbers. */
 bool cp_type_is_character(const struct cp_type *type);
 
+/* A struct of C whose name and members are reserved, as those of FILE: what it holds
+ * is the C library's own business. */
+bool cp_type_is_reserved(const struct cp_type *type);
+
 /* ---- shapes.c: library types that read as what they stand for ---- */
 
 enum cp_shape_kind {

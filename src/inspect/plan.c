@@ -57,6 +57,14 @@ const struct cp_type *cp_type_characters(const struct cp_type *type)
 	return of->size == 1 && cp_type_is_character(t->target) ? of : NULL;
 }
 
+bool cp_type_is_reserved(const struct cp_type *type)
+{
+	const struct cp_type_details *d = cp_type_details(type);
+
+	return d && d->member_count && (!type->name || type->name[0] == '_') &&
+	       !(type->flags & CP_TYPE_CLASSES) && d->members[0].name[0] == '_';
+}
+
 static int add_fetch(struct plan *p, struct cp_fetch f)
 {
 	size_t i;
@@ -126,6 +134,8 @@ static void plan_pointer(struct plan *p, const struct cp_type *t, const struct s
 	if (t->kind == CP_TYPE_POINTER && hops++ >= limits->pointers)
 		return;
 	to = cp_type_complete(p->image, to);
+	if (cp_type_is_reserved(to))
+		return;
 	f.size = at_most(to->size, limits->value);
 	index = add_fetch(p, f);
 	if (index < 0)

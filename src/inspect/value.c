@@ -300,7 +300,7 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 	}
 	if (t->kind == CP_TYPE_POINTER && cp_type_characters(t))
 		build_text_at(b, v, v->u.u);
-	else
+	else if (!cp_type_is_reserved(to))
 		build_pointee(b, v, t, depth, hops);
 }
 

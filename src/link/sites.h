@@ -158,7 +158,7 @@ struct cp_event_hit {
 	uint32_t slot; /* of the thread in the hints */
 	uint64_t pc, sp;
 	uint64_t target; /* of a tail call; ENTRY: the first argument register; RETURN: 0 */
-	uint64_t caller; /* ENTRY: return address (0: not read) */
+	uint64_t caller; /* ENTRY: return address (0: not read); RETURN: what is left of it */
 	uint64_t stopped_ns; /* what stops of this thread took so far, with waits, not this one */
 	uint64_t run_ns; /* CP_TRACE_CPU: its CPU time so far; 0: not known */
 	uint32_t stops; /* stops of this thread so far, this one too */

@@ -170,8 +170,8 @@ static bool add_group(struct reading *r, const struct cp_symbol *s, size_t count
 
 	for (i = 0; i < count; i++)
 		size = s[i].size > size ? s[i].size : size;
-	/* The stub that calls the dynamic linker; a label in a function. */
-	if (!strcmp(s[0].name, ".plt") || (!size && s[0].start.v < r->covered))
+	/* On the way to the dynamic linker; a label in a function. */
+	if ((s[0].kind == CP_SYMBOL_PLT && s[0].part) || (!size && s[0].start.v < r->covered))
 		return true;
 	if (size && s[0].start.v + size > r->covered)
 		r->covered = s[0].start.v + size;

@@ -11,7 +11,8 @@
  * next one (hand-written assembly), what is there belongs to both, and its
  * `ret` can't be told to be this function's: the exit is then seen at the
  * return address. So is that of an interpreter's loop, whose computed jumps
- * would each cost a stop.
+ * would each cost a stop, and that of a stub, whose call lasts until what it
+ * leads to returns.
  */
 #include "probe/plan.h"
 
@@ -160,6 +161,10 @@ static CP_ERROR make_plan(struct cp_probe_plan *plan, const struct cp_code *code
 	plan->loops = code->loops;
 	if (!add_site(plan, code, offset, first, CP_PROBE_SITE_ENTRY))
 		return cp_error_nomem();
+	if (function->kind == CP_PROBE_PLT) {
+		decide(plan, CP_PROBE_BY_RETURN, "what it leads to returns to its caller");
+		return NULL;
+	}
 	return add_exits(plan, code);
 }
 

@@ -5,7 +5,8 @@
  *   thread ──► its own stack ─► calls, outermost first, sp falling
  *     └──────► the one it was on last
  *   sp ──────► the stack that has a call there (only one can: the return
- *              address at sp belongs to one frame)
+ *              address at sp belongs to one frame; or two, of a stub and
+ *              what it leads to)
  *
  * An event on a thread's own stack needs nothing but that stack's innermost
  * calls. One elsewhere finds its stack by its own sp, or by that of a caller;
@@ -124,6 +125,17 @@ static struct stack *stack_at(const struct cp_shadow *s, uint64_t sp)
 	return p ? (struct stack *)(uintptr_t)*p : NULL;
 }
 
+/* The same, of the stub whose target would have its call at `sp`. */
+static struct stack *stack_of_stub(const struct cp_shadow *s, uint64_t sp)
+{
+	return stack_at(s, sp | CP_SHADOW_STUB);
+}
+
+static uint64_t without_stub(uint64_t sp)
+{
+	return sp & ~(uint64_t)CP_SHADOW_STUB;
+}
+
 /* The call at `sp` of a stack that has one there. */
 static struct cp_call *call_at(const struct stack *stack, uint64_t sp)
 {
@@ -208,6 +220,9 @@ static bool in_chain(const struct cp_shadow_at *at, uint64_t sp)
 {
 	size_t i;
 
+	sp = without_stub(sp);
+	if (sp == without_stub(at->sp))
+		return true;
 	for (i = 0; i < at->chain_count; i++)
 		if (at->chain[i] == sp)
 			return true;
@@ -233,19 +248,32 @@ static void judge(struct cp_shadow *s, struct stack *stack, const struct cp_shad
 		end_top(s, stack, CP_CALL_UNWOUND);
 }
 
+static struct cp_call *call_around(const struct cp_shadow *s, uint64_t sp, struct stack **stack_ret)
+{
+	struct stack *stack = stack_at(s, sp);
+
+	if (!stack)
+		return NULL;
+	*stack_ret = stack;
+	return call_at(stack, sp);
+}
+
 /* The innermost caller in the chain that is an open call; its stack too. */
 static struct cp_call *caller_of(const struct cp_shadow *s, const struct cp_shadow_at *at,
 				 struct stack **stack_ret)
 {
 	size_t i;
 
-	for (i = 0; i < at->chain_count; i++) {
-		struct stack *stack = stack_at(s, at->chain[i]);
+	struct cp_call *call = call_around(s, at->sp | CP_SHADOW_STUB, stack_ret);
 
-		if (stack) {
-			*stack_ret = stack;
-			return call_at(stack, at->chain[i]);
-		}
+	if (call && !(at->sp & CP_SHADOW_STUB))
+		return call;
+	for (i = 0; i < at->chain_count; i++) {
+		call = call_around(s, at->chain[i], stack_ret);
+		if (!call)
+			call = call_around(s, at->chain[i] | CP_SHADOW_STUB, stack_ret);
+		if (call)
+			return call;
 	}
 	return NULL;
 }
@@ -260,6 +288,8 @@ static struct stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_a
 	struct stack *stack = stack_at(s, at->sp), *of_caller = NULL;
 	struct cp_call *caller;
 
+	if (!stack)
+		stack = stack_of_stub(s, at->sp);
 	if (stack)
 		return stack;
 	caller = caller_of(s, at, &of_caller);
@@ -285,7 +315,7 @@ static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct 
 	struct stack *stack, *other;
 
 	s->events++;
-	if (t->tail && !at->chain && at->sp > t->tail_sp)
+	if (t->tail && !at->chain && without_stub(at->sp) > t->tail_sp)
 		t->tail = false;
 	if (at->chain) {
 		stack = foreign_stack(s, at);
@@ -296,6 +326,8 @@ static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct 
 		while (stack->calls.count && top_of(stack)->sp < at->sp)
 			end_top(s, stack, CP_CALL_UNWOUND);
 		other = stack_at(s, at->sp);
+		if (!other)
+			other = stack_of_stub(s, at->sp);
 		if (other && other != stack) { /* its memory is ours now */
 			end_all(s, other, CP_CALL_UNWOUND);
 			drop_if_empty(s, other);
@@ -316,6 +348,25 @@ static const struct cp_call *around(const struct cp_shadow *s, const struct stac
 	return stack ? top_of(stack) : NULL;
 }
 
+/* Is what is entered jumped to by `open`, whose frame it takes? What the same
+ * instruction calls a second time is not, nor what returns to somewhere else. */
+static bool is_jumped_from(const struct cp_call *open, const struct cp_call *entered)
+{
+	return open->flags & CP_CALL_BY_RETURN && open->caller == entered->caller &&
+	       (open->function != entered->function || !(open->sp & CP_SHADOW_STUB));
+}
+
+/* What is entered where a stub's call has its frame was not entered through the
+ * stub when it returns to somewhere else: then that call is gone. */
+static void end_stub(struct cp_shadow *s, struct stack *stack, const struct cp_call *entered)
+{
+	const struct cp_call *top = top_of(stack);
+
+	if (top && top->sp == (entered->sp | CP_SHADOW_STUB) && top->sp != entered->sp &&
+	    top->caller != entered->caller)
+		end_top(s, stack, CP_CALL_UNWOUND);
+}
+
 struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *at,
 				const struct cp_call *call)
 {
@@ -328,13 +379,15 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 		return NULL;
 	fresh.sp = at->sp;
 	fresh.tid = at->tid;
-	fresh.tail = t->tail && t->tail_sp == at->sp;
+	fresh.tail = t->tail && t->tail_sp == without_stub(at->sp);
 	t->tail = false;
 	same = stack ? call_at(stack, at->sp) : NULL;
 	if (same) { /* arrive() left it the innermost one */
-		fresh.tail = (same->flags & CP_CALL_BY_RETURN) != 0;
+		fresh.tail = is_jumped_from(same, &fresh);
 		end_top(s, stack, fresh.tail ? CP_CALL_TAIL_CALLED : CP_CALL_UNWOUND);
 	}
+	if (stack)
+		end_stub(s, stack, &fresh);
 	outer = around(s, stack, at);
 	if (outer && outer->flags & (CP_CALL_MARKS | CP_CALL_MARKED))
 		fresh.flags |= CP_CALL_MARKED;
@@ -365,7 +418,7 @@ bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_
 	if (!t)
 		return false;
 	t->tail = known && how == CP_CALL_TAIL_CALLED;
-	t->tail_sp = at->sp;
+	t->tail_sp = without_stub(at->sp);
 	/* Code that functions share has the exits of all of them: the open call
 	 * is left by its own. If it is gone instead, the next event shows it. */
 	if (known)

@@ -25,10 +25,14 @@
 #define CP_CALL_MARKS 4u /* calls inside of it are */
 #define CP_CALL_MARKED 8u /* an open call around it marks; filled in */
 
+/* A stub has the frame of what it leads to, but a call of its own around that
+ * one's. So its sp is this much more, which no other's is. */
+#define CP_SHADOW_STUB 1u
+
 struct cp_call {
 	uint32_t function; /* the caller's number for it */
 	uint32_t depth; /* 0: no open call around it */
-	uint64_t sp; /* at the entry */
+	uint64_t sp; /* at the entry (see CP_SHADOW_STUB) */
 	uint64_t caller; /* return address; the caller's, as the next one */
 	const void *subject;
 	uint64_t enter_ns;

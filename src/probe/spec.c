@@ -558,13 +558,50 @@ static bool by_source(const struct entry *e, const struct cp_spec_subject *subje
 	return source && by_path(e->pattern, e->wild, source);
 }
 
-static bool by_stub(const struct entry *e, const char *name)
+static bool names_library(const struct cp_spec *spec, const char *image)
 {
-	size_t size = strlen(name);
+	const struct entry *e;
 
-	if (cp_ends_with(name, "@plt") && same(e, name, size - strlen("@plt")))
-		return true;
-	return same(e, name, size);
+	cp_vec_for_each(&spec->entries, e) {
+		if (e->kind == LIBRARY && !e->exclude && by_image(e->pattern, e->wild, image))
+			return true;
+	}
+	return false;
+}
+
+/* Stubs are the program's unless an image is named; what is excluded is so
+ * everywhere. */
+static bool has_stubs_for(const struct cp_spec *spec, const struct entry *e, const char *image,
+			  bool program)
+{
+	return e->exclude || program || e->image || names_library(spec, image);
+}
+
+/* By the name of what it leads to. */
+static bool by_stub(struct cp_spec *spec, const struct entry *e,
+		    const struct cp_spec_subject *subject)
+{
+	static const char suffix[] = "@plt";
+	struct cp_spec_subject target = *subject;
+	char *name = strdup(subject->name), *linkage_name = NULL;
+	bool answer = false;
+
+	if (subject->linkage_name)
+		linkage_name = strdup(subject->linkage_name);
+	if (name && cp_ends_with(name, suffix))
+		name[strlen(name) - strlen(suffix)] = 0;
+	if (linkage_name && cp_ends_with(linkage_name, suffix))
+		linkage_name[strlen(linkage_name) - strlen(suffix)] = 0;
+	target.name = name;
+	target.linkage_name = linkage_name;
+	if (name) {
+		spec->split = false;
+		answer = by_name(spec, e, &target);
+		spec->split = false;
+	}
+	free(name);
+	free(linkage_name);
+	return answer;
 }
 
 static bool matches(struct cp_spec *spec, const struct entry *e,
@@ -590,7 +627,8 @@ static bool matches(struct cp_spec *spec, const struct entry *e,
 	case NAMESPACE:
 		return by_namespace(spec, e, subject->name);
 	case STUB:
-		return by_stub(e, subject->name);
+		return has_stubs_for(spec, e, subject->image, subject->program) &&
+		       by_stub(spec, e, subject);
 	}
 	return false;
 }
@@ -641,6 +679,8 @@ bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool pro
 			(e->kind == LIBRARY && by_image(e->pattern, e->wild, image));
 		if (e->exclude && whole)
 			return false;
+		if (!e->exclude && e->kind == STUB && !has_stubs_for(spec, e, image, program))
+			continue;
 		if (!e->exclude &&
 		    (whole || (e->kind != PROGRAM && e->kind != LIBRARY && in_its_image(e, image))))
 			return true;

@@ -11,7 +11,9 @@
  *     all             everything;  program: the executable without its libraries
  *     lib:GLOB        image file name;   src:GLOB  source file
  *     class:GLOB      ns:GLOB            also M: T: N: (name, class, namespace)
- *     plt:GLOB        PLT stubs, which are matched by nothing else
+ *     plt:GLOB        calls of library functions: stubs of the program, by the name
+ *                     of what they lead to, which nothing else matches; those of
+ *                     libraries by plt:GLOB@IMAGE, or where lib: names them
  */
 #ifndef CP_PROBE_SPEC_H
 #define CP_PROBE_SPEC_H

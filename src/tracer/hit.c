@@ -116,20 +116,27 @@ static uint32_t fetched_size(const struct cp_fetch *f, const struct cp_fetched *
 	return end ? (uint32_t)(end - (const uint8_t *)(block + 1)) + 1 : block->size;
 }
 
-/* One level: fetches from *next on, and with the first of them the caller's
- * return address. */
+/* A return address on the stack: at an entry it is the caller's, behind a return
+ * the one that was used. */
+struct slot_read {
+	uint64_t address;
+	uint64_t *to; /* NULL: not wanted */
+};
+
+/* One level: fetches from *next on, and with the first of them a return
+ * address. */
 static void fetch_level(const struct at *at, const struct cp_fetch *fetches, size_t count,
-			size_t *next, struct cp_fetched **blocks, uint64_t *caller)
+			size_t *next, struct cp_fetched **blocks, struct slot_read caller)
 {
 	struct iovec to[SITE_FETCHES + 1], from[SITE_FETCHES + 1];
 	uint32_t got[SITE_FETCHES + 1] = { 0 };
 	size_t which[SITE_FETCHES + 1], n = 0, i;
 	unsigned level = *next < count ? fetches[*next].level : 0;
 
-	if (caller) {
+	if (caller.to) {
 		which[n] = SIZE_MAX;
-		to[n] = (struct iovec){ caller, sizeof(*caller) };
-		from[n++] = (struct iovec){ (void *)(uintptr_t)at->sp, sizeof(*caller) };
+		to[n] = (struct iovec){ caller.to, sizeof(*caller.to) };
+		from[n++] = (struct iovec){ (void *)(uintptr_t)caller.address, sizeof(*caller.to) };
 	}
 	for (; *next < count && fetches[*next].level == level && n < SITE_FETCHES; (*next)++) {
 		struct cp_fetched *b = blocks[*next];
@@ -153,7 +160,8 @@ static void fetch_level(const struct at *at, const struct cp_fetch *fetches, siz
 /* Fills `to` with the blocks of a site and returns how long they are together.
  * Each is read to where it lies if all are as long as they may be, and moved
  * together afterwards. */
-static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to, uint64_t *caller)
+static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to,
+		      struct slot_read caller)
 {
 	const struct cp_fetch *fetches =
 		site->fetch_count ? &at->space->table->fetches.items[site->first_fetch] : NULL;
@@ -168,7 +176,7 @@ static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to,
 	}
 	do {
 		fetch_level(at, fetches, count, &next, blocks, caller);
-		caller = NULL;
+		caller.to = NULL;
 	} while (next < count);
 	for (end = to, i = 0; i < count; i++) {
 		size_t size = sizeof(*blocks[i]) + cp_align8(blocks[i]->size);
@@ -224,7 +232,10 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 		 struct cp_event_hit *e)
 {
 	const struct cp_arch *arch = cp_arch_host();
-	bool entry = site->flags & CP_SITE_ENTRY, in_memory = entry && arch->ret_size;
+	bool entry = site->flags & CP_SITE_ENTRY, returned = site->flags & CP_SITE_RETURN;
+	bool in_memory = (entry || returned) && arch->ret_size;
+	struct slot_read caller = { at->sp - (returned ? arch->ret_size : 0),
+				    in_memory ? &e->caller : NULL };
 	uint8_t *to = (uint8_t *)(e + 1);
 
 	if (site->flags & CP_SITE_REGS || e->e.flags & CP_HIT_FOREIGN_STACK) {
@@ -241,7 +252,7 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	if (entry && !in_memory)
 		e->caller = at->regs.r[arch->lr];
 	if (in_memory || site->fetch_count) {
-		e->fetched_size = fetch(at, site, to, in_memory ? &e->caller : NULL);
+		e->fetched_size = fetch(at, site, to, caller);
 		to += e->fetched_size;
 	}
 	if (entry && wants_return(at, site, e->caller))

@@ -33,3 +33,175 @@ bats_require_minimum_version 1.5.0
 	grep -F 'setenv@plt name=NAME const char *, value=value const char *, replace=1 int' out
 	grep -F 'atoi@plt nptr=7 const char *' out
 }
+
+# told FILE: events of a recording in order, "FUNCTION EVENT" a line, of the
+# process that began it.
+told() {
+	"$CPROF" replay --json "$1" |
+		jq -rs '.[0].pid as $p | .[] | select(.pid == $p and (.event | IN("enter", "leave", "unwind", "tail_call"))) |
+			"\(.function) \(.event)"'
+}
+
+@test "a call through a stub lasts until what it leads to returns, or is left" {
+	cat >stubs.c <<-'END'
+		#define _GNU_SOURCE
+		#include <setjmp.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		static jmp_buf env;
+		static int number(const void *a, const void *b)
+		{
+			return (int)(strtol(*(char **)a, NULL, 10) - strtol(*(char **)b, NULL, 10));
+		}
+		static int jumper(const void *a, const void *b)
+		{
+			(void)a, (void)b;
+			longjmp(env, 7);
+		}
+		__attribute__((noinline)) char *tail(const char *s) { return strdup(s); }
+		int main(void)
+		{
+			char *texts[] = { "3", "1" };
+			volatile int rounds = 0;
+			int status;
+			pid_t pid;
+
+			qsort(texts, 2, sizeof(*texts), number);
+			if (setjmp(env) < 7 || rounds < 2) {
+				rounds++;
+				qsort(texts, 2, sizeof(*texts), jumper);
+			}
+			free(tail(texts[0]));
+			pid = vfork();
+			if (!pid) {
+				getppid();
+				_exit(3);
+			}
+			waitpid(pid, &status, 0);
+			pid = fork();
+			if (!pid)
+				_exit(getpid() == getppid());
+			waitpid(pid, &status, 0);
+			exit(rounds);
+		}
+	END
+	for flags in '-Wl,-z,lazy' '-Wl,-z,now' '-fcf-protection=full -Wl,-z,ibtplt,-z,lazy'; do
+		# shellcheck disable=SC2086 # words
+		${CC:-cc} -O2 $flags -o stubs stubs.c
+		strip stubs
+		run -2 "$CPROF" run -q -o x.data -t 'plt:*,-plt:__cxa_finalize' -a -r -- ./stubs
+		assert_equal "$(told x.data)" "qsort@plt enter
+strtol@plt enter
+strtol@plt leave
+strtol@plt enter
+strtol@plt leave
+qsort@plt leave
+_setjmp@plt enter
+_setjmp@plt leave
+qsort@plt enter
+longjmp@plt enter
+longjmp@plt unwind
+qsort@plt unwind
+qsort@plt enter
+longjmp@plt enter
+longjmp@plt unwind
+qsort@plt unwind
+strdup@plt enter
+strdup@plt leave
+free@plt enter
+free@plt leave
+vfork@plt enter
+vfork@plt leave
+waitpid@plt enter
+waitpid@plt leave
+fork@plt enter
+fork@plt leave
+waitpid@plt enter
+waitpid@plt leave
+exit@plt enter
+exit@plt unwind"
+		"$CPROF" replay x.data >text
+		grep -qE 'qsort@plt\(0x[0-9a-f]+, 2, 8, .*\) \{$' text
+		grep -qF 'strtol@plt("1", NULL, 10) = 1 ' text
+		grep -qE '^ +[0-9.]+ +stubs +([0-9]+)  +fork@plt\(\) = [1-9][0-9]*  ' text
+		grep -qF 'strdup@plt("1") = "1" ' text
+	done
+}
+
+@test "time is that of what was called" {
+	cat >sleeps.c <<-'END'
+		#include <time.h>
+		int main(void)
+		{
+			struct timespec t = { 0, 20000000 };
+			for (int i = 0; i < 5; i++)
+				nanosleep(&t, 0);
+			return 0;
+		}
+	END
+	${CC:-cc} -O2 -o sleeps sleeps.c
+	"$CPROF" run -q -o x.data -t 'plt:nanosleep' -a -- ./sleeps
+	"$CPROF" replay --json x.data >x.json
+	assert_equal "$(jq -s '[.[] | select(.event == "leave" and .duration_ns >= 20000000)] | length' x.json)" 5
+	jq -es '.[0].args[0].text == "&{tv_sec=0, tv_nsec=20000000}"' x.json
+}
+
+@test "stubs of sqlite3, stripped: as often as ltrace says" {
+	needs ltrace sqlite3
+	local sql='create table t(a,b); insert into t values(1,2),(3,4); select sum(a*b) from t;'
+	ltrace -c -o ltrace.out sqlite3 :memory: "$sql"
+	"$CPROF" run -q -o x.data --max-rate=0 -t 'plt:*' -a -r -- sqlite3 :memory: "$sql" >out
+	assert_equal "$(cat out)" 14
+	"$CPROF" report --json x.data |
+		jq -r '.calls.functions[] | "\(.function | sub("@plt"; "")) \(.calls)"' >counts
+	awk 'NF == 5 && $4 ~ /^[0-9]+$/ { print $5, $4 }' ltrace.out | sort >expected
+	[ "$(wc -l <expected)" -gt 30 ]
+	# ltrace does not know stubs of functions whose address is taken.
+	grep -xFf expected counts | sort >same
+	diff expected same
+	"$CPROF" replay x.data >text
+	grep -qF 'sqlite3_open_v2@plt(":memory:", ' text || grep -qF 'sqlite3_open@plt(":memory:", ' text
+	grep -qE 'isatty@plt\([01]\) = 0 ' text
+}
+
+@test "names of C++; exceptions end calls through stubs; not other images' stubs" {
+	cat >library.cpp <<-'END'
+		#include <stdexcept>
+		#include <string>
+		std::string library(int n) { return n < 0 ? throw std::out_of_range("n") : std::to_string(n); }
+	END
+	cat >calls.cpp <<-'END'
+		#include <exception>
+		#include <string>
+		std::string library(int);
+		volatile int sum;
+		int main()
+		{
+			for (int i = -3; i < 2; i++) {
+				try {
+					sum += library(i)[0];
+				} catch (std::exception &) {
+					sum++;
+				}
+			}
+			return sum - '0' - '1' - 3;
+		}
+	END
+	${CXX:-c++} -O2 -fPIC -shared -o liblibrary.so library.cpp
+	${CXX:-c++} -O2 -o calls calls.cpp -L. -llibrary -Wl,-rpath,"$PWD"
+	strip calls liblibrary.so
+	"$CPROF" run -q -o x.data -t 'plt:library' -r -- ./calls
+	assert_equal "$(told x.data)" "$(for how in unwind unwind unwind leave leave; do
+		printf 'library[abi:cxx11](int)@plt %s\n' enter $how; done)"
+	"$CPROF" run -q -o x.data -t 'plt:*' --exceptions -- ./calls
+	assert_equal "$(told x.data | grep -c '^library.* unwind')" 3
+	assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.event == "enter").image' | sort -u)" calls
+	"$CPROF" run -q -o x.data -t 'plt:std::*@liblibrary.so' -- ./calls
+	assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.event == "enter").image' | sort -u)" \
+		liblibrary.so
+	"$CPROF" run -q -o x.data -t 'plt:*,lib:liblibrary.so' -- ./calls
+	assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.event == "enter").image' | sort -u |
+		tr '\n' ' ')" "calls liblibrary.so "
+}

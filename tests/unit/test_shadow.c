@@ -205,6 +205,78 @@ static void test_by_return(void)
 	cp_shadow_destroy(s);
 }
 
+static struct cp_call *enter_stub(struct cp_shadow *s, uint64_t sp, uint64_t caller,
+				  uint32_t function)
+{
+	const struct cp_shadow_at at = { .tid = 1, .sp = sp | CP_SHADOW_STUB };
+
+	return cp_shadow_enter(s, &at,
+			       &(struct cp_call){ .function = function,
+						  .caller = caller,
+						  .flags = CP_CALL_BY_RETURN });
+}
+
+static struct cp_call *enter_from(struct cp_shadow *s, uint64_t sp, uint64_t caller,
+				  uint32_t function)
+{
+	const struct cp_shadow_at at = { .tid = 1, .sp = sp };
+
+	return cp_shadow_enter(s, &at, &(struct cp_call){ .function = function, .caller = caller });
+}
+
+/* A stub (11) and what it leads to (12) have one frame. */
+static void test_stubs(void)
+{
+	const uint64_t sp = STACK_TOP - 64;
+	struct cp_shadow *s = fresh();
+
+	enter(s, 1, STACK_TOP, 1);
+	CHECK_U64(enter_stub(s, sp, 100, 11)->depth, 1);
+	CHECK_U64(enter_from(s, sp, 100, 12)->depth, 2);
+	enter(s, 1, sp - 64, 13);
+	CHECK(leave(s, 1, sp - 64, 13) && leave(s, 1, sp, 12));
+	CHECK(leave(s, 1, sp | CP_SHADOW_STUB, 11));
+	CHECK_STR(ends, "13r 12r 11r ");
+	ends[0] = 0;
+	/* The frame jumps to the stub; and one library's stub to another's. */
+	CHECK(jump(s, 1, STACK_TOP, 1));
+	CHECK(enter_stub(s, STACK_TOP, 100, 11)->tail);
+	CHECK(enter_stub(s, STACK_TOP, 100, 14)->tail);
+	CHECK_STR(ends, "1t 11t ");
+	ends[0] = 0;
+	/* It was left by an exception: called again, something else is called, ... */
+	CHECK(!enter_stub(s, STACK_TOP, 100, 14)->tail);
+	CHECK_U64(enter_from(s, STACK_TOP, 200, 15)->depth, 0);
+	CHECK_STR(ends, "14u 14u ");
+	CHECK(!enter_stub(s, STACK_TOP, 300, 11)->tail);
+	CHECK(!enter_stub(s, STACK_TOP, 400, 14)->tail);
+	CHECK(leave(s, 1, STACK_TOP | CP_SHADOW_STUB, CP_SHADOW_ANY));
+	CHECK_STR(ends, "14u 14u 15u 11u 14r ");
+	CHECK_U64(cp_shadow_open(s), 0);
+	cp_shadow_destroy(s);
+}
+
+/* The same on a coroutine's stack, where callers are known by their chain. */
+static void test_stubs_of_coroutines(void)
+{
+	const uint64_t chain[] = { CORO_TOP - 128, CORO_TOP - 16 }, root[] = { CORO_TOP - 16 };
+	struct cp_shadow *s = fresh();
+	const struct cp_shadow_at at = { 1, (CORO_TOP - 128) | CP_SHADOW_STUB, root, 1 };
+	const struct cp_call stub = { .function = 11, .flags = CP_CALL_BY_RETURN };
+
+	CHECK_U64(cp_shadow_enter(s, &at, &stub)->depth, 0);
+	CHECK_U64(enter_on(s, 1, CORO_TOP - 128, root, 1, 12)->depth, 1);
+	CHECK_U64(enter_on(s, 1, CORO_TOP - 256, chain, 2, 13)->depth, 2);
+	CHECK(leave_on(s, 1, CORO_TOP - 256, chain, 2, 13));
+	CHECK(leave_on(s, 1, CORO_TOP - 128, root, 1, 12));
+	/* The target itself is not traced, what it calls is. */
+	CHECK_U64(enter_on(s, 1, CORO_TOP - 256, chain, 2, 13)->depth, 1);
+	CHECK(leave_on(s, 1, CORO_TOP - 256, chain, 2, 13));
+	CHECK(cp_shadow_leave(s, &at, CP_SHADOW_ANY, CP_CALL_RETURNED));
+	CHECK_STR(ends, "13r 12r 13r 11r ");
+	cp_shadow_destroy(s);
+}
+
 static void test_hidden(void)
 {
 	struct cp_shadow *s = fresh();
@@ -415,6 +487,8 @@ int main(void)
 	test_unwinding();
 	test_before_attach();
 	test_by_return();
+	test_stubs();
+	test_stubs_of_coroutines();
 	test_hidden();
 	test_coroutine();
 	test_coroutine_unwinding();

@@ -138,7 +138,9 @@ static enum cp_spec_match match_in(const char *text, const char *name, const cha
 static void test_names_in_images(void)
 {
 	static const char libc[] = "/usr/lib/x86_64-linux-gnu/libc.so.6";
-	struct cp_spec_subject stub = { .name = "strlen@plt", .image = "app", .plt = true };
+	struct cp_spec_subject stub = {
+		.name = "strlen@plt", .image = "app", .program = true, .plt = true
+	};
 	struct cp_spec *spec;
 
 	CHECK(match_in("strlen@libc.so.6", "strlen", libc) == CP_SPEC_NAMED);
