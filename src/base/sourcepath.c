@@ -110,14 +110,47 @@ static bool in_any(const char *path, const char *const *dirs)
 	return false;
 }
 
+/* Cargo's directory of a registry or of a repository: NAME-, and a hash. */
+static bool has_hash(const char *name)
+{
+	size_t size = strcspn(name, "/");
+
+	return size > 17 && name[size - 17] == '-' &&
+	       strspn(name + size - 16, "0123456789abcdef") >= 16;
+}
+
+/* What cargo fetched, wherever its home is. */
+static bool is_fetched(const char *path)
+{
+	static const char *const below[] = { "/registry/src/", "/git/checkouts/" };
+	const char *at;
+	size_t i;
+
+	for (i = 0; i < sizeof(below) / sizeof(*below); i++)
+		for (at = strstr(path, below[i]); at; at = strstr(at + 1, below[i]))
+			if (has_hash(at + strlen(below[i])))
+				return true;
+	return false;
+}
+
+/* Rust's own libraries and what they are made of, as rust.org and as Debian
+ * builds them, and other people's crates. */
+static bool is_rust(const char *path)
+{
+	return below(path, "/rustc", strlen("/rustc")) ||
+	       below(path, "/rust/deps", strlen("/rust/deps")) ||
+	       cp_starts_with(path, "/usr/src/rustc-") || cp_starts_with(path, "/opt/rust") ||
+	       strstr(path, "/lib/rustlib/src/") || strstr(path, "/.rustup/") ||
+	       strstr(path, "/.cargo/registry/") || is_fetched(path);
+}
+
 bool cp_path_is_system(const char *path)
 {
-	static const char *const system[] = { "/usr", "/lib",  "/lib32", "/lib64", "/libx32",
-					      "/bin", "/sbin", "/rustc", NULL };
+	static const char *const system[] = { "/usr",	 "/lib", "/lib32", "/lib64",
+					      "/libx32", "/bin", "/sbin",  NULL };
 	static const char *const own[] = { "/usr/src", "/usr/local/src", NULL };
 
-	return (in_any(path, system) && !in_any(path, own)) || cp_starts_with(path, "/opt/rust") ||
-	       strstr(path, "/.cargo/registry/") || strstr(path, "/.rustup/");
+	return (in_any(path, system) && !in_any(path, own)) || is_rust(path);
 }
 
 bool cp_path_is_system_image(const char *path)

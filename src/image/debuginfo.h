@@ -167,7 +167,8 @@ struct cp_die {
 /* The attributes that matter here. */
 struct cp_die_attrs {
 	struct cp_attr low, high, ranges, sibling, origin, specification, name, linkage, call_file,
-		call_line, call_column, decl_file, decl_line, entry, declaration, artificial;
+		call_line, call_column, decl_file, decl_line, entry, declaration, artificial,
+		external;
 };
 
 /* A walk over the DIEs of a unit, in the order of the file. */

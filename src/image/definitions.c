@@ -10,6 +10,10 @@
  *                                     code of it
  *
  * Inline functions of headers have a DIE in each unit, and code in one.
+ *
+ * gcc lets a C function that a system header declares be declared there alone: a
+ * program's own malloc, a wrapper of read. It is taken to where its code begins,
+ * with its inlined instances.
  */
 #include "image/lines.h"
 
@@ -21,6 +25,7 @@
 
 #define STEPS UINT64_C(50000000)
 #define STEPS_A_BYTE 4
+#define STEPS_A_BYTE_OF_LINES 8
 #define MAX_FUNCTIONS (1u << 23)
 
 struct reading {
@@ -28,6 +33,8 @@ struct reading {
 	struct cp_source_functions *to;
 	struct cp_map files; /* paths as units have them (addresses): numbers of all->sources */
 	struct cp_ranges ranges; /* scratch */
+	CP_VEC(size_t) strangers; /* items of the unit at hand that may lie elsewhere */
+	struct cp_map moved; /* identities: the item that has code of it */
 	bool full; /* no memory */
 };
 
@@ -35,7 +42,7 @@ struct reading {
 struct said {
 	const char *file;
 	uint32_t line;
-	bool artificial;
+	bool artificial, external;
 };
 
 static const char *source_path(struct reading *r, const char *path)
@@ -55,13 +62,19 @@ static const char *source_path(struct reading *r, const char *path)
 	return r->full ? NULL : all->items[id].bytes;
 }
 
+static struct cp_unit *unit_of_lines(struct cp_unit *unit)
+{
+	return unit->skeleton ? unit->skeleton : unit;
+}
+
 static void say(struct reading *r, struct cp_unit *unit, const struct cp_die_attrs *a,
 		struct said *s)
 {
-	struct cp_unit *lines = unit->skeleton ? unit->skeleton : unit;
+	struct cp_unit *lines = unit_of_lines(unit);
 	const char *path;
 
 	s->artificial |= cp_attr_flag(&a->artificial);
+	s->external |= cp_attr_flag(&a->external);
 	if (!s->line && a->decl_line.u < UINT32_MAX)
 		s->line = (uint32_t)a->decl_line.u;
 	if (!s->file && a->decl_file.form) {
@@ -118,6 +131,19 @@ static uint64_t entry_of(struct reading *r, struct cp_unit *unit, const struct c
 	return first;
 }
 
+/* Declared in some other file than that which was compiled. */
+static bool is_stranger(struct reading *r, struct cp_unit *unit, const struct cp_source_function *f,
+			const struct said *said)
+{
+	const char *main;
+
+	if (!f->address || f->inlined || !said->external || !f->file ||
+	    !cp_language_is_c((uint16_t)unit->language))
+		return false;
+	main = cp_unit_file(unit_of_lines(unit), 1);
+	return main && source_path(r, main) != f->file;
+}
+
 static void add(struct reading *r, struct cp_unit *unit, const struct cp_die *die,
 		const struct cp_die_attrs *a)
 {
@@ -135,6 +161,8 @@ static void add(struct reading *r, struct cp_unit *unit, const struct cp_die *di
 	if (!f.address && (!f.file || !f.line))
 		return;
 	f.name = cp_unit_function_name(unit, die->offset, f.inlined ? 0 : f.address).name;
+	if (is_stranger(r, unit, &f, &said) && !cp_vec_push(&r->strangers, r->to->items.count))
+		r->full = true;
 	if (r->to->items.count >= MAX_FUNCTIONS || !cp_vec_push(&r->to->items, f))
 		r->full = true;
 }
@@ -162,7 +190,7 @@ static void walk(struct reading *r, struct cp_unit *unit)
 	}
 }
 
-/* ---- what has no code ---- */
+/* ---- what is declared elsewhere ---- */
 
 /* One function of the sources, whatever became of it and whatever it is called
  * then: of a template, all instances. */
@@ -171,6 +199,65 @@ static uint64_t identity(const struct cp_source_function *f)
 	/* Paths are interned. */
 	return cp_hash_u64((uintptr_t)f->file * 31 ^ f->line);
 }
+
+/* The first row at an address. */
+static const struct cp_line_row *row_at(const struct cp_line_table *table, uint64_t address)
+{
+	const struct cp_line_row *row;
+
+	cp_vec_for_each(&table->rows, row)
+		if (row->address == address && !(row->flags & CP_LINE_END))
+			return row;
+	return NULL;
+}
+
+static void move(struct reading *r, struct cp_unit *lines, const struct cp_line_row *row, size_t n)
+{
+	struct cp_source_function *f = &r->to->items.items[n];
+	const char *path = row && row->line ? cp_unit_file(lines, row->file) : NULL;
+
+	path = path ? source_path(r, path) : NULL;
+	if (!path || path == f->file)
+		return;
+	if (!cp_map_put(&r->moved, identity(f), n))
+		r->full = true;
+	f->file = path;
+	f->line = row->line;
+}
+
+/* Of the unit that was just walked. */
+static void move_strangers(struct reading *r, struct cp_unit *unit)
+{
+	struct cp_unit *lines = unit_of_lines(unit);
+	struct cp_line_table table = { 0 };
+	const size_t *n;
+
+	if (r->strangers.count && cp_unit_rows(lines, &table))
+		cp_vec_for_each(&r->strangers, n)
+			move(r, lines, row_at(&table, r->to->items.items[*n].address), *n);
+	r->strangers.count = 0;
+	cp_line_table_free(&table);
+}
+
+static void move_instances(struct reading *r)
+{
+	const struct cp_source_function *to;
+	struct cp_source_function *f;
+	const uint64_t *n;
+
+	if (!r->moved.count)
+		return;
+	cp_vec_for_each(&r->to->items, f) {
+		n = !f->address || f->inlined ? cp_map_get(&r->moved, identity(f)) : NULL;
+		if (!n)
+			continue;
+		to = &r->to->items.items[*n];
+		f->file = to->file;
+		f->line = to->line;
+	}
+}
+
+/* ---- what has no code ---- */
 
 /* Leaves out those without code that are listed elsewhere. */
 static bool drop_copies(struct cp_source_functions *to)
@@ -245,8 +332,11 @@ static bool read_all(struct reading *r)
 	size_t i;
 
 	cp_dwarf_walk(dwarf);
-	for (i = 0; !r->full && i < dwarf->units.count; i++)
+	for (i = 0; !r->full && i < dwarf->units.count; i++) {
 		walk(r, cp_unit_with_dies(dwarf->units.items[i]));
+		move_strangers(r, cp_unit_with_dies(dwarf->units.items[i]));
+	}
+	move_instances(r);
 	if (r->full || !drop_copies(r->to))
 		return false;
 	sort(r->to);
@@ -263,10 +353,14 @@ CP_ERROR cp_image_source_functions(struct cp_image *image, struct cp_source_func
 	r.all = cp_debuginfo_begin(image, STEPS);
 	if (r.all) {
 		r.all->steps += STEPS_A_BYTE * cp_elf_length(r.all->main->elf, r.all->main->info);
+		r.all->steps +=
+			STEPS_A_BYTE_OF_LINES * cp_elf_length(r.all->main->elf, r.all->main->line);
 		ok = read_all(&r);
 	}
 	pthread_mutex_unlock(&image->debug_lock);
 	cp_map_free(&r.files);
+	cp_map_free(&r.moved);
+	cp_vec_free(&r.strangers);
 	cp_vec_free(&r.ranges.list);
 	if (!ok) {
 		cp_source_functions_free(&got);

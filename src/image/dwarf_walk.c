@@ -42,6 +42,8 @@ static struct cp_attr *slot(void *to, uint16_t name)
 		return &a->declaration;
 	case DW_AT_artificial:
 		return &a->artificial;
+	case DW_AT_external:
+		return &a->external;
 	default:
 		return NULL;
 	}

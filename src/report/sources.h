@@ -16,8 +16,8 @@ struct cp_source_rules {
 	const char *root; /* what names are relative to; NULL: the working directory */
 	/* Globs over recorded, mapped and relative paths; `*` crosses directories.
 	 * Without any include, all but system ones (/usr but /usr/src and
-	 * /usr/local/src, /lib, /opt/rust..., rustc's /rustc/HASH, crates below
-	 * .cargo/registry) count; one that is included by name counts wherever it
+	 * /usr/local/src, /lib, Rust's own libraries, crates that cargo fetched)
+	 * count; one that is included by name counts wherever it
 	 * lies. One that ends with '/' means all that is below. */
 	const char *const *include, *const *exclude;
 	const char *const *exclude_line; /* extended regular expressions */

@@ -66,8 +66,13 @@ def paths():
     root = os.getcwd()
     system = ["/usr/include/stdio.h", "/usr/lib/gcc/x86_64-linux-gnu/12/include/emmintrin.h",
               "/usr/local/include/x.h", "/lib/x.c", "/opt/rust/lib/core.rs", "/rustc/90c54/library/core/src/a.rs",
-              "/home/u/.cargo/registry/src/index.crates.io-6f17/libc-0.2/src/lib.rs"]
-    own = ["/home/u/a.c", "/usr/src/sqlite/a.c", "/usr/local/src/a.c", "/library/a.c", "src/a.c", "/build/x/a.c"]
+              "/home/u/.cargo/registry/src/index.crates.io-6f17/libc-0.2/src/lib.rs",
+              "/usr/src/rustc-1.63.0/library/alloc/src/vec/mod.rs", "/rust/deps/gimli-0.32.3/src/lib.rs",
+              "/srv/ci/cargo/registry/src/index.crates.io-1949cf8c6b5b557f/libc-0.2/src/lib.rs",
+              "/srv/ci/cargo/git/checkouts/regex-5a7cbf2b7a9ac1d2/4b8e/src/lib.rs",
+              "/srv/rust/toolchains/nightly/lib/rustlib/src/rust/library/std/src/io.rs"]
+    own = ["/home/u/a.c", "/usr/src/sqlite/a.c", "/usr/local/src/a.c", "/library/a.c", "src/a.c", "/build/x/a.c",
+           "/usr/src/rustcheck/a.c", "/rustcheck/a.c", "/home/u/registry/src/index-1/a.c", "/home/u/git/checkouts/a.c"]
     found = dump(*system, *own)
     same("wanted", [path for path in found if found[path][0]], own)
     same("relative to the root", found["src/a.c"][1:3], ("src/a.c", f"{root}/src/a.c"))
