@@ -71,6 +71,14 @@ struct cp_function {
 
 struct cp_dwarf;
 
+/* A DIE that names what is in it: see dwarf_scope.c. */
+#define CP_NO_SCOPE UINT32_MAX
+struct cp_scope {
+	uint64_t start, end; /* its DIE's offset, and that of the end of its children */
+	uint32_t outer; /* number of the one around it, or CP_NO_SCOPE */
+	uint16_t tag;
+};
+
 struct cp_unit {
 	struct cp_dwarf *dwarf;
 	uint64_t offset, end; /* in .debug_info */
@@ -92,7 +100,8 @@ struct cp_unit {
 
 	struct cp_unit *split; /* the unit in the .dwo file that this one stands for */
 	struct cp_unit *skeleton; /* the other way round */
-	bool split_tried, functions_tried, lines_tried;
+	bool split_tried, functions_tried, lines_tried, scopes_tried;
+	CP_VEC(struct cp_scope) scopes; /* by start */
 	CP_VEC(struct cp_function) functions;
 	struct cp_spans function_spans; /* addresses to functions */
 	struct cp_lines *lines;
@@ -191,6 +200,16 @@ void cp_walk_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev, struct cp_
 void cp_walk_skip_attrs(struct cp_walk *w, const struct cp_abbrev *abbrev);
 /* Passes over the children of a DIE whose attributes were read. */
 bool cp_walk_skip_children(struct cp_walk *w, const struct cp_attr *sibling);
+
+/* ---- dwarf_scope.c ---- */
+
+/* The innermost one that holds the DIE at `offset`, or NULL; the unit's. */
+const struct cp_scope *cp_unit_scope_around(struct cp_unit *unit, uint64_t offset);
+static inline const struct cp_scope *cp_unit_scope_outer(const struct cp_unit *unit,
+							 const struct cp_scope *scope)
+{
+	return scope->outer == CP_NO_SCOPE ? NULL : &unit->scopes.items[scope->outer];
+}
 
 /* ---- dwarf_name.c ---- */
 

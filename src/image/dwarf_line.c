@@ -279,10 +279,9 @@ static bool is_there(const struct run *r, uint64_t low)
 
 static bool end_all(struct run *r)
 {
-	const struct cp_line_row *first = r->all->rows.items + r->first;
 	bool ok = true;
 
-	if (r->all->rows.count > r->first && is_there(r, first->address))
+	if (r->all->rows.count > r->first && is_there(r, r->all->rows.items[r->first].address))
 		ok = emit_all(r, CP_LINE_END);
 	else
 		r->all->rows.count = r->first;
@@ -292,13 +291,13 @@ static bool end_all(struct run *r)
 
 static bool end_sequence(struct run *r)
 {
-	struct row *rows = r->lines->rows.items + r->first;
 	struct sequence s = { .first = r->first, .count = r->lines->rows.count - r->first };
+	struct row *rows = s.count ? r->lines->rows.items + r->first : NULL;
 	bool ok = true;
 
 	if (r->all)
 		return end_all(r);
-	if (!r->ordered)
+	if (!r->ordered && s.count)
 		qsort(rows, s.count, sizeof(*rows), by_address);
 	s.low = s.count ? rows[0].address : 0;
 	s.high = r->address;

@@ -10,8 +10,7 @@
  *         structure_type Square
  *           subprogram area          -> outer::(anonymous namespace)::Square::area
  *
- * DIEs don't know their parents, so the unit is walked down to it, past
- * siblings that end before; the answer is kept.
+ * dwarf_scope.c knows what a DIE lies in; the answer is kept.
  */
 #include "image/debuginfo.h"
 
@@ -21,56 +20,6 @@
 #include "base/buf.h"
 
 #define MAX_NAME 65536
-
-/* What leads to a DIE, outermost first. */
-struct path {
-	uint64_t offsets[CP_DWARF_DEPTH];
-	uint16_t tags[CP_DWARF_DEPTH];
-	size_t count;
-};
-
-/* True when the whole subtree of a DIE lies before `target`. */
-static bool ends_before(const struct cp_unit *unit, const struct cp_attr *sibling, uint64_t here,
-			uint64_t target)
-{
-	uint64_t to;
-
-	return sibling->form && cp_attr_reference(unit, sibling, &to) == unit && to > here &&
-	       to <= target;
-}
-
-static bool find_path(struct cp_unit *unit, uint64_t target, struct path *path)
-{
-	struct cp_die_attrs a;
-	struct cp_walk w;
-	struct cp_die die;
-
-	path->count = 0;
-	if (!cp_walk_from(unit, unit->die, &w))
-		return false;
-	while (cp_walk_next(&w, &die) && die.offset <= target) {
-		if (die.offset == target)
-			return true;
-		if (!die.abbrev) {
-			if (!path->count--)
-				return false;
-			continue;
-		}
-		cp_walk_attrs(&w, die.abbrev, &a);
-		if (!die.abbrev->children)
-			continue;
-		if (ends_before(unit, &a.sibling, die.offset, target)) {
-			if (!cp_walk_skip_children(&w, &a.sibling))
-				return false;
-			continue;
-		}
-		if (path->count == CP_DWARF_DEPTH)
-			return false;
-		path->offsets[path->count] = die.offset;
-		path->tags[path->count++] = die.abbrev->tag;
-	}
-	return false;
-}
 
 /* Follows references until there is a linkage name; references that go round
  * in a circle end at the depth limit. *unit and *offset end at the last DIE. */
@@ -111,29 +60,20 @@ static struct cp_die_name plain_name(struct cp_unit **unit, uint64_t *offset)
 }
 
 /* "namespace::", "Class::", "function()::", or nothing. */
-static void add_part(struct cp_unit *unit, uint64_t offset, uint16_t tag, struct cp_buf *to)
+static void add_part(struct cp_unit *unit, const struct cp_scope *scope, struct cp_buf *to)
 {
+	uint64_t offset = scope->start;
 	const char *name = plain_name(&unit, &offset).name;
 
-	switch (tag) {
-	case DW_TAG_namespace:
-		cp_buf_str(to, name ? name : "(anonymous namespace)");
-		break;
-	case DW_TAG_structure_type:
-	case DW_TAG_class_type:
-	case DW_TAG_union_type:
-	case DW_TAG_enumeration_type:
-	case DW_TAG_interface_type:
-		cp_buf_str(to, name ? name : "{unnamed}");
-		break;
-	case DW_TAG_subprogram:
+	if (scope->tag == DW_TAG_subprogram) {
 		if (!name)
 			return;
 		cp_buf_str(to, name);
 		cp_buf_str(to, "()");
-		break;
-	default:
-		return;
+	} else if (scope->tag == DW_TAG_namespace) {
+		cp_buf_str(to, name ? name : "(anonymous namespace)");
+	} else {
+		cp_buf_str(to, name ? name : "{unnamed}");
 	}
 	cp_buf_str(to, "::");
 }
@@ -143,16 +83,17 @@ static const char *qualify(struct cp_unit *unit, uint64_t offset, const char *na
 {
 	struct cp_debuginfo *all = unit->dwarf->all;
 	const uint64_t *known = cp_map_get(&unit->dwarf->names, offset);
+	const struct cp_scope *around[CP_DWARF_DEPTH], *s;
 	struct cp_buf text = { 0 };
-	struct path path;
-	size_t i;
+	size_t n = 0;
 
 	if (known)
 		return *known ? (const char *)(uintptr_t)*known : name;
-	if (find_path(unit, offset, &path)) {
-		for (i = 0; i < path.count && text.size < MAX_NAME; i++)
-			add_part(unit, path.offsets[i], path.tags[i], &text);
-	}
+	for (s = cp_unit_scope_around(unit, offset); s && n < CP_DWARF_DEPTH;
+	     s = cp_unit_scope_outer(unit, s))
+		around[n++] = s;
+	while (n-- > 0 && text.size < MAX_NAME)
+		add_part(unit, around[n], &text);
 	if (text.size)
 		cp_buf_str(&text, name);
 	if (text.failed || (text.size && !cp_vec_push(&all->strings, text.bytes))) {

@@ -90,6 +90,7 @@ static void destroy_abbrevs(struct cp_abbrevs *a)
 static void destroy_unit(struct cp_unit *unit)
 {
 	cp_vec_free(&unit->functions);
+	cp_vec_free(&unit->scopes);
 	cp_spans_free(&unit->function_spans);
 	cp_lines_destroy(unit->lines);
 	free(unit);

@@ -73,8 +73,7 @@ static bool read_dynamic(struct dynamic *d)
 	Elf64_Dyn dyn;
 	unsigned i;
 
-	for (p = elf->segments;
-	     elf->segment_count && p < elf->segments + elf->segment_count && !found; p++) {
+	for (p = elf->segments; p < cp_elf_segments_end(elf) && !found; p++) {
 		if (p->p_type == PT_DYNAMIC)
 			found = p;
 	}

@@ -79,7 +79,7 @@ static void note_code(struct cp_elf *elf)
 	const Elf64_Phdr *p;
 	size_t n = 0;
 
-	for (p = elf->segments; p < elf->segments + elf->segment_count && n < CP_CODE_MAX; p++) {
+	for (p = elf->segments; p < cp_elf_segments_end(elf) && n < CP_CODE_MAX; p++) {
 		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X) ||
 		    p->p_memsz > UINT64_MAX - p->p_vaddr)
 			continue;
@@ -437,7 +437,7 @@ const Elf64_Phdr *cp_elf_segment_at(const struct cp_elf *elf, uint64_t vaddr)
 {
 	const Elf64_Phdr *p;
 
-	for (p = elf->segments; p < elf->segments + elf->segment_count; p++) {
+	for (p = elf->segments; p < cp_elf_segments_end(elf); p++) {
 		if (p->p_type == PT_LOAD && vaddr >= p->p_vaddr && vaddr - p->p_vaddr < p->p_memsz)
 			return p;
 	}

@@ -53,6 +53,12 @@ struct cp_elf {
 	pthread_mutex_t lock; /* guards touching in cp_elf_load() */
 };
 
+/* Without segments there is nowhere, and nothing may be added to that. */
+static inline const Elf64_Phdr *cp_elf_segments_end(const struct cp_elf *elf)
+{
+	return elf->segment_count ? elf->segments + elf->segment_count : elf->segments;
+}
+
 /* `fd` is taken over, also on failure. `name` is for messages. */
 CP_ERROR cp_elf_open_fd(int fd, const char *name, struct cp_elf **ret);
 /* `blob` (malloc()ed) is taken over, also on failure. */

@@ -247,8 +247,7 @@ static uint8_t *by_segment(const struct cp_elf *elf, struct frames *f)
 	uint8_t head[8], *bytes;
 	int32_t relative;
 
-	for (p = elf->segments;
-	     elf->segment_count && p < elf->segments + elf->segment_count && !hdr; p++) {
+	for (p = elf->segments; p < cp_elf_segments_end(elf) && !hdr; p++) {
 		if (p->p_type == PT_GNU_EH_FRAME)
 			hdr = p;
 	}

@@ -142,7 +142,7 @@ bool cp_image_is_64bit(const struct cp_image *image)
 
 bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, struct cp_vaddr *ret)
 {
-	const Elf64_Phdr *p = image->elf->segments, *end = p + image->elf->segment_count;
+	const Elf64_Phdr *p = image->elf->segments, *end = cp_elf_segments_end(image->elf);
 
 	for (; p < end; p++) {
 		if (p->p_type == PT_LOAD && offset >= p->p_offset &&

@@ -8,12 +8,12 @@
 #include "probe/spec.h"
 
 #include <ctype.h>
-#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "base/regexp.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -192,20 +192,16 @@ static enum kind take_prefix(const char **text)
 static CP_ERROR compile(const char *spec, size_t at, struct entry *e)
 {
 	char *regex = strndup(e->pattern + 1, strlen(e->pattern) - 2);
-	char why[128];
-	int bad;
+	char why[CP_REGEXP_WHY];
 
 	if (!regex)
 		return cp_error_nomem();
-	bad = regcomp(&e->regex, regex, REG_EXTENDED | REG_NOSUB);
+	e->compiled = cp_regexp_compile(regex, REG_NOSUB, &e->regex, why);
 	free(regex);
-	if (bad) {
-		regerror(bad, &e->regex, why, sizeof(why));
-		return cp_error_hint(complain(spec, at, "a regular expression that can't be read"),
-				     "%s: %s", e->pattern, why);
-	}
-	e->compiled = true;
-	return NULL;
+	if (e->compiled)
+		return NULL;
+	return cp_error_hint(complain(spec, at, "a regular expression that can't be read"),
+			     "%s: %s", e->pattern, why);
 }
 
 /* "the::name(int, char)" without its quotes: nothing in it is special. */

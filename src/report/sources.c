@@ -2,13 +2,13 @@
 #include "report/sources.h"
 
 #include <limits.h>
-#include <regex.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/map.h"
+#include "base/regexp.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "report/changes.h"
@@ -35,13 +35,10 @@ struct cp_sources {
 
 static CP_ERROR compile(const char *what, const char *text, regex_t *ret)
 {
-	int status = regcomp(ret, text, REG_EXTENDED | REG_NEWLINE);
-	char why[128];
+	char why[CP_REGEXP_WHY];
 
-	if (!status)
+	if (cp_regexp_compile(text, REG_NEWLINE, ret, why))
 		return NULL;
-	regerror(status, ret, why, sizeof(why));
-	regfree(ret);
 	return cp_error_new(CP_ERR_USAGE, 0, "--%s: '%s' is no regular expression: %s", what, text,
 			    why);
 }

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/map.h"
+#include "base/regexp.h"
 #include "base/text.h"
 #include "base/types.h"
 #include "base/vec.h"
@@ -224,6 +225,43 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+/* What the C library would take seconds or all memory for is refused, and
+ * nothing that somebody would write. */
+static void test_regex(void)
+{
+	static const char *const good[] = {
+		"^parse_.*$", "(a|b)+c{3,5}", "[]+*{(]x", "[^]x]+",	 "[[:alpha:]_]+[[.].]]",
+		"a{",	      "\\(+\\[",      "((a+)+)+", "(a{50}){50}", "a{255}"
+	};
+	static const char *const bad[] = { "(",
+					   "a{2,1}",
+					   "c++++++++++++++++++++++++++++++++",
+					   "(((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+",
+					   "((a{200}){200})",
+					   "((a{,100}){100,}){2}" };
+	char why[CP_REGEXP_WHY], deep[2 * 3000 + 2];
+	regex_t regex;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(good); i++) {
+		bool read = cp_regexp_compile(good[i], REG_NOSUB, &regex, why);
+
+		CHECK(read);
+		if (read)
+			regfree(&regex);
+		else
+			fprintf(stderr, "%s: %s\n", good[i], why);
+	}
+	for (i = 0; i < CP_ARRAY_SIZE(bad); i++) {
+		*why = 0;
+		CHECK(!cp_regexp_compile(bad[i], 0, &regex, why) && *why);
+	}
+	memset(deep, '(', 3000);
+	memset(deep + 3000, ')', 3000);
+	deep[6000] = 0;
+	CHECK(!cp_regexp_compile(deep, 0, &regex, why));
+}
+
 static void test_sort(void)
 {
 	static const char *const orders[] = { "", "1", "12", "21", "11", "1223", "1232", "3221" };
@@ -261,6 +299,7 @@ int main(void)
 	test_json();
 	test_error();
 	test_stat_field();
+	test_regex();
 	test_sort();
 	TEST_MAIN_END;
 }
