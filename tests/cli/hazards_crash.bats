@@ -5,6 +5,9 @@
 load helpers
 load tracees
 
+# With little address space; a sanitizer wants terabytes.
+[ -z "${SANITIZED-}" ] || setup() { skip 'sanitizers need the address space'; }
+
 # crash_with HOOK OPTION...: to some busy programs, by attach.
 crash_with() {
 	local line name hook=$1

@@ -61,8 +61,8 @@ long_or() {
 	if [ -n "${CPROF_TEST_LONG-}" ]; then echo "$1"; else echo "$2"; fi
 }
 
-# needs PROGRAM...: skips where one is missing; CI allows no skip that
-# tests/allowed-skips does not list.
+# needs PROGRAM...: skips where one is missing, which is a failure unless
+# tests/allowed-skips lists it.
 needs() {
 	local program
 	for program; do
