@@ -16,6 +16,7 @@
 #include "engine/areas.h"
 #include "engine/context.h"
 #include "engine/coverage.h"
+#include "engine/ifuncs.h"
 #include "engine/roles.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
@@ -291,6 +292,16 @@ static void fill(struct batch *b, const struct engine_numbers *numbers, const st
 			add_function(b, numbers->items[i]);
 }
 
+/* Those that are watched only for what they choose. */
+static size_t count_resolvers(const struct engine_calls *c, const struct engine_numbers *numbers)
+{
+	size_t i, count = 0;
+
+	for (i = 0; i < numbers->count; i++)
+		count += c->traced.items[numbers->items[i]]->role == ENGINE_ROLE_RESOLVER;
+	return count;
+}
+
 static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 		      const struct own *own)
 {
@@ -305,7 +316,7 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	errnum = send_batch(&b, &armed);
 	if (!errnum)
 		c->armed_functions += b.groups.count - (own->watch_count != 0) - own->throw_count -
-				      own->lock_count;
+				      own->lock_count - count_resolvers(c, numbers);
 	c->armed_sites += armed;
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
 	batch_free(&b);
@@ -421,6 +432,8 @@ void engine_arm_process(cprof_process *p)
 	 * SIGTRAP. */
 	arm_images(p, false);
 	arm_images(p, true);
+	/* Behind the watched resolvers, so that none answers in between. */
+	engine_ifuncs_look(p);
 }
 
 void engine_arm_all(cprof_session *s)

@@ -23,6 +23,9 @@
 #include "probe/shadow.h"
 #include "probe/spec.h"
 
+struct engine_choice;
+struct engine_ifuncs;
+
 /* Functions that cprof has to see called, whatever is traced (plans.c). */
 #define ENGINE_WATCHES 10
 
@@ -38,6 +41,8 @@ struct engine_plans {
 	uint32_t throws[2]; /* of exceptions (throws.c) + 1; 0: none */
 	struct engine_role_plan *roles; /* owned; roles.c; NULL: not looked at */
 	struct engine_lock_plan *locks; /* owned; locks.c */
+	struct engine_ifuncs *ifuncs; /* owned; ifuncs.c; NULL: not looked at */
+	CP_VEC(struct engine_choice) choices; /* of functions here (ifuncs.h) */
 	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
@@ -59,6 +64,15 @@ struct engine_traced {
 	bool disarmed; /* it was called too often */
 	bool loops; /* see struct cp_probe_plan */
 	struct cp_signature *signature; /* owned; NULL: no values asked for */
+	bool type_anew; /* `signature` knows nothing, and there is more to know */
+	const char *called; /* the name of an ifunc that it is asked for by; NULL */
+};
+
+/* What filters want of a function. */
+struct engine_wish {
+	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_ROLE */
+	bool named; /* in full */
+	const char *called; /* as in struct engine_traced */
 };
 
 enum engine_site_kind {
@@ -191,6 +205,8 @@ struct engine_numbers {
 	uint32_t *items;
 	size_t count, capacity;
 };
+/* What they want of it by its own names. */
+struct engine_wish engine_asked(cprof_session *s, cprof_image *image, struct cp_probe_function *f);
 bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out);
 /* The watches must be planned before the image that they are in. */
 bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers);

@@ -154,11 +154,24 @@ static void symbolize_jit(cprof_assembly *a, uint64_t address, cprof_symbolize_f
 	pthread_mutex_unlock(&a->lock);
 }
 
+/* The name of the indirect function that somebody asked for it by; or NULL. */
+static const char *called_at(cprof_assembly *a, uint64_t address)
+{
+	const uint64_t *called;
+	const char *name;
+
+	pthread_mutex_lock(&a->lock);
+	called = cp_map_get(&a->called, address);
+	name = called ? (const char *)(uintptr_t)*called : NULL;
+	pthread_mutex_unlock(&a->lock);
+	return name;
+}
+
 /* The real function is named as in the symbol table, which knows aliases and
  * clones; debug information knows the inlined ones and the lines. */
-static void symbolize_image(struct cp_image *image, uint64_t address, cprof_symbolize_fn cb,
-			    void *data)
+static void symbolize_image(cprof_assembly *a, uint64_t address, cprof_symbolize_fn cb, void *data)
 {
+	struct cp_image *image = a->image;
 	struct cp_inline_frame frames[MAX_INLINE];
 	struct cp_vaddr at = { address };
 	struct cp_symbol symbol;
@@ -175,7 +188,10 @@ static void symbolize_image(struct cp_image *image, uint64_t address, cprof_symb
 	for (i = 0; i < count; i++) {
 		const struct cp_inline_frame *f = &frames[i];
 		const char *linkage = !f->inlined && known ? symbol.name : f->function;
-		CP_FREE char *name = linkage ? cp_demangle(linkage) : NULL;
+		const char *called = !f->inlined && known ? called_at(a, symbol.start.v) : NULL;
+		CP_FREE char *name = called    ? cp_demangle(called)
+				     : linkage ? cp_demangle(linkage)
+					       : NULL;
 		const cprof_symbol out = {
 			.name = name,
 			.linkage_name = linkage,
@@ -194,7 +210,7 @@ void cprof_assembly_symbolize(cprof_assembly *a, uint64_t address, cprof_symboli
 			      void *data)
 {
 	if (a->image)
-		symbolize_image(a->image, address, cb, data);
+		symbolize_image(a, address, cb, data);
 	else
 		symbolize_jit(a, address, cb, data);
 }
@@ -203,10 +219,14 @@ const char *cprof_function_name(const cprof_function *f)
 {
 	cprof_function *own = (cprof_function *)(uintptr_t)f;
 	char *name = own ? atomic_load(&own->name) : (char *)(uintptr_t) "", *made;
+	const char *called;
 
 	if (name)
 		return name;
-	made = f->planned ? cp_probe_name(f->linkage_name) : cp_demangle(f->linkage_name);
+	called = f->planned ? called_at(f->image->assembly, f->start - f->image->bias) : NULL;
+	made = called	    ? cp_probe_name(called)
+	       : f->planned ? cp_probe_name(f->linkage_name)
+			    : cp_demangle(f->linkage_name);
 	if (!made)
 		return f->linkage_name;
 	/* Another thread may have been as fast. */

@@ -59,6 +59,7 @@ void engine_assembly_free(cprof_assembly *a)
 	engine_plans_free(a->plans);
 	cp_image_destroy(a->image);
 	cp_perf_map_destroy(a->jit);
+	cp_map_free(&a->called);
 	pthread_mutex_destroy(&a->lock);
 	free(a->path);
 	free(a);

@@ -35,13 +35,14 @@
 struct cprof_assembly {
 	char *path;
 	struct cp_image *image; /* NULL: could not be opened, or no file */
-	pthread_mutex_t lock; /* of jit */
+	pthread_mutex_t lock; /* of jit, called */
 	struct cp_perf_map *jit;
 	uint64_t jit_next_ns; /* no walk reads it before */
 	bool made; /* at run time, and registered for debuggers (jit.c) */
 	bool jit_asked; /* the next two are known */
 	bool has_jit; /* it has the debuggers' list of such code, at */
 	struct cp_vaddr jit_list;
+	struct cp_map called; /* link-time address -> name of the ifunc that it was asked for by */
 	struct engine_places *places; /* owned; NULL: nobody asked for values of frames */
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */

@@ -11,8 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/sourcepath.h"
 #include "base/text.h"
 #include "engine/fibers.h"
+#include "engine/ifuncs.h"
 #include "engine/roles.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
@@ -27,6 +29,8 @@ void engine_plans_free(struct engine_plans *plans)
 	cp_probe_functions_free(&plans->functions);
 	engine_lock_plan_free(plans->locks);
 	engine_role_plan_free(plans->roles);
+	engine_ifuncs_free(plans->ifuncs);
+	cp_vec_free(&plans->choices);
 	free(plans->numbers);
 	free(plans);
 }
@@ -181,25 +185,31 @@ const cprof_function *engine_traced_function(cprof_session *s, const cprof_image
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT | \
 	 CPROF_CALL_INSTRUMENTATION_STACK | CPROF_CALL_INSTRUMENTATION_HOLD)
 
-/* What the filters of all profilers want of a function, together; ONCE only if
- * it is enough for all of them. */
-static unsigned filtered(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
-			 bool *named_ret)
+/* What the filters of all profilers want of a function, together. */
+struct asking {
+	unsigned flags, once; /* `once` only if it is enough for all of them */
+	bool named;
+	const char *name; /* that was asked for; NULL: it is not wanted */
+};
+
+static void ask(cprof_session *s, cprof_image *image, struct cp_probe_function *f, struct asking *a)
 {
 	const struct cp_probe_image of = engine_probe_image(image);
 	const struct engine_calling outer = s->calling;
 	const struct cprof_profiler_desc *p;
 	const struct engine_trace *t;
 	enum cp_spec_match m;
-	unsigned flags = 0, once = CPROF_CALL_INSTRUMENTATION_ONCE, more;
+	const char *name;
+	unsigned more;
 
 	cp_vec_for_each(&s->calls->traces, t) {
-		m = cp_probe_match(t->spec->spec, &of, f);
+		m = cp_probe_match_name(t->spec->spec, &of, f, &name);
 		if (m != CP_SPEC_NO) {
-			flags |= t->flags;
-			once &= t->flags;
+			a->flags |= t->flags;
+			a->once &= t->flags;
+			a->name = a->name ? a->name : name;
 		}
-		*named_ret |= m == CP_SPEC_NAMED;
+		a->named |= m == CP_SPEC_NAMED;
 	}
 	for (p = s->calls->filters ? s->profilers : NULL; p; p = p->next) {
 		cprof_call_instrumentation_filter_fn filter = p->filter;
@@ -208,24 +218,57 @@ static unsigned filtered(cprof_session *s, cprof_image *image, struct cp_probe_f
 		s->calling = (struct engine_calling){ p->desc, "call_instrumentation_filter" };
 		more = function ? filter(p->prof, function) : 0;
 		s->calling = outer;
-		flags |= more;
-		once &= more ? more : once;
+		a->flags |= more;
+		a->once &= more ? more : a->once;
+		if (more && !a->name)
+			a->name = f->linkage_name;
 	}
-	if (once)
-		return flags & WITH_ONCE ? (flags & WITH_ONCE) | once : 0;
-	return flags & ~CPROF_CALL_INSTRUMENTATION_ONCE;
 }
 
-/* The same, and what it is watched for anyway. */
-static unsigned wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
-		       bool *named_ret)
+static struct engine_wish settled(const struct asking *a)
 {
-	unsigned flags = filtered(s, image, f, named_ret);
+	struct engine_wish wish = { .flags = a->flags & ~CPROF_CALL_INSTRUMENTATION_ONCE,
+				    .named = a->named };
 
+	if (a->once)
+		wish.flags = a->flags & WITH_ONCE ? (a->flags & WITH_ONCE) | a->once : 0;
+	return wish;
+}
+
+struct engine_wish engine_asked(cprof_session *s, cprof_image *image, struct cp_probe_function *f)
+{
+	struct asking a = { .once = CPROF_CALL_INSTRUMENTATION_ONCE };
+
+	ask(s, image, f, &a);
+	return settled(&a);
+}
+
+/* By its own name, by that of an indirect function that it was chosen for, and
+ * for what it is watched anyway. A resolver is only watched. */
+static struct engine_wish wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f)
+{
+	struct asking a = { .once = CPROF_CALL_INSTRUMENTATION_ONCE };
+	const struct engine_choice *choice;
+	struct engine_wish wish;
+	bool own;
+
+	if (f->kind == CP_PROBE_IFUNC)
+		return (struct engine_wish){
+			.flags = engine_ifuncs_wanted(image, false) ? ENGINE_TRACED_ROLE : 0,
+			.named = true,
+		};
+	ask(s, image, f, &a);
+	own = a.name != NULL;
+	cp_vec_for_each(&image->assembly->plans->choices, choice)
+		if (choice->target == f)
+			ask(s, choice->image, choice->ifunc, &a);
+	wish = settled(&a);
+	wish.called = own ? NULL : a.name;
 	if (!engine_roles_wanted(s) || !engine_role_of(image, f))
-		return flags;
-	*named_ret = true;
-	return (flags & ~CPROF_CALL_INSTRUMENTATION_ONCE) | ENGINE_TRACED_ROLE;
+		return wish;
+	wish.named = true;
+	wish.flags = (wish.flags & ~CPROF_CALL_INSTRUMENTATION_ONCE) | ENGINE_TRACED_ROLE;
+	return wish;
 }
 
 static bool image_wanted(const cprof_session *s, const cprof_image *image)
@@ -286,6 +329,34 @@ static bool add_site(struct engine_calls *c, uint32_t traced, const struct cp_pr
 	return cp_vec_push(&c->sites, made);
 }
 
+/* What has no debug information, or is assembly, is what headers declare: under the
+ * name of an indirect function that it was chosen for, or as part of a library of
+ * the system under one of its own. */
+static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned want)
+{
+	const struct engine_plans *plans = t->assembly->plans;
+	const struct cp_probe_function *f = t->function;
+	bool foreign = cp_path_is_system_image(t->assembly->path), found = false;
+	struct cp_signature *declared;
+	const struct engine_choice *c;
+	size_t i;
+
+	cp_vec_for_each(&plans->choices, c)
+		found = found ||
+			(c->target == f &&
+			 engine_declared_signature(s, c->ifunc->linkage_name, want, &declared));
+	found = found ||
+		(foreign && engine_declared_signature(s, f->linkage_name, want, &declared));
+	for (i = 0; foreign && !found && i < f->alias_count; i++)
+		found = engine_declared_signature(
+			s, plans->functions.aliases.items[f->first_alias + i].linkage_name, want,
+			&declared);
+	if (!found)
+		return;
+	cp_signature_destroy(t->signature);
+	t->signature = declared;
+}
+
 /* Types are read when somebody wants values, before anything is armed. */
 static void read_signature(cprof_session *s, struct engine_traced *t)
 {
@@ -313,6 +384,8 @@ static void read_signature(cprof_session *s, struct engine_traced *t)
 				f->flags & CP_PROBE_CLONE, want, &c->limits, &t->signature);
 	if (err)
 		cp_debug("types of %s: %s", f->linkage_name, err->what);
+	else if (!cp_signature_is_described(t->signature))
+		use_declaration(s, t, want);
 	cp_error_free(err);
 }
 
@@ -381,9 +454,21 @@ static uint32_t rate_of(const struct engine_calls *c, const struct engine_traced
 	return named && !engine_role_pauses(t) ? c->rate_named : c->rate_globbed;
 }
 
-static uint32_t plan_function(cprof_session *s, const cprof_image *image,
-			      struct cp_probe_function *f, unsigned flags, bool named,
-			      struct cp_probe_plan *plan)
+/* The name lives as long as the image that the ifunc is in. */
+static void set_called(struct engine_traced *t, const char *called)
+{
+	cprof_assembly *a = t->assembly;
+
+	t->called = called;
+	if (!called)
+		return;
+	pthread_mutex_lock(&a->lock);
+	cp_map_put(&a->called, t->function->address, (uintptr_t)called);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
+			      const struct engine_wish *wish, struct cp_probe_plan *plan)
 {
 	cprof_assembly *a = image->assembly;
 	struct cp_reader file = cp_probe_file_reader(a->image);
@@ -404,14 +489,17 @@ static uint32_t plan_function(cprof_session *s, const cprof_image *image,
 	}
 	t->assembly = a;
 	t->function = f;
-	t->flags = flags;
-	t->role = flags & ENGINE_TRACED_ROLE ? engine_role_of(image, f) : 0;
-	if (!(flags & CPROF_CALL_INSTRUMENTATION_ONCE))
-		t->max_rate = rate_of(c, t, named);
+	t->flags = wish->flags;
+	t->role = t->flags & ENGINE_TRACED_ROLE ? engine_role_of(image, f) : 0;
+	if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE))
+		t->max_rate = rate_of(c, t, wish->named);
+	set_called(t, wish->called);
 	if (!add_sites(c, t, number, plan))
 		t->site_count = 0;
 	if (t->site_count)
 		read_signature(s, t);
+	if (t->signature && !cp_signature_is_described(t->signature) && f->kind != CP_PROBE_PLT)
+		engine_ifuncs_untyped(image);
 	set_captures(c, t);
 	return number;
 }
@@ -426,18 +514,18 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 
 	if (!plans || !image_wanted(s, image) || !engine_plans_read(a, plans))
 		return false;
+	engine_ifuncs_wanted(image, false);
 	for (i = 0; engine_decoder(s->calls) && i < plans->functions.count; i++) {
 		struct cp_probe_function *f = &plans->functions.items[i];
-		bool named = false;
-		unsigned flags = wanted(s, image, f, &named);
+		struct engine_wish wish = wanted(s, image, f);
 
-		if (!flags || (plans->hook_address && f->address == plans->hook_address))
+		if (!wish.flags || (plans->hook_address && f->address == plans->hook_address))
 			continue;
 		if (!plans->numbers[i]) {
-			uint32_t number = plan_function(s, image, f, flags, named, &plan);
+			uint32_t number = plan_function(s, image, f, &wish, &plan);
 
 			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
-			s->calls->chosen += flags != ENGINE_TRACED_ROLE;
+			s->calls->chosen += wish.flags != ENGINE_TRACED_ROLE;
 		}
 		if (plans->numbers[i] != NOT_CHOSEN &&
 		    s->calls->traced.items[plans->numbers[i] - 1]->site_count &&
@@ -450,16 +538,21 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 
 /* What a function that was chosen before is wanted for now. True: its sites
  * have to be placed anew. */
-static bool want_again(cprof_session *s, struct engine_traced *t, unsigned flags, bool named)
+static bool want_again(cprof_session *s, struct engine_traced *t, const struct engine_wish *wish)
 {
 	struct engine_calls *c = s->calls;
-	bool same = t->flags == flags && !t->disarmed;
+	bool same = t->flags == wish->flags && !t->disarmed && !t->type_anew;
 
-	t->flags = flags;
+	t->flags = wish->flags;
 	t->disarmed = false;
-	t->max_rate = rate_of(c, t, named);
+	t->max_rate = rate_of(c, t, wish->named);
 	if (same || !t->site_count)
 		return false;
+	if (t->type_anew) {
+		cp_signature_destroy(t->signature);
+		t->signature = NULL;
+		t->type_anew = false;
+	}
 	if (!t->signature)
 		read_signature(s, t);
 	set_captures(c, t);
@@ -474,30 +567,32 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
 	bool ok = plans && engine_plans_read(image->assembly, plans) && engine_decoder(s->calls);
 	size_t i;
 
+	if (ok)
+		engine_ifuncs_wanted(image, true);
 	for (i = 0; ok && i < plans->functions.count; i++) {
 		struct cp_probe_function *f = &plans->functions.items[i];
-		bool named = false, fresh = !plans->numbers[i];
-		unsigned flags = wanted(s, image, f, &named);
+		struct engine_wish wish = wanted(s, image, f);
+		bool fresh = !plans->numbers[i];
 		struct engine_traced *t;
 		uint32_t number;
 
-		if ((fresh && !flags) || plans->numbers[i] == NOT_CHOSEN ||
+		if ((fresh && !wish.flags) || plans->numbers[i] == NOT_CHOSEN ||
 		    (plans->hook_address && f->address == plans->hook_address))
 			continue;
 		if (fresh) {
-			number = plan_function(s, image, f, flags, named, &plan);
+			number = plan_function(s, image, f, &wish, &plan);
 			plans->numbers[i] = number == NOT_CHOSEN ? NOT_CHOSEN : number + 1;
-			s->calls->chosen += flags != ENGINE_TRACED_ROLE;
+			s->calls->chosen += wish.flags != ENGINE_TRACED_ROLE;
 			if (number == NOT_CHOSEN)
 				continue;
 		}
 		number = plans->numbers[i] - 1;
 		t = s->calls->traced.items[number];
-		if (!flags)
+		if (!wish.flags)
 			ok = !t->flags || cp_vec_push(&r->off, number);
-		else if (want_again(s, t, flags, named) || (fresh && t->site_count))
+		else if (want_again(s, t, &wish) || (fresh && t->site_count))
 			ok = cp_vec_push(&r->changed, number);
-		if (flags && t->site_count)
+		if (wish.flags && t->site_count)
 			ok &= cp_vec_push(&r->all, number);
 	}
 	cp_probe_plan_free(&plan);

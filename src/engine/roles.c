@@ -10,11 +10,12 @@
 #include "engine/finalizing.h"
 #include "engine/heap.h"
 #include "engine/heap_size.h"
+#include "engine/ifuncs.h"
 #include "image/image.h"
 
 /* ---- families ---- */
 
-enum family { NO_FAMILY, HEAP, HEAP_SIZE, FILEIO, FINALIZING };
+enum family { NO_FAMILY, HEAP, HEAP_SIZE, FILEIO, FINALIZING, RESOLVING };
 
 #define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
 
@@ -48,6 +49,8 @@ static const struct {
 	[ENGINE_ROLE_EXIT] = { FINALIZING, false, WITH_STACK, 0 },
 	[ENGINE_ROLE_EXITED] = { FINALIZING, false, WITH_STACK, 0 },
 	[ENGINE_ROLE_FINALIZE] = { FINALIZING, false, WITH_STACK, WITH_STACK },
+	/* Held, so that nobody calls what it chose before it has its breakpoints. */
+	[ENGINE_ROLE_RESOLVER] = { RESOLVING, true, CP_SITE_REGS, CP_SITE_REGS },
 };
 
 bool engine_role_entry_alone(const struct engine_traced *t)
@@ -206,6 +209,8 @@ uint8_t engine_role_of(const cprof_image *image, const struct cp_probe_function 
 	const struct engine_role_plan *plan = image->assembly->plans->roles;
 	const uint64_t *role = plan ? cp_map_get(&plan->roles, f->address) : NULL;
 
+	if (f->kind == CP_PROBE_IFUNC)
+		return ENGINE_ROLE_RESOLVER;
 	return role ? (uint8_t)*role : ENGINE_ROLE_NONE;
 }
 
@@ -263,6 +268,8 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 		break;
 	case FINALIZING:
 		return engine_finalizing_entered(s, role, hit, call);
+	case RESOLVING:
+		break;
 	}
 	return false;
 }
@@ -296,6 +303,9 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 		return engine_heap_size_returned(s, role, call);
 	case FILEIO:
 		return engine_fileio_returned(s, role, call);
+	case RESOLVING:
+		engine_ifunc_resolved(s, call);
+		break;
 	case NO_FAMILY:
 	case FINALIZING:
 		break;

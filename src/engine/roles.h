@@ -44,6 +44,8 @@ enum engine_role {
 	ENGINE_ROLE_EXIT, /* begins what is done at the end */
 	ENGINE_ROLE_EXITED, /* the end of the process */
 	ENGINE_ROLE_FINALIZE, /* of one library */
+	/* ifuncs.c */
+	ENGINE_ROLE_RESOLVER, /* of an indirect function */
 	ENGINE_ROLES
 };
 

@@ -28,6 +28,7 @@
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "engine/ifuncs.h"
 #include "engine/jit.h"
 #include "engine/roles.h"
 #include "engine/throws.h"
@@ -341,6 +342,7 @@ static void heartbeat(cprof_session *s, uint64_t now)
 	if (now - s->heartbeat_ns >= CP_NS_PER_S) {
 		s->heartbeat_ns = now;
 		engine_arm_again(s);
+		engine_ifuncs_again(s);
 		engine_look_around(s);
 		engine_raise0(s, heartbeat);
 	}
@@ -526,6 +528,7 @@ static void start(cprof_session *s)
 		for (i = 0; i < s->processes.count; i++) /* while there is a tracer to ask */
 			engine_open_memory(s->processes.items[i]);
 		engine_arm_all(s);
+		engine_refilter(s);
 		engine_look_around(s);
 		engine_initialized(s);
 	}

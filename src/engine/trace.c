@@ -10,6 +10,7 @@
 #include "engine/coverage.h"
 #include "engine/fileio.h"
 #include "engine/heap.h"
+#include "engine/ifuncs.h"
 #include "engine/invoke.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
@@ -91,6 +92,7 @@ void engine_calls_warn(cprof_session *s)
 		return;
 	engine_locks_warn(s);
 	engine_heap_warn(s);
+	engine_ifuncs_warn(s);
 	if (s->calls->untold && !s->calls->told)
 		engine_warn(s, "the condition names what no call had: arguments have names where "
 			       "there is debug information");

@@ -104,6 +104,17 @@ bool cp_image_symbol(struct cp_image *image, struct cp_vaddr at, struct cp_symbo
 /* All symbols, sorted by address; for plans and tests. */
 CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, size_t *count_ret);
 
+/* A word of the global offset table that the dynamic linker, or a static
+ * program's start, fills with the address of a function. */
+struct cp_got_word {
+	struct cp_vaddr at;
+	const char *name; /* of the symbol; lives as long as the image; NULL: none */
+	struct cp_vaddr resolver; /* without a name: whose answer it gets, if there is one */
+};
+/* False: enough, and cp_image_got() answers false. */
+typedef bool (*cp_got_word_fn)(void *ctx, const struct cp_got_word *word);
+bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx);
+
 /* The static variable that covers `at`, demangled, and how far in it that is; to be
  * free()d. NULL: none, or no symbol tells. */
 char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret);

@@ -101,4 +101,16 @@ bool cp_symbols_add_unwind(struct cp_elf *elf, const struct cp_spans *known,
 			   struct cp_raw_symbols *raw);
 void cp_symbols_destroy(struct cp_symbols *table);
 
+/* ---- got.c ---- */
+struct cp_relocation {
+	uint64_t at, addend;
+	const char *name; /* of its symbol, while the file is open; NULL: none, or not known */
+	bool symbol; /* it has one */
+	size_t index; /* in its section */
+};
+/* False: enough, and cp_elf_each_relocation() answers false. */
+typedef bool (*cp_elf_relocation_fn)(void *ctx, const struct cp_relocation *r);
+bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
+			    cp_elf_relocation_fn fn, void *ctx);
+
 #endif

@@ -25,7 +25,6 @@
 #define STEP 4 /* entries and their first instructions lie at multiples of it */
 #define MAX_ENTRY 32
 #define LAZY_STUB 16
-#define MAX_RELOCATIONS (UINT64_C(512) << 20)
 
 struct entry {
 	uint64_t vaddr, size;
@@ -128,63 +127,40 @@ static bool name_entry(struct plt *p, size_t number, const char *target)
 	return p->entries.items[number].name != NULL;
 }
 
+struct relocating {
+	struct plt *p;
+	bool by_index; /* the section's n-th relocation is of the n-th lazy stub */
+};
+
 /* One relocation: its slot's entry gets the symbol's name, or waits for the
  * name of what is at the address. */
-static bool apply(struct plt *p, const Elf64_Rela *rela, const char *name, bool by_index,
-		  size_t index)
+static bool apply(void *ctx, const struct cp_relocation *r)
 {
-	uint64_t *number = cp_map_get(&p->by_slot, rela->r_offset), *other;
+	const struct relocating *relocating = ctx;
+	struct plt *p = relocating->p;
+	uint64_t *number = cp_map_get(&p->by_slot, r->at), *other;
 
-	if (name && by_index && index < p->lazy.count && !name_entry(p, p->lazy.items[index], name))
+	if (r->name && relocating->by_index && r->index < p->lazy.count &&
+	    !name_entry(p, p->lazy.items[r->index], r->name))
 		return false;
 	if (!number || p->entries.items[*number].name)
 		return true;
-	if (name)
-		return name_entry(p, *number, name);
-	if (ELF64_R_SYM(rela->r_info))
+	if (r->name)
+		return name_entry(p, *number, r->name);
+	if (r->symbol)
 		return true;
-	other = cp_map_get(&p->by_target, (uint64_t)rela->r_addend);
+	other = cp_map_get(&p->by_target, r->addend);
 	/* The same relocation twice would close a circle. */
 	if (other && (*other == *number || p->entries.items[*number].next))
 		return true;
 	p->entries.items[*number].next = other ? *other + 1 : 0;
-	return cp_map_put(&p->by_target, (uint64_t)rela->r_addend, *number);
-}
-
-static bool relocate(struct plt *p, struct cp_elf_section *section)
-{
-	struct cp_elf_section *symbols, *strings;
-	size_t size = 0, symbols_size = 0, strings_size = 0, i, index;
-	bool by_index = !strcmp(section->name, ".rela.plt");
-	const Elf64_Sym *syms = NULL;
-	const Elf64_Rela *relas;
-	const char *names = NULL, *name;
-
-	relas = (const void *)cp_elf_load(p->elf, section, &size);
-	if (section->link && section->link < p->elf->section_count) {
-		symbols = &p->elf->sections[section->link];
-		if (symbols->type == SHT_DYNSYM && symbols->link < p->elf->section_count) {
-			strings = &p->elf->sections[symbols->link];
-			syms = (const void *)cp_elf_load(p->elf, symbols, &symbols_size);
-			if (strings->type == SHT_STRTAB)
-				names = (const void *)cp_elf_load(p->elf, strings, &strings_size);
-		}
-	}
-	for (i = 0; relas && i < size / sizeof(*relas); i++) {
-		index = ELF64_R_SYM(relas[i].r_info);
-		name = NULL;
-		if (index && syms && names && index < symbols_size / sizeof(*syms) &&
-		    syms[index].st_name < strings_size)
-			name = names + syms[index].st_name;
-		if (!apply(p, &relas[i], name, by_index, i))
-			return false;
-	}
-	return true;
+	return cp_map_put(&p->by_target, r->addend, *number);
 }
 
 /* .rela.plt before the others, which are large. */
 static bool relocate_all(struct plt *p)
 {
+	struct relocating r = { .p = p };
 	struct cp_elf_section *s;
 	unsigned pass;
 	size_t i;
@@ -193,9 +169,9 @@ static bool relocate_all(struct plt *p)
 	for (pass = 0; pass < 2; pass++) {
 		for (i = 1; i < p->elf->section_count; i++) {
 			s = &p->elf->sections[i];
-			first = !strcmp(s->name, ".rela.plt") || !strcmp(s->name, ".rela.iplt");
-			if (s->type == SHT_RELA && (s->flags & SHF_ALLOC) && first == !pass &&
-			    s->size <= MAX_RELOCATIONS && !relocate(p, s))
+			r.by_index = !strcmp(s->name, ".rela.plt");
+			first = r.by_index || !strcmp(s->name, ".rela.iplt");
+			if (first == !pass && !cp_elf_each_relocation(p->elf, s, apply, &r))
 				return false;
 		}
 	}

@@ -349,7 +349,9 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 
 	if (!s)
 		return cp_error_nomem();
-	s->described = cp_image_function(image, address, &s->arena, &s->function);
+	/* That of assembly has no parameters, which is not to say that there are none. */
+	s->described = cp_image_function(image, address, &s->arena, &s->function) &&
+		       s->function.language != CP_LANGUAGE_ASSEMBLER;
 	if (s->described && s->function.language == CP_LANGUAGE_RUST && s->convention)
 		s->convention = s->arch == &cp_arch_x86_64 ? &cp_convention_rust : NULL;
 	err = s->described ? place_parameters(s, image) : raw_parameters(s);

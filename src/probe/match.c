@@ -25,6 +25,14 @@ static const char *source_of(void *ctx)
 enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_image *image,
 				  struct cp_probe_function *function)
 {
+	const char *linkage;
+
+	return cp_probe_match_name(spec, image, function, &linkage);
+}
+
+enum cp_spec_match cp_probe_match_name(struct cp_spec *spec, const struct cp_probe_image *image,
+				       struct cp_probe_function *function, const char **linkage_ret)
+{
 	struct source source = { image->image, function->address };
 	struct cp_spec_subject subject = {
 		.name = function->linkage_name,
@@ -39,6 +47,7 @@ enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_im
 	struct cp_probe_alias *alias;
 	size_t i, entry, highest;
 
+	*linkage_ret = function->linkage_name;
 	if (!cp_spec_wants_names(spec))
 		return cp_spec_match(spec, &subject);
 	subject.name = cp_probe_function_name(function);
@@ -52,8 +61,10 @@ enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_im
 		if (!subject.name)
 			continue;
 		other = cp_spec_match_at(spec, &subject, &entry);
-		if (entry > highest || (entry == highest && other > best))
+		if (entry > highest || (entry == highest && other > best)) {
 			best = other;
+			*linkage_ret = alias->linkage_name;
+		}
 		highest = entry > highest ? entry : highest;
 	}
 	return best;

@@ -22,6 +22,10 @@ struct cp_probe_image {
  * only where an entry looks at them. */
 enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_image *image,
 				  struct cp_probe_function *function);
+/* The same; *linkage_ret: the name by which, set unless the answer is no. */
+enum cp_spec_match cp_probe_match_name(struct cp_spec *spec, const struct cp_probe_image *image,
+				       struct cp_probe_function *function,
+				       const char **linkage_ret);
 
 /* The nearest names so far. Those of the system's libraries count only where the
  * program and its own libraries have none. */

@@ -45,6 +45,28 @@ static enum cp_paint heat(uint64_t part, uint64_t whole)
 	return share >= 0.1 ? CP_PAINT_HOT : share >= 0.02 ? CP_PAINT_WARM : CP_PAINT_PLAIN;
 }
 
+/* Of what was asked for by another name, that of an indirect function: its own, as
+ * in the symbol table. NULL: they are the same, but for how compilers write it. */
+static const char *own_name(const struct cp_function *f)
+{
+	size_t size = strlen(f->name);
+
+	if (!f->linkage || cp_starts_with(f->linkage, "_Z") || cp_starts_with(f->linkage, "_R") ||
+	    (cp_starts_with(f->linkage, f->name) && (!f->linkage[size] || f->linkage[size] == '.')))
+		return NULL;
+	return f->linkage;
+}
+
+static void add_function(struct cp_table *t, const struct cp_function *f)
+{
+	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+	const char *own = own_name(f);
+
+	if (own)
+		cp_buf_printf(&name, "%s [%s]", f->name, own);
+	cp_table_name(t, CP_PAINT_PLAIN, own && name.bytes ? name.bytes : f->name);
+}
+
 static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_called *f, bool cpu)
 {
 	const struct cp_function *is = &c->profile->functions.items[f->function];
@@ -60,7 +82,7 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 	quantile_cell(t, f, 0.99);
 	quantile_cell(t, f, 1);
 	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(c->profile, is));
-	cp_table_name(t, CP_PAINT_PLAIN, is->name);
+	add_function(t, is);
 }
 
 /* "one was called 12,000 times in a second and is no longer traced", or all
@@ -277,6 +299,7 @@ static void function_name(const struct cp_calls *c, uint32_t function, struct cp
 		function == CP_RECORD_NONE ? NULL : &c->profile->functions.items[function];
 
 	cp_json_str(j, "function", f ? f->name : NULL);
+	cp_json_str(j, "linkage_name", f ? f->linkage : NULL);
 	cp_json_str(j, "image", f ? cp_profile_image_name(c->profile, f) : NULL);
 }
 

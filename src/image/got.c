@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Relocations, and the words of the global offset table that they fill with
+ * addresses of functions:
+ *
+ *     JUMP_SLOT, GLOB_DAT   of a symbol, whoever defines it
+ *     IRELATIVE             what the resolver at the addend answers
+ *
+ * Which is which is not told by types, which each instruction set has its own
+ * of: the one kind has a symbol, the other has none.
+ */
+#include "image/internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+#define MAX_RELOCATIONS (UINT64_C(512) << 20)
+#define MAX_TABLES 4 /* .got, .got.plt, and what linkers may invent */
+
+/* The names that relocations of a section are about; false: they have none. */
+static bool load_names(struct cp_elf *elf, const struct cp_elf_section *section,
+		       const Elf64_Sym **syms, size_t *count, const char **names, size_t *size)
+{
+	struct cp_elf_section *symbols, *strings;
+
+	if (!section->link || section->link >= elf->section_count)
+		return false;
+	symbols = &elf->sections[section->link];
+	if (symbols->type != SHT_DYNSYM || symbols->link >= elf->section_count)
+		return false;
+	strings = &elf->sections[symbols->link];
+	*syms = (const void *)cp_elf_load(elf, symbols, count);
+	*count /= sizeof(**syms);
+	*names = strings->type == SHT_STRTAB ? (const void *)cp_elf_load(elf, strings, size) : NULL;
+	return *syms && *names;
+}
+
+bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
+			    cp_elf_relocation_fn fn, void *ctx)
+{
+	size_t size = 0, count = 0, names_size = 0, i, symbol;
+	const Elf64_Sym *syms = NULL;
+	const char *names = NULL;
+	const Elf64_Rela *relas;
+	bool named;
+
+	if (section->type != SHT_RELA || !(section->flags & SHF_ALLOC) ||
+	    section->size > MAX_RELOCATIONS)
+		return true;
+	relas = (const void *)cp_elf_load(elf, section, &size);
+	named = relas && load_names(elf, section, &syms, &count, &names, &names_size);
+	for (i = 0; relas && i < size / sizeof(*relas); i++) {
+		struct cp_relocation r = { .at = relas[i].r_offset,
+					   .addend = (uint64_t)relas[i].r_addend,
+					   .index = i };
+
+		symbol = ELF64_R_SYM(relas[i].r_info);
+		r.symbol = symbol != 0;
+		if (symbol && named && symbol < count && syms[symbol].st_name < names_size)
+			r.name = names + syms[symbol].st_name;
+		if (!fn(ctx, &r))
+			return false;
+	}
+	return true;
+}
+
+struct tables {
+	const struct cp_elf_section *list[MAX_TABLES];
+	size_t count;
+	cp_got_word_fn fn;
+	void *ctx;
+};
+
+static bool tell(void *ctx, const struct cp_relocation *r)
+{
+	const struct tables *t = ctx;
+	struct cp_got_word word = { .at = { r->at }, .name = r->name };
+	size_t i;
+
+	if (!r->symbol)
+		word.resolver.v = r->addend;
+	for (i = 0; i < t->count && (r->name || !r->symbol); i++)
+		if (r->at >= t->list[i]->vaddr && r->at - t->list[i]->vaddr < t->list[i]->size)
+			return t->fn(t->ctx, &word);
+	return true;
+}
+
+bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx)
+{
+	struct tables t = { .fn = fn, .ctx = ctx };
+	struct cp_elf *elf = image->elf;
+	bool ok = true;
+	size_t i;
+
+	for (i = 1; i < elf->section_count && t.count < MAX_TABLES; i++)
+		if (elf->sections[i].flags & SHF_ALLOC &&
+		    cp_starts_with(elf->sections[i].name, ".got"))
+			t.list[t.count++] = &elf->sections[i];
+	for (i = 1; ok && t.count && i < elf->section_count; i++)
+		ok = cp_elf_each_relocation(elf, &elf->sections[i], tell, &t);
+	return ok;
+}
