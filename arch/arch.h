@@ -120,6 +120,11 @@ void cp_arch_syscall_state(const void *prstatus, struct cp_syscall_state *ret);
  * it had never returned; and back: result and pc as after the call. */
 void cp_arch_syscall_rewind(void *prstatus, int64_t nr);
 void cp_arch_syscall_unrewind(void *prstatus, int64_t result);
+/* The call is over: the next stop does not say any more that the thread returns
+ * from it. */
+void cp_arch_syscall_over(void *prstatus);
+/* The arguments of the call that it makes, or is returning from. */
+void cp_arch_syscall_args(const void *prstatus, uint64_t ret[6]);
 
 /* Back: the set with the general registers of `regs`; the rest stays. */
 void cp_arch_regs_to_prstatus(const struct cp_regs *regs, void *prstatus);

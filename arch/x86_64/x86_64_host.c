@@ -112,6 +112,24 @@ void cp_arch_syscall_unrewind(void *prstatus, int64_t result)
 	memcpy(prstatus, &u, sizeof(u));
 }
 
+void cp_arch_syscall_over(void *prstatus)
+{
+	const uint64_t none = UINT64_MAX;
+
+	memcpy((uint8_t *)prstatus + offsetof(struct user_regs_struct, orig_rax), &none,
+	       sizeof(none));
+}
+
+void cp_arch_syscall_args(const void *prstatus, uint64_t ret[6])
+{
+	struct user_regs_struct u;
+
+	memcpy(&u, prstatus, sizeof(u));
+	const uint64_t args[6] = { u.rdi, u.rsi, u.rdx, u.r10, u.r8, u.r9 };
+
+	memcpy(ret, args, sizeof(args));
+}
+
 void cp_arch_regs_to_prstatus(const struct cp_regs *regs, void *prstatus)
 {
 	const uint64_t *r = regs->r;

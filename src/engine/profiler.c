@@ -377,5 +377,7 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.threads = t->threads,
 		.processes = t->processes,
 		.waited_ns = t->full_ns,
+		.finished = t->finished,
+		.cut_short = t->cut_short,
 	};
 }

@@ -380,6 +380,8 @@ static void write_totals(cprof_profiler *log)
 	t.tracer_cpu_ns = o.tracer_cpu_ns;
 	t.controller_cpu_ns = o.controller_cpu_ns;
 	t.waited_ns = o.waited_ns;
+	t.finished = o.finished;
+	t.cut_short = o.cut_short;
 	log_calls_totals(log, &t);
 	log_heap_totals(&t);
 	t.annotations_lost = log->annotations_lost;

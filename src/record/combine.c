@@ -152,6 +152,8 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.alloc_pauses += t->alloc_pauses;
 		sum.alloc_paused_ns += t->alloc_paused_ns;
 		sum.alloc_watched_ns += t->alloc_watched_ns;
+		sum.finished += t->finished;
+		sum.cut_short += t->cut_short;
 		sum.ended = sum.ended && t->ended;
 		if (!sum.wait_status)
 			sum.wait_status = t->wait_status; /* one that failed, if any */

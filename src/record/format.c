@@ -372,7 +372,9 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(waited_ns) \
 	X(alloc_pauses) \
 	X(alloc_paused_ns) \
-	X(alloc_watched_ns)
+	X(alloc_watched_ns) \
+	X(finished) \
+	X(cut_short)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

@@ -441,6 +441,20 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 	row(out, look, "traced        ", text);
 }
 
+/* Calls that move data, and that a stop interrupted (cprof-run(1), LIMITS). */
+static void transfers_row(const struct cp_record_totals *t, const struct cp_look *look,
+			  struct cp_buf *text, struct cp_buf *out)
+{
+	cp_add_plural(text, t->finished, "interrupted transfer", "interrupted transfers");
+	cp_buf_str(text, " finished");
+	if (t->cut_short) {
+		cp_buf_str(text, "; ");
+		cp_add_plural(text, t->cut_short, "transfer", "transfers");
+		cp_buf_str(text, " came back short because of profiling");
+	}
+	row(out, look, "transfers     ", text);
+}
+
 void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	const struct cp_record_totals *t = cp_record_final(p->record);
@@ -482,4 +496,6 @@ void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, 
 	cp_add_plural(&text, t->reads, "stack", "stacks");
 	cp_buf_str(&text, " read without a stop");
 	row(out, look, "lost          ", &text);
+	if (t->finished || t->cut_short)
+		transfers_row(t, look, &text, out);
 }

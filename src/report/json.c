@@ -293,6 +293,8 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_u64(j, "disarmed", t->call_disarmed);
 	cp_json_u64(j, "trap_ns", t->trap_ns);
 	cp_json_u64(j, "restarted", t->restarted);
+	cp_json_u64(j, "finished", t->finished);
+	cp_json_u64(j, "cut_short", t->cut_short);
 	cp_json_u64(j, "reads", t->reads);
 	cp_json_u64(j, "hold_median_ns", t->hold_median_ns);
 	cp_json_u64(j, "hold_p99_ns", t->hold_p99_ns);

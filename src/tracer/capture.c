@@ -21,6 +21,7 @@
 
 #include "arch/arch.h"
 #include "base/clock.h"
+#include "tracer/finish.h"
 #include "tracer/proc.h"
 #include "tracer/sampling.h"
 #include "tracer/space.h"
@@ -219,6 +220,7 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 	}
 	s->regs_size = (uint32_t)cp_arch_prstatus_size();
 	s->state = 'R';
+	finish_hide(t, at);
 	hit_hide_slot(t, at);
 	cp_arch_syscall_state(at, &where);
 	s->pc = where.pc;
@@ -282,7 +284,7 @@ bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
 			return true; /* lost, and counted */
 		if (proc_where(tr, t, &s->pc, &s->sp) != PROC_BLOCKED)
 			return false;
-		s->pc = hit_hide_pc(t, s->pc);
+		s->pc = hit_hide_pc(t, finish_hide_pc(t, s->pc));
 		copy_stack(tr, t, s, s + 1, 0);
 		/* Like a seqlock: it must not have run meanwhile. */
 		if (!proc_cpu_use(tr, t, &after))

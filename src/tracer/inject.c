@@ -112,7 +112,8 @@ static bool try_calls(void)
 	struct sigaction action;
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	return page != MAP_FAILED && !sigaction(SIGTRAP, NULL, &action) && !munmap(page, 4096);
+	return page != MAP_FAILED && !mprotect(page, 4096, PROT_READ | PROT_WRITE) &&
+	       !sigaction(SIGTRAP, NULL, &action) && !munmap(page, 4096);
 }
 
 /* Filters are inherited, can be added and never taken away: a descendant of the

@@ -11,10 +11,13 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -194,6 +197,50 @@ bool proc_will_get(pid_t tid, int signal)
 	pending = status_field(buf, "\nSigPnd:\t", 16);
 	blocked = status_field(buf, "\nSigBlk:\t", 16);
 	return (pending & ~blocked) >> (signal - 1) & 1;
+}
+
+#define BIT(signal) (UINT64_C(1) << ((signal)-1))
+#define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGWINCH) | BIT(SIGURG) | BIT(SIGCONT))
+
+bool proc_will_get_any(pid_t tid)
+{
+	char buf[4096];
+	uint64_t pending, blocked, ignored;
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return true;
+	pending = status_field(buf, "\nSigPnd:\t", 16) | status_field(buf, "\nShdPnd:\t", 16);
+	blocked = status_field(buf, "\nSigBlk:\t", 16);
+	ignored = status_field(buf, "\nSigIgn:\t", 16) |
+		  (IGNORED_BY_DEFAULT & ~status_field(buf, "\nSigCgt:\t", 16));
+	return (pending & ~blocked & ~ignored) != 0;
+}
+
+bool proc_file(const struct thread *t, int fd, struct proc_file *ret)
+{
+	char path[64], text[256], *flags;
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%d/fdinfo/%d", (int)t->tid, fd);
+	CP_CLOSE int info = openat(t->process->task_fd, path, O_RDONLY | O_CLOEXEC);
+	n = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	flags = strstr(text, "flags:");
+	snprintf(path, sizeof(path), "%d/fd/%d", (int)t->tid, fd);
+	if (!flags || fstatat(t->process->task_fd, path, &st, 0))
+		return false;
+	ret->flags = (unsigned)strtoul(flags + strlen("flags:"), NULL, 8);
+	ret->mode = st.st_mode;
+	ret->device = st.st_rdev;
+	return true;
+}
+
+bool proc_same_files(pid_t a, pid_t b)
+{
+	return a == b || !syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0);
 }
 
 int proc_cpu_of(pid_t tid)

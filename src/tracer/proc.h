@@ -34,6 +34,17 @@ bool proc_catches(pid_t tid, int signal);
 /* Is `signal` on its way to the stopped thread, and will stop it again? Forced by
  * a breakpoint that was hit, it is never blocked. */
 bool proc_will_get(pid_t tid, int signal);
+/* Is a signal on its way to the stopped thread that is not blocked, and that does
+ * something? */
+bool proc_will_get_any(pid_t tid);
+/* A descriptor of a thread's: O_* it was opened with, or set to, and what it is. */
+struct proc_file {
+	unsigned flags, mode;
+	uint64_t device;
+};
+bool proc_file(const struct thread *t, int fd, struct proc_file *ret);
+/* Do both have the same descriptors? */
+bool proc_same_files(pid_t a, pid_t b);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
 /* How many tasks of the whole machine run or wait for a CPU, we too. */

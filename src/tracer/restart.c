@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * No EINTR that the program would not have seen.
+ * No EINTR that the program would not have seen, and no short transfer
+ * (finish.c).
  *
  * A signal wakes a thread from a blocking system call; most calls then return
  * one of the kernel's own -ERESTART codes and start again by themselves when
@@ -30,6 +31,7 @@
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
+#include "tracer/finish.h"
 #include "tracer/proc.h"
 #include "tracer/space.h"
 
@@ -165,6 +167,8 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 	cp_arch_syscall_state(regs, &s);
 	if (was_cut_short(&s))
 		rewind_call(tr, t, regs, &s);
+	else
+		finish_call(tr, t, regs);
 }
 
 static bool ignores(const struct thread *t, int signal)
@@ -181,6 +185,11 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 	if (!regs_read(t->tid, regs))
 		return;
 	cp_arch_syscall_state(regs, &s);
+	if (finish_is_in(t, s.pc) && !ignores(t, signal)) {
+		t->restart.pending = false;
+		finish_leave(t);
+		return;
+	}
 	if (made.pending && s.pc == made.pc && s.sp == made.sp) {
 		/* Still where we put it: the call was not made again yet. */
 		if (ignores(t, signal))
@@ -191,6 +200,10 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 		return;
 	}
 	t->restart.pending = false;
-	if (was_cut_short(&s) && ignores(t, signal))
+	if (s.nr < 0 || !ignores(t, signal))
+		return;
+	if (was_cut_short(&s))
 		rewind_call(tr, t, regs, &s);
+	else
+		finish_call(tr, t, regs);
 }

@@ -19,6 +19,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "tracer/finish.h"
 #include "tracer/proc.h"
 #include "tracer/state.h"
 
@@ -202,6 +203,7 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		ret->tracer = proc_tracer_of(rq->pid);
 		return;
 	}
+	finish_adopt(p->space);
 	tr->descendants = false;
 	tr->attached = true;
 }

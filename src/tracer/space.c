@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "tracer/finish.h"
 
 /* Between a fork and our seeing the child. */
 #define JUST_NS CP_NS_PER_S
@@ -51,6 +52,7 @@ void space_release(struct space *space)
 	cp_vec_free(&space->entered);
 	cp_vec_free(&space->groups);
 	cp_vec_free(&space->annotated);
+	finish_release(space);
 	cp_close_fd(&space->mem);
 	free(space);
 }
@@ -135,8 +137,8 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->cleared = from->cleared;
 	to->pause = from->pause;
 	to->pause.pid = pid;
-	if (copy_groups(to, from) && copy_annotated(to, from) && table_share(to, from) &&
-	    !space_open(to))
+	if (copy_groups(to, from) && copy_annotated(to, from) && finish_copy(to, from) &&
+	    table_share(to, from) && !space_open(to))
 		return to;
 	space_release(to);
 	return NULL;

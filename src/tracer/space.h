@@ -59,6 +59,7 @@ struct space {
 	struct pause pause;
 	bool occupied; /* at the end, somebody may be in a slot */
 	bool cleared; /* what an earlier cprof left was looked for */
+	struct finisher *finisher; /* owned (finish.c); NULL: nothing was finished here */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
 };
 

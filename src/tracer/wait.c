@@ -439,7 +439,9 @@ void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsign
 /* Registers of a capture as they really are: not when slots are hidden. */
 static const void *sample_regs(const struct thread *t, const struct cp_event_sample *sample)
 {
-	return t->process->space->table->areas.count ? NULL : capture_regs(sample);
+	const struct space *space = t->process->space;
+
+	return space->table->areas.count || space->finisher ? NULL : capture_regs(sample);
 }
 
 /* Stays stopped until all that a snapshot asked for are. */

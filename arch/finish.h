@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Code in the program that makes a system call for the rest of a transfer, and
+ * goes on behind the first call as if that had done it all.
+ *
+ *     entry ─► system call ─► done + what the rest came to ─► arguments as they
+ *              for the rest   (nothing, where it failed)      were ─► ret
+ *
+ * It needs no stack and no register but those that a system call changes anyway.
+ * Code and record of a slot never move, and the code never changes, so that it
+ * can be left alone for ever.
+ */
+#ifndef CP_ARCH_FINISH_H
+#define CP_ARCH_FINISH_H
+
+#include "arch/arch.h"
+
+#define CP_FINISH_CODE 128 /* bytes of a slot's code, at most */
+
+/* What a slot's code reads, near it in the program's memory. */
+struct cp_finish_record {
+	uint64_t busy; /* cleared by the code when it needs nothing of this any more */
+	uint64_t done; /* before the rest */
+	uint64_t ret; /* address behind the first call */
+	int64_t nr; /* of the call */
+	uint64_t sp; /* not read by the code */
+	uint64_t args[6]; /* of the first call; put back */
+};
+
+/* The code, to be entered at its beginning, where its system call is. It lies at
+ * `at`, its record at `record`. Bytes written to `to` (CP_FINISH_CODE of room);
+ * 0: there is no such code for the ISA, or the record is too far away. */
+size_t cp_finish_code(const struct cp_arch *arch, uint64_t at, uint64_t record, uint8_t *to);
+
+/* A thread is `offset` bytes into the code, `regs` are its registers. */
+/* Has it just made its call? The result is in *result_ret. */
+bool cp_finish_called(const struct cp_arch *arch, unsigned offset, const struct cp_regs *regs,
+		      int64_t *result_ret);
+/* Registers as if it had gone through the rest of the code, without the call if
+ * that was not yet made. */
+void cp_finish_leave(const struct cp_arch *arch, unsigned offset,
+		     const struct cp_finish_record *record, struct cp_regs *regs);
+
+#endif
