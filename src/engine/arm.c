@@ -323,6 +323,18 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	return errnum;
 }
 
+/* The dynamic linker is at work, and will say when it is done. */
+static bool is_linking(cprof_process *p)
+{
+	bool hook = false;
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		hook |= p->images.items[i]->mapped && p->images.items[i]->assembly->plans &&
+			p->images.items[i]->assembly->plans->hook_address;
+	return hook && !engine_linker_done(p);
+}
+
 static void arm_image(cprof_image *image)
 {
 	cprof_session *s = image->process->session;
@@ -340,7 +352,10 @@ static void arm_image(cprof_image *image)
 	for (i = 0; i < own.lock_count; i++)
 		slots += own.locks->functions.items[i].site_count;
 	image->armed = true;
-	if (!engine_plan_image(image, &numbers) && !slots && !cover)
+	image->life.stubs_wait = is_linking(image->process);
+	if (!engine_plan_image(image, image->life.stubs_wait ? ENGINE_PLAN_OTHERS : ENGINE_PLAN_ALL,
+			       &numbers) &&
+	    !slots && !cover)
 		return;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
@@ -373,6 +388,34 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 		errnum = send_calls(image, image->area == area ? changed : all, &none);
 	if (errnum)
 		complain(image, errnum);
+}
+
+/* Nobody calls through a stub as long as the libraries are not there, and what is
+ * read of them types the calls. */
+static void arm_stubs(cprof_image *image)
+{
+	struct engine_numbers stubs = { 0 }, all = { 0 };
+
+	image->life.stubs_wait = false;
+	if (engine_plan_image(image, ENGINE_PLAN_STUBS, &stubs)) {
+		engine_plan_image(image, ENGINE_PLAN_ALL, &all);
+		engine_arm_changed(image, &stubs, &all);
+	}
+	cp_vec_free(&stubs);
+	cp_vec_free(&all);
+}
+
+static void arm_waiting(cprof_process *p)
+{
+	size_t i, waiting = 0;
+
+	for (i = 0; i < p->images.count; i++)
+		waiting += p->images.items[i]->mapped && p->images.items[i]->life.stubs_wait;
+	if (!waiting || is_linking(p))
+		return;
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && p->images.items[i]->life.stubs_wait)
+			arm_stubs(p->images.items[i]);
 }
 
 /* What was there is unmapped: nothing of it is to be written to. */
@@ -434,6 +477,7 @@ void engine_arm_process(cprof_process *p)
 	arm_images(p, true);
 	/* Behind the watched resolvers, so that none answers in between. */
 	engine_ifuncs_look(p);
+	arm_waiting(p);
 }
 
 void engine_arm_all(cprof_session *s)

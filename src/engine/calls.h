@@ -34,6 +34,8 @@ struct engine_plans {
 	struct cp_probe_functions functions;
 	bool read; /* `functions` were, or can't be */
 	bool pads_read; /* functions.pads were */
+	bool exports_read;
+	struct cp_map exports; /* hash of a name that others may call -> number of its symbol */
 	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
 	bool watched; /* the sites below were looked for */
 	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
@@ -183,6 +185,10 @@ void engine_plans_free(struct engine_plans *plans);
 
 /* declared.c: what the system's headers declare; NULL: not there, which was said */
 const struct cp_declared *engine_declared(cprof_session *s);
+/* What a stub's call takes and gives: by debug information of what it leads to, else
+ * as below. */
+bool engine_target_signature(const cprof_process *p, const char *symbol, unsigned want,
+			     struct cp_signature **ret);
 /* What a call of the function with that symbol takes and gives, by its
  * declaration; the result is the caller's. False: none is known. */
 bool engine_declared_signature(cprof_session *s, const char *symbol,
@@ -209,7 +215,9 @@ struct engine_numbers {
 struct engine_wish engine_asked(cprof_session *s, cprof_image *image, struct cp_probe_function *f);
 bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out);
 /* The watches must be planned before the image that they are in. */
-bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers);
+enum engine_plan_what { ENGINE_PLAN_ALL, ENGINE_PLAN_STUBS, ENGINE_PLAN_OTHERS };
+bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
+		       struct engine_numbers *numbers);
 /* The filters once more, of an image that was planned: functions that are not
  * wanted any more, those that are and were not, or for something else, and all
  * that are wanted. False: no memory, or nothing can be traced there. */

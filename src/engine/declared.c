@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where the file is that types what has no debug information of its own
- * (inspect/declared.h): beside the program, as in the build, or where it is
- * installed.
+ * Types of what is called in a library: by debug information of what the library
+ * exports, or as the system's headers declare it (inspect/declared.h). The file
+ * for that is beside the program, as in the build, or where it is installed.
  */
 #include <limits.h>
 #include <string.h>
@@ -64,4 +64,78 @@ bool engine_declared_signature(cprof_session *s, const char *symbol, unsigned wa
 		return false;
 	*ret = signature;
 	return true;
+}
+
+/* ---- what a stub leads to ---- */
+
+static uint64_t hash(const char *name)
+{
+	return cp_hash_bytes(name, strcspn(name, "@"));
+}
+
+/* By names of functions that other objects may call. */
+static void read_exports(const cprof_assembly *a, struct engine_plans *plans)
+{
+	const struct cp_symbol *symbols;
+	size_t count = 0, i;
+
+	plans->exports_read = true;
+	cp_error_free(cp_image_symbols(a->image, &symbols, &count));
+	for (i = 0; i < count; i++)
+		if ((symbols[i].kind == CP_SYMBOL_FUNCTION || symbols[i].kind == CP_SYMBOL_IFUNC) &&
+		    !symbols[i].local)
+			cp_map_put(&plans->exports, hash(symbols[i].name), i);
+}
+
+/* The function that object exports under a name; false: none. */
+static bool find_export(cprof_assembly *a, const char *name, struct cp_symbol *ret)
+{
+	struct engine_plans *plans = engine_plans_of(a);
+	const struct cp_symbol *symbols;
+	const uint64_t *number;
+	size_t count = 0, size = strcspn(name, "@");
+
+	if (!plans)
+		return false;
+	if (!plans->exports_read)
+		read_exports(a, plans);
+	number = cp_map_get(&plans->exports, hash(name));
+	if (!number)
+		return false;
+	cp_error_free(cp_image_symbols(a->image, &symbols, &count));
+	if (*number >= count || strncmp(symbols[*number].name, name, size) != 0 ||
+	    (symbols[*number].name[size] && symbols[*number].name[size] != '@'))
+		return false;
+	*ret = symbols[*number];
+	return true;
+}
+
+bool engine_target_signature(const cprof_process *p, const char *symbol, unsigned want,
+			     struct cp_signature **ret)
+{
+	struct cp_signature *signature = NULL;
+	struct cp_symbol found, best = { .kind = CP_SYMBOL_FUNCTION };
+	const cprof_image *in = NULL;
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->mapped && (!in || image->life.link_rank < in->life.link_rank) &&
+		    find_export(image->assembly, symbol, &found)) {
+			in = image;
+			best = found;
+		}
+	}
+	/* Of an indirect function that would be its resolver. */
+	if (in && best.kind == CP_SYMBOL_FUNCTION)
+		cp_error_free(cp_signature_read(in->assembly->image, best.start, best.name, false,
+						false, want, &p->session->calls->limits,
+						&signature));
+	if (signature && cp_signature_is_described(signature)) {
+		*ret = signature;
+		return true;
+	}
+	cp_signature_destroy(signature);
+	return engine_declared_signature(p->session, symbol, want, ret);
 }

@@ -38,6 +38,8 @@ enum engine_finalizing {
 struct engine_image_life {
 	bool shown; /* image_loaded was raised, and not yet image_unloaded */
 	uint32_t look; /* at which it was last found */
+	bool stubs_wait; /* until the libraries are there that they lead to */
+	uint64_t link_rank; /* where in the search for symbols; UINT64_MAX: unknown */
 	uint64_t rank; /* place in the dynamic linker's list; those of a process differ */
 	cprof_namespace *in; /* NULL: that of the program */
 	uint64_t link_map; /* address of the dynamic linker's; 0: it has none */
@@ -125,6 +127,8 @@ void engine_thread_life_free(struct engine_thread_life *life);
 void engine_tell_images(cprof_process *p);
 /* Is it not? False also without one. */
 bool engine_linker_done(cprof_process *p);
+/* Notes the places of images in the dynamic linker's list (link_rank). */
+void engine_rank_images(cprof_process *p);
 /* A forked process begins with what its parent has loaded. */
 void engine_inherit_images(cprof_process *p, const cprof_process *parent);
 /* Raises method_free for what is known of an image. */

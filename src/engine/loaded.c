@@ -193,6 +193,21 @@ bool engine_linker_done(cprof_process *p)
 	return objects.any && !objects.working;
 }
 
+void engine_rank_images(cprof_process *p)
+{
+	struct objects objects;
+	size_t i, k;
+
+	read_objects(p, &objects);
+	for (i = 0; i < p->images.count; i++) {
+		p->images.items[i]->life.link_rank = UINT64_MAX;
+		for (k = 0; k < objects.list.count; k++)
+			if (objects.list.items[k].bias == p->images.items[i]->bias)
+				p->images.items[i]->life.link_rank = objects.list.items[k].rank;
+	}
+	cp_vec_free(&objects.list);
+}
+
 /* ---- events ---- */
 
 static bool wanted(const cprof_session *s)

@@ -27,6 +27,7 @@ void engine_plans_free(struct engine_plans *plans)
 	if (!plans)
 		return;
 	cp_probe_functions_free(&plans->functions);
+	cp_map_free(&plans->exports);
 	engine_lock_plan_free(plans->locks);
 	engine_role_plan_free(plans->roles);
 	engine_ifuncs_free(plans->ifuncs);
@@ -358,10 +359,10 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 }
 
 /* Types are read when somebody wants values, before anything is armed. */
-static void read_signature(cprof_session *s, struct engine_traced *t)
+static void read_signature(const cprof_process *p, struct engine_traced *t)
 {
 	const struct cp_probe_function *f = t->function;
-	struct engine_calls *c = s->calls;
+	struct engine_calls *c = p->session->calls;
 	struct cp_error *err;
 	unsigned want = 0;
 
@@ -377,7 +378,7 @@ static void read_signature(cprof_session *s, struct engine_traced *t)
 		return;
 	/* A stub's code has no parameters, what it leads to has. */
 	if (f->kind == CP_PROBE_PLT &&
-	    engine_declared_signature(s, f->linkage_name, want, &t->signature))
+	    engine_target_signature(p, f->linkage_name, want, &t->signature))
 		return;
 	err = cp_signature_read(t->assembly->image, (struct cp_vaddr){ f->address },
 				f->linkage_name, f->flags & CP_PROBE_LOCAL,
@@ -385,7 +386,7 @@ static void read_signature(cprof_session *s, struct engine_traced *t)
 	if (err)
 		cp_debug("types of %s: %s", f->linkage_name, err->what);
 	else if (!cp_signature_is_described(t->signature))
-		use_declaration(s, t, want);
+		use_declaration(p->session, t, want);
 	cp_error_free(err);
 }
 
@@ -497,14 +498,20 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 	if (!add_sites(c, t, number, plan))
 		t->site_count = 0;
 	if (t->site_count)
-		read_signature(s, t);
+		read_signature(image->process, t);
 	if (t->signature && !cp_signature_is_described(t->signature) && f->kind != CP_PROBE_PLT)
 		engine_ifuncs_untyped(image);
 	set_captures(c, t);
 	return number;
 }
 
-bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
+static bool is_about(enum engine_plan_what what, const struct cp_probe_function *f)
+{
+	return what == ENGINE_PLAN_ALL || (what == ENGINE_PLAN_STUBS) == (f->kind == CP_PROBE_PLT);
+}
+
+bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
+		       struct engine_numbers *numbers)
 {
 	cprof_session *s = image->process->session;
 	cprof_assembly *a = image->assembly;
@@ -515,10 +522,14 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 	if (!plans || !image_wanted(s, image) || !engine_plans_read(a, plans))
 		return false;
 	engine_ifuncs_wanted(image, false);
+	if (what != ENGINE_PLAN_OTHERS && s->calls->introspection)
+		engine_rank_images(image->process);
 	for (i = 0; engine_decoder(s->calls) && i < plans->functions.count; i++) {
 		struct cp_probe_function *f = &plans->functions.items[i];
-		struct engine_wish wish = wanted(s, image, f);
+		struct engine_wish wish = { 0 };
 
+		if (is_about(what, f))
+			wish = wanted(s, image, f);
 		if (!wish.flags || (plans->hook_address && f->address == plans->hook_address))
 			continue;
 		if (!plans->numbers[i]) {
@@ -538,9 +549,10 @@ bool engine_plan_image(cprof_image *image, struct engine_numbers *numbers)
 
 /* What a function that was chosen before is wanted for now. True: its sites
  * have to be placed anew. */
-static bool want_again(cprof_session *s, struct engine_traced *t, const struct engine_wish *wish)
+static bool want_again(const cprof_process *p, struct engine_traced *t,
+		       const struct engine_wish *wish)
 {
-	struct engine_calls *c = s->calls;
+	struct engine_calls *c = p->session->calls;
 	bool same = t->flags == wish->flags && !t->disarmed && !t->type_anew;
 
 	t->flags = wish->flags;
@@ -554,7 +566,7 @@ static bool want_again(cprof_session *s, struct engine_traced *t, const struct e
 		t->type_anew = false;
 	}
 	if (!t->signature)
-		read_signature(s, t);
+		read_signature(p, t);
 	set_captures(c, t);
 	return true;
 }
@@ -590,7 +602,7 @@ bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
 		t = s->calls->traced.items[number];
 		if (!wish.flags)
 			ok = !t->flags || cp_vec_push(&r->off, number);
-		else if (want_again(s, t, &wish) || (fresh && t->site_count))
+		else if (want_again(image->process, t, &wish) || (fresh && t->site_count))
 			ok = cp_vec_push(&r->changed, number);
 		if (wish.flags && t->site_count)
 			ok &= cp_vec_push(&r->all, number);

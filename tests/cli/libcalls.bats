@@ -28,7 +28,7 @@ bats_require_minimum_version 1.5.0
 		([.args[] | "\(.name)=\(.value) \(.type)"] | join(", "))' >out
 	grep -xF 'open@plt file=/dev/null const char *, oflag=2 int' out
 	grep -E '^strtod@plt nptr=2.25 .*, endptr=0x0 ' out
-	grep -E '^write@plt fd=[0-9]+ int, buf=.* const void \*, n=4 size_t$' out
+	grep -E '^write@plt fd=[0-9]+ int, buf=.* const void \*, n(bytes)?=4 size_t$' out
 	grep -F 'strlen@plt s=2.25 const char *' out
 	grep -F 'setenv@plt name=NAME const char *, value=value const char *, replace=1 int' out
 	grep -F 'atoi@plt nptr=7 const char *' out
@@ -40,6 +40,57 @@ told() {
 	"$CPROF" replay --json "$1" |
 		jq -rs '.[0].pid as $p | .[] | select(.pid == $p and (.event | IN("enter", "leave", "unwind", "tail_call"))) |
 			"\(.function) \(.event)"'
+}
+
+@test "debug information of what a stub leads to comes first" {
+	cat >library.c <<-'END'
+		struct point { int x; double y; };
+		enum color { RED, GREEN = 4, BLUE };
+		struct point *make_point(int x, double y, enum color c)
+		{
+			static struct point p;
+			p.x = x;
+			p.y = y + c;
+			return &p;
+		}
+		int atoi(const char *text) { return text[0] == '7'; } /* not the C library's */
+	END
+	cat >calls.c <<-'END'
+		struct point;
+		struct point *make_point(int, double, int);
+		int atoi(const char *);
+		int main(void) { return !make_point(1, 2.5, 4) || atoi("7") != 1; }
+	END
+	${CC:-cc} -g -O1 -fno-builtin -fPIC -shared -o liblibrary.so library.c
+	${CC:-cc} -O1 -fno-builtin -o calls calls.c -L. -llibrary -Wl,-rpath,"$PWD"
+	strip calls
+	# Also in the second process, which needs only the placing.
+	"$CPROF" run -q -o x.data -t 'plt:*' -a -r -- sh -c './calls && ./calls'
+	"$CPROF" replay --json x.data | jq -r 'select(.event == "enter" and .image == "calls" and
+		(.function | startswith("__") | not)) |
+		"\(.function) " + ([.args[] | "\(.name)=\(.text)"] | join(", "))' >out
+	assert_equal "$(cat out)" 'make_point@plt x=1, y=2.5, c=GREEN
+atoi@plt text="7"
+make_point@plt x=1, y=2.5, c=GREEN
+atoi@plt text="7"'
+	"$CPROF" replay x.data | grep -qF ' = &{x=1, y=6.5} '
+}
+
+@test "without the file of what headers declare there are registers, and a note" {
+	echo 'int getppid(void) { return 7; }' >library.c
+	${CC:-cc} -fPIC -shared -o liblibrary.so library.c
+	echo 'int getppid(void); int main(void) { return getppid() != 7; }' >calls.c
+	${CC:-cc} -o calls calls.c -L. -llibrary -Wl,-rpath,"$PWD"
+	"$CPROF" run -q -o x.data -t 'plt:getppid' -a -r -- ./calls
+	"$CPROF" replay x.data | grep -qF 'getppid@plt() = 7 '
+	mkdir bin
+	cp "$CPROF" bin/cprof
+	separately bin/cprof run -o x.data -t 'plt:getppid' -a -r -- ./calls
+	if [[ $stderr == *'have no types: '* ]]; then
+		"$CPROF" replay x.data | grep -qF 'getppid@plt(rdi='
+	else # one is installed
+		"$CPROF" replay x.data | grep -qF 'getppid@plt() = 7 '
+	fi
 }
 
 @test "a call through a stub lasts until what it leads to returns, or is left" {
