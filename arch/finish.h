@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Code in the program that makes a system call for the rest of a transfer, and
- * goes on behind the first call as if that had done it all.
+ * Code in the program that makes a system call for the rest of a transfer, or of
+ * a time limit, and goes on behind the first call as if that had done it all.
  *
  *     entry ─► system call ─► done + what the rest came to ─► arguments as they
- *              for the rest   (nothing, where it failed)      were ─► ret
+ *              for the rest   (a transfer's failure: 0)       were ─► ret
  *
  * It needs no stack and no register but those that a system call changes anyway.
  * Code and record of a slot never move, and the code never changes, so that it
@@ -21,9 +21,13 @@
 struct cp_finish_record {
 	uint64_t busy; /* cleared by the code when it needs nothing of this any more */
 	uint64_t done; /* before the rest */
+	uint64_t mask; /* of a result that is not above 0: 0, it counts as nothing; ~0, as it is */
 	uint64_t ret; /* address behind the first call */
 	int64_t nr; /* of the call */
-	uint64_t sp; /* not read by the code */
+	/* Not read by the code. */
+	int64_t early; /* the result of a thread that is taken out before the call */
+	uint64_t deadline_ns; /* of a call with a time limit, or 0 */
+	uint64_t sp;
 	uint64_t args[6]; /* of the first call; put back */
 };
 

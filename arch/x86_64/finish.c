@@ -10,12 +10,13 @@
  *     20  jne  2f
  *     22  mov  nr, %rax
  *     29  jmp  0b
- *     31  1: add  %rax, %rcx
- *     34  2: mov %rcx, %rax
- *     37  mov  args, %rdi %rsi %rdx %r10 %r8 %r9
- *     79  mov  ret, %rcx
- *     86  movl $0, busy
- *     96  jmp  *%rcx
+ *     31  2: and  mask, %rax
+ *     38  1: add  %rax, %rcx
+ *     41  mov  %rcx, %rax
+ *     44  mov  args, %rdi %rsi %rdx %r10 %r8 %r9
+ *     86  mov  ret, %rcx
+ *     93  movl $0, busy
+ *    103  jmp  *%rcx
  *
  * The kernel starts a call again by going back two bytes: to the beginning. The
  * code of its own for that, -ERESTARTSYS, never gets to a program, but Linux's
@@ -27,7 +28,16 @@
 #include <stddef.h>
 #include <string.h>
 
-enum { CALLED = 2, AGAIN = 29, ADD = 31, SET = 34, RESULT = 37, JUMP = 96, SIZE = 98 };
+enum {
+	CALLED = 2,
+	NUMBER = 22,
+	MASK = 31,
+	ADD = 38,
+	SET = 41,
+	RESULT = 44,
+	JUMP = 103,
+	SIZE = 105
+};
 
 /* By DWARF number. */
 enum { RAX = 0, RDX = 1, RCX = 2, RSI = 4, RDI = 5, R8 = 8, R9 = 9, R10 = 10, RIP = 16 };
@@ -68,9 +78,10 @@ static void add_load(struct code *c, size_t member, bool high, unsigned number)
 
 size_t cp_finish_code(const struct cp_arch *arch, uint64_t at, uint64_t record, uint8_t *to)
 {
-	static const uint8_t look[] = { 0x48, 0x85, 0xc0, 0x7f, ADD - 14, 0x48,	   0x3d,
-					0x00, 0xfe, 0xff, 0xff, 0x75,	  SET - 22 };
-	static const uint8_t again[] = { 0xeb, (uint8_t)-ADD };
+	static const uint8_t look[] = { 0x48, 0x85, 0xc0, 0x7f, ADD - 14, 0x48,		0x3d,
+					0x00, 0xfe, 0xff, 0xff, 0x75,	  MASK - NUMBER };
+	static const uint8_t again[] = { 0xeb, (uint8_t)-MASK };
+	static const uint8_t mask[] = { 0x48, 0x23, 0x05 };
 	static const uint8_t sum[] = { 0x48, 0x01, 0xc1, 0x48, 0x89, 0xc8 };
 	/* As ModRM counts them: rdi rsi rdx r10 r8 r9. */
 	static const uint8_t number[6] = { 7, 6, 2, 2, 0, 1 };
@@ -84,6 +95,8 @@ size_t cp_finish_code(const struct cp_arch *arch, uint64_t at, uint64_t record, 
 	add(&c, look, sizeof(look));
 	add_load(&c, offsetof(struct cp_finish_record, nr), false, 0);
 	add(&c, again, sizeof(again));
+	add(&c, mask, sizeof(mask));
+	add_place(&c, offsetof(struct cp_finish_record, mask), 0);
 	add(&c, sum, sizeof(sum));
 	for (i = 0; i < 6; i++)
 		add_load(&c, offsetof(struct cp_finish_record, args) + 8 * i, i > 2, number[i]);
@@ -103,10 +116,25 @@ bool cp_finish_called(const struct cp_arch *arch, unsigned offset, const struct 
 	return true;
 }
 
+/* The result of a thread that has not yet put it together. -512 and below: the
+ * kernel was about to make the call again. */
+static uint64_t result_at(unsigned offset, const struct cp_finish_record *record,
+			  const struct cp_regs *regs)
+{
+	int64_t raw = (int64_t)regs->r[RAX];
+
+	if (offset == SET)
+		return regs->r[RCX];
+	if (offset == ADD)
+		return record->done + (uint64_t)raw;
+	if (offset < CALLED || (offset >= NUMBER && offset < MASK) || (raw <= -512 && raw > -4096))
+		return (uint64_t)record->early;
+	return record->done + (raw > 0 ? (uint64_t)raw : (uint64_t)raw & record->mask);
+}
+
 void cp_finish_leave(const struct cp_arch *arch, unsigned offset,
 		     const struct cp_finish_record *record, struct cp_regs *regs)
 {
-	uint64_t more = 0;
 	unsigned i;
 
 	if (arch->e_machine != EM_X86_64 || offset >= SIZE)
@@ -115,11 +143,8 @@ void cp_finish_leave(const struct cp_arch *arch, unsigned offset,
 		regs->r[RIP] = regs->r[RCX];
 		return;
 	}
-	/* Where it is about to call again, that is no result. */
-	if (offset >= CALLED && offset != AGAIN && (int64_t)regs->r[RAX] > 0)
-		more = regs->r[RAX];
 	if (offset < RESULT)
-		regs->r[RAX] = record->done + more;
+		regs->r[RAX] = result_at(offset, record, regs);
 	for (i = 0; i < 6; i++)
 		regs->r[arguments[i]] = record->args[i];
 	regs->r[RIP] = regs->r[RCX] = record->ret;

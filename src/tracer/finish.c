@@ -28,6 +28,7 @@
  */
 #include "tracer/finish.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -335,7 +336,14 @@ static bool fill_place(const struct space *space, const struct place *p,
 		       struct transfer_rest *rest)
 {
 	struct cp_finish_record record = {
-		.busy = 1, .done = call->done, .ret = s->pc, .nr = call->nr, .sp = s->sp
+		.busy = 1,
+		.done = call->done,
+		.mask = call->deadline_ns ? UINT64_MAX : 0,
+		.ret = s->pc,
+		.nr = call->nr,
+		.early = call->deadline_ns ? -EINTR : (int64_t)call->done,
+		.deadline_ns = call->deadline_ns,
+		.sp = s->sp,
 	};
 	uint64_t vectors = record_at(p) + VECTORS_AT, message = record_at(p) + MESSAGE_AT;
 
@@ -344,6 +352,11 @@ static bool fill_place(const struct space *space, const struct place *p,
 		rest->args[1] = rest->given ? message : vectors;
 		if (!space_write(space, vectors, rest->vectors,
 				 rest->vector_count * sizeof(rest->vectors[0])))
+			return false;
+	}
+	if (rest->limit_arg >= 0) {
+		rest->args[rest->limit_arg] = message;
+		if (!space_write(space, message, &rest->limit, sizeof(rest->limit)))
 			return false;
 	}
 	rest->message.msg_iov = (struct iovec *)(uintptr_t)vectors; // NOLINT: theirs
@@ -439,6 +452,53 @@ void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 	/* It may stop again before it gets to do anything. */
 	cp_arch_syscall_over(prstatus);
 	regs_write(t->tid, prstatus);
+}
+
+/* ---- time limits ---- */
+
+/* The call that a slot makes, if it is one with a limit. */
+static bool limited_call(const struct space *space, const struct place *p, struct transfer *call,
+			 struct cp_syscall_state *s)
+{
+	struct cp_finish_record r;
+
+	if (!read_record(space, p, &r) || !r.deadline_ns)
+		return false;
+	*call = (struct transfer){ .nr = r.nr, .deadline_ns = r.deadline_ns };
+	memcpy(call->args, r.args, sizeof(call->args));
+	*s = (struct cp_syscall_state){ .nr = r.nr, .pc = r.ret, .sp = r.sp };
+	return true;
+}
+
+bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus)
+{
+	struct space *space = t->process->space;
+	struct cp_syscall_state s;
+	struct transfer_rest rest;
+	struct transfer call = { 0 };
+	struct place at, next;
+	bool again;
+
+	cp_arch_syscall_state(prstatus, &s);
+	again = find_place(space, s.pc, &at);
+	if (!again) {
+		call.nr = s.nr;
+		cp_arch_syscall_args(prstatus, call.args);
+	} else if (!limited_call(space, &at, &call, &s)) {
+		return false;
+	}
+	if (space_open(space) || !transfer_limit(t, &call, &rest))
+		return false;
+	next = (struct place){ at.area, at.slot ^ 1, 0 };
+	if (again)
+		at.area->owners[at.slot / 2] = t->tid;
+	else if (!made_it(space, &s) || is_dispatched(t->tid) || !take_place(tr, t, &next))
+		return false;
+	if (!enter(t, &next, &call, &s, &rest, prstatus))
+		return false;
+	if (again)
+		set_free(space, &at);
+	return true;
 }
 
 /* ---- what others see ---- */

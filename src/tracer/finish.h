@@ -14,6 +14,9 @@ struct space;
  * if the call is to go on until all is done, the thread does the rest when it is
  * let go. `prstatus` are its registers. What can't be finished is counted. */
 void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus);
+/* The same of a call that returned -EINTR, if it waits with a time limit that has
+ * to go on: it is made again for what is left of that. False: it is not. */
+bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus);
 /* Is the thread in our code? */
 bool finish_is_in(const struct thread *t, uint64_t pc);
 /* A signal that the program gets comes to a thread that may be in our code: the

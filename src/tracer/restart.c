@@ -17,7 +17,8 @@
  * Both are repaired at the stop, before the program sees it: the registers go
  * back to before the `syscall` instruction and the call is made again. (A
  * relative time limit starts again; that is why blocked threads are never
- * interrupted on purpose.)
+ * interrupted on purpose. Where a signal did it, which may come again, the call is
+ * made by code of ours, for what is left of the limit from then on: finish.c.)
  *
  * If a signal with a handler is delivered before the call was made again, the
  * call has to return -EINTR after all: untraced it would have. So the repair
@@ -137,16 +138,22 @@ int restart_harm(int64_t nr, const unsigned long long args[6])
 	}
 }
 
-static void rewind_call(struct tracer *tr, struct thread *t, uint64_t *regs,
+/* `signal`: the one that did it, or 0 for our interrupt. */
+static void rewind_call(struct tracer *tr, struct thread *t, int signal, uint64_t *regs,
 			const struct cp_syscall_state *s)
 {
 	struct cp_syscall_state after;
 
+	t->restart.pending = false;
+	tr->link->shared->stats.restarted++;
+	/* A signal that is ignored comes again and again: a limit that began anew each
+	 * time might never be reached. Our own interrupts come once. */
+	if ((signal || finish_is_in(t, s->pc)) && finish_limit(tr, t, regs))
+		return;
 	cp_arch_syscall_rewind(regs, s->nr);
 	cp_arch_syscall_state(regs, &after);
 	regs_write(t->tid, regs);
 	t->restart = (struct restart){ true, s->nr, after.pc, after.sp };
-	tr->link->shared->stats.restarted++;
 }
 
 static bool was_cut_short(const struct cp_syscall_state *s)
@@ -166,7 +173,7 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 		return;
 	cp_arch_syscall_state(regs, &s);
 	if (was_cut_short(&s))
-		rewind_call(tr, t, regs, &s);
+		rewind_call(tr, t, 0, regs, &s);
 	else
 		finish_call(tr, t, regs);
 }
@@ -203,7 +210,7 @@ void restart_signal(struct tracer *tr, struct thread *t, int signal)
 	if (s.nr < 0 || !ignores(t, signal))
 		return;
 	if (was_cut_short(&s))
-		rewind_call(tr, t, regs, &s);
+		rewind_call(tr, t, signal, regs, &s);
 	else
 		finish_call(tr, t, regs);
 }

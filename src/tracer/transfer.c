@@ -30,6 +30,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "tracer/proc.h"
 #include "tracer/space.h"
 
@@ -38,6 +39,7 @@
 #define SEND_FLAGS (MSG_NOSIGNAL | MSG_MORE | MSG_DONTROUTE | MSG_EOR | MSG_CONFIRM)
 #define RECEIVE_FLAGS (MSG_WAITALL | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC)
 
+#define LIMIT_MOST (INT64_C(1) << 32) /* seconds; longer ones are none */
 #define MEMORY_DEVICES 1 /* major numbers: /dev/zero, /dev/urandom */
 #define IS_TERMINAL(major) \
 	((major) == 4 || (major) == 5 || ((major) >= 136 && (major) <= 143) || (major) == 166 || \
@@ -148,6 +150,7 @@ static bool read_asked(struct look *l)
 
 	l->asked = 0;
 	l->rest->vector_count = 0;
+	l->rest->limit_arg = -1;
 	l->rest->given = false;
 	switch (l->shape) {
 	case WRITE:
@@ -315,7 +318,8 @@ static void drop_done(struct transfer_rest *rest, uint64_t done)
 		done -= rest->vectors[i++].iov_len;
 	rest->vector_count -= i;
 	memmove(rest->vectors, rest->vectors + i, rest->vector_count * sizeof(rest->vectors[0]));
-	rest->vectors[0].iov_base = (char *)rest->vectors[0].iov_base + done;
+	/* In the program's memory. */
+	rest->vectors[0].iov_base = (void *)((uintptr_t)rest->vectors[0].iov_base + done);
 	rest->vectors[0].iov_len -= done;
 }
 
@@ -408,4 +412,61 @@ enum transfer_cut transfer_look(const struct thread *t, const struct transfer *c
 	if (cut == TRANSFER_REST)
 		make_rest(&l);
 	return cut;
+}
+
+/* ---- time limits ---- */
+
+/* Calls that never start again by themselves, with the argument that is their
+ * limit: a time in memory, or milliseconds. */
+static const struct limited {
+	int64_t nr;
+	int arg;
+	bool in_memory;
+} limited[] = {
+	{ SYS_epoll_pwait, 3, false }, { SYS_epoll_pwait2, 3, true },
+	{ SYS_semtimedop, 3, true },   { SYS_rt_sigtimedwait, 2, true },
+	{ SYS_io_getevents, 4, true },
+#ifdef SYS_epoll_wait
+	{ SYS_epoll_wait, 3, false },
+#endif
+};
+
+/* False: it has none. */
+static bool read_limit(const struct space *space, const struct limited *l, const uint64_t args[6],
+		       uint64_t *ns_ret)
+{
+	struct timespec limit;
+	int ms = (int)args[l->arg];
+
+	if (!l->in_memory) {
+		*ns_ret = ms < 0 ? 0 : (uint64_t)ms * CP_NS_PER_MS;
+		return ms >= 0;
+	}
+	if (!args[l->arg] || !space_read(space, args[l->arg], &limit, sizeof(limit)) ||
+	    limit.tv_sec < 0 || limit.tv_sec > LIMIT_MOST)
+		return false;
+	*ns_ret = (uint64_t)limit.tv_sec * CP_NS_PER_S + (uint64_t)limit.tv_nsec;
+	return true;
+}
+
+bool transfer_limit(const struct thread *t, struct transfer *call, struct transfer_rest *ret)
+{
+	const struct limited *l = limited, *end = l + sizeof(limited) / sizeof(*l);
+	uint64_t ns, now = cp_now();
+
+	while (l < end && l->nr != call->nr)
+		l++;
+	if (l == end || !read_limit(t->process->space, l, call->args, &ns))
+		return false;
+	if (!call->deadline_ns)
+		call->deadline_ns = now + ns;
+	ns = call->deadline_ns > now ? call->deadline_ns - now : 0;
+	memcpy(ret->args, call->args, sizeof(ret->args));
+	ret->vector_count = 0;
+	ret->given = false;
+	ret->limit = cp_timespec(ns);
+	ret->limit_arg = l->in_memory ? l->arg : -1;
+	if (!l->in_memory)
+		ret->args[l->arg] = (ns + CP_NS_PER_MS - 1) / CP_NS_PER_MS;
+	return true;
 }

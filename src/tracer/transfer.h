@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <time.h>
 
 #include "tracer/state.h"
 
@@ -19,6 +20,7 @@ struct transfer {
 	int64_t nr;
 	uint64_t args[6]; /* as the program made the call */
 	uint64_t done; /* of it, so far */
+	uint64_t deadline_ns; /* of a call that waits, with a time limit; 0: a transfer */
 };
 
 /* The call for the rest. */
@@ -28,6 +30,8 @@ struct transfer_rest {
 	 * `given`, and otherwise, where there are vectors, of those. */
 	bool given;
 	struct msghdr message; /* msg_iov is to be set */
+	int limit_arg; /* args[] of a time limit in memory, that is `limit`; -1: there is none */
+	struct timespec limit;
 	size_t vector_count;
 	struct iovec vectors[TRANSFER_VECTORS];
 };
@@ -44,5 +48,9 @@ bool transfer_may_be(int64_t nr);
  * filled for TRANSFER_REST. */
 enum transfer_cut transfer_look(const struct thread *t, const struct transfer *call,
 				struct transfer_rest *ret);
+/* The same of a call that waits for something else, up to a time limit, and that
+ * ended with -EINTR: has it a limit? Without call->deadline_ns it is counted from
+ * now on, and set. */
+bool transfer_limit(const struct thread *t, struct transfer *call, struct transfer_rest *ret);
 
 #endif

@@ -22,6 +22,7 @@
 
 #define PAGE 4096
 #define DONE 1000
+#define EARLY 4444
 #define STEPS 64
 
 static uint8_t *code; /* and a page behind it the record */
@@ -70,17 +71,20 @@ static bool same_regs(const struct cp_regs *a, const struct cp_regs *b)
 }
 
 /* Steps through; `raw` is what the call comes to. */
-static void walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t own[6], int64_t raw)
+static void walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t own[6], int64_t raw,
+		 uint64_t mask)
 {
 	struct cp_regs at[STEPS], left;
-	uint64_t prstatus[64], expected = DONE + (raw > 0 ? (uint64_t)raw : 0);
+	uint64_t prstatus[64], expected = DONE + ((uint64_t)raw & (raw > 0 ? UINT64_MAX : mask));
 	struct cp_finish_record *r = record_of(code), seen[STEPS];
 	const struct cp_arch *arch = cp_arch_host();
 	int64_t result = 0;
 	int status, n = 0, i;
 	bool called = false;
 
-	*r = (struct cp_finish_record){ .busy = 1, .done = DONE, .ret = ret, .nr = nr };
+	*r = (struct cp_finish_record){
+		.busy = 1, .done = DONE, .mask = mask, .ret = ret, .nr = nr, .early = EARLY
+	};
 	memcpy(r->args, own, sizeof(r->args));
 	get_regs(pid, prstatus);
 	cp_arch_syscall_make(prstatus, (uintptr_t)code, nr, args);
@@ -108,8 +112,10 @@ static void walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t o
 		}
 		left = at[i];
 		cp_finish_leave(arch, offset, seen[i].busy ? &seen[i] : &none, &left);
-		if (!i)
-			left.r[arch->result] += expected - DONE;
+		if (!i) {
+			CHECK_U64(left.r[arch->result], EARLY);
+			left.r[arch->result] = expected;
+		}
 		if (!same_regs(&left, &at[n - 1]))
 			fprintf(stderr, "at offset %u\n", offset);
 		CHECK(same_regs(&left, &at[n - 1]));
@@ -141,10 +147,13 @@ static void test_judged(void)
 	ret = (uintptr_t)landing;
 	pid = start_child();
 	walk(pid, SYS_write, (uint64_t[6]){ (uint64_t)pair[1], (uintptr_t)landing, 77, 4, 5, 6 },
-	     own, 77);
-	walk(pid, SYS_write, (uint64_t[6]){ 12345, (uintptr_t)landing, 77, 4, 5, 6 }, own, -EBADF);
+	     own, 77, 0);
+	walk(pid, SYS_write, (uint64_t[6]){ 12345, (uintptr_t)landing, 77, 4, 5, 6 }, own, -EBADF,
+	     0);
 	walk(pid, SYS_write, (uint64_t[6]){ (uint64_t)pair[1], (uintptr_t)landing, 0, 4, 5, 6 },
-	     own, 0);
+	     own, 0, 0);
+	walk(pid, SYS_write, (uint64_t[6]){ 12345, (uintptr_t)landing, 77, 4, 5, 6 }, own, -EBADF,
+	     UINT64_MAX);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
