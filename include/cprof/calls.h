@@ -98,8 +98,8 @@ CPROF_API void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string);
  * cprof_profiler_call_context_free_buffer(), or NULL; why NULL, tells
  * cprof_profiler_call_context_error(). */
 CPROF_API void *cprof_profiler_call_context_get_this(cprof_call_context *context);
-/* Argument `position`, from 0, `this` not counted. In a leave context: the
- * value the argument had at entry. */
+/* Argument `position`, from 0, `this` and what compilers add behind it not
+ * counted. In a leave context: the value the argument had at entry. */
 CPROF_API void *cprof_profiler_call_context_get_argument(cprof_call_context *context,
 							 uint32_t position);
 CPROF_API void *cprof_profiler_call_context_get_local(cprof_call_context *context,

@@ -219,12 +219,20 @@ static void read_locals(struct reading *r, struct cp_walk *w)
 	}
 }
 
+/* Of an abstract function's, one that a copy without it was never passed: gcc's
+ * constructors and destructors are declared with a number (__in_chrg) that no
+ * code of them takes, and with a table that only those of bases do. */
+static bool is_imaginary(const struct cp_variable *v, size_t position)
+{
+	return v->artificial && position;
+}
+
 /* The copy lacks parameters that the compiler dropped; the abstract function
  * has all of them, in their order. */
 static void complete_parameters(struct reading *r, const struct origin *abstract)
 {
 	struct cp_unit *unit = r->unit;
-	size_t own = r->parameters.count, i, k;
+	size_t own = r->parameters.count, kept = own, i, k;
 	struct cp_variable *v;
 	struct cp_attrs a;
 	struct cp_walk w;
@@ -238,13 +246,14 @@ static void complete_parameters(struct reading *r, const struct origin *abstract
 	/* Now the copy's come first, then all: each of those takes its place. */
 	for (i = own; i < r->parameters.count; i++) {
 		v = &r->parameters.items[i];
-		for (k = 0; k < own; k++) {
-			if (r->parameters.items[k].die == v->die) {
-				*v = r->parameters.items[k];
-				break;
-			}
-		}
+		for (k = 0; k < own && r->parameters.items[k].die != v->die;)
+			k++;
+		if (k < own)
+			r->parameters.items[kept++] = r->parameters.items[k];
+		else if (!is_imaginary(v, i - own))
+			r->parameters.items[kept++] = *v;
 	}
+	r->parameters.count = kept;
 	if (r->parameters.count > own && r->parameters.count - own >= own) {
 		memmove(r->parameters.items, r->parameters.items + own,
 			(r->parameters.count - own) * sizeof(*r->parameters.items));

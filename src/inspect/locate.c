@@ -18,6 +18,7 @@
 #define SHIFT CP_LOCATION_NAME_SHIFT
 #define FRAME_POINTER_BASE 0x56 /* DW_OP_reg6 */
 #define FAR (INT64_C(1) << 31)
+#define MAX_DEPTH 16
 
 /* The register that `value` is near to, and how far from it. */
 static bool split(uint64_t value, uint8_t *number_ret, int64_t *offset_ret)
@@ -154,6 +155,42 @@ bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture
 	return cp_locate_now(piece, &whole, &unused) == CP_LOCATION_OK;
 }
 
+/* Do members of a value at `base` have bytes from `at` up to `end`? */
+static bool has_bytes(const struct cp_type *type, uint64_t base, uint64_t at, uint64_t end,
+		      unsigned depth)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d;
+	uint32_t i;
+
+	if (t && (base >= end || base + t->size <= at))
+		return false;
+	d = t && t->kind == CP_TYPE_STRUCT && depth < MAX_DEPTH ? cp_type_details(t) : NULL;
+	if (!d)
+		return true;
+	for (i = 0; i < d->member_count; i++)
+		if (d->members[i].flags & CP_MEMBER_BITS ||
+		    has_bytes(d->members[i].type, base + d->members[i].offset, at, end, depth + 1))
+			return true;
+	for (i = 0; i < d->variant_count; i++)
+		if (has_bytes(d->variants[i].member.type, base + d->variants[i].member.offset, at,
+			      end, depth + 1))
+			return true;
+	return d->discriminant &&
+	       has_bytes(d->discriminant->type, base + d->discriminant->offset, at, end, depth + 1);
+}
+
+/* That nobody keeps what lies between members is no loss: any number will do. */
+static void fill_padding(const struct cp_type *type, struct cp_piece *p)
+{
+	if (p->where != CP_PIECE_NOWHERE || p->size > sizeof(uint64_t) ||
+	    has_bytes(type, 0, p->at, p->at + p->size, 0))
+		return;
+	p->where = CP_PIECE_SUM;
+	p->number = UINT8_MAX;
+	p->offset = 0;
+}
+
 void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret)
 {
@@ -192,6 +229,7 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 		ret->pieces[i].at = (uint32_t)done;
 		if (!to_piece(s->arch, &parts[i], t->size - done, &ret->pieces[i]))
 			return;
+		fill_padding(t, &ret->pieces[i]);
 		done += ret->pieces[i].size;
 		ret->count++;
 	}

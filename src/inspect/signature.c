@@ -12,6 +12,10 @@
  *   3. languages with a convention of their own (Rust), as far as it says
  *      registers: at -O0 it has memory there, too.
  *
+ * A function that is marked as not called by the convention (DW_CC_nocall: its
+ * callers are all known) gives nothing that could be known, and takes what debug
+ * information says is there before its first instruction.
+ *
  * Without debug information there are the registers that arguments are
  * passed in, and nobody knows how many of them mean something.
  */
@@ -26,6 +30,8 @@ const struct cp_value_limits cp_value_limits_default = {
 };
 
 #define COMPLETE_MAX 4000
+#define OP_FBREG 0x91 /* DW_OP_* */
+#define OP_CALL_FRAME_CFA 0x9c
 
 /* Reads details of all that a value of `type` consists of, which is what
  * conventions look at. */
@@ -61,13 +67,31 @@ static void set_constant(struct cp_parameter *p, const struct cp_variable *v)
 						.bytes = v->value };
 }
 
+/* A number that debug information has, wherever the code is: nobody passes it. */
+static bool is_number_at(const struct cp_piece *p)
+{
+	return p->where == CP_PIECE_CONSTANT ||
+	       (p->where == CP_PIECE_SUM && p->number == UINT8_MAX);
+}
+
+/* Parts of it are passed, of others debug information knows what they are. */
+static bool is_split(const struct cp_place *said)
+{
+	unsigned i;
+
+	for (i = 0; said->how == CP_PLACE_DIRECT && said->count > 1 && i < said->count; i++)
+		if (is_number_at(&said->pieces[i]))
+			return true;
+	return false;
+}
+
 /* True when a parameter is in another register than the convention has it
  * in. Only what fits one is looked at: gcc swaps the halves of an __int128. */
 static bool disagrees(const struct cp_place *said, const struct cp_place *by_convention)
 {
 	const struct cp_piece *a = said->pieces, *b = by_convention->pieces;
 
-	if (said->how == CP_PLACE_GONE)
+	if (said->how == CP_PLACE_GONE || is_split(said))
 		return true; /* clang drops what isn't needed, and what follows moves up */
 	if (said->how != CP_PLACE_DIRECT || said->count != 1 ||
 	    (a->where != CP_PIECE_REGISTER && a->where != CP_PIECE_VECTOR))
@@ -78,11 +102,14 @@ static bool disagrees(const struct cp_place *said, const struct cp_place *by_con
 	       (a->where != b->where || a->number != b->number);
 }
 
-/* A number that debug information has, wherever the code is: nobody passes it. */
 static bool is_number(const struct cp_place *said)
 {
-	return said->how == CP_PLACE_DIRECT && said->count == 1 &&
-	       said->pieces[0].where == CP_PIECE_SUM && said->pieces[0].number == UINT8_MAX;
+	return said->how == CP_PLACE_DIRECT && said->count == 1 && is_number_at(&said->pieces[0]);
+}
+
+static bool is_nocall(const struct cp_signature *s)
+{
+	return s->function.flags & CP_FUNCTION_NOCALL;
 }
 
 /* Whether debug information knows better than the convention where this
@@ -92,7 +119,7 @@ static bool trusts_debug_info(const struct cp_signature *s, const char *linkage_
 {
 	size_t i;
 
-	if (clone || (s->function.flags & CP_FUNCTION_NOCALL) || !s->convention ||
+	if (clone || is_nocall(s) || !s->convention ||
 	    (linkage_name && strstr(linkage_name, "4_FUNE")))
 		return true;
 	for (i = 0; local && i < s->parameter_count; i++) {
@@ -107,6 +134,11 @@ static bool is_passed(const struct cp_variable *v, const struct cp_place *said)
 	return !v->constant && said->how != CP_PLACE_GONE && !is_number(said);
 }
 
+static bool is_c_like(uint16_t language)
+{
+	return cp_language_is_c(language) || cp_language_is_cplusplus(language);
+}
+
 /* A clone without some of its parameters is still called by the convention,
  * with those that are left. If that agrees with what is said of registers, it
  * is the better answer: what is said of an __int128 is often where it will be
@@ -119,7 +151,8 @@ static bool place_rest(struct cp_signature *s, const struct cp_place *said)
 		cp_arena_array(&s->arena, count, sizeof(const struct cp_type *));
 	struct cp_place *places = cp_arena_array(&s->arena, count, sizeof(*places));
 
-	if (!types || !places || !s->convention)
+	if (!types || !places || !s->convention ||
+	    (is_nocall(s) && !is_c_like(f->language))) /* each scalar may be gone by itself */
 		return false;
 	for (i = 0; i < count; i++) {
 		if (is_passed(&f->parameters[i], &said[i]))
@@ -152,23 +185,35 @@ static bool is_wide(const struct cp_type *type)
 	return t && t->size == 16 && (t->kind == CP_TYPE_INT || t->kind == CP_TYPE_UINT);
 }
 
-static bool is_c_like(uint16_t language)
+/* True when it is there before the first instruction: in the caller's memory, or
+ * in what a register leads to. The function's own frame is not made by then. */
+static bool is_callers(const struct cp_signature *s, const struct cp_piece *p)
 {
-	return cp_language_is_c(language) || cp_language_is_cplusplus(language);
+	if (p->where == CP_PIECE_COMPUTED)
+		return false;
+	if ((p->where != CP_PIECE_MEMORY && p->where != CP_PIECE_SUM) || is_number_at(p))
+		return true;
+	if (p->number == s->arch->sp)
+		return p->where == CP_PIECE_MEMORY && p->offset >= s->arch->ret_size;
+	return p->number != s->arch->fp;
 }
 
 /* What is said to be in registers, or nowhere, is so at the first instruction,
  * too; what is said to be in memory may not have been written yet. */
-static bool needs_no_frame(const struct cp_place *said)
+static bool needs_no_frame(const struct cp_signature *s, const struct cp_variable *v,
+			   const struct cp_place *said)
 {
+	const struct cp_location *at = cp_location_at(&v->locations, s->function.low);
+	const struct cp_location *base = cp_location_at(&s->function.frame_base, s->function.low);
 	unsigned i;
 
-	for (i = 0; i < said->count; i++) {
-		if (said->pieces[i].where == CP_PIECE_MEMORY ||
-		    said->pieces[i].where == CP_PIECE_SUM ||
-		    said->pieces[i].where == CP_PIECE_COMPUTED)
+	/* clang counts from a register that the frame's making sets. */
+	if (at && at->size && at->expr[0] == OP_FBREG &&
+	    (!base || !base->size || base->expr[0] != OP_CALL_FRAME_CFA))
+		return false;
+	for (i = 0; i < said->count; i++)
+		if (!is_callers(s, &said->pieces[i]))
 			return false;
-	}
 	return said->how == CP_PLACE_DIRECT || said->how == CP_PLACE_GONE;
 }
 
@@ -193,9 +238,11 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 		if (f->parameters[i].constant) {
 			set_constant(p, &f->parameters[i]);
 		} else if (trusted || (!is_c_like(f->language) && p->place.how != CP_PLACE_EMPTY &&
-				       needs_no_frame(&said[i]))) {
+				       needs_no_frame(s, &f->parameters[i], &said[i]))) {
 			p->source = CPROF_SOURCE_DWARF;
 			p->place = said[i];
+			if (is_nocall(s) && !needs_no_frame(s, &f->parameters[i], &said[i]))
+				p->place.how = CP_PLACE_UNSUPPORTED;
 			if (is_wide(p->type) && said[i].count == 2)
 				p->place.how = CP_PLACE_UNSUPPORTED; /* see place_rest() */
 		}
@@ -242,7 +289,7 @@ static void place_result(struct cp_signature *s)
 		return;
 	s->result = (struct cp_parameter){ .name = "", .type = s->function.result };
 	s->result.place.how = CP_PLACE_UNSUPPORTED;
-	if (s->convention)
+	if (s->convention && !is_nocall(s))
 		s->result.place = s->convention->result(s->function.result);
 }
 
@@ -506,16 +553,25 @@ bool cp_signature_has_this(const struct cp_signature *s)
 	       !strcmp(s->parameters[0].name, "this");
 }
 
+size_t cp_signature_hidden_count(const struct cp_signature *s)
+{
+	size_t n = cp_signature_has_this(s);
+
+	while (n && n < s->parameter_count && s->function.parameters[n].artificial)
+		n++;
+	return n;
+}
+
 size_t cp_signature_named_count(const struct cp_signature *s)
 {
-	return s->described ? s->parameter_count - cp_signature_has_this(s) : 0;
+	return s->described ? s->parameter_count - cp_signature_hidden_count(s) : 0;
 }
 
 const char *cp_signature_name(const struct cp_signature *s, size_t position)
 {
 	if (position >= cp_signature_named_count(s))
 		return NULL;
-	return s->parameters[position + cp_signature_has_this(s)].name;
+	return s->parameters[position + cp_signature_hidden_count(s)].name;
 }
 
 bool cp_signature_is_described(const struct cp_signature *s)

@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+# Arguments that no calling convention promises: right, or said to be unknown.
+
+load helpers
+load tracees
+
+# Each function is called in one way alone, so that the compiler may pass what it
+# likes; the last ones in two.
+RUST='
+fn sink<T>(value: T) -> T {
+    unsafe { std::ptr::read_volatile(&std::mem::ManuallyDrop::new(value) as *const _ as *const T) }
+}
+pub struct Point { x: u8, y: u16, z: f32 }
+#[inline(never)]
+fn pair(p: (i32, f64)) -> f64 { sink(p.0 as f64 + p.1) }
+#[inline(never)]
+fn texts(s: &str, t: &str, n: u8) -> usize { sink(s.len() + t.len() + n as usize) }
+#[inline(never)]
+fn point(p: Point, q: (u8, f64, u8)) -> f64 {
+    sink((p.x as u16 + p.y) as f64 + p.z as f64 + q.0 as f64 + q.1 + q.2 as f64)
+}
+#[inline(never)]
+fn option(o: Option<u32>, w: (u64, u64), b: bool) -> u64 {
+    sink(o.unwrap_or(7) as u64 + w.0 + w.1 + b as u64)
+}
+fn main() {
+    let n = std::env::args().count();
+    pair((1, 1.5));
+    texts("abc", "hello", 3);
+    point(Point { x: 1, y: 2, z: 3.5 }, (4, 5.5, 6));
+    if n > 1 { option(None, (10, 20), true); } else { option(Some(5), (10, 20), true); }
+    option(Some(5), (10, 20), true);
+}
+'
+
+# What is shown of an argument is that, or that it is not known.
+unless_unknown() {
+	case $1 in
+	"$2") right=$((right + 1)) ;;
+	'<optimized out>' | '<unavailable>') ;;
+	*) complain "$level: $3 is $1, not $2" ;;
+	esac
+}
+
+@test "Rust: arguments are those in the source or unknown, however much is optimised" {
+	needs rustc jq
+	local level right
+	printf '%s' "$RUST" >p.rs
+	for level in 0 1 2 3 s; do
+		rustc -g -C opt-level=$level -o p p.rs
+		"$CPROF" run -q -o d -t 'p::*' -a -r -- ./p
+		right=0
+		while IFS=$'\t' read -r function position text; do
+			case $function.$position in
+			pair.0) unless_unknown "$text" '{__0=1, __1=1.5}' pair ;;
+			texts.0) unless_unknown "$text" '"abc"' s ;;
+			texts.1) unless_unknown "$text" '"hello"' t ;;
+			texts.2) unless_unknown "$text" 3 n ;;
+			point.0) unless_unknown "$text" '{x=1, y=2, z=3.5}' p ;;
+			point.1) unless_unknown "$text" '{__0=4, __1=5.5, __2=6}' q ;;
+			option.0) unless_unknown "$text" '{Some={__0=5}}' o ;;
+			option.1) unless_unknown "$text" '{__0=10, __1=20}' w ;;
+			option.2) unless_unknown "$text" true b ;;
+			esac
+		done < <("$CPROF" replay --json d | jq -r 'select(.event == "enter") |
+			(.function | sub("^p::"; "") | sub("[(:].*"; "")) as $f |
+			.args // [] | to_entries[] | "\($f)\t\(.key)\t\(.value.text)"')
+		[ "$right" -ge 5 ] || complain "$level: only $right are known"
+		while read -r text; do
+			unless_unknown "$text" "$text" result
+			[ "$text" = '<unavailable>' ] || grep -x "$text" <<<$'2.5\n11\n22\n36' ||
+				complain "$level: result $text"
+		done < <("$CPROF" replay --json d | jq -r 'select(.event == "leave" and
+			(.function | test("pair|texts|point|option"))) | .result.text')
+	done
+	no_complaints
+}
+
+# gcc declares them with a number and a table that only those of bases get.
+@test "C++: constructors and destructors of virtual bases have what they are passed" {
+	needs g++ jq
+	cat >p.cpp <<-'END'
+		#include <cstdio>
+		struct Base {
+			int n;
+			__attribute__((noinline)) Base(int n) : n(n) { puts("base"); }
+			virtual __attribute__((noinline)) ~Base() { puts("~base"); }
+		};
+		struct Middle : virtual Base {
+			__attribute__((noinline)) Middle(int n, double d);
+			__attribute__((noinline)) ~Middle();
+		};
+		struct Last : Middle {
+			__attribute__((noinline)) Last(short s);
+			__attribute__((noinline)) ~Last();
+		};
+		Middle::Middle(int n, double d) : Base(n) { printf("%d %g\n", n, d); }
+		Middle::~Middle() { puts("~middle"); }
+		Last::Last(short s) : Base(s + 1), Middle(s + 2, 2.5) { printf("%d\n", s); }
+		Last::~Last() { puts("~last"); }
+		int main()
+		{
+			Last last(7);
+			Middle middle(11, 1.5);
+		}
+	END
+	local compiler level wanted
+	wanted=$(printf '%s\n' 'Base 8' 'Middle 9 2.5' 'Last 7' 'Base 11' 'Middle 11 1.5' \
+		'~Middle' '~Base' '~Last' | sort)
+	for compiler in g++ clang++; do
+		for level in 0 2; do
+			$compiler -g -O$level -o p p.cpp
+			"$CPROF" run -q -o d -t 'Base::*,Middle::*,Last::*' -a -- ./p >/dev/null
+			"$CPROF" replay --json d | jq -r 'select(.event == "enter") | [
+				(.function | sub("[(].*"; "") | sub(".*::"; "")),
+				(.args[] | select(.name != "this" and .name != "__vtt_parm" and
+					.name != "vtt") | .text)] | join(" ")' | sort -u >got
+			# Optimised, some are inlined all the same.
+			[ "$level" != 0 ] || diff got - <<<"$wanted"
+			comm -23 got - <<<"$wanted" >wrong
+			[ ! -s wrong ] || complain "$compiler -O$level: $(cat wrong)"
+			[ "$(wc -l <got)" -ge 4 ] || complain "$compiler -O$level: $(cat got)"
+		done
+	done
+	no_complaints
+}
