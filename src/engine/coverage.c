@@ -28,6 +28,14 @@ struct engine_coverage *engine_coverage_get(cprof_session *s)
 
 void engine_coverage_free(cprof_session *s)
 {
+	uint64_t name, made;
+	size_t at = 0;
+
+	if (!s->coverage)
+		return;
+	while (cp_map_next(&s->coverage->names, &at, &name, &made))
+		free((char *)(uintptr_t)made);
+	cp_map_free(&s->coverage->names);
 	free(s->coverage);
 	s->coverage = NULL;
 }

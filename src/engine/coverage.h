@@ -52,6 +52,7 @@ struct engine_coverage {
 		*branches_by; /* who has set them; NULL: nobody */
 	uint32_t counters; /* used */
 	uint64_t sites, placing_ns; /* placed; what that took */
+	struct cp_map names; /* of inlined functions (addresses): demangled, char *, owned */
 };
 
 /* Source lines and functions of an object (sources.c), read when first asked for. */

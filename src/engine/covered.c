@@ -219,6 +219,42 @@ static uint32_t block_at(const struct telling *t, uint64_t address)
 		       : CP_NO_BLOCK;
 }
 
+/* Each is asked for again and again, and lives as long as its image. */
+static const char *readable_name(cprof_session *s, const char *name)
+{
+	struct cp_map *names = &s->coverage->names;
+	const uint64_t *known = cp_map_get(names, (uintptr_t)name);
+	char *made;
+
+	if (known)
+		return (const char *)(uintptr_t)*known;
+	made = name ? cp_demangle(name) : NULL;
+	if (made && cp_map_put(names, (uintptr_t)name, (uintptr_t)made))
+		return made;
+	free(made);
+	return name;
+}
+
+/* Where whole objects and parts of derived ones have one constructor, its symbol
+ * is the latter's, as other tools have it; destructors likewise. */
+static const char *symbol_of(const cprof_assembly *a, const struct cp_probe_function *f)
+{
+	const struct cp_probe_functions *all = a->plans ? &a->plans->functions : NULL;
+	const char *own = f->linkage_name, *other;
+	uint32_t i;
+	size_t at;
+
+	for (i = 0; all && i < f->alias_count; i++) {
+		other = all->aliases.items[f->first_alias + i].linkage_name;
+		for (at = 0; own[at] && own[at] == other[at];)
+			at++;
+		if (at && own[at] == '1' && other[at] == '2' && strchr("CD", own[at - 1]) &&
+		    !strcmp(own + at + 1, other + at + 1))
+			return other;
+	}
+	return own;
+}
+
 static bool tell_inlines(struct telling *t)
 {
 	const cprof_coverage_block *last = &t->blocks.items[t->blocks.count - 1];
@@ -236,8 +272,8 @@ static bool tell_inlines(struct telling *t)
 			break;
 		block = f->inlined ? block_at(t, f->address) : CP_NO_BLOCK;
 		if (block != CP_NO_BLOCK &&
-		    !cp_vec_push(&t->inlines,
-				 (cprof_coverage_inline){ f->name, f->file, f->line, block }))
+		    !cp_vec_push(&t->inlines, (cprof_coverage_inline){ readable_name(t->s, f->name),
+								       f->file, f->line, block }))
 			return false;
 	}
 	return true;
@@ -288,7 +324,7 @@ static bool tell(struct telling *t, const struct engine_covered *f, cprof_covera
 	*ret = (cprof_coverage_function){
 		.assembly = t->assembly,
 		.name = name ? name : f->function->linkage_name,
-		.linkage_name = f->function->linkage_name,
+		.linkage_name = symbol_of(t->assembly, f->function),
 		.address = f->function->address,
 		.file = source ? source->file : NULL,
 		.line = source ? source->line : 0,

@@ -177,7 +177,8 @@ static struct cp_covered_function function_of(const struct cp_coverage *c,
 		.linkage = sum->linkage ? sum->linkage : "",
 		.line = sum->line,
 		.end_line = sum->end_line,
-		.flags = sum->code ? 0 : CP_COVERED_REMOVED,
+		.flags = (sum->code ? 0 : CP_COVERED_REMOVED) |
+			 (sum->uncertain ? CP_COVERED_SHARED : 0),
 	};
 	const struct cp_variant *v;
 	uint32_t i;
@@ -203,6 +204,8 @@ static bool add_functions(struct cp_coverage *c, const struct cp_sums *s)
 	cp_vec_for_each(&s->functions, sum) {
 		struct cp_covered_function f = function_of(c, sum);
 
+		if (sum->merged)
+			continue;
 		file = &c->files.items[sum->file];
 		f.flags |=
 			marks_of(file->source, f.line) & (CP_COVERED_EXCLUDED | CP_COVERED_CHANGED);
@@ -393,6 +396,7 @@ static void add_images(struct cp_sums *s, struct cp_coverage *c)
 		flags &= image->flags;
 		cp_sums_add(s, image);
 	}
+	cp_sums_settle_structors(s);
 	c->counted = flags & CP_COVERAGE_COUNTED;
 	c->exact_branches = flags & CP_COVERAGE_EXACT_BRANCHES;
 	c->no_branches = flags & CP_COVERAGE_NO_BRANCHES;

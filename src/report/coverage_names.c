@@ -11,6 +11,8 @@
 #include "report/coverage_names.h"
 
 #include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
@@ -42,6 +44,84 @@ void cp_name_unclone(struct cp_buf *out, const char *name)
 bool cp_name_is_piece(const char *name)
 {
 	return strstr(name, ".cold") || strstr(name, ".part.");
+}
+
+/* The last component is the one before it, with or without a '~'. */
+static char structor_kind(const char *base)
+{
+	const char *end = base + strlen(base), *last = end, *before;
+	size_t size;
+
+	while (last > base && last[-1] != ':')
+		last--;
+	if (*last == '~')
+		return 'D';
+	size = (size_t)(end - last);
+	if (last - base < 2 || !size)
+		return 0;
+	before = last - 2;
+	if ((size_t)(before - base) < size || memcmp(before - size, last, size) != 0)
+		return 0;
+	return before - size == base || before[-(ptrdiff_t)size - 1] == ':' ? 'C' : 0;
+}
+
+/* The first "C1" that is neither in an identifier nor in a substitution. */
+static char constructor_number(const char *at, const char *end)
+{
+	unsigned long size;
+	char *behind_it;
+
+	while (at + 2 < end) {
+		if (isdigit((unsigned char)*at)) {
+			size = strtoul(at, &behind_it, 10);
+			if (size > (unsigned long)(end - behind_it))
+				return 0;
+			at = behind_it + size;
+		} else if (*at == 'S' && (isdigit((unsigned char)at[1]) || isupper(at[1]))) {
+			while (at < end && *at != '_')
+				at++;
+		} else if (*at == 'C' && at[1] >= '1' && at[1] <= '5' && strchr("EIB", at[2])) {
+			return at[1];
+		} else {
+			at++;
+		}
+	}
+	return 0;
+}
+
+void cp_name_structor(const char *base, const char *linkage, char ret[3])
+{
+	char kind = structor_kind(base), number = 0;
+	size_t size = linkage ? uncloned(linkage) : 0;
+
+	memset(ret, 0, 3);
+	if (!kind)
+		return;
+	if (!linkage)
+		number = '4';
+	else if (!cp_starts_with(linkage, "_Z"))
+		return;
+	else if (kind == 'C')
+		number = constructor_number(linkage + 2, linkage + size);
+	else if (size > 6 && linkage[size - 4] == 'D' && !strncmp(linkage + size - 2, "Ev", 2) &&
+		 isdigit((unsigned char)linkage[size - 3]))
+		number = linkage[size - 3];
+	if (!number)
+		return;
+	ret[0] = kind;
+	ret[1] = number;
+}
+
+bool cp_name_is_thunk(const char *name)
+{
+	static const char *const kinds[] = { "virtual thunk to ", "non-virtual thunk to ",
+					     "covariant return thunk to " };
+	size_t i;
+
+	for (i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		if (cp_starts_with(name, kinds[i]))
+			return true;
+	return false;
 }
 
 static bool is_word(char c)

@@ -168,13 +168,14 @@ static struct cp_function_sum *function_sum(struct cp_sums *s, uint32_t n)
 }
 
 /* The sum of all that is called so and declared there. */
-static uint32_t find_function(struct cp_sums *s, uint32_t file, uint32_t line, const char *name)
+static uint32_t find_function(struct cp_sums *s, uint32_t file, uint32_t line, const char *name,
+			      const char *linkage)
 {
 	struct cp_buf key = { 0 };
 	struct cp_function_sum sum = { .file = file, .line = line, .end_line = line };
 	uint32_t n = CP_RECORD_NONE;
 	bool fresh = false;
-	size_t head;
+	size_t head, base;
 
 	if (file == LEFT_OUT)
 		return CP_RECORD_NONE;
@@ -182,9 +183,13 @@ static uint32_t find_function(struct cp_sums *s, uint32_t file, uint32_t line, c
 	cp_buf_u32(&key, line);
 	head = key.size;
 	cp_name_base(&key, name);
+	base = key.size - head;
+	if (!key.failed)
+		cp_name_structor(key.bytes + head, linkage, sum.structor);
+	cp_buf_str(&key, sum.structor);
 	if (ok(s, !key.failed && cp_intern(&s->function_keys, key.bytes, key.size, &n, &fresh)) &&
 	    fresh) {
-		sum.base = copy(s, key.bytes + head, key.size - head);
+		sum.base = copy(s, key.bytes + head, base);
 		ok(s, cp_vec_push(&s->functions, sum));
 	}
 	cp_buf_free(&key);
@@ -262,13 +267,16 @@ static void set_owners(struct adding *a)
 	struct owner self = { a->file, a->line, 0, CP_RECORD_NONE };
 	uint32_t i;
 
-	self.function = find_function(a->s, a->file, a->line, f->name);
+	if (!cp_name_is_thunk(f->name))
+		self.function = find_function(a->s, a->file, a->line, f->name, f->linkage);
 	a->owners.count = 0;
 	ok(a->s, cp_vec_push(&a->owners, self));
 	for (i = 0; i < f->inline_count; i++) {
 		const struct cp_coverage_inline *in = &a->c->inlines[f->first_inline + i];
 		uint32_t file = file_of(a, in->file);
-		uint32_t n = find_function(a->s, file, in->line, in->name);
+		uint32_t n = cp_name_is_thunk(in->name)
+				     ? CP_RECORD_NONE
+				     : find_function(a->s, file, in->line, in->name, NULL);
 		struct cp_function_sum *sum = function_sum(a->s, n);
 
 		ok(a->s,
@@ -341,6 +349,7 @@ static int compare_owned(const void *pa, const void *pb)
 static void set_spots(struct adding *a)
 {
 	const struct cp_coverage_function *f = a->f;
+	bool thunk = cp_name_is_thunk(f->name);
 	uint32_t i, next = f->first_block, owner;
 
 	a->spots.count = a->owned.count = a->ends.count = 0;
@@ -360,7 +369,8 @@ static void set_spots(struct adding *a)
 			ok(a->s, cp_vec_push(&a->owned, (struct owned){ a->self, next++ }));
 		if (next == row->block)
 			ok(a->s, cp_vec_push(&a->owned, (struct owned){ owner, next++ }));
-		if (file != LEFT_OUT)
+		/* The line of a thunk is that of a declaration. */
+		if (file != LEFT_OUT && (owner != a->self || !thunk))
 			ok(a->s,
 			   cp_vec_push(&a->spots, (struct spot){ (uint64_t)file << 32 | row->line,
 								 owner, row->block, row->flags }));

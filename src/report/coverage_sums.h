@@ -41,6 +41,9 @@ struct cp_function_sum {
 	uint32_t file; /* or binary */
 	uint32_t line, end_line;
 	const char *base, *name, *linkage; /* in the arena; linkage NULL: none yet */
+	char structor[3]; /* "C1" to "D4"; "": it is none */
+	bool merged; /* into another one: it is none */
+	bool uncertain; /* it or another one was reached */
 	bool differ; /* instances have different names */
 	bool real; /* `name` is that of a symbol, not of an inlined instance */
 	bool code; /* there is some */
@@ -78,6 +81,8 @@ struct cp_sums {
 };
 
 void cp_sums_add(struct cp_sums *s, const struct cp_coverage_image *c);
+/* After all images: constructors and destructors (coverage_structors.c). */
+void cp_sums_settle_structors(struct cp_sums *s);
 void cp_sums_free(struct cp_sums *s);
 
 #endif

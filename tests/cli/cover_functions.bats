@@ -121,3 +121,58 @@ functions() { sed -n 's/^FNDA:\([0-9]*\),\(.*\)/\2 \1/p' "$1" | sort; }
 	separately "$CPROF" cover -q --lcov=info -- ./user
 	assert_equal "$(grep ^SF: info)" "SF:$PWD/user.rs"
 }
+
+@test "constructors and destructors are gcov's, each by its symbol" {
+	needs g++ gcov jq
+	cat >shapes.cpp <<-'END'
+		#include <cstdio>
+		struct Base {
+			int n;
+			Base(int n);
+			virtual ~Base();
+		};
+		struct Middle : virtual Base {
+			Middle(int n);
+			~Middle();
+		};
+		struct Simple : Base {
+			Simple(int n) : Base(n) { puts("simple"); }
+			~Simple() { puts("~simple"); }
+		};
+		template <class T> struct Last : Middle {
+			Last();
+			~Last();
+		};
+		Base::Base(int n) : n(n) {}
+		Base::~Base() { puts("~base"); }
+		Middle::Middle(int n) : Base(n) { puts("middle"); }
+		Middle::~Middle() { puts("~middle"); }
+		template <class T> Last<T>::Last() : Base(1), Middle(2) { puts("last"); }
+		template <class T> Last<T>::~Last() { puts("~last"); }
+		int main()
+		{
+			{
+				Simple one(1);
+				Last<Simple> last;
+			}
+			delete new Simple(2);
+			delete new Simple(3);
+			Base *base = new Middle(3);
+			delete base;
+		}
+	END
+	g++ -g -O0 -o shapes shapes.cpp
+	separately "$CPROF" cover -q --count --lcov=info --json=json -- ./shapes
+	assert_equal "$status" 0
+	counted g++ shapes.cpp | diff - <(functions info)
+	assert_equal "$(jq -r '.files[].functions[] | select(.name | startswith("Simple::~")) |
+		"\(.name) \(.execution_count)"' json)" \
+		$'Simple::~Simple() [D0] 2\nSimple::~Simple() [D2] 3'
+	# Optimised, inlined ones count for those that they are of.
+	g++ -g -O2 -o shapes shapes.cpp
+	separately "$CPROF" cover -q --count --lcov=info --json=json -- ./shapes
+	assert_equal "$(jq -r '[.files[].functions[] | select(.name | startswith("Simple::")) |
+		.execution_count] | @csv' json)" 3,2,3
+	run jq -r '.files[].functions[].name | select(startswith("_Z") or test("thunk"))' json
+	assert_output ""
+}

@@ -208,6 +208,19 @@ static void test_functions(void)
 	/* Made by one line of a macro, they are two. */
 	check_text("image a\nfn f /f.c 1\nb 1 1\nfn g /f.c 1\nb 0 1",
 		   "/f.c 1=1 [f 1-1 1 1/1] [g 1-1 0 0/1]\n");
+	/* Constructors and destructors are several; what is inlined is C1 or C2. */
+	check_text(
+		"image a\nfn S::~S()|_ZN1SD2Ev /f.c 1\nb 1 2\nfn S::~S()|_ZN1SD0Ev /f.c 1\nb 0 1\n"
+		"fn f /f.c 5\nb 1 6\nb 1 2\nin S::~S() /f.c:1",
+		"/f.c 1=0 2=1 6=1 [S::~S() [D0] 1-1 0 0/1] [S::~S() [D2] 1-2 1 1/1] [f 5-6 1 "
+		"1/1]\n");
+	check_text("image a\nfn C1::C1(C1)|_ZN2C1C2ES_ /f.c 1\nb 1 2\nfn "
+		   "C1::C1(C1)|_ZN2C1C1ES_ /f.c 1\nb 0 2",
+		   "/f.c 2=1 [C1::C1(C1) [C1] 1-2 0 0/1] [C1::C1(C1) [C2] 1-2 1 1/1]\n");
+	check_text(
+		"image a\nfn a::a|_ZN1a1a17h0123456789abcdefE /f.rs 1\nb 1 2\n"
+		"fn S::S()|_ZN1SC1Ev /f.c 1\nb 1 2\nfn virtual\\_thunk\\_to\\_S::f() /f.c 3\nb 1 3",
+		"/f.c 2=1 [S::S() 1-2 1 1/1]\n/f.rs 2=1 [a::a 1-2 1 1/1]\n");
 	/* Differently compiled, their blocks can't be compared. */
 	check_text("image a\nfn f /f.c 1\nb 1 2\nb 0 2\nimage b\nfn f /f.c 1\nb 1 2",
 		   "/f.c 2=1 [f 1-2 1 2/3]\n");
