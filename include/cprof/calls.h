@@ -146,7 +146,9 @@ CPROF_API cprof_call_context *cprof_frame_info_call_context(const cprof_frame_in
 typedef struct cprof_call {
 	uint64_t timestamp_ns; /* monotonic */
 	uint64_t enter_ns; /* of the call that is left; enter: the same */
-	uint64_t overhead_ns; /* of the time between, taken by stops that we made in this thread */
+	/* Of the time between, taken by stops that we made in this thread. Where that is not
+	 * known to a tenth of the rest: what is certain, and what more it may be at most. */
+	uint64_t overhead_ns, uncertain_ns;
 	uint64_t cpu_ns; /* CPU time of the thread between, if enabled and known; else 0 */
 	uint64_t cfa;
 	uint32_t depth;

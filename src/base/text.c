@@ -341,6 +341,12 @@ void cp_add_time(struct cp_buf *out, uint64_t ns)
 		      value, units[i].unit);
 }
 
+void cp_add_time_at_most(struct cp_buf *out, uint64_t ns, bool bound)
+{
+	cp_buf_str(out, bound ? "<= " : "");
+	cp_add_time(out, ns);
+}
+
 size_t cp_short_name(const char *name)
 {
 	size_t size = strlen(name), at;

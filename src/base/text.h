@@ -36,6 +36,8 @@ void cp_text_fit(struct cp_buf *out, const char *text, size_t columns);
 
 /* Appends "12.3 s", "450 ms", "6.2 µs". */
 void cp_add_time(struct cp_buf *out, uint64_t ns);
+/* The same; "<= 45 µs" where that is a bound. */
+void cp_add_time_at_most(struct cp_buf *out, uint64_t ns, bool bound);
 
 /* Appends "SIGUSR1", or the number where it has no such name. */
 void cp_add_signal(struct cp_buf *out, unsigned signal);

@@ -131,7 +131,8 @@ const struct cp_command cp_command_replay = {
 	.operands = "[options] [FILE]",
 	.summary = "The calls of a recording in order, with arguments and results",
 	.details = "FILE is cprof.data unless told, - standard input. Times are from the start of\n"
-		   "the recording; durations are less what tracing added.",
+		   "the recording; durations are less what tracing added,\n"
+		   "\"<= TIME\" where only a bound of that is known.",
 	.groups = groups,
 	.options_size = sizeof(struct replay_options),
 	.defaults = &defaults,

@@ -4,6 +4,7 @@
  * process's shadow stack, and what that makes of it is raised as method_*
  * events, those of frames that are gone before the one that shows it.
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -105,9 +106,9 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 
 static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 {
-	t->last_hit.stopped_ns = e->stopped_ns;
+	t->last_hit.lost_ns = e->lost_ns;
 	t->last_hit.run_ns = e->run_ns;
-	t->last_hit.stops = e->stops;
+	t->last_hit.doubt = e->doubt;
 }
 
 /* ---- stacks ---- */
@@ -320,19 +321,29 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 	engine_raise(s, method_tail_call, call->subject, target);
 }
 
-/* Of the time since the entry, what stops took that were ours: at most all of
- * it, since what one costs beside the time seen is a median. */
-static uint64_t overhead(const cprof_session *s, const struct cp_call *call)
-{
-	const cprof_thread *t = s->current.thread;
-	uint64_t trap_ns = s->link.shared->stats.trap_ns, ns;
-	uint64_t lasted = s->calls->current.timestamp_ns - s->calls->current.enter_ns;
+/* Of that much nothing is said: what is printed is right to a tenth. */
+#define PLAIN 0.1
 
-	if (!t || t->tid != call->tid || t->last_hit.stops < call->stops)
-		return 0;
-	ns = t->last_hit.stopped_ns - call->stopped_ns +
-	     (t->last_hit.stops - call->stops) * trap_ns;
-	return ns < lasted ? ns : lasted;
+/* Of the time since the entry, what stops took that were ours. Where that is not
+ * known well enough, only what is certain, and how much more it may have been. */
+static void set_overhead(const cprof_session *s, const struct cp_call *call, cprof_call *ret)
+{
+	double lasted = (double)(ret->timestamp_ns - ret->enter_ns), own, doubt;
+	const cprof_thread *t = s->current.thread;
+
+	if (!t || t->tid != call->tid || t->last_hit.lost_ns < call->lost_ns) {
+		ret->uncertain_ns = (uint64_t)lasted;
+		return;
+	}
+	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns);
+	doubt = t->last_hit.doubt > call->doubt ? sqrt(t->last_hit.doubt - call->doubt) : 0;
+	if (own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
+		doubt = own / 16; /* it may be one slow stop, of which nothing else tells */
+	if (2 * doubt > PLAIN * own) {
+		own = own + doubt > 0 ? own + 2 * doubt : doubt;
+		ret->uncertain_ns = (uint64_t)(4 * doubt);
+	}
+	ret->overhead_ns = own < lasted ? (uint64_t)(lasted - own) : 0;
 }
 
 /* 0: not asked for, or not known. */
@@ -356,7 +367,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	if (c->exiting) /* of all of them: no thread's own event */
 		s->current.thread = cprof_thread_from_tid(call->tid);
 	set_current(s->calls, call);
-	s->calls->current.overhead_ns = overhead(s, call);
+	set_overhead(s, call, &s->calls->current);
 	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (c->traced.items[call->function]->role && !c->exiting)
 		engine_role_ended(s, call, how);
@@ -439,9 +450,9 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		.function = number,
 		.caller = e->caller,
 		.enter_ns = e->e.ts_ns,
-		.stopped_ns = e->stopped_ns,
+		.lost_ns = e->lost_ns,
 		.run_ns = e->run_ns,
-		.stops = e->stops,
+		.doubt = e->doubt,
 		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
 	}, ended = { 0 }, *entered;
 

@@ -91,8 +91,8 @@ struct cprof_thread {
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
 	uint64_t born_sp; /* where on it the thread began; 0 unknown */
 	struct { /* its last stop at a breakpoint */
-		uint64_t stopped_ns, run_ns;
-		uint32_t stops;
+		uint64_t lost_ns, run_ns;
+		double doubt;
 	} last_hit;
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
 	enum cp_unwind_end kept_end;

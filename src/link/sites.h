@@ -159,13 +159,12 @@ struct cp_event_hit {
 	uint64_t pc, sp;
 	uint64_t target; /* of a tail call; ENTRY: the first argument register; RETURN: 0 */
 	uint64_t caller; /* ENTRY: return address (0: not read); RETURN: what is left of it */
-	uint64_t stopped_ns; /* what stops of this thread took so far, with waits, not this one */
+	uint64_t lost_ns; /* what stops of this thread took so far, not this one */
+	double doubt; /* about that: its variance, ns^2 */
 	uint64_t run_ns; /* CP_TRACE_CPU: its CPU time so far; 0: not known */
-	uint32_t stops; /* stops of this thread so far, this one too */
 	uint32_t regs_size, vector_size, fetched_size;
-	uint64_t stack_base;
 	uint32_t stack_size;
-	uint32_t pad;
+	uint64_t stack_base;
 };
 
 struct cp_fetched {

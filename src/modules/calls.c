@@ -82,10 +82,10 @@ static void add_function(struct cp_buf *out, const cprof_function *function)
 	cp_escape(out, CP_ESCAPE_TERMINAL, name, cp_short_name(name));
 }
 
-static void add_duration(struct cp_buf *out, uint64_t ns)
+static void add_duration(struct cp_buf *out, uint64_t ns, bool at_most)
 {
 	cp_buf_str(out, "  ");
-	cp_add_time(out, ns);
+	cp_add_time_at_most(out, ns, at_most);
 }
 
 static void open_braces(cprof_profiler *c, struct calls_open *call)
@@ -112,7 +112,7 @@ static void end_tail(cprof_profiler *c, struct calls_thread *t)
 		add_function(&line->text, t->tail.target);
 	else
 		cp_buf_u8(&line->text, '?');
-	add_duration(&line->text, t->tail.ns);
+	add_duration(&line->text, t->tail.ns, t->tail.at_most);
 	end_line(line);
 	t->tail.line = NO_LINE;
 }
@@ -267,6 +267,7 @@ static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_cont
 		open.line = t->tail.line;
 		open.indent = t->tail.indent;
 		open.before_ns = t->tail.ns;
+		open.at_most = t->tail.at_most;
 		t->tail.line = NO_LINE;
 		cp_buf_str(&line_at(c, open.line)->text, " ⇒ ");
 	} else {
@@ -359,7 +360,8 @@ static void end_call(cprof_profiler *c, const cprof_function *f, const char *how
 		cp_buf_str(&line->text, " = ");
 		add_value(&line->text, result);
 	}
-	add_duration(&line->text, open.before_ns + net_ns(&call));
+	add_duration(&line->text, open.before_ns + net_ns(&call),
+		     open.at_most || call.uncertain_ns);
 	end_line(line);
 	write_lines(c, false);
 }
@@ -393,8 +395,12 @@ static void on_tail_call(cprof_profiler *c, const cprof_function *f, const cprof
 	number = close_call(c, t, thread, f, &call, &open);
 	if (number == NO_LINE)
 		return;
-	t->tail = (struct calls_tail){ number, call.depth, open.indent, target,
-				       open.before_ns + net_ns(&call) };
+	t->tail = (struct calls_tail){ number,
+				       call.depth,
+				       open.indent,
+				       target,
+				       open.before_ns + net_ns(&call),
+				       open.at_most || call.uncertain_ns };
 	write_lines(c, false);
 }
 

@@ -27,6 +27,7 @@ struct calls_open {
 	uint32_t depth, indent;
 	uint64_t line; /* that it can go on; NO_LINE: calls in it came first */
 	uint64_t before_ns; /* time of the calls whose tail call it is */
+	bool at_most; /* that is a bound */
 };
 
 /* A tail call whose target may come next. */
@@ -35,6 +36,7 @@ struct calls_tail {
 	uint32_t depth, indent;
 	const cprof_function *target; /* NULL: unknown */
 	uint64_t ns;
+	bool at_most;
 };
 
 struct calls_thread {

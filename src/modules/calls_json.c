@@ -75,6 +75,8 @@ static void add_times(struct cp_json *j, const cprof_call *call)
 {
 	cp_json_u64(j, "duration_ns", call->timestamp_ns - call->enter_ns);
 	cp_json_u64(j, "overhead_ns", call->overhead_ns);
+	if (call->uncertain_ns)
+		cp_json_u64(j, "uncertain_ns", call->uncertain_ns);
 	if (call->cpu_ns)
 		cp_json_u64(j, "cpu_ns", call->cpu_ns);
 }

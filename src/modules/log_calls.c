@@ -63,6 +63,7 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 		.stack = CP_RECORD_NONE,
 		.duration_ns = call.timestamp_ns - call.enter_ns,
 		.overhead_ns = call.overhead_ns,
+		.uncertain_ns = call.uncertain_ns,
 		.cpu_ns = call.cpu_ns,
 	};
 	return true;

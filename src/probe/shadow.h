@@ -36,8 +36,8 @@ struct cp_call {
 	uint64_t caller; /* return address; the caller's, as the next one */
 	const void *subject;
 	uint64_t enter_ns;
-	uint64_t stopped_ns, run_ns; /* of the thread at the entry (cp_event_hit) */
-	uint32_t stops;
+	uint64_t lost_ns, run_ns; /* of the thread at the entry (cp_event_hit) */
+	double doubt;
 	uint32_t flags;
 	int32_t tid; /* that entered it */
 	bool tail; /* entered by a tail call of the frame that it replaced */

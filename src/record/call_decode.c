@@ -357,11 +357,15 @@ static void get_extra(struct cp_record_call *call, uint64_t extra)
 	if (cp_record_kind_has_stack(call->kind))
 		call->stack = reference(extra);
 	else if (call->kind == CP_RECORD_TAIL_CALL)
-		call->target = reference(extra);
+		call->target = reference((uint32_t)extra);
 	else if (call->kind == CP_RECORD_DISARMED)
 		call->count = (uint32_t)extra;
 	else if (call->kind == CP_RECORD_CATCH)
 		call->count = reference(extra);
+	if (call->kind == CP_RECORD_LEAVE || call->kind == CP_RECORD_UNWIND)
+		call->uncertain_ns = extra;
+	else if (call->kind == CP_RECORD_TAIL_CALL)
+		call->uncertain_ns = extra >> 32;
 }
 
 /* Event `i`, with numbers of the file; false without memory. */

@@ -270,11 +270,18 @@ static uint64_t put_layout(struct cp_record_encoder *e)
 
 static uint64_t extra(const struct cp_record_call *call)
 {
+	uint64_t uncertain;
+
 	if (cp_record_kind_has_stack(call->kind))
 		return call->stack == CP_RECORD_NONE ? 0 : (uint64_t)call->stack + 1;
 	switch (call->kind) {
+	case CP_RECORD_LEAVE:
+	case CP_RECORD_UNWIND:
+		return call->uncertain_ns;
 	case CP_RECORD_TAIL_CALL:
-		return call->target == CP_RECORD_NONE ? 0 : (uint64_t)call->target + 1;
+		uncertain = call->uncertain_ns < UINT32_MAX ? call->uncertain_ns : UINT32_MAX;
+		return (call->target == CP_RECORD_NONE ? 0 : (uint64_t)call->target + 1) |
+		       uncertain << 32;
 	case CP_RECORD_DISARMED:
 		return call->count;
 	case CP_RECORD_CATCH:

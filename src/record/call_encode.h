@@ -16,7 +16,8 @@ enum {
 	CP_CALL_DEPTH, /* less the expected one, zigzag */
 	CP_CALL_FUNCTION, /* + 1; 0: of the call that is left */
 	CP_CALL_LAYOUT, /* of the values, + 1; 0: no values */
-	CP_CALL_EXTRA, /* kinds with a stack: stack + 1, TAIL_CALL: target + 1, DISARMED: count,
+	CP_CALL_EXTRA, /* kinds with a stack: stack + 1, LEAVE, UNWIND: uncertain_ns, TAIL_CALL:
+			  target + 1, uncertain_ns << 32, DISARMED: count,
 			  CATCH: clause + 1 */
 	CP_CALL_DURATION, /* less the time since its enter; if that isn't known, as it is */
 	CP_CALL_OVERHEAD, /* ENTER: caller + 1, or the signal, by its flags */

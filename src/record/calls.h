@@ -64,7 +64,8 @@ struct cp_record_call {
 			   not known */
 	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter; WAIT, MOVED: since it
 				 began */
-	uint64_t overhead_ns; /* of it, what tracing added: stops, each with totals.trap_ns */
+	uint64_t overhead_ns; /* of it, what tracing added: stops */
+	uint64_t uncertain_ns; /* LEAVE, TAIL_CALL, UNWIND: what more that may be; 0: it is known */
 	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
 	/* ENTER: arguments; LEAVE: the result, if there is one, then locals,
 	 * then arguments behind which something changed. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/calls.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +48,26 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
+static void add(struct cp_called_time *to, int64_t likely_ns, double doubt)
+{
+	to->sum.likely_ns += likely_ns;
+	to->sum.doubt += doubt;
+	to->sum.slant += sqrt(doubt) / 8;
+}
+
+static void add_whole(struct cp_called_time *to, const struct cp_span *span)
+{
+	add(to, cp_span_likely(span), cp_span_doubt(span));
+}
+
+/* What its calls lost is in what it lost itself. */
+static void add_self(struct cp_called_time *to, const struct cp_span *span)
+{
+	double doubt = cp_span_doubt(span) - span->inner_doubt;
+
+	add(to, cp_span_likely(span) - span->inner_ns, doubt > 0 ? doubt : 0);
+}
+
 static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 				 const struct cp_span *outer)
 {
@@ -62,7 +84,7 @@ static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 	e->calls++;
 	/* What recursion repeats counts once. */
 	if (span->again == (edge.caller == edge.callee))
-		e->ns += span->net_ns;
+		add_whole(&e->time, span);
 	return NULL;
 }
 
@@ -72,8 +94,10 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_called *f = called(b, span->function);
 	struct cp_calling_thread *t = calling(b, span->thread);
 	const struct cp_span *outer = cp_span_shown_outer(span);
+	struct cp_called_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
 
 	(void)call;
+	b->c->upper_bound |= one.at_most;
 	if (!f || !t)
 		return cp_error_nomem();
 	f->calls++;
@@ -82,17 +106,17 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	f->unwound += span->end == CP_SPAN_UNWOUND || span->end == CP_SPAN_ENDED;
 	f->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
 	f->open += span->end >= CP_SPAN_LOST;
-	f->self_ns += span->net_ns - span->inner_ns; /* below 0 for some: see settle() */
+	add_self(&f->self, span);
 	f->overhead_ns += span->overhead_ns;
 	if (!span->again) {
-		f->total_ns += span->net_ns;
+		add_whole(&f->total, span);
 		f->cpu_ns += span->cpu_ns;
 	}
 	if (!outer) {
-		t->ns += span->net_ns;
-		b->c->outermost_ns += span->net_ns;
+		add_whole(&t->time, span);
+		add_whole(&b->c->outermost, span);
 	}
-	if (span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, span->net_ns))
+	if (span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
 		return cp_error_nomem();
 	return add_edge(b, span, outer);
 }
@@ -118,7 +142,9 @@ static int descending(uint64_t a, uint64_t b)
 
 static int ascending(const void *a, const void *b)
 {
-	return descending(*(const uint64_t *)b, *(const uint64_t *)a);
+	const struct cp_called_time *x = a, *y = b;
+
+	return descending(y->ns, x->ns);
 }
 
 struct ordering {
@@ -134,18 +160,18 @@ static int compare_called(const void *va, const void *vb, void *ctx)
 	int order = 0;
 
 	if (o->by == CP_ORDER_SELF)
-		order = descending(a->self_ns, b->self_ns);
+		order = descending(a->self.ns, b->self.ns);
 	else if (o->by == CP_ORDER_CALLS)
 		order = descending(a->calls, b->calls);
 	if (!order && o->by != CP_ORDER_NAME)
-		order = descending(a->total_ns, b->total_ns);
+		order = descending(a->total.ns, b->total.ns);
 	return order ? order : strcmp(all[a->function].name, all[b->function].name);
 }
 
 static int compare_edges(const void *va, const void *vb)
 {
 	const struct cp_call_edge *a = va, *b = vb;
-	int order = descending(a->ns, b->ns);
+	int order = descending(a->time.ns, b->time.ns);
 
 	order = order ? order : descending(a->calls, b->calls);
 	order = order ? order : descending(b->callee, a->callee);
@@ -155,7 +181,7 @@ static int compare_edges(const void *va, const void *vb)
 static int compare_threads(const void *va, const void *vb)
 {
 	const struct cp_calling_thread *a = va, *b = vb;
-	int order = descending(a->ns, b->ns);
+	int order = descending(a->time.ns, b->time.ns);
 
 	return order ? order : descending(b->thread, a->thread);
 }
@@ -175,7 +201,8 @@ static void sort_all(struct cp_calls *c)
 
 	cp_vec_for_each(&c->functions, f)
 		if (f->durations.count)
-			qsort(f->durations.items, f->durations.count, sizeof(uint64_t), ascending);
+			qsort(f->durations.items, f->durations.count, sizeof(struct cp_called_time),
+			      ascending);
 	if (c->edges.count)
 		qsort(c->edges.items, c->edges.count, sizeof(*c->edges.items), compare_edges);
 	if (c->threads.count)
@@ -186,14 +213,32 @@ static void sort_all(struct cp_calls *c)
 
 /* ---- all of it ---- */
 
-/* What tracing added is known on the average: too much for one call, too little
- * for the next. Only the sum is cut off. */
-static void settle(struct cp_calls *c)
+/* What tracing added is too much for one call and too little for the next. So the
+ * sum is good where its parts are not, as far as they are not wrong together. */
+static void settle(struct cp_called_time *time)
 {
+	double likely = time->sum.likely_ns > 0 ? (double)time->sum.likely_ns : 0;
+	double doubt = 2 * (sqrt(time->sum.doubt) + time->sum.slant);
+
+	time->at_most = doubt > likely / 10;
+	time->ns = (uint64_t)(likely + (time->at_most ? doubt : 0));
+}
+
+static void settle_all(struct cp_calls *c)
+{
+	struct cp_calling_thread *t;
+	struct cp_call_edge *e;
 	struct cp_called *f;
 
-	cp_vec_for_each(&c->functions, f)
-		f->self_ns = f->self_ns > INT64_MAX ? 0 : f->self_ns;
+	cp_vec_for_each(&c->functions, f) {
+		settle(&f->total);
+		settle(&f->self);
+	}
+	cp_vec_for_each(&c->edges, e)
+		settle(&e->time);
+	cp_vec_for_each(&c->threads, t)
+		settle(&t->time);
+	settle(&c->outermost);
 }
 
 CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
@@ -215,8 +260,7 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 		cp_calls_deinit(&c);
 		return err;
 	}
-	c.upper_bound = c.threads.count > 1;
-	settle(&c);
+	settle_all(&c);
 	sort_all(&c);
 	*ret = c;
 	return NULL;
@@ -233,12 +277,12 @@ void cp_calls_deinit(struct cp_calls *c)
 	cp_vec_free(&c->threads);
 }
 
-uint64_t cp_called_quantile(const struct cp_called *f, double share)
+struct cp_called_time cp_called_quantile(const struct cp_called *f, double share)
 {
 	size_t n = f->durations.count, rank = (size_t)(share * (double)n);
 
 	if (!n)
-		return 0;
+		return (struct cp_called_time){ 0 };
 	if ((double)rank < share * (double)n)
 		rank++; /* the nearest rank: at least that share is not longer */
 	return f->durations.items[rank ? rank - 1 : 0];

@@ -29,11 +29,24 @@ static bool has_cpu(const struct cp_calls *c)
 	return false;
 }
 
+static void add_time(struct cp_buf *out, struct cp_called_time time)
+{
+	cp_add_time_at_most(out, time.ns, time.at_most);
+}
+
+static void time_cell(struct cp_table *t, enum cp_paint paint, struct cp_called_time time)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	add_time(&text, time);
+	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "");
+}
+
 /* "-" where no call of it is over. */
 static void quantile_cell(struct cp_table *t, const struct cp_called *f, double share)
 {
 	if (f->durations.count)
-		cp_table_time(t, CP_PAINT_PLAIN, cp_called_quantile(f, share));
+		time_cell(t, CP_PAINT_PLAIN, cp_called_quantile(f, share));
 	else
 		cp_table_cell(t, CP_PAINT_DIM, "-");
 }
@@ -72,10 +85,10 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
 	cp_table_count(t, CP_PAINT_PLAIN, f->calls);
-	cp_table_time(t, CP_PAINT_PLAIN, f->total_ns);
+	time_cell(t, CP_PAINT_PLAIN, f->total);
 	if (cpu)
 		cp_table_time(t, CP_PAINT_PLAIN, f->cpu_ns);
-	cp_table_time(t, heat(f->self_ns, c->outermost_ns), f->self_ns);
+	time_cell(t, heat(f->self.ns, c->outermost.ns), f->self);
 	quantile_cell(t, f, 0);
 	quantile_cell(t, f, 0.5);
 	quantile_cell(t, f, 0.95);
@@ -131,7 +144,7 @@ static void remarks(const struct cp_calls *c, const struct cp_look *look, struct
 
 static const char *note(const struct cp_calls *c)
 {
-	return c->upper_bound ? "less what tracing added; several threads: upper bounds"
+	return c->upper_bound ? "less what tracing added; <=: at most that"
 			      : "less what tracing added";
 }
 
@@ -184,9 +197,9 @@ void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_opt
 			break;
 		shown++;
 		cp_thread_name(c->profile, it->thread, &name);
-		cp_table_percent(&t, it->ns, c->outermost_ns);
-		cp_table_bar(&t, it->ns, c->threads.items[0].ns, c->outermost_ns);
-		cp_table_time(&t, CP_PAINT_PLAIN, it->ns);
+		cp_table_percent(&t, it->time.ns, c->outermost.ns);
+		cp_table_bar(&t, it->time.ns, c->threads.items[0].time.ns, c->outermost.ns);
+		time_cell(&t, CP_PAINT_PLAIN, it->time);
 		cp_table_count(&t, CP_PAINT_DIM, it->calls);
 		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
 	}
@@ -218,11 +231,11 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 		    (o->limit && all++ >= o->limit))
 			continue;
 		shown++;
-		most = most ? most : e->ns;
+		most = most ? most : e->time.ns;
 		cp_table_count(&t, CP_PAINT_PLAIN, e->calls);
-		cp_table_time(&t, CP_PAINT_PLAIN, e->ns);
-		cp_table_percent(&t, e->ns, whole);
-		cp_table_bar(&t, e->ns, most, whole);
+		time_cell(&t, CP_PAINT_PLAIN, e->time);
+		cp_table_percent(&t, e->time.ns, whole);
+		cp_table_bar(&t, e->time.ns, most, whole);
 		cp_table_name(&t, CP_PAINT_DIM, f ? cp_profile_image_name(c->profile, f) : "");
 		cp_table_name(&t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM,
 			      f ? f->name : "(nobody that was traced)");
@@ -248,16 +261,16 @@ static void the_function(const struct cp_calls *c, const struct cp_called *f,
 	cp_buf_str(out, "\n  ");
 	cp_add_plural(&text, f->calls, "call", "calls");
 	cp_buf_str(&text, " · total ");
-	cp_add_time(&text, f->total_ns);
+	add_time(&text, f->total);
 	cp_buf_str(&text, " · self ");
-	cp_add_time(&text, f->self_ns);
+	add_time(&text, f->self);
 	if (f->durations.count) {
 		cp_buf_str(&text, " · median ");
-		cp_add_time(&text, cp_called_quantile(f, 0.5));
+		add_time(&text, cp_called_quantile(f, 0.5));
 		cp_buf_str(&text, " · p99 ");
-		cp_add_time(&text, cp_called_quantile(f, 0.99));
+		add_time(&text, cp_called_quantile(f, 0.99));
 		cp_buf_str(&text, " · max ");
-		cp_add_time(&text, cp_called_quantile(f, 1));
+		add_time(&text, cp_called_quantile(f, 1));
 	}
 	if (f->unwound) {
 		cp_buf_str(&text, " · ");
@@ -283,11 +296,11 @@ void cp_report_call_neighbours(const struct cp_calls *c, uint32_t function,
 	the_function(c, f, look, out);
 	if (o->what != CP_REPORT_CALLEES) {
 		cp_report_title(out, look, "Callers", "who called it, as far as traced");
-		edges(c, function, true, f->total_ns, o, look, out);
+		edges(c, function, true, f->total.ns, o, look, out);
 	}
 	if (o->what != CP_REPORT_CALLERS) {
 		cp_report_title(out, look, "Callees", "what it called, as far as traced");
-		edges(c, function, false, f->total_ns, o, look, out);
+		edges(c, function, false, f->total.ns, o, look, out);
 	}
 }
 
@@ -303,18 +316,50 @@ static void function_name(const struct cp_calls *c, uint32_t function, struct cp
 	cp_json_str(j, "image", f ? cp_profile_image_name(c->profile, f) : NULL);
 }
 
+/* Of an object with one time. */
+static void bound_json(const struct cp_called_time *time, struct cp_json *j)
+{
+	if (time->at_most)
+		cp_json_bool(j, "upper_bound", true);
+}
+
+static void times_json(const struct cp_called *f, struct cp_json *j)
+{
+	const struct {
+		const char *key;
+		struct cp_called_time time;
+	} times[] = {
+		{ "total_ns", f->total },
+		{ "self_ns", f->self },
+		{ "min_ns", cp_called_quantile(f, 0) },
+		{ "median_ns", cp_called_quantile(f, 0.5) },
+		{ "p95_ns", cp_called_quantile(f, 0.95) },
+		{ "p99_ns", cp_called_quantile(f, 0.99) },
+		{ "max_ns", cp_called_quantile(f, 1) },
+	};
+	size_t count = sizeof(times) / sizeof(times[0]), i;
+	bool any = false;
+
+	for (i = 0; i < count; i++) {
+		cp_json_u64(j, times[i].key, times[i].time.ns);
+		any |= times[i].time.at_most;
+	}
+	if (!any)
+		return;
+	cp_json_begin(j, "upper_bounds", '[');
+	for (i = 0; i < count; i++) {
+		if (times[i].time.at_most)
+			cp_json_str(j, NULL, times[i].key);
+	}
+	cp_json_end(j, ']');
+}
+
 static void function_json(const struct cp_calls *c, const struct cp_called *f, struct cp_json *j)
 {
 	cp_json_begin(j, NULL, '{');
 	function_name(c, f->function, j);
 	cp_json_u64(j, "calls", f->calls);
-	cp_json_u64(j, "total_ns", f->total_ns);
-	cp_json_u64(j, "self_ns", f->self_ns);
-	cp_json_u64(j, "min_ns", cp_called_quantile(f, 0));
-	cp_json_u64(j, "median_ns", cp_called_quantile(f, 0.5));
-	cp_json_u64(j, "p95_ns", cp_called_quantile(f, 0.95));
-	cp_json_u64(j, "p99_ns", cp_called_quantile(f, 0.99));
-	cp_json_u64(j, "max_ns", cp_called_quantile(f, 1));
+	times_json(f, j);
 	cp_json_u64(j, "overhead_ns", f->overhead_ns);
 	if (f->cpu_ns)
 		cp_json_u64(j, "cpu_ns", f->cpu_ns);
@@ -337,7 +382,8 @@ static void edges_json(const struct cp_calls *c, uint32_t function, bool callers
 		cp_json_begin(j, NULL, '{');
 		function_name(c, callers ? e->caller : e->callee, j);
 		cp_json_u64(j, "calls", e->calls);
-		cp_json_u64(j, "ns", e->ns);
+		cp_json_u64(j, "ns", e->time.ns);
+		bound_json(&e->time, j);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -352,7 +398,8 @@ static void threads_json(const struct cp_calls *c, struct cp_json *j)
 		cp_json_begin(j, NULL, '{');
 		cp_json_i64(j, "tid", cp_record_get_thread(c->profile->record, it->thread)->tid);
 		cp_json_u64(j, "calls", it->calls);
-		cp_json_u64(j, "total_ns", it->ns);
+		cp_json_u64(j, "total_ns", it->time.ns);
+		bound_json(&it->time, j);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -369,7 +416,7 @@ void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_optio
 	cp_json_u64(j, "events", cp_record_call_count(c->profile->record));
 	cp_json_u64(j, "lost", t->calls_lost);
 	cp_json_u64(j, "calls", c->calls);
-	cp_json_u64(j, "total_ns", c->outermost_ns);
+	cp_json_u64(j, "total_ns", c->outermost.ns);
 	cp_json_bool(j, "upper_bound", c->upper_bound);
 	cp_json_begin(j, "functions", '[');
 	cp_vec_for_each(&c->functions, f) {

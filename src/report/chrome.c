@@ -230,6 +230,8 @@ static void put_call_args(struct cp_chrome *c, const struct cp_span *span,
 
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_u64(&c->j, "net_ns", span->net_ns);
+	if (span->uncertain_ns)
+		cp_json_u64(&c->j, "uncertain_ns", span->uncertain_ns);
 	cp_json_u64(&c->j, "self_ns", cp_span_self(span));
 	if (span->cpu_ns)
 		cp_json_u64(&c->j, "cpu_ns", span->cpu_ns);

@@ -72,12 +72,12 @@ static uint64_t calls(const struct cp_called *f)
 
 static uint64_t median(const struct cp_called *f)
 {
-	return f ? cp_called_quantile(f, 0.5) : 0;
+	return f ? cp_called_quantile(f, 0.5).ns : 0;
 }
 
 static uint64_t total(const struct cp_called *f)
 {
-	return f ? f->total_ns : 0;
+	return f ? f->total.ns : 0;
 }
 
 /* ---- for people ---- */
@@ -190,12 +190,12 @@ static void add_sides(struct cp_json *j, const struct row *row)
 	cp_json_u64(j, "new_calls", calls(row->new));
 	cp_json_u64(j, "old_total_ns", total(row->old));
 	cp_json_u64(j, "new_total_ns", total(row->new));
-	cp_json_u64(j, "old_self_ns", row->old ? row->old->self_ns : 0);
-	cp_json_u64(j, "new_self_ns", row->new ? row->new->self_ns : 0);
+	cp_json_u64(j, "old_self_ns", row->old ? row->old->self.ns : 0);
+	cp_json_u64(j, "new_self_ns", row->new ? row->new->self.ns : 0);
 	cp_json_u64(j, "old_median_ns", median(row->old));
 	cp_json_u64(j, "new_median_ns", median(row->new));
-	cp_json_u64(j, "old_p99_ns", row->old ? cp_called_quantile(row->old, 0.99) : 0);
-	cp_json_u64(j, "new_p99_ns", row->new ? cp_called_quantile(row->new, 0.99) : 0);
+	cp_json_u64(j, "old_p99_ns", row->old ? cp_called_quantile(row->old, 0.99).ns : 0);
+	cp_json_u64(j, "new_p99_ns", row->new ? cp_called_quantile(row->new, 0.99).ns : 0);
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)

@@ -338,6 +338,11 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	it = add_annotation(w, &a, "net_ns");
 	it->has_uint_value = true;
 	it->uint_value = span->net_ns;
+	if (span->uncertain_ns) {
+		it = add_annotation(w, &a, "uncertain_ns");
+		it->has_uint_value = true;
+		it->uint_value = span->uncertain_ns;
+	}
 	if (span->cpu_ns) {
 		it = add_annotation(w, &a, "cpu_ns");
 		it->has_uint_value = true;

@@ -47,6 +47,7 @@ struct shown {
 	uint64_t line; /* that it can go on; CP_NO_LINE: calls in it came first */
 	uint32_t indent;
 	uint64_t before_ns; /* time of the calls whose tail call it is */
+	bool at_most; /* that is a bound */
 };
 
 /* A tail call whose target may come next. */
@@ -54,6 +55,7 @@ struct tail {
 	uint64_t line; /* CP_NO_LINE: none */
 	uint32_t depth, indent, target;
 	uint64_t ns;
+	bool at_most;
 };
 
 /* A span that the program began. */
@@ -105,7 +107,7 @@ static void end_tail(struct printer *w, struct tail *tail)
 		cp_line_put(&w->l, line, CP_PAINT_DIM, "?");
 	else
 		cp_line_function(&w->l, line, tail->target, 9, 5);
-	cp_line_time(&w->l, line, tail->ns, 0);
+	cp_line_time(&w->l, line, tail->ns, tail->at_most, 0);
 	cp_line_end(line);
 	tail->line = CP_NO_LINE;
 }
@@ -272,7 +274,7 @@ static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thr
 	put_raw(w, line, CP_PAINT_NAME, s->name);
 	if (open)
 		cp_line_fit(&w->l, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
-	cp_line_time(&w->l, line, s->end_ns - s->start_ns, 0);
+	cp_line_time(&w->l, line, s->end_ns - s->start_ns, false, 0);
 	cp_line_end(line);
 	return NULL;
 }
@@ -450,6 +452,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		s->line = continue_tail(w, tail, span);
 		s->indent = tail->indent;
 		s->before_ns = tail->ns;
+		s->at_most = tail->at_most;
 		tail->line = CP_NO_LINE;
 		if (s->line == CP_NO_LINE)
 			return cp_error_nomem();
@@ -548,6 +551,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	struct tail *tail = &w->tails[span->thread];
 	struct shown *s = shown_of(span);
 	uint64_t number, ns;
+	bool at_most;
 
 	if (!s)
 		return NULL;
@@ -561,11 +565,12 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, "}");
 	}
 	ns = s->before_ns + span->net_ns;
+	at_most = s->at_most || span->uncertain_ns;
 	if (span->end == CP_SPAN_TAIL_CALLED) {
-		*tail = (struct tail){ number, span->depth, s->indent, span->target, ns };
+		*tail = (struct tail){ number, span->depth, s->indent, span->target, ns, at_most };
 	} else {
 		put_end(w, cp_line_at(&w->l, number), span, call);
-		cp_line_time(&w->l, cp_line_at(&w->l, number), ns, span->cpu_ns);
+		cp_line_time(&w->l, cp_line_at(&w->l, number), ns, at_most, span->cpu_ns);
 		cp_line_end(cp_line_at(&w->l, number));
 	}
 	forget(w, span);

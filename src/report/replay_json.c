@@ -230,6 +230,8 @@ static void add_times(struct writer *w, const struct cp_span *span)
 {
 	cp_json_u64(&w->j, "duration_ns", span->duration_ns);
 	cp_json_u64(&w->j, "overhead_ns", span->overhead_ns);
+	if (span->uncertain_ns)
+		cp_json_u64(&w->j, "uncertain_ns", span->uncertain_ns);
 	if (span->cpu_ns)
 		cp_json_u64(&w->j, "cpu_ns", span->cpu_ns);
 }

@@ -30,13 +30,13 @@ void cp_line_fit(struct cp_replay_lines *l, struct cp_replay_line *line, enum cp
 	cp_line_put(l, line, paint, cut.bytes ? cut.bytes : "");
 }
 
-void cp_line_time(struct cp_replay_lines *l, struct cp_replay_line *line, uint64_t ns,
+void cp_line_time(struct cp_replay_lines *l, struct cp_replay_line *line, uint64_t ns, bool at_most,
 		  uint64_t cpu_ns)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_buf_str(&text, "  ");
-	cp_add_time(&text, ns);
+	cp_add_time_at_most(&text, ns, at_most);
 	if (cpu_ns && (!l->look->columns || line->columns + 24 <= l->look->columns)) {
 		cp_buf_str(&text, ", ");
 		cp_add_time(&text, cpu_ns);

@@ -46,8 +46,8 @@ void cp_line_put(struct cp_replay_lines *l, struct cp_replay_line *line, enum cp
 /* Cut to what is left of the width, less `reserve`, but not to less than `least`. */
 void cp_line_fit(struct cp_replay_lines *l, struct cp_replay_line *line, enum cp_paint paint,
 		 const char *text, size_t reserve, size_t least);
-/* `cpu_ns`: where it was asked for, and there is room. */
-void cp_line_time(struct cp_replay_lines *l, struct cp_replay_line *line, uint64_t ns,
+/* `at_most`: that is a bound; `cpu_ns`: where it was asked for, and there is room. */
+void cp_line_time(struct cp_replay_lines *l, struct cp_replay_line *line, uint64_t ns, bool at_most,
 		  uint64_t cpu_ns);
 /* Its name, cut as by cp_line_fit(). */
 void cp_line_function(struct cp_replay_lines *l, struct cp_replay_line *line, uint32_t function,

@@ -140,8 +140,10 @@ static struct cp_error *finish(struct walk *w, struct thread *t, size_t place,
 		span->duration_ns -
 		(span->overhead_ns < span->duration_ns ? span->overhead_ns : span->duration_ns);
 	if (span->outer) {
-		span->outer->inner_ns += span->net_ns;
+		span->outer->inner_ns += cp_span_likely(span);
 		span->outer->inner_overhead_ns += span->overhead_ns;
+		span->outer->inner_doubt += cp_span_doubt(span);
+		span->outer->inner_uncertain_ns += span->uncertain_ns;
 	}
 	if (w->visitor->leave && shown(w, span))
 		err = w->visitor->leave(w->ctx, span, call);
@@ -159,6 +161,7 @@ static struct cp_error *abandon(struct walk *w, struct thread *t, size_t place,
 	span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
 	span->duration_ns = span->end_ns - span->start_ns;
 	span->overhead_ns = span->inner_overhead_ns;
+	span->uncertain_ns = span->inner_uncertain_ns;
 	return finish(w, t, place, NULL);
 }
 
@@ -207,6 +210,7 @@ static struct cp_error *leave(struct walk *w, const struct cp_record_call *call)
 	span->end_ns = offset(w, call->ts_ns);
 	span->duration_ns = call->duration_ns;
 	span->overhead_ns = call->overhead_ns;
+	span->uncertain_ns = call->uncertain_ns;
 	span->cpu_ns = call->cpu_ns;
 	return finish(w, t, place - 1, call);
 }

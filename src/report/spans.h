@@ -38,14 +38,31 @@ struct cp_span {
 	uint32_t target; /* function that was tail called; CP_RECORD_NONE: not known */
 	uint64_t end_ns, duration_ns, overhead_ns, cpu_ns;
 	uint64_t net_ns; /* the duration less what tracing added */
-	uint64_t inner_ns; /* of it, in traced calls that it made */
-	uint64_t inner_overhead_ns; /* of these */
+	uint64_t uncertain_ns; /* of it, what tracing may have added, too; 0: net_ns is known */
+	int64_t inner_ns; /* the most likely times of traced calls that it made */
+	uint64_t inner_overhead_ns, inner_uncertain_ns; /* of these */
+	double inner_doubt; /* of these, likewise: cp_span_doubt() */
 	void *data; /* the visitor's */
 };
 
+/* What is added up: of a bound, the middle between that and what it is at least, which
+ * is less than nothing if stops may have taken all of the call. */
+static inline int64_t cp_span_likely(const struct cp_span *span)
+{
+	return (int64_t)(span->net_ns - span->uncertain_ns / 2);
+}
+
+/* A variance: from the middle to the bound it is twice the standard deviation. */
+static inline double cp_span_doubt(const struct cp_span *span)
+{
+	return (double)span->uncertain_ns * (double)span->uncertain_ns / 16;
+}
+
 static inline uint64_t cp_span_self(const struct cp_span *span)
 {
-	return span->net_ns > span->inner_ns ? span->net_ns - span->inner_ns : 0;
+	int64_t self = cp_span_likely(span) - span->inner_ns;
+
+	return self > 0 ? (uint64_t)self : 0;
 }
 
 /* All may be NULL. An error ends the walk; so does `*stop`, without one.

@@ -33,7 +33,7 @@ static const char schema[] =
 	" thread INTEGER REFERENCES threads, function INTEGER REFERENCES functions,"
 	" depth INTEGER, start_ns INTEGER, duration_ns INTEGER, net_ns INTEGER, self_ns INTEGER,"
 	" overhead_ns INTEGER, cpu_ns INTEGER, how TEXT, target INTEGER REFERENCES functions,"
-	" recursion INTEGER);"
+	" recursion INTEGER, uncertain_ns INTEGER);"
 	"CREATE TABLE arguments(call INTEGER REFERENCES calls, role TEXT, position INTEGER,"
 	" name TEXT, type TEXT, value, text TEXT, source TEXT, error TEXT);"
 	"CREATE TABLE stacks(id INTEGER PRIMARY KEY, truncated INTEGER);"
@@ -118,7 +118,7 @@ static const struct {
 	[INTO_PROCESSES] = { "processes", 6 },
 	[INTO_THREADS] = { "threads", 5 },
 	[INTO_FUNCTIONS] = { "functions", 7 },
-	[INTO_CALLS] = { "calls", 14 },
+	[INTO_CALLS] = { "calls", 15 },
 	[INTO_ARGUMENTS] = { "arguments", 9 },
 	[INTO_STACKS] = { "stacks", 2 },
 	[INTO_FRAMES] = { "frames", 7 },
@@ -356,6 +356,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	if (span->target != CP_RECORD_NONE)
 		put_int(w, INTO_CALLS, 13, span->target);
 	put_int(w, INTO_CALLS, 14, span->again);
+	put_int(w, INTO_CALLS, 15, span->uncertain_ns);
 	put_row(w, INTO_CALLS);
 	if (returned.result)
 		put_value(w, span->id, "result", 0, returned.result);

@@ -268,15 +268,6 @@ static size_t event_room(const struct tracer *tr, const struct site *site)
 	       site->room + tr->stack_max + 64;
 }
 
-static uint64_t run_time(struct tracer *tr, struct thread *t)
-{
-	struct cpu_use use;
-
-	if (!(tr->trace_flags & CP_TRACE_CPU) || !proc_cpu_use(tr, t, &use))
-		return 0;
-	return use.run_ns;
-}
-
 /* Writes the event of one site. False: no room. */
 static bool report(struct tracer *tr, const struct at *at, const struct site *site, uint64_t target,
 		   uint16_t *flags_ret)
@@ -296,9 +287,9 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		.pc = site->address,
 		.sp = at->sp,
 		.target = target,
-		.stopped_ns = t->stopped_ns,
-		.run_ns = run_time(tr, t),
-		.stops = t->stops + 1,
+		.lost_ns = t->own.lost_ns,
+		.doubt = t->own.doubt,
+		.run_ns = tr->trace_flags & CP_TRACE_CPU ? t->own.use.run_ns : 0,
 	};
 	if (foreign_stack(tr, at))
 		e->e.flags |= CP_HIT_FOREIGN_STACK;
@@ -591,6 +582,7 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
 		at->regs.r[cp_arch_host()->pc] = at->pc;
 		tr->link->shared->stats.hits++;
+		own_account(tr, at->t, at->seen_ns, false);
 		once = report_some(tr, at, true, flags, &hot);
 		once |= report_some(tr, at, false, flags, &hot);
 		if (once)

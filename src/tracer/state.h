@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "link/link.h"
 #include "tracer/calibrate.h"
+#include "tracer/own.h"
 
 #define PRSTATUS_MAX 512 /* room for any ISA's NT_PRSTATUS */
 
@@ -34,13 +35,6 @@ struct restart {
 	bool pending; /* not yet known to have started again */
 	int64_t nr;
 	uint64_t pc, sp;
-};
-
-/* What schedstat tells of a thread, since its birth. */
-struct cpu_use {
-	uint64_t run_ns; /* on a CPU */
-	uint64_t wait_ns; /* runnable, waiting for one */
-	uint64_t slices; /* times it was put on one */
 };
 
 struct thread {
@@ -72,6 +66,8 @@ struct thread {
 	bool clear; /* as we leave: in no slot, and no breakpoint will lead it to one */
 	uint32_t stops; /* served, and what they took */
 	uint64_t stopped_ns;
+	uint32_t let_go; /* times it went on from a stop */
+	struct own own;
 	uint64_t detour; /* the trap by way of which it was sent to its slot; 0: none */
 	uint64_t kept_ns; /* stopped since, waiting for room in the ring or held; 0: not */
 	struct { /* hits there will be ones that were seen before; pc 0: none */

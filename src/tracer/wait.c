@@ -61,6 +61,7 @@ static void let_go(struct thread *t, int signal)
 	t->state = THREAD_RUNNING;
 	t->user_stop = false;
 	t->kept_ns = 0;
+	t->let_go++;
 	t->resumed_ns = cp_now();
 	ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
 }

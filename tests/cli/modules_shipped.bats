@@ -40,7 +40,7 @@ END
 spec='main,leaf,tail,jump,fact,greet'
 
 # What is the same in every run: no times, no thread's number.
-plain() { sed -E 's/^ *[0-9.]+  //; s/  [0-9.]+ [nµm]?s$//' "$@"; }
+plain() { sed -E 's/^ *[0-9.]+  //; s/  (<= )?[0-9.]+ [nµm]?s$//' "$@"; }
 
 @test "calls: prints them as they happen, as replay does later" {
 	small

@@ -191,7 +191,7 @@ replay() { run "$CPROF" replay "$@"; }
 	(($(stat -c %s x.data) < 12 * $(wc -l <events))) || fail "$(stat -c %s x.data) bytes"
 	# As the program has it: a call of tail_first is one of three functions.
 	"$CPROF" replay --thread="$(jq -s '.[0].tid' events)" x.data >text
-	grep -qE '  tail_first\(4\) ⇒ tail_middle\(5\) ⇒ tail_last\(6\) = 7  [0-9.]+ .s$' text
+	grep -qE '  tail_first\(4\) ⇒ tail_middle\(5\) ⇒ tail_last\(6\) = 7  (<= )?[0-9.]+ .s$' text
 	grep -qE '  catcher\(4\) \{$' text
 	grep -qE '  thrower\(0\) ✗ unwound  ' text
 	"$CPROF" merge -o merged.data x.data x.data

@@ -4,7 +4,9 @@
 in the plainest way, and compares with `cprof report --json`.
 
 A stack for each thread; a leave ends the call on top of it. Durations are less
-overhead. total: of calls that are not inside of another one of the same
+overhead, and bounds if they are uncertain by more: then what is added up is the
+middle, and what that is off by as of a normal distribution, of which the bound
+is twice the deviation, and an eighth of it is alike in all. total: of calls that are not inside of another one of the same
 function; self: less what the calls made by it took; quantiles: the nearest
 rank. A call that is open at the end took until then."""
 
@@ -23,42 +25,60 @@ def rank(values, share):
     return values[max(math.ceil(share * len(values)) - 1, 0)] if values else 0
 
 
+class Sum:
+    def __init__(self):
+        self.likely = self.variance = self.alike = 0
+
+    def add(self, likely, variance):
+        self.likely += likely
+        self.variance += variance
+        self.alike += math.sqrt(variance) / 8
+
+    def bound(self):
+        likely, off = max(self.likely, 0), 2 * (math.sqrt(self.variance) + self.alike)
+        return int(likely + off) if off > likely / 10 else likely
+
+
 class Sums:
     def __init__(self):
-        self.calls = self.total_ns = self.self_ns = 0
+        self.calls = 0
+        self.total, self.self = Sum(), Sum()
         self.times = []
 
 
-def end(stack, sums, net):
-    name, inner, _ = stack.pop()
+def end(stack, sums, net, uncertain):
+    name, inner, inner_variance, _ = stack.pop()
     s = sums[name]
     s.calls += 1
-    s.self_ns += net - inner
+    likely, variance = net - uncertain // 2, (uncertain / 4) ** 2
+    s.self.add(likely - inner, max(variance - inner_variance, 0))
     if name not in [frame[0] for frame in stack]:
-        s.total_ns += net
+        s.total.add(likely, variance)
     if stack:
-        stack[-1][1] += net
+        stack[-1][1] += likely
+        stack[-1][2] += variance
 
 
 def add_up(events, length):
     sums, stacks = collections.defaultdict(Sums), collections.defaultdict(list)
-    overheads = collections.defaultdict(int)
+    overheads, uncertains = collections.defaultdict(int), collections.defaultdict(int)
     for e in events:
         stack = stacks[e["tid"]]
         if e["event"] == "enter":
             assert e["depth"] == len(stack), e
-            stack.append([e["function"], 0, e["ts_ns"]])
+            stack.append([e["function"], 0, 0, e["ts_ns"]])
         elif e["event"] != "disarmed":
-            assert stack[-1][0] == e["function"] and e["ts_ns"] - stack[-1][2] == e["duration_ns"], e
+            assert stack[-1][0] == e["function"] and e["ts_ns"] - stack[-1][3] == e["duration_ns"], e
             net = e["duration_ns"] - min(e["overhead_ns"], e["duration_ns"])
             sums[e["function"]].times.append(net)
-            end(stack, sums, net)
+            end(stack, sums, net, e.get("uncertain_ns", 0))
             if len(stack) == 1:
                 overheads[e["tid"]] += e["overhead_ns"]
+                uncertains[e["tid"]] += e.get("uncertain_ns", 0)
     for tid, stack in stacks.items():
         assert len(stack) <= 1  # the recordings of the tests leave main alone open
         while stack:
-            end(stack, sums, length - stack[-1][2] - overheads[tid])
+            end(stack, sums, length - stack[-1][3] - overheads[tid], uncertains[tid])
     return sums
 
 
@@ -72,7 +92,7 @@ def main():
     assert sorted(got) == sorted(sums), (sorted(got), sorted(sums))
     for name, s in sums.items():
         times = sorted(s.times)
-        want = {"calls": s.calls, "total_ns": s.total_ns, "self_ns": max(s.self_ns, 0),
+        want = {"calls": s.calls, "total_ns": s.total.bound(), "self_ns": s.self.bound(),
                 "min_ns": rank(times, 0), "median_ns": rank(times, 0.5), "p95_ns": rank(times, 0.95),
                 "p99_ns": rank(times, 0.99), "max_ns": rank(times, 1)}
         for key, value in want.items():

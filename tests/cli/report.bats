@@ -253,7 +253,7 @@ thread 1 1 p'
 	COLUMNS=200 report
 	assert_success
 	assert_line --partial '2.97 ms in traced calls in 3.00 ms · 14 calls · 2 threads'
-	assert_line --partial 'less what tracing added; several threads: upper bounds'
+	assert_line --partial 'less what tracing added'
 	assert_line --regexp '^ +3  27\.0 µs  27\.0 µs  11\.0 µs  19\.0 µs  27\.0 µs  27\.0 µs  27\.0 µs  desk   fact$'
 	assert_line --regexp '^ +1  37\.0 µs  25\.0 µs .* geo::move\(point,dir\)$'
 	assert_line --regexp '^ +1  2\.90 ms  2\.77 ms +- .* main$'
@@ -265,6 +265,28 @@ thread 1 1 p'
 	assert_line --regexp '^ +3 .* fact$'
 	assert_line --partial 'and 8 more'
 	(($(COLUMNS=80 "$CPROF" report | wc -L) <= 80))
+}
+
+@test "times of which only a bound is known are called bounds, in tables and JSON" {
+	printf '%s\n' 'command ./desk' 'length 200' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk' \
+		'c 200 0 main|desk|main.c|1' 'c 200 10 fact|desk|f.c|1' 'r 200 20 5' \
+		'c 200 10 fact|desk|f.c|1' 'r 200 20 12~8' 'c 200 10 fact|desk|f.c|1' \
+		'r 200 20 17~6' 'r 200 10 5' | made cprof.data
+	"$CPROF" replay | sed -E 's/^ +//' >got
+	assert_equal "$(cut -d' ' -f3- got)" "$(printf '%s\n' 'main() {' '  fact()  15.0 µs' \
+		'  fact()  <= 8.00 µs' '  fact()  <= 3.00 µs' '}  95.0 µs')"
+	run jq -c 'select(.event == "leave") | [.duration_ns, .overhead_ns, .uncertain_ns]' \
+		<<<"$("$CPROF" replay --json)"
+	assert_output "$(printf '%s\n' '[20000,5000,null]' '[20000,12000,8000]' '[20000,17000,6000]' \
+		'[100000,5000,null]')"
+	# The sum is of what is likely, 15 + 4 + 0, and bounded by twice what that is off.
+	COLUMNS=200 report
+	assert_line --partial '<=: at most that'
+	assert_line --regexp '^ +3  <= 24\.9 µs  <= 24\.9 µs  <= 3\.00 µs  <= 8\.00 µs  15\.0 µs '
+	run jq -c '.calls | .upper_bound, (.functions[] | select(.function == "fact") |
+		[.total_ns, .upper_bounds])' <<<"$("$CPROF" report --json)"
+	assert_output "$(printf '%s\n' true \
+		'[24875,["total_ns","self_ns","min_ns","median_ns"]]')"
 }
 
 @test "report --json of calls agrees with the events of replay" {
@@ -279,7 +301,7 @@ thread 1 1 p'
 	desk | made cprof.data
 	run jq -c '[.samples.total, .calls.events, .calls.lost, .calls.upper_bound, .overhead.stops_per_event,
 		.overhead.rejected]' <<<"$("$CPROF" report --json)"
-	assert_output '[0,28,0,true,1.428571429,{"inside":3,"condition":5,"late":0,"unmatched":0}]'
+	assert_output '[0,28,0,false,1.428571429,{"inside":3,"condition":5,"late":0,"unmatched":0}]'
 	run jq -c '.calls.functions[] | select(.function == "fact")' <<<"$("$CPROF" report --json)"
 	assert_output '{"function":"fact","image":"desk","calls":3,"total_ns":27000,"self_ns":27000,"min_ns":11000,"median_ns":19000,"p95_ns":27000,"p99_ns":27000,"max_ns":27000,"overhead_ns":54000,"unwound":0,"tail_calls":0,"open":0}'
 }

@@ -59,11 +59,12 @@ static void event_text(struct cp_buf *out, const struct cp_record_call *c, int t
 {
 	uint32_t i;
 
-	cp_buf_printf(out, "%llu %u %u %d %s %u > %s | %s %u %llu %llu %llu %u %u",
+	cp_buf_printf(out, "%llu %u %u %d %s %u > %s | %s %u %llu %llu~%llu %llu %u %u",
 		      (unsigned long long)c->ts_ns, c->kind, c->flags, tid, function, c->depth,
 		      target, stack, c->count, (unsigned long long)c->duration_ns,
-		      (unsigned long long)c->overhead_ns, (unsigned long long)c->cpu_ns,
-		      c->value_count ? c->result_count : 0, c->value_count ? c->changed_count : 0);
+		      (unsigned long long)c->overhead_ns, (unsigned long long)c->uncertain_ns,
+		      (unsigned long long)c->cpu_ns, c->value_count ? c->result_count : 0,
+		      c->value_count ? c->changed_count : 0);
 	for (i = 0; i < c->value_count; i++)
 		value_text(out, &c->values[i]);
 	cp_buf_str(out, "\n");
@@ -269,6 +270,7 @@ static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct 
 			c->duration_ns = ts - stack->frames[c->depth].ts;
 		}
 		c->overhead_ns = c->duration_ns / 2 + r % 100;
+		c->uncertain_ns = r % 5 ? 0 : r % 100000;
 		c->cpu_ns = r % 9 ? 0 : r % 10000;
 	}
 	if (c->kind <= CP_RECORD_LEAVE && count) {

@@ -299,12 +299,16 @@ static void write_enter(struct maker *m, struct open_calls *open, struct cp_reco
 static void write_leave(struct maker *m, struct open_calls *open, struct cp_record_call *call,
 			char *rest)
 {
+	char *overhead;
+
 	if (!open->depth)
 		return;
 	call->depth = --open->depth;
 	call->function = open->calls[call->depth].function;
 	call->duration_ns = call->ts_ns - open->calls[call->depth].ns;
-	call->overhead_ns = strtoull(part(&rest, " "), NULL, 10) * 1000;
+	overhead = part(&rest, " ");
+	call->overhead_ns = strtoull(overhead, &overhead, 10) * 1000;
+	call->uncertain_ns = *overhead == '~' ? strtoull(overhead + 1, NULL, 10) * 1000 : 0;
 	if (call->kind == CP_RECORD_TAIL_CALL && rest)
 		call->target = write_function(m, rest);
 	else if (call->kind == CP_RECORD_UNWIND)

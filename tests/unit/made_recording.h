@@ -12,7 +12,8 @@
  *
  *     c TID MICROSECONDS FRAME[ VALUE]...    so much later the thread enters a function
  *     r TID MICROSECONDS OVERHEAD[ VALUE]    so much later it returns; of the time since
- *                                            its enter, OVERHEAD us were tracing's
+ *                                            its enter, OVERHEAD us were tracing's;
+ *                                            A~B: A, and up to B more
  *     t TID MICROSECONDS OVERHEAD[ FRAME]    it jumps to another function
  *     x TID MICROSECONDS OVERHEAD[ ended]    it is left otherwise
  *     d TID FRAME RATE                       it is no longer traced

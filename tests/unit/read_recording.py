@@ -232,14 +232,15 @@ def describe_call(tables, call):
     caller, count = 0, more if kind == 4 else (more - 1) % 2**32 if kind == 6 else 0
     if kind == 0: # the column says something else
         caller, count, overhead = (0, overhead, 0) if flags & 28 == 12 else (overhead, 0, 0)
-    target = more if kind == 2 else caller
+    uncertain = more if kind in (1, 3) else more >> 32 if kind == 2 else 0
+    target = more % 2**32 if kind == 2 else caller
     target = outermost(tables, target - 1) if target else b"-"
     stack = b"-"
     if kind in (0, 5, 7, 8, 9, 10) and more:
         stack = outermost(tables, tables[8][tables[9][more - 1][0] - 1][1] - 1)
-    return b"%d %d %d %d %s %d > %s | %s %d %d %d %d %d %d" % (
+    return b"%d %d %d %d %s %d > %s | %s %d %d %d~%d %d %d %d" % (
         ts, kind, flags, tables[6][thread][1], outermost(tables, function), depth, target, stack,
-        count, duration, overhead, cpu, roles & 1, roles >> 1) + b"".join(
+        count, duration, overhead, uncertain, cpu, roles & 1, roles >> 1) + b"".join(
             describe_value(tables, value) for value in values)
 
 

@@ -283,7 +283,7 @@ static void test_refused(const char *mode, int want)
 
 /* ---- the ring ---- */
 
-/* The longest time that each of two threads was stopped between hits. */
+/* The longest time that each of two threads lost between hits. */
 struct waits {
 	uint32_t slot[2];
 	uint64_t before[2], longest[2];
@@ -293,12 +293,12 @@ static void note_wait(struct pilot *p, const struct cp_event_hit *hit)
 {
 	struct waits *w = p->ctx;
 	unsigned i = w->slot[0] != hit->slot && w->before[0];
-	uint64_t rise = hit->stopped_ns - w->before[i];
+	uint64_t rise = hit->lost_ns - w->before[i];
 
 	if (w->before[i] && rise > w->longest[i])
 		w->longest[i] = rise;
 	w->slot[i] = hit->slot;
-	w->before[i] = hit->stopped_ns;
+	w->before[i] = hit->lost_ns;
 }
 
 /* A controller that does not read until the program stands still loses nothing,

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How much of a thread's time is its own.
+ */
+#ifndef CP_TRACER_OWN_H
+#define CP_TRACER_OWN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct thread;
+struct tracer;
+
+/* What schedstat tells of a thread, since its birth. */
+struct cpu_use {
+	uint64_t run_ns; /* on a CPU */
+	uint64_t wait_ns; /* runnable, waiting for one */
+	uint64_t slices; /* times it was put on one */
+};
+
+/* Of a thread, at the last stop that was accounted for. */
+struct own {
+	uint64_t seen_ns; /* that one; 0: there was none */
+	struct cpu_use use; /* 0 slices: not known */
+	uint64_t stopped_ns; /* the thread's counts by then */
+	uint32_t let_go;
+	uint64_t lost_ns; /* since the first one, to stops, this one not yet */
+	double doubt; /* about that: a variance, ns^2 */
+};
+
+/* A stop of a thread was seen. `idle`: it did nothing since it was let go. */
+void own_account(struct tracer *tr, struct thread *t, uint64_t seen_ns, bool idle);
+
+#endif
