@@ -56,7 +56,9 @@ typedef enum cprof_gc_event {
 } cprof_gc_event;
 
 typedef enum cprof_exception_clause_type {
-	CPROF_EXCEPTION_CLAUSE_CATCH = 0, /* a catch clause, catch_unwind */
+	/* A catch clause, catch_unwind. None after a throw says that it was not caught only if
+	 * the process is watched to its end: not where --max-rate ended it (method_disarmed). */
+	CPROF_EXCEPTION_CLAUSE_CATCH = 0,
 	CPROF_EXCEPTION_CLAUSE_FILTER = 1, /* exception specification, terminate */
 	CPROF_EXCEPTION_CLAUSE_FINALLY = 2, /* cleanup: destructors, Drop */
 	CPROF_EXCEPTION_CLAUSE_FAULT = 4 /* a handler of SIGSEGV, SIGFPE, ... */
@@ -259,7 +261,7 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	E(thread_exited, (cprof_profiler * prof, uintptr_t tid)) \
 	E(thread_name, (cprof_profiler * prof, uintptr_t tid, const char *name)) \
 	/* a statistical sample of cprof_current_thread(): walk it with \
-	 * cprof_do_stack_snapshot(NULL, ...). `context` has only ip and sp when the thread \
+	 * cprof_do_stack_snapshot(cprof_current_thread(), ...). `context` has only ip and sp when the thread \
 	 * was blocked; what the sample stands for tells cprof_current_sample() */ \
 	E(sample_hit, (cprof_profiler * prof, cprof_addr ip, const cprof_context *context)) \
 	/* never raised: there is no path remapping in native code */ \

@@ -12,21 +12,30 @@
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "record/lives.h"
 #include "report/spans.h"
 
 /* Exceptions of one kind. */
 struct kind {
 	const char *type; /* of the recording */
 	uint32_t location; /* that throws */
-	uint32_t thrower, catcher; /* functions; catcher CP_RECORD_NONE: not caught */
+	uint32_t thrower, catcher; /* functions */
+	enum fate { CAUGHT, NOT_CAUGHT, NOT_KNOWN } fate; /* catcher: of CAUGHT only */
 	uint64_t count;
+};
+
+/* Thrown, and not yet caught. */
+struct flying {
+	uint32_t thread, kind;
+	bool landed;
 };
 
 struct exceptions {
 	const struct cp_profile *p;
 	CP_VEC(struct kind) kinds;
 	struct cp_interner keys, types;
-	struct cp_map flying; /* hash of thread and address -> kind + 1 */
+	CP_VEC(struct flying) flights; /* of all that were thrown */
+	struct cp_map flying; /* hash of thread and address -> its last one of them + 1 */
 	uint64_t thrown, caught;
 	bool cut;
 	uint64_t cut_ns; /* since then they are not told */
@@ -92,8 +101,8 @@ const char *cp_exception_file(const struct cp_profile *p, const struct cp_record
 static bool kind_of(struct exceptions *x, const struct kind *like, uint32_t *ret)
 {
 	struct {
-		uint32_t type, location, thrower, catcher;
-	} key = { 0, like->location, like->thrower, like->catcher };
+		uint32_t type, location, thrower, catcher, fate;
+	} key = { 0, like->location, like->thrower, like->catcher, like->fate };
 	bool fresh;
 
 	if (!cp_intern(&x->types, like->type, strlen(like->type), &key.type, &fresh) ||
@@ -102,33 +111,95 @@ static bool kind_of(struct exceptions *x, const struct kind *like, uint32_t *ret
 	return !fresh || cp_vec_push(&x->kinds, *like);
 }
 
-static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
-			     const struct cp_record_call *call)
+static struct cp_error *thrown(struct exceptions *x, uint32_t thread, uint32_t function,
+			       const struct cp_record_call *call, uint64_t key)
 {
-	struct exceptions *x = ctx;
-	uint64_t key = (cp_exception_address(call) << 20) ^ thread, *flying;
-	struct kind kind = { .type = cp_exception_type(call), .catcher = CP_RECORD_NONE };
+	struct flying flying = { .thread = thread };
+	struct kind kind = {
+		.type = cp_exception_type(call),
+		.location = call->function,
+		.thrower = function,
+		.catcher = CP_RECORD_NONE,
+		.fate = NOT_KNOWN,
+	};
+
+	x->thrown++;
+	if (!kind_of(x, &kind, &flying.kind) || !cp_vec_push(&x->flights, flying) ||
+	    !cp_map_put(&x->flying, key, x->flights.count))
+		return cp_error_nomem();
+	x->kinds.items[flying.kind].count++;
+	return NULL;
+}
+
+/* What became of one is known. */
+static struct cp_error *settle(struct exceptions *x, struct flying *flying, enum fate fate,
+			       uint32_t catcher)
+{
+	struct kind kind = x->kinds.items[flying->kind];
 	uint32_t number;
 
-	if (call->kind == CP_RECORD_THROW) {
-		kind.location = call->function;
-		kind.thrower = function;
-		x->thrown++;
-	} else {
-		flying = cp_map_get(&x->flying, key);
-		x->caught++;
-		if (!flying || !*flying)
-			return NULL; /* it was thrown before we looked, or that was lost */
-		kind = x->kinds.items[*flying - 1];
-		x->kinds.items[*flying - 1].count--;
-		kind.count = 0;
-		kind.catcher = function;
-	}
+	x->kinds.items[flying->kind].count--;
+	flying->landed = true;
+	kind.count = 0;
+	kind.fate = fate;
+	kind.catcher = catcher;
 	if (!kind_of(x, &kind, &number))
 		return cp_error_nomem();
 	x->kinds.items[number].count++;
-	if (!cp_map_put(&x->flying, key, call->kind == CP_RECORD_THROW ? (uint64_t)number + 1 : 0))
-		return cp_error_nomem();
+	return NULL;
+}
+
+static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
+			     const struct cp_record_call *call)
+{
+	uint64_t key = (cp_exception_address(call) << 20) ^ thread, *last;
+	struct exceptions *x = ctx;
+	struct flying *flying;
+
+	if (call->kind == CP_RECORD_THROW)
+		return thrown(x, thread, function, call, key);
+	x->caught++;
+	last = cp_map_get(&x->flying, key);
+	flying = last && *last ? &x->flights.items[*last - 1] : NULL;
+	if (!flying || flying->landed)
+		return NULL; /* it was thrown before we looked, or that was lost */
+	return settle(x, flying, CAUGHT, function);
+}
+
+/* Was the thread's process watched to its end? Merged recordings may have several
+ * of that number. */
+static bool seen_to_end(const struct exceptions *x, uint32_t thread)
+{
+	const struct cp_record *r = x->p->record;
+	const struct cp_record_thread *t = cp_record_get_thread(r, thread);
+	const struct cp_record_process *p = t ? cp_record_get_process(r, t->process) : NULL;
+	bool ended = false;
+	uint32_t i;
+
+	for (i = 0; p && i < cp_record_life_count(r); i++) {
+		const struct cp_record_life *life = cp_record_get_life(r, i);
+
+		if (life->thread || life->pid != p->pid)
+			continue;
+		if (life->end != CP_LIFE_ENDED && life->end != CP_LIFE_REPLACED)
+			return false;
+		ended |= life->end == CP_LIFE_ENDED;
+	}
+	return ended;
+}
+
+/* No catch was seen: it is known that there was none where everything was, to the end. */
+static struct cp_error *settle_rest(struct exceptions *x)
+{
+	const struct cp_record_totals *t = cp_record_final(x->p->record);
+	struct flying *flying;
+
+	if (x->cut || t->calls_lost)
+		return NULL;
+	cp_vec_for_each(&x->flights, flying) {
+		if (!flying->landed && seen_to_end(x, flying->thread))
+			CP_TRY(settle(x, flying, NOT_CAUGHT, CP_RECORD_NONE));
+	}
 	return NULL;
 }
 
@@ -158,6 +229,7 @@ static int by_count(const void *a, const void *b)
 static void deinit(struct exceptions *x)
 {
 	cp_vec_free(&x->kinds);
+	cp_vec_free(&x->flights);
 	cp_interner_free(&x->keys);
 	cp_interner_free(&x->types);
 	cp_map_free(&x->flying);
@@ -170,6 +242,7 @@ static CP_ERROR build(const struct cp_profile *p, struct exceptions *x)
 
 	*x = (struct exceptions){ .p = p };
 	CP_TRY(cp_spans_walk(p, &visitor, x));
+	CP_TRY(settle_rest(x));
 	for (i = 0; i < x->kinds.count; i++)
 		if (x->kinds.items[i].count)
 			x->kinds.items[kept++] = x->kinds.items[i];
@@ -202,8 +275,10 @@ static void add_row(struct cp_table *t, const struct exceptions *x, const struct
 	if (file)
 		cp_buf_printf(&text, "%s:%u", cp_basename(file), line);
 	cp_table_name(t, CP_PAINT_DIM, text.bytes ? text.bytes : "");
-	if (k->catcher == CP_RECORD_NONE)
+	if (k->fate == NOT_CAUGHT)
 		cp_table_cell(t, CP_PAINT_WARNING, "not caught");
+	else if (k->fate == NOT_KNOWN)
+		cp_table_cell(t, CP_PAINT_DIM, "not known: no longer watched");
 	else
 		cp_table_name(t, CP_PAINT_PLAIN, x->p->functions.items[k->catcher].name);
 }
@@ -267,7 +342,11 @@ static void kind_json(const struct exceptions *x, const struct kind *k, struct c
 		cp_json_u64(j, "line", line);
 	}
 	cp_json_str(j, "caught_in",
-		    k->catcher == CP_RECORD_NONE ? NULL : x->p->functions.items[k->catcher].name);
+		    k->fate == CAUGHT ? x->p->functions.items[k->catcher].name : NULL);
+	if (k->fate == NOT_KNOWN)
+		cp_json_null(j, "is_caught");
+	else
+		cp_json_bool(j, "is_caught", k->fate == CAUGHT);
 	cp_json_end(j, '}');
 }
 

@@ -128,6 +128,8 @@ told() {
 	# libstdc++ throws it once more, to say what it is.
 	assert_regex "$stderr" '2 thrown, 1 caught'
 	assert_regex "$stderr" 'std::out_of_range +thrower\(int\) .*not caught'
+	assert_equal "$("$CPROF" report --json x.data | jq -c '[.exceptions.kinds[].is_caught] | sort')" \
+		'[false,true]'
 }
 
 @test "where it was thrown: the line, and with --stack the stack" {
@@ -170,7 +172,12 @@ told() {
 		"$TRACEES/throws" 2
 	assert_success
 	assert_regex "$stderr" 'none is told after'
+	# What was on its way then may have been caught, or not.
+	refute_regex "$stderr" 'not caught'
 	run "$CPROF" report --json x.data
+	assert_equal "$(jq '[.exceptions.kinds[] | select(.is_caught == false)] | length' <<<"$output")" 0
+	assert_equal "$(jq '.exceptions | .thrown - .caught == ([.kinds[] |
+		select(.is_caught == null).count] | add // 0)' <<<"$output")" true
 	[ "$(jq .exceptions.thrown <<<"$output")" -lt 147 ]
 	[ "$(jq .exceptions.none_after_ns <<<"$output")" -gt 0 ]
 }
@@ -188,6 +195,10 @@ told() {
 	[ "$throws" -gt 20 ]
 	[ "$catches" -gt 20 ]
 	[ "$types" -ge 3 ]
+	# Nobody who goes on has not caught one.
+	"$CPROF" report --json x.data >x.json
+	assert_equal "$(jq '[.exceptions.kinds[] | select(.is_caught == false)] | length' x.json)" 0
+	run ! grep -q 'not caught' <<<"$("$CPROF" report x.data)"
 }
 
 @test "recordings with exceptions can be merged" {
