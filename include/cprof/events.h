@@ -56,9 +56,7 @@ typedef enum cprof_gc_event {
 } cprof_gc_event;
 
 typedef enum cprof_exception_clause_type {
-	/* A catch clause, catch_unwind. None after a throw says that it was not caught only if
-	 * the process is watched to its end: not where --max-rate ended it (method_disarmed). */
-	CPROF_EXCEPTION_CLAUSE_CATCH = 0,
+	CPROF_EXCEPTION_CLAUSE_CATCH = 0, /* a catch clause, catch_unwind */
 	CPROF_EXCEPTION_CLAUSE_FILTER = 1, /* exception specification, terminate */
 	CPROF_EXCEPTION_CLAUSE_FINALLY = 2, /* cleanup: destructors, Drop */
 	CPROF_EXCEPTION_CLAUSE_FAULT = 4 /* a handler of SIGSEGV, SIGFPE, ... */

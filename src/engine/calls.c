@@ -306,13 +306,12 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 	const cprof_function *target = NULL;
 	const struct engine_text *text = NULL;
 	uint64_t at = 0;
+	bool arrived = hit && s->calls->sites.items[hit->site].kind == ENGINE_SITE_ENTRY;
 
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_TAIL_CALL))
 		return;
 	if (hit) /* at an entry: it ran on into the function that begins there */
-		at = s->calls->sites.items[hit->site].kind == ENGINE_SITE_ENTRY
-			     ? hit->event->pc
-			     : hit->event->target;
+		at = arrived ? hit->event->pc : hit->event->target;
 	if (at)
 		text = engine_find_text(s->current.process, at);
 	if (text)
@@ -438,6 +437,18 @@ static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint3
 	s->calls->entering = NULL;
 }
 
+/* A jump to its own beginning is a call of itself, in its own place. True: what is
+ * told of the function is what it does, once that is done. */
+static bool begins_again(cprof_session *s, const struct cp_shadow_at *at,
+			 const struct engine_traced *t, uint32_t number)
+{
+	if (t->role)
+		s->calls->rejected_inside++;
+	else
+		cp_shadow_leave(s->current.process->shadow, at, number, CP_CALL_TAIL_CALLED);
+	return t->role != 0;
+}
+
 static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
@@ -461,11 +472,11 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		return;
 	}
 	if (open && open->function == number && open->caller == e->caller && e->caller) {
-		c->rejected_inside++; /* a jump to its own beginning */
-		return;
-	}
-	if (c->by_return)
+		if (begins_again(s, at, t, number))
+			return;
+	} else if (c->by_return) {
 		ended = end_by_running_on(p, at, e, number);
+	}
 	if (t->function->kind == CP_PROBE_PLT)
 		at->sp |= CP_SHADOW_STUB;
 	if (t->role && engine_role_entered(s, hit, &call, &ended))
