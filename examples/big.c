@@ -20,7 +20,7 @@ static void allocated(cprof_profiler *p, const cprof_object *object)
 	if (object->size < least)
 		return;
 	cprof_profiler_printf(big, "%llu bytes:", (unsigned long long)object->size);
-	cprof_do_stack_snapshot(NULL, frame, CPROF_SNAPSHOT_INLINES, NULL, NULL, 0);
+	cprof_do_stack_snapshot(cprof_current_thread(), frame, CPROF_SNAPSHOT_INLINES, NULL, NULL, 0);
 }
 
 CPROF_PROFILER_INIT(big)

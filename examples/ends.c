@@ -21,7 +21,7 @@ static void entered(cprof_profiler *p, const cprof_function *f, cprof_call_conte
 	if (!cprof_callspec_match(spec, f))
 		return;
 	cprof_profiler_printf(ends, "%s is called:", cprof_function_name(f));
-	cprof_do_stack_snapshot(NULL, frame, CPROF_SNAPSHOT_INLINES, NULL, NULL, 0);
+	cprof_do_stack_snapshot(cprof_current_thread(), frame, CPROF_SNAPSHOT_INLINES, NULL, NULL, 0);
 }
 
 CPROF_PROFILER_INIT(ends)

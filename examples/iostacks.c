@@ -15,7 +15,7 @@ static cprof_walk frame(const cprof_function *f, cprof_addr ip, const cprof_fram
 
 static void transferred(cprof_profiler *p, uint64_t kind, uint64_t size)
 {
-	cprof_do_stack_snapshot(NULL, frame, CPROF_SNAPSHOT_DEFAULT, NULL, NULL, 0);
+	cprof_do_stack_snapshot(cprof_current_thread(), frame, CPROF_SNAPSHOT_DEFAULT, NULL, NULL, 0);
 	for (; depth; depth--)
 		printf("%s;", stack[depth - 1] ? cprof_function_name(stack[depth - 1]) : "?");
 	printf("[%s] %llu\n", kind == CPROF_FILEIO_READ ? "read" : "written", (unsigned long long)size);

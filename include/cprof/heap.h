@@ -22,7 +22,7 @@
  *                     cprof was attached. A callback must be set when the session starts
  *
  * Two stops an allocation, one where it is freed. The stack is captured: walk it
- * with cprof_do_stack_snapshot(NULL, ...). A process that allocates and frees more
+ * with cprof_do_stack_snapshot(cprof_current_thread(), ...). A process that allocates and frees more
  * often in a second than cprof_profiler_set_max_rate() has for globbed functions,
  * and has done so four seconds' worth, is watched in pieces:
  * cprof_get_allocation_statistics().

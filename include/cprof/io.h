@@ -13,7 +13,7 @@
  * reads is its own.
  *
  * Two stops a call. The stack is captured: walk it with
- * cprof_do_stack_snapshot(NULL, ...). Times: cprof_current_call().
+ * cprof_do_stack_snapshot(cprof_current_thread(), ...). Times: cprof_current_call().
  */
 #ifndef CPROF_IO_H
 #define CPROF_IO_H

@@ -97,7 +97,7 @@ CPROF_API cprof_status cprof_session_detach(cprof_session *session);
 /* Instead of run(): captures every thread of the attached process once and
  * calls `cb` for each (`captured` false: it could not be stopped or read in
  * time). Its thread is current: walk it in there with
- * cprof_do_stack_snapshot(NULL, ...). `flags`: CPROF_SNAPSHOT_STOP_BLOCKED,
+ * cprof_do_stack_snapshot(cprof_current_thread(), ...). `flags`: CPROF_SNAPSHOT_STOP_BLOCKED,
  * CPROF_SNAPSHOT_HOLD, CPROF_SNAPSHOT_FLOATING. May be called again. */
 typedef void (*cprof_thread_fn)(cprof_thread *thread, bool captured, void *data);
 CPROF_API cprof_status cprof_session_snapshot(cprof_session *session, unsigned flags,

@@ -101,15 +101,15 @@ typedef cprof_walk (*cprof_stack_snapshot_fn)(const cprof_function *function, cp
 					      const cprof_frame_info *frame, size_t context_size,
 					      const cprof_context *context, void *client_data);
 
-/* Walks the stack of `thread`. NULL, or the thread of a sample or call event:
+/* Walks the stack of `thread`. That of the event (cprof_current_thread()), a sample or a call:
  * as it was captured then (a call event: with CPROF_CALL_INSTRUMENTATION_STACK
  * or _HOLD, else UNSUPPORTED_CALL_SEQUENCE). Another one: as it is now; it is
  * stopped if it runs, read where it sleeps, and goes on before `cb` is called.
  * `seed`, if not NULL, replaces the registers as the start of the walk and must
  * point into known code (else UNMANAGED_CTX): e.g. a fiber that is switched
  * out. Its stack is read now.
- * Returns OK, ABORTED (the callback said so), INVALID_TGT_THREAD (none, or it
- * has exited), UNMANAGED_CTX, UNSAFE (it could not be stopped in a second),
+ * Returns OK, ABORTED (the callback said so), INVALID_TGT_THREAD (NULL: there
+ * is none of that number; or it has exited), UNMANAGED_CTX, UNSAFE (it could not be stopped in a second),
  * FAIL (not one frame), UNEXPECTED (the seed's stack can't be read),
  * INVALID_ARGUMENT (no `cb`, a seed of another size or machine). A walk
  * that did not reach the root is OK: ask cprof_frame_info_is_truncated() of its

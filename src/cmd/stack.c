@@ -158,7 +158,8 @@ static void take_thread(cprof_thread *thread, bool captured, void *data)
 	struct taking taking = { c->options, &t };
 
 	if (captured)
-		cprof_do_stack_snapshot(NULL, take_frame, flags, &taking, NULL, 0);
+		cprof_do_stack_snapshot(cprof_current_thread(), take_frame, flags, &taking, NULL,
+					0);
 	if (!cp_vec_push(&c->threads, t))
 		free(t.name);
 }

@@ -75,7 +75,7 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		[ENGINE_SITE_THROW] = CP_SITE_ENTRY | CP_SITE_REGS,
 		[ENGINE_SITE_LANDING] = CP_SITE_ENTRY | CP_SITE_REGS,
 		[ENGINE_SITE_LOCK] = CP_SITE_ENTRY | CP_SITE_REGS | CP_SITE_STACK,
-		[ENGINE_SITE_LOCKED] = CP_SITE_EXIT | CP_SITE_REGS,
+		[ENGINE_SITE_LOCKED] = CP_SITE_EXIT | CP_SITE_REGS | CP_SITE_STACK,
 	};
 	unsigned flags = kinds[site->kind] | site->list.site_flags;
 	const struct engine_traced *t;

@@ -37,6 +37,7 @@ struct engine_elt {
 	cprof_function_id_mapper2_fn mapper;
 	void *mapper_data;
 	struct cp_map ids; /* cprof_function * -> what the mapper said */
+	struct cp_map hooked; /* cprof_function * -> whether it is; each is asked about once */
 };
 
 /* cprof_profiler of the adapter. */
@@ -57,6 +58,7 @@ void engine_elt_free(struct engine_elt *elt)
 		return;
 	cprof_callspec_free(elt->program);
 	cp_map_free(&elt->ids);
+	cp_map_free(&elt->hooked);
 	free(elt);
 }
 
@@ -67,16 +69,15 @@ static bool too_late(void)
 
 /* ---- hooks ---- */
 
-static unsigned filter(cprof_profiler *prof, const cprof_function *function)
+/* Calls of a function reach all profilers when one of them wants it. */
+static bool is_hooked(struct engine_elt *elt, const cprof_function *function)
 {
-	struct engine_elt *elt = &prof->elt;
-	unsigned flags = CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE |
-			 CPROF_CALL_INSTRUMENTATION_TAIL_CALL;
+	uint64_t *known = cp_map_get(&elt->hooked, (uintptr_t)function);
 	bool hook = true;
 	uintptr_t id;
 
-	if (!(elt->mask & CPROF_MONITOR_ENTERLEAVE))
-		return 0;
+	if (known)
+		return *known;
 	if (elt->mapper) {
 		id = elt->mapper(function, elt->mapper_data, &hook);
 		if (hook && id)
@@ -84,13 +85,25 @@ static unsigned filter(cprof_profiler *prof, const cprof_function *function)
 	} else {
 		hook = elt->program && cprof_callspec_match(elt->program, function);
 	}
+	cp_map_put(&elt->hooked, (uintptr_t)function, hook);
+	return hook;
+}
+
+static unsigned filter(cprof_profiler *prof, const cprof_function *function)
+{
+	struct engine_elt *elt = &prof->elt;
+	unsigned flags = CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE |
+			 CPROF_CALL_INSTRUMENTATION_TAIL_CALL;
+
+	if (!(elt->mask & CPROF_MONITOR_ENTERLEAVE) || !is_hooked(elt, function))
+		return 0;
 	if (elt->mask & (CPROF_ENABLE_FUNCTION_ARGS | CPROF_ENABLE_FRAME_INFO))
 		flags |= CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT;
 	if (elt->mask & (CPROF_ENABLE_FUNCTION_RETVAL | CPROF_ENABLE_FRAME_INFO))
 		flags |= CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT;
 	if (elt->mask & CPROF_ENABLE_STACK_SNAPSHOT)
 		flags |= CPROF_CALL_INSTRUMENTATION_STACK;
-	return hook ? flags : 0;
+	return flags;
 }
 
 static cprof_function_or_client_id id_of(const struct engine_elt *elt, const cprof_function *f)
@@ -142,6 +155,8 @@ static void slow(struct engine_elt *elt, enum kind kind, const cprof_function *f
 
 static void on_enter(cprof_profiler *prof, const cprof_function *f, cprof_call_context *context)
 {
+	if (!is_hooked(&prof->elt, f))
+		return;
 	if (prof->elt.slow)
 		slow(&prof->elt, ENTER, f, context);
 	else if (prof->elt.enter)
@@ -150,6 +165,8 @@ static void on_enter(cprof_profiler *prof, const cprof_function *f, cprof_call_c
 
 static void on_leave(cprof_profiler *prof, const cprof_function *f, cprof_call_context *context)
 {
+	if (!is_hooked(&prof->elt, f))
+		return;
 	if (prof->elt.slow)
 		slow(&prof->elt, LEAVE, f, context);
 	else if (prof->elt.leave)
@@ -160,6 +177,8 @@ static void on_tail_call(cprof_profiler *prof, const cprof_function *f,
 			 const cprof_function *target)
 {
 	(void)target;
+	if (!is_hooked(&prof->elt, f))
+		return;
 	if (prof->elt.slow)
 		slow(&prof->elt, TAIL_CALL, f, NULL);
 	else if (prof->elt.tail_call)

@@ -492,17 +492,14 @@ static cprof_status walk_one(struct walk *w, cprof_thread *t, const cprof_contex
 	return status;
 }
 
-cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_fn cb,
-				     unsigned flags, void *client_data, const cprof_context *seed,
-				     size_t seed_size)
+cprof_status cprof_do_stack_snapshot(cprof_thread *t, cprof_stack_snapshot_fn cb, unsigned flags,
+				     void *client_data, const cprof_context *seed, size_t seed_size)
 {
 	cprof_session *s = cprof_session_current();
 	struct walk w = { .session = s, .cb = cb, .flags = flags, .data = client_data };
-	cprof_thread *t;
 
 	if (!s || !cb)
 		return CPROF_E_INVALID_ARGUMENT;
-	t = thread ? thread : s->current.thread;
 	if (!t)
 		return CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD;
 	if (t != s->current.thread || !(s->current.sample || s->current.hit))

@@ -157,7 +157,7 @@ static void walk_stack(cprof_profiler *log)
 
 	log->locations.count = 0;
 	log->stack_flags = 0;
-	status = cprof_do_stack_snapshot(NULL, add_frame,
+	status = cprof_do_stack_snapshot(cprof_current_thread(), add_frame,
 					 CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, log,
 					 NULL, 0);
 	if (status != CPROF_OK)

@@ -115,7 +115,8 @@ static void on_throw(cprof_profiler *log, const cprof_object *exception)
 	if (!begin(log, exception, &value, &r))
 		return;
 	r.kind = CP_RECORD_THROW;
-	cprof_do_stack_snapshot(NULL, find_thrower, CPROF_SNAPSHOT_ALL_FRAMES, &thrower, NULL, 0);
+	cprof_do_stack_snapshot(cprof_current_thread(), find_thrower, CPROF_SNAPSHOT_ALL_FRAMES,
+				&thrower, NULL, 0);
 	r.function = thrower.location;
 	if (r.function == CP_RECORD_NONE)
 		r.function = cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);

@@ -98,7 +98,7 @@ static void on_sample(cprof_profiler *s, cprof_addr ip, const cprof_context *con
 	s->origin = (struct origin){ .process = (uintptr_t)cprof_current_process() };
 	cp_buf_clear(&s->stack);
 	cp_buf_add(&s->stack, &s->origin, sizeof(s->origin));
-	status = cprof_do_stack_snapshot(NULL, add_frame,
+	status = cprof_do_stack_snapshot(cprof_current_thread(), add_frame,
 					 CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, s,
 					 NULL, 0);
 	s->origin.is_truncated |= status != CPROF_OK;

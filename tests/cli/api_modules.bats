@@ -246,6 +246,13 @@ probed_through left by int"
 	done
 }
 
+@test "hooks: none of what the mapper refuses, whoever else wants its calls" {
+	for how in fast slow; do
+		probe eltprobe:$how "calls:spec=probed_*,output=$BATS_TEST_TMPDIR/calls"
+		assert_line "10 enters, 5 leaves, 1 tail calls, 2 by id, 0 by a refused one"
+	done
+}
+
 @test "hooks: those set last, and none without their flag" {
 	probe eltprobe:replaced
 	assert_line "0 enters, 5 leaves, 0 tail calls, 0 by id, 0 by a refused one"

@@ -30,8 +30,8 @@ static void look(cprof_addr address)
 	uint64_t before = frames;
 
 	wrong += !cprof_current_allocation(&a) || a.address != address || !a.function;
-	wrong += cprof_do_stack_snapshot(NULL, count_frame, CPROF_SNAPSHOT_ALL_FRAMES, NULL, NULL,
-					 0) != CPROF_OK ||
+	wrong += cprof_do_stack_snapshot(cprof_current_thread(), count_frame,
+					 CPROF_SNAPSHOT_ALL_FRAMES, NULL, NULL, 0) != CPROF_OK ||
 		 frames < before + 2;
 }
 

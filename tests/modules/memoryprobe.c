@@ -40,8 +40,8 @@ static void look(uint64_t least)
 
 	if (!cprof_current_call(&call) || !call.timestamp_ns)
 		wrong_because("no time");
-	status = cprof_do_stack_snapshot(NULL, count_frame, CPROF_SNAPSHOT_ALL_FRAMES, NULL, NULL,
-					 0);
+	status = cprof_do_stack_snapshot(cprof_current_thread(), count_frame,
+					 CPROF_SNAPSHOT_ALL_FRAMES, NULL, NULL, 0);
 	if (status != CPROF_OK || frames < before + least)
 		wrong_because(status == CPROF_OK ? "no caller" : "no stack");
 }

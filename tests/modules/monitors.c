@@ -4,6 +4,7 @@
  *
  *     TID EVENT ADDRESS TYPE OWNER VARIABLE
  *
+ * and "wrong: " before it where the stack does not say who takes the lock.
  * Its arguments: the file to print to, or "unasked,FILE": without asking for
  * the events.
  */
@@ -16,11 +17,31 @@ struct cprof_profiler {
 };
 static cprof_profiler prof;
 
+static cprof_walk find_taker(const cprof_function *function, cprof_addr ip,
+			     const cprof_frame_info *frame, size_t size,
+			     const cprof_context *context, void *data)
+{
+	const char *name = function ? cprof_function_name(function) : "";
+	bool *found = data;
+
+	(void)ip;
+	(void)frame;
+	(void)size;
+	(void)context;
+	*found |= !strncmp(name, "waits_for_it", 12) || !strncmp(name, "gives_up", 8);
+	return CPROF_WALK_CONTINUE;
+}
+
 static void print(const char *event, const cprof_object *object)
 {
 	cprof_contention c;
 
-	if (!cprof_current_contention(&c) || (c.waited_ns == 0) != !strcmp(event, "contention"))
+	bool found = false;
+
+	cprof_do_stack_snapshot(cprof_current_thread(), find_taker, CPROF_SNAPSHOT_DEFAULT, &found,
+				NULL, 0);
+	if (!found || !cprof_current_contention(&c) ||
+	    (c.waited_ns == 0) != !strcmp(event, "contention"))
 		fprintf(prof.out, "wrong: ");
 	fprintf(prof.out, "%d %s %#llx %s %d %s\n", cprof_thread_tid(cprof_current_thread()), event,
 		(unsigned long long)object->address, object->type_name, c.owner,

@@ -64,8 +64,10 @@ static void hit(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
 
 	(void)ip;
 	(void)context;
-	cprof_do_stack_snapshot(NULL, frame, CPROF_SNAPSHOT_ALL_FRAMES, &first, NULL, 0);
-	cprof_do_stack_snapshot(NULL, frame, CPROF_SNAPSHOT_ALL_FRAMES, &second, NULL, 0);
+	cprof_do_stack_snapshot(cprof_current_thread(), frame, CPROF_SNAPSHOT_ALL_FRAMES, &first,
+				NULL, 0);
+	cprof_do_stack_snapshot(cprof_current_thread(), frame, CPROF_SNAPSHOT_ALL_FRAMES, &second,
+				NULL, 0);
 	for (i = 0; i < first.count; i++)
 		say(&first, &second, i);
 	fflush(p->out);

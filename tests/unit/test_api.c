@@ -89,23 +89,24 @@ static void hit(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
 	CHECK(cprof_context_ip(context) == ip);
 	CHECK(context->parts & CPROF_CONTEXT_SEGMENTS && context->u.x86_64.cs != 0);
 	CHECK(context->parts & CPROF_CONTEXT_XSTATE && context->xstate_size >= 576);
-	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, &plain, NULL, 0) == CPROF_OK);
+	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame, 0, &plain, NULL, 0) ==
+	      CPROF_OK);
 	CHECK_U64(plain.with_context, 0);
 	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame,
 				      CPROF_SNAPSHOT_REGISTER_CONTEXT | CPROF_SNAPSHOT_FLOATING,
 				      &full, NULL, 0) == CPROF_OK);
 	CHECK_U64(full.with_context, full.frames);
 	CHECK_U64(full.with_vectors, 1);
-	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, &aborted, NULL, 0) ==
+	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame, 0, &aborted, NULL, 0) ==
 	      CPROF_E_STACKSNAPSHOT_ABORTED);
 	CHECK_U64(aborted.frames, 1);
 	seed.u.x86_64.rip = 16;
-	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, &plain, &seed, sizeof(seed)) ==
-	      CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX);
+	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame, 0, &plain, &seed,
+				      sizeof(seed)) == CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX);
 	seed = *context;
 	seed.u.x86_64.rsp = 8;
-	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, &plain, &seed, sizeof(seed)) ==
-	      CPROF_E_UNEXPECTED);
+	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame, 0, &plain, &seed,
+				      sizeof(seed)) == CPROF_E_UNEXPECTED);
 	p->root_frames += full.main;
 	p->found_leaf |= full.burn;
 	if (p->hits == 1)
@@ -126,7 +127,7 @@ static void ended(cprof_profiler *p)
 static void cleanup(cprof_profiler *p)
 {
 	note(p->name);
-	CHECK(cprof_do_stack_snapshot(NULL, frame, 0, NULL, NULL, 0) ==
+	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), frame, 0, NULL, NULL, 0) ==
 	      CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD);
 }
 

@@ -139,7 +139,8 @@ static const void *own_code(const cprof_function *f)
 static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
 	bool found = false;
-	cprof_status walked = cprof_do_stack_snapshot(NULL, find_main, 0, &found, NULL, 0);
+	cprof_status walked =
+		cprof_do_stack_snapshot(cprof_current_thread(), find_main, 0, &found, NULL, 0);
 	uint8_t code[4];
 	cprof_call call;
 	size_t done;

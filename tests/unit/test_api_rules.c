@@ -229,7 +229,7 @@ static void look_at_fiber(cprof_profiler *p, const cprof_function *f)
 	seed.valid = 1u << 16 | 1u << 7 | 1u << 6 | 1u << 3;
 	p->fibers += is_on_stack(NULL, "rule_fiber_body", &seed);
 	seed.u.x86_64.rip = 16;
-	CHECK(cprof_do_stack_snapshot(NULL, look, 0, p, &seed, sizeof(seed)) ==
+	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), look, 0, p, &seed, sizeof(seed)) ==
 	      CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX);
 }
 
@@ -382,7 +382,8 @@ static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context
 	look_at_text(f);
 	look_at_fiber(p, f);
 	cprof_for_each_thread(look_at_thread, p);
-	CHECK(cprof_do_stack_snapshot(NULL, look_into, 0, p, NULL, 0) == CPROF_OK);
+	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), look_into, 0, p, NULL, 0) ==
+	      CPROF_OK);
 	if (p->enters > 1)
 		return;
 	ask_about(f);
