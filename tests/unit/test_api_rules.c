@@ -227,7 +227,7 @@ static void look_at_fiber(cprof_profiler *p, const cprof_function *f)
 	seed.u.x86_64.rbp = (uint64_t)fiber.uc_mcontext.gregs[REG_RBP];
 	seed.u.x86_64.rbx = (uint64_t)fiber.uc_mcontext.gregs[REG_RBX];
 	seed.valid = 1u << 16 | 1u << 7 | 1u << 6 | 1u << 3;
-	p->fibers += is_on_stack(NULL, "rule_fiber_body", &seed);
+	p->fibers += is_on_stack(cprof_current_thread(), "rule_fiber_body", &seed);
 	seed.u.x86_64.rip = 16;
 	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), look, 0, p, &seed, sizeof(seed)) ==
 	      CPROF_E_STACKSNAPSHOT_UNMANAGED_CTX);
@@ -384,6 +384,8 @@ static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context
 	cprof_for_each_thread(look_at_thread, p);
 	CHECK(cprof_do_stack_snapshot(cprof_current_thread(), look_into, 0, p, NULL, 0) ==
 	      CPROF_OK);
+	CHECK(cprof_do_stack_snapshot(cprof_thread_from_tid(0), look_into, 0, p, NULL, 0) ==
+	      CPROF_E_STACKSNAPSHOT_INVALID_TGT_THREAD);
 	if (p->enters > 1)
 		return;
 	ask_about(f);
