@@ -79,13 +79,14 @@ static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context
 	(void)context;
 	if (p->calls++ != 1)
 		return;
-	snapshot("own", NULL, 0, "main", NULL);
-	snapshot("registers", NULL, CPROF_SNAPSHOT_REGISTER_CONTEXT, "main", NULL);
-	snapshot("aborted", NULL, 0, "main", NULL);
+	snapshot("own", cprof_current_thread(), 0, "main", NULL);
+	snapshot("registers", cprof_current_thread(), CPROF_SNAPSHOT_REGISTER_CONTEXT, "main",
+		 NULL);
+	snapshot("aborted", cprof_current_thread(), 0, "main", NULL);
 	cprof_thread_context(cprof_current_thread(), CPROF_CONTEXT_INTEGER, &seed);
-	snapshot("seed", NULL, 0, "main", &seed);
+	snapshot("seed", cprof_current_thread(), 0, "main", &seed);
 	seed.u.raw[16] = 16;
-	snapshot("seed outside of code", NULL, 0, "main", &seed);
+	snapshot("seed outside of code", cprof_current_thread(), 0, "main", &seed);
 	cprof_for_each_thread(other, &any);
 	if (!any)
 		printf("no other thread\n");
@@ -107,7 +108,7 @@ static void exited(cprof_profiler *p, uintptr_t tid)
 static void ended(cprof_profiler *p)
 {
 	(void)p;
-	snapshot("no event", NULL, 0, "main", NULL);
+	snapshot("no event", cprof_current_thread(), 0, "main", NULL);
 	fflush(stdout);
 }
 
