@@ -18,7 +18,7 @@
 #include "cmd/terminal.h"
 #include "inspect/inspect.h"
 #include "modules/modules.h"
-#include "probe/preview.h"
+#include "probe/spec.h"
 #include "report/report.h"
 #include "report/table.h"
 
@@ -51,8 +51,7 @@ cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, uns
 	return s;
 }
 
-/* An error of the command line: complains, frees it. */
-static int bad_usage(const struct cp_args *args, struct cp_error *err)
+int cp_collecting_bad_usage(const struct cp_args *args, struct cp_error *err)
 {
 	int status = err->hint ? cp_usage(args, "%s\ncprof: %s", err->what, err->hint)
 			       : cp_usage(args, "%s", err->what);
@@ -61,8 +60,7 @@ static int bad_usage(const struct cp_args *args, struct cp_error *err)
 	return status;
 }
 
-/* All --trace together, as one list. */
-static char *join_specs(const struct cp_texts *specs)
+char *cp_collecting_specs(const struct cp_texts *specs)
 {
 	struct cp_buf list = { 0 };
 	size_t i;
@@ -127,7 +125,7 @@ static const char *without_trace(const struct cp_calls_options *c)
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
-	CP_FREE char *list = join_specs(&c->trace);
+	CP_FREE char *list = cp_collecting_specs(&c->trace);
 	struct cp_condition *condition = NULL;
 	struct cp_spec *spec = NULL;
 	struct cp_error *err;
@@ -150,33 +148,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 		err = cp_condition_parse(c->when, &condition);
 		cp_condition_destroy(condition);
 	}
-	return err ? bad_usage(args, err) : CP_EXIT_OK;
-}
-
-int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_options *o,
-			  const char *path)
-{
-	const struct cp_image_options options = { o->stacks.debug_dirs.items, false };
-	CP_FREE char *list = join_specs(&o->calls.trace);
-	struct cp_preview preview;
-	struct cp_buf near = { 0 };
-	struct cp_error *err;
-	int status = CP_EXIT_OK;
-
-	if (!list)
-		return CP_EXIT_OK;
-	err = cp_preview(path, list, &options, &preview);
-	if (err)
-		return bad_usage(args, err);
-	if (!preview.matched && !preview.may_load && !preview.may_start) {
-		err = cp_error_new(CP_ERR_USAGE, 0, "no function matches '%s'", list);
-		if (cp_near_text(&preview.near, &near))
-			cp_error_hint(err, "%s", near.bytes);
-		status = bad_usage(args, err);
-	}
-	cp_buf_free(&near);
-	cp_preview_free(&preview);
-	return status;
+	return err ? cp_collecting_bad_usage(args, err) : CP_EXIT_OK;
 }
 
 static void add_text(struct cp_buf *desc, const char *key, const char *text)
@@ -191,7 +163,7 @@ static void add_text(struct cp_buf *desc, const char *key, const char *text)
 
 static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c)
 {
-	CP_FREE char *list = join_specs(&c->trace);
+	CP_FREE char *list = cp_collecting_specs(&c->trace);
 
 	if (!list)
 		return;

@@ -175,6 +175,10 @@ cprof_value *cp_value_copy(const cprof_value *value);
 struct cp_condition;
 CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret);
 void cp_condition_destroy(struct cp_condition *condition);
+/* The first name in it that must be an argument's and that `has` does not have;
+ * NULL: there is none. Not those that may be an enumerator's. */
+const char *cp_condition_missing(const struct cp_condition *condition,
+				 bool (*has)(void *ctx, const char *name), void *ctx);
 enum cp_truth { CP_FALSE, CP_TRUE, CP_UNKNOWN /* names something that isn't there */ };
 enum cp_truth cp_condition_holds(const struct cp_condition *condition, const cprof_value *arguments,
 				 size_t count);

@@ -10,6 +10,9 @@ struct looking {
 	struct cp_spec *spec;
 	struct cp_preview *ret;
 	bool is_static;
+	cp_preview_fn fn; /* NULL: one is enough */
+	void *ctx;
+	bool enough;
 };
 
 /* A program without dynamic linking imports nothing: by what is in it. */
@@ -37,9 +40,14 @@ static void look_at_functions(struct looking *l, const struct cp_probe_image *im
 {
 	size_t i;
 
-	for (i = 0; i < image->functions->count && !l->ret->matched; i++)
-		l->ret->matched =
-			cp_probe_match(l->spec, image, &image->functions->items[i]) != CP_SPEC_NO;
+	for (i = 0; i < image->functions->count && !l->enough; i++) {
+		struct cp_probe_function *f = &image->functions->items[i];
+
+		if (cp_probe_match(l->spec, image, f) == CP_SPEC_NO)
+			continue;
+		l->ret->matched = true;
+		l->enough = !l->fn || !l->fn(l->ctx, image->image, f);
+	}
 	if (!l->ret->matched)
 		cp_near_try(&l->ret->near, l->spec, image);
 	if (l->is_static)
@@ -76,8 +84,14 @@ static CP_ERROR look_at(struct looking *l, const char *path, bool program,
 CP_ERROR cp_preview(const char *path, const char *spec, const struct cp_image_options *options,
 		    struct cp_preview *ret)
 {
+	return cp_preview_each(path, spec, options, NULL, NULL, ret);
+}
+
+CP_ERROR cp_preview_each(const char *path, const char *spec, const struct cp_image_options *options,
+			 cp_preview_fn fn, void *ctx, struct cp_preview *ret)
+{
 	struct cp_preview preview = { 0 };
-	struct looking l = { .ret = &preview };
+	struct looking l = { .ret = &preview, .fn = fn, .ctx = ctx };
 	struct cp_libraries libraries = { 0 };
 	struct cp_error *err;
 	size_t i;
@@ -87,7 +101,7 @@ CP_ERROR cp_preview(const char *path, const char *spec, const struct cp_image_op
 	preview.may_load = libraries.may_load || libraries.missing;
 	preview.may_start = libraries.may_start;
 	l.is_static = libraries.is_static;
-	for (i = 0; !err && !preview.matched && i < libraries.list.count; i++)
+	for (i = 0; !err && !l.enough && i < libraries.list.count; i++)
 		err = look_at(&l, libraries.list.items[i].path, i == 0, options);
 	cp_libraries_free(&libraries);
 	cp_spec_destroy(l.spec);

@@ -312,7 +312,6 @@ static void function_name(const struct cp_calls *c, uint32_t function, struct cp
 		function == CP_RECORD_NONE ? NULL : &c->profile->functions.items[function];
 
 	cp_json_str(j, "function", f ? f->name : NULL);
-	cp_json_str(j, "linkage_name", f ? f->linkage : NULL);
 	cp_json_str(j, "image", f ? cp_profile_image_name(c->profile, f) : NULL);
 }
 
@@ -356,8 +355,12 @@ static void times_json(const struct cp_called *f, struct cp_json *j)
 
 static void function_json(const struct cp_calls *c, const struct cp_called *f, struct cp_json *j)
 {
+	const char *own = own_name(&c->profile->functions.items[f->function]);
+
 	cp_json_begin(j, NULL, '{');
 	function_name(c, f->function, j);
+	if (own)
+		cp_json_str(j, "linkage_name", own);
 	cp_json_u64(j, "calls", f->calls);
 	times_json(f, j);
 	cp_json_u64(j, "overhead_ns", f->overhead_ns);

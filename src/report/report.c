@@ -481,47 +481,6 @@ CP_ERROR cp_report_some(const struct cp_profile *p, const struct cp_report_optio
 	return out->failed ? cp_error_nomem() : NULL;
 }
 
-/* `word` as a shell reads it. */
-static void add_word(struct cp_buf *out, const char *word)
-{
-	bool plain =
-		*word && word[strspn(word, "abcdefghijklmnopqrstuvwxyz"
-					   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=@%,:")] == 0;
-	struct cp_buf shown CP_CLEANUP(cp_buf_free) = { 0 };
-	const char *c;
-
-	cp_add_name(&shown, word);
-	if (!plain)
-		cp_buf_u8(out, '\'');
-	for (c = shown.bytes; c && *c; c++)
-		cp_buf_str(out, *c == '\'' ? "'\\''" : (char[]){ *c, 0 });
-	if (!plain)
-		cp_buf_u8(out, '\'');
-}
-
-/* What to type next. */
-static void next_steps(const struct cp_profile *p, const char *path, const struct cp_look *look,
-		       struct cp_buf *out)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	bool sampled = p->total.ticks || p->total.ns;
-	bool covered = !sampled && cp_record_coverage_count(p->record);
-	bool noted = cp_record_annotation_count(p->record) != 0;
-	const char *file;
-
-	cp_report_title(out, look, "Next", NULL);
-	add_word(&text, path);
-	file = text.bytes ? text.bytes : "";
-	if (cp_record_call_count(p->record) || noted)
-		cp_buf_printf(out, "  cprof replay %s\n", file);
-	cp_buf_printf(out, "  cprof report %s%s\n", covered ? "--coverage " : "", file);
-	cp_buf_printf(out, "  cprof export -f %s %s\n",
-		      covered ? "html -o coverage"
-		      : noted ? "chrome -o trace.json"
-			      : "flamegraph -o flame.svg",
-		      file);
-}
-
 static CP_ERROR summary(const struct cp_profile *p, const char *path, const struct cp_look *look,
 			struct cp_buf *out)
 {
@@ -539,10 +498,11 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	if (cp_record_annotation_count(p->record))
 		CP_TRY(cp_report_hottest_spans(p, look, out));
 	CP_TRY(covered(p, &o, look, out));
+	cp_report_nothing(p, out);
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);
 	if (path)
-		next_steps(p, path, look, out);
+		cp_report_next(p, path, look, out);
 	return out->failed ? cp_error_nomem() : NULL;
 }
 

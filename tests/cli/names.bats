@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
-# Names that stand for something else: indirect functions.
+# Names that stand for something else: indirect functions; names that nothing has;
+# what is said when nothing comes of them.
 
 load helpers
 bats_require_minimum_version 1.5.0
@@ -220,4 +221,101 @@ everything='1010 enter s const char *
 	run "$CPROF" run -o x.data -t time@libc -- ./same
 	assert_success
 	assert_output --partial "what the resolver of 'time' chose is in [vdso], where no breakpoint can stand"
+}
+
+@test "--when: an argument that no function has is refused before the program starts" {
+	needs gcc
+	cat >painted.c <<-'END'
+		#include <stdio.h>
+		enum color { RED, GREEN };
+		struct thing { int count; enum color color; };
+		__attribute__((noinline)) int paint(struct thing *thing, enum color color, int layers)
+		{
+			thing->color = color;
+			return thing->count += layers;
+		}
+		int main(void)
+		{
+			struct thing t = { 0 };
+			for (int i = 0; i < 10; i++)
+				paint(&t, i & 1, i);
+			puts("ran");
+			return getchar() == 'x';
+		}
+	END
+	gcc -g -O1 -o painted painted.c
+	for bad in 'layer > 5' 'colour == RED' 'RED == colour' 'colour == 1' 'thign->color == GREEN' 'layers > LEAST' '!layer' 'nosuch[1] == 2'; do
+		run "$CPROF" run -o x.data -t paint --when "$bad" -- ./painted </dev/null
+		assert_failure 125
+		refute_line ran
+		assert_line --regexp "^cprof: no function that matches 'paint' has an argument '[a-zA-Z]+'$"
+		assert_line "cprof: the arguments there are: 'thing', 'color', 'layers'"
+	done
+	for good in 'layers > 5' 'color == RED' 'RED == color' 'thing->color == GREEN' 'thing != NULL && color & GREEN'; do
+		run "$CPROF" run -q -o x.data -t paint --when "$good" -- ./painted </dev/null
+		assert_success
+		assert_output ran
+	done
+	# What another program has, nobody knows yet.
+	run "$CPROF" run -q -o x.data -t paint --when 'layer > 5' -- sh -c ./painted </dev/null
+	assert_success
+	assert_line ran
+	mkfifo in
+	./painted <in >out 3>&- &
+	pid=$!
+	started+=("$pid")
+	exec 4>in
+	run "$CPROF" attach -d 1 -o x.data -t paint --when 'layer > 5' "$pid"
+	assert_failure 2
+	assert_line "cprof: the arguments there are: 'thing', 'color', 'layers'"
+	exec 4>&-
+}
+
+# next_of FILE: the commands that a summary ends with.
+next_of() { sed -n '/^Next$/,$ { /^  cprof /s/^  cprof //p }' "$1"; }
+
+@test "nothing: a line says so and what to try; what is proposed shows something" {
+	needs gcc
+	cat >little.c <<-'END'
+		#include <stdlib.h>
+		__attribute__((noinline)) int once(int n) { return n + 1; }
+		__attribute__((noinline)) int never(int n) { return n + 2; }
+		int main(int argc, char **argv)
+		{
+			if (argc > 5)
+				return never(argc);
+			if (argc > 1)
+				free(malloc((size_t)once(argc)));
+			(void)argv;
+			return 0;
+		}
+	END
+	gcc -g -O1 -fno-builtin -o little little.c
+	# What is said, and how many things are proposed.
+	tried() {
+		local proposed=$1 said=$2
+		shift 2
+		"$CPROF" run -o x.data "$@" 2>summary
+		cat summary
+		[ -z "$said" ] || grep -E "$said" summary
+		next_of summary >commands
+		assert_equal "$* $(wc -l <commands)" "$* $proposed"
+		while read -r command; do
+			eval "\"$CPROF\" $command" >shown 2>&1 </dev/null
+			! grep '^No ' shown || return 1
+			[ -s shown ] || [ -s flame.svg ] || [ -s trace.json ] || [ -s coverage/index.html ]
+			rm -rf flame.svg trace.json coverage
+		done <commands
+	}
+	tried 0 '^No calls: the function that is traced was not called\.$' -t never -- ./little
+	tried 0 '^No calls: none of the 2 functions that are traced was called\.$' -t never,once -- ./little
+	tried 0 '^No calls: the condition of --when held for none\.$' -t once --when 'n > 100' -- ./little x
+	tried 0 '^No samples: the program used .*CPU time, and one is taken each 1\.00 s\.$' -s 1 -- ./little
+	tried 0 '^No allocations: ' --allocs -- ./little
+	tried 0 '^No annotations: ' --annotations -- ./little
+	tried 0 '' --locks -- ./little
+	tried 0 '' --exceptions -- ./little
+	tried 3 '' -t once -- ./little x
+	tried 2 '' --allocs -- ./little x
+	tried 2 '' --coverage -- ./little x
 }

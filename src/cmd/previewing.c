@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What can be known to be in vain before the program starts: functions that are
+ * nowhere, arguments that none of them has.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/map.h"
+#include "base/text.h"
+#include "cmd/collecting.h"
+#include "inspect/inspect.h"
+#include "probe/preview.h"
+
+#define MOST_FUNCTIONS 500 /* whose arguments are read */
+#define MOST_NAMES 12 /* of those, that are shown */
+
+struct arguments {
+	const struct cp_condition *condition;
+	struct cp_interner names;
+	size_t functions;
+	bool unknown; /* some have others, or ones without names */
+};
+
+static bool has(void *ctx, const char *name)
+{
+	const struct arguments *a = ctx;
+	size_t i;
+
+	for (i = 0; i < a->names.count; i++)
+		if (!strcmp(a->names.items[i].bytes, name))
+			return true;
+	return false;
+}
+
+static void add_names(struct arguments *a, const struct cp_signature *s)
+{
+	const char *name;
+	uint32_t id;
+	size_t i;
+
+	if (cp_signature_has_this(s))
+		a->unknown |= !cp_intern(&a->names, "this", 4, &id, NULL);
+	for (i = 0; (name = cp_signature_name(s, i)); i++)
+		if (*name)
+			a->unknown |= !cp_intern(&a->names, name, strlen(name), &id, NULL);
+}
+
+/* A cp_preview_fn. */
+static bool read_arguments(void *ctx, struct cp_image *image, const struct cp_probe_function *f)
+{
+	struct arguments *a = ctx;
+	struct cp_signature *s = NULL;
+	struct cp_error *err;
+
+	err = cp_signature_read(image, (struct cp_vaddr){ f->address }, f->linkage_name, false,
+				false, CP_SIGNATURE_ARGUMENTS, NULL, &s);
+	if (err || !cp_signature_is_described(s) || f->kind != CP_PROBE_FUNCTION ||
+	    ++a->functions > MOST_FUNCTIONS)
+		a->unknown = true;
+	else
+		add_names(a, s);
+	cp_error_free(err);
+	cp_signature_destroy(s);
+	return !a->unknown && cp_condition_missing(a->condition, has, a);
+}
+
+/* "arguments there are: 'line', 'length'" */
+static void list_names(const struct arguments *a, struct cp_error *err)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t i;
+
+	for (i = 0; i < a->names.count && i < MOST_NAMES; i++) {
+		cp_buf_str(&text, i ? ", '" : "'");
+		cp_escape(&text, CP_ESCAPE_TERMINAL, a->names.items[i].bytes,
+			  strlen(a->names.items[i].bytes));
+		cp_buf_u8(&text, '\'');
+	}
+	if (text.failed || !text.bytes)
+		cp_error_hint(err, "they have no arguments");
+	else
+		cp_error_hint(err, "the arguments there are: %s%s", text.bytes,
+			      a->names.count > MOST_NAMES ? ", ..." : "");
+}
+
+static struct cp_error *nothing_matched(const struct cp_preview *preview, const char *list)
+{
+	struct cp_buf near CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_error *err = cp_error_new(CP_ERR_USAGE, 0, "no function matches '%s'", list);
+
+	if (cp_near_text(&preview->near, &near))
+		cp_error_hint(err, "%s", near.bytes);
+	return err;
+}
+
+/* Of --when; `list` matches. */
+static CP_ERROR check_names(const char *path, const char *list, const char *when,
+			    const struct cp_image_options *options)
+{
+	struct cp_condition *condition = NULL;
+	struct arguments a = { 0 };
+	struct cp_preview preview;
+	struct cp_error *err;
+	const char *name;
+
+	CP_TRY(cp_condition_parse(when, &condition));
+	a.condition = condition;
+	err = cp_preview_each(path, list, options, read_arguments, &a, &preview);
+	name = err || a.unknown ? NULL : cp_condition_missing(condition, has, &a);
+	if (!err) {
+		/* Others may come, with other arguments. */
+		if (name && !preview.may_load && !preview.may_start) {
+			err = cp_error_new(CP_ERR_USAGE, 0,
+					   "no function that matches '%s' has an argument '%s'",
+					   list, name);
+			list_names(&a, err);
+		}
+		cp_preview_free(&preview);
+	}
+	cp_interner_free(&a.names);
+	cp_condition_destroy(condition);
+	return err;
+}
+
+int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_options *o,
+			  const char *path)
+{
+	const struct cp_image_options options = { o->stacks.debug_dirs.items, false };
+	CP_FREE char *list = cp_collecting_specs(&o->calls.trace);
+	struct cp_preview preview;
+	struct cp_error *err;
+	bool matched;
+
+	if (!list)
+		return CP_EXIT_OK;
+	err = cp_preview(path, list, &options, &preview);
+	if (err)
+		return cp_collecting_bad_usage(args, err);
+	matched = preview.matched;
+	if (!matched && !preview.may_load && !preview.may_start)
+		err = nothing_matched(&preview, list);
+	cp_preview_free(&preview);
+	if (!err && matched && o->calls.when)
+		err = check_names(path, list, o->calls.when, &options);
+	return err ? cp_collecting_bad_usage(args, err) : CP_EXIT_OK;
+}

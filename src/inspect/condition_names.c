@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names that a condition needs.
+ */
+#include <string.h>
+
+#include "base/text.h"
+#include "inspect/condition.h"
+
+struct needing {
+	bool (*has)(void *ctx, const char *name);
+	void *ctx;
+};
+
+static bool is_there(const struct needing *n, const struct cp_condition_node *node)
+{
+	static const char *const words[] = { "NULL", "nullptr", "true", "false", NULL };
+
+	return cp_is_any(node->text, words) || n->has(n->ctx, node->text);
+}
+
+/* `name` beside `other`, of which one may be an enumerator's name: never beside a
+ * number or a text, and not both. */
+static bool may_be_enumerator(const struct needing *n, const struct cp_condition_node *name,
+			      const struct cp_condition_node *other)
+{
+	if (name->op != CP_OP_NAME || other->op == CP_OP_INTEGER || other->op == CP_OP_FLOAT ||
+	    other->op == CP_OP_TEXT)
+		return false;
+	return other->op != CP_OP_NAME || is_there(n, other);
+}
+
+static const char *missing(const struct needing *n, const struct cp_condition_node *node)
+{
+	bool compares = node && (node->op == CP_OP_EQUAL || node->op == CP_OP_UNEQUAL ||
+				 node->op == CP_OP_AND);
+	const char *found = NULL;
+
+	if (!node)
+		return NULL;
+	if (node->op == CP_OP_NAME)
+		return is_there(n, node) ? NULL : node->text;
+	if (!compares || !may_be_enumerator(n, node->a, node->b))
+		found = missing(n, node->a);
+	if (!found && (!compares || !may_be_enumerator(n, node->b, node->a)))
+		found = missing(n, node->b);
+	return found ? found : missing(n, node->c);
+}
+
+const char *cp_condition_missing(const struct cp_condition *condition,
+				 bool (*has)(void *ctx, const char *name), void *ctx)
+{
+	const struct needing n = { has, ctx };
+
+	return missing(&n, condition->root);
+}
