@@ -554,19 +554,23 @@ static bool want_again(const cprof_process *p, struct engine_traced *t,
 {
 	struct engine_calls *c = p->session->calls;
 	bool same = t->flags == wish->flags && !t->disarmed && !t->type_anew;
+	struct cp_signature *old = t->signature;
 
 	t->flags = wish->flags;
 	t->disarmed = false;
 	t->max_rate = rate_of(c, t, wish->named);
 	if (same || !t->site_count)
 		return false;
-	if (t->type_anew) {
-		cp_signature_destroy(t->signature);
+	if (t->type_anew)
 		t->signature = NULL;
-		t->type_anew = false;
-	}
 	if (!t->signature)
 		read_signature(p, t);
+	/* Its sites have what the old one captures until they get the new one's. */
+	if (!t->signature)
+		t->signature = old;
+	else if (t->type_anew)
+		cp_signature_destroy(old);
+	t->type_anew = false;
 	set_captures(c, t);
 	return true;
 }
