@@ -31,6 +31,7 @@ struct batch {
 	CP_VEC(struct cp_site_group) groups;
 	CP_VEC(struct cp_fetch) fetches;
 	CP_VEC(uint8_t) code; /* CP_SLOT_SIZE a site */
+	size_t resolvers; /* of the groups: watched only for what they choose */
 	bool failed;
 };
 
@@ -287,19 +288,12 @@ static void fill(struct batch *b, const struct engine_numbers *numbers, const st
 	}
 	for (i = 0; i < own->lock_count; i++)
 		add_lock(b, &own->locks->functions.items[i]);
-	for (i = 0; i < numbers->count; i++)
-		if (!b->calls->traced.items[numbers->items[i]]->disarmed)
-			add_function(b, numbers->items[i]);
-}
+	for (i = 0; i < numbers->count; i++) {
+		const struct engine_traced *t = b->calls->traced.items[numbers->items[i]];
 
-/* Those that are watched only for what they choose. */
-static size_t count_resolvers(const struct engine_calls *c, const struct engine_numbers *numbers)
-{
-	size_t i, count = 0;
-
-	for (i = 0; i < numbers->count; i++)
-		count += c->traced.items[numbers->items[i]]->role == ENGINE_ROLE_RESOLVER;
-	return count;
+		if (!t->disarmed && add_function(b, numbers->items[i]))
+			b->resolvers += t->role == ENGINE_ROLE_RESOLVER;
+	}
 }
 
 static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
@@ -316,7 +310,7 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	errnum = send_batch(&b, &armed);
 	if (!errnum)
 		c->armed_functions += b.groups.count - (own->watch_count != 0) - own->throw_count -
-				      own->lock_count - count_resolvers(c, numbers);
+				      own->lock_count - b.resolvers;
 	c->armed_sites += armed;
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
 	batch_free(&b);
