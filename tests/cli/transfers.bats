@@ -149,8 +149,9 @@ somebody_waits() {
 @test "what a foreign filter forbids to finish is counted as the program counts it" {
 	needs setpriv
 	# Without privileges a filter can't be suspended.
-	run setpriv --bounding-set -sys_admin --inh-caps -sys_admin \
-		"$CPROF" run -q -o x.data -s 999 --clock=wall -- "$TRACEES/transfers" --mode=filter
+	local drop=(setpriv --bounding-set -sys_admin --inh-caps -sys_admin)
+	"${drop[@]}" true 2>/dev/null || drop=() # there are none to drop
+	run "${drop[@]}" "$CPROF" run -q -o x.data -s 999 --clock=wall -- "$TRACEES/transfers" --mode=filter
 	assert_success
 	[[ $output =~ "ok "([0-9]+)" of" ]]
 	row_of x.data
