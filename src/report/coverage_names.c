@@ -77,7 +77,8 @@ static char constructor_number(const char *at, const char *end)
 			if (size > (unsigned long)(end - behind_it))
 				return 0;
 			at = behind_it + size;
-		} else if (*at == 'S' && (isdigit((unsigned char)at[1]) || isupper(at[1]))) {
+		} else if (*at == 'S' &&
+			   (isdigit((unsigned char)at[1]) || isupper((unsigned char)at[1]))) {
 			while (at < end && *at != '_')
 				at++;
 		} else if (*at == 'C' && at[1] >= '1' && at[1] <= '5' && strchr("EIB", at[2])) {
