@@ -314,8 +314,9 @@ static void fish_command(const struct cp_command *command)
 		printf("complete -c cprof %s %s' -l %s", seen, command->name, o->name);
 		if (o->letter)
 			printf(" -s %c", o->letter);
-		if (cp_option_takes_value(o))
-			printf(" -x %s", o->choices ? "-a '" : fish_action(o->completes));
+		if (cp_option_takes_value(o)) /* -x, the usual, forbids -F */
+			printf(" %s %s", o->completes == CP_COMPLETES_FILES ? "-r" : "-x",
+			       o->choices ? "-a '" : fish_action(o->completes));
 		if (o->choices) {
 			print_choices(o, " ");
 			putchar('\'');

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/help.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/terminal.h"
@@ -44,14 +47,35 @@ static void print_wrapped(FILE *out, unsigned column, const char *text)
 	fputc('\n', out);
 }
 
+/* Goes on behind the = in a new line where a list of values is too long for one.
+ * Returns the column. */
+static unsigned print_label(FILE *out, const char *label)
+{
+	unsigned columns = columns_of(out), at = 2;
+	unsigned indent = 2 + (unsigned)strcspn(label, "=") + 1;
+
+	fputs("  ", out);
+	while (*label) {
+		size_t size = strcspn(label, "|");
+
+		size += label[size] == '|';
+		if (at + size > columns && at > indent) {
+			fprintf(out, "\n%*s", (int)indent, "");
+			at = indent;
+		}
+		fprintf(out, "%.*s", (int)size, label);
+		at += (unsigned)size;
+		label += size;
+	}
+	return at;
+}
+
 static void print_row(FILE *out, const char *label, const char *help)
 {
-	int printed = fprintf(out, "  %s", label);
+	unsigned at = print_label(out, label);
 
-	if (printed < 0)
-		return;
-	if ((unsigned)printed + 1 < LABEL_COLUMNS)
-		fprintf(out, "%*s", (int)LABEL_COLUMNS - printed, "");
+	if (at + 1 < LABEL_COLUMNS)
+		fprintf(out, "%*s", (int)(LABEL_COLUMNS - at), "");
 	else
 		fprintf(out, "\n%*s", (int)LABEL_COLUMNS, "");
 	print_wrapped(out, LABEL_COLUMNS, help);
@@ -59,14 +83,17 @@ static void print_row(FILE *out, const char *label, const char *help)
 
 static void print_option(FILE *out, const struct cp_option *o)
 {
-	char label[100];
+	CP_FREE char *label = NULL;
 
-	snprintf(label, sizeof(label), "%c%c%c --%s%s%s%s", o->letter ? '-' : ' ',
-		 o->letter ? o->letter : ' ', o->letter ? ',' : ' ', o->name,
-		 !cp_option_takes_value(o) ? ""
-		 : o->absent		   ? "[="
-					   : "=",
-		 cp_option_takes_value(o) ? o->value : "", o->absent ? "]" : "");
+	if (asprintf(&label, "%c%c%c --%s%s%s%s", o->letter ? '-' : ' ',
+		     o->letter ? o->letter : ' ', o->letter ? ',' : ' ', o->name,
+		     !cp_option_takes_value(o) ? ""
+		     : o->absent	       ? "[="
+					       : "=",
+		     cp_option_takes_value(o) ? o->value : "", o->absent ? "]" : "") < 0) {
+		label = NULL;
+		return;
+	}
 	print_row(out, label, o->help);
 }
 

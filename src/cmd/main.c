@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "base/types.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/help.h"
@@ -128,8 +129,51 @@ static int run_command(const struct cp_command *command, char **argv)
 	return status;
 }
 
+/* What others call it. */
+static const char *known_elsewhere(const char *name)
+{
+	static const char *const words[][2] = {
+		{ "record", "run" },
+		{ "profile", "run" },
+		{ "live", "run" },
+		{ "trace", "run -t NAME" },
+		{ "ltrace", "run -t 'plt:*'" },
+		{ "dump", "export" },
+		{ "coverage", "cover" },
+		{ "top", "attach" },
+		{ "pstack", "stack" },
+	};
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(words); i++)
+		if (!strcmp(words[i][0], name))
+			return words[i][1];
+	return NULL;
+}
+
+/* It can be executed, here or in PATH. */
+static bool is_program(const char *name)
+{
+	const char *path = strchr(name, '/') ? NULL : getenv("PATH");
+	size_t size;
+
+	if (strchr(name, '/'))
+		return true;
+	for (; path && *path; path += size + (path[size] == ':')) {
+		CP_FREE char *file = NULL;
+
+		size = strcspn(path, ":");
+		if (asprintf(&file, "%.*s/%s", (int)size, path, name) < 0)
+			file = NULL;
+		if (file && !access(file, X_OK))
+			return true;
+	}
+	return false;
+}
+
 static int unknown_command(const char *name)
 {
+	const char *other = known_elsewhere(name);
 	struct cp_text_near near = cp_text_near(name, strlen(name));
 	const struct cp_command *const *c;
 	struct cp_error *err = cp_error_new(CP_ERR_USAGE, 0, "there is no %s '%s'",
@@ -137,8 +181,10 @@ static int unknown_command(const char *name)
 
 	for (c = cp_commands; *c; c++)
 		cp_text_near_try(&near, (*c)->name);
-	if (near.best)
-		cp_error_hint(err, "did you mean 'cprof %s'?", near.best);
+	if (other || near.best)
+		cp_error_hint(err, "did you mean 'cprof %s'?", other ? other : near.best);
+	else if (is_program(name))
+		cp_error_hint(err, "a program is profiled by: cprof run -- %s", name);
 	cp_complain(err);
 	fputs("cprof: 'cprof --help' lists the commands\n", stderr);
 	return CP_EXIT_USAGE;

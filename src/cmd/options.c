@@ -57,6 +57,13 @@ const struct cp_option *cp_option_find(const struct cp_command *command, const c
 	return find(command, NULL, name, size, 0).option;
 }
 
+/* Others name a process by -p or --pid. */
+static struct cp_error *hint_pid(const struct cp_command *command, struct cp_error *err)
+{
+	return cp_error_hint(err, "a process is named without an option: cprof %s PID",
+			     command->name);
+}
+
 static struct cp_error *unknown(const struct cp_command *command, const char *name, size_t size)
 {
 	const struct cp_option_group *group;
@@ -68,7 +75,18 @@ static struct cp_error *unknown(const struct cp_command *command, const char *na
 	for (group = command->groups; group && group->options; group++)
 		for (o = group->options; o->name; o++)
 			cp_text_near_try(&near, o->name);
+	if (same_name("pid", name, size) && command->completes == CP_COMPLETES_PIDS)
+		return hint_pid(command, err);
 	return near.best ? cp_error_hint(err, "did you mean --%s?", near.best) : err;
+}
+
+static struct cp_error *unknown_letter(const struct cp_command *command, char letter)
+{
+	struct cp_error *err = cp_error_new(CP_ERR_USAGE, 0, "there is no option -%c", letter);
+
+	if (letter == 'p' && command->completes == CP_COMPLETES_PIDS)
+		return hint_pid(command, err);
+	return err;
 }
 
 static struct cp_error *choose(const struct cp_option *o, unsigned *value, const char *text)
@@ -204,7 +222,7 @@ static struct cp_error *read_short(struct parse *p, const char *text)
 			return NULL;
 		}
 		if (!m.option)
-			return cp_error_new(CP_ERR_USAGE, 0, "there is no option -%c", *text);
+			return unknown_letter(p->args->command, *text);
 		if (!cp_option_takes_value(m.option)) {
 			take_flag(m);
 			continue;

@@ -335,7 +335,8 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_add_time(text, t->unsampled_ns);
 		cp_buf_str(text, " (");
 		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);
-		cp_buf_str(text, ") of the program's CPU time is carried by no sample");
+		cp_buf_str(text, ") of the program's CPU time is missing above: it was used by "
+				 "threads that ended before their next sample");
 		doubt(out, look, text);
 	}
 	if (cp_share(p->truncated.ns, p->total.ns) > 0.01) {
@@ -392,13 +393,18 @@ static void row(struct cp_buf *out, const struct cp_look *look, const char *key,
 static void stops_row(const struct cp_record_totals *t, struct cp_buf *text)
 {
 	cp_add_count(text, t->stops);
-	if (!t->stops)
-		return;
-	cp_buf_str(text, ", a thread held ");
-	cp_add_time(text, t->hold_median_ns);
-	cp_buf_str(text, " (median), ");
-	cp_add_time(text, t->hold_p99_ns);
-	cp_buf_str(text, " (p99)");
+	if (t->stops) {
+		cp_buf_str(text, ", a thread held ");
+		cp_add_time(text, t->hold_median_ns);
+		cp_buf_str(text, " (median), ");
+		cp_add_time(text, t->hold_p99_ns);
+		cp_buf_str(text, " (p99)");
+	}
+	if (t->reads) {
+		cp_buf_str(text, "; stacks of threads that slept were read ");
+		cp_add_plural(text, t->reads, "time", "times");
+		cp_buf_str(text, ", without a stop");
+	}
 }
 
 /* Stops at breakpoints, and what became of them. */
@@ -408,10 +414,10 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 	const struct {
 		uint64_t count;
 		const char *why;
-	} rejected[] = { { t->call_rejected_inside, "jumped inside the function" },
-			 { t->call_rejected_condition, "did not meet the condition" },
-			 { t->call_rejected_late, "came too late" },
-			 { t->call_unmatched, "left what was entered before" } };
+	} rejected[] = { { t->call_rejected_inside, "at jumps inside the function" },
+			 { t->call_rejected_condition, "where the condition did not hold" },
+			 { t->call_rejected_late, "at breakpoints just taken out" },
+			 { t->call_unmatched, "at the end of calls that began untraced" } };
 	size_t i, n = 0;
 
 	cp_add_plural(text, t->calls, "event", "events");
@@ -420,7 +426,7 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 	for (i = 0; i < CP_ARRAY_SIZE(rejected); i++) {
 		if (!rejected[i].count)
 			continue;
-		cp_buf_str(text, n++ ? ", " : "; ");
+		cp_buf_str(text, n++ ? ", " : "; no event: ");
 		cp_add_count(text, rejected[i].count);
 		cp_buf_printf(text, " %s", rejected[i].why);
 	}
@@ -434,9 +440,9 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 		cp_buf_str(text, " no longer for being called too often");
 	}
 	if (t->trap_ns) {
-		cp_buf_str(text, "; a stop costs ");
+		cp_buf_str(text, "; each stop takes ");
 		cp_add_time(text, t->trap_ns);
-		cp_buf_str(text, " besides");
+		cp_buf_str(text, " more to get to cprof and back");
 	}
 	row(out, look, "traced        ", text);
 }
@@ -492,9 +498,7 @@ void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, 
 	row(out, look, "cprof itself  ", &text);
 	cp_add_plural(&text, t->samples_lost, "sample; ", "samples; ");
 	cp_add_plural(&text, t->restarted, "system call", "system calls");
-	cp_buf_str(&text, " restarted; ");
-	cp_add_plural(&text, t->reads, "stack", "stacks");
-	cp_buf_str(&text, " read without a stop");
+	cp_buf_str(&text, " restarted");
 	row(out, look, "lost          ", &text);
 	if (t->finished || t->cut_short)
 		transfers_row(t, look, &text, out);

@@ -101,7 +101,7 @@ assert_not_colored() { ! grep $'\e\\['; }
 	report
 	assert_line --partial "1.00 s of elapsed time"
 	assert_line --partial "900 ms of it waiting"
-	refute_output --partial "is carried by no sample"
+	refute_output --partial "before their next sample"
 	report --state=running
 	assert_line --partial "100 ms of elapsed time"
 	assert_line "  only running"
@@ -258,8 +258,8 @@ thread 1 1 p'
 	assert_line --regexp '^ +1  37\.0 µs  25\.0 µs .* geo::move\(point,dir\)$'
 	assert_line --regexp '^ +1  2\.90 ms  2\.77 ms +- .* main$'
 	assert_line '  ! clamp was called 12,000 times in a second and is no longer traced from then on (--max-rate)'
-	assert_line '  calls         28 events of 40 stops; 3 jumped inside the function, 5 did not meet the condition'
-	assert_line '  traced        9 functions at 20 places; a stop costs 2.00 µs besides'
+	assert_line '  calls         28 events of 40 stops; no event: 3 at jumps inside the function, 5 where the condition did not hold'
+	assert_line '  traced        9 functions at 20 places; each stop takes 2.00 µs more to get to cprof and back'
 	refute_output --partial 'No sample'
 	COLUMNS=80 report --calls --sort=calls -n 2
 	assert_line --regexp '^ +3 .* fact$'

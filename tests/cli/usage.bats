@@ -34,6 +34,36 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	assert_failure 2
 }
 
+@test "what other tools call it is told by its name here" {
+	run "$CPROF" ./app -x
+	assert_failure 2
+	assert_line 'cprof: a program is profiled by: cprof run -- ./app'
+	run "$CPROF" sqlite3
+	assert_line 'cprof: a program is profiled by: cprof run -- sqlite3'
+	run "$CPROF" record -- true
+	assert_line "cprof: did you mean 'cprof run'?"
+	run "$CPROF" no-such-thing-at-all
+	assert_failure 2
+	refute_output --partial 'cprof run --'
+	for option in -p --pid -p1 --pid=1; do
+		run "$CPROF" attach "$option" 1
+		assert_failure 2
+		assert_line 'cprof: a process is named without an option: cprof attach PID'
+	done
+	run "$CPROF" stack -p 1
+	assert_line 'cprof: a process is named without an option: cprof stack PID'
+}
+
+@test "help names every value of an option" {
+	for columns in 60 80 200; do
+		run env COLUMNS=$columns "$CPROF" export --help
+		for format in flamegraph lcov cobertura sonarqube sqlite; do
+			assert_output --regexp "[=| ]$format(\||$)"
+		done
+		assert_equal "$(awk -v n=$columns 'length > n' <<<"${output%%Formats:*}" | grep '^  ')" ''
+	done
+}
+
 @test "each command has --help, -h and a line in the overview" {
 	for command in $(commands); do
 		separately "$CPROF" "$command" --help
@@ -154,8 +184,17 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	needs fish
 	"$CPROF" completion fish >cprof.fish
 	fish -n cprof.fish
-	run fish -c 'source cprof.fish; complete -C "cprof run --no-f"'
+	completions() {
+		separately fish --no-config -c "source cprof.fish; complete -C '$1'"
+		assert_equal "$stderr" ''
+	}
+	completions 'cprof run --no-f'
 	assert_line --partial -- --no-follow
+	touch cprof.data
+	completions 'cprof export --output cp'
+	assert_line --regexp '^cprof.data'
+	completions 'cprof run --clock '
+	assert_line --regexp '^wall'
 }
 
 @test "the completion of an unknown shell is bad usage" {
