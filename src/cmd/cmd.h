@@ -48,6 +48,7 @@ struct cp_command {
 	bool ends_at_operand; /* the first operand ends the options (CMD's own follow) */
 	int usage_status; /* CP_EXIT_USAGE, or 125 where CMD's status is returned */
 	enum cp_completes completes; /* what an operand is */
+	enum cp_completes completes_next; /* what a second one is, unless the same */
 	int (*run)(struct cp_args *args);
 };
 

@@ -34,6 +34,7 @@ const struct cp_option cp_recording_options[] = {
 	  .completes = CP_COMPLETES_FILES,
 	  .help = "the recording: cprof.data unless told; an older one becomes FILE.old" },
 	{ "profile", 0, CP_OPTION_TEXTS, AT(profiles), .value = "NAME[:ARGS]", .absent = "default",
+	  .completes = CP_COMPLETES_PROFILERS,
 	  .help = "load a profiler, such as coverage; coverage:help tells its options, 'cprof "
 		  "modules' which there are. Unless one of them is log, the recorder (default, "
 		  "or nothing), there are no samples and no recording; may be repeated" },
@@ -68,6 +69,7 @@ const struct cp_option cp_stacks_options[] = {
 
 const struct cp_option cp_calls_options[] = {
 	{ "trace", 't', CP_OPTION_TEXTS, AT(trace), .value = "SPEC",
+	  .completes = CP_COMPLETES_FUNCTIONS,
 	  .help = "record every call of the functions that match: names and globs (parse_*, "
 		  "ns::Foo::*), /regex/, all, program, lib:GLOB, src:GLOB, class:GLOB, ns:GLOB, "
 		  "plt:GLOB, separated by commas, -ENTRY to exclude; may be repeated" },

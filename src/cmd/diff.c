@@ -81,6 +81,6 @@ const struct cp_command cp_command_diff = {
 	.least = 2,
 	.most = 2,
 	.usage_status = CP_EXIT_USAGE,
-	.completes = CP_COMPLETES_FILES,
+	.completes = CP_COMPLETES_RECORDINGS,
 	.run = run_diff,
 };

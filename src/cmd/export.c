@@ -49,7 +49,7 @@ static const struct cp_option rows[] = {
 	  .help = "flamegraph, html, folded: what stacks stand on; auto is processes when there "
 		  "are "
 		  "several" },
-	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "OLD", .completes = CP_COMPLETES_FILES,
+	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "OLD", .completes = CP_COMPLETES_RECORDINGS,
 	  .help = "flamegraph, html: color by what changed since the recording OLD" },
 	{ 0 }
 };
@@ -198,6 +198,6 @@ const struct cp_command cp_command_export = {
 	.defaults = &defaults,
 	.most = 1,
 	.usage_status = CP_EXIT_USAGE,
-	.completes = CP_COMPLETES_FILES,
+	.completes = CP_COMPLETES_RECORDINGS,
 	.run = run_export,
 };

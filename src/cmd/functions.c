@@ -422,5 +422,6 @@ const struct cp_command cp_command_functions = {
 	.most = 2,
 	.usage_status = CP_EXIT_USAGE,
 	.completes = CP_COMPLETES_FILES,
+	.completes_next = CP_COMPLETES_FUNCTIONS,
 	.run = run_functions,
 };

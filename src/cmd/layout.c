@@ -576,5 +576,6 @@ const struct cp_command cp_command_layout = {
 	.most = 2,
 	.usage_status = CP_EXIT_USAGE,
 	.completes = CP_COMPLETES_FILES,
+	.completes_next = CP_COMPLETES_TYPES,
 	.run = run_layout,
 };

@@ -59,6 +59,6 @@ const struct cp_command cp_command_merge = {
 	.options_size = sizeof(struct merge_options),
 	.least = 1,
 	.usage_status = CP_EXIT_USAGE,
-	.completes = CP_COMPLETES_FILES,
+	.completes = CP_COMPLETES_RECORDINGS,
 	.run = run_merge,
 };

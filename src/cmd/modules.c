@@ -19,6 +19,7 @@
 #include "cmd/commands.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
+#include "cmd/words.h"
 #include "cprof/types.h"
 #include "engine/builtins.h"
 #include "engine/events.h"
@@ -228,6 +229,18 @@ static void free_list(struct list *l)
 	}
 	cp_vec_free(&l->modules);
 	cp_module_places_free(&l->places);
+}
+
+void cp_modules_names(struct cp_buf *out)
+{
+	const struct modules_options o = { 0 };
+	const struct module *m;
+	struct list l;
+
+	make_list(&l, &o);
+	cp_vec_for_each(&l.modules, m)
+		cp_buf_printf(out, "%s\n", m->name);
+	free_list(&l);
 }
 
 static void module_json(struct cp_json *j, const struct module *m)
@@ -509,5 +522,6 @@ const struct cp_command cp_command_modules = {
 	.options_size = sizeof(struct modules_options),
 	.most = 1,
 	.usage_status = CP_EXIT_USAGE,
+	.completes = CP_COMPLETES_PROFILERS,
 	.run = run_modules,
 };

@@ -34,6 +34,11 @@ enum cp_completes {
 	CP_COMPLETES_COMMANDS, /* programs, then whatever they complete */
 	CP_COMPLETES_SUBCOMMANDS, /* of cprof */
 	CP_COMPLETES_SHELLS,
+	/* Asked for while somebody types, see words.h: */
+	CP_COMPLETES_RECORDINGS,
+	CP_COMPLETES_PROFILERS,
+	CP_COMPLETES_FUNCTIONS, /* of the file or process that is the first operand */
+	CP_COMPLETES_TYPES, /* the same */
 };
 
 enum cp_option_kind {

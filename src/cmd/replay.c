@@ -138,6 +138,6 @@ const struct cp_command cp_command_replay = {
 	.defaults = &defaults,
 	.most = 1,
 	.usage_status = CP_EXIT_USAGE,
-	.completes = CP_COMPLETES_FILES,
+	.completes = CP_COMPLETES_RECORDINGS,
 	.run = run_replay,
 };

@@ -172,6 +172,6 @@ const struct cp_command cp_command_report = {
 	.defaults = &defaults,
 	.most = 1,
 	.usage_status = CP_EXIT_USAGE,
-	.completes = CP_COMPLETES_FILES,
+	.completes = CP_COMPLETES_RECORDINGS,
 	.run = run_report,
 };

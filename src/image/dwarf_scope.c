@@ -11,6 +11,9 @@
 #include "image/debuginfo.h"
 
 #include "base/vec.h"
+#include "image/find.h"
+
+#define STEPS UINT64_C(50000000)
 
 static bool names_what_is_in_it(uint16_t tag)
 {
@@ -112,4 +115,38 @@ const struct cp_scope *cp_unit_scope_around(struct cp_unit *unit, uint64_t offse
 		s = &unit->scopes.items[s->outer];
 	}
 	return s;
+}
+
+static void tell_types(struct cp_unit *unit, void (*tell)(void *ctx, const char *name), void *ctx)
+{
+	const struct cp_scope *s;
+	const char *name;
+	size_t i;
+
+	if (!unit->scopes_tried)
+		read_scopes(unit);
+	for (i = 0; i < unit->scopes.count; i++) {
+		s = &unit->scopes.items[i];
+		if (s->tag == DW_TAG_namespace || s->tag == DW_TAG_subprogram)
+			continue;
+		name = cp_unit_function_name(unit, s->start, 0).name;
+		if (name)
+			tell(ctx, name);
+	}
+}
+
+void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const char *name),
+			 void *ctx)
+{
+	struct cp_debuginfo *all;
+	size_t i;
+
+	pthread_mutex_lock(&image->debug_lock);
+	all = cp_debuginfo_begin(image, STEPS);
+	if (all)
+		cp_dwarf_walk(all->main);
+	for (i = 0; all && i < all->main->units.count; i++)
+		if (cp_unit_root(all->main->units.items[i]))
+			tell_types(all->main->units.items[i], tell, ctx);
+	pthread_mutex_unlock(&image->debug_lock);
 }

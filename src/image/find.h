@@ -30,6 +30,11 @@ struct cp_found {
 CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret);
 void cp_found_free(struct cp_found *found);
 
+/* Tells the names of all that has members, those of classes with all that they
+ * are in; some more than once. Nothing without debug information. */
+void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const char *name),
+			 void *ctx);
+
 struct cp_type_argument {
 	const char *name; /* "" none */
 	const struct cp_type *type; /* or of the value; NULL: void */

@@ -167,7 +167,8 @@ static void put_branches(struct unit *u, const struct cp_coverage_function *f, u
 
 static void put_inlines(struct unit *u, const struct cp_coverage_function *f, unsigned column)
 {
-	const struct cp_coverage_inline *n = u->c->inlines + f->first_inline;
+	const struct cp_coverage_inline *n =
+		f->inline_count ? u->c->inlines + f->first_inline : NULL;
 	uint32_t i;
 
 	for (i = 0; i < f->inline_count; i++, n++)

@@ -369,13 +369,15 @@ static void put_samples(struct cp_record_encoder *e)
 {
 	size_t n = e->samples.count;
 	uint64_t *memory;
-	struct sample_columns c;
+	struct sample_columns c = { 0 };
 
 	if (!n)
 		return;
 	memory = calloc(7 * n, sizeof(*memory));
-	c = (struct sample_columns){ memory,	     memory + n,     memory + 2 * n, memory + 3 * n,
-				     memory + 4 * n, memory + 5 * n, memory + 6 * n };
+	if (memory)
+		c = (struct sample_columns){ memory,	     memory + n,     memory + 2 * n,
+					     memory + 3 * n, memory + 4 * n, memory + 5 * n,
+					     memory + 6 * n };
 	if (check(e, memory && fill_columns(e, &c))) {
 		cp_buf_clear(&e->body);
 		cp_buf_uleb(&e->body, e->part);

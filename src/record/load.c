@@ -11,6 +11,7 @@
 #include <zstd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "record/info.h"
 #include "record/reader.h"
 
@@ -333,6 +334,14 @@ CP_ERROR cp_record_load_bytes(const void *bytes, size_t size, const char *name,
 	};
 
 	return load_input(in, name, ret);
+}
+
+bool cp_record_is(int fd)
+{
+	char bytes[8];
+
+	return cp_pread(fd, bytes, sizeof(bytes), 0) == sizeof(bytes) &&
+	       !memcmp(bytes, CP_RECORD_MAGIC, sizeof(bytes));
 }
 
 CP_ERROR cp_record_load(const char *path, struct cp_record **ret)

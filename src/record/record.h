@@ -213,6 +213,8 @@ struct cp_record_damage {
 /* Reads a whole recording into memory ("-": standard input). Fails only when
  * there is nothing of a recording in it. */
 CP_ERROR cp_record_load(const char *path, struct cp_record **ret);
+/* True when the file begins as one does. */
+bool cp_record_is(int fd);
 void cp_record_destroy(struct cp_record *r);
 
 /* All of these live as long as the recording. */

@@ -161,8 +161,10 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	"$CPROF" completion bash >cprof.bash
 	bash -n cprof.bash
 	complete_words() {
-		bash --norc -c '. ./cprof.bash; shift 0; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
-			_cprof; printf "%s\n" "${COMPREPLY[@]}"' bash "$@" | sort -u
+		local line=$*
+		bash --norc -c '. ./cprof.bash; COMP_LINE=$1 COMP_POINT=${#1}; shift; COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
+			_cprof; printf "%s\n" "${COMPREPLY[@]}"' bash "$line" "$@" 2>complaints | sort -u
+		[ ! -s complaints ]
 	}
 	assert_equal "$(complete_words cprof at)" attach
 	assert_equal "$(complete_words cprof run --no-f)" --no-follow
@@ -174,10 +176,72 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	assert_equal "$(complete_words cprof stack $$ | grep -x $$)" $$
 }
 
+# A recording, what is none, a directory, and a program with functions and types.
+to_be_listed() {
+	workshop | made calls.data
+	cp calls.data 'other name'
+	echo text >calls.text
+	mkdir calls.d
+	cat >p.cpp <<-'END'
+		namespace geo {
+		struct point { int x; };
+		struct pointer { point *p; };
+		int move(point p) { return p.x; }
+		int mover(int n) { return n; }
+		}
+		int main() { geo::pointer p = {}; return geo::move({ 0 }) + geo::mover(0) + !!p.p; }
+	END
+	g++ -g -o p p.cpp
+}
+
+@test "recordings, functions, types and profilers are completed by what there is" {
+	load recordings
+	to_be_listed
+	PATH=$(dirname "$CPROF"):$PATH
+	"$CPROF" completion bash >cprof.bash
+	complete_words() {
+		local line=$*
+		bash --norc -c '. ./cprof.bash; COMP_LINE=$1 COMP_POINT=${#1}; shift; COMP_WORDS=("$@")
+			COMP_CWORD=$(($# - 1)); _cprof; printf "%s\n" "${COMPREPLY[@]}"' bash "$line" "$@" 2>&1 |
+			sort -u | paste -sd' '
+	}
+	for command in report replay merge diff; do
+		assert_equal "$(complete_words cprof $command ca)" 'calls.d calls.data'
+	done
+	assert_equal "$(complete_words cprof export -f folded --diff = o)" 'other name'
+	assert_equal "$(complete_words cprof report calls.t)" calls.text # files, where there is none
+	assert_equal "$(complete_words cprof functions ./p geo::mov)" 'geo::move geo::mover'
+	assert_equal "$(complete_words cprof functions ./p mai)" main
+	assert_equal "$(complete_words cprof functions ./)" "$(echo ./*)"
+	assert_equal "$(complete_words cprof layout ./p geo::poi)" 'geo::point geo::pointer'
+	assert_equal "$(complete_words cprof modules cov)" coverage
+	assert_equal "$(complete_words cprof run --profile = cov)" coverage
+	# Words that readline splits at colons.
+	line='cprof functions ./p geo::mover'
+	run bash --norc -c '. ./cprof.bash; COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=(cprof functions ./p geo :: mover)
+		COMP_CWORD=5; _cprof; echo "${COMPREPLY[@]}"' bash "$line"
+	assert_output mover
+	assert_equal "$("$CPROF" completion --list=functions -- $$ | grep -c '^main$')" 1
+	run "$CPROF" completion --list=functions nothing
+	assert_failure 1
+}
+
 @test "the zsh completion is zsh" {
 	needs zsh
 	"$CPROF" completion zsh >_cprof
 	zsh -n _cprof
+	load recordings
+	to_be_listed
+	PATH=$(dirname "$CPROF"):$PATH
+	# What would be added, of the list that the script asks for.
+	# shellcheck disable=SC2016 # for zsh
+	separately zsh -f -c 'autoload -U compinit; . ./_cprof 2>/dev/null
+		compadd() { print -l -- ${(P)2} }; words=(functions -q ./p g) PREFIX=calls.
+		_cprof_list functions; _cprof_list recordings'
+	assert_equal "$stderr" ''
+	assert_line geo::move
+	assert_line calls.data
+	refute_line calls.text
 }
 
 @test "the fish completion completes" {
@@ -195,6 +259,16 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	assert_line --regexp '^cprof.data'
 	completions 'cprof run --clock '
 	assert_line --regexp '^wall'
+	load recordings
+	to_be_listed
+	PATH=$(dirname "$CPROF"):$PATH
+	completions 'cprof report ca'
+	assert_line --regexp '^calls.data'
+	refute_line --regexp '^calls.text'
+	completions 'cprof functions ./p geo::mov'
+	assert_line --regexp '^geo::mover'
+	completions 'cprof functions ./'
+	assert_line --regexp '^./p.cpp'
 }
 
 @test "the completion of an unknown shell is bad usage" {

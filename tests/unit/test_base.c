@@ -229,10 +229,9 @@ static int by_number(const void *a, const void *b)
  * nothing that somebody would write. */
 static void test_regex(void)
 {
-	static const char *const good[] = {
-		"^parse_.*$", "(a|b)+c{3,5}", "[]+*{(]x", "[^]x]+",	 "[[:alpha:]_]+[[.].]]",
-		"a{",	      "\\(+\\[",      "((a+)+)+", "(a{50}){50}", "a{255}"
-	};
+	static const char *const good[] = { "^parse_.*$", "(a|b)+c{3,5}",	  "[]+*{(]x",
+					    "[^]x]+",	  "[[:alpha:]_]+[[.].]]", "\\(+\\[",
+					    "((a+)+)+",	  "(a{50}){50}",	  "a{255}" };
 	static const char *const bad[] = { "(",
 					   "a{2,1}",
 					   "c++++++++++++++++++++++++++++++++",
