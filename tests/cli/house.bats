@@ -77,3 +77,38 @@ summary() { run scripts/summary build "$@"; }
 	assert_failure
 	assert_line --regexp "Program 'bats' not found"
 }
+
+@test "what is installed is told before, and how much it is" {
+	mkdir bin
+	printf '#!/bin/sh\necho "meson:ii "\n' >bin/dpkg-query
+	cat >bin/apt-get <<-'END'
+		#!/bin/sh
+		echo "apt-get $*" >>asked
+		case $* in *--assume-no*)
+			echo '0 upgraded, 28 newly installed, 0 to remove and 126 not upgraded.'
+			echo 'Need to get 6696 kB/16.5 MB of archives.'
+			echo 'After this operation, 60.2 MB of additional disk space will be used.'
+			exit 1 ;;
+		esac
+	END
+	printf '#!/bin/sh\nshift\nexec "$@"\n' >bin/sudo
+	chmod +x bin/*
+	run env PATH="$PWD/bin:$PATH" "$SOURCES/scripts/deps" build
+	assert_success
+	assert_line --regexp '^installing, which takes some minutes: gcc g\+\+ libc6-dev ninja-build '
+	assert_line 'with what they need: 28 packages, 6696 kB/16.5 MB to fetch, 60.2 MB on disk'
+	assert_equal "$(tail -n1 asked | cut -d' ' -f1-5)" 'apt-get -qq -y --no-install-recommends install'
+}
+
+# Where meson can't ask dpkg for the directory of libraries it takes lib64.
+@test "the library goes where compilers and pkg-config look, also without dpkg" {
+	mkdir bin
+	ln -s /usr/bin/* bin/
+	rm -f bin/dpkg*
+	PATH=$PWD/bin CC=gcc CXX=g++ meson setup -Dtests=disabled build "$SOURCES" >log 2>&1 || { tail log; false; }
+	export PKG_CONFIG_PATH=$PWD/build/meson-private
+	assert_equal "$(pkg-config --variable=libdir cprof)" /usr/local/lib
+	assert_equal "$(pkg-config --variable=plugindir cprof)" /usr/local/lib/cprof/profilers
+	pkg-config --variable=pc_path pkg-config | tr : '\n' | grep -qx /usr/local/lib/pkgconfig
+	assert_equal "$(jq -r '.[].name' build/meson-info/intro-tests.json)" ''
+}
