@@ -291,12 +291,15 @@ static bool end_all(struct run *r)
 
 static bool end_sequence(struct run *r)
 {
-	struct sequence s = { .first = r->first, .count = r->lines->rows.count - r->first };
-	struct row *rows = s.count ? r->lines->rows.items + r->first : NULL;
+	struct sequence s = { .first = r->first };
+	struct row *rows = NULL;
 	bool ok = true;
 
 	if (r->all)
 		return end_all(r);
+	s.count = r->lines->rows.count - r->first;
+	if (s.count)
+		rows = r->lines->rows.items + r->first;
 	if (!r->ordered && s.count)
 		qsort(rows, s.count, sizeof(*rows), by_address);
 	s.low = s.count ? rows[0].address : 0;

@@ -117,10 +117,12 @@ def fmt(addresses):
 
 
 def named(path):
-    """Addresses that nm gives to functions with a size."""
+    """Addresses that nm gives to functions with a size; to it, weak variables are W, too."""
+    symbols = (line.split() for line in output("readelf", "-sW", path).splitlines())
+    variables = {s[7] for s in symbols if len(s) > 7 and s[3] in ("TLS", "OBJECT")}
     for line in output("nm", "-S", "--defined-only", path).splitlines():
         parts = line.split()
-        if len(parts) >= 4 and parts[2] in "tTwWi" and int(parts[1], 16):
+        if len(parts) >= 4 and parts[2] in "tTwWi" and int(parts[1], 16) and parts[3] not in variables:
             yield int(parts[0], 16), parts[3]
 
 
