@@ -112,3 +112,15 @@ summary() { run scripts/summary build "$@"; }
 	pkg-config --variable=pc_path pkg-config | tr : '\n' | grep -qx /usr/local/lib/pkgconfig
 	assert_equal "$(jq -r '.[].name' build/meson-info/intro-tests.json)" ''
 }
+
+# words: the lines of a report that are the same each time: titles, columns, and
+# what the cost is told of.
+words() { sed -n '/^Cost/,$ s/^  \([a-z ]*[a-z]\)  .*/\1/p; /[0-9]/d; s/[[:space:]]\+/ /gp'; }
+
+@test "the report in README.md is what scripts/try prints" {
+	sed -n '/^build.scripts.example.workshop/,/^```/p' "$SOURCES/README.md" | sed '$d' >example
+	"$CPROF" run -q -s 499 -o try.data -- "$BUILD/scripts/example/workshop" >/dev/null
+	"$CPROF" report try.data >report
+	assert_equal "$(words <example)" "$(words <report)"
+	assert [ "$(words <example | wc -l)" -ge 10 ]
+}
