@@ -63,6 +63,13 @@ CPROF_API void cprof_session_set_debug_info(cprof_session *session, const char *
  * running executable. `dirs` is NULL-terminated, borrowed until destroy. */
 CPROF_API void cprof_session_set_plugin_dirs(cprof_session *session, const char *const *dirs);
 
+/* Where launched processes leave children behind: run() goes on for `ns` more, until
+ * they have ended, too; UINT64_MAX: as long as that takes; 0, unless told: not at
+ * all. `begins` (or NULL) is called when there is somebody to wait for. */
+typedef void (*cprof_wait_fn)(cprof_session *session, void *data);
+CPROF_API void cprof_session_set_wait(cprof_session *session, uint64_t ns, cprof_wait_fn begins,
+				      void *data);
+
 /* Prepare a target; nothing of it runs, or is sampled, before
  * cprof_session_run(). `path` is searched in PATH when it has no slash; `envp`
  * NULL means ours. Failure: cprof_session_error() tells why. */
@@ -103,6 +110,9 @@ typedef void (*cprof_thread_fn)(cprof_thread *thread, bool captured, void *data)
 CPROF_API cprof_status cprof_session_snapshot(cprof_session *session, unsigned flags,
 					      cprof_thread_fn cb, void *data);
 
+/* Calls `cb` for each process that is profiled now. */
+typedef void (*cprof_process_fn)(cprof_process *process, void *data);
+CPROF_API void cprof_session_each_process(cprof_session *session, cprof_process_fn cb, void *data);
 /* Process started by launch(), 0 if none. */
 CPROF_API int32_t cprof_session_pid(const cprof_session *session);
 /* Status as wait(2) has it of the launched process, once it has ended;

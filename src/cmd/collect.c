@@ -23,6 +23,17 @@ const struct cp_option cp_sampling_options[] = {
 	{ 0 }
 };
 
+/* What may be given besides a time. */
+static const char *const waits[] = { "all", "none", NULL };
+
+const struct cp_option cp_waiting_options[] = {
+	{ "wait", 0, CP_OPTION_WAIT, AT(wait_ns), .value = "all|none|TIME", .choices = waits,
+	  .help = "for processes that live on when CMD has ended: to the end of all of them, not "
+		  "at all (run, unless told), or for a time (cover, unless told: 10s). Ctrl-C "
+		  "ends the waiting; who is left is named" },
+	{ 0 }
+};
+
 const struct cp_option cp_events_options[] = {
 	{ "annotations", 0, CP_OPTION_TRUE, AT(annotations),
 	  .help = "spans, counters and the like that the program announces with cprof/trace.h" },
@@ -162,16 +173,24 @@ const struct cp_option cp_source_diff_options[] = {
 	{ 0 }
 };
 
-const struct cp_option_group cp_collect_groups[] = {
-	{ "Sampling", cp_sampling_options, 0 },
-	{ "Calls", cp_calls_options, offsetof(struct cp_collect_options, calls) },
-	{ "Coverage", cp_coverage_options, offsetof(struct cp_collect_options, coverage) },
-	{ "Events", cp_events_options, 0 },
-	{ "Source files of coverage", cp_source_file_options,
-	  offsetof(struct cp_collect_options, sources) },
-	{ "Symbols and stacks", cp_stacks_options, offsetof(struct cp_collect_options, stacks) },
-	{ "Recording", cp_recording_options, 0 },
-	{ 0 }
+#define COLLECT_GROUPS \
+	{ "Sampling", cp_sampling_options, 0 }, \
+		{ "Calls", cp_calls_options, offsetof(struct cp_collect_options, calls) }, \
+		{ "Coverage", cp_coverage_options, \
+		  offsetof(struct cp_collect_options, coverage) }, \
+		{ "Events", cp_events_options, 0 }, \
+		{ "Source files of coverage", cp_source_file_options, \
+		  offsetof(struct cp_collect_options, sources) }, \
+		{ "Symbols and stacks", cp_stacks_options, \
+		  offsetof(struct cp_collect_options, stacks) }, \
+	{ \
+		"Recording", cp_recording_options, 0 \
+	}
+
+const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS, { 0 } };
+
+const struct cp_option_group cp_run_groups[] = {
+	COLLECT_GROUPS, { "Children that outlive CMD", cp_waiting_options, 0 }, { 0 }
 };
 
 const struct cp_collect_options cp_collect_defaults = {

@@ -55,6 +55,7 @@ struct cp_collect_options {
 	unsigned clock; /* enum cp_collect_clock */
 	bool follow;
 	uint64_t duration_ns; /* 0: to the end */
+	uint64_t wait_ns; /* for processes that CMD leaves; UINT64_MAX: to their end */
 	bool annotations;
 	const char *output;
 	bool quiet;
@@ -68,6 +69,7 @@ struct cp_collect_options {
 };
 
 extern const struct cp_option cp_sampling_options[]; /* in struct cp_collect_options */
+extern const struct cp_option cp_waiting_options[]; /* the same; where there is a CMD */
 extern const struct cp_option cp_recording_options[]; /* the same */
 extern const struct cp_option cp_events_options[]; /* the same */
 extern const struct cp_option cp_calls_options[]; /* in struct cp_calls_options */
@@ -81,6 +83,7 @@ extern const struct cp_option cp_stacks_options[]; /* in struct cp_stacks_option
 /* The groups and defaults of a command whose options are a struct
  * cp_collect_options. */
 extern const struct cp_option_group cp_collect_groups[];
+extern const struct cp_option_group cp_run_groups[]; /* where there is a CMD */
 extern const struct cp_collect_options cp_collect_defaults;
 
 #endif

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
 #include "cmd/covering.h"
@@ -29,6 +30,7 @@ static const struct cp_option_group groups[] = {
 	{ "What comes out", cp_covering_files, AT(covering) },
 	{ "Thresholds", cp_covering_thresholds, AT(covering) },
 	{ "Recording", cp_recording_options, AT(collect) },
+	{ "Children that outlive CMD", cp_waiting_options, AT(collect) },
 	{ "Sampling", cp_sampling_options, AT(collect) },
 	{ "Calls", cp_calls_options, AT(collect.calls) },
 	{ "Symbols and stacks", cp_stacks_options, AT(collect.stacks) },
@@ -37,6 +39,7 @@ static const struct cp_option_group groups[] = {
 
 static const struct cover_options defaults = {
 	.collect = { .follow = true,
+		     .wait_ns = 10 * CP_NS_PER_S,
 		     .coverage = { .coverage = true },
 		     .calls = { .max_rate = CP_COLLECT_NO_RATE },
 		     .stacks = { .debuginfod = true } },

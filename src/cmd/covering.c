@@ -277,6 +277,18 @@ static void print_table(const struct cp_coverage *c)
 	cp_buf_free(&out);
 }
 
+/* Where no table says it: files for others have no word for it. */
+static void warn_left(const struct cp_coverage *c)
+{
+	struct cp_buf text = { 0 };
+
+	cp_lefts_add(&text, &c->left);
+	if (text.size)
+		fprintf(stderr, "cprof: warning: %s; what is reached later is not covered here\n",
+			text.bytes);
+	cp_buf_free(&text);
+}
+
 static CP_ERROR report(const struct cp_record *r, const struct cp_coverage *c,
 		       struct cp_sources *sources, const struct cp_collect_options *collect,
 		       const struct cp_covering_options *o)
@@ -287,7 +299,9 @@ static CP_ERROR report(const struct cp_record *r, const struct cp_coverage *c,
 	CP_TRY(check_lines(r, c, collect, o));
 	CP_TRY(check_stale(c, o->stale));
 	warn_missing(c);
-	if (!collect->quiet)
+	if (collect->quiet)
+		warn_left(c);
+	else
 		print_table(c);
 	return cp_export_coverage_all(c, outputs, list_outputs(o, outputs));
 }

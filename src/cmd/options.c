@@ -155,6 +155,16 @@ static struct cp_error *take_value(struct match m, const char *text)
 					    o->name, text);
 		*(uint64_t *)m.value = number;
 		return NULL;
+	case CP_OPTION_WAIT:
+		if (!strcmp(text, "all"))
+			number = UINT64_MAX;
+		else if (strcmp(text, "none") != 0 && !cp_parse_duration(text, &number))
+			return cp_error_new(CP_ERR_USAGE, 0,
+					    "--%s takes all, none, or a time such as 10s or 2m, "
+					    "not '%s'",
+					    o->name, text);
+		*(uint64_t *)m.value = number;
+		return NULL;
 	case CP_OPTION_PERCENT:
 		if (!parse_percent(text, m.value))
 			return cp_error_new(CP_ERR_USAGE, 0,

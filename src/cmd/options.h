@@ -49,6 +49,7 @@ enum cp_option_kind {
 	CP_OPTION_TEXTS, /* struct cp_texts: each that was given */
 	CP_OPTION_NUMBER, /* uint64_t from min to max */
 	CP_OPTION_DURATION, /* uint64_t: ns, more than 0 */
+	CP_OPTION_WAIT, /* the same, or none: 0, or all: UINT64_MAX */
 	CP_OPTION_PERCENT, /* double: 0 to 100; "80", "80.5", "80%" */
 	CP_OPTION_CHOICE, /* unsigned: the index in `choices` */
 };

@@ -19,7 +19,7 @@ const struct cp_command cp_command_run = {
 	.summary = "Start CMD and profile it",
 	.details = "The exit status is CMD's own; 128+N when signal N ended it; 125 when cprof\n"
 		   "itself failed, 126 when CMD could not be executed, 127 when it was not found.",
-	.groups = cp_collect_groups,
+	.groups = cp_run_groups,
 	.options_size = sizeof(struct cp_collect_options),
 	.defaults = &cp_collect_defaults,
 	.least = 1,

@@ -10,17 +10,26 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/text.h"
 #include "cmd/collecting.h"
 #include "cmd/guard.h"
+#include "report/left.h"
+#include "report/table.h"
 
-/* For the handlers: the process that SIGTERM and SIGHUP are passed on to. */
+/* For the handlers: the process that SIGTERM and SIGHUP are passed on to, and when
+ * that has ended, the session that waits for others. */
 static volatile sig_atomic_t command_pid;
+static cprof_session *volatile waiting;
 
 static void pass_on(int signal)
 {
 	int saved = errno;
 
-	if (command_pid)
+	if (waiting)
+		cprof_session_stop(waiting);
+	else if (command_pid)
 		kill(command_pid, signal);
 	errno = saved;
 }
@@ -28,7 +37,12 @@ static void pass_on(int signal)
 /* The terminal sends Ctrl-C and Ctrl-\ to CMD as well. */
 static void leave_to_command(int signal)
 {
+	int saved = errno;
+
 	(void)signal;
+	if (waiting)
+		cprof_session_stop(waiting);
+	errno = saved;
 }
 
 static void handle(int signal, void (*handler)(int))
@@ -118,17 +132,55 @@ static bool is_foreign(const char *file)
 	return foreign;
 }
 
+static void add_left(cprof_process *p, void *data)
+{
+	struct cp_lefts *left = data;
+	struct cp_left one = { cprof_process_pid(p), strdup(cprof_process_name(p)) };
+
+	if (!one.name || !cp_vec_push(left, one))
+		free(one.name);
+}
+
+/* CMD has ended, others of its have not. Said at once: a cprof that waits without a
+ * word looks as if it hung. */
+static void say_who_is_left(cprof_session *s, void *data)
+{
+	const struct cp_collect_options *o = data;
+	const char *command = *cprof_session_command(s);
+	struct cp_lefts left = { 0 };
+	struct cp_buf text = { 0 };
+
+	waiting = s;
+	cprof_session_each_process(s, add_left, &left);
+	cp_buf_str(&text, "cprof: '");
+	cp_escape(&text, CP_ESCAPE_TERMINAL, command, strlen(command));
+	cp_buf_str(&text, "' has ended; waiting for ");
+	cp_add_plural(&text, left.count, "process that lives on: ", "processes that live on: ");
+	cp_lefts_add_names(&text, &left);
+	if (o->wait_ns != UINT64_MAX)
+		cp_buf_printf(&text, " (%g s at most; Ctrl-C ends it, --wait=none does without)",
+			      (double)o->wait_ns / CP_NS_PER_S);
+	else
+		cp_buf_str(&text, " (Ctrl-C ends it)");
+	fprintf(stderr, "%s\n", text.bytes ? text.bytes : "");
+	cp_buf_free(&text);
+	cp_lefts_free(&left);
+}
+
 static int run_session(cprof_session *s, char **command, const struct cp_collect_options *o,
 		       bool *ran_ret, bool *cut_ret)
 {
 	int status;
 
+	if (o->wait_ns)
+		cprof_session_set_wait(s, o->wait_ns, say_who_is_left, (void *)(uintptr_t)o);
 	if (cprof_session_launch(s, command[0], command, NULL, cp_collecting_flags(o))) {
 		cp_collecting_complain(s);
 		return CP_EXIT_OWN_FAILURE;
 	}
 	handle_signals(cprof_session_pid(s));
 	cprof_session_run(s, o->duration_ns);
+	waiting = NULL;
 	if (cprof_session_exec_errno(s))
 		return exec_failed(command[0], cprof_session_exec_errno(s));
 	if (!*cprof_session_error(s) && is_foreign(command[0]))

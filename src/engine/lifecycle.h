@@ -71,7 +71,16 @@ struct engine_process_life {
 	struct cp_map returns; /* addresses behind calls of dlopen that have a breakpoint */
 };
 
+/* Processes that live on when CMD has ended (linger.c). */
+struct engine_linger {
+	uint64_t ns; /* how long they are waited for; 0: not at all */
+	uint64_t until_ns; /* 0: it has not begun */
+	cprof_wait_fn begins;
+	void *data;
+};
+
 struct engine_session_life {
+	struct engine_linger linger;
 	unsigned watch; /* ENGINE_WATCH_* */
 	bool initialized; /* runtime_initialized was raised */
 	bool jit_asked; /* for events of code made at run time, without a callback */

@@ -30,6 +30,7 @@
 #include "engine/coverage.h"
 #include "engine/ifuncs.h"
 #include "engine/jit.h"
+#include "engine/linger.h"
 #include "engine/roles.h"
 #include "engine/throws.h"
 #include "tracer/tracer.h"
@@ -507,9 +508,24 @@ static void finish(cprof_session *s)
 	engine_raise0(s, runtime_shutdown_end);
 }
 
+/* Of what was launched, and of those that are waited for. */
 static bool target_ended(cprof_session *s)
 {
-	return s->tracer_left || !tracer_alive(s) || (s->child && engine_reap_child(s, false));
+	if (s->tracer_left || !tracer_alive(s))
+		return true;
+	if (!s->child || !engine_reap_child(s, false))
+		return false;
+	if (s->life.linger.ns && !s->life.linger.until_ns)
+		drain_present(s);
+	return !engine_lingers(s);
+}
+
+/* The earlier one of when time is up and when waiting is; 0: never. */
+static uint64_t next_end(const cprof_session *s, uint64_t deadline)
+{
+	uint64_t until = s->life.linger.until_ns;
+
+	return !until || until == UINT64_MAX || (deadline && deadline < until) ? deadline : until;
 }
 
 static void start(cprof_session *s)
@@ -548,7 +564,7 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 	start(s);
 	deadline = timeout_ns ? cp_now() + timeout_ns : 0; /* breakpoints are placed */
 	while (!target_ended(s) && !s->stop_asked && !s->exec_errno) {
-		wait_for_events(s, busy, deadline);
+		wait_for_events(s, busy, next_end(s, deadline));
 		busy = drain(s);
 		heartbeat(s, cp_now());
 		if (deadline && cp_now() >= deadline)

@@ -410,7 +410,7 @@ static CP_ERROR build(struct cp_sums *s, struct cp_coverage *c)
 	sort_all(c);
 	c->totals.partial = s->totals.partial;
 	total_all(c);
-	return NULL;
+	return cp_lefts_of(s->record, &c->left);
 }
 
 CP_ERROR cp_coverage_build(const struct cp_record *r, struct cp_sources *sources,
@@ -445,6 +445,7 @@ void cp_coverage_deinit(struct cp_coverage *c)
 		cp_vec_free(&b->functions);
 	cp_vec_free(&c->files);
 	cp_vec_free(&c->binaries);
+	cp_lefts_free(&c->left);
 	if (c->arena)
 		cp_arena_free(c->arena);
 	free(c->arena);

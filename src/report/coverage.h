@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "record/coverage.h"
+#include "report/left.h"
 #include "report/sink.h"
 #include "report/table.h"
 
@@ -100,6 +101,7 @@ struct cp_coverage {
 	const char *command; /* "" unknown */
 	const char *version; /* of the cprof that recorded; "" or NULL: unknown */
 	size_t sources_seen; /* source files before any was left out */
+	struct cp_lefts left; /* whose end was not seen */
 	struct cp_arena *arena; /* owns the strings */
 };
 

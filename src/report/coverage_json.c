@@ -108,6 +108,7 @@ void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j)
 		cp_coverage_totals_json(&c->changed, j);
 		cp_json_end(j, '}');
 	}
+	cp_lefts_json(j, &c->left);
 	cp_json_bool(j, "counted", c->counted);
 	cp_json_begin(j, "files", '[');
 	cp_vec_for_each(&c->files, f)

@@ -104,9 +104,24 @@ void cp_pages_totals(struct cp_buf *out, const struct cp_coverage *c,
 	cp_buf_str(out, "</ul>\n");
 }
 
+static void note_left(struct cp_buf *out, const struct cp_coverage *c)
+{
+	struct cp_buf left = { 0 };
+
+	cp_lefts_add(&left, &c->left);
+	if (left.size) {
+		cp_buf_str(out, "<li class=\"warn\">");
+		cp_pages_text(out, left.bytes, left.size);
+		cp_buf_str(out, ". What is reached later is shown as not covered.</li>\n");
+	}
+	out->failed |= left.failed;
+	cp_buf_free(&left);
+}
+
 void cp_pages_notes(struct cp_buf *out, const struct cp_coverage *c,
 		    const struct cp_coverage_totals *t)
 {
+	note_left(out, c);
 	if (t->uncertain) {
 		cp_buf_str(out, "<li>");
 		cp_add_plural(out, t->uncertain, "line is", "lines are");

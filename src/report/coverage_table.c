@@ -195,6 +195,17 @@ static void file_note(struct cp_buf *out, const struct cp_look *look, const stru
 	note(out, look, &text);
 }
 
+static void left_note(const struct cp_coverage *c, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!c->left.count)
+		return;
+	cp_lefts_add(&text, &c->left);
+	cp_buf_str(&text, "; what is reached later is not here");
+	note(out, look, &text);
+}
+
 static bool is_newer(const struct cp_covered_file *f)
 {
 	return f->newer;
@@ -209,6 +220,7 @@ static void notes(const struct cp_coverage *c, const struct cp_look *look, struc
 {
 	const struct cp_coverage_totals *t = &c->totals;
 
+	left_note(c, look, out);
 	file_note(out, look, c, is_newer,
 		  " was changed after the program was built: its lines may be others by now",
 		  " were changed after the program was built: their lines may be others by now");

@@ -3,6 +3,8 @@
  * What was recorded, what of it is missing, and what it cost.
  */
 #include "record/annotations.h"
+#include "record/coverage.h"
+#include "report/left.h"
 #include "report/report.h"
 
 #include <string.h>
@@ -371,10 +373,29 @@ void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *l
 	}
 }
 
+/* Who was attached to lives on as a rule; coverage says it beside its table. */
+static CP_ERROR missing_ends(const struct cp_profile *p, const struct cp_look *look,
+			     struct cp_buf *text, struct cp_buf *out)
+{
+	struct cp_lefts left = { 0 };
+
+	if (cp_record_info(p->record)->attached || cp_record_coverage_count(p->record))
+		return NULL;
+	CP_TRY(cp_lefts_of(p->record, &left));
+	cp_lefts_add(text, &left);
+	if (left.count)
+		doubt(out, look, text);
+	cp_lefts_free(&left);
+	return NULL;
+}
+
 void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_error *err = missing_ends(p, look, &text, out);
 
+	out->failed |= err != NULL;
+	cp_error_free(err);
 	cp_report_missing_calls(p, look, out);
 	missing_samples(p, look, &text, out);
 }

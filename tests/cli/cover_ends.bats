@@ -58,3 +58,109 @@ int main(int argc, char **argv)
 		diff <(sort said) <(reached x | grep -x 'f[0-9]*')
 	done
 }
+
+# A child waits until it is told to go on, which is after CMD has ended.
+OUTLIVES='#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+static void later(void)
+{
+	printf("later\n");
+}
+int main(void)
+{
+	char c;
+	if (fork())
+		return 7;
+	while (read(open("go", O_RDONLY), &c, 1) < 0)
+		;
+	later();
+	return 0;
+}
+'
+
+outlives() {
+	mkfifo go
+	printf '%s' "$OUTLIVES" >outlives.c
+	gcc -O0 -g -o outlives outlives.c
+}
+
+# Who is left has the output of CMD open, so none of it goes through a pipe.
+ended_with() {
+	local status=0
+	wait "$pid" || status=$?
+	[ "$status" = "$1" ]
+}
+
+@test "cover waits for who lives on when CMD has ended, and says for whom" {
+	outlives
+	start "$CPROF" cover --lcov=x --html=h -- ./outlives
+	until_true grep -qE "^cprof: './outlives' has ended; waiting for 1 process that lives on: outlives \([0-9]+\) \(10 s at most; Ctrl-C" err
+	echo >go
+	ended_with 7
+	[ "$(reached x)" = $'later\nmain' ]
+	[ "$(<out)" = later ]
+	[ "$(cat err h/*.html | grep -c 'lived on')" = 0 ]
+}
+
+@test "cover: who is left is named wherever lines are called missed" {
+	outlives
+	for wait in none 1ms; do
+		start "$CPROF" cover --wait=$wait --lcov=x --html=h -- ./outlives
+		ended_with 7
+		[ "$(reached x)" = main ]
+		left=$(sed -n 's/^  ! 1 process lived on when the recording ended: outlives (\([0-9]*\)); what.*/\1/p' err)
+		[ "$(readlink "/proc/$left/exe")" = "$PWD/outlives" ]
+		for page in h/*.html; do
+			grep -q "1 process lived on when the recording ended: outlives ($left)" "$page"
+		done
+		"$CPROF" report --coverage | grep "lived on when the recording ended: outlives ($left)"
+		[ "$("$CPROF" report --json | jq -c .coverage.left)" = "[{\"pid\":$left,\"name\":\"outlives\"}]" ]
+		echo >go
+		start "$CPROF" cover -q --wait=$wait --lcov=x -- ./outlives
+		ended_with 7
+		grep -q '^cprof: warning: 1 process lived on when the recording ended: outlives' err
+		echo >go
+	done
+}
+
+@test "cover --wait=all: Ctrl-C and SIGTERM end the waiting, not who is waited for" {
+	outlives
+	for signal in INT TERM HUP; do
+		rm -f out err
+		start env --default-signal=INT "$CPROF" cover --wait=all --lcov=x -- ./outlives
+		until_true grep -q 'waiting for 1 process' err
+		kill -$signal "$pid"
+		ended_with 7
+		[ "$(reached x)" = main ]
+		grep -q '1 process lived on when the recording ended: outlives' err
+		echo >go
+		until_true grep -q later out
+	done
+}
+
+@test "run waits only if it is told, and names who is left" {
+	outlives
+	start "$CPROF" run -- ./outlives
+	ended_with 7
+	grep -qE '^  ! 1 process lived on when the recording ended: outlives \([0-9]+\)$' err
+	[ "$(grep -c 'waiting for' err)" = 0 ]
+	echo >go
+	start "$CPROF" run --wait=all -- ./outlives
+	until_true grep -qE 'waiting for 1 process that lives on: outlives \([0-9]+\) \(Ctrl-C ends it\)' err
+	echo >go
+	ended_with 7
+	[ "$(grep -c 'lived on' err)" = 0 ]
+	[ "$("$CPROF" report --json | jq '[.lives.processes[] | select(.ended_by == "exit")] | length')" = 2 ]
+}
+
+@test "cover: nobody is waited for when nobody is left" {
+	separately "$CPROF" cover --wait=all --image=true --fail-under-functions=0 -- sh -c 'true & wait; exit 5'
+	[ "$status" = 5 ]
+	[[ $stderr != *"waiting for"* ]]
+	for wrong in x -1 0s1 10x; do
+		separately "$CPROF" cover --wait=$wrong -- true
+		[ "$status" = 125 ]
+		[[ $stderr = *"--wait takes all, none, or a time such as 10s or 2m, not '$wrong'"* ]]
+	done
+}

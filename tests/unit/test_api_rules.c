@@ -487,6 +487,8 @@ static void test_no_session(void)
 	CHECK(cprof_session_exit_status(NULL, true) == -1);
 	cprof_session_stop(NULL);
 	cprof_session_set_plugin_dirs(NULL, NULL);
+	cprof_session_set_wait(NULL, 1, NULL, NULL);
+	cprof_session_each_process(NULL, NULL, NULL);
 	cprof_session_destroy(NULL);
 	s = cprof_session_create();
 	CHECK(cprof_session_launch(s, NULL, args, NULL, 0) == CPROF_E_INVALID_ARGUMENT);
