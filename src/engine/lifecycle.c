@@ -21,6 +21,7 @@
 #include "engine/finalizing.h"
 #include "engine/heap_size.h"
 #include "engine/jit.h"
+#include "engine/leaks.h"
 #include "engine/roots.h"
 
 /* ---- what is wanted ---- */
@@ -189,6 +190,7 @@ void engine_on_process(cprof_session *s, const struct cp_event_process *e)
 		return;
 	if (e->birth == CP_BIRTH_FORKED)
 		parent = engine_process(s, e->parent);
+	p->life.leaks_off = parent ? parent->life.leaks_off : engine_leaks_off(p);
 	if (parent && engine_probes_wanted(s))
 		engine_arm_inherit(p, parent);
 	if (parent) {
@@ -242,6 +244,7 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 	p->exec_ns = ts_ns;
 	domain_gone(s, p);
 	engine_process_exec(p);
+	p->life.leaks_off = engine_leaks_off(p);
 	cp_map_clear(&p->life.returns);
 	domain_loaded(s, p);
 	keep_leader(s, p, first);
@@ -265,6 +268,7 @@ void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_
 	engine_calls_exit(p, 0, e->e.ts_ns);
 	p->end_ns = e->e.ts_ns;
 	p->wait_status = e->status;
+	engine_leaks_explain(s, p);
 	if (p->pid == s->target && p->loaded)
 		engine_initialized(s);
 	domain_gone(s, p);

@@ -67,6 +67,7 @@ struct engine_process_life {
 	uint32_t alive; /* threads that are not known to end */
 	uint32_t look;
 	bool unloading, telling;
+	bool leaks_off; /* it looks for none (leaks.c) */
 	CP_VEC(cprof_namespace *) namespaces; /* owned; as long as the session */
 	struct cp_map returns; /* addresses behind calls of dlopen that have a breakpoint */
 };

@@ -164,3 +164,25 @@ ended_with() {
 		[[ $stderr = *"--wait takes all, none, or a time such as 10s or 2m, not '$wrong'"* ]]
 	done
 }
+
+@test "LeakSanitizer does not work where cprof traces: said when it happens" {
+	echo 'int main(int argc, char **argv) { (void)argv; return argc - 1; }' >p.c
+	gcc -O0 -g -fsanitize=address -o checked p.c
+	gcc -O0 -g -o plain p.c
+	separately "$CPROF" run -q -- env ASAN_OPTIONS=detect_leaks=1 ./checked
+	[ "$status" = 1 ]
+	[[ $stderr = *"LeakSanitizer does not work under ptrace"* ]] # says that itself
+	[[ $stderr = *"cprof: warning: checked ended with status 1, as LeakSanitizer ends every program that is traced"*"ASAN_OPTIONS=detect_leaks=0"* ]]
+	separately "$CPROF" cover --lcov=x -- env ASAN_OPTIONS=detect_leaks=1 sh -c './checked; exit 4'
+	[ "$status" = 4 ]
+	[[ $stderr = *"warning: checked ended with status 1, as LeakSanitizer"* ]]
+	separately "$CPROF" run -q -- env ASAN_OPTIONS=detect_leaks=0 ./checked
+	[ "$status" = 0 ]
+	[[ $stderr != *LeakSanitizer* ]]
+	separately "$CPROF" run -q -- env ASAN_OPTIONS=detect_leaks=0 ./checked 1
+	[ "$status" = 1 ]
+	[[ $stderr != *LeakSanitizer* ]]
+	separately "$CPROF" run -q -- env ASAN_OPTIONS=detect_leaks=1 ./plain 1
+	[ "$status" = 1 ]
+	[[ $stderr != *LeakSanitizer* ]]
+}
