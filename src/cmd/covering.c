@@ -227,7 +227,7 @@ static bool misses(uint64_t covered, uint64_t of, double percent)
 }
 
 static bool judge(const char *what, const char *option, double percent, uint64_t covered,
-		  uint64_t of)
+		  uint64_t of, uint64_t of_it_unknown)
 {
 	double wanted = ceil(percent * (double)of / 100 - 1e-9 * (double)of);
 
@@ -241,23 +241,26 @@ static bool judge(const char *what, const char *option, double percent, uint64_t
 		return true;
 	fprintf(stderr,
 		"cprof: %.2f %% of the %s were reached, --%s asks for %g %%: %" PRIu64
-		" of %" PRIu64 ", %.0f too few\n",
+		" of %" PRIu64 ", %.0f too few",
 		floor((double)covered * 10000 / (double)of) / 100, what, option, percent, covered,
 		of, wanted - (double)covered);
+	if (of_it_unknown)
+		fprintf(stderr, "; of %" PRIu64 " it is unknown (see --branches)", of_it_unknown);
+	fputc('\n', stderr);
 	return false;
 }
 
 static int check_thresholds(const struct cp_coverage *c, const struct cp_covering_options *o)
 {
 	const struct cp_coverage_totals *t = &c->totals;
-	bool good = judge("lines", "fail-under", o->lines, t->lines_covered, t->lines);
+	bool good = judge("lines", "fail-under", o->lines, t->lines_covered, t->lines, 0);
 
 	good &= judge("branches", "fail-under-branches", o->branches, t->branches_covered,
-		      t->branches);
+		      cp_branches_all(t), t->branches_unknown);
 	good &= judge("functions", "fail-under-functions", o->functions, t->functions_covered,
-		      t->functions);
+		      t->functions, 0);
 	good &= judge("changed lines", "fail-under-diff", o->changed, c->changed.lines_covered,
-		      c->changed.lines);
+		      c->changed.lines, 0);
 	return good ? CP_EXIT_OK : CP_EXIT_MISSED;
 }
 

@@ -59,7 +59,8 @@ struct cp_coverage_totals {
 	uint64_t functions, functions_covered;
 	uint64_t blocks, blocks_covered;
 	/* Directions: two for each conditional jump. Unknown ones are in
-	 * `branches_unknown` alone. */
+	 * `branches_unknown` alone: files for others, which have no word for them,
+	 * leave them out. Percentages are of all: what is unknown makes none better. */
 	uint64_t branches, branches_covered, branches_unknown;
 	uint64_t uncertain; /* lines that are SHARED */
 	uint64_t removed; /* lines and functions */
@@ -115,6 +116,11 @@ static inline bool cp_is_covered(uint64_t count)
 {
 	return count && count != CP_COVERAGE_UNKNOWN;
 }
+static inline uint64_t cp_branches_all(const struct cp_coverage_totals *t)
+{
+	return t->branches + t->branches_unknown;
+}
+
 /* In percent; 100 of nothing (`of` 0). */
 double cp_coverage_percent(uint64_t covered, uint64_t of);
 

@@ -37,6 +37,8 @@ void cp_pages_percent(struct cp_buf *out, uint64_t covered, uint64_t of);
 void cp_pages_bar(struct cp_buf *out, uint64_t covered, uint64_t of);
 /* A cell with percent and the two numbers, which sorts by percent. */
 void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of);
+/* The same of branches, and how many are unknown. */
+void cp_pages_branches(struct cp_buf *out, const struct cp_coverage_totals *t);
 /* The list of totals; `changed` may be NULL. */
 void cp_pages_totals(struct cp_buf *out, const struct cp_coverage *c,
 		     const struct cp_coverage_totals *t, const struct cp_coverage_totals *changed);

@@ -148,7 +148,7 @@ static void file_row(struct cp_buf *out, const struct cp_pages *g, const struct 
 	cp_buf_printf(out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", missed);
 	cp_add_count(out, missed);
 	cp_buf_str(out, "</td>");
-	cp_pages_cell(out, t->branches_covered, t->branches);
+	cp_pages_branches(out, t);
 	cp_pages_cell(out, t->functions_covered, t->functions);
 	cp_pages_cell(out, t->blocks_covered, t->blocks);
 	if (g->c->changed.lines)
@@ -201,7 +201,7 @@ static void binary_row(struct cp_buf *out, const struct cp_pages *g,
 	cp_buf_str(out, "</td>");
 	cp_pages_cell(out, t->functions_covered, t->functions);
 	cp_pages_cell(out, t->blocks_covered, t->blocks);
-	cp_pages_cell(out, t->branches_covered, t->branches);
+	cp_pages_branches(out, t);
 	cp_buf_str(out, "</tr>\n");
 }
 

@@ -36,7 +36,12 @@ void cp_coverage_totals_json(const struct cp_coverage_totals *t, struct cp_json 
 {
 	amount(j, "lines", t->lines_covered, t->lines);
 	amount(j, "functions", t->functions_covered, t->functions);
-	amount(j, "branches", t->branches_covered, t->branches);
+	cp_json_begin(j, "branches", '{');
+	cp_json_u64(j, "covered", t->branches_covered);
+	cp_json_u64(j, "total", t->branches);
+	cp_json_u64(j, "unknown", t->branches_unknown);
+	cp_json_u64(j, "all", cp_branches_all(t));
+	cp_json_end(j, '}');
 	amount(j, "blocks", t->blocks_covered, t->blocks);
 	doubts(j, t);
 }

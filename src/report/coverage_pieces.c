@@ -51,7 +51,16 @@ void cp_pages_bar(struct cp_buf *out, uint64_t covered, uint64_t of)
 		      of ? "" : " none", percent(covered, of));
 }
 
-void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of)
+static void unknown(struct cp_buf *out, uint64_t count)
+{
+	if (!count)
+		return;
+	cp_buf_str(out, ", ");
+	cp_add_count(out, count);
+	cp_buf_str(out, " unknown");
+}
+
+static void cell(struct cp_buf *out, uint64_t covered, uint64_t of, uint64_t of_it_unknown)
 {
 	if (!of) {
 		cp_buf_str(out, "<td class=\"n\" data-v=\"-1\">–</td>");
@@ -63,13 +72,24 @@ void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of)
 	cp_add_count(out, covered);
 	cp_buf_str(out, "/");
 	cp_add_count(out, of);
+	unknown(out, of_it_unknown);
 	cp_buf_str(out, "</small></td>");
+}
+
+void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of)
+{
+	cell(out, covered, of, 0);
+}
+
+void cp_pages_branches(struct cp_buf *out, const struct cp_coverage_totals *t)
+{
+	cell(out, t->branches_covered, cp_branches_all(t), t->branches_unknown);
 }
 
 /* ---- totals ---- */
 
 static void total(struct cp_buf *out, const char *id, const char *title, uint64_t covered,
-		  uint64_t of, const char *none)
+		  uint64_t of, uint64_t of_it_unknown, const char *none)
 {
 	cp_buf_printf(out,
 		      "<li id=\"total-%s\" data-covered=\"%" PRIu64 "\" data-of=\"%" PRIu64 "\">"
@@ -83,6 +103,7 @@ static void total(struct cp_buf *out, const char *id, const char *title, uint64_
 		cp_add_count(out, covered);
 		cp_buf_str(out, " of ");
 		cp_add_count(out, of);
+		unknown(out, of_it_unknown);
 	} else {
 		cp_buf_str(out, none);
 	}
@@ -93,13 +114,14 @@ void cp_pages_totals(struct cp_buf *out, const struct cp_coverage *c,
 		     const struct cp_coverage_totals *t, const struct cp_coverage_totals *changed)
 {
 	cp_buf_str(out, "<ul class=\"totals\" aria-label=\"Totals\">\n");
-	total(out, "lines", "Lines", t->lines_covered, t->lines, "none");
-	total(out, "branches", "Branches", t->branches_covered, t->branches,
+	total(out, "lines", "Lines", t->lines_covered, t->lines, 0, "none");
+	total(out, "branches", "Branches", t->branches_covered,
+	      c->no_branches ? 0 : cp_branches_all(t), t->branches_unknown,
 	      c->no_branches ? "not watched" : "none");
-	total(out, "functions", "Functions", t->functions_covered, t->functions, "none");
-	total(out, "blocks", "Blocks", t->blocks_covered, t->blocks, "none");
+	total(out, "functions", "Functions", t->functions_covered, t->functions, 0, "none");
+	total(out, "blocks", "Blocks", t->blocks_covered, t->blocks, 0, "none");
 	if (changed && changed->lines)
-		total(out, "changed", "Changed lines", changed->lines_covered, changed->lines,
+		total(out, "changed", "Changed lines", changed->lines_covered, changed->lines, 0,
 		      "none");
 	cp_buf_str(out, "</ul>\n");
 }
@@ -138,7 +160,8 @@ void cp_pages_notes(struct cp_buf *out, const struct cp_coverage *c,
 		cp_buf_str(out, "<li>");
 		cp_add_plural(out, t->branches_unknown, "branch direction is",
 			      "branch directions are");
-		cp_buf_str(out, " unknown: not seen before watching ended. Counted in no total.");
+		cp_buf_str(out, " unknown: not seen before watching ended. Part of all, but not "
+				"taken; files for other tools leave them out.");
 		if (!c->exact_branches)
 			cp_buf_str(out,
 				   " <code>--branches=exact</code> watches on, and takes longer.");

@@ -104,16 +104,26 @@ static void amount_cell(struct cp_table *t, uint64_t covered, uint64_t of)
 	cp_table_cell(t, CP_PAINT_PLAIN, "%s", text.bytes ? text.bytes : "");
 }
 
+static void unknown_cell(struct cp_table *t, uint64_t count)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (count)
+		cp_add_count(&text, count);
+	cp_table_cell(t, CP_PAINT_PLAIN, "%s", text.bytes ? text.bytes : "");
+}
+
 /* Which columns there are. */
 struct shape {
-	struct cp_column columns[7];
+	struct cp_column columns[9];
 	size_t count;
-	bool branches, changed;
+	bool branches, unknown, changed;
 };
 
 static struct shape shape_of(const struct cp_coverage *c)
 {
-	struct shape s = { .branches = !c->no_branches && c->totals.branches,
+	struct shape s = { .branches = !c->no_branches && cp_branches_all(&c->totals),
+			   .unknown = !c->no_branches && c->totals.branches_unknown,
 			   .changed = c->changed.lines };
 
 	s.columns[s.count++] = (struct cp_column){ .title = "lines", .right = true };
@@ -121,8 +131,12 @@ static struct shape shape_of(const struct cp_coverage *c)
 	s.columns[s.count++] = (struct cp_column){ .title = "covered", .right = true };
 	if (s.changed)
 		s.columns[s.count++] = (struct cp_column){ .title = "changed", .right = true };
-	if (s.branches)
+	if (s.branches) {
 		s.columns[s.count++] = (struct cp_column){ .title = "branches", .right = true };
+		s.columns[s.count++] = (struct cp_column){ .title = "taken", .right = true };
+	}
+	if (s.unknown)
+		s.columns[s.count++] = (struct cp_column){ .title = "unknown", .right = true };
 	s.columns[s.count++] = (struct cp_column){ .title = "functions", .right = true };
 	s.columns[s.count++] = (struct cp_column){ .title = "file" };
 	return s;
@@ -139,8 +153,12 @@ static void add_row(struct cp_table *t, const struct shape *s, const struct row 
 	if (s->changed)
 		percent_cell(t, r->changed ? r->changed->lines_covered : 0,
 			     r->changed ? r->changed->lines : 0);
-	if (s->branches)
-		percent_cell(t, of->branches_covered, of->branches);
+	if (s->branches) {
+		percent_cell(t, of->branches_covered, cp_branches_all(of));
+		amount_cell(t, of->branches_covered, cp_branches_all(of));
+	}
+	if (s->unknown)
+		unknown_cell(t, of->branches_unknown);
 	percent_cell(t, of->functions_covered, of->functions);
 	cp_table_name(t, name, r->name);
 }
@@ -227,8 +245,10 @@ static void notes(const struct cp_coverage *c, const struct cp_look *look, struc
 	file_note(out, look, c, is_missing, " can't be read: markers in it have no effect",
 		  " can't be read: markers in them have no effect");
 	count_note(out, look, c->no_branches ? 0 : t->branches_unknown,
-		   "direction of a branch can't be told and counts nowhere",
-		   "directions of branches can't be told and count nowhere");
+		   "direction of a branch is unknown: of all, but not taken; files for others "
+		   "leave it out",
+		   "directions of branches are unknown: of all, but not taken; files for others "
+		   "leave them out");
 	count_note(out, look, t->lines_unknown,
 		   "line can't be told and counts nowhere: no breakpoint could stand there",
 		   "lines can't be told and count nowhere: no breakpoint could stand there");

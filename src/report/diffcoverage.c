@@ -249,8 +249,8 @@ CP_ERROR cp_diff_coverage_text(const struct cp_record *old, const struct cp_reco
 
 	CP_TRY(build(old, new, &d));
 	add_change(&text, "lines", a->lines_covered, a->lines, b->lines_covered, b->lines);
-	add_change(&text, "branches", a->branches_covered, a->branches, b->branches_covered,
-		   b->branches);
+	add_change(&text, "branches", a->branches_covered, cp_branches_all(a), b->branches_covered,
+		   cp_branches_all(b));
 	add_change(&text, "functions", a->functions_covered, a->functions, b->functions_covered,
 		   b->functions);
 	cp_report_title(out, look, "Coverage", NULL);

@@ -414,3 +414,29 @@ agrees() {
 	separately "$CPROF" cover -q --lcov=info -- ./far 2
 	assert_equal "$(grep -c '^DA:.*,1$' info)" 4
 }
+
+@test "cover: what is unknown of branches makes no percentage better, and is said" {
+	printf '%s\n' 'int main(int argc, char **argv) {' '(void)argv; int n = 0;' \
+		'for (int i = 0; i < 1000; i++)' 'if (argc)' 'n++;' 'if (argc > 1)' 'n--;' \
+		'return n == 0; }' >p.c
+	gcc -O0 -g -o p p.c
+	mkdir judge
+	(cd judge && gcc -O0 -g --coverage -c ../p.c && gcc --coverage -o p p.o && ./p && gcov -b p.gcda) >gcov.txt
+	read -r share all < <(sed -n 's/^Taken at least once:\([0-9.]*\)% of \([0-9]*\)/\1 \2/p' gcov.txt)
+	separately "$CPROF" cover --branches=exact -- ./p
+	[ "$("$CPROF" report --json | jq -c .coverage.branches)" = \
+		"{\"covered\":4,\"total\":$all,\"unknown\":0,\"all\":$all}" ]
+	[ "$share" = "$(awk "BEGIN { printf \"%.2f\", 4 * 100 / $all }")" ]
+	separately "$CPROF" cover --html=h --lcov=x --fail-under-branches=80 -- ./p
+	[ "$status" = 3 ]
+	read -r covered total unknown same < <("$CPROF" report --json |
+		jq -r '.coverage.branches | "\(.covered) \(.total) \(.unknown) \(.all)"')
+	[ "$covered $same" = "4 $all" ]
+	[ "$unknown" -gt 0 ]
+	[ $((total + unknown)) = "$all" ]
+	percent=$(awk "BEGIN { printf \"%.1f\", 4 * 100 / $all }")
+	grep -qE "^ .* $percent% +4/$all +$unknown .* total$" <<<"$stderr"
+	grep -qE "^cprof: .* 4 of $all, [0-9]+ too few; of $unknown it is unknown" <<<"$stderr"
+	grep -q "$percent%</strong>.*<small>4 of $all, $unknown unknown</small>" h/index.html
+	grep -qx "BRF:$total" x
+}
