@@ -73,7 +73,7 @@ unsigned engine_trace_flags(const cprof_session *s)
 	bool calls = s->flags & CPROF_SESSION_CALLS || engine_probes_wanted(s);
 
 	return (s->flags & CPROF_SESSION_FOLLOW_FORKS ? CP_TRACE_FOLLOW : 0) |
-	       (calls ? CP_TRACE_PROBES : 0) | (s->life.linger.ns ? CP_TRACE_BIRTHS : 0) |
+	       (calls ? CP_TRACE_PROBES : 0) |
 	       (s->life.watch & ENGINE_WATCH_EXITS ? CP_TRACE_EXITS : 0) |
 	       (s->life.watch & ENGINE_WATCH_SIGNALS ? CP_TRACE_SIGNALS : 0);
 }

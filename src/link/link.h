@@ -246,7 +246,6 @@ enum cp_request_type {
 #define CP_TRACE_EXITS 4u
 #define CP_TRACE_SIGNALS 8u
 #define CP_TRACE_CPU 16u
-#define CP_TRACE_BIRTHS 32u
 /* ARM: the batch comes in pieces, one request each, all but the last one with MORE
  * and all but the first with NEXT. Breakpoints come with the last one; where one
  * fails, those behind it do, too. */

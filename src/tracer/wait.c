@@ -331,7 +331,7 @@ static pid_t expect_newborn(struct tracer *tr, const struct thread *parent)
 {
 	unsigned long tid;
 
-	if (!(tr->trace_flags & (CP_TRACE_PROBES | CP_TRACE_BIRTHS)) ||
+	if (!(tr->trace_flags & (CP_TRACE_PROBES | CP_TRACE_FOLLOW)) ||
 	    ptrace(PTRACE_GETEVENTMSG, parent->tid, 0, &tid) || thread_find(tr, (pid_t)tid) ||
 	    is_gone((pid_t)tid))
 		return 0;
@@ -344,7 +344,7 @@ static pid_t expect_newborn(struct tracer *tr, const struct thread *parent)
 
 /* A child has breakpoints that came with its parent's memory, and what is known of
  * them is known of its parent. So that one neither ends nor executes anything until
- * the child was seen: there also is nobody left when none is known. */
+ * the child was seen: there also is nobody left when nobody is known. */
 static bool hold_birth(struct tracer *tr, struct thread *t)
 {
 	pid_t newborn = expect_newborn(tr, t);
