@@ -65,6 +65,10 @@ struct cp_arch {
 	/* True when somewhere in the code at `pc` there is a direct jump to
 	 * `target`: a function that ends by calling another. */
 	bool (*jumps_to)(const uint8_t *code, size_t size, uint64_t pc, uint64_t target);
+	/* The address of main(), where the code at `pc`, with which a program begins,
+	 * hands it to the C library as the first argument of a call; 0: it doesn't.
+	 * NULL: not known how it would. */
+	uint64_t (*start_main)(const uint8_t *code, size_t size, uint64_t pc);
 	/* True when the code at pc is the kernel's signal return trampoline. */
 	bool (*is_sigreturn)(const uint8_t *code, size_t size);
 };

@@ -53,6 +53,32 @@ static bool indirect_call(const uint8_t *code, size_t size)
 	return false;
 }
 
+#define START_CALL_NEAR 16 /* bytes from the argument to the call */
+
+/* `lea main(%rip),%rdi`, or `mov $main,%rdi` in a program at a fixed address, and
+ * the call soon behind it. */
+static uint64_t start_main(const uint8_t *code, size_t size, uint64_t pc)
+{
+	static const uint8_t lea[] = { 0x48, 0x8d, 0x3d }, mov[] = { 0x48, 0xc7, 0xc7 };
+	uint64_t target = 0;
+	int32_t operand;
+	size_t i, set = 0;
+
+	for (i = 0; i + 7 <= size; i++) {
+		if (!target && (!memcmp(code + i, lea, 3) || !memcmp(code + i, mov, 3))) {
+			memcpy(&operand, code + i + 3, sizeof(operand));
+			target = (uint64_t)(int64_t)operand;
+			target += code[i + 1] == lea[1] ? pc + i + 7 : 0;
+			set = i + 7;
+			i += 6;
+		} else if (target && i - set < START_CALL_NEAR &&
+			   (code[i] == 0xe8 || (code[i] == 0xff && code[i + 1] == 0x15))) {
+			return target;
+		}
+	}
+	return 0;
+}
+
 static bool call_before(const uint8_t *code, size_t size, uint64_t ret_addr, uint64_t *target_ret)
 {
 	int32_t rel;
@@ -149,6 +175,7 @@ const struct cp_arch cp_arch_x86_64 = {
 			    .lsda = 160,
 			    .function = 184 },
 	.call_before = call_before,
+	.start_main = start_main,
 	.jump_slot = jump_slot,
 	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,

@@ -412,7 +412,7 @@ static void print_counters(void)
 	if (t.cells.count) {
 		cp_report_title(&out, &look, "Counters", NULL);
 		cp_table_print(&t, &look, &out);
-		fwrite(out.bytes, 1, out.size, stderr);
+		cp_terminal_print(stderr, &out);
 	}
 	cp_table_deinit(&t);
 }

@@ -275,7 +275,7 @@ static void print_table(const struct cp_coverage *c)
 	cp_report_coverage(c, TABLE_ROWS, &look, &out);
 	if (out.size) {
 		fputc('\n', stderr); /* apart from what CMD wrote */
-		fwrite(out.bytes, 1, out.size, stderr);
+		cp_terminal_print(stderr, &out);
 	}
 	cp_buf_free(&out);
 }

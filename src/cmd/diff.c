@@ -68,7 +68,7 @@ static int run_diff(struct cp_args *args)
 	cp_diff_deinit(&diff);
 	cp_unload(&old);
 	cp_unload(&new);
-	return cp_end_report(err, &out);
+	return cp_end_report(err, &out, o->json);
 }
 
 const struct cp_command cp_command_diff = {

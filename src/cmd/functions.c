@@ -392,11 +392,12 @@ static int run_functions(struct cp_args *args)
 	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
 	struct cp_look look = { term.columns, term.color };
 	struct answer a = { .options = args->options };
+	bool json = a.options->json;
 	struct cp_buf out = { 0 };
 	struct cp_error *err;
 
 	err = make_answer(&a, args->operands[0], args->count > 1 ? args->operands[1] : "program");
-	if (!err && a.options->json) {
+	if (!err && json) {
 		write_json(&a, &out);
 	} else if (!err) {
 		if (a.rows.count)
@@ -404,7 +405,7 @@ static int run_functions(struct cp_args *args)
 		write_summary(&a, &out);
 	}
 	free_answer(&a);
-	return cp_end_report(err, &out);
+	return cp_end_report(err, &out, json);
 }
 
 const struct cp_command cp_command_functions = {

@@ -555,10 +555,11 @@ static CP_ERROR look_up(const struct layout_options *o, const char *path, const 
 
 static int run_layout(struct cp_args *args)
 {
+	const struct layout_options *o = args->options;
 	struct cp_buf out = { 0 };
-	struct cp_error *err = look_up(args->options, args->operands[0], args->operands[1], &out);
+	struct cp_error *err = look_up(o, args->operands[0], args->operands[1], &out);
 
-	return cp_end_report(err, &out);
+	return cp_end_report(err, &out, o->json);
 }
 
 const struct cp_command cp_command_layout = {

@@ -1,10 +1,16 @@
 /* SPDX-License-Identifier: MIT */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/buf.h"
 #include "base/create.h"
+#include "base/types.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "record/annotations.h"
+#include "record/calls.h"
+#include "record/coverage.h"
 #include "record/record.h"
 
 struct merge_options {
@@ -19,6 +25,30 @@ static const struct cp_option rows[] = {
 
 static const struct cp_option_group groups[] = { { "Options", rows, 0 }, { 0 } };
 
+/* What of each kind came from how many of the recordings. */
+static void tell(struct cp_record **records, size_t count, const char *output)
+{
+	static const char *const names[] = { "samples", "calls", "coverage", "annotations" };
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t has[4] = { 0 }, i, k;
+
+	for (i = 0; i < count; i++) {
+		has[0] += cp_record_sample_count(records[i]) != 0;
+		has[1] += cp_record_call_count(records[i]) != 0;
+		has[2] += cp_record_coverage_count(records[i]) != 0;
+		has[3] += cp_record_annotation_count(records[i]) != 0;
+	}
+	for (k = 0; k < CP_ARRAY_SIZE(names); k++) {
+		if (!has[k])
+			continue;
+		cp_buf_printf(&text, "%s%s of ", text.size ? ", " : "", names[k]);
+		if (has[k] != count)
+			cp_buf_printf(&text, "%zu of ", has[k]);
+		cp_buf_printf(&text, "%zu", count);
+	}
+	fprintf(stderr, "cprof: %s: %s recordings\n", output, text.size ? text.bytes : "0");
+}
+
 static CP_ERROR merge(struct cp_record **records, const struct cp_args *args)
 {
 	const struct merge_options *o = args->options;
@@ -28,7 +58,9 @@ static CP_ERROR merge(struct cp_record **records, const struct cp_args *args)
 	for (i = 0; i < count; i++)
 		CP_TRY(cp_record_load(args->operands[i], &records[i]));
 	CP_TRY(cp_create(CP_CREATE_RECORDING, o->output, &fd));
-	return cp_record_merge(records, count, fd);
+	CP_TRY(cp_record_merge(records, count, fd));
+	tell(records, count, o->output);
+	return NULL;
 }
 
 static int run_merge(struct cp_args *args)

@@ -471,7 +471,7 @@ static int run_one(const struct modules_options *o, const struct list *l, const 
 	} else {
 		describe(m, look, &out);
 	}
-	return cp_print_report(&out);
+	return cp_print_report(&out, o->json);
 }
 
 static int run_modules(struct cp_args *args)
@@ -493,7 +493,7 @@ static int run_modules(struct cp_args *args)
 	else if (o->events)
 		events_table(&look, &out);
 	if (o->events)
-		return cp_print_report(&out);
+		return cp_print_report(&out, o->json);
 	make_list(&l, o);
 	if (l.failed)
 		cp_complain(cp_error_nomem());
@@ -506,7 +506,7 @@ static int run_modules(struct cp_args *args)
 			list_json(&l, &j);
 		else
 			list_table(&l, &look, &out);
-		status = cp_print_report(&out);
+		status = cp_print_report(&out, o->json);
 	}
 	free_list(&l);
 	return status;

@@ -10,6 +10,7 @@
 #include "cmd/commands.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
+#include "probe/match.h"
 #include "probe/spec.h"
 #include "report/report.h"
 
@@ -68,13 +69,35 @@ static bool wanted(void *ctx, const struct cp_profile *p, const struct cp_functi
 	return cp_spec_match(ctx, &subject) != CP_SPEC_NO;
 }
 
+/* Is there a function that --filter chooses? */
+static CP_ERROR check_functions(const struct cp_profile *p, struct cp_spec *spec, const char *text)
+{
+	struct cp_near near = { 0 };
+	struct cp_buf hint CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_function *f;
+	struct cp_error *err;
+
+	cp_vec_for_each(&p->functions, f) {
+		if (wanted(spec, p, f)) {
+			cp_near_free(&near);
+			return NULL;
+		}
+		cp_near_name(&near, spec, f->name);
+	}
+	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "no function of the recording matches '%s'", text);
+	if (cp_near_text(&near, &hint))
+		cp_error_hint(err, "%s", hint.bytes);
+	cp_near_free(&near);
+	return err;
+}
+
 /* Through a pager on a terminal; one that is left early is no failure. */
 static CP_ERROR print(const struct cp_profile *p, const struct cp_replay_options *r, bool json)
 {
 	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
 	struct cp_look look = { term.columns, term.color };
 	struct cp_pager pager = cp_pager_open();
-	struct cp_sink sink = { .file = stdout };
+	struct cp_sink sink = { .file = stdout, .ascii = !json && cp_terminal_is_ascii() };
 	struct cp_error *err =
 		json ? cp_replay_json(p, r, &sink) : cp_replay_text(p, r, &look, &sink);
 	struct cp_error *end = cp_sink_finish(&sink);
@@ -94,7 +117,7 @@ static void complain_of_losses(const struct cp_profile *p)
 
 	cp_report_missing_calls(p, &look, &out);
 	if (out.size)
-		fwrite(out.bytes, 1, out.size, stderr);
+		cp_terminal_print(stderr, &out);
 	cp_buf_free(&out);
 }
 
@@ -115,6 +138,8 @@ static int run_replay(struct cp_args *args)
 	r.wanted = spec ? wanted : NULL;
 	r.wanted_ctx = spec;
 	err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
+	if (!err && spec)
+		err = check_functions(loaded.profile, spec, o->functions);
 	if (!err)
 		err = print(loaded.profile, &r, o->json);
 	if (!err && o->json)

@@ -158,7 +158,7 @@ static int run_report(struct cp_args *args)
 		err = cp_sources_unmatched(r.sources);
 	cp_unload(&loaded);
 	cp_sources_destroy(r.sources);
-	return cp_end_report(err, &out);
+	return cp_end_report(err, &out, o->json);
 }
 
 const struct cp_command cp_command_report = {

@@ -61,6 +61,25 @@ static CP_ERROR read_time(const char *text, struct cp_profile_filter *f)
 	return NULL;
 }
 
+/* A filter that nothing can pass is a mistake in it. */
+static CP_ERROR check_threads(const struct cp_record *r, const struct cp_profile_filter *f)
+{
+	size_t count = cp_record_thread_count(r), i;
+	const struct cp_record_thread *t;
+	bool found = !f->thread;
+	struct cp_error *err;
+
+	for (i = 0; !found && i < count; i++) {
+		t = cp_record_get_thread(r, (uint32_t)i);
+		found = cp_thread_matches(f->thread, t->tid, t->name);
+	}
+	if (found)
+		return NULL;
+	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "no thread of the recording is '%s'", f->thread);
+	return cp_error_hint(err, "cprof report --threads lists them; --thread takes a number "
+				  "or a glob over names");
+}
+
 CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struct cp_loaded *ret)
 {
 	struct cp_profile_filter f = { 0 };
@@ -81,7 +100,9 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 		cp_error_hint(err, "a recording is made by: cprof run -- CMD");
 	if (err)
 		return err;
-	err = cp_profile_create(loaded.record, &f, &loaded.profile);
+	err = check_threads(loaded.record, &f);
+	if (!err)
+		err = cp_profile_create(loaded.record, &f, &loaded.profile);
 	if (err) {
 		cp_unload(&loaded);
 		return err;
@@ -110,12 +131,14 @@ const char *cp_recording_operand(const struct cp_args *args)
 	return args->count ? args->operands[0] : CP_RECORDING_NAME;
 }
 
-int cp_print_report(struct cp_buf *out)
+int cp_print_report(struct cp_buf *out, bool json)
 {
 	struct cp_pager pager = cp_pager_open();
 
-	if (out->size)
+	if (json && out->size)
 		fwrite(out->bytes, 1, out->size, stdout);
+	else
+		cp_terminal_print(stdout, out);
 	cp_buf_free(out);
 	if (pager.pid <= 0)
 		return cp_finish_output();
@@ -123,12 +146,12 @@ int cp_print_report(struct cp_buf *out)
 	return CP_EXIT_OK;
 }
 
-int cp_end_report(struct cp_error *err, struct cp_buf *out)
+int cp_end_report(struct cp_error *err, struct cp_buf *out, bool json)
 {
 	if (!err && out->failed)
 		err = cp_error_nomem();
 	if (!err)
-		return cp_print_report(out);
+		return cp_print_report(out, json);
 	cp_buf_free(out);
 	return cp_reports_fail(err);
 }
@@ -146,7 +169,7 @@ bool cp_print_whole_report(const char *path)
 		err = cp_report_text(loaded.profile, &r, &look, &out);
 	cp_unload(&loaded);
 	if (!err)
-		return cp_print_report(&out) == CP_EXIT_OK;
+		return cp_print_report(&out, false) == CP_EXIT_OK;
 	cp_buf_free(&out);
 	cp_complain(err);
 	return false;
@@ -168,7 +191,7 @@ void cp_print_summary(const char *path)
 		err = cp_report_summary(record, path, &look, &out);
 	if (!err) {
 		fputc('\n', stderr); /* apart from what CMD wrote */
-		fwrite(out.bytes, 1, out.size, stderr);
+		cp_terminal_print(stderr, &out);
 	}
 	cp_record_destroy(record);
 	cp_buf_free(&out);

@@ -40,11 +40,11 @@ int cp_reports_fail(struct cp_error *err);
 /* The first operand, or the name that run and attach give. */
 const char *cp_recording_operand(const struct cp_args *args);
 
-/* Writes `out` to standard output, through a pager on a terminal; frees it.
- * Answers the exit status. */
-int cp_print_report(struct cp_buf *out);
+/* Writes `out` to standard output, through a pager on a terminal; frees it. Text for
+ * a person is in the locale's characters, JSON in UTF-8. Answers the exit status. */
+int cp_print_report(struct cp_buf *out, bool json);
 /* The same, or what went wrong instead, with the status of that; frees both. */
-int cp_end_report(struct cp_error *err, struct cp_buf *out);
+int cp_end_report(struct cp_error *err, struct cp_buf *out, bool json);
 
 /* The summary at the end of run and attach, on standard error: what is in the
  * recording at `path`, and what to type next; nothing for what is no file. */

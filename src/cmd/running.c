@@ -112,9 +112,34 @@ static int find_command(const char *name, char *file, size_t size)
 	return found;
 }
 
+/* What the first line of a script names; false: it is none. */
+static bool read_interpreter(const char *file, char *name, size_t size)
+{
+	char line[4096] = "";
+	FILE *f = fopen(file, "re");
+	bool script = f && fgets(line, sizeof(line), f) && !strncmp(line, "#!", 2);
+	const char *start = line + 2;
+
+	if (f)
+		fclose(f);
+	start += script ? strspn(start, " \t") : 0;
+	if (script)
+		snprintf(name, size, "%.*s", (int)strcspn(start, " \t\r\n"), start);
+	return script;
+}
+
 static int exec_failed(const char *command, int errnum)
 {
-	fprintf(stderr, "cprof: cannot run '%s': %s\n", command, strerror(errnum));
+	char file[4096] = "", name[4096], text[9216];
+
+	if (errnum == ENOENT && !find_command(command, file, sizeof(file)) &&
+	    read_interpreter(file, name, sizeof(name)))
+		snprintf(text, sizeof(text),
+			 "cannot run '%.4096s': there is no '%s', which its first line names",
+			 command, name);
+	else
+		snprintf(text, sizeof(text), "cannot run '%.4096s': %s", command, strerror(errnum));
+	cp_complain_text(text);
 	return errnum == ENOENT ? CP_EXIT_NOT_FOUND : CP_EXIT_NOT_EXECUTABLE;
 }
 

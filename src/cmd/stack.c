@@ -35,6 +35,9 @@ static const struct cp_option output_options[] = {
 	{ "no-inlines", 0, CP_OPTION_FALSE, AT(inlines), .help = "leave inlined calls out" },
 	{ "runs", 0, CP_OPTION_TRUE, AT(runs),
 	  .help = "one line for each run of frames in code without symbols" },
+	{ "group", 0, CP_OPTION_TRUE, AT(group),
+	  .help = "threads with the same stack once (unless told, or values are shown)" },
+	{ "no-group", 0, CP_OPTION_FALSE, AT(group), .help = "each thread by itself" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "one JSON object" },
 	{ "verbose", 'v', CP_OPTION_COUNT, AT(verbose), .help = "say what is being done" },
 	{ 0 }
@@ -56,6 +59,7 @@ static const struct cp_option_group groups[] = { { "What is shown", output_optio
 
 static const struct cp_stack_options defaults = {
 	.inlines = true,
+	.group = true,
 	.stacks = { .debuginfod = true },
 };
 
@@ -210,7 +214,7 @@ static int show(struct cp_stacks *c, pid_t pid)
 		cp_stacks_json(c, pid, &out);
 	else
 		cp_stacks_text(c, pid, &look, &out);
-	return cp_print_report(&out);
+	return cp_print_report(&out, c->options->json);
 }
 
 /* Who is held has the state that it had before. */

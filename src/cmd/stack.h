@@ -12,7 +12,7 @@
 #include "report/table.h"
 
 struct cp_stack_options {
-	bool json, registers, args, locals, stop, inlines, fp, runs;
+	bool json, registers, args, locals, stop, inlines, fp, runs, group;
 	uint64_t depth, string; /* of values; 0: not given */
 	unsigned verbose;
 	struct cp_stacks_options stacks;
@@ -38,6 +38,7 @@ struct cp_stack_thread {
 	char state; /* 0: unknown */
 	char *name; /* owned */
 	bool captured;
+	bool shown; /* with an earlier one */
 	CP_VEC(struct cp_stack_frame) frames;
 };
 
@@ -46,7 +47,7 @@ struct cp_stacks {
 	CP_VEC(struct cp_stack_thread) threads; /* by tid */
 };
 
-void cp_stacks_text(const struct cp_stacks *stacks, pid_t pid, const struct cp_look *look,
+void cp_stacks_text(struct cp_stacks *stacks, pid_t pid, const struct cp_look *look,
 		    struct cp_buf *out);
 /* "args" and "locals" are null where they can't be known: no debug information. */
 void cp_stacks_json(const struct cp_stacks *stacks, pid_t pid, struct cp_buf *out);

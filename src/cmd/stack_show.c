@@ -175,10 +175,18 @@ static void show_head(struct cp_buf *out, const struct show *s, size_t n,
 	snprintf(number, sizeof(number), "  #%-3zu %016llx ", n, (unsigned long long)f->ip);
 	cp_paint(out, s->look, CP_PAINT_DIM, number);
 	show_name(out, s, f, args);
+}
+
+static void show_place(struct cp_buf *out, const struct cp_stack_frame *f)
+{
+	struct cp_buf file = { 0 };
+
 	if (f->file) {
+		cp_path_shorten(&file, f->file);
 		cp_buf_str(out, " at ");
-		add(out, f->file);
+		add(out, file.bytes && !file.failed ? file.bytes : f->file);
 		cp_buf_printf(out, ":%u", f->line);
+		cp_buf_free(&file);
 	}
 	if (f->inlined)
 		cp_buf_str(out, " (inlined)");
@@ -192,20 +200,43 @@ static void show_head(struct cp_buf *out, const struct show *s, size_t n,
 		cp_buf_str(out, " (guessed)");
 }
 
-static bool fits(const struct show *s, size_t n, const struct cp_stack_frame *f)
+/* As wide as a terminal would show it. */
+static size_t width_of(const struct show *s, size_t n, const struct cp_stack_frame *f, bool args)
 {
 	const struct cp_look plain = { 0 };
 	const struct show flat = { s->o, &plain };
 	struct cp_buf line = { 0 };
-	bool fits;
+	size_t width;
 
-	if (!s->look->columns || !f->args.list.count)
-		return true;
-	show_head(&line, &flat, n, f, true);
+	show_head(&line, &flat, n, f, args);
+	show_place(&line, f);
 	cp_buf_u8(&line, 0);
-	fits = line.failed || cp_text_columns((char *)line.bytes) <= s->look->columns;
+	width = line.failed ? 0 : cp_text_columns((char *)line.bytes);
 	cp_buf_free(&line);
-	return fits;
+	return width;
+}
+
+/* On a line of its own where there is no room for both. */
+static void show_head_and_place(struct cp_buf *out, const struct show *s, size_t n,
+				const struct cp_stack_frame *f, bool args)
+{
+	struct cp_buf place = { 0 };
+
+	show_head(out, s, n, f, args);
+	if (!s->look->columns || width_of(s, n, f, args) <= s->look->columns) {
+		show_place(out, f);
+		return;
+	}
+	show_place(&place, f);
+	if (place.size)
+		show_line(out, s, &place);
+	cp_buf_free(&place);
+}
+
+static bool fits(const struct show *s, size_t n, const struct cp_stack_frame *f)
+{
+	return !s->look->columns || !f->args.list.count ||
+	       width_of(s, n, f, true) <= s->look->columns;
 }
 
 static void show_frame(struct cp_buf *out, const struct show *s, size_t n,
@@ -213,7 +244,7 @@ static void show_frame(struct cp_buf *out, const struct show *s, size_t n,
 {
 	bool args = s->o->args && f->has_values, beside = args && fits(s, n, f);
 
-	show_head(out, s, n, f, beside);
+	show_head_and_place(out, s, n, f, beside);
 	if (args && !beside)
 		show_args_below(out, s, f);
 	if (s->o->registers && !f->inlined)
@@ -231,27 +262,97 @@ static bool lacks_frame_pointer(const struct cp_stack_options *o, const struct c
 	       t->frames.items[t->frames.count - 1].truncated;
 }
 
-void cp_stacks_text(const struct cp_stacks *c, pid_t pid, const struct cp_look *look,
-		    struct cp_buf *out)
+/* ---- threads ---- */
+
+static bool same_frame(const struct cp_stack_frame *a, const struct cp_stack_frame *b)
+{
+	return a->ip == b->ip && a->inlined == b->inlined && a->run == b->run &&
+	       a->guessed == b->guessed && a->truncated == b->truncated;
+}
+
+static bool same_stack(const struct cp_stack_thread *a, const struct cp_stack_thread *b)
+{
+	size_t i;
+
+	if (a->state != b->state || !a->captured || !b->captured ||
+	    a->frames.count != b->frames.count || strcmp(a->name ?: "", b->name ?: "") != 0)
+		return false;
+	for (i = 0; i < a->frames.count; i++)
+		if (!same_frame(&a->frames.items[i], &b->frames.items[i]))
+			return false;
+	return true;
+}
+
+#define IDS_SHOWN 20
+
+/* The ids of the threads that stand where `first` does, which are not shown again;
+ * how many. */
+static size_t take_others(struct cp_stacks *c, struct cp_stack_thread *first, struct cp_buf *ids)
+{
+	const struct cp_stack_options *o = c->options;
+	bool group = o->group && !o->registers && !o->args && !o->locals;
+	struct cp_stack_thread *end = c->threads.items + c->threads.count, *t;
+	size_t count = 1;
+
+	cp_buf_printf(ids, ": %d", first->tid);
+	for (t = first + 1; group && t < end; t++) {
+		if (t->shown || !same_stack(first, t))
+			continue;
+		t->shown = true;
+		if (count++ < IDS_SHOWN)
+			cp_buf_printf(ids, " %d", t->tid);
+	}
+	if (count > IDS_SHOWN)
+		cp_buf_printf(ids, " and %zu more", count - IDS_SHOWN);
+	return count;
+}
+
+/* `thread 17 "name", sleeping`, or `3 threads "name", sleeping: 17 18 24`. */
+static void show_who(const struct show *s, struct cp_stacks *c, struct cp_stack_thread *t,
+		     struct cp_buf *out)
+{
+	struct cp_buf who = { 0 }, ids = { 0 };
+	size_t count = take_others(c, t, &ids);
+
+	if (count > 1)
+		cp_buf_printf(&who, "%zu threads \"", count);
+	else
+		cp_buf_printf(&who, "thread %d \"", t->tid);
+	add(&who, t->name ? t->name : "");
+	cp_buf_printf(&who, "\", %s", state_word(t->state));
+	if (count > 1)
+		cp_buf_add(&who, ids.bytes, ids.size);
+	cp_buf_u8(out, '\n');
+	cp_add_wrapped(out, s->look, 0, 2, who.bytes && !who.failed ? who.bytes : "");
+	cp_buf_free(&who);
+	cp_buf_free(&ids);
+}
+
+static void show_thread(const struct show *s, struct cp_stacks *c, struct cp_stack_thread *t,
+			struct cp_buf *out)
+{
+	size_t i;
+
+	show_who(s, c, t, out);
+	if (!t->captured)
+		cp_buf_str(out, "  it could not be stopped in time\n");
+	for (i = 0; i < t->frames.count; i++)
+		show_frame(out, s, i, &t->frames.items[i]);
+	if (lacks_frame_pointer(c->options, t))
+		cp_buf_str(out, "       its frame pointer is not known while it sleeps: "
+				"--stop interrupts it\n");
+}
+
+void cp_stacks_text(struct cp_stacks *c, pid_t pid, const struct cp_look *look, struct cp_buf *out)
 {
 	const struct show s = { c->options, look };
 	struct cp_stack_thread *t;
-	size_t i;
 
 	cp_buf_printf(out, "process %d, %zu thread%s\n", (int)pid, c->threads.count,
 		      c->threads.count == 1 ? "" : "s");
-	cp_vec_for_each(&c->threads, t) {
-		cp_buf_printf(out, "\nthread %d \"", t->tid);
-		add(out, t->name ? t->name : "");
-		cp_buf_printf(out, "\", %s\n", state_word(t->state));
-		if (!t->captured)
-			cp_buf_str(out, "  it could not be stopped in time\n");
-		for (i = 0; i < t->frames.count; i++)
-			show_frame(out, &s, i, &t->frames.items[i]);
-		if (lacks_frame_pointer(c->options, t))
-			cp_buf_str(out, "       its frame pointer is not known while it sleeps: "
-					"--stop interrupts it\n");
-	}
+	cp_vec_for_each(&c->threads, t)
+		if (!t->shown)
+			show_thread(&s, c, t, out);
 }
 
 static void json_registers(struct cp_json *j, const struct cp_stack_frame *f)

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <langinfo.h>
+#include <locale.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
 
 static bool is_set(const char *name)
@@ -40,6 +43,40 @@ struct cp_terminal cp_terminal_of(int fd)
 	t.color = t.is_terminal && !is_set("NO_COLOR") && term && strcmp(term, "dumb");
 	t.columns = columns_of(fd, t.is_terminal);
 	return t;
+}
+
+/* A locale that is not installed is what its name says. */
+static bool is_utf8_named(void)
+{
+	const char *name = is_set("LC_ALL")	? getenv("LC_ALL")
+			   : is_set("LC_CTYPE") ? getenv("LC_CTYPE")
+						: getenv("LANG");
+
+	return name && (strcasestr(name, "UTF-8") || strcasestr(name, "UTF8"));
+}
+
+bool cp_terminal_is_ascii(void)
+{
+	locale_t locale = newlocale(LC_CTYPE_MASK, "", (locale_t)0);
+	bool ascii;
+
+	if (!locale)
+		return !is_utf8_named();
+	ascii = strcmp(nl_langinfo_l(CODESET, locale), "UTF-8") != 0;
+	freelocale(locale);
+	return ascii;
+}
+
+bool cp_terminal_print(FILE *to, const struct cp_buf *text)
+{
+	struct cp_buf ascii CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!text->size)
+		return true;
+	if (!cp_terminal_is_ascii())
+		return fwrite(text->bytes, 1, text->size, to) == text->size;
+	cp_text_to_ascii(&ascii, text->bytes, text->size);
+	return !ascii.failed && fwrite(ascii.bytes, 1, ascii.size, to) == ascii.size;
 }
 
 /* Whether the first word of `command` can be executed: of a pager that is

@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
+
 struct cp_terminal {
 	bool is_terminal;
 	bool color; /* a terminal that is not dumb, and NO_COLOR is not set */
@@ -17,6 +19,11 @@ struct cp_terminal {
 };
 
 struct cp_terminal cp_terminal_of(int fd);
+
+/* Does the locale have no more than ASCII? */
+bool cp_terminal_is_ascii(void);
+/* Writes text for a person, as the locale can have it; false: it could not. */
+bool cp_terminal_print(FILE *to, const struct cp_buf *text);
 
 /* While a pager is open, standard output goes to it. */
 struct cp_pager {

@@ -148,7 +148,8 @@ struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret)
 				     "give the number of the process to look at");
 	state = field(status, "\nState:\t");
 	if (state && (*state == 'Z' || *state == 'X') && number(status, "\nThreads:\t") <= 1)
-		return cp_error_hint(cp_error_new(CP_ERR_GONE, 0, "process %d has ended", (int)pid),
+		return cp_error_hint(cp_error_new(CP_ERR_GONE, 0,
+						  "process %d is a zombie: it has ended", (int)pid),
 				     "its parent %d has not waited for it yet",
 				     number(status, "\nPPid:\t"));
 	if (!field(status, "\nVmSize:\t") && state && *state != 'Z' &&

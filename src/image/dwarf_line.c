@@ -482,14 +482,25 @@ bool cp_unit_rows(struct cp_unit *unit, struct cp_line_table *ret)
 }
 
 /* Joins what there is of directory, subdirectory and name. */
+/* Of two relative directories the second is in the first, unless it begins with
+ * "./": then whoever built it had the build's own directory replaced by "." in both
+ * of them (-ffile-prefix-map, as Debian does). */
+static bool stands_alone(const char *base, const char *dir)
+{
+	return dir[0] == '/' || !base ||
+	       (base[0] == '.' &&
+		(!strcmp(dir, ".") ? !strcmp(base, ".") : !strncmp(dir, "./", 2)));
+}
+
 static char *join(struct cp_debuginfo *all, const char *base, const char *dir, const char *name)
 {
 	char *path = NULL;
 
 	if (name[0] == '/' || !dir)
 		path = strdup(name);
-	else if (asprintf(&path, "%s%s%s/%s", dir[0] == '/' || !base ? "" : base,
-			  dir[0] == '/' || !base ? "" : "/", dir, name) < 0)
+	else if (stands_alone(base, dir))
+		path = asprintf(&path, "%s/%s", dir, name) < 0 ? NULL : path;
+	else if (asprintf(&path, "%s/%s/%s", base, dir, name) < 0)
 		path = NULL;
 	if (path && !cp_vec_push(&all->strings, path)) {
 		free(path);

@@ -199,6 +199,7 @@ static struct cp_error *read_headers(struct cp_elf *elf, const char *name)
 		return NULL;
 	if (!cp_elf_read(elf, 0, &eh, sizeof(eh)))
 		return broken(name, "cut off in its header");
+	elf->entry = eh.e_entry;
 	sections = eh.e_shoff && eh.e_shentsize == sizeof(Elf64_Shdr) &&
 		   cp_elf_read(elf, eh.e_shoff, &first, sizeof(first));
 	CP_TRY(read_segments(elf, &eh,

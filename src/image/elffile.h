@@ -37,6 +37,7 @@ struct cp_elf {
 	uint64_t size;
 
 	uint16_t type, machine;
+	uint64_t entry; /* where the program begins; 0: it is none */
 	uint64_t bias; /* of an image read from memory: dynamic sections hold it; else 0 */
 	bool is_64bit; /* of a 32-bit file only these two are known */
 	Elf64_Phdr *segments; /* owned */

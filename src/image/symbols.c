@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/arch.h"
 #include "base/map.h"
 
 #define MAX_SYMBOLS (UINT64_C(4) << 20) /* the largest browsers have 2 million */
@@ -338,6 +339,50 @@ static bool add_unnamed(struct cp_image *image, struct cp_raw_symbols *raw)
 	return ok;
 }
 
+/* ---- how a program begins ---- */
+
+#define START_MAX 64 /* bytes of _start that are looked at */
+
+static const struct cp_arch *arch_of(const struct cp_elf *elf)
+{
+	return elf->machine == cp_arch_host()->e_machine ? cp_arch_host() : NULL;
+}
+
+static void name_unnamed(struct cp_raw_symbols *raw, uint64_t address, const char *name)
+{
+	struct cp_raw_symbol *it, *unnamed = NULL;
+
+	cp_vec_for_each(&raw->list, it) {
+		if (it->s.start.v != address)
+			continue;
+		if (it->s.kind != CP_SYMBOL_UNWIND)
+			return;
+		unnamed = it;
+	}
+	if (!unnamed)
+		return;
+	unnamed->s.name = name;
+	unnamed->s.kind = CP_SYMBOL_FUNCTION;
+}
+
+/* A stripped program still says where it begins, and there, where main() is. */
+static void name_start(const struct cp_image *image, struct cp_raw_symbols *raw)
+{
+	const struct cp_elf *elf = image->elf;
+	const struct cp_arch *arch = arch_of(elf);
+	const Elf64_Phdr *segment = elf->entry ? cp_elf_segment_at(elf, elf->entry) : NULL;
+	uint8_t code[START_MAX];
+	uint64_t main_at = 0;
+
+	if (arch && arch->start_main && segment &&
+	    cp_elf_read(elf, elf->entry - segment->p_vaddr + segment->p_offset, code, sizeof(code)))
+		main_at = arch->start_main(code, sizeof(code), elf->entry);
+	if (!main_at || !cp_elf_is_code(elf, main_at))
+		return;
+	name_unnamed(raw, elf->entry, "_start");
+	name_unnamed(raw, main_at, "main");
+}
+
 static bool fill(struct cp_image *image, struct cp_raw_symbols *raw)
 {
 	struct cp_elf_section *dynamic = by_type(image->elf, SHT_DYNSYM);
@@ -350,7 +395,10 @@ static bool fill(struct cp_image *image, struct cp_raw_symbols *raw)
 	    !cp_symbols_add_plt(image->elf, raw))
 		return false;
 	tidy(raw);
-	if (!add_unnamed(image, raw) || !flatten(raw, &table->spans))
+	if (!add_unnamed(image, raw))
+		return false;
+	name_start(image, raw);
+	if (!flatten(raw, &table->spans))
 		return false;
 	table->items = calloc(raw->list.count + 1, sizeof(*table->items));
 	if (!table->items)

@@ -110,20 +110,23 @@ static void remember(struct cp_near *near, unsigned distance, const char *name)
 }
 
 /* A function's name, or what would have matched it. */
-static void try_function(struct cp_near *near, const struct cp_spec *spec,
-			 struct cp_probe_function *f, unsigned farther)
+static void try_name(struct cp_near *near, const struct cp_spec *spec, const char *name,
+		     unsigned farther)
 {
-	const char *name = cp_probe_function_name(f), *scoped;
+	const char *scoped;
 	unsigned distance;
 
-	if (!name)
-		return;
 	scoped = cp_spec_scoped(spec, name);
 	if (scoped)
 		remember(near, farther + 1, scoped);
 	distance = cp_spec_near(spec, name, false);
 	if (distance <= CP_SPEC_NEAR)
 		remember(near, farther + distance, name);
+}
+
+void cp_near_name(struct cp_near *near, const struct cp_spec *spec, const char *name)
+{
+	try_name(near, spec, name, 0);
 }
 
 void cp_near_try(struct cp_near *near, const struct cp_spec *spec,
@@ -138,9 +141,13 @@ void cp_near_try(struct cp_near *near, const struct cp_spec *spec,
 	if (distance <= CP_SPEC_NEAR)
 		remember(near, distance, cp_basename(image->name));
 	for (i = 0; i < image->functions->count; i++) {
+		const char *name;
+
 		f = &image->functions->items[i];
-		if (f->kind != CP_PROBE_PLT && !(f->flags & skip))
-			try_function(near, spec, f, foreign ? FOREIGN : 0);
+		name = f->kind != CP_PROBE_PLT && !(f->flags & skip) ? cp_probe_function_name(f)
+								     : NULL;
+		if (name)
+			try_name(near, spec, name, foreign ? FOREIGN : 0);
 	}
 }
 

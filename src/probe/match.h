@@ -39,6 +39,8 @@ struct cp_near {
  * that matched nothing say. */
 void cp_near_try(struct cp_near *near, const struct cp_spec *spec,
 		 const struct cp_probe_image *image);
+/* One name alone. */
+void cp_near_name(struct cp_near *near, const struct cp_spec *spec, const char *name);
 /* "did you mean 'parse_line' or 'parse_word'?"; false: there are none. */
 bool cp_near_text(const struct cp_near *near, struct cp_buf *out);
 void cp_near_free(struct cp_near *near);

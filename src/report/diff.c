@@ -73,32 +73,59 @@ static double change(const struct cp_diff *d, uint64_t old_ns, uint64_t new_ns)
 	return amount(d, d->new, new_ns) - amount(d, d->old, old_ns);
 }
 
+double cp_diff_deviations(size_t rows)
+{
+	double low = 0, high = 40, chance = 0.05 / (double)(rows ? rows : 1);
+	int i;
+
+	for (i = 0; i < 60; i++) {
+		double middle = (low + high) / 2;
+
+		if (erfc(middle / sqrt(2)) > chance)
+			low = middle;
+		else
+			high = middle;
+	}
+	return high;
+}
+
+/* The normal distribution stands in for that of counts, which are whole: hence half
+ * a sample less on either side. Where there is next to nothing, it says too much. */
 bool cp_diff_matters(const struct cp_profile *old, uint64_t old_ns, const struct cp_profile *new,
-		     uint64_t new_ns)
+		     uint64_t new_ns, double deviations)
 {
 	double a = cp_share(old_ns, old->total.ns), b = cp_share(new_ns, new->total.ns);
-	double n = (double)old->total.ticks, m = (double)new->total.ticks, p;
+	double n = (double)old->total.ticks, m = (double)new->total.ticks, p, half;
 
 	if (n < 1 || m < 1)
 		return false;
 	p = (a * n + b * m) / (n + m);
-	return fabs(b - a) > 2 * sqrt(p * (1 - p) * (1 / n + 1 / m));
+	half = (1 / n + 1 / m) / 2;
+	return fabs(b - a) - half > deviations * sqrt(p * (1 - p) * (1 / n + 1 / m));
 }
 
-/* Square of the deviation that chance gives to an amount of `ticks` samples. */
-static double variance(double amount_, uint64_t ticks)
+/* Square of the deviation that chance gives to an amount of `ticks` samples; none
+ * might have been one. */
+static double variance(double amount_, uint64_t ticks, double one)
 {
-	return ticks ? amount_ * amount_ / (double)ticks : 0;
+	return ticks ? amount_ * amount_ / (double)ticks : one * one;
+}
+
+/* What one sample stands for. */
+static double one_of(const struct cp_diff *d, const struct cp_profile *p)
+{
+	return p->total.ticks ? amount(d, p, p->total.ns) / (double)p->total.ticks : 0;
 }
 
 static bool matters(const struct cp_diff *d, const struct cp_cost *before,
-		    const struct cp_cost *after)
+		    const struct cp_cost *after, double deviations)
 {
 	double a = amount(d, d->old, before->ns), b = amount(d, d->new, after->ns);
 
 	if (d->options.by == CP_DIFF_BY_SHARE)
-		return cp_diff_matters(d->old, before->ns, d->new, after->ns);
-	return fabs(b - a) > 2 * sqrt(variance(a, before->ticks) + variance(b, after->ticks));
+		return cp_diff_matters(d->old, before->ns, d->new, after->ns, deviations);
+	return fabs(b - a) > deviations * sqrt(variance(a, before->ticks, one_of(d, d->old)) +
+					       variance(b, after->ticks, one_of(d, d->new)));
 }
 
 static int compare(const void *va, const void *vb, void *ctx)
@@ -125,6 +152,7 @@ CP_ERROR cp_diff_build(const struct cp_profile *old, const struct cp_profile *ne
 	struct cp_interner keys = { 0 };
 	struct cp_error *err = add_side(&d, &keys, false);
 	struct cp_diff_row *row;
+	double deviations;
 
 	if (!err)
 		err = add_side(&d, &keys, true);
@@ -133,11 +161,12 @@ CP_ERROR cp_diff_build(const struct cp_profile *old, const struct cp_profile *ne
 		cp_diff_deinit(&d);
 		return err;
 	}
+	deviations = cp_diff_deviations(d.rows.count);
 	cp_vec_for_each(&d.rows, row) {
 		row->self = change(&d, row->old_self.ns, row->new_self.ns);
 		row->total = change(&d, row->old_total.ns, row->new_total.ns);
-		row->self_matters = matters(&d, &row->old_self, &row->new_self);
-		row->total_matters = matters(&d, &row->old_total, &row->new_total);
+		row->self_matters = matters(&d, &row->old_self, &row->new_self, deviations);
+		row->total_matters = matters(&d, &row->old_total, &row->new_total, deviations);
 	}
 	if (d.rows.count)
 		qsort_r(d.rows.items, d.rows.count, sizeof(*d.rows.items), compare, &d);
@@ -211,6 +240,11 @@ static void add_amounts(struct cp_buf *line, const struct cp_profile *p)
 		cp_add_plural(line, p->total.ticks, "sample", "samples");
 }
 
+static bool has_coverage(const struct cp_profile *p)
+{
+	return cp_record_coverage_count(p->record) != 0;
+}
+
 static void totals(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out)
 {
 	const struct cp_profile *sides[2] = { d->old, d->new };
@@ -225,6 +259,8 @@ static void totals(const struct cp_diff *d, const struct cp_look *look, struct c
 		cp_buf_clear(&line);
 		cp_buf_clear(&cut);
 		add_amounts(&line, sides[i]);
+		if (has_coverage(sides[i]))
+			cp_buf_str(&line, ", coverage");
 		cp_report_command(sides[i]->record, &raw);
 		cp_buf_str(&line, "  ");
 		cp_add_name(&line, raw.bytes ? raw.bytes : "");
@@ -278,11 +314,6 @@ static bool has_calls(const struct cp_diff *d)
 	return cp_record_call_count(d->old->record) || cp_record_call_count(d->new->record);
 }
 
-static bool has_coverage(const struct cp_profile *p)
-{
-	return cp_record_coverage_count(p->record) != 0;
-}
-
 /* Nothing was sampled or traced. */
 static bool only_coverage(const struct cp_profile *p)
 {
@@ -312,7 +343,8 @@ CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struc
 	    (only_coverage(d->old) && only_coverage(d->new)))
 		return out->failed ? cp_error_nomem() : NULL;
 	cp_buf_u8(out, '\n');
-	cp_buf_printf(&text, "Compared %s; ordered by %s. What has a ~ may be chance.",
+	cp_buf_printf(&text, "%s compared %s; ordered by %s. What has a ~ may be chance.",
+		      d->old->by_calls || d->new->by_calls ? "Times" : "Samples",
 		      by_note(d->options.by), d->options.by_total ? "total" : "self");
 	cp_add_wrapped(out, look, 0, 0, text.bytes ? text.bytes : "");
 	section(d, true, look, out);

@@ -41,10 +41,13 @@ CP_ERROR cp_diff_build(const struct cp_profile *old, const struct cp_profile *ne
 		       const struct cp_diff_options *o, struct cp_diff *ret);
 void cp_diff_deinit(struct cp_diff *d);
 
-/* Samples are a lottery: true when the share that `old_ns` has in `old` and
- * `new_ns` in `new` differ by more than two standard deviations of it. */
+/* So many standard deviations chance exceeds in one of 20 comparisons of `rows` rows,
+ * in any of them. */
+double cp_diff_deviations(size_t rows);
+/* Are the shares of the two totals further apart than `deviations` (see above) of
+ * what sampling twice gives by chance? */
 bool cp_diff_matters(const struct cp_profile *old, uint64_t old_ns, const struct cp_profile *new,
-		     uint64_t new_ns);
+		     uint64_t new_ns, double deviations);
 
 CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_diff_json(const struct cp_diff *d, struct cp_buf *out);

@@ -107,7 +107,8 @@ static int heat(const struct cp_flame *f, uint32_t node)
 	int steps;
 
 	if (f->heat_most <= 0 ||
-	    !cp_diff_matters(f->old, f->old_ns[node], f->p, f->tree.nodes.items[node].total.ns))
+	    !cp_diff_matters(f->old, f->old_ns[node], f->p, f->tree.nodes.items[node].total.ns,
+			     f->deviations))
 		return 0;
 	steps = (int)ceil(pow(fabs(by) / f->heat_most, 0.7) * CP_FLAME_HEATS);
 	steps = steps > CP_FLAME_HEATS ? CP_FLAME_HEATS : steps;
@@ -248,6 +249,7 @@ static CP_ERROR compare_with_old(struct cp_flame *f, enum cp_tree_roots roots)
 
 	CP_TRY(cp_tree_build(f->old, cp_tree_roots_for(f->p, roots), &old));
 	f->old_ns = calloc(f->tree.nodes.count + 1, sizeof(*f->old_ns));
+	f->deviations = cp_diff_deviations(f->tree.nodes.count);
 	if (!f->old_ns || !compare_trees(f, &old))
 		return cp_error_nomem();
 	for (i = 1; i < f->tree.nodes.count; i++)

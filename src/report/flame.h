@@ -33,6 +33,7 @@ struct cp_flame {
 	/* of a difference: */
 	const struct cp_profile *old; /* NULL: there is none */
 	uint64_t *old_ns; /* by node */
+	double deviations; /* that chance gives a node's share (cp_diff_deviations) */
 	double heat_most; /* biggest change of a node's share */
 };
 

@@ -130,12 +130,20 @@ static bool add_others(uint32_t holds, struct cp_buf *item)
 	return true;
 }
 
+static bool is_filtered(const struct cp_profile *p)
+{
+	const struct cp_profile_filter *o = &p->filter;
+
+	return o->thread || o->pid || o->image || o->from_ns || o->to_ns || o->state;
+}
+
 static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_buf *item)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
 	const struct cp_record_totals *t = cp_record_final(p->record);
 	size_t processes = cp_cost_used(p->processes, cp_record_process_count(p->record));
 	size_t threads = cp_cost_used(p->threads, cp_record_thread_count(p->record));
+	bool all = !is_filtered(p);
 	bool unsampled = !p->by_calls && !cp_record_sample_count(p->record);
 
 	if (info->holds == CP_RECORD_HAS_COVERAGE) {
@@ -176,7 +184,11 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	if (info->hz && !p->by_calls)
 		cp_buf_printf(item, " at %u Hz", info->hz);
 	flow_item(f, item);
-	cp_add_plural(item, unsampled ? t->threads : threads, "thread", "threads");
+	if (all && t->threads > threads)
+		threads = t->threads;
+	if (all && t->processes > processes)
+		processes = t->processes;
+	cp_add_plural(item, threads, "thread", "threads");
 	flow_item(f, item);
 	if (processes > 1) {
 		cp_add_plural(item, processes, "process", "processes");
@@ -223,7 +235,7 @@ static void add_filter(const struct cp_profile *p, struct flow *f, struct cp_buf
 {
 	const struct cp_profile_filter *o = &p->filter;
 
-	if (!o->thread && !o->pid && !o->image && !o->from_ns && !o->to_ns && !o->state)
+	if (!is_filtered(p))
 		return;
 	cp_buf_str(item, "only");
 	if (o->state)

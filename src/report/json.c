@@ -76,6 +76,8 @@ static CP_ERROR add_functions(const struct cp_profile *p, const struct cp_report
 			cp_json_str(j, "file", f->file);
 		if (f->decl_line)
 			cp_json_u64(j, "line", f->decl_line);
+		if (f->waits_in)
+			cp_json_str(j, "waits_in", p->functions.items[f->waits_in - 1].name);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');

@@ -90,24 +90,41 @@ static int64_t string(struct pprof *w, const char *text)
 
 /* ---- tables ---- */
 
+static bool is_program(const struct cp_record *r, const struct cp_record_image *image)
+{
+	const struct cp_record_process *first =
+		cp_record_process_count(r) ? cp_record_get_process(r, 0) : NULL;
+
+	return first && first->exe && image && image->path && !strcmp(first->exe, image->path);
+}
+
+static void write_mapping(struct pprof *w, size_t number, const struct cp_record_image *image)
+{
+	Cprof__Pprof__Mapping m = CPROF__PPROF__MAPPING__INIT;
+
+	m.id = number + 1;
+	/* Addresses are those in the file, so each image has all of them. */
+	m.memory_limit = UINT64_MAX;
+	m.filename = string(w, image ? image->path : "");
+	m.build_id = string(w, image ? image->build_id : "");
+	m.has_functions = m.has_filenames = m.has_line_numbers = true;
+	m.has_inline_frames = true;
+	message(w, FIELD_MAPPING, &m.base);
+}
+
+/* The format's first one is that of the program. */
 static void write_mappings(struct pprof *w)
 {
-	size_t count = cp_record_image_count(w->p->record), i;
+	const struct cp_record *r = w->p->record;
+	size_t count = cp_record_image_count(r), first = 0, i;
 
-	for (i = 0; i < count; i++) {
-		const struct cp_record_image *image =
-			cp_record_get_image(w->p->record, (uint32_t)i);
-		Cprof__Pprof__Mapping m = CPROF__PPROF__MAPPING__INIT;
-
-		m.id = i + 1;
-		/* Addresses are those in the file, so each image has all of them. */
-		m.memory_limit = UINT64_MAX;
-		m.filename = string(w, image ? image->path : "");
-		m.build_id = string(w, image ? image->build_id : "");
-		m.has_functions = m.has_filenames = m.has_line_numbers = true;
-		m.has_inline_frames = true;
-		message(w, FIELD_MAPPING, &m.base);
-	}
+	while (first < count && !is_program(r, cp_record_get_image(r, (uint32_t)first)))
+		first++;
+	if (first < count)
+		write_mapping(w, first, cp_record_get_image(r, (uint32_t)first));
+	for (i = 0; i < count; i++)
+		if (i != first)
+			write_mapping(w, i, cp_record_get_image(r, (uint32_t)i));
 }
 
 static void write_functions(struct pprof *w)

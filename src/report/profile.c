@@ -335,25 +335,98 @@ static CP_ERROR add_hits(struct cp_profile *p)
 {
 	const struct cp_record_sample *s = cp_record_samples(p->record);
 	size_t count = cp_record_sample_count(p->record), i;
-	struct cp_map seen CP_CLEANUP(cp_map_free) = { 0 };
+	struct cp_map seen[2] = { { 0 }, { 0 } }; /* of who runs, of who waits */
+	bool ok = true;
 	uint64_t key, *at;
 
-	for (i = 0; i < count; i++, s++) {
-		struct cp_hit hit = { s->thread, s->stack, { s->weight_ns, s->count } };
+	for (i = 0; ok && i < count; i++, s++) {
+		struct cp_hit hit = { s->thread, s->stack, { s->weight_ns, s->count }, waits(s) };
 
 		if (!cp_profile_accepts(p, s))
 			continue;
 		cp_cost_add(&p->total, &hit.cost);
-		if (waits(s))
+		if (hit.waits)
 			cp_cost_add(&p->waiting, &hit.cost);
 		key = (uint64_t)s->thread << 32 | s->stack;
-		at = cp_map_get(&seen, key);
+		at = cp_map_get(&seen[hit.waits], key);
 		if (at)
 			cp_cost_add(&p->hits.items[*at].cost, &hit.cost);
-		else if (!cp_map_put(&seen, key, p->hits.count) || !cp_vec_push(&p->hits, hit))
-			return cp_error_nomem();
+		else
+			ok = cp_map_put(&seen[hit.waits], key, p->hits.count) &&
+			     cp_vec_push(&p->hits, hit);
 	}
-	return NULL;
+	cp_map_free(&seen[0]);
+	cp_map_free(&seen[1]);
+	return ok ? NULL : cp_error_nomem();
+}
+
+/* ---- whose it is ---- */
+
+/* Where threads wait, whatever they wait for. */
+static bool is_c_library(const char *image)
+{
+	static const char *const names[] = { "libc.so",	 "libc-2.",   "libpthread",
+					     "librt.so", "ld-linux",  "ld-2.",
+					     "ld-musl",	 "libc.musl", "[vdso]" };
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(names); i++)
+		if (cp_starts_with(image, names[i]))
+			return true;
+	return false;
+}
+
+/* Rust's own library, inlined: its sources are where rustc was built, or where
+ * rustup puts them. */
+static bool is_rust_inlined(const struct cp_frame *f)
+{
+	return f->flags & CP_FRAME_INLINED && f->file &&
+	       (cp_starts_with(f->file, "/rustc/") || cp_starts_with(f->file, "/rust/deps/") ||
+		strstr(f->file, "/lib/rustlib/src/") || cp_starts_with(f->file, "library/core/") ||
+		cp_starts_with(f->file, "library/alloc/") ||
+		cp_starts_with(f->file, "library/std/"));
+}
+
+/* The one of a stack's frames, outermost first, that a hit is put down to. */
+static size_t own_frame(const struct cp_profile *p, const uint32_t *frames, size_t count,
+			bool waiting)
+{
+	size_t i = count;
+
+	while (waiting && i &&
+	       is_c_library(p->images.items[cp_profile_function(p, frames[i - 1])->image].name))
+		i--;
+	while (!waiting && i && is_rust_inlined(&p->frames.items[frames[i - 1]]))
+		i--;
+	return i ? i - 1 : count - 1;
+}
+
+/* What a function waits in is where it waits longest. */
+static void note_wait(struct cp_profile *p, uint32_t function, uint32_t in, uint64_t ns)
+{
+	uint64_t key = (uint64_t)function << 32 | in, *sum, *most;
+	struct cp_function *f = &p->functions.items[function];
+
+	sum = cp_map_get(&p->wait_sums, key);
+	if (sum)
+		ns = *sum += ns;
+	else if (!cp_map_put(&p->wait_sums, key, ns))
+		return; /* a name less */
+	most = f->waits_in ? cp_map_get(&p->wait_sums, (uint64_t)function << 32 | (f->waits_in - 1))
+			   : NULL;
+	if (!most || ns > *most)
+		f->waits_in = in + 1;
+}
+
+static void add_self(struct cp_profile *p, const struct cp_hit *hit, const uint32_t *frames,
+		     size_t count)
+{
+	size_t own = own_frame(p, frames, count, hit->waits);
+	uint32_t number = p->frames.items[frames[own]].function;
+
+	cp_cost_add(&p->functions.items[number].self, &hit->cost);
+	if (hit->waits && own + 1 < count)
+		note_wait(p, number, p->frames.items[frames[own + 1]].function, hit->cost.ns);
 }
 
 /* `function_seen` and `image_seen` hold the number (from 1) of the last hit
@@ -380,7 +453,7 @@ static void add_hit(struct cp_profile *p, size_t number, size_t *function_seen, 
 		image_seen[f->image] = number + 1;
 	}
 	if (f) {
-		cp_cost_add(&f->self, &hit->cost);
+		add_self(p, hit, frames, count);
 		cp_cost_add(&p->images.items[f->image].self, &hit->cost);
 	}
 	if (guessed)
@@ -458,6 +531,7 @@ void cp_profile_destroy(struct cp_profile *p)
 	cp_interner_free(&p->function_names);
 	cp_interner_free(&p->image_names);
 	cp_interner_free(&p->files);
+	cp_map_free(&p->wait_sums);
 	free(p);
 }
 

@@ -72,8 +72,10 @@ struct cp_function {
 	const char *file; /* NULL: unknown */
 	uint32_t decl_line;
 	uint32_t image;
-	struct cp_cost self;
+	struct cp_cost
+		self; /* innermost, or of the C library's wait, of Rust's inlined code, called by it */
 	struct cp_cost total; /* recursion counted once */
+	uint32_t waits_in; /* function of the C library that it mostly waits in, +1; 0: none */
 };
 
 #define CP_FRAME_INLINED 1u
@@ -101,6 +103,7 @@ struct cp_call_node {
 struct cp_hit {
 	uint32_t thread, stack;
 	struct cp_cost cost;
+	bool waits; /* the thread did not run */
 };
 
 struct cp_profile {
@@ -121,6 +124,7 @@ struct cp_profile {
 	/* private */
 	CP_VEC(struct cp_call_node) call_nodes; /* stacks beyond those of the recording */
 	struct cp_interner function_names, image_names, files;
+	struct cp_map wait_sums; /* function, function of the C library: ns */
 	uint32_t *walk;
 	uint32_t no_stack; /* the frame of samples without any */
 	size_t depth_max;

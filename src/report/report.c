@@ -54,13 +54,20 @@ static void function_row(struct cp_table *t, const struct cp_profile *p, uint32_
 			 uint64_t most)
 {
 	const struct cp_function *f = &p->functions.items[number];
+	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_table_percent(t, f->self.ns, p->total.ns);
 	cp_table_bar(t, f->self.ns, most, p->total.ns);
 	cp_table_time(t, CP_PAINT_PLAIN, f->self.ns);
 	cp_table_percent(t, f->total.ns, p->total.ns);
 	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(p, f));
-	cp_table_name(t, CP_PAINT_PLAIN, f->name);
+	if (!f->waits_in) {
+		cp_table_name(t, CP_PAINT_PLAIN, f->name);
+		return;
+	}
+	cp_buf_printf(&name, "%s  (waits in %s)", f->name,
+		      p->functions.items[f->waits_in - 1].name);
+	cp_table_name(t, CP_PAINT_PLAIN, name.bytes ? name.bytes : f->name);
 }
 
 CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_options *o,
@@ -73,6 +80,9 @@ CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_
 
 	cp_table_init(&t, function_columns, 6);
 	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
+	/* Those that do nothing themselves come last, and say nothing. */
+	while (o->order == CP_ORDER_SELF && count && !p->functions.items[order[count - 1]].self.ns)
+		count--;
 	shown = limited(count, o->limit);
 	for (i = 0; i < shown; i++) {
 		uint64_t self = p->functions.items[order[i]].self.ns;

@@ -3,13 +3,22 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
+#include "base/text.h"
+
 #define SPILL_BYTES (64u << 10)
 
 static void write_out(struct cp_sink *sink)
 {
-	if (!sink->errnum && sink->buf.size &&
-	    fwrite(sink->buf.bytes, 1, sink->buf.size, sink->file) != sink->buf.size)
+	struct cp_buf ascii CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_buf *out = sink->ascii ? &ascii : &sink->buf;
+
+	if (sink->ascii && sink->buf.size)
+		cp_text_to_ascii(&ascii, sink->buf.bytes, sink->buf.size);
+	if (!sink->errnum && out->size && fwrite(out->bytes, 1, out->size, sink->file) != out->size)
 		sink->errnum = errno ? errno : EIO;
+	if (ascii.failed && !sink->errnum)
+		sink->errnum = ENOMEM;
 	cp_buf_clear(&sink->buf);
 }
 

@@ -13,6 +13,7 @@
 struct cp_sink {
 	struct cp_buf buf; /* write into this */
 	FILE *file; /* borrowed */
+	bool ascii; /* text for who can read no more */
 	int errnum; /* of the first write that failed */
 };
 

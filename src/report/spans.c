@@ -223,7 +223,9 @@ static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_r
 {
 	uint32_t function = cp_profile_outermost(w->p, call->function);
 
-	if (!visit || !cp_profile_accepts_call(w->p, call->thread, function))
+	/* What is in use depends on all that was allocated before. */
+	if (!visit || !cp_profile_accepts_call(w->p, call->thread, function) ||
+	    (visit != w->visitor->heap && offset(w, call->ts_ns) < w->p->filter.from_ns))
 		return NULL;
 	return visit(w->ctx, call->thread, function, call);
 }
@@ -248,6 +250,9 @@ static bool event(void *ctx, const struct cp_record_call *call)
 	struct walk *w = ctx;
 	struct cp_span *span;
 
+	/* What is open there was not over in the time that is asked for. */
+	if (w->p->filter.to_ns && offset(w, call->ts_ns) > w->p->filter.to_ns)
+		return true;
 	if (call->kind == CP_RECORD_ENTER)
 		w->error = begin(w, call, offset(w, call->ts_ns), &span);
 	else if (call->kind == CP_RECORD_DISARMED)
@@ -301,6 +306,8 @@ CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor 
 	size_t i;
 
 	w.end_ns = offset(&w, t->end_ns);
+	if (p->filter.to_ns && p->filter.to_ns < w.end_ns)
+		w.end_ns = p->filter.to_ns;
 	err = walk(&w);
 	for (i = 0; w.threads && i < cp_record_thread_count(p->record); i++)
 		cp_vec_free(&w.threads[i].open);

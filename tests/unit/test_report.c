@@ -5,6 +5,8 @@
  */
 #include "test.h"
 
+#include <math.h>
+
 #include "base/buf.h"
 #include "made_recording.h"
 #include "report/diff.h"
@@ -401,6 +403,14 @@ static void test_empty(void)
 	cp_record_destroy(r);
 }
 
+/* Two-sided quantiles of the normal distribution for 0.05 / rows. */
+static void test_deviations(void)
+{
+	CHECK(fabs(cp_diff_deviations(1) - 1.959964) < 1e-5);
+	CHECK(fabs(cp_diff_deviations(180) - 3.635188) < 1e-5);
+	CHECK(fabs(cp_diff_deviations(0) - 1.959964) < 1e-5);
+}
+
 int main(void)
 {
 	struct cp_record *r = NULL;
@@ -421,6 +431,7 @@ int main(void)
 	test_fit();
 	test_units();
 	test_diff(p);
+	test_deviations();
 	test_files();
 	test_many_frames();
 	test_empty();
