@@ -46,7 +46,8 @@ typedef enum cprof_value_error {
 	CPROF_VALUE_UNREADABLE, /* "unreadable": `address` can't be read */
 	CPROF_VALUE_UNAVAILABLE, /* "unavailable": was not captured, or its type is not supported */
 	CPROF_VALUE_CYCLE, /* "cycle": shown further out already */
-	CPROF_VALUE_TOO_DEEP /* "depth": deeper than was asked for */
+	CPROF_VALUE_TOO_DEEP, /* "depth": deeper than was asked for */
+	CPROF_VALUE_VARIADIC /* "variadic": any number of arguments that nothing tells of */
 } cprof_value_error;
 
 /* A value and what it consists of. */

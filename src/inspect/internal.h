@@ -80,6 +80,8 @@ void cp_locate(const struct cp_signature *signature, const struct cp_variable *v
 bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
 		       const struct cp_parameter *parameter, struct cp_fetches *to,
 		       unsigned *flags);
+/* Adds one fetch; its number, or -1 where there is no room. */
+int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, struct cp_fetch f);
 /* Orders the fetches by level. */
 bool cp_plan_finish(struct cp_fetches *fetches);
 /* The type of characters that a pointer or array of `type` is text of; NULL:
@@ -91,6 +93,18 @@ bool cp_type_is_character(const struct cp_type *type);
 /* A struct of C whose name and members are reserved, as those of FILE: what it holds
  * is the C library's own business. */
 bool cp_type_is_reserved(const struct cp_type *type);
+
+/* ---- variadic.c: what is behind the ... of printf and its like ---- */
+
+#define CP_VARIADIC_MAX 33
+/* Of the family: a format tells what there is. */
+bool cp_variadic_is_told(const struct cp_signature *signature);
+/* Adds what the stop at the entry needs. False without memory. */
+bool cp_variadic_plan(struct cp_signature *signature);
+struct cp_value_request;
+/* Up to CP_VARIADIC_MAX values; where nobody can tell all of them, the last one says
+ * so. */
+size_t cp_variadic_values(const struct cp_value_request *request, cprof_value *ret);
 
 /* ---- shapes.c: library types that read as what they stand for ---- */
 

@@ -313,6 +313,13 @@ bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *im
 	return !p.failed;
 }
 
+int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, struct cp_fetch f)
+{
+	struct plan p = { .signature = signature, .to = to };
+
+	return add_fetch(&p, f);
+}
+
 /* Counting by level keeps the order within each; block numbers follow. */
 bool cp_plan_finish(struct cp_fetches *fetches)
 {

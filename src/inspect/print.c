@@ -21,7 +21,7 @@
 const char *cp_value_error_name(unsigned error)
 {
 	static const char *const names[] = { "",      "optimized_out", "unreadable", "unavailable",
-					     "cycle", "depth" };
+					     "cycle", "depth",	       "variadic" };
 
 	return error < CP_ARRAY_SIZE(names) ? names[error] : "unavailable";
 }
@@ -203,6 +203,9 @@ static void print_error(struct cp_buf *out, const cprof_value *v)
 		break;
 	case CPROF_VALUE_TOO_DEEP:
 		cp_buf_str(out, "{...}");
+		break;
+	case CPROF_VALUE_VARIADIC:
+		cp_buf_str(out, "…");
 		break;
 	default:
 		cp_buf_str(out, "<unavailable>");

@@ -331,6 +331,8 @@ static bool plan_all(struct cp_signature *s, struct cp_image *image)
 					       &s->entry_flags))
 				return false;
 		}
+		if (cp_variadic_is_told(s) && !cp_variadic_plan(s))
+			return false;
 	}
 	if ((s->want & CP_SIGNATURE_RESULT) && s->has_result &&
 	    !cp_plan_parameter(s, image, &s->result, &s->exit, &s->exit_flags))
@@ -591,8 +593,9 @@ const cprof_value *cp_signature_arguments(const struct cp_signature *s,
 					  struct cp_value_arena *arena, size_t *count_ret)
 {
 	struct cp_value_request request = { s, capture, arena };
-	cprof_value *values = cp_arena_array(&arena->memory, s->parameter_count, sizeof(*values));
-	size_t i;
+	size_t more = cp_signature_is_variadic(s) ? CP_VARIADIC_MAX : 0, i;
+	cprof_value *values =
+		cp_arena_array(&arena->memory, s->parameter_count + more, sizeof(*values));
 
 	*count_ret = 0;
 	if (!values)
@@ -600,6 +603,8 @@ const cprof_value *cp_signature_arguments(const struct cp_signature *s,
 	for (i = 0; i < s->parameter_count; i++)
 		cp_value_of_parameter(&request, &s->parameters[i], &values[i]);
 	*count_ret = s->parameter_count;
+	if (more)
+		*count_ret += cp_variadic_values(&request, values + s->parameter_count);
 	return values;
 }
 

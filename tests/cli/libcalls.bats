@@ -256,3 +256,102 @@ exit@plt unwind"
 	assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.event == "enter").image' | sort -u |
 		tr '\n' ' ')" "calls liblibrary.so "
 }
+
+@test "arguments of printf and its like are those that the format tells, others are ..." {
+	cat >formats.c <<-'END'
+		#include <fcntl.h>
+		#include <stdarg.h>
+		#include <stdio.h>
+		static char b[400];
+		__attribute__((noinline)) int my_printf(int level, const char *format, ...)
+		{
+			va_list list;
+			int n;
+
+			va_start(list, format);
+			n = vsnprintf(b, sizeof(b), format, list);
+			va_end(list);
+			return n + level;
+		}
+		int main(void)
+		{
+			char apart[3] = { 'a', 'b', 'c' };
+			snprintf(b, sizeof(b), "%s is %d of %5.2f%% %c\n", "this", -42, 2.5, 'x');
+			snprintf(b, sizeof(b), "%2$s %1$d %2$.1s", 7, "seven");
+			snprintf(b, sizeof(b), "%3$*1$d %2$s", 4, "three", 9);
+			snprintf(b, sizeof(b), "%*d|%-*.*f|%.*s|", 5, 3, 8, 2, 1.5, 3, apart);
+			snprintf(b, sizeof(b), "%ld %lu %zu %hhd %Lf %x %m", -1L, -1UL, (size_t)3, (char)-1, 1.25L, ~0u);
+			snprintf(b, sizeof(b), "%d %d %d %d %d %s %g %d %s", 1, 2, 3, 4, 5, "six", 7.5, 8, "nine");
+			snprintf(b, sizeof(b), "%g %g %g %g %g %g %g %g %g %g", .5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5);
+			my_printf(1, "%s %llu", "one", 2ULL);
+			return open("/dev/null", O_WRONLY | O_CREAT, 0600) < 0;
+		}
+	END
+	local expected='"this", -42, 2.5, '"'x'"'
+7, "seven"
+4, "three", 9
+5, 3, 8, 2, 1.5, 3, "abc"
+-1, 18446744073709551615, 3, -1, 1.25, 4294967295
+1, 2, 3, 4, 5, "six", 7.5, 8, "nine"
+0.5, 1.5, 2.5, 3.5, 4.5, 5.5, 6.5, 7.5, 8.5, 9.5'
+	for flags in '-O0 -g' '-O2 -D_FORTIFY_SOURCE=2'; do
+		# shellcheck disable=SC2086 # words
+		${CC:-cc} -w -fno-builtin $flags -o formats formats.c
+		"$CPROF" run -q -o x.data -t 'plt:*snprintf*,-plt:*vsnprintf*' -a -r -- ./formats
+		"$CPROF" replay --json x.data | jq -r 'select(.event == "enter") | .args |
+			to_entries | (map(select(.value.name == "format"))[0].key) as $f |
+			[.[$f + 1:][].value.text] | join(", ")' >out
+		assert_equal "$(cat out)" "$expected"
+	done
+	${CC:-cc} -w -O1 -g -fno-builtin -o formats formats.c
+	"$CPROF" run -q -o x.data -t 'my_printf,plt:open' -a -r -- ./formats
+	"$CPROF" replay x.data >text
+	grep -qF 'my_printf(1, "%s %llu", "one", 2) = 6 ' text
+	grep -qE 'open@plt\("/dev/null", [0-9]+, …\) = [0-9]+ ' text
+}
+
+@test "a format may say anything, and no more is told of it than is true" {
+	cat >hostile.c <<-'END'
+		#include <stdio.h>
+		#include <string.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		/* Of the family by its name, whatever it is called with. */
+		__attribute__((noinline)) void not_printf(const char *format, ...) { __asm__ volatile("" : : "r"(format)); }
+		int main(void)
+		{
+			static const char *const formats[] = {
+				"%", "%%", "%1", "%1$", "%0$d", "%*", "%*1", "%99999999999999999999d", "%99999999999$d",
+				"%2147483648$s", "%33$d", "%32$d", "%5$n", "%.*.*s", "%.-5s", "%hhhhhlllllLLLqqd", "%v", "%\x80\xff",
+				"%-+ #0'I*.*Lf", "%s", "%S%ls%lc%C", "%n%n%n", "%*1$*2$d", "%.*s", "%1$s %d",
+			};
+			static char many[5000];
+			unsigned i;
+			char *page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+			for (i = 0; i < sizeof(formats) / sizeof(*formats); i++)
+				not_printf(formats[i], -1L, 0x4141414141414141L, 3L, 1L << 62, 5000L, ~0L, 7L, 8L);
+			for (i = 0; i + 2 < sizeof(many); i += 2)
+				memcpy(many + i, "%s", 2);
+			not_printf(many, 1L, 2L, 3L);
+			memset(page, '%', 4096);
+			not_printf(page + 4000, 1L);
+			not_printf((char *)0, 1L);
+			not_printf((char *)-4096L, 1L);
+			not_printf((char *)page - 1, "text");
+			return 0;
+		}
+	END
+	${CC:-cc} -w -g -O1 -o hostile hostile.c
+	for more in '' --changes; do
+		"$CPROF" run -q -o x.data -t 'not_printf' -a $more -- ./hostile
+		"$CPROF" replay --json x.data >x.json
+		assert_equal "$(jq -s 'map(select(.event == "enter")) | length' x.json)" 30
+		"$CPROF" replay x.data >text
+		grep -qF 'not_printf("%%")' text
+		grep -qF 'not_printf("%", …)' text
+		grep -qF 'not_printf("%v", …)' text
+		grep -qF "not_printf(\"%2147483648\$s\", …)" text
+		grep -qF 'not_printf(NULL, …)' text
+	done
+}
