@@ -105,6 +105,12 @@ void engine_calls_warn(cprof_session *s)
 			if (engine_plan_near(s, t->spec->spec, &near))
 				engine_warn(s, "no function was found that matches '%s': %s", entry,
 					    near.bytes);
+			else if (!strncmp(entry, "plt:", 4))
+				engine_warn(s,
+					    "no stub was found that matches '%s': what is "
+					    "built with -fno-plt, as Rust is, or is static, "
+					    "calls without stubs",
+					    entry);
 			else
 				engine_warn(s, "no function was found that matches '%s'", entry);
 		}

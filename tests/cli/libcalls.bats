@@ -25,7 +25,7 @@ bats_require_minimum_version 1.5.0
 	strip calls
 	"$CPROF" run -q -o x.data -t 'plt:open,plt:strtod,plt:write,plt:strlen,plt:setenv,plt:atoi' -a -- ./calls
 	"$CPROF" replay --json x.data | jq -r 'select(.event == "enter") | .function + " " +
-		([.args[] | "\(.name)=\(.value) \(.type)"] | join(", "))' >out
+		([.args[] | select(.name) | "\(.name)=\(.value) \(.type)"] | join(", "))' >out
 	grep -xF 'open@plt file=/dev/null const char *, oflag=2 int' out
 	grep -E '^strtod@plt nptr=2.25 .*, endptr=0x0 ' out
 	grep -E '^write@plt fd=[0-9]+ int, buf=.* const void \*, n(bytes)?=4 size_t$' out
@@ -308,6 +308,15 @@ exit@plt unwind"
 	"$CPROF" replay x.data >text
 	grep -qF 'my_printf(1, "%s %llu", "one", 2) = 6 ' text
 	grep -qE 'open@plt\("/dev/null", [0-9]+, …\) = [0-9]+ ' text
+}
+
+@test "a program without stubs is told to be one" {
+	echo 'int getppid(void); int main(void) { return getppid() == 0; }' >calls.c
+	${CC:-cc} -O1 -fno-plt -o calls calls.c
+	for spec in plt:getppid plt:getppid,main; do # nothing, and not all
+		separately "$CPROF" run -q -o x.data -t "$spec" -- ./calls
+		[[ $stderr == *"matches 'plt:getppid'"*"built with -fno-plt"* ]]
+	done
 }
 
 @test "a format may say anything, and no more is told of it than is true" {
