@@ -88,7 +88,7 @@ struct cp_step {
 	bool indirect_memory; /* the target is in memory at base + index * scale + disp; else it
 				 is in register `base` */
 	uint8_t trap_size; /* bytes of the breakpoint instruction: 1 on x86-64 */
-	uint8_t pad;
+	uint8_t sigcall; /* not 0: the slot is of a call about signals, see below */
 	int32_t disp;
 	uint64_t resume; /* address of the next instruction */
 	uint64_t target; /* JUMP, BRANCH, CALL */
@@ -137,6 +137,9 @@ uint64_t cp_step_unslot(const struct cp_step *step, uint64_t site, uint64_t slot
  * table of its sites sorted by address, then (first area of a process) the
  * handler's code, then slots. Found again by its magic after we were killed. */
 #define CP_AREA_MAGIC UINT64_C(0x31746f6c73707263) /* "crpslot1" */
+#define CP_AREA_HEAD 4096u /* bytes before the table: */
+#define CP_AREA_HANDLER 256u /* where the handler's code is */
+#define CP_AREA_SIGCALL 2048u /* that of calls about signals; in each area */
 struct cp_area_header {
 	uint64_t magic;
 	uint64_t size; /* of the mapping */
@@ -148,12 +151,12 @@ struct cp_area_header {
 	uint64_t old_handler, old_flags, old_restorer,
 		old_mask; /* the program's own, for chaining */
 	uint64_t left_ns; /* when it was left for good, CLOCK_MONOTONIC; 0: in use */
-	uint64_t installed; /* 1: the kernel has the handler of this area */
+	uint64_t installed; /* 1: the kernel has the handler of this area, and needs it */
 	uint64_t empty; /* 1: nobody was in it any more when it was left */
 };
 struct cp_area_entry {
 	uint64_t site;
-	uint32_t slot; /* number of its slot in the area */
+	uint32_t slot; /* number of its slot in the area; CP_AREA_JUMP: see below */
 	uint8_t original[CP_TRAP_MAX]; /* bytes under the breakpoint */
 };
 
@@ -168,5 +171,49 @@ struct cp_area_entry {
 const uint8_t *cp_trap_handler(const struct cp_arch *arch, size_t *size_ret,
 			       size_t *entry_offset_ret, size_t *restorer_offset_ret,
 			       size_t *area_offset_ret);
+
+/* ---- calls about signals (x86-64: arch/x86_64/sigcall.c) ---- */
+
+/* A breakpoint that is hit where SIGTRAP is blocked makes the kernel take its
+ * handler away, and without a tracer that is the end of the program. So while
+ * there are breakpoints SIGTRAP is blocked in no thread: another signal that
+ * nobody sends is blocked in its place. The kernel keeps that for each thread,
+ * hands it on to new ones and keeps it in signal frames, whatever becomes of us.
+ * Where a C library asks the kernel to block signals, or sets what is blocked in
+ * a handler, code of ours is in between. */
+#define CP_SIGTRAP_STAND_IN (UINT64_C(1) << 15) /* SIGSTKFLT */
+
+#define CP_SIGCALL_BETWEEN 8 /* bytes, at most, between a site and its system call */
+#define CP_SIGCALL_SIZE 16 /* of code that is to be looked at */
+#define CP_AREA_JUMP (UINT32_C(1) << 31) /* there may be a jump at this site */
+#define CP_SIGCALL_JUMP 5 /* bytes of the jump; as many as the instruction there has */
+struct cp_sigcall {
+	bool sets_action; /* rt_sigaction, else rt_sigprocmask */
+	uint8_t between, size; /* bytes, of all of it */
+};
+/* The offset at which such a call may be, or `size`. */
+size_t cp_sigcall_find(const uint8_t *code, size_t size);
+/* Is that the loading of such a call's number, with the call behind it? */
+bool cp_sigcall_at(struct cp_decoder *decoder, const uint8_t *code, size_t size,
+		   struct cp_sigcall *ret);
+/* As cp_step_prepare(). The slot is in `area`. */
+bool cp_sigcall_prepare(const struct cp_sigcall *call, const uint8_t *code, uint64_t pc,
+			uint64_t slot, uint64_t area, uint8_t *slot_code, struct cp_step *ret);
+/* The jump that takes the place of the instruction; false: it is too far. */
+bool cp_sigcall_jump(uint64_t site, uint64_t slot, uint8_t jump[CP_SIGCALL_JUMP]);
+/* What slots call: code to be placed at CP_AREA_SIGCALL, with the address of the
+ * first area written at *area_ret. NULL: none for this ISA. */
+const uint8_t *cp_sigcall_code(const struct cp_arch *arch, size_t *size_ret, size_t *area_ret);
+/* A mask of the kernel's as the program has it. */
+uint64_t cp_sigmask_seen(uint64_t mask);
+/* For cp_step_unslot(): a thread at offset `at` of such a slot. */
+uint64_t cp_sigcall_unslot(const struct cp_step *step, uint64_t site, uint64_t at,
+			   struct cp_regs *regs);
+/* A thread at offset `at` of that code: what is left to do is done, and registers
+ * are as they were before the slot. The address in the slot to which it would have
+ * returned; 0: not known. *done_ret: the call was made. */
+uint64_t cp_sigcall_return(uint64_t at, struct cp_regs *regs, const struct cp_reader *memory,
+			   bool (*write)(void *ctx, uint64_t addr, const void *bytes, size_t size),
+			   bool *done_ret);
 
 #endif

@@ -93,6 +93,7 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	jmp .Lnext_table\n"
 	".Lfound:\n"
 	"	movl 8(%r10), %eax\n"
+	"	btrl $31, %eax\n" /* CP_AREA_JUMP */
 	"	imulq $48, %rax\n"
 	"	addq 40(%r9), %rax\n"
 	"	movq %rax, 168(%rdx)\n"

@@ -458,6 +458,8 @@ uint64_t cp_step_unslot(const struct cp_step *step, uint64_t site, uint64_t slot
 	(void)ctx;
 	if (step->how == CP_STEP_REFUSED || offset >= CP_SLOT_SIZE)
 		return pc;
+	if (step->sigcall)
+		return cp_sigcall_unslot(step, site, offset, regs);
 	if (offset == 0 || (cp_step_detour(step) && offset >= cp_step_detour(step)))
 		return site;
 	if (offset >= step->slot_size)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "base/text.h"
 #include "engine/annotations.h"
 #include "engine/areas.h"
 #include "engine/context.h"
@@ -65,7 +66,7 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 		[ENGINE_SITE_RETURN] = CP_SITE_RETURN,
 		[ENGINE_SITE_HOOK] = CP_SITE_ENTRY | CP_SITE_HOLD,
 		[ENGINE_SITE_SIGACTION] = CP_SITE_SIGACTION,
-		[ENGINE_SITE_SIGMASK] = CP_SITE_SIGMASK,
+		[ENGINE_SITE_SIGCALL] = CP_SITE_SIGCALL,
 		[ENGINE_SITE_THREAD_END] = CP_SITE_ENTRY,
 		[ENGINE_SITE_DLOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
 		[ENGINE_SITE_DLMOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
@@ -102,6 +103,23 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 	return flags;
 }
 
+/* What is known of the instruction, and its slot. */
+static bool prepare(const struct batch *b, unsigned kind, const uint8_t *code, size_t size,
+		    struct cp_site *out, uint8_t *slot_code)
+{
+	const cprof_image *image = b->image;
+	uint64_t slot = cp_area_slot(image->area, image->area_size, out->slot);
+	struct cp_sigcall call;
+
+	if (kind == ENGINE_SITE_SIGCALL)
+		return cp_sigcall_at(b->calls->decoder, code, size, &call) &&
+		       cp_sigcall_prepare(&call, code, out->address, slot, image->area, slot_code,
+					  &out->step);
+	return cp_step_prepare(b->calls->decoder, code, size, out->address, slot, slot_code,
+			       &out->step) &&
+	       out->step.how != CP_STEP_REFUSED;
+}
+
 /* Adds the site to the batch, at run-time `address`. False: no breakpoint can
  * stand there. */
 static bool add_site(struct batch *b, uint32_t number, uint64_t address, const uint8_t *code,
@@ -121,10 +139,7 @@ static bool add_site(struct batch *b, uint32_t number, uint64_t address, const u
 	};
 	size_t i;
 
-	if (!cp_step_prepare(b->calls->decoder, code, size, address,
-			     cp_area_slot(image->area, image->area_size, out.slot), slot_code,
-			     &out.step) ||
-	    out.step.how == CP_STEP_REFUSED)
+	if (!prepare(b, site->kind, code, size, &out, slot_code))
 		return false;
 	memcpy(out.original, code, size < CP_TRAP_MAX ? size : CP_TRAP_MAX);
 	for (i = 0; i < site->list.fetch_count; i++)
@@ -238,6 +253,7 @@ static int send_batch(struct batch *b, uint32_t *armed_ret)
 struct own {
 	uint32_t watches[ENGINE_WATCHES], throws[ENGINE_THROWS];
 	size_t watch_count, throw_count;
+	const struct engine_numbers *sigcalls; /* NULL: none */
 	const struct engine_lock_plan *locks; /* NULL: none */
 	size_t lock_count;
 };
@@ -281,6 +297,8 @@ static void fill(struct batch *b, const struct engine_numbers *numbers, const st
 		b->failed |= !cp_vec_push(&b->groups, hooks);
 	for (i = 0; i < own->watch_count; i++)
 		add_planned(b, own->watches[i]);
+	for (i = 0; own->sigcalls && i < own->sigcalls->count; i++)
+		add_planned(b, own->sigcalls->items[i]);
 	for (i = 0; i < own->throw_count; i++) {
 		b->failed |=
 			!cp_vec_push(&b->groups, engine_throws_group(b->calls, own->throws[i]));
@@ -339,10 +357,11 @@ static void arm_image(cprof_image *image)
 	int errnum;
 
 	own.watch_count = engine_plan_watches(image, own.watches);
+	own.sigcalls = engine_sigcalls_plan(image);
 	own.throw_count = engine_throws_plan(image, own.throws);
 	own.locks = engine_locks_plan(image);
 	own.lock_count = own.locks ? own.locks->functions.count : 0;
-	slots = own.watch_count + own.throw_count;
+	slots = own.watch_count + own.throw_count + (own.sigcalls ? own.sigcalls->count : 0);
 	for (i = 0; i < own.lock_count; i++)
 		slots += own.locks->functions.items[i].site_count;
 	image->armed = true;
@@ -429,16 +448,26 @@ static void forget_image(cprof_image *image)
 		cp_error_free(cp_link_call(&image->process->session->link, &rq, &answer, NULL));
 }
 
-static void arm_images(cprof_process *p, bool program)
+static bool is_c_library(const cprof_image *image)
+{
+	return !strncmp(cp_basename(image->assembly->path), "libc", 4);
+}
+
+static void arm_images(cprof_process *p, bool (*which)(const cprof_image *image))
 {
 	size_t i;
 
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
-		if (image->mapped && !image->armed && (program || !engine_is_program(image)))
+		if (image->mapped && !image->armed && (!which || which(image)))
 			arm_image(image);
 	}
+}
+
+static bool is_library(const cprof_image *image)
+{
+	return !engine_is_program(image);
 }
 
 void engine_arm_process(cprof_process *p)
@@ -465,10 +494,10 @@ void engine_arm_process(cprof_process *p)
 			forget_image(image);
 	}
 	engine_annotations_look(p);
-	/* In the libraries first, where it is watched what the program does with
-	 * SIGTRAP. */
-	arm_images(p, false);
-	arm_images(p, true);
+	/* First where it is watched what the program does with SIGTRAP. */
+	arm_images(p, is_c_library);
+	arm_images(p, is_library);
+	arm_images(p, NULL);
 	/* Behind the watched resolvers, so that none answers in between. */
 	engine_ifuncs_look(p);
 	arm_waiting(p);

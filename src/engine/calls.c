@@ -561,7 +561,7 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_RETURN: /* end_by_return() did it */
 	case ENGINE_SITE_HOOK: /* these are no calls */
 	case ENGINE_SITE_SIGACTION:
-	case ENGINE_SITE_SIGMASK:
+	case ENGINE_SITE_SIGCALL:
 	case ENGINE_SITE_THREAD_END:
 	case ENGINE_SITE_DLOPEN:
 	case ENGINE_SITE_DLMOPEN:

@@ -14,6 +14,7 @@
 #ifndef CP_ENGINE_CALLS_H
 #define CP_ENGINE_CALLS_H
 
+#include "engine/sigcalls.h"
 #include "engine/internal.h"
 #include "inspect/declared.h"
 #include "inspect/inspect.h"
@@ -27,7 +28,8 @@ struct engine_choice;
 struct engine_ifuncs;
 
 /* Functions that cprof has to see called, whatever is traced (plans.c). */
-#define ENGINE_WATCHES 10
+#define ENGINE_WATCHES 9
+#define ENGINE_WATCH_SIGACTION 1 /* their number for sigaction() */
 
 /* What is known of one ELF object's functions. */
 struct engine_plans {
@@ -45,6 +47,7 @@ struct engine_plans {
 	struct engine_lock_plan *locks; /* owned; locks.c */
 	struct engine_ifuncs *ifuncs; /* owned; ifuncs.c; NULL: not looked at */
 	CP_VEC(struct engine_choice) choices; /* of functions here (ifuncs.h) */
+	struct engine_sigcalls sigcalls; /* sigcalls.c */
 	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
@@ -84,7 +87,7 @@ enum engine_site_kind {
 	ENGINE_SITE_RETURN, /* behind a call, wherever that is */
 	ENGINE_SITE_HOOK, /* the dynamic linker loads or unloads something */
 	ENGINE_SITE_SIGACTION, /* for the tracer: what becomes of SIGTRAP */
-	ENGINE_SITE_SIGMASK,
+	ENGINE_SITE_SIGCALL, /* a system call about signals (sigcalls.c) */
 	ENGINE_SITE_THREAD_END, /* a thread is done with its start routine */
 	ENGINE_SITE_DLOPEN,
 	ENGINE_SITE_DLMOPEN,
@@ -207,10 +210,6 @@ struct cp_decoder *engine_decoder(struct engine_calls *c); /* NULL: no memory */
 bool engine_is_program(const cprof_image *image);
 /* What filters want of the functions of `image` goes to *numbers (numbers of
  * traced functions). False: nothing. */
-struct engine_numbers {
-	uint32_t *items;
-	size_t count, capacity;
-};
 /* What they want of it by its own names. */
 struct engine_wish engine_asked(cprof_session *s, cprof_image *image, struct cp_probe_function *f);
 bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out);

@@ -405,7 +405,7 @@ void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t nu
 	case ENGINE_SITE_LANDING:
 	case ENGINE_SITE_LOCK:
 	case ENGINE_SITE_LOCKED:
-	case ENGINE_SITE_SIGMASK:
+	case ENGINE_SITE_SIGCALL:
 	case ENGINE_SITE_SETCONTEXT:
 	case ENGINE_SITE_SWAPCONTEXT:
 		break;

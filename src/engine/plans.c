@@ -33,6 +33,7 @@ void engine_plans_free(struct engine_plans *plans)
 	engine_ifuncs_free(plans->ifuncs);
 	cp_vec_free(&plans->choices);
 	free(plans->numbers);
+	cp_vec_free(&plans->sigcalls.sites);
 	free(plans);
 }
 
@@ -654,8 +655,7 @@ static const struct {
 	/* The dynamic linker calls that empty function before and after it
 	 * changes what is loaded: glibc and musl, for debuggers. */
 	{ "_dl_debug_state", ENGINE_SITE_HOOK, 0 },
-	{ "sigaction", ENGINE_SITE_SIGACTION, 0 },
-	{ "pthread_sigmask", ENGINE_SITE_SIGMASK, 0 },
+	[ENGINE_WATCH_SIGACTION] = { "sigaction", ENGINE_SITE_SIGACTION, 0 },
 	/* glibc calls the second one, too, when a start routine has returned, a
 	 * thread is cancelled, or exit() begins. */
 	{ "pthread_exit", ENGINE_SITE_THREAD_END, ENGINE_WATCH_STOPPING },

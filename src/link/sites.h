@@ -35,8 +35,9 @@
  *           CP_COUNT_GAVE_UP
  *           A breakpoint for COUNT or BRANCH that could not be placed makes
  *           CP_COUNT_GAVE_UP of counters that are 0.
- *   SIGACTION, SIGMASK  (trap.c) the program calls sigaction, pthread_sigmask: no
- *           event
+ *   SIGACTION  (trap.c) the program calls sigaction(): no event
+ *   SIGCALL (sigmask.c) a system call about signals, which is made in the slot: no
+ *           event, and soon a jump instead of a breakpoint
  *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
 #define CP_SITE_ENTRY 1u
 #define CP_SITE_EXIT 2u
@@ -49,7 +50,7 @@
 #define CP_SITE_TAKEN 4096u
 #define CP_SITE_PASSED 8192u
 #define CP_SITE_SIGACTION 16384u
-#define CP_SITE_SIGMASK 32768u
+#define CP_SITE_SIGCALL 32768u
 /* What is captured there: general registers; cp_hit_vector; a copy of the
  * stack, as a sample has it. HOLD: the thread stays until the controller has
  * released the event. */
@@ -109,7 +110,6 @@ struct cp_fetch {
  *     CP_AREA_HEAD      one entry a slot
  *
  * The controller places slots by these two. */
-#define CP_AREA_HEAD 4096u
 static inline uint64_t cp_area_slot_count(uint64_t size)
 {
 	size_t each = CP_SLOT_SIZE + 2 * sizeof(struct cp_area_entry);

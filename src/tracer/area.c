@@ -20,7 +20,7 @@
 #include "base/log.h"
 #include "tracer/proc.h"
 #include "tracer/restore.h"
-#include "tracer/space.h"
+#include "tracer/trap.h"
 
 #define AREA_MAX (UINT64_C(1) << 30)
 #ifndef MAP_FIXED_NOREPLACE
@@ -62,7 +62,8 @@ static bool write_header(const struct space *space, const struct area *area)
 	size_t n = space->table->areas.count;
 	uint64_t link;
 
-	if (!space_write(space, area->address, &header, sizeof(header)))
+	if (!space_write(space, area->address, &header, sizeof(header)) ||
+	    !sigcall_place(space, area))
 		return false;
 	if (n < 2)
 		return true;
@@ -223,6 +224,8 @@ static size_t fill_table(const struct space *space, const struct area *area, uin
 		if (!s)
 			continue;
 		table[n] = (struct cp_area_entry){ .site = s->address, .slot = (uint32_t)*slot };
+		if (s->flags & CP_SITE_SIGCALL)
+			table[n].slot |= CP_AREA_JUMP;
 		memcpy(table[n++].original, s->original, sizeof(s->original));
 	}
 	return n;

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "tracer/proc.h"
 #include "tracer/sampling.h"
-#include "tracer/space.h"
+#include "tracer/trap.h"
 
 /* What is known at a hit, gathered as it is needed. */
 struct at {
@@ -389,16 +389,11 @@ static bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
 
 /* ---- which of them are events ---- */
 
-static size_t read_space(void *ctx, uint64_t address, void *buffer, size_t size)
-{
-	return space_read(ctx, address, buffer, size) ? size : 0;
-}
-
 /* Where a jump goes, if that is outside of its function; 0: inside. */
 static uint64_t leaves_to(const struct at *at, const struct site *site)
 {
 	const struct cp_site_group *g = &at->space->groups.items[site->group].g;
-	const struct cp_reader memory = { read_space, at->space };
+	const struct cp_reader memory = { space_reader, at->space };
 	uint64_t to =
 		cp_step_destination(&site->step, &at->regs, cp_arch_flags(at->prstatus), &memory);
 	size_t i;

@@ -222,11 +222,11 @@ static bool in_rseq(const struct space *space, pid_t tid)
 
 /* Has it at an event stop. Other stops on the way are served as ever, and the
  * thread may be gone (and freed) then: so by its id. */
-static struct thread *stop_thread(struct tracer *tr, pid_t tid)
+struct thread *inject_stop(struct tracer *tr, pid_t tid, bool interrupted)
 {
 	const struct timespec nap = { 0, CP_NS_PER_MS };
 	uint64_t deadline = cp_now() + STOP_NS;
-	bool pending = false;
+	bool pending = interrupted;
 	struct thread *t;
 
 	while ((t = thread_find(tr, tid)) && t->state != THREAD_HELD && cp_now() < deadline) {
@@ -278,7 +278,7 @@ bool inject_requeue(struct thread *t, int signal, uint64_t mask)
 	       is_event_stop(wait_stop(t->tid, CALL_NS));
 }
 
-static void let_run(struct tracer *tr, struct thread *t)
+void inject_let_run(struct tracer *tr, struct thread *t)
 {
 	if (t->state != THREAD_HELD && is_event_stop(wait_stop(t->tid, STOP_NS)))
 		wait_serve_one(tr, t->tid);
@@ -288,7 +288,7 @@ static void let_run(struct tracer *tr, struct thread *t)
 static int begin_with(struct tracer *tr, struct space *space, pid_t tid, bool guarded,
 		      struct injection *ret)
 {
-	struct thread *t = stop_thread(tr, tid);
+	struct thread *t = inject_stop(tr, tid, false);
 	int err = EAGAIN;
 
 	if (!t || t->process->space != space)
@@ -299,7 +299,7 @@ static int begin_with(struct tracer *tr, struct space *space, pid_t tid, bool gu
 		err = EACCES;
 	else if (prepare(tr, t, ret) && (ret->guard || !guarded))
 		return 0;
-	let_run(tr, t);
+	inject_let_run(tr, t);
 	return err;
 }
 

@@ -10,10 +10,12 @@
  * the order in which its parent got it; or, where that can't be, all breakpoints
  * are forgotten.
  */
+#include <signal.h>
 #include <string.h>
 
 #include "base/log.h"
-#include "tracer/space.h"
+#include "tracer/proc.h"
+#include "tracer/trap.h"
 
 #define CHUNK ((size_t)64 << 10)
 
@@ -93,6 +95,20 @@ static bool complete(struct tracer *tr, const struct space *from, struct injecti
 	return !in->space->handler || !trap_renew(tr, in);
 }
 
+/* It has its parent's memory, and the handlers that its parent had: ours came in
+ * between. */
+static void complete_guest(struct tracer *tr, struct thread *t)
+{
+	const struct space *space = t->process->space;
+	struct injection in;
+
+	if (space->users - space->kept < 2 || !space->handler || tr->ending ||
+	    proc_catches(t->tid, SIGTRAP) || !inject_here(tr, t, &in))
+		return;
+	trap_set(tr, &in);
+	inject_end(tr, &in);
+}
+
 void newborn_complete(struct tracer *tr, struct thread *t)
 {
 	struct space *space = t->process->space;
@@ -101,8 +117,10 @@ void newborn_complete(struct tracer *tr, struct thread *t)
 	bool done = false;
 
 	space->older_than = NULL;
-	if (!from)
+	if (!from) {
+		complete_guest(tr, t);
 		return;
+	}
 	if (!tr->ending && inject_here(tr, t, &in)) {
 		done = complete(tr, from, &in);
 		inject_end(tr, &in);

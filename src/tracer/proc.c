@@ -243,6 +243,31 @@ bool proc_same_files(pid_t a, pid_t b)
 	return a == b || !syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0);
 }
 
+bool proc_is_pending(pid_t tid, int signal)
+{
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	return (status_field(buf, "\nSigPnd:\t", 16) | status_field(buf, "\nShdPnd:\t", 16)) >>
+		       (signal - 1) &
+	       1;
+}
+
+uint64_t proc_blocked(pid_t tid)
+{
+	char buf[4096];
+
+	return read_status(tid, buf, sizeof(buf)) ? status_field(buf, "\nSigBlk:\t", 16) : 0;
+}
+
+uint64_t proc_caught(pid_t tid)
+{
+	char buf[4096];
+
+	return read_status(tid, buf, sizeof(buf)) ? status_field(buf, "\nSigCgt:\t", 16) : 0;
+}
+
 int proc_cpu_of(pid_t tid)
 {
 	char cpu[16];

@@ -45,6 +45,11 @@ struct proc_file {
 bool proc_file(const struct thread *t, int fd, struct proc_file *ret);
 /* Do both have the same descriptors? */
 bool proc_same_files(pid_t a, pid_t b);
+/* Is `signal` waiting, for the thread or its process? */
+bool proc_is_pending(pid_t tid, int signal);
+/* Bits of signals that the thread blocks, and that its process has handlers for. */
+uint64_t proc_blocked(pid_t tid);
+uint64_t proc_caught(pid_t tid);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
 /* How many tasks of the whole machine run or wait for a CPU, we too. */

@@ -34,7 +34,7 @@
 #include "arch/arch.h"
 #include "tracer/finish.h"
 #include "tracer/proc.h"
-#include "tracer/space.h"
+#include "tracer/trap.h"
 
 /* Calls that can be made again after -EINTR as if nothing had happened.
  * Not among them: close (the descriptor is gone), and what returns EINTR for

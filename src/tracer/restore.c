@@ -18,7 +18,35 @@
 
 #define AT_ONCE 256
 
-static size_t restore_entries(int mem, const struct cp_area_entry *entries, size_t count)
+/* The instruction at such a site loads a small number: its last byte is 0. */
+bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_t *now,
+		       const uint8_t *original)
+{
+	size_t size, rest;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	uint8_t tail[CP_SIGCALL_JUMP] = { 0 };
+
+	rest = CP_SIGCALL_JUMP - size;
+	if (memcmp(now + size, jump + size, rest) != 0 ||
+	    (memcmp(now, jump, size) != 0 && memcmp(now, trap, size) != 0))
+		return false;
+	memcpy(tail, original + size, CP_TRAP_MAX - size);
+	return pwrite(mem, trap, size, (off_t)site) == (ssize_t)size &&
+	       pwrite(mem, tail, rest, (off_t)(site + size)) == (ssize_t)rest;
+}
+
+static void unjump(int mem, uint64_t slots, const struct cp_area_entry *e)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+	uint64_t slot = slots + UINT64_C(1) * (e->slot & ~CP_AREA_JUMP) * CP_SLOT_SIZE;
+
+	if (cp_sigcall_jump(e->site, slot, jump) &&
+	    pread(mem, now, sizeof(now), (off_t)e->site) == sizeof(now))
+		cp_sigcall_unjump(mem, e->site, jump, now, e->original);
+}
+
+static size_t restore_entries(int mem, uint64_t slots, const struct cp_area_entry *entries,
+			      size_t count, bool jumps)
 {
 	const uint8_t *trap;
 	uint8_t now[CP_TRAP_MAX];
@@ -28,6 +56,10 @@ static size_t restore_entries(int mem, const struct cp_area_entry *entries, size
 	for (i = 0; i < count; i++) {
 		off_t at = (off_t)entries[i].site;
 
+		if (!(entries[i].slot & CP_AREA_JUMP) == jumps)
+			continue;
+		if (jumps)
+			unjump(mem, slots, &entries[i]);
 		if (pread(mem, now, size, at) == (ssize_t)size && !memcmp(now, trap, size) &&
 		    pwrite(mem, entries[i].original, size, at) == (ssize_t)size)
 			done++;
@@ -46,7 +78,8 @@ static void end_detours(int mem, uint64_t slots, const struct cp_area_entry *ent
 
 	nop = cp_nop_code(cp_arch_host(), &size);
 	for (i = 0; i < count; i++) {
-		off_t slot = (off_t)(slots + UINT64_C(1) * entries[i].slot * CP_SLOT_SIZE);
+		off_t slot = (off_t)(slots + UINT64_C(1) * (entries[i].slot & ~CP_AREA_JUMP) *
+						     CP_SLOT_SIZE);
 
 		if (pread(mem, code, sizeof(code), slot) != sizeof(code))
 			continue;
@@ -56,7 +89,7 @@ static void end_detours(int mem, uint64_t slots, const struct cp_area_entry *ent
 	}
 }
 
-static size_t restore_area(int mem, uint64_t start, uint64_t end)
+static size_t restore_area(int mem, uint64_t start, uint64_t end, bool jumps)
 {
 	struct cp_area_entry entries[AT_ONCE];
 	struct cp_area_header header;
@@ -73,48 +106,95 @@ static size_t restore_area(int mem, uint64_t start, uint64_t end)
 			  (off_t)(header.table + at * sizeof(entries[0]))) !=
 		    (ssize_t)(n * sizeof(entries[0])))
 			break;
-		done += restore_entries(mem, entries, n);
-		end_detours(mem, header.slots, entries, n);
+		done += restore_entries(mem, header.slots, entries, n, jumps);
+		if (!jumps)
+			end_detours(mem, header.slots, entries, n);
 	}
 	return done;
 }
 
+/* Does something with the area at `start`, in a mapping that ends at `end`. */
+typedef void (*visit_fn)(void *ctx, uint64_t start, uint64_t end);
+
 /* A line of /proc/PID/maps: private, read and execute, no file. The kernel
  * joins areas that lie side by side, so each page is looked at. */
-static size_t restore_mapping(int mem, const char *line)
+static void visit_mapping(int mem, const char *line, visit_fn visit, void *ctx)
 {
 	unsigned long start, end, offset, inode, at;
 	char perms[5], device[16];
 	uint64_t magic;
-	size_t done = 0;
 
 	if (sscanf(line, "%lx-%lx %4s %lx %15s %lu", &start, &end, perms, &offset, device,
 		   &inode) != 6 ||
 	    strcmp(perms, "r-xp") || inode || strchr(line, '['))
-		return 0;
+		return;
 	for (at = start; at < end; at += 4096) {
 		if (pread(mem, &magic, sizeof(magic), (off_t)at) != sizeof(magic))
 			break;
 		if (magic == CP_AREA_MAGIC)
-			done += restore_area(mem, at, end);
+			visit(ctx, at, end);
 	}
-	return done;
 }
 
-size_t cp_restore_memory(pid_t pid, int mem)
+static void visit_areas(pid_t pid, int mem, visit_fn visit, void *ctx)
 {
 	char path[64], line[512];
 	bool whole = true;
-	size_t done = 0;
 
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	CP_FCLOSE FILE *maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		if (whole)
-			done += restore_mapping(mem, line);
+			visit_mapping(mem, line, visit, ctx);
 		whole = strchr(line, '\n') != NULL; /* a long name goes on */
 	}
-	return done;
+}
+
+struct restoring {
+	int mem;
+	bool jumps;
+	size_t done;
+};
+
+static void visit_text(void *ctx, uint64_t start, uint64_t end)
+{
+	struct restoring *r = ctx;
+
+	r->done += restore_area(r->mem, start, end, r->jumps);
+}
+
+/* The jumps, which keep our handler where it is, when it is not needed any more. */
+size_t cp_restore_memory(pid_t pid, int mem)
+{
+	struct restoring r = { .mem = mem };
+
+	visit_areas(pid, mem, visit_text, &r);
+	r.jumps = true;
+	visit_areas(pid, mem, visit_text, &r);
+	return r.done;
+}
+
+struct finding {
+	int mem;
+	uint64_t found;
+};
+
+static void visit_header(void *ctx, uint64_t start, uint64_t end)
+{
+	struct cp_area_header header;
+	struct finding *f = ctx;
+
+	if (pread(f->mem, &header, sizeof(header), (off_t)start) == sizeof(header) &&
+	    header.installed == 1 && header.handler > start && header.handler < end)
+		f->found = start;
+}
+
+uint64_t cp_restore_handler(pid_t pid, int mem)
+{
+	struct finding f = { .mem = mem };
+
+	visit_areas(pid, mem, visit_header, &f);
+	return f.found;
 }
 
 void cp_restore_annotations(pid_t pid, uint64_t root)

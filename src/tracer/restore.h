@@ -7,6 +7,7 @@
 #ifndef CP_TRACER_RESTORE_H
 #define CP_TRACER_RESTORE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,7 +21,16 @@ CP_ERROR cp_restore_text(pid_t pid, size_t *restored_ret);
 /* The same through a descriptor of the memory, open for reading and writing. */
 size_t cp_restore_memory(pid_t pid, int mem);
 
+/* The area whose handler the kernel of `pid` has, left by a tracer that was killed;
+ * 0: none. */
+uint64_t cp_restore_handler(pid_t pid, int mem);
+
 /* Switches off the annotations whose root is at `root`, if one is there. */
 void cp_restore_annotations(pid_t pid, uint64_t root);
+
+/* The jump at a site becomes the first byte of the breakpoint that it was, and the
+ * bytes behind it what they were; `now` is what stands there. False: it is none. */
+bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_t *now,
+		       const uint8_t *original);
 
 #endif

@@ -21,7 +21,7 @@
 #include "base/clock.h"
 #include "tracer/finish.h"
 #include "tracer/proc.h"
-#include "tracer/state.h"
+#include "tracer/trap.h"
 
 /* What a PTRACE_SEIZE takes at most, unless it waits for an exec. */
 #define SEIZE_MS 10
@@ -206,4 +206,5 @@ void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 	finish_adopt(p->space);
 	tr->descendants = false;
 	tr->attached = true;
+	trap_take_out_left(tr, p->space);
 }

@@ -17,13 +17,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "tracer/space.h"
+#include "tracer/trap.h"
 
 /* Limits of what a batch may ask for. */
 #define FETCH_MAX (64u << 10) /* bytes of one */
 #define ROOM_MAX (256u << 10) /* bytes of all of a site */
 #define LEVEL_MAX 8
-#define EVENT_FLAGS (1023u | CP_SITE_SIGACTION | CP_SITE_SIGMASK)
+#define EVENT_FLAGS (1023u | CP_SITE_SIGACTION | CP_SITE_SIGCALL)
 #define COUNT_FLAGS (CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED)
 
 struct batch {
@@ -427,6 +427,17 @@ static void place(struct placing *p, const uint32_t *records, size_t count)
 	}
 }
 
+/* Of the batch: what tells what the program does with SIGTRAP. */
+static bool has_sigcalls(const struct space *space)
+{
+	size_t i;
+
+	for (i = 0; i < space->entered_watches; i++)
+		if (space->table->sites.items[space->entered.items[i]].flags & CP_SITE_SIGCALL)
+			return true;
+	return false;
+}
+
 static int arm_entered(struct tracer *tr, struct space *space, struct area *area,
 		       uint32_t *armed_ret)
 {
@@ -444,6 +455,8 @@ static int arm_entered(struct tracer *tr, struct space *space, struct area *area
 		space->changed_ns = space->grown_ns = cp_now();
 		/* A thread that is alone finds no handler that it did not set. */
 		place(&p, records, watches);
+		if (has_sigcalls(space))
+			trap_watched(tr, space, &in);
 		trap_installed(tr, &in);
 		place(&p, records + watches, count - watches);
 		*armed_ret = p.armed;
@@ -668,10 +681,11 @@ void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct c
 	}
 }
 
-/* Patches for the first site at each address, from what stands there to what
- * shall stand there: the breakpoint, if `keep` and one is armed. NULL without
- * memory. */
-static struct patch *patches_of_all(const struct space *space, bool keep, size_t *count_ret)
+/* Patches for the first site at each address with none of the flags in `but`, from
+ * what stands there to what shall stand there: the breakpoint, if `keep` and one is
+ * armed. NULL without memory. */
+static struct patch *patches_of_all(const struct space *space, bool keep, unsigned but,
+				    size_t *count_ret)
 {
 	size_t size, i, n = 0;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
@@ -681,7 +695,8 @@ static struct patch *patches_of_all(const struct space *space, bool keep, size_t
 		const struct site *site = &space->table->sites.items[i];
 		bool put = keep && space_any_armed(space, site);
 
-		if (!site->address || table_find(space->table, site->address) != i)
+		if (!site->address || site->flags & but ||
+		    table_find(space->table, site->address) != i)
 			continue;
 		patches[n] = (struct patch){ .address = site->address };
 		memcpy(patches[n].expect, put ? site->original : trap, size);
@@ -694,22 +709,32 @@ static struct patch *patches_of_all(const struct space *space, bool keep, size_t
 void sites_sync(struct space *space)
 {
 	size_t n;
-	struct patch *patches = patches_of_all(space, true, &n);
+	struct patch *patches = patches_of_all(space, true, 0, &n);
 
 	if (patches)
 		patch_apply(space, patches, n);
 	free(patches);
 }
 
+static void clean_all_but(struct space *space, unsigned flags)
+{
+	size_t n;
+	struct patch *patches = patches_of_all(space, false, flags, &n);
+
+	change(space, patches, n);
+}
+
 void sites_clean(struct space *space)
 {
-	size_t n, i;
-	struct patch *patches = space->table->sites.count ? patches_of_all(space, false, &n) : NULL;
+	size_t i;
 
-	if (!patches)
+	if (!space->table->sites.count)
 		return;
 	for (i = 0; i < space->states.count; i++)
 		space->states.items[i] = 0;
 	space->armed = 0;
-	change(space, patches, n);
+	/* The jumps last: with them our handler stays as long as it is needed. */
+	clean_all_but(space, CP_SITE_SIGCALL);
+	sigcall_unjump(space);
+	clean_all_but(space, 0);
 }

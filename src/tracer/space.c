@@ -78,6 +78,11 @@ bool space_write(const struct space *space, uint64_t address, const void *from, 
 	return pwrite(space->mem, from, size, (off_t)address) == (ssize_t)size;
 }
 
+size_t space_reader(void *space, uint64_t address, void *to, size_t size)
+{
+	return space_read(space, address, to, size) ? size : 0;
+}
+
 /* ---- who shares one ---- */
 
 static bool same_memory(pid_t a, pid_t b)

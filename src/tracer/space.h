@@ -133,6 +133,8 @@ struct space *space_of_child(struct tracer *tr, pid_t pid, pid_t parent);
 void space_renew(struct process *p);
 bool space_read(const struct space *space, uint64_t address, void *to, size_t size);
 bool space_write(const struct space *space, uint64_t address, const void *from, size_t size);
+/* For struct cp_reader. */
+size_t space_reader(void *space, uint64_t address, void *to, size_t size);
 /* The area that `address` lies in, or NULL. */
 struct area *space_area(const struct space *space, uint64_t address);
 /* The site whose slot the address lies in, and where that slot is. */
@@ -180,6 +182,11 @@ bool newborn_lacks(const struct space *space, const struct space *from);
 /* Gives a process at its first stop what it lacks of space->older_than. */
 void newborn_complete(struct tracer *tr, struct thread *t);
 
+struct tids {
+	pid_t *items;
+	size_t count, capacity;
+};
+
 /* System calls by a thread of the program (inject.c). */
 struct injection {
 	struct thread *thread;
@@ -187,38 +194,16 @@ struct injection {
 	bool stays; /* stopped, after it too: it was held, or the caller lets it go */
 	uint64_t regs[PRSTATUS_MAX / 8];
 	uint64_t mask;
+	struct tids others; /* held still with it (sigmask.c); items owned */
+	unsigned running; /* others that could not be */
 	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
 };
 
-/* trap.c */
-/* Puts our SIGTRAP handler into the program, before the first breakpoint;
- * errno or 0. The thread that did it, if it had to be done, stays stopped until
- * trap_installed(). */
-int trap_install(struct tracer *tr, struct space *space, struct injection *ret);
-void trap_installed(struct tracer *tr, struct injection *in);
-/* The same in a copy of a space, whether it is there or not; errno or 0. */
-int trap_renew(struct tracer *tr, struct injection *in);
-/* Takes out all breakpoints, and restores the program's own SIGTRAP action, if
- * ours is still there. False: it may be, no thread could be asked. */
-bool trap_remove(struct tracer *tr, struct space *space);
-/* Ignores SIGTRAP in a new program as the one before did; `t` is at its first
- * stop. */
-void trap_ignore(struct tracer *tr, struct thread *t);
-/* The kernel takes SIGTRAP's handler away when a breakpoint is hit while SIGTRAP
- * is blocked. Puts it back, and the mask, or puts what trap_watch() found that
- * it has to be; `t` is stopped at a hit and its registers are set. */
-void trap_keep(struct tracer *tr, struct thread *t);
-/* It may block SIGTRAP from now on. */
-void trap_look(struct thread *t);
-/* At a hit of a site with these CP_SITE_*: true when the registers are now
- * other ones. */
-bool trap_watch(struct thread *t, unsigned site_flags, uint64_t *prstatus);
-/* The program ignores SIGTRAP, though the kernel does not know. */
-bool trap_ignored(const struct thread *t);
-/* A SIGTRAP of the program's own is about to be delivered. */
-void trap_delivered(struct thread *t);
-
 /* inject.c */
+/* Has a thread at a stop of an interrupt, which may be under way; NULL: not in time,
+ * or gone. */
+struct thread *inject_stop(struct tracer *tr, pid_t tid, bool interrupted);
+void inject_let_run(struct tracer *tr, struct thread *t);
 /* Stops a thread of the space where it can do system calls for us, as if
  * nothing had happened; errno or 0. */
 int inject_begin(struct tracer *tr, struct space *space, struct injection *ret);

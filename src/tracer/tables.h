@@ -13,7 +13,7 @@
 #define LARGE_PAGES ((size_t)4 << 20) /* for memory from so many bytes on */
 #define SITE_FETCHES 64 /* of one site */
 #define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
-#define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGMASK)
+#define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGCALL)
 #define SITE_SILENT (SITE_COUNTS | SITE_WATCHES) /* no events */
 
 struct site {

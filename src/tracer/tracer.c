@@ -32,7 +32,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "tracer/proc.h"
-#include "tracer/space.h"
+#include "tracer/trap.h"
 
 /* A controller that reads nothing for so long, though there is something to
  * read, counts as dead; if it uses CPU time meanwhile, after five times that:
@@ -282,6 +282,14 @@ static bool is_elsewhere(struct tracer *tr, struct thread *t)
 	       proc_where(tr, t, &pc, &sp) == PROC_BLOCKED && !space_area(t->process->space, pc);
 }
 
+/* It blocks the stand-in of SIGTRAP (sigmask.c), and may be stopped to block that
+ * itself again. */
+static bool is_to_be_told(struct tracer *tr, struct thread *t)
+{
+	return !t->given_back && proc_blocked(t->tid) & CP_SIGTRAP_STAND_IN &&
+	       sigmask_may_stop(tr, t);
+}
+
 /* Each thread that runs is stopped once: one that was on its way from a
  * breakpoint to its stop is known to have arrived, and is in no slot any more.
  * Who is blocked in a system call is not on its way. */
@@ -295,7 +303,7 @@ static void leave_pass(struct tracer *tr)
 
 		if (!t->process->space->table->sites.count || t->clear)
 			continue;
-		if (is_elsewhere(tr, t))
+		if (is_elsewhere(tr, t) && !is_to_be_told(tr, t))
 			t->clear = !t->process->space->armed;
 		else
 			thread_interrupt(tr, t, WANT_PASS);

@@ -11,11 +11,12 @@
  * for nothing. So no moment comes in which we could leave and half is done.
  *
  * When a breakpoint is hit while SIGTRAP is blocked, the kernel unblocks it and
- * takes the handler away (force_sig_info_to_task()). Both are put back before
- * the thread goes on. That the handler is gone tells that SIGTRAP was blocked,
- * but costs more than all else at a hit. So it is looked at where the mask has
- * changed, after pthread_sigmask() was called to block SIGTRAP, after a signal
- * (while its handler runs, more is blocked), at first, and now and then.
+ * takes the handler away (force_sig_info_to_task()). There is little that still
+ * blocks it (sigmask.c): then its stand-in is blocked for it, and the handler put
+ * back, before the thread goes on. That the handler is gone tells that SIGTRAP was
+ * blocked, but costs more than all else at a hit. So it is looked at where the mask
+ * has changed, after a signal (while its handler runs, more is blocked), at first,
+ * and now and then.
  */
 #include <errno.h>
 #include <signal.h>
@@ -25,16 +26,25 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 
+#include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "tracer/proc.h"
-#include "tracer/space.h"
+#include "tracer/restore.h"
+#include "tracer/trap.h"
 
-#define HANDLER_AT 256 /* of the area; behind the header */
+#define HANDLER_AT CP_AREA_HANDLER
 #define RESTORER 0x04000000u /* SA_RESTORER */
 #define HANDLER_FLAGS (SA_SIGINFO | SA_ONSTACK | SA_NODEFER)
 /* Those of the program's that the kernel acts upon by itself. */
 #define PASSED_FLAGS ((uint64_t)SA_RESTART | SA_RESETHAND)
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
+
+/* For children made by vfork() to be on their own. */
+#define CHILD_NS (CP_NS_PER_S / 10)
+#define CHILD_NAP_NS 50000
+
+#define LEFT_TRIES 4
 
 #define LOOK_EVERY 64 /* hits between looks at a handler that may be gone */
 #define LOOKS 4 /* at the hits after something that may block SIGTRAP */
@@ -76,16 +86,23 @@ static void see_through(const struct space *space, struct trap_action *action)
 					header.old_mask };
 }
 
-static int set_action(struct tracer *tr, const struct space *space, struct injection *in,
-		      const struct trap_action *action)
+static int set_action_by(struct tracer *tr, uint64_t area, struct injection *in,
+			 const struct trap_action *action)
 {
+	const struct space *space = in->space;
 	/* In the area, where the kernel can read it. */
-	uint64_t at = space->table->areas.items[0].address + HANDLER_AT - sizeof(*action);
+	uint64_t at = area + HANDLER_AT - sizeof(*action);
 
 	if (!space_write(space, at, action, sizeof(*action)))
 		return EIO;
 	return (int)-inject_call(tr, in, SYS_rt_sigaction,
 				 (const uint64_t[6]){ SIGTRAP, at, 0, 8 });
+}
+
+static int set_action(struct tracer *tr, const struct space *space, struct injection *in,
+		      const struct trap_action *action)
+{
+	return set_action_by(tr, space->table->areas.items[0].address, in, action);
 }
 
 /* ---- our handler ---- */
@@ -130,7 +147,7 @@ static bool place_handler(struct space *space)
 	size_t size, entry, restorer, area_at;
 	const uint8_t *code = cp_trap_handler(cp_arch_host(), &size, &entry, &restorer, &area_at);
 
-	if (!code || size > CP_AREA_HEAD - HANDLER_AT ||
+	if (!code || size > CP_AREA_SIGCALL - HANDLER_AT ||
 	    !space_read(space, base, &header, sizeof(header)))
 		return false;
 	header.handler = at + entry;
@@ -143,9 +160,14 @@ static bool place_handler(struct space *space)
 	return true;
 }
 
+static void set_installed(const struct space *space, uint64_t area, uint64_t installed)
+{
+	space_write(space, area + offsetof(struct cp_area_header, installed), &installed,
+		    sizeof(installed));
+}
+
 static int install(struct tracer *tr, struct space *space, struct injection *in)
 {
-	const uint64_t installed = 1;
 	struct trap_action action;
 	int err = pass_action(tr, space, in, &space->own, false);
 
@@ -157,14 +179,46 @@ static int install(struct tracer *tr, struct space *space, struct injection *in)
 		action = ours(space, &space->own);
 		err = set_action(tr, space, in, &action);
 	}
-	if (!err && !space_write(space,
-				 space->table->areas.items[0].address +
-					 offsetof(struct cp_area_header, installed),
-				 &installed, sizeof(installed)))
-		err = EIO;
+	if (!err)
+		set_installed(space, space->table->areas.items[0].address, 1);
 	if (err)
 		space->handler = 0;
 	return err;
+}
+
+/* A child that was made by vfork() before we came has the memory and is not traced: a
+ * breakpoint would be its end. Its parent waits until it executes or exits. */
+static bool waits_for_child(struct tracer *tr, const struct space *space)
+{
+	unsigned long long args[6];
+	uint64_t key, value;
+	size_t cursor = 0;
+	char state[4];
+	int64_t nr;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space == space && t->state != THREAD_HELD &&
+		    proc_call(tr, t, &nr, args) == PROC_BLOCKED &&
+		    (nr == SYS_clone || nr == SYS_clone3 || nr == SYS_vfork) &&
+		    cp_file_stat_field(t->tid, 3, state, sizeof(state)) && *state == 'D')
+			return true;
+	}
+	return false;
+}
+
+static bool wait_for_children(struct tracer *tr, const struct space *space)
+{
+	const struct timespec nap = { 0, CHILD_NAP_NS };
+	uint64_t deadline = cp_now() + CHILD_NS;
+
+	while (waits_for_child(tr, space)) {
+		if (cp_now() > deadline)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
 }
 
 int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
@@ -174,7 +228,7 @@ int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
 	ret->thread = NULL;
 	if (space->handler)
 		return 0;
-	err = inject_begin(tr, space, ret);
+	err = wait_for_children(tr, space) ? inject_begin(tr, space, ret) : EAGAIN;
 	if (err) {
 		ret->thread = NULL;
 		return err;
@@ -182,7 +236,17 @@ int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
 	err = install(tr, space, ret);
 	if (err)
 		trap_installed(tr, ret);
+	else
+		sigmask_begin(tr, ret);
 	return err;
+}
+
+void trap_set(struct tracer *tr, struct injection *in)
+{
+	struct trap_action action = ours(in->space, &in->space->own);
+
+	if (set_action(tr, in->space, in, &action))
+		cp_debug("a child has no handler for SIGTRAP");
 }
 
 int trap_renew(struct tracer *tr, struct injection *in)
@@ -191,10 +255,26 @@ int trap_renew(struct tracer *tr, struct injection *in)
 	return install(tr, in->space, in);
 }
 
+void trap_watched(struct tracer *tr, struct space *space, struct injection *in)
+{
+	if (!in->thread) {
+		if (inject_begin(tr, space, in)) {
+			in->thread = NULL;
+			return;
+		}
+		sigmask_begin(tr, in);
+	}
+	sigcall_jump(in);
+}
+
 void trap_installed(struct tracer *tr, struct injection *in)
 {
-	if (in->thread)
-		inject_end(tr, in);
+	if (!in->thread)
+		return;
+	sigmask_let_others_run(tr, in);
+	if (in->space->handler)
+		sigmask_actions(tr, in);
+	inject_end(tr, in);
 	in->thread = NULL;
 }
 
@@ -245,11 +325,57 @@ bool trap_remove(struct tracer *tr, struct space *space)
 	} else if (is_left_to_us(&in, &now)) {
 		if (own.flags & RESTORER && !own.restorer)
 			own.restorer = now.restorer; /* that of the C library */
-		if (!set_action(tr, space, &in, &own))
+		if (!set_action(tr, space, &in, &own)) {
+			set_installed(space, space->table->areas.items[0].address, 0);
 			space->handler = 0;
+		}
 	}
+	sigmask_end(tr, &in);
 	inject_end(tr, &in);
 	return true;
+}
+
+/* Who is on the way from a breakpoint to the handler finds it: others are held. */
+static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in)
+{
+	struct trap_action now, own;
+
+	sigmask_hold_others(tr, in);
+	if (in->running || pass_action(tr, in->space, in, &now, false))
+		return false;
+	own = now;
+	see_through(in->space, &own);
+	if (memcmp(&own, &now, sizeof(own)) != 0) {
+		if (own.flags & RESTORER && !own.restorer)
+			own.restorer = now.restorer;
+		if (set_action_by(tr, area, in, &own))
+			return false;
+		cp_info("SIGTRAP's handler of a killed cprof taken out of %d", (int)in->space->pid);
+	}
+	sigmask_let_others_run(tr, in);
+	sigmask_end_all(tr, in);
+	set_installed(in->space, area, 0);
+	return true;
+}
+
+void trap_take_out_left(struct tracer *tr, struct space *space)
+{
+	uint64_t area = space_open(space) ? 0 : cp_restore_handler(space->pid, space->mem);
+	struct injection in;
+	bool done = !area;
+	int tries;
+
+	if (area)
+		cp_restore_memory(space->pid, space->mem);
+	for (tries = 0; !done && tries < LEFT_TRIES; tries++) {
+		if (inject_begin(tr, space, &in))
+			continue;
+		done = take_out_left(tr, area, &in);
+		sigmask_let_others_run(tr, &in);
+		inject_end(tr, &in);
+	}
+	if (!done)
+		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
 }
 
 /* ---- the program's changes ---- */
@@ -266,6 +392,44 @@ bool trap_ignored(const struct thread *t)
 	const struct space *space = t->process->space;
 
 	return is_ours(space) && space->own.handler == (uintptr_t)SIG_IGN;
+}
+
+/* As the kernel does with a trap that is blocked. */
+static void end_by_trap(struct tracer *tr, struct thread *t, uint64_t mask)
+{
+	struct trap_action none = { .handler = (uintptr_t)SIG_DFL };
+	struct injection in;
+
+	if (inject_here(tr, t, &in)) {
+		in.mask = mask;
+		set_action(tr, t->process->space, &in, &none);
+		inject_end(tr, &in);
+	}
+}
+
+bool trap_is_blocked(struct tracer *tr, struct thread *t)
+{
+	const struct space *space = t->process->space;
+	uint64_t mask;
+	siginfo_t si;
+
+	if (!space->handler || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) ||
+	    ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask) ||
+	    !(mask & CP_SIGTRAP_STAND_IN) || !inject_requeue(t, SIGTRAP, mask | TRAP_BIT))
+		return false;
+	trap_look(t);
+	if (si.si_code > 0)
+		end_by_trap(tr, t, mask & ~(TRAP_BIT | CP_SIGTRAP_STAND_IN));
+	return true;
+}
+
+void trap_left(struct thread *t)
+{
+	if (t->process->space->armed || !t->process->space->table->areas.count)
+		return;
+	if (!t->given_back)
+		sigmask_give_back(t->tid);
+	t->given_back = true;
 }
 
 void trap_delivered(struct thread *t)
@@ -326,25 +490,12 @@ static bool on_sigaction(struct space *space, struct cp_regs *regs)
 	return true;
 }
 
-/* pthread_sigmask(how, set, old) */
-static void on_sigmask(struct thread *t, const struct cp_regs *regs)
-{
-	const uint8_t *arg = cp_arch_host()->args;
-	uint64_t set;
-
-	if (regs->r[arg[1]] && (int)regs->r[arg[0]] != SIG_UNBLOCK &&
-	    space_read(t->process->space, regs->r[arg[1]], &set, sizeof(set)) && set & TRAP_BIT)
-		t->looks = LOOKS;
-}
-
 bool trap_watch(struct thread *t, unsigned site_flags, uint64_t *prstatus)
 {
 	struct space *space = t->process->space;
 	struct cp_regs regs;
 
 	cp_arch_regs_from_prstatus(prstatus, &regs);
-	if (site_flags & CP_SITE_SIGMASK)
-		on_sigmask(t, &regs);
 	if (!(site_flags & CP_SITE_SIGACTION) || !on_sigaction(space, &regs))
 		return false;
 	cp_arch_regs_to_prstatus(&regs, prstatus);
@@ -374,12 +525,15 @@ static bool block_again(struct thread *t, uint64_t mask, bool first, bool change
 {
 	siginfo_t si;
 
-	if (was_blocked(t->process->space, mask, first, changed))
-		t->sigmask = mask |= TRAP_BIT;
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code == SI_KERNEL) {
+		if (was_blocked(t->process->space, mask, first, changed))
+			t->sigmask = mask | CP_SIGTRAP_STAND_IN;
+		return true;
+	}
 	/* Somebody's signal that was pending came in the place of the breakpoint's,
 	 * and goes on being pending. */
-	return ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code == SI_KERNEL ||
-	       inject_requeue(t, SIGTRAP, mask);
+	t->sigmask = mask |= TRAP_BIT;
+	return inject_requeue(t, SIGTRAP, mask);
 }
 
 void trap_keep(struct tracer *tr, struct thread *t)

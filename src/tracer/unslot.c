@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
-#include "tracer/space.h"
+#include "tracer/trap.h"
 
 static bool write_memory(void *ctx, uint64_t address, const void *bytes, size_t size)
 {
@@ -61,10 +61,13 @@ void hit_hide_slot(const struct thread *t, void *prstatus)
 		return;
 	cp_arch_syscall_state(prstatus, &s);
 	site = space_slot_site(space, s.pc, &slot);
-	if (site) {
-		cp_arch_regs_from_prstatus(prstatus, &regs);
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	if (site)
 		pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_nothing,
 				    NULL);
+	else
+		site = sigcall_site(space, &regs, &pc, write_nothing);
+	if (site) {
 		regs.r[cp_arch_host()->pc] = pc;
 		cp_arch_regs_to_prstatus(&regs, prstatus);
 		return;
@@ -93,14 +96,18 @@ void hit_leave_slot(struct thread *t)
 	if (!space->table->areas.count || !regs_read(t->tid, prstatus))
 		return;
 	cp_arch_syscall_state(prstatus, &s);
+	cp_arch_regs_from_prstatus(prstatus, &regs);
 	site = space_slot_site(space, s.pc, &slot);
+	if (site)
+		pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_memory,
+				    space);
+	else
+		site = sigcall_site(space, &regs, &pc, write_memory);
 	if (!site)
 		return;
-	cp_arch_regs_from_prstatus(prstatus, &regs);
-	pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_memory, space);
 	regs.r[cp_arch_host()->pc] = pc;
 	cp_arch_regs_to_prstatus(&regs, prstatus);
 	regs_write(t->tid, prstatus);
-	if (pc == site->address)
+	if (pc == site->address && !site->step.sigcall)
 		expect_again(t, pc, regs.r[cp_arch_host()->sp]);
 }

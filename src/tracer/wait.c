@@ -40,7 +40,7 @@
 #include "base/log.h"
 #include "tracer/proc.h"
 #include "tracer/sampling.h"
-#include "tracer/space.h"
+#include "tracer/trap.h"
 
 /* Below this many threads P_ALL is as good as asking one by one. */
 #define FEW_THREADS 64
@@ -102,6 +102,8 @@ static bool must_stay(struct tracer *tr, pid_t pid, pid_t parent)
 		return false;
 	shared = space->users > 1;
 	if (!shared) {
+		if (space->handler)
+			sigmask_give_back(pid);
 		sites_clean(space);
 		annotate_end(space);
 	}
@@ -127,6 +129,7 @@ static struct thread *adopt(struct tracer *tr, pid_t tid)
 	if (!t)
 		return NULL;
 	ptrace(PTRACE_SETOPTIONS, tid, 0, seize_options(tr, pid == tid));
+	sigmask_stand_in(t);
 	if (pid == tid)
 		newborn_complete(tr, t);
 	return t;
@@ -169,6 +172,8 @@ static bool on_exec(struct tracer *tr, struct thread *t)
 	}
 	leader->restart.pending = false;
 	memset(leader->again, 0, sizeof(leader->again));
+	if (p->space->handler)
+		sigmask_give_back(p->pid);
 	space_renew(p);
 	slot_forget(tr, leader->slot);
 	if (((!p->guest && tr->trace_flags & CP_TRACE_PROBES) || p->space->ignored) &&
@@ -384,8 +389,11 @@ static void on_event(struct tracer *tr, struct thread *t, int event)
 		return;
 	if (event == PTRACE_EVENT_EXIT && hold_exit(tr, t))
 		return;
-	if (is_birth(event) && hold_birth(tr, t))
-		return;
+	if (is_birth(event)) {
+		sigmask_stand_in(t);
+		if (hold_birth(tr, t))
+			return;
+	}
 	let_go(t, 0);
 }
 
@@ -530,7 +538,22 @@ static void pass(struct thread *t)
 		return;
 	}
 	hit_leave_slot(t);
+	trap_left(t);
 	t->clear = !t->process->space->armed;
+}
+
+/* A signal of the program's own. In a slot, whoever goes on as if nothing had been
+ * stays there: it would come to its breakpoint again. */
+static void deliver(struct tracer *tr, struct thread *t, int signal)
+{
+	if (signal == SIGTRAP && trap_is_blocked(tr, t)) {
+		restart_repair(tr, t, NULL);
+		let_go(t, 0);
+		return;
+	}
+	hit_leave_slot(t);
+	restart_signal(tr, t, signal);
+	let_go(t, own_signal(t, signal));
 }
 
 /* Captures if that was asked for, repairs what the interrupt disturbed, lets
@@ -565,10 +588,8 @@ static void serve(struct tracer *tr, struct thread *t, int signal, int event)
 	} else if (event == PTRACE_EVENT_STOP) {
 		listen_on(t);
 	} else if (!event) {
-		hit_leave_slot(t);
-		restart_signal(tr, t, signal);
 		tr->link->shared->stats.signals++;
-		let_go(t, own_signal(t, signal));
+		deliver(tr, t, signal);
 	}
 	served(tr, t, sample, want, seen);
 	if (event && event != PTRACE_EVENT_STOP)

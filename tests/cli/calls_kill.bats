@@ -69,3 +69,43 @@ text_is_back() { "$BATS_TEST_DIRNAME/text_of" "$tracee" >text; }
 @test "SIGKILL of all of cprof while calls are traced" {
 	kill_rounds "$(long_or 67 1)" all
 }
+
+# Workers of servers block every signal, and so does the C library around the
+# making of children: a breakpoint that is hit there is a program's end unless
+# somebody has seen to it. kills counts who survives.
+kills() { "$BATS_TEST_DIRNAME/kills" --cprof="$CPROF" --rounds="$(long_or 1000 1)" "$@"; }
+blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --ready=% --until=@; }
+
+@test "SIGKILL while threads that block all signals are traced" {
+	blocked work
+}
+
+@test "SIGKILL while children are spawned and the C library is traced" {
+	blocked '' --options='-t program,lib:libc* --max-rate=0'
+}
+
+@test "a program that sets SIGTRAP to its default after a SIGKILL" {
+	blocked reset --who=controller+,both
+}
+
+@test "SIGKILL while Python makes children" {
+	needs /usr/bin/python3
+	cat >loop.py <<-'END'
+		import os, subprocess, sys
+		open(sys.argv[2], "w").close()
+		while not os.path.exists(sys.argv[1]):
+		    for _ in range(5):
+		        subprocess.run(["/bin/true"], check=True)
+	END
+	kills --options='-t lib:libc* --max-rate=0' -- /usr/bin/python3 loop.py @ %
+	kills --options='--allocs --max-rate=0' --who=both,tracer -- /usr/bin/python3 loop.py @ %
+}
+
+@test "after a SIGKILL an attach of any kind takes SIGTRAP's handler out" {
+	blocked work --next --who=both,tracer
+}
+
+@test "what masks are set is what the program is told" {
+	under -t program,lib:libc* --max-rate=0 -- blocked_signals
+	assert_equal "$under" "status 0, blocked_signals: ok N threads, N signals"
+}

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads that block every signal, as the workers of servers do, and call
+ * functions all the time; some change their masks. A handler runs with
+ * everything blocked, children are spawned, in whose making the C library
+ * blocks everything. What masks and actions were set is what the program is
+ * told that they are.
+ *
+ * --threads=N (4). --mode=reset: SIGTRAP is set to its default again and again;
+ * --mode=work: no children. --size=1: a profiler may come and go meanwhile, so
+ * SIGTRAP and SIGSTKFLT are left out where it is compared what is blocked.
+ */
+#include <spawn.h>
+#include <stdatomic.h>
+
+#include "tracee.h"
+
+extern char **environ;
+
+static atomic_bool stop;
+static sigset_t all; /* as the C library gives it back */
+static atomic_uint handled;
+
+static NOIPA uint32_t leaf(uint32_t x)
+{
+	return tracee_mix(x, 3);
+}
+
+static NOIPA uint32_t work(uint32_t x)
+{
+	for (int i = 0; i < 20; i++)
+		x = leaf(x);
+	return x;
+}
+
+static NOIPA bool same_set(const sigset_t *a, const sigset_t *b)
+{
+	for (int s = 1; s < 65; s++)
+		if (sigismember(a, s) != sigismember(b, s) &&
+		    !(opt.size && (s == SIGTRAP || s == SIGSTKFLT)))
+			return false;
+	return true;
+}
+
+static NOIPA void expect(const sigset_t *is, const sigset_t *wanted, const char *what)
+{
+	CHECK(same_set(is, wanted), "%s: signals %#lx, not %#lx", what, *(const unsigned long *)is,
+	      *(const unsigned long *)wanted);
+}
+
+/* One that never asks. */
+static void *quiet(void *arg)
+{
+	uint32_t x = (uint32_t)(uintptr_t)arg;
+
+	while (!stop)
+		x = work(x);
+	return (void *)(uintptr_t)x;
+}
+
+/* One that asks, and changes it. */
+static void *busy(void *arg)
+{
+	uint32_t x = (uint32_t)(uintptr_t)arg;
+	sigset_t none, trap, old, all_but;
+
+	sigemptyset(&none);
+	sigemptyset(&trap);
+	sigaddset(&trap, SIGTRAP);
+	all_but = all;
+	sigdelset(&all_but, SIGTRAP);
+	while (!stop) {
+		x = work(x);
+		pthread_sigmask(SIG_SETMASK, NULL, &old);
+		expect(&old, &all, "blocking all");
+		pthread_sigmask(SIG_UNBLOCK, &trap, &old);
+		expect(&old, &all, "still blocking all");
+		x = work(x);
+		pthread_sigmask(SIG_SETMASK, &trap, &old);
+		expect(&old, &all_but, "without SIGTRAP");
+		x = work(x);
+		pthread_sigmask(SIG_SETMASK, &none, &old);
+		expect(&old, &trap, "SIGTRAP alone");
+		x = work(x);
+		pthread_sigmask(SIG_BLOCK, &all, &old);
+		expect(&old, &none, "none");
+	}
+	return (void *)(uintptr_t)x;
+}
+
+static NOIPA void on_usr1(int sig)
+{
+	(void)sig;
+	handled += 1 + !work(1);
+}
+
+static void handle(void)
+{
+	struct sigaction now;
+	unsigned before = handled;
+
+	raise(SIGUSR1);
+	CHECK(handled != before, "no handler ran");
+	sigaction(SIGUSR1, NULL, &now);
+	expect(&now.sa_mask, &all, "in a handler");
+}
+
+static void spawn(void)
+{
+	char path[] = "/bin/true", *argv[] = { path, NULL };
+	int status, err;
+	pid_t pid;
+
+	err = posix_spawn(&pid, path, NULL, NULL, argv, environ);
+	CHECK(!err, "posix_spawn: %s", strerror(err));
+	status = tracee_reap(pid);
+	CHECK(!status, "a child ended with %#x", status);
+}
+
+static void reset(void)
+{
+	struct sigaction now;
+
+	signal(SIGTRAP, SIG_DFL);
+	sigaction(SIGTRAP, NULL, &now);
+	CHECK(now.sa_handler == SIG_DFL, "SIGTRAP has a handler");
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = { .sa_handler = on_usr1 };
+	pthread_t threads[TRACEE_THREADS];
+	sigset_t none;
+	long i;
+
+	tracee_begin("blocked_signals", argc, argv,
+		     (struct tracee_options){ .threads = 4, .rounds = 20, .mode = "" });
+	sigemptyset(&none);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, NULL);
+	pthread_sigmask(SIG_SETMASK, NULL, &all);
+	sigfillset(&action.sa_mask);
+	sigaction(SIGUSR1, &action, NULL);
+	sigaction(SIGUSR1, NULL, &action);
+	sigaction(SIGUSR1, &action, NULL);
+	for (i = 0; i < opt.threads; i++)
+		threads[i] = tracee_thread(i % 2 ? busy : quiet, (void *)i);
+	pthread_sigmask(SIG_SETMASK, &none, NULL);
+	/* The kernel leaves out those two that can't be blocked. */
+	sigdelset(&action.sa_mask, SIGKILL);
+	sigdelset(&action.sa_mask, SIGSTOP);
+	while (tracee_more()) {
+		struct timespec nap = { 0, 1000000 };
+
+		handle();
+		if (strcmp(opt.mode, "work"))
+			spawn();
+		if (!strcmp(opt.mode, "reset"))
+			reset();
+		nanosleep(&nap, NULL);
+	}
+	stop = true;
+	for (i = 0; i < opt.threads; i++)
+		pthread_join(threads[i], NULL);
+	return tracee_ok("%ld threads, %u signals", opt.threads, handled ? 1 : 0);
+}
