@@ -50,15 +50,23 @@ static const struct cp_column function_columns[] = {
 	{ "total", true, 0, false }, { "image", false, 12, false }, { "function", false, 0, false },
 };
 
+#define SELF_COLUMNS 3 /* empty for who does nothing himself */
+
 static void function_row(struct cp_table *t, const struct cp_profile *p, uint32_t number,
 			 uint64_t most)
 {
 	const struct cp_function *f = &p->functions.items[number];
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
+	unsigned i;
 
-	cp_table_percent(t, f->self.ns, p->total.ns);
-	cp_table_bar(t, f->self.ns, most, p->total.ns);
-	cp_table_time(t, CP_PAINT_PLAIN, f->self.ns);
+	if (f->self.ns) {
+		cp_table_percent(t, f->self.ns, p->total.ns);
+		cp_table_bar(t, f->self.ns, most, p->total.ns);
+		cp_table_time(t, CP_PAINT_PLAIN, f->self.ns);
+	} else {
+		for (i = 0; i < SELF_COLUMNS; i++)
+			cp_table_name(t, CP_PAINT_PLAIN, "");
+	}
 	cp_table_percent(t, f->total.ns, p->total.ns);
 	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(p, f));
 	if (!f->waits_in) {
@@ -80,8 +88,9 @@ CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_
 
 	cp_table_init(&t, function_columns, 6);
 	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
-	/* Those that do nothing themselves come last, and say nothing. */
-	while (o->order == CP_ORDER_SELF && count && !p->functions.items[order[count - 1]].self.ns)
+	/* Those that do nothing themselves come last, and are left to who asks for all. */
+	while (o->what != CP_REPORT_FUNCTIONS && o->order == CP_ORDER_SELF && count &&
+	       !p->functions.items[order[count - 1]].self.ns)
 		count--;
 	shown = limited(count, o->limit);
 	for (i = 0; i < shown; i++) {

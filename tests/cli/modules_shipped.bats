@@ -341,7 +341,7 @@ linked() { nm -n "$1" | awk '$2 ~ /[tT]/ { print $3 }' | grep -x -e main -e 'f[0
 	separately "$CPROF" run --profile=log:calls,output=+nowhere/x --profile=calls:output=+nowhere/y -- ./small
 	assert_equal "$status" 3
 	[[ $stderr == *'cannot record: making nowhere/x.'*': No such file or directory'* ]]
-	[[ $stderr == *'opening +nowhere/y: No such file or directory'* ]]
+	[[ $stderr == *'making nowhere/y.'*': No such file or directory'* ]]
 	# What can be known before is said before; a hint is a line of cprof's, too.
 	for m in calls: log:; do
 		separately "$CPROF" run --profile="${m}output=+" -- ./small
