@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/create.h"
 #include "base/text.h"
+#include "base/types.h"
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
 #include "cmd/commands.h"
@@ -122,14 +123,40 @@ static CP_ERROR export_coverage(const struct export_options *o, const struct cp_
 	return err;
 }
 
-/* There is nothing in `r` for a format of stacks: what the program announced has none. */
+/* There is nothing in `r` for a format of stacks of time: what the program announced,
+ * allocated, threw or waited for is events. */
 static bool holds_nothing_for(const struct cp_export_format *format, const struct cp_record *r)
 {
 	if (!format->write || format->write == cp_export_chrome ||
 	    format->write == cp_export_perfetto || format->write == cp_export_sqlite)
 		return false;
-	return cp_record_annotation_count(r) && !cp_record_sample_count(r) &&
-	       !cp_record_call_count(r) && !cp_record_coverage_count(r);
+	return !cp_record_sample_count(r) && !cp_record_call_count(r) &&
+	       !cp_record_coverage_count(r);
+}
+
+static CP_ERROR nothing_for(const struct cp_export_format *format, const struct cp_record *r,
+			    const char *path)
+{
+	const struct {
+		const char *kind;
+		uint64_t count;
+	} kinds[] = { { "annotations", cp_record_annotation_count(r) },
+		      { "allocations", cp_record_heap_count(r) },
+		      { "exceptions", cp_record_exception_count(r) },
+		      { "waits for locks", cp_record_wait_count(r) } };
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++)
+		if (kinds[i].count)
+			return cp_error_hint(
+				cp_error_new(CP_ERR_USAGE, 0,
+					     "%s is of samples and calls, and %s holds %s alone",
+					     format->name, path, kinds[i].kind),
+				"for %s there are: chrome|perfetto|sqlite", kinds[i].kind);
+	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+					  "%s is of samples and calls, and %s has none",
+					  format->name, path),
+			     "a program that is over before it is sampled once: cprof run -s 9999");
 }
 
 static CP_ERROR export(const struct export_options *o, const char *path)
@@ -142,12 +169,9 @@ static CP_ERROR export(const struct export_options *o, const char *path)
 	if (err)
 		return err;
 	if (holds_nothing_for(format, loaded.record)) {
+		err = nothing_for(format, loaded.record, path);
 		cp_unload(&loaded);
-		return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
-						  "%s is of samples and calls, and %s holds "
-						  "annotations alone",
-						  format->name, path),
-				     "for annotations there are: chrome|perfetto|sqlite");
+		return err;
 	}
 	covered = cp_record_coverage_count(loaded.record);
 	profiled = cp_record_sample_count(loaded.record) || cp_record_call_count(loaded.record) ||

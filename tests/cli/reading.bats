@@ -204,6 +204,8 @@ END
 		strip "stripped$how"
 		assert_equal "$("$CPROF" functions --json "./stripped$how" '_start,main' |
 			jq -r '.[] | "\(.address | ltrimstr("0x")) \(.function)"' | sort)" "$want"
+		"$CPROF" run -q -o "x$how.data" -t main -- "./stripped$how" </dev/null >out
+		assert_equal "$("$CPROF" replay --json "x$how.data" | jq -r 'select(.event == "enter").function')" main
 	done
 }
 
