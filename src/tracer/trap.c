@@ -407,17 +407,52 @@ static void end_by_trap(struct tracer *tr, struct thread *t, uint64_t mask)
 	}
 }
 
+/* In a slot nobody has breakpoints but we: that one was served already. */
+static bool is_in_slot(const struct thread *t)
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+
+	if (!regs_read(t->tid, regs))
+		return false;
+	cp_arch_syscall_state(regs, &s);
+	return space_area(t->process->space, s.pc);
+}
+
+/* Our handler was taken away at a breakpoint that was hit while the signal waited: it
+ * comes once more, and finds it. */
+static bool come_again(struct tracer *tr, struct thread *t, uint64_t mask)
+{
+	const struct space *space = t->process->space;
+	struct injection in;
+
+	if (!is_ours(space) || space->reset || space->own.handler == (uintptr_t)SIG_DFL ||
+	    space->own.handler == (uintptr_t)SIG_IGN || proc_catches(t->tid, SIGTRAP) ||
+	    !inject_requeue(t, SIGTRAP, mask | TRAP_BIT) || !inject_here(tr, t, &in))
+		return false;
+	in.mask = mask;
+	trap_set(tr, &in);
+	inject_end(tr, &in);
+	return true;
+}
+
 bool trap_is_blocked(struct tracer *tr, struct thread *t)
 {
 	const struct space *space = t->process->space;
 	uint64_t mask;
 	siginfo_t si;
 
-	if (!space->handler || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) ||
-	    ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask) ||
-	    !(mask & CP_SIGTRAP_STAND_IN) || !inject_requeue(t, SIGTRAP, mask | TRAP_BIT))
+	if (!space->handler || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si))
 		return false;
 	trap_look(t);
+	if (si.si_code > 0 && is_in_slot(t))
+		return true;
+	if (ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
+		return false;
+	if (!(mask & CP_SIGTRAP_STAND_IN))
+		return si.si_code <= 0 && come_again(tr, t, mask);
+	if (!inject_requeue(t, SIGTRAP, mask | TRAP_BIT))
+		return false;
 	if (si.si_code > 0)
 		end_by_trap(tr, t, mask & ~(TRAP_BIT | CP_SIGTRAP_STAND_IN));
 	return true;
