@@ -190,6 +190,8 @@ cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid,
 	t->slot = CP_NO_SLOT;
 	if (!read_comm(p->pid, tid, t->name, sizeof(t->name)))
 		snprintf(t->name, sizeof(t->name), "%s", p->name);
+	if (tid == p->pid && !*p->name) /* who forked it had ended when it was looked at */
+		memcpy(p->name, t->name, sizeof(p->name));
 	t->named_ns = cp_now();
 	p->live_tid = tid;
 	return t;

@@ -192,10 +192,10 @@ killed() {
 }
 
 @test "a time limit is reached though signals that are ignored come all the time" {
-	native limits
-	assert_equal "$native" "status 0, limits: ok each limit was kept"
-	under -s 99 -- limits --limit=60
+	native time_limits
+	assert_equal "$native" "status 0, time_limits: ok each limit was kept"
+	under -s 99 -- time_limits --limit=60
 	assert_equal "$under" "$native"
-	under -s 999 --clock=wall -- limits --limit=60
+	under -s 999 --clock=wall -- time_limits --limit=60
 	assert_equal "$under" "$native"
 }

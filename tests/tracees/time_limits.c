@@ -86,7 +86,7 @@ int main(int argc, char **argv)
 {
 	sigset_t set;
 
-	tracee_begin("limits", argc, argv, (struct tracee_options){ .rounds = 2, .ms = 200 });
+	tracee_begin("time_limits", argc, argv, (struct tracee_options){ .rounds = 2, .ms = 200 });
 	signal(SIGUSR1, SIG_IGN);
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
