@@ -47,7 +47,7 @@ int main(void)
 	_exit(0);
 }
 END
-	$CC -O1 -g -o waits waits.c -pthread "$@"
+	$CC -O1 -g -o waits waits.c -pthread
 }
 
 # all_wait: each thread is where it waits.
@@ -60,7 +60,8 @@ all_wait() {
 
 begin_waiting() {
 	mkfifo in
-	exec {hold}<>in
+	exec {hold}<>in # so that it does not end
+	: "$hold"
 	./waits <in >out 2>err 3>&- &
 	pid=$!
 	started+=("$pid")
@@ -94,7 +95,7 @@ begin_waiting() {
 	refute_output --partial './'
 	# All of them are named: those that the kernel has.
 	assert_equal "$(grep -E '^(10 threads|thread)' <<<"$output" | grep -oE '\<[0-9]{3,}\>' | sort -n)" \
-		"$(ls "/proc/$pid/task" | sort -n)"
+		"$(find "/proc/$pid/task" -mindepth 1 -maxdepth 1 -printf '%f\n' | sort -n)"
 	run "$CPROF" stack --no-group "$pid"
 	assert_equal "$(grep -c '^thread [0-9]* "waits", sleeping$' <<<"$output")" 21
 	assert_equal "$("$CPROF" stack --json "$pid" | jq '.threads | length')" 21
@@ -183,8 +184,8 @@ END
 	waiting_program
 	"$CPROF" run -q -s 999 -t leaf -a -o x.data -- "$TRACEES/counted" --depth=5
 	"$CPROF" report x.data | LC_ALL=C grep -q $'[\x80-\xff]'
-	for command in 'report' 'replay' 'report --calls'; do
-		LC_ALL=C "$CPROF" $command x.data >out
+	for command in report replay; do
+		LC_ALL=C "$CPROF" "$command" x.data >out
 		assert_equal "$(LC_ALL=C grep -c $'[\x80-\xff]' out)" 0
 		[ -s out ]
 	done
@@ -224,7 +225,8 @@ print(pid, flush=True)
 sys.stdin.read()
 END
 	mkfifo in
-	exec {hold}<>in
+	exec {hold}<>in # so that it does not end
+	: "$hold"
 	python3 zombie.py <in >out 2>err 3>&- &
 	started+=($!)
 	until_true test -s out
