@@ -133,15 +133,19 @@ static bool is_fetched(const char *path)
 	return false;
 }
 
-/* Rust's own libraries and what they are made of, as rust.org and as Debian
- * builds them, and other people's crates. */
-static bool is_rust(const char *path)
+bool cp_path_is_rust_library(const char *path)
 {
 	return below(path, "/rustc", strlen("/rustc")) ||
 	       below(path, "/rust/deps", strlen("/rust/deps")) ||
 	       cp_starts_with(path, "/usr/src/rustc-") || cp_starts_with(path, "/opt/rust") ||
-	       strstr(path, "/lib/rustlib/src/") || strstr(path, "/.rustup/") ||
-	       strstr(path, "/.cargo/registry/") || is_fetched(path);
+	       strstr(path, "/lib/rustlib/src/") || strstr(path, "/.rustup/");
+}
+
+/* That, and other people's crates. */
+static bool is_rust(const char *path)
+{
+	return cp_path_is_rust_library(path) || strstr(path, "/.cargo/registry/") ||
+	       is_fetched(path);
 }
 
 bool cp_path_is_system(const char *path)

@@ -28,6 +28,9 @@ const char *cp_source_name(const struct cp_source_paths *paths, const char *path
 bool cp_path_is_system(const char *path);
 /* The same of programs and libraries: those in /usr/local are not. */
 bool cp_path_is_system_image(const char *path);
+/* Rust's own libraries and what they are made of, as rust.org and as Debian
+ * builds them. */
+bool cp_path_is_rust_library(const char *path);
 
 /* Does it count? A glob is compared with the path as recorded, where it lies
  * now and relative to the root; one that ends with '/' means all that is below. */

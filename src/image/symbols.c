@@ -359,8 +359,10 @@ static void name_unnamed(struct cp_raw_symbols *raw, uint64_t address, const cha
 			return;
 		unnamed = it;
 	}
-	if (unnamed)
-		unnamed->s.name = name; /* no symbol says so: it stays what it is */
+	if (!unnamed)
+		return;
+	unnamed->s.name = name;
+	unnamed->s.kind = CP_SYMBOL_FUNCTION;
 }
 
 /* A stripped program still says where it begins, and there, where main() is. */

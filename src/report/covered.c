@@ -60,9 +60,12 @@ static const struct cp_covered_line *next_uncertain(const struct cp_covered_file
 void cp_add_uncertain(struct cp_buf *out, const struct cp_covered_file *f, const char *before,
 		      const char *after)
 {
-	const struct cp_covered_line *end = f->lines.items + f->lines.count, *line, *last;
+	const struct cp_covered_line *end, *line, *last;
 
-	line = f->lines.count ? next_uncertain(f, f->lines.items) : end;
+	if (!f->lines.count)
+		return;
+	end = f->lines.items + f->lines.count;
+	line = next_uncertain(f, f->lines.items);
 	if (line == end)
 		return;
 	cp_buf_str(out, before);

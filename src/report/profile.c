@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/sourcepath.h"
 #include "base/text.h"
 #include "record/calls.h"
 
@@ -376,15 +377,9 @@ static bool is_c_library(const char *image)
 	return false;
 }
 
-/* Rust's own library, inlined: its sources are where rustc was built, or where
- * rustup puts them. */
 static bool is_rust_inlined(const struct cp_frame *f)
 {
-	return f->flags & CP_FRAME_INLINED && f->file &&
-	       (cp_starts_with(f->file, "/rustc/") || cp_starts_with(f->file, "/rust/deps/") ||
-		strstr(f->file, "/lib/rustlib/src/") || cp_starts_with(f->file, "library/core/") ||
-		cp_starts_with(f->file, "library/alloc/") ||
-		cp_starts_with(f->file, "library/std/"));
+	return f->flags & CP_FRAME_INLINED && f->file && cp_path_is_rust_library(f->file);
 }
 
 /* The one of a stack's frames, outermost first, that a hit is put down to. */

@@ -92,7 +92,7 @@ load tracees
 		left_alone "$tracee"
 		[ -s "rec.$signal" ]
 		[ ! -s attach.out ]
-		grep -q "cprof report" attach.err
+		grep -q "^Cost of profiling" attach.err
 		finish
 		assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
 	done

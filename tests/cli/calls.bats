@@ -293,9 +293,11 @@ areas() {
 	assert_equal "$(events x.data)" "recurse enter=2 leave=2 tail_call=0 unwind=0"
 	assert_equal "$("$CPROF" replay --json x.data |
 		jq -r 'select(.event == "enter") | "\(.args[0].text) \(.depth)"')" $'10 0\n8 1'
-	# A name that no call has is said; one that some have is none of that.
+	# A name that no call has is refused; one that some have is none of that.
 	run "$CPROF" run -q -t recurse,leaf --when 'nn > 7' -- "$TRACEES/counted"
-	assert_output --partial 'warning: the condition names what no call had'
+	assert_failure 125
+	assert_line "cprof: no function that matches 'recurse,leaf' has an argument 'nn'"
+	assert_line "cprof: the arguments there are: 'n'"
 	run "$CPROF" run -q -t recurse,leaf --when 'n > 7' -- "$TRACEES/counted"
 	refute_output --partial 'the condition names'
 }

@@ -113,7 +113,8 @@ fn folded(v: &[u64]) -> u64 {
 fn main() {
     let v: Vec<u64> = (0..100000).collect();
     let mut sum = 0u64;
-    for _ in 0..2000 { sum = sum.wrapping_add(folded(std::hint::black_box(&v))); }
+    let at: *const Vec<u64> = &v;
+    for _ in 0..2000 { sum = sum.wrapping_add(folded(unsafe { &*std::ptr::read_volatile(&at) })); }
     println!("{sum}");
 }
 END

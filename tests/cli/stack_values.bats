@@ -179,7 +179,8 @@ agree() {
 		tr -d '\r' | grep '^           ' >narrow
 	COLUMNS=60 script -qec "NO_COLOR=1 PAGER=cat '$CPROF' stack --args $tracee" /dev/null |
 		tr -d '\r' >below
-	grep -A 3 -E '^  #[0-9]+ .* leaf\+0x[0-9a-f]+ at ' below | sed -n '2p;4p' | diff - <(
+	# The place has a line of its own, too.
+	grep -A 4 -E '^  #[0-9]+ .* leaf\+0x[0-9a-f]+$' below | sed -n '3p;5p' | diff - <(
 		printf '           (%s\n            %s\n' 'what="a string on the heap",' 'c=BLUE,')
 	[ -s narrow ]
 	[ "$(LC_ALL=C.UTF-8 wc -L <narrow)" -le 60 ]
