@@ -306,6 +306,7 @@ let_go() {
 	rm -f stop
 	start "$MODULES/program" stop
 	local program=$pid controller
+	until_true test -e out # made by the child
 	mv out program.out
 	start env --default-signal=INT "$CPROF" attach --plugin-dir="$MODULES" \
 		--profile=lifecycle:called "$program"
