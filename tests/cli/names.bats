@@ -132,12 +132,13 @@ everything='1010 enter s const char *
 	build alone -static
 	mkfifo in
 	for how in lazy now alone; do
+		rm -f out
 		"./$how" <in >out 2>err 3>&- &
 		pid=$!
 		started+=("$pid")
 		exec 4>in
 		until_true grep -q 4 out
-		rm -f x.data
+		rm -f x.data attach.err
 		"$CPROF" attach -v -q -o x.data -t strlen -a -r --max-rate=0 "$pid" 2>attach.err 3>&- 4>&- &
 		local attached=$!
 		until_true awk '/strlen is/ { on = 1 } on && / breakpoints$/ { found = 1 } END { exit !found }' attach.err
