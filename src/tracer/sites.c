@@ -536,9 +536,9 @@ static void change(struct space *space, struct patch *patches, size_t n)
 }
 
 /* Takes out the breakpoints of those sites that `chosen` names and that no
- * other site at their address needs. */
+ * other site at their address needs; their state becomes `state`, but for hits. */
 static void disarm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
-		   const void *ctx)
+		   const void *ctx, uint16_t state)
 {
 	size_t size, i, n = 0;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
@@ -557,6 +557,7 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 		if (!site_armed(space, site))
 			continue;
 		site_disarm(space, site);
+		*site_state(space, site) |= state;
 		if (space_any_armed(space, space_site(space, site->address)))
 			continue;
 		patches[n] = (struct patch){ .address = site->address };
@@ -584,34 +585,19 @@ static bool in_group(const struct site *site, const void *ctx)
 
 void sites_disarm_in(struct space *space, uint32_t group)
 {
-	disarm(space, in_group, &group);
+	disarm(space, in_group, &group, 0);
 }
 
-static bool pauses(const struct space *space, const struct site *site)
+static bool pauses(const struct site *site, const void *ctx)
 {
+	const struct space *space = ctx;
+
 	return site->address && space->groups.items[site->group].g.flags & CP_GROUP_PAUSES;
 }
 
 void sites_pause(struct space *space)
 {
-	size_t size, i, n = 0;
-	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *patches = calloc(space->armed + 1, sizeof(*patches));
-
-	for (i = 0; patches && i < space->table->sites.count; i++) {
-		const struct site *site = &space->table->sites.items[i];
-
-		if (!pauses(space, site) || !site_armed(space, site))
-			continue;
-		site_disarm(space, site);
-		*site_state(space, site) |= STATE_PAUSED;
-		if (space_any_armed(space, space_site(space, site->address)))
-			continue;
-		patches[n] = (struct patch){ .address = site->address };
-		memcpy(patches[n].expect, trap, size);
-		memcpy(patches[n++].bytes, site->original, size);
-	}
-	change(space, patches, n);
+	disarm(space, pauses, space, STATE_PAUSED);
 }
 
 void sites_resume(struct space *space)
@@ -625,7 +611,7 @@ void sites_resume(struct space *space)
 		bool stands =
 			site->address && space_any_armed(space, space_site(space, site->address));
 
-		if (!pauses(space, site) || !(*site_state(space, site) & STATE_PAUSED))
+		if (!pauses(site, space) || !(*site_state(space, site) & STATE_PAUSED))
 			continue;
 		*site_state(space, site) &= (uint16_t)~STATE_PAUSED;
 		site_arm(space, site);
@@ -649,7 +635,7 @@ void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		return;
 	}
 	if (!(rq->flags & CP_DISARM_FORGET)) {
-		disarm(p->space, in_range, &range);
+		disarm(p->space, in_range, &range, 0);
 		return;
 	}
 	/* What was there is unmapped: nothing of it may be looked at again. */
