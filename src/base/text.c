@@ -341,6 +341,21 @@ void cp_add_time(struct cp_buf *out, uint64_t ns)
 		      value, units[i].unit);
 }
 
+void cp_add_bytes(struct cp_buf *out, uint64_t bytes)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	double value = (double)bytes;
+	size_t i;
+
+	for (i = 0; value >= 1023.5 && i + 1 < sizeof(units) / sizeof(units[0]); i++)
+		value /= 1024;
+	cp_buf_printf(out, "%.*f %s",
+		      !i || value >= 99.95 ? 0
+		      : value >= 9.995	   ? 1
+					   : 2,
+		      value, units[i]);
+}
+
 void cp_add_time_at_most(struct cp_buf *out, uint64_t ns, bool bound)
 {
 	cp_buf_str(out, bound ? "<= " : "");

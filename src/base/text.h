@@ -36,6 +36,8 @@ void cp_text_fit(struct cp_buf *out, const char *text, size_t columns);
 
 /* Appends "12.3 s", "450 ms", "6.2 µs". */
 void cp_add_time(struct cp_buf *out, uint64_t ns);
+/* "512 B", "1.50 KiB", "12.3 MiB" */
+void cp_add_bytes(struct cp_buf *out, uint64_t bytes);
 /* The same; "<= 45 µs" where that is a bound. */
 void cp_add_time_at_most(struct cp_buf *out, uint64_t ns, bool bound);
 

@@ -22,7 +22,7 @@
 #include "report/sources.h"
 
 struct export_options {
-	unsigned format, roots;
+	unsigned format, roots, of;
 	const char *output, *title, *diff;
 	struct cp_filter_options filter;
 	struct cp_source_options sources;
@@ -30,19 +30,25 @@ struct export_options {
 
 #define AT(field) offsetof(struct export_options, field)
 
-#define NAME(between, name, extension, binary, of_coverage, summary) #name,
-#define ALTERNATIVE(between, name, extension, binary, of_coverage, summary) between #name
-#define DESCRIPTION(between, name, extension, binary, of_coverage, summary) \
+#define NAME(between, name, extension, binary, made_of, of_coverage, summary) #name,
+#define ALTERNATIVE(between, name, extension, binary, made_of, of_coverage, summary) between #name
+#define DESCRIPTION(between, name, extension, binary, made_of, of_coverage, summary) \
 	"  " #name ": " summary "\n"
 #define ALL(X) CP_EXPORT_FORMATS(X) CP_EXPORT_COVERAGE_FORMATS(X)
 
 static const char *const format_names[] = { ALL(NAME) NULL };
+
+/* In the order of enum cp_profile_of. */
+static const char *const of_names[] = { "time", "bytes", "count", "live", NULL };
 
 static const struct cp_option rows[] = {
 	{ "format", 'f', CP_OPTION_CHOICE, AT(format), .value = ALL(ALTERNATIVE),
 	  .choices = format_names, .help = "what is written" },
 	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
 	  .completes = CP_COMPLETES_FILES, .help = "where to; standard output unless told, or -" },
+	{ "of", 0, CP_OPTION_CHOICE, AT(of), .value = "time|bytes|count|live", .choices = of_names,
+	  .help = "what stacks weigh: time, or of allocations all bytes, their number, the bytes "
+		  "never freed; bytes if there is nothing else" },
 	{ "title", 0, CP_OPTION_TEXT, AT(title), .value = "TEXT",
 	  .help = "instead of the command line" },
 	{ "roots", 0, CP_OPTION_CHOICE, AT(roots), .value = "auto|none|process|thread",
@@ -65,7 +71,7 @@ static const struct cp_option_group groups[] = {
 
 #define NOT_TOLD UINT32_MAX
 
-static const struct export_options defaults = { .format = NOT_TOLD };
+static const struct export_options defaults = { .format = NOT_TOLD, .of = NOT_TOLD };
 
 static bool to_stdout(const struct export_options *o)
 {
@@ -85,9 +91,12 @@ static CP_ERROR export_profile(const struct export_options *o, const struct cp_l
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
 	struct cp_export_options e = { .roots = (enum cp_tree_roots)o->roots, .title = o->title };
+	struct cp_filter_options filter = o->filter;
 	struct cp_loaded old = { 0 };
-	struct cp_error *err = o->diff ? cp_load(o->diff, &o->filter, &old) : NULL;
+	struct cp_error *err;
 
+	filter.of = loaded->profile->of;
+	err = o->diff ? cp_load(o->diff, &filter, &old) : NULL;
 	e.old = old.profile;
 	if (!err && to_stdout(o))
 		err = cp_export(format, loaded->profile, &e, stdout);
@@ -123,25 +132,26 @@ static CP_ERROR export_coverage(const struct export_options *o, const struct cp_
 	return err;
 }
 
-/* There is nothing in `r` for a format of stacks of time: what the program announced,
- * allocated, threw or waited for is events. */
-static bool holds_nothing_for(const struct cp_export_format *format, const struct cp_record *r)
+/* There is nothing in `p` for a format of stacks: what the program announced, threw or
+ * waited for is events. */
+static bool holds_nothing_for(const struct cp_export_format *format, const struct cp_profile *p)
 {
-	if (!format->write || format->write == cp_export_chrome ||
-	    format->write == cp_export_perfetto || format->write == cp_export_sqlite)
-		return false;
-	return !cp_record_sample_count(r) && !cp_record_call_count(r) &&
+	const struct cp_record *r = p->record;
+
+	return format->of == CP_EXPORT_OF_STACKS && p->of == CP_OF_TIME &&
+	       !cp_record_sample_count(r) && !cp_record_call_count(r) &&
 	       !cp_record_coverage_count(r);
 }
 
 static CP_ERROR nothing_for(const struct cp_export_format *format, const struct cp_record *r,
 			    const char *path)
 {
+	enum { ALLOCATIONS = 0 };
 	const struct {
 		const char *kind;
 		uint64_t count;
-	} kinds[] = { { "annotations", cp_record_annotation_count(r) },
-		      { "allocations", cp_record_heap_count(r) },
+	} kinds[] = { [ALLOCATIONS] = { "allocations", cp_record_heap_count(r) },
+		      { "annotations", cp_record_annotation_count(r) },
 		      { "exceptions", cp_record_exception_count(r) },
 		      { "waits for locks", cp_record_wait_count(r) } };
 	size_t i;
@@ -152,30 +162,93 @@ static CP_ERROR nothing_for(const struct cp_export_format *format, const struct 
 				cp_error_new(CP_ERR_USAGE, 0,
 					     "%s is of samples and calls, and %s holds %s alone",
 					     format->name, path, kinds[i].kind),
-				"for %s there are: chrome|perfetto|sqlite", kinds[i].kind);
+				"for %s there are: %schrome|perfetto|sqlite", kinds[i].kind,
+				i == ALLOCATIONS ? "--of=bytes|count|live, " : "");
 	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
 					  "%s is of samples and calls, and %s has none",
 					  format->name, path),
 			     "a program that is over before it is sampled once: cprof run -s 9999");
 }
 
+/* What was asked for by --of is there, and the format can hold it. */
+static CP_ERROR check_of(const struct export_options *o, const struct cp_profile *p,
+			 const char *path)
+{
+	const char *of = o->of == NOT_TOLD ? NULL : of_names[o->of];
+	struct cp_error *err;
+
+	if (!of || !cp_profile_of_heap(p))
+		return NULL;
+	if (!(cp_record_info(p->record)->holds & CP_RECORD_HAS_ALLOCATIONS))
+		return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+						  "--of=%s is of allocations, and %s holds none",
+						  of, path),
+				     "they are recorded by: cprof run --allocs -- CMD");
+	if (!p->total.weight && p->of != CP_OF_LIVE && !p->heap.count)
+		return cp_error_new(CP_ERR_USAGE, 0, "nothing was allocated%s in %s",
+				    cp_record_heap_count(p->record) ? " that passes the filter"
+								    : "",
+				    path);
+	if (p->of != CP_OF_LIVE || (!p->live_unknown && p->total.weight))
+		return NULL;
+	if (!p->live_unknown)
+		return cp_error_new(CP_ERR_USAGE, 0, "nothing of what was allocated was left in %s",
+				    path);
+	err = cp_error_new(CP_ERR_USAGE, 0,
+			   "what is left is not known: allocations of %s were watched in pieces of "
+			   "the time",
+			   path);
+	return cp_error_hint(err, "cprof run --allocs --max-rate=0 watches all of them");
+}
+
+/* The kind that was chosen for who did not say, and what makes it less than whole. */
+static void tell_of(const struct export_options *o, const struct cp_profile *p)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!cp_profile_of_heap(p))
+		return;
+	cp_profile_caveat(p, &text);
+	if (o->of != NOT_TOLD && !text.size)
+		return;
+	cp_buf_clear(&text);
+	cp_export_amount(p, &text);
+	fprintf(stderr, "cprof: %s%s\n", text.bytes ? text.bytes : "",
+		o->of != NOT_TOLD ? ""
+		: p->live_unknown ? " (--of=count: their number)"
+				  : " (--of=count|live: their number, what was not freed)");
+}
+
+static CP_ERROR check(const struct export_options *o, const struct cp_loaded *loaded,
+		      const char *path)
+{
+	const struct cp_export_format *format = &cp_export_formats[o->format];
+
+	if (holds_nothing_for(format, loaded->profile))
+		return nothing_for(format, loaded->record, path);
+	return check_of(o, loaded->profile, path);
+}
+
 static CP_ERROR export(const struct export_options *o, const char *path)
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
+	struct cp_filter_options filter = o->filter;
 	struct cp_loaded loaded = { 0 };
-	struct cp_error *err = cp_load(path, &o->filter, &loaded);
 	bool covered, profiled;
+	struct cp_error *err;
 
-	if (err)
-		return err;
-	if (holds_nothing_for(format, loaded.record)) {
-		err = nothing_for(format, loaded.record, path);
+	if (format->of == CP_EXPORT_OF_STACKS)
+		filter.of = o->of == NOT_TOLD ? CP_OF_AUTO : (enum cp_profile_of)o->of;
+	CP_TRY(cp_load(path, &filter, &loaded));
+	err = check(o, &loaded, path);
+	if (err) {
 		cp_unload(&loaded);
 		return err;
 	}
+	tell_of(o, loaded.profile);
 	covered = cp_record_coverage_count(loaded.record);
 	profiled = cp_record_sample_count(loaded.record) || cp_record_call_count(loaded.record) ||
-		   !covered;
+		   cp_profile_of_heap(loaded.profile) || !covered;
 	if (format->write && profiled)
 		err = export_profile(o, &loaded);
 	else if (covered && (format->cover || format->cover_directory))
@@ -203,6 +276,14 @@ static int run_export(struct cp_args *args)
 
 	if (o->format == NOT_TOLD)
 		return cp_usage(args, "which format? Name one: --format=%s", ALL(ALTERNATIVE));
+	if (o->of != NOT_TOLD && cp_export_formats[o->format].of != CP_EXPORT_OF_STACKS)
+		return cp_usage(args,
+				"%s has no stacks that could weigh anything else: --of is of "
+				"flamegraph, html, folded, speedscope, pprof, callgrind%s",
+				cp_export_formats[o->format].name,
+				cp_export_formats[o->format].of == CP_EXPORT_OF_EVENTS
+					? "; it has each allocation anyway"
+					: "");
 	if (!o->output && cp_export_formats[o->format].binary && isatty(STDOUT_FILENO))
 		return cp_usage(args, "%s is not for a terminal: name a file with --output=FILE",
 				cp_export_formats[o->format].name);

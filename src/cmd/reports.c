@@ -91,6 +91,7 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 		f.image = filter->image;
 		f.pid = (int32_t)filter->pid;
 		f.state = (enum cp_profile_state)filter->state;
+		f.of = filter->of;
 		f.no_costs = filter->no_costs;
 		if (filter->time)
 			CP_TRY(read_time(filter->time, &f));

@@ -17,7 +17,9 @@ struct cp_filter_options {
 	const char *thread, *image, *time;
 	uint64_t pid;
 	unsigned state;
-	bool no_costs; /* no option: see struct cp_profile_filter */
+	/* no options: see struct cp_profile_filter */
+	enum cp_profile_of of;
+	bool no_costs;
 };
 extern const struct cp_option cp_filter_options[];
 extern const struct cp_option cp_call_filter_options[]; /* of calls, for the same struct */

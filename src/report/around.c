@@ -24,9 +24,9 @@ static void edge_row(struct cp_table *t, const struct cp_profile *p, const struc
 	const struct cp_function *f =
 		e->function == CP_RECORD_NONE ? NULL : &p->functions.items[e->function];
 
-	cp_table_percent(t, e->cost.ns, whole);
-	cp_table_bar(t, e->cost.ns, most, whole);
-	cp_table_time(t, CP_PAINT_PLAIN, e->cost.ns);
+	cp_table_percent(t, e->cost.weight, whole);
+	cp_table_bar(t, e->cost.weight, most, whole);
+	cp_table_time(t, CP_PAINT_PLAIN, e->cost.weight);
 	cp_table_name(t, CP_PAINT_DIM, f ? cp_profile_image_name(p, f) : "");
 	cp_table_name(t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM, f ? f->name : none);
 }
@@ -40,7 +40,7 @@ static void edges(const struct cp_profile *p, const struct cp_edges *list, uint6
 
 	cp_table_init(&t, edge_columns, 5);
 	for (i = 0; i < list->count && (!o->limit || i < o->limit); i++)
-		edge_row(&t, p, &list->items[i], list->items[0].cost.ns, whole, none);
+		edge_row(&t, p, &list->items[i], list->items[0].cost.weight, whole, none);
 	cp_table_print(&t, look, out);
 	if (i < list->count)
 		cp_buf_printf(out, "  and %zu more (--limit=0 shows all)\n", list->count - i);
@@ -65,18 +65,18 @@ static void the_function(const struct cp_profile *p, const struct cp_butterfly *
 	cp_buf_str(out, "  ");
 	cp_paint(out, look, CP_PAINT_DIM, image.bytes ? image.bytes : "");
 	cp_buf_str(out, "\n  total ");
-	cp_add_percent(out, f->total.ns, p->total.ns);
+	cp_add_percent(out, f->total.weight, p->total.weight);
 	cp_buf_str(out, ", ");
-	cp_add_time(out, f->total.ns);
+	cp_add_time(out, f->total.weight);
 	cp_buf_str(out, " · self ");
-	cp_add_percent(out, f->self.ns, p->total.ns);
+	cp_add_percent(out, f->self.weight, p->total.weight);
 	cp_buf_str(out, ", ");
-	cp_add_time(out, f->self.ns);
+	cp_add_time(out, f->self.weight);
 	cp_buf_u8(out, '\n');
 	if (b->deepest > 1) {
 		cp_buf_clear(&name);
 		cp_buf_str(&name, "  recursive: ");
-		cp_add_percent(&name, b->recursive.ns, f->total.ns);
+		cp_add_percent(&name, b->recursive.weight, f->total.weight);
 		cp_buf_printf(&name, " of it with more than one on the stack, up to %zu deep",
 			      b->deepest);
 		cp_add_wrapped(out, look, 0, 4, name.bytes ? name.bytes : "");
@@ -93,7 +93,7 @@ CP_ERROR cp_report_neighbours(const struct cp_profile *p, uint32_t function,
 	if (function == CP_RECORD_NONE)
 		return cp_error_new(CP_ERR_USAGE, 0, "callers and callees of which function?");
 	CP_TRY(cp_butterfly_build(p, function, &b));
-	whole = p->functions.items[function].total.ns;
+	whole = p->functions.items[function].total.weight;
 	the_function(p, &b, look, out);
 	if (o->what != CP_REPORT_CALLEES) {
 		cp_report_title(out, look, "Callers", "who called it, share of its total");
@@ -142,10 +142,11 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, uint32_t function,
 	for (i = 0; i < lines.items.count && (!o->limit || i < o->limit); i++) {
 		const struct cp_line *line = &lines.items.items[i];
 
-		cp_table_percent(&t, line->self.ns, p->total.ns);
-		cp_table_bar(&t, line->self.ns, lines.items.items[0].self.ns, p->total.ns);
-		cp_table_time(&t, CP_PAINT_PLAIN, line->self.ns);
-		cp_table_percent(&t, line->total.ns, p->total.ns);
+		cp_table_percent(&t, line->self.weight, p->total.weight);
+		cp_table_bar(&t, line->self.weight, lines.items.items[0].self.weight,
+			     p->total.weight);
+		cp_table_time(&t, CP_PAINT_PLAIN, line->self.weight);
+		cp_table_percent(&t, line->total.weight, p->total.weight);
 		line_place(&t, line);
 		cp_buf_clear(&text);
 		if (line->file)
@@ -194,7 +195,7 @@ static bool is_shown(const struct tree_printer *t, uint32_t node)
 {
 	const struct cp_node *n = &t->tree->nodes.items[node];
 
-	return n->total.ns >= t->least_ns && (n->total.ns || n->total.ticks);
+	return n->total.weight >= t->least_ns && (n->total.weight || n->total.ticks);
 }
 
 static void percent_cell(struct tree_printer *t, uint64_t ns)
@@ -220,8 +221,8 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 	struct cp_buf lead CP_CLEANUP(cp_buf_free) = { 0 };
 	size_t taken, room = SIZE_MAX;
 
-	percent_cell(t, n->total.ns);
-	percent_cell(t, n->self.ns);
+	percent_cell(t, n->total.weight);
+	percent_cell(t, n->self.weight);
 	cp_buf_add(&lead, t->rails.bytes, s->rails);
 	if (s->branches)
 		cp_buf_str(&lead, s->last ? "└─ " : "├─ ");
@@ -229,7 +230,7 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 	cp_add_name(&name, raw.bytes ? raw.bytes : "");
 	if (n->inlined)
 		cp_buf_str(&name, " (inlined)");
-	if (n->guessed_ns)
+	if (n->guessed)
 		cp_buf_str(&name, " (guessed)");
 	taken = 18 + (lead.bytes ? cp_text_columns(lead.bytes) : 0);
 	if (t->look->columns)
@@ -301,7 +302,7 @@ CP_ERROR cp_report_tree(const struct cp_profile *p, const struct cp_report_optio
 	bool done;
 
 	CP_TRY(cp_tree_build(p, o->roots, &tree));
-	t.whole = p->total.ns;
+	t.whole = p->total.weight;
 	t.least_ns = (uint64_t)(o->least * (double)t.whole);
 	cp_report_title(out, look, "Call tree", NULL);
 	cp_paint(out, look, CP_PAINT_DIM, "   total    self  function\n");

@@ -5,11 +5,13 @@
  * it calls; so of a function that is on a stack more than once only the
  * innermost one counts there, or it would cost more than the program. Calls
  * are not counted by sampling: the number given is that of samples. Of a
- * recording of calls it is that of calls, and costs are the time in them.
+ * recording of calls it is that of calls, and costs are the time in them; of
+ * allocations it is theirs.
  */
 #include "report/calls.h"
 #include "report/export.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -148,7 +150,7 @@ static CP_ERROR write_items(struct callgrind *c)
 			cp_buf_printf(&c->sink->buf, "calls=%" PRIu64 " %u\n", calls_of(c, it),
 				      c->p->functions.items[it->at.callee].decl_line);
 		}
-		cp_buf_printf(&c->sink->buf, "%u %" PRIu64 "\n", it->at.line, it->cost.ns);
+		cp_buf_printf(&c->sink->buf, "%u %" PRIu64 "\n", it->at.line, it->cost.weight);
 		cp_sink_spill(c->sink);
 	}
 	return NULL;
@@ -156,6 +158,7 @@ static CP_ERROR write_items(struct callgrind *c)
 
 static CP_ERROR write_all(struct callgrind *c, const struct cp_export_options *o)
 {
+	const struct cp_unit *unit = c->p->unit;
 	struct cp_buf *out = &c->sink->buf;
 	size_t i;
 
@@ -165,18 +168,19 @@ static CP_ERROR write_all(struct callgrind *c, const struct cp_export_options *o
 	if (c->p->by_calls)
 		CP_TRY(cp_calls_build(c->p, &c->calls));
 	for (i = 0; i < c->p->hits.count; i++)
-		CP_TRY(add_hit(c, i));
+		if (c->p->hits.items[i].cost.ticks || c->p->hits.items[i].cost.weight)
+			CP_TRY(add_hit(c, i));
 	if (c->costs.count)
 		qsort(c->costs.items, c->costs.count, sizeof(*c->costs.items), compare);
 	cp_export_title(c->p, o, &c->text);
 	cp_buf_str(out, "# callgrind format\nversion: 1\ncreator: cprof\ncmd: ");
 	cp_escape(out, CP_ESCAPE_TERMINAL, c->text.bytes ? c->text.bytes : "", c->text.size);
 	cp_buf_printf(out,
-		      "\npositions: line\nevent: ns : Nanoseconds\nevents: ns\n"
-		      "summary: %" PRIu64 "\n",
-		      c->p->total.ns);
+		      "\npositions: line\nevent: %s : %c%s\nevents: %s\nsummary: %" PRIu64 "\n",
+		      unit->symbol, toupper((unsigned char)unit->measure[0]), unit->measure + 1,
+		      unit->symbol, c->p->total.weight);
 	CP_TRY(write_items(c));
-	cp_buf_printf(out, "\ntotals: %" PRIu64 "\n", c->p->total.ns);
+	cp_buf_printf(out, "\ntotals: %" PRIu64 "\n", c->p->total.weight);
 	return NULL;
 }
 

@@ -67,7 +67,7 @@ static void close_slice(struct cp_chrome *c)
 	cp_chrome_microseconds(c, "dur", c->end_ns - s->from_ns);
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_u64(&c->j, "depth", c->open.count);
-	cp_json_u64(&c->j, "weight_ns", s->cost.ns);
+	cp_json_u64(&c->j, "weight_ns", s->cost.weight);
 	cp_json_u64(&c->j, "samples", s->cost.ticks);
 	if (frame->flags & CP_FRAME_INLINED)
 		cp_json_bool(&c->j, "inlined", true);
@@ -166,7 +166,7 @@ static void write_names(struct cp_chrome *c)
 		const struct cp_record_thread *t = cp_record_get_thread(c->p->record, (uint32_t)i);
 		const char *said = said_name(c, (uint32_t)i);
 		uint32_t process = cp_profile_process(c->p, (uint32_t)i);
-		bool sampled = c->p->threads[i].ns || c->p->threads[i].ticks;
+		bool sampled = c->p->threads[i].weight || c->p->threads[i].ticks;
 
 		if (!t || (!sampled && !c->beside))
 			continue;
@@ -315,6 +315,8 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	bool held = call->kind == CP_RECORD_HEAP_SIZE;
 
 	CP_TRY(cp_heap_follow(&c->heap, thread, function, call));
+	if (!cp_profile_accepts_thread(c->p, thread))
+		return NULL;
 	cp_json_begin(&c->j, NULL, '{');
 	cp_json_str(&c->j, "ph", "C");
 	cp_json_str(&c->j, "name", held ? "heap held" : "heap in use");
@@ -349,7 +351,7 @@ static CP_ERROR write_all(struct cp_chrome *c, const char *title)
 	cp_json_begin(&c->j, "otherData", '{');
 	cp_json_str(&c->j, "title", title);
 	cp_json_str(&c->j, "exporter", "cprof");
-	cp_json_u64(&c->j, "total_ns", c->p->total.ns);
+	cp_json_u64(&c->j, "total_ns", c->p->total.weight);
 	cp_json_u64(&c->j, "samples", c->p->total.ticks);
 	cp_json_end(&c->j, '}');
 	cp_json_begin(&c->j, "traceEvents", '[');

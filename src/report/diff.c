@@ -41,7 +41,7 @@ static CP_ERROR add_side(struct cp_diff *d, struct cp_interner *keys, bool new)
 	struct cp_diff_row *row = NULL;
 
 	cp_vec_for_each(&p->functions, f) {
-		if (!f->total.ns && !f->total.ticks)
+		if (!f->total.weight && !f->total.ticks)
 			continue;
 		CP_TRY(row_for(d, keys, p, f, &row));
 		cp_cost_add(new ? &row->new_self : &row->old_self, &f->self);
@@ -59,7 +59,7 @@ static double amount(const struct cp_diff *d, const struct cp_profile *p, uint64
 
 	switch (d->options.by) {
 	case CP_DIFF_BY_SHARE:
-		return 100 * cp_share(ns, p->total.ns);
+		return 100 * cp_share(ns, p->total.weight);
 	case CP_DIFF_BY_RATE:
 		return cp_share(ns, duration) * (double)CP_NS_PER_S;
 	case CP_DIFF_BY_TIME:
@@ -94,7 +94,7 @@ double cp_diff_deviations(size_t rows)
 bool cp_diff_matters(const struct cp_profile *old, uint64_t old_ns, const struct cp_profile *new,
 		     uint64_t new_ns, double deviations)
 {
-	double a = cp_share(old_ns, old->total.ns), b = cp_share(new_ns, new->total.ns);
+	double a = cp_share(old_ns, old->total.weight), b = cp_share(new_ns, new->total.weight);
 	double n = (double)old->total.ticks, m = (double)new->total.ticks, p, half;
 
 	if (n < 1 || m < 1)
@@ -114,16 +114,16 @@ static double variance(double amount_, uint64_t ticks, double one)
 /* What one sample stands for. */
 static double one_of(const struct cp_diff *d, const struct cp_profile *p)
 {
-	return p->total.ticks ? amount(d, p, p->total.ns) / (double)p->total.ticks : 0;
+	return p->total.ticks ? amount(d, p, p->total.weight) / (double)p->total.ticks : 0;
 }
 
 static bool matters(const struct cp_diff *d, const struct cp_cost *before,
 		    const struct cp_cost *after, double deviations)
 {
-	double a = amount(d, d->old, before->ns), b = amount(d, d->new, after->ns);
+	double a = amount(d, d->old, before->weight), b = amount(d, d->new, after->weight);
 
 	if (d->options.by == CP_DIFF_BY_SHARE)
-		return cp_diff_matters(d->old, before->ns, d->new, after->ns, deviations);
+		return cp_diff_matters(d->old, before->weight, d->new, after->weight, deviations);
 	return fabs(b - a) > deviations * sqrt(variance(a, before->ticks, one_of(d, d->old)) +
 					       variance(b, after->ticks, one_of(d, d->new)));
 }
@@ -163,8 +163,8 @@ CP_ERROR cp_diff_build(const struct cp_profile *old, const struct cp_profile *ne
 	}
 	deviations = cp_diff_deviations(d.rows.count);
 	cp_vec_for_each(&d.rows, row) {
-		row->self = change(&d, row->old_self.ns, row->new_self.ns);
-		row->total = change(&d, row->old_total.ns, row->new_total.ns);
+		row->self = change(&d, row->old_self.weight, row->new_self.weight);
+		row->total = change(&d, row->old_total.weight, row->new_total.weight);
 		row->self_matters = matters(&d, &row->old_self, &row->new_self, deviations);
 		row->total_matters = matters(&d, &row->old_total, &row->new_total, deviations);
 	}
@@ -217,7 +217,7 @@ static void amount_cell(struct cp_table *t, const struct cp_diff *d, const struc
 	if (!there)
 		cp_buf_str(&text, "-");
 	else if (d->options.by == CP_DIFF_BY_SHARE)
-		cp_add_percent(&text, ns, p->total.ns);
+		cp_add_percent(&text, ns, p->total.weight);
 	else
 		cp_add_time(&text, (uint64_t)amount(d, p, ns));
 	cp_table_cell(t, there ? CP_PAINT_PLAIN : CP_PAINT_DIM, "%s", text.bytes ? text.bytes : "");
@@ -230,8 +230,8 @@ static void add_amounts(struct cp_buf *line, const struct cp_profile *p)
 		cp_add_time(line, cp_report_duration(p->record));
 		return;
 	}
-	cp_add_time(line, p->total.ns);
-	cp_buf_printf(line, " %s in ", cp_report_unit(p));
+	cp_add_time(line, p->total.weight);
+	cp_buf_printf(line, " %s in ", p->unit->of);
 	cp_add_time(line, cp_report_duration(p->record));
 	cp_buf_str(line, ", ");
 	if (p->by_calls)
@@ -296,11 +296,11 @@ static void section(const struct cp_diff *d, bool hotter, const struct cp_look *
 			continue;
 		count++;
 		change_cell(&t, d, row->self, row->self_matters);
-		amount_cell(&t, d, d->old, row->old_self.ns, row->in_old);
-		amount_cell(&t, d, d->new, row->new_self.ns, row->in_new);
+		amount_cell(&t, d, d->old, row->old_self.weight, row->in_old);
+		amount_cell(&t, d, d->new, row->new_self.weight, row->in_new);
 		change_cell(&t, d, row->total, row->total_matters);
-		amount_cell(&t, d, d->old, row->old_total.ns, row->in_old);
-		amount_cell(&t, d, d->new, row->new_total.ns, row->in_new);
+		amount_cell(&t, d, d->old, row->old_total.weight, row->in_old);
+		amount_cell(&t, d, d->new, row->new_total.weight, row->in_new);
 		cp_table_name(&t, CP_PAINT_DIM, row->image);
 		cp_table_name(&t, CP_PAINT_PLAIN, row->name);
 	}
@@ -317,7 +317,7 @@ static bool has_calls(const struct cp_diff *d)
 /* Nothing was sampled or traced. */
 static bool only_coverage(const struct cp_profile *p)
 {
-	return has_coverage(p) && !p->total.ticks && !p->total.ns;
+	return has_coverage(p) && !p->total.ticks && !p->total.weight;
 }
 
 static CP_ERROR coverage(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out)
@@ -358,28 +358,28 @@ static void add_profile(const struct cp_profile *p, const char *key, struct cp_j
 {
 	cp_json_begin(j, key, '{');
 	cp_json_u64(j, "samples", p->by_calls ? 0 : p->total.ticks);
-	cp_json_u64(j, "total_ns", p->total.ns);
+	cp_json_u64(j, "total_ns", p->total.weight);
 	cp_json_u64(j, "duration_ns", cp_report_duration(p->record));
 	cp_json_end(j, '}');
 }
 
 static void add_row(const struct cp_diff *d, const struct cp_diff_row *row, struct cp_json *j)
 {
-	uint64_t old_total = d->old->total.ns, new_total = d->new->total.ns;
+	uint64_t old_total = d->old->total.weight, new_total = d->new->total.weight;
 
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "function", row->name);
 	cp_json_str(j, "image", row->image);
-	cp_json_u64(j, "old_self_ns", row->old_self.ns);
-	cp_json_u64(j, "new_self_ns", row->new_self.ns);
-	cp_json_u64(j, "old_total_ns", row->old_total.ns);
-	cp_json_u64(j, "new_total_ns", row->new_total.ns);
+	cp_json_u64(j, "old_self_ns", row->old_self.weight);
+	cp_json_u64(j, "new_self_ns", row->new_self.weight);
+	cp_json_u64(j, "old_total_ns", row->old_total.weight);
+	cp_json_u64(j, "new_total_ns", row->new_total.weight);
 	cp_json_f64(j, "self_points",
-		    100 * (cp_share(row->new_self.ns, new_total) -
-			   cp_share(row->old_self.ns, old_total)));
+		    100 * (cp_share(row->new_self.weight, new_total) -
+			   cp_share(row->old_self.weight, old_total)));
 	cp_json_f64(j, "total_points",
-		    100 * (cp_share(row->new_total.ns, new_total) -
-			   cp_share(row->old_total.ns, old_total)));
+		    100 * (cp_share(row->new_total.weight, new_total) -
+			   cp_share(row->old_total.weight, old_total)));
 	cp_json_f64(j, "self_change", row->self);
 	cp_json_f64(j, "total_change", row->total);
 	cp_json_bool(j, "self_matters", row->self_matters);

@@ -10,12 +10,19 @@
 #include "base/cleanup.h"
 #include "base/create.h"
 #include "report/report.h"
+#include "report/table.h"
 
 const struct cp_export_format cp_export_formats[] = {
-#define ROW(between, name, extension, binary, pages, summary) \
-	{ #name, summary, extension, binary, .write = cp_export_##name, .cover_directory = pages },
-#define COVERAGE_ROW(between, name, extension, binary, function, summary) \
-	{ #name, summary, extension, binary, .cover = function },
+#define ROW(between, name, extension, binary, made_of, pages, summary) \
+	{ #name, \
+	  summary, \
+	  extension, \
+	  binary, \
+	  made_of, \
+	  .write = cp_export_##name, \
+	  .cover_directory = pages },
+#define COVERAGE_ROW(between, name, extension, binary, made_of, function, summary) \
+	{ #name, summary, extension, binary, made_of, .cover = function },
 	CP_EXPORT_FORMATS(ROW) CP_EXPORT_COVERAGE_FORMATS(COVERAGE_ROW)
 #undef ROW
 #undef COVERAGE_ROW
@@ -177,4 +184,23 @@ void cp_export_title(const struct cp_profile *p, const struct cp_export_options 
 		cp_report_command(p->record, out);
 	if (!out->size)
 		cp_buf_str(out, "cprof");
+	if (cp_profile_of_heap(p))
+		cp_export_amount(p, out);
+}
+
+void cp_export_amount(const struct cp_profile *p, struct cp_buf *out)
+{
+	struct cp_buf caveat CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (out->size)
+		cp_buf_str(out, ": ");
+	p->unit->add(out, p->total.weight);
+	cp_buf_printf(out, " %s", p->unit->of);
+	if (p->of != CP_OF_COUNT) {
+		cp_buf_str(out, " in ");
+		cp_add_plural(out, p->total.ticks, p->unit->tick, p->unit->ticks);
+	}
+	cp_profile_caveat(p, &caveat);
+	if (caveat.size)
+		cp_buf_printf(out, ", %s", caveat.bytes);
 }

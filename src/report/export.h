@@ -17,10 +17,14 @@ struct cp_export_options {
 	const struct cp_profile *old; /* flamegraph: color by the difference; or NULL */
 };
 
+/* What a format is made of: weights of stacks, or each event for itself. */
+enum cp_export_of { CP_EXPORT_OF_COVERAGE, CP_EXPORT_OF_STACKS, CP_EXPORT_OF_EVENTS };
+
 struct cp_export_format {
 	const char *name, *summary;
 	const char *extension; /* of the file it is written to unless told */
 	bool binary; /* not for a terminal */
+	enum cp_export_of of;
 	/* What it can be made of; NULL: not of that. */
 	struct cp_error *(*write)(const struct cp_profile *p, const struct cp_export_options *o,
 				  struct cp_sink *sink);
@@ -29,31 +33,38 @@ struct cp_export_format {
 };
 
 /* One row a format: what stands before its name in a list of all, name, file
- * extension, whether it is binary (not for a terminal), what makes pages of
- * coverage of that name, summary. */
+ * extension, whether it is binary (not for a terminal), what it is made of, what makes
+ * pages of coverage of that name, summary. */
 #define CP_EXPORT_FORMATS(X) \
-	X("", flamegraph, "svg", false, NULL, "one self-contained SVG, searchable and zoomable") \
-	X("|", html, "html", false, cp_coverage_html, \
+	X("", flamegraph, "svg", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "one self-contained SVG, searchable and zoomable") \
+	X("|", html, "html", false, CP_EXPORT_OF_STACKS, cp_coverage_html, \
 	  "one self-contained page: flame graph and tables; of coverage, a directory of pages") \
-	X("|", folded, "folded", false, NULL, "a line a stack with its nanoseconds (FlameGraph)") \
-	X("|", chrome, "json", false, NULL, \
+	X("|", folded, "folded", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "a line a stack with its nanoseconds or bytes (FlameGraph)") \
+	X("|", chrome, "json", false, CP_EXPORT_OF_EVENTS, NULL, \
 	  "trace events on a time line (Perfetto, chrome://tracing)") \
-	X("|", speedscope, "speedscope.json", false, NULL, "a profile a thread (speedscope.app)") \
-	X("|", pprof, "pb.gz", true, NULL, "gzipped protobuf (pprof, Pyroscope, Parca)") \
-	X("|", callgrind, "callgrind", false, NULL, \
+	X("|", speedscope, "speedscope.json", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "a profile a thread (speedscope.app)") \
+	X("|", pprof, "pb.gz", true, CP_EXPORT_OF_STACKS, NULL, \
+	  "gzipped protobuf (pprof, Pyroscope, Parca)") \
+	X("|", callgrind, "callgrind", false, CP_EXPORT_OF_STACKS, NULL, \
 	  "cost of functions, lines, calls (KCachegrind)") \
-	X("|", perfetto, "pftrace", true, NULL, "calls and samples as protobuf (Perfetto)") \
-	X("|", sqlite, "sqlite", true, NULL, "a database of calls, arguments, samples (sqlite3)")
+	X("|", perfetto, "pftrace", true, CP_EXPORT_OF_EVENTS, NULL, \
+	  "calls and samples as protobuf (Perfetto)") \
+	X("|", sqlite, "sqlite", true, CP_EXPORT_OF_EVENTS, NULL, \
+	  "a database of calls, samples, allocations (sqlite3)")
 
 /* Of coverage alone: the same, with what writes it. */
 #define CP_EXPORT_COVERAGE_FORMATS(X) \
-	X("|", lcov, "info", false, cp_coverage_lcov, \
+	X("|", lcov, "info", false, CP_EXPORT_OF_COVERAGE, cp_coverage_lcov, \
 	  "coverage: a tracefile (lcov, genhtml, Codecov, Coveralls)") \
-	X("|", cobertura, "xml", false, cp_coverage_cobertura, \
+	X("|", cobertura, "xml", false, CP_EXPORT_OF_COVERAGE, cp_coverage_cobertura, \
 	  "coverage: XML (GitLab, Jenkins, Azure, diff-cover)") \
-	X("|", sonarqube, "xml", false, cp_coverage_sonarqube, \
+	X("|", sonarqube, "xml", false, CP_EXPORT_OF_COVERAGE, cp_coverage_sonarqube, \
 	  "coverage: SonarQube's generic XML") \
-	X("|", json, "json", false, cp_coverage_gcovr, "coverage: gcovr's JSON (gcovr -a)")
+	X("|", json, "json", false, CP_EXPORT_OF_COVERAGE, cp_coverage_gcovr, \
+	  "coverage: gcovr's JSON (gcovr -a)")
 
 /* Ends with a row without name. */
 extern const struct cp_export_format cp_export_formats[];
@@ -81,7 +92,8 @@ CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
 #define CP_EXPORT_WRITER(name) \
 	CP_ERROR cp_export_##name(const struct cp_profile *p, const struct cp_export_options *o, \
 				  struct cp_sink *sink)
-#define CP_EXPORT_DECLARE(between, name, extension, binary, pages, summary) CP_EXPORT_WRITER(name);
+#define CP_EXPORT_DECLARE(between, name, extension, binary, of, pages, summary) \
+	CP_EXPORT_WRITER(name);
 CP_EXPORT_FORMATS(CP_EXPORT_DECLARE)
 #undef CP_EXPORT_DECLARE
 
@@ -90,8 +102,11 @@ CP_EXPORT_FORMATS(CP_EXPORT_DECLARE)
 /* Samples that the filter lets through, by thread, then time. *ret holds
  * indices into cp_record_samples(), the caller's to free. */
 CP_ERROR cp_export_by_thread(const struct cp_profile *p, uint32_t **ret, size_t *count_ret);
-/* `title`, or the command, or "cprof"; raw. */
+/* `title`, or the command, or "cprof", and of allocations how much it is of what; raw. */
 void cp_export_title(const struct cp_profile *p, const struct cp_export_options *o,
 		     struct cp_buf *out);
+/* Appends, behind ": " if there is something: "1.20 MiB allocated in 34 allocations",
+ * and what has to be known of that. */
+void cp_export_amount(const struct cp_profile *p, struct cp_buf *out);
 
 #endif

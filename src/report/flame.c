@@ -57,8 +57,8 @@ static int by_total(const void *va, const void *vb, void *ctx)
 	const struct cp_profile_image *a = &p->images.items[*(const uint32_t *)va];
 	const struct cp_profile_image *b = &p->images.items[*(const uint32_t *)vb];
 
-	if (a->total.ns != b->total.ns)
-		return a->total.ns < b->total.ns ? 1 : -1;
+	if (a->total.weight != b->total.weight)
+		return a->total.weight < b->total.weight ? 1 : -1;
 	return strcmp(a->name, b->name);
 }
 
@@ -96,8 +96,8 @@ static CP_ERROR choose_families(struct cp_flame *f)
 
 static double share_change(const struct cp_flame *f, uint32_t node)
 {
-	return cp_share(f->tree.nodes.items[node].total.ns, f->p->total.ns) -
-	       cp_share(f->old_ns[node], f->old->total.ns);
+	return cp_share(f->tree.nodes.items[node].total.weight, f->p->total.weight) -
+	       cp_share(f->old_weights[node], f->old->total.weight);
 }
 
 /* From -CP_FLAME_HEATS (cooler) to CP_FLAME_HEATS. */
@@ -107,8 +107,8 @@ static int heat(const struct cp_flame *f, uint32_t node)
 	int steps;
 
 	if (f->heat_most <= 0 ||
-	    !cp_diff_matters(f->old, f->old_ns[node], f->p, f->tree.nodes.items[node].total.ns,
-			     f->deviations))
+	    !cp_diff_matters(f->old, f->old_weights[node], f->p,
+			     f->tree.nodes.items[node].total.weight, f->deviations))
 		return 0;
 	steps = (int)ceil(pow(fabs(by) / f->heat_most, 0.7) * CP_FLAME_HEATS);
 	steps = steps > CP_FLAME_HEATS ? CP_FLAME_HEATS : steps;
@@ -211,7 +211,7 @@ static bool index_tree(const struct cp_tree *old, struct cp_interner *in, uint32
 		    !cp_intern(in, key->bytes, key->size, &n, NULL))
 			return false;
 		numbers[i] = n + 1;
-		ns[n + 1] += node->total.ns;
+		ns[n + 1] += node->total.weight;
 	}
 	return true;
 }
@@ -228,14 +228,14 @@ static bool compare_trees(struct cp_flame *f, const struct cp_tree *old)
 	uint32_t i, n = 0;
 
 	if (ok)
-		f->old_ns[0] = old->nodes.items[0].total.ns;
+		f->old_weights[0] = old->nodes.items[0].total.weight;
 	if (numbers)
 		memset(numbers, 0, old->nodes.count * sizeof(*numbers));
 	for (i = 1; ok && i < f->tree.nodes.count; i++) {
 		ok = node_key(&f->tree, i, numbers[f->tree.nodes.items[i].parent], &key) &&
 		     cp_intern(&in, key.bytes, key.size, &n, NULL);
 		numbers[i] = n + 1;
-		f->old_ns[i] = n < known ? ns[n + 1] : 0;
+		f->old_weights[i] = n < known ? ns[n + 1] : 0;
 	}
 	cp_interner_free(&in);
 	cp_buf_free(&key);
@@ -248,9 +248,9 @@ static CP_ERROR compare_with_old(struct cp_flame *f, enum cp_tree_roots roots)
 	uint32_t i;
 
 	CP_TRY(cp_tree_build(f->old, cp_tree_roots_for(f->p, roots), &old));
-	f->old_ns = calloc(f->tree.nodes.count + 1, sizeof(*f->old_ns));
+	f->old_weights = calloc(f->tree.nodes.count + 1, sizeof(*f->old_weights));
 	f->deviations = cp_diff_deviations(f->tree.nodes.count);
-	if (!f->old_ns || !compare_trees(f, &old))
+	if (!f->old_weights || !compare_trees(f, &old))
 		return cp_error_nomem();
 	for (i = 1; i < f->tree.nodes.count; i++)
 		f->heat_most = fmax(f->heat_most, fabs(share_change(f, i)));
@@ -279,9 +279,9 @@ CP_ERROR cp_flame_init(struct cp_flame *f, const struct cp_profile *p,
 {
 	*f = (struct cp_flame){ .p = p, .old = o->old };
 	CP_TRY(cp_tree_build(p, o->roots, &f->tree));
-	f->least_ns = p->total.ns / WIDEST;
+	f->least = p->total.weight / WIDEST;
 	while (measure(f) > FRAMES_MOST)
-		f->least_ns += f->least_ns / 2 + 1;
+		f->least += f->least / 2 + 1;
 	CP_TRY(choose_families(f));
 	return f->old ? compare_with_old(f, o->roots) : NULL;
 }
@@ -290,7 +290,7 @@ void cp_flame_deinit(struct cp_flame *f)
 {
 	cp_tree_deinit(&f->tree);
 	free(f->families);
-	free(f->old_ns);
+	free(f->old_weights);
 	*f = (struct cp_flame){ 0 };
 }
 
@@ -298,7 +298,7 @@ bool cp_flame_kept(const struct cp_flame *f, uint32_t node)
 {
 	const struct cp_node *n = &f->tree.nodes.items[node];
 
-	return !node || (n->total.ns && n->total.ns >= f->least_ns);
+	return !node || (n->total.weight && n->total.weight >= f->least);
 }
 
 uint32_t cp_flame_next(const struct cp_flame *f, uint32_t node, uint32_t *depth)
@@ -336,17 +336,22 @@ void cp_flame_text(struct cp_buf *out, const struct cp_buf *raw)
 void cp_flame_note(const struct cp_flame *f, struct cp_buf *out)
 {
 	const struct cp_record_info *info = cp_record_info(f->p->record);
+	struct cp_buf caveat CP_CLEANUP(cp_buf_free) = { 0 };
 	time_t at = (time_t)(info->start_real_ns / CP_NS_PER_S);
 	struct tm tm;
 	char date[64];
 
-	cp_add_time(out, f->p->total.ns);
-	cp_buf_printf(out, " %s in ", cp_report_unit(f->p));
+	f->p->unit->add(out, f->p->total.weight);
+	cp_buf_printf(out, " %s in ", f->p->unit->of);
 	cp_add_time(out, cp_report_duration(f->p->record));
-	cp_buf_str(out, "  ·  ");
-	cp_add_plural(out, f->p->total.ticks, f->p->by_calls ? "call" : "sample",
-		      f->p->by_calls ? "calls" : "samples");
-	if (info->hz)
+	if (f->p->of != CP_OF_COUNT) {
+		cp_buf_str(out, "  ·  ");
+		cp_add_plural(out, f->p->total.ticks, f->p->unit->tick, f->p->unit->ticks);
+	}
+	cp_profile_caveat(f->p, &caveat);
+	if (caveat.size)
+		cp_buf_printf(out, "  ·  %s", caveat.bytes);
+	if (info->hz && f->p->of == CP_OF_TIME)
 		cp_buf_printf(out, " at %u Hz", info->hz);
 	if (at && localtime_r(&at, &tm) && strftime(date, sizeof(date), "%F %T", &tm))
 		cp_buf_printf(out, "  ·  %s", date);
@@ -390,13 +395,13 @@ static CP_ERROR write_nodes(struct flame_writer *w)
 		CP_TRY(number_of(w, node, &number));
 		cp_json_u64(&w->j, NULL, depth);
 		cp_json_u64(&w->j, NULL, number);
-		cp_json_u64(&w->j, NULL, n->total.ns);
-		cp_json_u64(&w->j, NULL, n->self.ns);
+		cp_json_u64(&w->j, NULL, n->total.weight);
+		cp_json_u64(&w->j, NULL, n->self.weight);
 		cp_json_u64(&w->j, NULL, n->total.ticks);
-		cp_json_u64(&w->j, NULL, (n->inlined ? 1u : 0u) | (n->guessed_ns ? 2u : 0u));
+		cp_json_u64(&w->j, NULL, (n->inlined ? 1u : 0u) | (n->guessed ? 2u : 0u));
 		if (f->old) {
 			cp_json_i64(&w->j, NULL, heat(f, node));
-			cp_json_u64(&w->j, NULL, f->old_ns[node]);
+			cp_json_u64(&w->j, NULL, f->old_weights[node]);
 		}
 	}
 	cp_json_end(&w->j, ']');
@@ -442,7 +447,7 @@ static void write_images(struct flame_writer *w)
 		cp_json_begin(&w->j, NULL, '[');
 		cp_json_str(&w->j, NULL, image->name);
 		cp_json_u64(&w->j, NULL, w->f->families[i]);
-		cp_json_u64(&w->j, NULL, image->self.ns);
+		cp_json_u64(&w->j, NULL, image->self.weight);
 		cp_json_end(&w->j, ']');
 	}
 	cp_json_end(&w->j, ']');
@@ -457,9 +462,12 @@ static CP_ERROR write_all(struct flame_writer *w, const char *title)
 	cp_json_begin(&w->j, NULL, '{');
 	cp_json_str(&w->j, "title", title);
 	cp_json_str(&w->j, "note", note.bytes ? note.bytes : "");
-	cp_json_u64(&w->j, "total", w->f->p->total.ns);
+	cp_json_str(&w->j, "unit", w->f->p->unit->symbol);
+	cp_json_str(&w->j, "whole", w->f->p->unit->whole);
+	cp_json_str(&w->j, "ticks", w->f->p->unit->ticks);
+	cp_json_u64(&w->j, "total", w->f->p->total.weight);
 	if (w->f->old)
-		cp_json_u64(&w->j, "old", w->f->old->total.ns);
+		cp_json_u64(&w->j, "old", w->f->old->total.weight);
 	CP_TRY(write_nodes(w));
 	cp_json_begin(&w->j, "functions", '[');
 	for (i = 0; i < w->examples.count; i++)

@@ -29,10 +29,10 @@ struct cp_flame {
 	struct cp_tree tree;
 	unsigned *families; /* by image */
 	uint32_t depth; /* levels that are kept */
-	uint64_t least_ns; /* nodes below are left out */
+	uint64_t least; /* nodes below are left out */
 	/* of a difference: */
 	const struct cp_profile *old; /* NULL: there is none */
-	uint64_t *old_ns; /* by node */
+	uint64_t *old_weights; /* by node */
 	double deviations; /* that chance gives a node's share (cp_diff_deviations) */
 	double heat_most; /* biggest change of a node's share */
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Folded stacks: "outermost;...;innermost NANOSECONDS", a line a stack, as
+ * Folded stacks: "outermost;...;innermost WEIGHT", a line a stack, as
  * flamegraph.pl, inferno and speedscope read them.
  */
 #include "report/export.h"
@@ -19,10 +19,10 @@ struct folded {
 
 static void write_line(struct folded *f, const struct cp_node *n)
 {
-	if (!n->self.ns)
+	if (!n->self.weight)
 		return;
 	cp_buf_add(&f->sink->buf, f->stack.bytes, f->stack.size);
-	cp_buf_printf(&f->sink->buf, " %" PRIu64 "\n", n->self.ns);
+	cp_buf_printf(&f->sink->buf, " %" PRIu64 "\n", n->self.weight);
 	cp_sink_spill(f->sink);
 }
 

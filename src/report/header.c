@@ -15,14 +15,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 
-const char *cp_report_unit(const struct cp_profile *p)
-{
-	if (p->by_calls)
-		return "in traced calls";
-	return cp_record_info(p->record)->clock == CP_RECORD_CLOCK_WALL ? "of elapsed time"
-									: "of CPU time";
-}
-
 uint64_t cp_report_duration(const struct cp_record *record)
 {
 	uint64_t start = cp_record_info(record)->start_ns, end = cp_record_final(record)->end_ns;
@@ -167,15 +159,15 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 	}
 	/* Too short to be sampled, it used a little of both all the same. */
 	cp_add_time(item,
-		    unsampled && info->clock == CP_RECORD_CLOCK_CPU ? t->cpu_ns : p->total.ns);
-	cp_buf_printf(item, " %s in ", cp_report_unit(p));
+		    unsampled && info->clock == CP_RECORD_CLOCK_CPU ? t->cpu_ns : p->total.weight);
+	cp_buf_printf(item, " %s in ", p->unit->of);
 	cp_add_time(item, cp_report_duration(p->record));
 	flow_item(f, item);
 	if (p->by_calls)
 		cp_add_plural(item, p->total.ticks, "call", "calls");
 	flow_item(f, item);
-	if (p->waiting.ns) {
-		cp_add_time(item, p->waiting.ns);
+	if (p->waiting.weight) {
+		cp_add_time(item, p->waiting.weight);
 		cp_buf_str(item, " of it waiting");
 	}
 	flow_item(f, item);
@@ -353,14 +345,14 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 				 "threads that ended before their next sample");
 		doubt(out, look, text);
 	}
-	if (cp_share(p->truncated.ns, p->total.ns) > 0.01) {
-		cp_add_percent(text, p->truncated.ns, p->total.ns);
-		cp_buf_str(text, " of the time is in stacks that don't reach the root");
+	if (cp_share(p->truncated.weight, p->total.weight) > 0.01) {
+		cp_add_percent(text, p->truncated.weight, p->total.weight);
+		cp_buf_printf(text, " %s is in stacks that don't reach the root", p->unit->whole);
 		doubt(out, look, text);
 	}
-	if (cp_share(p->guessed.ns, p->total.ns) > 0.01) {
-		cp_add_percent(text, p->guessed.ns, p->total.ns);
-		cp_buf_str(text, " of the time is in stacks with a guessed frame");
+	if (cp_share(p->guessed.weight, p->total.weight) > 0.01) {
+		cp_add_percent(text, p->guessed.weight, p->total.weight);
+		cp_buf_printf(text, " %s is in stacks with a guessed frame", p->unit->whole);
 		doubt(out, look, text);
 	}
 }

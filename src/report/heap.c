@@ -49,6 +49,13 @@ const char *cp_heap_event(const struct cp_record_call *call)
 								 : "move";
 }
 
+bool cp_heap_shown(const struct cp_profile *p, uint32_t thread, uint32_t function,
+		   const struct cp_record_call *call)
+{
+	return cp_profile_ns(p, call->ts_ns) >= p->filter.from_ns &&
+	       cp_profile_accepts_call(p, thread, function);
+}
+
 void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out)
 {
 	uint64_t address = cp_heap_address(call), before = cp_heap_previous(call);
@@ -99,84 +106,115 @@ uint64_t cp_heap_in_use(const struct cp_heap *h, uint32_t process)
 	return sum ? *sum : 0;
 }
 
+/* What was allocated before the time that is asked for counts for what is left alone. */
+static bool is_shown(const struct cp_heap *h, uint64_t ts_ns)
+{
+	return cp_profile_ns(h->p, ts_ns) >= h->p->filter.from_ns;
+}
+
 static uint64_t key_of(uint32_t process, uint64_t address)
 {
 	return address ^ (uint64_t)process << 48;
 }
 
+static bool add_site(struct cp_heap_sites *to, uint32_t function, uint32_t stack, uint32_t thread)
+{
+	const struct cp_heap_site site = { .function = function, .stack = stack, .thread = thread };
+
+	return cp_vec_push(to, site);
+}
+
 /* Numbers of the function's and the stack's site; false without memory. */
-static bool sites_of(struct cp_heap *h, uint32_t function, uint32_t stack,
-		     struct cp_heap_block *ret)
+static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
 {
 	const struct {
-		uint32_t function, stack;
-	} key = { function, stack };
-	const uint64_t *known = cp_map_get(&h->by_function, function);
+		uint32_t function, stack, thread;
+	} key = { b->function, b->stack, h->by_thread ? b->thread : CP_RECORD_NONE };
+	const uint64_t *known = cp_map_get(&h->by_function, b->function);
 	bool fresh;
 
-	ret->site = (uint32_t)(known ? *known : h->sites.count);
-	if (!known &&
-	    (!cp_map_put(&h->by_function, function, h->sites.count) ||
-	     !cp_vec_push(&h->sites,
-			  ((struct cp_heap_site){
-				  function, CP_RECORD_NONE, { 0, 0 }, { 0, 0 }, { 0, 0 }, 0 }))))
+	b->site = (uint32_t)(known ? *known : h->sites.count);
+	if (!known && (!cp_map_put(&h->by_function, b->function, h->sites.count) ||
+		       !add_site(&h->sites, b->function, CP_RECORD_NONE, CP_RECORD_NONE)))
 		return false;
-	return cp_intern(&h->keys, &key, sizeof(key), &ret->of_stack, &fresh) &&
-	       (!fresh || cp_vec_push(&h->stacks,
-				      ((struct cp_heap_site){
-					      function, stack, { 0, 0 }, { 0, 0 }, { 0, 0 }, 0 })));
+	return cp_intern(&h->keys, &key, sizeof(key), &b->of_stack, &fresh) &&
+	       (!fresh || add_site(&h->stacks, b->function, b->stack, key.thread));
 }
 
 /* The block at an address is no more. */
-static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number)
+static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, uint64_t now_ns)
 {
 	struct cp_heap_block *b = &h->blocks.items[number];
-	struct cp_heap_site *of[] = { &h->sites.items[b->site], &h->stacks.items[b->of_stack] };
-	size_t i;
 
-	for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
-		take(&of[i]->left, b->size);
-		add(&of[i]->freed, b->size);
+	if (b->counts) {
+		struct cp_heap_site *of[] = { &h->sites.items[b->site],
+					      &h->stacks.items[b->of_stack] };
+		size_t i;
+
+		for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
+			take(&of[i]->left, b->size);
+			if (is_shown(h, now_ns))
+				add(&of[i]->freed, b->size);
+		}
+		take(&h->left, b->size);
+		use(h, b->process, -(int64_t)b->size);
+		if (h->gone)
+			h->gone(h->gone_ctx, b, now_ns);
 	}
-	take(&h->left, b->size);
-	use(h, b->process, -(int64_t)b->size);
 	b->process = CP_RECORD_NONE;
 	cp_map_remove(&h->live, key);
 	h->spare.items[h->spare.count++] = number; /* there is room for all */
 }
 
-static bool remove_at(struct cp_heap *h, uint32_t process, uint64_t address, uint64_t not_after_ns)
+static bool remove_at(struct cp_heap *h, uint32_t process, uint64_t address, uint64_t not_after_ns,
+		      uint64_t now_ns)
 {
 	uint64_t key = key_of(process, address);
 	const uint64_t *number = cp_map_get(&h->live, key);
 
 	if (!number || h->blocks.items[*number].ts_ns > not_after_ns)
 		return false;
-	remove_block(h, key, (uint32_t)*number);
+	remove_block(h, key, (uint32_t)*number, now_ns);
 	return true;
 }
 
-/* False without memory. */
-static bool add_block(struct cp_heap *h, uint64_t key, const struct cp_heap_block *b)
+static void count_block(struct cp_heap *h, const struct cp_heap_block *b)
 {
 	struct cp_heap_site *of[] = { &h->sites.items[b->site], &h->stacks.items[b->of_stack] };
-	uint32_t number = (uint32_t)h->blocks.count;
+	bool shown = is_shown(h, b->ts_ns);
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
 		add(&of[i]->left, b->size);
-		add(&of[i]->allocated, b->size);
+		if (shown)
+			add(&of[i]->allocated, b->size);
+		of[i]->moved += shown && b->previous;
 	}
+	h->moved += shown && b->previous;
+	if (shown && !b->previous)
+		add(&h->allocated, b->size);
 	add(&h->left, b->size);
 	use(h, b->process, (int64_t)b->size);
 	if (h->left.bytes > h->most.bytes)
 		h->most = h->left;
+}
+
+/* False without memory. */
+static bool add_block(struct cp_heap *h, struct cp_heap_block *b)
+{
+	uint32_t number = (uint32_t)h->blocks.count;
+
+	if (b->counts) {
+		if (!find_sites(h, b))
+			return false;
+		count_block(h, b);
+	}
 	if (h->spare.count)
 		number = h->spare.items[--h->spare.count];
 	else if (!cp_vec_push(&h->blocks, *b) || !cp_vec_reserve(&h->spare, h->blocks.count))
 		return false;
 	h->blocks.items[number] = *b;
-	return cp_map_put(&h->live, key, number);
+	return cp_map_put(&h->live, key_of(b->process, b->address), number);
 }
 
 /* When the program of a process is replaced, not before that time; UINT64_MAX: never. */
@@ -197,7 +235,7 @@ static uint64_t next_exec(const struct cp_heap *h, uint32_t process, uint64_t fr
 	return ret;
 }
 
-static void remove_all(struct cp_heap *h, uint32_t process)
+static void remove_all(struct cp_heap *h, uint32_t process, uint64_t now_ns)
 {
 	CP_VEC(uint64_t) gone = { 0 };
 	uint64_t key, number, *it;
@@ -207,7 +245,7 @@ static void remove_all(struct cp_heap *h, uint32_t process)
 		if (h->blocks.items[number].process == process && !cp_vec_push(&gone, key))
 			break;
 	cp_vec_for_each(&gone, it)
-		remove_block(h, *it, (uint32_t)*cp_map_get(&h->live, *it));
+		remove_block(h, *it, (uint32_t)*cp_map_get(&h->live, *it), now_ns);
 	cp_vec_free(&gone);
 }
 
@@ -220,41 +258,52 @@ static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
 	if (known && at >= until_ns)
 		return;
 	while (at < until_ns) {
-		remove_all(h, process);
+		remove_all(h, process, at);
 		at = next_exec(h, process, at + 1);
 	}
 	cp_map_put(&h->exec_ns, process, at);
 }
 
+static void follow_free(struct cp_heap *h, const struct cp_heap_block *b)
+{
+	bool known = remove_at(h, b->process, b->address, UINT64_MAX, b->ts_ns);
+
+	if (!b->counts || !is_shown(h, b->ts_ns))
+		return;
+	h->freed.blocks++;
+	h->unknown += !known;
+}
+
 CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 			const struct cp_record_call *call)
 {
-	uint32_t process = cp_record_get_thread(h->p->record, thread)->process;
-	uint64_t address = cp_heap_address(call), before = cp_heap_previous(call);
-	struct cp_heap_block b = { cp_heap_size(call), call->ts_ns, 0, 0, process };
+	struct cp_heap_block b = {
+		.size = cp_heap_size(call),
+		.ts_ns = call->ts_ns,
+		.address = cp_heap_address(call),
+		.previous = cp_heap_previous(call),
+		.process = cp_record_get_thread(h->p->record, thread)->process,
+		.thread = thread,
+		.function = function,
+		.stack = call->stack,
+		.counts = cp_profile_accepts_call(h->p, thread, function),
+	};
 
-	pass_execs(h, process, call->ts_ns);
-	if (call->kind == CP_RECORD_HEAP_SIZE && b.size > h->held)
+	pass_execs(h, b.process, call->ts_ns);
+	if (call->kind == CP_RECORD_HEAP_SIZE && b.counts && b.size > h->held)
 		h->held = b.size;
-	if (!address) /* that, or broken */
+	if (!b.address) /* that, or broken */
 		return NULL;
 	if (call->kind == CP_RECORD_FREED) {
-		h->freed.blocks++;
-		h->unknown += !remove_at(h, process, address, UINT64_MAX);
+		follow_free(h, &b);
 		return NULL;
 	}
-	if (!sites_of(h, function, call->stack, &b))
-		return cp_error_nomem();
-	if (before) {
-		h->unknown += !remove_at(h, process, before, call->ts_ns - call->duration_ns);
-		h->moved++;
-		h->sites.items[b.site].moved++;
-		h->stacks.items[b.of_stack].moved++;
-	} else {
-		add(&h->allocated, b.size);
-	}
-	remove_at(h, process, address, UINT64_MAX);
-	return add_block(h, key_of(process, address), &b) ? NULL : cp_error_nomem();
+	if (b.previous &&
+	    !remove_at(h, b.process, b.previous, call->ts_ns - call->duration_ns, call->ts_ns))
+		h->unknown += b.counts && is_shown(h, call->ts_ns);
+	remove_at(h, b.process, b.address, UINT64_MAX, call->ts_ns);
+	b.number = ++h->last_number;
+	return add_block(h, &b) ? NULL : cp_error_nomem();
 }
 
 static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
@@ -302,6 +351,18 @@ static int by_left(const void *a, const void *b)
 	return by_allocated(a, b);
 }
 
+void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(r);
+	double all = (double)t->alloc_watched_ns + (double)t->alloc_paused_ns;
+
+	double percent = all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0;
+
+	/* There were pauses, so it is not all. */
+	cp_buf_printf(out, "in the %.*f %% of the time that was watched", percent < 99.95 ? 1 : 3,
+		      percent < 99.999 ? percent : 99.999);
+}
+
 void cp_heap_deinit(struct cp_heap *h)
 {
 	cp_vec_free(&h->sites);
@@ -319,12 +380,16 @@ CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
 {
 	static const struct cp_span_visitor visitor = { .heap = each, .disarmed = disarmed };
 	int (*order)(const void *, const void *);
+	uint64_t end_ns = UINT64_MAX;
 	size_t i;
 
-	*h = (struct cp_heap){ .p = p, .sampled = cp_record_final(p->record)->alloc_pauses };
+	h->p = p;
+	h->sampled = cp_record_final(p->record)->alloc_pauses;
 	CP_TRY(cp_spans_walk(p, &visitor, h));
+	if (p->filter.to_ns)
+		end_ns = cp_record_info(p->record)->start_ns + p->filter.to_ns;
 	for (i = 0; i < cp_record_process_count(p->record); i++)
-		pass_execs(h, (uint32_t)i, UINT64_MAX);
+		pass_execs(h, (uint32_t)i, end_ns);
 	order = h->sampled ? by_allocated : by_left;
 	if (h->sites.count)
 		qsort(h->sites.items, h->sites.count, sizeof(*h->sites.items), order);

@@ -16,6 +16,10 @@ uint64_t cp_heap_previous(const struct cp_record_call *call); /* MOVED; else 0 *
 /* "alloc", "resize", "move" or "free". */
 const char *cp_heap_event(const struct cp_record_call *call);
 
+/* Does the profile's filter want to see it? */
+bool cp_heap_shown(const struct cp_profile *p, uint32_t thread, uint32_t function,
+		   const struct cp_record_call *call);
+
 /* "+ 16 bytes at 0x...", "- 0x...". */
 void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out);
 

@@ -18,25 +18,40 @@ struct cp_heap_amount {
 struct cp_heap_site {
 	uint32_t function; /* that asked for it */
 	uint32_t stack; /* CP_RECORD_NONE: of the function */
+	uint32_t thread; /* CP_RECORD_NONE: of all threads */
 	struct cp_heap_amount allocated, freed, left;
 	uint64_t moved; /* blocks that realloc() moved, or left where they were */
 };
 
+struct cp_heap_sites {
+	struct cp_heap_site *items;
+	size_t count, capacity;
+};
+
 struct cp_heap_block {
+	uint64_t number; /* from 1, in the order of time */
 	uint64_t size, ts_ns;
+	uint64_t address, previous; /* that it had before it was moved; 0 */
 	uint32_t site, of_stack; /* numbers */
 	uint32_t process; /* CP_RECORD_NONE: it is free */
+	uint32_t thread, function, stack; /* that asked for it */
+	bool counts; /* the profile's filter wants to see who allocated it */
 };
 
 struct cp_heap {
 	const struct cp_profile *p;
-	CP_VEC(struct cp_heap_site) sites, stacks;
+	bool by_thread; /* stacks are told apart by it */
+	/* Told of each block that counts when it is no more; may be NULL. */
+	void (*gone)(void *ctx, const struct cp_heap_block *b, uint64_t ts_ns);
+	void *gone_ctx;
+	struct cp_heap_sites sites, stacks;
 	CP_VEC(struct cp_heap_block) blocks;
 	CP_VEC(uint32_t) spare; /* numbers of blocks that are free */
 	struct cp_interner keys;
 	struct cp_map by_function; /* -> number of a site */
 	struct cp_map live; /* process and address -> number of a block */
 	struct cp_heap_amount allocated, freed, left, most;
+	uint64_t last_number;
 	struct cp_map in_use; /* process -> bytes that it has now */
 	struct cp_map exec_ns; /* process -> when its program is replaced next */
 	uint64_t held; /* by an allocator, of the kernel's memory, at most */
@@ -47,9 +62,12 @@ struct cp_heap {
 };
 
 /* All events of the profile; the sites sorted, what is left first. `h` is the
- * caller's, to be deinitialized in any case. */
+ * caller's, zero but for by_thread and gone, to be deinitialized in any case. */
 CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h);
 void cp_heap_deinit(struct cp_heap *h);
+
+/* "in the 12.3 % of the time that was watched" */
+void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out);
 
 /* For who walks the events himself (spans.h): h->p set, all else 0. */
 CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,

@@ -34,14 +34,6 @@ static void add_amount(struct cp_buf *out, const struct cp_heap_amount *a)
 	cp_add_plural(out, a->blocks, "block", "blocks");
 }
 
-/* "12.3 %". */
-static void add_watched(struct cp_buf *out, const struct cp_record_totals *t)
-{
-	double all = (double)t->alloc_watched_ns + (double)t->alloc_paused_ns;
-
-	cp_buf_printf(out, "%.1f %%", all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0);
-}
-
 static void details(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -75,9 +67,8 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 	}
 	add_amount(&text, &h->allocated);
 	if (h->sampled) {
-		cp_buf_str(&text, ", in the ");
-		add_watched(&text, cp_record_final(h->p->record));
-		cp_buf_str(&text, " of the time that was watched");
+		cp_buf_str(&text, ", ");
+		cp_heap_add_watched(h->p->record, &text);
 	} else if (h->left.blocks) {
 		cp_buf_str(&text, "; left: ");
 		add_amount(&text, &h->left);

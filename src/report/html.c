@@ -32,17 +32,17 @@ static void text(struct page *g, const char *raw)
 /* ---- cells ---- */
 
 /* A number that sorts by itself, shown in words. */
-static void time_cell(struct page *g, uint64_t ns)
+static void weight_cell(struct page *g, uint64_t weight)
 {
-	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", ns);
-	cp_add_time(g->out, ns);
+	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", weight);
+	g->p->unit->add(g->out, weight);
 	cp_buf_str(g->out, "</td>");
 }
 
-static void percent_cell(struct page *g, uint64_t ns)
+static void percent_cell(struct page *g, uint64_t weight)
 {
-	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", ns);
-	cp_add_percent(g->out, ns, g->p->total.ns);
+	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", weight);
+	cp_add_percent(g->out, weight, g->p->total.weight);
 	cp_buf_str(g->out, "</td>");
 }
 
@@ -69,13 +69,20 @@ static void text_cell(struct page *g, const char *class, const char *raw)
 	cp_buf_str(g->out, "</td>");
 }
 
+/* In `heads`, $ stands for the unit of weights. */
 static void begin_table(struct page *g, const char *id, const char *title, const char *note,
 			const char *heads)
 {
 	cp_buf_printf(g->out,
-		      "<h2>%s <small>%s</small></h2>\n<table class=\"list\" id=\"%s\"><thead><tr>"
-		      "%s</tr></thead><tbody>\n",
-		      title, note, id, heads);
+		      "<h2>%s <small>%s</small></h2>\n<table class=\"list\" id=\"%s\"><thead><tr>",
+		      title, note, id);
+	for (; *heads; heads++) {
+		if (*heads == '$')
+			cp_buf_str(g->out, g->p->unit->heading);
+		else
+			cp_buf_u8(g->out, (uint8_t)*heads);
+	}
+	cp_buf_str(g->out, "</tr></thead><tbody>\n");
 }
 
 static void end_table(struct page *g)
@@ -101,10 +108,10 @@ static CP_ERROR write_functions(struct page *g)
 	uint64_t most;
 
 	CP_TRY(cp_profile_sorted(g->p, CP_ORDER_SELF, &order, &count));
-	most = count ? g->p->functions.items[order[0]].self.ns : 0;
+	most = count ? g->p->functions.items[order[0]].self.weight : 0;
 	begin_table(g, "functions", "Functions", "self: in it; total: with all that it calls",
 		    "<th class=\"n\" aria-sort=\"descending\">self</th><th></th>"
-		    "<th class=\"n\">time</th><th class=\"n\">total</th><th class=\"n\">time</th>"
+		    "<th class=\"n\">$</th><th class=\"n\">total</th><th class=\"n\">$</th>"
 		    "<th class=\"n\">count</th><th>function</th><th>image</th><th>source</th>");
 	for (i = 0; i < count; i++) {
 		const struct cp_function *f = &g->p->functions.items[order[i]];
@@ -113,11 +120,11 @@ static CP_ERROR write_functions(struct page *g)
 		cp_buf_str(g->out, "<tr data-image=\"");
 		text(g, image);
 		cp_buf_str(g->out, "\">");
-		percent_cell(g, f->self.ns);
-		bar_cell(g, f->self.ns, most);
-		time_cell(g, f->self.ns);
-		percent_cell(g, f->total.ns);
-		time_cell(g, f->total.ns);
+		percent_cell(g, f->self.weight);
+		bar_cell(g, f->self.weight, most);
+		weight_cell(g, f->self.weight);
+		percent_cell(g, f->total.weight);
+		weight_cell(g, f->total.weight);
 		count_cell(g, f->self.ticks);
 		text_cell(g, "name", f->name);
 		text_cell(g, "soft", image);
@@ -132,9 +139,9 @@ static CP_ERROR write_functions(struct page *g)
 static void part_row(struct page *g, const struct cp_cost *cost, uint64_t most, const char *raw)
 {
 	cp_buf_str(g->out, "<tr>");
-	percent_cell(g, cost->ns);
-	bar_cell(g, cost->ns, most);
-	time_cell(g, cost->ns);
+	percent_cell(g, cost->weight);
+	bar_cell(g, cost->weight, most);
+	weight_cell(g, cost->weight);
 	count_cell(g, cost->ticks);
 	text_cell(g, "name", raw);
 	cp_buf_str(g->out, "</tr>\n");
@@ -142,7 +149,7 @@ static void part_row(struct page *g, const struct cp_cost *cost, uint64_t most, 
 }
 
 #define PART_HEADS(what) \
-	"<th class=\"n\">share</th><th></th><th class=\"n\">time</th>" \
+	"<th class=\"n\">share</th><th></th><th class=\"n\">$</th>" \
 	"<th class=\"n\">count</th><th>" what "</th>"
 
 static CP_ERROR write_threads(struct page *g)
@@ -157,7 +164,7 @@ static CP_ERROR write_threads(struct page *g)
 		cp_thread_name(g->p, order[i], &g->raw);
 		cp_buf_str(&g->raw, " of ");
 		cp_process_name(g->p, cp_profile_process(g->p, order[i]), &g->raw);
-		part_row(g, &g->p->threads[order[i]], g->p->threads[order[0]].ns,
+		part_row(g, &g->p->threads[order[i]], g->p->threads[order[0]].weight,
 			 g->raw.bytes ? g->raw.bytes : "");
 	}
 	end_table(g);
@@ -175,7 +182,7 @@ static CP_ERROR write_images(struct page *g)
 	CP_TRY(cp_cost_sorted(costs, g->p->images.count, &order, &count));
 	begin_table(g, "images", "Images", "the files that the code came from", PART_HEADS("file"));
 	for (i = 0; i < count; i++)
-		part_row(g, &costs[order[i]], costs[order[0]].ns,
+		part_row(g, &costs[order[i]], costs[order[0]].weight,
 			 g->p->images.items[order[i]].path);
 	end_table(g);
 	return NULL;

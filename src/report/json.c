@@ -21,7 +21,7 @@ static void add_cost(struct cp_json *j, const char *count_key, const char *ns_ke
 		     const struct cp_cost *cost)
 {
 	cp_json_u64(j, count_key, cost->ticks);
-	cp_json_u64(j, ns_key, cost->ns);
+	cp_json_u64(j, ns_key, cost->weight);
 }
 
 static void add_command(const struct cp_profile *p, struct cp_json *j)
@@ -90,7 +90,7 @@ static void add_images(const struct cp_profile *p, struct cp_json *j)
 
 	cp_json_begin(j, "images", '[');
 	cp_vec_for_each(&p->images, image) {
-		if (!image->total.ns && !image->total.ticks)
+		if (!image->total.weight && !image->total.ticks)
 			continue;
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "image", image->name);

@@ -114,7 +114,7 @@ struct there {
 static struct there look_for(const struct cp_profile *p)
 {
 	return (struct there){
-		.costs = p->total.ticks || p->total.ns,
+		.costs = p->total.ticks || p->total.weight,
 		.calls = cp_record_call_count(p->record) != 0,
 		.covered = cp_record_coverage_count(p->record) != 0,
 		.noted = cp_record_annotation_count(p->record) != 0,
@@ -138,7 +138,7 @@ static const char *export_option(const struct there *t)
 		return "html -o coverage";
 	if (t->noted || (t->calls && !t->costs))
 		return "chrome -o trace.json";
-	return t->costs ? "flamegraph -o flame.svg" : NULL;
+	return t->costs || t->allocated ? "flamegraph -o flame.svg" : NULL;
 }
 
 void cp_report_next(const struct cp_profile *p, const char *path, const struct cp_look *look,

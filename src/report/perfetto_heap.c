@@ -17,6 +17,8 @@ struct cp_error *cp_perfetto_heap(void *ctx, uint32_t thread, uint32_t function,
 	uint64_t uuid = HEAP_UUID + 2 * (uint64_t)process + held;
 
 	CP_TRY(cp_heap_follow(&w->heap, thread, function, call));
+	if (!cp_profile_accepts_thread(w->p, thread))
+		return NULL;
 	if (!cp_map_get(&w->heap_tracks, uuid)) {
 		cp_perfetto_track(w, uuid, cp_perfetto_process(process),
 				  held ? "heap held" : "heap in use", true);

@@ -33,7 +33,7 @@ static void deinit(struct drawing *d)
 static void write_title(struct drawing *d, const struct cp_node *n)
 {
 	struct cp_buf *out = &d->sink->buf;
-	uint64_t whole = d->flame->p->total.ns;
+	uint64_t whole = d->flame->p->total.weight;
 
 	cp_buf_str(out, "<title>");
 	cp_flame_text(out, &d->raw);
@@ -46,13 +46,13 @@ static void write_title(struct drawing *d, const struct cp_node *n)
 		cp_buf_str(out, ")");
 	}
 	cp_buf_str(out, "\n");
-	cp_add_percent(out, n->total.ns, whole);
+	cp_add_percent(out, n->total.weight, whole);
 	cp_buf_str(out, ", ");
-	cp_add_time(out, n->total.ns);
+	d->flame->p->unit->add(out, n->total.weight);
 	cp_buf_str(out, "; self ");
-	cp_add_percent(out, n->self.ns, whole);
+	cp_add_percent(out, n->self.weight, whole);
 	cp_buf_str(out, n->inlined ? "; inlined" : "");
-	cp_buf_str(out, n->guessed_ns ? "; guessed" : "");
+	cp_buf_str(out, n->guessed ? "; guessed" : "");
 	cp_buf_str(out, "</title>");
 }
 
@@ -76,8 +76,8 @@ static void write_name(struct drawing *d, double pixels)
 static void write_frame(struct drawing *d, uint32_t node, uint32_t depth, double from)
 {
 	const struct cp_node *n = &d->flame->tree.nodes.items[node];
-	double whole = (double)d->flame->p->total.ns;
-	double left = 100 * from / whole, width = 100 * (double)n->total.ns / whole;
+	double whole = (double)d->flame->p->total.weight;
+	double left = 100 * from / whole, width = 100 * (double)n->total.weight / whole;
 	double pixels = width / 100 * CP_FLAME_WIDTH * (1 - 2 * SIDE);
 	struct cp_buf *out = &d->sink->buf;
 
@@ -87,9 +87,9 @@ static void write_frame(struct drawing *d, uint32_t node, uint32_t depth, double
 	cp_tree_name(&d->flame->tree, node, &d->raw);
 	cp_buf_printf(out, "<svg x=\"%.3f%%\" y=\"%u\" width=\"%.3f%%\" height=\"%d\"><g", left,
 		      d->top + depth * CP_FLAME_ROW, width, CP_FLAME_ROW - 1);
-	if (n->inlined || n->guessed_ns)
+	if (n->inlined || n->guessed)
 		cp_buf_printf(out, " class=\"%s%s\"", n->inlined ? "inlined " : "",
-			      n->guessed_ns ? "guessed" : "");
+			      n->guessed ? "guessed" : "");
 	cp_buf_str(out, ">");
 	write_title(d, n);
 	cp_buf_str(out, "<rect rx=\"2\" width=\"99.9%\" height=\"100%\" class=\"");
@@ -115,8 +115,8 @@ static void write_frames(struct drawing *d)
 
 		d->used[depth] = from;
 		if (depth)
-			d->used[depth - 1] += (double)d->flame->tree.nodes.items[node].total.ns;
-		if (d->flame->p->total.ns)
+			d->used[depth - 1] += (double)d->flame->tree.nodes.items[node].total.weight;
+		if (d->flame->p->total.weight)
 			write_frame(d, node, depth, from);
 	}
 	cp_buf_str(out, "</svg></g>\n");

@@ -26,7 +26,7 @@ static int by_u64(uint64_t a, uint64_t b)
 
 static int by_cost(const struct cp_cost *a, const struct cp_cost *b)
 {
-	int d = by_u64(a->ns, b->ns);
+	int d = by_u64(a->weight, b->weight);
 
 	return d ? d : by_u64(a->ticks, b->ticks);
 }
@@ -61,7 +61,7 @@ CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order ord
 	for (i = 0; i < p->functions.count; i++) {
 		const struct cp_cost *total = &p->functions.items[i].total;
 
-		if (total->ns || total->ticks)
+		if (total->weight || total->ticks)
 			numbers[n++] = (uint32_t)i;
 	}
 	qsort_r(numbers, n, sizeof(*numbers), compare_functions, &by);
@@ -88,7 +88,7 @@ CP_ERROR cp_cost_sorted(const struct cp_cost *costs, size_t count, uint32_t **re
 	if (!numbers)
 		return cp_error_nomem();
 	for (i = 0; i < count; i++) {
-		if (costs[i].ns || costs[i].ticks)
+		if (costs[i].weight || costs[i].ticks)
 			numbers[n++] = (uint32_t)i;
 	}
 	qsort_r(numbers, n, sizeof(*numbers), compare_costs, (void *)(uintptr_t)costs);
@@ -228,7 +228,7 @@ static bool add_edges(const struct cp_cost *costs, size_t none, struct cp_edges 
 	for (i = 0; i <= none; i++) {
 		uint32_t function = i == none ? CP_RECORD_NONE : (uint32_t)i;
 
-		if ((costs[i].ns || costs[i].ticks) &&
+		if ((costs[i].weight || costs[i].ticks) &&
 		    !cp_vec_push(to, (struct cp_edge){ function, costs[i] }))
 			return false;
 	}

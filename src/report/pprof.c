@@ -14,6 +14,7 @@
 #include "report/report.h"
 
 #define CHUNK (64u << 10)
+#define VALUES_MOST 4 /* of a sample */
 
 /* Numbers of the fields of a Profile that are written one by one. */
 enum {
@@ -239,24 +240,44 @@ static size_t locations_of(const struct pprof *w, uint32_t stack, uint64_t *ids)
 	return n;
 }
 
+/* Of allocations all values that Go's heap profiles have, in their order. */
+static size_t values_of(const struct pprof *w, size_t number, int64_t *values)
+{
+	const struct cp_hit *hit = &w->p->hits.items[number];
+	const struct cp_hit_heap *heap;
+
+	if (!cp_profile_of_heap(w->p)) {
+		values[0] = (int64_t)hit->cost.ticks;
+		values[1] = (int64_t)hit->cost.weight;
+		return 2;
+	}
+	heap = &w->p->heap.items[number];
+	values[0] = (int64_t)heap->blocks;
+	values[1] = (int64_t)heap->bytes;
+	values[2] = (int64_t)heap->live_blocks;
+	values[3] = (int64_t)heap->live_bytes;
+	return w->p->live_unknown ? 2 : 4;
+}
+
 static void write_samples(struct pprof *w)
 {
 	CP_FREE uint64_t *ids = calloc(w->p->depth_max + 1, sizeof(*ids));
-	const struct cp_hit *hit;
+	size_t i;
 
 	if (!ids) {
 		w->failed = true;
 		return;
 	}
-	cp_vec_for_each(&w->p->hits, hit) {
-		int64_t values[2] = { (int64_t)hit->cost.ticks, (int64_t)hit->cost.ns };
+	for (i = 0; i < w->p->hits.count; i++) {
+		const struct cp_hit *hit = &w->p->hits.items[i];
+		int64_t values[VALUES_MOST];
 		Cprof__Pprof__Sample m = CPROF__PPROF__SAMPLE__INIT;
 		struct labels labels = { .count = 0 };
 
 		thread_labels(w, &labels, hit->thread);
 		m.n_location_id = locations_of(w, hit->stack, ids);
 		m.location_id = ids;
-		m.n_value = 2;
+		m.n_value = values_of(w, i, values);
 		m.value = values;
 		m.n_label = labels.count;
 		m.label = labels.list;
@@ -266,31 +287,93 @@ static void write_samples(struct pprof *w)
 
 /* ---- the rest ---- */
 
+static void value_type(struct pprof *w, Cprof__Pprof__ValueType *to, const char *type,
+		       const char *unit)
+{
+	cprof__pprof__value_type__init(to);
+	to->type = string(w, type);
+	to->unit = string(w, unit);
+}
+
+/* What the values of a sample are; how many. */
+static size_t value_types(struct pprof *w, Cprof__Pprof__ValueType *types)
+{
+	static const struct {
+		const char *type, *unit;
+	} heap[VALUES_MOST] = { { "alloc_objects", "count" },
+				{ "alloc_space", "bytes" },
+				{ "inuse_objects", "count" },
+				{ "inuse_space", "bytes" } };
+	size_t count = w->p->live_unknown ? 2 : VALUES_MOST, i;
+
+	if (!cp_profile_of_heap(w->p)) {
+		value_type(w, &types[0], w->p->unit->ticks, "count");
+		value_type(w, &types[1], w->p->unit->kind, w->p->unit->measure);
+		return 2;
+	}
+	for (i = 0; i < count; i++)
+		value_type(w, &types[i], heap[i].type, heap[i].unit);
+	return count;
+}
+
+/* The functions that were called for memory: not what a reader wants to see on top. */
+static int64_t allocators(struct pprof *w)
+{
+	CP_FREE bool *seen = calloc(w->p->functions.count + 1, sizeof(*seen));
+	struct cp_buf names CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct cp_hit *hit;
+
+	w->failed |= !seen;
+	cp_vec_for_each(&w->p->hits, hit) {
+		size_t count;
+		const uint32_t *frames = cp_profile_walk(w->p, hit->stack, &count);
+		uint32_t leaf = w->p->frames.items[frames[count - 1]].function;
+		const char *c;
+
+		if (!seen || seen[leaf] || !hit->asked || leaf == hit->asked - 1)
+			continue;
+		seen[leaf] = true;
+		if (names.size)
+			cp_buf_u8(&names, '|');
+		for (c = w->p->functions.items[leaf].name; *c; c++) {
+			if (strchr("\\.+*?()|[]{}^$", *c))
+				cp_buf_u8(&names, '\\');
+			cp_buf_u8(&names, (uint8_t)*c);
+		}
+	}
+	w->failed |= names.failed;
+	return names.size ? string(w, names.bytes) : 0;
+}
+
 static void write_head(struct pprof *w, const char *title)
 {
 	const struct cp_record_info *info = cp_record_info(w->p->record);
-	Cprof__Pprof__ValueType types[2] = { CPROF__PPROF__VALUE_TYPE__INIT,
-					     CPROF__PPROF__VALUE_TYPE__INIT };
-	Cprof__Pprof__ValueType *list[2] = { &types[0], &types[1] };
+	Cprof__Pprof__ValueType types[VALUES_MOST], period, *list[VALUES_MOST];
 	Cprof__Pprof__Profile m = CPROF__PPROF__PROFILE__INIT;
 	CP_FREE uint8_t *bytes = NULL;
 	int64_t comment;
+	size_t i;
 
 	string(w, ""); /* number 0, by the format */
-	types[0].type = string(w, w->p->by_calls ? "calls" : "samples");
-	types[0].unit = string(w, "count");
-	types[1].type = string(w, info->clock == CP_RECORD_CLOCK_WALL ? "wall" : "cpu");
-	types[1].unit = string(w, "nanoseconds");
+	m.n_sample_type = value_types(w, types);
+	for (i = 0; i < m.n_sample_type; i++)
+		list[i] = &types[i];
 	comment = string(w, title);
-	m.n_sample_type = 2;
 	m.sample_type = list;
 	m.time_nanos = (int64_t)info->start_real_ns;
 	m.duration_nanos = (int64_t)cp_report_duration(w->p->record);
-	m.period_type = &types[1];
-	m.period = info->hz ? 1000000000 / info->hz : 0;
+	if (cp_profile_of_heap(w->p)) {
+		value_type(w, &period, "space", "bytes");
+		m.period = 1;
+		m.drop_frames = allocators(w);
+	} else {
+		period = types[1];
+		m.period = info->hz ? 1000000000 / info->hz : 0;
+	}
+	m.period_type = &period;
 	m.n_comment = 1;
 	m.comment = &comment;
-	m.default_sample_type = types[1].type;
+	m.default_sample_type = string(w, w->p->unit->kind);
 	bytes = malloc(protobuf_c_message_get_packed_size(&m.base) + 1);
 	w->failed |= !bytes;
 	if (bytes)

@@ -341,7 +341,9 @@ static CP_ERROR add_hits(struct cp_profile *p)
 	uint64_t key, *at;
 
 	for (i = 0; ok && i < count; i++, s++) {
-		struct cp_hit hit = { s->thread, s->stack, { s->weight_ns, s->count }, waits(s) };
+		struct cp_hit hit = {
+			s->thread, s->stack, { s->weight_ns, s->count }, waits(s), 0
+		};
 
 		if (!cp_profile_accepts(p, s))
 			continue;
@@ -417,11 +419,11 @@ static void add_self(struct cp_profile *p, const struct cp_hit *hit, const uint3
 		     size_t count)
 {
 	size_t own = own_frame(p, frames, count, hit->waits);
-	uint32_t number = p->frames.items[frames[own]].function;
+	uint32_t number = hit->asked ? hit->asked - 1 : p->frames.items[frames[own]].function;
 
 	cp_cost_add(&p->functions.items[number].self, &hit->cost);
 	if (hit->waits && own + 1 < count)
-		note_wait(p, number, p->frames.items[frames[own + 1]].function, hit->cost.ns);
+		note_wait(p, number, p->frames.items[frames[own + 1]].function, hit->cost.weight);
 }
 
 /* `function_seen` and `image_seen` hold the number (from 1) of the last hit
@@ -447,6 +449,8 @@ static void add_hit(struct cp_profile *p, size_t number, size_t *function_seen, 
 			cp_cost_add(&p->images.items[f->image].total, &hit->cost);
 		image_seen[f->image] = number + 1;
 	}
+	if (hit->asked)
+		f = &p->functions.items[hit->asked - 1];
 	if (f) {
 		add_self(p, hit, frames, count);
 		cp_cost_add(&p->images.items[f->image].self, &hit->cost);
@@ -480,14 +484,30 @@ static CP_ERROR add_costs(struct cp_profile *p)
 	return NULL;
 }
 
+static enum cp_profile_of choose(const struct cp_profile *p)
+{
+	const struct cp_record *r = p->record;
+
+	if (p->filter.of != CP_OF_AUTO)
+		return p->filter.of;
+	return cp_record_heap_count(r) && !cp_record_sample_count(r) && !cp_record_call_count(r)
+		       ? CP_OF_BYTES
+		       : CP_OF_TIME;
+}
+
 static CP_ERROR build(struct cp_profile *p)
 {
 	CP_TRY(add_locations(p));
-	if (!cp_record_sample_count(p->record) && cp_record_call_count(p->record) &&
-	    !p->filter.no_costs)
+	p->of = choose(p);
+	if (cp_profile_of_heap(p))
+		CP_TRY(cp_profile_add_heap(p));
+	else if (!cp_record_sample_count(p->record) && cp_record_call_count(p->record) &&
+		 !p->filter.no_costs)
 		CP_TRY(cp_profile_add_calls(p));
+	p->unit = cp_profile_unit(p);
 	CP_TRY(prepare_walk(p));
-	CP_TRY(add_hits(p));
+	if (p->of == CP_OF_TIME)
+		CP_TRY(add_hits(p));
 	return add_costs(p);
 }
 
@@ -518,6 +538,7 @@ void cp_profile_destroy(struct cp_profile *p)
 	cp_vec_free(&p->functions);
 	cp_vec_free(&p->frames);
 	cp_vec_free(&p->hits);
+	cp_vec_free(&p->heap);
 	cp_vec_free(&p->call_nodes);
 	free(p->location_frames);
 	free(p->threads);

@@ -17,19 +17,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/record.h"
 
-/* What was spent: time that samples stand for, and ticks of the sampler. */
+/* What was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
+ * say, and ticks of the sampler. */
 struct cp_cost {
-	uint64_t ns, ticks;
+	uint64_t weight, ticks;
 };
 
 static inline void cp_cost_add(struct cp_cost *to, const struct cp_cost *more)
 {
-	to->ns += more->ns;
+	to->weight += more->weight;
 	to->ticks += more->ticks;
 }
 
@@ -39,14 +41,36 @@ static inline size_t cp_cost_used(const struct cp_cost *costs, size_t count)
 	size_t n = 0, i;
 
 	for (i = 0; i < count; i++)
-		n += costs[i].ns || costs[i].ticks;
+		n += costs[i].weight || costs[i].ticks;
 	return n;
 }
+
+/* What costs are made of. */
+enum cp_profile_of {
+	CP_OF_TIME, /* samples, or calls when there are none */
+	CP_OF_BYTES, /* allocations: their bytes */
+	CP_OF_COUNT, /* how many there were */
+	CP_OF_LIVE, /* bytes of those that were not freed */
+	CP_OF_AUTO, /* time, or bytes when there are neither samples nor calls */
+};
+
+/* How weights and ticks of a profile are told: whatever shows them asks this. */
+struct cp_unit {
+	const char *of; /* behind an amount: "12.3 ms" "of CPU time", "4 KiB" "allocated" */
+	const char *whole; /* behind a share: "12.3 %" "of the time" */
+	const char *heading; /* of a column of weights */
+	const char *tick, *ticks; /* one of them, several */
+	const char *symbol; /* "ns", "bytes", "count" */
+	const char *measure; /* the same as most formats have it: "nanoseconds", ... */
+	const char *kind; /* as pprof tells sample types: "cpu", "alloc_space", ... */
+	void (*add)(struct cp_buf *out, uint64_t weight); /* in words */
+};
 
 /* What a thread did when it was sampled, as far as the clock `wall` tells. */
 enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
 
 struct cp_profile_filter {
+	enum cp_profile_of of;
 	const char *thread; /* a tid, or a glob over names; NULL: all */
 	int32_t pid; /* 0: all */
 	const char *image; /* glob over the image that the innermost frame is in; NULL: all */
@@ -73,7 +97,8 @@ struct cp_function {
 	uint32_t decl_line;
 	uint32_t image;
 	struct cp_cost
-		self; /* innermost, or of the C library's wait, of Rust's inlined code, called by it */
+		self; /* innermost, or of the C library's wait, of Rust's inlined code, called by
+			 it; of memory, who asked for it */
 	struct cp_cost total; /* recursion counted once */
 	uint32_t waits_in; /* function of the C library that it mostly waits in, +1; 0: none */
 };
@@ -104,6 +129,13 @@ struct cp_hit {
 	uint32_t thread, stack;
 	struct cp_cost cost;
 	bool waits; /* the thread did not run */
+	uint32_t asked; /* function + 1 that asked for memory, whose own it is; 0: the innermost */
+};
+
+/* All that is known of allocations in one stack of a thread. */
+struct cp_hit_heap {
+	uint64_t blocks, bytes; /* allocated */
+	uint64_t live_blocks, live_bytes; /* not freed */
 };
 
 struct cp_profile {
@@ -119,8 +151,14 @@ struct cp_profile {
 	struct cp_cost waiting; /* of threads that did not run */
 	struct cp_cost truncated; /* in stacks that don't reach the root */
 	struct cp_cost guessed; /* in stacks with a guessed frame */
-	bool by_calls; /* there are no samples, but calls: ns are the time in traced calls,
-			  ticks calls */
+	enum cp_profile_of of; /* not AUTO */
+	bool by_calls; /* of time, and there are no samples, but calls: weights are the time in
+			  traced calls, ticks calls */
+	const struct cp_unit *unit; /* static */
+	CP_VEC(struct cp_hit_heap) heap; /* by hit, when it is of allocations */
+	/* then: */
+	bool live_unknown; /* watching paused, so what was freed is not known */
+	bool heap_cut; /* from some time on not all are told */
 	/* private */
 	CP_VEC(struct cp_call_node) call_nodes; /* stacks beyond those of the recording */
 	struct cp_interner function_names, image_names, files;
@@ -132,6 +170,20 @@ struct cp_profile {
 
 /* Makes hits of calls, when there are no samples (callstacks.c). */
 CP_ERROR cp_profile_add_calls(struct cp_profile *p);
+
+/* Makes hits of allocations, those that allocated nothing that counts too, for all
+ * of them stand in p->heap (heapstacks.c). */
+CP_ERROR cp_profile_add_heap(struct cp_profile *p);
+/* Is it of allocations? */
+static inline bool cp_profile_of_heap(const struct cp_profile *p)
+{
+	return p->of == CP_OF_BYTES || p->of == CP_OF_COUNT || p->of == CP_OF_LIVE;
+}
+/* What a profile's weights are (unit.c). */
+const struct cp_unit *cp_profile_unit(const struct cp_profile *p);
+/* Appends what has to be known of its sums: of how much of the time they are, say;
+ * nothing when they are whole. */
+void cp_profile_caveat(const struct cp_profile *p, struct cp_buf *out);
 
 /* `filter` may be NULL. The recording must outlive the profile. */
 CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,

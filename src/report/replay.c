@@ -728,7 +728,7 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!cp_chosen_function(&w->chosen, function) ||
-	    cp_profile_ns(w->l.p, call->ts_ns) < w->l.p->filter.from_ns)
+	    !cp_heap_shown(w->l.p, thread, function, call))
 		return NULL;
 	cp_heap_text(call, &raw);
 	return met_in(w, thread, function, call, "", &raw);

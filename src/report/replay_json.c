@@ -347,7 +347,8 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	struct writer *w = ctx;
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns), before = cp_heap_previous(call);
 
-	if (!cp_chosen_function(&w->chosen, function) || ns < w->p->filter.from_ns)
+	if (!cp_chosen_function(&w->chosen, function) ||
+	    !cp_heap_shown(w->p, thread, function, call))
 		return NULL;
 	annotations_until(w, ns);
 	begin(w, cp_heap_event(call), ns, thread, function, call->depth);

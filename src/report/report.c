@@ -59,15 +59,15 @@ static void function_row(struct cp_table *t, const struct cp_profile *p, uint32_
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
 	unsigned i;
 
-	if (f->self.ns) {
-		cp_table_percent(t, f->self.ns, p->total.ns);
-		cp_table_bar(t, f->self.ns, most, p->total.ns);
-		cp_table_time(t, CP_PAINT_PLAIN, f->self.ns);
+	if (f->self.weight) {
+		cp_table_percent(t, f->self.weight, p->total.weight);
+		cp_table_bar(t, f->self.weight, most, p->total.weight);
+		cp_table_time(t, CP_PAINT_PLAIN, f->self.weight);
 	} else {
 		for (i = 0; i < SELF_COLUMNS; i++)
 			cp_table_name(t, CP_PAINT_PLAIN, "");
 	}
-	cp_table_percent(t, f->total.ns, p->total.ns);
+	cp_table_percent(t, f->total.weight, p->total.weight);
 	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(p, f));
 	if (!f->waits_in) {
 		cp_table_name(t, CP_PAINT_PLAIN, f->name);
@@ -90,11 +90,11 @@ CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_
 	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
 	/* Those that do nothing themselves come last, and are left to who asks for all. */
 	while (o->what != CP_REPORT_FUNCTIONS && o->order == CP_ORDER_SELF && count &&
-	       !p->functions.items[order[count - 1]].self.ns)
+	       !p->functions.items[order[count - 1]].self.weight)
 		count--;
 	shown = limited(count, o->limit);
 	for (i = 0; i < shown; i++) {
-		uint64_t self = p->functions.items[order[i]].self.ns;
+		uint64_t self = p->functions.items[order[i]].self.weight;
 
 		most = self > most ? self : most;
 	}
@@ -136,9 +136,9 @@ static CP_ERROR parts(const struct cp_profile *p, const struct cp_cost *costs, s
 	for (i = 0; i < shown; i++) {
 		const struct cp_cost *cost = &costs[order[i]];
 
-		cp_table_percent(&t, cost->ns, p->total.ns);
-		cp_table_bar(&t, cost->ns, costs[order[0]].ns, p->total.ns);
-		cp_table_time(&t, CP_PAINT_PLAIN, cost->ns);
+		cp_table_percent(&t, cost->weight, p->total.weight);
+		cp_table_bar(&t, cost->weight, costs[order[0]].weight, p->total.weight);
+		cp_table_time(&t, CP_PAINT_PLAIN, cost->weight);
 		cp_buf_clear(&text);
 		cp_add_count(&text, cost->ticks);
 		cp_table_name(&t, CP_PAINT_DIM, text.bytes ? text.bytes : "");
@@ -448,7 +448,7 @@ static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options
 		cp_buf_str(out, "\nNo coverage was recorded.\n");
 	} else if (o->what == CP_REPORT_ANNOTATIONS && !cp_record_annotation_count(p->record)) {
 		cp_buf_str(out, "\nNo annotation was recorded.\n");
-	} else if (!p->total.ticks && !p->total.ns && o->what != CP_REPORT_CALLS &&
+	} else if (!p->total.ticks && !p->total.weight && o->what != CP_REPORT_CALLS &&
 		   o->what != CP_REPORT_COVERAGE && o->what != CP_REPORT_ANNOTATIONS) {
 		if (o->what == CP_REPORT_OVERVIEW) {
 			CP_TRY(moments(p, o, look, out));
@@ -507,7 +507,7 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 
 	cp_report_header(p, look, out);
 	cp_report_missing(p, look, out);
-	if ((p->total.ticks || p->total.ns) && !p->by_calls) {
+	if ((p->total.ticks || p->total.weight) && !p->by_calls) {
 		cp_report_title(out, look, "Hottest functions", NULL);
 		CP_TRY(cp_report_functions(p, &o, look, out));
 	}

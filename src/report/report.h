@@ -102,8 +102,6 @@ CP_ERROR cp_report_neighbours(const struct cp_profile *p, uint32_t function,
 			      const struct cp_report_options *o, const struct cp_look *look,
 			      struct cp_buf *out);
 
-/* "of CPU time" or "of elapsed time": what the profile's nanoseconds are. */
-const char *cp_report_unit(const struct cp_profile *p);
 /* From start to end of what was recorded. */
 uint64_t cp_report_duration(const struct cp_record *record);
 /* CMD's status as a shell has it, or -1 when it did not end. */

@@ -223,9 +223,11 @@ static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_r
 {
 	uint32_t function = cp_profile_outermost(w->p, call->function);
 
-	/* What is in use depends on all that was allocated before. */
-	if (!visit || !cp_profile_accepts_call(w->p, call->thread, function) ||
-	    (visit != w->visitor->heap && offset(w, call->ts_ns) < w->p->filter.from_ns))
+	if (!visit)
+		return NULL;
+	/* What is in use depends on all that was allocated before, and on who frees it. */
+	if (visit != w->visitor->heap && (!cp_profile_accepts_call(w->p, call->thread, function) ||
+					  offset(w, call->ts_ns) < w->p->filter.from_ns))
 		return NULL;
 	return visit(w->ctx, call->thread, function, call);
 }

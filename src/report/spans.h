@@ -82,7 +82,8 @@ struct cp_span_visitor {
 	/* A wait for a lock that `function` takes is over (CP_RECORD_WAIT). */
 	struct cp_error *(*wait)(void *ctx, uint32_t thread, uint32_t function,
 				 const struct cp_record_call *call);
-	/* Memory is allocated, moved or freed by `function` (CP_RECORD_ALLOCATED, ...). */
+	/* Memory is allocated, moved or freed by `function` (CP_RECORD_ALLOCATED, ...): all
+	 * up to the end of the time that is asked for, whoever does it. */
 	struct cp_error *(*heap)(void *ctx, uint32_t thread, uint32_t function,
 				 const struct cp_record_call *call);
 	const bool *stop;

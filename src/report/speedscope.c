@@ -19,6 +19,17 @@ struct speedscope {
 	size_t count;
 };
 
+static bool of_samples(const struct cp_profile *p)
+{
+	return p->of == CP_OF_TIME && !p->by_calls;
+}
+
+/* The format has no word for a number of things. */
+static const char *measure(const struct cp_unit *unit)
+{
+	return strcmp(unit->measure, "count") != 0 ? unit->measure : "none";
+}
+
 static void write_frames(struct speedscope *s)
 {
 	const struct cp_function *f;
@@ -96,7 +107,7 @@ static void write_thread(struct speedscope *s, size_t from, size_t end)
 	cp_json_end(&s->j, '}');
 }
 
-static void write_call_threads(struct speedscope *s);
+static void write_hits(struct speedscope *s);
 
 static void write_all(struct speedscope *s, const char *title)
 {
@@ -117,16 +128,16 @@ static void write_all(struct speedscope *s, const char *title)
 			end++;
 		write_thread(s, i, end);
 	}
-	write_call_threads(s);
+	write_hits(s);
 	cp_json_end(&s->j, ']');
 	cp_json_end(&s->j, '}');
 	cp_buf_u8(&s->sink->buf, '\n');
 }
 
-/* ---- calls ---- */
+/* ---- what has no order: calls, allocations ---- */
 
-/* Of traced calls: the stacks of each thread, with the time in them. */
-static void write_call_thread(struct speedscope *s, uint32_t thread)
+/* The stacks of each thread, with what was spent in them. */
+static void write_hits_of(struct speedscope *s, uint32_t thread)
 {
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
 	const struct cp_hit *hit;
@@ -135,30 +146,30 @@ static void write_call_thread(struct speedscope *s, uint32_t thread)
 	cp_json_begin(&s->j, NULL, '{');
 	cp_json_str(&s->j, "type", "sampled");
 	cp_json_str(&s->j, "name", name.bytes);
-	cp_json_str(&s->j, "unit", "nanoseconds");
+	cp_json_str(&s->j, "unit", measure(s->p->unit));
 	cp_json_u64(&s->j, "startValue", 0);
-	cp_json_u64(&s->j, "endValue", s->p->threads[thread].ns);
+	cp_json_u64(&s->j, "endValue", s->p->threads[thread].weight);
 	cp_json_begin(&s->j, "samples", '[');
 	cp_vec_for_each(&s->p->hits, hit)
-		if (hit->thread == thread)
+		if (hit->thread == thread && hit->cost.weight)
 			write_stack(s, hit->stack);
 	cp_json_end(&s->j, ']');
 	cp_json_begin(&s->j, "weights", '[');
 	cp_vec_for_each(&s->p->hits, hit)
-		if (hit->thread == thread)
-			cp_json_u64(&s->j, NULL, hit->cost.ns);
+		if (hit->thread == thread && hit->cost.weight)
+			cp_json_u64(&s->j, NULL, hit->cost.weight);
 	cp_json_end(&s->j, ']');
 	cp_json_end(&s->j, '}');
 	cp_sink_spill(s->sink);
 }
 
-static void write_call_threads(struct speedscope *s)
+static void write_hits(struct speedscope *s)
 {
-	size_t count = s->p->by_calls ? cp_record_thread_count(s->p->record) : 0, i;
+	size_t count = of_samples(s->p) ? 0 : cp_record_thread_count(s->p->record), i;
 
 	for (i = 0; i < count; i++)
 		if (s->p->threads[i].ticks)
-			write_call_thread(s, (uint32_t)i);
+			write_hits_of(s, (uint32_t)i);
 }
 
 CP_EXPORT_WRITER(speedscope)
@@ -167,7 +178,8 @@ CP_EXPORT_WRITER(speedscope)
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	CP_FREE uint32_t *order = NULL;
 
-	CP_TRY(cp_export_by_thread(p, &order, &s.count));
+	if (of_samples(p))
+		CP_TRY(cp_export_by_thread(p, &order, &s.count));
 	s.order = order;
 	cp_export_title(p, o, &title);
 	write_all(&s, title.bytes);

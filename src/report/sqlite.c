@@ -16,6 +16,7 @@
 #include "inspect/inspect.h"
 #include "report/annotations.h"
 #include "report/export.h"
+#include "report/heapsums.h"
 #include "report/report.h"
 #include "report/spans.h"
 #include "report/values.h"
@@ -43,6 +44,12 @@ static const char schema[] =
 	"CREATE TABLE samples(id INTEGER PRIMARY KEY, ts_ns INTEGER,"
 	" thread INTEGER REFERENCES threads, stack INTEGER REFERENCES stacks, ticks INTEGER,"
 	" weight_ns INTEGER, waiting INTEGER);"
+	/* each block that was asked for; realloc() makes another one of it. freed_ns NULL: it
+	 * was not freed, or in a pause, if there are any */
+	"CREATE TABLE allocations(id INTEGER PRIMARY KEY, ts_ns INTEGER,"
+	" thread INTEGER REFERENCES threads, function INTEGER REFERENCES functions,"
+	" stack INTEGER REFERENCES stacks, address INTEGER, bytes INTEGER,"
+	" moved_from INTEGER, freed_ns INTEGER);"
 	/* what the program announced; a span without end was open at the end */
 	"CREATE TABLE spans(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES spans,"
 	" thread INTEGER REFERENCES threads, fiber INTEGER, track TEXT, start_ns INTEGER,"
@@ -87,6 +94,11 @@ static const char views[] =
 	" sum(s.ticks) AS ticks FROM samples s JOIN (SELECT DISTINCT stack, function FROM frames) r"
 	" ON r.stack = s.stack JOIN functions f ON f.id = r.function GROUP BY f.id"
 	" ORDER BY total_ns DESC;"
+	"CREATE VIEW allocation_sums AS SELECT f.name, f.image, count(*) AS blocks,"
+	" sum(a.bytes) AS bytes, sum(a.freed_ns IS NULL) AS live_blocks,"
+	" sum(CASE WHEN a.freed_ns IS NULL THEN a.bytes ELSE 0 END) AS live_bytes"
+	" FROM allocations a JOIN functions f ON f.id = a.function GROUP BY f.id"
+	" ORDER BY bytes DESC;"
 	"CREATE VIEW span_sums AS SELECT name, category, async, count(*) AS count,"
 	" sum(duration_ns) AS ns, sum(self_ns) AS self_ns, min(duration_ns) AS min_ns,"
 	" avg(duration_ns) AS mean_ns, max(duration_ns) AS max_ns FROM spans"
@@ -103,6 +115,7 @@ enum insert {
 	INTO_STACKS,
 	INTO_FRAMES,
 	INTO_SAMPLES,
+	INTO_ALLOCATIONS,
 	INTO_SPANS,
 	INTO_INSTANTS,
 	INTO_COUNTERS,
@@ -114,19 +127,13 @@ static const struct {
 	const char *table;
 	unsigned columns;
 } inserts[INSERTS] = {
-	[INTO_RECORDING] = { "recording", 2 },
-	[INTO_PROCESSES] = { "processes", 6 },
-	[INTO_THREADS] = { "threads", 5 },
-	[INTO_FUNCTIONS] = { "functions", 7 },
-	[INTO_CALLS] = { "calls", 15 },
-	[INTO_ARGUMENTS] = { "arguments", 9 },
-	[INTO_STACKS] = { "stacks", 2 },
-	[INTO_FRAMES] = { "frames", 7 },
-	[INTO_SAMPLES] = { "samples", 7 },
-	[INTO_SPANS] = { "spans", 14 },
-	[INTO_INSTANTS] = { "instants", 6 },
-	[INTO_COUNTERS] = { "counters", 5 },
-	[INTO_SWITCHES] = { "fiber_switches", 4 },
+	[INTO_RECORDING] = { "recording", 2 }, [INTO_PROCESSES] = { "processes", 6 },
+	[INTO_THREADS] = { "threads", 5 },     [INTO_FUNCTIONS] = { "functions", 7 },
+	[INTO_CALLS] = { "calls", 15 },	       [INTO_ARGUMENTS] = { "arguments", 9 },
+	[INTO_STACKS] = { "stacks", 2 },       [INTO_FRAMES] = { "frames", 7 },
+	[INTO_SAMPLES] = { "samples", 7 },     [INTO_ALLOCATIONS] = { "allocations", 9 },
+	[INTO_SPANS] = { "spans", 14 },	       [INTO_INSTANTS] = { "instants", 6 },
+	[INTO_COUNTERS] = { "counters", 5 },   [INTO_SWITCHES] = { "fiber_switches", 4 },
 };
 
 struct writer {
@@ -423,6 +430,61 @@ static CP_ERROR put_samples(struct writer *w)
 	return NULL;
 }
 
+/* ---- allocations ---- */
+
+static void put_block(struct writer *w, const struct cp_heap_block *b)
+{
+	put_int(w, INTO_ALLOCATIONS, 1, b->number);
+	put_int(w, INTO_ALLOCATIONS, 2, cp_profile_ns(w->p, b->ts_ns));
+	put_int(w, INTO_ALLOCATIONS, 3, b->thread);
+	put_int(w, INTO_ALLOCATIONS, 4, b->function);
+	if (b->stack != CP_RECORD_NONE) {
+		put_stack(w, b->stack);
+		put_int(w, INTO_ALLOCATIONS, 5, b->stack);
+	}
+	put_int(w, INTO_ALLOCATIONS, 6, b->address);
+	put_int(w, INTO_ALLOCATIONS, 7, b->size);
+	if (b->previous)
+		put_int(w, INTO_ALLOCATIONS, 8, b->previous);
+}
+
+static bool is_shown(const struct writer *w, const struct cp_heap_block *b)
+{
+	return cp_profile_ns(w->p, b->ts_ns) >= w->p->filter.from_ns;
+}
+
+static void block_gone(void *ctx, const struct cp_heap_block *b, uint64_t ts_ns)
+{
+	struct writer *w = ctx;
+
+	if (!is_shown(w, b))
+		return;
+	put_block(w, b);
+	put_int(w, INTO_ALLOCATIONS, 9, cp_profile_ns(w->p, ts_ns));
+	put_row(w, INTO_ALLOCATIONS);
+}
+
+static CP_ERROR put_allocations(struct writer *w)
+{
+	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { .gone = block_gone, .gone_ctx = w };
+	const struct cp_record_totals *t = cp_record_final(w->p->record);
+	const struct cp_heap_block *b;
+
+	if (!cp_record_heap_count(w->p->record))
+		return NULL;
+	CP_TRY(cp_heap_build(w->p, &h));
+	cp_vec_for_each(&h.blocks, b) {
+		if (b->process == CP_RECORD_NONE || !b->counts || !is_shown(w, b))
+			continue;
+		put_block(w, b);
+		put_row(w, INTO_ALLOCATIONS);
+	}
+	put_number(w, "allocation_pauses", t->alloc_pauses);
+	put_number(w, "allocations_watched_ns", t->alloc_watched_ns);
+	put_number(w, "allocations_paused_ns", t->alloc_paused_ns);
+	return NULL;
+}
+
 /* ---- annotations ---- */
 
 static void put_fiber(struct writer *w, enum insert into, int column, const struct cp_track *t)
@@ -536,6 +598,7 @@ static CP_ERROR fill(struct writer *w, const char *title)
 	put_functions(w);
 	CP_TRY(put_samples(w));
 	CP_TRY(cp_spans_walk(w->p, &visitor, w));
+	CP_TRY(put_allocations(w));
 	CP_TRY(put_annotations(w));
 	if (w->failed)
 		return failure(w);

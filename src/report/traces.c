@@ -127,9 +127,9 @@ static void print_chain(const struct traces *t, uint32_t number, const struct cp
 	uint32_t function;
 
 	cp_buf_str(&text, "    ");
-	cp_add_time(&text, t->costs.items[number].ns);
+	cp_add_time(&text, t->costs.items[number].weight);
 	cp_buf_str(&text, "  ");
-	cp_add_percent(&text, t->costs.items[number].ns, t->profile->total.ns);
+	cp_add_percent(&text, t->costs.items[number].weight, t->profile->total.weight);
 	cp_buf_str(&text, count > 1 ? " from\n" : "\n");
 	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 	for (i = 1; i < count; i++) {
@@ -184,7 +184,7 @@ CP_ERROR cp_report_traces(const struct cp_profile *p, const struct cp_report_opt
 	cp_report_title(out, look, "Traces", "where the hot functions were called from");
 	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
 	for (i = 0; i < count && (!o->limit || i < o->limit); i++)
-		if (p->functions.items[order[i]].self.ns)
+		if (p->functions.items[order[i]].self.weight)
 			CP_TRY(of_function(p, order[i], look, out));
 	return NULL;
 }

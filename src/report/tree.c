@@ -143,7 +143,7 @@ static CP_ERROR add_hit(struct builder *b, const struct cp_hit *hit)
 
 		CP_TRY(step(b, &at, &like, &hit->cost));
 		if (f->flags & CP_FRAME_GUESSED)
-			b->tree.nodes.items[at].guessed_ns += hit->cost.ns;
+			b->tree.nodes.items[at].guessed += hit->cost.weight;
 	}
 	cp_cost_add(&b->tree.nodes.items[at].self, &hit->cost);
 	return NULL;
@@ -157,8 +157,8 @@ static int compare_nodes(const void *va, const void *vb, void *ctx)
 	uint32_t na = *(const uint32_t *)va, nb = *(const uint32_t *)vb;
 	const struct cp_node *a = &tree->nodes.items[na], *b = &tree->nodes.items[nb];
 
-	if (a->total.ns != b->total.ns)
-		return a->total.ns < b->total.ns ? 1 : -1;
+	if (a->total.weight != b->total.weight)
+		return a->total.weight < b->total.weight ? 1 : -1;
 	if (a->total.ticks != b->total.ticks)
 		return a->total.ticks < b->total.ticks ? 1 : -1;
 	return (na > nb) - (na < nb);

@@ -35,7 +35,7 @@ struct cp_node {
 	uint32_t frame; /* the first frame seen here (kind function) */
 	uint32_t parent, first, next; /* children: most total first */
 	struct cp_cost self, total;
-	uint64_t guessed_ns; /* of total: this frame was guessed */
+	uint64_t guessed; /* of total: this frame was guessed */
 };
 
 struct cp_tree {

@@ -210,16 +210,16 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 
 @test "flamegraph: searching tells how much matches, and keeps it in the address" {
 	dom '#s=parse%7Cqsort'
-	grep -q 'data-matched="66.7% in 2 functions"' dom
+	grep -q 'data-matched="66.7%, 600 ms, in 2 functions"' dom
 	assert_equal "$(grep -o '<g [^>]*class="hit "' dom | wc -l)" 3
 	dom '#s=%5B'
-	grep -q 'data-matched="16.7% in 2 functions"' dom # no expression: plain text
+	grep -q 'data-matched="16.7%, 150 ms, in 2 functions"' dom # no expression: plain text
 	grep -q 'class="bad"' dom
 	dom '' 'document.dispatchEvent(new KeyboardEvent("keydown", { key: "/" }));
 		const box = document.querySelector("input"); box.value = "image:libc.so.6";
 		box.dispatchEvent(new Event("input"));
 		document.querySelector("svg").setAttribute("data-hash", location.hash);'
-	grep -q 'data-matched="72.2% in 3 functions"' dom
+	grep -q 'data-matched="72.2%, 650 ms, in 3 functions"' dom
 	grep -q 'data-hash="#s=image%3Alibc.so.6"' dom
 }
 
@@ -319,7 +319,7 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 	assert_equal "$(names | head -2)" $'work\nstart_thread'
 	page '' '[...document.querySelectorAll("td.name button")].find(b => b.textContent ===
 		"parse(int)").click();'
-	grep -q 'data-matched="33.3% in 1 function"' dom
+	grep -q 'data-matched="33.3%, 300 ms, in 1 function"' dom
 	assert_equal "$(names)" 'parse(int)'
 	run grep -oE '(src=|href=|@import|url\(|https?:)[^ >]*' "$BATS_FILE_TMPDIR/html.out"
 	assert_equal "$(printf '%s\n' "${lines[@]}" | grep -vE 'http://www\.w3\.org/(2000/svg|1999/xhtml)"')" ""

@@ -317,6 +317,6 @@ next_of() { sed -n '/^Next$/,$ { /^  cprof /s/^  cprof //p }' "$1"; }
 	tried 0 '' --locks -- ./little
 	tried 0 '' --exceptions -- ./little
 	tried 3 '' -t once -- ./little x
-	tried 2 '' --allocs -- ./little x
+	tried 3 '' --allocs -- ./little x
 	tried 2 '' --coverage -- ./little x
 }

@@ -142,8 +142,8 @@ static void check_sums(const struct cp_profile *p)
 		cp_cost_add(&functions, &f->self);
 	cp_vec_for_each(&p->hits, hit)
 		cp_cost_add(&hits, &hit->cost);
-	if (functions.ns != p->total.ns || functions.ticks != p->total.ticks ||
-	    hits.ns != p->total.ns)
+	if (functions.weight != p->total.weight || functions.ticks != p->total.ticks ||
+	    hits.weight != p->total.weight)
 		abort();
 }
 

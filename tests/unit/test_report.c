@@ -47,23 +47,23 @@ static const struct cp_function *function(const struct cp_profile *p, const char
 
 static void test_costs(const struct cp_profile *p)
 {
-	CHECK_U64(p->total.ns, SMALL_NS);
+	CHECK_U64(p->total.weight, SMALL_NS);
 	CHECK_U64(p->total.ticks, SMALL_TICKS);
-	CHECK_U64(function(p, "main")->self.ns, 0);
-	CHECK_U64(function(p, "main")->total.ns, 60000);
-	CHECK_U64(function(p, "rec")->total.ns, 50000); /* recursion once */
-	CHECK_U64(function(p, "rec")->self.ns, 0);
-	CHECK_U64(function(p, "inl")->self.ns, 30000);
-	CHECK_U64(function(p, "leaf")->self.ns, 60000);
+	CHECK_U64(function(p, "main")->self.weight, 0);
+	CHECK_U64(function(p, "main")->total.weight, 60000);
+	CHECK_U64(function(p, "rec")->total.weight, 50000); /* recursion once */
+	CHECK_U64(function(p, "rec")->self.weight, 0);
+	CHECK_U64(function(p, "inl")->self.weight, 30000);
+	CHECK_U64(function(p, "leaf")->self.weight, 60000);
 	CHECK_U64(function(p, "leaf")->self.ticks, 6);
-	CHECK_U64(function(p, "work")->self.ns, 10000);
-	CHECK_U64(function(p, "work")->total.ns, 50000);
-	CHECK_U64(function(p, "[no stack]")->self.ns, 60000);
-	CHECK_U64(p->truncated.ns, 50000);
+	CHECK_U64(function(p, "work")->self.weight, 10000);
+	CHECK_U64(function(p, "work")->total.weight, 50000);
+	CHECK_U64(function(p, "[no stack]")->self.weight, 60000);
+	CHECK_U64(p->truncated.weight, 50000);
 	CHECK_STR(cp_profile_image_name(p, function(p, "leaf")), "libx.so");
-	CHECK_U64(p->threads[0].ns, 120000);
-	CHECK_U64(p->threads[1].ns, 90000);
-	CHECK_U64(p->processes[0].ns, SMALL_NS);
+	CHECK_U64(p->threads[0].weight, 120000);
+	CHECK_U64(p->threads[1].weight, 90000);
+	CHECK_U64(p->processes[0].weight, SMALL_NS);
 }
 
 static void test_places(const struct cp_profile *p)
@@ -76,11 +76,11 @@ static void test_places(const struct cp_profile *p)
 	CHECK_OK(cp_profile_find(p, "rec", &rec));
 	CHECK_OK(cp_butterfly_build(p, rec, &b));
 	CHECK_U64(b.callers.count, 1);
-	CHECK_U64(b.callers.items[0].cost.ns, 50000);
+	CHECK_U64(b.callers.items[0].cost.weight, 50000);
 	CHECK_U64(b.callees.count, 2);
 	CHECK_STR(p->functions.items[b.callees.items[0].function].name, "inl");
-	CHECK_U64(b.callees.items[0].cost.ns + b.callees.items[1].cost.ns, 50000);
-	CHECK_U64(b.recursive.ns, 20000);
+	CHECK_U64(b.callees.items[0].cost.weight + b.callees.items[1].cost.weight, 50000);
+	CHECK_U64(b.recursive.weight, 20000);
 	CHECK_U64(b.deepest, 2);
 	cp_butterfly_deinit(&b);
 
@@ -88,7 +88,7 @@ static void test_places(const struct cp_profile *p)
 	CHECK_OK(cp_lines_build(p, leaf, &lines));
 	CHECK_U64(lines.items.count, 2);
 	CHECK_U64(lines.items.items[0].line, 4);
-	CHECK_U64(lines.items.items[0].self.ns, 40000);
+	CHECK_U64(lines.items.items[0].self.weight, 40000);
 	cp_lines_deinit(&lines);
 
 	err = cp_profile_find(p, "nowhere", &leaf);
@@ -107,14 +107,14 @@ static void test_tree(const struct cp_profile *p)
 	uint32_t n, depth = 0, count = 0;
 
 	CHECK_OK(cp_tree_build(p, CP_ROOTS_THREAD, &tree));
-	CHECK_U64(tree.nodes.items[0].total.ns, SMALL_NS);
+	CHECK_U64(tree.nodes.items[0].total.weight, SMALL_NS);
 	for (n = 0; n != CP_NO_NODE; n = cp_tree_next(&tree, n, &depth), count++)
-		self += tree.nodes.items[n].self.ns;
+		self += tree.nodes.items[n].self.weight;
 	CHECK_U64(self, SMALL_NS);
 	CHECK_U64(count, tree.nodes.count);
 	cp_tree_name(&tree, tree.nodes.items[0].first, &name);
 	CHECK_STR(name.bytes, "prog (7)");
-	CHECK_U64(tree.nodes.items[tree.nodes.items[0].first].total.ns, 120000);
+	CHECK_U64(tree.nodes.items[tree.nodes.items[0].first].total.weight, 120000);
 	CHECK_U64(tree.depth, 6);
 	cp_buf_free(&name);
 	cp_tree_deinit(&tree);
@@ -126,7 +126,7 @@ static uint64_t total_of(const struct cp_record *r, struct cp_profile_filter fil
 	uint64_t ns;
 
 	CHECK_OK(cp_profile_create(r, &filter, &p));
-	ns = p->total.ns;
+	ns = p->total.weight;
 	cp_profile_destroy(p);
 	return ns;
 }

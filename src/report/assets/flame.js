@@ -53,7 +53,7 @@ function load(nodes) {
 	while (open.length) end[open.pop()] = count;
 }
 
-/* The graph turned inside out: functions in which time was spent, and below
+/* The graph turned inside out: functions in which it was spent, and below
  * each its callers. Made from the arrays of the graph as it is. */
 function bottomUp() {
 	const own = total.slice(), ownTicks = ticks.slice();
@@ -89,7 +89,7 @@ load(data.nodes);
 const nameOf = i => data.functions[func[i]][0];
 const imageOf = i => data.images[data.functions[func[i]][1]];
 
-/* Time and samples of a function wherever it is, recursion counted once. */
+/* What a function weighs wherever it is, recursion counted once. */
 const everywhere = new Map();
 function totalEverywhere(f) {
 	let sum = everywhere.get(f);
@@ -115,6 +115,16 @@ function time(ns) {
 	const v = ns / scale;
 	return v.toFixed(scale === 1 || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2) + " " + unit;
 }
+
+function bytes(v) {
+	const units = ["B", "KiB", "MiB", "GiB", "TiB"];
+	let i = 0;
+	for (; v >= 1023.5 && i + 1 < units.length; i++) v /= 1024;
+	return v.toFixed(!i || v >= 99.95 ? 0 : v >= 9.995 ? 1 : 2) + " " + units[i];
+}
+
+/* A weight, in the unit of the data. */
+const amount = { ns: time, bytes: bytes, count: v => v.toLocaleString("en") }[data.unit];
 
 function percent(part, whole) {
 	const p = whole ? 100 * part / whole : 0;
@@ -198,7 +208,8 @@ const resetButton = html("button", { type: "button", title: "Show all (Esc)",
 const flipButton = html("button", { type: "button", title: "Turn upside down (i)",
 	onclick: () => flip(!flipped) }, "Flip");
 const turnButton = html("button", { type: "button", onclick: () => turn(!turned),
-	title: "Functions in which time was spent, below each its callers (b)" }, "Bottom up");
+	title: "Functions " + (data.unit === "ns" ? "in which time was spent" : "that allocated") +
+		", below each its callers (b)" }, "Bottom up");
 const helpButton = html("button", { type: "button", title: "Keys (?)",
 	onclick: () => toggleHelp() }, "?");
 const legend = html("div", { class: "flame-legend" });
@@ -215,7 +226,7 @@ function chip(image) {
 	const dot = html("i", {});
 	dot.style.background = "var(--f" + image[1] + ")";
 	return html("button", { class: "flame-chip", type: "button",
-		title: image[0] + ": " + percent(image[2], data.total) + " of the time is in it itself",
+		title: image[0] + ": " + percent(image[2], data.total) + " " + data.whole + " is in it itself",
 		onclick: () => setSearch(field.value === "image:" + image[0] ? "" : "image:" + image[0]) },
 		dot, html("span", {}, image[0]), html("b", {}, percent(image[2], data.total)));
 }
@@ -413,7 +424,7 @@ function search(text) {
 		hits = data.functions.map(f => test(f[0], f[1] < 0 ? "" : data.images[f[1]][0]));
 		const sum = outermostHits().reduce((s, i) => s + total[i], 0);
 		const functions = hits.filter(Boolean).length;
-		matched.textContent = functions ? percent(sum, data.total) + " in " + functions +
+		matched.textContent = functions ? percent(sum, data.total) + ", " + amount(sum) + ", in " + functions +
 			(functions === 1 ? " function" : " functions") : "no match";
 	}
 	matched.setAttribute("data-matched", matched.textContent);
@@ -452,14 +463,14 @@ function fillTip(i) {
 	if (image) tip.append(html("p", {}, image[0] + (f[2] ? "  ·  " + f[2] + (f[3] ? ":" + f[3] :
 		"") : "")));
 	if (marks.length) tip.append(html("p", {}, marks.join(", ")));
-	row(table, "total", percent(total[i], data.total) + "  ·  " + time(total[i]));
-	if (!turned) row(table, "self", percent(self[i], data.total) + "  ·  " + time(self[i]));
+	row(table, "total", percent(total[i], data.total) + "  ·  " + amount(total[i]));
+	if (!turned) row(table, "self", percent(self[i], data.total) + "  ·  " + amount(self[i]));
 	if (root) row(table, "of what is shown", percent(total[i], total[root]));
 	if (i && parent[i] !== root) row(table, turned ? "of what it called" : "of its caller", percent(total[i], total[parent[i]]));
 	const all = turned ? 0 : totalEverywhere(func[i]);
 	if (image && all > total[i]) row(table, "everywhere", percent(all, data.total) + "  ·  " +
-		time(all));
-	row(table, "samples", ticks[i].toLocaleString("en"));
+		amount(all));
+	if (data.unit !== "count") row(table, data.ticks, ticks[i].toLocaleString("en"));
 	if (FIELDS > 6) row(table, "before", percent(before[i], data.old) + "  (" +
 		signed(100 * total[i] / data.total - 100 * before[i] / (data.old || 1)) + " points)");
 	tip.append(table);
