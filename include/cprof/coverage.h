@@ -86,6 +86,10 @@ typedef struct cprof_coverage_block {
 	2u /* no instruction of its own: the next row begins at the
 				       same address */
 #define CPROF_COVERAGE_ROW_INSIDE 4u /* the block begins in the middle of a statement */
+#define CPROF_COVERAGE_ROW_CUT \
+	8u /* the block begins in the middle of the row before, because an instruction failed there */
+#define CPROF_COVERAGE_ROW_UNSURE \
+	16u /* a block of count 0 may have run before an instruction failed, but hardly did */
 typedef struct cprof_coverage_row {
 	uint32_t block; /* index */
 	const char *file; /* source path, absolute where debug information allows */

@@ -120,14 +120,30 @@ static bool prepare(const struct batch *b, unsigned kind, const uint8_t *code, s
 	       out->step.how != CP_STEP_REFUSED;
 }
 
-/* Adds the site to the batch, at run-time `address`. False: no breakpoint can
- * stand there. */
+/* Adds a site to the batch. False: no breakpoint can stand there. */
+static bool put_site(struct batch *b, struct cp_site *out, unsigned kind, const uint8_t *code,
+		     size_t size)
+{
+	uint8_t slot_code[CP_SLOT_SIZE] = { 0 };
+
+	if (!prepare(b, kind, code, size, out, slot_code))
+		return false;
+	memcpy(out->original, code, size < CP_TRAP_MAX ? size : CP_TRAP_MAX);
+	b->failed |= !cp_vec_push(&b->sites, *out);
+	b->failed |= !cp_vec_reserve(&b->code, b->code.count + CP_SLOT_SIZE);
+	if (!b->failed) {
+		memcpy(b->code.items + b->code.count, slot_code, CP_SLOT_SIZE);
+		b->code.count += CP_SLOT_SIZE;
+	}
+	return true;
+}
+
+/* The site with that number, at run-time `address`. */
 static bool add_site(struct batch *b, uint32_t number, uint64_t address, const uint8_t *code,
 		     size_t size)
 {
 	const struct engine_site *site = &b->calls->sites.items[number];
 	cprof_image *image = b->image;
-	uint8_t slot_code[CP_SLOT_SIZE] = { 0 };
 	struct cp_site out = {
 		.address = address,
 		.id = number,
@@ -139,17 +155,10 @@ static bool add_site(struct batch *b, uint32_t number, uint64_t address, const u
 	};
 	size_t i;
 
-	if (!prepare(b, site->kind, code, size, &out, slot_code))
+	if (!put_site(b, &out, site->kind, code, size))
 		return false;
-	memcpy(out.original, code, size < CP_TRAP_MAX ? size : CP_TRAP_MAX);
 	for (i = 0; i < site->list.fetch_count; i++)
 		b->failed |= !cp_vec_push(&b->fetches, site->list.fetches[i]);
-	b->failed |= !cp_vec_push(&b->sites, out);
-	b->failed |= !cp_vec_reserve(&b->code, b->code.count + CP_SLOT_SIZE);
-	if (!b->failed) {
-		memcpy(b->code.items + b->code.count, slot_code, CP_SLOT_SIZE);
-		b->code.count += CP_SLOT_SIZE;
-	}
 	return true;
 }
 
@@ -377,6 +386,8 @@ static void arm_image(cprof_image *image)
 		errnum = send_calls(image, &numbers, &own);
 	if (!errnum && cover)
 		errnum = engine_cover_arm(image, cover);
+	if (!errnum && cover)
+		engine_cuts_arm(image);
 	else if (errnum && errnum != EAGAIN && errnum != ESRCH && cover)
 		engine_cover_refuse_all(s, cover);
 	if (errnum)
@@ -593,6 +604,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		image->area_size = from->area_size;
 		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
 			cp_map_put(&image->slots, address, slot);
+		engine_cuts_arm(image);
 	}
 	for (cursor = 0; cp_map_next(&parent->life.returns, &cursor, &address, &slot);)
 		cp_map_put(&p->life.returns, address, slot);
@@ -650,4 +662,35 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	if (errnum)
 		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
 	batch_free(&b);
+}
+
+int engine_arm_cut(cprof_image *image, const struct engine_cut *cut)
+{
+	cprof_session *s = image->process->session;
+	bool once = s->coverage->mode == CPROF_COVERAGE_ONESHOT;
+	const struct cp_site_group group = {
+		.id = ENGINE_GROUP_COVERAGE,
+		.max_rate = engine_cover_budget(s),
+	};
+	struct batch b = { .image = image, .calls = s->calls };
+	struct cp_site out = {
+		.address = cut->address + image->bias,
+		.id = cut->counter,
+		.flags = (uint16_t)(CP_SITE_COUNT | CP_SITE_MIDDLE | (once ? CP_SITE_ONCE : 0)),
+	};
+	uint32_t armed;
+	int errnum = engine_area_map(image, image->slots.count + 1);
+
+	if (!errnum && !cp_vec_push(&b.groups, group))
+		errnum = ENOMEM;
+	if (!errnum) {
+		out.slot = slot_of(image, cut->address);
+		if (!put_site(&b, &out, ENGINE_SITE_RETURN, cut->code, cut->size))
+			errnum = EINVAL;
+	}
+	if (!errnum)
+		errnum = send_batch(&b, &armed);
+	share_slot(image, cut->address);
+	batch_free(&b);
+	return errnum;
 }

@@ -121,7 +121,7 @@ static int send(struct filling *f, uint64_t size)
 	struct cp_request rq = {
 		.type = CP_REQUEST_ARM,
 		.pid = f->image->process->pid,
-		.flags = (f->sent ? CP_ARM_NEXT : 0) | (f->more ? CP_ARM_MORE : 0),
+		.flags = (f->sent ? CP_ARM_NEXT : 0) | (f->more ? CP_ARM_MORE : 0) | CP_ARM_COUNTS,
 		.first = (uint64_t)(f->plan - f->s->link.plan),
 		.size = size,
 	};

@@ -53,6 +53,7 @@ void engine_cover_free(struct engine_cover *cover)
 	cp_vec_free(&cover->blocks);
 	cp_vec_free(&cover->branches);
 	cp_vec_free(&cover->watched);
+	cp_vec_free(&cover->cuts);
 	free(cover->marks);
 	free(cover);
 }
@@ -254,10 +255,18 @@ uint64_t engine_cover_count(const cprof_session *s, uint32_t counter)
 
 	if (n == CP_COUNT_GAVE_UP)
 		return CPROF_COVERAGE_UNKNOWN;
+	n &= ~CP_COUNT_WHOLE;
 	return s->coverage->mode == CPROF_COVERAGE_ONESHOT && n ? 1 : n;
 }
 
-static bool seen(const cprof_session *s, uint32_t counter)
+bool engine_cover_whole(const cprof_session *s, uint32_t counter)
+{
+	uint64_t n = atomic_load_explicit(&s->link.counters[counter], memory_order_relaxed);
+
+	return n != CP_COUNT_GAVE_UP && n & CP_COUNT_WHOLE;
+}
+
+bool engine_cover_seen(const cprof_session *s, uint32_t counter)
 {
 	uint64_t n;
 
@@ -284,7 +293,7 @@ static bool block_site(const cprof_session *s, const struct engine_cover *cover,
 	ret->size = b->insn_size;
 	ret->flags = CP_SITE_COUNT | (once ? CP_SITE_ONCE : 0);
 	ret->counter = cover->first_counter + number;
-	return !once || !seen(s, ret->counter);
+	return !once || !engine_cover_seen(s, ret->counter);
 }
 
 static bool branch_site(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
@@ -300,9 +309,9 @@ static bool branch_site(const cprof_session *s, const struct engine_cover *cover
 	ret->counter = engine_cover_own(cover, number);
 	if (s->coverage->mode == CPROF_COVERAGE_COUNT)
 		return true;
-	if (b->taken_block == CP_NO_BLOCK && !seen(s, ret->counter))
+	if (b->taken_block == CP_NO_BLOCK && !engine_cover_seen(s, ret->counter))
 		flags |= CP_SITE_TAKEN;
-	if (b->passed_block == CP_NO_BLOCK && !seen(s, ret->counter + 1))
+	if (b->passed_block == CP_NO_BLOCK && !engine_cover_seen(s, ret->counter + 1))
 		flags |= CP_SITE_PASSED;
 	ret->flags = (uint16_t)flags;
 	return flags & (CP_SITE_TAKEN | CP_SITE_PASSED);

@@ -30,6 +30,18 @@ struct engine_covered {
 	bool complete;
 };
 
+/* In the middle of a block: behind an instruction that failed (cuts.c). What
+ * follows it, up to the next cut or the end of the block, has a counter of its own. */
+struct engine_cut {
+	uint64_t address; /* link-time */
+	uint64_t before; /* of exact counts: those from before there was a counter */
+	uint32_t block; /* in `blocks` */
+	uint32_t counter;
+	bool unsure; /* if it was not counted: it may have run before, but hardly did */
+	uint8_t size; /* of its first instruction */
+	uint8_t code[16];
+};
+
 /* What of an ELF object is covered. */
 struct engine_cover {
 	CP_VEC(struct engine_covered) functions; /* by address */
@@ -41,6 +53,7 @@ struct engine_cover {
 	uint8_t *marks; /* owned: a bit for each address from `low` on; NULL: not made yet */
 	uint64_t low, span;
 	uint32_t first_counter; /* of a block each, then two of a watched branch each */
+	CP_VEC(struct engine_cut) cuts; /* by block, then address */
 };
 
 struct engine_coverage {
@@ -126,5 +139,22 @@ uint32_t engine_cover_budget(const cprof_session *s);
 /* Is there a site at that address, or was there one? */
 bool engine_cover_has(struct engine_cover *cover, uint64_t address);
 uint64_t engine_cover_count(const cprof_session *s, uint32_t counter);
+/* Was it counted, in any process? */
+bool engine_cover_seen(const cprof_session *s, uint32_t counter);
+/* The block was also left at its end, as far as anybody saw. */
+bool engine_cover_whole(const cprof_session *s, uint32_t counter);
+
+/* cuts.c */
+void engine_on_fault(cprof_session *s, cprof_process *p, const struct cp_event_fault *e);
+void engine_cuts_warn(cprof_session *s);
+/* Those that are still needed, in an image that has its breakpoints. */
+void engine_cuts_arm(cprof_image *image);
+/* Of a block: *first_ret in cover->cuts, and how many. */
+uint32_t engine_cuts_of(const struct engine_cover *cover, uint32_t block, uint32_t *first_ret);
+/* How often the block's n-th piece was executed; piece 0 is up to its first cut. */
+uint64_t engine_piece_count(const cprof_session *s, const struct engine_cover *cover,
+			    uint32_t block, uint32_t n);
+/* arm.c: places it; an errno, or 0. */
+int engine_arm_cut(cprof_image *image, const struct engine_cut *cut);
 
 #endif

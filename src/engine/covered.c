@@ -76,7 +76,9 @@ struct telling {
 	const struct engine_cover *cover;
 	const struct engine_sources *sources; /* NULL: no debug information */
 	size_t next_row; /* behind those of the last block: mostly the next one's */
-	CP_VEC(cprof_coverage_block) blocks;
+	CP_VEC(uint32_t) pieces; /* of each block, where the first one is in `blocks`; the end */
+	CP_VEC(cprof_coverage_block) blocks; /* cut in pieces (cuts.c) */
+	CP_VEC(bool) unsure; /* of each */
 	CP_VEC(cprof_coverage_row) rows;
 	CP_VEC(cprof_coverage_branch) branches;
 	CP_VEC(cprof_coverage_inline) inlines;
@@ -84,7 +86,9 @@ struct telling {
 
 static void telling_free(struct telling *t)
 {
+	cp_vec_free(&t->pieces);
 	cp_vec_free(&t->blocks);
+	cp_vec_free(&t->unsure);
 	cp_vec_free(&t->rows);
 	cp_vec_free(&t->branches);
 	cp_vec_free(&t->inlines);
@@ -99,31 +103,66 @@ static uint64_t block_count(const struct telling *t, uint32_t block)
 static uint64_t direction_count(const struct telling *t, uint32_t number, bool passed)
 {
 	const struct cp_probe_branch *b = &t->cover->branches.items[number];
-	uint32_t behind = passed ? b->passed_block : b->taken_block;
+	uint32_t behind = passed ? b->passed_block : b->taken_block, first;
 
-	if (!block_count(t, b->block))
+	if (!engine_piece_count(t->s, t->cover, b->block,
+				engine_cuts_of(t->cover, b->block, &first)))
 		return 0;
 	if (behind != CP_NO_BLOCK)
 		return block_count(t, behind);
 	return engine_cover_count(t->s, engine_cover_own(t->cover, number) + passed);
 }
 
+/* Numbers of blocks, + 1, as pieces have them. */
+static uint32_t renumbered(const struct telling *t, uint32_t block)
+{
+	return block ? t->pieces.items[block - 1] + 1 : 0;
+}
+
+/* The piece with the end of a block. */
+static uint32_t end_of(const struct telling *t, uint32_t block)
+{
+	return t->pieces.items[block + 1] - 1;
+}
+
+static bool add_pieces(struct telling *t, uint32_t block)
+{
+	const struct cp_probe_block *b = &t->cover->blocks.items[block];
+	uint32_t first, cuts = engine_cuts_of(t->cover, block, &first), i;
+	uint64_t at = b->address, end = at + b->size;
+
+	for (i = 0; i <= cuts; i++) {
+		uint64_t to = i < cuts ? t->cover->cuts.items[first + i].address : end;
+
+		if (!cp_vec_push(&t->blocks,
+				 (cprof_coverage_block){
+					 .address = at,
+					 .size = (uint32_t)(to - at),
+					 .count = engine_piece_count(t->s, t->cover, block, i),
+					 .next = i < cuts ? (uint32_t)t->blocks.count + 2 : b->next,
+				 }) ||
+		    !cp_vec_push(&t->unsure, i && t->cover->cuts.items[first + i - 1].unsure))
+			return false;
+		at = to;
+	}
+	return true;
+}
+
 static bool tell_blocks(struct telling *t, const struct engine_covered *f)
 {
 	uint32_t i;
 
-	t->blocks.count = 0;
-	if (!cp_vec_reserve(&t->blocks, f->block_count))
+	t->blocks.count = t->pieces.count = t->unsure.count = 0;
+	for (i = 0; i < f->block_count; i++)
+		if (!cp_vec_push(&t->pieces, (uint32_t)t->blocks.count) ||
+		    !add_pieces(t, f->first_block + i))
+			return false;
+	if (!cp_vec_push(&t->pieces, (uint32_t)t->blocks.count))
 		return false;
 	for (i = 0; i < f->block_count; i++) {
-		const struct cp_probe_block *b = &t->cover->blocks.items[f->first_block + i];
+		cprof_coverage_block *last = &t->blocks.items[end_of(t, i)];
 
-		t->blocks.items[t->blocks.count++] = (cprof_coverage_block){
-			.address = b->address,
-			.size = b->size,
-			.count = block_count(t, f->first_block + i),
-			.next = b->next,
-		};
+		last->next = renumbered(t, last->next);
 	}
 	return true;
 }
@@ -156,6 +195,8 @@ static size_t row_at(struct telling *t, uint64_t address)
 static bool add_row(struct telling *t, const struct cp_line_row *row, uint32_t block,
 		    uint64_t address, unsigned flags)
 {
+	if (t->unsure.items[block])
+		flags |= CPROF_COVERAGE_ROW_UNSURE;
 	return cp_vec_push(&t->rows, (cprof_coverage_row){
 					     .block = block,
 					     .file = t->sources->lines.files.items[row->file],
@@ -165,6 +206,16 @@ static bool add_row(struct telling *t, const struct cp_line_row *row, uint32_t b
 					     .address = address,
 					     .flags = flags,
 				     });
+}
+
+/* Of a row that a block, or a piece of one, begins in the middle of. */
+static unsigned flags_inside(const struct telling *t, uint32_t number,
+			     const struct cp_line_row *row)
+{
+	size_t n = cp_vec_partition(&t->pieces, first, *first < number);
+
+	return (row->flags & CP_LINE_STATEMENT ? CPROF_COVERAGE_ROW_INSIDE : 0) |
+	       (t->pieces.items[n] != number ? CPROF_COVERAGE_ROW_CUT : 0);
 }
 
 /* Rows that begin in a block, and the one that it begins in the middle of. */
@@ -179,8 +230,7 @@ static bool tell_rows_of(struct telling *t, uint32_t number)
 		   !(lines->rows.items[next].flags & CP_LINE_END);
 
 	if (before && !own &&
-	    !add_row(t, before, number, b->address,
-		     before->flags & CP_LINE_STATEMENT ? CPROF_COVERAGE_ROW_INSIDE : 0))
+	    !add_row(t, before, number, b->address, flags_inside(t, number, before)))
 		return false;
 	for (i = next; i < lines->rows.count && lines->rows.items[i].address < end; i++) {
 		const struct cp_line_row *row = &lines->rows.items[i];
@@ -298,16 +348,17 @@ static bool tell_branches(struct telling *t, const struct engine_covered *f)
 		return false;
 	for (i = f->first_branch; i < f->first_branch + f->branch_count; i++) {
 		const struct cp_probe_branch *b = &t->cover->branches.items[i];
-		const cprof_coverage_row *row = row_of(t, b->block - f->first_block, b->address);
+		uint32_t block = end_of(t, b->block - f->first_block);
+		const cprof_coverage_row *row = row_of(t, block, b->address);
 
 		t->branches.items[t->branches.count++] = (cprof_coverage_branch){
 			.address = b->address,
-			.block = b->block - f->first_block,
+			.block = block,
 			.file = row ? row->file : NULL,
 			.line = row ? row->line : 0,
 			.taken = direction_count(t, i, false),
 			.passed = direction_count(t, i, true),
-			.target_block = b->target_block,
+			.target_block = renumbered(t, b->target_block),
 		};
 	}
 	return true;
@@ -330,7 +381,7 @@ static bool tell(struct telling *t, const struct engine_covered *f, cprof_covera
 		.line = source ? source->line : 0,
 		.complete = f->complete,
 		.blocks = t->blocks.items,
-		.entry = f->entry,
+		.entry = t->pieces.items[f->entry],
 		.block_count = t->blocks.count,
 		.rows = t->rows.items,
 		.row_count = t->rows.count,

@@ -323,6 +323,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 		engine_on_exec(s, p, e->ts_ns);
 	else if (e->type == CP_EVENT_DISARMED)
 		engine_on_disarmed(s, (const struct cp_event_disarmed *)e);
+	else if (e->type == CP_EVENT_FAULT)
+		engine_on_fault(s, p, (const struct cp_event_fault *)e);
 	else if (e->type == CP_EVENT_PAUSE)
 		engine_roles_pause(p, (const struct cp_event_pause *)e);
 	else if (e->type == CP_EVENT_PROCESS_EXIT)
@@ -500,6 +502,7 @@ static void finish(cprof_session *s)
 	engine_calls_end(s);
 	engine_calls_warn(s);
 	engine_jit_warn(s);
+	engine_cuts_warn(s);
 	warn_unready(s);
 	if (s->link.shared->abandoned)
 		engine_warn(s, "events were not handled for seconds: the program was let go before "

@@ -24,6 +24,7 @@
 
 #include "base/error.h"
 #include "base/types.h"
+#include "link/stats.h"
 
 /* ---- events ---- */
 
@@ -43,6 +44,9 @@ enum cp_event_type {
 	CP_EVENT_EXITING, /* a thread is at its exit stop: the leader of a process with
 			     annotations, or anyone (CP_TRACE_EXITS) */
 	CP_EVENT_SIGNAL, /* struct cp_event_signal: about to be delivered (CP_TRACE_SIGNALS) */
+	CP_EVENT_FAULT, /* struct cp_event_fault: an instruction failed, in a session that
+			   counts (coverage), for the first time in this process. The thread
+			   is held until the event is released, and then gets the signal */
 	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
 	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
 };
@@ -81,6 +85,14 @@ struct cp_event_signal {
 	int32_t signal;
 	int32_t code; /* si_code */
 	uint64_t address; /* of a fault; else 0 */
+};
+
+struct cp_event_fault {
+	struct cp_event e;
+	uint64_t pc;
+	/* 1 + the counter that the thread counted at last, if no signal came since; 0. */
+	uint32_t entered;
+	uint32_t pad;
 };
 
 #define CP_SAMPLE_BLOCKED 1u /* not stopped: only pc and sp are known, regs is empty */
@@ -126,34 +138,9 @@ const uint8_t *cp_event_below(const struct cp_event_sample *s);
 #define CP_LINK_RESERVE (UINT64_C(1) << 20) /* kept free for births and deaths */
 #define CP_LINK_COUNTERS (1u << 24) /* of 8 bytes each; memory only where they are used */
 #define CP_COUNT_GAVE_UP UINT64_MAX
+/* Of a block whose site is ONCE: it was also left at its end. */
+#define CP_COUNT_WHOLE (UINT64_C(1) << 62)
 #define CP_STACK_MAX (1u << 20) /* most that is copied of a stack */
-
-/* Buckets of a histogram of nanoseconds: 16 to each power of two. */
-#define CP_HISTOGRAM 1024
-
-struct cp_link_stats {
-	_Atomic uint64_t ticks, ticks_missed;
-	_Atomic uint64_t samples, lost;
-	_Atomic uint64_t stops, stopped_ns; /* from seeing a stop to letting go */
-	_Atomic uint64_t reads; /* threads read without a stop */
-	_Atomic uint64_t restarted; /* system calls repaired */
-	_Atomic uint64_t finished; /* transfers that a stop cut short, and that were finished */
-	_Atomic uint64_t cut_short; /* those that were not */
-	_Atomic uint64_t unsampled_ns, cpu_ns;
-	_Atomic uint64_t tracer_cpu_ns;
-	_Atomic uint64_t threads, processes; /* ever traced */
-	_Atomic uint64_t signals; /* passed on */
-	_Atomic uint64_t hits; /* stops at breakpoints, without those that only counted */
-	_Atomic uint64_t counted; /* stops at which something was counted (coverage) */
-	_Atomic uint64_t hits_inside; /* of them: jumps that stayed inside of their function */
-	_Atomic uint64_t hits_late; /* of them: on a breakpoint just removed */
-	_Atomic uint64_t hit_ns; /* what they took, of stopped_ns */
-	_Atomic uint64_t detours, trap_ns; /* stops to measure what one costs beyond stopped_ns */
-	_Atomic uint64_t slow_stop_ns; /* CPU time that a slow one takes, and others don't */
-	_Atomic uint64_t full_ns; /* of stopped_ns, waits for room in the ring */
-	_Atomic uint64_t unready; /* held until the controller was ready, let go before */
-	_Atomic uint32_t hold[CP_HISTOGRAM];
-};
 
 struct cp_link_shared {
 	_Alignas(64) _Atomic uint64_t head; /* bytes written, by the tracer */
@@ -187,10 +174,6 @@ void cp_link_deinit(struct cp_link *link);
 /* Takes the memory of the ring now, not at its first use, which would be while
  * threads are held: 64 MiB of page faults, for who expects many events. */
 void cp_link_populate(struct cp_link *link);
-
-unsigned cp_histogram_bucket(uint64_t ns);
-/* The value below which `permille` of what was counted lies; 0 when nothing was. */
-uint64_t cp_histogram_quantile(const _Atomic uint32_t *buckets, unsigned permille);
 
 /* ---- ring, tracer's side ---- */
 
@@ -251,6 +234,8 @@ enum cp_request_type {
  * fails, those behind it do, too. */
 #define CP_ARM_NEXT 32u
 #define CP_ARM_MORE 64u
+/* ARM: coverage; from now on faults are told of, in all processes. */
+#define CP_ARM_COUNTS 128u
 #define CP_DISARM_FORGET 1u
 #define CP_MAP_LEFT 1u /* the area at `address`, which was left; EEXIST: not that one */
 

@@ -28,6 +28,8 @@
  *   ONCE    removed at the first hit
  *   COUNT   (coverage) no event: counters[id] of the link goes up. With ONCE, at
  *           the first hit in each process
+ *           The thread's next hit says that the block was executed to its end
+ *           (CP_COUNT_WHOLE), unless that is in the middle of it: MIDDLE
  *   BRANCH  a conditional jump: counters[id] when it will jump, counters[id + 1]
  *           when not. With ONCE, it is removed when those are not 0 that are
  *           waited for (TAKEN, PASSED), or after the group's max_rate hits in a
@@ -49,6 +51,7 @@
 #define CP_SITE_BRANCH 2048u
 #define CP_SITE_TAKEN 4096u
 #define CP_SITE_PASSED 8192u
+#define CP_SITE_MIDDLE CP_SITE_TAKEN /* with COUNT */
 #define CP_SITE_SIGACTION 16384u
 #define CP_SITE_SIGCALL 32768u
 /* What is captured there: general registers; cp_hit_vector; a copy of the

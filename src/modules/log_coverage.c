@@ -211,6 +211,10 @@ static void add_rows(struct log_coverage *c, const cprof_coverage_function *f, u
 			r.flags |= CP_COVERAGE_ROW_EMPTY;
 		if (row->flags & CPROF_COVERAGE_ROW_INSIDE)
 			r.flags |= CP_COVERAGE_ROW_INSIDE;
+		if (row->flags & CPROF_COVERAGE_ROW_CUT)
+			r.flags |= CP_COVERAGE_ROW_CUT;
+		if (row->flags & CPROF_COVERAGE_ROW_UNSURE)
+			r.flags |= CP_COVERAGE_ROW_UNSURE;
 		if (r.file != CP_RECORD_NONE)
 			c->failed |= !cp_vec_push(&c->rows, r);
 	}

@@ -39,6 +39,8 @@ struct cp_coverage_block {
 #define CP_COVERAGE_ROW_STATEMENT 1u
 #define CP_COVERAGE_ROW_EMPTY 2u /* no instruction of its own */
 #define CP_COVERAGE_ROW_INSIDE 4u /* the block begins in the middle of a statement */
+#define CP_COVERAGE_ROW_CUT 8u /* the row before again: a fault cut its block in two */
+#define CP_COVERAGE_ROW_UNSURE 16u /* a count of 0 is likely, and no more */
 struct cp_coverage_row {
 	uint32_t block; /* in the image's `blocks`, as everywhere here; its function's */
 	uint32_t file; /* in `files` */

@@ -5,7 +5,8 @@
  * several have has the same blocks and branches in all, or the images are not
  * the same one. Of what else is said of it the most is taken: that with most
  * rows, and of those the greatest by its bytes, so that the order in which
- * recordings are merged makes no difference.
+ * recordings are merged makes no difference. Blocks that were cut in two by a fault in
+ * some of them alone are cut in all (merge_cuts.c).
  */
 #include "record/merge_coverage.h"
 
@@ -13,6 +14,7 @@
 #include <string.h>
 
 #include "record/coverage_encode.h"
+#include "record/merge_cuts.h"
 
 /* What one recording has of an image. */
 struct entry {
@@ -129,14 +131,12 @@ static int compare_members(const void *pa, const void *pb)
 	return compare_words(&a->words, &b->words);
 }
 
-static bool same_code(const struct member *a, const struct member *b)
+static bool same_blocks(const struct member *a, const struct member *b)
 {
 	const struct cp_coverage_image *ca = &a->entry->coverage->c, *cb = &b->entry->coverage->c;
 	uint32_t i;
 
-	if (a->f->block_count != b->f->block_count || a->f->branch_count != b->f->branch_count ||
-	    (a->f->block_count &&
-	     a->f->entry - a->f->first_block != b->f->entry - b->f->first_block))
+	if (a->f->block_count != b->f->block_count)
 		return false;
 	for (i = 0; i < a->f->block_count; i++) {
 		const struct cp_coverage_block *x = &ca->blocks[a->f->first_block + i];
@@ -145,14 +145,22 @@ static bool same_code(const struct member *a, const struct member *b)
 		if (x->address != y->address || x->size != y->size)
 			return false;
 	}
-	for (i = 0; i < a->f->branch_count; i++) {
-		const struct cp_coverage_branch *x = &ca->branches[a->f->first_branch + i];
-		const struct cp_coverage_branch *y = &cb->branches[b->f->first_branch + i];
+	return true;
+}
 
-		if (x->address != y->address ||
-		    x->block - a->f->first_block != y->block - b->f->first_block)
+static bool same_branches(const struct member *a, const struct member *b)
+{
+	const struct cp_coverage_image *ca = &a->entry->coverage->c, *cb = &b->entry->coverage->c;
+	uint32_t i;
+
+	if (a->f->branch_count != b->f->branch_count || !a->f->block_count != !b->f->block_count ||
+	    (a->f->block_count &&
+	     ca->blocks[a->f->entry].address != cb->blocks[b->f->entry].address))
+		return false;
+	for (i = 0; i < a->f->branch_count; i++)
+		if (ca->branches[a->f->first_branch + i].address !=
+		    cb->branches[b->f->first_branch + i].address)
 			return false;
-	}
 	return true;
 }
 
@@ -187,10 +195,9 @@ static uint32_t file_number(struct cp_merged_image *m, const char *path)
 	return n;
 }
 
-static void add_function(struct cp_merged_image *m, const struct member *from)
+static void add_function(struct cp_merged_image *m, const struct cp_coverage_image *c,
+			 struct cp_coverage_function f)
 {
-	const struct cp_coverage_image *c = &from->entry->coverage->c;
-	struct cp_coverage_function f = *from->f;
 	uint32_t i, moved = (uint32_t)m->blocks.count - f.first_block;
 
 	for (i = 0; i < f.block_count; i++)
@@ -318,6 +325,18 @@ static void add_count(uint64_t *to, uint64_t count, const struct tally *t)
 		*to = 1;
 }
 
+/* Of the block that has the n-th one of the function added last. */
+static uint64_t count_of(const struct cp_merged_image *m, const struct member *from,
+			 const uint64_t *values, uint32_t n)
+{
+	const struct cp_coverage_function *to = &m->functions.items[m->functions.count - 1];
+	const struct cp_cut_function cut = { &from->entry->coverage->c, from->f };
+
+	if (to->block_count != from->f->block_count)
+		n = cp_cuts_block(&cut, m->blocks.items[to->first_block + n].address);
+	return n < from->f->block_count ? values[from->f->first_block + n] : CP_COVER_ABSENT;
+}
+
 static void add_counts(struct cp_merged_image *m, const struct member *from)
 {
 	const struct cp_record_coverage *c = from->entry->coverage;
@@ -336,7 +355,7 @@ static void add_counts(struct cp_merged_image *m, const struct member *from)
 			continue;
 		for (i = 0; i < to->block_count; i++)
 			add_count(&t->blocks.items[to->first_block + i],
-				  counts->values[from->f->first_block + i], t);
+				  count_of(m, from, counts->values, i), t);
 		for (i = 0; i < to->branch_count; i++) {
 			add_count(&t->taken.items[to->first_branch + i], taken[i], t);
 			add_count(&t->passed.items[to->first_branch + i], passed[i], t);
@@ -366,20 +385,43 @@ static bool says_more(struct cp_merged_image *m, const struct member *a, const s
 	return more;
 }
 
+/* Of members of which some have cuts: adds all[best] with all of them. */
+static struct cp_error *add_cuts(struct cp_merged_image *m, const struct member *all, size_t count,
+				 size_t best)
+{
+	struct cp_cut_function *cuts = calloc(count, sizeof(*cuts));
+	struct cp_joined_cuts joined = { 0 };
+	bool no_memory = !cuts, same;
+	size_t i;
+
+	for (i = 0; cuts && i < count; i++)
+		cuts[i] = (struct cp_cut_function){ &all[i].entry->coverage->c, all[i].f };
+	same = cuts && cp_cuts_join(cuts, count, best, &joined, &no_memory);
+	if (same)
+		add_function(m, &joined.c, joined.f);
+	cp_cuts_free(&joined);
+	free(cuts);
+	return no_memory ? cp_error_nomem() : same ? NULL : refuse(all);
+}
+
 /* `count` members that are one function. */
 static struct cp_error *join_function(struct cp_merged_image *m, const struct member *all,
 				      size_t count)
 {
-	const struct member *best = all;
-	size_t i;
+	bool cuts = false;
+	size_t best = 0, i;
 
 	for (i = 1; i < count; i++) {
-		if (!same_code(all, &all[i]))
+		if (!same_branches(all, &all[i]))
 			return refuse(all);
-		if (all->f->block_count && says_more(m, &all[i], best))
-			best = &all[i];
+		cuts |= !same_blocks(all, &all[i]);
+		if (all->f->block_count && says_more(m, &all[i], &all[best]))
+			best = i;
 	}
-	add_function(m, best);
+	if (cuts)
+		CP_TRY(add_cuts(m, all, count, best));
+	else
+		add_function(m, &all[best].entry->coverage->c, *all[best].f);
 	grow_tallies(m);
 	for (i = 0; i < count && !m->no_memory; i++)
 		add_counts(m, &all[i]);

@@ -459,6 +459,7 @@ struct ran {
 	bool unknown; /* what of it ran can't be told */
 	bool begun, whole; /* a statement of it; one with instructions */
 	bool code; /* instructions that no statement begins with */
+	bool unsure; /* some may have run before a fault */
 };
 
 static void add_spot(struct ran *ran, const struct spot *it, uint64_t count, bool fresh)
@@ -469,6 +470,7 @@ static void add_spot(struct ran *ran, const struct spot *it, uint64_t count, boo
 	ran->begun |= is && statement;
 	ran->whole |= is && statement && !empty;
 	ran->code |= is && !statement && !empty;
+	ran->unsure |= !is && it->flags & CP_COVERAGE_ROW_UNSURE;
 	if (!fresh)
 		return;
 	ran->unknown |= count == CP_COVERAGE_UNKNOWN;
@@ -486,7 +488,7 @@ static void add_ran(struct cp_line_sum *line, const struct ran *ran, bool begins
 	uint64_t count = reached ? ran->most : 0;
 
 	line->sure |= ran->whole || (ran->begun && ran->code);
-	line->strayed |= ran->most && !reached;
+	line->strayed |= (ran->most || ran->unsure) && !reached;
 	line->covered |= reached ? ran->covered : 0;
 	line->count = cp_coverage_add(line->count,
 				      !reached && ran->unknown ? CP_COVERAGE_UNKNOWN : count);

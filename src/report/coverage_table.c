@@ -250,13 +250,17 @@ static void notes(const struct cp_coverage *c, const struct cp_look *look, struc
 		   "directions of branches are unknown: of all, but not taken; files for others "
 		   "leave them out");
 	count_note(out, look, t->lines_unknown,
-		   "line can't be told and counts nowhere: no breakpoint could stand there",
-		   "lines can't be told and count nowhere: no breakpoint could stand there");
+		   "line can't be told and counts nowhere: no breakpoint could stand there, or "
+		   "something before it failed",
+		   "lines can't be told and count nowhere: no breakpoint could stand there, or "
+		   "something before them failed");
 	count_note(out, look, t->functions_unknown, "function can't be told and counts nowhere",
 		   "functions can't be told and count nowhere");
 	count_note(out, look, t->uncertain,
-		   "line is uncertain: the compiler merged or moved its code",
-		   "lines are uncertain: the compiler merged or moved their code");
+		   "line is uncertain: the compiler merged or moved its code, or something before "
+		   "it failed",
+		   "lines are uncertain: the compiler merged or moved their code, or something "
+		   "before them failed");
 	count_note(out, look, t->removed, "function counts nowhere: no code is left of it",
 		   "functions count nowhere: no code is left of them");
 	count_note(out, look, t->partial,

@@ -362,12 +362,38 @@ static void count_site(struct tracer *tr, struct at *at, const struct site *site
 		count_up(tr, site->id);
 }
 
+/* The block that the thread was in until now was executed to its end, if this hit is
+ * at another one: what leads out of the middle are signals, and they make it unknown. */
+static void leave_block(struct tracer *tr, const struct at *at)
+{
+	uint32_t left = at->t->entered, entered = 0;
+	unsigned flags = 0;
+	const struct site *site;
+	_Atomic uint64_t *counter;
+
+	for (site = at->site; site; site = site_next(at->space, site)) {
+		if (!site_armed(at->space, site) || !(site->flags & SITE_COUNTS))
+			continue;
+		flags |= site->flags;
+		if (site->flags & CP_SITE_COUNT && site->flags & CP_SITE_ONCE)
+			entered = site->id + 1;
+	}
+	if (!flags)
+		return;
+	at->t->entered = entered;
+	if (!left || (flags & CP_SITE_COUNT && flags & CP_SITE_MIDDLE) || !counted(tr, left - 1))
+		return;
+	counter = &tr->link->counters[left - 1];
+	atomic_store_explicit(counter, *counter | CP_COUNT_WHOLE, memory_order_relaxed);
+}
+
 /* Counts at all sites here that count. True: some are not needed any more. */
 static bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
 {
 	const struct site *site;
 	bool done = false, any = false;
 
+	leave_block(tr, at);
 	for (site = at->site; site; site = site_next(at->space, site)) {
 		if (!site_armed(at->space, site))
 			continue;

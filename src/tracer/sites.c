@@ -503,6 +503,7 @@ static int take_batch(struct tracer *tr, struct space *space, const struct cp_re
 	if (!(tr->trace_flags & CP_TRACE_PROBES) || !open_batch(tr, rq, &b))
 		return EINVAL;
 	tr->trace_flags |= rq->flags & CP_TRACE_CPU;
+	tr->counts |= rq->flags & CP_ARM_COUNTS;
 	err = space_open(space);
 	if (!err)
 		err = arm(tr, space, &b, rq->flags, armed_ret);

@@ -48,6 +48,7 @@ void space_release(struct space *space)
 		return;
 	table_release(space->table);
 	cp_map_free(&space->by_group);
+	cp_map_free(&space->faults);
 	cp_vec_free(&space->states);
 	cp_vec_free(&space->entered);
 	cp_vec_free(&space->groups);

@@ -60,6 +60,7 @@ struct space {
 	bool occupied; /* at the end, somebody may be in a slot */
 	bool cleared; /* what an earlier cprof left was looked for */
 	struct finisher *finisher; /* owned (finish.c); NULL: nothing was finished here */
+	struct cp_map faults; /* addresses of instructions of which faults were told (fault.c) */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
 };
 

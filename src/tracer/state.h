@@ -62,6 +62,9 @@ struct thread {
 	bool reaped; /* while PTRACE_SEIZE waited (seize.c); exit_status as wait(2) has it */
 	int exit_status;
 	bool exec_stop; /* has executed, and is to be held at its next stop */
+	int signal; /* HELD with this one, which it gets when it goes on; 0: none */
+	uint32_t
+		entered; /* 1 + the counter of the block that it hit last; 0: who knows where it is */
 	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
 	bool clear; /* as we leave: in no slot, and no breakpoint will lead it to one */
 	uint32_t stops; /* served, and what they took */
@@ -158,6 +161,7 @@ struct tracer {
 	 * event that is emitted meanwhile takes its place, and it is lost. */
 	const struct cp_event_sample *open;
 	/* breakpoints (hit.c, hot.c) */
+	bool counts; /* some are of coverage */
 	size_t trap_size;
 	bool full, more; /* a hit waits for room in the ring; the rest of a batch is to come */
 	uint64_t waiters_due_ns; /* when to look again who else waits */
@@ -209,6 +213,9 @@ void wait_newborns(struct tracer *tr);
  * it, and accounts for the time since `seen_ns`. `flags`: CP_HIT_*, HIT_HOLD. */
 #define HIT_HOLD 0x8000u
 void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsigned flags);
+/* At a signal that it is about to get: true where that is to be told of first; the
+ * thread is held, or went on. */
+bool fault_serve(struct tracer *tr, struct thread *t, int signal);
 /* Forgets interrupts that were served or whose threads are gone. */
 void gather_done(struct tracer *tr);
 /* Lets held threads go whose time has come. */

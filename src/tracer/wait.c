@@ -66,6 +66,20 @@ static void let_go(struct thread *t, int signal)
 	ptrace(PTRACE_CONT, t->tid, 0, (long)signal);
 }
 
+static void deliver(struct tracer *tr, struct thread *t, int signal);
+
+/* From a stop at which it may have been held with a signal. */
+static void resume(struct tracer *tr, struct thread *t)
+{
+	int signal = t->signal;
+
+	t->signal = 0;
+	if (signal)
+		deliver(tr, t, signal);
+	else
+		let_go(t, 0);
+}
+
 static void listen_on(struct thread *t)
 {
 	t->state = THREAD_LISTENING;
@@ -171,6 +185,7 @@ static bool on_exec(struct tracer *tr, struct thread *t)
 		leader->run_base = leader->run_given = leader->seen.run_ns;
 	}
 	leader->restart.pending = false;
+	leader->entered = 0;
 	memset(leader->again, 0, sizeof(leader->again));
 	if (p->space->handler)
 		sigmask_give_back(p->pid);
@@ -300,7 +315,7 @@ static void release(struct tracer *tr, bool parents)
 		if (held) {
 			tr->link->shared->stats.unready += h->reading && now >= h->deadline_ns;
 			account_kept(tr, t, now);
-			let_go(t, 0);
+			resume(tr, t);
 		}
 		*h = tr->held.items[--tr->held.count];
 	}
@@ -430,9 +445,9 @@ void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsign
 		sample = capture_stopped(tr, t);
 	if (flags & (HIT_HOLD | CP_HIT_WANTS_RETURN) &&
 	    hold(tr, t, tr->link->shared->head, flags & HIT_HOLD ? READ_HOLD_NS : HOLD_NS))
-		t->user_stop = true;
+		t->user_stop = !t->signal;
 	else
-		let_go(t, 0);
+		resume(tr, t);
 	/* It may be running, on our CPU even, before we are again. */
 	now = t->state == THREAD_HELD ? cp_now() : t->resumed_ns;
 	if (t->kept_ns)
@@ -546,6 +561,7 @@ static void pass(struct thread *t)
  * stays there: it would come to its breakpoint again. */
 static void deliver(struct tracer *tr, struct thread *t, int signal)
 {
+	t->entered = 0;
 	if (signal == SIGTRAP && trap_is_blocked(tr, t)) {
 		restart_repair(tr, t, NULL);
 		let_go(t, 0);
@@ -666,6 +682,8 @@ static bool serve_stop(struct tracer *tr, struct thread *t, int status)
 	if (!(status >> 8) && !report_signal(tr, t, status & 0xff))
 		return wait_for_room(tr, t);
 	tr->full = false;
+	if (!(status >> 8) && tr->counts && fault_serve(tr, t, status & 0xff))
+		return true;
 	serve(tr, t, status & 0xff, status >> 8);
 	return true;
 }
