@@ -155,6 +155,9 @@ typedef struct cprof_call {
 	bool process_exit; /* unwound because the thread or process ended */
 } cprof_call;
 CPROF_API bool cprof_current_call(cprof_call *ret);
+/* Was that call entered by another process, of which this one was forked (then its
+ * enter_ns is when that was)? `tid_ret`, if not NULL: the thread that entered it. [cb] */
+CPROF_API bool cprof_current_call_inherited(int32_t *tid_ret);
 
 /* Who called a function that is entered. */
 typedef enum cprof_invoker {

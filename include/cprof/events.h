@@ -10,6 +10,7 @@
 #ifndef CPROF_EVENTS_H
 #define CPROF_EVENTS_H
 
+#include <cprof/annotations.h>
 #include <cprof/calls.h>
 #include <cprof/process.h>
 #include <cprof/stack.h>
@@ -81,24 +82,11 @@ struct cprof_trace_event; /* cprof/trace.h */
 
 /* Sources of events that cost something: without these calls they are not
  * raised, but for jit_*, for which a callback is enough. False: too late, or this
- * cprof has no such source. Allocations: cprof/heap.h;
- * fileio: cprof/io.h. [init] */
+ * cprof has no such source. Allocations: cprof/heap.h; fileio: cprof/io.h;
+ * annotations: cprof/annotations.h. [init] */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
 CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
 CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
-/* annotation, fiber_switch: needs a session with CPROF_SESSION_CALLS */
-CPROF_API bool cprof_profiler_enable_annotations(void);
-
-/* Of annotations, so far in the session; all 0 where they were not asked for. */
-typedef struct cprof_annotation_statistics {
-	uint64_t events; /* read and raised */
-	uint64_t switches; /* of fibers: those of them, and those that cprof noticed */
-	uint64_t lost; /* recorded by the program, and overwritten or never completed */
-	uint64_t unknown; /* of a type that this cprof does not know */
-	uint64_t rings; /* found, in all processes */
-} cprof_annotation_statistics;
-CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret);
-
 /* Of the monitor_* event being delivered. [cb] */
 typedef struct cprof_contention {
 	int32_t owner; /* tid of who held it when the wait began; 0: not known */
@@ -190,6 +178,12 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	 * session starts, or clauses are enabled; without, NULL too */ \
 	E(method_exception_leave, \
 	  (cprof_profiler * prof, const cprof_function *method, const cprof_object *exception)) \
+	/* a process was forked, and `method` was entered before that: the new one returns from \
+	 * it, too, unless it ends, and its leave and what it calls are told at that depth. Of \
+	 * each such call, outermost first, behind its thread_started; none of who was given a \
+	 * stack of its own (clone). cprof_current_call(): entered when its parent did; later, \
+	 * the call counts from the fork on. cprof_current_call_inherited() */ \
+	E(method_inherited, (cprof_profiler * prof, const cprof_function *method)) \
 	/* the function's code is gone (dlclose, JIT unregister), while its process stays: of \
 	 * those that a profiler has seen, be it in a filter */ \
 	E(method_free, (cprof_profiler * prof, const cprof_function *method)) \

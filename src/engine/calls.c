@@ -14,6 +14,7 @@
 #include "engine/context.h"
 #include "engine/annotations.h"
 #include "engine/fibers.h"
+#include "engine/inherit.h"
 #include "engine/roles.h"
 #include "engine/invoke.h"
 #include "engine/locks.h"
@@ -113,7 +114,7 @@ static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 
 /* ---- stacks ---- */
 
-static void set_stack(cprof_thread *t, uint64_t low, uint64_t end)
+void engine_calls_set_stack(cprof_thread *t, uint64_t low, uint64_t end)
 {
 	struct cp_link_shared *shared = t->process->session->link.shared;
 
@@ -172,7 +173,8 @@ static void find_stack(cprof_thread *t, uint64_t sp)
 		const struct cp_mapping *m = &maps[i];
 
 		if (within ? within >= m->start && within < m->end : !strcmp(m->path, "[stack]"))
-			set_stack(t, within ? m->start : m->end - main_stack_room(p), m->end);
+			engine_calls_set_stack(t, within ? m->start : m->end - main_stack_room(p),
+					       m->end);
 	}
 	cp_mappings_free(maps, count);
 }
@@ -205,7 +207,7 @@ static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 		find_stack(t, e->sp);
 	}
 	if (!t->stack_end) /* not to be asked again */
-		set_stack(t, 1, UINT64_MAX);
+		engine_calls_set_stack(t, 1, UINT64_MAX);
 	return e->sp >= t->stack_low && e->sp < t->stack_end;
 }
 
@@ -241,9 +243,10 @@ static struct cp_shadow_at where(cprof_session *s, const struct cp_event_hit *e)
 
 /* ---- raising ---- */
 
-static void set_current(struct engine_calls *c, const struct cp_call *call)
+void engine_calls_set_current(struct engine_calls *c, const struct cp_call *call)
 {
 	c->has_current = true;
+	c->inherited_from = call->flags & CP_CALL_INHERITED ? call->entered_tid : 0;
 	c->current = (cprof_call){
 		.timestamp_ns = c->now_ns,
 		.enter_ns = call->enter_ns,
@@ -276,7 +279,7 @@ static void raise_enter(cprof_session *s, const struct cp_call *call, unsigned f
 
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_ENTER) || !call->subject)
 		return;
-	set_current(s->calls, call);
+	engine_calls_set_current(s->calls, call);
 	s->calls->events++;
 	if (flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT)
 		handle = engine_live_begin(s, ENGINE_LIVE_CONTEXT, &x);
@@ -365,7 +368,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 
 	if (c->exiting) /* of all of them: no thread's own event */
 		s->current.thread = cprof_thread_from_tid(call->tid);
-	set_current(s->calls, call);
+	engine_calls_set_current(s->calls, call);
 	set_overhead(s, call, &s->calls->current);
 	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (c->traced.items[call->function]->role && !c->exiting)
@@ -395,6 +398,13 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	if (how != CP_CALL_ENDED && call->flags & CALL_INVOKED)
 		engine_raise(s, method_end_invoke, call->subject);
 	free(call->data);
+}
+
+bool engine_calls_shadow(cprof_process *p)
+{
+	if (!p->shadow)
+		p->shadow = cp_shadow_create(on_end, p);
+	return p->shadow;
 }
 
 /* ---- hits ---- */
@@ -497,7 +507,7 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 	entered = cp_shadow_enter(p->shadow, at, &call);
 	c->entering = entered;
 	if (entered && entered->flags & CALL_INVOKED) {
-		set_current(c, entered);
+		engine_calls_set_current(c, entered);
 		engine_raise(s, method_begin_invoke, entered->subject);
 	}
 	if (!entered)
@@ -592,11 +602,12 @@ void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t
 		at.chain_count--;
 	cp_shadow_leave(shadow, &at, NO_CALL, CP_CALL_UNWOUND);
 	top = cp_shadow_top(shadow, e->e.tid);
-	set_current(s->calls,
-		    &(struct cp_call){ .sp = sp,
-				       .enter_ns = e->e.ts_ns,
-				       .depth = top ? top->depth + !(top->flags & CP_CALL_HIDDEN)
-						    : 0 });
+	engine_calls_set_current(s->calls,
+				 &(struct cp_call){
+					 .sp = sp,
+					 .enter_ns = e->e.ts_ns,
+					 .depth = top ? top->depth + !(top->flags & CP_CALL_HIDDEN)
+						      : 0 });
 }
 
 /* Sites of our own that raise events of a thread, beside its calls. */
@@ -639,9 +650,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		engine_on_watch(s, e, e->site);
 		return;
 	}
-	if (!p->shadow)
-		p->shadow = cp_shadow_create(on_end, p);
-	if (!p->shadow)
+	if (!engine_calls_shadow(p))
 		return;
 	c->now_ns = e->e.ts_ns;
 	open_hit(s, e, &hit);
@@ -683,7 +692,7 @@ void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint
 				 uint64_t ts_ns)
 {
 	s->calls->now_ns = ts_ns;
-	set_current(s->calls, &(struct cp_call){ .enter_ns = ts_ns });
+	engine_calls_set_current(s->calls, &(struct cp_call){ .enter_ns = ts_ns });
 	engine_raise(s, method_disarmed, f, rate);
 	s->calls->has_current = false;
 }

@@ -162,6 +162,7 @@ struct engine_calls {
 	/* the event being delivered */
 	cprof_call current;
 	bool has_current;
+	int32_t inherited_from; /* tid of who entered the call, in another process; 0: none */
 	struct engine_callers *callers; /* known ones (invoke.c); owned; NULL: none */
 	const struct cp_call *entering; /* of which an enter is delivered; else NULL */
 	bool exiting; /* open calls end because their thread or process does */

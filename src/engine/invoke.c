@@ -43,13 +43,28 @@ bool engine_tells_invokes(const cprof_session *s)
 	return engine_has(s, method_begin_invoke) || engine_has(s, method_end_invoke);
 }
 
+/* A forked process has its parent's images, also when it runs another program by the time
+ * that its mappings are read. */
+static const cprof_image *image_at(const cprof_process *p, uint64_t address)
+{
+	const struct engine_text *text = engine_find_text(p, address);
+	size_t i;
+
+	for (i = 0; !text && p->parent && i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->armed && address >= image->start && address < image->end)
+			return image;
+	}
+	return text ? text->image : NULL;
+}
+
 /* A function that another one ended in (tail call) has that one's caller. */
 bool engine_invoked(const cprof_session *s, uint64_t caller)
 {
-	const struct engine_text *text =
-		caller ? engine_find_text(s->current.process, caller - 1) : NULL;
+	const cprof_image *image = caller ? image_at(s->current.process, caller - 1) : NULL;
 
-	return !text || !engine_traced_at(s, text->image, caller - 1 - text->image->bias);
+	return !image || !engine_traced_at(s, image, caller - 1 - image->bias);
 }
 
 /* The kernel makes a handler return to the code that ends it. */
@@ -84,8 +99,7 @@ static struct caller look_at(cprof_session *s, uint64_t address, const cprof_ima
 static struct caller caller_of(cprof_session *s, uint64_t address)
 {
 	const cprof_process *p = s->current.process;
-	const struct engine_text *text = address ? engine_find_text(p, address - 1) : NULL;
-	const cprof_image *image = text ? text->image : NULL;
+	const cprof_image *image = address ? image_at(p, address - 1) : NULL;
 	struct engine_calls *c = s->calls;
 	struct caller *known;
 

@@ -20,6 +20,7 @@
 #include "engine/calls.h"
 #include "engine/finalizing.h"
 #include "engine/heap_size.h"
+#include "engine/inherit.h"
 #include "engine/jit.h"
 #include "engine/leaks.h"
 #include "engine/roots.h"
@@ -116,6 +117,8 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 		return;
 	thread_started(s, t);
 	engine_roots_add_thread(t);
+	if (p->parent && t->tid == p->pid && engine_process(s, p->parent))
+		engine_calls_inherit(s, t, engine_process(s, p->parent));
 }
 
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
@@ -190,6 +193,7 @@ void engine_on_process(cprof_session *s, const struct cp_event_process *e)
 		return;
 	if (e->birth == CP_BIRTH_FORKED)
 		parent = engine_process(s, e->parent);
+	p->life.fork_sp = e->sp;
 	p->life.leaks_off = parent ? parent->life.leaks_off : engine_leaks_off(p);
 	if (parent && engine_probes_wanted(s))
 		engine_arm_inherit(p, parent);

@@ -68,6 +68,7 @@ struct engine_process_life {
 	uint32_t look;
 	bool unloading, telling;
 	bool leaks_off; /* it looks for none (leaks.c) */
+	uint64_t fork_sp; /* where it was forked (cp_event_process.sp) */
 	CP_VEC(cprof_namespace *) namespaces; /* owned; as long as the session */
 	struct cp_map returns; /* addresses behind calls of dlopen that have a breakpoint */
 };

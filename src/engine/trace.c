@@ -285,6 +285,17 @@ bool cprof_current_call(cprof_call *ret)
 	return true;
 }
 
+bool cprof_current_call_inherited(int32_t *tid_ret)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s || !s->calls || !s->calls->has_current || !s->calls->inherited_from)
+		return false;
+	if (tid_ret)
+		*tid_ret = s->calls->inherited_from;
+	return true;
+}
+
 void cprof_get_call_statistics(cprof_call_statistics *ret)
 {
 	cprof_session *s = cprof_session_current();

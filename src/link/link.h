@@ -41,8 +41,7 @@ enum cp_event_type {
 	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
 	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
 	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
-	CP_EVENT_EXITING, /* a thread is at its exit stop: the leader of a process with
-			     annotations, or anyone (CP_TRACE_EXITS) */
+	CP_EVENT_EXITING, /* at its exit stop: the leader, with annotations; CP_TRACE_EXITS: all */
 	CP_EVENT_SIGNAL, /* struct cp_event_signal: about to be delivered (CP_TRACE_SIGNALS) */
 	CP_EVENT_FAULT, /* struct cp_event_fault: an instruction failed, in a session that
 			   counts (coverage), for the first time in this process. The thread
@@ -65,6 +64,7 @@ struct cp_event_process {
 	struct cp_event e;
 	int32_t parent; /* of a forked one, else 0 */
 	uint32_t birth; /* enum cp_birth */
+	uint64_t sp; /* of a forked one on its parent's stack: where on it; else 0 */
 };
 
 struct cp_event_thread {

@@ -302,6 +302,24 @@ static bool take_open(cprof_profiler *c, struct calls_thread *t, const cprof_fun
 	return true;
 }
 
+/* A call that is open, and whose enter is its process's parent's. */
+static void on_inherited(cprof_profiler *c, const cprof_function *f)
+{
+	struct calls_open open = { .function = f, .line = NO_LINE, .inherited = true };
+	struct calls_thread *t;
+	cprof_call call;
+	uint32_t number;
+
+	t = thread_of(c, f, &call, &number);
+	if (t && c->json) {
+		calls_json(c, "inherited", f, &call, NULL, NULL, 0);
+	} else if (t) {
+		open.depth = call.depth;
+		open.indent = (uint32_t)t->open.count;
+		cp_vec_push(&t->open, open);
+	}
+}
+
 static uint64_t line_for_end(cprof_profiler *c, const struct calls_open *open, uint32_t thread,
 			     uint64_t ts_ns)
 {
@@ -312,6 +330,11 @@ static uint64_t line_for_end(cprof_profiler *c, const struct calls_open *open, u
 	number = new_line(c, ts_ns, thread, open->indent);
 	if (number != NO_LINE)
 		cp_buf_u8(&line_at(c, number)->text, '}');
+	if (number != NO_LINE && open->inherited) {
+		cp_buf_u8(&line_at(c, number)->text, ' ');
+		add_function(&line_at(c, number)->text, open->function);
+		cp_buf_str(&line_at(c, number)->text, " (called before the fork)");
+	}
 	return number;
 }
 
@@ -610,6 +633,7 @@ void cp_module_calls_init(const char *desc)
 	cprof_profiler_set_heartbeat_callback(c->handle, on_heartbeat);
 	cprof_profiler_set_method_enter_callback(c->handle, on_enter);
 	cprof_profiler_set_method_leave_callback(c->handle, on_leave);
+	cprof_profiler_set_method_inherited_callback(c->handle, on_inherited);
 	cprof_profiler_set_method_tail_call_callback(c->handle, on_tail_call);
 	cprof_profiler_set_method_exception_leave_callback(c->handle, on_unwind);
 	cprof_profiler_set_method_disarmed_callback(c->handle, on_disarmed);

@@ -28,6 +28,7 @@ struct calls_open {
 	uint64_t line; /* that it can go on; NO_LINE: calls in it came first */
 	uint64_t before_ns; /* time of the calls whose tail call it is */
 	bool at_most; /* that is a bound */
+	bool inherited; /* its enter is of its process's parent */
 };
 
 /* A tail call whose target may come next. */

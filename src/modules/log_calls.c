@@ -162,6 +162,20 @@ static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_
 		end(log, &r);
 }
 
+static void on_inherited(cprof_profiler *log, const cprof_function *f)
+{
+	uint64_t *thread = NULL;
+	struct cp_record_call r;
+	int32_t tid = 0;
+
+	if (!begin(log, f, CP_RECORD_INHERITED, &r))
+		return;
+	if (cprof_current_call_inherited(&tid) && cprof_thread_from_tid(tid))
+		thread = log_thread(log, cprof_thread_from_tid(tid));
+	r.entered_by = thread ? (uint32_t)*thread : CP_RECORD_NONE;
+	end(log, &r);
+}
+
 static void on_disarmed(cprof_profiler *log, const cprof_function *f, uint32_t rate)
 {
 	cprof_thread *t = cprof_current_thread();
@@ -293,6 +307,7 @@ void log_calls_start(cprof_profiler *log)
 	cprof_profiler_set_method_leave_callback(log->handle, on_leave);
 	cprof_profiler_set_method_tail_call_callback(log->handle, on_tail_call);
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
+	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
 }
 
 uint32_t log_calls_hold(const cprof_profiler *log)

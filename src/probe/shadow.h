@@ -24,6 +24,8 @@
 #define CP_CALL_BY_RETURN 2u /* its jumps are not seen: an enter at its sp is its tail call */
 #define CP_CALL_MARKS 4u /* calls inside of it are */
 #define CP_CALL_MARKED 8u /* an open call around it marks; filled in */
+#define CP_CALL_INHERITED \
+	16u /* entered in another process, before this one was forked; filled in */
 
 /* A stub has the frame of what it leads to, but a call of its own around that
  * one's. So its sp is this much more, which no other's is. */
@@ -40,6 +42,8 @@ struct cp_call {
 	double doubt;
 	uint32_t flags;
 	int32_t tid; /* that entered it */
+	int32_t entered_tid; /* INHERITED: in the parent */
+	uint64_t entered_ns; /* INHERITED: when; enter_ns is the fork's */
 	bool tail; /* entered by a tail call of the frame that it replaced */
 	uint64_t words[3]; /* the caller's */
 	void *data; /* the caller's; given back by every event that ends the call */
@@ -89,5 +93,17 @@ void cp_shadow_thread_exit(struct cp_shadow *shadow, int32_t tid, enum cp_call_e
  * CP_CALL_ENDED. */
 void cp_shadow_forget(struct cp_shadow *shadow, uint32_t function);
 size_t cp_shadow_open(const struct cp_shadow *shadow);
+
+/* A process was forked by thread `by` of `from`, on its own stack (0: on another one),
+ * where its stack pointer was `sp`. The calls that are open there, and on stacks that no
+ * other thread was on, go on in thread `tid`, which has none so far: each is shown to
+ * `inherit`, outermost first, which makes it this process's (false: leaves it out).
+ * False: who forked has none, or there is no memory. */
+typedef bool (*cp_call_inherit_fn)(void *ctx, struct cp_call *call);
+bool cp_shadow_inherit(struct cp_shadow *shadow, int32_t tid, const struct cp_shadow *from,
+		       int32_t by, uint64_t sp, cp_call_inherit_fn inherit);
+/* Shows all open calls, stack by stack, outermost first. */
+void cp_shadow_each(const struct cp_shadow *shadow, void (*each)(void *ctx, const struct cp_call *),
+		    void *ctx);
 
 #endif

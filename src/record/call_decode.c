@@ -351,7 +351,7 @@ static void get_invoker(struct cp_record_call *call)
 
 static void get_extra(struct cp_record_call *call, uint64_t extra)
 {
-	call->target = call->stack = CP_RECORD_NONE;
+	call->target = call->stack = call->entered_by = CP_RECORD_NONE;
 	if (call->kind == CP_RECORD_ENTER)
 		get_invoker(call);
 	if (cp_record_kind_has_stack(call->kind))
@@ -362,6 +362,8 @@ static void get_extra(struct cp_record_call *call, uint64_t extra)
 		call->count = (uint32_t)extra;
 	else if (call->kind == CP_RECORD_CATCH)
 		call->count = reference(extra);
+	else if (call->kind == CP_RECORD_INHERITED)
+		call->entered_by = reference(extra);
 	if (call->kind == CP_RECORD_LEAVE || call->kind == CP_RECORD_UNWIND)
 		call->uncertain_ns = extra;
 	else if (call->kind == CP_RECORD_TAIL_CALL)
@@ -407,6 +409,9 @@ static bool resolve(const struct walk *w, struct cp_record_call *call)
 	if (call->stack != CP_RECORD_NONE &&
 	    (!to_place(w, CP_RECORD_STACKS, &call->stack) || w->r->stacks[call->stack].missing))
 		call->stack = CP_RECORD_NONE;
+	if (call->entered_by != CP_RECORD_NONE &&
+	    !to_place(w, CP_RECORD_THREADS, &call->entered_by))
+		call->entered_by = CP_RECORD_NONE;
 	return true;
 }
 
@@ -591,7 +596,7 @@ static bool count_call(void *ctx, const struct cp_record_call *call)
 		tally->exceptions++;
 	else if (call->kind == CP_RECORD_WAIT)
 		tally->waits++;
-	else if (call->kind >= CP_RECORD_ALLOCATED)
+	else if (cp_record_kind_is_heap(call->kind))
 		tally->heap++;
 	else if (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS))
 		(*disarmed)++;

@@ -284,6 +284,8 @@ static uint64_t extra(const struct cp_record_call *call)
 		       uncertain << 32;
 	case CP_RECORD_DISARMED:
 		return call->count;
+	case CP_RECORD_INHERITED:
+		return call->entered_by == CP_RECORD_NONE ? 0 : (uint64_t)call->entered_by + 1;
 	case CP_RECORD_CATCH:
 		return call->count == CP_RECORD_NONE ? 0 : (uint64_t)call->count + 1;
 	default:
@@ -345,6 +347,8 @@ void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 	if ((call->kind == CP_RECORD_TAIL_CALL || call->kind == CP_RECORD_ENTER) &&
 	    call->target != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_LOCATIONS, call->target);
+	if (call->kind == CP_RECORD_INHERITED && call->entered_by != CP_RECORD_NONE)
+		cp_record_encode_use(e, CP_RECORD_THREADS, call->entered_by);
 	if (cp_record_kind_has_stack(call->kind) && call->stack != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_STACKS, call->stack);
 	if (call->value_count) {

@@ -38,6 +38,9 @@ enum cp_record_call_kind {
 	CP_RECORD_MOVED,
 	CP_RECORD_FREED,
 	CP_RECORD_HEAP_SIZE,
+	/* A forked process begins with this call open, which `entered_by` entered
+	 * `duration_ns` before; its enter is not repeated. */
+	CP_RECORD_INHERITED,
 	CP_RECORD_CALL_KINDS
 };
 
@@ -62,8 +65,9 @@ struct cp_record_call {
 	uint32_t
 		count; /* DISARMED; ENTER by a signal: its number; CATCH: number of the clause, from 0; CP_RECORD_NONE:
 			   not known */
-	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter; WAIT, MOVED: since it
-				 began */
+	uint32_t entered_by; /* INHERITED: thread; or CP_RECORD_NONE; in others nothing */
+	uint64_t duration_ns; /* LEAVE, TAIL_CALL, UNWIND: since the enter, or, if inherited, the
+				 fork; INHERITED: since the enter; WAIT, MOVED: since it began */
 	uint64_t overhead_ns; /* of it, what tracing added: stops */
 	uint64_t uncertain_ns; /* LEAVE, TAIL_CALL, UNWIND: what more that may be; 0: it is known */
 	uint64_t cpu_ns; /* of it, CPU time of the thread; 0: not asked for */
@@ -84,6 +88,11 @@ uint64_t cp_record_call_count(const struct cp_record *r);
 uint64_t cp_record_exception_count(const struct cp_record *r);
 uint64_t cp_record_wait_count(const struct cp_record *r);
 uint64_t cp_record_heap_count(const struct cp_record *r);
+/* Is an event of the kind one of the heap? Of calls are those below DISARMED, and INHERITED. */
+static inline bool cp_record_kind_is_heap(unsigned kind)
+{
+	return kind >= CP_RECORD_ALLOCATED && kind <= CP_RECORD_HEAP_SIZE;
+}
 /* Has an event of the kind a stack of its own? */
 bool cp_record_kind_has_stack(unsigned kind);
 /* Calls `each` for every call event in the order recorded, decoding piece by

@@ -522,6 +522,8 @@ static bool copy_call(void *ctx, const struct cp_record_call *from)
 	call.ts_ns += c->shard->record->merged ? 0 : cp_record_shift(&c->shard->record->info);
 	call.thread = c->m->numbers[input].threads[call.thread];
 	call.function = location(c->m, input, call.function);
+	if (call.entered_by != CP_RECORD_NONE)
+		call.entered_by = c->m->numbers[input].threads[call.entered_by];
 	if (call.target != CP_RECORD_NONE)
 		call.target = location(c->m, input, call.target);
 	if (call.stack != CP_RECORD_NONE)

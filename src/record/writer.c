@@ -380,6 +380,8 @@ void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *cal
 		it.target = CP_RECORD_NONE;
 	if (it.stack >= w->stacks.count)
 		it.stack = CP_RECORD_NONE;
+	if (it.kind == CP_RECORD_INHERITED && it.entered_by >= w->threads.count)
+		it.entered_by = CP_RECORD_NONE;
 	b = batch(w);
 	if (!b)
 		return;

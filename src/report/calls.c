@@ -81,7 +81,7 @@ static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 		       !cp_map_put(&b->edges, key, b->c->edges.count - 1)))
 		return cp_error_nomem();
 	e = &b->c->edges.items[found ? *found : b->c->edges.count - 1];
-	e->calls++;
+	e->calls += !span->inherited;
 	/* What recursion repeats counts once. */
 	if (span->again == (edge.caller == edge.callee))
 		add_whole(&e->time, span);
@@ -100,12 +100,16 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	b->c->upper_bound |= one.at_most;
 	if (!f || !t)
 		return cp_error_nomem();
-	f->calls++;
-	t->calls++;
-	b->c->calls++;
-	f->unwound += span->end == CP_SPAN_UNWOUND || span->end == CP_SPAN_ENDED;
-	f->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
-	f->open += span->end >= CP_SPAN_LOST;
+	if (span->inherited) { /* it was counted where it was entered */
+		f->inherited++;
+	} else {
+		f->calls++;
+		t->calls++;
+		b->c->calls++;
+		f->unwound += span->end == CP_SPAN_UNWOUND || span->end == CP_SPAN_ENDED;
+		f->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
+		f->open += span->end >= CP_SPAN_LOST;
+	}
 	add_self(&f->self, span);
 	f->overhead_ns += span->overhead_ns;
 	if (!span->again) {
@@ -116,7 +120,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		add_whole(&t->time, span);
 		add_whole(&b->c->outermost, span);
 	}
-	if (span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
+	if (!span->inherited && span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
 		return cp_error_nomem();
 	return add_edge(b, span, outer);
 }

@@ -23,6 +23,7 @@ struct cp_called_time {
 struct cp_called {
 	uint32_t function; /* of the profile */
 	uint64_t calls;
+	uint64_t inherited; /* by forked processes: besides, not counted in what follows */
 	uint64_t unwound, tail_calls, open; /* of them: how they ended */
 	struct cp_called_time total; /* recursion counted once */
 	struct cp_called_time self; /* not in traced calls that they made */

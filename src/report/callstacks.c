@@ -45,7 +45,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_hit hit = {
 		.thread = span->thread,
 		.stack = (uint32_t)cp_record_stack_count(p->record) + node_of(span) - 1,
-		.cost = { cp_span_self(span), 1 },
+		.cost = { cp_span_self(span), !span->inherited },
 	};
 	uint64_t key = (uint64_t)hit.thread << 32 | hit.stack;
 	uint64_t *found = cp_map_get(&a->hits, key);

@@ -163,7 +163,7 @@ void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o
 			present[count++] = columns[i];
 	cp_table_init(&t, present, count);
 	cp_vec_for_each(&c->functions, f) {
-		if (!f->calls || (o->limit && all++ >= o->limit))
+		if (!(f->calls || f->inherited) || (o->limit && all++ >= o->limit))
 			continue;
 		row(&t, c, f, cpu);
 		shown++;
@@ -362,6 +362,8 @@ static void function_json(const struct cp_calls *c, const struct cp_called *f, s
 	if (own)
 		cp_json_str(j, "linkage_name", own);
 	cp_json_u64(j, "calls", f->calls);
+	if (f->inherited)
+		cp_json_u64(j, "inherited", f->inherited);
 	times_json(f, j);
 	cp_json_u64(j, "overhead_ns", f->overhead_ns);
 	if (f->cpu_ns)

@@ -235,6 +235,8 @@ static void put_call_args(struct cp_chrome *c, const struct cp_span *span,
 	cp_json_u64(&c->j, "self_ns", cp_span_self(span));
 	if (span->cpu_ns)
 		cp_json_u64(&c->j, "cpu_ns", span->cpu_ns);
+	if (span->inherited)
+		cp_json_bool(&c->j, "inherited", true);
 	if (args->size) {
 		cp_buf_str(c->j.out, ",\"arguments\":");
 		cp_buf_add(c->j.out, args->bytes, args->size);

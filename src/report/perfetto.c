@@ -348,6 +348,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		it->has_uint_value = true;
 		it->uint_value = span->cpu_ns;
 	}
+	if (span->inherited)
+		add_text(w, &a, add_annotation(w, &a, "entered"), "before the fork");
 	if (span->end != CP_SPAN_RETURNED)
 		add_text(w, &a, add_annotation(w, &a, "end"), cp_span_end_name(span->end));
 	if (span->target != CP_RECORD_NONE)

@@ -44,6 +44,7 @@
 
 /* What is known of a shown call; its span's `data`. */
 struct shown {
+	bool inherited; /* its end says so, for nothing said how it began */
 	uint64_t line; /* that it can go on; CP_NO_LINE: calls in it came first */
 	uint32_t indent;
 	uint64_t before_ns; /* time of the calls whose tail call it is */
@@ -203,24 +204,12 @@ static struct cp_replay_line *noted_line(struct printer *w, uint64_t ns, uint32_
 	return number == CP_NO_LINE ? NULL : cp_line_at(&w->l, number);
 }
 
-static void put_raw(struct printer *w, struct cp_replay_line *line, enum cp_paint paint,
-		    const char *raw)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	if (!raw || !*raw)
-		return;
-	cp_buf_u8(&text, ' ');
-	cp_add_name(&text, raw);
-	cp_line_fit(&w->l, line, paint, text.bytes ? text.bytes : "", 11, 8);
-}
-
 static void put_track(struct printer *w, struct cp_replay_line *line, uint32_t track)
 {
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
 
 	cp_track_name(&w->annotations, track, &name);
-	put_raw(w, line, CP_PAINT_NAME, name.bytes);
+	cp_line_name(&w->l, line, CP_PAINT_NAME, name.bytes);
 }
 
 static bool too_short(const struct printer *w, const struct cp_noted_span *s)
@@ -242,9 +231,9 @@ static struct cp_error *begin_noted(struct printer *w, uint32_t span,
 	if (!line)
 		return cp_error_nomem();
 	cp_line_put(&w->l, line, CP_PAINT_COOL, s->async ? "⇉" : "▶");
-	put_raw(w, line, CP_PAINT_NAME, s->name);
-	put_raw(w, line, CP_PAINT_DIM, s->category);
-	put_raw(w, line, CP_PAINT_PLAIN, s->object);
+	cp_line_name(&w->l, line, CP_PAINT_NAME, s->name);
+	cp_line_name(&w->l, line, CP_PAINT_DIM, s->category);
+	cp_line_name(&w->l, line, CP_PAINT_PLAIN, s->object);
 	cp_line_end(line);
 	return s->async || cp_vec_push(&w->noted, open) ? NULL : cp_error_nomem();
 }
@@ -271,7 +260,7 @@ static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thr
 	if (!line)
 		return cp_error_nomem();
 	cp_line_put(&w->l, line, CP_PAINT_COOL, s->async ? "⇇" : "◀");
-	put_raw(w, line, CP_PAINT_NAME, s->name);
+	cp_line_name(&w->l, line, CP_PAINT_NAME, s->name);
 	if (open)
 		cp_line_fit(&w->l, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
 	cp_line_time(&w->l, line, s->end_ns - s->start_ns, false, 0);
@@ -307,11 +296,11 @@ static struct cp_error *moment(struct printer *w, uint32_t number,
 		put_number(w, line, " ", it->value, " annotations were lost");
 	} else {
 		cp_line_put(&w->l, line, CP_PAINT_COOL, it->kind == CP_RECORD_COUNTER ? "∿" : "●");
-		put_raw(w, line, CP_PAINT_NAME, it->name);
+		cp_line_name(&w->l, line, CP_PAINT_NAME, it->name);
 		if (it->kind == CP_RECORD_COUNTER)
 			put_number(w, line, " = ", it->value, "");
-		put_raw(w, line, CP_PAINT_DIM, it->category);
-		put_raw(w, line, CP_PAINT_PLAIN, it->object);
+		cp_line_name(&w->l, line, CP_PAINT_DIM, it->category);
+		cp_line_name(&w->l, line, CP_PAINT_PLAIN, it->object);
 	}
 	cp_line_end(line);
 	return NULL;
@@ -429,11 +418,19 @@ static bool put_invoker(struct printer *w, struct shown *s, const struct cp_span
 	return s->line != CP_NO_LINE;
 }
 
+static uint32_t call_indent(const struct printer *w, const struct cp_span *span,
+			    const struct cp_span *outer)
+{
+	uint32_t indent = noted_indent(w, w->tracks[span->thread]);
+
+	return outer && shown_of(outer)->indent >= indent ? shown_of(outer)->indent + 1 : indent;
+}
+
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
 	struct tail *tail = &w->tails[span->thread];
-	struct cp_span *outer = span->outer;
+	struct cp_span *outer = cp_span_shown_outer(span);
 	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
 	struct shown *s;
 	struct cp_replay_line *line;
@@ -445,8 +442,10 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	span->data = s;
 	if (!s || !cp_vec_push(&w->open, span))
 		return cp_error_nomem();
-	while (outer && !shown_of(outer))
-		outer = outer->outer;
+	if (span->inherited) {
+		*s = (struct shown){ true, CP_NO_LINE, call_indent(w, span, outer), 0, false };
+		return NULL;
+	}
 	if (tail->line != CP_NO_LINE && tail->depth == span->depth && span->entered &&
 	    tail->target == span->function) {
 		s->line = continue_tail(w, tail, span);
@@ -460,9 +459,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 		end_tail(w, tail);
 		if (outer)
 			open_braces(w, shown_of(outer));
-		s->indent = noted_indent(w, w->tracks[span->thread]);
-		if (outer && shown_of(outer)->indent >= s->indent)
-			s->indent = shown_of(outer)->indent + 1;
+		s->indent = call_indent(w, span, outer);
 		s->line = cp_line_new(&w->l, span->start_ns, span->thread, s->indent);
 		if (s->line == CP_NO_LINE || !put_invoker(w, s, span, call))
 			return cp_error_nomem();
@@ -563,6 +560,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		if (number == CP_NO_LINE)
 			return cp_error_nomem();
 		cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, "}");
+		if (s->inherited)
+			cp_line_inherited(&w->l, cp_line_at(&w->l, number), span->function);
 	}
 	ns = s->before_ns + span->net_ns;
 	at_most = s->at_most || span->uncertain_ns;

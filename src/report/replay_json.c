@@ -209,13 +209,34 @@ static void add_stack(struct writer *w, uint32_t stack)
 	cp_json_end(&w->j, ']');
 }
 
+/* Who entered it, and when. */
+static void inherited(struct writer *w, const struct cp_span *span,
+		      const struct cp_record_call *call)
+{
+	const struct cp_record_thread *by;
+
+	begin(w, "inherited", span->start_ns, span->thread, span->function, span->depth);
+	cp_json_u64(&w->j, "entered_ns", cp_profile_ns(w->p, call->ts_ns - call->duration_ns));
+	if (call->entered_by != CP_RECORD_NONE) {
+		by = cp_record_get_thread(w->p->record, call->entered_by);
+		cp_json_i64(&w->j, "entered_pid",
+			    cp_record_get_process(w->p->record, by->process)->pid);
+		cp_json_i64(&w->j, "entered_tid", by->tid);
+	}
+	finish(w);
+}
+
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct writer *w = ctx;
 
-	if (!span->entered || !cp_chosen_span(&w->chosen, span))
+	if ((!span->entered && !span->inherited) || !cp_chosen_span(&w->chosen, span))
 		return NULL;
 	annotations_until(w, span->start_ns);
+	if (span->inherited) {
+		inherited(w, span, call);
+		return NULL;
+	}
 	begin(w, "enter", span->start_ns, span->thread, span->function, span->depth);
 	cp_invoker_json(w->p, call, &w->j);
 	if (call->value_count)
@@ -256,6 +277,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 				    : w->p->functions.items[span->target].name);
 	if (span->end == CP_SPAN_ENDED)
 		cp_json_bool(&w->j, "ended", true);
+	if (span->inherited)
+		cp_json_bool(&w->j, "inherited", true);
 	r = cp_call_returned(call);
 	if (r.result)
 		cp_value_member(&w->j, "result", r.result);

@@ -56,6 +56,25 @@ void cp_line_function(struct cp_replay_lines *l, struct cp_replay_line *line, ui
 	cp_line_fit(l, line, CP_PAINT_NAME, text.bytes ? text.bytes : "", reserve, least);
 }
 
+void cp_line_name(struct cp_replay_lines *l, struct cp_replay_line *line, enum cp_paint paint,
+		  const char *raw)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!raw || !*raw)
+		return;
+	cp_buf_u8(&text, ' ');
+	cp_add_name(&text, raw);
+	cp_line_fit(l, line, paint, text.bytes ? text.bytes : "", 11, 8);
+}
+
+void cp_line_inherited(struct cp_replay_lines *l, struct cp_replay_line *line, uint32_t function)
+{
+	cp_line_put(l, line, CP_PAINT_PLAIN, " ");
+	cp_line_function(l, line, function, 24, 12);
+	cp_line_fit(l, line, CP_PAINT_DIM, " (called before the fork)", 18, 4);
+}
+
 static void put_thread(struct cp_replay_lines *l, struct cp_replay_line *line, uint32_t thread)
 {
 	const struct cp_record_thread *t = cp_record_get_thread(l->p->record, thread);

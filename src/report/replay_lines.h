@@ -49,6 +49,11 @@ void cp_line_fit(struct cp_replay_lines *l, struct cp_replay_line *line, enum cp
 /* `at_most`: that is a bound; `cpu_ns`: where it was asked for, and there is room. */
 void cp_line_time(struct cp_replay_lines *l, struct cp_replay_line *line, uint64_t ns, bool at_most,
 		  uint64_t cpu_ns);
+/* A blank and the program's own text; nothing where it is NULL or empty. */
+void cp_line_name(struct cp_replay_lines *l, struct cp_replay_line *line, enum cp_paint paint,
+		  const char *raw);
+/* Which call it is that ends, of those that the process's parent entered. */
+void cp_line_inherited(struct cp_replay_lines *l, struct cp_replay_line *line, uint32_t function);
 /* Its name, cut as by cp_line_fit(). */
 void cp_line_function(struct cp_replay_lines *l, struct cp_replay_line *line, uint32_t function,
 		      size_t reserve, size_t least);

@@ -103,6 +103,7 @@ static struct cp_error *begin(struct walk *w, const struct cp_record_call *call,
 		.location = call->function,
 		.depth = call->depth,
 		.entered = call->kind == CP_RECORD_ENTER,
+		.inherited = call->kind == CP_RECORD_INHERITED,
 		.start_ns = start_ns,
 		.target = CP_RECORD_NONE,
 	};
@@ -255,7 +256,7 @@ static bool event(void *ctx, const struct cp_record_call *call)
 	/* What is open there was not over in the time that is asked for. */
 	if (w->p->filter.to_ns && offset(w, call->ts_ns) > w->p->filter.to_ns)
 		return true;
-	if (call->kind == CP_RECORD_ENTER)
+	if (call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_INHERITED)
 		w->error = begin(w, call, offset(w, call->ts_ns), &span);
 	else if (call->kind == CP_RECORD_DISARMED)
 		w->error = disarmed(w, call);
@@ -263,7 +264,7 @@ static bool event(void *ctx, const struct cp_record_call *call)
 		w->error = moment(w, w->visitor->exception, call);
 	else if (call->kind == CP_RECORD_WAIT)
 		w->error = moment(w, w->visitor->wait, call);
-	else if (call->kind >= CP_RECORD_ALLOCATED)
+	else if (cp_record_kind_is_heap(call->kind))
 		w->error = moment(w, w->visitor->heap, call);
 	else
 		w->error = leave(w, call);

@@ -31,7 +31,9 @@ struct cp_span {
 	uint32_t location;
 	uint32_t depth;
 	uint32_t again; /* open calls of the same function outside of it */
-	bool entered; /* false: its enter was lost; it begins and ends at once here */
+	bool entered; /* false: its enter was lost; it begins and ends at once here; or it is: */
+	bool inherited; /* entered before its process was forked, where it counts as a call; here
+			   it begins with the fork */
 	uint64_t start_ns; /* from the start of the recording */
 	/* when it ends: */
 	enum cp_span_end end;

@@ -34,7 +34,7 @@ static const char schema[] =
 	" thread INTEGER REFERENCES threads, function INTEGER REFERENCES functions,"
 	" depth INTEGER, start_ns INTEGER, duration_ns INTEGER, net_ns INTEGER, self_ns INTEGER,"
 	" overhead_ns INTEGER, cpu_ns INTEGER, how TEXT, target INTEGER REFERENCES functions,"
-	" recursion INTEGER, uncertain_ns INTEGER);"
+	" recursion INTEGER, uncertain_ns INTEGER, inherited INTEGER);"
 	"CREATE TABLE arguments(call INTEGER REFERENCES calls, role TEXT, position INTEGER,"
 	" name TEXT, type TEXT, value, text TEXT, source TEXT, error TEXT);"
 	"CREATE TABLE stacks(id INTEGER PRIMARY KEY, truncated INTEGER);"
@@ -68,12 +68,14 @@ static const char views[] =
 	"CREATE INDEX arguments_call ON arguments(call); CREATE INDEX samples_stack ON "
 	"samples(stack);"
 	/* who was called how often, and how long it took */
-	"CREATE VIEW function_calls AS SELECT f.name, f.image, count(*) AS calls,"
+	"CREATE VIEW function_calls AS SELECT f.name, f.image, sum(NOT c.inherited) AS calls,"
 	" sum(CASE WHEN c.recursion = 0 THEN c.net_ns ELSE 0 END) AS total_ns, sum(c.self_ns) AS "
-	"self_ns, min(c.net_ns) AS min_ns,"
-	" avg(c.net_ns) AS mean_ns, max(c.net_ns) AS max_ns, sum(c.overhead_ns) AS overhead_ns"
+	"self_ns, min(c.net_ns) FILTER (WHERE NOT c.inherited) AS min_ns,"
+	" avg(c.net_ns) FILTER (WHERE NOT c.inherited) AS mean_ns, max(c.net_ns) FILTER (WHERE NOT"
+	" c.inherited) AS max_ns, sum(c.overhead_ns) AS overhead_ns"
 	" FROM calls c JOIN functions f ON f.id = c.function GROUP BY f.id ORDER BY self_ns DESC;"
-	"CREATE VIEW callers AS SELECT p.name AS caller, f.name AS callee, count(*) AS calls,"
+	"CREATE VIEW callers AS SELECT p.name AS caller, f.name AS callee,"
+	" sum(NOT c.inherited) AS calls,"
 	" sum(c.net_ns) AS ns FROM calls c JOIN functions f ON f.id = c.function"
 	" LEFT JOIN calls pc ON pc.id = c.parent LEFT JOIN functions p ON p.id = pc.function"
 	" GROUP BY pc.function, c.function ORDER BY ns DESC;"
@@ -129,7 +131,7 @@ static const struct {
 } inserts[INSERTS] = {
 	[INTO_RECORDING] = { "recording", 2 }, [INTO_PROCESSES] = { "processes", 6 },
 	[INTO_THREADS] = { "threads", 5 },     [INTO_FUNCTIONS] = { "functions", 7 },
-	[INTO_CALLS] = { "calls", 15 },	       [INTO_ARGUMENTS] = { "arguments", 9 },
+	[INTO_CALLS] = { "calls", 16 },	       [INTO_ARGUMENTS] = { "arguments", 9 },
 	[INTO_STACKS] = { "stacks", 2 },       [INTO_FRAMES] = { "frames", 7 },
 	[INTO_SAMPLES] = { "samples", 7 },     [INTO_ALLOCATIONS] = { "allocations", 9 },
 	[INTO_SPANS] = { "spans", 14 },	       [INTO_INSTANTS] = { "instants", 6 },
@@ -364,6 +366,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		put_int(w, INTO_CALLS, 13, span->target);
 	put_int(w, INTO_CALLS, 14, span->again);
 	put_int(w, INTO_CALLS, 15, span->uncertain_ns);
+	put_int(w, INTO_CALLS, 16, span->inherited);
 	put_row(w, INTO_CALLS);
 	if (returned.result)
 		put_value(w, span->id, "result", 0, returned.result);

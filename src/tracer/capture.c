@@ -15,8 +15,10 @@
  *	                                                  └─► the thread's own stack
  */
 #include <elf.h>
+#include <linux/sched.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 #include "arch/arch.h"
@@ -97,6 +99,36 @@ void capture_birth(struct tracer *tr, struct thread *t)
 	cp_arch_syscall_state(regs, &at);
 	atomic_store_explicit(&tr->link->shared->stack_end[t->slot], at.sp + 64,
 			      memory_order_relaxed);
+}
+
+/* At its first stop a child still shows the call that made it. */
+uint64_t capture_fork(pid_t pid)
+{
+	_Alignas(8) uint8_t regs[PRSTATUS_MAX];
+	struct cp_syscall_state at;
+	uint64_t args[6], flags, stack = 0;
+
+	if (!regs_read(pid, regs))
+		return 0;
+	cp_arch_syscall_state(regs, &at);
+	if (at.nr < 0)
+		return 0;
+	cp_arch_syscall_args(regs, args);
+	flags = args[0];
+	if (at.nr == SYS_clone) {
+		stack = args[1];
+	} else if (at.nr == SYS_clone3) {
+		struct clone_args how;
+
+		if (read_memory(pid, args[0], &how, CLONE_ARGS_SIZE_VER0) != CLONE_ARGS_SIZE_VER0)
+			return 0;
+		flags = how.flags;
+		stack = how.stack;
+	} else { /* fork() or vfork(), where there are such calls */
+		flags = 0;
+	}
+	/* Who made a sibling is not known as its parent. */
+	return stack || flags & CLONE_PARENT ? 0 : at.sp;
 }
 
 /* The stack from `red_zone` bytes below sp on: up to `end`, or as far as it

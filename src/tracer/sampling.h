@@ -18,6 +18,9 @@ const void *capture_regs(const struct cp_event_sample *s);
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want);
 /* A new thread starts at the end of its stack: remembers where that is. */
 void capture_birth(struct tracer *tr, struct thread *t);
+/* The stack pointer of a forked process at its first stop; 0: it was given a stack of
+ * its own, or is not its parent's child. */
+uint64_t capture_fork(pid_t pid);
 /* Of a blocked thread, without stopping it; false when it began to run. */
 bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want);
 /* A walk has found it on an alternate signal stack since its last capture. */

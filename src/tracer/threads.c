@@ -54,6 +54,8 @@ static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth b
 	if (p->guest)
 		return p;
 	tr->link->shared->stats.processes++;
+	if (birth == CP_BIRTH_FORKED)
+		event.sp = capture_fork(pid);
 	emit_event(tr, &event.e, sizeof(event));
 	return p;
 }

@@ -55,7 +55,7 @@ static void value_text(struct cp_buf *out, const cprof_value *v)
 
 /* `function` and the others are names. */
 static void event_text(struct cp_buf *out, const struct cp_record_call *c, int tid,
-		       const char *function, const char *target, const char *stack)
+		       const char *function, const char *target, const char *stack, int by)
 {
 	uint32_t i;
 
@@ -65,6 +65,8 @@ static void event_text(struct cp_buf *out, const struct cp_record_call *c, int t
 		      (unsigned long long)c->overhead_ns, (unsigned long long)c->uncertain_ns,
 		      (unsigned long long)c->cpu_ns, c->value_count ? c->result_count : 0,
 		      c->value_count ? c->changed_count : 0);
+	if (c->kind == CP_RECORD_INHERITED)
+		cp_buf_printf(out, " by %d", by);
 	for (i = 0; i < c->value_count; i++)
 		value_text(out, &c->values[i]);
 	cp_buf_str(out, "\n");
@@ -94,7 +96,10 @@ static bool tell(void *ctx, const struct cp_record_call *c)
 		stack = count ? name_of(t->r, locations[0]) : "empty";
 	}
 	event_text(t->out, c, cp_record_get_thread(t->r, c->thread)->tid,
-		   name_of(t->r, c->function), name_of(t->r, c->target), stack);
+		   name_of(t->r, c->function), name_of(t->r, c->target), stack,
+		   c->entered_by == CP_RECORD_NONE
+			   ? -1
+			   : cp_record_get_thread(t->r, c->entered_by)->tid);
 	return true;
 }
 
@@ -232,6 +237,15 @@ static void make_event(struct made *m, struct stack *stack, uint64_t ts, struct 
 		c->value_count = 1;
 		return;
 	}
+	if (r % 64 == 8) {
+		c->kind = CP_RECORD_INHERITED;
+		c->entered_by = (uint32_t)(r / 64 % (CALL_MODEL_THREADS + 1));
+		if (c->entered_by == CALL_MODEL_THREADS)
+			c->entered_by = CP_RECORD_NONE;
+		c->depth = (uint32_t)(r / 1024 % 20);
+		c->duration_ns = r >> 40;
+		return;
+	}
 	if (r % 64 == 16) {
 		c->kind = CP_RECORD_WAIT;
 		c->flags = (uint8_t)(r / 64 % 3);
@@ -330,7 +344,7 @@ void call_model_write(int fd, uint64_t seed, size_t count, struct cp_buf *text)
 			snprintf(target, sizeof(target), "f%u", c.target);
 		if (text)
 			event_text(text, &c, (int)thread, function, target,
-				   c.stack == 0 ? "f3" : "-");
+				   c.stack == 0 ? "f3" : "-", (int)c.entered_by);
 		cp_record_call(w, &c);
 		if (n % CALL_MODEL_CHUNK == CALL_MODEL_CHUNK - 1)
 			write_chunk(w);

@@ -240,7 +240,8 @@ def describe_call(tables, call):
         stack = outermost(tables, tables[8][tables[9][more - 1][0] - 1][1] - 1)
     return b"%d %d %d %d %s %d > %s | %s %d %d %d~%d %d %d %d" % (
         ts, kind, flags, tables[6][thread][1], outermost(tables, function), depth, target, stack,
-        count, duration, overhead, uncertain, cpu, roles & 1, roles >> 1) + b"".join(
+        count, duration, overhead, uncertain, cpu, roles & 1, roles >> 1) + (
+            b" by %d" % (tables[6][more - 1][1] if more else -1) if kind == 12 else b"") + b"".join(
             describe_value(tables, value) for value in values)
 
 

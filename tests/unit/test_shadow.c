@@ -479,6 +479,66 @@ static void test_random(void)
 	cp_shadow_destroy(s);
 }
 
+static bool inherit(void *ctx, struct cp_call *call)
+{
+	(void)ctx;
+	call->enter_ns = 100;
+	return call->function != 9; /* a function that is left out */
+}
+
+static void count_inherited(void *ctx, const struct cp_call *call)
+{
+	size_t *n = ctx;
+
+	*n += call->flags & CP_CALL_INHERITED && call->entered_tid == 1 && call->entered_ns == 0 &&
+	      call->tid == 50;
+}
+
+/* Thread 1 forks, with a coroutine at rest, beside thread 2 and a coroutine that
+ * thread 2 is on. */
+static void test_fork(void)
+{
+	const uint64_t root[] = { CORO_TOP - 16 }, others[] = { CORO_TOP / 2 - 16 };
+	struct cp_shadow *s = fresh(), *child = cp_shadow_create(on_end, NULL);
+	size_t n = 0;
+
+	enter_on(s, 1, CORO_TOP - 64, root, 1, 10);
+	enter(s, 1, STACK_TOP, 1);
+	enter(s, 1, STACK_TOP - 100, 9);
+	enter(s, 1, STACK_TOP - 200, 2);
+	enter(s, 1, STACK_TOP - 900, 3); /* left by a longjmp since */
+	enter(s, 2, STACK_TOP / 2, 4);
+	enter_on(s, 2, CORO_TOP / 2 - 64, others, 1, 11);
+	CHECK(!cp_shadow_inherit(child, 50, s, 7, STACK_TOP - 400, inherit));
+	CHECK(cp_shadow_inherit(child, 50, s, 1, STACK_TOP - 400, inherit));
+	CHECK_U64(cp_shadow_open(child), 3);
+	CHECK_U64(cp_shadow_open(s), 7);
+	CHECK_U64(cp_shadow_top(child, 50)->function, 2);
+	cp_shadow_each(child, count_inherited, &n);
+	CHECK_U64(n, 3);
+	/* At their depth, each as often as there are processes. */
+	CHECK_U64(enter(child, 50, STACK_TOP - 300, 5)->depth, 3);
+	CHECK(leave(child, 50, STACK_TOP - 300, 5) && leave(child, 50, STACK_TOP - 200, 2));
+	CHECK(leave_on(child, 50, CORO_TOP - 64, root, 1, 10));
+	CHECK(leave(child, 50, STACK_TOP, 1));
+	CHECK_STR(ends, "5r 2r 10r 1r ");
+	CHECK_U64(cp_shadow_open(child), 0);
+	CHECK(leave(s, 1, STACK_TOP - 200, 2)); /* 3 is gone */
+	/* On the coroutine's stack: who is on it is known by its calls. */
+	cp_shadow_destroy(child);
+	child = cp_shadow_create(on_end, NULL);
+	CHECK(cp_shadow_inherit(child, 50, s, 0, CORO_TOP / 2 - 80, inherit));
+	CHECK_U64(cp_shadow_open(child), 3); /* 10, 4, 11 */
+	CHECK_U64(cp_shadow_top(child, 50)->function, 11);
+	/* And again: who entered it first is what is remembered. */
+	cp_shadow_destroy(s);
+	s = cp_shadow_create(on_end, NULL);
+	CHECK(cp_shadow_inherit(s, 51, child, 50, STACK_TOP / 2 - 80, inherit));
+	CHECK_U64(cp_shadow_top(s, 51)->entered_tid, 2);
+	cp_shadow_destroy(child);
+	cp_shadow_destroy(s);
+}
+
 int main(void)
 {
 	test_recursion();
@@ -496,6 +556,7 @@ int main(void)
 	test_memory_reused();
 	test_forget();
 	test_many_coroutines();
+	test_fork();
 	test_random();
 	TEST_MAIN_END;
 }
