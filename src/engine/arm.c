@@ -540,28 +540,6 @@ void engine_arm_again(cprof_session *s)
 			arm_again(s->processes.items[i]);
 }
 
-/* Longer reads are not of code. */
-#define CODE_MAX 4096
-
-void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *bytes, size_t size)
-{
-	const struct engine_text *text = size <= CODE_MAX ? engine_find_text(p, address) : NULL;
-	const cprof_image *image = text ? text->image : NULL;
-	struct engine_cover *cover = image ? image->assembly->cover : NULL;
-	struct cp_reader file;
-	size_t i;
-
-	if (!image || !image->armed || (!image->slots.count && !cover))
-		return;
-	file = cp_probe_file_reader(image->assembly->image);
-	for (i = 0; i < size; i++) {
-		uint64_t at = address + i - image->bias;
-
-		if (cp_map_get(&image->slots, at) || (cover && engine_cover_has(cover, at)))
-			file.read(file.ctx, at, bytes + i, 1);
-	}
-}
-
 void engine_restore(int32_t pid)
 {
 	size_t restored = 0;

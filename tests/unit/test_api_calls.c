@@ -6,7 +6,10 @@
  * argument.
  */
 #include <cprof/cprof.h>
+#include <dlfcn.h>
+#include <link.h>
 #include <setjmp.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -72,7 +75,7 @@ static int program(void)
 struct cprof_profiler {
 	unsigned flags; /* what the filter answers */
 	unsigned filtered, enters, leaves, tail_calls, unwound, with_context;
-	unsigned add_enters, reads, shown, walks, walks_with_main, refused_walks, held_reads;
+	unsigned add_enters, reads, shown, c_reads, c_shown, walks, walks_with_main, refused_walks, held_reads;
 	unsigned long sum;
 	unsigned deepest;
 	bool late_refused;
@@ -136,6 +139,31 @@ static const void *own_code(const cprof_function *f)
 								      : 2];
 }
 
+/* Where the C library asks the kernel to block signals there is a jump of cprof's. */
+#define C_CODE 512
+
+static bool compare_c_library(cprof_image *image, void *data)
+{
+	cprof_profiler *p = data;
+	void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	const uint8_t *own = library ? dlsym(library, "pthread_sigmask") : NULL;
+	uint8_t code[C_CODE];
+	struct link_map *map;
+	size_t done;
+
+	if (strcmp(cprof_image_name(image), "libc.so.6") != 0)
+		return true;
+	CHECK(own && !dlinfo(library, RTLD_DI_LINKMAP, &map));
+	CHECK(memmem(own, C_CODE, "\xb8\x0e\0\0\0\x0f\x05", 7));
+	if (cprof_read_memory(cprof_current_process(),
+			      cprof_image_base(image) + ((uintptr_t)own - map->l_addr), code,
+			      C_CODE, &done) == CPROF_OK &&
+	    ++p->c_reads)
+		p->c_shown += !memcmp(code, own, C_CODE);
+	dlclose(library);
+	return false;
+}
+
 static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
 {
 	bool found = false;
@@ -151,6 +179,7 @@ static void enter(cprof_profiler *p, const cprof_function *f, cprof_call_context
 			      sizeof(code), &done) == CPROF_OK &&
 	    ++p->reads)
 		p->shown += !memcmp(code, own_code(f), sizeof(code));
+	cprof_for_each_image(compare_c_library, p);
 	CHECK(cprof_current_call(&call) && call.enter_ns == call.timestamp_ns);
 	if (call.depth > p->deepest)
 		p->deepest = call.depth;
@@ -249,6 +278,8 @@ static void check_counts(const cprof_profiler *p)
 	CHECK_U64(p->deepest, 1);
 	CHECK(p->reads > 0 || SLOW);
 	CHECK_U64(p->shown, p->reads);
+	CHECK(p->c_reads > 0 || SLOW);
+	CHECK_U64(p->c_shown, p->c_reads);
 }
 
 static void test_filter(char *self)
