@@ -552,17 +552,6 @@ void engine_restore(int32_t pid)
 	cp_error_free(err);
 }
 
-/* The tracer is gone and has not put the text back. */
-void engine_arm_restore(cprof_session *s)
-{
-	size_t i;
-
-	engine_annotations_restore(s);
-	for (i = 0; s->calls && i < s->processes.count; i++)
-		if (engine_process(s, s->processes.items[i]->pid) == s->processes.items[i])
-			engine_restore(s->processes.items[i]->pid);
-}
-
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 {
 	uint64_t address, slot;

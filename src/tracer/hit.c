@@ -619,9 +619,9 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 	return true;
 }
 
-enum hit hit_serve(struct tracer *tr, struct thread *t)
+static enum hit serve(struct tracer *tr, struct thread *t, uint64_t seen_ns)
 {
-	struct at at = { .t = t, .space = t->process->space, .seen_ns = cp_now() };
+	struct at at = { .t = t, .space = t->process->space, .seen_ns = seen_ns };
 	uint16_t flags = 0;
 	struct cp_syscall_state s;
 
@@ -646,5 +646,16 @@ enum hit hit_serve(struct tracer *tr, struct thread *t)
 	go_on(&at);
 	trap_keep(tr, t);
 	wait_hit_done(tr, t, at.seen_ns, flags);
+	return HIT_DONE;
+}
+
+enum hit hit_serve(struct tracer *tr, struct thread *t)
+{
+	uint64_t seen = cp_now();
+	enum hit hit = serve(tr, t, seen);
+
+	if (hit != HIT_NONE || !trap_of_left(t))
+		return hit;
+	wait_hit_done(tr, t, seen, 0);
 	return HIT_DONE;
 }

@@ -18,6 +18,15 @@
 
 #define AT_ONCE 256
 
+bool cp_sigcall_jumps(const uint8_t *jump, const uint8_t *now)
+{
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+
+	return !memcmp(now + size, jump + size, CP_SIGCALL_JUMP - size) &&
+	       (!memcmp(now, jump, size) || !memcmp(now, trap, size));
+}
+
 /* The instruction at such a site loads a small number: its last byte is 0. */
 bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_t *now,
 		       const uint8_t *original)
@@ -27,39 +36,42 @@ bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_
 	uint8_t tail[CP_SIGCALL_JUMP] = { 0 };
 
 	rest = CP_SIGCALL_JUMP - size;
-	if (memcmp(now + size, jump + size, rest) != 0 ||
-	    (memcmp(now, jump, size) != 0 && memcmp(now, trap, size) != 0))
+	if (!cp_sigcall_jumps(jump, now))
 		return false;
 	memcpy(tail, original + size, CP_TRAP_MAX - size);
 	return pwrite(mem, trap, size, (off_t)site) == (ssize_t)size &&
 	       pwrite(mem, tail, rest, (off_t)(site + size)) == (ssize_t)rest;
 }
 
-static void unjump(int mem, uint64_t slots, const struct cp_area_entry *e)
+static uint64_t slot_of(uint64_t slots, const struct cp_area_entry *e)
 {
-	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
-	uint64_t slot = slots + UINT64_C(1) * (e->slot & ~CP_AREA_JUMP) * CP_SLOT_SIZE;
+	return slots + UINT64_C(1) * (e->slot & ~CP_AREA_JUMP) * CP_SLOT_SIZE;
+}
 
-	if (cp_sigcall_jump(e->site, slot, jump) &&
-	    pread(mem, now, sizeof(now), (off_t)e->site) == sizeof(now))
-		cp_sigcall_unjump(mem, e->site, jump, now, e->original);
+/* The bytes of both instructions; false: there is no jump there. */
+static bool codes(int mem, uint64_t slots, const struct cp_area_entry *e, uint8_t *jump,
+		  uint8_t *now)
+{
+	return e->slot & CP_AREA_JUMP && cp_sigcall_jump(e->site, slot_of(slots, e), jump) &&
+	       pread(mem, now, CP_SIGCALL_JUMP, (off_t)e->site) == CP_SIGCALL_JUMP &&
+	       cp_sigcall_jumps(jump, now);
 }
 
 static size_t restore_entries(int mem, uint64_t slots, const struct cp_area_entry *entries,
 			      size_t count, bool jumps)
 {
 	const uint8_t *trap;
-	uint8_t now[CP_TRAP_MAX];
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
 	size_t size, i, done = 0;
 
 	trap = cp_trap_code(cp_arch_host(), &size);
 	for (i = 0; i < count; i++) {
 		off_t at = (off_t)entries[i].site;
 
-		if (!(entries[i].slot & CP_AREA_JUMP) == jumps)
+		if (codes(mem, slots, &entries[i], jump, now) != jumps)
 			continue;
 		if (jumps)
-			unjump(mem, slots, &entries[i]);
+			cp_sigcall_unjump(mem, entries[i].site, jump, now, entries[i].original);
 		if (pread(mem, now, size, at) == (ssize_t)size && !memcmp(now, trap, size) &&
 		    pwrite(mem, entries[i].original, size, at) == (ssize_t)size)
 			done++;
@@ -78,8 +90,7 @@ static void end_detours(int mem, uint64_t slots, const struct cp_area_entry *ent
 
 	nop = cp_nop_code(cp_arch_host(), &size);
 	for (i = 0; i < count; i++) {
-		off_t slot = (off_t)(slots + UINT64_C(1) * (entries[i].slot & ~CP_AREA_JUMP) *
-						     CP_SLOT_SIZE);
+		off_t slot = (off_t)slot_of(slots, &entries[i]);
 
 		if (pread(mem, code, sizeof(code), slot) != sizeof(code))
 			continue;
@@ -87,30 +98,6 @@ static void end_detours(int mem, uint64_t slots, const struct cp_area_entry *ent
 		if (offset && pwrite(mem, nop, size, slot + offset) != (ssize_t)size)
 			continue; /* nobody can be there */
 	}
-}
-
-static size_t restore_area(int mem, uint64_t start, uint64_t end, bool jumps)
-{
-	struct cp_area_entry entries[AT_ONCE];
-	struct cp_area_header header;
-	size_t n, done = 0;
-	uint64_t at;
-
-	if (pread(mem, &header, sizeof(header), (off_t)start) != sizeof(header) ||
-	    header.magic != CP_AREA_MAGIC || header.table < start || header.table > end ||
-	    header.count > (end - header.table) / sizeof(entries[0]))
-		return 0;
-	for (at = 0; at < header.count; at += n) {
-		n = header.count - at < AT_ONCE ? header.count - at : AT_ONCE;
-		if (pread(mem, entries, n * sizeof(entries[0]),
-			  (off_t)(header.table + at * sizeof(entries[0]))) !=
-		    (ssize_t)(n * sizeof(entries[0])))
-			break;
-		done += restore_entries(mem, header.slots, entries, n, jumps);
-		if (!jumps)
-			end_detours(mem, header.slots, entries, n);
-	}
-	return done;
 }
 
 /* Does something with the area at `start`, in a mapping that ends at `end`. */
@@ -150,28 +137,98 @@ static void visit_areas(pid_t pid, int mem, visit_fn visit, void *ctx)
 	}
 }
 
+/* Does something with `count` entries of the table of an area. */
+struct visit_entries {
+	int mem;
+	void (*entries)(void *ctx, uint64_t slots, const struct cp_area_entry *entries,
+			size_t count);
+	void *ctx;
+};
+
+static void visit_table(void *ctx, uint64_t start, uint64_t end)
+{
+	const struct visit_entries *v = ctx;
+	struct cp_area_entry entries[AT_ONCE];
+	struct cp_area_header header;
+	uint64_t at;
+	size_t n;
+
+	if (pread(v->mem, &header, sizeof(header), (off_t)start) != sizeof(header) ||
+	    header.magic != CP_AREA_MAGIC || header.table < start || header.table > end ||
+	    header.count > (end - header.table) / sizeof(entries[0]))
+		return;
+	for (at = 0; at < header.count; at += n) {
+		n = header.count - at < AT_ONCE ? header.count - at : AT_ONCE;
+		if (pread(v->mem, entries, n * sizeof(entries[0]),
+			  (off_t)(header.table + at * sizeof(entries[0]))) !=
+		    (ssize_t)(n * sizeof(entries[0])))
+			break;
+		v->entries(v->ctx, header.slots, entries, n);
+	}
+}
+
 struct restoring {
 	int mem;
-	bool jumps;
 	size_t done;
 };
 
-static void visit_text(void *ctx, uint64_t start, uint64_t end)
+static void take_out_traps(void *ctx, uint64_t slots, const struct cp_area_entry *entries,
+			   size_t count)
 {
 	struct restoring *r = ctx;
 
-	r->done += restore_area(r->mem, start, end, r->jumps);
+	r->done += restore_entries(r->mem, slots, entries, count, false);
+	end_detours(r->mem, slots, entries, count);
 }
 
-/* The jumps, which keep our handler where it is, when it is not needed any more. */
+static void take_out_jumps(void *ctx, uint64_t slots, const struct cp_area_entry *entries,
+			   size_t count)
+{
+	struct restoring *r = ctx;
+
+	r->done += restore_entries(r->mem, slots, entries, count, true);
+}
+
+size_t cp_restore_traps(pid_t pid, int mem)
+{
+	struct restoring r = { .mem = mem };
+	struct visit_entries v = { mem, take_out_traps, &r };
+
+	visit_areas(pid, mem, visit_table, &v);
+	return r.done;
+}
+
 size_t cp_restore_memory(pid_t pid, int mem)
 {
 	struct restoring r = { .mem = mem };
+	struct visit_entries v = { mem, take_out_jumps, &r };
 
-	visit_areas(pid, mem, visit_text, &r);
-	r.jumps = true;
-	visit_areas(pid, mem, visit_text, &r);
+	r.done = cp_restore_traps(pid, mem);
+	visit_areas(pid, mem, visit_table, &v);
 	return r.done;
+}
+
+struct looking {
+	uint64_t site, slot;
+};
+
+static void look_at(void *ctx, uint64_t slots, const struct cp_area_entry *entries, size_t count)
+{
+	struct looking *l = ctx;
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		if (entries[i].site == l->site)
+			l->slot = slot_of(slots, &entries[i]);
+}
+
+uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site)
+{
+	struct looking l = { .site = site };
+	struct visit_entries v = { mem, look_at, &l };
+
+	visit_areas(pid, mem, visit_table, &v);
+	return l.slot;
 }
 
 struct finding {
@@ -225,7 +282,8 @@ struct cp_error *cp_restore_text(pid_t pid, size_t *restored_ret)
 		return cp_error_new(errno == ENOENT ? CP_ERR_GONE : CP_ERR_PERMISSION, errno,
 				    "open the memory of process %d to remove breakpoints",
 				    (int)pid);
-	done = cp_restore_memory(pid, mem);
+	done = cp_restore_handler(pid, mem) ? cp_restore_traps(pid, mem)
+					    : cp_restore_memory(pid, mem);
 	if (restored_ret)
 		*restored_ret = done;
 	return NULL;

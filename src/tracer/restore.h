@@ -15,11 +15,17 @@
 #include "base/error.h"
 
 /* Puts the original bytes back wherever an area of `pid` names a site and the
- * breakpoint still stands there. *restored_ret (NULL allowed): how many. */
+ * breakpoint still stands there. *restored_ret (NULL allowed): how many. Jumps
+ * stay with the handler that they keep, if it is there. */
 CP_ERROR cp_restore_text(pid_t pid, size_t *restored_ret);
 
-/* The same through a descriptor of the memory, open for reading and writing. */
+/* The same through a descriptor of the memory, open for reading and writing: the
+ * breakpoints; and the jumps, too, when the handler is not needed any more. */
+size_t cp_restore_traps(pid_t pid, int mem);
 size_t cp_restore_memory(pid_t pid, int mem);
+
+/* The slot of a site in an area that was left; 0: it is none. */
+uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site);
 
 /* The area whose handler the kernel of `pid` has, left by a tracer that was killed;
  * 0: none. */
@@ -28,6 +34,8 @@ uint64_t cp_restore_handler(pid_t pid, int mem);
 /* Switches off the annotations whose root is at `root`, if one is there. */
 void cp_restore_annotations(pid_t pid, uint64_t root);
 
+/* Is `now` the jump, or the breakpoint that it begins and ends as? */
+bool cp_sigcall_jumps(const uint8_t *jump, const uint8_t *now);
 /* The jump at a site becomes the first byte of the breakpoint that it was, and the
  * bytes behind it what they were; `now` is what stands there. False: it is none. */
 bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_t *now,

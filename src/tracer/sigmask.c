@@ -36,8 +36,9 @@
 #define SIGNALS 64
 #define PAGE UINT64_C(4096)
 #define LINE UINT64_C(64) /* a processor has all of one from the same moment */
-/* For all threads together to be stopped. */
-#define BLOCKING_NS (CP_NS_PER_S / 2)
+/* For all threads together to be stopped. Only on a machine that is short of
+ * processors does it take more than a moment. */
+#define BLOCKING_NS (2 * CP_NS_PER_S)
 /* Calls that start again as if nothing had been (restart.c). */
 #define HARMLESS 3
 #define TRIES 8
@@ -151,21 +152,36 @@ static void step_back(const struct space *space, struct thread *t)
 	}
 }
 
+/* NULL: it is gone, or goes on running. */
+static struct thread *hold(struct tracer *tr, pid_t tid, uint64_t deadline)
+{
+	struct thread *t = NULL, *known;
+
+	while (!t && cp_now() < deadline && (known = thread_find(tr, tid)) &&
+	       known->state != THREAD_HELD)
+		t = inject_stop(tr, tid, true);
+	return t;
+}
+
 void sigmask_hold_others(struct tracer *tr, struct injection *in)
 {
 	uint64_t deadline = cp_now() + BLOCKING_NS;
 	struct tids tids = { 0 };
 	size_t i, n = 0;
 
+	in->running = in->unseen = 0;
 	interrupt_all(tr, in, &tids);
 	for (i = 0; i < tids.count; i++) {
-		struct thread *t =
-			cp_now() < deadline ? inject_stop(tr, tids.items[i], true) : NULL;
+		struct thread *t = hold(tr, tids.items[i], deadline), *now;
 
-		if (!t || t->state == THREAD_HELD) {
-			in->running += !t && thread_find(tr, tids.items[i]);
-			continue;
+		now = thread_find(tr, tids.items[i]);
+		if (!t && now && now->state != THREAD_HELD) {
+			in->running++;
+			in->unseen += !now->passed;
 		}
+		if (!t || t->state == THREAD_HELD)
+			continue;
+		t->passed = true;
 		tids.items[n++] = t->tid;
 	}
 	tids.count = n;
@@ -355,7 +371,7 @@ struct site *sigcall_site(const struct space *space, struct cp_regs *regs, uint6
 	return site;
 }
 
-/* The bytes of both instructions; false: there is no jump there. */
+/* The bytes of both instructions; false: there can be no jump. */
 static bool codes(const struct space *space, const struct site *site, uint8_t *jump, uint8_t *now)
 {
 	return site->flags & CP_SITE_SIGCALL && site->address % LINE <= LINE - CP_SIGCALL_JUMP &&
@@ -381,6 +397,13 @@ void sigcall_jump(const struct injection *in)
 		if (space_write(space, site->address + size, jump + size, CP_SIGCALL_JUMP - size))
 			space_write(space, site->address, jump, size);
 	}
+}
+
+bool sigcall_jumps(const struct space *space, const struct site *site)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+
+	return codes(space, site, jump, now) && cp_sigcall_jumps(jump, now);
 }
 
 void sigcall_unjump(const struct space *space)

@@ -668,11 +668,9 @@ void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct c
 	}
 }
 
-/* Patches for the first site at each address with none of the flags in `but`, from
- * what stands there to what shall stand there: the breakpoint, if `keep` and one is
- * armed. NULL without memory. */
-static struct patch *patches_of_all(const struct space *space, bool keep, unsigned but,
-				    size_t *count_ret)
+/* Patches for the first site at each address, from what stands there to what shall
+ * stand there: the breakpoint, if `keep` and one is armed. NULL without memory. */
+static struct patch *patches_of_all(const struct space *space, bool keep, size_t *count_ret)
 {
 	size_t size, i, n = 0;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
@@ -682,7 +680,7 @@ static struct patch *patches_of_all(const struct space *space, bool keep, unsign
 		const struct site *site = &space->table->sites.items[i];
 		bool put = keep && space_any_armed(space, site);
 
-		if (!site->address || site->flags & but ||
+		if (!site->address || sigcall_jumps(space, site) ||
 		    table_find(space->table, site->address) != i)
 			continue;
 		patches[n] = (struct patch){ .address = site->address };
@@ -696,32 +694,30 @@ static struct patch *patches_of_all(const struct space *space, bool keep, unsign
 void sites_sync(struct space *space)
 {
 	size_t n;
-	struct patch *patches = patches_of_all(space, true, 0, &n);
+	struct patch *patches = patches_of_all(space, true, &n);
 
 	if (patches)
 		patch_apply(space, patches, n);
 	free(patches);
 }
 
-static void clean_all_but(struct space *space, unsigned flags)
+void sites_clean_traps(struct space *space)
 {
-	size_t n;
-	struct patch *patches = patches_of_all(space, false, flags, &n);
-
-	change(space, patches, n);
-}
-
-void sites_clean(struct space *space)
-{
-	size_t i;
+	struct patch *patches;
+	size_t i, n;
 
 	if (!space->table->sites.count)
 		return;
 	for (i = 0; i < space->states.count; i++)
 		space->states.items[i] = 0;
 	space->armed = 0;
-	/* The jumps last: with them our handler stays as long as it is needed. */
-	clean_all_but(space, CP_SITE_SIGCALL);
+	patches = patches_of_all(space, false, &n);
+	change(space, patches, n);
+}
+
+void sites_clean(struct space *space)
+{
+	sites_clean_traps(space);
 	sigcall_unjump(space);
-	clean_all_but(space, 0);
+	sites_clean_traps(space);
 }

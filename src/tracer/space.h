@@ -59,6 +59,7 @@ struct space {
 	struct pause pause;
 	bool occupied; /* at the end, somebody may be in a slot */
 	bool cleared; /* what an earlier cprof left was looked for */
+	bool left; /* there was an area of one that was killed */
 	struct finisher *finisher; /* owned (finish.c); NULL: nothing was finished here */
 	struct cp_map faults; /* addresses of instructions of which faults were told (fault.c) */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
@@ -156,7 +157,9 @@ void sites_resume(struct space *space);
 /* A copy of a space whose breakpoints were changed while the copy was made: puts
  * and takes what the table says. */
 void sites_sync(struct space *space);
-/* All of them; what the memory says counts, not the table. */
+/* All of them; what the memory says counts, not the table. The jumps of calls about
+ * signals last: with them our handler stays. */
+void sites_clean_traps(struct space *space);
 void sites_clean(struct space *space);
 
 /* patch.c */
@@ -197,6 +200,7 @@ struct injection {
 	uint64_t mask;
 	struct tids others; /* held still with it (sigmask.c); items owned */
 	unsigned running; /* others that could not be */
+	unsigned unseen; /* of those, who never was */
 	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */
 };
 

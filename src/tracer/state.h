@@ -76,6 +76,7 @@ struct thread {
 	struct { /* hits there will be ones that were seen before; pc 0: none */
 		uint64_t pc, sp;
 	} again[8];
+	bool passed; /* was held once */
 	bool given_back; /* at the end: blocks SIGTRAP itself again (sigmask.c) */
 	uint64_t sigmask; /* at its last hit */
 	uint32_t looks; /* left, at whether SIGTRAP is still handled (trap.c) */

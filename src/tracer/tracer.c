@@ -231,7 +231,7 @@ static bool leave_known(struct tracer *tr, bool passed)
 		if (!space->handler || space->leaving >= LEAVE_TRIES || space->kept)
 			continue;
 		if (later)
-			sites_clean(space);
+			sites_clean_traps(space);
 		if (later || !cp_vec_push(&spaces, space))
 			continue;
 		space->users++;

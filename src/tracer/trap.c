@@ -44,7 +44,9 @@
 #define CHILD_NS (CP_NS_PER_S / 10)
 #define CHILD_NAP_NS 50000
 
-#define LEFT_TRIES 4
+/* For the threads of a killed cprof's program to have been held once. */
+#define LEFT_NS (5 * CP_NS_PER_S)
+#define LEFT_NAP_NS CP_NS_PER_MS
 
 #define LOOK_EVERY 64 /* hits between looks at a handler that may be gone */
 #define LOOKS 4 /* at the hits after something that may block SIGTRAP */
@@ -177,10 +179,10 @@ static int install(struct tracer *tr, struct space *space, struct injection *in)
 	}
 	if (!err) {
 		action = ours(space, &space->own);
+		/* First: who comes after us looks for it. */
+		set_installed(space, space->table->areas.items[0].address, 1);
 		err = set_action(tr, space, in, &action);
 	}
-	if (!err)
-		set_installed(space, space->table->areas.items[0].address, 1);
 	if (err)
 		space->handler = 0;
 	return err;
@@ -318,7 +320,9 @@ bool trap_remove(struct tracer *tr, struct space *space)
 	}
 	/* Its children have its memory with breakpoints and handler. */
 	wait_newborns(tr);
-	sites_clean(space);
+	sites_clean_traps(space);
+	/* Who is on the way from a breakpoint, should we be killed, finds the handler. */
+	sigmask_hold_others(tr, &in);
 	own = space->own;
 	if (pass_action(tr, space, &in, &now, false)) {
 		cp_debug("SIGTRAP's action can't be put back");
@@ -330,18 +334,21 @@ bool trap_remove(struct tracer *tr, struct space *space)
 			space->handler = 0;
 		}
 	}
+	sites_clean(space);
+	sigmask_let_others_run(tr, &in);
 	sigmask_end(tr, &in);
 	inject_end(tr, &in);
 	return true;
 }
 
-/* Who is on the way from a breakpoint to the handler finds it: others are held. */
+/* Who is on the way from a breakpoint to the handler finds it: others are held, or
+ * have been since the breakpoints went. */
 static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in)
 {
 	struct trap_action now, own;
 
 	sigmask_hold_others(tr, in);
-	if (in->running || pass_action(tr, in->space, in, &now, false))
+	if (in->unseen || pass_action(tr, in->space, in, &now, false))
 		return false;
 	own = now;
 	see_through(in->space, &own);
@@ -352,30 +359,61 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 			return false;
 		cp_info("SIGTRAP's handler of a killed cprof taken out of %d", (int)in->space->pid);
 	}
+	set_installed(in->space, area, 0);
+	cp_restore_memory(in->space->pid, in->space->mem);
 	sigmask_let_others_run(tr, in);
 	sigmask_end_all(tr, in);
-	set_installed(in->space, area, 0);
 	return true;
 }
 
 void trap_take_out_left(struct tracer *tr, struct space *space)
 {
 	uint64_t area = space_open(space) ? 0 : cp_restore_handler(space->pid, space->mem);
+	const struct timespec nap = { 0, LEFT_NAP_NS };
+	uint64_t deadline = cp_now() + LEFT_NS;
 	struct injection in;
-	bool done = !area;
-	int tries;
+	bool done = false;
 
-	if (area)
-		cp_restore_memory(space->pid, space->mem);
-	for (tries = 0; !done && tries < LEFT_TRIES; tries++) {
-		if (inject_begin(tr, space, &in))
+	if (!area)
+		return;
+	/* The process may go meanwhile. */
+	space->users++;
+	space->kept = true;
+	space->left = true;
+	cp_restore_traps(space->pid, space->mem);
+	while (!done && space->users > 1 && cp_now() < deadline) {
+		if (inject_begin(tr, space, &in)) {
+			nanosleep(&nap, NULL);
 			continue;
+		}
 		done = take_out_left(tr, area, &in);
 		sigmask_let_others_run(tr, &in);
 		inject_end(tr, &in);
 	}
 	if (!done)
 		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
+	space->kept = false;
+	space_release(space);
+}
+
+bool trap_of_left(struct thread *t)
+{
+	const struct space *space = t->process->space;
+	uint64_t regs[PRSTATUS_MAX / 8], slot;
+	struct cp_syscall_state s;
+	siginfo_t si;
+	size_t size;
+
+	if (!space->left || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code != SI_KERNEL ||
+	    !regs_read(t->tid, regs))
+		return false;
+	cp_trap_code(cp_arch_host(), &size);
+	cp_arch_syscall_state(regs, &s);
+	slot = cp_restore_slot(space->pid, space->mem, s.pc - size);
+	if (!slot)
+		return false;
+	cp_arch_set_pc(regs, slot);
+	return regs_write(t->tid, regs);
 }
 
 /* ---- the program's changes ---- */

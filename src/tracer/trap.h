@@ -27,6 +27,9 @@ bool trap_remove(struct tracer *tr, struct space *space);
 /* Our handler, and what came with it, of a cprof that was killed: as trap_remove(), for
  * whatever a process is attached to. Its text was restored. */
 void trap_take_out_left(struct tracer *tr, struct space *space);
+/* A breakpoint of a killed cprof's that was hit before it was taken out: the thread
+ * goes on in its slot, as that handler would have it. False: it is none. */
+bool trap_of_left(struct thread *t);
 /* Ignores SIGTRAP in a new program as the one before did; `t` is at its first
  * stop. */
 void trap_ignore(struct tracer *tr, struct thread *t);
@@ -73,6 +76,7 @@ bool sigcall_place(const struct space *space, const struct area *area);
 /* Jumps in the place of breakpoints, where that is safe; and breakpoints again. */
 void sigcall_jump(const struct injection *in);
 void sigcall_unjump(const struct space *space);
+bool sigcall_jumps(const struct space *space, const struct site *site);
 /* The site by way of which a thread came to that code; NULL: it is not there. Its
  * registers are put to before or behind the call, pc in *pc_ret. */
 struct site *sigcall_site(const struct space *space, struct cp_regs *regs, uint64_t *pc_ret,

@@ -88,6 +88,16 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 	blocked reset --who=controller+,both
 }
 
+@test "what is left of a killed tracer is taken out while SIGTRAP is set to its default" {
+	blocked reset --next --who=both --options='-t program,lib:libc* --max-rate=0'
+}
+
+# By another tracer of the same cprof's.
+@test "after a SIGKILL of the tracer alone nothing is left" {
+	blocked work --look --who=tracer
+	blocked reset --look --who=tracer
+}
+
 @test "SIGKILL while Python makes children" {
 	needs /usr/bin/python3
 	cat >loop.py <<-'END'

@@ -6,8 +6,8 @@
  * blocks everything. What masks and actions were set is what the program is
  * told that they are.
  *
- * --threads=N (4). --mode=reset: SIGTRAP is set to its default again and again;
- * --mode=work: no children. --size=1: a profiler may come and go meanwhile, so
+ * --threads=N (4). --mode=work: no children; --mode=reset: SIGTRAP is set to its
+ * default again and again. --size=1: a profiler may come and go meanwhile, so
  * SIGTRAP and SIGSTKFLT are left out where it is compared what is blocked.
  */
 #include <spawn.h>
@@ -157,7 +157,8 @@ int main(int argc, char **argv)
 			spawn();
 		if (!strcmp(opt.mode, "reset"))
 			reset();
-		nanosleep(&nap, NULL);
+		else
+			nanosleep(&nap, NULL);
 	}
 	stop = true;
 	for (i = 0; i < opt.threads; i++)

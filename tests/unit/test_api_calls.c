@@ -75,7 +75,8 @@ static int program(void)
 struct cprof_profiler {
 	unsigned flags; /* what the filter answers */
 	unsigned filtered, enters, leaves, tail_calls, unwound, with_context;
-	unsigned add_enters, reads, shown, c_reads, c_shown, walks, walks_with_main, refused_walks, held_reads;
+	unsigned add_enters, reads, shown, c_reads, c_shown, walks, walks_with_main, refused_walks,
+		held_reads;
 	unsigned long sum;
 	unsigned deepest;
 	bool late_refused;
