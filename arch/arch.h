@@ -16,6 +16,9 @@
 
 #define CP_REG_MAX 33
 
+#define CP_USES_GOES 1u /* calls or jumps to what is kept there */
+#define CP_USES_LOADS 2u /* into a register */
+
 /* General registers by DWARF number, with the instruction pointer at
  * cp_arch.pc. Bit n of `known` tells that r[n] holds what the register held;
  * without it r[n] means nothing. */
@@ -62,6 +65,11 @@ struct cp_arch {
 	/* True when the code at `pc` is a stub that jumps to an address kept
 	 * in memory, as a PLT has them; *slot_ret is where it is kept. */
 	bool (*jump_slot)(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret);
+	/* What in the code at `pc` may be about memory at a fixed address from `low` up
+	 * to `end`: CP_USES_*. A glance, which takes other bytes for instructions, too.
+	 * NULL: not known. */
+	unsigned (*uses_slots)(const uint8_t *code, size_t size, uint64_t pc, uint64_t low,
+			       uint64_t end);
 	/* True when somewhere in the code at `pc` there is a direct jump to
 	 * `target`: a function that ends by calling another. */
 	bool (*jumps_to)(const uint8_t *code, size_t size, uint64_t pc, uint64_t target);

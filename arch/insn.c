@@ -15,6 +15,7 @@
 struct cp_decoder {
 	const struct cp_arch *arch;
 	csh capstone; /* for what instructions do; 0 until it is needed */
+	cs_insn *scratch; /* of its */
 };
 
 struct cp_decoder *cp_decoder_create(const struct cp_arch *arch)
@@ -31,6 +32,8 @@ struct cp_decoder *cp_decoder_create(const struct cp_arch *arch)
 
 void cp_decoder_destroy(struct cp_decoder *decoder)
 {
+	if (decoder && decoder->scratch)
+		cs_free(decoder->scratch, 1);
 	if (decoder && decoder->capstone)
 		cs_close(&decoder->capstone);
 	free(decoder);
@@ -44,9 +47,7 @@ bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uin
 	return cp_x86_decode(code, size, pc, ret);
 }
 
-bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t start,
-		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
-		   size_t *count_ret)
+static bool has_capstone(struct cp_decoder *decoder)
 {
 	if (decoder->arch->e_machine != EM_X86_64)
 		return false;
@@ -57,8 +58,27 @@ bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size,
 		}
 		cs_option(decoder->capstone, CS_OPT_DETAIL, CS_OPT_ON);
 	}
-	return cp_x86_jump_table(decoder->capstone, code, size, start, pc, memory, targets, max,
-				 count_ret);
+	return true;
+}
+
+bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t start,
+		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
+		   size_t *count_ret)
+{
+	return has_capstone(decoder) && cp_x86_jump_table(decoder->capstone, code, size, start, pc,
+							  memory, targets, max, count_ret);
+}
+
+void cp_decode_moves(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
+		     struct cp_moves *ret)
+{
+	*ret = (struct cp_moves){ .to = CP_MOVES_NONE, .from = CP_MOVES_NONE, .written = 0xffff };
+	if (!has_capstone(decoder))
+		return;
+	if (!decoder->scratch)
+		decoder->scratch = cs_malloc(decoder->capstone);
+	if (decoder->scratch)
+		cp_x86_moves(decoder->capstone, decoder->scratch, code, size, pc, ret);
 }
 
 const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret)

@@ -60,6 +60,21 @@ bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size,
 		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
 		   size_t *count_ret);
 
+/* What an instruction does with addresses of functions that are kept in memory at
+ * a fixed place, a slot, as far as calls through it are to be found. General
+ * registers by DWARF number. */
+#define CP_MOVES_NONE 0xff
+struct cp_moves {
+	uint16_t written; /* registers that don't keep what they hold; by a call, what it need
+			     not preserve */
+	uint8_t to; /* NONE: a call or a jump, or nothing of the kind */
+	uint8_t from; /* `to` gets what is in that register, or the way leads there */
+	uint64_t slot; /* the same of what is kept at an address; 0: not so */
+};
+/* The instruction at the start of `code`. Where nothing is known all is written. */
+void cp_decode_moves(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
+		     struct cp_moves *ret);
+
 /* ---- displaced stepping ---- */
 
 #define CP_SLOT_SIZE 48 /* bytes of a slot, whatever the instruction */

@@ -296,7 +296,7 @@ int64_t cp_x86_imm(const struct cp_x86_insn *insn, const uint8_t *code)
 }
 
 /* rax rcx rdx rbx rsp rbp rsi rdi, then r8 to r15 */
-static uint8_t dwarf(unsigned number)
+uint8_t cp_x86_dwarf(unsigned number)
 {
 	static const uint8_t low[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
 
@@ -309,7 +309,7 @@ void cp_x86_operand(const struct cp_x86_insn *insn, const uint8_t *code, struct 
 
 	*ret = (struct cp_x86_operand){ .base = 0xff, .index = 0xff, .scale = 1 };
 	if (CP_X86_MOD(insn) == 3) {
-		ret->base = dwarf(CP_X86_RM(insn) | b);
+		ret->base = cp_x86_dwarf(CP_X86_RM(insn) | b);
 		return;
 	}
 	ret->memory = true;
@@ -322,12 +322,12 @@ void cp_x86_operand(const struct cp_x86_insn *insn, const uint8_t *code, struct 
 	} else if (CP_X86_RM(insn) == 4) {
 		sib = code[insn->modrm_at + 1];
 		if ((sib & 7) != 5 || CP_X86_MOD(insn))
-			ret->base = dwarf((sib & 7) | b);
+			ret->base = cp_x86_dwarf((sib & 7) | b);
 		if (((sib >> 3 & 7) | x) != 4)
-			ret->index = dwarf((sib >> 3 & 7) | x);
+			ret->index = cp_x86_dwarf((sib >> 3 & 7) | x);
 		ret->scale = (uint8_t)(1 << (sib >> 6));
 	} else {
-		ret->base = dwarf(CP_X86_RM(insn) | b);
+		ret->base = cp_x86_dwarf(CP_X86_RM(insn) | b);
 	}
 }
 

@@ -43,6 +43,8 @@ struct cp_x86_operand {
 bool cp_x86_take_apart(const uint8_t *code, size_t size, struct cp_x86_insn *ret);
 void cp_x86_operand(const struct cp_x86_insn *insn, const uint8_t *code,
 		    struct cp_x86_operand *ret);
+/* DWARF's number for one of x86's. */
+uint8_t cp_x86_dwarf(unsigned number);
 bool cp_x86_rip_relative(const struct cp_x86_insn *insn);
 /* The sign-extended immediate. */
 int64_t cp_x86_imm(const struct cp_x86_insn *insn, const uint8_t *code);
@@ -55,5 +57,8 @@ bool cp_x86_step_prepare(const uint8_t *code, size_t size, uint64_t pc, uint64_t
 bool cp_x86_jump_table(size_t handle, const uint8_t *code, size_t size, uint64_t start, uint64_t pc,
 		       const struct cp_reader *memory, uint64_t *targets, size_t max,
 		       size_t *count_ret);
+/* The same; `scratch` is an instruction of capstone's. */
+void cp_x86_moves(size_t handle, void *scratch, const uint8_t *code, size_t size, uint64_t pc,
+		  struct cp_moves *ret);
 
 #endif

@@ -418,12 +418,16 @@ static void mask(struct cp_values *v, const cs_insn *insn)
 		uint64_t bits = (uint64_t)op[1].imm & cp_values_most(op[0].size);
 
 		max = bits < max ? bits : max;
-		learn(v, &after, after.width, max);
 	} else if (op[1].type == X86_OP_IMM && insn->id == X86_INS_SHR && op[1].imm < 64) {
-		learn(v, &after, after.width,
-		      (max & cp_values_most(op[0].size)) >>
-			      (op[1].imm & (op[0].size == 8 ? 63 : 31)));
+		max = (max & cp_values_most(op[0].size)) >>
+		      (op[1].imm & (op[0].size == 8 ? 63 : 31));
+	} else {
+		max = UINT64_MAX;
 	}
+	/* What half a register is compared with holds for all of it. */
+	if (after.width == 8 && max <= cp_values_most(4))
+		after.width = 4;
+	learn(v, &after, after.width, max);
 	put(v, insn, &op[0], after);
 }
 

@@ -110,6 +110,26 @@ static bool jump_slot(const uint8_t *code, size_t size, uint64_t pc, uint64_t *s
 	return true;
 }
 
+/* call *, jmp * or a load, relative to what follows it. */
+static unsigned uses_slots(const uint8_t *code, size_t size, uint64_t pc, uint64_t low,
+			   uint64_t end)
+{
+	unsigned uses = 0;
+	int32_t rel;
+	size_t i;
+
+	for (i = 2; i + 4 <= size; i++) {
+		memcpy(&rel, code + i, 4);
+		if (pc + i + 4 + (uint64_t)(int64_t)rel - low >= end - low)
+			continue;
+		if (code[i - 2] == 0xff && (code[i - 1] == 0x15 || code[i - 1] == 0x25))
+			uses |= CP_USES_GOES;
+		else if (code[i - 2] == 0x8b && (code[i - 1] & 0xc7) == 5)
+			uses |= CP_USES_LOADS;
+	}
+	return uses;
+}
+
 /* jmp rel32 or jcc rel32, at any byte: there are no instructions to count. */
 static bool jumps_to(const uint8_t *code, size_t size, uint64_t pc, uint64_t target)
 {
@@ -177,6 +197,7 @@ const struct cp_arch cp_arch_x86_64 = {
 	.call_before = call_before,
 	.start_main = start_main,
 	.jump_slot = jump_slot,
+	.uses_slots = uses_slots,
 	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,
 };

@@ -108,6 +108,10 @@ static CP_ERROR plan_matching(struct answer *a, size_t number, struct cp_decoder
 		row.function = &all->items[i];
 		if (cp_probe_match(a->spec, &image, row.function) == CP_SPEC_NO)
 			continue;
+		if (row.function->kind == CP_PROBE_PLT)
+			err = cp_probe_find_library_calls(decoder, o->image, all);
+		if (err || !cp_probe_is_entered(all, i))
+			continue;
 		a->matched++;
 		err = cp_probe_plan_function(decoder, &memory, all, row.function, &plan);
 		if (!err && !add_row(a, &row, &plan))

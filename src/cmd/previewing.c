@@ -92,8 +92,7 @@ static struct cp_error *nothing_matched(const struct cp_preview *preview, const 
 	if (cp_near_text(&preview->near, &near))
 		cp_error_hint(err, "%s", near.bytes);
 	else if (strstr(list, "plt:"))
-		cp_error_hint(err, "what is built with -fno-plt, as Rust is, or is static, calls "
-				   "without stubs");
+		cp_error_hint(err, "it imports no such function; what is static has its own");
 	return err;
 }
 

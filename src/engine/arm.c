@@ -191,15 +191,19 @@ static bool add_function(struct batch *b, uint32_t number)
 	uint32_t i;
 
 	if (engine_role_pauses(t))
-		group.flags = CP_GROUP_PAUSES;
+		group.flags |= CP_GROUP_PAUSES;
+	if (t->function->kind == CP_PROBE_PLT)
+		group.flags |= CP_GROUP_LIBRARY;
 	set_ranges(b, t, &group);
 	if (!cp_vec_push(&b->groups, group))
 		return false;
-	if (!add_planned(b, t->first_site)) {
+	for (i = 0; i < t->entry_count; i++)
+		add_planned(b, t->first_site + i);
+	if (b->sites.count == entry) {
 		b->groups.count--;
 		return false;
 	}
-	for (i = 1; i < t->site_count && !engine_role_entry_alone(t); i++) {
+	for (i = t->entry_count; i < t->site_count && !engine_role_entry_alone(t); i++) {
 		if (add_planned(b, t->first_site + i))
 			continue;
 		cp_debug("%s: no breakpoint can stand at an exit", t->function->linkage_name);

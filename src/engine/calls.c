@@ -18,11 +18,15 @@
 #include "engine/roles.h"
 #include "engine/invoke.h"
 #include "engine/locks.h"
+#include "engine/stubs.h"
 #include "engine/throws.h"
 
 #define CHAIN_MAX 4096
 /* Of a call: made by code that is not traced. */
 #define CALL_INVOKED 0x100u
+/* Of a library function, not by its stub: that may follow, as its address is the
+ * function's in a program at a fixed place. */
+#define CALL_AT_ONCE 0x200u
 #define MAIN_STACK_MAX (UINT64_C(1) << 30)
 
 /* ---- the event's pieces ---- */
@@ -69,6 +73,9 @@ static void open_hit(cprof_session *s, const struct cp_event_hit *e, struct engi
 		capture->regs.r[arch->sp] = e->sp;
 	}
 	capture->regs.r[arch->pc] = e->pc;
+	/* Walked from before the call. */
+	if (e->e.flags & CP_HIT_CALLS)
+		capture->regs.r[arch->sp] = e->sp + arch->ret_size;
 }
 
 /* Pointers lead into text, too, and breakpoints are not the program's. */
@@ -212,7 +219,7 @@ static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 }
 
 /* Where the callers' return addresses are, from the copy of the stack. */
-static void find_chain(cprof_session *s, struct cp_shadow_at *at)
+static void find_chain(cprof_session *s, const struct cp_event_hit *e, struct cp_shadow_at *at)
 {
 	struct engine_calls *c = s->calls;
 	enum cp_unwind_end end;
@@ -224,7 +231,7 @@ static void find_chain(cprof_session *s, struct cp_shadow_at *at)
 	at->chain = c->chain.items;
 	if (!s->current.walkable || !engine_walk(s, NULL, false, &count, &end))
 		return;
-	for (i = 1; i < count && c->chain.count < CHAIN_MAX; i++) {
+	for (i = e->e.flags & CP_HIT_CALLS ? 0 : 1; i < count && c->chain.count < CHAIN_MAX; i++) {
 		if (s->frames[i].flags & CP_FRAME_GUESSED || !s->frames[i].cfa.v)
 			break;
 		c->chain.items[c->chain.count++] = s->frames[i].cfa.v - cp_arch_host()->ret_size;
@@ -237,7 +244,7 @@ static struct cp_shadow_at where(cprof_session *s, const struct cp_event_hit *e)
 	struct cp_shadow_at at = { .tid = e->e.tid, .sp = e->sp };
 
 	if (!on_own_stack(s->current.thread, e))
-		find_chain(s, &at);
+		find_chain(s, e, &at);
 	return at;
 }
 
@@ -315,7 +322,8 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 		return;
 	if (hit) /* at an entry: it ran on into the function that begins there */
 		at = arrived ? hit->event->pc : hit->event->target;
-	if (at)
+	target = hit ? engine_library_function(s, hit) : NULL;
+	if (at && !target)
 		text = engine_find_text(s->current.process, at);
 	if (text)
 		target = engine_function_at(s, text->image, at - text->image->bias);
@@ -459,6 +467,20 @@ static bool begins_again(cprof_session *s, const struct cp_shadow_at *at,
 	return t->role != 0;
 }
 
+static bool is_stub(const struct engine_traced *t, uint32_t site)
+{
+	return site == t->first_site && !(t->function->flags & CP_PROBE_SLOT);
+}
+
+/* The stub of what was seen to be called a moment ago. */
+static bool was_seen(const cprof_process *p, uint64_t sp, const struct cp_call *call)
+{
+	const struct cp_call *open = cp_shadow_find(p->shadow, sp);
+
+	return open && open->flags & CALL_AT_ONCE && open->function == call->function &&
+	       open->caller == call->caller;
+}
+
 static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
@@ -484,11 +506,16 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 	if (open && open->function == number && open->caller == e->caller && e->caller) {
 		if (begins_again(s, at, t, number))
 			return;
-	} else if (c->by_return) {
+	} else if (c->by_return && !(e->e.flags & CP_HIT_CALLS)) {
 		ended = end_by_running_on(p, at, e, number);
 	}
-	if (t->function->kind == CP_PROBE_PLT)
+	if (t->function->kind == CP_PROBE_PLT) {
 		at->sp |= CP_SHADOW_STUB;
+		if (!is_stub(t, hit->site))
+			call.flags |= CALL_AT_ONCE;
+		else if (was_seen(p, at->sp, &call))
+			return;
+	}
 	if (t->role && engine_role_entered(s, hit, &call, &ended))
 		return;
 	if (!engine_traced_by_others(t)) {
@@ -535,7 +562,9 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 	struct cp_shadow_at of_call = *at;
 	const struct cp_call *call;
 
-	of_call.sp = (e->sp - cp_arch_host()->ret_size) | stub;
+	of_call.sp = e->sp | stub;
+	if (!(e->e.flags & CP_HIT_CALLS))
+		of_call.sp -= cp_arch_host()->ret_size;
 	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
 	/* Its result is in registers, which another site's event need not have. */
 	if (call && s->calls->traced.items[call->function]->role && !s->current.hit->regs.known)

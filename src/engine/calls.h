@@ -38,6 +38,7 @@ struct engine_plans {
 	bool pads_read; /* functions.pads were */
 	bool exports_read;
 	struct cp_map exports; /* hash of a name that others may call -> number of its symbol */
+	struct cp_map library_calls; /* where one is made -> traced function (stubs.c) */
 	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
 	bool watched; /* the sites below were looked for */
 	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
@@ -63,6 +64,7 @@ struct engine_traced {
 	enum cp_probe_why why;
 	uint32_t max_rate; /* 0: any */
 	uint32_t first_site, site_count; /* the entry first; 0: can't be traced */
+	uint32_t entry_count; /* of a library function, several */
 	uint32_t return_site; /* for those whose exits are not known */
 	struct cp_probe_range ranges[CP_GROUP_RANGES];
 	bool by_return;

@@ -17,6 +17,7 @@
 #include "engine/ifuncs.h"
 #include "engine/roles.h"
 #include "engine/locks.h"
+#include "engine/stubs.h"
 #include "engine/throws.h"
 #include "unwind/pads.h"
 
@@ -28,6 +29,7 @@ void engine_plans_free(struct engine_plans *plans)
 		return;
 	cp_probe_functions_free(&plans->functions);
 	cp_map_free(&plans->exports);
+	cp_map_free(&plans->library_calls);
 	engine_lock_plan_free(plans->locks);
 	engine_role_plan_free(plans->roles);
 	engine_ifuncs_free(plans->ifuncs);
@@ -259,12 +261,16 @@ static struct engine_wish wanted(cprof_session *s, cprof_image *image, struct cp
 			.flags = engine_ifuncs_wanted(image, false) ? ENGINE_TRACED_ROLE : 0,
 			.named = true,
 		};
+	if (engine_is_out_of_reach(s, image, f))
+		return (struct engine_wish){ 0 };
 	ask(s, image, f, &a);
 	own = a.name != NULL;
 	cp_vec_for_each(&image->assembly->plans->choices, choice)
 		if (choice->target == f)
 			ask(s, choice->image, choice->ifunc, &a);
 	wish = settled(&a);
+	if (wish.flags && f->kind == CP_PROBE_PLT && !engine_is_entered(s, image, f))
+		return (struct engine_wish){ 0 };
 	wish.called = own ? NULL : a.name;
 	if (!engine_roles_wanted(s) || !engine_role_of(image, f))
 		return wish;
@@ -430,7 +436,7 @@ static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t 
 	bool once = t->flags & CPROF_CALL_INSTRUMENTATION_ONCE;
 	bool by_return = plan->why == CP_PROBE_BY_RETURN ||
 			 (engine_role_wants_return(t) && ends_elsewhere(plan));
-	size_t i, count = (once || by_return) && plan->sites.count ? 1 : plan->sites.count;
+	size_t i, count = once || by_return ? plan->entry_count : plan->sites.count;
 
 	t->why = plan->why;
 	if (plan->why == CP_PROBE_REFUSED || plan->why == CP_PROBE_NO_CODE ||
@@ -447,6 +453,7 @@ static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t 
 	/* Also for a function of which some exit will prove unfit. */
 	t->return_site = (uint32_t)c->sites.count;
 	t->site_count = (uint32_t)count;
+	t->entry_count = (uint32_t)plan->entry_count;
 	return cp_vec_push(&c->sites, behind);
 }
 
@@ -498,6 +505,7 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 	set_called(t, wish->called);
 	if (!add_sites(c, t, number, plan))
 		t->site_count = 0;
+	engine_note_library_calls(c, t, number);
 	if (t->site_count)
 		read_signature(image->process, t);
 	if (t->signature && !cp_signature_is_described(t->signature) && f->kind != CP_PROBE_PLT)

@@ -107,9 +107,8 @@ void engine_calls_warn(cprof_session *s)
 					    near.bytes);
 			else if (!strncmp(entry, "plt:", 4))
 				engine_warn(s,
-					    "no stub was found that matches '%s': what is "
-					    "built with -fno-plt, as Rust is, or is static, "
-					    "calls without stubs",
+					    "no call of a library function was found that matches "
+					    "'%s': what is static has its own",
 					    entry);
 			else
 				engine_warn(s, "no function was found that matches '%s'", entry);

@@ -36,6 +36,16 @@ static bool load_names(struct cp_elf *elf, const struct cp_elf_section *section,
 	return *syms && *names;
 }
 
+/* Weak ones that no library had when the file was linked are what every program
+ * asks for in vain (__gmon_start__). */
+static bool is_elsewhere(const Elf64_Sym *sym)
+{
+	unsigned type = ELF64_ST_TYPE(sym->st_info);
+
+	return sym->st_shndx == SHN_UNDEF && type != STT_OBJECT && type != STT_TLS &&
+	       (type != STT_NOTYPE || ELF64_ST_BIND(sym->st_info) != STB_WEAK);
+}
+
 bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
 			    cp_elf_relocation_fn fn, void *ctx)
 {
@@ -57,8 +67,10 @@ bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
 
 		symbol = ELF64_R_SYM(relas[i].r_info);
 		r.symbol = symbol != 0;
-		if (symbol && named && symbol < count && syms[symbol].st_name < names_size)
+		if (symbol && named && symbol < count && syms[symbol].st_name < names_size) {
 			r.name = names + syms[symbol].st_name;
+			r.elsewhere = is_elsewhere(&syms[symbol]);
+		}
 		if (!fn(ctx, &r))
 			return false;
 	}
@@ -75,7 +87,7 @@ struct tables {
 static bool tell(void *ctx, const struct cp_relocation *r)
 {
 	const struct tables *t = ctx;
-	struct cp_got_word word = { .at = { r->at }, .name = r->name };
+	struct cp_got_word word = { { r->at }, r->name, r->elsewhere, { 0 } };
 	size_t i;
 
 	if (!r->symbol)
@@ -86,10 +98,9 @@ static bool tell(void *ctx, const struct cp_relocation *r)
 	return true;
 }
 
-bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx)
+bool cp_elf_got(struct cp_elf *elf, cp_got_word_fn fn, void *ctx)
 {
 	struct tables t = { .fn = fn, .ctx = ctx };
-	struct cp_elf *elf = image->elf;
 	bool ok = true;
 	size_t i;
 
@@ -100,4 +111,9 @@ bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx)
 	for (i = 1; ok && t.count && i < elf->section_count; i++)
 		ok = cp_elf_each_relocation(elf, &elf->sections[i], tell, &t);
 	return ok;
+}
+
+bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx)
+{
+	return cp_elf_got(image->elf, fn, ctx);
 }

@@ -135,6 +135,11 @@ uint16_t cp_image_machine(const struct cp_image *image)
 	return image->elf->machine;
 }
 
+struct cp_vaddr cp_image_entry(const struct cp_image *image)
+{
+	return (struct cp_vaddr){ image->elf->entry };
+}
+
 bool cp_image_is_64bit(const struct cp_image *image)
 {
 	return image->elf->is_64bit;

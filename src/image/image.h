@@ -67,6 +67,9 @@ size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, 
  * section ends, or the segment in a file without sections. */
 bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *end_ret);
 
+/* Where the program begins; 0: it is none. */
+struct cp_vaddr cp_image_entry(const struct cp_image *image);
+
 /* The contents of a section, uncompressed, from the file or, when it has none,
  * from its separate debug file: what the unwinder wants (.eh_frame,
  * .debug_frame). Not for the other .debug_ sections. False: there is none.
@@ -83,6 +86,9 @@ enum cp_symbol_kind {
 	CP_SYMBOL_PLT, /* name is that of the target, "memcpy@plt"; ".plt": the lazy stub */
 	CP_SYMBOL_IFUNC, /* the resolver */
 	CP_SYMBOL_UNWIND, /* no symbol: bounds from .eh_frame, name "fn_<hex>" */
+	/* No code: a word of the global offset table, which calls go through without
+	 * a stub; named as the stub would be. */
+	CP_SYMBOL_SLOT,
 };
 
 struct cp_symbol {
@@ -109,6 +115,7 @@ CP_ERROR cp_image_symbols(struct cp_image *image, const struct cp_symbol **ret, 
 struct cp_got_word {
 	struct cp_vaddr at;
 	const char *name; /* of the symbol; lives as long as the image; NULL: none */
+	bool elsewhere; /* which another object defines, and which may be a function */
 	struct cp_vaddr resolver; /* without a name: whose answer it gets, if there is one */
 };
 /* False: enough, and cp_image_got() answers false. */

@@ -10,6 +10,9 @@
  * bound at start (.plt.got), static programs (the relocation names the
  * resolver's address instead of a symbol). With branch tracking, the n-th
  * lazy stub in .plt has no slot of its own: it belongs to the n-th relocation.
+ *
+ * Where no stub has a name, calls go through the slot at once (-fno-plt): then
+ * the slot has it.
  */
 #include "image/internal.h"
 
@@ -25,11 +28,13 @@
 #define STEP 4 /* entries and their first instructions lie at multiples of it */
 #define MAX_ENTRY 32
 #define LAZY_STUB 16
+#define WORD 8
 
 struct entry {
 	uint64_t vaddr, size;
 	char *name; /* owned by the table; NULL: not known yet */
 	bool lazy; /* the way to the dynamic linker of an entry in .plt.sec */
+	bool word; /* no entry: a slot that none jumps through */
 	size_t next; /* another entry with the same resolver: its number + 1, or 0 */
 };
 
@@ -41,6 +46,7 @@ struct plt {
 	struct cp_map by_target; /* resolver's address -> last such entry, in static programs */
 	CP_VEC(size_t) lazy; /* entries of .plt without a slot, in order */
 	uint64_t start; /* of .plt, or 0 */
+	size_t words; /* among the entries */
 };
 
 static const struct cp_arch *arch_of(const struct cp_elf *elf)
@@ -113,6 +119,18 @@ static bool collect_section(struct plt *p, const struct cp_arch *arch, const cha
 	return collect(p, arch, section, code, size);
 }
 
+/* A cp_got_word_fn. */
+static bool collect_word(void *ctx, const struct cp_got_word *word)
+{
+	struct entry e = { .vaddr = word->at.v, .size = WORD, .word = true };
+	struct plt *p = ctx;
+
+	if ((!word->elsewhere && !word->resolver.v) || cp_map_get(&p->by_slot, e.vaddr) ||
+	    p->words++ >= MAX_PLT / WORD)
+		return true;
+	return cp_map_put(&p->by_slot, e.vaddr, p->entries.count) && cp_vec_push(&p->entries, e);
+}
+
 static bool name_entry(struct plt *p, size_t number, const char *target)
 {
 	size_t n = strnlen(target, MAX_NAME);
@@ -178,12 +196,13 @@ static bool relocate_all(struct plt *p)
 	return true;
 }
 
-/* Gives the name to every entry with that resolver. */
-static bool name_entries(struct plt *p, size_t number, const char *name)
+/* Gives the name to every entry with that resolver; to a slot only if it is one,
+ * for those of functions of the file's own look alike. */
+static bool name_entries(struct plt *p, size_t number, const char *name, bool resolver)
 {
 	/* A name that is there already ends a chain that a broken file closed. */
 	while (!p->entries.items[number].name) {
-		if (!name_entry(p, number, name))
+		if ((resolver || !p->entries.items[number].word) && !name_entry(p, number, name))
 			return false;
 		if (!p->entries.items[number].next)
 			break;
@@ -197,6 +216,7 @@ static bool name_by_target(struct plt *p)
 {
 	const struct cp_raw_symbol *list = p->raw->list.items;
 	struct cp_map best = { 0 }; /* first entry -> symbol */
+	struct cp_map resolvers = { 0 }; /* such entries */
 	uint64_t *number, *known, key, value;
 	size_t i, at = 0;
 	bool ok = true;
@@ -206,10 +226,41 @@ static bool name_by_target(struct plt *p)
 		known = number ? cp_map_get(&best, *number) : NULL;
 		if (number && (!known || list[i].rank < list[*known].rank))
 			ok = cp_map_put(&best, *number, i);
+		if (ok && number && list[i].s.kind == CP_SYMBOL_IFUNC)
+			ok = cp_map_put(&resolvers, *number, 1);
 	}
 	while (ok && cp_map_next(&best, &at, &key, &value))
-		ok = name_entries(p, key, list[value].s.name);
+		ok = name_entries(p, key, list[value].s.name, cp_map_get(&resolvers, key) != NULL);
 	cp_map_free(&best);
+	cp_map_free(&resolvers);
+	return ok;
+}
+
+/* Slots, of which those count whose name nothing else has. */
+static bool add_words(struct plt *p)
+{
+	struct cp_map names = { 0 }; /* their hashes */
+	const struct entry *e;
+	unsigned pass;
+	bool ok = true;
+
+	for (pass = 0; pass < 2; pass++) {
+		cp_vec_for_each(&p->entries, e) {
+			const struct cp_symbol s = { .name = e->name,
+						     .start = { e->vaddr },
+						     .size = e->size,
+						     .kind = CP_SYMBOL_SLOT };
+			uint64_t hash;
+
+			if (!e->name || e->lazy || e->word != pass)
+				continue;
+			hash = cp_hash_bytes(e->name, strlen(e->name));
+			if (pass && !cp_map_get(&names, hash))
+				ok = ok && cp_symbols_push(p->raw, &s, 0, 0);
+			ok = ok && cp_map_put(&names, hash, 1);
+		}
+	}
+	cp_map_free(&names);
 	return ok;
 }
 
@@ -230,7 +281,7 @@ static bool add_entries(struct plt *p)
 	const struct entry *e;
 
 	cp_vec_for_each(&p->entries, e) {
-		if (!e->name)
+		if (!e->name || e->word)
 			continue;
 		if (e->vaddr >= p->start && e->vaddr < first)
 			first = e->vaddr;
@@ -252,7 +303,9 @@ bool cp_symbols_add_plt(struct cp_elf *elf, struct cp_raw_symbols *raw)
 
 	for (i = 0; arch && ok && i < CP_ARRAY_SIZE(names); i++)
 		ok = collect_section(&p, arch, names[i]);
-	ok = ok && (!p.entries.count || relocate_all(&p)) && name_by_target(&p) && add_entries(&p);
+	ok = ok && cp_elf_got(elf, collect_word, &p);
+	ok = ok && (!p.entries.count || relocate_all(&p)) && name_by_target(&p) &&
+	     add_entries(&p) && add_words(&p);
 	cp_vec_free(&p.entries);
 	cp_vec_free(&p.lazy);
 	cp_map_free(&p.by_slot);

@@ -80,6 +80,10 @@ struct cp_site {
  *           process, whose entries are counted together, pause for a moment. In
  *           the first CP_PAUSE_BURST_S seconds' worth of entries none does. */
 #define CP_GROUP_PAUSES 1u
+/*   LIBRARY its ENTRY sites may stand where something goes to the function. One at a
+ *           call is told as if that was done (CP_HIT_CALLS), all of them behind
+ *           what else happens there */
+#define CP_GROUP_LIBRARY 2u
 #define CP_PAUSE_BURST_S 4
 #define CP_GROUP_RANGES 4
 struct cp_site_group {
@@ -152,6 +156,9 @@ struct cp_batch {
 #define CP_HIT_FOREIGN_STACK 1u
 #define CP_HIT_TAKEN 2u
 #define CP_HIT_WANTS_RETURN 4u
+/* An ENTRY before the instruction that calls: sp, registers and what was fetched by
+ * them are as behind it, the return address is not yet in memory. */
+#define CP_HIT_CALLS 8u
 
 /* Then, each padded to 8 bytes: regs (CP_REG_MAX words are not sent: the
  * ISA's nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */

@@ -78,6 +78,7 @@ static void mark_insn(struct leaders *l, const struct cp_insn *insn)
 static void mark_all(struct leaders *l, const struct cp_probe_function *function)
 {
 	const struct cp_code *code = l->code;
+	const struct cp_code_case *one;
 	const uint32_t *other;
 	size_t i;
 
@@ -86,6 +87,8 @@ static void mark_all(struct leaders *l, const struct cp_probe_function *function
 		if (code->marks.items[i] & CP_CODE_REACHED)
 			mark_insn(l, &code->insns.items[i]);
 	}
+	cp_vec_for_each(&code->cases, one)
+		l->marks[one->offset] = LEADER | MANY;
 	cp_vec_for_each(&code->others, other)
 		l->marks[*other] = LEADER | MANY;
 }

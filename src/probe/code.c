@@ -253,7 +253,8 @@ static bool go_indirect(struct cp_code *c, size_t range, size_t number)
 	}
 	for (i = 0; i < count; i++) {
 		inside &= cp_code_offset(c, c->targets.items[i], &offset);
-		if (inside && !cp_vec_push(&c->others, (uint32_t)offset))
+		if (inside && !cp_vec_push(&c->cases, (struct cp_code_case){ (uint32_t)number,
+									     (uint32_t)offset }))
 			return false;
 	}
 	if (inside && count)
@@ -569,7 +570,7 @@ const char *cp_code_withheld(const struct cp_code *code, const struct cp_probe_f
 static void clear(struct cp_code *c)
 {
 	c->bytes.count = c->starts.count = c->insns.count = c->marks.count = c->todo.count = 0;
-	c->others.count = 0;
+	c->others.count = c->cases.count = 0;
 	c->range_count = c->unknown_jumps = 0;
 	c->trouble = NULL;
 	c->loops = c->overlaps = false;
@@ -607,4 +608,5 @@ void cp_code_free(struct cp_code *code)
 	cp_vec_free(&code->todo);
 	cp_vec_free(&code->targets);
 	cp_vec_free(&code->others);
+	cp_vec_free(&code->cases);
 }

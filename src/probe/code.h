@@ -11,6 +11,11 @@
 #define CP_CODE_REACHED 1u /* something leads to it */
 #define CP_CODE_TABLE 2u /* an indirect jump whose targets are all known */
 
+struct cp_code_case {
+	uint32_t jump; /* number of the instruction that jumps there */
+	uint32_t offset;
+};
+
 struct cp_code {
 	struct cp_decoder *decoder;
 	const struct cp_reader *memory;
@@ -30,7 +35,8 @@ struct cp_code {
 	CP_VEC(uint32_t) todo; /* offsets of bytes to go on at */
 	CP_VEC(uint64_t) targets; /* of the jump table at hand */
 	/* Offsets that are entered in other ways than along direct jumps: cases of
-	 * a switch, landing pads, and where code begins that nothing leads to. */
+	 * a switch; landing pads, and where code begins that nothing leads to. */
+	CP_VEC(struct cp_code_case) cases;
 	CP_VEC(uint32_t) others;
 
 	/* Set by the caller, for all functions. Who puts breakpoints everywhere

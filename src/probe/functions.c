@@ -7,7 +7,8 @@
  *     foo.cold                   no function: a range of foo
  *     label without a size       a function up to the next one, unless it is
  *                                inside one that has a size
- *     memcpy@plt                 a stub
+ *     memcpy@plt                 a stub; or a slot that calls go through without
+ *                                one, of which there is no code
  */
 #include "probe/plan.h"
 
@@ -114,6 +115,11 @@ struct reading {
 
 static bool add_function(struct reading *r, const struct cp_symbol *s)
 {
+	static const uint8_t kinds[] = {
+		[CP_SYMBOL_FUNCTION] = CP_PROBE_FUNCTION, [CP_SYMBOL_PLT] = CP_PROBE_PLT,
+		[CP_SYMBOL_IFUNC] = CP_PROBE_IFUNC,	  [CP_SYMBOL_UNWIND] = CP_PROBE_FUNCTION,
+		[CP_SYMBOL_SLOT] = CP_PROBE_PLT,
+	};
 	struct cp_probe_functions *to = r->to;
 	struct cp_probe_function *f;
 
@@ -122,9 +128,7 @@ static bool add_function(struct reading *r, const struct cp_symbol *s)
 	f = &to->items[to->count++];
 	*f = (struct cp_probe_function){
 		.linkage_name = s->name,
-		.kind = s->kind == CP_SYMBOL_PLT     ? CP_PROBE_PLT
-			: s->kind == CP_SYMBOL_IFUNC ? CP_PROBE_IFUNC
-						     : CP_PROBE_FUNCTION,
+		.kind = kinds[s->kind],
 		.address = s->start.v,
 		.size = s->size,
 		.range_count = 1,
@@ -136,6 +140,8 @@ static bool add_function(struct reading *r, const struct cp_symbol *s)
 		f->flags |= CP_PROBE_CLONE;
 	if (s->local)
 		f->flags |= CP_PROBE_LOCAL;
+	if (s->kind == CP_SYMBOL_SLOT)
+		f->flags |= CP_PROBE_SLOT;
 	return true;
 }
 
@@ -173,7 +179,7 @@ static bool add_group(struct reading *r, const struct cp_symbol *s, size_t count
 	/* On the way to the dynamic linker; a label in a function. */
 	if ((s[0].kind == CP_SYMBOL_PLT && s[0].part) || (!size && s[0].start.v < r->covered))
 		return true;
-	if (size && s[0].start.v + size > r->covered)
+	if (size && s[0].kind != CP_SYMBOL_SLOT && s[0].start.v + size > r->covered)
 		r->covered = s[0].start.v + size;
 	for (i = 0; i < count; i++) {
 		if (size && (s[i].part || (strchr(s[i].name, '.') && owner_of_part(s[i].name)))) {
@@ -367,6 +373,7 @@ void cp_probe_functions_free(struct cp_probe_functions *functions)
 	free(functions->items);
 	cp_vec_free(&functions->aliases);
 	cp_vec_free(&functions->parts);
+	cp_vec_free(&functions->calls);
 	free(functions->pads);
 	*functions = (struct cp_probe_functions){ 0 };
 }

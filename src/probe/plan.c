@@ -104,8 +104,36 @@ static void decide(struct cp_probe_plan *plan, enum cp_probe_why why, const char
 {
 	plan->why = why;
 	plan->why_text = text;
-	if (why != CP_PROBE_FULL && plan->sites.count > 1)
-		plan->sites.count = 1;
+	if (why != CP_PROBE_FULL && plan->sites.count > plan->entry_count)
+		plan->sites.count = plan->entry_count;
+}
+
+/* Those without a stub: each is an entry. */
+static CP_ERROR add_library_calls(struct cp_probe_plan *plan,
+				  const struct cp_probe_functions *functions,
+				  const struct cp_probe_function *function)
+{
+	size_t number = functions ? (size_t)(function - functions->items) : 0;
+	size_t i = functions ? cp_probe_first_library_call(functions, number) : 0;
+
+	for (; functions && i < functions->calls.count; i++) {
+		const struct cp_probe_library_call *call = &functions->calls.items[i];
+		struct cp_probe_site site = { .address = call->address,
+					      .kind = CP_PROBE_SITE_ENTRY,
+					      .size = call->size };
+
+		if (call->function != number)
+			break;
+		memcpy(site.code, call->code, sizeof(site.code));
+		if (!cp_vec_push(&plan->sites, site))
+			return cp_error_nomem();
+	}
+	plan->entry_count = plan->sites.count;
+	if (plan->entry_count)
+		decide(plan, CP_PROBE_BY_RETURN, "what it leads to returns to its caller");
+	else
+		decide(plan, CP_PROBE_NO_CODE, "no call of it was found");
+	return NULL;
 }
 
 static CP_ERROR add_exits(struct cp_probe_plan *plan, const struct cp_code *code)
@@ -161,11 +189,8 @@ static CP_ERROR make_plan(struct cp_probe_plan *plan, const struct cp_code *code
 	plan->loops = code->loops;
 	if (!add_site(plan, code, offset, first, CP_PROBE_SITE_ENTRY))
 		return cp_error_nomem();
-	if (function->kind == CP_PROBE_PLT) {
-		decide(plan, CP_PROBE_BY_RETURN, "what it leads to returns to its caller");
-		return NULL;
-	}
-	return add_exits(plan, code);
+	plan->entry_count = 1;
+	return function->kind == CP_PROBE_PLT ? NULL : add_exits(plan, code);
 }
 
 CP_ERROR cp_probe_plan_function(struct cp_decoder *decoder, const struct cp_reader *memory,
@@ -179,11 +204,16 @@ CP_ERROR cp_probe_plan_function(struct cp_decoder *decoder, const struct cp_read
 	plan->why = CP_PROBE_FULL;
 	plan->why_text = "";
 	plan->loops = false;
-	plan->sites.count = 0;
+	plan->sites.count = plan->entry_count = 0;
 	memset(plan->ranges, 0, sizeof(plan->ranges));
+	plan->range_count = 0;
+	if (function->flags & CP_PROBE_SLOT)
+		return add_library_calls(plan, functions, function);
 	err = cp_code_follow(&code, decoder, memory, functions, function);
 	if (!err)
 		err = make_plan(plan, &code, function);
+	if (!err && function->kind == CP_PROBE_PLT && plan->entry_count)
+		err = add_library_calls(plan, functions, function);
 	memcpy(plan->ranges, code.ranges, code.range_count * sizeof(*plan->ranges));
 	plan->range_count = (uint32_t)code.range_count;
 	cp_code_free(&code);

@@ -26,7 +26,7 @@ struct cp_probe_range {
 
 enum cp_probe_kind {
 	CP_PROBE_FUNCTION,
-	CP_PROBE_PLT, /* a stub: traced on request */
+	CP_PROBE_PLT, /* calls of a library function, most by a stub: traced on request */
 	CP_PROBE_IFUNC, /* the resolver; its targets are functions of their own */
 };
 
@@ -34,6 +34,7 @@ enum cp_probe_kind {
 #define CP_PROBE_CLONE 1u /* .isra, .constprop, .part, ...: under its function's name */
 #define CP_PROBE_LOCAL 2u /* not global: the compiler may have changed its convention */
 #define CP_PROBE_UNNAMED 4u /* known by its call frame information alone: fn_<hex> */
+#define CP_PROBE_SLOT 8u /* PLT: no code, but a slot that calls go through */
 
 struct cp_probe_function {
 	const char *linkage_name; /* lives as long as the image; clone suffixes kept */
@@ -58,6 +59,14 @@ struct cp_probe_part {
 	const char *linkage_name;
 };
 
+/* A call, or a jump at the end, of a library function without a stub. */
+struct cp_probe_library_call {
+	uint64_t address; /* link-time, of the instruction */
+	uint32_t function; /* number of the PLT one that it calls */
+	uint8_t size;
+	uint8_t code[16]; /* its bytes */
+};
+
 /* All functions of an image, one per address, sorted by it. */
 struct cp_probe_functions {
 	struct cp_probe_function *items; /* owned */
@@ -68,6 +77,9 @@ struct cp_probe_functions {
 	 * who read them (unwind/pads.h), malloc()ed; else there are none. */
 	uint64_t *pads;
 	size_t pad_count;
+	/* By function, then address; once cp_probe_find_library_calls() was asked. */
+	CP_VEC(struct cp_probe_library_call) calls;
+	bool calls_found;
 };
 /* Demangling is the costly part: names are made when first asked for, by one
  * thread at a time. Clone suffixes are cut off. NULL only without memory. */
@@ -117,11 +129,13 @@ struct cp_probe_plan {
 	 * parts that were found on the way. */
 	struct cp_probe_range ranges[CP_PROBE_RANGES];
 	uint32_t range_count;
-	/* The entry first, then the exits by address. Of a function whose first
+	/* The entry first (of a library function: the stub's, then each call without
+	 * one), then the exits by address. Of a function whose first
 	 * instruction already leaves it (`ret`, `jmp *%rax`), that address is there
 	 * twice: as ENTRY and as exit. Other functions may have sites at the same
 	 * addresses. */
 	CP_VEC(struct cp_probe_site) sites;
+	size_t entry_count;
 };
 /* `decoder` is reused; `memory` reads the image's code and jump tables at
  * link-time addresses (the process's text without its breakpoints, or the
@@ -133,6 +147,15 @@ CP_ERROR cp_probe_plan_function(struct cp_decoder *decoder, const struct cp_read
 				const struct cp_probe_function *function,
 				struct cp_probe_plan *plan);
 void cp_probe_plan_free(struct cp_probe_plan *plan);
+
+/* library_calls.c: fills functions->calls, which takes the time of looking through
+ * all of the code; once. Landing pads should be known by then. */
+CP_ERROR cp_probe_find_library_calls(struct cp_decoder *decoder, struct cp_image *image,
+				     struct cp_probe_functions *functions);
+/* The first of those of the function `number`, or where it would be. */
+size_t cp_probe_first_library_call(const struct cp_probe_functions *functions, size_t number);
+/* Is there a place where the PLT function `number` is entered? */
+bool cp_probe_is_entered(const struct cp_probe_functions *functions, size_t number);
 
 /* Reads an image's file at link-time addresses; `image` is borrowed. */
 struct cp_reader cp_probe_file_reader(struct cp_image *image);

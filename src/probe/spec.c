@@ -684,6 +684,18 @@ bool cp_spec_wants_image(const struct cp_spec *spec, const char *image, bool pro
 	return false;
 }
 
+bool cp_spec_wants_stubs(const struct cp_spec *spec, const char *image, bool program)
+{
+	const struct entry *e;
+
+	cp_vec_for_each(&spec->entries, e) {
+		if (e->kind == STUB && !e->exclude && has_stubs_for(spec, e, image, program) &&
+		    in_its_image(e, image))
+			return true;
+	}
+	return false;
+}
+
 bool cp_spec_only_program(const struct cp_spec *spec)
 {
 	const struct entry *e;

@@ -227,13 +227,33 @@ static bool wants_return(const struct at *at, const struct site *site, uint64_t 
 	return true;
 }
 
+static bool is_of_library(const struct at *at, const struct site *site)
+{
+	return at->space->groups.items[site->group].g.flags & CP_GROUP_LIBRARY &&
+	       site->flags & CP_SITE_ENTRY;
+}
+
+/* Is the function entered by the instruction here, a call? Then *ret is where the
+ * thread is behind it. */
+static bool calls(const struct at *at, const struct site *site, struct at *ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+
+	if (!is_of_library(at, site) || site->step.flow != CP_FLOW_CALL_INDIRECT)
+		return false;
+	*ret = *at;
+	ret->sp -= arch->ret_size;
+	ret->regs.r[arch->sp] -= arch->ret_size;
+	return true;
+}
+
 /* Behind the fixed part. */
 static void fill(struct tracer *tr, const struct at *at, const struct site *site,
 		 struct cp_event_hit *e)
 {
 	const struct cp_arch *arch = cp_arch_host();
 	bool entry = site->flags & CP_SITE_ENTRY, returned = site->flags & CP_SITE_RETURN;
-	bool in_memory = (entry || returned) && arch->ret_size;
+	bool in_memory = (entry || returned) && arch->ret_size && !(e->e.flags & CP_HIT_CALLS);
 	struct slot_read caller = { at->sp - (returned ? arch->ret_size : 0),
 				    in_memory ? &e->caller : NULL };
 	uint8_t *to = (uint8_t *)(e + 1);
@@ -249,7 +269,9 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	}
 	if (entry)
 		e->target = at->regs.r[arch->args[0]];
-	if (entry && !in_memory)
+	if (e->e.flags & CP_HIT_CALLS)
+		e->caller = site->step.resume;
+	else if (entry && !in_memory)
 		e->caller = at->regs.r[arch->lr];
 	if (in_memory || site->fetch_count) {
 		e->fetched_size = fetch(at, site, to, caller);
@@ -273,10 +295,13 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		   uint16_t *flags_ret)
 {
 	struct thread *t = at->t;
+	struct at behind;
+	bool call = calls(at, site, &behind);
 	struct cp_event_hit *e = cp_ring_reserve(tr->link, event_room(tr, site), CP_LINK_RESERVE);
 
 	if (!e)
 		return false;
+	at = call ? &behind : at;
 	*e = (struct cp_event_hit){
 		.e = { .type = CP_EVENT_HIT,
 		       .ts_ns = at->seen_ns,
@@ -295,6 +320,8 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		e->e.flags |= CP_HIT_FOREIGN_STACK;
 	if (site->flags & CP_SITE_TAIL)
 		e->e.flags |= CP_HIT_TAKEN;
+	if (call)
+		e->e.flags |= CP_HIT_CALLS;
 	fill(tr, at, site, e);
 	*flags_ret |= e->e.flags;
 	cp_ring_commit(tr->link, &e->e);
@@ -479,8 +506,17 @@ static bool room_for_all(struct tracer *tr, const struct at *at)
 	return !room || cp_ring_reserve(tr->link, room, CP_LINK_RESERVE);
 }
 
-/* Entries come first. */
-static bool report_some(struct tracer *tr, const struct at *at, bool entries, uint16_t *flags,
+/* What begins here comes first, what the instruction here goes to last. */
+enum turn { BEGINS, LEAVES, GOES, TURNS };
+
+static enum turn turn_of(const struct at *at, const struct site *site)
+{
+	if (!(site->flags & CP_SITE_ENTRY))
+		return LEAVES;
+	return is_of_library(at, site) ? GOES : BEGINS;
+}
+
+static bool report_some(struct tracer *tr, const struct at *at, enum turn turn, uint16_t *flags,
 			uint32_t *hot_ret)
 {
 	const struct site *site;
@@ -490,7 +526,7 @@ static bool report_some(struct tracer *tr, const struct at *at, bool entries, ui
 		uint64_t target = 0;
 
 		if (!site_armed(at->space, site) || site->flags & SITE_SILENT ||
-		    entries != !!(site->flags & CP_SITE_ENTRY))
+		    turn != turn_of(at, site))
 			continue;
 		if (site->flags & CP_SITE_TAIL && !(target = leaves_to(at, site))) {
 			tr->link->shared->stats.hits_inside++;
@@ -500,7 +536,7 @@ static bool report_some(struct tracer *tr, const struct at *at, bool entries, ui
 		once |= site->flags & CP_SITE_ONCE;
 		if (site->flags & CP_SITE_HOLD)
 			*flags |= HIT_HOLD;
-		if (entries &&
+		if (site->flags & CP_SITE_ENTRY &&
 		    too_often(at->space, &at->space->groups.items[site->group], at->seen_ns))
 			*hot_ret = site->group;
 	}
@@ -514,8 +550,11 @@ static void forget_once(const struct at *at)
 	const struct site *site;
 
 	for (site = at->site; site; site = site_next(at->space, site)) {
-		if (site->flags & CP_SITE_ONCE && !(site->flags & SITE_SILENT))
-			site_disarm(at->space, site);
+		if (!(site->flags & CP_SITE_ONCE) || site->flags & SITE_SILENT)
+			continue;
+		site_disarm(at->space, site);
+		if (is_of_library(at, site)) /* which may be called at other places */
+			sites_disarm_in(at->space, site->group);
 	}
 }
 
@@ -594,7 +633,8 @@ static bool seen_before(struct at *at)
 static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 {
 	uint32_t hot = SITE_NONE;
-	bool done, once, events = false;
+	bool done, once = false, events = false;
+	enum turn turn;
 
 	if (!room_for_all(tr, at))
 		return false;
@@ -604,8 +644,8 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 		at->regs.r[cp_arch_host()->pc] = at->pc;
 		tr->link->shared->stats.hits++;
 		own_account(tr, at->t, at->seen_ns, false);
-		once = report_some(tr, at, true, flags, &hot);
-		once |= report_some(tr, at, false, flags, &hot);
+		for (turn = BEGINS; turn < TURNS; turn++)
+			once |= report_some(tr, at, turn, flags, &hot);
 		if (once)
 			forget_once(at);
 		done |= once;

@@ -138,7 +138,8 @@ atoi@plt text="7"'
 			exit(rounds);
 		}
 	END
-	for flags in '-Wl,-z,lazy' '-Wl,-z,now' '-fcf-protection=full -Wl,-z,ibtplt,-z,lazy'; do
+	for flags in '-Wl,-z,lazy' '-Wl,-z,now' '-fcf-protection=full -Wl,-z,ibtplt,-z,lazy' \
+		-fno-plt '-fno-plt -fcf-protection=full' '-fno-plt -fno-pie -no-pie'; do
 		# shellcheck disable=SC2086 # words
 		${CC:-cc} -O2 $flags -o stubs stubs.c
 		strip stubs
@@ -310,13 +311,276 @@ exit@plt unwind"
 	grep -qE 'open@plt\("/dev/null", [0-9]+, …\) = [0-9]+ ' text
 }
 
-@test "a program without stubs is told to be one" {
+@test "what a static program calls is its own; what it only takes the address of is not called" {
 	echo 'int getppid(void); int main(void) { return getppid() == 0; }' >calls.c
+	${CC:-cc} -O1 -static -o calls calls.c
+	separately "$CPROF" run -q -o x.data -t plt:getppid,main -- ./calls
+	[[ $stderr == *"no call of a library function was found that matches 'plt:getppid'"* ]]
+	cat >calls.c <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		int main(void) { atexit(abort); puts("x"); fflush(stdout); _exit(0); }
+	END
 	${CC:-cc} -O1 -fno-plt -o calls calls.c
-	for spec in plt:getppid plt:getppid,main; do # nothing, and not all
-		separately "$CPROF" run -q -o x.data -t "$spec" -- ./calls
-		[[ $stderr == *"matches 'plt:getppid'"*"built with -fno-plt"* ]]
+	separately "$CPROF" run -q -o x.data -t plt:abort,plt:puts -- ./calls
+	[[ $stderr == *"was found that matches 'plt:abort'"* ]]
+	assert_equal "$(told x.data)" "puts@plt enter
+puts@plt leave"
+}
+
+# Calls from PROGRAM into other files, of which callgrind says how often: "NAME CALLS"
+# a line. What a function of the C library is called for this processor is left out.
+judged() {
+	valgrind --tool=callgrind --callgrind-out-file=callgrind.out "$@" >judged.out 2>judged.err
+	python3 - callgrind.out "$(realpath "$1")" <<-'END'
+		import collections, re, sys
+
+		names, objects, calls = {}, {}, collections.Counter()
+		def known(table, text):
+		    number, name = re.match(r"\((\d+)\)(?: (.*))?$", text).groups()
+		    if name is not None:
+		        table[number] = name
+		    return table[number]
+
+		of = called = name = None
+		for line in open(sys.argv[1]):
+		    key, _, value = line.rstrip("\n").partition("=")
+		    if key == "ob":
+		        of = known(objects, value)
+		    elif key == "fn":
+		        known(names, value)
+		    elif key == "cob":
+		        called = known(objects, value)
+		    elif key == "cfn":
+		        name = known(names, value)
+		    elif key == "calls":
+		        if of == sys.argv[2] and (called or of) != of:
+		            plain = re.sub(r"'\d+$|@.*", "", name)
+		            plain = re.sub(r"^__((?:mem|str)[a-z]*)_[a-z0-9_]*$", r"\1", plain)
+		            calls[{"bcmp": "memcmp", "memmove": "memcpy", "mmap64": "mmap"}.get(plain, plain)] += int(value.split()[0])
+		        called = None
+		for name in sorted(calls):
+		    print(name, calls[name])
+	END
+}
+
+# The same by cprof.
+counted() {
+	"$CPROF" run -q -o x.data --max-rate=0 -t 'plt:*' -- "$@" >counted.out
+	"$CPROF" report --json x.data | jq -r '.calls.functions[] | "\(.function | rtrimstr("@plt")) \(.calls)"' |
+		sed 's/^bcmp /memcmp /; s/^memmove /memcpy /; s/^mmap64 /mmap /' |
+		awk '{ n[$1] += $2 } END { for (name in n) print name, n[name] }' | LC_ALL=C sort
+}
+
+@test "calls without stubs, as Rust and clang make them: as often as callgrind says" {
+	needs valgrind rustc clang
+	cat >program.rs <<-'END'
+		use std::collections::BTreeMap;
+		use std::io::Write;
+		fn main() {
+		    let mut words: BTreeMap<String, usize> = BTreeMap::new();
+		    for i in 0..300u32 {
+		        *words.entry(format!("word{}", i * i % 71)).or_insert(0) += 1;
+		    }
+		    let out = std::io::stdout();
+		    let mut out = out.lock();
+		    for (w, n) in &words {
+		        writeln!(out, "{} {}", w, n).unwrap();
+		    }
+		}
+	END
+	rustc -O -o rust program.rs
+	# Addresses that are loaded before a loop, kept across a switch, and on one way of two.
+	cat >program.c <<-'END'
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int turn(int n, const char *text)
+		{
+			switch (n % 7) {
+			case 0: return atoi(text) + atoi(text + 1);
+			case 1: return getuid() + atoi(text);
+			case 2: return puts(text);
+			case 3: return getppid() > 0 && puts(text) && puts("again");
+			case 4: return n;
+			case 5: return getppid() > 1;
+			default: return strlen(text) + atoi("1") + getuid();
+			}
+		}
+		__attribute__((noinline)) int either(int n, int (*other)(const char *))
+		{
+			int (*f)(const char *) = n % 3 ? atoi : other;
+			int sum = 0;
+
+			while (n--)
+				sum += f("12") + puts("either");
+			return sum;
+		}
+		int main(int argc, char **argv)
+		{
+			int sum = 0, i;
+
+			for (i = 0; i < 40 + argc; i++) {
+				char *copy = strdup(argv[0]);
+
+				sum += turn(i, copy);
+				free(copy);
+			}
+			sum += either(4, atoi) + either(6, puts);
+			return sum == 7;
+		}
+	END
+	clang -O2 -fno-plt -fno-builtin -o clang program.c
+	[ "$(objdump -d clang | grep -c 'call.*\*%r')" -gt 3 ]
+	for program in rust clang; do
+		judged ./$program | LC_ALL=C sort >expected
+		counted ./$program >got
+		cmp judged.out counted.out
+		# Not of the program's own making, or by an address that came another way.
+		grep -vE '^(__libc_start_main|__cxa_finalize|__pthread_get_minstack|0x[0-9a-f]*) ' expected >expected.calls
+		grep -vE '^__cxa_finalize ' got >got.calls
+		if [ $program = clang ]; then # the function of `either` is whatever it was given
+			grep -vE '^(atoi|puts) ' expected.calls >expected.sure
+			grep -vE '^(atoi|puts) ' got.calls >got.sure
+			diff expected.sure got.sure
+			awk 'NR == FNR { most[$1] = $2; next } $2 > most[$1] { exit 1 }' expected.calls got.calls
+		else
+			diff expected.calls got.calls
+			[ "$(wc -l <got.calls)" -gt 10 ]
+		fi
 	done
+}
+
+@test "stubs and calls without in one program: each once; a library's own; in its place" {
+	cat >with.c <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		int with(void) { puts("stub"); return getppid(); }
+	END
+	cat >without.c <<-'END'
+		#define _GNU_SOURCE
+		#include <dlfcn.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <unistd.h>
+		int with(void);
+		int (*volatile by_address)(const char *);
+		__attribute__((noinline)) char *tail(const char *s) { return strdup(s); }
+		__attribute__((noinline)) int two(void) { return getppid() + getuid() + getppid(); }
+		int main(void)
+		{
+			int (*loaded)(const char *);
+
+			by_address = puts;
+			puts("direct");
+			by_address("by address");
+			with();
+			free(tail("x"));
+			two();
+			loaded = (int (*)(const char *))dlsym(dlopen("./loaded.so", RTLD_NOW), "loaded");
+			return loaded("12") != 12;
+		}
+	END
+	echo 'int atoi(const char *); int own(const char *t) { return atoi(t); }
+		int loaded(const char *t) { return own(t); }' >loaded.c
+	${CC:-cc} -O2 -fno-plt -fno-inline -fno-builtin -fPIC -shared -o loaded.so loaded.c
+	for flags in '-fno-pie -no-pie' '-fPIE -pie'; do
+		# shellcheck disable=SC2086 # words
+		${CC:-cc} -O2 $flags -fno-builtin -c with.c
+		# shellcheck disable=SC2086
+		${CC:-cc} -O2 $flags -fno-plt -fno-builtin -c without.c
+		# shellcheck disable=SC2086
+		${CC:-cc} $flags -o program without.o with.o
+		"$CPROF" functions program 'plt:*' >list
+		[ "$(grep -c ' puts@plt' list)" = 1 ]
+		[ "$(grep -c ' strdup@plt' list)" = 1 ]
+		"$CPROF" run -q -o x.data -t 'plt:*,-plt:__cxa_finalize,lib:loaded.so,tail,two' -a -r -- ./program
+		# In a program at a fixed place the address of puts() is its stub's.
+		assert_equal "$(told x.data | grep -vE '^(puts@plt|_init|_fini|frame_dummy|.*tm_clones|__do_.*) ')" "getppid@plt enter
+getppid@plt leave
+tail enter
+tail tail_call
+strdup@plt enter
+strdup@plt leave
+free@plt enter
+free@plt leave
+two enter
+getppid@plt enter
+getppid@plt leave
+getuid@plt enter
+getuid@plt leave
+getppid@plt enter
+getppid@plt leave
+two leave
+dlopen@plt enter
+dlopen@plt leave
+dlsym@plt enter
+dlsym@plt leave
+loaded enter
+loaded tail_call
+own enter
+own tail_call
+atoi@plt enter
+atoi@plt leave"
+		"$CPROF" replay x.data >text
+		grep -qE ' tail\(.*\) ⇒ strdup@plt\("x"\) = "x" ' text
+		grep -qE ' own\(.*\) ⇒ atoi@plt\("12"\) = 12 ' text
+		grep -qF 'puts@plt("direct") = 7 ' text
+		grep -qF 'puts@plt("stub") = 5 ' text
+		[ "$(grep -c 'puts@plt("by address")' text)" -le 1 ]
+	done
+}
+
+# By name on several threads; then nothing is left of it.
+@test "calls without stubs of a running program, on four threads" {
+	cat >threads.c <<-'END'
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdlib.h>
+		#include <unistd.h>
+		static volatile int stop;
+		static long wrong;
+		static void *work(void *arg)
+		{
+			sigset_t all;
+
+			sigfillset(&all);
+			pthread_sigmask(SIG_BLOCK, &all, NULL);
+			while (!stop) {
+				wrong += atoi("12") != 12 || labs(-(long)arg) != (long)arg;
+				usleep(100);
+			}
+			return NULL;
+		}
+		int main(void)
+		{
+			pthread_t t[4];
+			long i;
+
+			for (i = 0; i < 4; i++)
+				pthread_create(&t[i], NULL, work, (void *)i);
+			while (access("stop", F_OK))
+				usleep(1000);
+			stop = 1;
+			for (i = 0; i < 4; i++)
+				pthread_join(t[i], NULL);
+			return wrong != 0;
+		}
+	END
+	${CC:-cc} -O2 -fno-plt -fno-builtin -pthread -o threads threads.c
+	start ./threads
+	until_true grep -q '^Threads:[[:space:]]*5' "/proc/$pid/status"
+	"$CPROF" attach -q -o x.data -t 'plt:atoi,plt:labs' -a -r -d 1s "$pid"
+	"$BATS_TEST_DIRNAME/text_of" "$pid"
+	touch stop
+	wait "$pid"
+	"$CPROF" replay --json x.data >x.json
+	jq -es 'map(select(.event == "leave" and .result)) | length > 40 and
+		all(.result.value == 12 or .function == "labs@plt")' x.json
+	jq -es 'map(select(.event == "enter" and .function == "labs@plt") | .args[0].text) | unique == ["-1", "-2", "-3", "0"]' x.json
 }
 
 @test "a format may say anything, and no more is told of it than is true" {

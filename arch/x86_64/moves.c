@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Addresses of functions on their way from memory to a call:
+ *
+ *     mov 0x2f5b(%rip),%rbx       rbx: what is kept in that slot
+ *     call *%rbx                  goes there
+ *     call *0x2e76(%rip)          goes there at once
+ */
+#include <capstone/capstone.h>
+
+#include "arch/x86_64/insn.h"
+
+#define REX_W 8u
+#define LOAD 0x8b
+#define STORE 0x89
+#define GENERAL 16 /* registers */
+#define ALL 0xffffu
+#define COUNTER 2 /* of `loop` */
+
+static uint16_t bit(unsigned number)
+{
+	return (uint16_t)(1u << number);
+}
+
+/* A general register by any of the names of its parts; GENERAL: it is none. */
+static unsigned general(unsigned reg)
+{
+	static const uint16_t names[GENERAL][5] = {
+		{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH },
+		{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH },
+		{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH },
+		{ X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH },
+		{ X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
+		{ X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
+		{ X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL },
+		{ X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL },
+		{ X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B },
+		{ X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B },
+		{ X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B },
+		{ X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B },
+		{ X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B },
+		{ X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B },
+		{ X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B },
+		{ X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B },
+	};
+	unsigned i, k;
+
+	for (i = 0; reg != X86_REG_INVALID && i < GENERAL; i++)
+		for (k = 0; k < 5; k++)
+			if (names[i][k] == reg)
+				return i;
+	return GENERAL;
+}
+
+/* What the disassembler says is written is not relied on alone: the first operand
+ * counts, for one, unless the instruction is known to read it. */
+static bool may_write(const cs_insn *insn, unsigned operand)
+{
+	switch (insn->id) {
+	case X86_INS_CMP:
+	case X86_INS_TEST:
+	case X86_INS_PUSH:
+	case X86_INS_NOP:
+	case X86_INS_BT:
+		return false;
+	case X86_INS_XCHG:
+	case X86_INS_XADD:
+	case X86_INS_MULX:
+		return true;
+	default:
+		return !operand || insn->detail->x86.operands[operand].access & CS_AC_WRITE;
+	}
+}
+
+static uint16_t written(csh handle, const cs_insn *insn)
+{
+	const cs_x86 *x = &insn->detail->x86;
+	cs_regs reads, writes;
+	uint8_t read_count, write_count, i;
+	unsigned answer = 0;
+
+	for (i = 0; i < x->op_count; i++)
+		if (x->operands[i].type == X86_OP_REG && may_write(insn, i))
+			answer |= 1u << general(x->operands[i].reg);
+	if (cs_regs_access(handle, insn, reads, &read_count, writes, &write_count) != CS_ERR_OK)
+		return ALL;
+	for (i = 0; i < write_count; i++)
+		answer |= 1u << general(writes[i]);
+	return (uint16_t)answer;
+}
+
+static uint16_t not_preserved(void)
+{
+	return (uint16_t)~cp_arch_x86_64.callee_saved;
+}
+
+/* Where an operand relative to the instruction is. */
+static uint64_t slot_of(const struct cp_x86_insn *insn, const struct cp_x86_operand *operand,
+			uint64_t pc)
+{
+	return pc + insn->size + (uint64_t)(int64_t)operand->disp;
+}
+
+/* Its own, of eight bytes, in the flat address space. */
+static bool is_plain(const struct cp_x86_insn *insn)
+{
+	return insn->map == CP_X86_ONE && insn->has_modrm && !insn->segment && !insn->addrsize &&
+	       !insn->opsize && !insn->lock;
+}
+
+static bool transfers(const struct cp_x86_insn *insn, const struct cp_insn *flow,
+		      const uint8_t *code, struct cp_moves *ret)
+{
+	struct cp_x86_operand to;
+
+	if (flow->flow != CP_FLOW_CALL && flow->flow != CP_FLOW_CALL_INDIRECT &&
+	    flow->flow != CP_FLOW_JUMP_INDIRECT && flow->flow != CP_FLOW_SYSCALL)
+		return false;
+	ret->written = flow->flow == CP_FLOW_JUMP_INDIRECT ? 0 : not_preserved();
+	if (flow->flow == CP_FLOW_CALL || flow->flow == CP_FLOW_SYSCALL || !is_plain(insn))
+		return true;
+	cp_x86_operand(insn, code, &to);
+	if (!to.memory)
+		ret->from = to.base;
+	else if (cp_x86_rip_relative(insn))
+		ret->slot = slot_of(insn, &to, flow->pc);
+	return true;
+}
+
+/* mov of a whole register, from memory at a fixed place or another register. */
+static bool moves(const struct cp_x86_insn *insn, const uint8_t *code, uint64_t pc,
+		  struct cp_moves *ret)
+{
+	struct cp_x86_operand rm;
+	uint8_t reg = cp_x86_dwarf(CP_X86_REG(insn) | (insn->rex & 4 ? 8 : 0));
+
+	if (!is_plain(insn) || !(insn->rex & REX_W) ||
+	    (insn->opcode != LOAD && insn->opcode != STORE))
+		return false;
+	cp_x86_operand(insn, code, &rm);
+	ret->written = 0;
+	if (rm.memory && insn->opcode == STORE)
+		return true;
+	ret->to = insn->opcode == LOAD ? reg : rm.base;
+	ret->written = bit(ret->to);
+	if (!rm.memory)
+		ret->from = insn->opcode == LOAD ? rm.base : reg;
+	else if (cp_x86_rip_relative(insn))
+		ret->slot = slot_of(insn, &rm, pc);
+	return true;
+}
+
+void cp_x86_moves(size_t handle, void *scratch, const uint8_t *code, size_t size, uint64_t pc,
+		  struct cp_moves *ret)
+{
+	cs_insn *insn = scratch;
+	struct cp_x86_insn parts;
+	struct cp_insn flow;
+
+	*ret = (struct cp_moves){ .to = CP_MOVES_NONE, .from = CP_MOVES_NONE, .written = ALL };
+	if (!cp_x86_take_apart(code, size, &parts))
+		return;
+	cp_x86_flow(&parts, code, pc, &flow);
+	if (transfers(&parts, &flow, code, ret))
+		return;
+	if (flow.flow != CP_FLOW_ON || flow.landing_pad || flow.nop) {
+		ret->written = flow.flow == CP_FLOW_BRANCH ? bit(COUNTER) : 0;
+		return;
+	}
+	if (!moves(&parts, code, pc, ret) && cs_disasm_iter(handle, &code, &size, &pc, insn) &&
+	    insn->size == parts.size)
+		ret->written = written(handle, insn);
+}
