@@ -16,7 +16,7 @@
 
 /* Hits of a branch that always goes the same way. Each costs what a stop costs,
  * and what was not seen in so many is rarely seen in ten times as many. */
-#define BUDGET 24
+#define BUDGET 32
 #define MARKS_MAX (UINT64_C(1) << 30)
 
 struct engine_coverage *engine_coverage_get(cprof_session *s)

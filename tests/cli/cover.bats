@@ -415,6 +415,21 @@ agrees() {
 	assert_equal "$(grep -c '^DA:.*,1$' info)" 4
 }
 
+@test "cover: no direction was taken that leads to where nobody came" {
+	printf '%s\n' 'static int check(int a, int b) {' 'if (a < 0)' 'goto fail;' 'if (b < 0)' \
+		'goto fail;' 'if (a + b > 5000)' 'goto fail;' 'return 0;' 'fail: return 1; }' \
+		'int main(void) { int n = 0;' 'for (int i = 0; i < 1000; i++)' 'n += check(i, i);' \
+		'return n; }' >p.c
+	gcc -O0 -g -o p p.c
+	mkdir judge
+	(cd judge && gcc -O0 -g --coverage -c ../p.c && gcc --coverage -o p p.o && ./p && gcov -b p.gcda) >gcov.txt
+	read -r share all < <(sed -n 's/^Taken at least once:\([0-9.]*\)% of \([0-9]*\)/\1 \2/p' gcov.txt)
+	taken=$(awk "BEGIN { printf \"%.0f\", $share * $all / 100 }")
+	"$CPROF" cover -q -- ./p
+	[ "$("$CPROF" report --json | jq -c .coverage.branches)" = \
+		"{\"covered\":$taken,\"total\":$all,\"unknown\":0,\"all\":$all}" ]
+}
+
 @test "cover: what is unknown of branches makes no percentage better, and is said" {
 	printf '%s\n' 'int main(int argc, char **argv) {' '(void)argv; int n = 0;' \
 		'for (int i = 0; i < 1000; i++)' 'if (argc)' 'n++;' 'if (argc > 1)' 'n--;' \
