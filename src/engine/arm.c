@@ -194,6 +194,8 @@ static bool add_function(struct batch *b, uint32_t number)
 		group.flags |= CP_GROUP_PAUSES;
 	if (t->function->kind == CP_PROBE_PLT)
 		group.flags |= CP_GROUP_LIBRARY;
+	if (t->signature && cp_signature_result_is_kept(t->signature))
+		group.flags |= CP_GROUP_KEEPS;
 	set_ranges(b, t, &group);
 	if (!cp_vec_push(&b->groups, group))
 		return false;

@@ -273,6 +273,14 @@ static bool is_older_clang(const char *producer)
 	return at && strtoul(at + strlen("clang version "), NULL, 10) < 18;
 }
 
+/* "clang LLVM (rustc version 1.63.0)", which is LLVM 14. */
+static bool is_older_rustc(const char *producer)
+{
+	const char *at = producer ? strstr(producer, "rustc version 1.") : NULL;
+
+	return at && strtoul(at + strlen("rustc version 1."), NULL, 10) < 65;
+}
+
 static void fill(struct reading *r, const struct said *s)
 {
 	struct cp_function_info *to = r->to;
@@ -287,6 +295,8 @@ static void fill(struct reading *r, const struct said *s)
 		to->flags |= CP_FUNCTION_PROTOTYPED;
 	if (is_older_clang(r->unit->producer))
 		to->flags |= CP_FUNCTION_SPLIT_INT128;
+	if (is_older_rustc(r->unit->producer))
+		to->flags |= CP_FUNCTION_UNMARKED;
 	cp_attr_number(&s->convention, &convention);
 	if (convention == DW_CC_nocall)
 		to->flags |= CP_FUNCTION_NOCALL;

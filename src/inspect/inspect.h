@@ -71,6 +71,10 @@ struct cp_capture_list cp_signature_at_entry(const struct cp_signature *signatur
 struct cp_capture_list cp_signature_at_exit(const struct cp_signature *signature,
 					    struct cp_vaddr site);
 
+/* Is the result where the first register of arguments leads at the entry
+ * (CP_GROUP_KEEPS)? */
+bool cp_signature_result_is_kept(const struct cp_signature *signature);
+
 /* A capture, as it came in an event. */
 struct cp_capture {
 	struct cp_regs regs; /* regs.known 0: not captured */

@@ -73,6 +73,21 @@ bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture
 void cp_locate(const struct cp_signature *signature, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret);
 
+/* Do members of a value have bytes from `at` up to `end`, or is that padding? */
+bool cp_type_has_bytes(const struct cp_type *type, uint64_t at, uint64_t end);
+
+/* ---- rust.c ---- */
+
+/* Where a function of Rust has what it takes and gives. */
+struct cp_error *cp_rust_place(struct cp_signature *signature);
+
+/* ---- signature.c ---- */
+
+void cp_signature_set_constant(struct cp_parameter *p, const struct cp_variable *v);
+/* Is what is said of `v` so before the first instruction, too? */
+bool cp_signature_needs_no_frame(const struct cp_signature *signature, const struct cp_variable *v,
+				 const struct cp_place *said);
+
 /* ---- plan.c: what a stop has to read ---- */
 
 /* Adds to `to` what `parameter` needs, and sets the CP_SITE_* flags. Reads

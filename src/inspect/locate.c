@@ -180,11 +180,16 @@ static bool has_bytes(const struct cp_type *type, uint64_t base, uint64_t at, ui
 	       has_bytes(d->discriminant->type, base + d->discriminant->offset, at, end, depth + 1);
 }
 
+bool cp_type_has_bytes(const struct cp_type *type, uint64_t at, uint64_t end)
+{
+	return has_bytes(type, 0, at, end, 0);
+}
+
 /* That nobody keeps what lies between members is no loss: any number will do. */
 static void fill_padding(const struct cp_type *type, struct cp_piece *p)
 {
 	if (p->where != CP_PIECE_NOWHERE || p->size > sizeof(uint64_t) ||
-	    has_bytes(type, 0, p->at, p->at + p->size, 0))
+	    cp_type_has_bytes(type, p->at, p->at + p->size))
 		return;
 	p->where = CP_PIECE_SUM;
 	p->number = UINT8_MAX;
@@ -232,6 +237,16 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 		fill_padding(t, &ret->pieces[i]);
 		done += ret->pieces[i].size;
 		ret->count++;
+	}
+	/* Of pieces that are not all of it the rest is nowhere. */
+	if (done < t->size && count && count < CP_PIECES_MAX && parts[count - 1].size) {
+		ret->pieces[ret->count] = (struct cp_piece){
+			.where = CP_PIECE_NOWHERE,
+			.at = (uint32_t)done,
+			.size = (uint32_t)(t->size - done < UINT16_MAX ? t->size - done
+								       : UINT16_MAX),
+		};
+		fill_padding(t, &ret->pieces[ret->count++]);
 	}
 	ret->how = CP_PLACE_DIRECT;
 }

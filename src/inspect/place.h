@@ -49,6 +49,7 @@ struct cp_place {
 	uint8_t how; /* enum cp_place_how */
 	uint8_t count;
 	bool promoted; /* a float that was passed as a double */
+	bool confirmed; /* INDIRECT: only if the register of results has the address, too */
 	struct cp_piece pieces[CP_PIECES_MAX];
 };
 
@@ -68,6 +69,12 @@ struct cp_convention {
 extern const struct cp_convention cp_convention_sysv; /* x86-64 */
 extern const struct cp_convention cp_convention_aapcs64;
 extern const struct cp_convention cp_convention_rust; /* on x86-64 */
+
+#define CP_RUST_RESULT 5 /* rdi: where a result goes that is in memory */
+/* `takes_first`: a parameter is in the first register; `sets`: CP_RESULT_* of the code. */
+struct cp_place cp_rust_result(const struct cp_type *type, bool takes_first, unsigned sets);
+/* Are all registers of a place among those? */
+bool cp_rust_is_set(const struct cp_place *place, unsigned sets);
 
 /* ---- what both want to know ---- */
 

@@ -266,6 +266,8 @@ static void plan_indirect(struct plan *p, const struct cp_parameter *parameter)
 		s.level = 2;
 	} else {
 		f.from = piece->number;
+		if (parameter == &p->signature->result && cp_signature_result_is_kept(p->signature))
+			f.flags = CP_FETCH_KEPT;
 	}
 	index = add_fetch(p, f);
 	if (index < 0)

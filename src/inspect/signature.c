@@ -9,8 +9,8 @@
  *   1. constants: only debug information knows them;
  *   2. functions whose convention the compiler changed: clones, local ones
  *      where debug information disagrees about registers;
- *   3. languages with a convention of their own (Rust), as far as it says
- *      registers: at -O0 it has memory there, too.
+ *   3. languages with a convention of their own, as far as it says
+ *      registers: at -O0 it has memory there, too (Rust: rust.c).
  *
  * A function that is marked as not called by the convention (DW_CC_nocall: its
  * callers are all known) gives nothing that could be known, and takes what debug
@@ -58,7 +58,7 @@ static void complete_deep(struct cp_image *image, const struct cp_type *type, un
 
 /* ---- where things are ---- */
 
-static void set_constant(struct cp_parameter *p, const struct cp_variable *v)
+void cp_signature_set_constant(struct cp_parameter *p, const struct cp_variable *v)
 {
 	p->source = CPROF_SOURCE_CONST;
 	p->place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
@@ -200,8 +200,8 @@ static bool is_callers(const struct cp_signature *s, const struct cp_piece *p)
 
 /* What is said to be in registers, or nowhere, is so at the first instruction,
  * too; what is said to be in memory may not have been written yet. */
-static bool needs_no_frame(const struct cp_signature *s, const struct cp_variable *v,
-			   const struct cp_place *said)
+bool cp_signature_needs_no_frame(const struct cp_signature *s, const struct cp_variable *v,
+				 const struct cp_place *said)
 {
 	const struct cp_location *at = cp_location_at(&v->locations, s->function.low);
 	const struct cp_location *base = cp_location_at(&s->function.frame_base, s->function.low);
@@ -236,12 +236,14 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 	for (i = 0; i < s->parameter_count; i++) {
 		p = &s->parameters[i];
 		if (f->parameters[i].constant) {
-			set_constant(p, &f->parameters[i]);
-		} else if (trusted || (!is_c_like(f->language) && p->place.how != CP_PLACE_EMPTY &&
-				       needs_no_frame(s, &f->parameters[i], &said[i]))) {
+			cp_signature_set_constant(p, &f->parameters[i]);
+		} else if (trusted ||
+			   (!is_c_like(f->language) && p->place.how != CP_PLACE_EMPTY &&
+			    cp_signature_needs_no_frame(s, &f->parameters[i], &said[i]))) {
 			p->source = CPROF_SOURCE_DWARF;
 			p->place = said[i];
-			if (is_nocall(s) && !needs_no_frame(s, &f->parameters[i], &said[i]))
+			if (is_nocall(s) &&
+			    !cp_signature_needs_no_frame(s, &f->parameters[i], &said[i]))
 				p->place.how = CP_PLACE_UNSUPPORTED;
 			if (is_wide(p->type) && said[i].count == 2)
 				p->place.how = CP_PLACE_UNSUPPORTED; /* see place_rest() */
@@ -337,6 +339,8 @@ static bool plan_all(struct cp_signature *s, struct cp_image *image)
 	if ((s->want & CP_SIGNATURE_RESULT) && s->has_result &&
 	    !cp_plan_parameter(s, image, &s->result, &s->exit, &s->exit_flags))
 		return false;
+	if (cp_signature_result_is_kept(s))
+		s->entry_flags |= CP_SITE_REGS;
 	return cp_plan_finish(&s->entry) && cp_plan_finish(&s->exit);
 }
 
@@ -406,7 +410,9 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 	err = s->described ? place_parameters(s, image) : raw_parameters(s);
 	if (!err && s->described) {
 		place_result(s);
-		err = correct_parameters(s, linkage_name, local, clone);
+		err = s->convention == &cp_convention_rust
+			      ? cp_rust_place(s)
+			      : correct_parameters(s, linkage_name, local, clone);
 	}
 	return end(s, err, ret);
 }
@@ -497,7 +503,7 @@ static bool place_locals(struct cp_signature *s, struct cp_exit *e)
 		p->type = f->locals[i].type;
 		p->source = CPROF_SOURCE_DWARF;
 		if (f->locals[i].constant)
-			set_constant(p, &f->locals[i]);
+			cp_signature_set_constant(p, &f->locals[i]);
 		else
 			cp_locate(s, &f->locals[i], e->site, s->arch->ret_size, &p->place);
 		if (is_torn_down(s, &p->place))
@@ -547,6 +553,12 @@ struct cp_capture_list cp_signature_at_exit(const struct cp_signature *s, struct
 		return (struct cp_capture_list){ e->flags, e->fetches.list.items,
 						 e->fetches.list.count };
 	return (struct cp_capture_list){ s->exit_flags, s->exit.list.items, s->exit.list.count };
+}
+
+bool cp_signature_result_is_kept(const struct cp_signature *s)
+{
+	return (s->want & CP_SIGNATURE_RESULT) && s->has_result && s->convention &&
+	       s->convention->result_at_entry && s->result.place.how == CP_PLACE_INDIRECT;
 }
 
 bool cp_signature_has_this(const struct cp_signature *s)
@@ -608,6 +620,16 @@ const cprof_value *cp_signature_arguments(const struct cp_signature *s,
 	return values;
 }
 
+/* Is the address still in the register of results? */
+static bool is_confirmed(const struct cp_signature *s, const struct cp_capture *end,
+			 const struct cp_capture *entry)
+{
+	const struct cp_regs *a = &end->regs, *b = &entry->regs;
+	unsigned number = s->result.place.pieces[0].number;
+
+	return a->known & 1 && b->known >> number & 1 && a->r[0] == b->r[number];
+}
+
 const cprof_value *cp_signature_result(const struct cp_signature *s, const struct cp_capture *entry,
 				       const struct cp_capture *capture,
 				       struct cp_value_arena *arena)
@@ -618,9 +640,11 @@ const cprof_value *cp_signature_result(const struct cp_signature *s, const struc
 
 	if (!s->has_result)
 		return NULL;
-	if (s->result.place.how == CP_PLACE_INDIRECT && s->convention->result_at_entry && entry) {
+	if (cp_signature_result_is_kept(s)) {
 		/* The register is not preserved. */
-		now.regs = entry->regs;
+		now.regs = entry ? entry->regs : (struct cp_regs){ 0 };
+		if (s->result.place.confirmed && !is_confirmed(s, capture, &now))
+			now.regs.known = 0;
 		request.capture = &now;
 	}
 	value = cp_arena_alloc(&arena->memory, sizeof(*value));

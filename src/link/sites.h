@@ -78,12 +78,15 @@ struct cp_site {
 /* A function: sites that come and go together.
  *   PAUSES  above max_rate it is not disarmed for good: all such groups of the
  *           process, whose entries are counted together, pause for a moment. In
- *           the first CP_PAUSE_BURST_S seconds' worth of entries none does. */
+ *           the first CP_PAUSE_BURST_S seconds' worth of entries none does.
+ *   KEEPS   what the first register of arguments holds at an ENTRY is kept for
+ *           fetches (CP_FETCH_KEPT) at the sites where that call ends */
 #define CP_GROUP_PAUSES 1u
 /*   LIBRARY its ENTRY sites may stand where something goes to the function. One at a
  *           call is told as if that was done (CP_HIT_CALLS), all of them behind
  *           what else happens there */
 #define CP_GROUP_LIBRARY 2u
+#define CP_GROUP_KEEPS 4u
 #define CP_PAUSE_BURST_S 4
 #define CP_GROUP_RANGES 4
 struct cp_site_group {
@@ -100,6 +103,7 @@ struct cp_site_group {
  * a pointer inside what an earlier fetch of the same site read. Those of
  * registers come first; each level is one process_vm_readv(). */
 #define CP_FETCH_STRING 1u /* up to and with the first NUL, at most `size` bytes */
+#define CP_FETCH_KEPT 2u /* what was kept at the entry (CP_GROUP_KEEPS), not `from` */
 struct cp_fetch {
 	uint16_t from; /* DWARF number of a register, or CP_FETCH_BLOCK + index of the fetch
 			  (in this site) that holds the pointer */

@@ -88,14 +88,48 @@ static void read_pieces(pid_t tid, struct iovec *to, struct iovec *from, uint32_
 	}
 }
 
+/* ---- first arguments ---- */
+
+static void keep_first(struct thread *t, uint64_t sp, uint64_t value)
+{
+	while (t->first_count && t->firsts[t->first_count - 1].sp <= sp)
+		t->first_count--;
+	if (t->first_count == THREAD_FIRSTS)
+		memmove(t->firsts, t->firsts + 1, --t->first_count * sizeof(t->firsts[0]));
+	t->firsts[t->first_count].sp = sp;
+	t->firsts[t->first_count++].value = value;
+}
+
+/* Of the call whose stack pointer at the entry was `sp`; 0: it was not kept. */
+static uint64_t kept_first(const struct thread *t, uint64_t sp)
+{
+	uint32_t i;
+
+	for (i = t->first_count; i; i--)
+		if (t->firsts[i - 1].sp == sp)
+			return t->firsts[i - 1].value;
+	return 0;
+}
+
+/* ---- where fetches read ---- */
+
+static uint64_t kept_at(const struct at *at, const struct site *site)
+{
+	bool returned = site->flags & CP_SITE_RETURN;
+
+	return kept_first(at->t, at->sp - (returned ? cp_arch_host()->ret_size : 0));
+}
+
 /* Where a fetch reads; 0: its pointer was not read. */
-static uint64_t fetch_address(const struct at *at, const struct cp_fetch *f,
-			      struct cp_fetched *const *blocks)
+static uint64_t fetch_address(const struct at *at, const struct site *site,
+			      const struct cp_fetch *f, struct cp_fetched *const *blocks)
 {
 	const struct cp_fetched *block;
 	uint64_t pointer;
 
-	if (f->from < CP_FETCH_BLOCK) {
+	if (f->flags & CP_FETCH_KEPT) {
+		pointer = kept_at(at, site);
+	} else if (f->from < CP_FETCH_BLOCK) {
 		pointer = at->regs.r[f->from];
 	} else {
 		block = blocks[f->from - CP_FETCH_BLOCK];
@@ -125,9 +159,11 @@ struct slot_read {
 
 /* One level: fetches from *next on, and with the first of them a return
  * address. */
-static void fetch_level(const struct at *at, const struct cp_fetch *fetches, size_t count,
-			size_t *next, struct cp_fetched **blocks, struct slot_read caller)
+static void fetch_level(const struct at *at, const struct site *site,
+			const struct cp_fetch *fetches, size_t *next, struct cp_fetched **blocks,
+			struct slot_read caller)
 {
+	size_t count = site->fetch_count;
 	struct iovec to[SITE_FETCHES + 1], from[SITE_FETCHES + 1];
 	uint32_t got[SITE_FETCHES + 1] = { 0 };
 	size_t which[SITE_FETCHES + 1], n = 0, i;
@@ -141,7 +177,7 @@ static void fetch_level(const struct at *at, const struct cp_fetch *fetches, siz
 	for (; *next < count && fetches[*next].level == level && n < SITE_FETCHES; (*next)++) {
 		struct cp_fetched *b = blocks[*next];
 
-		b->address = fetch_address(at, &fetches[*next], blocks);
+		b->address = fetch_address(at, site, &fetches[*next], blocks);
 		if (b->address < 4096 || !fetches[*next].size)
 			continue;
 		which[n] = *next;
@@ -175,7 +211,7 @@ static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to,
 		end += sizeof(*blocks[i]) + cp_align8(fetches[i].size);
 	}
 	do {
-		fetch_level(at, fetches, count, &next, blocks, caller);
+		fetch_level(at, site, fetches, &next, blocks, caller);
 		caller.to = NULL;
 	} while (next < count);
 	for (end = to, i = 0; i < count; i++) {
@@ -267,8 +303,11 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 		e->vector_size = read_vector(at, (struct cp_hit_vector *)to);
 		to += e->vector_size;
 	}
-	if (entry)
+	if (entry) {
 		e->target = at->regs.r[arch->args[0]];
+		if (at->space->groups.items[site->group].g.flags & CP_GROUP_KEEPS)
+			keep_first(at->t, at->sp, e->target);
+	}
 	if (e->e.flags & CP_HIT_CALLS)
 		e->caller = site->step.resume;
 	else if (entry && !in_memory)

@@ -30,6 +30,8 @@ enum thread_state {
 #define WANT_SNAPSHOT 2u /* capture at the next stop: a snapshot was asked for */
 #define WANT_PASS 4u /* just to know that it is not on its way to a stop */
 
+#define THREAD_FIRSTS 32 /* open calls of a thread of which the first argument is kept */
+
 /* A system call that was made to start again (restart.c). */
 struct restart {
 	bool pending; /* not yet known to have started again */
@@ -77,6 +79,12 @@ struct thread {
 		uint64_t pc, sp;
 	} again[8];
 	bool passed; /* was held once */
+	/* First arguments of open calls (CP_GROUP_KEEPS), the last of them in a ring;
+	 * a stack grows downwards, so what is below an entry is over. */
+	struct {
+		uint64_t sp, value;
+	} firsts[THREAD_FIRSTS];
+	uint32_t first_count;
 	bool given_back; /* at the end: blocks SIGTRAP itself again (sigmask.c) */
 	uint64_t sigmask; /* at its last hit */
 	uint32_t looks; /* left, at whether SIGTRAP is still handled (trap.c) */

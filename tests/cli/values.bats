@@ -76,6 +76,27 @@ unless_unknown() {
 	no_complaints
 }
 
+# Each rustc that there is: what they pass differs.
+@test "Rust: values of all kinds, of functions of its own and of C's, are right or unknown" {
+	needs rustc python3
+	local rustc level right seen=' '
+	for rustc in $(type -ap rustc); do
+		[[ $seen != *" $("$rustc" --version) "* ]] || continue
+		seen+="$("$rustc" --version) "
+		for level in 0 2; do
+			"$rustc" -g --crate-name p -C opt-level=$level -o p "$SOURCES/tests/cli/values_rust.rs" 2>/dev/null
+			"$CPROF" run -q -o d -t '/(::t_|p::)/' -a -r -- ./p >said
+			"$CPROF" replay --json d >replay
+			python3 "$SOURCES/tests/cli/values_judge.py" said replay >judged
+			sed '$d' judged >wrong
+			[ ! -s wrong ] || complain "$rustc $level: $(head -20 wrong)"
+			read -r right _ < <(tail -n 1 judged)
+			[ "$right" -ge 1300 ] || complain "$rustc $level: $(tail -n 1 judged)"
+		done
+	done
+	no_complaints
+}
+
 # gcc declares them with a number and a table that only those of bases get.
 @test "C++: constructors and destructors of virtual bases have what they are passed" {
 	needs g++ jq

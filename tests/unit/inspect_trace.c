@@ -46,6 +46,7 @@ struct session {
 	struct cp_map originals; /* address -> byte under the breakpoint */
 	struct cp_map by_address; /* -> index of the function */
 	CP_VEC(struct frame) frames;
+	uint64_t kept; /* the first argument of the call that ends (CP_FETCH_KEPT) */
 };
 
 static void die(const char *what)
@@ -115,7 +116,10 @@ static void fetch_all(struct session *s, const struct cp_capture_list *list,
 
 		block = (struct cp_fetched){ .index = (uint32_t)i };
 		bytes = calloc(1, f->size + 8);
-		if (fetch_address(list, f, regs, out, places, &block.address))
+		if (f->flags & CP_FETCH_KEPT)
+			block.address = s->kept;
+		if (f->flags & CP_FETCH_KEPT ||
+		    fetch_address(list, f, regs, out, places, &block.address))
 			block.size =
 				(uint32_t)(f->flags & CP_FETCH_STRING
 						   ? read_string(s, block.address, bytes, f->size)
@@ -288,6 +292,7 @@ static void returned(struct session *s, const struct user_regs_struct *user)
 			if (f->capture.vector)
 				f->capture.vector = &f->vector;
 			list = cp_signature_at_exit(f->function->signature, (struct cp_vaddr){ 0 });
+			s->kept = f->capture.regs.r[cp_arch_x86_64.args[0]];
 			capture(s, &list, user, &now);
 			f->call.result = cp_signature_result(f->function->signature, &f->capture,
 							     &now.capture, f->arena);

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which registers of results a function sets for its caller: a value that is moved
+ * there and not read again before the `ret` was meant for somebody else.
+ *
+ *     mov  0x8(%rsp),%eax        rax: set
+ *     mov  0xc(%rsp),%edx        rdx: set
+ *     add  $0x18,%rsp
+ *     ret                        a pair; were it packed into rax, rdx would be read
+ */
+#include "arch/results.h"
+
+#include <capstone/capstone.h>
+#include <elf.h>
+#include <stdlib.h>
+
+static unsigned result_of(unsigned reg)
+{
+	switch (reg) {
+	case X86_REG_RAX:
+	case X86_REG_EAX:
+	case X86_REG_AX:
+	case X86_REG_AL:
+	case X86_REG_AH:
+		return CP_RESULT_FIRST;
+	case X86_REG_RDX:
+	case X86_REG_EDX:
+	case X86_REG_DX:
+	case X86_REG_DL:
+	case X86_REG_DH:
+		return CP_RESULT_SECOND;
+	case X86_REG_XMM0:
+	case X86_REG_YMM0:
+		return CP_RESULT_FIRST_VECTOR;
+	case X86_REG_XMM1:
+	case X86_REG_YMM1:
+		return CP_RESULT_SECOND_VECTOR;
+	default:
+		return 0;
+	}
+}
+
+/* Instructions that nobody makes but for what they write; not those that write
+ * more than one wants, as a division or an exchange does. */
+static bool is_meant(const cs_insn *insn)
+{
+	const cs_x86_op *op = insn->detail->x86.operands;
+
+	switch (insn->id) {
+	case X86_INS_XOR:
+	case X86_INS_XORPS:
+	case X86_INS_XORPD:
+	case X86_INS_PXOR:
+		return op[0].type == X86_OP_REG && op[1].type == X86_OP_REG &&
+		       op[0].reg == op[1].reg;
+	case X86_INS_MOV:
+	case X86_INS_MOVABS:
+	case X86_INS_MOVZX:
+	case X86_INS_MOVSX:
+	case X86_INS_MOVSXD:
+	case X86_INS_LEA:
+	case X86_INS_MOVSS:
+	case X86_INS_MOVSD:
+	case X86_INS_MOVAPS:
+	case X86_INS_MOVAPD:
+	case X86_INS_MOVUPS:
+	case X86_INS_MOVUPD:
+	case X86_INS_MOVQ:
+	case X86_INS_MOVD:
+	case X86_INS_SETE:
+	case X86_INS_SETNE:
+	case X86_INS_SETA:
+	case X86_INS_SETAE:
+	case X86_INS_SETB:
+	case X86_INS_SETBE:
+	case X86_INS_SETG:
+	case X86_INS_SETGE:
+	case X86_INS_SETL:
+	case X86_INS_SETLE:
+	case X86_INS_ADDSS:
+	case X86_INS_ADDSD:
+	case X86_INS_SUBSS:
+	case X86_INS_SUBSD:
+	case X86_INS_MULSS:
+	case X86_INS_MULSD:
+	case X86_INS_DIVSS:
+	case X86_INS_DIVSD:
+	case X86_INS_CVTSI2SD:
+	case X86_INS_CVTSI2SS:
+	case X86_INS_CVTSS2SD:
+	case X86_INS_CVTSD2SS:
+		return op[0].type == X86_OP_REG;
+	default:
+		return false;
+	}
+}
+
+static bool goes_on(csh handle, const cs_insn *insn)
+{
+	return !cs_insn_group(handle, insn, CS_GRP_JUMP) &&
+	       !cs_insn_group(handle, insn, CS_GRP_CALL) &&
+	       !cs_insn_group(handle, insn, CS_GRP_RET);
+}
+
+static unsigned after(csh handle, const cs_insn *insn, unsigned set)
+{
+	cs_regs reads, writes;
+	uint8_t read_count, write_count, i;
+	unsigned read = 0, written = 0;
+
+	if (!goes_on(handle, insn) ||
+	    cs_regs_access(handle, insn, reads, &read_count, writes, &write_count) != CS_ERR_OK)
+		return 0;
+	for (i = 0; i < read_count; i++)
+		read |= result_of(reads[i]);
+	for (i = 0; i < write_count; i++)
+		written |= result_of(writes[i]);
+	if (!is_meant(insn))
+		return set & ~(read | written);
+	return (set & ~read) | written;
+}
+
+struct sweep {
+	csh handle;
+	const uint8_t *code;
+	size_t size;
+	uint64_t start;
+	uint8_t *targets; /* of jumps, a byte an address */
+};
+
+static void note_target(struct sweep *s, const cs_insn *insn)
+{
+	const cs_x86 *x = &insn->detail->x86;
+
+	if (cs_insn_group(s->handle, insn, CS_GRP_JUMP) && x->op_count == 1 &&
+	    x->operands[0].type == X86_OP_IMM && (uint64_t)x->operands[0].imm - s->start < s->size)
+		s->targets[(uint64_t)x->operands[0].imm - s->start] = 1;
+}
+
+/* All of the code, twice: for where jumps lead, then for what is set. */
+static unsigned sweep(struct sweep *s, cs_insn *insn, bool first)
+{
+	const uint8_t *code = s->code;
+	uint64_t at = s->start, pc = at;
+	size_t left = s->size;
+	unsigned all = ~0u, set = 0;
+
+	while (left && cs_disasm_iter(s->handle, &code, &left, &at, insn)) {
+		if (first)
+			note_target(s, insn);
+		else if (s->targets[pc - s->start])
+			set = 0;
+		if (cs_insn_group(s->handle, insn, CS_GRP_RET))
+			all &= set;
+		set = after(s->handle, insn, set);
+		pc = at;
+	}
+	return left || all == ~0u ? 0 : all;
+}
+
+unsigned cp_arch_sets_results(const struct cp_arch *arch, const uint8_t *code, size_t size,
+			      uint64_t start)
+{
+	struct sweep s = { .code = code, .size = size, .start = start };
+	unsigned found = 0;
+	cs_insn *insn;
+
+	if (arch->e_machine != EM_X86_64 || !size ||
+	    cs_open(CS_ARCH_X86, CS_MODE_64, &s.handle) != CS_ERR_OK)
+		return 0;
+	cs_option(s.handle, CS_OPT_DETAIL, CS_OPT_ON);
+	s.targets = calloc(1, size);
+	insn = cs_malloc(s.handle);
+	if (s.targets && insn) {
+		sweep(&s, insn, true);
+		found = sweep(&s, insn, false);
+	}
+	if (insn)
+		cs_free(insn, 1);
+	free(s.targets);
+	cs_close(&s.handle);
+	return found;
+}
