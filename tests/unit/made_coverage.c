@@ -170,11 +170,18 @@ static void read_block(struct made_coverage *m, char *rest)
 			m->blocks.items[m->blocks.count - 1].next = (uint32_t)atoi(one + 1);
 			continue;
 		}
+		if (*one == '=') {
+			m->address += (uint64_t)atoi(one + 1) - BLOCK_SIZE;
+			m->blocks.items[m->blocks.count - 1].size = (uint32_t)atoi(one + 1);
+			continue;
+		}
 		row.file = f->file;
 		flags = read_place(m, one, &row.file, &row.line);
 		row.flags = strchr(flags, 'n') ? 0 : CP_COVERAGE_ROW_STATEMENT;
 		row.flags |= strchr(flags, 'e') ? CP_COVERAGE_ROW_EMPTY : 0;
 		row.flags |= strchr(flags, 'i') ? CP_COVERAGE_ROW_INSIDE : 0;
+		row.flags |= strchr(flags, 'c') ? CP_COVERAGE_ROW_CUT : 0;
+		row.flags |= strchr(flags, 'u') ? CP_COVERAGE_ROW_UNSURE : 0;
 		cp_vec_push(&m->rows, row);
 		f->row_count++;
 	}

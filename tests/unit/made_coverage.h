@@ -5,9 +5,10 @@
  *     image PATH [build=HEX] [written=SECONDS] [counted] [exact] [nobranches]
  *     fn NAME FILE LINE [partial] [removed] [at=ADDRESS]
  *     b COUNT [ROW...]       the next block of that function; a ROW is
- *                            [FILE:]LINE[e][n][i]: e empty, n not a
- *                            statement, i inside one;
- *                            >N: it goes on in the function's Nth block
+ *                            [FILE:]LINE[e][n][i][c][u]: e empty, n not a
+ *                            statement, i inside one, c cut, u unsure;
+ *                            >N: it goes on in the function's Nth block;
+ *                            =N: it has N bytes
  *     j TAKEN PASSED [>N] [[FILE:]LINE]   a conditional jump at the end of that
  *                            block, to the Nth one
  *     in NAME FILE:LINE      what is declared there is inlined from that block on
