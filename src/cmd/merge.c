@@ -49,16 +49,20 @@ static void tell(struct cp_record **records, size_t count, const char *output)
 	fprintf(stderr, "cprof: %s: %s recordings\n", output, text.size ? text.bytes : "0");
 }
 
+static CP_ERROR open_output(void *arg, int *fd_ret)
+{
+	return cp_create(CP_CREATE_RECORDING, arg, fd_ret);
+}
+
 static CP_ERROR merge(struct cp_record **records, const struct cp_args *args)
 {
 	const struct merge_options *o = args->options;
 	size_t count = (size_t)args->count, i;
-	int fd;
 
 	for (i = 0; i < count; i++)
 		CP_TRY(cp_record_load(args->operands[i], &records[i]));
-	CP_TRY(cp_create(CP_CREATE_RECORDING, o->output, &fd));
-	CP_TRY(cp_record_merge(records, count, fd));
+	CP_TRY(cp_create_check(CP_CREATE_RECORDING, o->output));
+	CP_TRY(cp_record_merge_to(records, count, open_output, (void *)(uintptr_t)o->output));
 	tell(records, count, o->output);
 	return NULL;
 }

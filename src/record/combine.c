@@ -3,6 +3,7 @@
  * Nothing here may depend on the order in which recordings were given, or on
  * how often they were merged before: it is all made anew from the parts.
  */
+#include "base/cleanup.h"
 #include "record/combine.h"
 
 #include <string.h>
@@ -161,4 +162,18 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 	if (sum.stops && held < 1e19 * (double)sum.stops)
 		sum.hold_median_ns = (uint64_t)(held / (double)sum.stops);
 	return sum;
+}
+
+static CP_ERROR open_already(void *arg, int *fd_ret)
+{
+	*fd_ret = cp_steal_fd(arg);
+	return NULL;
+}
+
+CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd)
+{
+	struct cp_error *err = cp_record_merge_to(inputs, count, open_already, &fd);
+
+	cp_close_fd(&fd);
+	return err;
 }

@@ -754,7 +754,7 @@ static void merge_free(struct merge *m)
 	cp_record_sink_deinit(&m->sink);
 }
 
-static struct cp_error *merge(struct merge *m)
+static struct cp_error *merge(struct merge *m, cp_record_open_fn *open, void *arg)
 {
 	struct cp_record_quiet quiet;
 	struct cp_record_info info;
@@ -766,6 +766,7 @@ static struct cp_error *merge(struct merge *m)
 	if (!collect_processes(m) || !collect_threads(m) || !collect_images(m))
 		return cp_error_nomem();
 	CP_TRY(collect_coverage(m));
+	CP_TRY(open(arg, &m->sink.fd));
 	cp_record_quiet_begin(&quiet);
 	write_all(m, &info);
 	cp_record_sink_close(&m->sink);
@@ -773,14 +774,15 @@ static struct cp_error *merge(struct merge *m)
 	return atomic_exchange(&m->sink.error, NULL);
 }
 
-CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd)
+CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count,
+			    cp_record_open_fn *open, void *arg)
 {
 	struct merge m = { .inputs = inputs, .input_count = count };
 	struct cp_error *err;
 
-	CP_TRY(cp_record_sink_init(&m.sink, fd));
+	CP_TRY(cp_record_sink_init(&m.sink, -1));
 	cp_record_encoder_init(&m.encoder, &m.sink);
-	err = merge(&m);
+	err = merge(&m, open, arg);
 	merge_free(&m);
 	return err;
 }

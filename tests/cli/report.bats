@@ -248,6 +248,19 @@ thread 1 1 p'
 	assert_failure 2
 }
 
+@test "merge: what is refused leaves the output as it was" {
+	"$CPROF" run -q -o cpu.data -s 99 -- true
+	"$CPROF" run -q -o wall.data -s 99 --clock=wall -- true
+	cp cpu.data before
+	run "$CPROF" merge -o cpu.data cpu.data wall.data
+	assert_failure 1
+	cmp cpu.data before
+	[ ! -e cpu.data.old ]
+	run "$CPROF" merge -o new.data cpu.data wall.data
+	assert_failure 1
+	[ ! -e new.data ]
+}
+
 @test "report of calls: times less overhead, distribution, what was traced" {
 	desk | made cprof.data
 	COLUMNS=200 report
