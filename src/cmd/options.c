@@ -136,6 +136,9 @@ static struct cp_error *take_value(struct match m, const char *text)
 
 	switch (o->kind) {
 	case CP_OPTION_TEXT:
+		if (!*text && o->completes == CP_COMPLETES_FILES)
+			return cp_error_new(CP_ERR_USAGE, 0, "--%s takes a file's name, not ''",
+					    o->name);
 		*(const char **)m.value = text;
 		return NULL;
 	case CP_OPTION_TEXTS:

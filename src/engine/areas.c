@@ -45,6 +45,20 @@ static struct cp_mapping *mappings_now(const cprof_process *p, size_t *count_ret
 	return maps;
 }
 
+bool engine_area_image_stands(const cprof_image *image)
+{
+	size_t count, i = 0;
+	struct cp_mapping *maps = mappings_now(image->process, &count);
+	bool stands;
+
+	while (i < count && maps[i].end <= image->start)
+		i++;
+	stands = i < count && maps[i].start <= image->start &&
+		 !strcmp(maps[i].path, image->assembly->path);
+	cp_mappings_free(maps, count);
+	return stands;
+}
+
 /* ---- a place ---- */
 
 struct gap {

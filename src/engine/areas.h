@@ -12,4 +12,8 @@
  * errno, or 0. */
 int engine_area_map(cprof_image *image, uint64_t slots);
 
+/* False: the process ended, executes another program or let go of the image since
+ * it was heard of; what then went wrong is nobody's fault. */
+bool engine_area_image_stands(const cprof_image *image);
+
 #endif

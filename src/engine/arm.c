@@ -279,7 +279,7 @@ static void complain(const cprof_image *image, int errnum)
 
 	if (errnum == EAGAIN)
 		p->arm_again = true;
-	else if (errnum != ESRCH)
+	else if (errnum != ESRCH && engine_area_image_stands(image))
 		engine_warn(p->session, "%s in %s can't be %s: %s",
 			    engine_calls_wanted(p->session)	 ? "calls"
 			    : engine_coverage_wanted(p->session) ? "coverage"

@@ -774,8 +774,8 @@ static struct cp_error *merge(struct merge *m, cp_record_open_fn *open, void *ar
 	return atomic_exchange(&m->sink.error, NULL);
 }
 
-CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count,
-			    cp_record_open_fn *open, void *arg)
+CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count, cp_record_open_fn *open,
+			    void *arg)
 {
 	struct merge m = { .inputs = inputs, .input_count = count };
 	struct cp_error *err;

@@ -255,8 +255,8 @@ const struct cp_record_part *cp_record_get_part(const struct cp_record *r, uint3
  * have a common one. Refused: recordings whose clocks count different things
  * (CPU and wall). */
 typedef CP_ERROR cp_record_open_fn(void *arg, int *fd_ret);
-CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count,
-			    cp_record_open_fn *open, void *arg);
+CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count, cp_record_open_fn *open,
+			    void *arg);
 
 /* The same in a file that is open, which is closed whatever happens. */
 CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd);

@@ -84,27 +84,6 @@ static void no_samples(const struct cp_record_info *info, const struct cp_record
 	cp_buf_str(out, ".\n");
 }
 
-void cp_report_nothing(const struct cp_profile *p, struct cp_buf *out)
-{
-	const struct cp_record_info *info = cp_record_info(p->record);
-	const struct cp_record_totals *t = cp_record_final(p->record);
-
-	if (info->holds & CP_RECORD_HAS_CALLS && !cp_record_call_count(p->record))
-		no_calls(info, t, out);
-	if (info->holds & CP_RECORD_HAS_SAMPLES && !cp_record_sample_count(p->record))
-		no_samples(info, t, out);
-	if (info->holds & CP_RECORD_HAS_ALLOCATIONS && !cp_record_heap_count(p->record))
-		cp_buf_str(out,
-			   "\nNo allocations: malloc, operator new and their like were not "
-			   "called.\n  An allocator of the program's own without symbols is not "
-			   "seen; -t mmap@libc\n  shows what it asks the kernel for.\n");
-	if (info->holds & CP_RECORD_HAS_ANNOTATIONS && !cp_record_annotation_count(p->record))
-		cp_buf_str(out, "\nNo annotations: nothing that includes cprof/trace.h came to "
-				"one; see cprof-trace(3).\n");
-}
-
-/* ---- what to type next ---- */
-
 /* What `report` and `export` have something to show of. */
 struct there {
 	bool costs; /* samples, or calls that took time */
@@ -123,6 +102,51 @@ static struct there look_for(const struct cp_profile *p)
 			  cp_record_counter_count(p->record),
 	};
 }
+
+/* What is not there may have been in what is missing. */
+static bool is_whole(const struct cp_record *r)
+{
+	uint32_t n;
+
+	for (n = 0; n < cp_record_part_count(r); n++) {
+		const struct cp_record_damage *d = cp_record_get_part(r, n)->damage;
+
+		if (d->no_end || d->missing_bytes || d->bad_chunks || d->dropped || d->lost)
+			return false;
+	}
+	return true;
+}
+
+static bool is_empty(struct there t)
+{
+	return !t.costs && !t.calls && !t.covered && !t.noted && !t.allocated && !t.others;
+}
+
+void cp_report_nothing(const struct cp_profile *p, struct cp_buf *out)
+{
+	const struct cp_record_info *info = cp_record_info(p->record);
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	if (!is_whole(p->record)) {
+		if (is_empty(look_for(p)))
+			cp_buf_str(out, "\nNothing is in what there is of the recording.\n");
+		return;
+	}
+	if (info->holds & CP_RECORD_HAS_CALLS && !cp_record_call_count(p->record))
+		no_calls(info, t, out);
+	if (info->holds & CP_RECORD_HAS_SAMPLES && !cp_record_sample_count(p->record))
+		no_samples(info, t, out);
+	if (info->holds & CP_RECORD_HAS_ALLOCATIONS && !cp_record_heap_count(p->record))
+		cp_buf_str(out,
+			   "\nNo allocations: malloc, operator new and their like were not "
+			   "called.\n  An allocator of the program's own without symbols is not "
+			   "seen; -t mmap@libc\n  shows what it asks the kernel for.\n");
+	if (info->holds & CP_RECORD_HAS_ANNOTATIONS && !cp_record_annotation_count(p->record))
+		cp_buf_str(out, "\nNo annotations: nothing that includes cprof/trace.h came to "
+				"one; see cprof-trace(3).\n");
+}
+
+/* ---- what to type next ---- */
 
 /* The option of `report`; NULL: there is nothing to report. */
 static const char *report_option(const struct there *t)

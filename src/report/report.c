@@ -402,6 +402,12 @@ static bool holds_others(const struct cp_profile *p)
 
 static void nothing(const struct cp_profile *p, struct cp_buf *out)
 {
+	size_t size = out->size;
+
+	if (!cp_record_sample_count(p->record) && !cp_record_call_count(p->record))
+		cp_report_nothing(p, out);
+	if (out->size != size)
+		return;
 	cp_buf_str(out, p->by_calls ? "\nNo call" : "\nNo sample");
 	cp_buf_str(out, p->by_calls || cp_record_sample_count(p->record) ? " passes the filter.\n"
 									 : " was taken.\n");

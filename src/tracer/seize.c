@@ -130,8 +130,10 @@ void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 {
 	tr->trace_flags = rq->flags;
 	ret->errnum = seize(tr, rq->pid, true);
-	if (ret->errnum)
+	if (ret->errnum) {
+		ret->tracer = proc_tracer_of(rq->pid);
 		return;
+	}
 	if (!thread_add(tr, rq->pid, rq->pid, CP_BIRTH_LAUNCHED, 0))
 		ret->errnum = ENOMEM;
 	tr->descendants = !tr->attached || tr->descendants;

@@ -234,6 +234,8 @@ END
 	run "$CPROF" stack "$(cat out)"
 	assert_failure 1
 	assert_line "cprof: process $(cat out) is a zombie: it has ended"
+	run -125 "$CPROF" run -q -- "$CPROF" run -q -o inner.data -- true
+	assert_line --regexp '^cprof: process [0-9]+ \(cprof-tracer\) traces it already: only one'
 }
 
 @test "diff and merge say what they have" {
@@ -248,4 +250,16 @@ END
 	run "$CPROF" merge -o m.data 1.data 2.data
 	assert_success
 	assert_output --partial 'coverage of 1 of 2'
+}
+
+@test "of a recording that was cut off, nothing is said not to have been" {
+	"$CPROF" run -q -t getsid@libc -o whole.data -- "$TRACEES/counted" --depth=5
+	run "$CPROF" report whole.data
+	assert_output --partial 'No calls: the function that is traced was not called'
+	head -c -30 whole.data >cut.data
+	run "$CPROF" report cut.data
+	assert_success
+	assert_output --partial 'was not closed'
+	refute_output --partial 'No calls'
+	assert_line 'Nothing is in what there is of the recording.'
 }

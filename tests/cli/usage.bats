@@ -111,6 +111,10 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	run "$CPROF" attach --quiet=yes 1
 	assert_failure 2
 	assert_line "cprof: --quiet takes no value"
+	run "$CPROF" run -o '' -- touch ran
+	assert_failure 125
+	assert_line "cprof: --output takes a file's name, not ''"
+	assert_not_exist ran
 }
 
 @test "values are checked before anything runs" {
