@@ -345,7 +345,7 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 	const struct engine_plans *plans = t->assembly->plans;
 	const struct cp_probe_function *f = t->function;
 	bool foreign = cp_path_is_system_image(t->assembly->path), found = false;
-	struct cp_signature *declared;
+	struct cp_signature *declared = NULL;
 	const struct engine_choice *c;
 	size_t i;
 
@@ -359,6 +359,12 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 		found = engine_declared_signature(
 			s, plans->functions.aliases.items[f->first_alias + i].linkage_name, want,
 			&declared);
+	/* What the compiler knows all callers of is called as it likes. */
+	if (!found && !(f->flags & (CP_PROBE_LOCAL | CP_PROBE_CLONE))) {
+		cp_error_free(cp_signature_read_mangled(t->assembly->image, f->linkage_name, want,
+							&s->calls->limits, &declared));
+		found = declared != NULL;
+	}
 	if (!found)
 		return;
 	cp_signature_destroy(t->signature);

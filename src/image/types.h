@@ -192,6 +192,7 @@ bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t 
 uint64_t cp_image_prologue_end(struct cp_image *image, struct cp_vaddr entry);
 bool cp_variable_in_scope(const struct cp_variable *variable, uint64_t pc);
 
+#define CP_LANGUAGE_CPLUSPLUS 0x04
 #define CP_LANGUAGE_RUST 0x1c
 #define CP_LANGUAGE_ASSEMBLER 0x8001
 bool cp_language_is_c(uint16_t language); /* C in one of its editions, or unknown */

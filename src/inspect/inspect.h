@@ -48,6 +48,9 @@ struct cp_signature;
 CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 			   const char *linkage_name, bool local, bool clone, unsigned want,
 			   const struct cp_value_limits *limits, struct cp_signature **ret);
+/* By its mangled name, where that tells enough (image/mangled.h); else *ret is NULL. */
+CP_ERROR cp_signature_read_mangled(struct cp_image *image, const char *linkage_name, unsigned want,
+				   const struct cp_value_limits *limits, struct cp_signature **ret);
 /* Of a function that is called from elsewhere: by the calling convention alone.
  * `image` describes it at `address`, which need not be where its code is. */
 CP_ERROR cp_signature_read_declared(struct cp_image *image, struct cp_vaddr address, unsigned want,

@@ -25,6 +25,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/mangled.h"
+
 const struct cp_value_limits cp_value_limits_default = {
 	.depth = 3, .pointers = 1, .string = 200, .elements = 64, .value = 4096, .total = 65536
 };
@@ -295,6 +297,15 @@ static void place_result(struct cp_signature *s)
 		s->result.place = s->convention->result(s->function.result);
 }
 
+/* Where it is, if it is a number or a pointer. */
+static void raw_result(struct cp_signature *s)
+{
+	s->has_result = true;
+	s->result = (struct cp_parameter){ .name = "", .guessed = true };
+	s->result.place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
+	s->result.place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_REGISTER, .size = 8 };
+}
+
 /* No debug information: registers. */
 static struct cp_error *raw_parameters(struct cp_signature *s)
 {
@@ -314,10 +325,8 @@ static struct cp_error *raw_parameters(struct cp_signature *s)
 	}
 	s->parameters = p;
 	s->parameter_count = n;
-	s->has_result = n > 0;
-	s->result = (struct cp_parameter){ .name = "", .guessed = true };
-	s->result.place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
-	s->result.place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_REGISTER, .size = 8 };
+	if (n)
+		raw_result(s);
 	return NULL;
 }
 
@@ -415,6 +424,50 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 			      : correct_parameters(s, linkage_name, local, clone);
 	}
 	return end(s, err, ret);
+}
+
+static CP_ERROR place_mangled(struct cp_signature *s, struct cp_image *image,
+			      const struct cp_mangled *m)
+{
+	struct cp_function_info *f = &s->function;
+	size_t i, n = 0;
+
+	f->language = CP_LANGUAGE_CPLUSPLUS;
+	f->flags = CP_FUNCTION_PROTOTYPED | CP_FUNCTION_EXTERNAL |
+		   (m->variadic ? CP_FUNCTION_VARIADIC : 0);
+	f->result = m->result;
+	f->parameters = cp_arena_array(&s->arena, m->count + 1, sizeof(*f->parameters));
+	if (!f->parameters)
+		return cp_error_nomem();
+	if (m->has_this)
+		f->parameters[n++] = (struct cp_variable){ .name = "this",
+							   .type = cp_mangled_pointer(),
+							   .artificial = true };
+	for (i = 0; i < m->count; i++)
+		f->parameters[n++] = (struct cp_variable){ .name = "", .type = m->parameters[i] };
+	f->parameter_count = (uint32_t)n;
+	CP_TRY(place_parameters(s, image));
+	if (m->result_known)
+		place_result(s);
+	else
+		raw_result(s);
+	return NULL;
+}
+
+CP_ERROR cp_signature_read_mangled(struct cp_image *image, const char *linkage_name, unsigned want,
+				   const struct cp_value_limits *limits, struct cp_signature **ret)
+{
+	struct cp_mangled mangled;
+	struct cp_signature *s;
+
+	*ret = NULL;
+	if (!cp_mangled_function(linkage_name, &mangled))
+		return NULL;
+	s = begin(image, want, limits);
+	if (!s)
+		return cp_error_nomem();
+	s->described = true;
+	return end(s, place_mangled(s, image, &mangled), ret);
 }
 
 /* What headers put before the names of parameters, which are not to be macros. */

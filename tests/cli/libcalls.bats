@@ -534,6 +534,80 @@ atoi@plt leave"
 	done
 }
 
+@test "mangled names type what they promise, and no more" {
+	cat >shape.hpp <<-'END'
+		#include <string>
+		struct Shape {
+			Shape(int, const char *);
+			Shape(std::string, int);
+			virtual ~Shape();
+			int area(int) const;
+			double x[9];
+		};
+		struct Base : virtual Shape {
+			Base(int, unsigned char);
+		};
+		template <typename T> T *least(T *a, long n, bool b);
+		extern template short *least<short>(short *, long, bool);
+		template <typename T> T copy(T *a, int n);
+		extern template std::string copy<std::string>(std::string *, int);
+		double mean(double a, float b);
+		std::string name(int n);
+		int plain(int n, const char *t);
+	END
+	cat >library.cpp <<-'END'
+		#include <cstdio>
+		#include "shape.hpp"
+		Shape::Shape(int n, const char *t) { printf("Shape::Shape(int, char const*) %p %d \"%s\"\n", (void *)this, n, t); }
+		Shape::Shape(std::string, int) { printf("Shape::Shape(std::string, int) %p ...\n", (void *)this); }
+		Shape::~Shape() { printf("Shape::~Shape() %p\n", (void *)this); }
+		int Shape::area(int n) const { return n; }
+		Base::Base(int n, unsigned char c) : Shape(n, "base") { printf("Base::Base(int, unsigned char) %p %d %d\n", (void *)this, n, c); }
+		template <typename T> T *least(T *a, long n, bool b) { printf("short* least<short>(short*, long, bool) %p %ld %s\n", (void *)a, n, b ? "true" : "false"); return a; }
+		template short *least<short>(short *, long, bool);
+		template <typename T> T copy(T *a, int n) { return n ? *a : T(); }
+		template std::string copy<std::string>(std::string *, int);
+		double mean(double a, float b) { printf("mean(double, float) %g %g\n", a, (double)b); return a + (double)b; }
+		std::string name(int n) { return std::to_string(n); }
+		int plain(int n, const char *t) { return n + t[0]; }
+	END
+	cat >calls.cpp <<-'END'
+		#include "shape.hpp"
+		int main()
+		{
+			short many[4] = {};
+			std::string text = "text";
+			Shape *s = new Shape(-7, "seven"), t(text, 3);
+			Base b(4, 200);
+
+			least(many, -2L, true);
+			mean(1.5, 2.25f);
+			return s->area(1) + (int)(name(5) + copy(&text, 1)).size() + plain(3, "t") == 0;
+		}
+	END
+	${CXX:-c++} -O1 -fPIC -shared -o liblibrary.so library.cpp
+	for flags in -O1 '-O1 -fno-plt'; do
+		# shellcheck disable=SC2086 # words
+		${CXX:-c++} $flags -o calls calls.cpp -L. -llibrary -Wl,-rpath,"$PWD"
+		"$CPROF" run -q -o x.data -t 'plt:*' -a -r -- ./calls >expected
+		"$CPROF" replay --json x.data >x.json
+		# What the library says that it was called with, by the program: not the base's constructor.
+		jq -r 'select(.event == "enter" and .image == "calls" and .args[0].name != "rdi") |
+			"\(.function | rtrimstr("@plt") | gsub("std::__cxx11::basic_string<.* >"; "std::string")) " +
+			([.args[].text] | map(if . == "…" then "..." else . end) | join(" "))' x.json |
+			grep -E '^(Shape|Base|short|mean)' >got
+		grep -v '"base"' expected | diff - got
+		jq -r 'select(.event == "enter" and .image == "calls") | select(.args[0].name == "rdi").function' x.json |
+			sort -u >registers
+		for unknown in 'Shape::area(int) const@plt' 'name\[abi:cxx11\](int)@plt' 'plain(int, char const\*)@plt'; do
+			grep -qx "$unknown" registers
+		done
+		grep -q 'copy<std::' registers # gives what may be returned in memory
+		jq -es 'map(select(.event == "enter" and (.function | startswith("operator new")))) |
+			length == 1 and .[0].args[0].value == 80' x.json
+	done
+}
+
 # By name on several threads; then nothing is left of it.
 @test "calls without stubs of a running program, on four threads" {
 	cat >threads.c <<-'END'

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "image/image.h"
+#include "image/mangled.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -15,6 +16,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const char *const prefixes[] = { "", "_Z", "_R", "_ZN" };
 	char *name = malloc(size + 8), *text;
+	struct cp_mangled mangled;
 	size_t i, n;
 
 	for (i = 0; name && i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
@@ -27,6 +29,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (!text || strlen(text) > (1u << 20) + size)
 			abort();
 		free(text);
+		if (cp_mangled_function(name, &mangled) && mangled.count > CP_MANGLED_MAX)
+			abort();
 	}
 	free(name);
 	return 0;
