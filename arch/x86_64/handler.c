@@ -6,6 +6,9 @@
  *
  *     int3 of ours        pc = its slot, return
  *     any trap in a slot  return
+ *     sent by somebody,   return: to the program it is blocked (insn.h), and there
+ *       stand-in blocked    is no place for it to wait; blocked itself, the next
+ *                           breakpoint would be the end
  *     others              to the program's own handler, by a jump: it finds
  *                         registers and stack as if the kernel had called it
  *       ignored           return, as the kernel does for a signal that was sent;
@@ -39,7 +42,10 @@ _Static_assert(CP_SLOT_SIZE == 48, "slot");
 extern const uint8_t cp_x86_handler[], cp_x86_handler_entry[], cp_x86_handler_restorer[],
 	cp_x86_handler_area[], cp_x86_handler_end[];
 
-/* edi signal, rsi siginfo (si_code at 8), rdx ucontext (rip at 168) */
+_Static_assert(CP_SIGTRAP_STAND_IN == UINT64_C(1) << 15, "in the code below");
+
+/* edi signal, rsi siginfo (si_code at 8), rdx ucontext (rip at 168, the mask that
+ * was interrupted at 296) */
 __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	.p2align 4\n"
 	"	.globl cp_x86_handler, cp_x86_handler_entry, cp_x86_handler_restorer\n"
@@ -59,7 +65,7 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	endbr64\n"
 	"	movl 8(%rsi), %eax\n"
 	"	testl %eax, %eax\n"
-	"	jle .Lchain\n" /* sent by somebody */
+	"	jle .Lsent\n" /* by somebody */
 	"	movq 168(%rdx), %r8\n" /* pc */
 	"	movq .Larea(%rip), %r9\n"
 	"	cmpl $0x80, %eax\n" /* SI_KERNEL: int3 */
@@ -112,6 +118,9 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	movq 16(%r9), %r9\n"
 	"	jmp .Lareas\n"
 
+	".Lsent:\n"
+	"	btq $15, 296(%rdx)\n"
+	"	jc .Ldone\n"
 	".Lchain:\n"
 	"	movq .Larea(%rip), %r9\n"
 	"	testq %r9, %r9\n"

@@ -398,6 +398,27 @@ static void test_dispositions(void)
 	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
 }
 
+/* To whom it is blocked it does not come, be it handled or the program's end. */
+static void test_blocked(void)
+{
+	int status, before = own_count;
+	sigset_t stand_in;
+
+	sigemptyset(&stand_in);
+	sigaddset(&stand_in, SIGSTKFLT);
+	sigprocmask(SIG_BLOCK, &stand_in, NULL);
+	header->old_handler = (uint64_t)(uintptr_t)own_handler;
+	raise(SIGTRAP);
+	CHECK(own_count == before);
+	status = child((uint64_t)(uintptr_t)SIG_DFL, true);
+	CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	sigprocmask(SIG_UNBLOCK, &stand_in, NULL);
+	header->old_handler = (uint64_t)(uintptr_t)own_handler;
+	raise(SIGTRAP);
+	CHECK(own_count == before + 1);
+	header->old_handler = 0;
+}
+
 /* The restorer is known to unwinders. */
 static void test_restorer(void)
 {
@@ -425,6 +446,7 @@ int main(void)
 	test_system_calls();
 	test_chain();
 	test_dispositions();
+	test_blocked();
 	cp_decoder_destroy(decoder);
 	TEST_MAIN_END;
 }
