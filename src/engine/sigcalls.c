@@ -5,6 +5,10 @@
  * itself around fork, posix_spawn and in new threads. They are found by their
  * bytes, and are calls if the code of their function, decoded from its start,
  * comes to them. Code of ours goes in between (arch/x86_64/sigcall.c).
+ *
+ * A program that was linked statically has its C library inside. Where that has no
+ * names, what it does with SIGTRAP is not seen (plans.c): its calls of sigaction()
+ * are left alone then.
  */
 #include <string.h>
 
@@ -19,6 +23,7 @@ struct search {
 	struct engine_calls *calls;
 	struct cp_image *image;
 	struct engine_plans *plans;
+	bool actions;
 	struct cp_reader file;
 	uint8_t chunk[CHUNK];
 };
@@ -51,7 +56,8 @@ static void look_at(struct search *s, uint64_t address, const uint8_t *code, siz
 				    .size = CP_SIGCALL_SIZE };
 	struct cp_sigcall call;
 
-	if (!cp_sigcall_at(s->calls->decoder, code, size, &call) || !is_reached(s, address))
+	if (!cp_sigcall_at(s->calls->decoder, code, size, &call) ||
+	    (call.sets_action && !s->actions) || !is_reached(s, address))
 		return;
 	memcpy(site.code, code, size < sizeof(site.code) ? size : sizeof(site.code));
 	if (cp_vec_push(&s->calls->sites, site) &&
@@ -88,6 +94,7 @@ static void search(struct engine_calls *c, cprof_assembly *a)
 	*s = (struct search){ .calls = c,
 			      .image = a->image,
 			      .plans = a->plans,
+			      .actions = a->plans->watches[ENGINE_WATCH_SIGACTION],
 			      .file = cp_probe_file_reader(a->image) };
 	for (i = 0; i < a->plans->functions.count; i++) {
 		struct cp_vaddr at = { a->plans->functions.items[i].address };
@@ -99,13 +106,29 @@ static void search(struct engine_calls *c, cprof_assembly *a)
 	free(s);
 }
 
+/* Without a dynamic linker and its libraries. */
+static bool is_static(const cprof_image *image)
+{
+	const cprof_process *p = image->process;
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *other = p->images.items[i];
+
+		if (other != image && other->mapped && *other->assembly->path == '/')
+			return false;
+	}
+	return engine_is_program(image);
+}
+
 const struct engine_numbers *engine_sigcalls_plan(const cprof_image *image)
 {
 	struct engine_calls *c = image->process->session->calls;
 	cprof_assembly *a = image->assembly;
 	struct engine_plans *plans = a->plans;
 
-	if (!plans || !plans->watches[ENGINE_WATCH_SIGACTION] || !engine_decoder(c))
+	if (!plans || (!plans->watches[ENGINE_WATCH_SIGACTION] && !is_static(image)) ||
+	    !engine_decoder(c))
 		return NULL;
 	if (!plans->sigcalls.sought && engine_plans_read(a, plans))
 		search(c, a);

@@ -88,6 +88,12 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 	blocked reset --who=controller+,both
 }
 
+# Its C library is inside, and has no names.
+@test "SIGKILL while threads of a stripped static program block all signals" {
+	kills --who=both --longest=3 --rounds="$(long_or 1000 2)" --options='-t program --max-rate=0' \
+		-- "$TRACEES/blocked_signals_static" --mode=work --size=1 --ready=% --until=@
+}
+
 @test "what is left of a killed tracer is taken out while SIGTRAP is set to its default" {
 	blocked reset --next --who=both --options='-t program,lib:libc* --max-rate=0'
 }
