@@ -60,6 +60,62 @@ agreed() {
 	sed -n 's/^DA://p' info | grep -x -f <(sed 's/,.*/,./' want) | diff want -
 }
 
+# branch_lines: of gcov -b -t on standard input, each line with as many branches.
+branch_lines() {
+	awk -F: '/^branch/ { print line; next } { line = $2 + 0 }'
+}
+
+@test "conditions over several lines have their branches where gcov has them" {
+	local compiler
+	cat >m.c <<-'END'
+		int f(int a, int b, int c)
+		{
+			if (a > 1 &&
+			    b > 2 &&
+			    c > 3)
+				return 1;
+			if ((a > 5
+			     || b > 6)
+			    && !(c > 7
+				 || b == 9))
+				return 2;
+			int r = a > 8
+				? b
+				: c;
+			while (r > 0
+			       && r < 10
+			       && c)
+				r += 3;
+			for (int i = 0;
+			     i < r
+			     && i != c;
+			     i++)
+				a++;
+			do
+				b--;
+			while (b > 0
+			       || c < 0);
+			return (a > 1
+				&& b > 1)
+				|| c;
+		}
+		int main(void)
+		{
+			return f(2, 3, 4) + f(9, 1, 1) + f(0, 0, 1) == 1000;
+		}
+	END
+	for compiler in "gcc -x c" "g++ -x c++"; do
+		$compiler -O0 -g -o m m.c
+		rm -rf gcov
+		mkdir gcov
+		(cd gcov && $compiler -O0 -g --coverage -c ../m.c && gcc --coverage -o m m.o && ./m &&
+			gcov -b -t m.gcda) | branch_lines >want
+		[ "$(wc -l <want)" -ge 30 ]
+		"$CPROF" cover -q --branches=exact --lcov=info -- ./m
+		diff want <(sed -n 's/^BRDA:\([0-9]*\),.*/\1/p' info)
+	done
+}
+
 # scripts/judge-lines does the same with programs of others.
 @test "optimised, no line is called reached, and certain, of which no statement ran" {
 	needs valgrind llvm-dwarfdump
