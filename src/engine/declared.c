@@ -132,10 +132,19 @@ bool engine_target_signature(const cprof_process *p, const char *symbol, unsigne
 		cp_error_free(cp_signature_read(in->assembly->image, best.start, best.name, false,
 						false, want, &p->session->calls->limits,
 						&signature));
+	if (signature && cp_signature_is_described(signature) &&
+	    !cp_signature_is_vague(signature)) {
+		*ret = signature;
+		return true;
+	}
+	if (engine_declared_signature(p->session, symbol, want, ret)) {
+		cp_signature_destroy(signature);
+		return true;
+	}
 	if (signature && cp_signature_is_described(signature)) {
 		*ret = signature;
 		return true;
 	}
 	cp_signature_destroy(signature);
-	return engine_declared_signature(p->session, symbol, want, ret);
+	return false;
 }

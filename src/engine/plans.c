@@ -398,7 +398,7 @@ static void read_signature(const cprof_process *p, struct engine_traced *t)
 				f->flags & CP_PROBE_CLONE, want, &c->limits, &t->signature);
 	if (err)
 		cp_debug("types of %s: %s", f->linkage_name, err->what);
-	else if (!cp_signature_is_described(t->signature))
+	else if (!cp_signature_is_described(t->signature) || cp_signature_is_vague(t->signature))
 		use_declaration(p->session, t, want);
 	cp_error_free(err);
 }

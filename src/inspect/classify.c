@@ -38,6 +38,14 @@ bool cp_type_is_nontrivial(const struct cp_type *type, unsigned *budget)
 	return false;
 }
 
+bool cp_type_is_transparent(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d = t ? cp_type_details(t) : NULL;
+
+	return d && t->kind == CP_TYPE_UNION && t->size && !d->member_count;
+}
+
 static uint32_t natural(uint64_t size)
 {
 	return size > 16 ? 16 : size ? (uint32_t)size : 1;

@@ -201,8 +201,9 @@ memory:
 
 static bool is_sized(const struct cp_type *t)
 {
-	return t && t->kind != CP_TYPE_UNKNOWN && t->kind != CP_TYPE_VOID &&
-	       t->kind != CP_TYPE_FUNCTION && !(t->flags & CP_TYPE_DECLARED);
+	return t && !cp_type_is_transparent(t) && t->kind != CP_TYPE_UNKNOWN &&
+	       t->kind != CP_TYPE_VOID && t->kind != CP_TYPE_FUNCTION &&
+	       !(t->flags & CP_TYPE_DECLARED);
 }
 
 static void add_piece(struct cp_place *p, enum cp_piece_where where, unsigned number, uint32_t at,

@@ -132,6 +132,8 @@ size_t cp_signature_hidden_count(const struct cp_signature *signature);
 size_t cp_signature_named_count(const struct cp_signature *signature);
 const char *cp_signature_name(const struct cp_signature *signature, size_t position);
 bool cp_signature_is_described(const struct cp_signature *signature); /* debug information */
+/* Are there arguments that debug information says too little of (transparent unions)? */
+bool cp_signature_is_vague(const struct cp_signature *signature);
 bool cp_signature_is_variadic(const struct cp_signature *signature);
 /* Passed by a pointer that the source does not show; position as below. */
 bool cp_signature_is_indirect(const struct cp_signature *signature, int position);

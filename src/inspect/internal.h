@@ -76,6 +76,12 @@ void cp_locate(const struct cp_signature *signature, const struct cp_variable *v
 /* Do members of a value have bytes from `at` up to `end`, or is that padding? */
 bool cp_type_has_bytes(const struct cp_type *type, uint64_t at, uint64_t end);
 
+/* ---- stored.c ---- */
+
+/* Where debug information has parameters at the entry, or what the code stores first
+ * where it has them later; `rest`: only those whose place is not known. */
+struct cp_error *cp_signature_place_by_code(struct cp_signature *signature, bool rest);
+
 /* ---- rust.c ---- */
 
 /* Where a function of Rust has what it takes and gives. */

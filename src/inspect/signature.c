@@ -251,7 +251,7 @@ static struct cp_error *correct_parameters(struct cp_signature *s, const char *l
 				p->place.how = CP_PLACE_UNSUPPORTED; /* see place_rest() */
 		}
 	}
-	return NULL;
+	return cp_signature_is_vague(s) ? cp_signature_place_by_code(s, true) : NULL;
 }
 
 static struct cp_error *place_parameters(struct cp_signature *s, struct cp_image *image)
@@ -644,6 +644,16 @@ const char *cp_signature_name(const struct cp_signature *s, size_t position)
 bool cp_signature_is_described(const struct cp_signature *s)
 {
 	return s->described;
+}
+
+bool cp_signature_is_vague(const struct cp_signature *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->parameter_count; i++)
+		if (cp_type_is_transparent(s->parameters[i].type))
+			return true;
+	return false;
 }
 
 bool cp_signature_is_variadic(const struct cp_signature *s)

@@ -168,6 +168,10 @@ static void build_members(struct cp_build *b, cprof_value *v, const struct cp_ty
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
 		return;
 	}
+	if (cp_type_is_transparent(t)) {
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, from.address);
+		return;
+	}
 	if (d->variant_count && !d->member_count) {
 		build_variant(b, v, t, from, depth, hops);
 		return;

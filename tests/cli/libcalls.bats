@@ -34,6 +34,69 @@ bats_require_minimum_version 1.5.0
 	grep -F 'atoi@plt nptr=7 const char *' out
 }
 
+# gcc describes the transparent unions that they are declared with without members.
+@test "sockets: addresses and what comes after them are what the program says" {
+	needs jq
+	cat >sockets.c <<-'END'
+		#define _GNU_SOURCE
+		#include <arpa/inet.h>
+		#include <stdio.h>
+		#include <sys/socket.h>
+		/* Named as none of the system's are. */
+		__attribute__((noinline)) int own(int fd, __CONST_SOCKADDR_ARG address, socklen_t length, int more)
+		{
+			printf("own %d %d %d\n", fd, (int)length, more);
+			return address.__sockaddr__ != NULL;
+		}
+		int main(void)
+		{
+			struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+			struct sockaddr *any = (struct sockaddr *)&in;
+			struct sockaddr_storage from = { 0 };
+			struct sockaddr *to = (struct sockaddr *)&from;
+			char buffer[10];
+			socklen_t n = sizeof(in), m = sizeof(from);
+			int s = socket(AF_INET, SOCK_STREAM, 0), c = socket(AF_INET, SOCK_STREAM, 0), d;
+
+			printf("bind %d %d %d\n", s, AF_INET, (int)n), fflush(stdout);
+			bind(s, any, n);
+			printf("getsockname %d %d %d\n", s, AF_INET, (int)n), fflush(stdout);
+			getsockname(s, any, &n);
+			listen(s, 5);
+			printf("connect %d %d %d\n", c, AF_INET, (int)n), fflush(stdout);
+			connect(c, any, n);
+			printf("accept4 %d %d %d %d\n", s, 0, (int)m, SOCK_CLOEXEC), fflush(stdout);
+			d = accept4(s, to, &m, SOCK_CLOEXEC);
+			printf("getpeername %d %d %d\n", d, AF_INET, (int)m), fflush(stdout);
+			getpeername(d, to, &m);
+			d = socket(AF_INET, SOCK_DGRAM, 0);
+			printf("sendto %d 5 0 %d %d\n", d, AF_INET, (int)n), fflush(stdout);
+			sendto(d, "hello", 5, 0, any, n);
+			printf("recvfrom %d 10 %d %d %d\n", d, MSG_DONTWAIT, AF_INET, (int)m), fflush(stdout);
+			recvfrom(d, buffer, 10, MSG_DONTWAIT, to, &m);
+			return own(d, any, 16, 77) - 1;
+		}
+	END
+	local level
+	for level in 0 2; do
+		${CC:-cc} -g -O$level -o sockets sockets.c
+		# Stubs, and the functions themselves, whose debug information may be installed.
+		for what in plt:bind,plt:getsockname,plt:connect,plt:accept4,plt:getpeername,plt:sendto,plt:recvfrom,own \
+			bind,getsockname,connect,accept4,getpeername,sendto,recvfrom,own; do
+			"$CPROF" run -q -o x.data -t "$what" -a -- ./sockets >said
+			"$CPROF" replay --json x.data | jq -r 'select(.event == "enter") |
+				(.function | sub("@plt"; "") | sub("^_+(libc_)?"; "")) + " " + ([.args[] |
+				if .error or (.type | test("void \\*")) then empty
+				elif (.type | test("SOCKADDR_ARG")) then .value.sa_family
+				else .value end] | map(tostring) | join(" "))' >told
+			diff said told
+		done
+	done
+	"$CPROF" run -q -o x.data -t own -a -- ./sockets >said
+	"$CPROF" replay --json x.data | jq -r 'select(.event == "enter") | .args[1].error' |
+		grep -x unavailable
+}
+
 # told FILE: events of a recording in order, "FUNCTION EVENT" a line, of the
 # process that began it.
 told() {

@@ -31,6 +31,9 @@ FLAGS = ['-std=gnu17', '-w', '-fno-builtin', '-D_GNU_SOURCE']
 COMPILED = ['-g', '-gdwarf-4', '-O0', '-fPIC', '-fno-asynchronous-unwind-tables', '-fno-unwind-tables',
             '-fno-stack-protector', '-fcf-protection=none', '-gno-record-gcc-switches',
             '-fno-lto', '-ffile-prefix-map=%s=.']
+# gcc describes these without members. A value of one is passed as its first member is.
+TRANSPARENT = re.compile(r'''\btypedef\s+union\s*\{\s*([^;{}]*?)\b\w+\s*;[^{}]*\}\s*(\w+)\s*
+                             __attribute__\s*\(\(\s*(?:__)?transparent_union(?:__)?\s*\)\)\s*;''', re.X)
 
 
 def closing(tokens, at):
@@ -124,7 +127,7 @@ class Compiler:
             if flags:
                 f.write(f'#include "{self.include}"\n')
         result = self.run(*flags, '-E', '-P', source)
-        return result.stdout if not result.returncode else None
+        return TRANSPARENT.sub(r'typedef \1 \2;', result.stdout) if not result.returncode else None
 
     def compile(self, text, functions, number):
         """An object file with what compiles of `functions`; or None."""
