@@ -303,6 +303,52 @@ static void test_aarch64(void)
 	CHECK_U64(step.how, CP_STEP_REFUSED);
 }
 
+/* Registers by DWARF number: rax 0, rdx 1, rcx 2, rbx 3, rsi 4, rdi 5, rbp 6, rsp 7. */
+static const struct {
+	const char *bytes;
+	uint8_t size, to, from;
+	uint16_t written;
+	uint64_t slot;
+} moving[] = {
+	{ BYTES("\xff\x15\x10\x00\x00\x00"), 0xff, 0xff, 0x0f37, PC + 0x16 }, /* call *0x10(%rip) */
+	{ BYTES("\xff\x25\x10\x00\x00\x00"), 0xff, 0xff, 0, PC + 0x16 }, /* jmp */
+	{ BYTES("\x64\xff\x15\x10\x00\x00\x00"), 0xff, 0xff, 0x0f37, 0 }, /* %fs: */
+	{ BYTES("\xff\x50\x10"), 0xff, 0xff, 0x0f37, 0 }, /* call *0x10(%rax) */
+	{ BYTES("\x41\xff\xd5"), 0xff, 13, 0x0f37, 0 }, /* call *%r13 */
+	{ BYTES("\xff\xe0"), 0xff, 0, 0, 0 }, /* jmp *%rax */
+	{ BYTES("\x48\x8b\x1d\x10\x00\x00\x00"), 3, 0xff, 1u << 3, PC + 0x17 }, /* mov, to rbx */
+	{ BYTES("\x8b\x1d\x10\x00\x00\x00"), 0xff, 0xff, 1u << 3, 0 }, /* half of it */
+	{ BYTES("\x4c\x89\xed"), 6, 13, 1u << 6, 0 }, /* mov %r13,%rbp */
+	{ BYTES("\x49\x8b\xde"), 3, 14, 1u << 3, 0 }, /* mov %r14,%rbx */
+	{ BYTES("\x48\x89\x44\x24\x08"), 0xff, 0xff, 0, 0 }, /* mov %rax,8(%rsp) */
+	{ BYTES("\x48\x8d\x1d\x10\x00\x00\x00"), 0xff, 0xff, 1u << 3, 0 }, /* lea: no load */
+	{ BYTES("\x31\xdb"), 0xff, 0xff, 1u << 3, 0 }, /* xor %ebx,%ebx */
+	{ BYTES("\xb7\x01"), 0xff, 0xff, 1u << 3, 0 }, /* mov $1,%bh */
+	{ BYTES("\x48\x87\xd9"), 0xff, 0xff, 1u << 3 | 1u << 2, 0 }, /* xchg %rbx,%rcx */
+	{ BYTES("\x5b"), 0xff, 0xff, 1u << 3 | 1u << 7, 0 }, /* pop %rbx */
+	{ BYTES("\x48\x85\xdb"), 0xff, 0xff, 0, 0 }, /* test %rbx,%rbx */
+	{ BYTES("\x48\x39\xd8"), 0xff, 0xff, 0, 0 }, /* cmp %rbx,%rax */
+	{ BYTES("\x0f\xa2"), 0xff, 0xff, 0xf, 0 }, /* cpuid */
+	{ BYTES("\x74\x10"), 0xff, 0xff, 1u << 2, 0 }, /* je; as loop counts down in rcx */
+	{ BYTES("\x06"), 0xff, 0xff, 0xffff, 0 }, /* none */
+};
+
+static void test_moves(void)
+{
+	struct cp_moves m;
+	size_t i;
+
+	for (i = 0; i < sizeof(moving) / sizeof(moving[0]); i++) {
+		cp_decode_moves(x86, (const uint8_t *)moving[i].bytes, moving[i].size, PC, &m);
+		CHECK_U64(m.to, moving[i].to);
+		CHECK_U64(m.from, moving[i].from);
+		CHECK_U64(m.written, moving[i].written);
+		CHECK_U64(m.slot, moving[i].slot);
+	}
+	cp_decode_moves(arm, (const uint8_t *)"\x00\x00\x00\x00", 4, PC, &m);
+	CHECK_U64(m.written, 0xffff);
+}
+
 int main(void)
 {
 	x86 = cp_decoder_create(&cp_arch_x86_64);
@@ -318,6 +364,7 @@ int main(void)
 	test_destination();
 	test_trap();
 	test_aarch64();
+	test_moves();
 	cp_decoder_destroy(x86);
 	cp_decoder_destroy(arm);
 	TEST_MAIN_END;
