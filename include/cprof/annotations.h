@@ -22,6 +22,8 @@ typedef struct cprof_annotation_statistics {
 	uint64_t lost; /* recorded by the program, and overwritten or never completed */
 	uint64_t unknown; /* of a type that this cprof does not know */
 	uint64_t rings; /* found, in all processes */
+	uint64_t unread; /* of them: of which the end was not seen, so that what came last is
+			    not in the sum of the others */
 } cprof_annotation_statistics;
 CPROF_API void cprof_get_annotation_statistics(cprof_annotation_statistics *ret);
 

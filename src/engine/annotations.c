@@ -29,6 +29,7 @@ struct ring {
 	struct cp_trace_ring r;
 	const cprof_image *image;
 	uint64_t told_lost;
+	unsigned settled; /* ENGINE_END_*: read to its end when that was about to come */
 };
 
 struct engine_rings {
@@ -235,17 +236,20 @@ static unsigned reads_of(const struct ring *ring, bool all)
 }
 
 /* How many events there were. */
-static uint64_t read_ring(cprof_process *p, struct ring *ring, bool all, bool last)
+static uint64_t read_ring(cprof_process *p, struct ring *ring, bool all, bool last,
+			  enum cp_trace_ring_state *state_ret)
 {
 	struct reading reading = { p, last };
 	uint64_t from = ring->r.cursor;
 	bool begun = ring->r.begun;
+	enum cp_trace_ring_state state;
 	unsigned n = 0;
 
-	while (n++ < reads_of(ring, all) &&
-	       cp_trace_ring_read(&ring->r, &p->memory, p->ns_pid, last, take, &reading) ==
-		       CP_TRACE_RING_MORE)
-		;
+	do
+		state = cp_trace_ring_read(&ring->r, &p->memory, p->ns_pid, last, take, &reading);
+	while (state == CP_TRACE_RING_MORE && ++n < reads_of(ring, all));
+	if (state_ret)
+		*state_ret = state;
 	tell_lost(p, ring);
 	return begun ? ring->r.cursor - from : 0;
 }
@@ -255,7 +259,49 @@ void engine_annotations_read(cprof_process *p, bool last)
 	size_t i;
 
 	for (i = 0; p->rings && i < p->rings->rings.count && engine_open_memory(p); i++)
-		read_ring(p, &p->rings->rings.items[i], true, last);
+		read_ring(p, &p->rings->rings.items[i], true, last, NULL);
+}
+
+void engine_annotations_settle(cprof_process *p, unsigned end, bool last)
+{
+	enum cp_trace_ring_state state;
+	struct ring *ring;
+
+	if (!p->rings)
+		return;
+	cp_vec_for_each(&p->rings->rings, ring) {
+		state = CP_TRACE_RING_BROKEN;
+		if (engine_open_memory(p))
+			read_ring(p, ring, true, last, &state);
+		ring->settled &= ~end;
+		ring->settled |= state == CP_TRACE_RING_BROKEN ? 0 : end;
+	}
+}
+
+/* What was seen and can't be read any more is lost. What was not seen can't be counted:
+ * that is said. */
+static void end_ring(cprof_process *p, struct ring *ring, unsigned end)
+{
+	cp_trace_ring_give_up(&ring->r);
+	tell_lost(p, ring);
+	if (ring->settled & end || !(ring->r.own || (ring->r.begun && !ring->r.floor)))
+		return;
+	p->session->annotations->statistics.unread++;
+	engine_warn(p->session,
+		    "%s without being seen before: annotations right before that may be missing, "
+		    "and are not counted",
+		    end == ENGINE_END_EXEC     ? "a program executed another one"
+		    : end == ENGINE_END_UNLOAD ? "a library was unmapped"
+					       : "a process ended");
+}
+
+void engine_annotations_gone(cprof_process *p, unsigned end)
+{
+	struct ring *ring;
+
+	if (p->rings)
+		cp_vec_for_each(&p->rings->rings, ring)
+			end_ring(p, ring, end);
 }
 
 /* The time in which a ring is a quarter full, as fast as it was filled last. */
@@ -276,7 +322,7 @@ static uint64_t poll_process(cprof_process *p, uint64_t since_ns)
 	for (i = 0; i < p->rings->rings.count && engine_open_memory(p); i++) {
 		struct ring *ring = &p->rings->rings.items[i];
 
-		events = read_ring(p, ring, false, false);
+		events = read_ring(p, ring, false, false, NULL);
 		wanted = poll_after(ring, events, since_ns);
 		after = wanted < after ? wanted : after;
 		if (!ring->r.switched_on && !p->session->ended)
@@ -378,6 +424,7 @@ static void drop_unmapped(cprof_process *p)
 			i++;
 			continue;
 		}
+		end_ring(p, ring, ENGINE_END_UNLOAD);
 		*ring = p->rings->rings.items[--p->rings->rings.count];
 		forget_strings(p->rings);
 	}
@@ -450,8 +497,10 @@ void engine_annotations_end(cprof_session *s)
 {
 	size_t i;
 
-	for (i = 0; s->annotations && i < s->annotations->live.count; i++)
-		engine_annotations_read(s->annotations->live.items[i], true);
+	for (i = 0; s->annotations && i < s->annotations->live.count; i++) {
+		engine_annotations_settle(s->annotations->live.items[i], ENGINE_END_EXIT, true);
+		engine_annotations_gone(s->annotations->live.items[i], ENGINE_END_EXIT);
+	}
 }
 
 void engine_annotations_restore(cprof_session *s)

@@ -24,6 +24,13 @@ bool engine_annotations_wanted(const cprof_session *s);
 void engine_annotations_look(cprof_process *p);
 /* Reads what is there now; `last`: nobody will write any more. */
 void engine_annotations_read(cprof_process *p, bool last);
+/* The same where its end is near (ENGINE_END_*), and the thread that brings it is held. */
+#define ENGINE_END_UNLOAD 1u
+#define ENGINE_END_EXEC 2u
+#define ENGINE_END_EXIT 4u
+void engine_annotations_settle(cprof_process *p, unsigned end, bool last);
+/* That end has come, and the memory is gone. */
+void engine_annotations_gone(cprof_process *p, unsigned end);
 /* Reads all rings that are due. */
 void engine_annotations_poll(cprof_session *s, uint64_t now);
 /* Milliseconds until then, at most `ms`. */

@@ -28,7 +28,7 @@ struct engine_choice;
 struct engine_ifuncs;
 
 /* Functions that cprof has to see called, whatever is traced (plans.c). */
-#define ENGINE_WATCHES 9
+#define ENGINE_WATCHES 12
 #define ENGINE_WATCH_SIGACTION 1 /* their number for sigaction() */
 
 /* What is known of one ELF object's functions. */
@@ -96,6 +96,7 @@ enum engine_site_kind {
 	ENGINE_SITE_DLOPENED, /* behind a call of one of them */
 	ENGINE_SITE_SETCONTEXT, /* these two go to another stack (fibers.c) */
 	ENGINE_SITE_SWAPCONTEXT,
+	ENGINE_SITE_EXEC, /* another program is about to be executed */
 	ENGINE_SITE_JIT, /* code made at run time is registered, or not any more */
 	ENGINE_SITE_THROW, /* an exception is thrown; goes on at a handler */
 	ENGINE_SITE_LANDING,

@@ -53,7 +53,7 @@ void engine_watch_decide(cprof_session *s)
 	if (engine_has(s, gc_resize))
 		watch |= ENGINE_WATCH_HEAP_SIZE;
 	if (s->annotations)
-		watch |= ENGINE_WATCH_FIBERS;
+		watch |= ENGINE_WATCH_FIBERS | ENGINE_WATCH_EXECS;
 	if (engine_jit_wanted(s))
 		watch |= ENGINE_WATCH_JIT;
 	s->life.watch = watch;
@@ -123,7 +123,7 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
 {
-	engine_annotations_read(t->process, t->tid == t->process->pid);
+	engine_annotations_settle(t->process, ENGINE_END_EXIT, t->tid == t->process->pid);
 	engine_calls_exit(t->process, t->tid, ts_ns);
 	engine_thread_refresh_name(s, t, 0);
 	if (!t->process->loaded)
@@ -244,6 +244,7 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 	bool first = !p->loaded && p->pid == s->target;
 	struct cp_error *err;
 
+	engine_annotations_gone(p, ENGINE_END_EXEC);
 	engine_calls_exit(p, 0, ts_ns);
 	p->exec_ns = ts_ns;
 	domain_gone(s, p);
@@ -269,6 +270,9 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 
 void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_event_exit *e)
 {
+	if (e->status < 0) /* it is let go, and goes on */
+		engine_annotations_settle(p, ENGINE_END_EXIT, false);
+	engine_annotations_gone(p, ENGINE_END_EXIT);
 	engine_calls_exit(p, 0, e->e.ts_ns);
 	p->end_ns = e->e.ts_ns;
 	p->wait_status = e->status;
@@ -291,7 +295,7 @@ void engine_on_signal(cprof_session *s, const struct cp_event_signal *e)
 
 static void look_again(cprof_session *s, cprof_process *p)
 {
-	engine_annotations_read(p, false); /* a library may be about to go */
+	engine_annotations_settle(p, ENGINE_END_UNLOAD, false);
 	engine_calls_look(p);
 	engine_tell_images(p); /* the mappings may have been read in the middle */
 	if (!s->life.initialized && p->pid == s->target && engine_linker_done(p))
@@ -399,6 +403,9 @@ void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t nu
 		break;
 	case ENGINE_SITE_JIT:
 		engine_on_jit(p, e->pc);
+		break;
+	case ENGINE_SITE_EXEC:
+		engine_annotations_settle(p, ENGINE_END_EXEC, false);
 		break;
 	case ENGINE_SITE_ENTRY:
 	case ENGINE_SITE_EXIT:

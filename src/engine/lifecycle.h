@@ -22,6 +22,7 @@
 #define ENGINE_WATCH_FIBERS 32u /* at what goes to another stack */
 #define ENGINE_WATCH_JIT 64u /* where code made at run time is registered */
 #define ENGINE_WATCH_FINALIZING 128u /* at exit, and what ends it */
+#define ENGINE_WATCH_EXECS 1024u /* with annotations: at what executes a program */
 #define ENGINE_WATCH_ROOTS 512u /* as images and threads come and go; with LOADER */
 #define ENGINE_WATCH_HEAP_SIZE 256u /* with allocations: at what maps memory */
 #define ENGINE_WATCH_BREAKPOINTS \

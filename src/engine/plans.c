@@ -678,6 +678,9 @@ static const struct {
 	{ "dlmopen", ENGINE_SITE_DLMOPEN, ENGINE_WATCH_OPENS },
 	{ "setcontext", ENGINE_SITE_SETCONTEXT, ENGINE_WATCH_FIBERS },
 	{ "swapcontext", ENGINE_SITE_SWAPCONTEXT, ENGINE_WATCH_FIBERS },
+	{ "execve", ENGINE_SITE_EXEC, ENGINE_WATCH_EXECS },
+	{ "execveat", ENGINE_SITE_EXEC, ENGINE_WATCH_EXECS },
+	{ "fexecve", ENGINE_SITE_EXEC, ENGINE_WATCH_EXECS },
 	{ "__jit_debug_register_code", ENGINE_SITE_JIT, ENGINE_WATCH_JIT },
 };
 

@@ -94,6 +94,12 @@ static bool is_complete(struct cp_trace_ring *ring, const cprof_trace_root *afte
 	return false;
 }
 
+void cp_trace_ring_give_up(struct cp_trace_ring *ring)
+{
+	if (ring->begun && ring->own && ring->cursor < ring->head)
+		lose(ring, ring->head);
+}
+
 enum cp_trace_ring_state cp_trace_ring_read(struct cp_trace_ring *ring,
 					    const struct cp_reader *reader, int32_t pid, bool last,
 					    cp_trace_ring_fn fn, void *ctx)
@@ -107,7 +113,11 @@ enum cp_trace_ring_state cp_trace_ring_read(struct cp_trace_ring *ring,
 		return CP_TRACE_RING_BROKEN;
 	ring->switched_on = before.enabled & CPROF_TRACE_ENABLED_BY_CONTROLLER;
 	ring->capacity = before.capacity;
-	if (before.pid != pid || !find_cursor(ring, &before) || !before.capacity || !before.events)
+	ring->own = before.pid == pid;
+	if (!ring->own)
+		return CP_TRACE_RING_EMPTY;
+	ring->head = before.head;
+	if (!find_cursor(ring, &before) || !before.capacity || !before.events)
 		return CP_TRACE_RING_EMPTY;
 	count = before.head - ring->cursor < CP_TRACE_RING_CHUNK
 			? (size_t)(before.head - ring->cursor)

@@ -17,10 +17,12 @@
 struct cp_trace_ring {
 	uint64_t root; /* address */
 	uint64_t cursor; /* the next index */
+	uint64_t head; /* behind the last one of its own, when last read */
 	uint64_t floor; /* what is before it is none of ours */
 	uint64_t lost; /* so far: overwritten, or never completed */
 	uint32_t capacity; /* when last read; 0: there was none yet */
 	bool begun; /* `cursor` counts */
+	bool own; /* its process had recorded there, when last read */
 	bool switched_on; /* our bit is set, when last read */
 };
 
@@ -37,6 +39,8 @@ typedef bool (*cp_trace_ring_fn)(void *ctx, const cprof_trace_event *event);
  * of a forked process (`fork`), nothing is its own yet. False: no root. */
 bool cp_trace_ring_init(struct cp_trace_ring *ring, const struct cp_reader *reader, uint64_t root,
 			bool fork);
+/* It will not be read again: what is left in it is lost. */
+void cp_trace_ring_give_up(struct cp_trace_ring *ring);
 /* Reads at most CP_TRACE_RING_CHUNK events. `pid`: the process's number, as it
  * sees it. `last`: nobody writes any more, what is incomplete stays so. */
 enum cp_trace_ring_state cp_trace_ring_read(struct cp_trace_ring *ring,

@@ -36,6 +36,12 @@ struct cp_record_annotation {
 	const char *name, *category, *object; /* NULL: none */
 };
 
+/* Did the program record it? Else it is cprof that says so. */
+static inline bool cp_record_annotation_is_own(const struct cp_record_annotation *a)
+{
+	return a->kind != CP_RECORD_ANNOTATIONS_LOST && !(a->flags & CP_RECORD_ANNOTATION_NOTICED);
+}
+
 /* Strings are copied. */
 void cp_record_annotation(struct cp_record_writer *w, const struct cp_record_annotation *a);
 /* The number of the last thread `tid` of a process; CP_RECORD_NONE: there was

@@ -359,6 +359,7 @@ static bool room_for_calls(struct cp_record_drain *d, const struct cp_record_bat
 
 struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_record_batch *batch)
 {
+	const struct cp_record_annotation *a;
 	struct cp_record_lost lost = { 0 };
 
 	pthread_mutex_lock(&d->lock);
@@ -372,6 +373,8 @@ struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_r
 	}
 	if (d->annotations + batch->annotations.count > QUEUE_ANNOTATIONS_MAX) {
 		lost.annotations = batch->annotations.count;
+		cp_vec_for_each(&batch->annotations, a)
+			lost.recorded += cp_record_annotation_is_own(a);
 		batch->annotations.count = 0;
 	}
 	d->samples += batch->samples.count;

@@ -45,6 +45,7 @@ CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct c
 			       const struct cp_record_resolver *resolver);
 struct cp_record_lost {
 	uint64_t samples, calls, annotations;
+	uint64_t recorded; /* of annotations: those that a program recorded */
 };
 /* Takes `batch`. What there is no room for is left out and returned: samples
  * and annotations at once, calls after waiting for room. */

@@ -411,7 +411,7 @@ void cp_record_annotation(struct cp_record_writer *w, const struct cp_record_ann
 	struct cp_record_batch *b;
 
 	if (it.thread >= w->threads.count || it.kind >= CP_RECORD_ANNOTATION_KINDS) {
-		w->annotations_lost++;
+		w->annotations_lost += cp_record_annotation_is_own(&it);
 		return;
 	}
 	b = batch(w);
@@ -490,7 +490,7 @@ void cp_record_flush(struct cp_record_writer *w)
 	w->lost += lost.samples;
 	w->calls_lost += lost.calls;
 	w->calls -= lost.calls;
-	w->annotations_lost += lost.annotations;
+	w->annotations_lost += lost.recorded;
 	w->annotations -= lost.annotations;
 }
 

@@ -525,6 +525,7 @@ static bool collect_ends(struct build *b)
 	for (i = 0; i < b->a->count; i++) {
 		struct cp_record_annotation it = cp_record_get_annotation(b->r, i);
 
+		b->a->recorded += cp_record_annotation_is_own(&it);
 		if (it.kind == CP_RECORD_SPAN_END &&
 		    !cp_map_put(&b->ended, id_key(b, &it, false), i))
 			return false;

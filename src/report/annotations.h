@@ -60,6 +60,7 @@ struct cp_annotations {
 	CP_VEC(struct cp_noted_span) spans; /* in the order of their beginnings */
 	CP_VEC(uint32_t) unended; /* spans that the program never ended, by their end */
 	uint64_t unmatched; /* ends of what did not begin here */
+	uint64_t recorded; /* those of the program's own; the others are cprof's */
 	uint64_t lost; /* before they could be read, and later */
 };
 

@@ -285,7 +285,7 @@ CP_ERROR cp_report_hottest_spans(const struct cp_profile *p, const struct cp_loo
 		cp_add_count(&text, it->count);
 	}
 	if (!n)
-		cp_add_plural(&text, a.count, "annotation, no span", "annotations, no span");
+		cp_add_plural(&text, a.recorded, "annotation, no span", "annotations, no span");
 	cp_report_title(out, look, "Hottest spans", "time in themselves, and how many");
 	cp_buf_str(out, "  ");
 	cp_add_wrapped(out, look, 2, 2, text.bytes ? text.bytes : "");
@@ -379,7 +379,7 @@ CP_ERROR cp_report_annotations_json(const struct cp_profile *p, const struct cp_
 	CP_TRY(cp_annotations_build(p, &a));
 	CP_TRY(cp_annotation_sums_build(&a, o->order, &s));
 	cp_json_begin(j, "annotations", '{');
-	cp_json_u64(j, "events", a.count);
+	cp_json_u64(j, "events", a.recorded);
 	cp_json_u64(j, "lost", a.lost);
 	cp_json_u64(j, "unmatched", a.unmatched);
 	list_json(&a, &s, CP_RECORD_SPAN_BEGIN, "spans", span_json, j);

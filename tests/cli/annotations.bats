@@ -85,6 +85,73 @@ alike() {
 	done
 }
 
+# What a program records with HOW it ends: its own count, and what there is of it.
+recorded_and_told() {
+	recorded=$(CPROF_TRACE_EVENTS=4096 "$CPROF" run -q --annotations -o x.data -- ./ends "$@" 2>err |
+		awk '{ n += $1 } END { print n }')
+	told=$("$CPROF" report --json x.data | jq '.annotations | .events + .lost')
+}
+
+@test "read + lost = recorded, however a program ends" {
+	cat >ends.c <<-'END'
+		#include <cprof/trace.h>
+		#include <fcntl.h>
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		#include <string.h>
+		#include <sys/syscall.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			static char *none[] = { "true", NULL };
+			const char *how = argv[argc - 2];
+			long n = atol(argv[argc - 1]), i;
+			pid_t child = -1;
+			char line[40];
+			if (!strcmp(how, "fork")) {
+				for (i = 0; i < n; i++)
+					CPROF_TRACE_INSTANT("before");
+				child = fork();
+			}
+			for (i = 0; i < n; i++)
+				CPROF_TRACE_INSTANT("n");
+			i = snprintf(line, sizeof(line), "%llu\n", (unsigned long long)
+				(cprof_trace_root_v1.head - cprof_trace_root_v1.first));
+			if (write(1, line, (size_t)i) != i)
+				return 1;
+			if (child > 0)
+				waitpid(child, NULL, 0);
+			if (!strcmp(how, "exec"))
+				execv("/bin/true", none);
+			if (!strcmp(how, "fexecve"))
+				fexecve(open("/bin/true", O_RDONLY), none, none + 1);
+			if (!strcmp(how, "raw"))
+				syscall(SYS_execve, "/bin/true", none, none + 1);
+			if (!strcmp(how, "kill"))
+				kill(getpid(), SIGKILL);
+			if (!strcmp(how, "abort"))
+				abort();
+			_exit(0);
+		}
+	END
+	"${CC:-cc}" -D_GNU_SOURCE -w -I "$SOURCES/include" -o ends ends.c
+	local how n
+	for how in exec fexecve fork kill abort exit; do
+		for n in 500 40000; do # the ring holds 4,096
+			recorded_and_told "$how" "$n"
+			echo "$how $n: $recorded $told"
+			assert_equal "$told" "$recorded"
+			refute_regex "$(cat err)" 'may be missing'
+		done
+	done
+	# A system call that nobody sees coming: what was lost is not known, and that is said.
+	recorded_and_told raw 40000
+	((told <= recorded))
+	grep -q 'executed another one without being seen before: annotations right before' err
+}
+
 @test "a large ring is read to its end" {
 	cat >fill.c <<-'END'
 		#include <cprof/trace.h>
