@@ -79,6 +79,9 @@ struct cp_arch {
 	uint64_t (*start_main)(const uint8_t *code, size_t size, uint64_t pc);
 	/* True when the code at pc is the kernel's signal return trampoline. */
 	bool (*is_sigreturn)(const uint8_t *code, size_t size);
+	/* True when a function with that code does no more before it makes system
+	 * call munmap than to load its number: the arguments are its own. */
+	bool (*is_munmap)(const uint8_t *code, size_t size);
 };
 
 extern const struct cp_arch cp_arch_x86_64;

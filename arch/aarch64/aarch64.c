@@ -76,6 +76,19 @@ static bool is_sigreturn(const uint8_t *code, size_t size)
 	return size >= sizeof(insns) && !memcmp(code, insns, sizeof(insns));
 }
 
+static bool is_munmap(const uint8_t *code, size_t size)
+{
+	/* bti c, if any; mov x8, #215; svc #0 */
+	static const uint8_t landing[] = { 0x5f, 0x24, 0x03, 0xd5 };
+	static const uint8_t insns[] = { 0xe8, 0x1a, 0x80, 0xd2, 1, 0, 0, 0xd4 };
+
+	if (size >= sizeof(landing) && !memcmp(code, landing, sizeof(landing))) {
+		code += sizeof(landing);
+		size -= sizeof(landing);
+	}
+	return size >= sizeof(insns) && !memcmp(code, insns, sizeof(insns));
+}
+
 /* sp points to a siginfo of 128 bytes and a struct ucontext, whose registers
  * begin after 176 bytes and the fault address. */
 #define GREG(n) (128 + 176 + 8 + 8 * (n))
@@ -108,4 +121,5 @@ const struct cp_arch cp_arch_aarch64 = {
 	.jump_slot = jump_slot,
 	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,
+	.is_munmap = is_munmap,
 };

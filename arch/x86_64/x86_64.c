@@ -156,6 +156,19 @@ static bool is_sigreturn(const uint8_t *code, size_t size)
 	       (size >= sizeof(musl) && !memcmp(code, musl, sizeof(musl)));
 }
 
+static bool is_munmap(const uint8_t *code, size_t size)
+{
+	/* endbr64, if any; mov $11, %eax; syscall */
+	static const uint8_t landing[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t call[] = { 0xb8, 11, 0, 0, 0, 0x0f, 5 };
+
+	if (size >= sizeof(landing) && !memcmp(code, landing, sizeof(landing))) {
+		code += sizeof(landing);
+		size -= sizeof(landing);
+	}
+	return size >= sizeof(call) && !memcmp(code, call, sizeof(call));
+}
+
 /* sp points to a struct ucontext: flags, link and stack before its registers,
  * which are r8-r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip. */
 #define GREG(n) (40 + 8 * (n))
@@ -200,4 +213,5 @@ const struct cp_arch cp_arch_x86_64 = {
 	.uses_slots = uses_slots,
 	.jumps_to = jumps_to,
 	.is_sigreturn = is_sigreturn,
+	.is_munmap = is_munmap,
 };

@@ -148,9 +148,11 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	E(vtable_loading, (cprof_profiler * prof, const cprof_vtable *vtable)) \
 	E(vtable_failed, (cprof_profiler * prof, const cprof_vtable *vtable)) \
 	E(vtable_loaded, (cprof_profiler * prof, const cprof_vtable *vtable)) \
-	/* an ELF object: being mapped; could not be loaded; mapped; about to go; gone. The \
-	 * two of a pair come together: when the dynamic linker says that it is done, before \
-	 * constructors run, or after destructors, when the memory is gone. `image` of a \
+	/* an ELF object: being mapped; could not be loaded; mapped; about to go; gone. The first \
+	 * and the third come together: when the dynamic linker says that it is done, before \
+	 * constructors run. About to go: after destructors, while it can be read, if glibc's \
+	 * unmaps it; else (cprof_image_is_mapped()) right before gone, which is told when the \
+	 * linker is done. `image` of a \
 	 * failure (dlopen, dlmopen) has the name that was asked for and nothing else. A \
 	 * forked process begins with copies of its parent's; an exec or exit ends all. Where \
 	 * no breakpoint can be placed: within a second or two, without failures */ \

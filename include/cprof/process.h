@@ -63,6 +63,10 @@ CPROF_API cprof_addr cprof_image_base(const cprof_image *image); /* load bias */
 CPROF_API uint64_t cprof_image_size(const cprof_image *image);
 CPROF_API cprof_assembly *cprof_image_assembly(const cprof_image *image);
 
+/* In image_unloading: can its memory still be read? Not where its process ended, executed
+ * another program, or unmapped it other than by glibc's dynamic linker. [cb] */
+CPROF_API bool cprof_image_is_mapped(const cprof_image *image);
+
 /* The dlmopen() namespace that the image is loaded in; NULL: the program's own.
  * Lives as long as the session. */
 CPROF_API cprof_namespace *cprof_image_namespace(const cprof_image *image);

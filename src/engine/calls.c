@@ -607,6 +607,7 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_DLOPENED:
 	case ENGINE_SITE_SETCONTEXT:
 	case ENGINE_SITE_SWAPCONTEXT:
+	case ENGINE_SITE_UNMAP:
 	case ENGINE_SITE_EXEC:
 	case ENGINE_SITE_JIT:
 	case ENGINE_SITE_THROW:

@@ -28,8 +28,8 @@ struct engine_choice;
 struct engine_ifuncs;
 
 /* Functions that cprof has to see called, whatever is traced (plans.c). */
-#define ENGINE_WATCHES 12
-#define ENGINE_WATCH_SIGACTION 1 /* their number for sigaction() */
+#define ENGINE_WATCHES 13
+enum { ENGINE_WATCH_SIGACTION = 1, ENGINE_WATCH_UNMAP = 2 }; /* the numbers of two of them */
 
 /* What is known of one ELF object's functions. */
 struct engine_plans {
@@ -96,6 +96,7 @@ enum engine_site_kind {
 	ENGINE_SITE_DLOPENED, /* behind a call of one of them */
 	ENGINE_SITE_SETCONTEXT, /* these two go to another stack (fibers.c) */
 	ENGINE_SITE_SWAPCONTEXT,
+	ENGINE_SITE_UNMAP, /* the dynamic linker is about to unmap something */
 	ENGINE_SITE_EXEC, /* another program is about to be executed */
 	ENGINE_SITE_JIT, /* code made at run time is registered, or not any more */
 	ENGINE_SITE_THROW, /* an exception is thrown; goes on at a handler */
@@ -183,8 +184,7 @@ struct engine_calls {
 /* trace.c: settings */
 struct engine_calls *engine_calls_get(cprof_session *s); /* made when it isn't there; or NULL */
 void engine_calls_free(cprof_session *s);
-/* True when anybody wants to see calls; breakpoints, for whatever. */
-bool engine_calls_wanted(const cprof_session *s);
+bool engine_calls_wanted(const cprof_session *s); /* breakpoints, for whatever: */
 bool engine_probes_wanted(const cprof_session *s);
 /* At the end: what can be told about filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
@@ -266,17 +266,16 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address);
 void engine_refilter(cprof_session *s);
 
 /* calls.c */
-/* A function is not traced any more, in no process. */
-void engine_disarm(cprof_session *s, uint32_t number);
+void engine_disarm(cprof_session *s, uint32_t number); /* traced no more, in no process */
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e);
 /* Open calls end: of a thread, or with tid 0 of the whole process. */
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
 /* The session is over: nothing is said of the calls that are still open. */
 void engine_calls_end(cprof_session *s);
-/* Finds the thread's own stack (NULL: none). */
+/* Finds the thread's own stack (NULL: none); of one that has just begun, with what is
+ * mapped now. */
 void engine_calls_stack(cprof_thread *t);
-/* The same of a thread that has just begun, with what is mapped now. */
 void engine_thread_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */
 void engine_calls_look(cprof_process *p);

@@ -38,7 +38,7 @@ const struct cp_event_info cp_event_infos[] = {
 	{ "image_loading", RAISED, "right before image_loaded or image_failed" },
 	{ "image_failed", RAISED, "a breakpoint behind dlopen() and dlmopen(), which answered NULL" },
 	{ "image_loaded", RAISED, "the mappings, looked at when the dynamic linker is done (its hook for debuggers)" },
-	{ "image_unloading", RAISED, "right before image_unloaded, when its memory is gone: which image goes, the dynamic linker says only then; exec and exit, too" },
+	{ "image_unloading", RAISED, "a breakpoint where glibc's dynamic linker unmaps it, while it can be read; else right before image_unloaded, when its memory is gone: unmapped by others, exec and exit" },
 	{ "image_unloaded", RAISED, "the mappings, after the dynamic linker unmapped a file; exec and exit, too" },
 	{ "assembly_loading", RAISED, "the first image of an ELF object is loaded" },
 	{ "assembly_loaded", RAISED, "its symbols were read" },

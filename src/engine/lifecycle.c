@@ -38,6 +38,8 @@ void engine_watch_decide(cprof_session *s)
 	    engine_has(s, assembly_unloading) || engine_has(s, assembly_unloaded) ||
 	    engine_has(s, method_free))
 		watch |= ENGINE_WATCH_LOADER;
+	if (engine_has(s, image_unloading) || engine_has(s, assembly_unloading))
+		watch |= ENGINE_WATCH_UNLOADS;
 	if (engine_has(s, thread_stopping))
 		watch |= ENGINE_WATCH_STOPPING | ENGINE_WATCH_EXITS;
 	if (engine_has(s, image_failed))
@@ -403,6 +405,9 @@ void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t nu
 		break;
 	case ENGINE_SITE_JIT:
 		engine_on_jit(p, e->pc);
+		break;
+	case ENGINE_SITE_UNMAP:
+		engine_on_unmap(p, e);
 		break;
 	case ENGINE_SITE_EXEC:
 		engine_annotations_settle(p, ENGINE_END_EXEC, false);

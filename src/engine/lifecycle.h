@@ -22,6 +22,7 @@
 #define ENGINE_WATCH_FIBERS 32u /* at what goes to another stack */
 #define ENGINE_WATCH_JIT 64u /* where code made at run time is registered */
 #define ENGINE_WATCH_FINALIZING 128u /* at exit, and what ends it */
+#define ENGINE_WATCH_UNLOADS 2048u /* before libraries are unmapped; with LOADER */
 #define ENGINE_WATCH_EXECS 1024u /* with annotations: at what executes a program */
 #define ENGINE_WATCH_ROOTS 512u /* as images and threads come and go; with LOADER */
 #define ENGINE_WATCH_HEAP_SIZE 256u /* with allocations: at what maps memory */
@@ -38,6 +39,8 @@ enum engine_finalizing {
 /* What was said of an image. */
 struct engine_image_life {
 	bool shown; /* image_loaded was raised, and not yet image_unloaded */
+	bool unloading, assembly_unloading; /* these were, too */
+	bool unmapped; /* before that */
 	uint32_t look; /* at which it was last found */
 	bool stubs_wait; /* until the libraries are there that they lead to */
 	uint64_t link_rank; /* where in the search for symbols; UINT64_MAX: unknown */
@@ -137,6 +140,12 @@ void engine_thread_life_free(struct engine_thread_life *life);
 /* After mappings were read: raises the events of what came and went, unless
  * the dynamic linker is at work in the process. */
 void engine_tell_images(cprof_process *p);
+/* The dynamic linker calls munmap(): what goes is told while it is there. */
+struct cp_event_hit;
+struct engine_calls;
+/* The function that does it; as engine_plan_address(). */
+uint32_t engine_plan_munmap(struct engine_calls *c, cprof_assembly *a);
+void engine_on_unmap(cprof_process *p, const struct cp_event_hit *e);
 /* Is it not? False also without one. */
 bool engine_linker_done(cprof_process *p);
 /* Notes the places of images in the dynamic linker's list (link_rank). */

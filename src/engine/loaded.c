@@ -24,8 +24,11 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "engine/calls.h"
+#include "engine/roles.h"
 #include "engine/roots.h"
+#include "engine/throws.h"
 
 #define MAX_NAMESPACES 64
 #define MAX_OBJECTS 4096
@@ -271,18 +274,29 @@ static void forget_returns(cprof_process *p, const cprof_image *image)
 			cp_map_remove(&p->life.returns, address);
 }
 
+static void tell_unloading(cprof_session *s, cprof_image *image, bool unmapped)
+{
+	image->life.unmapped = unmapped;
+	if (image->assembly->shown == 1 && !image->life.assembly_unloading) {
+		image->life.assembly_unloading = true;
+		engine_raise(s, assembly_unloading, image->assembly);
+	}
+	if (image->life.unloading)
+		return;
+	image->life.unloading = true;
+	engine_roots_remove_image(image);
+	engine_raise(s, image_unloading, image);
+}
+
 /* `alone`: its process stays. */
 static void tell_unloaded(cprof_session *s, cprof_image *image, bool alone)
 {
 	cprof_assembly *a = image->assembly;
 	bool last = a->shown == 1;
 
-	image->life.shown = false;
+	tell_unloading(s, image, true);
+	image->life.shown = image->life.unloading = image->life.assembly_unloading = false;
 	forget_returns(image->process, image);
-	if (last)
-		engine_raise(s, assembly_unloading, a);
-	engine_roots_remove_image(image);
-	engine_raise(s, image_unloading, image);
 	if (alone)
 		engine_free_methods(s, image);
 	engine_raise(s, image_unloaded, image);
@@ -401,6 +415,43 @@ void engine_tell_images(cprof_process *p)
 	cp_vec_free(&objects.list);
 }
 
+uint32_t engine_plan_munmap(struct engine_calls *c, cprof_assembly *a)
+{
+	struct cp_reader file = cp_probe_file_reader(a->image);
+	uint8_t code[16];
+	size_t i, size;
+
+	if (!engine_is_linker(cp_basename(a->path)) || !engine_plans_read(a, a->plans))
+		return 0;
+	for (i = 0; i < a->plans->functions.count; i++) {
+		uint64_t address = a->plans->functions.items[i].address;
+
+		size = file.read(file.ctx, address, code, sizeof(code));
+		if (cp_arch_host()->is_munmap(code, size))
+			return engine_plan_address(c, a, address, ENGINE_SITE_UNMAP);
+	}
+	return 0;
+}
+
+void engine_on_unmap(cprof_process *p, const struct cp_event_hit *e)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	uint64_t regs[CP_REG_MAX], start, end;
+	size_t i;
+
+	if (e->regs_size != arch->nregs * sizeof(*regs) || e->e.size < sizeof(*e) + e->regs_size)
+		return;
+	memcpy(regs, e + 1, e->regs_size);
+	start = regs[arch->args[0]];
+	end = start + regs[arch->args[1]];
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		if (image->life.shown && image->start < end && image->end > start)
+			tell_unloading(p->session, image, false);
+	}
+}
+
 static void list_shown(const cprof_process *p, struct list *ret)
 {
 	size_t i;
@@ -449,6 +500,11 @@ void engine_drop_images(cprof_process *p)
 }
 
 /* ---- queries ---- */
+
+bool cprof_image_is_mapped(const cprof_image *image)
+{
+	return image && image->life.shown && !image->life.unmapped;
+}
 
 cprof_namespace *cprof_image_namespace(const cprof_image *image)
 {

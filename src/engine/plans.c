@@ -670,6 +670,8 @@ static const struct {
 	 * changes what is loaded: glibc and musl, for debuggers. */
 	{ "_dl_debug_state", ENGINE_SITE_HOOK, 0 },
 	[ENGINE_WATCH_SIGACTION] = { "sigaction", ENGINE_SITE_SIGACTION, 0 },
+	/* Of glibc's dynamic linker, which has no symbol for it. */
+	[ENGINE_WATCH_UNMAP] = { "", ENGINE_SITE_UNMAP, ENGINE_WATCH_UNLOADS },
 	/* glibc calls the second one, too, when a start routine has returned, a
 	 * thread is cancelled, or exit() begins. */
 	{ "pthread_exit", ENGINE_SITE_THREAD_END, ENGINE_WATCH_STOPPING },
@@ -761,6 +763,8 @@ static void find_watches(struct engine_calls *c, const cprof_image *image)
 				plans->watches[n] = engine_plan_address(c, a, symbols[i].start.v,
 									watches[n].kind);
 	}
+	if (may_have(image, ENGINE_WATCH_UNMAP))
+		plans->watches[ENGINE_WATCH_UNMAP] = engine_plan_munmap(c, a);
 	if (plans->watches[0])
 		plans->hook_address = c->sites.items[plans->watches[0] - 1].address;
 }

@@ -107,8 +107,7 @@ uint8_t engine_role_named(const struct engine_role_name *names, size_t count, co
 	return ENGINE_ROLE_NONE;
 }
 
-/* What glibc's dynamic linker needs before there is a C library is its own. */
-static bool is_linker(const char *image)
+bool engine_is_linker(const char *image)
 {
 	return cp_starts_with(image, "ld-linux") || cp_starts_with(image, "ld-2.");
 }
@@ -169,7 +168,8 @@ static struct engine_role_plan *find_functions(cprof_session *s, const cprof_ass
 	struct cp_error *err;
 	size_t i;
 
-	if (!plan || is_linker(search.image))
+	/* What it needs before there is a C library is its own. */
+	if (!plan || engine_is_linker(search.image))
 		return plan;
 	err = cp_image_symbols(a->image, &search.symbols, &search.count);
 	if (err)

@@ -58,6 +58,8 @@ struct engine_role_name {
 uint8_t engine_role_named(const struct engine_role_name *names, size_t count, const char *name,
 			  size_t length);
 
+/* Is a file of that name glibc's dynamic linker? */
+bool engine_is_linker(const char *image);
 /* Is any family wanted? */
 bool engine_roles_wanted(const cprof_session *s);
 void engine_role_plan_free(struct engine_role_plan *plan);

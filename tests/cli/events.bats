@@ -102,6 +102,38 @@ order() {
 	run ! grep -E 'invoke (children|signals)' events
 }
 
+@test "a library is there when it is about to be unloaded, or that is said" {
+	cat >loads.c <<-'END'
+		#include <dlfcn.h>
+		#include <link.h>
+		#include <stdlib.h>
+		#include <sys/mman.h>
+		#include <unistd.h>
+		int main(int argc, char **argv)
+		{
+			void *library;
+			for (int i = 0; i < 3; i++) {
+				library = dlopen(argv[argc - 1], RTLD_NOW);
+				if (!library || dlclose(library))
+					return 1;
+			}
+			/* By itself: nobody is asked. */
+			library = dlopen(argv[argc - 1], RTLD_NOW);
+			if (munmap((void *)((struct link_map *)library)->l_addr, 4096))
+				return 1;
+			return 0;
+		}
+	END
+	"${CC:-cc}" -w -o loads loads.c -ldl
+	"$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=lastlook:seen -- \
+		./loads "$TRACEES/libplugin.so"
+	assert_equal "$(grep -c '/libplugin.so mapped ELF$' seen)" 3
+	assert_equal "$(grep '/libplugin.so' seen | sed 1,3d | cut -d' ' -f2)" gone
+	# What ends with its process.
+	grep -q '/libc.so.6 gone ' seen
+	assert_equal "$(grep -c ' mapped ' seen)" 3
+}
+
 @test "breakpoints are for those who asked: sampling places none" {
 	# Room for the instructions that breakpoints replaced.
 	areas() { awk '$2 == "r-xp" && $6 == ""' maps | wc -l; }

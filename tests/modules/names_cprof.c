@@ -488,6 +488,8 @@ FUNCTION(void, cprof_profiler_set_assembly_unloading_callback, cprof_profiler_ha
 FUNCTION(void, cprof_profiler_set_assembly_unloaded_callback, cprof_profiler_handle, cprof_assembly_unloaded_fn)
 FUNCTION(void, cprof_profiler_set_method_enter_callback, cprof_profiler_handle, cprof_method_enter_fn)
 FUNCTION(void, cprof_profiler_set_method_inherited_callback, cprof_profiler_handle, cprof_method_inherited_fn)
+FUNCTION(bool, cprof_image_is_mapped, const cprof_image *)
+FUNCTION(bool, cprof_current_call_inherited, int32_t *)
 FUNCTION(void, cprof_profiler_set_method_leave_callback, cprof_profiler_handle, cprof_method_leave_fn)
 FUNCTION(void, cprof_profiler_set_method_tail_call_callback, cprof_profiler_handle, cprof_method_tail_call_fn)
 FUNCTION(void, cprof_profiler_set_method_exception_leave_callback, cprof_profiler_handle, cprof_method_exception_leave_fn)
