@@ -7,6 +7,7 @@
  * cprof comes.
  */
 #include <errno.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
@@ -21,21 +22,28 @@ static bool is_left(cprof_session *s, const cprof_process *p)
 	return engine_process(s, p->pid) == p;
 }
 
-static void attach(struct cp_link *link, int32_t pid)
+/* False: the tracer does not answer. */
+static bool attach(struct cp_link *link, int32_t pid)
 {
 	const struct cp_request rq = { .type = CP_REQUEST_ATTACH, .pid = pid };
 	struct cp_answer answer;
 	struct cp_error *err = cp_link_call(link, &rq, &answer, NULL);
 
+	bool answered = !err;
+
 	if (err || answer.errnum)
 		cp_debug("process %d can't be attached to again", pid);
 	cp_error_free(err);
+	return answered;
 }
 
-static void wait_for(struct cp_link *link, pid_t tracer)
+/* It leaves in order when the link is closed. */
+static void wait_for(struct cp_link *link, pid_t tracer, bool answers)
 {
 	int status;
 
+	if (!answers)
+		kill(tracer, SIGKILL);
 	cp_close_fd(&link->controller_socket);
 	link->controller_socket = -1;
 	while (waitpid(tracer, &status, 0) < 0 && errno == EINTR)
@@ -46,6 +54,7 @@ static void send_another(cprof_session *s)
 {
 	struct cp_link link = { .tracer_socket = -1, .controller_socket = -1, .kick = -1 };
 	struct cp_error *err;
+	bool answers = true;
 	pid_t tracer;
 	size_t i;
 
@@ -53,10 +62,10 @@ static void send_another(cprof_session *s)
 	if (!err)
 		err = cp_tracer_spawn(&link, &tracer);
 	if (!err) {
-		for (i = 0; i < s->processes.count; i++)
+		for (i = 0; answers && i < s->processes.count; i++)
 			if (is_left(s, s->processes.items[i]))
-				attach(&link, s->processes.items[i]->pid);
-		wait_for(&link, tracer);
+				answers = attach(&link, s->processes.items[i]->pid);
+		wait_for(&link, tracer, answers);
 	} else {
 		cp_debug("no other tracer: %s", err->what);
 	}
