@@ -86,24 +86,64 @@ static bool read_memory(struct cp_build *b, uint64_t address, uint8_t *to, uint3
 	return true;
 }
 
+static bool read_part(struct cp_build *b, const struct cp_piece *piece,
+		      const struct cp_located *part, uint8_t *to, uint32_t size,
+		      uint64_t *address_ret, uint8_t *error_ret)
+{
+	const struct cp_regs *regs = &b->request->capture->regs;
+	bool at_exit = piece->number & CP_COMPUTED_AT_EXIT;
+
+	*error_ret = CPROF_VALUE_UNAVAILABLE;
+	switch ((enum cp_located_kind)part->kind) {
+	case CP_LOCATED_VALUE:
+		if (size > sizeof(part->value))
+			return false;
+		memcpy(to, &part->value, size);
+		return true;
+	case CP_LOCATED_BYTES:
+		if (!part->bytes)
+			return false;
+		memcpy(to, part->bytes, size);
+		return true;
+	case CP_LOCATED_REGISTER:
+		if (at_exit || part->value >= cp_arch_host()->nregs ||
+		    !(regs->known >> part->value & 1) || part->skip + size > 8)
+			return false;
+		memcpy(to, (const uint8_t *)&regs->r[part->value] + part->skip, size);
+		return true;
+	case CP_LOCATED_MEMORY:
+		*address_ret = part->value;
+		return !at_exit && read_memory(b, part->value, to, size, error_ret);
+	case CP_LOCATED_NOWHERE:
+		*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
+		return false;
+	}
+	return false;
+}
+
+/* Parts one behind the other, or one that is all of it. */
 static bool read_computed(struct cp_build *b, const struct cp_piece *piece, uint8_t *to,
 			  uint32_t size, uint64_t *address_ret, uint8_t *error_ret)
 {
-	struct cp_located now;
+	struct cp_located parts[CP_LOCATED_MAX];
+	size_t count, i;
+	uint32_t take, done = 0;
 
-	if (cp_locate_now(piece, b->request->capture, &now) != CP_LOCATION_OK) {
+	if (cp_locate_now(piece, b->request->capture, parts, &count) != CP_LOCATION_OK) {
 		if (cp_locate_lacks_entry(piece, b->request->capture))
 			*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
 		return false;
 	}
-	if (now.kind == CP_LOCATED_VALUE && size <= sizeof(now.value)) {
-		memcpy(to, &now.value, size);
-		return true;
+	for (i = 0; i < count && done < size; i++, done += take) {
+		take = parts[i].size && parts[i].size < size - done ? parts[i].size : size - done;
+		if (!read_part(b, piece, &parts[i], to + done, take, address_ret, error_ret))
+			return false;
 	}
-	if (now.kind != CP_LOCATED_MEMORY || piece->number & CP_COMPUTED_AT_EXIT)
-		return false;
-	*address_ret = now.value;
-	return read_memory(b, now.value, to, size, error_ret);
+	if (count > 1)
+		*address_ret = 0;
+	if (done < size)
+		*error_ret = CPROF_VALUE_OPTIMIZED_OUT;
+	return done >= size;
 }
 
 /* Copies what one piece holds; false with *error_ret when it can't be had. */

@@ -65,7 +65,9 @@ struct cp_value_arena {
 
 /* Where a COMPUTED piece is, or what, with the registers that were captured. */
 enum cp_location_status cp_locate_now(const struct cp_piece *piece,
-				      const struct cp_capture *capture, struct cp_located *ret);
+				      const struct cp_capture *capture,
+				      struct cp_located *parts_ret /* CP_LOCATED_MAX */,
+				      size_t *count_ret);
 /* Would it be known, were the registers of the entry? */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture);
 /* Where debug information says that `v` is at link-time `pc`, where the

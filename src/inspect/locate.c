@@ -107,13 +107,12 @@ static void put_off(const struct cp_location *at, const struct cp_location *base
 }
 
 enum cp_location_status cp_locate_now(const struct cp_piece *piece,
-				      const struct cp_capture *capture, struct cp_located *ret)
+				      const struct cp_capture *capture, struct cp_located *ret,
+				      size_t *count_ret)
 {
 	const struct cp_arch *arch = cp_arch_host();
 	bool at_exit = piece->number & CP_COMPUTED_AT_EXIT;
 	struct cp_regs regs = capture->regs;
-	struct cp_located parts[CP_LOCATED_MAX];
-	enum cp_location_status status;
 	struct cp_location_env env = {
 		.arch = arch,
 		.regs = &regs,
@@ -122,8 +121,8 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 		.bias = capture->bias,
 		.thread_pointer = capture->thread_pointer,
 	};
-	size_t count = 0;
 
+	*count_ret = 0;
 	if (regs.known >> arch->sp & 1)
 		env.cfa = regs.r[arch->sp] + (uint64_t)piece->offset;
 	if (at_exit)
@@ -136,12 +135,8 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 		env.frame_base = piece->base->expr;
 		env.frame_base_size = piece->base->size;
 	}
-	status = cp_location_evaluate(&env, piece->location->expr, piece->location->size, parts,
-				      &count);
-	if (status != CP_LOCATION_OK)
-		return status;
-	*ret = parts[0];
-	return count == 1 ? CP_LOCATION_OK : CP_LOCATION_BAD;
+	return cp_location_evaluate(&env, piece->location->expr, piece->location->size, ret,
+				    count_ret);
 }
 
 /* All that it takes are the registers of the entry: those are gone for good. */
@@ -149,10 +144,11 @@ bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture
 {
 	const struct cp_regs all = { .known = UINT64_MAX };
 	struct cp_capture whole = *capture;
-	struct cp_located unused;
+	struct cp_located unused[CP_LOCATED_MAX];
+	size_t count;
 
 	whole.entry = &all;
-	return cp_locate_now(piece, &whole, &unused) == CP_LOCATION_OK;
+	return cp_locate_now(piece, &whole, unused, &count) == CP_LOCATION_OK;
 }
 
 /* Do members of a value at `base` have bytes from `at` up to `end`? */

@@ -72,6 +72,51 @@ agree() {
 	finish
 }
 
+@test "arrays that are pieces of one register, as gdb has them" {
+	needs gdb jq
+	cat >pieces.c <<-'END'
+		#include <stdio.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int use(int n)
+		{
+			char c;
+
+			puts("ready"), fflush(stdout);
+			return n + (int)read(0, &c, 1);
+		}
+		__attribute__((noinline)) int shorts(unsigned long v)
+		{
+			short arr[4] = { (short)v, (short)(v >> 16), (short)(v >> 32), (short)(v >> 48) };
+			int r = use(arr[2]);
+
+			return r + arr[0] + arr[1] + arr[2] + arr[3];
+		}
+		__attribute__((noinline)) int ints(int n)
+		{
+			int arr[4] = { n, n + 1, n + 2, n + 3 };
+			int r = shorts(0x0008000700060005ul);
+
+			return r + arr[0] * arr[1] + arr[2] * arr[3] + n;
+		}
+		int main(int argc, char **argv) { return argv[0] && ints(argc) < 0; }
+	END
+	gcc -g -O2 -o pieces pieces.c
+	mkfifo hold
+	exec {hold}<>hold
+	: >said
+	./pieces <&"$hold" >said {hold}>&- 3>&- &
+	pid=$!
+	until_true grep -q ready said
+	"$CPROF" stack --json --stop --locals "$pid" >stack.json
+	gdb -batch -p "$pid" -ex 'bt full' >gdb 2>/dev/null || true
+	echo >&"$hold"
+	exec {hold}>&-
+	wait "$pid"
+	sed -n 's/^ *arr = //p' gdb >wanted
+	[ "$(wc -l <wanted)" = 2 ]
+	jq -r '.threads[].frames[].locals[]? | select(.name == "arr").text' stack.json | diff wanted -
+}
+
 @test "inlined calls have their own" {
 	needs jq
 	begin variables
