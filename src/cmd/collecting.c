@@ -108,18 +108,16 @@ static const char *captured(const struct cp_calls_options *c)
 }
 
 /* An option that needs --trace; NULL: none. */
-static const char *without_trace(const struct cp_calls_options *c)
+static const char *without_trace(const struct cp_calls_options *c, bool modules)
 {
 	const char *what = captured(c);
 	bool shared = others(c); /* events that these are about, too */
 
 	if (what && !(shared && !strcmp(what, "stack")))
 		return what;
-	return c->fast				      ? "fast"
-	       : c->depth			      ? "depth"
-	       : c->string			      ? "string"
-	       : c->max_rate <= UINT32_MAX && !shared ? "max-rate"
-						      : NULL;
+	if (c->max_rate <= UINT32_MAX && !shared && !modules)
+		return "max-rate";
+	return c->fast ? "fast" : c->depth ? "depth" : c->string ? "string" : NULL;
 }
 
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
@@ -134,7 +132,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (status)
 		return status;
 	if (!c->trace.count) {
-		const char *alone = without_trace(c);
+		const char *alone = without_trace(c, o->profiles.count);
 
 		return alone ? cp_usage(args, "--%s is about calls: say which with --trace", alone)
 			     : CP_EXIT_OK;
@@ -348,6 +346,10 @@ bool cp_collecting_load(cprof_session *s, const struct cp_collect_options *o)
 	for (i = 0; i < o->profiles.count; i++)
 		if (!recorder_args(o->profiles.items[i]) && !load(s, o->profiles.items[i]))
 			return false;
+	/* What a module has is a default. */
+	if (o->profiles.count && o->calls.max_rate <= UINT32_MAX)
+		cprof_profiler_set_max_rate((uint32_t)o->calls.max_rate,
+					    (uint32_t)o->calls.max_rate);
 	return true;
 }
 

@@ -705,58 +705,6 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	s->current.hit = NULL;
 }
 
-/* In one process a function was called too often: it is not traced any more,
- * in none of them. */
-void engine_disarm(cprof_session *s, uint32_t number)
-{
-	struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = number };
-	struct cp_answer answer;
-	size_t i;
-
-	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
-	for (i = 0; i < s->processes.count; i++)
-		if (s->processes.items[i]->shadow)
-			cp_shadow_forget(s->processes.items[i]->shadow, number);
-}
-
-void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint32_t rate,
-				 uint64_t ts_ns)
-{
-	s->calls->now_ns = ts_ns;
-	engine_calls_set_current(s->calls, &(struct cp_call){ .enter_ns = ts_ns });
-	engine_raise(s, method_disarmed, f, rate);
-	s->calls->has_current = false;
-}
-
-void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
-{
-	struct engine_calls *c = s->calls;
-	cprof_process *p = s->current.process;
-	const cprof_function *f = NULL;
-	struct engine_traced *t;
-	size_t i;
-
-	if (c && (engine_throws_disarmed(s, e) || engine_locks_disarmed(s, e)))
-		return;
-	if (!c || e->group >= c->traced.count)
-		return;
-	t = c->traced.items[e->group];
-	if (t->disarmed)
-		return;
-	t->disarmed = true;
-	c->now_ns = e->e.ts_ns;
-	s->current.thread = cprof_thread_from_tid(e->e.tid);
-	engine_disarm(s, e->group);
-	for (i = 0; i < p->images.count && !f; i++) {
-		const cprof_image *image = p->images.items[i];
-
-		if (image->armed && image->assembly == t->assembly)
-			f = engine_traced_function(s, image, e->group);
-	}
-	if (f)
-		engine_calls_raise_disarmed(s, f, e->rate, c->now_ns);
-}
-
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
 {
 	struct engine_calls *c = p->session->calls;

@@ -147,6 +147,7 @@ struct engine_calls {
 	bool filters; /* some profiler has a filter of its own */
 	uint32_t rate_named, rate_globbed;
 	struct cp_condition *condition;
+	bool rate_warned; /* of functions called too often */
 	bool introspection, cpu_time; /* cpu_time: of each call */
 	struct cp_value_limits limits;
 	struct cp_declared *declared; /* owned; NULL: not asked for, or not there */

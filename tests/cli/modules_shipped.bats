@@ -483,6 +483,37 @@ installed() {
 	export PKG_CONFIG_PATH PKG_CONFIG_SYSROOT_DIR=$PWD/root
 }
 
+@test "a module stops counting because of the rate: said; --max-rate goes for modules, too" {
+	gcc -I"$SOURCES/include" -fPIC -shared -o libcprof-profiler-top.so "$SOURCES/examples/top.c"
+	cat >p.c <<-'END'
+		__attribute__((noinline)) int tick(int n) { __asm__ volatile("" ::: "memory"); return n + 1; }
+		__attribute__((noinline)) int tock(int n) { __asm__ volatile("" ::: "memory"); return n + 2; }
+		int main(void)
+		{
+			int i, n = 0;
+
+			for (i = 0; i < 2000; i++)
+				n = tock(tick(n));
+			return n != 6000;
+		}
+	END
+	gcc -g -O1 -o p p.c
+	# No second is that short.
+	separately "$CPROF" run --plugin-dir=. --profile=top --max-rate=50 -- ./p
+	assert_equal "$status" 0
+	[ "$(grep -cE 'warning: (tick|tock) was called 51 times within a second: .*\(--max-rate\)' <<<"$stderr")" = 1 ]
+	[[ $stderr == *' 51  tick'* && $stderr == *' 51  tock'* ]]
+	separately "$CPROF" run --plugin-dir=. --profile=top --max-rate=0 -- ./p
+	assert_equal "$status" 0
+	[[ $stderr == *' 2000  tick'* && $stderr == *' 2000  tock'* && $stderr != *warning* ]]
+	# What asks for it is told by its callback, and says so itself.
+	separately "$CPROF" run --plugin-dir=. --profile=calls:spec=tick --max-rate=50 -- ./p
+	[[ $stderr != *'within a second'* ]]
+	separately "$CPROF" run --max-rate=0 -- ./p
+	assert_equal "$status" 125
+	[[ $stderr == *'say which with --trace'* ]]
+}
+
 @test "examples: installed, built as a stranger would, and run" {
 	installed
 	cp -r "$prefix/share/doc/cprof/examples" mine
