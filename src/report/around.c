@@ -26,7 +26,7 @@ static void edge_row(struct cp_table *t, const struct cp_profile *p, const struc
 
 	cp_table_percent(t, e->cost.weight, whole);
 	cp_table_bar(t, e->cost.weight, most, whole);
-	cp_table_time(t, CP_PAINT_PLAIN, e->cost.weight);
+	cp_cost_cell(t, p, &e->cost);
 	cp_table_name(t, CP_PAINT_DIM, f ? cp_profile_image_name(p, f) : "");
 	cp_table_name(t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM, f ? f->name : none);
 }
@@ -145,7 +145,7 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, uint32_t function,
 		cp_table_percent(&t, line->self.weight, p->total.weight);
 		cp_table_bar(&t, line->self.weight, lines.items.items[0].self.weight,
 			     p->total.weight);
-		cp_table_time(&t, CP_PAINT_PLAIN, line->self.weight);
+		cp_cost_cell(&t, p, &line->self);
 		cp_table_percent(&t, line->total.weight, p->total.weight);
 		line_place(&t, line);
 		cp_buf_clear(&text);
@@ -175,6 +175,8 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, uint32_t function,
  *      50.0%  50.0%  │  scan
  *      37.1%  37.1%  └─ draw
  */
+#define TIME_COLUMNS 13 /* "  <= 45.1 µs" */
+
 struct tree_printer {
 	const struct cp_tree *tree;
 	const struct cp_look *look;
@@ -212,6 +214,19 @@ static void percent_cell(struct tree_printer *t, uint64_t ns)
 		 text.bytes ? text.bytes : "");
 }
 
+/* Of calls, which are not told by shares alone: they may be bounds. */
+static void time_cell(struct tree_printer *t, const struct cp_cost *cost)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!t->tree->profile->by_calls)
+		return;
+	cp_cost_add_words(t->tree->profile, cost, &text);
+	cp_buf_printf(t->out, "%*s%s",
+		      TIME_COLUMNS - (int)cp_text_columns(text.bytes ? text.bytes : ""), "",
+		      text.bytes ? text.bytes : "");
+}
+
 static void print_node(struct tree_printer *t, const struct shown *s)
 {
 	const struct cp_node *n = &t->tree->nodes.items[s->node];
@@ -223,6 +238,7 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 
 	percent_cell(t, n->total.weight);
 	percent_cell(t, n->self.weight);
+	time_cell(t, &n->total);
 	cp_buf_add(&lead, t->rails.bytes, s->rails);
 	if (s->branches)
 		cp_buf_str(&lead, s->last ? "└─ " : "├─ ");
@@ -232,7 +248,8 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 		cp_buf_str(&name, " (inlined)");
 	if (n->guessed)
 		cp_buf_str(&name, " (guessed)");
-	taken = 18 + (lead.bytes ? cp_text_columns(lead.bytes) : 0);
+	taken = 18 + (t->tree->profile->by_calls ? TIME_COLUMNS : 0) +
+		(lead.bytes ? cp_text_columns(lead.bytes) : 0);
 	if (t->look->columns)
 		room = t->look->columns > taken + 8 ? t->look->columns - taken : 8;
 	cp_text_fit(&cut, name.bytes ? name.bytes : "", room);
@@ -305,7 +322,9 @@ CP_ERROR cp_report_tree(const struct cp_profile *p, const struct cp_report_optio
 	t.whole = p->total.weight;
 	t.least_ns = (uint64_t)(o->least * (double)t.whole);
 	cp_report_title(out, look, "Call tree", NULL);
-	cp_paint(out, look, CP_PAINT_DIM, "   total    self  function\n");
+	cp_paint(out, look, CP_PAINT_DIM,
+		 p->by_calls ? "   total    self         time  function\n"
+			     : "   total    self  function\n");
 	done = print_tree(&t, &stack);
 	cp_vec_free(&stack);
 	cp_buf_free(&t.rails);

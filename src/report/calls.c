@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/calls.h"
 
-#include <math.h>
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,26 +46,6 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
-static void add(struct cp_called_time *to, int64_t likely_ns, double doubt)
-{
-	to->sum.likely_ns += likely_ns;
-	to->sum.doubt += doubt;
-	to->sum.slant += sqrt(doubt) / 8;
-}
-
-static void add_whole(struct cp_called_time *to, const struct cp_span *span)
-{
-	add(to, cp_span_likely(span), cp_span_doubt(span));
-}
-
-/* What its calls lost is in what it lost itself. */
-static void add_self(struct cp_called_time *to, const struct cp_span *span)
-{
-	double doubt = cp_span_doubt(span) - span->inner_doubt;
-
-	add(to, cp_span_likely(span) - span->inner_ns, doubt > 0 ? doubt : 0);
-}
-
 static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 				 const struct cp_span *outer)
 {
@@ -84,7 +62,7 @@ static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 	e->calls += !span->inherited;
 	/* What recursion repeats counts once. */
 	if (span->again == (edge.caller == edge.callee))
-		add_whole(&e->time, span);
+		cp_net_add_whole(&e->sum, span);
 	return NULL;
 }
 
@@ -94,7 +72,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_called *f = called(b, span->function);
 	struct cp_calling_thread *t = calling(b, span->thread);
 	const struct cp_span *outer = cp_span_shown_outer(span);
-	struct cp_called_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
+	struct cp_net_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
 
 	(void)call;
 	b->c->upper_bound |= one.at_most;
@@ -110,15 +88,15 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		f->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
 		f->open += span->end >= CP_SPAN_LOST;
 	}
-	add_self(&f->self, span);
+	cp_net_add_self(&f->self_sum, span);
 	f->overhead_ns += span->overhead_ns;
 	if (!span->again) {
-		add_whole(&f->total, span);
+		cp_net_add_whole(&f->total_sum, span);
 		f->cpu_ns += span->cpu_ns;
 	}
 	if (!outer) {
-		add_whole(&t->time, span);
-		add_whole(&b->c->outermost, span);
+		cp_net_add_whole(&t->sum, span);
+		cp_net_add_whole(&b->c->outermost_sum, span);
 	}
 	if (!span->inherited && span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
 		return cp_error_nomem();
@@ -146,7 +124,7 @@ static int descending(uint64_t a, uint64_t b)
 
 static int ascending(const void *a, const void *b)
 {
-	const struct cp_called_time *x = a, *y = b;
+	const struct cp_net_time *x = a, *y = b;
 
 	return descending(y->ns, x->ns);
 }
@@ -205,7 +183,7 @@ static void sort_all(struct cp_calls *c)
 
 	cp_vec_for_each(&c->functions, f)
 		if (f->durations.count)
-			qsort(f->durations.items, f->durations.count, sizeof(struct cp_called_time),
+			qsort(f->durations.items, f->durations.count, sizeof(struct cp_net_time),
 			      ascending);
 	if (c->edges.count)
 		qsort(c->edges.items, c->edges.count, sizeof(*c->edges.items), compare_edges);
@@ -217,17 +195,6 @@ static void sort_all(struct cp_calls *c)
 
 /* ---- all of it ---- */
 
-/* What tracing added is too much for one call and too little for the next. So the
- * sum is good where its parts are not, as far as they are not wrong together. */
-static void settle(struct cp_called_time *time)
-{
-	double likely = time->sum.likely_ns > 0 ? (double)time->sum.likely_ns : 0;
-	double doubt = 2 * (sqrt(time->sum.doubt) + time->sum.slant);
-
-	time->at_most = doubt > likely / 10;
-	time->ns = (uint64_t)(likely + (time->at_most ? doubt : 0));
-}
-
 static void settle_all(struct cp_calls *c)
 {
 	struct cp_calling_thread *t;
@@ -235,14 +202,14 @@ static void settle_all(struct cp_calls *c)
 	struct cp_called *f;
 
 	cp_vec_for_each(&c->functions, f) {
-		settle(&f->total);
-		settle(&f->self);
+		f->total = cp_net_settle(&f->total_sum);
+		f->self = cp_net_settle(&f->self_sum);
 	}
 	cp_vec_for_each(&c->edges, e)
-		settle(&e->time);
+		e->time = cp_net_settle(&e->sum);
 	cp_vec_for_each(&c->threads, t)
-		settle(&t->time);
-	settle(&c->outermost);
+		t->time = cp_net_settle(&t->sum);
+	c->outermost = cp_net_settle(&c->outermost_sum);
 }
 
 CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
@@ -281,12 +248,12 @@ void cp_calls_deinit(struct cp_calls *c)
 	cp_vec_free(&c->threads);
 }
 
-struct cp_called_time cp_called_quantile(const struct cp_called *f, double share)
+struct cp_net_time cp_called_quantile(const struct cp_called *f, double share)
 {
 	size_t n = f->durations.count, rank = (size_t)(share * (double)n);
 
 	if (!n)
-		return (struct cp_called_time){ 0 };
+		return (struct cp_net_time){ 0 };
 	if ((double)rank < share * (double)n)
 		rank++; /* the nearest rank: at least that share is not longer */
 	return f->durations.items[rank ? rank - 1 : 0];

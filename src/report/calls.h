@@ -10,27 +10,18 @@
 #include "report/report.h"
 #include "report/spans.h"
 
-/* One, or several added up. */
-struct cp_called_time {
-	uint64_t ns;
-	bool at_most; /* it may be less, by more than a tenth */
-	struct { /* while it is added up */
-		int64_t likely_ns;
-		double doubt, slant; /* a variance; what all may have in common */
-	} sum;
-};
-
 struct cp_called {
 	uint32_t function; /* of the profile */
 	uint64_t calls;
 	uint64_t inherited; /* by forked processes: besides, not counted in what follows */
 	uint64_t unwound, tail_calls, open; /* of them: how they ended */
-	struct cp_called_time total; /* recursion counted once */
-	struct cp_called_time self; /* not in traced calls that they made */
+	struct cp_net_time total; /* recursion counted once */
+	struct cp_net_time self; /* not in traced calls that they made */
+	struct cp_net_sum total_sum, self_sum; /* what these are made of */
 	uint64_t overhead_ns; /* what tracing added */
 	uint64_t cpu_ns; /* likewise; where it was asked for */
 	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
-	CP_VEC(struct cp_called_time) durations; /* of calls that are over; sorted */
+	CP_VEC(struct cp_net_time) durations; /* of calls that are over; sorted */
 };
 
 /* Calls of one function by another. */
@@ -38,13 +29,15 @@ struct cp_call_edge {
 	uint32_t caller, callee; /* functions of the profile; caller CP_RECORD_NONE: nobody
 				    that was traced */
 	uint64_t calls;
-	struct cp_called_time time;
+	struct cp_net_time time;
+	struct cp_net_sum sum; /* what that is made of */
 };
 
 struct cp_calling_thread {
 	uint32_t thread;
 	uint64_t calls;
-	struct cp_called_time time; /* of the outermost calls */
+	struct cp_net_time time; /* of the outermost calls */
+	struct cp_net_sum sum; /* what that is made of */
 };
 
 struct cp_calls {
@@ -53,7 +46,8 @@ struct cp_calls {
 	CP_VEC(struct cp_call_edge) edges; /* most first */
 	CP_VEC(struct cp_calling_thread) threads; /* most first */
 	uint64_t calls;
-	struct cp_called_time outermost; /* in calls that no traced function made */
+	struct cp_net_time outermost; /* in calls that no traced function made */
+	struct cp_net_sum outermost_sum;
 	bool upper_bound; /* some of these times are */
 };
 
@@ -62,7 +56,7 @@ void cp_calls_deinit(struct cp_calls *c);
 void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order);
 
 /* The duration that this share of calls does not exceed; 0 without any. */
-struct cp_called_time cp_called_quantile(const struct cp_called *f, double share);
+struct cp_net_time cp_called_quantile(const struct cp_called *f, double share);
 /* NULL: no calls of it were recorded. */
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function);
 /* As cp_profile_find(), among functions that were called. */

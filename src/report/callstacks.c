@@ -22,12 +22,13 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 {
 	struct adder *a = ctx;
 	struct cp_profile *p = a->p;
+	const struct cp_span *outer = cp_span_shown_outer(span);
 	struct cp_call_node node = { .frame = p->location_frames[span->location + 1] - 1 };
 	uint64_t key, *found;
 
 	(void)call;
 	/* What the filter leaves out has no node. */
-	node.parent = span->outer ? node_of(span->outer) : 0;
+	node.parent = outer ? node_of(outer) : 0;
 	node.depth = node.parent ? p->call_nodes.items[node.parent - 1].depth + 1 : 1;
 	key = (uint64_t)node.parent << 32 | node.frame;
 	found = cp_map_get(&a->nodes, key);
@@ -45,18 +46,33 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_hit hit = {
 		.thread = span->thread,
 		.stack = (uint32_t)cp_record_stack_count(p->record) + node_of(span) - 1,
-		.cost = { cp_span_self(span), !span->inherited },
 	};
 	uint64_t key = (uint64_t)hit.thread << 32 | hit.stack;
 	uint64_t *found = cp_map_get(&a->hits, key);
+	struct cp_hit *to;
 
 	(void)call;
-	cp_cost_add(&p->total, &hit.cost);
-	if (found)
-		cp_cost_add(&p->hits.items[*found].cost, &hit.cost);
-	else if (!cp_map_put(&a->hits, key, p->hits.count) || !cp_vec_push(&p->hits, hit))
+	if (!found && (!cp_map_put(&a->hits, key, p->hits.count) || !cp_vec_push(&p->hits, hit)))
 		return cp_error_nomem();
+	to = &p->hits.items[found ? *found : p->hits.count - 1];
+	to->cost.ticks += !span->inherited;
+	cp_net_add_self(&to->cost.sum, span);
+	cp_net_add_whole(&to->whole, span);
 	return NULL;
+}
+
+/* What has to add up is never less than nothing. */
+static void settle(struct cp_profile *p)
+{
+	struct cp_hit *hit;
+
+	cp_vec_for_each(&p->hits, hit) {
+		int64_t likely = hit->cost.sum.likely_ns;
+		size_t node = hit->stack - cp_record_stack_count(p->record);
+
+		hit->cost.weight = likely > 0 ? (uint64_t)likely : 0;
+		cp_cost_add_total(&p->total, hit, true, p->call_nodes.items[node].depth == 1);
+	}
 }
 
 CP_ERROR cp_profile_add_calls(struct cp_profile *p)
@@ -66,6 +82,7 @@ CP_ERROR cp_profile_add_calls(struct cp_profile *p)
 	struct cp_error *err = cp_spans_walk(p, &visitor, &a);
 
 	p->by_calls = true;
+	settle(p);
 	cp_map_free(&a.nodes);
 	cp_map_free(&a.hits);
 	return err;

@@ -29,24 +29,11 @@ static bool has_cpu(const struct cp_calls *c)
 	return false;
 }
 
-static void add_time(struct cp_buf *out, struct cp_called_time time)
-{
-	cp_add_time_at_most(out, time.ns, time.at_most);
-}
-
-static void time_cell(struct cp_table *t, enum cp_paint paint, struct cp_called_time time)
-{
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	add_time(&text, time);
-	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "");
-}
-
 /* "-" where no call of it is over. */
 static void quantile_cell(struct cp_table *t, const struct cp_called *f, double share)
 {
 	if (f->durations.count)
-		time_cell(t, CP_PAINT_PLAIN, cp_called_quantile(f, share));
+		cp_table_net_time(t, CP_PAINT_PLAIN, cp_called_quantile(f, share));
 	else
 		cp_table_cell(t, CP_PAINT_DIM, "-");
 }
@@ -85,10 +72,10 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
 	cp_table_count(t, CP_PAINT_PLAIN, f->calls);
-	time_cell(t, CP_PAINT_PLAIN, f->total);
+	cp_table_net_time(t, CP_PAINT_PLAIN, f->total);
 	if (cpu)
 		cp_table_time(t, CP_PAINT_PLAIN, f->cpu_ns);
-	time_cell(t, heat(f->self.ns, c->outermost.ns), f->self);
+	cp_table_net_time(t, heat(f->self.ns, c->outermost.ns), f->self);
 	quantile_cell(t, f, 0);
 	quantile_cell(t, f, 0.5);
 	quantile_cell(t, f, 0.95);
@@ -199,7 +186,7 @@ void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_opt
 		cp_thread_name(c->profile, it->thread, &name);
 		cp_table_percent(&t, it->time.ns, c->outermost.ns);
 		cp_table_bar(&t, it->time.ns, c->threads.items[0].time.ns, c->outermost.ns);
-		time_cell(&t, CP_PAINT_PLAIN, it->time);
+		cp_table_net_time(&t, CP_PAINT_PLAIN, it->time);
 		cp_table_count(&t, CP_PAINT_DIM, it->calls);
 		cp_table_name(&t, CP_PAINT_PLAIN, name.bytes ? name.bytes : "");
 	}
@@ -233,7 +220,7 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 		shown++;
 		most = most ? most : e->time.ns;
 		cp_table_count(&t, CP_PAINT_PLAIN, e->calls);
-		time_cell(&t, CP_PAINT_PLAIN, e->time);
+		cp_table_net_time(&t, CP_PAINT_PLAIN, e->time);
 		cp_table_percent(&t, e->time.ns, whole);
 		cp_table_bar(&t, e->time.ns, most, whole);
 		cp_table_name(&t, CP_PAINT_DIM, f ? cp_profile_image_name(c->profile, f) : "");
@@ -261,16 +248,16 @@ static void the_function(const struct cp_calls *c, const struct cp_called *f,
 	cp_buf_str(out, "\n  ");
 	cp_add_plural(&text, f->calls, "call", "calls");
 	cp_buf_str(&text, " · total ");
-	add_time(&text, f->total);
+	cp_add_net_time(&text, f->total);
 	cp_buf_str(&text, " · self ");
-	add_time(&text, f->self);
+	cp_add_net_time(&text, f->self);
 	if (f->durations.count) {
 		cp_buf_str(&text, " · median ");
-		add_time(&text, cp_called_quantile(f, 0.5));
+		cp_add_net_time(&text, cp_called_quantile(f, 0.5));
 		cp_buf_str(&text, " · p99 ");
-		add_time(&text, cp_called_quantile(f, 0.99));
+		cp_add_net_time(&text, cp_called_quantile(f, 0.99));
 		cp_buf_str(&text, " · max ");
-		add_time(&text, cp_called_quantile(f, 1));
+		cp_add_net_time(&text, cp_called_quantile(f, 1));
 	}
 	if (f->unwound) {
 		cp_buf_str(&text, " · ");
@@ -316,7 +303,7 @@ static void function_name(const struct cp_calls *c, uint32_t function, struct cp
 }
 
 /* Of an object with one time. */
-static void bound_json(const struct cp_called_time *time, struct cp_json *j)
+static void bound_json(const struct cp_net_time *time, struct cp_json *j)
 {
 	if (time->at_most)
 		cp_json_bool(j, "upper_bound", true);
@@ -326,7 +313,7 @@ static void times_json(const struct cp_called *f, struct cp_json *j)
 {
 	const struct {
 		const char *key;
-		struct cp_called_time time;
+		struct cp_net_time time;
 	} times[] = {
 		{ "total_ns", f->total },
 		{ "self_ns", f->self },

@@ -98,7 +98,7 @@ static size_t common(const struct cp_chrome *c, const uint32_t *frames, size_t c
 
 static CP_ERROR add_sample(struct cp_chrome *c, const struct cp_record_sample *s)
 {
-	struct cp_cost cost = { s->weight_ns, s->count };
+	struct cp_cost cost = { .weight = s->weight_ns, .ticks = s->count };
 	uint64_t at = cp_profile_ns(c->p, s->ts_ns);
 	uint64_t from = at > s->weight_ns ? at - s->weight_ns : 0;
 	const uint32_t *frames;

@@ -230,7 +230,7 @@ static void add_amounts(struct cp_buf *line, const struct cp_profile *p)
 		cp_add_time(line, cp_report_duration(p->record));
 		return;
 	}
-	cp_add_time(line, p->total.weight);
+	cp_cost_add_words(p, &p->total, line);
 	cp_buf_printf(line, " %s in ", p->unit->of);
 	cp_add_time(line, cp_report_duration(p->record));
 	cp_buf_str(line, ", ");
@@ -358,7 +358,7 @@ static void add_profile(const struct cp_profile *p, const char *key, struct cp_j
 {
 	cp_json_begin(j, key, '{');
 	cp_json_u64(j, "samples", p->by_calls ? 0 : p->total.ticks);
-	cp_json_u64(j, "total_ns", p->total.weight);
+	cp_json_u64(j, "total_ns", cp_cost_shown(p, &p->total).ns);
 	cp_json_u64(j, "duration_ns", cp_report_duration(p->record));
 	cp_json_end(j, '}');
 }
@@ -370,10 +370,10 @@ static void add_row(const struct cp_diff *d, const struct cp_diff_row *row, stru
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "function", row->name);
 	cp_json_str(j, "image", row->image);
-	cp_json_u64(j, "old_self_ns", row->old_self.weight);
-	cp_json_u64(j, "new_self_ns", row->new_self.weight);
-	cp_json_u64(j, "old_total_ns", row->old_total.weight);
-	cp_json_u64(j, "new_total_ns", row->new_total.weight);
+	cp_json_u64(j, "old_self_ns", cp_cost_shown(d->old, &row->old_self).ns);
+	cp_json_u64(j, "new_self_ns", cp_cost_shown(d->new, &row->new_self).ns);
+	cp_json_u64(j, "old_total_ns", cp_cost_shown(d->old, &row->old_total).ns);
+	cp_json_u64(j, "new_total_ns", cp_cost_shown(d->new, &row->new_total).ns);
 	cp_json_f64(j, "self_points",
 		    100 * (cp_share(row->new_self.weight, new_total) -
 			   cp_share(row->old_self.weight, old_total)));

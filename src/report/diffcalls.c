@@ -70,14 +70,24 @@ static uint64_t calls(const struct cp_called *f)
 	return f ? f->calls : 0;
 }
 
-static uint64_t median(const struct cp_called *f)
+static struct cp_net_time quantile(const struct cp_called *f, double share)
 {
-	return f ? cp_called_quantile(f, 0.5).ns : 0;
+	return f ? cp_called_quantile(f, share) : (struct cp_net_time){ 0 };
 }
 
-static uint64_t total(const struct cp_called *f)
+static struct cp_net_time total(const struct cp_called *f)
 {
-	return f ? f->total.ns : 0;
+	return f ? f->total : (struct cp_net_time){ 0 };
+}
+
+static struct cp_net_time self(const struct cp_called *f)
+{
+	return f ? f->self : (struct cp_net_time){ 0 };
+}
+
+static uint64_t median(const struct cp_called *f)
+{
+	return quantile(f, 0.5).ns;
 }
 
 /* ---- for people ---- */
@@ -128,10 +138,10 @@ static void count_cell(struct cp_table *t, const struct cp_called *f)
 	cp_table_name(t, CP_PAINT_PLAIN, f && text.bytes ? text.bytes : "-");
 }
 
-static void time_cell(struct cp_table *t, const struct cp_called *f, uint64_t ns)
+static void time_cell(struct cp_table *t, const struct cp_called *f, struct cp_net_time time)
 {
 	if (f)
-		cp_table_time(t, CP_PAINT_PLAIN, ns);
+		cp_table_net_time(t, CP_PAINT_PLAIN, time);
 	else
 		cp_table_cell(t, CP_PAINT_DIM, "-");
 }
@@ -155,8 +165,8 @@ static void section(struct diff *d, enum section which, uint64_t limit, const st
 		count++;
 		count_cell(&t, row->old);
 		count_cell(&t, row->new);
-		time_cell(&t, row->old, median(row->old));
-		time_cell(&t, row->new, median(row->new));
+		time_cell(&t, row->old, quantile(row->old, 0.5));
+		time_cell(&t, row->new, quantile(row->new, 0.5));
 		time_cell(&t, row->old, total(row->old));
 		time_cell(&t, row->new, total(row->new));
 		cp_table_name(&t, CP_PAINT_DIM, row->image);
@@ -186,16 +196,30 @@ CP_ERROR cp_diff_calls_text(const struct cp_profile *old, const struct cp_profil
 
 static void add_sides(struct cp_json *j, const struct row *row)
 {
+	const struct {
+		const char *key;
+		struct cp_net_time time;
+	} times[] = {
+		{ "old_total_ns", total(row->old) },
+		{ "new_total_ns", total(row->new) },
+		{ "old_self_ns", self(row->old) },
+		{ "new_self_ns", self(row->new) },
+		{ "old_median_ns", quantile(row->old, 0.5) },
+		{ "new_median_ns", quantile(row->new, 0.5) },
+		{ "old_p99_ns", quantile(row->old, 0.99) },
+		{ "new_p99_ns", quantile(row->new, 0.99) },
+	};
+	size_t i;
+
 	cp_json_u64(j, "old_calls", calls(row->old));
 	cp_json_u64(j, "new_calls", calls(row->new));
-	cp_json_u64(j, "old_total_ns", total(row->old));
-	cp_json_u64(j, "new_total_ns", total(row->new));
-	cp_json_u64(j, "old_self_ns", row->old ? row->old->self.ns : 0);
-	cp_json_u64(j, "new_self_ns", row->new ? row->new->self.ns : 0);
-	cp_json_u64(j, "old_median_ns", median(row->old));
-	cp_json_u64(j, "new_median_ns", median(row->new));
-	cp_json_u64(j, "old_p99_ns", row->old ? cp_called_quantile(row->old, 0.99).ns : 0);
-	cp_json_u64(j, "new_p99_ns", row->new ? cp_called_quantile(row->new, 0.99).ns : 0);
+	for (i = 0; i < CP_ARRAY_SIZE(times); i++)
+		cp_json_u64(j, times[i].key, times[i].time.ns);
+	cp_json_begin(j, "upper_bounds", '[');
+	for (i = 0; i < CP_ARRAY_SIZE(times); i++)
+		if (times[i].time.at_most)
+			cp_json_str(j, NULL, times[i].key);
+	cp_json_end(j, ']');
 }
 
 static uint64_t distance(uint64_t a, uint64_t b)
@@ -206,8 +230,8 @@ static uint64_t distance(uint64_t a, uint64_t b)
 static int compare_totals(const void *va, const void *vb)
 {
 	const struct row *a = va, *b = vb;
-	uint64_t da = distance(total(a->old), total(a->new));
-	uint64_t db = distance(total(b->old), total(b->new));
+	uint64_t da = distance(total(a->old).ns, total(a->new).ns);
+	uint64_t db = distance(total(b->old).ns, total(b->new).ns);
 	int order = (da < db) - (da > db);
 
 	order = order ? order : strcmp(a->name, b->name);

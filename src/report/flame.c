@@ -341,7 +341,7 @@ void cp_flame_note(const struct cp_flame *f, struct cp_buf *out)
 	struct tm tm;
 	char date[64];
 
-	f->p->unit->add(out, f->p->total.weight);
+	cp_cost_add_words(f->p, &f->p->total, out);
 	cp_buf_printf(out, " %s in ", f->p->unit->of);
 	cp_add_time(out, cp_report_duration(f->p->record));
 	if (f->p->of != CP_OF_COUNT) {
@@ -408,6 +408,28 @@ static CP_ERROR write_nodes(struct flame_writer *w)
 	return NULL;
 }
 
+/* Where times are bounds: node, total or -1, self or -1. */
+static void write_bounds(struct flame_writer *w)
+{
+	const struct cp_flame *f = w->f;
+	uint32_t node, depth = 0;
+	int64_t number = 0;
+
+	cp_json_begin(&w->j, "bounds", '[');
+	for (node = 0; node != CP_NO_NODE; node = cp_flame_next(f, node, &depth), number++) {
+		const struct cp_node *n = &f->tree.nodes.items[node];
+		struct cp_net_time total = cp_cost_shown(f->p, &n->total);
+		struct cp_net_time self = cp_cost_shown(f->p, &n->self);
+
+		if (!total.at_most && !self.at_most)
+			continue;
+		cp_json_i64(&w->j, NULL, number);
+		cp_json_i64(&w->j, NULL, total.at_most ? (int64_t)total.ns : -1);
+		cp_json_i64(&w->j, NULL, self.at_most ? (int64_t)self.ns : -1);
+	}
+	cp_json_end(&w->j, ']');
+}
+
 /* [name, image or -1, file, line, class]; what steers a display is visible in
  * the name, as it is in reports. */
 static void write_name(struct flame_writer *w, uint32_t node)
@@ -469,6 +491,8 @@ static CP_ERROR write_all(struct flame_writer *w, const char *title)
 	if (w->f->old)
 		cp_json_u64(&w->j, "old", w->f->old->total.weight);
 	CP_TRY(write_nodes(w));
+	if (w->f->p->by_calls)
+		write_bounds(w);
 	cp_json_begin(&w->j, "functions", '[');
 	for (i = 0; i < w->examples.count; i++)
 		write_name(w, w->examples.items[i]);

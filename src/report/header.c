@@ -158,8 +158,10 @@ static void add_amounts(const struct cp_profile *p, struct flow *f, struct cp_bu
 		return;
 	}
 	/* Too short to be sampled, it used a little of both all the same. */
-	cp_add_time(item,
-		    unsampled && info->clock == CP_RECORD_CLOCK_CPU ? t->cpu_ns : p->total.weight);
+	if (unsampled && info->clock == CP_RECORD_CLOCK_CPU)
+		cp_add_time(item, t->cpu_ns);
+	else
+		cp_cost_add_words(p, &p->total, item);
 	cp_buf_printf(item, " %s in ", p->unit->of);
 	cp_add_time(item, cp_report_duration(p->record));
 	flow_item(f, item);

@@ -32,10 +32,14 @@ static void text(struct page *g, const char *raw)
 /* ---- cells ---- */
 
 /* A number that sorts by itself, shown in words. */
-static void weight_cell(struct page *g, uint64_t weight)
+static void weight_cell(struct page *g, const struct cp_cost *cost)
 {
-	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", weight);
-	g->p->unit->add(g->out, weight);
+	struct cp_buf words CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">",
+		      cp_cost_shown(g->p, cost).ns);
+	cp_cost_add_words(g->p, cost, &words);
+	text(g, words.bytes ? words.bytes : "");
 	cp_buf_str(g->out, "</td>");
 }
 
@@ -122,9 +126,9 @@ static CP_ERROR write_functions(struct page *g)
 		cp_buf_str(g->out, "\">");
 		percent_cell(g, f->self.weight);
 		bar_cell(g, f->self.weight, most);
-		weight_cell(g, f->self.weight);
+		weight_cell(g, &f->self);
 		percent_cell(g, f->total.weight);
-		weight_cell(g, f->total.weight);
+		weight_cell(g, &f->total);
 		count_cell(g, f->self.ticks);
 		text_cell(g, "name", f->name);
 		text_cell(g, "soft", image);
@@ -141,7 +145,7 @@ static void part_row(struct page *g, const struct cp_cost *cost, uint64_t most, 
 	cp_buf_str(g->out, "<tr>");
 	percent_cell(g, cost->weight);
 	bar_cell(g, cost->weight, most);
-	weight_cell(g, cost->weight);
+	weight_cell(g, cost);
 	count_cell(g, cost->ticks);
 	text_cell(g, "name", raw);
 	cp_buf_str(g->out, "</tr>\n");

@@ -17,11 +17,15 @@
 #include "report/heap.h"
 #include "report/locks.h"
 
-static void add_cost(struct cp_json *j, const char *count_key, const char *ns_key,
-		     const struct cp_cost *cost)
+static void add_cost(const struct cp_profile *p, struct cp_json *j, const char *count_key,
+		     const char *ns_key, const struct cp_cost *cost)
 {
+	struct cp_net_time time = cp_cost_shown(p, cost);
+
 	cp_json_u64(j, count_key, cost->ticks);
-	cp_json_u64(j, ns_key, cost->weight);
+	cp_json_u64(j, ns_key, time.ns);
+	if (time.at_most)
+		cp_json_bool(j, "upper_bound", true);
 }
 
 static void add_command(const struct cp_profile *p, struct cp_json *j)
@@ -68,8 +72,8 @@ static CP_ERROR add_functions(const struct cp_profile *p, const struct cp_report
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "function", f->name);
 		cp_json_str(j, "image", cp_profile_image_name(p, f));
-		add_cost(j, "self", "self_ns", &f->self);
-		add_cost(j, "total", "total_ns", &f->total);
+		add_cost(p, j, "self", "self_ns", &f->self);
+		add_cost(p, j, "total", "total_ns", &f->total);
 		if (f->linkage)
 			cp_json_str(j, "linkage_name", f->linkage);
 		if (f->file)
@@ -95,8 +99,8 @@ static void add_images(const struct cp_profile *p, struct cp_json *j)
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "image", image->name);
 		cp_json_str(j, "path", image->path);
-		add_cost(j, "self", "self_ns", &image->self);
-		add_cost(j, "total", "total_ns", &image->total);
+		add_cost(p, j, "self", "self_ns", &image->self);
+		add_cost(p, j, "total", "total_ns", &image->total);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -106,16 +110,16 @@ static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_o
 			    struct cp_json *j)
 {
 	const struct cp_record_totals *t = cp_record_final(p->record);
-	const struct cp_cost none = { 0, 0 };
+	const struct cp_cost none = { 0 };
 
 	cp_json_begin(j, "samples", '{');
-	add_cost(j, "total", "total_ns", p->by_calls ? &none : &p->total);
+	add_cost(p, j, "total", "total_ns", p->by_calls ? &none : &p->total);
 	cp_json_u64(j, "lost", t->samples_lost);
-	add_cost(j, "waiting", "waiting_ns", &p->waiting);
+	add_cost(p, j, "waiting", "waiting_ns", &p->waiting);
 	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
 	cp_json_u64(j, "cpu_ns", t->cpu_ns);
-	add_cost(j, "truncated", "truncated_ns", &p->truncated);
-	add_cost(j, "guessed", "guessed_ns", &p->guessed);
+	add_cost(p, j, "truncated", "truncated_ns", &p->truncated);
+	add_cost(p, j, "guessed", "guessed_ns", &p->guessed);
 	if (!p->by_calls) {
 		CP_TRY(add_functions(p, o, j));
 		add_images(p, j);
@@ -141,13 +145,13 @@ static void add_edges(const struct cp_profile *p, const char *key, const struct 
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "function", f ? f->name : NULL);
 		cp_json_str(j, "image", f ? cp_profile_image_name(p, f) : NULL);
-		add_cost(j, "samples", "ns", &e->cost);
+		add_cost(p, j, "samples", "ns", &e->cost);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
 }
 
-static void add_lines(const struct cp_lines *lines, struct cp_json *j)
+static void add_lines(const struct cp_profile *p, const struct cp_lines *lines, struct cp_json *j)
 {
 	const struct cp_line *line;
 
@@ -156,8 +160,8 @@ static void add_lines(const struct cp_lines *lines, struct cp_json *j)
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "file", line->file);
 		cp_json_u64(j, "line", line->line);
-		add_cost(j, "self", "self_ns", &line->self);
-		add_cost(j, "total", "total_ns", &line->total);
+		add_cost(p, j, "self", "self_ns", &line->self);
+		add_cost(p, j, "total", "total_ns", &line->total);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -178,11 +182,11 @@ static CP_ERROR add_function(const struct cp_profile *p, const char *name, struc
 	cp_json_begin(j, "function", '{');
 	cp_json_str(j, "function", f->name);
 	cp_json_str(j, "image", cp_profile_image_name(p, f));
-	add_cost(j, "self", "self_ns", &f->self);
-	add_cost(j, "total", "total_ns", &f->total);
+	add_cost(p, j, "self", "self_ns", &f->self);
+	add_cost(p, j, "total", "total_ns", &f->total);
 	add_edges(p, "callers", &b.callers, j);
 	add_edges(p, "callees", &b.callees, j);
-	add_lines(&lines, j);
+	add_lines(p, &lines, j);
 	cp_json_end(j, '}');
 	return NULL;
 }
@@ -225,7 +229,7 @@ static void add_threads(const struct cp_profile *p, struct cp_json *j)
 		if (process != CP_RECORD_NONE)
 			cp_json_i64(j, "pid", cp_record_get_process(p->record, process)->pid);
 		cp_json_str(j, "name", t->name);
-		add_cost(j, "samples", "total_ns", &p->threads[i]);
+		add_cost(p, j, "samples", "total_ns", &p->threads[i]);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');
@@ -248,7 +252,7 @@ static void add_processes(const struct cp_profile *p, struct cp_json *j)
 		cp_json_i64(j, "ppid", q->ppid);
 		cp_json_str(j, "name", q->name);
 		cp_json_str(j, "exe", q->exe);
-		add_cost(j, "samples", "total_ns", &p->processes[i]);
+		add_cost(p, j, "samples", "total_ns", &p->processes[i]);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');

@@ -48,7 +48,7 @@ static void write_title(struct drawing *d, const struct cp_node *n)
 	cp_buf_str(out, "\n");
 	cp_add_percent(out, n->total.weight, whole);
 	cp_buf_str(out, ", ");
-	d->flame->p->unit->add(out, n->total.weight);
+	cp_cost_add_words(d->flame->p, &n->total, out);
 	cp_buf_str(out, "; self ");
 	cp_add_percent(out, n->self.weight, whole);
 	cp_buf_str(out, n->inlined ? "; inlined" : "");

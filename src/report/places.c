@@ -289,7 +289,9 @@ struct line_builder {
 
 static CP_ERROR line_for(struct line_builder *b, const struct cp_frame *frame, uint32_t *ret)
 {
-	struct cp_line line = { frame->file, frame->line, frame->function, { 0, 0 }, { 0, 0 } };
+	struct cp_line line = { .file = frame->file,
+				.line = frame->line,
+				.function = frame->function };
 	struct cp_buf key CP_CLEANUP(cp_buf_free) = { 0 };
 	bool fresh;
 
@@ -318,7 +320,8 @@ static CP_ERROR add_lines(struct line_builder *b, size_t number)
 			continue;
 		CP_TRY(line_for(b, frame, &n));
 		if (b->seen.items[n] != number + 1)
-			cp_cost_add(&b->lines.items.items[n].total, &hit->cost);
+			cp_cost_add_total(&b->lines.items.items[n].total, hit, b->p->by_calls,
+					  i + 1 == count);
 		b->seen.items[n] = number + 1;
 		if (i + 1 == count)
 			cp_cost_add(&b->lines.items.items[n].self, &hit->cost);

@@ -341,9 +341,10 @@ static CP_ERROR add_hits(struct cp_profile *p)
 	uint64_t key, *at;
 
 	for (i = 0; ok && i < count; i++, s++) {
-		struct cp_hit hit = {
-			s->thread, s->stack, { s->weight_ns, s->count }, waits(s), 0
-		};
+		struct cp_hit hit = { .thread = s->thread,
+				      .stack = s->stack,
+				      .cost = { .weight = s->weight_ns, .ticks = s->count },
+				      .waits = waits(s) };
 
 		if (!cp_profile_accepts(p, s))
 			continue;
@@ -443,10 +444,11 @@ static void add_hit(struct cp_profile *p, size_t number, size_t *function_seen, 
 		f = &p->functions.items[frame->function];
 		guessed = guessed || frame->flags & CP_FRAME_GUESSED;
 		if (function_seen[frame->function] != number + 1)
-			cp_cost_add(&f->total, &hit->cost);
+			cp_cost_add_total(&f->total, hit, p->by_calls, i + 1 == count);
 		function_seen[frame->function] = number + 1;
 		if (image_seen[f->image] != number + 1)
-			cp_cost_add(&p->images.items[f->image].total, &hit->cost);
+			cp_cost_add_total(&p->images.items[f->image].total, hit, p->by_calls,
+					  i + 1 == count);
 		image_seen[f->image] = number + 1;
 	}
 	if (hit->asked)
@@ -474,11 +476,15 @@ static CP_ERROR add_costs(struct cp_profile *p)
 	for (i = 0; i < p->hits.count; i++) {
 		const struct cp_hit *hit = &p->hits.items[i];
 		uint32_t process = cp_profile_process(p, hit->thread);
+		bool outermost;
+		size_t depth;
 
+		cp_profile_walk(p, hit->stack, &depth);
+		outermost = depth == 1;
 		if (hit->thread < cp_record_thread_count(p->record))
-			cp_cost_add(&p->threads[hit->thread], &hit->cost);
+			cp_cost_add_total(&p->threads[hit->thread], hit, p->by_calls, outermost);
 		if (process != CP_RECORD_NONE)
-			cp_cost_add(&p->processes[process], &hit->cost);
+			cp_cost_add_total(&p->processes[process], hit, p->by_calls, outermost);
 		add_hit(p, i, function_seen, image_seen);
 	}
 	return NULL;

@@ -22,17 +22,21 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/record.h"
+#include "report/nettime.h"
 
 /* What was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
- * say, and ticks of the sampler. */
+ * say, and ticks of the sampler. Of calls it is the most likely time, which is good for
+ * shares and for what has to add up; what is shown is cp_cost_shown(). */
 struct cp_cost {
 	uint64_t weight, ticks;
+	struct cp_net_sum sum; /* of calls */
 };
 
 static inline void cp_cost_add(struct cp_cost *to, const struct cp_cost *more)
 {
 	to->weight += more->weight;
 	to->ticks += more->ticks;
+	cp_net_add_sum(&to->sum, &more->sum);
 }
 
 /* How many of `costs` are not zero. */
@@ -130,6 +134,8 @@ struct cp_hit {
 	struct cp_cost cost;
 	bool waits; /* the thread did not run */
 	uint32_t asked; /* function + 1 that asked for memory, whose own it is; 0: the innermost */
+	struct cp_net_sum whole; /* of calls: of those that end in this stack, with all that
+				    they called */
 };
 
 /* All that is known of allocations in one stack of a thread. */
@@ -137,6 +143,17 @@ struct cp_hit_heap {
 	uint64_t blocks, bytes; /* allocated */
 	uint64_t live_blocks, live_bytes; /* not freed */
 };
+
+/* Adds a hit to the total of something in its stack. By calls, that is the time of the
+ * calls in it that `begins` says are of this very hit; those around them have their own. */
+static inline void cp_cost_add_total(struct cp_cost *to, const struct cp_hit *hit, bool by_calls,
+				     bool begins)
+{
+	to->weight += hit->cost.weight;
+	to->ticks += hit->cost.ticks;
+	if (by_calls && begins)
+		cp_net_add_sum(&to->sum, &hit->whole);
+}
 
 struct cp_profile {
 	const struct cp_record *record; /* borrowed */
@@ -179,6 +196,14 @@ static inline bool cp_profile_of_heap(const struct cp_profile *p)
 {
 	return p->of == CP_OF_BYTES || p->of == CP_OF_COUNT || p->of == CP_OF_LIVE;
 }
+/* As it is shown: of calls, the sum may be a bound. */
+static inline struct cp_net_time cp_cost_shown(const struct cp_profile *p,
+					       const struct cp_cost *cost)
+{
+	return p->by_calls ? cp_net_settle(&cost->sum) : (struct cp_net_time){ .ns = cost->weight };
+}
+/* Appends it in words. */
+void cp_cost_add_words(const struct cp_profile *p, const struct cp_cost *cost, struct cp_buf *out);
 /* What a profile's weights are (unit.c). */
 const struct cp_unit *cp_profile_unit(const struct cp_profile *p);
 /* Appends what has to be known of its sums: of how much of the time they are, say;

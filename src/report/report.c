@@ -21,6 +21,14 @@
 /* Rows of the smaller tables in the overview. */
 #define OVERVIEW_ROWS 10
 
+void cp_cost_cell(struct cp_table *t, const struct cp_profile *p, const struct cp_cost *cost)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_cost_add_words(p, cost, &text);
+	cp_table_cell(t, CP_PAINT_PLAIN, "%s", text.bytes ? text.bytes : "");
+}
+
 static uint64_t overview_rows(const struct cp_report_options *o)
 {
 	return o->limit < OVERVIEW_ROWS ? o->limit : OVERVIEW_ROWS;
@@ -138,7 +146,7 @@ static CP_ERROR parts(const struct cp_profile *p, const struct cp_cost *costs, s
 
 		cp_table_percent(&t, cost->weight, p->total.weight);
 		cp_table_bar(&t, cost->weight, costs[order[0]].weight, p->total.weight);
-		cp_table_time(&t, CP_PAINT_PLAIN, cost->weight);
+		cp_cost_cell(&t, p, cost);
 		cp_buf_clear(&text);
 		cp_add_count(&text, cost->ticks);
 		cp_table_name(&t, CP_PAINT_DIM, text.bytes ? text.bytes : "");

@@ -80,6 +80,8 @@ void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, s
 void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *look,
 			     struct cp_buf *out);
 /* "and N more", where not all of a table was shown. */
+/* The next cell: what was spent. */
+void cp_cost_cell(struct cp_table *t, const struct cp_profile *p, const struct cp_cost *cost);
 void cp_report_more(struct cp_buf *out, const struct cp_look *look, size_t shown, size_t count);
 void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
 void cp_report_title(struct cp_buf *out, const struct cp_look *look, const char *title,

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "inspect/inspect.h"
 #include "report/annotations.h"
+#include "report/calls.h"
 #include "report/export.h"
 #include "report/heapsums.h"
 #include "report/report.h"
@@ -35,6 +36,11 @@ static const char schema[] =
 	" depth INTEGER, start_ns INTEGER, duration_ns INTEGER, net_ns INTEGER, self_ns INTEGER,"
 	" overhead_ns INTEGER, cpu_ns INTEGER, how TEXT, target INTEGER REFERENCES functions,"
 	" recursion INTEGER, uncertain_ns INTEGER, inherited INTEGER);"
+	/* added up, which takes more than sum(): net_ns may be a bound */
+	"CREATE TABLE function_times(function INTEGER PRIMARY KEY REFERENCES functions,"
+	" total_ns INTEGER, total_at_most INTEGER, self_ns INTEGER, self_at_most INTEGER);"
+	"CREATE TABLE edge_times(caller INTEGER REFERENCES functions,"
+	" callee INTEGER REFERENCES functions, calls INTEGER, ns INTEGER, at_most INTEGER);"
 	"CREATE TABLE arguments(call INTEGER REFERENCES calls, role TEXT, position INTEGER,"
 	" name TEXT, type TEXT, value, text TEXT, source TEXT, error TEXT);"
 	"CREATE TABLE stacks(id INTEGER PRIMARY KEY, truncated INTEGER);"
@@ -69,16 +75,15 @@ static const char views[] =
 	"samples(stack);"
 	/* who was called how often, and how long it took */
 	"CREATE VIEW function_calls AS SELECT f.name, f.image, sum(NOT c.inherited) AS calls,"
-	" sum(CASE WHEN c.recursion = 0 THEN c.net_ns ELSE 0 END) AS total_ns, sum(c.self_ns) AS "
-	"self_ns, min(c.net_ns) FILTER (WHERE NOT c.inherited) AS min_ns,"
-	" avg(c.net_ns) FILTER (WHERE NOT c.inherited) AS mean_ns, max(c.net_ns) FILTER (WHERE NOT"
-	" c.inherited) AS max_ns, sum(c.overhead_ns) AS overhead_ns"
-	" FROM calls c JOIN functions f ON f.id = c.function GROUP BY f.id ORDER BY self_ns DESC;"
-	"CREATE VIEW callers AS SELECT p.name AS caller, f.name AS callee,"
-	" sum(NOT c.inherited) AS calls,"
-	" sum(c.net_ns) AS ns FROM calls c JOIN functions f ON f.id = c.function"
-	" LEFT JOIN calls pc ON pc.id = c.parent LEFT JOIN functions p ON p.id = pc.function"
-	" GROUP BY pc.function, c.function ORDER BY ns DESC;"
+	" t.total_ns, t.self_ns, min(c.net_ns) FILTER (WHERE NOT c.inherited) AS min_ns,"
+	" max(avg(c.net_ns - c.uncertain_ns / 2) FILTER (WHERE NOT c.inherited), 0) AS mean_ns,"
+	" max(c.net_ns) FILTER (WHERE NOT c.inherited) AS max_ns,"
+	" sum(c.overhead_ns) AS overhead_ns, t.total_at_most, t.self_at_most"
+	" FROM calls c JOIN functions f ON f.id = c.function"
+	" JOIN function_times t ON t.function = f.id GROUP BY f.id ORDER BY t.self_ns DESC;"
+	"CREATE VIEW callers AS SELECT p.name AS caller, f.name AS callee, e.calls, e.ns, e.at_most"
+	" FROM edge_times e JOIN functions f ON f.id = e.callee"
+	" LEFT JOIN functions p ON p.id = e.caller ORDER BY e.ns DESC;"
 	/* a call in one line, with its arguments and result */
 	"CREATE VIEW call_list AS SELECT c.id, c.parent, t.tid, t.name AS thread, c.start_ns,"
 	" c.net_ns, c.depth, f.name AS function, f.image, c.how,"
@@ -113,6 +118,8 @@ enum insert {
 	INTO_THREADS,
 	INTO_FUNCTIONS,
 	INTO_CALLS,
+	INTO_FUNCTION_TIMES,
+	INTO_EDGE_TIMES,
 	INTO_ARGUMENTS,
 	INTO_STACKS,
 	INTO_FRAMES,
@@ -129,13 +136,22 @@ static const struct {
 	const char *table;
 	unsigned columns;
 } inserts[INSERTS] = {
-	[INTO_RECORDING] = { "recording", 2 }, [INTO_PROCESSES] = { "processes", 6 },
-	[INTO_THREADS] = { "threads", 5 },     [INTO_FUNCTIONS] = { "functions", 7 },
-	[INTO_CALLS] = { "calls", 16 },	       [INTO_ARGUMENTS] = { "arguments", 9 },
-	[INTO_STACKS] = { "stacks", 2 },       [INTO_FRAMES] = { "frames", 7 },
-	[INTO_SAMPLES] = { "samples", 7 },     [INTO_ALLOCATIONS] = { "allocations", 9 },
-	[INTO_SPANS] = { "spans", 14 },	       [INTO_INSTANTS] = { "instants", 6 },
-	[INTO_COUNTERS] = { "counters", 5 },   [INTO_SWITCHES] = { "fiber_switches", 4 },
+	[INTO_RECORDING] = { "recording", 2 },
+	[INTO_PROCESSES] = { "processes", 6 },
+	[INTO_THREADS] = { "threads", 5 },
+	[INTO_FUNCTIONS] = { "functions", 7 },
+	[INTO_CALLS] = { "calls", 16 },
+	[INTO_ARGUMENTS] = { "arguments", 9 },
+	[INTO_STACKS] = { "stacks", 2 },
+	[INTO_FRAMES] = { "frames", 7 },
+	[INTO_SAMPLES] = { "samples", 7 },
+	[INTO_ALLOCATIONS] = { "allocations", 9 },
+	[INTO_SPANS] = { "spans", 14 },
+	[INTO_INSTANTS] = { "instants", 6 },
+	[INTO_COUNTERS] = { "counters", 5 },
+	[INTO_SWITCHES] = { "fiber_switches", 4 },
+	[INTO_FUNCTION_TIMES] = { "function_times", 5 },
+	[INTO_EDGE_TIMES] = { "edge_times", 5 },
 };
 
 struct writer {
@@ -377,6 +393,34 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	return w->failed ? failure(w) : NULL;
 }
 
+/* As `cprof report` has them. */
+static CP_ERROR put_times(struct writer *w)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+	const struct cp_call_edge *e;
+	const struct cp_called *f;
+
+	CP_TRY(cp_calls_build(w->p, &c));
+	cp_vec_for_each(&c.functions, f) {
+		put_int(w, INTO_FUNCTION_TIMES, 1, f->function);
+		put_int(w, INTO_FUNCTION_TIMES, 2, f->total.ns);
+		put_int(w, INTO_FUNCTION_TIMES, 3, f->total.at_most);
+		put_int(w, INTO_FUNCTION_TIMES, 4, f->self.ns);
+		put_int(w, INTO_FUNCTION_TIMES, 5, f->self.at_most);
+		put_row(w, INTO_FUNCTION_TIMES);
+	}
+	cp_vec_for_each(&c.edges, e) {
+		if (e->caller != CP_RECORD_NONE)
+			put_int(w, INTO_EDGE_TIMES, 1, e->caller);
+		put_int(w, INTO_EDGE_TIMES, 2, e->callee);
+		put_int(w, INTO_EDGE_TIMES, 3, e->calls);
+		put_int(w, INTO_EDGE_TIMES, 4, e->time.ns);
+		put_int(w, INTO_EDGE_TIMES, 5, e->time.at_most);
+		put_row(w, INTO_EDGE_TIMES);
+	}
+	return NULL;
+}
+
 /* ---- samples ---- */
 
 static void put_stack(struct writer *w, uint32_t stack)
@@ -602,6 +646,7 @@ static CP_ERROR fill(struct writer *w, const char *title)
 	CP_TRY(put_samples(w));
 	CP_TRY(cp_spans_walk(w->p, &visitor, w));
 	CP_TRY(put_allocations(w));
+	CP_TRY(put_times(w));
 	CP_TRY(put_annotations(w));
 	if (w->failed)
 		return failure(w);

@@ -176,6 +176,14 @@ void cp_table_time(struct cp_table *t, enum cp_paint paint, uint64_t ns)
 	end_cell(t);
 }
 
+void cp_table_net_time(struct cp_table *t, enum cp_paint paint, struct cp_net_time time)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_add_net_time(&text, time);
+	cp_table_cell(t, paint, "%s", text.bytes ? text.bytes : "");
+}
+
 void cp_table_count(struct cp_table *t, enum cp_paint paint, uint64_t count)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };

@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "report/nettime.h"
 
 /* Where text will be seen. */
 struct cp_look {
@@ -69,6 +70,8 @@ void cp_table_bar(struct cp_table *t, uint64_t part, uint64_t most, uint64_t who
 /* Percent of `whole`, painted by how much it is. */
 void cp_table_percent(struct cp_table *t, uint64_t part, uint64_t whole);
 void cp_table_time(struct cp_table *t, enum cp_paint paint, uint64_t ns);
+/* The same; "<= 45 µs" where that is a bound. */
+void cp_table_net_time(struct cp_table *t, enum cp_paint paint, struct cp_net_time time);
 void cp_table_count(struct cp_table *t, enum cp_paint paint, uint64_t count);
 void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_buf *out);
 
@@ -79,6 +82,11 @@ void cp_paint(struct cp_buf *out, const struct cp_look *look, enum cp_paint pain
  * and go on below `indent` columns. `used`: columns that the line has now. */
 void cp_add_wrapped(struct cp_buf *out, const struct cp_look *look, size_t used, size_t indent,
 		    const char *text);
+/* Appends a time, or what it is at most. */
+static inline void cp_add_net_time(struct cp_buf *out, struct cp_net_time time)
+{
+	cp_add_time_at_most(out, time.ns, time.at_most);
+}
 /* Appends untrusted text, escaped for a terminal. */
 void cp_add_name(struct cp_buf *out, const char *raw);
 /* "1,234,567" */

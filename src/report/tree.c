@@ -95,31 +95,33 @@ static CP_ERROR child_of(struct builder *b, uint32_t parent, const struct cp_nod
 	return NULL;
 }
 
-/* Steps from *at down to its child like `like`, and adds `cost` there. */
+/* Steps from *at down to its child like `like`, and adds the hit there; `begins`: the
+ * calls of that hit are of this child, or have none around them. */
 static CP_ERROR step(struct builder *b, uint32_t *at, const struct cp_node *like,
-		     const struct cp_cost *cost)
+		     const struct cp_hit *hit, bool begins)
 {
 	CP_TRY(child_of(b, *at, like, at));
-	cp_cost_add(&b->tree.nodes.items[*at].total, cost);
+	cp_cost_add_total(&b->tree.nodes.items[*at].total, hit, b->tree.profile->by_calls, begins);
 	return NULL;
 }
 
-static CP_ERROR step_roots(struct builder *b, const struct cp_hit *hit, uint32_t *at)
+static CP_ERROR step_roots(struct builder *b, const struct cp_hit *hit, bool outermost,
+			   uint32_t *at)
 {
 	struct cp_node like = { .kind = CP_NODE_PROCESS, .frame = CP_RECORD_NONE };
 
 	if (b->roots == CP_ROOTS_PROCESS) {
 		like.ref = cp_profile_process(b->tree.profile, hit->thread);
-		CP_TRY(step(b, at, &like, &hit->cost));
+		CP_TRY(step(b, at, &like, hit, outermost));
 	} else if (b->roots == CP_ROOTS_THREAD) {
 		like.kind = CP_NODE_THREAD;
 		like.ref = hit->thread;
-		CP_TRY(step(b, at, &like, &hit->cost));
+		CP_TRY(step(b, at, &like, hit, outermost));
 	}
 	if (cp_profile_truncated(b->tree.profile, hit->stack)) {
 		like.kind = CP_NODE_TRUNCATED;
 		like.ref = 0;
-		CP_TRY(step(b, at, &like, &hit->cost));
+		CP_TRY(step(b, at, &like, hit, outermost));
 	}
 	return NULL;
 }
@@ -131,9 +133,9 @@ static CP_ERROR add_hit(struct builder *b, const struct cp_hit *hit)
 	uint32_t at = 0;
 	size_t count, i;
 
-	cp_cost_add(&b->tree.nodes.items[0].total, &hit->cost);
-	CP_TRY(step_roots(b, hit, &at));
 	frames = cp_profile_walk(p, hit->stack, &count);
+	cp_cost_add_total(&b->tree.nodes.items[0].total, hit, p->by_calls, count == 1);
+	CP_TRY(step_roots(b, hit, count == 1, &at));
 	for (i = 0; i < count; i++) {
 		const struct cp_frame *f = &p->frames.items[frames[i]];
 		struct cp_node like = { .kind = CP_NODE_FUNCTION,
@@ -141,7 +143,7 @@ static CP_ERROR add_hit(struct builder *b, const struct cp_hit *hit)
 					.ref = f->function,
 					.frame = frames[i] };
 
-		CP_TRY(step(b, &at, &like, &hit->cost));
+		CP_TRY(step(b, &at, &like, hit, i + 1 == count));
 		if (f->flags & CP_FRAME_GUESSED)
 			b->tree.nodes.items[at].guessed += hit->cost.weight;
 	}

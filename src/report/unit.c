@@ -28,6 +28,14 @@ static const struct cp_unit units[] = {
 };
 /* clang-format on */
 
+void cp_cost_add_words(const struct cp_profile *p, const struct cp_cost *cost, struct cp_buf *out)
+{
+	struct cp_net_time shown = cp_cost_shown(p, cost);
+
+	cp_buf_str(out, shown.at_most ? "<= " : "");
+	p->unit->add(out, shown.ns);
+}
+
 const struct cp_unit *cp_profile_unit(const struct cp_profile *p)
 {
 	bool elapsed = cp_record_info(p->record)->clock == CP_RECORD_CLOCK_WALL;

@@ -302,6 +302,53 @@ thread 1 1 p'
 		'[24875,["total_ns","self_ns","min_ns","median_ns"]]')"
 }
 
+# bounded: two threads with calls of which little is known but a bound.
+bounded() {
+	printf '%s\n' 'command ./desk' 'length 300' 'process 200 desk /usr/bin/desk' \
+		'thread 200 200 desk' 'thread 200 201 desk'
+	for thread in 200 201; do
+		printf '%s\n' "c $thread 0 main|desk|main.c|1" "c $thread 10 fact|desk|f.c|1" \
+			"r $thread 20 12~8" "c $thread 10 fact|desk|f.c|1" "r $thread 20 16~4" \
+			"r $thread 10 5"
+	done
+}
+
+@test "a recording has one sum of a function's calls, whoever shows it, and says where it is a bound" {
+	needs sqlite3
+	bounded c | made cprof.data
+	"$CPROF" report --json >report.json
+	jq -r '.calls.functions[] | . as $f | [.function, .total_ns, .self_ns] +
+		(["total_ns", "self_ns"] | map(. as $k | ($f.upper_bounds // []) | index($k) != null)) |
+		join(" ")' report.json | sort >want
+	grep -q 'fact .* true true' want # or nothing is tested
+	"$CPROF" export -f sqlite -o x.db
+	sqlite3 -separator ' ' x.db "select name, total_ns, self_ns, iif(total_at_most, 'true', 'false'),
+		iif(self_at_most, 'true', 'false') from function_calls" | sort >got
+	diff want got
+	"$CPROF" export -f html -o x.html
+	# Rows of the table: <td ... data-v="NS">[&lt;= ]words</td>; self's time comes before total's.
+	sed -n '/id="functions"/,/<\/table>/p' x.html | grep '<tr data-image' | python3 -c '
+import re, sys
+for row in sys.stdin:
+    cells = re.findall(r"<td class=\"n\" data-v=\"(\d+)\">([^<]*)</td>", row)
+    name = re.search(r"<td class=\"name\"[^>]*>([^<]*)", row).group(1)
+    bound = lambda cell: "true" if cell[1].startswith("&lt;= ") else "false"
+    print(name, cells[3][0], cells[1][0], bound(cells[3]), bound(cells[1]))' | sort >got
+	diff want got
+	"$CPROF" diff --json cprof.data cprof.data | jq -r '.calls.functions[] | . as $f |
+		[.function, .new_total_ns, .new_self_ns] + (["new_total_ns", "new_self_ns"] |
+		map(. as $k | $f.upper_bounds | index($k) != null)) | join(" ")' | sort >got
+	diff want got
+	# The tree has words: those of the table.
+	COLUMNS=200 "$CPROF" report --calls >table; cat table
+	words=$(awk '$NF == "fact" { print $2, $3, $4 }' table)
+	COLUMNS=200 "$CPROF" report --tree >tree
+	grep -F "$words" tree | grep -q 'fact$'
+	# Threads are a section of their own and of the calls.
+	assert_equal "$(jq -c '[.threads[] | .total_ns] | sort' report.json)" \
+		"$(jq -c '[.calls.threads[] | .total_ns] | sort' report.json)"
+}
+
 @test "report --json of calls agrees with the events of replay" {
 	for recording in desk 'busy_desk 5000'; do
 		$recording | made cprof.data

@@ -22,6 +22,11 @@ const data = JSON.parse(document.getElementById("flame-data").textContent);
 const FIELDS = data.old === undefined ? 6 : 8;
 let count, depth, func, flags, total, self, ticks, start, parent, end, heat, before, deepest;
 
+/* By node: what its times are at most, or -1. */
+const bounds = new Map();
+for (let i = 0; i < (data.bounds || []).length; i += 3)
+	bounds.set(data.bounds[i], data.bounds.slice(i + 1, i + 3));
+
 function load(nodes) {
 	const open = [], used = [];
 	count = nodes.length / FIELDS;
@@ -125,6 +130,7 @@ function bytes(v) {
 
 /* A weight, in the unit of the data. */
 const amount = { ns: time, bytes: bytes, count: v => v.toLocaleString("en") }[data.unit];
+const amountOf = (v, bound) => bound < 0 ? amount(v) : "<= " + amount(bound);
 
 function percent(part, whole) {
 	const p = whole ? 100 * part / whole : 0;
@@ -463,13 +469,15 @@ function fillTip(i) {
 	if (image) tip.append(html("p", {}, image[0] + (f[2] ? "  ·  " + f[2] + (f[3] ? ":" + f[3] :
 		"") : "")));
 	if (marks.length) tip.append(html("p", {}, marks.join(", ")));
-	row(table, "total", percent(total[i], data.total) + "  ·  " + amount(total[i]));
-	if (!turned) row(table, "self", percent(self[i], data.total) + "  ·  " + amount(self[i]));
+	const bound = (!turned && bounds.get(i)) || [-1, -1];
+	row(table, "total", percent(total[i], data.total) + "  ·  " + amountOf(total[i], bound[0]));
+	if (!turned) row(table, "self", percent(self[i], data.total) + "  ·  " +
+		amountOf(self[i], bound[1]));
 	if (root) row(table, "of what is shown", percent(total[i], total[root]));
 	if (i && parent[i] !== root) row(table, turned ? "of what it called" : "of its caller", percent(total[i], total[parent[i]]));
 	const all = turned ? 0 : totalEverywhere(func[i]);
 	if (image && all > total[i]) row(table, "everywhere", percent(all, data.total) + "  ·  " +
-		amount(all));
+		(bounds.size ? "about " : "") + amount(all));
 	if (data.unit !== "count") row(table, data.ticks, ticks[i].toLocaleString("en"));
 	if (FIELDS > 6) row(table, "before", percent(before[i], data.old) + "  (" +
 		signed(100 * total[i] / data.total - 100 * before[i] / (data.old || 1)) + " points)");

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Times of calls less what tracing added, which is known of many where it is of none:
+ * too much is subtracted from one call and too little from the next. So the most likely
+ * times are added up, with how uncertain they are, and only the sum is judged: it is
+ * good to a tenth, or printed as a bound. Whatever shows such a sum makes it here.
+ */
+#ifndef CP_REPORT_NETTIME_H
+#define CP_REPORT_NETTIME_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cp_span;
+
+struct cp_net_time {
+	uint64_t ns;
+	bool at_most; /* it may be less, by more than a tenth */
+};
+
+struct cp_net_sum {
+	int64_t likely_ns;
+	double doubt; /* a variance */
+	double slant; /* what all may have in common */
+};
+
+/* Adds the time of a call that is over. */
+void cp_net_add_whole(struct cp_net_sum *to, const struct cp_span *span);
+/* Likewise what it spent in no traced call that it made. */
+void cp_net_add_self(struct cp_net_sum *to, const struct cp_span *span);
+void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more);
+
+struct cp_net_time cp_net_settle(const struct cp_net_sum *sum);
+
+#endif
