@@ -16,6 +16,15 @@ options_of() { "$CPROF" "$1" --help | grep -o -E -- '^  (   |-.,) --[a-z-]+' | g
 	done
 }
 
+@test "manual pages: what is quoted is quoted as it is to be typed" {
+	for page in $(pages); do
+		man -E UTF-8 -l "$page" | col -bx | tr -s ' \n' '  ' >text
+		# No quote within a quote, and none that ends twice.
+		run grep -oE '‘[^’]{0,40}‘[^ ]*|[^ ]*’’' text
+		assert_equal "$page: $output" "$page: "
+	done
+}
+
 @test "cprof(1) mentions every command, and each has its page" {
 	page=$(man -E UTF-8 -l "$SOURCES/man/cprof.1" | col -bx)
 	for command in $(commands); do
