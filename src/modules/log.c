@@ -111,14 +111,16 @@ uint32_t log_image(cprof_profiler *log, const cprof_image *image)
 	return image ? log_assembly(log, cprof_image_assembly(image)) : CP_RECORD_NONE;
 }
 
-static void seek_taker(cprof_profiler *log, const cprof_image *image, cprof_addr ip,
+static void seek_taker(cprof_profiler *log, const cprof_frame_info *frame, cprof_addr ip,
 		       uint32_t location)
 {
+	const cprof_image *image = cprof_frame_info_image(frame);
 	bool leaf = !log->locations.count;
 
 	if (leaf)
 		log->innermost = image;
-	log->taker_sought = log_is_runtime(image, cprof_function_from_ip(leaf ? ip : ip - 1));
+	log->taker_sought = log_is_runtime(log, image, cprof_function_from_ip(leaf ? ip : ip - 1),
+					   cprof_frame_info_address(frame), location);
 	if (!log->taker_sought || (log->taker == CP_RECORD_NONE && image != log->innermost))
 		log->taker = location;
 }
@@ -142,7 +144,7 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 	location = cp_record_location(log->writer, log_image(log, cprof_frame_info_image(frame)),
 				      cprof_frame_info_address(frame), flags);
 	if (log->taker_sought)
-		seek_taker(log, cprof_frame_info_image(frame), ip, location);
+		seek_taker(log, frame, ip, location);
 	if (log->locations.count >= (log->max_frames ? log->max_frames : MAX_STACK)) {
 		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
 		return log->taker_sought ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
@@ -460,6 +462,7 @@ static void cleanup(cprof_profiler *log)
 	cp_vec_free(&log->waits);
 	cp_map_free(&log->processes);
 	cp_map_free(&log->threads);
+	cp_map_free(&log->own_inlined);
 	cp_vec_free(&log->locations);
 	free(log->output);
 	log_calls_free(log);

@@ -42,6 +42,7 @@ struct cprof_profiler {
 	uint32_t stack_flags;
 	bool taker_sought; /* of that stack */
 	uint32_t taker; /* location; NONE: not yet found */
+	struct cp_map own_inlined; /* location: is a function inlined there that may be it? */
 	const cprof_image *innermost; /* image of that stack */
 	bool failed, opened;
 	uint64_t crash_at; /* test hook: 0 never */
@@ -82,8 +83,9 @@ uint32_t log_stack(cprof_profiler *log, cprof_addr ip);
  * language takes locks and memory by. If all of it is that: where the innermost
  * library was called. If `stack_ret`, the stack too. */
 uint32_t log_taker(cprof_profiler *log, uint32_t *stack_ret);
-/* log_taker.c: does it only do that for who calls it? */
-bool log_is_runtime(const cprof_image *image, const cprof_function *function);
+/* log_taker.c: does the frame only do that for who calls it? `address`: link-time. */
+bool log_is_runtime(cprof_profiler *log, const cprof_image *image, const cprof_function *function,
+		    uint64_t address, uint32_t location);
 
 /* log_calls.c */
 /* True when the option is one of calls and its value good. */

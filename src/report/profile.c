@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/runtime.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "record/calls.h"
@@ -247,6 +248,18 @@ bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32
 uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location)
 {
 	return p->frames.items[p->location_frames[location + 1] - 1].function;
+}
+
+uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location)
+{
+	uint32_t outermost = cp_profile_outermost(p, location), i;
+
+	if (!cp_name_is_runtime(p->functions.items[outermost].name))
+		return outermost;
+	for (i = p->location_frames[location]; i < p->location_frames[location + 1]; i++)
+		if (!cp_name_is_runtime(cp_profile_function(p, i)->name))
+			return p->frames.items[i].function;
+	return outermost;
 }
 
 /* ---- stacks ---- */

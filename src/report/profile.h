@@ -224,6 +224,10 @@ bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32
 /* The function that a location's address is in, whatever is inlined there. */
 uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location);
 
+/* Likewise who takes a lock or memory there: a function inlined into what only does that
+ * for others. */
+uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location);
+
 /* Numbers of the frames of `stack`, outermost first, inlined calls as frames
  * of their own. Never none: an empty stack is one frame "[no stack]". Good
  * until the next walk. */

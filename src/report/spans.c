@@ -222,10 +222,13 @@ typedef struct cp_error *(*visit_fn)(void *ctx, uint32_t thread, uint32_t functi
 /* What is no call: `visit` is told, if there is one. */
 static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_record_call *call)
 {
-	uint32_t function = cp_profile_outermost(w->p, call->function);
+	uint32_t function;
 
 	if (!visit)
 		return NULL;
+	function = visit == w->visitor->heap || visit == w->visitor->wait
+			   ? cp_profile_taker(w->p, call->function)
+			   : cp_profile_outermost(w->p, call->function);
 	/* What is in use depends on all that was allocated before, and on who frees it. */
 	if (visit != w->visitor->heap && (!cp_profile_accepts_call(w->p, call->thread, function) ||
 					  offset(w, call->ts_ns) < w->p->filter.from_ns))

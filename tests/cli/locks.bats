@@ -148,6 +148,17 @@ leave gives_up 0 null"
 		'["std::sync::Mutex",20,null]'
 }
 
+@test "Rust, optimised: who waits may be inlined into what the library calls it by" {
+	needs rustc
+	sed 's/inline(never)/inline(always)/' "$SOURCES/tests/tracees/contend_rust.rs" >waits.rs
+	rustc -O -g -o waits waits.rs
+	run nm -C waits
+	refute_output --partial waits_for_it
+	"$CPROF" run --locks -q -o x.data -- ./waits >out
+	assert_equal "$("$CPROF" report --json x.data | jq -c '[.locks[] |
+		select(.waited_in == "waits::waits_for_it") | .waits]')" '[20]'
+}
+
 @test "programs whose locks can't be watched are named, once" {
 	[ -x "$TRACEES/known_stack_musl" ] || skip 'musl-gcc is not installed'
 	run --separate-stderr "$CPROF" run --locks -q -o x.data -- "$TRACEES/known_stack_musl" --rounds=1

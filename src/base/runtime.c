@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/runtime.h"
+
+#include "base/text.h"
+
+/* Behind the type that a demangled template function returns:
+ * "void std::vector<int>::push_back(int)". */
+static const char *without_type(const char *name)
+{
+	const char *at, *begin = name;
+	int depth = 0;
+
+	if (cp_starts_with(name, "operator "))
+		return name;
+	for (at = name; *at; at++) {
+		if (*at == '<')
+			depth++;
+		else if (*at == '>')
+			depth -= depth != 0;
+		else if (!depth && *at == '(')
+			break;
+		else if (!depth && *at == ' ')
+			begin = at + 1;
+		if (!depth && begin == at && cp_starts_with(at, "operator"))
+			break;
+	}
+	return begin;
+}
+
+bool cp_starts_with_any(const char *text, const char *const *prefixes)
+{
+	for (; *prefixes; prefixes++)
+		if (cp_starts_with(text, *prefixes))
+			return true;
+	return false;
+}
+
+/* Of C's ways to both, in a program that has its own. */
+static bool is_of_c(const char *name)
+{
+	static const char *const names[] = { "malloc",	      "calloc",		"realloc",
+					     "reallocarray",  "free",		"strdup",
+					     "strndup",	      "memalign",	"mallocx",
+					     "rallocx",	      "dallocx",	"sdallocx",
+					     "aligned_alloc", "posix_memalign", NULL };
+	static const char *const begins[] = { "__lll_",	       "___pthread_", "__pthread_",
+					      "__GI_",	       "__libc_",     "pthread_mutex_",
+					      "pthread_cond_", "__gthread_",  "je_",
+					      "mi_",	       "tc_",	      NULL };
+
+	return cp_is_any(name, names) || cp_starts_with_any(name, begins);
+}
+
+static bool is_of_language(const char *name)
+{
+	static const char *const begins[] = {
+		"std::",    "__gnu_cxx::", "operator new", "operator delete",
+		"alloc::",  "core::",	   "hashbrown::",  "<std::",
+		"<alloc::", "<core::",	   "<hashbrown::", "__rust_",
+		"__rg_",    "__rdl_",	   "__rustc::",	   "_Zn",
+		"_Zd",	    NULL
+	};
+
+	return cp_starts_with_any(name, begins) || cp_starts_with_any(without_type(name), begins);
+}
+
+bool cp_name_is_runtime(const char *name)
+{
+	return is_of_c(name) || is_of_language(name);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names of what C, C++ and Rust have between a program and its memory and locks: nobody
+ * is told by them who takes those.
+ */
+#ifndef CP_BASE_RUNTIME_H
+#define CP_BASE_RUNTIME_H
+
+#include <stdbool.h>
+
+/* Of a demangled name. */
+bool cp_name_is_runtime(const char *name);
+/* With any of a list that ends with NULL? */
+bool cp_starts_with_any(const char *text, const char *const *prefixes);
+
+#endif
