@@ -141,8 +141,11 @@ static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
 	       (!fresh || add_site(&h->stacks, b->function, b->stack, key.thread));
 }
 
+enum removal { FREED, REPLACED /* by realloc() */ };
+
 /* The block at an address is no more. */
-static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, uint64_t now_ns)
+static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, enum removal how,
+			 uint64_t now_ns)
 {
 	struct cp_heap_block *b = &h->blocks.items[number];
 
@@ -154,7 +157,7 @@ static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, uint6
 		for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
 			take(&of[i]->left, b->size);
 			if (is_shown(h, now_ns))
-				add(&of[i]->freed, b->size);
+				add(how == FREED ? &of[i]->freed : &of[i]->replaced, b->size);
 		}
 		take(&h->left, b->size);
 		use(h, b->process, -(int64_t)b->size);
@@ -166,15 +169,15 @@ static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, uint6
 	h->spare.items[h->spare.count++] = number; /* there is room for all */
 }
 
-static bool remove_at(struct cp_heap *h, uint32_t process, uint64_t address, uint64_t not_after_ns,
-		      uint64_t now_ns)
+static bool remove_at(struct cp_heap *h, uint32_t process, uint64_t address, enum removal how,
+		      uint64_t not_after_ns, uint64_t now_ns)
 {
 	uint64_t key = key_of(process, address);
 	const uint64_t *number = cp_map_get(&h->live, key);
 
 	if (!number || h->blocks.items[*number].ts_ns > not_after_ns)
 		return false;
-	remove_block(h, key, (uint32_t)*number, now_ns);
+	remove_block(h, key, (uint32_t)*number, how, now_ns);
 	return true;
 }
 
@@ -182,16 +185,20 @@ static void count_block(struct cp_heap *h, const struct cp_heap_block *b)
 {
 	struct cp_heap_site *of[] = { &h->sites.items[b->site], &h->stacks.items[b->of_stack] };
 	bool shown = is_shown(h, b->ts_ns);
+	bool resized = shown && b->previous == b->address;
+	bool moved = shown && b->previous && !resized;
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
 		add(&of[i]->left, b->size);
 		if (shown)
 			add(&of[i]->allocated, b->size);
-		of[i]->moved += shown && b->previous;
+		of[i]->moved += moved;
+		of[i]->resized += resized;
 	}
-	h->moved += shown && b->previous;
-	if (shown && !b->previous)
+	h->moved += moved;
+	h->resized += resized;
+	if (shown)
 		add(&h->allocated, b->size);
 	add(&h->left, b->size);
 	use(h, b->process, (int64_t)b->size);
@@ -245,7 +252,7 @@ static void remove_all(struct cp_heap *h, uint32_t process, uint64_t now_ns)
 		if (h->blocks.items[number].process == process && !cp_vec_push(&gone, key))
 			break;
 	cp_vec_for_each(&gone, it)
-		remove_block(h, *it, (uint32_t)*cp_map_get(&h->live, *it), now_ns);
+		remove_block(h, *it, (uint32_t)*cp_map_get(&h->live, *it), FREED, now_ns);
 	cp_vec_free(&gone);
 }
 
@@ -266,7 +273,7 @@ static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
 
 static void follow_free(struct cp_heap *h, const struct cp_heap_block *b)
 {
-	bool known = remove_at(h, b->process, b->address, UINT64_MAX, b->ts_ns);
+	bool known = remove_at(h, b->process, b->address, FREED, UINT64_MAX, b->ts_ns);
 
 	if (!b->counts || !is_shown(h, b->ts_ns))
 		return;
@@ -298,10 +305,10 @@ CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 		follow_free(h, &b);
 		return NULL;
 	}
-	if (b.previous &&
-	    !remove_at(h, b.process, b.previous, call->ts_ns - call->duration_ns, call->ts_ns))
+	if (b.previous && !remove_at(h, b.process, b.previous, REPLACED,
+				     call->ts_ns - call->duration_ns, call->ts_ns))
 		h->unknown += b.counts && is_shown(h, call->ts_ns);
-	remove_at(h, b.process, b.address, UINT64_MAX, call->ts_ns);
+	remove_at(h, b.process, b.address, FREED, UINT64_MAX, call->ts_ns);
 	b.number = ++h->last_number;
 	return add_block(h, &b) ? NULL : cp_error_nomem();
 }

@@ -19,8 +19,9 @@ struct cp_heap_site {
 	uint32_t function; /* that asked for it */
 	uint32_t stack; /* CP_RECORD_NONE: of the function */
 	uint32_t thread; /* CP_RECORD_NONE: of all threads */
-	struct cp_heap_amount allocated, freed, left;
-	uint64_t moved; /* blocks that realloc() moved, or left where they were */
+	/* realloc() allocates anew, too, and replaces: allocated = freed + replaced + left */
+	struct cp_heap_amount allocated, freed, replaced, left;
+	uint64_t moved, resized; /* of what was allocated: by realloc(); where it was before */
 };
 
 struct cp_heap_sites {
@@ -55,7 +56,7 @@ struct cp_heap {
 	struct cp_map in_use; /* process -> bytes that it has now */
 	struct cp_map exec_ns; /* process -> when its program is replaced next */
 	uint64_t held; /* by an allocator, of the kernel's memory, at most */
-	uint64_t moved, unknown; /* unknown: freed or moved, allocated before */
+	uint64_t moved, resized, unknown; /* unknown: freed or moved, allocated before */
 	bool sampled; /* watching paused: what is left is not known */
 	bool cut;
 	uint64_t cut_ns; /* since then some are not told */

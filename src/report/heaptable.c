@@ -19,9 +19,10 @@ static bool was_asked_for(const struct cp_profile *p)
 /* ---- text ---- */
 
 static const struct cp_column columns[] = {
-	{ "bytes left", true, 0, false }, { "blocks left", true, 0, false },
-	{ "bytes", true, 0, false },	  { "blocks", true, 0, false },
-	{ "moved", true, 0, true },	  { "allocated in", false, 16, false },
+	{ "bytes left", true, 0, false },     { "blocks left", true, 0, false },
+	{ "bytes", true, 0, false },	      { "blocks", true, 0, false },
+	{ "moved", true, 0, true },	      { "resized", true, 0, true },
+	{ "allocated in", false, 16, false },
 };
 /* Of pieces of the time alone it is not known what is left. */
 #define COLUMNS_LEFT 2
@@ -42,7 +43,9 @@ static void details(const struct cp_heap *h, const struct cp_look *look, struct 
 	cp_add_count(&text, h->freed.blocks);
 	cp_buf_str(&text, " freed, ");
 	cp_add_count(&text, h->moved);
-	cp_buf_str(&text, " moved or resized");
+	cp_buf_str(&text, " moved, ");
+	cp_add_count(&text, h->resized);
+	cp_buf_str(&text, " resized in place");
 	if (!h->sampled) {
 		cp_buf_str(&text, "; at most ");
 		cp_add_plural(&text, h->most.bytes, "byte", "bytes");
@@ -61,7 +64,7 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (!h->allocated.blocks && !h->moved && !h->freed.blocks) {
+	if (!h->allocated.blocks && !h->freed.blocks) {
 		cp_report_title(out, look, "Allocations", "nothing was allocated");
 		return;
 	}
@@ -79,6 +82,14 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 	details(h, look, out);
 }
 
+static void some_cell(struct cp_table *t, uint64_t count)
+{
+	if (count)
+		cp_table_count(t, CP_PAINT_PLAIN, count);
+	else
+		cp_table_name(t, CP_PAINT_PLAIN, "");
+}
+
 static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp_heap_site *site)
 {
 	enum cp_paint left = site->left.blocks ? CP_PAINT_BOLD : CP_PAINT_DIM;
@@ -89,10 +100,8 @@ static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp
 	}
 	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.bytes);
 	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.blocks);
-	if (site->moved)
-		cp_table_count(t, CP_PAINT_PLAIN, site->moved);
-	else
-		cp_table_name(t, CP_PAINT_PLAIN, "");
+	some_cell(t, site->moved);
+	some_cell(t, site->resized);
 	cp_table_name(t, CP_PAINT_NAME, h->p->functions.items[site->function].name);
 }
 
@@ -237,7 +246,9 @@ static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, 
 	cp_json_str(j, "function", h->p->functions.items[site->function].name);
 	amount_json(j, "allocated", &site->allocated);
 	cp_json_u64(j, "moved", site->moved);
+	cp_json_u64(j, "resized", site->resized);
 	amount_json(j, "freed", &site->freed);
+	amount_json(j, "replaced", &site->replaced);
 	left_json(h, j, "left", &site->left);
 	if (site->stack != CP_RECORD_NONE) {
 		cp_json_begin(j, "stack", '[');
@@ -269,6 +280,7 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	amount_json(j, "allocated", &h.allocated);
 	cp_json_u64(j, "freed", h.freed.blocks);
 	cp_json_u64(j, "moved", h.moved);
+	cp_json_u64(j, "resized", h.resized);
 	cp_json_u64(j, "unknown", h.unknown);
 	left_json(&h, j, "most", &h.most);
 	left_json(&h, j, "left", &h.left);

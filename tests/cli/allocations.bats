@@ -13,10 +13,10 @@ setup() {
 	cd "$BATS_TEST_TMPDIR" || exit
 }
 
-# told [FILE]: allocated, their bytes, freed, moved, left, its bytes, unknown.
+# told [FILE]: allocated, their bytes, freed, moved or resized, left, its bytes, unknown.
 told() {
 	"$CPROF" report --json "${1-cprof.data}" | jq -r '.allocations |
-		"\(.allocated.blocks) \(.allocated.bytes) \(.freed) \(.moved) \(.left.blocks) \(.left.bytes) \(.unknown)"'
+		"\(.allocated.blocks) \(.allocated.bytes) \(.freed) \(.moved + .resized) \(.left.blocks) \(.left.bytes) \(.unknown)"'
 }
 
 # random_program: allocates, resizes and frees as chance has it, in threads, and
@@ -102,7 +102,7 @@ END
 	run --separate-stderr "$CPROF" run --allocs -- ./alloc1000
 	assert_success
 	[[ $stderr == *"Allocations  16,000 bytes in 1,000 blocks; left: nothing"* ]]
-	[[ $stderr == *"1,000 freed, 0 moved or resized; at most 16,000 bytes at once"* ]]
+	[[ $stderr == *"1,000 freed, 0 moved, 0 resized in place; at most 16,000 bytes at once"* ]]
 	assert_equal "$(told)" '1000 16000 1000 0 0 0 0'
 	run "$CPROF" report
 	assert_regex "$output" ' 0 +0 +16,000 +1,000 +main'
@@ -147,7 +147,7 @@ END
 	"$CPROF" run -q --allocs -- ./random 8 >out
 	run "$CPROF" report --json
 	assert_equal "$(jq -c '.allocations.functions[] | select(.function == "work") |
-		[.allocated.blocks - .moved, .moved, .left.blocks]' <<<"$output")" \
+		[.allocated.blocks - .moved - .resized, .moved + .resized, .left.blocks]' <<<"$output")" \
 		"[$(said allocated),$(said moved),$(said left)]"
 	assert_equal "$(jq .allocations.unknown <<<"$output")" 0
 	# Static, too.
@@ -155,8 +155,36 @@ END
 	"$CPROF" run -q --allocs -- ./random >out
 	run "$CPROF" report --json
 	assert_equal "$(jq -c '.allocations.functions[] | select(.function == "work") |
-		[.allocated.blocks - .moved, .moved, .left.blocks]' <<<"$output")" \
+		[.allocated.blocks - .moved - .resized, .moved + .resized, .left.blocks]' <<<"$output")" \
 		"[$(said allocated),$(said moved),$(said left)]"
+}
+
+@test "realloc: in place, moved and freed are told apart; sums are the rows', and valgrind's" {
+	needs valgrind
+	cat >grow.c <<'END'
+#include <stdlib.h>
+int main(void)
+{
+	char *p = malloc(10), *in_the_way;
+	for (int i = 0; i < 5; i++)
+		p = realloc(p, 10 << (2 * i));
+	in_the_way = malloc(100);
+	p = realloc(p, 100000);
+	free(p);
+	free(in_the_way);
+	return 0;
+}
+END
+	$CC -O0 -g -fno-builtin -o grow grow.c
+	valgrind ./grow 2>&1 | sed -n 's/.*heap usage: \([0-9,]*\) allocs, [0-9,]* frees, \([0-9,]*\) bytes.*/\2 bytes in \1 blocks/p' >want
+	"$CPROF" run -q --allocs -- ./grow
+	COLUMNS=200 "$CPROF" report --allocs >got
+	assert_equal "$(sed -n 's/^Allocations  \([^;]*\);.*/\1/p' got)" "$(cat want)"
+	grep -q '2 freed, 1 moved, 5 resized in place' got
+	assert_equal "$("$CPROF" report --json | jq -c '.allocations | [.allocated.blocks, .freed, .moved, .resized,
+		([.functions[].allocated.blocks] | add), ([.stacks[].allocated.bytes] | add) - .allocated.bytes,
+		([.functions[].freed.blocks] | add), ([.functions[].replaced.blocks] | add)]')" \
+		'[8,2,1,5,8,0,2,6]'
 }
 
 @test "realloc: moved blocks are pairs, others are resized, none of no bytes" {
@@ -192,7 +220,7 @@ END
 	assert_equal "$(jq -r 'select(.event == "resize") | "\(.address) \(.size)"' events)" "$to 2000"
 	assert_equal "$(jq -r '.event' events | sort | uniq -c | awk '{ printf "%s %s,", $2, $1 }')" \
 		'alloc 2,free 1,heap 1,move 1,resize 1,'
-	assert_equal "$(told)" '2 48 1 2 1 2000 0'
+	assert_equal "$(told)" '4 6048 1 2 1 2000 0'
 	run "$CPROF" replay
 	assert_regex "$output" "~ 4,000 bytes at $to, before at $from in main"
 	assert_regex "$output" '- 0x[0-9a-f]+ in main'
@@ -332,7 +360,7 @@ END
 	$CC -O2 -fno-builtin -g -o own own.c
 	"$CPROF" run -q --allocs -- ./own
 	assert_equal "$("$CPROF" report --json | jq -c '[.allocations.functions[] | select(.function ==
-		"main") | .allocated.blocks, .allocated.bytes, .moved, .left.blocks]')" '[102,24003,1,0]'
+		"main") | .allocated.blocks, .allocated.bytes, .moved + .resized, .left.blocks]')" '[102,24003,1,0]'
 }
 
 @test "a forked child frees what it has from its parent; another program's heap is another" {
