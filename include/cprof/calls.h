@@ -186,7 +186,9 @@ typedef struct cprof_call_statistics {
 	uint64_t rejected_late; /* on a breakpoint just removed */
 	uint64_t unmatched; /* leaves of calls entered before tracing began */
 	uint64_t functions, sites; /* armed */
-	uint64_t trap_ns; /* what a stop costs the program beyond the observed, calibrated */
+	uint64_t trap_ns; /* what a stop takes beyond the observed: the median of those measured */
+	uint64_t trap_low_ns, trap_high_ns; /* a tenth takes less than this, a tenth more */
+	uint64_t traps; /* how many were measured */
 } cprof_call_statistics;
 CPROF_API void cprof_get_call_statistics(cprof_call_statistics *ret);
 

@@ -313,6 +313,9 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.unmatched = c->unmatched,
 		.functions = c->armed_functions,
 		.sites = c->armed_sites,
-		.trap_ns = t->trap_ns,
+		.trap_ns = cp_histogram_quantile(t->trap, 500),
+		.trap_low_ns = cp_histogram_quantile(t->trap, 100),
+		.trap_high_ns = cp_histogram_quantile(t->trap, 900),
+		.traps = t->detours,
 	};
 }

@@ -29,11 +29,12 @@ struct cp_link_stats {
 	_Atomic uint64_t hits_inside; /* of them: jumps that stayed inside of their function */
 	_Atomic uint64_t hits_late; /* of them: on a breakpoint just removed */
 	_Atomic uint64_t hit_ns; /* what they took, of stopped_ns */
-	_Atomic uint64_t detours, trap_ns; /* stops to measure what one costs beyond stopped_ns */
+	_Atomic uint64_t detours; /* stops to measure what one costs beyond stopped_ns */
 	_Atomic uint64_t slow_stop_ns; /* CPU time that a slow one takes, and others don't */
 	_Atomic uint64_t full_ns; /* of stopped_ns, waits for room in the ring */
 	_Atomic uint64_t unready; /* held until the controller was ready, let go before */
 	_Atomic uint32_t hold[CP_HISTOGRAM];
+	_Atomic uint32_t trap[CP_HISTOGRAM]; /* what detours took */
 };
 
 unsigned cp_histogram_bucket(uint64_t ns);

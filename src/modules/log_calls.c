@@ -332,6 +332,9 @@ void log_calls_totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->call_sites = c.sites;
 	t->call_disarmed = log->disarmed;
 	t->trap_ns = c.trap_ns;
+	t->trap_low_ns = c.trap_low_ns;
+	t->trap_high_ns = c.trap_high_ns;
+	t->traps = c.traps;
 }
 
 void log_calls_free(cprof_profiler *log)

@@ -112,6 +112,7 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 {
 	struct cp_record_totals sum = { .ended = true };
 	double held = 0; /* medians have no sum: weighed by stops */
+	uint64_t measured = 0; /* most that stand behind a median */
 	size_t i;
 
 	for (i = 0; i < count; i++) {
@@ -145,8 +146,14 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.call_functions += t->call_functions;
 		sum.call_sites += t->call_sites;
 		sum.call_disarmed += t->call_disarmed;
-		if (t->trap_ns > sum.trap_ns)
+		if (t->traps >= measured)
 			sum.trap_ns = t->trap_ns;
+		measured = t->traps > measured ? t->traps : measured;
+		if (t->traps && (!sum.traps || t->trap_low_ns < sum.trap_low_ns))
+			sum.trap_low_ns = t->trap_low_ns;
+		if (t->trap_high_ns > sum.trap_high_ns)
+			sum.trap_high_ns = t->trap_high_ns;
+		sum.traps += t->traps;
 		sum.annotations += t->annotations;
 		sum.annotations_lost += t->annotations_lost;
 		sum.waited_ns += t->waited_ns;

@@ -374,7 +374,10 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(alloc_paused_ns) \
 	X(alloc_watched_ns) \
 	X(finished) \
-	X(cut_short)
+	X(cut_short) \
+	X(trap_low_ns) \
+	X(trap_high_ns) \
+	X(traps)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

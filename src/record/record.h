@@ -134,7 +134,9 @@ struct cp_record_totals {
 	uint64_t call_unmatched; /* leaves of what was entered before tracing began */
 	uint64_t call_functions, call_sites; /* traced */
 	uint64_t call_disarmed; /* functions, for being called too often */
-	uint64_t trap_ns; /* what a stop costs the program beyond stopped_ns, calibrated */
+	uint64_t trap_ns; /* what a stop costs the program beyond stopped_ns: the median of
+			     `traps` that were measured; */
+	uint64_t trap_low_ns, trap_high_ns, traps; /* of which a tenth is below, a tenth above */
 	uint64_t annotations, annotations_lost; /* record/annotations.h */
 	uint64_t waited_ns; /* of stopped_ns, because events came faster than they were read */
 	/* Allocations: how often watching them paused, and the time of these processes. */

@@ -343,8 +343,10 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_add_time(text, t->unsampled_ns);
 		cp_buf_str(text, " (");
 		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);
-		cp_buf_str(text, ") of the program's CPU time is missing above: it was used by "
-				 "threads that ended before their next sample");
+		cp_buf_str(text, ") of the program's CPU time is missing above: it was used ");
+		cp_buf_str(text, t->ended ? "by threads that ended before their next sample"
+					  : "after the last sample of a thread: before that "
+					    "ended, or before cprof left");
 		doubt(out, look, text);
 	}
 	if (cp_share(p->truncated.weight, p->total.weight) > 0.01) {
@@ -434,6 +436,35 @@ static void stops_row(const struct cp_record_totals *t, struct cp_buf *text)
 	}
 }
 
+#define TRAPS_ENOUGH 8 /* of fewer, any may have been delayed */
+
+/* How long stops take on their way depends on who else wants the CPUs. */
+static void trap_part(const struct cp_record_totals *t, struct cp_buf *text)
+{
+	bool few = t->traps && t->traps < TRAPS_ENOUGH;
+
+	if (!t->trap_ns)
+		return;
+	cp_buf_str(text, "; each stop takes ");
+	cp_add_time(text, few ? t->trap_low_ns : t->trap_ns);
+	if (few && t->trap_high_ns > t->trap_low_ns) {
+		cp_buf_str(text, " to ");
+		cp_add_time(text, t->trap_high_ns);
+	}
+	cp_buf_str(text, " more to get to cprof and back");
+	if (few) {
+		cp_buf_str(text, " (only ");
+		cp_add_plural(text, t->traps, "was", "were");
+		cp_buf_str(text, " measured)");
+	} else if (t->trap_high_ns > 2 * t->trap_low_ns) {
+		cp_buf_str(text, " (median; a tenth less than ");
+		cp_add_time(text, t->trap_low_ns);
+		cp_buf_str(text, ", a tenth more than ");
+		cp_add_time(text, t->trap_high_ns);
+		cp_buf_str(text, ")");
+	}
+}
+
 /* Stops at breakpoints, and what became of them. */
 static void calls_rows(const struct cp_record_totals *t, const struct cp_look *look,
 		       struct cp_buf *text, struct cp_buf *out)
@@ -466,11 +497,7 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 		cp_add_count(text, t->call_disarmed);
 		cp_buf_str(text, " no longer for being called too often");
 	}
-	if (t->trap_ns) {
-		cp_buf_str(text, "; each stop takes ");
-		cp_add_time(text, t->trap_ns);
-		cp_buf_str(text, " more to get to cprof and back");
-	}
+	trap_part(t, text);
 	row(out, look, "traced        ", text);
 }
 

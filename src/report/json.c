@@ -298,6 +298,11 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_u64(j, "call_sites", t->call_sites);
 	cp_json_u64(j, "disarmed", t->call_disarmed);
 	cp_json_u64(j, "trap_ns", t->trap_ns);
+	if (t->traps) {
+		cp_json_u64(j, "trap_low_ns", t->trap_low_ns);
+		cp_json_u64(j, "trap_high_ns", t->trap_high_ns);
+		cp_json_u64(j, "traps", t->traps);
+	}
 	cp_json_u64(j, "restarted", t->restarted);
 	cp_json_u64(j, "finished", t->finished);
 	cp_json_u64(j, "cut_short", t->cut_short);

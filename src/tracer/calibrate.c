@@ -79,16 +79,6 @@ static size_t sort_last(const uint64_t *last, size_t room, size_t count, uint64_
 	return n;
 }
 
-/* The median of the last ones: some threads were preempted or met a signal. Of
- * the first ones the shortest, for they come while all is cold. */
-static uint64_t median(const struct calibration *c)
-{
-	uint64_t sorted[CALIBRATIONS];
-	size_t n = sort_last(c->costs, CALIBRATIONS, c->trips, sorted);
-
-	return sorted[n < FIRST_HITS ? 0 : n / 2];
-}
-
 /* ---- what it takes of the thread's CPU time ---- */
 
 /* The clock of the scheduler is no better. */
@@ -162,15 +152,13 @@ struct stop_cost calibrate_cost(const struct calibration *c, uint64_t gap_ns, bo
 
 bool calibrate_seen(struct tracer *tr, struct thread *t, uint64_t pc, uint64_t seen_ns)
 {
-	struct calibration *c = &tr->calibration;
 	bool seen = t->detour && pc == t->detour + tr->trap_size;
 
 	t->detour = 0;
 	if (!seen)
 		return false;
-	c->costs[c->trips++ % CALIBRATIONS] = seen_ns - t->resumed_ns;
 	own_account(tr, t, seen_ns, true);
-	tr->link->shared->stats.trap_ns = median(c);
+	tr->link->shared->stats.trap[cp_histogram_bucket(seen_ns - t->resumed_ns)]++;
 	tr->link->shared->stats.detours++;
 	return true;
 }

@@ -33,8 +33,7 @@ struct calibration_class {
 struct calibration {
 	uint64_t hits;
 	bool due;
-	size_t trips, count; /* so far; of the last ones is kept: */
-	uint64_t costs[CALIBRATIONS]; /* by trip, ns from being let go to being seen again */
+	size_t count; /* so far; of the last ones is kept: */
 	uint64_t run_ns[CALIBRATIONS]; /* as calibrate_add() got them */
 	struct stop_cost cost; /* of all kinds */
 	size_t gap_count;

@@ -349,6 +349,30 @@ for row in sys.stdin:
 		"$(jq -c '[.calls.threads[] | .total_ns] | sort' report.json)"
 }
 
+@test "what a stop takes is told as it was measured: by how many, from what to what" {
+	desk | made cprof.data
+	report
+	assert_line --partial 'each stop takes 2.00 µs more to get to cprof and back'
+	refute_output --partial 'measured'
+	desk | sed 's/trap_ns=2000/trap_ns=2000 trap_low_ns=1900 trap_high_ns=8800000 traps=63/' | made cprof.data
+	COLUMNS=200 report
+	assert_line --partial 'takes 2.00 µs more to get to cprof and back (median; a tenth less than 1.90 µs, a tenth more than 8.80 ms)'
+	desk | sed 's/trap_ns=2000/trap_ns=8800000 trap_low_ns=1900 trap_high_ns=8800000 traps=2/' | made cprof.data
+	COLUMNS=200 report
+	assert_line --partial 'takes 1.90 µs to 8.80 ms more to get to cprof and back (only 2 were measured)'
+	run jq -c '.overhead | [.trap_ns, .trap_low_ns, .trap_high_ns, .traps]' <<<"$("$CPROF" report --json)"
+	assert_output '[8800000,1900,8800000,2]'
+}
+
+@test "CPU time after the last samples is only put down to threads that ended where they have" {
+	workshop | sed 's/ status=0/ unsampled_ns=100000000&/; s/^totals /&cpu_ns=1000000000 /' | made cprof.data
+	COLUMNS=200 report
+	assert_line --partial 'is missing above: it was used by threads that ended before their next sample'
+	workshop | sed 's/ status=0/ unsampled_ns=100000000/; s/^totals /&cpu_ns=1000000000 /' | made cprof.data
+	COLUMNS=200 report
+	assert_line --partial 'it was used after the last sample of a thread: before that ended, or before cprof left'
+}
+
 @test "report --json of calls agrees with the events of replay" {
 	for recording in desk 'busy_desk 5000'; do
 		$recording | made cprof.data

@@ -385,6 +385,9 @@ static void read_totals(struct cp_record_totals *t, char *text)
 		     KEY(call_sites),
 		     KEY(call_disarmed),
 		     KEY(trap_ns),
+		     KEY(trap_low_ns),
+		     KEY(trap_high_ns),
+		     KEY(traps),
 		     KEY(annotations_lost) };
 #undef KEY
 	char *one, *value;
