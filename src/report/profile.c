@@ -345,6 +345,14 @@ static CP_ERROR prepare_walk(struct cp_profile *p)
 
 /* ---- adding up ---- */
 
+void cp_cost_add_total(struct cp_cost *to, const struct cp_hit *hit, bool by_calls, bool begins)
+{
+	to->weight += hit->cost.weight;
+	to->ticks += hit->cost.ticks;
+	if (by_calls && begins)
+		cp_net_add_sum(&to->sum, &hit->whole);
+}
+
 static CP_ERROR add_hits(struct cp_profile *p)
 {
 	const struct cp_record_sample *s = cp_record_samples(p->record);

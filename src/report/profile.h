@@ -146,14 +146,7 @@ struct cp_hit_heap {
 
 /* Adds a hit to the total of something in its stack. By calls, that is the time of the
  * calls in it that `begins` says are of this very hit; those around them have their own. */
-static inline void cp_cost_add_total(struct cp_cost *to, const struct cp_hit *hit, bool by_calls,
-				     bool begins)
-{
-	to->weight += hit->cost.weight;
-	to->ticks += hit->cost.ticks;
-	if (by_calls && begins)
-		cp_net_add_sum(&to->sum, &hit->whole);
-}
+void cp_cost_add_total(struct cp_cost *to, const struct cp_hit *hit, bool by_calls, bool begins);
 
 struct cp_profile {
 	const struct cp_record *record; /* borrowed */
