@@ -17,6 +17,7 @@ struct walk {
 	void *ctx;
 	uint64_t end_ns; /* of the recording */
 	uint64_t last_id;
+	bool missing; /* some events may be */
 	struct thread *threads; /* by number */
 	struct cp_map again; /* thread, function: how many are open */
 	CP_VEC(struct cp_span *) blocks;
@@ -198,7 +199,9 @@ static struct cp_error *leave(struct walk *w, const struct cp_record_call *call)
 		place = t->open.count;
 	}
 	span = t->open.items[place - 1];
-	for (i = t->open.count; i > place; i--) {
+	/* Who is deeper is in it, and its end is missing; if none is, it is in a coroutine
+	 * that rests. */
+	for (i = t->open.count; w->missing && i > place; i--) {
 		if (t->open.items[i - 1]->depth > span->depth)
 			CP_TRY(abandon(w, t, i - 1, CP_SPAN_LOST, offset(w, call->ts_ns)));
 	}
@@ -304,10 +307,20 @@ static struct cp_error *walk(struct walk *w)
 	return rest(w);
 }
 
+static bool is_missing_events(const struct cp_record *r)
+{
+	const struct cp_record_damage *d = cp_record_damage(r);
+
+	return d->bad_chunks || d->missing_bytes || d->dropped || d->lost ||
+	       cp_record_final(r)->calls_lost;
+}
+
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor, void *ctx)
 {
 	const struct cp_record_totals *t = cp_record_final(p->record);
-	struct walk w = { .p = p, .visitor = visitor, .ctx = ctx };
+	struct walk w = {
+		.p = p, .visitor = visitor, .ctx = ctx, .missing = is_missing_events(p->record)
+	};
 	struct cp_error *err;
 	size_t i;
 

@@ -147,6 +147,11 @@ either three"
 yield_deep enter=$((2 * calls)) leave=$((2 * calls)) tail_call=0 unwind=0"
 	# As deep as they are.
 	assert_equal "$("$CPROF" replay --json x.data | jq -s 'map(.depth) | max')" 25
+	# Text and tables know as many as the events: who rests is not over.
+	"$CPROF" replay x.data >text
+	refute_regex "$(grep -m 1 'end was lost' text)" .
+	assert_equal "$("$CPROF" report --json x.data | jq .calls.calls)" \
+		"$("$CPROF" replay --json x.data | grep -c '"event":"enter"')"
 }
 
 @test "room for breakpoints leaves the heap room" {
