@@ -398,6 +398,7 @@ static void add_images(struct cp_sums *s, struct cp_coverage *c)
 	}
 	cp_sums_settle_structors(s);
 	c->counted = flags & CP_COVERAGE_COUNTED;
+	c->optimised = s->optimised;
 	c->exact_branches = flags & CP_COVERAGE_EXACT_BRANCHES;
 	c->no_branches = flags & CP_COVERAGE_NO_BRANCHES;
 }

@@ -96,6 +96,7 @@ struct cp_coverage {
 	struct cp_coverage_totals totals; /* of the files and binaries */
 	struct cp_coverage_totals changed;
 	bool counted; /* exact counts; else 0 and 1 */
+	bool optimised; /* some of the code, as far as that shows: counts are the code's */
 	bool exact_branches, no_branches;
 	const char *root; /* absolute; what names are relative to */
 	uint64_t timestamp_ns; /* real time of the recording's start */

@@ -47,7 +47,10 @@ static void facts(struct cp_buf *out, const struct cp_coverage *c)
 	cp_buf_str(out, "<dl class=\"facts\">\n");
 	fact(out, "Command", c->command);
 	when(out, c->timestamp_ns);
-	fact(out, "Counts", c->counted ? "exact" : "whether it ran, not how often");
+	fact(out, "Counts",
+	     !c->counted    ? "whether it ran, not how often"
+	     : c->optimised ? "of optimised code"
+			    : "exact");
 	fact(out, "Branches",
 	     c->no_branches ? "not watched"
 	     : c->exact_branches

@@ -115,6 +115,8 @@ void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j)
 	}
 	cp_lefts_json(j, &c->left);
 	cp_json_bool(j, "counted", c->counted);
+	if (c->counted)
+		cp_json_bool(j, "counts_of_optimised", c->optimised);
 	cp_json_begin(j, "files", '[');
 	cp_vec_for_each(&c->files, f)
 		file(j, c, f);

@@ -144,6 +144,9 @@ void cp_pages_notes(struct cp_buf *out, const struct cp_coverage *c,
 		    const struct cp_coverage_totals *t)
 {
 	note_left(out, c);
+	if (c->counted && c->optimised)
+		cp_buf_str(out, "<li>Code is optimised: it was run as often as said, its lines may "
+				"have been more or less often.</li>\n");
 	if (t->uncertain) {
 		cp_buf_str(out, "<li>");
 		cp_add_plural(out, t->uncertain, "line is", "lines are");

@@ -271,6 +271,7 @@ static void set_owners(struct adding *a)
 		self.function = find_function(a->s, a->file, a->line, f->name, f->linkage);
 	a->owners.count = 0;
 	ok(a->s, cp_vec_push(&a->owners, self));
+	a->s->optimised |= f->inline_count;
 	for (i = 0; i < f->inline_count; i++) {
 		const struct cp_coverage_inline *in = &a->c->inlines[f->first_inline + i];
 		uint32_t file = file_of(a, in->file);
@@ -526,6 +527,7 @@ static size_t add_line(struct adding *a, size_t i, bool *begins)
 			break;
 		line->begins |= it->flags & CP_COVERAGE_ROW_STATEMENT;
 		line->has_code |= !(it->flags & CP_COVERAGE_ROW_EMPTY);
+		a->s->optimised |= !line->has_code;
 		add_spot(&ran, it, a->c->blocks[it->block].count, it->block != last);
 		last = it->block;
 	}

@@ -77,6 +77,7 @@ struct cp_sums {
 	CP_VEC(struct cp_function_sum) functions, binary_functions;
 	struct cp_interner function_keys, binary_keys;
 	struct cp_coverage_totals totals; /* what no file has: functions not decoded */
+	bool optimised; /* by inlined calls, or statements that lost their instructions */
 	bool no_memory;
 };
 

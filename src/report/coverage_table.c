@@ -237,8 +237,15 @@ static bool is_missing(const struct cp_covered_file *f)
 static void notes(const struct cp_coverage *c, const struct cp_look *look, struct cp_buf *out)
 {
 	const struct cp_coverage_totals *t = &c->totals;
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	left_note(c, look, out);
+	if (c->counted && c->optimised) {
+		cp_buf_str(&text,
+			   "code is optimised: it was run as often as said, its lines may have "
+			   "been more or less often");
+		note(out, look, &text);
+	}
 	file_note(out, look, c, is_newer,
 		  " was changed after the program was built: its lines may be others by now",
 		  " were changed after the program was built: their lines may be others by now");

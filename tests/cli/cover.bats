@@ -455,3 +455,29 @@ agrees() {
 	grep -q "$percent%</strong>.*<small>4 of $all, $unknown unknown</small>" h/index.html
 	grep -qx "BRF:$total" x
 }
+
+@test "--count says where code is optimised: its counts are not those of lines" {
+	needs jq
+	cat >sums.c <<-'END'
+		#include <stdio.h>
+		static int square(int n) { return n * n; }
+		int main(int argc, char **argv)
+		{
+			int i, t = 0;
+			for (i = 0; i < argc + 9; i++)
+				t += square(i);
+			printf("%d\n", t);
+			return !argv;
+		}
+	END
+	local level
+	for level in 0 2; do
+		gcc -g -O$level -o sums sums.c
+		"$CPROF" cover --count -o d$level -- ./sums >out$level 2>err$level
+		"$CPROF" report --json d$level | jq -c '.. | .counts_of_optimised? // empty' >json$level
+	done
+	[ ! -s json0 ]
+	! grep -q 'code is optimised' out0 err0 || return 1
+	[ "$(cat json2)" = true ]
+	cat out2 err2 | grep -q 'code is optimised: it was run as often as said'
+}
