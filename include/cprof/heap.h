@@ -41,6 +41,13 @@ extern "C" {
  * Mono: mono_profiler_enable_allocations. */
 CPROF_API bool cprof_profiler_enable_allocations(void);
 
+/* The same of a sample, one block about every so many bytes, if nobody asks for all of
+ * them; of several the least counts. A block of s bytes is told with a probability of
+ * p = 1 - exp(-s/every) and stands for 1/p blocks; what was told is told when it is
+ * freed. Each allocation still costs a stop, and where it is freed another. False: too
+ * late, or 0. [init] */
+CPROF_API bool cprof_profiler_sample_allocations(uint64_t every);
+
 /* More of the event being delivered. [cb] */
 typedef struct cprof_allocation {
 	const cprof_function *function; /* that the program called; NULL: not known */
@@ -56,6 +63,8 @@ CPROF_API bool cprof_current_allocation(cprof_allocation *ret);
 typedef struct cprof_allocation_statistics {
 	uint64_t pauses; /* 0: all allocations were seen */
 	uint64_t paused_ns, watched_ns; /* of these processes' time */
+	uint64_t every; /* bytes from one to the next that is told; 0: all are */
+	uint64_t passed; /* stops for what is not */
 } cprof_allocation_statistics;
 CPROF_API void cprof_get_allocation_statistics(cprof_allocation_statistics *ret);
 

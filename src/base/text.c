@@ -248,15 +248,14 @@ bool cp_parse_u64(const char *text, uint64_t max, uint64_t *ret)
 	return true;
 }
 
-bool cp_parse_duration(const char *text, uint64_t *ns_ret)
+struct unit {
+	const char *name;
+	double times;
+};
+
+/* A number and one of `units`, which end without name. */
+static bool parse_amount(const char *text, const struct unit *units, uint64_t *ret)
 {
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {
-		{ "", 1e9 }, { "s", 1e9 },  { "ms", 1e6 },   { "us", 1e3 },
-		{ "ns", 1 }, { "m", 60e9 }, { "min", 60e9 }, { "h", 3600e9 },
-	};
 	double value;
 	char *end;
 	size_t i;
@@ -267,15 +266,34 @@ bool cp_parse_duration(const char *text, uint64_t *ns_ret)
 	value = strtod(text, &end);
 	if (errno || end == text || value < 0)
 		return false;
-	for (i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(end, units[i].unit))
+	for (i = 0; units[i].name; i++) {
+		if (strcmp(end, units[i].name))
 			continue;
-		if (value * units[i].ns >= 9e18)
+		if (value * units[i].times >= 9e18)
 			return false;
-		*ns_ret = (uint64_t)(value * units[i].ns + 0.5);
+		*ret = (uint64_t)(value * units[i].times + 0.5);
 		return true;
 	}
 	return false;
+}
+
+bool cp_parse_duration(const char *text, uint64_t *ns_ret)
+{
+	static const struct unit units[] = { { "", 1e9 },     { "s", 1e9 },    { "ms", 1e6 },
+					     { "us", 1e3 },   { "ns", 1 },     { "m", 60e9 },
+					     { "min", 60e9 }, { "h", 3.6e12 }, { NULL, 0 } };
+
+	return parse_amount(text, units, ns_ret);
+}
+
+bool cp_parse_bytes(const char *text, uint64_t *ret)
+{
+	static const struct unit units[] = { { "", 1 },		{ "K", 0x1p10 },
+					     { "KiB", 0x1p10 }, { "M", 0x1p20 },
+					     { "MiB", 0x1p20 }, { "G", 0x1p30 },
+					     { "GiB", 0x1p30 }, { NULL, 0 } };
+
+	return parse_amount(text, units, ret);
 }
 
 #define NEAR_LONGEST 64u /* longer names are not compared */

@@ -104,9 +104,10 @@ const struct cp_option cp_calls_options[] = {
 	{ "fast", 0, CP_OPTION_TRUE, AT(fast),
 	  .help = "calls and their times alone: one stop an event, in which nothing is read; "
 		  "refuses what would cost more" },
-	{ "allocs", 0, CP_OPTION_TRUE, AT(allocs),
+	{ "allocs", 0, CP_OPTION_BYTES, AT(allocs), .value = "BYTES", .absent = "all",
 	  .help = "record what malloc, new and their like allocate, move and free, with stacks: "
-		  "what is live, what was never freed. With or without --trace" },
+		  "what is live, what was never freed; with BYTES a sample, one block about "
+		  "every so many bytes. With or without --trace" },
 	{ "exceptions", 0, CP_OPTION_TRUE, AT(exceptions),
 	  .help = "record exceptions thrown and caught (C++, Rust panics, ...), with or without "
 		  "--trace" },

@@ -185,6 +185,8 @@ static void describe_others(struct cp_buf *desc, const struct cp_calls_options *
 		return;
 	cp_buf_printf(desc, "%s%s%s", c->exceptions ? ",exceptions" : "", c->locks ? ",locks" : "",
 		      c->allocs ? ",allocs" : "");
+	if (c->allocs && c->allocs != CP_BYTES_ALL)
+		cp_buf_printf(desc, "=%" PRIu64, c->allocs);
 	if (c->trace.count)
 		return; /* the rest was said */
 	if (c->stack)

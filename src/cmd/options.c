@@ -168,6 +168,16 @@ static struct cp_error *take_value(struct match m, const char *text)
 					    o->name, text);
 		*(uint64_t *)m.value = number;
 		return NULL;
+	case CP_OPTION_BYTES:
+		if (text == o->absent)
+			number = CP_BYTES_ALL;
+		else if (!cp_parse_bytes(text, &number) || !number)
+			return cp_error_new(CP_ERR_USAGE, 0,
+					    "--%s takes a number of bytes such as 4096, 512K or "
+					    "1M, not '%s'",
+					    o->name, text);
+		*(uint64_t *)m.value = number;
+		return NULL;
 	case CP_OPTION_PERCENT:
 		if (!parse_percent(text, m.value))
 			return cp_error_new(CP_ERR_USAGE, 0,

@@ -51,8 +51,11 @@ enum cp_option_kind {
 	CP_OPTION_DURATION, /* uint64_t: ns, more than 0 */
 	CP_OPTION_WAIT, /* the same, or none: 0, or all: UINT64_MAX */
 	CP_OPTION_PERCENT, /* double: 0 to 100; "80", "80.5", "80%" */
+	CP_OPTION_BYTES, /* uint64_t: more than 0, "512K"; without a value, `absent`: CP_BYTES_ALL */
 	CP_OPTION_CHOICE, /* unsigned: the index in `choices` */
 };
+
+#define CP_BYTES_ALL UINT64_MAX
 
 struct cp_texts {
 	const char **items; /* owned array of borrowed strings; a NULL follows the last; or NULL */
@@ -69,7 +72,7 @@ struct cp_option {
 	uint64_t min, max;
 	const char *const *choices; /* ends with NULL */
 	enum cp_completes completes;
-	const char *absent; /* of texts: what --name without '=' stands for; NULL: a value is
+	const char *absent; /* of texts, bytes: what --name without '=' stands for; NULL: a value is
 			       needed, and may be the next word */
 };
 

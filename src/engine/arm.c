@@ -198,6 +198,8 @@ static bool add_function(struct batch *b, uint32_t number)
 		group.flags |= CP_GROUP_LIBRARY;
 	if (t->signature && cp_signature_result_is_kept(t->signature))
 		group.flags |= CP_GROUP_KEEPS;
+	if (engine_role_sampled(b->image->process->session, t, &group.heap))
+		group.flags |= CP_GROUP_SAMPLED;
 	set_ranges(b, t, &group);
 	if (!cp_vec_push(&b->groups, group))
 		return false;
@@ -608,10 +610,28 @@ static void share_slot(const cprof_image *image, uint64_t address)
 	}
 }
 
+/* A group's number, beside those of calls.h. */
+#define ENGINE_GROUP_SAMPLED_RETURNS 0xffffffe0u
+
+/* Of what is sampled, who returns is seen only if its call was chosen. */
+static struct cp_site_group returns_group(const cprof_session *s, uint32_t site)
+{
+	const struct engine_calls *c = s->calls;
+	struct cp_site_group group = { .id = ENGINE_GROUP_RETURNS };
+
+	if (site < c->sites.count && c->sites.items[site].traced != ENGINE_NO_FUNCTION &&
+	    engine_role_sampled(s, c->traced.items[c->sites.items[site].traced], &group.heap) &&
+	    !group.heap.others) {
+		group.id = ENGINE_GROUP_SAMPLED_RETURNS;
+		group.flags = CP_GROUP_SAMPLED;
+	}
+	return group;
+}
+
 void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 {
 	const struct engine_text *text = engine_find_text(p, address);
-	const struct cp_site_group group = { .id = ENGINE_GROUP_RETURNS };
+	const struct cp_site_group group = returns_group(p->session, site);
 	struct batch b = { .calls = p->session->calls };
 	uint8_t code[16];
 	struct cp_insn insn;

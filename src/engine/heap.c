@@ -30,6 +30,10 @@
 
 #define CALL_MAX 8 /* bytes before a return address that are looked at */
 #define IS_FREE 0 /* instead of a time */
+/* Flags of a call, of a sample: it is none of it; only what it moves is, and not
+ * what that becomes. */
+#define CALL_IGNORED 0x200u
+#define CALL_PASSED 0x400u
 
 /* Addresses that a process was seen to allocate -> when that was, last. */
 struct blocks {
@@ -43,6 +47,8 @@ struct engine_heap {
 	bool found; /* any such function, in any image */
 	CP_VEC(struct blocks) blocks;
 	cprof_allocation_statistics statistics; /* of processes that had pauses */
+	uint64_t every; /* one about every so many bytes is told; 0: all are */
+	bool all; /* somebody wants to be told of all */
 	cprof_allocation current;
 	bool has_current;
 };
@@ -61,7 +67,28 @@ bool cprof_profiler_enable_allocations(void)
 
 	if (c && !c->heap)
 		c->heap = calloc(1, sizeof(*c->heap));
+	if (c && c->heap)
+		c->heap->all = true;
 	return c && c->heap;
+}
+
+bool cprof_profiler_sample_allocations(uint64_t every)
+{
+	cprof_session *s = cprof_session_current();
+	bool all = s && s->calls && s->calls->heap && s->calls->heap->all;
+	struct engine_heap *h;
+
+	if (!every || !cprof_profiler_enable_allocations())
+		return false;
+	h = s->calls->heap;
+	h->all = all;
+	h->every = h->every && h->every < every ? h->every : every;
+	return true;
+}
+
+uint64_t engine_heap_every(const cprof_session *s)
+{
+	return engine_heap_wanted(s) && !s->calls->heap->all ? s->calls->heap->every : 0;
 }
 
 void engine_heap_free(struct engine_calls *c)
@@ -188,36 +215,49 @@ static uint64_t product(uint64_t count, uint64_t size)
 	return __builtin_mul_overflow(count, size, &ret) ? UINT64_MAX : ret;
 }
 
+#define NONE 0xff
+/* The positions of arguments: bytes are the product of two; an address that is freed
+ * or moved; one that the answer is written to. */
+static const struct {
+	uint8_t size, times, address, where;
+} arguments[ENGINE_ROLES] = {
+	[ENGINE_ROLE_MALLOC] = { 0, NONE, NONE, NONE },
+	[ENGINE_ROLE_CALLOC] = { 0, 1, NONE, NONE },
+	[ENGINE_ROLE_ALIGNED] = { 1, NONE, NONE, NONE },
+	[ENGINE_ROLE_POSIX] = { 2, NONE, NONE, 0 },
+	[ENGINE_ROLE_REALLOC] = { 1, NONE, 0, NONE },
+	[ENGINE_ROLE_REALLOCARRAY] = { 1, 2, 0, NONE },
+	[ENGINE_ROLE_RUST_REALLOC] = { 3, NONE, 0, NONE },
+	[ENGINE_ROLE_FREE] = { NONE, NONE, 0, NONE },
+};
+
+static uint8_t register_of(uint8_t position)
+{
+	return position == NONE ? CP_NO_REG : cp_arch_host()->args[position];
+}
+
+void engine_heap_probe(uint8_t role, struct cp_heap_probe *ret)
+{
+	*ret = (struct cp_heap_probe){
+		.size = register_of(arguments[role].size),
+		.times = register_of(arguments[role].times),
+		.address = register_of(arguments[role].address),
+		.where = register_of(arguments[role].where),
+	};
+}
+
 /* What the call asks for: words[0] bytes, words[1] an address. */
 static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t *words)
 {
-	switch (role) {
-	case ENGINE_ROLE_MALLOC:
-		words[0] = engine_role_argument(hit, 0);
-		break;
-	case ENGINE_ROLE_CALLOC:
-		words[0] = product(engine_role_argument(hit, 0), engine_role_argument(hit, 1));
-		break;
-	case ENGINE_ROLE_ALIGNED:
-		words[0] = engine_role_argument(hit, 1);
-		break;
-	case ENGINE_ROLE_POSIX:
-		words[0] = engine_role_argument(hit, 2);
-		words[1] = engine_role_argument(hit, 0);
-		break;
-	case ENGINE_ROLE_REALLOC:
-		words[0] = engine_role_argument(hit, 1);
-		words[1] = engine_role_argument(hit, 0);
-		break;
-	case ENGINE_ROLE_REALLOCARRAY:
-		words[0] = product(engine_role_argument(hit, 1), engine_role_argument(hit, 2));
-		words[1] = engine_role_argument(hit, 0);
-		break;
-	case ENGINE_ROLE_RUST_REALLOC:
-		words[0] = engine_role_argument(hit, 3);
-		words[1] = engine_role_argument(hit, 0);
-		break;
-	}
+	uint8_t times = arguments[role].times, address = arguments[role].address;
+
+	if (address == NONE)
+		address = arguments[role].where;
+	words[0] = engine_role_argument(hit, arguments[role].size);
+	if (times != NONE)
+		words[0] = product(words[0], engine_role_argument(hit, times));
+	if (address != NONE)
+		words[1] = engine_role_argument(hit, address);
 }
 
 /* Of a process, made when it isn't there; NULL without memory. */
@@ -316,6 +356,33 @@ static bool is_internal(cprof_process *p, const struct engine_hit *hit)
 	       target == hit->event->pc - image->bias;
 }
 
+/* Did an allocator make the call that this is about? What is open around it does not
+ * tell: one that threw an exception is gone, and nothing of it was seen; of a sample,
+ * nothing is open. So the stack is asked; where it can't be walked, `unless` it is. */
+static bool is_inner(cprof_session *s, bool unless)
+{
+	bool behind = s->calls->sites.items[s->current.hit->site].kind == ENGINE_SITE_RETURN;
+	enum cp_unwind_end end;
+	size_t count, i;
+
+	if (!s->current.walkable || !engine_walk(s, NULL, false, &count, &end))
+		return unless;
+	for (i = behind ? 0 : 1; i < count; i++) {
+		uint64_t pc = s->frames[i].pc.v - (i != 0);
+		const struct engine_text *text = engine_find_text(s->current.process, pc);
+
+		if (text && engine_role_allocates_at(s, text->image, pc))
+			return true;
+	}
+	return false;
+}
+
+/* Of a sample: is it one of it? */
+static bool is_chosen(const cprof_session *s, const struct engine_hit *hit)
+{
+	return !engine_heap_every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
+}
+
 static bool on_free(cprof_session *s, const struct engine_hit *hit)
 {
 	cprof_process *p = s->current.process;
@@ -323,11 +390,11 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 			       .begin_ns = hit->event->e.ts_ns };
 	const struct cp_call *around;
 
-	if (!a.address || is_internal(p, hit))
+	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit))
 		return false;
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(p->shadow, hit->event->e.tid);
-	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED)) ||
+	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED) && is_inner(s, true)) ||
 	    !set_free(s->calls->heap, p, a.address, UINT64_MAX))
 		return false;
 	a.function = engine_role_function(s, hit);
@@ -352,6 +419,10 @@ bool engine_heap_entered(cprof_session *s, uint8_t role, const struct engine_hit
 		call->words[2] = (uintptr_t)called(ended);
 	note_arguments(role, hit, call->words);
 	call->flags |= CP_CALL_MARKS;
+	if (!is_chosen(s, hit))
+		call->flags |= CALL_IGNORED;
+	if (hit->event->e.flags & CP_HIT_PASSED)
+		call->flags |= CALL_PASSED;
 	return false;
 }
 
@@ -389,13 +460,15 @@ bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *
 		.begin_ns = call->enter_ns,
 	};
 	uint64_t before = again ? call->words[1] : 0;
+	bool marked = call->flags & CP_CALL_MARKED;
 
-	if (call->flags & CP_CALL_MARKED)
+	if (call->flags & CALL_IGNORED || ((marked || engine_heap_every(s)) && is_inner(s, marked)))
 		return false;
-	if (!a.address) {
-		if (!before || a.size)
+	if (!a.address || call->flags & CALL_PASSED) {
+		if (!before || (a.size && !a.address))
 			return false;
 		a.address = before; /* of no bytes: freed */
+		a.size = 0;
 		set_free(s->calls->heap, p, before, call->enter_ns);
 		tell(s, &a, FREED);
 		return true;
@@ -447,6 +520,8 @@ void cprof_get_allocation_statistics(cprof_allocation_statistics *ret)
 	if (!s || !engine_heap_wanted(s))
 		return;
 	*ret = s->calls->heap->statistics;
+	ret->every = engine_heap_every(s);
+	ret->passed = s->link.shared->stats.hits_passed;
 	cp_vec_for_each(&s->calls->heap->blocks, b)
 		add_watched(b, s->calls->now_ns, ret);
 }

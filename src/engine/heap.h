@@ -13,6 +13,10 @@ void engine_heap_free(struct engine_calls *c);
 /* What a function is for, by its linkage name, without version, in the library or
  * program `image`: enum engine_role. */
 uint8_t engine_heap_role(const char *image, const char *name, size_t length, bool local);
+/* Where a function with that role has what a sample depends on. */
+void engine_heap_probe(uint8_t role, struct cp_heap_probe *ret);
+/* One about every so many bytes is told; 0: all are. */
+uint64_t engine_heap_every(const cprof_session *s);
 /* There is one. */
 void engine_heap_found(cprof_session *s);
 

@@ -68,6 +68,34 @@ bool engine_role_pauses(const struct engine_traced *t)
 	return roles[t->role].family == HEAP && !engine_traced_by_others(t);
 }
 
+bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
+			 struct cp_heap_probe *ret)
+{
+	if (roles[t->role].family != HEAP || !engine_heap_every(s))
+		return false;
+	engine_heap_probe(t->role, ret);
+	ret->every = engine_heap_every(s);
+	ret->others = engine_traced_by_others(t);
+	return true;
+}
+
+bool engine_role_allocates_at(const cprof_session *s, const cprof_image *image, uint64_t address)
+{
+	struct engine_traced *const *t;
+	size_t i;
+
+	cp_vec_for_each(&s->calls->traced, t) {
+		if ((*t)->assembly != image->assembly || roles[(*t)->role].family != HEAP ||
+		    (*t)->role == ENGINE_ROLE_FREE)
+			continue;
+		for (i = 0; i < CP_GROUP_RANGES && (*t)->ranges[i].end; i++)
+			if (address - image->bias >= (*t)->ranges[i].start &&
+			    address - image->bias < (*t)->ranges[i].end)
+				return true;
+	}
+	return false;
+}
+
 unsigned engine_role_captures(const struct engine_traced *t, enum engine_site_kind kind)
 {
 	return kind == ENGINE_SITE_ENTRY ? roles[t->role].entry : roles[t->role].leave;

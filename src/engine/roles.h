@@ -79,6 +79,11 @@ bool engine_role_entry_alone(const struct engine_traced *t);
 bool engine_role_wants_return(const struct engine_traced *t);
 /* Called too often it pauses, with its like, instead of not being watched any more. */
 bool engine_role_pauses(const struct engine_traced *t);
+/* Of what it allocates or frees only a sample matters: what the tracer has to know. */
+bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
+			 struct cp_heap_probe *ret);
+/* Is that address, where it is mapped, in a function that allocates? */
+bool engine_role_allocates_at(const cprof_session *s, const cprof_image *image, uint64_t address);
 /* What is captured at a site of it: CP_SITE_*. */
 unsigned engine_role_captures(const struct engine_traced *t, enum engine_site_kind kind);
 /* Memory has to be read when it returns. */

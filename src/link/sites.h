@@ -80,15 +80,29 @@ struct cp_site {
  *           process, whose entries are counted together, pause for a moment. In
  *           the first CP_PAUSE_BURST_S seconds' worth of entries none does.
  *   KEEPS   what the first register of arguments holds at an ENTRY is kept for
- *           fetches (CP_FETCH_KEPT) at the sites where that call ends */
+ *           fetches (CP_FETCH_KEPT) at the sites where that call ends
+ *   SAMPLED allocates or frees: events are of what cp_heap_probe has chosen, and of
+ *           all else only where others want to see the function, too */
 #define CP_GROUP_PAUSES 1u
 /*   LIBRARY its ENTRY sites may stand where something goes to the function. One at a
  *           call is told as if that was done (CP_HIT_CALLS), all of them behind
  *           what else happens there */
 #define CP_GROUP_LIBRARY 2u
 #define CP_GROUP_KEEPS 4u
+#define CP_GROUP_SAMPLED 8u
 #define CP_PAUSE_BURST_S 4
 #define CP_GROUP_RANGES 4
+#define CP_NO_REG 0xffu
+/* Numbers (DWARF's) of registers at the entry; CP_NO_REG: there is none. */
+struct cp_heap_probe {
+	uint64_t every; /* one block about every so many bytes */
+	uint8_t size, times; /* bytes that are asked for: their product */
+	uint8_t address; /* that is freed, or moved */
+	uint8_t where; /* that the answer is written to; none: it is the result */
+	uint8_t others; /* bool: all calls are events */
+	uint8_t pad[3];
+};
+
 struct cp_site_group {
 	uint32_t id; /* the controller's number */
 	uint32_t max_rate; /* entries a second, above which it is disarmed; 0: any; BRANCH: above */
@@ -97,6 +111,7 @@ struct cp_site_group {
 	struct {
 		uint64_t start, end;
 	} ranges[CP_GROUP_RANGES]; /* unused ones are 0, 0 */
+	struct cp_heap_probe heap; /* of SAMPLED */
 };
 
 /* Memory to copy along with the registers. A fetch reads at a register, or at
@@ -163,6 +178,10 @@ struct cp_batch {
 /* An ENTRY before the instruction that calls: sp, registers and what was fetched by
  * them are as behind it, the return address is not yet in memory. */
 #define CP_HIT_CALLS 8u
+/* Of a SAMPLED group: something of it was chosen, what is freed or (without PASSED)
+ * what is allocated. */
+#define CP_HIT_CHOSEN 16u
+#define CP_HIT_PASSED 32u
 
 /* Then, each padded to 8 bytes: regs (CP_REG_MAX words are not sent: the
  * ISA's nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */

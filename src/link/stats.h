@@ -27,6 +27,7 @@ struct cp_link_stats {
 	_Atomic uint64_t counted; /* stops at which something was counted (coverage) */
 	_Atomic uint64_t faults_untold; /* beyond what is told of in a process */
 	_Atomic uint64_t hits_inside; /* of them: jumps that stayed inside of their function */
+	_Atomic uint64_t hits_passed; /* of them: allocations that were not chosen (SAMPLED) */
 	_Atomic uint64_t hits_late; /* of them: on a breakpoint just removed */
 	_Atomic uint64_t hit_ns; /* what they took, of stopped_ns */
 	_Atomic uint64_t detours; /* stops to measure what one costs beyond stopped_ns */

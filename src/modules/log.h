@@ -61,6 +61,7 @@ struct cprof_profiler {
 	uint64_t annotations_lost;
 	bool exceptions;
 	bool allocations;
+	uint64_t allocations_every; /* bytes; 0: all of them */
 	bool locks;
 	CP_VEC(struct log_wait) waits; /* that are not over */
 	uint32_t life_count;

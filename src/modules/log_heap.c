@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/text.h"
 #include "modules/log.h"
 
 static cprof_value bytes(uint64_t size)
@@ -103,7 +104,8 @@ static void on_resize(cprof_profiler *log, uint64_t size)
 
 bool log_heap_option(cprof_profiler *log, const char *key, const char *value)
 {
-	if (strcmp(key, "allocs") != 0 || value)
+	if (strcmp(key, "allocs") != 0 ||
+	    (value && (!cp_parse_bytes(value, &log->allocations_every) || !log->allocations_every)))
 		return false;
 	log->allocations = true;
 	return true;
@@ -113,7 +115,8 @@ void log_heap_start(cprof_profiler *log)
 {
 	if (!log->allocations)
 		return;
-	if (!cprof_profiler_enable_allocations())
+	if (!(log->allocations_every ? cprof_profiler_sample_allocations(log->allocations_every)
+				     : cprof_profiler_enable_allocations()))
 		cprof_profiler_fail(log->handle, "allocations cannot be watched here");
 	cprof_profiler_set_gc_allocation_callback(log->handle, on_allocation);
 	cprof_profiler_set_gc_moves_callback(log->handle, on_moves);
@@ -130,6 +133,8 @@ void log_heap_totals(struct cp_record_totals *t)
 	t->alloc_pauses = a.pauses;
 	t->alloc_paused_ns = a.paused_ns;
 	t->alloc_watched_ns = a.watched_ns;
+	t->alloc_every = a.every;
+	t->alloc_passed = a.passed;
 }
 
 uint32_t log_heap_hold(const cprof_profiler *log)

@@ -195,7 +195,7 @@ const char log_usage[] =
 	"path-map=OLD=NEW\n"
 	"                     as options of run\n"
 	"  locks              waits for locks\n"
-	"  allocs             what is allocated and freed\n"
+	"  allocs[=BYTES]     what is allocated and freed, or a sample of it\n"
 	"  annotations        what the program announces itself\n"
 	"  [no]EVENT          domain, context, assembly, module, thread, jit: always recorded; "
 	"exception:\n"

@@ -75,6 +75,17 @@ static char *describe(const struct cp_record_part *part, struct cp_record_arena 
 	return got;
 }
 
+/* Blocks of a sample stand for others, by how it was taken. */
+static CP_ERROR same_sampling(const struct cp_record_part *a, const struct cp_record_part *b)
+{
+	if (!(a->info->holds & b->info->holds & CP_RECORD_HAS_ALLOCATIONS) ||
+	    a->totals->alloc_every == b->totals->alloc_every)
+		return NULL;
+	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
+					  "the recordings hold different samples of allocations"),
+			     "merge those with the same --allocs=BYTES");
+}
+
 CP_ERROR cp_record_combine_info(const struct cp_record_part *const *parts, size_t count,
 				struct cp_record_arena *arena, struct cp_record_info *ret)
 {
@@ -95,6 +106,7 @@ CP_ERROR cp_record_combine_info(const struct cp_record_part *const *parts, size_
 					     "elapsed time"),
 				"merge those made with --clock=cpu and those made with "
 				"--clock=wall apart");
+		CP_TRY(same_sampling(parts[0], parts[i]));
 		join(&info, from);
 		merged[i] = describe(parts[i], arena);
 		if (!merged[i])
@@ -160,6 +172,9 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.alloc_pauses += t->alloc_pauses;
 		sum.alloc_paused_ns += t->alloc_paused_ns;
 		sum.alloc_watched_ns += t->alloc_watched_ns;
+		if (t->alloc_every)
+			sum.alloc_every = t->alloc_every; /* the same in all */
+		sum.alloc_passed += t->alloc_passed;
 		sum.finished += t->finished;
 		sum.cut_short += t->cut_short;
 		sum.ended = sum.ended && t->ended;

@@ -377,7 +377,9 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(cut_short) \
 	X(trap_low_ns) \
 	X(trap_high_ns) \
-	X(traps)
+	X(traps) \
+	X(alloc_every) \
+	X(alloc_passed)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

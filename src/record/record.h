@@ -141,6 +141,8 @@ struct cp_record_totals {
 	uint64_t waited_ns; /* of stopped_ns, because events came faster than they were read */
 	/* Allocations: how often watching them paused, and the time of these processes. */
 	uint64_t alloc_pauses, alloc_paused_ns, alloc_watched_ns;
+	uint64_t alloc_every; /* one is recorded about every so many bytes; 0: all are */
+	uint64_t alloc_passed; /* stops for those that are not */
 	uint64_t finished; /* transfers that a stop would have made short */
 	uint64_t cut_short; /* those that it did */
 };

@@ -375,7 +375,7 @@ CP_EXPORT_WRITER(chrome)
 		.sink = sink,
 		.j = { .out = &sink->buf },
 		.thread = CP_RECORD_NONE,
-		.heap = { .p = p },
+		.heap = { .p = p, .every = cp_record_final(p->record)->alloc_every },
 	};
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_error *err = cp_annotations_build(p, &c.annotations);

@@ -10,6 +10,7 @@
 #include "report/heapsums.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -77,16 +78,72 @@ void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out)
 
 /* ---- counting ---- */
 
-static void add(struct cp_heap_amount *to, uint64_t bytes)
+static void add(struct cp_heap_amount *to, const struct cp_heap_amount *more)
 {
-	to->blocks++;
-	to->bytes += bytes;
+	to->blocks += more->blocks;
+	to->bytes += more->bytes;
 }
 
-static void take(struct cp_heap_amount *from, uint64_t bytes)
+static void take(struct cp_heap_amount *from, const struct cp_heap_amount *less)
 {
-	from->blocks--;
-	from->bytes -= bytes;
+	from->blocks -= less->blocks;
+	from->bytes -= less->bytes;
+}
+
+/* ---- a sample ---- */
+
+/* How likely a block of so many bytes was to be chosen. */
+static double chance(uint64_t size, uint64_t every)
+{
+	return -expm1(-(double)(size ? size : 1) / (double)every);
+}
+
+/* Up or down to a whole number, so that it is right on an average; as often as it is
+ * asked the same. */
+static uint64_t round_fairly(double value, uint64_t seed)
+{
+	double whole = floor(value);
+	uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	if (value >= 0x1p63)
+		return UINT64_C(1) << 63;
+	return (uint64_t)whole + ((double)((z ^ z >> 31) >> 11) * 0x1p-53 < value - whole);
+}
+
+static void weigh(const struct cp_heap *h, struct cp_heap_block *b)
+{
+	double p = h->every ? chance(b->size, h->every) : 1;
+
+	b->weight = (struct cp_heap_amount){ 1, b->size };
+	if (p >= 1)
+		return;
+	b->weight.blocks = round_fairly(1 / p, 2 * b->number);
+	b->weight.bytes = round_fairly((double)b->size / p, 2 * b->number + 1);
+}
+
+static void add_doubt(const struct cp_heap *h, uint64_t size, struct cp_heap_doubt *to)
+{
+	double p = h->every ? chance(size, h->every) : 1;
+
+	to->blocks += (1 - p) / (p * p);
+	to->bytes += (1 - p) / (p * p) * (double)size * (double)size;
+}
+
+void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out)
+{
+	double bytes = (double)h->allocated.bytes, error = sqrt(h->allocated_doubt.bytes);
+
+	if (!h->every)
+		return;
+	cp_buf_str(out, "sampled, one block about every ");
+	cp_add_bytes(out, h->every);
+	cp_buf_str(out, h->chosen ? ": estimates from " : ": from ");
+	cp_add_plural(out, h->chosen, "block", "blocks");
+	if (bytes > 0)
+		cp_buf_printf(out, ", of the bytes give or take %.*f %%",
+			      error < 0.1 * bytes ? 1 : 0, 100 * error / bytes);
 }
 
 static void use(struct cp_heap *h, uint32_t process, int64_t bytes)
@@ -155,12 +212,12 @@ static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, enum 
 		size_t i;
 
 		for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
-			take(&of[i]->left, b->size);
+			take(&of[i]->left, &b->weight);
 			if (is_shown(h, now_ns))
-				add(how == FREED ? &of[i]->freed : &of[i]->replaced, b->size);
+				add(how == FREED ? &of[i]->freed : &of[i]->replaced, &b->weight);
 		}
-		take(&h->left, b->size);
-		use(h, b->process, -(int64_t)b->size);
+		take(&h->left, &b->weight);
+		use(h, b->process, -(int64_t)b->weight.bytes);
 		if (h->gone)
 			h->gone(h->gone_ctx, b, now_ns);
 	}
@@ -190,18 +247,21 @@ static void count_block(struct cp_heap *h, const struct cp_heap_block *b)
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
-		add(&of[i]->left, b->size);
+		add(&of[i]->left, &b->weight);
 		if (shown)
-			add(&of[i]->allocated, b->size);
-		of[i]->moved += moved;
-		of[i]->resized += resized;
+			add(&of[i]->allocated, &b->weight);
+		of[i]->moved += moved ? b->weight.blocks : 0;
+		of[i]->resized += resized ? b->weight.blocks : 0;
 	}
-	h->moved += moved;
-	h->resized += resized;
-	if (shown)
-		add(&h->allocated, b->size);
-	add(&h->left, b->size);
-	use(h, b->process, (int64_t)b->size);
+	h->moved += moved ? b->weight.blocks : 0;
+	h->resized += resized ? b->weight.blocks : 0;
+	if (shown) {
+		add(&h->allocated, &b->weight);
+		add_doubt(h, b->size, &h->allocated_doubt);
+		h->chosen++;
+	}
+	add(&h->left, &b->weight);
+	use(h, b->process, (int64_t)b->weight.bytes);
 	if (h->left.bytes > h->most.bytes)
 		h->most = h->left;
 }
@@ -273,12 +333,14 @@ static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
 
 static void follow_free(struct cp_heap *h, const struct cp_heap_block *b)
 {
+	const uint64_t *number = cp_map_get(&h->live, key_of(b->process, b->address));
+	uint64_t blocks = number ? h->blocks.items[*number].weight.blocks : !h->every;
 	bool known = remove_at(h, b->process, b->address, FREED, UINT64_MAX, b->ts_ns);
 
 	if (!b->counts || !is_shown(h, b->ts_ns))
 		return;
-	h->freed.blocks++;
-	h->unknown += !known;
+	h->freed.blocks += blocks;
+	h->unknown += !known && !h->every;
 }
 
 CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
@@ -307,9 +369,10 @@ CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 	}
 	if (b.previous && !remove_at(h, b.process, b.previous, REPLACED,
 				     call->ts_ns - call->duration_ns, call->ts_ns))
-		h->unknown += b.counts && is_shown(h, call->ts_ns);
+		h->unknown += b.counts && is_shown(h, call->ts_ns) && !h->every;
 	remove_at(h, b.process, b.address, FREED, UINT64_MAX, call->ts_ns);
 	b.number = ++h->last_number;
+	weigh(h, &b);
 	return add_block(h, &b) ? NULL : cp_error_nomem();
 }
 
@@ -391,12 +454,23 @@ CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
 	size_t i;
 
 	h->p = p;
+	h->every = cp_record_final(p->record)->alloc_every;
 	h->sampled = cp_record_final(p->record)->alloc_pauses;
 	CP_TRY(cp_spans_walk(p, &visitor, h));
 	if (p->filter.to_ns)
 		end_ns = cp_record_info(p->record)->start_ns + p->filter.to_ns;
 	for (i = 0; i < cp_record_process_count(p->record); i++)
 		pass_execs(h, (uint32_t)i, end_ns);
+	for (i = 0; i < h->blocks.count; i++)
+		if (h->blocks.items[i].process != CP_RECORD_NONE && h->blocks.items[i].counts)
+			add_doubt(h, h->blocks.items[i].size, &h->left_doubt);
+	/* Of a sample it is not known what realloc() freed: what it made of a block that was
+	 * chosen need not be. */
+	if (h->every && !p->filter.from_ns) {
+		uint64_t other = h->left.blocks + h->moved + h->resized;
+
+		h->freed.blocks = h->allocated.blocks > other ? h->allocated.blocks - other : 0;
+	}
 	order = h->sampled ? by_allocated : by_left;
 	if (h->sites.count)
 		qsort(h->sites.items, h->sites.count, sizeof(*h->sites.items), order);

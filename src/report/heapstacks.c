@@ -22,6 +22,9 @@ CP_ERROR cp_profile_add_heap(struct cp_profile *p)
 	h.by_thread = true;
 	CP_TRY(cp_heap_build(p, &h));
 	p->live_unknown = h.sampled;
+	cp_heap_add_sampling(&h, &p->sampling);
+	if (p->sampling.failed)
+		return cp_error_nomem();
 	p->heap_cut = h.cut;
 	cp_vec_for_each(&h.stacks, s) {
 		struct cp_hit_heap all = { s->allocated.blocks, s->allocated.bytes, s->left.blocks,
@@ -44,4 +47,6 @@ void cp_profile_caveat(const struct cp_profile *p, struct cp_buf *out)
 		cp_heap_add_watched(p->record, out);
 	else if (p->heap_cut)
 		cp_buf_str(out, "some are not told (--max-rate)");
+	if (p->sampling.size)
+		cp_buf_printf(out, "%s%s", out->size ? "; " : "", p->sampling.bytes);
 }

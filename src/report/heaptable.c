@@ -3,6 +3,7 @@
  * Who allocated what, and what of it is left, as a table and as JSON.
  */
 #include <inttypes.h>
+#include <math.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -65,9 +66,12 @@ static void title(const struct cp_heap *h, const struct cp_look *look, struct cp
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!h->allocated.blocks && !h->freed.blocks) {
-		cp_report_title(out, look, "Allocations", "nothing was allocated");
+		cp_buf_str(&text, h->every ? "" : "nothing was allocated");
+		cp_heap_add_sampling(h, &text);
+		cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
 		return;
 	}
+	cp_buf_str(&text, h->every ? "about " : "");
 	add_amount(&text, &h->allocated);
 	if (h->sampled) {
 		cp_buf_str(&text, ", ");
@@ -153,10 +157,23 @@ static void print_left(const struct cp_heap *h, size_t most, const struct cp_loo
 	cp_report_more(out, look, shown, used);
 }
 
+static void print_sampling(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!h->every || !h->chosen)
+		return;
+	cp_buf_str(&text, "  ! ");
+	cp_heap_add_sampling(h, &text);
+	cp_buf_str(&text, "\n");
+	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+}
+
 static void print_doubts(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
+	print_sampling(h, look, out);
 	if (h->sampled) {
 		cp_buf_str(&text, "  ! too many to see all of them: this is a sample, and what is "
 				  "left is not known\n    (--max-rate=0 watches all, and slows "
@@ -237,6 +254,22 @@ static void sampled_json(const struct cp_heap *h, struct cp_json *j)
 	cp_json_end(j, '}');
 }
 
+/* What the sums are but for chance. */
+static void estimates_json(const struct cp_heap *h, struct cp_json *j)
+{
+	if (!h->every)
+		return;
+	cp_json_u64(j, "sampled_every_bytes", h->every);
+	cp_json_begin(j, "standard_errors", '{');
+	cp_json_f64(j, "allocated_blocks", sqrt(h->allocated_doubt.blocks));
+	cp_json_f64(j, "allocated_bytes", sqrt(h->allocated_doubt.bytes));
+	if (!h->sampled) {
+		cp_json_f64(j, "left_blocks", sqrt(h->left_doubt.blocks));
+		cp_json_f64(j, "left_bytes", sqrt(h->left_doubt.bytes));
+	}
+	cp_json_end(j, '}');
+}
+
 static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, struct cp_json *j)
 {
 	const uint32_t *frames;
@@ -285,6 +318,7 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	left_json(&h, j, "most", &h.most);
 	left_json(&h, j, "left", &h.left);
 	sampled_json(&h, j);
+	estimates_json(&h, j);
 	if (h.held)
 		cp_json_u64(j, "held_most_bytes", h.held);
 	cp_json_begin(j, "functions", '[');

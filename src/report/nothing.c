@@ -84,6 +84,18 @@ static void no_samples(const struct cp_record_info *info, const struct cp_record
 	cp_buf_str(out, ".\n");
 }
 
+static void no_allocations(const struct cp_record_totals *t, struct cp_buf *out)
+{
+	if (t->alloc_every)
+		cp_buf_str(out, "\nNo allocations: none was chosen. A smaller --allocs=BYTES "
+				"chooses more.\n");
+	else
+		cp_buf_str(out,
+			   "\nNo allocations: malloc, operator new and their like were not "
+			   "called.\n  An allocator of the program's own without symbols is not "
+			   "seen; -t mmap@libc\n  shows what it asks the kernel for.\n");
+}
+
 /* What `report` and `export` have something to show of. */
 struct there {
 	bool costs; /* samples, or calls that took time */
@@ -137,10 +149,7 @@ void cp_report_nothing(const struct cp_profile *p, struct cp_buf *out)
 	if (info->holds & CP_RECORD_HAS_SAMPLES && !cp_record_sample_count(p->record))
 		no_samples(info, t, out);
 	if (info->holds & CP_RECORD_HAS_ALLOCATIONS && !cp_record_heap_count(p->record))
-		cp_buf_str(out,
-			   "\nNo allocations: malloc, operator new and their like were not "
-			   "called.\n  An allocator of the program's own without symbols is not "
-			   "seen; -t mmap@libc\n  shows what it asks the kernel for.\n");
+		no_allocations(t, out);
 	if (info->holds & CP_RECORD_HAS_ANNOTATIONS && !cp_record_annotation_count(p->record))
 		cp_buf_str(out, "\nNo annotations: nothing that includes cprof/trace.h came to "
 				"one; see cprof-trace(3).\n");

@@ -578,7 +578,10 @@ static CP_ERROR write_all(struct cp_perfetto *w)
 
 CP_EXPORT_WRITER(perfetto)
 {
-	struct cp_perfetto w = { .p = p, .sink = sink, .heap = { .p = p } };
+	struct cp_perfetto w = { .p = p,
+				 .sink = sink,
+				 .heap = { .p = p,
+					   .every = cp_record_final(p->record)->alloc_every } };
 	struct cp_error *err = write_all(&w);
 
 	(void)o;

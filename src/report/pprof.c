@@ -364,7 +364,8 @@ static void write_head(struct pprof *w, const char *title)
 	m.duration_nanos = (int64_t)cp_report_duration(w->p->record);
 	if (cp_profile_of_heap(w->p)) {
 		value_type(w, &period, "space", "bytes");
-		m.period = 1;
+		m.period = (int64_t)cp_record_final(w->p->record)->alloc_every;
+		m.period = m.period ? m.period : 1;
 		m.drop_frames = allocators(w);
 	} else {
 		period = types[1];

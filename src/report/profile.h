@@ -168,6 +168,7 @@ struct cp_profile {
 	CP_VEC(struct cp_hit_heap) heap; /* by hit, when it is of allocations */
 	/* then: */
 	bool live_unknown; /* watching paused, so what was freed is not known */
+	struct cp_buf sampling; /* it is a sample, in words; or empty */
 	bool heap_cut; /* from some time on not all are told */
 	/* private */
 	CP_VEC(struct cp_call_node) call_nodes; /* stacks beyond those of the recording */

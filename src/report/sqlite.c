@@ -55,7 +55,7 @@ static const char schema[] =
 	"CREATE TABLE allocations(id INTEGER PRIMARY KEY, ts_ns INTEGER,"
 	" thread INTEGER REFERENCES threads, function INTEGER REFERENCES functions,"
 	" stack INTEGER REFERENCES stacks, address INTEGER, bytes INTEGER,"
-	" moved_from INTEGER, freed_ns INTEGER);"
+	" moved_from INTEGER, freed_ns INTEGER, stands_for INTEGER, stands_for_bytes INTEGER);"
 	/* what the program announced; a span without end was open at the end */
 	"CREATE TABLE spans(id INTEGER PRIMARY KEY, parent INTEGER REFERENCES spans,"
 	" thread INTEGER REFERENCES threads, fiber INTEGER, track TEXT, start_ns INTEGER,"
@@ -101,9 +101,10 @@ static const char views[] =
 	" sum(s.ticks) AS ticks FROM samples s JOIN (SELECT DISTINCT stack, function FROM frames) r"
 	" ON r.stack = s.stack JOIN functions f ON f.id = r.function GROUP BY f.id"
 	" ORDER BY total_ns DESC;"
-	"CREATE VIEW allocation_sums AS SELECT f.name, f.image, count(*) AS blocks,"
-	" sum(a.bytes) AS bytes, sum(a.freed_ns IS NULL) AS live_blocks,"
-	" sum(CASE WHEN a.freed_ns IS NULL THEN a.bytes ELSE 0 END) AS live_bytes"
+	"CREATE VIEW allocation_sums AS SELECT f.name, f.image,"
+	" sum(a.stands_for) AS blocks, sum(a.stands_for_bytes) AS bytes,"
+	" sum(CASE WHEN a.freed_ns IS NULL THEN a.stands_for ELSE 0 END) AS live_blocks,"
+	" sum(CASE WHEN a.freed_ns IS NULL THEN a.stands_for_bytes ELSE 0 END) AS live_bytes"
 	" FROM allocations a JOIN functions f ON f.id = a.function GROUP BY f.id"
 	" ORDER BY bytes DESC;"
 	"CREATE VIEW span_sums AS SELECT name, category, async, count(*) AS count,"
@@ -145,7 +146,7 @@ static const struct {
 	[INTO_STACKS] = { "stacks", 2 },
 	[INTO_FRAMES] = { "frames", 7 },
 	[INTO_SAMPLES] = { "samples", 7 },
-	[INTO_ALLOCATIONS] = { "allocations", 9 },
+	[INTO_ALLOCATIONS] = { "allocations", 11 },
 	[INTO_SPANS] = { "spans", 14 },
 	[INTO_INSTANTS] = { "instants", 6 },
 	[INTO_COUNTERS] = { "counters", 5 },
@@ -493,6 +494,8 @@ static void put_block(struct writer *w, const struct cp_heap_block *b)
 	put_int(w, INTO_ALLOCATIONS, 7, b->size);
 	if (b->previous)
 		put_int(w, INTO_ALLOCATIONS, 8, b->previous);
+	put_int(w, INTO_ALLOCATIONS, 10, b->weight.blocks);
+	put_int(w, INTO_ALLOCATIONS, 11, b->weight.bytes);
 }
 
 static bool is_shown(const struct writer *w, const struct cp_heap_block *b)
@@ -526,6 +529,7 @@ static CP_ERROR put_allocations(struct writer *w)
 		put_block(w, b);
 		put_row(w, INTO_ALLOCATIONS);
 	}
+	put_number(w, "allocations_sampled_every", t->alloc_every);
 	put_number(w, "allocation_pauses", t->alloc_pauses);
 	put_number(w, "allocations_watched_ns", t->alloc_watched_ns);
 	put_number(w, "allocations_paused_ns", t->alloc_paused_ns);

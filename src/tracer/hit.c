@@ -33,6 +33,7 @@ struct at {
 	struct cp_regs regs;
 	uint64_t seen_ns, pc, sp;
 	bool changed; /* prstatus */
+	unsigned chosen; /* CP_HIT_CHOSEN, CP_HIT_PASSED */
 	unsigned detour; /* offset in the slot at which to go on */
 };
 
@@ -361,6 +362,7 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		e->e.flags |= CP_HIT_TAKEN;
 	if (call)
 		e->e.flags |= CP_HIT_CALLS;
+	e->e.flags |= at->chosen;
 	fill(tr, at, site, e);
 	*flags_ret |= e->e.flags;
 	cp_ring_commit(tr->link, &e->e);
@@ -531,6 +533,21 @@ static void give_up_group(struct tracer *tr, const struct at *at, uint32_t index
 	emit_event(tr, &e.e, sizeof(e));
 }
 
+/* False: an allocation that was not chosen, and nobody else wants to see it. */
+static bool is_chosen(struct tracer *tr, struct at *at, const struct site *site)
+{
+	const struct cp_site_group *g = &at->space->groups.items[site->group].g;
+
+	at->chosen = 0;
+	if (!(g->flags & CP_GROUP_SAMPLED))
+		return true;
+	at->chosen = heap_sample_hit(tr, at->t, at->space, site, &at->regs, at->sp);
+	if (at->chosen || g->heap.others)
+		return true;
+	tr->link->shared->stats.hits_passed++;
+	return false;
+}
+
 /* Is there room for everything that this address reports? Asked first, so that
  * a hit is reported whole or left for later whole. */
 static bool room_for_all(struct tracer *tr, const struct at *at)
@@ -555,7 +572,7 @@ static enum turn turn_of(const struct at *at, const struct site *site)
 	return is_of_library(at, site) ? GOES : BEGINS;
 }
 
-static bool report_some(struct tracer *tr, const struct at *at, enum turn turn, uint16_t *flags,
+static bool report_some(struct tracer *tr, struct at *at, enum turn turn, uint16_t *flags,
 			uint32_t *hot_ret)
 {
 	const struct site *site;
@@ -571,10 +588,12 @@ static bool report_some(struct tracer *tr, const struct at *at, enum turn turn, 
 			tr->link->shared->stats.hits_inside++;
 			continue;
 		}
-		report(tr, at, site, target, flags);
-		once |= site->flags & CP_SITE_ONCE;
-		if (site->flags & CP_SITE_HOLD)
-			*flags |= HIT_HOLD;
+		if (is_chosen(tr, at, site)) {
+			report(tr, at, site, target, flags);
+			once |= site->flags & CP_SITE_ONCE;
+			if (site->flags & CP_SITE_HOLD)
+				*flags |= HIT_HOLD;
+		}
 		if (site->flags & CP_SITE_ENTRY &&
 		    too_often(at->space, &at->space->groups.items[site->group], at->seen_ns))
 			*hot_ret = site->group;

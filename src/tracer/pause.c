@@ -70,6 +70,7 @@ void pause_begin(struct tracer *tr, struct space *space, pid_t pid, uint64_t now
 	if (!tr->pause_due_ns || pause->until_ns < tr->pause_due_ns)
 		tr->pause_due_ns = pause->until_ns;
 	sites_pause(space);
+	heap_sample_pause(tr, space);
 	tell(tr, pause, now, false);
 }
 

@@ -129,6 +129,18 @@ static bool site_ok(const struct space *space, const struct batch *b, const stru
 
 /* ---- the tables ---- */
 
+static bool reg_ok(uint8_t number)
+{
+	return number == CP_NO_REG || number < cp_arch_host()->nregs;
+}
+
+static bool group_ok(const struct cp_site_group *g)
+{
+	return !(g->flags & CP_GROUP_SAMPLED) ||
+	       (reg_ok(g->heap.size) && reg_ok(g->heap.times) && reg_ok(g->heap.address) &&
+		reg_ok(g->heap.where) && g->heap.every);
+}
+
 static uint32_t put_group(struct space *space, const struct cp_site_group *g)
 {
 	uint64_t *known = cp_map_get(&space->by_group, g->id);
@@ -327,8 +339,10 @@ static int enter(struct space *space, const struct batch *b, struct area *area)
 	int err = groups && slots && table_reserve(space, b->head->site_count) ? 0 : ENOMEM;
 
 	for (i = 0; !err && i < b->head->group_count; i++) {
-		groups[i] = put_group(space, &b->groups[i]);
-		if (groups[i] == SITE_NONE)
+		groups[i] = SITE_NONE;
+		if (!group_ok(&b->groups[i]))
+			err = EINVAL;
+		else if ((groups[i] = put_group(space, &b->groups[i])) == SITE_NONE)
 			err = ENOMEM;
 	}
 	if (!err)
@@ -537,7 +551,8 @@ static void change(struct space *space, struct patch *patches, size_t n)
 }
 
 /* Takes out the breakpoints of those sites that `chosen` names and that no
- * other site at their address needs; their state becomes `state`, but for hits. */
+ * other site at their address needs; then `state` is added to theirs. With 0 they
+ * don't come back. */
 static void disarm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
 		   const void *ctx, uint16_t state)
 {
@@ -554,7 +569,8 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 
 		if (!chosen(site, ctx))
 			continue;
-		*site_state(space, site) &= (uint16_t)~STATE_PAUSED;
+		if (!state)
+			*site_state(space, site) &= (uint16_t) ~(STATE_PAUSED | STATE_ASLEEP);
 		if (!site_armed(space, site))
 			continue;
 		site_disarm(space, site);
@@ -601,20 +617,26 @@ void sites_pause(struct space *space)
 	disarm(space, pauses, space, STATE_PAUSED);
 }
 
-void sites_resume(struct space *space)
+/* Puts back what `chosen` names of what has `state`. */
+static void rearm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
+		  const void *ctx, uint16_t state)
 {
 	size_t size, i, n = 0, sites = space->table->sites.count;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *patches = calloc(sites + 1, sizeof(*patches));
+	struct patch *patches = NULL;
 
-	for (i = 0; patches && i < sites; i++) {
+	for (i = 0; i < sites; i++) {
 		const struct site *site = &space->table->sites.items[i];
 		bool stands =
 			site->address && space_any_armed(space, space_site(space, site->address));
 
-		if (!pauses(site, space) || !(*site_state(space, site) & STATE_PAUSED))
+		if (!(*site_state(space, site) & state) || !chosen(site, ctx))
 			continue;
-		*site_state(space, site) &= (uint16_t)~STATE_PAUSED;
+		if (!patches)
+			patches = calloc(sites, sizeof(*patches));
+		if (!patches)
+			return;
+		*site_state(space, site) &= (uint16_t)~state;
 		site_arm(space, site);
 		if (stands)
 			continue;
@@ -622,7 +644,46 @@ void sites_resume(struct space *space)
 		memcpy(patches[n].expect, site->original, size);
 		memcpy(patches[n++].bytes, trap, size);
 	}
-	change(space, patches, n);
+	if (patches)
+		change(space, patches, n);
+}
+
+void sites_resume(struct space *space)
+{
+	rearm(space, pauses, space, STATE_PAUSED);
+}
+
+static bool sleeps(const struct site *site, const void *ctx)
+{
+	const struct space *space = ctx;
+
+	return site->address && !(site->flags & CP_SITE_ENTRY) &&
+	       space->groups.items[site->group].g.flags & CP_GROUP_SAMPLED &&
+	       !space->groups.items[site->group].g.heap.others;
+}
+
+void sites_sleep(struct space *space)
+{
+	disarm(space, sleeps, space, STATE_ASLEEP);
+}
+
+struct waking {
+	uint32_t group;
+	uint64_t address;
+};
+
+static bool wakes(const struct site *site, const void *ctx)
+{
+	const struct waking *w = ctx;
+
+	return site->address && (site->group == w->group || site->address == w->address);
+}
+
+void sites_wake(struct space *space, uint32_t group, uint64_t address)
+{
+	const struct waking w = { group, address };
+
+	rearm(space, wakes, &w, STATE_ASLEEP);
 }
 
 void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)

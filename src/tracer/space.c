@@ -54,6 +54,7 @@ void space_release(struct space *space)
 	cp_vec_free(&space->groups);
 	cp_vec_free(&space->annotated);
 	finish_release(space);
+	heap_sample_free(&space->heap);
 	cp_close_fd(&space->mem);
 	free(space);
 }

@@ -19,7 +19,8 @@
 /* Of each site: armed or not, and how often it counted. */
 #define STATE_ARMED 0x8000u
 #define STATE_PAUSED 0x4000u /* not armed now, but will be again */
-#define STATE_HITS 0x3fffu
+#define STATE_ASLEEP 0x2000u /* likewise, when somebody is to be seen there */
+#define STATE_HITS 0x1fffu
 
 /* As the kernel has it. */
 struct trap_action {
@@ -57,6 +58,7 @@ struct space {
 	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
 	struct pause pause;
+	struct heap_sample heap;
 	bool occupied; /* at the end, somebody may be in a slot */
 	bool cleared; /* what an earlier cprof left was looked for */
 	bool left; /* there was an area of one that was killed */
@@ -154,6 +156,10 @@ void sites_disarm_in(struct space *space, uint32_t group);
 /* What is armed of groups that pause comes out, and is put back. */
 void sites_pause(struct space *space);
 void sites_resume(struct space *space);
+/* Those where sampled groups are left come out, until they are woken: those of a
+ * group (an index), and at one address. */
+void sites_sleep(struct space *space);
+void sites_wake(struct space *space, uint32_t group, uint64_t address);
 /* A copy of a space whose breakpoints were changed while the copy was made: puts
  * and takes what the table says. */
 void sites_sync(struct space *space);

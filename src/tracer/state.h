@@ -15,6 +15,7 @@
 #include "base/vec.h"
 #include "link/link.h"
 #include "tracer/calibrate.h"
+#include "tracer/heap_sample.h"
 #include "tracer/own.h"
 
 #define PRSTATUS_MAX 512 /* room for any ISA's NT_PRSTATUS */
@@ -85,6 +86,7 @@ struct thread {
 		uint64_t sp, value;
 	} firsts[THREAD_FIRSTS];
 	uint32_t first_count;
+	struct heap_call heap;
 	bool given_back; /* at the end: blocks SIGTRAP itself again (sigmask.c) */
 	uint64_t sigmask; /* at its last hit */
 	uint32_t looks; /* left, at whether SIGTRAP is still handled (trap.c) */

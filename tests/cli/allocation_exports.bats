@@ -205,7 +205,8 @@ END
 }
 
 @test "what there is no weight of is refused, with what to do" {
-	"$CPROF" run -q -s 999 -o s.data -- sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i + 1)); done'
+	echo "n=\${1-50000}; while [ \$n -gt 0 ]; do n=\$((n - 1)); done" >busy.sh
+	"$CPROF" run -q -s 999 -o s.data -- sh busy.sh
 	run "$CPROF" export -f flamegraph --of=bytes s.data
 	assert_failure 2
 	assert_line 'cprof: --of=bytes is of allocations, and s.data holds none'
@@ -220,8 +221,7 @@ END
 	assert_line --partial -- '--of=bytes|count|live'
 	assert_not_exist no
 	# Where there are samples, too, these are what is exported unless told.
-	"$CPROF" run -q -s 499 --allocs -o both.data -- sh -c './shelves; i=0
-		while [ $i -lt 5000 ]; do i=$((i + 1)); done' >/dev/null
+	"$CPROF" run -q -s 499 --allocs -o both.data -- sh -c './shelves; . ./busy.sh' sh 5000 >/dev/null
 	assert_equal "$("$CPROF" export -f folded both.data | total)" \
 		"$("$CPROF" report --json both.data | jq .samples.total_ns)"
 	assert_equal "$(sum_of bytes both.data)" "$(said bytes)"
