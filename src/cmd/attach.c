@@ -4,6 +4,7 @@
  */
 #include <signal.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "cmd/cmd.h"
 #include "cmd/guard.h"
@@ -36,6 +37,14 @@ static void handle_signals(cprof_session *s)
 	signal(SIGXFSZ, SIG_IGN);
 }
 
+/* To a person who sees nothing happen. */
+static void say_how_to_end(pid_t pid, const struct cp_collect_options *o)
+{
+	if (!o->quiet && isatty(STDERR_FILENO))
+		fprintf(stderr, "cprof: attached to %d; Ctrl-C ends the recording%s\n", (int)pid,
+			o->duration_ns ? " early" : "");
+}
+
 static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_options *o)
 {
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
@@ -47,6 +56,7 @@ static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_o
 	}
 	if (!cp_collecting_record(s, o))
 		return CP_EXIT_FAILURE;
+	say_how_to_end(pid, o);
 	cprof_session_run(s, o->duration_ns);
 	return cp_collecting_end(o, s) ? CP_EXIT_OK : CP_EXIT_FAILURE;
 }

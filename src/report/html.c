@@ -12,8 +12,13 @@
 #include "report/assets.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/calls.h"
+#include "report/exceptions.h"
+#include "report/heap.h"
+#include "report/locks.h"
 #include "report/report.h"
 
+#define EVENT_ROWS 1000 /* of calls, locks, ... */
 #define HEAD 4 /* above the first row; as in flame.js */
 
 struct page {
@@ -214,6 +219,65 @@ static void write_section(struct page *g, const char *title,
 	cp_buf_str(g->out, "</pre>\n");
 }
 
+/* A section of the report, its first line as the heading: "Calls  what they are". */
+static void write_lines(struct page *g)
+{
+	char *rest = g->raw.size ? g->raw.bytes : NULL, *line = NULL, *note;
+
+	do
+		line = strsep(&rest, "\n");
+	while (line && !*line);
+	if (!line)
+		return;
+	note = strstr(line, "  ");
+	if (note)
+		*note = 0;
+	cp_buf_str(g->out, "<h2>");
+	text(g, line);
+	cp_buf_str(g->out, " <small>");
+	text(g, note ? note + 2 : "");
+	cp_buf_str(g->out, "</small></h2>\n<pre>");
+	while ((line = strsep(&rest, "\n"))) {
+		text(g, line);
+		cp_buf_u8(g->out, '\n');
+	}
+	cp_buf_str(g->out, "</pre>\n");
+}
+
+static CP_ERROR write_calls(struct page *g, const struct cp_report_options *o)
+{
+	const struct cp_look look = { 0, false };
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+
+	if (!cp_record_call_count(g->p->record))
+		return NULL;
+	CP_TRY(cp_calls_build(g->p, &c));
+	cp_buf_clear(&g->raw);
+	if (c.calls)
+		cp_report_calls(&c, o, &look, &g->raw);
+	write_lines(g);
+	return NULL;
+}
+
+/* What is not samples, as `cprof report` has it. */
+static CP_ERROR write_events(struct page *g)
+{
+	static struct cp_error *(*const sections[])(
+		const struct cp_profile *, const struct cp_report_options *, const struct cp_look *,
+		struct cp_buf *) = { cp_report_exceptions, cp_report_locks, cp_report_heap };
+	const struct cp_report_options o = { .what = CP_REPORT_OVERVIEW, .limit = EVENT_ROWS };
+	const struct cp_look look = { 0, false };
+	size_t i;
+
+	CP_TRY(write_calls(g, &o));
+	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		cp_buf_clear(&g->raw);
+		CP_TRY(sections[i](g->p, &o, &look, &g->raw));
+		write_lines(g);
+	}
+	return NULL;
+}
+
 static void write_head(struct page *g, const struct cp_buf *title)
 {
 	cp_buf_str(g->out,
@@ -251,6 +315,7 @@ static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 	CP_TRY(write_functions(g));
 	CP_TRY(write_threads(g));
 	CP_TRY(write_images(g));
+	CP_TRY(write_events(g));
 	write_section(g, "Cost of profiling", cp_report_overhead);
 	cp_buf_str(g->out, "</main>\n<script type=\"application/json\" id=\"flame-data\">");
 	/* JSON has no '<' of its own. */

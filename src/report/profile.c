@@ -65,6 +65,27 @@ static CP_ERROR add_file(struct cp_profile *p, const char *path, const char **re
 	return NULL;
 }
 
+/* Of a name without what says that it is an unlikely part, which belongs to the function:
+ * "f(int) [clone .cold]", "f.cold", "f.cold.1". */
+static size_t without_cold(const char *name)
+{
+	size_t size = strlen(name), end = size, at;
+	bool clone = size && name[size - 1] == ']';
+
+	end -= clone;
+	at = end;
+	while (at && name[at - 1] >= '0' && name[at - 1] <= '9')
+		at--;
+	if (at < end && at && name[at - 1] == '.')
+		end = at - 1;
+	if (end < 6 || memcmp(name + end - 5, ".cold", 5) != 0)
+		return size;
+	end -= 5;
+	if (!clone)
+		return end;
+	return end > 8 && !memcmp(name + end - 8, " [clone ", 8) ? end - 8 : size;
+}
+
 /* Functions are told apart by image and name. */
 static CP_ERROR add_function(struct cp_profile *p, uint32_t image, const char *name,
 			     const struct cp_record_frame *from, uint32_t *ret)
@@ -74,7 +95,7 @@ static CP_ERROR add_function(struct cp_profile *p, uint32_t image, const char *n
 	bool fresh;
 
 	cp_buf_u32(&key, image);
-	cp_buf_str(&key, name);
+	cp_buf_add(&key, name, without_cold(name));
 	if (key.failed || !cp_intern(&p->function_names, key.bytes, key.size, ret, &fresh))
 		return cp_error_nomem();
 	if (fresh) {

@@ -107,7 +107,7 @@ static void end_tail(struct printer *w, struct tail *tail)
 	if (tail->target == CP_RECORD_NONE)
 		cp_line_put(&w->l, line, CP_PAINT_DIM, "?");
 	else
-		cp_line_function(&w->l, line, tail->target, 9, 5);
+		cp_line_function(&w->l, line, tail->target, CP_LINE_TIME(tail->at_most), 5);
 	cp_line_time(&w->l, line, tail->ns, tail->at_most, 0);
 	cp_line_end(line);
 	tail->line = CP_NO_LINE;
@@ -482,7 +482,7 @@ static bool fits(const struct printer *w, const struct cp_replay_line *line)
 }
 
 static void put_values(struct printer *w, struct cp_replay_line *line,
-		       const struct cp_record_call *call)
+		       const struct cp_record_call *call, size_t time)
 {
 	struct cp_returned r = cp_call_returned(call);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -490,41 +490,42 @@ static void put_values(struct printer *w, struct cp_replay_line *line,
 	if (r.result) {
 		cp_values_text(&text, r.result, 1, false);
 		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " = ");
-		cp_line_fit(&w->l, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", time, 6);
 	}
 	if (r.changed_count && fits(w, line)) {
 		cp_buf_clear(&text);
 		cp_values_text(&text, r.changed, r.changed_count, true);
 		cp_line_put(&w->l, line, CP_PAINT_PLAIN, "  → ");
-		cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 11, 8);
+		cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", time + 2, 8);
 	}
 	if (!r.local_count || !fits(w, line))
 		return;
 	cp_buf_clear(&text);
 	cp_values_text(&text, r.locals, r.local_count, true);
 	cp_line_put(&w->l, line, CP_PAINT_DIM, "  [");
-	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", 11, 8);
+	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", time + 2, 8);
 	cp_line_put(&w->l, line, CP_PAINT_DIM, "]");
 }
 
+/* `time`: columns that are left for it. */
 static void put_end(struct printer *w, struct cp_replay_line *line, const struct cp_span *span,
-		    const struct cp_record_call *call)
+		    const struct cp_record_call *call, size_t time)
 {
 	switch (span->end) {
 	case CP_SPAN_RETURNED:
-		put_values(w, line, call);
+		put_values(w, line, call, time);
 		break;
 	case CP_SPAN_UNWOUND:
-		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ unwound", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ unwound", time, 6);
 		break;
 	case CP_SPAN_ENDED:
-		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ its thread ended", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ its thread ended", time, 6);
 		break;
 	case CP_SPAN_LOST:
-		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " … its end was lost", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " … its end was lost", time, 6);
 		break;
 	case CP_SPAN_OPEN:
-		cp_line_fit(&w->l, line, CP_PAINT_DIM, " … not over at the end", 9, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_DIM, " … not over at the end", time, 6);
 		break;
 	case CP_SPAN_TAIL_CALLED:
 		break;
@@ -568,7 +569,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	if (span->end == CP_SPAN_TAIL_CALLED) {
 		*tail = (struct tail){ number, span->depth, s->indent, span->target, ns, at_most };
 	} else {
-		put_end(w, cp_line_at(&w->l, number), span, call);
+		put_end(w, cp_line_at(&w->l, number), span, call, CP_LINE_TIME(at_most));
 		cp_line_time(&w->l, cp_line_at(&w->l, number), ns, at_most, span->cpu_ns);
 		cp_line_end(cp_line_at(&w->l, number));
 	}
@@ -669,7 +670,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	bool thrown = call->kind == CP_RECORD_THROW;
 	struct moment m;
 
-	if (!cp_chosen_function(&w->chosen, function))
+	if (!cp_chosen_moment(&w->chosen, function, call))
 		return NULL;
 	CP_TRY(begin_moment(w, thread, call, &m));
 	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_WARNING,
@@ -714,7 +715,7 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 	struct printer *w = ctx;
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (!cp_chosen_function(&w->chosen, function))
+	if (!cp_chosen_moment(&w->chosen, function, call))
 		return NULL;
 	cp_wait_text(w->l.p, call, &raw);
 	return met_in(w, thread, function, call, "‖ waited ", &raw);
@@ -726,7 +727,7 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	struct printer *w = ctx;
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (!cp_chosen_function(&w->chosen, function) ||
+	if (!cp_chosen_moment(&w->chosen, function, call) ||
 	    !cp_heap_shown(w->l.p, thread, function, call))
 		return NULL;
 	cp_heap_text(call, &raw);
@@ -780,6 +781,8 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record) &&
 	    !cp_record_heap_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
+	else if (!err && !w.l.any)
+		cp_buf_str(&sink->buf, "Nothing passes the filter.\n");
 	cp_report_missing_calls(p, look, &sink->buf);
 	for (i = w.l.head; i < w.l.queue.count; i++)
 		cp_buf_free(&w.l.queue.items[i].text);

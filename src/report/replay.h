@@ -25,6 +25,7 @@ CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_optio
 
 /* ---- shared by both, and by exports ---- */
 
+struct cp_record_call;
 struct cp_span;
 
 /* Which calls are shown. */
@@ -39,6 +40,8 @@ CP_ERROR cp_chosen_init(struct cp_chosen *c, const struct cp_profile *p,
 			const struct cp_replay_options *o);
 void cp_chosen_deinit(struct cp_chosen *c);
 bool cp_chosen_function(struct cp_chosen *c, uint32_t function);
+/* What is no call: with a least duration, only what lasts so long. */
+bool cp_chosen_moment(struct cp_chosen *c, uint32_t function, const struct cp_record_call *call);
 bool cp_chosen_span(struct cp_chosen *c, const struct cp_span *span);
 
 #endif

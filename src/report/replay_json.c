@@ -77,6 +77,11 @@ bool cp_chosen_span(struct cp_chosen *c, const struct cp_span *span)
 	return cp_chosen_function(c, span->function);
 }
 
+bool cp_chosen_moment(struct cp_chosen *c, uint32_t function, const struct cp_record_call *call)
+{
+	return call->duration_ns >= c->options->least_ns && cp_chosen_function(c, function);
+}
+
 /* ---- events ---- */
 
 struct writer {
@@ -320,7 +325,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	const char *type = cp_exception_type(call), *file;
 	uint32_t line;
 
-	if (!cp_chosen_function(&w->chosen, function))
+	if (!cp_chosen_moment(&w->chosen, function, call))
 		return NULL;
 	annotations_until(w, ns);
 	begin(w, call->kind == CP_RECORD_THROW ? "throw" : "catch", ns, thread, function,
@@ -347,7 +352,7 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
 	const cprof_value *lock = call->value_count ? &call->values[0] : NULL;
 
-	if (!cp_chosen_function(&w->chosen, function))
+	if (!cp_chosen_moment(&w->chosen, function, call))
 		return NULL;
 	annotations_until(w, ns);
 	begin(w, "wait", ns, thread, function, call->depth);
@@ -370,7 +375,7 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	struct writer *w = ctx;
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns), before = cp_heap_previous(call);
 
-	if (!cp_chosen_function(&w->chosen, function) ||
+	if (!cp_chosen_moment(&w->chosen, function, call) ||
 	    !cp_heap_shown(w->p, thread, function, call))
 		return NULL;
 	annotations_until(w, ns);

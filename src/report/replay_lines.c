@@ -37,7 +37,8 @@ void cp_line_time(struct cp_replay_lines *l, struct cp_replay_line *line, uint64
 
 	cp_buf_str(&text, "  ");
 	cp_add_time_at_most(&text, ns, at_most);
-	if (cpu_ns && (!l->look->columns || line->columns + 24 <= l->look->columns)) {
+	if (cpu_ns &&
+	    (!l->look->columns || line->columns + CP_LINE_TIME(at_most) + 15 <= l->look->columns)) {
 		cp_buf_str(&text, ", ");
 		cp_add_time(&text, cpu_ns);
 		cp_buf_str(&text, " CPU");
@@ -96,6 +97,7 @@ uint64_t cp_line_new(struct cp_replay_lines *l, uint64_t ns, uint32_t thread, ui
 	size_t most = INDENT_MOST, blanks = 2 * (size_t)indent;
 
 	cp_buf_printf(&text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000, ns / 1000 % 1000000);
+	l->any = true;
 	cp_line_put(l, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
 	if (l->several)
 		put_thread(l, &line, thread);

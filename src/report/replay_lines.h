@@ -27,6 +27,7 @@ struct cp_replay_lines {
 	const struct cp_look *look;
 	struct cp_sink *sink;
 	bool several; /* threads */
+	bool any; /* line was begun */
 	CP_VEC(struct cp_replay_line) queue; /* those from `head` on */
 	size_t head;
 	uint64_t first; /* number of the line at `head` */
@@ -54,6 +55,8 @@ void cp_line_name(struct cp_replay_lines *l, struct cp_replay_line *line, enum c
 		  const char *raw);
 /* Which call it is that ends, of those that the process's parent entered. */
 void cp_line_inherited(struct cp_replay_lines *l, struct cp_replay_line *line, uint32_t function);
+/* Columns for "  1.29 ms", or "  <= 1.29 ms". */
+#define CP_LINE_TIME(at_most) ((at_most) ? 12u : 9u)
 /* Its name, cut as by cp_line_fit(). */
 void cp_line_function(struct cp_replay_lines *l, struct cp_replay_line *line, uint32_t function,
 		      size_t reserve, size_t least);

@@ -410,6 +410,46 @@ END
 	grep -qF 'str: "scan<char>"' out
 }
 
+@test "html: calls, exceptions, locks and allocations as the report has them" {
+	cat >all.cpp <<-'END'
+		#include <stdexcept>
+		__attribute__((noinline)) int f(int n)
+		{
+			if (n == 1)
+				throw std::runtime_error("one");
+			return n;
+		}
+		int main(int argc, char **)
+		{
+			int *left = new int[argc * 100];
+			try {
+				left[0] = f(argc);
+			} catch (std::exception &) {
+			}
+			return 0;
+		}
+	END
+	g++ -O2 -g -fno-builtin -o all all.cpp
+	"$CPROF" run -q -t 'f(int)' --exceptions --locks --allocs -o all.data -- ./all
+	"$CPROF" export -f html -o all.html all.data
+	COLUMNS=500 "$CPROF" report all.data >report
+	for title in Calls Exceptions Locks Allocations; do
+		grep -q "^$title  " report
+		grep -q "<h2>$title <small>" all.html
+	done
+	# A row of each is there as it is in the report.
+	for title in Calls Exceptions Allocations; do
+		row=$(grep -A20 "^$title  " report | grep -E -m1 '[ (](int|std::runtime_error|main)')
+		sed 's/&lt;/</g; s/&gt;/>/g; s/&amp;/\&/g' all.html | grep -qF "$row"
+	done
+	# What is unlikely in a function is the function.
+	grep -A2 '^Exceptions' report | grep -q 'f(int)  *all.cpp:5  *main$'
+	# What takes no time is not as long as anything.
+	"$CPROF" replay all.data | grep -q '↯ throw'
+	assert_equal "$("$CPROF" replay --min-duration=1h all.data)" 'Nothing passes the filter.'
+	assert_equal "$("$CPROF" replay --json --min-duration=1h all.data)" ''
+}
+
 @test "sqlite: answers as report and replay do" {
 	needs sqlite3
 	for recording in desk 'busy_desk 3000'; do

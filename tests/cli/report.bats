@@ -373,6 +373,22 @@ for row in sys.stdin:
 	assert_line --partial 'it was used after the last sample of a thread: before that ended, or before cprof left'
 }
 
+@test "replay fits the width with bounds, too; what no filter lets through is said" {
+	{
+		printf '%s\n' 'command ./desk' 'length 200' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk'
+		for n in 1 12 123 1234; do
+			printf '%s\n' "c 200 0 takes_many_arguments|desk|f.c|1 text:\"$(printf 'x%.0s' {1..90})\"" \
+				"r 200 $((n * 20)) 12~8 \"$(printf 'y%.0s' {1..90})\""
+		done
+	} | made cprof.data
+	for columns in 80 100 120; do
+		COLUMNS=$columns "$CPROF" replay >out
+		grep -q ' <= 8' out
+		(($(wc -L <out) <= columns))
+	done
+	assert_equal "$("$CPROF" replay --time=10s-)" 'Nothing passes the filter.'
+}
+
 @test "report --json of calls agrees with the events of replay" {
 	for recording in desk 'busy_desk 5000'; do
 		$recording | made cprof.data

@@ -60,3 +60,14 @@ on_terminal() { script -qec "$1" /dev/null </dev/null | tr -d '\r'; }
 	run sh -c "'$CPROF' report >&-"
 	assert_success
 }
+
+@test "attach says on a terminal how it ends, and is quiet where it is to be" {
+	needs script
+	sleep 1000 &
+	started+=($!)
+	on_terminal "$CPROF attach -d 10ms -o x.data $!" >out
+	grep -qx "cprof: attached to $!; Ctrl-C ends the recording early" out
+	on_terminal "$CPROF attach -q -d 10ms -o x.data $!" >out
+	run grep 'Ctrl-C' out
+	assert_failure
+}
