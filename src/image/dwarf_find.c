@@ -32,6 +32,7 @@ struct search {
 	struct scope scopes[CP_DWARF_DEPTH];
 	unsigned depth;
 	bool functions; /* go into them */
+	bool library; /* only what is in std, core or alloc */
 	enum match best; /* that was found */
 	struct cp_text_near near;
 	struct cp_buf full, brief, scratch;
@@ -107,25 +108,124 @@ static const char *without_path(const char *name)
 	return from;
 }
 
-/* The same but for what the names in its arguments are in. */
+#define NESTED_MAX 64
+
+static size_t word_size(const char *name)
+{
+	size_t n = 0;
+
+	while (is_word(name[n]))
+		n++;
+	return n;
+}
+
+/* Behind the bracket that closes the template's arguments that begin at `name`. */
+static const char *behind_arguments(const char *name)
+{
+	unsigned depth = 0;
+
+	for (; *name; name++) {
+		if (*name == '<')
+			depth++;
+		else if (*name == '>' && name[-1] != '-' && !--depth)
+			return name + 1;
+	}
+	return name;
+}
+
+static const struct {
+	const char *alias, *type;
+} texts[] = {
+	{ "string", "basic_string<char" },
+	{ "wstring", "basic_string<wchar_t" },
+	{ "u16string", "basic_string<char16_t" },
+	{ "u32string", "basic_string<char32_t" },
+	{ "string_view", "basic_string_view<char" },
+	{ "wstring_view", "basic_string_view<wchar_t" },
+};
+
+/* What an alias stands for, up to its first argument; NULL: it is none. */
+static const char *text_type(const char *alias, size_t size)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(texts); i++)
+		if (strlen(texts[i].alias) == size && !memcmp(texts[i].alias, alias, size))
+			return texts[i].type;
+	return NULL;
+}
+
+/* "string" for "basic_string<char,...>" and its like: what that is behind. */
+static const char *behind_text(const char *name, const char *wanted, size_t size)
+{
+	const char *type = text_type(wanted, size);
+
+	return type && cp_starts_with(name, type) && strchr(",>", name[strlen(type)])
+		       ? behind_arguments(name + strcspn(name, "<"))
+		       : NULL;
+}
+
+static bool fits_part(const char **name, const char **wanted, unsigned depth);
+
+/* Both at a "<": each argument that is wanted is there; others may follow, as those
+ * that nobody writes do. */
+static bool fit_arguments(const char **name, const char **wanted, unsigned depth)
+{
+	const char *end = behind_arguments(*name);
+
+	do {
+		++*name;
+		++*wanted;
+		if (!fits_part(name, wanted, depth + 1))
+			return false;
+	} while (**name == ',' && **wanted == ',');
+	if (**wanted != '>' || (**name != '>' && **name != ','))
+		return false;
+	++*wanted;
+	*name = end;
+	return true;
+}
+
+/* Up to the end of an argument, or of all: the same but for what the names in
+ * arguments are in, arguments that are left out at the end, and std::string. */
+static bool fits_part(const char **name, const char **wanted, unsigned depth)
+{
+	unsigned brackets = 0;
+	const char *n = *name, *w = *wanted, *text;
+	size_t size;
+
+	while (depth < NESTED_MAX && *n && *w) {
+		if (!brackets && (*n == ',' || *n == '>'))
+			break;
+		n = depth && is_word(*n) ? without_path(n) : n;
+		w = depth && is_word(*w) ? without_path(w) : w;
+		size = word_size(w);
+		text = depth && size ? behind_text(n, w, size) : NULL;
+		if (text) {
+			n = text;
+			w += size;
+			continue;
+		}
+		size = size ? size : 1;
+		if (strncmp(n, w, size) || (is_word(*w) && is_word(n[size])))
+			return false;
+		brackets += *w == '(' || *w == '[';
+		brackets -= brackets && (*w == ')' || *w == ']');
+		/* "->" closes nothing. */
+		size += *w == '-' && w[1] == '>' && n[1] == '>';
+		n += size;
+		w += size;
+		if (*n == '<' && *w == '<' && !fit_arguments(&n, &w, depth))
+			return false;
+	}
+	*name = n;
+	*wanted = w;
+	return depth < NESTED_MAX && (depth || *n == *w);
+}
+
 static bool fits_loosely(const char *name, const char *wanted)
 {
-	bool inside = false;
-
-	while (*name && *wanted) {
-		if (inside && is_word(*name) && is_word(*wanted)) {
-			name = without_path(name);
-			wanted = without_path(wanted);
-		}
-		do {
-			if (*name != *wanted)
-				return false;
-			inside |= *name == '<';
-			name++;
-			wanted++;
-		} while (is_word(name[-1]) && is_word(*name));
-	}
-	return *name == *wanted;
+	return fits_part(&name, &wanted, 0);
 }
 
 /* "vector<int>" is what "vector<int,std::allocator<int>>" is written as, too. */
@@ -272,6 +372,12 @@ static void add(struct search *s, struct cp_unit *unit, uint64_t die, enum match
 	s->failed |= !found.name || !cp_vec_push(&s->to->types, found);
 }
 
+static bool is_library(const char *name)
+{
+	return cp_starts_with(name, "std::") || cp_starts_with(name, "core::") ||
+	       cp_starts_with(name, "alloc::");
+}
+
 static void consider(struct search *s, struct cp_unit *unit, const struct cp_die *die,
 		     const char *name)
 {
@@ -285,7 +391,7 @@ static void consider(struct search *s, struct cp_unit *unit, const struct cp_die
 	spell(s, name, false, &s->full);
 	spell(s, name, true, &s->brief);
 	s->failed |= s->full.failed || s->brief.failed || s->scratch.failed;
-	if (s->failed)
+	if (s->failed || (s->library && !is_library((const char *)s->full.bytes)))
 		return;
 	match = fits(s, &s->full);
 	brief = fits(s, &s->brief);
@@ -381,17 +487,42 @@ static void search_all(struct search *s)
 		search_unit(s, cp_unit_with_dies(main->units.items[i]));
 }
 
+/* What is written in another way than it is named: an alias that no debug information
+ * has, a place that Rust's std has of what is elsewhere. False: it is not. */
+static bool reword(struct search *s)
+{
+	const char *type = text_type(s->last, strlen(s->last));
+	struct cp_buf other = { 0 };
+
+	if (type)
+		cp_buf_printf(&other, "%s>", type);
+	else if (cp_starts_with((const char *)s->wanted.bytes, "std::"))
+		cp_buf_str(&other, s->last);
+	s->library = other.size;
+	if (other.size) {
+		cp_buf_u8(&other, 0);
+		cp_buf_free(&s->wanted);
+		s->wanted = other;
+		s->failed |= other.failed;
+	}
+	return other.size && !other.failed;
+}
+
 static void search(struct search *s)
 {
 	s->last = last_part((const char *)s->wanted.bytes);
 	search_all(s);
+	if (!s->to->types.count && !s->failed && reword(s)) {
+		s->last = last_part((const char *)s->wanted.bytes);
+		search_all(s);
+	}
 	if (!s->to->types.count && !s->failed) {
 		s->functions = true;
 		search_all(s);
 	}
 	/* Names of dozens of thousands of types are compared only when it is over. */
 	if (!s->to->types.count && !s->failed) {
-		s->functions = false;
+		s->functions = s->library = false;
 		s->near = cp_text_near(s->last, strlen(s->last));
 		search_all(s);
 		if (s->near.best)

@@ -91,6 +91,55 @@ judge() {
 	no_complaints
 }
 
+@test "types of libraries are found as the source writes them, as large as the program says" {
+	needs jq rustc
+	cat >written.cpp <<-'END'
+		#include <cstdio>
+		#include <functional>
+		#include <map>
+		#include <memory>
+		#include <optional>
+		#include <string>
+		#include <vector>
+		template<class T> struct Mine { T t; char more; };
+		#define X(...) { static __VA_ARGS__ object; printf("%zu %s\n", sizeof(object), #__VA_ARGS__); }
+		int main() {
+			X(std::string) X(std::vector<std::string>) X(std::unique_ptr<int>)
+			X(std::map<std::string, std::vector<int>>) X(std::function<int(long)>)
+			X(std::optional<std::string>) X(Mine<std::vector<std::string>>)
+		}
+	END
+	g++ -g -std=c++17 -o written written.cpp
+	cat >written.rs <<-'END'
+		use std::collections::HashMap;
+		macro_rules! each { ($($t:ty = $v:expr, $name:literal;)*) => { $( let value: $t = $v;
+			println!("{} {}", std::mem::size_of_val(&value), $name); )* } }
+		fn main() {
+			each! {
+				Option<Box<u32>> = None, "Option<Box<u32>>";
+				Option<Vec<String>> = None, "Option<Vec<String>>";
+				Result<Box<u32>, String> = Ok(Box::new(1)), "Result<Box<u32>, String>";
+				HashMap<String, Vec<u8>> = HashMap::new(), "std::collections::HashMap<String, Vec<u8>>";
+				Option<fn(u32) -> u64> = None, "Option<fn(u32) -> u64>";
+			}
+		}
+	END
+	rustc -g -o written_rs written.rs
+	local program size name
+	for program in written written_rs; do
+		while read -r size name; do
+			"$CPROF" layout --json "$program" "$name" >layout.json || complain "$program $name"
+			jq -e --argjson size "$size" '.size == $size' layout.json || complain "$program $name $size"
+		done < <("./$program")
+	done
+	# What is asked for is not any other.
+	run "$CPROF" layout written 'std::vector<std::wstring>'
+	assert_equal "$status" 1
+	run "$CPROF" layout written 'std::vector<std::vector<std::string>>'
+	assert_equal "$status" 1
+	no_complaints
+}
+
 @test "names that are not there get a near one, files without debug information a reason" {
 	g++ -g -std=c++17 -Wno-invalid-offsetof -o types "$SOURCES/tests/cli/layout_types.cpp"
 	separately "$CPROF" layout types Diamnd
