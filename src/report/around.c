@@ -4,6 +4,7 @@
  */
 #include "report/report.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -248,6 +249,8 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 		cp_buf_str(&name, " (inlined)");
 	if (n->guessed)
 		cp_buf_str(&name, " (guessed)");
+	if (n->deepest)
+		cp_buf_printf(&name, " (recursive, up to %" PRIu32 " deep)", n->deepest);
 	taken = 18 + (t->tree->profile->by_calls ? TIME_COLUMNS : 0) +
 		(lead.bytes ? cp_text_columns(lead.bytes) : 0);
 	if (t->look->columns)
@@ -318,7 +321,7 @@ CP_ERROR cp_report_tree(const struct cp_profile *p, const struct cp_report_optio
 	struct shown_list stack = { 0 };
 	bool done;
 
-	CP_TRY(cp_tree_build(p, o->roots, &tree));
+	CP_TRY(cp_tree_build_folded(p, o->roots, &tree));
 	t.whole = p->total.weight;
 	t.least_ns = (uint64_t)(o->least * (double)t.whole);
 	cp_report_title(out, look, "Call tree", NULL);

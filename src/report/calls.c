@@ -37,19 +37,33 @@ static struct cp_calling_thread *calling(struct builder *b, uint32_t thread)
 	return &b->c->threads.items[*place - 1];
 }
 
+/* Function + 1, by the stack of who is just entered, whose leaf is its own; 0: none. */
+static uint32_t caller_of(const struct cp_profile *p, uint32_t stack)
+{
+	const uint32_t *frames;
+	size_t count;
+
+	if (stack == CP_RECORD_NONE)
+		return 0;
+	frames = cp_profile_walk(p, stack, &count);
+	return count > 1 ? p->frames.items[frames[count - 2]].function + 1 : 0;
+}
+
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct builder *b = ctx;
 
-	(void)call;
 	span->data = b; /* shown */
+	span->caller = span->entered ? caller_of(b->c->profile, call->stack) : 0;
 	return NULL;
 }
 
 static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 				 const struct cp_span *outer)
 {
-	struct cp_call_edge edge = { .caller = outer ? outer->function : CP_RECORD_NONE,
+	struct cp_call_edge edge = { .caller = outer	      ? outer->function
+					       : span->caller ? span->caller - 1
+							      : CP_RECORD_NONE,
 				     .callee = span->function };
 	uint64_t key = (uint64_t)edge.caller << 32 | edge.callee;
 	uint64_t *found = cp_map_get(&b->edges, key);

@@ -282,7 +282,8 @@ void cp_report_call_neighbours(const struct cp_calls *c, uint32_t function,
 		return;
 	the_function(c, f, look, out);
 	if (o->what != CP_REPORT_CALLEES) {
-		cp_report_title(out, look, "Callers", "who called it, as far as traced");
+		cp_report_title(out, look, "Callers",
+				"who called it, as far as traced, or told by --stack");
 		edges(c, function, true, f->total.ns, o, look, out);
 	}
 	if (o->what != CP_REPORT_CALLERS) {

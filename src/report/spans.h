@@ -45,6 +45,7 @@ struct cp_span {
 	uint64_t inner_overhead_ns, inner_uncertain_ns; /* of these */
 	double inner_doubt; /* of these, likewise: cp_span_doubt() */
 	void *data; /* the visitor's */
+	uint32_t caller; /* likewise */
 };
 
 /* What is added up: of a bound, the middle between that and what it is at least, which

@@ -70,6 +70,7 @@ enum cp_tree_roots cp_tree_roots_for(const struct cp_profile *p, enum cp_tree_ro
 struct builder {
 	struct cp_tree tree;
 	enum cp_tree_roots roots;
+	bool folds;
 	struct cp_interner children; /* (parent, kind, inlined, ref): node - 1 */
 };
 
@@ -126,11 +127,18 @@ static CP_ERROR step_roots(struct builder *b, const struct cp_hit *hit, bool out
 	return NULL;
 }
 
+/* The function has called itself. */
+static bool is_same(const struct cp_frame *a, const struct cp_frame *b)
+{
+	return a->function == b->function &&
+	       (a->flags & CP_FRAME_INLINED) == (b->flags & CP_FRAME_INLINED);
+}
+
 static CP_ERROR add_hit(struct builder *b, const struct cp_hit *hit)
 {
 	const struct cp_profile *p = b->tree.profile;
 	const uint32_t *frames;
-	uint32_t at = 0;
+	uint32_t at = 0, deep = 0;
 	size_t count, i;
 
 	frames = cp_profile_walk(p, hit->stack, &count);
@@ -138,12 +146,17 @@ static CP_ERROR add_hit(struct builder *b, const struct cp_hit *hit)
 	CP_TRY(step_roots(b, hit, count == 1, &at));
 	for (i = 0; i < count; i++) {
 		const struct cp_frame *f = &p->frames.items[frames[i]];
+		bool again = b->folds && i && is_same(f, &p->frames.items[frames[i - 1]]);
 		struct cp_node like = { .kind = CP_NODE_FUNCTION,
 					.inlined = f->flags & CP_FRAME_INLINED,
 					.ref = f->function,
 					.frame = frames[i] };
 
-		CP_TRY(step(b, &at, &like, hit, i + 1 == count));
+		deep = again ? deep + 1 : 1;
+		if (!again)
+			CP_TRY(step(b, &at, &like, hit, i + 1 == count));
+		if (deep > 1 && deep > b->tree.nodes.items[at].deepest)
+			b->tree.nodes.items[at].deepest = deep;
 		if (f->flags & CP_FRAME_GUESSED)
 			b->tree.nodes.items[at].guessed += hit->cost.weight;
 	}
@@ -202,14 +215,17 @@ static CP_ERROR finish(struct cp_tree *tree)
 	return NULL;
 }
 
-CP_ERROR cp_tree_build(const struct cp_profile *p, enum cp_tree_roots roots, struct cp_tree *ret)
+static CP_ERROR build(const struct cp_profile *p, enum cp_tree_roots roots, bool folds,
+		      struct cp_tree *ret)
 {
 	struct cp_node root = { .kind = CP_NODE_ALL,
 				.frame = CP_RECORD_NONE,
 				.parent = CP_NO_NODE,
 				.first = CP_NO_NODE,
 				.next = CP_NO_NODE };
-	struct builder b = { .tree = { .profile = p }, .roots = cp_tree_roots_for(p, roots) };
+	struct builder b = { .tree = { .profile = p },
+			     .roots = cp_tree_roots_for(p, roots),
+			     .folds = folds };
 	struct cp_error *err = NULL;
 	size_t i;
 
@@ -225,6 +241,17 @@ CP_ERROR cp_tree_build(const struct cp_profile *p, enum cp_tree_roots roots, str
 	else
 		*ret = b.tree;
 	return err;
+}
+
+CP_ERROR cp_tree_build(const struct cp_profile *p, enum cp_tree_roots roots, struct cp_tree *ret)
+{
+	return build(p, roots, false, ret);
+}
+
+CP_ERROR cp_tree_build_folded(const struct cp_profile *p, enum cp_tree_roots roots,
+			      struct cp_tree *ret)
+{
+	return build(p, roots, true, ret);
 }
 
 uint32_t cp_tree_next(const struct cp_tree *tree, uint32_t node, uint32_t *depth)

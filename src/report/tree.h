@@ -35,6 +35,7 @@ struct cp_node {
 	uint32_t frame; /* the first frame seen here (kind function) */
 	uint32_t parent, first, next; /* children: most total first */
 	struct cp_cost self, total;
+	uint32_t deepest; /* times that the function stands here on itself; 0: once */
 	uint64_t guessed; /* of total: this frame was guessed */
 };
 
@@ -45,6 +46,9 @@ struct cp_tree {
 };
 
 CP_ERROR cp_tree_build(const struct cp_profile *p, enum cp_tree_roots roots, struct cp_tree *ret);
+/* With a function that calls itself on one node. */
+CP_ERROR cp_tree_build_folded(const struct cp_profile *p, enum cp_tree_roots roots,
+			      struct cp_tree *ret);
 void cp_tree_deinit(struct cp_tree *tree);
 
 /* The node after `node`, children before siblings; CP_NO_NODE after the last.

@@ -155,8 +155,9 @@ assert_not_colored() { ! grep $'\e\\['; }
 	assert_line --regexp '^ +50\.0% +0\.0%  ├─ start_thread$'
 	assert_line --regexp '^ +50\.0% +16\.7%  │  work$'
 	assert_line --regexp '^ +33\.3% +33\.3%  │  libfast\.so\+0x[0-9a-f]+ \(guessed\)$'
-	assert_line --regexp '^ +11\.1% +11\.1%  │  ├─ parse\(int\)$|^ +11\.1% +0\.0%  │  .─ parse\(int\)$'
-	assert_line --regexp 'scan<char> \(inlined\)$'
+	assert_line --regexp '^ +33\.3% +0\.0%  │  parse\(int\) \(recursive, up to 2 deep\)$'
+	assert_line --regexp '^ +22\.2% +22\.2%  │  ├─ malloc$'
+	assert_line --regexp '^ +11\.1% +11\.1%  │  └─ scan<char> \(inlined\)$'
 	assert_line --regexp '├─ \[truncated\]$'
 	report --tree --min=40
 	assert_line --partial "smaller branches are not shown"
@@ -371,6 +372,44 @@ for row in sys.stdin:
 	workshop | sed 's/ status=0/ unsampled_ns=100000000/; s/^totals /&cpu_ns=1000000000 /' | made cprof.data
 	COLUMNS=200 report
 	assert_line --partial 'it was used after the last sample of a thread: before that ended, or before cprof left'
+}
+
+@test "report --function: who was not traced is a caller by the stacks of --stack" {
+	cat >callers.c <<-'END'
+		__attribute__((noinline)) void wanted(int n) { __asm__ volatile("" : : "r"(n) : "memory"); }
+		__attribute__((noinline)) void one(int n)
+		{
+			for (int i = 0; i < 3; i++)
+				wanted(n);
+			__asm__ volatile("");
+		}
+		__attribute__((noinline)) void two(int n) { wanted(n); __asm__ volatile(""); }
+		int main(int argc, char **) { one(argc); two(argc); return 0; }
+	END
+	cc -std=gnu2x -O1 -g -o callers callers.c
+	"$CPROF" run -q -t wanted --stack -o x.data -- ./callers
+	run jq -c '[.calls.function.callers[] | [.function, .calls]] | sort' \
+		<<<"$("$CPROF" report --json -F wanted x.data)"
+	assert_output '[["one",3],["two",1]]'
+	report -F wanted x.data
+	refute_output --partial 'nobody that was traced'
+	"$CPROF" run -q -t wanted -o x.data -- ./callers
+	report -F wanted x.data
+	assert_line --partial '(nobody that was traced)'
+}
+
+@test "report --tree: who calls itself stands on one line" {
+	{
+		printf '%s\n' 'command ./desk' 'length 900' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk' \
+			'c 200 0 main|desk|main.c|1'
+		yes 'c 200 1 down|desk|f.c|1' | head -n 60
+		yes 'r 200 1 0' | head -n 60
+		echo 'r 200 10 0'
+	} | made cprof.data
+	"$CPROF" report --tree >out
+	assert_equal "$(grep -c down out)" 1
+	total=$("$CPROF" report --calls | awk '$NF == "down" { print $2, $3 }')
+	grep -q " $total  down (recursive, up to 60 deep)$" out
 }
 
 @test "replay fits the width with bounds, too; what no filter lets through is said" {
