@@ -151,14 +151,18 @@ bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture
 	return cp_locate_now(piece, &whole, unused, &count) == CP_LOCATION_OK;
 }
 
-/* Do members of a value at `base` have bytes from `at` up to `end`? */
+/* Do members of a value at `base` have bytes from `at` up to `end`? Of types that
+ * lead to themselves they may. */
 static bool has_bytes(const struct cp_type *type, uint64_t base, uint64_t at, uint64_t end,
-		      unsigned depth)
+		      unsigned depth, unsigned *budget)
 {
 	const struct cp_type *t = cp_type_strip(type);
 	const struct cp_type_details *d;
 	uint32_t i;
 
+	if (!*budget)
+		return true;
+	--*budget;
 	if (t && (base >= end || base + t->size <= at))
 		return false;
 	d = t && t->kind == CP_TYPE_STRUCT && depth < MAX_DEPTH ? cp_type_details(t) : NULL;
@@ -166,19 +170,22 @@ static bool has_bytes(const struct cp_type *type, uint64_t base, uint64_t at, ui
 		return true;
 	for (i = 0; i < d->member_count; i++)
 		if (d->members[i].flags & CP_MEMBER_BITS ||
-		    has_bytes(d->members[i].type, base + d->members[i].offset, at, end, depth + 1))
+		    has_bytes(d->members[i].type, base + d->members[i].offset, at, end, depth + 1,
+			      budget))
 			return true;
 	for (i = 0; i < d->variant_count; i++)
 		if (has_bytes(d->variants[i].member.type, base + d->variants[i].member.offset, at,
-			      end, depth + 1))
+			      end, depth + 1, budget))
 			return true;
-	return d->discriminant &&
-	       has_bytes(d->discriminant->type, base + d->discriminant->offset, at, end, depth + 1);
+	return d->discriminant && has_bytes(d->discriminant->type, base + d->discriminant->offset,
+					    at, end, depth + 1, budget);
 }
 
 bool cp_type_has_bytes(const struct cp_type *type, uint64_t at, uint64_t end)
 {
-	return has_bytes(type, 0, at, end, 0);
+	unsigned budget = CP_CLASSIFY_BUDGET;
+
+	return has_bytes(type, 0, at, end, 0, &budget);
 }
 
 /* That nobody keeps what lies between members is no loss: any number will do. */

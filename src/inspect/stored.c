@@ -11,6 +11,7 @@
 #include "arch/spills.h"
 
 #define CODE_MAX 2048 /* bytes of a function that are looked at for what it stores */
+#define STORED_MAX 256 /* bytes of an argument; none is passed in so many registers */
 #define OP_DEREF 0x06 /* DW_OP_* */
 #define OP_BREG0 0x70
 #define OP_BREG31 0x8f
@@ -65,6 +66,8 @@ static bool stored(const struct cp_spills *spills, int64_t frame, const struct c
 	uint16_t byte, last = 0;
 
 	*ret = (struct cp_place){ .how = CP_PLACE_DIRECT };
+	if (size > STORED_MAX)
+		return false;
 	for (i = 0; i < size; i++, last = byte) {
 		byte = cp_spills_byte(spills, frame + (int64_t)i);
 		if (!byte && cp_type_has_bytes(type, i, i + 1))
