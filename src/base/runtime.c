@@ -51,6 +51,20 @@ static bool is_of_c(const char *name)
 	return cp_is_any(name, names) || cp_starts_with_any(name, begins);
 }
 
+/* What programs put around malloc() under names that many use: all memory would be theirs. */
+static bool is_wrapper(const char *name)
+{
+	static const char *const begins[] = {
+		"xmalloc",	"xcalloc",	"xrealloc",    "xzalloc",	"xstrdup",
+		"xstrndup",	"xfree",	"zmalloc",     "zcalloc",	"zrealloc",
+		"ztrymalloc",	"ztrycalloc",	"ztryrealloc", "zstrdup",	"zfree",
+		"g_malloc",	"g_try_malloc", "g_realloc",   "g_try_realloc", "g_slice_alloc",
+		"g_slice_free", "g_strdup",	"g_strndup",   "g_free",	NULL
+	};
+
+	return cp_starts_with_any(name, begins);
+}
+
 static bool is_of_language(const char *name)
 {
 	static const char *const begins[] = {
@@ -66,5 +80,5 @@ static bool is_of_language(const char *name)
 
 bool cp_name_is_runtime(const char *name)
 {
-	return is_of_c(name) || is_of_language(name);
+	return is_of_c(name) || is_wrapper(name) || is_of_language(name);
 }

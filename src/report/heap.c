@@ -402,7 +402,7 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
-static int by_allocated(const void *a, const void *b)
+int cp_heap_by_allocated(const void *a, const void *b)
 {
 	const struct cp_heap_site *one = a, *two = b;
 
@@ -418,7 +418,7 @@ static int by_left(const void *a, const void *b)
 
 	if (one->left.bytes != two->left.bytes)
 		return one->left.bytes > two->left.bytes ? -1 : 1;
-	return by_allocated(a, b);
+	return cp_heap_by_allocated(a, b);
 }
 
 void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
@@ -471,7 +471,7 @@ CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
 
 		h->freed.blocks = h->allocated.blocks > other ? h->allocated.blocks - other : 0;
 	}
-	order = h->sampled ? by_allocated : by_left;
+	order = h->sampled ? cp_heap_by_allocated : by_left;
 	if (h->sites.count)
 		qsort(h->sites.items, h->sites.count, sizeof(*h->sites.items), order);
 	if (h->stacks.count)

@@ -74,6 +74,8 @@ struct cp_heap {
 /* All events of the profile; the sites sorted, what is left first. `h` is the
  * caller's, zero but for by_thread and gone, to be deinitialized in any case. */
 CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h);
+/* For qsort() of sites. */
+int cp_heap_by_allocated(const void *a, const void *b);
 void cp_heap_deinit(struct cp_heap *h);
 
 /* "sampled, one block about every 512 KiB: estimates from 80 blocks, of the bytes give or

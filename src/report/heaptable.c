@@ -3,6 +3,7 @@
  * Who allocated what, and what of it is left, as a table and as JSON.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <math.h>
 
 #include "base/cleanup.h"
@@ -110,14 +111,15 @@ static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp
 }
 
 static void print_stack(const struct cp_heap *h, const struct cp_heap_site *site,
-			const struct cp_look *look, struct cp_buf *out)
+			const struct cp_heap_amount *amount, const struct cp_look *look,
+			struct cp_buf *out)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	const uint32_t *frames;
 	size_t count;
 
 	cp_buf_str(&text, "  ");
-	add_amount(&text, &site->left);
+	add_amount(&text, amount);
 	cp_buf_str(&text, " from\n");
 	cp_paint(out, look, CP_PAINT_BOLD, text.bytes ? text.bytes : "");
 	if (site->stack == CP_RECORD_NONE)
@@ -153,7 +155,7 @@ static void print_left(const struct cp_heap *h, size_t most, const struct cp_loo
 				? "not freed while cprof looked, by the stack that allocated it"
 				: "never freed, by the stack that allocated it");
 	for (i = 0; i < shown; i++)
-		print_stack(h, &h->stacks.items[i], look, out);
+		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].left, look, out);
 	cp_report_more(out, look, shown, used);
 }
 
@@ -167,6 +169,21 @@ static void print_sampling(const struct cp_heap *h, const struct cp_look *look, 
 	cp_heap_add_sampling(h, &text);
 	cp_buf_str(&text, "\n");
 	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+}
+
+/* Who asked for most, in whatever function; the stacks are left in that order. */
+static void print_allocated(struct cp_heap *h, size_t most, const struct cp_look *look,
+			    struct cp_buf *out)
+{
+	size_t shown = most && h->stacks.count > most ? most : h->stacks.count, i;
+
+	if (!shown)
+		return;
+	qsort(h->stacks.items, h->stacks.count, sizeof(*h->stacks.items), cp_heap_by_allocated);
+	cp_report_title(out, look, "Allocated", "most first, by the stack that asked for it");
+	for (i = 0; i < shown; i++)
+		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].allocated, look, out);
+	cp_report_more(out, look, shown, h->stacks.count);
 }
 
 static void print_doubts(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
@@ -218,6 +235,8 @@ CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_optio
 	if (o->what != CP_REPORT_SUMMARY && !h.sampled)
 		print_left(&h, o->what == CP_REPORT_HEAP ? (size_t)o->limit : STACKS_SHOWN, look,
 			   out);
+	if (o->what == CP_REPORT_HEAP && (h.sampled || o->traces))
+		print_allocated(&h, (size_t)o->limit, look, out);
 	return NULL;
 }
 

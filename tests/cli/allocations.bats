@@ -159,6 +159,32 @@ END
 		"[$(said allocated),$(said moved),$(said left)]"
 }
 
+@test "wrappers of usual names are nobody; who asks is told by stacks, of a sample, too" {
+	cat >wrapped.c <<'END'
+#include <stdlib.h>
+__attribute__((noinline)) void *zmalloc(size_t n) { return malloc(n); }
+__attribute__((noinline)) void *buffer(size_t n) { void *p = zmalloc(n); __asm__ volatile("" : "+r"(p)); return p; }
+int main(void)
+{
+	for (int i = 0; i < 3000; i++) {
+		free(buffer(1000));
+		free(zmalloc(10));
+	}
+	return 0;
+}
+END
+	$CC -O1 -fno-builtin -g -o wrapped wrapped.c
+	"$CPROF" run -q --allocs --max-rate=0 -- ./wrapped
+	assert_equal "$("$CPROF" report --json | jq -c '[.allocations.functions[] | [.function, .allocated.blocks]]')" \
+		'[["buffer",3000],["main",3000]]'
+	run "$CPROF" report --allocs
+	refute_line --partial 'Allocated  most first'
+	run "$CPROF" report --allocs --traces
+	assert_line --partial 'Allocated  most first'
+	assert_line --regexp '^  2,[0-9]+,000 bytes in 2,[0-9]+ blocks from$'
+	assert_line --regexp '^ +buffer  wrapped.c:3$'
+}
+
 @test "realloc: in place, moved and freed are told apart; sums are the rows', and valgrind's" {
 	needs valgrind
 	cat >grow.c <<'END'
@@ -460,6 +486,7 @@ END
 	assert_output 'churned 30000000'
 	[[ $stderr == *' of the time that was watched'*'too many to see all of them'* ]]
 	"$CPROF" report --json >sampled.json
+	"$CPROF" report --allocs | grep -q '^Allocated  most first'
 	jq -e '.allocations | .sampled.pauses > 0 and .sampled.paused_ns > 0 and .left == null and
 		.functions[0].left == null' sampled.json
 	# Nothing is taken for nested or freed that was cut off by a pause: of three blocks one.
