@@ -53,17 +53,21 @@ static unsigned sets_of(const struct cp_signature *s)
 static void place_result(struct cp_signature *s)
 {
 	struct cp_place *p = &s->result.place;
-	unsigned sets;
+	bool unmarked = s->function.flags & CP_FUNCTION_UNMARKED;
+	unsigned sets = 0;
 
-	if (!s->has_result)
+	if (!s->has_result || !(s->want & CP_SIGNATURE_RESULT))
 		return;
-	sets = sets_of(s);
-	*p = cp_rust_result(s->function.result, takes_first(s), sets);
+	*p = cp_rust_result(s->function.result, takes_first(s), 0);
+	/* To read all of the code takes its time: only where it matters. */
+	if (p->how == CP_PLACE_UNSUPPORTED || (p->how == CP_PLACE_DIRECT && unmarked)) {
+		sets = sets_of(s);
+		*p = cp_rust_result(s->function.result, takes_first(s), sets);
+	}
 	if (p->how != CP_PLACE_DIRECT)
 		return;
 	/* What is returned and not used any more is nothing. */
-	if (s->function.flags & CP_FUNCTION_NOCALL ||
-	    (s->function.flags & CP_FUNCTION_UNMARKED && !cp_rust_is_set(p, sets)))
+	if (s->function.flags & CP_FUNCTION_NOCALL || (unmarked && !cp_rust_is_set(p, sets)))
 		p->how = CP_PLACE_UNSUPPORTED;
 }
 
