@@ -66,7 +66,7 @@ replay() { run "$CPROF" replay "$@"; }
 	assert_failure 2
 	replay --pid=7
 	assert_success
-	assert_output ''
+	assert_output 'Nothing passes the filter.'
 }
 
 @test "replay --json has the keys of the contract" {
