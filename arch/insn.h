@@ -180,8 +180,9 @@ struct cp_area_entry {
  * of an area) it sets pc to the slot; a pc inside an area is left alone;
  * everything else goes to the program's own handler, or ends the program as
  * the signal would have. To be installed with SA_SIGINFO, SA_NODEFER (signal
- * handlers that run on top of it may trap), SA_RESTORER, SA_ONSTACK, the old
- * SA_RESTART and an empty mask. `*area_offset_ret` is the offset in the blob of
+ * handlers that run on top of it may trap), SA_RESTORER, SA_ONSTACK (the frame is
+ * moved for a handler of the program's without), the old SA_RESTART, and a mask
+ * without SIGTRAP. `*area_offset_ret` is the offset in the blob of
  * a 64-bit word to be set to the address of the first area. NULL: none. */
 const uint8_t *cp_trap_handler(const struct cp_arch *arch, size_t *size_ret,
 			       size_t *entry_offset_ret, size_t *restorer_offset_ret,

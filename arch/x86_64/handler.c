@@ -10,7 +10,9 @@
  *       stand-in blocked    is no place for it to wait; blocked itself, the next
  *                           breakpoint would be the end
  *     others              to the program's own handler, by a jump: it finds
- *                         registers and stack as if the kernel had called it
+ *                         registers and stack as if the kernel had called it; the
+ *                         signal frame is moved for that, if ours is on the
+ *                         alternate stack and the program's is not to be
  *       ignored           return, as the kernel does for a signal that was sent;
  *                         a trap can't be ignored
  *       default           dies by it: the signal waits, blocked, until the
@@ -35,6 +37,7 @@ _Static_assert(offsetof(struct cp_area_header, count) == 24, "area");
 _Static_assert(offsetof(struct cp_area_header, table) == 32, "area");
 _Static_assert(offsetof(struct cp_area_header, slots) == 40, "area");
 _Static_assert(offsetof(struct cp_area_header, old_handler) == 56, "area");
+_Static_assert(offsetof(struct cp_area_header, old_flags) == 64, "area");
 _Static_assert(offsetof(struct cp_area_entry, slot) == 8, "entry");
 _Static_assert(sizeof(struct cp_area_entry) == 16, "entry");
 _Static_assert(CP_SLOT_SIZE == 48, "slot");
@@ -44,8 +47,9 @@ extern const uint8_t cp_x86_handler[], cp_x86_handler_entry[], cp_x86_handler_re
 
 _Static_assert(CP_SIGTRAP_STAND_IN == UINT64_C(1) << 15, "in the code below");
 
-/* edi signal, rsi siginfo (si_code at 8), rdx ucontext (rip at 168, the mask that
- * was interrupted at 296) */
+/* edi signal, rsi siginfo (si_code at 8), rdx ucontext (rsp at 160, rip at 168, the
+ * address of what fxsave or xsave saved at 224, the mask that was interrupted at
+ * 296); rsp: begin of the frame that has both. */
 __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	.p2align 4\n"
 	"	.globl cp_x86_handler, cp_x86_handler_entry, cp_x86_handler_restorer\n"
@@ -129,6 +133,36 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	cmpq $1, %rax\n"
 	"	jb .Ldie\n"
 	"	je .Lignored\n"
+	"	btq $27, 64(%r9)\n" /* SA_ONSTACK */
+	"	jc .Lcall\n"
+	/* Where would the kernel have put it? r8 and r11: what ends the frame, and its
+	 * size; r10: how far away that is. */
+	"	movq 224(%rdx), %r8\n"
+	"	testq %r8, %r8\n"
+	"	jz .Lcall\n"
+	"	movl $512, %r11d\n"
+	"	cmpl $0x46505853, 464(%r8)\n" /* FP_XSTATE_MAGIC1 */
+	"	jne .Lsize\n"
+	"	movl 468(%r8), %r11d\n" /* _fpx_sw_bytes.extended_size */
+	".Lsize:\n"
+	"	movq 160(%rdx), %r10\n"
+	"	subq $128, %r10\n" /* the red zone */
+	"	subq %r11, %r10\n"
+	"	andq $-64, %r10\n"
+	"	subq %r8, %r10\n"
+	"	jz .Lcall\n"
+	"	leaq (%r8,%r11), %rcx\n"
+	"	subq %rsp, %rcx\n"
+	"	leaq (%rsi,%r10), %r9\n"
+	"	movq %rsp, %rsi\n"
+	"	leaq (%rsp,%r10), %rdi\n"
+	"	rep movsb\n"
+	"	addq %r10, %rdx\n"
+	"	addq %r10, 224(%rdx)\n"
+	"	addq %r10, %rsp\n"
+	"	movq %r9, %rsi\n"
+	"	movl $5, %edi\n"
+	".Lcall:\n"
 	"	jmpq *%rax\n"
 	".Lignored:\n"
 	"	cmpl $0, 8(%rsi)\n"

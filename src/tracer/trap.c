@@ -109,6 +109,15 @@ static int set_action(struct tracer *tr, const struct space *space, struct injec
 
 /* ---- our handler ---- */
 
+/* What is blocked while it runs: SIGTRAP by its stand-in. */
+static uint64_t handler_mask(const struct trap_action *own)
+{
+	uint64_t mask = own->mask & ~(TRAP_BIT | CP_SIGTRAP_STAND_IN);
+	bool blocks = own->mask & TRAP_BIT || !(own->flags & SA_NODEFER);
+
+	return blocks ? mask | CP_SIGTRAP_STAND_IN : mask;
+}
+
 /* Ours in the place of `own`. The program's handler, which ours jumps to, finds
  * the signals blocked that it asked for, and calls start again or not. */
 static struct trap_action ours(const struct space *space, const struct trap_action *own)
@@ -122,7 +131,7 @@ static struct trap_action ours(const struct space *space, const struct trap_acti
 	if (own->handler == (uintptr_t)SIG_DFL || own->handler == (uintptr_t)SIG_IGN)
 		return action;
 	action.flags = HANDLER_FLAGS | RESTORER | (own->flags & PASSED_FLAGS);
-	action.mask = own->mask & ~TRAP_BIT;
+	action.mask = handler_mask(own);
 	return action;
 }
 
@@ -432,15 +441,18 @@ bool trap_ignored(const struct thread *t)
 	return is_ours(space) && space->own.handler == (uintptr_t)SIG_IGN;
 }
 
-/* As the kernel does with a trap that is blocked. */
+/* As the kernel does with a trap that is blocked: it is not handled any more. */
 static void end_by_trap(struct tracer *tr, struct thread *t, uint64_t mask)
 {
 	struct trap_action none = { .handler = (uintptr_t)SIG_DFL };
+	struct space *space = t->process->space;
 	struct injection in;
 
+	space->own.handler = (uintptr_t)SIG_DFL;
+	space->reset = true;
 	if (inject_here(tr, t, &in)) {
 		in.mask = mask;
-		set_action(tr, t->process->space, &in, &none);
+		set_action(tr, space, &in, &none);
 		inject_end(tr, &in);
 	}
 }
@@ -474,10 +486,29 @@ static bool come_again(struct tracer *tr, struct thread *t, uint64_t mask)
 	return true;
 }
 
+/* What waited came in the place of a trap of the program's own, for which the kernel
+ * took our handler away. Traps in slots are ours. */
+static bool came_for_trap(const struct thread *t)
+{
+	const struct space *space = t->process->space;
+	uint64_t regs[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+	uint8_t now[CP_TRAP_MAX];
+	size_t size;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+
+	if (space->reset || proc_catches(t->tid, SIGTRAP) || !regs_read(t->tid, regs))
+		return false;
+	cp_arch_syscall_state(regs, &s);
+	return !space_area(space, s.pc) && space_read(space, s.pc - size, now, size) &&
+	       !memcmp(now, trap, size);
+}
+
 bool trap_is_blocked(struct tracer *tr, struct thread *t)
 {
 	const struct space *space = t->process->space;
 	uint64_t mask;
+	bool is_trap;
 	siginfo_t si;
 
 	if (!space->handler || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si))
@@ -489,9 +520,10 @@ bool trap_is_blocked(struct tracer *tr, struct thread *t)
 		return false;
 	if (!(mask & CP_SIGTRAP_STAND_IN))
 		return si.si_code <= 0 && come_again(tr, t, mask);
+	is_trap = si.si_code > 0 || came_for_trap(t);
 	if (!inject_requeue(t, SIGTRAP, mask | TRAP_BIT))
 		return false;
-	if (si.si_code > 0)
+	if (is_trap)
 		end_by_trap(tr, t, mask & ~(TRAP_BIT | CP_SIGTRAP_STAND_IN));
 	return true;
 }
@@ -555,7 +587,6 @@ static bool on_sigaction(struct space *space, struct cp_regs *regs)
 		space->own = (struct trap_action){ .handler = (uintptr_t) new.sa_handler,
 						   .flags = (uint32_t) new.sa_flags | RESTORER,
 						   .mask = mask_word(&new.sa_mask) };
-		space->reset = false;
 		space->stale = true;
 		write_own(space);
 	}

@@ -421,8 +421,12 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 }
 
 @test "a program that uses SIGTRAP itself finds it as it left it" {
-	under -t all -- sigtrap --rounds=2
-	assert_equal "$under" "status 0, sigtrap: ok every SIGTRAP went where it belongs"
+	local options
+	for options in '-t main' '-t all' '-t program,lib:libc* --max-rate=0' --allocs -c; do
+		# shellcheck disable=SC2086 # several words
+		under $options -- sigtrap --rounds=2
+		assert_equal "$options: $under" "$options: status 0, sigtrap: ok every SIGTRAP went where it belongs"
+	done
 	begin sigtrap
 	"$CPROF" attach -q -o x.data -t program -d 500ms "$tracee"
 	"$CPROF" attach -q -o x.data -t all -d 500ms "$tracee"

@@ -3,9 +3,12 @@
  * A program with a use of its own for SIGTRAP: breakpoint instructions that its
  * handler counts, SIGTRAP queued with a value, ignored, blocked, pending; and
  * children that die of it, since a breakpoint instruction with SIGTRAP blocked
- * or ignored is fatal; a handler that is for once; an exec that keeps it
- * ignored. What was set is what sigaction() says.
+ * or ignored is fatal, also where one that was sent waits; a handler that is for
+ * once; one that runs with SIGTRAP blocked or not, on the alternate stack or not, as
+ * it was asked for; an exec that keeps it ignored. What was set is what sigaction()
+ * says.
  */
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include "tracee.h"
@@ -89,6 +92,103 @@ static void for_once(int n)
 	CHECK(now.sa_handler == SIG_DFL, "a handler for once is still there");
 }
 
+/* Set again each time, and never asked for in between. */
+static void for_once_again(void)
+{
+	struct sigaction handler = { .sa_flags = SA_SIGINFO | SA_RESETHAND };
+	int before = traps;
+
+	handler.sa_sigaction = on_trap;
+	for (int i = 0; i < 20; i++) {
+		sigaction(SIGTRAP, &handler, NULL);
+		raise(SIGTRAP);
+		sigaction(SIGTRAP, &handler, NULL);
+		own_breakpoint();
+	}
+	CHECK(traps == before + 40, "%d of 40 signals for handlers for once", traps - before);
+}
+
+#define STACK ((size_t)16 << 10)
+#define DEEP ((size_t)100 << 10)
+
+static volatile sig_atomic_t nested, deepest, on_stack;
+static volatile uintptr_t handler_frame;
+static char *alternate;
+
+/* Needs more stack than the alternate one has. */
+static NOIPA char use_stack(char x)
+{
+	volatile char room[DEEP];
+
+	for (size_t i = 0; i < sizeof(room); i += 1024)
+		room[i] = x;
+	return room[x & 1023];
+}
+
+static void on_nested(int sig)
+{
+	stack_t stack;
+
+	nested++;
+	deepest = nested > deepest ? nested : deepest;
+	handler_frame = (uintptr_t)__builtin_frame_address(0);
+	sigaltstack(NULL, &stack);
+	if (stack.ss_flags & SS_ONSTACK)
+		on_stack++;
+	else
+		use_stack((char)sig);
+	traps++;
+	if (traps % 3)
+		raise(SIGTRAP);
+	CHECK(is_blocked() == (deepest == 1), "deepest %d, but SIGTRAP is%s blocked", deepest,
+	      deepest == 1 ? " not" : "");
+	nested--;
+}
+
+/* Three signals, two of them sent by the handler of the one before. */
+static void as_flags_say(int flags)
+{
+	struct sigaction handler = { .sa_handler = on_nested, .sa_flags = flags };
+	int stacked = flags & SA_ONSTACK ? 3 : 0, deep = flags & SA_NODEFER ? 3 : 1;
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0), first;
+
+	sigaction(SIGTRAP, &handler, NULL);
+	for (int i = 0; i < 2; i++) {
+		traps = nested = deepest = on_stack = 0;
+		if (i)
+			raise(SIGTRAP);
+		else
+			own_breakpoint();
+#if defined(__x86_64__)
+		CHECK(traps == 3 && deepest == deep && on_stack == stacked,
+		      "flags %#x: %d signals, %d nested, %d on the alternate stack",
+		      (unsigned)flags, traps, deepest, on_stack);
+#endif
+		first = handler_frame;
+		CHECK(stacked || here - first < DEEP, "flags %#x: the handler is %#lx away",
+		      (unsigned)flags, (unsigned long)(here - first));
+	}
+}
+
+/* A page that can't be touched lies below. */
+static void flags_of_handlers(void)
+{
+	stack_t stack = { .ss_size = STACK }, none = { .ss_flags = SS_DISABLE };
+
+	alternate = mmap(NULL, STACK + 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	CHECK(alternate != MAP_FAILED, "no memory for a stack");
+	TRY(mprotect(alternate + 4096, STACK, PROT_READ | PROT_WRITE));
+	stack.ss_sp = alternate + 4096;
+	TRY(sigaltstack(&stack, NULL));
+	as_flags_say(0);
+	as_flags_say(SA_NODEFER);
+	as_flags_say(SA_ONSTACK);
+	as_flags_say(SA_ONSTACK | SA_NODEFER);
+	TRY(sigaltstack(&none, NULL));
+	munmap(alternate, STACK + 4096);
+	as_flags_say(0);
+}
+
 static int child_with(void (*prepare)(void))
 {
 	struct rlimit none = { 0, 0 };
@@ -115,6 +215,22 @@ static void block_it(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTRAP);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+}
+
+static void default_waits(void)
+{
+	sigset_t set;
+
+	signal(SIGTRAP, SIG_DFL);
+	sigfillset(&set);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	raise(SIGTRAP);
+}
+
+static void one_waits(void)
+{
+	block_it();
+	raise(SIGTRAP);
 }
 
 static void ignore_it(void)
@@ -174,10 +290,16 @@ static void one_round(int n)
 	CHECK(now.sa_handler == SIG_IGN, "SIGTRAP is not ignored any more");
 	CHECK(queued == before + 3, "ignored SIGTRAP was delivered");
 	for_once(n);
+	for_once_again();
+	flags_of_handlers();
 	sigaction(SIGTRAP, &handler, NULL);
 	CHECK(WTERMSIG(child_with(default_it)) == SIGTRAP, "default: did not die of SIGTRAP");
 	CHECK(WTERMSIG(child_with(ignore_it)) == SIGTRAP, "ignored: did not die of SIGTRAP");
 	CHECK(WTERMSIG(child_with(block_it)) == SIGTRAP, "blocked: did not die of SIGTRAP");
+	CHECK(WTERMSIG(child_with(default_waits)) == SIGTRAP,
+	      "blocked, one waits: did not die of SIGTRAP");
+	CHECK(WTERMSIG(child_with(one_waits)) == SIGTRAP,
+	      "handled, one waits: did not die of SIGTRAP");
 	ignored = child_with(exec_ignoring);
 	CHECK(WEXITSTATUS(ignored) == 42, "ignored: not so after an exec: status %x", ignored);
 }

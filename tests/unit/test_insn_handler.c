@@ -363,6 +363,50 @@ static void test_chain(void)
 	header->old_handler = 0;
 }
 
+static volatile uintptr_t frame_at;
+static volatile long double saved;
+
+static void note_frame(int sig)
+{
+	(void)sig;
+	frame_at = (uintptr_t)__builtin_frame_address(0);
+	saved *= 3; /* other registers than those that were interrupted */
+}
+
+/* Where it runs by itself, and behind ours; the registers are what they were. */
+PROBED static uintptr_t frame_of(long double x)
+{
+	long double sum = saved + x;
+
+	__asm__ volatile("int3" : "+t"(sum));
+	CHECK(sum == saved / 3 + x);
+	return frame_at;
+}
+
+/* The frame is where the kernel would have it, had it the program's flags. */
+static void test_stacks(void)
+{
+	static char stack[64 << 10];
+	const stack_t alternate = { .ss_sp = stack, .ss_size = sizeof(stack) };
+	struct sigaction ours, own = { .sa_handler = note_frame };
+	uintptr_t native;
+	unsigned i;
+
+	CHECK(sigaltstack(&alternate, NULL) == 0);
+	for (i = 0; i < 2; i++) {
+		own.sa_flags = i ? SA_ONSTACK : 0;
+		saved = 5;
+		sigaction(SIGTRAP, &own, &ours);
+		native = frame_of(7);
+		sigaction(SIGTRAP, &ours, NULL);
+		header->old_handler = (uint64_t)(uintptr_t)note_frame;
+		header->old_flags = (uint64_t)own.sa_flags;
+		CHECK_U64(frame_of(7), native);
+		CHECK((native - (uintptr_t)stack < sizeof(stack)) == (i == 1));
+	}
+	header->old_handler = header->old_flags = 0;
+}
+
 static int child(uint64_t old_handler, bool by_signal)
 {
 	int status = 0;
@@ -445,6 +489,7 @@ int main(void)
 	test_threads();
 	test_system_calls();
 	test_chain();
+	test_stacks();
 	test_dispositions();
 	test_blocked();
 	cp_decoder_destroy(decoder);
