@@ -140,6 +140,7 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->own = from->own;
 	to->watched = from->watched;
 	to->reset = from->reset;
+	to->reset_by = to->pid; /* the only one, and it is past that */
 	to->stale = from->stale;
 	to->cleared = from->cleared;
 	to->pause = from->pause;

@@ -53,7 +53,8 @@ struct space {
 	uint64_t handler, restorer; /* of SIGTRAP, installed by us; 0: none */
 	struct trap_action own; /* what the program has for SIGTRAP, as it believes */
 	bool watched; /* its calls of sigaction() are seen */
-	bool reset; /* the handler was taken away by SA_RESETHAND */
+	bool reset; /* a handler for once was called: the header still has it */
+	pid_t reset_by; /* for this thread: it is past it at its next hit */
 	bool stale; /* the kernel has another action than the one for `own` */
 	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */

@@ -36,8 +36,9 @@
 #define HANDLER_AT CP_AREA_HANDLER
 #define RESTORER 0x04000000u /* SA_RESTORER */
 #define HANDLER_FLAGS (SA_SIGINFO | SA_ONSTACK | SA_NODEFER)
-/* Those of the program's that the kernel acts upon by itself. */
-#define PASSED_FLAGS ((uint64_t)SA_RESTART | SA_RESETHAND)
+/* That of the program's that the kernel acts upon by itself. Not SA_RESETHAND: after
+ * a SIGKILL of ours a breakpoint would take the handler away. */
+#define PASSED_FLAGS ((uint64_t)SA_RESTART)
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
 
 /* For children made by vfork() to be on their own. */
@@ -262,8 +263,17 @@ void trap_set(struct tracer *tr, struct injection *in)
 
 int trap_renew(struct tracer *tr, struct injection *in)
 {
-	in->space->reset = in->space->stale = false;
-	return install(tr, in->space, in);
+	struct space *space = in->space;
+	bool reset = space->reset;
+	int err;
+
+	space->reset = space->stale = false;
+	err = install(tr, space, in);
+	if (!err && reset) {
+		space->own.handler = (uintptr_t)SIG_DFL;
+		write_own(space);
+	}
+	return err;
 }
 
 void trap_watched(struct tracer *tr, struct space *space, struct injection *in)
@@ -313,8 +323,7 @@ static bool is_left_to_us(const struct injection *in, const struct trap_action *
 
 	cp_arch_syscall_state(in->regs, &s);
 	return now->handler == space->handler ||
-	       (now->handler == (uintptr_t)SIG_DFL && space->watched && !space->reset &&
-		!space_area(space, s.pc));
+	       (now->handler == (uintptr_t)SIG_DFL && space->watched && !space_area(space, s.pc));
 }
 
 bool trap_remove(struct tracer *tr, struct space *space)
@@ -449,7 +458,6 @@ static void end_by_trap(struct tracer *tr, struct thread *t, uint64_t mask)
 	struct injection in;
 
 	space->own.handler = (uintptr_t)SIG_DFL;
-	space->reset = true;
 	if (inject_here(tr, t, &in)) {
 		in.mask = mask;
 		set_action(tr, space, &in, &none);
@@ -476,7 +484,7 @@ static bool come_again(struct tracer *tr, struct thread *t, uint64_t mask)
 	const struct space *space = t->process->space;
 	struct injection in;
 
-	if (!is_ours(space) || space->reset || space->own.handler == (uintptr_t)SIG_DFL ||
+	if (!is_ours(space) || space->own.handler == (uintptr_t)SIG_DFL ||
 	    space->own.handler == (uintptr_t)SIG_IGN || proc_catches(t->tid, SIGTRAP) ||
 	    !inject_requeue(t, SIGTRAP, mask | TRAP_BIT) || !inject_here(tr, t, &in))
 		return false;
@@ -497,7 +505,7 @@ static bool came_for_trap(const struct thread *t)
 	size_t size;
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
 
-	if (space->reset || proc_catches(t->tid, SIGTRAP) || !regs_read(t->tid, regs))
+	if (proc_catches(t->tid, SIGTRAP) || !regs_read(t->tid, regs))
 		return false;
 	cp_arch_syscall_state(regs, &s);
 	return !space_area(space, s.pc) && space_read(space, s.pc - size, now, size) &&
@@ -541,11 +549,16 @@ void trap_delivered(struct thread *t)
 {
 	struct space *space = t->process->space;
 
-	if (!is_ours(space) || !(space->own.flags & SA_RESETHAND))
+	if (!is_ours(space))
 		return;
-	/* The kernel takes ours away now; the program's runs once, by the header. */
+	if (space->reset)
+		write_own(space);
+	space->reset = space->own.flags & SA_RESETHAND && space->own.handler > (uintptr_t)SIG_IGN;
+	if (!space->reset)
+		return;
+	/* The program's runs once, by the header, which has it until it was called. */
 	space->own.handler = (uintptr_t)SIG_DFL;
-	space->reset = true;
+	space->reset_by = t->tid;
 }
 
 static uint64_t mask_word(const sigset_t *set)
@@ -587,6 +600,7 @@ static bool on_sigaction(struct space *space, struct cp_regs *regs)
 		space->own = (struct trap_action){ .handler = (uintptr_t) new.sa_handler,
 						   .flags = (uint32_t) new.sa_flags | RESTORER,
 						   .mask = mask_word(&new.sa_mask) };
+		space->reset = false;
 		space->stale = true;
 		write_own(space);
 	}
@@ -617,8 +631,6 @@ void trap_look(struct thread *t)
  * see that, and it may be ignored. */
 static bool was_blocked(const struct space *space, uint64_t mask, bool first, bool changed)
 {
-	if (space->reset)
-		return false;
 	if (space->watched && is_ours(space))
 		return true;
 	return first ? mask != 0 : changed; /* of the first hit this is a guess */
@@ -646,7 +658,7 @@ void trap_keep(struct tracer *tr, struct thread *t)
 	struct trap_action action;
 	struct injection in;
 	uint64_t mask;
-	bool first = !t->hits, changed, gone;
+	bool first = !t->hits, changed, gone, reset;
 
 	if (!space->handler || ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask))
 		return;
@@ -654,18 +666,23 @@ void trap_keep(struct tracer *tr, struct thread *t)
 		t->looks = LOOKS;
 	changed = mask != t->sigmask;
 	t->sigmask = mask;
-	if (!changed && !space->reset && !space->stale && !t->looks && t->hits % LOOK_EVERY)
+	reset = space->reset && space->reset_by == t->tid;
+	if (!changed && !reset && !space->stale && !t->looks && t->hits % LOOK_EVERY)
 		return;
 	t->looks -= t->looks > 0;
+	if (reset) {
+		write_own(space);
+		space->reset = false;
+	}
 	gone = !proc_catches(t->tid, SIGTRAP);
 	if (gone ? !block_again(t, mask, first, changed) : !space->stale)
 		return;
 	if (!inject_here(tr, t, &in))
 		return;
 	in.mask = t->sigmask;
-	write_own(space);
+	if (!space->reset)
+		write_own(space);
 	action = ours(space, &space->own);
 	space->stale = set_action(tr, space, &in, &action) != 0;
-	space->reset = false;
 	inject_end(tr, &in);
 }

@@ -88,6 +88,12 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 	blocked reset --who=controller+,both
 }
 
+# The kernel takes such a handler away at the first signal, be it a breakpoint's.
+@test "SIGKILL while SIGTRAP has a handler for once" {
+	kills --who=both --longest=3 --rounds="$(long_or 1000 3)" \
+		-- "$TRACEES/blocked_signals" --mode=once --size=1 --ready=% --until=@
+}
+
 # Its C library is inside, and has no names.
 @test "SIGKILL while threads of a stripped static program block all signals" {
 	kills --who=both --longest=3 --rounds="$(long_or 1000 2)" --options='-t program --max-rate=0' \

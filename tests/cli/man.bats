@@ -20,6 +20,7 @@ options_of() { "$CPROF" "$1" --help | grep -o -E -- '^  (   |-.,) --[a-z-]+' | g
 	for page in $(pages); do
 		man -E UTF-8 -l "$page" | col -bx | tr -s ' \n' '  ' >text
 		# No quote within a quote, and none that ends twice.
+		# shellcheck disable=SC1112 # as they are on the page
 		run grep -oE '‘[^’]{0,40}‘[^ ]*|[^ ]*’’' text
 		assert_equal "$page: $output" "$page: "
 	done

@@ -7,7 +7,8 @@
  * told that they are.
  *
  * --threads=N (4). --mode=work: no children; --mode=reset: SIGTRAP is set to its
- * default again and again. --size=1: a profiler may come and go meanwhile, so
+ * default again and again; --mode=once: no children, and SIGTRAP has a handler that is
+ * for once. --size=1: a profiler may come and go meanwhile, so
  * SIGTRAP and SIGSTKFLT are left out where it is compared what is blocked.
  */
 #include <spawn.h>
@@ -126,6 +127,13 @@ static void reset(void)
 	CHECK(now.sa_handler == SIG_DFL, "SIGTRAP has a handler");
 }
 
+static void handle_once(void)
+{
+	struct sigaction action = { .sa_handler = on_usr1, .sa_flags = SA_RESETHAND };
+
+	sigaction(SIGTRAP, &action, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = { .sa_handler = on_usr1 };
@@ -143,6 +151,8 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &action, NULL);
 	sigaction(SIGUSR1, NULL, &action);
 	sigaction(SIGUSR1, &action, NULL);
+	if (!strcmp(opt.mode, "once"))
+		handle_once();
 	for (i = 0; i < opt.threads; i++)
 		threads[i] = tracee_thread(i % 2 ? busy : quiet, (void *)i);
 	pthread_sigmask(SIG_SETMASK, &none, NULL);
@@ -153,7 +163,7 @@ int main(int argc, char **argv)
 		struct timespec nap = { 0, 1000000 };
 
 		handle();
-		if (strcmp(opt.mode, "work"))
+		if (strcmp(opt.mode, "work") && strcmp(opt.mode, "once"))
 			spawn();
 		if (!strcmp(opt.mode, "reset"))
 			reset();
