@@ -44,7 +44,7 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	assert_line --index 3 --regexp ' the helper \(301\)$'
 	assert_line --index 4 --regexp ' chef$'
 	run "$CPROF" report --json
-	jq -e '.annotations | .lost == 7 and .unmatched == 1 and .events == 32 and
+	jq -e '.annotations | .lost == 7 and .unmatched == 1 and .events == 31 and
 		(.counters == [{"name": "queued", "category": "main.c", "count": 3, "pid": 300,
 			"min": -2, "max": 9, "last": -2}]) and
 		([.spans[] | select(.open > 0) | .name] == ["bake"]) and
