@@ -307,12 +307,18 @@ static void add_lock(struct batch *b, const struct engine_lock_function *f)
 		add_planned(b, f->first_site + i);
 }
 
+/* Of no function that is traced: one group for all of them. */
+static bool has_hooks(const struct own *own)
+{
+	return own->watch_count || (own->sigcalls && own->sigcalls->count);
+}
+
 static void fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
 {
 	const struct cp_site_group hooks = { .id = ENGINE_GROUP_HOOKS };
 	size_t i;
 
-	if (own->watch_count)
+	if (has_hooks(own))
 		b->failed |= !cp_vec_push(&b->groups, hooks);
 	for (i = 0; i < own->watch_count; i++)
 		add_planned(b, own->watches[i]);
@@ -341,12 +347,12 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	uint32_t armed = 0;
 	int errnum;
 
-	if (!numbers->count && !own->watch_count && !own->throw_count && !own->lock_count)
+	if (!numbers->count && !has_hooks(own) && !own->throw_count && !own->lock_count)
 		return 0;
 	fill(&b, numbers, own);
 	errnum = send_batch(&b, &armed);
 	if (!errnum)
-		c->armed_functions += b.groups.count - (own->watch_count != 0) - own->throw_count -
+		c->armed_functions += b.groups.count - has_hooks(own) - own->throw_count -
 				      own->lock_count - b.resolvers;
 	c->armed_sites += armed;
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
