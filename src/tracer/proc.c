@@ -156,6 +156,15 @@ bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret)
 	return *tgid_ret > 0;
 }
 
+bool proc_has_ended(pid_t tid)
+{
+	static const char key[] = "\nState:\t";
+	char buf[4096], *at;
+
+	at = read_status(tid, buf, sizeof(buf)) ? strstr(buf, key) : NULL;
+	return !at || strchr("ZX", at[strlen(key)]);
+}
+
 pid_t proc_tracer_of(pid_t tid)
 {
 	char buf[4096];

@@ -50,6 +50,8 @@ bool proc_is_pending(pid_t tid, int signal);
 /* Bits of signals that the thread blocks, and that its process has handlers for. */
 uint64_t proc_blocked(pid_t tid);
 uint64_t proc_caught(pid_t tid);
+/* Exited, and at most to be reaped: no stop of it comes any more. */
+bool proc_has_ended(pid_t tid);
 pid_t proc_tracer_of(pid_t tid);
 int proc_cpu_of(pid_t tid);
 /* How many tasks of the whole machine run or wait for a CPU, we too. */

@@ -152,14 +152,21 @@ static void step_back(const struct space *space, struct thread *t)
 	}
 }
 
+static bool goes_on(struct tracer *tr, pid_t tid)
+{
+	const struct thread *t = thread_find(tr, tid);
+
+	return t && t->state != THREAD_HELD && !proc_has_ended(tid);
+}
+
 /* NULL: it is gone, or goes on running. */
 static struct thread *hold(struct tracer *tr, pid_t tid, uint64_t deadline)
 {
-	struct thread *t = NULL, *known;
+	struct thread *t;
 
-	while (!t && cp_now() < deadline && (known = thread_find(tr, tid)) &&
-	       known->state != THREAD_HELD)
+	do
 		t = inject_stop(tr, tid, true);
+	while (!t && goes_on(tr, tid) && cp_now() < deadline);
 	return t;
 }
 
@@ -172,12 +179,11 @@ void sigmask_hold_others(struct tracer *tr, struct injection *in)
 	in->running = in->unseen = 0;
 	interrupt_all(tr, in, &tids);
 	for (i = 0; i < tids.count; i++) {
-		struct thread *t = hold(tr, tids.items[i], deadline), *now;
+		struct thread *t = hold(tr, tids.items[i], deadline);
 
-		now = thread_find(tr, tids.items[i]);
-		if (!t && now && now->state != THREAD_HELD) {
+		if (!t && goes_on(tr, tids.items[i])) {
 			in->running++;
-			in->unseen += !now->passed;
+			in->unseen += !thread_find(tr, tids.items[i])->passed;
 		}
 		if (!t || t->state == THREAD_HELD)
 			continue;
