@@ -60,7 +60,7 @@ static void no_calls(const struct cp_record_info *info, const struct cp_record_t
 	}
 	cp_buf_str(out, ".\n  -t program traces all of the program's own; cprof functions ");
 	add_program(out, info);
-	cp_buf_str(out, " SPEC\n  shows what is meant by SPEC.\n");
+	cp_buf_str(out, " SPEC shows what is meant by SPEC.\n");
 }
 
 static void no_samples(const struct cp_record_info *info, const struct cp_record_totals *t,
@@ -93,7 +93,7 @@ static void no_allocations(const struct cp_record_totals *t, struct cp_buf *out)
 		cp_buf_str(out,
 			   "\nNo allocations: malloc, operator new and their like were not "
 			   "called.\n  An allocator of the program's own without symbols is not "
-			   "seen; -t mmap@libc\n  shows what it asks the kernel for.\n");
+			   "seen; -t mmap@libc shows what it asks the kernel for.\n");
 }
 
 /* What `report` and `export` have something to show of. */
@@ -134,7 +134,7 @@ static bool is_empty(struct there t)
 	return !t.costs && !t.calls && !t.covered && !t.noted && !t.allocated && !t.others;
 }
 
-void cp_report_nothing(const struct cp_profile *p, struct cp_buf *out)
+static void add_reasons(const struct cp_profile *p, struct cp_buf *out)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
 	const struct cp_record_totals *t = cp_record_final(p->record);
@@ -153,6 +153,23 @@ void cp_report_nothing(const struct cp_profile *p, struct cp_buf *out)
 	if (info->holds & CP_RECORD_HAS_ANNOTATIONS && !cp_record_annotation_count(p->record))
 		cp_buf_str(out, "\nNo annotations: nothing that includes cprof/trace.h came to "
 				"one; see cprof-trace(3).\n");
+}
+
+void cp_report_nothing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	char *line, *next;
+
+	add_reasons(p, &text);
+	for (line = text.size ? text.bytes : NULL; line && *line; line = next) {
+		size_t indent = strspn(line, " ");
+
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = 0;
+		cp_buf_add(out, line, indent);
+		cp_add_wrapped(out, look, indent, 2, line + indent);
+	}
 }
 
 /* ---- what to type next ---- */

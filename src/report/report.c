@@ -408,12 +408,12 @@ static bool holds_others(const struct cp_profile *p)
 	       (CP_RECORD_HAS_EXCEPTIONS | CP_RECORD_HAS_LOCKS | CP_RECORD_HAS_ALLOCATIONS);
 }
 
-static void nothing(const struct cp_profile *p, struct cp_buf *out)
+static void nothing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
 	size_t size = out->size;
 
 	if (!cp_record_sample_count(p->record) && !cp_record_call_count(p->record))
-		cp_report_nothing(p, out);
+		cp_report_nothing(p, look, out);
 	if (out->size != size)
 		return;
 	cp_buf_str(out, p->by_calls ? "\nNo call" : "\nNo sample");
@@ -472,7 +472,7 @@ static CP_ERROR below(const struct cp_profile *p, const struct cp_report_options
 		if (o->what != CP_REPORT_OVERVIEW ||
 		    (!cp_record_coverage_count(p->record) &&
 		     !cp_record_annotation_count(p->record) && !holds_others(p)))
-			nothing(p, out);
+			nothing(p, look, out);
 		if (o->what == CP_REPORT_THREADS || o->what == CP_REPORT_PROCESSES)
 			CP_TRY(cp_report_lives(p, o->what == CP_REPORT_THREADS, o->limit, look,
 					       out));
@@ -531,7 +531,7 @@ static CP_ERROR summary(const struct cp_profile *p, const char *path, const stru
 	if (cp_record_annotation_count(p->record))
 		CP_TRY(cp_report_hottest_spans(p, look, out));
 	CP_TRY(covered(p, &o, look, out));
-	cp_report_nothing(p, out);
+	cp_report_nothing(p, look, out);
 	cp_report_title(out, look, "Cost of profiling", NULL);
 	cp_report_overhead(p, look, out);
 	if (path)

@@ -68,7 +68,7 @@ CP_ERROR cp_report_summary(const struct cp_record *record, const char *path,
 /* ---- parts, for the files of this room ---- */
 
 /* What was asked for and did not happen, a line each and what to try. */
-void cp_report_nothing(const struct cp_profile *p, struct cp_buf *out);
+void cp_report_nothing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
 /* What to type next: only what has something to show. */
 void cp_report_next(const struct cp_profile *p, const char *path, const struct cp_look *look,
 		    struct cp_buf *out);

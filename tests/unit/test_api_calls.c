@@ -149,12 +149,14 @@ static bool compare_c_library(cprof_image *image, void *data)
 	void *library = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
 	const uint8_t *own = library ? dlsym(library, "pthread_sigmask") : NULL;
 	uint8_t code[C_CODE];
-	struct link_map *map;
+	struct link_map *map = NULL;
 	size_t done;
 
 	if (strcmp(cprof_image_name(image), "libc.so.6") != 0)
 		return true;
 	CHECK(own && !dlinfo(library, RTLD_DI_LINKMAP, &map));
+	if (!map)
+		return false;
 	CHECK(memmem(own, C_CODE, "\xb8\x0e\0\0\0\x0f\x05", 7));
 	if (cprof_read_memory(cprof_current_process(),
 			      cprof_image_base(image) + ((uintptr_t)own - map->l_addr), code,
