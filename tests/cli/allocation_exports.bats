@@ -132,7 +132,11 @@ assert strings[number("default_sample_type", text)] == "inuse_space"
 drop = strings[number("drop_frames", text)].split("|")
 assert "malloc" in drop and not {"box", "shelf", "main"} & set(drop), drop
 END
+}
+
+@test "pprof: go tool pprof reads it" {
 	needs go
+	"$CPROF" export -f pprof --of=live -o p.pb.gz a.data
 	go tool pprof -sample_index=alloc_space -unit=B -top p.pb.gz >top 2>&1 ||
 		skip "go tool pprof is not there"
 	# malloc's are those of who called it.
