@@ -4,6 +4,7 @@
 
 static const cprof_function *functions[65536];
 static unsigned long calls[65536];
+static cprof_callspec *program;
 static cprof_profiler_handle top;
 
 static void entered(cprof_profiler *p, const cprof_function *f, cprof_call_context *context)
@@ -28,12 +29,14 @@ static void ended(cprof_profiler *p)
 				      cprof_function_name(functions[most]));
 		calls[most] = 0;
 	}
+	cprof_callspec_free(program);
 }
 
 CPROF_PROFILER_INIT(top)
 {
 	top = cprof_profiler_create(NULL);
-	cprof_profiler_trace(top, cprof_callspec_parse("program", NULL), CPROF_CALL_INSTRUMENTATION_ENTER);
+	program = cprof_callspec_parse("program", NULL);
+	cprof_profiler_trace(top, program, CPROF_CALL_INSTRUMENTATION_ENTER);
 	cprof_profiler_set_method_enter_callback(top, entered);
 	cprof_profiler_set_runtime_shutdown_end_callback(top, ended);
 }
