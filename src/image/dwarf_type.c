@@ -103,6 +103,7 @@ static void keep_spelling(struct cp_unit *unit, struct cp_type *t, struct spelli
 {
 	struct cp_arena *arena = &unit->dwarf->all->types;
 
+	t->text = NULL; /* one that is read again has had one */
 	t->split = (uint32_t)s->before.size;
 	cp_buf_str(&s->before, s->after.bytes ? s->after.bytes : "");
 	if (!s->before.failed && !s->after.failed && s->before.bytes && s->before.size < MAX_TEXT)

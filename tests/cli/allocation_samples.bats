@@ -99,7 +99,8 @@ def check(what, got, where, of):
 for key, of in ("blocks", lambda size: 1), ("bytes", lambda size: size):
     error = check(key, told["allocated"][key], "1", of)
     said = told["standard_errors"]["allocated_" + key]
-    assert 0.5 * error < said < 2 * error, (said, error)
+    # It is estimated itself, and a small block that is chosen stands for many.
+    assert 0.2 * error < said < 5 * error, (said, error)
     check("left " + key, told["left"][key], "freed_ns IS NULL", of)
 check("moved", told["moved"] + told["resized"], "moved_from IS NOT NULL", lambda size: 1)
 check("of all stacks", sum(s["allocated"]["bytes"] for s in told["stacks"]), "1", lambda size: size)
