@@ -8,6 +8,9 @@
 #include <capstone/capstone.h>
 #include <elf.h>
 
+#include "arch/x86_64/insn.h"
+#include "arch/x86_64/operands.h"
+
 /* Adds what an instruction takes off sp to *depth. False ends the straight
  * line: it goes elsewhere, or does to sp what can't be followed. */
 static bool x86_takes(const cs_insn *insn, csh handle, uint64_t *depth)
@@ -62,30 +65,20 @@ uint64_t cp_arch_frame_depth(const struct cp_arch *arch, const uint8_t *code, si
 
 /* ---- arguments ---- */
 
-#define X86_ARGUMENTS 7
 #define X86_VECTORS 8
 
-static const struct {
-	uint8_t number; /* DWARF's */
-	uint16_t names[4];
-} x86_arguments[X86_ARGUMENTS] = {
-	{ 5, { X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL } },
-	{ 4, { X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL } },
-	{ 1, { X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL } },
-	{ 2, { X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL } },
-	{ 8, { X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B } },
-	{ 9, { X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B } },
-	{ 0, { X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL } },
-};
+/* rdi, rsi, rdx, rcx, r8, r9, and rax, which tells how many are in vectors: by
+ * DWARF's numbers. */
+#define X86_ARGUMENTS UINT64_C(0x337)
 
-static bool x86_is(unsigned reg, size_t argument)
+/* The bit of the argument in a register or its lower part; 0: there is none. */
+static uint64_t x86_argument(unsigned reg)
 {
-	size_t i;
+	uint8_t width;
+	unsigned number = cp_x86_general(reg, &width);
 
-	for (i = 0; i < 4; i++)
-		if (x86_arguments[argument].names[i] == reg)
-			return true;
-	return false;
+	return number != CP_X86_NONE && width ? X86_ARGUMENTS & UINT64_C(1) << cp_x86_dwarf(number)
+					      : 0;
 }
 
 /* What a plain move to memory stores; X86_REG_INVALID: it is none. */
@@ -96,44 +89,19 @@ static unsigned x86_stores(const cs_insn *insn)
 	if (x->op_count != 2 || x->operands[0].type != X86_OP_MEM ||
 	    x->operands[1].type != X86_OP_REG)
 		return X86_REG_INVALID;
-	switch (insn->id) {
-	case X86_INS_MOV:
-	case X86_INS_MOVSS:
-	case X86_INS_MOVSD:
-	case X86_INS_MOVAPS:
-	case X86_INS_MOVAPD:
-	case X86_INS_MOVUPS:
-	case X86_INS_MOVUPD:
-	case X86_INS_MOVDQA:
-	case X86_INS_MOVDQU:
-	case X86_INS_MOVQ:
-	case X86_INS_MOVD:
-	case X86_INS_MOVLPS:
-	case X86_INS_MOVLPD:
-		return x->operands[1].reg;
-	default:
-		return X86_REG_INVALID;
-	}
+	return cp_x86_move_size(insn) ? x->operands[1].reg : X86_REG_INVALID;
 }
 
 static void x86_store(unsigned reg, struct cp_arch_arguments *a)
 {
-	size_t i;
-
-	for (i = 0; i < X86_ARGUMENTS; i++)
-		if (x86_is(reg, i))
-			a->stored |= a->kept & UINT64_C(1) << x86_arguments[i].number;
+	a->stored |= a->kept & x86_argument(reg);
 	if (reg >= X86_REG_XMM0 && reg < X86_REG_XMM0 + X86_VECTORS)
 		a->vectors_stored |= a->vectors_kept & 1u << (reg - X86_REG_XMM0);
 }
 
 static void x86_overwrite(unsigned reg, struct cp_arch_arguments *a)
 {
-	size_t i;
-
-	for (i = 0; i < X86_ARGUMENTS; i++)
-		if (x86_is(reg, i))
-			a->kept &= ~(UINT64_C(1) << x86_arguments[i].number);
+	a->kept &= ~x86_argument(reg);
 	if (reg >= X86_REG_XMM0 && reg < X86_REG_XMM0 + X86_VECTORS)
 		a->vectors_kept &= ~(1u << (reg - X86_REG_XMM0));
 }

@@ -14,21 +14,23 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "arch/x86_64/operands.h"
+
+enum { AX = 0, DX = 2 };
+
 static unsigned result_of(unsigned reg)
 {
-	switch (reg) {
-	case X86_REG_RAX:
-	case X86_REG_EAX:
-	case X86_REG_AX:
-	case X86_REG_AL:
-	case X86_REG_AH:
+	uint8_t width;
+
+	switch (cp_x86_general(reg, &width)) {
+	case AX:
 		return CP_RESULT_FIRST;
-	case X86_REG_RDX:
-	case X86_REG_EDX:
-	case X86_REG_DX:
-	case X86_REG_DL:
-	case X86_REG_DH:
+	case DX:
 		return CP_RESULT_SECOND;
+	default:
+		break;
+	}
+	switch (reg) {
 	case X86_REG_XMM0:
 	case X86_REG_YMM0:
 		return CP_RESULT_FIRST_VECTOR;

@@ -16,66 +16,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GENERAL 16
+#include "arch/x86_64/insn.h"
+#include "arch/x86_64/operands.h"
+
 #define VECTOR_BYTES 16
 #define UNKNOWN 0
 #define AWAY INT64_MIN
 
 struct state {
 	struct cp_spills *to;
-	/* by capstone's order of names, not DWARF's */
-	uint16_t general[GENERAL][8], vector[CP_ARCH_VECTORS][VECTOR_BYTES];
+	/* by x86's numbers, not DWARF's */
+	uint16_t general[CP_X86_GENERAL][8], vector[CP_ARCH_VECTORS][VECTOR_BYTES];
 	int64_t sp, fp; /* from the stack pointer of the entry; AWAY: not known */
 	bool leaked; /* a register may hold an address in the frame */
 };
 
-enum { AX, BX, CX, DX, SI, DI, BP, SP };
-static const uint8_t dwarf_numbers[GENERAL] = {
-	0, 3, 2, 1, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15
-};
-static const uint16_t names[GENERAL][4] = {
-	{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL },
-	{ X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL },
-	{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL },
-	{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL },
-	{ X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
-	{ X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
-	{ X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL },
-	{ X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL },
-	{ X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B },
-	{ X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B },
-	{ X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B },
-	{ X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B },
-	{ X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B },
-	{ X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B },
-	{ X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B },
-	{ X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B },
-};
+enum { SP = 4, BP = 5 };
 
 /* The bytes of a register, and how many of them there are; NULL: it is none whose
  * bytes are followed. The second byte (ah) counts as the whole of it. */
 static uint16_t *bytes_of(struct state *s, unsigned reg, unsigned *size_ret)
 {
-	unsigned i, j;
+	uint8_t width;
+	unsigned number = cp_x86_general(reg, &width);
 
-	for (i = 0; i < GENERAL; i++)
-		for (j = 0; j < 4; j++)
-			if (names[i][j] == reg) {
-				*size_ret = 8u >> j;
-				return s->general[i];
-			}
-	*size_ret = 8;
-	switch (reg) {
-	case X86_REG_AH:
-		return s->general[AX];
-	case X86_REG_BH:
-		return s->general[BX];
-	case X86_REG_CH:
-		return s->general[CX];
-	case X86_REG_DH:
-		return s->general[DX];
-	default:
-		break;
+	if (number != CP_X86_NONE) {
+		*size_ret = width ? width : 8;
+		return s->general[number];
 	}
 	*size_ret = VECTOR_BYTES;
 	if (reg >= X86_REG_XMM0 && reg < X86_REG_XMM0 + CP_ARCH_VECTORS)
@@ -150,28 +117,12 @@ static unsigned moves(const cs_insn *insn)
 	const cs_x86_op *op = insn->detail->x86.operands;
 
 	switch (insn->id) {
-	case X86_INS_MOV:
 	case X86_INS_MOVABS:
 		return op[0].size;
 	case X86_INS_MOVZX:
 		return op[1].size;
-	case X86_INS_MOVSS:
-	case X86_INS_MOVD:
-		return 4;
-	case X86_INS_MOVSD:
-	case X86_INS_MOVQ:
-	case X86_INS_MOVLPS:
-	case X86_INS_MOVLPD:
-		return 8;
-	case X86_INS_MOVAPS:
-	case X86_INS_MOVAPD:
-	case X86_INS_MOVUPS:
-	case X86_INS_MOVUPD:
-	case X86_INS_MOVDQA:
-	case X86_INS_MOVDQU:
-		return 16;
 	default:
-		return 0;
+		return cp_x86_move_size(insn);
 	}
 }
 
@@ -285,9 +236,9 @@ static void begin(struct state *s)
 	unsigned i, j;
 
 	s->fp = AWAY;
-	for (i = 0; i < GENERAL; i++)
+	for (i = 0; i < CP_X86_GENERAL; i++)
 		for (j = 0; j < 8; j++)
-			s->general[i][j] = CP_SPILL_GENERAL(dwarf_numbers[i], j);
+			s->general[i][j] = CP_SPILL_GENERAL(cp_x86_dwarf(i), j);
 	for (i = 0; i < CP_ARCH_VECTORS; i++)
 		for (j = 0; j < VECTOR_BYTES; j++)
 			s->vector[i][j] = CP_SPILL_VECTOR(i, j);

@@ -6,14 +6,12 @@
  *     call *%rbx                  goes there
  *     call *0x2e76(%rip)          goes there at once
  */
-#include <capstone/capstone.h>
-
 #include "arch/x86_64/insn.h"
+#include "arch/x86_64/operands.h"
 
 #define REX_W 8u
 #define LOAD 0x8b
 #define STORE 0x89
-#define GENERAL 16 /* registers */
 #define ALL 0xffffu
 #define COUNTER 2 /* of `loop` */
 
@@ -22,34 +20,13 @@ static uint16_t bit(unsigned number)
 	return (uint16_t)(1u << number);
 }
 
-/* A general register by any of the names of its parts; GENERAL: it is none. */
-static unsigned general(unsigned reg)
+/* The general register that one is, or is a part of; 0: none. */
+static uint16_t bit_of(unsigned reg)
 {
-	static const uint16_t names[GENERAL][5] = {
-		{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL, X86_REG_AH },
-		{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL, X86_REG_DH },
-		{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL, X86_REG_CH },
-		{ X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL, X86_REG_BH },
-		{ X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
-		{ X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
-		{ X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL },
-		{ X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL },
-		{ X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B },
-		{ X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B },
-		{ X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B },
-		{ X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B },
-		{ X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B },
-		{ X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B },
-		{ X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B },
-		{ X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B },
-	};
-	unsigned i, k;
+	uint8_t width;
+	unsigned number = cp_x86_general(reg, &width);
 
-	for (i = 0; reg != X86_REG_INVALID && i < GENERAL; i++)
-		for (k = 0; k < 5; k++)
-			if (names[i][k] == reg)
-				return i;
-	return GENERAL;
+	return number == CP_X86_NONE ? 0 : bit(cp_x86_dwarf(number));
 }
 
 /* What the disassembler says is written is not relied on alone: the first operand
@@ -77,16 +54,16 @@ static uint16_t written(csh handle, const cs_insn *insn)
 	const cs_x86 *x = &insn->detail->x86;
 	cs_regs reads, writes;
 	uint8_t read_count, write_count, i;
-	unsigned answer = 0;
+	uint16_t answer = 0;
 
 	for (i = 0; i < x->op_count; i++)
 		if (x->operands[i].type == X86_OP_REG && may_write(insn, i))
-			answer |= 1u << general(x->operands[i].reg);
+			answer |= bit_of(x->operands[i].reg);
 	if (cs_regs_access(handle, insn, reads, &read_count, writes, &write_count) != CS_ERR_OK)
 		return ALL;
 	for (i = 0; i < write_count; i++)
-		answer |= 1u << general(writes[i]);
-	return (uint16_t)answer;
+		answer |= bit_of(writes[i]);
+	return answer;
 }
 
 static uint16_t not_preserved(void)

@@ -17,50 +17,12 @@
 
 #include <stddef.h>
 
-#define UNKNOWN 0xff
+#include "arch/x86_64/operands.h"
+
+#define UNKNOWN CP_X86_NONE
 #define ABSOLUTE 16
 
 enum { AX, CX, DX, BX, SP, BP, SI, DI };
-
-/* The number of a general register and the bytes it names. */
-static unsigned family(unsigned reg, uint8_t *width_ret)
-{
-	static const uint16_t names[16][4] = {
-		{ X86_REG_RAX, X86_REG_EAX, X86_REG_AX, X86_REG_AL },
-		{ X86_REG_RCX, X86_REG_ECX, X86_REG_CX, X86_REG_CL },
-		{ X86_REG_RDX, X86_REG_EDX, X86_REG_DX, X86_REG_DL },
-		{ X86_REG_RBX, X86_REG_EBX, X86_REG_BX, X86_REG_BL },
-		{ X86_REG_RSP, X86_REG_ESP, X86_REG_SP, X86_REG_SPL },
-		{ X86_REG_RBP, X86_REG_EBP, X86_REG_BP, X86_REG_BPL },
-		{ X86_REG_RSI, X86_REG_ESI, X86_REG_SI, X86_REG_SIL },
-		{ X86_REG_RDI, X86_REG_EDI, X86_REG_DI, X86_REG_DIL },
-		{ X86_REG_R8, X86_REG_R8D, X86_REG_R8W, X86_REG_R8B },
-		{ X86_REG_R9, X86_REG_R9D, X86_REG_R9W, X86_REG_R9B },
-		{ X86_REG_R10, X86_REG_R10D, X86_REG_R10W, X86_REG_R10B },
-		{ X86_REG_R11, X86_REG_R11D, X86_REG_R11W, X86_REG_R11B },
-		{ X86_REG_R12, X86_REG_R12D, X86_REG_R12W, X86_REG_R12B },
-		{ X86_REG_R13, X86_REG_R13D, X86_REG_R13W, X86_REG_R13B },
-		{ X86_REG_R14, X86_REG_R14D, X86_REG_R14W, X86_REG_R14B },
-		{ X86_REG_R15, X86_REG_R15D, X86_REG_R15W, X86_REG_R15B },
-	};
-	static const uint16_t high[4] = { X86_REG_AH, X86_REG_CH, X86_REG_DH, X86_REG_BH };
-	unsigned i, j;
-
-	for (i = 0; i < 16; i++) {
-		for (j = 0; j < 4; j++) {
-			if (names[i][j] == reg) {
-				*width_ret = (uint8_t)(8 >> j);
-				return i;
-			}
-		}
-	}
-	*width_ret = 0; /* bits 8 to 15: part of the family, but no value of its own */
-	for (i = 0; i < 4; i++) {
-		if (high[i] == reg)
-			return i;
-	}
-	return UNKNOWN;
-}
 
 uint64_t cp_values_most(uint8_t width)
 {
@@ -186,7 +148,7 @@ static void place(const cs_insn *insn, const x86_op_mem *mem, uint8_t *base_ret,
 	} else if (mem->base == X86_REG_INVALID) {
 		*base_ret = ABSOLUTE;
 	} else {
-		*base_ret = (uint8_t)family(mem->base, &width);
+		*base_ret = (uint8_t)cp_x86_general(mem->base, &width);
 		if (width != 8)
 			*base_ret = UNKNOWN;
 	}
@@ -250,11 +212,11 @@ static bool table_entry(struct cp_values *v, const cs_insn *insn, const x86_op_m
 
 	if (is_elsewhere(mem) || (size != 4 && size != 8) || insn->detail->x86.addr_size != 8)
 		return false;
-	if (mem->base != X86_REG_INVALID && (reg = family(mem->base, &width)) != UNKNOWN)
+	if (mem->base != X86_REG_INVALID && (reg = cp_x86_general(mem->base, &width)) != UNKNOWN)
 		*table = v->reg[reg];
 	else if (mem->base != X86_REG_INVALID)
 		return false;
-	if (mem->index == X86_REG_INVALID || (reg = family(mem->index, &width)) == UNKNOWN)
+	if (mem->index == X86_REG_INVALID || (reg = cp_x86_general(mem->index, &width)) == UNKNOWN)
 		return false;
 	*index = v->reg[reg];
 	if (mem->scale != 1 && index->kind == CP_PLAIN) {
@@ -321,7 +283,7 @@ static struct cp_value get(struct cp_values *v, const cs_insn *insn, const cs_x8
 				cp_values_most(insn->detail->x86.operands[0].size));
 	if (op->type == X86_OP_MEM)
 		return load(v, insn, op);
-	reg = op->type == X86_OP_REG ? family(op->reg, &width) : UNKNOWN;
+	reg = op->type == X86_OP_REG ? cp_x86_general(op->reg, &width) : UNKNOWN;
 	if (reg == UNKNOWN || !width)
 		return fresh(v, 8);
 	value = v->reg[reg];
@@ -352,7 +314,7 @@ static void put(struct cp_values *v, const cs_insn *insn, const cs_x86_op *op,
 			set_cell(v, base, disp, op->size, value);
 		return;
 	}
-	reg = op->type == X86_OP_REG ? family(op->reg, &width) : UNKNOWN;
+	reg = op->type == X86_OP_REG ? cp_x86_general(op->reg, &width) : UNKNOWN;
 	if (reg != UNKNOWN)
 		set_reg(v, reg, width >= 4 ? value : fresh(v, 8));
 }
@@ -443,7 +405,7 @@ static void lea(struct cp_values *v, const cs_insn *insn)
 		value = constant(insn->address + insn->size + (uint64_t)mem->disp);
 	} else if (mem->base == X86_REG_INVALID && mem->index != X86_REG_INVALID && !mem->disp &&
 		   mem->scale > 1 && op[0].size == 8) {
-		reg = family(mem->index, &width);
+		reg = cp_x86_general(mem->index, &width);
 		if (reg != UNKNOWN && width == 8 && v->reg[reg].kind == CP_PLAIN) {
 			value = v->reg[reg];
 			value.kind = CP_SCALED;
@@ -505,7 +467,7 @@ static void other(struct cp_values *v, csh handle, const cs_insn *insn)
 		return;
 	}
 	for (i = 0; i < write_count; i++) {
-		reg = family(writes[i], &width);
+		reg = cp_x86_general(writes[i], &width);
 		if (reg != UNKNOWN)
 			set_reg(v, reg, fresh(v, width == 4 ? 4 : 8));
 	}
@@ -572,7 +534,7 @@ static bool general(const cs_x86 *x)
 
 	for (i = 0; i < x->op_count; i++) {
 		if (x->operands[i].type == X86_OP_REG &&
-		    family(x->operands[i].reg, &width) == UNKNOWN)
+		    cp_x86_general(x->operands[i].reg, &width) == UNKNOWN)
 			return false;
 	}
 	return true;
