@@ -19,15 +19,12 @@ static void entered(cprof_profiler *p, const cprof_function *f, cprof_call_conte
 
 static void ended(cprof_profiler *p)
 {
-	for (int rank = 0; rank < 20; rank++) {
-		int most = 0, i;
-		for (i = 0; i < 65536; i++)
+	for (int rank = 0, most = 0; rank < 20; rank++, calls[most] = 0) {
+		for (int i = 0; i < 65536; i++)
 			most = calls[i] > calls[most] ? i : most;
-		if (!calls[most])
-			break;
-		cprof_profiler_printf(top, "%8lu  %s", calls[most],
-				      cprof_function_name(functions[most]));
-		calls[most] = 0;
+		if (calls[most])
+			cprof_profiler_printf(top, "%8lu  %s", calls[most],
+					      cprof_function_name(functions[most]));
 	}
 	cprof_callspec_free(program);
 }
