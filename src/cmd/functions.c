@@ -47,6 +47,7 @@ struct row {
 	enum cp_probe_why why;
 	const char *why_text; /* static */
 	unsigned returns, tail_calls, indirect;
+	size_t inlined; /* places */
 };
 
 struct answer {
@@ -56,7 +57,7 @@ struct answer {
 	struct cp_probe_functions *functions; /* of each object; owned */
 	CP_VEC(struct row) rows;
 	size_t counts[CP_PROBE_WITHHELD + 1];
-	size_t matched;
+	size_t matched, inlined, inlined_places; /* functions; of those, and where */
 	struct cp_near near;
 };
 
@@ -74,13 +75,17 @@ static const struct cp_arch *arch_of(const struct cp_image *image)
 	return NULL;
 }
 
-static bool add_row(struct answer *a, const struct row *base, const struct cp_probe_plan *plan)
+static bool add_row(struct answer *a, const struct row *base, const struct cp_probe_plan *plan,
+		    const struct cp_inlined_index *inlined)
 {
 	const struct cp_probe_site *s;
 	struct row row = *base;
 
 	row.why = plan->why;
 	row.why_text = plan->why_text;
+	row.inlined = inlined ? cp_inlined_places(inlined, row.function->address) : 0;
+	a->inlined += row.inlined > 0;
+	a->inlined_places += row.inlined;
 	cp_vec_for_each(&plan->sites, s) {
 		row.returns += s->kind == CP_PROBE_SITE_RETURN;
 		row.tail_calls +=
@@ -99,6 +104,7 @@ static CP_ERROR plan_matching(struct answer *a, size_t number, struct cp_decoder
 	struct cp_probe_functions *all = &a->functions[number];
 	struct cp_probe_image image = { o->image, o->path, o->program, all };
 	struct cp_reader memory = cp_probe_file_reader(o->image);
+	struct cp_inlined_index *inlined = NULL;
 	struct cp_probe_plan plan = { 0 };
 	struct cp_error *err = NULL;
 	struct row row = { .object = o, .functions = all };
@@ -113,13 +119,18 @@ static CP_ERROR plan_matching(struct answer *a, size_t number, struct cp_decoder
 		if (err || !cp_probe_is_entered(all, i))
 			continue;
 		a->matched++;
-		err = cp_probe_plan_function(decoder, &memory, all, row.function, &plan);
-		if (!err && !add_row(a, &row, &plan))
+		if (!inlined)
+			inlined = cp_inlined_index_create(o->image);
+		err = inlined ? NULL : cp_error_nomem();
+		err = err ? err
+			  : cp_probe_plan_function(decoder, &memory, all, row.function, &plan);
+		if (!err && !add_row(a, &row, &plan, inlined))
 			err = cp_error_nomem();
 	}
 	if (!a->matched)
 		cp_near_try(&a->near, a->spec, &image);
 	cp_probe_plan_free(&plan);
+	cp_inlined_index_destroy(inlined);
 	return err;
 }
 
@@ -164,6 +175,14 @@ static CP_ERROR nothing_matched(struct answer *a, const char *operand, const cha
 	struct cp_buf hint CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_error *err =
 		cp_error_new(CP_ERR_NOT_FOUND, 0, "no function of %s matches '%s'", operand, spec);
+	size_t i;
+
+	for (i = 0; i < a->objects.list.count; i++) {
+		const struct cp_object *o = &a->objects.list.items[i];
+		struct cp_probe_image image = { o->image, o->path, o->program, &a->functions[i] };
+
+		cp_inlined_try(&a->near.inlined, spec, &image);
+	}
 
 	if (cp_near_text(&a->near, &hint) && !hint.failed)
 		cp_error_hint(err, "%s", hint.bytes);
@@ -250,6 +269,7 @@ static void add_object(struct cp_json *j, const struct row *r)
 	cp_json_u64(j, "returns", r->returns);
 	cp_json_u64(j, "tail_calls", r->tail_calls);
 	cp_json_u64(j, "indirect", r->indirect);
+	cp_json_u64(j, "inlined", r->inlined);
 	cp_json_bool(j, "fast", false); /* breakpoints are all there is */
 	cp_json_str(j, "why", r->why_text);
 	cp_json_end(j, '}');
@@ -313,7 +333,8 @@ static void add_name(struct cp_table *t, const struct row *r)
 		      name.bytes ? name.bytes : "");
 }
 
-static void add_row_cells(struct cp_table *t, const struct row *r, bool images, bool reasons)
+static void add_row_cells(struct cp_table *t, const struct row *r, bool inlined, bool images,
+			  bool reasons)
 {
 	bool bad = !has_entry(r);
 
@@ -329,6 +350,8 @@ static void add_row_cells(struct cp_table *t, const struct row *r, bool images, 
 		cp_table_cell(t, CP_PAINT_DIM, "-");
 		cp_table_cell(t, CP_PAINT_DIM, "-");
 	}
+	if (inlined)
+		add_number(t, r->inlined);
 	if (images)
 		cp_table_name(t, CP_PAINT_PLAIN, cp_basename(r->object->path));
 	add_name(t, r);
@@ -339,20 +362,24 @@ static void add_row_cells(struct cp_table *t, const struct row *r, bool images, 
 
 static void write_table(const struct answer *a, const struct cp_look *look, struct cp_buf *out)
 {
-	struct cp_column columns[9] = {
+	struct cp_column columns[10] = {
 		{ "address", .right = true },	 { "size", .right = true },
 		{ "entry", .right = true },	 { "returns", .right = true },
 		{ "tail calls", .right = true }, { "indirect", .right = true },
 	};
 	size_t count = 6, with_images = 0, i;
-	bool reasons = false;
+	bool reasons = false, inlined = false;
 	struct cp_table table;
 	const struct row *r;
 
 	for (i = 0; i < a->objects.list.count; i++)
 		with_images += a->functions[i].count > 0;
-	cp_vec_for_each(&a->rows, r)
+	cp_vec_for_each(&a->rows, r) {
 		reasons |= r->why != CP_PROBE_FULL;
+		inlined |= r->inlined > 0;
+	}
+	if (inlined)
+		columns[count++] = (struct cp_column){ "inlined", .right = true };
 	if (with_images > 1)
 		columns[count++] = (struct cp_column){ "image", .give = 12 };
 	columns[count++] = (struct cp_column){ "function", .give = reasons ? 24 : 0 };
@@ -360,7 +387,7 @@ static void write_table(const struct answer *a, const struct cp_look *look, stru
 		columns[count++] = (struct cp_column){ "why not all of it" };
 	cp_table_init(&table, columns, count);
 	cp_vec_for_each(&a->rows, r)
-		add_row_cells(&table, r, with_images > 1, reasons);
+		add_row_cells(&table, r, inlined, with_images > 1, reasons);
 	cp_table_print(&table, look, out);
 	cp_table_deinit(&table);
 }
@@ -387,6 +414,13 @@ static void write_summary(const struct answer *a, struct cp_buf *out)
 	add_count(out, a->counts[CP_PROBE_WITHHELD], "withheld", false);
 	add_count(out, a->counts[CP_PROBE_REFUSED] + a->counts[CP_PROBE_NO_CODE], "refused", true);
 	cp_buf_u8(out, '\n');
+	if (!a->inlined)
+		return;
+	cp_add_count(out, a->inlined);
+	cp_buf_printf(out, a->inlined > 1 ? " of them are inlined, too, in "
+					  : " of them is inlined, too, in ");
+	cp_add_plural(out, a->inlined_places, "place", "places");
+	cp_buf_str(out, ": such calls are not seen\n");
 }
 
 /* ---- the command ---- */

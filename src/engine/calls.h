@@ -217,7 +217,7 @@ bool engine_is_program(const cprof_image *image);
  * traced functions). False: nothing. */
 /* What they want of it by its own names. */
 struct engine_wish engine_asked(cprof_session *s, cprof_image *image, struct cp_probe_function *f);
-bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out);
+bool engine_plan_near(const cprof_session *s, const char *entry, struct cp_buf *out);
 /* The watches must be planned before the image that they are in. */
 enum engine_plan_what { ENGINE_PLAN_ALL, ENGINE_PLAN_STUBS, ENGINE_PLAN_OTHERS };
 bool engine_plan_image(cprof_image *image, enum engine_plan_what what,

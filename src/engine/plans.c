@@ -292,13 +292,19 @@ static bool image_wanted(const cprof_session *s, const cprof_image *image)
 	return false;
 }
 
-/* "did you mean ...?" of all that was looked through; false: nothing is near. */
-bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct cp_buf *out)
+/* "did you mean ...?" of all that was looked through, by one entry of a SPEC;
+ * false: nothing is near. */
+bool engine_plan_near(const cprof_session *s, const char *entry, struct cp_buf *out)
 {
 	struct cp_near near = { 0 };
+	struct cp_spec *spec;
+	struct cp_error *err = cp_spec_parse(entry, &spec);
 	size_t i, k;
 	bool any;
 
+	cp_error_free(err);
+	if (err)
+		return false; /* it only excludes */
 	for (i = 0; i < s->processes.count; i++) {
 		for (k = 0; k < s->processes.items[i]->images.count; k++) {
 			const cprof_image *image = s->processes.items[i]->images.items[k];
@@ -308,10 +314,12 @@ bool engine_plan_near(const cprof_session *s, const struct cp_spec *spec, struct
 				continue;
 			of = engine_probe_image(image);
 			cp_near_try(&near, spec, &of);
+			cp_inlined_try(&near.inlined, entry, &of);
 		}
 	}
 	any = cp_near_text(&near, out);
 	cp_near_free(&near);
+	cp_spec_destroy(spec);
 	return any;
 }
 

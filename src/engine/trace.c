@@ -102,7 +102,7 @@ void engine_calls_warn(cprof_session *s)
 			if (!entry || end)
 				continue;
 			near.size = 0;
-			if (engine_plan_near(s, t->spec->spec, &near))
+			if (engine_plan_near(s, entry, &near))
 				engine_warn(s, "no function was found that matches '%s': %s", entry,
 					    near.bytes);
 			else if (!strncmp(entry, "plt:", 4))

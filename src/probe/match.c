@@ -155,6 +155,8 @@ bool cp_near_text(const struct cp_near *near, struct cp_buf *out)
 {
 	size_t i, count;
 
+	if (cp_inlined_text(&near->inlined, out))
+		return true;
 	if (!near->count)
 		return false;
 	for (count = 1; count < near->count; count++)
@@ -176,4 +178,5 @@ void cp_near_free(struct cp_near *near)
 {
 	while (near->count)
 		free(near->names[--near->count]);
+	cp_inlined_free(&near->inlined);
 }

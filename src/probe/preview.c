@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/sourcepath.h"
 #include "base/text.h"
 #include "probe/libraries.h"
 
@@ -81,6 +82,27 @@ static CP_ERROR look_at(struct looking *l, const char *path, bool program,
 	return err;
 }
 
+/* When it is sure that nothing matches: all of the debug information is read. */
+static void look_at_inlined(const struct cp_libraries *libraries, const char *spec,
+			    const struct cp_image_options *options, struct cp_inlined *ret)
+{
+	struct cp_probe_image image = { .program = true };
+	struct cp_error *err;
+	size_t i;
+
+	for (i = 0; i < libraries->list.count; i++, image.program = false) {
+		image.name = libraries->list.items[i].path;
+		if (!image.program && cp_path_is_system_image(image.name))
+			continue;
+		err = cp_image_open_file(image.name, options, &image.image);
+		if (!err) {
+			cp_inlined_try(ret, spec, &image);
+			cp_image_destroy(image.image);
+		}
+		cp_error_free(err);
+	}
+}
+
 CP_ERROR cp_preview(const char *path, const char *spec, const struct cp_image_options *options,
 		    struct cp_preview *ret)
 {
@@ -103,6 +125,8 @@ CP_ERROR cp_preview_each(const char *path, const char *spec, const struct cp_ima
 	l.is_static = libraries.is_static;
 	for (i = 0; !err && !l.enough && i < libraries.list.count; i++)
 		err = look_at(&l, libraries.list.items[i].path, i == 0, options);
+	if (!err && !preview.matched && !preview.may_load && !preview.may_start)
+		look_at_inlined(&libraries, spec, options, &preview.near.inlined);
 	cp_libraries_free(&libraries);
 	cp_spec_destroy(l.spec);
 	if (err || preview.matched)

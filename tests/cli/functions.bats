@@ -49,8 +49,8 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 @test "the table ends with a summary; --partly shows only what is not traced in full" {
 	run "$CPROF" functions "$TRACEES/known_stack"
 	assert_success
-	assert_line --regexp '^ +address +size +entry +returns +tail calls +indirect +function'
-	assert_line --regexp '^ +[0-9a-f]+ +[0-9]+ +yes +[0-9]+ +[0-9]+ +[0-9]+ +main'
+	assert_line --regexp '^ +address +size +entry +returns +tail calls +indirect +(inlined +)?function'
+	assert_line --regexp '^ +[0-9a-f]+ +[0-9]+ +yes +[0-9]+ +[0-9]+ +[0-9]+ +([0-9]+ +)?main'
 	assert_line --regexp '^[0-9]+ functions: [0-9]+ fully traceable,.* [0-9]+ by return address, [0-9]+ refused$'
 	run "$CPROF" functions --partly "$TRACEES/known_stack"
 	assert_success
@@ -124,6 +124,60 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 	run "$CPROF" run -t mallco -- ./own
 	assert_failure 125
 	assert_line --regexp "did you mean '(.*, )?'?malloc'"
+}
+
+# Judged by gdb, which counts the places of a function with its own code.
+@test "a function that is inlined everywhere is said to be; of others, in how many places" {
+	needs jq gcc gdb
+	cat >work.c <<-END
+		#include <stdio.h>
+		static inline __attribute__((always_inline)) int work(int n)
+		{
+			volatile int s = 0;
+			for (int i = 0; i < n; i++)
+				s += i;
+			return s;
+		}
+		int both(int n) { volatile int x = n; return x * 7; }
+		static int (*volatile keep)(int) = both;
+		int main(int argc, char **argv)
+		{
+			(void)argv;
+			printf("%d\n", work(argc) + work(argc + 1) + work(argc + 2) + both(argc) + keep(3));
+			return 0;
+		}
+	END
+	gcc -O2 -g -o inlined work.c
+	places() { gdb -batch -ex "break $1" ./inlined | sed -nE 's/.*\(([0-9]+) locations\)/\1/p'; }
+	assert_equal "$(places work)" 3
+	said="cprof: work is inlined everywhere (3 places): there is no call to trace"
+	for spec in work 'wo*' /^work$/ work@inlined src:work.c,-main,-both; do
+		run "$CPROF" functions ./inlined "$spec"
+		assert_failure 1
+		assert_line "$said"
+		refute_line --partial 'did you mean'
+	done
+	run "$CPROF" run -t work -- ./inlined
+	assert_failure 125
+	assert_line "$said"
+	# Beside something that is there, the run goes on.
+	run "$CPROF" run -q -o run.cprof -t main,work,mian -- ./inlined
+	assert_success
+	assert_line --regexp "warning: .*'work': work is inlined everywhere \(3 places\): there is no call"
+	assert_line --regexp "warning: .*'mian': did you mean"
+	# What has code of its own as well.
+	"$CPROF" functions --json ./inlined >functions.json
+	assert_equal "$(places both) $(field both inlined) $(field main inlined)" '2 1 0'
+	run "$CPROF" functions ./inlined both
+	assert_line --regexp '^ +address .* inlined +function$'
+	assert_line '1 of them is inlined, too, in 1 place: such calls are not seen'
+	run "$CPROF" functions ./inlined main
+	refute_line --partial inlined,
+	# Nobody knows without debug information.
+	strip -g -o stripped inlined
+	run "$CPROF" functions ./stripped work
+	assert_failure 1
+	refute_line --partial inlined
 }
 
 @test "a SPEC that can't be read is bad usage, and says where" {
