@@ -278,7 +278,8 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	 * cprof_current_thread() NULL where no thread of the process has that number. */ \
 	E(annotation, (cprof_profiler * prof, const struct cprof_trace_event *event, \
 		       const char *name, const char *category, const char *object)) \
-	/* it was called too often and is no longer traced; `rate`: calls in that second */ \
+	/* it was called too often and is no longer traced; `rate`: calls in that second; \
+	 * 0: signals whose handler calls it left a thread no time for anything else */ \
 	E(method_disarmed, (cprof_profiler * prof, const cprof_function *method, uint32_t rate)) \
 	/* about once a second while the session runs: time to write things out */ \
 	E(heartbeat, (cprof_profiler * prof))

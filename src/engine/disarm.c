@@ -34,10 +34,18 @@ static void warn_of_rate(cprof_session *s, const cprof_function *f, uint32_t rat
 	if (s->calls->rate_warned)
 		return;
 	s->calls->rate_warned = true;
-	engine_warn(s,
-		    "%s was called %u times within a second: its calls are not told from then on, "
-		    "nor are those of others so often called (--max-rate)",
-		    cprof_function_name(f), rate);
+	if (!rate)
+		engine_warn(s,
+			    "%s is called by a signal handler that left its thread no time for "
+			    "anything "
+			    "else: its calls are not told from then on",
+			    cprof_function_name(f));
+	else
+		engine_warn(s,
+			    "%s was called %u times within a second: its calls are not told from "
+			    "then on, "
+			    "nor are those of others so often called (--max-rate)",
+			    cprof_function_name(f), rate);
 }
 
 void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint32_t rate,

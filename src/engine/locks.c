@@ -610,9 +610,14 @@ bool engine_locks_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	s->current.thread = cprof_thread_from_tid(e->e.tid);
 	if (l->taker)
 		engine_calls_raise_disarmed(s, l->taker, e->rate, e->e.ts_ns);
-	engine_warn(s,
-		    "locks were waited for more than %u times a second: those that followed are "
-		    "not told (--max-rate)",
-		    s->calls->rate_globbed);
+	if (e->rate)
+		engine_warn(
+			s,
+			"locks were waited for more than %u times a second: those that followed "
+			"are not told (--max-rate)",
+			s->calls->rate_globbed);
+	else
+		engine_warn(s, "locks waited for in a signal handler left its thread no time for "
+			       "anything else: those that followed are not told");
 	return true;
 }

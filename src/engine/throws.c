@@ -563,9 +563,14 @@ bool engine_throws_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	s->current.thread = cprof_thread_from_tid(e->e.tid);
 	if (t->raise)
 		engine_calls_raise_disarmed(s, t->raise, e->rate, e->e.ts_ns);
-	engine_warn(s,
-		    "exceptions were thrown more than %u times a second: those that followed "
-		    "are not told (--max-rate)",
-		    s->calls->rate_globbed);
+	if (e->rate)
+		engine_warn(
+			s,
+			"exceptions were thrown more than %u times a second: those that followed "
+			"are not told (--max-rate)",
+			s->calls->rate_globbed);
+	else
+		engine_warn(s, "exceptions thrown in a signal handler left its thread no time for "
+			       "anything else: those that followed are not told");
 	return true;
 }

@@ -235,11 +235,12 @@ struct cp_event_pause {
 	uint64_t since_ns; /* OVER: when it began */
 };
 
-/* A group was disarmed by its max_rate. */
+/* A group was disarmed by its max_rate, or because a thread did nothing any more but to
+ * handle signals, in which it is entered (tracer/starve.c). */
 struct cp_event_disarmed {
 	struct cp_event e;
 	uint32_t group; /* cp_site_group.id */
-	uint32_t rate; /* entries in the second that was too many */
+	uint32_t rate; /* entries in the second that was too many; 0: signals */
 };
 
 #endif

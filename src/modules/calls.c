@@ -483,7 +483,11 @@ static void on_disarmed(cprof_profiler *c, const cprof_function *f, uint32_t rat
 	line = line_at(c, number);
 	cp_buf_str(&line->text, "! ");
 	add_function(&line->text, f);
-	cp_buf_printf(&line->text, " is no longer traced: %u calls in a second", rate);
+	if (rate)
+		cp_buf_printf(&line->text, " is no longer traced: %u calls in a second", rate);
+	else
+		cp_buf_str(&line->text,
+			   " is no longer traced: signals came faster than they were handled");
 	end_line(line);
 	write_lines(c, false);
 }

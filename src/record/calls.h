@@ -18,7 +18,8 @@ enum cp_record_call_kind {
 	CP_RECORD_LEAVE,
 	CP_RECORD_TAIL_CALL,
 	CP_RECORD_UNWIND,
-	CP_RECORD_DISARMED, /* `function` is no longer traced: called `count` times in a second */
+	CP_RECORD_DISARMED, /* `function` is no longer traced: called `count` times in a second; 0: by
+				signals that left a thread no time for anything else */
 	/* Exceptions; of these, `function` is where: the place that throws, which has a line;
 	 * the entry of the function that catches. `depth` is that of a call made there. The
 	 * only value is a pointer to the exception, with its type ("": not known). */

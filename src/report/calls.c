@@ -126,6 +126,7 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	if (!f)
 		return cp_error_nomem();
 	f->disarmed = call->count ? call->count : 1;
+	f->starved = !call->count;
 	return NULL;
 }
 

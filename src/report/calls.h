@@ -21,6 +21,7 @@ struct cp_called {
 	uint64_t overhead_ns; /* what tracing added */
 	uint64_t cpu_ns; /* likewise; where it was asked for */
 	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
+	bool starved; /* disarmed because a thread got no further for signals that enter it */
 	CP_VEC(struct cp_net_time) durations; /* of calls that are over; sorted */
 };
 
@@ -61,6 +62,9 @@ struct cp_net_time cp_called_quantile(const struct cp_called *f, double share);
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function);
 /* As cp_profile_find(), among functions that were called. */
 CP_ERROR cp_calls_find(const struct cp_calls *c, const char *name, uint32_t *function_ret);
+
+/* Why a function was no longer traced, of its `rate` (CP_RECORD_DISARMED). */
+void cp_add_disarmed(struct cp_buf *out, uint64_t rate);
 
 /* ---- sections of the report ---- */
 

@@ -85,48 +85,62 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 	add_function(t, is);
 }
 
-/* "one was called 12,000 times in a second and is no longer traced", or all
- * of them in one sentence. */
-static void say_disarmed(const struct cp_calls *c, size_t count, struct cp_buf *text)
+void cp_add_disarmed(struct cp_buf *out, uint64_t rate)
 {
-	const struct cp_called *f;
-	size_t said = 0;
+	cp_buf_str(out, " is no longer traced: ");
+	if (rate)
+		cp_add_plural(out, rate, "call", "calls");
+	cp_buf_str(out, rate ? " in a second" : "signals came faster than they were handled");
+}
 
-	if (count > 1) {
-		cp_add_count(text, count);
-		cp_buf_str(text, " functions were called too often (--max-rate) and are no longer "
-				 "traced from then on: ");
-	}
+/* "one was called 12,000 times in a second and is no longer traced", or all of them
+ * that are not for the same reason in one sentence. */
+static void say_disarmed(const struct cp_calls *c, bool starved, struct cp_buf *text)
+{
+	const struct cp_called *f, *last = NULL;
+	size_t count = 0;
+
 	cp_vec_for_each(&c->functions, f) {
-		if (!f->disarmed)
+		if (!f->disarmed || f->starved != starved)
 			continue;
-		cp_buf_str(text, said++ ? ", " : "");
+		cp_buf_str(text, count++ ? ", " : "");
 		cp_add_name(text, c->profile->functions.items[f->function].name);
+		last = f;
+	}
+	if (!last)
+		return;
+	if (starved) {
+		cp_buf_str(text, count > 1 ? " are" : " is");
+		cp_buf_str(text, " no longer traced from then on: a signal whose handler calls ");
+		cp_buf_str(text, count > 1 ? "them" : "it");
+		cp_buf_str(text,
+			   " came faster than it was handled, and its thread did nothing else");
+	} else if (count > 1) {
+		cp_buf_str(text,
+			   " were called too often (--max-rate) and are no longer traced from "
+			   "then on");
+	} else {
+		cp_buf_str(text, " was called ");
+		cp_add_plural(text, last->disarmed, "time", "times");
+		cp_buf_str(text, " in a second and is no longer traced from then on (--max-rate)");
 	}
 }
 
 /* What a table can't say of its functions. */
 static void remarks(const struct cp_calls *c, const struct cp_look *look, struct cp_buf *out)
 {
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	const struct cp_called *f, *last = NULL;
-	size_t count = 0;
+	int starved;
 
-	cp_vec_for_each(&c->functions, f) {
-		count += f->disarmed != 0;
-		last = f->disarmed ? f : last;
+	for (starved = 0; starved < 2; starved++) {
+		struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+		say_disarmed(c, starved, &text);
+		if (!text.bytes)
+			continue;
+		cp_buf_str(out, "  ");
+		cp_paint(out, look, CP_PAINT_WARNING, "! ");
+		cp_add_wrapped(out, look, 4, 4, text.bytes);
 	}
-	if (!last)
-		return;
-	say_disarmed(c, count, &text);
-	if (count == 1) {
-		cp_buf_str(&text, " was called ");
-		cp_add_plural(&text, last->disarmed, "time", "times");
-		cp_buf_str(&text, " in a second and is no longer traced from then on (--max-rate)");
-	}
-	cp_buf_str(out, "  ");
-	cp_paint(out, look, CP_PAINT_WARNING, "! ");
-	cp_add_wrapped(out, look, 4, 4, text.bytes ? text.bytes : "");
 }
 
 static const char *note(const struct cp_calls *c)
@@ -360,7 +374,7 @@ static void function_json(const struct cp_calls *c, const struct cp_called *f, s
 	cp_json_u64(j, "tail_calls", f->tail_calls);
 	cp_json_u64(j, "open", f->open);
 	if (f->disarmed)
-		cp_json_u64(j, "disarmed_rate", f->disarmed);
+		cp_json_u64(j, "disarmed_rate", f->starved ? 0 : f->disarmed);
 	cp_json_end(j, '}');
 }
 

@@ -35,6 +35,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "report/annotations.h"
+#include "report/calls.h"
 #include "report/report.h"
 #include "report/spans.h"
 #include "report/tree.h"
@@ -594,9 +595,7 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 		return cp_error_nomem();
 	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING, "! ");
 	cp_line_function(&w->l, cp_line_at(&w->l, number), function, 24, 12);
-	cp_buf_str(&text, " is no longer traced: ");
-	cp_add_plural(&text, call->count, "call", "calls");
-	cp_buf_str(&text, " in a second");
+	cp_add_disarmed(&text, call->count);
 	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING,
 		    text.bytes ? text.bytes : "", 0, 8);
 	cp_line_end(cp_line_at(&w->l, number));

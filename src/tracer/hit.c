@@ -513,23 +513,38 @@ static bool too_often(struct space *space, struct site_group *group, uint64_t no
 	return ++group->entries > group->g.max_rate;
 }
 
-static void give_up_group(struct tracer *tr, const struct at *at, uint32_t index)
+/* A group that is to be given up. */
+struct hot {
+	uint32_t group; /* SITE_NONE: none */
+	bool starves; /* not for its rate (starve.c) */
+};
+
+/* A function of the group is entered. */
+static void enter(const struct at *at, uint32_t group, struct hot *hot)
 {
-	const struct site_group *group = &at->space->groups.items[index];
+	bool starves = starve_enters(at->t, group);
+
+	if (too_often(at->space, &at->space->groups.items[group], at->seen_ns) || starves)
+		*hot = (struct hot){ group, starves };
+}
+
+static void give_up_group(struct tracer *tr, const struct at *at, const struct hot *hot)
+{
+	const struct site_group *group = &at->space->groups.items[hot->group];
 	struct cp_event_disarmed e = {
 		.e = { .type = CP_EVENT_DISARMED,
 		       .ts_ns = at->seen_ns,
 		       .pid = at->t->process->pid,
 		       .tid = at->t->tid },
 		.group = group->g.id,
-		.rate = group->entries,
+		.rate = hot->starves ? 0 : group->entries,
 	};
 
 	if (group->g.flags & CP_GROUP_PAUSES) {
 		pause_begin(tr, at->space, at->t->process->pid, at->seen_ns);
 		return;
 	}
-	sites_disarm_in(at->space, index);
+	sites_disarm_in(at->space, hot->group);
 	emit_event(tr, &e.e, sizeof(e));
 }
 
@@ -573,7 +588,7 @@ static enum turn turn_of(const struct at *at, const struct site *site)
 }
 
 static bool report_some(struct tracer *tr, struct at *at, enum turn turn, uint16_t *flags,
-			uint32_t *hot_ret)
+			struct hot *hot_ret)
 {
 	const struct site *site;
 	bool once = false;
@@ -594,9 +609,8 @@ static bool report_some(struct tracer *tr, struct at *at, enum turn turn, uint16
 			if (site->flags & CP_SITE_HOLD)
 				*flags |= HIT_HOLD;
 		}
-		if (site->flags & CP_SITE_ENTRY &&
-		    too_often(at->space, &at->space->groups.items[site->group], at->seen_ns))
-			*hot_ret = site->group;
+		if (site->flags & CP_SITE_ENTRY)
+			enter(at, site->group, hot_ret);
 	}
 	return once;
 }
@@ -690,7 +704,7 @@ static bool seen_before(struct at *at)
 /* All that the sites of this address want. False: there is no room for it. */
 static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 {
-	uint32_t hot = SITE_NONE;
+	struct hot hot = { .group = SITE_NONE };
 	bool done, once = false, events = false;
 	enum turn turn;
 
@@ -702,6 +716,7 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 		at->regs.r[cp_arch_host()->pc] = at->pc;
 		tr->link->shared->stats.hits++;
 		own_account(tr, at->t, at->seen_ns, false);
+		starve_hit(at->t, at->sp);
 		for (turn = BEGINS; turn < TURNS; turn++)
 			once |= report_some(tr, at, turn, flags, &hot);
 		if (once)
@@ -712,8 +727,8 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 	}
 	if (done)
 		take_out(tr, at);
-	if (hot != SITE_NONE)
-		give_up_group(tr, at, hot);
+	if (hot.group != SITE_NONE)
+		give_up_group(tr, at, &hot);
 	return true;
 }
 

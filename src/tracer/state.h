@@ -17,6 +17,7 @@
 #include "tracer/calibrate.h"
 #include "tracer/heap_sample.h"
 #include "tracer/own.h"
+#include "tracer/starve.h"
 
 #define PRSTATUS_MAX 512 /* room for any ISA's NT_PRSTATUS */
 
@@ -91,6 +92,7 @@ struct thread {
 	uint64_t sigmask; /* at its last hit */
 	uint32_t looks; /* left, at whether SIGTRAP is still handled (trap.c) */
 	uint32_t hits;
+	struct starve starve;
 };
 
 struct process {

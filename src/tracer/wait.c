@@ -186,6 +186,7 @@ static bool on_exec(struct tracer *tr, struct thread *t)
 	}
 	leader->restart.pending = false;
 	leader->entered = 0;
+	starve_forget(leader);
 	memset(leader->again, 0, sizeof(leader->again));
 	if (p->space->handler)
 		sigmask_give_back(p->pid);
@@ -568,6 +569,7 @@ static void deliver(struct tracer *tr, struct thread *t, int signal)
 		return;
 	}
 	hit_leave_slot(t);
+	starve_signal(t, signal, cp_now());
 	restart_signal(tr, t, signal);
 	let_go(t, own_signal(t, signal));
 }

@@ -321,6 +321,22 @@ areas() {
 	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter"')" -lt 2400 ]
 }
 
+@test "a timer whose traced handler takes longer than its interval does not stop the program" {
+	"$CPROF" run -o x.data -t leaf,other -- "$TRACEES/starved" >out 2>err
+	assert_equal "$(cat out)" "starved: ok starves"
+	"$CPROF" report x.data >table
+	grep -E 'no longer traced from then on: a signal .*came faster' table
+	"$CPROF" replay --json x.data | jq -s -e 'map(select(.event == "disarmed")) | length > 0 and
+		all(.rate == 0)'
+	# Not where the program waits, or is stopped by what it calls itself.
+	for mode in spins pauses calls; do
+		"$CPROF" run -q -o x.data -t leaf -- "$TRACEES/starved" --mode=$mode >out 2>err
+		assert_equal "$(cat out)" "starved: ok $mode"
+		"$CPROF" replay --json x.data | jq -s -e 'all(.event != "disarmed")'
+	done
+	assert_equal "$(cat err)" ""
+}
+
 @test "a SPEC that nothing can match is an error before CMD runs" {
 	run -125 "$CPROF" run -t recusre -- "$TRACEES/known_stack"
 	assert_output --partial "no function matches 'recusre'"
