@@ -93,37 +93,44 @@ void cp_add_disarmed(struct cp_buf *out, uint64_t rate)
 	cp_buf_str(out, rate ? " in a second" : "signals came faster than they were handled");
 }
 
+static bool is_disarmed(const struct cp_called *f, bool starved)
+{
+	return f->disarmed && f->starved == starved;
+}
+
 /* "one was called 12,000 times in a second and is no longer traced", or all of them
  * that are not for the same reason in one sentence. */
 static void say_disarmed(const struct cp_calls *c, bool starved, struct cp_buf *text)
 {
 	const struct cp_called *f, *last = NULL;
-	size_t count = 0;
+	size_t count = 0, said = 0;
 
 	cp_vec_for_each(&c->functions, f) {
-		if (!f->disarmed || f->starved != starved)
-			continue;
-		cp_buf_str(text, count++ ? ", " : "");
-		cp_add_name(text, c->profile->functions.items[f->function].name);
-		last = f;
+		count += is_disarmed(f, starved);
+		last = is_disarmed(f, starved) ? f : last;
 	}
 	if (!last)
 		return;
 	if (starved) {
-		cp_buf_str(text, count > 1 ? " are" : " is");
-		cp_buf_str(text, " no longer traced from then on: a signal whose handler calls ");
-		cp_buf_str(text, count > 1 ? "them" : "it");
-		cp_buf_str(text,
-			   " came faster than it was handled, and its thread did nothing else");
+		cp_buf_str(text, "no longer traced from some time on, for signals whose handler "
+				 "calls them came faster than it was done, and nothing else went "
+				 "on: ");
 	} else if (count > 1) {
-		cp_buf_str(text,
-			   " were called too often (--max-rate) and are no longer traced from "
-			   "then on");
-	} else {
-		cp_buf_str(text, " was called ");
-		cp_add_plural(text, last->disarmed, "time", "times");
-		cp_buf_str(text, " in a second and is no longer traced from then on (--max-rate)");
+		cp_add_count(text, count);
+		cp_buf_str(text, " functions were called too often (--max-rate) and are no longer "
+				 "traced from then on: ");
 	}
+	cp_vec_for_each(&c->functions, f) {
+		if (!is_disarmed(f, starved))
+			continue;
+		cp_buf_str(text, said++ ? ", " : "");
+		cp_add_name(text, c->profile->functions.items[f->function].name);
+	}
+	if (starved || count > 1)
+		return;
+	cp_buf_str(text, " was called ");
+	cp_add_plural(text, last->disarmed, "time", "times");
+	cp_buf_str(text, " in a second and is no longer traced from then on (--max-rate)");
 }
 
 /* What a table can't say of its functions. */
