@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -159,6 +160,30 @@ static CP_ERROR take_existing(enum cp_create kind, const char *path, int *fd_ret
 
 /* ---- both ---- */
 
+/* What a recording begins with is less. */
+#define LEAST 512
+
+/* A recording of which not even the beginning can be written is found out about now,
+ * and not when the program runs that it was to be of. */
+static CP_ERROR try_to_write(const char *path, int fd)
+{
+	static const char nothing[LEAST];
+	struct rlimit limit;
+	struct stat st;
+	int errnum = 0;
+
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return NULL;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < LEAST) /* SIGXFSZ otherwise */
+		errnum = EFBIG;
+	else if (pwrite(fd, nothing, LEAST, 0) < 0 || ftruncate(fd, 0))
+		errnum = errno;
+	if (!errnum)
+		return NULL;
+	unlink(path);
+	return failed(CP_CREATE_RECORDING, path, "writing", errnum);
+}
+
 CP_ERROR cp_create(enum cp_create kind, const char *path, int *fd_ret)
 {
 	int number = named_descriptor(path), fd = -1, i;
@@ -180,6 +205,14 @@ CP_ERROR cp_create(enum cp_create kind, const char *path, int *fd_ret)
 	}
 	if (fd < 0)
 		return refused(kind, path, "being made by somebody else all the time");
+	if (kind == CP_CREATE_RECORDING) {
+		struct cp_error *err = try_to_write(path, fd);
+
+		if (err) {
+			close(fd);
+			return err;
+		}
+	}
 	*fd_ret = fd;
 	return NULL;
 }

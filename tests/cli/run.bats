@@ -225,6 +225,41 @@ passed_on() {
 	assert_exist rec
 }
 
+# begins STATUS: either CMD ran, and this is its status, or cprof could not begin.
+begins() {
+	case $1 in
+	7) [ -e ran ] && "$CPROF" report x.data >report ;;
+	125) [ ! -e ran ] && [ ! -s x.data ] && grep -q '^cprof: ' err ;;
+	127) grep -q 'loading shared libraries' err ;; # so it was not cprof yet
+	*) false ;;
+	esac
+}
+
+@test "where cprof can't record from the beginning, it ends with 125 and CMD is not started" {
+	[ -z "${SANITIZED-}" ] || skip "the sanitizers need files of their own"
+	local status n
+	{ (ulimit -f 0 && exec "$CPROF" run -o x.data -- sh -c ': >ran; exit 7') 2>&1 || echo "status $?"; } |
+		cat >err
+	grep -x 'status 125' err
+	begins 125
+	grep 'File too large' err
+	for n in {5..24}; do
+		rm -f x.data ran
+		status=0
+		(ulimit -n "$n" && exec "$CPROF" run -o x.data -- sh -c ': >ran; exit 7') >out 2>err || status=$?
+		begins "$status" || { echo "$n descriptors: status $status"; cat err; return 1; }
+	done
+	mkdir -p small
+	mount -t tmpfs -o size=4k none small 2>/dev/null || skip "no right to mount"
+	head -c 4096 /dev/zero >small/full
+	rm -f ran
+	status=0
+	"$CPROF" run -o small/x.data -- sh -c ': >ran; exit 7' 2>err || status=$?
+	umount small
+	assert_equal "$status" 125
+	begins "$status"
+}
+
 @test "a recording cut short by a full disk: CMD's status is kept, and it is said" {
 	mkdir small
 	mount -t tmpfs -o size=4k none small 2>/dev/null || skip "no right to mount"
