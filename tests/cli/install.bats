@@ -94,6 +94,24 @@ needs_plain() { [ -z "${SANITIZED-}" ] || skip 'libcprof is built with sanitizer
 	assert_line 'embed: 5 calls, status 7'
 }
 
+@test "a program that embeds libcprof statically has its names to itself" {
+	needs_plain
+	# Names that files of cprof share among themselves.
+	cat >own.c <<-'END'
+		int tick(void) { return 1; }
+		int emit_event(void) { return 2; }
+		int thread_find(void) { return 3; }
+		int cp_now(void) { return 4; }
+		int engine_trace(void) { return 5; }
+	END
+	# shellcheck disable=SC2046
+	$CC -o embed "$SOURCES/tests/modules/embed.c" own.c \
+		$(pkg-config --static --cflags --libs cprof | sed 's/-lcprof\>/-Wl,--whole-archive -l:libcprof.a -Wl,--no-whole-archive/')
+	run ./embed "$(program)"
+	assert_success
+	assert_line 'embed: 5 calls, status 7'
+}
+
 @test "a program that embeds libcprof loads modules, its own profilers first" {
 	needs_plain
 	# shellcheck disable=SC2046
