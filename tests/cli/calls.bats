@@ -515,6 +515,8 @@ killed() {
 	both) kill -KILL "$controller" "$tracer_of" ;;
 	esac
 	ended "$controller"
+	# The tracer is no child of ours, and takes a moment to end.
+	[ "$1" != both ] || until_true left_alone "$tracee"
 }
 
 armed() { ! text_is_whole >armed; }

@@ -84,6 +84,19 @@ blocked() { kills "${@:2}" -- "$TRACEES/blocked_signals" --mode="$1" --size=1 --
 	blocked '' --options='-t program,lib:libc* --max-rate=0'
 }
 
+# All signals are blocked around each of these, and by the C library besides.
+@test "SIGKILL while a program does nothing but vfork" {
+	blocked vfork --who=tracer,tracer+ --options='-t program,lib:libc* --max-rate=0'
+}
+
+@test "SIGKILL while a program does nothing but posix_spawn" {
+	blocked spawns --who=tracer,both --options='-t program,lib:libc* --max-rate=0'
+}
+
+@test "SIGKILL while a program calls abort(), which handlers leave and children die of" {
+	blocked aborts --who=tracer,controller+ --options='-t program,lib:libc* --max-rate=0'
+}
+
 @test "a program that sets SIGTRAP to its default after a SIGKILL" {
 	blocked reset --who=controller+,both
 }

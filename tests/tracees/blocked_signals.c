@@ -8,11 +8,15 @@
  *
  * --threads=N (4). --mode=work: no children; --mode=reset: SIGTRAP is set to its
  * default again and again; --mode=once: no children, and SIGTRAP has a handler that is
- * for once. --size=1: a profiler may come and go meanwhile, so
+ * for once; --mode=vfork, spawns, aborts: children by vfork, by posix_spawn, and calls of
+ * abort() that a handler leaves and that end a child, one after the other without a
+ * rest, with all signals blocked in who makes them. --size=1: a profiler may come and go meanwhile, so
  * SIGTRAP and SIGSTKFLT are left out where it is compared what is blocked.
  */
+#include <setjmp.h>
 #include <spawn.h>
 #include <stdatomic.h>
+#include <sys/resource.h>
 
 #include "tracee.h"
 
@@ -118,6 +122,89 @@ static void spawn(void)
 	CHECK(!status, "a child ended with %#x", status);
 }
 
+/* Half of them without executing anything. */
+static void fork_in_place(long n)
+{
+	char path[] = "/bin/true", *const argv[] = { path, NULL };
+	int status;
+	pid_t pid = vfork();
+
+	if (!pid) {
+		if (n % 2)
+			execve(path, argv, environ);
+		_exit(n % 2);
+	}
+	CHECK(pid > 0, "vfork: %s", strerror(errno));
+	status = tracee_reap(pid);
+	CHECK(!status, "a child of vfork ended with %#x", status);
+}
+
+static sigjmp_buf back;
+
+static NOIPA void on_abrt(int sig)
+{
+	(void)sig;
+	siglongjmp(back, (int)work(1) | 1);
+}
+
+static void leave_abort(void)
+{
+	const struct sigaction leave = { .sa_handler = on_abrt };
+	sigset_t now;
+
+	sigaction(SIGABRT, &leave, NULL);
+	if (!sigsetjmp(back, 1))
+		abort();
+	signal(SIGABRT, SIG_DFL);
+	pthread_sigmask(SIG_SETMASK, NULL, &now);
+	expect(&now, &all, "behind a handler that was left");
+}
+
+static void abort_in_child(void)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		const struct rlimit no_core = { 0, 0 };
+
+		setrlimit(RLIMIT_CORE, &no_core);
+		abort();
+	}
+	CHECK(pid > 0, "fork: %s", strerror(errno));
+	status = tracee_reap(pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT,
+	      "a child that called abort() ended with %#x", status);
+}
+
+/* --mode=vfork, spawns, aborts; false: another one. */
+static bool makes(long n)
+{
+	if (!strcmp(opt.mode, "vfork"))
+		fork_in_place(n);
+	else if (!strcmp(opt.mode, "spawns"))
+		spawn();
+	else if (strcmp(opt.mode, "aborts"))
+		return false;
+	else if (n % 4)
+		leave_abort();
+	else
+		abort_in_child();
+	return true;
+}
+
+static void make_all(void)
+{
+	sigset_t before;
+	long i;
+
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	for (i = 0; i < 8; i++)
+		if (!makes(i))
+			break;
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
 static void reset(void)
 {
 	struct sigaction now;
@@ -163,6 +250,7 @@ int main(int argc, char **argv)
 		struct timespec nap = { 0, 1000000 };
 
 		handle();
+		make_all();
 		if (strcmp(opt.mode, "work") && strcmp(opt.mode, "once"))
 			spawn();
 		if (!strcmp(opt.mode, "reset"))
