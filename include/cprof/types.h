@@ -17,6 +17,7 @@
 #define CPROF_VERSION_MAJOR 0
 #define CPROF_VERSION_MINOR 1
 #define CPROF_VERSION_PATCH 0
+#define CPROF_VERSION "0.1.0"
 
 #define CPROF_API __attribute__((visibility("default")))
 #define CPROF_WARN_UNUSED __attribute__((warn_unused_result))

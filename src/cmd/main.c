@@ -217,8 +217,7 @@ int main(int argc, char **argv)
 		return cp_finish_output();
 	}
 	if (!strcmp(argv[1], "--version")) {
-		printf("cprof %d.%d.%d\n", CPROF_VERSION_MAJOR, CPROF_VERSION_MINOR,
-		       CPROF_VERSION_PATCH);
+		puts("cprof " CPROF_VERSION);
 		return cp_finish_output();
 	}
 	command = cp_command_find(argv[1]);

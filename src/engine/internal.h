@@ -289,12 +289,11 @@ void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
 void engine_fill_leaf(const struct engine_capture *c, bool vectors, cprof_context *ret);
 
 /* session.c */
-/* Memory of the process, through the descriptor that the tracer hands over. */
 /* A task of the process to look up in /proc: the one last heard of, or the leader.
  * What was heard of may be old: the number of a thread that ended may by now be
  * that of a thread elsewhere. */
 int32_t engine_living_task(const cprof_process *p);
+/* Memory of the process, through the descriptor that the tracer hands over. */
 bool engine_open_memory(cprof_process *p);
-void engine_shutdown(cprof_session *s);
 
 #endif

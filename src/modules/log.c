@@ -21,7 +21,6 @@
  */
 #include <cprof/cprof.h>
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,24 +194,6 @@ uint32_t log_taker(cprof_profiler *log, uint32_t *stack_ret)
 					    : cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
 }
 
-/* The recorder is the part that strangers' modules will stand beside: tests
- * make it crash, hang or eat memory, to see that the program does not care. */
-static void misbehave(const cprof_profiler *log)
-{
-	volatile char *p;
-
-	if (log->crash_how == 's')
-		raise(SIGSEGV);
-	while (log->crash_how == 'l')
-		pause();
-	while (log->crash_how == 'o') {
-		p = malloc(1 << 20);
-		if (!p)
-			abort();
-		memset((void *)(uintptr_t)p, 1, 1 << 20);
-	}
-}
-
 static void fail_if_broken(cprof_profiler *log)
 {
 	const struct cp_error *err = cp_record_error(log->writer);
@@ -235,9 +216,7 @@ static void on_sample(cprof_profiler *log, cprof_addr ip, const cprof_context *c
 		return;
 	if (log->max_samples && log->samples >= log->max_samples)
 		return;
-	if (++log->samples == log->crash_at)
-		misbehave(log);
-	if (log->samples == log->max_samples)
+	if (++log->samples == log->max_samples)
 		cprof_profiler_set_sample_mode(log->handle, CPROF_SAMPLE_MODE_NONE, log->hz);
 	entry = log_thread(log, cprof_current_thread());
 	if (!entry)
@@ -312,7 +291,7 @@ static struct cp_error *open_writer(cprof_profiler *log, uint64_t start_ns)
 		.holds = (log->sampling ? CP_RECORD_HAS_SAMPLES : 0) | log_calls_hold(log) |
 			 log_coverage_hold(log) | log_annotations_hold(log) |
 			 log_exceptions_hold(log) | log_locks_hold(log) | log_heap_hold(log),
-		.cprof_version = "0.1.0",
+		.cprof_version = CPROF_VERSION,
 		.boot_id = boot_id,
 		.command = command ? command : nothing,
 		.attached = cprof_session_is_attached(s),
@@ -526,15 +505,6 @@ static bool parse_options(cprof_profiler *log, const char *args)
 	return good;
 }
 
-static void read_test_hook(cprof_profiler *log)
-{
-	const char *hook = getenv("CPROF_TEST_CRASH");
-	const char *at = hook ? strchr(hook, '@') : NULL;
-
-	if (at && cp_parse_u64(at + 1, UINT32_MAX, &log->crash_at))
-		log->crash_how = hook[0];
-}
-
 const char *cp_module_log_recording(void)
 {
 	return the_log.path;
@@ -563,7 +533,6 @@ void cp_module_log_init(const char *desc)
 		cp_error_free(err);
 		return;
 	}
-	read_test_hook(log);
 	cprof_profiler_set_runtime_shutdown_end_callback(log->handle, on_shutdown);
 	cprof_profiler_set_sample_hit_callback(log->handle, on_sample);
 	cprof_profiler_set_domain_loaded_callback(log->handle, on_domain_loaded);

@@ -45,8 +45,6 @@ struct cprof_profiler {
 	struct cp_map own_inlined; /* location: is a function inlined there that may be it? */
 	const cprof_image *innermost; /* image of that stack */
 	bool failed, opened;
-	uint64_t crash_at; /* test hook: 0 never */
-	char crash_how;
 	uint64_t samples;
 	/* calls */
 	bool trace, arguments, result, locals, changes, stacks, cpu_time;

@@ -98,7 +98,9 @@ static bool take_callspec(cprof_profiler *log, const char *value)
 		end = strchrnul(at, ',');
 		size = (size_t)(end - at) - minus;
 		if (cp_starts_with(at + minus, "E:"))
-			return refuse(log, value, "this version has no source of exceptions");
+			return refuse(log, value,
+				      "exceptions are not chosen by their class: "
+				      "'exceptions' records all of them");
 		if (spec.size)
 			cp_buf_u8(&spec, ',');
 		if (minus)

@@ -277,8 +277,8 @@ static void write_head(struct cobertura *x)
 		      "\" branches-covered=\"%" PRIu64 "\" branches-valid=\"%" PRIu64 "\"",
 		      total.lines_covered, total.lines, total.branches_covered, total.branches);
 	cp_buf_printf(x->out,
-		      " complexity=\"0\" version=\"cprof %d.%d.%d\" timestamp=\"%" PRIu64 "\">\n",
-		      CPROF_VERSION_MAJOR, CPROF_VERSION_MINOR, CPROF_VERSION_PATCH,
+		      " complexity=\"0\" version=\"cprof " CPROF_VERSION "\" timestamp=\"%" PRIu64
+		      "\">\n",
 		      x->c->timestamp_ns / 1000000);
 	cp_buf_str(x->out, "<sources>\n<source>");
 	write_text(x, x->c->root && *x->c->root ? x->c->root : ".");

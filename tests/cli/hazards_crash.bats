@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
-# The recorder crashes, hangs or takes all memory at its 20th sample
-# (CPROF_TEST_CRASH): the program it profiles runs on, clean.
+# A profiler beside the recorder crashes, hangs or takes all memory at its 20th
+# sample (tests/modules/crash.c): the program it profiles runs on, clean.
 
 load helpers
 load tracees
@@ -8,10 +8,15 @@ load tracees
 # With little address space; a sanitizer wants terabytes.
 [ -z "${SANITIZED-}" ] || setup() { skip 'sanitizers need the address space'; }
 
-# crash_with HOOK OPTION...: to some busy programs, by attach.
+setup_file() {
+	export MODULES=$BATS_FILE_TMPDIR
+	${CC:-cc} -D_GNU_SOURCE -fPIC -shared -O1 -I "$SOURCES/include" \
+		-o "$MODULES/libcprof-profiler-crash.so" "$SOURCES/tests/modules/crash.c"
+}
+
+# crash_with HOW: to some busy programs, by attach.
 crash_with() {
-	local line name hook=$1
-	shift
+	local line name how=$1
 	while read -r line; do
 		read -r -a name <<<"$line"
 		native "${name[@]}"
@@ -19,12 +24,12 @@ crash_with() {
 		# Address space, lest it takes the machine's memory.
 		(
 			ulimit -v 1500000 -c 0
-			CPROF_TEST_CRASH=$hook exec "$CPROF" attach -q -o attach.data -s 2000 \
-				"$tracee" >attach.out 2>attach.err </dev/null 3>&-
+			exec "$CPROF" attach -q -o attach.data -s 2000 --plugin-dir="$MODULES" \
+				--profile=crash:"$how",sample,20 "$tracee" >attach.out 2>attach.err </dev/null 3>&-
 		) &
 		controller=$!
 		started+=("$controller")
-		if [ "$hook" = loop@20 ]; then
+		if [ "$how" = sleep ]; then
 			# It hangs for ever; the tracer gives it up.
 			until_true any_traced "$tracee"
 			soon_left_alone "$tracee" "$line"
@@ -32,7 +37,7 @@ crash_with() {
 			ended "$controller"
 		else
 			ended "$controller"
-			[[ $ended == 1 && $(cat attach.err) == *' crashed in its callback sample_hit '* ]] ||
+			[[ $ended == 1 && $(cat attach.err) == *' the profiler crash crashed in its callback sample_hit'* ]] ||
 				complain "$line: cprof did not crash: $ended $(cat attach.err)"
 		fi
 		soon_left_alone "$tracee" "$line"
@@ -49,25 +54,25 @@ crash_with() {
 	no_complaints
 }
 
-@test "the recorder crashes: the program runs on" {
-	crash_with segv@20
+@test "a profiler crashes: the program runs on" {
+	crash_with segv
 }
 
-@test "the recorder hangs: the program is let go" {
-	crash_with loop@20
+@test "a profiler hangs: the program is let go" {
+	crash_with sleep
 }
 
-@test "the recorder takes all memory: the program runs on" {
-	crash_with oom@20
+@test "a profiler takes all memory: the program runs on" {
+	crash_with memory
 }
 
 # cprof waits for it, so that nobody finds it in the background.
-@test "the recorder of cprof run crashes: CMD runs on" {
+@test "a profiler of cprof run crashes: CMD runs on" {
 	mkfifo ready
 	(
 		ulimit -c 0
-		CPROF_TEST_CRASH=segv@20 exec "$CPROF" run -q -s 2000 -o rec -- \
-			"$TRACEES/busy_threads" --ready=ready --until=stop --limit=240 \
+		exec "$CPROF" run -q -s 2000 -o rec --plugin-dir="$MODULES" \
+			--profile=crash:segv,sample,20 -- "$TRACEES/busy_threads" --ready=ready --until=stop --limit=240 \
 			>out 2>err </dev/null 3>&-
 	) &
 	local run=$! tracee

@@ -34,6 +34,24 @@ needs_plain() { [ -z "${SANITIZED-}" ] || skip 'libcprof is built with sanitizer
 	assert_output --regexp '/cprof/profilers$'
 }
 
+@test "header, program and pkg-config are of one version" {
+	cat >version.c <<-'END'
+		#include <cprof/cprof.h>
+		#include <stdio.h>
+		int main(void)
+		{
+			printf("%d.%d.%d %s\n", CPROF_VERSION_MAJOR, CPROF_VERSION_MINOR, CPROF_VERSION_PATCH,
+			       CPROF_VERSION);
+		}
+	END
+	# shellcheck disable=SC2046
+	$CC -o version version.c $(pkg-config --cflags cprof)
+	local version
+	version=$(pkg-config --modversion cprof)
+	assert_equal "$(./version)" "$version $version"
+	assert_equal "$("$INSTALLED" --version)" "cprof $version"
+}
+
 # As the documentation of Mono's API has it, with the names changed.
 @test "the first module of a port from Mono builds by its own line" {
 	cat >example.c <<-'END'

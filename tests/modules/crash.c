@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A profiler that goes wrong: crash:HOW,CALLBACK with HOW one of segv, abort,
- * exit, deep, loop, sleep, noise and CALLBACK one of init, filter,
- * cover, start, call, end, cleanup.
+ * A profiler that goes wrong: crash:HOW,CALLBACK[,TIME] with HOW one of segv,
+ * abort, exit, deep, loop, sleep, memory, noise and CALLBACK one of init, filter,
+ * cover, start, call, sample, end, cleanup; of calls and samples at the TIMEth.
  */
 #include <cprof/cprof.h>
 #include <stdio.h>
@@ -12,6 +12,7 @@
 
 static char how[16], where[16];
 static cprof_callspec *spec;
+static unsigned times;
 static volatile uint64_t sink;
 static volatile int endless = 1;
 
@@ -24,9 +25,20 @@ static uint64_t deep(volatile uint64_t *outer)
 	return endless ? deep(here) + here[0] : *here;
 }
 
+/* Until there is none left. */
+static void take(size_t size)
+{
+	char *memory = malloc(size);
+
+	if (!memory)
+		abort();
+	memset(memory, 1, size);
+	sink += (uintptr_t)memory;
+}
+
 static void go_wrong(const char *callback)
 {
-	if (strcmp(where, callback) != 0)
+	if (strcmp(where, callback) != 0 || (times && --times))
 		return;
 	if (!strcmp(how, "segv"))
 		*(volatile char *)(uintptr_t)16 = 1;
@@ -40,6 +52,8 @@ static void go_wrong(const char *callback)
 		sink++;
 	while (!strcmp(how, "sleep"))
 		pause();
+	while (!strcmp(how, "memory"))
+		take(1 << 20);
 	if (!strcmp(how, "noise"))
 		fwrite("\033[2J\0\377nonsense\n", 1, 15, stdout);
 }
@@ -74,6 +88,14 @@ static void enter(cprof_profiler *p, const cprof_function *function, cprof_call_
 	go_wrong("call");
 }
 
+static void sample(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
+{
+	(void)p;
+	(void)ip;
+	(void)context;
+	go_wrong("sample");
+}
+
 static void ended(cprof_profiler *p)
 {
 	(void)p;
@@ -92,12 +114,17 @@ CPROF_PROFILER_INIT(crash)
 	cprof_profiler_handle handle = cprof_profiler_create(NULL);
 	char *error = NULL;
 
-	if (sscanf(cprof_profiler_desc_args(desc), "%15[^,],%15s", how, where) != 2) {
-		cprof_profiler_fail(handle, "crash:HOW,CALLBACK");
+	if (sscanf(cprof_profiler_desc_args(desc), "%15[^,],%15[^,],%u", how, where, &times) < 2) {
+		cprof_profiler_fail(handle, "crash:HOW,CALLBACK[,TIME]");
 		return;
 	}
 	go_wrong("init");
 	cprof_profiler_set_runtime_initialized_callback(handle, started);
+	if (!strcmp(where, "sample")) {
+		cprof_profiler_set_sample_hit_callback(handle, sample);
+		cprof_profiler_set_cleanup_callback(handle, cleanup);
+		return;
+	}
 	cprof_profiler_set_runtime_shutdown_end_callback(handle, ended);
 	cprof_profiler_set_cleanup_callback(handle, cleanup);
 	cprof_profiler_set_method_enter_callback(handle, enter);
