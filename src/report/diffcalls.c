@@ -85,28 +85,55 @@ static struct cp_net_time self(const struct cp_called *f)
 	return f ? f->self : (struct cp_net_time){ 0 };
 }
 
-static uint64_t median(const struct cp_called *f)
+static struct cp_net_time median(const struct cp_called *f)
 {
-	return quantile(f, 0.5).ns;
+	return quantile(f, 0.5);
 }
 
 /* ---- for people ---- */
 
 enum section { MORE_OFTEN, LESS_OFTEN, SLOWER, FASTER, SECTIONS };
 
+static uint64_t more_by(uint64_t a, uint64_t b)
+{
+	return b > a ? b - a : 0;
+}
+
+/* By how much more `b` is at least: of a bound it is known that it is no more. */
+static uint64_t slower_by(struct cp_net_time a, struct cp_net_time b)
+{
+	return b.at_most ? 0 : more_by(a.ns, b.ns);
+}
+
+/* Of what was called in one of them only, nothing is slower. */
+static bool has_both(const struct row *row)
+{
+	return median(row->old).ns && median(row->new).ns;
+}
+
 /* How much a row belongs to a section; 0: not at all. */
 static uint64_t weight(const struct row *row, enum section section)
 {
-	uint64_t a = section >= SLOWER ? median(row->old) : calls(row->old);
-	uint64_t b = section >= SLOWER ? median(row->new) : calls(row->new);
-	bool more = section == MORE_OFTEN || section == SLOWER;
+	switch (section) {
+	case MORE_OFTEN:
+		return more_by(calls(row->old), calls(row->new));
+	case LESS_OFTEN:
+		return more_by(calls(row->new), calls(row->old));
+	case SLOWER:
+		return has_both(row) ? slower_by(median(row->old), median(row->new)) : 0;
+	case FASTER:
+		return has_both(row) ? slower_by(median(row->new), median(row->old)) : 0;
+	case SECTIONS:
+		break;
+	}
+	return 0;
+}
 
-	/* Of what was called in one of them only, nothing is slower. */
-	if (section >= SLOWER && (!a || !b))
-		return 0;
-	if (more ? b <= a : a <= b)
-		return 0;
-	return more ? b - a : a - b;
+/* Bounds that differ, and do not tell which one is slower. */
+static bool is_unknown(const struct row *row)
+{
+	return has_both(row) && median(row->old).ns != median(row->new).ns &&
+	       !weight(row, SLOWER) && !weight(row, FASTER);
 }
 
 struct ordering {
@@ -180,6 +207,25 @@ static void section(struct diff *d, enum section which, uint64_t limit, const st
 		cp_table_print(&t, look, out);
 }
 
+static void say_unknown(const struct diff *d, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	uint64_t count = 0;
+	const struct row *row;
+
+	cp_vec_for_each(&d->rows, row)
+		count += is_unknown(row);
+	if (!count)
+		return;
+	cp_buf_str(&text, "of ");
+	cp_add_plural(&text, count, "function", "functions");
+	cp_buf_str(&text, " a call takes at most so long (<=) that nothing tells whether it became "
+			  "slower or faster");
+	cp_buf_str(out, "\n  ");
+	cp_paint(out, look, CP_PAINT_WARNING, "! ");
+	cp_add_wrapped(out, look, 4, 4, text.bytes ? text.bytes : "");
+}
+
 CP_ERROR cp_diff_calls_text(const struct cp_profile *old, const struct cp_profile *new,
 			    uint64_t limit, const struct cp_look *look, struct cp_buf *out)
 {
@@ -189,6 +235,7 @@ CP_ERROR cp_diff_calls_text(const struct cp_profile *old, const struct cp_profil
 	CP_TRY(build(old, new, &d));
 	for (which = MORE_OFTEN; which < SECTIONS; which++)
 		section(&d, (enum section)which, limit, look, out);
+	say_unknown(&d, look, out);
 	return NULL;
 }
 

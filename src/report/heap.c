@@ -428,9 +428,14 @@ void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
 
 	double percent = all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0;
 
-	/* There were pauses, so it is not all. */
-	cp_buf_printf(out, "in the %.*f %% of the time that was watched", percent < 99.95 ? 1 : 3,
-		      percent < 99.999 ? percent : 99.999);
+	/* There were pauses, so it is not all. And no share of the allocations: between
+	 * the pieces nothing holds the program up. */
+	cp_buf_str(out, "in pieces of the time, ");
+	if (percent < 99)
+		cp_buf_printf(out, "%.1f %% of it", percent);
+	else
+		cp_buf_str(out, "nearly all of it");
+	cp_buf_str(out, "; between them it ran at full speed, unwatched");
 }
 
 void cp_heap_deinit(struct cp_heap *h)

@@ -81,7 +81,7 @@ void cp_heap_deinit(struct cp_heap *h);
 /* "sampled, one block about every 512 KiB: estimates from 80 blocks, of the bytes give or
  * take 1.2 %"; nothing if it is no sample. */
 void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out);
-/* "in the 12.3 % of the time that was watched" */
+/* "in pieces of the time, 12.3 % of it; between them it ran at full speed, unwatched" */
 void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out);
 
 /* For who walks the events himself (spans.h): h->p set, all else 0. */

@@ -254,8 +254,23 @@ static struct cp_error *disarmed(struct walk *w, const struct cp_record_call *ca
 	return moment(w, w->visitor->disarmed, call);
 }
 
-static bool event(void *ctx, const struct cp_record_call *call)
+/* Nothing takes longer than since the clock began, and of its time no more than all is
+ * uncertain: what a file says otherwise, a little less than nothing as a rule, it does
+ * not know. */
+static struct cp_record_call put_right(const struct cp_record_call *from)
 {
+	struct cp_record_call call = *from;
+
+	if (call.duration_ns > call.ts_ns)
+		call.duration_ns = 0;
+	if (call.uncertain_ns > call.duration_ns)
+		call.uncertain_ns = call.duration_ns;
+	return call;
+}
+
+static bool event(void *ctx, const struct cp_record_call *said)
+{
+	const struct cp_record_call right = put_right(said), *call = &right;
 	struct walk *w = ctx;
 	struct cp_span *span;
 

@@ -573,3 +573,45 @@ for row in sys.stdin:
 	assert_line 'No locks were recorded.'
 	assert_line 'No counters were recorded.'
 }
+
+@test "a call that takes less than nothing, as a broken recording says, takes none" {
+	made cprof.data <<-'END'
+		command ./desk
+		length 3000
+		process 200 desk /usr/bin/desk
+		thread 200 200 desk
+		c 200 10 main|desk|main.c|10
+		c 200 100 f|desk|look.c|5
+		r 200 -5 0
+		r 200 300 0~9999999999
+	END
+	"$CPROF" report --json | jq -e '.calls.functions | map({ (.function): . }) | add |
+		.f.max_ns == 0 and .f.total_ns == 0 and .main.total_ns < 1000000'
+	"$CPROF" replay >text
+	run grep -E '[0-9]{4,} s' text
+	assert_failure
+}
+
+# desks NAME=TIME[~UNCERTAIN]...: a recording of one call of each, of so many microseconds.
+desks() {
+	local one
+	printf '%s\n' 'command ./desk' 'length 3000' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk'
+	for one; do
+		printf 'c 200 10 %s|desk|main.c|10\n' "${one%%=*}"
+		one=${one#*=}
+		[[ $one == *~* ]] || one+='~0'
+		printf 'r 200 %s 0~%s\n' "${one%%~*}" "${one#*~}"
+	done
+}
+
+@test "diff: what is known to be at most so long is slower or faster only where that follows" {
+	desks known_slower=100 bound_then_slower=100~90 maybe_slower=100 maybe_faster=300~280 \
+		bound_then_faster=300 both_bounds=100~90 | made old.data
+	desks known_slower=300 bound_then_slower=300 maybe_slower=300~280 maybe_faster=100 \
+		bound_then_faster=100~90 both_bounds=300~280 | made new.data
+	"$CPROF" diff old.data new.data >diff
+	assert_equal "$(sed -n '/^Slower/,/^$/p' diff | grep -oE '[a-z]+_[a-z_]+$' | sort | xargs)" \
+		'bound_then_slower known_slower'
+	assert_equal "$(sed -n '/^Faster/,/^$/p' diff | grep -oE '[a-z]+_[a-z_]+$' | xargs)" bound_then_faster
+	grep -F 'of 3 functions a call takes at most so long (<=)' diff
+}
