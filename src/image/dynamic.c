@@ -7,11 +7,6 @@
  */
 #include "image/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
-
 #define MAX_DYNAMIC 4096 /* entries */
 #define MAX_BUCKETS (1u << 22)
 
@@ -28,7 +23,8 @@ static uint64_t link_time(const struct cp_elf *elf, uint64_t value)
 	return value;
 }
 
-static bool read_at(const struct cp_elf *elf, uint64_t vaddr, void *to, size_t size)
+/* Where in the file `size` bytes of memory are; false: not all are there. */
+static bool place_of(const struct cp_elf *elf, uint64_t vaddr, uint64_t size, uint64_t *ret)
 {
 	const Elf64_Phdr *p = cp_elf_segment_at(elf, vaddr);
 	uint64_t within;
@@ -36,9 +32,18 @@ static bool read_at(const struct cp_elf *elf, uint64_t vaddr, void *to, size_t s
 	if (!p)
 		return false;
 	within = vaddr - p->p_vaddr;
-	return within < p->p_filesz && size <= p->p_filesz - within &&
-	       p->p_offset <= UINT64_MAX - within &&
-	       cp_elf_read(elf, p->p_offset + within, to, size);
+	if (within >= p->p_filesz || size > p->p_filesz - within ||
+	    p->p_offset > UINT64_MAX - within)
+		return false;
+	*ret = p->p_offset + within;
+	return true;
+}
+
+static bool read_at(const struct cp_elf *elf, uint64_t vaddr, void *to, size_t size)
+{
+	uint64_t offset;
+
+	return place_of(elf, vaddr, size, &offset) && cp_elf_read(elf, offset, to, size);
 }
 
 static void note(struct dynamic *d, const Elf64_Dyn *dyn)
@@ -128,26 +133,15 @@ static uint64_t count_symbols(const struct dynamic *d)
 bool cp_symbols_add_dynamic(struct cp_elf *elf, struct cp_raw_symbols *raw)
 {
 	struct dynamic d = { .elf = elf };
-	uint64_t count;
-	Elf64_Sym *syms;
-	CP_FREE void *owned = NULL;
-	char *names;
-	bool ok = true;
+	struct cp_elf_symbols symbols;
+	uint64_t count, at, names;
 
 	if (!read_dynamic(&d))
 		return true;
 	count = count_symbols(&d);
-	if (!count || count > elf->size / sizeof(*syms))
-		return true;
-	owned = syms = malloc(count * sizeof(*syms));
-	names = malloc(d.strsz + 1);
-	if (!syms || !names || !cp_vec_push(&raw->into->owned, names)) {
-		free(names);
-		return false;
-	}
-	memset(names, 0, d.strsz + 1);
-	if (read_at(elf, d.symtab, syms, count * sizeof(*syms)) &&
-	    read_at(elf, d.strtab, names, d.strsz))
-		ok = cp_symbols_add_list(elf, elf, syms, count, names, d.strsz, raw);
-	return ok;
+	return !count || count > elf->size / sizeof(Elf64_Sym) ||
+	       !place_of(elf, d.symtab, count * sizeof(Elf64_Sym), &at) ||
+	       !place_of(elf, d.strtab, d.strsz, &names) ||
+	       !cp_elf_symbols_at(elf, at, count, names, d.strsz, &symbols) ||
+	       cp_symbols_add_list(elf, elf, &symbols, raw);
 }

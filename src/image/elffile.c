@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "image/elffile.h"
 
+#include <gelf.h>
+#include <libelf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,23 +58,68 @@ static void release(uint8_t *bytes, uint64_t length)
 		munmap(bytes, length + 1);
 }
 
-/* ---- headers ---- */
+/* ---- libelf ---- */
 
 static struct cp_error *broken(const char *name, const char *why)
 {
 	return cp_error_new(CP_ERR_FORMAT, 0, "%s: %s", name, why);
 }
 
-static struct cp_error *check_ident(const struct cp_elf *elf, const char *name, Elf64_Ehdr *eh)
+/* The header alone: with no more than that in sight libelf looks for no sections. */
+static struct cp_error *read_header(const struct cp_elf *elf, const char *name, GElf_Ehdr *ret)
 {
-	if (!cp_elf_read(elf, 0, eh, sizeof(Elf32_Ehdr)) || memcmp(eh->e_ident, ELFMAG, SELFMAG))
+	size_t size = elf->size < sizeof(*ret) ? elf->size : sizeof(*ret);
+	char head[sizeof(*ret)];
+	Elf *handle;
+	bool ok;
+
+	elf_version(EV_CURRENT);
+	if (!cp_elf_read(elf, 0, head, size))
+		return broken(name, "its header can't be read");
+	handle = elf_memory(head, size);
+	ok = elf_kind(handle) == ELF_K_ELF && gelf_getehdr(handle, ret);
+	elf_end(handle);
+	if (!ok)
 		return broken(name, "not an ELF file");
-	if (eh->e_ident[EI_DATA] != ELFDATA2LSB)
+	if (ret->e_ident[EI_DATA] != ELFDATA2LSB)
 		return cp_error_new(CP_ERR_UNSUPPORTED, 0, "%s: not little-endian", name);
-	if (eh->e_ident[EI_CLASS] != ELFCLASS32 && eh->e_ident[EI_CLASS] != ELFCLASS64)
-		return broken(name, "neither 32-bit nor 64-bit");
 	return NULL;
 }
+
+/* More sections than the header can say are counted in the first of them. libelf
+ * makes room for whatever stands there, and fills it: of a sparse file, 4 billion. */
+static bool is_crowded(const struct cp_elf *elf, const GElf_Ehdr *eh)
+{
+	Elf64_Shdr first;
+
+	return !eh->e_shnum && eh->e_shoff &&
+	       cp_elf_read(elf, eh->e_shoff, &first, sizeof(first)) && first.sh_size > MAX_SECTIONS;
+}
+
+/* A handle of a 64-bit file; its header is in *eh_ret. */
+static struct cp_error *begin(const struct cp_elf *elf, const char *name, GElf_Ehdr *eh_ret,
+			      Elf **ret)
+{
+	Elf *handle;
+
+	CP_TRY(read_header(elf, name, eh_ret));
+	if (eh_ret->e_ident[EI_CLASS] != ELFCLASS64) {
+		*ret = NULL;
+		return NULL;
+	}
+	if (is_crowded(elf, eh_ret))
+		return broken(name, "it claims to have more sections than any program");
+	handle = elf->blob ? elf_memory((char *)elf->blob, elf->size)
+			   : elf_begin(elf->fd, ELF_C_READ, NULL);
+	if (!handle || elf_kind(handle) != ELF_K_ELF || gelf_getclass(handle) != ELFCLASS64) {
+		elf_end(handle);
+		return broken(name, "not an ELF file any more");
+	}
+	*ret = handle;
+	return NULL;
+}
+
+/* ---- headers ---- */
 
 static void note_code(struct cp_elf *elf)
 {
@@ -89,73 +136,63 @@ static void note_code(struct cp_elf *elf)
 	elf->code_count = n;
 }
 
-static struct cp_error *read_segments(struct cp_elf *elf, const Elf64_Ehdr *eh, uint64_t count)
+static struct cp_error *read_segments(struct cp_elf *elf, const GElf_Ehdr *eh)
 {
-	if (!count || eh->e_phentsize != sizeof(Elf64_Phdr) || count > PN_XNUM)
+	size_t count, i;
+
+	/* Before the first is read, for libelf reads all of them at once. */
+	if (eh->e_phentsize != sizeof(Elf64_Phdr) || elf_getphdrnum(elf->handle, &count) < 0 ||
+	    !count || count > PN_XNUM)
 		return NULL;
 	elf->segments = calloc(count, sizeof(*elf->segments));
 	if (!elf->segments)
 		return cp_error_nomem();
-	if (cp_elf_read(elf, eh->e_phoff, elf->segments, count * sizeof(*elf->segments)))
-		elf->segment_count = count;
+	for (i = 0; i < count; i++)
+		if (!gelf_getphdr(elf->handle, (int)i, &elf->segments[i]))
+			return NULL;
+	elf->segment_count = count;
 	note_code(elf);
 	return NULL;
 }
 
-static void fill_section(struct cp_elf *elf, struct cp_elf_section *to, const Elf64_Shdr *from,
-			 uint64_t names_size)
+/* False when the section header can't be read. */
+static bool read_section(struct cp_elf *elf, size_t i, const char *names, size_t names_size)
 {
-	to->name = from->sh_name < names_size ? elf->names + from->sh_name : "";
-	to->type = from->sh_type;
-	to->link = from->sh_link;
-	to->info = from->sh_info;
-	to->flags = from->sh_flags;
-	to->vaddr = from->sh_addr;
-	to->offset = from->sh_offset;
-	to->size = from->sh_size;
-	to->entsize = from->sh_entsize;
+	struct cp_elf_section *to = &elf->sections[i];
+	GElf_Shdr from;
+
+	if (!gelf_getshdr(elf_getscn(elf->handle, i), &from))
+		return false;
+	to->name = from.sh_name < names_size ? names + from.sh_name : "";
+	to->type = from.sh_type;
+	to->link = from.sh_link;
+	to->info = from.sh_info;
+	to->flags = from.sh_flags;
+	to->vaddr = from.sh_addr;
+	to->offset = from.sh_offset;
+	to->size = from.sh_size;
+	to->entsize = from.sh_entsize;
+	to->align = from.sh_addralign;
+	return true;
 }
 
-/* The section names; none when they can't be had. */
-static struct cp_error *read_names(struct cp_elf *elf, const Elf64_Shdr *shdrs, uint64_t count,
-				   uint64_t index, uint64_t *size_ret)
+static struct cp_error *read_sections(struct cp_elf *elf, const GElf_Ehdr *eh)
 {
-	const Elf64_Shdr *s = index < count ? &shdrs[index] : NULL;
-	uint64_t size =
-		s && s->sh_type == SHT_STRTAB && s->sh_size <= MAX_NAMES && s->sh_size <= elf->size
-			? s->sh_size
-			: 0;
+	const char *names = NULL;
+	size_t count, index, size = 0, i;
 
-	elf->names = calloc(1, size + 1);
-	if (!elf->names)
-		return cp_error_nomem();
-	if (size && !cp_elf_read(elf, s->sh_offset, elf->names, size))
-		size = 0;
-	*size_ret = size;
-	return NULL;
-}
-
-static struct cp_error *read_sections(struct cp_elf *elf, const Elf64_Ehdr *eh,
-				      const Elf64_Shdr *first)
-{
-	uint64_t count = eh->e_shnum ? eh->e_shnum : first->sh_size, names_size = 0, i;
-	uint64_t names = eh->e_shstrndx == SHN_XINDEX ? first->sh_link : eh->e_shstrndx;
-	CP_FREE Elf64_Shdr *shdrs = NULL;
-
-	if (count > MAX_SECTIONS)
+	if (eh->e_shentsize != sizeof(Elf64_Shdr) || elf_getshdrnum(elf->handle, &count) < 0 ||
+	    !count || count > MAX_SECTIONS)
 		return NULL;
-	shdrs = calloc(count + 1, sizeof(*shdrs));
-	if (!shdrs)
-		return cp_error_nomem();
-	if (!cp_elf_read(elf, eh->e_shoff, shdrs, count * sizeof(*shdrs)))
-		return NULL;
-	CP_TRY(read_names(elf, shdrs, count, names, &names_size));
 	elf->sections = calloc(count + 1, sizeof(*elf->sections));
 	if (!elf->sections)
 		return cp_error_nomem();
-	elf->section_count = count;
+	if (!elf_getshdrstrndx(elf->handle, &index))
+		names = cp_elf_strings(elf, index, MAX_NAMES, &size);
 	for (i = 0; i < count; i++)
-		fill_section(elf, &elf->sections[i], &shdrs[i], names_size);
+		if (!read_section(elf, i, names, size))
+			return NULL;
+	elf->section_count = count;
 	return NULL;
 }
 
@@ -186,26 +223,17 @@ void cp_elf_build_id_hex(const struct cp_elf *elf, char *ret)
 
 static struct cp_error *read_headers(struct cp_elf *elf, const char *name)
 {
-	Elf64_Ehdr eh = { 0 };
-	Elf64_Shdr first = { 0 };
-	bool sections;
+	GElf_Ehdr eh;
 
-	CP_TRY(check_ident(elf, name, &eh));
-	/* Both classes have them at the same place. */
+	CP_TRY(begin(elf, name, &eh, &elf->handle));
 	elf->type = eh.e_type;
 	elf->machine = eh.e_machine;
-	elf->is_64bit = eh.e_ident[EI_CLASS] == ELFCLASS64;
+	elf->is_64bit = elf->handle != NULL;
 	if (!elf->is_64bit)
 		return NULL;
-	if (!cp_elf_read(elf, 0, &eh, sizeof(eh)))
-		return broken(name, "cut off in its header");
 	elf->entry = eh.e_entry;
-	sections = eh.e_shoff && eh.e_shentsize == sizeof(Elf64_Shdr) &&
-		   cp_elf_read(elf, eh.e_shoff, &first, sizeof(first));
-	CP_TRY(read_segments(elf, &eh,
-			     eh.e_phnum == PN_XNUM && sections ? first.sh_info : eh.e_phnum));
-	if (sections)
-		CP_TRY(read_sections(elf, &eh, &first));
+	CP_TRY(read_segments(elf, &eh));
+	CP_TRY(read_sections(elf, &eh));
 	cp_elf_each_note(elf, take_build_id, elf);
 	return NULL;
 }
@@ -260,7 +288,7 @@ void cp_elf_destroy(struct cp_elf *elf)
 	}
 	free(elf->sections);
 	free(elf->segments);
-	free(elf->names);
+	elf_end(elf->handle);
 	free(elf->blob);
 	if (elf->fd >= 0)
 		close(elf->fd);
@@ -281,56 +309,67 @@ struct cp_elf_section *cp_elf_section(const struct cp_elf *elf, const char *name
 	return NULL;
 }
 
-/* What a compressed section says of itself: where its data begins, how long
- * it will be. Also the older ".zdebug_" form: "ZLIB", length big-endian. */
-static bool compression(const struct cp_elf *elf, const struct cp_elf_section *s,
-			enum cp_compression *kind, uint64_t *header, uint64_t *length)
+/* libelf would believe any length. */
+static bool is_plausible(uint64_t length, uint64_t packed)
 {
-	uint8_t old[12];
-	Elf64_Chdr ch;
-
-	if (s->flags & SHF_COMPRESSED) {
-		if (s->size < sizeof(ch) || !cp_elf_read(elf, s->offset, &ch, sizeof(ch)))
-			return false;
-		if (ch.ch_type != ELFCOMPRESS_ZLIB && ch.ch_type != 2 /* ELFCOMPRESS_ZSTD */)
-			return false;
-		*kind = ch.ch_type == ELFCOMPRESS_ZLIB ? CP_COMPRESSION_ZLIB : CP_COMPRESSION_ZSTD;
-		*header = sizeof(ch);
-		*length = ch.ch_size;
-	} else {
-		if (s->size < sizeof(old) || !cp_elf_read(elf, s->offset, old, sizeof(old)) ||
-		    memcmp(old, "ZLIB", 4))
-			return false;
-		*kind = CP_COMPRESSION_ZLIB;
-		*header = sizeof(old);
-		memcpy(length, old + 4, sizeof(*length));
-		*length = __builtin_bswap64(*length);
-	}
-	return *length && *length <= MAX_INFLATED &&
-	       (*length <= ANY_RATIO || *length / MAX_RATIO <= s->size);
+	return length && length <= MAX_INFLATED &&
+	       (length <= ANY_RATIO || length / MAX_RATIO <= packed);
 }
 
-static void touch_compressed(struct cp_elf *elf, struct cp_elf_section *s)
+static void inflate_section(struct cp_elf_section *s, enum cp_compression kind,
+			    const uint8_t *packed, size_t size, uint64_t length)
 {
-	enum cp_compression kind;
-	uint64_t header, length;
-	CP_FREE uint8_t *packed = NULL;
-	uint8_t *bytes;
+	uint8_t *bytes = is_plausible(length, s->size) ? reserve(length) : NULL;
 
-	if (!compression(elf, s, &kind, &header, &length) || s->size > MAX_INFLATED)
-		return;
-	packed = malloc(s->size);
-	if (!packed || !cp_elf_read(elf, s->offset, packed, s->size))
-		return;
-	bytes = reserve(length);
 	if (!bytes)
 		return;
-	if (!cp_inflate(kind, packed + header, s->size - header, bytes, length)) {
+	if (!cp_inflate(kind, packed, size, bytes, length)) {
 		release(bytes, length);
 		return;
 	}
 	s->bytes = bytes;
 	s->length = length;
+}
+
+/* By a handle of its own, for libelf reads all of the section to tell its
+ * header, and keeps that. */
+static void touch_compressed(struct cp_elf *elf, struct cp_elf_section *s)
+{
+	Elf *handle = NULL;
+	struct cp_error *err;
+	Elf_Data *packed;
+	Elf_Scn *scn;
+	GElf_Ehdr eh;
+	GElf_Chdr ch;
+
+	if (s->size > MAX_INFLATED)
+		return;
+	err = begin(elf, "", &eh, &handle);
+	cp_error_free(err);
+	scn = handle ? elf_getscn(handle, (size_t)(s - elf->sections)) : NULL;
+	packed = gelf_getchdr(scn, &ch) ? elf_rawdata(scn, NULL) : NULL;
+	if (packed && (ch.ch_type == ELFCOMPRESS_ZLIB || ch.ch_type == 2 /* ELFCOMPRESS_ZSTD */))
+		inflate_section(s,
+				ch.ch_type == ELFCOMPRESS_ZLIB ? CP_COMPRESSION_ZLIB
+							       : CP_COMPRESSION_ZSTD,
+				(const uint8_t *)packed->d_buf + sizeof(Elf64_Chdr),
+				packed->d_size - sizeof(Elf64_Chdr), ch.ch_size);
+	elf_end(handle);
+}
+
+/* The older ".zdebug_" form: "ZLIB", length big-endian. libelf has no more for it
+ * than to inflate it whole, whatever the length. */
+static void touch_old_compressed(struct cp_elf *elf, struct cp_elf_section *s)
+{
+	CP_FREE uint8_t *packed = s->size <= MAX_INFLATED ? malloc(s->size) : NULL;
+	uint64_t length;
+
+	if (!packed || s->size < 12 || !cp_elf_read(elf, s->offset, packed, s->size) ||
+	    memcmp(packed, "ZLIB", 4))
+		return;
+	memcpy(&length, packed + 4, sizeof(length));
+	inflate_section(s, CP_COMPRESSION_ZLIB, packed + 12, s->size - 12,
+			__builtin_bswap64(length));
 }
 
 static void touch(struct cp_elf *elf, struct cp_elf_section *s)
@@ -341,8 +380,12 @@ static void touch(struct cp_elf *elf, struct cp_elf_section *s)
 	if (s->type == SHT_NOBITS || s->type == SHT_NULL || !s->size || s->offset > elf->size ||
 	    s->size > elf->size - s->offset || s->size > MAX_CONTENT)
 		return;
-	if ((s->flags & SHF_COMPRESSED) || !strncmp(s->name, ".zdebug_", 8)) {
+	if (s->flags & SHF_COMPRESSED) {
 		touch_compressed(elf, s);
+		return;
+	}
+	if (!strncmp(s->name, ".zdebug_", 8)) {
+		touch_old_compressed(elf, s);
 		return;
 	}
 	s->present = calloc(s->size / BLOCK / 64 + 1, sizeof(*s->present));

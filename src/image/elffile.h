@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * One ELF file: headers at once, contents of a section when asked for. Bytes
- * come by pread() into memory of our own, never by mmap(): a file that shrinks
- * under us reads as zeros, not as SIGBUS. Every size is checked against the
- * file; what does not fit is as if it were not there.
+ * One ELF file: headers at once, contents of a section when asked for. libelf
+ * reads the container: headers, segments, sections, names, notes, symbols and
+ * headers of compression; who uses cp_elf does not see it. Nothing is mapped
+ * (ELF_C_READ): a file that shrinks under us is a short read, not SIGBUS.
+ * Contents are read by code of our own, for libelf 0.188
+ *
+ *     keeps what it read until the end      sections of debug information come
+ *                                           in blocks, as they are wanted
+ *     reads a section whole or not at all   one cut short is zeros from there on
+ *     knows no zstd                         inflate.c
+ *     inflates to what the header claims    sizes out of proportion are refused
+ *
+ * Every size is checked against the file; what does not fit is as if it were
+ * not there.
  */
 #ifndef CP_IMAGE_ELFFILE_H
 #define CP_IMAGE_ELFFILE_H
@@ -22,7 +32,7 @@
 struct cp_elf_section {
 	const char *name; /* borrowed from the elf; never NULL */
 	uint32_t type, link, info;
-	uint64_t flags, vaddr, offset, size, entsize; /* size: in the file */
+	uint64_t flags, vaddr, offset, size, entsize, align; /* size: in the file */
 	/* Contents, once touched: */
 	bool touched;
 	uint8_t *bytes; /* `length` and a NUL; NULL when it can't be read */
@@ -30,11 +40,14 @@ struct cp_elf_section {
 	uint64_t *present; /* blocks that were read; NULL: all */
 };
 
+struct Elf;
+
 struct cp_elf {
 	/* Where bytes come from: a file, or memory that we own. */
 	int fd;
 	uint8_t *blob;
 	uint64_t size;
+	struct Elf *handle; /* libelf's, owned */
 
 	uint16_t type, machine;
 	uint64_t entry; /* where the program begins; 0: it is none */
@@ -44,14 +57,13 @@ struct cp_elf {
 	size_t segment_count;
 	struct cp_elf_section *sections; /* owned */
 	size_t section_count;
-	char *names; /* owned */
 	struct {
 		uint64_t start, end;
 	} code[CP_CODE_MAX]; /* the loaded segments that may be executed */
 	size_t code_count;
 	uint8_t build_id[CP_BUILD_ID_MAX];
 	size_t build_id_size;
-	pthread_mutex_t lock; /* guards touching in cp_elf_load() */
+	pthread_mutex_t lock; /* while cp_elf_load() touches, and libelf reads */
 };
 
 /* Without segments there is nowhere, and nothing may be added to that. */
@@ -77,13 +89,37 @@ struct cp_elf_note {
 	uint32_t type;
 	const uint8_t *desc; /* aligned to nothing */
 	size_t desc_size;
+	uint64_t vaddr; /* of desc, in a segment's note; else 0 */
 };
 
 /* False: enough. */
 typedef bool (*cp_elf_note_fn)(void *ctx, const struct cp_elf_note *note);
 /* The notes of the sections, then those of the segments: of a file that has
  * both, each is told twice. */
-void cp_elf_each_note(const struct cp_elf *elf, cp_elf_note_fn fn, void *ctx);
+void cp_elf_each_note(struct cp_elf *elf, cp_elf_note_fn fn, void *ctx);
+
+/* elfsymbols.c: a table of symbols with its names; good as long as the elf. */
+struct cp_elf_symbols {
+	void *data; /* libelf's, borrowed */
+	size_t count; /* the first one is none */
+	const char *names; /* the last byte is NUL */
+	size_t names_size;
+};
+
+/* A string table of at most `max` bytes by the number of its section; its last byte
+ * is NUL. NULL: none. For those who hold the lock, or are alone. */
+const char *cp_elf_strings(struct cp_elf *elf, size_t index, uint64_t max, size_t *size_ret);
+/* The first section of `type` (SHT_SYMTAB, SHT_DYNSYM), or NULL; so for no `elf`. */
+const struct cp_elf_section *cp_elf_symbol_section(const struct cp_elf *elf, uint32_t type);
+/* The symbols of such a section, with the names that it is linked to. False:
+ * none, or they can't be read. Any thread may call it. */
+bool cp_elf_symbols(struct cp_elf *elf, const struct cp_elf_section *section,
+		    struct cp_elf_symbols *ret);
+/* The same by places in the file, for what has no sections. */
+bool cp_elf_symbols_at(struct cp_elf *elf, uint64_t offset, size_t count, uint64_t names_offset,
+		       uint64_t names_size, struct cp_elf_symbols *ret);
+/* Symbol `i`, and its name; NULL where there is no such symbol, or no such name. */
+const char *cp_elf_symbol(const struct cp_elf_symbols *symbols, size_t i, Elf64_Sym *ret);
 
 /* NULL when there is none. */
 struct cp_elf_section *cp_elf_section(const struct cp_elf *elf, const char *name);
@@ -97,7 +133,8 @@ const uint8_t *cp_elf_load(struct cp_elf *elf, struct cp_elf_section *section, s
  * stay. One thread at a time; don't mix with cp_elf_load(). */
 const uint8_t *cp_elf_need(struct cp_elf *elf, struct cp_elf_section *section, uint64_t offset,
 			   uint64_t size);
-/* A string there, or NULL; at most 64 KiB long. */
+/* A string there, or NULL; at most 64 KiB long. Not elf_strptr(), which reads
+ * the whole section. */
 const char *cp_elf_string(struct cp_elf *elf, struct cp_elf_section *section, uint64_t offset);
 /* Length of the contents; 0 when there are none. */
 uint64_t cp_elf_length(struct cp_elf *elf, struct cp_elf_section *section);

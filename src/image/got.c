@@ -18,22 +18,13 @@
 #define MAX_RELOCATIONS (UINT64_C(512) << 20)
 #define MAX_TABLES 4 /* .got, .got.plt, and what linkers may invent */
 
-/* The names that relocations of a section are about; false: they have none. */
-static bool load_names(struct cp_elf *elf, const struct cp_elf_section *section,
-		       const Elf64_Sym **syms, size_t *count, const char **names, size_t *size)
+/* The symbols that relocations of a section are about; false: they have none. */
+static bool load_symbols(struct cp_elf *elf, const struct cp_elf_section *section,
+			 struct cp_elf_symbols *ret)
 {
-	struct cp_elf_section *symbols, *strings;
-
-	if (!section->link || section->link >= elf->section_count)
-		return false;
-	symbols = &elf->sections[section->link];
-	if (symbols->type != SHT_DYNSYM || symbols->link >= elf->section_count)
-		return false;
-	strings = &elf->sections[symbols->link];
-	*syms = (const void *)cp_elf_load(elf, symbols, count);
-	*count /= sizeof(**syms);
-	*names = strings->type == SHT_STRTAB ? (const void *)cp_elf_load(elf, strings, size) : NULL;
-	return *syms && *names;
+	return section->link && section->link < elf->section_count &&
+	       elf->sections[section->link].type == SHT_DYNSYM &&
+	       cp_elf_symbols(elf, &elf->sections[section->link], ret);
 }
 
 /* Weak ones that no library had when the file was linked are what every program
@@ -49,17 +40,17 @@ static bool is_elsewhere(const Elf64_Sym *sym)
 bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
 			    cp_elf_relocation_fn fn, void *ctx)
 {
-	size_t size = 0, count = 0, names_size = 0, i, symbol;
-	const Elf64_Sym *syms = NULL;
-	const char *names = NULL;
+	struct cp_elf_symbols symbols = { 0 };
+	size_t size = 0, i, symbol;
 	const Elf64_Rela *relas;
+	Elf64_Sym sym;
 	bool named;
 
 	if (section->type != SHT_RELA || !(section->flags & SHF_ALLOC) ||
 	    section->size > MAX_RELOCATIONS)
 		return true;
 	relas = (const void *)cp_elf_load(elf, section, &size);
-	named = relas && load_names(elf, section, &syms, &count, &names, &names_size);
+	named = relas && load_symbols(elf, section, &symbols);
 	for (i = 0; relas && i < size / sizeof(*relas); i++) {
 		struct cp_relocation r = { .at = relas[i].r_offset,
 					   .addend = (uint64_t)relas[i].r_addend,
@@ -67,10 +58,8 @@ bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
 
 		symbol = ELF64_R_SYM(relas[i].r_info);
 		r.symbol = symbol != 0;
-		if (symbol && named && symbol < count && syms[symbol].st_name < names_size) {
-			r.name = names + syms[symbol].st_name;
-			r.elsewhere = is_elsewhere(&syms[symbol]);
-		}
+		r.name = symbol && named ? cp_elf_symbol(&symbols, symbol, &sym) : NULL;
+		r.elsewhere = r.name && is_elsewhere(&sym);
 		if (!fn(ctx, &r))
 			return false;
 	}

@@ -88,11 +88,9 @@ char *cp_symbols_keep(struct cp_symbols *table, const char *text, size_t size);
 bool cp_symbols_push(struct cp_raw_symbols *raw, const struct cp_symbol *s, uint32_t rank,
 		     uint64_t limit);
 /* All of these append, and answer false only without memory. */
-/* The functions among `syms` of `elf`, at addresses in the code of `image`;
- * a NUL follows the names, which live as long as the table. */
+/* The functions among `symbols` of `elf`, at addresses in the code of `image`. */
 bool cp_symbols_add_list(const struct cp_elf *elf, const struct cp_elf *image,
-			 const Elf64_Sym *syms, size_t count, const char *names, size_t names_size,
-			 struct cp_raw_symbols *raw);
+			 const struct cp_elf_symbols *symbols, struct cp_raw_symbols *raw);
 /* The dynamic symbols of a file without section headers. */
 bool cp_symbols_add_dynamic(struct cp_elf *elf, struct cp_raw_symbols *raw);
 bool cp_symbols_add_plt(struct cp_elf *elf, struct cp_raw_symbols *raw);

@@ -8,8 +8,6 @@
 #include "base/map.h"
 #include "image/internal.h"
 
-#define MAX_TABLE_BYTES (UINT64_C(512) << 20)
-
 /* As in gdb's manual; of a 64-bit program. */
 struct descriptor {
 	uint32_t version, action;
@@ -189,26 +187,20 @@ static bool is_named(const char *symbol, const char *name, size_t size)
 
 static bool find_in(struct cp_elf *elf, uint32_t type, const char *name, struct cp_vaddr *ret)
 {
-	size_t size = 0, names_size = 0, i, k;
+	struct cp_elf_symbols symbols = { 0 };
+	const char *found;
+	Elf64_Sym s;
+	size_t i;
 
-	for (i = 1; elf && i < elf->section_count; i++) {
-		struct cp_elf_section *s = &elf->sections[i];
-		const Elf64_Sym *syms;
-		const char *names;
-
-		if (s->type != type || s->link >= elf->section_count || s->size > MAX_TABLE_BYTES ||
-		    elf->sections[s->link].size > MAX_TABLE_BYTES)
+	if (!cp_elf_symbols(elf, cp_elf_symbol_section(elf, type), &symbols))
+		return false;
+	for (i = 1; i < symbols.count; i++) {
+		found = cp_elf_symbol(&symbols, i, &s);
+		if (!found || ELF64_ST_TYPE(s.st_info) != STT_OBJECT || s.st_shndx == SHN_UNDEF ||
+		    !is_named(found, name, strlen(name)))
 			continue;
-		syms = (const void *)cp_elf_load(elf, s, &size);
-		names = (const void *)cp_elf_load(elf, &elf->sections[s->link], &names_size);
-		for (k = 1; syms && names && k < size / sizeof(*syms); k++) {
-			if (ELF64_ST_TYPE(syms[k].st_info) != STT_OBJECT ||
-			    syms[k].st_shndx == SHN_UNDEF || syms[k].st_name >= names_size ||
-			    !is_named(names + syms[k].st_name, name, strlen(name)))
-				continue;
-			ret->v = syms[k].st_value;
-			return true;
-		}
+		ret->v = s.st_value;
+		return true;
 	}
 	return false;
 }

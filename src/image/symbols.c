@@ -29,7 +29,6 @@
 #define MAX_SYMBOLS (UINT64_C(4) << 20) /* the largest browsers have 2 million */
 #define NAME_BLOCK 65536
 #define MAX_NAME 65536 /* longer ones are left out */
-#define MAX_TABLE_BYTES (UINT64_C(512) << 20)
 
 /* ---- names ---- */
 
@@ -95,8 +94,6 @@ static uint32_t rank_of(const Elf64_Sym *sym, const char *name, size_t length)
 struct table {
 	const struct cp_elf *elf; /* whose table it is */
 	const struct cp_elf *image; /* whose addresses count */
-	const char *names;
-	size_t names_size;
 	size_t budget; /* bytes of names that may still be looked at */
 };
 
@@ -151,19 +148,18 @@ static uint64_t limit_of(const struct table *t, const Elf64_Sym *sym, uint64_t a
 	return p ? p->p_vaddr + p->p_memsz : address;
 }
 
-static bool add_one(struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols *raw)
+static bool add_one(struct table *t, const Elf64_Sym *sym, const char *name,
+		    struct cp_raw_symbols *raw)
 {
-	struct cp_symbol s = { .start = { address_of(t, sym) },
+	struct cp_symbol s = { .name = name,
+			       .start = { address_of(t, sym) },
 			       .size = sym->st_size,
 			       .local = ELF64_ST_BIND(sym->st_info) == STB_LOCAL };
 	const char *version;
 	size_t length;
 
 	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_ABS ||
-	    sym->st_name >= t->names_size || !cp_elf_is_code(t->image, s.start.v))
-		return true;
-	s.name = t->names + sym->st_name;
-	if (!s.name[0] || !is_function(t, sym, s.name))
+	    !cp_elf_is_code(t->image, s.start.v) || !name[0] || !is_function(t, sym, name))
 		return true;
 	/* Names may share their ends, but not again and again. */
 	length = strnlen(s.name, MAX_NAME + 1);
@@ -187,48 +183,28 @@ static bool add_one(struct table *t, const Elf64_Sym *sym, struct cp_raw_symbols
 }
 
 bool cp_symbols_add_list(const struct cp_elf *elf, const struct cp_elf *image,
-			 const Elf64_Sym *syms, size_t count, const char *names, size_t names_size,
-			 struct cp_raw_symbols *raw)
+			 const struct cp_elf_symbols *symbols, struct cp_raw_symbols *raw)
 {
-	struct table t = { elf, image, names, names_size, 2 * names_size + (16u << 20) };
+	struct table t = { elf, image, 2 * symbols->names_size + (16u << 20) };
+	const char *name;
+	Elf64_Sym sym;
 	size_t i;
 
-	for (i = 1; i < count && i < MAX_SYMBOLS; i++) {
-		if (!add_one(&t, &syms[i], raw))
+	for (i = 1; i < symbols->count && i < MAX_SYMBOLS; i++) {
+		name = cp_elf_symbol(symbols, i, &sym);
+		if (name && !add_one(&t, &sym, name, raw))
 			return false;
 	}
 	return true;
 }
 
 static bool add_table(struct cp_elf *elf, const struct cp_elf *image,
-		      struct cp_elf_section *section, struct cp_raw_symbols *raw)
+		      const struct cp_elf_section *section, struct cp_raw_symbols *raw)
 {
-	struct cp_elf_section *strings;
-	size_t size = 0, names_size = 0;
-	const Elf64_Sym *syms;
-	const char *names;
+	struct cp_elf_symbols symbols;
 
-	if (section->link >= elf->section_count || section->size > MAX_TABLE_BYTES)
-		return true;
-	strings = &elf->sections[section->link];
-	if (strings->type != SHT_STRTAB || strings->size > MAX_TABLE_BYTES)
-		return true;
-	syms = (const void *)cp_elf_load(elf, section, &size);
-	names = (const void *)cp_elf_load(elf, strings, &names_size);
-	if (!syms || !names)
-		return true;
-	return cp_symbols_add_list(elf, image, syms, size / sizeof(*syms), names, names_size, raw);
-}
-
-static struct cp_elf_section *by_type(const struct cp_elf *elf, uint32_t type)
-{
-	size_t i;
-
-	for (i = 1; elf && i < elf->section_count; i++) {
-		if (elf->sections[i].type == type)
-			return &elf->sections[i];
-	}
-	return NULL;
+	return !cp_elf_symbols(elf, section, &symbols) ||
+	       cp_symbols_add_list(elf, image, &symbols, raw);
 }
 
 /* .symtab of the nearest file that has one. */
@@ -236,13 +212,13 @@ static bool add_static(struct cp_image *image, struct cp_raw_symbols *raw)
 {
 	struct cp_elf *elf = image->elf;
 
-	if (!by_type(elf, SHT_SYMTAB))
+	if (!cp_elf_symbol_section(elf, SHT_SYMTAB))
 		elf = cp_debug_file(image, false);
-	if (!by_type(elf, SHT_SYMTAB))
+	if (!cp_elf_symbol_section(elf, SHT_SYMTAB))
 		elf = raw->into->mini = cp_debug_mini(image->elf);
-	if (!by_type(elf, SHT_SYMTAB))
+	if (!cp_elf_symbol_section(elf, SHT_SYMTAB))
 		return true;
-	return add_table(elf, image->elf, by_type(elf, SHT_SYMTAB), raw);
+	return add_table(elf, image->elf, cp_elf_symbol_section(elf, SHT_SYMTAB), raw);
 }
 
 /* ---- the table ---- */
@@ -385,7 +361,7 @@ static void name_start(const struct cp_image *image, struct cp_raw_symbols *raw)
 
 static bool fill(struct cp_image *image, struct cp_raw_symbols *raw)
 {
-	struct cp_elf_section *dynamic = by_type(image->elf, SHT_DYNSYM);
+	const struct cp_elf_section *dynamic = cp_elf_symbol_section(image->elf, SHT_DYNSYM);
 	struct cp_symbols *table = raw->into;
 	size_t i;
 

@@ -128,25 +128,19 @@ static void look_at_import(struct cp_libraries *to, const char *name)
 
 static void look_at_imports(struct cp_libraries *to, struct cp_elf *elf)
 {
-	struct cp_elf_section *section = NULL;
-	size_t i, size = 0, names_size = 0;
-	const char *names = NULL;
-	const Elf64_Sym *syms;
+	struct cp_elf_symbols symbols;
+	const char *name;
+	Elf64_Sym sym;
+	size_t i;
 
-	for (i = 1; i < elf->section_count && !section; i++) {
-		if (elf->sections[i].type == SHT_DYNSYM)
-			section = &elf->sections[i];
-	}
-	syms = section ? (const void *)cp_elf_load(elf, section, &size) : NULL;
-	if (syms && section->link < elf->section_count)
-		names = (const void *)cp_elf_load(elf, &elf->sections[section->link], &names_size);
-	if (!names) {
+	if (!cp_elf_symbols(elf, cp_elf_symbol_section(elf, SHT_DYNSYM), &symbols)) {
 		to->may_load = to->may_start = true; /* nobody knows */
 		return;
 	}
-	for (i = 1; i < size / sizeof(*syms); i++) {
-		if (syms[i].st_shndx == SHN_UNDEF && syms[i].st_name < names_size)
-			look_at_import(to, names + syms[i].st_name);
+	for (i = 1; i < symbols.count; i++) {
+		name = cp_elf_symbol(&symbols, i, &sym);
+		if (name && sym.st_shndx == SHN_UNDEF)
+			look_at_import(to, name);
 	}
 }
 

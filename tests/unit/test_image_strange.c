@@ -286,6 +286,7 @@ static void same_long_name(void)
 	size_t i;
 
 	memset(names, 'a', length);
+	names[length - 1] = 0;
 	for (i = 1; i < count; i++)
 		syms[i] = (Elf64_Sym){ .st_name = (uint32_t)i,
 				       .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
