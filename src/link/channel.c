@@ -9,24 +9,62 @@
 #include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
 
-#define ANSWER_TIMEOUT_MS 10000
+/* How long an answer is waited for: so long while the tracer does nothing, and until it
+ * has computed so long for it. Time says nothing alone: eight thousand threads are
+ * attached to in a second of its own, which on a busy machine is half a minute. */
+#define ANSWER_NS (10 * CP_NS_PER_S)
+#define LOOK_MS 500
 
 static struct cp_error *gone(void)
 {
 	return cp_error_new(CP_ERR_GONE, 0, "the tracer process is gone");
 }
 
+struct patience {
+	uint64_t cpu_first, cpu_last; /* its CPU time */
+	uint64_t since_ns; /* it has done nothing */
+};
+
+static uint64_t cpu_time(pid_t tracer)
+{
+	clockid_t clock;
+
+	return tracer && !clock_getcpuclockid(tracer, &clock) ? cp_clock_ns(clock) : 0;
+}
+
+static bool waits_for_cpu(pid_t tracer)
+{
+	char state[4];
+
+	return tracer && cp_file_stat_field(tracer, 3, state, sizeof(state)) && *state == 'R';
+}
+
+static bool is_over(const struct cp_link *link, struct patience *p)
+{
+	uint64_t cpu = cpu_time(link->tracer), now = cp_now();
+
+	if (cpu != p->cpu_last || waits_for_cpu(link->tracer))
+		p->since_ns = now;
+	p->cpu_last = cpu;
+	return now - p->since_ns >= ANSWER_NS || cpu - p->cpu_first >= ANSWER_NS;
+}
+
 static struct cp_error *wait_answer(struct cp_link *link)
 {
 	struct pollfd p = { .fd = link->controller_socket, .events = POLLIN };
+	uint64_t cpu = cpu_time(link->tracer);
+	struct patience patience = { cpu, cpu, cp_now() };
 	int n;
 
 	do {
-		n = poll(&p, 1, ANSWER_TIMEOUT_MS);
-	} while (n < 0 && errno == EINTR);
+		n = poll(&p, 1, LOOK_MS);
+	} while ((n < 0 && errno == EINTR) || (n == 0 && !is_over(link, &patience)));
 	if (n == 0)
 		return cp_error_new(CP_ERR_TIMEOUT, 0, "the tracer process does not answer");
 	return NULL;

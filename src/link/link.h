@@ -167,6 +167,7 @@ struct cp_link {
 	int tracer_socket, controller_socket; /* each side closes the other's */
 	int kick; /* eventfd: tells the controller to look at the ring */
 	uint64_t serial; /* of the last request */
+	pid_t tracer; /* 0: not known; for how long is worth waiting */
 };
 
 CP_ERROR cp_link_create(struct cp_link *ret);

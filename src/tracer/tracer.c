@@ -514,6 +514,6 @@ struct cp_error *cp_tracer_spawn(struct cp_link *link, pid_t *pid_ret)
 		tracer_main(link, controller);
 	cp_close_fd(&link->tracer_socket);
 	link->tracer_socket = -1;
-	*pid_ret = pid;
+	*pid_ret = link->tracer = pid;
 	return NULL;
 }
