@@ -27,6 +27,9 @@ CPROF_API int32_t
 cprof_process_parent(const cprof_process *process); /* 0: not forked by one of ours */
 CPROF_API const char *cprof_process_name(const cprof_process *process); /* comm */
 CPROF_API const char *cprof_process_exe(const cprof_process *process);
+/* The path that this was executed by, where that is another name of it, as that of a
+ * link; else "". */
+CPROF_API const char *cprof_process_started_as(const cprof_process *process);
 CPROF_API uint64_t cprof_process_start(
 	const cprof_process *process); /* first seen while the session runs, monotonic ns */
 /* When it executed the program that it runs, monotonic ns; 0: it has not since it
@@ -55,7 +58,8 @@ CPROF_API int cprof_thread_wait_status(const cprof_thread *thread);
  * known. */
 CPROF_API uint64_t cprof_thread_cpu_time(const cprof_thread *thread);
 
-CPROF_API const char *cprof_image_name(const cprof_image *image); /* file name */
+CPROF_API const char *cprof_image_name(
+	const cprof_image *image); /* file name; of a program the one it was started by */
 CPROF_API const char *cprof_image_path(const cprof_image *image);
 CPROF_API const char *cprof_image_build_id(const cprof_image *image); /* hex, "" if none */
 CPROF_API cprof_addr cprof_image_base(const cprof_image *image); /* load bias */

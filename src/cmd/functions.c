@@ -102,7 +102,7 @@ static CP_ERROR plan_matching(struct answer *a, size_t number, struct cp_decoder
 {
 	const struct cp_object *o = &a->objects.list.items[number];
 	struct cp_probe_functions *all = &a->functions[number];
-	struct cp_probe_image image = { o->image, o->path, o->program, all };
+	struct cp_probe_image image = { o->image, o->path, o->started_as, o->program, all };
 	struct cp_reader memory = cp_probe_file_reader(o->image);
 	struct cp_inlined_index *inlined = NULL;
 	struct cp_probe_plan plan = { 0 };
@@ -153,11 +153,14 @@ static CP_ERROR plan_object(struct answer *a, size_t number)
 	return err;
 }
 
-static bool wanted(void *ctx, const char *path, bool program)
+static bool wanted(void *ctx, const char *path, const char *started_as, bool program)
 {
+	const struct cp_probe_image image = { .name = path,
+					      .started_as = started_as,
+					      .program = program };
 	const struct answer *a = ctx;
 
-	return cp_spec_wants_image(a->spec, path, program);
+	return cp_probe_wants_image(a->spec, &image);
 }
 
 static CP_ERROR open_objects(struct answer *a, const char *operand)
@@ -179,7 +182,8 @@ static CP_ERROR nothing_matched(struct answer *a, const char *operand, const cha
 
 	for (i = 0; i < a->objects.list.count; i++) {
 		const struct cp_object *o = &a->objects.list.items[i];
-		struct cp_probe_image image = { o->image, o->path, o->program, &a->functions[i] };
+		struct cp_probe_image image = { o->image, o->path, o->started_as, o->program,
+						&a->functions[i] };
 
 		cp_inlined_try(&a->near.inlined, spec, &image);
 	}
@@ -217,6 +221,11 @@ static void free_answer(struct answer *a)
 }
 
 /* ---- JSON ---- */
+
+static const char *name_of_object(const struct cp_object *o)
+{
+	return cp_basename(o->started_as ? o->started_as : o->path);
+}
 
 static const char *name_of(const struct row *r)
 {
@@ -261,7 +270,7 @@ static void add_object(struct cp_json *j, const struct row *r)
 		cp_json_str(j, NULL, r->functions->aliases.items[f->first_alias + i].linkage_name);
 	cp_json_end(j, ']');
 	cp_json_str(j, "kind", kinds[f->kind]);
-	cp_json_str(j, "image", cp_basename(r->object->path));
+	cp_json_str(j, "image", name_of_object(r->object));
 	cp_json_hex(j, "address", f->address + r->object->bias);
 	cp_json_u64(j, "size", f->size);
 	add_place(j, r);
@@ -353,7 +362,7 @@ static void add_row_cells(struct cp_table *t, const struct row *r, bool inlined,
 	if (inlined)
 		add_number(t, r->inlined);
 	if (images)
-		cp_table_name(t, CP_PAINT_PLAIN, cp_basename(r->object->path));
+		cp_table_name(t, CP_PAINT_PLAIN, name_of_object(r->object));
 	add_name(t, r);
 	if (reasons)
 		cp_table_cell(t, r->why == CP_PROBE_NO_EXIT ? CP_PAINT_DIM : CP_PAINT_WARM, "%s%s",

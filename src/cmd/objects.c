@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/startedas.h"
 #include "base/text.h"
 
 #define MAX_MAPS (64u << 20)
@@ -35,14 +36,16 @@ struct cp_image_options cp_symbols_image(const struct cp_symbols_options *option
 	};
 }
 
-static bool push(struct cp_objects *to, const char *path, struct cp_image *image, bool program,
-		 uint64_t bias)
+static bool push(struct cp_objects *to, const char *path, const char *started_as,
+		 struct cp_image *image, bool program, uint64_t bias)
 {
-	struct cp_object o = { strdup(path), image, program, bias };
+	struct cp_object o = { strdup(path), started_as ? strdup(started_as) : NULL, image, program,
+			       bias };
 
-	if (o.path && cp_vec_push(&to->list, o))
+	if (o.path && (o.started_as || !started_as) && cp_vec_push(&to->list, o))
 		return true;
 	free(o.path);
+	free(o.started_as);
 	cp_image_destroy(image);
 	return false;
 }
@@ -70,13 +73,17 @@ static char *find_in_path(const char *name)
 CP_ERROR cp_objects_file(const char *path, const struct cp_image_options *options,
 			 struct cp_objects *ret)
 {
-	CP_FREE char *found = NULL;
+	CP_FREE char *found = NULL, *real = NULL;
 	struct cp_image *image = NULL;
 
 	if (!strchr(path, '/') && access(path, F_OK) != 0)
 		found = find_in_path(path);
-	CP_TRY(cp_image_open_file(found ? found : path, options, &image));
-	return push(ret, found ? found : path, image, true, 0) ? NULL : cp_error_nomem();
+	path = found ? found : path;
+	CP_TRY(cp_image_open_file(path, options, &image));
+	real = realpath(path, NULL);
+	if (!real || !strcmp(cp_basename(real), cp_basename(path)))
+		return push(ret, path, NULL, image, true, 0) ? NULL : cp_error_nomem();
+	return push(ret, real, path, image, true, 0) ? NULL : cp_error_nomem();
 }
 
 /* ---- a process ---- */
@@ -85,6 +92,7 @@ struct process {
 	pid_t pid;
 	int root_fd;
 	char exe[PATH_MAX]; /* "" when it can't be told */
+	char *started_as; /* owned */
 	const struct cp_image_options *options;
 	struct cp_objects *to;
 };
@@ -117,7 +125,9 @@ static CP_ERROR open_mapping(struct process *p, const struct cp_mapping *m, bool
 	bias = m->start - m->offset;
 	if (cp_image_vaddr_of_offset(image, m->offset, &v))
 		bias = m->start - v.v;
-	return push(p->to, m->path, image, program, bias) ? NULL : cp_error_nomem();
+	return push(p->to, m->path, program ? p->started_as : NULL, image, program, bias)
+		       ? NULL
+		       : cp_error_nomem();
 }
 
 static bool is_known(const struct cp_objects *objects, const char *path)
@@ -145,7 +155,7 @@ static bool has_code(const struct cp_mapping *maps, size_t count, size_t first)
 }
 
 static CP_ERROR open_mappings(struct process *p, const struct cp_mapping *maps, size_t count,
-			      bool (*wanted)(void *ctx, const char *path, bool program), void *ctx)
+			      cp_object_wanted_fn wanted, void *ctx)
 {
 	bool program;
 	size_t i;
@@ -153,7 +163,8 @@ static CP_ERROR open_mappings(struct process *p, const struct cp_mapping *maps, 
 	for (i = 0; i < count; i++) {
 		program = !strcmp(maps[i].path, p->exe);
 		if (maps[i].path[0] != '/' || is_known(p->to, maps[i].path) ||
-		    !wanted(ctx, maps[i].path, program) || !has_code(maps, count, i))
+		    !wanted(ctx, maps[i].path, program ? p->started_as : NULL, program) ||
+		    !has_code(maps, count, i))
 			continue;
 		CP_TRY(open_mapping(p, &maps[i], program));
 	}
@@ -174,8 +185,7 @@ static void read_exe(struct process *p)
 }
 
 CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
-			    bool (*wanted)(void *ctx, const char *path, bool program), void *ctx,
-			    struct cp_objects *ret)
+			    cp_object_wanted_fn wanted, void *ctx, struct cp_objects *ret)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct process p = { .pid = pid, .options = options, .to = ret };
@@ -198,7 +208,9 @@ CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
 	CP_CLOSE int root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	p.root_fd = root;
 	read_exe(&p);
+	p.started_as = cp_started_as_pid(pid, p.exe);
 	err = open_mappings(&p, maps, count, wanted, ctx);
+	free(p.started_as);
 	cp_mappings_free(maps, count);
 	return err;
 }
@@ -209,6 +221,7 @@ void cp_objects_free(struct cp_objects *objects)
 
 	cp_vec_for_each(&objects->list, o) {
 		free(o->path);
+		free(o->started_as);
 		cp_image_destroy(o->image);
 	}
 	cp_vec_free(&objects->list);

@@ -16,6 +16,7 @@
 
 struct cp_object {
 	char *path; /* owned; as the process names it */
+	char *started_as; /* owned; another name of a program, or NULL */
 	struct cp_image *image; /* owned */
 	bool program; /* the executable */
 	uint64_t bias; /* run-time address = link-time address + bias; 0 for a file */
@@ -36,11 +37,12 @@ struct cp_image_options cp_symbols_image(const struct cp_symbols_options *option
 /* One file; a name without '/' that is not here is looked for in PATH. */
 CP_ERROR cp_objects_file(const char *path, const struct cp_image_options *options,
 			 struct cp_objects *ret);
+typedef bool (*cp_object_wanted_fn)(void *ctx, const char *path, const char *started_as,
+				    bool program);
 /* The objects of a process for which `wanted` answers true. One that can't be
  * opened is left out, unless it is the program. */
 CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
-			    bool (*wanted)(void *ctx, const char *path, bool program), void *ctx,
-			    struct cp_objects *ret);
+			    cp_object_wanted_fn wanted, void *ctx, struct cp_objects *ret);
 void cp_objects_free(struct cp_objects *objects);
 
 #endif

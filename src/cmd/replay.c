@@ -43,26 +43,14 @@ static const char *source_of(void *ctx)
 	return f->file;
 }
 
-static bool is_program(const struct cp_profile *p, const char *image)
-{
-	size_t count = cp_record_process_count(p->record), i;
-
-	for (i = 0; i < count; i++) {
-		const char *exe = cp_record_get_process(p->record, (uint32_t)i)->exe;
-
-		if (!strcmp(cp_basename(exe), image))
-			return true;
-	}
-	return false;
-}
-
 static bool wanted(void *ctx, const struct cp_profile *p, const struct cp_function *f)
 {
-	const char *image = cp_profile_image_name(p, f);
+	const struct cp_profile_image *image = &p->images.items[f->image];
 	struct cp_spec_subject subject = { .name = f->name,
 					   .linkage_name = f->linkage ? f->linkage : f->name,
-					   .image = image,
-					   .program = is_program(p, image),
+					   .image = cp_basename(image->path),
+					   .started_as = image->started_as,
+					   .program = cp_profile_is_program(p, image),
 					   .source = source_of,
 					   .ctx = (void *)(uintptr_t)f };
 

@@ -85,10 +85,11 @@ static void list_recordings(const char *prefix, struct lines *l)
 
 /* ---- what is in a program ---- */
 
-static bool only_program(void *ctx, const char *path, bool program)
+static bool only_program(void *ctx, const char *path, const char *started_as, bool program)
 {
 	(void)ctx;
 	(void)path;
+	(void)started_as;
 	return program;
 }
 

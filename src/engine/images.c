@@ -26,6 +26,7 @@
 #include "engine/calls.h"
 #include "engine/coverage.h"
 #include "engine/jit.h"
+#include "engine/lifecycle.h"
 #include "engine/places.h"
 
 #define MAPS_AGE_NS CP_NS_PER_S
@@ -453,9 +454,16 @@ void engine_forget_maps(cprof_process *p)
 
 /* ---- queries ---- */
 
+const char *engine_image_started_as(const cprof_image *image)
+{
+	return engine_is_program(image) ? engine_started_as(image->process) : NULL;
+}
+
 const char *cprof_image_name(const cprof_image *image)
 {
-	return cp_basename(cprof_image_path(image));
+	const char *started_as = image ? engine_image_started_as(image) : NULL;
+
+	return cp_basename(started_as ? started_as : cprof_image_path(image));
 }
 
 const char *cprof_image_path(const cprof_image *image)

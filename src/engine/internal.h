@@ -104,12 +104,12 @@ struct cprof_process {
 	int32_t pid, ns_pid, parent;
 	int32_t live_tid; /* a thread that was alive when last heard of */
 	char name[32];
-	char *exe; /* owned */
+	char *exe, *started_as; /* owned; the second: see engine_started_as() */
 	struct cp_buf auxv; /* what the kernel told the program; addresses are random */
 	uint64_t start_ns, exec_ns, end_ns; /* the last two: 0 not yet */
 	int wait_status; /* -1: not ended */
 	int memory_fd; /* from the tracer; -1: not asked for yet */
-	bool memory_failed;
+	bool memory_failed, started_known;
 	struct cp_reader memory;
 	struct cp_reader code; /* what does not change, also when there is no memory any more */
 	struct cp_unwind_space *space;

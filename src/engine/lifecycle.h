@@ -109,6 +109,10 @@ void engine_process_gone(cprof_session *s, cprof_process *p);
 /* Does the process run another program already than the one whose events are being
  * delivered? Then what is read of it now is not about that one. */
 bool engine_is_replaced(const cprof_process *p);
+/* The path that its program was started by, where that is another name of the file;
+ * or NULL. Of an image: if it is that program. */
+const char *engine_started_as(const cprof_process *process);
+const char *engine_image_started_as(const cprof_image *image);
 cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns);
 void engine_thread_gone(cprof_session *s, cprof_thread *t);
 /* Reads the thread's name again when that was not done lately (at ts_ns 0: in

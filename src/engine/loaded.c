@@ -23,6 +23,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/startedas.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/calls.h"
@@ -62,19 +63,6 @@ static bool read_at(cprof_process *p, uint64_t address, void *to, size_t size)
 	return p->memory.read(p->memory.ctx, address, to, size) == size;
 }
 
-static uint64_t auxv_find(const struct cp_buf *auxv, uint64_t type)
-{
-	Elf64_auxv_t entry;
-	size_t at;
-
-	for (at = 0; at + sizeof(entry) <= auxv->size; at += sizeof(entry)) {
-		memcpy(&entry, auxv->bytes + at, sizeof(entry));
-		if (entry.a_type == type)
-			return entry.a_un.a_val;
-	}
-	return 0;
-}
-
 /* Address of the program's dynamic section, by its program headers; 0: none. */
 static uint64_t find_dynamic(cprof_process *p, uint64_t headers, uint64_t count)
 {
@@ -105,8 +93,9 @@ static uint64_t find_debug(cprof_process *p)
 
 	if (!engine_open_memory(p))
 		return 0;
-	if (auxv_find(&p->auxv, AT_PHENT) == sizeof(Elf64_Phdr))
-		at = find_dynamic(p, auxv_find(&p->auxv, AT_PHDR), auxv_find(&p->auxv, AT_PHNUM));
+	if (cp_auxv_find(&p->auxv, AT_PHENT) == sizeof(Elf64_Phdr))
+		at = find_dynamic(p, cp_auxv_find(&p->auxv, AT_PHDR),
+				  cp_auxv_find(&p->auxv, AT_PHNUM));
 	for (i = 0; at && i < MAX_DYNAMIC; i++, at += sizeof(d)) {
 		if (!read_at(p, at, &d, sizeof(d)) || d.d_tag == DT_NULL)
 			return 0;

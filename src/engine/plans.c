@@ -15,6 +15,7 @@
 #include "base/text.h"
 #include "engine/fibers.h"
 #include "engine/ifuncs.h"
+#include "engine/lifecycle.h"
 #include "engine/roles.h"
 #include "engine/locks.h"
 #include "engine/stubs.h"
@@ -119,6 +120,7 @@ struct cp_probe_image engine_probe_image(const cprof_image *image)
 	return (struct cp_probe_image){
 		.image = image->assembly->image,
 		.name = image->assembly->path,
+		.started_as = engine_image_started_as(image),
 		.program = engine_is_program(image),
 		.functions = &image->assembly->plans->functions,
 	};
@@ -281,13 +283,13 @@ static struct engine_wish wanted(cprof_session *s, cprof_image *image, struct cp
 
 static bool image_wanted(const cprof_session *s, const cprof_image *image)
 {
+	const struct cp_probe_image of = engine_probe_image(image);
 	const struct engine_trace *t;
 
 	if (engine_roles_in(image) || s->calls->filters)
 		return true;
 	cp_vec_for_each(&s->calls->traces, t)
-		if (cp_spec_wants_image(t->spec->spec, image->assembly->path,
-					engine_is_program(image)))
+		if (cp_probe_wants_image(t->spec->spec, &of))
 			return true;
 	return false;
 }

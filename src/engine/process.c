@@ -12,9 +12,12 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
+#include "base/startedas.h"
+#include "base/text.h"
 #include "engine/annotations.h"
 #include "engine/calls.h"
 #include "engine/heap_size.h"
+#include "engine/lifecycle.h"
 #include "engine/roots.h"
 
 #define NAME_AGE_NS (int64_t)(CP_NS_PER_S / 2)
@@ -76,7 +79,7 @@ static int32_t own_number(int32_t pid, int32_t tid)
 	return atoi(last ? last + 1 : line);
 }
 
-#define AUXV_MAX 65536
+#define TASK_COMM_MAX 15 /* without the NUL */
 
 static void read_auxv(const cprof_process *p, struct cp_buf *out)
 {
@@ -84,7 +87,7 @@ static void read_auxv(const cprof_process *p, struct cp_buf *out)
 
 	cp_buf_clear(out);
 	snprintf(path, sizeof(path), "/proc/%d/auxv", engine_living_task(p));
-	cp_error_free(cp_file_read(AT_FDCWD, path, AUXV_MAX, out));
+	cp_error_free(cp_file_read(AT_FDCWD, path, CP_AUXV_MAX, out));
 }
 
 bool engine_is_replaced(const cprof_process *p)
@@ -111,6 +114,29 @@ static void read_identity(cprof_process *p)
 	exe[n] = 0;
 	free(p->exe);
 	p->exe = strdup(exe);
+	free(p->started_as);
+	p->started_as = NULL;
+	p->started_known = false;
+}
+
+/* The kernel names a process after what it executes: nothing needs to be read then,
+ * as of most. */
+static bool is_named_after_file(const cprof_process *p)
+{
+	const char *file = p->exe ? cp_basename(p->exe) : "";
+
+	return !strncmp(p->name, file, TASK_COMM_MAX) &&
+	       strlen(p->name) == strnlen(file, TASK_COMM_MAX);
+}
+
+const char *engine_started_as(const cprof_process *process)
+{
+	cprof_process *p = (cprof_process *)(uintptr_t)process;
+
+	if (!p->started_known && engine_open_memory(p))
+		p->started_as = cp_started_as(engine_living_task(p), p->exe, &p->auxv, &p->memory);
+	p->started_known = true;
+	return p->started_as;
 }
 
 /* A fork has the name and program of who forked; it may be another's, or gone, by the
@@ -119,6 +145,8 @@ static void inherit_identity(cprof_process *p, const cprof_process *parent)
 {
 	memcpy(p->name, parent->name, sizeof(p->name));
 	p->exe = parent->exe ? strdup(parent->exe) : NULL;
+	p->started_as = parent->started_as ? strdup(parent->started_as) : NULL;
+	p->started_known = parent->started_known;
 	cp_buf_add(&p->auxv, parent->auxv.bytes, parent->auxv.size);
 }
 
@@ -165,6 +193,7 @@ void engine_process_exec(cprof_process *p)
 	p->live_tid = p->pid;
 	p->memory_failed = false;
 	read_identity(p);
+	p->started_known = is_named_after_file(p);
 }
 
 void engine_process_gone(cprof_session *s, cprof_process *p)
@@ -258,6 +287,7 @@ static void process_free(cprof_process *p)
 	cp_vec_free(&p->images);
 	cp_buf_free(&p->auxv);
 	free(p->exe);
+	free(p->started_as);
 	free(p);
 }
 
@@ -315,6 +345,13 @@ const char *cprof_process_name(const cprof_process *p)
 const char *cprof_process_exe(const cprof_process *p)
 {
 	return p && p->exe ? p->exe : "";
+}
+
+const char *cprof_process_started_as(const cprof_process *p)
+{
+	const char *path = p ? engine_started_as(p) : NULL;
+
+	return path ? path : "";
 }
 
 uint64_t cprof_process_start(const cprof_process *p)

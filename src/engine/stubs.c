@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "engine/lifecycle.h"
 #include "engine/stubs.h"
 
 bool engine_is_entered(cprof_session *s, const cprof_image *image,
@@ -19,11 +20,14 @@ bool engine_is_out_of_reach(cprof_session *s, const cprof_image *image,
 {
 	bool program = engine_is_program(image), wanted = false;
 	const struct engine_trace *t;
+	const char *started_as;
 
 	if (!(f->flags & CP_PROBE_SLOT))
 		return false;
+	started_as = engine_image_started_as(image);
 	cp_vec_for_each(&s->calls->traces, t)
-		wanted |= cp_spec_wants_stubs(t->spec->spec, image->assembly->path, program);
+		wanted |= cp_spec_wants_stubs(t->spec->spec, image->assembly->path, program) ||
+			  (started_as && cp_spec_wants_stubs(t->spec->spec, started_as, program));
 	return wanted && !engine_is_entered(s, image, f);
 }
 

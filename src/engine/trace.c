@@ -12,6 +12,7 @@
 #include "engine/heap.h"
 #include "engine/ifuncs.h"
 #include "engine/invoke.h"
+#include "engine/lifecycle.h"
 #include "engine/locks.h"
 #include "engine/throws.h"
 
@@ -169,6 +170,7 @@ bool cprof_callspec_match(const cprof_callspec *spec, const cprof_function *f)
 	subject.name = cprof_function_name(f);
 	subject.linkage_name = cprof_function_linkage_name(f);
 	subject.image = cprof_assembly_path(image->assembly);
+	subject.started_as = engine_image_started_as(image);
 	subject.program = engine_is_program(image);
 	return cp_spec_match(spec->spec, &subject) != CP_SPEC_NO;
 }

@@ -47,6 +47,7 @@ static uint32_t add_process(cprof_profiler *log, cprof_process *p)
 		.ppid = cprof_process_parent(p),
 		.name = cprof_process_name(p),
 		.exe = cprof_process_exe(p),
+		.started_as = cprof_process_started_as(p),
 		.start_ns = cprof_process_start(p),
 	};
 

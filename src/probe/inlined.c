@@ -155,6 +155,7 @@ static bool is_meant(struct looking *l, const struct cp_source_function *f)
 		.name = name,
 		.linkage_name = f->name,
 		.image = l->image->name,
+		.started_as = l->image->started_as,
 		.program = l->image->program,
 		.source = source_of,
 		.ctx = &copy,
@@ -209,9 +210,7 @@ void cp_inlined_try(struct cp_inlined *inlined, const char *spec,
 	cp_error_free(err);
 	if (err)
 		return;
-	index = cp_spec_wants_image(l.spec, image->name, image->program)
-			? cp_inlined_index_create(image->image)
-			: NULL;
+	index = cp_probe_wants_image(l.spec, image) ? cp_inlined_index_create(image->image) : NULL;
 	l.index = index;
 	if (index)
 		look(&l, inlined);

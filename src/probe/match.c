@@ -22,6 +22,12 @@ static const char *source_of(void *ctx)
 	return n && n <= 8 ? frames[n - 1].file : NULL;
 }
 
+bool cp_probe_wants_image(const struct cp_spec *spec, const struct cp_probe_image *image)
+{
+	return cp_spec_wants_image(spec, image->name, image->program) ||
+	       (image->started_as && cp_spec_wants_image(spec, image->started_as, image->program));
+}
+
 enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_image *image,
 				  struct cp_probe_function *function)
 {
@@ -38,6 +44,7 @@ enum cp_spec_match cp_probe_match_name(struct cp_spec *spec, const struct cp_pro
 		.name = function->linkage_name,
 		.linkage_name = function->linkage_name,
 		.image = image->name,
+		.started_as = image->started_as,
 		.program = image->program,
 		.plt = function->kind == CP_PROBE_PLT,
 		.source = source_of,

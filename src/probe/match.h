@@ -15,6 +15,7 @@
 struct cp_probe_image {
 	struct cp_image *image; /* asked for source files, when an entry needs them */
 	const char *name; /* file name or path */
+	const char *started_as; /* of a program, another one; or NULL */
 	bool program; /* it is the executable */
 	struct cp_probe_functions *functions;
 };
@@ -23,7 +24,9 @@ struct cp_probe_image {
  * only where an entry looks at them. */
 enum cp_spec_match cp_probe_match(struct cp_spec *spec, const struct cp_probe_image *image,
 				  struct cp_probe_function *function);
-/* The same; *linkage_ret: the name by which, set unless the answer is no. */
+/* False when nothing in it could match. */
+bool cp_probe_wants_image(const struct cp_spec *spec, const struct cp_probe_image *image);
+/* As cp_probe_match(); *linkage_ret: the name by which, set unless the answer is no. */
 enum cp_spec_match cp_probe_match_name(struct cp_spec *spec, const struct cp_probe_image *image,
 				       struct cp_probe_function *function,
 				       const char **linkage_ret);

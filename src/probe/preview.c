@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 #include "probe/preview.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/sourcepath.h"
+#include "base/startedas.h"
 #include "base/text.h"
 #include "probe/libraries.h"
 
@@ -55,15 +59,46 @@ static void look_at_functions(struct looking *l, const struct cp_probe_image *im
 		look_inside(l, image->functions);
 }
 
+/* A program by its names, of which a link has two. */
+struct named {
+	char *real, *started_as;
+};
+
+static void free_named(struct named *n)
+{
+	free(n->real);
+	free(n->started_as);
+}
+
+/* As it is once it runs. */
+static struct cp_probe_image image_of(const char *path, bool program, struct named *n)
+{
+	struct cp_probe_image image = { .name = path, .program = program };
+	int pid, end = 0;
+
+	n->real = program ? realpath(path, NULL) : NULL;
+	if (!n->real)
+		return image;
+	image.name = n->real;
+	if (sscanf(path, "/proc/%d/exe%n", &pid, &end) == 1 && end && !path[end])
+		n->started_as = cp_started_as_pid(pid, n->real);
+	else if (strcmp(cp_basename(n->real), cp_basename(path)) != 0)
+		n->started_as = strdup(path);
+	image.started_as = n->started_as;
+	return image;
+}
+
 static CP_ERROR look_at(struct looking *l, const char *path, bool program,
 			const struct cp_image_options *options)
 {
+	struct named named CP_CLEANUP(free_named) = { 0 };
 	struct cp_probe_functions functions = { 0 };
-	struct cp_probe_image image = { .name = path, .program = program, .functions = &functions };
+	struct cp_probe_image image = image_of(path, program, &named);
 	struct cp_error *err;
 
+	image.functions = &functions;
 	/* The name of a library may be what was mistyped. */
-	if (!cp_spec_wants_image(l->spec, path, program)) {
+	if (!cp_probe_wants_image(l->spec, &image)) {
 		cp_near_try(&l->ret->near, l->spec, &image);
 		return NULL;
 	}
@@ -86,15 +121,18 @@ static CP_ERROR look_at(struct looking *l, const char *path, bool program,
 static void look_at_inlined(const struct cp_libraries *libraries, const char *spec,
 			    const struct cp_image_options *options, struct cp_inlined *ret)
 {
-	struct cp_probe_image image = { .program = true };
+	struct cp_probe_image image;
 	struct cp_error *err;
 	size_t i;
 
-	for (i = 0; i < libraries->list.count; i++, image.program = false) {
-		image.name = libraries->list.items[i].path;
-		if (!image.program && cp_path_is_system_image(image.name))
+	for (i = 0; i < libraries->list.count; i++) {
+		const char *path = libraries->list.items[i].path;
+		struct named named CP_CLEANUP(free_named) = { 0 };
+
+		image = image_of(path, !i, &named);
+		if (i && cp_path_is_system_image(path))
 			continue;
-		err = cp_image_open_file(image.name, options, &image.image);
+		err = cp_image_open_file(path, options, &image.image);
 		if (!err) {
 			cp_inlined_try(ret, spec, &image);
 			cp_image_destroy(image.image);

@@ -26,8 +26,8 @@ struct cp_preview {
 	struct cp_near near; /* names, when nothing matched */
 };
 
-/* `path` is the file to be executed, found in PATH already; of a script its
- * interpreter is looked at. `spec` is parsed anew: errors are those of
+/* `path` is the file to be executed, found in PATH already, or /proc/PID/exe of one
+ * that runs; of a script its interpreter is looked at. `spec` is parsed anew: errors are those of
  * cp_spec_parse(); a file that can't be read is no error. LD_LIBRARY_PATH and
  * LD_PRELOAD are those of our own environment. */
 CP_ERROR cp_preview(const char *path, const char *spec, const struct cp_image_options *options,

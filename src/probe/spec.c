@@ -547,6 +547,12 @@ static bool in_its_image(const struct entry *e, const char *path)
 	return !e->image || by_image(e->image, e->image_wild, path);
 }
 
+static bool in_either(const char *pattern, bool wild, const struct cp_spec_subject *subject)
+{
+	return by_image(pattern, wild, subject->image) ||
+	       (subject->started_as && by_image(pattern, wild, subject->started_as));
+}
+
 static bool by_source(const struct entry *e, const struct cp_spec_subject *subject)
 {
 	const char *source = subject->source ? subject->source(subject->ctx) : NULL;
@@ -603,7 +609,8 @@ static bool by_stub(struct cp_spec *spec, const struct entry *e,
 static bool matches(struct cp_spec *spec, const struct entry *e,
 		    const struct cp_spec_subject *subject)
 {
-	if (subject->plt != (e->kind == STUB) || !in_its_image(e, subject->image))
+	if (subject->plt != (e->kind == STUB) ||
+	    (e->image && !in_either(e->image, e->image_wild, subject)))
 		return false;
 	switch (e->kind) {
 	case NAME:
@@ -615,7 +622,7 @@ static bool matches(struct cp_spec *spec, const struct entry *e,
 	case PROGRAM:
 		return subject->program;
 	case LIBRARY:
-		return by_image(e->pattern, e->wild, subject->image);
+		return in_either(e->pattern, e->wild, subject);
 	case SOURCE:
 		return by_source(e, subject);
 	case CLASS:

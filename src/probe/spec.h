@@ -30,6 +30,7 @@ struct cp_spec_subject {
 	const char *name; /* demangled */
 	const char *linkage_name;
 	const char *image; /* file name */
+	const char *started_as; /* another one, which it was executed by; or NULL */
 	bool program; /* the image is the executable */
 	bool plt;
 	/* The source file, asked for only when an entry needs it; NULL: unknown. */

@@ -217,6 +217,7 @@ void cp_record_batch_free(struct cp_record_batch *batch)
 	for (i = 0; i < batch->processes.count; i++) {
 		free_const(batch->processes.items[i].v.name);
 		free_const(batch->processes.items[i].v.exe);
+		free_const(batch->processes.items[i].v.started_as);
 	}
 	for (i = 0; i < batch->threads.count; i++)
 		free_const(batch->threads.items[i].v.name);

@@ -116,6 +116,26 @@ static bool resolve(const struct cp_record_decoder *d, const struct cp_record_sc
 	return true;
 }
 
+/* The columns of a table, with zeros for those that earlier versions don't write: they
+ * come all or not at all, and each number takes a byte. */
+static bool decode_rows(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
+			const struct cp_record_schema *schema)
+{
+	size_t least = schema->width + 1u - schema->added, k;
+
+	if (!cp_record_decode_columns(d, c, count, least) ||
+	    !keep(d, cp_vec_reserve(&d->column, (size_t)count * (schema->width + 1) + 1)))
+		return false;
+	for (k = least; k <= schema->width; k++) {
+		if (cp_cursor_left(c))
+			cp_record_get_column(c, d->column.items + k * (size_t)count, (size_t)count);
+		else
+			memset(d->column.items + k * (size_t)count, 0,
+			       (size_t)count * sizeof(*d->column.items));
+	}
+	return !c->bad;
+}
+
 static bool decode_table(struct cp_record_decoder *d, unsigned table, struct cp_cursor *c)
 {
 	const struct cp_record_schema *schema = &cp_record_schemas[table];
@@ -123,7 +143,7 @@ static bool decode_table(struct cp_record_decoder *d, unsigned table, struct cp_
 	uint64_t row[CP_RECORD_WIDTH_MAX], count = cp_cursor_uleb(c), i, place;
 	unsigned k;
 
-	if (!cp_record_decode_columns(d, c, count, schema->width + 1))
+	if (!decode_rows(d, c, count, schema))
 		return false;
 	for (i = 0; i < count; i++) {
 		for (k = 0; k < schema->width; k++)

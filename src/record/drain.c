@@ -116,6 +116,7 @@ static void encode_processes(struct cp_record_encoder *e, const struct cp_record
 		values[CP_PROCESS_PPID] = (uint32_t)p->ppid;
 		values[CP_PROCESS_NAME] = cp_record_encode_string(e, p->name);
 		values[CP_PROCESS_EXE] = cp_record_encode_string(e, p->exe);
+		values[CP_PROCESS_STARTED_AS] = cp_record_encode_string(e, p->started_as);
 		values[CP_PROCESS_START] = p->start_ns;
 		cp_record_encode_row(e, CP_RECORD_PROCESSES, b->processes.items[i].number, values);
 	}

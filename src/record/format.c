@@ -22,8 +22,9 @@ const struct cp_record_schema cp_record_schemas[CP_RECORD_TABLE_END] = {
 		.refers = { CP_RECORD_STRINGS, CP_RECORD_STRINGS, CP_RECORD_STRINGS },
 	},
 	[CP_RECORD_PROCESSES] = {
-		.width = 6,
-		.refers = { 0, 0, 0, CP_RECORD_STRINGS, CP_RECORD_STRINGS, 0 },
+		.width = 7,
+		.refers = { 0, 0, 0, CP_RECORD_STRINGS, CP_RECORD_STRINGS, 0, CP_RECORD_STRINGS },
+		.added = 1,
 		.replaces = true,
 	},
 	[CP_RECORD_THREADS] = {

@@ -36,7 +36,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 4 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 5 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -97,7 +97,7 @@ enum cp_record_section {
 	CP_RECORD_CALLS_WIDE = 26, /* calls, with events of kinds that do not fit in the other */
 };
 
-#define CP_RECORD_WIDTH_MAX 6
+#define CP_RECORD_WIDTH_MAX 7
 
 /* Columns of a table. A reference is stored as the number of the row plus 1;
  * 0 is none. */
@@ -105,6 +105,7 @@ struct cp_record_schema {
 	unsigned width;
 	uint8_t refers[CP_RECORD_WIDTH_MAX]; /* the table a column refers to, or 0 */
 	uint8_t required; /* bit i: column i may not be none */
+	uint8_t added; /* of the last columns: how many earlier versions lack */
 	bool replaces; /* a row written again replaces the earlier one */
 };
 
@@ -118,7 +119,8 @@ enum {
 	CP_PROCESS_PPID,
 	CP_PROCESS_NAME,
 	CP_PROCESS_EXE,
-	CP_PROCESS_START
+	CP_PROCESS_START,
+	CP_PROCESS_STARTED_AS, /* from minor version 5 on */
 };
 enum { CP_THREAD_PROCESS, CP_THREAD_TID, CP_THREAD_NS_TID, CP_THREAD_NAME, CP_THREAD_START };
 enum {

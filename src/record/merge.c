@@ -260,6 +260,7 @@ static bool collect_processes(struct merge *m)
 			key_number(&m->key, (uint32_t)p->ppid);
 			key_string(&m->key, p->name);
 			key_string(&m->key, p->exe);
+			key_string(&m->key, p->started_as);
 			m->numbers[i].processes[k] = add_key(m, &m->processes, i, k);
 		}
 	}
@@ -383,6 +384,8 @@ static void write_processes(struct merge *m)
 		values[CP_PROCESS_PPID] = (uint32_t)p->ppid;
 		values[CP_PROCESS_NAME] = cp_record_encode_string(e, p->name);
 		values[CP_PROCESS_EXE] = cp_record_encode_string(e, p->exe);
+		values[CP_PROCESS_STARTED_AS] =
+			*p->started_as ? cp_record_encode_string(e, p->started_as) : 0;
 		values[CP_PROCESS_START] = shifted(r, p->start_ns);
 		cp_record_encode_row(e, CP_RECORD_PROCESSES, i, values);
 	}

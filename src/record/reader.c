@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "record/info.h"
 
 #define NO_PLACE SIZE_MAX
@@ -120,6 +121,7 @@ static bool build_processes(struct cp_record_decoder *d)
 			.ppid = (int32_t)(uint32_t)v[CP_PROCESS_PPID],
 			.name = string(d, v[CP_PROCESS_NAME], ""),
 			.exe = string(d, v[CP_PROCESS_EXE], ""),
+			.started_as = string(d, v[CP_PROCESS_STARTED_AS], ""),
 			.start_ns = v[CP_PROCESS_START],
 		};
 	}
@@ -147,6 +149,29 @@ static bool build_threads(struct cp_record_decoder *d)
 	return true;
 }
 
+/* One program may be started by many names, as busybox is: then it has its own. */
+static const char *started_as(const struct cp_record *r, const char *path)
+{
+	const struct cp_record_process *p;
+	const char *name = "";
+
+	cp_vec_for_each(&r->processes, p) {
+		if (!*p->started_as || strcmp(p->exe, path) != 0)
+			continue;
+		if (*name && strcmp(cp_basename(name), cp_basename(p->started_as)) != 0)
+			return "";
+		name = p->started_as;
+	}
+	return name;
+}
+
+const char *cp_record_image_name(const struct cp_record_image *image)
+{
+	if (*image->path == '[')
+		return image->path;
+	return cp_basename(*image->started_as ? image->started_as : image->path);
+}
+
 static bool build_images(struct cp_record_decoder *d)
 {
 	struct cp_record *r = d->record;
@@ -161,6 +186,7 @@ static bool build_images(struct cp_record_decoder *d)
 			.path = string(d, v[CP_IMAGE_PATH], ""),
 			.build_id = string(d, v[CP_IMAGE_BUILD_ID], ""),
 			.debug_path = string(d, v[CP_IMAGE_DEBUG_PATH], ""),
+			.started_as = started_as(r, string(d, v[CP_IMAGE_PATH], "")),
 		};
 	}
 	return true;

@@ -55,6 +55,7 @@ struct cp_record_process {
 	int32_t pid, ns_pid, ppid; /* ns_pid == pid where they don't differ */
 	const char *name; /* comm */
 	const char *exe;
+	const char *started_as; /* another name of `exe`, which it was executed by; or "" */
 	uint64_t start_ns;
 };
 
@@ -70,7 +71,12 @@ struct cp_record_image {
 	const char *path; /* "[vdso]", "[jit]", "[unknown]" for what is no file */
 	const char *build_id; /* hex, or "" */
 	const char *debug_path;
+	/* From the reader: what all processes that executed it, or that are known to
+	 * have done so by another name, were started as; else "". */
+	const char *started_as;
 };
+/* Of a path without its directories, or the name by which it was started. */
+const char *cp_record_image_name(const struct cp_record_image *image);
 
 /* One function at a location: inlined ones innermost first. */
 struct cp_record_frame {

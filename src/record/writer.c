@@ -22,7 +22,7 @@
 
 struct known_process {
 	uint64_t start_ns;
-	char *name, *exe; /* owned */
+	char *name, *exe, *started_as; /* owned */
 };
 struct known_thread {
 	uint64_t start_ns;
@@ -132,9 +132,11 @@ static uint32_t tell_process(struct cp_record_writer *w, uint32_t number,
 	new.v.start_ns = w->processes.items[number].start_ns;
 	new.v.name = copy(p->name, &ok);
 	new.v.exe = copy(p->exe, &ok);
+	new.v.started_as = p->started_as && * p->started_as ? copy(p->started_as, &ok) : NULL;
 	if (!cp_vec_push(&b->processes, new)) {
 		free((void *)(uintptr_t) new.v.name);
 		free((void *)(uintptr_t) new.v.exe);
+		free((void *)(uintptr_t) new.v.started_as);
 		ok = false;
 	}
 	return ok ? number : no_memory(w);
@@ -148,7 +150,8 @@ uint32_t cp_record_process(struct cp_record_writer *w, const struct cp_record_pr
 
 	if (known && (!p->start_ns || known->start_ns == p->start_ns)) {
 		number = (uint32_t)*found;
-		if (same(known->name, p->name) && same(known->exe, p->exe))
+		if (same(known->name, p->name) && same(known->exe, p->exe) &&
+		    same(known->started_as, p->started_as))
 			return number;
 	} else {
 		number = (uint32_t)w->processes.count;
@@ -158,7 +161,8 @@ uint32_t cp_record_process(struct cp_record_writer *w, const struct cp_record_pr
 			return no_memory(w);
 		known = &w->processes.items[number];
 	}
-	if (!replace(&known->name, p->name) || !replace(&known->exe, p->exe))
+	if (!replace(&known->name, p->name) || !replace(&known->exe, p->exe) ||
+	    !replace(&known->started_as, p->started_as))
 		return no_memory(w);
 	return tell_process(w, number, p);
 }
@@ -511,6 +515,7 @@ static void free_known(struct cp_record_writer *w)
 	for (i = 0; i < w->processes.count; i++) {
 		free(w->processes.items[i].name);
 		free(w->processes.items[i].exe);
+		free(w->processes.items[i].started_as);
 	}
 	for (i = 0; i < w->threads.count; i++)
 		free(w->threads.items[i].name);

@@ -23,17 +23,10 @@
 static bool is_program(const struct cp_profile *p, const struct cp_profile_image *image)
 {
 	char *const *command = cp_record_info(p->record)->command;
-	size_t count = cp_record_process_count(p->record), i;
 
 	if (command && command[0] && !strcmp(cp_basename(command[0]), image->name))
 		return true;
-	for (i = 0; i < count; i++) {
-		const struct cp_record_process *q = cp_record_get_process(p->record, (uint32_t)i);
-
-		if (q && q->exe && *q->exe && !strcmp(cp_basename(q->exe), image->name))
-			return true;
-	}
-	return false;
+	return cp_profile_is_program(p, image);
 }
 
 /* The family of an image that always has the same; CP_FLAME_FAMILIES: the

@@ -99,6 +99,8 @@ static void add_images(const struct cp_profile *p, struct cp_json *j)
 		cp_json_begin(j, NULL, '{');
 		cp_json_str(j, "image", image->name);
 		cp_json_str(j, "path", image->path);
+		if (*image->started_as)
+			cp_json_str(j, "started_as", image->started_as);
 		add_cost(p, j, "self", "self_ns", &image->self);
 		add_cost(p, j, "total", "total_ns", &image->total);
 		cp_json_end(j, '}');
@@ -252,6 +254,8 @@ static void add_processes(const struct cp_profile *p, struct cp_json *j)
 		cp_json_i64(j, "ppid", q->ppid);
 		cp_json_str(j, "name", q->name);
 		cp_json_str(j, "exe", q->exe);
+		if (*q->started_as)
+			cp_json_str(j, "started_as", q->started_as);
 		add_cost(p, j, "samples", "total_ns", &p->processes[i]);
 		cp_json_end(j, '}');
 	}

@@ -14,10 +14,12 @@
 
 /* ---- names ---- */
 
-static CP_ERROR add_image(struct cp_profile *p, const char *path, uint32_t *ret)
+static CP_ERROR add_image(struct cp_profile *p, const struct cp_record_image *in, uint32_t *ret)
 {
-	const char *name = path[0] == '[' ? path : cp_basename(path);
-	struct cp_profile_image image = { .path = path };
+	static const struct cp_record_image unknown = { .path = "[unknown]", .started_as = "" };
+	const struct cp_record_image *it = in && in->path && *in->path ? in : &unknown;
+	const char *name = cp_record_image_name(it);
+	struct cp_profile_image image = { .path = it->path, .started_as = it->started_as };
 	bool fresh;
 
 	if (!cp_intern(&p->image_names, name, strlen(name), ret, &fresh))
@@ -147,7 +149,7 @@ static CP_ERROR add_location(struct cp_profile *p, uint32_t n)
 
 	if (loc && loc->image < cp_record_image_count(p->record))
 		in = cp_record_get_image(p->record, loc->image);
-	CP_TRY(add_image(p, in && in->path && *in->path ? in->path : "[unknown]", &image));
+	CP_TRY(add_image(p, in, &image));
 	p->location_frames[n] = (uint32_t)p->frames.count;
 	if (!loc || !loc->frame_count)
 		return add_frame(p, n, image, loc, NULL);
@@ -168,7 +170,7 @@ static CP_ERROR add_locations(struct cp_profile *p)
 	for (n = 0; n < count; n++)
 		CP_TRY(add_location(p, (uint32_t)n));
 	p->location_frames[count] = p->no_stack = (uint32_t)p->frames.count;
-	CP_TRY(add_image(p, "[unknown]", &image));
+	CP_TRY(add_image(p, NULL, &image));
 	CP_TRY(add_function(p, image, "[no stack]", NULL, &frame.function));
 	return cp_vec_push(&p->frames, frame) ? NULL : cp_error_nomem();
 }
@@ -195,6 +197,26 @@ bool cp_thread_matches(const char *want, int32_t tid, const char *name)
 	return name && !fnmatch(want, name, 0);
 }
 
+static bool is_meant(const char *glob, const struct cp_profile_image *image)
+{
+	return !fnmatch(glob, image->name, 0) || !fnmatch(glob, image->path, 0) ||
+	       !fnmatch(glob, cp_basename(image->path), 0) || !fnmatch(glob, image->started_as, 0);
+}
+
+bool cp_profile_is_program(const struct cp_profile *p, const struct cp_profile_image *image)
+{
+	size_t count = cp_record_process_count(p->record), i;
+
+	for (i = 0; i < count; i++) {
+		const struct cp_record_process *q = cp_record_get_process(p->record, (uint32_t)i);
+
+		if (q && q->exe && *q->exe &&
+		    !strcmp(cp_basename(q->exe), cp_basename(image->path)))
+			return true;
+	}
+	return false;
+}
+
 static bool image_accepted(const struct cp_profile *p, uint32_t stack)
 {
 	const struct cp_profile_image *image;
@@ -203,8 +225,7 @@ static bool image_accepted(const struct cp_profile *p, uint32_t stack)
 
 	frames = cp_profile_walk(p, stack, &count);
 	image = &p->images.items[cp_profile_function(p, frames[count - 1])->image];
-	return !fnmatch(p->filter.image, image->name, 0) ||
-	       !fnmatch(p->filter.image, image->path, 0);
+	return is_meant(p->filter.image, image);
 }
 
 static bool waits(const struct cp_record_sample *s)
@@ -262,8 +283,7 @@ bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32
 	if (!who_accepted(p, thread))
 		return false;
 	image = &p->images.items[p->functions.items[function].image];
-	return !p->filter.image || !fnmatch(p->filter.image, image->name, 0) ||
-	       !fnmatch(p->filter.image, image->path, 0);
+	return !p->filter.image || is_meant(p->filter.image, image);
 }
 
 uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location)

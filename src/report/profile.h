@@ -89,8 +89,8 @@ bool cp_thread_matches(const char *want, int32_t tid, const char *name);
 /* A file that code came from; equal base names are one. All strings of a
  * profile are untrusted and live as long as it. */
 struct cp_profile_image {
-	const char *name; /* base name, or "[vdso]", "[jit]", "[unknown]" */
-	const char *path; /* of the first image of that name */
+	const char *name; /* as cp_record_image_name() has it, or "[unknown]" */
+	const char *path, *started_as; /* of the first image of that name */
 	struct cp_cost self, total;
 };
 
@@ -218,8 +218,7 @@ bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32
 /* The function that a location's address is in, whatever is inlined there. */
 uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location);
 
-/* Likewise who takes a lock or memory there: a function inlined into what only does that
- * for others. */
+/* Who takes a lock or memory there: a function inlined into what only does so for others. */
 uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location);
 
 /* Numbers of the frames of `stack`, outermost first, inlined calls as frames
@@ -237,6 +236,7 @@ static inline const struct cp_function *cp_profile_function(const struct cp_prof
 /* A time of the recording, from its start. */
 uint64_t cp_profile_ns(const struct cp_profile *p, uint64_t ts_ns);
 const char *cp_profile_image_name(const struct cp_profile *p, const struct cp_function *f);
+bool cp_profile_is_program(const struct cp_profile *p, const struct cp_profile_image *image);
 /* Of the process of thread `thread`; CP_RECORD_NONE when unknown. */
 uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread);
 

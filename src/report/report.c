@@ -175,7 +175,7 @@ static void process_name(const struct cp_profile *p, uint32_t n, struct cp_buf *
 	cp_process_name(p, n, out);
 	if (q && q->exe && *q->exe) {
 		cp_buf_str(out, "  ");
-		cp_buf_str(out, q->exe);
+		cp_buf_str(out, *q->started_as ? q->started_as : q->exe);
 	}
 }
 
@@ -198,7 +198,11 @@ static CP_ERROR processes(const struct cp_profile *p, uint64_t limit, const stru
 
 static void image_path(const struct cp_profile *p, uint32_t n, struct cp_buf *out)
 {
-	cp_buf_str(out, p->images.items[n].path);
+	const struct cp_profile_image *image = &p->images.items[n];
+
+	cp_buf_str(out, image->path);
+	if (*image->started_as)
+		cp_buf_printf(out, ", started as %s", image->started_as);
 }
 
 static const struct part_kind image_kind = { PART_COLUMNS("file"), image_path };

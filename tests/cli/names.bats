@@ -320,3 +320,68 @@ next_of() { sed -n '/^Next$/,$ { /^  cprof /s/^  cprof //p }' "$1"; }
 	tried 3 '' --allocs -- ./little x
 	tried 2 '' --coverage -- ./little x
 }
+
+# Debian's redis-server is a link to redis-check-rdb. Judged by gdb, which shows what
+# the kernel wrote into the auxiliary vector.
+@test "a program that is started by a link has the link's name; both are understood" {
+	needs gcc gdb jq
+	cat >tool.c <<-END
+		#include <stdio.h>
+		__attribute__((noinline)) int step(int n) { return n + 1; }
+		int main(void)
+		{
+			int n = step(1);
+			puts("ready");
+			fflush(stdout);
+			while (getchar() == 'x')
+				n = step(n);
+			return n < 0;
+		}
+	END
+	mkdir bin
+	gcc -g -O1 -o bin/tool-real tool.c
+	ln -s tool-real bin/tool
+	assert_equal "$(gdb -batch -ex 'break step' -ex run -ex 'info auxv' bin/tool | sed -n 's/^31 .*"\(.*\)"$/\1/p')" \
+		"$PWD/bin/tool"
+	for spec in step@tool step@tool-real lib:tool lib:tool-real plt:puts@tool; do
+		echo x | "$CPROF" run -q -o one.cprof -t "$spec" -- bin/tool >/dev/null
+		"$CPROF" report --json one.cprof >one.json
+		assert_equal "$spec $(jq -r '[.calls.functions[].image] | unique | join(" ")' one.json)" "$spec tool"
+		assert_equal "$("$CPROF" functions --json bin/tool "$spec" | jq -r '[.[].image] | unique[]')" tool
+	done
+	run "$CPROF" run -t step@tol -- bin/tool
+	assert_failure 125
+	echo x | "$CPROF" run -q -o one.cprof -t program -- bin/tool >/dev/null
+	assert_equal "$("$CPROF" report --json one.cprof | jq -r '.processes[0].started_as')" bin/tool
+	for name in tool tool-real; do
+		run "$CPROF" report --image=$name one.cprof
+		assert_line --regexp ' tool +step'
+		run "$CPROF" replay --filter=step@$name one.cprof
+		assert_line --partial 'step('
+		"$CPROF" replay --filter=lib:$name one.cprof | grep -q 'main('
+	done
+	run "$CPROF" report one.cprof
+	assert_line --regexp "/bin/tool-real, started as bin/tool$"
+	"$CPROF" merge -o two.cprof one.cprof one.cprof
+	"$CPROF" report two.cprof | grep -qE ' tool +step'
+	# One that runs already, and has left the directory it was started from.
+	mkfifo input
+	start sh -c 'cd bin && exec ./tool <../input'
+	exec 7>input
+	until_true grep -q ready out
+	assert_equal "$("$CPROF" functions --json "$pid" step@tool | jq -r '.[].image')" tool
+	"$CPROF" attach -q -o attached.cprof -d 1h -t step@tool "$pid" &
+	profiler=$!
+	is_seen() { printf x >&7 && "$CPROF" report attached.cprof | grep -qE ' tool +step'; }
+	until_true is_seen
+	kill -TERM "$profiler"
+	wait "$profiler"
+	exec 7>&-
+	wait "$pid"
+	assert_equal "$("$CPROF" report --json attached.cprof | jq -r '.processes[0].started_as')" ./tool
+	# A script's interpreter was not started by its name.
+	printf '#!%s/bin/tool-real\n' "$PWD" >script
+	chmod +x script
+	"$CPROF" run -q -o one.cprof -t step@tool-real -- ./script </dev/null >/dev/null
+	assert_equal "$("$CPROF" report --json one.cprof | jq -r '.processes[0].started_as')" null
+}

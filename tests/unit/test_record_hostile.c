@@ -130,6 +130,34 @@ static void test_references(void)
 	cp_record_destroy(r);
 }
 
+/* Of a process earlier versions wrote six columns; the seventh is what it was started
+ * as. Of one program by two names neither counts. */
+static void test_started_as(void)
+{
+	static const char texts[] = "/bin/tool\0/bin/other\0/usr/bin/t1\0/usr/bin/t2";
+	static const uint64_t numbers[] = { 0, 1, 2, 3 };
+	struct file f;
+	struct cp_record *r;
+
+	begin(&f);
+	cp_buf_uleb(&f.body, 4);
+	cp_record_put_column(&f.body, numbers, 4);
+	cp_buf_add(&f.body, texts, sizeof(texts));
+	cp_record_put_field(&f.payload, CP_RECORD_STRINGS, f.body.bytes, f.body.size);
+	ROWS(&f, CP_RECORD_IMAGES, 3, 0, 1, 0, 0, 1, 2, 0, 0);
+	ROWS(&f, CP_RECORD_PROCESSES, 6, 0, 1, 1, 0, 1, 1, 5);
+	ROWS(&f, CP_RECORD_PROCESSES, 7, 1, 2, 2, 0, 1, 1, 5, 3, 2, 3, 3, 0, 1, 2, 5, 3, 3, 4, 4, 0,
+	     1, 2, 5, 4, 4, 5, 5, 0, 1, 2, 5, 99);
+	r = end(&f);
+	CHECK_U64(cp_record_process_count(r), 4); /* of the last a string is missing */
+	CHECK_STR(cp_record_get_process(r, 0)->started_as, "");
+	CHECK_U64(cp_record_get_process(r, 0)->start_ns, 5);
+	CHECK_STR(cp_record_get_process(r, 1)->started_as, "/usr/bin/t1");
+	CHECK_STR(cp_record_image_name(cp_record_get_image(r, 0)), "t1");
+	CHECK_STR(cp_record_image_name(cp_record_get_image(r, 1)), "other");
+	cp_record_destroy(r);
+}
+
 /* A row that comes again replaces threads, processes and locations; nothing
  * else, or there would be cycles. */
 static void test_again(void)
@@ -318,6 +346,7 @@ static void test_bomb(void)
 int main(void)
 {
 	test_references();
+	test_started_as();
 	test_again();
 	test_counts();
 	test_deep_stacks();
