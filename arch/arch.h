@@ -87,12 +87,14 @@ struct cp_arch {
 extern const struct cp_arch cp_arch_x86_64;
 extern const struct cp_arch cp_arch_aarch64;
 
-/* ---- decoding (decode.c) ---- */
+/* ---- decoding (decode.c); with a decoder of arch/insn.h, or NULL: nothing is known ---- */
+
+struct cp_decoder;
 
 /* How many bytes below its return address a function's stack pointer is, at
  * least, when it runs at `pc`: what the code from `start` on, up to the first
  * jump or call, takes off it. 0 also when that is not understood. */
-uint64_t cp_arch_frame_depth(const struct cp_arch *arch, const uint8_t *code, size_t size,
+uint64_t cp_arch_frame_depth(struct cp_decoder *decoder, const uint8_t *code, size_t size,
 			     uint64_t start, uint64_t pc);
 
 /* What became of the registers of arguments where a function that sets up its frame
@@ -103,7 +105,7 @@ struct cp_arch_arguments {
 	uint32_t vectors_kept, vectors_stored;
 };
 /* The code from `start`, a function's entry, to `pc`, without jumps. */
-struct cp_arch_arguments cp_arch_follow_arguments(const struct cp_arch *arch, const uint8_t *code,
+struct cp_arch_arguments cp_arch_follow_arguments(struct cp_decoder *decoder, const uint8_t *code,
 						  size_t size, uint64_t start, uint64_t pc);
 
 /* ---- host: the ISA this cprof runs on ---- */

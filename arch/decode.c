@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Instructions, where knowing single encodings is not enough: the one user of
- * capstone.
+ * What instructions do to the stack pointer and to the registers of arguments,
+ * as capstone tells it. It is asked for operands and effects, in four more
+ * places: x86_64/values.c (what leads to a switch's jump), x86_64/moves.c (what
+ * calls go through), results.c and spills.c (functions of Rust). Where
+ * instructions begin, end and lead to is our own decoder's (x86_64/insn.c).
  */
 #include "arch/arch.h"
 
 #include <capstone/capstone.h>
-#include <elf.h>
 
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/operands.h"
@@ -42,24 +44,19 @@ static bool x86_takes(const cs_insn *insn, csh handle, uint64_t *depth)
 	return !cs_reg_write(handle, insn, X86_REG_RSP);
 }
 
-uint64_t cp_arch_frame_depth(const struct cp_arch *arch, const uint8_t *code, size_t size,
+uint64_t cp_arch_frame_depth(struct cp_decoder *decoder, const uint8_t *code, size_t size,
 			     uint64_t start, uint64_t pc)
 {
 	uint64_t depth = 0, at = start;
-	cs_insn *insn;
-	csh handle;
+	csh handle = 0;
+	cs_insn *insn = cp_x86_capstone(decoder, &handle);
 
-	if (arch->e_machine != EM_X86_64 || cs_open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
+	if (!insn)
 		return 0;
-	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
-	insn = cs_malloc(handle);
-	while (insn && at < pc && cs_disasm_iter(handle, &code, &size, &at, insn)) {
+	while (at < pc && cs_disasm_iter(handle, &code, &size, &at, insn)) {
 		if (!x86_takes(insn, handle, &depth))
 			break;
 	}
-	if (insn)
-		cs_free(insn, 1);
-	cs_close(&handle);
 	return (int64_t)depth < 0 ? 0 : depth;
 }
 
@@ -120,25 +117,20 @@ static void x86_follow(csh handle, const cs_insn *insn, struct cp_arch_arguments
 		x86_overwrite(writes[i], a);
 }
 
-struct cp_arch_arguments cp_arch_follow_arguments(const struct cp_arch *arch, const uint8_t *code,
+struct cp_arch_arguments cp_arch_follow_arguments(struct cp_decoder *decoder, const uint8_t *code,
 						  size_t size, uint64_t start, uint64_t pc)
 {
 	struct cp_arch_arguments a = { .kept = UINT64_MAX, .vectors_kept = UINT32_MAX };
 	uint64_t at = start;
-	cs_insn *insn;
-	csh handle;
+	csh handle = 0;
+	cs_insn *insn = cp_x86_capstone(decoder, &handle);
 
-	if (arch->e_machine != EM_X86_64 || cs_open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK)
+	if (!insn)
 		return (struct cp_arch_arguments){ .kept = start == pc ? UINT64_MAX : 0,
 						   .vectors_kept = start == pc ? UINT32_MAX : 0 };
-	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
-	insn = cs_malloc(handle);
-	while (insn && at < pc && cs_disasm_iter(handle, &code, &size, &at, insn))
+	while (at < pc && cs_disasm_iter(handle, &code, &size, &at, insn))
 		x86_follow(handle, insn, &a);
-	if (!insn || at != pc)
+	if (at != pc)
 		a = (struct cp_arch_arguments){ 0 };
-	if (insn)
-		cs_free(insn, 1);
-	cs_close(&handle);
 	return a;
 }

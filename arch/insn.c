@@ -47,38 +47,43 @@ bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uin
 	return cp_x86_decode(code, size, pc, ret);
 }
 
-static bool has_capstone(struct cp_decoder *decoder)
+struct cs_insn *cp_x86_capstone(struct cp_decoder *decoder, size_t *handle_ret)
 {
-	if (decoder->arch->e_machine != EM_X86_64)
-		return false;
+	if (!decoder || decoder->arch->e_machine != EM_X86_64)
+		return NULL;
 	if (!decoder->capstone) {
 		if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->capstone) != CS_ERR_OK) {
 			decoder->capstone = 0;
-			return false;
+			return NULL;
 		}
 		cs_option(decoder->capstone, CS_OPT_DETAIL, CS_OPT_ON);
 	}
-	return true;
+	if (!decoder->scratch)
+		decoder->scratch = cs_malloc(decoder->capstone);
+	*handle_ret = decoder->capstone;
+	return decoder->scratch;
 }
 
 bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t start,
 		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
 		   size_t *count_ret)
 {
-	return has_capstone(decoder) && cp_x86_jump_table(decoder->capstone, code, size, start, pc,
-							  memory, targets, max, count_ret);
+	csh handle;
+
+	return cp_x86_capstone(decoder, &handle) &&
+	       cp_x86_jump_table(handle, code, size, start, pc, memory, targets, max, count_ret);
 }
 
 void cp_decode_moves(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
 		     struct cp_moves *ret)
 {
+	cs_insn *scratch;
+	csh handle = 0;
+
 	*ret = (struct cp_moves){ .to = CP_MOVES_NONE, .from = CP_MOVES_NONE, .written = 0xffff };
-	if (!has_capstone(decoder))
-		return;
-	if (!decoder->scratch)
-		decoder->scratch = cs_malloc(decoder->capstone);
-	if (decoder->scratch)
-		cp_x86_moves(decoder->capstone, decoder->scratch, code, size, pc, ret);
+	scratch = cp_x86_capstone(decoder, &handle);
+	if (scratch)
+		cp_x86_moves(handle, scratch, code, size, pc, ret);
 }
 
 const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret)

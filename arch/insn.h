@@ -16,7 +16,7 @@
 #ifndef CP_ARCH_INSN_H
 #define CP_ARCH_INSN_H
 
-#include "arch/arch.h"
+#include "arch/decoder.h"
 #include "base/types.h"
 
 enum cp_flow {
@@ -41,10 +41,6 @@ struct cp_insn {
 	bool compares; /* and exchanges, atomically: takes a lock that is free */
 };
 
-/* Decodes many instructions with one handle; not for several threads at once. */
-struct cp_decoder;
-struct cp_decoder *cp_decoder_create(const struct cp_arch *arch); /* NULL: no memory, no support */
-void cp_decoder_destroy(struct cp_decoder *decoder);
 /* The instruction at the start of `code` (`size` bytes are there), which is
  * at `pc`. False: none, or one that is cut off. */
 bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,

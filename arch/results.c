@@ -14,6 +14,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "arch/x86_64/insn.h"
 #include "arch/x86_64/operands.h"
 
 enum { AX = 0, DX = 2 };
@@ -164,22 +165,16 @@ unsigned cp_arch_sets_results(const struct cp_arch *arch, const uint8_t *code, s
 			      uint64_t start)
 {
 	struct sweep s = { .code = code, .size = size, .start = start };
+	struct cp_decoder *decoder = size ? cp_decoder_create(arch) : NULL;
+	cs_insn *insn = cp_x86_capstone(decoder, &s.handle);
 	unsigned found = 0;
-	cs_insn *insn;
 
-	if (arch->e_machine != EM_X86_64 || !size ||
-	    cs_open(CS_ARCH_X86, CS_MODE_64, &s.handle) != CS_ERR_OK)
-		return 0;
-	cs_option(s.handle, CS_OPT_DETAIL, CS_OPT_ON);
-	s.targets = calloc(1, size);
-	insn = cs_malloc(s.handle);
-	if (s.targets && insn) {
+	s.targets = insn ? calloc(1, size) : NULL;
+	if (s.targets) {
 		sweep(&s, insn, true);
 		found = sweep(&s, insn, false);
 	}
-	if (insn)
-		cs_free(insn, 1);
 	free(s.targets);
-	cs_close(&s.handle);
+	cp_decoder_destroy(decoder);
 	return found;
 }

@@ -249,25 +249,21 @@ struct cp_spills *cp_arch_find_spills(const struct cp_arch *arch, const uint8_t 
 {
 	struct cp_spills *to = calloc(1, sizeof(*to));
 	struct state s = { .to = to };
-	cs_insn *insn;
-	csh handle;
+	struct cp_decoder *decoder = cp_decoder_create(arch);
+	csh handle = 0;
+	cs_insn *insn = cp_x86_capstone(decoder, &handle);
 
-	if (!to || arch->e_machine != EM_X86_64 ||
-	    cs_open(CS_ARCH_X86, CS_MODE_64, &handle) != CS_ERR_OK) {
+	if (!to || !insn) {
+		cp_decoder_destroy(decoder);
 		free(to);
 		return NULL;
 	}
-	cs_option(handle, CS_OPT_DETAIL, CS_OPT_ON);
 	begin(&s);
-	insn = cs_malloc(handle);
-	while (insn && cs_disasm_iter(handle, &code, &size, &start, insn) &&
-	       step(&s, handle, insn)) {
+	while (cs_disasm_iter(handle, &code, &size, &start, insn) && step(&s, handle, insn)) {
 		to->sp = s.sp < to->sp ? s.sp : to->sp;
 		to->fp = s.fp == AWAY ? to->fp : s.fp;
 	}
-	if (insn)
-		cs_free(insn, 1);
-	cs_close(&handle);
+	cp_decoder_destroy(decoder);
 	return to;
 }
 

@@ -6,6 +6,7 @@
  * interrupted while an unoptimised function sets up its frame: its arguments have
  * a place in memory by then, says debug information, and are still in registers.
  */
+#include "arch/decoder.h"
 #include "inspect/internal.h"
 
 #define PROLOGUE_MAX 4096 /* bytes */
@@ -116,7 +117,9 @@ static bool begin_prologue(const struct cp_signature *s, const struct cp_capture
 	ret->entry = *capture;
 	/* The stack pointer was below the return address. */
 	ret->entry.regs.r[s->arch->sp] += (uint64_t)(frame->cfa_offset - s->arch->ret_size);
-	ret->registers = cp_arch_follow_arguments(s->arch, code, size, entry.v, frame->pc.v);
+	if (!arena->decoder)
+		arena->decoder = cp_decoder_create(s->arch);
+	ret->registers = cp_arch_follow_arguments(arena->decoder, code, size, entry.v, frame->pc.v);
 	ret->parameters = in_scope(s, frame, arena, &ret->count);
 	return ret->parameters && ret->count == s->parameter_count;
 }

@@ -59,6 +59,7 @@ struct cp_signature *cp_signature_new(struct cp_image *image, const struct cp_va
 
 struct cp_value_arena {
 	struct cp_arena memory;
+	struct cp_decoder *decoder; /* owned; made when first needed */
 };
 
 /* ---- locate.c ---- */

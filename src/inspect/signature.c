@@ -19,6 +19,7 @@
  * Without debug information there are the registers that arguments are
  * passed in, and nobody knows how many of them mean something.
  */
+#include "arch/decoder.h"
 #include "inspect/internal.h"
 
 #include <elf.h>
@@ -794,5 +795,6 @@ void cp_value_arena_destroy(struct cp_value_arena *arena)
 	if (!arena)
 		return;
 	cp_arena_free(&arena->memory);
+	cp_decoder_destroy(arena->decoder);
 	free(arena);
 }

@@ -20,6 +20,8 @@
  */
 #include "unwind/walk.h"
 
+#include "arch/decoder.h"
+
 #define CALL_MAX 8 /* bytes of a call instruction, at most */
 #define NEAR (64u << 10) /* of a function without CFI: how far in we may be */
 #define CODE_SIZE 256 /* of a function that is looked into */
@@ -203,7 +205,9 @@ static uint64_t lowest_cfa(const struct cp_walk *walk, const struct cp_walk_at *
 	if (!step->function)
 		return sp;
 	got = cp_space_read_constant(walk->space, step->function, code, sizeof(code));
-	depth = cp_arch_frame_depth(arch, code, got, step->function, pc);
+	if (!walk->space->decoder)
+		walk->space->decoder = cp_decoder_create(arch);
+	depth = cp_arch_frame_depth(walk->space->decoder, code, got, step->function, pc);
 	return depth ? sp + depth + arch->ret_size : sp;
 }
 

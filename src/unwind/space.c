@@ -8,6 +8,8 @@
  * not the mappings: a program may have moved its text to anonymous huge pages.
  */
 #include "unwind/space.h"
+
+#include "arch/decoder.h"
 #include "base/map.h"
 
 #include <stdlib.h>
@@ -129,6 +131,7 @@ void cp_unwind_space_destroy(struct cp_unwind_space *space)
 	if (!space)
 		return;
 	cp_libunwind_destroy(space->libunwind);
+	cp_decoder_destroy(space->decoder);
 	cp_vec_for_each(&space->objects, object)
 		object_deinit(object);
 	cp_vec_free(&space->objects);

@@ -60,6 +60,7 @@ struct cp_unwind_space {
 		uint64_t addr; /* of the page; 1: none */
 		uint8_t *bytes;
 	} pages[CP_SPACE_PAGES];
+	struct cp_decoder *decoder; /* for guesses, made at the first one */
 	void *libunwind; /* of libunwind.c, made at its first walk */
 };
 
