@@ -153,6 +153,7 @@ typedef struct cprof_call {
 	uint64_t cfa;
 	uint32_t depth;
 	bool process_exit; /* unwound because the thread or process ended */
+	bool unsure; /* unwound, or at rest while a coroutine runs: the stack could not be walked */
 } cprof_call;
 CPROF_API bool cprof_current_call(cprof_call *ret);
 /* Was that call entered by another process, of which this one was forked (then its

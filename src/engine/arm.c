@@ -200,6 +200,8 @@ static bool add_function(struct batch *b, uint32_t number)
 		group.flags |= CP_GROUP_KEEPS;
 	if (engine_role_sampled(b->image->process->session, t, &group.heap))
 		group.flags |= CP_GROUP_SAMPLED;
+	else if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) && !engine_role_entry_alone(t))
+		group.flags |= CP_GROUP_OPENS;
 	set_ranges(b, t, &group);
 	if (!cp_vec_push(&b->groups, group))
 		return false;

@@ -7,7 +7,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -20,14 +19,13 @@
 #include "engine/locks.h"
 #include "engine/stubs.h"
 #include "engine/throws.h"
+#include "engine/stacks.h"
 
-#define CHAIN_MAX 4096
 /* Of a call: made by code that is not traced. */
 #define CALL_INVOKED 0x100u
 /* Of a library function, not by its stub: that may follow, as its address is the
  * function's in a program at a fixed place. */
 #define CALL_AT_ONCE 0x200u
-#define MAIN_STACK_MAX (UINT64_C(1) << 30)
 
 /* ---- the event's pieces ---- */
 
@@ -117,135 +115,6 @@ static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 	t->last_hit.lost_ns = e->lost_ns;
 	t->last_hit.run_ns = e->run_ns;
 	t->last_hit.doubt = e->doubt;
-}
-
-/* ---- stacks ---- */
-
-void engine_calls_set_stack(cprof_thread *t, uint64_t low, uint64_t end)
-{
-	struct cp_link_shared *shared = t->process->session->link.shared;
-
-	t->stack_low = low;
-	t->stack_end = end;
-	if (t->slot >= CP_LINK_SLOTS)
-		return;
-	atomic_store_explicit(&shared->stack_end[t->slot], end, memory_order_relaxed);
-	atomic_store_explicit(&shared->stack_low[t->slot], low, memory_order_relaxed);
-}
-
-static uint64_t main_stack_room(const cprof_process *p)
-{
-	struct rlimit limit;
-
-	if (prlimit(p->pid, RLIMIT_STACK, NULL, &limit) || limit.rlim_cur > MAIN_STACK_MAX)
-		return MAIN_STACK_MAX;
-	return limit.rlim_cur;
-}
-
-/* An address on the thread's own stack: where it was born, where it sleeps, or
- * where it was seen first. */
-static uint64_t on_stack(cprof_thread *t, uint64_t sp)
-{
-	const struct cp_link_shared *shared = t->process->session->link.shared;
-	uint64_t born = 0, slept;
-
-	if (t->slot < CP_LINK_SLOTS)
-		born = atomic_load_explicit(&shared->stack_end[t->slot], memory_order_relaxed);
-	if (born)
-		return t->born_sp = born - 64;
-	slept = engine_thread_sleeps_at(t);
-	return slept ? slept : sp;
-}
-
-/* Finds the thread's own stack: the kernel names that of the first thread; the
- * mapping of another one's is its room. */
-static void find_stack(cprof_thread *t, uint64_t sp)
-{
-	cprof_process *p = t->process;
-	/* Who was forked by a thread runs on with that one's stack. */
-	bool first = t->tid == p->pid && !(p->parent && sp);
-	uint64_t within = first ? 0 : on_stack(t, sp);
-	struct cp_mapping *maps;
-	struct cp_error *err;
-	size_t count, i;
-
-	if (!first && !within) /* it is gone, and its slot another one's */
-		return;
-	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
-	if (err) {
-		cp_error_free(err);
-		return;
-	}
-	for (i = 0; i < count && !t->stack_end; i++) {
-		const struct cp_mapping *m = &maps[i];
-
-		if (within ? within >= m->start && within < m->end : !strcmp(m->path, "[stack]"))
-			engine_calls_set_stack(t, within ? m->start : m->end - main_stack_room(p),
-					       m->end);
-	}
-	cp_mappings_free(maps, count);
-}
-
-void engine_calls_stack(cprof_thread *t)
-{
-	if (!t)
-		return;
-	t->stack_low = t->stack_end = 0;
-	find_stack(t, 0);
-}
-
-void engine_thread_stack(cprof_thread *t)
-{
-	uint64_t born = on_stack(t, 0);
-
-	if (t->stack_end)
-		return;
-	engine_calls_look(t->process);
-	find_stack(t, t->process->parent ? born : 0);
-}
-
-static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
-{
-	t->slot = e->slot;
-	if (!t->stack_end)
-		find_stack(t, e->sp);
-	if (!t->stack_end) { /* a new thread's is new, too */
-		engine_calls_look(t->process);
-		find_stack(t, e->sp);
-	}
-	if (!t->stack_end) /* not to be asked again */
-		engine_calls_set_stack(t, 1, UINT64_MAX);
-	return e->sp >= t->stack_low && e->sp < t->stack_end;
-}
-
-/* Where the callers' return addresses are, from the copy of the stack. */
-static void find_chain(cprof_session *s, const struct cp_event_hit *e, struct cp_shadow_at *at)
-{
-	struct engine_calls *c = s->calls;
-	enum cp_unwind_end end;
-	size_t count = 0, i;
-
-	c->chain.count = 0;
-	if (!cp_vec_reserve(&c->chain, CHAIN_MAX))
-		return;
-	at->chain = c->chain.items;
-	if (!s->current.walkable || !engine_walk(s, NULL, false, &count, &end))
-		return;
-	for (i = e->e.flags & CP_HIT_CALLS ? 0 : 1; i < count && c->chain.count < CHAIN_MAX; i++) {
-		if (s->frames[i].flags & CP_FRAME_GUESSED || !s->frames[i].cfa.v)
-			break;
-		c->chain.items[c->chain.count++] = s->frames[i].cfa.v - cp_arch_host()->ret_size;
-	}
-	at->chain_count = c->chain.count;
-}
-
-static struct cp_shadow_at where(cprof_session *s, const struct cp_event_hit *e)
-{
-	struct cp_shadow_at at = { .tid = e->e.tid, .sp = e->sp };
-
-	if (!on_own_stack(s->current.thread, e))
-		find_chain(s, e, &at);
-	return at;
 }
 
 /* ---- raising ---- */
@@ -366,6 +235,23 @@ static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
 	return t->last_hit.run_ns - call->run_ns;
 }
 
+static void raise_unwound(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	struct engine_calls *c = s->calls;
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE))
+		return;
+	c->events++;
+	if (c->current.unsure && !c->unsure_warned)
+		engine_warn(s,
+			    "process %d: where calls seemed to have been left, the stack could "
+			    "not be walked: they may have been at rest while a coroutine ran",
+			    s->current.process->pid);
+	c->unsure_warned |= c->current.unsure;
+	engine_raise(s, method_exception_leave, call->subject,
+		     c->exiting ? NULL : engine_throws_unwinds(s, call));
+}
+
 /* A call ended (cp_call_end_fn). */
 static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 {
@@ -377,6 +263,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	if (c->exiting) /* of all of them: no thread's own event */
 		s->current.thread = cprof_thread_from_tid(call->tid);
 	engine_calls_set_current(s->calls, call);
+	s->calls->current.unsure = how == CP_CALL_UNSURE;
 	set_overhead(s, call, &s->calls->current);
 	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (c->traced.items[call->function]->role && !c->exiting)
@@ -394,11 +281,8 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 		raise_tail_call(s, call, flags);
 		break;
 	case CP_CALL_UNWOUND:
-		if (!(flags & CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE))
-			break;
-		s->calls->events++;
-		engine_raise(s, method_exception_leave, call->subject,
-			     c->exiting ? NULL : engine_throws_unwinds(s, call));
+	case CP_CALL_UNSURE:
+		raise_unwound(s, call, flags);
 		break;
 	case CP_CALL_ENDED:
 		break;
@@ -578,8 +462,8 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
 	struct cp_shadow *shadow = s->current.process->shadow;
-	struct cp_shadow_at at = where(s, hit->event);
-	const struct engine_site *site = &c->sites.items[hit->site]; /* where() may plan */
+	struct cp_shadow_at at = engine_calls_where(s, hit->event);
+	const struct engine_site *site = &c->sites.items[hit->site]; /* that may plan */
 
 	if (c->by_return) {
 		end_by_return(s, &at, hit->event, 0);
@@ -625,7 +509,7 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t sp)
 {
 	struct cp_shadow *shadow = s->current.process->shadow;
-	struct cp_shadow_at at = where(s, e);
+	struct cp_shadow_at at = engine_calls_where(s, e);
 	const struct cp_call *top;
 
 	at.sp = sp;

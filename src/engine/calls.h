@@ -171,6 +171,7 @@ struct engine_calls {
 	struct engine_callers *callers; /* known ones (invoke.c); owned; NULL: none */
 	const struct cp_call *entering; /* of which an enter is delivered; else NULL */
 	bool exiting; /* open calls end because their thread or process does */
+	bool unsure_warned; /* of calls that may not be over */
 	uint64_t now_ns; /* when what is being delivered happened */
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;
@@ -274,10 +275,6 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e);
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
 /* The session is over: nothing is said of the calls that are still open. */
 void engine_calls_end(cprof_session *s);
-/* Finds the thread's own stack (NULL: none); of one that has just begun, with what is
- * mapped now. */
-void engine_calls_stack(cprof_thread *t);
-void engine_thread_stack(cprof_thread *t);
 /* Reads what is mapped now, and arms what is new. */
 void engine_calls_look(cprof_process *p);
 

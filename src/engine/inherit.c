@@ -98,8 +98,11 @@ void engine_calls_inherit(cprof_session *s, cprof_thread *t, const cprof_process
 
 	if (!c || !sp || !parent->shadow || !engine_calls_shadow(t->process))
 		return;
+	t->process->stacks_within = parent->stacks_within;
 	if (by)
 		engine_calls_set_stack(t, by->stack_low, by->stack_end);
+	if (by)
+		t->root_sp = by->root_sp;
 	c->now_ns = t->start_ns;
 	s->current.thread = t;
 	cp_shadow_inherit(t->process->shadow, t->tid, parent->shadow, by ? by->tid : 0, sp,

@@ -89,7 +89,8 @@ struct cprof_thread {
 	uint32_t slot;
 	bool told, ask_again; /* of a snapshot: it was captured; but not all of it */
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
-	uint64_t born_sp; /* where on it the thread began; 0 unknown */
+	uint64_t born_sp, root_sp; /* where on it the thread began, and callers do; 0 unknown */
+	bool root_asked;
 	struct { /* its last stop at a breakpoint */
 		uint64_t lost_ns, run_ns;
 		double doubt;
@@ -115,7 +116,7 @@ struct cprof_process {
 	struct cp_unwind_space *space;
 	struct cp_buf maps; /* the text of the maps file when last read */
 	uint64_t maps_ns;
-	bool maps_read, loaded;
+	bool maps_read, loaded, stacks_within; /* the last: there are some in frames of others */
 	unsigned maps_forced; /* how often they were read before their time */
 	CP_VEC(struct engine_text) texts; /* sorted */
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */

@@ -24,6 +24,7 @@
 #include "engine/jit.h"
 #include "engine/leaks.h"
 #include "engine/roots.h"
+#include "engine/stacks.h"
 
 /* ---- what is wanted ---- */
 
@@ -249,6 +250,7 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 	engine_annotations_gone(p, ENGINE_END_EXEC);
 	engine_calls_exit(p, 0, ts_ns);
 	p->exec_ns = ts_ns;
+	p->stacks_within = false;
 	domain_gone(s, p);
 	engine_process_exec(p);
 	p->life.leaks_off = engine_leaks_off(p);

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/calls.h"
+#include "engine/stacks.h"
 #include "image/jit.h"
 
 #define PAGE 4096

@@ -141,6 +141,7 @@ const uint8_t *cp_event_below(const struct cp_event_sample *s);
 /* Of a block whose site is ONCE: it was also left at its end. */
 #define CP_COUNT_WHOLE (UINT64_C(1) << 62)
 #define CP_STACK_MAX (1u << 20) /* most that is copied of a stack */
+#define CP_LINK_PLACES 16384 /* a power of two */
 
 struct cp_link_shared {
 	_Alignas(64) _Atomic uint64_t head; /* bytes written, by the tracer */
@@ -157,6 +158,12 @@ struct cp_link_shared {
 	 * that it interrupted, as a walk found it there; 0 unknown. The kernel
 	 * puts it in the same place each time. */
 	_Atomic uint64_t stack_link[CP_LINK_SLOTS];
+	/* Hits that a walk found to be on the thread's own stack (cp_hit_place()), each
+	 * where its number says. Written by the controller. */
+	_Atomic uint64_t places[CP_LINK_PLACES];
+	/* By slot: the time of the last hit of which it has said on which stack it is.
+	 * Written by the controller. */
+	_Atomic uint64_t placed_ns[CP_LINK_SLOTS];
 };
 
 struct cp_link {

@@ -90,6 +90,8 @@ struct cp_site {
 #define CP_GROUP_LIBRARY 2u
 #define CP_GROUP_KEEPS 4u
 #define CP_GROUP_SAMPLED 8u
+/*   OPENS   an ENTRY's call is open until an EXIT, TAIL or RETURN of it is hit */
+#define CP_GROUP_OPENS 16u
 #define CP_PAUSE_BURST_S 4
 #define CP_GROUP_RANGES 4
 #define CP_NO_REG 0xffu
@@ -169,7 +171,9 @@ struct cp_batch {
 /* ---- the event ---- */
 
 /* FOREIGN_STACK: sp is not on the thread's own stack (coroutines, signal
- * stacks), or that is not known yet; registers and stack come along. TAKEN: a TAIL site that leaves its function; `target` is where to.
+ * stacks), or that is not known: as long as stack_low and stack_end are not, and
+ * where the hit does not follow from the open calls (opens.c), up to its
+ * cp_hit_place() being in `places`. Registers and stack come along. TAKEN: a TAIL site that leaves its function; `target` is where to.
  * WANTS_RETURN: an ENTRY with WATCH_RETURN, and there is no site at `caller`
  * yet: the thread is held until the event is released. */
 #define CP_HIT_FOREIGN_STACK 1u
@@ -199,6 +203,17 @@ struct cp_event_hit {
 	uint32_t stack_size;
 	uint64_t stack_base;
 };
+
+/* What makes two hits the same: then they are on the same stack. */
+static inline uint64_t cp_hit_place(const struct cp_event_hit *e)
+{
+	uint64_t h = (uint64_t)(uint32_t)e->e.tid * UINT64_C(0x9e3779b97f4a7c15);
+
+	h = (h ^ e->pc ^ h >> 29) * UINT64_C(0xbf58476d1ce4e5b9);
+	h = (h ^ e->sp ^ h >> 32) * UINT64_C(0x94d049bb133111eb);
+	h = (h ^ e->caller ^ h >> 29) * UINT64_C(0x9e3779b97f4a7c15);
+	return (h ^ h >> 32) | 1; /* 0: an empty place */
+}
 
 struct cp_fetched {
 	uint32_t index; /* of the fetch in its site */

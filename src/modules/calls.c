@@ -378,7 +378,9 @@ static void end_call(cprof_profiler *c, const cprof_function *f, const char *how
 		return;
 	line = line_at(c, number);
 	if (how)
-		cp_buf_str(&line->text, call.process_exit ? " ✗ its thread ended" : how);
+		cp_buf_str(&line->text, call.process_exit ? " ✗ its thread ended"
+					: call.unsure	  ? " ✗ unwound, or at rest"
+							  : how);
 	if (result) {
 		cp_buf_str(&line->text, " = ");
 		add_value(&line->text, result);

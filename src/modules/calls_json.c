@@ -121,6 +121,8 @@ void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
 	}
 	if (call->process_exit)
 		cp_json_bool(&j, "ended", true);
+	if (call->unsure)
+		cp_json_bool(&j, "unsure", true);
 	if (result)
 		add_value(&j, "result", result);
 	if (!strcmp(event, "leave") || !strcmp(event, "unwind"))

@@ -55,7 +55,8 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 	*ret = (struct cp_record_call){
 		.ts_ns = call.timestamp_ns,
 		.kind = (uint8_t)kind,
-		.flags = call.process_exit ? CP_RECORD_CALL_ENDED : 0,
+		.flags = (uint8_t)((call.process_exit ? CP_RECORD_CALL_ENDED : 0) |
+				   (call.unsure ? CP_RECORD_CALL_UNSURE : 0)),
 		.thread = (uint32_t)*thread,
 		.function = log_function(log, f),
 		.depth = call.depth,

@@ -13,6 +13,10 @@
  * when neither is known, a new stack begins, which goes with its last call.
  * Where memory was given to another stack, the first call at an address that
  * an open one of the old stack has proves that the old stack is no more.
+ *
+ * A stack that lies within a frame of a thread's own one is known as such by the
+ * first event that says so. What was taken for calls of the thread's own stack
+ * until then, and is in that event's chain, goes there.
  */
 #include "probe/shadow.h"
 
@@ -30,10 +34,12 @@ struct stack {
 	size_t index;
 	uint64_t used; /* number of the last event on it */
 	int32_t tid; /* whose event that was */
+	int32_t host; /* within a frame of that thread's own stack; 0: of none */
 };
 
 struct thread {
 	struct stack own;
+	size_t within; /* stacks that are, in frames of it */
 	struct stack *last; /* where its last event was, unless it was given up; or NULL */
 	bool tail; /* a call jumped away: the enter that follows at tail_sp is its target */
 	uint64_t tail_sp;
@@ -172,11 +178,24 @@ static void end_all(struct cp_shadow *s, struct stack *stack, enum cp_call_end h
 
 /* ---- foreign stacks ---- */
 
+static void set_host(const struct cp_shadow *s, struct stack *stack, int32_t tid)
+{
+	struct thread *was = stack->host ? thread_find(s, stack->host) : NULL;
+	struct thread *host = tid ? thread_find(s, tid) : NULL;
+
+	if (was && was->within)
+		was->within--;
+	if (host)
+		host->within++;
+	stack->host = host ? tid : 0;
+}
+
 static void stack_drop(struct cp_shadow *s, struct stack *stack)
 {
 	s->foreign.items[stack->index] = s->foreign.items[--s->foreign.count];
 	s->foreign.items[stack->index]->index = stack->index;
 	stack->tid = 0;
+	set_host(s, stack, 0);
 	/* Room was made when it was new. */
 	s->spare.items[s->spare.count++] = stack;
 }
@@ -298,6 +317,90 @@ static struct stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_a
 	return NULL;
 }
 
+bool cp_shadow_is_called_by_own(const struct cp_shadow *s, const struct cp_shadow_at *at)
+{
+	const struct thread *t = thread_find(s, at->tid);
+	const struct cp_call *call = NULL;
+	struct stack *stack = NULL;
+	bool found = false;
+	size_t i;
+
+	for (i = 0; t && i < at->chain_count && !found; i++) {
+		call = call_around(s, at->chain[i], &stack);
+		found = call && stack == &t->own && !call->unsure;
+	}
+	return found;
+}
+
+/* ---- stacks within the thread's own ---- */
+
+/* How much of the chain is on the stack of the event: there it rises. */
+static size_t on_stack(const struct cp_shadow_at *at)
+{
+	uint64_t last = at->sp;
+	size_t i = 0;
+
+	while (i < at->chain_count && at->chain[i] > last)
+		last = at->chain[i++];
+	return i;
+}
+
+static bool has_call_of(const struct cp_shadow *s, const struct cp_shadow_at *at,
+			const struct stack *stack)
+{
+	size_t i;
+
+	if (stack_at(s, at->sp) == stack || stack_of_stub(s, at->sp) == stack)
+		return true;
+	for (i = 0; i < at->chain_count; i++)
+		if (stack_at(s, at->chain[i]) == stack || stack_of_stub(s, at->chain[i]) == stack)
+			return true;
+	return false;
+}
+
+/* Calls that were taken for those of the thread's own stack, and are on that of the
+ * event, get it for their own. */
+static void take_from_own(struct cp_shadow *s, struct thread *t, struct cp_shadow_at at)
+{
+	struct stack *stack;
+	size_t i, kept = 0, count = t->own.calls.count;
+
+	at.chain_count = on_stack(&at);
+	if (at.unsure || !has_call_of(s, &at, &t->own))
+		return;
+	stack = stack_new(s);
+	if (!stack)
+		return;
+	stack->tid = at.tid;
+	for (i = 0; i < count; i++) {
+		struct cp_call call = t->own.calls.items[i];
+
+		if (in_chain(&at, call.sp) && cp_vec_push(&stack->calls, call))
+			cp_map_put(&s->by_sp, call.sp, (uintptr_t)stack);
+		else
+			t->own.calls.items[kept++] = call;
+	}
+	t->own.calls.count = kept;
+	drop_if_empty(s, stack);
+}
+
+/* The thread is further up its own stack than all that was called on another one: the
+ * frame which that one is in has been left. */
+static void end_within(struct cp_shadow *s, const struct thread *t, uint64_t sp,
+		       enum cp_call_end how)
+{
+	size_t i;
+
+	for (i = s->foreign.count; t->within && i--;) {
+		struct stack *stack = s->foreign.items[i];
+
+		if (stack->host != t->own.tid || stack->calls.items[0].sp >= sp)
+			continue;
+		end_all(s, stack, how);
+		stack_drop(s, stack);
+	}
+}
+
 /* ---- events ---- */
 
 static void use(struct cp_shadow *s, struct thread *t, struct stack *stack, int32_t tid)
@@ -309,29 +412,44 @@ static void use(struct cp_shadow *s, struct thread *t, struct stack *stack, int3
 	stack->tid = tid;
 }
 
-/* Ends what an event shows to be gone and finds its stack (NULL: none yet). */
-static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct cp_shadow_at *at)
+/* Ends what an event on the thread's own stack shows to be gone. `leaves`: a call. */
+static struct stack *arrive_at_own(struct cp_shadow *s, struct thread *t,
+				   const struct cp_shadow_at *at, bool leaves)
 {
-	struct stack *stack, *other;
+	struct stack *stack = &t->own, *other;
+
+	while (stack->calls.count && top_of(stack)->sp < at->sp)
+		end_top(s, stack, at->unsure ? CP_CALL_UNSURE : CP_CALL_UNWOUND);
+	end_within(s, t, at->sp, CP_CALL_UNWOUND);
+	other = stack_at(s, at->sp);
+	if (!other)
+		other = stack_of_stub(s, at->sp);
+	if (!other || other == stack)
+		return stack;
+	if (leaves && other->host == at->tid) /* as its entry could not be walked */
+		return other;
+	end_all(s, other, CP_CALL_UNWOUND); /* its memory is ours now */
+	drop_if_empty(s, other);
+	return stack;
+}
+
+/* Ends what an event shows to be gone and finds its stack (NULL: none yet). */
+static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct cp_shadow_at *at,
+			    bool leaves)
+{
+	struct stack *stack;
 
 	s->events++;
 	if (t->tail && !at->chain && without_stub(at->sp) > t->tail_sp)
 		t->tail = false;
 	if (at->chain) {
+		if (at->within)
+			take_from_own(s, t, *at);
 		stack = foreign_stack(s, at);
 		if (stack)
 			judge(s, stack, at);
 	} else {
-		stack = &t->own;
-		while (stack->calls.count && top_of(stack)->sp < at->sp)
-			end_top(s, stack, CP_CALL_UNWOUND);
-		other = stack_at(s, at->sp);
-		if (!other)
-			other = stack_of_stub(s, at->sp);
-		if (other && other != stack) { /* its memory is ours now */
-			end_all(s, other, CP_CALL_UNWOUND);
-			drop_if_empty(s, other);
-		}
+		stack = arrive_at_own(s, t, at, leaves);
 	}
 	use(s, t, stack, at->tid);
 	return stack;
@@ -341,11 +459,21 @@ static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct 
 static const struct cp_call *around(const struct cp_shadow *s, const struct stack *stack,
 				    const struct cp_shadow_at *at)
 {
+	const struct thread *t = thread_find(s, at->tid);
+	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
+	const struct cp_call *call = NULL;
 	struct stack *of_caller;
+	size_t i;
 
-	if (at->chain && at->chain_count)
-		return caller_of(s, at, &of_caller);
-	return stack ? top_of(stack) : NULL;
+	if (!at->chain || (!at->chain_count && stack))
+		return stack ? top_of(stack) : NULL;
+	if (at->chain_count)
+		call = caller_of(s, at, &of_caller);
+	/* Where callers may be missing, that of the thread's own stack is the likely one. */
+	for (i = at->within && at->unsure && t ? t->own.calls.count : 0; i-- && !call;)
+		if (t->own.calls.items[i].sp > last)
+			call = &t->own.calls.items[i];
+	return call;
 }
 
 /* Is what is entered jumped to by `open`, whose frame it takes? What the same
@@ -371,7 +499,7 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 				const struct cp_call *call)
 {
 	struct thread *t = thread_of(s, at->tid);
-	struct stack *stack = t ? arrive(s, t, at) : NULL;
+	struct stack *stack = t ? arrive(s, t, at, false) : NULL;
 	const struct cp_call *outer;
 	struct cp_call fresh = *call, *same;
 
@@ -391,6 +519,7 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 	outer = around(s, stack, at);
 	if (outer && outer->flags & (CP_CALL_MARKS | CP_CALL_MARKED))
 		fresh.flags |= CP_CALL_MARKED;
+	fresh.unsure = at->unsure || (!at->chain && outer && outer->unsure);
 	fresh.depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
 	if (!stack)
 		stack = stack_new(s);
@@ -402,6 +531,8 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 		t->last = NULL;
 		return NULL;
 	}
+	if (at->within && !stack->own && !stack->host)
+		set_host(s, stack, at->tid);
 	s->open++;
 	use(s, t, stack, at->tid);
 	return top_of(stack);
@@ -411,7 +542,7 @@ bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_
 		     enum cp_call_end how)
 {
 	struct thread *t = thread_of(s, at->tid);
-	struct stack *stack = t ? arrive(s, t, at) : NULL;
+	struct stack *stack = t ? arrive(s, t, at, true) : NULL;
 	struct cp_call *call = stack ? call_at(stack, at->sp) : NULL;
 	bool known = call && (function == CP_SHADOW_ANY || call->function == function);
 
@@ -459,6 +590,7 @@ void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end ho
 	t = thread_find(s, tid);
 	if (!t)
 		return;
+	end_within(s, t, UINT64_MAX, how);
 	end_all(s, &t->own, how);
 	cp_map_remove(&s->threads, (uint64_t)(uint32_t)tid);
 	cp_vec_free(&t->own.calls);
@@ -569,6 +701,8 @@ static bool copy_foreign(struct cp_shadow *s, struct thread *t, const struct cp_
 		return false;
 	copy->used = stack->used;
 	copy->tid = t->own.tid;
+	if (stack->host && stack->host == by)
+		set_host(s, copy, t->own.tid);
 	if (was && was->last == stack && copy->calls.count)
 		t->last = copy;
 	drop_if_empty(s, copy);

@@ -10,7 +10,8 @@
  * left: frames there that did not return were unwound. Other stacks
  * (coroutines, signal stacks) come and go, and move between threads; an event
  * there brings the chain of its callers' sp, as the unwinder found it, and
- * only a frame of the same stack that is missing in it was unwound.
+ * only a frame of the same stack that is missing in it was unwound. They may
+ * lie within a frame of a thread's own stack, and are gone with that.
  */
 #ifndef CP_PROBE_SHADOW_H
 #define CP_PROBE_SHADOW_H
@@ -45,11 +46,18 @@ struct cp_call {
 	int32_t entered_tid; /* INHERITED: in the parent */
 	uint64_t entered_ns; /* INHERITED: when; enter_ns is the fork's */
 	bool tail; /* entered by a tail call of the frame that it replaced */
+	bool unsure; /* it may be on another stack, as it is or as its caller is */
 	uint64_t words[3]; /* the caller's */
 	void *data; /* the caller's; given back by every event that ends the call */
 };
 
-enum cp_call_end { CP_CALL_RETURNED, CP_CALL_TAIL_CALLED, CP_CALL_UNWOUND, CP_CALL_ENDED };
+enum cp_call_end {
+	CP_CALL_RETURNED,
+	CP_CALL_TAIL_CALLED,
+	CP_CALL_UNWOUND,
+	CP_CALL_UNSURE, /* unwound, or at rest: the thread may be on another stack */
+	CP_CALL_ENDED,
+};
 
 struct cp_shadow; /* of one process */
 
@@ -68,6 +76,9 @@ struct cp_shadow_at {
 	const uint64_t *chain; /* on a foreign stack: sp of the callers' return addresses,
 				  innermost first; NULL: on the thread's own stack */
 	size_t chain_count; /* 0 with a chain: the callers could not be found */
+	bool within; /* with a chain: that stack lies within a frame of the thread's own */
+	bool unsure; /* it may be the thread's own stack, or within a frame of that; callers
+			may be missing in the chain */
 };
 
 /* A function was entered. Ends what that shows to be gone, then pushes *call
@@ -82,6 +93,8 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow
  * tail call. */
 bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
 		     enum cp_call_end how);
+/* Does the chain lead to an open call that is surely on the thread's own stack? */
+bool cp_shadow_is_called_by_own(const struct cp_shadow *shadow, const struct cp_shadow_at *at);
 /* The innermost open call of the thread, as far as known; or NULL. */
 struct cp_call *cp_shadow_top(struct cp_shadow *shadow, int32_t tid);
 /* The open call at `sp`, whatever has happened since; or NULL. */

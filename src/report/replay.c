@@ -517,7 +517,8 @@ static void put_end(struct printer *w, struct cp_replay_line *line, const struct
 		put_values(w, line, call, time);
 		break;
 	case CP_SPAN_UNWOUND:
-		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ unwound", time, 6);
+		cp_line_fit(&w->l, line, CP_PAINT_WARNING,
+			    span->unsure ? " ✗ unwound, or at rest" : " ✗ unwound", time, 6);
 		break;
 	case CP_SPAN_ENDED:
 		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ its thread ended", time, 6);

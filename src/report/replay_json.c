@@ -282,6 +282,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 				    : w->p->functions.items[span->target].name);
 	if (span->end == CP_SPAN_ENDED)
 		cp_json_bool(&w->j, "ended", true);
+	if (span->unsure)
+		cp_json_bool(&w->j, "unsure", true);
 	if (span->inherited)
 		cp_json_bool(&w->j, "inherited", true);
 	r = cp_call_returned(call);

@@ -75,15 +75,22 @@ static bool shown(const struct walk *w, const struct cp_span *span)
 	       cp_profile_accepts_call(w->p, span->thread, span->function);
 }
 
-/* The call around one that is `depth` deep. */
+/* The call around one that is `depth` deep: the last one that is one less. Where its
+ * enter was lost, the one before; but coroutines rest that are less deep. */
 static struct cp_span *outer(const struct thread *t, uint32_t depth)
 {
-	size_t i;
+	size_t i, least = t->open.count > SEARCH_MAX ? t->open.count - SEARCH_MAX : 0;
+	struct cp_span *around = NULL;
 
-	for (i = t->open.count; i--;)
-		if (t->open.items[i]->depth < depth)
-			return t->open.items[i];
-	return NULL;
+	for (i = t->open.count; i-- > least;) {
+		struct cp_span *span = t->open.items[i];
+
+		if (span->depth < depth && (!around || span->depth > around->depth))
+			around = span;
+		if (around && around->depth + 1 == depth)
+			break;
+	}
+	return around;
 }
 
 /* ---- begin and end ---- */
@@ -211,6 +218,7 @@ static struct cp_error *leave(struct walk *w, const struct cp_record_call *call)
 							 : CP_SPAN_UNWOUND;
 	if (call->target != CP_RECORD_NONE)
 		span->target = cp_profile_outermost(w->p, call->target);
+	span->unsure = span->end == CP_SPAN_UNWOUND && call->flags & CP_RECORD_CALL_UNSURE;
 	span->end_ns = offset(w, call->ts_ns);
 	span->duration_ns = call->duration_ns;
 	span->overhead_ns = call->overhead_ns;

@@ -37,6 +37,7 @@ struct cp_span {
 	uint64_t start_ns; /* from the start of the recording */
 	/* when it ends: */
 	enum cp_span_end end;
+	bool unsure; /* UNWOUND: or it is at rest while a coroutine runs */
 	uint32_t target; /* function that was tail called; CP_RECORD_NONE: not known */
 	uint64_t end_ns, duration_ns, overhead_ns, cpu_ns;
 	uint64_t net_ns; /* the duration less what tracing added */

@@ -227,8 +227,9 @@ static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to,
 /* ---- the event ---- */
 
 /* As long as the controller has not said where the thread's own stack is, any
- * may be another one. */
-static bool foreign_stack(const struct tracer *tr, const struct at *at)
+ * may be another one; where there are others on it, it says so of none. */
+static bool needs_walk(const struct tracer *tr, const struct at *at, const struct site *site,
+		       const struct cp_event_hit *e)
 {
 	const struct cp_link_shared *shared = tr->link->shared;
 	uint64_t low, end;
@@ -237,7 +238,9 @@ static bool foreign_stack(const struct tracer *tr, const struct at *at)
 		return false;
 	low = atomic_load_explicit(&shared->stack_low[at->t->slot], memory_order_relaxed);
 	end = atomic_load_explicit(&shared->stack_end[at->t->slot], memory_order_relaxed);
-	return !low || !end || at->sp < low || at->sp >= end;
+	if (low && end && (at->sp < low || at->sp >= end))
+		return true;
+	return opens_see(tr, at->space, at->t, site, e) || !low || !end;
 }
 
 static uint32_t read_vector(const struct at *at, struct cp_hit_vector *to)
@@ -284,6 +287,20 @@ static bool calls(const struct at *at, const struct site *site, struct at *ret)
 	return true;
 }
 
+/* In front of what is behind the fixed part already. */
+static uint8_t *insert_regs(const struct at *at, struct cp_event_hit *e, uint8_t *end)
+{
+	uint8_t *to = (uint8_t *)(e + 1);
+	uint32_t size = cp_arch_host()->nregs * 8u;
+
+	if (e->regs_size)
+		return end;
+	memmove(to + size, to, (size_t)(end - to));
+	memcpy(to, at->regs.r, size);
+	e->regs_size = size;
+	return end + size;
+}
+
 /* Behind the fixed part. */
 static void fill(struct tracer *tr, const struct at *at, const struct site *site,
 		 struct cp_event_hit *e)
@@ -295,11 +312,8 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 				    in_memory ? &e->caller : NULL };
 	uint8_t *to = (uint8_t *)(e + 1);
 
-	if (site->flags & CP_SITE_REGS || e->e.flags & CP_HIT_FOREIGN_STACK) {
-		e->regs_size = arch->nregs * 8u;
-		memcpy(to, at->regs.r, e->regs_size);
-		to += e->regs_size;
-	}
+	if (site->flags & CP_SITE_REGS)
+		to = insert_regs(at, e, to);
 	if (site->flags & CP_SITE_VECTOR) {
 		e->vector_size = read_vector(at, (struct cp_hit_vector *)to);
 		to += e->vector_size;
@@ -319,6 +333,10 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	}
 	if (entry && wants_return(at, site, e->caller))
 		e->e.flags |= CP_HIT_WANTS_RETURN;
+	if (needs_walk(tr, at, site, e)) {
+		e->e.flags |= CP_HIT_FOREIGN_STACK;
+		to = insert_regs(at, e, to);
+	}
 	if (e->e.flags & CP_HIT_FOREIGN_STACK || site->flags & CP_SITE_STACK)
 		e->stack_size = capture_stack(tr, at->t, at->sp, to, &e->stack_base);
 	e->e.size = (uint32_t)(to - (uint8_t *)e + cp_align8(e->stack_size));
@@ -356,8 +374,6 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		.doubt = t->own.doubt,
 		.run_ns = tr->trace_flags & CP_TRACE_CPU ? t->own.use.run_ns : 0,
 	};
-	if (foreign_stack(tr, at))
-		e->e.flags |= CP_HIT_FOREIGN_STACK;
 	if (site->flags & CP_SITE_TAIL)
 		e->e.flags |= CP_HIT_TAKEN;
 	if (call)

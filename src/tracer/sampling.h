@@ -8,6 +8,9 @@
 
 #include "tracer/state.h"
 
+struct cp_event_hit;
+struct site;
+
 /* capture.c */
 /* Of a stopped thread; capture_finish() publishes it, after it was let go. */
 struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
@@ -30,6 +33,12 @@ bool capture_has_link(const struct tracer *tr, const struct thread *t);
  * tr->stack_max bytes; returns how many, *base_ret where they begin. */
 uint32_t capture_stack(struct tracer *tr, struct thread *t, uint64_t sp, void *to,
 		       uint64_t *base_ret);
+
+/* opens.c */
+/* Keeps account of the calls that are open on the thread's own stack. True: it takes a
+ * walk to tell on which stack the hit is. */
+bool opens_see(const struct tracer *tr, struct space *space, struct thread *t,
+	       const struct site *site, const struct cp_event_hit *e);
 
 /* sample.c */
 void sample_start(struct tracer *tr, const struct cp_request *rq);

@@ -58,6 +58,7 @@ struct space {
 	bool stale; /* the kernel has another action than the one for `own` */
 	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
+	uint32_t looks; /* at stacks that hits may still have, in parts (opens.c) */
 	struct pause pause;
 	struct heap_sample heap;
 	bool occupied; /* at the end, somebody may be in a slot */

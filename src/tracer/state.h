@@ -32,6 +32,7 @@ enum thread_state {
 #define WANT_SNAPSHOT 2u /* capture at the next stop: a snapshot was asked for */
 #define WANT_PASS 4u /* just to know that it is not on its way to a stop */
 
+#define THREAD_OPENS 64 /* open calls of a thread that are kept */
 #define THREAD_FIRSTS 32 /* open calls of a thread of which the first argument is kept */
 
 /* A system call that was made to start again (restart.c). */
@@ -87,6 +88,13 @@ struct thread {
 		uint64_t sp, value;
 	} firsts[THREAD_FIRSTS];
 	uint32_t first_count;
+	/* Open calls (CP_GROUP_OPENS) on its own stack, the last ones (opens.c). */
+	struct {
+		uint64_t sp;
+		uint32_t group; /* in the space */
+	} opens[THREAD_OPENS];
+	uint32_t open_count, looked;
+	uint64_t asked_ns; /* time of the last hit that the controller has to place */
 	struct heap_call heap;
 	bool given_back; /* at the end: blocks SIGTRAP itself again (sigmask.c) */
 	uint64_t sigmask; /* at its last hit */

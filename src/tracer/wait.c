@@ -185,7 +185,7 @@ static bool on_exec(struct tracer *tr, struct thread *t)
 		leader->run_base = leader->run_given = leader->seen.run_ns;
 	}
 	leader->restart.pending = false;
-	leader->entered = 0;
+	leader->entered = leader->open_count = 0;
 	starve_forget(leader);
 	memset(leader->again, 0, sizeof(leader->again));
 	if (p->space->handler)

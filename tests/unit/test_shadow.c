@@ -10,9 +10,10 @@
 #define STACK_TOP UINT64_C(0x7ffff0000000)
 #define CORO_TOP UINT64_C(0x555500000000)
 
-/* What ended, as text: function, then r(eturned) t(ailed) u(nwound) e(nded). */
+/* What ended, as text: function, then r(eturned) t(ailed) u(nwound) e(nded), ? (not
+ * known). */
 static char ends[4096];
-static size_t end_count[4];
+static size_t end_count[CP_CALL_ENDED + 1];
 
 static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 {
@@ -21,7 +22,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	(void)ctx;
 	end_count[how]++;
 	if (n + 16 < sizeof(ends))
-		snprintf(ends + n, sizeof(ends) - n, "%u%c ", call->function, "rtue"[how]);
+		snprintf(ends + n, sizeof(ends) - n, "%u%c ", call->function, "rtu?e"[how]);
 }
 
 static struct cp_shadow *fresh(void)
@@ -406,6 +407,52 @@ static void test_forget(void)
 	cp_shadow_destroy(s);
 }
 
+static struct cp_shadow_at at_within(uint64_t sp, const uint64_t *chain, size_t count)
+{
+	return (struct cp_shadow_at){
+		.tid = 1, .sp = sp, .chain = chain, .chain_count = count, .within = true
+	};
+}
+
+/* A coroutine's stack, at 500 to 900 below the top, lies in the frame of 1. */
+static void test_within(void)
+{
+	const uint64_t body[] = { STACK_TOP - 508 }, deep[] = { STACK_TOP - 600, STACK_TOP - 508 };
+	struct cp_shadow_at first = at_within(STACK_TOP - 600, body, 1),
+			    second = at_within(STACK_TOP - 700, deep, 2);
+	struct cp_shadow *s = fresh();
+	int known;
+
+	enter(s, 1, STACK_TOP, 1);
+	for (known = 0; known < 2; known++) {
+		/* 10 there; 1 calls 2 while it rests; there goes on, and calls 11. */
+		if (known)
+			CHECK_U64(cp_shadow_enter(s, &first, &(struct cp_call){ .function = 10 })
+					  ->depth,
+				  0);
+		else /* by which nobody sees that it is another stack */
+			CHECK_U64(enter(s, 1, STACK_TOP - 600, 10)->depth, 1);
+		enter(s, 1, STACK_TOP - 1000, 2);
+		CHECK(cp_shadow_enter(s, &second, &(struct cp_call){ .function = 11 }));
+		CHECK(cp_shadow_leave(s, &second, 11, CP_CALL_RETURNED));
+		CHECK(leave(s, 1, STACK_TOP - 1000, 2));
+		CHECK(cp_shadow_leave(s, &first, 10, CP_CALL_RETURNED));
+	}
+	CHECK_STR(ends, "11r 2r 10r 11r 2r 10r ");
+	/* It is given up: gone with the frame that it is in, and not before. */
+	cp_shadow_enter(s, &first, &(struct cp_call){ .function = 12 });
+	enter(s, 1, STACK_TOP - 1000, 3);
+	CHECK_U64(cp_shadow_open(s), 3);
+	CHECK(leave(s, 1, STACK_TOP, 1));
+	CHECK_STR(ends, "11r 2r 10r 11r 2r 10r 3u 12u 1r ");
+	/* What can't be told is not said. */
+	enter(s, 1, STACK_TOP - 1000, 4);
+	first = (struct cp_shadow_at){ .tid = 1, .sp = STACK_TOP - 600, .unsure = true };
+	cp_shadow_enter(s, &first, &(struct cp_call){ .function = 13 });
+	CHECK_U64(end_count[CP_CALL_UNSURE], 1);
+	cp_shadow_destroy(s);
+}
+
 static void test_many_coroutines(void)
 {
 	struct cp_shadow *s = fresh();
@@ -555,6 +602,7 @@ int main(void)
 	test_signal_stack();
 	test_memory_reused();
 	test_forget();
+	test_within();
 	test_many_coroutines();
 	test_fork();
 	test_random();

@@ -1,0 +1,114 @@
+#!/usr/bin/env bats
+# Stacks that lie in frames of other stacks. The program says itself which calls it
+# makes, how each ends and how deep it is.
+
+load helpers
+load tracees
+
+functions=leaf,yielding,step,deeper,jumper,thrower,handler,interrupted,worker,around
+
+# record MODE [ARGUMENT...]: the program's account goes to `told`, ours to x.data.
+record() {
+	local mode=$1
+	shift
+	"$CPROF" run -q -o x.data -t "$functions" --max-rate=0 -- "$program" --mode="$mode" "$@" \
+		>told 2>err
+	grep -q 'embedded: ok' told
+	# What is wrong is said; nothing is.
+	assert_equal "$(cat err)" ""
+}
+
+# Threads in an order that does not depend on their numbers: by all that they do.
+by_thread() {
+	jq -R -s -c 'split("\n") | map(select(. != "") | split("\t")) | group_by(.[0])
+		| map(map(.[1:])) | sort'
+}
+
+of_program() {
+	grep -v embedded: told | tr ' ' '\t' | by_thread
+}
+
+of_json() {
+	"$CPROF" replay --json x.data | jq -r 'select(.event == "enter" or .event == "leave" or
+		.event == "unwind") | [.tid, .event, .function, .depth] | @tsv' | by_thread
+}
+
+agree() {
+	local mode
+	for mode in "$@"; do
+		record "$mode"
+		if [ "$(of_json)" != "$(of_program)" ]; then
+			echo "$mode differs"
+			return 1
+		fi
+	done
+}
+
+@test "coroutines in arrays of a frame have callers and ends of their own" {
+	program=$TRACEES/embedded
+	agree generate several nested same abandon plain
+	# As they were counted, in tables too.
+	assert_equal "$("$CPROF" report --json x.data | jq .calls.calls)" "$(grep -c enter told)"
+}
+
+@test "longjmp and throw on either side of a coroutine end their own calls" {
+	program=$TRACEES/embedded
+	agree jump
+}
+
+@test "coroutines in arrays of frames of several threads" {
+	program=$TRACEES/embedded
+	record generate --threads=3
+	assert_equal "$(of_json)" "$(of_program)"
+	record jump --threads=2
+	assert_equal "$(of_json)" "$(of_program)"
+}
+
+@test "without optimisation, and stripped, coroutines are followed as well" {
+	"${CXX:-c++}" -D_GNU_SOURCE -O0 -w -I"$SOURCES/tests/tracees" \
+		"$SOURCES/tests/tracees/embedded.cpp" -o unoptimised -pthread
+	program=./unoptimised
+	agree generate several
+	cp "$TRACEES/embedded" stripped
+	strip -g stripped # .eh_frame is left
+	program=./stripped
+	agree nested same
+}
+
+@test "a switch of the program's own" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	program=$TRACEES/embedded
+	agree bare
+}
+
+@test "calls rest while a handler runs on a stack in a frame" {
+	program=$TRACEES/embedded
+	record handler
+	# Without depth: what is interrupted is not known.
+	assert_equal "$("$CPROF" replay --json x.data | jq -r 'select(.depth != null) |
+		"\(.event) \(.function)"' | sort | uniq -c)" \
+		"$(grep -v embedded: told | cut -d ' ' -f 2,3 | sort | uniq -c)"
+}
+
+@test "where a coroutine's stack can't be walked, that is said of what rests" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	"$CPROF" run -q -o x.data -t "$functions" -- "$TRACEES/embedded" --mode=blind >told 2>err
+	grep -q 'could not be walked' err
+	"$CPROF" replay --json x.data | jq -s -e 'map(select(.event == "unwind")) |
+		length > 0 and all(.unsure)'
+	"$CPROF" replay x.data >text
+	grep -q 'unwound, or at rest' text
+}
+
+@test "the text of replay tells coroutines as its JSON does" {
+	local mode tid
+	for mode in embedded:generate embedded:several embedded:jump coroutines:any; do
+		"$CPROF" run -q -o x.data -t "$functions,yield_deep,body" --max-rate=0 -- \
+			"$TRACEES/${mode%:*}" --mode="${mode#*:}" --rounds=1 >told
+		for tid in $("$CPROF" replay --json x.data | jq .tid | sort -u); do
+			"$CPROF" replay --json --thread="$tid" x.data >json
+			"$CPROF" replay --thread="$tid" x.data >text
+			"$SOURCES/tests/judge/replay_text.py" json text
+		done
+	done
+}
