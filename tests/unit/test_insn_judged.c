@@ -2,7 +2,9 @@
  *
  * Decoding judged by objdump: every instruction that it finds in whole
  * binaries has to be one for us, of the same length, leading to the same
- * place.
+ * place. And why instructions are not capstone's to decode: how many of them
+ * it gets wrong, and how long either takes, is printed. The day that it gets all
+ * right says so, too.
  *
  *	test_insn_judged [FILE...]
  *
@@ -11,8 +13,11 @@
 #include "test.h"
 
 #include "arch/insn.h"
+#include "base/vec.h"
 
+#include <capstone/capstone.h>
 #include <dlfcn.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SHOW 20
@@ -26,8 +31,17 @@ struct line {
 	bool prefix_only; /* objdump shows prefixes that it can't place alone */
 };
 
+struct code {
+	uint64_t pc;
+	uint8_t bytes[16];
+	size_t size;
+};
+
 static unsigned shown;
+static unsigned long capstone_wrong;
 static struct cp_decoder *decoder;
+static csh capstone; /* without details: what our decoder answers */
+static cs_insn *scratch;
 
 static bool is_prefix(const char *word, size_t size)
 {
@@ -141,9 +155,57 @@ static bool is_code(const struct line *line)
 	       !strstr(line->operands, "(bad)");
 }
 
+/* ---- capstone beside it ---- */
+
+static bool capstone_agrees(const struct code *c)
+{
+	const uint8_t *bytes = c->bytes;
+	size_t size = c->size;
+	uint64_t pc = c->pc;
+
+	return cs_disasm_iter(capstone, &bytes, &size, &pc, scratch) && !size;
+}
+
+static bool ours_agrees(const struct code *c)
+{
+	struct cp_insn insn;
+
+	return cp_decode(decoder, c->bytes, c->size, c->pc, &insn) && insn.size == c->size;
+}
+
+/* Lengths only, and processor time. */
+static unsigned long compare(const char *who, bool (*agrees_with)(const struct code *),
+			     const struct code *codes, size_t count)
+{
+	unsigned long wrong = 0;
+	clock_t before = clock();
+	size_t i;
+
+	for (i = 0; i < count; i++)
+		wrong += !agrees_with(&codes[i]);
+	printf("  %s: %lu lengths wrong, %.0f ns each\n", who, wrong,
+	       (double)(clock() - before) * 1e9 / CLOCKS_PER_SEC / (double)(count ? count : 1));
+	return wrong;
+}
+
+static void compare_both(const struct code *codes, size_t count)
+{
+	char name[32];
+	int major, minor;
+
+	cs_version(&major, &minor);
+	snprintf(name, sizeof(name), "capstone %d.%d", major, minor);
+	CHECK_U64(compare("ours", ours_agrees, codes, count), 0);
+	capstone_wrong += compare(name, capstone_agrees, codes, count);
+}
+
+/* ---- objdump ---- */
+
 static void judge(const char *path)
 {
 	unsigned long count = 0, data = 0, wrong = 0;
+	CP_VEC(struct code) codes = { 0 };
+	struct code code;
 	char command[512], *text = NULL;
 	size_t room = 0;
 	struct line line;
@@ -157,7 +219,12 @@ static void judge(const char *path)
 		count++;
 		if (!is_code(&line)) {
 			data++;
-		} else if (!agrees(&line)) {
+			continue;
+		}
+		code = (struct code){ .pc = line.pc, .size = line.size };
+		memcpy(code.bytes, line.code, sizeof(code.bytes));
+		CHECK(cp_vec_push(&codes, code));
+		if (!agrees(&line)) {
 			wrong++;
 			if (shown++ < SHOW)
 				fprintf(stderr, "%s: %" PRIx64 ": %s %s", path, line.pc,
@@ -166,6 +233,8 @@ static void judge(const char *path)
 	}
 	free(text);
 	printf("%s: %lu instructions, %lu not code, %lu wrong\n", path, count, data, wrong);
+	compare_both(codes.items, codes.count);
+	cp_vec_free(&codes);
 	CHECK(dump && pclose(dump) == 0);
 	CHECK(count > 1000);
 	CHECK_U64(wrong, 0);
@@ -179,13 +248,20 @@ int main(int argc, char **argv)
 	if (system("objdump --version >/dev/null 2>&1"))
 		SKIP("no objdump");
 	decoder = cp_decoder_create(&cp_arch_x86_64);
-	if (!decoder || !dladdr((const void *)(uintptr_t)popen, &libc))
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &capstone) != CS_ERR_OK)
+		return 1;
+	scratch = cs_malloc(capstone);
+	if (!decoder || !scratch || !dladdr((const void *)(uintptr_t)popen, &libc))
 		return 1;
 	judge(libc.dli_fname);
 	for (i = 1; i < argc; i++) {
 		if (!access(argv[i], R_OK))
 			judge(argv[i]);
 	}
+	if (!capstone_wrong)
+		printf("capstone gets all of them right: is our decoder still needed?\n");
+	cs_free(scratch, 1);
+	cs_close(&capstone);
 	cp_decoder_destroy(decoder);
 	TEST_MAIN_END;
 }
