@@ -284,18 +284,20 @@ struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_h
 	switch (find_place(t, &at, end)) {
 	case OWN:
 		say_placed(s, e, true);
-		at.chain = NULL;
 		break;
 	case WITHIN:
 		note_stacks_within(t->process);
 		at.within = true;
-		break;
+		return at;
 	case UNKNOWN:
 		say_placed(s, e, false);
 		at.unsure = true;
 		at.within = t->process->stacks_within;
-		at.chain = at.within ? at.chain : NULL;
+		if (at.within)
+			return at;
 		break;
 	}
+	at.chain = NULL;
+	at.chain_count = 0;
 	return at;
 }
