@@ -75,8 +75,8 @@ CPROF_API cprof_status cprof_profiler_trace(cprof_profiler_handle handle,
 /* Number of functions that the filters chose so far. */
 CPROF_API uint64_t cprof_traced_functions(void);
 
-/* Calls of a function more often than `rate` a second end its tracing
- * (method_disarmed tells); 0: never. `named` is for functions named in full,
+/* Calls of a function more often than `rate` a second, without what tracing takes of
+ * that, end its tracing (method_disarmed tells); 0: never. `named` is for functions named in full,
  * `globbed` for all others. [init] */
 CPROF_API void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed);
 /* Only calls for which EXPR over the arguments holds are reported, e.g.

@@ -516,14 +516,14 @@ static uint64_t leaves_to(const struct at *at, const struct site *site)
 }
 
 /* Counts an entry; true when there were too many in this second. */
-static bool too_often(struct space *space, struct site_group *group, uint64_t now)
+static bool too_often(struct space *space, struct site_group *group)
 {
 	if (!group->g.max_rate)
 		return false;
 	if (group->g.flags & CP_GROUP_PAUSES)
-		return pause_spend(space, group->g.max_rate, now);
-	if (now - group->second_ns >= CP_NS_PER_S) {
-		group->second_ns = now;
+		return pause_spend(space, group->g.max_rate);
+	if (!group->entries || space->clock.ns - group->second_ns >= CP_NS_PER_S) {
+		group->second_ns = space->clock.ns;
 		group->entries = 0;
 	}
 	return ++group->entries > group->g.max_rate;
@@ -540,7 +540,7 @@ static void enter(const struct at *at, uint32_t group, struct hot *hot)
 {
 	bool starves = starve_enters(at->t, group);
 
-	if (too_often(at->space, &at->space->groups.items[group], at->seen_ns) || starves)
+	if (too_often(at->space, &at->space->groups.items[group]) || starves)
 		*hot = (struct hot){ group, starves };
 }
 
@@ -717,6 +717,15 @@ static bool seen_before(struct at *at)
 	return same;
 }
 
+/* What the thread did since its last stop, and how the program's time went. */
+static void account(struct tracer *tr, const struct at *at)
+{
+	struct own before = at->t->own;
+
+	own_account(tr, at->t, at->seen_ns, false);
+	own_clock_advance(&at->space->clock, &before, &at->t->own);
+}
+
 /* All that the sites of this address want. False: there is no room for it. */
 static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 {
@@ -731,7 +740,7 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
 		at->regs.r[cp_arch_host()->pc] = at->pc;
 		tr->link->shared->stats.hits++;
-		own_account(tr, at->t, at->seen_ns, false);
+		account(tr, at);
 		starve_hit(at->t, at->sp);
 		for (turn = BEGINS; turn < TURNS; turn++)
 			once |= report_some(tr, at, turn, flags, &hot);

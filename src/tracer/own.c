@@ -122,3 +122,15 @@ void own_account(struct tracer *tr, struct thread *t, uint64_t seen_ns, bool idl
 	t->own.stopped_ns = t->stopped_ns;
 	t->own.let_go = t->let_go;
 }
+
+void own_clock_advance(struct own_clock *clock, const struct own *before, const struct own *now)
+{
+	double total = (double)(now->seen_ns - before->seen_ns), share = 1;
+
+	/* What other threads did is not asked: it is taken to have gone as here. */
+	if (before->seen_ns && total > 0)
+		share -= (double)(now->lost_ns - before->lost_ns) / total;
+	if (clock->seen_ns && now->seen_ns > clock->seen_ns)
+		clock->ns += share * (double)(now->seen_ns - clock->seen_ns);
+	clock->seen_ns = now->seen_ns;
+}

@@ -28,6 +28,17 @@ struct own {
 	double doubt; /* about that: a variance, ns^2 */
 };
 
+/* Of a program: it runs while the threads that stop do something of their own. A
+ * limit of so many calls a second is one by this clock: by any other, a program that
+ * is slowed down enough by being traced never meets it. */
+struct own_clock {
+	uint64_t seen_ns; /* the last stop that was accounted for; 0: there was none */
+	double ns;
+};
+
+/* A stop of a thread was seen, that was as `before` until then. */
+void own_clock_advance(struct own_clock *clock, const struct own *before, const struct own *now);
+
 /* A stop of a thread was seen. `idle`: it did nothing since it was let go. */
 void own_account(struct tracer *tr, struct thread *t, uint64_t seen_ns, bool idle);
 

@@ -7,7 +7,8 @@
  * All groups of a process that pause (CP_GROUP_PAUSES) share one credit, so what
  * belongs together (who allocates, who frees) is seen together or not at all. What
  * a program does in its first moments is seen whole; what it does all the time,
- * in pieces, a few each second.
+ * in pieces, a few each second. Seconds of hits are those that the program has for
+ * itself (own.h).
  */
 #include <string.h>
 
@@ -16,13 +17,39 @@
 
 #define PIECES 5u /* a second */
 #define MOST_RATE 1000000u /* a second; more is no different */
+/* What tracing may take of the program's time in a piece that has more hits than it
+ * should, and how many times that a pause lasts at least: on a busy machine a stop
+ * takes a hundred times as long. */
+#define MOST_LOST_NS (CP_NS_PER_S / PIECES)
+#define RESTS 4
 
-static uint64_t credit_of(const struct pause *pause, uint64_t ns)
+static uint64_t credit_of(const struct pause *pause, double ns)
 {
-	return ns > CP_NS_PER_S ? pause->rate : ns * pause->rate / CP_NS_PER_S;
+	if (ns <= 0)
+		return 0;
+	return ns > CP_NS_PER_S ? pause->rate : (uint64_t)(ns * pause->rate / CP_NS_PER_S);
 }
 
-bool pause_spend(struct space *space, uint32_t rate, uint64_t now)
+/* What tracing has taken of the program's time since the piece began. */
+static double lost_in_piece(const struct space *space)
+{
+	const struct own_clock *piece = &space->pause.piece, *now = &space->clock;
+
+	if (!piece->seen_ns)
+		return 0;
+	return (double)(now->seen_ns - piece->seen_ns) - (now->ns - piece->ns);
+}
+
+static void begin_piece(struct space *space)
+{
+	struct pause *pause = &space->pause;
+
+	pause->begins = false;
+	pause->piece = space->clock;
+	pause->added_ns = space->clock.ns;
+}
+
+bool pause_spend(struct space *space, uint32_t rate)
 {
 	struct pause *pause = &space->pause;
 	uint64_t most, more;
@@ -32,16 +59,19 @@ bool pause_spend(struct space *space, uint32_t rate, uint64_t now)
 	if (!pause->rate) {
 		pause->rate = rate;
 		pause->credit = most;
-		pause->since_ns = now;
+		pause->added_ns = space->clock.ns;
 	}
-	more = now > pause->since_ns ? credit_of(pause, now - pause->since_ns) : 0;
+	if (pause->begins)
+		begin_piece(space);
+	more = credit_of(pause, space->clock.ns - pause->added_ns);
 	if (more) {
 		pause->credit = pause->credit + more < most ? pause->credit + more : most;
-		pause->since_ns = now;
+		pause->added_ns += (double)more * CP_NS_PER_S / rate;
 	}
 	if (pause->credit)
 		pause->credit--;
-	return !pause->credit;
+	return !pause->credit ||
+	       (pause->credit < rate / PIECES && lost_in_piece(space) > MOST_LOST_NS);
 }
 
 static void tell(struct tracer *tr, const struct pause *pause, uint64_t now, bool over)
@@ -61,12 +91,14 @@ static void tell(struct tracer *tr, const struct pause *pause, uint64_t now, boo
 void pause_begin(struct tracer *tr, struct space *space, pid_t pid, uint64_t now)
 {
 	struct pause *pause = &space->pause;
+	double rest = RESTS * lost_in_piece(space);
 
 	if (pause->until_ns)
 		return;
 	pause->pid = pid;
 	pause->since_ns = now;
-	pause->until_ns = now + CP_NS_PER_S / PIECES;
+	pause->until_ns =
+		now + (uint64_t)(rest > CP_NS_PER_S / PIECES ? rest : CP_NS_PER_S / PIECES);
 	if (!tr->pause_due_ns || pause->until_ns < tr->pause_due_ns)
 		tr->pause_due_ns = pause->until_ns;
 	sites_pause(space);
@@ -81,7 +113,7 @@ static void end(struct tracer *tr, struct space *space, uint64_t now)
 	tell(tr, pause, now, true);
 	pause->until_ns = 0;
 	pause->credit = pause->rate / PIECES + 1;
-	pause->since_ns = now;
+	pause->begins = true;
 	sites_resume(space);
 }
 

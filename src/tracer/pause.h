@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tracer/own.h"
+
 struct space;
 struct tracer;
 
@@ -16,13 +18,16 @@ struct tracer;
 struct pause {
 	uint32_t rate; /* hits a second; 0: none came yet */
 	uint64_t credit; /* hits that may come before the next pause */
-	uint64_t since_ns; /* when the credit was last added to, or the pause began */
+	double added_ns; /* by the space's clock, when the credit was last added to */
+	struct own_clock piece; /* when this piece began; seen_ns 0: there was no pause yet */
+	bool begins; /* a piece does, with the next hit */
+	uint64_t since_ns; /* when the pause began */
 	uint64_t until_ns; /* it ends then; 0: there is none */
 	pid_t pid; /* of whom it was told */
 };
 
 /* A hit of a group that pauses at so many a second; true: it was one too many. */
-bool pause_spend(struct space *space, uint32_t rate, uint64_t now);
+bool pause_spend(struct space *space, uint32_t rate);
 /* Takes out all that pauses, for a while, and tells of it. */
 void pause_begin(struct tracer *tr, struct space *space, pid_t pid, uint64_t now);
 /* Ends what pauses are due to end; after each time round. */

@@ -143,6 +143,7 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->reset_by = to->pid; /* the only one, and it is past that */
 	to->stale = from->stale;
 	to->cleared = from->cleared;
+	to->clock = from->clock;
 	to->pause = from->pause;
 	to->pause.pid = pid;
 	if (copy_groups(to, from) && copy_annotated(to, from) && finish_copy(to, from) &&

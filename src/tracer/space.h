@@ -12,6 +12,7 @@
 #define CP_TRACER_SPACE_H
 
 #include "base/map.h"
+#include "tracer/own.h"
 #include "tracer/pause.h"
 #include "tracer/state.h"
 #include "tracer/tables.h"
@@ -59,6 +60,7 @@ struct space {
 	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
 	uint32_t looks; /* at stacks that hits may still have, in parts (opens.c) */
+	struct own_clock clock; /* that limits of calls go by */
 	struct pause pause;
 	struct heap_sample heap;
 	bool occupied; /* at the end, somebody may be in a slot */

@@ -33,7 +33,8 @@ struct site {
 
 struct site_group {
 	struct cp_site_group g;
-	uint64_t second_ns; /* when the second began in which `entries` are counted */
+	double second_ns; /* by the space's clock, when the second began in which `entries` are
+			     counted */
 	uint32_t entries;
 };
 

@@ -321,6 +321,22 @@ areas() {
 	[ "$("$CPROF" replay --json x.data | grep -c '"event":"enter"')" -lt 2400 ]
 }
 
+@test "--max-rate goes by the program's own time: functions that are hot together end together" {
+	# A round of twenty is 40 stops; beside other work that is seconds for a thousand rounds.
+	python3 - >turns.c <<-'END'
+		names = [f"piece_{i:02}" for i in range(20)]
+		print("static volatile unsigned long calls;")
+		for name in names:
+		    print(f"__attribute__((noipa)) static void {name}(void) {{ calls++; }}")
+		print("int main(void) { for (int i = 0; i < 3000; i++) {")
+		print(" ".join(f"{name}();" for name in names), "} return calls != 60000; }")
+	END
+	gcc -O1 -g -o turns turns.c
+	"$CPROF" run -q -o x.data -t 'piece_*' --max-rate=1000 -- ./turns
+	"$CPROF" report --json x.data >x.json
+	jq -e '[.calls.functions[].calls] | length == 20 and all(. == 1001)' x.json
+}
+
 @test "a timer whose traced handler takes longer than its interval does not stop the program" {
 	"$CPROF" run -o x.data -t leaf,other -- "$TRACEES/starved" >out 2>err
 	assert_equal "$(cat out)" "starved: ok starves"
