@@ -29,7 +29,7 @@ static void edge_row(struct cp_table *t, const struct cp_profile *p, const struc
 	cp_table_bar(t, e->cost.weight, most, whole);
 	cp_cost_cell(t, p, &e->cost);
 	cp_table_name(t, CP_PAINT_DIM, f ? cp_profile_image_name(p, f) : "");
-	cp_table_name(t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM, f ? f->name : none);
+	cp_table_function(t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM, f ? f->name : none);
 }
 
 static void edges(const struct cp_profile *p, const struct cp_edges *list, uint64_t whole,

@@ -64,7 +64,7 @@ static void add_function(struct cp_table *t, const struct cp_function *f)
 
 	if (own)
 		cp_buf_printf(&name, "%s [%s]", f->name, own);
-	cp_table_name(t, CP_PAINT_PLAIN, own && name.bytes ? name.bytes : f->name);
+	cp_table_function(t, CP_PAINT_PLAIN, own && name.bytes ? name.bytes : f->name);
 }
 
 static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_called *f, bool cpu)
@@ -245,8 +245,8 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 		cp_table_percent(&t, e->time.ns, whole);
 		cp_table_bar(&t, e->time.ns, most, whole);
 		cp_table_name(&t, CP_PAINT_DIM, f ? cp_profile_image_name(c->profile, f) : "");
-		cp_table_name(&t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM,
-			      f ? f->name : "(nobody that was traced)");
+		cp_table_function(&t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM,
+				  f ? f->name : "(nobody that was traced)");
 	}
 	if (shown)
 		cp_table_print(&t, look, out);

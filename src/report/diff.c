@@ -302,7 +302,7 @@ static void section(const struct cp_diff *d, bool hotter, const struct cp_look *
 		amount_cell(&t, d, d->old, row->old_total.weight, row->in_old);
 		amount_cell(&t, d, d->new, row->new_total.weight, row->in_new);
 		cp_table_name(&t, CP_PAINT_DIM, row->image);
-		cp_table_name(&t, CP_PAINT_PLAIN, row->name);
+		cp_table_function(&t, CP_PAINT_PLAIN, row->name);
 	}
 	cp_report_title(out, look, hotter ? "Hotter" : "Cooler", count ? NULL : "nothing");
 	if (count)

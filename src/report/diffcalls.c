@@ -197,7 +197,7 @@ static void section(struct diff *d, enum section which, uint64_t limit, const st
 		time_cell(&t, row->old, total(row->old));
 		time_cell(&t, row->new, total(row->new));
 		cp_table_name(&t, CP_PAINT_DIM, row->image);
-		cp_table_name(&t, CP_PAINT_PLAIN, row->name);
+		cp_table_function(&t, CP_PAINT_PLAIN, row->name);
 	}
 	cp_report_title(out, look, titles[which],
 			!count		 ? "nothing"

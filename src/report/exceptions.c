@@ -270,7 +270,7 @@ static void add_row(struct cp_table *t, const struct exceptions *x, const struct
 	cp_add_count(&text, k->count);
 	cp_table_name(t, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
 	cp_table_name(t, CP_PAINT_BOLD, *k->type ? k->type : "?");
-	cp_table_name(t, CP_PAINT_PLAIN, x->p->functions.items[k->thrower].name);
+	cp_table_function(t, CP_PAINT_PLAIN, x->p->functions.items[k->thrower].name);
 	cp_buf_clear(&text);
 	if (file)
 		cp_buf_printf(&text, "%s:%u", cp_basename(file), line);
@@ -280,7 +280,7 @@ static void add_row(struct cp_table *t, const struct exceptions *x, const struct
 	else if (k->fate == NOT_KNOWN)
 		cp_table_cell(t, CP_PAINT_DIM, "not known: no longer watched");
 	else
-		cp_table_name(t, CP_PAINT_PLAIN, x->p->functions.items[k->catcher].name);
+		cp_table_function(t, CP_PAINT_PLAIN, x->p->functions.items[k->catcher].name);
 }
 
 static void print(const struct exceptions *x, const struct cp_report_options *o,

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "report/brief.h"
 #include "report/diff.h"
 #include "report/report.h"
 
@@ -423,7 +424,7 @@ static void write_bounds(struct flame_writer *w)
 	cp_json_end(&w->j, ']');
 }
 
-/* [name, image or -1, file, line, class]; what steers a display is visible in
+/* [name, image or -1, file, line, class, short name if it is another]; what steers a display is visible in
  * the name, as it is in reports. */
 static void write_name(struct flame_writer *w, uint32_t node)
 {
@@ -431,6 +432,7 @@ static void write_name(struct flame_writer *w, uint32_t node)
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	struct cp_buf class CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf brief CP_CLEANUP(cp_buf_free) = { 0 };
 	const struct cp_function *fn = NULL;
 
 	if (n->kind == CP_NODE_FUNCTION)
@@ -447,6 +449,9 @@ static void write_name(struct flame_writer *w, uint32_t node)
 	else
 		cp_buf_printf(&class, "f%us2", CP_FLAME_OTHER);
 	cp_json_str(&w->j, NULL, class.bytes ? class.bytes : "");
+	cp_brief_name(&brief, text.bytes ? text.bytes : "");
+	if (fn && brief.bytes && text.bytes && strcmp(brief.bytes, text.bytes) != 0)
+		cp_json_str(&w->j, NULL, brief.bytes);
 	cp_json_end(&w->j, ']');
 }
 

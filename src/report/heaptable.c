@@ -107,7 +107,7 @@ static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp
 	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.blocks);
 	some_cell(t, site->moved);
 	some_cell(t, site->resized);
-	cp_table_name(t, CP_PAINT_NAME, h->p->functions.items[site->function].name);
+	cp_table_function(t, CP_PAINT_NAME, h->p->functions.items[site->function].name);
 }
 
 static void print_stack(const struct cp_heap *h, const struct cp_heap_site *site,

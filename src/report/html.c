@@ -3,6 +3,7 @@
  * One page of HTML: the flame graph, and below it what `cprof report` shows.
  * The tables are there without scripts; assets/sort.js and page.js sort and search.
  */
+#include "report/brief.h"
 #include "report/flame.h"
 
 #include <inttypes.h>
@@ -18,6 +19,7 @@
 #include "report/locks.h"
 #include "report/report.h"
 
+#define NAME_COLUMNS 72 /* of a function, on one line */
 #define EVENT_ROWS 1000 /* of calls, locks, ... */
 #define HEAD 4 /* above the first row; as in flame.js */
 
@@ -110,14 +112,30 @@ static void place_cell(struct page *g, const struct cp_function *f)
 	cp_buf_str(g->out, "</td>");
 }
 
+/* A row is a line, whose title has the whole name. */
+static CP_ERROR brief_names(const struct page *g, const uint32_t *order, size_t count,
+			    struct cp_brief *ret)
+{
+	CP_FREE const char **names = calloc(count + 1, sizeof(*names));
+	size_t i;
+
+	for (i = 0; names && i < count; i++)
+		names[i] = g->p->functions.items[order[i]].name;
+	if (names)
+		cp_brief_init(ret, names, count, NAME_COLUMNS);
+	return names ? NULL : cp_error_nomem();
+}
+
 static CP_ERROR write_functions(struct page *g)
 {
 	CP_FREE uint32_t *order = NULL;
+	struct cp_brief b CP_CLEANUP(cp_brief_deinit) = { 0 };
 	size_t count, i;
 	uint64_t most;
 
 	CP_TRY(cp_profile_sorted(g->p, CP_ORDER_SELF, &order, &count));
 	most = count ? g->p->functions.items[order[0]].self.weight : 0;
+	CP_TRY(brief_names(g, order, count, &b));
 	begin_table(g, "functions", "Functions", "self: in it; total: with all that it calls",
 		    "<th class=\"n\" aria-sort=\"descending\">self</th><th></th>"
 		    "<th class=\"n\">$</th><th class=\"n\">total</th><th class=\"n\">$</th>"
@@ -135,7 +153,11 @@ static CP_ERROR write_functions(struct page *g)
 		percent_cell(g, f->total.weight);
 		weight_cell(g, &f->total);
 		count_cell(g, f->self.ticks);
-		text_cell(g, "name", f->name);
+		cp_buf_str(g->out, "<td class=\"name\" title=\"");
+		text(g, f->name);
+		cp_buf_str(g->out, "\">");
+		text(g, b.shown ? b.shown[i] : f->name);
+		cp_buf_str(g->out, "</td>");
 		text_cell(g, "soft", image);
 		place_cell(g, f);
 		cp_buf_str(g->out, "</tr>\n");

@@ -287,7 +287,7 @@ static void add_row(struct cp_table *t, const struct locks *l, const struct row 
 	else
 		cp_table_name(t, CP_PAINT_PLAIN, "");
 	cp_table_name(t, CP_PAINT_BOLD, row->name.bytes);
-	cp_table_name(t, CP_PAINT_PLAIN, l->p->functions.items[row->function].name);
+	cp_table_function(t, CP_PAINT_PLAIN, l->p->functions.items[row->function].name);
 	add_owners(t, l, row);
 }
 

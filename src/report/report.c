@@ -78,12 +78,12 @@ static void function_row(struct cp_table *t, const struct cp_profile *p, uint32_
 	cp_table_percent(t, f->total.weight, p->total.weight);
 	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(p, f));
 	if (!f->waits_in) {
-		cp_table_name(t, CP_PAINT_PLAIN, f->name);
+		cp_table_function(t, CP_PAINT_PLAIN, f->name);
 		return;
 	}
 	cp_buf_printf(&name, "%s  (waits in %s)", f->name,
 		      p->functions.items[f->waits_in - 1].name);
-	cp_table_name(t, CP_PAINT_PLAIN, name.bytes ? name.bytes : f->name);
+	cp_table_function(t, CP_PAINT_PLAIN, name.bytes ? name.bytes : f->name);
 }
 
 CP_ERROR cp_report_functions(const struct cp_profile *p, const struct cp_report_options *o,

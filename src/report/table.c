@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/brief.h"
 
 #define BAR_COLUMNS 10
 #define LAST_LEAST 10 /* columns that the last column keeps, whatever happens */
@@ -138,7 +139,7 @@ void cp_table_deinit(struct cp_table *t)
 
 static void begin_cell(struct cp_table *t, enum cp_paint paint)
 {
-	if (!cp_vec_push(&t->cells, (struct cp_cell){ t->text.size, paint }))
+	if (!cp_vec_push(&t->cells, (struct cp_cell){ t->text.size, paint, false }))
 		t->failed = true;
 }
 
@@ -167,6 +168,13 @@ void cp_table_name(struct cp_table *t, enum cp_paint paint, const char *raw)
 	begin_cell(t, paint);
 	cp_add_name(&t->text, raw);
 	end_cell(t);
+}
+
+void cp_table_function(struct cp_table *t, enum cp_paint paint, const char *raw)
+{
+	cp_table_name(t, paint, raw);
+	if (t->cells.count)
+		t->cells.items[t->cells.count - 1].function = true;
 }
 
 void cp_table_time(struct cp_table *t, enum cp_paint paint, uint64_t ns)
@@ -305,6 +313,48 @@ static void print_cell(const struct cp_table *t, size_t column, const char *text
 		pad(out, width - used);
 }
 
+/* The names of functions of a column, which `texts` has for each cell, short. */
+static void shorten(const struct cp_table *t, size_t column, size_t width, const char **texts,
+		    struct cp_brief *b)
+{
+	CP_FREE const char **names = calloc(t->cells.count / t->count + 1, sizeof(*names));
+	size_t n = 0, i;
+
+	for (i = column; names && i < t->cells.count; i += t->count)
+		if (t->cells.items[i].function)
+			names[n++] = texts[i];
+	if (n)
+		cp_brief_init(b, names, n, width);
+	n = 0;
+	for (i = column; b->shown && i < t->cells.count; i += t->count)
+		if (t->cells.items[i].function)
+			texts[i] = b->shown[n++];
+}
+
+static void print_rows(const struct cp_table *t, const struct layout *layout, struct cp_buf *out)
+{
+	CP_FREE const char **texts = calloc(t->cells.count + 1, sizeof(*texts));
+	CP_FREE struct cp_brief *briefs = calloc(t->count, sizeof(*briefs));
+	size_t i;
+
+	if (!texts || !briefs) {
+		out->failed = true;
+		return;
+	}
+	for (i = 0; i < t->cells.count; i++)
+		texts[i] = cell_text(t, &t->cells.items[i]);
+	for (i = 0; i < t->count; i++)
+		if (layout->widths[i] != LEFT_OUT)
+			shorten(t, i, layout->widths[i], texts, &briefs[i]);
+	for (i = 0; i < t->cells.count; i++) {
+		print_cell(t, i % t->count, texts[i], t->cells.items[i].paint, layout, out);
+		if (i % t->count == t->count - 1)
+			cp_buf_u8(out, '\n');
+	}
+	for (i = 0; i < t->count; i++)
+		cp_brief_deinit(&briefs[i]);
+}
+
 void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_buf *out)
 {
 	CP_FREE unsigned *widths = calloc(t->count, sizeof(*widths));
@@ -321,11 +371,5 @@ void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_bu
 	for (i = 0; i < t->count; i++)
 		print_cell(t, i, t->columns[i].title, CP_PAINT_DIM, &layout, out);
 	cp_buf_u8(out, '\n');
-	for (i = 0; i < t->cells.count; i++) {
-		const struct cp_cell *cell = &t->cells.items[i];
-
-		print_cell(t, i % t->count, cell_text(t, cell), cell->paint, &layout, out);
-		if (i % t->count == t->count - 1)
-			cp_buf_u8(out, '\n');
-	}
+	print_rows(t, &layout, out);
 }

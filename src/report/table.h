@@ -47,6 +47,7 @@ struct cp_column {
 struct cp_cell {
 	size_t offset; /* of its text in `text`, NUL-terminated */
 	enum cp_paint paint;
+	bool function; /* it is the name of one: shortened where there is no room */
 };
 
 struct cp_table {
@@ -65,6 +66,8 @@ void cp_table_cell(struct cp_table *t, enum cp_paint paint, const char *format, 
 	__attribute__((format(printf, 3, 4)));
 /* The next cell, untrusted text. */
 void cp_table_name(struct cp_table *t, enum cp_paint paint, const char *raw);
+/* The same, the name of a function, maybe with what is said of it behind two blanks. */
+void cp_table_function(struct cp_table *t, enum cp_paint paint, const char *raw);
 /* As long as `part` of the `most` that a row of the table has. */
 void cp_table_bar(struct cp_table *t, uint64_t part, uint64_t most, uint64_t whole);
 /* Percent of `whole`, painted by how much it is. */

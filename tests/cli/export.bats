@@ -312,7 +312,7 @@ assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 		grep -q 'data-ready="1"' dom
 	}
 	names() { sed 's/<tr/\n<tr/g' dom | grep -o '^<tr data-image[^>]*>.*' | grep -v 'hidden=""' |
-		sed 's/.*Search for it">\([^<]*\)<.*/\1/'; }
+		sed 's/.*<td class="name" title="\([^"]*\)".*/\1/'; }
 	page '#s=malloc|qsort'
 	assert_equal "$(names)" $'malloc\nqsort'
 	page '' 'document.querySelectorAll("#functions th button")[2].click();'

@@ -615,3 +615,62 @@ desks() {
 	assert_equal "$(sed -n '/^Faster/,/^$/p' diff | grep -oE '[a-z]+_[a-z_]+$' | xargs)" bound_then_faster
 	grep -F 'of 3 functions a call takes at most so long (<=)' diff
 }
+
+# Judged by the recording's own whole names.
+@test "long names of C++ are short where there is no room, and different ones stay different" {
+	needs g++ jq
+	cat >long.cpp <<-END
+		#include <algorithm>
+		#include <map>
+		#include <string>
+		#include <vector>
+		namespace { struct Hidden { std::string pick(const std::map<std::string, int> &m, int i) { return m.begin()->first + std::to_string(i); } }; }
+		__attribute__((noinline)) long use(const std::vector<std::string> &v) { return (long)v.size(); }
+		__attribute__((noinline)) long use(const std::vector<int> &v) { return (long)v.size(); }
+		template <class T, class U> __attribute__((noinline)) long mix(T t, U u) { return (long)t + (long)u; }
+		int main()
+		{
+			std::map<std::string, int> m;
+			std::vector<std::string> v;
+			std::vector<int> w;
+			long n = 0;
+			for (int i = 0; i < 9; i++) {
+				m[std::to_string(i % 3)]++;
+				n += (long)Hidden().pick(m, i).size();
+			}
+			for (auto &e : m) {
+				v.push_back(e.first);
+				w.push_back(e.second);
+			}
+			std::sort(v.begin(), v.end());
+			std::sort(w.begin(), w.end(), [](int a, int b) { return a > b; });
+			return n + use(v) + use(w) + mix(1, 2L) + mix('a', 2.0) + mix(3u, 'c') < 0;
+		}
+	END
+	g++ -g -O0 -o long long.cpp
+	"$CPROF" run -q -o rec -t program -- ./long
+	whole=$("$CPROF" report --json rec | jq -r '.calls.functions[].function' | sort -u | wc -l)
+	[ "$whole" -gt 100 ]
+	for columns in 80 100 200; do
+		COLUMNS=$columns "$CPROF" report -n 0 rec >shown
+		(($(wc -L <shown) <= columns)) || fail "wider than $columns"
+		# What is behind the last time.
+		awk '/^Calls/ { on = 1; getline; next } /^$/ { on = 0 } on' shown | sed -E 's/.*[0-9] (ns|µs|ms|s)  //' >names
+		assert_equal "$columns $(wc -l <names)" "$columns $whole"
+		assert_equal "$columns $(sort names | uniq -d)" "$columns "
+		[ $columns -ne 80 ] || cp names short
+	done
+	grep -qx 'Hidden::pick' short
+	grep -qx 'std::operator+' short
+	grep -qx 'std::map::operator\[\]' short
+	# What machines read, and what is as wide as it likes, has all of each name.
+	run "$CPROF" report -n 0 rec
+	assert_line --regexp ' std::map<std::.*>::operator\[\]\(.*\)$'
+	# Rows of the page are a line, with the whole name as the title.
+	"$CPROF" export -f html -o page.html rec
+	assert_equal "$(grep -c '^<tr data-image=' page.html)" "$whole"
+	assert_equal "$(sed -nE 's/.*<td class="name" title="([^"]*)">.*/\1/p' page.html | sort -u | wc -l)" "$whole"
+	sed -nE 's/.*<td class="name" title="[^"]*">([^<]*)<.*/\1/p' page.html | sort >cells
+	assert_equal "$(uniq -d cells)" ''
+	(($(sed 's/&[a-z]*;/x/g' cells | wc -L) <= 72)) || fail "a cell is wider than 72"
+}

@@ -137,20 +137,8 @@ function percent(part, whole) {
 	return (p > 0 && p < 0.095 ? Math.max(p, 0.01).toFixed(2) : p.toFixed(1)) + "%";
 }
 
-/* "a::b<c>::d(e)" is "d"; operators are left as they are. */
-function withoutParameters(name) {
-	if (name.includes("operator")) return name;
-	let out = "", nested = 0;
-	for (const c of name) {
-		if (c === "<" || c === "(") nested++;
-		if (!nested) out += c;
-		if ((c === ">" || c === ")") && nested) nested--;
-	}
-	return out.replace(/^[:\s]+/, "").replace(/\s+$/, "") || name;
-}
-
-function lastPart(name) {
-	const bare = withoutParameters(name);
+/* "a::b<c>::d(e)" is "a::b::d", and "d"; operators are left as they are. */
+function lastPart(bare) {
 	const at = bare.lastIndexOf("::");
 	return at >= 0 && !bare.includes("operator") ? bare.slice(at + 2) || bare : bare;
 }
@@ -172,7 +160,8 @@ function labelsOf(f) {
 	let forms = labels.get(f);
 	if (!forms) {
 		const name = data.functions[f][0];
-		forms = [...new Set([name, withoutParameters(name), lastPart(name)])]
+		const brief = data.functions[f][5] || name;
+		forms = [...new Set([name, brief, lastPart(brief)])]
 			.map(text => [text, widthOf(text)]);
 		labels.set(f, forms);
 	}

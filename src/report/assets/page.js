@@ -9,10 +9,10 @@ const functions = document.querySelector("#functions");
 for (const cell of functions.querySelectorAll("td.name")) {
 	const button = document.createElement("button");
 	button.type = "button";
-	button.title = "Search for it";
+	if (cell.title === cell.textContent) button.title = "Search for it";
 	button.textContent = cell.textContent;
 	button.addEventListener("click", () => {
-		const exact = cell.textContent.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
+		const exact = cell.title.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 		document.dispatchEvent(new CustomEvent("flamefind", { detail: "^" + exact + "$" }));
 		window.scrollTo({ top: 0, behavior: "smooth" });
 	});
@@ -22,6 +22,6 @@ for (const cell of functions.querySelectorAll("td.name")) {
 document.addEventListener("flamesearch", event => {
 	const test = event.detail || (() => true);
 	for (const row of functions.tBodies[0].rows)
-		row.hidden = !test(row.querySelector("td.name").textContent, row.dataset.image);
+		row.hidden = !test(row.querySelector("td.name").title, row.dataset.image);
 });
 })();
