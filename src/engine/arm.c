@@ -620,18 +620,25 @@ static void share_slot(const cprof_image *image, uint64_t address)
 
 /* A group's number, beside those of calls.h. */
 #define ENGINE_GROUP_SAMPLED_RETURNS 0xffffffe0u
+#define ENGINE_GROUP_PAUSING_RETURNS 0xffffffe1u
 
-/* Of what is sampled, who returns is seen only if its call was chosen. */
+/* Of what is sampled, who returns is seen only if its call was chosen; what pauses
+ * does so where it returns to, too. */
 static struct cp_site_group returns_group(const cprof_session *s, uint32_t site)
 {
 	const struct engine_calls *c = s->calls;
 	struct cp_site_group group = { .id = ENGINE_GROUP_RETURNS };
+	const struct engine_traced *t;
 
-	if (site < c->sites.count && c->sites.items[site].traced != ENGINE_NO_FUNCTION &&
-	    engine_role_sampled(s, c->traced.items[c->sites.items[site].traced], &group.heap) &&
-	    !group.heap.others) {
+	if (site >= c->sites.count || c->sites.items[site].traced == ENGINE_NO_FUNCTION)
+		return group;
+	t = c->traced.items[c->sites.items[site].traced];
+	if (engine_role_sampled(s, t, &group.heap) && !group.heap.others) {
 		group.id = ENGINE_GROUP_SAMPLED_RETURNS;
 		group.flags = CP_GROUP_SAMPLED;
+	} else if (engine_role_pauses(t)) {
+		group.id = ENGINE_GROUP_PAUSING_RETURNS;
+		group.flags = CP_GROUP_PAUSES;
 	}
 	return group;
 }
