@@ -67,10 +67,16 @@ enum cp_tree_roots cp_tree_roots_for(const struct cp_profile *p, enum cp_tree_ro
 
 /* ---- building ---- */
 
+/* A frame of a stack, and how many times what begins there stands on itself. */
+struct level {
+	uint32_t frame, deep;
+};
+
 struct builder {
 	struct cp_tree tree;
 	enum cp_tree_roots roots;
 	bool folds;
+	CP_VEC(struct level) levels; /* of the hit being added */
 	struct cp_interner children; /* (parent, kind, inlined, ref): node - 1 */
 };
 
@@ -127,39 +133,90 @@ static CP_ERROR step_roots(struct builder *b, const struct cp_hit *hit, bool out
 	return NULL;
 }
 
-/* The function has called itself. */
-static bool is_same(const struct cp_frame *a, const struct cp_frame *b)
+/* Functions that call each other in a circle, so many at most, are folded. */
+#define CIRCLE 8u
+
+static bool is_same(const struct cp_profile *p, const struct level *a, const struct level *b)
 {
-	return a->function == b->function &&
-	       (a->flags & CP_FRAME_INLINED) == (b->flags & CP_FRAME_INLINED);
+	const struct cp_frame *x = &p->frames.items[a->frame], *y = &p->frames.items[b->frame];
+
+	return x->function == y->function &&
+	       (x->flags & CP_FRAME_INLINED) == (y->flags & CP_FRAME_INLINED);
+}
+
+/* Do the innermost `n` repeat the `n` around them? */
+static bool repeats(const struct builder *b, size_t n)
+{
+	size_t end = b->levels.count, i;
+
+	if (end < 2 * n)
+		return false;
+	for (i = end - n; i < end; i++)
+		if (!is_same(b->tree.profile, &b->levels.items[i], &b->levels.items[i - n]))
+			return false;
+	return true;
+}
+
+/* What was called again, by itself or in a circle, stands on what it is. */
+static void fold(struct builder *b)
+{
+	size_t n = 1, i;
+
+	while (n <= CIRCLE && !repeats(b, n))
+		n++;
+	if (n > CIRCLE)
+		return;
+	b->levels.count -= n;
+	for (i = b->levels.count; i < b->levels.count + n; i++)
+		b->levels.items[i - n].deep += b->levels.items[i].deep;
+}
+
+static CP_ERROR find_levels(struct builder *b, const uint32_t *frames, size_t count)
+{
+	size_t i;
+
+	b->levels.count = 0;
+	for (i = 0; i < count; i++) {
+		if (!cp_vec_push(&b->levels, ((struct level){ frames[i], 1 })))
+			return cp_error_nomem();
+		if (b->folds)
+			fold(b);
+	}
+	return NULL;
+}
+
+static CP_ERROR add_level(struct builder *b, const struct level *level, const struct cp_hit *hit,
+			  bool last, uint32_t *at)
+{
+	const struct cp_frame *f = &b->tree.profile->frames.items[level->frame];
+	struct cp_node like = { .kind = CP_NODE_FUNCTION,
+				.inlined = f->flags & CP_FRAME_INLINED,
+				.ref = f->function,
+				.frame = level->frame };
+	struct cp_node *node;
+
+	CP_TRY(step(b, at, &like, hit, last && level->deep == 1));
+	node = &b->tree.nodes.items[*at];
+	if (level->deep > 1 && level->deep > node->deepest)
+		node->deepest = level->deep;
+	if (f->flags & CP_FRAME_GUESSED)
+		node->guessed += hit->cost.weight;
+	return NULL;
 }
 
 static CP_ERROR add_hit(struct builder *b, const struct cp_hit *hit)
 {
 	const struct cp_profile *p = b->tree.profile;
 	const uint32_t *frames;
-	uint32_t at = 0, deep = 0;
+	uint32_t at = 0;
 	size_t count, i;
 
 	frames = cp_profile_walk(p, hit->stack, &count);
 	cp_cost_add_total(&b->tree.nodes.items[0].total, hit, p->by_calls, count == 1);
 	CP_TRY(step_roots(b, hit, count == 1, &at));
-	for (i = 0; i < count; i++) {
-		const struct cp_frame *f = &p->frames.items[frames[i]];
-		bool again = b->folds && i && is_same(f, &p->frames.items[frames[i - 1]]);
-		struct cp_node like = { .kind = CP_NODE_FUNCTION,
-					.inlined = f->flags & CP_FRAME_INLINED,
-					.ref = f->function,
-					.frame = frames[i] };
-
-		deep = again ? deep + 1 : 1;
-		if (!again)
-			CP_TRY(step(b, &at, &like, hit, i + 1 == count));
-		if (deep > 1 && deep > b->tree.nodes.items[at].deepest)
-			b->tree.nodes.items[at].deepest = deep;
-		if (f->flags & CP_FRAME_GUESSED)
-			b->tree.nodes.items[at].guessed += hit->cost.weight;
-	}
+	CP_TRY(find_levels(b, frames, count));
+	for (i = 0; i < b->levels.count; i++)
+		CP_TRY(add_level(b, &b->levels.items[i], hit, i + 1 == b->levels.count, &at));
 	cp_cost_add(&b->tree.nodes.items[at].self, &hit->cost);
 	return NULL;
 }
@@ -236,6 +293,7 @@ static CP_ERROR build(const struct cp_profile *p, enum cp_tree_roots roots, bool
 	if (!err)
 		err = finish(&b.tree);
 	cp_interner_free(&b.children);
+	cp_vec_free(&b.levels);
 	if (err)
 		cp_tree_deinit(&b.tree);
 	else

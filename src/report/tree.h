@@ -35,7 +35,8 @@ struct cp_node {
 	uint32_t frame; /* the first frame seen here (kind function) */
 	uint32_t parent, first, next; /* children: most total first */
 	struct cp_cost self, total;
-	uint32_t deepest; /* times that the function stands here on itself; 0: once */
+	uint32_t
+		deepest; /* times that the function stands here on itself, or in a circle; 0: once */
 	uint64_t guessed; /* of total: this frame was guessed */
 };
 
@@ -46,7 +47,7 @@ struct cp_tree {
 };
 
 CP_ERROR cp_tree_build(const struct cp_profile *p, enum cp_tree_roots roots, struct cp_tree *ret);
-/* With a function that calls itself on one node. */
+/* With functions that call themselves, or each other in a circle, on one node each. */
 CP_ERROR cp_tree_build_folded(const struct cp_profile *p, enum cp_tree_roots roots,
 			      struct cp_tree *ret);
 void cp_tree_deinit(struct cp_tree *tree);

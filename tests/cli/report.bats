@@ -412,6 +412,28 @@ for row in sys.stdin:
 	grep -q " $total  down (recursive, up to 60 deep)$" out
 }
 
+@test "report --tree: functions that call each other in a circle stand on a line each" {
+	{
+		printf '%s\n' 'command ./desk' 'length 900' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk' \
+			'c 200 0 main|desk|main.c|1'
+		for _ in {1..20}; do
+			printf '%s\n' 'c 200 1 value|desk|f.c|1' 'c 200 1 list|desk|f.c|9' 'c 200 1 item|desk|f.c|20'
+		done
+		printf '%s\n' 'c 200 1 value|desk|f.c|1' 'c 200 1 number|desk|f.c|30' 'r 200 5 0'
+		yes 'r 200 1 0' | head -n 61
+		echo 'r 200 10 0'
+	} | made cprof.data
+	"$CPROF" report --tree >out
+	# And what was left of the last time round.
+	assert_equal "$(grep -oE '(main|value|list|item|number)( \(recursive.*)?$' out)" "main
+value (recursive, up to 20 deep)
+list (recursive, up to 20 deep)
+item (recursive, up to 20 deep)
+value
+list
+number"
+}
+
 @test "replay fits the width with bounds, too; what no filter lets through is said" {
 	{
 		printf '%s\n' 'command ./desk' 'length 200' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk'
