@@ -502,6 +502,24 @@ END
 	"$CPROF" report --json | jq -e '.allocations | .sampled.pauses > 0 and .allocated.blocks < 27001'
 }
 
+@test "a pause is one where functions are seen at their return addresses, too" {
+	cat >zeroed.c <<-'END'
+		#include <stdlib.h>
+		int main(void)
+		{
+			for (int i = 0; i < 60000; i++) {
+				char *volatile p = calloc(1, 24 + i % 64);
+
+				free(p);
+			}
+		}
+	END
+	gcc -O1 -g -o zeroed zeroed.c
+	"$CPROF" run -q --allocs --max-rate=500 -o z.data -- ./zeroed
+	"$CPROF" report --json z.data >z.json
+	jq -e '.allocations.sampled.pauses > 0 and .overhead.stops_per_event < 2' z.json
+}
+
 @test "merged, read from a pipe, cut off: the same events" {
 	random_program
 	"$CPROF" run -q --allocs -o 1.data -- ./random
