@@ -95,6 +95,8 @@ typedef struct cprof_contention {
 	const char *variable; /* static variable that the lock is, or is in; NULL: none. [cb] */
 } cprof_contention;
 CPROF_API bool cprof_current_contention(cprof_contention *ret);
+/* Is the exception_throw being delivered of one that its handler throws again? [cb] */
+CPROF_API bool cprof_current_exception_rethrown(void);
 
 /* E(name, parameters): declares cprof_NAME_fn and
  * cprof_profiler_set_NAME_callback(handle, cb) [async]. NULL removes the
@@ -194,13 +196,13 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 	 * leave; a function that it ends in by a tail call is invoked anew */ \
 	E(method_begin_invoke, (cprof_profiler * prof, const cprof_function *method)) \
 	E(method_end_invoke, (cprof_profiler * prof, const cprof_function *method)) \
-	/* C++ throw and rethrow, Rust panic, and whatever else _Unwind_RaiseException() \
-	 * raises: callbacks must be set before the session starts. The object has an address \
-	 * and, if that is known, a type_name. Then each handler on the way, with the calls \
-	 * up to it unwound: `index` among the clauses of the frame for that call, from 0, or \
-	 * UINT32_MAX. Not told: handlers of code that is linked with LLVM's libunwind, what \
-	 * pthread_cancel() and pthread_exit() clean up. More than cprof_profiler_set_max_rate() \
-	 * has for globs in a second end both, with a method_disarmed */ \
+	/* C++ throw and rethrow (cprof_current_exception_rethrown()), Rust panic, and whatever \
+	 * else _Unwind_RaiseException() raises: callbacks must be set before the session \
+	 * starts. The object has an address and, if that is known, a type_name. Then each \
+	 * handler on the way, with the calls up to it unwound: `index` among the clauses of the \
+	 * frame for that call, from 0, or UINT32_MAX. Not told: handlers of code linked with \
+	 * LLVM's libunwind, what pthread_cancel() and pthread_exit() clean up. More than \
+	 * cprof_profiler_set_max_rate() has for globs in a second end both, with a method_disarmed */ \
 	E(exception_throw, (cprof_profiler * prof, const cprof_object *exception)) \
 	E(exception_clause, (cprof_profiler * prof, const cprof_function *method, uint32_t index, \
 			     cprof_exception_clause_type type, const cprof_object *exception)) \

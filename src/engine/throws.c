@@ -4,7 +4,7 @@
  * those of libgcc, wherever it is linked:
  *
  *     __cxa_throw, __cxa_rethrow, std::rethrow_exception, rust_panic, ...
- *         └─► _Unwind_RaiseException(exception)           thrown
+ *         └─► _Unwind_RaiseException(exception)           thrown, or thrown again
  *               └─► personality routine, frame by frame
  *                     └─► _Unwind_SetIP(context, pad)     caught, or cleaned up after
  *
@@ -27,6 +27,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "engine/invoke.h"
 #include "image/image.h"
 #include "unwind/lsda.h"
@@ -50,6 +51,7 @@ struct flight {
 struct engine_throws {
 	bool clauses;
 	bool disarmed;
+	bool again; /* the exception being told is one that was caught before */
 	const cprof_function *raise; /* the function that throws, once it was seen */
 	CP_VEC(struct flight) flights;
 	struct cp_interner names; /* of types, demangled */
@@ -114,6 +116,7 @@ void engine_throws_free(struct engine_calls *c)
  * it (struct __cxa_exception): its type, or the exception that it stands for
  * (rethrow_exception), which has a type in turn. */
 #define CXX_TYPE 80 /* bytes before the header, for both */
+#define CXX_HANDLERS (80 - 40) /* behind that: by how many handlers it is caught */
 #define CXX_OBJECT 32 /* behind it: the object */
 #define CXX_PRIMARY 112 /* before the object: its type */
 
@@ -134,7 +137,7 @@ enum { FETCH_CONTEXT, FETCH_EXCEPTION, FETCH_SELECTOR, FETCH_LANDINGS };
 /* `from` of the first argument is filled in. */
 static const struct cp_fetch throw_fetches[FETCH_THROWS] = {
 	[FETCH_HEADER] = { .size = 8 },
-	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = 8 },
+	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = CXX_HANDLERS + sizeof(int32_t) },
 	/* A type: its virtual table, its name. */
 	[FETCH_TYPE] = { .from = BEHIND(FETCH_FRONT), .level = 1, .size = 16 },
 	[FETCH_PRIMARY] = { .from = BEHIND(FETCH_FRONT),
@@ -333,6 +336,11 @@ static const char *cxx_type(struct engine_throws *t, const struct engine_hit *hi
 #define CLASS_RUST UINT64_C(0x54535552005a4f4d) /* "MOZ\0RUST", as bytes in a row */
 #define CLASS_RUST_OLD UINT64_C(0x4d4f5a0052555354) /* as a number, of older compilers */
 
+static bool is_cxx(uint64_t class)
+{
+	return (class & ~UINT64_C(1)) == CLASS_GNU || (class & ~UINT64_C(1)) == CLASS_CLANG;
+}
+
 static void read_object(struct engine_throws *t, const struct engine_hit *hit, uint64_t header,
 			cprof_object *ret)
 {
@@ -341,7 +349,7 @@ static void read_object(struct engine_throws *t, const struct engine_hit *hit, u
 	unsigned i;
 
 	*ret = (cprof_object){ .address = header };
-	if ((class & ~UINT64_C(1)) == CLASS_GNU || (class & ~UINT64_C(1)) == CLASS_CLANG) {
+	if (is_cxx(class)) {
 		ret->address = header + CXX_OBJECT;
 		front = word(hit, FETCH_FRONT, 0);
 		if (class == CLASS_GNU_DEPENDENT && front)
@@ -361,6 +369,39 @@ static void read_object(struct engine_throws *t, const struct engine_hit *hit, u
 		text[sizeof(text) - 9 + i] = c >= ' ' && c <= '~' ? c : '.';
 	}
 	ret->type_name = class ? keep_name(t, text, false) : NULL;
+}
+
+/* Was it caught, and its handler throws it again? In C++ __cxa_rethrow() says so to
+ * __cxa_end_catch(): the number of its handlers is negative until the next one has
+ * it. Exceptions of others have no such number, and come the same way: by
+ * _Unwind_Resume_or_Rethrow(). What std::rethrow_exception() throws is an exception
+ * of its own, which any thread may throw at any time; it is thrown. */
+static bool is_rethrown(cprof_session *s, const struct engine_hit *hit)
+{
+	const cprof_process *p = s->current.process;
+	uint64_t caller = hit->event->caller;
+	const struct engine_text *text;
+	const cprof_function *from;
+	const uint8_t *front;
+	int32_t handlers;
+
+	if (is_cxx(word(hit, FETCH_HEADER, 0))) {
+		if (fetched(hit, FETCH_FRONT, &front) < CXX_HANDLERS + sizeof(handlers))
+			return false;
+		memcpy(&handlers, front + CXX_HANDLERS, sizeof(handlers));
+		return handlers < 0;
+	}
+	text = caller ? engine_find_text(p, caller - 1) : NULL;
+	from = text ? engine_function_at(s, text->image, caller - 1 - text->image->bias) : NULL;
+	return from && cp_starts_with(cprof_function_name(from), "_Unwind_Resume_or_Rethrow");
+}
+
+bool cprof_current_exception_rethrown(void)
+{
+	const cprof_session *s = cprof_session_current();
+	const struct engine_throws *t = s && s->calls ? s->calls->throws : NULL;
+
+	return t && t->again;
 }
 
 /* ---- in flight ---- */
@@ -454,7 +495,9 @@ static void on_thrown(cprof_session *s, const struct engine_hit *hit)
 	object = f.object;
 	cp_vec_push(&t->flights, f);
 	s->calls->events++;
+	t->again = is_rethrown(s, hit);
 	engine_raise(s, exception_throw, &object);
+	t->again = false;
 }
 
 /* What is at the landing pad; its number among the frame's clauses for the call,

@@ -115,6 +115,7 @@ static void on_throw(cprof_profiler *log, const cprof_object *exception)
 	if (!begin(log, exception, &value, &r))
 		return;
 	r.kind = CP_RECORD_THROW;
+	r.flags = cprof_current_exception_rethrown() ? CP_RECORD_RETHROWN : 0;
 	cprof_do_stack_snapshot(cprof_current_thread(), find_thrower, CPROF_SNAPSHOT_ALL_FRAMES,
 				&thrower, NULL, 0);
 	r.function = thrower.location;

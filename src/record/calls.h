@@ -51,6 +51,7 @@ enum cp_record_call_kind {
 #define CP_RECORD_CALL_INVOKER(flags) ((flags) >> 2 & 7u)
 #define CP_RECORD_WAIT_TIMED_OUT 1u /* WAIT: it gave up */
 #define CP_RECORD_WAIT_OPEN 2u /* WAIT: it was not over when its thread ended, or the recording */
+#define CP_RECORD_RETHROWN 1u /* THROW: a handler throws what it has caught */
 #define CP_RECORD_CALL_LOCALS 2u /* `values` are locals after the first `result_count` */
 
 struct cp_record_call {

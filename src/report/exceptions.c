@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * A throw and the catch that follows belong together by thread and address.
- * One that is caught and thrown again is two.
+ * One that is caught and thrown again is two, of which the second is no throw.
  */
 #include "report/exceptions.h"
 
@@ -21,13 +21,13 @@ struct kind {
 	uint32_t location; /* that throws */
 	uint32_t thrower, catcher; /* functions */
 	enum fate { CAUGHT, NOT_CAUGHT, NOT_KNOWN } fate; /* catcher: of CAUGHT only */
-	uint64_t count;
+	uint64_t count, rethrown; /* thrown; thrown again by who has caught it */
 };
 
 /* Thrown, and not yet caught. */
 struct flying {
 	uint32_t thread, kind;
-	bool landed;
+	bool landed, rethrown;
 };
 
 struct exceptions {
@@ -36,7 +36,7 @@ struct exceptions {
 	struct cp_interner keys, types;
 	CP_VEC(struct flying) flights; /* of all that were thrown */
 	struct cp_map flying; /* hash of thread and address -> its last one of them + 1 */
-	uint64_t thrown, caught;
+	uint64_t thrown, rethrown, caught;
 	bool cut;
 	uint64_t cut_ns; /* since then they are not told */
 };
@@ -66,11 +66,23 @@ void cp_exception_place(const struct cp_profile *p, const struct cp_record_call 
 	cp_buf_printf(out, ":%u", line);
 }
 
+bool cp_exception_is_rethrown(const struct cp_record_call *call)
+{
+	return call->kind == CP_RECORD_THROW && call->flags & CP_RECORD_RETHROWN;
+}
+
+const char *cp_exception_verb(const struct cp_record_call *call)
+{
+	if (call->kind == CP_RECORD_CATCH)
+		return "catch ";
+	return cp_exception_is_rethrown(call) ? "rethrow " : "throw ";
+}
+
 void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out)
 {
 	const char *type = cp_exception_type(call);
 
-	cp_buf_str(out, call->kind == CP_RECORD_THROW ? "throw " : "catch ");
+	cp_buf_str(out, cp_exception_verb(call));
 	cp_buf_str(out, *type ? type : "?");
 }
 
@@ -111,10 +123,17 @@ static bool kind_of(struct exceptions *x, const struct kind *like, uint32_t *ret
 	return !fresh || cp_vec_push(&x->kinds, *like);
 }
 
+static uint64_t *tally_of(struct exceptions *x, const struct flying *flying, uint32_t kind)
+{
+	struct kind *k = &x->kinds.items[kind];
+
+	return flying->rethrown ? &k->rethrown : &k->count;
+}
+
 static struct cp_error *thrown(struct exceptions *x, uint32_t thread, uint32_t function,
 			       const struct cp_record_call *call, uint64_t key)
 {
-	struct flying flying = { .thread = thread };
+	struct flying flying = { .thread = thread, .rethrown = cp_exception_is_rethrown(call) };
 	struct kind kind = {
 		.type = cp_exception_type(call),
 		.location = call->function,
@@ -123,11 +142,11 @@ static struct cp_error *thrown(struct exceptions *x, uint32_t thread, uint32_t f
 		.fate = NOT_KNOWN,
 	};
 
-	x->thrown++;
+	*(flying.rethrown ? &x->rethrown : &x->thrown) += 1;
 	if (!kind_of(x, &kind, &flying.kind) || !cp_vec_push(&x->flights, flying) ||
 	    !cp_map_put(&x->flying, key, x->flights.count))
 		return cp_error_nomem();
-	x->kinds.items[flying.kind].count++;
+	++*tally_of(x, &flying, flying.kind);
 	return NULL;
 }
 
@@ -138,14 +157,14 @@ static struct cp_error *settle(struct exceptions *x, struct flying *flying, enum
 	struct kind kind = x->kinds.items[flying->kind];
 	uint32_t number;
 
-	x->kinds.items[flying->kind].count--;
+	--*tally_of(x, flying, flying->kind);
 	flying->landed = true;
-	kind.count = 0;
+	kind.count = kind.rethrown = 0;
 	kind.fate = fate;
 	kind.catcher = catcher;
 	if (!kind_of(x, &kind, &number))
 		return cp_error_nomem();
-	x->kinds.items[number].count++;
+	++*tally_of(x, flying, number);
 	return NULL;
 }
 
@@ -217,12 +236,17 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static uint64_t all_of(const struct kind *k)
+{
+	return k->count + k->rethrown;
+}
+
 static int by_count(const void *a, const void *b)
 {
 	const struct kind *one = a, *two = b;
 
-	if (one->count != two->count)
-		return one->count > two->count ? -1 : 1;
+	if (all_of(one) != all_of(two))
+		return all_of(one) > all_of(two) ? -1 : 1;
 	return strcmp(one->type, two->type);
 }
 
@@ -244,7 +268,7 @@ static CP_ERROR build(const struct cp_profile *p, struct exceptions *x)
 	CP_TRY(cp_spans_walk(p, &visitor, x));
 	CP_TRY(settle_rest(x));
 	for (i = 0; i < x->kinds.count; i++)
-		if (x->kinds.items[i].count)
+		if (all_of(&x->kinds.items[i]))
 			x->kinds.items[kept++] = x->kinds.items[i];
 	x->kinds.count = kept;
 	if (kept)
@@ -254,11 +278,26 @@ static CP_ERROR build(const struct cp_profile *p, struct exceptions *x)
 
 /* ---- text ---- */
 
+/* With the second one where there are any. */
 static const struct cp_column columns[] = {
+	{ "count", true, 0, false },  { "rethrown", true, 0, false },
+	{ "type", false, 16, false }, { "thrown in", false, 16, false },
+	{ "at", false, 12, true },    { "caught in", false, 0, false },
+};
+
+static const struct cp_column columns_without[] = {
 	{ "count", true, 0, false },	   { "type", false, 16, false },
 	{ "thrown in", false, 16, false }, { "at", false, 12, true },
 	{ "caught in", false, 0, false },
 };
+
+static void add_tally(struct cp_table *t, uint64_t count)
+{
+	if (count)
+		cp_table_count(t, CP_PAINT_PLAIN, count);
+	else
+		cp_table_name(t, CP_PAINT_PLAIN, "");
+}
 
 static void add_row(struct cp_table *t, const struct exceptions *x, const struct kind *k)
 {
@@ -267,11 +306,11 @@ static void add_row(struct cp_table *t, const struct exceptions *x, const struct
 	uint32_t line;
 	const char *file = cp_exception_file(x->p, &at, &line);
 
-	cp_add_count(&text, k->count);
-	cp_table_name(t, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
+	add_tally(t, k->count);
+	if (x->rethrown)
+		add_tally(t, k->rethrown);
 	cp_table_name(t, CP_PAINT_BOLD, *k->type ? k->type : "?");
 	cp_table_function(t, CP_PAINT_PLAIN, x->p->functions.items[k->thrower].name);
-	cp_buf_clear(&text);
 	if (file)
 		cp_buf_printf(&text, "%s:%u", cp_basename(file), line);
 	cp_table_name(t, CP_PAINT_DIM, text.bytes ? text.bytes : "");
@@ -292,12 +331,19 @@ static void print(const struct exceptions *x, const struct cp_report_options *o,
 
 	cp_add_count(&text, x->thrown);
 	cp_buf_str(&text, " thrown, ");
+	if (x->rethrown) {
+		cp_add_count(&text, x->rethrown);
+		cp_buf_str(&text, " rethrown, ");
+	}
 	cp_add_count(&text, x->caught);
 	cp_buf_str(&text, " caught");
 	cp_report_title(out, look, "Exceptions", text.bytes ? text.bytes : "");
 	if (o->limit && o->limit < shown)
 		shown = (size_t)o->limit;
-	cp_table_init(&t, columns, CP_ARRAY_SIZE(columns));
+	if (x->rethrown)
+		cp_table_init(&t, columns, CP_ARRAY_SIZE(columns));
+	else
+		cp_table_init(&t, columns_without, CP_ARRAY_SIZE(columns_without));
 	for (i = 0; i < shown; i++)
 		add_row(&t, x, &x->kinds.items[i]);
 	if (shown)
@@ -336,6 +382,7 @@ static void kind_json(const struct exceptions *x, const struct kind *k, struct c
 	cp_json_begin(j, NULL, '{');
 	cp_json_str(j, "type", *k->type ? k->type : NULL);
 	cp_json_u64(j, "count", k->count);
+	cp_json_u64(j, "rethrown", k->rethrown);
 	cp_json_str(j, "thrown_in", x->p->functions.items[k->thrower].name);
 	if (file) {
 		cp_json_str(j, "file", file);
@@ -361,6 +408,7 @@ CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, struct cp_json *j
 	CP_TRY(build(p, &x));
 	cp_json_begin(j, "exceptions", '{');
 	cp_json_u64(j, "thrown", x.thrown);
+	cp_json_u64(j, "rethrown", x.rethrown);
 	cp_json_u64(j, "caught", x.caught);
 	if (x.cut)
 		cp_json_u64(j, "none_after_ns", x.cut_ns);

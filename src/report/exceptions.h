@@ -20,7 +20,11 @@ const char *cp_exception_file(const struct cp_profile *p, const struct cp_record
 void cp_exception_place(const struct cp_profile *p, const struct cp_record_call *call,
 			uint32_t function, struct cp_buf *out);
 
-/* "throw TYPE" or "catch TYPE". */
+/* It was caught, and its handler throws it again. */
+bool cp_exception_is_rethrown(const struct cp_record_call *call);
+
+/* "throw TYPE", "rethrow TYPE" or "catch TYPE". */
+const char *cp_exception_verb(const struct cp_record_call *call); /* and a blank */
 void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out);
 
 /* A table of them by type, where they were thrown and where caught; nothing

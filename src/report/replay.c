@@ -668,21 +668,21 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	const char *type = cp_exception_type(call);
 	bool thrown = call->kind == CP_RECORD_THROW;
+	struct cp_replay_line *line;
 	struct moment m;
 
 	if (!cp_chosen_moment(&w->chosen, function, call))
 		return NULL;
 	CP_TRY(begin_moment(w, thread, call, &m));
-	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_WARNING,
-		    thrown ? "↯ throw " : "↯ catch ");
+	line = cp_line_at(&w->l, m.number);
+	cp_line_put(&w->l, line, CP_PAINT_WARNING, "↯ ");
+	cp_line_put(&w->l, line, CP_PAINT_WARNING, cp_exception_verb(call));
 	cp_add_name(&text, *type ? type : "?");
-	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_BOLD, text.bytes ? text.bytes : "",
-		    24, 12);
-	cp_line_put(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_PLAIN, thrown ? " at " : " in ");
+	cp_line_fit(&w->l, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 24, 12);
+	cp_line_put(&w->l, line, CP_PAINT_PLAIN, thrown ? " at " : " in ");
 	cp_buf_clear(&text);
 	cp_exception_place(w->l.p, call, function, &text);
-	cp_line_fit(&w->l, cp_line_at(&w->l, m.number), CP_PAINT_NAME, text.bytes ? text.bytes : "",
-		    0, 8);
+	cp_line_fit(&w->l, line, CP_PAINT_NAME, text.bytes ? text.bytes : "", 0, 8);
 	end_moment(w, call, &m);
 	return NULL;
 }

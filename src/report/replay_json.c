@@ -333,6 +333,8 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	begin(w, call->kind == CP_RECORD_THROW ? "throw" : "catch", ns, thread, function,
 	      call->depth);
 	cp_json_str(&w->j, "type", *type ? type : NULL);
+	if (cp_exception_is_rethrown(call))
+		cp_json_bool(&w->j, "rethrown", true);
 	add_address(w, "address", cp_exception_address(call));
 	file = cp_exception_file(w->p, call, &line);
 	if (file) {

@@ -8,7 +8,37 @@ bats_require_minimum_version 1.5.0
 # told FILE: what a recording says of its first thread, as the programs print it.
 told() {
 	"$CPROF" replay --json "$1" | jq -r 'select(.tid == .pid and (.event | test("throw|catch"))) |
-		"\(.event) \(.type) \(.function | sub("\\(.*"; "") | sub("( .clone )?.cold.*"; ""))"'
+		"\(if .rethrown then "re" else "" end)\(.event) \(.type) \(.function | sub("\\(.*"; "") | sub("( .clone )?.cold.*"; ""))"'
+}
+
+# told_by_gdb PROGRAM: throw, rethrow or catch, as they come.
+told_by_gdb() {
+	cat >script <<-'END'
+		set pagination off
+		set breakpoint pending on
+		set debuginfod enabled off
+		catch throw
+		commands
+		silent
+		printf "EVENT throw\n"
+		continue
+		end
+		catch rethrow
+		commands
+		silent
+		printf "EVENT rethrow\n"
+		continue
+		end
+		catch catch
+		commands
+		silent
+		printf "EVENT catch\n"
+		continue
+		end
+		run
+	END
+	gdb -q -nx -batch -x script "$1" </dev/null 2>&1 |
+		sed -n 's/^EVENT //p'
 }
 
 @test "each throw and catch is told in order: nested, thrown again, through libraries" {
@@ -46,42 +76,76 @@ told() {
 @test "throws and catches come in gdb's order" {
 	needs gdb
 	"$CPROF" run --exceptions -q -o x.data -- "$TRACEES/throws_O0" >out
-	cat >script <<-'END'
-		set pagination off
-		set breakpoint pending on
-		set debuginfod enabled off
-		catch throw
-		commands
-		silent
-		printf "EVENT throw\n"
-		continue
-		end
-		catch rethrow
-		commands
-		silent
-		printf "EVENT throw\n"
-		continue
-		end
-		catch catch
-		commands
-		silent
-		printf "EVENT catch\n"
-		continue
-		end
-		run
-	END
-	gdb -q -nx -batch -x script "$TRACEES/throws_O0" </dev/null 2>&1 |
-		sed -n 's/^EVENT //p' >expected
+	told_by_gdb "$TRACEES/throws_O0" >expected
 	# gdb has no catchpoint for std::rethrow_exception().
 	told x.data | grep -v ' kept_one$' | cut -d' ' -f1 >got
 	[ "$(wc -l <expected)" -ge 13 ]
 	diff expected got
 }
 
+@test "what a handler throws again is no throw: as many of each as gdb has" {
+	needs gdb clang++
+	cat >again.cpp <<-'END'
+		#include <cstring>
+		#include <exception>
+		#include <stdexcept>
+		#include <unwind.h>
+		_Unwind_Exception foreign;
+		template <class T> void catching(T t) { try { t(); } catch (...) {} }
+		void thrower() { throw std::runtime_error("one"); }
+		void again() { try { thrower(); } catch (...) { throw; } }
+		void twice() { try { again(); } catch (std::exception &) { throw; } }
+		void copied() { try { thrower(); } catch (std::runtime_error &one) { throw one; } }
+		void strange() { _Unwind_RaiseException(&foreign); }
+		void strange_again() { try { strange(); } catch (...) { throw; } }
+		std::exception_ptr kept;
+		void keeps() { try { thrower(); } catch (...) { kept = std::current_exception(); } }
+		void dependent() { std::rethrow_exception(kept); }
+		void dependent_again() { try { dependent(); } catch (...) { throw; } }
+		int main(int argc, char **)
+		{
+			if (argc > 1)
+				return catching(thrower), 0;
+			std::memcpy(&foreign.exception_class, "TSETTSET", 8);
+			for (int i = 0; i < 3; i++)
+				catching(again);
+			catching(twice);
+			catching(copied);
+			catching(strange);
+			catching(strange_again);
+			keeps();
+			catching(dependent);
+			catching(dependent_again);
+		}
+	END
+	for compiler in g++ clang++; do
+		"$compiler" -g -O1 -o again again.cpp
+		told_by_gdb ./again >expected
+		"$CPROF" run --exceptions -q -o x.data -- ./again
+		# gdb has no catchpoint for std::rethrow_exception(), which is a throw, twice, nor
+		# for what is not C++: thrown twice, once thrown again.
+		"$CPROF" replay --json x.data | jq -r 'select(.event == "throw") |
+			if .rethrown then "rethrow" else "throw" end' >got
+		assert_equal "$(grep -cx rethrow got)" "$(($(grep -cx rethrow expected) + 1))"
+		assert_equal "$(grep -cx throw got)" "$(($(grep -cx throw expected) + 4))"
+		run "$CPROF" report --exceptions x.data
+		assert_line --regexp '^Exceptions +11 thrown, 7 rethrown, 18 caught$'
+		assert_line --regexp '^ +count +rethrown +type '
+		assert_equal "$("$CPROF" report --json x.data | jq -c '.exceptions | [.thrown, .rethrown,
+			([.kinds[].count] | add), ([.kinds[].rethrown] | add)]')" '[11,7,11,7]'
+		assert_equal "$("$CPROF" replay x.data | grep -c '↯ rethrow ')" 7
+	done
+	# Where there is none, there is no column for them.
+	"$CPROF" run --exceptions -q -o x.data -- ./again once
+	run "$CPROF" report --exceptions x.data
+	assert_line --regexp '^Exceptions +1 thrown, 1 caught$'
+	assert_line --regexp '^ +count +type '
+}
+
 @test "threads throw at the same time, and none is missed" {
 	"$CPROF" run --exceptions --max-rate=0 -q -o x.data -- "$TRACEES/throws" 4 >out
 	run "$CPROF" report --json x.data
-	assert_equal "$(jq -c '.exceptions | [.thrown, .caught]' <<<"$output")" '[287,287]'
+	assert_equal "$(jq -c '.exceptions | [.thrown, .rethrown, .caught]' <<<"$output")" '[246,41,287]'
 	assert_equal "$(jq '[.exceptions.kinds[] | select(.type == "int").count] | add' <<<"$output")" 82
 	assert_equal "$(jq '[.exceptions.kinds[] | select(.caught_in == null)] | length' \
 		<<<"$output")" 0
@@ -126,7 +190,7 @@ told() {
 	run -134 --separate-stderr "$CPROF" run --exceptions -o x.data -- "$TRACEES/throws" abort
 	assert_output 'throw std::out_of_range thrower'
 	# libstdc++ throws it once more, to say what it is.
-	assert_regex "$stderr" '2 thrown, 1 caught'
+	assert_regex "$stderr" '1 thrown, 1 rethrown, 1 caught'
 	assert_regex "$stderr" 'std::out_of_range +thrower\(int\) .*not caught'
 	assert_equal "$("$CPROF" report --json x.data | jq -c '[.exceptions.kinds[].is_caught] | sort')" \
 		'[false,true]'
@@ -176,8 +240,8 @@ told() {
 	refute_regex "$stderr" 'not caught'
 	run "$CPROF" report --json x.data
 	assert_equal "$(jq '[.exceptions.kinds[] | select(.is_caught == false)] | length' <<<"$output")" 0
-	assert_equal "$(jq '.exceptions | .thrown - .caught == ([.kinds[] |
-		select(.is_caught == null).count] | add // 0)' <<<"$output")" true
+	assert_equal "$(jq '.exceptions | .thrown + .rethrown - .caught == ([.kinds[] |
+		select(.is_caught == null) | .count + .rethrown] | add // 0)' <<<"$output")" true
 	[ "$(jq .exceptions.thrown <<<"$output")" -lt 147 ]
 	[ "$(jq .exceptions.none_after_ns <<<"$output")" -gt 0 ]
 }
@@ -206,7 +270,7 @@ told() {
 	"$CPROF" run --exceptions -t thrower -q -o 2.data -- "$TRACEES/throws_O0" >out
 	"$CPROF" merge -o both.data 1.data 2.data
 	run "$CPROF" report --json both.data
-	assert_equal "$(jq -c '.exceptions | [.thrown, .caught]' <<<"$output")" '[14,14]'
+	assert_equal "$(jq -c '.exceptions | [.thrown, .rethrown, .caught]' <<<"$output")" '[12,2,14]'
 	assert_equal "$("$CPROF" replay --json both.data | jq -r .event | sort | uniq -c |
 		awk '{ print $2, $1 }' | tr '\n' ' ')" 'catch 14 enter 5 throw 14 unwind 5 '
 }
@@ -219,7 +283,9 @@ told() {
 		void thrower() { throw second(); }
 		void between() { guard g; thrower(); }
 		int main() {
-			try { between(); } catch (first &) { return 1; } catch (second &) { return 0; }
+			try {
+				try { between(); } catch (first &) { return 1; } catch (second &) { throw; }
+			} catch (...) { return 0; }
 			return 2;
 		}
 	END
@@ -227,7 +293,8 @@ told() {
 	separately "$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=clauses -- ./clauses
 	assert_success
 	# shellcheck disable=SC2154 # bats
-	assert_equal "$output" $'throw second\nfinally 0 of between() for second\ncatch 1 of main for second'
+	assert_equal "$(head -n 4 <<<"$output")" "$(printf '%s\n' 'throw second' \
+		'finally 0 of between() for second' 'catch 1 of main for second' 'rethrow second')"
 	separately "$CPROF" run -q --plugin-dir="$BUILD/tests/modules" --profile=clauses:without -- ./clauses
-	assert_equal "$output" 'throw second'
+	assert_equal "$output" $'throw second\nrethrow second'
 }

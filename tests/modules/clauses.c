@@ -18,7 +18,8 @@ static const char *const kinds[] = {
 static void thrown(cprof_profiler *p, const cprof_object *exception)
 {
 	(void)p;
-	printf("throw %s\n", exception->type_name);
+	printf("%s %s\n", cprof_current_exception_rethrown() ? "rethrow" : "throw",
+	       exception->type_name);
 }
 
 static void clause(cprof_profiler *p, const cprof_function *method, uint32_t index,

@@ -490,6 +490,7 @@ FUNCTION(void, cprof_profiler_set_method_enter_callback, cprof_profiler_handle, 
 FUNCTION(void, cprof_profiler_set_method_inherited_callback, cprof_profiler_handle, cprof_method_inherited_fn)
 FUNCTION(bool, cprof_image_is_mapped, const cprof_image *)
 FUNCTION(bool, cprof_current_call_inherited, int32_t *)
+FUNCTION(bool, cprof_current_exception_rethrown, void)
 FUNCTION(void, cprof_profiler_set_method_leave_callback, cprof_profiler_handle, cprof_method_leave_fn)
 FUNCTION(void, cprof_profiler_set_method_tail_call_callback, cprof_profiler_handle, cprof_method_tail_call_fn)
 FUNCTION(void, cprof_profiler_set_method_exception_leave_callback, cprof_profiler_handle, cprof_method_exception_leave_fn)

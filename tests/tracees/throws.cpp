@@ -93,7 +93,7 @@ NOIPA static void again()
 		passes_through(2);
 	} catch (...) {
 		say("catch", "shapes::box<shapes::odd>", "again");
-		say("throw", "shapes::box<shapes::odd>", "again");
+		say("rethrow", "shapes::box<shapes::odd>", "again");
 		throw;
 	}
 }
