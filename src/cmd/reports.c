@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
+#include "record/lives.h"
 #include "report/report.h"
 
 #define AT(field) offsetof(struct cp_filter_options, field)
@@ -61,19 +62,32 @@ static CP_ERROR read_time(const char *text, struct cp_profile_filter *f)
 	return NULL;
 }
 
+/* Of many nothing is recorded but that they lived. */
+static bool knows_thread(const struct cp_record *r, const char *want)
+{
+	const struct cp_record_thread *t;
+	const struct cp_record_life *life;
+	size_t i;
+
+	for (i = 0; i < cp_record_thread_count(r); i++) {
+		t = cp_record_get_thread(r, (uint32_t)i);
+		if (cp_thread_matches(want, t->tid, t->name))
+			return true;
+	}
+	for (i = 0; i < cp_record_life_count(r); i++) {
+		life = cp_record_get_life(r, (uint32_t)i);
+		if (life->thread && cp_thread_matches(want, life->tid, life->name))
+			return true;
+	}
+	return false;
+}
+
 /* A filter that nothing can pass is a mistake in it. */
 static CP_ERROR check_threads(const struct cp_record *r, const struct cp_profile_filter *f)
 {
-	size_t count = cp_record_thread_count(r), i;
-	const struct cp_record_thread *t;
-	bool found = !f->thread;
 	struct cp_error *err;
 
-	for (i = 0; !found && i < count; i++) {
-		t = cp_record_get_thread(r, (uint32_t)i);
-		found = cp_thread_matches(f->thread, t->tid, t->name);
-	}
-	if (found)
+	if (!f->thread || knows_thread(r, f->thread))
 		return NULL;
 	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "no thread of the recording is '%s'", f->thread);
 	return cp_error_hint(err, "cprof report --threads lists them; --thread takes a number "

@@ -458,6 +458,19 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 				was_jumped_to(s, e) ? CP_CALL_UNWOUND : CP_CALL_RETURNED);
 }
 
+/* Whoever is told of the event can walk the stack if that was asked for: not where
+ * it came along to find out which one it is. */
+static bool is_walkable(const cprof_session *s, const struct engine_hit *hit)
+{
+	const struct engine_site *site = &s->calls->sites.items[hit->site];
+	const struct engine_traced *t = s->calls->traced.items[site->traced];
+	bool asked = engine_role_captures(t, site->kind) & CP_SITE_STACK;
+
+	if (site->kind == ENGINE_SITE_ENTRY)
+		asked |= t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
+	return s->current.capture.held || (hit->stack && asked);
+}
+
 static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 {
 	struct engine_calls *c = s->calls;
@@ -465,6 +478,7 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	struct cp_shadow_at at = engine_calls_where(s, hit->event);
 	const struct engine_site *site = &c->sites.items[hit->site]; /* that may plan */
 
+	s->current.walkable = is_walkable(s, hit);
 	if (c->by_return) {
 		end_by_return(s, &at, hit->event, 0);
 		end_by_return(s, &at, hit->event, CP_SHADOW_STUB);

@@ -59,6 +59,29 @@ lives() {
 	assert_equal "$(grep -v '^  ! ' <<<"$output" | grep -c ' ended ')" 1
 }
 
+@test "threads: one of which nothing is recorded but that it lived is found" {
+	cat >idle.c <<-'END'
+		#include <pthread.h>
+		static void *nothing(void *p) { return p; }
+		int main(void)
+		{
+			pthread_t t;
+			for (int i = 0; i < 3; i++) {
+				pthread_create(&t, NULL, nothing, NULL);
+				pthread_join(t, NULL);
+			}
+		}
+	END
+	gcc -O1 -o idle idle.c -pthread
+	"$CPROF" run -q -s 1 -o rec -- ./idle
+	"$CPROF" report --json rec >json
+	assert_equal "$(jq -c '[.samples.total, (.lives.threads | length)]' json)" '[0,4]'
+	run -0 "$CPROF" report --threads --thread="$(jq '.lives.threads[2].tid' json)" rec
+	assert_equal "$(grep -c ' ended ' <<<"$output")" 1
+	run -1 "$CPROF" report --threads --thread=1 rec
+	assert_output --partial "no thread of the recording is '1'"
+}
+
 @test "attach: processes that were there before, and go on" {
 	begin pipes
 	"$CPROF" attach -q -d 100ms -o rec "$tracee"
