@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/frames.h"
 #include "report/heapsums.h"
 
 #define STACKS_SHOWN 3 /* unless these are what is asked for */
@@ -124,20 +125,8 @@ static void print_stack(const struct cp_heap *h, const struct cp_heap_site *site
 	cp_paint(out, look, CP_PAINT_BOLD, text.bytes ? text.bytes : "");
 	if (site->stack == CP_RECORD_NONE)
 		return;
-	for (frames = cp_profile_walk(h->p, site->stack, &count); count--;) { /* leaf first */
-		const struct cp_frame *f = &h->p->frames.items[frames[count]];
-
-		cp_buf_str(out, "      ");
-		cp_add_name(out, h->p->functions.items[f->function].name);
-		cp_buf_clear(&text);
-		if (f->file) {
-			cp_buf_str(&text, "  ");
-			cp_add_name(&text, cp_basename(f->file));
-			cp_buf_printf(&text, ":%u", f->line);
-		}
-		cp_paint(out, look, CP_PAINT_DIM, text.size ? text.bytes : "");
-		cp_buf_u8(out, '\n');
-	}
+	for (frames = cp_profile_walk(h->p, site->stack, &count); count--;) /* leaf first */
+		cp_report_frame(h->p, frames[count], look, out);
 }
 
 static void print_left(const struct cp_heap *h, size_t most, const struct cp_look *look,
@@ -304,16 +293,8 @@ static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, 
 	left_json(h, j, "left", &site->left);
 	if (site->stack != CP_RECORD_NONE) {
 		cp_json_begin(j, "stack", '[');
-		for (frames = cp_profile_walk(h->p, site->stack, &count); count--;) {
-			const struct cp_frame *f = &h->p->frames.items[frames[count]];
-
-			cp_json_begin(j, NULL, '{');
-			cp_json_str(j, "function", h->p->functions.items[f->function].name);
-			cp_json_str(j, "file", f->file);
-			if (f->file)
-				cp_json_u64(j, "line", f->line);
-			cp_json_end(j, '}');
-		}
+		for (frames = cp_profile_walk(h->p, site->stack, &count); count--;)
+			cp_report_frame_json(h->p, frames[count], j);
 		cp_json_end(j, ']');
 	}
 	cp_json_end(j, '}');

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/frames.h"
 #include "report/spans.h"
 #include "report/tree.h"
 
@@ -22,15 +23,27 @@ struct row {
 	struct cp_buf name; /* of the lock */
 	char *type, *variable; /* owned; variable NULL: none */
 	uint64_t address;
-	uint32_t process, function;
+	uint32_t process, function, number;
 	uint64_t waits, timed_out, open, total_ns, longest_ns;
 	CP_VEC(struct owner) owners; /* the most frequent first */
+};
+
+#define ORIGIN_FRAMES 8 /* more of a stack has replay */
+
+/* Where waits for a row's lock come from: the frames from that of the row's function
+ * on outwards. Two calls in a line are one place. */
+struct origin {
+	uint32_t row;
+	uint32_t frames[ORIGIN_FRAMES], count;
+	bool cut; /* there are more */
+	uint64_t waits, total_ns;
 };
 
 struct locks {
 	const struct cp_profile *p;
 	CP_VEC(struct row) rows;
-	struct cp_interner keys;
+	CP_VEC(struct origin) origins; /* of waits with a stack; the worst first */
+	struct cp_interner keys, origin_keys;
 	uint64_t waits, timed_out, total_ns;
 	bool cut;
 	uint64_t cut_ns; /* since then they are not told */
@@ -169,6 +182,49 @@ static struct row *row_of(struct locks *l, const struct cp_record_call *call, ui
 	return NULL;
 }
 
+static void find_frames(const struct cp_profile *p, const struct cp_record_call *call,
+			uint32_t function, struct origin *origin)
+{
+	size_t count, from;
+	const uint32_t *frames = cp_profile_walk(p, call->stack, &count);
+
+	for (from = count; from; from--)
+		if (p->frames.items[frames[from - 1]].function == function)
+			break;
+	if (!from)
+		from = count;
+	while (from && origin->count < ORIGIN_FRAMES)
+		origin->frames[origin->count++] = frames[--from];
+	origin->cut = from || cp_profile_truncated(p, call->stack);
+}
+
+static bool add_origin(struct locks *l, const struct row *row, const struct cp_record_call *call)
+{
+	struct origin origin = { .row = (uint32_t)(row - l->rows.items) };
+	struct {
+		uint32_t row, cut, functions[ORIGIN_FRAMES], lines[ORIGIN_FRAMES];
+	} key = { .row = origin.row };
+	uint32_t number, i;
+	bool fresh;
+
+	if (call->stack == CP_RECORD_NONE)
+		return true;
+	find_frames(l->p, call, row->function, &origin);
+	key.cut = origin.cut;
+	for (i = 0; i < origin.count; i++) {
+		key.functions[i] = l->p->frames.items[origin.frames[i]].function + 1;
+		key.lines[i] = l->p->frames.items[origin.frames[i]].line;
+	}
+	if (!cp_intern(&l->origin_keys, &key, sizeof(key), &number, &fresh) ||
+	    (fresh && !cp_vec_push(&l->origins, origin)))
+		return false;
+	if (number >= l->origins.count)
+		return false;
+	l->origins.items[number].waits++;
+	l->origins.items[number].total_ns += call->duration_ns;
+	return true;
+}
+
 static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
 			     const struct cp_record_call *call)
 {
@@ -176,7 +232,7 @@ static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
 	struct row *row = row_of(l, call, function);
 
 	(void)thread;
-	if (!row || !add_owner(row, cp_wait_owner(call)))
+	if (!row || !add_owner(row, cp_wait_owner(call)) || !add_origin(l, row, call))
 		return cp_error_nomem();
 	l->waits++;
 	row->waits++;
@@ -217,6 +273,37 @@ static int by_time(const void *a, const void *b)
 	return (one->waits < two->waits) - (one->waits > two->waits);
 }
 
+static int by_origin(const void *a, const void *b)
+{
+	const struct origin *one = a, *two = b;
+
+	if (one->total_ns != two->total_ns)
+		return one->total_ns > two->total_ns ? -1 : 1;
+	return (one->waits < two->waits) - (one->waits > two->waits);
+}
+
+/* The worst first; origins go with their rows. */
+static CP_ERROR sort(struct locks *l)
+{
+	CP_FREE uint32_t *to = calloc(l->rows.count + 1, sizeof(*to));
+	struct origin *origin;
+	uint32_t i;
+
+	if (!to)
+		return cp_error_nomem();
+	for (i = 0; i < l->rows.count; i++)
+		l->rows.items[i].number = i;
+	if (l->rows.count)
+		qsort(l->rows.items, l->rows.count, sizeof(*l->rows.items), by_time);
+	for (i = 0; i < l->rows.count; i++)
+		to[l->rows.items[i].number] = i;
+	cp_vec_for_each(&l->origins, origin)
+		origin->row = to[origin->row];
+	if (l->origins.count)
+		qsort(l->origins.items, l->origins.count, sizeof(*l->origins.items), by_origin);
+	return NULL;
+}
+
 static void deinit(struct locks *l)
 {
 	struct row *row;
@@ -228,7 +315,9 @@ static void deinit(struct locks *l)
 		cp_vec_free(&row->owners);
 	}
 	cp_vec_free(&l->rows);
+	cp_vec_free(&l->origins);
 	cp_interner_free(&l->keys);
+	cp_interner_free(&l->origin_keys);
 }
 
 static CP_ERROR build(const struct cp_profile *p, struct locks *l)
@@ -237,9 +326,7 @@ static CP_ERROR build(const struct cp_profile *p, struct locks *l)
 
 	*l = (struct locks){ .p = p };
 	CP_TRY(cp_spans_walk(p, &visitor, l));
-	if (l->rows.count)
-		qsort(l->rows.items, l->rows.count, sizeof(*l->rows.items), by_time);
-	return NULL;
+	return sort(l);
 }
 
 static bool were_asked_for(const struct cp_profile *p)
@@ -310,6 +397,35 @@ static void title(const struct locks *l, const struct cp_look *look, struct cp_b
 	cp_report_title(out, look, "Locks", text.bytes ? text.bytes : "");
 }
 
+static void print_origins(const struct locks *l, size_t most, const struct cp_look *look,
+			  struct cp_buf *out)
+{
+	size_t shown = most && l->origins.count > most ? most : l->origins.count, i;
+	uint32_t n;
+
+	if (!shown)
+		return;
+	cp_report_title(out, look, "Waits", "longest in all first, by where they came from");
+	for (i = 0; i < shown; i++) {
+		const struct origin *origin = &l->origins.items[i];
+		struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+		cp_buf_str(&text, "  ");
+		cp_add_plural(&text, origin->waits, "wait", "waits");
+		cp_buf_str(&text, " of ");
+		cp_add_time(&text, origin->total_ns);
+		cp_buf_str(&text, " for ");
+		cp_add_name(&text, l->rows.items[origin->row].name.bytes);
+		cp_buf_str(&text, " from\n");
+		cp_paint(out, look, CP_PAINT_BOLD, text.bytes ? text.bytes : "");
+		for (n = 0; n < origin->count; n++)
+			cp_report_frame(l->p, origin->frames[n], look, out);
+		if (origin->cut)
+			cp_paint(out, look, CP_PAINT_DIM, "      …\n");
+	}
+	cp_report_more(out, look, shown, l->origins.count);
+}
+
 static void print(const struct locks *l, const struct cp_report_options *o,
 		  const struct cp_look *look, struct cp_buf *out)
 {
@@ -326,6 +442,7 @@ static void print(const struct locks *l, const struct cp_report_options *o,
 	if (shown)
 		cp_table_print(&t, look, out);
 	cp_report_more(out, look, shown, l->rows.count);
+	print_origins(l, (size_t)o->limit, look, out);
 	if (!l->cut)
 		return;
 	cp_buf_str(&text, "  ! they were too many (--max-rate): none is told after ");
@@ -365,6 +482,31 @@ static void owner_json(const struct locks *l, const struct row *row, const struc
 	cp_json_end(j, '}');
 }
 
+/* In recordings without stacks there is no such key. */
+static void origins_json(const struct locks *l, const struct row *row, struct cp_json *j)
+{
+	const struct origin *origin;
+	uint32_t n;
+
+	if (!l->origins.count)
+		return;
+	cp_json_begin(j, "from", '[');
+	cp_vec_for_each(&l->origins, origin) {
+		if (&l->rows.items[origin->row] != row)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_u64(j, "waits", origin->waits);
+		cp_json_u64(j, "total_ns", origin->total_ns);
+		cp_json_begin(j, "stack", '[');
+		for (n = 0; n < origin->count; n++)
+			cp_report_frame_json(l->p, origin->frames[n], j);
+		cp_json_end(j, ']');
+		cp_json_bool(j, "cut", origin->cut);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
 static void row_json(const struct locks *l, const struct row *row, struct cp_json *j)
 {
 	const struct owner *owner;
@@ -386,6 +528,7 @@ static void row_json(const struct locks *l, const struct row *row, struct cp_jso
 	cp_vec_for_each(&row->owners, owner)
 		owner_json(l, row, owner, j);
 	cp_json_end(j, ']');
+	origins_json(l, row, j);
 	cp_json_end(j, '}');
 }
 

@@ -139,6 +139,61 @@ leave gives_up 0 null"
 		<<<"$output")" 'waits_for_it run_waiter'
 }
 
+@test "with --stack the report says where waits come from, as often as the program waited" {
+	cat >waits.cpp <<-'END'
+		#include <pthread.h>
+		#include <cstdio>
+		#include <ctime>
+		static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER, second = PTHREAD_MUTEX_INITIALIZER;
+		__attribute__((noipa)) static int takes(pthread_mutex_t *m)
+		{
+			timespec until;
+			clock_gettime(CLOCK_REALTIME, &until);
+			until.tv_sec += (until.tv_nsec += 20000000) / 1000000000;
+			until.tv_nsec %= 1000000000;
+			return pthread_mutex_timedlock(m, &until) != 0;
+		}
+		__attribute__((noipa)) static int one() { return takes(&first) + takes(&second); }
+		__attribute__((noipa)) static int two(int deep) { return deep ? two(deep - 1) + 1 : takes(&first); }
+		static void *run(void *)
+		{
+			for (int i = 0; i < 3; i++)
+				one();
+			for (int i = 0; i < 2; i++)
+				two(0);
+			return (void *)(long)two(20);
+		}
+		int main()
+		{
+			pthread_t t;
+			pthread_mutex_lock(&first);
+			pthread_mutex_lock(&second);
+			pthread_create(&t, nullptr, run, nullptr);
+			pthread_join(t, nullptr);
+			std::puts("first one 3\nfirst two 2\nfirst two 1 of deep\nsecond one 3");
+		}
+	END
+	g++ -g -O1 -fno-optimize-sibling-calls -o waits waits.cpp -pthread
+	"$CPROF" run --locks --stack -q -o x.data -- ./waits >expected
+	"$CPROF" report --json x.data >x.json
+	jq -r '.locks[] | .variable as $lock | .from[] | "\($lock) \(.stack[1].function | sub("\\(.*"; "")) " +
+		"\(.waits)\(if .cut then " of deep" else "" end)"' x.json | sort >got
+	diff <(sort expected) got
+	# From who took the lock on outwards, with all of the time.
+	jq -e '[.locks[].from[].stack[0].function == "takes(pthread_mutex_t*)"] | all' x.json
+	jq -e '[.locks[] | .total_ns == ([.from[].total_ns] | add)] | all' x.json
+	line=$(grep -n 'int one()' waits.cpp | cut -d: -f1)
+	run "$CPROF" report --locks x.data
+	assert_line --regexp '^Waits +longest in all first, by where they came from$'
+	assert_equal "$(grep -c '^  3 waits of .* for \(first\|second\) from$' <<<"$output")" 2
+	assert_equal "$(grep -c "^      one()  waits.cpp:$line\$" <<<"$output")" 2
+	assert_equal "$(grep -c '^      …$' <<<"$output")" 1
+	"$CPROF" run --locks -q -o y.data -- ./waits >expected
+	run "$CPROF" report --locks y.data
+	refute_line --regexp '^Waits'
+	assert_equal "$("$CPROF" report --json y.data | jq 'any(.locks[]; has("from"))')" false
+}
+
 @test "Rust's Mutex" {
 	[ -x "$TRACEES/contend_rust" ] || skip 'rustc is not installed'
 	"$CPROF" run --locks -q -o x.data -- "$TRACEES/contend_rust" >out
