@@ -631,11 +631,11 @@ desks() {
 		bound_then_faster=300 both_bounds=100~90 | made old.data
 	desks known_slower=300 bound_then_slower=300 maybe_slower=300~280 maybe_faster=100 \
 		bound_then_faster=100~90 both_bounds=300~280 | made new.data
-	"$CPROF" diff old.data new.data >diff
-	assert_equal "$(sed -n '/^Slower/,/^$/p' diff | grep -oE '[a-z]+_[a-z_]+$' | sort | xargs)" \
+	"$CPROF" diff old.data new.data >compared
+	assert_equal "$(sed -n '/^Slower/,/^$/p' compared | grep -oE '[a-z]+_[a-z_]+$' | sort | xargs)" \
 		'bound_then_slower known_slower'
-	assert_equal "$(sed -n '/^Faster/,/^$/p' diff | grep -oE '[a-z]+_[a-z_]+$' | xargs)" bound_then_faster
-	grep -F 'of 3 functions a call takes at most so long (<=)' diff
+	assert_equal "$(sed -n '/^Faster/,/^$/p' compared | grep -oE '[a-z]+_[a-z_]+$' | xargs)" bound_then_faster
+	grep -F 'of 3 functions a call takes at most so long (<=)' compared
 }
 
 # Judged by the recording's own whole names.
