@@ -3,7 +3,6 @@
 # says, that valgrind counts and that the report has.
 
 load helpers
-bats_require_minimum_version 1.5.0
 
 CC=${CC:-cc}
 

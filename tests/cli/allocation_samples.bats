@@ -4,7 +4,6 @@
 # the sample.
 
 load helpers
-bats_require_minimum_version 1.5.0
 
 CXX=${CXX:-c++}
 CC=${CC:-cc}

@@ -3,7 +3,6 @@
 
 load helpers
 load tracees
-bats_require_minimum_version 1.5.0
 
 functions='recurse,tail_*,thrower,catcher,jumper,jumped_to,worker,leaf,quitter'
 

@@ -119,7 +119,6 @@ agrees() {
 	cover --lcov=p.info -- ./p abort
 	assert_equal "$status" 134
 	assert_equal "$(reached p.info | tail -n1)" 22 # and not the line after it
-	bats_require_minimum_version 1.5.0
 	run -127 "$CPROF" cover -- ./nothing
 	cover -- ./p.c
 	assert_equal "$status" 126

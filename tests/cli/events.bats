@@ -1,7 +1,6 @@
 #!/usr/bin/env bats
 # Events in their order, judged by what strace and gdb see of the same program.
 load helpers
-bats_require_minimum_version 1.5.0
 
 # happened [OPTION] : events of ./happenings, in ./events.
 happened() {

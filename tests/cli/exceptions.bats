@@ -3,7 +3,6 @@
 
 load helpers
 load tracees
-bats_require_minimum_version 1.5.0
 
 # told FILE: what a recording says of its first thread, as the programs print it.
 told() {

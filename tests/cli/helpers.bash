@@ -3,6 +3,7 @@
 #   SOURCES   this repository      BUILD    the build directory
 # Each test runs in an empty directory of its own.
 
+bats_require_minimum_version 1.5.0
 bats_load_library bats-support
 bats_load_library bats-assert
 bats_load_library bats-file
@@ -52,7 +53,6 @@ until_true() {
 
 # separately CMD...: like run, with standard error in $stderr.
 separately() {
-	bats_require_minimum_version 1.5.0
 	run --separate-stderr "$@"
 }
 

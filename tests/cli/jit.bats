@@ -2,7 +2,6 @@
 # Code made at run time and registered for debuggers; gdb is the judge.
 load helpers
 load tracees
-bats_require_minimum_version 1.5.0
 
 # functions REC: names of the functions in code of no file, with time of their own.
 functions() {

@@ -2,7 +2,6 @@
 # Calls of library functions through stubs.
 
 load helpers
-bats_require_minimum_version 1.5.0
 
 @test "the system's headers type what library functions are called with" {
 	cat >calls.c <<-'END'

@@ -3,7 +3,6 @@
 # options.
 
 load helpers
-bats_require_minimum_version 1.5.0
 
 # A program with a tail call, recursion, a longjmp, strings that mean harm.
 small() {

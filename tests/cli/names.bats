@@ -3,7 +3,6 @@
 # what is said when nothing comes of them.
 
 load helpers
-bats_require_minimum_version 1.5.0
 
 # measured.c: measures one text 1,010 times, with POINTER 10 of them by a pointer,
 # for which linkers make another entry of the offset table.

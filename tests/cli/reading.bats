@@ -4,7 +4,6 @@
 
 load helpers
 load tracees
-bats_require_minimum_version 1.5.0
 
 CC=${CC:-cc}
 CXX=${CXX:-c++}
