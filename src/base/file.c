@@ -78,8 +78,7 @@ bool cp_file_stat_field(pid_t tid, unsigned field, char *word, size_t size)
 	return n != 0;
 }
 
-/* A descriptor that only names the file: opening it had no effect. */
-static int open_path(int root_fd, const char *path)
+int cp_file_open_path(int root_fd, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC,
@@ -93,7 +92,7 @@ static int open_path(int root_fd, const char *path)
 
 CP_ERROR cp_file_open_regular(int root_fd, const char *path, int *fd_ret)
 {
-	CP_CLOSE int named = open_path(root_fd, path);
+	CP_CLOSE int named = cp_file_open_path(root_fd, path);
 	char self[64];
 	struct stat st;
 	int fd;

@@ -23,6 +23,10 @@ CP_ERROR cp_file_read(int dir_fd, const char *path, size_t max, struct cp_buf *o
  * process's own stat file are added up over all of its threads. */
 bool cp_file_stat_field(pid_t tid, unsigned field, char *word, size_t size);
 
+/* A descriptor that only names a file: opening it has no effect. `root_fd` as below;
+ * -1: not found, or not allowed. */
+int cp_file_open_path(int root_fd, const char *path);
+
 /* Opens a regular file for reading; anything else (a device, a pipe, a
  * socket) is refused before opening it could have an effect. With `root_fd`
  * >= 0, `path` and every link in it are resolved as if that directory were

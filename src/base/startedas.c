@@ -3,12 +3,10 @@
 
 #include <elf.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -55,12 +53,11 @@ static bool is_same(const struct stat *a, const struct stat *b)
 /* Links in a container lead to where they lead inside of it. */
 static bool stat_inside(int pid, const char *path, struct stat *ret)
 {
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT };
 	char root[64];
 
 	snprintf(root, sizeof(root), "/proc/%d/root", pid);
 	CP_CLOSE int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	CP_CLOSE int fd = (int)syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	CP_CLOSE int fd = root_fd < 0 ? -1 : cp_file_open_path(root_fd, path);
 	return fd >= 0 && !fstat(fd, ret);
 }
 

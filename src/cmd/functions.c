@@ -98,11 +98,19 @@ static bool add_row(struct answer *a, const struct row *base, const struct cp_pr
 	return cp_vec_push(&a->rows, row);
 }
 
+static struct cp_probe_image probe_image(const struct answer *a, size_t number)
+{
+	const struct cp_object *o = &a->objects.list.items[number];
+
+	return (struct cp_probe_image){ o->image, o->path, o->started_as, o->program,
+					&a->functions[number] };
+}
+
 static CP_ERROR plan_matching(struct answer *a, size_t number, struct cp_decoder *decoder)
 {
 	const struct cp_object *o = &a->objects.list.items[number];
 	struct cp_probe_functions *all = &a->functions[number];
-	struct cp_probe_image image = { o->image, o->path, o->started_as, o->program, all };
+	const struct cp_probe_image image = probe_image(a, number);
 	struct cp_reader memory = cp_probe_file_reader(o->image);
 	struct cp_inlined_index *inlined = NULL;
 	struct cp_probe_plan plan = { 0 };
@@ -181,13 +189,10 @@ static CP_ERROR nothing_matched(struct answer *a, const char *operand, const cha
 	size_t i;
 
 	for (i = 0; i < a->objects.list.count; i++) {
-		const struct cp_object *o = &a->objects.list.items[i];
-		struct cp_probe_image image = { o->image, o->path, o->started_as, o->program,
-						&a->functions[i] };
+		const struct cp_probe_image image = probe_image(a, i);
 
 		cp_inlined_try(&a->near.inlined, spec, &image);
 	}
-
 	if (cp_near_text(&a->near, &hint) && !hint.failed)
 		cp_error_hint(err, "%s", hint.bytes);
 	return err;

@@ -16,12 +16,13 @@
  *	    can't be followed so far             not known
  */
 #include <inttypes.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "engine/context.h"
 #include "engine/inherit.h"
@@ -170,25 +171,11 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 /* Where the kernel put the program's arguments; 0: not known. */
 static uint64_t start_of_program(const cprof_process *p)
 {
-	char path[40], text[1024], *at;
-	uint64_t value = 0;
-	size_t n;
-	FILE *f;
-	int i;
+	char word[24];
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", p->pid);
-	f = fopen(path, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	at = strrchr(text, ')'); /* the name may hold anything */
-	for (i = 2; at && i < START_STACK; i++)
-		at = strchr(at + 1, ' ');
-	if (at)
-		sscanf(at, " %" SCNu64, &value);
-	return value;
+	return cp_file_stat_field(engine_living_task(p), START_STACK, word, sizeof(word))
+		       ? strtoull(word, NULL, 10)
+		       : 0;
 }
 
 /* Chains on the thread's own stack lead there. */
