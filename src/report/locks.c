@@ -24,6 +24,7 @@ struct row {
 	char *type, *variable; /* owned; variable NULL: none */
 	uint64_t address;
 	uint32_t process, function, number;
+	uint32_t origin; /* the worst of its origins + 1; 0: none */
 	uint64_t waits, timed_out, open, total_ns, longest_ns;
 	CP_VEC(struct owner) owners; /* the most frequent first */
 };
@@ -36,6 +37,7 @@ struct origin {
 	uint32_t row;
 	uint32_t frames[ORIGIN_FRAMES], count;
 	bool cut; /* there are more */
+	uint32_t next; /* of the row's + 1; 0: none */
 	uint64_t waits, total_ns;
 };
 
@@ -301,6 +303,11 @@ static CP_ERROR sort(struct locks *l)
 		origin->row = to[origin->row];
 	if (l->origins.count)
 		qsort(l->origins.items, l->origins.count, sizeof(*l->origins.items), by_origin);
+	for (i = (uint32_t)l->origins.count; i; i--) {
+		origin = &l->origins.items[i - 1];
+		origin->next = l->rows.items[origin->row].origin;
+		l->rows.items[origin->row].origin = i;
+	}
 	return NULL;
 }
 
@@ -486,14 +493,13 @@ static void owner_json(const struct locks *l, const struct row *row, const struc
 static void origins_json(const struct locks *l, const struct row *row, struct cp_json *j)
 {
 	const struct origin *origin;
-	uint32_t n;
+	uint32_t number, n;
 
 	if (!l->origins.count)
 		return;
 	cp_json_begin(j, "from", '[');
-	cp_vec_for_each(&l->origins, origin) {
-		if (&l->rows.items[origin->row] != row)
-			continue;
+	for (number = row->origin; number; number = origin->next) {
+		origin = &l->origins.items[number - 1];
 		cp_json_begin(j, NULL, '{');
 		cp_json_u64(j, "waits", origin->waits);
 		cp_json_u64(j, "total_ns", origin->total_ns);
