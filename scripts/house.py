@@ -1,0 +1,52 @@
+"""How the house is built: its rooms, and the floors of those that have some. For
+scripts/check-layers (includes) and scripts/check-circles (calls)."""
+
+# What each room may use besides itself; include/cprof is open to all.
+BELOW = {
+    "src/base": [],
+    "arch": ["src/base"],
+    "src/link": ["src/base", "arch"],
+    "src/tracer": ["src/base", "arch", "src/link"],
+    "src/image": ["src/base", "arch"],
+    "src/probe": ["src/base", "arch", "src/link", "src/image"],
+    "src/unwind": ["src/base", "arch", "src/image"],
+    "src/inspect": ["src/base", "arch", "src/link", "src/image"],
+    "src/engine": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
+                   "src/inspect"],
+    "src/record": ["src/base"],
+    "src/modules": ["src/base", "src/record"],
+    "src/report": ["src/base", "src/record", "src/inspect"],
+    "src/cmd": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
+                "src/inspect", "src/engine", "src/record", "src/modules", "src/report"],
+}
+
+# The floors of a room, the lowest first: a file uses those of its own floor and of the
+# floors below. A floor is a list of what stands on it, by its path within the room:
+# "target/" is a folder, and "ring" stands for ring.c and ring.h. A room that is listed
+# has a place for each of its files.
+FLOORS = {
+    "src/link": [["link", "sites", "stats"], ["channel", "ring"]],
+}
+
+
+def room_of(path):
+    """The room of a file, given from the root of the repository; None: it is in none."""
+    return next((room for room in BELOW if path.startswith(room + "/")), None)
+
+
+def floor_of(path):
+    """The number of a file's floor, from 0; None: the room has none, or not listed it."""
+    room = room_of(path)
+    if room is None:
+        return None
+    inside = path[len(room) + 1 :]
+    for number, floor in enumerate(FLOORS.get(room, [])):
+        for place in floor:
+            if inside.startswith(place) if place.endswith("/") else inside.rsplit(".", 1)[0] == place:
+                return number
+    return None
+
+
+def floor_name(room, number):
+    """For people: what stands on a floor."""
+    return " ".join(place.rstrip("/") for place in FLOORS[room][number])
