@@ -19,8 +19,8 @@
 #include "inspect/inspect.h"
 #include "modules/modules.h"
 #include "probe/spec.h"
-#include "report/report.h"
-#include "report/table.h"
+#include "report/tables/report.h"
+#include "report/look/table.h"
 
 #define DEFAULT_HZ 99
 

@@ -12,8 +12,8 @@
 #include "base/create.h"
 #include "base/text.h"
 #include "cmd/terminal.h"
-#include "report/coverage.h"
-#include "report/export.h"
+#include "report/coverage/coverage.h"
+#include "report/export/export.h"
 
 #define TABLE_ROWS 20
 

@@ -7,7 +7,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
-#include "report/sources.h"
+#include "report/coverage/sources.h"
 
 #define CP_COVERING_ANY (-1.0) /* of a threshold: there is none */
 

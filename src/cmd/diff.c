@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/diff.h"
+#include "report/tables/diff.h"
 
 #include <unistd.h>
 

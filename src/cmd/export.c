@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/export.h"
+#include "report/export/export.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 #include "record/annotations.h"
 #include "record/calls.h"
 #include "record/coverage.h"
-#include "report/sources.h"
+#include "report/coverage/sources.h"
 
 struct export_options {
 	unsigned format, roots, of;

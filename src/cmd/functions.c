@@ -17,7 +17,7 @@
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
 #include "probe/match.h"
-#include "report/table.h"
+#include "report/look/table.h"
 
 struct functions_options {
 	bool json, partly;

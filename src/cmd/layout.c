@@ -17,7 +17,7 @@
 #include "cmd/terminal.h"
 #include "image/find.h"
 #include "inspect/place.h"
-#include "report/table.h"
+#include "report/look/table.h"
 
 #define CACHE_LINE 64
 #define ARGUMENTS_MAX 64

@@ -24,7 +24,7 @@
 #include "engine/builtins.h"
 #include "engine/events.h"
 #include "engine/module.h"
-#include "report/table.h"
+#include "report/look/table.h"
 
 #define PREFIX "libcprof-profiler-"
 #define SUFFIX ".so"

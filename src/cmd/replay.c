@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/replay.h"
+#include "report/replay/replay.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "cmd/terminal.h"
 #include "probe/match.h"
 #include "probe/spec.h"
-#include "report/report.h"
+#include "report/tables/report.h"
 
 struct replay_options {
 	bool json;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/report.h"
+#include "report/tables/report.h"
 
 #include <stdlib.h>
 #include <unistd.h>

@@ -13,7 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/terminal.h"
 #include "record/lives.h"
-#include "report/report.h"
+#include "report/tables/report.h"
 
 #define AT(field) offsetof(struct cp_filter_options, field)
 

@@ -7,8 +7,8 @@
 #define CP_CMD_REPORTS_H
 
 #include "cmd/options.h"
-#include "report/profile.h"
-#include "report/tree.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
 
 #define CP_RECORDING_NAME "cprof.data" /* unless told */
 

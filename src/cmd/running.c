@@ -15,8 +15,8 @@
 #include "base/text.h"
 #include "cmd/collecting.h"
 #include "cmd/guard.h"
-#include "report/left.h"
-#include "report/table.h"
+#include "report/profile/left.h"
+#include "report/look/table.h"
 
 /* For the handlers: the process that SIGTERM and SIGHUP are passed on to, and when
  * that has ended, the session that waits for others. */

@@ -16,7 +16,7 @@
 #include "cmd/stack.h"
 #include "cmd/terminal.h"
 #include "inspect/inspect.h"
-#include "report/values.h"
+#include "report/profile/values.h"
 
 #define AT(field) offsetof(struct cp_stack_options, field)
 

@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 #include "cmd/collect.h"
-#include "report/table.h"
+#include "report/look/table.h"
 
 struct cp_stack_options {
 	bool json, registers, args, locals, stop, inlines, fp, runs, group;

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cmd/stack.h"
 #include "inspect/inspect.h"
-#include "report/values.h"
+#include "report/profile/values.h"
 
 #define INDENT "           "
 #define LEAST_COLUMNS 20u

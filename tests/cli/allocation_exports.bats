@@ -112,7 +112,7 @@ all_of() { "$CPROF" export -f folded "--of=$1" a.data | total; }
 @test "pprof: the four sample types of Go's heap profiles" {
 	needs protoc
 	"$CPROF" export -f pprof --of=live -o p.pb.gz a.data
-	gunzip <p.pb.gz | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report" pprof.proto >decoded
+	gunzip <p.pb.gz | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report/export" pprof.proto >decoded
 	python3 - "$(all_of count) $(all_of bytes)" "$(all_of live)" <<'END'
 import re, sys
 text = open("decoded").read()

@@ -195,7 +195,7 @@ END
 		"$("$CPROF" report --json --limit=0 s.data | jq '[.allocations.stacks[].allocated.bytes] | add')"
 	"$CPROF" export -f flamegraph --of=live s.data 2>/dev/null | grep -q 'sampled, one block about every 2.00 KiB'
 	"$CPROF" export -f pprof -o s.pb.gz s.data 2>/dev/null
-	gunzip <s.pb.gz | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report" pprof.proto |
+	gunzip <s.pb.gz | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report/export" pprof.proto |
 		grep -q '^period: 2048$'
 	"$CPROF" export -f sqlite -o s.sqlite s.data
 	assert_equal "$(sqlite3 s.sqlite 'SELECT sum(stands_for_bytes) FROM allocations')" \

@@ -558,7 +558,7 @@ END
 	assert_equal "$("$CPROF" report --json | jq -c '.allocations | [.most.bytes, .left.bytes]')" '[3050011,711]'
 	needs protoc
 	"$CPROF" export -f perfetto -o out.pftrace
-	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >decoded
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report/export" perfetto.proto <out.pftrace >decoded
 	assert_equal "$(sed -n 's/.* counter_value: //p' decoded | sort -n)" \
 		"$(jq '.traceEvents[] | select(.ph == "C").args.bytes' out.json | sort -n)"
 	assert_equal "$(grep -c 'name: "heap \(in use\|held\)"' decoded)" 2

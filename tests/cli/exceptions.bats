@@ -66,7 +66,7 @@ told_by_gdb() {
 		[.traceEvents[] | select(.ph == "i") | . as $it | any($calls[];
 			.tid == $it.tid and .ts <= $it.ts and $it.ts <= .ts + .dur)] | all' chrome.json
 	"$CPROF" export -f perfetto -o out.pftrace x.data
-	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >decoded
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report/export" perfetto.proto <out.pftrace >decoded
 	awk '/TYPE_INSTANT/ { instant = 1 } /^ *name: / && instant { print substr($0, index($0, ": ") + 2); instant = 0 }' decoded |
 		tr -d '"' >told
 	assert_equal "$(cat told)" "$(sed 's/ [^ ]*$//' out)"

@@ -102,7 +102,7 @@ exported() { cp "$BATS_FILE_TMPDIR/$1.out" .; }
 @test "pprof: protoc decodes it, totals agree" {
 	needs protoc
 	exported pprof
-	gunzip <pprof.out | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report" pprof.proto >out
+	gunzip <pprof.out | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report/export" pprof.proto >out
 	run awk '/^sample {/ { n = 0; inside = 1 } inside && /^  value:/ && ++n == 2 { sum += $2 }
 		/^}/ { inside = 0 } END { printf "%d", sum }' out
 	assert_output $TOTAL
@@ -384,7 +384,7 @@ END
 	needs protoc
 	desk | made desk.data
 	"$CPROF" export -f perfetto -o out.pftrace desk.data
-	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >out
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report/export" perfetto.proto <out.pftrace >out
 	refute grep -q -E '^ *[0-9]+:' out # no unknown field
 	assert_equal "$(grep -c TYPE_SLICE_BEGIN out)" 14
 	assert_equal "$(grep -c TYPE_SLICE_END out)" 14
@@ -405,7 +405,7 @@ END
 		/name_iid:/ { what = in_annotation ? "annotation" : "event"; if (!known[what, $2]) print what, $2 }' out
 	assert_output ''
 	"$CPROF" export -f perfetto -o out.pftrace "$BATS_FILE_TMPDIR/cprof.data"
-	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >out
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report/export" perfetto.proto <out.pftrace >out
 	assert_equal "$(grep -c 'perf_sample {' out)" 6
 	grep -qF 'str: "scan<char>"' out
 }

@@ -175,7 +175,7 @@ END
 @test "pprof: the first mapping is that of the program" {
 	"$CPROF" run -q -s 99 -o x.data -- "$TRACEES/counted" --depth=5 --rounds=200
 	"$CPROF" export -f pprof -o x.pb x.data || skip 'no sample'
-	gunzip <x.pb | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report" pprof.proto >out
+	gunzip <x.pb | protoc --decode=cprof.pprof.Profile -I "$SOURCES/src/report/export" pprof.proto >out
 	at=$(awk '/^mapping/ { in_it = 1 } in_it && /filename:/ { print $2; exit }' out)
 	assert_equal "$(sed -n 's/^string_table: //p' out | sed -n "$((at + 1))p")" "\"$TRACEES/counted\""
 }

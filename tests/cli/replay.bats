@@ -208,7 +208,7 @@ replay() { run "$CPROF" replay "$@"; }
 		"$("$CPROF" replay --json x.data | jq -r 'select(.event == "unwind").function' | sort | uniq -c |
 			awk '{ print $2 "|" $1 }')"
 	"$CPROF" export -f perfetto -o x.pftrace x.data
-	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <x.pftrace >out
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report/export" perfetto.proto <x.pftrace >out
 	assert_equal "$(grep -c TYPE_SLICE_BEGIN out)" "$(sqlite3 x.db 'SELECT count(*) FROM calls')"
 	assert_equal "$(grep -c TYPE_SLICE_END out)" "$(sqlite3 x.db 'SELECT count(*) FROM calls')"
 }

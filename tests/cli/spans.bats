@@ -181,7 +181,7 @@ nested='[.traceEvents[] | select(.ph == "X") | {k: [.pid, .tid], s: (.ts * 1000 
 	needs protoc
 	studio | made cprof.data
 	"$CPROF" export -f perfetto -o out.pftrace
-	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report" perfetto.proto <out.pftrace >out
+	protoc --decode=cprof.perfetto.Trace -I "$SOURCES/src/report/export" perfetto.proto <out.pftrace >out
 	refute grep -q -E '^ *[0-9]+:' out # no unknown field
 	# 9 spans, 2 async ones, 2 calls.
 	assert_equal "$(grep -c TYPE_SLICE_BEGIN out)" 13

@@ -11,11 +11,11 @@
 
 #include "base/buf.h"
 #include "made_recording.h"
-#include "report/covered.h"
-#include "report/diff.h"
-#include "report/export.h"
-#include "report/replay.h"
-#include "report/report.h"
+#include "report/coverage/covered.h"
+#include "report/tables/diff.h"
+#include "report/export/export.h"
+#include "report/replay/replay.h"
+#include "report/tables/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -13,7 +13,7 @@
  *
  * ? is an unknown count. In names \n, \e and \s stand for newline, escape, blank.
  */
-#include "report/covered.h"
+#include "report/coverage/covered.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * What src/report/sources.c makes of files, for a judge: for each path on the
+ * What src/report/coverage/sources.c makes of files, for a judge: for each path on the
  * command line "wanted" or "left out", its name and where it lies, then the
  * lines with marks: X excluded, B no branches, C changed.
  */
-#include "report/sources.h"
+#include "report/coverage/sources.h"
 
 #include <stdbool.h>
 #include <stdio.h>

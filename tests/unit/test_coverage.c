@@ -9,10 +9,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "made_recording.h"
-#include "report/coverage.h"
-#include "report/coverage_names.h"
-#include "report/covered.h"
-#include "report/sources.h"
+#include "report/coverage/coverage.h"
+#include "report/coverage/names.h"
+#include "report/coverage/covered.h"
+#include "report/coverage/sources.h"
 #include "test.h"
 
 static void count(struct cp_buf *out, uint64_t n)

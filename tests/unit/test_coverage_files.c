@@ -7,8 +7,8 @@
 #include "test.h"
 
 #include "base/buf.h"
-#include "report/covered.h"
-#include "report/export.h"
+#include "report/coverage/covered.h"
+#include "report/export/export.h"
 
 #define UNKNOWN CP_COVERAGE_UNKNOWN
 

@@ -9,10 +9,10 @@
 
 #include "base/buf.h"
 #include "made_recording.h"
-#include "report/diff.h"
-#include "report/export.h"
-#include "report/flame.h"
-#include "report/report.h"
+#include "report/tables/diff.h"
+#include "report/export/export.h"
+#include "report/export/flame.h"
+#include "report/tables/report.h"
 
 /* Two threads, recursion, an inlined call, a stack without root, a name that
  * is unknown, one that is hostile, and a sample without stack. */

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/events/calls.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct builder {
+	struct cp_calls *c;
+	uint32_t *places; /* by function of the profile: place + 1 */
+	uint32_t *threads; /* by thread: likewise */
+	struct cp_map edges;
+};
+
+static struct cp_called *called(struct builder *b, uint32_t function)
+{
+	uint32_t *place = &b->places[function];
+
+	if (!*place) {
+		if (!cp_vec_push(&b->c->functions, (struct cp_called){ .function = function }))
+			return NULL;
+		*place = (uint32_t)b->c->functions.count;
+	}
+	return &b->c->functions.items[*place - 1];
+}
+
+static struct cp_calling_thread *calling(struct builder *b, uint32_t thread)
+{
+	uint32_t *place = &b->threads[thread];
+
+	if (!*place) {
+		if (!cp_vec_push(&b->c->threads, (struct cp_calling_thread){ .thread = thread }))
+			return NULL;
+		*place = (uint32_t)b->c->threads.count;
+	}
+	return &b->c->threads.items[*place - 1];
+}
+
+/* Function + 1, by the stack of who is just entered, whose leaf is its own; 0: none. */
+static uint32_t caller_of(const struct cp_profile *p, uint32_t stack)
+{
+	const uint32_t *frames;
+	size_t count;
+
+	if (stack == CP_RECORD_NONE)
+		return 0;
+	frames = cp_profile_walk(p, stack, &count);
+	return count > 1 ? p->frames.items[frames[count - 2]].function + 1 : 0;
+}
+
+static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct builder *b = ctx;
+
+	span->data = b; /* shown */
+	span->caller = span->entered ? caller_of(b->c->profile, call->stack) : 0;
+	return NULL;
+}
+
+static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
+				 const struct cp_span *outer)
+{
+	struct cp_call_edge edge = { .caller = outer	      ? outer->function
+					       : span->caller ? span->caller - 1
+							      : CP_RECORD_NONE,
+				     .callee = span->function };
+	uint64_t key = (uint64_t)edge.caller << 32 | edge.callee;
+	uint64_t *found = cp_map_get(&b->edges, key);
+	struct cp_call_edge *e;
+
+	if (!found && (!cp_vec_push(&b->c->edges, edge) ||
+		       !cp_map_put(&b->edges, key, b->c->edges.count - 1)))
+		return cp_error_nomem();
+	e = &b->c->edges.items[found ? *found : b->c->edges.count - 1];
+	e->calls += !span->inherited;
+	/* What recursion repeats counts once. */
+	if (span->again == (edge.caller == edge.callee))
+		cp_net_add_whole(&e->sum, span);
+	return NULL;
+}
+
+static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct builder *b = ctx;
+	struct cp_called *f = called(b, span->function);
+	struct cp_calling_thread *t = calling(b, span->thread);
+	const struct cp_span *outer = cp_span_shown_outer(span);
+	struct cp_net_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
+
+	(void)call;
+	b->c->upper_bound |= one.at_most;
+	if (!f || !t)
+		return cp_error_nomem();
+	if (span->inherited) { /* it was counted where it was entered */
+		f->inherited++;
+	} else {
+		f->calls++;
+		t->calls++;
+		b->c->calls++;
+		f->unwound += span->end == CP_SPAN_UNWOUND || span->end == CP_SPAN_ENDED;
+		f->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
+		f->open += span->end >= CP_SPAN_LOST;
+	}
+	cp_net_add_self(&f->self_sum, span);
+	f->overhead_ns += span->overhead_ns;
+	if (!span->again) {
+		cp_net_add_whole(&f->total_sum, span);
+		f->cpu_ns += span->cpu_ns;
+	}
+	if (!outer) {
+		cp_net_add_whole(&t->sum, span);
+		cp_net_add_whole(&b->c->outermost_sum, span);
+	}
+	if (!span->inherited && span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
+		return cp_error_nomem();
+	return add_edge(b, span, outer);
+}
+
+static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
+				 const struct cp_record_call *call)
+{
+	struct cp_called *f = called(ctx, function);
+
+	(void)thread;
+	if (!f)
+		return cp_error_nomem();
+	f->disarmed = call->count ? call->count : 1;
+	f->starved = !call->count;
+	return NULL;
+}
+
+/* ---- order ---- */
+
+static int descending(uint64_t a, uint64_t b)
+{
+	return (a < b) - (a > b);
+}
+
+static int ascending(const void *a, const void *b)
+{
+	const struct cp_net_time *x = a, *y = b;
+
+	return descending(y->ns, x->ns);
+}
+
+struct ordering {
+	const struct cp_calls *c;
+	enum cp_profile_order by;
+};
+
+static int compare_called(const void *va, const void *vb, void *ctx)
+{
+	const struct cp_called *a = va, *b = vb;
+	const struct ordering *o = ctx;
+	const struct cp_function *all = o->c->profile->functions.items;
+	int order = 0;
+
+	if (o->by == CP_ORDER_SELF)
+		order = descending(a->self.ns, b->self.ns);
+	else if (o->by == CP_ORDER_CALLS)
+		order = descending(a->calls, b->calls);
+	if (!order && o->by != CP_ORDER_NAME)
+		order = descending(a->total.ns, b->total.ns);
+	return order ? order : strcmp(all[a->function].name, all[b->function].name);
+}
+
+static int compare_edges(const void *va, const void *vb)
+{
+	const struct cp_call_edge *a = va, *b = vb;
+	int order = descending(a->time.ns, b->time.ns);
+
+	order = order ? order : descending(a->calls, b->calls);
+	order = order ? order : descending(b->callee, a->callee);
+	return order ? order : descending(b->caller, a->caller);
+}
+
+static int compare_threads(const void *va, const void *vb)
+{
+	const struct cp_calling_thread *a = va, *b = vb;
+	int order = descending(a->time.ns, b->time.ns);
+
+	return order ? order : descending(b->thread, a->thread);
+}
+
+void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order)
+{
+	struct ordering o = { c, order };
+
+	if (c->functions.count)
+		qsort_r(c->functions.items, c->functions.count, sizeof(*c->functions.items),
+			compare_called, &o);
+}
+
+static void sort_all(struct cp_calls *c)
+{
+	struct cp_called *f;
+
+	cp_vec_for_each(&c->functions, f)
+		if (f->durations.count)
+			qsort(f->durations.items, f->durations.count, sizeof(struct cp_net_time),
+			      ascending);
+	if (c->edges.count)
+		qsort(c->edges.items, c->edges.count, sizeof(*c->edges.items), compare_edges);
+	if (c->threads.count)
+		qsort(c->threads.items, c->threads.count, sizeof(*c->threads.items),
+		      compare_threads);
+	cp_calls_sort(c, CP_ORDER_TOTAL);
+}
+
+/* ---- all of it ---- */
+
+static void settle_all(struct cp_calls *c)
+{
+	struct cp_calling_thread *t;
+	struct cp_call_edge *e;
+	struct cp_called *f;
+
+	cp_vec_for_each(&c->functions, f) {
+		f->total = cp_net_settle(&f->total_sum);
+		f->self = cp_net_settle(&f->self_sum);
+	}
+	cp_vec_for_each(&c->edges, e)
+		e->time = cp_net_settle(&e->sum);
+	cp_vec_for_each(&c->threads, t)
+		t->time = cp_net_settle(&t->sum);
+	c->outermost = cp_net_settle(&c->outermost_sum);
+}
+
+CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
+{
+	static const struct cp_span_visitor visitor = { .enter = enter,
+							.leave = leave,
+							.disarmed = disarmed };
+	struct cp_calls c = { .profile = p };
+	struct builder b = { .c = &c };
+	struct cp_error *err = NULL;
+
+	b.places = calloc(p->functions.count + 1, sizeof(*b.places));
+	b.threads = calloc(cp_record_thread_count(p->record) + 1, sizeof(*b.threads));
+	err = b.places && b.threads ? cp_spans_walk(p, &visitor, &b) : cp_error_nomem();
+	free(b.places);
+	free(b.threads);
+	cp_map_free(&b.edges);
+	if (err) {
+		cp_calls_deinit(&c);
+		return err;
+	}
+	settle_all(&c);
+	sort_all(&c);
+	*ret = c;
+	return NULL;
+}
+
+void cp_calls_deinit(struct cp_calls *c)
+{
+	struct cp_called *f;
+
+	cp_vec_for_each(&c->functions, f)
+		cp_vec_free(&f->durations);
+	cp_vec_free(&c->functions);
+	cp_vec_free(&c->edges);
+	cp_vec_free(&c->threads);
+}
+
+struct cp_net_time cp_called_quantile(const struct cp_called *f, double share)
+{
+	size_t n = f->durations.count, rank = (size_t)(share * (double)n);
+
+	if (!n)
+		return (struct cp_net_time){ 0 };
+	if ((double)rank < share * (double)n)
+		rank++; /* the nearest rank: at least that share is not longer */
+	return f->durations.items[rank ? rank - 1 : 0];
+}
+
+const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function)
+{
+	const struct cp_called *f;
+
+	cp_vec_for_each(&c->functions, f)
+		if (f->function == function)
+			return f;
+	return NULL;
+}
+
+CP_ERROR cp_calls_find(const struct cp_calls *c, const char *name, uint32_t *function_ret)
+{
+	CP_FREE uint32_t *list = calloc(c->functions.count + 1, sizeof(*list));
+	size_t i;
+
+	if (!list)
+		return cp_error_nomem();
+	for (i = 0; i < c->functions.count; i++)
+		list[i] = c->functions.items[i].function;
+	return cp_profile_find_among(c->profile, list, c->functions.count, name, function_ret);
+}

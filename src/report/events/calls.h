@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The calls of a recording added up: by function, by caller and callee, by
+ * thread. Times are less what tracing added.
+ */
+#ifndef CP_REPORT_CALLS_H
+#define CP_REPORT_CALLS_H
+
+#include "base/json.h"
+#include "report/tables/report.h"
+#include "report/profile/spans.h"
+
+struct cp_called {
+	uint32_t function; /* of the profile */
+	uint64_t calls;
+	uint64_t inherited; /* by forked processes: besides, not counted in what follows */
+	uint64_t unwound, tail_calls, open; /* of them: how they ended */
+	struct cp_net_time total; /* recursion counted once */
+	struct cp_net_time self; /* not in traced calls that they made */
+	struct cp_net_sum total_sum, self_sum; /* what these are made of */
+	uint64_t overhead_ns; /* what tracing added */
+	uint64_t cpu_ns; /* likewise; where it was asked for */
+	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
+	bool starved; /* disarmed because a thread got no further for signals that enter it */
+	CP_VEC(struct cp_net_time) durations; /* of calls that are over; sorted */
+};
+
+/* Calls of one function by another. */
+struct cp_call_edge {
+	uint32_t caller, callee; /* functions of the profile; caller CP_RECORD_NONE: nobody
+				    that was traced */
+	uint64_t calls;
+	struct cp_net_time time;
+	struct cp_net_sum sum; /* what that is made of */
+};
+
+struct cp_calling_thread {
+	uint32_t thread;
+	uint64_t calls;
+	struct cp_net_time time; /* of the outermost calls */
+	struct cp_net_sum sum; /* what that is made of */
+};
+
+struct cp_calls {
+	const struct cp_profile *profile; /* borrowed */
+	CP_VEC(struct cp_called) functions; /* most total first */
+	CP_VEC(struct cp_call_edge) edges; /* most first */
+	CP_VEC(struct cp_calling_thread) threads; /* most first */
+	uint64_t calls;
+	struct cp_net_time outermost; /* in calls that no traced function made */
+	struct cp_net_sum outermost_sum;
+	bool upper_bound; /* some of these times are */
+};
+
+CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret);
+void cp_calls_deinit(struct cp_calls *c);
+void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order);
+
+/* The duration that this share of calls does not exceed; 0 without any. */
+struct cp_net_time cp_called_quantile(const struct cp_called *f, double share);
+/* NULL: no calls of it were recorded. */
+const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function);
+/* As cp_profile_find(), among functions that were called. */
+CP_ERROR cp_calls_find(const struct cp_calls *c, const char *name, uint32_t *function_ret);
+
+/* Why a function was no longer traced, of its `rate` (CP_RECORD_DISARMED). */
+void cp_add_disarmed(struct cp_buf *out, uint64_t rate);
+
+/* ---- sections of the report ---- */
+
+void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o,
+		     const struct cp_look *look, struct cp_buf *out);
+void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_options *o,
+			    const struct cp_look *look, struct cp_buf *out);
+void cp_report_call_neighbours(const struct cp_calls *c, uint32_t function,
+			       const struct cp_report_options *o, const struct cp_look *look,
+			       struct cp_buf *out);
+void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_options *o,
+			  uint32_t function,
+			  struct cp_json *j); /* function: CP_RECORD_NONE: none */
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exceptions of a recording.
+ */
+#ifndef CP_REPORT_EXCEPTIONS_H
+#define CP_REPORT_EXCEPTIONS_H
+
+#include "base/json.h"
+#include "record/calls.h"
+#include "report/tables/report.h"
+
+/* Of an event of the walk through calls (spans.h): its type, "" unknown; and
+ * where it was thrown: the file, NULL unknown. */
+const char *cp_exception_type(const struct cp_record_call *call);
+uint64_t cp_exception_address(const struct cp_record_call *call);
+const char *cp_exception_file(const struct cp_profile *p, const struct cp_record_call *call,
+			      uint32_t *line_ret);
+
+/* "function, file:line", for a terminal. */
+void cp_exception_place(const struct cp_profile *p, const struct cp_record_call *call,
+			uint32_t function, struct cp_buf *out);
+
+/* It was caught, and its handler throws it again. */
+bool cp_exception_is_rethrown(const struct cp_record_call *call);
+
+/* "throw TYPE", "rethrow TYPE" or "catch TYPE". */
+const char *cp_exception_verb(const struct cp_record_call *call); /* and a blank */
+void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out);
+
+/* A table of them by type, where they were thrown and where caught; nothing
+ * when there were none. */
+CP_ERROR cp_report_exceptions(const struct cp_profile *p, const struct cp_report_options *o,
+			      const struct cp_look *look, struct cp_buf *out);
+/* The key "exceptions". */
+CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, struct cp_json *j);
+
+#endif

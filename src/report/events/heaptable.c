@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who allocated what, and what of it is left, as a table and as JSON.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <math.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/events/frames.h"
+#include "report/profile/heapsums.h"
+
+#define STACKS_SHOWN 3 /* unless these are what is asked for */
+
+static bool was_asked_for(const struct cp_profile *p)
+{
+	return cp_record_info(p->record)->holds & CP_RECORD_HAS_ALLOCATIONS ||
+	       cp_record_heap_count(p->record);
+}
+
+/* ---- text ---- */
+
+static const struct cp_column columns[] = {
+	{ "bytes left", true, 0, false },     { "blocks left", true, 0, false },
+	{ "bytes", true, 0, false },	      { "blocks", true, 0, false },
+	{ "moved", true, 0, true },	      { "resized", true, 0, true },
+	{ "allocated in", false, 16, false },
+};
+/* Of pieces of the time alone it is not known what is left. */
+#define COLUMNS_LEFT 2
+
+/* "1,234 bytes in 5 blocks". */
+static void add_amount(struct cp_buf *out, const struct cp_heap_amount *a)
+{
+	cp_add_plural(out, a->bytes, "byte", "bytes");
+	cp_buf_str(out, " in ");
+	cp_add_plural(out, a->blocks, "block", "blocks");
+}
+
+static void details(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_str(&text, "  ");
+	cp_add_count(&text, h->freed.blocks);
+	cp_buf_str(&text, " freed, ");
+	cp_add_count(&text, h->moved);
+	cp_buf_str(&text, " moved, ");
+	cp_add_count(&text, h->resized);
+	cp_buf_str(&text, " resized in place");
+	if (!h->sampled) {
+		cp_buf_str(&text, "; at most ");
+		cp_add_plural(&text, h->most.bytes, "byte", "bytes");
+		cp_buf_str(&text, " at once");
+	}
+	if (h->held) {
+		cp_buf_str(&text, h->sampled ? "; the allocator had " : ", of ");
+		cp_add_count(&text, h->held);
+		cp_buf_str(&text, h->sampled ? " bytes at most" : " that the allocator had");
+	}
+	cp_buf_str(&text, "\n");
+	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+}
+
+static void title(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!h->allocated.blocks && !h->freed.blocks) {
+		cp_buf_str(&text, h->every ? "" : "nothing was allocated");
+		cp_heap_add_sampling(h, &text);
+		cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
+		return;
+	}
+	cp_buf_str(&text, h->every ? "about " : "");
+	add_amount(&text, &h->allocated);
+	if (h->sampled) {
+		cp_buf_str(&text, ", ");
+		cp_heap_add_watched(h->p->record, &text);
+	} else if (h->left.blocks) {
+		cp_buf_str(&text, "; left: ");
+		add_amount(&text, &h->left);
+	} else {
+		cp_buf_str(&text, "; left: nothing");
+	}
+	cp_report_title(out, look, "Allocations", text.bytes ? text.bytes : "");
+	details(h, look, out);
+}
+
+static void some_cell(struct cp_table *t, uint64_t count)
+{
+	if (count)
+		cp_table_count(t, CP_PAINT_PLAIN, count);
+	else
+		cp_table_name(t, CP_PAINT_PLAIN, "");
+}
+
+static void add_row(struct cp_table *t, const struct cp_heap *h, const struct cp_heap_site *site)
+{
+	enum cp_paint left = site->left.blocks ? CP_PAINT_BOLD : CP_PAINT_DIM;
+
+	if (!h->sampled) {
+		cp_table_count(t, left, site->left.bytes);
+		cp_table_count(t, left, site->left.blocks);
+	}
+	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.bytes);
+	cp_table_count(t, CP_PAINT_PLAIN, site->allocated.blocks);
+	some_cell(t, site->moved);
+	some_cell(t, site->resized);
+	cp_table_function(t, CP_PAINT_NAME, h->p->functions.items[site->function].name);
+}
+
+static void print_stack(const struct cp_heap *h, const struct cp_heap_site *site,
+			const struct cp_heap_amount *amount, const struct cp_look *look,
+			struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	const uint32_t *frames;
+	size_t count;
+
+	cp_buf_str(&text, "  ");
+	add_amount(&text, amount);
+	cp_buf_str(&text, " from\n");
+	cp_paint(out, look, CP_PAINT_BOLD, text.bytes ? text.bytes : "");
+	if (site->stack == CP_RECORD_NONE)
+		return;
+	for (frames = cp_profile_walk(h->p, site->stack, &count); count--;) /* leaf first */
+		cp_report_frame(h->p, frames[count], look, out);
+}
+
+static void print_left(const struct cp_heap *h, size_t most, const struct cp_look *look,
+		       struct cp_buf *out)
+{
+	size_t used = 0, shown, i;
+
+	while (used < h->stacks.count && h->stacks.items[used].left.blocks)
+		used++;
+	if (!used)
+		return;
+	shown = most && used > most ? most : used;
+	cp_report_title(out, look, "Left",
+			cp_record_info(h->p->record)->attached
+				? "not freed while cprof looked, by the stack that allocated it"
+				: "never freed, by the stack that allocated it");
+	for (i = 0; i < shown; i++)
+		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].left, look, out);
+	cp_report_more(out, look, shown, used);
+}
+
+static void print_sampling(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!h->every || !h->chosen)
+		return;
+	cp_buf_str(&text, "  ! ");
+	cp_heap_add_sampling(h, &text);
+	cp_buf_str(&text, "\n");
+	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+}
+
+/* Who asked for most, in whatever function; the stacks are left in that order. */
+static void print_allocated(struct cp_heap *h, size_t most, const struct cp_look *look,
+			    struct cp_buf *out)
+{
+	size_t shown = most && h->stacks.count > most ? most : h->stacks.count, i;
+
+	if (!shown)
+		return;
+	qsort(h->stacks.items, h->stacks.count, sizeof(*h->stacks.items), cp_heap_by_allocated);
+	cp_report_title(out, look, "Allocated", "most first, by the stack that asked for it");
+	for (i = 0; i < shown; i++)
+		print_stack(h, &h->stacks.items[i], &h->stacks.items[i].allocated, look, out);
+	cp_report_more(out, look, shown, h->stacks.count);
+}
+
+static void print_doubts(const struct cp_heap *h, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	print_sampling(h, look, out);
+	if (h->sampled) {
+		cp_buf_str(&text, "  ! too many to see all of them: this is a sample, and what is "
+				  "left is not known\n    (--max-rate=0 watches all, and slows "
+				  "the program down)\n");
+		cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+		cp_buf_clear(&text);
+	} else if (h->unknown) {
+		cp_buf_str(&text, "  ");
+		cp_add_plural(&text, h->unknown, "block", "blocks");
+		cp_buf_str(&text, " freed or moved that nobody was seen to allocate\n");
+		cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+		cp_buf_clear(&text);
+	}
+	if (!h->cut)
+		return;
+	cp_buf_str(&text, "  ! they were too many (--max-rate): some are not told after ");
+	cp_add_time(&text, h->cut_ns);
+	cp_buf_str(&text, "\n");
+	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
+}
+
+CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_options *o,
+			const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { 0 };
+	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
+	size_t shown, skip, i;
+
+	if (!was_asked_for(p))
+		return NULL;
+	CP_TRY(cp_heap_build(p, &h));
+	title(&h, look, out);
+	shown = o->limit && o->limit < h.sites.count ? (size_t)o->limit : h.sites.count;
+	skip = h.sampled ? COLUMNS_LEFT : 0;
+	cp_table_init(&t, columns + skip, CP_ARRAY_SIZE(columns) - skip);
+	for (i = 0; i < shown; i++)
+		add_row(&t, &h, &h.sites.items[i]);
+	if (shown)
+		cp_table_print(&t, look, out);
+	cp_report_more(out, look, shown, h.sites.count);
+	print_doubts(&h, look, out);
+	if (o->what != CP_REPORT_SUMMARY && !h.sampled)
+		print_left(&h, o->what == CP_REPORT_HEAP ? (size_t)o->limit : STACKS_SHOWN, look,
+			   out);
+	if (o->what == CP_REPORT_HEAP && (h.sampled || o->traces))
+		print_allocated(&h, (size_t)o->limit, look, out);
+	return NULL;
+}
+
+/* ---- JSON ---- */
+
+static void amount_json(struct cp_json *j, const char *key, const struct cp_heap_amount *a)
+{
+	cp_json_begin(j, key, '{');
+	cp_json_u64(j, "blocks", a->blocks);
+	cp_json_u64(j, "bytes", a->bytes);
+	cp_json_end(j, '}');
+}
+
+/* What is left, or was at most: null where it is not known. */
+static void left_json(const struct cp_heap *h, struct cp_json *j, const char *key,
+		      const struct cp_heap_amount *a)
+{
+	if (h->sampled)
+		cp_json_null(j, key);
+	else
+		amount_json(j, key, a);
+}
+
+static void sampled_json(const struct cp_heap *h, struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(h->p->record);
+
+	if (!h->sampled)
+		return;
+	cp_json_begin(j, "sampled", '{');
+	cp_json_u64(j, "pauses", t->alloc_pauses);
+	cp_json_u64(j, "paused_ns", t->alloc_paused_ns);
+	cp_json_u64(j, "watched_ns", t->alloc_watched_ns);
+	cp_json_end(j, '}');
+}
+
+/* What the sums are but for chance. */
+static void estimates_json(const struct cp_heap *h, struct cp_json *j)
+{
+	if (!h->every)
+		return;
+	cp_json_u64(j, "sampled_every_bytes", h->every);
+	cp_json_begin(j, "standard_errors", '{');
+	cp_json_f64(j, "allocated_blocks", sqrt(h->allocated_doubt.blocks));
+	cp_json_f64(j, "allocated_bytes", sqrt(h->allocated_doubt.bytes));
+	if (!h->sampled) {
+		cp_json_f64(j, "left_blocks", sqrt(h->left_doubt.blocks));
+		cp_json_f64(j, "left_bytes", sqrt(h->left_doubt.bytes));
+	}
+	cp_json_end(j, '}');
+}
+
+static void site_json(const struct cp_heap *h, const struct cp_heap_site *site, struct cp_json *j)
+{
+	const uint32_t *frames;
+	size_t count;
+
+	cp_json_begin(j, NULL, '{');
+	cp_json_str(j, "function", h->p->functions.items[site->function].name);
+	amount_json(j, "allocated", &site->allocated);
+	cp_json_u64(j, "moved", site->moved);
+	cp_json_u64(j, "resized", site->resized);
+	amount_json(j, "freed", &site->freed);
+	amount_json(j, "replaced", &site->replaced);
+	left_json(h, j, "left", &site->left);
+	if (site->stack != CP_RECORD_NONE) {
+		cp_json_begin(j, "stack", '[');
+		for (frames = cp_profile_walk(h->p, site->stack, &count); count--;)
+			cp_report_frame_json(h->p, frames[count], j);
+		cp_json_end(j, ']');
+	}
+	cp_json_end(j, '}');
+}
+
+CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_options *o,
+			     struct cp_json *j)
+{
+	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { 0 };
+	size_t i;
+
+	if (!was_asked_for(p))
+		return NULL;
+	CP_TRY(cp_heap_build(p, &h));
+	cp_json_begin(j, "allocations", '{');
+	amount_json(j, "allocated", &h.allocated);
+	cp_json_u64(j, "freed", h.freed.blocks);
+	cp_json_u64(j, "moved", h.moved);
+	cp_json_u64(j, "resized", h.resized);
+	cp_json_u64(j, "unknown", h.unknown);
+	left_json(&h, j, "most", &h.most);
+	left_json(&h, j, "left", &h.left);
+	sampled_json(&h, j);
+	estimates_json(&h, j);
+	if (h.held)
+		cp_json_u64(j, "held_most_bytes", h.held);
+	cp_json_begin(j, "functions", '[');
+	for (i = 0; i < h.sites.count && (!o->limit || i < o->limit); i++)
+		site_json(&h, &h.sites.items[i], j);
+	cp_json_end(j, ']');
+	cp_json_begin(j, "stacks", '[');
+	for (i = 0; i < h.stacks.count && (!o->limit || i < o->limit); i++)
+		site_json(&h, &h.stacks.items[i], j);
+	cp_json_end(j, ']');
+	if (h.cut)
+		cp_json_u64(j, "incomplete_after_ns", h.cut_ns);
+	cp_json_end(j, '}');
+	return NULL;
+}

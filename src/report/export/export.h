@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profiles and coverage in the formats of other tools. Each format is one file
+ * and one row of the lists below.
+ */
+#ifndef CP_REPORT_EXPORT_H
+#define CP_REPORT_EXPORT_H
+
+#include "report/coverage/coverage.h"
+#include "report/profile/profile.h"
+#include "report/look/sink.h"
+#include "report/profile/tree.h"
+
+struct cp_export_options {
+	enum cp_tree_roots roots; /* formats that merge threads: what stands below */
+	const char *title; /* NULL: the command */
+	const struct cp_profile *old; /* flamegraph: color by the difference; or NULL */
+};
+
+/* What a format is made of: weights of stacks, or each event for itself. */
+enum cp_export_of { CP_EXPORT_OF_COVERAGE, CP_EXPORT_OF_STACKS, CP_EXPORT_OF_EVENTS };
+
+struct cp_export_format {
+	const char *name, *summary;
+	const char *extension; /* of the file it is written to unless told */
+	bool binary; /* not for a terminal */
+	enum cp_export_of of;
+	/* What it can be made of; NULL: not of that. */
+	struct cp_error *(*write)(const struct cp_profile *p, const struct cp_export_options *o,
+				  struct cp_sink *sink);
+	struct cp_error *(*cover)(const struct cp_coverage *c, struct cp_sink *sink);
+	struct cp_error *(*cover_directory)(const struct cp_coverage *c, const char *directory);
+};
+
+/* One row a format: what stands before its name in a list of all, name, file
+ * extension, whether it is binary (not for a terminal), what it is made of, what makes
+ * pages of coverage of that name, summary. */
+#define CP_EXPORT_FORMATS(X) \
+	X("", flamegraph, "svg", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "one self-contained SVG, searchable and zoomable") \
+	X("|", html, "html", false, CP_EXPORT_OF_STACKS, cp_coverage_html, \
+	  "one self-contained page: flame graph and tables; of coverage, a directory of pages") \
+	X("|", folded, "folded", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "a line a stack with its nanoseconds or bytes (FlameGraph)") \
+	X("|", chrome, "json", false, CP_EXPORT_OF_EVENTS, NULL, \
+	  "trace events on a time line (Perfetto, chrome://tracing)") \
+	X("|", speedscope, "speedscope.json", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "a profile a thread (speedscope.app)") \
+	X("|", pprof, "pb.gz", true, CP_EXPORT_OF_STACKS, NULL, \
+	  "gzipped protobuf (pprof, Pyroscope, Parca)") \
+	X("|", callgrind, "callgrind", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "cost of functions, lines, calls (KCachegrind)") \
+	X("|", perfetto, "pftrace", true, CP_EXPORT_OF_EVENTS, NULL, \
+	  "calls and samples as protobuf (Perfetto)") \
+	X("|", sqlite, "sqlite", true, CP_EXPORT_OF_EVENTS, NULL, \
+	  "a database of calls, samples, allocations (sqlite3)")
+
+/* Of coverage alone: the same, with what writes it. */
+#define CP_EXPORT_COVERAGE_FORMATS(X) \
+	X("|", lcov, "info", false, CP_EXPORT_OF_COVERAGE, cp_coverage_lcov, \
+	  "coverage: a tracefile (lcov, genhtml, Codecov, Coveralls)") \
+	X("|", cobertura, "xml", false, CP_EXPORT_OF_COVERAGE, cp_coverage_cobertura, \
+	  "coverage: XML (GitLab, Jenkins, Azure, diff-cover)") \
+	X("|", sonarqube, "xml", false, CP_EXPORT_OF_COVERAGE, cp_coverage_sonarqube, \
+	  "coverage: SonarQube's generic XML") \
+	X("|", json, "json", false, CP_EXPORT_OF_COVERAGE, cp_coverage_gcovr, \
+	  "coverage: gcovr's JSON (gcovr -a)")
+
+/* Ends with a row without name. */
+extern const struct cp_export_format cp_export_formats[];
+const struct cp_export_format *cp_export_find(const char *name);
+
+/* Writes `p` as `format`, which can be made of it, to `file` and flushes it. */
+CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
+		   const struct cp_export_options *o, FILE *file);
+/* The same of coverage. */
+CP_ERROR cp_export_coverage(const struct cp_export_format *format, const struct cp_coverage *c,
+			    FILE *file);
+/* Makes the file, or for html the directory, `path` of coverage in the format
+ * called `format`. */
+CP_ERROR cp_export_coverage_to(const char *format, const struct cp_coverage *c, const char *path);
+
+/* The same for several, all at once; the first one's error. */
+struct cp_coverage_output {
+	const char *format, *path;
+};
+CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
+				const struct cp_coverage_output *outputs, size_t count);
+
+/* ---- the writers ---- */
+
+#define CP_EXPORT_WRITER(name) \
+	CP_ERROR cp_export_##name(const struct cp_profile *p, const struct cp_export_options *o, \
+				  struct cp_sink *sink)
+#define CP_EXPORT_DECLARE(between, name, extension, binary, of, pages, summary) \
+	CP_EXPORT_WRITER(name);
+CP_EXPORT_FORMATS(CP_EXPORT_DECLARE)
+#undef CP_EXPORT_DECLARE
+
+/* ---- shared by writers ---- */
+
+/* Samples that the filter lets through, by thread, then time. *ret holds
+ * indices into cp_record_samples(), the caller's to free. */
+CP_ERROR cp_export_by_thread(const struct cp_profile *p, uint32_t **ret, size_t *count_ret);
+/* `title`, or the command, or "cprof", and of allocations how much it is of what; raw. */
+void cp_export_title(const struct cp_profile *p, const struct cp_export_options *o,
+		     struct cp_buf *out);
+/* Appends, behind ": " if there is something: "1.20 MiB allocated in 34 allocations",
+ * and what has to be known of that. */
+void cp_export_amount(const struct cp_profile *p, struct cp_buf *out);
+
+#endif

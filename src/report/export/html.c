@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * One page of HTML: the flame graph, and below it what `cprof report` shows.
+ * The tables are there without scripts; assets/sort.js and page.js sort and search.
+ */
+#include "report/look/brief.h"
+#include "report/export/flame.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/export/assets.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/events/calls.h"
+#include "report/events/exceptions.h"
+#include "report/profile/heap.h"
+#include "report/events/locks.h"
+#include "report/tables/report.h"
+
+#define NAME_COLUMNS 72 /* of a function, on one line */
+#define EVENT_ROWS 1000 /* of calls, locks, ... */
+#define HEAD 4 /* above the first row; as in flame.js */
+
+struct page {
+	const struct cp_flame *flame;
+	const struct cp_profile *p;
+	struct cp_sink *sink;
+	struct cp_buf *out; /* the sink's */
+	struct cp_buf raw;
+};
+
+static void text(struct page *g, const char *raw)
+{
+	cp_escape(g->out, CP_ESCAPE_XML, raw, strlen(raw));
+}
+
+/* ---- cells ---- */
+
+/* A number that sorts by itself, shown in words. */
+static void weight_cell(struct page *g, const struct cp_cost *cost)
+{
+	struct cp_buf words CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">",
+		      cp_cost_shown(g->p, cost).ns);
+	cp_cost_add_words(g->p, cost, &words);
+	text(g, words.bytes ? words.bytes : "");
+	cp_buf_str(g->out, "</td>");
+}
+
+static void percent_cell(struct page *g, uint64_t weight)
+{
+	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", weight);
+	cp_add_percent(g->out, weight, g->p->total.weight);
+	cp_buf_str(g->out, "</td>");
+}
+
+static void count_cell(struct page *g, uint64_t count)
+{
+	cp_buf_printf(g->out, "<td class=\"n\" data-v=\"%" PRIu64 "\">", count);
+	cp_add_count(g->out, count);
+	cp_buf_str(g->out, "</td>");
+}
+
+/* A bar as a picture, since a policy may forbid styles of elements. */
+static void bar_cell(struct page *g, uint64_t part, uint64_t most)
+{
+	cp_buf_printf(g->out,
+		      "<td><span class=\"share\"><svg><rect width=\"%.1f%%\" height=\"100%%\"/>"
+		      "</svg></span></td>",
+		      100 * cp_share(part, most));
+}
+
+static void text_cell(struct page *g, const char *class, const char *raw)
+{
+	cp_buf_printf(g->out, "<td class=\"%s\">", class);
+	text(g, raw);
+	cp_buf_str(g->out, "</td>");
+}
+
+/* In `heads`, $ stands for the unit of weights. */
+static void begin_table(struct page *g, const char *id, const char *title, const char *note,
+			const char *heads)
+{
+	cp_buf_printf(g->out,
+		      "<h2>%s <small>%s</small></h2>\n<table class=\"list\" id=\"%s\"><thead><tr>",
+		      title, note, id);
+	for (; *heads; heads++) {
+		if (*heads == '$')
+			cp_buf_str(g->out, g->p->unit->heading);
+		else
+			cp_buf_u8(g->out, (uint8_t)*heads);
+	}
+	cp_buf_str(g->out, "</tr></thead><tbody>\n");
+}
+
+static void end_table(struct page *g)
+{
+	cp_buf_str(g->out, "</tbody></table>\n");
+}
+
+/* ---- tables ---- */
+
+static void place_cell(struct page *g, const struct cp_function *f)
+{
+	cp_buf_str(g->out, "<td class=\"soft\">");
+	text(g, f->file ? cp_basename(f->file) : "");
+	if (f->file && f->decl_line)
+		cp_buf_printf(g->out, ":%u", f->decl_line);
+	cp_buf_str(g->out, "</td>");
+}
+
+/* A row is a line, whose title has the whole name. */
+static CP_ERROR brief_names(const struct page *g, const uint32_t *order, size_t count,
+			    struct cp_brief *ret)
+{
+	CP_FREE const char **names = calloc(count + 1, sizeof(*names));
+	size_t i;
+
+	for (i = 0; names && i < count; i++)
+		names[i] = g->p->functions.items[order[i]].name;
+	if (names)
+		cp_brief_init(ret, names, count, NAME_COLUMNS);
+	return names ? NULL : cp_error_nomem();
+}
+
+static CP_ERROR write_functions(struct page *g)
+{
+	CP_FREE uint32_t *order = NULL;
+	struct cp_brief b CP_CLEANUP(cp_brief_deinit) = { 0 };
+	size_t count, i;
+	uint64_t most;
+
+	CP_TRY(cp_profile_sorted(g->p, CP_ORDER_SELF, &order, &count));
+	most = count ? g->p->functions.items[order[0]].self.weight : 0;
+	CP_TRY(brief_names(g, order, count, &b));
+	begin_table(g, "functions", "Functions", "self: in it; total: with all that it calls",
+		    "<th class=\"n\" aria-sort=\"descending\">self</th><th></th>"
+		    "<th class=\"n\">$</th><th class=\"n\">total</th><th class=\"n\">$</th>"
+		    "<th class=\"n\">count</th><th>function</th><th>image</th><th>source</th>");
+	for (i = 0; i < count; i++) {
+		const struct cp_function *f = &g->p->functions.items[order[i]];
+		const char *image = cp_profile_image_name(g->p, f);
+
+		cp_buf_str(g->out, "<tr data-image=\"");
+		text(g, image);
+		cp_buf_str(g->out, "\">");
+		percent_cell(g, f->self.weight);
+		bar_cell(g, f->self.weight, most);
+		weight_cell(g, &f->self);
+		percent_cell(g, f->total.weight);
+		weight_cell(g, &f->total);
+		count_cell(g, f->self.ticks);
+		cp_buf_str(g->out, "<td class=\"name\" title=\"");
+		text(g, f->name);
+		cp_buf_str(g->out, "\">");
+		text(g, b.shown ? b.shown[i] : f->name);
+		cp_buf_str(g->out, "</td>");
+		text_cell(g, "soft", image);
+		place_cell(g, f);
+		cp_buf_str(g->out, "</tr>\n");
+		cp_sink_spill(g->sink);
+	}
+	end_table(g);
+	return NULL;
+}
+
+static void part_row(struct page *g, const struct cp_cost *cost, uint64_t most, const char *raw)
+{
+	cp_buf_str(g->out, "<tr>");
+	percent_cell(g, cost->weight);
+	bar_cell(g, cost->weight, most);
+	weight_cell(g, cost);
+	count_cell(g, cost->ticks);
+	text_cell(g, "name", raw);
+	cp_buf_str(g->out, "</tr>\n");
+	cp_sink_spill(g->sink);
+}
+
+#define PART_HEADS(what) \
+	"<th class=\"n\">share</th><th></th><th class=\"n\">$</th>" \
+	"<th class=\"n\">count</th><th>" what "</th>"
+
+static CP_ERROR write_threads(struct page *g)
+{
+	CP_FREE uint32_t *order = NULL;
+	size_t count, i;
+
+	CP_TRY(cp_cost_sorted(g->p->threads, cp_record_thread_count(g->p->record), &order, &count));
+	begin_table(g, "threads", "Threads", "", PART_HEADS("thread"));
+	for (i = 0; i < count; i++) {
+		cp_buf_clear(&g->raw);
+		cp_thread_name(g->p, order[i], &g->raw);
+		cp_buf_str(&g->raw, " of ");
+		cp_process_name(g->p, cp_profile_process(g->p, order[i]), &g->raw);
+		part_row(g, &g->p->threads[order[i]], g->p->threads[order[0]].weight,
+			 g->raw.bytes ? g->raw.bytes : "");
+	}
+	end_table(g);
+	return NULL;
+}
+
+static CP_ERROR write_images(struct page *g)
+{
+	CP_FREE struct cp_cost *costs = cp_profile_image_costs(g->p);
+	CP_FREE uint32_t *order = NULL;
+	size_t count, i;
+
+	if (!costs)
+		return cp_error_nomem();
+	CP_TRY(cp_cost_sorted(costs, g->p->images.count, &order, &count));
+	begin_table(g, "images", "Images", "the files that the code came from", PART_HEADS("file"));
+	for (i = 0; i < count; i++)
+		part_row(g, &costs[order[i]], costs[order[0]].weight,
+			 g->p->images.items[order[i]].path);
+	end_table(g);
+	return NULL;
+}
+
+/* ---- the page ---- */
+
+/* The lines of a section of the report, as they are. */
+static void write_section(struct page *g, const char *title,
+			  void (*section)(const struct cp_profile *, const struct cp_look *,
+					  struct cp_buf *))
+{
+	struct cp_look look = { 0, false };
+	char *rest, *line;
+
+	cp_buf_clear(&g->raw);
+	section(g->p, &look, &g->raw);
+	if (!g->raw.size)
+		return;
+	cp_buf_printf(g->out, "<h2>%s</h2>\n<pre>", title);
+	for (rest = g->raw.bytes; (line = strsep(&rest, "\n"));) {
+		text(g, line);
+		cp_buf_u8(g->out, '\n');
+	}
+	cp_buf_str(g->out, "</pre>\n");
+}
+
+/* A section of the report, its first line as the heading: "Calls  what they are". */
+static void write_lines(struct page *g)
+{
+	char *rest = g->raw.size ? g->raw.bytes : NULL, *line = NULL, *note;
+
+	do
+		line = strsep(&rest, "\n");
+	while (line && !*line);
+	if (!line)
+		return;
+	note = strstr(line, "  ");
+	if (note)
+		*note = 0;
+	cp_buf_str(g->out, "<h2>");
+	text(g, line);
+	cp_buf_str(g->out, " <small>");
+	text(g, note ? note + 2 : "");
+	cp_buf_str(g->out, "</small></h2>\n<pre>");
+	while ((line = strsep(&rest, "\n"))) {
+		text(g, line);
+		cp_buf_u8(g->out, '\n');
+	}
+	cp_buf_str(g->out, "</pre>\n");
+}
+
+static CP_ERROR write_calls(struct page *g, const struct cp_report_options *o)
+{
+	const struct cp_look look = { 0, false };
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+
+	if (!cp_record_call_count(g->p->record))
+		return NULL;
+	CP_TRY(cp_calls_build(g->p, &c));
+	cp_buf_clear(&g->raw);
+	if (c.calls)
+		cp_report_calls(&c, o, &look, &g->raw);
+	write_lines(g);
+	return NULL;
+}
+
+/* What is not samples, as `cprof report` has it. */
+static CP_ERROR write_events(struct page *g)
+{
+	static struct cp_error *(*const sections[])(
+		const struct cp_profile *, const struct cp_report_options *, const struct cp_look *,
+		struct cp_buf *) = { cp_report_exceptions, cp_report_locks, cp_report_heap };
+	const struct cp_report_options o = { .what = CP_REPORT_OVERVIEW, .limit = EVENT_ROWS };
+	const struct cp_look look = { 0, false };
+	size_t i;
+
+	CP_TRY(write_calls(g, &o));
+	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		cp_buf_clear(&g->raw);
+		CP_TRY(sections[i](g->p, &o, &look, &g->raw));
+		write_lines(g);
+	}
+	return NULL;
+}
+
+static void write_head(struct page *g, const struct cp_buf *title)
+{
+	cp_buf_str(g->out,
+		   "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n"
+		   "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		   "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+		   "<meta name=\"viewport\" content=\"width=device-width\">\n<title>");
+	cp_flame_text(g->out, title);
+	cp_buf_str(g->out, "</title>\n<style>\n");
+	cp_buf_str(g->out, cp_asset_flame_css);
+	cp_buf_str(g->out, cp_asset_page_css);
+	cp_flame_colors(g->out);
+	cp_buf_str(g->out, "</style></head><body>\n<noscript><h1>");
+	cp_flame_text(g->out, title);
+	cp_buf_str(g->out, "</h1></noscript>\n");
+}
+
+static CP_ERROR write_graph(struct page *g)
+{
+	cp_buf_printf(g->out,
+		      "<div class=\"graph\"><svg class=\"flame\" width=\"100%%\" height=\"%u\" "
+		      "role=\"img\">"
+		      "<g class=\"still\">\n",
+		      cp_flame_height(g->flame, HEAD));
+	CP_TRY(cp_flame_draw(g->flame, HEAD, g->sink));
+	cp_buf_str(g->out, "</g></svg></div>\n<main>\n");
+	return NULL;
+}
+
+static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
+{
+	write_head(g, title);
+	CP_TRY(write_graph(g));
+	write_section(g, "What is missing", cp_report_missing);
+	CP_TRY(write_functions(g));
+	CP_TRY(write_threads(g));
+	CP_TRY(write_images(g));
+	CP_TRY(write_events(g));
+	write_section(g, "Cost of profiling", cp_report_overhead);
+	cp_buf_str(g->out, "</main>\n<script type=\"application/json\" id=\"flame-data\">");
+	/* JSON has no '<' of its own. */
+	CP_TRY(cp_flame_json(g->flame, title->bytes, g->out));
+	cp_buf_str(g->out, "</script>\n<script>");
+	/* The tables first: they listen to the graph's search. */
+	cp_buf_str(g->out, cp_asset_sort_js);
+	cp_buf_str(g->out, cp_asset_page_js);
+	cp_buf_str(g->out, "</script>\n<script>");
+	cp_buf_str(g->out, cp_asset_flame_js);
+	cp_buf_str(g->out, "</script>\n</body></html>\n");
+	return NULL;
+}
+
+CP_EXPORT_WRITER(html)
+{
+	struct cp_flame f CP_CLEANUP(cp_flame_deinit) = { 0 };
+	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
+	struct page g = { .flame = &f, .p = p, .sink = sink, .out = &sink->buf };
+	struct cp_error *err;
+
+	CP_TRY(cp_flame_init(&f, p, o));
+	cp_export_title(p, o, &title);
+	err = write_page(&g, &title);
+	cp_buf_free(&g.raw);
+	return err;
+}

@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The heap as the events leave it: who allocated what, block by block, and what
+ * of it is still there at the end.
+ *
+ * realloc() is told when it returns, so its old address may have been given to
+ * another thread in the meantime; then that block is not the one that it freed.
+ * A block at an address that is allocated anew was freed unseen.
+ */
+#include "report/profile/heapsums.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "record/lives.h"
+#include "report/profile/spans.h"
+
+/* ---- events ---- */
+
+static uint64_t value(const struct cp_record_call *call, uint32_t n, unsigned kind)
+{
+	return n < call->value_count && call->values[n].kind == kind ? call->values[n].u.u : 0;
+}
+
+uint64_t cp_heap_size(const struct cp_record_call *call)
+{
+	return call->kind == CP_RECORD_FREED ? 0 : value(call, 0, CPROF_VALUE_UINT);
+}
+
+uint64_t cp_heap_address(const struct cp_record_call *call)
+{
+	return value(call, call->kind != CP_RECORD_FREED, CPROF_VALUE_POINTER);
+}
+
+uint64_t cp_heap_previous(const struct cp_record_call *call)
+{
+	return call->kind == CP_RECORD_MOVED ? value(call, 2, CPROF_VALUE_POINTER) : 0;
+}
+
+const char *cp_heap_event(const struct cp_record_call *call)
+{
+	return call->kind == CP_RECORD_HEAP_SIZE		 ? "heap"
+	       : call->kind == CP_RECORD_ALLOCATED		 ? "alloc"
+	       : call->kind == CP_RECORD_FREED			 ? "free"
+	       : cp_heap_previous(call) == cp_heap_address(call) ? "resize"
+								 : "move";
+}
+
+bool cp_heap_shown(const struct cp_profile *p, uint32_t thread, uint32_t function,
+		   const struct cp_record_call *call)
+{
+	return cp_profile_ns(p, call->ts_ns) >= p->filter.from_ns &&
+	       cp_profile_accepts_call(p, thread, function);
+}
+
+void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out)
+{
+	uint64_t address = cp_heap_address(call), before = cp_heap_previous(call);
+
+	if (call->kind == CP_RECORD_FREED) {
+		cp_buf_printf(out, "- 0x%" PRIx64, address);
+		return;
+	}
+	cp_buf_str(out, !address ? "= " : before ? "~ " : "+ ");
+	cp_add_plural(out, cp_heap_size(call), "byte", "bytes");
+	if (!address) {
+		cp_buf_str(out, " held by the allocator");
+		return;
+	}
+	cp_buf_printf(out, " at 0x%" PRIx64, address);
+	if (before && before != address)
+		cp_buf_printf(out, ", before at 0x%" PRIx64, before);
+}
+
+/* ---- counting ---- */
+
+static void add(struct cp_heap_amount *to, const struct cp_heap_amount *more)
+{
+	to->blocks += more->blocks;
+	to->bytes += more->bytes;
+}
+
+static void take(struct cp_heap_amount *from, const struct cp_heap_amount *less)
+{
+	from->blocks -= less->blocks;
+	from->bytes -= less->bytes;
+}
+
+/* ---- a sample ---- */
+
+/* How likely a block of so many bytes was to be chosen. */
+static double chance(uint64_t size, uint64_t every)
+{
+	return -expm1(-(double)(size ? size : 1) / (double)every);
+}
+
+/* Up or down to a whole number, so that it is right on an average; as often as it is
+ * asked the same. */
+static uint64_t round_fairly(double value, uint64_t seed)
+{
+	double whole = floor(value);
+	uint64_t z = seed * UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+	if (value >= 0x1p63)
+		return UINT64_C(1) << 63;
+	return (uint64_t)whole + ((double)((z ^ z >> 31) >> 11) * 0x1p-53 < value - whole);
+}
+
+static void weigh(const struct cp_heap *h, struct cp_heap_block *b)
+{
+	double p = h->every ? chance(b->size, h->every) : 1;
+
+	b->weight = (struct cp_heap_amount){ 1, b->size };
+	if (p >= 1)
+		return;
+	b->weight.blocks = round_fairly(1 / p, 2 * b->number);
+	b->weight.bytes = round_fairly((double)b->size / p, 2 * b->number + 1);
+}
+
+static void add_doubt(const struct cp_heap *h, uint64_t size, struct cp_heap_doubt *to)
+{
+	double p = h->every ? chance(size, h->every) : 1;
+
+	to->blocks += (1 - p) / (p * p);
+	to->bytes += (1 - p) / (p * p) * (double)size * (double)size;
+}
+
+void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out)
+{
+	double bytes = (double)h->allocated.bytes, error = sqrt(h->allocated_doubt.bytes);
+
+	if (!h->every)
+		return;
+	cp_buf_str(out, "sampled, one block about every ");
+	cp_add_bytes(out, h->every);
+	cp_buf_str(out, h->chosen ? ": estimates from " : ": from ");
+	cp_add_plural(out, h->chosen, "block", "blocks");
+	if (bytes > 0)
+		cp_buf_printf(out, ", of the bytes give or take %.*f %%",
+			      error < 0.1 * bytes ? 1 : 0, 100 * error / bytes);
+}
+
+static void use(struct cp_heap *h, uint32_t process, int64_t bytes)
+{
+	uint64_t *sum = cp_map_get(&h->in_use, process);
+
+	if (sum)
+		*sum += (uint64_t)bytes;
+	else
+		cp_map_put(&h->in_use, process, (uint64_t)bytes);
+}
+
+uint64_t cp_heap_in_use(const struct cp_heap *h, uint32_t process)
+{
+	const uint64_t *sum = cp_map_get(&h->in_use, process);
+
+	return sum ? *sum : 0;
+}
+
+/* What was allocated before the time that is asked for counts for what is left alone. */
+static bool is_shown(const struct cp_heap *h, uint64_t ts_ns)
+{
+	return cp_profile_ns(h->p, ts_ns) >= h->p->filter.from_ns;
+}
+
+static uint64_t key_of(uint32_t process, uint64_t address)
+{
+	return address ^ (uint64_t)process << 48;
+}
+
+static bool add_site(struct cp_heap_sites *to, uint32_t function, uint32_t stack, uint32_t thread)
+{
+	const struct cp_heap_site site = { .function = function, .stack = stack, .thread = thread };
+
+	return cp_vec_push(to, site);
+}
+
+/* Numbers of the function's and the stack's site; false without memory. */
+static bool find_sites(struct cp_heap *h, struct cp_heap_block *b)
+{
+	const struct {
+		uint32_t function, stack, thread;
+	} key = { b->function, b->stack, h->by_thread ? b->thread : CP_RECORD_NONE };
+	const uint64_t *known = cp_map_get(&h->by_function, b->function);
+	bool fresh;
+
+	b->site = (uint32_t)(known ? *known : h->sites.count);
+	if (!known && (!cp_map_put(&h->by_function, b->function, h->sites.count) ||
+		       !add_site(&h->sites, b->function, CP_RECORD_NONE, CP_RECORD_NONE)))
+		return false;
+	return cp_intern(&h->keys, &key, sizeof(key), &b->of_stack, &fresh) &&
+	       (!fresh || add_site(&h->stacks, b->function, b->stack, key.thread));
+}
+
+enum removal { FREED, REPLACED /* by realloc() */ };
+
+/* The block at an address is no more. */
+static void remove_block(struct cp_heap *h, uint64_t key, uint32_t number, enum removal how,
+			 uint64_t now_ns)
+{
+	struct cp_heap_block *b = &h->blocks.items[number];
+
+	if (b->counts) {
+		struct cp_heap_site *of[] = { &h->sites.items[b->site],
+					      &h->stacks.items[b->of_stack] };
+		size_t i;
+
+		for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
+			take(&of[i]->left, &b->weight);
+			if (is_shown(h, now_ns))
+				add(how == FREED ? &of[i]->freed : &of[i]->replaced, &b->weight);
+		}
+		take(&h->left, &b->weight);
+		use(h, b->process, -(int64_t)b->weight.bytes);
+		if (h->gone)
+			h->gone(h->gone_ctx, b, now_ns);
+	}
+	b->process = CP_RECORD_NONE;
+	cp_map_remove(&h->live, key);
+	h->spare.items[h->spare.count++] = number; /* there is room for all */
+}
+
+static bool remove_at(struct cp_heap *h, uint32_t process, uint64_t address, enum removal how,
+		      uint64_t not_after_ns, uint64_t now_ns)
+{
+	uint64_t key = key_of(process, address);
+	const uint64_t *number = cp_map_get(&h->live, key);
+
+	if (!number || h->blocks.items[*number].ts_ns > not_after_ns)
+		return false;
+	remove_block(h, key, (uint32_t)*number, how, now_ns);
+	return true;
+}
+
+static void count_block(struct cp_heap *h, const struct cp_heap_block *b)
+{
+	struct cp_heap_site *of[] = { &h->sites.items[b->site], &h->stacks.items[b->of_stack] };
+	bool shown = is_shown(h, b->ts_ns);
+	bool resized = shown && b->previous == b->address;
+	bool moved = shown && b->previous && !resized;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(of); i++) {
+		add(&of[i]->left, &b->weight);
+		if (shown)
+			add(&of[i]->allocated, &b->weight);
+		of[i]->moved += moved ? b->weight.blocks : 0;
+		of[i]->resized += resized ? b->weight.blocks : 0;
+	}
+	h->moved += moved ? b->weight.blocks : 0;
+	h->resized += resized ? b->weight.blocks : 0;
+	if (shown) {
+		add(&h->allocated, &b->weight);
+		add_doubt(h, b->size, &h->allocated_doubt);
+		h->chosen++;
+	}
+	add(&h->left, &b->weight);
+	use(h, b->process, (int64_t)b->weight.bytes);
+	if (h->left.bytes > h->most.bytes)
+		h->most = h->left;
+}
+
+/* False without memory. */
+static bool add_block(struct cp_heap *h, struct cp_heap_block *b)
+{
+	uint32_t number = (uint32_t)h->blocks.count;
+
+	if (b->counts) {
+		if (!find_sites(h, b))
+			return false;
+		count_block(h, b);
+	}
+	if (h->spare.count)
+		number = h->spare.items[--h->spare.count];
+	else if (!cp_vec_push(&h->blocks, *b) || !cp_vec_reserve(&h->spare, h->blocks.count))
+		return false;
+	h->blocks.items[number] = *b;
+	return cp_map_put(&h->live, key_of(b->process, b->address), number);
+}
+
+/* When the program of a process is replaced, not before that time; UINT64_MAX: never. */
+static uint64_t next_exec(const struct cp_heap *h, uint32_t process, uint64_t from_ns)
+{
+	const struct cp_record *r = h->p->record;
+	int32_t pid = cp_record_get_process(r, process)->pid;
+	size_t count = cp_record_life_count(r), i;
+	uint64_t ret = UINT64_MAX;
+
+	for (i = 0; i < count; i++) {
+		const struct cp_record_life *life = cp_record_get_life(r, (uint32_t)i);
+
+		if (!life->thread && life->pid == pid && life->end == CP_LIFE_REPLACED &&
+		    life->end_ns >= from_ns && life->end_ns < ret)
+			ret = life->end_ns;
+	}
+	return ret;
+}
+
+static void remove_all(struct cp_heap *h, uint32_t process, uint64_t now_ns)
+{
+	CP_VEC(uint64_t) gone = { 0 };
+	uint64_t key, number, *it;
+	size_t cursor = 0;
+
+	while (cp_map_next(&h->live, &cursor, &key, &number))
+		if (h->blocks.items[number].process == process && !cp_vec_push(&gone, key))
+			break;
+	cp_vec_for_each(&gone, it)
+		remove_block(h, *it, (uint32_t)*cp_map_get(&h->live, *it), FREED, now_ns);
+	cp_vec_free(&gone);
+}
+
+/* What a process has goes with its program. */
+static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
+{
+	const uint64_t *known = cp_map_get(&h->exec_ns, process);
+	uint64_t at = known ? *known : next_exec(h, process, until_ns);
+
+	if (known && at >= until_ns)
+		return;
+	while (at < until_ns) {
+		remove_all(h, process, at);
+		at = next_exec(h, process, at + 1);
+	}
+	cp_map_put(&h->exec_ns, process, at);
+}
+
+static void follow_free(struct cp_heap *h, const struct cp_heap_block *b)
+{
+	const uint64_t *number = cp_map_get(&h->live, key_of(b->process, b->address));
+	uint64_t blocks = number ? h->blocks.items[*number].weight.blocks : !h->every;
+	bool known = remove_at(h, b->process, b->address, FREED, UINT64_MAX, b->ts_ns);
+
+	if (!b->counts || !is_shown(h, b->ts_ns))
+		return;
+	h->freed.blocks += blocks;
+	h->unknown += !known && !h->every;
+}
+
+CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
+			const struct cp_record_call *call)
+{
+	struct cp_heap_block b = {
+		.size = cp_heap_size(call),
+		.ts_ns = call->ts_ns,
+		.address = cp_heap_address(call),
+		.previous = cp_heap_previous(call),
+		.process = cp_record_get_thread(h->p->record, thread)->process,
+		.thread = thread,
+		.function = function,
+		.stack = call->stack,
+		.counts = cp_profile_accepts_call(h->p, thread, function),
+	};
+
+	pass_execs(h, b.process, call->ts_ns);
+	if (call->kind == CP_RECORD_HEAP_SIZE && b.counts && b.size > h->held)
+		h->held = b.size;
+	if (!b.address) /* that, or broken */
+		return NULL;
+	if (call->kind == CP_RECORD_FREED) {
+		follow_free(h, &b);
+		return NULL;
+	}
+	if (b.previous && !remove_at(h, b.process, b.previous, REPLACED,
+				     call->ts_ns - call->duration_ns, call->ts_ns))
+		h->unknown += b.counts && is_shown(h, call->ts_ns) && !h->every;
+	remove_at(h, b.process, b.address, FREED, UINT64_MAX, call->ts_ns);
+	b.number = ++h->last_number;
+	weigh(h, &b);
+	return add_block(h, &b) ? NULL : cp_error_nomem();
+}
+
+static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
+			     const struct cp_record_call *call)
+{
+	return cp_heap_follow(ctx, thread, function, call);
+}
+
+static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
+				 const struct cp_record_call *call)
+{
+	static const char *const names[] = { "alloc", "free", "memalign", "operator new",
+					     "operator delete" };
+	struct cp_heap *h = ctx;
+	uint64_t start = cp_record_info(h->p->record)->start_ns;
+	const char *name = h->p->functions.items[function].name;
+	size_t i;
+
+	(void)thread;
+	for (i = 0; i < CP_ARRAY_SIZE(names) && !strstr(name, names[i]); i++)
+		;
+	if (i == CP_ARRAY_SIZE(names) || h->cut)
+		return NULL;
+	h->cut = true;
+	h->cut_ns = call->ts_ns > start ? call->ts_ns - start : 0;
+	return NULL;
+}
+
+int cp_heap_by_allocated(const void *a, const void *b)
+{
+	const struct cp_heap_site *one = a, *two = b;
+
+	if (one->allocated.bytes != two->allocated.bytes)
+		return one->allocated.bytes > two->allocated.bytes ? -1 : 1;
+	return (one->allocated.blocks < two->allocated.blocks) -
+	       (one->allocated.blocks > two->allocated.blocks);
+}
+
+static int by_left(const void *a, const void *b)
+{
+	const struct cp_heap_site *one = a, *two = b;
+
+	if (one->left.bytes != two->left.bytes)
+		return one->left.bytes > two->left.bytes ? -1 : 1;
+	return cp_heap_by_allocated(a, b);
+}
+
+void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(r);
+	double all = (double)t->alloc_watched_ns + (double)t->alloc_paused_ns;
+
+	double percent = all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0;
+
+	/* There were pauses, so it is not all. And no share of the allocations: between
+	 * the pieces nothing holds the program up. */
+	cp_buf_str(out, "in pieces of the time, ");
+	if (percent < 99)
+		cp_buf_printf(out, "%.1f %% of it", percent);
+	else
+		cp_buf_str(out, "nearly all of it");
+	cp_buf_str(out, "; between them it ran at full speed, unwatched");
+}
+
+void cp_heap_deinit(struct cp_heap *h)
+{
+	cp_vec_free(&h->sites);
+	cp_vec_free(&h->stacks);
+	cp_vec_free(&h->blocks);
+	cp_vec_free(&h->spare);
+	cp_interner_free(&h->keys);
+	cp_map_free(&h->by_function);
+	cp_map_free(&h->live);
+	cp_map_free(&h->in_use);
+	cp_map_free(&h->exec_ns);
+}
+
+CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
+{
+	static const struct cp_span_visitor visitor = { .heap = each, .disarmed = disarmed };
+	int (*order)(const void *, const void *);
+	uint64_t end_ns = UINT64_MAX;
+	size_t i;
+
+	h->p = p;
+	h->every = cp_record_final(p->record)->alloc_every;
+	h->sampled = cp_record_final(p->record)->alloc_pauses;
+	CP_TRY(cp_spans_walk(p, &visitor, h));
+	if (p->filter.to_ns)
+		end_ns = cp_record_info(p->record)->start_ns + p->filter.to_ns;
+	for (i = 0; i < cp_record_process_count(p->record); i++)
+		pass_execs(h, (uint32_t)i, end_ns);
+	for (i = 0; i < h->blocks.count; i++)
+		if (h->blocks.items[i].process != CP_RECORD_NONE && h->blocks.items[i].counts)
+			add_doubt(h, h->blocks.items[i].size, &h->left_doubt);
+	/* Of a sample it is not known what realloc() freed: what it made of a block that was
+	 * chosen need not be. */
+	if (h->every && !p->filter.from_ns) {
+		uint64_t other = h->left.blocks + h->moved + h->resized;
+
+		h->freed.blocks = h->allocated.blocks > other ? h->allocated.blocks - other : 0;
+	}
+	order = h->sampled ? cp_heap_by_allocated : by_left;
+	if (h->sites.count)
+		qsort(h->sites.items, h->sites.count, sizeof(*h->sites.items), order);
+	if (h->stacks.count)
+		qsort(h->stacks.items, h->stacks.count, sizeof(*h->stacks.items), order);
+	return NULL;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profile: the samples of a recording that pass a filter, added up by
+ * function, image, thread and process. Everything that is shown or exported
+ * is made of one; nothing else in this room looks into samples and stacks.
+ *
+ *     recording          profile                         made of it
+ *     sample ──┐
+ *     sample ──┼─ filter ─> hits (thread, stack, cost) ─> tables, tree, exports
+ *     sample ──┘
+ *     location ───────────> frames (inlined ones too) ──> functions ─> images
+ */
+#ifndef CP_REPORT_PROFILE_H
+#define CP_REPORT_PROFILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/record.h"
+#include "report/profile/nettime.h"
+
+/* What was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
+ * say, and ticks of the sampler. Of calls it is the most likely time, which is good for
+ * shares and for what has to add up; what is shown is cp_cost_shown(). */
+struct cp_cost {
+	uint64_t weight, ticks;
+	struct cp_net_sum sum; /* of calls */
+};
+
+static inline void cp_cost_add(struct cp_cost *to, const struct cp_cost *more)
+{
+	to->weight += more->weight;
+	to->ticks += more->ticks;
+	cp_net_add_sum(&to->sum, &more->sum);
+}
+
+/* How many of `costs` are not zero. */
+static inline size_t cp_cost_used(const struct cp_cost *costs, size_t count)
+{
+	size_t n = 0, i;
+
+	for (i = 0; i < count; i++)
+		n += costs[i].weight || costs[i].ticks;
+	return n;
+}
+
+/* What costs are made of. */
+enum cp_profile_of {
+	CP_OF_TIME, /* samples, or calls when there are none */
+	CP_OF_BYTES, /* allocations: their bytes */
+	CP_OF_COUNT, /* how many there were */
+	CP_OF_LIVE, /* bytes of those that were not freed */
+	CP_OF_AUTO, /* time, or bytes when there are neither samples nor calls */
+};
+
+/* How weights and ticks of a profile are told: whatever shows them asks this. */
+struct cp_unit {
+	const char *of; /* behind an amount: "12.3 ms" "of CPU time", "4 KiB" "allocated" */
+	const char *whole; /* behind a share: "12.3 %" "of the time" */
+	const char *heading; /* of a column of weights */
+	const char *tick, *ticks; /* one of them, several */
+	const char *symbol; /* "ns", "bytes", "count" */
+	const char *measure; /* the same as most formats have it: "nanoseconds", ... */
+	const char *kind; /* as pprof tells sample types: "cpu", "alloc_space", ... */
+	void (*add)(struct cp_buf *out, uint64_t weight); /* in words */
+};
+
+/* What a thread did when it was sampled, as far as the clock `wall` tells. */
+enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
+
+struct cp_profile_filter {
+	enum cp_profile_of of;
+	const char *thread; /* a tid, or a glob over names; NULL: all */
+	int32_t pid; /* 0: all */
+	const char *image; /* glob over the image that the innermost frame is in; NULL: all */
+	uint64_t from_ns, to_ns; /* from the start of the recording; to_ns 0: the end */
+	enum cp_profile_state state;
+	bool no_costs; /* for who only asks for names: calls are not added up */
+};
+
+/* Is that the thread that a filter's `want` means? */
+bool cp_thread_matches(const char *want, int32_t tid, const char *name);
+
+/* A file that code came from; equal base names are one. All strings of a
+ * profile are untrusted and live as long as it. */
+struct cp_profile_image {
+	const char *name; /* as cp_record_image_name() has it, or "[unknown]" */
+	const char *path, *started_as; /* of the first image of that name */
+	struct cp_cost self, total;
+};
+
+struct cp_function {
+	const char *name; /* never NULL: "[libz.so]" or "libz.so+0x10" where unknown */
+	const char *linkage; /* NULL: unknown */
+	const char *file; /* NULL: unknown */
+	uint32_t decl_line;
+	uint32_t image;
+	struct cp_cost
+		self; /* innermost, or of the C library's wait, of Rust's inlined code, called by
+			 it; of memory, who asked for it */
+	struct cp_cost total; /* recursion counted once */
+	uint32_t waits_in; /* function of the C library that it mostly waits in, +1; 0: none */
+};
+
+#define CP_FRAME_INLINED 1u
+#define CP_FRAME_GUESSED 2u
+#define CP_FRAME_SIGNAL 4u
+#define CP_FRAME_KERNEL 8u
+
+/* A function at a place. Each location has one or more, innermost first. */
+struct cp_frame {
+	uint32_t function;
+	uint32_t location; /* CP_RECORD_NONE: of the frame that stands for no stack */
+	uint32_t line; /* 0: unknown */
+	uint32_t flags; /* CP_FRAME_* */
+	const char *file; /* NULL: unknown */
+};
+
+/* A stack of traced calls: a call and those around it. */
+struct cp_call_node {
+	uint32_t parent; /* + 1; 0: none */
+	uint32_t frame;
+	uint32_t depth; /* frames, with this one */
+};
+
+/* What one thread spent in one stack. */
+struct cp_hit {
+	uint32_t thread, stack;
+	struct cp_cost cost;
+	bool waits; /* the thread did not run */
+	uint32_t asked; /* function + 1 that asked for memory, whose own it is; 0: the innermost */
+	struct cp_net_sum whole; /* of calls: of those that end in this stack, with all that
+				    they called */
+};
+
+/* All that is known of allocations in one stack of a thread. */
+struct cp_hit_heap {
+	uint64_t blocks, bytes; /* allocated */
+	uint64_t live_blocks, live_bytes; /* not freed */
+};
+
+/* Adds a hit to the total of something in its stack. By calls, that is the time of the
+ * calls in it that `begins` says are of this very hit; those around them have their own. */
+void cp_cost_add_total(struct cp_cost *to, const struct cp_hit *hit, bool by_calls, bool begins);
+
+struct cp_profile {
+	const struct cp_record *record; /* borrowed */
+	struct cp_profile_filter filter; /* strings borrowed */
+	CP_VEC(struct cp_profile_image) images;
+	CP_VEC(struct cp_function) functions;
+	CP_VEC(struct cp_frame) frames;
+	CP_VEC(struct cp_hit) hits; /* in the order of first sample */
+	uint32_t *location_frames; /* by location: its first frame; one more at the end */
+	struct cp_cost *threads, *processes; /* by number in the recording */
+	struct cp_cost total;
+	struct cp_cost waiting; /* of threads that did not run */
+	struct cp_cost truncated; /* in stacks that don't reach the root */
+	struct cp_cost guessed; /* in stacks with a guessed frame */
+	enum cp_profile_of of; /* not AUTO */
+	bool by_calls; /* of time, and there are no samples, but calls: weights are the time in
+			  traced calls, ticks calls */
+	const struct cp_unit *unit; /* static */
+	CP_VEC(struct cp_hit_heap) heap; /* by hit, when it is of allocations */
+	/* then: */
+	bool live_unknown; /* watching paused, so what was freed is not known */
+	struct cp_buf sampling; /* it is a sample, in words; or empty */
+	bool heap_cut; /* from some time on not all are told */
+	/* private */
+	CP_VEC(struct cp_call_node) call_nodes; /* stacks beyond those of the recording */
+	struct cp_interner function_names, image_names, files;
+	struct cp_map wait_sums; /* function, function of the C library: ns */
+	uint32_t *walk;
+	uint32_t no_stack; /* the frame of samples without any */
+	size_t depth_max;
+};
+
+/* Makes hits of calls, when there are no samples (callstacks.c). */
+CP_ERROR cp_profile_add_calls(struct cp_profile *p);
+
+/* Makes hits of allocations, those that allocated nothing that counts too, for all
+ * of them stand in p->heap (heapstacks.c). */
+CP_ERROR cp_profile_add_heap(struct cp_profile *p);
+/* Is it of allocations? */
+static inline bool cp_profile_of_heap(const struct cp_profile *p)
+{
+	return p->of == CP_OF_BYTES || p->of == CP_OF_COUNT || p->of == CP_OF_LIVE;
+}
+/* As it is shown: of calls, the sum may be a bound. */
+static inline struct cp_net_time cp_cost_shown(const struct cp_profile *p,
+					       const struct cp_cost *cost)
+{
+	return p->by_calls ? cp_net_settle(&cost->sum) : (struct cp_net_time){ .ns = cost->weight };
+}
+/* Appends it in words. */
+void cp_cost_add_words(const struct cp_profile *p, const struct cp_cost *cost, struct cp_buf *out);
+/* What a profile's weights are (unit.c). */
+const struct cp_unit *cp_profile_unit(const struct cp_profile *p);
+/* Appends what has to be known of its sums: of how much of the time they are, say;
+ * nothing when they are whole. */
+void cp_profile_caveat(const struct cp_profile *p, struct cp_buf *out);
+
+/* `filter` may be NULL. The recording must outlive the profile. */
+CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,
+			   struct cp_profile **ret);
+void cp_profile_destroy(struct cp_profile *p);
+
+/* True when the filter lets `s` through. */
+bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s);
+/* Likewise something of `thread`; times apart. */
+bool cp_profile_accepts_thread(const struct cp_profile *p, uint32_t thread);
+/* Likewise something of `thread` in the function `function`; times apart. */
+bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32_t function);
+/* The function that a location's address is in, whatever is inlined there. */
+uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location);
+
+/* Who takes a lock or memory there: a function inlined into what only does so for others. */
+uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location);
+
+/* Numbers of the frames of `stack`, outermost first, inlined calls as frames
+ * of their own. Never none: an empty stack is one frame "[no stack]". Good
+ * until the next walk. */
+const uint32_t *cp_profile_walk(const struct cp_profile *p, uint32_t stack, size_t *count_ret);
+bool cp_profile_truncated(const struct cp_profile *p, uint32_t stack);
+
+static inline const struct cp_function *cp_profile_function(const struct cp_profile *p,
+							    uint32_t frame)
+{
+	return &p->functions.items[p->frames.items[frame].function];
+}
+
+/* A time of the recording, from its start. */
+uint64_t cp_profile_ns(const struct cp_profile *p, uint64_t ts_ns);
+const char *cp_profile_image_name(const struct cp_profile *p, const struct cp_function *f);
+bool cp_profile_is_program(const struct cp_profile *p, const struct cp_profile_image *image);
+/* Of the process of thread `thread`; CP_RECORD_NONE when unknown. */
+uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread);
+
+/* The functions with any cost, most self (or total) first. *ret is the
+ * caller's to free. */
+enum cp_profile_order { CP_ORDER_SELF, CP_ORDER_TOTAL, CP_ORDER_NAME, CP_ORDER_CALLS };
+CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order order, uint32_t **ret,
+			   size_t *count_ret);
+
+/* Numbers of those of `costs` that are not zero, most first. */
+CP_ERROR cp_cost_sorted(const struct cp_cost *costs, size_t count, uint32_t **ret,
+			size_t *count_ret);
+/* Self costs by image, the caller's to free; NULL without memory. */
+struct cp_cost *cp_profile_image_costs(const struct cp_profile *p);
+
+/* Finds the one function that `name` means: its name, its name without
+ * parameters, its linkage name, a glob or a part of the name, in that order;
+ * of several the first way that finds any counts, and must find one. */
+CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t *function_ret);
+/* Likewise among these; those before others count where names are equal. */
+CP_ERROR cp_profile_find_among(const struct cp_profile *p, const uint32_t *functions, size_t count,
+			       const char *name, uint32_t *function_ret);
+
+/* ---- cost by place ---- */
+
+/* Cost by neighbour of one function, or by source line. Of a function that is
+ * on a stack more than once, callers are those of its outermost, callees those
+ * of its innermost occurrence: so both add up to its total. */
+struct cp_edge {
+	uint32_t function; /* the neighbour; CP_RECORD_NONE: the root, or itself (callees) */
+	struct cp_cost cost;
+};
+struct cp_edges {
+	struct cp_edge *items;
+	size_t count, capacity;
+};
+struct cp_butterfly {
+	uint32_t function;
+	struct cp_edges callers, callees; /* most first */
+	struct cp_cost recursive; /* in stacks that hold it more than once */
+	size_t deepest; /* most occurrences in one stack */
+};
+CP_ERROR cp_butterfly_build(const struct cp_profile *p, uint32_t function,
+			    struct cp_butterfly *ret);
+void cp_butterfly_deinit(struct cp_butterfly *b);
+
+struct cp_line {
+	const char *file;
+	uint32_t line;
+	uint32_t function;
+	struct cp_cost self, total;
+};
+struct cp_lines {
+	CP_VEC(struct cp_line) items; /* most self first, then most total */
+};
+/* Lines of one function, or of all with CP_RECORD_NONE. */
+CP_ERROR cp_lines_build(const struct cp_profile *p, uint32_t function, struct cp_lines *ret);
+void cp_lines_deinit(struct cp_lines *lines);
+
+#endif

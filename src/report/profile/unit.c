@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the weights of a profile are, and how they are told.
+ */
+#include "base/text.h"
+#include "report/profile/profile.h"
+#include "report/look/table.h"
+
+enum { CPU, WALL, CALLS, CALLS_WALL, BYTES, COUNT, LIVE };
+
+/* clang-format off */
+static const struct cp_unit units[] = {
+	/* of, whole, heading, tick, ticks, symbol, measure, kind, add */
+	[CPU] = { "of CPU time", "of the time", "time", "sample", "samples",
+		  "ns", "nanoseconds", "cpu", cp_add_time },
+	[WALL] = { "of elapsed time", "of the time", "time", "sample", "samples",
+		   "ns", "nanoseconds", "wall", cp_add_time },
+	[CALLS] = { "in traced calls", "of the time", "time", "call", "calls",
+		    "ns", "nanoseconds", "cpu", cp_add_time },
+	[CALLS_WALL] = { "in traced calls", "of the time", "time", "call", "calls",
+			 "ns", "nanoseconds", "wall", cp_add_time },
+	[BYTES] = { "allocated", "of the bytes", "bytes", "allocation", "allocations",
+		    "bytes", "bytes", "alloc_space", cp_add_bytes },
+	[COUNT] = { "allocations", "of the allocations", "allocations", "allocation",
+		    "allocations", "count", "count", "alloc_objects", cp_add_count },
+	[LIVE] = { "not freed", "of what was not freed", "bytes", "block", "blocks",
+		   "bytes", "bytes", "inuse_space", cp_add_bytes },
+};
+/* clang-format on */
+
+void cp_cost_add_words(const struct cp_profile *p, const struct cp_cost *cost, struct cp_buf *out)
+{
+	struct cp_net_time shown = cp_cost_shown(p, cost);
+
+	cp_buf_str(out, shown.at_most ? "<= " : "");
+	p->unit->add(out, shown.ns);
+}
+
+const struct cp_unit *cp_profile_unit(const struct cp_profile *p)
+{
+	bool elapsed = cp_record_info(p->record)->clock == CP_RECORD_CLOCK_WALL;
+
+	switch (p->of) {
+	case CP_OF_BYTES:
+		return &units[BYTES];
+	case CP_OF_COUNT:
+		return &units[COUNT];
+	case CP_OF_LIVE:
+		return &units[LIVE];
+	case CP_OF_TIME:
+	case CP_OF_AUTO:
+		break;
+	}
+	return &units[(p->by_calls ? CALLS : CPU) + elapsed];
+}

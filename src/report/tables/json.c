@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `cprof report --json`. Keys are a contract: new ones may come, none goes.
+ */
+#include "report/tables/report.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "record/counters.h"
+#include "record/coverage.h"
+#include "report/events/annotations.h"
+#include "report/events/calls.h"
+#include "report/events/exceptions.h"
+#include "report/events/lives.h"
+#include "report/profile/heap.h"
+#include "report/events/locks.h"
+
+static void add_cost(const struct cp_profile *p, struct cp_json *j, const char *count_key,
+		     const char *ns_key, const struct cp_cost *cost)
+{
+	struct cp_net_time time = cp_cost_shown(p, cost);
+
+	cp_json_u64(j, count_key, cost->ticks);
+	cp_json_u64(j, ns_key, time.ns);
+	if (time.at_most)
+		cp_json_bool(j, "upper_bound", true);
+}
+
+static void add_command(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_record_info *info = cp_record_info(p->record);
+	int status = cp_report_exit_status(p->record);
+	char *const *arg = info->command;
+
+	cp_json_begin(j, "command", '[');
+	for (; arg && *arg; arg++)
+		cp_json_str(j, NULL, *arg);
+	cp_json_end(j, ']');
+	cp_json_u64(j, "duration_ns", cp_report_duration(p->record));
+	if (status < 0)
+		cp_json_null(j, "exit_status");
+	else
+		cp_json_i64(j, "exit_status", status);
+	cp_json_str(j, "clock",
+		    info->clock == CP_RECORD_CLOCK_CPU	  ? "cpu"
+		    : info->clock == CP_RECORD_CLOCK_WALL ? "wall"
+							  : NULL);
+	cp_json_u64(j, "hz", info->hz);
+	cp_json_bool(j, "attached", info->attached);
+	cp_json_i64(j, "pid", info->pid);
+	cp_json_str(j, "host", info->host);
+	cp_json_str(j, "machine", info->machine);
+	cp_json_str(j, "kernel", info->kernel);
+	cp_json_u64(j, "cpus", info->cpus);
+	cp_json_u64(j, "start_real_ns", info->start_real_ns);
+	cp_json_str(j, "cprof_version", info->cprof_version);
+}
+
+static CP_ERROR add_functions(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_json *j)
+{
+	CP_FREE uint32_t *order = NULL;
+	size_t count, i;
+
+	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
+	cp_json_begin(j, "functions", '[');
+	for (i = 0; i < count && (!o->limit || i < o->limit); i++) {
+		const struct cp_function *f = &p->functions.items[order[i]];
+
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "function", f->name);
+		cp_json_str(j, "image", cp_profile_image_name(p, f));
+		add_cost(p, j, "self", "self_ns", &f->self);
+		add_cost(p, j, "total", "total_ns", &f->total);
+		if (f->linkage)
+			cp_json_str(j, "linkage_name", f->linkage);
+		if (f->file)
+			cp_json_str(j, "file", f->file);
+		if (f->decl_line)
+			cp_json_u64(j, "line", f->decl_line);
+		if (f->waits_in)
+			cp_json_str(j, "waits_in", p->functions.items[f->waits_in - 1].name);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+	return NULL;
+}
+
+static void add_images(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_profile_image *image;
+
+	cp_json_begin(j, "images", '[');
+	cp_vec_for_each(&p->images, image) {
+		if (!image->total.weight && !image->total.ticks)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "image", image->name);
+		cp_json_str(j, "path", image->path);
+		if (*image->started_as)
+			cp_json_str(j, "started_as", image->started_as);
+		add_cost(p, j, "self", "self_ns", &image->self);
+		add_cost(p, j, "total", "total_ns", &image->total);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static CP_ERROR add_samples(const struct cp_profile *p, const struct cp_report_options *o,
+			    struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+	const struct cp_cost none = { 0 };
+
+	cp_json_begin(j, "samples", '{');
+	add_cost(p, j, "total", "total_ns", p->by_calls ? &none : &p->total);
+	cp_json_u64(j, "lost", t->samples_lost);
+	add_cost(p, j, "waiting", "waiting_ns", &p->waiting);
+	cp_json_u64(j, "unsampled_ns", t->unsampled_ns);
+	cp_json_u64(j, "cpu_ns", t->cpu_ns);
+	add_cost(p, j, "truncated", "truncated_ns", &p->truncated);
+	add_cost(p, j, "guessed", "guessed_ns", &p->guessed);
+	if (!p->by_calls) {
+		CP_TRY(add_functions(p, o, j));
+		add_images(p, j);
+	} else {
+		cp_json_begin(j, "functions", '[');
+		cp_json_end(j, ']');
+	}
+	cp_json_end(j, '}');
+	return NULL;
+}
+
+static void add_edges(const struct cp_profile *p, const char *key, const struct cp_edges *edges,
+		      struct cp_json *j)
+{
+	size_t i;
+
+	cp_json_begin(j, key, '[');
+	for (i = 0; i < edges->count; i++) {
+		const struct cp_edge *e = &edges->items[i];
+		const struct cp_function *f =
+			e->function == CP_RECORD_NONE ? NULL : &p->functions.items[e->function];
+
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "function", f ? f->name : NULL);
+		cp_json_str(j, "image", f ? cp_profile_image_name(p, f) : NULL);
+		add_cost(p, j, "samples", "ns", &e->cost);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void add_lines(const struct cp_profile *p, const struct cp_lines *lines, struct cp_json *j)
+{
+	const struct cp_line *line;
+
+	cp_json_begin(j, "lines", '[');
+	cp_vec_for_each(&lines->items, line) {
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "file", line->file);
+		cp_json_u64(j, "line", line->line);
+		add_cost(p, j, "self", "self_ns", &line->self);
+		add_cost(p, j, "total", "total_ns", &line->total);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+/* The function that was asked for: who calls it, what it calls, its lines. */
+static CP_ERROR add_function(const struct cp_profile *p, const char *name, struct cp_json *j)
+{
+	struct cp_butterfly b CP_CLEANUP(cp_butterfly_deinit) = { 0 };
+	struct cp_lines lines CP_CLEANUP(cp_lines_deinit) = { 0 };
+	const struct cp_function *f;
+	uint32_t number = 0;
+
+	CP_TRY(cp_profile_find(p, name, &number));
+	CP_TRY(cp_butterfly_build(p, number, &b));
+	CP_TRY(cp_lines_build(p, number, &lines));
+	f = &p->functions.items[number];
+	cp_json_begin(j, "function", '{');
+	cp_json_str(j, "function", f->name);
+	cp_json_str(j, "image", cp_profile_image_name(p, f));
+	add_cost(p, j, "self", "self_ns", &f->self);
+	add_cost(p, j, "total", "total_ns", &f->total);
+	add_edges(p, "callers", &b.callers, j);
+	add_edges(p, "callees", &b.callees, j);
+	add_lines(p, &lines, j);
+	cp_json_end(j, '}');
+	return NULL;
+}
+
+static CP_ERROR add_calls(const struct cp_profile *p, const struct cp_report_options *o,
+			  struct cp_json *j)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+	uint32_t function = CP_RECORD_NONE;
+	struct cp_error *err = NULL;
+
+	if (!cp_record_call_count(p->record))
+		return NULL;
+	CP_TRY(cp_calls_build(p, &c));
+	cp_calls_sort(&c, o->order);
+	if (o->function)
+		err = cp_calls_find(&c, o->function, &function);
+	if (err && (p->by_calls || err->code != CP_ERR_NOT_FOUND))
+		return err;
+	cp_error_free(err);
+	cp_report_calls_json(&c, o, function, j);
+	return NULL;
+}
+
+static void add_threads(const struct cp_profile *p, struct cp_json *j)
+{
+	size_t count = cp_record_thread_count(p->record), i;
+
+	cp_json_begin(j, "threads", '[');
+	for (i = 0; i < count; i++) {
+		const struct cp_record_thread *t = cp_record_get_thread(p->record, (uint32_t)i);
+		uint32_t process = cp_profile_process(p, (uint32_t)i);
+
+		if (!t)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_i64(j, "tid", t->tid);
+		if (t->ns_tid != t->tid)
+			cp_json_i64(j, "ns_tid", t->ns_tid);
+		if (process != CP_RECORD_NONE)
+			cp_json_i64(j, "pid", cp_record_get_process(p->record, process)->pid);
+		cp_json_str(j, "name", t->name);
+		add_cost(p, j, "samples", "total_ns", &p->threads[i]);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void add_processes(const struct cp_profile *p, struct cp_json *j)
+{
+	size_t count = cp_record_process_count(p->record), i;
+
+	cp_json_begin(j, "processes", '[');
+	for (i = 0; i < count; i++) {
+		const struct cp_record_process *q = cp_record_get_process(p->record, (uint32_t)i);
+
+		if (!q)
+			continue;
+		cp_json_begin(j, NULL, '{');
+		cp_json_i64(j, "pid", q->pid);
+		if (q->ns_pid != q->pid)
+			cp_json_i64(j, "ns_pid", q->ns_pid);
+		cp_json_i64(j, "ppid", q->ppid);
+		cp_json_str(j, "name", q->name);
+		cp_json_str(j, "exe", q->exe);
+		if (*q->started_as)
+			cp_json_str(j, "started_as", q->started_as);
+		add_cost(p, j, "samples", "total_ns", &p->processes[i]);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void add_counters(const struct cp_profile *p, struct cp_json *j)
+{
+	size_t i;
+
+	cp_json_begin(j, "counters", '[');
+	for (i = 0; i < cp_record_counter_count(p->record); i++) {
+		const struct cp_record_counter *c = cp_record_get_counter(p->record, i);
+
+		cp_json_begin(j, NULL, '{');
+		cp_json_str(j, "profiler", c->module);
+		cp_json_str(j, "counter", c->name);
+		cp_json_u64(j, "value", c->value);
+		cp_json_end(j, '}');
+	}
+	cp_json_end(j, ']');
+}
+
+static void add_overhead(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	cp_json_begin(j, "overhead", '{');
+	cp_json_u64(j, "stopped_ns", t->stopped_ns);
+	cp_json_u64(j, "waited_ns", t->waited_ns);
+	cp_json_u64(j, "stops", t->stops);
+	cp_json_f64(j, "stops_per_event",
+		    t->calls ? cp_share(t->call_stops, t->calls) : cp_share(t->stops, t->samples));
+	cp_json_begin(j, "rejected", '{');
+	if (t->calls || t->call_stops) {
+		cp_json_u64(j, "inside", t->call_rejected_inside);
+		cp_json_u64(j, "unsampled", t->alloc_passed);
+		cp_json_u64(j, "condition", t->call_rejected_condition);
+		cp_json_u64(j, "late", t->call_rejected_late);
+		cp_json_u64(j, "unmatched", t->call_unmatched);
+	}
+	cp_json_end(j, '}');
+	cp_json_u64(j, "call_stops", t->call_stops);
+	cp_json_u64(j, "call_functions", t->call_functions);
+	cp_json_u64(j, "call_sites", t->call_sites);
+	cp_json_u64(j, "disarmed", t->call_disarmed);
+	cp_json_u64(j, "trap_ns", t->trap_ns);
+	if (t->traps) {
+		cp_json_u64(j, "trap_low_ns", t->trap_low_ns);
+		cp_json_u64(j, "trap_high_ns", t->trap_high_ns);
+		cp_json_u64(j, "traps", t->traps);
+	}
+	cp_json_u64(j, "restarted", t->restarted);
+	cp_json_u64(j, "finished", t->finished);
+	cp_json_u64(j, "cut_short", t->cut_short);
+	cp_json_u64(j, "reads", t->reads);
+	cp_json_u64(j, "hold_median_ns", t->hold_median_ns);
+	cp_json_u64(j, "hold_p99_ns", t->hold_p99_ns);
+	cp_json_u64(j, "tracer_cpu_ns", t->tracer_cpu_ns);
+	cp_json_u64(j, "controller_cpu_ns", t->controller_cpu_ns);
+	cp_json_end(j, '}');
+}
+
+static void add_damage(const struct cp_profile *p, struct cp_json *j)
+{
+	const struct cp_record_damage *d = cp_record_damage(p->record);
+
+	cp_json_begin(j, "damage", '{');
+	cp_json_bool(j, "no_end", d->no_end);
+	cp_json_u64(j, "bad_chunks", d->bad_chunks);
+	cp_json_u64(j, "missing_bytes", d->missing_bytes);
+	cp_json_u64(j, "dropped", d->dropped);
+	cp_json_u64(j, "lost", d->lost);
+	cp_json_end(j, '}');
+}
+
+CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_options *o,
+			struct cp_buf *out)
+{
+	struct cp_json j = { .out = out, .pretty = true };
+
+	cp_json_begin(&j, NULL, '{');
+	add_command(p, &j);
+	CP_TRY(add_samples(p, o, &j));
+	if (o->function && !p->by_calls)
+		CP_TRY(add_function(p, o->function, &j));
+	CP_TRY(add_calls(p, o, &j));
+	CP_TRY(cp_report_exceptions_json(p, &j));
+	CP_TRY(cp_report_locks_json(p, &j));
+	CP_TRY(cp_report_heap_json(p, o, &j));
+	if (cp_record_annotation_count(p->record))
+		CP_TRY(cp_report_annotations_json(p, o, &j));
+	if (cp_record_coverage_count(p->record))
+		CP_TRY(cp_report_covered_json(p->record, o, &j));
+	add_threads(p, &j);
+	add_processes(p, &j);
+	CP_TRY(cp_report_lives_json(p, &j));
+	add_overhead(p, &j);
+	add_counters(p, &j);
+	add_damage(p, &j);
+	cp_json_end(&j, '}');
+	cp_buf_u8(out, '\n');
+	return out->failed ? cp_error_nomem() : NULL;
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the summary says of what was asked for and did not happen, and what there
+ * is to look at.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "record/annotations.h"
+#include "record/calls.h"
+#include "record/counters.h"
+#include "record/coverage.h"
+#include "report/tables/report.h"
+
+/* `word` as a shell reads it. */
+static void add_word(struct cp_buf *out, const char *word)
+{
+	bool plain =
+		*word && word[strspn(word, "abcdefghijklmnopqrstuvwxyz"
+					   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-=@%,:")] == 0;
+	struct cp_buf shown CP_CLEANUP(cp_buf_free) = { 0 };
+	const char *c;
+
+	cp_add_name(&shown, word);
+	if (!plain)
+		cp_buf_u8(out, '\'');
+	for (c = shown.bytes; c && *c; c++)
+		cp_buf_str(out, *c == '\'' ? "'\\''" : (char[]){ *c, 0 });
+	if (!plain)
+		cp_buf_u8(out, '\'');
+}
+
+/* ---- what did not happen ---- */
+
+static void add_program(struct cp_buf *out, const struct cp_record_info *info)
+{
+	if (info->attached || !info->command || !info->command[0])
+		cp_buf_printf(out, "%d", (int)info->pid);
+	else
+		add_word(out, info->command[0]);
+}
+
+static void no_calls(const struct cp_record_info *info, const struct cp_record_totals *t,
+		     struct cp_buf *out)
+{
+	cp_buf_str(out, "\nNo calls: ");
+	if (!t->call_functions) {
+		cp_buf_str(out, "no function was there that SPEC means");
+	} else if (t->call_rejected_condition) {
+		cp_buf_str(out, "the condition of --when held for none.\n"
+				"  Without it all of them are shown.\n");
+		return;
+	} else if (t->call_functions == 1) {
+		cp_buf_str(out, "the function that is traced was not called");
+	} else {
+		cp_buf_str(out, "none of the ");
+		cp_add_count(out, t->call_functions);
+		cp_buf_str(out, " functions that are traced was called");
+	}
+	cp_buf_str(out, ".\n  -t program traces all of the program's own; cprof functions ");
+	add_program(out, info);
+	cp_buf_str(out, " SPEC shows what is meant by SPEC.\n");
+}
+
+static void no_samples(const struct cp_record_info *info, const struct cp_record_totals *t,
+		       struct cp_buf *out)
+{
+	cp_buf_str(out, "\nNo samples: ");
+	if (info->clock == CP_RECORD_CLOCK_WALL) {
+		cp_buf_str(out, "none fell into the time that it ran");
+	} else {
+		cp_buf_str(out, "the program used ");
+		cp_add_time(out, t->cpu_ns);
+		cp_buf_str(out, " of CPU time");
+	}
+	if (info->hz) {
+		cp_buf_str(out, ", and one is taken each ");
+		cp_add_time(out, UINT64_C(1000000000) / info->hz);
+	}
+	cp_buf_str(out, ".\n  --sample=9999 takes more");
+	if (info->clock != CP_RECORD_CLOCK_WALL)
+		cp_buf_str(out, "; --clock=wall shows what it waits for");
+	cp_buf_str(out, ".\n");
+}
+
+static void no_allocations(const struct cp_record_totals *t, struct cp_buf *out)
+{
+	if (t->alloc_every)
+		cp_buf_str(out, "\nNo allocations: none was chosen. A smaller --allocs=BYTES "
+				"chooses more.\n");
+	else
+		cp_buf_str(out,
+			   "\nNo allocations: malloc, operator new and their like were not "
+			   "called.\n  An allocator of the program's own without symbols is not "
+			   "seen; -t mmap@libc shows what it asks the kernel for.\n");
+}
+
+/* What `report` and `export` have something to show of. */
+struct there {
+	bool costs; /* samples, or calls that took time */
+	bool calls, covered, noted, allocated, others;
+};
+
+static struct there look_for(const struct cp_profile *p)
+{
+	return (struct there){
+		.costs = p->total.ticks || p->total.weight,
+		.calls = cp_record_call_count(p->record) != 0,
+		.covered = cp_record_coverage_count(p->record) != 0,
+		.noted = cp_record_annotation_count(p->record) != 0,
+		.allocated = cp_record_heap_count(p->record) != 0,
+		.others = cp_record_exception_count(p->record) || cp_record_wait_count(p->record) ||
+			  cp_record_counter_count(p->record),
+	};
+}
+
+/* What is not there may have been in what is missing. */
+static bool is_whole(const struct cp_record *r)
+{
+	uint32_t n;
+
+	for (n = 0; n < cp_record_part_count(r); n++) {
+		const struct cp_record_damage *d = cp_record_get_part(r, n)->damage;
+
+		if (d->no_end || d->missing_bytes || d->bad_chunks || d->dropped || d->lost)
+			return false;
+	}
+	return true;
+}
+
+static bool is_empty(struct there t)
+{
+	return !t.costs && !t.calls && !t.covered && !t.noted && !t.allocated && !t.others;
+}
+
+static void add_reasons(const struct cp_profile *p, struct cp_buf *out)
+{
+	const struct cp_record_info *info = cp_record_info(p->record);
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	if (!is_whole(p->record)) {
+		if (is_empty(look_for(p)))
+			cp_buf_str(out, "\nNothing is in what there is of the recording.\n");
+		return;
+	}
+	if (info->holds & CP_RECORD_HAS_CALLS && !cp_record_call_count(p->record))
+		no_calls(info, t, out);
+	if (info->holds & CP_RECORD_HAS_SAMPLES && !cp_record_sample_count(p->record))
+		no_samples(info, t, out);
+	if (info->holds & CP_RECORD_HAS_ALLOCATIONS && !cp_record_heap_count(p->record))
+		no_allocations(t, out);
+	if (info->holds & CP_RECORD_HAS_ANNOTATIONS && !cp_record_annotation_count(p->record))
+		cp_buf_str(out, "\nNo annotations: nothing that includes cprof/trace.h came to "
+				"one; see cprof-trace(3).\n");
+}
+
+void cp_report_nothing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	char *line, *next;
+
+	add_reasons(p, &text);
+	for (line = text.size ? text.bytes : NULL; line && *line; line = next) {
+		size_t indent = strspn(line, " ");
+
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = 0;
+		cp_buf_add(out, line, indent);
+		cp_add_wrapped(out, look, indent, 2, line + indent);
+	}
+}
+
+/* ---- what to type next ---- */
+
+/* The option of `report`; NULL: there is nothing to report. */
+static const char *report_option(const struct there *t)
+{
+	if (t->costs || t->calls || t->noted || t->others)
+		return "";
+	return t->covered ? "--coverage " : t->allocated ? "--allocs " : NULL;
+}
+
+static const char *export_option(const struct there *t)
+{
+	if (t->covered && !t->costs)
+		return "html -o coverage";
+	if (t->noted || (t->calls && !t->costs))
+		return "chrome -o trace.json";
+	return t->costs || t->allocated ? "flamegraph -o flame.svg" : NULL;
+}
+
+void cp_report_next(const struct cp_profile *p, const char *path, const struct cp_look *look,
+		    struct cp_buf *out)
+{
+	struct cp_buf file CP_CLEANUP(cp_buf_free) = { 0 };
+	const struct there there = look_for(p);
+	const char *report = report_option(&there), *export = export_option(&there);
+
+	if (!report)
+		return;
+	add_word(&file, path);
+	if (file.failed || !file.bytes)
+		return;
+	cp_report_title(out, look, "Next", NULL);
+	if (there.calls || there.noted || there.allocated || cp_record_exception_count(p->record) ||
+	    cp_record_wait_count(p->record))
+		cp_buf_printf(out, "  cprof replay %s\n", file.bytes);
+	cp_buf_printf(out, "  cprof report %s%s\n", report, file.bytes);
+	if (export)
+		cp_buf_printf(out, "  cprof export -f %s %s\n", export, file.bytes);
+}

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * `cprof report --reports=LIST` and `--traces`, which Mono's reader of
+ * profiles has, too.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "base/types.h"
+#include "report/tables/report.h"
+
+#define TRACES 3 /* of a function */
+
+/* ---- lists of sections ---- */
+
+/* NO_SECTION: Mono has it, this version records nothing of that kind. */
+#define NO_SECTION CP_REPORT_OVERVIEW
+
+static const struct {
+	const char *name;
+	enum cp_report_what what;
+} sections[] = {
+	{ "header", CP_REPORT_HEADER },
+	{ "sample", CP_REPORT_FUNCTIONS },
+	{ "functions", CP_REPORT_FUNCTIONS },
+	{ "call", CP_REPORT_CALLS },
+	{ "calls", CP_REPORT_CALLS },
+	{ "coverage", CP_REPORT_COVERAGE },
+	{ "thread", CP_REPORT_THREADS },
+	{ "threads", CP_REPORT_THREADS },
+	{ "metadata", CP_REPORT_IMAGES },
+	{ "images", CP_REPORT_IMAGES },
+	{ "domain", CP_REPORT_PROCESSES },
+	{ "processes", CP_REPORT_PROCESSES },
+	{ "annotations", CP_REPORT_ANNOTATIONS },
+	{ "exception", CP_REPORT_EXCEPTIONS },
+	{ "exceptions", CP_REPORT_EXCEPTIONS },
+	{ "alloc", CP_REPORT_HEAP },
+	{ "allocations", CP_REPORT_HEAP },
+	{ "monitor", CP_REPORT_LOCKS },
+	{ "locks", CP_REPORT_LOCKS },
+	{ "counter", CP_REPORT_COUNTERS },
+	{ "counters", CP_REPORT_COUNTERS },
+	{ "tree", CP_REPORT_TREE },
+	{ "lines", CP_REPORT_LINES },
+	{ "jit", NO_SECTION },
+	{ "gc", NO_SECTION },
+	{ "heapshot", NO_SECTION },
+};
+
+static CP_ERROR find_section(const char *name, size_t size, enum cp_report_what *ret)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(sections); i++) {
+		if (strlen(sections[i].name) != size || memcmp(sections[i].name, name, size) != 0)
+			continue;
+		*ret = sections[i].what;
+		if (*ret != NO_SECTION)
+			return NULL;
+		return cp_error_new(CP_ERR_USAGE, 0,
+				    "there is no report of '%s': this version records nothing of "
+				    "that kind",
+				    sections[i].name);
+	}
+	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0, "there is no report '%.*s'", (int)size,
+					  name),
+			     "there are: header, sample, call, coverage, annotations, exception, "
+			     "monitor, alloc, counter, thread, metadata, domain, tree, lines");
+}
+
+CP_ERROR cp_report_parse(const char *list, enum cp_report_what *what, size_t *count_ret)
+{
+	size_t count = 0, size;
+
+	for (; *list && count < CP_REPORT_SOME; list += size + (list[size] == ',')) {
+		size = strcspn(list, ",");
+		CP_TRY(find_section(list, size, &what[count]));
+		count++;
+	}
+	if (!count)
+		return cp_error_new(CP_ERR_USAGE, 0, "--reports takes a list of reports");
+	*count_ret = count;
+	return NULL;
+}
+
+/* ---- stacks of functions ---- */
+
+/* Stacks that a function was on top of, by the functions on them. */
+struct traces {
+	const struct cp_profile *profile;
+	struct cp_interner chains; /* numbers of functions, innermost first */
+	CP_VEC(struct cp_cost) costs; /* by chain */
+	CP_VEC(uint32_t) chain; /* being made */
+};
+
+static CP_ERROR add_hit(struct traces *t, const struct cp_hit *hit, uint32_t function)
+{
+	const struct cp_profile *p = t->profile;
+	const uint32_t *frames;
+	uint32_t number;
+	size_t count;
+	bool fresh;
+
+	frames = cp_profile_walk(p, hit->stack, &count);
+	if (p->frames.items[frames[count - 1]].function != function)
+		return NULL;
+	t->chain.count = 0;
+	while (count-- > 0)
+		if (!cp_vec_push(&t->chain, p->frames.items[frames[count]].function))
+			return cp_error_nomem();
+	if (!cp_intern(&t->chains, t->chain.items, t->chain.count * sizeof(*t->chain.items),
+		       &number, &fresh) ||
+	    (fresh && !cp_vec_push(&t->costs, (struct cp_cost){ 0 })))
+		return cp_error_nomem();
+	cp_cost_add(&t->costs.items[number], &hit->cost);
+	return NULL;
+}
+
+static void print_chain(const struct traces *t, uint32_t number, const struct cp_look *look,
+			struct cp_buf *out)
+{
+	const struct cp_interned *chain = &t->chains.items[number];
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	size_t count = chain->size / sizeof(uint32_t), i;
+	uint32_t function;
+
+	cp_buf_str(&text, "    ");
+	cp_add_time(&text, t->costs.items[number].weight);
+	cp_buf_str(&text, "  ");
+	cp_add_percent(&text, t->costs.items[number].weight, t->profile->total.weight);
+	cp_buf_str(&text, count > 1 ? " from\n" : "\n");
+	cp_paint(out, look, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+	for (i = 1; i < count; i++) {
+		memcpy(&function, (const char *)chain->bytes + i * sizeof(function),
+		       sizeof(function));
+		cp_buf_str(out, "        ");
+		cp_add_name(out, t->profile->functions.items[function].name);
+		cp_buf_u8(out, '\n');
+	}
+}
+
+static CP_ERROR print_traces(const struct traces *t, const struct cp_look *look, struct cp_buf *out)
+{
+	CP_FREE uint32_t *order = NULL;
+	size_t count, i;
+
+	CP_TRY(cp_cost_sorted(t->costs.items, t->costs.count, &order, &count));
+	for (i = 0; i < count && i < TRACES; i++)
+		print_chain(t, order[i], look, out);
+	if (count > TRACES)
+		cp_buf_printf(out, "    and %zu more\n", count - TRACES);
+	return NULL;
+}
+
+static CP_ERROR of_function(const struct cp_profile *p, uint32_t function,
+			    const struct cp_look *look, struct cp_buf *out)
+{
+	struct traces t = { .profile = p };
+	struct cp_error *err = NULL;
+	size_t i;
+
+	for (i = 0; i < p->hits.count && !err; i++)
+		err = add_hit(&t, &p->hits.items[i], function);
+	if (!err) {
+		cp_buf_str(out, "  ");
+		cp_add_name(out, p->functions.items[function].name);
+		cp_buf_u8(out, '\n');
+		err = print_traces(&t, look, out);
+	}
+	cp_interner_free(&t.chains);
+	cp_vec_free(&t.costs);
+	cp_vec_free(&t.chain);
+	return err;
+}
+
+CP_ERROR cp_report_traces(const struct cp_profile *p, const struct cp_report_options *o,
+			  const struct cp_look *look, struct cp_buf *out)
+{
+	CP_FREE uint32_t *order = NULL;
+	size_t count, i;
+
+	cp_report_title(out, look, "Traces", "where the hot functions were called from");
+	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
+	for (i = 0; i < count && (!o->limit || i < o->limit); i++)
+		if (p->functions.items[order[i]].self.weight)
+			CP_TRY(of_function(p, order[i], look, out));
+	return NULL;
+}
