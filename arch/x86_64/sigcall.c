@@ -17,7 +17,7 @@
  * and its `syscall` is nothing or one lea, which may be done twice. So a thread in
  * here is either before its call, and can begin again at the site, or behind it,
  * and what is left to do is written down below for whoever has to do it instead:
- * nobody but us sees addresses in here (tracer/unslot.c).
+ * nobody but us sees addresses in here (tracer/memory/unslot.c).
  *
  * The stand-in's bit of a mask means SIGTRAP and nothing else: who blocks that
  * signal, which the kernel never sends and nobody uses, finds it blocked if SIGPWR

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What is read of the program's text is the program's: where we wrote, a breakpoint's
- * byte or a jump in the place of a whole instruction (tracer/sigmask.c), the file
+ * byte or a jump in the place of a whole instruction (tracer/signals/sigmask.c), the file
  * says what was there.
  */
 #include "engine/calls.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * The tracer was killed and has taken out nothing. Another one attaches to what
- * it traced, which is all that is needed (tracer/trap.c): breakpoints, the handler
+ * it traced, which is all that is needed (tracer/signals/trap.c): breakpoints, the handler
  * of SIGTRAP and what came with it go. Where that is refused, or that one is
  * killed, too, the text is put back from outside; the handler stays until the next
  * cprof comes.

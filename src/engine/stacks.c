@@ -4,7 +4,7 @@
  *
  *	outside of the thread's own stack    the chain of callers says which
  *	on it                                its own calls, unless the tracer sent the
- *	                                     stack along (tracer/opens.c):
+ *	                                     stack along (tracer/hits/opens.c):
  *
  *	chain                                then it is
  *	    rises to where the thread began      on the thread's own: said to the tracer,

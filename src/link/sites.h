@@ -251,7 +251,7 @@ struct cp_event_pause {
 };
 
 /* A group was disarmed by its max_rate, or because a thread did nothing any more but to
- * handle signals, in which it is entered (tracer/starve.c). */
+ * handle signals, in which it is entered (tracer/known/starve.c). */
 struct cp_event_disarmed {
 	struct cp_event e;
 	uint32_t group; /* cp_site_group.id */

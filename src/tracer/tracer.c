@@ -13,7 +13,7 @@
  *            wait for the stops that are under way, let them go, exit:
  *            the kernel detaches everybody, and nobody was stopped for it
  */
-#include "tracer/sampling.h"
+#include "tracer/captures/sampling.h"
 #include "tracer/tracer.h"
 
 #include <errno.h>
@@ -31,8 +31,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "tracer/proc.h"
-#include "tracer/trap.h"
+#include "tracer/known/proc.h"
+#include "tracer/signals/trap.h"
 
 /* A controller that reads nothing for so long, though there is something to
  * read, counts as dead; if it uses CPU time meanwhile, after five times that:

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "test.h"
-#include "tracer/own.h"
-#include "tracer/space.h"
+#include "tracer/known/own.h"
+#include "tracer/memory/space.h"
 
 #define US 1000.0
 #define MS 1000000u

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Transfers that were cut short are finished by the program itself. Private to
+ * src/tracer.
+ */
+#ifndef CP_TRACER_FINISH_H
+#define CP_TRACER_FINISH_H
+
+#include "tracer/known/state.h"
+
+struct space;
+
+/* A stop has ended a system call of `t`, or a signal that the program ignores:
+ * if the call is to go on until all is done, the thread does the rest when it is
+ * let go. `prstatus` are its registers. What can't be finished is counted. */
+void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus);
+/* The same of a call that returned -EINTR, if it waits with a time limit that has
+ * to go on: it is made again for what is left of that. False: it is not. */
+bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus);
+/* Is the thread in our code? */
+bool finish_is_in(const struct thread *t, uint64_t pc);
+/* A signal that the program gets comes to a thread that may be in our code: the
+ * call ends, with what was done by now, as it would have without us. */
+void finish_leave(struct thread *t);
+/* For others to see: a thread in our code is behind its call. */
+void finish_hide(const struct thread *t, void *prstatus);
+uint64_t finish_hide_pc(const struct thread *t, uint64_t pc);
+
+/* Looks for code that an earlier cprof left in a space that is attached. */
+void finish_adopt(struct space *space);
+/* A child has its parent's; false without memory. */
+bool finish_copy(struct space *to, const struct space *from);
+void finish_release(struct space *space);
+
+#endif

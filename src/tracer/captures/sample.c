@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a sample weighs, and how often it counts.
+ *
+ * By the CPU clock a sample weighs the CPU time that its thread used since its
+ * last one, so the weights add up to what the program used, whatever the ticks
+ * missed. A thread that exits leaves a rest; the rests go to the next thread of
+ * the process (or of another process, when it is gone) that is hit for the
+ * first time, because threads too short to be hit are represented by those
+ * that were.
+ *
+ * By the wall clock it weighs the time since the thread's last one. A thread
+ * that has not run since then repeats its last sample: that is counted, and
+ * written when it moves, exits, or once a second.
+ */
+#include <time.h>
+
+#include "base/clock.h"
+#include "tracer/known/proc.h"
+#include "tracer/captures/sampling.h"
+
+#define WAKE_SLACK_NS UINT64_C(20000)
+
+void sample_start(struct tracer *tr, const struct cp_request *rq)
+{
+	tr->hz = rq->hz;
+	tr->wall = rq->wall != 0;
+	tr->capture = rq->flags & CP_CAPTURE_XSTATE;
+	if (rq->stack_max && rq->stack_max <= CP_STACK_MAX)
+		tr->stack_max = (uint32_t)cp_align8(rq->stack_max);
+	if (!tr->hz)
+		return;
+	tr->period_ns = CP_NS_PER_S / tr->hz;
+	tr->flush_ns = cp_now();
+	tr->start_ns = cp_now();
+	tr->ticks_done = 0;
+	tr->random = tr->start_ns | 1;
+	tick_plan(tr, tr->start_ns);
+}
+
+/* ---- weights ---- */
+
+/* Was the thread on a CPU when the clock ticked? schedstat adds the time that
+ * it waited for one when it gets it, and to stop it must get one. If it began
+ * to wait only at the tick or later (often because of the tick, on whose CPU we
+ * were woken), it was. What has waited for longer is where something else put
+ * it, and would be seen there too often: after its slice, or where we let it go
+ * ourselves. */
+static bool was_on_cpu(const struct tracer *tr, const struct thread *t, const struct cpu_use *now,
+		       uint64_t stopped_ns)
+{
+	return now->wait_ns - t->seen.wait_ns <= stopped_ns - tr->tick_ns + WAKE_SLACK_NS;
+}
+
+static bool weigh_cpu(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
+{
+	struct process *p = t->process;
+	struct cpu_use now = t->seen;
+
+	proc_cpu_use(tr, t, &now);
+	if (!was_on_cpu(tr, t, &now, s->e.ts_ns))
+		return false;
+	s->count = 1;
+	s->weight_ns = now.run_ns > t->run_given ? now.run_ns - t->run_given : 0;
+	t->run_given += s->weight_ns;
+	if (!t->pooled) {
+		s->weight_ns += p->exit_pool + tr->exit_pool;
+		p->exit_pool = tr->exit_pool = 0;
+		t->pooled = true;
+	}
+	return true;
+}
+
+bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
+{
+	uint64_t now = s->e.ts_ns;
+
+	if (!tr->wall)
+		return weigh_cpu(tr, t, s);
+	s->weight_ns = now > t->wall_ns ? now - t->wall_ns : 0;
+	s->count = (uint32_t)(t->process->wall_ticks - t->wall_ticks);
+	t->wall_ns = now;
+	t->wall_ticks = t->process->wall_ticks;
+	return true;
+}
+
+void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
+{
+	uint64_t given = t->run_given - t->run_base;
+
+	if (tr->hz && tr->wall)
+		sample_flush_thread(tr, t, cp_now());
+	tr->link->shared->stats.cpu_ns += cpu_ns;
+	if (cpu_ns > given)
+		t->process->exit_pool += cpu_ns - given;
+}
+
+/* Adds up what no sample carries, when everything ends. */
+void sample_totals(struct tracer *tr)
+{
+	struct cp_link_stats *stats = &tr->link->shared->stats;
+	uint64_t key, value, rest = tr->exit_pool;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		struct cpu_use use = t->seen;
+
+		proc_cpu_use(tr, t, &use);
+		stats->cpu_ns += use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
+		rest += use.run_ns > t->run_given ? use.run_ns - t->run_given : 0;
+	}
+	cursor = 0;
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
+		rest += ((struct process *)(uintptr_t)value)->exit_pool;
+	stats->unsampled_ns = rest;
+	stats->tracer_cpu_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* ---- wall clock: repeats ---- */
+
+static void emit_repeat(struct tracer *tr, struct thread *t, uint32_t count, uint64_t weight,
+			uint64_t now)
+{
+	struct cp_event_sample s = {
+		.e = { .type = CP_EVENT_REPEAT,
+		       .ts_ns = now,
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.slot = t->slot,
+		.count = count,
+		.weight_ns = weight,
+	};
+
+	emit_event(tr, &s.e, sizeof(s));
+}
+
+void sample_flush_thread(struct tracer *tr, struct thread *t, uint64_t now)
+{
+	uint32_t count = (uint32_t)(t->process->wall_ticks - t->wall_ticks);
+
+	/* Without a sample of its own there is nothing to repeat. */
+	if (!count || !t->sampled || now <= t->wall_ns)
+		return;
+	emit_repeat(tr, t, count, now - t->wall_ns, now);
+	t->wall_ns = now;
+	t->wall_ticks = t->process->wall_ticks;
+}
+
+void sample_flush(struct tracer *tr, uint64_t now)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	if (!tr->wall)
+		return;
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (!t->want && !t->hot)
+			sample_flush_thread(tr, t, now);
+		if (capture_has_new_link(tr, t))
+			tick_activate(t, 1); /* it sleeps on a stack that now has a second piece */
+	}
+	tr->flush_ns = now;
+}

@@ -1,0 +1,253 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The clock, and whom it hits.
+ *
+ * At a tick only threads that run, or have run since the last one, are of
+ * interest, and most have not. One look at the process's CPU clock tells how
+ * much was used since the last tick. Threads that were running, or moved
+ * lately, are looked at anyway ("active"): a running thread's times are as old
+ * as the last scheduler tick, so they don't tell. If what the active ones used
+ * explains the process's clock, nobody else is looked at: 1,000 idle threads
+ * cost one system call a tick.
+ *
+ *   tick ─► active threads ─► do they explain the process's CPU clock?
+ *                                  │ yes: done      │ no
+ *                                  ▼                ▼
+ *                                            everybody's schedstat; who
+ *                                            moved becomes active
+ *
+ * Who runs is interrupted, all at once, and served as the stops arrive
+ * (wait.c). Nobody is waited for: a thread that was preempted stops when it is
+ * scheduled again. By the wall clock, who blocked since the last tick is read
+ * where it sleeps (capture.c).
+ *
+ * A program that works in step with the clock would be seen always in the same
+ * place. So from one tick to the next it is a random time, half a period to one
+ * and a half: then neither the place of a tick in the program's rhythm, nor how
+ * long ago the last one was, depends on that rhythm. (One tick at a random point
+ * of each period would not do: late ticks then follow longer gaps, and so weigh
+ * more.)
+ */
+#include <sched.h>
+
+#include "base/clock.h"
+#include "tracer/known/proc.h"
+#include "tracer/captures/sampling.h"
+
+/* Looks in vain after which an active thread is left alone. */
+#define QUIET_LOOKS 32
+/* Processes with more threads look at everybody only on the second
+ * unexplained tick: the first is often a reading across a scheduler tick. */
+#define MANY_THREADS 64
+#define SCHEDULER_TICK_NS INT64_C(10000000) /* at most */
+#define OTHERS_SHARE 10
+
+static uint64_t next_random(struct tracer *tr)
+{
+	tr->random ^= tr->random << 13;
+	tr->random ^= tr->random >> 7;
+	tr->random ^= tr->random << 17;
+	return tr->random;
+}
+
+void tick_plan(struct tracer *tr, uint64_t after_ns)
+{
+	tr->next_tick_ns = after_ns + tr->period_ns / 2 + next_random(tr) % tr->period_ns;
+}
+
+/* ---- the active threads ---- */
+
+void tick_activate(struct thread *t, unsigned looks)
+{
+	struct process *p = t->process;
+
+	if (looks > t->looks_left)
+		t->looks_left = looks;
+	if (t->active)
+		return;
+	t->active = cp_vec_push(&p->active, t);
+	t->active_index = (uint32_t)p->active.count - 1;
+}
+
+void tick_deactivate(struct thread *t)
+{
+	struct process *p = t->process;
+	struct thread *last;
+
+	if (!t->active)
+		return;
+	last = p->active.items[--p->active.count];
+	p->active.items[t->active_index] = last;
+	last->active_index = t->active_index;
+	t->active = false;
+	t->looks_left = 0;
+}
+
+/* ---- looking ---- */
+
+/* The thread runs: interrupts it, unless it was not running when the clock
+ * ticked, because we let it go only afterwards. */
+static void hit(struct tracer *tr, struct thread *t)
+{
+	t->hot = true;
+	tr->hot_threads++;
+	if (!t->want && t->state == THREAD_RUNNING && (tr->wall || t->resumed_ns < tr->tick_ns))
+		thread_interrupt(tr, t, WANT_SAMPLE);
+}
+
+/* Looks at a thread that moved, or was running. */
+static void look(struct tracer *tr, struct thread *t)
+{
+	uint64_t pc, sp;
+
+	t->hot = false;
+	if (t->want || proc_where(tr, t, &pc, &sp) == PROC_RUNNING)
+		hit(tr, t);
+	else if (tr->wall && !capture_blocked(tr, t, WANT_SAMPLE))
+		hit(tr, t); /* began to run under our eyes */
+}
+
+/* Returns the CPU time that the thread used since the last look. */
+static uint64_t check(struct tracer *tr, struct thread *t, bool *moved_ret)
+{
+	struct cpu_use use = t->seen;
+	uint64_t used;
+
+	proc_cpu_use(tr, t, &use);
+	used = use.run_ns - t->seen.run_ns;
+	*moved_ret = has_run(&t->seen, &use) ||
+		     (tr->wall && (!t->sampled || capture_has_new_link(tr, t)));
+	t->seen = use;
+	return used;
+}
+
+static uint64_t look_at_active(struct tracer *tr, struct process *p)
+{
+	uint64_t used = 0;
+	bool moved;
+	size_t i;
+
+	for (i = p->active.count; i-- > 0;) {
+		struct thread *t = p->active.items[i];
+
+		if (t->state == THREAD_HELD)
+			continue;
+		used += check(tr, t, &moved);
+		if (moved || t->hot) {
+			bool first = !t->sampled;
+
+			look(tr, t);
+			t->looks_left = first && !t->hot ? 1 : QUIET_LOOKS;
+		} else if (!t->looks_left--) {
+			tick_deactivate(t);
+		}
+	}
+	return used;
+}
+
+static void look_at_others(struct tracer *tr, struct process *p)
+{
+	bool moved;
+	size_t i;
+
+	for (i = 0; i < p->threads.count; i++) {
+		struct thread *t = p->threads.items[i];
+
+		if (t->active || t->state == THREAD_HELD)
+			continue;
+		check(tr, t, &moved);
+		if (!moved)
+			continue;
+		tick_activate(t, QUIET_LOOKS);
+		look(tr, t);
+	}
+}
+
+/* The kernel adds a process's CPU clock up over its threads: 0.1 ms for 1,000
+ * of them. While nothing at all runs, every second look has to do. */
+static bool may_rest(const struct process *p)
+{
+	return p->threads.count > 4 * MANY_THREADS && p->quiet_ticks > QUIET_LOOKS &&
+	       p->wall_ticks % 2;
+}
+
+/* More than what readings that are a scheduler tick old can explain: somebody
+ * else runs. Where there are thousands, each runs rarely, and none is active for
+ * long; looking at all must not cost more than a small part of a CPU. */
+static bool certainly_others(const struct tracer *tr, const struct process *p)
+{
+	return p->unexplained > CPU_COUNT(&tr->cpus) * SCHEDULER_TICK_NS &&
+	       cp_now() >= p->others_from_ns;
+}
+
+static void tick_process(struct tracer *tr, struct process *p)
+{
+	int64_t before = p->unexplained;
+	uint64_t cpu, began, now;
+
+	p->wall_ticks += tr->ticks_due;
+	if (may_rest(p))
+		return;
+	cpu = proc_cpu_clock(p->pid);
+	p->quiet_ticks = cpu == p->cpu_seen ? p->quiet_ticks + 1 : 0;
+	p->unexplained += (int64_t)(cpu - p->cpu_seen);
+	p->cpu_seen = cpu;
+	p->unexplained -= (int64_t)look_at_active(tr, p);
+	if (!p->unexplained || (p->threads.count > MANY_THREADS && p->unexplained != before &&
+				!certainly_others(tr, p)))
+		return;
+	began = cp_now();
+	look_at_others(tr, p);
+	now = cp_now();
+	p->others_from_ns = now + (now - began) * OTHERS_SHARE;
+	p->unexplained = 0;
+}
+
+/* While just one thread is busy, a stop is cheapest on its own CPU: waking
+ * another one costs several times the stop itself. */
+static void choose_cpu(struct tracer *tr)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+	cpu_set_t set;
+	int cpu = -1;
+
+	if (tr->hot_cpu_age++ % 64)
+		return;
+	while (tr->hot_threads == 1 && cpu < 0 && cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		if (((struct thread *)(uintptr_t)value)->hot)
+			cpu = proc_cpu_of((pid_t)key);
+	}
+	if (cpu < 0) {
+		sched_setaffinity(0, sizeof(tr->cpus), &tr->cpus);
+		return;
+	}
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+void tick(struct tracer *tr, uint64_t now)
+{
+	uint64_t key, value, late;
+	size_t cursor = 0;
+
+	tr->hot_threads = 0;
+	tr->tick_ns = tr->next_tick_ns;
+	/* The wall clock counts the periods that have passed. */
+	tr->ticks_due = (now - tr->start_ns) / tr->period_ns - tr->ticks_done;
+	tr->ticks_done += tr->ticks_due;
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
+		struct process *p = (struct process *)(uintptr_t)value;
+
+		tick_process(tr, p);
+	}
+	tr->link->shared->stats.ticks++;
+	if (!tr->hot)
+		choose_cpu(tr);
+	if (now - tr->flush_ns >= CP_NS_PER_S)
+		sample_flush(tr, now);
+	late = now - tr->next_tick_ns;
+	tr->link->shared->stats.ticks_missed += late / tr->period_ns;
+	tick_plan(tr, late < tr->period_ns ? tr->next_tick_ns : now);
+}

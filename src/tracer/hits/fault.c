@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * An instruction failed in a program whose coverage is measured.
+ *
+ *     block   counted here           what follows was not reached,
+ *       mov   (%rax),%edx  ◄─ SIGSEGV    this time
+ *       add   $1,%ecx
+ *
+ * Blocks are counted where they begin. So the controller is told where one was left,
+ * once for each instruction in a process, and the thread is held with its signal
+ * until there is a site behind it. A program that lives on faults (of a collector's,
+ * of code made at run time) pays for the first one of each instruction.
+ */
+#include <signal.h>
+#include <sys/ptrace.h>
+
+#include "base/clock.h"
+#include "tracer/memory/space.h"
+
+/* In a process: code that was made at run time may have any number. */
+#define FAULTS_MAX 4096
+
+/* The instruction at the pc failed, and nobody sent the signal. */
+static bool is_fault(pid_t tid, int signal)
+{
+	siginfo_t si;
+
+	return (signal == SIGSEGV || signal == SIGBUS || signal == SIGFPE || signal == SIGILL) &&
+	       !ptrace(PTRACE_GETSIGINFO, tid, 0, &si) && si.si_code > 0 &&
+	       !(signal == SIGBUS && si.si_code == BUS_MCEERR_AO);
+}
+
+/* True the first time. */
+static bool is_new(struct tracer *tr, struct space *space, uint64_t pc)
+{
+	if (cp_map_get(&space->faults, pc))
+		return false;
+	if (space->faults.count >= FAULTS_MAX) {
+		tr->link->shared->stats.faults_untold++;
+		return false;
+	}
+	return cp_map_put(&space->faults, pc, 1);
+}
+
+bool fault_serve(struct tracer *tr, struct thread *t, int signal)
+{
+	struct cp_event_fault e = {
+		.e = { .type = CP_EVENT_FAULT,
+		       .ts_ns = cp_now(),
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.entered = t->entered,
+	};
+	uint64_t prstatus[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+
+	if (tr->ending || t->process->guest || !is_fault(t->tid, signal) ||
+	    !regs_read(t->tid, prstatus))
+		return false;
+	cp_arch_syscall_state(prstatus, &s);
+	e.pc = hit_hide_pc(t, s.pc);
+	if (!is_new(tr, t->process->space, e.pc))
+		return false;
+	emit_event(tr, &e.e, sizeof(e));
+	t->signal = signal;
+	tr->link->shared->stats.signals++;
+	wait_hit_done(tr, t, e.e.ts_ns, HIT_HOLD);
+	return true;
+}

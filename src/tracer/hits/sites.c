@@ -1,0 +1,784 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of breakpoints, and putting batches of them into a program.
+ *
+ * The controller can write to the plan area at any time, so each piece is copied
+ * once and checked; before all of a batch was, the program is not touched. What
+ * it then gets comes in an order in which it can be left at any moment:
+ *
+ *     slots ─► table for the handler ─► handler ─► breakpoints
+ *
+ * A large batch comes in pieces. Each is checked as a whole, entered, and gets its
+ * slots, which nothing leads to yet; the rest is done with the last one.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/signals/trap.h"
+
+/* Limits of what a batch may ask for. */
+#define FETCH_MAX (64u << 10) /* bytes of one */
+#define ROOM_MAX (256u << 10) /* bytes of all of a site */
+#define LEVEL_MAX 8
+#define EVENT_FLAGS (1023u | CP_SITE_SIGACTION | CP_SITE_SIGCALL)
+#define COUNT_FLAGS (CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED)
+
+struct batch {
+	struct cp_batch *head; /* owned; then the next two, which point into it */
+	const struct cp_site_group *groups;
+	const struct cp_fetch *fetches;
+	/* In the plan area: to be copied before they are looked at. Of the code
+	 * nothing is. */
+	const struct cp_site *sites;
+	const uint8_t *code;
+};
+
+/* ---- checking ---- */
+
+static bool open_batch(struct tracer *tr, const struct cp_request *rq, struct batch *ret)
+{
+	const uint8_t *plan = tr->link->plan + rq->first;
+	uint64_t sites, groups, fetches, size = rq->size, head = sizeof(struct cp_batch);
+	struct cp_batch said;
+
+	if (size < sizeof(said) || size > CP_LINK_PLAN || rq->first > CP_LINK_PLAN - size ||
+	    rq->first % 8)
+		return false;
+	memcpy(&said, plan, sizeof(said));
+	sites = said.site_count * sizeof(struct cp_site);
+	groups = said.group_count * sizeof(struct cp_site_group);
+	fetches = said.fetch_count * sizeof(struct cp_fetch);
+	if (said.size != size ||
+	    head + sites + groups + fetches + (uint64_t)said.site_count * CP_SLOT_SIZE > size)
+		return false;
+	ret->head = malloc(head + groups + fetches);
+	if (!ret->head)
+		return false;
+	*ret->head = said;
+	memcpy(ret->head + 1, plan + head + sites, groups + fetches);
+	ret->groups = (const struct cp_site_group *)(ret->head + 1);
+	ret->fetches = (const struct cp_fetch *)((const uint8_t *)ret->groups + groups);
+	ret->sites = (const struct cp_site *)(const void *)(plan + head);
+	ret->code = plan + head + sites + groups + fetches;
+	return true;
+}
+
+static bool step_ok(const struct cp_step *step)
+{
+	unsigned nregs = cp_arch_host()->nregs;
+	size_t trap;
+
+	cp_trap_code(cp_arch_host(), &trap);
+	return (step->how == CP_STEP_FREE || step->how == CP_STEP_SLOT) &&
+	       step->trap_size == trap && step->size >= trap && step->slot_size <= CP_SLOT_SIZE &&
+	       step->done <= step->slot_size && (step->base < nregs || step->base == 0xff) &&
+	       (step->index < nregs || step->index == 0xff);
+}
+
+/* The fetches of one site; *room_ret: what they may take in an event. */
+static bool fetches_ok(const struct cp_fetch *fetches, unsigned count, uint32_t *room_ret)
+{
+	uint64_t room = 0;
+	unsigned i;
+
+	if (count > SITE_FETCHES)
+		return false;
+	for (i = 0; i < count; i++) {
+		const struct cp_fetch *f = &fetches[i];
+		unsigned block = f->from - CP_FETCH_BLOCK;
+
+		if (f->size > FETCH_MAX || f->level > LEVEL_MAX)
+			return false;
+		if (f->level == 0 ? f->from >= cp_arch_host()->nregs
+				  : (f->from < CP_FETCH_BLOCK || block >= i ||
+				     fetches[block].level >= f->level))
+			return false;
+		if (i && f->level < fetches[i - 1].level)
+			return false;
+		room += sizeof(struct cp_fetched) + cp_align8(f->size);
+	}
+	*room_ret = (uint32_t)room;
+	return room <= ROOM_MAX;
+}
+
+static bool kind_ok(const struct cp_site *s)
+{
+	if (!(s->flags & SITE_COUNTS))
+		return !(s->flags & ~EVENT_FLAGS);
+	if (s->flags & CP_SITE_BRANCH && s->step.flow != CP_FLOW_BRANCH)
+		return false;
+	return !(s->flags & ~COUNT_FLAGS) && !s->fetch_count && s->id < CP_LINK_COUNTERS - 1;
+}
+
+static bool site_ok(const struct space *space, const struct batch *b, const struct area *area,
+		    const struct cp_site *s)
+{
+	uint32_t room;
+
+	return s->address && s->address < UINT64_C(1) << 56 && s->group < b->head->group_count &&
+	       s->slot < area->slot_count &&
+	       (!area->owners[s->slot] || area->owners[s->slot] == s->address) && kind_ok(s) &&
+	       step_ok(&s->step) && s->first_fetch <= b->head->fetch_count &&
+	       s->fetch_count <= b->head->fetch_count - s->first_fetch &&
+	       fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &room) &&
+	       !space_area(space, s->address);
+}
+
+/* ---- the tables ---- */
+
+static bool reg_ok(uint8_t number)
+{
+	return number == CP_NO_REG || number < cp_arch_host()->nregs;
+}
+
+static bool group_ok(const struct cp_site_group *g)
+{
+	return !(g->flags & CP_GROUP_SAMPLED) ||
+	       (reg_ok(g->heap.size) && reg_ok(g->heap.times) && reg_ok(g->heap.address) &&
+		reg_ok(g->heap.where) && g->heap.every);
+}
+
+static uint32_t put_group(struct space *space, const struct cp_site_group *g)
+{
+	uint64_t *known = cp_map_get(&space->by_group, g->id);
+	struct site_group group = { .g = *g };
+	uint32_t index = (uint32_t)space->groups.count;
+
+	if (known) {
+		space->groups.items[*known].g = *g;
+		return (uint32_t)*known;
+	}
+	if (!cp_vec_push(&space->groups, group))
+		return SITE_NONE;
+	if (cp_map_put(&space->by_group, g->id, index))
+		return index;
+	space->groups.count--;
+	return SITE_NONE;
+}
+
+static bool put_fetches(struct space *space, struct site *site, const struct cp_fetch *fetches,
+			unsigned count)
+{
+	unsigned i;
+
+	/* The same ones again, as a rule. */
+	if (site->fetch_count == count &&
+	    (!count || !memcmp(&space->table->fetches.items[site->first_fetch], fetches,
+			       count * sizeof(*fetches))))
+		return true;
+	site->fetch_count = 0;
+	site->first_fetch = (uint32_t)space->table->fetches.count;
+	for (i = 0; i < count; i++) {
+		if (!cp_vec_push(&space->table->fetches, fetches[i]))
+			return false;
+	}
+	site->fetch_count = count;
+	return true;
+}
+
+/* Numbers of sites and of counters are different ones. */
+static bool is_record_of(const struct site *site, const struct cp_site *s)
+{
+	return site->id == s->id && !((site->flags ^ s->flags) & SITE_COUNTS);
+}
+
+/* The record for the site: one that was there before, or a new one in the
+ * chain of its address, which begins with `first`. There is room for it. */
+static uint32_t site_record(struct space *space, const struct cp_site *s, uint32_t first)
+{
+	struct site *sites = space->table->sites.items;
+	uint32_t at = first, reusable = SITE_NONE, last = SITE_NONE;
+
+	for (; at != SITE_NONE; last = at, at = sites[at].next) {
+		if (is_record_of(&sites[at], s))
+			return at;
+		if (!site_armed(space, &sites[at]) && sites[at].batch != space->batches &&
+		    reusable == SITE_NONE)
+			reusable = at;
+	}
+	if (reusable == SITE_NONE)
+		return table_add(space, s->address, last);
+	space->states.items[reusable] = 0;
+	return reusable;
+}
+
+static uint32_t put_site(struct space *space, const struct batch *b, const struct area *area,
+			 const struct cp_site *s, const uint32_t *groups, uint32_t first)
+{
+	uint32_t number = site_record(space, s, first);
+	struct site *site = &space->table->sites.items[number];
+
+	site->id = s->id;
+	fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &site->room);
+	site->batch = space->batches;
+	site->group = groups[s->group];
+	site->flags = s->flags;
+	site->step = s->step;
+	site->slot = cp_area_slot(area->address, area->size, s->slot);
+	memcpy(site->original, s->original, sizeof(site->original));
+	return put_fetches(space, site, b->fetches + s->first_fetch, s->fetch_count) ? number
+										     : SITE_NONE;
+}
+
+/* ---- arming ---- */
+
+/* Slots are written in big pieces; between two that are not far from each other
+ * may lie some that nobody has. */
+#define FILL_AT_MOST 32u
+#define FILL_SIZE ((size_t)4096 * CP_SLOT_SIZE)
+
+struct slot_writer {
+	const struct space *space;
+	const struct area *area;
+	uint64_t first, count; /* slots in the buffer */
+	bool failed;
+	uint8_t *buffer; /* FILL_SIZE */
+};
+
+static void flush_slots(struct slot_writer *w)
+{
+	if (w->count)
+		w->failed |= !space_write(w->space,
+					  cp_area_slot(w->area->address, w->area->size, w->first),
+					  w->buffer, w->count * CP_SLOT_SIZE);
+	w->count = 0;
+}
+
+static bool nobody_has(const struct area *area, uint64_t slot, uint64_t end)
+{
+	while (slot < end && !area->owners[slot])
+		slot++;
+	return slot == end;
+}
+
+static void add_slot(struct slot_writer *w, uint64_t slot, const uint8_t *code)
+{
+	uint64_t next = w->first + w->count;
+
+	if (w->count && slot > next && slot - next <= FILL_AT_MOST &&
+	    (slot + 1 - w->first) * CP_SLOT_SIZE <= FILL_SIZE && nobody_has(w->area, next, slot)) {
+		memset(w->buffer + w->count * CP_SLOT_SIZE, 0xcc, (slot - next) * CP_SLOT_SIZE);
+		w->count += slot - next;
+	} else if (slot != next || (w->count + 1) * CP_SLOT_SIZE > FILL_SIZE) {
+		flush_slots(w);
+	}
+	if (!w->count)
+		w->first = slot;
+	memcpy(w->buffer + w->count++ * CP_SLOT_SIZE, code, CP_SLOT_SIZE);
+}
+
+static bool write_slots(const struct space *space, const struct batch *b, const struct area *area,
+			const uint32_t *slots)
+{
+	struct slot_writer w = { .space = space, .area = area, .buffer = malloc(FILL_SIZE) };
+	uint32_t i;
+
+	if (!w.buffer)
+		return false;
+	for (i = 0; i < b->head->site_count; i++)
+		add_slot(&w, slots[i], b->code + (size_t)i * CP_SLOT_SIZE);
+	flush_slots(&w);
+	free(w.buffer);
+	return !w.failed;
+}
+
+/* To be armed with the last piece; what the program does with SIGTRAP comes first. */
+static bool add_entered(struct space *space, uint32_t record, bool watches)
+{
+	uint32_t *items;
+
+	if (!cp_vec_push(&space->entered, record))
+		return false;
+	items = space->entered.items;
+	if (watches) {
+		items[space->entered.count - 1] = items[space->entered_watches];
+		items[space->entered_watches++] = record;
+	}
+	return true;
+}
+
+static void forget_entered(struct space *space)
+{
+	space->entered.count = space->entered_watches = 0;
+}
+
+/* Sites ahead of the one that is entered: the index is in no cache. */
+#define EXPECT 8u
+
+/* Fills `slots` with the number of the slot of each. */
+static int enter_sites(struct space *space, const struct batch *b, struct area *area,
+		       const uint32_t *groups, uint32_t *slots)
+{
+	uint32_t i, record;
+
+	for (i = 0; i < b->head->site_count; i++) {
+		struct cp_site s;
+
+		if (i + EXPECT < b->head->site_count)
+			table_expect(space->table, b->sites[i + EXPECT].address);
+		memcpy(&s, &b->sites[i], sizeof(s));
+		if (!site_ok(space, b, area, &s) || !area_claim(area, s.slot, s.address))
+			return EINVAL;
+		record = put_site(space, b, area, &s, groups, table_find(space->table, s.address));
+		if (record == SITE_NONE || !add_entered(space, record, s.flags & SITE_WATCHES))
+			return ENOMEM;
+		area->records[s.slot] = record;
+		slots[i] = s.slot;
+	}
+	return 0;
+}
+
+/* Enters a piece into the tables, and writes its slots. */
+static int enter(struct space *space, const struct batch *b, struct area *area)
+{
+	uint32_t *groups = calloc(b->head->group_count + 1, sizeof(*groups)), i;
+	uint32_t *slots = malloc((b->head->site_count + UINT64_C(1)) * sizeof(*slots));
+	int err = groups && slots && table_reserve(space, b->head->site_count) ? 0 : ENOMEM;
+
+	for (i = 0; !err && i < b->head->group_count; i++) {
+		groups[i] = SITE_NONE;
+		if (!group_ok(&b->groups[i]))
+			err = EINVAL;
+		else if ((groups[i] = put_group(space, &b->groups[i])) == SITE_NONE)
+			err = ENOMEM;
+	}
+	if (!err)
+		err = enter_sites(space, b, area, groups, slots);
+	if (!err && !write_slots(space, b, area, slots))
+		err = EIO;
+	free(groups);
+	free(slots);
+	return err;
+}
+
+/* What can't be watched can't be told. */
+static void give_up_counters(struct tracer *tr, const struct site *site)
+{
+	unsigned n = site->flags & CP_SITE_BRANCH ? 2 : site->flags & CP_SITE_COUNT ? 1 : 0, i;
+
+	for (i = 0; i < n; i++) {
+		if (!tr->link->counters[site->id + i])
+			tr->link->counters[site->id + i] = CP_COUNT_GAVE_UP;
+	}
+}
+
+/* Breakpoints are placed so many at a time: patches stay in the cache. */
+#define PLACE_AT_ONCE 4096u
+
+struct placing {
+	struct tracer *tr;
+	struct space *space;
+	struct patch *patches; /* PLACE_AT_ONCE */
+	size_t count; /* of them */
+	uint32_t armed; /* sites so far */
+};
+
+/* Marks what is armed now: all but those whose breakpoint could not be put. */
+static void mark(struct placing *p, const uint32_t *records, size_t count)
+{
+	struct cp_map failed = { 0 };
+	size_t n;
+
+	for (n = 0; n < p->count; n++) {
+		if (!p->patches[n].done)
+			cp_map_put(&failed, p->patches[n].address, 1);
+	}
+	/* Another site of the address may have put it. */
+	for (n = 0; failed.count && n < p->count; n++) {
+		if (p->patches[n].done)
+			cp_map_remove(&failed, p->patches[n].address);
+	}
+	for (n = 0; n < count; n++) {
+		const struct site *site = &p->space->table->sites.items[records[n]];
+
+		if (failed.count && cp_map_get(&failed, site->address)) {
+			give_up_counters(p->tr, site);
+			continue;
+		}
+		site_arm(p->space, site);
+		guard_avoid(p->space, site->address);
+		p->space->watched |= !!(site->flags & CP_SITE_SIGACTION);
+		p->armed++;
+	}
+	cp_map_free(&failed);
+}
+
+/* Where no site is armed yet, what stands there has to be what the batch says. */
+static void add_patches(struct placing *p, const uint32_t *records, size_t count)
+{
+	size_t size, n;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+
+	p->count = 0;
+	for (n = 0; n < count; n++) {
+		const struct site *site = &p->space->table->sites.items[records[n]];
+		struct patch *patch = &p->patches[p->count];
+		const struct site *first = site;
+
+		if (!site->first)
+			first = space_site(p->space, site->address);
+		if (space_any_armed(p->space, first))
+			continue;
+		*patch = (struct patch){ .address = site->address };
+		memcpy(patch->expect, site->original, size);
+		memcpy(patch->bytes, trap, size);
+		p->count++;
+	}
+}
+
+static void place(struct placing *p, const uint32_t *records, size_t count)
+{
+	size_t first, n;
+
+	for (first = 0; first < count; first += n) {
+		n = count - first < PLACE_AT_ONCE ? count - first : PLACE_AT_ONCE;
+		add_patches(p, records + first, n);
+		patch_apply(p->space, p->patches, p->count);
+		mark(p, records + first, n);
+	}
+}
+
+/* Of the batch: what tells what the program does with SIGTRAP. */
+static bool has_sigcalls(const struct space *space)
+{
+	size_t i;
+
+	for (i = 0; i < space->entered_watches; i++)
+		if (space->table->sites.items[space->entered.items[i]].flags & CP_SITE_SIGCALL)
+			return true;
+	return false;
+}
+
+static int arm_entered(struct tracer *tr, struct space *space, struct area *area,
+		       uint32_t *armed_ret)
+{
+	const uint32_t *records = space->entered.items;
+	size_t watches = space->entered_watches, count = space->entered.count;
+	struct placing p = { .tr = tr, .space = space };
+	struct injection in;
+	int err;
+
+	p.patches = malloc(PLACE_AT_ONCE * sizeof(*p.patches));
+	if (!p.patches)
+		return ENOMEM;
+	err = area_write_table(space, area) ? trap_install(tr, space, &in) : EIO;
+	if (!err) {
+		space->changed_ns = space->grown_ns = cp_now();
+		/* A thread that is alone finds no handler that it did not set. */
+		place(&p, records, watches);
+		if (has_sigcalls(space))
+			trap_watched(tr, space, &in);
+		trap_installed(tr, &in);
+		place(&p, records + watches, count - watches);
+		*armed_ret = p.armed;
+		err = p.armed < count ? ESTALE : 0;
+	}
+	free(p.patches);
+	return err;
+}
+
+static int arm(struct tracer *tr, struct space *space, const struct batch *b, unsigned flags,
+	       uint32_t *armed_ret)
+{
+	struct area *area;
+	int err;
+
+	if (!table_own(space))
+		return ENOMEM;
+	area = space_area(space, b->head->area);
+	if (!area || area->address != b->head->area)
+		return EINVAL;
+	if (flags & CP_ARM_NEXT) {
+		if (!space->entered.count || space->entered_area != area->address)
+			return EINVAL;
+	} else {
+		forget_entered(space);
+		space->entered_area = area->address;
+		space->batches++;
+		/* Room for all that is to come. */
+		if (flags & CP_ARM_MORE && !table_reserve(space, area->slot_count))
+			return ENOMEM;
+	}
+	err = enter(space, b, area);
+	if (!err && !(flags & CP_ARM_MORE))
+		err = arm_entered(tr, space, area, armed_ret);
+	return err;
+}
+
+static int take_batch(struct tracer *tr, struct space *space, const struct cp_request *rq,
+		      uint32_t *armed_ret)
+{
+	struct batch b;
+	int err;
+
+	if (!(tr->trace_flags & CP_TRACE_PROBES) || !open_batch(tr, rq, &b))
+		return EINVAL;
+	tr->trace_flags |= rq->flags & CP_TRACE_CPU;
+	tr->counts |= rq->flags & CP_ARM_COUNTS;
+	err = space_open(space);
+	if (!err)
+		err = arm(tr, space, &b, rq->flags, armed_ret);
+	free(b.head);
+	return err;
+}
+
+void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+{
+	struct process *p = process_find(tr, rq->pid);
+
+	if (!p) {
+		ret->errnum = ESRCH;
+		return;
+	}
+	ret->errnum = take_batch(tr, p->space, rq, &ret->threads);
+	tr->more = !ret->errnum && rq->flags & CP_ARM_MORE;
+	if (!tr->more)
+		forget_entered(p->space);
+}
+
+/* ---- disarming ---- */
+
+/* Applies patches, and frees them. */
+static void change(struct space *space, struct patch *patches, size_t n)
+{
+	space->changed_ns = cp_now();
+	if (patches)
+		patch_apply(space, patches, n);
+	free(patches);
+}
+
+/* Takes out the breakpoints of those sites that `chosen` names and that no
+ * other site at their address needs; then `state` is added to theirs. With 0 they
+ * don't come back. */
+static void disarm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
+		   const void *ctx, uint16_t state)
+{
+	size_t size, i, n = 0;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch *patches = NULL;
+
+	if (space->armed)
+		patches = calloc(space->armed, sizeof(*patches));
+	if (!patches)
+		return;
+	for (i = 0; i < space->table->sites.count; i++) {
+		const struct site *site = &space->table->sites.items[i];
+
+		if (!chosen(site, ctx))
+			continue;
+		if (!state)
+			*site_state(space, site) &= (uint16_t) ~(STATE_PAUSED | STATE_ASLEEP);
+		if (!site_armed(space, site))
+			continue;
+		site_disarm(space, site);
+		*site_state(space, site) |= state;
+		if (space_any_armed(space, space_site(space, site->address)))
+			continue;
+		patches[n] = (struct patch){ .address = site->address };
+		memcpy(patches[n].expect, trap, size);
+		memcpy(patches[n++].bytes, site->original, size);
+	}
+	change(space, patches, n);
+}
+
+struct range {
+	uint64_t start, size;
+};
+
+static bool in_range(const struct site *site, const void *ctx)
+{
+	const struct range *r = ctx;
+
+	return site->address - r->start < r->size;
+}
+
+static bool in_group(const struct site *site, const void *ctx)
+{
+	return site->group == *(const uint32_t *)ctx;
+}
+
+void sites_disarm_in(struct space *space, uint32_t group)
+{
+	disarm(space, in_group, &group, 0);
+}
+
+static bool pauses(const struct site *site, const void *ctx)
+{
+	const struct space *space = ctx;
+
+	return site->address && space->groups.items[site->group].g.flags & CP_GROUP_PAUSES;
+}
+
+void sites_pause(struct space *space)
+{
+	disarm(space, pauses, space, STATE_PAUSED);
+}
+
+/* Puts back what `chosen` names of what has `state`. */
+static void rearm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
+		  const void *ctx, uint16_t state)
+{
+	size_t size, i, n = 0, sites = space->table->sites.count;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch *patches = NULL;
+
+	for (i = 0; i < sites; i++) {
+		const struct site *site = &space->table->sites.items[i];
+		bool stands =
+			site->address && space_any_armed(space, space_site(space, site->address));
+
+		if (!(*site_state(space, site) & state) || !chosen(site, ctx))
+			continue;
+		if (!patches)
+			patches = calloc(sites, sizeof(*patches));
+		if (!patches)
+			return;
+		*site_state(space, site) &= (uint16_t)~state;
+		site_arm(space, site);
+		if (stands)
+			continue;
+		patches[n] = (struct patch){ .address = site->address };
+		memcpy(patches[n].expect, site->original, size);
+		memcpy(patches[n++].bytes, trap, size);
+	}
+	if (patches)
+		change(space, patches, n);
+}
+
+void sites_resume(struct space *space)
+{
+	rearm(space, pauses, space, STATE_PAUSED);
+}
+
+static bool sleeps(const struct site *site, const void *ctx)
+{
+	const struct space *space = ctx;
+
+	return site->address && !(site->flags & CP_SITE_ENTRY) &&
+	       space->groups.items[site->group].g.flags & CP_GROUP_SAMPLED &&
+	       !space->groups.items[site->group].g.heap.others;
+}
+
+void sites_sleep(struct space *space)
+{
+	disarm(space, sleeps, space, STATE_ASLEEP);
+}
+
+struct waking {
+	uint32_t group;
+	uint64_t address;
+};
+
+static bool wakes(const struct site *site, const void *ctx)
+{
+	const struct waking *w = ctx;
+
+	return site->address && (site->group == w->group || site->address == w->address);
+}
+
+void sites_wake(struct space *space, uint32_t group, uint64_t address)
+{
+	const struct waking w = { group, address };
+
+	rearm(space, wakes, &w, STATE_ASLEEP);
+}
+
+void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+{
+	struct range range = { rq->address, rq->size };
+	struct process *p = process_find(tr, rq->pid);
+	size_t i;
+
+	if (!p) {
+		ret->errnum = ESRCH;
+		return;
+	}
+	if (!(rq->flags & CP_DISARM_FORGET)) {
+		disarm(p->space, in_range, &range, 0);
+		return;
+	}
+	/* What was there is unmapped: nothing of it may be looked at again. */
+	if (!table_own(p->space)) {
+		ret->errnum = ENOMEM;
+		return;
+	}
+	forget_entered(p->space);
+	for (i = 0; i < p->space->table->sites.count; i++) {
+		const struct site *site = &p->space->table->sites.items[i];
+
+		if (site->address && in_range(site, &range))
+			table_remove(p->space, (uint32_t)i);
+	}
+}
+
+void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+{
+	uint64_t key, value, *index;
+	size_t cursor = 0;
+
+	(void)ret;
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
+		struct space *space = ((struct process *)(uintptr_t)value)->space;
+
+		index = cp_map_get(&space->by_group, rq->first);
+		if (index)
+			sites_disarm_in(space, (uint32_t)*index);
+	}
+}
+
+/* Patches for the first site at each address, from what stands there to what shall
+ * stand there: the breakpoint, if `keep` and one is armed. NULL without memory. */
+static struct patch *patches_of_all(const struct space *space, bool keep, size_t *count_ret)
+{
+	size_t size, i, n = 0;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	struct patch *patches = calloc(space->table->sites.count + 1, sizeof(*patches));
+
+	for (i = 0; patches && i < space->table->sites.count; i++) {
+		const struct site *site = &space->table->sites.items[i];
+		bool put = keep && space_any_armed(space, site);
+
+		if (!site->address || sigcall_jumps(space, site) ||
+		    table_find(space->table, site->address) != i)
+			continue;
+		patches[n] = (struct patch){ .address = site->address };
+		memcpy(patches[n].expect, put ? site->original : trap, size);
+		memcpy(patches[n++].bytes, put ? trap : site->original, size);
+	}
+	*count_ret = n;
+	return patches;
+}
+
+void sites_sync(struct space *space)
+{
+	size_t n;
+	struct patch *patches = patches_of_all(space, true, &n);
+
+	if (patches)
+		patch_apply(space, patches, n);
+	free(patches);
+}
+
+void sites_clean_traps(struct space *space)
+{
+	struct patch *patches;
+	size_t i, n;
+
+	if (!space->table->sites.count)
+		return;
+	for (i = 0; i < space->states.count; i++)
+		space->states.items[i] = 0;
+	space->armed = 0;
+	patches = patches_of_all(space, false, &n);
+	change(space, patches, n);
+}
+
+void sites_clean(struct space *space)
+{
+	sites_clean_traps(space);
+	sigcall_unjump(space);
+	sites_clean_traps(space);
+}

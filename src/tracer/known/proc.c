@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What /proc says of threads. These are the kernel's own words in fixed
+ * formats; nothing of the program's making is interpreted here (a thread name
+ * in `status` and `stat` is skipped, its newlines come escaped).
+ *
+ * schedstat of a running thread is as old as the last scheduler tick, exact
+ * once the thread has left its CPU. `syscall` says "running", or where a
+ * blocked thread waits, and reads it only while it does.
+ */
+#include <ctype.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/kcmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "tracer/known/proc.h"
+#include "tracer/known/state.h"
+
+/* Reads a small file of a thread; keeps it open for the next time while
+ * there are descriptors to spare. */
+static ssize_t read_task_file(struct tracer *tr, struct thread *t, int *keep, const char *name,
+			      char *buf, size_t size)
+{
+	char path[48];
+	ssize_t n;
+	int fd;
+
+	if (*keep >= 0) {
+		n = pread(*keep, buf, size - 1, 0);
+	} else {
+		snprintf(path, sizeof(path), "%d/%s", (int)t->tid, name);
+		fd = openat(t->process->task_fd, path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return -1;
+		n = pread(fd, buf, size - 1, 0);
+		if (n > 0 && tr->fds_left > 0) {
+			*keep = fd;
+			tr->fds_left--;
+		} else {
+			close(fd);
+		}
+	}
+	if (n >= 0)
+		buf[n] = 0;
+	return n;
+}
+
+bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret)
+{
+	struct cpu_use use;
+	char buf[96], *end;
+
+	if (read_task_file(tr, t, &t->schedstat_fd, "schedstat", buf, sizeof(buf)) <= 0)
+		return false;
+	use.run_ns = strtoull(buf, &end, 10);
+	use.wait_ns = strtoull(end, &end, 10);
+	use.slices = strtoull(end, &end, 10);
+	/* A thread that is being born or reaped has been seen at 0. */
+	if (use.run_ns < t->seen.run_ns)
+		return false;
+	*ret = use;
+	return true;
+}
+
+/* Of what `syscall` says. A thread that was woken a moment ago, and that its CPU
+ * knows nothing of yet, looks like one that is blocked by a page fault: outside of
+ * any system call. But it runs. */
+static bool says_running(pid_t tid, const char *syscall)
+{
+	char state[4];
+
+	return *syscall == 'r' ||
+	       (*syscall == '-' && cp_file_stat_field(tid, 3, state, sizeof(state)) &&
+		*state == 'R');
+}
+
+enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret)
+{
+	char buf[256], *pc, *sp;
+
+	if (read_task_file(tr, t, &t->syscall_fd, "syscall", buf, sizeof(buf)) <= 0)
+		return PROC_GONE;
+	if (says_running(t->tid, buf))
+		return PROC_RUNNING;
+	pc = strrchr(buf, ' '); /* "NR args... SP PC" or "-1 SP PC" */
+	if (!pc)
+		return PROC_GONE;
+	*pc = 0;
+	sp = strrchr(buf, ' ');
+	if (!sp)
+		return PROC_GONE;
+	*pc_ret = strtoull(pc + 1, NULL, 16);
+	*sp_ret = strtoull(sp, NULL, 16);
+	return *pc_ret ? PROC_BLOCKED : PROC_GONE;
+}
+
+enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
+			  unsigned long long args_ret[6])
+{
+	unsigned long long *a = args_ret;
+	char buf[256];
+
+	if (read_task_file(tr, t, &t->syscall_fd, "syscall", buf, sizeof(buf)) <= 0)
+		return PROC_GONE;
+	if (says_running(t->tid, buf))
+		return PROC_RUNNING;
+	if (sscanf(buf, "%ld %llx %llx %llx %llx %llx %llx", nr_ret, &a[0], &a[1], &a[2], &a[3],
+		   &a[4], &a[5]) != 7)
+		*nr_ret = -1;
+	return PROC_BLOCKED;
+}
+
+/* All of /proc/TID/status. */
+static bool read_status(pid_t tid, char *buf, size_t size)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	CP_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, buf, size - 1);
+	buf[n > 0 ? n : 0] = 0;
+	return n > 0;
+}
+
+/* The number behind "\nKEY:\t". */
+static uint64_t status_field(const char *status, const char *key, int base)
+{
+	const char *at = strstr(status, key);
+
+	return at ? strtoull(at + strlen(key), NULL, base) : 0;
+}
+
+bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret)
+{
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	*tgid_ret = (pid_t)status_field(buf, "\nTgid:\t", 10);
+	*parent_ret = (pid_t)status_field(buf, "\nPPid:\t", 10);
+	return *tgid_ret > 0;
+}
+
+bool proc_has_ended(pid_t tid)
+{
+	static const char key[] = "\nState:\t";
+	char buf[4096], *at;
+
+	at = read_status(tid, buf, sizeof(buf)) ? strstr(buf, key) : NULL;
+	return !at || strchr("ZX", at[strlen(key)]);
+}
+
+pid_t proc_tracer_of(pid_t tid)
+{
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return 0;
+	return (pid_t)status_field(buf, "\nTracerPid:\t", 10);
+}
+
+bool proc_ignores(pid_t tid, int signal)
+{
+	uint64_t bit = UINT64_C(1) << (signal - 1);
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	if (status_field(buf, "\nSigIgn:\t", 16) & bit)
+		return true;
+	if (status_field(buf, "\nSigCgt:\t", 16) & bit)
+		return false;
+	return signal == SIGCHLD || signal == SIGWINCH || signal == SIGURG || signal == SIGCONT;
+}
+
+bool proc_catches(pid_t tid, int signal)
+{
+	char buf[4096];
+
+	return read_status(tid, buf, sizeof(buf)) &&
+	       status_field(buf, "\nSigCgt:\t", 16) & UINT64_C(1) << (signal - 1);
+}
+
+bool proc_will_get(pid_t tid, int signal)
+{
+	char buf[4096];
+	uint64_t pending, blocked;
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	pending = status_field(buf, "\nSigPnd:\t", 16);
+	blocked = status_field(buf, "\nSigBlk:\t", 16);
+	return (pending & ~blocked) >> (signal - 1) & 1;
+}
+
+#define BIT(signal) (UINT64_C(1) << ((signal)-1))
+#define IGNORED_BY_DEFAULT (BIT(SIGCHLD) | BIT(SIGWINCH) | BIT(SIGURG) | BIT(SIGCONT))
+
+bool proc_will_get_any(pid_t tid)
+{
+	char buf[4096];
+	uint64_t pending, blocked, ignored;
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return true;
+	pending = status_field(buf, "\nSigPnd:\t", 16) | status_field(buf, "\nShdPnd:\t", 16);
+	blocked = status_field(buf, "\nSigBlk:\t", 16);
+	ignored = status_field(buf, "\nSigIgn:\t", 16) |
+		  (IGNORED_BY_DEFAULT & ~status_field(buf, "\nSigCgt:\t", 16));
+	return (pending & ~blocked & ~ignored) != 0;
+}
+
+bool proc_file(const struct thread *t, int fd, struct proc_file *ret)
+{
+	char path[64], text[256], *flags;
+	struct stat st;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "%d/fdinfo/%d", (int)t->tid, fd);
+	CP_CLOSE int info = openat(t->process->task_fd, path, O_RDONLY | O_CLOEXEC);
+	n = info < 0 ? -1 : read(info, text, sizeof(text) - 1);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	flags = strstr(text, "flags:");
+	snprintf(path, sizeof(path), "%d/fd/%d", (int)t->tid, fd);
+	if (!flags || fstatat(t->process->task_fd, path, &st, 0))
+		return false;
+	ret->flags = (unsigned)strtoul(flags + strlen("flags:"), NULL, 8);
+	ret->mode = st.st_mode;
+	ret->device = st.st_rdev;
+	return true;
+}
+
+bool proc_same_files(pid_t a, pid_t b)
+{
+	return a == b || !syscall(SYS_kcmp, a, b, KCMP_FILES, 0, 0);
+}
+
+bool proc_is_pending(pid_t tid, int signal)
+{
+	char buf[4096];
+
+	if (!read_status(tid, buf, sizeof(buf)))
+		return false;
+	return (status_field(buf, "\nSigPnd:\t", 16) | status_field(buf, "\nShdPnd:\t", 16)) >>
+		       (signal - 1) &
+	       1;
+}
+
+uint64_t proc_blocked(pid_t tid)
+{
+	char buf[4096];
+
+	return read_status(tid, buf, sizeof(buf)) ? status_field(buf, "\nSigBlk:\t", 16) : 0;
+}
+
+uint64_t proc_caught(pid_t tid)
+{
+	char buf[4096];
+
+	return read_status(tid, buf, sizeof(buf)) ? status_field(buf, "\nSigCgt:\t", 16) : 0;
+}
+
+int proc_cpu_of(pid_t tid)
+{
+	char cpu[16];
+
+	return cp_file_stat_field(tid, 39, cpu, sizeof(cpu)) ? atoi(cpu) : -1;
+}
+
+/* "0.00 0.01 0.05 2/345 6789": 2 */
+int proc_runnable(void)
+{
+	CP_CLOSE int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+	char text[128];
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	int count;
+
+	if (n <= 0)
+		return INT_MAX;
+	text[n] = 0;
+	return sscanf(text, "%*s %*s %*s %d/", &count) == 1 ? count : INT_MAX;
+}
+
+uint64_t proc_cpu_clock(pid_t pid)
+{
+	/* MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED); 0 when it is gone. */
+	return cp_clock_ns((clockid_t)(~(unsigned)pid << 3 | 2));
+}

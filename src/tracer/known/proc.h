@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What /proc says of a thread. Private to src/tracer.
+ */
+#ifndef CP_TRACER_PROC_H
+#define CP_TRACER_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tracer/known/state.h"
+
+/* False, and *ret is untouched, when it can't be read. */
+bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret);
+static inline bool has_run(const struct cpu_use *before, const struct cpu_use *now)
+{
+	return now->slices != before->slices || now->run_ns != before->run_ns;
+}
+enum proc_state { PROC_GONE, PROC_RUNNING, PROC_BLOCKED };
+/* pc and sp are set when PROC_BLOCKED. */
+enum proc_state proc_where(struct tracer *tr, struct thread *t, uint64_t *pc_ret, uint64_t *sp_ret);
+/* The system call that a thread is blocked in; -1: it is in none, but was
+ * stopped by ptrace, or waits for memory. */
+enum proc_state proc_call(struct tracer *tr, struct thread *t, int64_t *nr_ret,
+			  unsigned long long args_ret[6]);
+/* Thread group and parent of any task; false when it is gone. */
+bool proc_group(pid_t tid, pid_t *tgid_ret, pid_t *parent_ret);
+/* True when `signal` would do nothing to the process: ignored, or not caught
+ * and ignored by default. */
+bool proc_ignores(pid_t tid, int signal);
+/* Has the process a handler for `signal`? */
+bool proc_catches(pid_t tid, int signal);
+/* Is `signal` on its way to the stopped thread, and will stop it again? Forced by
+ * a breakpoint that was hit, it is never blocked. */
+bool proc_will_get(pid_t tid, int signal);
+/* Is a signal on its way to the stopped thread that is not blocked, and that does
+ * something? */
+bool proc_will_get_any(pid_t tid);
+/* A descriptor of a thread's: O_* it was opened with, or set to, and what it is. */
+struct proc_file {
+	unsigned flags, mode;
+	uint64_t device;
+};
+bool proc_file(const struct thread *t, int fd, struct proc_file *ret);
+/* Do both have the same descriptors? */
+bool proc_same_files(pid_t a, pid_t b);
+/* Is `signal` waiting, for the thread or its process? */
+bool proc_is_pending(pid_t tid, int signal);
+/* Bits of signals that the thread blocks, and that its process has handlers for. */
+uint64_t proc_blocked(pid_t tid);
+uint64_t proc_caught(pid_t tid);
+/* Exited, and at most to be reaped: no stop of it comes any more. */
+bool proc_has_ended(pid_t tid);
+pid_t proc_tracer_of(pid_t tid);
+int proc_cpu_of(pid_t tid);
+/* How many tasks of the whole machine run or wait for a CPU, we too. */
+int proc_runnable(void);
+uint64_t proc_cpu_clock(pid_t pid);
+
+#endif

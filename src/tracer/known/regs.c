@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The general registers of a stopped thread, as the kernel has them.
+ */
+#include <elf.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+#include "arch/arch.h"
+#include "tracer/known/state.h"
+
+bool regs_read(pid_t tid, void *to)
+{
+	struct iovec v = { to, cp_arch_prstatus_size() };
+
+	/* A program of another word size has another set: left alone. */
+	return !ptrace(PTRACE_GETREGSET, tid, (long)NT_PRSTATUS, &v) &&
+	       v.iov_len == cp_arch_prstatus_size();
+}
+
+bool regs_write(pid_t tid, void *from)
+{
+	struct iovec v = { from, cp_arch_prstatus_size() };
+
+	return !ptrace(PTRACE_SETREGSET, tid, (long)NT_PRSTATUS, &v);
+}

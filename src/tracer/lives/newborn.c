@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A forked child whose memory is older than its parent's breakpoints.
+ *
+ *     parent  ──┬─ slots ─► tables ─► handler ─► breakpoints
+ *             fork                                    ┊
+ *     child     └──────────────────── first stop, where we see it
+ *
+ * It has the tables of its parent (space.c). What they say is made true here, in
+ * the order in which its parent got it; or, where that can't be, all breakpoints
+ * are forgotten.
+ */
+#include <signal.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "tracer/known/proc.h"
+#include "tracer/signals/trap.h"
+
+#define CHUNK ((size_t)64 << 10)
+
+/* ---- what there is ---- */
+
+static bool read_header(const struct space *space, const struct area *area,
+			struct cp_area_header *ret)
+{
+	return space_read(space, area->address, ret, sizeof(*ret)) && ret->magic == CP_AREA_MAGIC;
+}
+
+/* The last things that are written of slots, tables and handler. */
+static bool same_state(const struct cp_area_header *a, const struct cp_area_header *b)
+{
+	return a->size == b->size && a->next == b->next && a->count == b->count &&
+	       a->table == b->table && a->handler == b->handler && a->installed == b->installed;
+}
+
+bool newborn_lacks(const struct space *space, const struct space *from)
+{
+	const struct area *area;
+	struct cp_area_header here, there;
+
+	cp_vec_for_each(&space->table->areas, area)
+		if (!read_header(from, area, &there) || !read_header(space, area, &here) ||
+		    !same_state(&here, &there))
+			return true;
+	return false;
+}
+
+/* ---- making it so ---- */
+
+static bool copy_part(const struct space *to, const struct space *from, uint64_t at, uint64_t end)
+{
+	uint8_t there[CHUNK], here[CHUNK];
+
+	for (size_t size; at < end; at += size) {
+		size = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+		if (!space_read(from, at, there, size) || !space_read(to, at, here, size))
+			return false;
+		if (memcmp(there, here, size) != 0 && !space_write(to, at, there, size))
+			return false;
+	}
+	return true;
+}
+
+/* The handler is what trap_renew() puts there. */
+static bool copy_area(struct tracer *tr, const struct space *from, const struct area *area,
+		      struct injection *in)
+{
+	const struct space *to = in->space;
+	struct cp_area_header here, there;
+	uint64_t at = area->address;
+
+	if (!read_header(from, area, &there))
+		return false;
+	if (!read_header(to, area, &here)) {
+		if (area_map_at(tr, in, &at, area->size))
+			return false;
+		here = there;
+		here.handler = here.installed = 0;
+	}
+	here.next = there.next;
+	here.count = there.count;
+	here.table = there.table;
+	return copy_part(to, from, at + CP_AREA_HEAD, at + area->size) &&
+	       space_write(to, at, &here, sizeof(here));
+}
+
+static bool complete(struct tracer *tr, const struct space *from, struct injection *in)
+{
+	const struct area *area;
+
+	cp_vec_for_each(&in->space->table->areas, area)
+		if (!copy_area(tr, from, area, in))
+			return false;
+	return !in->space->handler || !trap_renew(tr, in);
+}
+
+/* It has its parent's memory, and the handlers that its parent had: ours came in
+ * between. */
+static void complete_guest(struct tracer *tr, struct thread *t)
+{
+	const struct space *space = t->process->space;
+	struct injection in;
+
+	if (space->users - space->kept < 2 || !space->handler || tr->ending ||
+	    proc_catches(t->tid, SIGTRAP) || !inject_here(tr, t, &in))
+		return;
+	trap_set(tr, &in);
+	inject_end(tr, &in);
+}
+
+void newborn_complete(struct tracer *tr, struct thread *t)
+{
+	struct space *space = t->process->space;
+	const struct space *from = space->older_than;
+	struct injection in;
+	bool done = false;
+
+	space->older_than = NULL;
+	if (!from) {
+		complete_guest(tr, t);
+		return;
+	}
+	if (!tr->ending && inject_here(tr, t, &in)) {
+		done = complete(tr, from, &in);
+		inject_end(tr, &in);
+	}
+	if (done)
+		sites_sync(space);
+	else
+		sites_clean(space);
+	cp_debug("process %d was forked before its parent's breakpoints; %s", (int)t->tid,
+		 done ? "it has them now" : "it gets none");
+}

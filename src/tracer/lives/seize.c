@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Taking hold of threads: PTRACE_SEIZE stops nobody, so attaching disturbs
+ * nothing. Threads that are born meanwhile to seized ones come attached; those
+ * born to not yet seized ones are found by reading the task directory until a
+ * pass finds nobody new.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/ptrace.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "tracer/calls/finish.h"
+#include "tracer/known/proc.h"
+#include "tracer/signals/trap.h"
+
+/* What a PTRACE_SEIZE takes at most, unless it waits for an exec. */
+#define SEIZE_MS 10
+/* An exec takes milliseconds at most. */
+#define EXEC_TRIES 100
+#define EXEC_NAP_NS CP_NS_PER_MS
+
+/* Exits are awaited at a thread group's leader: at its exit stop the memory of
+ * the process can still be read. At others only where somebody asked. */
+long seize_options(const struct tracer *tr, bool leader)
+{
+	long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
+
+	/* A child that is not followed has to be freed of breakpoints. */
+	if (tr->trace_flags & (CP_TRACE_FOLLOW | CP_TRACE_PROBES))
+		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
+	if (leader || tr->trace_flags & CP_TRACE_EXITS)
+		options |= PTRACE_O_TRACEEXIT;
+	return options;
+}
+
+/* ---- an exec in the middle ---- */
+
+/* PTRACE_SEIZE waits for an exec that has begun, the exec for the other threads
+ * to be gone, and those that we have already seized for us: the leader at its
+ * exit stop, and each to be reaped. So while PTRACE_SEIZE takes long, this looks
+ * after them, in a signal handler because there is no other way back.
+ *
+ * Volatile: ptrace() is a "leaf" to the compiler, during which nobody here can
+ * look at it. NULL: PTRACE_SEIZE is not under way. */
+static struct tracer *volatile seizing;
+
+static void let_exec_go_on(int sig)
+{
+	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
+	int saved = errno;
+	uint64_t tid, value;
+	size_t cursor = 0;
+
+	(void)sig;
+	while (seizing && cp_map_next(&seizing->by_tid, &cursor, &tid, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+		siginfo_t info = { .si_pid = 0 };
+
+		if (t->reaped || waitid(P_PID, (id_t)tid, &info, any | WNOWAIT) || !info.si_pid)
+			continue;
+		if (info.si_code != CLD_TRAPPED)
+			t->reaped = waitpid((pid_t)tid, &t->exit_status, WNOHANG | __WALL) > 0;
+		else if (info.si_status >> 8 == PTRACE_EVENT_EXIT)
+			ptrace(PTRACE_CONT, (pid_t)tid, 0, 0);
+	}
+	errno = saved;
+}
+
+static void forget_reaped(struct tracer *tr)
+{
+	uint64_t tid, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &tid, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (!t->reaped)
+			continue;
+		thread_remove(tr, t, t->exit_status);
+		cursor = 0;
+	}
+}
+
+static void watch_seizing(bool on)
+{
+	struct sigaction action = { .sa_handler = on ? let_exec_go_on : SIG_IGN };
+	sigset_t alarm;
+
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	if (!on)
+		sigprocmask(SIG_BLOCK, &alarm, NULL);
+	sigaction(SIGALRM, &action, NULL);
+	if (on)
+		sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+}
+
+static int seize(struct tracer *tr, pid_t tid, bool leader)
+{
+	return ptrace(PTRACE_SEIZE, tid, 0, seize_options(tr, leader)) ? errno : 0;
+}
+
+static int seize_watched(struct tracer *tr, pid_t tid, bool leader)
+{
+	const struct timeval period = { .tv_usec = SEIZE_MS * 1000 };
+	const struct itimerval watch = { period, period }, off = { .it_value = { 0 } };
+	int err;
+
+	seizing = tr;
+	setitimer(ITIMER_REAL, &watch, NULL);
+	err = seize(tr, tid, leader);
+	seizing = NULL;
+	setitimer(ITIMER_REAL, &off, NULL);
+	return err;
+}
+
+/* ---- taking hold ---- */
+
+void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+{
+	tr->trace_flags = rq->flags;
+	ret->errnum = seize(tr, rq->pid, true);
+	if (ret->errnum) {
+		ret->tracer = proc_tracer_of(rq->pid);
+		return;
+	}
+	if (!thread_add(tr, rq->pid, rq->pid, CP_BIRTH_LAUNCHED, 0))
+		ret->errnum = ENOMEM;
+	tr->descendants = !tr->attached || tr->descendants;
+	tr->attached = true;
+}
+
+/* One pass over the task directory. Returns how many threads were new. */
+static unsigned seize_pass(struct tracer *tr, pid_t pid, DIR *dir, int *error)
+{
+	unsigned fresh = 0;
+	struct dirent *e;
+	int err;
+
+	rewinddir(dir);
+	while ((e = readdir(dir))) {
+		pid_t tid = atoi(e->d_name);
+
+		if (tid <= 0 || thread_find(tr, tid))
+			continue;
+		err = seize_watched(tr, tid, tid == pid);
+		if (!err) {
+			fresh++;
+			if (!thread_add(tr, pid, tid, CP_BIRTH_ATTACHED, 0))
+				*error = ENOMEM;
+		} else if (err != ESRCH && proc_tracer_of(tid) != getpid()) {
+			/* Refused, unless it is dead or came attached. */
+			*error = err;
+		}
+	}
+	return fresh;
+}
+
+/* All threads there are; an errno where one refused. */
+static int seize_all(struct tracer *tr, pid_t pid)
+{
+	char path[64];
+	int error = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	if (!dir)
+		return errno == ENOENT ? ESRCH : errno;
+	watch_seizing(true);
+	while (seize_pass(tr, pid, dir, &error))
+		;
+	watch_seizing(false);
+	forget_reaped(tr);
+	closedir(dir);
+	return error;
+}
+
+void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+{
+	const struct timespec nap = cp_timespec(EXEC_NAP_NS);
+	int tries = EXEC_TRIES, error;
+	struct process *p;
+
+	tr->trace_flags = rq->flags;
+	/* While a thread that is not the leader executes a program, the leader
+	 * is a zombie, which refuses; then the thread takes its place. */
+	while ((error = seize_all(tr, rq->pid)) == EPERM && !process_find(tr, rq->pid) &&
+	       !proc_tracer_of(rq->pid) && --tries)
+		nanosleep(&nap, NULL);
+	p = process_find(tr, rq->pid);
+	ret->threads = p ? (uint32_t)p->threads.count : 0;
+	if (!ret->threads) {
+		ret->errnum = error ? error : ESRCH;
+		ret->tracer = proc_tracer_of(rq->pid);
+		return;
+	}
+	finish_adopt(p->space);
+	tr->descendants = false;
+	tr->attached = true;
+	trap_take_out_left(tr, p->space);
+}

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The tables of processes and threads.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "tracer/known/proc.h"
+#include "tracer/captures/sampling.h"
+#include "tracer/memory/space.h"
+
+struct thread *thread_find(struct tracer *tr, pid_t tid)
+{
+	uint64_t *p = cp_map_get(&tr->by_tid, (uint64_t)tid);
+
+	return p ? (struct thread *)(uintptr_t)*p : NULL;
+}
+
+struct process *process_find(struct tracer *tr, pid_t pid)
+{
+	uint64_t *p = cp_map_get(&tr->by_pid, (uint64_t)pid);
+
+	return p ? (struct process *)(uintptr_t)*p : NULL;
+}
+
+static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth birth, pid_t parent)
+{
+	struct cp_event_process event = {
+		.e = { .type = CP_EVENT_PROCESS, .ts_ns = cp_now(), .pid = pid, .tid = pid },
+		.parent = parent,
+		.birth = birth,
+	};
+	struct process *p = calloc(1, sizeof(*p));
+	struct space *space =
+		birth == CP_BIRTH_FORKED ? space_of_child(tr, pid, parent) : space_create(pid);
+	char path[64];
+
+	if (!p || !space || !cp_map_put(&tr->by_pid, (uint64_t)pid, (uintptr_t)p)) {
+		space_release(space);
+		free(p);
+		return NULL;
+	}
+	p->space = space;
+	p->guest = birth == CP_BIRTH_FORKED && !(tr->trace_flags & CP_TRACE_FOLLOW);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	p->pid = pid;
+	p->task_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	p->cpu_seen = proc_cpu_clock(pid);
+	p->launching = birth == CP_BIRTH_LAUNCHED;
+	if (p->guest)
+		return p;
+	tr->link->shared->stats.processes++;
+	if (birth == CP_BIRTH_FORKED)
+		event.sp = capture_fork(pid);
+	emit_event(tr, &event.e, sizeof(event));
+	return p;
+}
+
+void slot_forget(struct tracer *tr, uint32_t slot)
+{
+	if (slot == CP_NO_SLOT)
+		return;
+	tr->link->shared->stack_end[slot] = 0;
+	tr->link->shared->stack_low[slot] = 0;
+	tr->link->shared->stack_link[slot] = 0;
+}
+
+static uint32_t slot_take(struct tracer *tr)
+{
+	uint32_t slot = CP_NO_SLOT;
+
+	if (tr->free_slots.count)
+		slot = tr->free_slots.items[--tr->free_slots.count];
+	else if (tr->slots_used < CP_LINK_SLOTS)
+		slot = tr->slots_used++;
+	slot_forget(tr, slot);
+	return slot;
+}
+
+struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth birth,
+			  pid_t parent)
+{
+	struct process *p = process_find(tr, pid);
+	struct thread *t = calloc(1, sizeof(*t));
+	struct cp_event_thread born = {
+		.e = { .type = CP_EVENT_THREAD, .ts_ns = cp_now(), .pid = pid, .tid = tid },
+	};
+
+	if (!p)
+		p = process_add(tr, pid, birth, parent);
+	if (!t || !p || !cp_vec_push(&p->threads, t)) {
+		free(t);
+		return NULL;
+	}
+	*t = (struct thread){
+		.process = p,
+		.tid = tid,
+		.state = THREAD_RUNNING,
+		.slot = slot_take(tr),
+		.index = (uint32_t)p->threads.count - 1,
+		.schedstat_fd = -1,
+		.syscall_fd = -1,
+		.hot = birth != CP_BIRTH_ATTACHED,
+		.wall_ns = cp_now(),
+		.wall_ticks = p->wall_ticks,
+	};
+	if (birth == CP_BIRTH_ATTACHED)
+		proc_cpu_use(tr, t, &t->seen);
+	t->run_base = t->run_given = t->seen.run_ns;
+	if (!cp_map_put(&tr->by_tid, (uint64_t)tid, (uintptr_t)t)) {
+		p->threads.count--;
+		free(t);
+		return NULL;
+	}
+	if (p->guest) {
+		tr->guests++;
+		return t;
+	}
+	tick_activate(t, 1);
+	tr->link->shared->stats.threads++;
+	born.slot = t->slot;
+	if (birth == CP_BIRTH_FORKED && pid != tid) /* who reads the event looks at that */
+		capture_birth(tr, t);
+	emit_event(tr, &born.e, sizeof(born));
+	return t;
+}
+
+static void thread_close(struct tracer *tr, struct thread *t)
+{
+	tr->fds_left += (t->schedstat_fd >= 0) + (t->syscall_fd >= 0);
+	cp_close_fd(&t->schedstat_fd);
+	cp_close_fd(&t->syscall_fd);
+}
+
+/* Takes a thread out of all tables. */
+static void thread_drop(struct tracer *tr, struct thread *t)
+{
+	struct process *p = t->process;
+	struct thread *last = p->threads.items[p->threads.count - 1];
+
+	thread_close(tr, t);
+	p->threads.items[t->index] = last;
+	last->index = t->index;
+	p->threads.count--;
+	tick_deactivate(t);
+	cp_map_remove(&tr->by_tid, (uint64_t)t->tid);
+	if (t->slot != CP_NO_SLOT && !cp_vec_push(&tr->free_slots, t->slot))
+		t->slot = CP_NO_SLOT; /* one slot less */
+	free(t);
+}
+
+static void emit_exit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid, int status,
+		      uint64_t cpu_ns)
+{
+	struct cp_event_exit event = {
+		.e = { .type = (uint16_t)type, .ts_ns = cp_now(), .pid = pid, .tid = tid },
+		.status = status,
+		.cpu_ns = cpu_ns,
+	};
+
+	emit_event(tr, &event.e, sizeof(event));
+}
+
+static void process_drop(struct tracer *tr, struct process *p, int status)
+{
+	if (!p->guest)
+		emit_exit(tr, CP_EVENT_PROCESS_EXIT, p->pid, p->pid, status, 0);
+	space_release(p->space);
+	tr->exit_pool += p->exit_pool;
+	cp_map_remove(&tr->by_pid, (uint64_t)p->pid);
+	cp_close_fd(&p->task_fd);
+	cp_vec_free(&p->threads);
+	cp_vec_free(&p->active);
+	free(p);
+}
+
+void thread_remove(struct tracer *tr, struct thread *t, int status)
+{
+	struct process *p = t->process;
+	struct cpu_use use = t->seen;
+	pid_t tid = t->tid;
+	uint64_t run;
+
+	proc_cpu_use(tr, t, &use);
+	run = use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
+	if (p->guest)
+		tr->guests--;
+	else
+		sample_thread_exit(tr, t, run);
+	thread_drop(tr, t);
+	if (!p->guest)
+		emit_exit(tr, CP_EVENT_THREAD_EXIT, p->pid, tid, status, run);
+	if (!p->threads.count)
+		process_drop(tr, p, status);
+}
+
+void process_exec(struct tracer *tr, struct process *p)
+{
+	size_t i = 0;
+
+	p->samples = 0;
+	while (i < p->threads.count) {
+		struct thread *t = p->threads.items[i];
+
+		if (t->tid == p->pid)
+			i++;
+		else
+			thread_remove(tr, t, 0);
+	}
+}
+
+void tables_close(struct tracer *tr)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value))
+		thread_close(tr, (struct thread *)(uintptr_t)value);
+	tr->fds_left = 0;
+}

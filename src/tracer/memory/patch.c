@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Breakpoints into text and out of it, a page at a time.
+ *
+ * Other threads run meanwhile. Each breakpoint is written as one unit (a byte,
+ * or an aligned word), and what lies between two of them is written with the
+ * value it has, so that at no time any thread sees anything but the old
+ * instruction or the new one. Where a page holds just a few changes they are
+ * written alone: a page that the program itself writes to is then not put back
+ * to what it was when it was read.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/memory/space.h"
+
+#define PAGE UINT64_C(4096)
+#define FEW 4
+
+static int by_address(const void *a, const void *b)
+{
+	const struct patch *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static size_t trap_size(void)
+{
+	size_t size;
+
+	cp_trap_code(cp_arch_host(), &size);
+	return size;
+}
+
+/* Those of one page; `size` bytes each. */
+static size_t patch_page(const struct space *space, struct patch *patches, size_t count,
+			 size_t size)
+{
+	uint64_t start = patches[0].address;
+	size_t length = patches[count - 1].address + size - start, i, done = 0;
+	uint8_t text[PAGE + CP_TRAP_MAX];
+
+	if (!space_read(space, start, text, length))
+		return 0;
+	for (i = 0; i < count; i++) {
+		struct patch *p = &patches[i];
+		uint8_t *at = text + (p->address - start);
+
+		if (i && p->address == p[-1].address) { /* two sites at one address */
+			p->done = p[-1].done;
+			continue;
+		}
+		p->done = !memcmp(at, p->expect, size);
+		if (!p->done)
+			continue;
+		memcpy(at, p->bytes, size);
+		if (count <= FEW)
+			p->done = space_write(space, p->address, p->bytes, size);
+		done += p->done;
+	}
+	if (count <= FEW || !done || space_write(space, start, text, length))
+		return done;
+	for (i = 0; i < count; i++)
+		patches[i].done = false;
+	return 0;
+}
+
+size_t patch_apply(const struct space *space, struct patch *patches, size_t count)
+{
+	size_t first = 0, i, done = 0, size = trap_size();
+
+	if (!count)
+		return 0;
+	for (i = 1; i < count && patches[i - 1].address <= patches[i].address; i++)
+		;
+	if (i < count)
+		qsort(patches, count, sizeof(*patches), by_address);
+	for (i = 1; i <= count; i++) {
+		if (i < count && patches[i].address / PAGE == patches[first].address / PAGE)
+			continue;
+		done += patch_page(space, patches + first, i - first, size);
+		first = i;
+	}
+	return done;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Slots are seen by nobody but us: registers that somebody else will look at
+ * say the site whose instruction is being executed, or what comes behind it.
+ */
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "tracer/signals/trap.h"
+
+static bool write_memory(void *ctx, uint64_t address, const void *bytes, size_t size)
+{
+	return space_write(ctx, address, bytes, size);
+}
+
+/* Of a copy: nothing changes. */
+static bool write_nothing(void *ctx, uint64_t address, const void *bytes, size_t size)
+{
+	(void)ctx;
+	(void)address;
+	(void)bytes;
+	(void)size;
+	return false;
+}
+
+/* The site whose breakpoint a thread at `pc` has just run into, or passed without
+ * a slot: then pc is in the middle of the instruction. */
+static struct site *cut_site(const struct space *space, uint64_t pc)
+{
+	struct site *site = space_site(space, pc - 1);
+
+	return site && site->step.trap_size == 1 && site->step.size > 1 ? site : NULL;
+}
+
+uint64_t hit_hide_pc(const struct thread *t, uint64_t pc)
+{
+	const struct space *space = t->process->space;
+	struct cp_regs regs = { 0 };
+	struct site *site;
+	uint64_t slot;
+
+	if (!space->table->areas.count)
+		return pc;
+	site = space_slot_site(space, pc, &slot);
+	if (site)
+		return cp_step_unslot(&site->step, site->address, slot, pc, &regs, write_nothing,
+				      NULL);
+	site = cut_site(space, pc);
+	return site ? site->address : pc;
+}
+
+void hit_hide_slot(const struct thread *t, void *prstatus)
+{
+	const struct space *space = t->process->space;
+	struct cp_syscall_state s;
+	struct site *site;
+	struct cp_regs regs;
+	uint64_t slot, pc;
+
+	if (!space->table->areas.count)
+		return;
+	cp_arch_syscall_state(prstatus, &s);
+	site = space_slot_site(space, s.pc, &slot);
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	if (site)
+		pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_nothing,
+				    NULL);
+	else
+		site = sigcall_site(space, &regs, &pc, write_nothing);
+	if (site) {
+		regs.r[cp_arch_host()->pc] = pc;
+		cp_arch_regs_to_prstatus(&regs, prstatus);
+		return;
+	}
+	site = cut_site(space, s.pc);
+	if (site)
+		cp_arch_set_pc(prstatus, site->address);
+}
+
+/* The newest first; the oldest is forgotten. */
+static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
+{
+	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
+	t->again[0].pc = pc;
+	t->again[0].sp = sp;
+}
+
+void hit_leave_slot(struct thread *t)
+{
+	struct space *space = t->process->space;
+	uint64_t prstatus[PRSTATUS_MAX / 8], slot, pc;
+	struct cp_syscall_state s;
+	struct site *site;
+	struct cp_regs regs;
+
+	if (!space->table->areas.count || !regs_read(t->tid, prstatus))
+		return;
+	cp_arch_syscall_state(prstatus, &s);
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	site = space_slot_site(space, s.pc, &slot);
+	if (site)
+		pc = cp_step_unslot(&site->step, site->address, slot, s.pc, &regs, write_memory,
+				    space);
+	else
+		site = sigcall_site(space, &regs, &pc, write_memory);
+	if (!site)
+		return;
+	regs.r[cp_arch_host()->pc] = pc;
+	cp_arch_regs_to_prstatus(&regs, prstatus);
+	regs_write(t->tid, prstatus);
+	if (pc == site->address && !site->step.sigcall)
+		expect_again(t, pc, regs.r[cp_arch_host()->sp]);
+}

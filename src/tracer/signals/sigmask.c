@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * SIGTRAP is blocked in no thread while there are breakpoints (arch/insn.h says
+ * why): its stand-in is.
+ *
+ *     what blocks it                     what is done about it
+ *     a thread's mask at the beginning   it is stopped once, and has another one
+ *     a handler's mask                   rt_sigaction for it, by a thread of the program
+ *     a C library's system call          goes by way of our code, sigcall.c of the ISA
+ *     other system calls; masks that     seen at the next hit, or at the birth of a
+ *     come with a call (ppoll, ...)      child: only until then it is blocked
+ *
+ * A system call that goes by way of our code gets a breakpoint first. A jump then
+ * takes its place, as long as the instruction that it replaces: at first the bytes
+ * behind the breakpoint, then its own; and it goes in the opposite order. So we may be
+ * killed at any moment. Whoever runs is held while jumps are written, or there are
+ * none; they go while threads run, so none stands across the border of two lines of
+ * the caches.
+ *
+ * Where SIGTRAP waits, sent by somebody, it is blocked itself, as it was meant.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/known/proc.h"
+#include "tracer/restore.h"
+#include "tracer/signals/trap.h"
+
+#define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
+#define SIGNALS 64
+#define PAGE UINT64_C(4096)
+#define LINE UINT64_C(64) /* a processor has all of one from the same moment */
+/* For all threads together to be stopped. Only on a machine that is short of
+ * processors does it take more than a moment. */
+#define BLOCKING_NS (2 * CP_NS_PER_S)
+/* Calls that start again as if nothing had been (restart.c). */
+#define HARMLESS 3
+#define TRIES 8
+
+/* ---- masks ---- */
+
+static uint64_t stand_in(uint64_t mask)
+{
+	return mask & TRAP_BIT ? (mask & ~TRAP_BIT) | CP_SIGTRAP_STAND_IN : mask;
+}
+
+/* Of a stopped thread. False: it is gone, or its mask is right. */
+static bool change_mask(pid_t tid, uint64_t (*change)(uint64_t mask))
+{
+	uint64_t mask, other;
+
+	if (ptrace(PTRACE_GETSIGMASK, tid, sizeof(mask), &mask))
+		return false;
+	other = change(mask);
+	return other != mask && !ptrace(PTRACE_SETSIGMASK, tid, sizeof(other), &other);
+}
+
+void sigmask_change(const struct thread *t)
+{
+	uint64_t mask;
+
+	if (!ptrace(PTRACE_GETSIGMASK, t->tid, sizeof(mask), &mask) && mask & TRAP_BIT &&
+	    !proc_is_pending(t->tid, SIGTRAP))
+		change_mask(t->tid, stand_in);
+}
+
+void sigmask_stand_in(const struct thread *t)
+{
+	if (t->process->space->handler)
+		sigmask_change(t);
+}
+
+void sigmask_give_back(pid_t tid)
+{
+	change_mask(tid, cp_sigmask_seen);
+}
+
+/* ---- threads ---- */
+
+bool sigmask_may_stop(struct tracer *tr, struct thread *t)
+{
+	unsigned long long args[6];
+	int64_t nr;
+
+	switch (proc_call(tr, t, &nr, args)) {
+	case PROC_RUNNING:
+		return true;
+	case PROC_BLOCKED:
+		return nr < 0 || restart_harm(nr, args) <= HARMLESS;
+	case PROC_GONE:
+		break;
+	}
+	return false;
+}
+
+static bool blocks_trap(const struct thread *t)
+{
+	return proc_blocked(t->tid) & TRAP_BIT && !proc_is_pending(t->tid, SIGTRAP);
+}
+
+/* Those that run, and those that block SIGTRAP in a call that may be interrupted. */
+static bool is_wanted(struct tracer *tr, struct thread *t)
+{
+	unsigned long long args[6];
+	int64_t nr;
+
+	if (t->state == THREAD_HELD || t->process->launching)
+		return false;
+	if (proc_call(tr, t, &nr, args) != PROC_BLOCKED || nr < 0)
+		return true;
+	return restart_harm(nr, args) <= HARMLESS && blocks_trap(t);
+}
+
+/* Interrupts them; by their ids, for they may go meanwhile. */
+static void interrupt_all(struct tracer *tr, const struct injection *in, struct tids *ret)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space == in->space && t != in->thread && is_wanted(tr, t) &&
+		    !ptrace(PTRACE_INTERRUPT, t->tid, 0, 0) && !cp_vec_push(ret, t->tid))
+			return;
+	}
+}
+
+/* A thread that has loaded the number of its call makes it as others will. */
+static void step_back(const struct space *space, struct thread *t)
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+	struct cp_syscall_state s;
+	const struct site *site;
+	unsigned i;
+
+	if (!regs_read(t->tid, regs))
+		return;
+	cp_arch_syscall_state(regs, &s);
+	for (i = CP_SIGCALL_JUMP; i <= CP_SIGCALL_JUMP + CP_SIGCALL_BETWEEN; i++) {
+		site = space_site(space, s.pc - i);
+		if (!site || !site->step.sigcall || s.pc >= site->step.resume)
+			continue;
+		cp_arch_set_pc(regs, site->address);
+		regs_write(t->tid, regs);
+	}
+}
+
+static bool goes_on(struct tracer *tr, pid_t tid)
+{
+	const struct thread *t = thread_find(tr, tid);
+
+	return t && t->state != THREAD_HELD && !proc_has_ended(tid);
+}
+
+/* NULL: it is gone, or goes on running. */
+static struct thread *hold(struct tracer *tr, pid_t tid, uint64_t deadline)
+{
+	struct thread *t;
+
+	do
+		t = inject_stop(tr, tid, true);
+	while (!t && goes_on(tr, tid) && cp_now() < deadline);
+	return t;
+}
+
+void sigmask_hold_others(struct tracer *tr, struct injection *in)
+{
+	uint64_t deadline = cp_now() + BLOCKING_NS;
+	struct tids tids = { 0 };
+	size_t i, n = 0;
+
+	in->running = in->unseen = 0;
+	interrupt_all(tr, in, &tids);
+	for (i = 0; i < tids.count; i++) {
+		struct thread *t = hold(tr, tids.items[i], deadline);
+
+		if (!t && goes_on(tr, tids.items[i])) {
+			in->running++;
+			in->unseen += !thread_find(tr, tids.items[i])->passed;
+		}
+		if (!t || t->state == THREAD_HELD)
+			continue;
+		t->passed = true;
+		tids.items[n++] = t->tid;
+	}
+	tids.count = n;
+	in->others = tids;
+	cp_debug("%zu threads of %d hold still, %u do not", n, (int)in->space->pid, in->running);
+}
+
+void sigmask_let_others_run(struct tracer *tr, struct injection *in)
+{
+	struct thread *t;
+	size_t i;
+
+	for (i = 0; i < in->others.count; i++) {
+		t = thread_find(tr, in->others.items[i]);
+		if (t)
+			inject_let_run(tr, t);
+	}
+	cp_vec_free(&in->others);
+	in->running = 0;
+}
+
+static void change_held(struct tracer *tr, const struct injection *in)
+{
+	uint64_t key, value;
+	size_t cursor = 0, i;
+
+	for (i = 0; i < in->others.count; i++) {
+		struct thread *t = thread_find(tr, in->others.items[i]);
+
+		if (!t)
+			continue;
+		sigmask_change(t);
+		step_back(in->space, t);
+	}
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space == in->space && t != in->thread && t->state == THREAD_HELD)
+			sigmask_change(t);
+	}
+}
+
+void sigmask_begin(struct tracer *tr, struct injection *in)
+{
+	sigmask_hold_others(tr, in);
+	change_held(tr, in);
+	if (!proc_is_pending(in->thread->tid, SIGTRAP))
+		in->mask = stand_in(in->mask);
+}
+
+/* ---- handlers ---- */
+
+static bool exchange(struct tracer *tr, struct injection *in, uint64_t page, int signal,
+		     struct trap_action *action)
+{
+	uint64_t old_at = page + sizeof(*action);
+
+	return space_write(in->space, page, action, sizeof(*action)) &&
+	       !inject_call(tr, in, SYS_rt_sigaction,
+			    (const uint64_t[6]){ (uint64_t)signal, page, old_at, 8 }) &&
+	       space_read(in->space, old_at, action, sizeof(*action));
+}
+
+/* The program may set another one meanwhile, which then is what comes back. */
+static void change_action(struct tracer *tr, struct injection *in, uint64_t page, int signal,
+			  uint64_t (*change)(uint64_t mask))
+{
+	struct trap_action was, action;
+	int tries = TRIES;
+
+	if (inject_call(tr, in, SYS_rt_sigaction,
+			(const uint64_t[6]){ (uint64_t)signal, 0, page, 8 }) ||
+	    !space_read(in->space, page, &was, sizeof(was)))
+		return;
+	action = was;
+	action.mask = change(was.mask);
+	while (action.mask != was.mask && tries--) {
+		if (!exchange(tr, in, page, signal, &action) || !memcmp(&action, &was, sizeof(was)))
+			return;
+		was = action;
+		was.mask = 0;
+		action.mask = change(action.mask);
+	}
+}
+
+static void change_actions(struct tracer *tr, struct injection *in,
+			   uint64_t (*change)(uint64_t mask))
+{
+	const uint64_t map[6] = {
+		0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0
+	};
+	uint64_t caught = proc_caught(in->thread->tid) & ~TRAP_BIT;
+	int64_t page;
+	int signal;
+
+	if (!caught)
+		return;
+	page = inject_call(tr, in, SYS_mmap, map);
+	if (page < 0 && page > -4096)
+		return;
+	for (signal = 1; signal <= SIGNALS; signal++)
+		if (caught >> (signal - 1) & 1)
+			change_action(tr, in, (uint64_t)page, signal, change);
+	inject_call(tr, in, SYS_munmap, (const uint64_t[6]){ (uint64_t)page, PAGE });
+}
+
+void sigmask_actions(struct tracer *tr, struct injection *in)
+{
+	change_actions(tr, in, stand_in);
+	/* Handlers that began before. */
+	sigmask_hold_others(tr, in);
+	change_held(tr, in);
+	sigmask_let_others_run(tr, in);
+}
+
+void sigmask_end(struct tracer *tr, struct injection *in)
+{
+	if (!in->thread->given_back)
+		in->mask = cp_sigmask_seen(in->mask);
+	in->thread->given_back = true;
+	change_actions(tr, in, cp_sigmask_seen);
+}
+
+void sigmask_end_all(struct tracer *tr, struct injection *in)
+{
+	const struct thread *but = in->thread;
+	struct tids tids = { 0 };
+	uint64_t key, value;
+	size_t cursor = 0, i;
+
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (t->process->space == in->space && t != but &&
+		    (proc_blocked(t->tid) & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) ==
+			    CP_SIGTRAP_STAND_IN &&
+		    sigmask_may_stop(tr, t) && !cp_vec_push(&tids, t->tid))
+			break;
+	}
+	for (i = 0; i < tids.count; i++) {
+		struct thread *t = inject_stop(tr, tids.items[i], false);
+
+		if (!t)
+			continue;
+		change_mask(t->tid, cp_sigmask_seen);
+		inject_let_run(tr, t);
+	}
+	cp_vec_free(&tids);
+	if ((in->mask & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) == CP_SIGTRAP_STAND_IN)
+		in->mask = cp_sigmask_seen(in->mask);
+	change_actions(tr, in, cp_sigmask_seen);
+}
+
+/* ---- system calls that go by way of our code ---- */
+
+bool sigcall_place(const struct space *space, const struct area *area)
+{
+	uint64_t first = space->table->areas.items[0].address;
+	uint64_t at = area->address + CP_AREA_SIGCALL;
+	size_t size, first_at;
+	const uint8_t *code = cp_sigcall_code(cp_arch_host(), &size, &first_at);
+
+	if (!code)
+		return true;
+	return size <= CP_AREA_HEAD - CP_AREA_SIGCALL && space_write(space, at, code, size) &&
+	       space_write(space, at + first_at, &first, sizeof(first));
+}
+
+struct site *sigcall_site(const struct space *space, struct cp_regs *regs, uint64_t *pc_ret,
+			  bool (*write)(void *ctx, uint64_t addr, const void *bytes, size_t size))
+{
+	const struct cp_reader memory = { space_reader, (void *)(uintptr_t)space };
+	uint64_t pc = regs->r[cp_arch_host()->pc], back, slot;
+	const struct area *area = space_area(space, pc);
+	struct cp_regs now = *regs;
+	struct site *site;
+	bool done;
+
+	if (!area || pc - area->address < CP_AREA_SIGCALL || pc - area->address >= CP_AREA_HEAD)
+		return NULL;
+	back = cp_sigcall_return(pc - area->address - CP_AREA_SIGCALL, &now, &memory, write, &done);
+	site = back ? space_slot_site(space, back, &slot) : NULL;
+	if (!site || !site->step.sigcall)
+		return NULL;
+	*regs = now;
+	*pc_ret = done ? site->step.resume : site->address;
+	return site;
+}
+
+/* The bytes of both instructions; false: there can be no jump. */
+static bool codes(const struct space *space, const struct site *site, uint8_t *jump, uint8_t *now)
+{
+	return site->flags & CP_SITE_SIGCALL && site->address % LINE <= LINE - CP_SIGCALL_JUMP &&
+	       cp_sigcall_jump(site->address, site->slot, jump) &&
+	       space_read(space, site->address, now, CP_SIGCALL_JUMP);
+}
+
+void sigcall_jump(const struct injection *in)
+{
+	const struct space *space = in->space;
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+	const uint8_t *trap;
+	const struct site *site;
+	size_t size;
+
+	if (in->running)
+		return;
+	trap = cp_trap_code(cp_arch_host(), &size);
+	cp_vec_for_each(&space->table->sites, site) {
+		if (!site->address || !site_armed(space, site) || !codes(space, site, jump, now) ||
+		    memcmp(now, trap, size) != 0)
+			continue;
+		if (space_write(space, site->address + size, jump + size, CP_SIGCALL_JUMP - size))
+			space_write(space, site->address, jump, size);
+	}
+}
+
+bool sigcall_jumps(const struct space *space, const struct site *site)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+
+	return codes(space, site, jump, now) && cp_sigcall_jumps(jump, now);
+}
+
+void sigcall_unjump(const struct space *space)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+	const struct site *site;
+
+	cp_vec_for_each(&space->table->sites, site)
+		if (site->address && codes(space, site, jump, now))
+			cp_sigcall_unjump(space->mem, site->address, jump, now, site->original);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Every thread once, now: the running ones are interrupted, the others read
+ * where they sleep, unless their registers are wanted.
+ *
+ *   interrupt who runs ─► all parked? ─► capture and let go ─► read who sleeps
+ *
+ * Of many running threads each gets a CPU only after a while, and to stop, a
+ * thread must get one. Those that have stopped are therefore parked, and let go
+ * when the others have stopped as well: 16,000 stop in a tenth of a second,
+ * whereas let go one by one they took the CPUs from each other for minutes.
+ * The ring may be too small for all of them: then they wait for room.
+ */
+#include <errno.h>
+
+#include "base/clock.h"
+#include "tracer/known/proc.h"
+#include "tracer/captures/sampling.h"
+
+/* So long the next to stop is waited for, and so long by the parked ones. We
+ * may have been waiting for a CPU ourselves: the time is looked at only when
+ * everybody was asked. */
+#define SNAPSHOT_NS (2 * CP_NS_PER_S)
+#define PARK_NS (300 * CP_NS_PER_MS)
+#define ONE_NS CP_NS_PER_S
+/* So few aren't worth it. */
+#define FEW_RUNNING 64
+
+static void ask(struct tracer *tr, struct thread *t, unsigned flags)
+{
+	uint64_t pc, sp;
+
+	if (proc_where(tr, t, &pc, &sp) == PROC_RUNNING || flags & CP_CAPTURE_STOP ||
+	    !cp_vec_push(&tr->unread, t->tid))
+		thread_interrupt(tr, t, WANT_SNAPSHOT);
+}
+
+/* One thread, of a profiler that waits for it in a callback: shorter than the
+ * controller may take for anything. Who is held stands still, perhaps until
+ * that same callback is over. */
+static int start_one(struct tracer *tr, const struct cp_request *rq)
+{
+	struct thread *t = thread_find(tr, rq->pid);
+
+	if (!t || t->process->guest)
+		return ESRCH;
+	tr->snapshot = true;
+	tr->reports = true;
+	tr->snapshot_deadline = cp_now() + ONE_NS;
+	if (t->state == THREAD_HELD)
+		capture_finish(tr, t, capture_stopped(tr, t), WANT_SNAPSHOT);
+	else
+		ask(tr, t, rq->flags);
+	return 0;
+}
+
+int snapshot_start(struct tracer *tr, const struct cp_request *rq)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	if (tr->snapshot)
+		return EBUSY;
+	if (rq->pid)
+		return start_one(tr, rq);
+	tr->capture = rq->flags & (CP_CAPTURE_XSTATE | CP_CAPTURE_HOLD);
+	tr->snapshot = tr->parking = true;
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (!(rq->flags & CP_CAPTURE_LINKED) || capture_has_link(tr, t))
+			ask(tr, t, rq->flags);
+	}
+	tr->reports = true;
+	tr->snapshot_deadline = cp_now() + SNAPSHOT_NS;
+	tr->park_deadline = cp_now() + PARK_NS;
+	return 0;
+}
+
+bool snapshot_park(struct tracer *tr, const struct thread *t, unsigned want, uint64_t seen_ns)
+{
+	struct parked parked = { t->tid, want, seen_ns };
+
+	if (!(want & WANT_SNAPSHOT) || tr->ending)
+		return false;
+	tr->snapshot_deadline = seen_ns + SNAPSHOT_NS;
+	tr->park_deadline = seen_ns + PARK_NS;
+	if (!(tr->parking && tr->wanted.count > FEW_RUNNING) && capture_has_room(tr) &&
+	    !(tr->capture & CP_CAPTURE_HOLD))
+		return false;
+	return cp_vec_push(&tr->parked, parked);
+}
+
+static bool stopping(struct tracer *tr)
+{
+	size_t i;
+
+	for (i = 0; i < tr->wanted.count; i++) {
+		const struct thread *t = thread_find(tr, tr->wanted.items[i]);
+
+		if (t && t->want & WANT_SNAPSHOT)
+			return true;
+	}
+	return false;
+}
+
+/* False: no room in the ring for now. */
+static bool has_room(struct tracer *tr)
+{
+	if (tr->ending || capture_has_room(tr))
+		return true;
+	cp_ring_kick(tr->link, true);
+	return false;
+}
+
+void snapshot_unpark(struct tracer *tr)
+{
+	while (tr->parked.count && has_room(tr)) {
+		struct parked *p = &tr->parked.items[--tr->parked.count];
+		struct thread *t = thread_find(tr, p->tid);
+
+		if (t && t->state == THREAD_HELD)
+			wait_unpark(tr, t, p);
+	}
+}
+
+static void read_sleepers(struct tracer *tr)
+{
+	while (tr->unread.count && has_room(tr)) {
+		struct thread *t = thread_find(tr, tr->unread.items[--tr->unread.count]);
+
+		if (t && !capture_blocked(tr, t, WANT_SNAPSHOT))
+			thread_interrupt(tr, t, WANT_SNAPSHOT);
+	}
+}
+
+bool snapshot_waits(const struct tracer *tr)
+{
+	return tr->parked.count || tr->unread.count ||
+	       (tr->snapshot && tr->wanted.count > FEW_RUNNING);
+}
+
+void snapshot_check(struct tracer *tr, uint64_t now)
+{
+	if (!tr->snapshot || (tr->parking && now < tr->park_deadline && stopping(tr)))
+		return;
+	tr->parking = false;
+	snapshot_unpark(tr);
+	if (!tr->parked.count)
+		read_sleepers(tr);
+	if (tr->parked.count || tr->unread.count || (now < tr->snapshot_deadline && stopping(tr)))
+		return;
+	tr->snapshot = false;
+	emit(tr, CP_EVENT_SNAPSHOT_END, 0, 0);
+	wait_hold_until(tr, tr->link->shared->head);
+	tr->capture &= ~CP_CAPTURE_HOLD;
+	cp_ring_kick(tr->link, true);
+}
