@@ -45,7 +45,11 @@ typedef enum cprof_session_flags {
 typedef enum cprof_unwinder {
 	CPROF_UNWINDER_OWN = 0, /* call frame information, then validated guesses */
 	CPROF_UNWINDER_LIBUNWIND = 1, /* libunwind over the same captures */
-	CPROF_UNWINDER_FP = 2 /* frame pointers only */
+	CPROF_UNWINDER_FP = 2, /* frame pointers only */
+	/* libunwind-ptrace, which reads files and memory by itself: only of threads
+	 * that cprof_session_snapshot() stops and holds (CPROF_SNAPSHOT_STOP_BLOCKED |
+	 * CPROF_SNAPSHOT_HOLD); other walks are STACKSNAPSHOT_UNSAFE */
+	CPROF_UNWINDER_LIBUNWIND_PTRACE = 3
 } cprof_unwinder;
 
 /* A new session, current on this thread; NULL without memory or processes, and

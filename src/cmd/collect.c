@@ -4,7 +4,6 @@
 #include <stddef.h>
 
 static const char *const clocks[] = { "cpu", "wall", NULL };
-static const char *const unwinders[] = { "own", "libunwind", "fp", NULL };
 
 #define AT(field) offsetof(struct cp_collect_options, field)
 
@@ -62,16 +61,40 @@ const struct cp_option cp_recording_options[] = {
 #undef AT
 #define AT(field) offsetof(struct cp_stacks_options, field)
 
+/* In the order of enum cp_collect_unwinder. */
+static const char *const unwinders[] = { "own", "libunwind", "fp", NULL };
+static const char *const held_unwinders[] = { "own", "libunwind", "fp", "libunwind-ptrace", NULL };
+
+#define DEBUG_FILES \
+	{ "debug-dir", \
+	  0, \
+	  CP_OPTION_TEXTS, \
+	  AT(debug_dirs), \
+	  .value = "DIR", \
+	  .completes = CP_COMPLETES_DIRECTORIES, \
+	  .help = "look for separate debug files in DIR first; may be repeated" }, \
+	{ \
+		"no-debuginfod", 0, CP_OPTION_FALSE, AT(debuginfod), \
+			.help = "never ask a debuginfod server, even where DEBUGINFOD_URLS names " \
+				"one" \
+	}
+
 const struct cp_option cp_stacks_options[] = {
-	{ "debug-dir", 0, CP_OPTION_TEXTS, AT(debug_dirs), .value = "DIR",
-	  .completes = CP_COMPLETES_DIRECTORIES,
-	  .help = "look for separate debug files in DIR first; may be repeated" },
-	{ "no-debuginfod", 0, CP_OPTION_FALSE, AT(debuginfod),
-	  .help = "never ask a debuginfod server, even where DEBUGINFOD_URLS names one" },
+	DEBUG_FILES,
 	{ "unwinder", 0, CP_OPTION_CHOICE, AT(unwinder), .value = "own|libunwind|fp",
 	  .choices = unwinders,
 	  .help = "what walks stacks: cprof's tables of call frame information (own, unless "
 		  "told), libunwind, or frame pointers alone" },
+	{ 0 }
+};
+
+const struct cp_option cp_held_stacks_options[] = {
+	DEBUG_FILES,
+	{ "unwinder", 0, CP_OPTION_CHOICE, AT(unwinder),
+	  .value = "own|libunwind|fp|libunwind-ptrace", .choices = held_unwinders,
+	  .help = "what walks stacks: cprof's tables of call frame information (own, unless "
+		  "told), libunwind over what was copied, frame pointers alone, or, with --stop, "
+		  "libunwind-ptrace, which finds and reads files and memory by itself" },
 	{ 0 }
 };
 

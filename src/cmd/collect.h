@@ -13,7 +13,12 @@
 
 /* Indices into the choices of --clock and --unwinder. */
 enum cp_collect_clock { CP_COLLECT_CPU, CP_COLLECT_WALL };
-enum cp_collect_unwinder { CP_COLLECT_OWN, CP_COLLECT_LIBUNWIND, CP_COLLECT_FP };
+enum cp_collect_unwinder {
+	CP_COLLECT_OWN,
+	CP_COLLECT_LIBUNWIND,
+	CP_COLLECT_FP,
+	CP_COLLECT_LIBUNWIND_PTRACE, /* of cprof stack alone */
+};
 
 /* How stacks are walked and frames are named. */
 struct cp_stacks_options {
@@ -80,6 +85,7 @@ extern const struct cp_option cp_source_file_options[];
 extern const struct cp_option cp_source_line_options[];
 extern const struct cp_option cp_source_diff_options[];
 extern const struct cp_option cp_stacks_options[]; /* in struct cp_stacks_options */
+extern const struct cp_option cp_held_stacks_options[]; /* the same; where threads are held */
 
 /* The groups and defaults of a command whose options are a struct
  * cp_collect_options. */

@@ -37,6 +37,7 @@ cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, uns
 		[CP_COLLECT_OWN] = CPROF_UNWINDER_OWN,
 		[CP_COLLECT_LIBUNWIND] = CPROF_UNWINDER_LIBUNWIND,
 		[CP_COLLECT_FP] = CPROF_UNWINDER_FP,
+		[CP_COLLECT_LIBUNWIND_PTRACE] = CPROF_UNWINDER_LIBUNWIND_PTRACE,
 	};
 	cprof_session *s;
 

@@ -53,7 +53,7 @@ static const struct cp_option how_options[] = {
 
 static const struct cp_option_group groups[] = { { "What is shown", output_options, 0 },
 						 { "How it is taken", how_options, 0 },
-						 { "Symbols and stacks", cp_stacks_options,
+						 { "Symbols and stacks", cp_held_stacks_options,
 						   AT(stacks) },
 						 { 0 } };
 
@@ -162,8 +162,9 @@ static void take_thread(cprof_thread *thread, bool captured, void *data)
 	struct taking taking = { c->options, &t };
 
 	if (captured)
-		cprof_do_stack_snapshot(cprof_current_thread(), take_frame, flags, &taking, NULL,
-					0);
+		t.captured =
+			cprof_do_stack_snapshot(cprof_current_thread(), take_frame, flags, &taking,
+						NULL, 0) != CPROF_E_STACKSNAPSHOT_UNSAFE;
 	if (!cp_vec_push(&c->threads, t))
 		free(t.name);
 }
@@ -241,12 +242,17 @@ static cprof_status take(cprof_session *s, struct cp_stacks *c)
 {
 	const struct cp_stack_options *o = c->options;
 	unsigned flags = o->stop ? CPROF_SNAPSHOT_STOP_BLOCKED : 0;
+	bool other = o->stacks.unwinder == CP_COLLECT_LIBUNWIND_PTRACE;
 	struct cp_stacks rehearsal = { .options = o };
 	cprof_status status;
 
-	if (!o->args && !o->locals)
+	if (!o->args && !o->locals && !other)
 		return cprof_session_snapshot(s, flags, take_thread, c);
+	if (other)
+		cprof_session_set_unwinder(s, CPROF_UNWINDER_OWN);
 	status = cprof_session_snapshot(s, 0, take_thread, &rehearsal);
+	if (other)
+		cprof_session_set_unwinder(s, CPROF_UNWINDER_LIBUNWIND_PTRACE);
 	if (!status)
 		status = cprof_session_snapshot(
 			s, flags | CPROF_SNAPSHOT_HOLD | CPROF_SNAPSHOT_FLOATING, take_thread, c);
@@ -283,6 +289,9 @@ static int run_stack(struct cp_args *args)
 		return status;
 	if (o->fp)
 		o->stacks.unwinder = CP_COLLECT_FP;
+	if (o->stacks.unwinder == CP_COLLECT_LIBUNWIND_PTRACE && !o->stop)
+		return cp_usage(args, "libunwind-ptrace walks threads that stand still: say "
+				      "--stop, too");
 	s = cp_collecting_session(&o->stacks, o->verbose);
 	if (!s)
 		return CP_EXIT_FAILURE;

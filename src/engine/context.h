@@ -60,7 +60,10 @@ bool engine_context_local_bytes(struct engine_context *x, size_t position,
 /* lookup.c: arguments and locals of a function, read once; NULL: not known */
 const struct cp_signature *engine_function_signature(const cprof_function *function);
 
-/* frame_values.c: the same of a frame of a walk */
+/* frame_values.c */
+/* True while nobody goes on of those that ran when the capture was made. */
+bool engine_stands_still(const cprof_session *s, const struct engine_capture *c);
+/* Arguments, or locals, of a frame of a walk, as of an event. */
 void engine_frame_values(struct engine_context *x, bool locals, const cprof_value **ret,
 			 size_t *count_ret);
 bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,

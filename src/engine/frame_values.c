@@ -12,11 +12,9 @@
 #include "engine/context.h"
 #include "engine/places.h"
 
-/* Nobody goes on of those that ran. */
-static bool stands_still(const struct engine_frame *f)
+bool engine_stands_still(const cprof_session *s, const struct engine_capture *c)
 {
-	return f->capture->held ||
-	       (f->session->settled_until_ns && cp_now() < f->session->settled_until_ns);
+	return c->held || (s->settled_until_ns && cp_now() < s->settled_until_ns);
 }
 
 static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
@@ -40,7 +38,7 @@ static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 		memcpy(buffer, pieces[i].bytes + offset, size);
 		return size;
 	}
-	if (!stands_still(f))
+	if (!engine_stands_still(f->session, f->capture))
 		return 0;
 	return f->thread->process->memory.read(f->thread->process->memory.ctx, address, buffer,
 					       size);
@@ -59,7 +57,7 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 	*capture = (struct cp_capture){
 		.regs = f->frame->regs,
 		.memory = &x->stack,
-		.memory_is_copy = !stands_still(f),
+		.memory_is_copy = !engine_stands_still(f->session, f->capture),
 		.bias = f->image->bias,
 	};
 	if (f->is_leaf && f->capture->xstate) {

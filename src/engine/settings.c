@@ -9,7 +9,7 @@
 
 void cprof_session_set_unwinder(cprof_session *s, cprof_unwinder unwinder)
 {
-	if (s)
+	if (s && unwinder <= CPROF_UNWINDER_LIBUNWIND_PTRACE)
 		s->unwinder = unwinder;
 }
 

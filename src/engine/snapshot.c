@@ -9,6 +9,7 @@
 #include "arch/arch.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/context.h"
 #include "engine/internal.h"
 #include "engine/jit.h"
 
@@ -222,12 +223,25 @@ static bool ended_early(enum cp_unwind_end end)
 	return end != CP_UNWIND_END_ROOT;
 }
 
+/* The unwinder that was asked for reads the process, and the thread may go on
+ * meanwhile. */
+static bool goes_on(const cprof_session *s, const struct engine_capture *c)
+{
+	return s->unwinder == CPROF_UNWINDER_LIBUNWIND_PTRACE &&
+	       !(c->raw && engine_stands_still(s, c));
+}
+
 bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
 		 size_t *count_ret, enum cp_unwind_end *end_ret)
 {
-	static const enum cp_unwinder by[] = { CP_UNWINDER_OWN, CP_UNWINDER_LIBUNWIND,
-					       CP_UNWINDER_FP };
+	static const enum cp_unwinder by[] = {
+		[CPROF_UNWINDER_OWN] = CP_UNWINDER_OWN,
+		[CPROF_UNWINDER_LIBUNWIND] = CP_UNWINDER_LIBUNWIND,
+		[CPROF_UNWINDER_FP] = CP_UNWINDER_FP,
+		[CPROF_UNWINDER_LIBUNWIND_PTRACE] = CP_UNWINDER_LIBUNWIND_PTRACE,
+	};
 	const struct engine_capture *c = &s->current.capture;
+	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
 	cprof_process *p = s->current.process;
 	struct cp_unwind_capture capture = {
 		.regs = seed ? *seed : c->regs,
@@ -238,13 +252,15 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 		.below = c->below,
 		.below_size = c->below_size,
 		/* What a seed leads to is not running, or the caller knows. */
-		.held = c->held || seed,
+		.held = c->held || seed || unwinder == CP_UNWINDER_LIBUNWIND_PTRACE,
+		.pid = p->pid,
 	};
-	enum cp_unwinder unwinder = frame_pointers ? CP_UNWINDER_FP : by[s->unwinder];
 	size_t i;
 
 	if (s->current.repeat)
 		return restore_kept(s, s->current.thread, count_ret, end_ret);
+	if (unwinder == CP_UNWINDER_LIBUNWIND_PTRACE && goes_on(s, c))
+		return false;
 	engine_refresh_maps(p, c->ts_ns, !engine_find_text(p, c->pc));
 	if (!p->space)
 		return false;
@@ -271,7 +287,9 @@ bool engine_lacks_stack(cprof_session *s)
 	enum cp_unwind_end end;
 	size_t count;
 
-	return engine_walk(s, NULL, false, &count, &end) && s->current.cut_below;
+	/* libunwind-ptrace reads the process, not the copy alone. */
+	return s->unwinder != CPROF_UNWINDER_LIBUNWIND_PTRACE &&
+	       engine_walk(s, NULL, false, &count, &end) && s->current.cut_below;
 }
 
 /* ---- telling it ---- */
@@ -429,7 +447,7 @@ static cprof_status walk_current(struct walk *w, const cprof_context *seed, size
 	}
 	if (!engine_walk(s, seed ? &seed_regs : NULL, w->flags & CPROF_SNAPSHOT_FRAME_POINTERS,
 			 &w->count, &end))
-		return CPROF_E_FAIL;
+		return goes_on(s, &capture) ? CPROF_E_STACKSNAPSHOT_UNSAFE : CPROF_E_FAIL;
 	w->frames = s->frames;
 	w->truncated = ended_early(end);
 	s->current = *before;

@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * libunwind as a second opinion, over the same capture: its accessors are
- * answered from the copy, so that it needs no ptrace of its own and the
- * thread may run on. It finds unwind data through our space, which also gets
- * it right for files that are deleted or linked by lld.
+ * libunwind as a second opinion, over the same capture, in two ways.
+ *
+ * - libunwind: its accessors are answered from the copy, so that it needs no
+ *   ptrace of its own and the thread may run on. It finds unwind data through
+ *   our space, which also gets it right for files that are deleted or linked by
+ *   lld.
+ * - libunwind-ptrace: it finds unwind data by itself, in /proc/PID/maps and the
+ *   files that are named there. What it would fetch by ptrace, which is the
+ *   tracer's alone, are the capture's registers and the memory of a process
+ *   whose thread is held.
  *
  * It claims every register in every frame; those that a call does not
- * preserve are cleared above the leaf, as they are in our own walk.
+ * preserve are cleared above the leaf, as they are in our own walk. Which frame
+ * is a signal's trampoline is told by the code there: of x86-64's libunwind 1.6
+ * says so one frame late.
  */
 #include "unwind/walk.h"
 
+#include <libunwind-ptrace.h>
 #include <libunwind.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +138,70 @@ static unw_accessors_t accessors = {
 	.get_proc_name = get_proc_name,
 };
 
+/* ---- libunwind-ptrace ---- */
+
+/* A walk of a held thread, with the pages of its process that were read: they
+ * don't change meanwhile, and libunwind reads a file's tables word by word. */
+struct held {
+	struct cp_walk walk;
+	struct held_page {
+		bool read;
+		uint64_t addr;
+		uint8_t bytes[CP_SPACE_PAGE];
+	} pages[16];
+};
+
+/* The walk in progress on this thread: the argument of libunwind-ptrace's own
+ * accessors, which they hand on to those below, has no room for it. */
+static _Thread_local struct held *walking;
+
+static bool read_page(struct held *held, uint64_t addr, struct held_page *page)
+{
+	const struct cp_reader *memory = held->walk.space->memory;
+
+	if (page->read && page->addr == addr)
+		return true;
+	page->addr = addr;
+	page->read = cp_read_exact(memory, addr, page->bytes, sizeof(page->bytes));
+	return page->read;
+}
+
+static int held_mem(unw_addr_space_t as, unw_word_t addr, unw_word_t *value, int write, void *arg)
+{
+	uint64_t offset = addr % CP_SPACE_PAGE, base = addr - offset;
+	struct held_page *page = &walking->pages[addr / CP_SPACE_PAGE % 16];
+
+	(void)as;
+	(void)arg;
+	if (write)
+		return -UNW_EINVAL;
+	if (offset > CP_SPACE_PAGE - sizeof(*value) || !read_page(walking, base, page))
+		return cp_read_exact(&walking->walk.memory, addr, value, sizeof(*value))
+			       ? 0
+			       : -UNW_EINVAL;
+	memcpy(value, page->bytes + offset, sizeof(*value));
+	return 0;
+}
+
+static int held_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, int write, void *arg)
+{
+	(void)arg;
+	return access_reg(as, reg, value, write, &walking->walk);
+}
+
+static unw_accessors_t held_accessors = {
+	.find_proc_info = _UPT_find_proc_info,
+	.put_unwind_info = _UPT_put_unwind_info,
+	.get_dyn_info_list_addr = _UPT_get_dyn_info_list_addr,
+	.access_mem = held_mem,
+	.access_reg = held_reg,
+	.access_fpreg = access_fpreg,
+	.resume = resume,
+	.get_proc_name = _UPT_get_proc_name,
+};
+
+/* ---- the walk ---- */
+
 void cp_libunwind_destroy(void *state)
 {
 	if (state)
@@ -136,14 +209,14 @@ void cp_libunwind_destroy(void *state)
 }
 
 /* Its own cache is off: it outlives mappings, and mixes up objects. */
-static unw_addr_space_t address_space(struct cp_unwind_space *space)
+static unw_addr_space_t address_space(void **state, unw_accessors_t *answers)
 {
-	if (!space->libunwind) {
-		space->libunwind = unw_create_addr_space(&accessors, 0);
-		if (space->libunwind)
-			unw_set_caching_policy(space->libunwind, UNW_CACHE_NONE);
+	if (!*state) {
+		*state = unw_create_addr_space(answers, 0);
+		if (*state)
+			unw_set_caching_policy(*state, UNW_CACHE_NONE);
 	}
-	return space->libunwind;
+	return *state;
 }
 
 static void take_registers(const struct cp_walk *walk, unw_cursor_t *cursor, bool exact,
@@ -184,7 +257,7 @@ static void walk_frames(const struct cp_walk *walk, unw_cursor_t *cursor, struct
 			break;
 		}
 		take_registers(walk, cursor, exact, frame);
-		signal = unw_is_signal_frame(cursor) > 0;
+		signal = cp_walk_at_trampoline(walk, ip, exact);
 		frame->pc.v = ip;
 		frame->cfa.v = 0;
 		frame->flags = (exact ? CP_FRAME_EXACT_PC : 0) | (signal ? CP_FRAME_SIGNAL : 0);
@@ -207,11 +280,31 @@ static void walk_frames(const struct cp_walk *walk, unw_cursor_t *cursor, struct
 void cp_libunwind_walk(const struct cp_walk *walk, struct cp_frame *frames, size_t max,
 		       size_t *count_ret, enum cp_unwind_end *end_ret)
 {
-	unw_addr_space_t as = address_space(walk->space);
+	unw_addr_space_t as = address_space(&walk->space->libunwind, &accessors);
 	struct cp_walk copy = *walk;
 	unw_cursor_t cursor;
 
 	if (!max || walk->arch != cp_arch_host() || !as || unw_init_remote(&cursor, as, &copy) < 0)
 		return;
 	walk_frames(&copy, &cursor, frames, max, count_ret, end_ret);
+}
+
+void cp_libunwind_ptrace_walk(const struct cp_walk *walk, struct cp_frame *frames, size_t max,
+			      size_t *count_ret, enum cp_unwind_end *end_ret)
+{
+	unw_addr_space_t as = address_space(&walk->space->libunwind_ptrace, &held_accessors);
+	struct held held = { .walk = *walk };
+	unw_cursor_t cursor;
+	void *upt;
+
+	if (!max || walk->arch != cp_arch_host() || !as || !walk->capture->held)
+		return;
+	upt = _UPT_create(walk->capture->pid);
+	if (!upt)
+		return;
+	walking = &held;
+	if (unw_init_remote(&cursor, as, upt) == 0)
+		walk_frames(walk, &cursor, frames, max, count_ret, end_ret);
+	walking = NULL;
+	_UPT_destroy(upt);
 }

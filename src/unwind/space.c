@@ -131,6 +131,7 @@ void cp_unwind_space_destroy(struct cp_unwind_space *space)
 	if (!space)
 		return;
 	cp_libunwind_destroy(space->libunwind);
+	cp_libunwind_destroy(space->libunwind_ptrace);
 	cp_decoder_destroy(space->decoder);
 	cp_vec_for_each(&space->objects, object)
 		object_deinit(object);

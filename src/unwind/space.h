@@ -61,7 +61,7 @@ struct cp_unwind_space {
 		uint8_t *bytes;
 	} pages[CP_SPACE_PAGES];
 	struct cp_decoder *decoder; /* for guesses, made at the first one */
-	void *libunwind; /* of libunwind.c, made at its first walk */
+	void *libunwind, *libunwind_ptrace; /* of libunwind.c, made at the first walk */
 };
 
 static inline struct cp_step *cp_space_slot(const struct cp_unwind_space *space, uint64_t pc)

@@ -9,6 +9,8 @@
 #ifndef CP_UNWIND_H
 #define CP_UNWIND_H
 
+#include <sys/types.h>
+
 #include "arch/arch.h"
 #include "base/error.h"
 #include "base/types.h"
@@ -60,6 +62,7 @@ struct cp_unwind_capture {
 	/* The thread stands still during the walk: what the copy lacks (the
 	 * rest of the stack, another stack) is read from the process. */
 	bool held;
+	pid_t pid; /* the process, for CP_UNWINDER_LIBUNWIND_PTRACE */
 };
 
 struct cp_unwind_space;
@@ -117,6 +120,9 @@ enum cp_unwinder {
 	CP_UNWINDER_OWN,
 	CP_UNWINDER_LIBUNWIND, /* libunwind over the same capture */
 	CP_UNWINDER_FP, /* frame pointers only */
+	/* libunwind-ptrace over the same capture: it finds and reads the ELF
+	 * files by itself, and the memory of a thread that is held. */
+	CP_UNWINDER_LIBUNWIND_PTRACE,
 };
 
 /* Walks from the leaf; at most `max` frames into `frames`. *count_ret frames

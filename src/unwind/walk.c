@@ -418,14 +418,20 @@ bool cp_walk_step(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_w
 
 /* ---- the unwinders ---- */
 
+bool cp_walk_at_trampoline(const struct cp_walk *walk, uint64_t pc, bool exact)
+{
+	const struct cp_step *step = cp_space_step(walk->space, pc, exact);
+
+	return step->kind == CP_STEP_SIGRETURN ||
+	       (step->kind == CP_STEP_RULE && step->rule->signal);
+}
+
 /* Frame pointers only; the kernel's signal frames are passed by their layout. */
 static bool fp_step(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
 {
 	const struct cp_arch *arch = walk->arch;
 	uint64_t old_pc = at->regs.r[arch->pc], old_sp = at->regs.r[arch->sp];
-	const struct cp_step *step = cp_space_step(walk->space, old_pc, at->exact);
-	bool trampoline = step->kind == CP_STEP_SIGRETURN ||
-			  (step->kind == CP_STEP_RULE && step->rule->signal);
+	bool trampoline = cp_walk_at_trampoline(walk, old_pc, at->exact);
 	bool moved;
 
 	*ret = (struct cp_walk_step){ .by = CP_UNWIND_BY_NOTHING };
@@ -444,6 +450,7 @@ static const struct cp_unwinder_ops unwinders[] = {
 	[CP_UNWINDER_OWN] = { .step = cp_walk_step },
 	[CP_UNWINDER_LIBUNWIND] = { .walk = cp_libunwind_walk },
 	[CP_UNWINDER_FP] = { .step = fp_step },
+	[CP_UNWINDER_LIBUNWIND_PTRACE] = { .walk = cp_libunwind_ptrace_walk },
 };
 
 /* Only what the ISA has is copied: a frame has room for the largest. */

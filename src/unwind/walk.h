@@ -57,6 +57,9 @@ enum cp_walk_applied cp_walk_apply(const struct cp_walk *walk, struct cp_walk_at
 /* Moves `at` to its caller, or says in `ret` why there is none. */
 bool cp_walk_step(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret);
 
+/* True for the code that a signal handler returns to. */
+bool cp_walk_at_trampoline(const struct cp_walk *walk, uint64_t pc, bool exact);
+
 bool cp_walk_read_word(const struct cp_walk *walk, uint64_t addr, uint64_t *ret);
 
 /* ---- guess.c ---- */
@@ -82,5 +85,8 @@ struct cp_unwinder_ops {
 /* libunwind.c; only for captures of this machine's own ISA. */
 void cp_libunwind_walk(const struct cp_walk *walk, struct cp_frame *frames, size_t max,
 		       size_t *count_ret, enum cp_unwind_end *end_ret);
+/* Nothing is walked unless the thread is held. */
+void cp_libunwind_ptrace_walk(const struct cp_walk *walk, struct cp_frame *frames, size_t max,
+			      size_t *count_ret, enum cp_unwind_end *end_ret);
 
 #endif

@@ -209,8 +209,9 @@ gdb_frames() {
 	[ -s gdb.frames ] || { cat gdb.err; return 1; }
 }
 
-# as_gdb [TID...]: those that spin are elsewhere in their leaf.
-as_gdb() {
+# unlike_gdb [TID...]: the threads in stack.json with other frames than gdb's, one
+# a line. Those that are named spin, and are elsewhere in their leaf.
+unlike_gdb() {
 	local tid got want
 	# shellcheck disable=SC2013 # numbers
 	for tid in $(cut -d ' ' -f 1 gdb.frames | sort -u); do
@@ -218,10 +219,17 @@ as_gdb() {
 		got=$(jq -r --argjson tid "$tid" '.threads[] | select(.tid == $tid) | .frames[] |
 			select(.inlined | not) | .ip' stack.json | tr '\n' ' ')
 		[[ " $* " != *" $tid "* ]] || got=${got#* } want=${want#* }
-		[ "$got" = "$want" ] || complain "thread $tid: $got ($(frames_of "$tid" | uniq |
+		[ "$got" = "$want" ] || echo "thread $tid: $got ($(frames_of "$tid" | uniq |
 			tr '\n' ' ')); gdb: $want ($(awk -v tid="$tid" '$1 == tid { print $3 }' \
 			gdb.frames | uniq | tr '\n' ' '))"
 	done
+}
+
+as_gdb() {
+	local line
+	while read -r line; do
+		complain "$line"
+	done < <(unlike_gdb "$@")
 }
 
 @test "the same frames in the same order as gdb, blocked threads not stopped" {
@@ -249,6 +257,100 @@ as_gdb() {
 		as_gdb $spinning
 		finish
 	done
+	no_complaints
+}
+
+# reads COMMAND...: started, and asleep in a read of its standard input.
+reads() {
+	mkfifo -m 600 "input.$1"
+	exec {input_fd}<>"input.$1"
+	# shellcheck disable=SC2016 # the inner one expands
+	start bash -c 'exec "$@" <input."$1"' - "$@"
+	tracee=$pid
+	until_true grep -q '^0 0x0 ' "/proc/$pid/syscall"
+}
+
+answer() {
+	echo >&"$input_fd"
+	exec {input_fd}>&-
+	wait "$pid"
+}
+
+# both_as_gdb NAME [TID...]: all frames of all threads are gdb's, by either unwinder.
+both_as_gdb() {
+	local unwinder threads
+	gdb_frames
+	threads=$(cut -d ' ' -f 1 gdb.frames | sort -u | wc -l)
+	for unwinder in own libunwind-ptrace; do
+		take --stop --unwinder="$unwinder"
+		unlike_gdb "${@:2}" >unlike
+		echo "# $1: $unwinder: $threads threads, unlike gdb's: $(wc -l <unlike)" >&3
+		[ ! -s unlike ] || complain "$1, $unwinder: $(cat unlike)"
+	done
+}
+
+@test "libunwind-ptrace, cprof and gdb are of one opinion" {
+	needs jq gdb sqlite3
+	local spinning
+	run "$CPROF" stack --unwinder=libunwind-ptrace $$
+	assert_failure 2
+	assert_line --index 0 \
+		"cprof: libunwind-ptrace walks threads that stand still: say --stop, too"
+	known known_stack
+	spinning=$(awk '$1 == "stack" && $3 == "spin" { print $2 }' "$tracee_output" | tr '\n' ' ')
+	# shellcheck disable=SC2086 # numbers
+	both_as_gdb known_stack $spinning
+	finish
+	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
+	begin sample_cpp
+	spinning=$(awk '$1 == "stack" && $3 != "blocked" { print $2 }' "$tracee_output" | tr '\n' ' ')
+	# shellcheck disable=SC2086 # numbers
+	both_as_gdb sample_cpp $spinning
+	finish
+	begin many_threads --threads=100
+	both_as_gdb many_threads
+	finish
+	assert_equal "$finished" "status 0, many_threads: ok N idle threads"
+	reads sqlite3
+	both_as_gdb sqlite3
+	exec {input_fd}>&-
+	kill "$pid"
+	reads python3 -c 'def down(n): return down(n - 1) if n else input()
+down(40)'
+	both_as_gdb python3
+	answer
+	no_complaints
+}
+
+# No table leads to the call frame information of a static program, and libunwind
+# takes another file offset for the load bias of what lld links.
+@test "cprof and gdb are of one opinion where libunwind-ptrace is not" {
+	needs jq gdb clang ld.lld
+	local program
+	clang -D_GNU_SOURCE -O2 -g -fuse-ld=lld -pthread -o known_stack_lld \
+		"$SOURCES/tests/tracees/known_stack.c"
+	cp "$TRACEES/known_stack_static" .
+	for program in known_stack_lld known_stack_static; do
+		TRACEES=$PWD known "$program" --mode=read
+		gdb_frames
+		take --stop
+		as_gdb
+		take --stop --unwinder=libunwind-ptrace
+		echo "# $program: libunwind-ptrace: 2 threads, unlike gdb's: $(unlike_gdb | wc -l)" >&3
+		finish
+	done
+	no_complaints
+}
+
+@test "a second opinion leaves no EINTR" {
+	begin eintr
+	for _ in 1 2 3 4 5; do
+		"$CPROF" stack --stop --unwinder=libunwind-ptrace "$tracee" >stack.out 2>stack.err
+		assert_equal "$(cat stack.err)" ""
+	done
+	soon_left_alone "$tracee" eintr
+	finish
+	assert_equal "$finished" "status 0, eintr: ok no EINTR in N blocking calls"
 	no_complaints
 }
 
