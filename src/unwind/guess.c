@@ -18,9 +18,10 @@
  * one, inside of what the function has reserved but not written; so what its
  * first instructions take off the stack pointer says where not to look.
  */
-#include "unwind/walk.h"
+#include "unwind/guess.h"
 
 #include "arch/decoder.h"
+#include "unwind/step.h"
 
 #define CALL_MAX 8 /* bytes of a call instruction, at most */
 #define NEAR (64u << 10) /* of a function without CFI: how far in we may be */
@@ -38,12 +39,6 @@ enum match {
 	MATCH_POSSIBLE,
 	MATCH_CERTAIN,
 };
-
-static bool end(struct cp_walk_step *ret, enum cp_unwind_end why)
-{
-	ret->end = why;
-	return false;
-}
 
 /* True when a PLT entry is at `target`; *slot_ret is where it keeps its own. */
 static bool is_stub(const struct cp_walk *walk, uint64_t target, uint64_t *slot_ret)
@@ -121,13 +116,12 @@ static enum trial try_out(const struct cp_walk *walk, const struct cp_walk_at *f
 	struct cp_walk_step step;
 	unsigned n;
 
-	at.certain_only = true;
 	for (n = 0; n < TRIAL_STEPS; n++) {
 		if (!at.regs.r[walk->arch->pc])
 			return TRIAL_ROOT;
 		if (!at.exact && !cp_space_code_at(walk->space, at.regs.r[walk->arch->pc] - 1))
 			return TRIAL_BROKEN;
-		if (!cp_walk_step(walk, &at, &step)) {
+		if (!cp_step_certain(walk, &at, &step)) {
 			switch (step.end) {
 			case CP_UNWIND_END_ROOT:
 				return TRIAL_ROOT;
@@ -184,7 +178,7 @@ static bool take(struct choice *choice, struct cp_walk_at *at, struct cp_walk_st
 		 enum cp_unwind_by by)
 {
 	if (!choice->score)
-		return end(ret, CP_UNWIND_END_NO_INFO);
+		return cp_step_end(ret, CP_UNWIND_END_NO_INFO);
 	*at = choice->at;
 	ret->by = by;
 	ret->cfa = choice->cfa;
@@ -241,10 +235,11 @@ static void scan_for_register(const struct cp_walk *walk, const struct cp_walk_a
 	}
 }
 
-bool cp_guess_register(const struct cp_walk *walk, struct cp_walk_at *at,
-		       const struct cp_step *step, unsigned reg, struct cp_walk_step *ret)
+bool cp_guess_register(const struct cp_walk *walk, struct cp_walk_at *at, unsigned reg,
+		       struct cp_walk_step *ret)
 {
-	struct cp_step here = *step; /* steps don't stay: trials make new ones */
+	/* A copy: trials make new steps, and steps don't stay. */
+	struct cp_step here = *cp_space_step(walk->space, at->regs.r[walk->arch->pc], at->exact);
 	struct choice choice = { .score = 0 };
 	uint64_t lowest = lowest_cfa(walk, at, &here);
 
@@ -344,7 +339,7 @@ bool cp_guess_caller(const struct cp_walk *walk, struct cp_walk_at *at, struct c
 		return move(at, &called, ret, CP_UNWIND_BY_CALL, called.regs.r[arch->sp]);
 	/* The ABI's mark of the outermost frame. */
 	if (!at->exact && at->regs.known & BIT(arch->fp) && !at->regs.r[arch->fp])
-		return end(ret, CP_UNWIND_END_ROOT);
+		return cp_step_end(ret, CP_UNWIND_END_ROOT);
 	how_framed = by_fp(walk, at, &framed);
 	if (how_framed >= MATCH_POSSIBLE)
 		return move(at, &framed, ret, CP_UNWIND_BY_FP, framed.regs.r[arch->sp]);
@@ -355,7 +350,7 @@ bool cp_guess_caller(const struct cp_walk *walk, struct cp_walk_at *at, struct c
 		return move(at, &called, ret, CP_UNWIND_BY_SCAN, called.regs.r[arch->sp]);
 	if (how_framed == MATCH_MISMATCH)
 		return move(at, &framed, ret, CP_UNWIND_BY_FP, framed.regs.r[arch->sp]);
-	return end(ret, CP_UNWIND_END_NO_INFO);
+	return cp_step_end(ret, CP_UNWIND_END_NO_INFO);
 }
 
 bool cp_guess_by_fp(const struct cp_walk *walk, struct cp_walk_at *at, struct cp_walk_step *ret)
@@ -364,8 +359,8 @@ bool cp_guess_by_fp(const struct cp_walk *walk, struct cp_walk_at *at, struct cp
 	struct cp_walk_at next;
 
 	if (at->regs.known & BIT(arch->fp) && !at->regs.r[arch->fp])
-		return end(ret, CP_UNWIND_END_ROOT);
+		return cp_step_end(ret, CP_UNWIND_END_ROOT);
 	if (by_fp(walk, at, &next) == MATCH_NONE)
-		return end(ret, CP_UNWIND_END_NO_INFO);
+		return cp_step_end(ret, CP_UNWIND_END_NO_INFO);
 	return move(at, &next, ret, CP_UNWIND_BY_FP, next.regs.r[arch->sp]);
 }

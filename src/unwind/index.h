@@ -8,7 +8,7 @@
 #define CP_UNWIND_INDEX_H
 
 #include "base/vec.h"
-#include "unwind/cfi.h"
+#include "unwind/entry.h"
 
 struct cp_index_entry {
 	uint64_t start, end;

@@ -10,7 +10,7 @@
  *
  * A row is complete when the program moves on to a higher address, or ends.
  */
-#include "unwind/cfi.h"
+#include "unwind/program.h"
 #include "unwind/dwarf.h"
 
 /* DW_CFA_remember_state nests; compilers reach 2 or 3. */

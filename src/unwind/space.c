@@ -123,6 +123,12 @@ CP_ERROR cp_unwind_space_create(const struct cp_arch *arch, const struct cp_read
 	return NULL;
 }
 
+static void guest_deinit(struct cp_space_guest *guest)
+{
+	if (guest->state)
+		guest->destroy(guest->state);
+}
+
 void cp_unwind_space_destroy(struct cp_unwind_space *space)
 {
 	struct cp_space_object *object;
@@ -130,8 +136,8 @@ void cp_unwind_space_destroy(struct cp_unwind_space *space)
 
 	if (!space)
 		return;
-	cp_libunwind_destroy(space->libunwind);
-	cp_libunwind_destroy(space->libunwind_ptrace);
+	guest_deinit(&space->libunwind);
+	guest_deinit(&space->libunwind_ptrace);
 	cp_decoder_destroy(space->decoder);
 	cp_vec_for_each(&space->objects, object)
 		object_deinit(object);

@@ -61,7 +61,10 @@ struct cp_unwind_space {
 		uint8_t *bytes;
 	} pages[CP_SPACE_PAGES];
 	struct cp_decoder *decoder; /* for guesses, made at the first one */
-	void *libunwind, *libunwind_ptrace; /* of libunwind.c, made at the first walk */
+	struct cp_space_guest {
+		void *state; /* of another unwinder, made at its first walk */
+		void (*destroy)(void *state);
+	} libunwind, libunwind_ptrace;
 };
 
 static inline struct cp_step *cp_space_slot(const struct cp_unwind_space *space, uint64_t pc)
@@ -95,8 +98,5 @@ struct cp_space_object *cp_space_object_at(struct cp_unwind_space *space, uint64
  * those of code made at run time are not. How many bytes were read. */
 size_t cp_space_read_constant(struct cp_unwind_space *space, uint64_t addr, void *buffer,
 			      size_t size);
-
-/* Frees what libunwind.c keeps in a space. */
-void cp_libunwind_destroy(void *state);
 
 #endif

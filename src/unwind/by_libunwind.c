@@ -16,12 +16,14 @@
  * is a signal's trampoline is told by the code there: of x86-64's libunwind 1.6
  * says so one frame late.
  */
-#include "unwind/walk.h"
+#include "unwind/by_libunwind.h"
 
 #include <libunwind-ptrace.h>
 #include <libunwind.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "unwind/step.h"
 
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 
@@ -127,7 +129,7 @@ static int get_proc_name(unw_addr_space_t as, unw_word_t addr, char *name, size_
 	return -UNW_ENOINFO;
 }
 
-static unw_accessors_t accessors = {
+static const unw_accessors_t accessors = {
 	.find_proc_info = find_proc_info,
 	.put_unwind_info = put_unwind_info,
 	.get_dyn_info_list_addr = no_dyn_info,
@@ -189,7 +191,7 @@ static int held_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, in
 	return access_reg(as, reg, value, write, &walking->walk);
 }
 
-static unw_accessors_t held_accessors = {
+static const unw_accessors_t held_accessors = {
 	.find_proc_info = _UPT_find_proc_info,
 	.put_unwind_info = _UPT_put_unwind_info,
 	.get_dyn_info_list_addr = _UPT_get_dyn_info_list_addr,
@@ -202,21 +204,23 @@ static unw_accessors_t held_accessors = {
 
 /* ---- the walk ---- */
 
-void cp_libunwind_destroy(void *state)
+static void destroy(void *state)
 {
-	if (state)
-		unw_destroy_addr_space(state);
+	unw_destroy_addr_space(state);
 }
 
 /* Its own cache is off: it outlives mappings, and mixes up objects. */
-static unw_addr_space_t address_space(void **state, unw_accessors_t *answers)
+static unw_addr_space_t address_space(struct cp_space_guest *guest, const unw_accessors_t *answers)
 {
-	if (!*state) {
-		*state = unw_create_addr_space(answers, 0);
-		if (*state)
-			unw_set_caching_policy(*state, UNW_CACHE_NONE);
+	unw_accessors_t copied = *answers;
+
+	if (!guest->state) {
+		guest->destroy = destroy;
+		guest->state = unw_create_addr_space(&copied, 0);
+		if (guest->state)
+			unw_set_caching_policy(guest->state, UNW_CACHE_NONE);
 	}
-	return *state;
+	return guest->state;
 }
 
 static void take_registers(const struct cp_walk *walk, unw_cursor_t *cursor, bool exact,
@@ -257,7 +261,7 @@ static void walk_frames(const struct cp_walk *walk, unw_cursor_t *cursor, struct
 			break;
 		}
 		take_registers(walk, cursor, exact, frame);
-		signal = cp_walk_at_trampoline(walk, ip, exact);
+		signal = cp_step_at_trampoline(walk, ip, exact);
 		frame->pc.v = ip;
 		frame->cfa.v = 0;
 		frame->flags = (exact ? CP_FRAME_EXACT_PC : 0) | (signal ? CP_FRAME_SIGNAL : 0);
