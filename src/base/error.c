@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/error.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static char out_of_memory_text[] = "out of memory";
-static struct cp_error out_of_memory = {
+/* One for all, and nobody's to change or free. */
+static const struct cp_error out_of_memory = {
 	.code = CP_ERR_NOMEM,
-	.what = out_of_memory_text,
+	.what = (char *)(uintptr_t) "out of memory",
 };
 
 struct cp_error *cp_error_nomem(void)
 {
-	return &out_of_memory;
+	return (struct cp_error *)(uintptr_t)&out_of_memory;
 }
 
 __attribute__((format(printf, 2, 0))) static char *describe(int errnum, const char *format,
@@ -37,7 +38,7 @@ struct cp_error *cp_error_new(enum cp_error_code code, int errnum, const char *f
 	va_list ap;
 
 	if (!err)
-		return &out_of_memory;
+		return cp_error_nomem();
 	err->code = code;
 	err->errnum = errnum;
 	va_start(ap, format);
@@ -45,7 +46,7 @@ struct cp_error *cp_error_new(enum cp_error_code code, int errnum, const char *f
 	va_end(ap);
 	if (!err->what) {
 		free(err);
-		return &out_of_memory;
+		return cp_error_nomem();
 	}
 	return err;
 }

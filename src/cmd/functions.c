@@ -37,7 +37,7 @@ static const struct cp_option_group groups[] = { { "What is shown", output_optio
 						 { "Symbols", cp_symbols_options, AT(symbols) },
 						 { 0 } };
 
-static const struct functions_options defaults = { .symbols.debuginfod = true };
+static const struct functions_options defaults = { .symbols.debuginfod.ask = true };
 
 /* One line of the answer. */
 struct row {
@@ -51,7 +51,7 @@ struct row {
 };
 
 struct answer {
-	const struct functions_options *options;
+	struct functions_options *options;
 	struct cp_spec *spec;
 	struct cp_objects objects;
 	struct cp_probe_functions *functions; /* of each object; owned */

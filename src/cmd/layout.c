@@ -41,7 +41,7 @@ static const struct cp_option_group groups[] = { { "What is shown", output_optio
 						 { "Symbols", cp_symbols_options, AT(symbols) },
 						 { 0 } };
 
-static const struct layout_options defaults = { .symbols.debuginfod = true };
+static const struct layout_options defaults = { .symbols.debuginfod.ask = true };
 
 /* A type with what is known of it. */
 struct layout {
@@ -531,7 +531,7 @@ static CP_ERROR none_found(const char *path, const char *name, const struct cp_f
 	return err;
 }
 
-static CP_ERROR look_up(const struct layout_options *o, const char *path, const char *name,
+static CP_ERROR look_up(struct layout_options *o, const char *path, const char *name,
 			struct cp_buf *out)
 {
 	struct cp_image_options options = cp_symbols_image(&o->symbols);
@@ -555,7 +555,7 @@ static CP_ERROR look_up(const struct layout_options *o, const char *path, const 
 
 static int run_layout(struct cp_args *args)
 {
-	const struct layout_options *o = args->options;
+	struct layout_options *o = args->options;
 	struct cp_buf out = { 0 };
 	struct cp_error *err = look_up(o, args->operands[0], args->operands[1], &out);
 

@@ -23,16 +23,16 @@ const struct cp_option cp_symbols_options[] = {
 	{ "debug-dir", 0, CP_OPTION_TEXTS, AT(debug_dirs), .value = "DIR",
 	  .completes = CP_COMPLETES_DIRECTORIES,
 	  .help = "look for separate debug files here, before the usual places" },
-	{ "no-debuginfod", 0, CP_OPTION_FALSE, AT(debuginfod),
+	{ "no-debuginfod", 0, CP_OPTION_FALSE, AT(debuginfod.ask),
 	  .help = "never ask a debuginfod server, even where DEBUGINFOD_URLS names one" },
 	{ 0 }
 };
 
-struct cp_image_options cp_symbols_image(const struct cp_symbols_options *options)
+struct cp_image_options cp_symbols_image(struct cp_symbols_options *options)
 {
 	return (struct cp_image_options){
 		.debug_dirs = (const char *const *)options->debug_dirs.items,
-		.debuginfod = options->debuginfod,
+		.debuginfod = &options->debuginfod,
 	};
 }
 

@@ -26,13 +26,13 @@ struct cp_objects {
 	CP_VEC(struct cp_object) list;
 };
 
-/* Where their symbols come from. */
+/* Where their symbols come from; it stays as long as their images. */
 struct cp_symbols_options {
 	struct cp_texts debug_dirs; /* before the usual ones */
-	bool debuginfod;
+	struct cp_debuginfod debuginfod;
 };
 extern const struct cp_option cp_symbols_options[];
-struct cp_image_options cp_symbols_image(const struct cp_symbols_options *options);
+struct cp_image_options cp_symbols_image(struct cp_symbols_options *options);
 
 /* One file; a name without '/' that is not here is looked for in PATH. */
 CP_ERROR cp_objects_file(const char *path, const struct cp_image_options *options,

@@ -128,7 +128,7 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_options *o,
 			  const char *path)
 {
-	const struct cp_image_options options = { o->stacks.debug_dirs.items, false };
+	const struct cp_image_options options = { o->stacks.debug_dirs.items, NULL };
 	CP_FREE char *list = cp_collecting_specs(&o->calls.trace);
 	struct cp_preview preview;
 	struct cp_error *err;

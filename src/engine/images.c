@@ -69,7 +69,7 @@ void engine_assembly_free(cprof_assembly *a)
 static void open_image(cprof_process *p, cprof_assembly *a, const struct cp_mapping *m)
 {
 	cprof_session *s = p->session;
-	struct cp_image_options options = { s->debug_dirs, s->debuginfod };
+	struct cp_image_options options = { s->debug_dirs, &s->debuginfod };
 	struct cp_image_source source = {
 		.path = m->path,
 		.pid = engine_living_task(p),

@@ -194,7 +194,7 @@ struct cprof_session {
 	/* settings */
 	cprof_unwinder unwinder;
 	const char *const *debug_dirs;
-	bool debuginfod;
+	struct cp_debuginfod debuginfod;
 	const char *const *plugin_dirs;
 	/* sampler */
 	cprof_profiler_handle sampling_owner;

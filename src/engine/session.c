@@ -116,7 +116,7 @@ cprof_session *cprof_session_create(void)
 	s->child_go = s->child_error = s->stop_fd = -1;
 	s->wait_status = -1;
 	s->hz = 100;
-	s->debuginfod = true;
+	s->debuginfod.ask = true;
 	s->cpu_at_start_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	s->frames = malloc(CP_MAX_FRAMES * sizeof(*s->frames));
 	s->unwind_cache = cp_unwind_cache_create();

@@ -18,7 +18,7 @@ void cprof_session_set_debug_info(cprof_session *s, const char *const *dirs, boo
 	if (!s)
 		return;
 	s->debug_dirs = dirs;
-	s->debuginfod = debuginfod;
+	s->debuginfod.ask = debuginfod;
 }
 
 void cprof_session_set_plugin_dirs(cprof_session *s, const char *const *dirs)

@@ -190,13 +190,11 @@ static struct cp_elf *search(struct cp_image *image, char **path_ret)
 struct debuginfod {
 	void *(*begin)(void);
 	void (*set_progress)(void *client, int (*)(void *client, long done, long all));
+	void (*set_user_data)(void *client, void *data);
+	void *(*get_user_data)(void *client);
 	int (*find)(void *client, const unsigned char *build_id, int size, char **path_ret);
 	void (*end)(void *client);
 };
-
-/* No server answers: asking for the next image would take as long again. The
- * environment that names the servers is the process's too. */
-static atomic_bool unreachable;
 
 static bool load_debuginfod(struct debuginfod *d)
 {
@@ -207,33 +205,42 @@ static bool load_debuginfod(struct debuginfod *d)
 		return false;
 	*(void **)&d->begin = dlsym(library, "debuginfod_begin");
 	*(void **)&d->set_progress = dlsym(library, "debuginfod_set_progressfn");
+	*(void **)&d->set_user_data = dlsym(library, "debuginfod_set_user_data");
+	*(void **)&d->get_user_data = dlsym(library, "debuginfod_get_user_data");
 	*(void **)&d->find = dlsym(library, "debuginfod_find_debuginfo");
 	*(void **)&d->end = dlsym(library, "debuginfod_end");
-	return d->begin && d->set_progress && d->find && d->end;
+	return d->begin && d->set_progress && d->set_user_data && d->get_user_data && d->find &&
+	       d->end;
 }
 
-/* Of the lookup that this thread waits for: the callback has no context. */
-static _Thread_local struct {
+/* Of a lookup that a thread waits for. */
+struct progress {
 	long done;
 	uint64_t since; /* when something last came */
-} progress;
+};
 
 /* Nonzero: give up. */
 static int on_progress(void *client, long done, long all)
 {
-	(void)client;
+	struct debuginfod d = { 0 };
+	struct progress *progress;
+
 	(void)all;
+	if (!load_debuginfod(&d)) /* it is there: it calls */
+		return 1;
+	progress = d.get_user_data(client);
 	/* Until a server answers, `done` counts the calls; then bytes. */
-	if (done > progress.done + 1)
-		progress.since = cp_now();
-	progress.done = done;
-	return cp_now() - progress.since > PATIENCE;
+	if (done > progress->done + 1)
+		progress->since = cp_now();
+	progress->done = done;
+	return cp_now() - progress->since > PATIENCE;
 }
 
 /* A path in the cache of debuginfod, malloc()ed, or NULL. */
-static char *fetch(const struct wanted *w)
+static char *fetch(const struct wanted *w, struct cp_debuginfod *servers)
 {
 	struct debuginfod d = { 0 };
+	struct progress progress = { .since = cp_now() };
 	char *path = NULL;
 	void *client;
 	int fd;
@@ -243,14 +250,13 @@ static char *fetch(const struct wanted *w)
 	client = d.begin();
 	if (!client)
 		return NULL;
-	progress.done = 0;
-	progress.since = cp_now();
+	d.set_user_data(client, &progress);
 	d.set_progress(client, on_progress);
 	fd = d.find(client, w->build_id, (int)w->build_id_size, &path);
 	if (fd >= 0)
 		close(fd);
 	else if (fd != -ENOENT)
-		atomic_store(&unreachable, true);
+		atomic_store(&servers->unreachable, true);
 	d.end(client);
 	return path;
 }
@@ -258,6 +264,7 @@ static char *fetch(const struct wanted *w)
 static struct cp_elf *ask_debuginfod(struct cp_image *image, char **path_ret)
 {
 	const char *urls = getenv("DEBUGINFOD_URLS");
+	struct cp_debuginfod *servers = image->debuginfod;
 	struct wanted w = {
 		.image = image,
 		.build_id = image->elf->build_id,
@@ -266,10 +273,10 @@ static struct cp_elf *ask_debuginfod(struct cp_image *image, char **path_ret)
 	CP_FREE char *path = NULL;
 	struct cp_elf *elf;
 
-	if (!image->debuginfod || !urls || !urls[0] || !w.build_id_size ||
-	    atomic_load(&unreachable))
+	if (!servers || !servers->ask || !urls || !urls[0] || !w.build_id_size ||
+	    atomic_load(&servers->unreachable))
 		return NULL;
-	path = fetch(&w);
+	path = fetch(&w, servers);
 	elf = path ? try_in(-1, path, &w) : NULL;
 	if (elf)
 		*path_ret = cp_steal(path);

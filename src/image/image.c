@@ -75,7 +75,7 @@ CP_ERROR cp_image_create(struct cp_elf *elf, const char *path, int root_fd,
 	pthread_mutex_init(&image->files_lock, NULL);
 	pthread_mutex_init(&image->symbols_lock, NULL);
 	pthread_mutex_init(&image->debug_lock, NULL);
-	image->debuginfod = options && options->debuginfod;
+	image->debuginfod = options ? options->debuginfod : NULL;
 	image->path = strdup(path);
 	if (!image->path || !copy_dirs(options ? options->debug_dirs : NULL, &image->debug_dirs)) {
 		cp_image_destroy(image);

@@ -14,6 +14,8 @@
 #ifndef CP_IMAGE_H
 #define CP_IMAGE_H
 
+#include <stdatomic.h>
+
 #include "base/error.h"
 #include "base/types.h"
 
@@ -30,12 +32,17 @@ struct cp_image_source {
 	uint64_t load_address; /* where file offset 0 is mapped */
 };
 
+/* Servers of debug information, for all images that are opened with it. They are
+ * asked at the first cp_image_frames() that finds no debug information here: never
+ * for a symbol. */
+struct cp_debuginfod {
+	bool ask; /* where DEBUGINFOD_URLS is set */
+	atomic_bool unreachable; /* nothing came for 8 s: given up */
+};
+
 struct cp_image_options {
 	const char *const *debug_dirs; /* NULL-terminated or NULL: /usr/lib/debug */
-	/* Ask it when DEBUGINFOD_URLS is set, at the first cp_image_frames() that
-	 * finds no debug information here: never for a symbol. Given up after 8 s
-	 * in which nothing came, and then for the whole process. */
-	bool debuginfod;
+	struct cp_debuginfod *debuginfod; /* borrowed as long as the image; NULL: don't ask */
 };
 
 CP_ERROR cp_image_open(const struct cp_image_source *source, const struct cp_image_options *options,

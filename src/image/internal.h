@@ -21,7 +21,7 @@ struct cp_image {
 	char *path; /* as the process names it */
 	int root_fd; /* of its process, or -1: the other files are looked for there too */
 	char **debug_dirs; /* NULL-terminated, owned */
-	bool debuginfod;
+	struct cp_debuginfod *debuginfod; /* borrowed; NULL: it is not asked */
 	char build_id[2 * CP_BUILD_ID_MAX + 1];
 
 	pthread_mutex_t files_lock;

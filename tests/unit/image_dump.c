@@ -158,8 +158,9 @@ static int demangle(void)
 int main(int argc, char **argv)
 {
 	const char *dirs[] = { getenv("IMAGE_DEBUG_DIR"), NULL };
+	struct cp_debuginfod debuginfod = { .ask = true };
 	struct cp_image_options options = { .debug_dirs = dirs[0] ? dirs : NULL,
-					    .debuginfod = true };
+					    .debuginfod = &debuginfod };
 	struct cp_image *image = NULL;
 	struct cp_error *err;
 	uint64_t began = cp_now();
