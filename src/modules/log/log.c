@@ -5,15 +5,15 @@
  *
  *   log:sample=HZ        samples of CPU time (99 unless told)
  *   log:sample-real=HZ   samples of elapsed time
- *   log:output=FILE      the recording ("cprof.data"), as log_output.c has it
+ *   log:output=FILE      the recording ("cprof.data"), as output.c has it
  *   log:file=FILE        the same, of that very name, whatever is in it
- *   log:trace=SPEC       calls (log_calls.c), and samples only where asked for
- *   log:coverage         what was reached (log_coverage.c), likewise
- *   log:exceptions       exceptions thrown and caught (log_exceptions.c), likewise
- *   log:locks            waits for locks (log_locks.c), likewise
- *   log:annotations      what the program announces (log_annotations.c), likewise
+ *   log:trace=SPEC       calls (calls.c), and samples only where asked for
+ *   log:coverage         what was reached (coverage.c), likewise
+ *   log:exceptions       exceptions thrown and caught (exceptions.c), likewise
+ *   log:locks            waits for locks (locks.c), likewise
+ *   log:annotations      what the program announces (annotations.c), likewise
  *
- * and what Mono's profiler of that name takes (log_mono.c, log_output.c).
+ * and what Mono's profiler of that name takes (mono.c, output.c).
  *
  * Addresses are recorded as they come; the writer's own thread names them
  * before a chunk is written, so that reading debug information never holds up
@@ -30,7 +30,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/text.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 #include "modules/modules.h"
 #include "modules/settings.h"
 #include "record/counters.h"

@@ -15,7 +15,7 @@
 
 #include "base/text.h"
 #include "modules/invoked.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \

@@ -7,7 +7,7 @@
 #include <cprof/trace_format.h>
 #include <string.h>
 
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 #include "record/annotations.h"
 
 /* The first kinds are the types of events. */

@@ -6,7 +6,7 @@
  *   log:calldepth=N, maxframes=N, maxsamples=N
  *   log:nodefaults                 no samples unless asked for; before them
  *   log:EVENT, noEVENT             kinds of events
- *   log:verbose                    what happens, on standard error (log_verbose.c)
+ *   log:verbose                    what happens, on standard error (verbose.c)
  *
  * Here an option either does what it says or is refused: a recording without
  * what was asked for is worse than none.
@@ -18,7 +18,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/types.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 /* ---- events ---- */
 

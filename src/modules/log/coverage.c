@@ -28,7 +28,7 @@
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 #include "record/coverage.h"
 
 /* A program or library of which anything may count. */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/create.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 static struct cp_error *open_file(cprof_profiler *log, const char *path)
 {

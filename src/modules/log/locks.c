@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 static struct log_wait *find(cprof_profiler *log, const cprof_thread *t)
 {

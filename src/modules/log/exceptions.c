@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 static bool begins_with_one_of(const char *name, const char *const *begins)
 {

@@ -4,7 +4,7 @@
  * they get, a line each on standard error, in the words of the API. A profiler of its own, so that the
  * recorder's callbacks stay its own.
  */
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 static cprof_profiler_handle the_verbose;
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 #include "record/lives.h"
 
 /* One that has not ended; threads and processes by the address of their object. */

@@ -82,11 +82,11 @@ uint32_t log_stack(cprof_profiler *log, cprof_addr ip);
  * language takes locks and memory by. If all of it is that: where the innermost
  * library was called. If `stack_ret`, the stack too. */
 uint32_t log_taker(cprof_profiler *log, uint32_t *stack_ret);
-/* log_taker.c: does the frame only do that for who calls it? `address`: link-time. */
+/* taker.c: does the frame only do that for who calls it? `address`: link-time. */
 bool log_is_runtime(cprof_profiler *log, const cprof_image *image, const cprof_function *function,
 		    uint64_t address, uint32_t location);
 
-/* log_calls.c */
+/* calls.c */
 /* True when the option is one of calls and its value good. */
 bool log_calls_option(cprof_profiler *log, const char *key, const char *value);
 void log_calls_start(cprof_profiler *log);
@@ -94,22 +94,22 @@ uint32_t log_calls_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
 void log_calls_totals(const cprof_profiler *log, struct cp_record_totals *totals);
 void log_calls_free(cprof_profiler *log);
 
-/* log_mono.c */
+/* mono.c */
 /* False and *known_ret: its value makes no sense, or why not was said. */
 bool log_mono_option(cprof_profiler *log, const char *key, const char *value, bool *known_ret);
 extern const char log_usage[];
 
-/* log_verbose.c: false without memory */
+/* verbose.c: false without memory */
 bool log_verbose_start(cprof_profiler *log);
 
-/* log_output.c */
+/* output.c */
 /* Opens the recording: in init, unless its name needs the process; then. */
 CP_ERROR log_output_early(cprof_profiler *log);
 CP_ERROR log_output_late(cprof_profiler *log);
 /* After all was written. */
 void log_output_end(cprof_profiler *log);
 
-/* log_annotations.c */
+/* annotations.c */
 bool log_annotations_option(cprof_profiler *log, const char *key, const char *value);
 void log_annotations_start(cprof_profiler *log);
 uint32_t log_annotations_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
@@ -117,25 +117,25 @@ uint32_t log_annotations_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */
 /* The function's entry. */
 uint32_t log_function(cprof_profiler *log, const cprof_function *f);
 
-/* log_exceptions.c: the same for exceptions */
+/* exceptions.c: the same for exceptions */
 bool log_exceptions_option(cprof_profiler *log, const char *key, const char *value);
 void log_exceptions_start(cprof_profiler *log);
 uint32_t log_exceptions_hold(const cprof_profiler *log);
 
-/* log_locks.c: and for waits for locks */
+/* locks.c: and for waits for locks */
 bool log_locks_option(cprof_profiler *log, const char *key, const char *value);
 void log_locks_start(cprof_profiler *log);
 uint32_t log_locks_hold(const cprof_profiler *log);
 void log_locks_exited(cprof_profiler *log, const cprof_thread *t);
 void log_locks_end(cprof_profiler *log); /* writes those that are not over */
 
-/* log_heap.c: and for what is allocated */
+/* heap.c: and for what is allocated */
 bool log_heap_option(cprof_profiler *log, const char *key, const char *value);
 void log_heap_start(cprof_profiler *log);
 void log_heap_totals(struct cp_record_totals *totals);
 uint32_t log_heap_hold(const cprof_profiler *log);
 
-/* log_lives.c: processes and threads from beginning to end */
+/* lives.c: processes and threads from beginning to end */
 void log_lives_start(cprof_profiler *log);
 /* At domain_loaded. */
 void log_life_process(cprof_profiler *log, const cprof_process *p);
@@ -145,7 +145,7 @@ void log_lives_beat(cprof_profiler *log);
 void log_lives_end(cprof_profiler *log);
 void log_lives_free(cprof_profiler *log);
 
-/* log_coverage.c */
+/* coverage.c */
 bool log_coverage_option(cprof_profiler *log, const char *key, const char *value);
 void log_coverage_start(cprof_profiler *log);
 uint32_t log_coverage_hold(const cprof_profiler *log); /* CP_RECORD_HAS_* */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 static cprof_value bytes(uint64_t size)
 {

@@ -5,7 +5,7 @@
  */
 #include "base/runtime.h"
 #include "base/text.h"
-#include "modules/log.h"
+#include "modules/log/recorder.h"
 
 /* What the C library does, and its dynamic linker, and what stands in for them. */
 static bool is_library(const cprof_image *image)
