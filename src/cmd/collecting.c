@@ -16,6 +16,7 @@
 #include "cmd/guard.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
+#include "engine/profilers.h"
 #include "inspect/inspect.h"
 #include "modules/modules.h"
 #include "probe/spec.h"
@@ -425,7 +426,7 @@ static void print_counters(void)
 bool cp_collecting_end(const struct cp_collect_options *o, const cprof_session *s)
 {
 	bool failed = cprof_session_profiler_failed(s) || *cprof_session_error(s);
-	const char *recording = cp_module_log_recording(), *warning;
+	const char *recording = cp_module_log_recording(engine_profiler_named(s, "log")), *warning;
 	size_t n;
 
 	for (n = 0; (warning = cprof_session_warning(s, n)); n++)

@@ -203,6 +203,17 @@ cprof_profiler_handle cprof_profiler_create(cprof_profiler *prof)
 	return p;
 }
 
+cprof_profiler *engine_profiler_named(const cprof_session *s, const char *name)
+{
+	const struct cprof_profiler_desc *p;
+
+	for (p = s->profilers; p; p = p->next)
+		if (p->desc && p->prof && strlen(name) == strcspn(p->desc, ":") &&
+		    !strncmp(p->desc, name, strlen(name)))
+			return p->prof;
+	return NULL;
+}
+
 void cprof_profiler_set_cleanup_callback(cprof_profiler_handle handle, cprof_profiler_cleanup_fn cb)
 {
 	if (handle)

@@ -67,6 +67,9 @@ bool engine_has_started(const cprof_session *session);
 /* Has the tracer leave, whatever we do from now on; false: there was nothing yet. */
 bool engine_let_go_now(cprof_session *session);
 
+/* What the profiler NAME was created with; NULL: it is not loaded. */
+cprof_profiler *engine_profiler_named(const cprof_session *session, const char *name);
+
 /* services.c */
 void engine_counters_free(cprof_session *session);
 

@@ -18,14 +18,13 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "modules/calls.h"
+#include "modules/calls_json.h"
 #include "modules/invoked.h"
 #include "modules/modules.h"
 
 #define QUEUE_MAX 64
 #define INDENT_MOST 60 /* calls; deeper: the depth in digits */
 #define THREAD_COLUMNS 12
-
-static cprof_profiler the_calls;
 
 /* ---- lines ---- */
 
@@ -553,7 +552,7 @@ static void cleanup(cprof_profiler *c)
 	cprof_callspec_free(c->chosen);
 	free(c->output);
 	free(c->spec);
-	*c = (cprof_profiler){ 0 };
+	free(c);
 }
 
 /* ---- options ---- */
@@ -618,13 +617,16 @@ static unsigned call_flags(const cprof_profiler *c)
 
 void cp_module_calls_init(const char *desc)
 {
-	cprof_profiler *c = &the_calls;
+	cprof_profiler *c = calloc(1, sizeof(*c));
 
-	*c = (cprof_profiler){ .output = strdup("#2"), .spec = strdup("program") };
-	c->handle = cprof_profiler_create(c);
-	if (!c->handle || !c->output || !c->spec) {
-		free(c->output);
-		free(c->spec);
+	if (!c)
+		return;
+	c->output = strdup("#2");
+	c->spec = strdup("program");
+	if (c->output && c->spec)
+		c->handle = cprof_profiler_create(c);
+	if (!c->handle) {
+		cleanup(c);
 		return;
 	}
 	cprof_profiler_set_cleanup_callback(c->handle, cleanup);

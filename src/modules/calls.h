@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the two ways of `calls` to show them share.
+ * What the two ways of `calls` to show calls share.
  */
 #ifndef CP_MODULES_CALLS_H
 #define CP_MODULES_CALLS_H
@@ -59,13 +59,5 @@ struct cprof_profiler {
 	CP_VEC(struct calls_thread) threads;
 	struct cp_map thread_numbers; /* cprof_thread * -> number */
 };
-
-/* One event as a line. `context` (arguments), `result`: NULL for none; `rate`
- * of a function that is disarmed. */
-void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
-		const cprof_call *call, cprof_call_context *context, const cprof_value *result,
-		uint32_t rate);
-void calls_json_tail(cprof_profiler *c, const cprof_function *f, const cprof_call *call,
-		     const cprof_function *target);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "modules/calls.h"
+#include "modules/calls_json.h"
 #include "modules/invoked.h"
 
 typedef size_t (*format_fn)(char *buffer, size_t size, const cprof_value *value);

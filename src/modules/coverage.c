@@ -68,8 +68,6 @@ struct cprof_profiler {
 	bool failed; /* out of memory */
 };
 
-static cprof_profiler the_coverage;
-
 /* ---- filters ---- */
 
 static bool filter_matches(const struct filter *f, const char *image, const char *name)
@@ -356,7 +354,7 @@ static void cleanup(cprof_profiler *c)
 	cp_vec_free(&c->class_assemblies);
 	cp_vec_free(&c->statements);
 	free(c->output);
-	*c = (cprof_profiler){ 0 };
+	free(c);
 }
 
 /* ---- options ---- */
@@ -433,12 +431,15 @@ static bool take_option(cprof_profiler *c, const char *key, const char *value)
 
 void cp_module_coverage_init(const char *desc)
 {
-	cprof_profiler *c = &the_coverage;
+	cprof_profiler *c = calloc(1, sizeof(*c));
 
-	*c = (cprof_profiler){ .output = strdup("coverage.xml") };
-	c->handle = cprof_profiler_create(c);
-	if (!c->handle || !c->output) {
-		free(c->output);
+	if (!c)
+		return;
+	c->output = strdup("coverage.xml");
+	if (c->output)
+		c->handle = cprof_profiler_create(c);
+	if (!c->handle) {
+		cleanup(c);
 		return;
 	}
 	cprof_profiler_set_cleanup_callback(c->handle, cleanup);

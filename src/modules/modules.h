@@ -5,9 +5,12 @@
 #ifndef CP_MODULES_H
 #define CP_MODULES_H
 
+#include <cprof/types.h>
+
 void cp_module_log_init(const char *desc);
-/* The file that log writes, or wrote, to; NULL: none. Until its cleanup. */
-const char *cp_module_log_recording(void);
+/* The file that `log` writes, or wrote, to; NULL: it is no file, or there is no such
+ * profiler. Until its cleanup. */
+const char *cp_module_log_recording(const cprof_profiler *log);
 void cp_module_coverage_init(const char *desc);
 void cp_module_calls_init(const char *desc);
 void cp_module_stacks_init(const char *desc);

@@ -33,8 +33,6 @@ struct cprof_profiler {
 	uint64_t nameless; /* functions without a symbol that ran */
 };
 
-static cprof_profiler the_order;
-
 /* As the linker knows it: without a version, and one word. It makes stubs itself. */
 static size_t name_size(const char *name)
 {
@@ -127,7 +125,7 @@ static void cleanup(cprof_profiler *o)
 	cp_interner_free(&o->names);
 	free(o->output);
 	free(o->spec);
-	*o = (cprof_profiler){ 0 };
+	free(o);
 }
 
 static const char usage[] =
@@ -164,13 +162,16 @@ static bool take_option(cprof_profiler *o, const char *key, const char *value)
 void cp_module_order_init(const char *desc)
 {
 	const unsigned flags = CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_ONCE;
-	cprof_profiler *o = &the_order;
+	cprof_profiler *o = calloc(1, sizeof(*o));
 
-	*o = (cprof_profiler){ .output = strdup("cprof.order"), .spec = strdup("program") };
-	o->handle = cprof_profiler_create(o);
-	if (!o->handle || !o->output || !o->spec) {
-		free(o->output);
-		free(o->spec);
+	if (!o)
+		return;
+	o->output = strdup("cprof.order");
+	o->spec = strdup("program");
+	if (o->output && o->spec)
+		o->handle = cprof_profiler_create(o);
+	if (!o->handle) {
+		cleanup(o);
 		return;
 	}
 	cprof_profiler_set_cleanup_callback(o->handle, cleanup);

@@ -49,8 +49,6 @@ struct cprof_profiler {
 	bool failed; /* out of memory */
 };
 
-static cprof_profiler the_stacks;
-
 /* ---- samples ---- */
 
 static void add_place(cprof_profiler *s, const struct place *place)
@@ -303,7 +301,7 @@ static void cleanup(cprof_profiler *s)
 	cp_vec_free(&s->weights);
 	cp_buf_free(&s->stack);
 	free(s->output);
-	*s = (cprof_profiler){ 0 };
+	free(s);
 }
 
 /* ---- options ---- */
@@ -346,16 +344,17 @@ static bool take_option(cprof_profiler *s, const char *key, const char *value)
 
 void cp_module_stacks_init(const char *desc)
 {
-	cprof_profiler *s = &the_stacks;
+	cprof_profiler *s = calloc(1, sizeof(*s));
 
-	*s = (cprof_profiler){
-		.output = strdup("cprof.folded"),
-		.mode = CPROF_SAMPLE_MODE_PROCESS,
-		.hz = 99,
-	};
-	s->handle = cprof_profiler_create(s);
-	if (!s->handle || !s->output) {
-		free(s->output);
+	if (!s)
+		return;
+	s->output = strdup("cprof.folded");
+	s->mode = CPROF_SAMPLE_MODE_PROCESS;
+	s->hz = 99;
+	if (s->output)
+		s->handle = cprof_profiler_create(s);
+	if (!s->handle) {
+		cleanup(s);
 		return;
 	}
 	cprof_profiler_set_cleanup_callback(s->handle, cleanup);

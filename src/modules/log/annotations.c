@@ -7,8 +7,13 @@
 #include <cprof/trace_format.h>
 #include <string.h>
 
-#include "modules/log/recorder.h"
+#include "modules/log/families.h"
+#include "modules/log/numbers.h"
 #include "record/annotations.h"
+
+struct annotations {
+	uint64_t lost;
+};
 
 /* The first kinds are the types of events. */
 _Static_assert(CP_RECORD_SPAN_BEGIN == (int)CPROF_TRACE_EVENT_BEGIN &&
@@ -20,7 +25,7 @@ _Static_assert(CP_RECORD_SPAN_BEGIN == (int)CPROF_TRACE_EVENT_BEGIN &&
  * whom it likes. Its number is then as the program knows it. */
 static uint32_t other_thread(cprof_profiler *log, cprof_process *p, uint32_t tid)
 {
-	uint32_t process = log_process(log, p), known;
+	uint32_t process = cp_recorder_process(log, p), known;
 
 	known = cp_record_find_thread(log->writer, process, (int32_t)tid);
 	if (known != CP_RECORD_NONE)
@@ -33,11 +38,16 @@ static uint32_t other_thread(cprof_profiler *log, cprof_process *p, uint32_t tid
 					     });
 }
 
+static struct annotations *annotations(const cprof_profiler *log)
+{
+	return cp_recorder_state(log, &cp_recorder_annotations);
+}
+
 static void on_annotation(cprof_profiler *log, const struct cprof_trace_event *event,
 			  const char *name, const char *category, const char *object)
 {
 	cprof_thread *t = cprof_current_thread();
-	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
+	uint64_t *thread = log->writer && t ? cp_recorder_thread(log, t) : NULL;
 	struct cp_record_annotation a = {
 		.ts_ns = event->timestamp,
 		.kind = (uint8_t)event->type,
@@ -56,31 +66,30 @@ static void on_annotation(cprof_profiler *log, const struct cprof_trace_event *e
 		a.value = event->u.span.value;
 	}
 	if (event->type == CP_RECORD_ANNOTATIONS_LOST)
-		log->annotations_lost +=
+		annotations(log)->lost +=
 			event->u.span.value > 0 ? (uint64_t)event->u.span.value : 0;
 	a.thread = thread ? (uint32_t)*thread
 			  : other_thread(log, cprof_current_process(), event->thread_id);
 	cp_record_annotation(log->writer, &a);
 }
 
-bool log_annotations_option(cprof_profiler *log, const char *key, const char *value)
+static void start(cprof_profiler *log)
 {
-	if (strcmp(key, "annotations") != 0 || value)
-		return false;
-	log->annotations = true;
-	return true;
-}
-
-void log_annotations_start(cprof_profiler *log)
-{
-	if (!log->annotations)
-		return;
 	if (!cprof_profiler_enable_annotations())
 		cprof_profiler_fail(log->handle, "annotations cannot be read here");
 	cprof_profiler_set_annotation_callback(log->handle, on_annotation);
 }
 
-uint32_t log_annotations_hold(const cprof_profiler *log)
+static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 {
-	return log->annotations ? CP_RECORD_HAS_ANNOTATIONS : 0;
+	t->annotations_lost = annotations(log)->lost;
 }
+
+const struct cp_recorder_family cp_recorder_annotations = {
+	.option = "annotations",
+	.help = "  annotations        what the program announces itself\n",
+	.holds = CP_RECORD_HAS_ANNOTATIONS,
+	.state_size = sizeof(struct annotations),
+	.start = start,
+	.totals = totals,
+};

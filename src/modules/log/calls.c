@@ -9,79 +9,77 @@
  *   log:stack                      a stack with each call
  *   log:cpu-time                   the CPU time of each call
  *   log:max-rate=N                 calls a second that end a function's tracing; 0: never
+ *
+ * and by Mono's names: calls, nocalls, callspec=SPEC, calldepth=N.
  */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/text.h"
+#include "base/types.h"
 #include "modules/invoked.h"
-#include "modules/log/recorder.h"
+#include "modules/log/disarmed.h"
+#include "modules/log/families.h"
+#include "modules/log/numbers.h"
+#include "modules/log/stack.h"
 
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
 
-/* ---- events ---- */
+struct calls {
+	bool arguments, result, locals, changes, cpu_time;
+	bool asked, refused; /* as Mono has it: calls, nocalls */
+	uint32_t most; /* depth of calls; 0: any */
+	uint32_t depth, string; /* how much of values */
+	CP_VEC(cprof_callspec *) specs; /* owned */
+	CP_VEC(cprof_value) values; /* of the call being recorded */
+	uint64_t count;
+};
 
-uint32_t log_function(cprof_profiler *log, const cprof_function *f)
+static struct calls *calls(const cprof_profiler *log)
 {
-	uint64_t *known = cp_map_get(&log->functions, (uintptr_t)f);
-	const cprof_image *image = cprof_function_image(f);
-	uint32_t location;
-
-	if (known)
-		return (uint32_t)*known;
-	location = cp_record_location(log->writer, log_image(log, image),
-				      cprof_function_address(f) - cprof_image_base(image), 0);
-	cp_map_put(&log->functions, (uintptr_t)f, location);
-	return location;
+	return cp_recorder_state(log, &cp_recorder_calls);
 }
 
-/* What all events have; false: nothing can be recorded. */
+/* ---- events ---- */
+
+/* False: nothing can be recorded. */
 static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_call_kind kind,
 		  struct cp_record_call *ret)
 {
+	struct calls *c = calls(log);
 	cprof_call call;
-	uint64_t *thread;
 
-	if (!log->writer || !cprof_current_call(&call) || !cprof_current_thread())
+	if (!cprof_current_call(&call) || (c->most && call.depth >= c->most) ||
+	    !cp_recorder_event(log, &call, kind, ret))
 		return false;
-	if (log->call_depth && call.depth >= log->call_depth)
-		return false;
-	thread = log_thread(log, cprof_current_thread());
-	if (!thread)
-		return false;
-	log->values.count = 0;
-	*ret = (struct cp_record_call){
-		.ts_ns = call.timestamp_ns,
-		.kind = (uint8_t)kind,
-		.flags = (uint8_t)((call.process_exit ? CP_RECORD_CALL_ENDED : 0) |
-				   (call.unsure ? CP_RECORD_CALL_UNSURE : 0)),
-		.thread = (uint32_t)*thread,
-		.function = log_function(log, f),
-		.depth = call.depth,
-		.target = CP_RECORD_NONE,
-		.stack = CP_RECORD_NONE,
-		.duration_ns = call.timestamp_ns - call.enter_ns,
-		.overhead_ns = call.overhead_ns,
-		.uncertain_ns = call.uncertain_ns,
-		.cpu_ns = call.cpu_ns,
-	};
+	c->values.count = 0;
+	ret->function = cp_recorder_function(log, f);
+	ret->flags = (uint8_t)((call.process_exit ? CP_RECORD_CALL_ENDED : 0) |
+			       (call.unsure ? CP_RECORD_CALL_UNSURE : 0));
+	ret->duration_ns = call.timestamp_ns - call.enter_ns;
+	ret->overhead_ns = call.overhead_ns;
+	ret->uncertain_ns = call.uncertain_ns;
+	ret->cpu_ns = call.cpu_ns;
 	return true;
 }
 
 static void end(cprof_profiler *log, struct cp_record_call *r)
 {
-	r->values = log->values.items;
-	r->value_count = (uint32_t)log->values.count;
+	struct calls *c = calls(log);
+
+	r->values = c->values.items;
+	r->value_count = (uint32_t)c->values.count;
 	cp_record_call(log->writer, r);
-	log->calls++;
+	c->count++;
 }
 
-static void add_value(cprof_profiler *log, const cprof_value *value)
+static void add_value(struct calls *c, const cprof_value *value)
 {
-	if (value && !cp_vec_push(&log->values, *value))
-		log->values.count = 0;
+	if (value && !cp_vec_push(&c->values, *value))
+		c->values.count = 0;
 }
 
 static void add_invoker(cprof_profiler *log, const cprof_function *f, struct cp_record_call *r)
@@ -94,12 +92,13 @@ static void add_invoker(cprof_profiler *log, const cprof_function *f, struct cp_
 	if (by.by == CPROF_INVOKER_SIGNAL)
 		r->count = (uint32_t)by.signal;
 	else if (by.by == CPROF_INVOKER_CODE && by.image)
-		r->target = cp_record_location(log->writer, log_image(log, by.image),
+		r->target = cp_record_location(log->writer, cp_recorder_image(log, by.image),
 					       by.caller - 1 - cprof_image_base(by.image), 0);
 }
 
 static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_context *context)
 {
+	struct calls *c = calls(log);
 	struct cp_record_call r;
 	size_t count, i;
 
@@ -107,39 +106,40 @@ static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_co
 		return;
 	add_invoker(log, f, &r);
 	if (log->stacks)
-		r.stack = log_stack(log, cprof_function_address(f));
-	count = context && log->arguments ? cprof_call_context_argument_count(context) : 0;
+		r.stack = cp_recorder_stack(log, cprof_function_address(f));
+	count = context && c->arguments ? cprof_call_context_argument_count(context) : 0;
 	for (i = 0; i < count; i++)
-		add_value(log, cprof_call_context_argument(context, i));
+		add_value(c, cprof_call_context_argument(context, i));
 	end(log, &r);
 }
 
-static uint32_t add_changes(cprof_profiler *log, cprof_call_context *context)
+static uint32_t add_changes(struct calls *c, cprof_call_context *context)
 {
-	size_t count = cprof_call_context_argument_count(context), i, before = log->values.count;
+	size_t count = cprof_call_context_argument_count(context), i, before = c->values.count;
 
 	for (i = 0; i < count; i++)
-		add_value(log, cprof_call_context_changed(context, i));
-	return log->values.count > before ? (uint32_t)(log->values.count - before) : 0;
+		add_value(c, cprof_call_context_changed(context, i));
+	return c->values.count > before ? (uint32_t)(c->values.count - before) : 0;
 }
 
 static void on_leave(cprof_profiler *log, const cprof_function *f, cprof_call_context *context)
 {
+	struct calls *c = calls(log);
 	struct cp_record_call r;
 	size_t count, i;
 
 	if (!begin(log, f, CP_RECORD_LEAVE, &r))
 		return;
-	if (context && log->result)
-		add_value(log, cprof_call_context_result(context));
-	r.result_count = log->values.count != 0;
-	count = context && log->locals ? cprof_call_context_local_count(context) : 0;
+	if (context && c->result)
+		add_value(c, cprof_call_context_result(context));
+	r.result_count = c->values.count != 0;
+	count = context && c->locals ? cprof_call_context_local_count(context) : 0;
 	if (count)
 		r.flags |= CP_RECORD_CALL_LOCALS;
 	for (i = 0; i < count; i++)
-		add_value(log, cprof_call_context_local(context, i));
-	if (context && log->changes)
-		r.changed_count = add_changes(log, context);
+		add_value(c, cprof_call_context_local(context, i));
+	if (context && c->changes)
+		r.changed_count = add_changes(c, context);
 	end(log, &r);
 }
 
@@ -150,7 +150,7 @@ static void on_tail_call(cprof_profiler *log, const cprof_function *f, const cpr
 	if (!begin(log, f, CP_RECORD_TAIL_CALL, &r))
 		return;
 	if (target)
-		r.target = log_function(log, target);
+		r.target = cp_recorder_function(log, target);
 	end(log, &r);
 }
 
@@ -172,29 +172,9 @@ static void on_inherited(cprof_profiler *log, const cprof_function *f)
 	if (!begin(log, f, CP_RECORD_INHERITED, &r))
 		return;
 	if (cprof_current_call_inherited(&tid) && cprof_thread_from_tid(tid))
-		thread = log_thread(log, cprof_thread_from_tid(tid));
+		thread = cp_recorder_thread(log, cprof_thread_from_tid(tid));
 	r.entered_by = thread ? (uint32_t)*thread : CP_RECORD_NONE;
 	end(log, &r);
-}
-
-static void on_disarmed(cprof_profiler *log, const cprof_function *f, uint32_t rate)
-{
-	cprof_thread *t = cprof_current_thread();
-	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
-	cprof_call call;
-
-	log->disarmed++;
-	if (!thread || !cprof_current_call(&call))
-		return;
-	cp_record_call(log->writer, &(struct cp_record_call){
-					    .ts_ns = call.timestamp_ns,
-					    .kind = CP_RECORD_DISARMED,
-					    .thread = (uint32_t)*thread,
-					    .function = log_function(log, f),
-					    .target = CP_RECORD_NONE,
-					    .stack = CP_RECORD_NONE,
-					    .count = rate,
-				    });
 }
 
 /* ---- settings ---- */
@@ -209,8 +189,51 @@ static bool add_spec(cprof_profiler *log, const char *text)
 		free(error);
 		return false;
 	}
-	log->trace = cp_vec_push(&log->specs, spec);
-	return log->trace;
+	if (!cp_vec_push(&calls(log)->specs, spec)) {
+		cprof_callspec_free(spec);
+		return false;
+	}
+	cp_recorder_turn_on(log, &cp_recorder_calls);
+	return true;
+}
+
+static bool refuse_exceptions(cprof_profiler *log, const char *value)
+{
+	cprof_profiler_fail(log->handle,
+			    "log: %s can't be recorded: exceptions are not chosen by their class: "
+			    "'exceptions' records all of them",
+			    value);
+	return false;
+}
+
+/* Mono's words for what cprof's SPEC says otherwise. */
+static bool take_callspec(cprof_profiler *log, const char *value)
+{
+	struct cp_buf spec CP_CLEANUP(cp_buf_free) = { 0 };
+	const char *at = value, *end;
+
+	if (!strcmp(value, "none") || !strcmp(value, "disabled")) {
+		calls(log)->refused = true;
+		return true;
+	}
+	for (; *at; at = *end ? end + 1 : end) {
+		bool minus = *at == '-';
+		size_t size;
+
+		end = strchrnul(at, ',');
+		size = (size_t)(end - at) - minus;
+		if (cp_starts_with(at + minus, "E:"))
+			return refuse_exceptions(log, value);
+		if (spec.size)
+			cp_buf_u8(&spec, ',');
+		if (minus)
+			cp_buf_u8(&spec, '-');
+		if (size == 7 && !strncmp(at + minus, "wrapper", 7))
+			cp_buf_str(&spec, "plt:*");
+		else
+			cp_buf_add(&spec, at + minus, size);
+	}
+	return spec.bytes && add_spec(log, spec.bytes);
 }
 
 static bool set_condition(cprof_profiler *log, const char *text)
@@ -224,86 +247,109 @@ static bool set_condition(cprof_profiler *log, const char *text)
 	return false;
 }
 
-static bool set_number(const char *value, uint32_t *ret)
-{
-	uint64_t n;
-
-	if (!cp_parse_u64(value, UINT32_MAX, &n))
-		return false;
-	*ret = (uint32_t)n;
-	return true;
-}
-
 static bool set_rate(const char *value)
 {
 	uint32_t rate;
 
-	if (!set_number(value, &rate))
+	if (!cp_recorder_number(value, &rate))
 		return false;
 	cprof_profiler_set_max_rate(rate, rate);
 	return true;
 }
 
-bool log_calls_option(cprof_profiler *log, const char *key, const char *value)
+static bool take_flag(cprof_profiler *log, const char *key)
 {
+	struct calls *c = calls(log);
 	const struct {
 		const char *name;
 		bool *flag;
 	} flags[] = {
-		{ "args", &log->arguments }, { "result", &log->result },
-		{ "locals", &log->locals },  { "changes", &log->changes },
-		{ "stack", &log->stacks },   { "cpu-time", &log->cpu_time },
+		{ "args", &c->arguments },  { "result", &c->result },	  { "locals", &c->locals },
+		{ "changes", &c->changes }, { "cpu-time", &c->cpu_time },
 	};
 	size_t i;
 
-	for (i = 0; i < sizeof(flags) / sizeof(flags[0]) && !value; i++) {
-		if (strcmp(key, flags[i].name))
+	for (i = 0; i < CP_ARRAY_SIZE(flags); i++) {
+		if (strcmp(key, flags[i].name) != 0)
 			continue;
 		*flags[i].flag = true;
 		return true;
 	}
+	return false;
+}
+
+static bool take_word(cprof_profiler *log, const char *key)
+{
+	struct calls *c = calls(log);
+
+	if (strcmp(key, "calls") != 0 && strcmp(key, "nocalls") != 0)
+		return take_flag(log, key);
+	c->asked = *key == 'c';
+	c->refused = *key == 'n';
+	cp_recorder_part(log, &cp_recorder_calls)->on = c->asked || c->specs.count;
+	return true;
+}
+
+static bool take(cprof_profiler *log, const char *key, const char *value)
+{
+	struct calls *c = calls(log);
+
 	if (!value)
-		return false;
+		return take_word(log, key);
 	if (!strcmp(key, "trace"))
 		return add_spec(log, value);
+	if (!strcmp(key, "callspec"))
+		return take_callspec(log, value);
 	if (!strcmp(key, "when"))
 		return set_condition(log, value);
 	if (!strcmp(key, "max-rate"))
 		return set_rate(value);
+	if (!strcmp(key, "calldepth"))
+		return cp_recorder_number(value, &c->most);
 	if (!strcmp(key, "depth"))
-		return set_number(value, &log->depth);
-	return !strcmp(key, "string") && set_number(value, &log->string);
+		return cp_recorder_number(value, &c->depth);
+	return !strcmp(key, "string") && cp_recorder_number(value, &c->string);
 }
 
-void log_calls_start(cprof_profiler *log)
-{
-	unsigned flags = CALLS;
-	size_t i;
+/* ---- the family ---- */
 
-	if (log->calls_asked && !log->trace && !log->no_calls)
+static void decide(cprof_profiler *log)
+{
+	struct calls *c = calls(log);
+	struct cp_recorder_part *part = cp_recorder_part(log, &cp_recorder_calls);
+
+	if (c->asked && !c->specs.count && !c->refused)
 		add_spec(log, "program");
-	log->trace &= !log->no_calls;
-	if (log->trace || log->exceptions || log->locks || log->allocations)
-		cprof_profiler_set_method_disarmed_callback(log->handle, on_disarmed);
-	if (!log->trace)
-		return;
-	if (log->arguments || log->changes)
-		flags |= CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT;
-	if (log->result || log->locals || log->changes)
-		flags |= CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT;
-	if (log->changes)
-		flags |= CPROF_CALL_INSTRUMENTATION_CHANGES;
-	if (log->locals)
-		flags |= CPROF_CALL_INSTRUMENTATION_LOCALS;
-	if (log->stacks)
-		flags |= CPROF_CALL_INSTRUMENTATION_STACK;
-	if (log->arguments || log->result || log->locals || log->changes)
+	part->on = c->specs.count && !c->refused;
+	if (c->arguments || c->result || c->locals || c->changes)
+		part->holds |= CP_RECORD_HAS_ARGUMENTS;
+}
+
+static unsigned instrumentation(const cprof_profiler *log)
+{
+	const struct calls *c = calls(log);
+
+	return CALLS | (c->arguments || c->changes ? CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT : 0) |
+	       (c->result || c->locals || c->changes ? CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT
+						     : 0) |
+	       (c->changes ? CPROF_CALL_INSTRUMENTATION_CHANGES : 0) |
+	       (c->locals ? CPROF_CALL_INSTRUMENTATION_LOCALS : 0) |
+	       (log->stacks ? CPROF_CALL_INSTRUMENTATION_STACK : 0);
+}
+
+static void start(cprof_profiler *log)
+{
+	struct calls *c = calls(log);
+	cprof_callspec **spec;
+
+	cp_recorder_watch_disarmed(log);
+	if (c->arguments || c->result || c->locals || c->changes)
 		cprof_profiler_enable_call_context_introspection();
-	if (log->cpu_time)
+	if (c->cpu_time)
 		cprof_profiler_enable_call_cpu_time();
-	cprof_profiler_set_value_limits(log->depth, log->string);
-	for (i = 0; i < log->specs.count; i++)
-		cprof_profiler_trace(log->handle, log->specs.items[i], flags);
+	cprof_profiler_set_value_limits(c->depth, c->string);
+	cp_vec_for_each(&c->specs, spec)
+		cprof_profiler_trace(log->handle, *spec, instrumentation(log));
 	cprof_profiler_set_method_enter_callback(log->handle, on_enter);
 	cprof_profiler_set_method_leave_callback(log->handle, on_leave);
 	cprof_profiler_set_method_tail_call_callback(log->handle, on_tail_call);
@@ -311,19 +357,12 @@ void log_calls_start(cprof_profiler *log)
 	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
 }
 
-uint32_t log_calls_hold(const cprof_profiler *log)
-{
-	bool values = log->arguments || log->result || log->locals || log->changes;
-
-	return log->trace ? CP_RECORD_HAS_CALLS | (values ? CP_RECORD_HAS_ARGUMENTS : 0) : 0;
-}
-
-void log_calls_totals(const cprof_profiler *log, struct cp_record_totals *t)
+static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 {
 	cprof_call_statistics c;
 
 	cprof_get_call_statistics(&c);
-	t->calls = log->calls;
+	t->calls = calls(log)->count;
 	t->call_stops = c.hits;
 	t->call_rejected_inside = c.rejected_inside;
 	t->call_rejected_condition = c.rejected_condition;
@@ -338,13 +377,30 @@ void log_calls_totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->traps = c.traps;
 }
 
-void log_calls_free(cprof_profiler *log)
+static void release(void *state)
 {
-	size_t i;
+	struct calls *c = state;
+	cprof_callspec **spec;
 
-	for (i = 0; i < log->specs.count; i++)
-		cprof_callspec_free(log->specs.items[i]);
-	cp_vec_free(&log->specs);
-	cp_vec_free(&log->values);
-	cp_map_free(&log->functions);
+	cp_vec_for_each(&c->specs, spec)
+		cprof_callspec_free(*spec);
+	cp_vec_free(&c->specs);
+	cp_vec_free(&c->values);
 }
+
+const struct cp_recorder_family cp_recorder_calls = {
+	.help = "  calls              calls of the program's functions\n"
+		"  callspec=SPEC      calls of these; as --trace takes it, and none, wrapper\n"
+		"  calldepth=N        no calls inside so many traced ones; 0: all\n"
+		"  args, result, locals, changes, stack, cpu-time, depth=N, string=N, when=EXPR, "
+		"max-rate=N\n"
+		"                     as options of run\n",
+	.holds = CP_RECORD_HAS_CALLS,
+	.state_size = sizeof(struct calls),
+	.follows_nodefaults = true,
+	.take = take,
+	.decide = decide,
+	.start = start,
+	.totals = totals,
+	.release = release,
+};

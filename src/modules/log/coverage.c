@@ -27,8 +27,10 @@
 #include "base/map.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
+#include "base/types.h"
 #include "base/vec.h"
-#include "modules/log/recorder.h"
+#include "modules/log/families.h"
+#include "modules/log/numbers.h"
 #include "record/coverage.h"
 
 /* A program or library of which anything may count. */
@@ -47,7 +49,7 @@ struct texts {
 	size_t count, capacity;
 };
 
-struct log_coverage {
+struct coverage {
 	cprof_coverage_mode mode;
 	cprof_coverage_branches branches;
 	struct texts include, exclude, path_map, images;
@@ -72,7 +74,7 @@ struct log_coverage {
 
 /* ---- what counts ---- */
 
-static bool is_named(const struct log_coverage *c, const char *path)
+static bool is_named(const struct coverage *c, const char *path)
 {
 	size_t i;
 
@@ -86,7 +88,7 @@ static bool is_named(const struct log_coverage *c, const char *path)
 #define NOT_COVERED UINT64_MAX
 
 /* NULL: nothing of it counts. */
-static struct covered *add_image(struct log_coverage *c, cprof_assembly *a)
+static struct covered *add_image(struct coverage *c, cprof_assembly *a)
 {
 	const char *path = cprof_assembly_path(a);
 	bool named = is_named(c, path), wanted;
@@ -109,7 +111,7 @@ static struct covered *add_image(struct log_coverage *c, cprof_assembly *a)
 	return image;
 }
 
-static struct covered *find_image(struct log_coverage *c, cprof_assembly *a)
+static struct covered *find_image(struct coverage *c, cprof_assembly *a)
 {
 	const uint64_t *known = cp_map_get(&c->assemblies, (uintptr_t)a);
 
@@ -119,7 +121,7 @@ static struct covered *find_image(struct log_coverage *c, cprof_assembly *a)
 }
 
 /* *fresh_ret (may be NULL): it is new. */
-static uint32_t find_file(struct log_coverage *c, struct covered *image, const char *file,
+static uint32_t find_file(struct coverage *c, struct covered *image, const char *file,
 			  bool *fresh_ret)
 {
 	uint32_t number = CP_RECORD_NONE;
@@ -129,7 +131,7 @@ static uint32_t find_file(struct log_coverage *c, struct covered *image, const c
 	return number;
 }
 
-static uint32_t add_file(struct log_coverage *c, const char *file)
+static uint32_t add_file(struct coverage *c, const char *file)
 {
 	if (!file || file != c->last_file) {
 		c->last_number = find_file(c, c->image, file, NULL);
@@ -138,7 +140,7 @@ static uint32_t add_file(struct log_coverage *c, const char *file)
 	return c->last_number;
 }
 
-static bool source_wanted(struct log_coverage *c, const char *file)
+static bool source_wanted(struct coverage *c, const char *file)
 {
 	const uint64_t *known = cp_map_get(&c->verdicts, (uintptr_t)file);
 	bool wanted;
@@ -150,9 +152,14 @@ static bool source_wanted(struct log_coverage *c, const char *file)
 	return wanted;
 }
 
+static struct coverage *coverage(const cprof_profiler *log)
+{
+	return cp_recorder_state(log, &cp_recorder_coverage);
+}
+
 static bool filter(cprof_profiler *log, const cprof_function *function)
 {
-	struct log_coverage *c = log->coverage;
+	struct coverage *c = coverage(log);
 	cprof_assembly *a = cprof_image_assembly(cprof_function_image(function));
 	struct covered *image = find_image(c, a);
 	const char *file = image ? cprof_function_file(function) : NULL;
@@ -173,7 +180,7 @@ static bool filter(cprof_profiler *log, const cprof_function *function)
 
 /* ---- writing ---- */
 
-static const char *keep(struct log_coverage *c, const char *text)
+static const char *keep(struct coverage *c, const char *text)
 {
 	const char *copy = cp_arena_copy(&c->strings, text ? text : "", text ? strlen(text) : 0);
 
@@ -181,7 +188,7 @@ static const char *keep(struct log_coverage *c, const char *text)
 	return copy ? copy : "";
 }
 
-static void add_blocks(struct log_coverage *c, const cprof_coverage_function *f)
+static void add_blocks(struct coverage *c, const cprof_coverage_function *f)
 {
 	size_t i;
 
@@ -194,7 +201,7 @@ static void add_blocks(struct log_coverage *c, const cprof_coverage_function *f)
 						      });
 }
 
-static void add_rows(struct log_coverage *c, const cprof_coverage_function *f, uint32_t first)
+static void add_rows(struct coverage *c, const cprof_coverage_function *f, uint32_t first)
 {
 	const cprof_coverage_row *row;
 	struct cp_coverage_row r;
@@ -220,7 +227,7 @@ static void add_rows(struct log_coverage *c, const cprof_coverage_function *f, u
 	}
 }
 
-static void add_branches(struct log_coverage *c, const cprof_coverage_function *f, uint32_t first)
+static void add_branches(struct coverage *c, const cprof_coverage_function *f, uint32_t first)
 {
 	size_t i;
 
@@ -237,7 +244,7 @@ static void add_branches(struct log_coverage *c, const cprof_coverage_function *
 					  });
 }
 
-static void add_inlines(struct log_coverage *c, const cprof_coverage_function *f, uint32_t first)
+static void add_inlines(struct coverage *c, const cprof_coverage_function *f, uint32_t first)
 {
 	size_t i;
 
@@ -251,7 +258,7 @@ static void add_inlines(struct log_coverage *c, const cprof_coverage_function *f
 						  });
 }
 
-static void add_function(struct log_coverage *c, const cprof_coverage_function *f)
+static void add_function(struct coverage *c, const cprof_coverage_function *f)
 {
 	struct cp_coverage_function r = {
 		.name = keep(c, f->name),
@@ -278,7 +285,7 @@ static void add_function(struct log_coverage *c, const cprof_coverage_function *
 	c->failed |= !cp_vec_push(&c->functions, r);
 }
 
-static void add_left_out(struct log_coverage *c)
+static void add_left_out(struct coverage *c)
 {
 	size_t i;
 
@@ -306,7 +313,7 @@ static uint64_t written(const char *path)
 	return (uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
 }
 
-static uint32_t flags(const struct log_coverage *c)
+static uint32_t flags(const struct coverage *c)
 {
 	return (c->mode == CPROF_COVERAGE_COUNT ? CP_COVERAGE_COUNTED : 0) |
 	       (c->branches == CPROF_COVERAGE_BRANCHES_EXACT  ? CP_COVERAGE_EXACT_BRANCHES
@@ -329,7 +336,7 @@ static bool same_layout(struct covered *image, const struct cp_coverage_image *r
 /* What was collected of the image under way; the arrays are used again. */
 static void end_image(cprof_profiler *log)
 {
-	struct log_coverage *c = log->coverage;
+	struct coverage *c = coverage(log);
 	struct covered *image = c->image;
 	CP_FREE const char **files = NULL;
 	struct cp_coverage_image r;
@@ -345,7 +352,7 @@ static void end_image(cprof_profiler *log)
 	for (i = 0; files && i < image->files.count; i++)
 		files[i] = image->files.items[i].bytes;
 	r = (struct cp_coverage_image){
-		.image = log_assembly(log, image->assembly),
+		.image = cp_recorder_assembly(log, image->assembly),
 		.flags = flags(c),
 		.written_ns = written(cprof_assembly_path(image->assembly)),
 		.files = files,
@@ -373,7 +380,7 @@ static void end_image(cprof_profiler *log)
 static bool take_function(const cprof_coverage_function *f, void *data)
 {
 	cprof_profiler *log = data;
-	struct log_coverage *c = log->coverage;
+	struct coverage *c = coverage(log);
 	struct covered *image = find_image(c, f->assembly);
 
 	if (image != c->image)
@@ -385,13 +392,12 @@ static bool take_function(const cprof_coverage_function *f, void *data)
 	return !c->failed;
 }
 
-void log_coverage_write(cprof_profiler *log)
+/* What is known when the program is gone, or until now. */
+static void write_all(cprof_profiler *log)
 {
-	struct log_coverage *c = log->coverage;
+	struct coverage *c = coverage(log);
 	size_t i;
 
-	if (!c)
-		return;
 	for (i = 0; i < c->covered.count; i++)
 		c->covered.items[i]->written = false;
 	cprof_coverage_each(take_function, log);
@@ -413,14 +419,14 @@ void log_coverage_write(cprof_profiler *log)
 #define SHARE_OF_TIME 50
 #define SHARE_OF_COUNTS 100
 
-void log_coverage_beat(cprof_profiler *log)
+static void beat(cprof_profiler *log)
 {
-	struct log_coverage *c = log->coverage;
+	struct coverage *c = coverage(log);
 	uint64_t now = cp_now();
 
-	if (!c || now < c->next_ns || !cprof_coverage_changed(&c->seen))
+	if (now < c->next_ns || !cprof_coverage_changed(&c->seen))
 		return;
-	log_coverage_write(log);
+	write_all(log);
 	c->next_ns = now + (cp_now() - now) * SHARE_OF_TIME;
 	if (c->mode == CPROF_COVERAGE_COUNT)
 		c->next_ns += (now - c->started_ns) / SHARE_OF_COUNTS;
@@ -448,7 +454,7 @@ static void free_texts(struct texts *texts)
 	cp_vec_free(texts);
 }
 
-static bool set_branches(struct log_coverage *c, const char *value)
+static bool set_branches(struct coverage *c, const char *value)
 {
 	static const char *const names[] = {
 		[CPROF_COVERAGE_BRANCHES_BUDGET] = "budget",
@@ -466,16 +472,9 @@ static bool set_branches(struct log_coverage *c, const char *value)
 	return false;
 }
 
-static struct log_coverage *get(cprof_profiler *log)
-{
-	if (!log->coverage)
-		log->coverage = calloc(1, sizeof(*log->coverage));
-	return log->coverage;
-}
-
 static bool take_text(cprof_profiler *log, const char *key, const char *value)
 {
-	struct log_coverage *c = log->coverage;
+	struct coverage *c = coverage(log);
 
 	if (!strcmp(key, "branches"))
 		return set_branches(c, value);
@@ -487,31 +486,28 @@ static bool take_text(cprof_profiler *log, const char *key, const char *value)
 			 value);
 }
 
-bool log_coverage_option(cprof_profiler *log, const char *key, const char *value)
+static bool take(cprof_profiler *log, const char *key, const char *value)
 {
 	static const char *const texts[] = { "branches", "path-map", "include", "exclude",
 					     "image" };
+	bool known = !value && !strcmp(key, "count");
 	size_t i;
 
-	if (!value && (!strcmp(key, "coverage") || !strcmp(key, "count"))) {
-		if (!get(log))
-			return false;
-		if (!strcmp(key, "count"))
-			log->coverage->mode = CPROF_COVERAGE_COUNT;
-		return true;
-	}
-	for (i = 0; value && i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (!strcmp(texts[i], key))
-			return get(log) && take_text(log, key, value);
-	return false;
+	if (known)
+		coverage(log)->mode = CPROF_COVERAGE_COUNT;
+	for (i = 0; value && i < CP_ARRAY_SIZE(texts); i++)
+		known |= !strcmp(texts[i], key);
+	if (known)
+		cp_recorder_turn_on(log, &cp_recorder_coverage);
+	return known && (!value || take_text(log, key, value));
 }
 
-void log_coverage_start(cprof_profiler *log)
-{
-	struct log_coverage *c = log->coverage;
+/* ---- the family ---- */
 
-	if (!c)
-		return;
+static void start(cprof_profiler *log)
+{
+	struct coverage *c = coverage(log);
+
 	c->started_ns = cp_now();
 	c->paths = (struct cp_source_paths){
 		.root = realpath(".", NULL),
@@ -530,18 +526,11 @@ void log_coverage_start(cprof_profiler *log)
 	cprof_profiler_set_coverage_filter_callback(log->handle, filter);
 }
 
-uint32_t log_coverage_hold(const cprof_profiler *log)
+static void release(void *state)
 {
-	return log->coverage ? CP_RECORD_HAS_COVERAGE : 0;
-}
-
-void log_coverage_free(cprof_profiler *log)
-{
-	struct log_coverage *c = log->coverage;
+	struct coverage *c = state;
 	size_t i;
 
-	if (!c)
-		return;
 	for (i = 0; i < c->covered.count; i++) {
 		cp_interner_free(&c->covered.items[i]->files);
 		cp_vec_free(&c->covered.items[i]->left_out);
@@ -561,6 +550,18 @@ void log_coverage_free(cprof_profiler *log)
 	cp_vec_free(&c->rows);
 	cp_vec_free(&c->branch_rows);
 	cp_vec_free(&c->inlines);
-	free(c);
-	log->coverage = NULL;
 }
+
+const struct cp_recorder_family cp_recorder_coverage = {
+	.option = "coverage",
+	.help = "  coverage, count, branches=HOW, image=GLOB, include=GLOB, exclude=GLOB, "
+		"path-map=OLD=NEW\n"
+		"                     as options of run\n",
+	.holds = CP_RECORD_HAS_COVERAGE,
+	.state_size = sizeof(struct coverage),
+	.take = take,
+	.start = start,
+	.beat = beat,
+	.end = write_all,
+	.release = release,
+};

@@ -8,7 +8,10 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "modules/log/recorder.h"
+#include "modules/log/disarmed.h"
+#include "modules/log/families.h"
+#include "modules/log/numbers.h"
+#include "modules/log/stack.h"
 
 static bool begins_with_one_of(const char *name, const char *const *begins)
 {
@@ -64,23 +67,21 @@ static cprof_walk find_thrower(const cprof_function *function, cprof_addr ip,
 	(void)ip;
 	(void)size;
 	(void)context;
-	t->location =
-		cp_record_location(t->log->writer, log_image(t->log, cprof_frame_info_image(frame)),
-				   cprof_frame_info_address(frame), 0);
+	t->location = cp_record_location(t->log->writer,
+					 cp_recorder_image(t->log, cprof_frame_info_image(frame)),
+					 cprof_frame_info_address(frame), 0);
 	return name && (is_runtime(name) || (t->rust && is_rust_library(name)))
 		       ? CPROF_WALK_CONTINUE
 		       : CPROF_WALK_ABORT;
 }
 
 /* False: nothing can be recorded. */
-static bool begin(cprof_profiler *log, const cprof_object *exception, cprof_value *value,
-		  struct cp_record_call *ret)
+static bool begin(cprof_profiler *log, const cprof_object *exception, enum cp_record_call_kind kind,
+		  cprof_value *value, struct cp_record_call *ret)
 {
-	cprof_thread *t = cprof_current_thread();
-	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
 	cprof_call call;
 
-	if (!thread || !cprof_current_call(&call))
+	if (!cprof_current_call(&call) || !cp_recorder_event(log, &call, kind, ret))
 		return false;
 	*value = (cprof_value){
 		.kind = CPROF_VALUE_POINTER,
@@ -89,16 +90,8 @@ static bool begin(cprof_profiler *log, const cprof_object *exception, cprof_valu
 		.type = exception->type_name ? exception->type_name : "",
 		.u.u = exception->address,
 	};
-	*ret = (struct cp_record_call){
-		.ts_ns = call.timestamp_ns,
-		.thread = (uint32_t)*thread,
-		.function = CP_RECORD_NONE,
-		.depth = call.depth,
-		.target = CP_RECORD_NONE,
-		.stack = CP_RECORD_NONE,
-		.values = value,
-		.value_count = 1,
-	};
+	ret->values = value;
+	ret->value_count = 1;
 	return true;
 }
 
@@ -112,9 +105,8 @@ static void on_throw(cprof_profiler *log, const cprof_object *exception)
 	struct cp_record_call r;
 	cprof_value value;
 
-	if (!begin(log, exception, &value, &r))
+	if (!begin(log, exception, CP_RECORD_THROW, &value, &r))
 		return;
-	r.kind = CP_RECORD_THROW;
 	r.flags = cprof_current_exception_rethrown() ? CP_RECORD_RETHROWN : 0;
 	cprof_do_stack_snapshot(cprof_current_thread(), find_thrower, CPROF_SNAPSHOT_ALL_FRAMES,
 				&thrower, NULL, 0);
@@ -122,7 +114,7 @@ static void on_throw(cprof_profiler *log, const cprof_object *exception)
 	if (r.function == CP_RECORD_NONE)
 		r.function = cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
 	if (log->stacks)
-		r.stack = log_stack(log, 0);
+		r.stack = cp_recorder_stack(log, 0);
 	cp_record_call(log->writer, &r);
 }
 
@@ -133,32 +125,25 @@ static void on_clause(cprof_profiler *log, const cprof_function *method, uint32_
 	struct cp_record_call r;
 	cprof_value value;
 
-	if (type == CPROF_EXCEPTION_CLAUSE_FINALLY || !begin(log, exception, &value, &r))
+	if (type == CPROF_EXCEPTION_CLAUSE_FINALLY ||
+	    !begin(log, exception, CP_RECORD_CATCH, &value, &r))
 		return;
-	r.kind = CP_RECORD_CATCH;
-	r.function = log_function(log, method);
+	r.function = cp_recorder_function(log, method);
 	r.count = index;
 	cp_record_call(log->writer, &r);
 }
 
-bool log_exceptions_option(cprof_profiler *log, const char *key, const char *value)
+static void start(cprof_profiler *log)
 {
-	if (strcmp(key, "exceptions") != 0 || value)
-		return false;
-	log->exceptions = true;
-	return true;
-}
-
-void log_exceptions_start(cprof_profiler *log)
-{
-	if (!log->exceptions)
-		return;
 	cprof_profiler_set_exception_throw_callback(log->handle, on_throw);
 	cprof_profiler_set_exception_clause_callback(log->handle, on_clause);
 	cprof_profiler_enable_clauses();
+	cp_recorder_watch_disarmed(log);
 }
 
-uint32_t log_exceptions_hold(const cprof_profiler *log)
-{
-	return log->exceptions ? CP_RECORD_HAS_EXCEPTIONS : 0;
-}
+const struct cp_recorder_family cp_recorder_exceptions = {
+	.option = "exceptions",
+	.mono = (const char *const[]){ "exception", NULL },
+	.holds = CP_RECORD_HAS_EXCEPTIONS,
+	.start = start,
+};

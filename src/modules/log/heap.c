@@ -6,7 +6,14 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "modules/log/recorder.h"
+#include "modules/log/disarmed.h"
+#include "modules/log/families.h"
+#include "modules/log/numbers.h"
+#include "modules/log/stack.h"
+
+struct heap {
+	uint64_t every; /* bytes; 0: all of them */
+};
 
 static cprof_value bytes(uint64_t size)
 {
@@ -26,22 +33,12 @@ static cprof_value pointer(const char *name, cprof_addr address)
 			      .u.u = address };
 }
 
-/* What all of them have. False: it can't be recorded. */
+/* False: nothing can be recorded. */
 static bool begin(cprof_profiler *log, enum cp_record_call_kind kind, struct cp_record_call *r)
 {
-	cprof_thread *t = cprof_current_thread();
-	uint64_t *thread = log->writer && t ? log_thread(log, t) : NULL;
 	cprof_call call;
 
-	if (!thread || !cprof_current_call(&call))
-		return false;
-	*r = (struct cp_record_call){ .kind = (uint8_t)kind,
-				      .ts_ns = call.timestamp_ns,
-				      .thread = (uint32_t)*thread,
-				      .depth = call.depth,
-				      .target = CP_RECORD_NONE,
-				      .stack = CP_RECORD_NONE };
-	return true;
+	return cprof_current_call(&call) && cp_recorder_event(log, &call, kind, r);
 }
 
 static void record(cprof_profiler *log, enum cp_record_call_kind kind)
@@ -60,7 +57,8 @@ static void record(cprof_profiler *log, enum cp_record_call_kind kind)
 		values[r.value_count++] = pointer("previous", a.previous ? a.previous : a.address);
 		r.duration_ns = r.ts_ns > a.begin_ns ? r.ts_ns - a.begin_ns : 0;
 	}
-	r.function = log_taker(log, kind != CP_RECORD_FREED || log->stacks ? &r.stack : NULL);
+	r.function =
+		cp_recorder_taker(log, kind != CP_RECORD_FREED || log->stacks ? &r.stack : NULL);
 	cp_record_call(log->writer, &r);
 }
 
@@ -98,37 +96,42 @@ static void on_resize(cprof_profiler *log, uint64_t size)
 		return;
 	r.values = &value;
 	r.value_count = 1;
-	r.function = log_taker(log, NULL);
+	r.function = cp_recorder_taker(log, NULL);
 	cp_record_call(log->writer, &r);
 }
 
-bool log_heap_option(cprof_profiler *log, const char *key, const char *value)
+/* Without a value it is the family's option. */
+static bool take(cprof_profiler *log, const char *key, const char *value)
 {
-	if (strcmp(key, "allocs") != 0 ||
-	    (value && (!cp_parse_bytes(value, &log->allocations_every) || !log->allocations_every)))
+	struct heap *heap = cp_recorder_state(log, &cp_recorder_heap);
+
+	if (strcmp(key, "allocs") != 0 || !value || !cp_parse_bytes(value, &heap->every) ||
+	    !heap->every)
 		return false;
-	log->allocations = true;
+	cp_recorder_turn_on(log, &cp_recorder_heap);
 	return true;
 }
 
-void log_heap_start(cprof_profiler *log)
+static void start(cprof_profiler *log)
 {
-	if (!log->allocations)
-		return;
-	if (!(log->allocations_every ? cprof_profiler_sample_allocations(log->allocations_every)
-				     : cprof_profiler_enable_allocations()))
+	const struct heap *heap = cp_recorder_state(log, &cp_recorder_heap);
+
+	if (!(heap->every ? cprof_profiler_sample_allocations(heap->every)
+			  : cprof_profiler_enable_allocations()))
 		cprof_profiler_fail(log->handle, "allocations cannot be watched here");
 	cprof_profiler_set_gc_allocation_callback(log->handle, on_allocation);
 	cprof_profiler_set_gc_moves_callback(log->handle, on_moves);
 	cprof_profiler_set_heap_resized_callback(log->handle, on_resized);
 	cprof_profiler_set_heap_free_callback(log->handle, on_free);
 	cprof_profiler_set_gc_resize_callback(log->handle, on_resize);
+	cp_recorder_watch_disarmed(log);
 }
 
-void log_heap_totals(struct cp_record_totals *t)
+static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 {
 	cprof_allocation_statistics a;
 
+	(void)log;
 	cprof_get_allocation_statistics(&a);
 	t->alloc_pauses = a.pauses;
 	t->alloc_paused_ns = a.paused_ns;
@@ -137,7 +140,13 @@ void log_heap_totals(struct cp_record_totals *t)
 	t->alloc_passed = a.passed;
 }
 
-uint32_t log_heap_hold(const cprof_profiler *log)
-{
-	return log->allocations ? CP_RECORD_HAS_ALLOCATIONS : 0;
-}
+const struct cp_recorder_family cp_recorder_heap = {
+	.option = "allocs",
+	.mono = (const char *const[]){ "alloc", "move", "gcalloc", "gcmove", NULL },
+	.help = "  allocs[=BYTES]     what is allocated and freed, or a sample of it\n",
+	.holds = CP_RECORD_HAS_ALLOCATIONS,
+	.state_size = sizeof(struct heap),
+	.take = take,
+	.start = start,
+	.totals = totals,
+};

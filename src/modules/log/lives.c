@@ -8,7 +8,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "modules/log/recorder.h"
+#include "base/map.h"
+#include "modules/log/families.h"
 #include "record/lives.h"
 
 /* One that has not ended; threads and processes by the address of their object. */
@@ -18,6 +19,17 @@ struct life {
 	enum cp_record_life_begin begin;
 	uint64_t start_ns;
 };
+
+struct lives {
+	uint32_t count; /* that began */
+	struct cp_map processes, threads; /* object -> struct life */
+	struct cp_map lived; /* processes that began before */
+};
+
+static struct lives *lives(const cprof_profiler *log)
+{
+	return cp_recorder_state(log, &cp_recorder_lives);
+}
 
 static uint64_t end_or_now(uint64_t end_ns)
 {
@@ -67,15 +79,15 @@ static void tell_thread(cprof_profiler *log, const cprof_thread *t, const struct
 		cp_record_life(log->writer, &r);
 }
 
-static struct life *begin(cprof_profiler *log, struct cp_map *lives, const void *object,
+static struct life *begin(cprof_profiler *log, struct cp_map *map, const void *object,
 			  enum cp_record_life_begin how, uint64_t start_ns)
 {
 	struct life *life = calloc(1, sizeof(*life));
 
 	if (!life)
 		return NULL;
-	*life = (struct life){ .number = log->life_count++, .begin = how, .start_ns = start_ns };
-	if (cp_map_put(lives, (uintptr_t)object, (uintptr_t)life))
+	*life = (struct life){ .number = lives(log)->count++, .begin = how, .start_ns = start_ns };
+	if (cp_map_put(map, (uintptr_t)object, (uintptr_t)life))
 		return life;
 	free(life);
 	return NULL;
@@ -94,23 +106,23 @@ static void over(struct cp_map *lives, const void *object)
 	cp_map_remove(lives, (uintptr_t)object);
 }
 
-void log_life_process(cprof_profiler *log, const cprof_process *p)
+static void on_process_loaded(cprof_profiler *log, cprof_process *p)
 {
 	uint64_t exec_ns = cprof_process_exec_time(p), start_ns = cprof_process_start(p);
 	enum cp_record_life_begin how = CP_LIFE_FORKED;
 
-	if (cp_map_get(&log->lived, (uintptr_t)p))
+	if (cp_map_get(&lives(log)->lived, (uintptr_t)p))
 		how = CP_LIFE_EXECUTED;
 	else if (!cprof_process_parent(p))
 		how = cprof_session_is_attached(cprof_session_current()) ? CP_LIFE_ATTACHED
 									 : CP_LIFE_STARTED;
-	cp_map_put(&log->lived, (uintptr_t)p, 1);
-	begin(log, &log->live_processes, p, how, how == CP_LIFE_EXECUTED ? exec_ns : start_ns);
+	cp_map_put(&lives(log)->lived, (uintptr_t)p, 1);
+	begin(log, &lives(log)->processes, p, how, how == CP_LIFE_EXECUTED ? exec_ns : start_ns);
 }
 
 static void on_domain_unloaded(cprof_profiler *log, cprof_process *p)
 {
-	const struct life *life = life_of(&log->live_processes, p);
+	const struct life *life = life_of(&lives(log)->processes, p);
 
 	if (!life)
 		return;
@@ -118,30 +130,27 @@ static void on_domain_unloaded(cprof_profiler *log, cprof_process *p)
 		     !cprof_process_end(p)		  ? CP_LIFE_REPLACED
 		     : cprof_process_wait_status(p) == -1 ? CP_LIFE_LET_GO
 							  : CP_LIFE_ENDED);
-	over(&log->live_processes, p);
+	over(&lives(log)->processes, p);
 }
 
 static void on_thread_started(cprof_profiler *log, uintptr_t tid)
 {
 	const cprof_thread *t = cprof_thread_from_tid((int32_t)tid);
 
-	if (t && !life_of(&log->live_threads, t))
-		begin(log, &log->live_threads, t, CP_LIFE_BEGAN, cprof_thread_start(t));
+	if (t && !life_of(&lives(log)->threads, t))
+		begin(log, &lives(log)->threads, t, CP_LIFE_BEGAN, cprof_thread_start(t));
 }
 
-static void on_thread_exited(cprof_profiler *log, uintptr_t tid)
+static void on_thread_exited(cprof_profiler *log, cprof_thread *t)
 {
-	const cprof_thread *t = cprof_thread_from_tid((int32_t)tid);
-	const struct life *life = t ? life_of(&log->live_threads, t) : NULL;
+	const struct life *life = life_of(&lives(log)->threads, t);
 
-	if (t)
-		log_locks_exited(log, t);
 	if (!life)
 		return;
 	tell_thread(log, t, life,
 		    cprof_thread_end(t) && cprof_thread_wait_status(t) == -1 ? CP_LIFE_LET_GO
 									     : CP_LIFE_ENDED);
-	over(&log->live_threads, t);
+	over(&lives(log)->threads, t);
 }
 
 /* Of those who live; `end`: LASTS, of who was not told of yet, or LET_GO. */
@@ -150,14 +159,14 @@ static void tell_all(cprof_profiler *log, enum cp_record_life_end end)
 	uint64_t key, value;
 	size_t cursor = 0;
 
-	while (cp_map_next(&log->live_processes, &cursor, &key, &value)) {
+	while (cp_map_next(&lives(log)->processes, &cursor, &key, &value)) {
 		struct life *life = (struct life *)(uintptr_t)value;
 
 		if (!life->told || end == CP_LIFE_LET_GO)
 			tell_process(log, (const cprof_process *)(uintptr_t)key, life, end);
 		life->told = true;
 	}
-	for (cursor = 0; cp_map_next(&log->live_threads, &cursor, &key, &value);) {
+	for (cursor = 0; cp_map_next(&lives(log)->threads, &cursor, &key, &value);) {
 		struct life *life = (struct life *)(uintptr_t)value;
 
 		if (!life->told || end == CP_LIFE_LET_GO)
@@ -166,36 +175,49 @@ static void tell_all(cprof_profiler *log, enum cp_record_life_end end)
 	}
 }
 
-void log_lives_beat(cprof_profiler *log)
+static void beat(cprof_profiler *log)
 {
 	tell_all(log, CP_LIFE_LASTS);
 }
 
-void log_lives_end(cprof_profiler *log)
+/* Who is left was let go. */
+static void end(cprof_profiler *log)
 {
 	tell_all(log, CP_LIFE_LET_GO);
 }
 
-static void free_lives(struct cp_map *lives)
+static void free_lives(struct cp_map *map)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
 
-	while (cp_map_next(lives, &cursor, &key, &value))
+	while (cp_map_next(map, &cursor, &key, &value))
 		free((void *)(uintptr_t)value);
-	cp_map_free(lives);
+	cp_map_free(map);
 }
 
-void log_lives_free(cprof_profiler *log)
+static void release(void *state)
 {
-	free_lives(&log->live_processes);
-	free_lives(&log->live_threads);
-	cp_map_free(&log->lived);
+	struct lives *l = state;
+
+	free_lives(&l->processes);
+	free_lives(&l->threads);
+	cp_map_free(&l->lived);
 }
 
-void log_lives_start(cprof_profiler *log)
+static void start(cprof_profiler *log)
 {
 	cprof_profiler_set_domain_unloaded_callback(log->handle, on_domain_unloaded);
 	cprof_profiler_set_thread_started_callback(log->handle, on_thread_started);
-	cprof_profiler_set_thread_exited_callback(log->handle, on_thread_exited);
 }
+
+const struct cp_recorder_family cp_recorder_lives = {
+	.state_size = sizeof(struct lives),
+	.always = true,
+	.start = start,
+	.process_loaded = on_process_loaded,
+	.thread_exited = on_thread_exited,
+	.beat = beat,
+	.end = end,
+	.release = release,
+};

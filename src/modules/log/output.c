@@ -3,13 +3,14 @@
  * Where the recorder writes: output= as Mono has it (base/output.h), files
  * with the recorder's care (base/create.h).
  */
+#include "modules/log/output.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/create.h"
-#include "modules/log/recorder.h"
 
 static struct cp_error *open_file(cprof_profiler *log, const char *path)
 {
@@ -54,19 +55,19 @@ static struct cp_error *open_now(cprof_profiler *log, int32_t pid)
 	return err;
 }
 
-struct cp_error *log_output_early(cprof_profiler *log)
+struct cp_error *cp_recorder_open_early(cprof_profiler *log)
 {
 	return !log->plain && cp_output_needs_pid(log->output) ? NULL : open_now(log, 0);
 }
 
-struct cp_error *log_output_late(cprof_profiler *log)
+struct cp_error *cp_recorder_open_late(cprof_profiler *log)
 {
 	if (log->fd >= 0)
 		return NULL;
 	return open_now(log, cprof_session_target(cprof_session_current()));
 }
 
-void log_output_end(cprof_profiler *log)
+void cp_recorder_close(cprof_profiler *log)
 {
 	if (cp_output_wait(&log->pipe) && !log->failed)
 		cprof_profiler_fail(log->handle, "the command behind output=%s failed",

@@ -3,9 +3,10 @@
  * Who takes a lock or memory: not the function of the C library that does it, nor
  * what a language has in between, but who called those.
  */
+#include "modules/log/taker.h"
+
 #include "base/runtime.h"
 #include "base/text.h"
-#include "modules/log/recorder.h"
 
 /* What the C library does, and its dynamic linker, and what stands in for them. */
 static bool is_library(const cprof_image *image)
@@ -42,8 +43,8 @@ static bool has_own_inlined(cprof_profiler *log, const cprof_image *image, uint6
 	return own;
 }
 
-bool log_is_runtime(cprof_profiler *log, const cprof_image *image, const cprof_function *function,
-		    uint64_t address, uint32_t location)
+bool cp_recorder_is_runtime(cprof_profiler *log, const cprof_image *image,
+			    const cprof_function *function, uint64_t address, uint32_t location)
 {
 	const char *name = function ? cprof_function_name(function) : NULL;
 

@@ -4,15 +4,12 @@
  * they get, a line each on standard error, in the words of the API. A profiler of its own, so that the
  * recorder's callbacks stay its own.
  */
-#include "modules/log/recorder.h"
-
-static cprof_profiler_handle the_verbose;
+#include "modules/log/verbose.h"
 
 #define OF_IMAGE(event) \
-	static void on_##event(cprof_profiler *prof, const cprof_image *image) \
+	static void on_##event(cprof_profiler *log, const cprof_image *image) \
 	{ \
-		(void)prof; \
-		cprof_profiler_printf(the_verbose, "%s %s", #event, cprof_image_path(image)); \
+		cprof_profiler_printf(log->verbose, "%s %s", #event, cprof_image_path(image)); \
 	}
 OF_IMAGE(image_loading)
 OF_IMAGE(image_loaded)
@@ -21,10 +18,9 @@ OF_IMAGE(image_unloading)
 OF_IMAGE(image_unloaded)
 
 #define OF_DOMAIN(event) \
-	static void on_##event(cprof_profiler *prof, cprof_process *domain) \
+	static void on_##event(cprof_profiler *log, cprof_process *domain) \
 	{ \
-		(void)prof; \
-		cprof_profiler_printf(the_verbose, "%s %d", #event, cprof_process_pid(domain)); \
+		cprof_profiler_printf(log->verbose, "%s %d", #event, cprof_process_pid(domain)); \
 	}
 OF_DOMAIN(domain_loading)
 OF_DOMAIN(domain_loaded)
@@ -32,10 +28,9 @@ OF_DOMAIN(domain_unloading)
 OF_DOMAIN(domain_unloaded)
 
 #define OF_THREAD(event) \
-	static void on_##event(cprof_profiler *prof, uintptr_t tid) \
+	static void on_##event(cprof_profiler *log, uintptr_t tid) \
 	{ \
-		(void)prof; \
-		cprof_profiler_printf(the_verbose, "%s %ld", #event, (long)tid); \
+		cprof_profiler_printf(log->verbose, "%s %ld", #event, (long)tid); \
 	}
 OF_THREAD(thread_started)
 OF_THREAD(thread_stopping)
@@ -43,49 +38,43 @@ OF_THREAD(thread_stopped)
 OF_THREAD(thread_exited)
 
 #define OF_CONTEXT(event) \
-	static void on_##event(cprof_profiler *prof, cprof_namespace *context) \
+	static void on_##event(cprof_profiler *log, cprof_namespace *context) \
 	{ \
-		(void)prof; \
-		cprof_profiler_printf(the_verbose, "%s %u", #event, cprof_namespace_id(context)); \
+		cprof_profiler_printf(log->verbose, "%s %u", #event, cprof_namespace_id(context)); \
 	}
 OF_CONTEXT(context_loaded)
 OF_CONTEXT(context_unloaded)
 
-static void on_runtime_initialized(cprof_profiler *prof)
+static void on_runtime_initialized(cprof_profiler *log)
 {
-	(void)prof;
-	cprof_profiler_printf(the_verbose, "runtime_initialized");
+	cprof_profiler_printf(log->verbose, "runtime_initialized");
 }
 
-static void on_domain_name(cprof_profiler *prof, cprof_process *domain, const char *name)
+static void on_domain_name(cprof_profiler *log, cprof_process *domain, const char *name)
 {
-	(void)prof;
-	cprof_profiler_printf(the_verbose, "domain_name %d %s", cprof_process_pid(domain), name);
+	cprof_profiler_printf(log->verbose, "domain_name %d %s", cprof_process_pid(domain), name);
 }
 
-static void on_thread_name(cprof_profiler *prof, uintptr_t tid, const char *name)
+static void on_thread_name(cprof_profiler *log, uintptr_t tid, const char *name)
 {
-	(void)prof;
-	cprof_profiler_printf(the_verbose, "thread_name %ld %s", (long)tid, name);
+	cprof_profiler_printf(log->verbose, "thread_name %ld %s", (long)tid, name);
 }
 
-static void on_signal_delivered(cprof_profiler *prof, uintptr_t tid, int number,
+static void on_signal_delivered(cprof_profiler *log, uintptr_t tid, int number,
 				cprof_addr fault_address)
 {
-	(void)prof;
 	if (fault_address)
-		cprof_profiler_printf(the_verbose, "signal_delivered %ld %d at %#llx", (long)tid,
+		cprof_profiler_printf(log->verbose, "signal_delivered %ld %d at %#llx", (long)tid,
 				      number, (unsigned long long)fault_address);
 	else
-		cprof_profiler_printf(the_verbose, "signal_delivered %ld %d", (long)tid, number);
+		cprof_profiler_printf(log->verbose, "signal_delivered %ld %d", (long)tid, number);
 }
 
-bool log_verbose_start(cprof_profiler *log)
+bool cp_recorder_be_verbose(cprof_profiler *log)
 {
-	cprof_profiler_handle h = log->verbose ? the_verbose : cprof_profiler_create(NULL);
+	cprof_profiler_handle h = log->verbose ? log->verbose : cprof_profiler_create(log);
 
-	the_verbose = h;
-	log->verbose = h != NULL;
+	log->verbose = h;
 	if (!h)
 		return false;
 	cprof_profiler_set_image_loading_callback(h, on_image_loading);

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#include "modules/log/disarmed.h"
+
+#include "modules/log/numbers.h"
+
+static void on_disarmed(cprof_profiler *log, const cprof_function *f, uint32_t rate)
+{
+	struct cp_record_call r;
+	cprof_call call;
+
+	log->disarmed++;
+	if (!cprof_current_call(&call) || !cp_recorder_event(log, &call, CP_RECORD_DISARMED, &r))
+		return;
+	r.function = cp_recorder_function(log, f);
+	r.depth = 0;
+	r.count = rate;
+	cp_record_call(log->writer, &r);
+}
+
+void cp_recorder_watch_disarmed(cprof_profiler *log)
+{
+	cprof_profiler_set_method_disarmed_callback(log->handle, on_disarmed);
+}

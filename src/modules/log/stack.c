@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+#include "modules/log/stack.h"
+
+#include "modules/log/numbers.h"
+#include "modules/log/taker.h"
+
+#define MAX_STACK 16384
+
+static void seek_taker(cprof_profiler *log, const cprof_frame_info *frame, cprof_addr ip,
+		       uint32_t location)
+{
+	const cprof_image *image = cprof_frame_info_image(frame);
+	bool leaf = !log->locations.count;
+
+	if (leaf)
+		log->innermost = image;
+	log->taker_sought =
+		cp_recorder_is_runtime(log, image, cprof_function_from_ip(leaf ? ip : ip - 1),
+				       cprof_frame_info_address(frame), location);
+	if (!log->taker_sought || (log->taker == CP_RECORD_NONE && image != log->innermost))
+		log->taker = location;
+}
+
+static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
+			    const cprof_frame_info *frame, size_t size,
+			    const cprof_context *context, void *data)
+{
+	cprof_profiler *log = data;
+	uint32_t flags = 0, location;
+
+	(void)function;
+	(void)size;
+	(void)context;
+	if (cprof_frame_info_is_signal(frame))
+		flags |= CP_RECORD_LOC_SIGNAL;
+	if (cprof_frame_info_is_guessed(frame))
+		flags |= CP_RECORD_LOC_GUESSED;
+	if (cprof_frame_info_is_truncated(frame))
+		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
+	location = cp_record_location(log->writer,
+				      cp_recorder_image(log, cprof_frame_info_image(frame)),
+				      cprof_frame_info_address(frame), flags);
+	if (log->taker_sought)
+		seek_taker(log, frame, ip, location);
+	if (log->locations.count >= (log->max_frames ? log->max_frames : MAX_STACK)) {
+		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
+		return log->taker_sought ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
+	}
+	return cp_vec_push(&log->locations, location) ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
+}
+
+/* What the event being delivered stands on, into log->locations. */
+static void walk_stack(cprof_profiler *log)
+{
+	cprof_status status;
+
+	log->locations.count = 0;
+	log->stack_flags = 0;
+	status = cprof_do_stack_snapshot(cprof_current_thread(), add_frame,
+					 CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, log,
+					 NULL, 0);
+	if (status != CPROF_OK)
+		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
+}
+
+static uint32_t record_stack(cprof_profiler *log, cprof_addr ip)
+{
+	if (!log->locations.count &&
+	    !cp_vec_push(&log->locations, cp_record_location(log->writer, CP_RECORD_NONE, ip, 0)))
+		return CP_RECORD_NONE;
+	return cp_record_stack(log->writer, log->locations.items, log->locations.count,
+			       log->stack_flags);
+}
+
+uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip)
+{
+	walk_stack(log);
+	return record_stack(log, ip);
+}
+
+uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret)
+{
+	log->taker = CP_RECORD_NONE;
+	log->taker_sought = true;
+	walk_stack(log);
+	log->taker_sought = false;
+	if (stack_ret)
+		*stack_ret = record_stack(log, 0);
+	if (log->taker == CP_RECORD_NONE && log->locations.count)
+		log->taker = log->locations.items[log->locations.count - 1];
+	return log->taker != CP_RECORD_NONE ? log->taker
+					    : cp_record_location(log->writer, CP_RECORD_NONE, 0, 0);
+}

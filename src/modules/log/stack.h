@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The stack of the event that is being delivered, in the recording's numbers.
+ */
+#ifndef CP_MODULES_LOG_STACK_H
+#define CP_MODULES_LOG_STACK_H
+
+#include "modules/log/recorder.h"
+
+/* A stack that cannot be walked is `ip` alone. */
+uint32_t cp_recorder_stack(cprof_profiler *log, cprof_addr ip);
+/* The location on the stack that is behind the event, and not the C library, or what a
+ * language takes locks and memory by. If all of it is that: where the innermost
+ * library was called. If `stack_ret`, the stack too. */
+uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret);
+
+#endif
