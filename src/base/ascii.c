@@ -2,9 +2,10 @@
  *
  * Text for who can read no more than ASCII.
  */
+#include "base/ascii.h"
+
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/text.h"
 #include "base/types.h"
 

@@ -80,8 +80,4 @@ bool cp_parse_bytes(const char *text, uint64_t *ret);
 /* "10s", "500ms", "2m", "1h", "1.5s", or seconds without a unit. */
 bool cp_parse_duration(const char *text, uint64_t *ns_ret);
 
-/* Appends `text` in ASCII: signs of ours that look alike there, what else is not in
- * it as \u{...}, bytes that are no UTF-8 as \x... */
-void cp_text_to_ascii(struct cp_buf *out, const char *text, size_t size);
-
 #endif

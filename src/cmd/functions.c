@@ -16,7 +16,9 @@
 #include "cmd/objects.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
-#include "probe/match.h"
+#include "probe/library_calls.h"
+#include "probe/near.h"
+#include "probe/plan.h"
 #include "report/look/table.h"
 
 struct functions_options {

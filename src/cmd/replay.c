@@ -10,7 +10,7 @@
 #include "cmd/commands.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
-#include "probe/match.h"
+#include "probe/near.h"
 #include "probe/spec.h"
 #include "report/tables/report.h"
 

@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 

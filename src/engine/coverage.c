@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "engine/calls.h"
 #include "engine/coverage.h"
+#include "probe/overlap.h"
 
 /* Hits of a branch that always goes the same way. Each costs what a stop costs,
  * and what was not seen in so many is rarely seen in ten times as many. */

@@ -18,7 +18,7 @@
 #include "base/types.h"
 #include "engine/builtins.h"
 #include "image/elffile.h"
-#include "probe/libraries.h"
+#include "probe/ldcache.h"
 
 #define MAX_NAME 64
 #define MAX_SUMMARY 200

@@ -20,6 +20,7 @@
 #include "engine/locks.h"
 #include "engine/stubs.h"
 #include "engine/throws.h"
+#include "probe/near.h"
 #include "unwind/pads.h"
 
 #define NOT_CHOSEN UINT32_MAX

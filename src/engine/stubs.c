@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/lifecycle.h"
 #include "engine/stubs.h"
+#include "probe/library_calls.h"
 
 bool engine_is_entered(cprof_session *s, const cprof_image *image,
 		       const struct cp_probe_function *f)

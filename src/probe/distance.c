@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * Names that are near what somebody typed.
+ * How near a name is to what somebody typed.
  */
+#include "probe/distance.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "probe/names.h"
-#include "probe/spec.h"
 
-#define NEAR CP_SPEC_NEAR
 #define MAX_COMPARED 256
 
 static bool same_letter(char a, char b)
@@ -23,7 +23,7 @@ static unsigned least(unsigned a, unsigned b)
 }
 
 /* Edits from `a` to `b`: letters left out, put in, exchanged, or swapped with
- * their neighbour; NEAR + 1 when there are more. Another case costs nothing
+ * their neighbour; CP_NEAR + 1 when there are more. Another case costs nothing
  * here. */
 static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size)
 {
@@ -31,8 +31,8 @@ static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size
 	unsigned *before = rows[0], *last = rows[1], *row = rows[2], *spare, best;
 	size_t i, k, gap = a_size > b_size ? a_size - b_size : b_size - a_size;
 
-	if (gap > NEAR || a_size > MAX_COMPARED || b_size > MAX_COMPARED)
-		return NEAR + 1;
+	if (gap > CP_NEAR || a_size > MAX_COMPARED || b_size > MAX_COMPARED)
+		return CP_NEAR + 1;
 	for (k = 0; k <= b_size; k++)
 		before[k] = last[k] = (unsigned)k;
 	for (i = 1; i <= a_size; i++) {
@@ -45,14 +45,14 @@ static unsigned edits(const char *a, size_t a_size, const char *b, size_t b_size
 				row[k] = least(row[k], before[k - 2] + 1);
 			best = least(best, row[k]);
 		}
-		if (best > NEAR)
-			return NEAR + 1;
+		if (best > CP_NEAR)
+			return CP_NEAR + 1;
 		spare = before;
 		before = last;
 		last = row;
 		row = spare;
 	}
-	return least(last[b_size], NEAR + 1);
+	return least(last[b_size], CP_NEAR + 1);
 }
 
 static unsigned distance_of(const char *wanted, const char *name)
@@ -63,7 +63,7 @@ static unsigned distance_of(const char *wanted, const char *name)
 
 	cp_name_split(name, &p);
 	if (strchr(wanted, '('))
-		return least(edits(wanted, size, name + p.start, p.end - p.start), NEAR + 1);
+		return least(edits(wanted, size, name + p.start, p.end - p.start), CP_NEAR + 1);
 	distance = edits(wanted, size, name + p.start, p.plain - p.start);
 	/* What was forgotten to be said of where it is. */
 	if (p.scope > p.start && p.plain > p.scope + 2)
@@ -71,11 +71,11 @@ static unsigned distance_of(const char *wanted, const char *name)
 						     p.plain - p.scope - 2));
 	/* Half of a short name is not near. */
 	if (distance && 2 * distance > size)
-		return NEAR + 1;
-	return least(distance ? distance : 1, NEAR + 1);
+		return CP_NEAR + 1;
+	return least(distance ? distance : 1, CP_NEAR + 1);
 }
 
-unsigned cp_spec_distance(const char *wanted, const char *name)
+unsigned cp_name_distance(const char *wanted, const char *name)
 {
 	unsigned distance;
 	char *plain;
@@ -90,19 +90,19 @@ unsigned cp_spec_distance(const char *wanted, const char *name)
 	return distance;
 }
 
-unsigned cp_spec_glob_distance(const char *glob, const char *name)
+unsigned cp_name_glob_distance(const char *glob, const char *name)
 {
 	size_t n = strcspn(glob, "*?[\\");
 	unsigned distance;
 	char *start;
 
 	if (n < 3)
-		return NEAR + 1;
+		return CP_NEAR + 1;
 	start = strndup(glob, n);
 	if (!start)
-		return NEAR + 1;
+		return CP_NEAR + 1;
 	distance = edits(start, n, name, strnlen(name, n));
 	free(start);
 	/* Of a beginning less may differ than of a whole name. */
-	return distance && 4 * distance > n ? NEAR + 1 : distance + 1;
+	return distance && 4 * distance > n ? CP_NEAR + 1 : distance + 1;
 }

@@ -10,7 +10,7 @@
  *     memcpy@plt                 a stub; or a slot that calls go through without
  *                                one, of which there is no code
  */
-#include "probe/plan.h"
+#include "probe/functions.h"
 
 #include <string.h>
 
@@ -376,4 +376,16 @@ void cp_probe_functions_free(struct cp_probe_functions *functions)
 	cp_vec_free(&functions->calls);
 	free(functions->pads);
 	*functions = (struct cp_probe_functions){ 0 };
+}
+
+/* ---- a file's bytes ---- */
+
+static size_t read_file(void *ctx, uint64_t addr, void *buffer, size_t size)
+{
+	return cp_image_read(ctx, (struct cp_vaddr){ addr }, buffer, size);
+}
+
+struct cp_reader cp_probe_file_reader(struct cp_image *image)
+{
+	return (struct cp_reader){ read_file, image };
 }

@@ -10,7 +10,6 @@
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "image/lines.h"
-#include "probe/match.h"
 
 #define NOBODY UINT32_MAX
 

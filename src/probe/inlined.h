@@ -9,9 +9,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-
-struct cp_image;
-struct cp_probe_image;
+#include "probe/match.h"
 
 /* ---- functions that are nowhere else ---- */
 

@@ -7,8 +7,9 @@
  *     entries of 24 bytes: flags, name, path (offsets from the beginning), ...
  *     strings
  */
-#include "probe/libraries.h"
+#include "probe/ldcache.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

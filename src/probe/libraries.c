@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "probe/ldcache.h"
 #include "probe/libraries.h"
 
 #include <limits.h>

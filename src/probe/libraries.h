@@ -30,14 +30,4 @@ struct cp_libraries {
 CP_ERROR cp_libraries_find(const char *path, struct cp_libraries *ret);
 void cp_libraries_free(struct cp_libraries *libraries);
 
-/* ldcache.c: the path that /etc/ld.so.cache has for a library of the machine;
- * malloc()ed, or NULL. The cache is read at the first call. */
-struct cp_ldcache {
-	uint8_t *bytes; /* owned */
-	size_t size;
-	bool tried;
-};
-char *cp_ldcache_find(struct cp_ldcache *cache, const char *name, uint16_t machine);
-void cp_ldcache_free(struct cp_ldcache *cache);
-
 #endif

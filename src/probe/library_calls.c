@@ -14,6 +14,8 @@
  * all of them are known: a jump that is computed may lead anywhere, but for those of
  * a switch. Handlers of exceptions begin with nothing known.
  */
+#include "probe/library_calls.h"
+
 #include <string.h>
 
 #include "base/map.h"

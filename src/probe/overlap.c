@@ -8,9 +8,9 @@
  *     g:        ▲ js ... │ ...           where f's code is, g's sites have to
  *                                        begin instructions of f, too
  */
-#include <stdlib.h>
+#include "probe/overlap.h"
 
-#include "probe/blocks.h"
+#include <stdlib.h>
 
 /* Functions that one is compared with; on top of more, it gets no sites. */
 #define MOST 16

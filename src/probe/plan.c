@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "probe/code.h"
+#include "probe/library_calls.h"
 
 #define SLOT_DISTANCE (UINT64_C(1) << 20) /* as slots will be: not far away */
 
@@ -223,16 +224,4 @@ CP_ERROR cp_probe_plan_function(struct cp_decoder *decoder, const struct cp_read
 void cp_probe_plan_free(struct cp_probe_plan *plan)
 {
 	cp_vec_free(&plan->sites);
-}
-
-/* ---- a file's bytes ---- */
-
-static size_t read_file(void *ctx, uint64_t addr, void *buffer, size_t size)
-{
-	return cp_image_read(ctx, (struct cp_vaddr){ addr }, buffer, size);
-}
-
-struct cp_reader cp_probe_file_reader(struct cp_image *image)
-{
-	return (struct cp_reader){ read_file, image };
 }

@@ -12,7 +12,7 @@
 #ifndef CP_PROBE_PREVIEW_H
 #define CP_PROBE_PREVIEW_H
 
-#include "probe/match.h"
+#include "probe/near.h"
 
 struct cp_preview {
 	bool matched; /* it means at least one function that can be traced */

@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "probe/distance.h"
 #include "probe/names.h"
 
 #define MAX_SPEC 65536
@@ -737,14 +738,14 @@ bool cp_spec_wants_names(const struct cp_spec *spec)
 
 unsigned cp_spec_near(const struct cp_spec *spec, const char *name, bool image)
 {
-	unsigned best = CP_SPEC_NEAR + 1, distance;
+	unsigned best = CP_NEAR + 1, distance;
 	const struct entry *e;
 
 	cp_vec_for_each(&spec->entries, e) {
 		if (e->exclude || e->matched || e->kind != (image ? LIBRARY : NAME))
 			continue;
-		distance = e->wild ? cp_spec_glob_distance(e->pattern, name)
-				   : cp_spec_distance(e->pattern, name);
+		distance = e->wild ? cp_name_glob_distance(e->pattern, name)
+				   : cp_name_distance(e->pattern, name);
 		best = distance < best ? distance : best;
 	}
 	return best;

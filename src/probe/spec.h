@@ -65,15 +65,8 @@ const char *cp_spec_unmatched(const struct cp_spec *spec, size_t n, bool *end_re
 /* False when no entry looks at names: they need not be demangled. */
 bool cp_spec_wants_names(const struct cp_spec *spec);
 
-/* How near two names are, for suggestions: 0 is equal, up to CP_SPEC_NEAR
- * worth showing. */
-#define CP_SPEC_NEAR 3u
-unsigned cp_spec_distance(const char *wanted, const char *name);
-/* The same of a glob, which is near when its beginning is: `prase_*` to
- * parse_line. */
-unsigned cp_spec_glob_distance(const char *glob, const char *name);
 /* How near a function's name (or an image's) is to what the entries name that
- * have matched nothing. */
+ * have matched nothing: see distance.h. */
 unsigned cp_spec_near(const struct cp_spec *spec, const char *name, bool image);
 /* What would match `name`, of an entry that has matched nothing: `*::parse_*` for
  * `parse_*` and ns::parse_line. NULL: nothing; lives as long as the SPEC. */

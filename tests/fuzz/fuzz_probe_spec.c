@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/match.h"
+#include "probe/near.h"
+#include "probe/distance.h"
 #include "probe/names.h"
 #include "probe/spec.h"
 
@@ -35,7 +36,7 @@ static void compare(struct cp_spec *spec, const char *name)
 	subject.plt = true;
 	cp_spec_match(spec, &subject);
 	cp_spec_wants_image(spec, name, false);
-	if (cp_spec_distance(name, name) > CP_SPEC_NEAR && *name)
+	if (cp_name_distance(name, name) > CP_NEAR && *name)
 		abort();
 	cp_spec_near(spec, name, false);
 }

@@ -2,6 +2,7 @@
 #include "probe/spec.h"
 
 #include "base/error.h"
+#include "probe/distance.h"
 #include "probe/names.h"
 #include "test.h"
 
@@ -306,17 +307,17 @@ static void test_errors(void)
 
 static void test_distance(void)
 {
-	CHECK_U64(cp_spec_distance("parse", "parse"), 0);
-	CHECK_U64(cp_spec_distance("prase_line", "parse_line"), 1);
-	CHECK_U64(cp_spec_distance("parse_lin", "parse_line"), 1);
-	CHECK_U64(cp_spec_distance("parse_xyne", "parse_line"), 2);
-	CHECK_U64(cp_spec_distance("Parse", "parse"), 1);
-	CHECK_U64(cp_spec_distance("bar", "ns::Foo::bar(int)"), 1);
-	CHECK_U64(cp_spec_distance("ns::Foo::baz", "ns::Foo::bar(int)"), 1);
-	CHECK(cp_spec_distance("parse_line", "write_text") > 3);
-	CHECK(cp_spec_distance("ab", "xy") > 3);
-	CHECK(cp_spec_distance("f", "g") > 3);
-	CHECK_U64(cp_spec_distance("giev", "give[abi:cxx11](int)"), 1);
+	CHECK_U64(cp_name_distance("parse", "parse"), 0);
+	CHECK_U64(cp_name_distance("prase_line", "parse_line"), 1);
+	CHECK_U64(cp_name_distance("parse_lin", "parse_line"), 1);
+	CHECK_U64(cp_name_distance("parse_xyne", "parse_line"), 2);
+	CHECK_U64(cp_name_distance("Parse", "parse"), 1);
+	CHECK_U64(cp_name_distance("bar", "ns::Foo::bar(int)"), 1);
+	CHECK_U64(cp_name_distance("ns::Foo::baz", "ns::Foo::bar(int)"), 1);
+	CHECK(cp_name_distance("parse_line", "write_text") > 3);
+	CHECK(cp_name_distance("ab", "xy") > 3);
+	CHECK(cp_name_distance("f", "g") > 3);
+	CHECK_U64(cp_name_distance("giev", "give[abi:cxx11](int)"), 1);
 }
 
 static void test_scoped(void)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "base/ascii.h"
 #include "base/cleanup.h"
 #include "base/text.h"
 
