@@ -19,8 +19,8 @@
  * stay with the handler that they keep, if it is there. */
 CP_ERROR cp_restore_text(pid_t pid, size_t *restored_ret);
 
-/* The same through a descriptor of the memory, open for reading and writing: the
- * breakpoints; and the jumps, too, when the handler is not needed any more. */
+/* Puts the original bytes back through a descriptor of the memory, open for reading and
+ * writing: of breakpoints; and of jumps, too, when the handler is not needed any more. */
 size_t cp_restore_traps(pid_t pid, int mem);
 size_t cp_restore_memory(pid_t pid, int mem);
 

@@ -5,7 +5,7 @@
  *        ┌────────────────────────────────────────────────────┐
  *        ▼                                                    │
  *   requests ─► stops and exits ─► tick due? ─► held ones ─► wait for
- *   (socket)     (wait.c)          (sample.c)               SIGCHLD, socket,
+ *   (socket)     (stops/)          (tick.c)                 SIGCHLD, socket,
  *        │                                                  controller's end,
  *        └─► LEAVE, or the controller died or hangs         next tick
  *                 │
@@ -13,7 +13,6 @@
  *            wait for the stops that are under way, let them go, exit:
  *            the kernel detaches everybody, and nobody was stopped for it
  */
-#include "tracer/captures/sampling.h"
 #include "tracer/tracer.h"
 
 #include <errno.h>
@@ -31,8 +30,28 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/calls/ask.h"
+#include "tracer/captures/sample.h"
+#include "tracer/captures/tick.h"
+#include "tracer/hits/batch.h"
+#include "tracer/hits/calibrate.h"
+#include "tracer/hits/mapping.h"
+#include "tracer/hits/pause.h"
+#include "tracer/known/emit.h"
+#include "tracer/known/interrupt.h"
+#include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
+#include "tracer/lives/seize.h"
+#include "tracer/lives/threads.h"
+#include "tracer/memory/annotate.h"
+#include "tracer/memory/area.h"
+#include "tracer/memory/sites.h"
+#include "tracer/memory/space.h"
 #include "tracer/signals/trap.h"
+#include "tracer/stops/gather.h"
+#include "tracer/stops/held.h"
+#include "tracer/stops/hot.h"
+#include "tracer/stops/snapshot.h"
 
 /* A controller that reads nothing for so long, though there is something to
  * read, counts as dead; if it uses CPU time meanwhile, after five times that:
@@ -76,7 +95,7 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 		seize_attach(tr, rq, &answer);
 		break;
 	case CP_REQUEST_SAMPLE:
-		sample_start(tr, rq);
+		tick_start(tr, rq);
 		break;
 	case CP_REQUEST_SNAPSHOT:
 		answer.errnum = snapshot_start(tr, rq);
@@ -88,19 +107,19 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 		tr->ending = true;
 		break;
 	case CP_REQUEST_MAP:
-		area_map(tr, rq, &answer);
+		mapping_request(tr, rq, &answer);
 		break;
 	case CP_REQUEST_ARM:
-		sites_arm(tr, rq, &answer);
+		batch_arm(tr, rq, &answer);
 		break;
 	case CP_REQUEST_DISARM:
-		sites_disarm(tr, rq, &answer);
+		batch_disarm(tr, rq, &answer);
 		break;
 	case CP_REQUEST_ANNOTATE:
 		annotate(tr, rq, &answer);
 		break;
 	case CP_REQUEST_DISARM_GROUP:
-		sites_disarm_group(tr, rq, &answer);
+		batch_disarm_group(tr, rq);
 		break;
 	default:
 		answer.errnum = EINVAL;
@@ -254,7 +273,7 @@ static bool leave_known(struct tracer *tr, bool passed)
 static void leave_spaces(struct tracer *tr, bool passed)
 {
 	do
-		wait_newborns(tr);
+		gather_newborns(tr);
 	while (leave_known(tr, passed));
 }
 
@@ -282,12 +301,11 @@ static bool is_elsewhere(struct tracer *tr, struct thread *t)
 	       proc_where(tr, t, &pc, &sp) == PROC_BLOCKED && !space_area(t->process->space, pc);
 }
 
-/* It blocks the stand-in of SIGTRAP (sigmask.c), and may be stopped to block that
- * itself again. */
+/* Does the thread block the stand-in of SIGTRAP (sigmask.c), and may it be stopped to
+ * block that itself again? */
 static bool is_to_be_told(struct tracer *tr, struct thread *t)
 {
-	return !t->given_back && proc_blocked(t->tid) & CP_SIGTRAP_STAND_IN &&
-	       sigmask_may_stop(tr, t);
+	return !t->given_back && proc_blocked(t->tid) & CP_SIGTRAP_STAND_IN && ask_may_stop(tr, t);
 }
 
 /* Each thread that runs is stopped once: one that was on its way from a
@@ -306,7 +324,7 @@ static void leave_pass(struct tracer *tr)
 		if (is_elsewhere(tr, t) && !is_to_be_told(tr, t))
 			t->clear = !t->process->space->armed;
 		else
-			thread_interrupt(tr, t, WANT_PASS);
+			interrupt_thread(tr, t, WANT_PASS);
 	}
 }
 
@@ -340,9 +358,9 @@ static void leave(struct tracer *tr)
 	leave_pass(tr);
 	tr->hz = tr->wall ? tr->hz : 0;
 	for (;;) {
-		wait_gather(tr);
-		wait_release_held(tr);
-		gather_done(tr);
+		gather(tr);
+		held_release(tr);
+		interrupt_forget(tr);
 		leave_spaces(tr, !tr->wanted.count);
 		if (!tr->wanted.count) /* those who were let go from a hit since */
 			leave_pass(tr);
@@ -351,7 +369,7 @@ static void leave(struct tracer *tr)
 		wait_for_something(tr);
 	}
 	leave_areas(tr);
-	sample_flush(tr, cp_now());
+	tick_flush(tr, cp_now());
 	sample_totals(tr);
 	emit(tr, CP_EVENT_LEFT, 0, 0);
 	cp_ring_kick(tr->link, true);
@@ -375,12 +393,12 @@ __attribute__((noreturn)) static void be_gone(struct tracer *tr)
 	pthread_t self = pthread_self(), second;
 	bool alone;
 
-	tables_close(tr);
+	threads_close(tr);
 	alone = pthread_create(&second, NULL, keep_memory, &self) != 0;
 	if (sched_setscheduler(0, SCHED_FIFO, &first))
 		sched_yield(); /* a whole slice, then */
 	do
-		wait_gather(tr);
+		gather(tr);
 	while (tr->reports);
 	for (;;)
 		syscall(alone ? SYS_exit_group : SYS_exit, 0);
@@ -396,7 +414,7 @@ static void loop(struct tracer *tr)
 		if (tr->ending) /* before anybody who is held is let go */
 			break;
 		if (tr->reports || tr->hot || tr->full)
-			wait_gather(tr);
+			gather(tr);
 		now = cp_now();
 		hot_look(tr, now);
 		if (tr->hz && now >= tr->next_tick_ns && !tr->ending)
@@ -405,7 +423,7 @@ static void loop(struct tracer *tr)
 			pause_look(tr, now);
 		snapshot_check(tr, now);
 		if (tr->held.count && !tr->ending)
-			wait_release_held(tr);
+			held_release(tr);
 		if (tr->attached && tr->by_tid.count == tr->guests)
 			break; /* the program is gone */
 		if (controller_hangs(tr, now)) {
@@ -479,7 +497,10 @@ static void ask_for_quick_service(void)
 
 __attribute__((noreturn)) static void tracer_main(struct cp_link *link, pid_t controller)
 {
-	struct tracer tr = { .link = link, .stack_max = CP_STACK_MAX, .controller = controller };
+	struct tracer tr = { .link = link,
+			     .stops = &gather_stops,
+			     .stack_max = CP_STACK_MAX,
+			     .controller = controller };
 
 	sigset_t all, child;
 

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "test.h"
 #include "tracer/known/own.h"
+#include "tracer/hits/pause.h"
 #include "tracer/memory/space.h"
 
 #define US 1000.0

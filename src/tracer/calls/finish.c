@@ -31,7 +31,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
@@ -40,14 +39,15 @@
 #include "arch/finish.h"
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "tracer/known/proc.h"
-#include "tracer/memory/space.h"
+#include "tracer/calls/inject.h"
 #include "tracer/calls/transfer.h"
+#include "tracer/known/lookup.h"
+#include "tracer/known/proc.h"
+#include "tracer/known/regs.h"
 
 #define MAGIC UINT64_C(0x3168736e66727063) /* "cprfnsh1" */
 #define PAGE 4096u
-#define PAIRS 15u /* of slots, each one thread's */
-#define SLOTS (2 * PAIRS)
+#define SLOTS (2 * FINISH_PAIRS)
 #define MESSAGE_AT 128u /* of a slot's memory, behind its record */
 #define VECTORS_AT 192u
 #define SLOT_MEMORY (5 * PAGE)
@@ -59,16 +59,6 @@ _Static_assert(sizeof(struct cp_finish_record) <= MESSAGE_AT, "record");
 _Static_assert(MESSAGE_AT + sizeof(struct msghdr) <= VECTORS_AT, "message");
 _Static_assert(VECTORS_AT + TRANSFER_VECTORS * sizeof(struct iovec) <= SLOT_MEMORY, "vectors");
 _Static_assert((SLOTS + 1) * CP_FINISH_CODE <= PAGE, "code");
-
-struct finish_area {
-	uint64_t address;
-	pid_t owners[PAIRS]; /* threads; 0: none that we know of */
-};
-
-struct finisher {
-	CP_VEC(struct finish_area) areas;
-	unsigned failed; /* attempts to map one, in a row */
-};
 
 /* A slot that a thread is in, or is about to be. */
 struct place {
@@ -92,9 +82,7 @@ static bool find_place(const struct space *space, uint64_t pc, struct place *ret
 	struct finish_area *area;
 	uint64_t offset;
 
-	if (!space->finisher)
-		return false;
-	cp_vec_for_each(&space->finisher->areas, area) {
+	cp_vec_for_each(&space->finisher.areas, area) {
 		offset = pc - area->address;
 		if (offset < CP_FINISH_CODE || offset >= (SLOTS + 1) * CP_FINISH_CODE)
 			continue;
@@ -124,29 +112,17 @@ static bool keep_area(struct space *space, uint64_t address)
 {
 	struct finish_area area = { .address = address };
 
-	if (!space->finisher)
-		space->finisher = calloc(1, sizeof(*space->finisher));
-	return space->finisher && cp_vec_push(&space->finisher->areas, area);
+	return cp_vec_push(&space->finisher.areas, area);
 }
 
 bool finish_copy(struct space *to, const struct space *from)
 {
 	const struct finish_area *area;
 
-	if (!from->finisher)
-		return true;
-	cp_vec_for_each(&from->finisher->areas, area)
+	cp_vec_for_each(&from->finisher.areas, area)
 		if (!keep_area(to, area->address))
 			return false;
 	return true;
-}
-
-void finish_release(struct space *space)
-{
-	if (space->finisher)
-		cp_vec_free(&space->finisher->areas);
-	free(space->finisher);
-	space->finisher = NULL;
 }
 
 /* The program may have unmapped it, and a child may have been born before it. */
@@ -188,15 +164,15 @@ static bool map_area(struct tracer *tr, struct thread *t)
 	if (!inject_here(tr, t, &in))
 		return false;
 	if (in.guard)
-		at = inject_call(tr, &in, SYS_mmap, map);
+		at = inject_call(&in, SYS_mmap, map);
 	if (at > 0) {
 		const uint64_t data[6] = { (uint64_t)at + PAGE, AREA_SIZE - PAGE,
 					   PROT_READ | PROT_WRITE };
 
-		ok = !inject_call(tr, &in, SYS_mprotect, data) && fill_area(space, (uint64_t)at) &&
+		ok = !inject_call(&in, SYS_mprotect, data) && fill_area(space, (uint64_t)at) &&
 		     keep_area(space, (uint64_t)at);
 		if (!ok)
-			inject_call(tr, &in, SYS_munmap,
+			inject_call(&in, SYS_munmap,
 				    (const uint64_t[6]){ (uint64_t)at, AREA_SIZE });
 	}
 	inject_end(tr, &in);
@@ -283,26 +259,23 @@ static bool take_place(struct tracer *tr, struct thread *t, struct place *ret)
 	struct finish_area *area;
 	size_t i = 0;
 
-	while (space->finisher && i < space->finisher->areas.count) {
-		area = &space->finisher->areas.items[i];
+	while (i < space->finisher.areas.count) {
+		area = &space->finisher.areas.items[i];
 		if (!is_area(space, area->address))
-			*area = space->finisher->areas.items[--space->finisher->areas.count];
+			*area = space->finisher.areas.items[--space->finisher.areas.count];
 		else if (take_pair(tr, t, area, ret))
 			return true;
 		else
 			i++;
 	}
-	if (space->finisher && space->finisher->failed >= TRIES)
+	if (space->finisher.failed >= TRIES)
 		return false;
 	if (map_area(tr, t)) {
-		space->finisher->failed = 0;
-		i = space->finisher->areas.count - 1;
-		return take_pair(tr, t, &space->finisher->areas.items[i], ret);
+		space->finisher.failed = 0;
+		i = space->finisher.areas.count - 1;
+		return take_pair(tr, t, &space->finisher.areas.items[i], ret);
 	}
-	if (!space->finisher)
-		space->finisher = calloc(1, sizeof(*space->finisher));
-	if (space->finisher)
-		space->finisher->failed++;
+	space->finisher.failed++;
 	return false;
 }
 
@@ -315,8 +288,8 @@ static void set_free(const struct space *space, const struct place *p)
 
 /* ---- making a thread do the rest ---- */
 
-/* Where system calls of this thread are not what they seem outside of the
- * program's own code (PR_SET_SYSCALL_USER_DISPATCH). */
+/* Are system calls of this thread not what they seem, outside of the program's own code
+ * (PR_SET_SYSCALL_USER_DISPATCH)? */
 static bool is_dispatched(pid_t tid)
 {
 #ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
@@ -330,7 +303,7 @@ static bool is_dispatched(pid_t tid)
 	       config.mode;
 }
 
-/* Everything that the slot's call reads. */
+/* Writes everything that the slot's call reads. */
 static bool fill_place(const struct space *space, const struct place *p,
 		       const struct transfer *call, const struct cp_syscall_state *s,
 		       struct transfer_rest *rest)
@@ -377,7 +350,7 @@ static bool enter(struct thread *t, const struct place *p, const struct transfer
 
 /* The call of a slot was interrupted in its turn: the rest of it is done in the
  * thread's other one. */
-static void go_on(struct thread *t, const struct place *at, uint64_t *prstatus)
+static void do_rest(struct thread *t, const struct place *at, uint64_t *prstatus)
 {
 	const struct space *space = t->process->space;
 	struct place other = { at->area, at->slot ^ 1, 0 };
@@ -423,7 +396,7 @@ void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 
 	cp_arch_syscall_state(prstatus, &s);
 	if (find_place(space, s.pc, &p)) {
-		go_on(t, &p, prstatus);
+		do_rest(t, &p, prstatus);
 		return;
 	}
 	if (s.nr < 0 || s.result <= 0 || !transfer_may_be(s.nr) || space_open(space) ||
@@ -449,7 +422,7 @@ void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 	if (proc_will_get_any(t->tid))
 		return;
 	stats->cut_short++;
-	/* It may stop again before it gets to do anything. */
+	/* The thread may stop again before it gets to do anything. */
 	cp_arch_syscall_over(prstatus);
 	regs_write(t->tid, prstatus);
 }
@@ -476,7 +449,7 @@ bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 	struct cp_syscall_state s;
 	struct transfer_rest rest;
 	struct transfer call = { 0 };
-	struct place at, next;
+	struct place at = { 0 }, next;
 	bool again;
 
 	cp_arch_syscall_state(prstatus, &s);
@@ -512,7 +485,7 @@ static bool hide(const struct thread *t, void *prstatus)
 	struct cp_regs regs;
 	struct place p;
 
-	if (!space->finisher)
+	if (!space->finisher.areas.count)
 		return false;
 	cp_arch_syscall_state(prstatus, &s);
 	if (!find_place(space, s.pc, &p) || !read_record(space, &p, &r))
@@ -544,7 +517,7 @@ void finish_leave(struct thread *t)
 	struct cp_syscall_state s;
 	struct place p;
 
-	if (!space->finisher || !regs_read(t->tid, prstatus))
+	if (!space->finisher.areas.count || !regs_read(t->tid, prstatus))
 		return;
 	cp_arch_syscall_state(prstatus, &s);
 	if (!find_place(space, s.pc, &p) || !hide(t, prstatus) || !regs_write(t->tid, prstatus))

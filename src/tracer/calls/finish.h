@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Transfers that were cut short are finished by the program itself. Private to
- * src/tracer.
+ * Transfers that were cut short are finished by the program itself.
  */
 #ifndef CP_TRACER_FINISH_H
 #define CP_TRACER_FINISH_H
@@ -14,8 +13,8 @@ struct space;
  * if the call is to go on until all is done, the thread does the rest when it is
  * let go. `prstatus` are its registers. What can't be finished is counted. */
 void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus);
-/* The same of a call that returned -EINTR, if it waits with a time limit that has
- * to go on: it is made again for what is left of that. False: it is not. */
+/* A call that returned -EINTR is made again, for what is left of its time limit, if it
+ * has one that goes on. False: it is not. */
 bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus);
 /* Is the thread in our code? */
 bool finish_is_in(const struct thread *t, uint64_t pc);
@@ -30,6 +29,5 @@ uint64_t finish_hide_pc(const struct thread *t, uint64_t pc);
 void finish_adopt(struct space *space);
 /* A child has its parent's; false without memory. */
 bool finish_copy(struct space *to, const struct space *from);
-void finish_release(struct space *space);
 
 #endif

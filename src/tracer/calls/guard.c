@@ -12,14 +12,15 @@
  * signal would; but a signal would go to the stack that the program has for
  * it, so this is done on a thread's own stack only, never on a coroutine's.
  */
-#include <elf.h>
+#include "tracer/calls/guard.h"
+
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "base/cleanup.h"
-#include "tracer/memory/space.h"
+#include "tracer/calls/inject.h"
 
 #define XSTATE_MAX 16384u
 #define FRAME_MAX (XSTATE_MAX + 1024u)
@@ -28,7 +29,7 @@
 #define BLOCK 16384u
 #define OVERLAP 16u
 
-/* Where `code` is within a block; 0 nowhere. */
+/* The address of `code` in a block; 0: it is not there. */
 static uint64_t find(const uint8_t *block, size_t n, uint64_t at, const uint8_t *code, size_t size)
 {
 	const uint8_t *hit = code ? memmem(block, n, code, size) : NULL;
@@ -36,7 +37,7 @@ static uint64_t find(const uint8_t *block, size_t n, uint64_t at, const uint8_t 
 	return hit ? at + (uint64_t)(hit - block) : 0;
 }
 
-/* What a block has of the code that is still looked for. */
+/* Looks in a block for the code that was not found yet. */
 static void look_at(struct space *space, const uint8_t *block, size_t n, uint64_t at)
 {
 	const uint8_t *code;
@@ -71,7 +72,7 @@ static void look(struct space *space, uint64_t start, uint64_t end)
 	}
 }
 
-/* Of the length of the longest code that is looked for. */
+/* The longest code that is looked for has as many bytes. */
 #define CODE_SIZE 16
 
 void guard_avoid(struct space *space, uint64_t site)

@@ -25,16 +25,18 @@
  * is remembered until the next stop, and undone there when the thread has not
  * moved.
  */
+#include "tracer/calls/restart.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/ptrace.h>
 #include <sys/syscall.h>
 
 #include "arch/arch.h"
 #include "tracer/calls/finish.h"
 #include "tracer/known/proc.h"
-#include "tracer/signals/trap.h"
+#include "tracer/known/regs.h"
+#include "tracer/memory/space.h"
 
 /* Calls that can be made again after -EINTR as if nothing had happened.
  * Not among them: close (the descriptor is gone), and what returns EINTR for
@@ -180,7 +182,8 @@ void restart_repair(struct tracer *tr, struct thread *t, const void *captured)
 
 static bool ignores(const struct thread *t, int signal)
 {
-	return (signal == SIGTRAP && trap_ignored(t)) || proc_ignores(t->tid, signal);
+	return (signal == SIGTRAP && space_ignores_trap(t->process->space)) ||
+	       proc_ignores(t->tid, signal);
 }
 
 void restart_signal(struct tracer *tr, struct thread *t, int signal)

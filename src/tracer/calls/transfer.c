@@ -102,7 +102,7 @@ bool transfer_may_be(int64_t nr)
 
 /* ---- what was asked for ---- */
 
-/* One that is looked at. */
+/* A call that is looked at. */
 struct look {
 	const struct thread *t;
 	const struct transfer *call;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * System calls that return less than they were asked for because a stop, or a
- * signal that the program ignores, came in between. Private to src/tracer.
+ * signal that the program ignores, came in between.
  */
 #ifndef CP_TRACER_TRANSFER_H
 #define CP_TRACER_TRANSFER_H

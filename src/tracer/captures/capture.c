@@ -14,7 +14,8 @@
  *	sp ─► handler's frames, signal frame: [saved sp] ─┐ ◄─ stack_link
  *	                                                  └─► the thread's own stack
  */
-#include <elf.h>
+#include "tracer/captures/capture.h"
+
 #include <linux/sched.h>
 #include <string.h>
 #include <sys/ptrace.h>
@@ -24,9 +25,11 @@
 #include "arch/arch.h"
 #include "base/clock.h"
 #include "tracer/calls/finish.h"
+#include "tracer/captures/sample.h"
 #include "tracer/known/proc.h"
-#include "tracer/captures/sampling.h"
+#include "tracer/known/regs.h"
 #include "tracer/memory/space.h"
+#include "tracer/memory/unslot.h"
 
 #define XSTATE_MAX 16384u
 /* A stack pointer that far from the end last found is on another stack
@@ -34,32 +37,9 @@
  * little, the walk says so, and the next copy is as large as allowed. */
 #define STACK_FAR (UINT64_C(8) << 20)
 #define STACK_ELSEWHERE (UINT64_C(64) << 10)
-/* What the walk needs of a signal frame lies around the saved stack pointer. */
+/* As much of a signal frame, around the saved stack pointer, does the walk need. */
 #define LINK_ROOM 512u
 #define SAMPLES_NEW 32 /* of a program: the controller is woken for each */
-
-void emit_event(struct tracer *tr, struct cp_event *event, size_t size)
-{
-	void *room = cp_ring_reserve(tr->link, size, 0);
-
-	/* There is room, unless we are leaving a controller that hangs. */
-	if (!room)
-		return;
-	event->size = (uint32_t)cp_align8(size);
-	memcpy(room, event, size);
-	cp_ring_commit(tr->link, event);
-	tr->open = NULL;
-	cp_ring_kick(tr->link, false);
-}
-
-void emit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid)
-{
-	struct cp_event event = {
-		.type = (uint16_t)type, .ts_ns = cp_now(), .pid = pid, .tid = tid
-	};
-
-	emit_event(tr, &event, sizeof(event));
-}
 
 static size_t read_memory(pid_t tid, uint64_t addr, void *to, size_t size)
 {
@@ -127,7 +107,7 @@ uint64_t capture_fork(pid_t pid)
 	} else { /* fork() or vfork(), where there are such calls */
 		flags = 0;
 	}
-	/* Who made a sibling is not known as its parent. */
+	/* A process that makes a sibling is not known as its parent. */
 	return stack || flags & CLONE_PARENT ? 0 : at.sp;
 }
 
@@ -253,7 +233,7 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 	s->regs_size = (uint32_t)cp_arch_prstatus_size();
 	s->state = 'R';
 	finish_hide(t, at);
-	hit_hide_slot(t, at);
+	unslot_regs(t, at);
 	cp_arch_syscall_state(at, &where);
 	s->pc = where.pc;
 	s->sp = where.sp;
@@ -266,9 +246,12 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 	return s;
 }
 
-const void *capture_regs(const struct cp_event_sample *s)
+const void *capture_regs(const struct thread *t, const struct cp_event_sample *s)
 {
-	return s && s->regs_size ? s + 1 : NULL;
+	const struct space *space = t->process->space;
+	bool hidden = space->table->areas.count || space->finisher.areas.count;
+
+	return s && s->regs_size && !hidden ? s + 1 : NULL;
 }
 
 static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
@@ -278,8 +261,8 @@ static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 	tr->link->shared->stats.samples++;
 	cp_ring_commit(tr->link, &s->e);
 	t->process->sample_end = tr->link->shared->head;
-	/* What a new program's first samples refer to is soon gone, where it is one
-	 * of many short ones. */
+	/* A new program may be one of many short ones, and what its first samples refer to
+	 * soon gone. */
 	cp_ring_kick(tr->link, t->process->samples++ < SAMPLES_NEW);
 }
 
@@ -316,7 +299,7 @@ bool capture_blocked(struct tracer *tr, struct thread *t, unsigned want)
 			return true; /* lost, and counted */
 		if (proc_where(tr, t, &s->pc, &s->sp) != PROC_BLOCKED)
 			return false;
-		s->pc = hit_hide_pc(t, finish_hide_pc(t, s->pc));
+		s->pc = unslot_pc(t, finish_hide_pc(t, s->pc));
 		copy_stack(tr, t, s, s + 1, 0);
 		/* Like a seqlock: it must not have run meanwhile. */
 		if (!proc_cpu_use(tr, t, &after))

@@ -13,32 +13,15 @@
  * that has not run since then repeats its last sample: that is counted, and
  * written when it moves, exits, or once a second.
  */
+#include "tracer/captures/sample.h"
+
 #include <time.h>
 
 #include "base/clock.h"
+#include "tracer/known/emit.h"
 #include "tracer/known/proc.h"
-#include "tracer/captures/sampling.h"
 
 #define WAKE_SLACK_NS UINT64_C(20000)
-
-void sample_start(struct tracer *tr, const struct cp_request *rq)
-{
-	tr->hz = rq->hz;
-	tr->wall = rq->wall != 0;
-	tr->capture = rq->flags & CP_CAPTURE_XSTATE;
-	if (rq->stack_max && rq->stack_max <= CP_STACK_MAX)
-		tr->stack_max = (uint32_t)cp_align8(rq->stack_max);
-	if (!tr->hz)
-		return;
-	tr->period_ns = CP_NS_PER_S / tr->hz;
-	tr->flush_ns = cp_now();
-	tr->start_ns = cp_now();
-	tr->ticks_done = 0;
-	tr->random = tr->start_ns | 1;
-	tick_plan(tr, tr->start_ns);
-}
-
-/* ---- weights ---- */
 
 /* Was the thread on a CPU when the clock ticked? schedstat adds the time that
  * it waited for one when it gets it, and to stop it must get one. If it began
@@ -89,7 +72,7 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 	uint64_t given = t->run_given - t->run_base;
 
 	if (tr->hz && tr->wall)
-		sample_flush_thread(tr, t, cp_now());
+		sample_flush(tr, t, cp_now());
 	tr->link->shared->stats.cpu_ns += cpu_ns;
 	if (cpu_ns > given)
 		t->process->exit_pool += cpu_ns - given;
@@ -136,7 +119,7 @@ static void emit_repeat(struct tracer *tr, struct thread *t, uint32_t count, uin
 	emit_event(tr, &s.e, sizeof(s));
 }
 
-void sample_flush_thread(struct tracer *tr, struct thread *t, uint64_t now)
+void sample_flush(struct tracer *tr, struct thread *t, uint64_t now)
 {
 	uint32_t count = (uint32_t)(t->process->wall_ticks - t->wall_ticks);
 
@@ -146,22 +129,4 @@ void sample_flush_thread(struct tracer *tr, struct thread *t, uint64_t now)
 	emit_repeat(tr, t, count, now - t->wall_ns, now);
 	t->wall_ns = now;
 	t->wall_ticks = t->process->wall_ticks;
-}
-
-void sample_flush(struct tracer *tr, uint64_t now)
-{
-	uint64_t key, value;
-	size_t cursor = 0;
-
-	if (!tr->wall)
-		return;
-	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
-		struct thread *t = (struct thread *)(uintptr_t)value;
-
-		if (!t->want && !t->hot)
-			sample_flush_thread(tr, t, now);
-		if (capture_has_new_link(tr, t))
-			tick_activate(t, 1); /* it sleeps on a stack that now has a second piece */
-	}
-	tr->flush_ns = now;
 }

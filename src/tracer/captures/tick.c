@@ -17,7 +17,7 @@
  *                                            moved becomes active
  *
  * Who runs is interrupted, all at once, and served as the stops arrive
- * (wait.c). Nobody is waited for: a thread that was preempted stops when it is
+ * (stop.c). Nobody is waited for: a thread that was preempted stops when it is
  * scheduled again. By the wall clock, who blocked since the last tick is read
  * where it sleeps (capture.c).
  *
@@ -28,11 +28,15 @@
  * of each period would not do: late ticks then follow longer gaps, and so weigh
  * more.)
  */
+#include "tracer/captures/tick.h"
+
 #include <sched.h>
 
 #include "base/clock.h"
+#include "tracer/captures/capture.h"
+#include "tracer/captures/sample.h"
+#include "tracer/known/interrupt.h"
 #include "tracer/known/proc.h"
-#include "tracer/captures/sampling.h"
 
 /* Looks in vain after which an active thread is left alone. */
 #define QUIET_LOOKS 32
@@ -50,9 +54,26 @@ static uint64_t next_random(struct tracer *tr)
 	return tr->random;
 }
 
-void tick_plan(struct tracer *tr, uint64_t after_ns)
+static void plan(struct tracer *tr, uint64_t after_ns)
 {
 	tr->next_tick_ns = after_ns + tr->period_ns / 2 + next_random(tr) % tr->period_ns;
+}
+
+void tick_start(struct tracer *tr, const struct cp_request *rq)
+{
+	tr->hz = rq->hz;
+	tr->wall = rq->wall != 0;
+	tr->capture = rq->flags & CP_CAPTURE_XSTATE;
+	if (rq->stack_max && rq->stack_max <= CP_STACK_MAX)
+		tr->stack_max = (uint32_t)cp_align8(rq->stack_max);
+	if (!tr->hz)
+		return;
+	tr->period_ns = CP_NS_PER_S / tr->hz;
+	tr->flush_ns = cp_now();
+	tr->start_ns = cp_now();
+	tr->ticks_done = 0;
+	tr->random = tr->start_ns | 1;
+	plan(tr, tr->start_ns);
 }
 
 /* ---- the active threads ---- */
@@ -92,7 +113,7 @@ static void hit(struct tracer *tr, struct thread *t)
 	t->hot = true;
 	tr->hot_threads++;
 	if (!t->want && t->state == THREAD_RUNNING && (tr->wall || t->resumed_ns < tr->tick_ns))
-		thread_interrupt(tr, t, WANT_SAMPLE);
+		interrupt_thread(tr, t, WANT_SAMPLE);
 }
 
 /* Looks at a thread that moved, or was running. */
@@ -227,6 +248,24 @@ static void choose_cpu(struct tracer *tr)
 	sched_setaffinity(0, sizeof(set), &set);
 }
 
+void tick_flush(struct tracer *tr, uint64_t now)
+{
+	uint64_t key, value;
+	size_t cursor = 0;
+
+	if (!tr->wall)
+		return;
+	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {
+		struct thread *t = (struct thread *)(uintptr_t)value;
+
+		if (!t->want && !t->hot)
+			sample_flush(tr, t, now);
+		if (capture_has_new_link(tr, t))
+			tick_activate(t, 1); /* it sleeps on a stack that now has a second piece */
+	}
+	tr->flush_ns = now;
+}
+
 void tick(struct tracer *tr, uint64_t now)
 {
 	uint64_t key, value, late;
@@ -246,8 +285,8 @@ void tick(struct tracer *tr, uint64_t now)
 	if (!tr->hot)
 		choose_cpu(tr);
 	if (now - tr->flush_ns >= CP_NS_PER_S)
-		sample_flush(tr, now);
+		tick_flush(tr, now);
 	late = now - tr->next_tick_ns;
 	tr->link->shared->stats.ticks_missed += late / tr->period_ns;
-	tick_plan(tr, late < tr->period_ns ? tr->next_tick_ns : now);
+	plan(tr, late < tr->period_ns ? tr->next_tick_ns : now);
 }

@@ -11,11 +11,15 @@
  * until there is a site behind it. A program that lives on faults (of a collector's,
  * of code made at run time) pays for the first one of each instruction.
  */
+#include "tracer/hits/fault.h"
+
 #include <signal.h>
 #include <sys/ptrace.h>
 
-#include "base/clock.h"
+#include "tracer/known/emit.h"
+#include "tracer/known/regs.h"
 #include "tracer/memory/space.h"
+#include "tracer/memory/unslot.h"
 
 /* In a process: code that was made at run time may have any number. */
 #define FAULTS_MAX 4096
@@ -42,11 +46,11 @@ static bool is_new(struct tracer *tr, struct space *space, uint64_t pc)
 	return cp_map_put(&space->faults, pc, 1);
 }
 
-bool fault_serve(struct tracer *tr, struct thread *t, int signal)
+bool fault_tell(struct tracer *tr, struct thread *t, int signal, uint64_t seen_ns)
 {
 	struct cp_event_fault e = {
 		.e = { .type = CP_EVENT_FAULT,
-		       .ts_ns = cp_now(),
+		       .ts_ns = seen_ns,
 		       .pid = t->process->pid,
 		       .tid = t->tid },
 		.entered = t->entered,
@@ -58,12 +62,9 @@ bool fault_serve(struct tracer *tr, struct thread *t, int signal)
 	    !regs_read(t->tid, prstatus))
 		return false;
 	cp_arch_syscall_state(prstatus, &s);
-	e.pc = hit_hide_pc(t, s.pc);
+	e.pc = unslot_pc(t, s.pc);
 	if (!is_new(tr, t->process->space, e.pc))
 		return false;
 	emit_event(tr, &e.e, sizeof(e));
-	t->signal = signal;
-	tr->link->shared->stats.signals++;
-	wait_hit_done(tr, t, e.e.ts_ns, HIT_HOLD);
 	return true;
 }

@@ -23,6 +23,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
 
 #define LIVE_BITS 17
@@ -61,7 +62,7 @@ static void live_add(struct heap_sample *h, uint64_t address)
 	h->count++;
 }
 
-/* Those behind it move up. */
+/* The addresses behind one that is taken move up. */
 static bool live_take(struct heap_sample *h, uint64_t address)
 {
 	size_t gap = home_of(address), at;
@@ -85,12 +86,6 @@ static bool live_take(struct heap_sample *h, uint64_t address)
 	return true;
 }
 
-void heap_sample_free(struct heap_sample *h)
-{
-	free(h->live);
-	*h = (struct heap_sample){ 0 };
-}
-
 /* ---- choosing ---- */
 
 static double way_to_next(struct heap_sample *h, uint64_t every)
@@ -111,7 +106,7 @@ static bool choose(struct heap_sample *h, uint64_t every, uint64_t bytes)
 {
 	if (!h->random)
 		h->left = way_to_next(h, every);
-	/* One of nothing at all counts as one byte, or it could never be chosen. */
+	/* A block of nothing at all counts as one byte, or it could never be chosen. */
 	h->left -= (double)(bytes ? bytes : 1);
 	if (h->left > 0)
 		return false;
@@ -225,7 +220,7 @@ static unsigned entered(struct space *space, struct heap_call *c, const struct s
 	return follow(space, c, site, regs);
 }
 
-/* The call that was followed is over. */
+/* A call that was followed is over. */
 static unsigned returned(struct space *space, struct heap_call *c, const struct cp_regs *regs)
 {
 	uint64_t address = regs->r[cp_arch_host()->result];

@@ -4,7 +4,7 @@
  *
  *   SIGTRAP, pc just behind a site ─► capture ─► pc to the slot ─► go on
  *
- * The stop is not consumed (wait.c), so when we are killed, at any of these
+ * The stop is not consumed (stop.c), so when we are killed, at any of these
  * steps, the kernel delivers the SIGTRAP and the handler in the program does
  * the same: it sends a pc behind a site to the slot and leaves one that is in
  * a slot already alone.
@@ -12,30 +12,26 @@
  * Nobody but us knows of slots: where registers are seen by others (captures,
  * the frame of a signal handler) they say the site, or what comes behind it.
  */
-#include <elf.h>
+#include "tracer/hits/hit.h"
+
 #include <signal.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "tracer/captures/capture.h"
+#include "tracer/hits/calibrate.h"
+#include "tracer/hits/count.h"
+#include "tracer/hits/fetch.h"
+#include "tracer/hits/heap_sample.h"
+#include "tracer/hits/opens.h"
+#include "tracer/hits/pause.h"
+#include "tracer/known/emit.h"
 #include "tracer/known/proc.h"
-#include "tracer/captures/sampling.h"
+#include "tracer/known/regs.h"
+#include "tracer/memory/sites.h"
 #include "tracer/signals/trap.h"
-
-/* What is known at a hit, gathered as it is needed. */
-struct at {
-	struct thread *t;
-	struct space *space;
-	struct site *site; /* the first at the address */
-	uint64_t prstatus[PRSTATUS_MAX / 8];
-	struct cp_regs regs;
-	uint64_t seen_ns, pc, sp;
-	bool changed; /* prstatus */
-	unsigned chosen; /* CP_HIT_CHOSEN, CP_HIT_PASSED */
-	unsigned detour; /* offset in the slot at which to go on */
-};
 
 /* ---- whose trap ---- */
 
@@ -66,162 +62,6 @@ static bool stands(const struct space *space, const struct site *site)
 	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
 
 	return space_read(space, site->address, now, size) && !memcmp(now, trap, size);
-}
-
-/* ---- fetches ---- */
-
-/* Reads several pieces; process_vm_readv() ends at the first page that is not
- * there, and is asked again for what comes behind. */
-static void read_pieces(pid_t tid, struct iovec *to, struct iovec *from, uint32_t *got, size_t n)
-{
-	size_t i = 0;
-
-	while (i < n) {
-		ssize_t r = process_vm_readv(tid, to + i, n - i, from + i, n - i, 0);
-		size_t left = r > 0 ? (size_t)r : 0;
-
-		while (i < n && left >= from[i].iov_len) {
-			got[i] = (uint32_t)from[i].iov_len;
-			left -= from[i++].iov_len;
-		}
-		if (i < n)
-			got[i++] = (uint32_t)left;
-	}
-}
-
-/* ---- first arguments ---- */
-
-static void keep_first(struct thread *t, uint64_t sp, uint64_t value)
-{
-	while (t->first_count && t->firsts[t->first_count - 1].sp <= sp)
-		t->first_count--;
-	if (t->first_count == THREAD_FIRSTS)
-		memmove(t->firsts, t->firsts + 1, --t->first_count * sizeof(t->firsts[0]));
-	t->firsts[t->first_count].sp = sp;
-	t->firsts[t->first_count++].value = value;
-}
-
-/* Of the call whose stack pointer at the entry was `sp`; 0: it was not kept. */
-static uint64_t kept_first(const struct thread *t, uint64_t sp)
-{
-	uint32_t i;
-
-	for (i = t->first_count; i; i--)
-		if (t->firsts[i - 1].sp == sp)
-			return t->firsts[i - 1].value;
-	return 0;
-}
-
-/* ---- where fetches read ---- */
-
-static uint64_t kept_at(const struct at *at, const struct site *site)
-{
-	bool returned = site->flags & CP_SITE_RETURN;
-
-	return kept_first(at->t, at->sp - (returned ? cp_arch_host()->ret_size : 0));
-}
-
-/* Where a fetch reads; 0: its pointer was not read. */
-static uint64_t fetch_address(const struct at *at, const struct site *site,
-			      const struct cp_fetch *f, struct cp_fetched *const *blocks)
-{
-	const struct cp_fetched *block;
-	uint64_t pointer;
-
-	if (f->flags & CP_FETCH_KEPT) {
-		pointer = kept_at(at, site);
-	} else if (f->from < CP_FETCH_BLOCK) {
-		pointer = at->regs.r[f->from];
-	} else {
-		block = blocks[f->from - CP_FETCH_BLOCK];
-		if (block->size < f->at + sizeof(pointer))
-			return 0;
-		memcpy(&pointer, (const uint8_t *)(block + 1) + f->at, sizeof(pointer));
-	}
-	return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
-}
-
-static uint32_t fetched_size(const struct cp_fetch *f, const struct cp_fetched *block)
-{
-	const uint8_t *end;
-
-	if (!(f->flags & CP_FETCH_STRING))
-		return block->size;
-	end = memchr(block + 1, 0, block->size);
-	return end ? (uint32_t)(end - (const uint8_t *)(block + 1)) + 1 : block->size;
-}
-
-/* A return address on the stack: at an entry it is the caller's, behind a return
- * the one that was used. */
-struct slot_read {
-	uint64_t address;
-	uint64_t *to; /* NULL: not wanted */
-};
-
-/* One level: fetches from *next on, and with the first of them a return
- * address. */
-static void fetch_level(const struct at *at, const struct site *site,
-			const struct cp_fetch *fetches, size_t *next, struct cp_fetched **blocks,
-			struct slot_read caller)
-{
-	size_t count = site->fetch_count;
-	struct iovec to[SITE_FETCHES + 1], from[SITE_FETCHES + 1];
-	uint32_t got[SITE_FETCHES + 1] = { 0 };
-	size_t which[SITE_FETCHES + 1], n = 0, i;
-	unsigned level = *next < count ? fetches[*next].level : 0;
-
-	if (caller.to) {
-		which[n] = SIZE_MAX;
-		to[n] = (struct iovec){ caller.to, sizeof(*caller.to) };
-		from[n++] = (struct iovec){ (void *)(uintptr_t)caller.address, sizeof(*caller.to) };
-	}
-	for (; *next < count && fetches[*next].level == level && n < SITE_FETCHES; (*next)++) {
-		struct cp_fetched *b = blocks[*next];
-
-		b->address = fetch_address(at, site, &fetches[*next], blocks);
-		if (b->address < 4096 || !fetches[*next].size)
-			continue;
-		which[n] = *next;
-		to[n] = (struct iovec){ b + 1, fetches[*next].size };
-		from[n++] = (struct iovec){ (void *)(uintptr_t)b->address, fetches[*next].size };
-	}
-	read_pieces(at->t->tid, to, from, got, n);
-	for (i = 0; i < n; i++) {
-		if (which[i] == SIZE_MAX)
-			continue;
-		blocks[which[i]]->size = got[i];
-		blocks[which[i]]->size = fetched_size(&fetches[which[i]], blocks[which[i]]);
-	}
-}
-
-/* Fills `to` with the blocks of a site and returns how long they are together.
- * Each is read to where it lies if all are as long as they may be, and moved
- * together afterwards. */
-static uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to,
-		      struct slot_read caller)
-{
-	const struct cp_fetch *fetches =
-		site->fetch_count ? &at->space->table->fetches.items[site->first_fetch] : NULL;
-	struct cp_fetched *blocks[SITE_FETCHES];
-	size_t i, next = 0, count = site->fetch_count;
-	uint8_t *end = to;
-
-	for (i = 0; i < count; i++) {
-		blocks[i] = (struct cp_fetched *)end;
-		*blocks[i] = (struct cp_fetched){ .index = (uint32_t)i };
-		end += sizeof(*blocks[i]) + cp_align8(fetches[i].size);
-	}
-	do {
-		fetch_level(at, site, fetches, &next, blocks, caller);
-		caller.to = NULL;
-	} while (next < count);
-	for (end = to, i = 0; i < count; i++) {
-		size_t size = sizeof(*blocks[i]) + cp_align8(blocks[i]->size);
-
-		memmove(end, blocks[i], size);
-		end += size;
-	}
-	return (uint32_t)(end - to);
 }
 
 /* ---- the event ---- */
@@ -321,7 +161,7 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	if (entry) {
 		e->target = at->regs.r[arch->args[0]];
 		if (at->space->groups.items[site->group].g.flags & CP_GROUP_KEEPS)
-			keep_first(at->t, at->sp, e->target);
+			fetch_keep_first(at->t, at->sp, e->target);
 	}
 	if (e->e.flags & CP_HIT_CALLS)
 		e->caller = site->step.resume;
@@ -386,120 +226,9 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 	return true;
 }
 
-/* ---- coverage ---- */
-
-/* Counters are shared memory, and we alone count: nothing waits for the
- * controller or for room in the ring. */
-static void count_up(struct tracer *tr, uint32_t id)
-{
-	_Atomic uint64_t *counter = &tr->link->counters[id];
-	uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
-
-	atomic_store_explicit(counter, n == CP_COUNT_GAVE_UP ? 1 : n + 1, memory_order_relaxed);
-}
-
-static bool counted(const struct tracer *tr, uint32_t id)
-{
-	uint64_t n = atomic_load_explicit(&tr->link->counters[id], memory_order_relaxed);
-
-	return n && n != CP_COUNT_GAVE_UP;
-}
-
-/* Has all been seen that is waited for, or is it no longer waited for? */
-static bool decided(struct tracer *tr, const struct at *at, const struct site *site)
-{
-	static const unsigned waits[] = { CP_SITE_TAKEN, CP_SITE_PASSED };
-	uint32_t budget = at->space->groups.items[site->group].g.max_rate, i;
-	unsigned hits = *site_state(at->space, site) & STATE_HITS;
-	bool spent = budget && hits >= budget, open = false;
-
-	for (i = 0; i < 2; i++) {
-		if (!(site->flags & waits[i]) || counted(tr, site->id + i))
-			continue;
-		open = true;
-		if (spent)
-			tr->link->counters[site->id + i] = CP_COUNT_GAVE_UP;
-	}
-	return !open || spent;
-}
-
-static bool jumps(struct at *at, const struct site *site)
-{
-	const struct cp_reader none = { NULL, NULL };
-
-	if (!at->regs.known) {
-		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
-		at->regs.r[cp_arch_host()->pc] = at->pc;
-	}
-	return cp_step_destination(&site->step, &at->regs, cp_arch_flags(at->prstatus), &none) ==
-	       site->step.target;
-}
-
-static void count_site(struct tracer *tr, struct at *at, const struct site *site)
-{
-	uint16_t *state = site_state(at->space, site);
-
-	*state += (*state & STATE_HITS) < STATE_HITS;
-	if (site->flags & CP_SITE_BRANCH)
-		count_up(tr, site->id + !jumps(at, site));
-	else
-		count_up(tr, site->id);
-}
-
-/* The block that the thread was in until now was executed to its end, if this hit is
- * at another one: what leads out of the middle are signals, and they make it unknown. */
-static void leave_block(struct tracer *tr, const struct at *at)
-{
-	uint32_t left = at->t->entered, entered = 0;
-	unsigned flags = 0;
-	const struct site *site;
-	_Atomic uint64_t *counter;
-
-	for (site = at->site; site; site = site_next(at->space, site)) {
-		if (!site_armed(at->space, site) || !(site->flags & SITE_COUNTS))
-			continue;
-		flags |= site->flags;
-		if (site->flags & CP_SITE_COUNT && site->flags & CP_SITE_ONCE)
-			entered = site->id + 1;
-	}
-	if (!flags)
-		return;
-	at->t->entered = entered;
-	if (!left || (flags & CP_SITE_COUNT && flags & CP_SITE_MIDDLE) || !counted(tr, left - 1))
-		return;
-	counter = &tr->link->counters[left - 1];
-	atomic_store_explicit(counter, *counter | CP_COUNT_WHOLE, memory_order_relaxed);
-}
-
-/* Counts at all sites here that count. True: some are not needed any more. */
-static bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
-{
-	const struct site *site;
-	bool done = false, any = false;
-
-	leave_block(tr, at);
-	for (site = at->site; site; site = site_next(at->space, site)) {
-		if (!site_armed(at->space, site))
-			continue;
-		if (!(site->flags & SITE_SILENT))
-			*events_ret = true;
-		if (!(site->flags & SITE_COUNTS))
-			continue;
-		any = true;
-		count_site(tr, at, site);
-		if (site->flags & CP_SITE_ONCE &&
-		    (site->flags & CP_SITE_COUNT || decided(tr, at, site))) {
-			site_disarm(at->space, site);
-			done = true;
-		}
-	}
-	tr->link->shared->stats.counted += any;
-	return done;
-}
-
 /* ---- which of them are events ---- */
 
-/* Where a jump goes, if that is outside of its function; 0: inside. */
+/* The target of a jump that leaves its function; 0: it stays inside. */
 static uint64_t leaves_to(const struct at *at, const struct site *site)
 {
 	const struct cp_site_group *g = &at->space->groups.items[site->group].g;
@@ -593,7 +322,8 @@ static bool room_for_all(struct tracer *tr, const struct at *at)
 	return !room || cp_ring_reserve(tr->link, room, CP_LINK_RESERVE);
 }
 
-/* What begins here comes first, what the instruction here goes to last. */
+/* The order of events at one address: functions that begin here come first, what the
+ * instruction here goes to last. */
 enum turn { BEGINS, LEAVES, GOES, TURNS };
 
 static enum turn turn_of(const struct at *at, const struct site *site)
@@ -659,7 +389,7 @@ static void take_out(const struct tracer *tr, const struct at *at)
 /* Sets the pc to where the instruction can be executed, if it isn't there. Also
  * when the breakpoint is gone: with a pc that isn't in a slot, should we be
  * killed before the thread goes on, the handler would not know the trap. */
-static void go_on(struct at *at)
+static void leave_site(struct at *at)
 {
 	bool free = at->site->step.how == CP_STEP_FREE && !at->detour;
 
@@ -669,7 +399,8 @@ static void go_on(struct at *at)
 		regs_write(at->t->tid, at->prstatus);
 }
 
-/* What the program does with SIGTRAP, if it does that here. */
+/* At a site where the program calls sigaction() or its like: sees what it does with
+ * SIGTRAP. */
 static void watch(struct at *at)
 {
 	const struct site *site;
@@ -688,9 +419,8 @@ static enum hit late(struct tracer *tr, struct at *at)
 		return HIT_NONE;
 	tr->link->shared->stats.hits_late++;
 	tr->link->shared->stats.hits++;
-	go_on(at);
+	leave_site(at);
 	trap_keep(tr, at->t);
-	wait_hit_done(tr, at->t, at->seen_ns, 0);
 	return HIT_DONE;
 }
 
@@ -717,7 +447,7 @@ static bool seen_before(struct at *at)
 	return same;
 }
 
-/* What the thread did since its last stop, and how the program's time went. */
+/* Accounts for what the thread did since its last stop, and for the program's time. */
 static void account(struct tracer *tr, const struct at *at)
 {
 	struct own before = at->t->own;
@@ -757,43 +487,41 @@ static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 	return true;
 }
 
-static enum hit serve(struct tracer *tr, struct thread *t, uint64_t seen_ns)
+static enum hit serve(struct tracer *tr, struct at *at, uint16_t *flags)
 {
-	struct at at = { .t = t, .space = t->process->space, .seen_ns = seen_ns };
-	uint16_t flags = 0;
+	struct thread *t = at->t;
 	struct cp_syscall_state s;
 
-	if (!at.space->table->sites.count || !regs_read(t->tid, at.prstatus))
+	if (!at->space->table->sites.count || !regs_read(t->tid, at->prstatus))
 		return HIT_NONE;
-	cp_arch_syscall_state(at.prstatus, &s);
-	at.sp = s.sp;
-	if (calibrate_seen(tr, t, s.pc, at.seen_ns)) {
+	cp_arch_syscall_state(at->prstatus, &s);
+	at->sp = s.sp;
+	if (calibrate_seen(tr, t, s.pc, at->seen_ns)) {
 		trap_keep(tr, t);
-		wait_hit_done(tr, t, at.seen_ns, 0);
 		return HIT_DONE;
 	}
-	at.site = space_site(at.space, s.pc - tr->trap_size);
-	if (!at.site || !is_hit(tr, t, at.site))
+	at->site = space_site(at->space, s.pc - tr->trap_size);
+	if (!at->site || !is_hit(tr, t, at->site))
 		return HIT_NONE;
-	if (!space_any_armed(at.space, at.site))
-		return late(tr, &at);
-	at.pc = at.site->address;
-	if (!t->process->guest && !seen_before(&at) && !serve_sites(tr, &at, &flags))
+	if (!space_any_armed(at->space, at->site))
+		return late(tr, at);
+	at->pc = at->site->address;
+	if (!t->process->guest && !seen_before(at) && !serve_sites(tr, at, flags))
 		return HIT_FULL;
-	watch(&at);
-	go_on(&at);
+	watch(at);
+	leave_site(at);
 	trap_keep(tr, t);
-	wait_hit_done(tr, t, at.seen_ns, flags);
 	return HIT_DONE;
 }
 
-enum hit hit_serve(struct tracer *tr, struct thread *t)
+enum hit hit_serve(struct tracer *tr, struct thread *t, uint64_t seen_ns, uint16_t *flags_ret)
 {
-	uint64_t seen = cp_now();
-	enum hit hit = serve(tr, t, seen);
+	struct at at = { .t = t, .space = t->process->space, .seen_ns = seen_ns };
+	uint16_t flags = 0;
+	enum hit hit = serve(tr, &at, &flags);
 
-	if (hit != HIT_NONE || !trap_of_left(t))
-		return hit;
-	wait_hit_done(tr, t, seen, 0);
-	return HIT_DONE;
+	if (hit == HIT_NONE && trap_of_left(t))
+		hit = HIT_DONE;
+	*flags_ret = flags;
+	return hit;
 }

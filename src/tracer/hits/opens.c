@@ -23,17 +23,19 @@
  * has ended, so all of them are looked at; the second kind tells who calls, and finds
  * a stack when it is first used: of many different ones some are.
  */
+#include "tracer/hits/opens.h"
+
 #include <string.h>
 
 #include "link/sites.h"
-#include "tracer/captures/sampling.h"
 #include "tracer/memory/space.h"
 
 #define LOOKS_FIRST 32u /* of a thread */
 #define LOOKS_EVERY 32u /* then one in so many hits of the process, */
 #define LOOKS_SAVED 4096u /* and no more than that at once */
 
-/* Ends what lies below the hit. True: more than what just returned did. */
+/* Ends the open calls that lie below the hit. True: others ended than the one that just
+ * returned. */
 static bool end_below(struct thread *t, uint64_t sp, uint64_t returned)
 {
 	bool above = false;
@@ -56,7 +58,7 @@ static void keep_open(struct thread *t, uint64_t sp, uint32_t group)
 	t->open_count = n + 1;
 }
 
-/* Is that the code of the innermost open call? */
+/* Does `caller` lie in the code of the innermost open call? */
 static bool is_of_innermost(const struct space *space, const struct thread *t, uint64_t caller)
 {
 	const struct cp_site_group *g;
@@ -106,7 +108,7 @@ bool opens_see(const struct tracer *tr, struct space *space, struct thread *t,
 	const struct cp_link_shared *shared = tr->link->shared;
 	bool above, asked, outside = false;
 
-	/* What is watched by its return address may return to any site. */
+	/* A call that is watched by its return address may return to any site. */
 	above = end_below(t, sp, ends ? 0 : size);
 	if (opens && entry) {
 		outside = !is_of_innermost(space, t, e->caller);

@@ -10,14 +10,17 @@
  * in pieces, a few each second. Seconds of hits are those that the program has for
  * itself (own.h).
  */
-#include <string.h>
+#include "tracer/hits/pause.h"
 
 #include "base/clock.h"
+#include "tracer/hits/heap_sample.h"
+#include "tracer/known/emit.h"
+#include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
 
 #define PIECES 5u /* a second */
 #define MOST_RATE 1000000u /* a second; more is no different */
-/* What tracing may take of the program's time in a piece that has more hits than it
+/* The time that tracing may take from the program in a piece that has more hits than it
  * should, and how many times that a pause lasts at least: on a busy machine a stop
  * takes a hundred times as long. */
 #define MOST_LOST_NS (CP_NS_PER_S / PIECES)
@@ -30,7 +33,7 @@ static uint64_t credit_of(const struct pause *pause, double ns)
 	return ns > CP_NS_PER_S ? pause->rate : (uint64_t)(ns * pause->rate / CP_NS_PER_S);
 }
 
-/* What tracing has taken of the program's time since the piece began. */
+/* The time that tracing has taken from the program since the piece began. */
 static double lost_in_piece(const struct space *space)
 {
 	const struct own_clock *piece = &space->pause.piece, *now = &space->clock;

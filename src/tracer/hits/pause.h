@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Breakpoints that pause when they are hit too often. Private to src/tracer.
+ * Breakpoints that pause when they are hit too often.
  */
 #ifndef CP_TRACER_PAUSE_H
 #define CP_TRACER_PAUSE_H
@@ -9,22 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tracer/known/own.h"
-
 struct space;
 struct tracer;
-
-/* Of an address space. */
-struct pause {
-	uint32_t rate; /* hits a second; 0: none came yet */
-	uint64_t credit; /* hits that may come before the next pause */
-	double added_ns; /* by the space's clock, when the credit was last added to */
-	struct own_clock piece; /* when this piece began; seen_ns 0: there was no pause yet */
-	bool begins; /* a piece does, with the next hit */
-	uint64_t since_ns; /* when the pause began */
-	uint64_t until_ns; /* it ends then; 0: there is none */
-	pid_t pid; /* of whom it was told */
-};
 
 /* A hit of a group that pauses at so many a second; true: it was one too many. */
 bool pause_spend(struct space *space, uint32_t rate);

@@ -28,7 +28,6 @@
 #include "tracer/known/own.h"
 
 #include "tracer/known/proc.h"
-#include "tracer/known/state.h"
 
 /* Between two stops that were accounted for. */
 struct piece {
@@ -66,16 +65,16 @@ static double between(double low, double high, double *doubt)
 	return high - range / 2;
 }
 
-/* What it ran without a break. Less than nothing where stops take less than usual:
- * sums have to be right. */
+/* The time of its own of a thread that ran without a break. Less than nothing where stops
+ * take less than usual: sums have to be right. */
 static double unbroken(struct calibration *c, const struct piece *p, double *doubt)
 {
 	double stops = (double)p->stops;
-	struct stop_cost cost = calibrate_cost(c, p->gap_ns / p->stops, !p->wait_ns);
+	struct stop_cost cost = costs_of(c, p->gap_ns / p->stops, !p->wait_ns);
 
 	if (!c->count)
 		return between(0, (double)p->run_ns, doubt);
-	calibrate_gap(c, p->gap_ns / p->stops);
+	costs_gap(c, p->gap_ns / p->stops);
 	*doubt += stops * cost.sigma * cost.sigma;
 	return (double)p->run_ns - stops * cost.typical;
 }
@@ -90,7 +89,7 @@ static double broken(const struct calibration *c, const struct piece *p, double 
 	*doubt += stops * c->cost.sigma * c->cost.sigma;
 	if (!p->known || !c->count)
 		return between(low, high, doubt);
-	late = stops * (double)calibrate_longest_gap(c);
+	late = stops * (double)costs_longest_gap(c);
 	late = (double)p->wait_ns + (late < (double)p->gap_ns ? late : (double)p->gap_ns);
 	return between(high - late > low ? high - late : low, high, doubt);
 }
@@ -113,8 +112,7 @@ void own_account(struct tracer *tr, struct thread *t, uint64_t seen_ns, bool idl
 	else if (!idle)
 		mine = broken(c, &p, &t->own.doubt);
 	else if (p.known && p.slices == 1)
-		tr->link->shared->stats.slow_stop_ns =
-			calibrate_add(c, p.run_ns, p.gap_ns, !p.wait_ns);
+		tr->link->shared->stats.slow_stop_ns = costs_add(c, p.run_ns, p.gap_ns, !p.wait_ns);
 	if (!first)
 		t->own.lost_ns += mine < (double)total ? (uint64_t)((double)total - mine) : 0;
 	t->own.use = use;
@@ -127,7 +125,7 @@ void own_clock_advance(struct own_clock *clock, const struct own *before, const 
 {
 	double total = (double)(now->seen_ns - before->seen_ns), share = 1;
 
-	/* What other threads did is not asked: it is taken to have gone as here. */
+	/* Other threads are not asked: their time is taken to have gone as here. */
 	if (before->seen_ns && total > 0)
 		share -= (double)(now->lost_ns - before->lost_ns) / total;
 	if (clock->seen_ns && now->seen_ns > clock->seen_ns)

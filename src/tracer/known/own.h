@@ -11,14 +11,14 @@
 struct thread;
 struct tracer;
 
-/* What schedstat tells of a thread, since its birth. */
+/* The times of a thread since its birth, as schedstat tells them. */
 struct cpu_use {
 	uint64_t run_ns; /* on a CPU */
 	uint64_t wait_ns; /* runnable, waiting for one */
 	uint64_t slices; /* times it was put on one */
 };
 
-/* Of a thread, at the last stop that was accounted for. */
+/* A thread at the last stop that was accounted for. */
 struct own {
 	uint64_t seen_ns; /* that one; 0: there was none */
 	struct cpu_use use; /* 0 slices: not known */
@@ -28,7 +28,7 @@ struct own {
 	double doubt; /* about that: a variance, ns^2 */
 };
 
-/* Of a program: it runs while the threads that stop do something of their own. A
+/* The clock of a program: it runs while the threads that stop do something of their own. A
  * limit of so many calls a second is one by this clock: by any other, a program that
  * is slowed down enough by being traced never meets it. */
 struct own_clock {

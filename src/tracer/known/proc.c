@@ -8,6 +8,8 @@
  * once the thread has left its CPU. `syscall` says "running", or where a
  * blocked thread waits, and reads it only while it does.
  */
+#include "tracer/known/proc.h"
+
 #include <ctype.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -18,15 +20,12 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "tracer/known/proc.h"
-#include "tracer/known/state.h"
 
 /* Reads a small file of a thread; keeps it open for the next time while
  * there are descriptors to spare. */
@@ -74,7 +73,7 @@ bool proc_cpu_use(struct tracer *tr, struct thread *t, struct cpu_use *ret)
 	return true;
 }
 
-/* Of what `syscall` says. A thread that was woken a moment ago, and that its CPU
+/* Does `syscall` say that the thread runs? One that was woken a moment ago, and that its CPU
  * knows nothing of yet, looks like one that is blocked by a page fault: outside of
  * any system call. But it runs. */
 static bool says_running(pid_t tid, const char *syscall)

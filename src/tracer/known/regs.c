@@ -2,12 +2,13 @@
  *
  * The general registers of a stopped thread, as the kernel has them.
  */
+#include "tracer/known/regs.h"
+
 #include <elf.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 
 #include "arch/arch.h"
-#include "tracer/known/state.h"
 
 bool regs_read(pid_t tid, void *to)
 {

@@ -25,6 +25,7 @@
 
 #include "arch/arch.h"
 #include "base/clock.h"
+#include "tracer/known/regs.h"
 #include "tracer/known/state.h"
 
 #define WINDOW_NS CP_NS_PER_S

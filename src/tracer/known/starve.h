@@ -12,9 +12,9 @@ struct thread;
 
 #define STARVE_PLACES 8u
 
-/* Of a thread. */
+/* What tells that a thread gets nowhere. */
 struct starve {
-	/* Where it was when it got a signal, by the signal's number. */
+	/* The places at which it was when it got signals, by their numbers. */
 	struct starve_place {
 		uint64_t registers, sp; /* the first is a hash of all of them; 0: none */
 		bool moved; /* since then a breakpoint was hit by what was interrupted */
@@ -31,7 +31,7 @@ struct starve {
 
 /* A breakpoint was hit. */
 void starve_hit(struct thread *t, uint64_t sp);
-/* It enters a function of this group. True: which is to be given up. */
+/* The thread enters a function of this group. True: the group is to be given up. */
 bool starve_enters(struct thread *t, uint32_t group);
 /* A signal is about to be delivered, and the thread's registers are its own. */
 void starve_signal(struct thread *t, int signal, uint64_t now_ns);

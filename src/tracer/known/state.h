@@ -14,8 +14,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "link/link.h"
-#include "tracer/hits/calibrate.h"
-#include "tracer/hits/heap_sample.h"
+#include "tracer/known/costs.h"
 #include "tracer/known/own.h"
 #include "tracer/known/starve.h"
 
@@ -40,6 +39,18 @@ struct restart {
 	bool pending; /* not yet known to have started again */
 	int64_t nr;
 	uint64_t pc, sp;
+};
+
+/* A call that allocates, of a thread (heap_sample.c). */
+struct heap_call {
+	/* The call that is followed; sp 0: none. */
+	uint64_t sp, caller;
+	uint64_t size, previous; /* of realloc(): a chosen block, or 0 */
+	uint64_t where; /* that the answer is written to; 0: it is the result */
+	bool chosen; /* not only `previous` was */
+	/* The last one that was begun, followed or not. */
+	uint64_t last_sp, last_caller;
+	uint32_t last_group;
 };
 
 struct thread {
@@ -68,9 +79,8 @@ struct thread {
 	int exit_status;
 	bool exec_stop; /* has executed, and is to be held at its next stop */
 	int signal; /* HELD with this one, which it gets when it goes on; 0: none */
-	uint32_t
-		entered; /* 1 + the counter of the block that it hit last; 0: who knows where it is */
-	bool user_stop; /* HELD where it can do system calls for us (inject.c) */
+	uint32_t entered; /* 1 + the counter of the block that it hit last; 0: it may be anywhere */
+	bool user_stop; /* HELD where it can do system calls for us (ask.c) */
 	bool clear; /* as we leave: in no slot, and no breakpoint will lead it to one */
 	uint32_t stops; /* served, and what they took */
 	uint64_t stopped_ns;
@@ -78,7 +88,9 @@ struct thread {
 	struct own own;
 	uint64_t detour; /* the trap by way of which it was sent to its slot; 0: none */
 	uint64_t kept_ns; /* stopped since, waiting for room in the ring or held; 0: not */
-	struct { /* hits there will be ones that were seen before; pc 0: none */
+	/* Places where a hit that was captured already will come again: a signal handler ran
+	 * before the instruction was executed (unslot.c). pc 0: none */
+	struct {
 		uint64_t pc, sp;
 	} again[8];
 	bool passed; /* was held once */
@@ -136,8 +148,20 @@ struct parked {
 	uint64_t since_ns;
 };
 
+struct tracer;
+
+/* What lower floors need of the way of a stop (stops/stop.c): while they wait for one
+ * thread, others stop, and are served as ever. */
+struct stops {
+	/* One thread's stop. False: there was none, or no room for it. */
+	bool (*serve_one)(struct tracer *tr, pid_t tid);
+	/* Has newborns report, and lets go who was held for them. */
+	void (*serve_newborns)(struct tracer *tr);
+};
+
 struct tracer {
-	struct cp_link *link;
+	struct cp_link *link; /* borrowed */
+	const struct stops *stops;
 	int signal_fd, controller_pidfd;
 	struct cp_map by_tid; /* tid -> struct thread * */
 	struct cp_map by_pid; /* pid -> struct process * */
@@ -149,12 +173,15 @@ struct tracer {
 	int fds_left; /* descriptors that may still be kept open */
 	unsigned trace_flags; /* CP_TRACE_* */
 	bool attached; /* something is or was traced */
+	/* PTRACE_SEIZE is under way: said to a signal handler (seize.c), and ptrace() is a
+	 * "leaf" to the compiler, during which nobody here can look at it. */
+	volatile bool seizing;
 	bool descendants; /* all of it are children of the controller's, or theirs */
-	int tried_calls; /* whether a filter lets calls through (inject.c); -1 no, 0 not tried */
+	int tried_calls; /* whether a filter lets calls through (seccomp.c); -1 no, 0 not tried */
 	uint32_t guests; /* threads of processes that are not followed */
 	bool reports; /* SIGCHLD came: somebody stopped or exited */
 	bool ending; /* leave as soon as no thread is stopped */
-	/* sampling (sample.c) */
+	/* sampling (tick.c) */
 	uint32_t hz, stack_max;
 	bool wall;
 	unsigned capture; /* CP_CAPTURE_* */
@@ -199,82 +226,5 @@ struct tracer {
 	bool apart; /* we keep away from it, and wait without sleeping */
 	unsigned busy_looks; /* since then, in a row, that saw no idle CPU */
 };
-
-/* threads.c: the tables */
-struct thread *thread_find(struct tracer *tr, pid_t tid);
-/* A new thread of `pid`, whose process is made when it is not yet known.
- * NULL without memory. Emits PROCESS and THREAD events. */
-struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth birth,
-			  pid_t parent);
-struct process *process_find(struct tracer *tr, pid_t pid);
-/* Forgets a thread, and its process with the last one; `status` as wait(2)
- * has it. */
-void thread_remove(struct tracer *tr, struct thread *t, int status);
-/* After an exec only the leader is left. */
-void process_exec(struct tracer *tr, struct process *p);
-/* Closes all files of threads; none is kept open from now on. */
-void tables_close(struct tracer *tr);
-/* Nothing is known any more of the stacks of the thread that has the slot. */
-void slot_forget(struct tracer *tr, uint32_t slot);
-
-/* seize.c */
-/* PTRACE_O_* for a thread; a group's leader has one more. */
-long seize_options(const struct tracer *tr, bool leader);
-void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
-void seize_attach(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret);
-
-/* wait.c */
-/* Handles every stop and exit there is at the moment. */
-void wait_gather(struct tracer *tr);
-/* One thread's stop. False: there was none, or no room for it. */
-bool wait_serve_one(struct tracer *tr, pid_t tid);
-/* Has newborns report, and lets go who was held for them. */
-void wait_newborns(struct tracer *tr);
-/* A hit was captured and the thread's registers are set: lets it go, or holds
- * it, and accounts for the time since `seen_ns`. `flags`: CP_HIT_*, HIT_HOLD. */
-#define HIT_HOLD 0x8000u
-void wait_hit_done(struct tracer *tr, struct thread *t, uint64_t seen_ns, unsigned flags);
-/* At a signal that it is about to get: true where that is to be told of first; the
- * thread is held, or went on. */
-bool fault_serve(struct tracer *tr, struct thread *t, int signal);
-/* Forgets interrupts that were served or whose threads are gone. */
-void gather_done(struct tracer *tr);
-/* Lets held threads go whose time has come. */
-void wait_release_held(struct tracer *tr);
-/* Those held for a snapshot go when the ring was read so far. */
-void wait_hold_until(struct tracer *tr, uint64_t tail);
-/* Captures a thread that was parked, and lets it go, unless it is to be held. */
-void wait_unpark(struct tracer *tr, struct thread *t, const struct parked *parked);
-/* Interrupts a thread so that it is captured at its next stop. */
-void thread_interrupt(struct tracer *tr, struct thread *t, unsigned want);
-
-/* regs.c */
-/* NT_PRSTATUS of a stopped thread; false when it is gone, or has another set. */
-bool regs_read(pid_t tid, void *to);
-bool regs_write(pid_t tid, void *from);
-
-/* restart.c */
-/* At a stop that we caused: makes an interrupted system call start again.
- * `captured`: the thread's registers if they are at hand, or NULL. */
-void restart_repair(struct tracer *tr, struct thread *t, const void *captured);
-/* At the delivery of `signal`, which may be the program's own. */
-void restart_signal(struct tracer *tr, struct thread *t, int signal);
-/* What interrupting a thread in system call `nr` would do to it: the less, the
- * better; 2: nothing, it starts again as if nothing had been. */
-int restart_harm(int64_t nr, const unsigned long long args[6]);
-
-/* hot.c */
-/* While hits follow each other closely, waits for one stop a system call. */
-void hot_begin(struct tracer *tr);
-void hot_hit(struct tracer *tr, const struct thread *t, uint64_t now);
-/* Waits a moment for who hits, where that is quicker than to sleep. */
-void hot_spin(const struct tracer *tr);
-/* Looks whether hits still come; after each time round. */
-void hot_look(struct tracer *tr, uint64_t now);
-void hot_end(struct tracer *tr);
-
-/* capture.c */
-void emit(struct tracer *tr, enum cp_event_type type, pid_t pid, pid_t tid);
-void emit_event(struct tracer *tr, struct cp_event *event, size_t size);
 
 #endif

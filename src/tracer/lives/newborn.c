@@ -6,15 +6,20 @@
  *             fork                                    ┊
  *     child     └──────────────────── first stop, where we see it
  *
- * It has the tables of its parent (space.c). What they say is made true here, in
+ * It has the tables of its parent (inherit.c). What they say is made true here, in
  * the order in which its parent got it; or, where that can't be, all breakpoints
  * are forgotten.
  */
+#include "tracer/lives/newborn.h"
+
 #include <signal.h>
 #include <string.h>
 
 #include "base/log.h"
+#include "tracer/calls/inject.h"
+#include "tracer/hits/mapping.h"
 #include "tracer/known/proc.h"
+#include "tracer/memory/sites.h"
 #include "tracer/signals/trap.h"
 
 #define CHUNK ((size_t)64 << 10)
@@ -62,9 +67,8 @@ static bool copy_part(const struct space *to, const struct space *from, uint64_t
 	return true;
 }
 
-/* The handler is what trap_renew() puts there. */
-static bool copy_area(struct tracer *tr, const struct space *from, const struct area *area,
-		      struct injection *in)
+/* Everything of an area but the handler, which trap_renew() puts there. */
+static bool copy_area(const struct space *from, const struct area *area, struct injection *in)
 {
 	const struct space *to = in->space;
 	struct cp_area_header here, there;
@@ -73,7 +77,7 @@ static bool copy_area(struct tracer *tr, const struct space *from, const struct 
 	if (!read_header(from, area, &there))
 		return false;
 	if (!read_header(to, area, &here)) {
-		if (area_map_at(tr, in, &at, area->size))
+		if (mapping_make(in, &at, area->size))
 			return false;
 		here = there;
 		here.handler = here.installed = 0;
@@ -85,18 +89,18 @@ static bool copy_area(struct tracer *tr, const struct space *from, const struct 
 	       space_write(to, at, &here, sizeof(here));
 }
 
-static bool complete(struct tracer *tr, const struct space *from, struct injection *in)
+static bool complete(const struct space *from, struct injection *in)
 {
 	const struct area *area;
 
 	cp_vec_for_each(&in->space->table->areas, area)
-		if (!copy_area(tr, from, area, in))
+		if (!copy_area(from, area, in))
 			return false;
-	return !in->space->handler || !trap_renew(tr, in);
+	return !in->space->handler || !trap_renew(in);
 }
 
-/* It has its parent's memory, and the handlers that its parent had: ours came in
- * between. */
+/* A guest has its parent's memory, and the handlers that its parent had at the fork: ours
+ * may have come in between. */
 static void complete_guest(struct tracer *tr, struct thread *t)
 {
 	const struct space *space = t->process->space;
@@ -105,7 +109,7 @@ static void complete_guest(struct tracer *tr, struct thread *t)
 	if (space->users - space->kept < 2 || !space->handler || tr->ending ||
 	    proc_catches(t->tid, SIGTRAP) || !inject_here(tr, t, &in))
 		return;
-	trap_set(tr, &in);
+	trap_set(&in);
 	inject_end(tr, &in);
 }
 
@@ -122,7 +126,7 @@ void newborn_complete(struct tracer *tr, struct thread *t)
 		return;
 	}
 	if (!tr->ending && inject_here(tr, t, &in)) {
-		done = complete(tr, from, &in);
+		done = complete(from, &in);
 		inject_end(tr, &in);
 	}
 	if (done)

@@ -5,64 +5,51 @@
  * born to not yet seized ones are found by reading the task directory until a
  * pass finds nobody new.
  */
+#include "tracer/lives/seize.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/ptrace.h>
-#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "tracer/calls/finish.h"
+#include "tracer/known/interrupt.h"
+#include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
+#include "tracer/lives/threads.h"
 #include "tracer/signals/trap.h"
 
-/* What a PTRACE_SEIZE takes at most, unless it waits for an exec. */
-#define SEIZE_MS 10
+/* A PTRACE_SEIZE takes no longer, unless it waits for an exec. */
+#define SEIZE_NS (10 * CP_NS_PER_MS)
 /* An exec takes milliseconds at most. */
 #define EXEC_TRIES 100
 #define EXEC_NAP_NS CP_NS_PER_MS
-
-/* Exits are awaited at a thread group's leader: at its exit stop the memory of
- * the process can still be read. At others only where somebody asked. */
-long seize_options(const struct tracer *tr, bool leader)
-{
-	long options = PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACESYSGOOD;
-
-	/* A child that is not followed has to be freed of breakpoints. */
-	if (tr->trace_flags & (CP_TRACE_FOLLOW | CP_TRACE_PROBES))
-		options |= PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK;
-	if (leader || tr->trace_flags & CP_TRACE_EXITS)
-		options |= PTRACE_O_TRACEEXIT;
-	return options;
-}
 
 /* ---- an exec in the middle ---- */
 
 /* PTRACE_SEIZE waits for an exec that has begun, the exec for the other threads
  * to be gone, and those that we have already seized for us: the leader at its
- * exit stop, and each to be reaped. So while PTRACE_SEIZE takes long, this looks
- * after them, in a signal handler because there is no other way back.
- *
- * Volatile: ptrace() is a "leaf" to the compiler, during which nobody here can
- * look at it. NULL: PTRACE_SEIZE is not under way. */
-static struct tracer *volatile seizing;
-
-static void let_exec_go_on(int sig)
+ * exit stop, and each to be reaped. So while PTRACE_SEIZE takes long, a timer's signal
+ * looks after them, in its handler because there is no other way back. */
+static void let_exec_go_on(int sig, siginfo_t *si, void *context)
 {
 	const int any = WEXITED | WSTOPPED | WNOHANG | __WALL;
+	struct tracer *tr = si->si_value.sival_ptr;
 	int saved = errno;
 	uint64_t tid, value;
 	size_t cursor = 0;
 
 	(void)sig;
-	while (seizing && cp_map_next(&seizing->by_tid, &cursor, &tid, &value)) {
+	(void)context;
+	if (si->si_code != SI_TIMER)
+		return;
+	while (tr->seizing && cp_map_next(&tr->by_tid, &cursor, &tid, &value)) {
 		struct thread *t = (struct thread *)(uintptr_t)value;
 		siginfo_t info = { .si_pid = 0 };
 
@@ -91,36 +78,54 @@ static void forget_reaped(struct tracer *tr)
 	}
 }
 
-static void watch_seizing(bool on)
+/* errno or 0. */
+static int watch(struct tracer *tr, timer_t *timer_ret)
 {
-	struct sigaction action = { .sa_handler = on ? let_exec_go_on : SIG_IGN };
+	const struct sigaction action = { .sa_sigaction = let_exec_go_on, .sa_flags = SA_SIGINFO };
+	struct sigevent event = {
+		.sigev_notify = SIGEV_SIGNAL,
+		.sigev_signo = SIGALRM,
+		.sigev_value = { .sival_ptr = tr },
+	};
+	sigset_t alarm;
+
+	if (timer_create(CLOCK_MONOTONIC, &event, timer_ret))
+		return errno;
+	sigemptyset(&alarm);
+	sigaddset(&alarm, SIGALRM);
+	sigaction(SIGALRM, &action, NULL);
+	sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	return 0;
+}
+
+static void unwatch(timer_t timer)
+{
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigset_t alarm;
 
 	sigemptyset(&alarm);
 	sigaddset(&alarm, SIGALRM);
-	if (!on)
-		sigprocmask(SIG_BLOCK, &alarm, NULL);
-	sigaction(SIGALRM, &action, NULL);
-	if (on)
-		sigprocmask(SIG_UNBLOCK, &alarm, NULL);
+	sigprocmask(SIG_BLOCK, &alarm, NULL);
+	timer_delete(timer);
+	sigaction(SIGALRM, &ignore, NULL);
 }
 
 static int seize(struct tracer *tr, pid_t tid, bool leader)
 {
-	return ptrace(PTRACE_SEIZE, tid, 0, seize_options(tr, leader)) ? errno : 0;
+	return ptrace(PTRACE_SEIZE, tid, 0, interrupt_options(tr, leader)) ? errno : 0;
 }
 
-static int seize_watched(struct tracer *tr, pid_t tid, bool leader)
+static int seize_watched(struct tracer *tr, timer_t timer, pid_t tid, bool leader)
 {
-	const struct timeval period = { .tv_usec = SEIZE_MS * 1000 };
-	const struct itimerval watch = { period, period }, off = { .it_value = { 0 } };
+	const struct timespec period = cp_timespec(SEIZE_NS);
+	const struct itimerspec soon = { period, period }, never = { 0 };
 	int err;
 
-	seizing = tr;
-	setitimer(ITIMER_REAL, &watch, NULL);
+	tr->seizing = true;
+	timer_settime(timer, 0, &soon, NULL);
 	err = seize(tr, tid, leader);
-	seizing = NULL;
-	setitimer(ITIMER_REAL, &off, NULL);
+	tr->seizing = false;
+	timer_settime(timer, 0, &never, NULL);
 	return err;
 }
 
@@ -141,7 +146,7 @@ void seize_launch(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 }
 
 /* One pass over the task directory. Returns how many threads were new. */
-static unsigned seize_pass(struct tracer *tr, pid_t pid, DIR *dir, int *error)
+static unsigned seize_pass(struct tracer *tr, timer_t timer, pid_t pid, DIR *dir, int *error)
 {
 	unsigned fresh = 0;
 	struct dirent *e;
@@ -153,7 +158,7 @@ static unsigned seize_pass(struct tracer *tr, pid_t pid, DIR *dir, int *error)
 
 		if (tid <= 0 || thread_find(tr, tid))
 			continue;
-		err = seize_watched(tr, tid, tid == pid);
+		err = seize_watched(tr, timer, tid, tid == pid);
 		if (!err) {
 			fresh++;
 			if (!thread_add(tr, pid, tid, CP_BIRTH_ATTACHED, 0))
@@ -170,17 +175,20 @@ static unsigned seize_pass(struct tracer *tr, pid_t pid, DIR *dir, int *error)
 static int seize_all(struct tracer *tr, pid_t pid)
 {
 	char path[64];
-	int error = 0;
+	timer_t timer;
+	int error;
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? ESRCH : errno;
-	watch_seizing(true);
-	while (seize_pass(tr, pid, dir, &error))
-		;
-	watch_seizing(false);
+	error = watch(tr, &timer);
+	if (!error) {
+		while (seize_pass(tr, timer, pid, dir, &error))
+			;
+		unwatch(timer);
+	}
 	forget_reaped(tr);
 	closedir(dir);
 	return error;

@@ -1,31 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of processes and threads.
+ * The beginnings and ends of threads and processes.
  */
+#include "tracer/lives/threads.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "tracer/captures/capture.h"
+#include "tracer/captures/sample.h"
+#include "tracer/captures/tick.h"
+#include "tracer/known/emit.h"
+#include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
-#include "tracer/captures/sampling.h"
+#include "tracer/lives/inherit.h"
 #include "tracer/memory/space.h"
-
-struct thread *thread_find(struct tracer *tr, pid_t tid)
-{
-	uint64_t *p = cp_map_get(&tr->by_tid, (uint64_t)tid);
-
-	return p ? (struct thread *)(uintptr_t)*p : NULL;
-}
-
-struct process *process_find(struct tracer *tr, pid_t pid)
-{
-	uint64_t *p = cp_map_get(&tr->by_pid, (uint64_t)pid);
-
-	return p ? (struct process *)(uintptr_t)*p : NULL;
-}
 
 static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth birth, pid_t parent)
 {
@@ -36,7 +28,7 @@ static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth b
 	};
 	struct process *p = calloc(1, sizeof(*p));
 	struct space *space =
-		birth == CP_BIRTH_FORKED ? space_of_child(tr, pid, parent) : space_create(pid);
+		birth == CP_BIRTH_FORKED ? inherit_space(tr, pid, parent) : space_create(pid);
 	char path[64];
 
 	if (!p || !space || !cp_map_put(&tr->by_pid, (uint64_t)pid, (uintptr_t)p)) {
@@ -213,7 +205,7 @@ void process_exec(struct tracer *tr, struct process *p)
 	}
 }
 
-void tables_close(struct tracer *tr)
+void threads_close(struct tracer *tr)
 {
 	uint64_t key, value;
 	size_t cursor = 0;

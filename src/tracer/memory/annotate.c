@@ -8,9 +8,12 @@
  * The program may change the same byte at the same moment (its own switch); one
  * of the two changes would be lost then. The controller looks at each poll.
  */
+#include "tracer/memory/annotate.h"
+
 #include <cprof/trace_format.h>
 #include <errno.h>
 
+#include "tracer/known/lookup.h"
 #include "tracer/memory/space.h"
 
 /* Sets or clears our bit in the root; an errno, or 0. */

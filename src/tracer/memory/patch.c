@@ -9,6 +9,8 @@
  * written alone: a page that the program itself writes to is then not put back
  * to what it was when it was read.
  */
+#include "tracer/memory/patch.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,7 +34,7 @@ static size_t trap_size(void)
 	return size;
 }
 
-/* Those of one page; `size` bytes each. */
+/* Applies the patches of one page; `size` bytes each. */
 static size_t patch_page(const struct space *space, struct patch *patches, size_t count,
 			 size_t size)
 {

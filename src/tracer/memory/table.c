@@ -7,6 +7,8 @@
  * Processes that were forked share the table, as they share pages, until one of
  * them gets other sites; what differs (armed or not, hits) is each one's own.
  */
+#include "tracer/memory/table.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>

@@ -3,17 +3,20 @@
  * Slots are seen by nobody but us: registers that somebody else will look at
  * say the site whose instruction is being executed, or what comes behind it.
  */
-#include <string.h>
-#include <sys/ptrace.h>
+#include "tracer/memory/unslot.h"
 
-#include "tracer/signals/trap.h"
+#include <string.h>
+
+#include "tracer/known/regs.h"
+#include "tracer/memory/sigcall.h"
+#include "tracer/memory/space.h"
 
 static bool write_memory(void *ctx, uint64_t address, const void *bytes, size_t size)
 {
 	return space_write(ctx, address, bytes, size);
 }
 
-/* Of a copy: nothing changes. */
+/* For a copy of registers: the memory does not change. */
 static bool write_nothing(void *ctx, uint64_t address, const void *bytes, size_t size)
 {
 	(void)ctx;
@@ -32,7 +35,7 @@ static struct site *cut_site(const struct space *space, uint64_t pc)
 	return site && site->step.trap_size == 1 && site->step.size > 1 ? site : NULL;
 }
 
-uint64_t hit_hide_pc(const struct thread *t, uint64_t pc)
+uint64_t unslot_pc(const struct thread *t, uint64_t pc)
 {
 	const struct space *space = t->process->space;
 	struct cp_regs regs = { 0 };
@@ -49,7 +52,7 @@ uint64_t hit_hide_pc(const struct thread *t, uint64_t pc)
 	return site ? site->address : pc;
 }
 
-void hit_hide_slot(const struct thread *t, void *prstatus)
+void unslot_regs(const struct thread *t, void *prstatus)
 {
 	const struct space *space = t->process->space;
 	struct cp_syscall_state s;
@@ -85,7 +88,7 @@ static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
 	t->again[0].sp = sp;
 }
 
-void hit_leave_slot(struct thread *t)
+void unslot_thread(struct thread *t)
 {
 	struct space *space = t->process->space;
 	uint64_t prstatus[PRSTATUS_MAX / 8], slot, pc;

@@ -6,20 +6,14 @@
  *     what blocks it                     what is done about it
  *     a thread's mask at the beginning   it is stopped once, and has another one
  *     a handler's mask                   rt_sigaction for it, by a thread of the program
- *     a C library's system call          goes by way of our code, sigcall.c of the ISA
+ *     a C library's system call          goes by way of our code (sigcall.c)
  *     other system calls; masks that     seen at the next hit, or at the birth of a
  *     come with a call (ppoll, ...)      child: only until then it is blocked
  *
- * A system call that goes by way of our code gets a breakpoint first. A jump then
- * takes its place, as long as the instruction that it replaces: at first the bytes
- * behind the breakpoint, then its own; and it goes in the opposite order. So we may be
- * killed at any moment. Whoever runs is held while jumps are written, or there are
- * none; they go while threads run, so none stands across the border of two lines of
- * the caches.
- *
  * Where SIGTRAP waits, sent by somebody, it is blocked itself, as it was meant.
  */
-#include <errno.h>
+#include "tracer/signals/sigmask.h"
+
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -28,19 +22,19 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/calls/ask.h"
+#include "tracer/calls/inject.h"
+#include "tracer/calls/restart.h"
+#include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
-#include "tracer/restore.h"
-#include "tracer/signals/trap.h"
+#include "tracer/known/regs.h"
 
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
 #define SIGNALS 64
 #define PAGE UINT64_C(4096)
-#define LINE UINT64_C(64) /* a processor has all of one from the same moment */
 /* For all threads together to be stopped. Only on a machine that is short of
  * processors does it take more than a moment. */
 #define BLOCKING_NS (2 * CP_NS_PER_S)
-/* Calls that start again as if nothing had been (restart.c). */
-#define HARMLESS 3
 #define TRIES 8
 
 /* ---- masks ---- */
@@ -50,7 +44,7 @@ static uint64_t stand_in(uint64_t mask)
 	return mask & TRAP_BIT ? (mask & ~TRAP_BIT) | CP_SIGTRAP_STAND_IN : mask;
 }
 
-/* Of a stopped thread. False: it is gone, or its mask is right. */
+/* Changes the mask of a stopped thread. False: it is gone, or its mask is right. */
 static bool change_mask(pid_t tid, uint64_t (*change)(uint64_t mask))
 {
 	uint64_t mask, other;
@@ -83,28 +77,12 @@ void sigmask_give_back(pid_t tid)
 
 /* ---- threads ---- */
 
-bool sigmask_may_stop(struct tracer *tr, struct thread *t)
-{
-	unsigned long long args[6];
-	int64_t nr;
-
-	switch (proc_call(tr, t, &nr, args)) {
-	case PROC_RUNNING:
-		return true;
-	case PROC_BLOCKED:
-		return nr < 0 || restart_harm(nr, args) <= HARMLESS;
-	case PROC_GONE:
-		break;
-	}
-	return false;
-}
-
 static bool blocks_trap(const struct thread *t)
 {
 	return proc_blocked(t->tid) & TRAP_BIT && !proc_is_pending(t->tid, SIGTRAP);
 }
 
-/* Those that run, and those that block SIGTRAP in a call that may be interrupted. */
+/* Is it one of those that run, or that block SIGTRAP in a call that may be interrupted? */
 static bool is_wanted(struct tracer *tr, struct thread *t)
 {
 	unsigned long long args[6];
@@ -165,7 +143,7 @@ static struct thread *hold(struct tracer *tr, pid_t tid, uint64_t deadline)
 	struct thread *t;
 
 	do
-		t = inject_stop(tr, tid, true);
+		t = ask_stop(tr, tid, true);
 	while (!t && goes_on(tr, tid) && cp_now() < deadline);
 	return t;
 }
@@ -203,7 +181,7 @@ void sigmask_let_others_run(struct tracer *tr, struct injection *in)
 	for (i = 0; i < in->others.count; i++) {
 		t = thread_find(tr, in->others.items[i]);
 		if (t)
-			inject_let_run(tr, t);
+			ask_let_run(tr, t);
 	}
 	cp_vec_free(&in->others);
 	in->running = 0;
@@ -240,32 +218,31 @@ void sigmask_begin(struct tracer *tr, struct injection *in)
 
 /* ---- handlers ---- */
 
-static bool exchange(struct tracer *tr, struct injection *in, uint64_t page, int signal,
-		     struct trap_action *action)
+static bool exchange(struct injection *in, uint64_t page, int signal, struct trap_action *action)
 {
 	uint64_t old_at = page + sizeof(*action);
 
 	return space_write(in->space, page, action, sizeof(*action)) &&
-	       !inject_call(tr, in, SYS_rt_sigaction,
+	       !inject_call(in, SYS_rt_sigaction,
 			    (const uint64_t[6]){ (uint64_t)signal, page, old_at, 8 }) &&
 	       space_read(in->space, old_at, action, sizeof(*action));
 }
 
 /* The program may set another one meanwhile, which then is what comes back. */
-static void change_action(struct tracer *tr, struct injection *in, uint64_t page, int signal,
+static void change_action(struct injection *in, uint64_t page, int signal,
 			  uint64_t (*change)(uint64_t mask))
 {
 	struct trap_action was, action;
 	int tries = TRIES;
 
-	if (inject_call(tr, in, SYS_rt_sigaction,
+	if (inject_call(in, SYS_rt_sigaction,
 			(const uint64_t[6]){ (uint64_t)signal, 0, page, 8 }) ||
 	    !space_read(in->space, page, &was, sizeof(was)))
 		return;
 	action = was;
 	action.mask = change(was.mask);
 	while (action.mask != was.mask && tries--) {
-		if (!exchange(tr, in, page, signal, &action) || !memcmp(&action, &was, sizeof(was)))
+		if (!exchange(in, page, signal, &action) || !memcmp(&action, &was, sizeof(was)))
 			return;
 		was = action;
 		was.mask = 0;
@@ -273,8 +250,7 @@ static void change_action(struct tracer *tr, struct injection *in, uint64_t page
 	}
 }
 
-static void change_actions(struct tracer *tr, struct injection *in,
-			   uint64_t (*change)(uint64_t mask))
+static void change_actions(struct injection *in, uint64_t (*change)(uint64_t mask))
 {
 	const uint64_t map[6] = {
 		0, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0
@@ -285,30 +261,30 @@ static void change_actions(struct tracer *tr, struct injection *in,
 
 	if (!caught)
 		return;
-	page = inject_call(tr, in, SYS_mmap, map);
+	page = inject_call(in, SYS_mmap, map);
 	if (page < 0 && page > -4096)
 		return;
 	for (signal = 1; signal <= SIGNALS; signal++)
 		if (caught >> (signal - 1) & 1)
-			change_action(tr, in, (uint64_t)page, signal, change);
-	inject_call(tr, in, SYS_munmap, (const uint64_t[6]){ (uint64_t)page, PAGE });
+			change_action(in, (uint64_t)page, signal, change);
+	inject_call(in, SYS_munmap, (const uint64_t[6]){ (uint64_t)page, PAGE });
 }
 
 void sigmask_actions(struct tracer *tr, struct injection *in)
 {
-	change_actions(tr, in, stand_in);
+	change_actions(in, stand_in);
 	/* Handlers that began before. */
 	sigmask_hold_others(tr, in);
 	change_held(tr, in);
 	sigmask_let_others_run(tr, in);
 }
 
-void sigmask_end(struct tracer *tr, struct injection *in)
+void sigmask_end(struct injection *in)
 {
 	if (!in->thread->given_back)
 		in->mask = cp_sigmask_seen(in->mask);
 	in->thread->given_back = true;
-	change_actions(tr, in, cp_sigmask_seen);
+	change_actions(in, cp_sigmask_seen);
 }
 
 void sigmask_end_all(struct tracer *tr, struct injection *in)
@@ -324,100 +300,19 @@ void sigmask_end_all(struct tracer *tr, struct injection *in)
 		if (t->process->space == in->space && t != but &&
 		    (proc_blocked(t->tid) & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) ==
 			    CP_SIGTRAP_STAND_IN &&
-		    sigmask_may_stop(tr, t) && !cp_vec_push(&tids, t->tid))
+		    ask_may_stop(tr, t) && !cp_vec_push(&tids, t->tid))
 			break;
 	}
 	for (i = 0; i < tids.count; i++) {
-		struct thread *t = inject_stop(tr, tids.items[i], false);
+		struct thread *t = ask_stop(tr, tids.items[i], false);
 
 		if (!t)
 			continue;
 		change_mask(t->tid, cp_sigmask_seen);
-		inject_let_run(tr, t);
+		ask_let_run(tr, t);
 	}
 	cp_vec_free(&tids);
 	if ((in->mask & (TRAP_BIT | CP_SIGTRAP_STAND_IN)) == CP_SIGTRAP_STAND_IN)
 		in->mask = cp_sigmask_seen(in->mask);
-	change_actions(tr, in, cp_sigmask_seen);
-}
-
-/* ---- system calls that go by way of our code ---- */
-
-bool sigcall_place(const struct space *space, const struct area *area)
-{
-	uint64_t first = space->table->areas.items[0].address;
-	uint64_t at = area->address + CP_AREA_SIGCALL;
-	size_t size, first_at;
-	const uint8_t *code = cp_sigcall_code(cp_arch_host(), &size, &first_at);
-
-	if (!code)
-		return true;
-	return size <= CP_AREA_HEAD - CP_AREA_SIGCALL && space_write(space, at, code, size) &&
-	       space_write(space, at + first_at, &first, sizeof(first));
-}
-
-struct site *sigcall_site(const struct space *space, struct cp_regs *regs, uint64_t *pc_ret,
-			  bool (*write)(void *ctx, uint64_t addr, const void *bytes, size_t size))
-{
-	const struct cp_reader memory = { space_reader, (void *)(uintptr_t)space };
-	uint64_t pc = regs->r[cp_arch_host()->pc], back, slot;
-	const struct area *area = space_area(space, pc);
-	struct cp_regs now = *regs;
-	struct site *site;
-	bool done;
-
-	if (!area || pc - area->address < CP_AREA_SIGCALL || pc - area->address >= CP_AREA_HEAD)
-		return NULL;
-	back = cp_sigcall_return(pc - area->address - CP_AREA_SIGCALL, &now, &memory, write, &done);
-	site = back ? space_slot_site(space, back, &slot) : NULL;
-	if (!site || !site->step.sigcall)
-		return NULL;
-	*regs = now;
-	*pc_ret = done ? site->step.resume : site->address;
-	return site;
-}
-
-/* The bytes of both instructions; false: there can be no jump. */
-static bool codes(const struct space *space, const struct site *site, uint8_t *jump, uint8_t *now)
-{
-	return site->flags & CP_SITE_SIGCALL && site->address % LINE <= LINE - CP_SIGCALL_JUMP &&
-	       cp_sigcall_jump(site->address, site->slot, jump) &&
-	       space_read(space, site->address, now, CP_SIGCALL_JUMP);
-}
-
-void sigcall_jump(const struct injection *in)
-{
-	const struct space *space = in->space;
-	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
-	const uint8_t *trap;
-	const struct site *site;
-	size_t size;
-
-	if (in->running)
-		return;
-	trap = cp_trap_code(cp_arch_host(), &size);
-	cp_vec_for_each(&space->table->sites, site) {
-		if (!site->address || !site_armed(space, site) || !codes(space, site, jump, now) ||
-		    memcmp(now, trap, size) != 0)
-			continue;
-		if (space_write(space, site->address + size, jump + size, CP_SIGCALL_JUMP - size))
-			space_write(space, site->address, jump, size);
-	}
-}
-
-bool sigcall_jumps(const struct space *space, const struct site *site)
-{
-	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
-
-	return codes(space, site, jump, now) && cp_sigcall_jumps(jump, now);
-}
-
-void sigcall_unjump(const struct space *space)
-{
-	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
-	const struct site *site;
-
-	cp_vec_for_each(&space->table->sites, site)
-		if (site->address && codes(space, site, jump, now))
-			cp_sigcall_unjump(space->mem, site->address, jump, now, site->original);
+	change_actions(in, cp_sigmask_seen);
 }

@@ -18,6 +18,8 @@
  * has changed, after a signal (while its handler runs, more is blocked), at first,
  * and now and then.
  */
+#include "tracer/signals/trap.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stddef.h>
@@ -29,14 +31,19 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "tracer/calls/ask.h"
+#include "tracer/calls/inject.h"
 #include "tracer/known/proc.h"
+#include "tracer/known/regs.h"
+#include "tracer/memory/sigcall.h"
+#include "tracer/memory/sites.h"
 #include "tracer/restore.h"
-#include "tracer/signals/trap.h"
+#include "tracer/signals/sigmask.h"
 
 #define HANDLER_AT CP_AREA_HANDLER
 #define RESTORER 0x04000000u /* SA_RESTORER */
 #define HANDLER_FLAGS (SA_SIGINFO | SA_ONSTACK | SA_NODEFER)
-/* That of the program's that the kernel acts upon by itself. Not SA_RESETHAND: after
+/* Flags of the program's that the kernel acts upon by itself. Not SA_RESETHAND: after
  * a SIGKILL of ours a breakpoint would take the handler away. */
 #define PASSED_FLAGS ((uint64_t)SA_RESTART)
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
@@ -52,15 +59,14 @@
 #define LOOK_EVERY 64 /* hits between looks at a handler that may be gone */
 #define LOOKS 4 /* at the hits after something that may block SIGTRAP */
 
-/* What the program has for SIGTRAP, or, with `set`, what it has from now on.
- * That takes memory that can be written to: a page is mapped for a moment. */
-static int pass_action(struct tracer *tr, const struct space *space, struct injection *in,
-		       struct trap_action *action, bool set)
+/* Reads the program's action for SIGTRAP, or, with `set`, changes it. That takes memory that can be written to: a page is mapped for a moment. */
+static int pass_action(const struct space *space, struct injection *in, struct trap_action *action,
+		       bool set)
 {
 	const uint64_t map[6] = {
 		0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, (uint64_t)-1, 0
 	};
-	int64_t page = inject_call(tr, in, SYS_mmap, map), result;
+	int64_t page = inject_call(in, SYS_mmap, map), result;
 	uint64_t at = (uint64_t)page;
 
 	if (page < 0 && page > -4096)
@@ -68,11 +74,11 @@ static int pass_action(struct tracer *tr, const struct space *space, struct inje
 	if (set && !space_write(space, at, action, sizeof(*action)))
 		result = -EIO;
 	else
-		result = inject_call(tr, in, SYS_rt_sigaction,
+		result = inject_call(in, SYS_rt_sigaction,
 				     (const uint64_t[6]){ SIGTRAP, set ? at : 0, set ? 0 : at, 8 });
 	if (!result && !set && !space_read(space, at, action, sizeof(*action)))
 		result = -EIO;
-	inject_call(tr, in, SYS_munmap, (const uint64_t[6]){ at, 4096 });
+	inject_call(in, SYS_munmap, (const uint64_t[6]){ at, 4096 });
 	return (int)-result;
 }
 
@@ -89,8 +95,7 @@ static void see_through(const struct space *space, struct trap_action *action)
 					header.old_mask };
 }
 
-static int set_action_by(struct tracer *tr, uint64_t area, struct injection *in,
-			 const struct trap_action *action)
+static int set_action_by(uint64_t area, struct injection *in, const struct trap_action *action)
 {
 	const struct space *space = in->space;
 	/* In the area, where the kernel can read it. */
@@ -98,19 +103,19 @@ static int set_action_by(struct tracer *tr, uint64_t area, struct injection *in,
 
 	if (!space_write(space, at, action, sizeof(*action)))
 		return EIO;
-	return (int)-inject_call(tr, in, SYS_rt_sigaction,
-				 (const uint64_t[6]){ SIGTRAP, at, 0, 8 });
+	return (int)-inject_call(in, SYS_rt_sigaction, (const uint64_t[6]){ SIGTRAP, at, 0, 8 });
 }
 
-static int set_action(struct tracer *tr, const struct space *space, struct injection *in,
+static int set_action(const struct space *space, struct injection *in,
 		      const struct trap_action *action)
 {
-	return set_action_by(tr, space->table->areas.items[0].address, in, action);
+	return set_action_by(space->table->areas.items[0].address, in, action);
 }
 
 /* ---- our handler ---- */
 
-/* What is blocked while it runs: SIGTRAP by its stand-in. */
+/* The signals that are blocked while the program's handler runs: SIGTRAP by its
+ * stand-in. */
 static uint64_t handler_mask(const struct trap_action *own)
 {
 	uint64_t mask = own->mask & ~(TRAP_BIT | CP_SIGTRAP_STAND_IN);
@@ -178,10 +183,10 @@ static void set_installed(const struct space *space, uint64_t area, uint64_t ins
 		    sizeof(installed));
 }
 
-static int install(struct tracer *tr, struct space *space, struct injection *in)
+static int install(struct space *space, struct injection *in)
 {
 	struct trap_action action;
-	int err = pass_action(tr, space, in, &space->own, false);
+	int err = pass_action(space, in, &space->own, false);
 
 	if (!err) {
 		see_through(space, &space->own);
@@ -191,7 +196,7 @@ static int install(struct tracer *tr, struct space *space, struct injection *in)
 		action = ours(space, &space->own);
 		/* First: who comes after us looks for it. */
 		set_installed(space, space->table->areas.items[0].address, 1);
-		err = set_action(tr, space, in, &action);
+		err = set_action(space, in, &action);
 	}
 	if (err)
 		space->handler = 0;
@@ -240,12 +245,12 @@ int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
 	ret->thread = NULL;
 	if (space->handler)
 		return 0;
-	err = wait_for_children(tr, space) ? inject_begin(tr, space, ret) : EAGAIN;
+	err = wait_for_children(tr, space) ? ask_begin(tr, space, ret) : EAGAIN;
 	if (err) {
 		ret->thread = NULL;
 		return err;
 	}
-	err = install(tr, space, ret);
+	err = install(space, ret);
 	if (err)
 		trap_installed(tr, ret);
 	else
@@ -253,22 +258,22 @@ int trap_install(struct tracer *tr, struct space *space, struct injection *ret)
 	return err;
 }
 
-void trap_set(struct tracer *tr, struct injection *in)
+void trap_set(struct injection *in)
 {
 	struct trap_action action = ours(in->space, &in->space->own);
 
-	if (set_action(tr, in->space, in, &action))
+	if (set_action(in->space, in, &action))
 		cp_debug("a child has no handler for SIGTRAP");
 }
 
-int trap_renew(struct tracer *tr, struct injection *in)
+int trap_renew(struct injection *in)
 {
 	struct space *space = in->space;
 	bool reset = space->reset;
 	int err;
 
 	space->reset = space->stale = false;
-	err = install(tr, space, in);
+	err = install(space, in);
 	if (!err && reset) {
 		space->own.handler = (uintptr_t)SIG_DFL;
 		write_own(space);
@@ -279,13 +284,14 @@ int trap_renew(struct tracer *tr, struct injection *in)
 void trap_watched(struct tracer *tr, struct space *space, struct injection *in)
 {
 	if (!in->thread) {
-		if (inject_begin(tr, space, in)) {
+		if (ask_begin(tr, space, in)) {
 			in->thread = NULL;
 			return;
 		}
 		sigmask_begin(tr, in);
 	}
-	sigcall_jump(in);
+	if (!in->running)
+		sigcall_jump(in->space);
 }
 
 void trap_installed(struct tracer *tr, struct injection *in)
@@ -295,7 +301,7 @@ void trap_installed(struct tracer *tr, struct injection *in)
 	sigmask_let_others_run(tr, in);
 	if (in->space->handler)
 		sigmask_actions(tr, in);
-	inject_end(tr, in);
+	ask_end(tr, in);
 	in->thread = NULL;
 }
 
@@ -308,7 +314,7 @@ void trap_ignore(struct tracer *tr, struct thread *t)
 	space->ignored = false;
 	if (space_open(space) || !inject_here(tr, t, &in))
 		return;
-	if (pass_action(tr, space, &in, &ignore, true))
+	if (pass_action(space, &in, &ignore, true))
 		cp_debug("SIGTRAP can't be ignored as before an exec");
 	inject_end(tr, &in);
 }
@@ -331,49 +337,49 @@ bool trap_remove(struct tracer *tr, struct space *space)
 	struct trap_action now, own;
 	struct injection in;
 
-	if (space_open(space) || inject_begin(tr, space, &in)) {
+	if (space_open(space) || ask_begin(tr, space, &in)) {
 		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
 		sites_clean(space);
 		return false;
 	}
 	/* Its children have its memory with breakpoints and handler. */
-	wait_newborns(tr);
+	tr->stops->serve_newborns(tr);
 	sites_clean_traps(space);
-	/* Who is on the way from a breakpoint, should we be killed, finds the handler. */
+	/* A thread on the way from a breakpoint, should we be killed, finds the handler. */
 	sigmask_hold_others(tr, &in);
 	own = space->own;
-	if (pass_action(tr, space, &in, &now, false)) {
+	if (pass_action(space, &in, &now, false)) {
 		cp_debug("SIGTRAP's action can't be put back");
 	} else if (is_left_to_us(&in, &now)) {
 		if (own.flags & RESTORER && !own.restorer)
 			own.restorer = now.restorer; /* that of the C library */
-		if (!set_action(tr, space, &in, &own)) {
+		if (!set_action(space, &in, &own)) {
 			set_installed(space, space->table->areas.items[0].address, 0);
 			space->handler = 0;
 		}
 	}
 	sites_clean(space);
 	sigmask_let_others_run(tr, &in);
-	sigmask_end(tr, &in);
-	inject_end(tr, &in);
+	sigmask_end(&in);
+	ask_end(tr, &in);
 	return true;
 }
 
-/* Who is on the way from a breakpoint to the handler finds it: others are held, or
- * have been since the breakpoints went. */
+/* A thread that is on the way from a breakpoint to the handler finds it: the others are
+ * held, or have been since the breakpoints went. */
 static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in)
 {
 	struct trap_action now, own;
 
 	sigmask_hold_others(tr, in);
-	if (in->unseen || pass_action(tr, in->space, in, &now, false))
+	if (in->unseen || pass_action(in->space, in, &now, false))
 		return false;
 	own = now;
 	see_through(in->space, &own);
 	if (memcmp(&own, &now, sizeof(own)) != 0) {
 		if (own.flags & RESTORER && !own.restorer)
 			own.restorer = now.restorer;
-		if (set_action_by(tr, area, in, &own))
+		if (set_action_by(area, in, &own))
 			return false;
 		cp_info("SIGTRAP's handler of a killed cprof taken out of %d", (int)in->space->pid);
 	}
@@ -400,13 +406,13 @@ void trap_take_out_left(struct tracer *tr, struct space *space)
 	space->left = true;
 	cp_restore_traps(space->pid, space->mem);
 	while (!done && space->users > 1 && cp_now() < deadline) {
-		if (inject_begin(tr, space, &in)) {
+		if (ask_begin(tr, space, &in)) {
 			nanosleep(&nap, NULL);
 			continue;
 		}
 		done = take_out_left(tr, area, &in);
 		sigmask_let_others_run(tr, &in);
-		inject_end(tr, &in);
+		ask_end(tr, &in);
 	}
 	if (!done)
 		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
@@ -436,21 +442,7 @@ bool trap_of_left(struct thread *t)
 
 /* ---- the program's changes ---- */
 
-/* Signal handlers of processes that share their memory are not shared, as a
- * rule; who will execute soon has its own. */
-static bool is_ours(const struct space *space)
-{
-	return space->handler && space->users - space->kept == 1;
-}
-
-bool trap_ignored(const struct thread *t)
-{
-	const struct space *space = t->process->space;
-
-	return is_ours(space) && space->own.handler == (uintptr_t)SIG_IGN;
-}
-
-/* As the kernel does with a trap that is blocked: it is not handled any more. */
+/* Has SIGTRAP not handled any more, as the kernel does at a trap that is blocked. */
 static void end_by_trap(struct tracer *tr, struct thread *t, uint64_t mask)
 {
 	struct trap_action none = { .handler = (uintptr_t)SIG_DFL };
@@ -460,7 +452,7 @@ static void end_by_trap(struct tracer *tr, struct thread *t, uint64_t mask)
 	space->own.handler = (uintptr_t)SIG_DFL;
 	if (inject_here(tr, t, &in)) {
 		in.mask = mask;
-		set_action(tr, space, &in, &none);
+		set_action(space, &in, &none);
 		inject_end(tr, &in);
 	}
 }
@@ -484,18 +476,18 @@ static bool come_again(struct tracer *tr, struct thread *t, uint64_t mask)
 	const struct space *space = t->process->space;
 	struct injection in;
 
-	if (!is_ours(space) || space->own.handler == (uintptr_t)SIG_DFL ||
+	if (!space_has_trap(space) || space->own.handler == (uintptr_t)SIG_DFL ||
 	    space->own.handler == (uintptr_t)SIG_IGN || proc_catches(t->tid, SIGTRAP) ||
 	    !inject_requeue(t, SIGTRAP, mask | TRAP_BIT) || !inject_here(tr, t, &in))
 		return false;
 	in.mask = mask;
-	trap_set(tr, &in);
+	trap_set(&in);
 	inject_end(tr, &in);
 	return true;
 }
 
-/* What waited came in the place of a trap of the program's own, for which the kernel
- * took our handler away. Traps in slots are ours. */
+/* Did a SIGTRAP that waited come in the place of a trap of the program's own, for which
+ * the kernel took our handler away? Traps in slots are ours. */
 static bool came_for_trap(const struct thread *t)
 {
 	const struct space *space = t->process->space;
@@ -549,7 +541,7 @@ void trap_delivered(struct thread *t)
 {
 	struct space *space = t->process->space;
 
-	if (!is_ours(space))
+	if (!space_has_trap(space))
 		return;
 	if (space->reset)
 		write_own(space);
@@ -569,7 +561,7 @@ static uint64_t mask_word(const sigset_t *set)
 	return word;
 }
 
-/* What sigaction() would say that there was. */
+/* Writes the action before, as sigaction() would. */
 static void write_old(const struct space *space, uint64_t at)
 {
 	const struct trap_action *own = &space->own;
@@ -589,7 +581,7 @@ static bool on_sigaction(struct space *space, struct cp_regs *regs)
 	uint64_t new_at = regs->r[arg[1]], old_at = regs->r[arg[2]];
 	struct sigaction new;
 
-	if ((int)regs->r[arg[0]] != SIGTRAP || !is_ours(space))
+	if ((int)regs->r[arg[0]] != SIGTRAP || !space_has_trap(space))
 		return false;
 	if (new_at && (!space_read(space, new_at, &new, sizeof(new)) ||
 		       (uintptr_t) new.sa_handler == space->handler))
@@ -631,7 +623,7 @@ void trap_look(struct thread *t)
  * see that, and it may be ignored. */
 static bool was_blocked(const struct space *space, uint64_t mask, bool first, bool changed)
 {
-	if (space->watched && is_ours(space))
+	if (space->watched && space_has_trap(space))
 		return true;
 	return first ? mask != 0 : changed; /* of the first hit this is a guess */
 }
@@ -683,6 +675,6 @@ void trap_keep(struct tracer *tr, struct thread *t)
 	if (!space->reset)
 		write_own(space);
 	action = ours(space, &space->own);
-	space->stale = set_action(tr, space, &in, &action) != 0;
+	space->stale = set_action(space, &in, &action) != 0;
 	inject_end(tr, &in);
 }

@@ -18,16 +18,15 @@
  * there is an idle CPU, look for its next stop for a moment before we sleep. Then
  * it need not wake us, and keeps its CPU.
  */
-#include <errno.h>
+#include "tracer/stops/hot.h"
+
 #include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/log.h"
 #include "tracer/known/proc.h"
-#include "tracer/known/state.h"
 
 #define LOOK_NS CP_NS_PER_MS
 /* At a high rate of samples not more often either: the timer's signals, every 25 us at
@@ -40,7 +39,8 @@
  * that is. */
 #define MOVE_AFTER 64
 #define MOVE_AGAIN 4096
-/* So long without sleeping, if the last hits were no further apart. */
+/* The next stop is looked for without sleeping for so long, if the last hits were no
+ * further apart. */
 #define SPIN_NS (CP_NS_PER_MS / 5)
 #define BUSY_LOOKS 8 /* in a row: then there is no idle CPU any more */
 
@@ -81,7 +81,7 @@ static uint64_t look_period(const struct tracer *tr)
 	return quarter < LOOK_NS ? quarter : LOOK_NS;
 }
 
-void hot_begin(struct tracer *tr)
+static void begin(struct tracer *tr)
 {
 	if (tr->hot || tr->ending || !make_timer(tr))
 		return;
@@ -188,7 +188,7 @@ void hot_look(struct tracer *tr, uint64_t now)
 	if (tr->full || tr->held.count || (tr->hot && now - tr->hit_ns > END_NS))
 		hot_end(tr);
 	else if (!tr->hot && tr->hit && now - tr->hit_ns < QUIET_NS)
-		hot_begin(tr);
+		begin(tr);
 	if (tr->apart)
 		stay_apart(tr);
 	tr->hit = false;

@@ -11,19 +11,28 @@
  * whereas let go one by one they took the CPUs from each other for minutes.
  * The ring may be too small for all of them: then they wait for room.
  */
+#include "tracer/stops/snapshot.h"
+
 #include <errno.h>
 
 #include "base/clock.h"
+#include "tracer/calls/restart.h"
+#include "tracer/captures/capture.h"
+#include "tracer/known/await.h"
+#include "tracer/known/emit.h"
+#include "tracer/known/interrupt.h"
+#include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
-#include "tracer/captures/sampling.h"
+#include "tracer/stops/go.h"
+#include "tracer/stops/held.h"
 
-/* So long the next to stop is waited for, and so long by the parked ones. We
+/* The next thread to stop is waited for so long, and so long by the parked ones. We
  * may have been waiting for a CPU ourselves: the time is looked at only when
  * everybody was asked. */
 #define SNAPSHOT_NS (2 * CP_NS_PER_S)
 #define PARK_NS (300 * CP_NS_PER_MS)
 #define ONE_NS CP_NS_PER_S
-/* So few aren't worth it. */
+/* With so few that run nobody is parked. */
 #define FEW_RUNNING 64
 
 static void ask(struct tracer *tr, struct thread *t, unsigned flags)
@@ -32,11 +41,11 @@ static void ask(struct tracer *tr, struct thread *t, unsigned flags)
 
 	if (proc_where(tr, t, &pc, &sp) == PROC_RUNNING || flags & CP_CAPTURE_STOP ||
 	    !cp_vec_push(&tr->unread, t->tid))
-		thread_interrupt(tr, t, WANT_SNAPSHOT);
+		interrupt_thread(tr, t, WANT_SNAPSHOT);
 }
 
-/* One thread, of a profiler that waits for it in a callback: shorter than the
- * controller may take for anything. Who is held stands still, perhaps until
+/* Captures one thread for a profiler that waits in a callback: shorter than the
+ * controller may take for anything. A thread that is held stands still, perhaps until
  * that same callback is over. */
 static int start_one(struct tracer *tr, const struct cp_request *rq)
 {
@@ -77,18 +86,23 @@ int snapshot_start(struct tracer *tr, const struct cp_request *rq)
 	return 0;
 }
 
-bool snapshot_park(struct tracer *tr, const struct thread *t, unsigned want, uint64_t seen_ns)
+bool snapshot_park(struct tracer *tr, struct thread *t, unsigned want, uint64_t seen_ns)
 {
 	struct parked parked = { t->tid, want, seen_ns };
 
-	if (!(want & WANT_SNAPSHOT) || tr->ending)
+	if (t->state == THREAD_LISTENING || t->exec_stop || !(want & WANT_SNAPSHOT) || tr->ending)
 		return false;
 	tr->snapshot_deadline = seen_ns + SNAPSHOT_NS;
 	tr->park_deadline = seen_ns + PARK_NS;
 	if (!(tr->parking && tr->wanted.count > FEW_RUNNING) && capture_has_room(tr) &&
 	    !(tr->capture & CP_CAPTURE_HOLD))
 		return false;
-	return cp_vec_push(&tr->parked, parked);
+	if (!cp_vec_push(&tr->parked, parked))
+		return false;
+	await_consume(t->tid);
+	t->want = 0;
+	t->state = THREAD_HELD;
+	return true;
 }
 
 static bool stopping(struct tracer *tr)
@@ -113,6 +127,18 @@ static bool has_room(struct tracer *tr)
 	return false;
 }
 
+/* Captures a thread that was parked, and lets it go, unless it is to be held. */
+static void unpark(struct tracer *tr, struct thread *t, const struct parked *parked)
+{
+	struct cp_event_sample *sample = capture_stopped(tr, t);
+
+	restart_repair(tr, t, capture_regs(t, sample));
+	if (!(tr->capture & CP_CAPTURE_HOLD &&
+	      held_until(tr, t, HELD_UNTIL_TOLD, CP_CAPTURE_HOLD_NS)))
+		go_on(t, 0);
+	go_finish(tr, t, sample, parked->want, parked->since_ns);
+}
+
 void snapshot_unpark(struct tracer *tr)
 {
 	while (tr->parked.count && has_room(tr)) {
@@ -120,7 +146,7 @@ void snapshot_unpark(struct tracer *tr)
 		struct thread *t = thread_find(tr, p->tid);
 
 		if (t && t->state == THREAD_HELD)
-			wait_unpark(tr, t, p);
+			unpark(tr, t, p);
 	}
 }
 
@@ -130,7 +156,7 @@ static void read_sleepers(struct tracer *tr)
 		struct thread *t = thread_find(tr, tr->unread.items[--tr->unread.count]);
 
 		if (t && !capture_blocked(tr, t, WANT_SNAPSHOT))
-			thread_interrupt(tr, t, WANT_SNAPSHOT);
+			interrupt_thread(tr, t, WANT_SNAPSHOT);
 	}
 }
 
@@ -152,7 +178,7 @@ void snapshot_check(struct tracer *tr, uint64_t now)
 		return;
 	tr->snapshot = false;
 	emit(tr, CP_EVENT_SNAPSHOT_END, 0, 0);
-	wait_hold_until(tr, tr->link->shared->head);
+	held_told(tr, tr->link->shared->head);
 	tr->capture &= ~CP_CAPTURE_HOLD;
 	cp_ring_kick(tr->link, true);
 }

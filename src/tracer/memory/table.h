@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the tables of breakpoints are made of (table.c, area.c). Private to
- * src/tracer.
+ * The table of sites, and what it is made of.
  */
-#ifndef CP_TRACER_TABLES_H
-#define CP_TRACER_TABLES_H
+#ifndef CP_TRACER_TABLE_H
+#define CP_TRACER_TABLE_H
 
 #include "base/vec.h"
 #include "link/sites.h"
@@ -56,5 +55,23 @@ struct site_table {
 	size_t index_size, indexed;
 	uint32_t free; /* sites that are gone, chained; or SITE_NONE */
 };
+
+struct space;
+
+struct site_table *table_create(void);
+void table_release(struct site_table *table);
+/* Before anything of the table is changed: makes it the space's own. */
+bool table_own(struct space *space);
+bool table_share(struct space *to, const struct space *from);
+/* The first site at an address, or SITE_NONE. */
+uint32_t table_find(const struct site_table *table, uint64_t address);
+/* The address will be looked for soon. */
+void table_expect(const struct site_table *table, uint64_t address);
+/* Room for more sites; then table_add() can't fail: an unarmed one behind
+ * `last` of its address, or, with SITE_NONE, the first one there. All but address
+ * and fetches (none) is to be filled in. */
+bool table_reserve(struct space *space, size_t more);
+uint32_t table_add(struct space *space, uint64_t address, uint32_t last);
+void table_remove(struct space *space, uint32_t number);
 
 #endif

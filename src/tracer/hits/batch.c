@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tables of breakpoints, and putting batches of them into a program.
+ * Batches of breakpoints: into the tables, and into a program.
  *
  * The controller can write to the plan area at any time, so each piece is copied
  * once and checked; before all of a batch was, the program is not touched. What
@@ -11,12 +11,19 @@
  * A large batch comes in pieces. Each is checked as a whole, entered, and gets its
  * slots, which nothing leads to yet; the rest is done with the last one.
  */
+#include "tracer/hits/batch.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
-#include "base/log.h"
+#include "tracer/calls/guard.h"
+#include "tracer/calls/inject.h"
+#include "tracer/known/lookup.h"
+#include "tracer/memory/area.h"
+#include "tracer/memory/patch.h"
+#include "tracer/memory/sites.h"
 #include "tracer/signals/trap.h"
 
 /* Limits of what a batch may ask for. */
@@ -164,7 +171,7 @@ static bool put_fetches(struct space *space, struct site *site, const struct cp_
 {
 	unsigned i;
 
-	/* The same ones again, as a rule. */
+	/* A site that comes again has the same fetches, as a rule. */
 	if (site->fetch_count == count &&
 	    (!count || !memcmp(&space->table->fetches.items[site->first_fetch], fetches,
 			       count * sizeof(*fetches))))
@@ -354,7 +361,7 @@ static int enter(struct space *space, const struct batch *b, struct area *area)
 	return err;
 }
 
-/* What can't be watched can't be told. */
+/* A site that got no breakpoint: nobody can tell what it would have counted. */
 static void give_up_counters(struct tracer *tr, const struct site *site)
 {
 	unsigned n = site->flags & CP_SITE_BRANCH ? 2 : site->flags & CP_SITE_COUNT ? 1 : 0, i;
@@ -406,7 +413,8 @@ static void mark(struct placing *p, const uint32_t *records, size_t count)
 	cp_map_free(&failed);
 }
 
-/* Where no site is armed yet, what stands there has to be what the batch says. */
+/* Patches for addresses where no site is armed yet: what stands there has to be what the
+ * batch says. */
 static void add_patches(struct placing *p, const uint32_t *records, size_t count)
 {
 	size_t size, n;
@@ -441,7 +449,7 @@ static void place(struct placing *p, const uint32_t *records, size_t count)
 	}
 }
 
-/* Of the batch: what tells what the program does with SIGTRAP. */
+/* Has the batch sites at system calls about signals? */
 static bool has_sigcalls(const struct space *space)
 {
 	size_t i;
@@ -525,7 +533,7 @@ static int take_batch(struct tracer *tr, struct space *space, const struct cp_re
 	return err;
 }
 
-void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+void batch_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	struct process *p = process_find(tr, rq->pid);
 
@@ -541,154 +549,8 @@ void sites_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 
 /* ---- disarming ---- */
 
-/* Applies patches, and frees them. */
-static void change(struct space *space, struct patch *patches, size_t n)
+void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
-	space->changed_ns = cp_now();
-	if (patches)
-		patch_apply(space, patches, n);
-	free(patches);
-}
-
-/* Takes out the breakpoints of those sites that `chosen` names and that no
- * other site at their address needs; then `state` is added to theirs. With 0 they
- * don't come back. */
-static void disarm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
-		   const void *ctx, uint16_t state)
-{
-	size_t size, i, n = 0;
-	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *patches = NULL;
-
-	if (space->armed)
-		patches = calloc(space->armed, sizeof(*patches));
-	if (!patches)
-		return;
-	for (i = 0; i < space->table->sites.count; i++) {
-		const struct site *site = &space->table->sites.items[i];
-
-		if (!chosen(site, ctx))
-			continue;
-		if (!state)
-			*site_state(space, site) &= (uint16_t) ~(STATE_PAUSED | STATE_ASLEEP);
-		if (!site_armed(space, site))
-			continue;
-		site_disarm(space, site);
-		*site_state(space, site) |= state;
-		if (space_any_armed(space, space_site(space, site->address)))
-			continue;
-		patches[n] = (struct patch){ .address = site->address };
-		memcpy(patches[n].expect, trap, size);
-		memcpy(patches[n++].bytes, site->original, size);
-	}
-	change(space, patches, n);
-}
-
-struct range {
-	uint64_t start, size;
-};
-
-static bool in_range(const struct site *site, const void *ctx)
-{
-	const struct range *r = ctx;
-
-	return site->address - r->start < r->size;
-}
-
-static bool in_group(const struct site *site, const void *ctx)
-{
-	return site->group == *(const uint32_t *)ctx;
-}
-
-void sites_disarm_in(struct space *space, uint32_t group)
-{
-	disarm(space, in_group, &group, 0);
-}
-
-static bool pauses(const struct site *site, const void *ctx)
-{
-	const struct space *space = ctx;
-
-	return site->address && space->groups.items[site->group].g.flags & CP_GROUP_PAUSES;
-}
-
-void sites_pause(struct space *space)
-{
-	disarm(space, pauses, space, STATE_PAUSED);
-}
-
-/* Puts back what `chosen` names of what has `state`. */
-static void rearm(struct space *space, bool (*chosen)(const struct site *site, const void *ctx),
-		  const void *ctx, uint16_t state)
-{
-	size_t size, i, n = 0, sites = space->table->sites.count;
-	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *patches = NULL;
-
-	for (i = 0; i < sites; i++) {
-		const struct site *site = &space->table->sites.items[i];
-		bool stands =
-			site->address && space_any_armed(space, space_site(space, site->address));
-
-		if (!(*site_state(space, site) & state) || !chosen(site, ctx))
-			continue;
-		if (!patches)
-			patches = calloc(sites, sizeof(*patches));
-		if (!patches)
-			return;
-		*site_state(space, site) &= (uint16_t)~state;
-		site_arm(space, site);
-		if (stands)
-			continue;
-		patches[n] = (struct patch){ .address = site->address };
-		memcpy(patches[n].expect, site->original, size);
-		memcpy(patches[n++].bytes, trap, size);
-	}
-	if (patches)
-		change(space, patches, n);
-}
-
-void sites_resume(struct space *space)
-{
-	rearm(space, pauses, space, STATE_PAUSED);
-}
-
-static bool sleeps(const struct site *site, const void *ctx)
-{
-	const struct space *space = ctx;
-
-	return site->address && !(site->flags & CP_SITE_ENTRY) &&
-	       space->groups.items[site->group].g.flags & CP_GROUP_SAMPLED &&
-	       !space->groups.items[site->group].g.heap.others;
-}
-
-void sites_sleep(struct space *space)
-{
-	disarm(space, sleeps, space, STATE_ASLEEP);
-}
-
-struct waking {
-	uint32_t group;
-	uint64_t address;
-};
-
-static bool wakes(const struct site *site, const void *ctx)
-{
-	const struct waking *w = ctx;
-
-	return site->address && (site->group == w->group || site->address == w->address);
-}
-
-void sites_wake(struct space *space, uint32_t group, uint64_t address)
-{
-	const struct waking w = { group, address };
-
-	rearm(space, wakes, &w, STATE_ASLEEP);
-}
-
-void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
-{
-	struct range range = { rq->address, rq->size };
 	struct process *p = process_find(tr, rq->pid);
 	size_t i;
 
@@ -697,10 +559,10 @@ void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		return;
 	}
 	if (!(rq->flags & CP_DISARM_FORGET)) {
-		disarm(p->space, in_range, &range, 0);
+		sites_disarm_range(p->space, rq->address, rq->size);
 		return;
 	}
-	/* What was there is unmapped: nothing of it may be looked at again. */
+	/* The code was unmapped: nothing of it may be looked at again. */
 	if (!table_own(p->space)) {
 		ret->errnum = ENOMEM;
 		return;
@@ -709,17 +571,16 @@ void sites_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 	for (i = 0; i < p->space->table->sites.count; i++) {
 		const struct site *site = &p->space->table->sites.items[i];
 
-		if (site->address && in_range(site, &range))
+		if (site->address && site->address - rq->address < rq->size)
 			table_remove(p->space, (uint32_t)i);
 	}
 }
 
-void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
+void batch_disarm_group(struct tracer *tr, const struct cp_request *rq)
 {
 	uint64_t key, value, *index;
 	size_t cursor = 0;
 
-	(void)ret;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct space *space = ((struct process *)(uintptr_t)value)->space;
 
@@ -727,58 +588,4 @@ void sites_disarm_group(struct tracer *tr, const struct cp_request *rq, struct c
 		if (index)
 			sites_disarm_in(space, (uint32_t)*index);
 	}
-}
-
-/* Patches for the first site at each address, from what stands there to what shall
- * stand there: the breakpoint, if `keep` and one is armed. NULL without memory. */
-static struct patch *patches_of_all(const struct space *space, bool keep, size_t *count_ret)
-{
-	size_t size, i, n = 0;
-	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
-	struct patch *patches = calloc(space->table->sites.count + 1, sizeof(*patches));
-
-	for (i = 0; patches && i < space->table->sites.count; i++) {
-		const struct site *site = &space->table->sites.items[i];
-		bool put = keep && space_any_armed(space, site);
-
-		if (!site->address || sigcall_jumps(space, site) ||
-		    table_find(space->table, site->address) != i)
-			continue;
-		patches[n] = (struct patch){ .address = site->address };
-		memcpy(patches[n].expect, put ? site->original : trap, size);
-		memcpy(patches[n++].bytes, put ? trap : site->original, size);
-	}
-	*count_ret = n;
-	return patches;
-}
-
-void sites_sync(struct space *space)
-{
-	size_t n;
-	struct patch *patches = patches_of_all(space, true, &n);
-
-	if (patches)
-		patch_apply(space, patches, n);
-	free(patches);
-}
-
-void sites_clean_traps(struct space *space)
-{
-	struct patch *patches;
-	size_t i, n;
-
-	if (!space->table->sites.count)
-		return;
-	for (i = 0; i < space->states.count; i++)
-		space->states.items[i] = 0;
-	space->armed = 0;
-	patches = patches_of_all(space, false, &n);
-	change(space, patches, n);
-}
-
-void sites_clean(struct space *space)
-{
-	sites_clean_traps(space);
-	sigcall_unjump(space);
-	sites_clean_traps(space);
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Should we be killed in the middle of a call, the thread finds back by itself.
+ */
+#ifndef CP_TRACER_GUARD_H
+#define CP_TRACER_GUARD_H
+
+#include <stdint.h>
+
+struct injection;
+struct space;
+
+/* Looks through the program's code for what injections need: a `syscall`, of
+ * the vdso if there is one, and what leads back from it (0 where none is). */
+void guard_find_code(struct space *space);
+/* A breakpoint comes to `site`: if there is such code, other is looked for. */
+void guard_avoid(struct space *space, uint64_t site);
+/* Writes the frame below the stack of in->thread, whose registers and mask are
+ * in *in, and sets in->guard where that can be done without harm. */
+void guard_place(struct injection *in);
+
+#endif

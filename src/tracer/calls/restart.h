@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * System calls that were interrupted are made again.
+ */
+#ifndef CP_TRACER_RESTART_H
+#define CP_TRACER_RESTART_H
+
+#include <stdint.h>
+
+struct thread;
+struct tracer;
+
+/* At a stop that we caused: makes an interrupted system call start again.
+ * `captured`: the thread's registers if they are at hand, or NULL. */
+void restart_repair(struct tracer *tr, struct thread *t, const void *captured);
+/* At the delivery of `signal`, which may be the program's own. */
+void restart_signal(struct tracer *tr, struct thread *t, int signal);
+/* From calls that start again as if nothing had been, to those with harm. */
+#define HARMLESS 3
+/* The harm that it would do to interrupt a thread in system call `nr`: the less, the
+ * better; 2: nothing, it starts again as if nothing had been. */
+int restart_harm(int64_t nr, const unsigned long long args[6]);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Filters of system calls: whether a thread can make calls that it never makes
+ * itself, without harm.
+ */
+#include "tracer/calls/seccomp.h"
+
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "tracer/known/interrupt.h"
+#include "tracer/known/state.h"
+
+struct filters {
+	int mode; /* SECCOMP_MODE_*, 0: none */
+	int count; /* 0: not told, as before Linux 5.9 */
+};
+
+static struct filters filters_of(pid_t tid)
+{
+	struct filters f = { 0 };
+	char path[64], line[128];
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)tid);
+	CP_FCLOSE FILE *status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status)) {
+		if (sscanf(line, "Seccomp: %d", &f.mode) != 1 &&
+		    sscanf(line, "Seccomp_filters: %d", &f.count) == 1)
+			break;
+	}
+	return f;
+}
+
+/* Does to ourselves what is done to the program. If a filter kills for it, let
+ * it be us. */
+static bool try_calls(void)
+{
+	struct sigaction action;
+	void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return page != MAP_FAILED && !mprotect(page, 4096, PROT_READ | PROT_WRITE) &&
+	       !sigaction(SIGTRAP, NULL, &action) && !munmap(page, 4096);
+}
+
+/* Filters are inherited, can be added and never taken away: a descendant of the
+ * process that we are from too, with as many as we have, has ours and no other.
+ * So it is in containers, whose runtime filters all that runs there. */
+static bool has_ours(struct tracer *tr, const struct filters *f)
+{
+	struct filters own;
+
+	if (!tr->descendants || f->mode != SECCOMP_MODE_FILTER || !f->count)
+		return false;
+	own = filters_of(getpid());
+	if (own.mode != f->mode || own.count != f->count)
+		return false;
+	if (!tr->tried_calls)
+		tr->tried_calls = try_calls() ? 1 : -1;
+	return tr->tried_calls > 0;
+}
+
+/* A filter may kill the program for a call that it never makes itself. One that
+ * we live under lets us know. Another one is suspended where that is permitted;
+ * else the thread is left alone. */
+bool seccomp_pass(struct tracer *tr, const struct thread *t)
+{
+	struct filters f = filters_of(t->tid);
+
+	if (!f.mode || has_ours(tr, &f))
+		return true;
+	return !ptrace(PTRACE_SETOPTIONS, t->tid, 0,
+		       interrupt_options(tr, t->tid == t->process->pid) | PTRACE_O_SUSPEND_SECCOMP);
+}

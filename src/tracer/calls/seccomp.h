@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Filters of system calls.
+ */
+#ifndef CP_TRACER_SECCOMP_H
+#define CP_TRACER_SECCOMP_H
+
+#include <stdbool.h>
+
+struct thread;
+struct tracer;
+
+/* May the thread make calls that it never makes itself? Where that is permitted, what
+ * forbids it is suspended, until the thread gets other options. */
+bool seccomp_pass(struct tracer *tr, const struct thread *t);
+
+#endif

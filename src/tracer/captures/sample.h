@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a sample weighs, and how often it counts.
+ */
+#ifndef CP_TRACER_SAMPLE_H
+#define CP_TRACER_SAMPLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "link/link.h"
+
+struct thread;
+struct tracer;
+
+/* Puts weight and ticks on a sample of `t` that was just taken. False: the
+ * sample does not count, because the thread was not on a CPU at the tick. */
+bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s);
+/* Writes the repeats of a thread that has not run (wall clock). */
+void sample_flush(struct tracer *tr, struct thread *t, uint64_t now);
+void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns);
+void sample_totals(struct tracer *tr);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hits of coverage: they are counted, and the sites go.
+ */
+#include "tracer/hits/count.h"
+
+#include "tracer/hits/at.h"
+
+/* Counters are shared memory, and we alone count: nothing waits for the
+ * controller or for room in the ring. */
+static void count_up(struct tracer *tr, uint32_t id)
+{
+	_Atomic uint64_t *counter = &tr->link->counters[id];
+	uint64_t n = atomic_load_explicit(counter, memory_order_relaxed);
+
+	atomic_store_explicit(counter, n == CP_COUNT_GAVE_UP ? 1 : n + 1, memory_order_relaxed);
+}
+
+static bool counted(const struct tracer *tr, uint32_t id)
+{
+	uint64_t n = atomic_load_explicit(&tr->link->counters[id], memory_order_relaxed);
+
+	return n && n != CP_COUNT_GAVE_UP;
+}
+
+/* Has all been seen that is waited for, or is it no longer waited for? */
+static bool decided(struct tracer *tr, const struct at *at, const struct site *site)
+{
+	static const unsigned waits[] = { CP_SITE_TAKEN, CP_SITE_PASSED };
+	uint32_t budget = at->space->groups.items[site->group].g.max_rate, i;
+	unsigned hits = *site_state(at->space, site) & STATE_HITS;
+	bool spent = budget && hits >= budget, open = false;
+
+	for (i = 0; i < 2; i++) {
+		if (!(site->flags & waits[i]) || counted(tr, site->id + i))
+			continue;
+		open = true;
+		if (spent)
+			tr->link->counters[site->id + i] = CP_COUNT_GAVE_UP;
+	}
+	return !open || spent;
+}
+
+static bool jumps(struct at *at, const struct site *site)
+{
+	const struct cp_reader none = { NULL, NULL };
+
+	if (!at->regs.known) {
+		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
+		at->regs.r[cp_arch_host()->pc] = at->pc;
+	}
+	return cp_step_destination(&site->step, &at->regs, cp_arch_flags(at->prstatus), &none) ==
+	       site->step.target;
+}
+
+static void count_site(struct tracer *tr, struct at *at, const struct site *site)
+{
+	uint16_t *state = site_state(at->space, site);
+
+	*state += (*state & STATE_HITS) < STATE_HITS;
+	if (site->flags & CP_SITE_BRANCH)
+		count_up(tr, site->id + !jumps(at, site));
+	else
+		count_up(tr, site->id);
+}
+
+/* The block that the thread was in until now was executed to its end, if this hit is
+ * at another one: what leads out of the middle are signals, and they make it unknown. */
+static void leave_block(struct tracer *tr, const struct at *at)
+{
+	uint32_t left = at->t->entered, entered = 0;
+	unsigned flags = 0;
+	const struct site *site;
+	_Atomic uint64_t *counter;
+
+	for (site = at->site; site; site = site_next(at->space, site)) {
+		if (!site_armed(at->space, site) || !(site->flags & SITE_COUNTS))
+			continue;
+		flags |= site->flags;
+		if (site->flags & CP_SITE_COUNT && site->flags & CP_SITE_ONCE)
+			entered = site->id + 1;
+	}
+	if (!flags)
+		return;
+	at->t->entered = entered;
+	if (!left || (flags & CP_SITE_COUNT && flags & CP_SITE_MIDDLE) || !counted(tr, left - 1))
+		return;
+	counter = &tr->link->counters[left - 1];
+	atomic_store_explicit(counter, *counter | CP_COUNT_WHOLE, memory_order_relaxed);
+}
+
+bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
+{
+	const struct site *site;
+	bool done = false, any = false;
+
+	leave_block(tr, at);
+	for (site = at->site; site; site = site_next(at->space, site)) {
+		if (!site_armed(at->space, site))
+			continue;
+		if (!(site->flags & SITE_SILENT))
+			*events_ret = true;
+		if (!(site->flags & SITE_COUNTS))
+			continue;
+		any = true;
+		count_site(tr, at, site);
+		if (site->flags & CP_SITE_ONCE &&
+		    (site->flags & CP_SITE_COUNT || decided(tr, at, site))) {
+			site_disarm(at->space, site);
+			done = true;
+		}
+	}
+	tr->link->shared->stats.counted += any;
+	return done;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * System calls about signals that go by way of our code (sigmask.c says why).
+ *
+ * Such a call gets a breakpoint first. A jump then takes its place, as long as the
+ * instruction that it replaces: at first the bytes behind the breakpoint, then its own;
+ * and it goes in the opposite order. So we may be killed at any moment. Whoever runs is
+ * held while jumps are written, or there are none; they go while threads run, so none
+ * stands across the border of two lines of the caches.
+ */
+#include "tracer/memory/sigcall.h"
+
+#include <string.h>
+
+#include "tracer/memory/space.h"
+#include "tracer/restore.h"
+
+#define LINE UINT64_C(64) /* a processor has all of one from the same moment */
+
+bool sigcall_place(const struct space *space, const struct area *area)
+{
+	uint64_t first = space->table->areas.items[0].address;
+	uint64_t at = area->address + CP_AREA_SIGCALL;
+	size_t size, first_at;
+	const uint8_t *code = cp_sigcall_code(cp_arch_host(), &size, &first_at);
+
+	if (!code)
+		return true;
+	return size <= CP_AREA_HEAD - CP_AREA_SIGCALL && space_write(space, at, code, size) &&
+	       space_write(space, at + first_at, &first, sizeof(first));
+}
+
+struct site *sigcall_site(const struct space *space, struct cp_regs *regs, uint64_t *pc_ret,
+			  bool (*write)(void *ctx, uint64_t addr, const void *bytes, size_t size))
+{
+	const struct cp_reader memory = { space_reader, (void *)(uintptr_t)space };
+	uint64_t pc = regs->r[cp_arch_host()->pc], back, slot;
+	const struct area *area = space_area(space, pc);
+	struct cp_regs now = *regs;
+	struct site *site;
+	bool done;
+
+	if (!area || pc - area->address < CP_AREA_SIGCALL || pc - area->address >= CP_AREA_HEAD)
+		return NULL;
+	back = cp_sigcall_return(pc - area->address - CP_AREA_SIGCALL, &now, &memory, write, &done);
+	site = back ? space_slot_site(space, back, &slot) : NULL;
+	if (!site || !site->step.sigcall)
+		return NULL;
+	*regs = now;
+	*pc_ret = done ? site->step.resume : site->address;
+	return site;
+}
+
+/* The bytes of both instructions; false: there can be no jump. */
+static bool codes(const struct space *space, const struct site *site, uint8_t *jump, uint8_t *now)
+{
+	return site->flags & CP_SITE_SIGCALL && site->address % LINE <= LINE - CP_SIGCALL_JUMP &&
+	       cp_sigcall_jump(site->address, site->slot, jump) &&
+	       space_read(space, site->address, now, CP_SIGCALL_JUMP);
+}
+
+void sigcall_jump(const struct space *space)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+	const uint8_t *trap;
+	const struct site *site;
+	size_t size;
+
+	trap = cp_trap_code(cp_arch_host(), &size);
+	cp_vec_for_each(&space->table->sites, site) {
+		if (!site->address || !site_armed(space, site) || !codes(space, site, jump, now) ||
+		    memcmp(now, trap, size) != 0)
+			continue;
+		if (space_write(space, site->address + size, jump + size, CP_SIGCALL_JUMP - size))
+			space_write(space, site->address, jump, size);
+	}
+}
+
+bool sigcall_jumps(const struct space *space, const struct site *site)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+
+	return codes(space, site, jump, now) && cp_sigcall_jumps(jump, now);
+}
+
+void sigcall_unjump(const struct space *space)
+{
+	uint8_t jump[CP_SIGCALL_JUMP], now[CP_SIGCALL_JUMP];
+	const struct site *site;
+
+	cp_vec_for_each(&space->table->sites, site)
+		if (site->address && codes(space, site, jump, now))
+			cp_sigcall_unjump(space->mem, site->address, jump, now, site->original);
+}

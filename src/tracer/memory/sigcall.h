@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * System calls about signals that go by way of our code: jumps in the place of their
+ * breakpoints. Why, says sigmask.c.
+ */
+#ifndef CP_TRACER_SIGCALL_H
+#define CP_TRACER_SIGCALL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct area;
+struct cp_regs;
+struct site;
+struct space;
+
+/* Writes the code for system calls about signals into an area. */
+bool sigcall_place(const struct space *space, const struct area *area);
+/* Jumps in the place of breakpoints, where that is safe; and breakpoints again. */
+void sigcall_jump(const struct space *space);
+void sigcall_unjump(const struct space *space);
+bool sigcall_jumps(const struct space *space, const struct site *site);
+/* The site by way of which a thread came to that code; NULL: it is not there. Its
+ * registers are put to before or behind the call, pc in *pc_ret. */
+struct site *sigcall_site(const struct space *space, struct cp_regs *regs, uint64_t *pc_ret,
+			  bool (*write)(void *ctx, uint64_t addr, const void *bytes, size_t size));
+
+#endif

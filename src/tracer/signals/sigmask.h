@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who blocks SIGTRAP.
+ */
+#ifndef CP_TRACER_SIGMASK_H
+#define CP_TRACER_SIGMASK_H
+
+#include <sys/types.h>
+
+struct injection;
+struct thread;
+struct tracer;
+
+/* Before breakpoints come: nobody blocks SIGTRAP, but its stand-in, and whoever runs
+ * is held, until the calls to block it go by way of our code. Then the same for
+ * handlers. */
+void sigmask_begin(struct tracer *tr, struct injection *in);
+void sigmask_hold_others(struct tracer *tr, struct injection *in);
+void sigmask_let_others_run(struct tracer *tr, struct injection *in);
+void sigmask_actions(struct tracer *tr, struct injection *in);
+/* Handlers, and the thread at hand, block SIGTRAP again. */
+void sigmask_end(struct injection *in);
+/* Handlers, and all threads that may be stopped, block SIGTRAP again. */
+void sigmask_end_all(struct tracer *tr, struct injection *in);
+/* A stopped thread blocks the stand-in for SIGTRAP; the first only if there are
+ * breakpoints. */
+void sigmask_stand_in(const struct thread *t);
+void sigmask_change(const struct thread *t);
+/* It blocks SIGTRAP again. */
+void sigmask_give_back(pid_t tid);
+
+#endif
