@@ -16,7 +16,7 @@
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
 #include "image/find.h"
-#include "inspect/place.h"
+#include "inspect/classify.h"
 #include "report/look/table.h"
 
 #define CACHE_LINE 64

@@ -1,15 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * A value in the making: what value.c shares with bytes.c (where its bytes
- * come from) and scalar.c (numbers and enums).
+ * A value in the making: what those who make a part of it share.
  */
 #ifndef CP_INSPECT_BUILD_H
 #define CP_INSPECT_BUILD_H
 
 #include <string.h>
 
-#include "inspect/internal.h"
+#include "inspect/signature.h"
 
+struct cp_value_arena {
+	struct cp_arena memory;
+	struct cp_decoder *decoder; /* owned; made when first needed */
+};
+
+/* Where the bytes of a value were found. */
+struct cp_value_request {
+	const struct cp_signature *signature;
+	const struct cp_capture *capture;
+	struct cp_value_arena *arena;
+};
 struct cp_build {
 	const struct cp_value_request *request;
 	const struct cp_value_limits *limits;
@@ -30,43 +40,6 @@ struct cp_bytes {
 	uint64_t size;
 	uint64_t address; /* 0: not in memory */
 };
-
-/* ---- bytes.c ---- */
-
-/* Up to `want` bytes at `address`; size 0: none, and *tried_ret tells whether
- * they can't be read, or were not asked for. */
-struct cp_bytes cp_build_memory(struct cp_build *b, uint64_t address, uint64_t want,
-				bool *tried_ret);
-/* The bytes of a parameter; size 0: none, and *error_ret says why. */
-struct cp_bytes cp_build_bytes(struct cp_build *b, const struct cp_parameter *p,
-			       uint8_t *error_ret);
-
-/* ---- scalar.c ---- */
-
-void cp_build_error(cprof_value *v, uint8_t error, uint64_t address);
-/* `t` is stripped; `bits` of the bytes count. */
-void cp_build_integer(cprof_value *v, const struct cp_type *t, const uint8_t *at, unsigned bits);
-void cp_build_enum(struct cp_build *b, cprof_value *v, const struct cp_type *t, const uint8_t *at,
-		   unsigned bits);
-/* Numbers of any kind; `type` is `t` before it was stripped. */
-void cp_build_scalar(struct cp_build *b, cprof_value *v, const struct cp_type *type,
-		     const struct cp_type *t, const uint8_t *at);
-
-/* ---- value.c ---- */
-
-void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
-		    struct cp_bytes from, unsigned depth, unsigned hops);
-/* `t` is an array; `from` has as much of it as there is. */
-void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type *t,
-		       struct cp_bytes from, unsigned depth, unsigned hops);
-/* The part of `from` at `offset`; less than `size` when that is all there is. */
-struct cp_bytes cp_build_part(struct cp_bytes from, uint64_t offset, uint64_t size);
-
-/* ---- shapes.c ---- */
-
-/* False: it is of no shape that is known, or its parts are not there. */
-bool cp_build_shape(struct cp_build *b, cprof_value *v, const struct cp_type *t,
-		    struct cp_bytes from, unsigned depth, unsigned hops);
 
 /* Little-endian, of up to 8 bytes. */
 static inline uint64_t cp_build_number(const uint8_t *at, uint64_t size)

@@ -3,7 +3,9 @@
  * Where the bytes of values come from: registers, and what was fetched at the
  * stop, which is memory in pieces, found again by address.
  */
-#include "inspect/build.h"
+#include "inspect/bytes.h"
+
+#include "inspect/locate.h"
 
 /* ---- memory ---- */
 

@@ -6,7 +6,7 @@
  */
 #include <string.h>
 
-#include "inspect/internal.h"
+#include "inspect/signature.h"
 
 static bool changed(const cprof_value *a, const cprof_value *b, unsigned depth);
 

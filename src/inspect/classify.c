@@ -2,7 +2,7 @@
  *
  * What calling conventions want to know of types, whichever they are.
  */
-#include "inspect/place.h"
+#include "inspect/classify.h"
 
 #include <string.h>
 

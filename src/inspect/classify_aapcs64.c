@@ -5,6 +5,7 @@
  * many vector registers; what else is larger than 16 bytes goes by reference;
  * the rest to general registers, all of it or none.
  */
+#include "inspect/classify.h"
 #include "inspect/place.h"
 
 #define REGISTERS 8

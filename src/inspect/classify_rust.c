@@ -14,7 +14,8 @@
  * difference and nothing tells, nobody knows.
  */
 #include "arch/results.h"
-#include "inspect/place.h"
+#include "inspect/classify.h"
+#include "inspect/classify_rust.h"
 
 #define DEPTH 16
 #define BUDGET 2000

@@ -9,6 +9,7 @@
  * What has no class that fits goes to memory: arguments on the stack,
  * results where the hidden first argument points to.
  */
+#include "inspect/classify.h"
 #include "inspect/place.h"
 
 #define EIGHTBYTES 8

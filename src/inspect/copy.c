@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "inspect/internal.h"
+#include "inspect/inspect.h"
 
 struct copying {
 	size_t values, texts; /* how many, how many bytes */

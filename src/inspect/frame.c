@@ -7,7 +7,9 @@
  * a place in memory by then, says debug information, and are still in registers.
  */
 #include "arch/decoder.h"
-#include "inspect/internal.h"
+#include "inspect/locate.h"
+#include "inspect/plan.h"
+#include "inspect/value.h"
 
 #define PROLOGUE_MAX 4096 /* bytes */
 #define FRAME_OFFSET 0x91 /* DW_OP_fbreg */

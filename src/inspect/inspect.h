@@ -10,7 +10,7 @@
  * At a function's first instruction the calling convention tells where
  * arguments are; debug information is often wrong there (-O0: stack slots not
  * yet written). The rule, and when debug information wins nevertheless, is in
- * signature.c.
+ * read.c.
  */
 #ifndef CP_INSPECT_INSPECT_H
 #define CP_INSPECT_INSPECT_H

@@ -10,8 +10,9 @@
  *     fbreg -20, frame base call_frame_cfa     =>  sp + 8 - 20
  *     breg5 0, breg4 0, plus, stack_value      =>  later
  */
-#include "image/location.h"
-#include "inspect/internal.h"
+#include "inspect/locate.h"
+
+#include "inspect/classify.h"
 
 #include <string.h>
 

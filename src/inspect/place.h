@@ -36,6 +36,13 @@ struct cp_piece {
 	const struct cp_location *location, *base; /* COMPUTED; base: of the frame, or NULL */
 };
 
+/* A number that is known without a look at the program: nobody passes it. */
+static inline bool cp_piece_is_number(const struct cp_piece *p)
+{
+	return p->where == CP_PIECE_CONSTANT ||
+	       (p->where == CP_PIECE_SUM && p->number == UINT8_MAX);
+}
+
 enum cp_place_how {
 	CP_PLACE_EMPTY, /* it has no bytes */
 	CP_PLACE_DIRECT, /* the pieces are the value */
@@ -69,22 +76,5 @@ struct cp_convention {
 extern const struct cp_convention cp_convention_sysv; /* x86-64 */
 extern const struct cp_convention cp_convention_aapcs64;
 extern const struct cp_convention cp_convention_rust; /* on x86-64 */
-
-#define CP_RUST_RESULT 5 /* rdi: where a result goes that is in memory */
-/* `takes_first`: a parameter is in the first register; `sets`: CP_RESULT_* of the code. */
-struct cp_place cp_rust_result(const struct cp_type *type, bool takes_first, unsigned sets);
-/* Are all registers of a place among those? */
-bool cp_rust_is_set(const struct cp_place *place, unsigned sets);
-
-/* ---- what both want to know ---- */
-
-/* True when C++ passes the class by invisible reference. `budget` counts
- * down; at 0 the answer is false. */
-bool cp_type_is_nontrivial(const struct cp_type *type, unsigned *budget);
-/* One of gcc's transparent unions, which it describes without members: it is passed
- * as one of them is. */
-bool cp_type_is_transparent(const struct cp_type *type);
-uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget);
-#define CP_CLASSIFY_BUDGET 20000u
 
 #endif

@@ -5,11 +5,13 @@
  * information; so that, and code, has to (stored.c). Results are where
  * classify_rust.c says, if the compiler left the function as it is written.
  */
-#include "inspect/internal.h"
+#include "inspect/rust.h"
 
 #include <stdlib.h>
 
 #include "arch/results.h"
+#include "inspect/classify_rust.h"
+#include "inspect/stored.h"
 
 #define WHOLE_MAX (UINT64_C(1) << 16) /* bytes of a function that are looked at */
 

@@ -2,10 +2,12 @@
  *
  * Numbers and enums.
  */
-#include "inspect/build.h"
+#include "inspect/scalar.h"
 
 #include <math.h>
 #include <stdio.h>
+
+#include "inspect/readable.h"
 
 void cp_build_error(cprof_value *v, uint8_t error, uint64_t address)
 {

@@ -1,358 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * What a function takes and gives, and where. Debug information says where
- * variables are once a function has set itself up; at its first instruction it
- * is often wrong (at -O0 it names stack slots that nothing was written to yet;
- * of a torture program's 219 arguments 163 were read wrong that way, none by
- * the calling convention). So the convention comes first, but for
- *
- *   1. constants: only debug information knows them;
- *   2. functions whose convention the compiler changed: clones, local ones
- *      where debug information disagrees about registers;
- *   3. languages with a convention of their own, as far as it says
- *      registers: at -O0 it has memory there, too (Rust: rust.c).
- *
- * A function that is marked as not called by the convention (DW_CC_nocall: its
- * callers are all known) gives nothing that could be known, and takes what debug
- * information says is there before its first instruction.
- *
- * Without debug information there are the registers that arguments are
- * passed in, and nobody knows how many of them mean something.
+ * What a signature says, once it is made.
  */
-#include "arch/decoder.h"
-#include "inspect/internal.h"
+#include "inspect/signature.h"
 
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/mangled.h"
+#include "inspect/classify.h"
+
+#define OP_FBREG 0x91 /* DW_OP_* */
+#define OP_CALL_FRAME_CFA 0x9c
 
 const struct cp_value_limits cp_value_limits_default = {
 	.depth = 3, .pointers = 1, .string = 200, .elements = 64, .value = 4096, .total = 65536
 };
-
-#define COMPLETE_MAX 4000
-#define OP_FBREG 0x91 /* DW_OP_* */
-#define OP_CALL_FRAME_CFA 0x9c
-
-/* Reads details of all that a value of `type` consists of, which is what
- * conventions look at. */
-static void complete_deep(struct cp_image *image, const struct cp_type *type, unsigned depth,
-			  unsigned *budget)
-{
-	const struct cp_type *t = cp_type_strip(type);
-	const struct cp_type_details *d;
-	uint32_t i;
-
-	while (t && t->kind == CP_TYPE_ARRAY && *budget && (*budget)--)
-		t = cp_type_strip(t->target);
-	if (!t || depth > CP_VALUE_DEPTH || !*budget)
-		return;
-	(*budget)--;
-	d = cp_type_details(cp_type_complete(image, t));
-	for (i = 0; d && i < d->member_count; i++)
-		complete_deep(image, d->members[i].type, depth + 1, budget);
-	for (i = 0; d && i < d->variant_count; i++)
-		complete_deep(image, d->variants[i].member.type, depth + 1, budget);
-	if (d && d->discriminant)
-		complete_deep(image, d->discriminant->type, depth + 1, budget);
-}
-
-/* ---- where things are ---- */
-
-void cp_signature_set_constant(struct cp_parameter *p, const struct cp_variable *v)
-{
-	p->source = CPROF_SOURCE_CONST;
-	p->place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
-	p->place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_CONSTANT,
-						.size = v->value_size,
-						.bytes = v->value };
-}
-
-/* A number that debug information has, wherever the code is: nobody passes it. */
-static bool is_number_at(const struct cp_piece *p)
-{
-	return p->where == CP_PIECE_CONSTANT ||
-	       (p->where == CP_PIECE_SUM && p->number == UINT8_MAX);
-}
-
-/* Parts of it are passed, of others debug information knows what they are. */
-static bool is_split(const struct cp_place *said)
-{
-	unsigned i;
-
-	for (i = 0; said->how == CP_PLACE_DIRECT && said->count > 1 && i < said->count; i++)
-		if (is_number_at(&said->pieces[i]))
-			return true;
-	return false;
-}
-
-/* True when a parameter is in another register than the convention has it
- * in. Only what fits one is looked at: gcc swaps the halves of an __int128. */
-static bool disagrees(const struct cp_place *said, const struct cp_place *by_convention)
-{
-	const struct cp_piece *a = said->pieces, *b = by_convention->pieces;
-
-	if (said->how == CP_PLACE_GONE || is_split(said))
-		return true; /* clang drops what isn't needed, and what follows moves up */
-	if (said->how != CP_PLACE_DIRECT || said->count != 1 ||
-	    (a->where != CP_PIECE_REGISTER && a->where != CP_PIECE_VECTOR))
-		return false;
-	if (by_convention->how == CP_PLACE_UNSUPPORTED || by_convention->count > 1)
-		return false;
-	return by_convention->how != CP_PLACE_EMPTY &&
-	       (a->where != b->where || a->number != b->number);
-}
-
-static bool is_number(const struct cp_place *said)
-{
-	return said->how == CP_PLACE_DIRECT && said->count == 1 && is_number_at(&said->pieces[0]);
-}
-
-static bool is_nocall(const struct cp_signature *s)
-{
-	return s->function.flags & CP_FUNCTION_NOCALL;
-}
-
-/* Whether debug information knows better than the convention where this
- * function's arguments are: see above. */
-static bool trusts_debug_info(const struct cp_signature *s, const char *linkage_name, bool local,
-			      bool clone, const struct cp_place *said)
-{
-	size_t i;
-
-	if (clone || is_nocall(s) || !s->convention ||
-	    (linkage_name && strstr(linkage_name, "4_FUNE")))
-		return true;
-	for (i = 0; local && i < s->parameter_count; i++) {
-		if (disagrees(&said[i], &s->parameters[i].place) || is_number(&said[i]))
-			return true;
-	}
-	return false;
-}
-
-static bool is_passed(const struct cp_variable *v, const struct cp_place *said)
-{
-	return !v->constant && said->how != CP_PLACE_GONE && !is_number(said);
-}
-
-static bool is_c_like(uint16_t language)
-{
-	return cp_language_is_c(language) || cp_language_is_cplusplus(language);
-}
-
-/* A clone without some of its parameters is still called by the convention,
- * with those that are left. If that agrees with what is said of registers, it
- * is the better answer: what is said of an __int128 is often where it will be
- * later. */
-static bool place_rest(struct cp_signature *s, const struct cp_place *said)
-{
-	const struct cp_function_info *f = &s->function;
-	size_t n = 0, i, count = s->parameter_count;
-	const struct cp_type **types =
-		cp_arena_array(&s->arena, count, sizeof(const struct cp_type *));
-	struct cp_place *places = cp_arena_array(&s->arena, count, sizeof(*places));
-
-	if (!types || !places || !s->convention ||
-	    (is_nocall(s) && !is_c_like(f->language))) /* each scalar may be gone by itself */
-		return false;
-	for (i = 0; i < count; i++) {
-		if (is_passed(&f->parameters[i], &said[i]))
-			types[n++] = s->parameters[i].type;
-	}
-	s->convention->arguments(types, n, f->result, f->flags, places);
-	for (i = n = 0; i < count; i++) {
-		if (!is_passed(&f->parameters[i], &said[i]))
-			continue;
-		if (disagrees(&said[i], &places[n]) || places[n].how == CP_PLACE_UNSUPPORTED)
-			return false;
-		n++;
-	}
-	for (i = n = 0; i < count; i++) {
-		if (is_passed(&f->parameters[i], &said[i])) {
-			s->parameters[i].place = places[n++];
-			continue;
-		}
-		s->parameters[i].place = said[i];
-		s->parameters[i].source =
-			is_number(&said[i]) ? CPROF_SOURCE_CONST : CPROF_SOURCE_DWARF;
-	}
-	return true;
-}
-
-static bool is_wide(const struct cp_type *type)
-{
-	const struct cp_type *t = cp_type_strip(type);
-
-	return t && t->size == 16 && (t->kind == CP_TYPE_INT || t->kind == CP_TYPE_UINT);
-}
-
-/* True when it is there before the first instruction: in the caller's memory, or
- * in what a register leads to. The function's own frame is not made by then. */
-static bool is_callers(const struct cp_signature *s, const struct cp_piece *p)
-{
-	if (p->where == CP_PIECE_COMPUTED)
-		return false;
-	if ((p->where != CP_PIECE_MEMORY && p->where != CP_PIECE_SUM) || is_number_at(p))
-		return true;
-	if (p->number == s->arch->sp)
-		return p->where == CP_PIECE_MEMORY && p->offset >= s->arch->ret_size;
-	return p->number != s->arch->fp;
-}
-
-/* What is said to be in registers, or nowhere, is so at the first instruction,
- * too; what is said to be in memory may not have been written yet. */
-bool cp_signature_needs_no_frame(const struct cp_signature *s, const struct cp_variable *v,
-				 const struct cp_place *said)
-{
-	const struct cp_location *at = cp_location_at(&v->locations, s->function.low);
-	const struct cp_location *base = cp_location_at(&s->function.frame_base, s->function.low);
-	unsigned i;
-
-	/* clang counts from a register that the frame's making sets. */
-	if (at && at->size && at->expr[0] == OP_FBREG &&
-	    (!base || !base->size || base->expr[0] != OP_CALL_FRAME_CFA))
-		return false;
-	for (i = 0; i < said->count; i++)
-		if (!is_callers(s, &said->pieces[i]))
-			return false;
-	return said->how == CP_PLACE_DIRECT || said->how == CP_PLACE_GONE;
-}
-
-/* Takes debug information's word where that is better. */
-static struct cp_error *correct_parameters(struct cp_signature *s, const char *linkage_name,
-					   bool local, bool clone)
-{
-	const struct cp_function_info *f = &s->function;
-	struct cp_place *said = cp_arena_array(&s->arena, s->parameter_count, sizeof(*said));
-	struct cp_parameter *p;
-	bool trusted;
-	size_t i;
-
-	if (!said)
-		return cp_error_nomem();
-	for (i = 0; i < s->parameter_count; i++)
-		cp_locate(s, &f->parameters[i], f->low, s->arch->ret_size, &said[i]);
-	local = local || !(f->flags & CP_FUNCTION_EXTERNAL);
-	trusted = trusts_debug_info(s, linkage_name, local, clone, said) && !place_rest(s, said);
-	for (i = 0; i < s->parameter_count; i++) {
-		p = &s->parameters[i];
-		if (f->parameters[i].constant) {
-			cp_signature_set_constant(p, &f->parameters[i]);
-		} else if (trusted ||
-			   (!is_c_like(f->language) && p->place.how != CP_PLACE_EMPTY &&
-			    cp_signature_needs_no_frame(s, &f->parameters[i], &said[i]))) {
-			p->source = CPROF_SOURCE_DWARF;
-			p->place = said[i];
-			if (is_nocall(s) &&
-			    !cp_signature_needs_no_frame(s, &f->parameters[i], &said[i]))
-				p->place.how = CP_PLACE_UNSUPPORTED;
-			if (is_wide(p->type) && said[i].count == 2)
-				p->place.how = CP_PLACE_UNSUPPORTED; /* see place_rest() */
-		}
-	}
-	return cp_signature_is_vague(s) ? cp_signature_place_by_code(s, true) : NULL;
-}
-
-static struct cp_error *place_parameters(struct cp_signature *s, struct cp_image *image)
-{
-	const struct cp_function_info *f = &s->function;
-	size_t n = f->parameter_count, i;
-	const struct cp_type **types = cp_arena_array(&s->arena, n, sizeof(const struct cp_type *));
-	struct cp_place *places = cp_arena_array(&s->arena, n, sizeof(*places));
-	unsigned budget = COMPLETE_MAX;
-
-	s->parameters = cp_arena_array(&s->arena, n, sizeof(*s->parameters));
-	if (!types || !places || !s->parameters)
-		return cp_error_nomem();
-	complete_deep(image, f->result, 0, &budget);
-	for (i = 0; i < n; i++) {
-		budget = COMPLETE_MAX;
-		types[i] = f->parameters[i].type;
-		complete_deep(image, types[i], 0, &budget);
-		places[i].how = CP_PLACE_UNSUPPORTED;
-	}
-	if (s->convention)
-		s->convention->arguments(types, n, f->result, f->flags, places);
-	for (i = 0; i < n; i++) {
-		s->parameters[i] = (struct cp_parameter){ .name = f->parameters[i].name,
-							  .type = types[i],
-							  .source = CPROF_SOURCE_ABI,
-							  .place = places[i] };
-	}
-	s->parameter_count = n;
-	return NULL;
-}
-
-static void place_result(struct cp_signature *s)
-{
-	const struct cp_type *t = cp_type_strip(s->function.result);
-
-	s->has_result = t && t->kind != CP_TYPE_VOID;
-	if (!s->has_result)
-		return;
-	s->result = (struct cp_parameter){ .name = "", .type = s->function.result };
-	s->result.place.how = CP_PLACE_UNSUPPORTED;
-	if (s->convention && !is_nocall(s))
-		s->result.place = s->convention->result(s->function.result);
-}
-
-/* Where it is, if it is a number or a pointer. */
-static void raw_result(struct cp_signature *s)
-{
-	s->has_result = true;
-	s->result = (struct cp_parameter){ .name = "", .guessed = true };
-	s->result.place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
-	s->result.place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_REGISTER, .size = 8 };
-}
-
-/* No debug information: registers. */
-static struct cp_error *raw_parameters(struct cp_signature *s)
-{
-	size_t n = s->convention ? s->convention->argument_register_count : 0, i;
-	struct cp_parameter *p = cp_arena_array(&s->arena, n, sizeof(*p));
-
-	if (!p)
-		return cp_error_nomem();
-	for (i = 0; i < n; i++) {
-		p[i].name = s->arch->reg_names[s->convention->argument_registers[i]];
-		p[i].guessed = true;
-		p[i].place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
-		p[i].place.pieces[0] =
-			(struct cp_piece){ .where = CP_PIECE_REGISTER,
-					   .number = s->convention->argument_registers[i],
-					   .size = 8 };
-	}
-	s->parameters = p;
-	s->parameter_count = n;
-	if (n)
-		raw_result(s);
-	return NULL;
-}
-
-/* ---- the plan of a stop ---- */
-
-static bool plan_all(struct cp_signature *s, struct cp_image *image)
-{
-	size_t i;
-
-	if (s->want & CP_SIGNATURE_ARGUMENTS) {
-		for (i = 0; i < s->parameter_count; i++) {
-			if (!cp_plan_parameter(s, image, &s->parameters[i], &s->entry,
-					       &s->entry_flags))
-				return false;
-		}
-		if (cp_variadic_is_told(s) && !cp_variadic_plan(s))
-			return false;
-	}
-	if ((s->want & CP_SIGNATURE_RESULT) && s->has_result &&
-	    !cp_plan_parameter(s, image, &s->result, &s->exit, &s->exit_flags))
-		return false;
-	if (cp_signature_result_is_kept(s))
-		s->entry_flags |= CP_SITE_REGS;
-	return cp_plan_finish(&s->entry) && cp_plan_finish(&s->exit);
-}
 
 static void set_limits(struct cp_value_limits *to, const struct cp_value_limits *from)
 {
@@ -377,128 +40,6 @@ struct cp_signature *cp_signature_new(struct cp_image *image, const struct cp_va
 	return s;
 }
 
-static struct cp_signature *begin(struct cp_image *image, unsigned want,
-				  const struct cp_value_limits *limits)
-{
-	struct cp_signature *s = cp_signature_new(image, limits);
-
-	if (!s)
-		return NULL;
-	s->want = want;
-	if (cp_image_machine(image) == EM_X86_64)
-		s->convention = &cp_convention_sysv;
-	else if (cp_image_machine(image) == EM_AARCH64)
-		s->convention = &cp_convention_aapcs64;
-	return s;
-}
-
-static struct cp_error *end(struct cp_signature *s, struct cp_error *err, struct cp_signature **ret)
-{
-	if (!err && !plan_all(s, s->image))
-		err = cp_error_nomem();
-	if (err)
-		cp_signature_destroy(s);
-	else
-		*ret = s;
-	return err;
-}
-
-CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
-			   const char *linkage_name, bool local, bool clone, unsigned want,
-			   const struct cp_value_limits *limits, struct cp_signature **ret)
-{
-	struct cp_signature *s = begin(image, want, limits);
-	struct cp_error *err;
-
-	if (!s)
-		return cp_error_nomem();
-	/* That of assembly has no parameters, which is not to say that there are none. */
-	s->described = cp_image_function(image, address, &s->arena, &s->function) &&
-		       s->function.language != CP_LANGUAGE_ASSEMBLER;
-	if (s->described && s->function.language == CP_LANGUAGE_RUST && s->convention)
-		s->convention = s->arch == &cp_arch_x86_64 ? &cp_convention_rust : NULL;
-	err = s->described ? place_parameters(s, image) : raw_parameters(s);
-	if (!err && s->described) {
-		place_result(s);
-		err = s->convention == &cp_convention_rust
-			      ? cp_rust_place(s)
-			      : correct_parameters(s, linkage_name, local, clone);
-	}
-	return end(s, err, ret);
-}
-
-static CP_ERROR place_mangled(struct cp_signature *s, struct cp_image *image,
-			      const struct cp_mangled *m)
-{
-	struct cp_function_info *f = &s->function;
-	size_t i, n = 0;
-
-	f->language = CP_LANGUAGE_CPLUSPLUS;
-	f->flags = CP_FUNCTION_PROTOTYPED | CP_FUNCTION_EXTERNAL |
-		   (m->variadic ? CP_FUNCTION_VARIADIC : 0);
-	f->result = m->result;
-	f->parameters = cp_arena_array(&s->arena, m->count + 1, sizeof(*f->parameters));
-	if (!f->parameters)
-		return cp_error_nomem();
-	if (m->has_this)
-		f->parameters[n++] = (struct cp_variable){ .name = "this",
-							   .type = cp_mangled_pointer(),
-							   .artificial = true };
-	for (i = 0; i < m->count; i++)
-		f->parameters[n++] = (struct cp_variable){ .name = "", .type = m->parameters[i] };
-	f->parameter_count = (uint32_t)n;
-	CP_TRY(place_parameters(s, image));
-	if (m->result_known)
-		place_result(s);
-	else
-		raw_result(s);
-	return NULL;
-}
-
-CP_ERROR cp_signature_read_mangled(struct cp_image *image, const char *linkage_name, unsigned want,
-				   const struct cp_value_limits *limits, struct cp_signature **ret)
-{
-	struct cp_mangled mangled;
-	struct cp_signature *s;
-
-	*ret = NULL;
-	if (!cp_mangled_function(linkage_name, &mangled))
-		return NULL;
-	s = begin(image, want, limits);
-	if (!s)
-		return cp_error_nomem();
-	s->described = true;
-	return end(s, place_mangled(s, image, &mangled), ret);
-}
-
-/* What headers put before the names of parameters, which are not to be macros. */
-static void shorten_names(struct cp_signature *s)
-{
-	size_t i, n;
-
-	for (i = 0; i < s->parameter_count; i++) {
-		n = strspn(s->parameters[i].name, "_");
-		s->parameters[i].name += s->parameters[i].name[n] ? n : 0;
-	}
-}
-
-CP_ERROR cp_signature_read_declared(struct cp_image *image, struct cp_vaddr address, unsigned want,
-				    const struct cp_value_limits *limits, struct cp_signature **ret)
-{
-	struct cp_signature *s = begin(image, want, limits);
-	struct cp_error *err;
-
-	if (!s)
-		return cp_error_nomem();
-	s->described = cp_image_function(image, address, &s->arena, &s->function);
-	err = s->described ? place_parameters(s, image) : raw_parameters(s);
-	if (!err && s->described) {
-		place_result(s);
-		shorten_names(s);
-	}
-	return end(s, err, ret);
-}
-
 void cp_signature_destroy(struct cp_signature *signature)
 {
 	size_t i;
@@ -517,96 +58,6 @@ void cp_signature_destroy(struct cp_signature *signature)
 struct cp_capture_list cp_signature_at_entry(const struct cp_signature *s)
 {
 	return (struct cp_capture_list){ s->entry_flags, s->entry.list.items, s->entry.list.count };
-}
-
-/* ---- locals ---- */
-
-/* At an exit the frame is torn down: registers that a call preserves are the
- * caller's again, and what lies above the stack pointer is, too. Debug
- * information (clang's most) does not always say so. */
-static bool is_torn_down(const struct cp_signature *s, const struct cp_place *place)
-{
-	const struct cp_piece *p;
-	unsigned i;
-
-	for (i = 0; i < place->count; i++) {
-		p = &place->pieces[i];
-		if (p->where == CP_PIECE_MEMORY && p->number == s->arch->sp && p->offset >= 0)
-			return true;
-		if ((p->where == CP_PIECE_REGISTER || p->where == CP_PIECE_MEMORY ||
-		     p->where == CP_PIECE_SUM) &&
-		    p->number < s->arch->nregs && p->number != s->arch->sp &&
-		    (s->arch->callee_saved >> p->number & 1))
-			return true;
-	}
-	return false;
-}
-
-static bool place_locals(struct cp_signature *s, struct cp_exit *e)
-{
-	const struct cp_function_info *f = &s->function;
-	struct cp_parameter *p;
-	uint32_t i;
-
-	e->locals = cp_arena_array(&s->arena, f->local_count, sizeof(*e->locals));
-	for (i = 0; e->locals && i < f->local_count; i++) {
-		if (!cp_variable_in_scope(&f->locals[i], e->site))
-			continue;
-		p = &e->locals[e->local_count++];
-		p->name = f->locals[i].name;
-		p->type = f->locals[i].type;
-		p->source = CPROF_SOURCE_DWARF;
-		if (f->locals[i].constant)
-			cp_signature_set_constant(p, &f->locals[i]);
-		else
-			cp_locate(s, &f->locals[i], e->site, s->arch->ret_size, &p->place);
-		if (is_torn_down(s, &p->place))
-			p->place.how = CP_PLACE_GONE;
-		if (p->place.pieces[0].where == CP_PIECE_COMPUTED)
-			p->place.pieces[0].number |= CP_COMPUTED_AT_EXIT;
-		if (!cp_plan_parameter(s, s->image, p, &e->fetches, &e->flags))
-			return false;
-	}
-	return e->locals != NULL;
-}
-
-/* The exit at `site`; NULL when it is as all others are. */
-static const struct cp_exit *exit_at(const struct cp_signature *signature, uint64_t site)
-{
-	/* Made once, by whoever makes the plan of the site. */
-	struct cp_signature *s = (struct cp_signature *)(uintptr_t)signature;
-	struct cp_exit *e;
-	bool ok;
-	size_t i;
-
-	if (!(s->want & CP_SIGNATURE_LOCALS) || !s->function.local_count)
-		return NULL;
-	for (i = 0; i < s->exits.count; i++) {
-		if (s->exits.items[i]->site == site)
-			return s->exits.items[i];
-	}
-	e = cp_arena_alloc(&s->arena, sizeof(*e));
-	if (!e)
-		return NULL;
-	e->site = site;
-	ok = !(s->want & CP_SIGNATURE_RESULT) || !s->has_result ||
-	     cp_plan_parameter(s, s->image, &s->result, &e->fetches, &e->flags);
-	if (!ok || !place_locals(s, e) || !cp_plan_finish(&e->fetches) ||
-	    !cp_vec_push(&s->exits, e)) {
-		cp_vec_free(&e->fetches.list);
-		return NULL;
-	}
-	return e;
-}
-
-struct cp_capture_list cp_signature_at_exit(const struct cp_signature *s, struct cp_vaddr site)
-{
-	const struct cp_exit *e = exit_at(s, site.v);
-
-	if (e)
-		return (struct cp_capture_list){ e->flags, e->fetches.list.items,
-						 e->fetches.list.count };
-	return (struct cp_capture_list){ s->exit_flags, s->exit.list.items, s->exit.list.count };
 }
 
 bool cp_signature_result_is_kept(const struct cp_signature *s)
@@ -662,139 +113,57 @@ bool cp_signature_is_variadic(const struct cp_signature *s)
 	return s->described && s->function.flags & CP_FUNCTION_VARIADIC;
 }
 
-/* ---- values ---- */
-
-const cprof_value *cp_signature_arguments(const struct cp_signature *s,
-					  const struct cp_capture *capture,
-					  struct cp_value_arena *arena, size_t *count_ret)
-{
-	struct cp_value_request request = { s, capture, arena };
-	size_t more = cp_signature_is_variadic(s) ? CP_VARIADIC_MAX : 0, i;
-	cprof_value *values =
-		cp_arena_array(&arena->memory, s->parameter_count + more, sizeof(*values));
-
-	*count_ret = 0;
-	if (!values)
-		return NULL;
-	for (i = 0; i < s->parameter_count; i++)
-		cp_value_of_parameter(&request, &s->parameters[i], &values[i]);
-	*count_ret = s->parameter_count;
-	if (more)
-		*count_ret += cp_variadic_values(&request, values + s->parameter_count);
-	return values;
-}
-
-/* Is the address still in the register of results? */
-static bool is_confirmed(const struct cp_signature *s, const struct cp_capture *end,
-			 const struct cp_capture *entry)
-{
-	const struct cp_regs *a = &end->regs, *b = &entry->regs;
-	unsigned number = s->result.place.pieces[0].number;
-
-	return a->known & 1 && b->known >> number & 1 && a->r[0] == b->r[number];
-}
-
-const cprof_value *cp_signature_result(const struct cp_signature *s, const struct cp_capture *entry,
-				       const struct cp_capture *capture,
-				       struct cp_value_arena *arena)
-{
-	struct cp_value_request request = { s, capture, arena };
-	struct cp_capture now = *capture;
-	cprof_value *value;
-
-	if (!s->has_result)
-		return NULL;
-	if (cp_signature_result_is_kept(s)) {
-		/* The register is not preserved. */
-		now.regs = entry ? entry->regs : (struct cp_regs){ 0 };
-		if (s->result.place.confirmed && !is_confirmed(s, capture, &now))
-			now.regs.known = 0;
-		request.capture = &now;
-	}
-	value = cp_arena_alloc(&arena->memory, sizeof(*value));
-	if (value)
-		cp_value_of_parameter(&request, &s->result, value);
-	return value;
-}
-
-const cprof_value *cp_signature_locals(const struct cp_signature *s,
-				       const struct cp_capture *capture, struct cp_vaddr site,
-				       struct cp_value_arena *arena, size_t *count_ret)
-{
-	struct cp_value_request request = { s, capture, arena };
-	const struct cp_exit *e = exit_at(s, site.v);
-	cprof_value *values;
-	size_t i;
-
-	*count_ret = 0;
-	if (!e)
-		return NULL;
-	values = cp_arena_array(&arena->memory, e->local_count, sizeof(*values));
-	for (i = 0; values && i < e->local_count; i++)
-		cp_value_of_parameter(&request, &e->locals[i], &values[i]);
-	*count_ret = values ? e->local_count : 0;
-	return values;
-}
-
-static bool bytes_of(const struct cp_signature *s, const struct cp_capture *capture,
-		     const struct cp_parameter *p, struct cp_value_arena *arena,
-		     struct cp_value_bytes *ret)
-{
-	struct cp_value_request request = { s, capture, arena };
-	uint8_t error;
-
-	ret->at = cp_parameter_bytes(&request, p, &ret->size, &ret->address, &error);
-	return ret->at != NULL;
-}
-
-/* NULL: there is none. */
-static const struct cp_parameter *parameter_at(const struct cp_signature *s, int position)
+const struct cp_parameter *cp_signature_parameter(const struct cp_signature *s, int position)
 {
 	if (position < 0)
 		return s->has_result ? &s->result : NULL;
 	return (size_t)position < s->parameter_count ? &s->parameters[position] : NULL;
 }
 
-bool cp_signature_bytes(const struct cp_signature *s, const struct cp_capture *capture,
-			int position, struct cp_value_arena *arena, struct cp_value_bytes *ret)
-{
-	const struct cp_parameter *p = parameter_at(s, position);
-
-	return p && bytes_of(s, capture, p, arena, ret);
-}
-
-bool cp_signature_local_bytes(const struct cp_signature *s, const struct cp_capture *capture,
-			      struct cp_vaddr site, size_t position, struct cp_value_arena *arena,
-			      struct cp_value_bytes *ret)
-{
-	const struct cp_exit *e = exit_at(s, site.v);
-
-	return e && position < e->local_count &&
-	       bytes_of(s, capture, &e->locals[position], arena, ret);
-}
-
 bool cp_signature_is_indirect(const struct cp_signature *s, int position)
 {
-	const struct cp_parameter *p = parameter_at(s, position);
+	const struct cp_parameter *p = cp_signature_parameter(s, position);
 
 	return p && p->place.how == CP_PLACE_INDIRECT;
 }
 
-struct cp_value_arena *cp_value_arena_create(void)
+void cp_signature_set_constant(struct cp_parameter *p, const struct cp_variable *v)
 {
-	return calloc(1, sizeof(struct cp_value_arena));
+	p->source = CPROF_SOURCE_CONST;
+	p->place = (struct cp_place){ .how = CP_PLACE_DIRECT, .count = 1 };
+	p->place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_CONSTANT,
+						.size = v->value_size,
+						.bytes = v->value };
 }
 
-void cp_value_arena_reset(struct cp_value_arena *arena)
+/* True when it is there before the first instruction: in the caller's memory, or
+ * in what a register leads to. The function's own frame is not made by then. */
+static bool is_callers(const struct cp_signature *s, const struct cp_piece *p)
 {
-	cp_arena_reset(&arena->memory);
+	if (p->where == CP_PIECE_COMPUTED)
+		return false;
+	if ((p->where != CP_PIECE_MEMORY && p->where != CP_PIECE_SUM) || cp_piece_is_number(p))
+		return true;
+	if (p->number == s->arch->sp)
+		return p->where == CP_PIECE_MEMORY && p->offset >= s->arch->ret_size;
+	return p->number != s->arch->fp;
 }
 
-void cp_value_arena_destroy(struct cp_value_arena *arena)
+/* What is said to be in registers, or nowhere, is so at the first instruction,
+ * too; what is said to be in memory may not have been written yet. */
+bool cp_signature_needs_no_frame(const struct cp_signature *s, const struct cp_variable *v,
+				 const struct cp_place *said)
 {
-	if (!arena)
-		return;
-	cp_arena_free(&arena->memory);
-	cp_decoder_destroy(arena->decoder);
-	free(arena);
+	const struct cp_location *at = cp_location_at(&v->locations, s->function.low);
+	const struct cp_location *base = cp_location_at(&s->function.frame_base, s->function.low);
+	unsigned i;
+
+	/* clang counts from a register that the frame's making sets. */
+	if (at && at->size && at->expr[0] == OP_FBREG &&
+	    (!base || !base->size || base->expr[0] != OP_CALL_FRAME_CFA))
+		return false;
+	for (i = 0; i < said->count; i++)
+		if (!is_callers(s, &said->pieces[i]))
+			return false;
+	return said->how == CP_PLACE_DIRECT || said->how == CP_PLACE_GONE;
 }

@@ -4,11 +4,12 @@
  * before the first instruction, in optimised code; what is stored at first where
  * debug information has them later, in other code.
  */
-#include "inspect/internal.h"
+#include "inspect/stored.h"
 
 #include <stdlib.h>
 
 #include "arch/spills.h"
+#include "inspect/locate.h"
 
 #define CODE_MAX 2048 /* bytes of a function that are looked at for what it stores */
 #define STORED_MAX 256 /* bytes of an argument; none is passed in so many registers */

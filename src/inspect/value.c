@@ -3,7 +3,13 @@
  * Values out of captures: types say how bytes read, pointers lead on to what
  * else was fetched at the stop.
  */
-#include "inspect/build.h"
+#include "inspect/value.h"
+
+#include "inspect/bytes.h"
+#include "inspect/classify.h"
+#include "inspect/readable.h"
+#include "inspect/scalar.h"
+#include "inspect/shape_values.h"
 
 #define VALUES_MAX 20000 /* of one argument */
 #define FOLD 10 /* equal elements in a row that are shown once */
@@ -31,9 +37,6 @@ static void set_text(struct cp_build *b, cprof_value *v, struct cp_bytes from, b
 }
 
 /* ---- what has parts ---- */
-
-void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
-		    struct cp_bytes from, unsigned depth, unsigned hops);
 
 static bool is_around(struct cp_build *b, uint64_t address, const struct cp_type *t)
 {

@@ -10,11 +10,16 @@
  * it: all registers that may hold such an argument are captured, with text that
  * they may lead to, and a piece of the stack.
  */
-#include "inspect/build.h"
+#include "inspect/variadic.h"
 
 #include <elf.h>
 
 #include "base/text.h"
+#include "inspect/bytes.h"
+#include "inspect/plan.h"
+#include "inspect/readable.h"
+#include "inspect/scalar.h"
+#include "inspect/value.h"
 
 #define FORMAT_MAX 1024 /* bytes of a format that are read */
 #define MAX_ARGUMENTS (CP_VARIADIC_MAX - 1)

@@ -5,6 +5,8 @@
  * same way is shown for x86-64 by the programs of test_inspect_values.c; for
  * aarch64 nothing here shows it.
  */
+#include "inspect/classify.h"
+#include "inspect/classify_rust.h"
 #include "inspect/place.h"
 
 #include <stdio.h>

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all calling conventions want to know of a type.
+ */
+#ifndef CP_INSPECT_CLASSIFY_H
+#define CP_INSPECT_CLASSIFY_H
+
+#include "image/types.h"
+
+/* True when C++ passes the class by invisible reference. `budget` counts
+ * down; at 0 the answer is false. */
+bool cp_type_is_nontrivial(const struct cp_type *type, unsigned *budget);
+/* One of gcc's transparent unions, which it describes without members: it is passed
+ * as one of them is. */
+bool cp_type_is_transparent(const struct cp_type *type);
+uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget);
+#define CP_CLASSIFY_BUDGET 20000u
+
+#endif

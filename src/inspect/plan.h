@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a stop has to read: see plan.c.
+ */
+#ifndef CP_INSPECT_PLAN_H
+#define CP_INSPECT_PLAN_H
+
+#include "inspect/signature.h"
+
+/* Adds to `to` what `parameter` needs, and sets the CP_SITE_* flags. Reads
+ * details of types. False without memory. */
+bool cp_plan_parameter(const struct cp_signature *signature, struct cp_image *image,
+		       const struct cp_parameter *parameter, struct cp_fetches *to,
+		       unsigned *flags);
+/* Adds one fetch; its number, or -1 where there is no room. */
+int cp_plan_fetch(const struct cp_signature *signature, struct cp_fetches *to, struct cp_fetch f);
+/* Orders the fetches by level. */
+bool cp_plan_finish(struct cp_fetches *fetches);
+
+#endif

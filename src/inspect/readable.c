@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/readable.h"
+
+#include <string.h>
+
+#define ALIASES_MAX 64
+
+bool cp_type_is_character(const struct cp_type *type)
+{
+	unsigned i;
+
+	/* uint8_t, u8, byte are numbers, whatever they are made of. */
+	for (i = 0; type && type->kind == CP_TYPE_ALIAS && i < ALIASES_MAX; i++) {
+		if (type->name && (strchr(type->name, '8') || strstr(type->name, "yte")))
+			return false;
+		type = type->target;
+	}
+	return type && type->kind == CP_TYPE_CHAR;
+}
+
+const struct cp_type *cp_type_characters(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type), *of;
+
+	if (!t || (t->kind != CP_TYPE_POINTER && t->kind != CP_TYPE_ARRAY) || !t->target)
+		return NULL;
+	of = cp_type_strip(t->target);
+	return of->size == 1 && cp_type_is_character(t->target) ? of : NULL;
+}
+
+bool cp_type_is_reserved(const struct cp_type *type)
+{
+	const struct cp_type_details *d = cp_type_details(type);
+
+	return d && d->member_count && (!type->name || type->name[0] == '_') &&
+	       !(type->flags & CP_TYPE_CLASSES) && d->members[0].name[0] == '_';
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How types are meant to be read.
+ */
+#ifndef CP_INSPECT_READABLE_H
+#define CP_INSPECT_READABLE_H
+
+#include "image/types.h"
+
+/* The type of characters that a pointer or array of `type` is text of; NULL:
+ * it is no text. */
+const struct cp_type *cp_type_characters(const struct cp_type *type);
+/* True when characters of this type are for reading, not small numbers. */
+bool cp_type_is_character(const struct cp_type *type);
+
+/* A struct of C whose name and members are reserved, as those of FILE: what it holds
+ * is the C library's own business. */
+bool cp_type_is_reserved(const struct cp_type *type);
+
+#endif

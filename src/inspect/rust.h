@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions of Rust: see rust.c.
+ */
+#ifndef CP_INSPECT_RUST_H
+#define CP_INSPECT_RUST_H
+
+#include "inspect/signature.h"
+
+/* Where a function of Rust has what it takes and gives. */
+struct cp_error *cp_rust_place(struct cp_signature *signature);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values out of captures: see value.c.
+ */
+#ifndef CP_INSPECT_VALUE_H
+#define CP_INSPECT_VALUE_H
+
+#include "inspect/build.h"
+
+void cp_value_of_parameter(const struct cp_value_request *request,
+			   const struct cp_parameter *parameter, cprof_value *ret);
+/* The bytes of a parameter, in the arena; *error_ret and *address_ret (0: in
+ * registers) tell why not and where. */
+const uint8_t *cp_parameter_bytes(const struct cp_value_request *request,
+				  const struct cp_parameter *parameter, size_t *size_ret,
+				  uint64_t *address_ret, uint8_t *error_ret);
+
+void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
+		    struct cp_bytes from, unsigned depth, unsigned hops);
+/* `t` is an array; `from` has as much of it as there is. */
+void cp_build_elements(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		       struct cp_bytes from, unsigned depth, unsigned hops);
+/* The part of `from` at `offset`; less than `size` when that is all there is. */
+struct cp_bytes cp_build_part(struct cp_bytes from, uint64_t offset, uint64_t size);
+
+#endif
