@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "record/annotation_decode.h"
+
 #include "record/annotation_encode.h"
-#include "record/reader.h"
-
-#define MISSING UINT64_MAX
-
-static bool keep(struct cp_record_decoder *d, bool ok)
-{
-	if (!ok)
-		d->no_memory = true;
-	return ok;
-}
 
 /* Where there are 32 bits for it, CP_RECORD_NONE is what no row has. */
 static uint32_t narrow(uint64_t value)
@@ -27,7 +19,7 @@ static bool add_block(struct cp_record_decoder *d, uint32_t part, size_t count)
 		r->annotation_blocks.items[n - 1].count += count;
 		return true;
 	}
-	return keep(d, cp_vec_push(&r->annotation_blocks, block));
+	return cp_record_decode_ok(d, cp_vec_push(&r->annotation_blocks, block));
 }
 
 bool cp_record_decode_annotations(struct cp_record_decoder *d, struct cp_cursor *c)
@@ -39,7 +31,8 @@ bool cp_record_decode_annotations(struct cp_record_decoder *d, struct cp_cursor 
 
 	if (c->bad || part >= CP_RECORD_PARTS_MAX ||
 	    !cp_record_decode_columns(d, c, count, CP_ANNOTATION_COLUMNS) ||
-	    !keep(d, cp_vec_reserve(&r->annotations, r->annotations.count + (size_t)count)) ||
+	    !cp_record_decode_ok(d, cp_vec_reserve(&r->annotations,
+						   r->annotations.count + (size_t)count)) ||
 	    !add_block(d, (uint32_t)part, (size_t)count))
 		return false;
 	if (first > d->next_annotation)
@@ -74,7 +67,7 @@ static bool string_place(const struct cp_record_decoder *d, uint32_t *ref)
 		return true;
 	place = cp_record_place(&d->rows[CP_RECORD_STRINGS], *ref - 1);
 	*ref = (uint32_t)(place + 1);
-	return place != MISSING;
+	return place != CP_RECORD_MISSING;
 }
 
 /* False when what it refers to is missing, or it is of a later version. */
@@ -83,7 +76,7 @@ static bool resolve(const struct cp_record_decoder *d, struct cp_record_annotati
 	uint64_t thread = cp_record_place(&d->rows[CP_RECORD_THREADS], a->thread);
 
 	a->thread = (uint32_t)thread;
-	return thread != MISSING && a->kind < CP_RECORD_ANNOTATION_KINDS &&
+	return thread != CP_RECORD_MISSING && a->kind < CP_RECORD_ANNOTATION_KINDS &&
 	       string_place(d, &a->name) && string_place(d, &a->category) &&
 	       string_place(d, &a->object);
 }

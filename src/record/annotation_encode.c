@@ -9,17 +9,9 @@
 
 #include "record/encode.h"
 
-#define NUMBER_MAX 10 /* bytes of an LEB128 number, at most */
-
-static bool check(struct cp_record_encoder *e, bool ok)
+void cp_record_annotating_free(struct cp_record_encoder *e)
 {
-	if (!ok)
-		cp_record_sink_fail(e->sink, cp_error_nomem());
-	return ok;
-}
-
-void cp_record_annotating_free(struct cp_record_annotating *a)
-{
+	struct cp_record_annotating *a = &e->annotations;
 	size_t i;
 
 	for (i = 0; i < CP_ANNOTATION_COLUMNS; i++)
@@ -59,11 +51,11 @@ void cp_record_encode_annotation(struct cp_record_encoder *e, uint32_t part,
 	row[CP_ANNOTATION_OBJECT] = string(e, a->object);
 	to->part = part;
 	for (i = 0; i < CP_ANNOTATION_COLUMNS; i++) {
-		if (!check(e, cp_vec_push(&to->columns[i], row[i])))
+		if (!cp_record_encode_ok(e, cp_vec_push(&to->columns[i], row[i])))
 			return;
 	}
 	to->count++;
-	e->pending += CP_ANNOTATION_COLUMNS * NUMBER_MAX;
+	e->pending += CP_ANNOTATION_COLUMNS * CP_RECORD_NUMBER_MAX;
 	cp_record_encode_check(e);
 }
 

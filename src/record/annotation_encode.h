@@ -29,7 +29,7 @@ struct cp_record_annotating {
 	uint32_t part;
 };
 
-void cp_record_annotating_free(struct cp_record_annotating *a);
+void cp_record_annotating_free(struct cp_record_encoder *e);
 /* Its thread must exist. */
 void cp_record_encode_annotation(struct cp_record_encoder *e, uint32_t part,
 				 const struct cp_record_annotation *a);

@@ -10,12 +10,13 @@
  * fixed multiple of what was unpacked. Values take no bytes where there is
  * nothing to tell of them, so there is a budget for them besides.
  */
+#include "record/call_decode.h"
+
 #include <string.h>
 
 #include "record/call_encode.h"
-#include "record/reader.h"
+#include "record/unpack.h"
 
-#define MISSING UINT64_MAX
 #define NODES_PER_BYTE 64
 #define NODES_FREE 65536
 
@@ -123,7 +124,7 @@ static bool get_shape(const struct walk *w, uint64_t number, cprof_value *value)
 {
 	uint64_t place = cp_record_place(&w->r->call_rows[CP_RECORD_SHAPES], number);
 
-	if (place == MISSING)
+	if (place == CP_RECORD_MISSING)
 		return false;
 	*value = w->r->shapes.items[place];
 	return value->kind <= CPROF_VALUE_VOID;
@@ -329,7 +330,7 @@ static bool to_place(const struct walk *w, unsigned table, uint32_t *number)
 	uint64_t place = cp_record_place(&w->r->call_rows[table], *number);
 
 	*number = (uint32_t)place;
-	return place != MISSING;
+	return place != CP_RECORD_MISSING;
 }
 
 static uint32_t reference(uint64_t column)
@@ -481,30 +482,9 @@ CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, 
 	return cp_record_each_call_of(r, CP_RECORD_NONE, each, ctx);
 }
 
-uint64_t cp_record_call_count(const struct cp_record *r)
-{
-	return r->call_count;
-}
-
-uint64_t cp_record_exception_count(const struct cp_record *r)
-{
-	return r->exception_count;
-}
-
-uint64_t cp_record_wait_count(const struct cp_record *r)
-{
-	return r->wait_count;
-}
-
-uint64_t cp_record_heap_count(const struct cp_record *r)
-{
-	return r->heap_count;
-}
-
 /* ---- loading ---- */
 
-bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
-			    struct cp_cursor *c)
+bool cp_record_decode_calls(struct cp_record_decoder *d, struct cp_cursor *c)
 {
 	struct cp_record *r = d->record;
 	uint64_t part = cp_cursor_uleb(c), first = cp_cursor_uleb(c), count = cp_cursor_uleb(c);
@@ -512,7 +492,7 @@ bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
 		.chunk = r->call_chunks.count, /* which comes when all of it is read */
 		.part = (uint32_t)part,
 		.count = (size_t)count,
-		.offset = (size_t)(c->at - payload),
+		.offset = (size_t)(c->at - d->payload),
 		.size = cp_cursor_left(c),
 	};
 
@@ -579,27 +559,31 @@ static bool build_shapes(struct cp_record_decoder *d)
 }
 
 struct tally {
-	uint64_t count, exceptions, waits, heap, end_ns;
-	uint32_t holds;
+	uint64_t count, by_family[CP_RECORD_CALL_FAMILIES], end_ns;
+	enum cp_record_call_family disarmed; /* what functions that are disarmed count as */
 };
+
+/* Without calls, what else there is. */
+static enum cp_record_call_family family_of_disarmed(uint32_t holds)
+{
+	static const uint32_t of[] = { [CP_RECORD_OF_CALLS] = CP_RECORD_HAS_CALLS,
+				       [CP_RECORD_OF_EXCEPTIONS] = CP_RECORD_HAS_EXCEPTIONS,
+				       [CP_RECORD_OF_LOCKS] = CP_RECORD_HAS_LOCKS };
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(of); i++)
+		if (holds & of[i])
+			return (enum cp_record_call_family)i;
+	return CP_RECORD_OF_HEAP;
+}
 
 static bool count_call(void *ctx, const struct cp_record_call *call)
 {
 	struct tally *tally = ctx;
-	/* Without calls, it is what else there is. */
-	uint64_t *disarmed = tally->holds & CP_RECORD_HAS_EXCEPTIONS ? &tally->exceptions
-			     : tally->holds & CP_RECORD_HAS_LOCKS    ? &tally->waits
-								     : &tally->heap;
 
 	tally->count++;
-	if (call->kind == CP_RECORD_THROW || call->kind == CP_RECORD_CATCH)
-		tally->exceptions++;
-	else if (call->kind == CP_RECORD_WAIT)
-		tally->waits++;
-	else if (cp_record_kind_is_heap(call->kind))
-		tally->heap++;
-	else if (call->kind == CP_RECORD_DISARMED && !(tally->holds & CP_RECORD_HAS_CALLS))
-		(*disarmed)++;
+	tally->by_family[call->kind == CP_RECORD_DISARMED ? tally->disarmed
+							  : cp_record_kind_family(call->kind)]++;
 	if (call->ts_ns > tally->end_ns)
 		tally->end_ns = call->ts_ns;
 	return true;
@@ -608,7 +592,8 @@ static bool count_call(void *ctx, const struct cp_record_call *call)
 /* Walks through all sections; those that make no sense go. */
 static bool count_calls(struct cp_record *r)
 {
-	struct tally tally = { .end_ns = r->calls_end_ns, .holds = r->info.holds };
+	struct tally tally = { .end_ns = r->calls_end_ns,
+			       .disarmed = family_of_disarmed(r->info.holds) };
 	struct walk w = { .r = r };
 	size_t i, kept = 0;
 
@@ -630,10 +615,7 @@ static bool count_calls(struct cp_record *r)
 	}
 	r->call_sections.count = kept;
 	r->own.dropped += w.dropped;
-	r->call_count = tally.count - tally.exceptions - tally.waits - tally.heap;
-	r->exception_count = tally.exceptions;
-	r->wait_count = tally.waits;
-	r->heap_count = tally.heap;
+	memcpy(r->call_counts, tally.by_family, sizeof(r->call_counts));
 	r->calls_end_ns = tally.end_ns;
 	walk_free(&w);
 	return !w.no_memory;

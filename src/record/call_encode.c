@@ -21,15 +21,6 @@
 
 #include "record/encode.h"
 
-#define NUMBER_MAX 10 /* bytes of an LEB128 number, at most */
-
-static bool check(struct cp_record_encoder *e, bool ok)
-{
-	if (!ok)
-		cp_record_sink_fail(e->sink, cp_error_nomem());
-	return ok;
-}
-
 bool cp_record_has_items(unsigned kind)
 {
 	return kind == CPROF_VALUE_COMPLEX || kind == CPROF_VALUE_POINTER ||
@@ -61,12 +52,6 @@ unsigned cp_record_value_numbers(unsigned kind)
 	}
 }
 
-bool cp_record_kind_has_stack(unsigned kind)
-{
-	return kind == CP_RECORD_ENTER || kind == CP_RECORD_THROW || kind == CP_RECORD_WAIT ||
-	       kind == CP_RECORD_ALLOCATED || kind == CP_RECORD_MOVED || kind == CP_RECORD_FREED;
-}
-
 static void forget(struct cp_record_calls *c)
 {
 	size_t i;
@@ -82,8 +67,9 @@ static void forget(struct cp_record_calls *c)
 	cp_record_call_state_free(&c->state);
 }
 
-void cp_record_calls_free(struct cp_record_calls *c)
+void cp_record_calls_free(struct cp_record_encoder *e)
 {
+	struct cp_record_calls *c = &e->calls;
 	size_t i;
 
 	forget(c);
@@ -110,7 +96,7 @@ static bool put_text_number(struct cp_record_encoder *e, const char *bytes, size
 	c->text_left -= size;
 	if (!cp_intern(&c->texts, bytes, size, &number, &fresh))
 		return false;
-	e->pending += fresh ? size + NUMBER_MAX : 0;
+	e->pending += fresh ? size + CP_RECORD_NUMBER_MAX : 0;
 	return cp_vec_push(&c->numbers, number);
 }
 
@@ -262,7 +248,7 @@ static uint64_t put_layout(struct cp_record_encoder *e)
 		memcpy(layout->data.items + layout->data.count, c->numbers.items,
 		       c->numbers.count * sizeof(*c->numbers.items));
 	layout->data.count += c->numbers.count;
-	e->pending += ((fresh ? c->key.count : 0) + c->numbers.count) * NUMBER_MAX;
+	e->pending += ((fresh ? c->key.count : 0) + c->numbers.count) * CP_RECORD_NUMBER_MAX;
 	return (uint64_t)number + 1;
 }
 
@@ -352,15 +338,15 @@ void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 	if (cp_record_kind_has_stack(call->kind) && call->stack != CP_RECORD_NONE)
 		cp_record_encode_use(e, CP_RECORD_STACKS, call->stack);
 	if (call->value_count) {
-		if (!check(e, put_values(e, call)))
+		if (!cp_record_encode_ok(e, put_values(e, call)))
 			return;
 		layout = put_layout(e);
-		if (!check(e, layout != 0))
+		if (!cp_record_encode_ok(e, layout != 0))
 			return;
 	}
 	c->part = part;
-	check(e, put_event(c, call, layout));
-	e->pending += CP_CALL_COLUMNS * NUMBER_MAX;
+	cp_record_encode_ok(e, put_event(c, call, layout));
+	e->pending += CP_CALL_COLUMNS * CP_RECORD_NUMBER_MAX;
 	cp_record_encode_check(e);
 }
 
@@ -428,7 +414,7 @@ void cp_record_put_calls(struct cp_record_encoder *e)
 	most = c->texts.count > most ? c->texts.count : most;
 	most = c->nodes.count > most ? c->nodes.count : most;
 	column = calloc(most + 1, sizeof(*column));
-	if (check(e, column)) {
+	if (cp_record_encode_ok(e, column)) {
 		cp_buf_clear(&e->body);
 		cp_buf_uleb(&e->body, c->part);
 		cp_buf_uleb(&e->body, e->sink->calls);

@@ -91,7 +91,7 @@ struct cp_record_calls {
 	size_t text_left;
 };
 
-void cp_record_calls_free(struct cp_record_calls *c);
+void cp_record_calls_free(struct cp_record_encoder *e);
 /* Its thread, function, target and stack must exist. */
 void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 			   const struct cp_record_call *call);

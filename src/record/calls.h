@@ -45,6 +45,15 @@ enum cp_record_call_kind {
 	CP_RECORD_CALL_KINDS
 };
 
+/* What an event tells of. */
+enum cp_record_call_family {
+	CP_RECORD_OF_CALLS,
+	CP_RECORD_OF_EXCEPTIONS,
+	CP_RECORD_OF_LOCKS,
+	CP_RECORD_OF_HEAP,
+	CP_RECORD_CALL_FAMILIES
+};
+
 #define CP_RECORD_CALL_ENDED 1u /* UNWIND: because its thread or process ended */
 #define CP_RECORD_CALL_UNSURE 4u /* UNWIND: or it is at rest while a coroutine runs */
 /* ENTER: enum cprof_invoker << 2, of calls that code makes which is not traced. */
@@ -91,10 +100,11 @@ uint64_t cp_record_call_count(const struct cp_record *r);
 uint64_t cp_record_exception_count(const struct cp_record *r);
 uint64_t cp_record_wait_count(const struct cp_record *r);
 uint64_t cp_record_heap_count(const struct cp_record *r);
-/* Is an event of the kind one of the heap? Of calls are those below DISARMED, and INHERITED. */
+/* Of a kind that is none: calls. */
+enum cp_record_call_family cp_record_kind_family(unsigned kind);
 static inline bool cp_record_kind_is_heap(unsigned kind)
 {
-	return kind >= CP_RECORD_ALLOCATED && kind <= CP_RECORD_HEAP_SIZE;
+	return cp_record_kind_family(kind) == CP_RECORD_OF_HEAP;
 }
 /* Has an event of the kind a stack of its own? */
 bool cp_record_kind_has_stack(unsigned kind);

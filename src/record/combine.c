@@ -3,7 +3,6 @@
  * Nothing here may depend on the order in which recordings were given, or on
  * how often they were merged before: it is all made anew from the parts.
  */
-#include "base/cleanup.h"
 #include "record/combine.h"
 
 #include <string.h>
@@ -12,7 +11,7 @@
 
 #define DESCRIPTION_MAX 240
 
-static char several[] = "(several)";
+static const char several[] = "(several)";
 
 static const char *one_string(const char *a, const char *b)
 {
@@ -31,7 +30,7 @@ static bool same_command(char *const *a, char *const *b)
 /* What both say, and what only one says or they say differently. */
 static void join(struct cp_record_info *to, const struct cp_record_info *from)
 {
-	static char *const several_commands[] = { several, NULL };
+	static const char *const several_commands[] = { several, NULL };
 	uint64_t start = from->start_ns + cp_record_shift(from);
 
 	to->holds |= from->holds;
@@ -41,7 +40,7 @@ static void join(struct cp_record_info *to, const struct cp_record_info *from)
 	to->kernel = one_string(to->kernel, from->kernel);
 	to->boot_id = one_string(to->boot_id, from->boot_id);
 	if (!same_command(to->command, from->command))
-		to->command = several_commands;
+		to->command = (char *const *)(uintptr_t)several_commands;
 	to->attached = to->attached && from->attached;
 	to->pid = to->pid == from->pid ? to->pid : 0;
 	if (to->clock == CP_RECORD_CLOCK_NONE)
@@ -184,18 +183,4 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 	if (sum.stops && held < 1e19 * (double)sum.stops)
 		sum.hold_median_ns = (uint64_t)(held / (double)sum.stops);
 	return sum;
-}
-
-static CP_ERROR open_already(void *arg, int *fd_ret)
-{
-	*fd_ret = cp_steal_fd(arg);
-	return NULL;
-}
-
-CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd)
-{
-	struct cp_error *err = cp_record_merge_to(inputs, count, open_already, &fd);
-
-	cp_close_fd(&fd);
-	return err;
 }

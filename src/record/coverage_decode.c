@@ -5,26 +5,18 @@
  * what was unpacked. What is kept is in order: pieces within their arrays,
  * blocks of rows those of the function.
  */
+#include "record/coverage_decode.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "record/coverage_encode.h"
-#include "record/reader.h"
-
-#define MISSING UINT64_MAX
-
-static bool keep(struct cp_record_decoder *d, bool ok)
-{
-	if (!ok)
-		d->no_memory = true;
-	return ok;
-}
 
 static void *alloc(struct cp_record_decoder *d, size_t count, size_t size)
 {
 	void *got = cp_record_alloc(&d->record->arena, count * size);
 
-	keep(d, got);
+	cp_record_decode_ok(d, got);
 	return got;
 }
 
@@ -72,7 +64,7 @@ static uint64_t string_ref(struct reading *r, uint64_t ref)
 	if (!ref)
 		return 0;
 	place = cp_record_place(&r->d->rows[CP_RECORD_STRINGS], ref - 1);
-	if (place == MISSING)
+	if (place == CP_RECORD_MISSING)
 		r->missing = true;
 	return place + 1;
 }
@@ -259,9 +251,10 @@ static bool add_unit(struct cp_record_decoder *d, const struct cp_record_unit *u
 {
 	if (find_unit(d, u->image, u->revision, u->index))
 		return true; /* again: the first one has the counts */
-	return keep(d, cp_map_put(&d->unit_places, unit_key(u->image, u->revision, u->index),
-				  d->units.count) &&
-			       cp_vec_push(&d->units, *u));
+	return cp_record_decode_ok(d, cp_map_put(&d->unit_places,
+						 unit_key(u->image, u->revision, u->index),
+						 d->units.count) &&
+					      cp_vec_push(&d->units, *u));
 }
 
 bool cp_record_decode_coverage(struct cp_record_decoder *d, struct cp_cursor *c)
@@ -286,7 +279,7 @@ bool cp_record_decode_coverage(struct cp_record_decoder *d, struct cp_cursor *c)
 	if (c->bad || !get_functions(&r) || !get_blocks(&r) || !get_rows(&r) || !get_branches(&r) ||
 	    !get_inlines(&r))
 		return false;
-	if (image == MISSING || r.missing) {
+	if (image == CP_RECORD_MISSING || r.missing) {
 		d->record->own.dropped += r.u.c.function_count;
 		return true;
 	}
@@ -312,7 +305,8 @@ static bool put_counts(struct cp_record_decoder *d, struct cp_record_unit *u, ui
 		it->flags = flags;
 		return true;
 	}
-	if (keep(d, cp_vec_push(&u->counts, (struct cp_record_counts){ part, flags, values })))
+	if (cp_record_decode_ok(d, cp_vec_push(&u->counts,
+					       (struct cp_record_counts){ part, flags, values })))
 		return true;
 	free(values);
 	return false;
@@ -330,13 +324,13 @@ bool cp_record_decode_counts(struct cp_record_decoder *d, struct cp_cursor *c)
 	flags = cp_cursor_uleb(c);
 	if (c->bad || part > CP_RECORD_PARTS_MAX)
 		return false;
-	u = image == MISSING ? NULL : find_unit(d, image, revision, index);
+	u = image == CP_RECORD_MISSING ? NULL : find_unit(d, image, revision, index);
 	if (!u)
 		return true; /* lost with a chunk, which was counted */
 	branches = u->c.branch_count;
 	count = u->c.block_count + 2 * branches;
 	values = malloc((count + 1) * sizeof(*values));
-	if (!keep(d, values))
+	if (!cp_record_decode_ok(d, values))
 		return false;
 	if (!cp_record_decode_columns(d, c, u->c.block_count, 1))
 		goto bad;

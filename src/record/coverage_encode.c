@@ -16,21 +16,20 @@
 
 #include "record/encode.h"
 
-#define NUMBER_MAX 10 /* bytes of an LEB128 number, at most */
 /* Functions, blocks, rows, branches and inlines of a unit, about; of one
  * function, at most: one with more is told without any. */
 #define UNIT_ITEMS ((size_t)1 << 16)
 #define FUNCTION_ITEMS ((size_t)1 << 20)
 
-static bool check(struct cp_record_encoder *e, bool ok)
+void cp_record_put_coverage(struct cp_record_encoder *e)
 {
-	if (!ok)
-		cp_record_sink_fail(e->sink, cp_error_nomem());
-	return ok;
+	cp_buf_add(&e->payload, e->covering.sections.bytes, e->covering.sections.size);
+	cp_buf_clear(&e->covering.sections);
 }
 
-void cp_record_covering_free(struct cp_record_covering *c)
+void cp_record_covering_free(struct cp_record_encoder *e)
 {
+	struct cp_record_covering *c = &e->covering;
 	size_t i;
 
 	for (i = 0; i < c->images.count; i++)
@@ -60,7 +59,7 @@ struct unit {
 
 static void push(struct unit *u, uint64_t value)
 {
-	check(u->e, cp_vec_push(&u->e->covering.column, value));
+	cp_record_encode_ok(u->e, cp_vec_push(&u->e->covering.column, value));
 }
 
 /* Ends a column. */
@@ -242,8 +241,8 @@ static struct cp_record_covered *state_of(struct cp_record_encoder *e, uint32_t 
 	if (image >= e->tables[CP_RECORD_IMAGES].written.count)
 		return NULL;
 	while (to->images.count <= image)
-		if (!check(e,
-			   cp_vec_push(&to->images, (struct cp_record_covered){ .revision = 0 })))
+		if (!cp_record_encode_ok(e, cp_vec_push(&to->images, (struct cp_record_covered){
+									     .revision = 0 })))
 			return NULL;
 	return &to->images.items[image];
 }
@@ -272,14 +271,14 @@ static void put_section(struct cp_record_encoder *e, enum cp_record_section tag,
 	cp_buf_uleb(&head, image);
 	cp_buf_uleb(&head, to->images.items[image].revision);
 	cp_buf_uleb(&head, index);
-	size = head.size + to->body.size + 2 * NUMBER_MAX;
+	size = head.size + to->body.size + 2 * CP_RECORD_NUMBER_MAX;
 	if (e->pending + size > CP_RECORD_RAW_MAX - CP_RECORD_RAW_MAX / 8)
 		cp_record_encode_flush(e);
 	cp_buf_uleb(&to->sections, tag);
 	cp_buf_uleb(&to->sections, head.size + to->body.size);
 	cp_buf_add(&to->sections, head.bytes, head.size);
 	cp_buf_add(&to->sections, to->body.bytes, to->body.size);
-	check(e, !head.failed && !to->body.failed && !to->sections.failed);
+	cp_record_encode_ok(e, !head.failed && !to->body.failed && !to->sections.failed);
 	cp_buf_free(&head);
 	cp_buf_clear(&to->body);
 	e->pending += size;
@@ -354,7 +353,8 @@ void cp_record_encode_counts(struct cp_record_encoder *e, uint32_t part,
 		put_all(&u, put_counts, 3);
 		hash = none;
 		add_hash(&hash, &e->covering.body);
-		if (index == state->counts.count && !check(e, cp_vec_push(&state->counts, none)))
+		if (index == state->counts.count &&
+		    !cp_record_encode_ok(e, cp_vec_push(&state->counts, none)))
 			return;
 		if (!same(&hash, &state->counts.items[index]))
 			put_section(e, CP_RECORD_COUNTS, c->image, index);

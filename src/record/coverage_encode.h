@@ -78,7 +78,8 @@ struct cp_record_covering {
 	struct cp_buf body; /* of the section being made */
 	struct cp_buf sections; /* of the chunk under way */
 };
-void cp_record_covering_free(struct cp_record_covering *c);
+void cp_record_put_coverage(struct cp_record_encoder *e);
+void cp_record_covering_free(struct cp_record_encoder *e);
 
 /* What the image consists of, if that was not written last; the counts of those
  * units of which they changed. `part` is that of the counts plus 1; 0 for those of 0 and 1 of

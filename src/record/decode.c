@@ -4,13 +4,14 @@
  * is at most its bytes, so nothing is allocated beyond a fixed multiple of
  * what was unpacked; rows are kept only when all they refer to exists.
  */
-#include "record/reader.h"
+#include "record/decode.h"
 
 #include <string.h>
 
+#include "record/annotation_decode.h"
+#include "record/call_decode.h"
+#include "record/coverage_decode.h"
 #include "record/info.h"
-
-#define MISSING UINT64_MAX
 
 void cp_record_decoder_deinit(struct cp_record_decoder *d)
 {
@@ -25,51 +26,6 @@ void cp_record_decoder_deinit(struct cp_record_decoder *d)
 	cp_record_free_units(d);
 }
 
-uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number)
-{
-	const uint64_t *place;
-
-	if (number < rows->direct)
-		return number;
-	place = cp_map_get(&rows->places, number);
-	return place ? *place : MISSING;
-}
-
-static bool keep(struct cp_record_decoder *d, bool ok)
-{
-	if (!ok)
-		d->no_memory = true;
-	return ok;
-}
-
-/* The place for a new row. */
-static bool new_place(struct cp_record_decoder *d, struct cp_record_rows *rows, uint64_t number)
-{
-	if (rows->count >= CP_RECORD_NONE - 1)
-		return false;
-	if (number == rows->count && rows->direct == rows->count)
-		rows->direct++;
-	else if (!keep(d, cp_map_put(&rows->places, number, rows->count)))
-		return false;
-	rows->count++;
-	return true;
-}
-
-bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
-			      size_t columns)
-{
-	size_t k;
-
-	/* Each number takes a byte at least. */
-	if (c->bad || count > cp_cursor_left(c) / columns)
-		return false;
-	if (!keep(d, cp_vec_reserve(&d->column, (size_t)count * columns + 1)))
-		return false;
-	for (k = 0; k < columns; k++)
-		cp_record_get_column(c, d->column.items + k * (size_t)count, (size_t)count);
-	return !c->bad;
-}
-
 static bool decode_strings(struct cp_record_decoder *d, struct cp_cursor *c)
 {
 	struct cp_record_rows *rows = &d->rows[CP_RECORD_STRINGS];
@@ -82,17 +38,17 @@ static bool decode_strings(struct cp_record_decoder *d, struct cp_cursor *c)
 		return false;
 	start = c->at;
 	copy = cp_record_copy(&d->record->arena, start, cp_cursor_left(c));
-	if (!keep(d, copy != NULL))
+	if (!cp_record_decode_ok(d, copy != NULL))
 		return false;
 	for (i = 0; i < count; i++) {
 		text = cp_cursor_string(c);
 		if (!text)
 			return false;
-		if (cp_record_place(rows, d->column.items[i]) != MISSING)
+		if (cp_record_place(rows, d->column.items[i]) != CP_RECORD_MISSING)
 			continue;
 		text = copy + ((const uint8_t *)text - start);
-		if (!keep(d, cp_vec_push(&d->strings, text)) ||
-		    !new_place(d, rows, d->column.items[i]))
+		if (!cp_record_decode_ok(d, cp_vec_push(&d->strings, text)) ||
+		    !cp_record_new_place(d, rows, d->column.items[i]))
 			return false;
 	}
 	return true;
@@ -110,7 +66,7 @@ static bool resolve(const struct cp_record_decoder *d, const struct cp_record_sc
 		if (!row[k] || !schema->refers[k])
 			continue;
 		row[k] = cp_record_place(&d->rows[schema->refers[k]], row[k] - 1);
-		if (row[k]++ == MISSING)
+		if (row[k]++ == CP_RECORD_MISSING)
 			return false;
 	}
 	return true;
@@ -124,7 +80,8 @@ static bool decode_rows(struct cp_record_decoder *d, struct cp_cursor *c, uint64
 	size_t least = schema->width + 1u - schema->added, k;
 
 	if (!cp_record_decode_columns(d, c, count, least) ||
-	    !keep(d, cp_vec_reserve(&d->column, (size_t)count * (schema->width + 1) + 1)))
+	    !cp_record_decode_ok(d, cp_vec_reserve(&d->column,
+						   (size_t)count * (schema->width + 1) + 1)))
 		return false;
 	for (k = least; k <= schema->width; k++) {
 		if (cp_cursor_left(c))
@@ -149,13 +106,14 @@ static bool decode_table(struct cp_record_decoder *d, unsigned table, struct cp_
 		for (k = 0; k < schema->width; k++)
 			row[k] = d->column.items[(k + 1) * count + i];
 		place = cp_record_place(rows, d->column.items[i]);
-		if ((place != MISSING && !schema->replaces) || !resolve(d, schema, row))
+		if ((place != CP_RECORD_MISSING && !schema->replaces) || !resolve(d, schema, row))
 			continue;
-		if (place == MISSING) {
+		if (place == CP_RECORD_MISSING) {
 			place = rows->count;
-			if (!keep(d, cp_vec_reserve(&rows->values,
-						    rows->values.count + schema->width)) ||
-			    !new_place(d, rows, d->column.items[i]))
+			if (!cp_record_decode_ok(d, cp_vec_reserve(&rows->values,
+								   rows->values.count +
+									   schema->width)) ||
+			    !cp_record_new_place(d, rows, d->column.items[i]))
 				return false;
 			rows->values.count += schema->width;
 		}
@@ -175,8 +133,9 @@ static bool add_block(struct cp_record_decoder *d, uint32_t part, size_t count)
 		last->count += count;
 		return true;
 	}
-	return keep(d, cp_vec_push(&r->blocks,
-				   (struct cp_record_block){ part, r->samples.count, count }));
+	return cp_record_decode_ok(d, cp_vec_push(&r->blocks,
+						  (struct cp_record_block){ part, r->samples.count,
+									    count }));
 }
 
 /* What the columns refer to within a chunk: each thread's last sample. */
@@ -198,8 +157,9 @@ static bool add_samples(struct cp_record_decoder *d, const uint64_t *columns, si
 	for (i = 0; ok && i < count; i++) {
 		thread = columns[count + i];
 		known = cp_map_get(&threads, thread);
-		ok = known || (keep(d, cp_vec_push(&lasts, (struct last){ columns[i], 0 })) &&
-			       keep(d, cp_map_put(&threads, thread, lasts.count - 1)));
+		ok = known ||
+		     (cp_record_decode_ok(d, cp_vec_push(&lasts, (struct last){ columns[i], 0 })) &&
+		      cp_record_decode_ok(d, cp_map_put(&threads, thread, lasts.count - 1)));
 		if (!ok)
 			break;
 		last = &lasts.items[known ? *known : lasts.count - 1];
@@ -235,8 +195,8 @@ static bool decode_samples(struct cp_record_decoder *d, struct cp_cursor *c)
 		return false;
 	how = cp_cursor_u8(c);
 	if (how > CP_RECORD_WEIGHT_ELAPSED ||
-	    !keep(d, cp_vec_reserve(&d->column, (size_t)count * 6)) ||
-	    !keep(d, cp_vec_reserve(&r->samples, r->samples.count + (size_t)count)))
+	    !cp_record_decode_ok(d, cp_vec_reserve(&d->column, (size_t)count * 6)) ||
+	    !cp_record_decode_ok(d, cp_vec_reserve(&r->samples, r->samples.count + (size_t)count)))
 		return false;
 	cp_record_get_column(c, d->column.items + 5 * count, (size_t)count);
 	if (c->bad || !add_block(d, (uint32_t)part, (size_t)count))
@@ -258,7 +218,7 @@ static bool decode_part(struct cp_record_decoder *d, struct cp_cursor *c)
 	struct cp_cursor body;
 	struct cp_record_part *part;
 
-	if (!keep(d, info && totals && damage) || number >= CP_RECORD_PARTS_MAX ||
+	if (!cp_record_decode_ok(d, info && totals && damage) || number >= CP_RECORD_PARTS_MAX ||
 	    !cp_record_get_field(c, &tag, &body) || !cp_record_get_info(&body, &r->arena, info, id))
 		return false;
 	*damage = (struct cp_record_damage){ 0 };
@@ -267,7 +227,7 @@ static bool decode_part(struct cp_record_decoder *d, struct cp_cursor *c)
 	cp_record_get_totals(c, totals);
 	/* Parts come in order; what a lost chunk left out stays without info. */
 	while (r->parts.count <= number) {
-		if (!keep(d, cp_vec_push(&r->parts, (struct cp_record_part){ "" })))
+		if (!cp_record_decode_ok(d, cp_vec_push(&r->parts, (struct cp_record_part){ "" })))
 			return false;
 	}
 	part = &r->parts.items[number];
@@ -277,34 +237,50 @@ static bool decode_part(struct cp_record_decoder *d, struct cp_cursor *c)
 	return !c->bad;
 }
 
-static bool decode_section(struct cp_record_decoder *d, uint64_t tag, const uint8_t *payload,
-			   struct cp_cursor *c)
+static bool decode_totals(struct cp_record_decoder *d, struct cp_cursor *c)
 {
-	if (tag == CP_RECORD_STRINGS)
-		return decode_strings(d, c);
+	cp_record_get_totals(c, &d->record->totals);
+	d->has_totals = true;
+	return !c->bad;
+}
+
+static bool decode_counters(struct cp_record_decoder *d, struct cp_cursor *c)
+{
+	return cp_record_get_counters(d->record, c, &d->no_memory);
+}
+
+static bool decode_lives(struct cp_record_decoder *d, struct cp_cursor *c)
+{
+	return cp_record_get_lives(d->record, c, &d->no_memory);
+}
+
+/* What is no table. */
+static const struct {
+	enum cp_record_section tag;
+	bool (*decode)(struct cp_record_decoder *d, struct cp_cursor *c);
+} sections[] = {
+	{ CP_RECORD_STRINGS, decode_strings },
+	{ CP_RECORD_SAMPLES, decode_samples },
+	{ CP_RECORD_CALLS, cp_record_decode_calls },
+	{ CP_RECORD_CALLS_WIDE, cp_record_decode_calls },
+	{ CP_RECORD_COVERAGE, cp_record_decode_coverage },
+	{ CP_RECORD_COUNTS, cp_record_decode_counts },
+	{ CP_RECORD_ANNOTATIONS, cp_record_decode_annotations },
+	{ CP_RECORD_COUNTERS, decode_counters },
+	{ CP_RECORD_LIVES, decode_lives },
+	{ CP_RECORD_PART, decode_part },
+	{ CP_RECORD_TOTALS, decode_totals },
+};
+
+static bool decode_section(struct cp_record_decoder *d, uint64_t tag, struct cp_cursor *c)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(sections); i++)
+		if (tag == sections[i].tag)
+			return sections[i].decode(d, c);
 	if (tag > CP_RECORD_STRINGS && tag < CP_RECORD_TABLE_END)
 		return decode_table(d, (unsigned)tag, c);
-	if (tag == CP_RECORD_SAMPLES)
-		return decode_samples(d, c);
-	if (tag == CP_RECORD_CALLS || tag == CP_RECORD_CALLS_WIDE)
-		return cp_record_decode_calls(d, payload, c);
-	if (tag == CP_RECORD_COVERAGE)
-		return cp_record_decode_coverage(d, c);
-	if (tag == CP_RECORD_COUNTS)
-		return cp_record_decode_counts(d, c);
-	if (tag == CP_RECORD_ANNOTATIONS)
-		return cp_record_decode_annotations(d, c);
-	if (tag == CP_RECORD_COUNTERS)
-		return cp_record_get_counters(d->record, c, &d->no_memory);
-	if (tag == CP_RECORD_LIVES)
-		return cp_record_get_lives(d->record, c, &d->no_memory);
-	if (tag == CP_RECORD_PART)
-		return decode_part(d, c);
-	if (tag == CP_RECORD_TOTALS) {
-		cp_record_get_totals(c, &d->record->totals);
-		d->has_totals = true;
-		return !c->bad;
-	}
 	return true; /* of a later version */
 }
 
@@ -313,8 +289,9 @@ bool cp_record_decode(struct cp_record_decoder *d, const void *bytes, size_t siz
 	struct cp_cursor c = cp_cursor(bytes, size), body;
 	uint64_t tag;
 
+	d->payload = bytes;
 	while (cp_record_get_field(&c, &tag, &body)) {
-		if (!decode_section(d, tag, bytes, &body))
+		if (!decode_section(d, tag, &body))
 			return false;
 	}
 	return !c.bad;

@@ -7,6 +7,8 @@
 #include <sys/random.h>
 
 #include "base/clock.h"
+#include "record/encode_kinds.h"
+#include "record/info.h"
 
 /* With a disk or a resolver that can't keep up, batches are put together
  * (they pack better so), and samples and annotations beyond this are given up
@@ -315,7 +317,7 @@ CP_ERROR cp_record_drain_start(struct cp_record_drain *d, int fd, const struct c
 						   .minor = CP_RECORD_MINOR,
 						   .holds = info->holds };
 	CP_TRY(cp_record_sink_init(&d->sink, fd));
-	cp_record_encoder_init(&d->encoder, &d->sink);
+	cp_record_encoder_init(&d->encoder, &d->sink, cp_record_encode_kinds);
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);

@@ -19,25 +19,28 @@
 #include <string.h>
 
 #define PENDING_MAX ((size_t)32 << 20) /* half of what a chunk may hold */
-#define NUMBER_MAX 10 /* bytes of an LEB128 number, at most */
 #define REPEAT_RATIO 4
 
-static bool check(struct cp_record_encoder *e, bool ok)
+bool cp_record_encode_ok(struct cp_record_encoder *e, bool ok)
 {
 	if (!ok)
 		cp_record_sink_fail(e->sink, cp_error_nomem());
 	return ok;
 }
 
-void cp_record_encoder_init(struct cp_record_encoder *e, struct cp_record_sink *sink)
+void cp_record_encoder_init(struct cp_record_encoder *e, struct cp_record_sink *sink,
+			    const struct cp_record_encode_kind *kinds)
 {
-	*e = (struct cp_record_encoder){ .sink = sink, .epoch = 1 };
+	*e = (struct cp_record_encoder){ .sink = sink, .kinds = kinds, .epoch = 1 };
 }
 
 void cp_record_encoder_deinit(struct cp_record_encoder *e)
 {
+	const struct cp_record_encode_kind *kind;
 	size_t t, k;
 
+	for (kind = e->kinds; kind->put; kind++)
+		kind->free(e);
 	for (t = 0; t < CP_RECORD_TABLE_END; t++) {
 		cp_vec_free(&e->tables[t].values);
 		cp_vec_free(&e->tables[t].written);
@@ -48,16 +51,11 @@ void cp_record_encoder_deinit(struct cp_record_encoder *e)
 	cp_interner_free(&e->functions);
 	cp_interner_free(&e->frames);
 	cp_interner_free(&e->shapes);
-	cp_record_calls_free(&e->calls);
-	cp_record_annotating_free(&e->annotations);
-	cp_record_covering_free(&e->covering);
 	cp_vec_free(&e->chain);
-	cp_vec_free(&e->samples);
 	cp_buf_free(&e->text);
 	cp_buf_free(&e->parts);
 	cp_buf_free(&e->totals);
 	cp_buf_free(&e->counters);
-	cp_buf_free(&e->lives);
 	cp_buf_free(&e->payload);
 	cp_buf_free(&e->body);
 }
@@ -78,14 +76,14 @@ static void emit(struct cp_record_encoder *e, unsigned table, uint64_t number)
 
 	for (k = 0; k < width; k++)
 		ok = cp_vec_push(&t->pending[k + 1].v, t->values.items[number * width + k]) && ok;
-	e->pending += (width + 1) * NUMBER_MAX;
+	e->pending += (width + 1) * CP_RECORD_NUMBER_MAX;
 	if (table == CP_RECORD_STRINGS) {
 		string = &e->strings.items[number];
 		cp_buf_add(&e->text, string->bytes, string->size + 1);
 		e->pending += string->size + 1;
 	}
 	t->written.items[number] = e->epoch;
-	if (check(e, ok))
+	if (cp_record_encode_ok(e, ok))
 		cp_record_encode_check(e);
 }
 
@@ -101,7 +99,7 @@ void cp_record_encode_use(struct cp_record_encoder *e, unsigned table, uint64_t 
 	unsigned k;
 
 	while (t->written.items[number] != e->epoch) {
-		if (!check(e, cp_vec_push(&e->chain, number)))
+		if (!cp_record_encode_ok(e, cp_vec_push(&e->chain, number)))
 			break;
 		value = schema->refers[0] == table ? t->values.items[number * schema->width] : 0;
 		if (!value)
@@ -125,8 +123,8 @@ static bool add(struct cp_record_encoder *e, unsigned table, const uint64_t *val
 	struct cp_record_table *t = &e->tables[table];
 	unsigned width = cp_record_schemas[table].width;
 
-	if (!check(e, cp_vec_reserve(&t->values, t->values.count + width) &&
-			      cp_vec_push(&t->written, 0)))
+	if (!cp_record_encode_ok(e, cp_vec_reserve(&t->values, t->values.count + width) &&
+					    cp_vec_push(&t->written, 0)))
 		return false;
 	if (width)
 		memcpy(t->values.items + t->values.count, values, width * sizeof(*values));
@@ -140,7 +138,7 @@ static uint64_t intern(struct cp_record_encoder *e, unsigned table, struct cp_in
 	uint32_t number;
 	bool fresh;
 
-	if (!check(e, cp_intern(in, key, size, &number, &fresh)))
+	if (!cp_record_encode_ok(e, cp_intern(in, key, size, &number, &fresh)))
 		return 0;
 	/* Not in step only without memory, and then nothing is written. */
 	if (fresh && !add(e, table, values))
@@ -217,20 +215,6 @@ void cp_record_encode_row(struct cp_record_encoder *e, enum cp_record_section ta
 	cp_record_encode_use(e, table, number);
 }
 
-void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
-			     const struct cp_record_sample *s)
-{
-	if (cp_record_sink_failed(e->sink))
-		return;
-	if (part != e->part && e->samples.count)
-		cp_record_encode_flush(e);
-	e->part = part;
-	cp_record_encode_use(e, CP_RECORD_THREADS, s->thread);
-	cp_record_encode_use(e, CP_RECORD_STACKS, s->stack);
-	check(e, cp_vec_push(&e->samples, *s));
-	e->pending += 6 * NUMBER_MAX;
-}
-
 void cp_record_encode_totals(struct cp_record_encoder *e, const struct cp_record_totals *t)
 {
 	cp_buf_clear(&e->totals);
@@ -243,23 +227,7 @@ void cp_record_encode_counters(struct cp_record_encoder *e, const struct cp_buf 
 	cp_buf_clear(&e->counters);
 	cp_buf_add(&e->counters, body->bytes, body->size);
 	e->counters.failed |= body->failed;
-	e->pending += body->size + NUMBER_MAX;
-}
-
-void cp_record_encode_life(struct cp_record_encoder *e, uint32_t part,
-			   const struct cp_record_life *life)
-{
-	size_t before;
-
-	if (cp_record_sink_failed(e->sink))
-		return;
-	if (part != e->life_part && e->lives.size)
-		cp_record_encode_flush(e);
-	e->life_part = part;
-	before = e->lives.size;
-	cp_record_put_life(&e->lives, life);
-	e->pending += e->lives.size - before + 3 * NUMBER_MAX;
-	cp_record_encode_check(e);
+	e->pending += body->size + CP_RECORD_NUMBER_MAX;
 }
 
 void cp_record_encode_part(struct cp_record_encoder *e, uint32_t number, const struct cp_buf *info,
@@ -274,7 +242,7 @@ void cp_record_encode_part(struct cp_record_encoder *e, uint32_t number, const s
 		e->body.failed = true;
 	cp_record_put_field(&e->parts, CP_RECORD_PART, e->body.bytes, e->body.size);
 	e->parts.failed |= e->body.failed;
-	e->pending += e->body.size + 2 * NUMBER_MAX;
+	e->pending += e->body.size + 2 * CP_RECORD_NUMBER_MAX;
 	cp_record_encode_check(e);
 }
 
@@ -302,116 +270,9 @@ static void put_table(struct cp_record_encoder *e, unsigned table)
 	e->table_bytes += e->body.size;
 }
 
-/* What the samples' columns refer to within a chunk: each thread's last one. */
-struct last {
-	uint64_t ts_ns;
-	uint32_t stack;
-};
-
-struct sample_columns {
-	uint64_t *ts, *thread, *stack, *count, *weight, *elapsed, *flags;
-};
-
-static bool fill_columns(const struct cp_record_encoder *e, struct sample_columns *c)
-{
-	CP_VEC(struct last) lasts = { 0 };
-	struct cp_map threads = { 0 };
-	bool ok = true;
-	uint64_t *known;
-	size_t i;
-
-	for (i = 0; ok && i < e->samples.count; i++) {
-		const struct cp_record_sample *s = &e->samples.items[i];
-		struct last *last;
-
-		known = cp_map_get(&threads, s->thread);
-		ok = known || (cp_vec_push(&lasts, (struct last){ s->ts_ns, CP_RECORD_NONE }) &&
-			       cp_map_put(&threads, s->thread, lasts.count - 1));
-		if (!ok)
-			break;
-		last = &lasts.items[known ? *known : lasts.count - 1];
-		c->ts[i] = s->ts_ns;
-		c->thread[i] = s->thread;
-		c->stack[i] = s->stack == last->stack ? 0 : (uint64_t)s->stack + 1;
-		c->count[i] = s->count;
-		c->weight[i] = s->weight_ns;
-		c->elapsed[i] = s->weight_ns - (s->ts_ns - last->ts_ns);
-		c->flags[i] = s->flags;
-		*last = (struct last){ s->ts_ns, s->stack };
-	}
-	cp_map_free(&threads);
-	cp_vec_free(&lasts);
-	return ok;
-}
-
-/* The weights, or what they differ from the time elapsed: of a busy thread
- * those are nearly the same. */
-static void put_weights(struct cp_buf *out, const struct sample_columns *c, size_t count)
-{
-	size_t start = out->size, plain;
-
-	cp_buf_u8(out, CP_RECORD_WEIGHT_ELAPSED);
-	cp_record_put_column(out, c->elapsed, count);
-	plain = out->size;
-	cp_buf_u8(out, CP_RECORD_WEIGHT_PLAIN);
-	cp_record_put_column(out, c->weight, count);
-	if (out->failed)
-		return;
-	if (out->size - plain < plain - start) {
-		memmove(out->bytes + start, out->bytes + plain, out->size - plain);
-		out->size -= plain - start;
-	} else {
-		out->size = plain;
-	}
-}
-
-static void put_samples(struct cp_record_encoder *e)
-{
-	size_t n = e->samples.count;
-	uint64_t *memory;
-	struct sample_columns c = { 0 };
-
-	if (!n)
-		return;
-	memory = calloc(7 * n, sizeof(*memory));
-	if (memory)
-		c = (struct sample_columns){ memory,	     memory + n,     memory + 2 * n,
-					     memory + 3 * n, memory + 4 * n, memory + 5 * n,
-					     memory + 6 * n };
-	if (check(e, memory && fill_columns(e, &c))) {
-		cp_buf_clear(&e->body);
-		cp_buf_uleb(&e->body, e->part);
-		cp_buf_uleb(&e->body, e->sink->samples);
-		cp_buf_uleb(&e->body, n);
-		cp_record_put_column(&e->body, c.ts, n);
-		cp_record_put_column(&e->body, c.thread, n);
-		cp_record_put_column(&e->body, c.stack, n);
-		cp_record_put_column(&e->body, c.count, n);
-		cp_record_put_column(&e->body, c.flags, n);
-		put_weights(&e->body, &c, n);
-		cp_record_put_field(&e->payload, CP_RECORD_SAMPLES, e->body.bytes, e->body.size);
-		e->payload.failed |= e->body.failed;
-		e->sample_bytes += e->body.size;
-		e->sink->samples += n;
-	}
-	free(memory);
-	e->samples.count = 0;
-}
-
-static void put_lives(struct cp_record_encoder *e)
-{
-	if (!e->lives.size)
-		return;
-	cp_buf_clear(&e->body);
-	cp_buf_uleb(&e->body, e->life_part);
-	cp_buf_add(&e->body, e->lives.bytes, e->lives.size);
-	cp_record_put_field(&e->payload, CP_RECORD_LIVES, e->body.bytes, e->body.size);
-	e->payload.failed |= e->body.failed || e->lives.failed;
-	cp_buf_clear(&e->lives);
-}
-
 void cp_record_encode_flush(struct cp_record_encoder *e)
 {
+	const struct cp_record_encode_kind *kind;
 	unsigned table;
 
 	/* After an error nothing is written, and rows may be half there. */
@@ -424,12 +285,8 @@ void cp_record_encode_flush(struct cp_record_encoder *e)
 	cp_buf_clear(&e->parts);
 	for (table = CP_RECORD_STRINGS; table < CP_RECORD_TABLE_END; table++)
 		put_table(e, table);
-	put_samples(e);
-	cp_record_put_calls(e);
-	cp_record_put_annotations(e);
-	cp_buf_add(&e->payload, e->covering.sections.bytes, e->covering.sections.size);
-	cp_buf_clear(&e->covering.sections);
-	put_lives(e);
+	for (kind = e->kinds; kind->put; kind++)
+		kind->put(e);
 	if (e->totals.size)
 		cp_record_put_field(&e->payload, CP_RECORD_TOTALS, e->totals.bytes, e->totals.size);
 	if (e->counters.size)

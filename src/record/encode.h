@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Rows and samples into DATA chunks. Used by one thread at a time: the
- * writer's own, or whoever merges. Out of memory is remembered in the sink.
+ * DATA chunks: the rows of tables, and a section or more of each kind of events
+ * (encode_kinds.h). Used by one thread at a time: the writer's own, or whoever
+ * merges. Out of memory is remembered in the sink.
  */
 #ifndef CP_RECORD_ENCODE_H
 #define CP_RECORD_ENCODE_H
@@ -11,8 +12,11 @@
 #include "record/annotation_encode.h"
 #include "record/call_encode.h"
 #include "record/coverage_encode.h"
-#include "record/lives.h"
+#include "record/life_encode.h"
+#include "record/sample_encode.h"
 #include "record/sink.h"
+
+#define CP_RECORD_NUMBER_MAX 10 /* bytes of an LEB128 number, at most */
 
 struct cp_record_column {
 	CP_VEC(uint64_t) v;
@@ -25,19 +29,26 @@ struct cp_record_table {
 	struct cp_record_column pending[1 + CP_RECORD_WIDTH_MAX];
 };
 
+/* How a kind of events is written. */
+struct cp_record_encode_kind {
+	/* Its sections of the chunk under way, into e->payload. */
+	void (*put)(struct cp_record_encoder *e);
+	void (*free)(struct cp_record_encoder *e);
+};
+
 struct cp_record_encoder {
 	struct cp_record_sink *sink; /* borrowed */
+	const struct cp_record_encode_kind *kinds; /* static; ends without functions */
 	struct cp_record_table tables[CP_RECORD_TABLE_END];
 	struct cp_interner strings, functions, frames, shapes;
 	CP_VEC(uint64_t) chain; /* rows that wait for those they refer to */
 	/* the chunk under way, besides the tables' pending rows */
-	CP_VEC(struct cp_record_sample) samples;
-	uint32_t part; /* of these samples */
+	struct cp_record_sampling samples;
 	struct cp_record_calls calls;
 	struct cp_record_covering covering;
 	struct cp_record_annotating annotations;
-	struct cp_buf text, parts, totals, counters, lives;
-	uint32_t life_part; /* of these lives */
+	struct cp_record_living lives;
+	struct cp_buf text, parts, totals, counters;
 	struct cp_buf payload, body;
 	size_t pending; /* at most so large, unpacked */
 	/* since the rows in use were last written again */
@@ -45,7 +56,8 @@ struct cp_record_encoder {
 	uint64_t table_bytes, sample_bytes; /* calls and annotations count as samples */
 };
 
-void cp_record_encoder_init(struct cp_record_encoder *e, struct cp_record_sink *sink);
+void cp_record_encoder_init(struct cp_record_encoder *e, struct cp_record_sink *sink,
+			    const struct cp_record_encode_kind *kinds);
 void cp_record_encoder_deinit(struct cp_record_encoder *e);
 
 /* References (number + 1; 0 for none or NULL) to rows that are made when
@@ -61,19 +73,16 @@ uint64_t cp_record_encode_shape(struct cp_record_encoder *e, const uint64_t *val
 /* Sees to it that row `number` and all that it refers to can be read in the
  * chunk under way. */
 void cp_record_encode_use(struct cp_record_encoder *e, unsigned table, uint64_t number);
+/* Was there memory? Else the sink has failed. */
+bool cp_record_encode_ok(struct cp_record_encoder *e, bool ok);
 /* Writes the chunk under way if it has become large. */
 void cp_record_encode_check(struct cp_record_encoder *e);
 /* Row `number` of `table`, the next one or (tables that replace) an old one. */
 void cp_record_encode_row(struct cp_record_encoder *e, enum cp_record_section table,
 			  uint32_t number, const uint64_t *values);
-/* Its thread and stack must exist. */
-void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
-			     const struct cp_record_sample *s);
 void cp_record_encode_totals(struct cp_record_encoder *e, const struct cp_record_totals *t);
 /* `body` as of their section; the last one counts. */
 void cp_record_encode_counters(struct cp_record_encoder *e, const struct cp_buf *body);
-void cp_record_encode_life(struct cp_record_encoder *e, uint32_t part,
-			   const struct cp_record_life *life);
 void cp_record_encode_part(struct cp_record_encoder *e, uint32_t number, const struct cp_buf *info,
 			   const struct cp_record_totals *t, const struct cp_record_damage *d);
 /* Writes the chunk under way. */

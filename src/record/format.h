@@ -191,7 +191,5 @@ void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t);
 void cp_record_get_totals(struct cp_cursor *c, struct cp_record_totals *ret);
 void cp_record_put_damage(struct cp_buf *out, const struct cp_record_damage *d);
 void cp_record_get_damage(struct cp_cursor *c, struct cp_record_damage *ret);
-/* The info as the fields of an INFO chunk, with the recording's id. */
-void cp_record_put_info(struct cp_buf *out, const struct cp_record_info *info, const uint8_t *id);
 
 #endif

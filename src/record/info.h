@@ -8,6 +8,8 @@
 #include "record/arena.h"
 #include "record/format.h"
 
+/* The info as the fields of an INFO chunk, with the recording's id. */
+void cp_record_put_info(struct cp_buf *out, const struct cp_record_info *info, const uint8_t *id);
 /* Out of memory or bytes that make no sense: see c->bad. Unknown fields are
  * skipped. Strings are never NULL; `id_ret` is untouched without an id. */
 bool cp_record_get_info(struct cp_cursor *c, struct cp_record_arena *arena,

@@ -4,16 +4,19 @@
  * anywhere, bytes changed anywhere, still being written. What is missing is
  * counted, never guessed.
  */
+#include "record/load.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "record/call_decode.h"
+#include "record/decode.h"
 #include "record/info.h"
-#include "record/reader.h"
+#include "record/unpack.h"
 
 #define SYNC "CPCH"
 #define SYNC_SIZE 4
@@ -83,29 +86,6 @@ static void seek_sync(struct input *in)
 		in->at = in->end;
 	else
 		in->at = in->end - SYNC_SIZE;
-}
-
-bool cp_record_unpack(unsigned codec, const uint8_t *payload, size_t stored, size_t raw,
-		      struct cp_buf *ret, bool *no_memory_ret)
-{
-	size_t n;
-
-	if (ret->capacity < raw + 1 &&
-	    !cp_vec_grow((void **)&ret->bytes, &ret->capacity, raw + 1, 1)) {
-		*no_memory_ret = true;
-		return false;
-	}
-	if (codec == CP_RECORD_CODEC_NONE && stored == raw) {
-		memcpy(ret->bytes, payload, raw);
-	} else if (codec == CP_RECORD_CODEC_ZSTD) {
-		n = ZSTD_decompress(ret->bytes, raw, payload, stored);
-		if (ZSTD_isError(n) || n != raw)
-			return false;
-	} else {
-		return false;
-	}
-	ret->size = raw;
-	return true;
 }
 
 static bool read_info(struct loader *l)

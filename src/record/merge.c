@@ -14,20 +14,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "record/arena.h"
+#include "record/call_decode.h"
 #include "record/combine.h"
-#include "record/encode.h"
+#include "record/encode_kinds.h"
+#include "record/info.h"
 #include "record/merge_coverage.h"
 #include "record/reader.h"
-
-/* A part to be written, and where it is. */
-struct shard {
-	const struct cp_record_part *part;
-	const struct cp_record *record;
-	size_t input; /* place of the record among the inputs */
-	uint32_t number; /* of the part in the record */
-	uint64_t samples; /* calls and annotations, too */
-};
+#include "record/shards.h"
 
 /* An input's numbers in the output; CP_RECORD_NONE: not yet. */
 struct numbers {
@@ -55,8 +50,7 @@ struct image {
 struct merge {
 	struct cp_record *const *inputs;
 	size_t input_count;
-	CP_VEC(struct shard) shards;
-	CP_VEC(const struct cp_record_part *) parts; /* of the shards */
+	struct cp_shards shards;
 	struct numbers *numbers; /* of each input */
 	struct catalog processes, threads, images;
 	CP_VEC(struct image) image_list; /* by key */
@@ -78,90 +72,6 @@ static bool ok(struct merge *m, bool is)
 		cp_record_sink_fail(&m->sink, cp_error_nomem()); /* write no more */
 	}
 	return is;
-}
-
-/* ---- which parts ---- */
-
-static uint64_t damage_sum(const struct cp_record_damage *d)
-{
-	return d->no_end + d->bad_chunks + d->missing_bytes + d->dropped + d->lost;
-}
-
-static int order(uint64_t a, uint64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-/* By id; of copies of one part the fullest comes first. */
-static int compare_shards(const void *pa, const void *pb)
-{
-	const struct shard *a = pa, *b = pb;
-	int c = strcmp(a->part->id, b->part->id);
-
-	if (!c)
-		c = order(b->samples, a->samples);
-	if (!c)
-		c = order(b->part->totals->end_ns, a->part->totals->end_ns);
-	if (!c)
-		c = order(damage_sum(a->part->damage), damage_sum(b->part->damage));
-	return c;
-}
-
-static bool add_shards(struct merge *m, size_t input)
-{
-	const struct cp_record *r = m->inputs[input];
-	struct shard shard = { .record = r, .input = input };
-	size_t b;
-
-	for (; shard.number < r->parts.count; shard.number++) {
-		shard.part = &r->parts.items[shard.number];
-		if (!shard.part->info)
-			continue; /* lost with a chunk */
-		shard.samples = 0;
-		for (b = 0; b < r->blocks.count; b++) {
-			if (r->blocks.items[b].part == shard.number)
-				shard.samples += r->blocks.items[b].count;
-		}
-		for (b = 0; b < r->call_sections.count; b++) {
-			if (r->call_sections.items[b].part == shard.number)
-				shard.samples += r->call_sections.items[b].kept;
-		}
-		for (b = 0; b < r->annotation_blocks.count; b++) {
-			if (r->annotation_blocks.items[b].part == shard.number)
-				shard.samples += r->annotation_blocks.items[b].count;
-		}
-		if (!ok(m, cp_vec_push(&m->shards, shard)))
-			return false;
-	}
-	return true;
-}
-
-static struct cp_error *choose_shards(struct merge *m)
-{
-	size_t i, kept = 0;
-
-	for (i = 0; i < m->input_count; i++) {
-		if (!add_shards(m, i))
-			return cp_error_nomem();
-	}
-	if (!m->shards.count)
-		return cp_error_new(CP_ERR_USAGE, 0, "there is no recording to merge");
-	qsort(m->shards.items, m->shards.count, sizeof(*m->shards.items), compare_shards);
-	for (i = 0; i < m->shards.count; i++) {
-		if (kept &&
-		    !strcmp(m->shards.items[i].part->id, m->shards.items[kept - 1].part->id))
-			continue;
-		m->shards.items[kept++] = m->shards.items[i];
-		m->numbers[m->shards.items[i].input].used = true;
-		if (!cp_vec_push(&m->parts, m->shards.items[i].part))
-			return cp_error_nomem();
-	}
-	m->shards.count = kept;
-	if (kept > CP_RECORD_PARTS_MAX)
-		return cp_error_new(CP_ERR_UNSUPPORTED, 0,
-				    "%zu recordings are more than the %d that one can hold", kept,
-				    CP_RECORD_PARTS_MAX);
-	return NULL;
 }
 
 /* ---- processes, threads, images: by content, in its order ---- */
@@ -198,6 +108,11 @@ static uint32_t add_key(struct merge *m, struct catalog *catalog, size_t input, 
 		      (!fresh || cp_vec_push(&catalog->origins, origin)));
 	cp_buf_clear(&m->key);
 	return number;
+}
+
+static int order(uint64_t a, uint64_t b)
+{
+	return a < b ? -1 : a > b;
 }
 
 static int compare_keys(const void *pa, const void *pb, void *arg)
@@ -361,8 +276,9 @@ static struct cp_error *collect_coverage(struct merge *m)
 		from[n++] =
 			(struct cp_merge_from){ r, m->numbers[i].images, parts[i], r->parts.count };
 	}
-	for (i = 0; i < m->shards.count; i++)
-		parts[m->shards.items[i].input][m->shards.items[i].number] = (uint32_t)i + 1;
+	for (i = 0; i < m->shards.list.count; i++)
+		parts[m->shards.list.items[i].input][m->shards.list.items[i].number] =
+			(uint32_t)i + 1;
 	return cp_merge_coverage(from, n, &m->coverage);
 }
 
@@ -488,7 +404,7 @@ static uint32_t stack(struct merge *m, size_t input, uint32_t n)
 	return *number;
 }
 
-static void write_shard(struct merge *m, const struct shard *shard, uint32_t part)
+static void write_shard(struct merge *m, const struct cp_shard *shard, uint32_t part)
 {
 	const struct cp_record *r = shard->record;
 	size_t b, i;
@@ -512,7 +428,7 @@ static void write_shard(struct merge *m, const struct shard *shard, uint32_t par
 
 struct call_copy {
 	struct merge *m;
-	const struct shard *shard;
+	const struct cp_shard *shard;
 	uint32_t part;
 };
 
@@ -537,7 +453,7 @@ static bool copy_call(void *ctx, const struct cp_record_call *from)
 	return true;
 }
 
-static void write_calls(struct merge *m, const struct shard *shard, uint32_t part)
+static void write_calls(struct merge *m, const struct cp_shard *shard, uint32_t part)
 {
 	struct call_copy copy = { m, shard, part };
 	struct cp_error *err =
@@ -547,7 +463,7 @@ static void write_calls(struct merge *m, const struct shard *shard, uint32_t par
 	cp_error_free(err);
 }
 
-static void write_annotations(struct merge *m, const struct shard *shard, uint32_t part)
+static void write_annotations(struct merge *m, const struct cp_shard *shard, uint32_t part)
 {
 	const struct cp_record *r = shard->record;
 	size_t b, i;
@@ -567,7 +483,7 @@ static void write_annotations(struct merge *m, const struct shard *shard, uint32
 	}
 }
 
-static void write_lives(struct merge *m, const struct shard *shard, uint32_t part)
+static void write_lives(struct merge *m, const struct cp_shard *shard, uint32_t part)
 {
 	const struct cp_record *r = shard->record;
 	size_t i;
@@ -583,54 +499,6 @@ static void write_lives(struct merge *m, const struct shard *shard, uint32_t par
 	}
 }
 
-/* Samples, calls and annotations of parts that are not known any more. */
-static uint64_t orphans(const struct cp_record *r)
-{
-	uint64_t sum = 0;
-	size_t b;
-
-	for (b = 0; b < r->blocks.count; b++) {
-		if (r->blocks.items[b].part >= r->parts.count ||
-		    !r->parts.items[r->blocks.items[b].part].info)
-			sum += r->blocks.items[b].count;
-	}
-	for (b = 0; b < r->call_sections.count; b++) {
-		if (r->call_sections.items[b].part >= r->parts.count ||
-		    !r->parts.items[r->call_sections.items[b].part].info)
-			sum += r->call_sections.items[b].kept;
-	}
-	for (b = 0; b < r->annotation_blocks.count; b++) {
-		if (r->annotation_blocks.items[b].part >= r->parts.count ||
-		    !r->parts.items[r->annotation_blocks.items[b].part].info)
-			sum += r->annotation_blocks.items[b].count;
-	}
-	return sum;
-}
-
-/* What is missing of a merged file is not known by part: its first one that
- * is used here carries it on. */
-static struct cp_record_damage damage_of(const struct merge *m, size_t n)
-{
-	const struct shard *shard = &m->shards.items[n];
-	struct cp_record_damage d = *shard->part->damage;
-	const struct cp_record_damage *own = &shard->record->own;
-	size_t i;
-
-	if (!shard->record->merged)
-		return d;
-	for (i = 0; i < n; i++) {
-		if (m->shards.items[i].input == shard->input)
-			return d;
-	}
-	d.no_end |= own->no_end;
-	d.bad_chunks += own->bad_chunks;
-	d.missing_bytes += own->missing_bytes;
-	d.dropped += own->dropped + orphans(shard->record);
-	d.lost += own->lost;
-	return d;
-}
-
-/* The output's id comes from those of its parts: equal sets, equal ids. */
 static struct cp_record_preamble preamble(const struct merge *m, const struct cp_record_info *info)
 {
 	struct cp_record_preamble p = { .major = CP_RECORD_MAJOR,
@@ -639,9 +507,9 @@ static struct cp_record_preamble preamble(const struct merge *m, const struct cp
 	uint64_t a = 1, b = 2, word;
 	size_t i, k;
 
-	for (i = 0; i < m->parts.count; i++) {
+	for (i = 0; i < m->shards.parts.count; i++) {
 		for (k = 0; k < 32; k += 8) {
-			memcpy(&word, m->parts.items[i]->id + k, sizeof(word));
+			memcpy(&word, m->shards.parts.items[i]->id + k, sizeof(word));
 			a = cp_hash_u64(a ^ word);
 			b = cp_hash_u64(b + word);
 		}
@@ -658,15 +526,15 @@ static void write_parts(struct merge *m)
 	uint8_t id[CP_RECORD_ID_SIZE];
 	size_t i, k;
 
-	for (i = 0; i < m->parts.count; i++) {
-		const struct cp_record_part *part = m->parts.items[i];
+	for (i = 0; i < m->shards.parts.count; i++) {
+		const struct cp_record_part *part = m->shards.parts.items[i];
 		unsigned byte = 0;
 
 		for (k = 0; k < sizeof(id); k++) {
 			sscanf(part->id + 2 * k, "%2x", &byte);
 			id[k] = (uint8_t)byte;
 		}
-		damage = damage_of(m, i);
+		damage = cp_shards_damage(&m->shards, i);
 		cp_buf_clear(&info);
 		cp_record_put_info(&info, part->info, id);
 		cp_record_encode_part(&m->encoder, (uint32_t)i, &info, part->totals, &damage);
@@ -677,7 +545,8 @@ static void write_parts(struct merge *m)
 static void write_all(struct merge *m, const struct cp_record_info *info)
 {
 	struct cp_record_preamble p = preamble(m, info);
-	struct cp_record_totals totals = cp_record_combine_totals(m->parts.items, m->parts.count);
+	struct cp_record_totals totals =
+		cp_record_combine_totals(m->shards.parts.items, m->shards.parts.count);
 	struct cp_buf bytes = { 0 }, counters = { 0 };
 	size_t i;
 
@@ -687,11 +556,11 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 	write_parts(m);
 	write_processes(m);
 	write_images(m);
-	for (i = 0; i < m->shards.count; i++) {
-		write_shard(m, &m->shards.items[i], (uint32_t)i);
-		write_calls(m, &m->shards.items[i], (uint32_t)i);
-		write_annotations(m, &m->shards.items[i], (uint32_t)i);
-		write_lives(m, &m->shards.items[i], (uint32_t)i);
+	for (i = 0; i < m->shards.list.count; i++) {
+		write_shard(m, &m->shards.list.items[i], (uint32_t)i);
+		write_calls(m, &m->shards.list.items[i], (uint32_t)i);
+		write_annotations(m, &m->shards.list.items[i], (uint32_t)i);
+		write_lives(m, &m->shards.list.items[i], (uint32_t)i);
 	}
 	cp_merged_coverage_write(&m->coverage, &m->encoder);
 	cp_record_encode_totals(&m->encoder, &totals);
@@ -741,8 +610,7 @@ static void merge_free(struct merge *m)
 		free(m->numbers[i].stacks);
 	}
 	free(m->numbers);
-	cp_vec_free(&m->shards);
-	cp_vec_free(&m->parts);
+	cp_shards_deinit(&m->shards);
 	catalog_free(&m->processes);
 	catalog_free(&m->threads);
 	catalog_free(&m->images);
@@ -761,11 +629,15 @@ static struct cp_error *merge(struct merge *m, cp_record_open_fn *open, void *ar
 {
 	struct cp_record_quiet quiet;
 	struct cp_record_info info;
+	size_t i;
 
 	if (!make_numbers(m))
 		return cp_error_nomem();
-	CP_TRY(choose_shards(m));
-	CP_TRY(cp_record_combine_info(m->parts.items, m->parts.count, &m->arena, &info));
+	CP_TRY(cp_shards_choose(m->inputs, m->input_count, &m->shards));
+	for (i = 0; i < m->shards.list.count; i++)
+		m->numbers[m->shards.list.items[i].input].used = true;
+	CP_TRY(cp_record_combine_info(m->shards.parts.items, m->shards.parts.count, &m->arena,
+				      &info));
 	if (!collect_processes(m) || !collect_threads(m) || !collect_images(m))
 		return cp_error_nomem();
 	CP_TRY(collect_coverage(m));
@@ -784,8 +656,22 @@ CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count, cp_re
 	struct cp_error *err;
 
 	CP_TRY(cp_record_sink_init(&m.sink, -1));
-	cp_record_encoder_init(&m.encoder, &m.sink);
+	cp_record_encoder_init(&m.encoder, &m.sink, cp_record_encode_kinds);
 	err = merge(&m, open, arg);
 	merge_free(&m);
+	return err;
+}
+
+static CP_ERROR open_already(void *arg, int *fd_ret)
+{
+	*fd_ret = cp_steal_fd(arg);
+	return NULL;
+}
+
+CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd)
+{
+	struct cp_error *err = cp_record_merge_to(inputs, count, open_already, &fd);
+
+	cp_close_fd(&fd);
 	return err;
 }

@@ -18,6 +18,10 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "record/annotation_decode.h"
+#include "record/call_decode.h"
+#include "record/coverage_build.h"
+#include "record/coverage_decode.h"
 #include "record/info.h"
 
 #define NO_PLACE SIZE_MAX
@@ -339,7 +343,7 @@ static void guess_totals(struct cp_record *r)
 	r->totals.samples = r->samples.count;
 	r->totals.threads = r->threads.count;
 	r->totals.processes = r->processes.count;
-	r->totals.calls = r->call_count;
+	r->totals.calls = r->call_counts[CP_RECORD_OF_CALLS];
 	r->totals.annotations = r->annotations.count;
 	r->totals.end_ns = r->info.start_ns;
 	if (r->calls_end_ns > r->totals.end_ns)

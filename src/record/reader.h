@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Inside a loaded recording, and the way there:
+ * Inside a loaded recording, and the way there; each stands on those below it:
  *
- *   load.c    finds the chunks in the file, whatever happened to it
- *   decode.c  their payload into rows and samples, references checked
- *   reader.c  rows into what the getters answer
- *   call_decode.c  calls, each time that somebody walks through them
- *   coverage_decode.c  coverage; its units into images
- *   annotation_decode.c  annotations
+ *   load.c      finds the chunks in the file, whatever happened to it
+ *   decode.c    their payload, section by section: a table says who reads which
+ *   reader.c    rows into what the getters answer
+ *     call_decode.c         calls, each time that somebody walks through them
+ *     coverage_decode.c     coverage; coverage_build.c: its units into images
+ *     annotation_decode.c   annotations
+ *       decoder.c   rows, and what tells numbers of the file from places here
  */
 #ifndef CP_RECORD_READER_H
 #define CP_RECORD_READER_H
@@ -108,7 +109,7 @@ struct cp_record {
 	CP_VEC(struct cp_record_call_section) call_sections;
 	CP_VEC(cprof_value) shapes; /* what a shape says of a value */
 	struct cp_record_rows call_rows[CP_RECORD_TABLE_END]; /* places only */
-	uint64_t call_count, exception_count, wait_count, heap_count, calls_end_ns;
+	uint64_t call_counts[CP_RECORD_CALL_FAMILIES], calls_end_ns;
 	CP_VEC(struct cp_record_coverage) coverage; /* by image */
 	CP_VEC(struct cp_record_annotation_row) annotations;
 	CP_VEC(struct cp_record_block) annotation_blocks;
@@ -120,73 +121,9 @@ struct cp_record {
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
 };
 
-struct cp_record_decoder {
-	struct cp_record *record; /* borrowed; samples and parts go there */
-	struct cp_record_rows rows[CP_RECORD_TABLE_END];
-	CP_VEC(const char *) strings; /* by place; in the record's arena */
-	CP_VEC(uint64_t) column; /* of the section being read */
-	bool has_totals;
-	uint64_t next_sample, next_call, next_annotation; /* the number the next one should have */
-	CP_VEC(struct cp_record_unit) units;
-	struct cp_map unit_places; /* by a hash of image, revision, index */
-	bool no_memory;
-};
+struct cp_record_decoder;
 
-void cp_record_decoder_deinit(struct cp_record_decoder *d);
-/* A DATA chunk's payload; false when it makes no sense (what made sense
- * before that is kept). Samples still have the file's numbers. */
-bool cp_record_decode(struct cp_record_decoder *d, const void *bytes, size_t size);
-/* The place of a row, or UINT64_MAX when it is missing. */
-uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number);
 /* After all chunks: makes the record's arrays. */
 CP_ERROR cp_record_build(struct cp_record_decoder *d);
-
-/* Reads `columns` columns of `count` numbers into d->column; false when they
- * are not there. */
-bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
-			      size_t columns);
-
-/* ---- annotations ---- */
-
-bool cp_record_decode_annotations(struct cp_record_decoder *d, struct cp_cursor *c);
-/* After the tables and before the calls, which take what tells numbers from
- * places. */
-void cp_record_build_annotations(struct cp_record_decoder *d);
-/* Last of all: takes the strings from the decoder. */
-void cp_record_keep_strings(struct cp_record_decoder *d);
-void cp_record_free_annotations(struct cp_record *r);
-
-/* ---- coverage ---- */
-
-bool cp_record_decode_coverage(struct cp_record_decoder *d, struct cp_cursor *c);
-bool cp_record_decode_counts(struct cp_record_decoder *d, struct cp_cursor *c);
-/* After the tables; false without memory. */
-bool cp_record_build_coverage(struct cp_record_decoder *d);
-void cp_record_free_coverage(struct cp_record *r);
-void cp_record_free_units(struct cp_record_decoder *d);
-
-/* ---- calls ---- */
-
-/* A section of `payload`, to be read later. */
-bool cp_record_decode_calls(struct cp_record_decoder *d, const uint8_t *payload,
-			    struct cp_cursor *c);
-/* Keeps the chunk just decoded if it has calls. `payload` as in the file. */
-bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_chunk *chunk,
-			  const uint8_t *payload);
-/* After the tables; false without memory. Takes from the decoder what tells
- * numbers of the tables from places. */
-bool cp_record_build_calls(struct cp_record_decoder *d);
-void cp_record_free_calls(struct cp_record *r);
-/* As cp_record_each_call(), of one part (CP_RECORD_NONE: all). */
-CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
-				void *ctx);
-
-/* A payload as it is in the file, into `ret`; false when it is broken. */
-bool cp_record_unpack(unsigned codec, const uint8_t *payload, size_t stored, size_t raw,
-		      struct cp_buf *ret, bool *no_memory_ret);
-
-/* As cp_record_load(), from memory; `name` is for errors. */
-CP_ERROR cp_record_load_bytes(const void *bytes, size_t size, const char *name,
-			      struct cp_record **ret);
 
 #endif

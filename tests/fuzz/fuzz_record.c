@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "record/call_encode.h"
+#include "record/load.h"
 #include "record/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -9,6 +9,7 @@
 #include "annotation_model.h"
 #include "base/error.h"
 #include "base/types.h"
+#include "record/load.h"
 #include "record/reader.h"
 #include "record_model.h"
 #include "test.h"

@@ -9,8 +9,10 @@
 #include "base/error.h"
 #include "base/types.h"
 #include "call_model.h"
-#include "record/encode.h"
+#include "record/encode_kinds.h"
 #include "record/format.h"
+#include "record/info.h"
+#include "record/load.h"
 #include "record/reader.h"
 #include "record_model.h"
 #include "test.h"
@@ -176,7 +178,7 @@ static void test_later_kinds(void)
 	int fd = scratch_file();
 
 	CHECK_OK(cp_record_sink_init(&sink, dup(fd)));
-	cp_record_encoder_init(&e, &sink);
+	cp_record_encoder_init(&e, &sink, cp_record_encode_kinds);
 	cp_record_put_info(&bytes, &info, preamble.id);
 	cp_record_sink_preamble(&sink, &preamble);
 	cp_record_encode_row(&e, CP_RECORD_PROCESSES, 0, values);

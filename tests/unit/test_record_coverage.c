@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "record/coverage_encode.h"
+#include "record/load.h"
 #include "record/reader.h"
 #include "record/sink.h"
 #include "record_model.h"

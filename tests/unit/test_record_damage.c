@@ -18,6 +18,8 @@
 #include "base/cleanup.h"
 #include "base/create.h"
 #include "base/error.h"
+#include "record/info.h"
+#include "record/load.h"
 #include "record/reader.h"
 #include "record/sink.h"
 #include "record_model.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/load.h"
 #include "record/reader.h"
 #include "record/sink.h"
 #include "record_model.h"

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "record/load.h"
 #include "record/reader.h"
 #include "record_model.h"
 #include "test.h"

@@ -8,6 +8,7 @@
 
 #include "base/create.h"
 #include "base/error.h"
+#include "record/load.h"
 #include "record/reader.h"
 #include "record/sink.h"
 #include "record_model.h"

@@ -2,11 +2,12 @@
  *
  * An image's coverage of its units, and its counts of those of its parts.
  */
+#include "record/coverage_build.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "record/coverage_encode.h"
-#include "record/reader.h"
 
 /* Counts are told for all of an image, also those of a part that knows little
  * of it: so much more than was in the file, or so many. */

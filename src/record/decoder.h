@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Rows of tables on their way into a recording: what the parts that decode sections
+ * share.
+ */
+#ifndef CP_RECORD_DECODER_H
+#define CP_RECORD_DECODER_H
+
+#include "base/cursor.h"
+#include "record/reader.h"
+
+#define CP_RECORD_MISSING UINT64_MAX
+
+struct cp_record_decoder {
+	struct cp_record *record; /* borrowed; samples and parts go there */
+	struct cp_record_rows rows[CP_RECORD_TABLE_END];
+	CP_VEC(const char *) strings; /* by place; in the record's arena */
+	const uint8_t *payload; /* being read */
+	CP_VEC(uint64_t) column; /* of the section being read */
+	bool has_totals;
+	uint64_t next_sample, next_call, next_annotation; /* the number the next one should have */
+	CP_VEC(struct cp_record_unit) units;
+	struct cp_map unit_places; /* by a hash of image, revision, index */
+	bool no_memory;
+};
+
+/* The place of a row, or CP_RECORD_MISSING. */
+uint64_t cp_record_place(const struct cp_record_rows *rows, uint64_t number);
+/* The place for a new row; false: there is none, or no memory. */
+bool cp_record_new_place(struct cp_record_decoder *d, struct cp_record_rows *rows, uint64_t number);
+/* Was there memory? Else it is remembered. */
+bool cp_record_decode_ok(struct cp_record_decoder *d, bool ok);
+/* Reads `columns` columns of `count` numbers into d->column; false when they
+ * are not there. */
+bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, uint64_t count,
+			      size_t columns);
+
+#endif

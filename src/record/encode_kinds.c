@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/encode_kinds.h"
+
+const struct cp_record_encode_kind cp_record_encode_kinds[] = {
+	{ cp_record_put_samples, cp_record_samples_free },
+	{ cp_record_put_calls, cp_record_calls_free },
+	{ cp_record_put_annotations, cp_record_annotating_free },
+	{ cp_record_put_coverage, cp_record_covering_free },
+	{ cp_record_put_lives, cp_record_lives_free },
+	{ NULL, NULL },
+};
