@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/annotations.h"
+#include "engine/fibers.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +33,7 @@ struct ring {
 	unsigned settled; /* ENGINE_END_*: read to its end when that was about to come */
 };
 
-struct engine_rings {
+struct rings {
 	CP_VEC(struct ring) rings;
 	struct cp_map strings; /* address -> char *, owned */
 	struct cp_map tids; /* thread as the program knows it -> tid */
@@ -41,20 +42,31 @@ struct engine_rings {
 	struct cp_map strangers;
 };
 
-struct engine_annotations {
+struct annotations {
 	CP_VEC(cprof_process *) live; /* have rings */
 	uint64_t next_ns, maps_ns;
 	cprof_annotation_statistics statistics;
 };
 
+static struct annotations *state_of(const cprof_session *s)
+{
+	return s->own[ENGINE_FAMILY_ANNOTATIONS];
+}
+
+/* NULL: none. */
+static struct rings *rings_of(const cprof_process *p)
+{
+	return p->own[ENGINE_FAMILY_ANNOTATIONS];
+}
+
 bool engine_annotations_wanted(const cprof_session *s)
 {
-	return s->annotations;
+	return state_of(s) != NULL;
 }
 
 /* ---- strings ---- */
 
-static void forget_strings(struct engine_rings *rings)
+static void forget_strings(struct rings *rings)
 {
 	uint64_t address, string;
 	size_t cursor = 0;
@@ -93,7 +105,7 @@ static char *read_string(cprof_process *p, uint64_t address)
 /* What the program has at a pointer; lives until the cache is emptied. */
 static const char *string_at(cprof_process *p, const char *there)
 {
-	struct engine_rings *rings = p->rings;
+	struct rings *rings = rings_of(p);
 	uint64_t address = (uintptr_t)there, *known;
 	char *text;
 
@@ -114,7 +126,7 @@ static const char *string_at(cprof_process *p, const char *there)
 
 static cprof_thread *thread_of(cprof_process *p, uint32_t number)
 {
-	uint64_t *known = cp_map_get(&p->rings->tids, number), tid, value;
+	uint64_t *known = cp_map_get(&rings_of(p)->tids, number), tid, value;
 	cprof_thread *t = cprof_thread_from_tid((int32_t)(known ? *known : number));
 	size_t cursor = 0;
 
@@ -124,7 +136,7 @@ static cprof_thread *thread_of(cprof_process *p, uint32_t number)
 		t = (cprof_thread *)(uintptr_t)value;
 		if (t->process != p || t->ns_tid != (int32_t)number)
 			continue;
-		cp_map_put(&p->rings->tids, number, tid);
+		cp_map_put(&rings_of(p)->tids, number, tid);
 		return t;
 	}
 	return NULL;
@@ -134,7 +146,7 @@ static cprof_thread *thread_of(cprof_process *p, uint32_t number)
  * tracer's ring? */
 static bool may_come(cprof_process *p, uint32_t number)
 {
-	struct cp_map *strangers = &p->rings->strangers;
+	struct cp_map *strangers = &rings_of(p)->strangers;
 	const struct cp_link_shared *shared = p->session->link.shared;
 	uint64_t *until = cp_map_get(strangers, number);
 
@@ -155,13 +167,13 @@ void engine_annotations_raise(cprof_process *p, cprof_thread *t, const cprof_tra
 
 	s->current = (struct engine_current){ .process = p, .thread = t };
 	if (e->type == CPROF_TRACE_EVENT_FIBER_SWITCH) {
-		s->annotations->statistics.switches++;
+		state_of(s)->statistics.switches++;
 		engine_raise(s, annotation, e, name, category, object);
 		engine_raise(s, fiber_switch, (uintptr_t)(t ? (uint32_t)t->tid : e->thread_id),
 			     e->u.fiber.from_fiber, e->u.fiber.to_fiber);
 	} else {
-		if (p->rings->strings.count >= STRINGS_MAX)
-			forget_strings(p->rings);
+		if (rings_of(p)->strings.count >= STRINGS_MAX)
+			forget_strings(rings_of(p));
 		name = string_at(p, e->u.span.name);
 		category = string_at(p, e->u.span.category);
 		object = string_at(p, e->u.span.object);
@@ -179,7 +191,7 @@ static bool take(void *ctx, const cprof_trace_event *event)
 {
 	struct reading *reading = ctx;
 	cprof_process *p = reading->process;
-	cprof_annotation_statistics *statistics = &p->session->annotations->statistics;
+	cprof_annotation_statistics *statistics = &state_of(p->session)->statistics;
 	cprof_thread *t = thread_of(p, event->thread_id);
 
 	if (!t && !reading->last && may_come(p, event->thread_id))
@@ -207,7 +219,7 @@ static void tell_lost(cprof_process *p, struct ring *ring)
 	if (!lost)
 		return;
 	ring->told_lost = ring->r.lost;
-	p->session->annotations->statistics.lost += lost;
+	state_of(p->session)->statistics.lost += lost;
 	e.u.span.value = (int64_t)lost;
 	engine_annotations_raise(p, thread_of(p, e.thread_id), &e);
 }
@@ -258,18 +270,18 @@ void engine_annotations_read(cprof_process *p, bool last)
 {
 	size_t i;
 
-	for (i = 0; p->rings && i < p->rings->rings.count && engine_open_memory(p); i++)
-		read_ring(p, &p->rings->rings.items[i], true, last, NULL);
+	for (i = 0; rings_of(p) && i < rings_of(p)->rings.count && engine_open_memory(p); i++)
+		read_ring(p, &rings_of(p)->rings.items[i], true, last, NULL);
 }
 
-void engine_annotations_settle(cprof_process *p, unsigned end, bool last)
+static void settle(cprof_process *p, unsigned end, bool last)
 {
 	enum cp_trace_ring_state state;
 	struct ring *ring;
 
-	if (!p->rings)
+	if (!rings_of(p))
 		return;
-	cp_vec_for_each(&p->rings->rings, ring) {
+	cp_vec_for_each(&rings_of(p)->rings, ring) {
 		state = CP_TRACE_RING_BROKEN;
 		if (engine_open_memory(p))
 			read_ring(p, ring, true, last, &state);
@@ -286,7 +298,7 @@ static void end_ring(cprof_process *p, struct ring *ring, unsigned end)
 	tell_lost(p, ring);
 	if (ring->settled & end || !(ring->r.own || (ring->r.begun && !ring->r.floor)))
 		return;
-	p->session->annotations->statistics.unread++;
+	state_of(p->session)->statistics.unread++;
 	engine_warn(p->session,
 		    "%s without being seen before: annotations right before that may be missing, "
 		    "and are not counted",
@@ -295,12 +307,12 @@ static void end_ring(cprof_process *p, struct ring *ring, unsigned end)
 					       : "a process ended");
 }
 
-void engine_annotations_gone(cprof_process *p, unsigned end)
+static void end(cprof_process *p, unsigned end)
 {
 	struct ring *ring;
 
-	if (p->rings)
-		cp_vec_for_each(&p->rings->rings, ring)
+	if (rings_of(p))
+		cp_vec_for_each(&rings_of(p)->rings, ring)
 			end_ring(p, ring, end);
 }
 
@@ -319,8 +331,8 @@ static uint64_t poll_process(cprof_process *p, uint64_t since_ns)
 	uint64_t after = POLL_MAX_NS, wanted, events;
 	size_t i;
 
-	for (i = 0; i < p->rings->rings.count && engine_open_memory(p); i++) {
-		struct ring *ring = &p->rings->rings.items[i];
+	for (i = 0; i < rings_of(p)->rings.count && engine_open_memory(p); i++) {
+		struct ring *ring = &rings_of(p)->rings.items[i];
 
 		events = read_ring(p, ring, false, false, NULL);
 		wanted = poll_after(ring, events, since_ns);
@@ -334,7 +346,7 @@ static uint64_t poll_process(cprof_process *p, uint64_t since_ns)
 /* Without a hook in the dynamic linker, libraries show in the mappings only. */
 static void look_at_maps(cprof_session *s, uint64_t now)
 {
-	struct engine_annotations *a = s->annotations;
+	struct annotations *a = state_of(s);
 	size_t i;
 
 	if (now - a->maps_ns < CP_NS_PER_S)
@@ -345,9 +357,9 @@ static void look_at_maps(cprof_session *s, uint64_t now)
 			engine_refresh_maps(s->processes.items[i], now, false);
 }
 
-void engine_annotations_poll(cprof_session *s, uint64_t now)
+static void poll_rings(cprof_session *s, uint64_t now)
 {
-	struct engine_annotations *a = s->annotations;
+	struct annotations *a = state_of(s);
 	static const uint64_t first_ns = POLL_MAX_NS;
 	uint64_t after = first_ns, wanted, since;
 	size_t i;
@@ -364,16 +376,16 @@ void engine_annotations_poll(cprof_session *s, uint64_t now)
 	a->next_ns = cp_now() + after;
 }
 
-int engine_annotations_wait(const cprof_session *s, int ms)
+static int wait_for_rings(const cprof_session *s, int ms)
 {
 	uint64_t now;
 	int due;
 
-	if (!s->annotations || !s->annotations->live.count)
+	if (!state_of(s) || !state_of(s)->live.count)
 		return ms;
 	now = cp_now();
-	due = s->annotations->next_ns > now
-		      ? (int)((s->annotations->next_ns - now + CP_NS_PER_MS - 1) / CP_NS_PER_MS)
+	due = state_of(s)->next_ns > now
+		      ? (int)((state_of(s)->next_ns - now + CP_NS_PER_MS - 1) / CP_NS_PER_MS)
 		      : 0;
 	return due < ms ? due : ms;
 }
@@ -382,16 +394,13 @@ int engine_annotations_wait(const cprof_session *s, int ms)
 
 static bool make_rings(cprof_process *p)
 {
-	struct engine_annotations *a = p->session->annotations;
+	struct rings *rings = rings_of(p) ? NULL : calloc(1, sizeof(*rings));
 
-	if (p->rings)
-		return true;
-	p->rings = calloc(1, sizeof(*p->rings));
-	if (!p->rings || cp_vec_push(&a->live, p))
-		return p->rings;
-	free(p->rings);
-	p->rings = NULL;
-	return false;
+	if (rings && cp_vec_push(&state_of(p->session)->live, p))
+		p->own[ENGINE_FAMILY_ANNOTATIONS] = rings;
+	else
+		free(rings);
+	return rings_of(p) != NULL;
 }
 
 static void add_ring(cprof_process *p, const cprof_image *image, uint64_t root, bool forked)
@@ -399,17 +408,17 @@ static void add_ring(cprof_process *p, const cprof_image *image, uint64_t root, 
 	struct ring ring = { .image = image };
 	const struct ring *other;
 
-	if (!engine_open_memory(p) || !make_rings(p) || p->rings->rings.count >= RINGS_MAX)
+	if (!engine_open_memory(p) || !make_rings(p) || rings_of(p)->rings.count >= RINGS_MAX)
 		return;
-	cp_vec_for_each(&p->rings->rings, other)
+	cp_vec_for_each(&rings_of(p)->rings, other)
 		if (other->r.root == root)
 			return;
 	if (!cp_trace_ring_init(&ring.r, &p->memory, root, forked) ||
-	    !cp_vec_push(&p->rings->rings, ring)) {
+	    !cp_vec_push(&rings_of(p)->rings, ring)) {
 		cp_debug("%s: no annotations at %" PRIx64, image->assembly->path, root);
 		return;
 	}
-	p->session->annotations->statistics.rings++;
+	state_of(p->session)->statistics.rings++;
 	switch_on(p, root);
 }
 
@@ -417,32 +426,32 @@ static void drop_unmapped(cprof_process *p)
 {
 	size_t i = 0;
 
-	while (p->rings && i < p->rings->rings.count) {
-		struct ring *ring = &p->rings->rings.items[i];
+	while (rings_of(p) && i < rings_of(p)->rings.count) {
+		struct ring *ring = &rings_of(p)->rings.items[i];
 
 		if (ring->image->mapped) {
 			i++;
 			continue;
 		}
 		end_ring(p, ring, ENGINE_END_UNLOAD);
-		*ring = p->rings->rings.items[--p->rings->rings.count];
-		forget_strings(p->rings);
+		*ring = rings_of(p)->rings.items[--rings_of(p)->rings.count];
+		forget_strings(rings_of(p));
 	}
 }
 
-void engine_annotations_look(cprof_process *p)
+static void look(cprof_process *p)
 {
 	struct cp_vaddr roots[ROOTS_MAX];
 	size_t i, n, count;
 
-	if (!p->session->annotations)
+	if (!state_of(p->session))
 		return;
 	drop_unmapped(p);
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
-		if (!image->mapped && image->noted && p->rings)
-			forget_strings(p->rings); /* another one may come in its place */
+		if (!image->mapped && image->noted && rings_of(p))
+			forget_strings(rings_of(p)); /* another one may come in its place */
 		if (!image->mapped || image->noted || !image->assembly->image) {
 			image->noted &= image->mapped;
 			continue;
@@ -454,14 +463,14 @@ void engine_annotations_look(cprof_process *p)
 	}
 }
 
-void engine_annotations_inherit(cprof_process *p, const cprof_process *parent)
+static void inherit(cprof_process *p, const cprof_process *parent)
 {
 	const struct ring *ring;
 	cprof_image *image;
 
-	if (!parent->rings)
+	if (!rings_of(parent))
 		return;
-	cp_vec_for_each(&parent->rings->rings, ring) {
+	cp_vec_for_each(&rings_of(parent)->rings, ring) {
 		const cprof_image *from = ring->image;
 
 		image = engine_image_inherit(p, from);
@@ -472,13 +481,12 @@ void engine_annotations_inherit(cprof_process *p, const cprof_process *parent)
 	}
 }
 
-void engine_annotations_forget(cprof_process *p)
+static void forget(cprof_process *p)
 {
-	struct engine_annotations *a = p->session->annotations;
-	struct engine_rings *rings = p->rings;
+	struct annotations *a = state_of(p->session);
+	struct rings *rings = rings_of(p);
 	size_t i;
 
-	engine_fibers_forget(p);
 	if (!rings)
 		return;
 	for (i = 0; i < a->live.count; i++)
@@ -490,43 +498,83 @@ void engine_annotations_forget(cprof_process *p)
 	cp_map_free(&rings->strangers);
 	cp_vec_free(&rings->rings);
 	free(rings);
-	p->rings = NULL;
+	p->own[ENGINE_FAMILY_ANNOTATIONS] = NULL;
 }
 
-void engine_annotations_end(cprof_session *s)
+static void read_last(cprof_session *s)
 {
 	size_t i;
 
-	for (i = 0; s->annotations && i < s->annotations->live.count; i++) {
-		engine_annotations_settle(s->annotations->live.items[i], ENGINE_END_EXIT, true);
-		engine_annotations_gone(s->annotations->live.items[i], ENGINE_END_EXIT);
+	for (i = 0; state_of(s) && i < state_of(s)->live.count; i++) {
+		settle(state_of(s)->live.items[i], ENGINE_END_EXIT, true);
+		end(state_of(s)->live.items[i], ENGINE_END_EXIT);
 	}
 }
 
-void engine_annotations_restore(cprof_session *s)
+static void restore(cprof_session *s)
 {
-	struct engine_annotations *a = s->annotations;
+	struct annotations *a = state_of(s);
 	const struct ring *ring;
 	size_t i;
 
 	for (i = 0; a && i < a->live.count; i++)
-		cp_vec_for_each(&a->live.items[i]->rings->rings, ring)
+		cp_vec_for_each(&rings_of(a->live.items[i])->rings, ring)
 			cp_restore_annotations(a->live.items[i]->pid, ring->r.root);
 }
 
-void engine_annotations_free(cprof_session *s)
+static void free_annotations(cprof_session *s)
 {
-	struct engine_annotations *a = s->annotations;
+	struct annotations *a = state_of(s);
 	size_t i;
 
 	if (!a)
 		return;
 	for (i = 0; i < s->processes.count; i++)
-		engine_annotations_forget(s->processes.items[i]);
+		forget(s->processes.items[i]);
 	cp_vec_free(&a->live);
 	free(a);
-	s->annotations = NULL;
+	s->own[ENGINE_FAMILY_ANNOTATIONS] = NULL;
 }
+
+/* ---- the family ---- */
+
+/* The memory is about to be replaced. */
+static void on_exec(cprof_session *s, const struct engine_hit *hit)
+{
+	(void)hit;
+	settle(s->current.process, ENGINE_END_EXEC, false);
+}
+
+static void end_thread(cprof_thread *t)
+{
+	engine_annotations_read(t->process, false);
+}
+
+static const struct engine_watch watches[] = {
+	{ "execve", 0, CP_SITE_ENTRY | CP_SITE_HOLD, 0 },
+	{ "execveat", 0, CP_SITE_ENTRY | CP_SITE_HOLD, 0 },
+	{ "fexecve", 0, CP_SITE_ENTRY | CP_SITE_HOLD, 0 },
+};
+
+const struct engine_family engine_annotations_family = {
+	.name = "annotations",
+	.breakpoints = true,
+	.enabled = engine_annotations_wanted,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.hit = on_exec,
+	.mapped = look,
+	.forked = inherit,
+	.thread_ended = end_thread,
+	.ends = settle,
+	.end = end,
+	.forget = forget,
+	.poll = poll_rings,
+	.wait = wait_for_rings,
+	.last = read_last,
+	.restore = restore,
+	.free = free_annotations,
+};
 
 /* ---- the API ---- */
 
@@ -536,15 +584,14 @@ bool cprof_profiler_enable_annotations(void)
 
 	if (!engine_may_ask(s))
 		return false;
-	if (!s->annotations && engine_calls_get(s)) /* for the dynamic linker's hook */
-		s->annotations = calloc(1, sizeof(*s->annotations));
-	return s->annotations;
+	if (!state_of(s) && engine_calls_get(s)) /* for the dynamic linker's hook */
+		s->own[ENGINE_FAMILY_ANNOTATIONS] = calloc(1, sizeof(struct annotations));
+	return state_of(s) != NULL;
 }
 
 void cprof_get_annotation_statistics(cprof_annotation_statistics *ret)
 {
 	cprof_session *s = cprof_session_current();
 
-	*ret = s && s->annotations ? s->annotations->statistics
-				   : (cprof_annotation_statistics){ 0 };
+	*ret = s && state_of(s) ? state_of(s)->statistics : (cprof_annotation_statistics){ 0 };
 }

@@ -16,7 +16,6 @@
 
 #include "arch/insn.h"
 #include "engine/calls.h"
-#include "engine/coverage.h"
 
 #define PAGE UINT64_C(4096)
 #define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 20))
@@ -226,7 +225,7 @@ int engine_area_map(cprof_image *image, uint64_t slots)
 	uint64_t size;
 	int errnum = 0;
 
-	slots += engine_cover_slots(image->assembly->cover);
+	slots += image->assembly->reserved_slots;
 	size = cp_area_size(slots);
 	if (image->area && cp_area_slot_count(image->area_size) >= slots)
 		return 0;

@@ -13,14 +13,10 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/annotations.h"
 #include "engine/areas.h"
 #include "engine/context.h"
-#include "engine/coverage.h"
-#include "engine/ifuncs.h"
+#include "engine/own.h"
 #include "engine/roles.h"
-#include "engine/locks.h"
-#include "engine/throws.h"
 #include "tracer/restore.h"
 
 /* ---- a batch ---- */
@@ -44,12 +40,11 @@ static void batch_free(struct batch *b)
 	cp_vec_free(&b->code);
 }
 
-/* A slot's number belongs to its address for ever. The first ones are those of
- * coverage. */
+/* A slot's number belongs to its address for ever. The first ones are reserved. */
 static uint32_t slot_of(cprof_image *image, uint64_t address)
 {
 	uint64_t *known = cp_map_get(&image->slots, address);
-	uint32_t slot = engine_cover_slots(image->assembly->cover) + (uint32_t)image->slots.count;
+	uint32_t slot = image->assembly->reserved_slots + (uint32_t)image->slots.count;
 
 	if (known)
 		return (uint32_t)*known;
@@ -57,43 +52,28 @@ static uint32_t slot_of(cprof_image *image, uint64_t address)
 	return slot;
 }
 
-static unsigned site_flags(const struct engine_calls *c, const struct engine_site *site)
+static unsigned site_flags(const cprof_session *s, const struct engine_site *site)
 {
 	static const unsigned kinds[] = {
 		[ENGINE_SITE_ENTRY] = CP_SITE_ENTRY,
 		[ENGINE_SITE_EXIT] = CP_SITE_EXIT,
 		[ENGINE_SITE_TAIL] = CP_SITE_TAIL,
 		[ENGINE_SITE_RETURN] = CP_SITE_RETURN,
-		[ENGINE_SITE_HOOK] = CP_SITE_ENTRY | CP_SITE_HOLD,
-		[ENGINE_SITE_SIGACTION] = CP_SITE_SIGACTION,
-		[ENGINE_SITE_SIGCALL] = CP_SITE_SIGCALL,
-		[ENGINE_SITE_THREAD_END] = CP_SITE_ENTRY,
-		[ENGINE_SITE_DLOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
-		[ENGINE_SITE_DLMOPEN] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
-		[ENGINE_SITE_DLOPENED] = CP_SITE_RETURN | CP_SITE_REGS,
-		[ENGINE_SITE_SETCONTEXT] = CP_SITE_ENTRY,
-		[ENGINE_SITE_SWAPCONTEXT] = CP_SITE_ENTRY,
-		[ENGINE_SITE_UNMAP] = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS,
-		[ENGINE_SITE_EXEC] = CP_SITE_ENTRY | CP_SITE_HOLD,
-		[ENGINE_SITE_JIT] = CP_SITE_ENTRY | CP_SITE_HOLD,
-		[ENGINE_SITE_THROW] = CP_SITE_ENTRY | CP_SITE_REGS,
-		[ENGINE_SITE_LANDING] = CP_SITE_ENTRY | CP_SITE_REGS,
-		[ENGINE_SITE_LOCK] = CP_SITE_ENTRY | CP_SITE_REGS | CP_SITE_STACK,
-		[ENGINE_SITE_LOCKED] = CP_SITE_EXIT | CP_SITE_REGS | CP_SITE_STACK,
+		[ENGINE_SITE_OWN] = 0,
 	};
 	unsigned flags = kinds[site->kind] | site->list.site_flags;
 	const struct engine_traced *t;
 
 	if (site->traced == ENGINE_NO_FUNCTION)
 		return flags;
-	t = c->traced.items[site->traced];
+	t = s->calls->traced.items[site->traced];
 	if (site->list.fetch_count)
 		flags |= CP_SITE_REGS;
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD)
 		flags |= CP_SITE_HOLD | CP_SITE_REGS;
-	if (engine_holds_exit(t, site))
+	if (engine_holds_exit(s, t, site))
 		flags |= CP_SITE_HOLD | CP_SITE_REGS;
-	flags |= engine_role_captures(t, site->kind);
+	flags |= engine_role_captures(s, t, site->kind);
 	if (site->kind != ENGINE_SITE_ENTRY)
 		return flags;
 	if (t->flags & CPROF_CALL_INSTRUMENTATION_STACK)
@@ -106,14 +86,14 @@ static unsigned site_flags(const struct engine_calls *c, const struct engine_sit
 }
 
 /* What is known of the instruction, and its slot. */
-static bool prepare(const struct batch *b, unsigned kind, const uint8_t *code, size_t size,
-		    struct cp_site *out, uint8_t *slot_code)
+static bool prepare(const struct batch *b, const uint8_t *code, size_t size, struct cp_site *out,
+		    uint8_t *slot_code)
 {
 	const cprof_image *image = b->image;
 	uint64_t slot = cp_area_slot(image->area, image->area_size, out->slot);
 	struct cp_sigcall call;
 
-	if (kind == ENGINE_SITE_SIGCALL)
+	if (out->flags & CP_SITE_SIGCALL)
 		return cp_sigcall_at(b->calls->decoder, code, size, &call) &&
 		       cp_sigcall_prepare(&call, code, out->address, slot, image->area, slot_code,
 					  &out->step);
@@ -123,12 +103,11 @@ static bool prepare(const struct batch *b, unsigned kind, const uint8_t *code, s
 }
 
 /* Adds a site to the batch. False: no breakpoint can stand there. */
-static bool put_site(struct batch *b, struct cp_site *out, unsigned kind, const uint8_t *code,
-		     size_t size)
+static bool put_site(struct batch *b, struct cp_site *out, const uint8_t *code, size_t size)
 {
 	uint8_t slot_code[CP_SLOT_SIZE] = { 0 };
 
-	if (!prepare(b, kind, code, size, out, slot_code))
+	if (!prepare(b, code, size, out, slot_code))
 		return false;
 	memcpy(out->original, code, size < CP_TRAP_MAX ? size : CP_TRAP_MAX);
 	b->failed |= !cp_vec_push(&b->sites, *out);
@@ -152,12 +131,12 @@ static bool add_site(struct batch *b, uint32_t number, uint64_t address, const u
 		.group = (uint32_t)b->groups.count - 1,
 		.first_fetch = (uint32_t)b->fetches.count,
 		.fetch_count = (uint16_t)site->list.fetch_count,
-		.flags = (uint16_t)site_flags(b->calls, site),
+		.flags = (uint16_t)site_flags(image->process->session, site),
 		.slot = slot_of(image, address - image->bias),
 	};
 	size_t i;
 
-	if (!put_site(b, &out, site->kind, code, size))
+	if (!put_site(b, &out, code, size))
 		return false;
 	for (i = 0; i < site->list.fetch_count; i++)
 		b->failed |= !cp_vec_push(&b->fetches, site->list.fetches[i]);
@@ -187,20 +166,21 @@ static void set_ranges(const struct batch *b, const struct engine_traced *t,
  * address gets one; without one at the entry there is nothing to see. */
 static bool add_function(struct batch *b, uint32_t number)
 {
+	const cprof_session *s = b->image->process->session;
 	struct engine_traced *t = b->calls->traced.items[number];
 	struct cp_site_group group = { .id = number, .max_rate = t->max_rate };
 	size_t entry = b->sites.count;
 	uint32_t i;
 
-	if (engine_role_pauses(t))
+	if (engine_role_pauses(s, t))
 		group.flags |= CP_GROUP_PAUSES;
 	if (t->function->kind == CP_PROBE_PLT)
 		group.flags |= CP_GROUP_LIBRARY;
 	if (t->signature && cp_signature_result_is_kept(t->signature))
 		group.flags |= CP_GROUP_KEEPS;
-	if (engine_role_sampled(b->image->process->session, t, &group.heap))
+	if (engine_role_sampled(s, t, &group.heap))
 		group.flags |= CP_GROUP_SAMPLED;
-	else if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) && !engine_role_entry_alone(t))
+	else if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) && !engine_role_entry_alone(s, t))
 		group.flags |= CP_GROUP_OPENS;
 	set_ranges(b, t, &group);
 	if (!cp_vec_push(&b->groups, group))
@@ -211,7 +191,7 @@ static bool add_function(struct batch *b, uint32_t number)
 		b->groups.count--;
 		return false;
 	}
-	for (i = t->entry_count; i < t->site_count && !engine_role_entry_alone(t); i++) {
+	for (i = t->entry_count; i < t->site_count && !engine_role_entry_alone(s, t); i++) {
 		if (add_planned(b, t->first_site + i))
 			continue;
 		cp_debug("%s: no breakpoint can stand at an exit", t->function->linkage_name);
@@ -270,75 +250,87 @@ static int send_batch(struct batch *b, uint32_t *armed_ret)
 
 /* ---- images ---- */
 
-/* Sites that cprof has for itself in an image. */
+/* Sites of families' own in an image, by family. */
 struct own {
-	uint32_t watches[ENGINE_WATCHES], throws[ENGINE_THROWS];
-	size_t watch_count, throw_count;
-	const struct engine_numbers *sigcalls; /* NULL: none */
-	const struct engine_lock_plan *locks; /* NULL: none */
-	size_t lock_count;
+	const struct engine_own *of[ENGINE_FAMILIES];
+	size_t sites;
 };
+
+/* What can't be had without breakpoints, and what would be done with it. */
+static void name_loss(const cprof_session *s, const char **what_ret, const char **done_ret)
+{
+	unsigned id;
+
+	*what_ret = "events";
+	*done_ret = "watched";
+	for (id = 1; id < ENGINE_FAMILIES; id++) {
+		if (!s->families[id]->place || !engine_family_wanted(s, id))
+			continue;
+		*what_ret = s->families[id]->things;
+		*done_ret = s->families[id]->done;
+	}
+	if (engine_calls_wanted(s)) {
+		*what_ret = "calls";
+		*done_ret = "traced";
+	}
+}
 
 static void complain(const cprof_image *image, int errnum)
 {
 	cprof_process *p = image->process;
+	const char *what, *done;
 
+	name_loss(p->session, &what, &done);
 	if (errnum == EAGAIN)
 		p->arm_again = true;
 	else if (errnum != ESRCH && engine_area_image_stands(image))
-		engine_warn(p->session, "%s in %s can't be %s: %s",
-			    engine_calls_wanted(p->session)	 ? "calls"
-			    : engine_coverage_wanted(p->session) ? "coverage"
-								 : "events",
-			    image->assembly->path,
-			    engine_calls_wanted(p->session)	 ? "traced"
-			    : engine_coverage_wanted(p->session) ? "measured"
-								 : "watched",
+		engine_warn(p->session, "%s in %s can't be %s: %s", what, image->assembly->path,
+			    done,
 			    errnum == EACCES ? "a seccomp filter stands in the way"
 					     : strerror(errnum));
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
 }
 
-static void add_lock(struct batch *b, const struct engine_lock_function *f)
+/* Hits a second of a group that is `often` so often too often. */
+static uint32_t rate_of(const struct engine_calls *c, uint8_t often)
 {
-	struct cp_site_group group = engine_locks_group(b->calls, f);
+	return c->rate_globbed < UINT32_MAX / 255 ? c->rate_globbed * often : UINT32_MAX;
+}
+
+static void fill_own(struct batch *b, enum engine_family_id id, const struct engine_own *own)
+{
+	const struct engine_own_group *g;
 	uint32_t i;
 
-	b->failed |= !cp_vec_push(&b->groups, group);
-	for (i = 0; i < f->site_count; i++)
-		add_planned(b, f->first_site + i);
+	cp_vec_for_each(&own->groups, g) {
+		const struct cp_site_group group = { .id = ENGINE_GROUP_OWN(id, g->number),
+						     .max_rate = rate_of(b->calls, g->often) };
+
+		b->failed |= !cp_vec_push(&b->groups, group);
+		if (b->calls->own_groups[id] <= g->number)
+			b->calls->own_groups[id] = g->number + 1;
+		for (i = 0; i < g->count; i++)
+			add_planned(b, own->sites.items[g->first + i]);
+	}
 }
 
-/* Of no function that is traced: one group for all of them. */
-static bool has_hooks(const struct own *own)
+/* How many functions are traced by it. */
+static uint64_t fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
 {
-	return own->watch_count || (own->sigcalls && own->sigcalls->count);
-}
-
-static void fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
-{
-	const struct cp_site_group hooks = { .id = ENGINE_GROUP_HOOKS };
+	uint64_t functions = 0;
+	unsigned id;
 	size_t i;
 
-	if (has_hooks(own))
-		b->failed |= !cp_vec_push(&b->groups, hooks);
-	for (i = 0; i < own->watch_count; i++)
-		add_planned(b, own->watches[i]);
-	for (i = 0; own->sigcalls && i < own->sigcalls->count; i++)
-		add_planned(b, own->sigcalls->items[i]);
-	for (i = 0; i < own->throw_count; i++) {
-		b->failed |=
-			!cp_vec_push(&b->groups, engine_throws_group(b->calls, own->throws[i]));
-		add_planned(b, own->throws[i]);
-	}
-	for (i = 0; i < own->lock_count; i++)
-		add_lock(b, &own->locks->functions.items[i]);
+	for (id = 1; own->sites && id < ENGINE_FAMILIES; id++)
+		if (own->of[id])
+			fill_own(b, id, own->of[id]);
 	for (i = 0; i < numbers->count; i++) {
 		const struct engine_traced *t = b->calls->traced.items[numbers->items[i]];
 
 		if (!t->disarmed && add_function(b, numbers->items[i]))
-			b->resolvers += t->role == ENGINE_ROLE_RESOLVER;
+			functions += t->function->kind != CP_PROBE_IFUNC;
 	}
+	return functions;
 }
 
 static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
@@ -346,16 +338,16 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 {
 	struct engine_calls *c = image->process->session->calls;
 	struct batch b = { .image = image, .calls = c };
+	uint64_t functions;
 	uint32_t armed = 0;
 	int errnum;
 
-	if (!numbers->count && !has_hooks(own) && !own->throw_count && !own->lock_count)
+	if (!numbers->count && !own->sites)
 		return 0;
-	fill(&b, numbers, own);
+	functions = fill(&b, numbers, own);
 	errnum = send_batch(&b, &armed);
 	if (!errnum)
-		c->armed_functions += b.groups.count - has_hooks(own) - own->throw_count -
-				      own->lock_count - b.resolvers;
+		c->armed_functions += functions;
 	c->armed_sites += armed;
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
 	batch_free(&b);
@@ -374,40 +366,66 @@ static bool is_linking(cprof_process *p)
 	return hook && !engine_linker_done(p);
 }
 
+static void find_own(cprof_image *image, struct own *ret)
+{
+	unsigned id;
+
+	*ret = (struct own){ 0 };
+	for (id = 1; id < ENGINE_FAMILIES; id++) {
+		ret->of[id] = engine_plan_own(image, id);
+		ret->sites += ret->of[id] ? ret->of[id]->sites.count : 0;
+	}
+}
+
+/* Breakpoints of families' own making, once there is room for them. */
+static int place(cprof_image *image, int errnum)
+{
+	const cprof_session *s = image->process->session;
+
+	engine_each_family(s, f, place) {
+		if (!f->places(image))
+			continue;
+		errnum = errnum ? errnum : f->place(image);
+		if (errnum && errnum != EAGAIN && errnum != ESRCH)
+			f->refused(image);
+	}
+	return errnum;
+}
+
+static bool places(cprof_image *image)
+{
+	const cprof_session *s = image->process->session;
+	bool any = false;
+
+	engine_each_family(s, f, places)
+		any |= f->places(image);
+	return any;
+}
+
 static void arm_image(cprof_image *image)
 {
-	cprof_session *s = image->process->session;
-	const struct engine_cover *cover = engine_coverage_plan(image);
+	const cprof_session *s = image->process->session;
 	struct engine_numbers numbers = { 0 };
+	bool more = places(image);
 	struct own own;
 	uint64_t slots, i;
 	int errnum;
 
-	own.watch_count = engine_plan_watches(image, own.watches);
-	own.sigcalls = engine_sigcalls_plan(image);
-	own.throw_count = engine_throws_plan(image, own.throws);
-	own.locks = engine_locks_plan(image);
-	own.lock_count = own.locks ? own.locks->functions.count : 0;
-	slots = own.watch_count + own.throw_count + (own.sigcalls ? own.sigcalls->count : 0);
-	for (i = 0; i < own.lock_count; i++)
-		slots += own.locks->functions.items[i].site_count;
+	find_own(image, &own);
 	image->armed = true;
 	image->life.stubs_wait = is_linking(image->process);
 	if (!engine_plan_image(image, image->life.stubs_wait ? ENGINE_PLAN_OTHERS : ENGINE_PLAN_ALL,
 			       &numbers) &&
-	    !slots && !cover)
+	    !own.sites && !more)
 		return;
+	slots = own.sites;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	errnum = engine_area_map(image, slots + slots / 64 + 64);
 	if (!errnum)
 		errnum = send_calls(image, &numbers, &own);
-	if (!errnum && cover)
-		errnum = engine_cover_arm(image, cover);
-	if (!errnum && cover)
-		engine_cuts_arm(image);
-	else if (errnum && errnum != EAGAIN && errnum != ESRCH && cover)
-		engine_cover_refuse_all(s, cover);
+	if (more)
+		errnum = place(image, errnum);
 	if (errnum)
 		complain(image, errnum);
 	image->armed = errnum != EAGAIN;
@@ -419,7 +437,7 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 {
 	struct engine_calls *c = image->process->session->calls;
 	uint64_t slots = image->slots.count, area = image->area, i;
-	const struct own none = { .watch_count = 0 };
+	const struct own none = { .sites = 0 };
 	int errnum;
 
 	for (i = 0; i < changed->count; i++)
@@ -522,13 +540,15 @@ void engine_arm_process(cprof_process *p)
 		if (!image->mapped && image->armed)
 			forget_image(image);
 	}
-	engine_annotations_look(p);
+	engine_each_family(s, f, mapped)
+		f->mapped(p);
 	/* First where it is watched what the program does with SIGTRAP. */
 	arm_images(p, is_c_library);
 	arm_images(p, is_library);
 	arm_images(p, NULL);
 	/* Behind the watched resolvers, so that none answers in between. */
-	engine_ifuncs_look(p);
+	engine_each_family(s, f, armed)
+		f->armed(p);
 	arm_waiting(p);
 }
 
@@ -589,7 +609,8 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		image->area_size = from->area_size;
 		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
 			cp_map_put(&image->slots, address, slot);
-		engine_cuts_arm(image);
+		engine_each_family(p->session, f, inherited)
+			f->inherited(image);
 	}
 	for (cursor = 0; cp_map_next(&parent->life.returns, &cursor, &address, &slot);)
 		cp_map_put(&p->life.returns, address, slot);
@@ -636,7 +657,7 @@ static struct cp_site_group returns_group(const cprof_session *s, uint32_t site)
 	if (engine_role_sampled(s, t, &group.heap) && !group.heap.others) {
 		group.id = ENGINE_GROUP_SAMPLED_RETURNS;
 		group.flags = CP_GROUP_SAMPLED;
-	} else if (engine_role_pauses(t)) {
+	} else if (engine_role_pauses(s, t)) {
 		group.id = ENGINE_GROUP_PAUSING_RETURNS;
 		group.flags = CP_GROUP_PAUSES;
 	}
@@ -674,19 +695,17 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	batch_free(&b);
 }
 
-int engine_arm_cut(cprof_image *image, const struct engine_cut *cut)
+int engine_arm_counting(cprof_image *image, const struct engine_counting *counting)
 {
-	cprof_session *s = image->process->session;
-	bool once = s->coverage->mode == CPROF_COVERAGE_ONESHOT;
 	const struct cp_site_group group = {
-		.id = ENGINE_GROUP_COVERAGE,
-		.max_rate = engine_cover_budget(s),
+		.id = ENGINE_GROUP_COUNTING,
+		.max_rate = counting->max_rate,
 	};
-	struct batch b = { .image = image, .calls = s->calls };
+	struct batch b = { .image = image, .calls = image->process->session->calls };
 	struct cp_site out = {
-		.address = cut->address + image->bias,
-		.id = cut->counter,
-		.flags = (uint16_t)(CP_SITE_COUNT | CP_SITE_MIDDLE | (once ? CP_SITE_ONCE : 0)),
+		.address = counting->address + image->bias,
+		.id = counting->counter,
+		.flags = counting->flags,
 	};
 	uint32_t armed;
 	int errnum = engine_area_map(image, image->slots.count + 1);
@@ -694,13 +713,13 @@ int engine_arm_cut(cprof_image *image, const struct engine_cut *cut)
 	if (!errnum && !cp_vec_push(&b.groups, group))
 		errnum = ENOMEM;
 	if (!errnum) {
-		out.slot = slot_of(image, cut->address);
-		if (!put_site(&b, &out, ENGINE_SITE_RETURN, cut->code, cut->size))
+		out.slot = slot_of(image, counting->address);
+		if (!put_site(&b, &out, counting->code, counting->size))
 			errnum = EINVAL;
 	}
 	if (!errnum)
 		errnum = send_batch(&b, &armed);
-	share_slot(image, cut->address);
+	share_slot(image, counting->address);
 	batch_free(&b);
 	return errnum;
 }

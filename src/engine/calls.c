@@ -11,14 +11,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/context.h"
-#include "engine/annotations.h"
-#include "engine/fibers.h"
 #include "engine/inherit.h"
+#include "engine/reach.h"
 #include "engine/roles.h"
 #include "engine/invoke.h"
-#include "engine/locks.h"
 #include "engine/stubs.h"
-#include "engine/throws.h"
 #include "engine/stacks.h"
 
 /* Of a call: made by code that is not traced. */
@@ -235,6 +232,16 @@ static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
 	return t->last_hit.run_ns - call->run_ns;
 }
 
+/* The exception that did it; NULL: none is known. */
+static const cprof_object *unwinds(cprof_session *s, const struct cp_call *call)
+{
+	const cprof_object *object = NULL;
+
+	engine_each_family(s, f, unwinds)
+		object = object ? object : f->unwinds(s, call);
+	return object;
+}
+
 static void raise_unwound(cprof_session *s, const struct cp_call *call, unsigned flags)
 {
 	struct engine_calls *c = s->calls;
@@ -249,7 +256,7 @@ static void raise_unwound(cprof_session *s, const struct cp_call *call, unsigned
 			    s->current.process->pid);
 	c->unsure_warned |= c->current.unsure;
 	engine_raise(s, method_exception_leave, call->subject,
-		     c->exiting ? NULL : engine_throws_unwinds(s, call));
+		     c->exiting ? NULL : unwinds(s, call));
 }
 
 /* A call ended (cp_call_end_fn). */
@@ -266,7 +273,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	s->calls->current.unsure = how == CP_CALL_UNSURE;
 	set_overhead(s, call, &s->calls->current);
 	s->calls->current.cpu_ns = cpu_time(s, call);
-	if (c->traced.items[call->function]->role && !c->exiting)
+	if (c->traced.items[call->function]->family && !c->exiting)
 		engine_role_ended(s, call, how);
 	if (call->flags & CP_CALL_HIDDEN && flags != ENGINE_TRACED_ROLE &&
 	    (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
@@ -344,11 +351,11 @@ static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint3
 static bool begins_again(cprof_session *s, const struct cp_shadow_at *at,
 			 const struct engine_traced *t, uint32_t number)
 {
-	if (t->role)
+	if (t->family)
 		s->calls->rejected_inside++;
 	else
 		cp_shadow_leave(s->current.process->shadow, at, number, CP_CALL_TAIL_CALLED);
-	return t->role != 0;
+	return t->family != ENGINE_NO_FAMILY;
 }
 
 static bool is_stub(const struct engine_traced *t, uint32_t site)
@@ -400,7 +407,7 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		else if (was_seen(p, at->sp, &call))
 			return;
 	}
-	if (t->role && engine_role_entered(s, hit, &call, &ended))
+	if (t->family && engine_role_entered(s, hit, &call, &ended))
 		return;
 	if (!engine_traced_by_others(t)) {
 		call.flags |= CP_CALL_HIDDEN;
@@ -451,7 +458,7 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 		of_call.sp -= cp_arch_host()->ret_size;
 	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
 	/* Its result is in registers, which another site's event need not have. */
-	if (call && s->calls->traced.items[call->function]->role && !s->current.hit->regs.known)
+	if (call && s->calls->traced.items[call->function]->family && !s->current.hit->regs.known)
 		return;
 	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
 		cp_shadow_leave(s->current.process->shadow, &of_call, CP_SHADOW_ANY,
@@ -464,7 +471,7 @@ static bool is_walkable(const cprof_session *s, const struct engine_hit *hit)
 {
 	const struct engine_site *site = &s->calls->sites.items[hit->site];
 	const struct engine_traced *t = s->calls->traced.items[site->traced];
-	bool asked = engine_role_captures(t, site->kind) & CP_SITE_STACK;
+	bool asked = engine_role_captures(s, t, site->kind) & CP_SITE_STACK;
 
 	if (site->kind == ENGINE_SITE_ENTRY)
 		asked |= t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
@@ -496,22 +503,7 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
 		break;
 	case ENGINE_SITE_RETURN: /* end_by_return() did it */
-	case ENGINE_SITE_HOOK: /* these are no calls */
-	case ENGINE_SITE_SIGACTION:
-	case ENGINE_SITE_SIGCALL:
-	case ENGINE_SITE_THREAD_END:
-	case ENGINE_SITE_DLOPEN:
-	case ENGINE_SITE_DLMOPEN:
-	case ENGINE_SITE_DLOPENED:
-	case ENGINE_SITE_SETCONTEXT:
-	case ENGINE_SITE_SWAPCONTEXT:
-	case ENGINE_SITE_UNMAP:
-	case ENGINE_SITE_EXEC:
-	case ENGINE_SITE_JIT:
-	case ENGINE_SITE_THROW:
-	case ENGINE_SITE_LANDING:
-	case ENGINE_SITE_LOCK:
-	case ENGINE_SITE_LOCKED:
+	case ENGINE_SITE_OWN:
 		break;
 	}
 	c->has_current = false;
@@ -539,24 +531,30 @@ void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t
 						      : 0 });
 }
 
-/* Sites of our own that raise events of a thread, beside its calls. */
-static bool is_source(const struct engine_site *site)
+/* At a site of a family's own. */
+static void on_own(cprof_session *s, const struct engine_site *site, const struct cp_event_hit *e)
 {
-	return site->kind == ENGINE_SITE_THROW || site->kind == ENGINE_SITE_LANDING ||
-	       site->kind == ENGINE_SITE_LOCK || site->kind == ENGINE_SITE_LOCKED;
-}
+	const struct engine_family *f = s->families[site->family];
+	struct engine_calls *c = s->calls;
+	struct engine_hit hit;
 
-static void on_source(cprof_session *s, const struct engine_site *site, struct engine_hit *hit)
-{
-	hit->image = image_of_hit(s->current.process, site, hit->event);
-	s->current.hit = hit;
-	s->current.walkable = hit->stack != NULL;
-	if (site->kind == ENGINE_SITE_LOCK || site->kind == ENGINE_SITE_LOCKED)
-		engine_on_lock(s, hit);
-	else
-		engine_on_throw(s, hit);
+	if (f->tells && !engine_calls_shadow(s->current.process))
+		return;
+	open_hit(s, e, &hit);
+	hit.what = site->what;
+	if (f->tells) {
+		c->now_ns = e->e.ts_ns;
+		note_stop(s->current.thread, e);
+		hit.image = image_of_hit(s->current.process, site, e);
+		s->current.hit = &hit;
+		s->current.walkable = hit.stack != NULL;
+	} else {
+		c->hooks++;
+	}
+	if (f->hit && !(s->disarmed >> site->family & 1))
+		f->hit(s, &hit);
 	s->current.hit = NULL;
-	s->calls->has_current = false;
+	c->has_current &= !f->tells;
 }
 
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
@@ -569,14 +567,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	if (!c || e->e.size < sizeof(*e) || e->site >= c->sites.count)
 		return;
 	site = c->sites.items[e->site];
-	if (site.kind == ENGINE_SITE_SETCONTEXT || site.kind == ENGINE_SITE_SWAPCONTEXT) {
-		c->hooks++;
-		open_hit(s, e, &hit);
-		engine_on_context(s, &hit);
-		return;
-	}
-	if (site.traced == ENGINE_NO_FUNCTION && !is_source(&site)) {
-		engine_on_watch(s, e, e->site);
+	if (site.kind == ENGINE_SITE_OWN) {
+		on_own(s, &site, e);
 		return;
 	}
 	if (!engine_calls_shadow(p))
@@ -584,10 +576,6 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	c->now_ns = e->e.ts_ns;
 	open_hit(s, e, &hit);
 	note_stop(s->current.thread, e);
-	if (site.traced == ENGINE_NO_FUNCTION) {
-		on_source(s, &site, &hit);
-		return;
-	}
 	if (c->traced.items[site.traced]->disarmed) {
 		c->late++;
 		return;
@@ -597,7 +585,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	s->current.hit = &hit;
 	s->current.capture.held =
 		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
-		engine_holds_exit(c->traced.items[site.traced], &site);
+		engine_holds_exit(s, c->traced.items[site.traced], &site);
 	s->current.walkable = hit.stack || s->current.capture.held;
 	on_call_event(s, &hit);
 	s->current.hit = NULL;
@@ -607,10 +595,8 @@ void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
 {
 	struct engine_calls *c = p->session->calls;
 
-	engine_throws_exit(p, tid);
-	engine_locks_exit(p, tid);
-	if (!tid)
-		engine_roles_exit(p);
+	engine_each_family(p->session, f, exited)
+		f->exited(p, tid);
 	if (!c || !p->shadow)
 		return;
 	c->now_ns = ts_ns;

@@ -14,7 +14,6 @@
 #ifndef CP_ENGINE_CALLS_H
 #define CP_ENGINE_CALLS_H
 
-#include "engine/sigcalls.h"
 #include "engine/internal.h"
 #include "inspect/declared.h"
 #include "inspect/inspect.h"
@@ -25,11 +24,28 @@
 #include "probe/spec.h"
 
 struct engine_choice;
+
+/* Numbers of sites, or of traced functions. */
+struct engine_numbers {
+	uint32_t *items;
+	size_t count, capacity;
+};
+
 struct engine_ifuncs;
 
-/* Functions that cprof has to see called, whatever is traced (plans.c). */
-#define ENGINE_WATCHES 13
-enum { ENGINE_WATCH_SIGACTION = 1, ENGINE_WATCH_UNMAP = 2 }; /* the numbers of two of them */
+/* Sites of a family's own that go together: too many hits of one disarm the family. */
+struct engine_own_group {
+	uint32_t number; /* of the family's, in the session */
+	uint8_t often; /* as in struct engine_watch */
+	uint32_t first, count; /* in `sites` */
+};
+
+/* Sites of a family's own in an ELF object. */
+struct engine_own {
+	struct engine_numbers sites;
+	CP_VEC(struct engine_own_group) groups;
+	void *data; /* the family's, free()d; NULL: none */
+};
 
 /* What is known of one ELF object's functions. */
 struct engine_plans {
@@ -41,14 +57,10 @@ struct engine_plans {
 	struct cp_map library_calls; /* where one is made -> traced function (stubs.c) */
 	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
 	bool watched; /* the sites below were looked for */
-	uint32_t watches[ENGINE_WATCHES]; /* sites of cprof's own use + 1; 0: none */
-	bool throws_sought; /* the sites below were */
-	uint32_t throws[2]; /* of exceptions (throws.c) + 1; 0: none */
+	struct engine_own own[ENGINE_FAMILIES];
 	struct engine_role_plan *roles; /* owned; roles.c; NULL: not looked at */
-	struct engine_lock_plan *locks; /* owned; locks.c */
 	struct engine_ifuncs *ifuncs; /* owned; ifuncs.c; NULL: not looked at */
 	CP_VEC(struct engine_choice) choices; /* of functions here (ifuncs.h) */
-	struct engine_sigcalls sigcalls; /* sigcalls.c */
 	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
 };
 
@@ -60,7 +72,7 @@ struct engine_traced {
 	cprof_assembly *assembly;
 	struct cp_probe_function *function; /* of assembly->plans */
 	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_ROLE */
-	uint8_t role; /* enum engine_role */
+	uint8_t family, role; /* what it is watched for: ENGINE_NO_FAMILY, 0: nothing */
 	enum cp_probe_why why;
 	uint32_t max_rate; /* 0: any */
 	uint32_t first_site, site_count; /* the entry first; 0: can't be traced */
@@ -87,34 +99,21 @@ enum engine_site_kind {
 	ENGINE_SITE_EXIT,
 	ENGINE_SITE_TAIL,
 	ENGINE_SITE_RETURN, /* behind a call, wherever that is */
-	ENGINE_SITE_HOOK, /* the dynamic linker loads or unloads something */
-	ENGINE_SITE_SIGACTION, /* for the tracer: what becomes of SIGTRAP */
-	ENGINE_SITE_SIGCALL, /* a system call about signals (sigcalls.c) */
-	ENGINE_SITE_THREAD_END, /* a thread is done with its start routine */
-	ENGINE_SITE_DLOPEN,
-	ENGINE_SITE_DLMOPEN,
-	ENGINE_SITE_DLOPENED, /* behind a call of one of them */
-	ENGINE_SITE_SETCONTEXT, /* these two go to another stack (fibers.c) */
-	ENGINE_SITE_SWAPCONTEXT,
-	ENGINE_SITE_UNMAP, /* the dynamic linker is about to unmap something */
-	ENGINE_SITE_EXEC, /* another program is about to be executed */
-	ENGINE_SITE_JIT, /* code made at run time is registered, or not any more */
-	ENGINE_SITE_THROW, /* an exception is thrown; goes on at a handler */
-	ENGINE_SITE_LANDING,
-	ENGINE_SITE_LOCK, /* a thread waits for a lock; or does no more */
-	ENGINE_SITE_LOCKED,
+	ENGINE_SITE_OWN, /* no call: of a family's own */
 };
 
 #define ENGINE_NO_FUNCTION UINT32_MAX
-/* Groups of sites that are no functions. */
-#define ENGINE_GROUP_HOOKS 0xfffffff0u
+/* Groups of sites that are no functions: the number is that of a family's own group. */
+#define ENGINE_GROUP_OWN(family, number) (0xf0000000u | (uint32_t)(family) << 16 | (number))
+#define ENGINE_GROUP_NUMBER 0xffffu
 #define ENGINE_GROUP_RETURNS 0xfffffff1u
-#define ENGINE_GROUP_COVERAGE 0xfffffff2u
+#define ENGINE_GROUP_COUNTING 0xfffffff2u
 
 struct engine_site {
 	uint64_t address; /* link-time; 0: RETURN */
 	uint32_t traced; /* number, or ENGINE_NO_FUNCTION */
 	uint8_t kind; /* enum engine_site_kind */
+	uint8_t family, what; /* of OWN: whose, and which of its kinds */
 	uint8_t size; /* of the instruction */
 	uint8_t code[16];
 	struct cp_capture_list list;
@@ -135,6 +134,7 @@ struct engine_trace {
 struct engine_hit {
 	const struct cp_event_hit *event;
 	uint32_t site; /* number */
+	uint8_t what; /* of a family's own site */
 	const cprof_image *image; /* where it is mapped; NULL: not known */
 	struct cp_regs regs; /* known 0: not captured */
 	const struct cp_hit_vector *vector;
@@ -152,15 +152,11 @@ struct engine_calls {
 	struct cp_value_limits limits;
 	struct cp_declared *declared; /* owned; NULL: not asked for, or not there */
 	bool declared_tried;
-	struct engine_throws *throws; /* owned; NULL: exceptions are not watched */
-	struct engine_locks *locks; /* owned; NULL: locks are not watched */
-	struct engine_heap *heap; /* owned; NULL: allocations are not watched */
-	struct engine_fileio *fileio; /* owned; NULL: what is read and written is not */
-	struct cp_fetch throw_fetches[8], landing_fetches[4];
 	/* plans */
 	struct cp_decoder *decoder;
 	CP_VEC(struct engine_traced *) traced; /* owned */
 	CP_VEC(struct engine_site) sites;
+	uint32_t own_groups[ENGINE_FAMILIES]; /* that families have, by number */
 	CP_VEC(cprof_image *) refilters; /* asked for; NULL: of all images */
 	uint64_t chosen; /* functions that filters chose */
 	bool by_return; /* some of them are watched by return address */
@@ -230,9 +226,6 @@ struct engine_refilter {
 	struct engine_numbers off, changed, all;
 };
 bool engine_plan_again(cprof_image *image, struct engine_refilter *r);
-/* Sites of cprof's own use in `image`: how many go to *numbers (ENGINE_WATCHES
- * at most). */
-size_t engine_plan_watches(cprof_image *image, uint32_t *numbers);
 const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
 					    struct cp_probe_function *f);
 /* The other way round; NULL: it is in no file, or not known to src/probe. */
@@ -263,6 +256,17 @@ void engine_arm_restore(cprof_session *s);
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent);
 /* A breakpoint at a return address. */
 void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address);
+/* A site that makes no events but counts. */
+struct engine_counting {
+	uint64_t address; /* link-time */
+	uint32_t counter;
+	uint32_t max_rate; /* hits of a branch in a process before it is given up; 0: any */
+	uint16_t flags; /* CP_SITE_* */
+	uint8_t size; /* of the instruction there */
+	const uint8_t *code;
+};
+/* Places it in an image that has breakpoints; an errno, or 0. */
+int engine_arm_counting(cprof_image *image, const struct engine_counting *counting);
 
 /* refilter.c: what callbacks have asked for is done */
 void engine_refilter(cprof_session *s);

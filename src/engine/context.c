@@ -139,12 +139,13 @@ void engine_context_arguments(struct engine_context *x)
 	x->arguments = cp_signature_arguments(x->signature, &capture, x->arena, &x->argument_count);
 }
 
-bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site)
+bool engine_holds_exit(const cprof_session *s, const struct engine_traced *t,
+		       const struct engine_site *site)
 {
 	if (site->kind != ENGINE_SITE_EXIT && site->kind != ENGINE_SITE_RETURN)
 		return false;
 	return (t->flags & CPROF_CALL_INSTRUMENTATION_CHANGES && t->signature) ||
-	       engine_role_holds_exit(t);
+	       engine_role_holds_exit(s, t);
 }
 
 /* The arguments once more, from the registers of the entry and the memory of

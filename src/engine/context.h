@@ -41,7 +41,8 @@ struct engine_context {
 };
 
 /* True when a thread is held at this exit, to look at what is in its memory. */
-bool engine_holds_exit(const struct engine_traced *t, const struct engine_site *site);
+bool engine_holds_exit(const cprof_session *s, const struct engine_traced *t,
+		       const struct engine_site *site);
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
 enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
 

@@ -73,7 +73,7 @@ static void take_next(struct filling *f)
 static uint64_t fill(struct filling *f)
 {
 	const struct cp_site_group group = {
-		.id = ENGINE_GROUP_COVERAGE,
+		.id = ENGINE_GROUP_COUNTING,
 		.max_rate = engine_cover_budget(f->s),
 	};
 	struct cp_batch *head;

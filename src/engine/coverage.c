@@ -245,6 +245,8 @@ struct engine_cover *engine_coverage_plan(cprof_image *image)
 	plans = a->cover ? NULL : engine_plans_of(a);
 	if (plans && engine_plans_read(a, plans) && engine_decoder(s->calls))
 		a->cover = plan(image, plans);
+	if (a->cover)
+		a->reserved_slots = (uint32_t)a->cover->blocks.count + a->cover->watched_count;
 	return a->cover && a->cover->blocks.count ? a->cover : NULL;
 }
 

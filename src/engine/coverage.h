@@ -100,11 +100,6 @@ bool engine_coverage_wanted(const cprof_session *s);
 /* What of the image's object is covered, planned at its first time; NULL: nothing. */
 struct engine_cover *engine_coverage_plan(cprof_image *image);
 void engine_cover_free(struct engine_cover *cover);
-/* Slots that its sites have in each area, in order of their places. */
-static inline uint32_t engine_cover_slots(const struct engine_cover *cover)
-{
-	return cover ? (uint32_t)cover->blocks.count + cover->watched_count : 0;
-}
 /* The first of the two counters of a branch that is watched. */
 static inline uint32_t engine_cover_own(const struct engine_cover *cover, uint32_t branch)
 {
@@ -154,7 +149,5 @@ uint32_t engine_cuts_of(const struct engine_cover *cover, uint32_t block, uint32
 /* How often the block's n-th piece was executed; piece 0 is up to its first cut. */
 uint64_t engine_piece_count(const cprof_session *s, const struct engine_cover *cover,
 			    uint32_t block, uint32_t n);
-/* arm.c: places it; an errno, or 0. */
-int engine_arm_cut(cprof_image *image, const struct engine_cut *cut);
 
 #endif

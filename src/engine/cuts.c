@@ -224,7 +224,19 @@ static void give_up(const cprof_session *s, uint32_t counter)
 
 static void arm(cprof_image *image, const struct engine_cut *cut)
 {
-	int errnum = engine_arm_cut(image, cut);
+	const cprof_session *s = image->process->session;
+	bool once = s->coverage->mode == CPROF_COVERAGE_ONESHOT;
+	int errnum =
+		engine_arm_counting(image,
+				    &(struct engine_counting){
+					    .address = cut->address,
+					    .counter = cut->counter,
+					    .max_rate = engine_cover_budget(s),
+					    .flags = (uint16_t)(CP_SITE_COUNT | CP_SITE_MIDDLE |
+								(once ? CP_SITE_ONCE : 0)),
+					    .size = cut->size,
+					    .code = cut->code,
+				    });
 
 	if (!errnum)
 		return;

@@ -5,8 +5,7 @@
 #include "engine/context.h"
 #include "engine/inherit.h"
 #include "engine/calls.h"
-#include "engine/locks.h"
-#include "engine/throws.h"
+#include "engine/reach.h"
 #include "probe/shadow.h"
 
 /* In one process a function was called too often: it is not traced any more,
@@ -57,6 +56,40 @@ void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint
 	s->calls->has_current = false;
 }
 
+/* Sites of a family's own were hit too often: it is not watched any more. */
+static void disarm_family(cprof_session *s, const struct cp_event_disarmed *e)
+{
+	enum engine_family_id id = (e->group - ENGINE_GROUP_OWN(0, 0)) >> 16;
+	const struct engine_family *f = id < ENGINE_FAMILIES ? s->families[id] : NULL;
+	const cprof_function *function;
+	struct cp_answer answer;
+	uint32_t i;
+
+	if (!f || !f->disarmed || s->disarmed >> id & 1)
+		return;
+	s->disarmed |= 1u << id;
+	for (i = 0; i < s->calls->own_groups[id]; i++) {
+		struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP,
+					 .first = ENGINE_GROUP_OWN(id, i) };
+
+		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+	}
+	s->current.thread = cprof_thread_from_tid(e->e.tid);
+	function = f->disarmed(s);
+	if (function)
+		engine_calls_raise_disarmed(s, function, e->rate, e->e.ts_ns);
+	if (e->rate)
+		engine_warn(s,
+			    "%s were %s more than %u times a second: those that followed are not "
+			    "told (--max-rate)",
+			    f->things, f->done, s->calls->rate_globbed);
+	else
+		engine_warn(s,
+			    "%s %s in a signal handler left its thread no time for anything else: "
+			    "those that followed are not told",
+			    f->things, f->done);
+}
+
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 {
 	struct engine_calls *c = s->calls;
@@ -65,8 +98,8 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	struct engine_traced *t;
 	size_t i;
 
-	if (c && (engine_throws_disarmed(s, e) || engine_locks_disarmed(s, e)))
-		return;
+	if (c && e->group >= ENGINE_GROUP_OWN(0, 0))
+		disarm_family(s, e);
 	if (!c || e->group >= c->traced.count)
 		return;
 	t = c->traced.items[e->group];

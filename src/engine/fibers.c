@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "engine/annotations.h"
+#include "engine/calls.h"
 #include "engine/fibers.h"
 
 #define STACK_MIN 1024u
@@ -26,45 +27,57 @@
 /* Both instruction sets' ucontext_t: flags, link, then the stack. */
 #define UCONTEXT_STACK 16
 
+enum { SET, SWAP }; /* kinds of sites: the context is the first, or second argument */
+
 struct stack {
 	uint64_t start, end;
 	uint32_t number;
 };
 
-struct engine_fibers {
+/* Of a process. */
+struct fibers {
 	CP_VEC(struct stack) stacks; /* sorted, apart from each other */
 	uint32_t count; /* numbers given out */
 	bool announced;
 };
 
-static struct engine_fibers *fibers_of(cprof_process *p)
+/* Of a session. */
+struct switches {
+	struct cp_fetch fetches[2][2]; /* by kind of site */
+};
+
+static struct fibers *fibers_of(cprof_process *p)
 {
-	if (!p->fibers)
-		p->fibers = calloc(1, sizeof(*p->fibers));
-	return p->fibers;
+	if (!p->own[ENGINE_FAMILY_FIBERS])
+		p->own[ENGINE_FAMILY_FIBERS] = calloc(1, sizeof(struct fibers));
+	return p->own[ENGINE_FAMILY_FIBERS];
 }
 
-void engine_fibers_forget(cprof_process *p)
+static void forget(cprof_process *p)
 {
-	if (p->fibers)
-		cp_vec_free(&p->fibers->stacks);
-	free(p->fibers);
-	p->fibers = NULL;
+	struct fibers *f = p->own[ENGINE_FAMILY_FIBERS];
+
+	if (f)
+		cp_vec_free(&f->stacks);
+	free(f);
+	p->own[ENGINE_FAMILY_FIBERS] = NULL;
 }
 
 void engine_fibers_announced(cprof_process *p)
 {
-	if (fibers_of(p))
-		p->fibers->announced = true;
+	struct fibers *f = fibers_of(p);
+
+	if (f)
+		f->announced = true;
 }
 
-static size_t place_of(const struct engine_fibers *f, uint64_t sp)
+static size_t place_of(const struct fibers *f, uint64_t sp)
 {
 	return cp_vec_partition(&f->stacks, s, s->end <= sp);
 }
 
 /* The fiber whose stack holds `sp`; 0: none. */
-static uint32_t fiber_at(const struct engine_fibers *f, uint64_t sp)
+static uint32_t fiber_at(const struct fibers *f, uint64_t sp)
 {
 	size_t n = place_of(f, sp);
 
@@ -73,7 +86,7 @@ static uint32_t fiber_at(const struct engine_fibers *f, uint64_t sp)
 }
 
 /* The number of a stack, new or known; 0 without memory. */
-static uint32_t fiber_of(struct engine_fibers *f, uint64_t start, uint64_t end)
+static uint32_t fiber_of(struct fibers *f, uint64_t start, uint64_t end)
 {
 	struct stack fresh = { start, end, f->count + 1 };
 	size_t n = place_of(f, start), last = n, after;
@@ -94,21 +107,25 @@ static uint32_t fiber_of(struct engine_fibers *f, uint64_t start, uint64_t end)
 
 /* ---- what is captured at a switch ---- */
 
-struct cp_capture_list engine_fibers_capture(bool swap)
+static void capture(cprof_session *s, struct engine_site *site)
 {
-	static struct cp_fetch fetches[2][2];
+	struct switches *own = s->own[ENGINE_FAMILY_FIBERS];
 	const struct cp_arch *arch = cp_arch_host();
-	struct cp_fetch *list = fetches[swap];
+	struct cp_fetch *list;
 
-	list[0] = (struct cp_fetch){ .from = arch->args[swap],
+	if (!own)
+		own = s->own[ENGINE_FAMILY_FIBERS] = calloc(1, sizeof(*own));
+	if (!own)
+		return;
+	list = own->fetches[site->what];
+	list[0] = (struct cp_fetch){ .from = arch->args[site->what],
 				     .offset = UCONTEXT_STACK,
 				     .size = 3 * sizeof(uint64_t) };
-	list[1] = (struct cp_fetch){ .from = arch->args[swap],
+	list[1] = (struct cp_fetch){ .from = arch->args[site->what],
 				     .offset = arch->ucontext_sp,
 				     .size = sizeof(uint64_t) };
-	return (struct cp_capture_list){ .site_flags = CP_SITE_REGS,
-					 .fetches = list,
-					 .fetch_count = 2 };
+	site->list.fetches = list;
+	site->list.fetch_count = 2;
 }
 
 /* Block `index` of a hit; false: it is not there, or not all of it. */
@@ -127,15 +144,15 @@ static bool block(const struct engine_hit *hit, uint32_t index, void *to, size_t
 	return false;
 }
 
-void engine_on_context(cprof_session *s, const struct engine_hit *hit)
+static void on_hit(cprof_session *s, const struct engine_hit *hit)
 {
 	cprof_process *p = s->current.process;
 	cprof_trace_event e = { .type = CPROF_TRACE_EVENT_FIBER_SWITCH };
-	struct engine_fibers *f = fibers_of(p);
+	struct fibers *f = fibers_of(p);
 	uint64_t stack[3], sp; /* start, flags, size */
 	uint32_t from, to;
 
-	if (!f || !s->annotations)
+	if (!f)
 		return;
 	engine_annotations_read(p, false);
 	if (f->announced || !block(hit, 0, stack, sizeof(stack)) || !block(hit, 1, &sp, sizeof(sp)))
@@ -155,3 +172,31 @@ void engine_on_context(cprof_session *s, const struct engine_hit *hit)
 	e.u.fiber.reserved[0] = 1;
 	engine_annotations_raise(p, s->current.thread, &e);
 }
+
+static bool is_enabled(const cprof_session *s)
+{
+	return engine_annotations_wanted(s);
+}
+
+static void free_fibers(cprof_session *s)
+{
+	free(s->own[ENGINE_FAMILY_FIBERS]);
+	s->own[ENGINE_FAMILY_FIBERS] = NULL;
+}
+
+static const struct engine_watch watches[] = {
+	{ "setcontext", SET, CP_SITE_ENTRY | CP_SITE_REGS, 0 },
+	{ "swapcontext", SWAP, CP_SITE_ENTRY | CP_SITE_REGS, 0 },
+};
+
+const struct engine_family engine_fibers_family = {
+	.name = "fibers",
+	.enabled = is_enabled,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.capture = capture,
+	.hit = on_hit,
+	.forget = forget,
+	.free_process = forget,
+	.free = free_fibers,
+};

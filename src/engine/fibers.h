@@ -5,10 +5,9 @@
 #ifndef CP_ENGINE_FIBERS_H
 #define CP_ENGINE_FIBERS_H
 
-#include "engine/calls.h"
+#include "engine/internal.h"
 
-/* At setcontext(), or swapcontext(), whose second argument counts. */
-struct cp_capture_list engine_fibers_capture(bool swap);
-void engine_on_context(cprof_session *s, const struct engine_hit *hit);
+/* The process announces its switches itself. */
+void engine_fibers_announced(cprof_process *p);
 
 #endif

@@ -5,84 +5,102 @@
  * too. A call that does another one's work in the library is not told again; one
  * that a signal handler makes meanwhile is.
  */
-#include "engine/fileio.h"
-
 #include <stdlib.h>
 #include <sys/socket.h>
 
 #include "base/types.h"
-#include "engine/throws.h"
+#include "engine/reach.h"
+#include "engine/roles.h"
 #include <cprof/io.h>
 
 #define MESSAGES_MAX 1024 /* UIO_MAXIOV: the kernel takes no more at once */
 
-struct engine_fileio {
+enum {
+	READ = 1, /* (fd): bytes */
+	WRITE,
+	READ_MANY, /* (fd, messages): messages */
+	WRITE_MANY,
+	SENDFILE, /* (to, from) */
+	TEE, /* (from, to) */
+	SPLICE, /* (from, offset, to) */
+	ROLES
+};
+
+struct fileio {
 	cprof_io current;
 	bool has_current;
 };
 
 /* ---- wanted ---- */
 
-bool engine_fileio_wanted(const cprof_session *s)
+static struct fileio *fileio_of(const cprof_session *s)
 {
-	return s->calls && s->calls->fileio;
+	return s->own[ENGINE_FAMILY_FILEIO];
+}
+
+static bool is_enabled(const cprof_session *s)
+{
+	return fileio_of(s) != NULL;
 }
 
 bool cprof_profiler_enable_fileio(void)
 {
 	cprof_session *s = cprof_session_current();
-	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
 
-	if (c && !c->fileio)
-		c->fileio = calloc(1, sizeof(*c->fileio));
-	return c && c->fileio;
+	if (!engine_may_ask(s) || !engine_calls_get(s))
+		return false;
+	if (!fileio_of(s))
+		s->own[ENGINE_FAMILY_FILEIO] = calloc(1, sizeof(struct fileio));
+	return fileio_of(s) != NULL;
 }
 
-void engine_fileio_free(struct engine_calls *c)
+static void free_fileio(cprof_session *s)
 {
-	free(c->fileio);
-	c->fileio = NULL;
+	free(fileio_of(s));
+	s->own[ENGINE_FAMILY_FILEIO] = NULL;
 }
 
-uint8_t engine_fileio_role(const char *name, size_t length)
+static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
 {
 	static const struct engine_role_name functions[] = {
-		{ "read", ENGINE_ROLE_READ },
-		{ "__read_nocancel", ENGINE_ROLE_READ },
-		{ "pread", ENGINE_ROLE_READ },
-		{ "pread64", ENGINE_ROLE_READ },
-		{ "__pread64_nocancel", ENGINE_ROLE_READ },
-		{ "readv", ENGINE_ROLE_READ },
-		{ "preadv", ENGINE_ROLE_READ },
-		{ "preadv64", ENGINE_ROLE_READ },
-		{ "preadv2", ENGINE_ROLE_READ },
-		{ "preadv64v2", ENGINE_ROLE_READ },
-		{ "recv", ENGINE_ROLE_READ },
-		{ "recvfrom", ENGINE_ROLE_READ },
-		{ "recvmsg", ENGINE_ROLE_READ },
-		{ "recvmmsg", ENGINE_ROLE_READ_MANY },
-		{ "write", ENGINE_ROLE_WRITE },
-		{ "__write_nocancel", ENGINE_ROLE_WRITE },
-		{ "pwrite", ENGINE_ROLE_WRITE },
-		{ "pwrite64", ENGINE_ROLE_WRITE },
-		{ "writev", ENGINE_ROLE_WRITE },
-		{ "pwritev", ENGINE_ROLE_WRITE },
-		{ "pwritev64", ENGINE_ROLE_WRITE },
-		{ "pwritev2", ENGINE_ROLE_WRITE },
-		{ "pwritev64v2", ENGINE_ROLE_WRITE },
-		{ "vmsplice", ENGINE_ROLE_WRITE },
-		{ "send", ENGINE_ROLE_WRITE },
-		{ "sendto", ENGINE_ROLE_WRITE },
-		{ "sendmsg", ENGINE_ROLE_WRITE },
-		{ "sendmmsg", ENGINE_ROLE_WRITE_MANY },
-		{ "__sendmmsg", ENGINE_ROLE_WRITE_MANY },
-		{ "sendfile", ENGINE_ROLE_SENDFILE },
-		{ "sendfile64", ENGINE_ROLE_SENDFILE },
-		{ "tee", ENGINE_ROLE_TEE },
-		{ "splice", ENGINE_ROLE_SPLICE },
-		{ "copy_file_range", ENGINE_ROLE_SPLICE },
+		{ "read", READ },
+		{ "__read_nocancel", READ },
+		{ "pread", READ },
+		{ "pread64", READ },
+		{ "__pread64_nocancel", READ },
+		{ "readv", READ },
+		{ "preadv", READ },
+		{ "preadv64", READ },
+		{ "preadv2", READ },
+		{ "preadv64v2", READ },
+		{ "recv", READ },
+		{ "recvfrom", READ },
+		{ "recvmsg", READ },
+		{ "recvmmsg", READ_MANY },
+		{ "write", WRITE },
+		{ "__write_nocancel", WRITE },
+		{ "pwrite", WRITE },
+		{ "pwrite64", WRITE },
+		{ "writev", WRITE },
+		{ "pwritev", WRITE },
+		{ "pwritev64", WRITE },
+		{ "pwritev2", WRITE },
+		{ "pwritev64v2", WRITE },
+		{ "vmsplice", WRITE },
+		{ "send", WRITE },
+		{ "sendto", WRITE },
+		{ "sendmsg", WRITE },
+		{ "sendmmsg", WRITE_MANY },
+		{ "__sendmmsg", WRITE_MANY },
+		{ "sendfile", SENDFILE },
+		{ "sendfile64", SENDFILE },
+		{ "tee", TEE },
+		{ "splice", SPLICE },
+		{ "copy_file_range", SPLICE },
 	};
 
+	(void)image;
+	(void)local;
 	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
 }
 
@@ -94,8 +112,8 @@ enum { FROM, TO, INNER };
 
 static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t *words)
 {
-	unsigned from = role == ENGINE_ROLE_SENDFILE ? 1 : 0;
-	unsigned to = role == ENGINE_ROLE_SENDFILE ? 0 : role == ENGINE_ROLE_SPLICE ? 2 : 1;
+	unsigned from = role == SENDFILE ? 1 : 0;
+	unsigned to = role == SENDFILE ? 0 : role == SPLICE ? 2 : 1;
 
 	words[FROM] = engine_role_argument(hit, from);
 	words[TO] = engine_role_argument(hit, to);
@@ -121,19 +139,21 @@ static bool is_made_by(cprof_session *s, const struct engine_traced *t,
 	return false;
 }
 
-void engine_fileio_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
-			   struct cp_call *call)
+static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+		    struct cp_call *call, const struct cp_call *ended)
 {
 	const struct engine_traced *t;
 	const struct cp_call *around;
 
+	(void)ended;
 	note_arguments(role, hit, call->words);
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(s->current.process->shadow, hit->event->e.tid);
 	t = around ? s->calls->traced.items[around->function] : NULL;
-	call->words[INNER] = t && t->role == role &&
+	call->words[INNER] = t && t->family == ENGINE_FAMILY_FILEIO && t->role == role &&
 			     (int32_t)around->words[FROM] == (int32_t)call->words[FROM] &&
 			     is_made_by(s, t, hit);
+	return false;
 }
 
 /* Bytes of so many messages (struct mmsghdr). */
@@ -158,7 +178,7 @@ static uint64_t bytes_of(cprof_process *p, uint64_t address, uint64_t count)
 static void tell(cprof_session *s, const struct cp_call *call, cprof_fileio_kind kind, uint64_t fd,
 		 uint64_t bytes)
 {
-	struct engine_fileio *io = s->calls->fileio;
+	struct fileio *io = fileio_of(s);
 
 	io->current =
 		(cprof_io){ .function = call->subject, .fd = (int)fd, .begin_ns = call->enter_ns };
@@ -167,11 +187,10 @@ static void tell(cprof_session *s, const struct cp_call *call, cprof_fileio_kind
 	io->has_current = false;
 }
 
-bool engine_fileio_returned(cprof_session *s, uint8_t role, const struct cp_call *call)
+static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
-	bool many = role == ENGINE_ROLE_READ_MANY || role == ENGINE_ROLE_WRITE_MANY;
-	bool both = role == ENGINE_ROLE_SENDFILE || role == ENGINE_ROLE_SPLICE ||
-		    role == ENGINE_ROLE_TEE;
+	bool many = role == READ_MANY || role == WRITE_MANY;
+	bool both = role == SENDFILE || role == SPLICE || role == TEE;
 	uint64_t n;
 
 	if (call->words[INNER] || !engine_role_result(s, &n) || (int64_t)n <= 0)
@@ -180,9 +199,9 @@ bool engine_fileio_returned(cprof_session *s, uint8_t role, const struct cp_call
 		return false;
 	if (many)
 		n = bytes_of(s->current.process, call->words[TO], n & INT32_MAX);
-	if (both || role == ENGINE_ROLE_READ || role == ENGINE_ROLE_READ_MANY)
+	if (both || role == READ || role == READ_MANY)
 		tell(s, call, CPROF_FILEIO_READ, call->words[FROM], n);
-	if (both || role == ENGINE_ROLE_WRITE || role == ENGINE_ROLE_WRITE_MANY)
+	if (both || role == WRITE || role == WRITE_MANY)
 		tell(s, call, CPROF_FILEIO_WRITE, call->words[both ? TO : FROM], n);
 	return true;
 }
@@ -191,8 +210,34 @@ bool cprof_current_io(cprof_io *ret)
 {
 	cprof_session *s = cprof_session_current();
 
-	if (!s || !engine_fileio_wanted(s) || !s->calls->fileio->has_current)
+	if (!s || !fileio_of(s) || !fileio_of(s)->has_current)
 		return false;
-	*ret = s->calls->fileio->current;
+	*ret = fileio_of(s)->current;
 	return true;
 }
+
+#define BYTES \
+	{ \
+		CP_SITE_REGS, CP_SITE_REGS | CP_SITE_STACK, false \
+	}
+#define MESSAGES \
+	{ \
+		CP_SITE_REGS, CP_SITE_REGS | CP_SITE_STACK, true \
+	}
+
+static const struct engine_role roles[ROLES] = {
+	[READ] = BYTES,	    [WRITE] = BYTES, [READ_MANY] = MESSAGES, [WRITE_MANY] = MESSAGES,
+	[SENDFILE] = BYTES, [TEE] = BYTES,   [SPLICE] = BYTES,
+};
+
+const struct engine_family engine_fileio_family = {
+	.name = "fileio",
+	.breakpoints = true,
+	.enabled = is_enabled,
+	.roles = roles,
+	.in_c_library = true,
+	.role_of = role_of,
+	.entered = entered,
+	.returned = returned,
+	.free = free_fileio,
+};

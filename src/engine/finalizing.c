@@ -9,27 +9,32 @@
  * At exit, the C library calls _exit() when all is done. A handler that calls it
  * itself, or crashes, ends the process in the middle: then nothing is finalized.
  */
-#include "engine/finalizing.h"
-
 #include "base/text.h"
 #include "base/types.h"
-#include "engine/throws.h"
+#include "engine/reach.h"
+#include "engine/roles.h"
 
-bool engine_finalizing_wanted(const cprof_session *s)
+enum {
+	EXIT = 1, /* begins what is done at the end */
+	EXITED, /* the end of the process */
+	FINALIZE, /* of one library */
+	ROLES
+};
+
+static bool is_asked(const cprof_session *s)
 {
-	return s->calls && s->life.watch & ENGINE_WATCH_FINALIZING;
+	return engine_has(s, gc_finalizing) || engine_has(s, gc_finalized);
 }
 
-uint8_t engine_finalizing_role(const char *name, size_t length)
+static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
 {
 	static const struct engine_role_name functions[] = {
-		{ "exit", ENGINE_ROLE_EXIT },
-		{ "quick_exit", ENGINE_ROLE_EXIT },
-		{ "_exit", ENGINE_ROLE_EXITED },
-		{ "_Exit", ENGINE_ROLE_EXITED },
-		{ "__cxa_finalize", ENGINE_ROLE_FINALIZE },
+		{ "exit", EXIT },    { "quick_exit", EXIT },	     { "_exit", EXITED },
+		{ "_Exit", EXITED }, { "__cxa_finalize", FINALIZE },
 	};
 
+	(void)image;
+	(void)local;
 	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
 }
 
@@ -49,33 +54,34 @@ static bool called_by_library(cprof_session *s, const struct engine_hit *hit)
 	return f && f->linkage_name && cp_is_any(f->linkage_name, callers);
 }
 
-bool engine_finalizing_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
-			       struct cp_call *call)
+static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+		    struct cp_call *call, const struct cp_call *outer)
 {
 	struct engine_thread_life *life = &s->current.thread->life;
 	enum engine_finalizing before = life->finalizing;
 
-	if (role == ENGINE_ROLE_EXITED) {
+	(void)outer;
+	if (role == EXITED) {
 		if (before != ENGINE_FINALIZING_ALL || !called_by_library(s, hit))
 			return false;
 		life->finalizing = ENGINE_FINALIZING_NONE;
-	} else if (role == ENGINE_ROLE_EXIT) {
+	} else if (role == EXIT) {
 		life->finalizing = ENGINE_FINALIZING_ALL;
 	} else if (!before) {
 		life->finalizing = ENGINE_FINALIZING_LIBRARY;
 		call->words[0] = true; /* it is the outermost one */
 	}
-	if (role != ENGINE_ROLE_EXITED && before)
+	if (role != EXITED && before)
 		return false;
 	engine_calls_reach(s, hit->event, hit->event->sp);
-	if (role == ENGINE_ROLE_EXITED)
+	if (role == EXITED)
 		engine_raise0(s, gc_finalized);
 	else
 		engine_raise0(s, gc_finalizing);
 	return true;
 }
 
-bool engine_finalizing_ended(cprof_session *s, const struct cp_call *call)
+static bool ended(cprof_session *s, const struct cp_call *call)
 {
 	struct engine_thread_life *life = &s->current.thread->life;
 
@@ -87,12 +93,12 @@ bool engine_finalizing_ended(cprof_session *s, const struct cp_call *call)
 	return true;
 }
 
-void engine_finalizing_inherit(cprof_thread *t, const cprof_process *parent)
+static void begin(cprof_thread *t, const cprof_process *parent)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
 
-	while (cp_map_next(&parent->session->by_tid, &cursor, &key, &value)) {
+	while (parent && cp_map_next(&parent->session->by_tid, &cursor, &key, &value)) {
 		const cprof_thread *other = (const cprof_thread *)(uintptr_t)value;
 
 		/* Others are about to end, so it is this one that forked. */
@@ -100,3 +106,23 @@ void engine_finalizing_inherit(cprof_thread *t, const cprof_process *parent)
 			t->life.finalizing = ENGINE_FINALIZING_ALL;
 	}
 }
+
+#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
+
+static const struct engine_role roles[ROLES] = {
+	[EXIT] = { WITH_STACK, 0, false },
+	[EXITED] = { WITH_STACK, 0, false },
+	[FINALIZE] = { WITH_STACK, WITH_STACK, false },
+};
+
+const struct engine_family engine_finalizing_family = {
+	.name = "finalizing",
+	.breakpoints = true,
+	.asked = is_asked,
+	.roles = roles,
+	.in_c_library = true,
+	.role_of = role_of,
+	.entered = entered,
+	.ended = ended,
+	.began = begin,
+};

@@ -24,7 +24,8 @@
 
 #include "arch/arch.h"
 #include "base/text.h"
-#include "engine/throws.h"
+#include "engine/reach.h"
+#include "engine/roles.h"
 #include "image/image.h"
 #include <cprof/heap.h>
 
@@ -35,6 +36,18 @@
 #define CALL_IGNORED 0x200u
 #define CALL_PASSED 0x400u
 
+enum {
+	MALLOC = 1, /* (size) */
+	CALLOC, /* (count, size) */
+	ALIGNED, /* (alignment, size) */
+	POSIX, /* (where to, alignment, size) */
+	REALLOC, /* (address, size) */
+	REALLOCARRAY, /* (address, count, size) */
+	RUST_REALLOC, /* (address, old size, alignment, size) */
+	FREE, /* (address) */
+	ROLES
+};
+
 /* Addresses that a process was seen to allocate -> when that was, last. */
 struct blocks {
 	const cprof_process *process;
@@ -43,7 +56,7 @@ struct blocks {
 	uint64_t pauses;
 };
 
-struct engine_heap {
+struct heap {
 	bool found; /* any such function, in any image */
 	CP_VEC(struct blocks) blocks;
 	cprof_allocation_statistics statistics; /* of processes that had pauses */
@@ -55,58 +68,66 @@ struct engine_heap {
 
 /* ---- wanted ---- */
 
-bool engine_heap_wanted(const cprof_session *s)
+static struct heap *heap_of(const cprof_session *s)
 {
-	return s->calls && s->calls->heap;
+	return s->own[ENGINE_FAMILY_HEAP];
+}
+
+bool engine_heap_enabled(const cprof_session *s)
+{
+	return heap_of(s) != NULL;
 }
 
 bool cprof_profiler_enable_allocations(void)
 {
 	cprof_session *s = cprof_session_current();
-	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
 
-	if (c && !c->heap)
-		c->heap = calloc(1, sizeof(*c->heap));
-	if (c && c->heap)
-		c->heap->all = true;
-	return c && c->heap;
+	if (!engine_may_ask(s) || !engine_calls_get(s))
+		return false;
+	if (!heap_of(s))
+		s->own[ENGINE_FAMILY_HEAP] = calloc(1, sizeof(struct heap));
+	if (heap_of(s))
+		heap_of(s)->all = true;
+	return heap_of(s) != NULL;
 }
 
-bool cprof_profiler_sample_allocations(uint64_t every)
+bool cprof_profiler_sample_allocations(uint64_t bytes)
 {
 	cprof_session *s = cprof_session_current();
-	bool all = s && s->calls && s->calls->heap && s->calls->heap->all;
-	struct engine_heap *h;
+	bool all = s && heap_of(s) && heap_of(s)->all;
+	struct heap *h;
 
-	if (!every || !cprof_profiler_enable_allocations())
+	if (!bytes || !cprof_profiler_enable_allocations())
 		return false;
-	h = s->calls->heap;
+	h = heap_of(s);
 	h->all = all;
-	h->every = h->every && h->every < every ? h->every : every;
+	h->every = h->every && h->every < bytes ? h->every : bytes;
 	return true;
 }
 
-uint64_t engine_heap_every(const cprof_session *s)
+/* One about every so many bytes is told; 0: all are. */
+static uint64_t every(const cprof_session *s)
 {
-	return engine_heap_wanted(s) && !s->calls->heap->all ? s->calls->heap->every : 0;
+	return heap_of(s)->all ? 0 : heap_of(s)->every;
 }
 
-void engine_heap_free(struct engine_calls *c)
+static void free_heap(cprof_session *s)
 {
+	struct heap *h = heap_of(s);
 	struct blocks *b;
 
-	if (!c->heap)
+	if (!h)
 		return;
-	cp_vec_for_each(&c->heap->blocks, b)
+	cp_vec_for_each(&h->blocks, b)
 		cp_map_free(&b->at);
-	cp_vec_free(&c->heap->blocks);
-	free(c->heap);
-	c->heap = NULL;
+	cp_vec_free(&h->blocks);
+	free(h);
+	s->own[ENGINE_FAMILY_HEAP] = NULL;
 }
 
-void engine_heap_warn(cprof_session *s)
+static void explain(cprof_session *s)
 {
-	if (engine_heap_wanted(s) && !s->calls->heap->found)
+	if (heap_of(s) && !heap_of(s)->found)
 		engine_warn(s,
 			    "allocations of %s can't be watched: no function that allocates has "
 			    "a name there",
@@ -116,27 +137,27 @@ void engine_heap_warn(cprof_session *s)
 /* ---- functions ---- */
 
 static const struct engine_role_name functions[] = {
-	{ "malloc", ENGINE_ROLE_MALLOC },
-	{ "valloc", ENGINE_ROLE_MALLOC },
-	{ "pvalloc", ENGINE_ROLE_MALLOC },
-	{ "calloc", ENGINE_ROLE_CALLOC },
-	{ "memalign", ENGINE_ROLE_ALIGNED },
-	{ "aligned_alloc", ENGINE_ROLE_ALIGNED },
-	{ "posix_memalign", ENGINE_ROLE_POSIX },
-	{ "realloc", ENGINE_ROLE_REALLOC },
-	{ "reallocarray", ENGINE_ROLE_REALLOCARRAY },
-	{ "free", ENGINE_ROLE_FREE },
-	{ "cfree", ENGINE_ROLE_FREE },
+	{ "malloc", MALLOC },
+	{ "valloc", MALLOC },
+	{ "pvalloc", MALLOC },
+	{ "calloc", CALLOC },
+	{ "memalign", ALIGNED },
+	{ "aligned_alloc", ALIGNED },
+	{ "posix_memalign", POSIX },
+	{ "realloc", REALLOC },
+	{ "reallocarray", REALLOCARRAY },
+	{ "free", FREE },
+	{ "cfree", FREE },
 	/* jemalloc's own: (size, flags), (address, size, flags), ... */
-	{ "mallocx", ENGINE_ROLE_MALLOC },
-	{ "rallocx", ENGINE_ROLE_REALLOC },
-	{ "dallocx", ENGINE_ROLE_FREE },
-	{ "sdallocx", ENGINE_ROLE_FREE },
+	{ "mallocx", MALLOC },
+	{ "rallocx", REALLOC },
+	{ "dallocx", FREE },
+	{ "sdallocx", FREE },
 	/* A global allocator of a Rust program's; without one, what is called is malloc. */
-	{ "__rg_alloc", ENGINE_ROLE_MALLOC },
-	{ "__rg_alloc_zeroed", ENGINE_ROLE_MALLOC },
-	{ "__rg_realloc", ENGINE_ROLE_RUST_REALLOC },
-	{ "__rg_dealloc", ENGINE_ROLE_FREE },
+	{ "__rg_alloc", MALLOC },
+	{ "__rg_alloc_zeroed", MALLOC },
+	{ "__rg_realloc", RUST_REALLOC },
+	{ "__rg_dealloc", FREE },
 };
 
 static uint8_t c_role(const char *name, size_t length)
@@ -159,7 +180,7 @@ static uint8_t rust_role(const char *name, size_t length)
 {
 	const char *at = memmem(name, length, "___rg_", 6);
 
-	return at ? c_role(at + 1, length - (size_t)(at + 1 - name)) : ENGINE_ROLE_NONE;
+	return at ? c_role(at + 1, length - (size_t)(at + 1 - name)) : 0;
 }
 
 /* operator new and delete: the size, or the address, comes first. Not those that
@@ -177,10 +198,10 @@ static uint8_t operator_role(const char *name)
 					       NULL };
 
 	if (cp_starts_with(name, "_Znwm") || cp_starts_with(name, "_Znam"))
-		return cp_is_any(name + 5, news) ? ENGINE_ROLE_MALLOC : ENGINE_ROLE_NONE;
+		return cp_is_any(name + 5, news) ? MALLOC : 0;
 	if (cp_starts_with(name, "_ZdlPv") || cp_starts_with(name, "_ZdaPv"))
-		return cp_is_any(name + 6, deletes) ? ENGINE_ROLE_FREE : ENGINE_ROLE_NONE;
-	return ENGINE_ROLE_NONE;
+		return cp_is_any(name + 6, deletes) ? FREE : 0;
+	return 0;
 }
 
 /* Its operators are calls of malloc and free, which are watched anyway. */
@@ -190,9 +211,9 @@ static bool only_calls_malloc(const char *image)
 	       cp_starts_with(image, "libc++abi.");
 }
 
-uint8_t engine_heap_role(const char *image, const char *name, size_t length, bool local)
+static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
 {
-	uint8_t role = local ? ENGINE_ROLE_NONE : c_role(name, length);
+	uint8_t role = local ? 0 : c_role(name, length);
 
 	if (!role && *name == '_')
 		role = rust_role(name, length);
@@ -201,9 +222,9 @@ uint8_t engine_heap_role(const char *image, const char *name, size_t length, boo
 	return role;
 }
 
-void engine_heap_found(cprof_session *s)
+static void note_found(cprof_session *s)
 {
-	s->calls->heap->found = true;
+	heap_of(s)->found = true;
 }
 
 /* ---- events ---- */
@@ -220,15 +241,11 @@ static uint64_t product(uint64_t count, uint64_t size)
  * or moved; one that the answer is written to. */
 static const struct {
 	uint8_t size, times, address, where;
-} arguments[ENGINE_ROLES] = {
-	[ENGINE_ROLE_MALLOC] = { 0, NONE, NONE, NONE },
-	[ENGINE_ROLE_CALLOC] = { 0, 1, NONE, NONE },
-	[ENGINE_ROLE_ALIGNED] = { 1, NONE, NONE, NONE },
-	[ENGINE_ROLE_POSIX] = { 2, NONE, NONE, 0 },
-	[ENGINE_ROLE_REALLOC] = { 1, NONE, 0, NONE },
-	[ENGINE_ROLE_REALLOCARRAY] = { 1, 2, 0, NONE },
-	[ENGINE_ROLE_RUST_REALLOC] = { 3, NONE, 0, NONE },
-	[ENGINE_ROLE_FREE] = { NONE, NONE, 0, NONE },
+} arguments[ROLES] = {
+	[MALLOC] = { 0, NONE, NONE, NONE },    [CALLOC] = { 0, 1, NONE, NONE },
+	[ALIGNED] = { 1, NONE, NONE, NONE },   [POSIX] = { 2, NONE, NONE, 0 },
+	[REALLOC] = { 1, NONE, 0, NONE },      [REALLOCARRAY] = { 1, 2, 0, NONE },
+	[RUST_REALLOC] = { 3, NONE, 0, NONE }, [FREE] = { NONE, NONE, 0, NONE },
 };
 
 static uint8_t register_of(uint8_t position)
@@ -236,14 +253,18 @@ static uint8_t register_of(uint8_t position)
 	return position == NONE ? CP_NO_REG : cp_arch_host()->args[position];
 }
 
-void engine_heap_probe(uint8_t role, struct cp_heap_probe *ret)
+static bool sampled(const cprof_session *s, uint8_t role, struct cp_heap_probe *ret)
 {
+	if (!every(s))
+		return false;
 	*ret = (struct cp_heap_probe){
 		.size = register_of(arguments[role].size),
 		.times = register_of(arguments[role].times),
 		.address = register_of(arguments[role].address),
 		.where = register_of(arguments[role].where),
+		.every = every(s),
 	};
+	return true;
 }
 
 /* What the call asks for: words[0] bytes, words[1] an address. */
@@ -261,7 +282,7 @@ static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t 
 }
 
 /* Of a process, made when it isn't there; NULL without memory. */
-static struct blocks *blocks_of(struct engine_heap *h, const cprof_process *p)
+static struct blocks *blocks_of(struct heap *h, const cprof_process *p)
 {
 	struct blocks *it;
 
@@ -276,8 +297,7 @@ static struct blocks *blocks_of(struct engine_heap *h, const cprof_process *p)
 	return it;
 }
 
-static void set_allocated(struct engine_heap *h, const cprof_process *p, uint64_t address,
-			  uint64_t ts_ns)
+static void set_allocated(struct heap *h, const cprof_process *p, uint64_t address, uint64_t ts_ns)
 {
 	struct blocks *blocks = blocks_of(h, p);
 
@@ -287,8 +307,7 @@ static void set_allocated(struct engine_heap *h, const cprof_process *p, uint64_
 
 /* False: it is free already. What was allocated later than `until_ns` is another
  * block, which another thread got there: realloc() is told when it returns. */
-static bool set_free(struct engine_heap *h, const cprof_process *p, uint64_t address,
-		     uint64_t until_ns)
+static bool set_free(struct heap *h, const cprof_process *p, uint64_t address, uint64_t until_ns)
 {
 	struct blocks *blocks = blocks_of(h, p);
 	uint64_t *ts_ns = blocks ? cp_map_get(&blocks->at, address) : NULL;
@@ -306,7 +325,7 @@ static void tell(cprof_session *s, const cprof_allocation *a, enum told what)
 {
 	const cprof_object object = { .address = a->address, .size = a->size };
 	const cprof_addr pair[2] = { a->previous, a->address };
-	struct engine_heap *h = s->calls->heap;
+	struct heap *h = heap_of(s);
 
 	h->current = *a;
 	h->has_current = true;
@@ -331,9 +350,9 @@ bool cprof_current_allocation(cprof_allocation *ret)
 {
 	cprof_session *s = cprof_session_current();
 
-	if (!s || !engine_heap_wanted(s) || !s->calls->heap->has_current)
+	if (!s || !heap_of(s) || !heap_of(s)->has_current)
 		return false;
-	*ret = s->calls->heap->current;
+	*ret = heap_of(s)->current;
 	return true;
 }
 
@@ -356,6 +375,24 @@ static bool is_internal(cprof_process *p, const struct engine_hit *hit)
 	       target == hit->event->pc - image->bias;
 }
 
+/* Is that address, where it is mapped, in a function that allocates? */
+static bool allocates_at(const cprof_session *s, const cprof_image *image, uint64_t address)
+{
+	struct engine_traced *const *t;
+	size_t i;
+
+	cp_vec_for_each(&s->calls->traced, t) {
+		if ((*t)->assembly != image->assembly || (*t)->family != ENGINE_FAMILY_HEAP ||
+		    (*t)->role == FREE)
+			continue;
+		for (i = 0; i < CP_GROUP_RANGES && (*t)->ranges[i].end; i++)
+			if (address - image->bias >= (*t)->ranges[i].start &&
+			    address - image->bias < (*t)->ranges[i].end)
+				return true;
+	}
+	return false;
+}
+
 /* Did an allocator make the call that this is about? What is open around it does not
  * tell: one that threw an exception is gone, and nothing of it was seen; of a sample,
  * nothing is open. So the stack is asked; where it can't be walked, `unless` it is. */
@@ -371,7 +408,7 @@ static bool is_inner(cprof_session *s, bool unless)
 		uint64_t pc = s->frames[i].pc.v - (i != 0);
 		const struct engine_text *text = engine_find_text(s->current.process, pc);
 
-		if (text && engine_role_allocates_at(s, text->image, pc))
+		if (text && allocates_at(s, text->image, pc))
 			return true;
 	}
 	return false;
@@ -380,7 +417,7 @@ static bool is_inner(cprof_session *s, bool unless)
 /* Of a sample: is it one of it? */
 static bool is_chosen(const cprof_session *s, const struct engine_hit *hit)
 {
-	return !engine_heap_every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
+	return !every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
 }
 
 static bool on_free(cprof_session *s, const struct engine_hit *hit)
@@ -395,7 +432,7 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(p->shadow, hit->event->e.tid);
 	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED) && is_inner(s, true)) ||
-	    !set_free(s->calls->heap, p, a.address, UINT64_MAX))
+	    !set_free(heap_of(s), p, a.address, UINT64_MAX))
 		return false;
 	a.function = engine_role_function(s, hit);
 	tell(s, &a, FREED);
@@ -410,10 +447,10 @@ static const cprof_function *called(const struct cp_call *call)
 	return first ? (const cprof_function *)first : call->subject;
 }
 
-bool engine_heap_entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
-			 struct cp_call *call, const struct cp_call *ended)
+static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+		    struct cp_call *call, const struct cp_call *ended)
 {
-	if (role == ENGINE_ROLE_FREE)
+	if (role == FREE)
 		return on_free(s, hit);
 	if (ended->flags & CP_CALL_MARKS)
 		call->words[2] = (uintptr_t)called(ended);
@@ -443,16 +480,15 @@ static uint64_t answer(cprof_session *s, uint8_t role, const struct cp_call *cal
 
 	if (!engine_role_result(s, &result))
 		return 0;
-	if (role == ENGINE_ROLE_POSIX)
+	if (role == POSIX)
 		return (int32_t)result ? 0 : read_pointer(s->current.process, call->words[1]);
 	return result;
 }
 
-bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *call)
+static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	cprof_process *p = s->current.process;
-	bool again = role == ENGINE_ROLE_REALLOC || role == ENGINE_ROLE_REALLOCARRAY ||
-		     role == ENGINE_ROLE_RUST_REALLOC;
+	bool again = role == REALLOC || role == REALLOCARRAY || role == RUST_REALLOC;
 	cprof_allocation a = {
 		.function = called(call),
 		.address = answer(s, role, call),
@@ -462,22 +498,22 @@ bool engine_heap_returned(cprof_session *s, uint8_t role, const struct cp_call *
 	uint64_t before = again ? call->words[1] : 0;
 	bool marked = call->flags & CP_CALL_MARKED;
 
-	if (call->flags & CALL_IGNORED || ((marked || engine_heap_every(s)) && is_inner(s, marked)))
+	if (call->flags & CALL_IGNORED || ((marked || every(s)) && is_inner(s, marked)))
 		return false;
 	if (!a.address || call->flags & CALL_PASSED) {
 		if (!before || (a.size && !a.address))
 			return false;
 		a.address = before; /* of no bytes: freed */
 		a.size = 0;
-		set_free(s->calls->heap, p, before, call->enter_ns);
+		set_free(heap_of(s), p, before, call->enter_ns);
 		tell(s, &a, FREED);
 		return true;
 	}
 	if (before && before != a.address) {
-		set_free(s->calls->heap, p, before, call->enter_ns);
+		set_free(heap_of(s), p, before, call->enter_ns);
 		a.previous = before;
 	}
-	set_allocated(s->calls->heap, p, a.address, s->calls->now_ns);
+	set_allocated(heap_of(s), p, a.address, s->calls->now_ns);
 	tell(s, &a, a.previous ? MOVED : before ? RESIZED : ALLOCATED);
 	return true;
 }
@@ -491,9 +527,9 @@ static void add_watched(const struct blocks *b, uint64_t now_ns, cprof_allocatio
 		to->watched_ns += now_ns - b->from_ns;
 }
 
-void engine_heap_pause(const cprof_process *p, const struct cp_event_pause *e)
+static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
 {
-	struct engine_heap *h = p->session->calls->heap;
+	struct heap *h = heap_of(p->session);
 	struct blocks *b = blocks_of(h, p);
 
 	if (!b)
@@ -517,18 +553,18 @@ void cprof_get_allocation_statistics(cprof_allocation_statistics *ret)
 	const struct blocks *b;
 
 	*ret = (cprof_allocation_statistics){ 0 };
-	if (!s || !engine_heap_wanted(s))
+	if (!s || !heap_of(s))
 		return;
-	*ret = s->calls->heap->statistics;
-	ret->every = engine_heap_every(s);
+	*ret = heap_of(s)->statistics;
+	ret->every = every(s);
 	ret->passed = s->link.shared->stats.hits_passed;
-	cp_vec_for_each(&s->calls->heap->blocks, b)
+	cp_vec_for_each(&heap_of(s)->blocks, b)
 		add_watched(b, s->calls->now_ns, ret);
 }
 
-void engine_heap_exit(const cprof_process *p)
+static void forget_blocks(cprof_process *p, int32_t tid)
 {
-	struct engine_heap *h = p->session->calls ? p->session->calls->heap : NULL;
+	struct heap *h = tid ? NULL : heap_of(p->session);
 	size_t i;
 
 	for (i = h ? h->blocks.count : 0; i--;) {
@@ -539,3 +575,33 @@ void engine_heap_exit(const cprof_process *p)
 		h->blocks.items[i] = h->blocks.items[--h->blocks.count];
 	}
 }
+
+#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
+
+static const struct engine_role roles[ROLES] = {
+	[MALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[CALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[ALIGNED] = { CP_SITE_REGS, WITH_STACK, false },
+	[POSIX] = { CP_SITE_REGS, WITH_STACK, true },
+	[REALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[REALLOCARRAY] = { CP_SITE_REGS, WITH_STACK, false },
+	[RUST_REALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[FREE] = { WITH_STACK, 0, false },
+};
+
+const struct engine_family engine_heap_family = {
+	.name = "heap",
+	.breakpoints = true,
+	.enabled = engine_heap_enabled,
+	.roles = roles,
+	.pauses = true,
+	.role_of = role_of,
+	.found = note_found,
+	.sampled = sampled,
+	.entered = entered,
+	.returned = returned,
+	.pause = on_pause,
+	.exited = forget_blocks,
+	.explain = explain,
+	.free = free_heap,
+};

@@ -10,13 +10,12 @@
  * for later, and is not counted. Regions from before attaching are not known,
  * nor what a process that makes its system calls itself does.
  */
-#include "engine/heap_size.h"
-
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/file.h"
 #include "engine/heap.h"
+#include "engine/roles.h"
 
 #define PAGE 4096
 
@@ -31,25 +30,35 @@ struct regions {
 	size_t count, capacity;
 };
 
-struct engine_heap_size {
+struct heap_size {
 	struct regions regions; /* they don't overlap */
 	uint64_t break_start, break_end; /* 0: not known */
 	uint64_t told;
 };
 
-bool engine_heap_size_wanted(const cprof_session *s)
+enum {
+	BRK = 1, /* (end) */
+	MMAP, /* (address, size, protection, flags) */
+	MUNMAP, /* (address, size) */
+	MREMAP, /* (address, old size, size) */
+	MPROTECT, /* (address, size, protection) */
+	ROLES
+};
+
+static bool is_asked(const cprof_session *s)
 {
-	return engine_heap_wanted(s) && s->life.watch & ENGINE_WATCH_HEAP_SIZE;
+	return engine_has(s, gc_resize);
 }
 
-uint8_t engine_heap_size_role(const char *name, size_t length)
+static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
 {
 	static const struct engine_role_name functions[] = {
-		{ "brk", ENGINE_ROLE_BRK },	  { "mmap", ENGINE_ROLE_MMAP },
-		{ "mmap64", ENGINE_ROLE_MMAP },	  { "munmap", ENGINE_ROLE_MUNMAP },
-		{ "mremap", ENGINE_ROLE_MREMAP }, { "mprotect", ENGINE_ROLE_MPROTECT },
+		{ "brk", BRK },	      { "mmap", MMAP },	    { "mmap64", MMAP },
+		{ "munmap", MUNMAP }, { "mremap", MREMAP }, { "mprotect", MPROTECT },
 	};
 
+	(void)image;
+	(void)local;
 	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
 }
 
@@ -111,7 +120,7 @@ static void change(struct regions *regions, uint64_t start, uint64_t end, enum c
 	*regions = made;
 }
 
-static uint64_t size_of(const struct engine_heap_size *h)
+static uint64_t size_of(const struct heap_size *h)
 {
 	uint64_t size = h->break_end > h->break_start ? h->break_end - h->break_start : 0;
 	const struct region *r;
@@ -122,17 +131,17 @@ static uint64_t size_of(const struct engine_heap_size *h)
 }
 
 /* Made when it isn't there; NULL without memory. */
-static struct engine_heap_size *heap_of(cprof_process *p)
+static struct heap_size *heap_of(cprof_process *p)
 {
-	if (!p->heap_size)
-		p->heap_size = calloc(1, sizeof(*p->heap_size));
-	return p->heap_size;
+	if (!p->own[ENGINE_FAMILY_HEAP_SIZE])
+		p->own[ENGINE_FAMILY_HEAP_SIZE] = calloc(1, sizeof(struct heap_size));
+	return p->own[ENGINE_FAMILY_HEAP_SIZE];
 }
 
-void engine_heap_size_inherit(cprof_process *p, const cprof_process *parent)
+static void inherit(cprof_process *p, const cprof_process *parent)
 {
-	const struct engine_heap_size *from = parent->heap_size;
-	struct engine_heap_size *h = from ? heap_of(p) : NULL;
+	const struct heap_size *from = parent->own[ENGINE_FAMILY_HEAP_SIZE];
+	struct heap_size *h = from ? heap_of(p) : NULL;
 	const struct region *r;
 
 	if (!h)
@@ -144,12 +153,20 @@ void engine_heap_size_inherit(cprof_process *p, const cprof_process *parent)
 		(void)cp_vec_push(&h->regions, *r);
 }
 
-void engine_heap_size_exit(cprof_process *p)
+static void forget(cprof_process *p, int32_t tid)
 {
-	if (p->heap_size)
-		cp_vec_free(&p->heap_size->regions);
-	free(p->heap_size);
-	p->heap_size = NULL;
+	struct heap_size *h = p->own[ENGINE_FAMILY_HEAP_SIZE];
+
+	if (tid || !h)
+		return;
+	cp_vec_free(&h->regions);
+	free(h);
+	p->own[ENGINE_FAMILY_HEAP_SIZE] = NULL;
+}
+
+static void free_process(cprof_process *p)
+{
+	forget(p, 0);
 }
 
 /* ---- the break ---- */
@@ -167,7 +184,7 @@ static uint64_t read_start(const cprof_process *p)
 	return strtoull(word, NULL, 10);
 }
 
-static void set_break(struct engine_heap_size *h, const cprof_process *p, uint64_t end)
+static void set_break(struct heap_size *h, const cprof_process *p, uint64_t end)
 {
 	if (!h->break_start)
 		h->break_start = read_start(p);
@@ -186,20 +203,24 @@ static uint64_t whole_pages(uint64_t size)
 	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 }
 
-void engine_heap_size_entered(uint8_t role, const struct engine_hit *hit, struct cp_call *call)
+static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+		    struct cp_call *call, const struct cp_call *ended)
 {
-	size_t i, count = role == ENGINE_ROLE_BRK ? 1 : role == ENGINE_ROLE_MUNMAP ? 2 : 3;
+	size_t i, count = role == BRK ? 1 : role == MUNMAP ? 2 : 3;
 
 	for (i = 0; i < count; i++)
 		call->words[i] = engine_role_argument(hit, (unsigned)i);
 	call->words[1] = whole_pages(call->words[1]);
-	if (role == ENGINE_ROLE_MREMAP)
+	if (role == MREMAP)
 		call->words[2] = whole_pages(call->words[2]);
-	if (role != ENGINE_ROLE_MMAP)
-		return;
-	call->words[2] &= PROTECTION;
-	if (engine_role_argument(hit, 3) & MAP_ANONYMOUS)
-		call->words[2] |= ANONYMOUS;
+	if (role == MMAP) {
+		call->words[2] &= PROTECTION;
+		if (engine_role_argument(hit, 3) & MAP_ANONYMOUS)
+			call->words[2] |= ANONYMOUS;
+	}
+	(void)s;
+	(void)ended;
+	return false;
 }
 
 static bool may_use(uint64_t protection)
@@ -208,33 +229,33 @@ static bool may_use(uint64_t protection)
 }
 
 /* What was there is gone, whatever is there now. */
-static void replace(struct engine_heap_size *h, const struct region *made, bool is_heap)
+static void replace(struct heap_size *h, const struct region *made, bool is_heap)
 {
 	change(&h->regions, made->start, made->end, REMOVE, UINT64_MAX);
 	if (is_heap && made->start < made->end)
 		(void)cp_vec_push(&h->regions, *made);
 }
 
-static void apply(struct engine_heap_size *h, uint8_t role, const struct cp_call *call,
-		  uint64_t result, uint64_t now_ns)
+static void apply(struct heap_size *h, uint8_t role, const struct cp_call *call, uint64_t result,
+		  uint64_t now_ns)
 {
 	uint64_t start = call->words[0], end = start + call->words[1], third = call->words[2];
 	struct region made = { result, result + call->words[1], now_ns, true };
 
 	switch (role) {
-	case ENGINE_ROLE_MMAP:
+	case MMAP:
 		made.usable = may_use(third & PROTECTION);
 		replace(h, &made, third & ANONYMOUS);
 		break;
-	case ENGINE_ROLE_MUNMAP:
+	case MUNMAP:
 		change(&h->regions, start, end, REMOVE, call->enter_ns);
 		break;
-	case ENGINE_ROLE_MREMAP:
+	case MREMAP:
 		change(&h->regions, start, end, REMOVE, call->enter_ns);
 		made.end = result + third;
 		replace(h, &made, true);
 		break;
-	case ENGINE_ROLE_MPROTECT:
+	case MPROTECT:
 		change(&h->regions, start, end, may_use(third & PROTECTION) ? USABLE : UNUSABLE,
 		       UINT64_MAX);
 		break;
@@ -242,22 +263,21 @@ static void apply(struct engine_heap_size *h, uint8_t role, const struct cp_call
 }
 
 /* Is it the allocator's, or done to what is? */
-static bool is_heap(const struct engine_heap_size *h, uint8_t role, const struct cp_call *call)
+static bool is_heap(const struct heap_size *h, uint8_t role, const struct cp_call *call)
 {
-	return (role == ENGINE_ROLE_MMAP && call->flags & CP_CALL_MARKED &&
-		call->words[2] & ANONYMOUS) ||
+	return (role == MMAP && call->flags & CP_CALL_MARKED && call->words[2] & ANONYMOUS) ||
 	       is_known(&h->regions, call->words[0], call->words[0] + call->words[1]);
 }
 
-bool engine_heap_size_returned(cprof_session *s, uint8_t role, const struct cp_call *call)
+static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	cprof_process *p = s->current.process;
-	struct engine_heap_size *h = heap_of(p);
+	struct heap_size *h = heap_of(p);
 	uint64_t result, size;
 
 	if (!h || !engine_role_result(s, &result) || result == (uint64_t)-1)
 		return false;
-	if (role == ENGINE_ROLE_BRK) {
+	if (role == BRK) {
 		if ((int32_t)result || !call->words[0])
 			return false;
 		set_break(h, p, call->words[0]);
@@ -271,3 +291,28 @@ bool engine_heap_size_returned(cprof_session *s, uint8_t role, const struct cp_c
 	engine_raise(s, gc_resize, size);
 	return true;
 }
+
+#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
+
+static const struct engine_role roles[ROLES] = {
+	[BRK] = { CP_SITE_REGS, WITH_STACK, false },
+	[MMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[MUNMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[MREMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[MPROTECT] = { CP_SITE_REGS, WITH_STACK, false },
+};
+
+/* Beside allocations: calls that are made in them tell whose memory it is. */
+const struct engine_family engine_heap_size_family = {
+	.name = "heap_size",
+	.asked = is_asked,
+	.roles = roles,
+	.beside = ENGINE_FAMILY_HEAP,
+	.in_c_library = true,
+	.role_of = role_of,
+	.entered = entered,
+	.returned = returned,
+	.forked = inherit,
+	.exited = forget,
+	.free_process = free_process,
+};

@@ -5,7 +5,6 @@
  * says what was there.
  */
 #include "engine/calls.h"
-#include "engine/coverage.h"
 #include "image/image.h"
 
 /* Bytes that were read, as many as are looked at; addresses as in the file. */
@@ -43,14 +42,16 @@ static void show(const struct piece *piece, uint64_t at, size_t size)
 /* A jump may begin before the piece. */
 static void hide(const struct engine_calls *c, const cprof_image *image, const struct piece *piece)
 {
-	struct engine_cover *cover = image->assembly->cover;
+	const cprof_session *s = image->process->session;
 	uint64_t at, first = piece->start - (CP_SIGCALL_JUMP - 1);
 
 	for (at = first > piece->start ? 0 : first; at < piece->end; at++) {
 		if (cp_map_get(&image->slots, at))
 			show(piece, at, written(c, piece, at));
-		else if (cover && at >= piece->start && engine_cover_has(cover, at))
-			show(piece, at, 1);
+		else if (at >= piece->start)
+			engine_each_family(s, f, has)
+				if (f->has(image, at))
+					show(piece, at, 1);
 	}
 }
 
@@ -64,7 +65,7 @@ void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *
 		const cprof_image *image = text->image;
 
 		if (!image || !image->armed || !image->assembly->image ||
-		    (!image->slots.count && !image->assembly->cover))
+		    (!image->slots.count && !image->assembly->reserved_slots))
 			continue;
 		start = text->start > address ? text->start : address;
 		end = text->end < last ? text->end : last;

@@ -8,6 +8,8 @@
 #include "base/text.h"
 #include "engine/roles.h"
 
+#define RESOLVER 1 /* the only role */
+
 struct ifunc {
 	struct cp_probe_function *function;
 	bool wanted, named;
@@ -83,6 +85,12 @@ void engine_ifuncs_untyped(cprof_image *image)
 		return;
 	ifuncs->untyped = true;
 	cp_vec_push(&image->process->session->calls->refilters, image);
+}
+
+void engine_ifuncs_watch(struct engine_traced *t)
+{
+	t->family = ENGINE_FAMILY_IFUNCS;
+	t->role = RESOLVER;
 }
 
 /* ---- choices ---- */
@@ -184,7 +192,7 @@ static bool choose(cprof_image *image, struct ifunc *i, uint64_t address, bool c
 	return true;
 }
 
-void engine_ifunc_resolved(cprof_session *s, const struct cp_call *call)
+static bool resolved(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	const struct engine_traced *t = s->calls->traced.items[call->function];
 	/* An image is of a process: the one that the resolver ran in. */
@@ -194,11 +202,13 @@ void engine_ifunc_resolved(cprof_session *s, const struct cp_call *call)
 	uint64_t address;
 	struct ifunc *i;
 
+	(void)role;
 	if (!image || image->assembly != t->assembly || !engine_role_result(s, &address))
-		return;
+		return false;
 	cp_vec_for_each(&ifuncs->list, i)
 		if (i->function == t->function)
 			choose(image, i, address, true);
+	return false;
 }
 
 /* ---- offset tables ---- */
@@ -243,7 +253,7 @@ static bool resolves(const cprof_image *image)
 	       image->assembly->plans->ifuncs && image->assembly->plans->ifuncs->any;
 }
 
-void engine_ifuncs_look(cprof_process *p)
+static void look(cprof_process *p)
 {
 	const struct cp_got_word *word;
 	struct engine_ifuncs *ifuncs;
@@ -280,7 +290,7 @@ static bool is_open(const cprof_image *image)
 	return false;
 }
 
-void engine_ifuncs_again(cprof_session *s)
+static void look_again(cprof_session *s)
 {
 	size_t i, k;
 
@@ -290,12 +300,12 @@ void engine_ifuncs_again(cprof_session *s)
 		for (k = 0; k < p->images.count && !is_open(p->images.items[k]); k++)
 			;
 		if (k < p->images.count && engine_process(s, p->pid) == p)
-			engine_ifuncs_look(p);
+			look(p);
 	}
 }
 
 /* A program that was started has resolvers run under our eyes, or they don't run. */
-void engine_ifuncs_warn(cprof_session *s)
+static void explain(cprof_session *s)
 {
 	const struct engine_ifuncs *ifuncs;
 	const struct ifunc *one;
@@ -317,3 +327,17 @@ void engine_ifuncs_warn(cprof_session *s)
 					one->function->linkage_name, cp_basename(a->path));
 	}
 }
+
+/* Held, so that nobody calls what it chose before that has its breakpoints. */
+static const struct engine_role roles[] = {
+	[RESOLVER] = { CP_SITE_REGS, CP_SITE_REGS, true },
+};
+
+const struct engine_family engine_ifuncs_family = {
+	.name = "ifuncs",
+	.roles = roles,
+	.returned = resolved,
+	.armed = look,
+	.second = look_again,
+	.explain = explain,
+};

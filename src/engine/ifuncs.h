@@ -30,13 +30,7 @@ bool engine_ifuncs_wanted(cprof_image *image, bool anew);
  * resolver chose, it has those of the name. */
 void engine_ifuncs_untyped(cprof_image *image);
 void engine_ifuncs_free(struct engine_ifuncs *ifuncs);
-/* A resolver returned. */
-void engine_ifunc_resolved(cprof_session *s, const struct cp_call *call);
-/* Looks into the offset tables of a process; once a second of all of them that
- * have something left to find. */
-void engine_ifuncs_look(cprof_process *p);
-void engine_ifuncs_again(cprof_session *s);
-/* At the end: what was asked for by name and is not known. */
-void engine_ifuncs_warn(cprof_session *s);
+/* It is a resolver: what it returns is asked for. */
+void engine_ifuncs_watch(struct engine_traced *t);
 
 #endif

@@ -24,8 +24,6 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/calls.h"
-#include "engine/coverage.h"
-#include "engine/jit.h"
 #include "engine/lifecycle.h"
 #include "engine/places.h"
 
@@ -55,8 +53,6 @@ void engine_assembly_free(cprof_assembly *a)
 	if (!a)
 		return;
 	engine_places_free(a->places);
-	engine_cover_free(a->cover);
-	engine_sources_free(a->sources);
 	engine_plans_free(a->plans);
 	cp_image_destroy(a->image);
 	cp_perf_map_destroy(a->jit);
@@ -270,8 +266,19 @@ const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc)
 
 	if (!text || pc >= text->end)
 		return NULL;
-	made = text->image->assembly->image ? NULL : engine_jit_find(p, pc);
-	return made ? made : text;
+	if (text->image->assembly->image)
+		return text;
+	engine_each_family(p->session, f, text_at) {
+		made = f->text_at(p, pc);
+		text = made ? made : text;
+	}
+	return text;
+}
+
+void engine_code_met(cprof_process *p, uint64_t pc)
+{
+	engine_each_family(p->session, f, met)
+		f->met(p, pc);
 }
 
 /* ---- call frame information that is not in memory ---- */
@@ -412,7 +419,8 @@ static bool use_maps(cprof_process *p)
 	cp_mappings_free(maps, count);
 	engine_arm_process(p);
 	engine_tell_images(p);
-	engine_jit_chunks(p);
+	engine_each_family(p->session, f, told)
+		f->told(p);
 	return true;
 }
 
@@ -449,7 +457,8 @@ void engine_forget_maps(cprof_process *p)
 	cp_close_fd(&p->memory_fd);
 	p->memory_fd = -1;
 	p->jit = NULL;
-	engine_jit_forget(p);
+	engine_each_family(p->session, f, forget)
+		f->forget(p);
 }
 
 /* ---- queries ---- */

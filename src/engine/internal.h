@@ -21,6 +21,7 @@
 #include "base/map.h"
 #include "base/types.h"
 #include "base/vec.h"
+#include "engine/family.h"
 #include "engine/lifecycle.h"
 #include "engine/live.h"
 #include "engine/profilers.h"
@@ -47,6 +48,7 @@ struct cprof_assembly {
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
+	uint32_t reserved_slots; /* in each area, before all others: of what is covered */
 	uint32_t shown; /* its images of which image_loaded was raised */
 };
 
@@ -121,13 +123,9 @@ struct cprof_process {
 	CP_VEC(struct engine_text) texts; /* sorted */
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
-	struct engine_jit *made; /* owned; NULL: no code made at run time was met */
-	struct engine_roots *roots; /* owned; NULL: none was told */
-	struct engine_heap_size *heap_size; /* owned; NULL: nothing of it was seen */
+	void *own[ENGINE_FAMILIES]; /* what families know of it; NULL: nothing */
 	uint32_t look; /* how often the mappings were read */
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
-	struct engine_rings *rings; /* of annotations; NULL: none */
-	struct engine_fibers *fibers; /* NULL: none were noticed */
 	bool arm_again; /* the tracer could not do it at the time */
 	struct engine_process_life life;
 };
@@ -223,13 +221,15 @@ struct cprof_session {
 	struct engine_lives live;
 	struct engine_calls *calls; /* NULL: calls are not traced */
 	struct engine_coverage *coverage; /* NULL: not asked for */
-	struct engine_annotations *annotations; /* the same */
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
 	unsigned walking; /* walks that are being told, one within the other */
 	bool snapshotting; /* the tracer captures all threads */
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
 	uint64_t heartbeat_ns, begin_ns; /* begin: of run() */
 	struct engine_session_life life;
+	const struct engine_family *const *families; /* by number */
+	uint32_t asked, disarmed; /* families, by bit of their number */
+	void *own[ENGINE_FAMILIES]; /* what families know; NULL: nothing */
 	struct cp_error *error; /* the last failure */
 	CP_VEC(char *) warnings;
 	uint64_t cpu_at_start_ns; /* ours */
@@ -237,9 +237,6 @@ struct cprof_session {
 
 /* Remembers `err` as the session's last failure; answers the API's code. */
 cprof_status engine_fail(cprof_session *s, struct cp_error *err);
-
-/* profiler.c */
-void engine_send_sampling(cprof_session *s);
 
 /* launch.c */
 struct cp_error *engine_launch(cprof_session *s, const char *path, char *const argv[],
@@ -266,6 +263,8 @@ struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret);
 bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force);
 /* The executable piece at `pc`, or NULL. */
 const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc);
+/* A frame is at `pc`, or returns there: what is made at run time is looked for. */
+void engine_code_met(cprof_process *p, uint64_t pc);
 void engine_forget_maps(cprof_process *p);
 cprof_assembly *engine_assembly_create(cprof_session *s, const char *path);
 void engine_assembly_free(cprof_assembly *a);

@@ -58,7 +58,7 @@ struct news {
 	struct cp_jit_range chunk;
 };
 
-struct engine_jit {
+struct jit {
 	CP_VEC(uint64_t) lists; /* addresses of descriptors */
 	CP_VEC(struct object) objects; /* oldest first */
 	struct cp_map by_entry; /* address of an entry -> its object that is there */
@@ -75,7 +75,7 @@ struct engine_jit {
 	size_t map_told; /* lines of the perf map */
 };
 
-bool engine_jit_wanted(const cprof_session *s)
+static bool is_asked(const cprof_session *s)
 {
 	return s->life.jit_asked || engine_has(s, jit_begin) || engine_has(s, jit_failed) ||
 	       engine_has(s, jit_done) || engine_has(s, jit_code_buffer) ||
@@ -83,10 +83,20 @@ bool engine_jit_wanted(const cprof_session *s)
 	       engine_has(s, method_free);
 }
 
-static void note(const cprof_process *p, struct engine_jit *j, struct news news)
+/* What is known of a process's; NULL: nothing. */
+static struct jit *jit_of(const cprof_process *p)
 {
-	if (p->session->life.watch & ENGINE_WATCH_JIT && j->news.count < NEWS_MAX &&
-	    !cp_vec_push(&j->news, news))
+	return p->own[ENGINE_FAMILY_JIT];
+}
+
+static bool is_wanted(const cprof_process *p)
+{
+	return engine_family_wanted(p->session, ENGINE_FAMILY_JIT);
+}
+
+static void note(const cprof_process *p, struct jit *j, struct news news)
+{
+	if (is_wanted(p) && j->news.count < NEWS_MAX && !cp_vec_push(&j->news, news))
 		cp_debug("jit: no memory for what is to be told");
 }
 
@@ -100,7 +110,7 @@ static bool has_list(cprof_assembly *a)
 	return a->has_jit;
 }
 
-static void find_lists(cprof_process *p, struct engine_jit *j)
+static void find_lists(cprof_process *p, struct jit *j)
 {
 	const struct engine_text *text;
 	const cprof_image *before = NULL;
@@ -150,7 +160,7 @@ static void refuse(cprof_session *s, struct cp_error *err)
 	s->life.jit_refused++;
 }
 
-static void add(cprof_process *p, struct engine_jit *j, const struct cp_jit_entry *entry)
+static void add(cprof_process *p, struct jit *j, const struct cp_jit_entry *entry)
 {
 	struct object o = { .entry = *entry, .look = j->looks, .seen_ns = cp_now() };
 	struct cp_image *file = NULL;
@@ -176,7 +186,7 @@ static void add(cprof_process *p, struct engine_jit *j, const struct cp_jit_entr
 		cp_map_remove(&j->by_entry, entry->at);
 }
 
-static void drop(const cprof_process *p, struct engine_jit *j, struct object *o, uint64_t gone_ns)
+static void drop(const cprof_process *p, struct jit *j, struct object *o, uint64_t gone_ns)
 {
 	note(p, j, (struct news){ GONE, (uint32_t)(o - j->objects.items), { 0, 0 } });
 	cp_map_remove(&j->by_entry, o->entry.at);
@@ -184,7 +194,7 @@ static void drop(const cprof_process *p, struct engine_jit *j, struct object *o,
 	j->changed = true;
 }
 
-static struct object *object_at(struct engine_jit *j, uint64_t entry)
+static struct object *object_at(struct jit *j, uint64_t entry)
 {
 	const uint64_t *n = cp_map_get(&j->by_entry, entry);
 
@@ -203,7 +213,7 @@ static bool is_same(cprof_process *p, const struct object *o, const struct cp_ji
 	return cp_jit_hash(&p->memory, entry) == o->hash;
 }
 
-static void look_at_list(cprof_process *p, struct engine_jit *j, uint64_t at, uint64_t *compared)
+static void look_at_list(cprof_process *p, struct jit *j, uint64_t at, uint64_t *compared)
 {
 	struct cp_jit_descriptor descriptor;
 	struct cp_jit_list list;
@@ -230,7 +240,7 @@ static void look_at_list(cprof_process *p, struct engine_jit *j, uint64_t at, ui
 	cp_vec_free(&list.entries);
 }
 
-static void look(cprof_process *p, struct engine_jit *j)
+static void look(cprof_process *p, struct jit *j)
 {
 	uint64_t began = cp_now(), compared = 0, took, key, number;
 	size_t i, cursor = 0;
@@ -248,16 +258,16 @@ static void look(cprof_process *p, struct engine_jit *j)
 	j->next_ns = began + took + (50 * took > LOOK_NS ? 50 * took : LOOK_NS);
 }
 
-static struct engine_jit *made_in(cprof_process *p)
+static struct jit *made_in(cprof_process *p)
 {
-	if (!p->made)
-		p->made = calloc(1, sizeof(*p->made));
-	return p->made;
+	if (!jit_of(p))
+		p->own[ENGINE_FAMILY_JIT] = calloc(1, sizeof(struct jit));
+	return jit_of(p);
 }
 
 /* ---- lookup ---- */
 
-static bool add_texts(struct engine_jit *j, uint32_t number)
+static bool add_texts(struct jit *j, uint32_t number)
 {
 	const struct object *o = &j->objects.items[number];
 	struct cp_jit_range ranges[CP_CODE_MAX];
@@ -272,7 +282,7 @@ static bool add_texts(struct engine_jit *j, uint32_t number)
 }
 
 /* What is there hides what was. */
-static void index_texts(struct engine_jit *j)
+static void index_texts(struct jit *j)
 {
 	uint64_t now = cp_now();
 	struct cp_span *spans;
@@ -300,7 +310,7 @@ static void index_texts(struct engine_jit *j)
 	free(spans);
 }
 
-static const struct made_text *find(struct engine_jit *j, uint64_t pc)
+static const struct made_text *find(struct jit *j, uint64_t pc)
 {
 	const struct cp_span *span;
 
@@ -310,10 +320,10 @@ static const struct made_text *find(struct engine_jit *j, uint64_t pc)
 	return span ? &j->texts.items[span->value] : NULL;
 }
 
-const struct engine_text *engine_jit_find(const cprof_process *p, uint64_t pc)
+static const struct engine_text *text_at(const cprof_process *p, uint64_t pc)
 {
-	const struct made_text *t = p->made ? find(p->made, pc) : NULL;
-	uint64_t gone = t ? p->made->objects.items[t->object].gone_ns : 0;
+	const struct made_text *t = jit_of(p) ? find(jit_of(p), pc) : NULL;
+	uint64_t gone = t ? jit_of(p)->objects.items[t->object].gone_ns : 0;
 
 	if (!t)
 		return NULL;
@@ -334,11 +344,11 @@ static bool is_there(cprof_process *p, struct object *o)
 	return true;
 }
 
-void engine_jit_notice(cprof_process *p, uint64_t pc)
+static void meet(cprof_process *p, uint64_t pc)
 {
 	const struct engine_text *text = engine_find_text(p, pc);
 	const struct made_text *made;
-	struct engine_jit *j;
+	struct jit *j;
 	struct object *o = NULL;
 
 	if (!text || (text->image->assembly->image && !text->image->assembly->made))
@@ -395,7 +405,7 @@ static void tell_made(cprof_session *s, const cprof_image *image)
 		tell_function(s, NULL, image->start, image->end - image->start);
 }
 
-static void tell(cprof_process *p, const struct engine_jit *j, const struct news *news)
+static void tell(cprof_process *p, const struct jit *j, const struct news *news)
 {
 	cprof_session *s = p->session;
 	const cprof_image *image = NULL;
@@ -420,9 +430,9 @@ static void tell(cprof_process *p, const struct engine_jit *j, const struct news
 	}
 }
 
-void engine_jit_tell(cprof_process *p)
+static void tell_news(cprof_process *p)
 {
-	struct engine_jit *j = p->made;
+	struct jit *j = jit_of(p);
 	cprof_process *before = p->session->current.process;
 	size_t i;
 
@@ -442,7 +452,7 @@ void engine_jit_tell(cprof_process *p)
 }
 
 /* The perf map's next line as a function, or NULL. */
-static const cprof_function *next_of_map(cprof_process *p, struct engine_jit *j)
+static const cprof_function *next_of_map(cprof_process *p, struct jit *j)
 {
 	const cprof_image *image = engine_image_add(p, p->jit, 0, 0, 0);
 	const cprof_function *f = NULL;
@@ -457,7 +467,7 @@ static const cprof_function *next_of_map(cprof_process *p, struct engine_jit *j)
 	return f;
 }
 
-static void tell_map(cprof_process *p, struct engine_jit *j)
+static void tell_map(cprof_process *p, struct jit *j)
 {
 	cprof_process *before = p->session->current.process;
 	const cprof_function *f;
@@ -475,7 +485,7 @@ static void tell_map(cprof_process *p, struct engine_jit *j)
 }
 
 /* The function is called with the list as it now is. */
-static void look_at_entry(cprof_process *p, struct engine_jit *j,
+static void look_at_entry(cprof_process *p, struct jit *j,
 			  const struct cp_jit_descriptor *descriptor)
 {
 	struct object *o = object_at(j, descriptor->relevant);
@@ -497,9 +507,12 @@ static void look_at_entry(cprof_process *p, struct engine_jit *j,
 		add(p, j, &e);
 }
 
-void engine_on_jit(cprof_process *p, uint64_t pc)
+/* Something was registered there, or is not any more. */
+static void on_hit(cprof_session *s, const struct engine_hit *hit)
 {
-	struct engine_jit *j = made_in(p);
+	cprof_process *p = s->current.process;
+	uint64_t pc = hit->event->pc;
+	struct jit *j = made_in(p);
 	struct cp_jit_descriptor descriptor;
 	const struct engine_text *text;
 
@@ -515,18 +528,20 @@ void engine_on_jit(cprof_process *p, uint64_t pc)
 		look_at_entry(p, j, &descriptor);
 	else
 		look(p, j);
-	engine_jit_tell(p);
+	tell_news(p);
 }
 
-void engine_jit_look(cprof_process *p)
+/* For those who want events; when attaching for all there is. */
+static void look_again(cprof_process *p)
 {
-	struct engine_jit *j = p->session->life.watch & ENGINE_WATCH_JIT ? made_in(p) : NULL;
+	struct jit *j = made_in(p);
 
+	engine_refresh_maps(p, cp_now(), false);
 	if (!j)
 		return;
 	if (cp_now() >= j->next_ns)
 		look(p, j);
-	engine_jit_tell(p);
+	tell_news(p);
 	tell_map(p, j);
 }
 
@@ -558,9 +573,9 @@ static void without_areas(const cprof_process *p, struct cp_jit_range *chunk)
 	}
 }
 
-void engine_jit_chunks(cprof_process *p)
+static void compare_chunks(cprof_process *p)
 {
-	struct engine_jit *j = p->session->life.watch & ENGINE_WATCH_JIT ? made_in(p) : NULL;
+	struct jit *j = is_wanted(p) ? made_in(p) : NULL;
 	CP_VEC(struct cp_jit_range) now = { 0 };
 	const struct engine_text *text;
 	size_t i;
@@ -590,13 +605,13 @@ void engine_jit_chunks(cprof_process *p)
 
 /* ---- the end ---- */
 
-void engine_jit_forget(cprof_process *p)
+static void forget(cprof_process *p)
 {
-	struct engine_jit *j = p->made;
+	struct jit *j = jit_of(p);
 
 	if (!j)
 		return;
-	p->made = NULL;
+	p->own[ENGINE_FAMILY_JIT] = NULL;
 	cp_vec_free(&j->lists);
 	cp_vec_free(&j->news);
 	cp_vec_free(&j->chunks);
@@ -607,7 +622,7 @@ void engine_jit_forget(cprof_process *p)
 	free(j);
 }
 
-void engine_jit_warn(cprof_session *s)
+static void explain(cprof_session *s)
 {
 	if (s->life.jit_refused)
 		engine_warn(s,
@@ -616,3 +631,24 @@ void engine_jit_warn(cprof_session *s)
 			    s->life.jit_refused, s->life.jit_refused == 1 ? "" : "s",
 			    s->life.jit_refused == 1 ? "s" : "");
 }
+
+static const struct engine_watch watches[] = {
+	{ "__jit_debug_register_code", 0, CP_SITE_ENTRY | CP_SITE_HOLD, 0 },
+};
+
+const struct engine_family engine_jit_family = {
+	.name = "jit",
+	.breakpoints = true,
+	.asked = is_asked,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.anywhere = true,
+	.hit = on_hit,
+	.told = compare_chunks,
+	.met = meet,
+	.text_at = text_at,
+	.forget = forget,
+	.delivered = tell_news,
+	.look = look_again,
+	.explain = explain,
+};

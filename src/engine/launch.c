@@ -71,11 +71,14 @@ static char **copy_argv(char *const argv[])
 unsigned engine_trace_flags(const cprof_session *s)
 {
 	bool calls = s->flags & CPROF_SESSION_CALLS || engine_probes_wanted(s);
+	unsigned id, flags = calls ? CP_TRACE_PROBES : 0;
 
-	return (s->flags & CPROF_SESSION_FOLLOW_FORKS ? CP_TRACE_FOLLOW : 0) |
-	       (calls ? CP_TRACE_PROBES : 0) |
-	       (s->life.watch & ENGINE_WATCH_EXITS ? CP_TRACE_EXITS : 0) |
-	       (s->life.watch & ENGINE_WATCH_SIGNALS ? CP_TRACE_SIGNALS : 0);
+	if (s->flags & CPROF_SESSION_FOLLOW_FORKS)
+		flags |= CP_TRACE_FOLLOW;
+	for (id = 1; id < ENGINE_FAMILIES; id++)
+		if (engine_family_wanted(s, id))
+			flags |= s->families[id]->trace;
+	return flags;
 }
 
 bool engine_may_ask(const cprof_session *s)

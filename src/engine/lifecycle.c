@@ -16,53 +16,28 @@
 
 #include "base/clock.h"
 #include "base/log.h"
-#include "engine/annotations.h"
 #include "engine/calls.h"
-#include "engine/finalizing.h"
-#include "engine/heap_size.h"
 #include "engine/inherit.h"
-#include "engine/jit.h"
 #include "engine/leaks.h"
-#include "engine/roots.h"
 #include "engine/stacks.h"
+#include "engine/stopping.h"
 
 /* ---- what is wanted ---- */
 
 void engine_watch_decide(cprof_session *s)
 {
-	unsigned watch = 0;
+	unsigned id;
 
-	if (engine_has(s, context_loaded) || engine_has(s, context_unloaded) ||
-	    engine_has(s, image_loading) || engine_has(s, image_loaded) ||
-	    engine_has(s, image_unloading) || engine_has(s, image_unloaded) ||
-	    engine_has(s, assembly_loading) || engine_has(s, assembly_loaded) ||
-	    engine_has(s, assembly_unloading) || engine_has(s, assembly_unloaded) ||
-	    engine_has(s, method_free))
-		watch |= ENGINE_WATCH_LOADER;
-	if (engine_has(s, image_unloading) || engine_has(s, assembly_unloading))
-		watch |= ENGINE_WATCH_UNLOADS;
-	if (engine_has(s, thread_stopping))
-		watch |= ENGINE_WATCH_STOPPING | ENGINE_WATCH_EXITS;
-	if (engine_has(s, image_failed))
-		watch |= ENGINE_WATCH_OPENS;
-	if (engine_has(s, thread_stopped) || engine_has(s, domain_unloading))
-		watch |= ENGINE_WATCH_EXITS;
-	if (engine_has(s, signal_delivered))
-		watch |= ENGINE_WATCH_SIGNALS;
-	if (engine_has(s, gc_finalizing) || engine_has(s, gc_finalized))
-		watch |= ENGINE_WATCH_FINALIZING;
-	if (engine_has(s, gc_root_register) || engine_has(s, gc_root_unregister))
-		watch |= ENGINE_WATCH_ROOTS | ENGINE_WATCH_LOADER;
-	if (engine_has(s, gc_resize))
-		watch |= ENGINE_WATCH_HEAP_SIZE;
-	if (s->annotations)
-		watch |= ENGINE_WATCH_FIBERS | ENGINE_WATCH_EXECS;
-	if (engine_jit_wanted(s))
-		watch |= ENGINE_WATCH_JIT;
-	s->life.watch = watch;
+	engine_each_family(s, f, prepare)
+		f->prepare(s);
+	for (id = 1; id < ENGINE_FAMILIES; id++)
+		if (s->families[id]->asked && s->families[id]->asked(s))
+			s->asked |= 1u << id;
 	/* Breakpoints are kept with those of calls. */
-	if (watch & ENGINE_WATCH_BREAKPOINTS && !engine_calls_get(s))
-		s->life.watch &= ~ENGINE_WATCH_BREAKPOINTS;
+	if (engine_families_break(s) && !engine_calls_get(s))
+		for (id = 1; id < ENGINE_FAMILIES; id++)
+			if (s->families[id]->breakpoints)
+				s->asked &= ~(1u << id);
 }
 
 /* ---- threads ---- */
@@ -75,14 +50,6 @@ static void thread_started(cprof_session *s, cprof_thread *t)
 	/* It may have named itself before its start came to us. */
 	if (strcmp(t->name, t->process->name) != 0)
 		engine_raise(s, thread_name, (uintptr_t)t->tid, t->name);
-}
-
-static void thread_stopping(cprof_session *s, cprof_thread *t)
-{
-	if (t->life.stopping)
-		return;
-	t->life.stopping = true;
-	engine_raise(s, thread_stopping, (uintptr_t)t->tid);
 }
 
 static void domain_unloading(cprof_session *s, cprof_process *p)
@@ -99,8 +66,9 @@ static void thread_stopped(cprof_session *s, cprof_thread *t)
 
 	if (t->life.stopped)
 		return;
-	thread_stopping(s, t);
-	engine_roots_remove_thread(t);
+	engine_thread_stopping(s, t);
+	engine_each_family(s, f, thread_stops)
+		f->thread_stops(t);
 	t->life.stopped = true;
 	engine_raise(s, thread_stopped, (uintptr_t)t->tid);
 	if (p->life.alive)
@@ -110,23 +78,28 @@ static void thread_stopped(cprof_session *s, cprof_thread *t)
 void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_thread *e)
 {
 	cprof_thread *t = engine_thread_add(s, p, e->e.tid, e->e.ts_ns);
+	const cprof_process *parent = NULL;
 
 	if (!t)
 		return;
 	t->slot = e->slot;
-	if (p->parent && t->tid == p->pid && engine_process(s, p->parent))
-		engine_finalizing_inherit(t, engine_process(s, p->parent));
+	if (p->parent && t->tid == p->pid)
+		parent = engine_process(s, p->parent);
+	engine_each_family(s, f, began)
+		f->began(t, parent);
 	if (!p->loaded) /* it is us, before CMD */
 		return;
 	thread_started(s, t);
-	engine_roots_add_thread(t);
-	if (p->parent && t->tid == p->pid && engine_process(s, p->parent))
-		engine_calls_inherit(s, t, engine_process(s, p->parent));
+	engine_each_family(s, f, thread_started)
+		f->thread_started(t);
+	if (parent)
+		engine_calls_inherit(s, t, parent);
 }
 
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
 {
-	engine_annotations_settle(t->process, ENGINE_END_EXIT, t->tid == t->process->pid);
+	engine_each_family(s, f, ends)
+		f->ends(t->process, ENGINE_END_EXIT, t->tid == t->process->pid);
 	engine_calls_exit(t->process, t->tid, ts_ns);
 	engine_thread_refresh_name(s, t, 0);
 	if (!t->process->loaded)
@@ -138,7 +111,8 @@ void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns)
 
 void engine_on_thread_exit(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e)
 {
-	engine_annotations_read(t->process, false);
+	engine_each_family(s, f, thread_ended)
+		f->thread_ended(t);
 	engine_calls_exit(t->process, t->tid, e->e.ts_ns);
 	t->end_ns = e->e.ts_ns;
 	t->cpu_ns = e->cpu_ns;
@@ -200,10 +174,9 @@ void engine_on_process(cprof_session *s, const struct cp_event_process *e)
 	p->life.leaks_off = parent ? parent->life.leaks_off : engine_leaks_off(p);
 	if (parent && engine_probes_wanted(s))
 		engine_arm_inherit(p, parent);
-	if (parent) {
-		engine_annotations_inherit(p, parent);
-		engine_heap_size_inherit(p, parent);
-	}
+	if (parent)
+		engine_each_family(s, f, forked)
+			f->forked(p, parent);
 	domain_loaded(s, p);
 	if (parent)
 		engine_inherit_images(p, parent);
@@ -215,7 +188,8 @@ static void domain_gone(cprof_session *s, cprof_process *p)
 		return;
 	domain_unloading(s, p);
 	engine_drop_images(p);
-	engine_roots_drop(p);
+	engine_each_family(s, f, dropped)
+		f->dropped(p);
 	engine_raise(s, domain_unloaded, p);
 }
 
@@ -234,20 +208,14 @@ static bool waits_for_linker(const cprof_process *p)
 	return false;
 }
 
-void engine_initialized(cprof_session *s)
-{
-	if (s->life.initialized)
-		return;
-	s->life.initialized = true;
-	engine_raise0(s, runtime_initialized);
-}
-
 void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 {
 	bool first = !p->loaded && p->pid == s->target;
 	struct cp_error *err;
+	cprof_thread *leader;
 
-	engine_annotations_gone(p, ENGINE_END_EXEC);
+	engine_each_family(s, f, end)
+		f->end(p, ENGINE_END_EXEC);
 	engine_calls_exit(p, 0, ts_ns);
 	p->exec_ns = ts_ns;
 	p->stacks_within = false;
@@ -266,17 +234,22 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 		engine_calls_look(p);
 		engine_calls_stack(cprof_thread_from_tid(p->pid));
 	}
-	if (cprof_thread_from_tid(p->pid))
-		engine_roots_add_thread(cprof_thread_from_tid(p->pid));
-	if (p->pid == s->target && !(s->life.watch & ENGINE_WATCH_LOADER && waits_for_linker(p)))
+	leader = cprof_thread_from_tid(p->pid);
+	if (leader)
+		engine_each_family(s, f, thread_started)
+			f->thread_started(leader);
+	if (p->pid == s->target &&
+	    !(engine_family_wanted(s, ENGINE_FAMILY_LOADER) && waits_for_linker(p)))
 		engine_initialized(s);
 }
 
 void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_event_exit *e)
 {
 	if (e->status < 0) /* it is let go, and goes on */
-		engine_annotations_settle(p, ENGINE_END_EXIT, false);
-	engine_annotations_gone(p, ENGINE_END_EXIT);
+		engine_each_family(s, f, ends)
+			f->ends(p, ENGINE_END_EXIT, false);
+	engine_each_family(s, f, end)
+		f->end(p, ENGINE_END_EXIT);
 	engine_calls_exit(p, 0, e->e.ts_ns);
 	p->end_ns = e->e.ts_ns;
 	p->wait_status = e->status;
@@ -293,141 +266,6 @@ void engine_on_signal(cprof_session *s, const struct cp_event_signal *e)
 {
 	if (s->current.process->loaded)
 		engine_raise(s, signal_delivered, (uintptr_t)e->e.tid, e->signal, e->address);
-}
-
-/* ---- breakpoints of cprof's own ---- */
-
-static void look_again(cprof_session *s, cprof_process *p)
-{
-	engine_annotations_settle(p, ENGINE_END_UNLOAD, false);
-	engine_calls_look(p);
-	engine_tell_images(p); /* the mappings may have been read in the middle */
-	if (!s->life.initialized && p->pid == s->target && engine_linker_done(p))
-		engine_initialized(s);
-}
-
-static char *read_name(cprof_process *p, uint64_t address)
-{
-	char name[4096] = "";
-	size_t n = 0;
-
-	if (address && engine_open_memory(p))
-		n = p->memory.read(p->memory.ctx, address, name, sizeof(name) - 1);
-	name[n] = 0;
-	return strdup(name);
-}
-
-#define RTLD_NOLOAD_FLAG 4u /* of <dlfcn.h>: asks whether it is loaded */
-
-/* dlopen(file, mode), dlmopen(namespace, file, mode): what it answers is seen
- * where it returns to. */
-static void on_open(cprof_process *p, cprof_thread *t, const struct cp_event_hit *e,
-		    uint32_t number)
-{
-	const struct cp_arch *arch = cp_arch_host();
-	unsigned at = p->session->calls->sites.items[number].kind == ENGINE_SITE_DLMOPEN;
-	struct engine_open open = { .sp = e->sp };
-	uint64_t regs[CP_REG_MAX];
-
-	if (e->regs_size != arch->nregs * sizeof(*regs) || e->e.size < sizeof(*e) + e->regs_size)
-		return;
-	memcpy(regs, e + 1, e->regs_size);
-	if (!e->caller || !regs[arch->args[at]] || regs[arch->args[at + 1]] & RTLD_NOLOAD_FLAG)
-		return;
-	open.name = read_name(p, regs[arch->args[at]]);
-	if (!open.name || !cp_vec_push(&t->life.opens, open)) {
-		free(open.name);
-		return;
-	}
-	/* The site behind this one is the one for return addresses (plans.c). */
-	if (!cp_map_get(&p->life.returns, e->caller) && cp_map_put(&p->life.returns, e->caller, 1))
-		engine_arm_return(p, number + 1, e->caller);
-}
-
-/* What could not be loaded is an image of nothing but a name. */
-static void tell_failed(cprof_session *s, cprof_process *p, const char *name)
-{
-	cprof_assembly *a = engine_assembly_create(s, name);
-	cprof_image *image = calloc(1, sizeof(*image));
-
-	if (!a || !image || !cp_vec_reserve(&s->jits, s->jits.count + 1) ||
-	    !cp_vec_push(&p->images, image)) {
-		engine_assembly_free(a);
-		free(image);
-		return;
-	}
-	cp_vec_push(&s->jits, a);
-	image->process = p;
-	image->assembly = a;
-	engine_raise(s, image_loading, image);
-	engine_raise(s, image_failed, image);
-}
-
-static void on_opened(cprof_session *s, cprof_process *p, cprof_thread *t,
-		      const struct cp_event_hit *e)
-{
-	uint64_t sp = e->sp - cp_arch_host()->ret_size, result;
-
-	while (t->life.opens.count) {
-		struct engine_open open = t->life.opens.items[t->life.opens.count - 1];
-
-		if (open.sp > sp)
-			return;
-		t->life.opens.count--;
-		if (open.sp == sp && e->regs_size >= sizeof(result) &&
-		    e->e.size >= sizeof(*e) + e->regs_size) {
-			memcpy(&result, e + 1, sizeof(result)); /* the first register */
-			if (!result)
-				tell_failed(s, p, open.name);
-		}
-		free(open.name);
-	}
-}
-
-void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t number)
-{
-	cprof_thread *t = s->current.thread;
-	cprof_process *p = s->current.process;
-
-	s->calls->hooks++;
-	switch ((enum engine_site_kind)s->calls->sites.items[number].kind) {
-	case ENGINE_SITE_HOOK:
-		look_again(s, p);
-		break;
-	case ENGINE_SITE_THREAD_END:
-		engine_thread_refresh_name(s, t, e->e.ts_ns);
-		thread_stopping(s, t);
-		break;
-	case ENGINE_SITE_DLOPEN:
-	case ENGINE_SITE_DLMOPEN:
-		on_open(p, t, e, number);
-		break;
-	case ENGINE_SITE_DLOPENED:
-		on_opened(s, p, t, e);
-		break;
-	case ENGINE_SITE_JIT:
-		engine_on_jit(p, e->pc);
-		break;
-	case ENGINE_SITE_UNMAP:
-		engine_on_unmap(p, e);
-		break;
-	case ENGINE_SITE_EXEC:
-		engine_annotations_settle(p, ENGINE_END_EXEC, false);
-		break;
-	case ENGINE_SITE_ENTRY:
-	case ENGINE_SITE_EXIT:
-	case ENGINE_SITE_TAIL:
-	case ENGINE_SITE_RETURN:
-	case ENGINE_SITE_SIGACTION:
-	case ENGINE_SITE_THROW:
-	case ENGINE_SITE_LANDING:
-	case ENGINE_SITE_LOCK:
-	case ENGINE_SITE_LOCKED:
-	case ENGINE_SITE_SIGCALL:
-	case ENGINE_SITE_SETCONTEXT:
-	case ENGINE_SITE_SWAPCONTEXT:
-		break;
-	}
 }
 
 /* ---- now and then ---- */
@@ -448,24 +286,29 @@ static void look_at_names(cprof_session *s)
 	cp_vec_free(&threads);
 }
 
+/* Of a process that runs, by families that want to. */
+static void look_at(cprof_process *p)
+{
+	const cprof_session *s = p->session;
+	unsigned id;
+
+	for (id = 1; id < ENGINE_FAMILIES; id++)
+		if (s->families[id]->look && engine_family_wanted(s, id))
+			s->families[id]->look(p);
+}
+
 void engine_look_around(cprof_session *s)
 {
-	uint64_t now = cp_now();
 	size_t i;
 
-	if ((s->life.watch || !s->sampling) &&
+	if ((s->asked || engine_families_break(s) || !s->sampling) &&
 	    (engine_has(s, thread_name) || engine_has(s, domain_name)))
 		look_at_names(s);
-	for (i = 0;
-	     s->life.watch & (ENGINE_WATCH_LOADER | ENGINE_WATCH_JIT) && i < s->processes.count;
-	     i++) {
+	for (i = 0; i < s->processes.count; i++) {
 		cprof_process *p = s->processes.items[i];
 
-		if (!p->loaded || engine_process(s, p->pid) != p)
-			continue;
-		engine_refresh_maps(p, now, false);
-		engine_tell_images(p);
-		engine_jit_look(p);
+		if (p->loaded && engine_process(s, p->pid) == p)
+			look_at(p);
 	}
 }
 

@@ -12,24 +12,6 @@
 #include "base/vec.h"
 #include "link/sites.h"
 
-/* What has to be done for events that somebody wants; decided before the
- * target is traced. LOADER, STOPPING, OPENS, JIT and FINALIZING take breakpoints. */
-#define ENGINE_WATCH_LOADER 1u /* at the dynamic linker's hook */
-#define ENGINE_WATCH_STOPPING 2u /* where a thread's start routine has returned */
-#define ENGINE_WATCH_OPENS 4u /* at dlopen, which may fail */
-#define ENGINE_WATCH_EXITS 8u /* threads stop on their way out */
-#define ENGINE_WATCH_SIGNALS 16u
-#define ENGINE_WATCH_FIBERS 32u /* at what goes to another stack */
-#define ENGINE_WATCH_JIT 64u /* where code made at run time is registered */
-#define ENGINE_WATCH_FINALIZING 128u /* at exit, and what ends it */
-#define ENGINE_WATCH_UNLOADS 2048u /* before libraries are unmapped; with LOADER */
-#define ENGINE_WATCH_EXECS 1024u /* with annotations: at what executes a program */
-#define ENGINE_WATCH_ROOTS 512u /* as images and threads come and go; with LOADER */
-#define ENGINE_WATCH_HEAP_SIZE 256u /* with allocations: at what maps memory */
-#define ENGINE_WATCH_BREAKPOINTS \
-	(ENGINE_WATCH_LOADER | ENGINE_WATCH_STOPPING | ENGINE_WATCH_OPENS | ENGINE_WATCH_JIT | \
-	 ENGINE_WATCH_FINALIZING)
-
 enum engine_finalizing {
 	ENGINE_FINALIZING_NONE,
 	ENGINE_FINALIZING_LIBRARY, /* one that is unloaded */
@@ -87,7 +69,6 @@ struct engine_linger {
 
 struct engine_session_life {
 	struct engine_linger linger;
-	unsigned watch; /* ENGINE_WATCH_* */
 	bool initialized; /* runtime_initialized was raised */
 	bool jit_asked; /* for events of code made at run time, without a callback */
 	uint64_t jit_refused; /* symbol files of code made at run time that make no sense */
@@ -131,8 +112,6 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 void engine_on_thread_exit(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e);
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
 void engine_on_signal(cprof_session *s, const struct cp_event_signal *e);
-/* A breakpoint of cprof's own was hit, at the site `number`. */
-void engine_on_watch(cprof_session *s, const struct cp_event_hit *e, uint32_t number);
 /* Raised once, at last at the end of what was profiled. */
 void engine_initialized(cprof_session *s);
 /* What nobody told: now and then. */
@@ -144,12 +123,7 @@ void engine_thread_life_free(struct engine_thread_life *life);
 /* After mappings were read: raises the events of what came and went, unless
  * the dynamic linker is at work in the process. */
 void engine_tell_images(cprof_process *p);
-/* The dynamic linker calls munmap(): what goes is told while it is there. */
-struct cp_event_hit;
-struct engine_calls;
-/* The function that does it; as engine_plan_address(). */
-uint32_t engine_plan_munmap(struct engine_calls *c, cprof_assembly *a);
-void engine_on_unmap(cprof_process *p, const struct cp_event_hit *e);
+/* The dynamic linker is at work in the process. */
 /* Is it not? False also without one. */
 bool engine_linker_done(cprof_process *p);
 /* Notes the places of images in the dynamic linker's list (link_rank). */

@@ -22,14 +22,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "base/file.h"
 #include "base/startedas.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/calls.h"
+#include "engine/own.h"
 #include "engine/roles.h"
-#include "engine/roots.h"
-#include "engine/throws.h"
 
 #define MAX_NAMESPACES 64
 #define MAX_OBJECTS 4096
@@ -209,7 +209,8 @@ static bool wanted(const cprof_session *s)
 	       engine_has(s, assembly_loading) || engine_has(s, assembly_loaded) ||
 	       engine_has(s, assembly_unloading) || engine_has(s, assembly_unloaded) ||
 	       engine_has(s, context_loaded) || engine_has(s, context_unloaded) ||
-	       engine_has(s, method_free) || engine_roots_wanted(s);
+	       engine_has(s, method_free) || engine_has(s, gc_root_register) ||
+	       engine_has(s, gc_root_unregister);
 }
 
 /* Its symbols are read now when somebody wants to know that they are. */
@@ -237,7 +238,8 @@ static void tell_loaded(cprof_session *s, cprof_image *image)
 	image->life.shown = true;
 	engine_raise(s, image_loading, image);
 	engine_raise(s, image_loaded, image);
-	engine_roots_add_image(image);
+	engine_each_family(s, f, image_loaded)
+		f->image_loaded(image);
 	tell_assembly(s, image->assembly);
 }
 
@@ -273,7 +275,8 @@ static void tell_unloading(cprof_session *s, cprof_image *image, bool unmapped)
 	if (image->life.unloading)
 		return;
 	image->life.unloading = true;
-	engine_roots_remove_image(image);
+	engine_each_family(s, f, image_unloads)
+		f->image_unloads(image);
 	engine_raise(s, image_unloading, image);
 }
 
@@ -396,7 +399,8 @@ void engine_tell_images(cprof_process *p)
 	for (i = 0; i < came.count; i++)
 		tell_loaded(s, came.items[i]);
 	if (came.count)
-		engine_roots_add_locals(p);
+		engine_each_family(s, f, images_loaded)
+			f->images_loaded(p);
 	s->current.process = before;
 	p->life.telling = false;
 	cp_vec_free(&came);
@@ -404,42 +408,117 @@ void engine_tell_images(cprof_process *p)
 	cp_vec_free(&objects.list);
 }
 
-uint32_t engine_plan_munmap(struct engine_calls *c, cprof_assembly *a)
+/* ---- breakpoints ---- */
+
+/* The functions that the dynamic linker calls before and after it changes what is
+ * loaded, and before it unmaps something. */
+enum { HOOK, UNMAP };
+
+/* glibc's dynamic linker has no symbol for the function with which it unmaps. */
+static void plan_munmap(struct engine_calls *c, cprof_assembly *a, struct engine_own *own)
 {
+	static const struct engine_site like = {
+		.family = ENGINE_FAMILY_LOADER,
+		.what = UNMAP,
+		.list = { .site_flags = CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS },
+	};
 	struct cp_reader file = cp_probe_file_reader(a->image);
 	uint8_t code[16];
+	uint32_t number;
 	size_t i, size;
 
-	if (!engine_is_linker(cp_basename(a->path)) || !engine_plans_read(a, a->plans))
-		return 0;
 	for (i = 0; i < a->plans->functions.count; i++) {
 		uint64_t address = a->plans->functions.items[i].address;
 
 		size = file.read(file.ctx, address, code, sizeof(code));
-		if (cp_arch_host()->is_munmap(code, size))
-			return engine_plan_address(c, a, address, ENGINE_SITE_UNMAP);
+		if (!cp_arch_host()->is_munmap(code, size))
+			continue;
+		number = engine_own_site(c, a, address, &like);
+		if (number)
+			engine_own_add(own, number - 1, UNMAP, 0);
+		return;
 	}
-	return 0;
 }
 
-void engine_on_unmap(cprof_process *p, const struct cp_event_hit *e)
+static void plan(cprof_image *image, struct engine_own *own)
 {
-	const struct cp_arch *arch = cp_arch_host();
-	uint64_t regs[CP_REG_MAX], start, end;
+	cprof_session *s = image->process->session;
+	cprof_assembly *a = image->assembly;
+
+	if (own->sites.count)
+		a->plans->hook_address = s->calls->sites.items[own->sites.items[0]].address;
+	if ((engine_has(s, image_unloading) || engine_has(s, assembly_unloading)) &&
+	    engine_is_linker(cp_basename(a->path)) && engine_plans_read(a, a->plans))
+		plan_munmap(s->calls, a, own);
+}
+
+static void on_unmap(cprof_process *p, const struct engine_hit *hit)
+{
+	const uint8_t *args = cp_arch_host()->args;
+	uint64_t start = hit->regs.r[args[0]], end = start + hit->regs.r[args[1]];
 	size_t i;
 
-	if (e->regs_size != arch->nregs * sizeof(*regs) || e->e.size < sizeof(*e) + e->regs_size)
-		return;
-	memcpy(regs, e + 1, e->regs_size);
-	start = regs[arch->args[0]];
-	end = start + regs[arch->args[1]];
-	for (i = 0; i < p->images.count; i++) {
+	for (i = 0; hit->regs.known && i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
 		if (image->life.shown && image->start < end && image->end > start)
 			tell_unloading(p->session, image, false);
 	}
 }
+
+void engine_initialized(cprof_session *s)
+{
+	if (s->life.initialized)
+		return;
+	s->life.initialized = true;
+	engine_raise0(s, runtime_initialized);
+}
+
+static void on_hit(cprof_session *s, const struct engine_hit *hit)
+{
+	cprof_process *p = s->current.process;
+
+	if (hit->what == UNMAP) {
+		on_unmap(p, hit);
+		return;
+	}
+	engine_each_family(s, f, ends)
+		f->ends(p, ENGINE_END_UNLOAD, false);
+	engine_calls_look(p);
+	engine_tell_images(p); /* the mappings may have been read in the middle */
+	if (!s->life.initialized && p->pid == s->target && engine_linker_done(p))
+		engine_initialized(s);
+}
+
+static bool is_asked(const cprof_session *s)
+{
+	return wanted(s);
+}
+
+static void look(cprof_process *p)
+{
+	engine_refresh_maps(p, cp_now(), false);
+	engine_tell_images(p);
+}
+
+/* The dynamic linker calls that empty function: glibc and musl, for debuggers. */
+static const struct engine_watch watches[] = {
+	{ "_dl_debug_state", HOOK, CP_SITE_ENTRY | CP_SITE_HOLD, 0 },
+};
+
+const struct engine_family engine_loader_family = {
+	.name = "loader",
+	.always = true,
+	.breakpoints = true,
+	.asked = is_asked,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.plan = plan,
+	.hit = on_hit,
+	.look = look,
+};
+
+/* ---- processes ---- */
 
 static void list_shown(const cprof_process *p, struct list *ret)
 {

@@ -23,8 +23,6 @@
  * The words of the mutex are copied at the stop, and are untrusted. Not seen:
  * robust mutexes and those that inherit priorities, reader-writer locks.
  */
-#include "engine/locks.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -34,14 +32,31 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/throws.h"
+#include "engine/calls.h"
+#include "engine/own.h"
+#include "engine/reach.h"
 #include "image/image.h"
 
-#define GROUP_LOCKS 0xfffffd00u /* and more */
 #define FUNCTIONS_MAX 0x200u
 #define WAITS_MAX 65536 /* at once; more: they are not told */
 #define LOOKED_AHEAD 16 /* instructions up to the call */
 #define HOPS 2 /* tail calls that are followed */
+
+/* Kinds of sites. */
+enum { LOCK, LOCKED };
+
+/* A function in which threads wait for the lock that is its first argument. */
+struct lock_function {
+	uint64_t address; /* link-time */
+	const char *type; /* of the lock; static */
+	bool owned; /* the lock says who holds it: pthread_mutex_t */
+	bool timed; /* called for locks that are free, too; may give up */
+};
+
+/* Of an ELF object (engine_own.data). */
+struct lock_plan {
+	uint64_t lock; /* pthread_mutex_lock, link-time; 0: none */
+};
 
 /* A thread in a function that waits. */
 struct wait {
@@ -52,12 +67,11 @@ struct wait {
 	bool timed, told;
 };
 
-struct engine_locks {
-	bool disarmed, looked; /* looked: into any image */
-	uint32_t count; /* functions found */
+struct locks {
+	bool looked; /* into any image */
 	const char *why; /* static: why there are none; NULL: there is no such library */
 	struct cp_map by_site; /* number of a site -> function */
-	CP_VEC(struct engine_lock_function) functions; /* of all images */
+	CP_VEC(struct lock_function) functions; /* of all images */
 	CP_VEC(struct wait) waits;
 	struct cp_fetch fetch;
 	const cprof_function *taker; /* a function that waits in one, once it was seen */
@@ -71,24 +85,30 @@ struct engine_locks {
 
 /* ---- wanted ---- */
 
-bool engine_locks_wanted(const cprof_session *s)
+static struct locks *locks_of(const cprof_session *s)
 {
-	return s->calls && s->calls->locks;
+	return s->own[ENGINE_FAMILY_LOCKS];
+}
+
+static bool is_enabled(const cprof_session *s)
+{
+	return locks_of(s) != NULL;
 }
 
 bool cprof_profiler_enable_monitors(void)
 {
 	cprof_session *s = cprof_session_current();
-	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
 
-	if (c && !c->locks)
-		c->locks = calloc(1, sizeof(*c->locks));
-	return c && c->locks;
+	if (!engine_may_ask(s) || !engine_calls_get(s))
+		return false;
+	if (!locks_of(s))
+		s->own[ENGINE_FAMILY_LOCKS] = calloc(1, sizeof(struct locks));
+	return locks_of(s) != NULL;
 }
 
-void engine_locks_free(struct engine_calls *c)
+static void free_locks(cprof_session *s)
 {
-	struct engine_locks *l = c->locks;
+	struct locks *l = locks_of(s);
 
 	if (!l)
 		return;
@@ -97,21 +117,14 @@ void engine_locks_free(struct engine_calls *c)
 	cp_vec_free(&l->waits);
 	free(l->variable);
 	free(l);
-	c->locks = NULL;
+	s->own[ENGINE_FAMILY_LOCKS] = NULL;
 }
 
-void engine_lock_plan_free(struct engine_lock_plan *plan)
+static void explain(cprof_session *s)
 {
-	if (plan)
-		cp_vec_free(&plan->functions);
-	free(plan);
-}
+	const struct locks *l = locks_of(s);
 
-void engine_locks_warn(cprof_session *s)
-{
-	const struct engine_locks *l = s->calls->locks;
-
-	if (l && l->looked && !l->count)
+	if (l && l->looked && !l->functions.count)
 		engine_warn(s, "locks of %s can't be watched: %s",
 			    s->command && *s->command ? s->command[0] : "the program",
 			    l->why ? l->why : "no C library was found that has them");
@@ -120,9 +133,11 @@ void engine_locks_warn(cprof_session *s)
 /* ---- sites ---- */
 
 struct planner {
+	struct locks *locks;
 	struct engine_calls *calls;
 	cprof_assembly *assembly;
 	struct engine_plans *plans;
+	struct engine_own *own;
 	struct cp_reader file;
 };
 
@@ -167,24 +182,28 @@ static uint64_t find_slow_path(const struct planner *p, uint64_t lock)
 	return 0;
 }
 
-static bool add_site(struct planner *p, struct engine_lock_function *f, uint64_t address,
-		     enum engine_site_kind kind)
+/* Of the function that comes next. */
+static bool add_site(struct planner *p, struct engine_numbers *sites, uint64_t address,
+		     uint8_t what)
 {
-	struct engine_locks *l = p->calls->locks;
-	uint32_t number = engine_plan_address(p->calls, p->assembly, address, kind);
+	struct engine_site like = { .family = ENGINE_FAMILY_LOCKS,
+				    .what = what,
+				    .list = { .site_flags = CP_SITE_REGS | CP_SITE_STACK } };
+	uint32_t number;
 
-	if (!number)
-		return false;
-	if (kind == ENGINE_SITE_LOCK) {
-		f->first_site = number - 1;
-		p->calls->sites.items[number - 1].list =
-			(struct cp_capture_list){ .fetches = &l->fetch, .fetch_count = 1 };
+	if (what == LOCK) {
+		like.list.site_flags |= CP_SITE_ENTRY;
+		like.list.fetches = &p->locks->fetch;
+		like.list.fetch_count = 1;
+	} else {
+		like.list.site_flags |= CP_SITE_EXIT;
 	}
-	f->site_count++;
-	return cp_map_put(&l->by_site, number - 1, l->functions.count);
+	number = engine_own_site(p->calls, p->assembly, address, &like);
+	return number && cp_vec_push(sites, number - 1) &&
+	       cp_map_put(&p->locks->by_site, number - 1, p->locks->functions.count);
 }
 
-static bool plan_at(struct planner *p, uint64_t address, const struct engine_lock_function *like,
+static bool plan_at(struct planner *p, uint64_t address, const struct lock_function *like,
 		    unsigned hops);
 
 /* True when it takes locks itself. */
@@ -201,7 +220,7 @@ static bool takes(const struct planner *p, const struct cp_probe_function *f)
 
 /* It ends in others that do what it is for: these are taken instead. */
 static bool plan_behind(struct planner *p, const struct cp_probe_plan *plan,
-			const struct engine_lock_function *like, unsigned hops)
+			const struct lock_function *like, unsigned hops)
 {
 	struct cp_insn insn;
 	bool any = false;
@@ -218,39 +237,46 @@ static bool plan_behind(struct planner *p, const struct cp_probe_plan *plan,
 }
 
 static bool plan_sites(struct planner *p, const struct cp_probe_plan *plan,
-		       struct engine_lock_function *f)
+		       const struct lock_function *f)
 {
-	struct engine_lock_plan *own = p->plans->locks;
-	struct engine_locks *l = p->calls->locks;
-	bool ok = add_site(p, f, f->address, ENGINE_SITE_LOCK);
+	uint32_t number = (uint32_t)p->locks->functions.count;
+	struct engine_numbers sites = { 0 };
+	bool ok = add_site(p, &sites, f->address, LOCK);
 	size_t i;
 
 	for (i = 1; ok && i < plan->sites.count; i++)
 		if (plan->sites.items[i].kind == CP_PROBE_SITE_RETURN)
-			ok = add_site(p, f, plan->sites.items[i].address, ENGINE_SITE_LOCKED);
-	f->number = l->count;
-	if (!ok || f->site_count < 2 || !cp_vec_push(&l->functions, *f) ||
-	    !cp_vec_push(&own->functions, *f))
-		return false;
-	l->count++;
-	return true;
+			ok = add_site(p, &sites, plan->sites.items[i].address, LOCKED);
+	ok = ok && sites.count > 1 && cp_vec_push(&p->locks->functions, *f);
+	for (i = 0; ok && i < sites.count; i++)
+		ok = engine_own_add(p->own, sites.items[i], number, 1);
+	cp_vec_free(&sites);
+	return ok;
+}
+
+static bool is_watched(const struct planner *p, uint64_t address)
+{
+	size_t i;
+
+	for (i = 0; i < p->own->sites.count; i++)
+		if (p->calls->sites.items[p->own->sites.items[i]].address == address)
+			return true;
+	return false;
 }
 
 /* True when it is watched. */
-static bool plan_at(struct planner *p, uint64_t address, const struct engine_lock_function *like,
+static bool plan_at(struct planner *p, uint64_t address, const struct lock_function *like,
 		    unsigned hops)
 {
-	struct engine_lock_function made = *like;
-	const struct engine_lock_function *other;
+	struct lock_function made = *like;
 	struct cp_probe_function *f = function_at(p, address);
 	struct cp_probe_plan plan = { 0 };
 	struct cp_error *err;
 	bool ok;
 
-	cp_vec_for_each(&p->plans->locks->functions, other)
-		if (other->address == address)
-			return true;
-	if (!f || p->calls->locks->count >= FUNCTIONS_MAX)
+	if (is_watched(p, address))
+		return true;
+	if (!f || p->locks->functions.count >= FUNCTIONS_MAX)
 		return false;
 	err = cp_probe_plan_function(p->calls->decoder, &p->file, &p->plans->functions, f, &plan);
 	cp_error_free(err);
@@ -264,9 +290,9 @@ static bool plan_at(struct planner *p, uint64_t address, const struct engine_loc
 	return ok;
 }
 
-enum { LOCK, WAIT, PRIVATE, TIMED, CLOCK, ROUTINES };
+enum { MUTEX_LOCK, WAIT, PRIVATE, TIMED, CLOCK, ROUTINES };
 static const char *const routines[ROUTINES] = {
-	[LOCK] = "pthread_mutex_lock",	       [WAIT] = "__lll_lock_wait",
+	[MUTEX_LOCK] = "pthread_mutex_lock",   [WAIT] = "__lll_lock_wait",
 	[PRIVATE] = "__lll_lock_wait_private", [TIMED] = "pthread_mutex_timedlock",
 	[CLOCK] = "pthread_mutex_clocklock",
 };
@@ -281,7 +307,7 @@ static bool is_rust(const char *linkage_name)
 
 static void find_names(struct planner *p, uint64_t *at)
 {
-	static const struct engine_lock_function rust = { .type = "std::sync::Mutex" };
+	static const struct lock_function rust = { .type = "std::sync::Mutex" };
 	const struct cp_symbol *symbols;
 	struct cp_error *err;
 	size_t count, i, n;
@@ -304,26 +330,25 @@ static void find_names(struct planner *p, uint64_t *at)
 
 static void find_functions(struct planner *p)
 {
-	static const struct engine_lock_function mutex = { .type = "pthread_mutex_t",
-							   .owned = true },
-						 inner = { .type = "lock of the C library" },
-						 timed = { .type = "pthread_mutex_t",
-							   .owned = true,
-							   .timed = true };
+	static const struct lock_function mutex = { .type = "pthread_mutex_t", .owned = true },
+					  inner = { .type = "lock of the C library" },
+					  timed = { .type = "pthread_mutex_t",
+						    .owned = true,
+						    .timed = true };
 	uint64_t at[ROUTINES] = { 0 };
 	bool found = false;
 
 	find_names(p, at);
-	if (!at[LOCK] || !engine_plans_read(p->assembly, p->plans))
+	if (!at[MUTEX_LOCK] || !engine_plans_read(p->assembly, p->plans))
 		return;
 	if (!at[WAIT])
-		at[WAIT] = find_slow_path(p, at[LOCK]);
+		at[WAIT] = find_slow_path(p, at[MUTEX_LOCK]);
 	found = at[WAIT] && plan_at(p, at[WAIT], &mutex, 0);
 	if (!found) {
-		p->calls->locks->why = "where pthread_mutex_lock waits could not be found";
+		p->locks->why = "where pthread_mutex_lock waits could not be found";
 		return;
 	}
-	p->plans->locks->lock = at[LOCK];
+	*(struct lock_plan *)p->own->data = (struct lock_plan){ at[MUTEX_LOCK] };
 	if (at[PRIVATE])
 		plan_at(p, at[PRIVATE], &inner, 0);
 	if (at[TIMED])
@@ -332,39 +357,29 @@ static void find_functions(struct planner *p)
 		plan_at(p, at[CLOCK], &timed, HOPS);
 }
 
-const struct engine_lock_plan *engine_locks_plan(cprof_image *image)
+static void plan(cprof_image *image, struct engine_own *own)
 {
-	cprof_session *s = image->process->session;
-	struct engine_calls *c = s->calls;
-	struct planner p = { .calls = c, .assembly = image->assembly };
+	struct locks *l = locks_of(image->process->session);
+	struct planner p = {
+		.locks = l,
+		.calls = image->process->session->calls,
+		.assembly = image->assembly,
+		.plans = image->assembly->plans,
+		.own = own,
+		.file = cp_probe_file_reader(image->assembly->image),
+	};
 
-	if (!engine_locks_wanted(s) || c->locks->disarmed)
-		return NULL;
-	p.plans = engine_plans_of(image->assembly);
-	if (!p.plans || !engine_decoder(c))
-		return NULL;
-	if (p.plans->locks)
-		return p.plans->locks;
-	p.plans->locks = calloc(1, sizeof(*p.plans->locks));
-	if (!p.plans->locks)
-		return NULL;
-	c->locks->looked = true;
-	c->locks->fetch = (struct cp_fetch){ .from = cp_arch_host()->args[0], .size = 12 };
-	p.file = cp_probe_file_reader(image->assembly->image);
+	own->data = calloc(1, sizeof(struct lock_plan));
+	if (!own->data)
+		return;
+	l->looked = true;
+	l->fetch = (struct cp_fetch){ .from = cp_arch_host()->args[0], .size = 12 };
 	find_functions(&p);
-	return p.plans->locks;
-}
-
-struct cp_site_group engine_locks_group(const struct engine_calls *c,
-					const struct engine_lock_function *f)
-{
-	return (struct cp_site_group){ .id = GROUP_LOCKS + f->number, .max_rate = c->rate_globbed };
 }
 
 /* ---- waits ---- */
 
-static struct wait *find_wait(struct engine_locks *l, const cprof_process *p, int32_t tid,
-			      uint64_t sp)
+static struct wait *find_wait(struct locks *l, const cprof_process *p, int32_t tid, uint64_t sp)
 {
 	size_t i;
 
@@ -377,7 +392,7 @@ static struct wait *find_wait(struct engine_locks *l, const cprof_process *p, in
 	return NULL;
 }
 
-static void remove_wait(struct engine_locks *l, size_t i)
+static void remove_wait(struct locks *l, size_t i)
 {
 	memmove(&l->waits.items[i], &l->waits.items[i + 1],
 		(l->waits.count - i - 1) * sizeof(*l->waits.items));
@@ -385,7 +400,7 @@ static void remove_wait(struct engine_locks *l, size_t i)
 }
 
 /* One of the functions calls another one, for the same lock. */
-static bool is_inner(const struct engine_locks *l, const struct wait *w)
+static bool is_inner(const struct locks *l, const struct wait *w)
 {
 	size_t i;
 
@@ -399,9 +414,9 @@ static bool is_inner(const struct engine_locks *l, const struct wait *w)
 	return false;
 }
 
-void engine_locks_exit(cprof_process *p, int32_t tid)
+static void forget_waits(cprof_process *p, int32_t tid)
 {
-	struct engine_locks *l = p->session->calls ? p->session->calls->locks : NULL;
+	struct locks *l = locks_of(p->session);
 	size_t i;
 
 	for (i = l ? l->waits.count : 0; i--;)
@@ -450,7 +465,7 @@ static int32_t thread_of(const cprof_process *p, int32_t ns_tid)
 }
 
 /* Names the static variable that the lock is, or is in. */
-static void name_lock(struct engine_locks *l, const cprof_process *p, uint64_t lock)
+static void name_lock(struct locks *l, const cprof_process *p, uint64_t lock)
 {
 	uint64_t offset;
 	size_t i;
@@ -481,7 +496,7 @@ static void tell(cprof_session *s, const struct engine_hit *hit, const struct wa
 		 enum told what)
 {
 	const cprof_object object = { .address = w->lock, .type_name = w->type };
-	struct engine_locks *l = s->calls->locks;
+	struct locks *l = locks_of(s);
 
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	name_lock(l, s->current.process, w->lock);
@@ -502,10 +517,16 @@ static void tell(cprof_session *s, const struct engine_hit *hit, const struct wa
 	l->current = NULL;
 }
 
-static void on_lock(cprof_session *s, const struct engine_hit *hit,
-		    const struct engine_lock_function *f)
+static uint64_t mutex_lock_of(const cprof_image *image)
 {
-	struct engine_locks *l = s->calls->locks;
+	const struct lock_plan *plan = image->assembly->plans->own[ENGINE_FAMILY_LOCKS].data;
+
+	return plan->lock;
+}
+
+static void on_lock(cprof_session *s, const struct engine_hit *hit, const struct lock_function *f)
+{
+	struct locks *l = locks_of(s);
 	const struct cp_event_hit *e = hit->event;
 	cprof_process *p = s->current.process;
 	struct wait w = {
@@ -523,8 +544,7 @@ static void on_lock(cprof_session *s, const struct engine_hit *hit,
 
 	if (!l->taker && hit->image)
 		l->taker = engine_function_at(s, hit->image,
-					      f->owned ? hit->image->assembly->plans->locks->lock
-						       : f->address);
+					      f->owned ? mutex_lock_of(hit->image) : f->address);
 	if (left) /* by a jump */
 		remove_wait(l, (size_t)(left - l->waits.items));
 	if (is_inner(l, &w))
@@ -541,7 +561,7 @@ static void on_lock(cprof_session *s, const struct engine_hit *hit,
 
 static void on_locked(cprof_session *s, const struct engine_hit *hit)
 {
-	struct engine_locks *l = s->calls->locks;
+	struct locks *l = locks_of(s);
 	const struct cp_event_hit *e = hit->event;
 	struct wait *found = find_wait(l, s->current.process, e->e.tid, e->sp), w;
 	int result;
@@ -550,7 +570,7 @@ static void on_locked(cprof_session *s, const struct engine_hit *hit)
 		return; /* it waited before we looked */
 	w = *found;
 	remove_wait(l, (size_t)(found - l->waits.items));
-	result = w.timed ? (int)hit->regs.r[0] : 0;
+	result = w.timed ? (int)hit->regs.r[cp_arch_host()->result] : 0;
 	/* Somebody took it right after we had looked. */
 	if (!w.told && result == ETIMEDOUT)
 		tell(s, hit, &w, CONTENTION);
@@ -559,15 +579,14 @@ static void on_locked(cprof_session *s, const struct engine_hit *hit)
 	tell(s, hit, &w, result && result != EOWNERDEAD ? FAILED : ACQUIRED);
 }
 
-void engine_on_lock(cprof_session *s, const struct engine_hit *hit)
+static void on_hit(cprof_session *s, const struct engine_hit *hit)
 {
-	struct engine_locks *l = s->calls->locks;
-	const uint64_t *number = l ? cp_map_get(&l->by_site, hit->site) : NULL;
+	struct locks *l = locks_of(s);
+	const uint64_t *number = cp_map_get(&l->by_site, hit->site);
 
-	if (!number || *number >= l->functions.count || l->disarmed || !hit->regs.known ||
-	    !s->current.thread)
+	if (!number || *number >= l->functions.count || !hit->regs.known || !s->current.thread)
 		return;
-	if (s->calls->sites.items[hit->site].kind == ENGINE_SITE_LOCK)
+	if (hit->what == LOCK)
 		on_lock(s, hit, &l->functions.items[*number]);
 	else
 		on_locked(s, hit);
@@ -576,7 +595,7 @@ void engine_on_lock(cprof_session *s, const struct engine_hit *hit)
 bool cprof_current_contention(cprof_contention *ret)
 {
 	const cprof_session *s = cprof_session_current();
-	const struct engine_locks *l = s && s->calls ? s->calls->locks : NULL;
+	const struct locks *l = s ? locks_of(s) : NULL;
 
 	if (!l || !l->current)
 		return false;
@@ -589,35 +608,26 @@ bool cprof_current_contention(cprof_contention *ret)
 	return true;
 }
 
-bool engine_locks_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
+static const cprof_function *on_disarmed(cprof_session *s)
 {
-	struct engine_locks *l = s->calls->locks;
-	struct cp_answer answer;
-	uint32_t i;
+	struct locks *l = locks_of(s);
 
-	if (e->group < GROUP_LOCKS || e->group >= GROUP_LOCKS + FUNCTIONS_MAX)
-		return false;
-	if (!l || l->disarmed)
-		return true;
-	l->disarmed = true;
 	l->waits.count = 0;
-	for (i = 0; i < l->count; i++) {
-		struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP,
-					 .first = GROUP_LOCKS + i };
-
-		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
-	}
-	s->current.thread = cprof_thread_from_tid(e->e.tid);
-	if (l->taker)
-		engine_calls_raise_disarmed(s, l->taker, e->rate, e->e.ts_ns);
-	if (e->rate)
-		engine_warn(
-			s,
-			"locks were waited for more than %u times a second: those that followed "
-			"are not told (--max-rate)",
-			s->calls->rate_globbed);
-	else
-		engine_warn(s, "locks waited for in a signal handler left its thread no time for "
-			       "anything else: those that followed are not told");
-	return true;
+	return l->taker;
 }
+
+const struct engine_family engine_locks_family = {
+	.name = "locks",
+	.breakpoints = true,
+	.enabled = is_enabled,
+	.anywhere = true,
+	.plan = plan,
+	.tells = true,
+	.hit = on_hit,
+	.things = "locks",
+	.done = "waited for",
+	.disarmed = on_disarmed,
+	.exited = forget_waits,
+	.explain = explain,
+	.free = free_locks,
+};

@@ -54,7 +54,7 @@ const cprof_function *cprof_function_from_ip(cprof_addr ip)
 	if (!p)
 		return NULL;
 	engine_refresh_maps(p, cp_now(), false);
-	engine_jit_notice(p, ip);
+	engine_code_met(p, ip);
 	text = engine_find_text(p, ip);
 	return text ? engine_function_at(s, text->image, ip - text->image->bias) : NULL;
 }

@@ -13,13 +13,10 @@
 #include "base/log.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
-#include "engine/fibers.h"
 #include "engine/ifuncs.h"
 #include "engine/lifecycle.h"
 #include "engine/roles.h"
-#include "engine/locks.h"
 #include "engine/stubs.h"
-#include "engine/throws.h"
 #include "probe/near.h"
 #include "unwind/pads.h"
 
@@ -27,17 +24,22 @@
 
 void engine_plans_free(struct engine_plans *plans)
 {
+	size_t i;
+
 	if (!plans)
 		return;
 	cp_probe_functions_free(&plans->functions);
 	cp_map_free(&plans->exports);
 	cp_map_free(&plans->library_calls);
-	engine_lock_plan_free(plans->locks);
+	for (i = 0; i < ENGINE_FAMILIES; i++) {
+		cp_vec_free(&plans->own[i].sites);
+		cp_vec_free(&plans->own[i].groups);
+		free(plans->own[i].data);
+	}
 	engine_role_plan_free(plans->roles);
 	engine_ifuncs_free(plans->ifuncs);
 	cp_vec_free(&plans->choices);
 	free(plans->numbers);
-	cp_vec_free(&plans->sigcalls.sites);
 	free(plans);
 }
 
@@ -257,6 +259,7 @@ static struct engine_wish wanted(cprof_session *s, cprof_image *image, struct cp
 	struct asking a = { .once = CPROF_CALL_INSTRUMENTATION_ONCE };
 	const struct engine_choice *choice;
 	struct engine_wish wish;
+	uint8_t role;
 	bool own;
 
 	if (f->kind == CP_PROBE_IFUNC)
@@ -275,7 +278,7 @@ static struct engine_wish wanted(cprof_session *s, cprof_image *image, struct cp
 	if (wish.flags && f->kind == CP_PROBE_PLT && !engine_is_entered(s, image, f))
 		return (struct engine_wish){ 0 };
 	wish.called = own ? NULL : a.name;
-	if (!engine_roles_wanted(s) || !engine_role_of(image, f))
+	if (!engine_roles_wanted(s) || !engine_role_of(image, f, &role))
 		return wish;
 	wish.named = true;
 	wish.flags = (wish.flags & ~CPROF_CALL_INSTRUMENTATION_ONCE) | ENGINE_TRACED_ROLE;
@@ -446,13 +449,14 @@ static bool ends_elsewhere(const struct cp_probe_plan *plan)
 }
 
 /* Sites of the traced function `number`; false without memory. */
-static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t number,
+static bool add_sites(const cprof_session *s, struct engine_traced *t, uint32_t number,
 		      const struct cp_probe_plan *plan)
 {
+	struct engine_calls *c = s->calls;
 	const struct engine_site behind = { .traced = number, .kind = ENGINE_SITE_RETURN };
 	bool once = t->flags & CPROF_CALL_INSTRUMENTATION_ONCE;
 	bool by_return = plan->why == CP_PROBE_BY_RETURN ||
-			 (engine_role_wants_return(t) && ends_elsewhere(plan));
+			 (engine_role_wants_return(s, t) && ends_elsewhere(plan));
 	size_t i, count = once || by_return ? plan->entry_count : plan->sites.count;
 
 	t->why = plan->why;
@@ -475,9 +479,11 @@ static bool add_sites(struct engine_calls *c, struct engine_traced *t, uint32_t 
 }
 
 /* Nobody named what is traced for what it does. */
-static uint32_t rate_of(const struct engine_calls *c, const struct engine_traced *t, bool named)
+static uint32_t rate_of(const cprof_session *s, const struct engine_traced *t, bool named)
 {
-	return named && !engine_role_pauses(t) ? c->rate_named : c->rate_globbed;
+	const struct engine_calls *c = s->calls;
+
+	return named && !engine_role_pauses(s, t) ? c->rate_named : c->rate_globbed;
 }
 
 /* The name lives as long as the image that the ifunc is in. */
@@ -516,11 +522,14 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 	t->assembly = a;
 	t->function = f;
 	t->flags = wish->flags;
-	t->role = t->flags & ENGINE_TRACED_ROLE ? engine_role_of(image, f) : 0;
+	if (f->kind == CP_PROBE_IFUNC)
+		engine_ifuncs_watch(t);
+	else if (t->flags & ENGINE_TRACED_ROLE)
+		t->family = (uint8_t)engine_role_of(image, f, &t->role);
 	if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE))
-		t->max_rate = rate_of(c, t, wish->named);
+		t->max_rate = rate_of(s, t, wish->named);
 	set_called(t, wish->called);
-	if (!add_sites(c, t, number, plan))
+	if (!add_sites(s, t, number, plan))
 		t->site_count = 0;
 	engine_note_library_calls(c, t, number);
 	if (t->site_count)
@@ -584,7 +593,7 @@ static bool want_again(const cprof_process *p, struct engine_traced *t,
 
 	t->flags = wish->flags;
 	t->disarmed = false;
-	t->max_rate = rate_of(c, t, wish->named);
+	t->max_rate = rate_of(p->session, t, wish->named);
 	if (same || !t->site_count)
 		return false;
 	if (t->type_anew)
@@ -668,131 +677,4 @@ bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t
 	number = f ? plans->numbers[f - plans->functions.items] : 0;
 	t = number && number != NOT_CHOSEN ? s->calls->traced.items[number - 1] : NULL;
 	return t && t->site_count && !t->disarmed && engine_traced_by_others(t);
-}
-
-/* ---- what is always watched ---- */
-
-static const struct {
-	const char *name;
-	enum engine_site_kind kind;
-	unsigned only; /* for ENGINE_WATCH_*; 0: in any case */
-} watches[ENGINE_WATCHES] = {
-	/* The dynamic linker calls that empty function before and after it
-	 * changes what is loaded: glibc and musl, for debuggers. */
-	{ "_dl_debug_state", ENGINE_SITE_HOOK, 0 },
-	[ENGINE_WATCH_SIGACTION] = { "sigaction", ENGINE_SITE_SIGACTION, 0 },
-	/* Of glibc's dynamic linker, which has no symbol for it. */
-	[ENGINE_WATCH_UNMAP] = { "", ENGINE_SITE_UNMAP, ENGINE_WATCH_UNLOADS },
-	/* glibc calls the second one, too, when a start routine has returned, a
-	 * thread is cancelled, or exit() begins. */
-	{ "pthread_exit", ENGINE_SITE_THREAD_END, ENGINE_WATCH_STOPPING },
-	{ "__call_tls_dtors", ENGINE_SITE_THREAD_END, ENGINE_WATCH_STOPPING },
-	{ "dlopen", ENGINE_SITE_DLOPEN, ENGINE_WATCH_OPENS },
-	{ "dlmopen", ENGINE_SITE_DLMOPEN, ENGINE_WATCH_OPENS },
-	{ "setcontext", ENGINE_SITE_SETCONTEXT, ENGINE_WATCH_FIBERS },
-	{ "swapcontext", ENGINE_SITE_SWAPCONTEXT, ENGINE_WATCH_FIBERS },
-	{ "execve", ENGINE_SITE_EXEC, ENGINE_WATCH_EXECS },
-	{ "execveat", ENGINE_SITE_EXEC, ENGINE_WATCH_EXECS },
-	{ "fexecve", ENGINE_SITE_EXEC, ENGINE_WATCH_EXECS },
-	{ "__jit_debug_register_code", ENGINE_SITE_JIT, ENGINE_WATCH_JIT },
-};
-
-static bool may_have_all(const cprof_image *image)
-{
-	const char *name = cp_basename(image->assembly->path);
-
-	return !strncmp(name, "ld", 2) || !strncmp(name, "libc", 4) || engine_is_program(image);
-}
-
-/* Which ones may be there: any library may make code. */
-static bool may_have(const cprof_image *image, size_t n)
-{
-	unsigned watch = image->process->session->life.watch;
-
-	return (!watches[n].only || watches[n].only & watch) &&
-	       (watches[n].kind == ENGINE_SITE_JIT || may_have_all(image));
-}
-
-static bool may_have_watches(const cprof_image *image)
-{
-	size_t n = 0;
-
-	while (n < ENGINE_WATCHES && !may_have(image, n))
-		n++;
-	return n < ENGINE_WATCHES;
-}
-
-static bool opens(enum engine_site_kind kind)
-{
-	return kind == ENGINE_SITE_DLOPEN || kind == ENGINE_SITE_DLMOPEN;
-}
-
-/* Its number + 1, or 0. For dlopen, the next one is behind its calls. */
-uint32_t engine_plan_address(struct engine_calls *c, cprof_assembly *a, uint64_t address,
-			     enum engine_site_kind kind)
-{
-	struct engine_site site = { .address = address,
-				    .traced = ENGINE_NO_FUNCTION,
-				    .kind = (uint8_t)kind };
-	struct cp_reader file = cp_probe_file_reader(a->image);
-	size_t size = file.read(file.ctx, address, site.code, sizeof(site.code));
-	struct cp_insn insn;
-	uint32_t number;
-
-	if (!cp_decode(c->decoder, site.code, size, address, &insn))
-		return 0;
-	site.size = insn.size;
-	if (kind == ENGINE_SITE_SETCONTEXT || kind == ENGINE_SITE_SWAPCONTEXT)
-		site.list = engine_fibers_capture(kind == ENGINE_SITE_SWAPCONTEXT);
-	number = (uint32_t)c->sites.count + 1;
-	if (!cp_vec_push(&c->sites, site) ||
-	    (opens(kind) &&
-	     !cp_vec_push(&c->sites, (struct engine_site){ .traced = ENGINE_NO_FUNCTION,
-							   .kind = ENGINE_SITE_DLOPENED })))
-		return 0;
-	return number;
-}
-
-static void find_watches(struct engine_calls *c, const cprof_image *image)
-{
-	cprof_assembly *a = image->assembly;
-	struct engine_plans *plans = a->plans;
-	const struct cp_symbol *symbols;
-	struct cp_error *err;
-	size_t count, i, n;
-
-	plans->watched = true;
-	err = cp_image_symbols(a->image, &symbols, &count);
-	cp_error_free(err);
-	for (i = 0; !err && i < count; i++) {
-		size_t length = strcspn(symbols[i].name, "@"); /* before a version */
-
-		for (n = 0; n < ENGINE_WATCHES; n++)
-			if (symbols[i].kind == CP_SYMBOL_FUNCTION && !plans->watches[n] &&
-			    length == strlen(watches[n].name) && may_have(image, n) &&
-			    !strncmp(symbols[i].name, watches[n].name, length))
-				plans->watches[n] = engine_plan_address(c, a, symbols[i].start.v,
-									watches[n].kind);
-	}
-	if (may_have(image, ENGINE_WATCH_UNMAP))
-		plans->watches[ENGINE_WATCH_UNMAP] = engine_plan_munmap(c, a);
-	if (plans->watches[0])
-		plans->hook_address = c->sites.items[plans->watches[0] - 1].address;
-}
-
-size_t engine_plan_watches(cprof_image *image, uint32_t *numbers)
-{
-	struct engine_calls *c = image->process->session->calls;
-	struct engine_plans *plans =
-		may_have_watches(image) ? engine_plans_of(image->assembly) : NULL;
-	size_t n, count = 0;
-
-	if (!plans || !engine_decoder(c))
-		return 0;
-	if (!plans->watched)
-		find_watches(c, image);
-	for (n = 0; n < ENGINE_WATCHES; n++)
-		if (plans->watches[n])
-			numbers[count++] = plans->watches[n] - 1;
-	return count;
 }

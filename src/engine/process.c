@@ -14,11 +14,8 @@
 #include "base/file.h"
 #include "base/startedas.h"
 #include "base/text.h"
-#include "engine/annotations.h"
 #include "engine/calls.h"
-#include "engine/heap_size.h"
 #include "engine/lifecycle.h"
-#include "engine/roots.h"
 
 #define NAME_AGE_NS (int64_t)(CP_NS_PER_S / 2)
 
@@ -181,7 +178,6 @@ void engine_process_exec(cprof_process *p)
 {
 	size_t i;
 
-	engine_annotations_forget(p);
 	engine_forget_maps(p);
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
@@ -198,7 +194,6 @@ void engine_process_exec(cprof_process *p)
 
 void engine_process_gone(cprof_session *s, cprof_process *p)
 {
-	engine_annotations_forget(p);
 	engine_forget_maps(p);
 	cp_map_remove(&s->by_pid, (uint64_t)p->pid);
 }
@@ -282,8 +277,8 @@ static void process_free(cprof_process *p)
 		engine_image_free(p->images.items[i]);
 	cp_shadow_destroy(p->shadow);
 	engine_life_free(&p->life);
-	engine_roots_free(p->roots);
-	engine_heap_size_exit(p);
+	engine_each_family(p->session, f, free_process)
+		f->free_process(p);
 	cp_vec_free(&p->images);
 	cp_buf_free(&p->auxv);
 	free(p->exe);

@@ -69,6 +69,8 @@ bool engine_let_go_now(cprof_session *session);
 
 /* What the profiler NAME was created with; NULL: it is not loaded. */
 cprof_profiler *engine_profiler_named(const cprof_session *session, const char *name);
+/* profiler.c: tells the tracer of it */
+void engine_send_sampling(cprof_session *session);
 
 /* services.c */
 void engine_counters_free(cprof_session *session);

@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "engine/annotations.h"
 #include "engine/calls.h"
 #include "tracer/restore.h"
 #include "tracer/tracer.h"
@@ -77,7 +76,8 @@ void engine_arm_restore(cprof_session *s)
 {
 	size_t i;
 
-	engine_annotations_restore(s);
+	engine_each_family(s, f, restore)
+		f->restore(s);
 	if (!s->calls)
 		return;
 	send_another(s);

@@ -6,115 +6,81 @@
 
 #include "arch/arch.h"
 #include "base/text.h"
-#include "engine/fileio.h"
-#include "engine/finalizing.h"
-#include "engine/heap.h"
-#include "engine/heap_size.h"
-#include "engine/ifuncs.h"
 #include "image/image.h"
 
-/* ---- families ---- */
+/* ---- what they are for ---- */
 
-enum family { NO_FAMILY, HEAP, HEAP_SIZE, FILEIO, FINALIZING, RESOLVING };
-
-#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
-
-/* What is captured at the entry and where it returns. Without the latter there is
- * no more to it than its entry. */
-static const struct {
-	uint8_t family;
-	bool holds_exit;
-	uint16_t entry, leave;
-} roles[ENGINE_ROLES] = {
-	[ENGINE_ROLE_MALLOC] = { HEAP, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_CALLOC] = { HEAP, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_ALIGNED] = { HEAP, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_POSIX] = { HEAP, true, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_REALLOC] = { HEAP, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_REALLOCARRAY] = { HEAP, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_RUST_REALLOC] = { HEAP, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_FREE] = { HEAP, false, WITH_STACK, 0 },
-	[ENGINE_ROLE_BRK] = { HEAP_SIZE, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_MMAP] = { HEAP_SIZE, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_MUNMAP] = { HEAP_SIZE, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_MREMAP] = { HEAP_SIZE, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_MPROTECT] = { HEAP_SIZE, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_READ] = { FILEIO, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_WRITE] = { FILEIO, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_READ_MANY] = { FILEIO, true, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_WRITE_MANY] = { FILEIO, true, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_SENDFILE] = { FILEIO, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_TEE] = { FILEIO, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_SPLICE] = { FILEIO, false, CP_SITE_REGS, WITH_STACK },
-	[ENGINE_ROLE_EXIT] = { FINALIZING, false, WITH_STACK, 0 },
-	[ENGINE_ROLE_EXITED] = { FINALIZING, false, WITH_STACK, 0 },
-	[ENGINE_ROLE_FINALIZE] = { FINALIZING, false, WITH_STACK, WITH_STACK },
-	/* Held, so that nobody calls what it chose before it has its breakpoints. */
-	[ENGINE_ROLE_RESOLVER] = { RESOLVING, true, CP_SITE_REGS, CP_SITE_REGS },
-};
-
-bool engine_role_entry_alone(const struct engine_traced *t)
+static const struct engine_family *family_of(const cprof_session *s, const struct engine_traced *t)
 {
-	return t->role && !roles[t->role].leave && !engine_traced_by_others(t);
+	return s->families[t->family];
 }
 
-bool engine_role_wants_return(const struct engine_traced *t)
+static const struct engine_role *role_of(const cprof_session *s, const struct engine_traced *t)
 {
-	return roles[t->role].leave != 0;
+	static const struct engine_role none;
+
+	return t->family ? &family_of(s, t)->roles[t->role] : &none;
 }
 
-bool engine_role_pauses(const struct engine_traced *t)
+bool engine_role_entry_alone(const cprof_session *s, const struct engine_traced *t)
 {
-	return roles[t->role].family == HEAP && !engine_traced_by_others(t);
+	return t->family && !role_of(s, t)->leave && !engine_traced_by_others(t);
+}
+
+bool engine_role_wants_return(const cprof_session *s, const struct engine_traced *t)
+{
+	return role_of(s, t)->leave != 0;
+}
+
+bool engine_role_pauses(const cprof_session *s, const struct engine_traced *t)
+{
+	return family_of(s, t)->pauses && !engine_traced_by_others(t);
 }
 
 bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
 			 struct cp_heap_probe *ret)
 {
-	if (roles[t->role].family != HEAP || !engine_heap_every(s))
+	const struct engine_family *f = family_of(s, t);
+
+	if (!f->sampled || !f->sampled(s, t->role, ret))
 		return false;
-	engine_heap_probe(t->role, ret);
-	ret->every = engine_heap_every(s);
 	ret->others = engine_traced_by_others(t);
 	return true;
 }
 
-bool engine_role_allocates_at(const cprof_session *s, const cprof_image *image, uint64_t address)
+unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
+			      enum engine_site_kind kind)
 {
-	struct engine_traced *const *t;
-	size_t i;
-
-	cp_vec_for_each(&s->calls->traced, t) {
-		if ((*t)->assembly != image->assembly || roles[(*t)->role].family != HEAP ||
-		    (*t)->role == ENGINE_ROLE_FREE)
-			continue;
-		for (i = 0; i < CP_GROUP_RANGES && (*t)->ranges[i].end; i++)
-			if (address - image->bias >= (*t)->ranges[i].start &&
-			    address - image->bias < (*t)->ranges[i].end)
-				return true;
-	}
-	return false;
+	return kind == ENGINE_SITE_ENTRY ? role_of(s, t)->entry : role_of(s, t)->leave;
 }
 
-unsigned engine_role_captures(const struct engine_traced *t, enum engine_site_kind kind)
+bool engine_role_holds_exit(const cprof_session *s, const struct engine_traced *t)
 {
-	return kind == ENGINE_SITE_ENTRY ? roles[t->role].entry : roles[t->role].leave;
+	return role_of(s, t)->holds_exit;
 }
 
-bool engine_role_holds_exit(const struct engine_traced *t)
+/* Are functions looked for that have a role in it? */
+static bool looks(const cprof_session *s, enum engine_family_id id)
 {
-	return roles[t->role].holds_exit;
+	const struct engine_family *f = s->families[id];
+
+	return f->role_of && engine_family_wanted(s, id) &&
+	       (!f->beside || engine_family_wanted(s, f->beside));
 }
 
 bool engine_roles_wanted(const cprof_session *s)
 {
-	return engine_heap_wanted(s) || engine_fileio_wanted(s) || engine_finalizing_wanted(s);
+	unsigned id = 1;
+
+	while (id < ENGINE_FAMILIES && !looks(s, id))
+		id++;
+	return id < ENGINE_FAMILIES;
 }
 
 /* ---- functions ---- */
 
 struct engine_role_plan {
-	struct cp_map roles; /* link-time address -> enum engine_role */
+	struct cp_map roles; /* link-time address -> family, role */
 };
 
 void engine_role_plan_free(struct engine_role_plan *plan)
@@ -132,7 +98,7 @@ uint8_t engine_role_named(const struct engine_role_name *names, size_t count, co
 	for (i = 0; i < count; i++)
 		if (strlen(names[i].name) == length && !strncmp(names[i].name, name, length))
 			return names[i].role;
-	return ENGINE_ROLE_NONE;
+	return 0;
 }
 
 bool engine_is_linker(const char *image)
@@ -146,6 +112,7 @@ struct search {
 	const struct cp_symbol *symbols;
 	size_t count;
 	bool c_library;
+	bool looks[ENGINE_FAMILIES];
 };
 
 static size_t length_of(const struct cp_symbol *symbol)
@@ -170,23 +137,25 @@ static bool is_c_library(const struct search *search)
 	return cp_starts_with(search->image, "libpthread");
 }
 
-static uint8_t find_role(const struct search *search, const struct cp_symbol *symbol)
+/* Family and role; 0: none. */
+static uint64_t find_role(const struct search *search, const struct cp_symbol *symbol)
 {
 	const cprof_session *s = search->session;
 	size_t length = length_of(symbol);
-	uint8_t role = ENGINE_ROLE_NONE;
+	uint8_t role;
+	unsigned id;
 
-	if (engine_heap_wanted(s))
-		role = engine_heap_role(search->image, symbol->name, length, symbol->local);
-	if (role || symbol->local || !search->c_library)
-		return role;
-	if (engine_heap_size_wanted(s))
-		role = engine_heap_size_role(symbol->name, length);
-	if (!role && engine_fileio_wanted(s))
-		role = engine_fileio_role(symbol->name, length);
-	if (!role && engine_finalizing_wanted(s))
-		role = engine_finalizing_role(symbol->name, length);
-	return role;
+	for (id = 1; id < ENGINE_FAMILIES; id++) {
+		const struct engine_family *f = s->families[id];
+
+		if (!search->looks[id] ||
+		    (f->in_c_library && (symbol->local || !search->c_library)))
+			continue;
+		role = f->role_of(search->image, symbol->name, length, symbol->local);
+		if (role)
+			return (uint64_t)id << 8 | role;
+	}
+	return 0;
 }
 
 static struct engine_role_plan *find_functions(cprof_session *s, const cprof_assembly *a)
@@ -194,6 +163,7 @@ static struct engine_role_plan *find_functions(cprof_session *s, const cprof_ass
 	struct engine_role_plan *plan = calloc(1, sizeof(*plan));
 	struct search search = { .session = s, .image = cp_basename(a->path) };
 	struct cp_error *err;
+	unsigned id;
 	size_t i;
 
 	/* What it needs before there is a C library is its own. */
@@ -204,15 +174,16 @@ static struct engine_role_plan *find_functions(cprof_session *s, const cprof_ass
 		search.count = 0;
 	cp_error_free(err);
 	search.c_library = is_c_library(&search);
+	for (id = 1; id < ENGINE_FAMILIES; id++)
+		search.looks[id] = looks(s, id);
 	for (i = 0; i < search.count; i++) {
 		const struct cp_symbol *symbol = &search.symbols[i];
-		uint8_t role = symbol->kind == CP_SYMBOL_FUNCTION ? find_role(&search, symbol)
-								  : ENGINE_ROLE_NONE;
+		uint64_t role = symbol->kind == CP_SYMBOL_FUNCTION ? find_role(&search, symbol) : 0;
 
 		if (!role)
 			continue;
-		if (roles[role].family == HEAP)
-			engine_heap_found(s);
+		if (s->families[role >> 8]->found)
+			s->families[role >> 8]->found(s);
 		if (!cp_map_put(&plan->roles, symbol->start.v, role))
 			break;
 	}
@@ -232,14 +203,14 @@ bool engine_roles_in(const cprof_image *image)
 	return plans && plans->roles && plans->roles->roles.count;
 }
 
-uint8_t engine_role_of(const cprof_image *image, const struct cp_probe_function *f)
+enum engine_family_id engine_role_of(const cprof_image *image, const struct cp_probe_function *f,
+				     uint8_t *role_ret)
 {
 	const struct engine_role_plan *plan = image->assembly->plans->roles;
 	const uint64_t *role = plan ? cp_map_get(&plan->roles, f->address) : NULL;
 
-	if (f->kind == CP_PROBE_IFUNC)
-		return ENGINE_ROLE_RESOLVER;
-	return role ? (uint8_t)*role : ENGINE_ROLE_NONE;
+	*role_ret = role ? (uint8_t)*role : 0;
+	return role ? (enum engine_family_id)(*role >> 8) : ENGINE_NO_FAMILY;
 }
 
 /* ---- what families ask for ---- */
@@ -279,36 +250,14 @@ static void count(struct engine_calls *c, const struct engine_traced *t, bool to
 		c->hooks++;
 }
 
-/* True: something was told. */
-static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
-		    struct cp_call *call, const struct cp_call *ended)
-{
-	switch ((enum family)roles[role].family) {
-	case NO_FAMILY:
-		break;
-	case HEAP:
-		return engine_heap_entered(s, role, hit, call, ended);
-	case HEAP_SIZE:
-		engine_heap_size_entered(role, hit, call);
-		break;
-	case FILEIO:
-		engine_fileio_entered(s, role, hit, call);
-		break;
-	case FINALIZING:
-		return engine_finalizing_entered(s, role, hit, call);
-	case RESOLVING:
-		break;
-	}
-	return false;
-}
-
 bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call,
 			 const struct cp_call *ended)
 {
 	const struct engine_traced *t = s->calls->traced.items[call->function];
 
-	count(s->calls, t, entered(s, t->role, hit, call, ended));
-	return engine_role_entry_alone(t);
+	count(s->calls, t,
+	      family_of(s, t)->entered && family_of(s, t)->entered(s, t->role, hit, call, ended));
+	return engine_role_entry_alone(s, t);
 }
 
 /* Behind a call, the caller's frame is the innermost one, and still in the call. */
@@ -322,56 +271,31 @@ static void step_back(cprof_session *s)
 	capture->regs.r[cp_arch_host()->pc]--;
 }
 
-static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
-{
-	switch ((enum family)roles[role].family) {
-	case HEAP:
-		return engine_heap_returned(s, role, call);
-	case HEAP_SIZE:
-		return engine_heap_size_returned(s, role, call);
-	case FILEIO:
-		return engine_fileio_returned(s, role, call);
-	case RESOLVING:
-		engine_ifunc_resolved(s, call);
-		break;
-	case NO_FAMILY:
-	case FINALIZING:
-		break;
-	}
-	return false;
-}
-
 void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how)
 {
 	const struct engine_traced *t = s->calls->traced.items[call->function];
+	const struct engine_family *f = family_of(s, t);
 	bool told = false;
 
 	if (s->current.hit && how == CP_CALL_RETURNED)
 		step_back(s);
-	if (how == CP_CALL_RETURNED)
-		told = returned(s, t->role, call);
-	if (roles[t->role].family == FINALIZING && how != CP_CALL_ENDED)
-		told = engine_finalizing_ended(s, call);
+	if (how == CP_CALL_RETURNED && f->returned)
+		told = f->returned(s, t->role, call);
+	if (how != CP_CALL_ENDED && f->ended)
+		told |= f->ended(s, call);
 	if (how == CP_CALL_RETURNED || told)
 		count(s->calls, t, told);
 }
 
 void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e)
 {
-	const struct engine_calls *c = p->session->calls;
+	const cprof_session *s = p->session;
 	uint32_t i;
 
-	if (!c || !c->heap)
-		return;
 	/* Where they return will not be seen. */
-	for (i = 0; p->shadow && i < c->traced.count; i++)
-		if (engine_role_pauses(c->traced.items[i]))
+	for (i = 0; s->calls && p->shadow && i < s->calls->traced.count; i++)
+		if (engine_role_pauses(s, s->calls->traced.items[i]))
 			cp_shadow_forget(p->shadow, i);
-	engine_heap_pause(p, e);
-}
-
-void engine_roles_exit(cprof_process *p)
-{
-	engine_heap_exit(p);
-	engine_heap_size_exit(p);
+	engine_each_family(s, f, pause)
+		f->pause(p, e);
 }

@@ -17,7 +17,7 @@
  *
  * All of that is the program's memory, and may be anything.
  */
-#include "engine/roots.h"
+#include "engine/calls.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -53,30 +53,41 @@ struct layout {
 	uint32_t stride, value; /* in the vector: of elements; of the address in them */
 };
 
-struct engine_roots {
+struct roots {
 	CP_VEC(struct root) list;
 	struct layout layout;
 	size_t layout_sought; /* in so many images */
 };
 
-bool engine_roots_wanted(const cprof_session *s)
+static bool is_asked(const cprof_session *s)
 {
-	return s->life.watch & ENGINE_WATCH_ROOTS;
+	return engine_has(s, gc_root_register) || engine_has(s, gc_root_unregister);
 }
 
-void engine_roots_free(struct engine_roots *roots)
+static bool is_wanted(const cprof_process *p)
 {
-	if (roots)
-		cp_vec_free(&roots->list);
-	free(roots);
+	return engine_family_wanted(p->session, ENGINE_FAMILY_ROOTS);
+}
+
+static struct roots *known_of(const cprof_process *p)
+{
+	return p->own[ENGINE_FAMILY_ROOTS];
+}
+
+static void free_roots(cprof_process *p)
+{
+	if (known_of(p))
+		cp_vec_free(&known_of(p)->list);
+	free(known_of(p));
+	p->own[ENGINE_FAMILY_ROOTS] = NULL;
 }
 
 /* Made when it isn't there; NULL without memory. */
-static struct engine_roots *roots_of(cprof_process *p)
+static struct roots *roots_of(cprof_process *p)
 {
-	if (!p->roots)
-		p->roots = calloc(1, sizeof(*p->roots));
-	return p->roots;
+	if (!known_of(p))
+		p->own[ENGINE_FAMILY_ROOTS] = calloc(1, sizeof(struct roots));
+	return known_of(p);
 }
 
 /* ---- telling ---- */
@@ -84,7 +95,7 @@ static struct engine_roots *roots_of(cprof_process *p)
 static void add(cprof_process *p, const struct root *made, uint64_t size, uint64_t key,
 		const char *name)
 {
-	struct engine_roots *roots = roots_of(p);
+	struct roots *roots = roots_of(p);
 	const struct root *r;
 
 	if (!roots || !size)
@@ -100,7 +111,7 @@ static void add(cprof_process *p, const struct root *made, uint64_t size, uint64
 /* The last ones first: of an image, of a thread, or of neither all. */
 static void remove_roots(cprof_process *p, const cprof_image *image, int32_t tid)
 {
-	struct engine_roots *roots = p->roots;
+	struct roots *roots = known_of(p);
 	size_t i;
 
 	for (i = roots ? roots->list.count : 0; i--;) {
@@ -115,22 +126,22 @@ static void remove_roots(cprof_process *p, const cprof_image *image, int32_t tid
 	}
 }
 
-void engine_roots_remove_image(const cprof_image *image)
+static void remove_image(const cprof_image *image)
 {
 	remove_roots(image->process, image, 0);
 }
 
-void engine_roots_remove_thread(const cprof_thread *t)
+static void remove_thread(const cprof_thread *t)
 {
 	remove_roots(t->process, NULL, t->tid);
 }
 
-void engine_roots_drop(cprof_process *p)
+static void drop(cprof_process *p)
 {
 	remove_roots(p, NULL, 0);
-	if (p->roots) {
-		p->roots->layout.known = false;
-		p->roots->layout_sought = 0;
+	if (known_of(p)) {
+		known_of(p)->layout.known = false;
+		known_of(p)->layout_sought = 0;
 	}
 }
 
@@ -202,7 +213,7 @@ static bool read_member(cprof_process *p, const cprof_image *image, const char *
 
 static const struct layout *layout_of(cprof_process *p)
 {
-	struct engine_roots *roots = roots_of(p);
+	struct roots *roots = roots_of(p);
 	struct layout l = { 0 };
 	size_t i;
 
@@ -259,13 +270,13 @@ static void add_block(cprof_thread *t, const cprof_image *image, uint64_t contro
 
 /* ---- images and threads ---- */
 
-void engine_roots_add_image(const cprof_image *image)
+static void add_image(const cprof_image *image)
 {
 	struct cp_vaddr starts[WRITABLE_MAX];
 	uint64_t sizes[WRITABLE_MAX];
 	size_t i, count;
 
-	if (!engine_roots_wanted(image->process->session) || !image->assembly->image)
+	if (!is_wanted(image->process) || !image->assembly->image)
 		return;
 	count = cp_image_writable(image->assembly->image, starts, sizes, WRITABLE_MAX);
 	for (i = 0; i < count; i++) {
@@ -287,13 +298,12 @@ static void add_blocks(cprof_thread *t, uint64_t control)
 			add_block(t, p->images.items[i], control);
 }
 
-void engine_roots_add_locals(cprof_process *p)
+static void add_locals(cprof_process *p)
 {
 	uint64_t key, value;
 	size_t cursor = 0;
 
-	while (engine_roots_wanted(p->session) &&
-	       cp_map_next(&p->session->by_tid, &cursor, &key, &value)) {
+	while (is_wanted(p) && cp_map_next(&p->session->by_tid, &cursor, &key, &value)) {
 		cprof_thread *t = (cprof_thread *)(uintptr_t)value;
 
 		if (t->process == p && !t->life.stopped)
@@ -337,14 +347,26 @@ static void add_stack(cprof_thread *t, uint64_t control)
 		add(t->process, &r, end - start, (uint64_t)t->tid, t->name);
 }
 
-void engine_roots_add_thread(cprof_thread *t)
+static void add_thread(cprof_thread *t)
 {
 	uint64_t control;
 
-	if (!engine_roots_wanted(t->process->session))
+	if (!is_wanted(t->process))
 		return;
 	engine_thread_stack(t);
 	control = control_block(t);
 	add_stack(t, control);
 	add_blocks(t, control);
 }
+
+const struct engine_family engine_roots_family = {
+	.name = "roots",
+	.asked = is_asked,
+	.thread_started = add_thread,
+	.thread_stops = remove_thread,
+	.image_loaded = add_image,
+	.images_loaded = add_locals,
+	.image_unloads = remove_image,
+	.dropped = drop,
+	.free_process = free_roots,
+};

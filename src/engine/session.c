@@ -25,14 +25,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "engine/annotations.h"
 #include "engine/calls.h"
-#include "engine/coverage.h"
-#include "engine/ifuncs.h"
-#include "engine/jit.h"
 #include "engine/linger.h"
 #include "engine/roles.h"
-#include "engine/throws.h"
 #include "tracer/tracer.h"
 
 #define MAX_WARNINGS 32
@@ -120,6 +115,7 @@ cprof_session *cprof_session_create(void)
 	s->cpu_at_start_ns = cp_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 	s->frames = malloc(CP_MAX_FRAMES * sizeof(*s->frames));
 	s->unwind_cache = cp_unwind_cache_create();
+	s->families = engine_families;
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	err = cp_link_create(&s->link);
 	if (!err)
@@ -155,7 +151,6 @@ cprof_status cprof_session_launch(cprof_session *s, const char *path, char *cons
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
 		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
-	engine_throws_prepare(s);
 	engine_watch_decide(s);
 	return engine_fail(s, engine_launch(s, path, argv, envp));
 }
@@ -222,7 +217,6 @@ cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
 	if (flags & CPROF_SESSION_KILL_ON_EXIT)
 		return CPROF_E_NOT_SUPPORTED;
 	s->flags = flags;
-	engine_throws_prepare(s);
 	engine_watch_decide(s);
 	return engine_fail(s, attach(s, pid));
 }
@@ -324,7 +318,8 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	else if (e->type == CP_EVENT_DISARMED)
 		engine_on_disarmed(s, (const struct cp_event_disarmed *)e);
 	else if (e->type == CP_EVENT_FAULT)
-		engine_on_fault(s, p, (const struct cp_event_fault *)e);
+		engine_each_family(s, f, fault)
+			f->fault(s, p, (const struct cp_event_fault *)e);
 	else if (e->type == CP_EVENT_PAUSE)
 		engine_roles_pause(p, (const struct cp_event_pause *)e);
 	else if (e->type == CP_EVENT_PROCESS_EXIT)
@@ -332,8 +327,9 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	else
 		on_thread_event(s, e);
 	s->current = (struct engine_current){ 0 };
-	if (p && p->made)
-		engine_jit_tell(p);
+	if (p)
+		engine_each_family(s, f, delivered)
+			f->delivered(p);
 	engine_refilter(s); /* before the thread that is held goes on */
 }
 
@@ -341,11 +337,13 @@ static void heartbeat(cprof_session *s, uint64_t now)
 {
 	if (s->sampling_changed && atomic_exchange(&s->sampling_changed, false))
 		engine_send_sampling(s);
-	engine_annotations_poll(s, now);
+	engine_each_family(s, f, poll)
+		f->poll(s, now);
 	if (now - s->heartbeat_ns >= CP_NS_PER_S) {
 		s->heartbeat_ns = now;
 		engine_arm_again(s);
-		engine_ifuncs_again(s);
+		engine_each_family(s, f, second)
+			f->second(s);
 		engine_look_around(s);
 		engine_raise0(s, heartbeat);
 	}
@@ -414,7 +412,8 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 	int timeout = busy ? BUSY_POLL_MS : IDLE_POLL_MS;
 	uint64_t now = cp_now(), count;
 
-	timeout = engine_annotations_wait(s, timeout);
+	engine_each_family(s, f, wait)
+		timeout = f->wait(s, timeout);
 	if (deadline && deadline < now + (uint64_t)timeout * CP_NS_PER_MS)
 		timeout = deadline > now ? (int)((deadline - now) / CP_NS_PER_MS) + 1 : 0;
 	if (s->behind)
@@ -493,16 +492,17 @@ static void finish(cprof_session *s)
 		wait_for_tracer(s); /* its end is what lets go */
 	else
 		engine_arm_restore(s);
-	engine_annotations_end(s);
+	engine_each_family(s, f, last)
+		f->last(s);
 	if (!s->tracer_left)
 		engine_fail(s, cp_error_hint(cp_error_new(CP_ERR_GONE, 0,
 							  "the tracer process ended unexpectedly"),
 					     "what was recorded until then is kept; the program "
 					     "runs on"));
 	engine_calls_end(s);
+	engine_each_family(s, f, explain)
+		f->explain(s);
 	engine_calls_warn(s);
-	engine_jit_warn(s);
-	engine_cuts_warn(s);
 	warn_unready(s);
 	if (s->link.shared->abandoned)
 		engine_warn(s, "events were not handled for seconds: the program was let go before "
@@ -723,6 +723,14 @@ cprof_status cprof_session_detach(cprof_session *s)
 	return CPROF_OK;
 }
 
+static void free_assembly(const cprof_session *s, cprof_assembly *a)
+{
+	if (a)
+		engine_each_family(s, f, free_assembly)
+			f->free_assembly(a);
+	engine_assembly_free(a);
+}
+
 void cprof_session_destroy(cprof_session *s)
 {
 	size_t i;
@@ -734,15 +742,15 @@ void cprof_session_destroy(cprof_session *s)
 	wait_for_tracer(s);
 	profilers_free(s);
 	engine_release_child(s);
-	engine_annotations_free(s);
-	engine_coverage_free(s);
+	engine_each_family(s, f, free)
+		f->free(s);
 	engine_calls_free(s);
 	engine_functions_free(s);
 	engine_tables_free(s);
 	for (i = 0; i < s->assemblies.count; i++)
-		engine_assembly_free(s->assemblies.items[i]);
+		free_assembly(s, s->assemblies.items[i]);
 	for (i = 0; i < s->jits.count; i++)
-		engine_assembly_free(s->jits.items[i]);
+		free_assembly(s, s->jits.items[i]);
 	cp_vec_free(&s->assemblies);
 	cp_vec_free(&s->jits);
 	cp_interner_free(&s->assembly_keys);

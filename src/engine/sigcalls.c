@@ -10,19 +10,24 @@
  * names, what it does with SIGTRAP is not seen (plans.c): its calls of sigaction()
  * are left alone then.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "engine/calls.h"
+#include "engine/own.h"
 #include "image/image.h"
 #include "probe/plan.h"
 
 #define CHUNK ((size_t)64 << 10)
 #define FUNCTION_MAX ((size_t)64 << 10)
 
+enum { ACTION, CALL };
+
 struct search {
 	struct engine_calls *calls;
 	struct cp_image *image;
 	struct engine_plans *plans;
+	struct engine_own *own;
 	bool actions;
 	struct cp_reader file;
 	uint8_t chunk[CHUNK];
@@ -52,8 +57,11 @@ static void look_at(struct search *s, uint64_t address, const uint8_t *code, siz
 {
 	struct engine_site site = { .address = address,
 				    .traced = ENGINE_NO_FUNCTION,
-				    .kind = ENGINE_SITE_SIGCALL,
-				    .size = CP_SIGCALL_SIZE };
+				    .kind = ENGINE_SITE_OWN,
+				    .family = ENGINE_FAMILY_SIGNALS,
+				    .what = CALL,
+				    .size = CP_SIGCALL_SIZE,
+				    .list = { .site_flags = CP_SITE_SIGCALL } };
 	struct cp_sigcall call;
 
 	if (!cp_sigcall_at(s->calls->decoder, code, size, &call) ||
@@ -61,7 +69,7 @@ static void look_at(struct search *s, uint64_t address, const uint8_t *code, siz
 		return;
 	memcpy(site.code, code, size < sizeof(site.code) ? size : sizeof(site.code));
 	if (cp_vec_push(&s->calls->sites, site) &&
-	    !cp_vec_push(&s->plans->sigcalls.sites, (uint32_t)s->calls->sites.count - 1))
+	    !engine_own_add(s->own, (uint32_t)s->calls->sites.count - 1, CALL, 0))
 		s->calls->sites.count--;
 }
 
@@ -83,7 +91,7 @@ static void look_through(struct search *s, uint64_t start, uint64_t end)
 	}
 }
 
-static void search(struct engine_calls *c, cprof_assembly *a)
+static void search(struct engine_calls *c, cprof_assembly *a, struct engine_own *own)
 {
 	struct search *s = malloc(sizeof(*s));
 	struct cp_vaddr end = { 0 };
@@ -94,7 +102,8 @@ static void search(struct engine_calls *c, cprof_assembly *a)
 	*s = (struct search){ .calls = c,
 			      .image = a->image,
 			      .plans = a->plans,
-			      .actions = a->plans->watches[ENGINE_WATCH_SIGACTION],
+			      .own = own,
+			      .actions = own->sites.count,
 			      .file = cp_probe_file_reader(a->image) };
 	for (i = 0; i < a->plans->functions.count; i++) {
 		struct cp_vaddr at = { a->plans->functions.items[i].address };
@@ -121,17 +130,24 @@ static bool is_static(const cprof_image *image)
 	return engine_is_program(image);
 }
 
-const struct engine_numbers *engine_sigcalls_plan(const cprof_image *image)
+static void plan(cprof_image *image, struct engine_own *own)
 {
 	struct engine_calls *c = image->process->session->calls;
 	cprof_assembly *a = image->assembly;
-	struct engine_plans *plans = a->plans;
 
-	if (!plans || (!plans->watches[ENGINE_WATCH_SIGACTION] && !is_static(image)) ||
-	    !engine_decoder(c))
-		return NULL;
-	if (!plans->sigcalls.sought && engine_plans_read(a, plans))
-		search(c, a);
-	plans->sigcalls.sought = true;
-	return plans->sigcalls.sites.count ? &plans->sigcalls.sites : NULL;
+	if ((own->sites.count || is_static(image)) && engine_plans_read(a, a->plans))
+		search(c, a, own);
 }
+
+/* For the tracer: what becomes of SIGTRAP. */
+static const struct engine_watch watches[] = {
+	{ "sigaction", ACTION, CP_SITE_SIGACTION, 0 },
+};
+
+const struct engine_family engine_signals_family = {
+	.name = "signals",
+	.always = true,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.plan = plan,
+};

@@ -270,7 +270,7 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 		cp_unwind_walk(p->space, unwinder, &capture, s->frames, CP_MAX_FRAMES, count_ret,
 			       end_ret);
 	for (i = 0; i < *count_ret; i++)
-		engine_jit_notice(p, s->frames[i].pc.v);
+		engine_code_met(p, s->frames[i].pc.v);
 	if (!seed && s->current.sample) {
 		s->current.cut_below =
 			hint_stack_link(s, s->current.sample, &capture, *count_ret, *end_ret);

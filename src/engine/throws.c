@@ -20,106 +20,26 @@
  *
  * What is read here is copied at the stop, and is untrusted.
  */
-#include "engine/throws.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/calls.h"
 #include "engine/invoke.h"
+#include "engine/reach.h"
 #include "image/image.h"
 #include "unwind/lsda.h"
 
 #define FLIGHTS_MAX 4096 /* in flight at once; more: the oldest ones are forgotten */
 #define LANDINGS 8 /* landing pads in the time of one throw, before they are too many */
 #define NAME_MAX 512 /* bytes of a type's name, mangled */
-#define GROUP_THROWS 0xfffffff3u
-#define GROUP_LANDINGS 0xfffffff4u
 
-/* An exception on its way. */
-struct flight {
-	const cprof_process *process;
-	int32_t tid;
-	uint64_t header; /* struct _Unwind_Exception: what tells exceptions apart */
-	uint64_t ts_ns, sp; /* when and where it was thrown */
-	cprof_object object;
-	bool seen; /* where it came to a landing pad */
-};
+/* Kinds of sites. */
+enum { THROW, LANDING };
 
-struct engine_throws {
-	bool clauses;
-	bool disarmed;
-	bool again; /* the exception being told is one that was caught before */
-	const cprof_function *raise; /* the function that throws, once it was seen */
-	CP_VEC(struct flight) flights;
-	struct cp_interner names; /* of types, demangled */
-	CP_VEC(char *) texts; /* owned */
-};
-
-/* ---- wanted ---- */
-
-static struct engine_throws *throws_get(cprof_session *s)
-{
-	struct engine_calls *c = engine_calls_get(s);
-
-	if (c && !c->throws)
-		c->throws = calloc(1, sizeof(*c->throws));
-	return c ? c->throws : NULL;
-}
-
-bool engine_throws_wanted(const cprof_session *s)
-{
-	return s->calls && s->calls->throws;
-}
-
-void engine_throws_prepare(cprof_session *s)
-{
-	const struct cprof_profiler_desc *p;
-
-	for (p = s->profilers; p; p = p->next)
-		if (p->exception_throw)
-			throws_get(s);
-}
-
-bool cprof_profiler_enable_clauses(void)
-{
-	cprof_session *s = cprof_session_current();
-	struct engine_throws *t = engine_may_ask(s) ? throws_get(s) : NULL;
-
-	if (!t)
-		return false;
-	t->clauses = true;
-	return true;
-}
-
-void engine_throws_free(struct engine_calls *c)
-{
-	struct engine_throws *t = c->throws;
-	size_t i;
-
-	if (!t)
-		return;
-	for (i = 0; i < t->texts.count; i++)
-		free(t->texts.items[i]);
-	cp_vec_free(&t->texts);
-	cp_vec_free(&t->flights);
-	cp_interner_free(&t->names);
-	free(t);
-	c->throws = NULL;
-}
-
-/* ---- sites ---- */
-
-/* Of the header of an exception, and, if it is one of C++, what is in front of
- * it (struct __cxa_exception): its type, or the exception that it stands for
- * (rethrow_exception), which has a type in turn. */
-#define CXX_TYPE 80 /* bytes before the header, for both */
-#define CXX_HANDLERS (80 - 40) /* behind that: by how many handlers it is caught */
-#define CXX_OBJECT 32 /* behind it: the object */
-#define CXX_PRIMARY 112 /* before the object: its type */
-
+/* What is captured there. */
 enum {
 	FETCH_HEADER,
 	FETCH_FRONT,
@@ -132,10 +52,92 @@ enum {
 };
 enum { FETCH_CONTEXT, FETCH_EXCEPTION, FETCH_SELECTOR, FETCH_LANDINGS };
 
+/* An exception on its way. */
+struct flight {
+	const cprof_process *process;
+	int32_t tid;
+	uint64_t header; /* struct _Unwind_Exception: what tells exceptions apart */
+	uint64_t ts_ns, sp; /* when and where it was thrown */
+	cprof_object object;
+	bool seen; /* where it came to a landing pad */
+};
+
+struct throws {
+	bool clauses;
+	bool again; /* the exception being told is one that was caught before */
+	const cprof_function *raise; /* the function that throws, once it was seen */
+	CP_VEC(struct flight) flights;
+	struct cp_interner names; /* of types, demangled */
+	CP_VEC(char *) texts; /* owned */
+	struct cp_fetch throw_fetches[FETCH_THROWS], landing_fetches[FETCH_LANDINGS];
+};
+
+/* ---- wanted ---- */
+
+static struct throws *throws_of(const cprof_session *s)
+{
+	return s->own[ENGINE_FAMILY_THROWS];
+}
+
+static struct throws *throws_get(cprof_session *s)
+{
+	if (!throws_of(s) && engine_calls_get(s))
+		s->own[ENGINE_FAMILY_THROWS] = calloc(1, sizeof(struct throws));
+	return throws_of(s);
+}
+
+static bool is_enabled(const cprof_session *s)
+{
+	return throws_of(s) != NULL;
+}
+
+static void prepare(cprof_session *s)
+{
+	if (engine_has(s, exception_throw))
+		throws_get(s);
+}
+
+bool cprof_profiler_enable_clauses(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct throws *t = engine_may_ask(s) ? throws_get(s) : NULL;
+
+	if (!t)
+		return false;
+	t->clauses = true;
+	return true;
+}
+
+static void free_throws(cprof_session *s)
+{
+	struct throws *t = throws_of(s);
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->texts.count; i++)
+		free(t->texts.items[i]);
+	cp_vec_free(&t->texts);
+	cp_vec_free(&t->flights);
+	cp_interner_free(&t->names);
+	free(t);
+	s->own[ENGINE_FAMILY_THROWS] = NULL;
+}
+
+/* ---- sites ---- */
+
+/* Of the header of an exception, and, if it is one of C++, what is in front of
+ * it (struct __cxa_exception): its type, or the exception that it stands for
+ * (rethrow_exception), which has a type in turn. */
+#define CXX_TYPE 80 /* bytes before the header, for both */
+#define CXX_HANDLERS (80 - 40) /* behind that: by how many handlers it is caught */
+#define CXX_OBJECT 32 /* behind it: the object */
+#define CXX_PRIMARY 112 /* before the object: its type */
+
 #define BEHIND(block) (CP_FETCH_BLOCK + (block))
 
 /* `from` of the first argument is filled in. */
-static const struct cp_fetch throw_fetches[FETCH_THROWS] = {
+static const struct cp_fetch thrown[FETCH_THROWS] = {
 	[FETCH_HEADER] = { .size = 8 },
 	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = CXX_HANDLERS + sizeof(int32_t) },
 	/* A type: its virtual table, its name. */
@@ -157,102 +159,42 @@ static const struct cp_fetch throw_fetches[FETCH_THROWS] = {
 				 .flags = CP_FETCH_STRING },
 };
 
-static const struct {
-	const char *name;
-	enum engine_site_kind kind;
-} routines[ENGINE_THROWS] = {
-	{ "_Unwind_RaiseException", ENGINE_SITE_THROW },
-	{ "_Unwind_SetIP", ENGINE_SITE_LANDING },
+static const struct engine_watch watches[] = {
+	{ "_Unwind_RaiseException", THROW, CP_SITE_ENTRY | CP_SITE_REGS | CP_SITE_STACK, 1 },
+	{ "_Unwind_SetIP", LANDING, CP_SITE_ENTRY | CP_SITE_REGS, LANDINGS },
 };
 
-static void set_fetches(struct engine_calls *c, struct engine_site *site)
+static void set_fetches(struct throws *t)
 {
-	const struct cp_arch *arch = cp_arch_host();
+	const struct cp_arch_unwind_context *context = &cp_arch_host()->unwind_context;
+	uint8_t first = cp_arch_host()->args[0];
 	size_t i;
 
-	site->list = (struct cp_capture_list){ .fetches = c->throw_fetches,
-					       .fetch_count = FETCH_THROWS };
-	if (site->kind == ENGINE_SITE_LANDING)
-		site->list = (struct cp_capture_list){ .fetches = c->landing_fetches,
-						       .fetch_count = arch->unwind_context.size
-									      ? FETCH_LANDINGS
-									      : 0 };
-	else
-		site->list.site_flags = CP_SITE_STACK;
-	memcpy(c->throw_fetches, throw_fetches, sizeof(throw_fetches));
+	memcpy(t->throw_fetches, thrown, sizeof(thrown));
 	for (i = 0; i <= FETCH_FRONT; i++)
-		c->throw_fetches[i].from = arch->args[0];
-	c->landing_fetches[FETCH_CONTEXT] =
-		(struct cp_fetch){ .from = arch->args[0], .size = arch->unwind_context.size };
-	c->landing_fetches[FETCH_EXCEPTION] =
-		(struct cp_fetch){ .from = BEHIND(FETCH_CONTEXT),
-				   .at = arch->unwind_context.exception,
-				   .level = 1,
-				   .size = 8 };
-	c->landing_fetches[FETCH_SELECTOR] = (struct cp_fetch){ .from = BEHIND(FETCH_CONTEXT),
-								.at = arch->unwind_context.selector,
-								.level = 1,
-								.size = 8 };
-}
-
-static void find_routines(struct engine_calls *c, cprof_assembly *a, struct engine_plans *plans)
-{
-	const struct cp_symbol *symbols;
-	struct cp_error *err;
-	size_t count, i, n;
-
-	plans->throws_sought = true;
-	err = cp_image_symbols(a->image, &symbols, &count);
-	cp_error_free(err);
-	for (i = 0; !err && i < count; i++) {
-		size_t length;
-
-		if (symbols[i].kind != CP_SYMBOL_FUNCTION ||
-		    strncmp(symbols[i].name, "_Unwind_", 8) != 0)
-			continue;
-		length = strcspn(symbols[i].name, "@"); /* before a version */
-		for (n = 0; n < ENGINE_THROWS; n++) {
-			if (plans->throws[n] || length != strlen(routines[n].name) ||
-			    strncmp(symbols[i].name, routines[n].name, length) != 0)
-				continue;
-			plans->throws[n] =
-				engine_plan_address(c, a, symbols[i].start.v, routines[n].kind);
-			if (plans->throws[n])
-				set_fetches(c, &c->sites.items[plans->throws[n] - 1]);
-		}
-	}
-}
-
-size_t engine_throws_plan(cprof_image *image, uint32_t *numbers)
-{
-	cprof_session *s = image->process->session;
-	struct engine_calls *c = s->calls;
-	struct engine_plans *plans;
-	size_t n, count = 0;
-
-	if (!engine_throws_wanted(s) || c->throws->disarmed)
-		return 0;
-	plans = engine_plans_of(image->assembly);
-	if (!plans || !engine_decoder(c))
-		return 0;
-	if (!plans->throws_sought)
-		find_routines(c, image->assembly, plans);
-	for (n = 0; n < ENGINE_THROWS; n++)
-		if (plans->throws[n])
-			numbers[count++] = plans->throws[n] - 1;
-	return count;
-}
-
-struct cp_site_group engine_throws_group(const struct engine_calls *c, uint32_t site)
-{
-	uint32_t rate = c->rate_globbed;
-
-	if (c->sites.items[site].kind == ENGINE_SITE_THROW)
-		return (struct cp_site_group){ .id = GROUP_THROWS, .max_rate = rate };
-	return (struct cp_site_group){
-		.id = GROUP_LANDINGS,
-		.max_rate = rate < UINT32_MAX / LANDINGS ? rate * LANDINGS : UINT32_MAX,
+		t->throw_fetches[i].from = first;
+	t->landing_fetches[FETCH_CONTEXT] =
+		(struct cp_fetch){ .from = first, .size = context->size };
+	t->landing_fetches[FETCH_EXCEPTION] = (struct cp_fetch){
+		.from = BEHIND(FETCH_CONTEXT), .at = context->exception, .level = 1, .size = 8
 	};
+	t->landing_fetches[FETCH_SELECTOR] = (struct cp_fetch){
+		.from = BEHIND(FETCH_CONTEXT), .at = context->selector, .level = 1, .size = 8
+	};
+}
+
+static void capture(cprof_session *s, struct engine_site *site)
+{
+	struct throws *t = throws_of(s);
+
+	set_fetches(t);
+	if (site->what == THROW) {
+		site->list.fetches = t->throw_fetches;
+		site->list.fetch_count = FETCH_THROWS;
+	} else if (cp_arch_host()->unwind_context.size) {
+		site->list.fetches = t->landing_fetches;
+		site->list.fetch_count = FETCH_LANDINGS;
+	}
 }
 
 /* ---- what was copied ---- */
@@ -297,7 +239,7 @@ static char *demangle_type(const char *name)
 }
 
 /* A text that lives as long as the session; NULL without memory. */
-static const char *keep_name(struct engine_throws *t, const char *name, bool mangled)
+static const char *keep_name(struct throws *t, const char *name, bool mangled)
 {
 	uint32_t number;
 	bool fresh;
@@ -315,7 +257,7 @@ static const char *keep_name(struct engine_throws *t, const char *name, bool man
 	return text;
 }
 
-static const char *cxx_type(struct engine_throws *t, const struct engine_hit *hit, unsigned index)
+static const char *cxx_type(struct throws *t, const struct engine_hit *hit, unsigned index)
 {
 	char name[NAME_MAX + 1];
 	const uint8_t *bytes;
@@ -341,7 +283,7 @@ static bool is_cxx(uint64_t class)
 	return (class & ~UINT64_C(1)) == CLASS_GNU || (class & ~UINT64_C(1)) == CLASS_CLANG;
 }
 
-static void read_object(struct engine_throws *t, const struct engine_hit *hit, uint64_t header,
+static void read_object(struct throws *t, const struct engine_hit *hit, uint64_t header,
 			cprof_object *ret)
 {
 	uint64_t class = word(hit, FETCH_HEADER, 0), front;
@@ -399,14 +341,14 @@ static bool is_rethrown(cprof_session *s, const struct engine_hit *hit)
 bool cprof_current_exception_rethrown(void)
 {
 	const cprof_session *s = cprof_session_current();
-	const struct engine_throws *t = s && s->calls ? s->calls->throws : NULL;
+	const struct throws *t = s ? throws_of(s) : NULL;
 
 	return t && t->again;
 }
 
 /* ---- in flight ---- */
 
-static struct flight *find_flight(struct engine_throws *t, const cprof_process *p, int32_t tid,
+static struct flight *find_flight(struct throws *t, const cprof_process *p, int32_t tid,
 				  uint64_t header)
 {
 	size_t i;
@@ -420,7 +362,7 @@ static struct flight *find_flight(struct engine_throws *t, const cprof_process *
 	return NULL;
 }
 
-static void remove_flight(struct engine_throws *t, size_t i)
+static void remove_flight(struct throws *t, size_t i)
 {
 	memmove(&t->flights.items[i], &t->flights.items[i + 1],
 		(t->flights.count - i - 1) * sizeof(*t->flights.items));
@@ -429,7 +371,7 @@ static void remove_flight(struct engine_throws *t, size_t i)
 
 /* One is thrown: what its thread had in flight and was never seen to land, or
  * was thrown from deeper down the same stack, is so no more. */
-static void prune(struct engine_throws *t, const struct flight *fresh)
+static void prune(struct throws *t, const struct flight *fresh)
 {
 	size_t i;
 
@@ -444,9 +386,9 @@ static void prune(struct engine_throws *t, const struct flight *fresh)
 		remove_flight(t, 0);
 }
 
-const cprof_object *engine_throws_unwinds(cprof_session *s, const struct cp_call *call)
+static const cprof_object *unwinds(cprof_session *s, const struct cp_call *call)
 {
-	struct engine_throws *t = s->calls->throws;
+	struct throws *t = throws_of(s);
 	size_t i;
 
 	for (i = 0; t && i < t->flights.count; i++) {
@@ -459,9 +401,9 @@ const cprof_object *engine_throws_unwinds(cprof_session *s, const struct cp_call
 	return NULL;
 }
 
-void engine_throws_exit(cprof_process *p, int32_t tid)
+static void forget_flights(cprof_process *p, int32_t tid)
 {
-	struct engine_throws *t = p->session->calls ? p->session->calls->throws : NULL;
+	struct throws *t = throws_of(p->session);
 	size_t i;
 
 	for (i = t ? t->flights.count : 0; i--;) {
@@ -476,7 +418,7 @@ void engine_throws_exit(cprof_process *p, int32_t tid)
 
 static void on_thrown(cprof_session *s, const struct engine_hit *hit)
 {
-	struct engine_throws *t = s->calls->throws;
+	struct throws *t = throws_of(s);
 	const struct cp_event_hit *e = hit->event;
 	struct flight f = {
 		.process = s->current.process,
@@ -539,7 +481,7 @@ static cprof_exception_clause_type clause(cprof_session *s, const struct engine_
 static void on_landing(cprof_session *s, const struct engine_hit *hit)
 {
 	const struct cp_arch *arch = cp_arch_host();
-	struct engine_throws *t = s->calls->throws;
+	struct throws *t = throws_of(s);
 	const struct cp_event_hit *e = hit->event;
 	uint64_t header = word(hit, FETCH_EXCEPTION, 0);
 	uint64_t sp = word(hit, FETCH_CONTEXT, arch->unwind_context.sp);
@@ -575,45 +517,37 @@ static void on_landing(cprof_session *s, const struct engine_hit *hit)
 		remove_flight(t, (size_t)(f - t->flights.items));
 }
 
-void engine_on_throw(cprof_session *s, const struct engine_hit *hit)
+static void on_hit(cprof_session *s, const struct engine_hit *hit)
 {
-	if (!s->calls->throws || s->calls->throws->disarmed || !hit->regs.known)
-		return;
-	if (s->calls->sites.items[hit->site].kind == ENGINE_SITE_THROW)
+	if (hit->regs.known && hit->what == THROW)
 		on_thrown(s, hit);
-	else
+	else if (hit->regs.known)
 		on_landing(s, hit);
 }
 
-bool engine_throws_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
+static const cprof_function *on_disarmed(cprof_session *s)
 {
-	static const uint32_t groups[] = { GROUP_THROWS, GROUP_LANDINGS };
-	struct engine_throws *t = s->calls->throws;
-	struct cp_answer answer;
-	size_t i;
+	struct throws *t = throws_of(s);
 
-	if (e->group != GROUP_THROWS && e->group != GROUP_LANDINGS)
-		return false;
-	if (!t || t->disarmed)
-		return true;
-	t->disarmed = true;
 	t->flights.count = 0;
-	for (i = 0; i < CP_ARRAY_SIZE(groups); i++) {
-		struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = groups[i] };
-
-		cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
-	}
-	s->current.thread = cprof_thread_from_tid(e->e.tid);
-	if (t->raise)
-		engine_calls_raise_disarmed(s, t->raise, e->rate, e->e.ts_ns);
-	if (e->rate)
-		engine_warn(
-			s,
-			"exceptions were thrown more than %u times a second: those that followed "
-			"are not told (--max-rate)",
-			s->calls->rate_globbed);
-	else
-		engine_warn(s, "exceptions thrown in a signal handler left its thread no time for "
-			       "anything else: those that followed are not told");
-	return true;
+	return t->raise;
 }
+
+const struct engine_family engine_throws_family = {
+	.name = "throws",
+	.breakpoints = true,
+	.enabled = is_enabled,
+	.prepare = prepare,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.anywhere = true,
+	.capture = capture,
+	.tells = true,
+	.hit = on_hit,
+	.unwinds = unwinds,
+	.things = "exceptions",
+	.done = "thrown",
+	.disarmed = on_disarmed,
+	.exited = forget_flights,
+	.free = free_throws,
+};

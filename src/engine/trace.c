@@ -5,16 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/annotations.h"
 #include "engine/calls.h"
-#include "engine/coverage.h"
-#include "engine/fileio.h"
-#include "engine/heap.h"
-#include "engine/ifuncs.h"
 #include "engine/invoke.h"
 #include "engine/lifecycle.h"
-#include "engine/locks.h"
-#include "engine/throws.h"
 
 #define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
 
@@ -52,11 +45,7 @@ void engine_calls_free(cprof_session *s)
 		free(c->traced.items[i]);
 	}
 	cp_declared_destroy(c->declared);
-	engine_throws_free(c);
 	engine_invoke_free(c);
-	engine_locks_free(c);
-	engine_heap_free(c);
-	engine_fileio_free(c);
 	cp_vec_free(&c->traces);
 	cp_vec_free(&c->traced);
 	cp_vec_free(&c->sites);
@@ -76,9 +65,7 @@ bool engine_calls_wanted(const cprof_session *s)
 
 bool engine_probes_wanted(const cprof_session *s)
 {
-	return engine_calls_wanted(s) || engine_coverage_wanted(s) ||
-	       engine_annotations_wanted(s) || engine_throws_wanted(s) || engine_locks_wanted(s) ||
-	       engine_roles_wanted(s) || s->life.watch & ENGINE_WATCH_BREAKPOINTS;
+	return engine_calls_wanted(s) || engine_families_break(s);
 }
 
 void engine_calls_warn(cprof_session *s)
@@ -91,9 +78,6 @@ void engine_calls_warn(cprof_session *s)
 
 	if (!s->calls)
 		return;
-	engine_locks_warn(s);
-	engine_heap_warn(s);
-	engine_ifuncs_warn(s);
 	if (s->calls->untold && !s->calls->told)
 		engine_warn(s, "the condition names what no call had: arguments have names where "
 			       "there is debug information");
