@@ -25,6 +25,7 @@ BELOW = {
 # "target/" is a folder, and "ring" stands for ring.c and ring.h. A room that is listed
 # has a place for each of its files.
 FLOORS = {
+    "src/engine": [["target/"], ["frames/"], ["probes/"], ["calls/"], ["families/"], ["api/"], ["session/"]],
     "src/tracer": [["restore", "known/"], ["memory/"], ["calls/"], ["signals/"], ["captures/"], ["hits/"], ["lives/"],
                    ["stops/"], ["tracer"]],
     "src/link": [["link", "sites", "stats"], ["channel", "ring"]],

@@ -16,7 +16,7 @@
 #include "cmd/guard.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
-#include "engine/profilers.h"
+#include "engine/api/profiler.h"
 #include "inspect/inspect.h"
 #include "modules/modules.h"
 #include "probe/spec.h"

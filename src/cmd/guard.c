@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What runs here runs in signal handlers: it calls nothing that isn't
- * async-signal-safe, and reads one record (engine/profilers.h) that says whose
+ * async-signal-safe, and reads one record (engine/target/profilers.h) that says whose
  * callback is being called.
  *
  * A crash is cprof's end: the tracer is told and leaves, a child of ours is left to
@@ -26,7 +26,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "engine/profilers.h"
+#include "engine/api/services.h"
 
 #define PATIENCE 10
 #define WORKS_MOST 5 /* times PATIENCE that one event may keep a processor busy */

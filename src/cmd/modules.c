@@ -21,9 +21,9 @@
 #include "cmd/terminal.h"
 #include "cmd/words.h"
 #include "cprof/types.h"
-#include "engine/builtins.h"
-#include "engine/events.h"
-#include "engine/module.h"
+#include "engine/api/builtins.h"
+#include "engine/api/events.h"
+#include "engine/api/module.h"
 #include "report/look/table.h"
 
 #define PREFIX "libcprof-profiler-"

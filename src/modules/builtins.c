@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "engine/builtins.h"
+#include "engine/api/builtins.h"
 
 #include <stddef.h>
 

@@ -511,5 +511,5 @@ END
 	no_complaints
 	# What is said to be raised is, somewhere in the engine; and the other way round.
 	diff <(jq -r '.[] | select(.source == "raised" or .source == "emulated") | .event' events | sort) \
-		<(cat "$SOURCES"/src/engine/*.c | grep -o 'engine_raise0\?([^,]*, [a-z_]*' | sed 's/.*, //' | sort -u | grep -x -f declared)
+		<(cat "$SOURCES"/src/engine/*/*.c | grep -o 'engine_raise0\?([^,]*, [a-z_]*' | sed 's/.*, //' | sort -u | grep -x -f declared)
 }

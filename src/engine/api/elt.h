@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Enter and leave hooks. Private to src/engine.
+ */
+#ifndef CP_ENGINE_API_ELT_H
+#define CP_ENGINE_API_ELT_H
+
+struct engine_elt;
+
+void engine_elt_free(struct engine_elt *elt); /* elt.c */
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profiler modules as files: where they are looked for, what they say of
+ * themselves, and loading them. What a file says is read from its ELF notes by
+ * our own reader: nothing of it runs before it was judged.
+ */
+#ifndef CP_ENGINE_API_MODULE_H
+#define CP_ENGINE_API_MODULE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/vec.h"
+
+/* What the notes of a file say. */
+struct cp_module_file {
+	bool has_version;
+	uint32_t version; /* of the API; of several, the first that is not ours */
+	char *summary; /* owned: what it does, or NULL */
+};
+
+/* Not an ELF file, not for this machine, no shared library: an error. */
+CP_ERROR cp_module_read(const char *path, struct cp_module_file *ret);
+void cp_module_file_free(struct cp_module_file *file);
+/* NULL, or that it was built against another version or none. */
+CP_ERROR cp_module_judge(const char *path, const struct cp_module_file *file);
+
+/* A directory that modules are looked for in. */
+struct cp_module_place {
+	char *directory; /* owned */
+	const char *by; /* static: who named it */
+};
+
+struct cp_module_places {
+	CP_VEC(struct cp_module_place) list; /* in order */
+};
+
+/* All of them; `dirs` (NULL-terminated, or NULL) are those of --plugin-dir. */
+bool cp_module_places_find(const char *const *dirs, struct cp_module_places *ret);
+void cp_module_places_free(struct cp_module_places *places);
+
+/* NULL, or why nothing can be called `name` (of `size` bytes). */
+CP_ERROR cp_module_check_name(const char *name, size_t size);
+/* The file of module `name`; *path_ret is malloc()ed. None: an error that
+ * tells all the places. */
+CP_ERROR cp_module_find(const char *const *dirs, const char *name, char **path_ret);
+
+typedef void (*cp_module_init_fn)(const char *desc);
+/* Reads, judges and loads the file. It stays loaded for good: who knows what
+ * of it is still referred to. */
+CP_ERROR cp_module_open(const char *path, const char *name, cp_module_init_fn *init_ret);
+/* The init function that the running executable has itself, or NULL. */
+cp_module_init_fn cp_module_embedded(const char *name);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Profilers. Private to src/engine.
+ */
+#ifndef CP_ENGINE_API_PROFILER_H
+#define CP_ENGINE_API_PROFILER_H
+
+#include <cprof/cprof.h>
+
+/* What the profiler NAME was created with; NULL: it is not loaded. */
+cprof_profiler *engine_profiler_named(const cprof_session *session, const char *name);
+/* Tells the tracer how samples are wanted. */
+void engine_send_sampling(cprof_session *session);
+
+#endif

@@ -1,0 +1,628 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Hits into calls: what the tracer saw at a breakpoint goes through the
+ * process's shadow stack, and what that makes of it is raised as method_*
+ * events, those of frames that are gone before the one that shows it.
+ */
+#include "engine/calls/calls.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/calls/context.h"
+#include "engine/calls/invoke.h"
+#include "engine/calls/stacks.h"
+#include "engine/probes/arm.h"
+#include "engine/probes/hide.h"
+#include "engine/probes/objects.h"
+#include "engine/probes/plans.h"
+#include "engine/probes/roles.h"
+#include "engine/probes/sites.h"
+#include "engine/probes/stubs.h"
+#include "engine/target/family.h"
+#include "engine/target/functions.h"
+#include "engine/target/images.h"
+#include "engine/target/live.h"
+#include "engine/target/profilers.h"
+#include "engine/target/state.h"
+
+/* Of a call: made by code that is not traced. */
+#define CALL_INVOKED 0x100u
+/* Of a library function, not by its stub: that may follow, as its address is the
+ * function's in a program at a fixed place. */
+#define CALL_AT_ONCE 0x200u
+
+/* ---- the event's pieces ---- */
+
+/* `size` bytes at *offset of the event, or NULL; moves *offset behind them. */
+static const uint8_t *piece(const struct cp_event_hit *e, size_t *offset, uint32_t size)
+{
+	const uint8_t *at = (const uint8_t *)e + *offset;
+
+	if (!size || size > e->e.size || *offset > e->e.size - size)
+		return NULL;
+	*offset += cp_align8(size);
+	return at;
+}
+
+static void open_hit(cprof_session *s, const struct cp_event_hit *e, struct engine_hit *ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct engine_capture *capture = &s->current.capture;
+	size_t offset = sizeof(*e);
+	const uint8_t *regs = piece(e, &offset, e->regs_size);
+	const uint8_t *vector = piece(e, &offset, e->vector_size);
+
+	*ret = (struct engine_hit){ .event = e, .site = e->site };
+	if (regs && e->regs_size == arch->nregs * sizeof(uint64_t)) {
+		memcpy(ret->regs.r, regs, e->regs_size);
+		ret->regs.known = (UINT64_C(1) << arch->nregs) - 1;
+	}
+	if (vector && e->vector_size == sizeof(*ret->vector))
+		ret->vector = (const struct cp_hit_vector *)(const void *)vector;
+	ret->fetched = piece(e, &offset, e->fetched_size);
+	ret->stack = piece(e, &offset, e->stack_size);
+	*capture = (struct engine_capture){
+		.regs = ret->regs,
+		.pc = e->pc,
+		.ts_ns = e->e.ts_ns,
+		.stack_base = e->stack_base,
+		.stack = ret->stack,
+		.stack_size = ret->stack ? e->stack_size : 0,
+		.slot = e->slot,
+	};
+	if (!capture->regs.known) {
+		capture->regs.known = UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
+		capture->regs.r[arch->sp] = e->sp;
+	}
+	capture->regs.r[arch->pc] = e->pc;
+	/* Walked from before the call. */
+	if (e->e.flags & CP_HIT_CALLS)
+		capture->regs.r[arch->sp] = e->sp + arch->ret_size;
+}
+
+/* Pointers lead into text, too, and breakpoints are not the program's. */
+static void hide_in_fetched(const cprof_process *p, const struct engine_hit *hit)
+{
+	struct cp_fetched block;
+	const uint8_t *bytes;
+	size_t at = 0;
+
+	while (cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &block, &bytes))
+		engine_hide_breakpoints(p, block.address,
+					(uint8_t *)(uintptr_t)bytes, /* the event is ours */
+					block.size);
+}
+
+/* Where the site is mapped that was hit: a planned one's pc tells the bias. */
+static const cprof_image *image_of_hit(cprof_process *p, const struct engine_site *site,
+				       const struct cp_event_hit *e)
+{
+	const struct engine_text *text = engine_find_text(p, e->pc);
+	uint64_t bias = e->pc - site->address;
+	size_t i;
+
+	if (!text && engine_refresh_maps(p, e->e.ts_ns, true))
+		text = engine_find_text(p, e->pc);
+	if (!site->address || (text && text->image->bias == bias))
+		return text ? text->image : NULL;
+	for (i = 0; i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->bias == bias && e->pc >= image->start && e->pc < image->end)
+			return image;
+	}
+	return NULL;
+}
+
+static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
+{
+	t->last_hit.lost_ns = e->lost_ns;
+	t->last_hit.run_ns = e->run_ns;
+	t->last_hit.doubt = e->doubt;
+}
+
+/* ---- raising ---- */
+
+void engine_calls_set_current(struct engine_calls *c, const struct cp_call *call)
+{
+	c->has_current = true;
+	c->inherited_from = call->flags & CP_CALL_INHERITED ? call->entered_tid : 0;
+	c->current = (cprof_call){
+		.timestamp_ns = c->now_ns,
+		.enter_ns = call->enter_ns,
+		.cfa = (call->sp & ~(uint64_t)CP_SHADOW_STUB) + cp_arch_host()->ret_size,
+		.depth = call->depth,
+		.process_exit = c->exiting,
+	};
+}
+
+static struct engine_context context_of(cprof_session *s, const struct cp_call *call, bool leave)
+{
+	return (struct engine_context){
+		.session = s,
+		.signature = s->calls->traced.items[call->function]->signature,
+		.arena = s->calls->arena,
+		.traced = s->calls->traced.items[call->function],
+		.hit = s->current.hit,
+		.entry = leave ? call->data : NULL,
+		.call = call,
+		.enter_ns = call->enter_ns,
+		.now_ns = s->calls->now_ns,
+		.leave = leave,
+	};
+}
+
+static void raise_enter(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	struct engine_context x = context_of(s, call, false);
+	cprof_call_context *handle = NULL;
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_ENTER) || !call->subject)
+		return;
+	engine_calls_set_current(s->calls, call);
+	s->calls->events++;
+	if (flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT)
+		handle = engine_live_begin(s, ENGINE_LIVE_CONTEXT, &x);
+	engine_raise(s, method_enter, call->subject, handle);
+	engine_live_end(s, handle);
+	cp_value_arena_reset(s->calls->arena);
+}
+
+static void raise_leave(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	struct engine_context x = context_of(s, call, true);
+	cprof_call_context *handle = NULL;
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_LEAVE))
+		return;
+	s->calls->events++;
+	if (flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+		handle = engine_live_begin(s, ENGINE_LIVE_CONTEXT, &x);
+	engine_raise(s, method_leave, call->subject, handle);
+	engine_live_end(s, handle);
+	cp_value_arena_reset(s->calls->arena);
+}
+
+static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	const struct engine_hit *hit = s->current.hit;
+	const cprof_function *target = NULL;
+	const struct engine_text *text = NULL;
+	uint64_t at = 0;
+	bool arrived = hit && s->calls->sites.items[hit->site].kind == ENGINE_SITE_ENTRY;
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_TAIL_CALL))
+		return;
+	if (hit) /* at an entry: it ran on into the function that begins there */
+		at = arrived ? hit->event->pc : hit->event->target;
+	target = hit ? engine_library_function(s, hit) : NULL;
+	if (at && !target)
+		text = engine_find_text(s->current.process, at);
+	if (text)
+		target = engine_function_at(s, text->image, at - text->image->bias);
+	s->calls->events++;
+	engine_raise(s, method_tail_call, call->subject, target);
+}
+
+/* Of that much nothing is said: what is printed is right to a tenth. */
+#define PLAIN 0.1
+
+/* Of the time since the entry, what stops took that were ours. Where that is not
+ * known well enough, only what is certain, and how much more it may have been. */
+static void set_overhead(const cprof_session *s, const struct cp_call *call, cprof_call *ret)
+{
+	double lasted = (double)(ret->timestamp_ns - ret->enter_ns), own, doubt;
+	const cprof_thread *t = s->current.thread;
+
+	if (!t || t->tid != call->tid || t->last_hit.lost_ns < call->lost_ns) {
+		ret->uncertain_ns = (uint64_t)lasted;
+		return;
+	}
+	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns);
+	doubt = t->last_hit.doubt > call->doubt ? sqrt(t->last_hit.doubt - call->doubt) : 0;
+	if (own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
+		doubt = own / 16; /* it may be one slow stop, of which nothing else tells */
+	if (2 * doubt > PLAIN * own) {
+		own = own + doubt > 0 ? own + 2 * doubt : doubt;
+		ret->uncertain_ns = (uint64_t)(4 * doubt);
+	}
+	ret->overhead_ns = own < lasted ? (uint64_t)(lasted - own) : 0;
+}
+
+/* 0: not asked for, or not known. */
+static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
+{
+	const cprof_thread *t = s->current.thread;
+
+	if (!t || t->tid != call->tid || !call->run_ns || t->last_hit.run_ns < call->run_ns)
+		return 0;
+	return t->last_hit.run_ns - call->run_ns;
+}
+
+/* The exception that did it; NULL: none is known. */
+static const cprof_object *unwinds(cprof_session *s, const struct cp_call *call)
+{
+	const cprof_object *object = NULL;
+
+	engine_each_family(s, f, unwinds)
+		object = object ? object : f->unwinds(s, call);
+	return object;
+}
+
+static void raise_unwound(cprof_session *s, const struct cp_call *call, unsigned flags)
+{
+	struct engine_calls *c = s->calls;
+
+	if (!(flags & CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE))
+		return;
+	c->events++;
+	if (c->current.unsure && !c->unsure_warned)
+		engine_warn(s,
+			    "process %d: where calls seemed to have been left, the stack could "
+			    "not be walked: they may have been at rest while a coroutine ran",
+			    s->current.process->pid);
+	c->unsure_warned |= c->current.unsure;
+	engine_raise(s, method_exception_leave, call->subject,
+		     c->exiting ? NULL : unwinds(s, call));
+}
+
+/* A call ended (cp_call_end_fn). */
+static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
+{
+	cprof_process *p = ctx;
+	cprof_session *s = p->session;
+	struct engine_calls *c = s->calls;
+	unsigned flags = c->traced.items[call->function]->flags;
+
+	if (c->exiting) /* of all of them: no thread's own event */
+		s->current.thread = cprof_thread_from_tid(call->tid);
+	engine_calls_set_current(s->calls, call);
+	s->calls->current.unsure = how == CP_CALL_UNSURE;
+	set_overhead(s, call, &s->calls->current);
+	s->calls->current.cpu_ns = cpu_time(s, call);
+	if (c->traced.items[call->function]->family && !c->exiting)
+		engine_role_ended(s, call, how);
+	if (call->flags & CP_CALL_HIDDEN && flags != ENGINE_TRACED_ROLE &&
+	    (how == CP_CALL_RETURNED || how == CP_CALL_TAIL_CALLED))
+		c->rejected_condition++;
+	if (call->flags & CP_CALL_HIDDEN || !call->subject)
+		how = CP_CALL_ENDED;
+	switch (how) {
+	case CP_CALL_RETURNED:
+		raise_leave(s, call, flags);
+		break;
+	case CP_CALL_TAIL_CALLED:
+		raise_tail_call(s, call, flags);
+		break;
+	case CP_CALL_UNWOUND:
+	case CP_CALL_UNSURE:
+		raise_unwound(s, call, flags);
+		break;
+	case CP_CALL_ENDED:
+		break;
+	}
+	if (how != CP_CALL_ENDED && call->flags & CALL_INVOKED)
+		engine_raise(s, method_end_invoke, call->subject);
+	free(call->data);
+}
+
+bool engine_calls_shadow(cprof_process *p)
+{
+	if (!p->shadow)
+		p->shadow = cp_shadow_create(on_end, p);
+	return p->shadow;
+}
+
+/* ---- hits ---- */
+
+/* Code that runs on into the next function, or jumps there, enters it with its own
+ * return address. Answers the call that this ended. */
+static struct cp_call end_by_running_on(cprof_process *p, const struct cp_shadow_at *at,
+					const struct cp_event_hit *e, uint32_t number)
+{
+	const struct cp_call *open = cp_shadow_find(p->shadow, at->sp);
+	struct cp_call ended = { 0 };
+
+	if (open && open->flags & CP_CALL_BY_RETURN && open->function != number && e->caller &&
+	    open->caller == e->caller) {
+		ended = *open;
+		cp_shadow_leave(p->shadow, at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
+	}
+	return ended;
+}
+
+/* Nothing of it is seen again: it has no place among the open calls. */
+static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint32_t number)
+{
+	struct cp_call call = {
+		.function = number,
+		.tid = hit->event->e.tid,
+		.sp = hit->event->sp,
+		.caller = hit->event->caller,
+		.enter_ns = hit->event->e.ts_ns,
+	};
+
+	if (s->calls->condition && engine_condition_holds(s, hit) != CP_TRUE) {
+		s->calls->rejected_condition++;
+		return;
+	}
+	if (hit->image)
+		call.subject = engine_traced_function(s, hit->image, number);
+	s->calls->entering = &call;
+	raise_enter(s, &call, s->calls->traced.items[number]->flags);
+	s->calls->entering = NULL;
+}
+
+/* A jump to its own beginning is a call of itself, in its own place. True: what is
+ * told of the function is what it does, once that is done. */
+static bool begins_again(cprof_session *s, const struct cp_shadow_at *at,
+			 const struct engine_traced *t, uint32_t number)
+{
+	if (t->family)
+		s->calls->rejected_inside++;
+	else
+		cp_shadow_leave(s->current.process->shadow, at, number, CP_CALL_TAIL_CALLED);
+	return t->family != ENGINE_NO_FAMILY;
+}
+
+static bool is_stub(const struct engine_traced *t, uint32_t site)
+{
+	return site == t->first_site && !(t->function->flags & CP_PROBE_SLOT);
+}
+
+/* The stub of what was seen to be called a moment ago. */
+static bool was_seen(const cprof_process *p, uint64_t sp, const struct cp_call *call)
+{
+	const struct cp_call *open = cp_shadow_find(p->shadow, sp);
+
+	return open && open->flags & CALL_AT_ONCE && open->function == call->function &&
+	       open->caller == call->caller;
+}
+
+static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct engine_hit *hit)
+{
+	struct engine_calls *c = s->calls;
+	const struct cp_event_hit *e = hit->event;
+	uint32_t number = c->sites.items[hit->site].traced;
+	const struct engine_traced *t = c->traced.items[number];
+	cprof_process *p = s->current.process;
+	const struct cp_call *open = t->loops ? cp_shadow_find(p->shadow, e->sp) : NULL;
+	struct cp_call call = {
+		.function = number,
+		.caller = e->caller,
+		.enter_ns = e->e.ts_ns,
+		.lost_ns = e->lost_ns,
+		.run_ns = e->run_ns,
+		.doubt = e->doubt,
+		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,
+	}, ended = { 0 }, *entered;
+
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) {
+		on_first_entry(s, hit, number);
+		return;
+	}
+	if (open && open->function == number && open->caller == e->caller && e->caller) {
+		if (begins_again(s, at, t, number))
+			return;
+	} else if (c->by_return && !(e->e.flags & CP_HIT_CALLS)) {
+		ended = end_by_running_on(p, at, e, number);
+	}
+	if (t->function->kind == CP_PROBE_PLT) {
+		at->sp |= CP_SHADOW_STUB;
+		if (!is_stub(t, hit->site))
+			call.flags |= CALL_AT_ONCE;
+		else if (was_seen(p, at->sp, &call))
+			return;
+	}
+	if (t->family && engine_role_entered(s, hit, &call, &ended))
+		return;
+	if (!engine_traced_by_others(t)) {
+		call.flags |= CP_CALL_HIDDEN;
+	} else if (c->condition && engine_condition_holds(s, hit) != CP_TRUE) {
+		call.flags |= CP_CALL_HIDDEN;
+		c->rejected_condition++;
+	} else if (s->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT) {
+		call.data = engine_entry_keep(hit);
+	}
+	if (hit->image)
+		call.subject = engine_traced_function(s, hit->image, number);
+	if (!(call.flags & CP_CALL_HIDDEN) && call.subject && engine_tells_invokes(s) &&
+	    engine_invoked(s, e->caller))
+		call.flags |= CALL_INVOKED;
+	entered = cp_shadow_enter(p->shadow, at, &call);
+	c->entering = entered;
+	if (entered && entered->flags & CALL_INVOKED) {
+		engine_calls_set_current(c, entered);
+		engine_raise(s, method_begin_invoke, entered->subject);
+	}
+	if (!entered)
+		free(call.data);
+	else if (!(entered->flags & CP_CALL_HIDDEN))
+		raise_enter(s, entered, t->flags);
+	c->entering = NULL;
+	if (e->e.flags & CP_HIT_WANTS_RETURN && e->caller)
+		engine_arm_return(p, t->return_site, e->caller);
+}
+
+/* Where a call returns to, handlers of what it throws may jump, too. They have
+ * called others meanwhile, whose return addresses took the place of its own. */
+static bool was_jumped_to(const cprof_session *s, const struct cp_event_hit *e)
+{
+	return s->calls->sites.items[e->site].kind == ENGINE_SITE_RETURN && e->caller &&
+	       e->caller != e->pc;
+}
+
+/* A call that is watched by its return address may return to where another
+ * breakpoint is: then that one shows it. */
+static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
+			  const struct cp_event_hit *e, unsigned stub)
+{
+	struct cp_shadow_at of_call = *at;
+	const struct cp_call *call;
+
+	of_call.sp = e->sp | stub;
+	if (!(e->e.flags & CP_HIT_CALLS))
+		of_call.sp -= cp_arch_host()->ret_size;
+	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
+	/* Its result is in registers, which another site's event need not have. */
+	if (call && s->calls->traced.items[call->function]->family && !s->current.hit->regs.known)
+		return;
+	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
+		cp_shadow_leave(s->current.process->shadow, &of_call, CP_SHADOW_ANY,
+				was_jumped_to(s, e) ? CP_CALL_UNWOUND : CP_CALL_RETURNED);
+}
+
+/* Whoever is told of the event can walk the stack if that was asked for: not where
+ * it came along to find out which one it is. */
+static bool is_walkable(const cprof_session *s, const struct engine_hit *hit)
+{
+	const struct engine_site *site = &s->calls->sites.items[hit->site];
+	const struct engine_traced *t = s->calls->traced.items[site->traced];
+	bool asked = engine_role_captures(s, t, site->kind) & CP_SITE_STACK;
+
+	if (site->kind == ENGINE_SITE_ENTRY)
+		asked |= t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
+	return s->current.capture.held || (hit->stack && asked);
+}
+
+static void on_call_event(cprof_session *s, const struct engine_hit *hit)
+{
+	struct engine_calls *c = s->calls;
+	struct cp_shadow *shadow = s->current.process->shadow;
+	struct cp_shadow_at at = engine_calls_where(s, hit->event);
+	const struct engine_site *site = &c->sites.items[hit->site]; /* that may plan */
+
+	s->current.walkable = is_walkable(s, hit);
+	if (c->by_return) {
+		end_by_return(s, &at, hit->event, 0);
+		end_by_return(s, &at, hit->event, CP_SHADOW_STUB);
+	}
+	switch ((enum engine_site_kind)site->kind) {
+	case ENGINE_SITE_ENTRY:
+		on_entry(s, &at, hit);
+		break;
+	/* Whichever function it is of: in assembly, functions share code, and
+	 * whose return address it is is who leaves. */
+	case ENGINE_SITE_EXIT:
+		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_RETURNED);
+		break;
+	case ENGINE_SITE_TAIL:
+		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_TAIL_CALLED);
+		break;
+	case ENGINE_SITE_RETURN: /* end_by_return() did it */
+	case ENGINE_SITE_OWN:
+		break;
+	}
+	c->has_current = false;
+}
+
+/* A number that no traced function has. */
+#define NO_CALL (CP_SHADOW_ANY - 1)
+
+void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t sp)
+{
+	struct cp_shadow *shadow = s->current.process->shadow;
+	struct cp_shadow_at at = engine_calls_where(s, e);
+	const struct cp_call *top;
+
+	at.sp = sp;
+	for (; at.chain_count && *at.chain < sp; at.chain++)
+		at.chain_count--;
+	cp_shadow_leave(shadow, &at, NO_CALL, CP_CALL_UNWOUND);
+	top = cp_shadow_top(shadow, e->e.tid);
+	engine_calls_set_current(s->calls,
+				 &(struct cp_call){
+					 .sp = sp,
+					 .enter_ns = e->e.ts_ns,
+					 .depth = top ? top->depth + !(top->flags & CP_CALL_HIDDEN)
+						      : 0 });
+}
+
+/* At a site of a family's own. */
+static void on_own(cprof_session *s, const struct engine_site *site, const struct cp_event_hit *e)
+{
+	const struct engine_family *f = s->families[site->family];
+	struct engine_calls *c = s->calls;
+	struct engine_hit hit;
+
+	if (f->tells && !engine_calls_shadow(s->current.process))
+		return;
+	open_hit(s, e, &hit);
+	hit.what = site->what;
+	if (f->tells) {
+		c->now_ns = e->e.ts_ns;
+		note_stop(s->current.thread, e);
+		hit.image = image_of_hit(s->current.process, site, e);
+		s->current.hit = &hit;
+		s->current.walkable = hit.stack != NULL;
+	} else {
+		c->hooks++;
+	}
+	if (f->hit && !(s->disarmed >> site->family & 1))
+		f->hit(s, &hit);
+	s->current.hit = NULL;
+	c->has_current &= !f->tells;
+}
+
+void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
+{
+	struct engine_calls *c = s->calls;
+	cprof_process *p = s->current.process;
+	struct engine_site site;
+	struct engine_hit hit;
+
+	if (!c || e->e.size < sizeof(*e) || e->site >= c->sites.count)
+		return;
+	site = c->sites.items[e->site];
+	if (site.kind == ENGINE_SITE_OWN) {
+		on_own(s, &site, e);
+		return;
+	}
+	if (!engine_calls_shadow(p))
+		return;
+	c->now_ns = e->e.ts_ns;
+	open_hit(s, e, &hit);
+	note_stop(s->current.thread, e);
+	if (c->traced.items[site.traced]->disarmed) {
+		c->late++;
+		return;
+	}
+	hit.image = image_of_hit(p, &site, e);
+	hide_in_fetched(p, &hit);
+	s->current.hit = &hit;
+	s->current.capture.held =
+		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
+		engine_holds_exit(s, c->traced.items[site.traced], &site);
+	s->current.walkable = hit.stack || s->current.capture.held;
+	on_call_event(s, &hit);
+	s->current.hit = NULL;
+}
+
+void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns)
+{
+	struct engine_calls *c = p->session->calls;
+
+	engine_each_family(p->session, f, exited)
+		f->exited(p, tid);
+	if (!c || !p->shadow)
+		return;
+	c->now_ns = ts_ns;
+	c->exiting = true;
+	cp_shadow_thread_exit(p->shadow, tid, CP_CALL_UNWOUND);
+	c->exiting = c->has_current = false;
+}
+
+void engine_calls_end(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; s->calls && i < s->processes.count; i++)
+		if (s->processes.items[i]->shadow)
+			cp_shadow_thread_exit(s->processes.items[i]->shadow, 0, CP_CALL_ENDED);
+	if (s->calls)
+		s->calls->has_current = false;
+}

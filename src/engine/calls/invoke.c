@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where control comes from when it comes from code that is not traced: the C
+ * library calls main, a start routine, what qsort() compares with; the kernel
+ * calls handlers.
+ */
+#include "engine/calls/invoke.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/map.h"
+#include "engine/probes/objects.h"
+#include "engine/probes/plans.h"
+#include "engine/probes/sites.h"
+#include "engine/target/family.h"
+#include "engine/target/functions.h"
+#include "engine/target/images.h"
+#include "engine/target/lives.h"
+#include "engine/target/memory.h"
+#include "engine/target/state.h"
+
+#define SIGRETURN_BYTES 16
+/* How far from where a thread began its routine is entered, at most: what the C
+ * library keeps there, and a wrapper of a language's own. */
+#define START_BYTES 1024
+
+/* What is at a return address, as far as that does not change: few of them call
+ * over and over again. */
+struct caller {
+	const cprof_process *process;
+	uint64_t address;
+	const cprof_image *image;
+	const cprof_function *function;
+	bool by_kernel; /* it ends a signal handler */
+};
+
+struct engine_known_callers {
+	struct caller known[64]; /* by hash of the address */
+};
+
+bool engine_tells_invokes(const cprof_session *s)
+{
+	return engine_has(s, method_begin_invoke) || engine_has(s, method_end_invoke);
+}
+
+/* A forked process has its parent's images, also when it runs another program by the time
+ * that its mappings are read. */
+static const cprof_image *image_at(const cprof_process *p, uint64_t address)
+{
+	const struct engine_text *text = engine_find_text(p, address);
+	size_t i;
+
+	for (i = 0; !text && p->parent && i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if (image->armed && address >= image->start && address < image->end)
+			return image;
+	}
+	return text ? text->image : NULL;
+}
+
+/* A function that another one ended in (tail call) has that one's caller. */
+bool engine_invoked(const cprof_session *s, uint64_t caller)
+{
+	const cprof_image *image = caller ? image_at(s->current.process, caller - 1) : NULL;
+
+	return !image || !engine_traced_at(s, image, caller - 1 - image->bias);
+}
+
+/* The kernel makes a handler return to the code that ends it. */
+static bool by_kernel(cprof_process *p, uint64_t caller)
+{
+	uint8_t code[SIGRETURN_BYTES];
+	size_t n = 0;
+
+	if (caller && engine_open_memory(p))
+		n = p->memory.read(p->memory.ctx, caller, code, sizeof(code));
+	return cp_arch_host()->is_sigreturn(code, n);
+}
+
+static bool starts_thread(const cprof_thread *t, const struct cp_call *call)
+{
+	return t->tid != t->process->pid && !call->depth && t->born_sp >= call->sp &&
+	       t->born_sp - call->sp < START_BYTES;
+}
+
+static struct caller look_at(cprof_session *s, uint64_t address, const cprof_image *image)
+{
+	cprof_process *p = s->current.process;
+	struct caller caller = { p, address, image, NULL, by_kernel(p, address) };
+
+	if (image)
+		caller.function = engine_function_at(s, image, address - 1 - image->bias);
+	if (caller.function && caller.function->unnamed)
+		caller.function = NULL;
+	return caller;
+}
+
+static struct caller caller_of(cprof_session *s, uint64_t address)
+{
+	const cprof_process *p = s->current.process;
+	const cprof_image *image = address ? image_at(p, address - 1) : NULL;
+	struct engine_calls *c = s->calls;
+	struct caller *known;
+
+	if (!c->callers)
+		c->callers = calloc(1, sizeof(*c->callers));
+	if (!c->callers)
+		return look_at(s, address, image);
+	known = &c->callers->known[cp_hash_u64(address) % CP_ARRAY_SIZE(c->callers->known)];
+	if (known->process != p || known->address != address || known->image != image)
+		*known = look_at(s, address, image);
+	return *known;
+}
+
+static cprof_invoker invoker(const cprof_session *s, const struct cp_call *call,
+			     const struct caller *caller)
+{
+	const cprof_thread *t = s->current.thread;
+	const cprof_function *f = call->subject;
+
+	if (caller->by_kernel)
+		return CPROF_INVOKER_SIGNAL;
+	if (t && t->tid == t->process->pid &&
+	    (!strcmp(f->linkage_name, "main") || !strcmp(f->linkage_name, "_start")))
+		return CPROF_INVOKER_START;
+	return t && starts_thread(t, call) ? CPROF_INVOKER_THREAD : CPROF_INVOKER_CODE;
+}
+
+bool cprof_current_invocation(cprof_invocation *ret)
+{
+	cprof_session *s = cprof_session_current();
+	const struct cp_call *call = s && s->calls ? s->calls->entering : NULL;
+	struct caller caller;
+
+	if (!call || !call->subject || !s->current.hit || !ret)
+		return false;
+	*ret = (cprof_invocation){ .caller = call->caller };
+	if (!engine_invoked(s, call->caller))
+		return true;
+	caller = caller_of(s, call->caller);
+	ret->by = invoker(s, call, &caller);
+	ret->image = caller.image;
+	ret->function = caller.function;
+	if (ret->by == CPROF_INVOKER_SIGNAL)
+		ret->signal = (int)s->current.hit->event->target;
+	return true;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Threads' own stacks, and on which stack a hit was.
+ */
+#ifndef CP_ENGINE_CALLS_STACKS_H
+#define CP_ENGINE_CALLS_STACKS_H
+
+#include <cprof/cprof.h>
+
+struct cp_event_hit;
+
+/* Finds the thread's own stack (NULL: none); of one that has just begun, with what is
+ * mapped now. */
+void engine_calls_stack(cprof_thread *t);
+void engine_thread_stack(cprof_thread *t);
+/* On which stack a hit was. */
+struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_hit *e);
+
+/* Where the thread's own stack is. */
+void engine_calls_set_stack(cprof_thread *t, uint64_t low, uint64_t end);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Coverage among the families: what it places is its own, and makes no events.
+ */
+#include "engine/families/cover_arm.h"
+#include "engine/families/coverage.h"
+#include "engine/families/cuts.h"
+#include "engine/target/family.h"
+#include "engine/target/sources.h"
+#include "engine/target/state.h"
+
+static bool is_there(cprof_image *image)
+{
+	return engine_coverage_plan(image) != NULL;
+}
+
+static int place(cprof_image *image)
+{
+	int errnum = engine_cover_arm(image, image->assembly->cover);
+
+	if (!errnum)
+		engine_cuts_arm(image);
+	return errnum;
+}
+
+static void refuse(cprof_image *image)
+{
+	engine_cover_refuse_all(image->process->session, image->assembly->cover);
+}
+
+static bool has(const cprof_image *image, uint64_t address)
+{
+	return image->assembly->cover && engine_cover_has(image->assembly->cover, address);
+}
+
+static void free_assembly(cprof_assembly *a)
+{
+	engine_cover_free(a->cover);
+	engine_sources_free(a->sources);
+}
+
+const struct engine_family engine_coverage_family = {
+	.name = "coverage",
+	.breakpoints = true,
+	.enabled = engine_coverage_wanted,
+	.things = "coverage",
+	.done = "measured",
+	.places = is_there,
+	.place = place,
+	.refused = refuse,
+	.inherited = engine_cuts_arm,
+	.has = has,
+	.fault = engine_on_fault,
+	.free_assembly = free_assembly,
+	.explain = engine_cuts_warn,
+	.free = engine_coverage_free,
+};

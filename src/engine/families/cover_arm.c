@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Breakpoints of coverage into a process. There may be a hundred thousand of
+ * them before the first instruction of a program. They are written where the
+ * tracer reads them, in pieces: while it enters one, the next is made. A few
+ * places that pieces take turns in stay in the caches of both, where one place
+ * for all would be thousands of pages to be had from the kernel first.
+ *
+ *     plan area │ piece 0, 3, 6 ... │ piece 1, 4, 7 ... │ piece 2, 5, 8 ...
+ *     piece     │ batch │ sites ... │ group │ slot code ...
+ *                         one after the other, by number; so slots follow each other
+ */
+#include "engine/families/cover_arm.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/families/coverage.h"
+#include "engine/probes/sites.h"
+#include "engine/target/state.h"
+
+#define PIECE 4096u /* sites */
+#define TURNS 3u
+#define PIECE_SIZE \
+	((sizeof(struct cp_batch) + PIECE * (sizeof(struct cp_site) + CP_SLOT_SIZE) + \
+	  sizeof(struct cp_site_group) + 63) & \
+	 ~(size_t)63)
+_Static_assert(CP_LINK_PLAN / PIECE_SIZE >= TURNS, "plan area");
+
+struct filling {
+	cprof_session *s;
+	cprof_image *image;
+	const struct engine_cover *cover;
+	struct engine_cover_cursor cursor;
+	struct engine_cover_site next; /* if there is `more` */
+	bool more;
+	uint8_t *plan; /* the piece's place */
+	struct cp_site *sites; /* in there */
+	uint8_t *code; /* the same */
+	uint32_t count;
+	uint32_t sent, answered; /* pieces */
+	uint64_t serials[TURNS]; /* of the requests, by place */
+};
+
+static void add_site(struct filling *f, const struct engine_cover_site *from)
+{
+	uint64_t address = from->address + f->image->bias;
+	struct cp_site *site = &f->sites[f->count];
+
+	*site = (struct cp_site){
+		.address = address,
+		.id = from->counter,
+		.flags = from->flags,
+		.slot = from->slot,
+	};
+	if (!cp_step_prepare(f->s->calls->decoder, from->code, from->size, address,
+			     cp_area_slot(f->image->area, f->image->area_size, from->slot),
+			     f->code + (size_t)f->count * CP_SLOT_SIZE, &site->step)) {
+		engine_cover_refuse(f->s, from);
+		return;
+	}
+	memcpy(site->original, from->code,
+	       from->size < sizeof(site->original) ? from->size : sizeof(site->original));
+	f->count++;
+}
+
+static void take_next(struct filling *f)
+{
+	f->more = engine_cover_next(f->s, f->cover, &f->cursor, &f->next);
+}
+
+/* Fills the next piece and returns its size. None but the last can be empty. */
+static uint64_t fill(struct filling *f)
+{
+	const struct cp_site_group group = {
+		.id = ENGINE_GROUP_COUNTING,
+		.max_rate = engine_cover_budget(f->s),
+	};
+	struct cp_batch *head;
+	uint8_t *code;
+
+	f->plan = f->s->link.plan + f->sent % TURNS * PIECE_SIZE;
+	head = (struct cp_batch *)(void *)f->plan;
+	f->count = 0;
+	f->sites = (struct cp_site *)(void *)(head + 1);
+	f->code = (uint8_t *)(f->sites + PIECE) + sizeof(group);
+	for (; f->more && f->count < PIECE; take_next(f))
+		add_site(f, &f->next);
+	code = (uint8_t *)(f->sites + f->count) + sizeof(group);
+	if (code != f->code)
+		memmove(code, f->code, (size_t)f->count * CP_SLOT_SIZE);
+	memcpy(f->sites + f->count, &group, sizeof(group));
+	*head = (struct cp_batch){
+		.size = (uint64_t)(code - f->plan) + (uint64_t)f->count * CP_SLOT_SIZE,
+		.area = f->image->area,
+		.site_count = f->count,
+		.group_count = 1,
+	};
+	return head->size;
+}
+
+/* Waits for the oldest answer that is missing; an errno, or 0. */
+static int take_answer(struct filling *f)
+{
+	struct cp_answer answer;
+	struct cp_error *err =
+		cp_link_wait(&f->s->link, f->serials[f->answered++ % TURNS], &answer, NULL);
+
+	if (err) {
+		cp_error_free(err);
+		f->answered = f->sent; /* nor do the others */
+		return ESRCH;
+	}
+	f->s->coverage->sites += answer.threads;
+	/* Where other bytes were, the tracer has said so in the counters. */
+	return answer.errnum == ESTALE ? 0 : answer.errnum;
+}
+
+static int send(struct filling *f, uint64_t size)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_ARM,
+		.pid = f->image->process->pid,
+		.flags = (f->sent ? CP_ARM_NEXT : 0) | (f->more ? CP_ARM_MORE : 0) | CP_ARM_COUNTS,
+		.first = (uint64_t)(f->plan - f->s->link.plan),
+		.size = size,
+	};
+	struct cp_error *err = cp_link_send(&f->s->link, &rq, &f->serials[f->sent % TURNS]);
+
+	if (err) {
+		cp_error_free(err);
+		return ESRCH;
+	}
+	f->sent++;
+	return 0;
+}
+
+/* The first error of all pieces. */
+static int send_all(struct filling *f)
+{
+	int errnum = 0, err;
+	uint64_t size;
+
+	while (!errnum && f->more) {
+		if (f->sent - f->answered == TURNS)
+			errnum = take_answer(f);
+		size = errnum ? 0 : fill(f);
+		if (size && (f->count || f->sent))
+			errnum = send(f, size);
+	}
+	/* Those that were sent have to be out of the plan area. */
+	while (f->answered != f->sent) {
+		err = take_answer(f);
+		errnum = errnum ? errnum : err;
+	}
+	return errnum;
+}
+
+int engine_cover_arm(cprof_image *image, const struct engine_cover *cover)
+{
+	cprof_session *s = image->process->session;
+	struct filling f = { .s = s, .image = image, .cover = cover };
+	uint64_t began = cp_now(), before = s->coverage->sites;
+	int errnum;
+
+	take_next(&f);
+	errnum = send_all(&f);
+	if (errnum && errnum != EAGAIN && errnum != ESRCH)
+		engine_cover_refuse_all(s, cover);
+	s->coverage->placing_ns += cp_now() - began;
+	cp_debug("%s: %" PRIu64 " breakpoints of coverage in %d", image->assembly->path,
+		 s->coverage->sites - before, image->process->pid);
+	return errnum;
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Placing what is covered. Private to src/engine.
+ */
+#ifndef CP_ENGINE_FAMILIES_COVER_ARM_H
+#define CP_ENGINE_FAMILIES_COVER_ARM_H
+
+#include <cprof/cprof.h>
+
+struct engine_cover;
+
+/* Places them in the image's area, which has room; an errno, or 0. */
+int engine_cover_arm(cprof_image *image, const struct engine_cover *cover);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Coverage: from filters to counters. Private to src/engine.
+ *
+ *   filters ──► functions ──► blocks and branches of an ELF object  (coverage.c)
+ *                                  │ numbers: counters of the link, slots
+ *                                  ▼
+ *                 armed in each mapping, where they are still needed  (arm.c)
+ *                                  ▲
+ *   tracer: counters[number]++ ────┘ ──► what is asked of them  (covered.c)
+ *
+ * An object is planned once, when it is first mapped. Hits make no events: the
+ * tracer counts in shared memory, so all that ran is known however a process
+ * ends.
+ */
+#ifndef CP_ENGINE_FAMILIES_COVERAGE_H
+#define CP_ENGINE_FAMILIES_COVERAGE_H
+
+#include <cprof/cprof.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "image/lines.h"
+#include "link/sites.h"
+#include "probe/blocks.h"
+
+struct cp_probe_block;
+struct cp_probe_branch;
+struct cp_probe_function;
+
+/* A function that filters chose. Its pieces of the object's arrays. */
+struct engine_covered {
+	struct cp_probe_function *function; /* of assembly->plans */
+	uint32_t first_block, block_count;
+	uint32_t first_branch, branch_count;
+	uint32_t entry; /* of its blocks */
+	bool complete;
+};
+
+/* In the middle of a block: behind an instruction that failed (cuts.c). What
+ * follows it, up to the next cut or the end of the block, has a counter of its own. */
+struct engine_cut {
+	uint64_t address; /* link-time */
+	uint64_t before; /* of exact counts: those from before there was a counter */
+	uint32_t block; /* in `blocks` */
+	uint32_t counter;
+	bool unsure; /* if it was not counted: it may have run before, but hardly did */
+	uint8_t size; /* of its first instruction */
+	uint8_t code[16];
+};
+
+/* What of an ELF object is covered. */
+struct engine_cover {
+	CP_VEC(struct engine_covered) functions; /* by address */
+	CP_VEC(struct cp_probe_block) blocks; /* by function, then address */
+	CP_VEC(struct cp_probe_branch) branches; /* the same; blocks by number in `blocks` */
+	/* Of each branch: its number among those that are watched, or CP_NO_BLOCK. */
+	CP_VEC(uint32_t) watched;
+	uint32_t watched_count;
+	uint8_t *marks; /* owned: a bit for each address from `low` on; NULL: not made yet */
+	uint64_t low, span;
+	uint32_t first_counter; /* of a block each, then two of a watched branch each */
+	CP_VEC(struct engine_cut) cuts; /* by block, then address */
+};
+
+struct engine_coverage {
+	bool enabled;
+	bool filters; /* some profiler has one */
+	cprof_coverage_mode mode;
+	cprof_coverage_branches branches;
+	const struct cprof_profiler_desc *mode_by,
+		*branches_by; /* who has set them; NULL: nobody */
+	uint32_t counters; /* used */
+	uint64_t sites, placing_ns; /* placed; what that took */
+	struct cp_map names; /* of inlined functions (addresses): demangled, char *, owned */
+};
+
+/* Made when it isn't there; or NULL. */
+struct engine_coverage *engine_coverage_get(cprof_session *s);
+void engine_coverage_free(cprof_session *s);
+bool engine_coverage_wanted(const cprof_session *s);
+/* What of the image's object is covered, planned at its first time; NULL: nothing. */
+struct engine_cover *engine_coverage_plan(cprof_image *image);
+void engine_cover_free(struct engine_cover *cover);
+/* The first of the two counters of a branch that is watched. */
+static inline uint32_t engine_cover_own(const struct engine_cover *cover, uint32_t branch)
+{
+	return cover->first_counter + (uint32_t)cover->blocks.count +
+	       2 * cover->watched.items[branch];
+}
+
+/* A site that is to be placed. */
+struct engine_cover_site {
+	uint64_t address; /* link-time */
+	const uint8_t *code;
+	uint8_t size;
+	uint16_t flags; /* CP_SITE_* */
+	uint32_t counter;
+	uint32_t slot;
+};
+/* The next site that is still needed; a function's are in order of address. The
+ * cursor is zero at first. False: no more. */
+struct engine_cover_cursor {
+	uint32_t block, branch, watched; /* the next ones */
+};
+bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
+		       struct engine_cover_cursor *cursor, struct engine_cover_site *ret);
+/* No breakpoint can stand there: its counters can't be told. */
+void engine_cover_refuse(cprof_session *s, const struct engine_cover_site *site);
+/* None could be placed. */
+void engine_cover_refuse_all(cprof_session *s, const struct engine_cover *cover);
+/* Hits of a branch in a process before its directions are given up; 0: any. */
+uint32_t engine_cover_budget(const cprof_session *s);
+/* Is there a site at that address, or was there one? */
+bool engine_cover_has(struct engine_cover *cover, uint64_t address);
+uint64_t engine_cover_count(const cprof_session *s, uint32_t counter);
+/* Was it counted, in any process? */
+bool engine_cover_seen(const cprof_session *s, uint32_t counter);
+/* The block was also left at its end, as far as anybody saw. */
+bool engine_cover_whole(const cprof_session *s, uint32_t counter);
+
+#endif

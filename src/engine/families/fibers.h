@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Switches of fibers by the C library. Private to src/engine.
+ */
+#ifndef CP_ENGINE_FAMILIES_FIBERS_H
+#define CP_ENGINE_FAMILIES_FIBERS_H
+
+#include <cprof/cprof.h>
+
+/* The process announces its switches itself. */
+void engine_fibers_announced(cprof_process *p);
+
+#endif

@@ -1,0 +1,615 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Allocations, from functions that have such a role (roles.h):
+ *
+ *     malloc(24)       entry: the size ──► words of the open call
+ *                      ret:   the address ──► gc_allocation
+ *     free(p)          entry: heap_free; no other stop
+ *     realloc(p, n)    ret:   gc_moves, heap_resized, gc_allocation or heap_free
+ *
+ * Allocators call each other (operator new calls malloc, reallocarray calls
+ * realloc): the outermost one is what the program asked for, and what is open
+ * around a call marks it (shadow.h). Of functions that free nothing is open; there
+ * it is the address that tells: what is free already is not freed. (operator
+ * delete calls free.) Nor is what an allocator's library frees by a call that
+ * nothing can stand in for: glibc's own stock, when a thread ends.
+ *
+ * Where such a function ends in a jump to one that is not watched, as fast paths
+ * of allocators do, it is its return address that has the breakpoint.
+ */
+#include "engine/families/heap.h"
+
+#include <cprof/heap.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "arch/arch.h"
+#include "base/text.h"
+#include "engine/calls/calls.h"
+#include "engine/frames/snapshot.h"
+#include "engine/probes/roles.h"
+#include "engine/probes/sites.h"
+#include "engine/probes/trace.h"
+#include "engine/target/family.h"
+#include "engine/target/images.h"
+#include "engine/target/memory.h"
+#include "engine/target/profilers.h"
+#include "engine/target/state.h"
+#include "image/image.h"
+
+#define CALL_MAX 8 /* bytes before a return address that are looked at */
+#define IS_FREE 0 /* instead of a time */
+/* Flags of a call, of a sample: it is none of it; only what it moves is, and not
+ * what that becomes. */
+#define CALL_IGNORED 0x200u
+#define CALL_PASSED 0x400u
+
+enum {
+	MALLOC = 1, /* (size) */
+	CALLOC, /* (count, size) */
+	ALIGNED, /* (alignment, size) */
+	POSIX, /* (where to, alignment, size) */
+	REALLOC, /* (address, size) */
+	REALLOCARRAY, /* (address, count, size) */
+	RUST_REALLOC, /* (address, old size, alignment, size) */
+	FREE, /* (address) */
+	ROLES
+};
+
+/* Addresses that a process was seen to allocate -> when that was, last. */
+struct blocks {
+	const cprof_process *process;
+	struct cp_map at;
+	uint64_t from_ns; /* watched since */
+	uint64_t pauses;
+};
+
+struct heap {
+	bool found; /* any such function, in any image */
+	CP_VEC(struct blocks) blocks;
+	cprof_allocation_statistics statistics; /* of processes that had pauses */
+	uint64_t every; /* one about every so many bytes is told; 0: all are */
+	bool all; /* somebody wants to be told of all */
+	cprof_allocation current;
+	bool has_current;
+};
+
+/* ---- wanted ---- */
+
+static struct heap *heap_of(const cprof_session *s)
+{
+	return s->own[ENGINE_FAMILY_HEAP];
+}
+
+bool engine_heap_enabled(const cprof_session *s)
+{
+	return heap_of(s) != NULL;
+}
+
+bool cprof_profiler_enable_allocations(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!engine_may_ask(s) || !engine_calls_get(s))
+		return false;
+	if (!heap_of(s))
+		s->own[ENGINE_FAMILY_HEAP] = calloc(1, sizeof(struct heap));
+	if (heap_of(s))
+		heap_of(s)->all = true;
+	return heap_of(s) != NULL;
+}
+
+bool cprof_profiler_sample_allocations(uint64_t bytes)
+{
+	cprof_session *s = cprof_session_current();
+	bool all = s && heap_of(s) && heap_of(s)->all;
+	struct heap *h;
+
+	if (!bytes || !cprof_profiler_enable_allocations())
+		return false;
+	h = heap_of(s);
+	h->all = all;
+	h->every = h->every && h->every < bytes ? h->every : bytes;
+	return true;
+}
+
+/* One about every so many bytes is told; 0: all are. */
+static uint64_t every(const cprof_session *s)
+{
+	return heap_of(s)->all ? 0 : heap_of(s)->every;
+}
+
+static void free_heap(cprof_session *s)
+{
+	struct heap *h = heap_of(s);
+	struct blocks *b;
+
+	if (!h)
+		return;
+	cp_vec_for_each(&h->blocks, b)
+		cp_map_free(&b->at);
+	cp_vec_free(&h->blocks);
+	free(h);
+	s->own[ENGINE_FAMILY_HEAP] = NULL;
+}
+
+static void explain(cprof_session *s)
+{
+	if (heap_of(s) && !heap_of(s)->found)
+		engine_warn(s,
+			    "allocations of %s can't be watched: no function that allocates has "
+			    "a name there",
+			    s->command && *s->command ? s->command[0] : "the program");
+}
+
+/* ---- functions ---- */
+
+static const struct engine_role_name functions[] = {
+	{ "malloc", MALLOC },
+	{ "valloc", MALLOC },
+	{ "pvalloc", MALLOC },
+	{ "calloc", CALLOC },
+	{ "memalign", ALIGNED },
+	{ "aligned_alloc", ALIGNED },
+	{ "posix_memalign", POSIX },
+	{ "realloc", REALLOC },
+	{ "reallocarray", REALLOCARRAY },
+	{ "free", FREE },
+	{ "cfree", FREE },
+	/* jemalloc's own: (size, flags), (address, size, flags), ... */
+	{ "mallocx", MALLOC },
+	{ "rallocx", REALLOC },
+	{ "dallocx", FREE },
+	{ "sdallocx", FREE },
+	/* A global allocator of a Rust program's; without one, what is called is malloc. */
+	{ "__rg_alloc", MALLOC },
+	{ "__rg_alloc_zeroed", MALLOC },
+	{ "__rg_realloc", RUST_REALLOC },
+	{ "__rg_dealloc", FREE },
+};
+
+static uint8_t c_role(const char *name, size_t length)
+{
+	static const char *const prefixes[] = { "je_", "mi_", "tc_" };
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(prefixes); i++) {
+		if (length > 3 && !strncmp(name, prefixes[i], 3)) {
+			name += 3;
+			length -= 3;
+			break;
+		}
+	}
+	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
+}
+
+/* `_RNvCs1a2b_7___rustc10___rg_alloc`: the last piece of a name of Rust's. */
+static uint8_t rust_role(const char *name, size_t length)
+{
+	const char *at = memmem(name, length, "___rg_", 6);
+
+	return at ? c_role(at + 1, length - (size_t)(at + 1 - name)) : 0;
+}
+
+/* operator new and delete: the size, or the address, comes first. Not those that
+ * are given a place. */
+static uint8_t operator_role(const char *name)
+{
+	static const char *const news[] = { "", "RKSt9nothrow_t", "St11align_val_t",
+					    "St11align_val_tRKSt9nothrow_t", NULL };
+	static const char *const deletes[] = { "",
+					       "m",
+					       "RKSt9nothrow_t",
+					       "St11align_val_t",
+					       "mSt11align_val_t",
+					       "St11align_val_tRKSt9nothrow_t",
+					       NULL };
+
+	if (cp_starts_with(name, "_Znwm") || cp_starts_with(name, "_Znam"))
+		return cp_is_any(name + 5, news) ? MALLOC : 0;
+	if (cp_starts_with(name, "_ZdlPv") || cp_starts_with(name, "_ZdaPv"))
+		return cp_is_any(name + 6, deletes) ? FREE : 0;
+	return 0;
+}
+
+/* Its operators are calls of malloc and free, which are watched anyway. */
+static bool only_calls_malloc(const char *image)
+{
+	return cp_starts_with(image, "libstdc++.") || cp_starts_with(image, "libc++.") ||
+	       cp_starts_with(image, "libc++abi.");
+}
+
+static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
+{
+	uint8_t role = local ? 0 : c_role(name, length);
+
+	if (!role && *name == '_')
+		role = rust_role(name, length);
+	if (!role && *name == '_' && !only_calls_malloc(image))
+		role = operator_role(name);
+	return role;
+}
+
+static void note_found(cprof_session *s)
+{
+	heap_of(s)->found = true;
+}
+
+/* ---- events ---- */
+
+static uint64_t product(uint64_t count, uint64_t size)
+{
+	uint64_t ret;
+
+	return __builtin_mul_overflow(count, size, &ret) ? UINT64_MAX : ret;
+}
+
+#define NONE 0xff
+/* The positions of arguments: bytes are the product of two; an address that is freed
+ * or moved; one that the answer is written to. */
+static const struct {
+	uint8_t size, times, address, where;
+} arguments[ROLES] = {
+	[MALLOC] = { 0, NONE, NONE, NONE },    [CALLOC] = { 0, 1, NONE, NONE },
+	[ALIGNED] = { 1, NONE, NONE, NONE },   [POSIX] = { 2, NONE, NONE, 0 },
+	[REALLOC] = { 1, NONE, 0, NONE },      [REALLOCARRAY] = { 1, 2, 0, NONE },
+	[RUST_REALLOC] = { 3, NONE, 0, NONE }, [FREE] = { NONE, NONE, 0, NONE },
+};
+
+static uint8_t register_of(uint8_t position)
+{
+	return position == NONE ? CP_NO_REG : cp_arch_host()->args[position];
+}
+
+static bool sampled(const cprof_session *s, uint8_t role, struct cp_heap_probe *ret)
+{
+	if (!every(s))
+		return false;
+	*ret = (struct cp_heap_probe){
+		.size = register_of(arguments[role].size),
+		.times = register_of(arguments[role].times),
+		.address = register_of(arguments[role].address),
+		.where = register_of(arguments[role].where),
+		.every = every(s),
+	};
+	return true;
+}
+
+/* What the call asks for: words[0] bytes, words[1] an address. */
+static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t *words)
+{
+	uint8_t times = arguments[role].times, address = arguments[role].address;
+
+	if (address == NONE)
+		address = arguments[role].where;
+	words[0] = engine_role_argument(hit, arguments[role].size);
+	if (times != NONE)
+		words[0] = product(words[0], engine_role_argument(hit, times));
+	if (address != NONE)
+		words[1] = engine_role_argument(hit, address);
+}
+
+/* Of a process, made when it isn't there; NULL without memory. */
+static struct blocks *blocks_of(struct heap *h, const cprof_process *p)
+{
+	struct blocks *it;
+
+	cp_vec_for_each(&h->blocks, it)
+		if (it->process == p)
+			return it;
+	it = cp_vec_push(&h->blocks, ((struct blocks){ .process = p }))
+		     ? &h->blocks.items[h->blocks.count - 1]
+		     : NULL;
+	if (it)
+		it->from_ns = p->session->calls->now_ns;
+	return it;
+}
+
+static void set_allocated(struct heap *h, const cprof_process *p, uint64_t address, uint64_t ts_ns)
+{
+	struct blocks *blocks = blocks_of(h, p);
+
+	if (blocks)
+		cp_map_put(&blocks->at, address, ts_ns);
+}
+
+/* False: it is free already. What was allocated later than `until_ns` is another
+ * block, which another thread got there: realloc() is told when it returns. */
+static bool set_free(struct heap *h, const cprof_process *p, uint64_t address, uint64_t until_ns)
+{
+	struct blocks *blocks = blocks_of(h, p);
+	uint64_t *ts_ns = blocks ? cp_map_get(&blocks->at, address) : NULL;
+
+	if (ts_ns && *ts_ns == IS_FREE)
+		return false;
+	if (blocks && (!ts_ns || *ts_ns <= until_ns))
+		cp_map_put(&blocks->at, address, IS_FREE);
+	return true;
+}
+
+enum told { ALLOCATED, MOVED, RESIZED, FREED };
+
+static void tell(cprof_session *s, const cprof_allocation *a, enum told what)
+{
+	const cprof_object object = { .address = a->address, .size = a->size };
+	const cprof_addr pair[2] = { a->previous, a->address };
+	struct heap *h = heap_of(s);
+
+	h->current = *a;
+	h->has_current = true;
+	switch (what) {
+	case ALLOCATED:
+		engine_raise(s, gc_allocation, &object);
+		break;
+	case MOVED:
+		engine_raise(s, gc_moves, pair, 2);
+		break;
+	case RESIZED:
+		engine_raise(s, heap_resized, &object);
+		break;
+	case FREED:
+		engine_raise(s, heap_free, &object);
+		break;
+	}
+	h->has_current = false;
+}
+
+bool cprof_current_allocation(cprof_allocation *ret)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s || !heap_of(s) || !heap_of(s)->has_current)
+		return false;
+	*ret = heap_of(s)->current;
+	return true;
+}
+
+/* Does the library call its own function, and not whatever has that name in the
+ * program? */
+static bool is_internal(cprof_process *p, const struct engine_hit *hit)
+{
+	const struct engine_text *text = engine_find_text(p, hit->event->caller - 1);
+	const cprof_image *image = hit->image;
+	uint64_t at, target;
+	uint8_t code[CALL_MAX];
+	size_t size;
+
+	if (!image || !text || text->image != image || engine_is_program(image))
+		return false;
+	at = hit->event->caller - image->bias;
+	struct cp_reader file = cp_probe_file_reader(image->assembly->image);
+	size = file.read(file.ctx, at - sizeof(code), code, sizeof(code));
+	return size == sizeof(code) && cp_arch_host()->call_before(code, size, at, &target) &&
+	       target == hit->event->pc - image->bias;
+}
+
+/* Is that address, where it is mapped, in a function that allocates? */
+static bool allocates_at(const cprof_session *s, const cprof_image *image, uint64_t address)
+{
+	struct engine_traced *const *t;
+	size_t i;
+
+	cp_vec_for_each(&s->calls->traced, t) {
+		if ((*t)->assembly != image->assembly || (*t)->family != ENGINE_FAMILY_HEAP ||
+		    (*t)->role == FREE)
+			continue;
+		for (i = 0; i < CP_GROUP_RANGES && (*t)->ranges[i].end; i++)
+			if (address - image->bias >= (*t)->ranges[i].start &&
+			    address - image->bias < (*t)->ranges[i].end)
+				return true;
+	}
+	return false;
+}
+
+/* Did an allocator make the call that this is about? What is open around it does not
+ * tell: one that threw an exception is gone, and nothing of it was seen; of a sample,
+ * nothing is open. So the stack is asked; where it can't be walked, `unless` it is. */
+static bool is_inner(cprof_session *s, bool unless)
+{
+	bool behind = s->calls->sites.items[s->current.hit->site].kind == ENGINE_SITE_RETURN;
+	enum cp_unwind_end end;
+	size_t count, i;
+
+	if (!s->current.walkable || !engine_walk(s, NULL, false, &count, &end))
+		return unless;
+	for (i = behind ? 0 : 1; i < count; i++) {
+		uint64_t pc = s->frames[i].pc.v - (i != 0);
+		const struct engine_text *text = engine_find_text(s->current.process, pc);
+
+		if (text && allocates_at(s, text->image, pc))
+			return true;
+	}
+	return false;
+}
+
+/* Of a sample: is it one of it? */
+static bool is_chosen(const cprof_session *s, const struct engine_hit *hit)
+{
+	return !every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
+}
+
+static bool on_free(cprof_session *s, const struct engine_hit *hit)
+{
+	cprof_process *p = s->current.process;
+	cprof_allocation a = { .address = engine_role_argument(hit, 0),
+			       .begin_ns = hit->event->e.ts_ns };
+	const struct cp_call *around;
+
+	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit))
+		return false;
+	engine_calls_reach(s, hit->event, hit->event->sp);
+	around = cp_shadow_top(p->shadow, hit->event->e.tid);
+	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED) && is_inner(s, true)) ||
+	    !set_free(heap_of(s), p, a.address, UINT64_MAX))
+		return false;
+	a.function = engine_role_function(s, hit);
+	tell(s, &a, FREED);
+	return true;
+}
+
+/* What the program called: realloc() of nothing may end in a jump to malloc(). */
+static const cprof_function *called(const struct cp_call *call)
+{
+	uintptr_t first = (uintptr_t)call->words[2];
+
+	return first ? (const cprof_function *)first : call->subject;
+}
+
+static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+		    struct cp_call *call, const struct cp_call *ended)
+{
+	if (role == FREE)
+		return on_free(s, hit);
+	if (ended->flags & CP_CALL_MARKS)
+		call->words[2] = (uintptr_t)called(ended);
+	note_arguments(role, hit, call->words);
+	call->flags |= CP_CALL_MARKS;
+	if (!is_chosen(s, hit))
+		call->flags |= CALL_IGNORED;
+	if (hit->event->e.flags & CP_HIT_PASSED)
+		call->flags |= CALL_PASSED;
+	return false;
+}
+
+static uint64_t read_pointer(cprof_process *p, uint64_t address)
+{
+	uint64_t value = 0;
+
+	if (!engine_open_memory(p) ||
+	    p->memory.read(p->memory.ctx, address, &value, sizeof(value)) != sizeof(value))
+		return 0;
+	return value;
+}
+
+/* What the function answers with; 0: it failed, or that is not known. */
+static uint64_t answer(cprof_session *s, uint8_t role, const struct cp_call *call)
+{
+	uint64_t result;
+
+	if (!engine_role_result(s, &result))
+		return 0;
+	if (role == POSIX)
+		return (int32_t)result ? 0 : read_pointer(s->current.process, call->words[1]);
+	return result;
+}
+
+static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
+{
+	cprof_process *p = s->current.process;
+	bool again = role == REALLOC || role == REALLOCARRAY || role == RUST_REALLOC;
+	cprof_allocation a = {
+		.function = called(call),
+		.address = answer(s, role, call),
+		.size = call->words[0],
+		.begin_ns = call->enter_ns,
+	};
+	uint64_t before = again ? call->words[1] : 0;
+	bool marked = call->flags & CP_CALL_MARKED;
+
+	if (call->flags & CALL_IGNORED || ((marked || every(s)) && is_inner(s, marked)))
+		return false;
+	if (!a.address || call->flags & CALL_PASSED) {
+		if (!before || (a.size && !a.address))
+			return false;
+		a.address = before; /* of no bytes: freed */
+		a.size = 0;
+		set_free(heap_of(s), p, before, call->enter_ns);
+		tell(s, &a, FREED);
+		return true;
+	}
+	if (before && before != a.address) {
+		set_free(heap_of(s), p, before, call->enter_ns);
+		a.previous = before;
+	}
+	set_allocated(heap_of(s), p, a.address, s->calls->now_ns);
+	tell(s, &a, a.previous ? MOVED : before ? RESIZED : ALLOCATED);
+	return true;
+}
+
+/* ---- pauses ---- */
+
+/* What was watched since the last pause; processes that had none don't count. */
+static void add_watched(const struct blocks *b, uint64_t now_ns, cprof_allocation_statistics *to)
+{
+	if (b->pauses && now_ns > b->from_ns)
+		to->watched_ns += now_ns - b->from_ns;
+}
+
+static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
+{
+	struct heap *h = heap_of(p->session);
+	struct blocks *b = blocks_of(h, p);
+
+	if (!b)
+		return;
+	if (e->e.flags & CP_PAUSE_OVER) {
+		h->statistics.paused_ns += e->e.ts_ns - e->since_ns;
+		b->from_ns = e->e.ts_ns;
+		return;
+	}
+	b->pauses++;
+	h->statistics.pauses++;
+	add_watched(b, e->e.ts_ns, &h->statistics);
+	b->from_ns = UINT64_MAX;
+	/* Whatever is freed and allocated meanwhile. */
+	cp_map_clear(&b->at);
+}
+
+void cprof_get_allocation_statistics(cprof_allocation_statistics *ret)
+{
+	const cprof_session *s = cprof_session_current();
+	const struct blocks *b;
+
+	*ret = (cprof_allocation_statistics){ 0 };
+	if (!s || !heap_of(s))
+		return;
+	*ret = heap_of(s)->statistics;
+	ret->every = every(s);
+	ret->passed = s->link.shared->stats.hits_passed;
+	cp_vec_for_each(&heap_of(s)->blocks, b)
+		add_watched(b, s->calls->now_ns, ret);
+}
+
+static void forget_blocks(cprof_process *p, int32_t tid)
+{
+	struct heap *h = tid ? NULL : heap_of(p->session);
+	size_t i;
+
+	for (i = h ? h->blocks.count : 0; i--;) {
+		if (h->blocks.items[i].process != p)
+			continue;
+		add_watched(&h->blocks.items[i], p->session->calls->now_ns, &h->statistics);
+		cp_map_free(&h->blocks.items[i].at);
+		h->blocks.items[i] = h->blocks.items[--h->blocks.count];
+	}
+}
+
+#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
+
+static const struct engine_role roles[ROLES] = {
+	[MALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[CALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[ALIGNED] = { CP_SITE_REGS, WITH_STACK, false },
+	[POSIX] = { CP_SITE_REGS, WITH_STACK, true },
+	[REALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[REALLOCARRAY] = { CP_SITE_REGS, WITH_STACK, false },
+	[RUST_REALLOC] = { CP_SITE_REGS, WITH_STACK, false },
+	[FREE] = { WITH_STACK, 0, false },
+};
+
+const struct engine_family engine_heap_family = {
+	.name = "heap",
+	.breakpoints = true,
+	.enabled = engine_heap_enabled,
+	.roles = roles,
+	.pauses = true,
+	.role_of = role_of,
+	.found = note_found,
+	.sampled = sampled,
+	.entered = entered,
+	.returned = returned,
+	.pause = on_pause,
+	.exited = forget_blocks,
+	.explain = explain,
+	.free = free_heap,
+};

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * How much memory the allocator has from the kernel:
+ *
+ *     brk(end), sbrk()                       the program's break, whoever moves it
+ *     mmap()    inside of an allocation      a region more
+ *     munmap(), mremap(), mprotect() of it   less, elsewhere, may (not) be used
+ *
+ * What is mapped but may not be read or written is room that the allocator keeps
+ * for later, and is not counted. Regions from before attaching are not known,
+ * nor what a process that makes its system calls itself does.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "base/file.h"
+#include "engine/probes/roles.h"
+#include "engine/probes/sites.h"
+#include "engine/target/family.h"
+#include "engine/target/lives.h"
+#include "engine/target/process.h"
+#include "engine/target/profilers.h"
+#include "engine/target/state.h"
+#include "engine/target/tasks.h"
+
+#define PAGE 4096
+
+struct region {
+	uint64_t start, end; /* of pages */
+	uint64_t since_ns;
+	bool usable;
+};
+
+struct regions {
+	struct region *items;
+	size_t count, capacity;
+};
+
+struct heap_size {
+	struct regions regions; /* they don't overlap */
+	uint64_t break_start, break_end; /* 0: not known */
+	uint64_t told;
+};
+
+enum {
+	BRK = 1, /* (end) */
+	MMAP, /* (address, size, protection, flags) */
+	MUNMAP, /* (address, size) */
+	MREMAP, /* (address, old size, size) */
+	MPROTECT, /* (address, size, protection) */
+	ROLES
+};
+
+static bool is_asked(const cprof_session *s)
+{
+	return engine_has(s, gc_resize);
+}
+
+static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
+{
+	static const struct engine_role_name functions[] = {
+		{ "brk", BRK },	      { "mmap", MMAP },	    { "mmap64", MMAP },
+		{ "munmap", MUNMAP }, { "mremap", MREMAP }, { "mprotect", MPROTECT },
+	};
+
+	(void)image;
+	(void)local;
+	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
+}
+
+/* ---- regions ---- */
+
+static bool overlaps(const struct region *r, uint64_t start, uint64_t end)
+{
+	return r->start < end && start < r->end;
+}
+
+static bool is_known(const struct regions *regions, uint64_t start, uint64_t end)
+{
+	const struct region *r;
+
+	cp_vec_for_each(regions, r)
+		if (overlaps(r, start, end))
+			return true;
+	return false;
+}
+
+/* Part of it, maybe all. */
+static bool add(struct regions *to, const struct region *of, uint64_t start, uint64_t end,
+		bool usable)
+{
+	return start >= end ||
+	       cp_vec_push(to, ((struct region){ start, end, of->since_ns, usable }));
+}
+
+enum change { REMOVE, USABLE, UNUSABLE };
+
+/* Of what is known between two addresses. What is mapped there since later than
+ * `until_ns` is another region: calls are told when they return, and by then another
+ * thread may have got what this one gave back. */
+static void change(struct regions *regions, uint64_t start, uint64_t end, enum change how,
+		   uint64_t until_ns)
+{
+	struct regions made = { 0 };
+	const struct region *r;
+	bool ok = true;
+
+	cp_vec_for_each(regions, r) {
+		uint64_t from = r->start > start ? r->start : start;
+		uint64_t to = r->end < end ? r->end : end;
+
+		if (!overlaps(r, start, end) || r->since_ns > until_ns) {
+			ok &= cp_vec_push(&made, *r);
+			continue;
+		}
+		ok &= add(&made, r, r->start, from, r->usable) &&
+		      add(&made, r, to, r->end, r->usable);
+		if (how != REMOVE)
+			ok &= add(&made, r, from, to, how == USABLE);
+	}
+	if (!ok) {
+		cp_vec_free(&made);
+		return;
+	}
+	cp_vec_free(regions);
+	*regions = made;
+}
+
+static uint64_t size_of(const struct heap_size *h)
+{
+	uint64_t size = h->break_end > h->break_start ? h->break_end - h->break_start : 0;
+	const struct region *r;
+
+	cp_vec_for_each(&h->regions, r)
+		size += r->usable ? r->end - r->start : 0;
+	return size;
+}
+
+/* Made when it isn't there; NULL without memory. */
+static struct heap_size *heap_of(cprof_process *p)
+{
+	if (!p->own[ENGINE_FAMILY_HEAP_SIZE])
+		p->own[ENGINE_FAMILY_HEAP_SIZE] = calloc(1, sizeof(struct heap_size));
+	return p->own[ENGINE_FAMILY_HEAP_SIZE];
+}
+
+static void inherit(cprof_process *p, const cprof_process *parent)
+{
+	const struct heap_size *from = parent->own[ENGINE_FAMILY_HEAP_SIZE];
+	struct heap_size *h = from ? heap_of(p) : NULL;
+	const struct region *r;
+
+	if (!h)
+		return;
+	h->break_start = from->break_start;
+	h->break_end = from->break_end;
+	h->told = from->told;
+	cp_vec_for_each(&from->regions, r)
+		(void)cp_vec_push(&h->regions, *r);
+}
+
+static void forget(cprof_process *p, int32_t tid)
+{
+	struct heap_size *h = p->own[ENGINE_FAMILY_HEAP_SIZE];
+
+	if (tid || !h)
+		return;
+	cp_vec_free(&h->regions);
+	free(h);
+	p->own[ENGINE_FAMILY_HEAP_SIZE] = NULL;
+}
+
+static void free_process(cprof_process *p)
+{
+	forget(p, 0);
+}
+
+/* ---- the break ---- */
+
+#define START_BRK 47 /* field of /proc/PID/stat (proc_pid_stat(5)), from 1 */
+
+/* Where the break was before it was first moved; 0: not known. */
+static uint64_t read_start(const cprof_process *p)
+{
+	char word[32];
+
+	if (!cp_file_stat_field(engine_living_task(p), START_BRK, word, sizeof(word)) ||
+	    engine_is_replaced(p))
+		return 0;
+	return strtoull(word, NULL, 10);
+}
+
+static void set_break(struct heap_size *h, const cprof_process *p, uint64_t end)
+{
+	if (!h->break_start)
+		h->break_start = read_start(p);
+	if (h->break_start)
+		h->break_end = end;
+}
+
+/* ---- calls ---- */
+
+/* words: address (of brk, its end), size, and what the third one says. */
+#define PROTECTION 0xffu
+#define ANONYMOUS 0x100u
+
+static uint64_t whole_pages(uint64_t size)
+{
+	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+}
+
+static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+		    struct cp_call *call, const struct cp_call *ended)
+{
+	size_t i, count = role == BRK ? 1 : role == MUNMAP ? 2 : 3;
+
+	for (i = 0; i < count; i++)
+		call->words[i] = engine_role_argument(hit, (unsigned)i);
+	call->words[1] = whole_pages(call->words[1]);
+	if (role == MREMAP)
+		call->words[2] = whole_pages(call->words[2]);
+	if (role == MMAP) {
+		call->words[2] &= PROTECTION;
+		if (engine_role_argument(hit, 3) & MAP_ANONYMOUS)
+			call->words[2] |= ANONYMOUS;
+	}
+	(void)s;
+	(void)ended;
+	return false;
+}
+
+static bool may_use(uint64_t protection)
+{
+	return protection & (PROT_READ | PROT_WRITE);
+}
+
+/* What was there is gone, whatever is there now. */
+static void replace(struct heap_size *h, const struct region *made, bool is_heap)
+{
+	change(&h->regions, made->start, made->end, REMOVE, UINT64_MAX);
+	if (is_heap && made->start < made->end)
+		(void)cp_vec_push(&h->regions, *made);
+}
+
+static void apply(struct heap_size *h, uint8_t role, const struct cp_call *call, uint64_t result,
+		  uint64_t now_ns)
+{
+	uint64_t start = call->words[0], end = start + call->words[1], third = call->words[2];
+	struct region made = { result, result + call->words[1], now_ns, true };
+
+	switch (role) {
+	case MMAP:
+		made.usable = may_use(third & PROTECTION);
+		replace(h, &made, third & ANONYMOUS);
+		break;
+	case MUNMAP:
+		change(&h->regions, start, end, REMOVE, call->enter_ns);
+		break;
+	case MREMAP:
+		change(&h->regions, start, end, REMOVE, call->enter_ns);
+		made.end = result + third;
+		replace(h, &made, true);
+		break;
+	case MPROTECT:
+		change(&h->regions, start, end, may_use(third & PROTECTION) ? USABLE : UNUSABLE,
+		       UINT64_MAX);
+		break;
+	}
+}
+
+/* Is it the allocator's, or done to what is? */
+static bool is_heap(const struct heap_size *h, uint8_t role, const struct cp_call *call)
+{
+	return (role == MMAP && call->flags & CP_CALL_MARKED && call->words[2] & ANONYMOUS) ||
+	       is_known(&h->regions, call->words[0], call->words[0] + call->words[1]);
+}
+
+static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
+{
+	cprof_process *p = s->current.process;
+	struct heap_size *h = heap_of(p);
+	uint64_t result, size;
+
+	if (!h || !engine_role_result(s, &result) || result == (uint64_t)-1)
+		return false;
+	if (role == BRK) {
+		if ((int32_t)result || !call->words[0])
+			return false;
+		set_break(h, p, call->words[0]);
+	} else if (is_heap(h, role, call)) {
+		apply(h, role, call, result, s->calls->now_ns);
+	}
+	size = size_of(h);
+	if (size == h->told)
+		return false;
+	h->told = size;
+	engine_raise(s, gc_resize, size);
+	return true;
+}
+
+#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
+
+static const struct engine_role roles[ROLES] = {
+	[BRK] = { CP_SITE_REGS, WITH_STACK, false },
+	[MMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[MUNMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[MREMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[MPROTECT] = { CP_SITE_REGS, WITH_STACK, false },
+};
+
+/* Beside allocations: calls that are made in them tell whose memory it is. */
+const struct engine_family engine_heap_size_family = {
+	.name = "heap_size",
+	.asked = is_asked,
+	.roles = roles,
+	.beside = ENGINE_FAMILY_HEAP,
+	.in_c_library = true,
+	.role_of = role_of,
+	.entered = entered,
+	.returned = returned,
+	.forked = inherit,
+	.exited = forget,
+	.free_process = free_process,
+};

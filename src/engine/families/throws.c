@@ -1,0 +1,561 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Exceptions. All languages that unwind stacks do it by the same routines,
+ * those of libgcc, wherever it is linked:
+ *
+ *     __cxa_throw, __cxa_rethrow, std::rethrow_exception, rust_panic, ...
+ *         └─► _Unwind_RaiseException(exception)           thrown, or thrown again
+ *               └─► personality routine, frame by frame
+ *                     └─► _Unwind_SetIP(context, pad)     caught, or cleaned up after
+ *
+ * So there are two breakpoints, not one for each language and each way to throw.
+ * libgcc's context says which frame is gone on with, and with what exception:
+ * the calls below that frame are unwound by it, at that moment. The tables of
+ * the frame say what is there. The context is libgcc's own structure; what it
+ * says is believed when the exception in it is one that was seen thrown.
+ *
+ * An exception is in flight from when it is thrown until a catch clause has it.
+ * More than one is when destructors, run by the first one, throw and catch
+ * themselves: the oldest one that was thrown after a call began unwinds it.
+ *
+ * What is read here is copied at the stop, and is untrusted.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/calls/calls.h"
+#include "engine/calls/invoke.h"
+#include "engine/probes/sites.h"
+#include "engine/probes/trace.h"
+#include "engine/target/family.h"
+#include "engine/target/functions.h"
+#include "engine/target/images.h"
+#include "engine/target/lives.h"
+#include "engine/target/memory.h"
+#include "engine/target/profilers.h"
+#include "engine/target/state.h"
+#include "image/image.h"
+#include "unwind/lsda.h"
+
+#define FLIGHTS_MAX 4096 /* in flight at once; more: the oldest ones are forgotten */
+#define LANDINGS 8 /* landing pads in the time of one throw, before they are too many */
+#define NAME_MAX 512 /* bytes of a type's name, mangled */
+
+/* Kinds of sites. */
+enum { THROW, LANDING };
+
+/* What is captured there. */
+enum {
+	FETCH_HEADER,
+	FETCH_FRONT,
+	FETCH_TYPE,
+	FETCH_PRIMARY,
+	FETCH_NAME,
+	FETCH_PRIMARY_TYPE,
+	FETCH_PRIMARY_NAME,
+	FETCH_THROWS
+};
+enum { FETCH_CONTEXT, FETCH_EXCEPTION, FETCH_SELECTOR, FETCH_LANDINGS };
+
+/* An exception on its way. */
+struct flight {
+	const cprof_process *process;
+	int32_t tid;
+	uint64_t header; /* struct _Unwind_Exception: what tells exceptions apart */
+	uint64_t ts_ns, sp; /* when and where it was thrown */
+	cprof_object object;
+	bool seen; /* where it came to a landing pad */
+};
+
+struct throws {
+	bool clauses;
+	bool again; /* the exception being told is one that was caught before */
+	const cprof_function *raise; /* the function that throws, once it was seen */
+	CP_VEC(struct flight) flights;
+	struct cp_interner names; /* of types, demangled */
+	CP_VEC(char *) texts; /* owned */
+	struct cp_fetch throw_fetches[FETCH_THROWS], landing_fetches[FETCH_LANDINGS];
+};
+
+/* ---- wanted ---- */
+
+static struct throws *throws_of(const cprof_session *s)
+{
+	return s->own[ENGINE_FAMILY_THROWS];
+}
+
+static struct throws *throws_get(cprof_session *s)
+{
+	if (!throws_of(s) && engine_calls_get(s))
+		s->own[ENGINE_FAMILY_THROWS] = calloc(1, sizeof(struct throws));
+	return throws_of(s);
+}
+
+static bool is_enabled(const cprof_session *s)
+{
+	return throws_of(s) != NULL;
+}
+
+static void prepare(cprof_session *s)
+{
+	if (engine_has(s, exception_throw))
+		throws_get(s);
+}
+
+bool cprof_profiler_enable_clauses(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct throws *t = engine_may_ask(s) ? throws_get(s) : NULL;
+
+	if (!t)
+		return false;
+	t->clauses = true;
+	return true;
+}
+
+static void free_throws(cprof_session *s)
+{
+	struct throws *t = throws_of(s);
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->texts.count; i++)
+		free(t->texts.items[i]);
+	cp_vec_free(&t->texts);
+	cp_vec_free(&t->flights);
+	cp_interner_free(&t->names);
+	free(t);
+	s->own[ENGINE_FAMILY_THROWS] = NULL;
+}
+
+/* ---- sites ---- */
+
+/* Of the header of an exception, and, if it is one of C++, what is in front of
+ * it (struct __cxa_exception): its type, or the exception that it stands for
+ * (rethrow_exception), which has a type in turn. */
+#define CXX_TYPE 80 /* bytes before the header, for both */
+#define CXX_HANDLERS (80 - 40) /* behind that: by how many handlers it is caught */
+#define CXX_OBJECT 32 /* behind it: the object */
+#define CXX_PRIMARY 112 /* before the object: its type */
+
+#define BEHIND(block) (CP_FETCH_BLOCK + (block))
+
+/* `from` of the first argument is filled in. */
+static const struct cp_fetch thrown[FETCH_THROWS] = {
+	[FETCH_HEADER] = { .size = 8 },
+	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = CXX_HANDLERS + sizeof(int32_t) },
+	/* A type: its virtual table, its name. */
+	[FETCH_TYPE] = { .from = BEHIND(FETCH_FRONT), .level = 1, .size = 16 },
+	[FETCH_PRIMARY] = { .from = BEHIND(FETCH_FRONT),
+			    .level = 1,
+			    .offset = -CXX_PRIMARY,
+			    .size = 8 },
+	[FETCH_NAME] = { .from = BEHIND(FETCH_TYPE),
+			 .at = 8,
+			 .level = 2,
+			 .size = NAME_MAX,
+			 .flags = CP_FETCH_STRING },
+	[FETCH_PRIMARY_TYPE] = { .from = BEHIND(FETCH_PRIMARY), .level = 2, .size = 16 },
+	[FETCH_PRIMARY_NAME] = { .from = BEHIND(FETCH_PRIMARY_TYPE),
+				 .at = 8,
+				 .level = 3,
+				 .size = NAME_MAX,
+				 .flags = CP_FETCH_STRING },
+};
+
+static const struct engine_watch watches[] = {
+	{ "_Unwind_RaiseException", THROW, CP_SITE_ENTRY | CP_SITE_REGS | CP_SITE_STACK, 1 },
+	{ "_Unwind_SetIP", LANDING, CP_SITE_ENTRY | CP_SITE_REGS, LANDINGS },
+};
+
+static void set_fetches(struct throws *t)
+{
+	const struct cp_arch_unwind_context *context = &cp_arch_host()->unwind_context;
+	uint8_t first = cp_arch_host()->args[0];
+	size_t i;
+
+	memcpy(t->throw_fetches, thrown, sizeof(thrown));
+	for (i = 0; i <= FETCH_FRONT; i++)
+		t->throw_fetches[i].from = first;
+	t->landing_fetches[FETCH_CONTEXT] =
+		(struct cp_fetch){ .from = first, .size = context->size };
+	t->landing_fetches[FETCH_EXCEPTION] = (struct cp_fetch){
+		.from = BEHIND(FETCH_CONTEXT), .at = context->exception, .level = 1, .size = 8
+	};
+	t->landing_fetches[FETCH_SELECTOR] = (struct cp_fetch){
+		.from = BEHIND(FETCH_CONTEXT), .at = context->selector, .level = 1, .size = 8
+	};
+}
+
+static void capture(cprof_session *s, struct engine_site *site)
+{
+	struct throws *t = throws_of(s);
+
+	set_fetches(t);
+	if (site->what == THROW) {
+		site->list.fetches = t->throw_fetches;
+		site->list.fetch_count = FETCH_THROWS;
+	} else if (cp_arch_host()->unwind_context.size) {
+		site->list.fetches = t->landing_fetches;
+		site->list.fetch_count = FETCH_LANDINGS;
+	}
+}
+
+/* ---- what was copied ---- */
+
+/* The bytes of one fetch; how many, 0 when it could not be read. */
+static size_t fetched(const struct engine_hit *hit, unsigned index, const uint8_t **ret)
+{
+	struct cp_fetched block;
+	size_t at = 0;
+
+	while (cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &block, ret))
+		if (block.index == index)
+			return block.size;
+	return 0;
+}
+
+static uint64_t word(const struct engine_hit *hit, unsigned index, size_t offset)
+{
+	const uint8_t *bytes;
+	uint64_t v;
+
+	if (fetched(hit, index, &bytes) < offset + sizeof(v))
+		return 0;
+	memcpy(&v, bytes + offset, sizeof(v));
+	return v;
+}
+
+/* ---- types ---- */
+
+static char *demangle_type(const char *name)
+{
+	static const char front[] = "typeinfo name for ";
+	CP_FREE char *symbol = malloc(strlen(name) + 5), *text = NULL;
+
+	if (!symbol)
+		return NULL;
+	sprintf(symbol, "_ZTS%s", name);
+	text = cp_demangle(symbol);
+	if (!text || strncmp(text, front, sizeof(front) - 1) != 0)
+		return strdup(name);
+	return strdup(text + sizeof(front) - 1);
+}
+
+/* A text that lives as long as the session; NULL without memory. */
+static const char *keep_name(struct throws *t, const char *name, bool mangled)
+{
+	uint32_t number;
+	bool fresh;
+	char *text;
+
+	if (!cp_intern(&t->names, name, strlen(name), &number, &fresh))
+		return NULL;
+	if (!fresh)
+		return number < t->texts.count ? t->texts.items[number] : NULL;
+	text = mangled ? demangle_type(name) : strdup(name);
+	if (!cp_vec_push(&t->texts, text)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static const char *cxx_type(struct throws *t, const struct engine_hit *hit, unsigned index)
+{
+	char name[NAME_MAX + 1];
+	const uint8_t *bytes;
+	size_t size = fetched(hit, index, &bytes), skip;
+
+	if (!size)
+		return NULL;
+	memcpy(name, bytes, size);
+	name[size] = 0;
+	skip = *name == '*'; /* one that is compared by address */
+	return name[skip] ? keep_name(t, name + skip, true) : NULL;
+}
+
+/* What the eight bytes at its beginning say of an exception: who made it. */
+#define CLASS_GNU UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
+#define CLASS_GNU_DEPENDENT (CLASS_GNU | 1)
+#define CLASS_CLANG UINT64_C(0x434c4e47432b2b00) /* "CLNGC++\0": libc++abi */
+#define CLASS_RUST UINT64_C(0x54535552005a4f4d) /* "MOZ\0RUST", as bytes in a row */
+#define CLASS_RUST_OLD UINT64_C(0x4d4f5a0052555354) /* as a number, of older compilers */
+
+static bool is_cxx(uint64_t class)
+{
+	return (class & ~UINT64_C(1)) == CLASS_GNU || (class & ~UINT64_C(1)) == CLASS_CLANG;
+}
+
+static void read_object(struct throws *t, const struct engine_hit *hit, uint64_t header,
+			cprof_object *ret)
+{
+	uint64_t class = word(hit, FETCH_HEADER, 0), front;
+	char text[] = "foreign exception ........";
+	unsigned i;
+
+	*ret = (cprof_object){ .address = header };
+	if (is_cxx(class)) {
+		ret->address = header + CXX_OBJECT;
+		front = word(hit, FETCH_FRONT, 0);
+		if (class == CLASS_GNU_DEPENDENT && front)
+			ret->address = front;
+		ret->type_name =
+			cxx_type(t, hit,
+				 class == CLASS_GNU_DEPENDENT ? FETCH_PRIMARY_NAME : FETCH_NAME);
+		return;
+	}
+	if (class == CLASS_RUST || class == CLASS_RUST_OLD) {
+		ret->type_name = keep_name(t, "panic", false);
+		return;
+	}
+	for (i = 0; i < 8; i++) {
+		char c = (char)(class >> (56 - 8 * i));
+
+		text[sizeof(text) - 9 + i] = c >= ' ' && c <= '~' ? c : '.';
+	}
+	ret->type_name = class ? keep_name(t, text, false) : NULL;
+}
+
+/* Was it caught, and its handler throws it again? In C++ __cxa_rethrow() says so to
+ * __cxa_end_catch(): the number of its handlers is negative until the next one has
+ * it. Exceptions of others have no such number, and come the same way: by
+ * _Unwind_Resume_or_Rethrow(). What std::rethrow_exception() throws is an exception
+ * of its own, which any thread may throw at any time; it is thrown. */
+static bool is_rethrown(cprof_session *s, const struct engine_hit *hit)
+{
+	const cprof_process *p = s->current.process;
+	uint64_t caller = hit->event->caller;
+	const struct engine_text *text;
+	const cprof_function *from;
+	const uint8_t *front;
+	int32_t handlers;
+
+	if (is_cxx(word(hit, FETCH_HEADER, 0))) {
+		if (fetched(hit, FETCH_FRONT, &front) < CXX_HANDLERS + sizeof(handlers))
+			return false;
+		memcpy(&handlers, front + CXX_HANDLERS, sizeof(handlers));
+		return handlers < 0;
+	}
+	text = caller ? engine_find_text(p, caller - 1) : NULL;
+	from = text ? engine_function_at(s, text->image, caller - 1 - text->image->bias) : NULL;
+	return from && cp_starts_with(cprof_function_name(from), "_Unwind_Resume_or_Rethrow");
+}
+
+bool cprof_current_exception_rethrown(void)
+{
+	const cprof_session *s = cprof_session_current();
+	const struct throws *t = s ? throws_of(s) : NULL;
+
+	return t && t->again;
+}
+
+/* ---- in flight ---- */
+
+static struct flight *find_flight(struct throws *t, const cprof_process *p, int32_t tid,
+				  uint64_t header)
+{
+	size_t i;
+
+	for (i = t->flights.count; i--;) {
+		struct flight *f = &t->flights.items[i];
+
+		if (f->process == p && f->tid == tid && f->header == header)
+			return f;
+	}
+	return NULL;
+}
+
+static void remove_flight(struct throws *t, size_t i)
+{
+	memmove(&t->flights.items[i], &t->flights.items[i + 1],
+		(t->flights.count - i - 1) * sizeof(*t->flights.items));
+	t->flights.count--;
+}
+
+/* One is thrown: what its thread had in flight and was never seen to land, or
+ * was thrown from deeper down the same stack, is so no more. */
+static void prune(struct throws *t, const struct flight *fresh)
+{
+	size_t i;
+
+	for (i = t->flights.count; i--;) {
+		const struct flight *f = &t->flights.items[i];
+
+		if (f->process == fresh->process && f->tid == fresh->tid &&
+		    (!f->seen || f->header == fresh->header))
+			remove_flight(t, i);
+	}
+	if (t->flights.count >= FLIGHTS_MAX)
+		remove_flight(t, 0);
+}
+
+static const cprof_object *unwinds(cprof_session *s, const struct cp_call *call)
+{
+	struct throws *t = throws_of(s);
+	size_t i;
+
+	for (i = 0; t && i < t->flights.count; i++) {
+		const struct flight *f = &t->flights.items[i];
+
+		if (f->process == s->current.process && f->tid == call->tid &&
+		    f->ts_ns > call->enter_ns && f->sp < call->sp)
+			return &f->object;
+	}
+	return NULL;
+}
+
+static void forget_flights(cprof_process *p, int32_t tid)
+{
+	struct throws *t = throws_of(p->session);
+	size_t i;
+
+	for (i = t ? t->flights.count : 0; i--;) {
+		const struct flight *f = &t->flights.items[i];
+
+		if (f->process == p && (!tid || f->tid == tid))
+			remove_flight(t, i);
+	}
+}
+
+/* ---- events ---- */
+
+static void on_thrown(cprof_session *s, const struct engine_hit *hit)
+{
+	struct throws *t = throws_of(s);
+	const struct cp_event_hit *e = hit->event;
+	struct flight f = {
+		.process = s->current.process,
+		.tid = e->e.tid,
+		.header = hit->regs.r[cp_arch_host()->args[0]],
+		.ts_ns = e->e.ts_ns,
+		.sp = e->sp,
+	};
+	cprof_object object;
+
+	if (!t->raise && hit->image)
+		t->raise = engine_function_at(s, hit->image, e->pc - hit->image->bias);
+	engine_calls_reach(s, e, e->sp);
+	read_object(t, hit, f.header, &f.object);
+	prune(t, &f);
+	object = f.object;
+	cp_vec_push(&t->flights, f);
+	s->calls->events++;
+	t->again = is_rethrown(s, hit);
+	engine_raise(s, exception_throw, &object);
+	t->again = false;
+}
+
+/* What is at the landing pad; its number among the frame's clauses for the call,
+ * UINT32_MAX: not known. */
+static cprof_exception_clause_type clause(cprof_session *s, const struct engine_hit *hit,
+					  uint32_t *index_ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	cprof_process *p = s->current.process;
+	int64_t selector = (int32_t)word(hit, FETCH_SELECTOR, 0);
+	struct cp_lsda_site site;
+	bool known;
+	uint32_t i;
+
+	*index_ret = UINT32_MAX;
+	known = engine_open_memory(p) &&
+		cp_lsda_find(&p->memory, word(hit, FETCH_CONTEXT, arch->unwind_context.lsda),
+			     word(hit, FETCH_CONTEXT, arch->unwind_context.function),
+			     word(hit, FETCH_CONTEXT, arch->unwind_context.pc), &site) &&
+		site.landing_pad == hit->regs.r[arch->args[1]];
+	for (i = 0; known && i < site.count && *index_ret == UINT32_MAX; i++)
+		if (site.filters[i] == selector)
+			*index_ret = i;
+	if (selector > 0)
+		return CPROF_EXCEPTION_CLAUSE_CATCH;
+	if (selector < 0)
+		return CPROF_EXCEPTION_CLAUSE_FILTER;
+	/* Rust's handlers are given no selector. In C++ what catches everything
+	 * is never passed by. */
+	if (known && site.catches_all) {
+		*index_ret = 0;
+		return CPROF_EXCEPTION_CLAUSE_CATCH;
+	}
+	if (known && !site.count)
+		*index_ret = 0;
+	return CPROF_EXCEPTION_CLAUSE_FINALLY;
+}
+
+static void on_landing(cprof_session *s, const struct engine_hit *hit)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct throws *t = throws_of(s);
+	const struct cp_event_hit *e = hit->event;
+	uint64_t header = word(hit, FETCH_EXCEPTION, 0);
+	uint64_t sp = word(hit, FETCH_CONTEXT, arch->unwind_context.sp);
+	uint64_t at = word(hit, FETCH_CONTEXT, arch->unwind_context.function);
+	struct flight *f = find_flight(t, s->current.process, e->e.tid, header);
+	const struct engine_text *text;
+	cprof_exception_clause_type type;
+	const cprof_function *method = NULL;
+	cprof_object object;
+	uint32_t index;
+
+	/* Not libgcc's context, or an unwinding that is no exception. */
+	if (!f || sp <= e->sp)
+		return;
+	f->seen = true;
+	object = f->object;
+	/* A personality routine that is traced itself has yet to return: what is
+	 * left is seen at the next event, then. */
+	if (engine_invoked(s, e->caller))
+		engine_calls_reach(s, e, sp);
+	type = clause(s, hit, &index);
+	text = engine_find_text(s->current.process, at);
+	if (text)
+		method = engine_function_at(s, text->image, at - text->image->bias);
+	if (t->clauses && method) {
+		s->calls->events++;
+		engine_raise(s, exception_clause, method, index, type, &object);
+	}
+	f = type == CPROF_EXCEPTION_CLAUSE_FINALLY
+		    ? NULL
+		    : find_flight(t, s->current.process, e->e.tid, header);
+	if (f)
+		remove_flight(t, (size_t)(f - t->flights.items));
+}
+
+static void on_hit(cprof_session *s, const struct engine_hit *hit)
+{
+	if (hit->regs.known && hit->what == THROW)
+		on_thrown(s, hit);
+	else if (hit->regs.known)
+		on_landing(s, hit);
+}
+
+static const cprof_function *on_disarmed(cprof_session *s)
+{
+	struct throws *t = throws_of(s);
+
+	t->flights.count = 0;
+	return t->raise;
+}
+
+const struct engine_family engine_throws_family = {
+	.name = "throws",
+	.breakpoints = true,
+	.enabled = is_enabled,
+	.prepare = prepare,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.anywhere = true,
+	.capture = capture,
+	.tells = true,
+	.hit = on_hit,
+	.unwinds = unwinds,
+	.things = "exceptions",
+	.done = "thrown",
+	.disarmed = on_disarmed,
+	.exited = forget_flights,
+	.free = free_throws,
+};

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Registers of a function's entry, long after: its caller's debug information
+ * says what it passed, in terms of what the caller still has; that may be what
+ * the caller was entered with itself, and so on.
+ *
+ * It is about the call that the caller makes there. Who is found on the stack
+ * need not be whom it called: that one may have ended by jumping to this one. So
+ * the caller must have called this very function, and that must be known never to
+ * come back to itself by such jumps.
+ */
+#include "engine/frames/entry.h"
+
+#include <string.h>
+
+#include "engine/frames/places.h"
+#include "engine/target/functions.h"
+#include "engine/target/images.h"
+#include "engine/target/state.h"
+#include "image/location.h"
+
+#define CALLERS_MAX 8 /* looked at for one value */
+#define CALL_MAX 16 /* bytes of a call's instruction, or more */
+
+struct place {
+	cprof_image *image;
+	uint64_t address; /* link-time */
+};
+
+static bool place_of(const struct engine_callers *c, const struct cp_frame *f, struct place *ret)
+{
+	uint64_t pc = f->pc.v - !(f->flags & CP_FRAME_EXACT_PC);
+	const struct engine_text *text = engine_find_text(c->process, pc);
+
+	if (!text || !text->image->assembly->image)
+		return false;
+	*ret = (struct place){ text->image, f->pc.v - text->image->bias };
+	return true;
+}
+
+/* What the caller computes for the call, which is under way. */
+static bool compute(const struct cp_location_env *env, const struct cp_location *what,
+		    uint64_t *ret)
+{
+	struct cp_located parts[CP_LOCATED_MAX];
+	size_t count;
+
+	if (!what->size ||
+	    cp_location_evaluate(env, what->expr, what->size, parts, &count) != CP_LOCATION_OK ||
+	    count != 1 || (parts->kind != CP_LOCATED_MEMORY && parts->kind != CP_LOCATED_VALUE))
+		return false;
+	*ret = parts->value;
+	return true;
+}
+
+/* The instruction says it, whatever names a function has: a call of this address. */
+static bool calls_directly(const struct place *from, const cprof_function *f)
+{
+	uint8_t code[CALL_MAX];
+	struct cp_vaddr at = { from->address - sizeof(code) };
+	uint64_t target = 0;
+
+	return cp_image_read_constant(from->image->assembly->image, at, code, sizeof(code)) ==
+		       sizeof(code) &&
+	       cp_arch_host()->call_before(code, sizeof(code), from->address, &target) &&
+	       from->image == f->image && target == f->start - f->image->bias;
+}
+
+static bool calls(const struct cp_call_site *site, const struct cp_location_env *env,
+		  const struct place *from, const cprof_function *f)
+{
+	const struct cp_extent *e;
+	uint64_t target;
+
+	if (calls_directly(from, f))
+		return true;
+	for (e = site->callee; e; e = e->next)
+		if (from->image == f->image && e->low == f->start - f->image->bias)
+			return true;
+	if (site->callee || site->callee_name)
+		return !site->callee && f->linkage_name &&
+		       !strcmp(site->callee_name, f->linkage_name);
+	return compute(env, &site->target, &target) && target == f->start;
+}
+
+/* Is `site` the call by which the function of frames[0] was entered? */
+static bool entered_by(const struct engine_callers *c, const struct cp_call_site *site,
+		       const struct cp_location_env *env, const struct place *caller)
+{
+	const struct cp_frame *f = &c->frames[0];
+	const cprof_function *function;
+	struct place here;
+
+	if (c->frames[1].flags & CP_FRAME_EXACT_PC || f->flags & CP_FRAME_GUESSED ||
+	    !place_of(c, f, &here))
+		return false;
+	function = engine_function_at(c->session, here.image,
+				      here.address - !(f->flags & CP_FRAME_EXACT_PC));
+	return function && calls(site, env, caller, function) &&
+	       engine_never_comes_back(here.image->assembly, function->start - here.image->bias);
+}
+
+/* What frames[0] was entered with, by its caller, which was entered with `before`. */
+static void passed(const struct engine_callers *c, const struct cp_regs *before,
+		   struct cp_regs *ret)
+{
+	const struct cp_frame *f = &c->frames[1];
+	struct cp_location_env env = {
+		.arch = cp_arch_host(),
+		.regs = &f->regs,
+		.entry = before,
+		.memory = c->stack,
+		.cfa = f->cfa.v,
+	};
+	const struct cp_call_site *site;
+	const struct cp_location *base;
+	struct place caller;
+	uint64_t value;
+	size_t i;
+
+	*ret = (struct cp_regs){ 0 };
+	site = place_of(c, f, &caller) ? engine_call_site(caller.image->assembly, caller.address)
+				       : NULL;
+	if (!site || !site->count)
+		return;
+	env.bias = caller.image->bias;
+	base = cp_location_at(&site->frame_base, caller.address - 1);
+	if (base) {
+		env.frame_base = base->expr;
+		env.frame_base_size = base->size;
+	}
+	if (!entered_by(c, site, &env, &caller))
+		return;
+	for (i = 0; i < site->count; i++) {
+		const struct cp_call_parameter *p = &site->parameters[i];
+
+		if (p->number < CP_REG_MAX && compute(&env, &p->value, &value)) {
+			ret->r[p->number] = value;
+			ret->known |= UINT64_C(1) << p->number;
+		}
+	}
+}
+
+/* From the outermost caller that is looked at inwards. */
+void engine_entry_registers(const struct engine_callers *callers, struct cp_regs *ret)
+{
+	struct engine_callers c = *callers;
+	struct cp_regs before = { 0 };
+	size_t n = c.count < CALLERS_MAX ? c.count : CALLERS_MAX;
+
+	*ret = before;
+	while (n-- > 1) {
+		c.frames = callers->frames + n - 1;
+		c.count = callers->count - n + 1;
+		passed(&c, &before, ret);
+		before = *ret;
+	}
+}

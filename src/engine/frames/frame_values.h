@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of frames. Private to src/engine.
+ */
+#ifndef CP_ENGINE_FRAMES_FRAME_VALUES_H
+#define CP_ENGINE_FRAMES_FRAME_VALUES_H
+
+#include <cprof/cprof.h>
+
+struct cp_value_bytes;
+struct engine_capture;
+struct engine_context;
+struct engine_frame;
+
+/* True while nobody goes on of those that ran when the capture was made. */
+bool engine_stands_still(const cprof_session *s, const struct engine_capture *c);
+/* Arguments, or locals, of a frame of a walk, as of an event. */
+void engine_frame_values(struct engine_context *x, bool locals, const cprof_value **ret,
+			 size_t *count_ret);
+bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
+			struct cp_value_bytes *ret);
+/* The callback is over: nothing of the frame's values is used any more. */
+void engine_frame_end(struct engine_frame *f);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Walks of what was captured. Private to src/engine.
+ */
+#ifndef CP_ENGINE_FRAMES_SNAPSHOT_H
+#define CP_ENGINE_FRAMES_SNAPSHOT_H
+
+#include <cprof/cprof.h>
+
+#include "unwind/unwind.h"
+
+struct cp_event_sample;
+struct cp_regs;
+struct engine_capture;
+struct engine_current;
+
+/* Makes the sample what is walked. */
+void engine_use_sample(struct engine_current *current, const struct cp_event_sample *e);
+/* Walks the current capture into session->frames. False: not one frame. */
+bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
+		 size_t *count_ret, enum cp_unwind_end *end_ret);
+/* True when the current capture lacks the stack below a signal handler's; the
+ * tracer then knows where to look the next time. */
+bool engine_lacks_stack(cprof_session *s);
+void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
+/* What of the leaf was captured besides: the other registers, and the vector
+ * state when `vectors`. */
+void engine_fill_leaf(const struct engine_capture *c, bool vectors, cprof_context *ret);
+
+#endif

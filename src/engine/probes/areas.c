@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Room for slots in a process, near an image.
+ *
+ *      ... │ free │ area │  gap  │ image │ ...
+ *                    └ within 2 GiB of all of the image: slots hold
+ *                      instructions with operands relative to their place
+ *
+ * Areas stay mapped when we leave. Who comes later takes one of those that were
+ * left a while ago.
+ */
+#include "engine/probes/areas.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "arch/insn.h"
+#include "engine/target/images.h"
+#include "engine/target/memory.h"
+#include "engine/target/state.h"
+
+#define PAGE UINT64_C(4096)
+#define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 20))
+#define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
+#define HIGHEST UINT64_C(0x7ffffffff000)
+/* Left free behind the heap and before the stack, which grow into a gap. A
+ * program that has no heap yet gets it up to 32 MiB behind its data. */
+#define HEAP_ROOM (UINT64_C(256) << 20)
+#define HEAP_AWAY (UINT64_C(32) << 20)
+#define STACK_ROOM (UINT64_C(64) << 20)
+#define TRIES 16
+
+/* What is mapped now: areas came since the process's mappings were read. Owned;
+ * NULL, with a count of 0, when that can't be read. */
+static struct cp_mapping *mappings_now(const cprof_process *p, size_t *count_ret)
+{
+	struct cp_mapping *maps = NULL;
+	struct cp_buf text = { 0 };
+	struct cp_error *err = NULL;
+
+	*count_ret = 0;
+	if (engine_read_maps(p, &text))
+		err = cp_mappings_parse(text.bytes, text.size, &maps, count_ret);
+	cp_buf_free(&text);
+	cp_error_free(err);
+	return maps;
+}
+
+bool engine_area_image_stands(const cprof_image *image)
+{
+	size_t count, i = 0;
+	struct cp_mapping *maps = mappings_now(image->process, &count);
+	bool stands;
+
+	while (i < count && maps[i].end <= image->start)
+		i++;
+	stands = i < count && maps[i].start <= image->start &&
+		 !strcmp(maps[i].path, image->assembly->path);
+	cp_mappings_free(maps, count);
+	return stands;
+}
+
+/* ---- a place ---- */
+
+struct gap {
+	uint64_t start, end;
+};
+
+/* The nearest place for `size` bytes in a gap, or 0. */
+static uint64_t place_in(struct gap gap, uint64_t size, uint64_t low, uint64_t high)
+{
+	uint64_t at;
+
+	if (gap.end <= gap.start || gap.end - gap.start < size)
+		return 0;
+	at = gap.end <= low ? gap.end - size : gap.start;
+	if (at < low ? high - at > REACH : at + size - low > REACH)
+		return 0;
+	return at;
+}
+
+/* True when the program's data end with the `n`th mapping. */
+static bool ends_program(const cprof_process *p, const struct cp_mapping *maps, size_t n)
+{
+	if (n && !*maps[n].path && maps[n - 1].end == maps[n].start)
+		n--; /* what it has that is not in the file */
+	return p->exe && !strcmp(maps[n].path, p->exe);
+}
+
+/* Before the `n`th mapping. */
+static struct gap gap_before(const cprof_process *p, const struct cp_mapping *maps, size_t count,
+			     size_t n)
+{
+	const struct cp_mapping *before = n ? &maps[n - 1] : NULL;
+	const struct cp_mapping *after = n < count ? &maps[n] : NULL;
+	struct gap gap = { before ? before->end + PAGE : LOWEST,
+			   after ? after->start - PAGE : HIGHEST };
+
+	if (before && !strcmp(before->path, "[heap]"))
+		gap.start += HEAP_ROOM;
+	else if (before && ends_program(p, maps, n - 1) &&
+		 (!after || strcmp(after->path, "[heap]") != 0))
+		gap.start += HEAP_AWAY + HEAP_ROOM;
+	if (after && !strncmp(after->path, "[stack", 6))
+		gap.end = after->start > STACK_ROOM ? after->start - STACK_ROOM : 0;
+	return gap;
+}
+
+static uint64_t distance(uint64_t at, uint64_t low, uint64_t high)
+{
+	return at < low ? low - at : at - high;
+}
+
+/* The `nth` nearest place for `size` bytes to [low, high); 0: none, or, with
+ * ESRCH, the memory is gone: the process ends or executes another program. */
+static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, uint64_t high,
+			   unsigned nth, int *errnum_ret)
+{
+	uint64_t best = 0, floor = 0;
+	size_t count, i;
+	struct cp_mapping *maps = mappings_now(p, &count);
+
+	if (!count) {
+		*errnum_ret = ESRCH;
+		return 0;
+	}
+	do {
+		uint64_t nearest = UINT64_MAX;
+
+		best = 0;
+		for (i = 0; i <= count; i++) {
+			uint64_t at = place_in(gap_before(p, maps, count, i), size, low, high);
+			uint64_t far = at ? distance(at, low, high) : 0;
+
+			if (at && far > floor && far < nearest) {
+				nearest = far;
+				best = at;
+			}
+		}
+		floor = nearest;
+	} while (best && nth--);
+	cp_mappings_free(maps, count);
+	return best;
+}
+
+/* ---- those that were left ---- */
+
+static bool is_near(uint64_t at, uint64_t size, const cprof_image *image)
+{
+	return at < image->start ? image->end - at <= REACH : at + size - image->start <= REACH;
+}
+
+static bool ask(cprof_process *p, const struct cp_request *rq, struct cp_answer *answer)
+{
+	struct cp_error *err = cp_link_call(&p->session->link, rq, answer, NULL);
+
+	if (err)
+		answer->errnum = ESRCH;
+	cp_error_free(err);
+	return !answer->errnum;
+}
+
+/* Areas lie side by side in one mapping. True: this one is ours now. */
+static bool take_in(cprof_image *image, const struct cp_mapping *m, uint64_t size)
+{
+	cprof_process *p = image->process;
+	struct cp_request rq = { .type = CP_REQUEST_MAP, .flags = CP_MAP_LEFT, .pid = p->pid };
+	struct cp_answer answer = { 0 };
+	struct cp_area_header header;
+
+	for (rq.address = m->start; rq.address < m->end; rq.address += rq.size) {
+		if (p->memory.read(p->memory.ctx, rq.address, &header, sizeof(header)) !=
+			    sizeof(header) ||
+		    header.magic != CP_AREA_MAGIC || header.size < PAGE || header.size % PAGE ||
+		    header.size > m->end - rq.address)
+			return false;
+		rq.size = header.size;
+		if (!header.left_ns || rq.size < size || !is_near(rq.address, rq.size, image) ||
+		    !ask(p, &rq, &answer))
+			continue;
+		image->area = rq.address;
+		image->area_size = rq.size;
+		return true;
+	}
+	return false;
+}
+
+static bool take_left(cprof_image *image, uint64_t size)
+{
+	struct cp_mapping *maps;
+	bool taken = false;
+	size_t count, i;
+
+	if (!engine_open_memory(image->process))
+		return false;
+	maps = mappings_now(image->process, &count);
+	for (i = 0; i < count && !taken; i++)
+		taken = maps[i].executable && !maps[i].writable && !maps[i].shared &&
+			!maps[i].inode && !*maps[i].path && take_in(image, &maps[i], size);
+	cp_mappings_free(maps, count);
+	return taken;
+}
+
+/* ---- a new one ---- */
+
+static int map_new(cprof_image *image, uint64_t size)
+{
+	cprof_process *p = image->process;
+	struct cp_request rq = { .type = CP_REQUEST_MAP, .pid = p->pid, .size = size };
+	struct cp_answer answer = { .errnum = ENOMEM };
+	unsigned nth;
+
+	for (nth = 0; nth < TRIES; nth++) {
+		rq.address = find_place(p, size, image->start, image->end, nth, &answer.errnum);
+		if (!rq.address || ask(p, &rq, &answer) || answer.errnum != EEXIST)
+			break;
+	}
+	if (!answer.errnum) {
+		image->area = answer.address;
+		image->area_size = size;
+	}
+	return answer.errnum;
+}
+
+int engine_area_map(cprof_image *image, uint64_t slots)
+{
+	uint64_t size;
+	int errnum = 0;
+
+	slots += image->assembly->reserved_slots;
+	size = cp_area_size(slots);
+	if (image->area && cp_area_slot_count(image->area_size) >= slots)
+		return 0;
+	if (!take_left(image, size))
+		errnum = map_new(image, size);
+	if (!errnum)
+		cp_map_clear(&image->slots);
+	return errnum;
+}

@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Breakpoints of an image into a process: room for their slots (areas.c), the
+ * batch, the request.
+ *
+ * What was mapped is seen at exec and attach, and when the dynamic linker
+ * says so (its hook holds the thread, so constructors have not run yet).
+ */
+#include "engine/probes/arm.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/probes/areas.h"
+#include "engine/probes/objects.h"
+#include "engine/probes/own.h"
+#include "engine/probes/plans.h"
+#include "engine/probes/roles.h"
+#include "engine/probes/sites.h"
+#include "engine/probes/trace.h"
+#include "engine/target/family.h"
+#include "engine/target/images.h"
+#include "engine/target/linker.h"
+#include "engine/target/process.h"
+#include "engine/target/state.h"
+#include "tracer/restore.h"
+
+/* ---- a batch ---- */
+
+struct batch {
+	cprof_image *image;
+	struct engine_calls *calls;
+	CP_VEC(struct cp_site) sites;
+	CP_VEC(struct cp_site_group) groups;
+	CP_VEC(struct cp_fetch) fetches;
+	CP_VEC(uint8_t) code; /* CP_SLOT_SIZE a site */
+	size_t resolvers; /* of the groups: watched only for what they choose */
+	bool failed;
+};
+
+static void batch_free(struct batch *b)
+{
+	cp_vec_free(&b->sites);
+	cp_vec_free(&b->groups);
+	cp_vec_free(&b->fetches);
+	cp_vec_free(&b->code);
+}
+
+/* A slot's number belongs to its address for ever. The first ones are reserved. */
+static uint32_t slot_of(cprof_image *image, uint64_t address)
+{
+	uint64_t *known = cp_map_get(&image->slots, address);
+	uint32_t slot = image->assembly->reserved_slots + (uint32_t)image->slots.count;
+
+	if (known)
+		return (uint32_t)*known;
+	cp_map_put(&image->slots, address, slot);
+	return slot;
+}
+
+static unsigned site_flags(const cprof_session *s, const struct engine_site *site)
+{
+	static const unsigned kinds[] = {
+		[ENGINE_SITE_ENTRY] = CP_SITE_ENTRY,
+		[ENGINE_SITE_EXIT] = CP_SITE_EXIT,
+		[ENGINE_SITE_TAIL] = CP_SITE_TAIL,
+		[ENGINE_SITE_RETURN] = CP_SITE_RETURN,
+		[ENGINE_SITE_OWN] = 0,
+	};
+	unsigned flags = kinds[site->kind] | site->list.site_flags;
+	const struct engine_traced *t;
+
+	if (site->traced == ENGINE_NO_FUNCTION)
+		return flags;
+	t = s->calls->traced.items[site->traced];
+	if (site->list.fetch_count)
+		flags |= CP_SITE_REGS;
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD)
+		flags |= CP_SITE_HOLD | CP_SITE_REGS;
+	if (engine_holds_exit(s, t, site))
+		flags |= CP_SITE_HOLD | CP_SITE_REGS;
+	flags |= engine_role_captures(s, t, site->kind);
+	if (site->kind != ENGINE_SITE_ENTRY)
+		return flags;
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_STACK)
+		flags |= CP_SITE_STACK | CP_SITE_REGS;
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_ONCE)
+		flags |= CP_SITE_ONCE;
+	if (t->by_return)
+		flags |= CP_SITE_WATCH_RETURN;
+	return flags;
+}
+
+/* What is known of the instruction, and its slot. */
+static bool prepare(const struct batch *b, const uint8_t *code, size_t size, struct cp_site *out,
+		    uint8_t *slot_code)
+{
+	const cprof_image *image = b->image;
+	uint64_t slot = cp_area_slot(image->area, image->area_size, out->slot);
+	struct cp_sigcall call;
+
+	if (out->flags & CP_SITE_SIGCALL)
+		return cp_sigcall_at(b->calls->decoder, code, size, &call) &&
+		       cp_sigcall_prepare(&call, code, out->address, slot, image->area, slot_code,
+					  &out->step);
+	return cp_step_prepare(b->calls->decoder, code, size, out->address, slot, slot_code,
+			       &out->step) &&
+	       out->step.how != CP_STEP_REFUSED;
+}
+
+/* Adds a site to the batch. False: no breakpoint can stand there. */
+static bool put_site(struct batch *b, struct cp_site *out, const uint8_t *code, size_t size)
+{
+	uint8_t slot_code[CP_SLOT_SIZE] = { 0 };
+
+	if (!prepare(b, code, size, out, slot_code))
+		return false;
+	memcpy(out->original, code, size < CP_TRAP_MAX ? size : CP_TRAP_MAX);
+	b->failed |= !cp_vec_push(&b->sites, *out);
+	b->failed |= !cp_vec_reserve(&b->code, b->code.count + CP_SLOT_SIZE);
+	if (!b->failed) {
+		memcpy(b->code.items + b->code.count, slot_code, CP_SLOT_SIZE);
+		b->code.count += CP_SLOT_SIZE;
+	}
+	return true;
+}
+
+/* The site with that number, at run-time `address`. */
+static bool add_site(struct batch *b, uint32_t number, uint64_t address, const uint8_t *code,
+		     size_t size)
+{
+	const struct engine_site *site = &b->calls->sites.items[number];
+	cprof_image *image = b->image;
+	struct cp_site out = {
+		.address = address,
+		.id = number,
+		.group = (uint32_t)b->groups.count - 1,
+		.first_fetch = (uint32_t)b->fetches.count,
+		.fetch_count = (uint16_t)site->list.fetch_count,
+		.flags = (uint16_t)site_flags(image->process->session, site),
+		.slot = slot_of(image, address - image->bias),
+	};
+	size_t i;
+
+	if (!put_site(b, &out, code, size))
+		return false;
+	for (i = 0; i < site->list.fetch_count; i++)
+		b->failed |= !cp_vec_push(&b->fetches, site->list.fetches[i]);
+	return true;
+}
+
+static bool add_planned(struct batch *b, uint32_t number)
+{
+	const struct engine_site site = b->calls->sites.items[number];
+
+	return add_site(b, number, site.address + b->image->bias, site.code, site.size);
+}
+
+/* A jump into these is none out of the function. */
+static void set_ranges(const struct batch *b, const struct engine_traced *t,
+		       struct cp_site_group *group)
+{
+	uint32_t i;
+
+	for (i = 0; i < CP_GROUP_RANGES && t->ranges[i].end; i++) {
+		group->ranges[i].start = t->ranges[i].start + b->image->bias;
+		group->ranges[i].end = t->ranges[i].end + b->image->bias;
+	}
+}
+
+/* A function's sites. Where an exit can't have a breakpoint, the return
+ * address gets one; without one at the entry there is nothing to see. */
+static bool add_function(struct batch *b, uint32_t number)
+{
+	const cprof_session *s = b->image->process->session;
+	struct engine_traced *t = b->calls->traced.items[number];
+	struct cp_site_group group = { .id = number, .max_rate = t->max_rate };
+	size_t entry = b->sites.count;
+	uint32_t i;
+
+	if (engine_role_pauses(s, t))
+		group.flags |= CP_GROUP_PAUSES;
+	if (t->function->kind == CP_PROBE_PLT)
+		group.flags |= CP_GROUP_LIBRARY;
+	if (t->signature && cp_signature_result_is_kept(t->signature))
+		group.flags |= CP_GROUP_KEEPS;
+	if (engine_role_sampled(s, t, &group.heap))
+		group.flags |= CP_GROUP_SAMPLED;
+	else if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) && !engine_role_entry_alone(s, t))
+		group.flags |= CP_GROUP_OPENS;
+	set_ranges(b, t, &group);
+	if (!cp_vec_push(&b->groups, group))
+		return false;
+	for (i = 0; i < t->entry_count; i++)
+		add_planned(b, t->first_site + i);
+	if (b->sites.count == entry) {
+		b->groups.count--;
+		return false;
+	}
+	for (i = t->entry_count; i < t->site_count && !engine_role_entry_alone(s, t); i++) {
+		if (add_planned(b, t->first_site + i))
+			continue;
+		cp_debug("%s: no breakpoint can stand at an exit", t->function->linkage_name);
+		t->by_return = true;
+	}
+	if (t->by_return && b->sites.count > entry) {
+		b->sites.items[entry].flags |= CP_SITE_WATCH_RETURN;
+		b->calls->by_return = true;
+	}
+	return true;
+}
+
+static uint8_t *put(uint8_t *at, const void *from, size_t size)
+{
+	if (size)
+		memcpy(at, from, size);
+	return at + size;
+}
+
+/* Writes the batch into the plan area and has it armed; an errno, or 0. */
+static int send_batch(struct batch *b, uint32_t *armed_ret)
+{
+	cprof_process *p = b->image->process;
+	struct cp_batch head = {
+		.area = b->image->area,
+		.site_count = (uint32_t)b->sites.count,
+		.group_count = (uint32_t)b->groups.count,
+		.fetch_count = (uint32_t)b->fetches.count,
+	};
+	struct cp_request rq = { .type = CP_REQUEST_ARM,
+				 .pid = p->pid,
+				 .flags = p->session->calls->cpu_time ? CP_TRACE_CPU : 0 };
+	struct cp_answer answer;
+	struct cp_error *err;
+	uint8_t *at = p->session->link.plan;
+
+	head.size = sizeof(head) + b->sites.count * sizeof(*b->sites.items) +
+		    b->groups.count * sizeof(*b->groups.items) +
+		    b->fetches.count * sizeof(*b->fetches.items) + b->code.count;
+	if (b->failed || head.size > CP_LINK_PLAN)
+		return ENOMEM;
+	at = put(at, &head, sizeof(head));
+	at = put(at, b->sites.items, b->sites.count * sizeof(*b->sites.items));
+	at = put(at, b->groups.items, b->groups.count * sizeof(*b->groups.items));
+	at = put(at, b->fetches.items, b->fetches.count * sizeof(*b->fetches.items));
+	put(at, b->code.items, b->code.count);
+	rq.size = head.size;
+	err = cp_link_call(&p->session->link, &rq, &answer, NULL);
+	if (err) {
+		cp_error_free(err);
+		return ESRCH;
+	}
+	*armed_ret = answer.threads;
+	return answer.errnum;
+}
+
+/* ---- images ---- */
+
+/* Sites of families' own in an image, by family. */
+struct own {
+	const struct engine_own *of[ENGINE_FAMILIES];
+	size_t sites;
+};
+
+/* What can't be had without breakpoints, and what would be done with it. */
+static void name_loss(const cprof_session *s, const char **what_ret, const char **done_ret)
+{
+	unsigned id;
+
+	*what_ret = "events";
+	*done_ret = "watched";
+	for (id = 1; id < ENGINE_FAMILIES; id++) {
+		if (!s->families[id]->place || !engine_family_wanted(s, id))
+			continue;
+		*what_ret = s->families[id]->things;
+		*done_ret = s->families[id]->done;
+	}
+	if (engine_calls_wanted(s)) {
+		*what_ret = "calls";
+		*done_ret = "traced";
+	}
+}
+
+static void complain(const cprof_image *image, int errnum)
+{
+	cprof_process *p = image->process;
+	const char *what, *done;
+
+	name_loss(p->session, &what, &done);
+	if (errnum == EAGAIN)
+		p->arm_again = true;
+	else if (errnum != ESRCH && engine_area_image_stands(image))
+		engine_warn(p->session, "%s in %s can't be %s: %s", what, image->assembly->path,
+			    done,
+			    errnum == EACCES ? "a seccomp filter stands in the way"
+					     : strerror(errnum));
+	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
+}
+
+/* Hits a second of a group that is `often` so often too often. */
+static uint32_t rate_of(const struct engine_calls *c, uint8_t often)
+{
+	return c->rate_globbed < UINT32_MAX / 255 ? c->rate_globbed * often : UINT32_MAX;
+}
+
+static void fill_own(struct batch *b, enum engine_family_id id, const struct engine_own *own)
+{
+	const struct engine_own_group *g;
+	uint32_t i;
+
+	cp_vec_for_each(&own->groups, g) {
+		const struct cp_site_group group = { .id = ENGINE_GROUP_OWN(id, g->number),
+						     .max_rate = rate_of(b->calls, g->often) };
+
+		b->failed |= !cp_vec_push(&b->groups, group);
+		if (b->calls->own_groups[id] <= g->number)
+			b->calls->own_groups[id] = g->number + 1;
+		for (i = 0; i < g->count; i++)
+			add_planned(b, own->sites.items[g->first + i]);
+	}
+}
+
+/* How many functions are traced by it. */
+static uint64_t fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
+{
+	uint64_t functions = 0;
+	unsigned id;
+	size_t i;
+
+	for (id = 1; own->sites && id < ENGINE_FAMILIES; id++)
+		if (own->of[id])
+			fill_own(b, id, own->of[id]);
+	for (i = 0; i < numbers->count; i++) {
+		const struct engine_traced *t = b->calls->traced.items[numbers->items[i]];
+
+		if (!t->disarmed && add_function(b, numbers->items[i]))
+			functions += t->function->kind != CP_PROBE_IFUNC;
+	}
+	return functions;
+}
+
+static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
+		      const struct own *own)
+{
+	struct engine_calls *c = image->process->session->calls;
+	struct batch b = { .image = image, .calls = c };
+	uint64_t functions;
+	uint32_t armed = 0;
+	int errnum;
+
+	if (!numbers->count && !own->sites)
+		return 0;
+	functions = fill(&b, numbers, own);
+	errnum = send_batch(&b, &armed);
+	if (!errnum)
+		c->armed_functions += functions;
+	c->armed_sites += armed;
+	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
+	batch_free(&b);
+	return errnum;
+}
+
+/* The dynamic linker is at work, and will say when it is done. */
+static bool is_linking(cprof_process *p)
+{
+	bool hook = false;
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		hook |= p->images.items[i]->mapped && p->images.items[i]->assembly->plans &&
+			p->images.items[i]->assembly->plans->hook_address;
+	return hook && !engine_linker_done(p);
+}
+
+static void find_own(cprof_image *image, struct own *ret)
+{
+	unsigned id;
+
+	*ret = (struct own){ 0 };
+	for (id = 1; id < ENGINE_FAMILIES; id++) {
+		ret->of[id] = engine_plan_own(image, id);
+		ret->sites += ret->of[id] ? ret->of[id]->sites.count : 0;
+	}
+}
+
+/* Breakpoints of families' own making, once there is room for them. */
+static int place(cprof_image *image, int errnum)
+{
+	const cprof_session *s = image->process->session;
+
+	engine_each_family(s, f, place) {
+		if (!f->places(image))
+			continue;
+		errnum = errnum ? errnum : f->place(image);
+		if (errnum && errnum != EAGAIN && errnum != ESRCH)
+			f->refused(image);
+	}
+	return errnum;
+}
+
+static bool places(cprof_image *image)
+{
+	const cprof_session *s = image->process->session;
+	bool any = false;
+
+	engine_each_family(s, f, places)
+		any |= f->places(image);
+	return any;
+}
+
+static void arm_image(cprof_image *image)
+{
+	const cprof_session *s = image->process->session;
+	struct engine_numbers numbers = { 0 };
+	bool more = places(image);
+	struct own own;
+	uint64_t slots, i;
+	int errnum;
+
+	find_own(image, &own);
+	image->armed = true;
+	image->life.stubs_wait = is_linking(image->process);
+	if (!engine_plan_image(image, image->life.stubs_wait ? ENGINE_PLAN_OTHERS : ENGINE_PLAN_ALL,
+			       &numbers) &&
+	    !own.sites && !more)
+		return;
+	slots = own.sites;
+	for (i = 0; i < numbers.count; i++)
+		slots += s->calls->traced.items[numbers.items[i]]->site_count;
+	errnum = engine_area_map(image, slots + slots / 64 + 64);
+	if (!errnum)
+		errnum = send_calls(image, &numbers, &own);
+	if (more)
+		errnum = place(image, errnum);
+	if (errnum)
+		complain(image, errnum);
+	image->armed = errnum != EAGAIN;
+	cp_vec_free(&numbers);
+}
+
+void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,
+			const struct engine_numbers *all)
+{
+	struct engine_calls *c = image->process->session->calls;
+	uint64_t slots = image->slots.count, area = image->area, i;
+	const struct own none = { .sites = 0 };
+	int errnum;
+
+	for (i = 0; i < changed->count; i++)
+		slots += c->traced.items[changed->items[i]]->site_count;
+	errnum = changed->count ? engine_area_map(image, slots) : 0;
+	/* A new area: the slots in the one before belong to nobody's address now. */
+	if (!errnum)
+		errnum = send_calls(image, image->area == area ? changed : all, &none);
+	if (errnum)
+		complain(image, errnum);
+}
+
+/* Nobody calls through a stub as long as the libraries are not there, and what is
+ * read of them types the calls. */
+static void arm_stubs(cprof_image *image)
+{
+	struct engine_numbers stubs = { 0 }, all = { 0 };
+
+	image->life.stubs_wait = false;
+	if (engine_plan_image(image, ENGINE_PLAN_STUBS, &stubs)) {
+		engine_plan_image(image, ENGINE_PLAN_ALL, &all);
+		engine_arm_changed(image, &stubs, &all);
+	}
+	cp_vec_free(&stubs);
+	cp_vec_free(&all);
+}
+
+static void arm_waiting(cprof_process *p)
+{
+	size_t i, waiting = 0;
+
+	for (i = 0; i < p->images.count; i++)
+		waiting += p->images.items[i]->mapped && p->images.items[i]->life.stubs_wait;
+	if (!waiting || is_linking(p))
+		return;
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->mapped && p->images.items[i]->life.stubs_wait)
+			arm_stubs(p->images.items[i]);
+}
+
+/* What was there is unmapped: nothing of it is to be written to. */
+static void forget_image(cprof_image *image)
+{
+	struct cp_request rq = {
+		.type = CP_REQUEST_DISARM,
+		.pid = image->process->pid,
+		.flags = CP_DISARM_FORGET,
+	};
+	struct cp_answer answer;
+
+	image->armed = false;
+	rq.address = image->start;
+	rq.size = image->end - image->start;
+	if (image->area)
+		cp_error_free(cp_link_call(&image->process->session->link, &rq, &answer, NULL));
+}
+
+static bool is_c_library(const cprof_image *image)
+{
+	return !strncmp(cp_basename(image->assembly->path), "libc", 4);
+}
+
+static void arm_images(cprof_process *p, bool (*which)(const cprof_image *image))
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		if (image->mapped && !image->armed && (!which || which(image)))
+			arm_image(image);
+	}
+}
+
+static bool is_library(const cprof_image *image)
+{
+	return !engine_is_program(image);
+}
+
+void engine_arm_process(cprof_process *p)
+{
+	cprof_session *s = p->session;
+	const struct engine_text *text;
+	size_t i;
+
+	if (!engine_probes_wanted(s) || !p->loaded)
+		return;
+	p->arm_again = false;
+	p->look++;
+	cp_vec_for_each(&p->texts, text) {
+		text->image->look = p->look;
+		if (text->end > text->image->end)
+			text->image->end = text->end;
+	}
+	/* First what is gone: its addresses may be those of what is new. */
+	for (i = 0; i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+
+		image->mapped = image->look == p->look;
+		if (!image->mapped && image->armed)
+			forget_image(image);
+	}
+	engine_each_family(s, f, mapped)
+		f->mapped(p);
+	/* First where it is watched what the program does with SIGTRAP. */
+	arm_images(p, is_c_library);
+	arm_images(p, is_library);
+	arm_images(p, NULL);
+	/* Behind the watched resolvers, so that none answers in between. */
+	engine_each_family(s, f, armed)
+		f->armed(p);
+	arm_waiting(p);
+}
+
+void engine_arm_all(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; engine_probes_wanted(s) && i < s->processes.count; i++)
+		engine_maps_look(s->processes.items[i]);
+}
+
+static void arm_again(cprof_process *p)
+{
+	p->arm_again = false;
+	if (p->maps_read)
+		engine_arm_process(p);
+	else if (engine_process(p->session, p->pid) == p)
+		engine_maps_look(p);
+}
+
+void engine_arm_again(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; engine_probes_wanted(s) && i < s->processes.count; i++)
+		if (s->processes.items[i]->arm_again)
+			arm_again(s->processes.items[i]);
+}
+
+void engine_restore(int32_t pid)
+{
+	size_t restored = 0;
+	struct cp_error *err = cp_restore_text(pid, &restored);
+
+	if (err)
+		cp_debug("text of %d: %s", pid, err->what);
+	else if (restored)
+		cp_info("%zu breakpoints of a killed cprof taken out of %d", restored, pid);
+	cp_error_free(err);
+}
+
+void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
+{
+	uint64_t address, slot;
+	const cprof_image *from;
+	cprof_image *image;
+	size_t i, cursor;
+
+	for (i = 0; i < parent->images.count; i++) {
+		from = parent->images.items[i];
+		if (!from->armed)
+			continue;
+		image = engine_image_inherit(p, from);
+		if (!image)
+			return;
+		image->armed = image->mapped = true;
+		image->area = from->area;
+		image->area_size = from->area_size;
+		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
+			cp_map_put(&image->slots, address, slot);
+		engine_each_family(p->session, f, inherited)
+			f->inherited(image);
+	}
+	for (cursor = 0; cp_map_next(&parent->life.returns, &cursor, &address, &slot);)
+		cp_map_put(&p->life.returns, address, slot);
+}
+
+/* Who was forked has the areas of its parent, and between vfork and exec they are
+ * the same memory: there, too, the slot is this address's from now on. */
+static void share_slot(const cprof_image *image, uint64_t address)
+{
+	const cprof_session *s = image->process->session;
+	const uint64_t *slot = cp_map_get(&image->slots, address);
+	size_t i, k;
+
+	for (i = 0; slot && i < s->processes.count; i++) {
+		const cprof_process *p = s->processes.items[i];
+
+		for (k = 0; k < p->images.count; k++) {
+			cprof_image *other = p->images.items[k];
+
+			if (other != image && other->assembly == image->assembly &&
+			    other->area == image->area && other->bias == image->bias &&
+			    other->slots.count + 1 == image->slots.count &&
+			    !cp_map_get(&other->slots, address))
+				cp_map_put(&other->slots, address, *slot);
+		}
+	}
+}
+
+/* A group's number, beside those of calls.h. */
+#define ENGINE_GROUP_SAMPLED_RETURNS 0xffffffe0u
+#define ENGINE_GROUP_PAUSING_RETURNS 0xffffffe1u
+
+/* Of what is sampled, who returns is seen only if its call was chosen; what pauses
+ * does so where it returns to, too. */
+static struct cp_site_group returns_group(const cprof_session *s, uint32_t site)
+{
+	const struct engine_calls *c = s->calls;
+	struct cp_site_group group = { .id = ENGINE_GROUP_RETURNS };
+	const struct engine_traced *t;
+
+	if (site >= c->sites.count || c->sites.items[site].traced == ENGINE_NO_FUNCTION)
+		return group;
+	t = c->traced.items[c->sites.items[site].traced];
+	if (engine_role_sampled(s, t, &group.heap) && !group.heap.others) {
+		group.id = ENGINE_GROUP_SAMPLED_RETURNS;
+		group.flags = CP_GROUP_SAMPLED;
+	} else if (engine_role_pauses(s, t)) {
+		group.id = ENGINE_GROUP_PAUSING_RETURNS;
+		group.flags = CP_GROUP_PAUSES;
+	}
+	return group;
+}
+
+void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
+{
+	const struct engine_text *text = engine_find_text(p, address);
+	const struct cp_site_group group = returns_group(p->session, site);
+	struct batch b = { .calls = p->session->calls };
+	uint8_t code[16];
+	struct cp_insn insn;
+	uint32_t armed;
+	size_t size;
+	int errnum;
+
+	/* What calls and is followed by where exceptions come to never returns. */
+	if (!text || !text->image->assembly->image ||
+	    engine_plans_is_pad(text->image->assembly, address - text->image->bias) ||
+	    !cp_vec_push(&b.groups, group))
+		return;
+	b.image = text->image;
+	/* From the file: there may be a breakpoint in memory. */
+	struct cp_reader file = cp_probe_file_reader(b.image->assembly->image);
+	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
+	errnum = !cp_decode(b.calls->decoder, code, size, address, &insn) ||
+				 engine_area_map(b.image, b.image->slots.count + 1) ||
+				 !add_site(&b, site, address, code, insn.size)
+			 ? EINVAL
+			 : send_batch(&b, &armed);
+	share_slot(b.image, address - b.image->bias);
+	if (errnum)
+		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
+	batch_free(&b);
+}
+
+int engine_arm_counting(cprof_image *image, const struct engine_counting *counting)
+{
+	const struct cp_site_group group = {
+		.id = ENGINE_GROUP_COUNTING,
+		.max_rate = counting->max_rate,
+	};
+	struct batch b = { .image = image, .calls = image->process->session->calls };
+	struct cp_site out = {
+		.address = counting->address + image->bias,
+		.id = counting->counter,
+		.flags = counting->flags,
+	};
+	uint32_t armed;
+	int errnum = engine_area_map(image, image->slots.count + 1);
+
+	if (!errnum && !cp_vec_push(&b.groups, group))
+		errnum = ENOMEM;
+	if (!errnum) {
+		out.slot = slot_of(image, counting->address);
+		if (!put_site(&b, &out, counting->code, counting->size))
+			errnum = EINVAL;
+	}
+	if (!errnum)
+		errnum = send_batch(&b, &armed);
+	share_slot(image, counting->address);
+	batch_free(&b);
+	return errnum;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions that are called too often are not traced any more.
+ */
+#include "engine/probes/disarm.h"
+
+#include "engine/target/state.h"
+#include "probe/shadow.h"
+
+/* In one process a function was called too often: it is not traced any more,
+ * in none of them. */
+void engine_disarm(cprof_session *s, uint32_t number)
+{
+	struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = number };
+	struct cp_answer answer;
+	size_t i;
+
+	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+	for (i = 0; i < s->processes.count; i++)
+		if (s->processes.items[i]->shadow)
+			cp_shadow_forget(s->processes.items[i]->shadow, number);
+}

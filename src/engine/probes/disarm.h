@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions that are traced no more. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_DISARM_H
+#define CP_ENGINE_PROBES_DISARM_H
+
+#include <cprof/cprof.h>
+
+void engine_disarm(cprof_session *s, uint32_t number); /* traced no more, in no process */
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is read of the program's text is the program's: where we wrote, a breakpoint's
+ * byte or a jump in the place of a whole instruction (tracer/signals/sigmask.c), the file
+ * says what was there.
+ */
+#include "engine/probes/hide.h"
+
+#include "engine/probes/sites.h"
+#include "engine/target/family.h"
+#include "engine/target/state.h"
+#include "image/image.h"
+
+/* Bytes that were read, as many as are looked at; addresses as in the file. */
+struct piece {
+	uint64_t start, end;
+	uint8_t *bytes;
+	struct cp_reader file;
+};
+
+/* How many bytes at a site with a slot may be ours. */
+static size_t written(const struct engine_calls *c, const struct piece *piece, uint64_t at)
+{
+	uint8_t code[CP_SIGCALL_SIZE];
+	struct cp_sigcall call;
+	size_t size;
+
+	cp_trap_code(cp_arch_host(), &size);
+	if (c->decoder &&
+	    piece->file.read(piece->file.ctx, at, code, sizeof(code)) == sizeof(code) &&
+	    cp_sigcall_at(c->decoder, code, sizeof(code), &call))
+		size = CP_SIGCALL_JUMP;
+	return size;
+}
+
+static void show(const struct piece *piece, uint64_t at, size_t size)
+{
+	uint64_t end = at + size < piece->end ? at + size : piece->end;
+
+	at = at < piece->start ? piece->start : at;
+	if (at < end)
+		piece->file.read(piece->file.ctx, at, piece->bytes + (at - piece->start),
+				 (size_t)(end - at));
+}
+
+/* A jump may begin before the piece. */
+static void hide(const struct engine_calls *c, const cprof_image *image, const struct piece *piece)
+{
+	const cprof_session *s = image->process->session;
+	uint64_t at, first = piece->start - (CP_SIGCALL_JUMP - 1);
+
+	for (at = first > piece->start ? 0 : first; at < piece->end; at++) {
+		if (cp_map_get(&image->slots, at))
+			show(piece, at, written(c, piece, at));
+		else if (at >= piece->start)
+			engine_each_family(s, f, has)
+				if (f->has(image, at))
+					show(piece, at, 1);
+	}
+}
+
+void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *bytes, size_t size)
+{
+	uint64_t start, end, last = address + size;
+	size_t i = cp_vec_partition(&p->texts, text, text->end <= address);
+
+	for (; i < p->texts.count && p->texts.items[i].start < last; i++) {
+		const struct engine_text *text = &p->texts.items[i];
+		const cprof_image *image = text->image;
+
+		if (!image || !image->armed || !image->assembly->image ||
+		    (!image->slots.count && !image->assembly->reserved_slots))
+			continue;
+		start = text->start > address ? text->start : address;
+		end = text->end < last ? text->end : last;
+		hide(p->session->calls, image,
+		     &(struct piece){ start - image->bias, end - image->bias,
+				      bytes + (start - address),
+				      cp_probe_file_reader(image->assembly->image) });
+	}
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Indirect functions: whose symbol is that of a resolver, which is called once by
+ * the dynamic linker (or by a static program's start) and answers the function
+ * that is to be used on this machine:
+ *
+ *     strlen ──► its resolver ──► __strlen_evex ──► in the global offset table
+ *                     │ returned, now                       │ read, before
+ *                     └──────────────► choice ◄─────────────┘
+ *
+ * Who asks for the name means what was chosen. Resolvers that have not run yet are
+ * watched; what they have chosen before stands in the process's offset tables.
+ * Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_IFUNCS_H
+#define CP_ENGINE_PROBES_IFUNCS_H
+
+#include <cprof/cprof.h>
+
+#include "engine/probes/sites.h"
+
+struct cp_probe_function;
+
+struct engine_choice {
+	const struct cp_probe_function *target; /* of the plans that the choice is in */
+	struct cp_probe_function *ifunc;
+	cprof_image *image; /* that the ifunc is in: one of those */
+};
+
+/* Does anybody want a function of `image` that is indirect? Then all its resolvers
+ * are watched: two may choose the same. `anew`: filters have changed. */
+bool engine_ifuncs_wanted(cprof_image *image, bool anew);
+/* A function of `image` that is traced has no types of its own: if it is what a
+ * resolver chose, it has those of the name. */
+void engine_ifuncs_untyped(cprof_image *image);
+void engine_ifuncs_free(struct engine_ifuncs *ifuncs);
+/* It is a resolver: what it returns is asked for. */
+void engine_ifuncs_watch(struct engine_traced *t);
+
+#endif

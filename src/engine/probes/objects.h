@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is known of the functions of ELF objects. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_OBJECTS_H
+#define CP_ENGINE_PROBES_OBJECTS_H
+
+#include <cprof/cprof.h>
+
+struct cp_decoder;
+struct cp_probe_function;
+struct cp_probe_image;
+struct engine_calls;
+struct engine_plans;
+
+struct cp_decoder *engine_decoder(struct engine_calls *c); /* NULL: no memory */
+/* Made when it isn't there; NULL: it can't be written to. */
+struct engine_plans *engine_plans_of(cprof_assembly *a);
+/* Fills plans->functions once. False: there are none. */
+bool engine_plans_read(cprof_assembly *a, struct engine_plans *plans);
+/* Reads functions.pads, once. Without memory they are missed. */
+void engine_plans_pads(const cprof_assembly *a, struct engine_plans *plans);
+/* Do exceptions come to link-time `address`? Then nothing returns there. */
+bool engine_plans_is_pad(cprof_assembly *a, uint64_t address);
+struct cp_probe_image engine_probe_image(const cprof_image *image);
+/* The other way round; NULL: it is in no file, or not known to src/probe. */
+struct cp_probe_function *engine_function_probe(const cprof_function *f);
+const cprof_function *engine_probe_function(cprof_session *s, cprof_image *image,
+					    struct cp_probe_function *f);
+const cprof_function *engine_traced_function(cprof_session *s, const cprof_image *image,
+					     uint32_t number);
+/* Is the code at a link-time address of the image part of a function that is
+ * traced? */
+bool engine_traced_at(const cprof_session *s, const cprof_image *image, uint64_t address);
+
+#endif

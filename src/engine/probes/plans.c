@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which functions of an image are traced, and where their breakpoints go.
+ *
+ * Names are compared when an image is first mapped. A function is planned at
+ * most once for its ELF object: its sites get numbers that lead back to it
+ * from every hit, in whatever process and at whatever load address.
+ */
+#include "engine/probes/plans.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/sourcepath.h"
+#include "base/text.h"
+#include "engine/probes/declared.h"
+#include "engine/probes/ifuncs.h"
+#include "engine/probes/objects.h"
+#include "engine/probes/refilter.h"
+#include "engine/probes/roles.h"
+#include "engine/probes/sites.h"
+#include "engine/probes/stubs.h"
+#include "engine/probes/wishes.h"
+#include "engine/target/family.h"
+#include "engine/target/images.h"
+#include "engine/target/linker.h"
+#include "engine/target/profilers.h"
+#include "engine/target/state.h"
+#include "unwind/pads.h"
+
+void engine_plans_free(struct engine_plans *plans)
+{
+	size_t i;
+
+	if (!plans)
+		return;
+	cp_probe_functions_free(&plans->functions);
+	cp_map_free(&plans->exports);
+	cp_map_free(&plans->library_calls);
+	for (i = 0; i < ENGINE_FAMILIES; i++) {
+		cp_vec_free(&plans->own[i].sites);
+		cp_vec_free(&plans->own[i].groups);
+		free(plans->own[i].data);
+	}
+	engine_role_plan_free(plans->roles);
+	engine_ifuncs_free(plans->ifuncs);
+	cp_vec_free(&plans->choices);
+	free(plans->numbers);
+	free(plans);
+}
+
+/* ---- choosing ---- */
+
+/* By its own name, by that of an indirect function that it was chosen for, and
+ * for what it is watched anyway. A resolver is only watched. */
+static struct engine_wish wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f)
+{
+	struct engine_asking a = ENGINE_ASKING;
+	const struct engine_choice *choice;
+	struct engine_wish wish;
+	uint8_t role;
+	bool own;
+
+	if (f->kind == CP_PROBE_IFUNC)
+		return (struct engine_wish){
+			.flags = engine_ifuncs_wanted(image, false) ? ENGINE_TRACED_ROLE : 0,
+			.named = true,
+		};
+	if (engine_is_out_of_reach(s, image, f))
+		return (struct engine_wish){ 0 };
+	engine_ask(s, image, f, &a);
+	own = a.name != NULL;
+	cp_vec_for_each(&image->assembly->plans->choices, choice)
+		if (choice->target == f)
+			engine_ask(s, choice->image, choice->ifunc, &a);
+	wish = engine_settle(&a);
+	if (wish.flags && f->kind == CP_PROBE_PLT && !engine_is_entered(s, image, f))
+		return (struct engine_wish){ 0 };
+	wish.called = own ? NULL : a.name;
+	if (!engine_roles_wanted(s) || !engine_role_of(image, f, &role))
+		return wish;
+	wish.named = true;
+	wish.flags = (wish.flags & ~CPROF_CALL_INSTRUMENTATION_ONCE) | ENGINE_TRACED_ROLE;
+	return wish;
+}
+
+static bool image_wanted(const cprof_session *s, const cprof_image *image)
+{
+	const struct cp_probe_image of = engine_probe_image(image);
+	const struct engine_trace *t;
+
+	if (engine_roles_in(image) || s->calls->filters)
+		return true;
+	cp_vec_for_each(&s->calls->traces, t)
+		if (cp_probe_wants_image(t->spec->spec, &of))
+			return true;
+	return false;
+}
+
+/* ---- planning ---- */
+
+static bool add_site(struct engine_calls *c, uint32_t traced, const struct cp_probe_site *site)
+{
+	static const uint8_t kinds[] = {
+		[CP_PROBE_SITE_ENTRY] = ENGINE_SITE_ENTRY,
+		[CP_PROBE_SITE_RETURN] = ENGINE_SITE_EXIT,
+		[CP_PROBE_SITE_TAIL] = ENGINE_SITE_TAIL,
+		[CP_PROBE_SITE_TAIL_CONDITIONAL] = ENGINE_SITE_TAIL,
+		[CP_PROBE_SITE_INDIRECT] = ENGINE_SITE_TAIL,
+	};
+	struct engine_site made = {
+		.address = site->address,
+		.traced = traced,
+		.kind = kinds[site->kind],
+		.size = site->size,
+	};
+
+	memcpy(made.code, site->code, sizeof(made.code));
+	return cp_vec_push(&c->sites, made);
+}
+
+/* What has no debug information, or is assembly, is what headers declare: under the
+ * name of an indirect function that it was chosen for, or as part of a library of
+ * the system under one of its own. */
+static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned want)
+{
+	const struct engine_plans *plans = t->assembly->plans;
+	const struct cp_probe_function *f = t->function;
+	bool foreign = cp_path_is_system_image(t->assembly->path), found = false;
+	struct cp_signature *declared = NULL;
+	const struct engine_choice *c;
+	size_t i;
+
+	cp_vec_for_each(&plans->choices, c)
+		found = found ||
+			(c->target == f &&
+			 engine_declared_signature(s, c->ifunc->linkage_name, want, &declared));
+	found = found ||
+		(foreign && engine_declared_signature(s, f->linkage_name, want, &declared));
+	for (i = 0; foreign && !found && i < f->alias_count; i++)
+		found = engine_declared_signature(
+			s, plans->functions.aliases.items[f->first_alias + i].linkage_name, want,
+			&declared);
+	/* What the compiler knows all callers of is called as it likes. */
+	if (!found && !(f->flags & (CP_PROBE_LOCAL | CP_PROBE_CLONE))) {
+		cp_error_free(cp_signature_read_mangled(t->assembly->image, f->linkage_name, want,
+							&s->limits, &declared));
+		found = declared != NULL;
+	}
+	if (!found)
+		return;
+	cp_signature_destroy(t->signature);
+	t->signature = declared;
+}
+
+/* Types are read when somebody wants values, before anything is armed. */
+static void read_signature(const cprof_process *p, struct engine_traced *t)
+{
+	const struct cp_probe_function *f = t->function;
+	struct engine_calls *c = p->session->calls;
+	struct cp_error *err;
+	unsigned want = 0;
+
+	if (p->session->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT)
+		want |= CP_SIGNATURE_ARGUMENTS;
+	if (p->session->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+		want |= CP_SIGNATURE_RESULT;
+	if (p->session->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LOCALS)
+		want |= CP_SIGNATURE_LOCALS;
+	if (c->condition)
+		want |= CP_SIGNATURE_ARGUMENTS;
+	if (!want)
+		return;
+	/* A stub's code has no parameters, what it leads to has. */
+	if (f->kind == CP_PROBE_PLT &&
+	    engine_target_signature(p, f->linkage_name, want, &t->signature))
+		return;
+	err = cp_signature_read(t->assembly->image, (struct cp_vaddr){ f->address },
+				f->linkage_name, f->flags & CP_PROBE_LOCAL,
+				f->flags & CP_PROBE_CLONE, want, &p->session->limits,
+				&t->signature);
+	if (err)
+		cp_debug("types of %s: %s", f->linkage_name, err->what);
+	else if (!cp_signature_is_described(t->signature) || cp_signature_is_vague(t->signature))
+		use_declaration(p->session, t, want);
+	cp_error_free(err);
+}
+
+static void set_captures(struct engine_calls *c, const struct engine_traced *t)
+{
+	uint32_t i;
+
+	if (!t->signature || !t->site_count)
+		return;
+	for (i = 0; i < t->site_count; i++) {
+		struct engine_site *site = &c->sites.items[t->first_site + i];
+
+		if (site->kind == ENGINE_SITE_ENTRY)
+			site->list = cp_signature_at_entry(t->signature);
+		else if (t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+			site->list = cp_signature_at_exit(t->signature,
+							  (struct cp_vaddr){ site->address });
+	}
+	if (t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT)
+		c->sites.items[t->return_site].list =
+			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
+}
+
+static bool ends_elsewhere(const struct cp_probe_plan *plan)
+{
+	size_t i;
+
+	for (i = 0; i < plan->sites.count; i++)
+		if (plan->sites.items[i].kind != CP_PROBE_SITE_ENTRY &&
+		    plan->sites.items[i].kind != CP_PROBE_SITE_RETURN)
+			return true;
+	return false;
+}
+
+/* Sites of the traced function `number`; false without memory. */
+static bool add_sites(const cprof_session *s, struct engine_traced *t, uint32_t number,
+		      const struct cp_probe_plan *plan)
+{
+	struct engine_calls *c = s->calls;
+	const struct engine_site behind = { .traced = number, .kind = ENGINE_SITE_RETURN };
+	bool once = t->flags & CPROF_CALL_INSTRUMENTATION_ONCE;
+	bool by_return = plan->why == CP_PROBE_BY_RETURN ||
+			 (engine_role_wants_return(s, t) && ends_elsewhere(plan));
+	size_t i, count = once || by_return ? plan->entry_count : plan->sites.count;
+
+	t->why = plan->why;
+	if (plan->why == CP_PROBE_REFUSED || plan->why == CP_PROBE_NO_CODE ||
+	    plan->why == CP_PROBE_WITHHELD || !plan->sites.count)
+		return true;
+	t->loops = plan->loops;
+	t->by_return = by_return && !once;
+	for (i = 0; i < plan->range_count && i < CP_GROUP_RANGES; i++)
+		t->ranges[i] = plan->ranges[i];
+	t->first_site = (uint32_t)c->sites.count;
+	for (i = 0; i < count; i++)
+		if (!add_site(c, number, &plan->sites.items[i]))
+			return false;
+	/* Also for a function of which some exit will prove unfit. */
+	t->return_site = (uint32_t)c->sites.count;
+	t->site_count = (uint32_t)count;
+	t->entry_count = (uint32_t)plan->entry_count;
+	return cp_vec_push(&c->sites, behind);
+}
+
+/* Nobody named what is traced for what it does. */
+static uint32_t rate_of(const cprof_session *s, const struct engine_traced *t, bool named)
+{
+	const struct engine_calls *c = s->calls;
+
+	return named && !engine_role_pauses(s, t) ? c->rate_named : c->rate_globbed;
+}
+
+/* The name lives as long as the image that the ifunc is in. */
+static void set_called(struct engine_traced *t, const char *called)
+{
+	cprof_assembly *a = t->assembly;
+
+	t->called = called;
+	if (!called)
+		return;
+	pthread_mutex_lock(&a->lock);
+	cp_map_put(&a->called, t->function->address, (uintptr_t)called);
+	pthread_mutex_unlock(&a->lock);
+}
+
+static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
+			      const struct engine_wish *wish, struct cp_probe_plan *plan)
+{
+	cprof_assembly *a = image->assembly;
+	struct cp_reader file = cp_probe_file_reader(a->image);
+	struct engine_calls *c = s->calls;
+	uint32_t number = (uint32_t)c->traced.count;
+	struct engine_traced *t;
+	struct cp_error *err;
+
+	err = cp_probe_plan_function(c->decoder, &file, &a->plans->functions, f, plan);
+	if (err) {
+		cp_error_free(err);
+		return ENGINE_NO_FUNCTION;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t || !cp_vec_push(&c->traced, t)) {
+		free(t);
+		return ENGINE_NO_FUNCTION;
+	}
+	t->assembly = a;
+	t->function = f;
+	t->flags = wish->flags;
+	if (f->kind == CP_PROBE_IFUNC)
+		engine_ifuncs_watch(t);
+	else if (t->flags & ENGINE_TRACED_ROLE)
+		t->family = (uint8_t)engine_role_of(image, f, &t->role);
+	if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE))
+		t->max_rate = rate_of(s, t, wish->named);
+	set_called(t, wish->called);
+	if (!add_sites(s, t, number, plan))
+		t->site_count = 0;
+	engine_note_library_calls(c, t, number);
+	if (t->site_count)
+		read_signature(image->process, t);
+	if (t->signature && !cp_signature_is_described(t->signature) && f->kind != CP_PROBE_PLT)
+		engine_ifuncs_untyped(image);
+	set_captures(c, t);
+	return number;
+}
+
+static bool is_about(enum engine_plan_what what, const struct cp_probe_function *f)
+{
+	return what == ENGINE_PLAN_ALL || (what == ENGINE_PLAN_STUBS) == (f->kind == CP_PROBE_PLT);
+}
+
+bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
+		       struct engine_numbers *numbers)
+{
+	cprof_session *s = image->process->session;
+	cprof_assembly *a = image->assembly;
+	struct engine_plans *plans = engine_plans_of(a);
+	struct cp_probe_plan plan = { 0 };
+	size_t i;
+
+	if (!plans || !image_wanted(s, image) || !engine_plans_read(a, plans))
+		return false;
+	engine_ifuncs_wanted(image, false);
+	if (what != ENGINE_PLAN_OTHERS && s->introspection)
+		engine_rank_images(image->process);
+	for (i = 0; engine_decoder(s->calls) && i < plans->functions.count; i++) {
+		struct cp_probe_function *f = &plans->functions.items[i];
+		struct engine_wish wish = { 0 };
+
+		if (is_about(what, f))
+			wish = wanted(s, image, f);
+		if (!wish.flags || (plans->hook_address && f->address == plans->hook_address))
+			continue;
+		if (!plans->numbers[i]) {
+			uint32_t number = plan_function(s, image, f, &wish, &plan);
+
+			plans->numbers[i] =
+				number == ENGINE_NO_FUNCTION ? ENGINE_NO_FUNCTION : number + 1;
+			s->calls->chosen += wish.flags != ENGINE_TRACED_ROLE;
+		}
+		if (plans->numbers[i] != ENGINE_NO_FUNCTION &&
+		    s->calls->traced.items[plans->numbers[i] - 1]->site_count &&
+		    !cp_vec_push(numbers, plans->numbers[i] - 1))
+			break;
+	}
+	cp_probe_plan_free(&plan);
+	return numbers->count != 0;
+}
+
+/* What a function that was chosen before is wanted for now. True: its sites
+ * have to be placed anew. */
+static bool want_again(const cprof_process *p, struct engine_traced *t,
+		       const struct engine_wish *wish)
+{
+	struct engine_calls *c = p->session->calls;
+	bool same = t->flags == wish->flags && !t->disarmed && !t->type_anew;
+	struct cp_signature *old = t->signature;
+
+	t->flags = wish->flags;
+	t->disarmed = false;
+	t->max_rate = rate_of(p->session, t, wish->named);
+	if (same || !t->site_count)
+		return false;
+	if (t->type_anew)
+		t->signature = NULL;
+	if (!t->signature)
+		read_signature(p, t);
+	/* Its sites have what the old one captures until they get the new one's. */
+	if (!t->signature)
+		t->signature = old;
+	else if (t->type_anew)
+		cp_signature_destroy(old);
+	t->type_anew = false;
+	set_captures(c, t);
+	return true;
+}
+
+bool engine_plan_again(cprof_image *image, struct engine_refilter *r)
+{
+	cprof_session *s = image->process->session;
+	struct engine_plans *plans = engine_plans_of(image->assembly);
+	struct cp_probe_plan plan = { 0 };
+	bool ok = plans && engine_plans_read(image->assembly, plans) && engine_decoder(s->calls);
+	size_t i;
+
+	if (ok)
+		engine_ifuncs_wanted(image, true);
+	for (i = 0; ok && i < plans->functions.count; i++) {
+		struct cp_probe_function *f = &plans->functions.items[i];
+		struct engine_wish wish = wanted(s, image, f);
+		bool fresh = !plans->numbers[i];
+		struct engine_traced *t;
+		uint32_t number;
+
+		if ((fresh && !wish.flags) || plans->numbers[i] == ENGINE_NO_FUNCTION ||
+		    (plans->hook_address && f->address == plans->hook_address))
+			continue;
+		if (fresh) {
+			number = plan_function(s, image, f, &wish, &plan);
+			plans->numbers[i] =
+				number == ENGINE_NO_FUNCTION ? ENGINE_NO_FUNCTION : number + 1;
+			s->calls->chosen += wish.flags != ENGINE_TRACED_ROLE;
+			if (number == ENGINE_NO_FUNCTION)
+				continue;
+		}
+		number = plans->numbers[i] - 1;
+		t = s->calls->traced.items[number];
+		if (!wish.flags)
+			ok = !t->flags || cp_vec_push(&r->off, number);
+		else if (want_again(image->process, t, &wish) || (fresh && t->site_count))
+			ok = cp_vec_push(&r->changed, number);
+		if (wish.flags && t->site_count)
+			ok &= cp_vec_push(&r->all, number);
+	}
+	cp_probe_plan_free(&plan);
+	return ok;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Filters that are asked again. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_REFILTER_H
+#define CP_ENGINE_PROBES_REFILTER_H
+
+#include <cprof/cprof.h>
+
+/* What callbacks have asked for is done */
+void engine_refilter(cprof_session *s);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * When the tracer was killed. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_RESCUE_H
+#define CP_ENGINE_PROBES_RESCUE_H
+
+#include <cprof/cprof.h>
+
+void engine_arm_restore(cprof_session *s);
+
+#endif

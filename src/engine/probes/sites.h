@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls: from filters to breakpoints, from breakpoints to events. Private to
+ * src/engine.
+ *
+ *   filters ──► traced functions ──► sites ──► armed in each mapping   (plans.c, arm.c)
+ *                     ▲                ▲
+ *   hit ── number of its site ─────────┘ ──► shadow stack ──► method_* (calls.c)
+ *                                        └─► what was captured: values (context.c)
+ *
+ * A traced function and its sites belong to an ELF object and are planned
+ * once, however often it is mapped; a hit tells by its pc which mapping it is.
+ */
+#ifndef CP_ENGINE_PROBES_SITES_H
+#define CP_ENGINE_PROBES_SITES_H
+
+#include <cprof/cprof.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "engine/target/family.h"
+#include "inspect/declared.h"
+#include "inspect/inspect.h"
+#include "link/sites.h"
+#include "probe/match.h"
+#include "probe/plan.h"
+#include "probe/shadow.h"
+#include "probe/spec.h"
+
+struct cp_condition;
+struct cp_declared;
+struct cp_decoder;
+struct cp_event_hit;
+struct cp_hit_vector;
+struct cp_signature;
+struct cp_spec;
+struct cp_value_arena;
+struct engine_known_callers;
+struct engine_role_plan;
+
+struct engine_choice;
+
+/* Numbers of sites, or of traced functions. */
+struct engine_numbers {
+	uint32_t *items;
+	size_t count, capacity;
+};
+
+struct engine_ifuncs;
+
+/* Sites of a family's own that go together: too many hits of one disarm the family. */
+struct engine_own_group {
+	uint32_t number; /* of the family's, in the session */
+	uint8_t often; /* as in struct engine_watch */
+	uint32_t first, count; /* in `sites` */
+};
+
+/* Sites of a family's own in an ELF object. */
+struct engine_own {
+	struct engine_numbers sites;
+	CP_VEC(struct engine_own_group) groups;
+	void *data; /* the family's, free()d; NULL: none */
+};
+
+/* What is known of one ELF object's functions. */
+struct engine_plans {
+	struct cp_probe_functions functions;
+	bool read; /* `functions` were, or can't be */
+	bool pads_read; /* functions.pads were */
+	bool exports_read;
+	struct cp_map exports; /* hash of a name that others may call -> number of its symbol */
+	struct cp_map library_calls; /* where one is made -> traced function (stubs.c) */
+	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
+	bool watched; /* the sites below were looked for */
+	struct engine_own own[ENGINE_FAMILIES];
+	struct engine_role_plan *roles; /* owned; roles.c; NULL: not looked at */
+	struct engine_ifuncs *ifuncs; /* owned; ifuncs.c; NULL: not looked at */
+	CP_VEC(struct engine_choice) choices; /* of functions here (ifuncs.h) */
+	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
+};
+
+/* Beside CPROF_CALL_INSTRUMENTATION_*: what it does is told (roles.h). */
+#define ENGINE_TRACED_ROLE 0x80000000u
+
+/* A function that filters chose, or that has a role. */
+struct engine_traced {
+	cprof_assembly *assembly;
+	struct cp_probe_function *function; /* of assembly->plans */
+	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_ROLE */
+	uint8_t family, role; /* what it is watched for: ENGINE_NO_FAMILY, 0: nothing */
+	enum cp_probe_why why;
+	uint32_t max_rate; /* 0: any */
+	uint32_t first_site, site_count; /* the entry first; 0: can't be traced */
+	uint32_t entry_count; /* of a library function, several */
+	uint32_t return_site; /* for those whose exits are not known */
+	struct cp_probe_range ranges[CP_GROUP_RANGES];
+	bool by_return;
+	bool disarmed; /* it was called too often */
+	bool loops; /* see struct cp_probe_plan */
+	struct cp_signature *signature; /* owned; NULL: no values asked for */
+	bool type_anew; /* `signature` knows nothing, and there is more to know */
+	const char *called; /* the name of an ifunc that it is asked for by; NULL */
+};
+
+/* Somebody traces it, too. */
+static inline bool engine_traced_by_others(const struct engine_traced *t)
+{
+	return (t->flags & ~ENGINE_TRACED_ROLE) != 0;
+}
+
+enum engine_site_kind {
+	ENGINE_SITE_ENTRY,
+	ENGINE_SITE_EXIT,
+	ENGINE_SITE_TAIL,
+	ENGINE_SITE_RETURN, /* behind a call, wherever that is */
+	ENGINE_SITE_OWN, /* no call: of a family's own */
+};
+
+#define ENGINE_NO_FUNCTION UINT32_MAX
+/* Groups of sites that are no functions: the number is that of a family's own group. */
+#define ENGINE_GROUP_OWN(family, number) (0xf0000000u | (uint32_t)(family) << 16 | (number))
+#define ENGINE_GROUP_NUMBER 0xffffu
+#define ENGINE_GROUP_RETURNS 0xfffffff1u
+#define ENGINE_GROUP_COUNTING 0xfffffff2u
+
+struct engine_site {
+	uint64_t address; /* link-time; 0: RETURN */
+	uint32_t traced; /* number, or ENGINE_NO_FUNCTION */
+	uint8_t kind; /* enum engine_site_kind */
+	uint8_t family, what; /* of OWN: whose, and which of its kinds */
+	uint8_t size; /* of the instruction */
+	uint8_t code[16];
+	struct cp_capture_list list;
+};
+
+struct cprof_callspec {
+	struct cp_spec *spec;
+	unsigned references;
+};
+
+/* A SPEC and what its functions get. */
+struct engine_trace {
+	cprof_callspec *spec; /* a reference */
+	unsigned flags;
+};
+
+/* The call event being delivered. */
+struct engine_hit {
+	const struct cp_event_hit *event;
+	uint32_t site; /* number */
+	uint8_t what; /* of a family's own site */
+	const cprof_image *image; /* where it is mapped; NULL: not known */
+	struct cp_regs regs; /* known 0: not captured */
+	const struct cp_hit_vector *vector;
+	const uint8_t *fetched, *stack; /* NULL: none */
+};
+
+struct engine_calls {
+	/* settings */
+	CP_VEC(struct engine_trace) traces;
+	bool filters; /* some profiler has a filter of its own */
+	uint32_t rate_named, rate_globbed;
+	struct cp_condition *condition;
+	bool rate_warned; /* of functions called too often */
+	bool cpu_time; /* of each call */
+	struct cp_declared *declared; /* owned; NULL: not asked for, or not there */
+	bool declared_tried;
+	/* plans */
+	struct cp_decoder *decoder;
+	CP_VEC(struct engine_traced *) traced; /* owned */
+	CP_VEC(struct engine_site) sites;
+	uint32_t own_groups[ENGINE_FAMILIES]; /* that families have, by number */
+	CP_VEC(cprof_image *) refilters; /* asked for; NULL: of all images */
+	uint64_t chosen; /* functions that filters chose */
+	bool by_return; /* some of them are watched by return address */
+	/* the event being delivered */
+	cprof_call current;
+	bool has_current;
+	int32_t inherited_from; /* tid of who entered the call, in another process; 0: none */
+	struct engine_known_callers *callers; /* known ones (invoke.c); owned; NULL: none */
+	const struct cp_call *entering; /* of which an enter is delivered; else NULL */
+	bool exiting; /* open calls end because their thread or process does */
+	bool unsure_warned; /* of calls that may not be over */
+	uint64_t now_ns; /* when what is being delivered happened */
+	struct cp_value_arena *arena;
+	CP_VEC(uint64_t) chain;
+	/* counts */
+	uint64_t late; /* hits of functions that are disarmed */
+	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */
+	uint64_t events, rejected_inside, rejected_condition, unmatched;
+	uint64_t told, untold; /* calls of which the condition could be told, or not */
+	uint64_t armed_functions, armed_sites;
+};
+
+/* What filters want of the functions of `image` goes to *numbers (numbers of
+ * traced functions). False: nothing. */
+
+#endif

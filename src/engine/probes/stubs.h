@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls of library functions, by stubs and without. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_STUBS_H
+#define CP_ENGINE_PROBES_STUBS_H
+
+#include <cprof/cprof.h>
+
+struct cp_probe_function;
+struct engine_calls;
+struct engine_hit;
+struct engine_traced;
+
+/* Is there a place where a PLT function is entered? Looks through all code of the
+ * image, once, for calls without stubs. */
+bool engine_is_entered(cprof_session *s, const cprof_image *image,
+		       const struct cp_probe_function *f);
+/* Calls of it are wanted where there are none, whatever it is called. */
+bool engine_is_out_of_reach(cprof_session *s, const cprof_image *image,
+			    const struct cp_probe_function *f);
+/* A traced function got its sites. */
+void engine_note_library_calls(const struct engine_calls *c, const struct engine_traced *t,
+			       uint32_t number);
+/* The library function that is entered by the instruction of a hit; NULL: none. */
+const cprof_function *engine_library_function(cprof_session *s, const struct engine_hit *hit);
+
+#endif

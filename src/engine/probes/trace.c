@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Which calls are wanted: what profilers say before the session runs.
+ */
+#include "engine/probes/trace.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine/probes/objects.h"
+#include "engine/probes/plans.h"
+#include "engine/probes/sites.h"
+#include "engine/target/family.h"
+#include "engine/target/images.h"
+#include "engine/target/state.h"
+#include "probe/near.h"
+
+#define GLOBBED_RATE 5000 /* calls a second of a function that was not named in full */
+
+struct engine_calls *engine_calls_get(cprof_session *s)
+{
+	struct engine_calls *c;
+
+	if (!s || s->calls)
+		return s ? s->calls : NULL;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->rate_globbed = GLOBBED_RATE;
+	c->arena = cp_value_arena_create();
+	if (!c->arena) {
+		free(c);
+		return NULL;
+	}
+	s->calls = c;
+	return c;
+}
+
+void engine_calls_free(cprof_session *s)
+{
+	struct engine_calls *c = s->calls;
+	size_t i;
+
+	if (!c)
+		return;
+	for (i = 0; i < c->traces.count; i++)
+		cprof_callspec_free(c->traces.items[i].spec);
+	for (i = 0; i < c->traced.count; i++) {
+		cp_signature_destroy(c->traced.items[i]->signature);
+		free(c->traced.items[i]);
+	}
+	cp_declared_destroy(c->declared);
+	free(c->callers);
+	cp_vec_free(&c->traces);
+	cp_vec_free(&c->traced);
+	cp_vec_free(&c->sites);
+	cp_vec_free(&c->chain);
+	cp_vec_free(&c->refilters);
+	cp_condition_destroy(c->condition);
+	cp_decoder_destroy(c->decoder);
+	cp_value_arena_destroy(c->arena);
+	free(c);
+	s->calls = NULL;
+}
+
+bool engine_calls_wanted(const cprof_session *s)
+{
+	return s->calls && (s->calls->traces.count || s->calls->filters);
+}
+
+bool engine_probes_wanted(const cprof_session *s)
+{
+	return engine_calls_wanted(s) || engine_families_break(s);
+}
+
+/* "did you mean ...?" of all that was looked through, by one entry of a SPEC;
+ * false: nothing is near. */
+static bool plan_near(const cprof_session *s, const char *entry, struct cp_buf *out)
+{
+	struct cp_near near = { 0 };
+	struct cp_spec *spec;
+	struct cp_error *err = cp_spec_parse(entry, &spec);
+	size_t i, k;
+	bool any;
+
+	cp_error_free(err);
+	if (err)
+		return false; /* it only excludes */
+	for (i = 0; i < s->processes.count; i++) {
+		for (k = 0; k < s->processes.items[i]->images.count; k++) {
+			const cprof_image *image = s->processes.items[i]->images.items[k];
+			struct cp_probe_image of;
+
+			if (!image->assembly->plans || !image->assembly->plans->read)
+				continue;
+			of = engine_probe_image(image);
+			cp_near_try(&near, spec, &of);
+			cp_inlined_try(&near.inlined, entry, &of);
+		}
+	}
+	any = cp_near_text(&near, out);
+	cp_near_free(&near);
+	cp_spec_destroy(spec);
+	return any;
+}
+
+void engine_calls_warn(cprof_session *s)
+{
+	const struct engine_trace *t;
+	struct cp_buf near = { 0 };
+	const char *entry;
+	bool end = false;
+	size_t n;
+
+	if (!s->calls)
+		return;
+	if (s->calls->untold && !s->calls->told)
+		engine_warn(s, "the condition names what no call had: arguments have names where "
+			       "there is debug information");
+	cp_vec_for_each(&s->calls->traces, t) {
+		for (n = 0, end = false; !end; n++) {
+			entry = cp_spec_unmatched(t->spec->spec, n, &end);
+			if (!entry || end)
+				continue;
+			near.size = 0;
+			if (plan_near(s, entry, &near))
+				engine_warn(s, "no function was found that matches '%s': %s", entry,
+					    near.bytes);
+			else if (!strncmp(entry, "plt:", 4))
+				engine_warn(s,
+					    "no call of a library function was found that matches "
+					    "'%s': what is static has its own",
+					    entry);
+			else
+				engine_warn(s, "no function was found that matches '%s'", entry);
+		}
+	}
+	cp_buf_free(&near);
+}
+
+/* What changes how calls and frames are told. */
+static bool may_set(const cprof_session *s)
+{
+	return s && !s->started;
+}
+
+void cprof_profiler_set_call_instrumentation_filter_callback(
+	cprof_profiler_handle handle, cprof_call_instrumentation_filter_fn cb)
+{
+	struct engine_calls *c = engine_calls_get(cprof_session_current());
+
+	if (handle)
+		handle->filter = cb;
+	if (c && cb && handle)
+		c->filters = true;
+}
+
+cprof_callspec *cprof_callspec_parse(const char *text, char **error)
+{
+	cprof_callspec *spec = calloc(1, sizeof(*spec));
+	struct cp_error *err = spec ? cp_spec_parse(text, &spec->spec) : cp_error_nomem();
+
+	if (error)
+		*error = err ? strdup(err->what) : NULL;
+	if (!err) {
+		spec->references = 1;
+		return spec;
+	}
+	cp_error_free(err);
+	free(spec);
+	return NULL;
+}
+
+/* As the functions to trace are chosen: stubs, sources and aliases are known of those
+ * that are in files. */
+bool cprof_callspec_match(const cprof_callspec *spec, const cprof_function *f)
+{
+	const cprof_image *image = cprof_function_image(f);
+	struct cp_spec_subject subject = { 0 };
+	struct cp_probe_function *probe;
+	struct cp_probe_image of;
+
+	if (!spec || !image)
+		return false;
+	probe = engine_function_probe(f);
+	if (probe) {
+		of = engine_probe_image(image);
+		return cp_probe_match(spec->spec, &of, probe) != CP_SPEC_NO;
+	}
+	subject.name = cprof_function_name(f);
+	subject.linkage_name = cprof_function_linkage_name(f);
+	subject.image = cprof_assembly_path(image->assembly);
+	subject.started_as = engine_image_started_as(image);
+	subject.program = engine_is_program(image);
+	return cp_spec_match(spec->spec, &subject) != CP_SPEC_NO;
+}
+
+void cprof_callspec_free(cprof_callspec *spec)
+{
+	if (!spec || --spec->references)
+		return;
+	cp_spec_destroy(spec->spec);
+	free(spec);
+}
+
+cprof_status cprof_profiler_trace(cprof_profiler_handle handle, const cprof_callspec *spec,
+				  unsigned flags)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c;
+	cprof_callspec *own = (cprof_callspec *)(uintptr_t)spec;
+
+	if (!handle || !spec || !flags)
+		return CPROF_E_INVALID_ARGUMENT;
+	if (!engine_may_ask(s))
+		return CPROF_E_CALL_ONLY_FROM_INIT;
+	c = engine_calls_get(s);
+	if (!c || !cp_vec_push(&c->traces, (struct engine_trace){ own, flags }))
+		return CPROF_E_OUT_OF_MEMORY;
+	own->references++;
+	return CPROF_OK;
+}
+
+uint64_t cprof_traced_functions(void)
+{
+	cprof_session *s = cprof_session_current();
+
+	return s && s->calls ? s->calls->chosen : 0;
+}
+
+void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return;
+	c->rate_named = named;
+	c->rate_globbed = globbed;
+}
+
+char *cprof_profiler_set_call_condition(const char *expr)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
+	struct cp_condition *condition = NULL;
+	struct cp_error *err;
+	char *text;
+
+	if (!c)
+		return strdup("too late: a condition is set before the session runs");
+	err = expr ? cp_condition_parse(expr, &condition) : NULL;
+	if (err) {
+		text = strdup(err->what);
+		cp_error_free(err);
+		return text;
+	}
+	cp_condition_destroy(c->condition);
+	c->condition = condition;
+	return NULL;
+}
+
+bool cprof_profiler_enable_call_context_introspection(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return false;
+	s->introspection = true;
+	return true;
+}
+
+bool cprof_profiler_enable_call_cpu_time(void)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = engine_may_ask(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return false;
+	c->cpu_time = true;
+	return true;
+}
+
+void cprof_profiler_set_value_limits(uint32_t depth, uint32_t string)
+{
+	cprof_session *s = cprof_session_current();
+	struct engine_calls *c = may_set(s) ? engine_calls_get(s) : NULL;
+
+	if (!c)
+		return;
+	s->limits = cp_value_limits_default;
+	if (depth)
+		s->limits.depth = depth;
+	if (string)
+		s->limits.string = string;
+}
+
+bool cprof_current_call(cprof_call *ret)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s || !s->calls || !s->calls->has_current)
+		return false;
+	*ret = s->calls->current;
+	return true;
+}
+
+bool cprof_current_call_inherited(int32_t *tid_ret)
+{
+	cprof_session *s = cprof_session_current();
+
+	if (!s || !s->calls || !s->calls->has_current || !s->calls->inherited_from)
+		return false;
+	if (tid_ret)
+		*tid_ret = s->calls->inherited_from;
+	return true;
+}
+
+void cprof_get_call_statistics(cprof_call_statistics *ret)
+{
+	cprof_session *s = cprof_session_current();
+	const struct engine_calls *c = s ? s->calls : NULL;
+	const struct cp_link_stats *t = s ? &s->link.shared->stats : NULL;
+
+	*ret = (cprof_call_statistics){ 0 };
+	if (!c)
+		return;
+	*ret = (cprof_call_statistics){
+		.hits = t->hits - c->hooks,
+		.events = c->events,
+		.rejected_inside = t->hits_inside + c->rejected_inside,
+		.rejected_condition = c->rejected_condition,
+		.rejected_late = t->hits_late + c->late,
+		.unmatched = c->unmatched,
+		.functions = c->armed_functions,
+		.sites = c->armed_sites,
+		.trap_ns = cp_histogram_quantile(t->trap, 500),
+		.trap_low_ns = cp_histogram_quantile(t->trap, 100),
+		.trap_high_ns = cp_histogram_quantile(t->trap, 900),
+		.traps = t->detours,
+	};
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What filters want of functions. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_WISHES_H
+#define CP_ENGINE_PROBES_WISHES_H
+
+#include <cprof/cprof.h>
+
+struct cp_probe_function;
+
+/* What filters want of a function. */
+struct engine_wish {
+	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_ROLE */
+	bool named; /* in full */
+	const char *called; /* as in struct engine_traced */
+};
+
+/* What the filters of all profilers want of a function, together. */
+struct engine_asking {
+	unsigned flags, once; /* `once` only if it is enough for all of them */
+	bool named;
+	const char *name; /* that was asked for; NULL: it is not wanted */
+};
+/* `once` is set to CPROF_CALL_INSTRUMENTATION_ONCE at first, the rest is zero. */
+#define ENGINE_ASKING \
+	{ \
+		.once = CPROF_CALL_INSTRUMENTATION_ONCE \
+	}
+
+/* Adds what they want of `f`, by its own names. */
+void engine_ask(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
+		struct engine_asking *a);
+struct engine_wish engine_settle(const struct engine_asking *a);
+
+#endif

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Families of events: what is watched for one purpose, be it locks, exceptions or
+ * allocations. A family is a file and a row in the list below, and says in a constant
+ * structure what it wants; planning, arming, hits and the lives of processes go over
+ * the table and name none of them.
+ *
+ *     asked, enabled ──► sites of its own: names, plan ──► armed ──► hit
+ *                    └─► functions with a role: role_of ──► armed ──► entered, returned
+ *
+ * Private to src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_FAMILY_H
+#define CP_ENGINE_TARGET_FAMILY_H
+
+#include <cprof/cprof.h>
+
+#include "link/link.h"
+#include "link/sites.h"
+
+struct cp_event_fault;
+struct cp_event_pause;
+struct cp_heap_probe;
+struct engine_text;
+
+struct cp_call;
+struct engine_hit;
+struct engine_own;
+struct engine_site;
+
+/* All of them. Where two look for the same, the first one has it. */
+#define ENGINE_FAMILY_LIST(X) \
+	X(LOADER, loader) \
+	X(SIGNALS, signals) \
+	X(STOPPING, stopping) \
+	X(EXITS, exits) \
+	X(DELIVERED, delivered) \
+	X(OPENS, opens) \
+	X(ANNOTATIONS, annotations) \
+	X(FIBERS, fibers) \
+	X(JIT, jit) \
+	X(THROWS, throws) \
+	X(LOCKS, locks) \
+	X(HEAP, heap) \
+	X(HEAP_SIZE, heap_size) \
+	X(FILEIO, fileio) \
+	X(FINALIZING, finalizing) \
+	X(IFUNCS, ifuncs) \
+	X(ROOTS, roots) \
+	X(COVERAGE, coverage)
+
+enum engine_family_id {
+	ENGINE_NO_FAMILY,
+#define ENGINE_FAMILY_ID_(ID, name) ENGINE_FAMILY_##ID,
+	ENGINE_FAMILY_LIST(ENGINE_FAMILY_ID_)
+#undef ENGINE_FAMILY_ID_
+		ENGINE_FAMILIES
+};
+
+/* A function that has a site of the family's where it begins. */
+struct engine_watch {
+	const char *name; /* of its symbol, without version */
+	uint8_t what; /* the family's own number of the kind of site */
+	uint16_t flags; /* CP_SITE_* */
+	uint8_t often; /* 0: any number of times; n: n times --max-rate of globs */
+};
+
+/* What a function that it watches does; the calls have a place among the open ones,
+ * but nobody is told of them. */
+struct engine_role {
+	uint16_t entry, leave; /* CP_SITE_*: captured there; leave 0: only the entry is seen */
+	bool holds_exit; /* memory has to be read when it returns */
+};
+
+/* The end of a process's memory, or of part of it, as far as anybody wants to read it
+ * before. */
+#define ENGINE_END_UNLOAD 1u
+#define ENGINE_END_EXEC 2u
+#define ENGINE_END_EXIT 4u
+
+/* Each member may be missing. */
+struct engine_family {
+	const char *name;
+	/* Who wants it. */
+	bool always; /* sites of its own are wherever there are breakpoints */
+	bool breakpoints; /* it takes them */
+	unsigned trace; /* CP_TRACE_* that it takes */
+	bool (*asked)(const cprof_session *s); /* before the target is traced: by callbacks */
+	bool (*enabled)(const cprof_session *s); /* at any time: by the API */
+	void (*prepare)(cprof_session *s); /* before `asked` */
+
+	/* Sites of its own, where functions with these names begin: in the C library, the
+	 * dynamic linker and the program, or anywhere. */
+	const struct engine_watch *watches;
+	size_t watch_count;
+	bool anywhere;
+	/* What is captured at such a site: site->list. */
+	void (*capture)(cprof_session *s, struct engine_site *site);
+	/* Once for an ELF object, after those were found: more of them. */
+	void (*plan)(cprof_image *image, struct engine_own *own);
+	/* A stop at one. If `tells`, it is an event of the thread, beside its calls. */
+	bool tells;
+	void (*hit)(cprof_session *s, const struct engine_hit *hit);
+	/* They were too often: "THINGS were DONE more than ...". What is going on is
+	 * forgotten; the function that method_disarmed is raised of, or NULL. */
+	const char *things, *done;
+	const cprof_function *(*disarmed)(cprof_session *s);
+
+	/* The exception that unwinds a call; NULL: none. Valid until the next one. */
+	const cprof_object *(*unwinds)(cprof_session *s, const struct cp_call *call);
+
+	/* Functions with a role, by number from 1. */
+	const struct engine_role *roles;
+	enum engine_family_id beside; /* only with that one; ENGINE_NO_FAMILY: by itself */
+	bool in_c_library; /* only exported functions of the C library have one */
+	bool pauses; /* called too often it pauses, instead of not being watched any more */
+	uint8_t (*role_of)(const char *image, const char *name, size_t length, bool local);
+	void (*found)(cprof_session *s); /* there is one */
+	/* A sample of them is enough: what the tracer has to know. */
+	bool (*sampled)(const cprof_session *s, uint8_t role, struct cp_heap_probe *ret);
+	/* It is entered: puts what has to be known at its end into the call. `ended` is
+	 * the call that jumped there instead of returning; its subject is NULL when there
+	 * is none. True, here and below: something was told. */
+	bool (*entered)(cprof_session *s, uint8_t role, const struct engine_hit *hit,
+			struct cp_call *call, const struct cp_call *ended);
+	bool (*returned)(cprof_session *s, uint8_t role, const struct cp_call *call);
+	/* It ended, in whatever way. */
+	bool (*ended)(cprof_session *s, const struct cp_call *call);
+	/* What pauses does so in a process, or is watched again. */
+	void (*pause)(const cprof_process *p, const struct cp_event_pause *e);
+
+	/* Breakpoints of its own making in an image: does it need any, placing them
+	 * (an errno, or 0), that failed for good. A fork has those of its parent. */
+	bool (*places)(cprof_image *image);
+	int (*place)(cprof_image *image);
+	void (*refused)(cprof_image *image);
+	void (*inherited)(cprof_image *image);
+	/* Is one of them at a link-time address, or was one there? */
+	bool (*has)(const cprof_image *image, uint64_t address);
+	void (*fault)(cprof_session *s, cprof_process *p, const struct cp_event_fault *e);
+
+	/* Mappings were read: before breakpoints are placed, after, and after images were
+	 * told. */
+	void (*mapped)(cprof_process *p);
+	void (*armed)(cprof_process *p);
+	void (*told)(cprof_process *p);
+	/* Something stands at `pc`, or returns there: code made at run time may be met. */
+	void (*met)(cprof_process *p, uint64_t pc);
+	const struct engine_text *(*text_at)(const cprof_process *p, uint64_t pc);
+
+	/* Lives. */
+	void (*forked)(cprof_process *p, const cprof_process *parent);
+	void (*began)(cprof_thread *t, const cprof_process *parent); /* NULL: it was not forked */
+	void (*thread_started)(cprof_thread *t); /* that was told */
+	void (*thread_stops)(const cprof_thread *t);
+	void (*image_loaded)(const cprof_image *image);
+	void (*images_loaded)(cprof_process *p); /* one or more */
+	void (*image_unloads)(const cprof_image *image);
+	void (*ends)(cprof_process *p, unsigned end, bool last); /* ENGINE_END_* is near */
+	void (*end)(cprof_process *p, unsigned end); /* it has come */
+	void (*thread_ended)(cprof_thread *t);
+	void (*exited)(cprof_process *p, int32_t tid); /* 0: all of it, or its program */
+	void (*dropped)(cprof_process *p); /* its images were told to be gone */
+	void (*forget)(cprof_process *p); /* its memory is gone */
+	void (*free_process)(cprof_process *p);
+	void (*free_assembly)(cprof_assembly *a);
+
+	/* The session. */
+	void (*poll)(cprof_session *s, uint64_t now); /* between events */
+	int (*wait)(const cprof_session *s, int ms); /* until that is due, at most `ms` */
+	void (*delivered)(cprof_process *p); /* an event of it was handled */
+	void (*second)(cprof_session *s); /* each */
+	void (*look)(cprof_process *p); /* at each process that runs, each second */
+	void (*restore)(cprof_session *s); /* the tracer was killed */
+	void (*last)(cprof_session *s); /* no more events come */
+	void (*explain)(cprof_session *s); /* at the end: what could not be told */
+	void (*free)(cprof_session *s);
+};
+
+#define ENGINE_FAMILY_EXTERN_(ID, name) extern const struct engine_family engine_##name##_family;
+ENGINE_FAMILY_LIST(ENGINE_FAMILY_EXTERN_)
+#undef ENGINE_FAMILY_EXTERN_
+
+/* Does anybody want its events? */
+bool engine_family_wanted(const cprof_session *s, enum engine_family_id id);
+/* Are sites of its own to be placed? Not any more once they were too often. */
+bool engine_family_placed(const cprof_session *s, enum engine_family_id id);
+/* Is one wanted that takes breakpoints? */
+bool engine_families_break(const cprof_session *s);
+
+/* By number; that of ENGINE_NO_FAMILY has nothing. */
+extern const struct engine_family *const engine_families[ENGINE_FAMILIES];
+
+/* Goes over all that have `hook`: struct engine_family *f, in order. */
+#define engine_each_family(session, f, hook) \
+	for (const struct engine_family *const *ef_at = (session)->families, \
+					       *const *ef_end = ef_at + ENGINE_FAMILIES, *f; \
+	     (f = __extension__({ \
+		      while (++ef_at < ef_end && !(*ef_at)->hook) \
+			      ; \
+		      ef_at < ef_end ? *ef_at : NULL; \
+	      })) != NULL;)
+
+#endif

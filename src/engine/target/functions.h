@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Functions of images. Private to src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_FUNCTIONS_H
+#define CP_ENGINE_TARGET_FUNCTIONS_H
+
+#include <cprof/cprof.h>
+
+const cprof_function *engine_function_at(cprof_session *s, const cprof_image *image,
+					 uint64_t address);
+void engine_functions_free(cprof_session *s);
+/* What a line of a perf map names. Other code may have been at the
+ * same address: it is the same function where name and size are the same, too. */
+const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image *image,
+					     const char *name, uint64_t start, uint64_t size);
+
+#endif

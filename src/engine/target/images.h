@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What is mapped in a process. Private to src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_IMAGES_H
+#define CP_ENGINE_TARGET_IMAGES_H
+
+#include <cprof/cprof.h>
+
+struct cp_buf;
+struct engine_text;
+
+bool engine_is_program(const cprof_image *image);
+/* Reads what is mapped now, and arms what is new. */
+void engine_maps_look(cprof_process *p);
+/* The image of an assembly at a place, made when there is none */
+cprof_image *engine_image_add(cprof_process *p, cprof_assembly *a, uint64_t start, uint64_t end,
+			      uint64_t bias);
+/* The copy that a forked process has of its parent's */
+cprof_image *engine_image_inherit(cprof_process *p, const cprof_image *from);
+void engine_image_free(cprof_image *image);
+/* Appends the text of the process's maps file; false when it is gone */
+bool engine_read_maps(const cprof_process *p, struct cp_buf *out);
+/* Reads the mappings again if `force` or the last time was long ago. True
+ * when they changed. */
+bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force);
+/* The executable piece at `pc`, or NULL. */
+const struct engine_text *engine_find_text(const cprof_process *p, uint64_t pc);
+/* A frame is at `pc`, or returns there: what is made at run time is looked for. */
+void engine_code_met(cprof_process *p, uint64_t pc);
+void engine_forget_maps(cprof_process *p);
+cprof_assembly *engine_assembly_create(cprof_session *s, const char *path);
+void engine_assembly_free(cprof_assembly *a);
+const char *engine_image_started_as(const cprof_image *image);
+
+/* The path that its program was started by, where that is another name of the file;
+ * or NULL. Of an image: if it is that program. */
+const char *engine_started_as(const cprof_process *process);
+
+#endif

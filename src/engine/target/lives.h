@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Births and deaths: of processes, threads, images, namespaces; the events
+ * about them, and who has to be watched for them. Private to src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_LIVES_H
+#define CP_ENGINE_TARGET_LIVES_H
+
+#include <cprof/cprof.h>
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "link/sites.h"
+
+enum engine_finalizing {
+	ENGINE_FINALIZING_NONE,
+	ENGINE_FINALIZING_LIBRARY, /* one that is unloaded */
+	ENGINE_FINALIZING_ALL,
+};
+
+/* What was said of an image. */
+struct engine_image_life {
+	bool shown; /* image_loaded was raised, and not yet image_unloaded */
+	bool unloading, assembly_unloading; /* these were, too */
+	bool unmapped; /* before that */
+	uint32_t look; /* at which it was last found */
+	bool stubs_wait; /* until the libraries are there that they lead to */
+	uint64_t link_rank; /* where in the search for symbols; UINT64_MAX: unknown */
+	uint64_t rank; /* place in the dynamic linker's list; those of a process differ */
+	cprof_namespace *in; /* NULL: that of the program */
+	uint64_t link_map; /* address of the dynamic linker's; 0: it has none */
+};
+
+struct engine_open { /* a call of dlopen */
+	uint64_t sp; /* of its return address */
+	char *name; /* owned */
+};
+
+struct engine_thread_life {
+	bool stopping, stopped; /* the event was raised */
+	enum engine_finalizing finalizing; /* what it runs handlers for */
+	CP_VEC(struct engine_open) opens; /* innermost last */
+};
+
+struct cprof_namespace {
+	cprof_process *process;
+	uint32_t id; /* from 1 */
+	uint64_t debug; /* address of its struct r_debug; 0: of a program that was replaced */
+	bool shown, full;
+};
+
+struct engine_process_life {
+	uint32_t alive; /* threads that are not known to end */
+	uint32_t look;
+	bool unloading, telling;
+	bool leaks_off; /* it looks for none (leaks.c) */
+	uint64_t fork_sp; /* where it was forked (cp_event_process.sp) */
+	CP_VEC(cprof_namespace *) namespaces; /* owned; as long as the session */
+	struct cp_map returns; /* addresses behind calls of dlopen that have a breakpoint */
+};
+
+/* Processes that live on when CMD has ended (linger.c). */
+struct engine_linger {
+	uint64_t ns; /* how long they are waited for; 0: not at all */
+	uint64_t until_ns; /* 0: it has not begun */
+	cprof_wait_fn begins;
+	void *data;
+};
+
+struct engine_session_life {
+	struct engine_linger linger;
+	bool initialized; /* runtime_initialized was raised */
+	bool jit_asked; /* for events of code made at run time, without a callback */
+	uint64_t jit_refused; /* symbol files of code made at run time that make no sense */
+};
+
+#define engine_has(session, event) \
+	__extension__({ \
+		const struct cprof_profiler_desc *eh_p = (session)->profilers; \
+		while (eh_p && !eh_p->event) \
+			eh_p = eh_p->next; \
+		eh_p != NULL; \
+	})
+
+/* What happens, as the tracer tells it */
+
+/* Images and namespaces */
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory of a process, as the program has it: without breakpoints.
+ */
+#include "engine/target/memory.h"
+
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "engine/target/process.h"
+#include "engine/target/state.h"
+#include "engine/target/tasks.h"
+
+static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
+{
+	const cprof_process *p = ctx;
+	ssize_t n = pread64(p->memory_fd, buffer, size, (off64_t)addr);
+
+	if (n > 0)
+		p->session->above->read(p, addr, buffer, (size_t)n);
+	return n > 0 ? (size_t)n : 0;
+}
+
+bool engine_open_memory(cprof_process *p)
+{
+	struct cp_request rq = { .type = CP_REQUEST_MEMORY, .pid = p->pid };
+	struct cp_answer answer;
+	struct cp_error *err;
+
+	p->memory = (struct cp_reader){ read_memory, p };
+	if (p->memory_fd >= 0)
+		return true;
+	if (p->memory_failed)
+		return false;
+	err = cp_link_call(&p->session->link, &rq, &answer, &p->memory_fd);
+	p->memory_failed = err || answer.errnum || p->memory_fd < 0;
+	cp_error_free(err);
+	if (!p->memory_failed && engine_is_replaced(p)) { /* that is another program's */
+		cp_close_fd(&p->memory_fd);
+		p->memory_fd = -1;
+		return false;
+	}
+	return !p->memory_failed;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Memory of a process. Private to src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_MEMORY_H
+#define CP_ENGINE_TARGET_MEMORY_H
+
+#include <cprof/cprof.h>
+
+/* Memory of the process, through the descriptor that the tracer hands over. */
+bool engine_open_memory(cprof_process *p);
+
+#endif

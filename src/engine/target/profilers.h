@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A profiler's callbacks, and calling them. Private to src/engine.
+ */
+#ifndef CP_ENGINE_TARGET_PROFILERS_H
+#define CP_ENGINE_TARGET_PROFILERS_H
+
+#include <cprof/cprof.h>
+#include <stdatomic.h>
+
+struct engine_elt;
+
+struct cprof_profiler_desc {
+	cprof_profiler *prof;
+	cprof_session *session;
+	struct cprof_profiler_desc *next; /* the next older one */
+	_Atomic(cprof_profiler_cleanup_fn) cleanup;
+	const char *desc; /* it was loaded with; borrowed from the session; NULL: an embedder's */
+	const char *help; /* borrowed from the profiler; NULL: none was asked for */
+	bool failed;
+	_Atomic(cprof_call_instrumentation_filter_fn) filter;
+	_Atomic(cprof_coverage_filter_fn) coverage_filter;
+	struct engine_elt *elt; /* owned; NULL: no enter and leave hooks */
+#define ENGINE_SLOT_(name, parameters) _Atomic(cprof_##name##_fn) name;
+	CPROF_PROFILER_EVENTS(ENGINE_SLOT_)
+#undef ENGINE_SLOT_
+};
+
+/* A profiler's number. */
+struct engine_counter {
+	const struct cprof_profiler_desc *profiler;
+	char *name; /* owned */
+	const uint64_t *value; /* the profiler's own */
+};
+
+/* Whose code runs: what a crash in it is put down to. */
+struct engine_calling {
+	const char *desc; /* of the profiler; NULL: an embedder's, or none */
+	const char *what; /* static: the callback; NULL: none runs */
+};
+
+/* Calls a callback of all profilers, the newest first. */
+#define engine_raise(session, event, ...) \
+	do { \
+		struct cprof_profiler_desc *er_p = (session)->profilers; \
+		const struct engine_calling er_outer = (session)->calling; \
+		for (; er_p; er_p = er_p->next) { \
+			cprof_##event##_fn er_cb = er_p->event; \
+			if (!er_cb) \
+				continue; \
+			(session)->calling = (struct engine_calling){ er_p->desc, #event }; \
+			er_cb(er_p->prof, ##__VA_ARGS__); \
+			(session)->calling = er_outer; \
+		} \
+	} while (0)
+#define engine_raise0(session, event) engine_raise(session, event)
+
+#endif
