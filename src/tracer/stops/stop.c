@@ -73,17 +73,21 @@ enum next {
 	NEXT_FULL, /* it is served when there is room in the ring */
 };
 
+/* Why it has stopped. */
 enum why {
-	WHY_BORDER,
-	WHY_TRAP,
-	WHY_SIGNAL,
-	WHY_INTERRUPT,
-	WHY_GROUP,
-	WHY_BIRTH,
+	WHY_BORDER, /* of a system call that we made */
+	WHY_TRAP, /* SIGTRAP: a breakpoint, or the program's own */
+	WHY_SIGNAL, /* of the program's own */
+	WHY_INTERRUPT, /* ours, or a newborn's first stop */
+	WHY_GROUP, /* job control */
+	WHY_BIRTH, /* of a child, or of a thread */
 	WHY_EXEC,
 	WHY_EXIT,
-	WHY_OTHER
+	WHY_EVENT, /* another one of the kernel's */
 };
+
+static bool serve(struct tracer *tr, struct thread *t, int status);
+static void on_death(struct tracer *tr, struct thread *t, const siginfo_t *si);
 
 static enum next at_border(struct tracer *tr, struct stop *s);
 static enum next at_trap(struct tracer *tr, struct stop *s);
@@ -95,37 +99,16 @@ static enum next at_exec(struct tracer *tr, struct stop *s);
 static enum next at_exit(struct tracer *tr, struct stop *s);
 static enum next at_event(struct tracer *tr, struct stop *s);
 
+/* What to do. */
 static enum next (*const reactions[])(struct tracer *tr, struct stop *s) = {
-	[WHY_BORDER] = at_border, /* of a system call of ours */
-	[WHY_TRAP] = at_trap, /* SIGTRAP: a breakpoint, or the program's */
-	[WHY_SIGNAL] = at_signal, /* of the program's own */
-	[WHY_INTERRUPT] = at_interrupt, /* ours, or a newborn's first stop */
-	[WHY_GROUP] = at_group_stop, /* job control */
-	[WHY_BIRTH] = at_birth, /* of a child of it, or a thread */
-	[WHY_EXEC] = at_exec,		[WHY_EXIT] = at_exit, [WHY_OTHER] = at_event,
+	[WHY_BORDER] = at_border,	[WHY_TRAP] = at_trap,	     [WHY_SIGNAL] = at_signal,
+	[WHY_INTERRUPT] = at_interrupt, [WHY_GROUP] = at_group_stop, [WHY_BIRTH] = at_birth,
+	[WHY_EXEC] = at_exec,		[WHY_EXIT] = at_exit,	     [WHY_EVENT] = at_event,
 };
 
 static void go(struct tracer *tr, struct stop *s, enum next next);
-static void on_death(struct tracer *tr, struct thread *t, const siginfo_t *si);
-static enum why why_of(int status);
 
 /* ---- wait ---- */
-
-/* False: there is no room for it. */
-static bool serve(struct tracer *tr, struct thread *t, int status)
-{
-	struct stop s = { .t = t, .signal = status & 0xff, .event = status >> 8 };
-	enum why why = why_of(status);
-	enum next next;
-
-	if (t->kept_ns)
-		tr->link->shared->stats.full_ns += go_count_kept(tr, t, cp_now());
-	next = reactions[why](tr, &s);
-	if (why != WHY_BORDER)
-		tr->full = next == NEXT_FULL;
-	go(tr, &s, next);
-	return next != NEXT_FULL;
-}
 
 bool stop_serve(struct tracer *tr, idtype_t type, id_t id)
 {
@@ -198,8 +181,24 @@ static enum why why_of(int status)
 	case PTRACE_EVENT_EXIT:
 		return WHY_EXIT;
 	default:
-		return WHY_OTHER;
+		return WHY_EVENT;
 	}
+}
+
+/* False: there is no room for it. */
+static bool serve(struct tracer *tr, struct thread *t, int status)
+{
+	struct stop s = { .t = t, .signal = status & 0xff, .event = status >> 8 };
+	enum why why = why_of(status);
+	enum next next;
+
+	if (t->kept_ns)
+		tr->link->shared->stats.full_ns += go_count_kept(tr, t, cp_now());
+	next = reactions[why](tr, &s);
+	if (why != WHY_BORDER)
+		tr->full = next == NEXT_FULL;
+	go(tr, &s, next);
+	return next != NEXT_FULL;
 }
 
 /* ---- what to do ---- */
