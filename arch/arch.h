@@ -87,7 +87,7 @@ struct cp_arch {
 extern const struct cp_arch cp_arch_x86_64;
 extern const struct cp_arch cp_arch_aarch64;
 
-/* ---- decoding (decode.c); with a decoder of arch/insn.h, or NULL: nothing is known ---- */
+/* ---- decoding (decode.c); with a decoder of arch/decoder.h, or NULL: nothing is known ---- */
 
 struct cp_decoder;
 

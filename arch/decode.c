@@ -10,6 +10,7 @@
 
 #include <capstone/capstone.h>
 
+#include "arch/decoder.h"
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/operands.h"
 
@@ -49,7 +50,7 @@ uint64_t cp_arch_frame_depth(struct cp_decoder *decoder, const uint8_t *code, si
 {
 	uint64_t depth = 0, at = start;
 	csh handle = 0;
-	cs_insn *insn = cp_x86_capstone(decoder, &handle);
+	cs_insn *insn = cp_decoder_capstone(decoder, &handle);
 
 	if (!insn)
 		return 0;
@@ -123,7 +124,7 @@ struct cp_arch_arguments cp_arch_follow_arguments(struct cp_decoder *decoder, co
 	struct cp_arch_arguments a = { .kept = UINT64_MAX, .vectors_kept = UINT32_MAX };
 	uint64_t at = start;
 	csh handle = 0;
-	cs_insn *insn = cp_x86_capstone(decoder, &handle);
+	cs_insn *insn = cp_decoder_capstone(decoder, &handle);
 
 	if (!insn)
 		return (struct cp_arch_arguments){ .kept = start == pc ? UINT64_MAX : 0,

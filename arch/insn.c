@@ -4,40 +4,14 @@
  */
 #include "arch/insn.h"
 
-#include <capstone/capstone.h>
 #include <elf.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "arch/aarch64/insn.h"
 #include "arch/x86_64/insn.h"
-
-struct cp_decoder {
-	const struct cp_arch *arch;
-	csh capstone; /* for what instructions do; 0 until it is needed */
-	cs_insn *scratch; /* of its */
-};
-
-struct cp_decoder *cp_decoder_create(const struct cp_arch *arch)
-{
-	struct cp_decoder *decoder;
-
-	if (arch->e_machine != EM_X86_64 && arch->e_machine != EM_AARCH64)
-		return NULL;
-	decoder = calloc(1, sizeof(*decoder));
-	if (decoder)
-		decoder->arch = arch;
-	return decoder;
-}
-
-void cp_decoder_destroy(struct cp_decoder *decoder)
-{
-	if (decoder && decoder->scratch)
-		cs_free(decoder->scratch, 1);
-	if (decoder && decoder->capstone)
-		cs_close(&decoder->capstone);
-	free(decoder);
-}
+#include "arch/x86_64/jump_table.h"
+#include "arch/x86_64/moves.h"
+#include "arch/x86_64/step.h"
 
 bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
 	       struct cp_insn *ret)
@@ -47,41 +21,24 @@ bool cp_decode(struct cp_decoder *decoder, const uint8_t *code, size_t size, uin
 	return cp_x86_decode(code, size, pc, ret);
 }
 
-struct cs_insn *cp_x86_capstone(struct cp_decoder *decoder, size_t *handle_ret)
-{
-	if (!decoder || decoder->arch->e_machine != EM_X86_64)
-		return NULL;
-	if (!decoder->capstone) {
-		if (cs_open(CS_ARCH_X86, CS_MODE_64, &decoder->capstone) != CS_ERR_OK) {
-			decoder->capstone = 0;
-			return NULL;
-		}
-		cs_option(decoder->capstone, CS_OPT_DETAIL, CS_OPT_ON);
-	}
-	if (!decoder->scratch)
-		decoder->scratch = cs_malloc(decoder->capstone);
-	*handle_ret = decoder->capstone;
-	return decoder->scratch;
-}
-
 bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t start,
 		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
 		   size_t *count_ret)
 {
-	csh handle;
+	size_t handle;
 
-	return cp_x86_capstone(decoder, &handle) &&
+	return cp_decoder_capstone(decoder, &handle) &&
 	       cp_x86_jump_table(handle, code, size, start, pc, memory, targets, max, count_ret);
 }
 
 void cp_decode_moves(struct cp_decoder *decoder, const uint8_t *code, size_t size, uint64_t pc,
 		     struct cp_moves *ret)
 {
-	cs_insn *scratch;
-	csh handle = 0;
+	struct cs_insn *scratch;
+	size_t handle = 0;
 
 	*ret = (struct cp_moves){ .to = CP_MOVES_NONE, .from = CP_MOVES_NONE, .written = 0xffff };
-	scratch = cp_x86_capstone(decoder, &handle);
+	scratch = cp_decoder_capstone(decoder, &handle);
 	if (scratch)
 		cp_x86_moves(handle, scratch, code, size, pc, ret);
 }

@@ -205,9 +205,8 @@ struct cp_sigcall {
 };
 /* The offset at which such a call may be, or `size`. */
 size_t cp_sigcall_find(const uint8_t *code, size_t size);
-/* Is that the loading of such a call's number, with the call behind it? */
-bool cp_sigcall_at(struct cp_decoder *decoder, const uint8_t *code, size_t size,
-		   struct cp_sigcall *ret);
+/* Does the code begin with the loading of such a call's number, and the call behind it? */
+bool cp_sigcall_at(const uint8_t *code, size_t size, struct cp_sigcall *ret);
 /* As cp_step_prepare(). The slot is in `area`. */
 bool cp_sigcall_prepare(const struct cp_sigcall *call, const uint8_t *code, uint64_t pc,
 			uint64_t slot, uint64_t area, uint8_t *slot_code, struct cp_step *ret);
@@ -218,9 +217,6 @@ bool cp_sigcall_jump(uint64_t site, uint64_t slot, uint8_t jump[CP_SIGCALL_JUMP]
 const uint8_t *cp_sigcall_code(const struct cp_arch *arch, size_t *size_ret, size_t *area_ret);
 /* A mask of the kernel's as the program has it. */
 uint64_t cp_sigmask_seen(uint64_t mask);
-/* For cp_step_unslot(): a thread at offset `at` of such a slot. */
-uint64_t cp_sigcall_unslot(const struct cp_step *step, uint64_t site, uint64_t at,
-			   struct cp_regs *regs);
 /* A thread at offset `at` of that code: what is left to do is done, and registers
  * are as they were before the slot. The address in the slot to which it would have
  * returned; 0: not known. *done_ret: the call was made. */

@@ -14,7 +14,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
-#include "arch/x86_64/insn.h"
+#include "arch/decoder.h"
 #include "arch/x86_64/operands.h"
 
 enum { AX = 0, DX = 2 };
@@ -166,7 +166,7 @@ unsigned cp_arch_sets_results(const struct cp_arch *arch, const uint8_t *code, s
 {
 	struct sweep s = { .code = code, .size = size, .start = start };
 	struct cp_decoder *decoder = size ? cp_decoder_create(arch) : NULL;
-	cs_insn *insn = cp_x86_capstone(decoder, &s.handle);
+	cs_insn *insn = cp_decoder_capstone(decoder, &s.handle);
 	unsigned found = 0;
 
 	s.targets = insn ? calloc(1, size) : NULL;

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/decoder.h"
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/operands.h"
 
@@ -251,7 +252,7 @@ struct cp_spills *cp_arch_find_spills(const struct cp_arch *arch, const uint8_t 
 	struct state s = { .to = to };
 	struct cp_decoder *decoder = cp_decoder_create(arch);
 	csh handle = 0;
-	cs_insn *insn = cp_x86_capstone(decoder, &handle);
+	cs_insn *insn = cp_decoder_capstone(decoder, &handle);
 
 	if (!to || !insn) {
 		cp_decoder_destroy(decoder);

@@ -51,18 +51,5 @@ int64_t cp_x86_imm(const struct cp_x86_insn *insn, const uint8_t *code);
 bool cp_x86_decode(const uint8_t *code, size_t size, uint64_t pc, struct cp_insn *ret);
 void cp_x86_flow(const struct cp_x86_insn *insn, const uint8_t *code, uint64_t pc,
 		 struct cp_insn *ret);
-bool cp_x86_step_prepare(const uint8_t *code, size_t size, uint64_t pc, uint64_t slot,
-			 uint8_t *slot_code, struct cp_step *ret);
-/* capstone's instruction to decode into, and its handle, which gives details; both are
- * the decoder's. NULL: no memory, or of another instruction set, or no decoder. */
-struct cs_insn;
-struct cs_insn *cp_x86_capstone(struct cp_decoder *decoder, size_t *handle_ret);
-/* With such a handle. */
-bool cp_x86_jump_table(size_t handle, const uint8_t *code, size_t size, uint64_t start, uint64_t pc,
-		       const struct cp_reader *memory, uint64_t *targets, size_t max,
-		       size_t *count_ret);
-/* The same; `scratch` is an instruction of capstone's. */
-void cp_x86_moves(size_t handle, void *scratch, const uint8_t *code, size_t size, uint64_t pc,
-		  struct cp_moves *ret);
 
 #endif

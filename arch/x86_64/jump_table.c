@@ -11,11 +11,13 @@
  * That gives the table and the largest index. What the table then holds is
  * checked: addresses inside of the function begin instructions.
  */
-#include "arch/x86_64/values.h"
-#include "arch/x86_64/insn.h"
+#include "arch/x86_64/jump_table.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "arch/x86_64/insn.h"
+#include "arch/x86_64/values.h"
 
 #define WINDOW 256 /* instructions before the jump that are looked at */
 #define ADDRESSES 256 /* that the function puts into registers */

@@ -6,6 +6,8 @@
  *     call *%rbx                  goes there
  *     call *0x2e76(%rip)          goes there at once
  */
+#include "arch/x86_64/moves.h"
+
 #include "arch/x86_64/insn.h"
 #include "arch/x86_64/operands.h"
 

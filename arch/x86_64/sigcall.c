@@ -23,11 +23,13 @@
  * signal, which the kernel never sends and nobody uses, finds it blocked if SIGPWR
  * and SIGSYS are, which is by those who block everything.
  */
+#include "arch/x86_64/sigcall.h"
+
 #include <elf.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "arch/insn.h"
+#include "arch/x86_64/insn.h"
 
 enum { RAX = 0, RDX = 1, RSI = 4, RSP = 7 };
 
@@ -191,25 +193,24 @@ const uint8_t *cp_sigcall_code(const struct cp_arch *arch, size_t *size_ret, siz
 /* ---- sites ---- */
 
 /* A lea, by its opcode; its size, 0: it is none, or not one to be copied. */
-static size_t lea_size(struct cp_decoder *decoder, const uint8_t *code, size_t size)
+static size_t lea_size(const uint8_t *code, size_t size)
 {
 	struct cp_insn insn;
 
 	if (size < 2 || (code[0] & 0xf8) != 0x48 || code[1] != 0x8d ||
-	    !cp_decode(decoder, code, size, 0, &insn) || insn.size > CP_SIGCALL_BETWEEN)
+	    !cp_x86_decode(code, size, 0, &insn) || insn.size > CP_SIGCALL_BETWEEN)
 		return 0;
 	return insn.size;
 }
 
-bool cp_sigcall_at(struct cp_decoder *decoder, const uint8_t *code, size_t size,
-		   struct cp_sigcall *ret)
+bool cp_sigcall_at(const uint8_t *code, size_t size, struct cp_sigcall *ret)
 {
 	size_t between;
 
 	if (size < NEAR_JUMP + SYSCALL_SIZE || code[0] != 0xb8 ||
 	    (code[1] != 13 && code[1] != 14) || code[2] || code[3] || code[4])
 		return false;
-	between = lea_size(decoder, code + NEAR_JUMP, size - NEAR_JUMP);
+	between = lea_size(code + NEAR_JUMP, size - NEAR_JUMP);
 	if (size < NEAR_JUMP + between + SYSCALL_SIZE ||
 	    memcmp(code + NEAR_JUMP + between, "\x0f\x05", SYSCALL_SIZE) != 0)
 		return false;

@@ -26,10 +26,13 @@
  * Displacements relative to rip are recomputed; all jumps are relative, so
  * slots have to be within 2 GiB of where they lead.
  */
-#include "arch/x86_64/insn.h"
+#include "arch/x86_64/step.h"
 
 #include <elf.h>
 #include <string.h>
+
+#include "arch/x86_64/insn.h"
+#include "arch/x86_64/sigcall.h"
 
 enum { RCX = 2, RSP = 7, RIP = 16, NONE = 0xff };
 

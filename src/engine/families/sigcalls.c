@@ -69,8 +69,8 @@ static void look_at(struct search *s, uint64_t address, const uint8_t *code, siz
 				    .list = { .site_flags = CP_SITE_SIGCALL } };
 	struct cp_sigcall call;
 
-	if (!cp_sigcall_at(s->calls->decoder, code, size, &call) ||
-	    (call.sets_action && !s->actions) || !is_reached(s, address))
+	if (!cp_sigcall_at(code, size, &call) || (call.sets_action && !s->actions) ||
+	    !is_reached(s, address))
 		return;
 	memcpy(site.code, code, size < sizeof(site.code) ? size : sizeof(site.code));
 	if (cp_vec_push(&s->calls->sites, site) &&

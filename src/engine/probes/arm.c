@@ -104,7 +104,7 @@ static bool prepare(const struct batch *b, const uint8_t *code, size_t size, str
 	struct cp_sigcall call;
 
 	if (out->flags & CP_SITE_SIGCALL)
-		return cp_sigcall_at(b->calls->decoder, code, size, &call) &&
+		return cp_sigcall_at(code, size, &call) &&
 		       cp_sigcall_prepare(&call, code, out->address, slot, image->area, slot_code,
 					  &out->step);
 	return cp_step_prepare(b->calls->decoder, code, size, out->address, slot, slot_code,

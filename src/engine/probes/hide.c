@@ -28,7 +28,7 @@ static size_t written(const struct engine_calls *c, const struct piece *piece, u
 	cp_trap_code(cp_arch_host(), &size);
 	if (c->decoder &&
 	    piece->file.read(piece->file.ctx, at, code, sizeof(code)) == sizeof(code) &&
-	    cp_sigcall_at(c->decoder, code, sizeof(code), &call))
+	    cp_sigcall_at(code, sizeof(code), &call))
 		size = CP_SIGCALL_JUMP;
 	return size;
 }
