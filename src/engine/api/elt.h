@@ -7,6 +7,7 @@
 
 struct engine_elt;
 
-void engine_elt_free(struct engine_elt *elt); /* elt.c */
+/* A profiler's enter and leave hooks. */
+void engine_elt_free(struct engine_elt *elt);
 
 #endif

@@ -19,6 +19,7 @@ bool engine_has_unread(const cprof_session *session, uint64_t *read_ret);
 bool engine_has_started(const cprof_session *session);
 /* Has the tracer leave, whatever we do from now on; false: there was nothing yet. */
 bool engine_let_go_now(cprof_session *session);
+/* Counters of all profilers. */
 void engine_counters_free(cprof_session *session);
 
 #endif

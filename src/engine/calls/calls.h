@@ -11,14 +11,15 @@ struct cp_call;
 struct cp_event_hit;
 struct engine_calls;
 
+/* A breakpoint was hit: the process's open calls change, and profilers are told. */
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
-/* Open calls end: of a thread, or with tid 0 of the whole process. */
+/* The open calls of a thread end, with tid 0 those of the whole process. */
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
 /* The session is over: nothing is said of the calls that are still open. */
 void engine_calls_end(cprof_session *s);
-/* What it is made of. The call that the next event is about: */
+/* The call that cprof_current_call() tells of in the next event. */
 void engine_calls_set_current(struct engine_calls *c, const struct cp_call *call);
-/* The process's shadow stack, made when there is none; false without memory. */
+/* Makes the process's shadow stack if it has none; false without memory. */
 bool engine_calls_shadow(cprof_process *p);
 /* The thread of the event has unwound its stack up to `sp`: the calls below it
  * end, and cprof_current_call() says where the thread is. */

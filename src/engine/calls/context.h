@@ -25,12 +25,14 @@ struct engine_entry {
 	_Alignas(8) uint8_t fetched[];
 };
 
+/* What a leave needs of the entry: a copy; NULL without memory. */
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
+/* Does --when hold for the call that is entered? */
 enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
 
-/* Values of a context, made when first asked for; false: not of this one, and
- * x->error tells why. */
+/* May values of the context be made? False: not of this one, and x->error tells why. */
 bool engine_context_can_read(struct engine_context *x);
+/* Make its values, when first asked for. */
 void engine_context_arguments(struct engine_context *x);
 void engine_context_result(struct engine_context *x);
 void engine_context_locals(struct engine_context *x);

@@ -7,7 +7,8 @@
 
 #include <cprof/cprof.h>
 
-/* `t`, the first thread of a forked process, returns from them, too. */
+/* The first thread of a forked process returns from the calls that were open around
+ * the fork, too. */
 void engine_calls_inherit(cprof_session *s, cprof_thread *t, const cprof_process *parent);
 
 #endif

@@ -9,14 +9,14 @@
 
 struct cp_event_hit;
 
-/* Finds the thread's own stack (NULL: none); of one that has just begun, with what is
- * mapped now. */
+/* Finds where the thread's own stack is (NULL: no thread). */
 void engine_calls_stack(cprof_thread *t);
+/* The same of a thread that has just begun, with what is mapped now. */
 void engine_thread_stack(cprof_thread *t);
-/* On which stack a hit was. */
+/* On which stack a hit was, and who called there. */
 struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_hit *e);
 
-/* Where the thread's own stack is. */
+/* Notes where the thread's own stack is, for the tracer, too. */
 void engine_calls_set_stack(cprof_thread *t, uint64_t low, uint64_t end);
 
 #endif

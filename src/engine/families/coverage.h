@@ -75,7 +75,7 @@ struct engine_coverage {
 	struct cp_map names; /* of inlined functions (addresses): demangled, char *, owned */
 };
 
-/* Made when it isn't there; or NULL. */
+/* The session's, made when it isn't there; NULL without memory. */
 struct engine_coverage *engine_coverage_get(cprof_session *s);
 void engine_coverage_free(cprof_session *s);
 bool engine_coverage_wanted(const cprof_session *s);
@@ -105,16 +105,17 @@ struct engine_cover_cursor {
 };
 bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 		       struct engine_cover_cursor *cursor, struct engine_cover_site *ret);
-/* No breakpoint can stand there: its counters can't be told. */
+/* No breakpoint can stand at the site: its counters can't be told. */
 void engine_cover_refuse(cprof_session *s, const struct engine_cover_site *site);
-/* None could be placed. */
+/* No site of the object could be placed. */
 void engine_cover_refuse_all(cprof_session *s, const struct engine_cover *cover);
 /* Hits of a branch in a process before its directions are given up; 0: any. */
 uint32_t engine_cover_budget(const cprof_session *s);
-/* Is there a site at that address, or was there one? */
+/* Is there a site at that link-time address, or was there one? */
 bool engine_cover_has(struct engine_cover *cover, uint64_t address);
+/* How often a counter was counted; CPROF_COVERAGE_UNKNOWN. */
 uint64_t engine_cover_count(const cprof_session *s, uint32_t counter);
-/* Was it counted, in any process? */
+/* Was the counter counted, in any process? */
 bool engine_cover_seen(const cprof_session *s, uint32_t counter);
 /* The block was also left at its end, as far as anybody saw. */
 bool engine_cover_whole(const cprof_session *s, uint32_t counter);

@@ -21,6 +21,7 @@ struct engine_callers {
 	const struct cp_reader *stack;
 };
 
+/* The registers that frames[0] was entered with, as far as they are known. */
 void engine_entry_registers(const struct engine_callers *callers, struct cp_regs *ret);
 
 #endif

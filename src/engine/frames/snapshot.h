@@ -22,6 +22,7 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 /* True when the current capture lacks the stack below a signal handler's; the
  * tracer then knows where to look the next time. */
 bool engine_lacks_stack(cprof_session *s);
+/* The public form of registers. */
 void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
 /* What of the leaf was captured besides: the other registers, and the vector
  * state when `vectors`. */

@@ -19,22 +19,24 @@ struct engine_counting {
 	const uint8_t *code;
 };
 
-/* After the mappings were read: arms what is new, forgets what is gone. */
+/* Breakpoints follow the mappings that were just read: what is new gets its own, what
+ * is gone is forgotten. */
 void engine_arm_process(cprof_process *p);
-/* All processes; and those where that could not be done before. */
+/* Reads the mappings of all processes, and arms what is new. */
 void engine_arm_all(cprof_session *s);
+/* Does so for those where the tracer could not do it at the time. */
 void engine_arm_again(cprof_session *s);
-/* Functions in an image that has breakpoints: `changed` ones; all that are there,
- * when they don't fit beside the others. */
+/* Functions of an image that has breakpoints already: places `changed` ones, or `all`
+ * of them when they don't fit beside the others. */
 void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed,
 			const struct engine_numbers *all);
-/* Takes out the breakpoints that a killed tracer left: in one process, in all. */
+/* Takes out the breakpoints that a killed tracer left in the process. */
 void engine_restore(int32_t pid);
-/* A forked process has the breakpoints of its parent. */
+/* A forked process has the breakpoints of its parent: they are noted. */
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent);
-/* A breakpoint at a return address. */
+/* Places the site `site`, of no address of its own, at a return address. */
 void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address);
-/* Places it in an image that has breakpoints; an errno, or 0. */
+/* Places a site that counts in an image that has breakpoints; an errno, or 0. */
 int engine_arm_counting(cprof_image *image, const struct engine_counting *counting);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include <cprof/cprof.h>
 
-void engine_disarm(cprof_session *s, uint32_t number); /* traced no more, in no process */
+/* The function is traced no more, in no process. */
+void engine_disarm(cprof_session *s, uint32_t number);
 
 #endif

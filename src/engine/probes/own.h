@@ -15,8 +15,8 @@ struct engine_site;
 
 /* Sites of a family's own in the image; NULL: none. Lives as long as the assembly. */
 const struct engine_own *engine_plan_own(cprof_image *image, enum engine_family_id family);
-/* Plans a site of a family's own at a link-time address, for `plan` of a family: where
- * `like` is of that kind. Its number + 1, or 0. */
+/* Plans a site of a family's own at a link-time address, of the kind of `like`. Its
+ * number + 1, or 0: no instruction is there. */
 uint32_t engine_own_site(struct engine_calls *c, cprof_assembly *a, uint64_t address,
 			 const struct engine_site *like);
 /* Adds it to `own`, in a group of its own if `number` is not ENGINE_GROUP_NUMBER. False

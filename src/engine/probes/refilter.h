@@ -7,7 +7,7 @@
 
 #include <cprof/cprof.h>
 
-/* What callbacks have asked for is done */
+/* Does what callbacks have asked for meanwhile. */
 void engine_refilter(cprof_session *s);
 
 #endif

@@ -7,6 +7,8 @@
 
 #include <cprof/cprof.h>
 
+/* The tracer is gone without having taken out its breakpoints: does it for all
+ * processes. */
 void engine_arm_restore(cprof_session *s);
 
 #endif

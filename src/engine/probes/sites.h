@@ -35,18 +35,16 @@ struct cp_hit_vector;
 struct cp_signature;
 struct cp_spec;
 struct cp_value_arena;
+struct engine_choice;
+struct engine_ifuncs;
 struct engine_known_callers;
 struct engine_role_plan;
-
-struct engine_choice;
 
 /* Numbers of sites, or of traced functions. */
 struct engine_numbers {
 	uint32_t *items;
 	size_t count, capacity;
 };
-
-struct engine_ifuncs;
 
 /* Sites of a family's own that go together: too many hits of one disarm the family. */
 struct engine_own_group {

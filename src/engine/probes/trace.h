@@ -9,12 +9,14 @@
 
 struct engine_calls;
 
-/* Settings */
-struct engine_calls *engine_calls_get(cprof_session *s); /* made when it isn't there; or NULL */
+/* The session's calls, made when they aren't there; NULL without memory. */
+struct engine_calls *engine_calls_get(cprof_session *s);
 void engine_calls_free(cprof_session *s);
-bool engine_calls_wanted(const cprof_session *s); /* breakpoints, for whatever: */
+/* Does anybody want calls? */
+bool engine_calls_wanted(const cprof_session *s);
+/* Are there to be breakpoints, for whatever? */
 bool engine_probes_wanted(const cprof_session *s);
-/* At the end: what can be told about filters that chose nothing. */
+/* At the end: filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
 
 #endif

@@ -9,8 +9,9 @@
 
 struct cp_error;
 
-/* CP_TRACE_* for launch and attach */
+/* CP_TRACE_*, for launch and attach. */
 unsigned engine_trace_flags(const cprof_session *s);
+/* Starts CMD in a child of ours, which waits until it is let go. */
 struct cp_error *engine_launch(cprof_session *s, const char *path, char *const argv[],
 			       char *const envp[]);
 /* Lets the child become CMD. */

@@ -7,9 +7,9 @@
 
 #include <cprof/cprof.h>
 
-/* Was it told to look for no leaks, when it was executed? */
+/* Was the program told to look for no leaks, when it was executed? */
 bool engine_leaks_off(const cprof_process *p);
-/* It ended: warns where that was because it is traced. */
+/* The process ended: warns where that was because it is traced. */
 void engine_leaks_explain(cprof_session *s, const cprof_process *p);
 
 #endif

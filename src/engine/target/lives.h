@@ -74,16 +74,4 @@ struct engine_session_life {
 	uint64_t jit_refused; /* symbol files of code made at run time that make no sense */
 };
 
-#define engine_has(session, event) \
-	__extension__({ \
-		const struct cprof_profiler_desc *eh_p = (session)->profilers; \
-		while (eh_p && !eh_p->event) \
-			eh_p = eh_p->next; \
-		eh_p != NULL; \
-	})
-
-/* What happens, as the tracer tells it */
-
-/* Images and namespaces */
-
 #endif

@@ -7,7 +7,7 @@
 
 #include <cprof/cprof.h>
 
-/* Memory of the process, through the descriptor that the tracer hands over. */
+/* Opens p->memory, by the descriptor that the tracer hands over; false: it is gone. */
 bool engine_open_memory(cprof_process *p);
 
 #endif

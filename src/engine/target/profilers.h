@@ -55,4 +55,13 @@ struct engine_calling {
 	} while (0)
 #define engine_raise0(session, event) engine_raise(session, event)
 
+/* Has any of them such a callback? */
+#define engine_has(session, event) \
+	__extension__({ \
+		const struct cprof_profiler_desc *eh_p = (session)->profilers; \
+		while (eh_p && !eh_p->event) \
+			eh_p = eh_p->next; \
+		eh_p != NULL; \
+	})
+
 #endif

@@ -262,8 +262,9 @@ struct cprof_session {
 	uint64_t cpu_at_start_ns; /* ours */
 };
 
-/* The newest session of a thread is its current one; of those that are left. */
+/* The newest session of a thread is its current one. */
 void engine_make_current(cprof_session *s);
+/* It is destroyed: the newest of those that are left is current. */
 void engine_make_past(const cprof_session *s);
 /* Something that the user of the session should know; each once. */
 void engine_warn(cprof_session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -20,7 +20,7 @@ void engine_read_auxv(const cprof_process *p, struct cp_buf *out);
 /* Does the process run another program already than the one whose events are being
  * delivered? Then what is read of it now is not about that one. */
 bool engine_is_replaced(const cprof_process *p);
-/* The stack pointer of a thread that is in a system call; 0 */
+/* The stack pointer of a thread that is in a system call; 0: it is in none. */
 uint64_t engine_thread_sleeps_at(const cprof_thread *t);
 
 #endif
