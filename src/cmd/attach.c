@@ -2,40 +2,16 @@
  *
  * cprof attach: a running process, until it or we have had enough.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
-#include "cmd/guard.h"
 #include "cmd/collecting.h"
 #include "cmd/commands.h"
-
-/* For the handler. */
-static cprof_session *volatile session_to_stop;
-
-static void stop_session(int signal)
-{
-	(void)signal;
-	if (session_to_stop)
-		cprof_session_stop(session_to_stop);
-}
-
-/* Ctrl-C, SIGTERM and SIGHUP end the recording; a reader that went away is
- * noticed when writing. */
-static void handle_signals(cprof_session *s)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction old, action = { .sa_handler = stop_session, .sa_flags = SA_RESTART };
-	size_t i;
-
-	session_to_stop = s;
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		if (!sigaction(signals[i], NULL, &old) && old.sa_handler != SIG_IGN)
-			sigaction(signals[i], &action, NULL);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-}
+#include "cmd/complain.h"
+#include "cmd/guard.h"
+#include "cmd/previewing.h"
+#include "cmd/signals.h"
 
 /* To a person who sees nothing happen. */
 static void say_how_to_end(pid_t pid, const struct cp_collect_options *o)
@@ -82,9 +58,9 @@ static int run_attach(struct cp_args *args)
 	if (!s)
 		return CP_EXIT_FAILURE;
 	cp_guard_begin(s, CP_EXIT_FAILURE);
-	handle_signals(s);
+	cp_signals_stop(s);
 	status = attach_session(s, pid, o);
-	session_to_stop = NULL;
+	cp_signals_forget();
 	cp_guard_end(s);
 	return status;
 }

@@ -2,7 +2,7 @@
  *
  * What a subcommand is. Each has a file of its own that defines a
  * `const struct cp_command cp_command_NAME` (its option table, its help) and
- * the function that does it; main.c lists them all in one table. From these
+ * the function that does it; commands.c lists them all in one table. From these
  * rows come parsing, --help, completion and the check of the man pages.
  *
  * A new subcommand: copy a small file such as completion.c, add a line to
@@ -31,6 +31,7 @@ enum cp_exit {
 
 struct cp_args {
 	const struct cp_command *command;
+	const struct cp_command *const *commands; /* all, in the order of help; ends with NULL */
 	int count; /* operands: what is neither option nor option's value */
 	char **operands; /* NULL-terminated; borrowed from main's argv */
 	void *options; /* the command's own struct, of options_size bytes */
@@ -52,23 +53,8 @@ struct cp_command {
 	int (*run)(struct cp_args *args);
 };
 
-/* All commands in the order of help; ends with NULL. */
-extern const struct cp_command *const cp_commands[];
-/* NULL when there is none. */
-const struct cp_command *cp_command_find(const char *name);
-
-/* Prints `err` and its hint on standard error and frees it. */
-void cp_complain(struct cp_error *err);
-/* What a profiler says, which may quote the program, and have several lines. */
-void cp_complain_text(const char *text);
-/* Says what is wrong with the command line and where help is; answers the
- * command's status for that. */
-int cp_usage(const struct cp_args *args, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-/* The process named by operand `index`; false, and *status_ret set, when it is
- * no number of a process. */
-bool cp_operand_pid(const struct cp_args *args, int index, pid_t *pid_ret, int *status_ret);
-/* Flushes standard output; CP_EXIT_OK, or complains and answers 1. */
-int cp_finish_output(void);
+/* Among those of a list that ends with NULL; NULL when there is none. */
+const struct cp_command *cp_command_find(const struct cp_command *const *commands,
+					 const char *name);
 
 #endif

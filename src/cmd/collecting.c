@@ -12,7 +12,9 @@
 #include "base/log.h"
 #include "base/sourcepath.h"
 #include "base/text.h"
+#include "base/types.h"
 #include "cmd/cmd.h"
+#include "cmd/complain.h"
 #include "cmd/guard.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
@@ -53,15 +55,6 @@ cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, uns
 	return s;
 }
 
-int cp_collecting_bad_usage(const struct cp_args *args, struct cp_error *err)
-{
-	int status = err->hint ? cp_usage(args, "%s\ncprof: %s", err->what, err->hint)
-			       : cp_usage(args, "%s", err->what);
-
-	cp_error_free(err);
-	return status;
-}
-
 char *cp_collecting_specs(const struct cp_texts *specs)
 {
 	struct cp_buf list = { 0 };
@@ -90,10 +83,35 @@ static int check_coverage(const struct cp_args *args, const struct cp_collect_op
 	return broken ? cp_usage(args, "--path-map takes OLD=NEW, not '%s'", broken) : CP_EXIT_OK;
 }
 
-/* Events beside calls. */
+/* Events beside calls: options that the recorder calls the same. */
+static const struct {
+	const char *name;
+	size_t at; /* in struct cp_calls_options */
+	bool bytes; /* uint64_t: 0: not asked for; CP_BYTES_ALL: without a value */
+} events[] = {
+	{ "exceptions", offsetof(struct cp_calls_options, exceptions), false },
+	{ "locks", offsetof(struct cp_calls_options, locks), false },
+	{ "allocs", offsetof(struct cp_calls_options, allocs), true },
+};
+
+/* 0: not asked for. */
+static uint64_t event_asked(const struct cp_calls_options *c, size_t n)
+{
+	const void *at = (const char *)c + events[n].at;
+
+	if (events[n].bytes)
+		return *(const uint64_t *)at;
+	return *(const bool *)at ? CP_BYTES_ALL : 0;
+}
+
 static bool others(const struct cp_calls_options *c)
 {
-	return c->exceptions || c->locks || c->allocs;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(events); i++)
+		if (event_asked(c, i))
+			return true;
+	return false;
 }
 
 /* What of the calls has to be read of the program; NULL: nothing. */
@@ -148,7 +166,7 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 		err = cp_condition_parse(c->when, &condition);
 		cp_condition_destroy(condition);
 	}
-	return err ? cp_collecting_bad_usage(args, err) : CP_EXIT_OK;
+	return err ? cp_usage_error(args, err) : CP_EXIT_OK;
 }
 
 static void add_text(struct cp_buf *desc, const char *key, const char *text)
@@ -183,12 +201,18 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 
 static void describe_others(struct cp_buf *desc, const struct cp_calls_options *c)
 {
+	uint64_t asked;
+	size_t i;
+
 	if (!others(c))
 		return;
-	cp_buf_printf(desc, "%s%s%s", c->exceptions ? ",exceptions" : "", c->locks ? ",locks" : "",
-		      c->allocs ? ",allocs" : "");
-	if (c->allocs && c->allocs != CP_BYTES_ALL)
-		cp_buf_printf(desc, "=%" PRIu64, c->allocs);
+	for (i = 0; i < CP_ARRAY_SIZE(events); i++) {
+		asked = event_asked(c, i);
+		if (asked)
+			cp_buf_printf(desc, ",%s", events[i].name);
+		if (asked && asked != CP_BYTES_ALL)
+			cp_buf_printf(desc, "=%" PRIu64, asked);
+	}
 	if (c->trace.count)
 		return; /* the rest was said */
 	if (c->stack)

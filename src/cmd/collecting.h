@@ -13,15 +13,8 @@
 
 /* CP_EXIT_OK, or the status after a complaint about options that make no sense. */
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *options);
-/* The same for a --trace that nothing in the program at `path`, nor anything
- * it could load or start, will ever match; and for a --when about arguments that
- * nothing of that has. */
-int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_options *options,
-			  const char *path);
 /* All --trace together, as one list, to be freed; NULL: none, or no memory. */
 char *cp_collecting_specs(const struct cp_texts *specs);
-/* Complains of the command line; frees the error. */
-int cp_collecting_bad_usage(const struct cp_args *args, struct cp_error *err);
 /* A session with these settings; NULL after a complaint. */
 cprof_session *cp_collecting_session(const struct cp_stacks_options *stacks, unsigned verbose);
 /* Loads the profilers that were named, the recorder left out: before anything

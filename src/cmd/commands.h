@@ -28,4 +28,7 @@
 CP_COMMANDS(CP_COMMAND_DECLARE)
 #undef CP_COMMAND_DECLARE
 
+/* Ends with NULL. */
+extern const struct cp_command *const cp_commands[];
+
 #endif

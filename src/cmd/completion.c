@@ -9,6 +9,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/complain.h"
 #include "cmd/words.h"
 
 #define NOT_TOLD UINT32_MAX
@@ -180,27 +181,27 @@ static void bash_options(const struct cp_command *command)
 		printf("\t%s:*) %s ;;\n", command->name, bash_action(command->completes));
 }
 
-static void write_bash(void)
+static void write_bash(const struct cp_command *const *commands)
 {
 	const struct cp_command *const *c;
 
 	fputs(bash_head, stdout);
 	fputs("\tlocal commands='", stdout);
-	for (c = cp_commands; *c; c++)
-		printf("%s%s", c == cp_commands ? "" : " ", (*c)->name);
+	for (c = commands; *c; c++)
+		printf("%s%s", c == commands ? "" : " ", (*c)->name);
 	puts("'\n\tif ((COMP_CWORD == 1)); then _cprof_words \"$commands --help --version\"; "
 	     "return; fi");
-	for (c = cp_commands; *c; c++)
+	for (c = commands; *c; c++)
 		bash_valued(*c);
 	puts("\t_cprof_first");
-	for (c = cp_commands; *c; c++)
+	for (c = commands; *c; c++)
 		if ((*c)->completes == CP_COMPLETES_COMMANDS)
 			printf("\t[[ $command == %s ]] && _cprof_program && return\n", (*c)->name);
 	puts("\tcase $command:$prev in");
-	for (c = cp_commands; *c; c++)
+	for (c = commands; *c; c++)
 		bash_values(*c);
 	puts("\tesac\n\tcase $command:$cur in");
-	for (c = cp_commands; *c; c++)
+	for (c = commands; *c; c++)
 		bash_options(*c);
 	puts("\tesac\n}\ncomplete -F _cprof cprof");
 }
@@ -301,7 +302,7 @@ static void zsh_command(const struct cp_command *command)
 	puts(" ;;");
 }
 
-static void write_zsh(void)
+static void write_zsh(const struct cp_command *const *commands)
 {
 	const struct cp_command *const *c;
 
@@ -320,7 +321,7 @@ static void write_zsh(void)
 	     "\tlocal curcontext=$curcontext state line\n"
 	     "\tlocal -a commands\n"
 	     "\tcommands=(");
-	for (c = cp_commands; *c; c++) {
+	for (c = commands; *c; c++) {
 		printf("\t\t'%s:", (*c)->name);
 		print_zsh((*c)->summary);
 		puts("'");
@@ -334,7 +335,7 @@ static void write_zsh(void)
 	     "\tshift words\n"
 	     "\t((CURRENT--))\n"
 	     "\tcase $words[1] in");
-	for (c = cp_commands; *c; c++)
+	for (c = commands; *c; c++)
 		zsh_command(*c);
 	puts("\tesac\n"
 	     "\t[[ $state == commands ]] && _describe -t commands command commands\n"
@@ -416,7 +417,7 @@ static void fish_command(const struct cp_command *command)
 	}
 }
 
-static void write_fish(void)
+static void write_fish(const struct cp_command *const *commands)
 {
 	const struct cp_command *const *c;
 
@@ -425,7 +426,7 @@ static void write_fish(void)
 	     "complete -c cprof -n __fish_use_subcommand -l version\n"
 	     "complete -c cprof -l help -s h -d help\n"
 	     "function __cprof_commands");
-	for (c = cp_commands; *c; c++)
+	for (c = commands; *c; c++)
 		printf("\techo %s\n", (*c)->name);
 	puts("end\n"
 	     "function __cprof_list\n"
@@ -437,7 +438,7 @@ static void write_fish(void)
 	     "\tset words (string match -v -- \"-*\" $words)\n"
 	     "\techo $words[1]\n"
 	     "end");
-	for (c = cp_commands; *c; c++)
+	for (c = commands; *c; c++)
 		fish_command(*c);
 }
 
@@ -460,7 +461,7 @@ static int run_completion(struct cp_args *args)
 	const struct completion_options *o = args->options;
 	static const struct {
 		const char *shell;
-		void (*write)(void);
+		void (*write)(const struct cp_command *const *commands);
 	} shells[] = { { "bash", write_bash }, { "zsh", write_zsh }, { "fish", write_fish } };
 	size_t i;
 
@@ -471,7 +472,7 @@ static int run_completion(struct cp_args *args)
 	for (i = 0; i < sizeof(shells) / sizeof(*shells); i++) {
 		if (strcmp(args->operands[0], shells[i].shell))
 			continue;
-		shells[i].write();
+		shells[i].write(args->commands);
 		return cp_finish_output();
 	}
 	return cp_usage(args, "completion is written for bash, zsh and fish, not for '%s'",

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/complain.h"
 #include "cmd/covering.h"
 #include "cmd/merging.h"
 #include "cmd/reports.h"

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/create.h"
 #include "base/text.h"
+#include "cmd/complain.h"
 #include "cmd/terminal.h"
 #include "report/coverage/coverage.h"
 #include "report/export/export.h"

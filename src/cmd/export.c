@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/collect.h"
 #include "cmd/commands.h"
+#include "cmd/complain.h"
 #include "cmd/covering.h"
 #include "cmd/reports.h"
 #include "record/annotations.h"

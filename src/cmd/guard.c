@@ -40,6 +40,7 @@ static struct {
 	uint64_t done, cpu_ns; /* when we looked last: how far things were, CPU time */
 	int works;
 	bool looks, late; /* late: after CMD's end */
+	bool registered; /* for the end of the process */
 	_Alignas(16) char stack[STACK_SIZE];
 } guard;
 
@@ -295,7 +296,6 @@ void cp_guard_begin(cprof_session *session, int failure)
 	static const int signals[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
 	const stack_t stack = { .ss_sp = guard.stack, .ss_size = sizeof(guard.stack) };
 	struct sigaction child = { .sa_handler = on_child, .sa_flags = SA_RESTART | SA_NOCLDSTOP };
-	static bool registered;
 	size_t i;
 
 	guard.failure = failure;
@@ -307,9 +307,9 @@ void cp_guard_begin(cprof_session *session, int failure)
 		take(signals[i]);
 	sigaction(SIGCHLD, &child, &guard.old_child);
 	begin_to_look(on_look_early, 0);
-	if (!registered)
+	if (!guard.registered)
 		atexit(on_exit_of_process);
-	registered = true;
+	guard.registered = true;
 }
 
 void cp_guard_end(cprof_session *session)

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/complain.h"
 #include "cmd/terminal.h"
 
 #define LABEL_COLUMNS 26u /* where the explanations begin */
@@ -97,7 +98,7 @@ static void print_option(FILE *out, const struct cp_option *o)
 	print_row(out, label, o->help);
 }
 
-void cp_help_overview(FILE *out)
+void cp_help_overview(FILE *out, const struct cp_command *const *commands)
 {
 	const struct cp_command *const *c;
 
@@ -105,7 +106,7 @@ void cp_help_overview(FILE *out)
 	      "no recompiling, no preloading, and the program is left as it was found.\n\n"
 	      "Usage: cprof COMMAND ...\n\n",
 	      out);
-	for (c = cp_commands; *c; c++) {
+	for (c = commands; *c; c++) {
 		char label[100];
 
 		snprintf(label, sizeof(label), "%s %s", (*c)->name, (*c)->operands);
@@ -141,10 +142,10 @@ static int run_help(struct cp_args *args)
 	const struct cp_command *command;
 
 	if (!args->count) {
-		cp_help_overview(stdout);
+		cp_help_overview(stdout, args->commands);
 		return cp_finish_output();
 	}
-	command = cp_command_find(args->operands[0]);
+	command = cp_command_find(args->commands, args->operands[0]);
 	if (!command)
 		return cp_usage(args, "there is no command '%s'", args->operands[0]);
 	cp_help_command(stdout, command);

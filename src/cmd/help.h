@@ -10,7 +10,7 @@
 struct cp_command;
 
 /* `cprof --help` */
-void cp_help_overview(FILE *out);
+void cp_help_overview(FILE *out, const struct cp_command *const *commands);
 /* `cprof CMD --help` */
 void cp_help_command(FILE *out, const struct cp_command *command);
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,96 +11,13 @@
 #include "base/types.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/complain.h"
 #include "cmd/help.h"
 #include "cprof/types.h"
 
-const struct cp_command *const cp_commands[] = {
-#define CP_COMMAND_ROW(name) &cp_command_##name,
-	CP_COMMANDS(CP_COMMAND_ROW)
-#undef CP_COMMAND_ROW
-		NULL
-};
-
-const struct cp_command *cp_command_find(const char *name)
-{
-	const struct cp_command *const *c;
-
-	for (c = cp_commands; *c; c++)
-		if (!strcmp((*c)->name, name))
-			return *c;
-	return NULL;
-}
-
-void cp_complain_text(const char *text)
-{
-	struct cp_buf line = { 0 };
-	size_t size;
-
-	do {
-		size = strcspn(text, "\n");
-		cp_buf_clear(&line);
-		cp_escape(&line, CP_ESCAPE_TERMINAL, text, size);
-		fprintf(stderr, "cprof: %s\n", line.bytes ? line.bytes : "");
-		text += size + (text[size] == '\n');
-	} while (*text);
-	cp_buf_free(&line);
-}
-
-void cp_complain(struct cp_error *err)
-{
-	if (!err)
-		return;
-	fprintf(stderr, "cprof: %s\n", err->what);
-	if (err->hint)
-		fprintf(stderr, "cprof: %s\n", err->hint);
-	cp_error_free(err);
-}
-
-static int complain_usage(const struct cp_command *command, struct cp_error *err)
-{
-	cp_complain(err);
-	fprintf(stderr, "cprof: 'cprof %s --help' lists the options\n", command->name);
-	return command->usage_status;
-}
-
-int cp_usage(const struct cp_args *args, const char *format, ...)
-{
-	CP_FREE char *text = NULL;
-	va_list ap;
-
-	va_start(ap, format);
-	if (vasprintf(&text, format, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	return complain_usage(args->command,
-			      cp_error_new(CP_ERR_USAGE, 0, "%s", text ? text : format));
-}
-
-bool cp_operand_pid(const struct cp_args *args, int index, pid_t *pid_ret, int *status_ret)
-{
-	uint64_t number;
-
-	if (cp_parse_u64(args->operands[index], INT32_MAX, &number) && number) {
-		*pid_ret = (pid_t)number;
-		return true;
-	}
-	*status_ret = cp_usage(args, "'%s' is not the number of a process", args->operands[index]);
-	return false;
-}
-
-int cp_finish_output(void)
-{
-	bool bad = ferror(stdout) != 0;
-
-	if (fflush(stdout) == 0 && !bad)
-		return CP_EXIT_OK;
-	cp_complain(cp_error_new(CP_ERR_IO, errno, "writing to standard output"));
-	return CP_EXIT_FAILURE;
-}
-
 static int run_command(const struct cp_command *command, char **argv)
 {
-	struct cp_args args = { .command = command };
+	struct cp_args args = { .command = command, .commands = cp_commands };
 	CP_FREE void *options = calloc(1, command->options_size + 1);
 	struct cp_error *err;
 	bool help = false;
@@ -118,7 +33,7 @@ static int run_command(const struct cp_command *command, char **argv)
 	args.options = options;
 	err = cp_options_parse(&args, argv, &help);
 	if (err) {
-		status = complain_usage(command, err);
+		status = cp_usage_error(&args, err);
 	} else if (help) {
 		cp_help_command(stdout, command);
 		status = cp_finish_output();
@@ -209,17 +124,17 @@ int main(int argc, char **argv)
 
 	fill_standard_descriptors();
 	if (argc < 2) {
-		cp_help_overview(stderr);
+		cp_help_overview(stderr, cp_commands);
 		return CP_EXIT_USAGE;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		cp_help_overview(stdout);
+		cp_help_overview(stdout, cp_commands);
 		return cp_finish_output();
 	}
 	if (!strcmp(argv[1], "--version")) {
 		puts("cprof " CPROF_VERSION);
 		return cp_finish_output();
 	}
-	command = cp_command_find(argv[1]);
+	command = cp_command_find(cp_commands, argv[1]);
 	return command ? run_command(command, argv + 2) : unknown_command(argv[1]);
 }

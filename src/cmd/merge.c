@@ -8,6 +8,7 @@
 #include "base/types.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/complain.h"
 #include "record/annotations.h"
 #include "record/calls.h"
 #include "record/coverage.h"

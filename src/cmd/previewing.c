@@ -3,12 +3,15 @@
  * What can be known to be in vain before the program starts: functions that are
  * nowhere, arguments that none of them has.
  */
+#include "cmd/previewing.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/map.h"
 #include "base/text.h"
 #include "cmd/collecting.h"
+#include "cmd/complain.h"
 #include "inspect/inspect.h"
 #include "probe/preview.h"
 
@@ -138,12 +141,12 @@ int cp_collecting_preview(const struct cp_args *args, const struct cp_collect_op
 		return CP_EXIT_OK;
 	err = cp_preview(path, list, &options, &preview);
 	if (err)
-		return cp_collecting_bad_usage(args, err);
+		return cp_usage_error(args, err);
 	matched = preview.matched;
 	if (!matched && !preview.may_load && !preview.may_start)
 		err = nothing_matched(&preview, list);
 	cp_preview_free(&preview);
 	if (!err && matched && o->calls.when)
 		err = check_names(path, list, o->calls.when, &options);
-	return err ? cp_collecting_bad_usage(args, err) : CP_EXIT_OK;
+	return err ? cp_usage_error(args, err) : CP_EXIT_OK;
 }

@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/complain.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
 #include "probe/near.h"

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/complain.h"
 #include "cmd/terminal.h"
 #include "record/lives.h"
 #include "report/tables/report.h"

@@ -14,57 +14,12 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "cmd/collecting.h"
+#include "cmd/complain.h"
 #include "cmd/guard.h"
+#include "cmd/previewing.h"
+#include "cmd/signals.h"
 #include "report/profile/left.h"
 #include "report/look/table.h"
-
-/* For the handlers: the process that SIGTERM and SIGHUP are passed on to, and when
- * that has ended, the session that waits for others. */
-static volatile sig_atomic_t command_pid;
-static cprof_session *volatile waiting;
-
-static void pass_on(int signal)
-{
-	int saved = errno;
-
-	if (waiting)
-		cprof_session_stop(waiting);
-	else if (command_pid)
-		kill(command_pid, signal);
-	errno = saved;
-}
-
-/* The terminal sends Ctrl-C and Ctrl-\ to CMD as well. */
-static void leave_to_command(int signal)
-{
-	int saved = errno;
-
-	(void)signal;
-	if (waiting)
-		cprof_session_stop(waiting);
-	errno = saved;
-}
-
-static void handle(int signal, void (*handler)(int))
-{
-	struct sigaction old, action = { .sa_handler = handler, .sa_flags = SA_RESTART };
-
-	if (!sigaction(signal, NULL, &old) && old.sa_handler != SIG_IGN)
-		sigaction(signal, &action, NULL);
-}
-
-/* After CMD was forked: it must not inherit anything of this. */
-static void handle_signals(pid_t command)
-{
-	command_pid = (sig_atomic_t)command;
-	handle(SIGTERM, pass_on);
-	handle(SIGHUP, pass_on);
-	handle(SIGINT, leave_to_command);
-	handle(SIGQUIT, leave_to_command);
-	/* Found out when writing. */
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
-}
 
 /* 0, or ENOEXEC for what only claims to be a program: execvp() would hand it
  * to a shell, which would make of it what it can. */
@@ -175,7 +130,7 @@ static void say_who_is_left(cprof_session *s, void *data)
 	struct cp_lefts left = { 0 };
 	struct cp_buf text = { 0 };
 
-	waiting = s;
+	cp_signals_stop_instead(s);
 	cprof_session_each_process(s, add_left, &left);
 	cp_buf_str(&text, "cprof: '");
 	cp_escape(&text, CP_ESCAPE_TERMINAL, command, strlen(command));
@@ -203,9 +158,9 @@ static int run_session(cprof_session *s, char **command, const struct cp_collect
 		cp_collecting_complain(s);
 		return CP_EXIT_OWN_FAILURE;
 	}
-	handle_signals(cprof_session_pid(s));
+	cp_signals_pass_on(cprof_session_pid(s));
 	cprof_session_run(s, o->duration_ns);
-	waiting = NULL;
+	cp_signals_forget();
 	if (cprof_session_exec_errno(s))
 		return exec_failed(command[0], cprof_session_exec_errno(s));
 	if (!*cprof_session_error(s) && is_foreign(command[0]))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The stacks that cprof stack has taken, and how they are shown.
+ * The stacks that cprof stack has taken.
  */
 #ifndef CP_CMD_STACK_H
 #define CP_CMD_STACK_H
@@ -46,10 +46,5 @@ struct cp_stacks {
 	const struct cp_stack_options *options;
 	CP_VEC(struct cp_stack_thread) threads; /* by tid */
 };
-
-void cp_stacks_text(struct cp_stacks *stacks, pid_t pid, const struct cp_look *look,
-		    struct cp_buf *out);
-/* "args" and "locals" are null where they can't be known: no debug information. */
-void cp_stacks_json(const struct cp_stacks *stacks, pid_t pid, struct cp_buf *out);
 
 #endif

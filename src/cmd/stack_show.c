@@ -8,7 +8,7 @@
 #include "arch/arch.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "cmd/stack.h"
+#include "cmd/stack_show.h"
 #include "inspect/inspect.h"
 #include "report/profile/values.h"
 

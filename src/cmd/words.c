@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "cmd/modules.h"
 #include "cmd/objects.h"
 #include "image/find.h"
 #include "probe/names.h"

@@ -16,7 +16,4 @@ extern const char *const cp_words_names[]; /* ends with NULL */
  * a file or process for functions, a file for types. */
 CP_ERROR cp_words_list(enum cp_words kind, const char *operand, struct cp_buf *out);
 
-/* modules.c */
-void cp_modules_names(struct cp_buf *out);
-
 #endif
