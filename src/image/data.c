@@ -2,10 +2,10 @@
  *
  * The segments of data, as the program headers tell them.
  */
+#include "image/internal.h"
+
 #include <elf.h>
 #include <string.h>
-
-#include "image/internal.h"
 
 #define PAGE 4096
 

@@ -10,7 +10,7 @@
  * a base name, never a path. A file counts only when it carries the same
  * build-id; without one, when its checksum is what the debuglink says.
  */
-#include "image/internal.h"
+#include "image/debugfile.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -3,7 +3,10 @@
  * Attributes of DIEs: reading every form of DWARF 2 to 5 and of GNU's and
  * dwz's extensions, and what an address, a string, a reference stands for.
  */
-#include "image/debuginfo.h"
+#include "image/dwarf_attr.h"
+
+#include "image/debugfile.h"
+#include "image/dwarf_unit.h"
 
 static uint64_t read_u24(struct cp_cursor *c)
 {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "image/dwarf_attrs.h"
 
+#include "image/dwarf_root.h"
+
 static struct cp_attr *slot(void *to, uint16_t name)
 {
 	struct cp_attrs *a = to;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Attributes of a DIE by name, for those who want many kinds of them, and the
- * reading of types: what the files behind image/types.h share.
+ * Attributes of a DIE by name, for those who want many kinds of them.
  */
 #ifndef CP_IMAGE_DWARF_ATTRS_H
 #define CP_IMAGE_DWARF_ATTRS_H
 
-#include "image/debuginfo.h"
-#include "image/types.h"
+#include "image/dwarf_walk.h"
 
 /* field, DW_AT_name */
 #define CP_ATTRS(X) \
@@ -64,15 +62,5 @@ bool cp_die_at(struct cp_unit *unit, uint64_t offset, struct cp_walk *w, struct 
 /* True when the attribute is a plain number. */
 bool cp_attr_number(const struct cp_attr *attr, uint64_t *ret);
 bool cp_attr_flag(const struct cp_attr *attr);
-
-/* The type that `attr` refers to: NULL is void, a broken one is of kind
- * UNKNOWN. Also NULL without memory. */
-const struct cp_type *cp_type_referred(struct cp_unit *unit, const struct cp_attr *attr);
-/* The type whose DIE is at `offset`; NULL without memory. */
-const struct cp_type *cp_unit_type(struct cp_unit *unit, uint64_t offset);
-/* The DIE that defines what `type` declares; NULL: there is none. */
-struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret);
-/* Reads what a struct, union or enum consists of. */
-const struct cp_type_details *cp_type_read_details(const struct cp_type *type);
 
 #endif

@@ -9,9 +9,14 @@
  *
  * Two definitions of different sizes under one name are as good as none.
  */
-#include "image/dwarf_attrs.h"
+#include "image/dwarf_define.h"
 
 #include <string.h>
+
+#include "image/dwarf_attr.h"
+#include "image/dwarf_attrs.h"
+#include "image/dwarf_root.h"
+#include "image/dwarf_unit.h"
 
 #define AMBIGUOUS CP_NO_OFFSET
 #define MAX_TYPES (1u << 20)

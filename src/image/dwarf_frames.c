@@ -15,10 +15,18 @@
  * A unit's functions are listed at the first lookup in it; the nest inside
  * one is walked at each lookup (who asks twice keeps the answer).
  */
-#include "image/debuginfo.h"
+#include "image/dwarf_frames.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "image/debugfile.h"
+#include "image/dwarf_line.h"
+#include "image/dwarf_name.h"
+#include "image/dwarf_ranges.h"
+#include "image/dwarf_root.h"
+#include "image/dwarf_unit.h"
+#include "image/dwarf_walk.h"
 
 /* Steps of one lookup. The largest units of real programs (linked with
  * optimisation) take some 10 million, once; this many take about a second. */
@@ -292,63 +300,6 @@ static size_t lookup(struct cp_debuginfo *all, uint64_t at, struct cp_inline_fra
 	inlined_at(with, function->die, at, &chain);
 	fill(unit, with, at, &chain, line, frames, max);
 	return chain.count;
-}
-
-/* The debug information of the file itself, or of its debug file. */
-static struct cp_debuginfo *open_debuginfo(struct cp_image *image)
-{
-	struct cp_debuginfo *all;
-	struct cp_elf *elf;
-
-	if (image->debuginfo_tried)
-		return image->debuginfo;
-	image->debuginfo_tried = true;
-	all = calloc(1, sizeof(*all));
-	if (!all)
-		return NULL;
-	all->image = image;
-	all->main = cp_dwarf_create(all, image->elf, false);
-	if (!all->main) {
-		elf = cp_debug_file(image, true);
-		all->main = elf ? cp_dwarf_create(all, elf, false) : NULL;
-	}
-	if (!all->main) {
-		cp_debuginfo_destroy(all);
-		return NULL;
-	}
-	image->debuginfo = all;
-	return all;
-}
-
-void cp_debuginfo_destroy(struct cp_debuginfo *all)
-{
-	size_t i;
-
-	if (!all)
-		return;
-	cp_dwarf_destroy(all->main);
-	for (i = 0; i < all->others.count; i++)
-		cp_dwarf_destroy(all->others.items[i]);
-	cp_vec_free(&all->others);
-	for (i = 0; i < all->strings.count; i++)
-		free(all->strings.items[i]);
-	cp_vec_free(&all->strings);
-	cp_interner_free(&all->sources);
-	cp_spans_free(&all->by_aranges);
-	cp_spans_free(&all->by_roots);
-	cp_arena_free(&all->types);
-	cp_map_free(&all->definitions);
-	free(all);
-}
-
-struct cp_debuginfo *cp_debuginfo_begin(struct cp_image *image, uint64_t steps)
-{
-	struct cp_debuginfo *all = open_debuginfo(image);
-
-	if (!all || all->exhausted)
-		return NULL;
-	all->steps = steps;
-	return all;
 }
 
 size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inline_frame *frames,

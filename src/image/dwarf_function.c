@@ -9,6 +9,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "image/dwarf_attr.h"
+#include "image/dwarf_attrs.h"
+#include "image/dwarf_frames.h"
+#include "image/dwarf_line.h"
+#include "image/dwarf_ranges.h"
+#include "image/dwarf_root.h"
+#include "image/dwarf_type.h"
+
 #define STEPS UINT64_C(50000000)
 #define MAX_VARIABLES 1024
 #define MAX_SCOPES 64

@@ -6,12 +6,16 @@
  * counts. Of several rows at one address only the last can be found, so only
  * it is kept. Who wants all rows has the program run once more.
  */
-#include "image/debuginfo.h"
-#include "image/lines.h"
+#include "image/dwarf_line.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "image/dwarf_attr.h"
+#include "image/dwarf_root.h"
+#include "image/dwarf_unit.h"
+#include "image/lines.h"
 
 #define MAX_FILES (1u << 20)
 #define MAX_ROWS (1u << 26)
@@ -56,6 +60,18 @@ struct cp_lines {
 	bool ran; /* its rows are here */
 	struct program program;
 };
+
+static void destroy_lines(struct cp_lines *lines)
+{
+	if (!lines)
+		return;
+	cp_vec_free(&lines->rows);
+	cp_vec_free(&lines->sequences);
+	cp_vec_free(&lines->dirs);
+	cp_vec_free(&lines->files);
+	cp_spans_free(&lines->spans);
+	free(lines);
+}
 
 /* A program while it runs. */
 struct run {
@@ -462,12 +478,13 @@ static struct cp_lines *lines_of(struct cp_unit *unit)
 	if (!r.lines)
 		return NULL;
 	if (!open_program(&r) || !read_header(&r)) {
-		cp_lines_destroy(r.lines);
+		destroy_lines(r.lines);
 		return NULL;
 	}
 	r.lines->form = r.form;
 	r.lines->header_files = r.lines->files.count;
 	unit->lines = r.lines;
+	unit->destroy_lines = destroy_lines;
 	return unit->lines;
 }
 
@@ -589,16 +606,4 @@ uint64_t cp_unit_next_row(struct cp_unit *unit, uint64_t at)
 	while (row && row < end && row->address <= at)
 		row++;
 	return row && row < end ? row->address : 0;
-}
-
-void cp_lines_destroy(struct cp_lines *lines)
-{
-	if (!lines)
-		return;
-	cp_vec_free(&lines->rows);
-	cp_vec_free(&lines->sequences);
-	cp_vec_free(&lines->dirs);
-	cp_vec_free(&lines->files);
-	cp_spans_free(&lines->spans);
-	free(lines);
 }

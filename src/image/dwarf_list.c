@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "image/dwarf_list.h"
 
+#include "image/dwarf_attr.h"
+
 /* What an entry of .debug_rnglists and one of .debug_loclists that say the
  * same have as their kinds. */
 static unsigned kind_of(uint8_t byte, bool locations)

@@ -9,7 +9,10 @@
 #include <string.h>
 
 #include "base/buf.h"
+#include "image/dwarf_attr.h"
+#include "image/dwarf_attrs.h"
 #include "image/dwarf_list.h"
+#include "image/dwarf_unit.h"
 
 #define MAX_ENTRIES 1024
 #define MAX_EXPR 4096

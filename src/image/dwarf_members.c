@@ -4,9 +4,14 @@
  * C++ passes by invisible reference: gcc 12 doesn't say so, and it is inferred
  * from the copy and move constructors and destructor that the user declared.
  */
-#include "image/dwarf_attrs.h"
+#include "image/dwarf_members.h"
 
 #include <string.h>
+
+#include "image/dwarf_attr.h"
+#include "image/dwarf_attrs.h"
+#include "image/dwarf_define.h"
+#include "image/dwarf_type.h"
 
 #define MAX_MEMBERS 4096
 #define MAX_ENUMERATORS 65536
@@ -292,4 +297,49 @@ const struct cp_type_details *cp_type_read_details(const struct cp_type *type)
 	keep_all(&r);
 	atomic_store_explicit(&owned->details, r.to, memory_order_release);
 	return r.to;
+}
+
+/* ---- for who asks ---- */
+
+/* Walking all units for what is only declared is done once; this many steps
+ * are some 200 MB of debug information. */
+#define STEPS UINT64_C(50000000)
+
+static const struct cp_type *complete(const struct cp_type *type)
+{
+	/* The reader is the only one who writes to it, under the lock. */
+	struct cp_type *owned = (struct cp_type *)(uintptr_t)type;
+	const struct cp_type *found;
+	struct cp_unit *unit;
+	uint64_t die;
+
+	if (type->flags & CP_TYPE_DECLARED) {
+		unit = cp_type_definition(type, &die);
+		found = unit ? cp_unit_type(unit, die) : NULL;
+		if (found && !(found->flags & CP_TYPE_DECLARED)) {
+			if (!cp_type_details(found))
+				cp_type_read_details(found);
+			atomic_store_explicit(&owned->definition, found, memory_order_release);
+			type = found;
+		}
+	}
+	cp_type_read_details(owned);
+	return type;
+}
+
+const struct cp_type *cp_type_complete(struct cp_image *image, const struct cp_type *type)
+{
+	const struct cp_type *stripped = cp_type_strip(type);
+
+	if (!type || !type->unit ||
+	    (type->kind != CP_TYPE_STRUCT && type->kind != CP_TYPE_UNION &&
+	     type->kind != CP_TYPE_ENUM))
+		return type;
+	if (cp_type_details(type))
+		return stripped;
+	pthread_mutex_lock(&image->debug_lock);
+	if (!cp_type_details(type) && cp_debuginfo_begin(image, STEPS))
+		stripped = complete(type);
+	pthread_mutex_unlock(&image->debug_lock);
+	return stripped;
 }

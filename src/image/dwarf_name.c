@@ -12,12 +12,16 @@
  *
  * dwarf_scope.c knows what a DIE lies in; the answer is kept.
  */
-#include "image/debuginfo.h"
+#include "image/dwarf_name.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "image/dwarf_attr.h"
+#include "image/dwarf_root.h"
+#include "image/dwarf_scope.h"
+#include "image/dwarf_walk.h"
 
 #define MAX_NAME 65536
 

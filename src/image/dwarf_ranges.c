@@ -5,10 +5,14 @@
  * not): that is tried first, because it is small. For an address that it does
  * not know, the root DIE of every unit is read, once.
  */
-#include "image/dwarf_list.h"
-#include "image/dwarf_location.h"
+#include "image/dwarf_ranges.h"
 
 #include <stdlib.h>
+
+#include "image/dwarf_attr.h"
+#include "image/dwarf_list.h"
+#include "image/dwarf_root.h"
+#include "image/dwarf_unit.h"
 
 #define WINDOW 512
 #define MAX_ARANGES (UINT64_C(256) << 20)

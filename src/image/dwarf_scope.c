@@ -8,12 +8,10 @@
  *     Square     [-----------)   [--)            each knows the one around it
  *     target           ^
  */
-#include "image/debuginfo.h"
+#include "image/dwarf_scope.h"
 
 #include "base/vec.h"
-#include "image/find.h"
-
-#define STEPS UINT64_C(50000000)
+#include "image/dwarf_walk.h"
 
 static bool names_what_is_in_it(uint16_t tag)
 {
@@ -77,12 +75,14 @@ static bool leave(struct cp_unit *unit, struct open *open, uint64_t offset)
 	return true;
 }
 
-static void read_scopes(struct cp_unit *unit)
+void cp_unit_read_scopes(struct cp_unit *unit)
 {
 	struct open open = { .depth = 0 };
 	struct cp_walk w;
 	struct cp_die die;
 
+	if (unit->scopes_tried)
+		return;
 	unit->scopes_tried = true;
 	if (!cp_walk_from(unit, unit->die, &w))
 		return;
@@ -103,8 +103,7 @@ const struct cp_scope *cp_unit_scope_around(struct cp_unit *unit, uint64_t offse
 	const struct cp_scope *s;
 	size_t before;
 
-	if (!unit->scopes_tried)
-		read_scopes(unit);
+	cp_unit_read_scopes(unit);
 	before = cp_vec_partition(&unit->scopes, it, it->start < offset);
 	if (!before)
 		return NULL;
@@ -115,38 +114,4 @@ const struct cp_scope *cp_unit_scope_around(struct cp_unit *unit, uint64_t offse
 		s = &unit->scopes.items[s->outer];
 	}
 	return s;
-}
-
-static void tell_types(struct cp_unit *unit, void (*tell)(void *ctx, const char *name), void *ctx)
-{
-	const struct cp_scope *s;
-	const char *name;
-	size_t i;
-
-	if (!unit->scopes_tried)
-		read_scopes(unit);
-	for (i = 0; i < unit->scopes.count; i++) {
-		s = &unit->scopes.items[i];
-		if (s->tag == DW_TAG_namespace || s->tag == DW_TAG_subprogram)
-			continue;
-		name = cp_unit_function_name(unit, s->start, 0).name;
-		if (name)
-			tell(ctx, name);
-	}
-}
-
-void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const char *name),
-			 void *ctx)
-{
-	struct cp_debuginfo *all;
-	size_t i;
-
-	pthread_mutex_lock(&image->debug_lock);
-	all = cp_debuginfo_begin(image, STEPS);
-	if (all)
-		cp_dwarf_walk(all->main);
-	for (i = 0; all && i < all->main->units.count; i++)
-		if (cp_unit_root(all->main->units.items[i]))
-			tell_types(all->main->units.items[i], tell, ctx);
-	pthread_mutex_unlock(&image->debug_lock);
 }

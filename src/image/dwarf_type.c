@@ -3,7 +3,7 @@
  * Types: one node for each DIE, made when something first refers to it, and
  * what it leads to with it; members come later (dwarf_members.c).
  */
-#include "image/dwarf_attrs.h"
+#include "image/dwarf_type.h"
 
 #include <elf.h>
 #include <stdio.h>
@@ -11,6 +11,8 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "image/dwarf_attr.h"
+#include "image/dwarf_attrs.h"
 
 #define MAX_TEXT 400 /* of a type */
 #define MAX_DIMENSIONS 16
@@ -563,47 +565,4 @@ const struct cp_type *cp_type_referred(struct cp_unit *unit, const struct cp_att
 const struct cp_type *cp_unit_type(struct cp_unit *unit, uint64_t offset)
 {
 	return type_at(unit, offset, 0);
-}
-
-/* Walking all units for what is only declared is done once; this many steps
- * are some 200 MB of debug information. */
-#define STEPS UINT64_C(50000000)
-
-static const struct cp_type *complete(const struct cp_type *type)
-{
-	/* The reader is the only one who writes to it, under the lock. */
-	struct cp_type *owned = (struct cp_type *)(uintptr_t)type;
-	const struct cp_type *found;
-	struct cp_unit *unit;
-	uint64_t die;
-
-	if (type->flags & CP_TYPE_DECLARED) {
-		unit = cp_type_definition(type, &die);
-		found = unit ? type_at(unit, die, 0) : NULL;
-		if (found && !(found->flags & CP_TYPE_DECLARED)) {
-			if (!cp_type_details(found))
-				cp_type_read_details(found);
-			atomic_store_explicit(&owned->definition, found, memory_order_release);
-			type = found;
-		}
-	}
-	cp_type_read_details(owned);
-	return type;
-}
-
-const struct cp_type *cp_type_complete(struct cp_image *image, const struct cp_type *type)
-{
-	const struct cp_type *stripped = cp_type_strip(type);
-
-	if (!type || !type->unit ||
-	    (type->kind != CP_TYPE_STRUCT && type->kind != CP_TYPE_UNION &&
-	     type->kind != CP_TYPE_ENUM))
-		return type;
-	if (cp_type_details(type))
-		return stripped;
-	pthread_mutex_lock(&image->debug_lock);
-	if (!cp_type_details(type) && cp_debuginfo_begin(image, STEPS))
-		stripped = complete(type);
-	pthread_mutex_unlock(&image->debug_lock);
-	return stripped;
 }

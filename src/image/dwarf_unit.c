@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "image/debuginfo.h"
+#include "image/dwarf_unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,6 @@
 #define MAX_UNIT_SIZE (UINT64_C(512) << 20)
 #define MAX_ATTRS 512 /* of one kind of DIE: compilers use 30 */
 #define MAX_ABBREVS (1u << 20)
-#define ROOT_BYTES 2048 /* enough for nearly every root DIE */
 
 bool cp_dwarf_step(struct cp_dwarf *dwarf, uint64_t steps)
 {
@@ -79,7 +78,7 @@ struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, b
 	return dwarf;
 }
 
-static void destroy_abbrevs(struct cp_abbrevs *a)
+void cp_abbrevs_destroy(struct cp_abbrevs *a)
 {
 	cp_vec_free(&a->list);
 	cp_vec_free(&a->specs);
@@ -92,7 +91,8 @@ static void destroy_unit(struct cp_unit *unit)
 	cp_vec_free(&unit->functions);
 	cp_vec_free(&unit->scopes);
 	cp_spans_free(&unit->function_spans);
-	cp_lines_destroy(unit->lines);
+	if (unit->lines)
+		unit->destroy_lines(unit->lines);
 	free(unit);
 }
 
@@ -107,7 +107,7 @@ void cp_dwarf_destroy(struct cp_dwarf *dwarf)
 		destroy_unit(dwarf->units.items[i]);
 	cp_vec_free(&dwarf->units);
 	while (cp_map_next(&dwarf->abbrevs, &at, &key, &value))
-		destroy_abbrevs((struct cp_abbrevs *)(uintptr_t)value);
+		cp_abbrevs_destroy((struct cp_abbrevs *)(uintptr_t)value);
 	cp_map_free(&dwarf->abbrevs);
 	cp_map_free(&dwarf->names);
 	cp_map_free(&dwarf->types);
@@ -332,8 +332,7 @@ static bool index_codes(struct cp_abbrevs *a)
 	return true;
 }
 
-/* The table of `unit` up to its end, or to the entry `until` (0: none). */
-static struct cp_abbrevs *parse_abbrevs(const struct cp_unit *unit, uint64_t until)
+struct cp_abbrevs *cp_unit_parse_abbrevs(const struct cp_unit *unit, uint64_t until)
 {
 	struct cp_dwarf *dwarf = unit->dwarf;
 	uint64_t total = cp_elf_length(dwarf->elf, dwarf->abbrev), window;
@@ -366,7 +365,7 @@ static struct cp_abbrevs *parse_abbrevs(const struct cp_unit *unit, uint64_t unt
 		return a;
 fail:
 	if (a)
-		destroy_abbrevs(a);
+		cp_abbrevs_destroy(a);
 	return NULL;
 }
 
@@ -385,11 +384,11 @@ bool cp_unit_abbrevs(struct cp_unit *unit)
 		unit->abbrevs = (struct cp_abbrevs *)(uintptr_t)*known;
 		return true;
 	}
-	a = parse_abbrevs(unit, 0);
+	a = cp_unit_parse_abbrevs(unit, 0);
 	if (!a)
 		return false;
 	if (!cp_map_put(&unit->dwarf->abbrevs, key, (uintptr_t)a)) {
-		destroy_abbrevs(a);
+		cp_abbrevs_destroy(a);
 		return false;
 	}
 	unit->abbrevs = a;
@@ -404,131 +403,4 @@ const struct cp_abbrev *cp_abbrev_find(const struct cp_abbrevs *abbrevs, uint64_
 		return code - 1 < abbrevs->list.count ? &abbrevs->list.items[code - 1] : NULL;
 	index = cp_map_get(&abbrevs->by_code, code);
 	return index ? &abbrevs->list.items[*index] : NULL;
-}
-
-/* ---- the root DIE ---- */
-
-struct root {
-	struct cp_attr low, high, ranges, comp_dir, split_name, stmt_list, str_base, addr_base,
-		rnglists_base, loclists_base, ranges_base, id, language, producer;
-};
-
-static struct cp_attr *root_slot(struct root *r, uint16_t name)
-{
-	switch (name) {
-	case DW_AT_low_pc:
-		return &r->low;
-	case DW_AT_high_pc:
-		return &r->high;
-	case DW_AT_ranges:
-		return &r->ranges;
-	case DW_AT_comp_dir:
-		return &r->comp_dir;
-	case DW_AT_dwo_name:
-	case DW_AT_GNU_dwo_name:
-		return &r->split_name;
-	case DW_AT_stmt_list:
-		return &r->stmt_list;
-	case DW_AT_str_offsets_base:
-		return &r->str_base;
-	case DW_AT_addr_base:
-	case DW_AT_GNU_addr_base:
-		return &r->addr_base;
-	case DW_AT_rnglists_base:
-		return &r->rnglists_base;
-	case DW_AT_loclists_base:
-		return &r->loclists_base;
-	case DW_AT_GNU_ranges_base:
-		return &r->ranges_base;
-	case DW_AT_GNU_dwo_id:
-		return &r->id;
-	case DW_AT_producer:
-		return &r->producer;
-	case DW_AT_language:
-		return &r->language;
-	default:
-		return NULL;
-	}
-}
-
-static bool root_attrs(struct cp_unit *unit, struct cp_cursor c, struct root *r)
-{
-	uint64_t code = cp_cursor_uleb(&c);
-	struct cp_abbrevs *own = NULL;
-	const struct cp_abbrev *a = NULL;
-	struct cp_attr attr, *slot;
-	uint32_t i;
-
-	if (c.bad)
-		return false;
-	/* When only the root is wanted, the table need not be read to its end. */
-	if (!unit->abbrevs)
-		own = parse_abbrevs(unit, code);
-	if (unit->abbrevs || own)
-		a = cp_abbrev_find(own ? own : unit->abbrevs, code);
-	for (i = 0; a && i < a->count; i++) {
-		const struct cp_attr_spec *spec =
-			&(own ? own : unit->abbrevs)->specs.items[a->first + i];
-
-		cp_attr_read(unit, spec, &c, &attr);
-		slot = root_slot(r, spec->name);
-		if (slot && !c.bad)
-			*slot = attr;
-	}
-	if (own)
-		destroy_abbrevs(own);
-	return a && !c.bad;
-}
-
-static bool read_root(struct cp_unit *unit, struct root *r)
-{
-	uint64_t size = unit->end - unit->die;
-	const uint8_t *bytes;
-
-	if (size > ROOT_BYTES) {
-		bytes = cp_elf_need(unit->dwarf->elf, unit->dwarf->info, unit->die, ROOT_BYTES);
-		if (bytes && root_attrs(unit, cp_cursor(bytes, ROOT_BYTES), r))
-			return true;
-		*r = (struct root){ 0 };
-	}
-	bytes = cp_elf_need(unit->dwarf->elf, unit->dwarf->info, unit->die, size);
-	return bytes && root_attrs(unit, cp_cursor(bytes, size), r);
-}
-
-/* Bases default to what follows the header of the first contribution. */
-static void set_bases(struct cp_unit *unit, const struct root *r)
-{
-	bool v5 = unit->version == 5, wide = unit->offset_size == 8;
-
-	unit->str_base = r->str_base.form ? r->str_base.u : v5 ? (wide ? 16 : 8) : 0;
-	unit->addr_base = r->addr_base.form ? r->addr_base.u : v5 ? (wide ? 16 : 8) : 0;
-	unit->rnglists_base = r->rnglists_base.form ? r->rnglists_base.u : wide ? 20 : 12;
-	unit->loclists_base = r->loclists_base.form ? r->loclists_base.u : wide ? 20 : 12;
-	unit->ranges_base = r->ranges_base.u;
-}
-
-bool cp_unit_root(struct cp_unit *unit)
-{
-	struct root r = { 0 };
-
-	if (unit->rooted)
-		return true;
-	if (!read_root(unit, &r))
-		return false;
-	unit->rooted = true;
-	set_bases(unit, &r);
-	if (r.id.form)
-		unit->id = r.id.u;
-	if (r.stmt_list.form)
-		unit->stmt_list = r.stmt_list.u;
-	unit->language = r.language.u;
-	unit->low = r.low;
-	unit->high = r.high;
-	unit->ranges = r.ranges;
-	unit->comp_dir = cp_attr_string(unit, &r.comp_dir);
-	unit->producer = cp_attr_string(unit, &r.producer);
-	unit->split_name = cp_attr_string(unit, &r.split_name);
-	if (!cp_attr_address(unit, &r.low, &unit->low_pc))
-		unit->low_pc = 0;
-	return true;
 }

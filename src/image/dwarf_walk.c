@@ -2,7 +2,10 @@
  *
  * Walking over the DIEs of a unit.
  */
-#include "image/debuginfo.h"
+#include "image/dwarf_walk.h"
+
+#include "image/dwarf_attr.h"
+#include "image/dwarf_unit.h"
 
 static struct cp_attr *slot(void *to, uint16_t name)
 {

@@ -5,7 +5,7 @@
  * memory. There the linker may have turned the addresses in the dynamic
  * section into run-time ones.
  */
-#include "image/internal.h"
+#include "image/dynamic.h"
 
 #define MAX_DYNAMIC 4096 /* entries */
 #define MAX_BUCKETS (1u << 22)

@@ -12,7 +12,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "image/elfsymbols.h"
 #include "image/inflate.h"
+#include "image/notes.h"
 
 #define BLOCK UINT64_C(16384)
 #define MAX_SECTIONS 131072 /* programs have some 40; -ffunction-sections is for objects */

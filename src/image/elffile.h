@@ -81,46 +81,6 @@ void cp_elf_destroy(struct cp_elf *elf);
 /* Reads file bytes; false unless all are there. */
 bool cp_elf_read(const struct cp_elf *elf, uint64_t offset, void *buffer, size_t size);
 
-/* notes.c: a note, borrowed until the call it was passed to returns. The name's
- * NUL is counted in, and may be missing. */
-struct cp_elf_note {
-	const char *name;
-	size_t name_size;
-	uint32_t type;
-	const uint8_t *desc; /* aligned to nothing */
-	size_t desc_size;
-	uint64_t vaddr; /* of desc, in a segment's note; else 0 */
-};
-
-/* False: enough. */
-typedef bool (*cp_elf_note_fn)(void *ctx, const struct cp_elf_note *note);
-/* The notes of the sections, then those of the segments: of a file that has
- * both, each is told twice. */
-void cp_elf_each_note(struct cp_elf *elf, cp_elf_note_fn fn, void *ctx);
-
-/* elfsymbols.c: a table of symbols with its names; good as long as the elf. */
-struct cp_elf_symbols {
-	void *data; /* libelf's, borrowed */
-	size_t count; /* the first one is none */
-	const char *names; /* the last byte is NUL */
-	size_t names_size;
-};
-
-/* A string table of at most `max` bytes by the number of its section; its last byte
- * is NUL. NULL: none. For those who hold the lock, or are alone. */
-const char *cp_elf_strings(struct cp_elf *elf, size_t index, uint64_t max, size_t *size_ret);
-/* The first section of `type` (SHT_SYMTAB, SHT_DYNSYM), or NULL; so for no `elf`. */
-const struct cp_elf_section *cp_elf_symbol_section(const struct cp_elf *elf, uint32_t type);
-/* The symbols of such a section, with the names that it is linked to. False:
- * none, or they can't be read. Any thread may call it. */
-bool cp_elf_symbols(struct cp_elf *elf, const struct cp_elf_section *section,
-		    struct cp_elf_symbols *ret);
-/* The same by places in the file, for what has no sections. */
-bool cp_elf_symbols_at(struct cp_elf *elf, uint64_t offset, size_t count, uint64_t names_offset,
-		       uint64_t names_size, struct cp_elf_symbols *ret);
-/* Symbol `i`, and its name; NULL where there is no such symbol, or no such name. */
-const char *cp_elf_symbol(const struct cp_elf_symbols *symbols, size_t i, Elf64_Sym *ret);
-
 /* NULL when there is none. */
 struct cp_elf_section *cp_elf_section(const struct cp_elf *elf, const char *name);
 

@@ -3,7 +3,7 @@
  * Tables of symbols, and of the strings that are their names. libelf keeps both
  * until the file is closed, so names may be pointed to.
  */
-#include "image/elffile.h"
+#include "image/elfsymbols.h"
 
 #include <gelf.h>
 #include <libelf.h>

@@ -8,7 +8,7 @@
  *
  * each led by its length; an FDE says how far back its CIE is.
  */
-#include "image/internal.h"
+#include "image/functions.h"
 
 #include <stdlib.h>
 #include <string.h>

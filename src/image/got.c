@@ -9,11 +9,13 @@
  * Which is which is not told by types, which each instruction set has its own
  * of: the one kind has a symbol, the other has none.
  */
-#include "image/internal.h"
+#include "image/got.h"
 
 #include <string.h>
 
 #include "base/text.h"
+#include "image/elfsymbols.h"
+#include "image/internal.h"
 
 #define MAX_RELOCATIONS (UINT64_C(512) << 20)
 #define MAX_TABLES 4 /* .got, .got.plt, and what linkers may invent */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "image/internal.h"
+#include "image/image.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,7 +10,10 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "image/debugfile.h"
 #include "image/debuginfo.h"
+#include "image/source.h"
+#include "image/symbols.h"
 
 static const char *const default_dirs[] = { "/usr/lib/debug", NULL };
 

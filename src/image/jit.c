@@ -6,7 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/map.h"
-#include "image/internal.h"
+#include "image/debugfile.h"
+#include "image/elfsymbols.h"
 
 /* As in gdb's manual; of a 64-bit program. */
 struct descriptor {

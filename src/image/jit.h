@@ -55,11 +55,6 @@ struct cp_jit_range {
 };
 size_t cp_jit_ranges(const struct cp_image *image, struct cp_jit_range *ret);
 
-/* The lines of a perf map (image.h) in order, from 0; false: there are not that
- * many. The name lives until the next refresh. */
-bool cp_perf_map_entry(const struct cp_perf_map *map, size_t n, const char **name_ret,
-		       uint64_t *start_ret, uint64_t *size_ret);
-
 /* Where a variable is, by the symbol tables. False: there is none. */
 bool cp_image_variable(struct cp_image *image, const char *name, struct cp_vaddr *ret);
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "image/dwarf_location.h"
 
 #define STACK_MAX 64
 #define STEPS_MAX 1000

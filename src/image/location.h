@@ -53,6 +53,10 @@ static inline bool cp_location_is_name(uint64_t value)
 	       value < (uint64_t)(CP_REG_MAX + 1) << CP_LOCATION_NAME_SHIFT;
 }
 
+/* Ours, in prepared expressions: two bytes follow, size and encoding. What is
+ * on the stack becomes a number of that type. */
+#define CP_OP_CONVERT 0xe1
+
 enum cp_location_status {
 	CP_LOCATION_OK,
 	CP_LOCATION_BAD, /* makes no sense, or is not supported */

@@ -10,11 +10,11 @@
  */
 #include "image/image.h"
 
-#include "base/vec.h"
-
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysmacros.h>
+
+#include "base/vec.h"
 
 #define DELETED " (deleted)"
 

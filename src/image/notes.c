@@ -2,10 +2,10 @@
  *
  * Notes: what a file says of itself to whoever asks (gABI 5, "Note Section").
  */
+#include "image/notes.h"
+
 #include <gelf.h>
 #include <libelf.h>
-
-#include "image/elffile.h"
 
 #define MAX_NOTES 65536 /* bytes of one section or segment; there are some 100 */
 #define MAX_PLACES 256

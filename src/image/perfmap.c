@@ -5,7 +5,7 @@
  * covers an address counts. The program writes the file: nothing in it is
  * believed beyond its form.
  */
-#include "image/jit.h"
+#include "image/perfmap.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
  * Where no stub has a name, calls go through the slot at once (-fno-plt): then
  * the slot has it.
  */
-#include "image/internal.h"
+#include "image/plt.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +22,7 @@
 
 #include "arch/arch.h"
 #include "base/map.h"
+#include "image/got.h"
 
 #define MAX_PLT (UINT64_C(1) << 20)
 #define MAX_NAME 2048

@@ -13,7 +13,7 @@
  *   5. the process's memory: program headers, dynamic symbols, build-id, with
  *      which a debug file may be found.
  */
-#include "image/internal.h"
+#include "image/source.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
  */
 #include "image/spans.h"
 
-#include "base/vec.h"
-
 #include <stdlib.h>
+
+#include "base/vec.h"
 
 struct sweep {
 	CP_VEC(const struct cp_span *) heap;

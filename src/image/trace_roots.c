@@ -7,10 +7,12 @@
  * They are in loaded segments of type PT_NOTE, so they are found in what was
  * stripped of everything else.
  */
+#include "image/internal.h"
+
 #include <cprof/trace_format.h>
 #include <string.h>
 
-#include "image/internal.h"
+#include "image/notes.h"
 
 #define NAME_SIZE 6
 

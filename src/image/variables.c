@@ -2,10 +2,13 @@
  *
  * Static variables by their symbols. Few are asked for: nothing is kept.
  */
+#include "image/internal.h"
+
 #include <stdlib.h>
 #include <string.h>
 
-#include "image/internal.h"
+#include "image/debugfile.h"
+#include "image/elfsymbols.h"
 
 #define NAME_MAX 4096 /* longer names are none */
 

@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "probe/ldcache.h"
 #include "probe/libraries.h"
 
 #include <limits.h>
@@ -12,6 +11,8 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "base/types.h"
+#include "image/elfsymbols.h"
+#include "probe/ldcache.h"
 
 #define MAX_DYNAMIC 4096 /* entries */
 #define MAX_STRINGS (UINT64_C(64) << 20)

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/file.h"
 #include "image/image.h"
+#include "image/perfmap.h"
 #include "image/spans.h"
 #include "test.h"
 

@@ -14,6 +14,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "image/elffile.h"
+#include "image/elfsymbols.h"
+#include "image/notes.h"
 #include "image/image.h"
 #include "test.h"
 

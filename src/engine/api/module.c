@@ -18,6 +18,7 @@
 #include "base/types.h"
 #include "engine/api/builtins.h"
 #include "image/elffile.h"
+#include "image/notes.h"
 #include "probe/ldcache.h"
 
 #define MAX_NAME 64

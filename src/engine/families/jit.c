@@ -30,6 +30,7 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 #include "image/jit.h"
+#include "image/perfmap.h"
 #include "image/spans.h"
 
 #define LISTS_MAX 16

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "engine/target/live.h"
 #include "engine/target/state.h"
+#include "image/perfmap.h"
 #include "inspect/inspect.h"
 #include "probe/plan.h"
 

@@ -31,6 +31,7 @@
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 #include "engine/target/tasks.h"
+#include "image/perfmap.h"
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)

@@ -10,7 +10,15 @@
 
 #include "base/buf.h"
 #include "base/text.h"
+#include "image/dwarf_attr.h"
 #include "image/dwarf_attrs.h"
+#include "image/dwarf_frames.h"
+#include "image/dwarf_members.h"
+#include "image/dwarf_name.h"
+#include "image/dwarf_root.h"
+#include "image/dwarf_scope.h"
+#include "image/dwarf_type.h"
+#include "image/dwarf_unit.h"
 
 #define STEPS UINT64_C(200000000)
 #define FOUND_MAX 256
@@ -628,4 +636,41 @@ size_t cp_type_arguments(struct cp_image *image, const struct cp_type *type,
 		n = read_arguments(type->unit, &w, arguments, max, 0);
 	pthread_mutex_unlock(&image->debug_lock);
 	return n;
+}
+
+/* ---- all names ---- */
+
+#define NAMES_STEPS UINT64_C(50000000)
+
+static void tell_types(struct cp_unit *unit, void (*tell)(void *ctx, const char *name), void *ctx)
+{
+	const struct cp_scope *s;
+	const char *name;
+	size_t i;
+
+	cp_unit_read_scopes(unit);
+	for (i = 0; i < unit->scopes.count; i++) {
+		s = &unit->scopes.items[i];
+		if (s->tag == DW_TAG_namespace || s->tag == DW_TAG_subprogram)
+			continue;
+		name = cp_unit_function_name(unit, s->start, 0).name;
+		if (name)
+			tell(ctx, name);
+	}
+}
+
+void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const char *name),
+			 void *ctx)
+{
+	struct cp_debuginfo *all;
+	size_t i;
+
+	pthread_mutex_lock(&image->debug_lock);
+	all = cp_debuginfo_begin(image, NAMES_STEPS);
+	if (all)
+		cp_dwarf_walk(all->main);
+	for (i = 0; all && i < all->main->units.count; i++)
+		if (cp_unit_root(all->main->units.items[i]))
+			tell_types(all->main->units.items[i], tell, ctx);
+	pthread_mutex_unlock(&image->debug_lock);
 }

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Relocations, and the words of the global offset table: see got.c.
+ */
+#ifndef CP_IMAGE_GOT_H
+#define CP_IMAGE_GOT_H
+
+#include "image/elffile.h"
+#include "image/image.h"
+
+struct cp_relocation {
+	uint64_t at, addend;
+	const char *name; /* of its symbol, while the file is open; NULL: none, or not known */
+	bool symbol; /* it has one */
+	bool elsewhere; /* which another object defines, and which may be a function */
+	size_t index; /* in its section */
+};
+/* False: enough, and cp_elf_each_relocation() answers false. */
+typedef bool (*cp_elf_relocation_fn)(void *ctx, const struct cp_relocation *r);
+bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
+			    cp_elf_relocation_fn fn, void *ctx);
+/* As cp_image_got(). */
+bool cp_elf_got(struct cp_elf *elf, cp_got_word_fn fn, void *ctx);
+
+#endif
