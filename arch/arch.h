@@ -37,6 +37,9 @@ struct cp_arch {
 	uint8_t args[4]; /* where the first arguments of a call are */
 	uint8_t result; /* where it leaves an integer or a pointer */
 	uint16_t ucontext_sp; /* where a ucontext_t keeps sp */
+	/* How far from its place an instruction's relative operand may lead, with some to
+	 * spare; and the end of the addresses that programs may have. */
+	uint64_t reach, user_end;
 	uint64_t code_mask; /* bits of a code address that count: no authentication code */
 	/* Where the kernel's signal frame keeps each register: bytes above sp
 	 * when the signal return trampoline runs. */

@@ -55,6 +55,15 @@ const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret)
 	return int3;
 }
 
+void cp_trap_fill(const struct cp_arch *arch, uint8_t *code, size_t size)
+{
+	size_t i, length;
+	const uint8_t *trap = cp_trap_code(arch, &length);
+
+	for (i = 0; i < size; i++)
+		code[i] = trap[i % length];
+}
+
 const uint8_t *cp_nop_code(const struct cp_arch *arch, size_t *size_ret)
 {
 	static const uint8_t x86[] = { 0x90 }, arm[] = { 0x1f, 0x20, 0x03, 0xd5 };

@@ -122,6 +122,8 @@ unsigned cp_slot_detour(const struct cp_arch *arch, const uint8_t *slot_code);
 /* An instruction that does nothing, as long as the breakpoint instruction. */
 const uint8_t *cp_nop_code(const struct cp_arch *arch, size_t *size_ret);
 
+/* Breakpoints, one after the other, over `size` bytes. */
+void cp_trap_fill(const struct cp_arch *arch, uint8_t *code, size_t size);
 /* The breakpoint instruction (CP_TRAP_MAX bytes at most). */
 const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret);
 

@@ -20,9 +20,7 @@
 #include "engine/target/state.h"
 
 #define PAGE UINT64_C(4096)
-#define REACH ((UINT64_C(1) << 31) - (UINT64_C(1) << 20))
 #define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
-#define HIGHEST UINT64_C(0x7ffffffff000)
 /* Left free behind the heap and before the stack, which grow into a gap. A
  * program that has no heap yet gets it up to 32 MiB behind its data. */
 #define HEAP_ROOM (UINT64_C(256) << 20)
@@ -69,12 +67,12 @@ struct gap {
 /* The nearest place for `size` bytes in a gap, or 0. */
 static uint64_t place_in(struct gap gap, uint64_t size, uint64_t low, uint64_t high)
 {
-	uint64_t at;
+	uint64_t reach = cp_arch_host()->reach, at;
 
 	if (gap.end <= gap.start || gap.end - gap.start < size)
 		return 0;
 	at = gap.end <= low ? gap.end - size : gap.start;
-	if (at < low ? high - at > REACH : at + size - low > REACH)
+	if (at < low ? high - at > reach : at + size - low > reach)
 		return 0;
 	return at;
 }
@@ -94,7 +92,7 @@ static struct gap gap_before(const cprof_process *p, const struct cp_mapping *ma
 	const struct cp_mapping *before = n ? &maps[n - 1] : NULL;
 	const struct cp_mapping *after = n < count ? &maps[n] : NULL;
 	struct gap gap = { before ? before->end + PAGE : LOWEST,
-			   after ? after->start - PAGE : HIGHEST };
+			   after ? after->start - PAGE : cp_arch_host()->user_end };
 
 	if (before && !strcmp(before->path, "[heap]"))
 		gap.start += HEAP_ROOM;
@@ -147,7 +145,9 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 
 static bool is_near(uint64_t at, uint64_t size, const cprof_image *image)
 {
-	return at < image->start ? image->end - at <= REACH : at + size - image->start <= REACH;
+	uint64_t reach = cp_arch_host()->reach;
+
+	return at < image->start ? image->end - at <= reach : at + size - image->start <= reach;
 }
 
 static bool ask(cprof_process *p, const struct cp_request *rq, struct cp_answer *answer)

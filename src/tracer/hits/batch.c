@@ -267,7 +267,8 @@ static void add_slot(struct slot_writer *w, uint64_t slot, const uint8_t *code)
 
 	if (w->count && slot > next && slot - next <= FILL_AT_MOST &&
 	    (slot + 1 - w->first) * CP_SLOT_SIZE <= FILL_SIZE && nobody_has(w->area, next, slot)) {
-		memset(w->buffer + w->count * CP_SLOT_SIZE, 0xcc, (slot - next) * CP_SLOT_SIZE);
+		cp_trap_fill(cp_arch_host(), w->buffer + w->count * CP_SLOT_SIZE,
+			     (slot - next) * CP_SLOT_SIZE);
 		w->count += slot - next;
 	} else if (slot != next || (w->count + 1) * CP_SLOT_SIZE > FILL_SIZE) {
 		flush_slots(w);
