@@ -16,7 +16,7 @@
 
 #define ATTEMPTS 8 /* somebody else may put a file there in between */
 
-/* How the person who started us names another file. */
+/* The option by which another file is named. */
 static const char *by(enum cp_create kind)
 {
 	return kind == CP_CREATE_RECORDING ? " with -o FILE" : "";
@@ -98,7 +98,7 @@ static const char *why_not(mode_t mode)
 	}
 }
 
-/* What is there already, which is of this kind of file. */
+/* Opens a file that is there already, if it may be overwritten. */
 static CP_ERROR open_existing(enum cp_create kind, const char *path, mode_t mode, int *fd_ret)
 {
 	/* Without O_NONBLOCK a pipe that nobody reads would hold us up. */
@@ -160,7 +160,7 @@ static CP_ERROR take_existing(enum cp_create kind, const char *path, int *fd_ret
 
 /* ---- both ---- */
 
-/* What a recording begins with is less. */
+/* The beginning of a recording takes less. */
 #define LEAST 512
 
 /* A recording of which not even the beginning can be written is found out about now,

@@ -23,7 +23,7 @@ enum cp_create {
 	/* 0600 whatever the umask; an older file is moved to FILE.old; not for
 	 * terminals; a pipe must have its reader. */
 	CP_CREATE_RECORDING,
-	/* What is made of a recording: an older file is overwritten, a pipe is
+	/* A file that is made of a recording: an older one is overwritten, a pipe is
 	 * waited for until somebody reads it. */
 	CP_CREATE_OUTPUT,
 };
@@ -34,8 +34,8 @@ CP_ERROR cp_create(enum cp_create kind, const char *path, int *fd_ret);
 /* The same of CP_CREATE_OUTPUT, as a stream. */
 CP_ERROR cp_create_stream(const char *path, FILE **ret);
 
-/* What would be refused by cp_create() as things are: to be asked where the
- * file is only written after long work. */
+/* The error that cp_create() would have as things are, to be asked where the file is
+ * only written after long work. */
 CP_ERROR cp_create_check(enum cp_create kind, const char *path);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* One for all, and nobody's to change or free. */
+/* The error of everybody without memory: nobody's to change or free. */
 static const struct cp_error out_of_memory = {
 	.code = CP_ERR_NOMEM,
 	.what = (char *)(uintptr_t) "out of memory",

@@ -21,7 +21,7 @@ void cp_log_write(const char *format, ...)
 	if (n > (int)sizeof(line) - 2)
 		n = (int)sizeof(line) - 2;
 	line[n++] = '\n';
-	/* One write a line: the two processes' lines never mix. */
+	/* A line is one write: those of the two processes never mix. */
 	if (write(STDERR_FILENO, line, (size_t)n) < 0)
 		return;
 }

@@ -19,7 +19,7 @@
 
 enum cp_output_kind { CP_OUTPUT_FILE, CP_OUTPUT_DESCRIPTOR, CP_OUTPUT_COMMAND };
 
-/* Where an output leads; `file` is owned: a path, or the command. */
+/* The target of an output; `file` is owned: a path, or the command. */
 struct cp_output {
 	enum cp_output_kind kind;
 	char *file;

@@ -51,7 +51,8 @@ static bool is_of_c(const char *name)
 	return cp_is_any(name, names) || cp_starts_with_any(name, begins);
 }
 
-/* What programs put around malloc() under names that many use: all memory would be theirs. */
+/* True for wrappers that programs put around malloc() under names that many use: all
+ * memory would be theirs. */
 static bool is_wrapper(const char *name)
 {
 	static const char *const begins[] = {

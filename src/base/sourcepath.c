@@ -119,7 +119,7 @@ static bool has_hash(const char *name)
 	       strspn(name + size - 16, "0123456789abcdef") >= 16;
 }
 
-/* What cargo fetched, wherever its home is. */
+/* True for sources that cargo fetched, wherever its home is. */
 static bool is_fetched(const char *path)
 {
 	static const char *const below[] = { "/registry/src/", "/git/checkouts/" };
@@ -141,7 +141,7 @@ bool cp_path_is_rust_library(const char *path)
 	       strstr(path, "/lib/rustlib/src/") || strstr(path, "/.rustup/");
 }
 
-/* That, and other people's crates. */
+/* True for Rust's own sources, and other people's crates. */
 static bool is_rust(const char *path)
 {
 	return cp_path_is_rust_library(path) || strstr(path, "/.cargo/registry/") ||

@@ -14,17 +14,17 @@ struct cp_source_paths {
 	const char *root; /* absolute, without links; what names are relative to */
 	const char *const *include, *const *exclude; /* globs; `*` crosses directories */
 	const char *const *path_map; /* "OLD=NEW" */
-	/* One for each glob, set when it matched; or NULL. */
+	/* A flag for each glob, set when it matched; or NULL. */
 	bool *include_used, *exclude_used;
 };
 
-/* Where the source lies that is recorded as `recorded`: after the map, absolute,
+/* The path of the source that is recorded as `recorded`: after the map, absolute,
  * shortened. The caller's; NULL without memory. */
 char *cp_source_path(const struct cp_source_paths *paths, const char *recorded);
 /* The part of `path` below the root, or all of it. Points into it. */
 const char *cp_source_name(const struct cp_source_paths *paths, const char *path);
 
-/* What came with the system, compilers and their libraries. */
+/* True for paths of the system, compilers and their libraries. */
 bool cp_path_is_system(const char *path);
 /* The same of programs and libraries: those in /usr/local are not. */
 bool cp_path_is_system_image(const char *path);

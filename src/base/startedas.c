@@ -28,7 +28,7 @@ uint64_t cp_auxv_find(const struct cp_buf *auxv, uint64_t type)
 	return 0;
 }
 
-/* It lies at the end of the stack, which may be less than LONGEST away. */
+/* The text lies at the end of the stack, which may be less than LONGEST away. */
 static bool read_text(const struct cp_reader *memory, uint64_t at, char *to)
 {
 	size_t n = 0, piece;
@@ -61,8 +61,8 @@ static bool stat_inside(int pid, const char *path, struct stat *ret)
 	return fd >= 0 && !fstat(fd, ret);
 }
 
-/* Where a relative path counts from may have changed since; most links lie beside
- * what they lead to. */
+/* The directory that a relative path counts from may have changed since; most links
+ * lie beside what they lead to. */
 static bool leads_to(int pid, const char *path, const char *exe)
 {
 	char text[LONGEST + 64];

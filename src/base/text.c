@@ -83,7 +83,7 @@ static bool is_special(char c)
 	return c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' || c == '\'' || c == ';';
 }
 
-/* How many bytes from the start are special to no way of escaping. */
+/* The number of bytes from the start that are special to no way of escaping. */
 static size_t plain_run(const char *text, size_t size)
 {
 	size_t n = 0;

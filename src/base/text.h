@@ -44,7 +44,7 @@ void cp_add_time_at_most(struct cp_buf *out, uint64_t ns, bool bound);
 /* Appends "SIGUSR1", or the number where it has no such name. */
 void cp_add_signal(struct cp_buf *out, unsigned signal);
 
-/* How much of a function's demangled name comes before its parameters. */
+/* The length of a function's demangled name before its parameters. */
 size_t cp_short_name(const char *name);
 
 bool cp_starts_with(const char *text, const char *prefix);

@@ -45,8 +45,8 @@ bool cp_vec_grow(void **items, size_t *capacity, size_t want, size_t size);
 void cp_sort(void *items, size_t count, size_t size, int (*compare)(const void *, const void *));
 #define cp_vec_sort(v, compare) cp_sort((v)->items, (v)->count, sizeof(*(v)->items), (compare))
 
-/* How many items come before the first for which `before`, an expression over
- * `it`, does not hold. It holds for none behind that one (binary search). */
+/* The number of items before the first for which `before`, an expression over `it`,
+ * does not hold. It holds for none behind that one (binary search). */
 #define cp_vec_partition(v, it, before) \
 	__extension__({ \
 		size_t low_ = 0, high_ = (v)->count; \

@@ -238,7 +238,7 @@ static bool reach(struct reached *r, uint64_t entry)
 	return r->entries.count < REACHED_MAX && cp_vec_push(&r->entries, entry);
 }
 
-/* Whom the function at `entry` ends by jumping to. */
+/* Follows the jumps by which the function at `entry` ends. */
 static bool follow_tail_calls(struct cp_debuginfo *all, uint64_t entry, struct reached *r)
 {
 	struct attrs function, a;

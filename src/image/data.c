@@ -9,7 +9,7 @@
 
 #define PAGE 4096
 
-/* Where the part ends that is protected after it was relocated, if `p` begins with
+/* The end of the part that is protected after it was relocated, if `p` begins with
  * one; the protection is of whole pages. */
 static uint64_t end_of_relocated(const struct cp_elf *elf, const Elf64_Phdr *p)
 {

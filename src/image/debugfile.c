@@ -198,7 +198,7 @@ struct debuginfod {
 
 static bool load_debuginfod(struct debuginfod *d)
 {
-	/* It stays loaded: it may have threads. */
+	/* The library stays loaded: it may have threads. */
 	void *library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
 
 	if (!library)

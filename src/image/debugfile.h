@@ -14,7 +14,7 @@ struct cp_elf *cp_debug_file(struct cp_image *image, bool network);
 struct cp_elf *cp_debug_alternate(struct cp_image *image, struct cp_elf *of);
 /* A split DWARF file by name; owned by the caller. */
 struct cp_elf *cp_debug_split(struct cp_image *image, const char *comp_dir, const char *name);
-/* What is in .gnu_debugdata; owned by the caller. */
+/* The ELF file in .gnu_debugdata; owned by the caller. */
 struct cp_elf *cp_debug_mini(struct cp_elf *elf);
 
 #endif

@@ -66,7 +66,7 @@ struct cp_attr {
 	const uint8_t *block; /* blocks, expressions, data16: `u` bytes */
 };
 
-/* One function of a unit, by its DIE. */
+/* A function of a unit, by its DIE. */
 struct cp_function {
 	uint64_t die; /* offset in .debug_info */
 };

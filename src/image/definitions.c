@@ -45,7 +45,7 @@ struct reading {
 	bool full; /* no memory */
 };
 
-/* What a DIE and those it refers to say. */
+/* Attributes of a DIE and of those it refers to. */
 struct said {
 	const char *file;
 	uint32_t line;
@@ -112,7 +112,7 @@ static struct said follow(struct reading *r, struct cp_unit *unit, const struct 
 	return s;
 }
 
-/* Where the code of a DIE is entered; 0: it has none. */
+/* The entry of a DIE's code; 0: it has none. */
 static uint64_t entry_of(struct reading *r, struct cp_unit *unit, const struct cp_die_attrs *a)
 {
 	uint64_t at, first;
@@ -199,8 +199,8 @@ static void walk(struct reading *r, struct cp_unit *unit)
 
 /* ---- what is declared elsewhere ---- */
 
-/* One function of the sources, whatever became of it and whatever it is called
- * then: of a template, all instances. */
+/* Equal for one function of the sources, whatever became of it and whatever it is
+ * called then: of a template, for all instances. */
 static uint64_t identity(const struct cp_source_function *f)
 {
 	/* Paths are interned. */
@@ -317,8 +317,8 @@ static bool same(const struct cp_source_function *a, const struct cp_source_func
 	return !by_address(a, b);
 }
 
-/* One place is listed once: partial units, and calls that were inlined twice
- * at one address. */
+/* A place is listed once, though partial units, and calls that were inlined twice at
+ * one address, tell it again. */
 static void sort(struct cp_source_functions *to)
 {
 	size_t i, kept = 0;

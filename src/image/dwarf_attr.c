@@ -140,7 +140,8 @@ void cp_attr_read(const struct cp_unit *unit, const struct cp_attr_spec *spec, s
 
 	if (form == DW_FORM_indirect) {
 		form = cp_cursor_uleb(c);
-		/* One that is indirect again, or implicit without a value. */
+		/* A form that is indirect again, or implicit without a value, makes
+		 * no sense. */
 		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT16_MAX)
 			c->bad = true;
 	}

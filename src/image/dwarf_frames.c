@@ -49,7 +49,7 @@ static bool add_function(struct cp_unit *unit, uint64_t die, const struct cp_ran
 	if (!cp_vec_push(&unit->functions, (struct cp_function){ die }))
 		return false;
 	for (i = 0; i < ranges->list.count; i++) {
-		/* One inside another comes after it: it wins. */
+		/* A function inside another comes after it, and wins. */
 		if (!cp_vec_push(&spans->list, (struct cp_span){ ranges->list.items[i].low,
 								 ranges->list.items[i].high, number,
 								 (uint32_t)number }))

@@ -7,7 +7,7 @@
 
 #include "image/debuginfo.h"
 
-/* Where the DIEs of `unit` are: itself, or its other half. */
+/* The unit that has the DIEs of `unit`: itself, or its other half. */
 struct cp_unit *cp_unit_with_dies(struct cp_unit *unit);
 /* The innermost function of the unit that covers `at`, or NULL. */
 const struct cp_function *cp_unit_function(struct cp_unit *unit, uint64_t at);

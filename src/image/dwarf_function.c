@@ -47,7 +47,7 @@ static void merge(struct cp_attr *to, const struct cp_attr *from)
 		*to = *from;
 }
 
-/* What is said of a DIE by itself and by those it refers to. */
+/* Attributes of a DIE and of those it refers to. */
 struct said {
 	const char *name;
 	const struct cp_type *type;

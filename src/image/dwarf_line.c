@@ -39,7 +39,7 @@ struct file {
 	char *path; /* once built; owned by the debug information */
 };
 
-/* What the header says of the program. */
+/* A program as its header describes it. */
 struct program {
 	struct cp_cursor c; /* its bytes */
 	uint8_t min_length, line_range, opcode_base;
@@ -116,7 +116,7 @@ static bool entries_v4(struct run *r)
 	return !r->c.bad;
 }
 
-/* One of DWARF 5's self-describing tables: directories or files. */
+/* Reads a self-describing table of DWARF 5: directories or files. */
 static bool table_v5(struct run *r, bool files)
 {
 	struct cp_attr_spec formats[MAX_FORMATS];
@@ -237,7 +237,7 @@ static uint32_t number(uint64_t value, uint32_t otherwise)
 	return value < UINT32_MAX ? (uint32_t)value : otherwise;
 }
 
-/* One more for who wants all of them. */
+/* Adds a row to a table of all rows. */
 static bool emit_all(struct run *r, uint32_t flags)
 {
 	struct cp_line_row row = {

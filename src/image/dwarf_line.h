@@ -15,7 +15,7 @@ struct cp_lines;
 /* Of a unit with a line program (a split unit's is its skeleton's). False
  * when no row covers `at`. */
 bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret);
-/* Where the next row begins; 0: there is none. */
+/* The address at which the next row begins; 0: there is none. */
 uint64_t cp_unit_next_row(struct cp_unit *unit, uint64_t at);
 /* Appends all rows of the unit's program, sequence by sequence with an END row
  * each, as they come; `file` is a number for cp_unit_file(). Sequences whose

@@ -3,8 +3,8 @@
 
 #include "image/dwarf_attr.h"
 
-/* What an entry of .debug_rnglists and one of .debug_loclists that say the
- * same have as their kinds. */
+/* One kind for an entry of .debug_rnglists and one of .debug_loclists that say the
+ * same. */
 static unsigned kind_of(uint8_t byte, bool locations)
 {
 	if (!locations || byte < DW_LLE_default_location)

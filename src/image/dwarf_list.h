@@ -28,7 +28,7 @@ enum cp_list_more cp_list_next(struct cp_list *l, uint64_t *low_ret, uint64_t *h
 
 /* The address whose index comes next. */
 uint64_t cp_cursor_addrx(const struct cp_unit *unit, struct cp_cursor *c);
-/* Where the list of an index begins, by the table of offsets at `base`. */
+/* The beginning of the list of an index, by the table of offsets at `base`. */
 bool cp_list_indexed(const struct cp_unit *unit, struct cp_elf_section *section, uint64_t base,
 		     uint64_t index, uint64_t *offset_ret);
 

@@ -103,7 +103,8 @@ static void put_entry_value(struct preparing *p)
 	cp_buf_free(&inner.out);
 }
 
-/* Those that are rewritten; false: it was none of these. */
+/* Rewrites an operation that only the unit can tell the meaning of; false: it is
+ * none of these. */
 static bool rewrite(struct preparing *p, uint8_t op)
 {
 	uint64_t n;
@@ -207,7 +208,7 @@ static void operands(struct preparing *p, uint8_t op)
 		cp_cursor_bytes(c, cp_cursor_uleb(c));
 		break;
 	default:
-		/* What has no operands; others are not understood. */
+		/* An operation without operands; others are not understood. */
 		if (op < DW_OP_dup && op != DW_OP_deref)
 			c->bad = true;
 		else if (op > DW_OP_bregx && op != DW_OP_nop && op != DW_OP_call_frame_cfa &&

@@ -9,7 +9,7 @@
 #include "image/location.h"
 #include "image/types.h"
 
-/* What the attribute says, in `arena`; nothing where it makes no sense. */
+/* The locations of the attribute, in `arena`; none where it makes no sense. */
 struct cp_locations cp_unit_locations(struct cp_unit *unit, const struct cp_attr *attr,
 				      struct cp_arena *arena);
 

@@ -29,7 +29,7 @@ struct reading {
 
 /* ---- members ---- */
 
-/* Where a member begins; false: it depends on the object. */
+/* A member's offset; false: it depends on the object. */
 static bool member_offset(const struct cp_attr *attr, uint64_t *ret)
 {
 	struct cp_cursor c;

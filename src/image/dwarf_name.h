@@ -12,8 +12,8 @@ struct cp_die_name {
 	bool linkage; /* it is mangled */
 	uint32_t decl_line;
 };
-/* What the function whose DIE is at `offset` is called. `at`: an address in it,
- * if it is not an inlined one, which symbols may name better; else 0. */
+/* The name of the function whose DIE is at `offset`. `at`: an address in it, if it
+ * is not an inlined one, which symbols may name better; else 0. */
 struct cp_die_name cp_unit_function_name(struct cp_unit *unit, uint64_t offset, uint64_t at);
 
 #endif

@@ -59,7 +59,7 @@ static bool root_attrs(struct cp_unit *unit, struct cp_cursor c, struct root *r)
 
 	if (c.bad)
 		return false;
-	/* When only the root is wanted, the table need not be read to its end. */
+	/* The table of abbreviations need not be read to its end for the root alone. */
 	if (!unit->abbrevs)
 		own = cp_unit_parse_abbrevs(unit, code);
 	if (unit->abbrevs || own)

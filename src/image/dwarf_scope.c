@@ -29,7 +29,7 @@ static bool names_what_is_in_it(uint16_t tag)
 	}
 }
 
-/* Where the walk is: the scope of each list of children that is open. */
+/* The place of a walk: the scope of each list of children that is open. */
 struct open {
 	uint32_t scopes[CP_DWARF_DEPTH]; /* or CP_NO_SCOPE */
 	unsigned depth; /* what is deeper has no scopes of its own */

@@ -7,7 +7,7 @@
 
 #include "image/debuginfo.h"
 
-/* Those of the unit, read at the first call. */
+/* Reads the scopes of the unit, at the first call. */
 void cp_unit_read_scopes(struct cp_unit *unit);
 /* The innermost one that holds the DIE at `offset`, or NULL; the unit's. */
 const struct cp_scope *cp_unit_scope_around(struct cp_unit *unit, uint64_t offset);

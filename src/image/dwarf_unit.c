@@ -123,7 +123,7 @@ static uint64_t offset_of_size(struct cp_cursor *c, uint8_t size)
 	return size == 8 ? cp_cursor_u64(c) : cp_cursor_u32(c);
 }
 
-/* What follows the version; false when the unit is of no use. */
+/* Reads the header of a unit from its version on; false when the unit is of no use. */
 static bool read_unit_header(struct cp_cursor *c, struct cp_unit *u)
 {
 	u->version = cp_cursor_u16(c);
@@ -284,7 +284,7 @@ static int fixed_size(const struct cp_unit *unit, uint16_t form)
 	}
 }
 
-/* One entry; false at the end of the table. */
+/* Reads an abbreviation; false at the end of the table. */
 static bool read_abbrev(struct cp_cursor *c, const struct cp_unit *unit, struct cp_abbrevs *to)
 {
 	struct cp_abbrev a = { .first = (uint32_t)to->specs.count };
@@ -343,7 +343,7 @@ struct cp_abbrevs *cp_unit_parse_abbrevs(const struct cp_unit *unit, uint64_t un
 	if (!a || unit->abbrev_offset >= total)
 		goto fail;
 	total -= unit->abbrev_offset;
-	/* Where the table ends is only known at its end. */
+	/* The size of the table is only known at its end. */
 	for (window = 16384;; window *= 4) {
 		window = window < total ? window : total;
 		bytes = cp_elf_need(dwarf->elf, dwarf->abbrev, unit->abbrev_offset, window);

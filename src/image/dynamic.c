@@ -23,7 +23,7 @@ static uint64_t link_time(const struct cp_elf *elf, uint64_t value)
 	return value;
 }
 
-/* Where in the file `size` bytes of memory are; false: not all are there. */
+/* The offset in the file of `size` bytes of memory; false: not all are there. */
 static bool place_of(const struct cp_elf *elf, uint64_t vaddr, uint64_t size, uint64_t *ret)
 {
 	const Elf64_Phdr *p = cp_elf_segment_at(elf, vaddr);

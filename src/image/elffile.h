@@ -43,7 +43,7 @@ struct cp_elf_section {
 struct Elf;
 
 struct cp_elf {
-	/* Where bytes come from: a file, or memory that we own. */
+	/* The source of its bytes: a file, or memory that is owned. */
 	int fd;
 	uint8_t *blob;
 	uint64_t size;

@@ -85,7 +85,7 @@ static void canonical(struct cp_buf *to, const char *name)
 	cp_buf_u8(to, 0);
 }
 
-/* How it begins: the name without its arguments. */
+/* Compares the beginnings of names, up to their arguments. */
 static bool begins_alike(const char *name, const char *wanted)
 {
 	while (*name && *name != '<' && *name == *wanted) {
@@ -152,7 +152,7 @@ static const struct {
 	{ "wstring_view", "basic_string_view<wchar_t" },
 };
 
-/* What an alias stands for, up to its first argument; NULL: it is none. */
+/* The type that an alias stands for, up to its first argument; NULL: it is no alias. */
 static const char *text_type(const char *alias, size_t size)
 {
 	size_t i;
@@ -281,7 +281,7 @@ static void spell(const struct search *s, const char *name, bool brief, struct c
 	cp_buf_u8(to, 0);
 }
 
-/* How well does a name fit what is wanted? */
+/* Judges how well a name fits what is wanted. */
 static enum match fits(struct search *s, const struct cp_buf *spelt)
 {
 	const char *wanted = (const char *)s->wanted.bytes, *from;
@@ -417,7 +417,7 @@ static bool is_type(uint16_t tag)
 	       tag == DW_TAG_typedef || tag == DW_TAG_base_type;
 }
 
-/* What a DIE is for names of what is in it; false: nothing. */
+/* The part that a DIE has in the names of what is in it; false: none. */
 static bool scope_of(const struct search *s, uint16_t tag, const char *name,
 		     const struct cp_attrs *a, struct scope *ret)
 {
@@ -495,8 +495,8 @@ static void search_all(struct search *s)
 		search_unit(s, cp_unit_with_dies(main->units.items[i]));
 }
 
-/* What is written in another way than it is named: an alias that no debug information
- * has, a place that Rust's std has of what is elsewhere. False: it is not. */
+/* Rewords a wanted name that is no type's: an alias that no debug information has, a
+ * place that Rust's std has of what is elsewhere. False: it is neither. */
 static bool reword(struct search *s)
 {
 	const char *type = text_type(s->last, strlen(s->last));

@@ -41,7 +41,7 @@ struct cp_type_argument {
 	bool is_value;
 	int64_t value;
 };
-/* What a template was made with, in its order: up to `max` written, answers how
+/* The arguments of a template, in its order: up to `max` are written; answers how
  * many there are. */
 size_t cp_type_arguments(struct cp_image *image, const struct cp_type *type,
 			 struct cp_type_argument *arguments, size_t max);

@@ -62,8 +62,8 @@ static uint64_t read_pointer(struct cp_cursor *c, unsigned encoding)
 	}
 }
 
-/* How the FDEs of a CIE, whose content after the id is at `c`, write their
- * addresses; PE_OMIT when it can't be told. */
+/* The encoding of addresses in the FDEs of a CIE whose content after the id is at
+ * `c`; PE_OMIT when it can't be told. */
 static unsigned encoding_of_cie(struct cp_cursor c)
 {
 	uint8_t version = cp_cursor_u8(&c);
@@ -143,7 +143,7 @@ static bool begins_inside(struct cp_cursor c, unsigned encoding)
 	       ((op >= CFA_DEF_CFA && op <= CFA_DEF_CFA_EXPRESSION) || (op & 0xc0) == CFA_OFFSET);
 }
 
-/* What an FDE whose content begins at `c` says of its code. */
+/* The code of an FDE whose content begins at `c`. */
 static bool read_fde(struct frames *f, struct cp_cursor c, unsigned encoding, struct cp_symbol *ret)
 {
 	uint64_t here = f->vaddr + (uint64_t)(c.at - f->bytes);

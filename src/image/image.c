@@ -72,7 +72,8 @@ CP_ERROR cp_image_create(struct cp_elf *elf, const char *path, int root_fd,
 		return cp_error_nomem();
 	}
 	image->elf = elf;
-	/* One descriptor less for each image of an ordinary process. */
+	/* An ordinary process has our own root: a descriptor less for each of its
+	 * images. */
 	image->root_fd =
 		root_fd >= 0 && !is_our_root(root_fd) ? fcntl(root_fd, F_DUPFD_CLOEXEC, 3) : -1;
 	pthread_mutex_init(&image->files_lock, NULL);

@@ -21,7 +21,7 @@
 
 struct cp_image;
 
-/* Where an image may be read from, in the order tried. */
+/* The sources that an image may be read from, in the order tried. */
 struct cp_image_source {
 	const char *path; /* as in /proc/PID/maps, borrowed during open */
 	int root_fd; /* /proc/PID/root of its process, or -1 */
@@ -74,7 +74,7 @@ size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, 
  * section ends, or the segment in a file without sections. */
 bool cp_image_code(const struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *end_ret);
 
-/* Where the program begins; 0: it is none. */
+/* The entry of a program; 0: the image is none. */
 struct cp_vaddr cp_image_entry(const struct cp_image *image);
 
 /* The contents of a section, uncompressed, from the file or, when it has none,
@@ -84,8 +84,8 @@ struct cp_vaddr cp_image_entry(const struct cp_image *image);
 bool cp_image_section(struct cp_image *image, const char *name, const uint8_t **bytes_ret,
 		      size_t *size_ret, struct cp_vaddr *addr_ret);
 
-/* Where the program's own annotations are: what notes of cprof/trace.h in loaded
- * segments point to, each once, up to `max`. How many there are. */
+/* The roots of the program's own annotations: what notes of cprof/trace.h in loaded
+ * segments point to, each once, up to `max`. Answers how many there are. */
 size_t cp_image_trace_roots(const struct cp_image *image, struct cp_vaddr *ret, size_t max);
 
 enum cp_symbol_kind {
@@ -133,14 +133,14 @@ bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx);
  * free()d. NULL: none, or no symbol tells. */
 char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret);
 
-/* What of the segments can still be written to when the program runs (not what is
- * only relocated), up to `max`; how many there are. */
+/* The parts of segments that can still be written to when the program runs (not
+ * those that are only relocated), up to `max`; answers how many there are. */
 size_t cp_image_writable(const struct cp_image *image, struct cp_vaddr *starts, uint64_t *sizes,
 			 size_t max);
 /* The thread-local variables of a thread. False: there are none. */
 bool cp_image_tls(const struct cp_image *image, uint64_t *size_ret, uint64_t *align_ret);
 
-/* One function at an address: the inlined ones innermost first, the real one
+/* A function at an address: the inlined ones come innermost first, the real one
  * last. Strings live as long as the image; NULL and 0 where unknown. */
 struct cp_inline_frame {
 	/* The mangled name where there is one, else the name with what it is in:
@@ -162,7 +162,7 @@ size_t cp_image_frames(struct cp_image *image, struct cp_vaddr at, struct cp_inl
  * would expand without bound come back as they are. */
 char *cp_demangle(const char *name);
 
-/* One line of /proc/PID/maps. */
+/* A line of /proc/PID/maps. */
 struct cp_mapping {
 	uint64_t start, end, offset;
 	uint64_t device, inode;

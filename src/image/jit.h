@@ -16,7 +16,7 @@
 #define CP_JIT_ENTRIES_MAX 65536
 #define CP_JIT_SYMFILE_MAX (UINT64_C(64) << 20)
 
-/* What was done when the function was called last. */
+/* Actions of a descriptor: what the last call of the hook was for. */
 #define CP_JIT_REGISTER 1u
 #define CP_JIT_UNREGISTER 2u
 
@@ -48,14 +48,14 @@ CP_ERROR cp_jit_open(const struct cp_reader *memory, const struct cp_jit_entry *
 		     uint16_t machine, struct cp_image **ret, uint64_t *hash_ret);
 /* Of the bytes that are there now; 0: they can't be read. */
 uint64_t cp_jit_hash(const struct cp_reader *memory, const struct cp_jit_entry *entry);
-/* Where its code is: up to CP_CODE_MAX ranges, the last one wide where there
- * are more. How many. */
+/* The ranges of an image that have code: up to CP_CODE_MAX, the last one wide where
+ * there are more. Answers how many. */
 struct cp_jit_range {
 	uint64_t start, end;
 };
 size_t cp_jit_ranges(const struct cp_image *image, struct cp_jit_range *ret);
 
-/* Where a variable is, by the symbol tables. False: there is none. */
+/* The address of a variable, by the symbol tables. False: there is none. */
 bool cp_image_variable(struct cp_image *image, const char *name, struct cp_vaddr *ret);
 
 #endif

@@ -106,7 +106,7 @@ static int by_row_address(const void *a, const void *b)
 
 	if (x->row.address != y->row.address)
 		return x->row.address < y->row.address ? -1 : 1;
-	/* What ends here does so before what begins here. */
+	/* At one address a sequence ends before another begins. */
 	if (x_end != y_end)
 		return x_end ? -1 : 1;
 	return x->order < y->order ? -1 : x->order > y->order;
@@ -236,7 +236,7 @@ static bool run_all(struct reading *r)
 	size_t i;
 
 	cp_dwarf_walk(dwarf);
-	/* Who knows the directory of the compilation comes first. */
+	/* Units that know the directory of the compilation come first. */
 	for (round = 0; round < 2; round++) {
 		for (i = 0; ok && i < dwarf->units.count && cp_dwarf_step(dwarf, 16); i++) {
 			unit = dwarf->units.items[i];

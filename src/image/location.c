@@ -281,7 +281,7 @@ static bool constant(struct machine *m, uint8_t op)
 	}
 }
 
-/* What is done to the stack; false: it was none of these. */
+/* Operations on the stack alone; false: it is none of these. */
 static bool stack_operation(struct machine *m, uint8_t op)
 {
 	uint64_t a, b, c;

@@ -6,7 +6,7 @@
 
 #define CP_MANGLED_MAX 16
 
-/* How a function is called, by its mangled name. Types live for ever. */
+/* A function's parameters and result, by its mangled name. Types live for ever. */
 struct cp_mangled {
 	bool has_this; /* before the parameters */
 	bool result_known; /* `result`; NULL: void */

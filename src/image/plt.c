@@ -151,7 +151,7 @@ struct relocating {
 	bool by_index; /* the section's n-th relocation is of the n-th lazy stub */
 };
 
-/* One relocation: its slot's entry gets the symbol's name, or waits for the
+/* Applies a relocation: its slot's entry gets the symbol's name, or waits for the
  * name of what is at the address. */
 static bool apply(void *ctx, const struct cp_relocation *r)
 {
@@ -274,8 +274,8 @@ static bool add_symbol(struct plt *p, const char *name, uint64_t start, uint64_t
 	return !cp_elf_is_code(p->elf, start + size - 1) || cp_symbols_push(p->raw, &s, 0, 0);
 }
 
-/* What has got a name; and the code before the first entry of .plt, which
- * calls the dynamic linker. */
+/* Adds the entries that have got a name, and the code before the first entry of
+ * .plt, which calls the dynamic linker. */
 static bool add_entries(struct plt *p)
 {
 	uint64_t first = UINT64_MAX;

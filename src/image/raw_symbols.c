@@ -48,8 +48,9 @@ bool cp_symbols_push(struct cp_raw_symbols *raw, const struct cp_symbol *s, uint
 						   (uint32_t)cp_hash_bytes(s->name, hashed) });
 }
 
-/* What a person would call it: functions before labels, a size before none,
- * few leading underscores, global before local, strong before weak, short. */
+/* Ranks the names of one address as a person would: functions before labels, a size
+ * before none, few leading underscores, global before local, strong before weak,
+ * short. */
 static uint32_t rank_of(const Elf64_Sym *sym, const char *name, size_t length)
 {
 	unsigned bind = ELF64_ST_BIND(sym->st_info);

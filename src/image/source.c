@@ -119,7 +119,7 @@ static struct cp_error *open_vdso(const struct cp_image_source *source, struct c
 	return cp_elf_open_blob(blob, n, source->path, ret);
 }
 
-/* How far the parts of the file reach that are worth copying: not the code. */
+/* Segments are worth copying but for the code. */
 static bool wanted(const Elf64_Phdr *p)
 {
 	return p->p_type == PT_LOAD && !(p->p_flags & PF_X) && p->p_filesz &&

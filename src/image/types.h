@@ -86,7 +86,7 @@ struct cp_type_enumerator {
 	int64_t value;
 };
 
-/* One of the forms that a Rust enum can have. */
+/* A form that a Rust enum can have. */
 struct cp_type_variant {
 	bool otherwise; /* for every other value of the discriminant */
 	uint64_t value;
@@ -119,7 +119,7 @@ static inline const struct cp_type_details *cp_type_details(const struct cp_type
 	return atomic_load_explicit(&type->details, memory_order_acquire);
 }
 
-/* Where something is: for each range of link-time addresses an expression. */
+/* The location of something: an expression for a range of link-time addresses. */
 struct cp_location {
 	uint64_t low, high; /* 0, UINT64_MAX: everywhere */
 	const uint8_t *expr; /* see image/location.h */
@@ -136,7 +136,7 @@ struct cp_extent {
 	const struct cp_extent *next;
 };
 
-/* What goes for link-time address `pc`; NULL: nothing. */
+/* The location that goes for link-time address `pc`; NULL: none does. */
 static inline const struct cp_location *cp_location_at(const struct cp_locations *list, uint64_t pc)
 {
 	uint32_t i;
@@ -187,8 +187,8 @@ bool cp_image_function(struct cp_image *image, struct cp_vaddr address, struct c
  * inlined call, in the frame of the function that it is in. */
 bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t level,
 			     struct cp_arena *arena, struct cp_function_info *ret);
-/* Where the function whose entry is at `entry` has set up its frame, by the line
- * table: its second row; 0: not known. */
+/* The end of the prologue of the function at `entry`, by the line table: the
+ * function's second row; 0: not known. */
 uint64_t cp_image_prologue_end(struct cp_image *image, struct cp_vaddr entry);
 bool cp_variable_in_scope(const struct cp_variable *variable, uint64_t pc);
 

@@ -14,7 +14,7 @@ struct cp_value_arena {
 	struct cp_decoder *decoder; /* owned; made when first needed */
 };
 
-/* Where the bytes of a value were found. */
+/* The signature and the capture that values are made of, and the memory for them. */
 struct cp_value_request {
 	const struct cp_signature *signature;
 	const struct cp_capture *capture;
@@ -26,7 +26,7 @@ struct cp_build {
 	struct cp_arena *arena;
 	uint8_t source;
 	unsigned left; /* values */
-	/* What is being built around the value, for cycles. */
+	/* The values that are being built around this one, to notice cycles. */
 	struct {
 		uint64_t address;
 		const struct cp_type *type;

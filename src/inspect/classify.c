@@ -58,7 +58,7 @@ static uint32_t members_alignment(const struct cp_type *t, unsigned *budget)
 
 	for (i = 0; d && i < d->member_count && spend(budget); i++) {
 		one = cp_type_alignment(d->members[i].type, budget);
-		/* One that is packed has no alignment of its own. */
+		/* A packed member has no alignment of its own. */
 		if (!(d->members[i].flags & CP_MEMBER_BITS) && d->members[i].offset % one)
 			return 1;
 		most = one > most ? one : most;

@@ -10,8 +10,8 @@
 /* True when C++ passes the class by invisible reference. `budget` counts
  * down; at 0 the answer is false. */
 bool cp_type_is_nontrivial(const struct cp_type *type, unsigned *budget);
-/* One of gcc's transparent unions, which it describes without members: it is passed
- * as one of them is. */
+/* True for gcc's transparent unions, which it describes without members: such a
+ * union is passed as one of them is. */
 bool cp_type_is_transparent(const struct cp_type *type);
 uint32_t cp_type_alignment(const struct cp_type *type, unsigned *budget);
 #define CP_CLASSIFY_BUDGET 20000u

@@ -199,7 +199,7 @@ static void aapcs64_arguments(const struct cp_type *const *types, size_t count,
 		place_argument(&s, types[i], &ret[i]);
 }
 
-/* Where the first argument would be; what would be in memory is where x8
+/* A result is where the first argument would be; if that is in memory, where x8
  * pointed to at the entry. */
 static struct cp_place aapcs64_result(const struct cp_type *type)
 {

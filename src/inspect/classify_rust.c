@@ -245,7 +245,7 @@ static struct shape of_enum(const struct cp_type *t, const struct cp_type_detail
 		return of_tagged(t, d, &tag.a, depth, budget);
 	if (count > 1)
 		return memory;
-	/* It is as what it has besides being nothing. */
+	/* An enum of nothing or something is passed as the something. */
 	form = cp_type_strip(with_data->member.type);
 	s = of_members(form, cp_type_details(form), true, depth + 1, budget);
 	return s;

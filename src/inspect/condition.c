@@ -321,7 +321,7 @@ static struct operand floats(uint8_t op, long double a, long double b)
 	}
 }
 
-/* Those that can overflow wrap around; those that make no sense are unknown. */
+/* Divisions that can overflow wrap around; those that make no sense are unknown. */
 static struct operand divided(uint8_t op, wide a, wide b)
 {
 	if (!b)

@@ -311,7 +311,7 @@ static const struct cp_condition_node *unary(struct parser *p, unsigned depth)
 	return postfix(p, depth);
 }
 
-/* How strongly the operator that comes next binds; 0: none does. */
+/* The strength with which the operator that comes next binds; 0: none comes. */
 static unsigned binary(const struct parser *p, enum cp_operator *op_ret)
 {
 	static const struct {
@@ -349,7 +349,7 @@ static unsigned binary(const struct parser *p, enum cp_operator *op_ret)
 	return 0;
 }
 
-/* What binds more strongly than `lowest`. */
+/* Parses an expression of operators that bind more strongly than `lowest`. */
 static const struct cp_condition_node *expression(struct parser *p, unsigned lowest, unsigned depth)
 {
 	const struct cp_condition_node *a = unary(p, depth), *b;

@@ -19,9 +19,9 @@ void cp_declared_destroy(struct cp_declared *declared);
  * count) is described. False: no header declares it. */
 struct cp_image *cp_declared_image(const struct cp_declared *declared);
 bool cp_declared_find(const struct cp_declared *declared, const char *symbol, struct cp_vaddr *ret);
-/* What a call of `symbol` takes and gives, by its declaration and the calling
- * convention; *ret is NULL when it is not declared. `want` is
- * CP_SIGNATURE_ARGUMENTS | CP_SIGNATURE_RESULT. */
+/* The signature of `symbol`, by its declaration and the calling convention; *ret is
+ * NULL when it is not declared. `want` is CP_SIGNATURE_ARGUMENTS |
+ * CP_SIGNATURE_RESULT. */
 CP_ERROR cp_declared_signature(const struct cp_declared *declared, const char *symbol,
 			       unsigned want, const struct cp_value_limits *limits,
 			       struct cp_signature **ret);

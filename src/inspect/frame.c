@@ -41,7 +41,7 @@ static struct cp_place place_of(const struct cp_signature *s, const struct cp_va
 	return place;
 }
 
-/* What is in scope, in the arena; the types' details are read. */
+/* The variables in scope, in the arena; the types' details are read. */
 static struct cp_parameter *in_scope(const struct cp_signature *s,
 				     const struct cp_value_frame *frame,
 				     struct cp_value_arena *arena, size_t *count_ret)
@@ -128,7 +128,8 @@ static bool begin_prologue(const struct cp_signature *s, const struct cp_capture
 
 enum whereabouts { PASSED, STORED, LOST };
 
-/* Where an argument is: as it was passed, where debug information says, nowhere. */
+/* Whereabouts of an argument: as it was passed, where debug information says,
+ * nowhere. */
 static enum whereabouts whereabouts_of(const struct prologue *p, const struct cp_place *place)
 {
 	bool kept = true, stored = true;

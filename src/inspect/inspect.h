@@ -23,7 +23,7 @@
 #include "image/image.h"
 #include "link/sites.h"
 
-/* How far values are followed, and how much of them is shown. */
+/* Limits to how far values are followed, and how much of them is shown. */
 struct cp_value_limits {
 	uint32_t depth; /* levels of structs, arrays and pointers (3) */
 	uint32_t pointers; /* pointers followed in a row (1) */
@@ -38,7 +38,7 @@ extern const struct cp_value_limits cp_value_limits_default;
 #define CP_SIGNATURE_RESULT 2u
 #define CP_SIGNATURE_LOCALS 4u
 
-/* What a function takes and gives. Lives as long as its image. */
+/* A function's arguments, result and locals. A signature lives as long as its image. */
 struct cp_signature;
 
 /* `address` is the link-time one of the function's entry; `local` and `clone`:
@@ -62,8 +62,8 @@ CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, siz
 				 const struct cp_value_limits *limits, struct cp_signature **ret);
 void cp_signature_destroy(struct cp_signature *signature);
 
-/* What a site has to capture: CP_SITE_REGS | CP_SITE_VECTOR, and fetches
- * (borrowed from the signature). */
+/* A site's flags, CP_SITE_REGS | CP_SITE_VECTOR, and fetches (borrowed from the
+ * signature). */
 struct cp_capture_list {
 	unsigned site_flags;
 	const struct cp_fetch *fetches;
@@ -126,7 +126,8 @@ const cprof_value *cp_signature_locals(const struct cp_signature *signature,
  * same? Not of what is in memory itself. */
 bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now);
 bool cp_signature_has_this(const struct cp_signature *signature);
-/* It, and what the compiler adds behind it for bases: no arguments in the source. */
+/* The number of hidden arguments: `this`, and what the compiler adds behind it for
+ * bases. */
 size_t cp_signature_hidden_count(const struct cp_signature *signature);
 /* Names of parameters, without `this`; NULL: there is no such one. */
 size_t cp_signature_named_count(const struct cp_signature *signature);

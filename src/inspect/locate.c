@@ -92,7 +92,7 @@ static bool to_piece(const struct cp_arch *arch, const struct cp_located *part, 
 	}
 }
 
-/* What takes more than a name. */
+/* Puts off a location that takes more than the names of registers. */
 static void put_off(const struct cp_location *at, const struct cp_location *base, bool frame,
 		    int64_t cfa_offset, uint64_t size, struct cp_place *ret)
 {
@@ -189,7 +189,7 @@ bool cp_type_has_bytes(const struct cp_type *type, uint64_t at, uint64_t end)
 	return has_bytes(type, 0, at, end, 0, &budget);
 }
 
-/* That nobody keeps what lies between members is no loss: any number will do. */
+/* Bytes between members may be anything: nothing keeps them, and any number will do. */
 static void fill_padding(const struct cp_type *type, struct cp_piece *p)
 {
 	if (p->where != CP_PIECE_NOWHERE || p->size > sizeof(uint64_t) ||

@@ -7,15 +7,15 @@
 
 #include "inspect/signature.h"
 
-/* Where a COMPUTED piece is, or what, with the registers that were captured. */
+/* Evaluates a COMPUTED piece with the registers that were captured. */
 enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 				      const struct cp_capture *capture,
 				      struct cp_located *parts_ret /* CP_LOCATED_MAX */,
 				      size_t *count_ret);
 /* Would it be known, were the registers of the entry? */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture);
-/* Where debug information says that `v` is at link-time `pc`, where the
- * canonical frame address is the stack pointer + `cfa_offset`. */
+/* The place of `v` at link-time `pc` by debug information, where the canonical frame
+ * address is the stack pointer + `cfa_offset`. */
 void cp_locate(const struct cp_signature *signature, const struct cp_variable *v, uint64_t pc,
 	       int64_t cfa_offset, struct cp_place *ret);
 

@@ -85,7 +85,7 @@ static uint32_t at_most(uint64_t size, uint32_t limit)
 static void plan_type(struct plan *p, const struct cp_type *type, const struct source *s,
 		      uint64_t at, unsigned depth, unsigned hops);
 
-/* What a pointer `at` bytes into the source leads to. */
+/* Plans what a pointer `at` bytes into the source leads to. */
 static void plan_pointer(struct plan *p, const struct cp_type *t, const struct source *s,
 			 uint64_t at, unsigned depth, unsigned hops)
 {
@@ -117,7 +117,7 @@ static void plan_pointer(struct plan *p, const struct cp_type *t, const struct s
 	plan_type(p, t->target, &next, 0, depth + 1, hops);
 }
 
-/* What a library's type holds, if it is one that is known. */
+/* Plans what a library's type holds, if it is one that is known. */
 static bool plan_shape(struct plan *p, const struct cp_type *t, const struct source *s, uint64_t at,
 		       unsigned depth, unsigned hops)
 {
@@ -182,7 +182,7 @@ static void plan_elements(struct plan *p, const struct cp_type *t, const struct 
 		plan_type(p, t->target, s, at + i * element->size, depth + 1, hops);
 }
 
-/* What a value of `type`, `at` bytes into the source, leads to. */
+/* Plans what a value of `type`, `at` bytes into the source, leads to. */
 static void plan_type(struct plan *p, const struct cp_type *type, const struct source *s,
 		      uint64_t at, unsigned depth, unsigned hops)
 {

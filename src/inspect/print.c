@@ -222,7 +222,7 @@ static void print_pointer(struct cp_buf *out, const cprof_value *v,
 {
 	const cprof_value *to = v->count && !is_deep(style, depth) ? v->items : NULL;
 
-	/* Where it points to says more than that there is something. */
+	/* The value behind a pointer says more than that there is one. */
 	if (to && to->count && is_deep(style, depth + 1) && to->kind >= CPROF_VALUE_STRUCT)
 		to = NULL;
 

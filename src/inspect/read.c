@@ -247,7 +247,7 @@ static void place_result(struct cp_signature *s)
 		s->result.place = s->convention->result(s->function.result);
 }
 
-/* Where it is, if it is a number or a pointer. */
+/* The place of a result that is a number or a pointer. */
 static void raw_result(struct cp_signature *s)
 {
 	s->has_result = true;
@@ -340,7 +340,8 @@ CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 
 	if (!s)
 		return cp_error_nomem();
-	/* That of assembly has no parameters, which is not to say that there are none. */
+	/* Debug information of assembly has no parameters, which is not to say that
+	 * there are none. */
 	s->described = cp_image_function(image, address, &s->arena, &s->function) &&
 		       s->function.language != CP_LANGUAGE_ASSEMBLER;
 	if (s->described && s->function.language == CP_LANGUAGE_RUST && s->convention)
@@ -399,7 +400,8 @@ CP_ERROR cp_signature_read_mangled(struct cp_image *image, const char *linkage_n
 	return end(s, place_mangled(s, image, &mangled), ret);
 }
 
-/* What headers put before the names of parameters, which are not to be macros. */
+/* Takes off the underscores that headers put before the names of parameters, lest
+ * they be macros. */
 static void shorten_names(struct cp_signature *s)
 {
 	size_t i, n;

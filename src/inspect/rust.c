@@ -68,7 +68,7 @@ static void place_result(struct cp_signature *s)
 	}
 	if (p->how != CP_PLACE_DIRECT)
 		return;
-	/* What is returned and not used any more is nothing. */
+	/* A result that nobody uses is not returned any more, whatever its type. */
 	if (s->function.flags & CP_FUNCTION_NOCALL || (unmarked && !cp_rust_is_set(p, sets)))
 		p->how = CP_PLACE_UNSUPPORTED;
 }

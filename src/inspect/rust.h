@@ -7,7 +7,7 @@
 
 #include "inspect/signature.h"
 
-/* Where a function of Rust has what it takes and gives. */
+/* Places the arguments and the result of a function of Rust. */
 struct cp_error *cp_rust_place(struct cp_signature *signature);
 
 #endif

@@ -149,8 +149,8 @@ static bool is_callers(const struct cp_signature *s, const struct cp_piece *p)
 	return p->number != s->arch->fp;
 }
 
-/* What is said to be in registers, or nowhere, is so at the first instruction,
- * too; what is said to be in memory may not have been written yet. */
+/* A variable that is said to be in registers, or nowhere, is so at the first
+ * instruction, too; memory may not have been written yet. */
 bool cp_signature_needs_no_frame(const struct cp_signature *s, const struct cp_variable *v,
 				 const struct cp_place *said)
 {

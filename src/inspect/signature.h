@@ -26,8 +26,7 @@ struct cp_fetches {
 	CP_VEC(struct cp_fetch) list; /* by level */
 };
 
-/* What is captured at one exit, because locals are there that are not
- * elsewhere. */
+/* An exit that captures more than the others, because of the locals in scope there. */
 struct cp_exit {
 	uint64_t site;
 	struct cp_fetches fetches;

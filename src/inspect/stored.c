@@ -57,8 +57,8 @@ static struct cp_piece piece_of(uint16_t byte, uint32_t at)
 	return p;
 }
 
-/* What is stored at `frame` in the frame, as pieces of what was passed. False: that
- * is not all of the value. */
+/* The pieces of what was passed that are stored at `frame` in the frame. False: they
+ * are not all of the value. */
 static bool stored(const struct cp_spills *spills, int64_t frame, const struct cp_type *type,
 		   struct cp_place *ret)
 {
@@ -87,7 +87,8 @@ static bool stored(const struct cp_spills *spills, int64_t frame, const struct c
 	return ret->count != 0;
 }
 
-/* Where debug information has it first, which need not be at the entry. */
+/* The first location that debug information has, which need not be that of the
+ * entry. */
 static const struct cp_location *first_of(const struct cp_locations *list)
 {
 	const struct cp_location *first = list->count ? &list->items[0] : NULL;
@@ -99,7 +100,8 @@ static const struct cp_location *first_of(const struct cp_locations *list)
 	return first && first->size ? first : NULL;
 }
 
-/* What is stored where debug information has it, or has its address, first. */
+/* Places a parameter by what is stored where debug information has it, or its
+ * address, first. */
 static bool place_stored(struct cp_signature *s, const struct cp_spills *spills,
 			 const struct cp_variable *v, struct cp_place *ret)
 {

@@ -7,8 +7,9 @@
 
 #include "inspect/signature.h"
 
-/* Where debug information has parameters at the entry, or what the code stores first
- * where it has them later; `rest`: only those whose place is not known. */
+/* Places parameters where debug information has them at the entry, or by what the
+ * code stores first where it has them later; `rest`: only those whose place is not
+ * known. */
 struct cp_error *cp_signature_place_by_code(struct cp_signature *signature, bool rest);
 
 #endif

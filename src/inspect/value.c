@@ -151,7 +151,7 @@ static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_ty
 		v->u.u = value;
 		return;
 	}
-	/* What it holds is as deep as it is itself. */
+	/* The member of a variant is as deep as the enum itself. */
 	build_member(b, item, &found->member, from, depth, hops);
 	v->kind = CPROF_VALUE_STRUCT;
 	v->address = from.address;

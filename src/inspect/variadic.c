@@ -179,7 +179,7 @@ static enum kind kind_of(char conversion, unsigned longs)
 	}
 }
 
-/* Where an argument is shown twice, what ends later counts. */
+/* Of two precisions of one argument the one that ends later counts. */
 static void set_precision(struct format *f, unsigned n, int32_t most, unsigned argument)
 {
 	bool again = f->shown[n];
@@ -195,7 +195,7 @@ static void set_precision(struct format *f, unsigned n, int32_t most, unsigned a
 	f->most[n] = most;
 }
 
-/* One conversion, behind its %. False: it can't be understood. */
+/* Reads a conversion, behind its %. False: it can't be understood. */
 static bool conversion(struct reading *r)
 {
 	unsigned where = position(r), argument = 0, precision = 0, longs, n;

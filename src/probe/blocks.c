@@ -145,7 +145,7 @@ static bool is_filler(const struct leaders *l, size_t offset, size_t end)
 	return wide && !insn;
 }
 
-/* Where a block goes on that ends with this instruction. */
+/* The address at which a block goes on that ends with this instruction. */
 static uint64_t next_of(const struct cp_insn *insn)
 {
 	switch ((enum cp_flow)insn->flow) {
@@ -252,7 +252,7 @@ static uint32_t only_way(const struct cp_probe_blocks *blocks, const struct lead
 	return found != CP_NO_BLOCK && blocks->blocks.items[found].insn_size ? found : CP_NO_BLOCK;
 }
 
-/* Where blocks lead, by number. */
+/* Turns the addresses that blocks lead to into numbers of blocks. */
 static void tell_ways(struct cp_probe_blocks *blocks, const struct leaders *l)
 {
 	struct cp_probe_branch *b;

@@ -36,7 +36,7 @@ static void give_up(struct cp_code *c, const char *why)
 		c->trouble = why;
 }
 
-/* What matters only to who wants to see every exit. */
+/* Notes a trouble that matters only where every exit is to be seen. */
 static void give_up_exits(struct cp_code *c, const char *why)
 {
 	if (!c->for_blocks)
@@ -132,7 +132,7 @@ static bool add_range(struct cp_code *c, struct cp_probe_range range)
 
 /* ---- following ---- */
 
-/* What is at an address outside of the function. */
+/* Kinds of addresses outside of the function. */
 enum outside { AN_ENTRY, A_MIDDLE, A_PART, UNKNOWN };
 
 static enum outside look_outside(const struct cp_code *c, uint64_t address,
@@ -270,7 +270,7 @@ static bool go_on(struct cp_code *c, size_t range, size_t offset, const struct c
 
 	if (next < r->end)
 		return cp_vec_push(&c->todo, (uint32_t)offset);
-	/* Whom it calls does not return. */
+	/* The function that is called does not return. */
 	if (insn->flow == CP_FLOW_CALL || insn->flow == CP_FLOW_CALL_INDIRECT ||
 	    insn->flow == CP_FLOW_SYSCALL)
 		return true;
@@ -424,7 +424,7 @@ static bool is_zeros(const struct cp_code *c, size_t offset, const struct cp_ins
 	return i == insn->size;
 }
 
-/* What is found of a run of instructions that nothing leads to. */
+/* A run of instructions that nothing leads to. */
 struct run {
 	size_t start, end; /* offsets */
 	bool padding; /* nothing but that */
@@ -594,7 +594,7 @@ CP_ERROR cp_code_follow(struct cp_code *code, struct cp_decoder *decoder,
 	if (ok && cp_code_offset(code, function->address, &offset))
 		ok = cp_vec_push(&code->todo, (uint32_t)offset) && follow(code) &&
 		     (!code->for_blocks || !functions || follow_pads(code)) &&
-		     /* What else is in a stub is for the dynamic linker. */
+		     /* The rest of a stub is for the dynamic linker. */
 		     (function->kind == CP_PROBE_PLT || follow_rest(code));
 	return ok ? NULL : cp_error_nomem();
 }

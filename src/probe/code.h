@@ -7,7 +7,7 @@
 
 #include "probe/plan.h"
 
-/* What is known of an instruction, beside what it is. */
+/* Marks of an instruction, beside what it is. */
 #define CP_CODE_REACHED 1u /* something leads to it */
 #define CP_CODE_TABLE 2u /* an indirect jump whose targets are all known */
 
@@ -64,7 +64,7 @@ void cp_code_free(struct cp_code *code);
  * NULL: it may have some. */
 const char *cp_code_withheld(const struct cp_code *code, const struct cp_probe_function *function);
 
-/* Where `address` is in `bytes`; false: outside of the ranges. */
+/* The offset of `address` in `bytes`; false: outside of the ranges. */
 bool cp_code_offset(const struct cp_code *code, uint64_t address, size_t *ret);
 /* True when the byte at `offset`, where an instruction begins, is also in the
  * middle of another one that is reached. */

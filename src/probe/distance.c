@@ -65,7 +65,7 @@ static unsigned distance_of(const char *wanted, const char *name)
 	if (strchr(wanted, '('))
 		return least(edits(wanted, size, name + p.start, p.end - p.start), CP_NEAR + 1);
 	distance = edits(wanted, size, name + p.start, p.plain - p.start);
-	/* What was forgotten to be said of where it is. */
+	/* The scope of the name may have been forgotten. */
 	if (p.scope > p.start && p.plain > p.scope + 2)
 		distance = least(distance, 1 + edits(wanted, size, name + p.scope + 2,
 						     p.plain - p.scope - 2));

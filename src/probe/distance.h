@@ -5,7 +5,7 @@
 #ifndef CP_PROBE_DISTANCE_H
 #define CP_PROBE_DISTANCE_H
 
-/* How near two names are, for suggestions: 0 is equal, up to CP_NEAR worth
+/* The distance of two names, for suggestions: 0 is equal, up to CP_NEAR worth
  * showing. */
 #define CP_NEAR 3u
 unsigned cp_name_distance(const char *wanted, const char *name);

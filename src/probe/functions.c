@@ -167,7 +167,7 @@ static bool add_part(struct reading *r, const struct cp_symbol *s)
 					  });
 }
 
-/* One address: the best name first. */
+/* Adds the symbols of one address, the best name first, as a function. */
 static bool add_group(struct reading *r, const struct cp_symbol *s, size_t count)
 {
 	uint64_t size = 0;
@@ -194,8 +194,8 @@ static bool add_group(struct reading *r, const struct cp_symbol *s, size_t count
 	return true;
 }
 
-/* What has no size reaches up to the next function, or to the end of its
- * section; so does what is known by its frame alone. */
+/* A symbol without a size reaches up to the next function, or to the end of its
+ * section; so does one that is known by its frame alone. */
 static void set_range(const struct reading *r, struct cp_probe_function *f, uint64_t next)
 {
 	struct cp_vaddr end;

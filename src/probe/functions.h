@@ -74,8 +74,8 @@ struct cp_probe_functions {
 /* Demangling is the costly part: names are made when first asked for, by one
  * thread at a time. Clone suffixes are cut off. NULL only without memory. */
 CP_ERROR cp_probe_functions_read(struct cp_image *image, struct cp_probe_functions *ret);
-/* What people call it: demangled, without what compilers put behind it. Owned by
- * the caller; NULL without memory. */
+/* The name that people use: demangled, without what compilers put behind it. Owned
+ * by the caller; NULL without memory. */
 char *cp_probe_name(const char *linkage_name);
 const char *cp_probe_function_name(struct cp_probe_function *function);
 const char *cp_probe_alias_name(struct cp_probe_alias *alias);

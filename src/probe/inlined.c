@@ -204,7 +204,7 @@ void cp_inlined_try(struct cp_inlined *inlined, const char *spec,
 
 	if (inlined->functions || (!image->program && cp_path_is_system_image(image->name)))
 		return;
-	/* One that only excludes means nothing. */
+	/* A SPEC that only excludes means nothing. */
 	err = cp_spec_parse(spec, &l.spec);
 	cp_error_free(err);
 	if (err)

@@ -17,8 +17,8 @@ struct cp_inlined {
 	char *name; /* of one that is meant; owned */
 	size_t functions, places;
 };
-/* What `spec` means, and that has no code of its own there, in the first image that
- * has such. Libraries of the system are passed over. */
+/* Functions that `spec` means and that have no code of their own, in the first image
+ * that has such. Libraries of the system are passed over. */
 void cp_inlined_try(struct cp_inlined *inlined, const char *spec,
 		    const struct cp_probe_image *image);
 /* "work is inlined everywhere (3 places): there is no call to trace"; false: there

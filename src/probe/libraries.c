@@ -24,7 +24,7 @@ struct search {
 	uint16_t machine;
 };
 
-/* What is read of one file's dynamic section. */
+/* A file's dynamic section, as far as it is read. */
 struct dynamic {
 	const struct cp_elf *elf;
 	char *strings; /* owned, with a NUL behind */
@@ -346,7 +346,7 @@ static bool read_file(struct search *s, size_t number)
 	return ok;
 }
 
-/* What the kernel would execute for `path`: of a script, its interpreter. */
+/* The file that the kernel would execute for `path`: of a script, its interpreter. */
 static char *executed(const char *path)
 {
 	char *now = strdup(path), line[256], *word;

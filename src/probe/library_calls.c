@@ -24,8 +24,8 @@
 #define REGISTERS 16
 #define LONGEST (UINT64_C(8) << 20) /* bytes of a function */
 
-/* What registers hold where a block begins: the number + 1 of the function whose
- * slot that is; 0: who knows. */
+/* The contents of registers where a block begins: the number + 1 of the function
+ * whose slot that is; 0: who knows. */
 struct held {
 	uint32_t reg[REGISTERS];
 };
@@ -145,7 +145,7 @@ static bool goes_far(const struct cp_insn *insn)
 	return insn->flow == CP_FLOW_CALL_INDIRECT || insn->flow == CP_FLOW_JUMP_INDIRECT;
 }
 
-/* What may be in those bytes: CP_USES_*. */
+/* Reads a range of code, and answers how its bytes may use slots: CP_USES_*. */
 static unsigned read_range(struct finding *f, const struct cp_probe_range *range)
 {
 	uint64_t size = range->end - range->start;
@@ -237,7 +237,7 @@ static void enter_unknown(struct finding *f, uint64_t address)
 	f->failed |= !cp_vec_push(&f->todo, number);
 }
 
-/* Where they begin; and what each instruction does. */
+/* Finds where blocks begin, and what each instruction does. */
 static bool make_blocks(struct finding *f, const struct cp_probe_function *function)
 {
 	const struct cp_code *code = &f->code;
@@ -315,7 +315,8 @@ static void execute(const struct finding *f, const struct cp_moves *moves, struc
 		held->reg[moves->to] = moved;
 }
 
-/* Where a call or a jump goes by what registers hold: the number + 1 of the function. */
+/* The target of a call or a jump by what registers hold: the number + 1 of the
+ * function. */
 static uint32_t target_of(const struct finding *f, const struct cp_moves *moves,
 			  const struct held *held)
 {
@@ -357,8 +358,8 @@ static bool run_block(struct finding *f, uint32_t number, bool find)
 	}
 }
 
-/* That a computed jump leaves the function is assumed first, and held against what
- * it goes through then: the first one to do otherwise would show. */
+/* A computed jump is assumed to leave the function, and held against what it goes
+ * through then: the first one to do otherwise would show. */
 static void find_in_registers(struct finding *f, const struct cp_probe_function *function)
 {
 	size_t before = f->functions->calls.count, i;
@@ -409,7 +410,7 @@ static void look_at_all(struct finding *f)
 	for (i = 0; i < all->count && !f->failed; i++) {
 		const struct cp_probe_function *function = &all->items[i];
 
-		/* How a program begins: everything happens inside that call. */
+		/* _start is left out: everything happens inside its call. */
 		if (function->kind != CP_PROBE_PLT &&
 		    function->address != cp_image_entry(f->image).v)
 			look_at(f, function);

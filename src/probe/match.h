@@ -8,7 +8,7 @@
 #include "probe/functions.h"
 #include "probe/spec.h"
 
-/* Whose functions they are. */
+/* The image that functions are of, as a SPEC looks at it. */
 struct cp_probe_image {
 	struct cp_image *image; /* asked for source files, when an entry needs them */
 	const char *name; /* file name or path */

@@ -37,8 +37,8 @@ static bool after_operator(const char *text, size_t at)
 
 /* ---- brackets ---- */
 
-/* One step over a name: `at` is where, `depth` how many brackets are open
- * there. Symbols of operators and the arrow are no brackets. */
+/* A walk over a name: `at` is its place, `depth` how many brackets are open there.
+ * Symbols of operators and the arrow are no brackets. */
 struct walk {
 	const char *text;
 	size_t size, at, depth;
@@ -130,7 +130,7 @@ static bool ends_type(const char *name, size_t at, bool *words)
 	return at && !*words && name[at - 1] != ')' && name[at + 1] != '(';
 }
 
-/* What ends before the parameters: the result type, the scope, the template
+/* Finds the parts before the parameters: the result type, the scope, the template
  * arguments. */
 static void find_scope(const char *name, struct cp_name_parts *p)
 {

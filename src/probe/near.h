@@ -22,7 +22,7 @@ struct cp_near {
  * that matched nothing say. */
 void cp_near_try(struct cp_near *near, const struct cp_spec *spec,
 		 const struct cp_probe_image *image);
-/* One name alone. */
+/* Tries one name alone. */
 void cp_near_name(struct cp_near *near, const struct cp_spec *spec, const char *name);
 /* "did you mean 'parse_line' or 'parse_word'?", or what cp_inlined_text() says;
  * false: there are none. */

@@ -49,7 +49,7 @@ void cp_probe_overlaps_destroy(struct cp_probe_overlaps *o)
 	free(o);
 }
 
-/* How many functions begin below `address`. */
+/* The number of functions that begin below `address`. */
 static size_t count_below(const struct cp_probe_functions *functions, uint64_t address)
 {
 	size_t low = 0, high = functions->count;

@@ -35,7 +35,7 @@ static bool add_site(struct cp_probe_plan *plan, const struct cp_code *code, siz
 	return cp_vec_push(&plan->sites, site);
 }
 
-/* How an instruction leaves the function; false when it does not. */
+/* The way in which an instruction leaves the function; false when it does not. */
 static bool leaves(const struct cp_code *code, size_t number, enum cp_probe_site_kind *ret)
 {
 	const struct cp_insn *insn = &code->insns.items[number];
@@ -76,7 +76,7 @@ static bool can_stop(const struct cp_code *code, size_t offset, const struct cp_
 	       step.how != CP_STEP_REFUSED;
 }
 
-/* One exit; *trouble_ret: no breakpoint can stand there. */
+/* Adds an exit; *trouble_ret: no breakpoint can stand there. */
 static bool add_exit(struct cp_probe_plan *plan, const struct cp_code *code, size_t number,
 		     const char **trouble_ret)
 {
@@ -109,7 +109,7 @@ static void decide(struct cp_probe_plan *plan, enum cp_probe_why why, const char
 		plan->sites.count = plan->entry_count;
 }
 
-/* Those without a stub: each is an entry. */
+/* Adds the calls without a stub: each is an entry. */
 static CP_ERROR add_library_calls(struct cp_probe_plan *plan,
 				  const struct cp_probe_functions *functions,
 				  const struct cp_probe_function *function)

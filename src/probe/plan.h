@@ -50,8 +50,8 @@ struct cp_probe_plan {
 	/* A jump to its own entry: an ENTRY hit with the sp (and return address)
 	 * of its open call is another round of a loop, not a call. */
 	bool loops;
-	/* What is inside, for the tracer's group: the function's ranges and the
-	 * parts that were found on the way. */
+	/* The code of the function, for the tracer's group: its ranges and the parts
+	 * that were found on the way. */
 	struct cp_probe_range ranges[CP_PROBE_RANGES];
 	uint32_t range_count;
 	/* The entry first (of a library function: the stub's, then each call without

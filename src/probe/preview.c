@@ -117,7 +117,8 @@ static CP_ERROR look_at(struct looking *l, const char *path, bool program,
 	return err;
 }
 
-/* When it is sure that nothing matches: all of the debug information is read. */
+/* Looks for inlined functions when it is sure that nothing else matches, for all of
+ * the debug information is read. */
 static void look_at_inlined(const struct cp_libraries *libraries, const char *spec,
 			    const struct cp_image_options *options, struct cp_inlined *ret)
 {

@@ -334,7 +334,7 @@ bool cp_shadow_is_called_by_own(const struct cp_shadow *s, const struct cp_shado
 
 /* ---- stacks within the thread's own ---- */
 
-/* How much of the chain is on the stack of the event: there it rises. */
+/* The length of the chain on the stack of the event: there it rises. */
 static size_t on_stack(const struct cp_shadow_at *at)
 {
 	uint64_t last = at->sp;
@@ -469,7 +469,8 @@ static const struct cp_call *around(const struct cp_shadow *s, const struct stac
 		return stack ? top_of(stack) : NULL;
 	if (at->chain_count)
 		call = caller_of(s, at, &of_caller);
-	/* Where callers may be missing, that of the thread's own stack is the likely one. */
+	/* The caller on the thread's own stack is the likely one where callers may
+	 * be missing. */
 	for (i = at->within && at->unsure && t ? t->own.calls.count : 0; i-- && !call;)
 		if (t->own.calls.items[i].sp > last)
 			call = &t->own.calls.items[i];
@@ -484,8 +485,8 @@ static bool is_jumped_from(const struct cp_call *open, const struct cp_call *ent
 	       (open->function != entered->function || !(open->sp & CP_SHADOW_STUB));
 }
 
-/* What is entered where a stub's call has its frame was not entered through the
- * stub when it returns to somewhere else: then that call is gone. */
+/* A function that is entered where a stub's call has its frame was not entered
+ * through the stub when it returns to somewhere else: then that call is gone. */
 static void end_stub(struct cp_shadow *s, struct stack *stack, const struct cp_call *entered)
 {
 	const struct cp_call *top = top_of(stack);
@@ -648,7 +649,7 @@ static bool is_anothers(const struct cp_shadow *s, const struct stack *stack, in
 	return stack->tid != by && t && t->last == stack;
 }
 
-/* Whose last event was on the stack, not its own, that `sp` is on. */
+/* The thread whose last event was on the stack, not its own, that `sp` is on. */
 static int32_t on_foreign(const struct cp_shadow *s, uint64_t sp)
 {
 	const struct cp_call *top;
@@ -712,7 +713,8 @@ static bool copy_foreign(struct cp_shadow *s, struct thread *t, const struct cp_
 bool cp_shadow_inherit(struct cp_shadow *s, int32_t tid, const struct cp_shadow *from, int32_t by,
 		       uint64_t sp, cp_call_inherit_fn inherit)
 {
-	/* Who forks may have taken its return address from the stack (vfork). */
+	/* A function that forks may have taken its return address from the stack
+	 * (vfork). */
 	uint64_t least = by && sp > sizeof(sp) ? sp - sizeof(sp) : 0;
 	const struct thread *was;
 	struct thread *t;

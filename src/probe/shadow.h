@@ -69,7 +69,7 @@ struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx); /* NULL: no m
 /* No more `end` calls are made. */
 void cp_shadow_destroy(struct cp_shadow *shadow);
 
-/* Where an event happened. */
+/* The place of an event: thread, stack, caller. */
 struct cp_shadow_at {
 	int32_t tid;
 	uint64_t sp; /* of the return address */

@@ -263,7 +263,7 @@ static CP_ERROR take_image(struct entry *e)
 	return e->image ? NULL : cp_error_nomem();
 }
 
-/* What may have been meant when the pattern matches nothing. */
+/* Makes the pattern that may have been meant when this one matches nothing. */
 static CP_ERROR make_scoped(struct entry *e)
 {
 	if (e->kind == NAME && e->wild && e->pattern[0] != '*' &&
@@ -497,7 +497,7 @@ static bool by_namespace(struct cp_spec *spec, const struct entry *e, const char
 	return false;
 }
 
-/* What the function is directly in, with its own scope or without, with
+/* Compares what the function is directly in, with its own scope or without, with
  * template arguments or without; the function around a lambda is passed over. */
 static bool by_class(struct cp_spec *spec, const struct entry *e, const char *name)
 {
@@ -648,7 +648,8 @@ enum cp_spec_match cp_spec_match_at(struct cp_spec *spec, const struct cp_spec_s
 	*entry_ret = 0;
 	for (i = spec->entries.count; i--;) {
 		e = &spec->entries.items[i];
-		/* One that has matched before and can't decide any more. */
+		/* An entry that has matched before and can't decide any more need
+		 * not be asked. */
 		if ((*entry_ret && e->matched) || !matches(spec, e, subject))
 			continue;
 		e->matched = true;

@@ -25,7 +25,7 @@
 
 struct cp_spec;
 
-/* What an entry is compared with. */
+/* A function as an entry is compared with it. */
 struct cp_spec_subject {
 	const char *name; /* demangled */
 	const char *linkage_name;
@@ -65,11 +65,12 @@ const char *cp_spec_unmatched(const struct cp_spec *spec, size_t n, bool *end_re
 /* False when no entry looks at names: they need not be demangled. */
 bool cp_spec_wants_names(const struct cp_spec *spec);
 
-/* How near a function's name (or an image's) is to what the entries name that
+/* The distance of a function's name (or an image's) to what the entries name that
  * have matched nothing: see distance.h. */
 unsigned cp_spec_near(const struct cp_spec *spec, const char *name, bool image);
-/* What would match `name`, of an entry that has matched nothing: `*::parse_*` for
- * `parse_*` and ns::parse_line. NULL: nothing; lives as long as the SPEC. */
+/* The pattern that would match `name`, of an entry that has matched nothing:
+ * `*::parse_*` for `parse_*` and ns::parse_line. NULL: nothing; lives as long as the
+ * SPEC. */
 const char *cp_spec_scoped(const struct cp_spec *spec, const char *name);
 
 #endif

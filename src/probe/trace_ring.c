@@ -59,8 +59,8 @@ static void lose(struct cp_trace_ring *ring, uint64_t up_to)
 	ring->cursor = up_to;
 }
 
-/* Where reading goes on; false: nothing to read. What is not read of a ring that
- * was dropped is lost, also when no other one was set up. */
+/* Finds the place at which reading goes on; false: there is nothing to read. What is
+ * not read of a ring that was dropped is lost, also when no other one was set up. */
 static bool find_cursor(struct cp_trace_ring *ring, const cprof_trace_root *root)
 {
 	uint64_t first = root->first > ring->floor ? root->first : ring->floor;

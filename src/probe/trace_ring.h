@@ -39,7 +39,7 @@ typedef bool (*cp_trace_ring_fn)(void *ctx, const cprof_trace_event *event);
  * of a forked process (`fork`), nothing is its own yet. False: no root. */
 bool cp_trace_ring_init(struct cp_trace_ring *ring, const struct cp_reader *reader, uint64_t root,
 			bool fork);
-/* It will not be read again: what is left in it is lost. */
+/* The ring will not be read again: what is left in it is lost. */
 void cp_trace_ring_give_up(struct cp_trace_ring *ring);
 /* Reads at most CP_TRACE_RING_CHUNK events. `pid`: the process's number, as it
  * sees it. `last`: nobody writes any more, what is incomplete stays so. */

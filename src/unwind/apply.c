@@ -141,7 +141,7 @@ static enum cp_walk_applied find_cfa(struct cp_expr_env *env, const struct cp_ru
 	return CP_WALK_APPLIED;
 }
 
-/* One register of the caller. */
+/* A register of the caller by its rule. */
 static enum cp_walk_applied find_reg(struct cp_expr_env *env, const struct cp_rule_reg *r,
 				     uint64_t cfa, uint64_t *ret, struct cp_walk_lack *lack)
 {

@@ -25,14 +25,14 @@ struct cp_walk_at {
 	unsigned jumps; /* moves that did not go up the stack */
 };
 
-/* How a step went. */
+/* The outcome of a step from a frame to its caller. */
 struct cp_walk_step {
 	enum cp_unwind_by by;
 	uint64_t cfa; /* of the frame stepped from; 0: unknown */
 	bool signal; /* that frame is a signal trampoline */
 	enum cp_unwind_end end; /* why there is no caller */
 	bool entered; /* the pc is a function\'s first instruction, not a return address */
-	/* Where the step ended for it, and a guess may help. */
+	/* What the step ended for the lack of, where a guess may help. */
 	enum cp_walk_lacks {
 		CP_WALK_LACKS_NOTHING,
 		CP_WALK_LACKS_RULE,
@@ -48,7 +48,7 @@ enum cp_walk_applied {
 	CP_WALK_SENSELESS,
 };
 
-/* What an attempt to apply a rule lacked. */
+/* The register or the memory for the lack of which a rule could not be applied. */
 struct cp_walk_lack {
 	unsigned reg;
 	uint64_t addr;
@@ -64,7 +64,7 @@ enum cp_walk_applied cp_walk_apply(const struct cp_walk *walk, struct cp_walk_at
 void cp_walk_init(struct cp_walk *walk, struct cp_unwind_space *space,
 		  const struct cp_unwind_capture *capture);
 
-/* Where the capture has these bytes, or NULL. */
+/* These bytes in the capture; NULL: it lacks them. */
 const uint8_t *cp_walk_in_copy(const struct cp_unwind_capture *c, uint64_t addr, size_t size);
 bool cp_walk_read_word(const struct cp_walk *walk, uint64_t addr, uint64_t *ret);
 

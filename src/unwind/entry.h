@@ -10,7 +10,7 @@
 #include "base/cursor.h"
 #include "base/types.h"
 
-/* Where a section's bytes come from: a copy, or a process's memory. */
+/* A section's bytes: a copy, or a process's memory. */
 struct cp_cfi_source {
 	const uint8_t *bytes; /* of start ... end; NULL: read `memory` */
 	const struct cp_reader *memory;

@@ -78,7 +78,7 @@ static bool reaches(const struct cp_walk *walk, uint64_t target, uint64_t pc, ui
 	return walk->arch->jumps_to(code, got, target, function);
 }
 
-/* How well `ra` would do as the return address of the function at `pc`. */
+/* Judges `ra` as the return address of the function at `pc`. */
 static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, uint64_t function)
 {
 	uint8_t code[CALL_MAX];
@@ -102,7 +102,7 @@ static enum match match(const struct cp_walk *walk, uint64_t ra, uint64_t pc, ui
 	return MATCH_MISMATCH;
 }
 
-/* How far rules alone lead from a frame. */
+/* The end of a walk from a frame by rules alone. */
 enum trial {
 	TRIAL_BROKEN, /* into nonsense */
 	TRIAL_STUCK, /* to a frame that needs another guess */

@@ -87,7 +87,8 @@ static bool read_header(const struct cp_reader *memory, uint64_t lsda, uint64_t 
 	return !c.bad && ret->site_size && ret->site_size <= TABLE_MAX;
 }
 
-/* One row of the table: calls of [from, from + size), and what is done for them. */
+/* A row of the call-site table: calls of [from, from + size), and what is done for
+ * them. */
 struct row {
 	uint64_t from, size;
 	uint64_t pad; /* 0: none */

@@ -15,7 +15,7 @@
 
 #define CP_LSDA_ACTIONS 64
 
-/* What is done for a call. */
+/* The landing pad and the actions of a call. */
 struct cp_lsda_site {
 	uint64_t landing_pad; /* 0: nothing */
 	/* Filters in the order in which they are tried: above 0 a catch clause, below

@@ -30,7 +30,7 @@ struct cp_cfi_value {
 
 #define CP_CFI_NO_REG 0xff
 
-/* One row of the table that a program describes. */
+/* A row of the table that a program describes. */
 struct cp_cfi_row {
 	uint8_t cfa_reg; /* CP_CFI_NO_REG: the expression in `cfa`, or nothing */
 	struct cp_cfi_value cfa; /* OFFSET from cfa_reg, VAL_EXPR, or UNSPECIFIED */

@@ -33,7 +33,7 @@ enum cp_step_kind {
 	CP_STEP_SIGRETURN, /* a signal trampoline without CFI */
 };
 
-/* What to do at a pc. */
+/* The step from a pc to its caller. */
 struct cp_step {
 	uint64_t pc;
 	enum cp_step_kind kind;
@@ -75,9 +75,8 @@ static inline struct cp_step *cp_space_slot(const struct cp_unwind_space *space,
 /* cp_space_step() of a pc that is not remembered. */
 const struct cp_step *cp_space_make_step(struct cp_unwind_space *space, uint64_t pc, bool exact);
 
-/* What to do at `pc`: of an instruction about to run (exact), or a return
- * address, which may already belong to the next function. Good until the next
- * call. */
+/* The step at `pc`: of an instruction about to run (exact), or a return address,
+ * which may already belong to the next function. Good until the next call. */
 static inline const struct cp_step *cp_space_step(struct cp_unwind_space *space, uint64_t pc,
 						  bool exact)
 {

@@ -261,7 +261,7 @@ static bool is_simple(const struct cp_rule *rule)
 	return true;
 }
 
-/* One register's rule: into the list, or into the mask of those kept. */
+/* Notes a register's rule: in the list, or in the mask of those kept. */
 static bool set_reg(struct cp_table *table, struct cp_rule *rule, unsigned reg,
 		    const struct cp_cfi_value *value)
 {

@@ -22,7 +22,7 @@ struct cp_rule_reg {
 	};
 };
 
-/* How to find the caller of a frame. Lives as long as its table. */
+/* The way from a frame to its caller. A rule lives as long as its table. */
 struct cp_rule {
 	uint8_t cfa_reg; /* CP_CFI_NO_REG: by cfa_expr */
 	uint8_t ra_reg; /* the return address is this register of the caller */

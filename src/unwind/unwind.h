@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/types.h"
 
-/* How a frame's caller was found. */
+/* The means by which a frame's caller was found. */
 enum cp_unwind_by {
 	CP_UNWIND_BY_NOTHING, /* the outermost frame: no caller */
 	CP_UNWIND_BY_CFI,
