@@ -81,7 +81,7 @@ static struct cp_error *take_descriptor(enum cp_create kind, int number, const c
 
 /* ---- names that exist ---- */
 
-/* NULL for what can be written to or over. */
+/* The reason why a file is not written over; NULL: there is none. */
 static const char *why_not(mode_t mode)
 {
 	switch (mode & S_IFMT) {
@@ -142,7 +142,7 @@ static CP_ERROR move_away(const char *path)
 	return NULL;
 }
 
-/* NULL and *fd_ret still -1: there is nothing any more. */
+/* Takes a file that is there. NULL and *fd_ret still -1: there is nothing any more. */
 static CP_ERROR take_existing(enum cp_create kind, const char *path, int *fd_ret)
 {
 	const char *is;

@@ -31,7 +31,7 @@ enum cp_create {
 /* *fd_ret is the caller's, and was opened for writing only. */
 CP_ERROR cp_create(enum cp_create kind, const char *path, int *fd_ret);
 
-/* The same of CP_CREATE_OUTPUT, as a stream. */
+/* Creates a CP_CREATE_OUTPUT, as a stream. */
 CP_ERROR cp_create_stream(const char *path, FILE **ret);
 
 /* The error that cp_create() would have as things are, to be asked where the file is

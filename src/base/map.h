@@ -18,11 +18,11 @@ struct cp_map {
 	size_t used; /* slots not free: present or removed */
 };
 
-/* NULL when absent. The pointer is good until the next put. */
+/* The value of a key; NULL when absent. The pointer is good until the next put. */
 uint64_t *cp_map_get(const struct cp_map *map, uint64_t key);
 /* Sets `key` to `value`; false without memory. */
 bool cp_map_put(struct cp_map *map, uint64_t key, uint64_t value);
-/* True when it was there. */
+/* Removes a key. True when it was there. */
 bool cp_map_remove(struct cp_map *map, uint64_t key);
 /* Walks all entries: *cursor starts at 0; false at the end. Removing the
  * entry just returned is allowed, putting is not. */

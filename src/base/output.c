@@ -102,7 +102,7 @@ void cp_output_free(struct cp_output *o)
 
 /* ---- commands ---- */
 
-/* With the signals that we ignore as they usually are. */
+/* Starts a command, with the signals that we ignore as they usually are. */
 static int spawn(const char *command, int input, pid_t *pid_ret)
 {
 	char *const argv[] = { (char *)(uintptr_t) "sh", (char *)(uintptr_t) "-c",

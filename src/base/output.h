@@ -26,7 +26,8 @@ struct cp_output {
 	int descriptor; /* the caller's, not ours to close */
 };
 
-/* False: it makes no sense (an empty name, #x), or there is no memory. */
+/* Parses a spec. False: it makes no sense (an empty name, #x), or there is no
+ * memory. */
 bool cp_output_parse(const char *spec, int32_t pid, struct cp_output *ret);
 void cp_output_free(struct cp_output *output);
 /* True when the name depends on the process, which is not known in init. */
@@ -43,7 +44,7 @@ int cp_output_start(const char *command, struct cp_output_pipe *ret);
  * has it, 0 when there is none. */
 int cp_output_wait(struct cp_output_pipe *pipe);
 
-/* For those that write text: opens it all. On failure *error_ret is the
+/* An output of text: opened with all that it needs. On failure *error_ret is the
  * caller's to free (NULL without memory). */
 struct cp_text_output {
 	FILE *file;
@@ -52,9 +53,11 @@ struct cp_text_output {
 };
 bool cp_text_output_open(const char *spec, int32_t pid, struct cp_text_output *ret,
 			 char **error_ret);
-/* After something was written to `file`: the stream itself forgets why it failed. */
+/* Notes a failure after something was written to `file`: the stream itself forgets
+ * why. */
 void cp_text_output_check(struct cp_text_output *output);
-/* False: not everything was written (errno), or the command failed (errno 0). */
+/* Closes it. False: not everything was written (errno), or the command failed (errno
+ * 0). */
 bool cp_text_output_close(struct cp_text_output *output);
 
 #endif

@@ -35,7 +35,7 @@ bool cp_starts_with_any(const char *text, const char *const *prefixes)
 	return false;
 }
 
-/* Of C's ways to both, in a program that has its own. */
+/* True for C's ways to both, in a program that has its own. */
 static bool is_of_c(const char *name)
 {
 	static const char *const names[] = { "malloc",	      "calloc",		"realloc",

@@ -8,9 +8,9 @@
 
 #include <stdbool.h>
 
-/* Of a demangled name. */
+/* True for the demangled name of a function of a language's runtime. */
 bool cp_name_is_runtime(const char *name);
-/* With any of a list that ends with NULL? */
+/* True when `text` begins with any of a list that ends with NULL. */
 bool cp_starts_with_any(const char *text, const char *const *prefixes);
 
 #endif

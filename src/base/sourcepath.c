@@ -196,7 +196,7 @@ bool cp_source_wanted(const struct cp_source_paths *paths, const char *recorded)
 
 	if (path)
 		forms[2] = cp_source_name(paths, path);
-	/* Both are asked, for the notes of what was matched. */
+	/* Both lists are asked, for the notes of what was matched. */
 	included = any_matches(paths->include, paths->include_used, forms);
 	excluded = any_matches(paths->exclude, paths->exclude_used, forms);
 	if (excluded)

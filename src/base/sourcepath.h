@@ -26,14 +26,14 @@ const char *cp_source_name(const struct cp_source_paths *paths, const char *path
 
 /* True for paths of the system, compilers and their libraries. */
 bool cp_path_is_system(const char *path);
-/* The same of programs and libraries: those in /usr/local are not. */
+/* True for programs and libraries of the system: those in /usr/local are not. */
 bool cp_path_is_system_image(const char *path);
 /* Rust's own libraries and what they are made of, as rust.org and as Debian
  * builds them. */
 bool cp_path_is_rust_library(const char *path);
 
-/* Does it count? A glob is compared with the path as recorded, where it lies
- * now and relative to the root; one that ends with '/' means all that is below. */
+/* True when a source counts. A glob is compared with the path as recorded, where it
+ * lies now and relative to the root; one that ends with '/' means all that is below. */
 bool cp_source_wanted(const struct cp_source_paths *paths, const char *recorded);
 
 /* NULL, or the first entry of a map that is not OLD=NEW. */

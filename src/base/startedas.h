@@ -19,7 +19,7 @@ uint64_t cp_auxv_find(const struct cp_buf *auxv, uint64_t type);
  * script's interpreter, whose program has the script's name there, it is NULL. */
 char *cp_started_as(int pid, const char *exe, const struct cp_buf *auxv,
 		    const struct cp_reader *memory);
-/* The same of a process that nobody traces. */
+/* The same path of a process that nobody traces. */
 char *cp_started_as_pid(int pid, const char *exe);
 
 #endif

@@ -322,7 +322,7 @@ static size_t edits(const char *a, size_t a_size, const char *b, size_t b_size)
 
 struct cp_text_near cp_text_near(const char *typed, size_t size)
 {
-	/* Up to a third of it may be wrong. */
+	/* A third of the text may be wrong. */
 	return (struct cp_text_near){ typed, size, NULL, size / 3 + 2 };
 }
 
@@ -333,7 +333,7 @@ void cp_text_near_try(struct cp_text_near *near, const char *name)
 	if (size > NEAR_LONGEST || near->size > NEAR_LONGEST)
 		return;
 	distance = edits(near->typed, near->size, name, size);
-	/* All of a short name exchanged is no likeness. */
+	/* A short name of which all is exchanged is not alike. */
 	if (distance < near->distance && distance < size) {
 		near->best = name;
 		near->distance = distance;

@@ -38,7 +38,7 @@ void cp_text_fit(struct cp_buf *out, const char *text, size_t columns);
 void cp_add_time(struct cp_buf *out, uint64_t ns);
 /* "512 B", "1.50 KiB", "12.3 MiB" */
 void cp_add_bytes(struct cp_buf *out, uint64_t bytes);
-/* The same; "<= 45 µs" where that is a bound. */
+/* Appends likewise; "<= 45 µs" where that is a bound. */
 void cp_add_time_at_most(struct cp_buf *out, uint64_t ns, bool bound);
 
 /* Appends "SIGUSR1", or the number where it has no such name. */
@@ -49,7 +49,7 @@ size_t cp_short_name(const char *name);
 
 bool cp_starts_with(const char *text, const char *prefix);
 bool cp_ends_with(const char *text, const char *suffix);
-/* Is it one of a list that ends with NULL? */
+/* True when `text` is one of a list that ends with NULL. */
 bool cp_is_any(const char *text, const char *const *list);
 
 /* Finding the name that someone meant: start with what was typed, try each

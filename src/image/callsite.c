@@ -84,7 +84,7 @@ static bool is_parameter(uint16_t tag)
 	return tag == DW_TAG_call_site_parameter || tag == DW_TAG_GNU_call_site_parameter;
 }
 
-/* In what call sites can be: blocks and inlined calls. */
+/* True for DIEs that call sites can be in: blocks and inlined calls. */
 static bool is_scope(uint16_t tag)
 {
 	return tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block ||
@@ -172,8 +172,8 @@ static void read_parameters(struct cp_unit *unit, struct cp_walk *w, struct cp_a
 	}
 }
 
-/* Before the children of the DIE of the function that covers `at`; *depth_ret: 1,
- * or 0 where it has none. */
+/* Moves the walk before the children of the DIE of the function that covers `at`;
+ * *depth_ret: 1, or 0 where it has none. */
 static struct cp_unit *function_at(struct cp_debuginfo *all, uint64_t at, struct cp_walk *w,
 				   struct attrs *a, unsigned *depth_ret)
 {
@@ -225,7 +225,7 @@ struct reached {
 	struct cp_arena arena;
 };
 
-/* False: it is the first one, or can't be told. */
+/* Notes that `entry` is reached. False: it is the first one, or can't be told. */
 static bool reach(struct reached *r, uint64_t entry)
 {
 	size_t i;

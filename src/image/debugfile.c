@@ -213,7 +213,7 @@ static bool load_debuginfod(struct debuginfod *d)
 	       d->end;
 }
 
-/* Of a lookup that a thread waits for. */
+/* The progress of a lookup that a thread waits for. */
 struct progress {
 	long done;
 	uint64_t since; /* when something last came */

@@ -128,7 +128,7 @@ static uint64_t entry_of(struct reading *r, struct cp_unit *unit, const struct c
 	first = r->ranges.list.items[0].low;
 	if (!a->entry.form)
 		return first;
-	/* From DWARF 5 on a number may count from where the code begins. */
+	/* A number may count from where the code begins, from DWARF 5 on. */
 	if (!cp_attr_address(unit, &a->entry, &at))
 		at = first + a->entry.u;
 	for (i = 0; i < r->ranges.list.count; i++) {
@@ -232,7 +232,8 @@ static void move(struct reading *r, struct cp_unit *lines, const struct cp_line_
 	f->line = row->line;
 }
 
-/* Of the unit that was just walked. */
+/* Moves the functions of the unit that was just walked that lie in another file than
+ * they are declared in. */
 static void move_strangers(struct reading *r, struct cp_unit *unit)
 {
 	struct cp_unit *lines = unit_of_lines(unit);

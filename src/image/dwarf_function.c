@@ -28,7 +28,7 @@ struct reading {
 	struct cp_function_info *to;
 	bool ok; /* false: no memory */
 	CP_VEC(struct cp_variable) parameters, locals;
-	/* Of the abstract function, in its order. */
+	/* Variables of the abstract function, in its order. */
 	CP_VEC(struct cp_variable) abstract;
 };
 
@@ -227,9 +227,9 @@ static void read_locals(struct reading *r, struct cp_walk *w)
 	}
 }
 
-/* Of an abstract function's, one that a copy without it was never passed: gcc's
- * constructors and destructors are declared with a number (__in_chrg) that no
- * code of them takes, and with a table that only those of bases do. */
+/* True for a parameter of an abstract function that a copy without it was never
+ * passed: gcc's constructors and destructors are declared with a number (__in_chrg)
+ * that no code of them takes, and with a table that only those of bases do. */
 static bool is_imaginary(const struct cp_variable *v, size_t position)
 {
 	return v->artificial && position;

@@ -498,10 +498,9 @@ bool cp_unit_rows(struct cp_unit *unit, struct cp_line_table *ret)
 	return true;
 }
 
-/* Joins what there is of directory, subdirectory and name. */
-/* Of two relative directories the second is in the first, unless it begins with
- * "./": then whoever built it had the build's own directory replaced by "." in both
- * of them (-ffile-prefix-map, as Debian does). */
+/* A relative directory is in the one before it, unless it begins with "./": then
+ * whoever built it had the build's own directory replaced by "." in both of them
+ * (-ffile-prefix-map, as Debian does). */
 static bool stands_alone(const char *base, const char *dir)
 {
 	return dir[0] == '/' || !base ||
@@ -509,6 +508,7 @@ static bool stands_alone(const char *base, const char *dir)
 		(!strcmp(dir, ".") ? !strcmp(base, ".") : !strncmp(dir, "./", 2)));
 }
 
+/* Joins what there is of directory, subdirectory and name. */
 static char *join(struct cp_debuginfo *all, const char *base, const char *dir, const char *name)
 {
 	char *path = NULL;

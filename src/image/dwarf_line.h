@@ -12,8 +12,8 @@ struct cp_line {
 	uint32_t line, column;
 };
 struct cp_lines;
-/* Of a unit with a line program (a split unit's is its skeleton's). False
- * when no row covers `at`. */
+/* The line at `at` in a unit with a line program (a split unit's is its skeleton's).
+ * False when no row covers `at`. */
 bool cp_unit_line(struct cp_unit *unit, uint64_t at, struct cp_line *ret);
 /* The address at which the next row begins; 0: there is none. */
 uint64_t cp_unit_next_row(struct cp_unit *unit, uint64_t at);

@@ -40,7 +40,7 @@ uint64_t cp_cursor_addrx(const struct cp_unit *unit, struct cp_cursor *c)
 	return value;
 }
 
-/* Of .debug_ranges and .debug_loc. */
+/* The next entry of a list in .debug_ranges or .debug_loc. */
 static enum cp_list_more next_v4(struct cp_list *l, uint64_t *low_ret, uint64_t *high_ret)
 {
 	uint64_t low = list_address(l), high = list_address(l);

@@ -115,7 +115,7 @@ struct unit_spans {
 
 static bool add_span(struct unit_spans *to, uint64_t low, uint64_t high, size_t number)
 {
-	/* Of units that overlap the later one wins: it must be one of them. */
+	/* The later one of units that overlap wins: it must be one of them. */
 	return cp_vec_push(&to->list, (struct cp_span){ low, high, number, (uint32_t)number });
 }
 

@@ -41,7 +41,7 @@ static struct cp_elf_section *section(struct cp_elf *elf, const char *name)
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(around); i++) {
-		/* Of this type no other part of the room touches sections. */
+		/* Sections of this type are touched by no other part of the room. */
 		snprintf(full, sizeof(full), "%s%s%s", around[i][0], name, around[i][1]);
 		s = cp_elf_section(elf, full);
 		if (s && s->type == SHT_PROGBITS)

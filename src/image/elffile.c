@@ -142,7 +142,8 @@ static struct cp_error *read_segments(struct cp_elf *elf, const GElf_Ehdr *eh)
 {
 	size_t count, i;
 
-	/* Before the first is read, for libelf reads all of them at once. */
+	/* The size is judged before the first header is read, for libelf reads all
+	 * of them at once. */
 	if (eh->e_phentsize != sizeof(Elf64_Phdr) || elf_getphdrnum(elf->handle, &count) < 0 ||
 	    !count || count > PN_XNUM)
 		return NULL;
@@ -333,8 +334,8 @@ static void inflate_section(struct cp_elf_section *s, enum cp_compression kind,
 	s->length = length;
 }
 
-/* By a handle of its own, for libelf reads all of the section to tell its
- * header, and keeps that. */
+/* Sizes are read by a handle of its own, for libelf reads all of the section to tell
+ * its header, and keeps that. */
 static void touch_compressed(struct cp_elf *elf, struct cp_elf_section *s)
 {
 	Elf *handle = NULL;

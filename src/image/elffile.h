@@ -66,7 +66,7 @@ struct cp_elf {
 	pthread_mutex_t lock; /* while cp_elf_load() touches, and libelf reads */
 };
 
-/* Without segments there is nowhere, and nothing may be added to that. */
+/* The end of the segments; of none NULL, to which nothing may be added. */
 static inline const Elf64_Phdr *cp_elf_segments_end(const struct cp_elf *elf)
 {
 	return elf->segment_count ? elf->segments + elf->segment_count : elf->segments;
@@ -81,7 +81,7 @@ void cp_elf_destroy(struct cp_elf *elf);
 /* Reads file bytes; false unless all are there. */
 bool cp_elf_read(const struct cp_elf *elf, uint64_t offset, void *buffer, size_t size);
 
-/* NULL when there is none. */
+/* The section of that name; NULL when there is none. */
 struct cp_elf_section *cp_elf_section(const struct cp_elf *elf, const char *name);
 
 /* The whole contents, uncompressed, with a NUL behind them; NULL when there
@@ -103,7 +103,8 @@ uint64_t cp_elf_length(struct cp_elf *elf, struct cp_elf_section *section);
 const Elf64_Phdr *cp_elf_segment_at(const struct cp_elf *elf, uint64_t vaddr);
 /* True when `vaddr` is in a segment that may be executed. */
 bool cp_elf_is_code(const struct cp_elf *elf, uint64_t vaddr);
-/* As hex digits in `ret`, which holds 2 * CP_BUILD_ID_MAX + 1 characters. */
+/* Writes the build-id as hex digits to `ret`, which holds 2 * CP_BUILD_ID_MAX + 1
+ * characters. */
 void cp_elf_build_id_hex(const struct cp_elf *elf, char *ret);
 
 #endif

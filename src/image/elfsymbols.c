@@ -10,8 +10,9 @@
 
 #define MAX_TABLE (UINT64_C(512) << 20)
 
-/* Not by elf_strptr(): without a NUL at the end of the table, which is an error
- * (gABI 4, "String Table"), it looks through all the rest for each string. */
+/* True when a table ends with a NUL. elf_strptr() is not asked: without a NUL at the
+ * end of the table, which is an error (gABI 4, "String Table"), it looks through all
+ * the rest for each string. */
 static bool is_ended(const Elf_Data *data)
 {
 	return data && data->d_buf && data->d_size &&

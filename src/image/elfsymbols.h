@@ -24,7 +24,7 @@ const struct cp_elf_section *cp_elf_symbol_section(const struct cp_elf *elf, uin
  * none, or they can't be read. Any thread may call it. */
 bool cp_elf_symbols(struct cp_elf *elf, const struct cp_elf_section *section,
 		    struct cp_elf_symbols *ret);
-/* The same by places in the file, for what has no sections. */
+/* The symbols by places in the file, for what has no sections. */
 bool cp_elf_symbols_at(struct cp_elf *elf, uint64_t offset, size_t count, uint64_t names_offset,
 		       uint64_t names_size, struct cp_elf_symbols *ret);
 /* Symbol `i`, and its name; NULL where there is no such symbol, or no such name. */

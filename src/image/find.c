@@ -49,8 +49,8 @@ struct search {
 
 /* ---- names ---- */
 
-/* As someone might have typed it: without blanks and namespaces without a name,
- * integers by one of their names. */
+/* Writes a name as someone might have typed it: without blanks and namespaces
+ * without a name, integers by one of their names. */
 static void canonical(struct cp_buf *to, const char *name)
 {
 	static const struct {
@@ -175,8 +175,8 @@ static const char *behind_text(const char *name, const char *wanted, size_t size
 
 static bool fits_part(const char **name, const char **wanted, unsigned depth);
 
-/* Both at a "<": each argument that is wanted is there; others may follow, as those
- * that nobody writes do. */
+/* Compares the arguments of names that are both at a "<": each argument that is
+ * wanted is there; others may follow, as those that nobody writes do. */
 static bool fit_arguments(const char **name, const char **wanted, unsigned depth)
 {
 	const char *end = behind_arguments(*name);
@@ -194,8 +194,9 @@ static bool fit_arguments(const char **name, const char **wanted, unsigned depth
 	return true;
 }
 
-/* Up to the end of an argument, or of all: the same but for what the names in
- * arguments are in, arguments that are left out at the end, and std::string. */
+/* Compares names up to the end of an argument, or of all: they fit if they are the
+ * same but for what the names in arguments are in, arguments that are left out at
+ * the end, and std::string. */
 static bool fits_part(const char **name, const char **wanted, unsigned depth)
 {
 	unsigned brackets = 0;

@@ -24,9 +24,9 @@ struct cp_found {
 	const char *near; /* what may have been meant when nothing was found; or NULL */
 };
 
-/* All that are called so in full; if there is none, those whose name ends so. Of
- * definitions that are the same the first is enough; declarations are left out
- * where there is a definition. CP_ERR_NOT_FOUND without debug information. */
+/* Finds all types that are called so in full; if there is none, those whose name
+ * ends so. Of definitions that are the same the first is enough; declarations are
+ * left out where there is a definition. CP_ERR_NOT_FOUND without debug information. */
 CP_ERROR cp_image_find_types(struct cp_image *image, const char *name, struct cp_found *ret);
 void cp_found_free(struct cp_found *found);
 

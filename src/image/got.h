@@ -15,11 +15,11 @@ struct cp_relocation {
 	bool elsewhere; /* which another object defines, and which may be a function */
 	size_t index; /* in its section */
 };
-/* False: enough, and cp_elf_each_relocation() answers false. */
+/* The answer false means enough, and is that of cp_elf_each_relocation() then. */
 typedef bool (*cp_elf_relocation_fn)(void *ctx, const struct cp_relocation *r);
 bool cp_elf_each_relocation(struct cp_elf *elf, struct cp_elf_section *section,
 			    cp_elf_relocation_fn fn, void *ctx);
-/* As cp_image_got(). */
+/* Tells the words of the table, as cp_image_got() does. */
 bool cp_elf_got(struct cp_elf *elf, cp_got_word_fn fn, void *ctx);
 
 #endif

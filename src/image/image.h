@@ -66,8 +66,8 @@ bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, str
 /* Copies bytes of the file by link-time address, up to the end of what the
  * file has of that segment; how many there were. */
 size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size);
-/* The same of segments that are not written to, so as they are in memory, with zeros
- * to the end of the last page. */
+/* Copies bytes of segments that are not written to, so as they are in memory, with
+ * zeros to the end of the last page. */
 size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, void *buffer,
 			      size_t size);
 /* True when `at` is in a segment that may be executed; *end_ret is where its
@@ -93,7 +93,7 @@ enum cp_symbol_kind {
 	CP_SYMBOL_PLT, /* name is that of the target, "memcpy@plt"; ".plt": the lazy stub */
 	CP_SYMBOL_IFUNC, /* the resolver */
 	CP_SYMBOL_UNWIND, /* no symbol: bounds from .eh_frame, name "fn_<hex>" */
-	/* No code: a word of the global offset table, which calls go through without
+	/* A word of the global offset table, no code, which calls go through without
 	 * a stub; named as the stub would be. */
 	CP_SYMBOL_SLOT,
 };

@@ -9,7 +9,7 @@
 #include "image/debugfile.h"
 #include "image/elfsymbols.h"
 
-/* As in gdb's manual; of a 64-bit program. */
+/* A descriptor as in gdb's manual, of a 64-bit program. */
 struct descriptor {
 	uint32_t version, action;
 	uint64_t relevant, first;

@@ -46,7 +46,7 @@ void cp_jit_read_list(const struct cp_reader *memory, uint64_t first, struct cp_
  * file is looked for. *hash_ret is of its bytes. */
 CP_ERROR cp_jit_open(const struct cp_reader *memory, const struct cp_jit_entry *entry,
 		     uint16_t machine, struct cp_image **ret, uint64_t *hash_ret);
-/* Of the bytes that are there now; 0: they can't be read. */
+/* A hash of the bytes that are there now; 0: they can't be read. */
 uint64_t cp_jit_hash(const struct cp_reader *memory, const struct cp_jit_entry *entry);
 /* The ranges of an image that have code: up to CP_CODE_MAX, the last one wide where
  * there are more. Answers how many. */

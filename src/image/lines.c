@@ -64,8 +64,8 @@ static bool add_file(struct reading *r, const char *path, uint32_t *ret)
 	return ok;
 }
 
-/* From the unit's number to that of `to`; where there is no such file, the
- * row is of no line. */
+/* Turns the unit's number of a file into that of `to`; where there is no such file,
+ * the row is of no line. */
 static bool set_file(struct reading *r, struct cp_unit *unit, struct cp_line_row *row)
 {
 	uint32_t number = row->file, file;

@@ -27,8 +27,8 @@ struct cp_line_table {
 	 * is text alone; each path once; live as long as the image. */
 	CP_VEC(const char *) files;
 };
-/* Of the code in executable segments (garbage-collected sequences are left
- * out). An image without debug information has an empty table. */
+/* Reads the rows of the code in executable segments (garbage-collected sequences are
+ * left out). An image without debug information has an empty table. */
 CP_ERROR cp_image_lines(struct cp_image *image, struct cp_line_table *ret);
 void cp_line_table_free(struct cp_line_table *table);
 

@@ -54,7 +54,7 @@ static uint64_t pop(struct machine *m)
 	return m->stack[--m->depth];
 }
 
-/* Of a name nothing but another one plus a number can be told. */
+/* True for a name: nothing is known of it but that it is a register plus a number. */
 static bool is_name(const struct machine *m, uint64_t value)
 {
 	return m->env->named && cp_location_is_name(value);
@@ -198,7 +198,7 @@ static void check_names(struct machine *m, uint8_t op, uint64_t a, uint64_t b)
 		fail(m, CP_LOCATION_UNKNOWN);
 }
 
-/* Two operands; false: it was none of these. */
+/* Operations on two operands; false: it is none of these. */
 static bool binary(struct machine *m, uint8_t op)
 {
 	uint64_t b, a;

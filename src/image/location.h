@@ -53,8 +53,8 @@ static inline bool cp_location_is_name(uint64_t value)
 	       value < (uint64_t)(CP_REG_MAX + 1) << CP_LOCATION_NAME_SHIFT;
 }
 
-/* Ours, in prepared expressions: two bytes follow, size and encoding. What is
- * on the stack becomes a number of that type. */
+/* An operation of our own in prepared expressions: two bytes follow, size and
+ * encoding. What is on the stack becomes a number of that type. */
 #define CP_OP_CONVERT 0xe1
 
 enum cp_location_status {
@@ -63,7 +63,8 @@ enum cp_location_status {
 	CP_LOCATION_UNKNOWN, /* depends on what is not known */
 };
 
-/* Up to CP_LOCATED_MAX parts, in the order of the variable's bytes. */
+/* Evaluates an expression to up to CP_LOCATED_MAX parts, in the order of the
+ * variable's bytes. */
 enum cp_location_status cp_location_evaluate(const struct cp_location_env *env, const uint8_t *expr,
 					     size_t size, struct cp_located *parts,
 					     size_t *count_ret);

@@ -64,7 +64,7 @@ static const struct cp_type numbers[] = {
 
 static const struct cp_type pointers[COUNT] = { TO_EACH(CP_TYPE_POINTER, "*") };
 static const struct cp_type references[COUNT] = { TO_EACH(CP_TYPE_REFERENCE, "&") };
-/* To what nothing is known of. */
+/* A pointer to what nothing is known of. */
 static const struct cp_type pointer = { .kind = CP_TYPE_POINTER, .size = 8, .text = "void *" };
 
 static struct demangle_component *left(struct demangle_component *c)
@@ -121,7 +121,7 @@ static size_t number_of(struct demangle_component *c)
 	return name ? i : COUNT;
 }
 
-/* NULL: how it is passed is not known. */
+/* The type of a component; NULL: how it is passed is not known. */
 static const struct cp_type *type_of(struct demangle_component *c)
 {
 	bool refers;
@@ -149,7 +149,7 @@ static bool is_number_alone(const struct cp_type *type)
 	return type && type->kind == CP_TYPE_FLOAT;
 }
 
-/* False: some are passed in ways that are not known. */
+/* Reads parameters. False: some are passed in ways that are not known. */
 static bool read_parameters(struct demangle_component *list, struct cp_mangled *m, bool *floats_ret)
 {
 	const struct cp_type *type;
@@ -192,7 +192,7 @@ static struct demangle_component *own_name(struct demangle_component *c, bool *c
 	return NULL;
 }
 
-/* Of those that are known by their kind. False: it is none. */
+/* Reads a function that is known by its kind. False: it is none. */
 static bool read_special(const char *name, const struct demangle_component *own,
 			 struct cp_mangled *m)
 {
@@ -217,7 +217,7 @@ static bool read_special(const char *name, const struct demangle_component *own,
 	return true;
 }
 
-/* By what it returns, and by whether it is a member. */
+/* Reads any other function by what it returns, and by whether it is a member. */
 static bool read_plain(const char *name, struct demangle_component *result, bool is_const,
 		       bool floats, struct cp_mangled *m)
 {

@@ -15,10 +15,11 @@ struct cp_mangled {
 	const struct cp_type *parameters[CP_MANGLED_MAX];
 	size_t count;
 };
-/* False: the name does not promise where its arguments are. A version, or @plt,
- * behind it does not count; clones are called in ways of their own. */
+/* Reads a mangled name. False: it does not promise where its arguments are. A
+ * version, or @plt, behind it does not count; clones are called in ways of their
+ * own. */
 bool cp_mangled_function(const char *linkage_name, struct cp_mangled *ret);
-/* Of `this`. */
+/* The type of `this`. */
 const struct cp_type *cp_mangled_pointer(void);
 
 #endif

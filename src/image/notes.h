@@ -18,7 +18,7 @@ struct cp_elf_note {
 	uint64_t vaddr; /* of desc, in a segment's note; else 0 */
 };
 
-/* False: enough. */
+/* The answer false means enough. */
 typedef bool (*cp_elf_note_fn)(void *ctx, const struct cp_elf_note *note);
 /* The notes of the sections, then those of the segments: of a file that has
  * both, each is told twice. */

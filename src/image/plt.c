@@ -169,7 +169,7 @@ static bool apply(void *ctx, const struct cp_relocation *r)
 	if (r->symbol)
 		return true;
 	other = cp_map_get(&p->by_target, r->addend);
-	/* The same relocation twice would close a circle. */
+	/* A relocation that comes twice would close a circle. */
 	if (other && (*other == *number || p->entries.items[*number].next))
 		return true;
 	p->entries.items[*number].next = other ? *other + 1 : 0;

@@ -81,7 +81,7 @@ struct table {
 	size_t budget; /* bytes of names that may still be looked at */
 };
 
-/* Of labels without a type only those count that are in code and that no
+/* True for functions, and for labels without a type that are in code and that no
  * assembler made up ($x, .L1). */
 static bool is_function(const struct table *t, const Elf64_Sym *sym, const char *name)
 {

@@ -96,7 +96,8 @@ static unsigned strength(const struct cp_raw_symbol *sym)
 	return sym->s.kind == CP_SYMBOL_UNWIND ? 2 : 3;
 }
 
-/* Later starts win, because they are inside; then better names. */
+/* Makes spans of the symbols: later starts win, because they are inside; then better
+ * names. */
 static bool flatten(const struct cp_raw_symbols *raw, struct cp_spans *ret)
 {
 	const struct cp_raw_symbol *items = raw->list.items;

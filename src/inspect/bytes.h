@@ -7,7 +7,7 @@
 
 #include "inspect/build.h"
 
-/* Up to `want` bytes at `address`; size 0: none, and *tried_ret tells whether
+/* Finds up to `want` bytes at `address`; size 0: none, and *tried_ret tells whether
  * they can't be read, or were not asked for. */
 struct cp_bytes cp_build_memory(struct cp_build *b, uint64_t address, uint64_t want,
 				bool *tried_ret);

@@ -43,7 +43,7 @@ static const struct shape memory = { .kind = MEMORY }, unsure = { .kind = UNSURE
 
 static struct shape shape_of(const struct cp_type *type, unsigned depth, unsigned *budget);
 
-/* No struct, or not one of C's. */
+/* True for a type that is no struct, or not one of C's. */
 static bool is_rusts(const struct cp_type *t)
 {
 	return t->text && (*t->text == '(' || *t->text == '&');
@@ -376,7 +376,8 @@ static bool is_known(const struct cp_type *t, const struct shape *s, const struc
 	return (sets & all) == all && (!(packed & ~all) || (sets & packed) != packed);
 }
 
-/* Of what is that short C's functions set more than one register, or another one. */
+/* True for what is returned as an address where it is that short: C's functions
+ * would set more than one register, or another one. */
 static bool is_address(const struct cp_type *type, unsigned sets)
 {
 	struct cp_place c = cp_convention_sysv.result(type);

@@ -267,7 +267,7 @@ static struct operand texts(uint8_t op, struct operand a, struct operand b)
 	if (op != CP_OP_EQUAL && op != CP_OP_UNEQUAL)
 		return unknown;
 	equal = !memcmp(a.text, b.text, shorter);
-	/* As far as it was read it is the same. */
+	/* Texts are the same as far as they were read. */
 	if (equal && ((a.cut && b.length >= a.length) || (b.cut && a.length >= b.length)))
 		return unknown;
 	equal = equal && a.length == b.length;

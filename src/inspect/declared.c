@@ -12,7 +12,7 @@ struct cp_declared {
 	struct cp_map by_name; /* hash of a name -> number of the symbol */
 };
 
-/* Before a version, or what a stub has. */
+/* The length of a symbol before its version, or what a stub has. */
 static size_t name_size(const char *symbol)
 {
 	return strcspn(symbol, "@");

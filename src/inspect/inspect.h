@@ -48,16 +48,18 @@ struct cp_signature;
 CP_ERROR cp_signature_read(struct cp_image *image, struct cp_vaddr address,
 			   const char *linkage_name, bool local, bool clone, unsigned want,
 			   const struct cp_value_limits *limits, struct cp_signature **ret);
-/* By its mangled name, where that tells enough (image/mangled.h); else *ret is NULL. */
+/* Reads a signature off a mangled name, where that tells enough (image/mangled.h);
+ * else *ret is NULL. */
 CP_ERROR cp_signature_read_mangled(struct cp_image *image, const char *linkage_name, unsigned want,
 				   const struct cp_value_limits *limits, struct cp_signature **ret);
-/* Of a function that is called from elsewhere: by the calling convention alone.
- * `image` describes it at `address`, which need not be where its code is. */
+/* Reads the signature of a function that is called from elsewhere: by the calling
+ * convention alone. `image` describes it at `address`, which need not be where its
+ * code is. */
 CP_ERROR cp_signature_read_declared(struct cp_image *image, struct cp_vaddr address, unsigned want,
 				    const struct cp_value_limits *limits,
 				    struct cp_signature **ret);
-/* Only for cp_frame_values() at `at`, of the function or inlined call that is
- * frame `level` of cp_image_frames(). */
+/* Reads a signature for cp_frame_values() alone at `at`, of the function or inlined
+ * call that is frame `level` of cp_image_frames(). */
 CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, size_t level,
 				 const struct cp_value_limits *limits, struct cp_signature **ret);
 void cp_signature_destroy(struct cp_signature *signature);
@@ -70,7 +72,8 @@ struct cp_capture_list {
 	size_t fetch_count;
 };
 struct cp_capture_list cp_signature_at_entry(const struct cp_signature *signature);
-/* At the `ret` or tail jump at link-time `site` (locals differ by place). */
+/* What to capture at the `ret` or tail jump at link-time `site` (locals differ by
+ * place). */
 struct cp_capture_list cp_signature_at_exit(const struct cp_signature *signature,
 					    struct cp_vaddr site);
 
@@ -122,8 +125,8 @@ const cprof_value *cp_signature_result(const struct cp_signature *signature,
 const cprof_value *cp_signature_locals(const struct cp_signature *signature,
 				       const struct cp_capture *capture, struct cp_vaddr site,
 				       struct cp_value_arena *arena, size_t *count_ret);
-/* The same argument twice: is what it leads to known both times, and not the
- * same? Not of what is in memory itself. */
+/* An argument at two times: is what it leads to known both times, and not the same?
+ * Not of what is in memory itself. */
 bool cp_value_leads_elsewhere(const cprof_value *before, const cprof_value *now);
 bool cp_signature_has_this(const struct cp_signature *signature);
 /* The number of hidden arguments: `this`, and what the compiler adds behind it for
@@ -200,7 +203,8 @@ struct cp_value_style {
 	uint32_t width; /* cut texts longer than that, 0: never */
 	uint32_t depth; /* levels that are shown, 0: all */
 };
-/* As a C programmer reads it: {x=3, y=4}, "host", 0x7f…, <optimized out>. */
+/* Prints a value as a C programmer reads it: {x=3, y=4}, "host", 0x7f…, <optimized
+ * out>. */
 void cp_value_print(struct cp_buf *out, const cprof_value *value,
 		    const struct cp_value_style *style);
 /* The JSON that stands for `value`: numbers, strings, objects, arrays, null;

@@ -140,7 +140,8 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 				    count_ret);
 }
 
-/* All that it takes are the registers of the entry: those are gone for good. */
+/* True when the registers of the entry, which are gone for good, are all that it
+ * takes. */
 bool cp_locate_lacks_entry(const struct cp_piece *piece, const struct cp_capture *capture)
 {
 	const struct cp_regs all = { .known = UINT64_MAX };
@@ -242,7 +243,7 @@ void cp_locate(const struct cp_signature *s, const struct cp_variable *v, uint64
 		done += ret->pieces[i].size;
 		ret->count++;
 	}
-	/* Of pieces that are not all of it the rest is nowhere. */
+	/* The rest of a value whose pieces are not all of it is nowhere. */
 	if (done < t->size && count && count < CP_PIECES_MAX && parts[count - 1].size) {
 		ret->pieces[ret->count] = (struct cp_piece){
 			.where = CP_PIECE_NOWHERE,

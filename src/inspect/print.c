@@ -79,7 +79,7 @@ static void print_float(struct cp_buf *out, const cprof_value *v)
 
 /* ---- text ---- */
 
-/* As between quotes in C. */
+/* Prints bytes as between quotes in C. */
 static void print_escaped(struct cp_buf *out, const char *bytes, size_t size, char quote)
 {
 	static const char special[] = "\n\t\r\a\b\f\v", names[] = "ntrabfv";
@@ -156,7 +156,7 @@ static void print_string(struct cp_buf *out, const cprof_value *v,
 	if (style && style->width && length > style->width) {
 		length = style->width;
 		cut = true;
-		/* Not in the middle of a character. */
+		/* A text is not cut in the middle of a character. */
 		while (length && ((uint8_t)v->u.text.bytes[length] & 0xc0) == 0x80)
 			length--;
 	}

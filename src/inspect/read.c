@@ -256,7 +256,7 @@ static void raw_result(struct cp_signature *s)
 	s->result.place.pieces[0] = (struct cp_piece){ .where = CP_PIECE_REGISTER, .size = 8 };
 }
 
-/* No debug information: registers. */
+/* Arguments without debug information: the registers that they are passed in. */
 static struct cp_error *raw_parameters(struct cp_signature *s)
 {
 	size_t n = s->convention ? s->convention->argument_register_count : 0, i;

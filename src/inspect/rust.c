@@ -61,7 +61,7 @@ static void place_result(struct cp_signature *s)
 	if (!s->has_result || !(s->want & CP_SIGNATURE_RESULT))
 		return;
 	*p = cp_rust_result(s->function.result, takes_first(s), 0);
-	/* To read all of the code takes its time: only where it matters. */
+	/* All of the code is read, which takes its time, only where it matters. */
 	if (p->how == CP_PLACE_UNSUPPORTED || (p->how == CP_PLACE_DIRECT && unmarked)) {
 		sets = sets_of(s);
 		*p = cp_rust_result(s->function.result, takes_first(s), sets);

@@ -231,7 +231,7 @@ void cp_build_enum(struct cp_build *b, cprof_value *v, const struct cp_type *t, 
 	v->kind = CPROF_VALUE_ENUM;
 	v->size = (uint8_t)t->size;
 	v->u.i = is_signed ? sign_extended(value, bits) : (int64_t)value;
-	/* Without a type of its own it is signed if an enumerator is. */
+	/* An enum without a type of its own is signed if an enumerator is. */
 	for (i = 0; d && !of && i < d->enumerator_count; i++) {
 		if (d->enumerators[i].value < 0)
 			v->u.i = sign_extended(value, bits);

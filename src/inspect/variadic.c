@@ -240,8 +240,8 @@ static void read_format(const char *text, struct format *ret)
 
 /* ---- functions ---- */
 
-/* By their names, without what libraries put around those of their own: debug
- * information does not tell the attribute. */
+/* True for the family of printf, by names, without what libraries put around those
+ * of their own: debug information does not tell the attribute. */
 static bool is_of_family(const char *name)
 {
 	static const char *const others[] = { "syslog", "err",	 "errx",	  "warn",

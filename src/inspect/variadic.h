@@ -8,7 +8,7 @@
 #include "inspect/build.h"
 
 #define CP_VARIADIC_MAX 33
-/* Of the family: a format tells what there is. */
+/* True for the family of printf: a format tells what there is. */
 bool cp_variadic_is_told(const struct cp_signature *signature);
 /* Adds what the stop at the entry needs. False without memory. */
 bool cp_variadic_plan(struct cp_signature *signature);

@@ -50,8 +50,9 @@ struct cp_probe_blocks {
 	const char *why_text; /* static; "" when complete */
 };
 
-/* As cp_probe_plan_function(). `code` is scratch, kept for reuse. A function that
- * can't be decoded to its end has just its entry. Clears and refills *ret. */
+/* Finds the blocks of a function; memory and functions as for
+ * cp_probe_plan_function(). `code` is scratch, kept for reuse. A function that can't
+ * be decoded to its end has just its entry. Clears and refills *ret. */
 CP_ERROR cp_probe_blocks_find(struct cp_code *code, struct cp_decoder *decoder,
 			      const struct cp_reader *memory,
 			      const struct cp_probe_functions *functions,

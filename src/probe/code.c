@@ -241,8 +241,8 @@ static bool go_indirect(struct cp_code *c, size_t range, size_t number)
 	if (!cp_jump_table(c->decoder, c->bytes.items + c->offsets[range],
 			   (size_t)(r.end - r.start), r.start, pc, &memory, c->targets.items,
 			   MAX_TARGETS, &count)) {
-		/* So many are an interpreter's: each would cost a stop, and
-		 * looking for its table takes long. */
+		/* So many computed jumps are an interpreter's: each would cost a
+		 * stop, and looking for its table takes long. */
 		if (++c->unknown_jumps > MAX_UNKNOWN_JUMPS)
 			give_up_exits(c, many_jumps);
 		return true;
@@ -286,7 +286,8 @@ static bool visit(struct cp_code *c, size_t offset)
 	struct cp_insn insn;
 
 	if (!c->starts.items[offset]) {
-		/* In the middle of another instruction, or among bad bytes. */
+		/* The code leads to the middle of another instruction, or among bad
+		 * bytes. */
 		if (!decode(c, offset, range, &insn)) {
 			give_up(c, no_instruction);
 			return true;
@@ -474,7 +475,7 @@ static void look_at_run(const struct cp_code *c, size_t start, size_t end, struc
 		ret->code = false;
 }
 
-/* All of a run is code. Handlers begin at its start and behind padding. */
+/* Takes all of a run for code. Handlers begin at its start and behind padding. */
 static bool take_run(struct cp_code *c, const struct run *run)
 {
 	const struct cp_insn *insn = NULL;

@@ -103,6 +103,6 @@ unsigned cp_name_glob_distance(const char *glob, const char *name)
 		return CP_NEAR + 1;
 	distance = edits(start, n, name, strnlen(name, n));
 	free(start);
-	/* Of a beginning less may differ than of a whole name. */
+	/* A beginning may differ in less than a whole name. */
 	return distance && 4 * distance > n ? CP_NEAR + 1 : distance + 1;
 }

@@ -9,7 +9,7 @@
  * showing. */
 #define CP_NEAR 3u
 unsigned cp_name_distance(const char *wanted, const char *name);
-/* The same of a glob, which is near when its beginning is: `prase_*` to
+/* The distance of a glob, which is near when its beginning is: `prase_*` to
  * parse_line. */
 unsigned cp_name_glob_distance(const char *glob, const char *name);
 

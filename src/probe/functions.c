@@ -176,7 +176,7 @@ static bool add_group(struct reading *r, const struct cp_symbol *s, size_t count
 
 	for (i = 0; i < count; i++)
 		size = s[i].size > size ? s[i].size : size;
-	/* On the way to the dynamic linker; a label in a function. */
+	/* The way to the dynamic linker is no function, nor is a label in one. */
 	if ((s[0].kind == CP_SYMBOL_PLT && s[0].part) || (!size && s[0].start.v < r->covered))
 		return true;
 	if (size && s[0].kind != CP_SYMBOL_SLOT && s[0].start.v + size > r->covered)
@@ -207,8 +207,8 @@ static void set_range(const struct reading *r, struct cp_probe_function *f, uint
 	f->ranges[0] = (struct cp_probe_range){ f->address, f->address + f->size };
 }
 
-/* Also leaves out the padding before a function, where assembly sources let
- * the frame of the function begin. */
+/* Sets the ranges of all functions, without the padding before one, where assembly
+ * sources let its frame begin. */
 static void set_ranges(struct reading *r)
 {
 	struct cp_probe_functions *to = r->to;
@@ -246,7 +246,8 @@ static void note_owner(struct cp_map *owners, const char *name, size_t function)
 
 	if (!value)
 		return;
-	/* Two of one name (static ones of two files): neither is known to be it. */
+	/* Two functions of one name (static ones of two files): neither is known to
+	 * be it. */
 	*value = *value == UINT64_MAX || *value == function ? function : UINT64_MAX - 1;
 }
 

@@ -87,7 +87,7 @@ static bool note(struct dynamic *d, const Elf64_Dyn *dyn)
 	return true;
 }
 
-/* False when there is none, or it makes no sense. */
+/* Reads the dynamic section. False when there is none, or it makes no sense. */
 static bool read_dynamic(struct dynamic *d)
 {
 	const Elf64_Phdr *at = segment(d->elf, PT_DYNAMIC), *p;
@@ -210,8 +210,8 @@ static char *try_list(const struct search *s, const char *list, const char *load
 	return found;
 }
 
-/* By the RPATHs of those who load it, up to the program; one that has a
- * RUNPATH has no RPATH. */
+/* Looks for a library by the RPATHs of those who load it, up to the program; one
+ * that has a RUNPATH has no RPATH. */
 static char *try_rpaths(const struct search *s, size_t loader, const char *name)
 {
 	const struct cp_library *l;

@@ -205,7 +205,7 @@ static const uint8_t *bytes_of(const struct finding *f, uint32_t number)
 	return f->code.bytes.items + offset;
 }
 
-/* Of the instruction at an offset; 0: none begins there. */
+/* The address of the instruction at an offset; 0: none begins there. */
 static uint64_t address_of(const struct finding *f, uint32_t offset)
 {
 	uint32_t number = f->code.starts.items[offset];

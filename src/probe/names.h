@@ -30,7 +30,7 @@ size_t cp_name_operator(const char *text, size_t size, size_t at);
  * mean nothing; answers how many were left. */
 size_t cp_name_squeeze(char *to, const char *from, size_t size);
 
-/* The same without the tags of an ABI, "[abi:cxx11]". */
+/* Copies without the tags of an ABI, "[abi:cxx11]". */
 size_t cp_name_untag(char *to, const char *from, size_t size);
 
 /* `*` is any text, `?` any character, `[...]` one of a set, `\` takes what

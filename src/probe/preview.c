@@ -70,7 +70,7 @@ static void free_named(struct named *n)
 	free(n->started_as);
 }
 
-/* As it is once it runs. */
+/* An image as it is once the program runs. */
 static struct cp_probe_image image_of(const char *path, bool program, struct named *n)
 {
 	struct cp_probe_image image = { .name = path, .program = program };

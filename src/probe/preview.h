@@ -32,8 +32,8 @@ struct cp_preview {
  * LD_PRELOAD are those of our own environment. */
 CP_ERROR cp_preview(const char *path, const char *spec, const struct cp_image_options *options,
 		    struct cp_preview *ret);
-/* The same of all files, to the last: tells of each function that is meant, as
- * long as `fn` says that it wants more. */
+/* Looks at all files, to the last: tells of each function that is meant, as long as
+ * `fn` says that it wants more. */
 typedef bool (*cp_preview_fn)(void *ctx, struct cp_image *image,
 			      const struct cp_probe_function *function);
 CP_ERROR cp_preview_each(const char *path, const char *spec, const struct cp_image_options *options,

@@ -131,7 +131,7 @@ static struct stack *stack_at(const struct cp_shadow *s, uint64_t sp)
 	return p ? (struct stack *)(uintptr_t)*p : NULL;
 }
 
-/* The same, of the stub whose target would have its call at `sp`. */
+/* The stack of a stub whose target would have its call at `sp`. */
 static struct stack *stack_of_stub(const struct cp_shadow *s, uint64_t sp)
 {
 	return stack_at(s, sp | CP_SHADOW_STUB);
@@ -664,7 +664,7 @@ static int32_t on_foreign(const struct cp_shadow *s, uint64_t sp)
 	return tid;
 }
 
-/* False: no memory. */
+/* Copies a call with what it has. False: no memory. */
 static bool copy_call(struct cp_shadow *s, struct stack *to, const struct cp_call *call,
 		      int32_t tid, cp_call_inherit_fn inherit)
 {

@@ -42,8 +42,8 @@ struct entry {
 
 struct cp_spec {
 	CP_VEC(struct entry) entries;
-	/* Of the subject at hand: its name taken apart, and room for a piece of
-	 * it without blanks. */
+	/* The subject at hand: its name taken apart, and room for a piece of it
+	 * without blanks. */
 	struct cp_name_parts parts;
 	bool split;
 	struct cp_buf piece;
@@ -445,9 +445,9 @@ static const struct cp_name_parts *parts_of(struct cp_spec *spec, const char *na
 	return &spec->parts;
 }
 
-/* By name: with parameters if the entry has them, else without; with the
- * result type or without; with the last template arguments or without. A
- * mangled name is one only in full: `_*` would be every function of C++. */
+/* Matches by name: with parameters if the entry has them, else without; with the
+ * result type or without; with the last template arguments or without. A mangled
+ * name is one only in full: `_*` would be every function of C++. */
 static bool by_name(struct cp_spec *spec, const struct entry *e,
 		    const struct cp_spec_subject *subject)
 {
@@ -480,7 +480,7 @@ static size_t last_component(const char *name, size_t from, size_t size)
 	return at;
 }
 
-/* Some leading part of what the function is in. */
+/* Matches some leading part of what the function is in. */
 static bool by_namespace(struct cp_spec *spec, const struct entry *e, const char *name)
 {
 	const struct cp_name_parts *p = parts_of(spec, name);
@@ -534,7 +534,7 @@ static bool by_path(const char *pattern, bool wild, const char *path)
 	return false;
 }
 
-/* The same of an image; libc is libc.so.6, too. */
+/* Matches the name of an image; libc is libc.so.6, too. */
 static bool by_image(const char *pattern, bool wild, const char *path)
 {
 	const char *name = cp_basename(path), *end = strstr(name, ".so");
@@ -580,7 +580,7 @@ static bool has_stubs_for(const struct cp_spec *spec, const struct entry *e, con
 	return e->exclude || program || e->image || names_library(spec, image);
 }
 
-/* By the name of what it leads to. */
+/* Matches a stub by the name of what it leads to. */
 static bool by_stub(struct cp_spec *spec, const struct entry *e,
 		    const struct cp_spec_subject *subject)
 {

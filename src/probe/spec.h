@@ -46,9 +46,9 @@ enum cp_spec_match {
 	CP_SPEC_YES,
 	CP_SPEC_NAMED, /* yes, by an entry that names it in full */
 };
-/* Also counts, for each entry, that it matched something. */
+/* Matches a subject, and counts for each entry that it matched something. */
 enum cp_spec_match cp_spec_match(struct cp_spec *spec, const struct cp_spec_subject *subject);
-/* The same; *entry_ret is the number, from 1, of the entry that decided, 0:
+/* Matches likewise; *entry_ret is the number, from 1, of the entry that decided, 0:
  * none. Of several names of one thing the one with the highest number decides. */
 enum cp_spec_match cp_spec_match_at(struct cp_spec *spec, const struct cp_spec_subject *subject,
 				    size_t *entry_ret);

@@ -81,7 +81,7 @@ static enum cp_walk_applied apply_simple(const struct cp_walk *walk, struct cp_w
 	struct cp_regs *regs = &at->regs;
 	uint64_t cfa, value, known = regs->known & rule->keep, offset;
 	const struct cp_rule_reg *r = rule->regs, *last = rule->regs + rule->count;
-	/* In locals, because a store to a register could change any of them. */
+	/* Locals, because a store to a register could change any of these. */
 	const uint64_t base = walk->capture->stack_base, copied = walk->copied;
 	const uint8_t *stack = walk->capture->stack;
 

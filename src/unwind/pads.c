@@ -29,7 +29,7 @@ static void destroy_cie(struct cp_cie *cie)
 	free(cie);
 }
 
-/* False without memory. */
+/* The CIE at `at`, read once. False without memory. */
 static bool get_cie(struct pads *p, uint64_t at, const struct cp_cie **ret)
 {
 	const uint64_t *known = cp_map_get(&p->cies, at);

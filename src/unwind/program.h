@@ -63,7 +63,7 @@ bool cp_cfi_run(const struct cp_cfi_source *source, const struct cp_cie *cie,
 		const struct cp_fde *fde, unsigned nregs,
 		bool (*emit)(void *ctx, uint64_t from, const struct cp_cfi_row *row), void *ctx);
 
-/* The same for a CIE's instructions, which make one row. */
+/* Runs a CIE's instructions, which make one row. */
 bool cp_cfi_run_initial(const struct cp_cfi_source *source, const struct cp_cie *cie,
 			struct cp_cfi_cursor program, unsigned nregs, struct cp_cfi_row *row);
 

@@ -482,7 +482,7 @@ static void decide(struct cp_unwind_space *space, struct cp_step *step)
 	}
 }
 
-/* Many evictions mean a program with more pcs than slots: twice as many. */
+/* Doubles the slots where many evictions show a program with more pcs than slots. */
 static void grow(struct cp_unwind_space *space)
 {
 	struct cp_step *old = space->steps, *bigger;

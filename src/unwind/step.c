@@ -98,7 +98,7 @@ static bool by_kind(const struct cp_walk *walk, struct cp_walk_at *at, struct cp
 	return without_rule(walk, at, ret);
 }
 
-/* Up the stack, or one of a few jumps. */
+/* True for a step up the stack, or one of a few jumps. */
 static bool progressed(const struct cp_walk *walk, struct cp_walk_at *at, uint64_t old_pc,
 		       uint64_t old_sp)
 {

@@ -98,7 +98,7 @@ static bool take_headers(struct cp_table *table, const Elf64_Phdr *ph, size_t co
 		    table->hdr - ph[j].p_vaddr < ph[j].p_memsz)
 			table->hdr_end = ph[j].p_vaddr + ph[j].p_memsz;
 	}
-	/* Only what is mapped from offset 0 tells where the rest is. */
+	/* The segment that is mapped from offset 0 tells where the others are. */
 	return table->low < table->high && (lowest_offset & ~PAGE_MASK) == 0;
 }
 

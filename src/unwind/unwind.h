@@ -55,7 +55,7 @@ struct cp_unwind_capture {
 	uint64_t stack_base; /* address of stack[0] */
 	const uint8_t *stack; /* borrowed */
 	size_t stack_size;
-	/* Of the stack below a signal handler's; borrowed, size 0: none. */
+	/* The copy of the stack below a signal handler's; borrowed, size 0: none. */
 	uint64_t below_base;
 	const uint8_t *below;
 	size_t below_size;
