@@ -27,7 +27,7 @@ BELOW = {
 FLOORS = {
     "src/engine": [["target/"], ["frames/"], ["probes/"], ["calls/"], ["families/"], ["api/"], ["session/"]],
     "src/tracer": [["restore", "known/"], ["memory/"], ["calls/"], ["signals/"], ["captures/"], ["hits/"], ["lives/"],
-                   ["stops/"], ["tracer"]],
+                   ["stops/"], ["idle", "leave", "tracer"]],
     "src/link": [["link", "sites", "stats"], ["channel", "ring"]],
 }
 

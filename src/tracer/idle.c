@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Waiting for whatever comes next, while nobody is hit.
+ */
+#include "tracer/idle.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "tracer/known/state.h"
+#include "tracer/stops/snapshot.h"
+
+#define HELD_POLL_NS UINT64_C(200000)
+/* Between two pieces of a batch. */
+#define MORE_NS (100 * CP_NS_PER_MS)
+/* Thousands of threads stop: not each of them wakes us. */
+#define SNAPSHOT_POLL_NS CP_NS_PER_MS
+
+/* Nanoseconds until there is something to do without being woken. */
+static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
+{
+	uint64_t wait = CP_NS_PER_S / 2, due;
+
+	if ((tr->reports && !tr->full) || (tr->ending && !tr->wanted.count))
+		return 0;
+	if (tr->held.count || tr->full)
+		wait = HELD_POLL_NS;
+	else if (snapshot_waits(tr))
+		wait = SNAPSHOT_POLL_NS;
+	if (tr->hz && !tr->ending) {
+		due = tr->next_tick_ns > now ? tr->next_tick_ns - now : 0;
+		if (due < wait)
+			wait = due;
+	}
+	if (tr->pause_due_ns && !tr->full) {
+		due = tr->pause_due_ns > now ? tr->pause_due_ns - now : 0;
+		if (due < wait)
+			wait = due;
+	}
+	return wait;
+}
+
+void idle_until_anything(struct tracer *tr)
+{
+	bool many = snapshot_waits(tr);
+	struct pollfd fds[] = {
+		{ .fd = many ? -1 : tr->signal_fd, .events = POLLIN },
+		{ .fd = tr->link->tracer_socket, .events = POLLIN },
+		{ .fd = tr->controller_pidfd, .events = POLLIN },
+	};
+	struct timespec timeout = cp_timespec(time_to_wait(tr, cp_now()));
+	struct signalfd_siginfo si;
+
+	tr->reports |= many;
+	if (ppoll(fds, 3, &timeout, NULL) <= 0)
+		return;
+	if (fds[2].revents)
+		tr->ending = true;
+	if (!fds[0].revents)
+		return;
+	tr->reports = true;
+	if (read(tr->signal_fd, &si, sizeof(si)) < 0)
+		cp_debug("tracer: nothing to read of SIGCHLD");
+}
+
+void idle_until_request(const struct tracer *tr)
+{
+	struct pollfd fds[] = {
+		{ .fd = tr->link->tracer_socket, .events = POLLIN },
+		{ .fd = tr->controller_pidfd, .events = POLLIN },
+	};
+	uint64_t now = cp_now(), until = now + MORE_NS;
+	struct timespec timeout;
+
+	for (; now < until; now = cp_now()) {
+		timeout = cp_timespec(until - now);
+		if (ppoll(fds, 2, &timeout, NULL) >= 0 || errno != EINTR)
+			return;
+	}
+}
