@@ -37,8 +37,8 @@
  *           CP_COUNT_GAVE_UP
  *           A breakpoint for COUNT or BRANCH that could not be placed makes
  *           CP_COUNT_GAVE_UP of counters that are 0.
- *   SIGACTION  (trap.c) the program calls sigaction(): no event
- *   SIGCALL (sigmask.c) a system call about signals, which is made in the slot: no
+ *   SIGACTION  (tracer/signals/trap.c) the program calls sigaction(): no event
+ *   SIGCALL (tracer/signals/sigmask.c) a system call about signals, which is made in the slot: no
  *           event, and soon a jump instead of a breakpoint
  *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
 #define CP_SITE_ENTRY 1u
@@ -172,7 +172,7 @@ struct cp_batch {
 
 /* FOREIGN_STACK: sp is not on the thread's own stack (coroutines, signal
  * stacks), or that is not known: as long as stack_low and stack_end are not, and
- * where the hit does not follow from the open calls (opens.c), up to its
+ * where the hit does not follow from the open calls (tracer/hits/opens.c), up to its
  * cp_hit_place() being in `places`. Registers and stack come along. TAKEN: a TAIL site that leaves its function; `target` is where to.
  * WANTS_RETURN: an ENTRY with WATCH_RETURN, and there is no site at `caller`
  * yet: the thread is held until the event is released. */

@@ -79,7 +79,7 @@ static size_t restore_entries(int mem, uint64_t slots, const struct cp_area_entr
 	return done;
 }
 
-/* A thread that was on a detour (calibrate.c) passes it: a trap there would be
+/* A thread that was on a detour (hits/calibrate.c) passes it: a trap there would be
  * its end, once the handler that waits for it is not ours any more. */
 static void end_detours(int mem, uint64_t slots, const struct cp_area_entry *entries, size_t count)
 {

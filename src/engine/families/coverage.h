@@ -5,7 +5,7 @@
  *   filters ──► functions ──► blocks and branches of an ELF object  (coverage.c)
  *                                  │ numbers: counters of the link, slots
  *                                  ▼
- *                 armed in each mapping, where they are still needed  (arm.c)
+ *                 armed in each mapping, where they are still needed  (probes/arm.c)
  *                                  ▲
  *   tracer: counters[number]++ ────┘ ──► what is asked of them  (covered.c)
  *

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Allocations, from functions that have such a role (roles.h):
+ * Allocations, from functions that have such a role (probes/roles.h):
  *
  *     malloc(24)       entry: the size ──► words of the open call
  *                      ret:   the address ──► gc_allocation
@@ -9,7 +9,7 @@
  *
  * Allocators call each other (operator new calls malloc, reallocarray calls
  * realloc): the outermost one is what the program asked for, and what is open
- * around a call marks it (shadow.h). Of functions that free nothing is open; there
+ * around a call marks it (probe/shadow.h). Of functions that free nothing is open; there
  * it is the address that tells: what is free already is not freed. (operator
  * delete calls free.) Nor is what an allocator's library frees by a call that
  * nothing can stand in for: glibc's own stock, when a thread ends.

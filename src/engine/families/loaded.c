@@ -2,7 +2,7 @@
  *
  * What is loaded: events of images, assemblies and dlmopen() namespaces.
  *
- * The mappings say what is there, the dynamic linker's own list (linker.c) in which
+ * The mappings say what is there, the dynamic linker's own list (target/linker.c) in which
  * order it came, in which namespace, and whether the linker is at work just now; then
  * nothing is said until it is done. It calls its hook before and after it changes
  * something, and cprof has a breakpoint there if anybody wants these events; so they

@@ -7,7 +7,7 @@
  * comes to them. Code of ours goes in between (arch/x86_64/sigcall.c).
  *
  * A program that was linked statically has its C library inside. Where that has no
- * names, what it does with SIGTRAP is not seen (plans.c): its calls of sigaction()
+ * names, what it does with SIGTRAP is not seen (probes/plans.c): its calls of sigaction()
  * are left alone then.
  */
 #include <stdlib.h>

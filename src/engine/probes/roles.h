@@ -3,7 +3,7 @@
  * Functions that are traced for what they do, whatever anybody traces: they
  * allocate, transfer bytes, end the program. They are found by name, planned and
  * armed like others (plans.c, arm.c) and have a place among the open calls
- * (calls.c), only nobody is told of their calls: what is told is what came of them.
+ * (calls/calls.c), only nobody is told of their calls: what is told is what came of them.
  *
  *     name ──► family, role ──► entered, returned ──► its events
  *

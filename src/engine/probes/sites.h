@@ -5,8 +5,8 @@
  *
  *   filters ──► traced functions ──► sites ──► armed in each mapping   (plans.c, arm.c)
  *                     ▲                ▲
- *   hit ── number of its site ─────────┘ ──► shadow stack ──► method_* (calls.c)
- *                                        └─► what was captured: values (context.c)
+ *   hit ── number of its site ─────────┘ ──► shadow stack ──► method_* (calls/calls.c)
+ *                                        └─► what was captured: values (calls/context.c)
  *
  * A traced function and its sites belong to an ELF object and are planned
  * once, however often it is mapped; a hit tells by its pc which mapping it is.
@@ -175,7 +175,7 @@ struct engine_calls {
 	cprof_call current;
 	bool has_current;
 	int32_t inherited_from; /* tid of who entered the call, in another process; 0: none */
-	struct engine_known_callers *callers; /* known ones (invoke.c); owned; NULL: none */
+	struct engine_known_callers *callers; /* known ones (calls/invoke.c); owned; NULL: none */
 	const struct cp_call *entering; /* of which an enter is delivered; else NULL */
 	bool exiting; /* open calls end because their thread or process does */
 	bool unsure_warned; /* of calls that may not be over */

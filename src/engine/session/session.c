@@ -202,7 +202,7 @@ static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_t
 	cprof_context context;
 
 	if (e->e.flags & CP_SAMPLE_SNAPSHOT && !e->count)
-		return; /* who asked for it has it (target.c) */
+		return; /* who asked for it has it (frames/target.c) */
 	if (s->mode == CPROF_SAMPLE_MODE_NONE)
 		return; /* taken before that was said */
 	s->current.sample = e;

@@ -53,13 +53,13 @@ struct engine_process_life {
 	uint32_t alive; /* threads that are not known to end */
 	uint32_t look;
 	bool unloading, telling;
-	bool leaks_off; /* it looks for none (leaks.c) */
+	bool leaks_off; /* it looks for none (session/leaks.c) */
 	uint64_t fork_sp; /* where it was forked (cp_event_process.sp) */
 	CP_VEC(cprof_namespace *) namespaces; /* owned; as long as the session */
 	struct cp_map returns; /* addresses behind calls of dlopen that have a breakpoint */
 };
 
-/* Processes that live on when CMD has ended (linger.c). */
+/* Processes that live on when CMD has ended (session/linger.c). */
 struct engine_linger {
 	uint64_t ns; /* how long they are waited for; 0: not at all */
 	uint64_t until_ns; /* 0: it has not begun */

@@ -56,7 +56,7 @@ struct cprof_assembly {
 	pthread_mutex_t lock; /* of jit, called */
 	struct cp_perf_map *jit;
 	uint64_t jit_next_ns; /* no walk reads it before */
-	bool made; /* at run time, and registered for debuggers (jit.c) */
+	bool made; /* at run time, and registered for debuggers (families/jit.c) */
 	bool jit_asked; /* the next two are known */
 	bool has_jit; /* it has the debuggers' list of such code, at */
 	struct cp_vaddr jit_list;

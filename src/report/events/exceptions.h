@@ -9,7 +9,7 @@
 #include "record/calls.h"
 #include "report/tables/report.h"
 
-/* Of an event of the walk through calls (spans.h): its type, "" unknown; and
+/* Of an event of the walk through calls (profile/spans.h): its type, "" unknown; and
  * where it was thrown: the file, NULL unknown. */
 const char *cp_exception_type(const struct cp_record_call *call);
 uint64_t cp_exception_address(const struct cp_record_call *call);

@@ -9,7 +9,7 @@
 #include "record/calls.h"
 #include "report/tables/report.h"
 
-/* Of an event of the walk through calls (spans.h). */
+/* Of an event of the walk through calls (profile/spans.h). */
 uint64_t cp_wait_address(const struct cp_record_call *call);
 int32_t cp_wait_owner(const struct cp_record_call *call); /* tid; 0: not known */
 const char *cp_wait_end(const struct cp_record_call *call); /* "acquired", "timed_out", ... */

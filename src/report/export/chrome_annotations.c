@@ -3,7 +3,7 @@
  * What the program announced, as trace events: spans as complete events on the
  * track of their thread, where the calls are, too; async spans as pairs "b", "e";
  * instants "i"; counters "C". A fiber has no tid, so it gets a number that no
- * thread has, as do the lanes of spans that do not nest (lanes.h), and, for each
+ * thread has, as do the lanes of spans that do not nest (events/lanes.h), and, for each
  * thread that switches fibers, a row that shows which one it ran when.
  */
 #include <string.h>

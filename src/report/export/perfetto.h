@@ -47,7 +47,7 @@ void cp_perfetto_track(struct cp_perfetto *w, uint64_t uuid, uint64_t parent, co
 /* A value on such a track. */
 void cp_perfetto_value(struct cp_perfetto *w, uint64_t uuid, uint64_t ns, int64_t value);
 
-/* perfetto_heap.c: an event of the walk through calls (spans.h) */
+/* perfetto_heap.c: an event of the walk through calls (profile/spans.h) */
 struct cp_error *cp_perfetto_heap(void *w, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call);
 

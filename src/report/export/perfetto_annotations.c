@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What the program announced, as Perfetto has it: spans as slices on the track
- * of their thread, where the calls are, too; fibers, lanes (lanes.h) and
+ * of their thread, where the calls are, too; fibers, lanes (events/lanes.h) and
  * counters as tracks of their process.
  */
 #include <stdio.h>

@@ -18,7 +18,7 @@ struct injection {
 	bool stays; /* stopped, after it too: it was held, or the caller lets it go */
 	uint64_t regs[PRSTATUS_MAX / 8];
 	uint64_t mask;
-	struct tids others; /* held still with it (sigmask.c); items owned */
+	struct tids others; /* held still with it (signals/sigmask.c); items owned */
 	unsigned running; /* others that could not be */
 	unsigned unseen; /* of those, who never was */
 	uint64_t guard; /* sp at which a signal frame leads back to `regs` (guard.c); 0: none */

@@ -17,7 +17,7 @@
  *                                            moved becomes active
  *
  * Who runs is interrupted, all at once, and served as the stops arrive
- * (stop.c). Nobody is waited for: a thread that was preempted stops when it is
+ * (stops/stop.c). Nobody is waited for: a thread that was preempted stops when it is
  * scheduled again. By the wall clock, who blocked since the last tick is read
  * where it sleeps (capture.c).
  *

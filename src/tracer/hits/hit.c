@@ -4,7 +4,7 @@
  *
  *   SIGTRAP, pc just behind a site ─► capture ─► pc to the slot ─► go on
  *
- * The stop is not consumed (stop.c), so when we are killed, at any of these
+ * The stop is not consumed (stops/stop.c), so when we are killed, at any of these
  * steps, the kernel delivers the SIGTRAP and the handler in the program does
  * the same: it sends a pc behind a site to the slot and leaves one that is in
  * a slot already alone.
@@ -261,7 +261,7 @@ static bool too_often(struct space *space, struct site_group *group)
 /* A group that is to be given up. */
 struct hot {
 	uint32_t group; /* SITE_NONE: none */
-	bool starves; /* not for its rate (starve.c) */
+	bool starves; /* not for its rate (known/starve.c) */
 };
 
 /* A function of the group is entered. */

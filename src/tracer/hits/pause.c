@@ -8,7 +8,7 @@
  * belongs together (who allocates, who frees) is seen together or not at all. What
  * a program does in its first moments is seen whole; what it does all the time,
  * in pieces, a few each second. Seconds of hits are those that the program has for
- * itself (own.h).
+ * itself (known/own.h).
  */
 #include "tracer/hits/pause.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Waiting for the stop of one thread, which is not consumed (stop.c).
+ * Waiting for the stop of one thread, which is not consumed (stops/stop.c).
  */
 #include "tracer/known/await.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What stops take of a thread's CPU time: the last ones that were measured
- * (calibrate.c), by class, and what is typical of them.
+ * (hits/calibrate.c), by class, and what is typical of them.
  */
 #include "tracer/known/costs.h"
 

@@ -15,7 +15,7 @@
  *
  *     given a CPU just once: it ran from b to a without a break, so what it did is
  *         the time on its CPU less what trap and return take of that, which is
- *         much the same from stop to stop, and is measured (calibrate.c). Whatever
+ *         much the same from stop to stop, and is measured (hits/calibrate.c). Whatever
  *         waited for whom plays no part.
  *     more than once: it was preempted or slept in its own code. Then it is known
  *         what it had at least, its time on the CPU; and at most, all but what we

@@ -34,14 +34,14 @@ enum thread_state {
 #define THREAD_OPENS 64 /* open calls of a thread that are kept */
 #define THREAD_FIRSTS 32 /* open calls of a thread of which the first argument is kept */
 
-/* A system call that was made to start again (restart.c). */
+/* A system call that was made to start again (calls/restart.c). */
 struct restart {
 	bool pending; /* not yet known to have started again */
 	int64_t nr;
 	uint64_t pc, sp;
 };
 
-/* A call that allocates, of a thread (heap_sample.c). */
+/* A call that allocates, of a thread (hits/heap_sample.c). */
 struct heap_call {
 	/* The call that is followed; sp 0: none. */
 	uint64_t sp, caller;
@@ -75,12 +75,12 @@ struct thread {
 	uint64_t resumed_ns; /* when we last let it go from a stop */
 	uint64_t link; /* its stack_link at the last capture */
 	struct restart restart;
-	bool reaped; /* while PTRACE_SEIZE waited (seize.c); exit_status as wait(2) has it */
+	bool reaped; /* while PTRACE_SEIZE waited (lives/seize.c); exit_status as wait(2) has it */
 	int exit_status;
 	bool exec_stop; /* has executed, and is to be held at its next stop */
 	int signal; /* HELD with this one, which it gets when it goes on; 0: none */
 	uint32_t entered; /* 1 + the counter of the block that it hit last; 0: it may be anywhere */
-	bool user_stop; /* HELD where it can do system calls for us (ask.c) */
+	bool user_stop; /* HELD where it can do system calls for us (calls/ask.c) */
 	bool clear; /* as we leave: in no slot, and no breakpoint will lead it to one */
 	uint32_t stops; /* served, and what they took */
 	uint64_t stopped_ns;
@@ -89,7 +89,7 @@ struct thread {
 	uint64_t detour; /* the trap by way of which it was sent to its slot; 0: none */
 	uint64_t kept_ns; /* stopped since, waiting for room in the ring or held; 0: not */
 	/* Places where a hit that was captured already will come again: a signal handler ran
-	 * before the instruction was executed (unslot.c). pc 0: none */
+	 * before the instruction was executed (memory/unslot.c). pc 0: none */
 	struct {
 		uint64_t pc, sp;
 	} again[8];
@@ -100,7 +100,7 @@ struct thread {
 		uint64_t sp, value;
 	} firsts[THREAD_FIRSTS];
 	uint32_t first_count;
-	/* Open calls (CP_GROUP_OPENS) on its own stack, the last ones (opens.c). */
+	/* Open calls (CP_GROUP_OPENS) on its own stack, the last ones (hits/opens.c). */
 	struct {
 		uint64_t sp;
 		uint32_t group; /* in the space */
@@ -108,9 +108,9 @@ struct thread {
 	uint32_t open_count, looked;
 	uint64_t asked_ns; /* time of the last hit that the controller has to place */
 	struct heap_call heap;
-	bool given_back; /* at the end: blocks SIGTRAP itself again (sigmask.c) */
+	bool given_back; /* at the end: blocks SIGTRAP itself again (signals/sigmask.c) */
 	uint64_t sigmask; /* at its last hit */
-	uint32_t looks; /* left, at whether SIGTRAP is still handled (trap.c) */
+	uint32_t looks; /* left, at whether SIGTRAP is still handled (signals/trap.c) */
 	uint32_t hits;
 	struct starve starve;
 };
@@ -120,9 +120,9 @@ struct process {
 	int task_fd; /* /proc/PID/task */
 	bool launching; /* our own child that has not yet become CMD */
 	bool guest; /* not followed, but shares memory with breakpoints: not reported */
-	struct space *space; /* its memory (space.h) */
+	struct space *space; /* its memory (memory/space.h) */
 	CP_VEC(struct thread *) threads;
-	CP_VEC(struct thread *) active; /* those that run or moved lately (tick.c) */
+	CP_VEC(struct thread *) active; /* those that run or moved lately (captures/tick.c) */
 	uint64_t cpu_seen; /* process CPU clock at the last tick */
 	uint32_t quiet_ticks; /* in a row at which it had not moved */
 	int64_t unexplained; /* of it, not used by threads looked at */
@@ -173,19 +173,19 @@ struct tracer {
 	int fds_left; /* descriptors that may still be kept open */
 	unsigned trace_flags; /* CP_TRACE_* */
 	bool attached; /* something is or was traced */
-	/* PTRACE_SEIZE is under way: said to a signal handler (seize.c), and ptrace() is a
+	/* PTRACE_SEIZE is under way: said to a signal handler (lives/seize.c), and ptrace() is a
 	 * "leaf" to the compiler, during which nobody here can look at it. */
 	volatile bool seizing;
 	bool descendants; /* all of it are children of the controller's, or theirs */
-	int tried_calls; /* whether a filter lets calls through (seccomp.c); -1 no, 0 not tried */
+	int tried_calls; /* whether a filter lets calls through (calls/seccomp.c); -1 no, 0 not tried */
 	uint32_t guests; /* threads of processes that are not followed */
 	bool reports; /* SIGCHLD came: somebody stopped or exited */
 	bool ending; /* leave as soon as no thread is stopped */
-	/* sampling (tick.c) */
+	/* sampling (captures/tick.c) */
 	uint32_t hz, stack_max;
 	bool wall;
 	unsigned capture; /* CP_CAPTURE_* */
-	uint64_t pause_due_ns; /* when a pause ends (pause.c); 0: there is none */
+	uint64_t pause_due_ns; /* when a pause ends (hits/pause.c); 0: there is none */
 	uint64_t period_ns, start_ns, next_tick_ns, random;
 	uint64_t tick_ns; /* when the last tick was due; we may have been late for it */
 	uint64_t ticks_done; /* whole periods since start_ns, so far */

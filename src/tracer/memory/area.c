@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Areas: the memory in the program that slots live in, and the table that finds
- * a slot for a site, for the handler that uses it when we are gone (trap.c).
+ * a slot for a site, for the handler that uses it when we are gone (signals/trap.c).
  *
  *     our SIGKILL ─► the stop that was under way becomes a SIGTRAP for the
  *     program ─► handler ─► table: this is the slot of that site ─► slot

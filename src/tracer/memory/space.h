@@ -26,7 +26,7 @@ struct trap_action {
 	uint64_t handler, flags, restorer, mask;
 };
 
-/* Memory in which the program finishes system calls that were cut short (finish.c). */
+/* Memory in which the program finishes system calls that were cut short (calls/finish.c). */
 #define FINISH_PAIRS 15u /* of slots, each one thread's */
 
 struct finish_area {
@@ -39,7 +39,7 @@ struct finisher {
 	unsigned failed; /* attempts to map one, in a row */
 };
 
-/* Breakpoints that pause when they are hit too often (pause.c). */
+/* Breakpoints that pause when they are hit too often (hits/pause.c). */
 struct pause {
 	uint32_t rate; /* hits a second; 0: none came yet */
 	uint64_t credit; /* hits that may come before the next pause */
@@ -51,7 +51,7 @@ struct pause {
 	pid_t pid; /* of whom it was told */
 };
 
-/* A sample of what is allocated (heap_sample.c). */
+/* A sample of what is allocated (hits/heap_sample.c). */
 struct heap_sample {
 	double left; /* bytes up to the next one that is chosen */
 	uint64_t random; /* 0: nothing was drawn yet */
@@ -91,7 +91,7 @@ struct space {
 	bool stale; /* the kernel has another action than the one for `own` */
 	bool ignored; /* the program before an exec ignored SIGTRAP, and it is not yet */
 	uint8_t leaving; /* at the end, how often it was tried to leave it as it was */
-	uint32_t looks; /* at stacks that hits may still have, in parts (opens.c) */
+	uint32_t looks; /* at stacks that hits may still have, in parts (hits/opens.c) */
 	struct own_clock clock; /* that limits of calls go by */
 	struct pause pause;
 	struct heap_sample heap;
@@ -99,7 +99,8 @@ struct space {
 	bool cleared; /* what an earlier cprof left was looked for */
 	bool left; /* there was an area of one that was killed */
 	struct finisher finisher;
-	struct cp_map faults; /* addresses of instructions of which faults were told (fault.c) */
+	struct cp_map
+		faults; /* addresses of instructions of which faults were told (hits/fault.c) */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
 };
 

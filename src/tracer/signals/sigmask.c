@@ -6,7 +6,7 @@
  *     what blocks it                     what is done about it
  *     a thread's mask at the beginning   it is stopped once, and has another one
  *     a handler's mask                   rt_sigaction for it, by a thread of the program
- *     a C library's system call          goes by way of our code (sigcall.c)
+ *     a C library's system call          goes by way of our code (memory/sigcall.c)
  *     other system calls; masks that     seen at the next hit, or at the birth of a
  *     come with a call (ppoll, ...)      child: only until then it is blocked
  *
