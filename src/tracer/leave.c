@@ -110,7 +110,7 @@ static bool is_elsewhere(struct tracer *tr, struct thread *t)
 	       proc_where(tr, t, &pc, &sp) == PROC_BLOCKED && !space_area(t->process->space, pc);
 }
 
-/* Does the thread block the stand-in of SIGTRAP (sigmask.c), and may it be stopped to
+/* Does the thread block the stand-in of SIGTRAP (signals/sigmask.c), and may it be stopped to
  * block that itself again? */
 static bool is_to_be_told(struct tracer *tr, struct thread *t)
 {

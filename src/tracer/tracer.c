@@ -5,7 +5,7 @@
  *        ┌────────────────────────────────────────────────────┐
  *        ▼                                                    │
  *   requests ─► stops and exits ─► tick due? ─► held ones ─► wait for
- *   (socket)     (stops/)          (tick.c)                 SIGCHLD, socket,
+ *   (socket)     (stops/)          (captures/tick.c)                 SIGCHLD, socket,
  *        │                                                  controller's end,
  *        └─► LEAVE, or the controller died or hangs         next tick
  *                 │
