@@ -191,8 +191,24 @@ static int held_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *value, in
 	return access_reg(as, reg, value, write, &walking->walk);
 }
 
+/* An .eh_frame_hdr of another than the usual kind is left out: _UPT_find_proc_info()
+ * aborts there. */
+static int held_proc_info(unw_addr_space_t as, unw_word_t ip, unw_proc_info_t *ret,
+			  int need_unwind_info, void *arg)
+{
+	struct cp_unwind_space *space = walking->walk.space;
+	struct cp_space_object *object = cp_space_object_at(space, ip);
+	struct cp_table_memory memory = { space->memory, object ? object->bias : 0 };
+	struct cp_table_hdr hdr;
+
+	if (object && cp_table_has_hdr(object->table) &&
+	    !cp_table_hdr(object->table, &memory, &hdr))
+		return -UNW_ENOINFO;
+	return _UPT_find_proc_info(as, ip, ret, need_unwind_info, arg);
+}
+
 static const unw_accessors_t held_accessors = {
-	.find_proc_info = _UPT_find_proc_info,
+	.find_proc_info = held_proc_info,
 	.put_unwind_info = _UPT_put_unwind_info,
 	.get_dyn_info_list_addr = _UPT_get_dyn_info_list_addr,
 	.access_mem = held_mem,

@@ -626,6 +626,11 @@ const struct cp_rule *cp_table_find(struct cp_table *table, const struct cp_tabl
 	return NULL;
 }
 
+bool cp_table_has_hdr(const struct cp_table *table)
+{
+	return table->hdr != 0;
+}
+
 bool cp_table_hdr(struct cp_table *table, const struct cp_table_memory *memory,
 		  struct cp_table_hdr *ret)
 {

@@ -81,6 +81,7 @@ const struct cp_rule *cp_table_find(struct cp_table *table, const struct cp_tabl
 
 /* The object's .eh_frame_hdr, for libunwind's own search. False when it has
  * none of the usual kind (32-bit values relative to the header). */
+bool cp_table_has_hdr(const struct cp_table *table); /* of any kind */
 struct cp_table_hdr {
 	struct cp_vaddr at, entries;
 	uint64_t count;

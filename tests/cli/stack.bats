@@ -307,7 +307,7 @@ both_as_gdb() {
 	# shellcheck disable=SC2086 # numbers
 	both_as_gdb sample_cpp $spinning
 	finish
-	begin many_threads --threads=100
+	begin many_threads --threads=40
 	both_as_gdb many_threads
 	finish
 	assert_equal "$finished" "status 0, many_threads: ok N idle threads"
@@ -339,6 +339,23 @@ down(40)'
 		echo "# $program: libunwind-ptrace: 2 threads, unlike gdb's: $(unlike_gdb | wc -l)" >&3
 		finish
 	done
+	no_complaints
+}
+
+# libunwind aborts at a table of another kind than the usual one.
+@test "a second opinion where the table of call frame information is broken" {
+	needs jq readelf
+	local offset
+	cp "$TRACEES/known_stack" .
+	offset=$((0x$(readelf -SW known_stack | sed -n 's/.* .eh_frame_hdr  *PROGBITS  *[0-9a-f]*  *\([0-9a-f]*\) .*/\1/p')))
+	[ "$offset" -gt 0 ]
+	printf '\053' | dd of=known_stack bs=1 seek=$((offset + 3)) conv=notrunc status=none
+	TRACEES=$PWD known known_stack --mode=read
+	take --stop
+	as_printed broken
+	take --stop --unwinder=libunwind-ptrace
+	finish
+	assert_equal "$finished" "status 0, known_stack: ok N chains of calls"
 	no_complaints
 }
 
