@@ -22,8 +22,8 @@
 #include "inspect/inspect.h"
 #include "modules/modules.h"
 #include "probe/spec.h"
-#include "report/tables/report.h"
 #include "report/look/table.h"
+#include "report/look/title.h"
 
 #define DEFAULT_HZ 99
 

@@ -14,7 +14,9 @@
 #include "cmd/complain.h"
 #include "cmd/terminal.h"
 #include "report/coverage/coverage.h"
+#include "report/coverage/table.h"
 #include "report/export/export.h"
+#include "report/look/table.h"
 
 #define TABLE_ROWS 20
 

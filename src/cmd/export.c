@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/coverage/sources.h"
 #include "report/export/export.h"
+#include "report/profile/heapstacks.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -20,7 +22,6 @@
 #include "record/annotations.h"
 #include "record/calls.h"
 #include "record/coverage.h"
-#include "report/coverage/sources.h"
 
 struct export_options {
 	unsigned format, roots, of;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/replay/json.h"
 #include "report/replay/replay.h"
+#include "report/tables/missing.h"
+#include "report/tables/report.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -13,7 +16,6 @@
 #include "cmd/terminal.h"
 #include "probe/near.h"
 #include "probe/spec.h"
-#include "report/tables/report.h"
 
 struct replay_options {
 	bool json;

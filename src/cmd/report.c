@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/tables/report.h"
-
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -9,6 +7,8 @@
 #include "cmd/commands.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
+#include "report/tables/json.h"
+#include "report/tables/report.h"
 
 struct report_options {
 	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations,
@@ -52,9 +52,7 @@ static const struct cp_option show_options[] = {
 	{ "lines", 0, CP_OPTION_TRUE, AT(lines), .help = "hot source lines" },
 	{ "tree", 0, CP_OPTION_TRUE, AT(tree), .help = "the call tree" },
 	{ "reports", 0, CP_OPTION_TEXT, AT(reports), .value = "LIST",
-	  .help = "these alone, of header, sample, call, coverage, annotations, exception, "
-		  "monitor, alloc, counter, thread, metadata, domain, tree, lines, separated by "
-		  "commas" },
+	  .help = "these alone, of " CP_REPORT_NAMES ", separated by commas" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "everything, as one JSON object" },
 	{ 0 }
 };

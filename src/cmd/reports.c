@@ -14,6 +14,7 @@
 #include "cmd/complain.h"
 #include "cmd/terminal.h"
 #include "record/lives.h"
+#include "report/profile/create.h"
 #include "report/tables/report.h"
 
 #define AT(field) offsetof(struct cp_filter_options, field)

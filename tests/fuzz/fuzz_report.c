@@ -12,9 +12,12 @@
 #include "base/buf.h"
 #include "made_recording.h"
 #include "report/coverage/covered.h"
-#include "report/tables/diff.h"
 #include "report/export/export.h"
+#include "report/profile/create.h"
+#include "report/replay/json.h"
 #include "report/replay/replay.h"
+#include "report/tables/diff.h"
+#include "report/tables/json.h"
 #include "report/tables/report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

@@ -14,6 +14,7 @@
  * ? is an unknown count. In names \n, \e and \s stand for newline, escape, blank.
  */
 #include "report/coverage/covered.h"
+#include "report/export/pages.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -10,9 +10,11 @@
 #include "base/text.h"
 #include "made_recording.h"
 #include "report/coverage/coverage.h"
-#include "report/coverage/names.h"
 #include "report/coverage/covered.h"
+#include "report/coverage/names.h"
 #include "report/coverage/sources.h"
+#include "report/coverage/table.h"
+#include "report/look/table.h"
 #include "test.h"
 
 static void count(struct cp_buf *out, uint64_t n)

@@ -9,9 +9,11 @@
 
 #include "base/buf.h"
 #include "made_recording.h"
-#include "report/tables/diff.h"
 #include "report/export/export.h"
 #include "report/export/flame.h"
+#include "report/profile/create.h"
+#include "report/tables/diff.h"
+#include "report/tables/json.h"
 #include "report/tables/report.h"
 
 /* Two threads, recursion, an inlined call, a stack without root, a name that

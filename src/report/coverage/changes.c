@@ -57,16 +57,15 @@ static bool is_unwanted(const char *variable)
 }
 
 /* Owned array of borrowed strings. */
-static char **git_environment(void)
+static const char **git_environment(void)
 {
-	static char language[] = "LC_ALL=C", locks[] = "GIT_OPTIONAL_LOCKS=0";
-	CP_VEC(char *) env = { 0 };
-	bool good = cp_vec_push(&env, language) && cp_vec_push(&env, locks);
+	CP_VEC(const char *) env = { 0 };
+	bool good = cp_vec_push(&env, "LC_ALL=C") && cp_vec_push(&env, "GIT_OPTIONAL_LOCKS=0");
 	char **e;
 
 	for (e = environ; good && *e; e++)
 		good = is_unwanted(*e) || cp_vec_push(&env, *e);
-	if (good && cp_vec_push(&env, (char *)NULL))
+	if (good && cp_vec_push(&env, (const char *)NULL))
 		return env.items;
 	cp_vec_free(&env);
 	return NULL;
@@ -74,7 +73,7 @@ static char **git_environment(void)
 
 static int spawn_git(const char *const *argv, int out, int err, pid_t *pid_ret)
 {
-	CP_FREE char **env = git_environment();
+	CP_FREE const char **env = git_environment();
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;
 	sigset_t set;
@@ -92,7 +91,8 @@ static int spawn_git(const char *const *argv, int out, int err, pid_t *pid_ret)
 	sigaddset(&set, SIGPIPE);
 	posix_spawnattr_setsigdefault(&attr, &set);
 	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	status = posix_spawnp(pid_ret, "git", &actions, &attr, (char *const *)(uintptr_t)argv, env);
+	status = posix_spawnp(pid_ret, "git", &actions, &attr, (char *const *)(uintptr_t)argv,
+			      (char *const *)(uintptr_t)env);
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return status;

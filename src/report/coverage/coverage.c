@@ -10,9 +10,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/coverage/sums.h"
 #include "report/coverage/covered.h"
-#include "report/tables/report.h"
+#include "report/coverage/sources.h"
+#include "report/coverage/structors.h"
+#include "report/coverage/sums.h"
+#include "report/profile/left.h"
+#include "report/profile/recorded.h"
 
 double cp_coverage_percent(uint64_t covered, uint64_t of)
 {

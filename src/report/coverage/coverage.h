@@ -10,11 +10,13 @@
 #ifndef CP_REPORT_COVERAGE_H
 #define CP_REPORT_COVERAGE_H
 
+#include "base/arena.h"
+#include "base/error.h"
 #include "base/json.h"
+#include "base/vec.h"
 #include "record/coverage.h"
+#include "record/record.h"
 #include "report/profile/left.h"
-#include "report/look/sink.h"
-#include "report/look/table.h"
 
 struct cp_sources; /* report/coverage/sources.h */
 struct cp_source_file;
@@ -124,25 +126,5 @@ static inline uint64_t cp_branches_all(const struct cp_coverage_totals *t)
 
 /* In percent; 100 of nothing (`of` 0). */
 double cp_coverage_percent(uint64_t covered, uint64_t of);
-
-/* ---- reports ---- */
-
-/* The table on a terminal: worst files first, totals last. `limit` rows, 0: all. */
-void cp_report_coverage(const struct cp_coverage *c, uint64_t limit, const struct cp_look *look,
-			struct cp_buf *out);
-/* The object under "coverage" of `report --json`. */
-void cp_report_coverage_json(const struct cp_coverage *c, struct cp_json *j);
-/* Its keys "lines", "functions", ..., into an object that was begun. */
-void cp_coverage_totals_json(const struct cp_coverage_totals *t, struct cp_json *j);
-
-/* Files for others. Each is one file of this room. */
-CP_ERROR cp_coverage_lcov(const struct cp_coverage *c, struct cp_sink *sink);
-CP_ERROR cp_coverage_cobertura(const struct cp_coverage *c, struct cp_sink *sink);
-CP_ERROR cp_coverage_sonarqube(const struct cp_coverage *c, struct cp_sink *sink);
-/* gcovr's format, which `gcovr -a` reads. */
-CP_ERROR cp_coverage_gcovr(const struct cp_coverage *c, struct cp_sink *sink);
-/* Writes index.html and a page for each file into `directory`, which is made.
- * Files of that name that are not from an earlier report are left alone: an error. */
-CP_ERROR cp_coverage_html(const struct cp_coverage *c, const char *directory);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "report/coverage/coverage.h"
+
 #define NOT_COUNTED (CP_COVERED_EXCLUDED | CP_COVERED_REMOVED | CP_COVERED_NO_BRANCHES)
 
 const struct cp_covered_branch *cp_next_branch(const struct cp_covered_file *f,

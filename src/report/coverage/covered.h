@@ -13,7 +13,9 @@
 #ifndef CP_REPORT_COVERED_H
 #define CP_REPORT_COVERED_H
 
+#include "base/buf.h"
 #include "base/map.h"
+#include "record/coverage.h"
 #include "report/coverage/coverage.h"
 
 static inline bool cp_line_counts(const struct cp_covered_line *line)

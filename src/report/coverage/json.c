@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: MIT
- *
- * Coverage in `report --json`.
- */
+/* SPDX-License-Identifier: MIT */
+#include "report/coverage/json.h"
+
 #include "report/coverage/coverage.h"
 #include "report/coverage/covered.h"
+#include "report/profile/left.h"
 
 static void amount(struct cp_json *j, const char *key, uint64_t covered, uint64_t total)
 {

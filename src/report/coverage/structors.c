@@ -11,12 +11,14 @@
  * What is inlined is C1 or C2, as what is called would be: where there is just
  * one of these, it is that; where there are both, nobody can tell.
  */
-#include "report/coverage/sums.h"
+#include "report/coverage/structors.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/buf.h"
+#include "report/coverage/coverage.h"
+#include "report/coverage/sums.h"
 
 static int order(uint64_t a, uint64_t b)
 {

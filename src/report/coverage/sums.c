@@ -37,7 +37,9 @@
 
 #include "base/buf.h"
 #include "report/coverage/count.h"
+#include "report/coverage/coverage.h"
 #include "report/coverage/names.h"
+#include "report/coverage/sources.h"
 
 #define LEFT_OUT CP_RECORD_NONE
 

@@ -8,7 +8,9 @@
 #include "base/arena.h"
 #include "base/map.h"
 #include "base/sourcepath.h"
+#include "base/vec.h"
 #include "record/coverage.h"
+#include "record/record.h"
 #include "report/coverage/coverage.h"
 #include "report/coverage/sources.h"
 
@@ -82,8 +84,6 @@ struct cp_sums {
 };
 
 void cp_sums_add(struct cp_sums *s, const struct cp_coverage_image *c);
-/* After all images: constructors and destructors (structors.c). */
-void cp_sums_settle_structors(struct cp_sums *s);
 void cp_sums_free(struct cp_sums *s);
 
 #endif

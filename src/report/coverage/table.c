@@ -1,14 +1,18 @@
-/* SPDX-License-Identifier: MIT
- *
- * Coverage for people: a row for each file, the worst first.
- */
+/* SPDX-License-Identifier: MIT */
+#include "report/coverage/table.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "report/coverage/coverage.h"
-#include "report/tables/report.h"
+#include "report/coverage/json.h"
 #include "report/coverage/sources.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/left.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
 
 #define NAMES_SHOWN 3 /* of files, in a sentence */
 
@@ -307,23 +311,24 @@ void cp_report_coverage(const struct cp_coverage *c, uint64_t limit, const struc
 
 /* ---- of a recording ---- */
 
-static CP_ERROR build(const struct cp_record *record, const struct cp_report_options *o,
+static CP_ERROR build(const struct cp_profile *p, const struct cp_report_options *o,
 		      struct cp_sources **sources_ret, struct cp_coverage *ret)
 {
 	const struct cp_source_rules rules = { 0 };
 
 	if (!o->sources)
 		CP_TRY(cp_sources_create(&rules, sources_ret));
-	return cp_coverage_build(record, o->sources ? o->sources : *sources_ret, ret);
+	return cp_coverage_build(p->record, o->sources ? o->sources : *sources_ret, ret);
 }
 
-CP_ERROR cp_report_covered(const struct cp_record *record, const struct cp_report_options *o,
+CP_ERROR cp_report_covered(const struct cp_profile *p, const struct cp_report_options *o,
 			   const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_sources *sources = NULL;
 	struct cp_coverage c = { 0 };
-	struct cp_error *err = build(record, o, &sources, &c);
+	struct cp_error *err = build(p, o, &sources, &c);
 
+	cp_report_title(out, look, "Coverage", "the worst files first");
 	if (!err)
 		cp_report_coverage(&c, o->limit, look, out);
 	cp_coverage_deinit(&c);
@@ -331,12 +336,12 @@ CP_ERROR cp_report_covered(const struct cp_record *record, const struct cp_repor
 	return err;
 }
 
-CP_ERROR cp_report_covered_json(const struct cp_record *record, const struct cp_report_options *o,
+CP_ERROR cp_report_covered_json(const struct cp_profile *p, const struct cp_report_options *o,
 				struct cp_json *j)
 {
 	struct cp_sources *sources = NULL;
 	struct cp_coverage c = { 0 };
-	struct cp_error *err = build(record, o, &sources, &c);
+	struct cp_error *err = build(p, o, &sources, &c);
 
 	if (!err)
 		cp_report_coverage_json(&c, j);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "record/lives.h"
+#include "report/profile/profile.h"
 
 #define SEARCH_MAX 1024 /* open spans among which one that ends is looked for */
 #define NONE CP_RECORD_NONE

@@ -17,7 +17,7 @@
 #define CP_REPORT_ANNOTATIONS_H
 
 #include "record/annotations.h"
-#include "report/tables/report.h"
+#include "report/profile/profile.h"
 
 struct cp_track {
 	uint32_t process, thread; /* of a fiber: the thread that it was first seen on */
@@ -83,38 +83,5 @@ bool cp_noted_shown(const struct cp_annotations *a, const struct cp_noted_span *
 void cp_track_name(const struct cp_annotations *a, uint32_t track, struct cp_buf *out);
 /* "begin", "instant", ... */
 const char *cp_annotation_event(unsigned kind);
-
-/* ---- added up ---- */
-
-struct cp_annotated {
-	unsigned kind; /* SPAN_BEGIN, ASYNC_START, INSTANT, COUNTER */
-	uint32_t process; /* of a counter */
-	const char *name, *category;
-	uint64_t count, open; /* open: of them, not over at the end */
-	uint64_t total_ns; /* recursion counted once */
-	uint64_t self_ns;
-	int64_t least, most, last; /* of a counter */
-	CP_VEC(uint64_t) durations; /* of those that are over; sorted */
-};
-
-struct cp_annotation_sums {
-	CP_VEC(struct cp_annotated) items; /* by kind, then most first */
-};
-
-CP_ERROR cp_annotation_sums_build(const struct cp_annotations *a, enum cp_profile_order order,
-				  struct cp_annotation_sums *ret);
-void cp_annotation_sums_deinit(struct cp_annotation_sums *s);
-/* The duration that this share does not exceed; 0 without any. */
-uint64_t cp_annotated_quantile(const struct cp_annotated *it, double share);
-
-/* ---- sections of the report; of a recording that has any ---- */
-
-CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_report_options *o,
-			       const struct cp_look *look, struct cp_buf *out);
-/* The spans that took most, in a line. */
-CP_ERROR cp_report_hottest_spans(const struct cp_profile *p, const struct cp_look *look,
-				 struct cp_buf *out);
-CP_ERROR cp_report_annotations_json(const struct cp_profile *p, const struct cp_report_options *o,
-				    struct cp_json *j);
 
 #endif

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/events/annotationsums.h"
+
 #include <string.h>
 
 #include "report/events/annotations.h"
+#include "report/profile/places.h"
 
 struct adding {
 	const struct cp_annotations *a;

@@ -2,11 +2,18 @@
  *
  * The sections of the report about annotations.
  */
+#include "report/events/annotationtable.h"
+
 #include <inttypes.h>
 
 #include "base/cleanup.h"
 #include "report/events/annotations.h"
-#include "report/tables/report.h"
+#include "report/events/annotationsums.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/options.h"
+#include "report/profile/places.h"
+#include "report/profile/profile.h"
 
 /* ---- tables ---- */
 
@@ -245,26 +252,11 @@ static void unmatched(const struct cp_annotations *a, const struct cp_look *look
 
 /* ---- all of it ---- */
 
-CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_report_options *o,
-			       const struct cp_look *look, struct cp_buf *out)
-{
-	struct cp_annotations a CP_CLEANUP(cp_annotations_deinit) = { 0 };
-	struct cp_annotation_sums s CP_CLEANUP(cp_annotation_sums_deinit) = { 0 };
-	size_t i;
-
-	CP_TRY(cp_annotations_build(p, &a));
-	CP_TRY(cp_annotation_sums_build(&a, o->order, &s));
-	for (i = 0; i < CP_ARRAY_SIZE(sections); i++)
-		section(&a, &s, &sections[i], o->limit, look, out);
-	fibers(&a, look, out);
-	unmatched(&a, look, out);
-	return o->what == CP_REPORT_ANNOTATIONS ? tracks(&a, o->limit, look, out) : NULL;
-}
-
 #define HOTTEST 4
 
-CP_ERROR cp_report_hottest_spans(const struct cp_profile *p, const struct cp_look *look,
-				 struct cp_buf *out)
+/* The spans that took most, in a line. */
+static CP_ERROR hottest_spans(const struct cp_profile *p, const struct cp_look *look,
+			      struct cp_buf *out)
 {
 	struct cp_annotations a CP_CLEANUP(cp_annotations_deinit) = { 0 };
 	struct cp_annotation_sums s CP_CLEANUP(cp_annotation_sums_deinit) = { 0 };
@@ -290,6 +282,24 @@ CP_ERROR cp_report_hottest_spans(const struct cp_profile *p, const struct cp_loo
 	cp_buf_str(out, "  ");
 	cp_add_wrapped(out, look, 2, 2, text.bytes ? text.bytes : "");
 	return NULL;
+}
+
+CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_report_options *o,
+			       const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_annotations a CP_CLEANUP(cp_annotations_deinit) = { 0 };
+	struct cp_annotation_sums s CP_CLEANUP(cp_annotation_sums_deinit) = { 0 };
+	size_t i;
+
+	if (o->what == CP_REPORT_SUMMARY)
+		return hottest_spans(p, look, out);
+	CP_TRY(cp_annotations_build(p, &a));
+	CP_TRY(cp_annotation_sums_build(&a, o->order, &s));
+	for (i = 0; i < CP_ARRAY_SIZE(sections); i++)
+		section(&a, &s, &sections[i], o->limit, look, out);
+	fibers(&a, look, out);
+	unmatched(&a, look, out);
+	return o->what == CP_REPORT_ANNOTATIONS ? tracks(&a, o->limit, look, out) : NULL;
 }
 
 /* ---- JSON ---- */

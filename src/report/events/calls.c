@@ -5,6 +5,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "report/look/nettime.h"
+#include "report/profile/places.h"
+#include "report/profile/profile.h"
+#include "report/profile/spans.h"
 
 struct builder {
 	struct cp_calls *c;
@@ -76,7 +80,7 @@ static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 	e->calls += !span->inherited;
 	/* What recursion repeats counts once. */
 	if (span->again == (edge.caller == edge.callee))
-		cp_net_add_whole(&e->sum, span);
+		cp_span_add_whole(&e->sum, span);
 	return NULL;
 }
 
@@ -102,15 +106,15 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		f->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
 		f->open += span->end >= CP_SPAN_LOST;
 	}
-	cp_net_add_self(&f->self_sum, span);
+	cp_span_add_self(&f->self_sum, span);
 	f->overhead_ns += span->overhead_ns;
 	if (!span->again) {
-		cp_net_add_whole(&f->total_sum, span);
+		cp_span_add_whole(&f->total_sum, span);
 		f->cpu_ns += span->cpu_ns;
 	}
 	if (!outer) {
-		cp_net_add_whole(&t->sum, span);
-		cp_net_add_whole(&b->c->outermost_sum, span);
+		cp_span_add_whole(&t->sum, span);
+		cp_span_add_whole(&b->c->outermost_sum, span);
 	}
 	if (!span->inherited && span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
 		return cp_error_nomem();

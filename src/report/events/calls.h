@@ -7,8 +7,9 @@
 #define CP_REPORT_CALLS_H
 
 #include "base/json.h"
-#include "report/tables/report.h"
-#include "report/profile/spans.h"
+#include "report/look/nettime.h"
+#include "report/profile/places.h"
+#include "report/profile/profile.h"
 
 struct cp_called {
 	uint32_t function; /* of the profile */
@@ -62,21 +63,5 @@ struct cp_net_time cp_called_quantile(const struct cp_called *f, double share);
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function);
 /* As cp_profile_find(), among functions that were called. */
 CP_ERROR cp_calls_find(const struct cp_calls *c, const char *name, uint32_t *function_ret);
-
-/* Why a function was no longer traced, of its `rate` (CP_RECORD_DISARMED). */
-void cp_add_disarmed(struct cp_buf *out, uint64_t rate);
-
-/* ---- sections of the report ---- */
-
-void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o,
-		     const struct cp_look *look, struct cp_buf *out);
-void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_options *o,
-			    const struct cp_look *look, struct cp_buf *out);
-void cp_report_call_neighbours(const struct cp_calls *c, uint32_t function,
-			       const struct cp_report_options *o, const struct cp_look *look,
-			       struct cp_buf *out);
-void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_options *o,
-			  uint32_t function,
-			  struct cp_json *j); /* function: CP_RECORD_NONE: none */
 
 #endif

@@ -2,12 +2,25 @@
  *
  * The sections of the report about traced calls.
  */
+#include "report/events/calltable.h"
+
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "base/json.h"
 #include "base/text.h"
+#include "base/vec.h"
+#include "record/calls.h"
+#include "record/record.h"
 #include "report/events/calls.h"
-#include "report/tables/report.h"
+#include "report/look/nettime.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
 
 #define CPU_COLUMN 2 /* where it was asked for */
 
@@ -447,4 +460,42 @@ void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_optio
 	}
 	threads_json(c, j);
 	cp_json_end(j, '}');
+}
+
+/* ---- of a recording ---- */
+
+CP_ERROR cp_report_called(const struct cp_profile *p, const struct cp_report_options *o,
+			  const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+
+	CP_TRY(cp_calls_build(p, &c));
+	if (!c.calls) {
+		if (o->what != CP_REPORT_PAGE)
+			cp_buf_str(out, "\nNo call passes the filter.\n");
+		return NULL;
+	}
+	cp_calls_sort(&c, o->order);
+	cp_report_calls(&c, o, look, out);
+	if (o->what == CP_REPORT_CALLS)
+		cp_report_call_threads(&c, o, look, out);
+	return NULL;
+}
+
+CP_ERROR cp_report_called_json(const struct cp_profile *p, const struct cp_report_options *o,
+			       struct cp_json *j)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+	uint32_t function = CP_RECORD_NONE;
+	struct cp_error *err = NULL;
+
+	CP_TRY(cp_calls_build(p, &c));
+	cp_calls_sort(&c, o->order);
+	if (o->function)
+		err = cp_calls_find(&c, o->function, &function);
+	if (err && (p->by_calls || err->code != CP_ERR_NOT_FOUND))
+		return err;
+	cp_error_free(err);
+	cp_report_calls_json(&c, o, function, j);
+	return NULL;
 }

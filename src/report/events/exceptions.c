@@ -13,6 +13,10 @@
 #include "base/map.h"
 #include "base/text.h"
 #include "record/lives.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
 #include "report/profile/spans.h"
 
 /* Exceptions of one kind. */
@@ -276,6 +280,12 @@ static CP_ERROR build(const struct cp_profile *p, struct exceptions *x)
 	return NULL;
 }
 
+bool cp_report_holds_exceptions(const struct cp_profile *p)
+{
+	return cp_record_info(p->record)->holds & CP_RECORD_HAS_EXCEPTIONS ||
+	       cp_record_exception_count(p->record);
+}
+
 /* ---- text ---- */
 
 /* With the second one where there are any. */
@@ -363,9 +373,6 @@ CP_ERROR cp_report_exceptions(const struct cp_profile *p, const struct cp_report
 {
 	struct exceptions x CP_CLEANUP(deinit) = { 0 };
 
-	if (!(cp_record_info(p->record)->holds & CP_RECORD_HAS_EXCEPTIONS) &&
-	    !cp_record_exception_count(p->record))
-		return NULL;
 	CP_TRY(build(p, &x));
 	print(&x, o, look, out);
 	return NULL;
@@ -397,14 +404,13 @@ static void kind_json(const struct exceptions *x, const struct kind *k, struct c
 	cp_json_end(j, '}');
 }
 
-CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, struct cp_json *j)
+CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, const struct cp_report_options *o,
+				   struct cp_json *j)
 {
 	struct exceptions x CP_CLEANUP(deinit) = { 0 };
 	const struct kind *k;
 
-	if (!(cp_record_info(p->record)->holds & CP_RECORD_HAS_EXCEPTIONS) &&
-	    !cp_record_exception_count(p->record))
-		return NULL;
+	(void)o;
 	CP_TRY(build(p, &x));
 	cp_json_begin(j, "exceptions", '{');
 	cp_json_u64(j, "thrown", x.thrown);

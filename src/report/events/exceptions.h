@@ -7,7 +7,9 @@
 
 #include "base/json.h"
 #include "record/calls.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
 
 /* Of an event of the walk through calls (profile/spans.h): its type, "" unknown; and
  * where it was thrown: the file, NULL unknown. */
@@ -27,11 +29,14 @@ bool cp_exception_is_rethrown(const struct cp_record_call *call);
 const char *cp_exception_verb(const struct cp_record_call *call); /* and a blank */
 void cp_exception_name(const struct cp_record_call *call, struct cp_buf *out);
 
-/* A table of them by type, where they were thrown and where caught; nothing
- * when there were none. */
+/* ---- of a recording that holds any, or was to ---- */
+
+bool cp_report_holds_exceptions(const struct cp_profile *p);
+/* A table of them by type, where they were thrown and where caught. */
 CP_ERROR cp_report_exceptions(const struct cp_profile *p, const struct cp_report_options *o,
 			      const struct cp_look *look, struct cp_buf *out);
 /* The key "exceptions". */
-CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, struct cp_json *j);
+CP_ERROR cp_report_exceptions_json(const struct cp_profile *p, const struct cp_report_options *o,
+				   struct cp_json *j);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/look/table.h"
+#include "report/profile/profile.h"
 
 void cp_report_frame(const struct cp_profile *p, uint32_t frame, const struct cp_look *look,
 		     struct cp_buf *out)

@@ -6,7 +6,8 @@
 #define CP_REPORT_FRAMES_H
 
 #include "base/json.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
+#include "report/profile/profile.h"
 
 /* A line of its own: "function  file:line". */
 void cp_report_frame(const struct cp_profile *p, uint32_t frame, const struct cp_look *look,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "report/events/annotations.h"
 #include "report/profile/spans.h"
 
 #define NONE CP_RECORD_NONE

@@ -8,7 +8,9 @@
 #include "base/cleanup.h"
 #include "base/types.h"
 #include "record/lives.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/profile.h"
 
 static const char *const begins[] = {
 	[CP_LIFE_BEGAN] = "", /* */

@@ -6,8 +6,8 @@
 #define CP_REPORT_LIVES_H
 
 #include "base/json.h"
-#include "report/profile/profile.h"
 #include "report/look/table.h"
+#include "report/profile/profile.h"
 
 /* How many of the processes' or the threads' lives pass the filter. */
 size_t cp_lives_count(const struct cp_profile *p, bool threads);

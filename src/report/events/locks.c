@@ -11,6 +11,10 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "report/events/frames.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
 #include "report/profile/spans.h"
 #include "report/profile/tree.h"
 
@@ -336,7 +340,7 @@ static CP_ERROR build(const struct cp_profile *p, struct locks *l)
 	return sort(l);
 }
 
-static bool were_asked_for(const struct cp_profile *p)
+bool cp_report_holds_locks(const struct cp_profile *p)
 {
 	return cp_record_info(p->record)->holds & CP_RECORD_HAS_LOCKS ||
 	       cp_record_wait_count(p->record);
@@ -463,8 +467,6 @@ CP_ERROR cp_report_locks(const struct cp_profile *p, const struct cp_report_opti
 {
 	struct locks l CP_CLEANUP(deinit) = { 0 };
 
-	if (!were_asked_for(p))
-		return NULL;
 	CP_TRY(build(p, &l));
 	print(&l, o, look, out);
 	return NULL;
@@ -538,13 +540,13 @@ static void row_json(const struct locks *l, const struct row *row, struct cp_jso
 	cp_json_end(j, '}');
 }
 
-CP_ERROR cp_report_locks_json(const struct cp_profile *p, struct cp_json *j)
+CP_ERROR cp_report_locks_json(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_json *j)
 {
 	struct locks l CP_CLEANUP(deinit) = { 0 };
 	const struct row *row;
 
-	if (!were_asked_for(p))
-		return NULL;
+	(void)o;
 	CP_TRY(build(p, &l));
 	cp_json_begin(j, "locks", '[');
 	cp_vec_for_each(&l.rows, row)

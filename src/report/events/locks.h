@@ -7,7 +7,9 @@
 
 #include "base/json.h"
 #include "record/calls.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
 
 /* Of an event of the walk through calls (profile/spans.h). */
 uint64_t cp_wait_address(const struct cp_record_call *call);
@@ -20,11 +22,14 @@ void cp_wait_name(const struct cp_record_call *call, struct cp_buf *out);
 void cp_wait_text(const struct cp_profile *p, const struct cp_record_call *call,
 		  struct cp_buf *out);
 
-/* A table of them by lock and by who waited; that there were none, where they
- * were asked for; nothing where not. */
+/* ---- of a recording that holds any, or was to ---- */
+
+bool cp_report_holds_locks(const struct cp_profile *p);
+/* A table of them by lock and by who waited, or that there were none. */
 CP_ERROR cp_report_locks(const struct cp_profile *p, const struct cp_report_options *o,
 			 const struct cp_look *look, struct cp_buf *out);
 /* The key "locks". */
-CP_ERROR cp_report_locks_json(const struct cp_profile *p, struct cp_json *j);
+CP_ERROR cp_report_locks_json(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_json *j);
 
 #endif

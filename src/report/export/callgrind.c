@@ -8,8 +8,7 @@
  * recording of calls it is that of calls, and costs are the time in them; of
  * allocations it is theirs.
  */
-#include "report/events/calls.h"
-#include "report/export/export.h"
+#include "report/export/callgrind.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -17,6 +16,11 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/events/calls.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/profile.h"
+#include "report/profile/unit.h"
 
 /* Self cost at a line (callee is CP_RECORD_NONE), or of a call made there. */
 struct item {
@@ -184,7 +188,8 @@ static CP_ERROR write_all(struct callgrind *c, const struct cp_export_options *o
 	return NULL;
 }
 
-CP_EXPORT_WRITER(callgrind)
+CP_ERROR cp_export_callgrind(const struct cp_profile *p, const struct cp_export_options *o,
+			     struct cp_sink *sink)
 {
 	struct callgrind c = { .p = p, .sink = sink };
 	struct cp_error *err = write_all(&c, o);

@@ -19,21 +19,28 @@
  * arguments: "weight_ns", "samples". Those of the outermost slices add up to
  * the total.
  */
-#include "report/export/export.h"
+#include "report/export/chrome.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "inspect/inspect.h"
-#include "report/export/chrome.h"
+#include "report/events/annotations.h"
 #include "report/events/exceptions.h"
+#include "report/export/chrome_annotations.h"
+#include "report/export/chrome_events.h"
+#include "report/export/samples.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/heap.h"
+#include "report/profile/profile.h"
 #include "report/profile/spans.h"
 #include "report/profile/values.h"
 
 #define SAMPLES_TID (1 << 30) /* added to that of a thread whose calls are there, too */
 
-void cp_chrome_pid_and_tid(struct cp_chrome *c, uint32_t thread, bool samples)
+static void pid_and_tid(struct cp_chrome *c, uint32_t thread, bool samples)
 {
 	uint32_t process = cp_profile_process(c->p, thread);
 	const struct cp_record_thread *t = NULL;
@@ -46,12 +53,6 @@ void cp_chrome_pid_and_tid(struct cp_chrome *c, uint32_t thread, bool samples)
 	cp_json_i64(&c->j, "tid", (t ? t->tid : 0) + (samples && c->beside ? SAMPLES_TID : 0));
 }
 
-void cp_chrome_microseconds(struct cp_chrome *c, const char *key, uint64_t ns)
-{
-	cp_buf_printf(c->j.out, ",\"%s\":%llu.%03u", key, (unsigned long long)(ns / 1000),
-		      (unsigned)(ns % 1000));
-}
-
 static void close_slice(struct cp_chrome *c)
 {
 	const struct cp_slice *s = &c->open.items[--c->open.count];
@@ -62,7 +63,7 @@ static void close_slice(struct cp_chrome *c)
 	cp_json_str(&c->j, "ph", "X");
 	cp_json_str(&c->j, "name", f->name);
 	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
-	cp_chrome_pid_and_tid(c, c->thread, true);
+	pid_and_tid(c, c->thread, true);
 	cp_chrome_microseconds(c, "ts", s->from_ns);
 	cp_chrome_microseconds(c, "dur", c->end_ns - s->from_ns);
 	cp_json_begin(&c->j, "args", '{');
@@ -131,7 +132,7 @@ static void name_event(struct cp_chrome *c, const char *what, uint32_t thread, b
 	cp_json_begin(&c->j, NULL, '{');
 	cp_json_str(&c->j, "ph", "M");
 	cp_json_str(&c->j, "name", what);
-	cp_chrome_pid_and_tid(c, thread, samples);
+	pid_and_tid(c, thread, samples);
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_str(&c->j, "name", name);
 	cp_json_end(&c->j, '}');
@@ -265,7 +266,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	cp_json_str(&c->j, "ph", "X");
 	cp_json_str(&c->j, "name", f->name);
 	cp_json_str(&c->j, "cat", cp_profile_image_name(c->p, f));
-	cp_chrome_pid_and_tid(c, span->thread, false);
+	pid_and_tid(c, span->thread, false);
 	cp_chrome_microseconds(c, "ts", span->start_ns);
 	cp_chrome_microseconds(c, "dur", span->end_ns - span->start_ns);
 	put_call_args(c, span, args, call);
@@ -294,7 +295,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	cp_json_str(&c->j, "s", "t");
 	cp_json_str(&c->j, "name", name.bytes);
 	cp_json_str(&c->j, "cat", "exception");
-	cp_chrome_pid_and_tid(c, thread, false);
+	pid_and_tid(c, thread, false);
 	cp_chrome_microseconds(c, "ts", cp_profile_ns(c->p, call->ts_ns));
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_str(&c->j, "function", c->p->functions.items[function].name);
@@ -323,7 +324,7 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	cp_json_str(&c->j, "ph", "C");
 	cp_json_str(&c->j, "name", held ? "heap held" : "heap in use");
 	cp_json_str(&c->j, "cat", "heap");
-	cp_chrome_pid_and_tid(c, thread, false);
+	pid_and_tid(c, thread, false);
 	cp_chrome_microseconds(c, "ts", cp_profile_ns(c->p, call->ts_ns));
 	cp_json_begin(&c->j, "args", '{');
 	cp_json_u64(&c->j, "bytes",
@@ -367,7 +368,8 @@ static CP_ERROR write_all(struct cp_chrome *c, const char *title)
 	return NULL;
 }
 
-CP_EXPORT_WRITER(chrome)
+CP_ERROR cp_export_chrome(const struct cp_profile *p, const struct cp_export_options *o,
+			  struct cp_sink *sink)
 {
 	const struct cp_record_info *info = cp_record_info(p->record);
 	struct cp_chrome c = {

@@ -1,41 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the parts of the trace-event writer share.
+ * Trace events on a time line.
  */
 #ifndef CP_REPORT_CHROME_H
 #define CP_REPORT_CHROME_H
 
-#include "base/json.h"
-#include "report/events/annotations.h"
-#include "report/profile/heapsums.h"
+#include "base/error.h"
+#include "report/export/title.h"
 #include "report/look/sink.h"
+#include "report/profile/profile.h"
 
-struct cp_slice {
-	uint32_t frame;
-	uint64_t from_ns;
-	struct cp_cost cost;
-};
-
-struct cp_chrome {
-	const struct cp_profile *p;
-	struct cp_sink *sink;
-	struct cp_json j;
-	uint64_t gap_ns; /* a longer gap than this ends all slices */
-	uint32_t thread;
-	CP_VEC(struct cp_slice) open; /* outermost first */
-	uint64_t end_ns; /* of what is open */
-	bool beside; /* there are calls or annotations, too: samples stand beside them */
-	struct cp_annotations annotations;
-	struct cp_heap heap; /* as far as its events were written */
-};
-
-/* chrome.c */
-void cp_chrome_pid_and_tid(struct cp_chrome *c, uint32_t thread, bool samples);
-/* Microseconds with all digits, as the format has them. */
-void cp_chrome_microseconds(struct cp_chrome *c, const char *key, uint64_t ns);
-
-/* chrome_annotations.c: names of what has no thread of its own, then all
- * events. */
-CP_ERROR cp_chrome_annotations(struct cp_chrome *c);
+CP_ERROR cp_export_chrome(const struct cp_profile *p, const struct cp_export_options *o,
+			  struct cp_sink *sink);
 
 #endif

@@ -6,11 +6,16 @@
  * thread has, as do the lanes of spans that do not nest (events/lanes.h), and, for each
  * thread that switches fibers, a row that shows which one it ran when.
  */
+#include "report/export/chrome_annotations.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/export/chrome.h"
+#include "report/events/annotations.h"
 #include "report/events/lanes.h"
+#include "report/export/chrome_events.h"
+#include "report/look/sink.h"
+#include "report/profile/profile.h"
 
 /* Added to the number of a track, a lane, a thread; below those of samples. */
 #define FIBERS_TID (1 << 29)

@@ -15,7 +15,7 @@
  * unknown is left out. Names of files are relative to the root where they lie
  * below it.
  */
-#include "report/coverage/covered.h"
+#include "report/export/cobertura.h"
 
 #include <cprof/types.h>
 #include <inttypes.h>
@@ -23,6 +23,9 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/coverage/coverage.h"
+#include "report/coverage/covered.h"
+#include "report/look/sink.h"
 
 struct cobertura {
 	const struct cp_coverage *c;

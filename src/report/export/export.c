@@ -9,8 +9,25 @@
 
 #include "base/cleanup.h"
 #include "base/create.h"
-#include "report/tables/report.h"
-#include "report/look/table.h"
+#include "base/error.h"
+#include "report/coverage/coverage.h"
+#include "report/export/callgrind.h"
+#include "report/export/chrome.h"
+#include "report/export/cobertura.h"
+#include "report/export/flamegraph.h"
+#include "report/export/folded.h"
+#include "report/export/gcovr.h"
+#include "report/export/html.h"
+#include "report/export/lcov.h"
+#include "report/export/pages.h"
+#include "report/export/perfetto.h"
+#include "report/export/pprof.h"
+#include "report/export/sonarqube.h"
+#include "report/export/speedscope.h"
+#include "report/export/sqlite.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/profile.h"
 
 const struct cp_export_format cp_export_formats[] = {
 #define ROW(between, name, extension, binary, made_of, pages, summary) \
@@ -142,65 +159,4 @@ CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
 	}
 	free(jobs);
 	return err;
-}
-
-static int compare_times(const void *va, const void *vb, void *ctx)
-{
-	const struct cp_record_sample *s = ctx;
-	uint32_t a = *(const uint32_t *)va, b = *(const uint32_t *)vb;
-
-	if (s[a].thread != s[b].thread)
-		return s[a].thread < s[b].thread ? -1 : 1;
-	if (s[a].ts_ns != s[b].ts_ns)
-		return s[a].ts_ns < s[b].ts_ns ? -1 : 1;
-	return (a > b) - (a < b);
-}
-
-CP_ERROR cp_export_by_thread(const struct cp_profile *p, uint32_t **ret, size_t *count_ret)
-{
-	const struct cp_record_sample *s = cp_record_samples(p->record);
-	size_t count = cp_record_sample_count(p->record), n = 0, i;
-	uint32_t *order = calloc(count + 1, sizeof(*order));
-
-	if (!order)
-		return cp_error_nomem();
-	for (i = 0; i < count; i++) {
-		if (cp_profile_accepts(p, &s[i]))
-			order[n++] = (uint32_t)i;
-	}
-	if (n)
-		qsort_r(order, n, sizeof(*order), compare_times, (void *)(uintptr_t)s);
-	*ret = order;
-	*count_ret = n;
-	return NULL;
-}
-
-void cp_export_title(const struct cp_profile *p, const struct cp_export_options *o,
-		     struct cp_buf *out)
-{
-	if (o->title)
-		cp_buf_str(out, o->title);
-	else
-		cp_report_command(p->record, out);
-	if (!out->size)
-		cp_buf_str(out, "cprof");
-	if (cp_profile_of_heap(p))
-		cp_export_amount(p, out);
-}
-
-void cp_export_amount(const struct cp_profile *p, struct cp_buf *out)
-{
-	struct cp_buf caveat CP_CLEANUP(cp_buf_free) = { 0 };
-
-	if (out->size)
-		cp_buf_str(out, ": ");
-	p->unit->add(out, p->total.weight);
-	cp_buf_printf(out, " %s", p->unit->of);
-	if (p->of != CP_OF_COUNT) {
-		cp_buf_str(out, " in ");
-		cp_add_plural(out, p->total.ticks, p->unit->tick, p->unit->ticks);
-	}
-	cp_profile_caveat(p, &caveat);
-	if (caveat.size)
-		cp_buf_printf(out, ", %s", caveat.bytes);
 }

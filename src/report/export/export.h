@@ -1,21 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * Profiles and coverage in the formats of other tools. Each format is one file
+ * Profiles and coverage in the formats of other tools. A format is one file,
  * and one row of the lists below.
  */
 #ifndef CP_REPORT_EXPORT_H
 #define CP_REPORT_EXPORT_H
 
+#include "base/error.h"
 #include "report/coverage/coverage.h"
-#include "report/profile/profile.h"
+#include "report/export/title.h"
 #include "report/look/sink.h"
-#include "report/profile/tree.h"
-
-struct cp_export_options {
-	enum cp_tree_roots roots; /* formats that merge threads: what stands below */
-	const char *title; /* NULL: the command */
-	const struct cp_profile *old; /* flamegraph: color by the difference; or NULL */
-};
+#include "report/profile/profile.h"
 
 /* What a format is made of: weights of stacks, or each event for itself. */
 enum cp_export_of { CP_EXPORT_OF_COVERAGE, CP_EXPORT_OF_STACKS, CP_EXPORT_OF_EVENTS };
@@ -86,27 +81,5 @@ struct cp_coverage_output {
 };
 CP_ERROR cp_export_coverage_all(const struct cp_coverage *c,
 				const struct cp_coverage_output *outputs, size_t count);
-
-/* ---- the writers ---- */
-
-#define CP_EXPORT_WRITER(name) \
-	CP_ERROR cp_export_##name(const struct cp_profile *p, const struct cp_export_options *o, \
-				  struct cp_sink *sink)
-#define CP_EXPORT_DECLARE(between, name, extension, binary, of, pages, summary) \
-	CP_EXPORT_WRITER(name);
-CP_EXPORT_FORMATS(CP_EXPORT_DECLARE)
-#undef CP_EXPORT_DECLARE
-
-/* ---- shared by writers ---- */
-
-/* Samples that the filter lets through, by thread, then time. *ret holds
- * indices into cp_record_samples(), the caller's to free. */
-CP_ERROR cp_export_by_thread(const struct cp_profile *p, uint32_t **ret, size_t *count_ret);
-/* `title`, or the command, or "cprof", and of allocations how much it is of what; raw. */
-void cp_export_title(const struct cp_profile *p, const struct cp_export_options *o,
-		     struct cp_buf *out);
-/* Appends, behind ": " if there is something: "1.20 MiB allocated in 34 allocations",
- * and what has to be known of that. */
-void cp_export_amount(const struct cp_profile *p, struct cp_buf *out);
 
 #endif

@@ -10,9 +10,16 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "report/export/title.h"
 #include "report/look/brief.h"
+#include "report/look/nettime.h"
+#include "report/look/table.h"
+#include "report/profile/heapstacks.h"
+#include "report/profile/profile.h"
+#include "report/profile/recorded.h"
+#include "report/profile/tree.h"
+#include "report/profile/unit.h"
 #include "report/tables/diff.h"
-#include "report/tables/report.h"
 
 /* What is left out even where one zooms in: a pixel of a graph this wide. */
 #define WIDEST 24000

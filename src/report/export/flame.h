@@ -7,7 +7,9 @@
 #ifndef CP_REPORT_FLAME_H
 #define CP_REPORT_FLAME_H
 
-#include "report/export/export.h"
+#include "report/export/title.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
 
 /* Families of colors: files of code get one each. */
 enum {
@@ -54,8 +56,6 @@ void cp_flame_note(const struct cp_flame *f, struct cp_buf *out);
 void cp_flame_text(struct cp_buf *out, const struct cp_buf *raw);
 /* Of a picture whose first row begins at `top`. */
 unsigned cp_flame_height(const struct cp_flame *f, unsigned top);
-/* Writes the frames as shapes of SVG. */
-CP_ERROR cp_flame_draw(const struct cp_flame *f, unsigned top, struct cp_sink *sink);
 /* Appends the data of the script. */
 CP_ERROR cp_flame_json(const struct cp_flame *f, const char *title, struct cp_buf *out);
 

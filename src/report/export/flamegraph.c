@@ -5,11 +5,16 @@
  * in viewers that run no script, and under policies that forbid it. Where
  * scripts run, assets/flame.js takes the shapes away and draws from the data.
  */
-#include "report/export/flame.h"
+#include "report/export/flamegraph.h"
 
-#include "report/export/assets.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/export/assets.h"
+#include "report/export/flame.h"
+#include "report/export/picture.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/profile.h"
 
 #define HEAD 92 /* height of title and tools; as in flame.js */
 
@@ -57,7 +62,8 @@ static CP_ERROR write_script(const struct cp_flame *f, const struct cp_buf *titl
 	return json.failed ? cp_error_nomem() : NULL;
 }
 
-CP_EXPORT_WRITER(flamegraph)
+CP_ERROR cp_export_flamegraph(const struct cp_profile *p, const struct cp_export_options *o,
+			      struct cp_sink *sink)
 {
 	struct cp_flame f CP_CLEANUP(cp_flame_deinit) = { 0 };
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };

@@ -3,13 +3,17 @@
  * Folded stacks: "outermost;...;innermost WEIGHT", a line a stack, as
  * flamegraph.pl, inferno and speedscope read them.
  */
-#include "report/export/export.h"
+#include "report/export/folded.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
 
 struct folded {
 	const struct cp_tree *tree;
@@ -48,7 +52,8 @@ static CP_ERROR write_tree(struct folded *f)
 	return f->stack.failed || f->name.failed ? cp_error_nomem() : NULL;
 }
 
-CP_EXPORT_WRITER(folded)
+CP_ERROR cp_export_folded(const struct cp_profile *p, const struct cp_export_options *o,
+			  struct cp_sink *sink)
 {
 	struct cp_tree tree CP_CLEANUP(cp_tree_deinit) = { 0 };
 	struct folded f = { .tree = &tree, .sink = sink };

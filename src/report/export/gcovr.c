@@ -13,12 +13,15 @@
  * them. Directions that are unknown are left out. It knows branches by their
  * position alone: to add up recordings, `cprof merge` is right.
  */
-#include "report/coverage/covered.h"
+#include "report/export/gcovr.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/coverage/coverage.h"
+#include "report/coverage/covered.h"
+#include "report/look/sink.h"
 
 struct gcovr {
 	struct cp_json j;

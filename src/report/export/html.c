@@ -3,21 +3,29 @@
  * One page of HTML: the flame graph, and below it what `cprof report` shows.
  * The tables are there without scripts; assets/sort.js and page.js sort and search.
  */
-#include "report/look/brief.h"
-#include "report/export/flame.h"
+#include "report/export/html.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/export/assets.h"
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "report/events/calls.h"
-#include "report/events/exceptions.h"
-#include "report/profile/heap.h"
-#include "report/events/locks.h"
-#include "report/tables/report.h"
+#include "report/export/assets.h"
+#include "report/export/flame.h"
+#include "report/export/picture.h"
+#include "report/export/title.h"
+#include "report/look/brief.h"
+#include "report/look/sink.h"
+#include "report/look/table.h"
+#include "report/profile/options.h"
+#include "report/profile/places.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
+#include "report/profile/unit.h"
+#include "report/tables/cost.h"
+#include "report/tables/missing.h"
+#include "report/tables/sections.h"
 
 #define NAME_COLUMNS 72 /* of a function, on one line */
 #define EVENT_ROWS 1000 /* of calls, locks, ... */
@@ -266,35 +274,20 @@ static void write_lines(struct page *g)
 	cp_buf_str(g->out, "</pre>\n");
 }
 
-static CP_ERROR write_calls(struct page *g, const struct cp_report_options *o)
-{
-	const struct cp_look look = { 0, false };
-	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
-
-	if (!cp_record_call_count(g->p->record))
-		return NULL;
-	CP_TRY(cp_calls_build(g->p, &c));
-	cp_buf_clear(&g->raw);
-	if (c.calls)
-		cp_report_calls(&c, o, &look, &g->raw);
-	write_lines(g);
-	return NULL;
-}
-
 /* What is not samples, as `cprof report` has it. */
 static CP_ERROR write_events(struct page *g)
 {
-	static struct cp_error *(*const sections[])(
-		const struct cp_profile *, const struct cp_report_options *, const struct cp_look *,
-		struct cp_buf *) = { cp_report_exceptions, cp_report_locks, cp_report_heap };
-	const struct cp_report_options o = { .what = CP_REPORT_OVERVIEW, .limit = EVENT_ROWS };
+	const struct cp_report_options o = { .what = CP_REPORT_PAGE,
+					     .order = CP_ORDER_TOTAL,
+					     .limit = EVENT_ROWS };
 	const struct cp_look look = { 0, false };
-	size_t i;
+	const struct cp_report_section *s;
 
-	CP_TRY(write_calls(g, &o));
-	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+	for (s = cp_report_sections; s->write; s++) {
+		if (!(s->in & CP_IN_PAGE) || (s->holds && !s->holds(g->p)))
+			continue;
 		cp_buf_clear(&g->raw);
-		CP_TRY(sections[i](g->p, &o, &look, &g->raw));
+		CP_TRY(s->write(g->p, &o, &look, &g->raw));
 		write_lines(g);
 	}
 	return NULL;
@@ -352,7 +345,8 @@ static CP_ERROR write_page(struct page *g, const struct cp_buf *title)
 	return NULL;
 }
 
-CP_EXPORT_WRITER(html)
+CP_ERROR cp_export_html(const struct cp_profile *p, const struct cp_export_options *o,
+			struct cp_sink *sink)
 {
 	struct cp_flame f CP_CLEANUP(cp_flame_deinit) = { 0 };
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };

@@ -15,13 +15,16 @@
  * lcov counts all that it finds. The numbers of jump and direction stay the
  * same, so that `lcov -a` adds up the right ones.
  */
-#include "report/coverage/covered.h"
+#include "report/export/lcov.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/coverage/coverage.h"
+#include "report/coverage/covered.h"
+#include "report/look/sink.h"
 
 /* A path is bytes; only what ends a line or steers a terminal can't stand. */
 static void write_path(struct cp_buf *out, const char *path)

@@ -18,7 +18,12 @@
 #include "base/file.h"
 #include "base/map.h"
 #include "base/text.h"
+#include "report/coverage/coverage.h"
 #include "report/export/pages_assets.h"
+#include "report/export/pages_file.h"
+#include "report/export/pages_index.h"
+#include "report/export/pages_pieces.h"
+#include "report/look/sink.h"
 
 #define MARK "cprof coverage report" /* in the first bytes of all that is ours */
 #define MARK_WITHIN 160

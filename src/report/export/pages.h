@@ -1,52 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * The pages of coverage, among themselves: one table of all files, a page a
- * source file, a page a program without line tables. Style and script lie
- * beside them, so that servers which forbid inline ones show them, too.
+ * The pages of coverage: one table of all files, a page a source file, a page a program
+ * without line tables. Style and script lie beside them, so that servers which forbid
+ * inline ones show them, too.
  */
-#ifndef CP_REPORT_COVERAGE_HTML_H
-#define CP_REPORT_COVERAGE_HTML_H
+#ifndef CP_REPORT_PAGES_H
+#define CP_REPORT_PAGES_H
 
+#include "base/error.h"
 #include "report/coverage/coverage.h"
-#include "report/coverage/sources.h"
-
-struct cp_pages {
-	const struct cp_coverage *c;
-	const char *directory;
-	int dir; /* descriptor of it */
-	char **names; /* of the page of each file, then of each binary; owned */
-};
-
-/* A page's content, behind the head. `what`: file or binary; NULL: the index. */
-typedef CP_ERROR (*cp_pages_body)(struct cp_pages *g, struct cp_sink *sink, const void *what);
-
-CP_ERROR cp_pages_index(struct cp_pages *g, struct cp_sink *sink, const void *what);
-CP_ERROR cp_pages_file(struct cp_pages *g, struct cp_sink *sink, const void *what);
-CP_ERROR cp_pages_binary(struct cp_pages *g, struct cp_sink *sink, const void *what);
 
 /* Names of pages, unique and of bounded length; NULL without memory. */
 char **cp_pages_names(const struct cp_coverage *c);
 void cp_pages_names_free(const struct cp_coverage *c, char **names);
 
-/* ---- pieces ---- */
-
-/* Untrusted text; tabs pass. */
-void cp_pages_text(struct cp_buf *out, const char *raw, size_t size);
-/* What is not all is never shown as 100%. "–" of nothing. */
-void cp_pages_percent(struct cp_buf *out, uint64_t covered, uint64_t of);
-void cp_pages_bar(struct cp_buf *out, uint64_t covered, uint64_t of);
-/* A cell with percent and the two numbers, which sorts by percent. */
-void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of);
-/* The same of branches, and how many are unknown. */
-void cp_pages_branches(struct cp_buf *out, const struct cp_coverage_totals *t);
-/* The list of totals; `changed` may be NULL. */
-void cp_pages_totals(struct cp_buf *out, const struct cp_coverage *c,
-		     const struct cp_coverage_totals *t, const struct cp_coverage_totals *changed);
-/* What is said about these totals: uncertain, removed, unknown. */
-void cp_pages_notes(struct cp_buf *out, const struct cp_coverage *c,
-		    const struct cp_coverage_totals *t);
-/* The table of functions; `lines`: they link to lines of the page. */
-void cp_pages_functions(struct cp_sink *sink, const struct cp_coverage *c,
-			const struct cp_covered_function *functions, size_t count, bool lines);
+/* Writes index.html and a page for each file into `directory`, which is made.
+ * Files of that name that are not from an earlier report are left alone: an error. */
+CP_ERROR cp_coverage_html(const struct cp_coverage *c, const char *directory);
 
 #endif

@@ -11,7 +11,7 @@
  * Marks: c covered, p partly, x not covered, q unknown; u uncertain, r removed,
  * e excluded, d changed. Lists of some lines each are laid out when seen only.
  */
-#include "report/export/pages.h"
+#include "report/export/pages_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +19,12 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/coverage/coverage.h"
 #include "report/coverage/covered.h"
+#include "report/coverage/sources.h"
+#include "report/export/pages_pieces.h"
+#include "report/look/sink.h"
+#include "report/look/table.h"
 
 #define CHUNK 200 /* lines of a list; as in coverage.css */
 #define LINE_LONGEST 4000 /* bytes of a line that are shown */

@@ -3,7 +3,7 @@
  * The first page of coverage: totals, all files, the worst first, and programs
  * of which only functions are known. And the page of such a program.
  */
-#include "report/export/pages.h"
+#include "report/export/pages_index.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,6 +11,10 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "report/coverage/coverage.h"
+#include "report/export/pages_pieces.h"
+#include "report/look/sink.h"
+#include "report/look/table.h"
 
 static void text(struct cp_buf *out, const char *raw)
 {

@@ -3,12 +3,16 @@
  * What the pages of coverage have in common: percents, bars, totals in words,
  * tables of functions.
  */
-#include "report/export/pages.h"
+#include "report/export/pages_pieces.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "report/coverage/coverage.h"
+#include "report/look/sink.h"
+#include "report/look/table.h"
+#include "report/profile/left.h"
 
 void cp_pages_text(struct cp_buf *out, const char *raw, size_t size)
 {

@@ -6,53 +6,31 @@
  * A trace is a row of packets, each written for itself; names are interned,
  * given with the first packet that needs them.
  */
-#include "report/export/export.h"
+#include "report/export/perfetto.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "inspect/inspect.h"
 #include "perfetto.pb-c.h"
+#include "report/events/annotations.h"
 #include "report/events/exceptions.h"
-#include "report/export/perfetto.h"
-#include "report/tables/report.h"
+#include "report/export/perfetto_annotations.h"
+#include "report/export/perfetto_heap.h"
+#include "report/export/perfetto_packets.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/heap.h"
+#include "report/profile/profile.h"
 #include "report/profile/spans.h"
 #include "report/profile/values.h"
 
-#define PACKET_TAG (1u << 3 | 2 /* length-delimited */) /* field 1 of a Trace */
-#define SEQUENCE 1
-#define STATE_CLEARED 1u
-#define NEEDS_STATE 2u
 #define VALUES_MAX 64 /* annotations of a slice */
 
 typedef Cprof__Perfetto__InternedData interned_t;
 typedef Cprof__Perfetto__DebugAnnotation annotation_t;
 
 /* ---- packets ---- */
-
-void cp_perfetto_put(struct cp_perfetto *w, packet_t *packet)
-{
-	size_t size;
-	uint8_t *bytes;
-
-	packet->has_trusted_packet_sequence_id = true;
-	packet->trusted_packet_sequence_id = SEQUENCE;
-	packet->has_sequence_flags = true;
-	packet->sequence_flags = w->started ? NEEDS_STATE : STATE_CLEARED;
-	w->started = true;
-	size = protobuf_c_message_get_packed_size(&packet->base);
-	bytes = malloc(size + 1);
-	if (!bytes) {
-		w->failed = true;
-		return;
-	}
-	protobuf_c_message_pack(&packet->base, bytes);
-	cp_buf_uleb(&w->sink->buf, PACKET_TAG);
-	cp_buf_uleb(&w->sink->buf, size);
-	cp_buf_add(&w->sink->buf, bytes, size);
-	free(bytes);
-	cp_sink_spill(w->sink);
-}
 
 static void put_interned(struct cp_perfetto *w, interned_t *data)
 {
@@ -61,16 +39,6 @@ static void put_interned(struct cp_perfetto *w, interned_t *data)
 	packet.interned_data = data;
 	cp_perfetto_put(w, &packet);
 }
-
-char *cp_perfetto_clean(struct cp_perfetto *w, const char *raw)
-{
-	cp_buf_clear(&w->text);
-	cp_add_name(&w->text, raw);
-	w->failed |= w->text.failed;
-	return w->text.bytes && !w->text.failed ? w->text.bytes : (char *)(uintptr_t) "";
-}
-
-/* ---- tracks ---- */
 
 static int32_t pid_of(const struct cp_perfetto *w, uint32_t thread)
 {
@@ -365,7 +333,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
-	static char category[] = "exception", *categories[] = { category };
+	char category[] = "exception", *categories[] = { category };
 	struct cp_perfetto *w = ctx;
 	Cprof__Perfetto__TrackEvent event = CPROF__PERFETTO__TRACK_EVENT__INIT;
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -393,39 +361,6 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	event.categories = categories;
 	put_event(w, &event, thread, cp_profile_ns(w->p, call->ts_ns), &a);
 	return w->failed ? cp_error_nomem() : NULL;
-}
-
-/* ---- tracks of processes ---- */
-
-void cp_perfetto_track(struct cp_perfetto *w, uint64_t uuid, uint64_t parent, const char *name,
-		       bool counter)
-{
-	Cprof__Perfetto__CounterDescriptor counts = CPROF__PERFETTO__COUNTER_DESCRIPTOR__INIT;
-	Cprof__Perfetto__TrackDescriptor track = CPROF__PERFETTO__TRACK_DESCRIPTOR__INIT;
-	packet_t packet = CPROF__PERFETTO__TRACE_PACKET__INIT;
-
-	track.has_uuid = track.has_parent_uuid = true;
-	track.uuid = uuid;
-	track.parent_uuid = parent;
-	track.name = cp_perfetto_clean(w, name);
-	track.counter = counter ? &counts : NULL;
-	packet.track_descriptor = &track;
-	cp_perfetto_put(w, &packet);
-}
-
-void cp_perfetto_value(struct cp_perfetto *w, uint64_t uuid, uint64_t ns, int64_t value)
-{
-	Cprof__Perfetto__TrackEvent event = CPROF__PERFETTO__TRACK_EVENT__INIT;
-	packet_t packet = CPROF__PERFETTO__TRACE_PACKET__INIT;
-
-	event.has_type = event.has_track_uuid = event.has_counter_value = true;
-	event.type = CPROF__PERFETTO__TRACK_EVENT__TYPE__TYPE_COUNTER;
-	event.track_uuid = uuid;
-	event.counter_value = value;
-	packet.has_timestamp = true;
-	packet.timestamp = ns;
-	packet.track_event = &event;
-	cp_perfetto_put(w, &packet);
 }
 
 /* ---- samples ---- */
@@ -576,7 +511,8 @@ static CP_ERROR write_all(struct cp_perfetto *w)
 	return w->failed ? cp_error_nomem() : NULL;
 }
 
-CP_EXPORT_WRITER(perfetto)
+CP_ERROR cp_export_perfetto(const struct cp_profile *p, const struct cp_export_options *o,
+			    struct cp_sink *sink)
 {
 	struct cp_perfetto w = { .p = p,
 				 .sink = sink,

@@ -4,13 +4,17 @@
  * of their thread, where the calls are, too; fibers, lanes (events/lanes.h) and
  * counters as tracks of their process.
  */
+#include "report/export/perfetto_annotations.h"
+
 #include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/events/lanes.h"
 #include "perfetto.pb-c.h"
-#include "report/export/perfetto.h"
+#include "report/events/annotations.h"
+#include "report/events/lanes.h"
+#include "report/export/perfetto_packets.h"
+#include "report/profile/profile.h"
 
 /* Added to the number of a track, a lane, a counter. */
 #define FIBERS_UUID (UINT64_C(2) << 32)

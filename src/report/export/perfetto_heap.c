@@ -3,7 +3,11 @@
  * The heap as Perfetto has it: counters of each process, what it has allocated and
  * not freed, and what its allocator has from the kernel.
  */
-#include "report/export/perfetto.h"
+#include "report/export/perfetto_heap.h"
+
+#include "report/export/perfetto_packets.h"
+#include "report/profile/heap.h"
+#include "report/profile/profile.h"
 
 /* Added to twice the number of a process. */
 #define HEAP_UUID (UINT64_C(5) << 32)

@@ -3,14 +3,19 @@
  * The still picture of a flame graph: shapes at places in percent, so that it
  * is as wide as where it stands. What is narrower than a pixel is left out.
  */
-#include "report/export/flame.h"
+#include "report/export/picture.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/export/flame.h"
+#include "report/look/sink.h"
 #include "report/look/table.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
+#include "report/profile/unit.h"
 
 #define SIDE 0.01 /* of the width, left and right; as in flame.js */
 #define LETTER 6.2 /* pixels, about */

@@ -4,14 +4,24 @@
  * the output: the fields of a protobuf message may come in any order and in
  * pieces, so a profile of any size needs no more memory than its strings.
  */
-#include "report/export/export.h"
+#include "report/export/pprof.h"
 
 #include <string.h>
 #include <zlib.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/error.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "pprof.pb-c.h"
-#include "report/tables/report.h"
+#include "record/record.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/look/table.h"
+#include "report/profile/profile.h"
+#include "report/profile/recorded.h"
+#include "report/profile/unit.h"
 
 #define CHUNK (64u << 10)
 #define VALUES_MOST 4 /* of a sample */
@@ -389,7 +399,8 @@ static void write_strings(struct pprof *w)
 		field(w, FIELD_STRING, w->strings.items[i].bytes, w->strings.items[i].size);
 }
 
-CP_EXPORT_WRITER(pprof)
+CP_ERROR cp_export_pprof(const struct cp_profile *p, const struct cp_export_options *o,
+			 struct cp_sink *sink)
 {
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };
 	struct pprof w = { .p = p, .sink = sink };

@@ -4,12 +4,15 @@
  * branches are covered. It has no word for functions. Directions that are
  * unknown are in neither number.
  */
-#include "report/coverage/covered.h"
+#include "report/export/sonarqube.h"
 
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/text.h"
+#include "report/coverage/coverage.h"
+#include "report/coverage/covered.h"
+#include "report/look/sink.h"
 
 static void write_line(const struct cp_covered_file *f, const struct cp_covered_line *line,
 		       struct cp_sink *sink)

@@ -4,12 +4,18 @@
  * the order of time, their weights in nanoseconds. A stack that follows itself
  * is one sample with the sum of weights.
  */
-#include "report/export/export.h"
+#include "report/export/speedscope.h"
 
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "report/export/samples.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
+#include "report/profile/unit.h"
 
 struct speedscope {
 	const struct cp_profile *p;
@@ -172,7 +178,8 @@ static void write_hits(struct speedscope *s)
 			write_hits_of(s, (uint32_t)i);
 }
 
-CP_EXPORT_WRITER(speedscope)
+CP_ERROR cp_export_speedscope(const struct cp_profile *p, const struct cp_export_options *o,
+			      struct cp_sink *sink)
 {
 	struct speedscope s = { .p = p, .sink = sink, .j = { .out = &sink->buf } };
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };

@@ -4,6 +4,8 @@
  * views are described in cprof-export(1). It is made in a temporary file,
  * since an export may go to a pipe.
  */
+#include "report/export/sqlite.h"
+
 #include <errno.h>
 #include <limits.h>
 #include <sqlite3.h>
@@ -16,9 +18,11 @@
 #include "inspect/inspect.h"
 #include "report/events/annotations.h"
 #include "report/events/calls.h"
-#include "report/export/export.h"
-#include "report/profile/heapsums.h"
-#include "report/tables/report.h"
+#include "report/export/title.h"
+#include "report/look/sink.h"
+#include "report/profile/heap.h"
+#include "report/profile/profile.h"
+#include "report/profile/recorded.h"
 #include "report/profile/spans.h"
 #include "report/profile/values.h"
 
@@ -689,7 +693,8 @@ static CP_ERROR copy(int fd, struct cp_sink *sink)
 	return n < 0 ? cp_error_new(CP_ERR_IO, errno, "reading the database") : NULL;
 }
 
-CP_EXPORT_WRITER(sqlite)
+CP_ERROR cp_export_sqlite(const struct cp_profile *p, const struct cp_export_options *o,
+			  struct cp_sink *sink)
 {
 	const char *dir = getenv("TMPDIR");
 	struct cp_buf title CP_CLEANUP(cp_buf_free) = { 0 };

@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "report/profile/nettime.h"
+#include "report/look/nettime.h"
 
 /* Where text will be seen. */
 struct cp_look {

@@ -4,7 +4,10 @@
  * itself, less what tracing added, counts for the stack of traced calls that
  * it stands on. So flame graphs and all else that is made of stacks show it.
  */
+#include "report/profile/callstacks.h"
+
 #include "base/cleanup.h"
+#include "report/profile/profile.h"
 #include "report/profile/spans.h"
 
 struct adder {
@@ -56,8 +59,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		return cp_error_nomem();
 	to = &p->hits.items[found ? *found : p->hits.count - 1];
 	to->cost.ticks += !span->inherited;
-	cp_net_add_self(&to->cost.sum, span);
-	cp_net_add_whole(&to->whole, span);
+	cp_span_add_self(&to->cost.sum, span);
+	cp_span_add_whole(&to->whole, span);
 	return NULL;
 }
 

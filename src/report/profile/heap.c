@@ -7,7 +7,7 @@
  * another thread in the meantime; then that block is not the one that it freed.
  * A block at an address that is allocated anew was freed unseen.
  */
-#include "report/profile/heapsums.h"
+#include "report/profile/heap.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,6 +17,8 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "record/lives.h"
+#include "report/look/table.h"
+#include "report/profile/profile.h"
 #include "report/profile/spans.h"
 
 /* ---- events ---- */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was allocated, and what of it was left.
+ * The heap, block by block, as far as the events were followed.
  */
 #ifndef CP_REPORT_HEAP_H
 #define CP_REPORT_HEAP_H
 
-#include "base/json.h"
+#include "base/map.h"
+#include "base/vec.h"
 #include "record/calls.h"
-#include "report/tables/report.h"
+#include "report/profile/profile.h"
 
 /* Of an event of the walk through calls (spans.h). */
 uint64_t cp_heap_size(const struct cp_record_call *call); /* 0: FREED */
@@ -23,12 +24,86 @@ bool cp_heap_shown(const struct cp_profile *p, uint32_t thread, uint32_t functio
 /* "+ 16 bytes at 0x...", "- 0x...". */
 void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out);
 
-/* A table by who asked for it, and stacks of what is left, the most first; that
- * nothing was allocated, where that was asked for; nothing where not. */
-CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_options *o,
-			const struct cp_look *look, struct cp_buf *out);
-/* The key "allocations". */
-CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_options *o,
-			     struct cp_json *j);
+/* ---- blocks ---- */
+
+struct cp_heap_amount {
+	uint64_t blocks, bytes;
+};
+
+/* Of a sample: variances. */
+struct cp_heap_doubt {
+	double blocks, bytes;
+};
+
+/* Of a function, or of a stack. */
+struct cp_heap_site {
+	uint32_t function; /* that asked for it */
+	uint32_t stack; /* CP_RECORD_NONE: of the function */
+	uint32_t thread; /* CP_RECORD_NONE: of all threads */
+	/* realloc() allocates anew, too, and replaces: allocated = freed + replaced + left */
+	struct cp_heap_amount allocated, freed, replaced, left;
+	uint64_t moved, resized; /* of what was allocated: by realloc(); where it was before */
+};
+
+struct cp_heap_sites {
+	struct cp_heap_site *items;
+	size_t count, capacity;
+};
+
+struct cp_heap_block {
+	uint64_t number; /* from 1, in the order of time */
+	uint64_t size, ts_ns;
+	struct cp_heap_amount weight; /* what it stands for: itself, or by a sample more */
+	uint64_t address, previous; /* that it had before it was moved; 0 */
+	uint32_t site, of_stack; /* numbers */
+	uint32_t process; /* CP_RECORD_NONE: it is free */
+	uint32_t thread, function, stack; /* that asked for it */
+	bool counts; /* the profile's filter wants to see who allocated it */
+};
+
+struct cp_heap {
+	const struct cp_profile *p;
+	bool by_thread; /* stacks are told apart by it */
+	/* Told of each block that counts when it is no more; may be NULL. */
+	void (*gone)(void *ctx, const struct cp_heap_block *b, uint64_t ts_ns);
+	void *gone_ctx;
+	struct cp_heap_sites sites, stacks;
+	CP_VEC(struct cp_heap_block) blocks;
+	CP_VEC(uint32_t) spare; /* numbers of blocks that are free */
+	struct cp_interner keys;
+	struct cp_map by_function; /* -> number of a site */
+	struct cp_map live; /* process and address -> number of a block */
+	struct cp_heap_amount allocated, freed, left, most;
+	uint64_t last_number;
+	struct cp_map in_use; /* process -> bytes that it has now */
+	struct cp_map exec_ns; /* process -> when its program is replaced next */
+	uint64_t held; /* by an allocator, of the kernel's memory, at most */
+	uint64_t moved, resized, unknown; /* unknown: freed or moved, allocated before */
+	bool sampled; /* watching paused: what is left is not known */
+	uint64_t every; /* it is a sample, one block about every so many bytes; 0: all of them */
+	uint64_t chosen; /* blocks of the sample */
+	struct cp_heap_doubt allocated_doubt, left_doubt;
+	bool cut;
+	uint64_t cut_ns; /* since then some are not told */
+};
+
+/* All events of the profile; the sites sorted, what is left first. `h` is the
+ * caller's, zero but for by_thread and gone, to be deinitialized in any case. */
+CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h);
+/* For qsort() of sites. */
+int cp_heap_by_allocated(const void *a, const void *b);
+void cp_heap_deinit(struct cp_heap *h);
+
+/* "sampled, one block about every 512 KiB: estimates from 80 blocks, of the bytes give or
+ * take 1.2 %"; nothing if it is no sample. */
+void cp_heap_add_sampling(const struct cp_heap *h, struct cp_buf *out);
+/* "in pieces of the time, 12.3 % of it; between them it ran at full speed, unwatched" */
+void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out);
+
+/* For who walks the events himself (spans.h): h->p set, all else 0. */
+CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
+			const struct cp_record_call *call);
+/* Bytes that a process has allocated and not freed by now. */
+uint64_t cp_heap_in_use(const struct cp_heap *h, uint32_t process);
 
 #endif

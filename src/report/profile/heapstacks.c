@@ -4,8 +4,11 @@
  * stack that asked for it. So flame graphs and all else that is made of stacks show
  * it.
  */
+#include "report/profile/heapstacks.h"
+
 #include "base/cleanup.h"
-#include "report/profile/heapsums.h"
+#include "report/profile/heap.h"
+#include "report/profile/profile.h"
 
 static struct cp_cost cost_of(const struct cp_profile *p, const struct cp_hit_heap *h)
 {

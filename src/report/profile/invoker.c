@@ -2,6 +2,7 @@
 #include "report/profile/invoker.h"
 
 #include "base/text.h"
+#include "report/profile/profile.h"
 
 static const char *const invokers[] = {
 	[CPROF_INVOKER_TRACED] = NULL,	   [CPROF_INVOKER_START] = "start",

@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 #include "record/lives.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
 
 #define NAMED 5
 

@@ -3,7 +3,7 @@
  * Looking into a profile: functions in order, one function by name, its
  * callers and callees, its source lines.
  */
-#include "report/profile/profile.h"
+#include "report/profile/places.h"
 
 #include <fnmatch.h>
 #include <string.h>
@@ -11,6 +11,7 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/profile/profile.h"
 
 /* ---- functions in order ---- */
 

@@ -22,7 +22,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/record.h"
-#include "report/profile/nettime.h"
+#include "report/look/nettime.h"
 
 /* What was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
  * say, and ticks of the sampler. Of calls it is the most likely time, which is good for
@@ -58,17 +58,7 @@ enum cp_profile_of {
 	CP_OF_AUTO, /* time, or bytes when there are neither samples nor calls */
 };
 
-/* How weights and ticks of a profile are told: whatever shows them asks this. */
-struct cp_unit {
-	const char *of; /* behind an amount: "12.3 ms" "of CPU time", "4 KiB" "allocated" */
-	const char *whole; /* behind a share: "12.3 %" "of the time" */
-	const char *heading; /* of a column of weights */
-	const char *tick, *ticks; /* one of them, several */
-	const char *symbol; /* "ns", "bytes", "count" */
-	const char *measure; /* the same as most formats have it: "nanoseconds", ... */
-	const char *kind; /* as pprof tells sample types: "cpu", "alloc_space", ... */
-	void (*add)(struct cp_buf *out, uint64_t weight); /* in words */
-};
+struct cp_unit; /* profile/unit.h */
 
 /* What a thread did when it was sampled, as far as the clock `wall` tells. */
 enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
@@ -179,35 +169,21 @@ struct cp_profile {
 	size_t depth_max;
 };
 
-/* Makes hits of calls, when there are no samples (callstacks.c). */
-CP_ERROR cp_profile_add_calls(struct cp_profile *p);
-
-/* Makes hits of allocations, those that allocated nothing that counts too, for all
- * of them stand in p->heap (heapstacks.c). */
-CP_ERROR cp_profile_add_heap(struct cp_profile *p);
+/* Did anything pass the filter that costs are made of? */
+static inline bool cp_profile_has_costs(const struct cp_profile *p)
+{
+	return p->total.ticks || p->total.weight;
+}
 /* Is it of allocations? */
 static inline bool cp_profile_of_heap(const struct cp_profile *p)
 {
 	return p->of == CP_OF_BYTES || p->of == CP_OF_COUNT || p->of == CP_OF_LIVE;
 }
-/* As it is shown: of calls, the sum may be a bound. */
-static inline struct cp_net_time cp_cost_shown(const struct cp_profile *p,
-					       const struct cp_cost *cost)
+/* Of a thread that did not run. */
+static inline bool cp_sample_waits(const struct cp_record_sample *s)
 {
-	return p->by_calls ? cp_net_settle(&cost->sum) : (struct cp_net_time){ .ns = cost->weight };
+	return s->flags & (CP_RECORD_SAMPLE_BLOCKED | CP_RECORD_SAMPLE_REPEAT);
 }
-/* Appends it in words. */
-void cp_cost_add_words(const struct cp_profile *p, const struct cp_cost *cost, struct cp_buf *out);
-/* What a profile's weights are (unit.c). */
-const struct cp_unit *cp_profile_unit(const struct cp_profile *p);
-/* Appends what has to be known of its sums: of how much of the time they are, say;
- * nothing when they are whole. */
-void cp_profile_caveat(const struct cp_profile *p, struct cp_buf *out);
-
-/* `filter` may be NULL. The recording must outlive the profile. */
-CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,
-			   struct cp_profile **ret);
-void cp_profile_destroy(struct cp_profile *p);
 
 /* True when the filter lets `s` through. */
 bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s);
@@ -239,61 +215,5 @@ const char *cp_profile_image_name(const struct cp_profile *p, const struct cp_fu
 bool cp_profile_is_program(const struct cp_profile *p, const struct cp_profile_image *image);
 /* Of the process of thread `thread`; CP_RECORD_NONE when unknown. */
 uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread);
-
-/* The functions with any cost, most self (or total) first. *ret is the
- * caller's to free. */
-enum cp_profile_order { CP_ORDER_SELF, CP_ORDER_TOTAL, CP_ORDER_NAME, CP_ORDER_CALLS };
-CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order order, uint32_t **ret,
-			   size_t *count_ret);
-
-/* Numbers of those of `costs` that are not zero, most first. */
-CP_ERROR cp_cost_sorted(const struct cp_cost *costs, size_t count, uint32_t **ret,
-			size_t *count_ret);
-/* Self costs by image, the caller's to free; NULL without memory. */
-struct cp_cost *cp_profile_image_costs(const struct cp_profile *p);
-
-/* Finds the one function that `name` means: its name, its name without
- * parameters, its linkage name, a glob or a part of the name, in that order;
- * of several the first way that finds any counts, and must find one. */
-CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t *function_ret);
-/* Likewise among these; those before others count where names are equal. */
-CP_ERROR cp_profile_find_among(const struct cp_profile *p, const uint32_t *functions, size_t count,
-			       const char *name, uint32_t *function_ret);
-
-/* ---- cost by place ---- */
-
-/* Cost by neighbour of one function, or by source line. Of a function that is
- * on a stack more than once, callers are those of its outermost, callees those
- * of its innermost occurrence: so both add up to its total. */
-struct cp_edge {
-	uint32_t function; /* the neighbour; CP_RECORD_NONE: the root, or itself (callees) */
-	struct cp_cost cost;
-};
-struct cp_edges {
-	struct cp_edge *items;
-	size_t count, capacity;
-};
-struct cp_butterfly {
-	uint32_t function;
-	struct cp_edges callers, callees; /* most first */
-	struct cp_cost recursive; /* in stacks that hold it more than once */
-	size_t deepest; /* most occurrences in one stack */
-};
-CP_ERROR cp_butterfly_build(const struct cp_profile *p, uint32_t function,
-			    struct cp_butterfly *ret);
-void cp_butterfly_deinit(struct cp_butterfly *b);
-
-struct cp_line {
-	const char *file;
-	uint32_t line;
-	uint32_t function;
-	struct cp_cost self, total;
-};
-struct cp_lines {
-	CP_VEC(struct cp_line) items; /* most self first, then most total */
-};
-/* Lines of one function, or of all with CP_RECORD_NONE. */
-CP_ERROR cp_lines_build(const struct cp_profile *p, uint32_t function, struct cp_lines *ret);
-void cp_lines_deinit(struct cp_lines *lines);
 
 #endif

@@ -2,6 +2,8 @@
 #include "report/profile/spans.h"
 
 #include "base/cleanup.h"
+#include "report/look/nettime.h"
+#include "report/profile/profile.h"
 
 #define BLOCK 256 /* spans allocated at once */
 #define SEARCH_MAX 4096 /* open calls among which one that ends is looked for */
@@ -360,4 +362,21 @@ CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor 
 	cp_vec_free(&w.spare);
 	cp_map_free(&w.again);
 	return err;
+}
+
+/* ---- times ---- */
+
+void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span)
+{
+	cp_net_add(to, cp_span_likely(span), cp_span_doubt(span));
+}
+
+/* What its calls lost is in what it lost itself. */
+void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span)
+{
+	double doubt = cp_span_doubt(span) - span->inner_doubt;
+	/* Recordings may lie: what is too large wraps. */
+	uint64_t likely = (uint64_t)cp_span_likely(span) - (uint64_t)span->inner_ns;
+
+	cp_net_add(to, (int64_t)likely, doubt > 0 ? doubt : 0);
 }

@@ -12,6 +12,7 @@
 #define CP_REPORT_SPANS_H
 
 #include "record/calls.h"
+#include "report/look/nettime.h"
 #include "report/profile/profile.h"
 
 enum cp_span_end {
@@ -68,6 +69,11 @@ static inline uint64_t cp_span_self(const struct cp_span *span)
 
 	return self > 0 ? (uint64_t)self : 0;
 }
+
+/* Adds the time of a call that is over. */
+void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span);
+/* Likewise what it spent in no traced call that it made. */
+void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span);
 
 /* All may be NULL. An error ends the walk; so does `*stop`, without one.
  * Spans that the profile's filter leaves out are not shown. */

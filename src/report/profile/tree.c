@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "report/profile/profile.h"
 
 #define TRUNCATED_NAME "[truncated]"
 

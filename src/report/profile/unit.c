@@ -1,10 +1,11 @@
-/* SPDX-License-Identifier: MIT
- *
- * What the weights of a profile are, and how they are told.
- */
+/* SPDX-License-Identifier: MIT */
+#include "report/profile/unit.h"
+
+#include "base/cleanup.h"
 #include "base/text.h"
-#include "report/profile/profile.h"
+#include "report/look/nettime.h"
 #include "report/look/table.h"
+#include "report/profile/profile.h"
 
 enum { CPU, WALL, CALLS, CALLS_WALL, BYTES, COUNT, LIVE };
 
@@ -52,4 +53,12 @@ const struct cp_unit *cp_profile_unit(const struct cp_profile *p)
 		break;
 	}
 	return &units[(p->by_calls ? CALLS : CPU) + elapsed];
+}
+
+void cp_cost_cell(struct cp_table *t, const struct cp_profile *p, const struct cp_cost *cost)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_cost_add_words(p, cost, &text);
+	cp_table_cell(t, CP_PAINT_PLAIN, "%s", text.bytes ? text.bytes : "");
 }

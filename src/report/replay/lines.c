@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "report/look/table.h"
 
 #define NAME_MAX_COLUMNS 12 /* of a thread */
 #define INDENT_MOST 200 /* columns, where there is no width; deeper: the depth in digits */

@@ -7,9 +7,9 @@
 #define CP_REPORT_REPLAY_LINES_H
 
 #include "base/vec.h"
-#include "report/profile/profile.h"
 #include "report/look/sink.h"
 #include "report/look/table.h"
+#include "report/profile/profile.h"
 
 #define CP_NO_LINE UINT64_MAX
 #define CP_LINE_LEAST 40 /* columns for a call: name, arguments, result, time */

@@ -23,23 +23,23 @@
  */
 #include "report/replay/replay.h"
 
-#include "report/events/exceptions.h"
-#include "report/profile/heap.h"
-#include "report/events/locks.h"
-#include "report/profile/invoker.h"
-#include "report/replay/lines.h"
-
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "report/events/annotations.h"
-#include "report/events/calls.h"
-#include "report/tables/report.h"
+#include "report/events/calltable.h"
+#include "report/events/exceptions.h"
+#include "report/events/locks.h"
+#include "report/look/sink.h"
+#include "report/profile/heap.h"
+#include "report/profile/invoker.h"
 #include "report/profile/spans.h"
-#include "report/profile/tree.h"
 #include "report/profile/values.h"
+#include "report/replay/chosen.h"
+#include "report/replay/lines.h"
+#include "report/tables/missing.h"
 
 #define QUEUE_MAX 512
 

@@ -5,43 +5,12 @@
 #ifndef CP_REPORT_REPLAY_H
 #define CP_REPORT_REPLAY_H
 
-#include "report/profile/profile.h"
 #include "report/look/sink.h"
 #include "report/look/table.h"
-
-struct cp_replay_options {
-	/* Which functions are shown; NULL: all. */
-	bool (*wanted)(void *ctx, const struct cp_profile *p, const struct cp_function *f);
-	void *wanted_ctx;
-	uint64_t least_ns; /* shorter calls are not shown */
-};
+#include "report/profile/profile.h"
+#include "report/replay/chosen.h"
 
 /* Indented by depth, a call without calls in it on one line. */
 CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_options *o,
 			const struct cp_look *look, struct cp_sink *sink);
-/* An object a line, an event each. */
-CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_options *o,
-			struct cp_sink *sink);
-
-/* ---- shared by both, and by exports ---- */
-
-struct cp_record_call;
-struct cp_span;
-
-/* Which calls are shown. */
-struct cp_chosen {
-	const struct cp_profile *profile;
-	const struct cp_replay_options *options;
-	uint8_t *functions; /* 0: not asked yet, 1: no, 2: yes */
-	uint8_t *spans; /* a bit by id: long enough; NULL: all are */
-	size_t bytes;
-};
-CP_ERROR cp_chosen_init(struct cp_chosen *c, const struct cp_profile *p,
-			const struct cp_replay_options *o);
-void cp_chosen_deinit(struct cp_chosen *c);
-bool cp_chosen_function(struct cp_chosen *c, uint32_t function);
-/* What is no call: with a least duration, only what lasts so long. */
-bool cp_chosen_moment(struct cp_chosen *c, uint32_t function, const struct cp_record_call *call);
-bool cp_chosen_span(struct cp_chosen *c, const struct cp_span *span);
-
 #endif

@@ -1,16 +1,27 @@
-/* SPDX-License-Identifier: MIT
- *
- * The sections about places: callers and callees, source lines, the tree.
- */
-#include "report/tables/report.h"
+/* SPDX-License-Identifier: MIT */
+#include "report/tables/around.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/error.h"
 #include "base/text.h"
+#include "base/vec.h"
+#include "record/calls.h"
+#include "record/record.h"
+#include "report/events/calls.h"
+#include "report/events/calltable.h"
 #include "report/look/source.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/options.h"
+#include "report/profile/places.h"
+#include "report/profile/profile.h"
+#include "report/profile/tree.h"
+#include "report/profile/unit.h"
 
 /* ---- callers and callees ---- */
 
@@ -84,9 +95,9 @@ static void the_function(const struct cp_profile *p, const struct cp_butterfly *
 	}
 }
 
-CP_ERROR cp_report_neighbours(const struct cp_profile *p, uint32_t function,
-			      const struct cp_report_options *o, const struct cp_look *look,
-			      struct cp_buf *out)
+static CP_ERROR sampled_neighbours(const struct cp_profile *p, uint32_t function,
+				   const struct cp_report_options *o, const struct cp_look *look,
+				   struct cp_buf *out)
 {
 	struct cp_butterfly b CP_CLEANUP(cp_butterfly_deinit) = { 0 };
 	uint64_t whole;
@@ -104,6 +115,34 @@ CP_ERROR cp_report_neighbours(const struct cp_profile *p, uint32_t function,
 		cp_report_title(out, look, "Callees", "what it called, share of its total");
 		edges(p, &b.callees, whole, "(itself)", o, look, out);
 	}
+	return NULL;
+}
+
+/* Callers and callees: as sampled, as traced, or both. */
+CP_ERROR cp_report_neighbours(const struct cp_profile *p, const struct cp_report_options *o,
+			      const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+	bool sampled = cp_record_sample_count(p->record) != 0;
+	uint32_t function = CP_RECORD_NONE;
+	struct cp_error *err;
+
+	if (!o->function)
+		return cp_error_new(CP_ERR_USAGE, 0, "callers and callees of which function?");
+	if (cp_record_call_count(p->record))
+		CP_TRY(cp_calls_build(p, &c));
+	if (sampled) {
+		err = cp_profile_find(p, o->function, &function);
+		if (err && (!c.calls || err->code != CP_ERR_NOT_FOUND))
+			return err;
+		cp_error_free(err);
+	}
+	if (function != CP_RECORD_NONE)
+		CP_TRY(sampled_neighbours(p, function, o, look, out));
+	else
+		CP_TRY(cp_calls_find(&c, o->function, &function));
+	if (c.calls)
+		cp_report_call_neighbours(&c, function, o, look, out);
 	return NULL;
 }
 
@@ -128,16 +167,18 @@ static void line_place(struct cp_table *t, const struct cp_line *line)
 	cp_table_name(t, CP_PAINT_NAME, text.bytes ? text.bytes : "");
 }
 
-CP_ERROR cp_report_lines(const struct cp_profile *p, uint32_t function,
-			 const struct cp_report_options *o, const struct cp_look *look,
-			 struct cp_buf *out)
+CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_options *o,
+			 const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_source source CP_CLEANUP(cp_source_deinit) = { 0 };
 	struct cp_lines lines CP_CLEANUP(cp_lines_deinit) = { 0 };
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	uint32_t function = CP_RECORD_NONE;
 	size_t i;
 
+	if (o->function)
+		CP_TRY(cp_profile_find(p, o->function, &function));
 	CP_TRY(cp_lines_build(p, function, &lines));
 	cp_table_init(&t, line_columns, 6);
 	for (i = 0; i < lines.items.count && (!o->limit || i < o->limit); i++) {

@@ -11,7 +11,14 @@
 #include "base/text.h"
 #include "record/calls.h"
 #include "record/coverage.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/profile.h"
+#include "report/profile/recorded.h"
+#include "report/profile/unit.h"
+#include "report/tables/diffcalls.h"
+#include "report/tables/diffcoverage.h"
+#include "report/tables/missing.h"
 
 /* ---- pairing ---- */
 

@@ -6,8 +6,8 @@
 #define CP_REPORT_DIFF_H
 
 #include "base/json.h"
-#include "report/profile/profile.h"
 #include "report/look/table.h"
+#include "report/profile/profile.h"
 
 /* What makes two recordings comparable. */
 enum cp_diff_by {
@@ -51,19 +51,5 @@ bool cp_diff_matters(const struct cp_profile *old, uint64_t old_ns, const struct
 
 CP_ERROR cp_diff_text(const struct cp_diff *d, const struct cp_look *look, struct cp_buf *out);
 CP_ERROR cp_diff_json(const struct cp_diff *d, struct cp_buf *out);
-
-/* ---- traced calls (diffcalls.c) ---- */
-
-CP_ERROR cp_diff_calls_text(const struct cp_profile *old, const struct cp_profile *new,
-			    uint64_t limit, const struct cp_look *look, struct cp_buf *out);
-CP_ERROR cp_diff_calls_json(const struct cp_profile *old, const struct cp_profile *new,
-			    uint64_t limit, struct cp_json *j);
-
-/* ---- coverage (diffcoverage.c), of recordings that both have some ---- */
-
-CP_ERROR cp_diff_coverage_text(const struct cp_record *old, const struct cp_record *new,
-			       uint64_t limit, const struct cp_look *look, struct cp_buf *out);
-CP_ERROR cp_diff_coverage_json(const struct cp_record *old, const struct cp_record *new,
-			       struct cp_json *j);
 
 #endif

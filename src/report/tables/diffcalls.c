@@ -3,13 +3,18 @@
  * What two recordings say of the same traced functions: called more often,
  * slower.
  */
+#include "report/tables/diffcalls.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "report/events/calls.h"
-#include "report/tables/diff.h"
+#include "report/look/nettime.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/profile.h"
 
 struct row {
 	const char *name, *image;

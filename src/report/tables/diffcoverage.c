@@ -2,14 +2,18 @@
  *
  * What two recordings say of the same source files: less covered, more covered.
  */
+#include "report/tables/diffcoverage.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "report/coverage/coverage.h"
 #include "report/coverage/covered.h"
-#include "report/tables/diff.h"
-#include "report/tables/report.h"
+#include "report/coverage/json.h"
 #include "report/coverage/sources.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
 
 /* Line numbers, in order. */
 struct numbers {

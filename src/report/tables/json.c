@@ -1,8 +1,5 @@
-/* SPDX-License-Identifier: MIT
- *
- * `cprof report --json`. Keys are a contract: new ones may come, none goes.
- */
-#include "report/tables/report.h"
+/* SPDX-License-Identifier: MIT */
+#include "report/tables/json.h"
 
 #include <string.h>
 
@@ -10,12 +7,15 @@
 #include "base/json.h"
 #include "record/counters.h"
 #include "record/coverage.h"
-#include "report/events/annotations.h"
-#include "report/events/calls.h"
-#include "report/events/exceptions.h"
 #include "report/events/lives.h"
-#include "report/profile/heap.h"
-#include "report/events/locks.h"
+#include "report/look/nettime.h"
+#include "report/look/table.h"
+#include "report/profile/options.h"
+#include "report/profile/places.h"
+#include "report/profile/profile.h"
+#include "report/profile/recorded.h"
+#include "report/profile/unit.h"
+#include "report/tables/sections.h"
 
 static void add_cost(const struct cp_profile *p, struct cp_json *j, const char *count_key,
 		     const char *ns_key, const struct cp_cost *cost)
@@ -193,26 +193,6 @@ static CP_ERROR add_function(const struct cp_profile *p, const char *name, struc
 	return NULL;
 }
 
-static CP_ERROR add_calls(const struct cp_profile *p, const struct cp_report_options *o,
-			  struct cp_json *j)
-{
-	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
-	uint32_t function = CP_RECORD_NONE;
-	struct cp_error *err = NULL;
-
-	if (!cp_record_call_count(p->record))
-		return NULL;
-	CP_TRY(cp_calls_build(p, &c));
-	cp_calls_sort(&c, o->order);
-	if (o->function)
-		err = cp_calls_find(&c, o->function, &function);
-	if (err && (p->by_calls || err->code != CP_ERR_NOT_FOUND))
-		return err;
-	cp_error_free(err);
-	cp_report_calls_json(&c, o, function, j);
-	return NULL;
-}
-
 static void add_threads(const struct cp_profile *p, struct cp_json *j)
 {
 	size_t count = cp_record_thread_count(p->record), i;
@@ -336,20 +316,16 @@ CP_ERROR cp_report_json(const struct cp_profile *p, const struct cp_report_optio
 			struct cp_buf *out)
 {
 	struct cp_json j = { .out = out, .pretty = true };
+	const struct cp_report_section *s;
 
 	cp_json_begin(&j, NULL, '{');
 	add_command(p, &j);
 	CP_TRY(add_samples(p, o, &j));
 	if (o->function && !p->by_calls)
 		CP_TRY(add_function(p, o->function, &j));
-	CP_TRY(add_calls(p, o, &j));
-	CP_TRY(cp_report_exceptions_json(p, &j));
-	CP_TRY(cp_report_locks_json(p, &j));
-	CP_TRY(cp_report_heap_json(p, o, &j));
-	if (cp_record_annotation_count(p->record))
-		CP_TRY(cp_report_annotations_json(p, o, &j));
-	if (cp_record_coverage_count(p->record))
-		CP_TRY(cp_report_covered_json(p->record, o, &j));
+	for (s = cp_report_sections; s->write; s++)
+		if (s->json && (!s->holds || s->holds(p)))
+			CP_TRY(s->json(p, o, &j));
 	add_threads(p, &j);
 	add_processes(p, &j);
 	CP_TRY(cp_report_lives_json(p, &j));

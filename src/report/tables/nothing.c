@@ -3,6 +3,8 @@
  * What the summary says of what was asked for and did not happen, and what there
  * is to look at.
  */
+#include "report/tables/nothing.h"
+
 #include <inttypes.h>
 #include <string.h>
 
@@ -11,7 +13,9 @@
 #include "record/calls.h"
 #include "record/counters.h"
 #include "record/coverage.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/profile.h"
 
 /* `word` as a shell reads it. */
 static void add_word(struct cp_buf *out, const char *word)
@@ -170,6 +174,19 @@ void cp_report_nothing(const struct cp_profile *p, const struct cp_look *look, s
 		cp_buf_add(out, line, indent);
 		cp_add_wrapped(out, look, indent, 2, line + indent);
 	}
+}
+
+void cp_report_no_costs(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	size_t size = out->size;
+
+	if (!cp_record_sample_count(p->record) && !cp_record_call_count(p->record))
+		cp_report_nothing(p, look, out);
+	if (out->size != size)
+		return;
+	cp_buf_str(out, p->by_calls ? "\nNo call" : "\nNo sample");
+	cp_buf_str(out, p->by_calls || cp_record_sample_count(p->record) ? " passes the filter.\n"
+									 : " was taken.\n");
 }
 
 /* ---- what to type next ---- */

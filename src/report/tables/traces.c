@@ -1,91 +1,18 @@
-/* SPDX-License-Identifier: MIT
- *
- * `cprof report --reports=LIST` and `--traces`, which Mono's reader of
- * profiles has, too.
- */
+/* SPDX-License-Identifier: MIT */
+#include "report/tables/traces.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "base/types.h"
-#include "report/tables/report.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/options.h"
+#include "report/profile/places.h"
+#include "report/profile/profile.h"
 
 #define TRACES 3 /* of a function */
-
-/* ---- lists of sections ---- */
-
-/* NO_SECTION: Mono has it, this version records nothing of that kind. */
-#define NO_SECTION CP_REPORT_OVERVIEW
-
-static const struct {
-	const char *name;
-	enum cp_report_what what;
-} sections[] = {
-	{ "header", CP_REPORT_HEADER },
-	{ "sample", CP_REPORT_FUNCTIONS },
-	{ "functions", CP_REPORT_FUNCTIONS },
-	{ "call", CP_REPORT_CALLS },
-	{ "calls", CP_REPORT_CALLS },
-	{ "coverage", CP_REPORT_COVERAGE },
-	{ "thread", CP_REPORT_THREADS },
-	{ "threads", CP_REPORT_THREADS },
-	{ "metadata", CP_REPORT_IMAGES },
-	{ "images", CP_REPORT_IMAGES },
-	{ "domain", CP_REPORT_PROCESSES },
-	{ "processes", CP_REPORT_PROCESSES },
-	{ "annotations", CP_REPORT_ANNOTATIONS },
-	{ "exception", CP_REPORT_EXCEPTIONS },
-	{ "exceptions", CP_REPORT_EXCEPTIONS },
-	{ "alloc", CP_REPORT_HEAP },
-	{ "allocations", CP_REPORT_HEAP },
-	{ "monitor", CP_REPORT_LOCKS },
-	{ "locks", CP_REPORT_LOCKS },
-	{ "counter", CP_REPORT_COUNTERS },
-	{ "counters", CP_REPORT_COUNTERS },
-	{ "tree", CP_REPORT_TREE },
-	{ "lines", CP_REPORT_LINES },
-	{ "jit", NO_SECTION },
-	{ "gc", NO_SECTION },
-	{ "heapshot", NO_SECTION },
-};
-
-static CP_ERROR find_section(const char *name, size_t size, enum cp_report_what *ret)
-{
-	size_t i;
-
-	for (i = 0; i < CP_ARRAY_SIZE(sections); i++) {
-		if (strlen(sections[i].name) != size || memcmp(sections[i].name, name, size) != 0)
-			continue;
-		*ret = sections[i].what;
-		if (*ret != NO_SECTION)
-			return NULL;
-		return cp_error_new(CP_ERR_USAGE, 0,
-				    "there is no report of '%s': this version records nothing of "
-				    "that kind",
-				    sections[i].name);
-	}
-	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0, "there is no report '%.*s'", (int)size,
-					  name),
-			     "there are: header, sample, call, coverage, annotations, exception, "
-			     "monitor, alloc, counter, thread, metadata, domain, tree, lines");
-}
-
-CP_ERROR cp_report_parse(const char *list, enum cp_report_what *what, size_t *count_ret)
-{
-	size_t count = 0, size;
-
-	for (; *list && count < CP_REPORT_SOME; list += size + (list[size] == ',')) {
-		size = strcspn(list, ",");
-		CP_TRY(find_section(list, size, &what[count]));
-		count++;
-	}
-	if (!count)
-		return cp_error_new(CP_ERR_USAGE, 0, "--reports takes a list of reports");
-	*count_ret = count;
-	return NULL;
-}
-
-/* ---- stacks of functions ---- */
 
 /* Stacks that a function was on top of, by the functions on them. */
 struct traces {

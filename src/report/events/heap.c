@@ -2,6 +2,8 @@
  *
  * Who allocated what, and what of it is left, as a table and as JSON.
  */
+#include "report/events/heap.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <math.h>
@@ -9,11 +11,15 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "report/events/frames.h"
-#include "report/profile/heapsums.h"
+#include "report/look/table.h"
+#include "report/look/title.h"
+#include "report/profile/heap.h"
+#include "report/profile/options.h"
+#include "report/profile/profile.h"
 
 #define STACKS_SHOWN 3 /* unless these are what is asked for */
 
-static bool was_asked_for(const struct cp_profile *p)
+bool cp_report_holds_heap(const struct cp_profile *p)
 {
 	return cp_record_info(p->record)->holds & CP_RECORD_HAS_ALLOCATIONS ||
 	       cp_record_heap_count(p->record);
@@ -208,8 +214,6 @@ CP_ERROR cp_report_heap(const struct cp_profile *p, const struct cp_report_optio
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	size_t shown, skip, i;
 
-	if (!was_asked_for(p))
-		return NULL;
 	CP_TRY(cp_heap_build(p, &h));
 	title(&h, look, out);
 	shown = o->limit && o->limit < h.sites.count ? (size_t)o->limit : h.sites.count;
@@ -306,8 +310,6 @@ CP_ERROR cp_report_heap_json(const struct cp_profile *p, const struct cp_report_
 	struct cp_heap h CP_CLEANUP(cp_heap_deinit) = { 0 };
 	size_t i;
 
-	if (!was_asked_for(p))
-		return NULL;
 	CP_TRY(cp_heap_build(p, &h));
 	cp_json_begin(j, "allocations", '{');
 	amount_json(j, "allocated", &h.allocated);

@@ -11,8 +11,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cp_span;
-
 struct cp_net_time {
 	uint64_t ns;
 	bool at_most; /* it may be less, by more than a tenth */
@@ -24,10 +22,8 @@ struct cp_net_sum {
 	double slant; /* what all may have in common */
 };
 
-/* Adds the time of a call that is over. */
-void cp_net_add_whole(struct cp_net_sum *to, const struct cp_span *span);
-/* Likewise what it spent in no traced call that it made. */
-void cp_net_add_self(struct cp_net_sum *to, const struct cp_span *span);
+/* Adds a time by the most likely one; `doubt` is a variance. */
+void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt);
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more);
 
 struct cp_net_time cp_net_settle(const struct cp_net_sum *sum);

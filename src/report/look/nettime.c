@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/profile/nettime.h"
+#include "report/look/nettime.h"
 
 #include <math.h>
-
-#include "report/profile/spans.h"
 
 /* Recordings may lie: a sum that is too large wraps. */
 static int64_t plus(int64_t a, int64_t b)
@@ -11,24 +9,11 @@ static int64_t plus(int64_t a, int64_t b)
 	return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
-static void add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
+void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
 {
 	to->likely_ns = plus(to->likely_ns, likely_ns);
 	to->doubt += doubt;
 	to->slant += sqrt(doubt) / 8;
-}
-
-void cp_net_add_whole(struct cp_net_sum *to, const struct cp_span *span)
-{
-	add(to, cp_span_likely(span), cp_span_doubt(span));
-}
-
-/* What its calls lost is in what it lost itself. */
-void cp_net_add_self(struct cp_net_sum *to, const struct cp_span *span)
-{
-	double doubt = cp_span_doubt(span) - span->inner_doubt;
-
-	add(to, plus(cp_span_likely(span), -span->inner_ns), doubt > 0 ? doubt : 0);
 }
 
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more)

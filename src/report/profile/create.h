@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Makes a profile of a recording.
+ */
+#ifndef CP_REPORT_CREATE_H
+#define CP_REPORT_CREATE_H
+
+#include "base/error.h"
+#include "record/record.h"
+#include "report/profile/profile.h"
+
+/* `filter` may be NULL. The recording must outlive the profile. */
+CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,
+			   struct cp_profile **ret);
+void cp_profile_destroy(struct cp_profile *p);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/tables/cost.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/look/table.h"
+#include "report/profile/profile.h"
+
+static void row(struct cp_buf *out, const struct cp_look *look, const char *key,
+		struct cp_buf *text)
+{
+	cp_buf_str(out, "  ");
+	cp_paint(out, look, CP_PAINT_DIM, key);
+	cp_add_wrapped(out, look, 2 + strlen(key), 2 + strlen(key), text->bytes ? text->bytes : "");
+	cp_buf_clear(text);
+}
+
+static void stops_row(const struct cp_record_totals *t, struct cp_buf *text)
+{
+	cp_add_count(text, t->stops);
+	if (t->stops) {
+		cp_buf_str(text, ", a thread held ");
+		cp_add_time(text, t->hold_median_ns);
+		cp_buf_str(text, " (median), ");
+		cp_add_time(text, t->hold_p99_ns);
+		cp_buf_str(text, " (p99)");
+	}
+	if (t->reads) {
+		cp_buf_str(text, "; stacks of threads that slept were read ");
+		cp_add_plural(text, t->reads, "time", "times");
+		cp_buf_str(text, ", without a stop");
+	}
+}
+
+#define TRAPS_ENOUGH 8 /* of fewer, any may have been delayed */
+
+/* How long stops take on their way depends on who else wants the CPUs. */
+static void trap_part(const struct cp_record_totals *t, struct cp_buf *text)
+{
+	bool few = t->traps && t->traps < TRAPS_ENOUGH;
+
+	if (!t->trap_ns)
+		return;
+	cp_buf_str(text, "; each stop takes ");
+	cp_add_time(text, few ? t->trap_low_ns : t->trap_ns);
+	if (few && t->trap_high_ns > t->trap_low_ns) {
+		cp_buf_str(text, " to ");
+		cp_add_time(text, t->trap_high_ns);
+	}
+	cp_buf_str(text, " more to get to cprof and back");
+	if (few) {
+		cp_buf_str(text, " (only ");
+		cp_add_plural(text, t->traps, "was", "were");
+		cp_buf_str(text, " measured)");
+	} else if (t->trap_high_ns > 2 * t->trap_low_ns) {
+		cp_buf_str(text, " (median; a tenth less than ");
+		cp_add_time(text, t->trap_low_ns);
+		cp_buf_str(text, ", a tenth more than ");
+		cp_add_time(text, t->trap_high_ns);
+		cp_buf_str(text, ")");
+	}
+}
+
+/* Stops at breakpoints, and what became of them. */
+static void calls_rows(const struct cp_record_totals *t, const struct cp_look *look,
+		       struct cp_buf *text, struct cp_buf *out)
+{
+	const struct {
+		uint64_t count;
+		const char *why;
+	} rejected[] = { { t->call_rejected_inside, "at jumps inside the function" },
+			 { t->call_rejected_condition, "where the condition did not hold" },
+			 { t->alloc_passed, "at allocations and frees that are not sampled" },
+			 { t->call_rejected_late, "at breakpoints just taken out" },
+			 { t->call_unmatched, "at the end of calls that began untraced" } };
+	size_t i, n = 0;
+
+	cp_add_plural(text, t->calls, "event", "events");
+	cp_buf_str(text, " of ");
+	cp_add_plural(text, t->call_stops, "stop", "stops");
+	for (i = 0; i < CP_ARRAY_SIZE(rejected); i++) {
+		if (!rejected[i].count)
+			continue;
+		cp_buf_str(text, n++ ? ", " : "; no event: ");
+		cp_add_count(text, rejected[i].count);
+		cp_buf_printf(text, " %s", rejected[i].why);
+	}
+	row(out, look, "calls         ", text);
+	cp_add_plural(text, t->call_functions, "function", "functions");
+	cp_buf_str(text, " at ");
+	cp_add_plural(text, t->call_sites, "place", "places");
+	if (t->call_disarmed) {
+		cp_buf_str(text, ", ");
+		cp_add_count(text, t->call_disarmed);
+		cp_buf_str(text, " no longer for being called too often");
+	}
+	trap_part(t, text);
+	row(out, look, "traced        ", text);
+}
+
+/* Calls that move data, and that a stop interrupted (cprof-run(1), LIMITS). */
+static void transfers_row(const struct cp_record_totals *t, const struct cp_look *look,
+			  struct cp_buf *text, struct cp_buf *out)
+{
+	cp_add_plural(text, t->finished, "interrupted transfer", "interrupted transfers");
+	cp_buf_str(text, " finished");
+	if (t->cut_short) {
+		cp_buf_str(text, "; ");
+		cp_add_plural(text, t->cut_short, "transfer", "transfers");
+		cp_buf_str(text, " came back short because of profiling");
+	}
+	row(out, look, "transfers     ", text);
+}
+
+void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	uint64_t own = t->tracer_cpu_ns + t->controller_cpu_ns;
+
+	stops_row(t, &text);
+	row(out, look, "stops         ", &text);
+	cp_add_time(&text, t->stopped_ns);
+	if (t->cpu_ns) {
+		cp_buf_str(&text, ", ");
+		cp_add_percent(&text, t->stopped_ns, t->cpu_ns);
+		cp_buf_str(&text, " of the program's CPU time");
+	}
+	if (t->waited_ns) {
+		cp_buf_str(&text, "; ");
+		cp_add_time(&text, t->waited_ns);
+		cp_buf_str(&text, " of it waiting for cprof");
+	}
+	row(out, look, "time stopped  ", &text);
+	if (t->calls || t->call_stops)
+		calls_rows(t, look, &text, out);
+	cp_add_time(&text, own);
+	cp_buf_str(&text, " of CPU");
+	if (t->cpu_ns) {
+		cp_buf_str(&text, ", ");
+		cp_add_percent(&text, own, t->cpu_ns);
+		cp_buf_str(&text, " of the program's");
+	}
+	cp_buf_str(&text, " (tracer ");
+	cp_add_time(&text, t->tracer_cpu_ns);
+	cp_buf_str(&text, ", controller ");
+	cp_add_time(&text, t->controller_cpu_ns);
+	cp_buf_str(&text, ")");
+	row(out, look, "cprof itself  ", &text);
+	cp_add_plural(&text, t->samples_lost, "sample; ", "samples; ");
+	cp_add_plural(&text, t->restarted, "system call", "system calls");
+	cp_buf_str(&text, " restarted");
+	row(out, look, "lost          ", &text);
+	if (t->finished || t->cut_short)
+		transfers_row(t, look, &text, out);
+}

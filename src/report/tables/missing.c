@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/tables/missing.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "record/coverage.h"
+#include "record/record.h"
+#include "report/look/table.h"
+#include "report/profile/left.h"
+#include "report/profile/profile.h"
+#include "report/profile/unit.h"
+
+static void doubt(struct cp_buf *out, const struct cp_look *look, struct cp_buf *text)
+{
+	cp_buf_str(out, "  ");
+	cp_paint(out, look, CP_PAINT_WARNING, "! ");
+	cp_add_wrapped(out, look, 4, 4, text->bytes ? text->bytes : "");
+	cp_buf_clear(text);
+}
+
+static void missing_bytes(const struct cp_record_damage *d, const struct cp_look *look,
+			  struct cp_buf *text, struct cp_buf *out)
+{
+	if (d->no_end) {
+		cp_buf_str(text, "the recording was not closed: cprof was killed, the disk was "
+				 "full, or it is still running");
+		doubt(out, look, text);
+	}
+	if (d->missing_bytes) {
+		cp_buf_str(text, "the file was cut short: at least ");
+		cp_add_plural(text, d->missing_bytes, "byte is", "bytes are");
+		cp_buf_str(text, " missing");
+		doubt(out, look, text);
+	}
+	if (d->bad_chunks) {
+		cp_add_plural(text, d->bad_chunks, "chunk is", "chunks are");
+		cp_buf_str(text, " damaged and left out");
+		doubt(out, look, text);
+	}
+	if (d->dropped) {
+		cp_add_plural(text, d->dropped, "event", "events");
+		cp_buf_str(text, " of whole chunks had to be dropped with them");
+		doubt(out, look, text);
+	}
+	if (d->lost) {
+		cp_buf_str(text, "about ");
+		cp_add_plural(text, d->lost, "event", "events");
+		cp_buf_str(text, " were in what is missing");
+		doubt(out, look, text);
+	}
+}
+
+static void missing_samples(const struct cp_profile *p, const struct cp_look *look,
+			    struct cp_buf *text, struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+
+	if (t->samples_lost) {
+		cp_add_plural(text, t->samples_lost, "sample was", "samples were");
+		cp_buf_str(text, " lost");
+		doubt(out, look, text);
+	}
+	if (cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
+	    cp_record_sample_count(p->record) && cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
+		cp_add_time(text, t->unsampled_ns);
+		cp_buf_str(text, " (");
+		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);
+		cp_buf_str(text, ") of the program's CPU time is missing above: it was used ");
+		cp_buf_str(text, t->ended ? "by threads that ended before their next sample"
+					  : "after the last sample of a thread: before that "
+					    "ended, or before cprof left");
+		doubt(out, look, text);
+	}
+	if (cp_share(p->truncated.weight, p->total.weight) > 0.01) {
+		cp_add_percent(text, p->truncated.weight, p->total.weight);
+		cp_buf_printf(text, " %s is in stacks that don't reach the root", p->unit->whole);
+		doubt(out, look, text);
+	}
+	if (cp_share(p->guessed.weight, p->total.weight) > 0.01) {
+		cp_add_percent(text, p->guessed.weight, p->total.weight);
+		cp_buf_printf(text, " %s is in stacks with a guessed frame", p->unit->whole);
+		doubt(out, look, text);
+	}
+}
+
+void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *look,
+			     struct cp_buf *out)
+{
+	const struct cp_record_totals *t = cp_record_final(p->record);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	missing_bytes(cp_record_damage(p->record), look, &text, out);
+	if (t->calls_lost) {
+		cp_add_plural(&text, t->calls_lost, "event", "events");
+		cp_buf_str(&text, " of calls could not be recorded");
+		doubt(out, look, &text);
+	}
+	if (t->annotations_lost) {
+		cp_add_plural(&text, t->annotations_lost, "annotation was", "annotations were");
+		cp_buf_str(&text, " lost: they came faster than they were read (CPROF_TRACE_EVENTS "
+				  "in the program's environment makes its ring larger)");
+		doubt(out, look, &text);
+	}
+}
+
+/* Who was attached to lives on as a rule; coverage says it beside its table. */
+static CP_ERROR missing_ends(const struct cp_profile *p, const struct cp_look *look,
+			     struct cp_buf *text, struct cp_buf *out)
+{
+	struct cp_lefts left = { 0 };
+
+	if (cp_record_info(p->record)->attached || cp_record_coverage_count(p->record))
+		return NULL;
+	CP_TRY(cp_lefts_of(p->record, &left));
+	cp_lefts_add(text, &left);
+	if (left.count)
+		doubt(out, look, text);
+	cp_lefts_free(&left);
+	return NULL;
+}
+
+void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_error *err = missing_ends(p, look, &text, out);
+
+	out->failed |= err != NULL;
+	cp_error_free(err);
+	cp_report_missing_calls(p, look, out);
+	missing_samples(p, look, &text, out);
+}

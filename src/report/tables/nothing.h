@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a report says of what did not happen, and of what to look at next.
+ */
+#ifndef CP_REPORT_NOTHING_H
+#define CP_REPORT_NOTHING_H
+
+#include "base/buf.h"
+#include "report/look/table.h"
+#include "report/profile/profile.h"
+
+/* What was asked for and did not happen, a line each and what to try. */
+void cp_report_nothing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
+/* Why there are no costs: nothing was recorded that has some, or nothing passes the filter. */
+void cp_report_no_costs(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
+/* What to type next: only what has something to show. */
+void cp_report_next(const struct cp_profile *p, const char *path, const struct cp_look *look,
+		    struct cp_buf *out);
+
+#endif
