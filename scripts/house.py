@@ -29,6 +29,7 @@ FLOORS = {
     "src/tracer": [["restore", "known/"], ["memory/"], ["calls/"], ["signals/"], ["captures/"], ["hits/"], ["lives/"],
                    ["stops/"], ["idle", "leave", "tracer"]],
     "src/link": [["link", "sites", "stats"], ["channel", "ring"]],
+    "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
 }
 
 
