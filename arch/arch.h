@@ -41,16 +41,16 @@ struct cp_arch {
 	 * spare; and the end of the addresses that programs may have. */
 	uint64_t reach, user_end;
 	uint64_t code_mask; /* bits of a code address that count: no authentication code */
-	/* Where the kernel's signal frame keeps each register: bytes above sp
+	/* The places of registers in the kernel's signal frame: bytes above sp
 	 * when the signal return trampoline runs. */
 	const int16_t *sigframe;
 	uint64_t callee_saved; /* registers a call preserves by the ABI, sp and pc too */
 	uint32_t red_zone; /* live bytes below sp */
 	const char *const *reg_names; /* nregs of them */
-	/* What else the kernel's register set holds, in the order of cprof_context's
+	/* The rest of the kernel's register set, in the order of cprof_context's
 	 * words behind the registers (cprof/stack.h); ends with NULL. */
 	const char *const *other_names;
-	/* What libgcc's struct _Unwind_Context keeps of a frame, and where; size 0: not
+	/* A frame in libgcc's struct _Unwind_Context: what it keeps, and where; size 0: not
 	 * known. The first members are pointers to where registers are kept. */
 	struct cp_arch_unwind_context {
 		uint16_t size;
@@ -68,9 +68,9 @@ struct cp_arch {
 	/* True when the code at `pc` is a stub that jumps to an address kept
 	 * in memory, as a PLT has them; *slot_ret is where it is kept. */
 	bool (*jump_slot)(const uint8_t *code, size_t size, uint64_t pc, uint64_t *slot_ret);
-	/* What in the code at `pc` may be about memory at a fixed address from `low` up
-	 * to `end`: CP_USES_*. A glance, which takes other bytes for instructions, too.
-	 * NULL: not known. */
+	/* Finds what in the code at `pc` may be about memory at a fixed address from
+	 * `low` up to `end`: CP_USES_*. A glance, which takes other bytes for
+	 * instructions, too. NULL: not known. */
 	unsigned (*uses_slots)(const uint8_t *code, size_t size, uint64_t pc, uint64_t low,
 			       uint64_t end);
 	/* True when somewhere in the code at `pc` there is a direct jump to
@@ -90,7 +90,8 @@ struct cp_arch {
 extern const struct cp_arch cp_arch_x86_64;
 extern const struct cp_arch cp_arch_aarch64;
 
-/* ---- decoding (decode.c); with a decoder of arch/decoder.h, or NULL: nothing is known ---- */
+/* ---- decoding (decode.c); with a decoder of arch/decoder.h, or NULL: nothing is known
+ * ---- */
 
 struct cp_decoder;
 
@@ -100,8 +101,8 @@ struct cp_decoder;
 uint64_t cp_arch_frame_depth(struct cp_decoder *decoder, const uint8_t *code, size_t size,
 			     uint64_t start, uint64_t pc);
 
-/* What became of the registers of arguments where a function that sets up its frame
- * got to: some hold what they held, of some that was stored in memory, of the
+/* The registers of arguments, and what became of them where a function that sets up its
+ * frame got to: some hold what they held, of some that was stored in memory, of the
  * others nothing can be told. */
 struct cp_arch_arguments {
 	uint64_t kept, stored; /* general registers, by DWARF number */
@@ -124,7 +125,7 @@ void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret);
 bool cp_arch_other_regs(const void *prstatus, uint64_t *ret, size_t room);
 /* Note type (NT_*) of the vector and floating-point register set. */
 int cp_arch_vector_note(void);
-/* Where that set has a register by name; false: it has none of that name. */
+/* The place of a register in that set, by name; false: it has none of that name. */
 bool cp_arch_vector_register(const char *name, size_t *offset_ret, size_t *size_ret);
 /* Thread pointer (fs_base, tpidr) of a register set; 0 when not part of it. */
 uint64_t cp_arch_thread_pointer(const void *prstatus);

@@ -79,7 +79,7 @@ static uint64_t x86_argument(unsigned reg)
 					      : 0;
 }
 
-/* What a plain move to memory stores; X86_REG_INVALID: it is none. */
+/* The register that a plain move to memory stores; X86_REG_INVALID: it is none. */
 static unsigned x86_stores(const cs_insn *insn)
 {
 	const cs_x86 *x = &insn->detail->x86;

@@ -17,7 +17,7 @@
 
 #define CP_FINISH_CODE 128 /* bytes of a slot's code, at most */
 
-/* What a slot's code reads, near it in the program's memory. */
+/* The record that a slot's code reads, near it in the program's memory. */
 struct cp_finish_record {
 	uint64_t busy; /* cleared by the code when it needs nothing of this any more */
 	uint64_t done; /* before the rest */

@@ -56,7 +56,7 @@ bool cp_jump_table(struct cp_decoder *decoder, const uint8_t *code, size_t size,
 		   uint64_t pc, const struct cp_reader *memory, uint64_t *targets, size_t max,
 		   size_t *count_ret);
 
-/* What an instruction does with addresses of functions that are kept in memory at
+/* The effect of an instruction on addresses of functions that are kept in memory at
  * a fixed place, a slot, as far as calls through it are to be found. General
  * registers by DWARF number. */
 #define CP_MOVES_NONE 0xff
@@ -82,7 +82,7 @@ enum cp_step_how {
 	CP_STEP_SLOT, /* go on in the slot */
 };
 
-/* What is known of an instruction with a breakpoint on it: enough to send a
+/* An instruction with a breakpoint on it, as far as it is known: enough to send a
  * thread on, to tell where it will go, and to say where it really is while it
  * is in the slot. Plain data: the controller makes it, the tracer uses it. */
 struct cp_step {
@@ -116,8 +116,8 @@ bool cp_step_prepare(struct cp_decoder *decoder, const uint8_t *code, size_t siz
  * goes on at the slot's beginning: a detour that costs nothing but the stop.
  * 0: the slot has no room for it. */
 unsigned cp_step_detour(const struct cp_step *step);
-/* The same for a slot as it is in memory (CP_SLOT_SIZE bytes); 0 also when the
- * breakpoint is not there any more. */
+/* The offset of the detour in a slot as it is in memory (CP_SLOT_SIZE bytes); 0 also
+ * when the breakpoint is not there any more. */
 unsigned cp_slot_detour(const struct cp_arch *arch, const uint8_t *slot_code);
 /* An instruction that does nothing, as long as the breakpoint instruction. */
 const uint8_t *cp_nop_code(const struct cp_arch *arch, size_t *size_ret);
@@ -127,7 +127,7 @@ void cp_trap_fill(const struct cp_arch *arch, uint8_t *code, size_t size);
 /* The breakpoint instruction (CP_TRAP_MAX bytes at most). */
 const uint8_t *cp_trap_code(const struct cp_arch *arch, size_t *size_ret);
 
-/* Where the instruction of `step` will go, by the registers of the thread
+/* The address to which the instruction of `step` will go, by the registers of the thread
  * that is about to execute it (`regs` in DWARF order, `flags` its condition
  * flags). `read` reads its memory. 0: can't be told. */
 uint64_t cp_step_destination(const struct cp_step *step, const struct cp_regs *regs, uint64_t flags,
@@ -209,13 +209,13 @@ struct cp_sigcall {
 size_t cp_sigcall_find(const uint8_t *code, size_t size);
 /* Does the code begin with the loading of such a call's number, and the call behind it? */
 bool cp_sigcall_at(const uint8_t *code, size_t size, struct cp_sigcall *ret);
-/* As cp_step_prepare(). The slot is in `area`. */
+/* Prepares the slot of such a call, as cp_step_prepare() does. The slot is in `area`. */
 bool cp_sigcall_prepare(const struct cp_sigcall *call, const uint8_t *code, uint64_t pc,
 			uint64_t slot, uint64_t area, uint8_t *slot_code, struct cp_step *ret);
 /* The jump that takes the place of the instruction; false: it is too far. */
 bool cp_sigcall_jump(uint64_t site, uint64_t slot, uint8_t jump[CP_SIGCALL_JUMP]);
-/* What slots call: code to be placed at CP_AREA_SIGCALL, with the address of the
- * first area written at *area_ret. NULL: none for this ISA. */
+/* The code that slots of such calls call, to be placed at CP_AREA_SIGCALL, with the
+ * address of the first area written at *area_ret. NULL: none for this ISA. */
 const uint8_t *cp_sigcall_code(const struct cp_arch *arch, size_t *size_ret, size_t *area_ret);
 /* A mask of the kernel's as the program has it. */
 uint64_t cp_sigmask_seen(uint64_t mask);

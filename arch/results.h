@@ -12,7 +12,7 @@
 #define CP_RESULT_FIRST_VECTOR 4u /* xmm0 */
 #define CP_RESULT_SECOND_VECTOR 8u /* xmm1 */
 
-/* Those that all of `code`, a whole function at `start`, sets right before each
+/* The registers that all of `code`, a whole function at `start`, sets right before each
  * `ret`: it may set others, but not fewer. 0: none, or that can't be told. */
 unsigned cp_arch_sets_results(const struct cp_arch *arch, const uint8_t *code, size_t size,
 			      uint64_t start);

@@ -68,7 +68,7 @@ static void forget_register(struct state *s, unsigned reg)
 		s->fp = AWAY;
 }
 
-/* Where in the stack an operand is, from the stack pointer of the entry. */
+/* The place of an operand in the stack, from the stack pointer of the entry. */
 static int64_t place_of(const struct state *s, const cs_x86_op *op)
 {
 	int64_t base = op->mem.base == X86_REG_RSP   ? s->sp
@@ -85,7 +85,8 @@ static uint16_t *frame_byte(struct state *s, int64_t at)
 	return at < 0 && at >= -CP_SPILLS_FRAME ? &s->to->frame[CP_SPILLS_FRAME + at] : NULL;
 }
 
-/* What is at `at`: of the frame, or above the return address, where the caller put it. */
+/* The bytes at `at`: of the frame, or above the return address, where the caller put
+ * them. */
 static uint16_t memory_byte(struct state *s, int64_t at)
 {
 	const uint16_t *byte = frame_byte(s, at);
@@ -158,7 +159,7 @@ static bool move(struct state *s, const cs_insn *insn, unsigned size)
 	return true;
 }
 
-/* What it does to sp and fp; false: it does nothing to them that is understood. */
+/* Follows what an instruction does to sp and fp; false: nothing that is understood. */
 static bool frame_step(struct state *s, const cs_insn *insn)
 {
 	const cs_x86 *x = &insn->detail->x86;

@@ -135,8 +135,8 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	je .Lignored\n"
 	"	btq $27, 64(%r9)\n" /* SA_ONSTACK */
 	"	jc .Lcall\n"
-	/* Where would the kernel have put it? r8 and r11: what ends the frame, and its
-	 * size; r10: how far away that is. */
+	/* The place where the kernel would have put the frame. r8 and r11: what ends
+	 * the frame, and its size; r10: how far away that is. */
 	"	movq 224(%rdx), %r8\n"
 	"	testq %r8, %r8\n"
 	"	jz .Lcall\n"

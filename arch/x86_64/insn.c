@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-/* What follows an opcode:
+/* The parts that follow an opcode:
  *   .  nothing        m  ModRM        i  imm8      I  imm16/32 by operand size
  *   b  ModRM, imm8    z  ModRM, imm16/32           w  imm16     e  imm16, imm8
  *   j  rel8           J  rel32        V  imm16/32/64            o  address

@@ -31,7 +31,7 @@ static uint16_t bit_of(unsigned reg)
 	return number == CP_X86_NONE ? 0 : bit(cp_x86_dwarf(number));
 }
 
-/* What the disassembler says is written is not relied on alone: the first operand
+/* The disassembler is not relied on alone for what is written: the first operand
  * counts, for one, unless the instruction is known to read it. */
 static bool may_write(const cs_insn *insn, unsigned operand)
 {
@@ -73,7 +73,7 @@ static uint16_t not_preserved(void)
 	return (uint16_t)~cp_arch_x86_64.callee_saved;
 }
 
-/* Where an operand relative to the instruction is. */
+/* The address of an operand relative to the instruction. */
 static uint64_t slot_of(const struct cp_x86_insn *insn, const struct cp_x86_operand *operand,
 			uint64_t pc)
 {

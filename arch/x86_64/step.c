@@ -108,7 +108,7 @@ static bool put_jump_by_rsp(struct slot *s, const struct cp_x86_insn *insn, cons
 {
 	uint8_t ff4[] = { 0xff, 0xa4 }; /* /4, mod 2, rm 4 */
 
-	/* What the call itself overwrites, and reads before. */
+	/* The operand lies where the call writes its return address, after it was read. */
 	if (disp > -16 && disp < 0)
 		return false;
 	if (__builtin_add_overflow(disp, 8, &disp))

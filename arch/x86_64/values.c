@@ -82,7 +82,7 @@ uint64_t cp_values_max(const struct cp_values *v, const struct cp_value *value)
 	for (i = 0; i < CP_FACTS; i++) {
 		const struct cp_fact *f = &v->facts[i];
 
-		/* What holds for more bytes of it holds for fewer. */
+		/* A limit of more bytes of a register holds for fewer. */
 		if (f->symbol == value->symbol && f->width >= value->width && f->symbol &&
 		    f->max < max)
 			max = f->max;
@@ -386,7 +386,7 @@ static void mask(struct cp_values *v, const cs_insn *insn)
 	} else {
 		max = UINT64_MAX;
 	}
-	/* What half a register is compared with holds for all of it. */
+	/* A comparison of half a register holds for all of it. */
 	if (after.width == 8 && max <= cp_values_most(4))
 		after.width = 4;
 	learn(v, &after, after.width, max);
@@ -480,7 +480,7 @@ static bool keeps_flags(unsigned id)
 	       id == X86_INS_PUSH || id == X86_INS_POP || id == X86_INS_NOP || id == X86_INS_CDQE;
 }
 
-/* Those that are understood. */
+/* The instructions that are understood. */
 static bool known(struct cp_values *v, const cs_insn *insn)
 {
 	const cs_x86 *x = &insn->detail->x86;
@@ -592,7 +592,7 @@ static struct cp_value merged(struct cp_values *v, const struct cp_values *one,
 	return value;
 }
 
-/* What is known of one symbol holds only when both say so. */
+/* Where two ways meet, what is known holds only when both say so. */
 static void merge_facts(struct cp_values *v, const struct cp_values *other)
 {
 	size_t i;

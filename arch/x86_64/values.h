@@ -62,7 +62,7 @@ struct cp_values {
 
 /* Forgets everything. Symbols continue at `next_symbol`. */
 void cp_values_reset(struct cp_values *v, uint32_t next_symbol);
-/* One instruction is executed. */
+/* Follows the execution of one instruction. */
 void cp_values_step(struct cp_values *v, csh handle, const cs_insn *insn);
 /* A branch on condition `id` (X86_INS_JA, ...) was taken, or not. */
 void cp_values_branch(struct cp_values *v, unsigned id, bool taken);
@@ -72,7 +72,7 @@ void cp_values_merge(struct cp_values *v, const struct cp_values *other);
 uint64_t cp_values_max(const struct cp_values *v, const struct cp_value *value);
 /* The most that `width` bytes can be. */
 uint64_t cp_values_most(uint8_t width);
-/* What an indirect jump goes to: TARGET, ENTRY, or something else. */
+/* The kind of value that an indirect jump goes to: TARGET, ENTRY, or something else. */
 struct cp_value cp_values_target(struct cp_values *v, const cs_insn *insn);
 
 #endif

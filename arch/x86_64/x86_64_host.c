@@ -220,7 +220,7 @@ struct signal_frame {
 #define RESTARTS(result) ((result) <= -512 && (result) >= -514)
 #define RESTARTS_BLOCK(result) ((result) == -516)
 
-/* What arch_do_signal_or_restart() would do; a sigreturn does not. */
+/* Restarts a call as arch_do_signal_or_restart() would; a sigreturn does not. */
 static void start_again(struct user_regs_struct *u)
 {
 	int64_t result = (int64_t)u->rax;

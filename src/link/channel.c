@@ -81,7 +81,7 @@ static int message_fd(struct msghdr *m)
 	return fd;
 }
 
-/* One message; a descriptor of an earlier one is closed. */
+/* Receives one message; a descriptor of an earlier one is closed. */
 static struct cp_error *receive(struct cp_link *link, struct cp_answer *ret, int *fd_ret)
 {
 	_Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int))];

@@ -138,7 +138,7 @@ const uint8_t *cp_event_below(const struct cp_event_sample *s);
 #define CP_LINK_RESERVE (UINT64_C(1) << 20) /* kept free for births and deaths */
 #define CP_LINK_COUNTERS (1u << 24) /* of 8 bytes each; memory only where they are used */
 #define CP_COUNT_GAVE_UP UINT64_MAX
-/* Of a block whose site is ONCE: it was also left at its end. */
+/* The counter of a block whose site is ONCE: the block was also left at its end. */
 #define CP_COUNT_WHOLE (UINT64_C(1) << 62)
 #define CP_STACK_MAX (1u << 20) /* most that is copied of a stack */
 #define CP_LINK_PLACES 16384 /* a power of two */
@@ -154,9 +154,9 @@ struct cp_link_shared {
 	_Atomic uint64_t stack_end[CP_LINK_SLOTS];
 	/* The thread's own stack lies between this and stack_end; 0 unknown. */
 	_Atomic uint64_t stack_low[CP_LINK_SLOTS];
-	/* Where on an alternate signal stack the kernel keeps the stack pointer
-	 * that it interrupted, as a walk found it there; 0 unknown. The kernel
-	 * puts it in the same place each time. */
+	/* The address at which, on an alternate signal stack, the kernel keeps the
+	 * stack pointer that it interrupted, as a walk found it there; 0 unknown. The
+	 * kernel puts it in the same place each time. */
 	_Atomic uint64_t stack_link[CP_LINK_SLOTS];
 	/* Hits that a walk found to be on the thread's own stack (cp_hit_place()), each
 	 * where its number says. Written by the controller. */

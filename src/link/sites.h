@@ -18,7 +18,7 @@
 
 #define CP_LINK_PLAN (UINT64_C(256) << 20)
 
-/* What happens at a site:
+/* The kinds of sites:
  *   ENTRY   a function begins
  *   EXIT    its `ret`
  *   TAIL    a jump that leaves it when it goes outside of the group's ranges;
@@ -38,8 +38,8 @@
  *           A breakpoint for COUNT or BRANCH that could not be placed makes
  *           CP_COUNT_GAVE_UP of counters that are 0.
  *   SIGACTION  (tracer/signals/trap.c) the program calls sigaction(): no event
- *   SIGCALL (tracer/signals/sigmask.c) a system call about signals, which is made in the slot: no
- *           event, and soon a jump instead of a breakpoint
+ *   SIGCALL (tracer/memory/sigcall.c) a system call about signals, which is made in
+ *           the slot: no event, and soon a jump instead of a breakpoint
  *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
 #define CP_SITE_ENTRY 1u
 #define CP_SITE_EXIT 2u
@@ -54,7 +54,7 @@
 #define CP_SITE_MIDDLE CP_SITE_TAKEN /* with COUNT */
 #define CP_SITE_SIGACTION 16384u
 #define CP_SITE_SIGCALL 32768u
-/* What is captured there: general registers; cp_hit_vector; a copy of the
+/* A site has captured: general registers; cp_hit_vector; a copy of the
  * stack, as a sample has it. HOLD: the thread stays until the controller has
  * released the event. */
 #define CP_SITE_REGS 32u
@@ -165,7 +165,8 @@ struct cp_batch {
 	uint64_t area; /* address of the area whose slots these are */
 	uint32_t site_count, group_count, fetch_count;
 	uint32_t pad;
-	/* then the arrays, in the order of the drawing; slot code: CP_SLOT_SIZE bytes a site */
+	/* then the arrays, in the order of the drawing; slot code: CP_SLOT_SIZE bytes a
+	 * site */
 };
 
 /* ---- the event ---- */
@@ -173,7 +174,8 @@ struct cp_batch {
 /* FOREIGN_STACK: sp is not on the thread's own stack (coroutines, signal
  * stacks), or that is not known: as long as stack_low and stack_end are not, and
  * where the hit does not follow from the open calls (tracer/hits/opens.c), up to its
- * cp_hit_place() being in `places`. Registers and stack come along. TAKEN: a TAIL site that leaves its function; `target` is where to.
+ * cp_hit_place() being in `places`. Registers and stack come along.
+ * TAKEN: a TAIL site that leaves its function; `target` is where to.
  * WANTS_RETURN: an ENTRY with WATCH_RETURN, and there is no site at `caller`
  * yet: the thread is held until the event is released. */
 #define CP_HIT_FOREIGN_STACK 1u
@@ -182,13 +184,13 @@ struct cp_batch {
 /* An ENTRY before the instruction that calls: sp, registers and what was fetched by
  * them are as behind it, the return address is not yet in memory. */
 #define CP_HIT_CALLS 8u
-/* Of a SAMPLED group: something of it was chosen, what is freed or (without PASSED)
+/* A hit of a SAMPLED group: something of it was chosen, what is freed or (without PASSED)
  * what is allocated. */
 #define CP_HIT_CHOSEN 16u
 #define CP_HIT_PASSED 32u
 
-/* Then, each padded to 8 bytes: regs (CP_REG_MAX words are not sent: the
- * ISA's nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */
+/* Behind it come, each padded to 8 bytes: regs (not CP_REG_MAX words, but the ISA's
+ * nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */
 struct cp_event_hit {
 	struct cp_event e; /* e.flags: CP_HIT_*; e.ts_ns: when the stop was seen */
 	uint32_t site; /* cp_site.id */
@@ -204,7 +206,8 @@ struct cp_event_hit {
 	uint64_t stack_base;
 };
 
-/* What makes two hits the same: then they are on the same stack. */
+/* A number that two hits have in common which are the same: then they are on the same
+ * stack. */
 static inline uint64_t cp_hit_place(const struct cp_event_hit *e)
 {
 	uint64_t h = (uint64_t)(uint32_t)e->e.tid * UINT64_C(0x9e3779b97f4a7c15);
