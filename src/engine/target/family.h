@@ -28,7 +28,7 @@ struct engine_hit;
 struct engine_own;
 struct engine_site;
 
-/* All of them. Where two look for the same, the first one has it. */
+/* All families. A function that two of them look for is the first one's. */
 #define ENGINE_FAMILY_LIST(X) \
 	X(LOADER, loader) \
 	X(SIGNALS, signals) \
@@ -65,15 +65,14 @@ struct engine_watch {
 	uint8_t often; /* 0: any number of times; n: n times --max-rate of globs */
 };
 
-/* What a function that it watches does; the calls have a place among the open ones,
- * but nobody is told of them. */
+/* What happens at a function with a role. Its calls have a place among the open ones,
+ * but no profiler is told of them. */
 struct engine_role {
-	uint16_t entry, leave; /* CP_SITE_*: captured there; leave 0: only the entry is seen */
-	bool holds_exit; /* memory has to be read when it returns */
+	uint16_t entry, leave; /* CP_SITE_* of its sites; leave 0: only the entry is seen */
+	bool holds_exit; /* the thread is held when it returns: memory has to be read */
 };
 
-/* The end of a process's memory, or of part of it, as far as anybody wants to read it
- * before. */
+/* What ends a process's memory, or part of it: a family may read it before. */
 #define ENGINE_END_UNLOAD 1u
 #define ENGINE_END_EXEC 2u
 #define ENGINE_END_EXIT 4u
@@ -83,10 +82,10 @@ struct engine_family {
 	const char *name;
 	/* Who wants it. */
 	bool always; /* sites of its own are wherever there are breakpoints */
-	bool breakpoints; /* it takes them */
-	unsigned trace; /* CP_TRACE_* that it takes */
-	bool (*asked)(const cprof_session *s); /* before the target is traced: by callbacks */
-	bool (*enabled)(const cprof_session *s); /* at any time: by the API */
+	bool breakpoints; /* wanting its events takes breakpoints */
+	unsigned trace; /* CP_TRACE_* that wanting them takes */
+	bool (*asked)(const cprof_session *s); /* by callbacks, before the target is traced? */
+	bool (*enabled)(const cprof_session *s); /* by the API? At any time */
 	void (*prepare)(cprof_session *s); /* before `asked` */
 
 	/* Sites of its own, where functions with these names begin: in the C library, the
@@ -96,13 +95,16 @@ struct engine_family {
 	bool anywhere;
 	/* What is captured at such a site: site->list. */
 	void (*capture)(cprof_session *s, struct engine_site *site);
-	/* Once for an ELF object, after those were found: more of them. */
+	/* Looks for further sites, once for an ELF object, after the watched functions
+	 * were found. */
 	void (*plan)(cprof_image *image, struct engine_own *own);
-	/* A stop at one. If `tells`, it is an event of the thread, beside its calls. */
+	/* A thread stopped at such a site. If `tells`, that is an event of the thread,
+	 * beside its calls. */
 	bool tells;
 	void (*hit)(cprof_session *s, const struct engine_hit *hit);
-	/* They were too often: "THINGS were DONE more than ...". What is going on is
-	 * forgotten; the function that method_disarmed is raised of, or NULL. */
+	/* Such stops were too often, which is said as "THINGS were DONE more than ...".
+	 * `disarmed` forgets what is going on, and answers the function that
+	 * method_disarmed is raised of, or NULL. */
 	const char *things, *done;
 	const cprof_function *(*disarmed)(cprof_session *s);
 
@@ -111,66 +113,69 @@ struct engine_family {
 
 	/* Functions with a role, by number from 1. */
 	const struct engine_role *roles;
-	enum engine_family_id beside; /* only with that one; ENGINE_NO_FAMILY: by itself */
+	enum engine_family_id beside; /* wanted together with that one alone, if it is any */
 	bool in_c_library; /* only exported functions of the C library have one */
 	bool pauses; /* called too often it pauses, instead of not being watched any more */
 	uint8_t (*role_of)(const char *image, const char *name, size_t length, bool local);
-	void (*found)(cprof_session *s); /* there is one */
-	/* A sample of them is enough: what the tracer has to know. */
+	void (*found)(cprof_session *s); /* a function with a role was found */
+	/* Is a sample of the calls enough? Then *ret is what the tracer has to know. */
 	bool (*sampled)(const cprof_session *s, uint8_t role, struct cp_heap_probe *ret);
-	/* It is entered: puts what has to be known at its end into the call. `ended` is
-	 * the call that jumped there instead of returning; its subject is NULL when there
-	 * is none. True, here and below: something was told. */
+	/* A function with a role is entered: puts what has to be known at its end into
+	 * the call. `ended` is the call that jumped there instead of returning; its
+	 * subject is NULL when there is none. True, here and below: profilers were told
+	 * something. */
 	bool (*entered)(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 			struct cp_call *call, const struct cp_call *ended);
 	bool (*returned)(cprof_session *s, uint8_t role, const struct cp_call *call);
 	/* It ended, in whatever way. */
 	bool (*ended)(cprof_session *s, const struct cp_call *call);
-	/* What pauses does so in a process, or is watched again. */
+	/* The functions of a family that `pauses` pause in a process, or are watched
+	 * again. */
 	void (*pause)(const cprof_process *p, const struct cp_event_pause *e);
 
-	/* Breakpoints of its own making in an image: does it need any, placing them
-	 * (an errno, or 0), that failed for good. A fork has those of its parent. */
+	/* Breakpoints that the family places in an image itself: are any needed; place
+	 * them (an errno, or 0); that failed for good; a forked process has those of
+	 * its parent. */
 	bool (*places)(cprof_image *image);
 	int (*place)(cprof_image *image);
 	void (*refused)(cprof_image *image);
 	void (*inherited)(cprof_image *image);
-	/* Is one of them at a link-time address, or was one there? */
+	/* Is one of these breakpoints at a link-time address, or was one there? */
 	bool (*has)(const cprof_image *image, uint64_t address);
 	void (*fault)(cprof_session *s, cprof_process *p, const struct cp_event_fault *e);
 
-	/* Mappings were read: before breakpoints are placed, after, and after images were
-	 * told. */
+	/* A process's mappings were read: called before breakpoints are placed, after,
+	 * and after profilers were told of images. */
 	void (*mapped)(cprof_process *p);
 	void (*armed)(cprof_process *p);
 	void (*told)(cprof_process *p);
-	/* Something stands at `pc`, or returns there: code made at run time may be met. */
+	/* A frame is at `pc`, or returns there, which may be code made at run time. */
 	void (*met)(cprof_process *p, uint64_t pc);
 	const struct engine_text *(*text_at)(const cprof_process *p, uint64_t pc);
 
 	/* Lives. */
 	void (*forked)(cprof_process *p, const cprof_process *parent);
 	void (*began)(cprof_thread *t, const cprof_process *parent); /* NULL: it was not forked */
-	void (*thread_started)(cprof_thread *t); /* that was told */
+	void (*thread_started)(cprof_thread *t); /* and profilers were told */
 	void (*thread_stops)(const cprof_thread *t);
 	void (*image_loaded)(const cprof_image *image);
 	void (*images_loaded)(cprof_process *p); /* one or more */
 	void (*image_unloads)(const cprof_image *image);
 	void (*ends)(cprof_process *p, unsigned end, bool last); /* ENGINE_END_* is near */
-	void (*end)(cprof_process *p, unsigned end); /* it has come */
+	void (*end)(cprof_process *p, unsigned end); /* ENGINE_END_* has come */
 	void (*thread_ended)(cprof_thread *t);
-	void (*exited)(cprof_process *p, int32_t tid); /* 0: all of it, or its program */
-	void (*dropped)(cprof_process *p); /* its images were told to be gone */
+	void (*exited)(cprof_process *p, int32_t tid); /* 0: the process, or its program */
+	void (*dropped)(cprof_process *p); /* profilers were told that its images are gone */
 	void (*forget)(cprof_process *p); /* its memory is gone */
 	void (*free_process)(cprof_process *p);
 	void (*free_assembly)(cprof_assembly *a);
 
 	/* The session. */
 	void (*poll)(cprof_session *s, uint64_t now); /* between events */
-	int (*wait)(const cprof_session *s, int ms); /* until that is due, at most `ms` */
+	int (*wait)(const cprof_session *s, int ms); /* ms until `poll` is due, at most */
 	void (*delivered)(cprof_process *p); /* an event of it was handled */
 	void (*second)(cprof_session *s); /* each */
-	void (*look)(cprof_process *p); /* at each process that runs, each second */
+	void (*look)(cprof_process *p); /* once a second, at each process that runs */
 	void (*restore)(cprof_session *s); /* the tracer was killed */
 	void (*last)(cprof_session *s); /* no more events come */
 	void (*explain)(cprof_session *s); /* at the end: what could not be told */
@@ -181,17 +186,18 @@ struct engine_family {
 ENGINE_FAMILY_LIST(ENGINE_FAMILY_EXTERN_)
 #undef ENGINE_FAMILY_EXTERN_
 
-/* Does anybody want its events? */
+/* Does anybody want the family's events? */
 bool engine_family_wanted(const cprof_session *s, enum engine_family_id id);
-/* Are sites of its own to be placed? Not any more once they were too often. */
+/* Are the family's own sites to be placed? Not any more once stops there were too
+ * often. */
 bool engine_family_placed(const cprof_session *s, enum engine_family_id id);
-/* Is one wanted that takes breakpoints? */
+/* Is any family wanted that takes breakpoints? */
 bool engine_families_break(const cprof_session *s);
 
-/* By number; that of ENGINE_NO_FAMILY has nothing. */
+/* By number; the one of ENGINE_NO_FAMILY has no members. */
 extern const struct engine_family *const engine_families[ENGINE_FAMILIES];
 
-/* Goes over all that have `hook`: struct engine_family *f, in order. */
+/* For each family that has `hook`, in order: struct engine_family *f. */
 #define engine_each_family(session, f, hook) \
 	for (const struct engine_family *const *ef_at = (session)->families, \
 					       *const *ef_end = ef_at + ENGINE_FAMILIES, *f; \

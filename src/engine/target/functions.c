@@ -17,7 +17,7 @@
 
 #define MAX_INLINE 64
 
-/* The one that `key` stands for; new ones have `extra` bytes behind them and are empty.
+/* The function that `key` stands for. A new one is empty, with `extra` bytes behind it.
  * NULL: no memory. */
 static cprof_function *function_of(cprof_session *s, const void *key, size_t key_size, size_t extra,
 				   bool *fresh)
@@ -36,7 +36,7 @@ static cprof_function *function_of(cprof_session *s, const void *key, size_t key
 	return NULL;
 }
 
-/* What is read of a perf map as it grows is at most a fiftieth of the time: a map of
+/* Reading a perf map as it grows takes at most a fiftieth of the time: a map of
  * millions of lines takes long, one of a few is read each time. */
 static void refresh_map(cprof_assembly *a)
 {
@@ -56,7 +56,7 @@ static const cprof_function *function_in_map(cprof_session *s, const cprof_image
 	uint64_t start, size;
 	const char *name;
 
-	/* Names are asked for on other threads, which read the file, too. */
+	/* Other threads ask for names, and read the file, too. */
 	pthread_mutex_lock(&a->lock);
 	refresh_map(a);
 	if (cp_perf_map_find(a->jit, address, &name, &start, &size))
@@ -102,7 +102,7 @@ const cprof_function *engine_function_of_map(cprof_session *s, const cprof_image
 	struct cp_buf key = { 0 };
 	bool fresh;
 
-	/* Longer than the keys of code in images. */
+	/* The key is longer than those of code in images. */
 	cp_buf_u64(&key, (uintptr_t)image);
 	cp_buf_u64(&key, start);
 	cp_buf_u64(&key, size);
@@ -158,7 +158,8 @@ static void symbolize_jit(cprof_assembly *a, uint64_t address, cprof_symbolize_f
 	pthread_mutex_unlock(&a->lock);
 }
 
-/* The name of the indirect function that somebody asked for it by; or NULL. */
+/* The name of the indirect function by which somebody asked for the function at
+ * `address`; or NULL. */
 static const char *called_at(cprof_assembly *a, uint64_t address)
 {
 	const uint64_t *called;
@@ -179,7 +180,8 @@ static void symbolize_image(cprof_assembly *a, uint64_t address, cprof_symbolize
 	struct cp_inline_frame frames[MAX_INLINE];
 	struct cp_vaddr at = { address };
 	struct cp_symbol symbol;
-	/* Frames first: that may bring a debug file with symbols, too. */
+	/* Frames are looked up first: that may open a debug file, which has symbols,
+	 * too. */
 	size_t count = cp_image_frames(image, at, frames, MAX_INLINE), i;
 	bool known = cp_image_symbol(image, at, &symbol);
 
@@ -233,7 +235,7 @@ const char *cprof_function_name(const cprof_function *f)
 			    : cp_demangle(f->linkage_name);
 	if (!made)
 		return f->linkage_name;
-	/* Another thread may have been as fast. */
+	/* Another thread may have made the name meanwhile. */
 	if (atomic_compare_exchange_strong(&own->name, &name, made))
 		return made;
 	free(made);

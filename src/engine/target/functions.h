@@ -7,11 +7,11 @@
 
 #include <cprof/cprof.h>
 
-/* The function at a link-time address of the image, made when it is not known; NULL:
- * none is there. */
+/* The function at a link-time address of the image, made when it was not known; NULL:
+ * no function is there. */
 const cprof_function *engine_function_at(cprof_session *s, const cprof_image *image,
 					 uint64_t address);
-/* All of the session's. */
+/* Frees all functions of the session. */
 void engine_functions_free(cprof_session *s);
 /* The function that a line of a perf map names. Other code may have been at the same
  * address: it is the same function where name and size are the same, too. */

@@ -35,8 +35,8 @@
 
 #define MAPS_AGE_NS CP_NS_PER_S
 #define MAPS_FORCED_AGE_NS (20 * CP_NS_PER_MS)
-/* At first a program is loading its libraries, and many have ended after 20 ms:
- * so many times it is looked at once. */
+/* How often a young program's maps are read without waiting: it is loading its
+ * libraries, and may have ended after 20 ms. */
 #define MAPS_FORCED_FREE 16
 #define MAPS_MAX (64u << 20)
 
@@ -185,7 +185,8 @@ static cprof_image *image_at(cprof_process *p, cprof_assembly *a, const struct c
 	return engine_image_add(p, a, m->start, m->end, bias_of(a, m));
 }
 
-/* It may be written long after the first memory for code is there. */
+/* Opens the perf map, which may be written long after the first memory for code is
+ * there. */
 static void open_perf_map(cprof_process *p)
 {
 	struct cp_perf_map *map = NULL;
@@ -319,8 +320,8 @@ static size_t find_sections(void *ctx, const struct cp_unwind_mapping *object,
 	return count;
 }
 
-/* Code and call frame information: as they are in memory, and where that is gone, with
- * an exec or the process, as they were mapped. */
+/* Reads code and call frame information as they are in memory, and where that is gone
+ * with an exec or the process, as they are in the file. */
 static size_t read_code(void *ctx, uint64_t address, void *buffer, size_t size)
 {
 	cprof_process *p = ctx;

@@ -26,7 +26,7 @@
 #define MAX_HEADERS 64
 #define MAX_DYNAMIC 1024
 
-/* As in <link.h> of glibc 2.35 and later. */
+/* struct r_debug_extended of <link.h>, glibc 2.35 and later. */
 struct debug {
 	int version;
 	uint64_t map, brk;

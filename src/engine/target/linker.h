@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 
-/* What the dynamic linker has in its list. */
+/* An object in the dynamic linker's list. */
 struct engine_object {
 	uint64_t bias;
 	uint64_t rank;
@@ -23,14 +23,14 @@ struct engine_objects {
 	bool working;
 };
 
-/* All that is in its lists now; the list is to be freed. */
+/* Reads all that is in the dynamic linker's lists; ret->list is to be freed. */
 void engine_linker_read(cprof_process *p, struct engine_objects *ret);
-/* The namespace with its struct r_debug there, made when there is none; NULL without
- * memory. */
+/* The namespace whose struct r_debug is at `debug`, made when it was not known; NULL
+ * without memory. */
 cprof_namespace *engine_namespace_at(cprof_process *p, uint64_t debug);
-/* It is not at work in the process. False also without one. */
+/* Is the dynamic linker done with its lists? False also where there is none. */
 bool engine_linker_done(cprof_process *p);
-/* Notes the places of images in its list (link_rank). */
+/* Notes the places of images in the dynamic linker's list (link_rank). */
 void engine_rank_images(cprof_process *p);
 
 #endif

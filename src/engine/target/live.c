@@ -10,7 +10,7 @@
 
 #include "engine/target/state.h"
 
-/* No address: who follows one gets a fault and no surprise. */
+/* The first number is not an address, so that following a handle is a fault. */
 #define FIRST (UINT64_C(1) << 63)
 #define STEP 16
 

@@ -11,10 +11,10 @@
 #include "link/link.h"
 #include "unwind/unwind.h"
 
-/* What a handle stands for that is good for one callback (live.c). */
+/* Kinds of what handles stand for (live.c). */
 enum engine_live_kind { ENGINE_LIVE_CONTEXT, ENGINE_LIVE_FRAME, ENGINE_LIVE_ELT };
 
-/* As deep as callbacks nest: hooks in an event, walks in walks. */
+/* Handles alive at once, as deep as callbacks nest: hooks in an event, walks in walks. */
 #define ENGINE_LIVE_MAX 32
 struct engine_live {
 	uint64_t number;
@@ -32,7 +32,7 @@ struct engine_lives {
  * those that began after it. */
 void *engine_live_begin(cprof_session *s, enum engine_live_kind kind, void *object);
 void engine_live_end(cprof_session *s, const void *handle);
-/* What the handle stands for; NULL: it is not alive, or of another kind. */
+/* What the handle stands for; NULL: the handle is not alive, or of another kind. */
 void *engine_live(enum engine_live_kind kind, const void *handle);
 
 #endif

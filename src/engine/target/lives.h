@@ -18,17 +18,17 @@ enum engine_finalizing {
 	ENGINE_FINALIZING_ALL,
 };
 
-/* What was said of an image. */
+/* What profilers were told of an image. */
 struct engine_image_life {
 	bool shown; /* image_loaded was raised, and not yet image_unloaded */
-	bool unloading, assembly_unloading; /* these were, too */
-	bool unmapped; /* before that */
-	uint32_t look; /* at which it was last found */
-	bool stubs_wait; /* until the libraries are there that they lead to */
+	bool unloading, assembly_unloading; /* image_unloading and assembly_unloading were, too */
+	bool unmapped; /* it was unmapped before image_unloading */
+	uint32_t look; /* engine_process_life.look when it was last found */
+	bool stubs_wait; /* stubs are armed when the libraries that they lead to are there */
 	uint64_t link_rank; /* where in the search for symbols; UINT64_MAX: unknown */
 	uint64_t rank; /* place in the dynamic linker's list; those of a process differ */
 	cprof_namespace *in; /* NULL: that of the program */
-	uint64_t link_map; /* address of the dynamic linker's; 0: it has none */
+	uint64_t link_map; /* address of its struct link_map; 0: it has none */
 };
 
 struct engine_open { /* a call of dlopen */
@@ -45,15 +45,15 @@ struct engine_thread_life {
 struct cprof_namespace {
 	cprof_process *process;
 	uint32_t id; /* from 1 */
-	uint64_t debug; /* address of its struct r_debug; 0: of a program that was replaced */
+	uint64_t debug; /* address of its struct r_debug; 0: its program was replaced */
 	bool shown, full;
 };
 
 struct engine_process_life {
 	uint32_t alive; /* threads that are not known to end */
-	uint32_t look;
+	uint32_t look; /* how often images were looked through */
 	bool unloading, telling;
-	bool leaks_off; /* it looks for none (session/leaks.c) */
+	bool leaks_off; /* its LeakSanitizer is switched off (session/leaks.c) */
 	uint64_t fork_sp; /* where it was forked (cp_event_process.sp) */
 	CP_VEC(cprof_namespace *) namespaces; /* owned; as long as the session */
 	struct cp_map returns; /* addresses behind calls of dlopen that have a breakpoint */
@@ -62,7 +62,7 @@ struct engine_process_life {
 /* Processes that live on when CMD has ended (session/linger.c). */
 struct engine_linger {
 	uint64_t ns; /* how long they are waited for; 0: not at all */
-	uint64_t until_ns; /* 0: it has not begun */
+	uint64_t until_ns; /* 0: the waiting has not begun */
 	cprof_wait_fn begins;
 	void *data;
 };

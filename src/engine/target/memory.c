@@ -35,7 +35,7 @@ bool engine_open_memory(cprof_process *p)
 	err = cp_link_call(&p->session->link, &rq, &answer, &p->memory_fd);
 	p->memory_failed = err || answer.errnum || p->memory_fd < 0;
 	cp_error_free(err);
-	if (!p->memory_failed && engine_is_replaced(p)) { /* that is another program's */
+	if (!p->memory_failed && engine_is_replaced(p)) { /* the memory is another program's */
 		cp_close_fd(&p->memory_fd);
 		p->memory_fd = -1;
 		return false;

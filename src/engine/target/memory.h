@@ -7,7 +7,8 @@
 
 #include <cprof/cprof.h>
 
-/* Opens p->memory, by the descriptor that the tracer hands over; false: it is gone. */
+/* Opens p->memory, by the descriptor that the tracer hands over; false: the process is
+ * gone. */
 bool engine_open_memory(cprof_process *p);
 
 #endif

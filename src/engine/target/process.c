@@ -65,7 +65,7 @@ static bool read_comm(int32_t pid, int32_t tid, char *name, size_t size)
 	return true;
 }
 
-/* The task's number in its own pid namespace; its own where there is none. */
+/* The task's number in its own pid namespace; `tid` where that can't be read. */
 static int32_t own_number(int32_t pid, int32_t tid)
 {
 	char status[4096], *line, *last;
@@ -113,8 +113,8 @@ static bool is_named_after_file(const cprof_process *p)
 	       strlen(p->name) == strnlen(file, TASK_COMM_MAX);
 }
 
-/* A fork has the name and program of who forked; it may be another's, or gone, by the
- * time that it is looked at. */
+/* A forked process has the name and program of its parent: by the time that /proc is
+ * read, it may run another program, or be gone. */
 static void inherit_identity(cprof_process *p, const cprof_process *parent)
 {
 	memcpy(p->name, parent->name, sizeof(p->name));
@@ -191,7 +191,7 @@ cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid,
 	t->slot = CP_NO_SLOT;
 	if (!read_comm(p->pid, tid, t->name, sizeof(t->name)))
 		snprintf(t->name, sizeof(t->name), "%s", p->name);
-	if (tid == p->pid && !*p->name) /* who forked it had ended when it was looked at */
+	if (tid == p->pid && !*p->name) /* its parent had ended before its name was read */
 		memcpy(p->name, t->name, sizeof(p->name));
 	t->named_ns = cp_now();
 	p->live_tid = tid;
@@ -205,7 +205,8 @@ void engine_thread_gone(cprof_session *s, cprof_thread *t)
 	engine_thread_life_free(&t->life);
 	if (t->process->live_tid == t->tid)
 		t->process->live_tid = t->process->pid;
-	/* Profilers may still hold it; without memory it is left over. */
+	/* Profilers may still hold the thread; without memory for the list it is
+	 * leaked. */
 	if (!cp_vec_push(&s->gone_threads, t))
 		t->slot = CP_NO_SLOT;
 }

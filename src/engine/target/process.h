@@ -11,25 +11,25 @@ struct cp_event_process;
 struct engine_process_life;
 struct engine_thread_life;
 
-/* The process with that number now; NULL: none. */
+/* The process that has number `pid` now; NULL: none. */
 cprof_process *engine_process(cprof_session *s, int32_t pid);
 /* A process was born; NULL without memory. */
 cprof_process *engine_process_add(cprof_session *s, const struct cp_event_process *event);
-/* Its program is another one. */
+/* The process executed another program. */
 void engine_process_exec(cprof_process *p);
-/* It ended, or was let go: its number may become another's. */
+/* The process ended, or was let go: its number may become another's. */
 void engine_process_gone(cprof_session *s, cprof_process *p);
 /* A thread was born; NULL without memory. */
 cprof_thread *engine_thread_add(cprof_session *s, cprof_process *p, int32_t tid, uint64_t ts_ns);
-/* It ended. Profilers may hold it on. */
+/* The thread ended. Profilers may still hold pointers to it. */
 void engine_thread_gone(cprof_session *s, cprof_thread *t);
 /* Reads the thread's name again when that was not done lately; at ts_ns 0 in any case. */
 void engine_thread_refresh_name(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
-/* All processes and threads. */
+/* Frees all processes and threads. */
 void engine_tables_free(cprof_session *s);
-/* What the dynamic linker had in a process. */
+/* Frees what was known of the dynamic linker's lists in a process. */
 void engine_life_free(struct engine_process_life *life);
-/* A thread's calls of dlopen. */
+/* Frees the thread's open calls of dlopen. */
 void engine_thread_life_free(struct engine_thread_life *life);
 
 #endif

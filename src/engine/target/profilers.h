@@ -15,7 +15,7 @@ struct cprof_profiler_desc {
 	cprof_session *session;
 	struct cprof_profiler_desc *next; /* the next older one */
 	_Atomic(cprof_profiler_cleanup_fn) cleanup;
-	const char *desc; /* it was loaded with; borrowed from the session; NULL: an embedder's */
+	const char *desc; /* NAME:ARGS as loaded; borrowed from the session; NULL: an embedder's */
 	const char *help; /* borrowed from the profiler; NULL: none was asked for */
 	bool failed;
 	_Atomic(cprof_call_instrumentation_filter_fn) filter;
@@ -55,7 +55,7 @@ struct engine_calling {
 	} while (0)
 #define engine_raise0(session, event) engine_raise(session, event)
 
-/* Has any of them such a callback? */
+/* Has any profiler a callback for `event`? */
 #define engine_has(session, event) \
 	__extension__({ \
 		const struct cprof_profiler_desc *eh_p = (session)->profilers; \

@@ -55,7 +55,7 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-/* Signals are for the others. */
+/* Starts the reader with all signals blocked: they are for other threads. */
 static bool start_reader(cprof_assembly *a)
 {
 	sigset_t all, before;
@@ -144,7 +144,7 @@ const struct cp_source_function *engine_source_at(const struct cp_source_functio
 {
 	size_t i = engine_first_source(functions, address);
 
-	/* Real ones come before inlined ones. */
+	/* At one address, real functions come before inlined ones. */
 	if (!address || i >= functions->items.count)
 		return NULL;
 	return functions->items.items[i].address == address && !functions->items.items[i].inlined

@@ -20,21 +20,22 @@ struct engine_sources {
 	bool lines_read, functions_read;
 	pthread_t reader; /* reads both while the program runs */
 	bool reading;
-	bool reading_lines; /* alone: the functions were there before */
-	_Atomic bool done; /* the reader is */
+	bool reading_lines; /* the reader reads lines alone: the functions were read before */
+	_Atomic bool done; /* the reader is done */
 };
 
 void engine_sources_free(struct engine_sources *sources);
-/* NULL: there are none. */
+/* The object's lines and functions, read now if they were not; NULL: there are none. */
 const struct engine_sources *engine_sources_of(cprof_assembly *a);
-/* They will be asked for at the end: begins to read them. */
+/* Lines and functions will be asked for at the end: a thread begins to read them. */
 void engine_sources_prefetch(cprof_assembly *a);
-/* Nobody need wait for them. */
+/* Are lines and functions read, so that nobody need wait for them? */
 bool engine_sources_ready(const cprof_assembly *a);
-/* The first with at least that address, or how many there are. */
+/* Index of the first row, or function, with at least that address, or how many there
+ * are. */
 size_t engine_first_row(const struct cp_line_table *lines, uint64_t address);
 size_t engine_first_source(const struct cp_source_functions *functions, uint64_t address);
-/* The function that begins there, not an inlined one; NULL: unknown. */
+/* The function, not an inlined one, that begins at `address`; NULL: unknown. */
 const struct cp_source_function *engine_source_at(const struct cp_source_functions *functions,
 						  uint64_t address);
 

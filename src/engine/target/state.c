@@ -25,7 +25,7 @@ void engine_make_current(cprof_session *s)
 	current_session = s;
 }
 
-/* Of those that are left, the newest one is current. */
+/* The newest of the sessions that are left is current. */
 void engine_make_past(const cprof_session *s)
 {
 	cprof_session **at = &current_session;

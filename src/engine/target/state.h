@@ -55,18 +55,18 @@ struct cprof_assembly {
 	struct cp_image *image; /* NULL: could not be opened, or no file */
 	pthread_mutex_t lock; /* of jit, called */
 	struct cp_perf_map *jit;
-	uint64_t jit_next_ns; /* no walk reads it before */
+	uint64_t jit_next_ns; /* the map is not read again before that */
 	bool made; /* at run time, and registered for debuggers (families/jit.c) */
-	bool jit_asked; /* the next two are known */
-	bool has_jit; /* it has the debuggers' list of such code, at */
+	bool jit_asked; /* has_jit and jit_list are known */
+	bool has_jit; /* it has the debuggers' list of such code, at jit_list */
 	struct cp_vaddr jit_list;
-	struct cp_map called; /* link-time address -> name of the ifunc that it was asked for by */
+	struct cp_map called; /* link-time address -> name of the ifunc by which it was asked for */
 	struct engine_places *places; /* owned; NULL: nobody asked for values of frames */
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
-	uint32_t reserved_slots; /* in each area, before all others: of what is covered */
-	uint32_t shown; /* its images of which image_loaded was raised */
+	uint32_t reserved_slots; /* slots of what is covered, in each area before all others */
+	uint32_t shown; /* number of its images of which image_loaded was raised */
 };
 
 /* One mapping of an object in a process: all of its segments. */
@@ -76,9 +76,9 @@ struct cprof_image {
 	uint64_t start, end; /* of the mapped segments */
 	uint64_t bias; /* run-time address = link-time address + bias */
 	uint64_t last; /* end of its last mapping, data too */
-	bool mapped, armed; /* now; its breakpoints were placed */
+	bool mapped, armed; /* mapped: now; armed: its breakpoints were placed */
 	bool noted; /* annotations were looked for */
-	uint32_t look; /* at which it was last found mapped */
+	uint32_t look; /* process's look that last found it mapped */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
 	struct cp_map slots; /* link-time address of a site -> its slot in the area */
 	uint64_t area, area_size; /* of its slots; 0: none yet */
@@ -91,7 +91,7 @@ struct engine_text {
 	cprof_image *image;
 };
 
-/* A frame as it is kept to be repeated. */
+/* A frame of a thread's last walk, kept to be told again while the thread sleeps on. */
 struct engine_kept_frame {
 	uint64_t pc, cfa;
 	uint32_t flags;
@@ -102,13 +102,13 @@ struct cprof_thread {
 	cprof_process *process;
 	int32_t tid, ns_tid;
 	char name[32];
-	uint64_t start_ns, end_ns, cpu_ns; /* end: 0 not yet; cpu: then */
+	uint64_t start_ns, end_ns, cpu_ns; /* end: 0 not yet; cpu: at the end */
 	int wait_status; /* -1: not ended */
 	uint64_t named_ns; /* when the name was last read */
 	uint32_t slot;
-	bool told, ask_again; /* of a snapshot: it was captured; but not all of it */
+	bool told, ask_again; /* of a snapshot: it was captured; its stack not whole */
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
-	uint64_t born_sp, root_sp; /* where on it the thread began, and callers do; 0 unknown */
+	uint64_t born_sp, root_sp; /* where on it the thread began, and walks end; 0 unknown */
 	bool root_asked;
 	struct { /* its last stop at a breakpoint */
 		uint64_t lost_ns, run_ns;
@@ -131,19 +131,19 @@ struct cprof_process {
 	int memory_fd; /* from the tracer; -1: not asked for yet */
 	bool memory_failed, started_known;
 	struct cp_reader memory;
-	struct cp_reader code; /* what does not change, also when there is no memory any more */
+	struct cp_reader code; /* what does not change, from the file where memory is gone */
 	struct cp_unwind_space *space;
 	struct cp_buf maps; /* the text of the maps file when last read */
 	uint64_t maps_ns;
-	bool maps_read, loaded, stacks_within; /* the last: there are some in frames of others */
-	unsigned maps_forced; /* how often they were read before their time */
+	bool maps_read, loaded, stacks_within; /* the last: some lie in frames of others */
+	unsigned maps_forced; /* how often the maps were read before their time */
 	CP_VEC(struct engine_text) texts; /* sorted */
 	CP_VEC(cprof_image *) images; /* owned; never freed before the session */
 	cprof_assembly *jit, *unknown;
 	void *own[ENGINE_FAMILIES]; /* what families know of it; NULL: nothing */
 	uint32_t look; /* how often the mappings were read */
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
-	bool arm_again; /* the tracer could not do it at the time */
+	bool arm_again; /* the tracer could not place all breakpoints at the time */
 	struct engine_process_life life;
 };
 
@@ -175,7 +175,7 @@ struct engine_capture {
 	bool held; /* the thread stands still */
 };
 
-/* What is being delivered. */
+/* The event that is being delivered. */
 struct engine_current {
 	cprof_process *process;
 	cprof_thread *thread;
@@ -187,23 +187,24 @@ struct engine_current {
 	bool walkable; /* there is a capture to walk */
 };
 
-/* What stands above has to hear of. */
+/* What this floor has to tell those above. */
 struct engine_above {
-	void (*mapped)(cprof_process *p); /* its mappings were read */
-	/* Its memory at `address` was read; breakpoints are taken out of it. */
+	void (*mapped)(cprof_process *p); /* the process's mappings were read */
+	/* `bytes` were read of the process's memory at `address`: puts back what
+	 * breakpoints replaced. */
 	void (*read)(const cprof_process *p, uint64_t address, uint8_t *bytes, size_t size);
 };
 
 struct cprof_session {
-	cprof_session *outer; /* created before, on this thread; NULL: none that is left */
+	cprof_session *outer; /* created before this one, on this thread; NULL: none is left */
 	struct cp_link link;
 	pid_t tracer; /* 0: reaped */
-	bool tracer_left; /* it said that nothing is traced any more */
+	bool tracer_left; /* the tracer said that nothing is traced any more */
 	bool behind; /* there was more in the ring than could be handled at once */
 	_Atomic bool stop_asked;
 	int stop_fd; /* eventfd */
 	bool started, ended;
-	bool probes; /* of the target the tracer knows that it gets breakpoints */
+	bool probes; /* the tracer was told that the target gets breakpoints */
 	unsigned flags;
 	/* launch.c */
 	pid_t child;
@@ -222,8 +223,8 @@ struct cprof_session {
 	cprof_profiler_handle sampling_owner;
 	bool nameless_failed; /* cprof_profiler_fail() of no handle */
 	bool sampling, vector_state;
-	bool ask_again; /* of a snapshot: of any thread */
-	uint64_t settled_until_ns; /* until then it holds who ran; 0: not */
+	bool ask_again; /* of a snapshot: a thread's stack was not whole */
+	uint64_t settled_until_ns; /* of a snapshot: threads that ran stay held; 0: none */
 	_Atomic cprof_sample_mode mode;
 	_Atomic uint32_t hz;
 	_Atomic bool sampling_changed; /* the tracer has to be told */
@@ -255,25 +256,25 @@ struct cprof_session {
 	struct engine_session_life life;
 	const struct engine_family *const *families; /* by number */
 	const struct engine_above *above;
-	uint32_t asked, disarmed; /* families, by bit of their number */
+	uint32_t asked, disarmed; /* families: bit n is number n */
 	void *own[ENGINE_FAMILIES]; /* what families know; NULL: nothing */
 	struct cp_error *error; /* the last failure */
 	CP_VEC(char *) warnings;
-	uint64_t cpu_at_start_ns; /* ours */
+	uint64_t cpu_at_start_ns; /* cprof's own */
 };
 
 /* The newest session of a thread is its current one. */
 void engine_make_current(cprof_session *s);
-/* It is destroyed: the newest of those that are left is current. */
+/* The session is destroyed: the newest of those that are left is current. */
 void engine_make_past(const cprof_session *s);
-/* Something that the user of the session should know; each once. */
+/* Tells the user of the session something; each text once. */
 void engine_warn(cprof_session *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Remembers `err` as the session's last failure; answers the API's code. */
 cprof_status engine_fail(cprof_session *s, struct cp_error *err);
 
-/* May what needs breakpoints still be asked for? Until the session runs; where
- * the target came first, only if the tracer was told of breakpoints by then. */
+/* May what needs breakpoints still be asked for? Yes until the session runs; where the
+ * target came first, only if the tracer was told of breakpoints by then. */
 bool engine_may_ask(const cprof_session *s);
 
 #endif
