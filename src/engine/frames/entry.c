@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * Registers of a function's entry, long after: its caller's debug information
- * says what it passed, in terms of what the caller still has; that may be what
- * the caller was entered with itself, and so on.
+ * Registers of a function's entry, long after: the caller's debug information says what
+ * was passed, in terms of what the caller still has; that may be what the caller was
+ * entered with itself, and so on.
  *
- * It is about the call that the caller makes there. Who is found on the stack
- * need not be whom it called: that one may have ended by jumping to this one. So
- * the caller must have called this very function, and that must be known never to
- * come back to itself by such jumps.
+ * Debug information is about the call that the caller makes there. The function on the
+ * stack need not be the one that was called, which may have ended by jumping to it. So
+ * the caller must have called this very function, which must be known never to come
+ * back to itself by such jumps.
  */
 #include "engine/frames/entry.h"
 
@@ -38,7 +38,7 @@ static bool place_of(const struct engine_callers *c, const struct cp_frame *f, s
 	return true;
 }
 
-/* What the caller computes for the call, which is under way. */
+/* Evaluates `what` for the caller, whose call is under way. */
 static bool compute(const struct cp_location_env *env, const struct cp_location *what,
 		    uint64_t *ret)
 {
@@ -53,7 +53,8 @@ static bool compute(const struct cp_location_env *env, const struct cp_location 
 	return true;
 }
 
-/* The instruction says it, whatever names a function has: a call of this address. */
+/* Does the instruction before `from` call the function's address? That counts whatever
+ * names the function has. */
 static bool calls_directly(const struct place *from, const cprof_function *f)
 {
 	uint8_t code[CALL_MAX];
@@ -141,7 +142,7 @@ static void passed(const struct engine_callers *c, const struct cp_regs *before,
 	}
 }
 
-/* From the outermost caller that is looked at inwards. */
+/* Goes inwards from the outermost caller that is looked at. */
 void engine_entry_registers(const struct engine_callers *callers, struct cp_regs *ret)
 {
 	struct engine_callers c = *callers;

@@ -11,8 +11,8 @@ struct cp_frame;
 struct cp_reader;
 struct cp_regs;
 
-/* The registers that a function was entered with, of frame `n` of `count` of a
- * walk, as far as its callers' debug information tells; `stack` reads theirs. */
+/* A frame of a walk and its callers, whose debug information tells with which registers
+ * the frame's function was entered. */
 struct engine_callers {
 	cprof_session *session;
 	cprof_process *process;

@@ -18,11 +18,11 @@ struct engine_frame {
 	const cprof_image *image;
 	uint64_t address; /* link-time, stepped back */
 	const struct cp_frame *frame;
-	size_t callers; /* of it: frames that follow in memory */
+	size_t callers; /* frames that follow `frame` in memory, its callers */
 	const cprof_function *function;
 	const struct cp_inline_frame *source; /* NULL: not looked up */
-	uint32_t level; /* of `source`: how many are inlined in it */
-	bool is_leaf; /* in which the thread is: more registers are known than of others */
+	uint32_t level; /* how many calls are inlined in `source` */
+	bool is_leaf; /* the innermost one: more registers are known of it */
 	bool is_inlined, is_truncated;
 	uint32_t run_length;
 	char *name; /* owned: demangled name of an inlined function */

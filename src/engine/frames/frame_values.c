@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Arguments and locals of any frame of a walk: of the registers that the walk
- * recovered, the copy of the stack, and, where threads stand still, their
- * process's memory. What neither has is unavailable, never taken from a program
+ * Arguments and locals of any frame of a walk: made of the registers that the walk
+ * recovered, the copy of the stack, and, where threads stand still, their process's
+ * memory. A value that none of these has is unavailable, never taken from a program
  * that has run on since.
  */
 #include "engine/frames/frame_values.h"
@@ -50,7 +50,7 @@ static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 					       size);
 }
 
-/* False: the frame's place is not known. */
+/* Where the frame is, and what its values are read from. False: its place is not known. */
 static bool place_of(struct engine_context *x, bool locals, struct cp_capture *capture,
 		     struct cp_value_frame *ret)
 {

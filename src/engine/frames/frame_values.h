@@ -12,14 +12,14 @@ struct engine_capture;
 struct engine_context;
 struct engine_frame;
 
-/* True while nobody goes on of those that ran when the capture was made. */
+/* Do all threads that ran when the capture was made still stand still? */
 bool engine_stands_still(const cprof_session *s, const struct engine_capture *c);
 /* Arguments, or locals, of a frame of a walk, as of an event. */
 void engine_frame_values(struct engine_context *x, bool locals, const cprof_value **ret,
 			 size_t *count_ret);
 bool engine_frame_bytes(struct engine_context *x, bool locals, size_t position,
 			struct cp_value_bytes *ret);
-/* The callback is over: nothing of the frame's values is used any more. */
+/* The callback is over: frees the frame's values. */
 void engine_frame_end(struct engine_frame *f);
 
 #endif

@@ -9,7 +9,7 @@
 #include "engine/target/state.h"
 
 #define LEVELS 64 /* of inlined calls in one place */
-#define NEVER 1u /* comes back by tail calls */
+#define NEVER 1u /* never comes back to itself by tail calls */
 #define PERHAPS 2u
 
 struct engine_places {

@@ -60,7 +60,7 @@ cprof_addr cprof_context_fp(const cprof_context *c)
 	return known_reg(c, cp_arch_host()->fp);
 }
 
-/* `from` to the caller, of whom *size says how much room there is. */
+/* Copies `from` to the caller, whose *size says how much room there is. */
 static bool give(const void *from, size_t has, void *value, size_t *size)
 {
 	size_t room = size ? *size : sizeof(uint64_t);
@@ -115,7 +115,7 @@ struct walk {
 	const struct cp_frame *frames;
 	size_t count;
 	bool truncated, seeded;
-	/* a run of unknown frames that is not yet told */
+	/* a run of unknown frames that the callback was not told of yet */
 	struct engine_frame run;
 };
 
@@ -149,8 +149,8 @@ void engine_use_sample(struct engine_current *current, const struct cp_event_sam
 	c->regs.r[arch->sp] = e->sp;
 }
 
-/* Where a signal handler's stack leads to the one below, for the tracer's next
- * copy. True: this one lacked it. */
+/* Hints to the tracer where a signal handler's stack leads to the one below, for its
+ * next copy. True: this copy lacked that. */
 static bool hint_stack_link(cprof_session *s, const struct cp_event_sample *e,
 			    const struct cp_unwind_capture *capture, size_t count,
 			    enum cp_unwind_end end)
@@ -162,12 +162,12 @@ static bool hint_stack_link(cprof_session *s, const struct cp_event_sample *e,
 	if (!cp_unwind_left_copy(cp_arch_host(), capture, s->frames, count, &link) &&
 	    !e->below_size)
 		return false;
-	/* 0 where the last link was followed, and in vain. */
+	/* The link is 0 where the last one was followed in vain. */
 	atomic_store_explicit(&s->link.shared->stack_link[e->slot], link, memory_order_relaxed);
 	return link != 0;
 }
 
-/* Where the thread's stack ends, for the tracer's next copy. */
+/* Hints to the tracer where the thread's stack ends, for its next copy. */
 static void hint_stack_end(cprof_session *s, uint32_t slot, const struct cp_frame *frames,
 			   size_t count, enum cp_unwind_end end)
 {
@@ -230,8 +230,7 @@ static bool ended_early(enum cp_unwind_end end)
 	return end != CP_UNWIND_END_ROOT;
 }
 
-/* The unwinder that was asked for reads the process, and the thread may go on
- * meanwhile. */
+/* Does the unwinder that was asked for read a process whose thread may go on meanwhile? */
 static bool goes_on(const cprof_session *s, const struct engine_capture *c)
 {
 	return s->unwinder == CPROF_UNWINDER_LIBUNWIND_PTRACE &&
@@ -258,7 +257,8 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 		.below_base = c->below_base,
 		.below = c->below,
 		.below_size = c->below_size,
-		/* What a seed leads to is not running, or the caller knows. */
+		/* A thread that is walked from a seed does not run, or the caller knows
+		 * what it does. */
 		.held = c->held || seed || unwinder == CP_UNWINDER_LIBUNWIND_PTRACE,
 		.pid = p->pid,
 	};
@@ -294,7 +294,7 @@ bool engine_lacks_stack(cprof_session *s)
 	enum cp_unwind_end end;
 	size_t count;
 
-	/* libunwind-ptrace reads the process, not the copy alone. */
+	/* libunwind-ptrace reads the process, so no copy is too short for it. */
 	return s->unwinder != CPROF_UNWINDER_LIBUNWIND_PTRACE &&
 	       engine_walk(s, NULL, false, &count, &end) && s->current.cut_below;
 }
@@ -378,14 +378,14 @@ static cprof_walk tell_frame(struct walk *w, size_t n)
 		.run_length = 1,
 	};
 
-	if (!text && back) /* a call that ends its mapping returns behind it */
+	if (!text && back) /* a call at the end of its mapping returns behind it */
 		text = engine_find_text(w->process, f->pc.v - 1);
 	info.image = text ? text->image : NULL;
 	info.address = f->pc.v - (info.image ? info.image->bias : 0) - back;
 	if (w->flags & CPROF_SNAPSHOT_ADDRESSES)
 		return tell(w, &info);
 	info.function = engine_function_at(w->session, info.image, info.address);
-	/* A name that we made up is none, unless every frame is asked for. */
+	/* A name that cprof made up is none, unless every frame is asked for. */
 	if (info.function && info.function->unnamed && !(w->flags & CPROF_SNAPSHOT_ALL_FRAMES))
 		info.function = NULL;
 	if (info.function || w->flags & CPROF_SNAPSHOT_ALL_FRAMES) {
@@ -432,7 +432,7 @@ static cprof_walk tell_all(struct walk *w)
 	return tell_run(w);
 }
 
-/* Walks what is current into s->frames, and tells it with `before` current
+/* Walks the current capture into s->frames, and tells the frames with `before` current
  * again: what a callback asks is about its event, whichever thread is walked. */
 static cprof_status walk_current(struct walk *w, const cprof_context *seed, size_t seed_size,
 				 const struct engine_current *before)
@@ -461,9 +461,9 @@ static cprof_status walk_current(struct walk *w, const cprof_context *seed, size
 	return tell_all(w) == CPROF_WALK_ABORT ? CPROF_E_STACKSNAPSHOT_ABORTED : CPROF_OK;
 }
 
-/* A thread that is not the one of the event, or of which the event has
- * captured nothing: it is captured now, and once more when the stack below a
- * signal handler's was missing. */
+/* Walks a thread of which the event being delivered has captured nothing: it is
+ * captured now, and once more (`again`) when the stack below a signal handler's was
+ * missing. */
 static cprof_status walk_other(struct walk *w, cprof_thread *t, const cprof_context *seed,
 			       size_t seed_size, bool again)
 {

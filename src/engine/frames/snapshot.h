@@ -14,9 +14,9 @@ struct cp_regs;
 struct engine_capture;
 struct engine_current;
 
-/* Makes the sample what is walked. */
+/* Makes the sample the capture that is walked. */
 void engine_use_sample(struct engine_current *current, const struct cp_event_sample *e);
-/* Walks the current capture into session->frames. False: not one frame. */
+/* Walks the current capture into session->frames. False: it has not one frame. */
 bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
 		 size_t *count_ret, enum cp_unwind_end *end_ret);
 /* True when the current capture lacks the stack below a signal handler's; the
@@ -24,8 +24,8 @@ bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointe
 bool engine_lacks_stack(cprof_session *s);
 /* The public form of registers. */
 void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);
-/* What of the leaf was captured besides: the other registers, and the vector
- * state when `vectors`. */
+/* Adds what else was captured of the leaf: the other registers, and the vector state
+ * when `vectors`. */
 void engine_fill_leaf(const struct engine_capture *c, bool vectors, cprof_context *ret);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A thread looked at because a callback asks for it: captured now, wherever it
- * is. The tracer's answer comes through the ring, behind events that were not
- * delivered yet and must not be from within a callback; so the ring is read
- * ahead, and what was meant for the callback is passed over later.
+ * A thread that a callback asks for is captured now, wherever it is. The tracer's
+ * answer comes through the ring, behind events that must not be delivered from within a
+ * callback; so the ring is read ahead, and the answer is passed over later.
  *
  *      ring:  [the event being delivered] [others, later] ... [sample] [end]
  *                                                              └─ copied
@@ -58,7 +57,7 @@ static void wait_for_ring(cprof_session *s, uint64_t at)
 		cp_debug("kick: %m");
 }
 
-/* Takes what the tracer says from position `at` on. */
+/* Looks in the ring, from position `at` on, for the capture of the thread. */
 static enum looked look_ahead(cprof_session *s, uint64_t at, const cprof_thread *t,
 			      struct cp_event_sample **ret)
 {

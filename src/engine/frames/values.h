@@ -23,10 +23,11 @@ struct engine_context {
 	cprof_session *session;
 	const struct cp_signature *signature; /* NULL: no values are wanted */
 	struct cp_value_arena *arena;
-	/* Of a frame of a walk, else NULL; then the next ones are. */
+	/* The frame of a walk that the values are of, with the three members below;
+	 * NULL: they are of a call, with those behind. */
 	const struct engine_frame *frame;
-	struct cp_reader stack; /* of the frame */
-	struct cp_hit_vector vector; /* likewise, as are registers at its entry: */
+	struct cp_reader stack; /* the frame's */
+	struct cp_hit_vector vector; /* the frame's */
 	struct cp_regs entered;
 	const struct engine_traced *traced;
 	const struct engine_hit *hit;
