@@ -6,8 +6,8 @@
  *                    └ within 2 GiB of all of the image: slots hold
  *                      instructions with operands relative to their place
  *
- * Areas stay mapped when we leave. Who comes later takes one of those that were
- * left a while ago.
+ * Areas stay mapped when cprof leaves. The next one takes those that were left a while
+ * ago.
  */
 #include "engine/probes/areas.h"
 
@@ -21,15 +21,15 @@
 
 #define PAGE UINT64_C(4096)
 #define LOWEST UINT64_C(0x10000) /* mmap_min_addr */
-/* Left free behind the heap and before the stack, which grow into a gap. A
- * program that has no heap yet gets it up to 32 MiB behind its data. */
+/* What is left free behind the heap and before the stack, which grow into their gaps. A
+ * program that has no heap yet gets one up to 32 MiB behind its data. */
 #define HEAP_ROOM (UINT64_C(256) << 20)
 #define HEAP_AWAY (UINT64_C(32) << 20)
 #define STACK_ROOM (UINT64_C(64) << 20)
 #define TRIES 16
 
-/* What is mapped now: areas came since the process's mappings were read. Owned;
- * NULL, with a count of 0, when that can't be read. */
+/* The mappings as they are now, with areas that came since they were last read. Owned;
+ * NULL, with a count of 0, when they can't be read. */
 static struct cp_mapping *mappings_now(const cprof_process *p, size_t *count_ret)
 {
 	struct cp_mapping *maps = NULL;
@@ -77,15 +77,15 @@ static uint64_t place_in(struct gap gap, uint64_t size, uint64_t low, uint64_t h
 	return at;
 }
 
-/* True when the program's data end with the `n`th mapping. */
+/* Do the program's data end with the `n`th mapping? */
 static bool ends_program(const cprof_process *p, const struct cp_mapping *maps, size_t n)
 {
 	if (n && !*maps[n].path && maps[n - 1].end == maps[n].start)
-		n--; /* what it has that is not in the file */
+		n--; /* data that are not in the file */
 	return p->exe && !strcmp(maps[n].path, p->exe);
 }
 
-/* Before the `n`th mapping. */
+/* The gap before the `n`th mapping. */
 static struct gap gap_before(const cprof_process *p, const struct cp_mapping *maps, size_t count,
 			     size_t n)
 {
@@ -141,7 +141,7 @@ static uint64_t find_place(const cprof_process *p, uint64_t size, uint64_t low, 
 	return best;
 }
 
-/* ---- those that were left ---- */
+/* ---- areas that were left ---- */
 
 static bool is_near(uint64_t at, uint64_t size, const cprof_image *image)
 {
@@ -160,7 +160,8 @@ static bool ask(cprof_process *p, const struct cp_request *rq, struct cp_answer 
 	return !answer->errnum;
 }
 
-/* Areas lie side by side in one mapping. True: this one is ours now. */
+/* Asks for a left area in the mapping, in which areas lie side by side. True: the image
+ * has one now. */
 static bool take_in(cprof_image *image, const struct cp_mapping *m, uint64_t size)
 {
 	cprof_process *p = image->process;
@@ -201,7 +202,7 @@ static bool take_left(cprof_image *image, uint64_t size)
 	return taken;
 }
 
-/* ---- a new one ---- */
+/* ---- a new area ---- */
 
 static int map_new(cprof_image *image, uint64_t size)
 {

@@ -7,13 +7,13 @@
 
 #include <cprof/cprof.h>
 
-/* Makes sure of room for so many slots near the image, beside those of coverage:
- * image->area. When that is another one than before, slots are forgotten. An
- * errno, or 0. */
+/* Makes sure that image->area, near the image, has room for so many slots beside those
+ * of coverage. When it becomes another area, the slots in the one before are forgotten.
+ * An errno, or 0. */
 int engine_area_map(cprof_image *image, uint64_t slots);
 
-/* False: the process ended, executes another program or let go of the image since
- * it was heard of; what then went wrong is nobody's fault. */
+/* Is the image still mapped? False: the process ended, executed another program or
+ * unmapped it since, which excuses a failure. */
 bool engine_area_image_stands(const cprof_image *image);
 
 #endif

@@ -38,7 +38,7 @@ struct batch {
 	CP_VEC(struct cp_site_group) groups;
 	CP_VEC(struct cp_fetch) fetches;
 	CP_VEC(uint8_t) code; /* CP_SLOT_SIZE a site */
-	size_t resolvers; /* of the groups: watched only for what they choose */
+	size_t resolvers; /* of the groups, how many are watched only for what they choose */
 	bool failed;
 };
 
@@ -50,7 +50,8 @@ static void batch_free(struct batch *b)
 	cp_vec_free(&b->code);
 }
 
-/* A slot's number belongs to its address for ever. The first ones are reserved. */
+/* The number of the slot of an address, for ever; the first slots are reserved for
+ * coverage. */
 static uint32_t slot_of(cprof_image *image, uint64_t address)
 {
 	uint64_t *known = cp_map_get(&image->slots, address);
@@ -95,7 +96,7 @@ static unsigned site_flags(const cprof_session *s, const struct engine_site *sit
 	return flags;
 }
 
-/* What is known of the instruction, and its slot. */
+/* Fills in what is known of the instruction, and its slot's code. */
 static bool prepare(const struct batch *b, const uint8_t *code, size_t size, struct cp_site *out,
 		    uint8_t *slot_code)
 {
@@ -160,7 +161,7 @@ static bool add_planned(struct batch *b, uint32_t number)
 	return add_site(b, number, site.address + b->image->bias, site.code, site.size);
 }
 
-/* A jump into these is none out of the function. */
+/* Tells the tracer the function's ranges: a jump into them does not leave it. */
 static void set_ranges(const struct batch *b, const struct engine_traced *t,
 		       struct cp_site_group *group)
 {
@@ -172,8 +173,8 @@ static void set_ranges(const struct batch *b, const struct engine_traced *t,
 	}
 }
 
-/* A function's sites. Where an exit can't have a breakpoint, the return
- * address gets one; without one at the entry there is nothing to see. */
+/* Adds a function's sites. Where an exit can't have a breakpoint, the return address
+ * gets one; where the entry can't, none is added. */
 static bool add_function(struct batch *b, uint32_t number)
 {
 	const cprof_session *s = b->image->process->session;
@@ -266,7 +267,8 @@ struct own {
 	size_t sites;
 };
 
-/* What can't be had without breakpoints, and what would be done with it. */
+/* Names, for a warning, what can't be had without breakpoints, and what would be done
+ * with it. */
 static void name_loss(const cprof_session *s, const char **what_ret, const char **done_ret)
 {
 	unsigned id;
@@ -301,7 +303,7 @@ static void complain(const cprof_image *image, int errnum)
 	cp_debug("arm %s in %d: %s", image->assembly->path, p->pid, strerror(errnum));
 }
 
-/* Hits a second of a group that is `often` so often too often. */
+/* Hits a second that are too often for a group of sites that is `often`. */
 static uint32_t rate_of(const struct engine_calls *c, uint8_t often)
 {
 	return c->rate_globbed < UINT32_MAX / 255 ? c->rate_globbed * often : UINT32_MAX;
@@ -324,7 +326,7 @@ static void fill_own(struct batch *b, enum engine_family_id id, const struct eng
 	}
 }
 
-/* How many functions are traced by it. */
+/* Fills the batch with functions and sites of families; how many functions it has. */
 static uint64_t fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
 {
 	uint64_t functions = 0;
@@ -364,7 +366,7 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	return errnum;
 }
 
-/* The dynamic linker is at work, and will say when it is done. */
+/* Is the dynamic linker at work, and will its hook say when it is done? */
 static bool is_linking(cprof_process *p)
 {
 	bool hook = false;
@@ -387,7 +389,7 @@ static void find_own(cprof_image *image, struct own *ret)
 	}
 }
 
-/* Breakpoints of families' own making, once there is room for them. */
+/* Has families place their own breakpoints, once there is room for them. */
 static int place(cprof_image *image, int errnum)
 {
 	const cprof_session *s = image->process->session;
@@ -453,15 +455,15 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 	for (i = 0; i < changed->count; i++)
 		slots += c->traced.items[changed->items[i]]->site_count;
 	errnum = changed->count ? engine_area_map(image, slots) : 0;
-	/* A new area: the slots in the one before belong to nobody's address now. */
+	/* In a new area no address has its slot yet, so all functions go there. */
 	if (!errnum)
 		errnum = send_calls(image, image->area == area ? changed : all, &none);
 	if (errnum)
 		complain(image, errnum);
 }
 
-/* Nobody calls through a stub as long as the libraries are not there, and what is
- * read of them types the calls. */
+/* Stubs wait for the libraries that they lead to: nobody calls through them before, and
+ * the libraries' debug information types the calls. */
 static void arm_stubs(cprof_image *image)
 {
 	struct engine_numbers stubs = { 0 }, all = { 0 };
@@ -488,7 +490,7 @@ static void arm_waiting(cprof_process *p)
 			arm_stubs(p->images.items[i]);
 }
 
-/* What was there is unmapped: nothing of it is to be written to. */
+/* An unmapped image: the tracer forgets its breakpoints, and must not write there. */
 static void forget_image(cprof_image *image)
 {
 	struct cp_request rq = {
@@ -542,7 +544,7 @@ void engine_arm_process(cprof_process *p)
 		if (text->end > text->image->end)
 			text->image->end = text->end;
 	}
-	/* First what is gone: its addresses may be those of what is new. */
+	/* Images that are gone first: their addresses may be those of new ones. */
 	for (i = 0; i < p->images.count; i++) {
 		cprof_image *image = p->images.items[i];
 
@@ -552,11 +554,12 @@ void engine_arm_process(cprof_process *p)
 	}
 	engine_each_family(s, f, mapped)
 		f->mapped(p);
-	/* First where it is watched what the program does with SIGTRAP. */
+	/* The C library first: there it is watched what the program does with SIGTRAP. */
 	arm_images(p, is_c_library);
 	arm_images(p, is_library);
 	arm_images(p, NULL);
-	/* Behind the watched resolvers, so that none answers in between. */
+	/* Families look at what has happened before once breakpoints are there, so that
+	 * nothing falls in between. */
 	engine_each_family(s, f, armed)
 		f->armed(p);
 	arm_waiting(p);
@@ -626,8 +629,8 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		cp_map_put(&p->life.returns, address, slot);
 }
 
-/* Who was forked has the areas of its parent, and between vfork and exec they are
- * the same memory: there, too, the slot is this address's from now on. */
+/* A forked process has the areas of its parent, and between vfork and exec even its
+ * memory: the slot is this address's in all images of the area from now on. */
 static void share_slot(const cprof_image *image, uint64_t address)
 {
 	const cprof_session *s = image->process->session;
@@ -649,12 +652,12 @@ static void share_slot(const cprof_image *image, uint64_t address)
 	}
 }
 
-/* A group's number, beside those of calls.h. */
+/* Numbers of groups beside those of sites.h. */
 #define ENGINE_GROUP_SAMPLED_RETURNS 0xffffffe0u
 #define ENGINE_GROUP_PAUSING_RETURNS 0xffffffe1u
 
-/* Of what is sampled, who returns is seen only if its call was chosen; what pauses
- * does so where it returns to, too. */
+/* The group of a return address. A sampled function's return is seen only if its call
+ * was chosen; the return addresses of functions that pause do so with them. */
 static struct cp_site_group returns_group(const cprof_session *s, uint32_t site)
 {
 	const struct engine_calls *c = s->calls;
@@ -685,13 +688,13 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	size_t size;
 	int errnum;
 
-	/* What calls and is followed by where exceptions come to never returns. */
+	/* A call right before a landing pad never returns. */
 	if (!text || !text->image->assembly->image ||
 	    engine_plans_is_pad(text->image->assembly, address - text->image->bias) ||
 	    !cp_vec_push(&b.groups, group))
 		return;
 	b.image = text->image;
-	/* From the file: there may be a breakpoint in memory. */
+	/* The code is read from the file: in memory there may be a breakpoint. */
 	struct cp_reader file = cp_probe_file_reader(b.image->assembly->image);
 	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
 	errnum = !cp_decode(b.calls->decoder, code, size, address, &insn) ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types of what is called in a library: by debug information of what the library
- * exports, or as the system's headers declare it (inspect/declared.h). The file
- * for that is beside the program, as in the build, or where it is installed.
+ * Types of library functions: by the library's debug information, or as the system's
+ * headers declare them (inspect/declared.h). The file of declarations is beside cprof,
+ * as in the build, or where it is installed.
  */
 #include "engine/probes/declared.h"
 
@@ -19,7 +19,7 @@
 
 #define FILE_NAME "declared.debug"
 
-/* False: the program's own directory can't be told. */
+/* The path of the file beside cprof. False: it is not there. */
 static bool beside_program(char *path, size_t size)
 {
 	ssize_t n = readlink("/proc/self/exe", path, size);
@@ -79,7 +79,7 @@ static uint64_t hash(const char *name)
 	return cp_hash_bytes(name, strcspn(name, "@"));
 }
 
-/* By names of functions that other objects may call. */
+/* Reads the object's exported functions, by hash of their names. */
 static void read_exports(const cprof_assembly *a, struct engine_plans *plans)
 {
 	const struct cp_symbol *symbols;
@@ -133,7 +133,7 @@ bool engine_target_signature(const cprof_process *p, const char *symbol, unsigne
 			best = found;
 		}
 	}
-	/* Of an indirect function that would be its resolver. */
+	/* An indirect function's symbol would be its resolver. */
 	if (in && best.kind == CP_SYMBOL_FUNCTION)
 		cp_error_free(cp_signature_read(in->assembly->image, best.start, best.name, false,
 						false, want, &p->session->limits, &signature));

@@ -7,8 +7,7 @@
 #include "engine/target/state.h"
 #include "probe/shadow.h"
 
-/* In one process a function was called too often: it is not traced any more,
- * in none of them. */
+/* A function that was called too often in one process is not traced any more in any. */
 void engine_disarm(cprof_session *s, uint32_t number)
 {
 	struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = number };

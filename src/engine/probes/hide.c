@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is read of the program's text is the program's: where we wrote, a breakpoint's
- * byte or a jump in the place of a whole instruction (tracer/signals/sigmask.c), the file
- * says what was there.
+ * Text that is read from the program is shown as the program has it: where cprof wrote
+ * a breakpoint's byte, or a jump in the place of a whole instruction
+ * (tracer/signals/sigmask.c), the bytes are the file's.
  */
 #include "engine/probes/hide.h"
 
@@ -11,14 +11,14 @@
 #include "engine/target/state.h"
 #include "image/image.h"
 
-/* Bytes that were read, as many as are looked at; addresses as in the file. */
+/* A piece of the bytes that were read; addresses are link-time ones. */
 struct piece {
 	uint64_t start, end;
 	uint8_t *bytes;
 	struct cp_reader file;
 };
 
-/* How many bytes at a site with a slot may be ours. */
+/* How many bytes cprof may have written at a site with a slot. */
 static size_t written(const struct engine_calls *c, const struct piece *piece, uint64_t at)
 {
 	uint8_t code[CP_SIGCALL_SIZE];
@@ -43,7 +43,7 @@ static void show(const struct piece *piece, uint64_t at, size_t size)
 				 (size_t)(end - at));
 }
 
-/* A jump may begin before the piece. */
+/* Puts the file's bytes where the piece has cprof's; a jump may begin before it. */
 static void hide(const struct engine_calls *c, const cprof_image *image, const struct piece *piece)
 {
 	const cprof_session *s = image->process->session;

@@ -25,12 +25,12 @@ struct ifunc {
 	bool chosen; /* by one process at least */
 };
 
-/* Of one ELF object. */
+/* The indirect functions of one ELF object. */
 struct engine_ifuncs {
 	CP_VEC(struct ifunc) list;
-	bool any; /* is wanted */
-	bool untyped; /* what they choose is, and has no types of its own */
-	CP_VEC(struct cp_got_word) words; /* of its global offset table */
+	bool any; /* of them is wanted */
+	bool untyped; /* what they choose is traced, and has no types of its own */
+	CP_VEC(struct cp_got_word) words; /* words of its global offset table */
 	bool words_read;
 };
 
@@ -107,7 +107,8 @@ void engine_ifuncs_watch(struct engine_traced *t)
 
 /* ---- choices ---- */
 
-/* It is traced already, and nobody knew what its arguments are. */
+/* If the chosen function is traced already, without types, it is to be typed anew.
+ * False: it is not. */
 static bool type_anew(cprof_session *s, const struct engine_plans *plans,
 		      const struct cp_probe_function *target)
 {
@@ -133,7 +134,7 @@ static bool is_called(const struct engine_plans *plans, const struct cp_probe_fu
 	return false;
 }
 
-/* Calls of another function are counted with those of what was asked for. */
+/* Warns that two indirect functions chose one: calls of both are counted together. */
 static void tell_shared(cprof_session *s, const struct engine_choice *one,
 			const struct engine_choice *other)
 {
@@ -174,8 +175,8 @@ static void add_choice(cprof_image *in, const struct engine_choice *choice, cons
 		cp_vec_push(&s->calls->refilters, in);
 }
 
-/* The resolver of `i`, in `image`, chose what is at `address`; `certain`: it is
- * not another function of that name that came before it. False: it can't have. */
+/* The resolver of `i`, in `image`, chose what is at `address`; `certain`: that can't be
+ * another object's function of the same name. False: no choice is there. */
 static bool choose(cprof_image *image, struct ifunc *i, uint64_t address, bool certain)
 {
 	const struct engine_text *text = engine_find_text(image->process, address);
@@ -188,7 +189,7 @@ static bool choose(cprof_image *image, struct ifunc *i, uint64_t address, bool c
 	if (plans && engine_plans_read(text->image->assembly, plans))
 		choice.target =
 			cp_probe_functions_find(&plans->functions, address - text->image->bias);
-	/* A lazy stub, or nothing yet. */
+	/* The word leads to a lazy stub, or nowhere yet. */
 	if (plans && (!choice.target || choice.target->kind != CP_PROBE_FUNCTION ||
 		      choice.target->address != address - text->image->bias))
 		return false;
@@ -207,7 +208,7 @@ static bool choose(cprof_image *image, struct ifunc *i, uint64_t address, bool c
 static bool resolved(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	const struct engine_traced *t = s->calls->traced.items[call->function];
-	/* An image is of a process: the one that the resolver ran in. */
+	/* The image of the process in which the resolver ran. */
 	cprof_image *image =
 		s->current.hit ? (cprof_image *)(uintptr_t)s->current.hit->image : NULL;
 	struct engine_ifuncs *ifuncs = t->assembly->plans->ifuncs;
@@ -316,7 +317,8 @@ static void look_again(cprof_session *s)
 	}
 }
 
-/* A program that was started has resolvers run under our eyes, or they don't run. */
+/* At the end, of a program that was attached to, names the choices that were not found.
+ * In one that was started, resolvers run while they are watched, or not at all. */
 static void explain(cprof_session *s)
 {
 	const struct engine_ifuncs *ifuncs;
@@ -340,7 +342,8 @@ static void explain(cprof_session *s)
 	}
 }
 
-/* Held, so that nobody calls what it chose before that has its breakpoints. */
+/* A thread that returns from a resolver is held, so that nobody calls what was chosen
+ * before that has its breakpoints. */
 static const struct engine_role roles[] = {
 	[RESOLVER] = { CP_SITE_REGS, CP_SITE_REGS, true },
 };

@@ -8,9 +8,9 @@
  *                     │ returned, now                       │ read, before
  *                     └──────────────► choice ◄─────────────┘
  *
- * Who asks for the name means what was chosen. Resolvers that have not run yet are
- * watched; what they have chosen before stands in the process's offset tables.
- * Private to src/engine.
+ * The name of an indirect function means what was chosen. Resolvers that have not run
+ * yet are watched; earlier choices stand in the process's offset tables. Private to
+ * src/engine.
  */
 #ifndef CP_ENGINE_PROBES_IFUNCS_H
 #define CP_ENGINE_PROBES_IFUNCS_H
@@ -22,19 +22,19 @@
 struct cp_probe_function;
 
 struct engine_choice {
-	const struct cp_probe_function *target; /* of the plans that the choice is in */
+	const struct cp_probe_function *target; /* of the plans whose `choices` this is in */
 	struct cp_probe_function *ifunc;
-	cprof_image *image; /* that the ifunc is in: one of those */
+	cprof_image *image; /* an image that `ifunc` is in */
 };
 
 /* Does anybody want a function of `image` that is indirect? Then all its resolvers
  * are watched: two may choose the same. `anew`: filters have changed. */
 bool engine_ifuncs_wanted(cprof_image *image, bool anew);
-/* A function of `image` that is traced has no types of its own: if it is what a
- * resolver chose, it has those of the name. */
+/* Some traced function of `image` has no types of its own: where a resolver chose it,
+ * it gets those of the indirect function's name. */
 void engine_ifuncs_untyped(cprof_image *image);
 void engine_ifuncs_free(struct engine_ifuncs *ifuncs);
-/* It is a resolver: what it returns is asked for. */
+/* Traces a resolver's calls for what they return. */
 void engine_ifuncs_watch(struct engine_traced *t);
 
 #endif

@@ -21,7 +21,7 @@ struct cp_decoder *engine_decoder(struct engine_calls *c)
 	return c->decoder;
 }
 
-/* Only what is in a file is written to: not the vdso, not code made at run time. */
+/* Only objects that are files get breakpoints: not the vdso, not code made at run time. */
 struct engine_plans *engine_plans_of(cprof_assembly *a)
 {
 	if (!a->image || a->path[0] != '/')

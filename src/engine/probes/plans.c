@@ -53,8 +53,8 @@ void engine_plans_free(struct engine_plans *plans)
 
 /* ---- choosing ---- */
 
-/* By its own name, by that of an indirect function that it was chosen for, and
- * for what it is watched anyway. A resolver is only watched. */
+/* What is wanted of a function: by its own name, by that of an indirect function that
+ * it was chosen for, and for its role. A resolver is only watched. */
 static struct engine_wish wanted(cprof_session *s, cprof_image *image, struct cp_probe_function *f)
 {
 	struct engine_asking a = ENGINE_ASKING;
@@ -121,9 +121,9 @@ static bool add_site(struct engine_calls *c, uint32_t traced, const struct cp_pr
 	return cp_vec_push(&c->sites, made);
 }
 
-/* What has no debug information, or is assembly, is what headers declare: under the
- * name of an indirect function that it was chosen for, or as part of a library of
- * the system under one of its own. */
+/* Types a function that has no debug information, or is assembly, as headers declare
+ * it: under the name of an indirect function that it was chosen for, or, in a library
+ * of the system, under its own. */
 static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned want)
 {
 	const struct engine_plans *plans = t->assembly->plans;
@@ -143,7 +143,8 @@ static void use_declaration(cprof_session *s, struct engine_traced *t, unsigned 
 		found = engine_declared_signature(
 			s, plans->functions.aliases.items[f->first_alias + i].linkage_name, want,
 			&declared);
-	/* What the compiler knows all callers of is called as it likes. */
+	/* A mangled name says nothing of a function whose callers the compiler knows
+	 * all: it may be called in any way. */
 	if (!found && !(f->flags & (CP_PROBE_LOCAL | CP_PROBE_CLONE))) {
 		cp_error_free(cp_signature_read_mangled(t->assembly->image, f->linkage_name, want,
 							&s->limits, &declared));
@@ -173,7 +174,7 @@ static void read_signature(const cprof_process *p, struct engine_traced *t)
 		want |= CP_SIGNATURE_ARGUMENTS;
 	if (!want)
 		return;
-	/* A stub's code has no parameters, what it leads to has. */
+	/* A stub has the parameters of the function that it leads to. */
 	if (f->kind == CP_PROBE_PLT &&
 	    engine_target_signature(p, f->linkage_name, want, &t->signature))
 		return;
@@ -242,14 +243,15 @@ static bool add_sites(const cprof_session *s, struct engine_traced *t, uint32_t 
 	for (i = 0; i < count; i++)
 		if (!add_site(c, number, &plan->sites.items[i]))
 			return false;
-	/* Also for a function of which some exit will prove unfit. */
+	/* The site of return addresses is there also for a function of which some exit
+	 * will prove unfit. */
 	t->return_site = (uint32_t)c->sites.count;
 	t->site_count = (uint32_t)count;
 	t->entry_count = (uint32_t)plan->entry_count;
 	return cp_vec_push(&c->sites, behind);
 }
 
-/* Nobody named what is traced for what it does. */
+/* How often the function may be called. One that pauses counts as not named. */
 static uint32_t rate_of(const cprof_session *s, const struct engine_traced *t, bool named)
 {
 	const struct engine_calls *c = s->calls;
@@ -372,7 +374,8 @@ static bool want_again(const cprof_process *p, struct engine_traced *t,
 		t->signature = NULL;
 	if (!t->signature)
 		read_signature(p, t);
-	/* Its sites have what the old one captures until they get the new one's. */
+	/* Until the sites are placed anew, they capture what the old signature asks
+	 * for. */
 	if (!t->signature)
 		t->signature = old;
 	else if (t->type_anew)

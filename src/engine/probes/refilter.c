@@ -25,7 +25,7 @@ static void turn_off(cprof_session *s, const struct engine_numbers *off)
 	}
 }
 
-/* An object is planned once for all who have it mapped. */
+/* Plans an object once, and places its sites in all processes that have it mapped. */
 static void refilter_assembly(cprof_session *s, cprof_image *image)
 {
 	struct engine_refilter r = { 0 };
@@ -94,15 +94,15 @@ void engine_refilter(cprof_session *s)
 	}
 }
 
-/* The callback may be in the middle of the calls that end with the event: what
- * is open may not be changed under it. */
+/* Filters are asked later: the callback may run in the middle of ending calls, and open
+ * calls must not change meanwhile. */
 cprof_status cprof_profiler_refilter(cprof_image *image)
 {
 	cprof_session *s = cprof_session_current();
 
 	if (!s || s->ended)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
-	if (!s->started) /* they have not been asked at all yet */
+	if (!s->started) /* filters have not been asked at all yet */
 		return CPROF_OK;
 	if (!s->calls || !s->probes)
 		return CPROF_E_NOT_SUPPORTED;

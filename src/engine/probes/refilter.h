@@ -7,7 +7,7 @@
 
 #include <cprof/cprof.h>
 
-/* Does what callbacks have asked for meanwhile. */
+/* Asks filters again where callbacks requested that (cprof_profiler_refilter()). */
 void engine_refilter(cprof_session *s);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tracer was killed and has taken out nothing. Another one attaches to what
- * it traced, which is all that is needed (tracer/signals/trap.c): breakpoints, the handler
- * of SIGTRAP and what came with it go. Where that is refused, or that one is
- * killed, too, the text is put back from outside; the handler stays until the next
- * cprof comes.
+ * The tracer was killed and has taken out nothing. Another one attaches to the
+ * processes, which is all that is needed (tracer/signals/trap.c): breakpoints, the
+ * handler of SIGTRAP and what came with it go. Where attaching is refused, or that
+ * tracer is killed, too, the text is put back from outside; the handler stays until the
+ * next cprof comes.
  */
 #include "engine/probes/rescue.h"
 
@@ -41,7 +41,7 @@ static bool attach(struct cp_link *link, int32_t pid)
 	return answered;
 }
 
-/* It leaves in order when the link is closed. */
+/* Waits for the other tracer, which leaves when the link is closed. */
 static void wait_for(struct cp_link *link, pid_t tracer, bool answers)
 {
 	int status;

@@ -7,7 +7,7 @@
 
 #include <cprof/cprof.h>
 
-/* The tracer is gone without having taken out its breakpoints: does it for all
+/* The tracer is gone without having taken out its breakpoints: takes them out of all
  * processes. */
 void engine_arm_restore(cprof_session *s);
 

@@ -13,7 +13,7 @@
 #include "engine/target/state.h"
 #include "image/image.h"
 
-/* ---- what they are for ---- */
+/* ---- what functions are watched for ---- */
 
 static const struct engine_family *family_of(const cprof_session *s, const struct engine_traced *t)
 {
@@ -68,7 +68,7 @@ bool engine_holds_exit(const cprof_session *s, const struct engine_traced *t,
 	       role_of(s, t)->holds_exit;
 }
 
-/* Are functions looked for that have a role in it? */
+/* Are functions with a role of the family looked for? */
 static bool looks(const cprof_session *s, enum engine_family_id id)
 {
 	const struct engine_family *f = s->families[id];
@@ -129,9 +129,9 @@ static size_t length_of(const struct cp_symbol *symbol)
 	return strcspn(symbol->name, "@"); /* before a version */
 }
 
-/* The C library, or a program that it is linked into, is what ends processes.
- * Others have functions of such names, too: for themselves, or to stand in for
- * those, which they call. */
+/* Is it the C library, or a program that it is linked into? These end processes. Other
+ * objects have functions of the same names for themselves, or to stand in for those of
+ * the C library, which they call. */
 static bool is_c_library(const struct search *search)
 {
 	static const struct engine_role_name names[] = { { "_exit", 1 }, { "_Exit", 1 } };
@@ -142,7 +142,8 @@ static bool is_c_library(const struct search *search)
 		    engine_role_named(names, CP_ARRAY_SIZE(names), search->symbols[i].name,
 				      length_of(&search->symbols[i])))
 			return true;
-	/* Before glibc 2.34 it had its own ones for programs with threads. */
+	/* Before glibc 2.34 libpthread had some of the functions for programs with
+	 * threads. */
 	return cp_starts_with(search->image, "libpthread");
 }
 
@@ -175,7 +176,8 @@ static struct engine_role_plan *find_functions(cprof_session *s, const cprof_ass
 	unsigned id;
 	size_t i;
 
-	/* What it needs before there is a C library is its own. */
+	/* The dynamic linker's functions are its own, for as long as there is no C
+	 * library. */
 	if (!plan || engine_is_linker(search.image))
 		return plan;
 	err = cp_image_symbols(a->image, &search.symbols, &search.count);
@@ -248,7 +250,8 @@ const cprof_function *engine_role_function(cprof_session *s, const struct engine
 
 /* ---- events ---- */
 
-/* A stop that only this is about is an event, or is none. */
+/* Counts a stop that is about the role alone: as an event if profilers were told
+ * something. */
 static void count(struct engine_calls *c, const struct engine_traced *t, bool told)
 {
 	if (engine_traced_by_others(t))
@@ -269,7 +272,8 @@ bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct 
 	return engine_role_entry_alone(s, t);
 }
 
-/* Behind a call, the caller's frame is the innermost one, and still in the call. */
+/* At a return address, makes the caller's frame, the innermost one, stand in the call
+ * still. */
 static void step_back(cprof_session *s)
 {
 	struct engine_capture *capture = &s->current.capture;
@@ -301,7 +305,8 @@ void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e)
 	const cprof_session *s = p->session;
 	uint32_t i;
 
-	/* Where they return will not be seen. */
+	/* The open calls of functions that pause are forgotten: their returns will not
+	 * be seen. */
 	for (i = 0; s->calls && p->shadow && i < s->calls->traced.count; i++)
 		if (engine_role_pauses(s, s->calls->traced.items[i]))
 			cp_shadow_forget(p->shadow, i);

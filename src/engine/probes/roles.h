@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Functions that are traced for what they do, whatever anybody traces: they
- * allocate, transfer bytes, end the program. They are found by name, planned and
- * armed like others (plans.c, arm.c) and have a place among the open calls
- * (calls/calls.c), only nobody is told of their calls: what is told is what came of them.
+ * Functions that are traced for what they do, whatever profilers trace: they allocate,
+ * transfer bytes, end the program. They are found by name, planned and armed like
+ * others (plans.c, arm.c) and have a place among the open calls (calls/calls.c), but
+ * profilers are told what came of their calls, not of the calls.
  *
  *     name ──► family, role ──► entered, returned ──► its events
  *
@@ -21,54 +21,57 @@ struct cp_event_pause;
 struct cp_heap_probe;
 struct engine_role_plan;
 
-/* A name, and what is meant by it. */
+/* A function's name, and the role that functions of that name have. */
 struct engine_role_name {
 	const char *name;
-	uint8_t role; /* a family's */
+	uint8_t role; /* by number, of one family */
 };
-/* The role of a name of `length` bytes; 0: it is not in the list. */
+/* The role of a name of `length` bytes; 0: the name is not in the list. */
 uint8_t engine_role_named(const struct engine_role_name *names, size_t count, const char *name,
 			  size_t length);
 
 /* Is a file of that name glibc's dynamic linker? */
 bool engine_is_linker(const char *image);
-/* Is any family wanted? */
+/* Is any family wanted that looks for functions with a role? */
 bool engine_roles_wanted(const cprof_session *s);
 void engine_role_plan_free(struct engine_role_plan *plan);
-/* Has the image such functions? */
+/* Has the image functions with a role? */
 bool engine_roles_in(const cprof_image *image);
-/* For what the function is watched, whoever else traces it. */
+/* The family and role that the function is watched for, whoever else traces it;
+ * ENGINE_NO_FAMILY: none. */
 enum engine_family_id engine_role_of(const cprof_image *image, const struct cp_probe_function *f,
 				     uint8_t *role_ret);
 
-/* Nothing of a call is to be seen but its entry. */
+/* Is nothing of the function's calls to be seen but the entry? */
 bool engine_role_entry_alone(const cprof_session *s, const struct engine_traced *t);
-/* Its result matters, wherever it comes from. */
+/* Does the function's role need its result, in whatever way it returns? */
 bool engine_role_wants_return(const cprof_session *s, const struct engine_traced *t);
-/* Called too often it pauses, with its like, instead of not being watched any more. */
+/* Does the function pause with those of its family when it is called too often, instead
+ * of not being traced any more? */
 bool engine_role_pauses(const cprof_session *s, const struct engine_traced *t);
-/* Of what it allocates or frees only a sample matters: what the tracer has to know. */
+/* Is a sample of the function's calls enough? Then *ret is what the tracer has to know. */
 bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
 			 struct cp_heap_probe *ret);
-/* What is captured at a site of it: CP_SITE_*. */
+/* What is captured for its role at a site of the function: CP_SITE_*. */
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
 			      enum engine_site_kind kind);
-/* True when a thread is held at this exit, to look at what is in its memory. */
+/* Is the thread held at this exit, so that its memory can be read? */
 bool engine_holds_exit(const cprof_session *s, const struct engine_traced *t,
 		       const struct engine_site *site);
 
-/* It is entered: puts what has to be known at its end into the call. `ended` is the
- * call that jumped there instead of returning; its subject is NULL when there is none.
- * True: there is no more to it. */
+/* A function with a role is entered: its family puts what has to be known at the end
+ * into the call. `ended` is the call that jumped there instead of returning; its
+ * subject is NULL when there is none. True: the call has no end to wait for. */
 bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call,
 			 const struct cp_call *ended);
-/* It ended: tells of it. Not when its thread did. */
+/* A call of a function with a role ended, though not because its thread did: its family
+ * tells what came of it. */
 void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how);
-/* What pauses does so in a process, or is watched again. */
+/* The functions that pause do so in a process, or are watched again. */
 void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e);
 /* For families. An argument of the call whose entry was hit, from 0. */
 uint64_t engine_role_argument(const struct engine_hit *hit, unsigned position);
-/* What the call answers with. False: not known. */
+/* The result of the call that returns. False: not known. */
 bool engine_role_result(const cprof_session *s, uint64_t *ret);
 /* The function of the call; NULL: not known. */
 const cprof_function *engine_role_function(cprof_session *s, const struct engine_hit *hit);

@@ -48,7 +48,7 @@ struct engine_numbers {
 
 /* Sites of a family's own that go together: too many hits of one disarm the family. */
 struct engine_own_group {
-	uint32_t number; /* of the family's, in the session */
+	uint32_t number; /* of the family's groups, in the session */
 	uint8_t often; /* as in struct engine_watch */
 	uint32_t first, count; /* in `sites` */
 };
@@ -66,18 +66,18 @@ struct engine_plans {
 	bool read; /* `functions` were, or can't be */
 	bool pads_read; /* functions.pads were */
 	bool exports_read;
-	struct cp_map exports; /* hash of a name that others may call -> number of its symbol */
-	struct cp_map library_calls; /* where one is made -> traced function (stubs.c) */
-	uint32_t *numbers; /* by function: traced function + 1; 0: not yet looked at */
+	struct cp_map exports; /* hash of an exported name -> number of its symbol */
+	struct cp_map library_calls; /* where a library call is made -> traced function (stubs.c) */
+	uint32_t *numbers; /* by function: its number as a traced one + 1; 0: not asked */
 	bool watched; /* the sites below were looked for */
 	struct engine_own own[ENGINE_FAMILIES];
 	struct engine_role_plan *roles; /* owned; roles.c; NULL: not looked at */
 	struct engine_ifuncs *ifuncs; /* owned; ifuncs.c; NULL: not looked at */
 	CP_VEC(struct engine_choice) choices; /* of functions here (ifuncs.h) */
-	uint64_t hook_address; /* of the dynamic linker's, link-time; 0: none */
+	uint64_t hook_address; /* of the dynamic linker's hook, link-time; 0: none */
 };
 
-/* Beside CPROF_CALL_INSTRUMENTATION_*: what it does is told (roles.h). */
+/* A flag beside CPROF_CALL_INSTRUMENTATION_*: the function has a role (roles.h). */
 #define ENGINE_TRACED_ROLE 0x80000000u
 
 /* A function that filters chose, or that has a role. */
@@ -89,18 +89,18 @@ struct engine_traced {
 	enum cp_probe_why why;
 	uint32_t max_rate; /* 0: any */
 	uint32_t first_site, site_count; /* the entry first; 0: can't be traced */
-	uint32_t entry_count; /* of a library function, several */
-	uint32_t return_site; /* for those whose exits are not known */
+	uint32_t entry_count; /* several of a library function that is called without a stub */
+	uint32_t return_site; /* the site for return addresses, where exits are not known */
 	struct cp_probe_range ranges[CP_GROUP_RANGES];
 	bool by_return;
 	bool disarmed; /* it was called too often */
 	bool loops; /* see struct cp_probe_plan */
 	struct cp_signature *signature; /* owned; NULL: no values asked for */
-	bool type_anew; /* `signature` knows nothing, and there is more to know */
-	const char *called; /* the name of an ifunc that it is asked for by; NULL */
+	bool type_anew; /* `signature` knows nothing, and types of another name may */
+	const char *called; /* the name of an ifunc by which it is asked for; NULL: none */
 };
 
-/* Somebody traces it, too. */
+/* Does anybody trace the function for other things than its role? */
 static inline bool engine_traced_by_others(const struct engine_traced *t)
 {
 	return (t->flags & ~ENGINE_TRACED_ROLE) != 0;
@@ -125,7 +125,7 @@ struct engine_site {
 	uint64_t address; /* link-time; 0: RETURN */
 	uint32_t traced; /* number, or ENGINE_NO_FUNCTION */
 	uint8_t kind; /* enum engine_site_kind */
-	uint8_t family, what; /* of OWN: whose, and which of its kinds */
+	uint8_t family, what; /* of OWN: the family, and which of its kinds of sites */
 	uint8_t size; /* of the instruction */
 	uint8_t code[16];
 	struct cp_capture_list list;
@@ -159,26 +159,26 @@ struct engine_calls {
 	bool filters; /* some profiler has a filter of its own */
 	uint32_t rate_named, rate_globbed;
 	struct cp_condition *condition;
-	bool rate_warned; /* of functions called too often */
-	bool cpu_time; /* of each call */
+	bool rate_warned; /* a warning was given of functions that are called too often */
+	bool cpu_time; /* the CPU time of each call is wanted */
 	struct cp_declared *declared; /* owned; NULL: not asked for, or not there */
 	bool declared_tried;
 	/* plans */
 	struct cp_decoder *decoder;
 	CP_VEC(struct engine_traced *) traced; /* owned */
 	CP_VEC(struct engine_site) sites;
-	uint32_t own_groups[ENGINE_FAMILIES]; /* that families have, by number */
-	CP_VEC(cprof_image *) refilters; /* asked for; NULL: of all images */
+	uint32_t own_groups[ENGINE_FAMILIES]; /* how many groups of their own families have */
+	CP_VEC(cprof_image *) refilters; /* requests to ask filters again; NULL: of all images */
 	uint64_t chosen; /* functions that filters chose */
 	bool by_return; /* some of them are watched by return address */
 	/* the event being delivered */
 	cprof_call current;
 	bool has_current;
 	int32_t inherited_from; /* tid of who entered the call, in another process; 0: none */
-	struct engine_known_callers *callers; /* known ones (calls/invoke.c); owned; NULL: none */
-	const struct cp_call *entering; /* of which an enter is delivered; else NULL */
+	struct engine_known_callers *callers; /* (calls/invoke.c); owned; NULL: none */
+	const struct cp_call *entering; /* the call whose enter is being delivered; else NULL */
 	bool exiting; /* open calls end because their thread or process does */
-	bool unsure_warned; /* of calls that may not be over */
+	bool unsure_warned; /* a warning was given of calls that may not be over */
 	uint64_t now_ns; /* when what is being delivered happened */
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;

@@ -12,17 +12,18 @@ struct engine_calls;
 struct engine_hit;
 struct engine_traced;
 
-/* Is there a place where a PLT function is entered? Looks through all code of the
- * image, once, for calls without stubs. */
+/* Can calls of a PLT function be seen, by a stub or without? Looks through all code of
+ * the image, once, for calls without stubs. */
 bool engine_is_entered(cprof_session *s, const cprof_image *image,
 		       const struct cp_probe_function *f);
-/* Calls of it are wanted where there are none, whatever it is called. */
+/* Do filters want library calls of the image, whatever their names, while none of this
+ * function can be seen? */
 bool engine_is_out_of_reach(cprof_session *s, const cprof_image *image,
 			    const struct cp_probe_function *f);
-/* A traced function got its sites. */
+/* A traced function got its sites: notes those that are library calls. */
 void engine_note_library_calls(const struct engine_calls *c, const struct engine_traced *t,
 			       uint32_t number);
-/* The library function that is entered by the instruction of a hit; NULL: none. */
+/* The library function that the instruction at a hit calls; NULL: none. */
 const cprof_function *engine_library_function(cprof_session *s, const struct engine_hit *hit);
 
 #endif

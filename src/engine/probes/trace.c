@@ -85,7 +85,7 @@ static bool plan_near(const cprof_session *s, const char *entry, struct cp_buf *
 
 	cp_error_free(err);
 	if (err)
-		return false; /* it only excludes */
+		return false; /* the entry only excludes */
 	for (i = 0; i < s->processes.count; i++) {
 		for (k = 0; k < s->processes.items[i]->images.count; k++) {
 			const cprof_image *image = s->processes.items[i]->images.items[k];
@@ -138,7 +138,7 @@ void engine_calls_warn(cprof_session *s)
 	cp_buf_free(&near);
 }
 
-/* What changes how calls and frames are told. */
+/* May settings still change that say how calls and frames are told? */
 static bool may_set(const cprof_session *s)
 {
 	return s && !s->started;
@@ -171,8 +171,8 @@ cprof_callspec *cprof_callspec_parse(const char *text, char **error)
 	return NULL;
 }
 
-/* As the functions to trace are chosen: stubs, sources and aliases are known of those
- * that are in files. */
+/* Matches as functions to trace are chosen: of functions in files, stubs, sources and
+ * aliases are known. */
 bool cprof_callspec_match(const cprof_callspec *spec, const cprof_function *f)
 {
 	const cprof_image *image = cprof_function_image(f);

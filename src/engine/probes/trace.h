@@ -14,9 +14,9 @@ struct engine_calls *engine_calls_get(cprof_session *s);
 void engine_calls_free(cprof_session *s);
 /* Does anybody want calls? */
 bool engine_calls_wanted(const cprof_session *s);
-/* Are there to be breakpoints, for whatever? */
+/* Does anything that is wanted take breakpoints? */
 bool engine_probes_wanted(const cprof_session *s);
-/* At the end: filters that chose nothing. */
+/* At the end: warns of filters that chose nothing. */
 void engine_calls_warn(cprof_session *s);
 
 #endif

@@ -12,23 +12,23 @@ struct cp_probe_function;
 /* What filters want of a function. */
 struct engine_wish {
 	unsigned flags; /* CPROF_CALL_INSTRUMENTATION_*, ENGINE_TRACED_ROLE */
-	bool named; /* in full */
+	bool named; /* the function was named in full */
 	const char *called; /* as in struct engine_traced */
 };
 
 /* What the filters of all profilers want of a function, together. */
 struct engine_asking {
-	unsigned flags, once; /* `once` only if it is enough for all of them */
+	unsigned flags, once; /* `once`: only if the first call is enough for all profilers */
 	bool named;
-	const char *name; /* that was asked for; NULL: it is not wanted */
+	const char *name; /* the name that was asked for; NULL: the function is not wanted */
 };
-/* `once` is set to CPROF_CALL_INSTRUMENTATION_ONCE at first, the rest is zero. */
+/* Where asking begins: `once` is set, the rest is zero. */
 #define ENGINE_ASKING \
 	{ \
 		.once = CPROF_CALL_INSTRUMENTATION_ONCE \
 	}
 
-/* Adds what they want of `f`, by its own names. */
+/* Adds what the filters want of `f`, by its own names. */
 void engine_ask(cprof_session *s, cprof_image *image, struct cp_probe_function *f,
 		struct engine_asking *a);
 struct engine_wish engine_settle(const struct engine_asking *a);
