@@ -34,7 +34,7 @@ struct cp_arch {
 	uint8_t pc, sp, fp; /* their numbers */
 	uint8_t ret_size; /* bytes a call pushes: 8, or 0 with a link register */
 	uint8_t lr; /* where a call leaves the return address if ret_size is 0 */
-	uint8_t args[4]; /* where the first arguments of a call are */
+	uint8_t args[6]; /* where the first arguments of a call are */
 	uint8_t result; /* where it leaves an integer or a pointer */
 	uint16_t ucontext_sp; /* where a ucontext_t keeps sp */
 	/* How far from its place an instruction's relative operand may lead, with some to
