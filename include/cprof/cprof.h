@@ -13,6 +13,7 @@
 #include <cprof/functions.h>
 #include <cprof/heap.h>
 #include <cprof/io.h>
+#include <cprof/maps.h>
 #include <cprof/module.h>
 #include <cprof/process.h>
 #include <cprof/profiler.h>

@@ -82,8 +82,7 @@ struct cprof_trace_event; /* cprof/trace.h */
 
 /* Sources of events that cost something: without these calls they are not
  * raised, but for jit_*, for which a callback is enough. False: too late, or this
- * cprof has no such source. Allocations: cprof/heap.h; fileio: cprof/io.h;
- * annotations: cprof/annotations.h. [init] */
+ * cprof has no such source. Others: cprof/heap.h, io.h, maps.h, annotations.h. [init] */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
 CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
 CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
@@ -267,6 +266,8 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	E(heap_free, (cprof_profiler * prof, const cprof_object *object)) \
 	/* realloc() left it where it was: its size is another */ \
 	E(heap_resized, (cprof_profiler * prof, const cprof_object *object)) \
+	E(mapping_created, (cprof_profiler * prof, cprof_addr address, uint64_t size)) \
+	E(mapping_removed, (cprof_profiler * prof, cprof_addr address, uint64_t size)) \
 	E(fiber_switch, \
 	  (cprof_profiler * prof, uintptr_t tid, uint32_t from_fiber, uint32_t to_fiber)) \
 	/* a signal is about to be delivered to a thread, also one that it ignores. \

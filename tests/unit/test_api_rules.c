@@ -296,7 +296,8 @@ static bool is_too_late(cprof_profiler *p)
 	       !cprof_profiler_enable_sampling(h) && !cprof_profiler_enable_vector_state() &&
 	       !cprof_profiler_enable_allocations() && !cprof_profiler_enable_clauses() &&
 	       !cprof_profiler_enable_fileio() && !cprof_profiler_enable_monitors() &&
-	       !cprof_profiler_enable_jit() && !cprof_profiler_enable_annotations() &&
+	       !cprof_profiler_enable_mappings() && !cprof_profiler_enable_jit() &&
+	       !cprof_profiler_enable_annotations() &&
 	       !cprof_profiler_enable_call_context_introspection() &&
 	       !cprof_profiler_enable_call_cpu_time() &&
 	       cprof_set_event_mask(h, CPROF_SLOW_PATH_FLAGS) == CPROF_E_CALL_ONLY_FROM_INIT;

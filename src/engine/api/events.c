@@ -80,6 +80,8 @@ const struct cp_event_info cp_event_infos[] = {
 	{ "iomap_report", NEVER, "native code remaps no paths" },
 	{ "heap_free", RAISED, "a breakpoint at the entry of a function that frees; realloc to no bytes" },
 	{ "heap_resized", RAISED, "a breakpoint where realloc returns, with the same address" },
+	{ "mapping_created", RAISED, "breakpoints in mmap, mremap and brk, where they return; with enable_mappings" },
+	{ "mapping_removed", RAISED, "breakpoints in munmap, mremap and brk, where they return; mmap, of something else there; with enable_mappings" },
 	{ "fiber_switch", RAISED, "the program announces it with cprof/trace.h; a breakpoint in swapcontext and setcontext" },
 	{ "signal_delivered", RAISED, "the stop before a signal is delivered" },
 	{ "annotation", RAISED, "events that the program announces with cprof/trace.h" },

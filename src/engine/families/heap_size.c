@@ -10,10 +10,13 @@
  * for later, and is not counted. Regions from before attaching are not known,
  * nor what a process that makes its system calls itself does.
  */
+#include "engine/families/heap_size.h"
+
 #include <stdlib.h>
 #include <sys/mman.h>
 
 #include "base/file.h"
+#include "engine/families/mapcalls.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"
@@ -22,8 +25,6 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 #include "engine/target/tasks.h"
-
-#define PAGE 4096
 
 struct region {
 	uint64_t start, end; /* of pages */
@@ -42,15 +43,6 @@ struct heap_size {
 	uint64_t told;
 };
 
-enum {
-	BRK = 1, /* (end) */
-	MMAP, /* (address, size, protection, flags) */
-	MUNMAP, /* (address, size) */
-	MREMAP, /* (address, old size, size) */
-	MPROTECT, /* (address, size, protection) */
-	ROLES
-};
-
 static bool is_asked(const cprof_session *s)
 {
 	return engine_has(s, gc_resize);
@@ -58,14 +50,9 @@ static bool is_asked(const cprof_session *s)
 
 static uint8_t role_of(const char *image, const char *name, size_t length, bool local)
 {
-	static const struct engine_role_name functions[] = {
-		{ "brk", BRK },	      { "mmap", MMAP },	    { "mmap64", MMAP },
-		{ "munmap", MUNMAP }, { "mremap", MREMAP }, { "mprotect", MPROTECT },
-	};
-
 	(void)image;
 	(void)local;
-	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
+	return engine_map_role(name, length);
 }
 
 /* ---- regions ---- */
@@ -200,36 +187,16 @@ static void set_break(struct heap_size *h, const cprof_process *p, uint64_t end)
 
 /* ---- calls ---- */
 
-/* words: address (of brk, its end), size, and what the third one says. */
-#define PROTECTION 0xffu
-#define ANONYMOUS 0x100u
-
-static uint64_t whole_pages(uint64_t size)
-{
-	return (size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
-}
-
 static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 		    struct cp_call *call, const struct cp_call *ended)
 {
-	size_t i, count = role == BRK ? 1 : role == MUNMAP ? 2 : 3;
-
-	for (i = 0; i < count; i++)
-		call->words[i] = engine_role_argument(hit, (unsigned)i);
-	call->words[1] = whole_pages(call->words[1]);
-	if (role == MREMAP)
-		call->words[2] = whole_pages(call->words[2]);
-	if (role == MMAP) {
-		call->words[2] &= PROTECTION;
-		if (engine_role_argument(hit, 3) & MAP_ANONYMOUS)
-			call->words[2] |= ANONYMOUS;
-	}
+	engine_map_entered(role, hit, call);
 	(void)s;
 	(void)ended;
 	return false;
 }
 
-static bool may_use(uint64_t protection)
+static bool may_use(uint32_t protection)
 {
 	return protection & (PROT_READ | PROT_WRITE);
 }
@@ -242,54 +209,55 @@ static void replace(struct heap_size *h, const struct region *made, bool is_heap
 		(void)cp_vec_push(&h->regions, *made);
 }
 
-static void apply(struct heap_size *h, uint8_t role, const struct cp_call *call, uint64_t result,
-		  uint64_t now_ns)
+static void apply(struct heap_size *h, const struct engine_map_call *c, uint64_t now_ns)
 {
-	uint64_t start = call->words[0], end = start + call->words[1], third = call->words[2];
-	struct region made = { result, result + call->words[1], now_ns, true };
+	uint64_t end = c->address + c->size, enter_ns = c->call->enter_ns;
+	struct region made = { c->address, end, now_ns, true };
 
-	switch (role) {
-	case MMAP:
-		made.usable = may_use(third & PROTECTION);
-		replace(h, &made, third & ANONYMOUS);
+	switch (c->role) {
+	case ENGINE_MAP_MMAP:
+		made.usable = may_use(c->protection);
+		replace(h, &made, c->flags & MAP_ANONYMOUS);
 		break;
-	case MUNMAP:
-		change(&h->regions, start, end, REMOVE, call->enter_ns);
+	case ENGINE_MAP_MUNMAP:
+		change(&h->regions, c->address, end, REMOVE, enter_ns);
 		break;
-	case MREMAP:
-		change(&h->regions, start, end, REMOVE, call->enter_ns);
-		made.end = result + third;
+	case ENGINE_MAP_MREMAP:
+		change(&h->regions, c->address, end, REMOVE, enter_ns);
+		made.start = c->moved_to;
+		made.end = c->moved_to + c->new_size;
 		replace(h, &made, true);
 		break;
-	case MPROTECT:
-		change(&h->regions, start, end, may_use(third & PROTECTION) ? USABLE : UNUSABLE,
+	case ENGINE_MAP_MPROTECT:
+		change(&h->regions, c->address, end, may_use(c->protection) ? USABLE : UNUSABLE,
 		       UINT64_MAX);
 		break;
 	}
 }
 
-/* Is it the allocator's, or done to what is? */
-static bool is_heap(const struct heap_size *h, uint8_t role, const struct cp_call *call)
+/* Is it the allocator's, or done to what is? What mmap() answers was free, unless it
+ * was told to replace what is there. */
+static bool is_heap(const struct heap_size *h, const struct engine_map_call *c)
 {
-	return (role == MMAP && call->flags & CP_CALL_MARKED && call->words[2] & ANONYMOUS) ||
-	       is_known(&h->regions, call->words[0], call->words[0] + call->words[1]);
+	if (c->role == ENGINE_MAP_MMAP && c->call->flags & CP_CALL_MARKED &&
+	    c->flags & MAP_ANONYMOUS)
+		return true;
+	return (c->role != ENGINE_MAP_MMAP || c->flags & MAP_FIXED) &&
+	       is_known(&h->regions, c->address, c->address + c->size);
 }
 
-static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
+static bool follow(cprof_session *s, const struct engine_map_call *c)
 {
 	cprof_process *p = s->current.process;
 	struct heap_size *h = heap_of(p);
-	uint64_t result, size;
+	uint64_t size;
 
-	if (!h || !engine_role_result(s, &result) || result == (uint64_t)-1)
+	if (!h)
 		return false;
-	if (role == BRK) {
-		if ((int32_t)result || !call->words[0])
-			return false;
-		set_break(h, p, call->words[0]);
-	} else if (is_heap(h, role, call)) {
-		apply(h, role, call, result, s->calls->now_ns);
-	}
+	if (c->role == ENGINE_MAP_BRK)
+		set_break(h, p, c->address);
+	else if (is_heap(h, c))
+		apply(h, c, s->calls->now_ns);
 	size = size_of(h);
 	if (size == h->told)
 		return false;
@@ -298,17 +266,31 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 	return true;
 }
 
+static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
+{
+	struct engine_map_call c;
+
+	return engine_map_returned(s, role, call, &c) && follow(s, &c);
+}
+
+bool engine_heap_size_follow(cprof_session *s, const struct engine_map_call *c)
+{
+	return engine_family_wanted(s, ENGINE_FAMILY_HEAP_SIZE) &&
+	       engine_family_wanted(s, ENGINE_FAMILY_HEAP) && follow(s, c);
+}
+
 #define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
 
-static const struct engine_role roles[ROLES] = {
-	[BRK] = { CP_SITE_REGS, WITH_STACK, false },
-	[MMAP] = { CP_SITE_REGS, WITH_STACK, false },
-	[MUNMAP] = { CP_SITE_REGS, WITH_STACK, false },
-	[MREMAP] = { CP_SITE_REGS, WITH_STACK, false },
-	[MPROTECT] = { CP_SITE_REGS, WITH_STACK, false },
+static const struct engine_role roles[ENGINE_MAP_ROLES] = {
+	[ENGINE_MAP_BRK] = { CP_SITE_REGS, WITH_STACK, false },
+	[ENGINE_MAP_MMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[ENGINE_MAP_MUNMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[ENGINE_MAP_MREMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[ENGINE_MAP_MPROTECT] = { CP_SITE_REGS, WITH_STACK, false },
 };
 
-/* Beside allocations: calls that are made in them tell whose memory it is. */
+/* Beside allocations: calls that are made in them tell whose memory it is. Where
+ * mappings are told, those calls but mprotect() are that family's, which passes them on. */
 const struct engine_family engine_heap_size_family = {
 	.name = "heap_size",
 	.asked = is_asked,

@@ -42,6 +42,7 @@ struct engine_site;
 	X(THROWS, throws) \
 	X(LOCKS, locks) \
 	X(HEAP, heap) \
+	X(MAPS, maps) \
 	X(HEAP_SIZE, heap_size) \
 	X(FILEIO, fileio) \
 	X(FINALIZING, finalizing) \

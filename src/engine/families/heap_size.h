@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Private to src/engine.
+ */
+#ifndef CP_ENGINE_FAMILIES_HEAP_SIZE_H
+#define CP_ENGINE_FAMILIES_HEAP_SIZE_H
+
+#include <cprof/cprof.h>
+
+struct engine_map_call;
+
+/* A call that another family watches has changed what is mapped. True: there is an
+ * event of the heap's. */
+bool engine_heap_size_follow(cprof_session *s, const struct engine_map_call *c);
+
+#endif
