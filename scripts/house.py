@@ -14,10 +14,11 @@ BELOW = {
     "src/engine": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
                    "src/inspect"],
     "src/record": ["src/base"],
-    "src/modules": ["src/base", "src/record"],
-    "src/report": ["src/base", "src/record", "src/inspect"],
+    "src/transcript": ["src/base"],
+    "src/modules": ["src/base", "src/record", "src/transcript"],
+    "src/report": ["src/base", "src/record", "src/transcript", "src/inspect"],
     "src/cmd": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
-                "src/inspect", "src/engine", "src/record", "src/modules", "src/report"],
+                "src/inspect", "src/engine", "src/record", "src/transcript", "src/modules", "src/report"],
 }
 
 # The floors of a room, the lowest first: a file uses those of its own floor and of the

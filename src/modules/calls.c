@@ -10,7 +10,7 @@
  * head is written as that of a call with calls in it.
  */
 #include <cprof/cprof.h>
-#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,143 +23,62 @@
 #include "modules/modules.h"
 
 #define QUEUE_MAX 64
-#define INDENT_MOST 60 /* calls; deeper: the depth in digits */
-#define THREAD_COLUMNS 12
+#define INDENT_MOST 120 /* columns; deeper: the depth in digits */
 
 /* ---- lines ---- */
 
-static struct calls_line *line_at(cprof_profiler *c, uint64_t number)
+static void add_label(void *ctx, uint32_t thread, struct cp_buf *out)
 {
-	return &c->queue.items[c->head + (size_t)(number - c->first)];
-}
-
-static void add_thread(cprof_profiler *c, struct cp_buf *out, const cprof_thread *thread)
-{
+	const cprof_profiler *c = ctx;
+	const cprof_thread *t = c->threads.items[thread].thread;
 	char name[64];
-	size_t columns;
 
 	if (c->threads.count < 2)
 		return;
-	cprof_escape(name, sizeof(name), CPROF_ESCAPE_TERMINAL, cprof_thread_name(thread));
-	columns = cp_text_columns(name);
-	cp_buf_printf(out, "%s%*s %7d  ", name,
-		      columns < THREAD_COLUMNS ? (int)(THREAD_COLUMNS - columns) : 0, "",
-		      cprof_thread_tid(thread));
+	cprof_escape(name, sizeof(name), CPROF_ESCAPE_TERMINAL, cprof_thread_name(t));
+	cp_line_add_label(out, name, cprof_thread_tid(t));
 }
 
-/* A new line, begun with time, thread and indentation; NO_LINE without
- * memory. */
-static uint64_t new_line(cprof_profiler *c, uint64_t ts_ns, uint32_t thread, uint32_t indent)
+static void force_line(void *ctx, uint64_t number, uint32_t thread)
 {
-	uint64_t ns = ts_ns > c->start_ns ? ts_ns - c->start_ns : 0;
-	struct calls_line line = { .open = true, .thread = thread };
-
-	cp_buf_printf(&line.text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000,
-		      ns / 1000 % 1000000);
-	add_thread(c, &line.text, c->threads.items[thread].thread);
-	if (indent > INDENT_MOST)
-		cp_buf_printf(&line.text, "%-*u", 2 * INDENT_MOST, indent);
-	else
-		cp_buf_printf(&line.text, "%*s", 2 * (int)indent, "");
-	if (!cp_vec_push(&c->queue, line)) {
-		cp_buf_free(&line.text);
-		return NO_LINE;
-	}
-	return c->first + (c->queue.count - 1 - c->head);
-}
-
-static void end_line(struct calls_line *line)
-{
-	cp_buf_u8(&line->text, '\n');
-	line->open = false;
-}
-
-static void add_function(struct cp_buf *out, const cprof_function *function)
-{
-	const char *name = cprof_function_name(function);
-
-	cp_escape(out, CP_ESCAPE_TERMINAL, name, cp_short_name(name));
-}
-
-static void add_duration(struct cp_buf *out, uint64_t ns, bool at_most)
-{
-	cp_buf_str(out, "  ");
-	cp_add_time_at_most(out, ns, at_most);
-}
-
-static void open_braces(cprof_profiler *c, struct calls_open *call)
-{
-	struct calls_line *line;
-
-	if (call->line == NO_LINE)
-		return;
-	line = line_at(c, call->line);
-	cp_buf_str(&line->text, " {");
-	end_line(line);
-	call->line = NO_LINE;
-}
-
-static void end_tail(cprof_profiler *c, struct calls_thread *t)
-{
-	struct calls_line *line;
-
-	if (t->tail.line == NO_LINE)
-		return;
-	line = line_at(c, t->tail.line);
-	cp_buf_str(&line->text, " ⇒ ");
-	if (t->tail.target)
-		add_function(&line->text, t->tail.target);
-	else
-		cp_buf_u8(&line->text, '?');
-	add_duration(&line->text, t->tail.ns, t->tail.at_most);
-	end_line(line);
-	t->tail.line = NO_LINE;
-}
-
-/* What the line at the head waits for does not come for long. */
-static void force_head(cprof_profiler *c)
-{
-	struct calls_line *line = &c->queue.items[c->head];
-	struct calls_thread *t = &c->threads.items[line->thread];
+	cprof_profiler *c = ctx;
+	struct calls_thread *t = &c->threads.items[thread];
 	size_t i;
 
-	if (t->tail.line == c->first)
-		end_tail(c, t);
+	if (t->tail.line == number)
+		cp_transcript_end_tail(&c->lines, &t->tail);
 	for (i = t->open.count; i--;)
-		if (t->open.items[i].line == c->first)
-			open_braces(c, &t->open.items[i]);
-	if (c->queue.items[c->head].open) /* nobody's */
-		end_line(&c->queue.items[c->head]);
+		if (t->open.items[i].shown.line == number)
+			cp_transcript_open_braces(&c->lines, &t->open.items[i].shown);
 }
+
+static void write_line(void *ctx, const struct cp_buf *text)
+{
+	cprof_profiler *c = ctx;
+
+	if (c->out.file && text->size)
+		fwrite(text->bytes, 1, text->size, c->out.file);
+	cp_text_output_check(&c->out);
+}
+
+static const struct cp_transcript_owner owner = { add_label, force_line, write_line };
 
 /* Writes what is finished; with `all` also what is not. */
 static void write_lines(cprof_profiler *c, bool all)
 {
-	bool any = false;
-	size_t i;
-
-	while (c->head < c->queue.count) {
-		struct calls_line *line = &c->queue.items[c->head];
-
-		if (line->open && (all || c->queue.count - c->head > QUEUE_MAX))
-			force_head(c);
-		if (line->open)
-			break;
-		if (c->out.file && line->text.size)
-			fwrite(line->text.bytes, 1, line->text.size, c->out.file);
-		cp_text_output_check(&c->out);
-		any = true;
-		cp_buf_free(&line->text);
-		c->head++;
-		c->first++;
-	}
-	for (i = c->head; i < c->queue.count; i++)
-		c->queue.items[i - c->head] = c->queue.items[i];
-	c->queue.count -= c->head;
-	c->head = 0;
-	if (any && c->out.file)
+	if (cp_transcript_write(&c->lines, all) && c->out.file)
 		fflush(c->out.file);
 	cp_text_output_check(&c->out);
+}
+
+static uint64_t since_start(const cprof_profiler *c, uint64_t ts_ns)
+{
+	return ts_ns > c->start_ns ? ts_ns - c->start_ns : 0;
+}
+
+static uint64_t number_of(const cprof_function *f)
+{
+	return f ? (uintptr_t)f : CP_NO_FUNCTION;
 }
 
 /* ---- values ---- */
@@ -203,7 +122,7 @@ static struct calls_thread *thread_of(cprof_profiler *c, const cprof_function *f
 				      uint32_t *number_ret)
 {
 	cprof_thread *thread = cprof_current_thread();
-	struct calls_thread made = { .thread = thread, .tail = { .line = NO_LINE } };
+	struct calls_thread made = { .thread = thread, .tail = { .line = CP_NO_LINE } };
 	uint64_t *known;
 
 	if (!c->out.file || !thread || !cprof_current_call(call) ||
@@ -224,7 +143,7 @@ static struct calls_thread *thread_of(cprof_profiler *c, const cprof_function *f
 static void drop_lost(cprof_profiler *c, struct calls_thread *t, uint32_t depth)
 {
 	while (t->open.count && t->open.items[t->open.count - 1].depth >= depth) {
-		open_braces(c, &t->open.items[t->open.count - 1]);
+		cp_transcript_open_braces(&c->lines, &t->open.items[t->open.count - 1].shown);
 		t->open.count--;
 	}
 }
@@ -232,25 +151,24 @@ static void drop_lost(cprof_profiler *c, struct calls_thread *t, uint32_t depth)
 /* Where no traced function called: who did. */
 static void add_invoker(struct cp_buf *out, const cprof_function *f)
 {
-	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 	cprof_invocation by;
+	struct cp_invoker names;
 
 	if (!invoked_by(f, &by))
 		return;
-	invoked_name(&by, &raw);
-	if (raw.size)
-		cp_escape(out, CP_ESCAPE_TERMINAL, raw.bytes, raw.size);
-	cp_buf_str(out, ": ");
+	names = invoked_names(&by);
+	cp_invoker_text(&names, out);
 }
 
 static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_context *context)
 {
+	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf by CP_CLEANUP(cp_buf_free) = { 0 };
 	struct calls_open open = { .function = f };
+	struct cp_line_begin begin;
 	struct calls_thread *t;
-	struct calls_line *line;
 	cprof_call call;
 	uint32_t number;
-	bool continues;
 
 	t = thread_of(c, f, &call, &number);
 	if (!t)
@@ -261,31 +179,25 @@ static void on_enter(cprof_profiler *c, const cprof_function *f, cprof_call_cont
 	}
 	open.depth = call.depth;
 	drop_lost(c, t, call.depth);
-	continues = t->tail.line != NO_LINE && t->tail.depth == call.depth && t->tail.target == f;
-	if (continues) {
-		open.line = t->tail.line;
-		open.indent = t->tail.indent;
-		open.before_ns = t->tail.ns;
-		open.at_most = t->tail.at_most;
-		t->tail.line = NO_LINE;
-		cp_buf_str(&line_at(c, open.line)->text, " ⇒ ");
-	} else {
-		end_tail(c, t);
-		if (t->open.count)
-			open_braces(c, &t->open.items[t->open.count - 1]);
-		open.indent = (uint32_t)t->open.count;
-		open.line = new_line(c, call.timestamp_ns, number, open.indent);
-	}
-	if (open.line == NO_LINE || !cp_vec_push(&t->open, open))
-		return;
-	line = line_at(c, open.line);
-	if (!continues)
-		add_invoker(&line->text, f);
-	add_function(&line->text, f);
-	cp_buf_u8(&line->text, '(');
 	if (c->args && context)
-		add_arguments(&line->text, context);
-	cp_buf_u8(&line->text, ')');
+		add_arguments(&args, context);
+	add_invoker(&by, f);
+	begin = (struct cp_line_begin){
+		.ns = since_start(c, call.timestamp_ns),
+		.thread = number,
+		.depth = call.depth,
+		.indent = (uint32_t)t->open.count,
+		.function = number_of(f),
+		.name = cprof_function_name(f),
+		.invoker = by.size ? by.bytes : NULL,
+		.arguments = args.bytes ? args.bytes : "",
+	};
+	if (!cp_transcript_begin_call(&c->lines, &t->tail,
+				      t->open.count ? &t->open.items[t->open.count - 1].shown
+						    : NULL,
+				      &begin, &open.shown) ||
+	    !cp_vec_push(&t->open, open))
+		return;
 	write_lines(c, false);
 }
 
@@ -304,7 +216,8 @@ static bool take_open(cprof_profiler *c, struct calls_thread *t, const cprof_fun
 /* A call that is open, and whose enter is its process's parent's. */
 static void on_inherited(cprof_profiler *c, const cprof_function *f)
 {
-	struct calls_open open = { .function = f, .line = NO_LINE, .inherited = true };
+	struct calls_open open = { .function = f,
+				   .shown = { .line = CP_NO_LINE, .inherited = true } };
 	struct calls_thread *t;
 	cprof_call call;
 	uint32_t number;
@@ -314,38 +227,27 @@ static void on_inherited(cprof_profiler *c, const cprof_function *f)
 		calls_json(c, "inherited", f, &call, NULL, NULL, 0);
 	} else if (t) {
 		open.depth = call.depth;
-		open.indent = (uint32_t)t->open.count;
+		open.shown.indent = (uint32_t)t->open.count;
 		cp_vec_push(&t->open, open);
 	}
 }
 
-static uint64_t line_for_end(cprof_profiler *c, const struct calls_open *open, uint32_t thread,
-			     uint64_t ts_ns)
+static uint64_t closing(cprof_profiler *c, const struct calls_open *open, uint32_t thread,
+			uint64_t ts_ns)
 {
-	uint64_t number = open->line;
-
-	if (number != NO_LINE)
-		return number;
-	number = new_line(c, ts_ns, thread, open->indent);
-	if (number != NO_LINE)
-		cp_buf_u8(&line_at(c, number)->text, '}');
-	if (number != NO_LINE && open->inherited) {
-		cp_buf_u8(&line_at(c, number)->text, ' ');
-		add_function(&line_at(c, number)->text, open->function);
-		cp_buf_str(&line_at(c, number)->text, " (called before the fork)");
-	}
-	return number;
+	return cp_transcript_closing(&c->lines, &open->shown, cprof_function_name(open->function),
+				     since_start(c, ts_ns), thread);
 }
 
-/* The line of the call that ends; NO_LINE: it was not seen to begin, or there
+/* The line of the call that ends; CP_NO_LINE: it was not seen to begin, or there
  * is no memory. */
 static uint64_t close_call(cprof_profiler *c, struct calls_thread *t, uint32_t thread,
 			   const cprof_function *f, const cprof_call *call, struct calls_open *open)
 {
-	end_tail(c, t);
+	cp_transcript_end_tail(&c->lines, &t->tail);
 	if (!take_open(c, t, f, call, open))
-		return NO_LINE;
-	return line_for_end(c, open, thread, call->timestamp_ns);
+		return CP_NO_LINE;
+	return closing(c, open, thread, call->timestamp_ns);
 }
 
 static uint64_t net_ns(const cprof_call *call)
@@ -355,12 +257,29 @@ static uint64_t net_ns(const cprof_call *call)
 	return ns > call->overhead_ns ? ns - call->overhead_ns : 0;
 }
 
-static void end_call(cprof_profiler *c, const cprof_function *f, const char *how,
+static enum cp_line_ending ending_of(const cprof_call *call, bool unwound)
+{
+	return !unwound		    ? CP_LINE_RETURNED
+	       : call->process_exit ? CP_LINE_ENDED
+	       : call->unsure	    ? CP_LINE_UNSURE
+				    : CP_LINE_UNWOUND;
+}
+
+static void add_result(cprof_profiler *c, struct cp_transcript_line *line,
+		       const cprof_value *result)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	add_value(&text, result);
+	cp_line_result(&c->lines, line, text.bytes ? text.bytes : "", 0);
+}
+
+static void end_call(cprof_profiler *c, const cprof_function *f, bool unwound,
 		     const cprof_value *result)
 {
 	struct calls_open open;
 	struct calls_thread *t;
-	struct calls_line *line;
+	struct cp_transcript_line *line;
 	uint64_t number;
 	uint32_t thread;
 	cprof_call call;
@@ -369,36 +288,31 @@ static void end_call(cprof_profiler *c, const cprof_function *f, const char *how
 	if (!t)
 		return;
 	if (c->json) {
-		calls_json(c, how ? "unwind" : "leave", f, &call, NULL, result, 0);
+		calls_json(c, unwound ? "unwind" : "leave", f, &call, NULL, result, 0);
 		return;
 	}
 	number = close_call(c, t, thread, f, &call, &open);
-	if (number == NO_LINE)
+	if (number == CP_NO_LINE)
 		return;
-	line = line_at(c, number);
-	if (how)
-		cp_buf_str(&line->text, call.process_exit ? " ✗ its thread ended"
-					: call.unsure	  ? " ✗ unwound, or at rest"
-							  : how);
-	if (result) {
-		cp_buf_str(&line->text, " = ");
-		add_value(&line->text, result);
-	}
-	add_duration(&line->text, open.before_ns + net_ns(&call),
-		     open.at_most || call.uncertain_ns);
-	end_line(line);
+	line = cp_transcript_at(&c->lines, number);
+	cp_line_ending(&c->lines, line, ending_of(&call, unwound), 0);
+	if (result)
+		add_result(c, line, result);
+	cp_line_time(&c->lines, line, open.shown.before_ns + net_ns(&call),
+		     open.shown.at_most || call.uncertain_ns, 0);
+	cp_line_end(line);
 	write_lines(c, false);
 }
 
 static void on_leave(cprof_profiler *c, const cprof_function *f, cprof_call_context *context)
 {
-	end_call(c, f, NULL, c->result && context ? cprof_call_context_result(context) : NULL);
+	end_call(c, f, false, c->result && context ? cprof_call_context_result(context) : NULL);
 }
 
 static void on_unwind(cprof_profiler *c, const cprof_function *f, const cprof_object *exception)
 {
 	(void)exception;
-	end_call(c, f, " ✗ unwound", NULL);
+	end_call(c, f, true, NULL);
 }
 
 static void on_tail_call(cprof_profiler *c, const cprof_function *f, const cprof_function *target)
@@ -417,14 +331,17 @@ static void on_tail_call(cprof_profiler *c, const cprof_function *f, const cprof
 		return;
 	}
 	number = close_call(c, t, thread, f, &call, &open);
-	if (number == NO_LINE)
+	if (number == CP_NO_LINE)
 		return;
-	t->tail = (struct calls_tail){ number,
-				       call.depth,
-				       open.indent,
-				       target,
-				       open.before_ns + net_ns(&call),
-				       open.at_most || call.uncertain_ns };
+	t->tail = (struct cp_line_tail){
+		.line = number,
+		.depth = call.depth,
+		.indent = open.shown.indent,
+		.target = number_of(target),
+		.name = target ? cprof_function_name(target) : NULL,
+		.ns = open.shown.before_ns + net_ns(&call),
+		.at_most = open.shown.at_most || call.uncertain_ns,
+	};
 	write_lines(c, false);
 }
 
@@ -438,6 +355,18 @@ static bool same_function(const cprof_function *a, const cprof_function *b)
 		       cprof_function_address(b) - cprof_image_base(of_b);
 }
 
+/* The line of a call that is over without an end of its own. */
+static void end_otherwise(cprof_profiler *c, const struct calls_open *open, uint32_t thread,
+			  uint64_t ts_ns, enum cp_line_ending how)
+{
+	uint64_t number = closing(c, open, thread, ts_ns);
+
+	if (number == CP_NO_LINE)
+		return;
+	cp_line_ending(&c->lines, cp_transcript_at(&c->lines, number), how, 0);
+	cp_line_end(cp_transcript_at(&c->lines, number));
+}
+
 /* From here on nothing says how its calls end, in no thread. */
 static void lose_calls(cprof_profiler *c, uint32_t thread, const cprof_function *f, uint64_t ts_ns)
 {
@@ -445,15 +374,9 @@ static void lose_calls(cprof_profiler *c, uint32_t thread, const cprof_function 
 	size_t i, k;
 
 	for (i = t->open.count; i--;) {
-		uint64_t number;
-
 		if (!same_function(t->open.items[i].function, f))
 			continue;
-		number = line_for_end(c, &t->open.items[i], thread, ts_ns);
-		if (number != NO_LINE) {
-			cp_buf_str(&line_at(c, number)->text, " … its end was lost");
-			end_line(line_at(c, number));
-		}
+		end_otherwise(c, &t->open.items[i], thread, ts_ns, CP_LINE_LOST);
 		for (k = i; k + 1 < t->open.count; k++)
 			t->open.items[k] = t->open.items[k + 1];
 		t->open.count--;
@@ -462,15 +385,15 @@ static void lose_calls(cprof_profiler *c, uint32_t thread, const cprof_function 
 
 static void on_disarmed(cprof_profiler *c, const cprof_function *f, uint32_t rate)
 {
-	struct calls_thread *t;
-	struct calls_line *line;
+	static const char starved[] =
+		" is no longer traced: signals came faster than they were handled";
 	uint64_t number;
 	uint32_t thread;
+	char why[64];
 	cprof_call call;
 	size_t i;
 
-	t = thread_of(c, f, &call, &thread);
-	if (!t)
+	if (!thread_of(c, f, &call, &thread))
 		return;
 	if (c->json) {
 		calls_json(c, "disarmed", f, &call, NULL, NULL, rate);
@@ -478,18 +401,12 @@ static void on_disarmed(cprof_profiler *c, const cprof_function *f, uint32_t rat
 	}
 	for (i = 0; i < c->threads.count; i++)
 		lose_calls(c, (uint32_t)i, f, call.timestamp_ns);
-	number = new_line(c, call.timestamp_ns, thread, 0);
-	if (number == NO_LINE)
+	number = cp_transcript_new(&c->lines, since_start(c, call.timestamp_ns), thread, 0);
+	if (number == CP_NO_LINE)
 		return;
-	line = line_at(c, number);
-	cp_buf_str(&line->text, "! ");
-	add_function(&line->text, f);
-	if (rate)
-		cp_buf_printf(&line->text, " is no longer traced: %u calls in a second", rate);
-	else
-		cp_buf_str(&line->text,
-			   " is no longer traced: signals came faster than they were handled");
-	end_line(line);
+	snprintf(why, sizeof(why), " is no longer traced: %u calls in a second", rate);
+	cp_line_disarmed(&c->lines, cp_transcript_at(&c->lines, number), cprof_function_name(f),
+			 rate ? why : starved);
 	write_lines(c, false);
 }
 
@@ -512,18 +429,10 @@ static void on_heartbeat(cprof_profiler *c)
 static void end_open(cprof_profiler *c, uint32_t thread, uint64_t now)
 {
 	struct calls_thread *t = &c->threads.items[thread];
-	uint64_t number;
 
-	end_tail(c, t);
-	while (t->open.count) {
-		struct calls_open *open = &t->open.items[--t->open.count];
-
-		number = line_for_end(c, open, thread, now);
-		if (number == NO_LINE)
-			continue;
-		cp_buf_str(&line_at(c, number)->text, " … not over at the end");
-		end_line(line_at(c, number));
-	}
+	cp_transcript_end_tail(&c->lines, &t->tail);
+	while (t->open.count)
+		end_otherwise(c, &t->open.items[--t->open.count], thread, now, CP_LINE_OPEN);
 }
 
 static void on_shutdown(cprof_profiler *c)
@@ -542,11 +451,9 @@ static void cleanup(cprof_profiler *c)
 	size_t i;
 
 	cp_text_output_close(&c->out);
-	for (i = 0; i < c->queue.count; i++)
-		cp_buf_free(&c->queue.items[i].text);
+	cp_transcript_deinit(&c->lines);
 	for (i = 0; i < c->threads.count; i++)
 		cp_vec_free(&c->threads.items[i].open);
-	cp_vec_free(&c->queue);
 	cp_vec_free(&c->threads);
 	cp_map_free(&c->thread_numbers);
 	cprof_callspec_free(c->chosen);
@@ -615,12 +522,19 @@ static unsigned call_flags(const cprof_profiler *c)
 	       (c->result ? CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT : 0);
 }
 
+static const struct cp_look plain;
+
 void cp_module_calls_init(const char *desc)
 {
 	cprof_profiler *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return;
+	c->lines = (struct cp_transcript){ .owner = &owner,
+					   .ctx = c,
+					   .look = &plain,
+					   .longest = QUEUE_MAX,
+					   .most_indent = INDENT_MOST };
 	c->output = strdup("#2");
 	c->spec = strdup("program");
 	if (c->output && c->spec)

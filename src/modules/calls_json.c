@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/json.h"
-#include "base/text.h"
 #include "modules/calls_json.h"
 #include "modules/invoked.h"
+#include "transcript/json.h"
 
 typedef size_t (*format_fn)(char *buffer, size_t size, const cprof_value *value);
 
@@ -46,24 +45,27 @@ static struct cp_json begin(cprof_profiler *c, struct cp_buf *out, const char *e
 			    const cprof_function *f, const cprof_call *call)
 {
 	const cprof_thread *t = cprof_current_thread();
+	const int32_t pid = cprof_process_pid(cprof_thread_process(t)), tid = cprof_thread_tid(t);
+	const struct cp_json_event all = {
+		.name = event,
+		.ns = call->timestamp_ns > c->start_ns ? call->timestamp_ns - c->start_ns : 0,
+		.pid = pid,
+		.ns_pid = pid,
+		.tid = tid,
+		.ns_tid = tid,
+		.function = cprof_function_name(f),
+		.image = cprof_image_name(cprof_function_image(f)),
+		.depth = call->depth,
+	};
 	struct cp_json j = { .out = out };
 
-	cp_json_begin(&j, NULL, '{');
-	cp_json_u64(&j, "ts_ns",
-		    call->timestamp_ns > c->start_ns ? call->timestamp_ns - c->start_ns : 0);
-	cp_json_i64(&j, "pid", cprof_process_pid(cprof_thread_process(t)));
-	cp_json_i64(&j, "tid", cprof_thread_tid(t));
-	cp_json_str(&j, "event", event);
-	cp_json_str(&j, "function", cprof_function_name(f));
-	cp_json_str(&j, "image", cprof_image_name(cprof_function_image(f)));
-	cp_json_u64(&j, "depth", call->depth);
+	cp_json_event_begin(&j, &all);
 	return j;
 }
 
 static void finish(cprof_profiler *c, struct cp_json *j)
 {
-	cp_json_end(j, '}');
-	cp_buf_u8(j->out, '\n');
+	cp_json_event_end(j);
 	if (!j->out->failed) {
 		fwrite(j->out->bytes, 1, j->out->size, c->out.file);
 		fflush(c->out.file);
@@ -73,34 +75,19 @@ static void finish(cprof_profiler *c, struct cp_json *j)
 
 static void add_times(struct cp_json *j, const cprof_call *call)
 {
-	cp_json_u64(j, "duration_ns", call->timestamp_ns - call->enter_ns);
-	cp_json_u64(j, "overhead_ns", call->overhead_ns);
-	if (call->uncertain_ns)
-		cp_json_u64(j, "uncertain_ns", call->uncertain_ns);
-	if (call->cpu_ns)
-		cp_json_u64(j, "cpu_ns", call->cpu_ns);
+	cp_json_event_times(j, call->timestamp_ns - call->enter_ns, call->overhead_ns,
+			    call->uncertain_ns, call->cpu_ns);
 }
 
 static void add_invoker(struct cp_json *j, const cprof_function *f)
 {
-	static const char *const names[] = {
-		[CPROF_INVOKER_START] = "start",
-		[CPROF_INVOKER_THREAD] = "thread",
-		[CPROF_INVOKER_SIGNAL] = "signal",
-		[CPROF_INVOKER_CODE] = "callback",
-	};
 	cprof_invocation by;
+	struct cp_invoker names;
 
 	if (!invoked_by(f, &by))
 		return;
-	cp_json_str(j, "invoked_by", names[by.by]);
-	if (by.by == CPROF_INVOKER_SIGNAL)
-		cp_json_u64(j, "signal", (unsigned)by.signal);
-	if (by.by != CPROF_INVOKER_CODE || !by.image)
-		return;
-	if (by.function)
-		cp_json_str(j, "caller", cprof_function_name(by.function));
-	cp_json_str(j, "caller_image", cprof_image_name(by.image));
+	names = invoked_names(&by);
+	cp_invoker_members(&names, j);
 }
 
 void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
@@ -119,10 +106,7 @@ void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
 			add_value(&j, NULL, cprof_call_context_argument(context, i));
 		cp_json_end(&j, ']');
 	}
-	if (call->process_exit)
-		cp_json_bool(&j, "ended", true);
-	if (call->unsure)
-		cp_json_bool(&j, "unsure", true);
+	cp_json_event_unwound(&j, call->process_exit, call->unsure);
 	if (result)
 		add_value(&j, "result", result);
 	if (!strcmp(event, "leave") || !strcmp(event, "unwind"))

@@ -7,13 +7,12 @@
 
 #include <cprof/cprof.h>
 
-#include "base/buf.h"
+#include "transcript/invoker.h"
 
 /* How the call of `f` began that is being entered: false for one that a traced
  * function made, or code that is not traced and may just have called. */
 bool invoked_by(const cprof_function *f, cprof_invocation *ret);
-/* "start", "thread", "signal SIGUSR1", "callback from qsort", as `cprof replay` has
- * it; raw. */
-void invoked_name(const cprof_invocation *by, struct cp_buf *out);
+/* The same in words. */
+struct cp_invoker invoked_names(const cprof_invocation *by);
 
 #endif

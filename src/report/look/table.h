@@ -18,24 +18,7 @@
 #include "base/text.h"
 #include "base/vec.h"
 #include "report/look/nettime.h"
-
-/* Where text will be seen. */
-struct cp_look {
-	unsigned columns; /* 0: no limit */
-	bool color;
-};
-
-enum cp_paint {
-	CP_PAINT_PLAIN,
-	CP_PAINT_BOLD,
-	CP_PAINT_DIM,
-	CP_PAINT_HOT,
-	CP_PAINT_WARM,
-	CP_PAINT_COOL,
-	CP_PAINT_NAME,
-	CP_PAINT_TITLE,
-	CP_PAINT_WARNING,
-};
+#include "transcript/look.h"
 
 struct cp_column {
 	const char *title;
@@ -78,9 +61,6 @@ void cp_table_net_time(struct cp_table *t, enum cp_paint paint, struct cp_net_ti
 void cp_table_count(struct cp_table *t, enum cp_paint paint, uint64_t count);
 void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_buf *out);
 
-/* Appends `text`, painted where there is colour. */
-void cp_paint(struct cp_buf *out, const struct cp_look *look, enum cp_paint paint,
-	      const char *text);
 /* Appends `text` and a newline; lines that are too long are broken at blanks
  * and go on below `indent` columns. `used`: columns that the line has now. */
 void cp_add_wrapped(struct cp_buf *out, const struct cp_look *look, size_t used, size_t indent,

@@ -23,6 +23,7 @@
 #include "report/profile/spans.h"
 #include "report/profile/values.h"
 #include "report/replay/chosen.h"
+#include "transcript/json.h"
 
 /* ---- events ---- */
 
@@ -36,39 +37,33 @@ struct writer {
 	uint64_t least_ns;
 };
 
-static void begin_event(struct writer *w, const char *event, uint64_t ts_ns, uint32_t thread)
-{
-	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
-	const struct cp_record_process *q = cp_record_get_process(w->p->record, t->process);
-	struct cp_json *j = &w->j;
-
-	*j = (struct cp_json){ .out = &w->sink->buf };
-	cp_json_begin(j, NULL, '{');
-	cp_json_u64(j, "ts_ns", ts_ns);
-	cp_json_i64(j, "pid", q->pid);
-	if (q->ns_pid != q->pid)
-		cp_json_i64(j, "ns_pid", q->ns_pid);
-	cp_json_i64(j, "tid", t->tid);
-	if (t->ns_tid != t->tid)
-		cp_json_i64(j, "ns_tid", t->ns_tid);
-	cp_json_str(j, "event", event);
-}
-
+/* `function`: CP_RECORD_NONE: of none. */
 static void begin(struct writer *w, const char *event, uint64_t ts_ns, uint32_t thread,
 		  uint32_t function, uint32_t depth)
 {
-	const struct cp_function *f = &w->p->functions.items[function];
+	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
+	const struct cp_record_process *q = cp_record_get_process(w->p->record, t->process);
+	const struct cp_function *f =
+		function == CP_RECORD_NONE ? NULL : &w->p->functions.items[function];
+	const struct cp_json_event all = {
+		.name = event,
+		.ns = ts_ns,
+		.pid = q->pid,
+		.ns_pid = q->ns_pid,
+		.tid = t->tid,
+		.ns_tid = t->ns_tid,
+		.function = f ? f->name : NULL,
+		.image = f ? cp_profile_image_name(w->p, f) : NULL,
+		.depth = depth,
+	};
 
-	begin_event(w, event, ts_ns, thread);
-	cp_json_str(&w->j, "function", f->name);
-	cp_json_str(&w->j, "image", cp_profile_image_name(w->p, f));
-	cp_json_u64(&w->j, "depth", depth);
+	w->j = (struct cp_json){ .out = &w->sink->buf };
+	cp_json_event_begin(&w->j, &all);
 }
 
 static void finish(struct writer *w)
 {
-	cp_json_end(&w->j, '}');
-	cp_buf_u8(&w->sink->buf, '\n');
+	cp_json_event_end(&w->j);
 	cp_sink_spill(w->sink);
 }
 
@@ -114,7 +109,8 @@ static void annotation(struct writer *w, uint32_t number)
 
 	if (!cp_annotation_shown(a, &it) || (s && s->end_ns - s->start_ns < w->least_ns))
 		return;
-	begin_event(w, cp_annotation_event(it.kind), cp_annotation_ns(a, &it), it.thread);
+	begin(w, cp_annotation_event(it.kind), cp_annotation_ns(a, &it), it.thread, CP_RECORD_NONE,
+	      0);
 	if (it.kind == CP_RECORD_FIBER_NAME)
 		cp_json_u64(&w->j, "fiber", it.id);
 	else if (t->is_fiber)
@@ -194,16 +190,6 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
-static void add_times(struct writer *w, const struct cp_span *span)
-{
-	cp_json_u64(&w->j, "duration_ns", span->duration_ns);
-	cp_json_u64(&w->j, "overhead_ns", span->overhead_ns);
-	if (span->uncertain_ns)
-		cp_json_u64(&w->j, "uncertain_ns", span->uncertain_ns);
-	if (span->cpu_ns)
-		cp_json_u64(&w->j, "cpu_ns", span->cpu_ns);
-}
-
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	static const char *const events[] = { [CP_SPAN_RETURNED] = "leave",
@@ -222,10 +208,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 			    span->target == CP_RECORD_NONE
 				    ? NULL
 				    : w->p->functions.items[span->target].name);
-	if (span->end == CP_SPAN_ENDED)
-		cp_json_bool(&w->j, "ended", true);
-	if (span->unsure)
-		cp_json_bool(&w->j, "unsure", true);
+	cp_json_event_unwound(&w->j, span->end == CP_SPAN_ENDED, span->unsure);
 	if (span->inherited)
 		cp_json_bool(&w->j, "inherited", true);
 	r = cp_call_returned(call);
@@ -235,7 +218,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		cp_values_json(&w->j, "locals", r.locals, r.local_count);
 	if (r.changed_count)
 		cp_values_json(&w->j, "changed", r.changed, r.changed_count);
-	add_times(w, span);
+	cp_json_event_times(&w->j, span->duration_ns, span->overhead_ns, span->uncertain_ns,
+			    span->cpu_ns);
 	finish(w);
 	return NULL;
 }

@@ -1,21 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls as a person wants to read them:
- *
- *     0.000120  serve(3) {
- *     0.000155    lookup("host", 4) = "10.0.0.7"  12.3 µs
- *     0.000190    a(1) ⇒ b(2) = 4  3.10 µs
- *     0.000220  } = 0  104 µs
- *
- * A call's line can only be finished when the next event of its thread is
- * known. Meanwhile what comes after it waits in a queue, so that lines come in
- * the order of time, whichever thread they are of; when that becomes long, the
- * line at its head is written as that of a call with calls in it.
- *
- * Where a call comes from code that is not traced, its line begins with who made
- * it: "start: ", "thread: ", "signal SIGUSR1: ", "callback from qsort: ".
- *
- * What the program announced stands among them:
+ * The calls of a recording as lines (lines/calls.h), in the order of time. What the
+ * program announced stands among them:
  *
  *     0.000130    ▶ parse main.c  "a.conf"
  *     0.000140      ● cache hit
@@ -38,27 +24,11 @@
 #include "report/profile/spans.h"
 #include "report/profile/values.h"
 #include "report/replay/chosen.h"
-#include "report/replay/lines.h"
 #include "report/tables/missing.h"
+#include "transcript/calls.h"
 
 #define QUEUE_MAX 512
-
-/* What is known of a shown call; its span's `data`. */
-struct shown {
-	bool inherited; /* its end says so, for nothing said how it began */
-	uint64_t line; /* that it can go on; CP_NO_LINE: calls in it came first */
-	uint32_t indent;
-	uint64_t before_ns; /* time of the calls whose tail call it is */
-	bool at_most; /* that is a bound */
-};
-
-/* A tail call whose target may come next. */
-struct tail {
-	uint64_t line; /* CP_NO_LINE: none */
-	uint32_t depth, indent, target;
-	uint64_t ns;
-	bool at_most;
-};
+#define INDENT_MOST 200 /* columns, where there is no width; deeper: the depth in digits */
 
 /* A span that the program began. */
 struct noted {
@@ -66,10 +36,13 @@ struct noted {
 };
 
 struct printer {
-	struct cp_replay_lines l;
+	const struct cp_profile *p; /* borrowed */
+	struct cp_sink *sink; /* borrowed */
+	struct cp_transcript l;
+	bool several; /* threads */
 	struct cp_chosen chosen;
 	CP_VEC(struct cp_span *) open; /* shown ones */
-	struct tail *tails; /* by thread */
+	struct cp_line_tail *tails; /* by thread */
 	struct cp_annotations annotations;
 	size_t next, next_unended; /* annotation, span: in the order of time */
 	uint32_t *tracks; /* by thread: that it is on now; CP_RECORD_NONE: not known */
@@ -79,86 +52,65 @@ struct printer {
 
 /* ---- lines ---- */
 
-static struct shown *shown_of(const struct cp_span *span)
+static void add_label(void *ctx, uint32_t thread, struct cp_buf *out)
+{
+	const struct printer *w = ctx;
+	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!w->several)
+		return;
+	cp_add_name(&text, t->name);
+	cp_text_fit(&cut, text.bytes ? text.bytes : "", CP_LINE_LABEL);
+	cp_line_add_label(out, cut.bytes ? cut.bytes : "", t->tid);
+}
+
+/* What is known of a shown call is its span's `data`. */
+static struct cp_line_call *shown_of(const struct cp_span *span)
 {
 	return span ? span->data : NULL;
 }
 
-/* The call has calls in it. */
-static void open_braces(struct printer *w, struct shown *s)
+static void force_line(void *ctx, uint64_t number, uint32_t thread)
 {
-	struct cp_replay_line *line;
-
-	if (s->line == CP_NO_LINE)
-		return;
-	line = cp_line_at(&w->l, s->line);
-	cp_line_put(&w->l, line, CP_PAINT_PLAIN, " {");
-	cp_line_end(line);
-	s->line = CP_NO_LINE;
-}
-
-static void end_tail(struct printer *w, struct tail *tail)
-{
-	struct cp_replay_line *line;
-
-	if (tail->line == CP_NO_LINE)
-		return;
-	line = cp_line_at(&w->l, tail->line);
-	cp_line_put(&w->l, line, CP_PAINT_PLAIN, " ⇒ ");
-	if (tail->target == CP_RECORD_NONE)
-		cp_line_put(&w->l, line, CP_PAINT_DIM, "?");
-	else
-		cp_line_function(&w->l, line, tail->target, CP_LINE_TIME(tail->at_most), 5);
-	cp_line_time(&w->l, line, tail->ns, tail->at_most, 0);
-	cp_line_end(line);
-	tail->line = CP_NO_LINE;
-}
-
-/* What the line at the head waits for does not come for long. */
-static void force_head(struct printer *w)
-{
-	const struct cp_replay_line *line = &w->l.queue.items[w->l.head];
-	struct tail *tail = &w->tails[line->thread];
+	struct printer *w = ctx;
 	size_t i;
 
-	if (tail->line == w->l.first) {
-		end_tail(w, tail);
+	if (w->tails[thread].line == number) {
+		cp_transcript_end_tail(&w->l, &w->tails[thread]);
 		return;
 	}
 	for (i = 0; i < w->open.count; i++) {
-		struct shown *s = shown_of(w->open.items[i]);
+		struct cp_line_call *s = shown_of(w->open.items[i]);
 
-		if (s && s->line == w->l.first) {
-			open_braces(w, s);
+		if (s && s->line == number) {
+			cp_transcript_open_braces(&w->l, s);
 			return;
 		}
 	}
 }
 
+static void write_line(void *ctx, const struct cp_buf *text)
+{
+	struct printer *w = ctx;
+
+	cp_buf_add(&w->sink->buf, text->bytes, text->size);
+	w->sink->buf.failed |= text->failed;
+}
+
+static const struct cp_transcript_owner owner = { add_label, force_line, write_line };
+
 static void write_lines(struct printer *w)
 {
-	size_t i;
+	cp_transcript_write(&w->l, false);
+	w->sink->buf.failed |= w->l.no_memory;
+	cp_sink_spill(w->sink);
+}
 
-	while (w->l.head < w->l.queue.count) {
-		struct cp_replay_line *line = &w->l.queue.items[w->l.head];
-
-		if (line->open && w->l.queue.count - w->l.head > QUEUE_MAX)
-			force_head(w);
-		if (line->open)
-			break;
-		cp_buf_add(&w->l.sink->buf, line->text.bytes, line->text.size);
-		w->l.sink->buf.failed |= line->text.failed;
-		cp_buf_free(&line->text);
-		w->l.head++;
-		w->l.first++;
-	}
-	if (w->l.head > QUEUE_MAX) {
-		for (i = w->l.head; i < w->l.queue.count; i++)
-			w->l.queue.items[i - w->l.head] = w->l.queue.items[i];
-		w->l.queue.count -= w->l.head;
-		w->l.head = 0;
-	}
-	cp_sink_spill(w->l.sink);
+static const char *name_of(const struct printer *w, uint32_t function)
+{
+	return w->p->functions.items[function].name;
 }
 
 /* ---- annotations ---- */
@@ -185,27 +137,27 @@ static uint32_t settle(struct printer *w, uint32_t thread, uint32_t track)
 	uint32_t indent = noted_indent(w, track);
 	size_t i;
 
-	end_tail(w, &w->tails[thread]);
+	cp_transcript_end_tail(&w->l, &w->tails[thread]);
 	for (i = 0; i < w->open.count; i++) {
-		struct shown *s = shown_of(w->open.items[i]);
+		struct cp_line_call *s = shown_of(w->open.items[i]);
 
 		if (w->open.items[i]->thread != thread || !s)
 			continue;
-		open_braces(w, s);
+		cp_transcript_open_braces(&w->l, s);
 		indent = s->indent >= indent ? s->indent + 1 : indent;
 	}
 	return indent;
 }
 
-static struct cp_replay_line *noted_line(struct printer *w, uint64_t ns, uint32_t thread,
-					 uint32_t indent)
+static struct cp_transcript_line *noted_line(struct printer *w, uint64_t ns, uint32_t thread,
+					     uint32_t indent)
 {
-	uint64_t number = cp_line_new(&w->l, ns, thread, indent);
+	uint64_t number = cp_transcript_new(&w->l, ns, thread, indent);
 
-	return number == CP_NO_LINE ? NULL : cp_line_at(&w->l, number);
+	return number == CP_NO_LINE ? NULL : cp_transcript_at(&w->l, number);
 }
 
-static void put_track(struct printer *w, struct cp_replay_line *line, uint32_t track)
+static void put_track(struct printer *w, struct cp_transcript_line *line, uint32_t track)
 {
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
 
@@ -223,7 +175,7 @@ static struct cp_error *begin_noted(struct printer *w, uint32_t span,
 {
 	const struct cp_noted_span *s = &w->annotations.spans.items[span];
 	struct noted open = { span, 0 };
-	struct cp_replay_line *line;
+	struct cp_transcript_line *line;
 
 	if (too_short(w, s))
 		return NULL;
@@ -242,7 +194,7 @@ static struct cp_error *begin_noted(struct printer *w, uint32_t span,
 static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thread, bool open)
 {
 	const struct cp_noted_span *s = &w->annotations.spans.items[span];
-	struct cp_replay_line *line;
+	struct cp_transcript_line *line;
 	uint32_t indent;
 	size_t i;
 
@@ -269,7 +221,7 @@ static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thr
 	return NULL;
 }
 
-static void put_number(struct printer *w, struct cp_replay_line *line, const char *before,
+static void put_number(struct printer *w, struct cp_transcript_line *line, const char *before,
 		       int64_t value, const char *after)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -283,7 +235,8 @@ static struct cp_error *moment(struct printer *w, uint32_t number,
 {
 	const struct cp_annotations *a = &w->annotations;
 	uint32_t indent = settle(w, it->thread, a->tracks_of[number]);
-	struct cp_replay_line *line = noted_line(w, cp_annotation_ns(a, it), it->thread, indent);
+	struct cp_transcript_line *line =
+		noted_line(w, cp_annotation_ns(a, it), it->thread, indent);
 
 	if (!line)
 		return cp_error_nomem();
@@ -310,7 +263,7 @@ static struct cp_error *moment(struct printer *w, uint32_t number,
 static struct cp_error *annotation(struct printer *w, uint32_t number)
 {
 	const struct cp_annotations *a = &w->annotations;
-	struct cp_record_annotation it = cp_record_get_annotation(w->l.p->record, number);
+	struct cp_record_annotation it = cp_record_get_annotation(w->p->record, number);
 	uint32_t span = cp_annotation_span(a, number);
 
 	w->tracks[it.thread] = a->tracks_of[number];
@@ -353,7 +306,7 @@ static struct cp_error *unended_until(struct printer *w, uint64_t ns)
 /* All annotations up to `ns`. */
 static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
 {
-	const struct cp_record *record = w->l.p->record;
+	const struct cp_record *record = w->p->record;
 	struct cp_record_annotation it;
 	uint32_t number;
 
@@ -376,49 +329,6 @@ static struct cp_error *annotations_end(struct printer *w)
 
 /* ---- events ---- */
 
-/* The line for a tail call: that of who made it, if there is room. */
-static uint64_t continue_tail(struct printer *w, const struct tail *tail,
-			      const struct cp_span *span)
-{
-	struct cp_replay_line *line = cp_line_at(&w->l, tail->line);
-	uint64_t number = tail->line;
-
-	if (w->l.look->columns && line->columns + CP_LINE_LEAST > w->l.look->columns) {
-		cp_line_end(line);
-		number = cp_line_new(&w->l, span->start_ns, span->thread, tail->indent);
-		if (number != CP_NO_LINE)
-			cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, "⇒ ");
-	} else {
-		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " ⇒ ");
-	}
-	return number;
-}
-
-/* Who called, if that is not a traced function: before the call, or where that
- * leaves too little room on a line of its own. */
-static bool put_invoker(struct printer *w, struct shown *s, const struct cp_span *span,
-			const struct cp_record_call *call)
-{
-	struct cp_replay_line *line = cp_line_at(&w->l, s->line);
-	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	size_t most = w->l.look->columns;
-
-	cp_invoker_name(w->l.p, call, &raw);
-	if (!raw.size)
-		return true;
-	cp_add_name(&text, raw.bytes);
-	cp_buf_u8(&text, ':');
-	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes, 0, 8);
-	if (!most || line->columns + CP_LINE_LEAST < most) {
-		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " ");
-		return true;
-	}
-	cp_line_end(line);
-	s->line = cp_line_new(&w->l, span->start_ns, span->thread, s->indent);
-	return s->line != CP_NO_LINE;
-}
-
 static uint32_t call_indent(const struct printer *w, const struct cp_span *span,
 			    const struct cp_span *outer)
 {
@@ -427,14 +337,38 @@ static uint32_t call_indent(const struct printer *w, const struct cp_span *span,
 	return outer && shown_of(outer)->indent >= indent ? shown_of(outer)->indent + 1 : indent;
 }
 
+static struct cp_error *begin_call(struct printer *w, const struct cp_span *span,
+				   struct cp_span *outer, const struct cp_record_call *call)
+{
+	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf by CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_line_begin begin = {
+		.ns = span->start_ns,
+		.thread = span->thread,
+		.depth = span->depth,
+		.indent = call_indent(w, span, outer),
+		.function = span->entered ? span->function : CP_NO_FUNCTION,
+		.name = name_of(w, span->function),
+	};
+
+	cp_invoker_name(w->p, call, &by);
+	begin.invoker = by.size ? by.bytes : NULL;
+	if (span->entered)
+		cp_values_text(&args, call->values, call->value_count, false);
+	else
+		cp_buf_str(&args, "…");
+	begin.arguments = args.bytes ? args.bytes : "";
+	return cp_transcript_begin_call(&w->l, &w->tails[span->thread], shown_of(outer), &begin,
+					shown_of(span))
+		       ? NULL
+		       : cp_error_nomem();
+}
+
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	struct tail *tail = &w->tails[span->thread];
 	struct cp_span *outer = cp_span_shown_outer(span);
-	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
-	struct shown *s;
-	struct cp_replay_line *line;
+	struct cp_line_call *s;
 
 	if (!cp_chosen_span(&w->chosen, span))
 		return NULL;
@@ -443,46 +377,20 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	span->data = s;
 	if (!s || !cp_vec_push(&w->open, span))
 		return cp_error_nomem();
-	if (span->inherited) {
-		*s = (struct shown){ true, CP_NO_LINE, call_indent(w, span, outer), 0, false };
-		return NULL;
-	}
-	if (tail->line != CP_NO_LINE && tail->depth == span->depth && span->entered &&
-	    tail->target == span->function) {
-		s->line = continue_tail(w, tail, span);
-		s->indent = tail->indent;
-		s->before_ns = tail->ns;
-		s->at_most = tail->at_most;
-		tail->line = CP_NO_LINE;
-		if (s->line == CP_NO_LINE)
-			return cp_error_nomem();
-	} else {
-		end_tail(w, tail);
-		if (outer)
-			open_braces(w, shown_of(outer));
-		s->indent = call_indent(w, span, outer);
-		s->line = cp_line_new(&w->l, span->start_ns, span->thread, s->indent);
-		if (s->line == CP_NO_LINE || !put_invoker(w, s, span, call))
-			return cp_error_nomem();
-	}
-	line = cp_line_at(&w->l, s->line);
-	cp_line_function(&w->l, line, span->function, 24, 12);
-	cp_line_put(&w->l, line, CP_PAINT_PLAIN, "(");
-	if (span->entered)
-		cp_values_text(&args, call->values, call->value_count, false);
-	else
-		cp_buf_str(&args, "…");
-	cp_line_fit(&w->l, line, CP_PAINT_PLAIN, args.bytes ? args.bytes : "", 24, 4);
-	cp_line_put(&w->l, line, CP_PAINT_PLAIN, ")");
+	if (!span->inherited)
+		return begin_call(w, span, outer, call);
+	*s = (struct cp_line_call){ .inherited = true,
+				    .line = CP_NO_LINE,
+				    .indent = call_indent(w, span, outer) };
 	return NULL;
 }
 
-static bool fits(const struct printer *w, const struct cp_replay_line *line)
+static bool fits(const struct printer *w, const struct cp_transcript_line *line)
 {
 	return !w->l.look->columns || line->columns + 24 <= w->l.look->columns;
 }
 
-static void put_values(struct printer *w, struct cp_replay_line *line,
+static void put_values(struct printer *w, struct cp_transcript_line *line,
 		       const struct cp_record_call *call, size_t time)
 {
 	struct cp_returned r = cp_call_returned(call);
@@ -490,8 +398,7 @@ static void put_values(struct printer *w, struct cp_replay_line *line,
 
 	if (r.result) {
 		cp_values_text(&text, r.result, 1, false);
-		cp_line_put(&w->l, line, CP_PAINT_PLAIN, " = ");
-		cp_line_fit(&w->l, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", time, 6);
+		cp_line_result(&w->l, line, text.bytes ? text.bytes : "", time);
 	}
 	if (r.changed_count && fits(w, line)) {
 		cp_buf_clear(&text);
@@ -508,30 +415,22 @@ static void put_values(struct printer *w, struct cp_replay_line *line,
 	cp_line_put(&w->l, line, CP_PAINT_DIM, "]");
 }
 
-/* `time`: columns that are left for it. */
-static void put_end(struct printer *w, struct cp_replay_line *line, const struct cp_span *span,
-		    const struct cp_record_call *call, size_t time)
+static enum cp_line_ending ending_of(const struct cp_span *span)
 {
 	switch (span->end) {
-	case CP_SPAN_RETURNED:
-		put_values(w, line, call, time);
-		break;
 	case CP_SPAN_UNWOUND:
-		cp_line_fit(&w->l, line, CP_PAINT_WARNING,
-			    span->unsure ? " ✗ unwound, or at rest" : " ✗ unwound", time, 6);
-		break;
+		return span->unsure ? CP_LINE_UNSURE : CP_LINE_UNWOUND;
 	case CP_SPAN_ENDED:
-		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " ✗ its thread ended", time, 6);
-		break;
+		return CP_LINE_ENDED;
 	case CP_SPAN_LOST:
-		cp_line_fit(&w->l, line, CP_PAINT_WARNING, " … its end was lost", time, 6);
-		break;
+		return CP_LINE_LOST;
 	case CP_SPAN_OPEN:
-		cp_line_fit(&w->l, line, CP_PAINT_DIM, " … not over at the end", time, 6);
-		break;
+		return CP_LINE_OPEN;
+	case CP_SPAN_RETURNED:
 	case CP_SPAN_TAIL_CALLED:
 		break;
 	}
+	return CP_LINE_RETURNED;
 }
 
 static void forget(struct printer *w, const struct cp_span *span)
@@ -545,36 +444,46 @@ static void forget(struct printer *w, const struct cp_span *span)
 	w->open.count--;
 }
 
+static void end_line(struct printer *w, uint64_t number, const struct cp_span *span,
+		     const struct cp_record_call *call, uint64_t ns, bool at_most)
+{
+	struct cp_transcript_line *line = cp_transcript_at(&w->l, number);
+
+	if (span->end == CP_SPAN_RETURNED)
+		put_values(w, line, call, CP_LINE_TIME(at_most));
+	cp_line_ending(&w->l, line, ending_of(span), CP_LINE_TIME(at_most));
+	cp_line_time(&w->l, line, ns, at_most, span->cpu_ns);
+	cp_line_end(line);
+}
+
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct printer *w = ctx;
-	struct tail *tail = &w->tails[span->thread];
-	struct shown *s = shown_of(span);
+	struct cp_line_tail *tail = &w->tails[span->thread];
+	struct cp_line_call *s = shown_of(span);
 	uint64_t number, ns;
-	bool at_most;
+	bool at_most, known = span->target != CP_RECORD_NONE;
 
 	if (!s)
 		return NULL;
 	CP_TRY(annotations_until(w, span->end_ns));
-	end_tail(w, tail);
-	number = s->line;
-	if (number == CP_NO_LINE) {
-		number = cp_line_new(&w->l, span->end_ns, span->thread, s->indent);
-		if (number == CP_NO_LINE)
-			return cp_error_nomem();
-		cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_PLAIN, "}");
-		if (s->inherited)
-			cp_line_inherited(&w->l, cp_line_at(&w->l, number), span->function);
-	}
+	cp_transcript_end_tail(&w->l, tail);
+	number = cp_transcript_closing(&w->l, s, name_of(w, span->function), span->end_ns,
+				       span->thread);
+	if (number == CP_NO_LINE)
+		return cp_error_nomem();
 	ns = s->before_ns + span->net_ns;
 	at_most = s->at_most || span->uncertain_ns;
-	if (span->end == CP_SPAN_TAIL_CALLED) {
-		*tail = (struct tail){ number, span->depth, s->indent, span->target, ns, at_most };
-	} else {
-		put_end(w, cp_line_at(&w->l, number), span, call, CP_LINE_TIME(at_most));
-		cp_line_time(&w->l, cp_line_at(&w->l, number), ns, at_most, span->cpu_ns);
-		cp_line_end(cp_line_at(&w->l, number));
-	}
+	if (span->end == CP_SPAN_TAIL_CALLED)
+		*tail = (struct cp_line_tail){ .line = number,
+					       .depth = span->depth,
+					       .indent = s->indent,
+					       .target = known ? span->target : CP_NO_FUNCTION,
+					       .name = known ? name_of(w, span->target) : NULL,
+					       .ns = ns,
+					       .at_most = at_most };
+	else
+		end_line(w, number, span, call, ns, at_most);
 	forget(w, span);
 	free(s);
 	span->data = NULL;
@@ -591,15 +500,12 @@ static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
-	number = cp_line_new(&w->l, cp_profile_ns(w->l.p, call->ts_ns), thread, 0);
+	number = cp_transcript_new(&w->l, cp_profile_ns(w->p, call->ts_ns), thread, 0);
 	if (number == CP_NO_LINE)
 		return cp_error_nomem();
-	cp_line_put(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING, "! ");
-	cp_line_function(&w->l, cp_line_at(&w->l, number), function, 24, 12);
 	cp_add_disarmed(&text, call->count);
-	cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_WARNING,
-		    text.bytes ? text.bytes : "", 0, 8);
-	cp_line_end(cp_line_at(&w->l, number));
+	cp_line_disarmed(&w->l, cp_transcript_at(&w->l, number), name_of(w, function),
+			 text.bytes ? text.bytes : "");
 	return NULL;
 }
 
@@ -621,14 +527,14 @@ static void put_stack(struct printer *w, const struct cp_record_call *call, uint
 	uint64_t number;
 	size_t count;
 
-	for (frames = cp_profile_walk(w->l.p, call->stack, &count); count--;) { /* the leaf first */
-		if ((number = cp_line_new(&w->l, ns, call->thread, indent + 2)) == CP_NO_LINE)
+	for (frames = cp_profile_walk(w->p, call->stack, &count); count--;) { /* the leaf first */
+		if ((number = cp_transcript_new(&w->l, ns, call->thread, indent + 2)) == CP_NO_LINE)
 			return;
 		cp_buf_clear(&text);
-		cp_add_name(&text, cp_profile_function(w->l.p, frames[count])->name);
-		cp_line_fit(&w->l, cp_line_at(&w->l, number), CP_PAINT_DIM,
+		cp_add_name(&text, cp_profile_function(w->p, frames[count])->name);
+		cp_line_fit(&w->l, cp_transcript_at(&w->l, number), CP_PAINT_DIM,
 			    text.bytes ? text.bytes : "", 0, 8);
-		cp_line_end(cp_line_at(&w->l, number));
+		cp_line_end(cp_transcript_at(&w->l, number));
 	}
 }
 
@@ -643,19 +549,19 @@ static struct cp_error *begin_moment(struct printer *w, uint32_t thread,
 {
 	struct cp_span *around = innermost(w, thread);
 
-	ret->ns = cp_profile_ns(w->l.p, call->ts_ns);
+	ret->ns = cp_profile_ns(w->p, call->ts_ns);
 	ret->indent = around ? shown_of(around)->indent + 1 : 0;
 	CP_TRY(annotations_until(w, ret->ns));
-	end_tail(w, &w->tails[thread]);
+	cp_transcript_end_tail(&w->l, &w->tails[thread]);
 	if (around)
-		open_braces(w, shown_of(around));
-	ret->number = cp_line_new(&w->l, ret->ns, thread, ret->indent);
+		cp_transcript_open_braces(&w->l, shown_of(around));
+	ret->number = cp_transcript_new(&w->l, ret->ns, thread, ret->indent);
 	return ret->number == CP_NO_LINE ? cp_error_nomem() : NULL;
 }
 
 static void end_moment(struct printer *w, const struct cp_record_call *call, const struct moment *m)
 {
-	cp_line_end(cp_line_at(&w->l, m->number));
+	cp_line_end(cp_transcript_at(&w->l, m->number));
 	if (call->stack != CP_RECORD_NONE)
 		put_stack(w, call, m->ns, m->indent);
 	write_lines(w);
@@ -668,20 +574,20 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	const char *type = cp_exception_type(call);
 	bool thrown = call->kind == CP_RECORD_THROW;
-	struct cp_replay_line *line;
+	struct cp_transcript_line *line;
 	struct moment m;
 
 	if (!cp_chosen_moment(&w->chosen, function, call))
 		return NULL;
 	CP_TRY(begin_moment(w, thread, call, &m));
-	line = cp_line_at(&w->l, m.number);
+	line = cp_transcript_at(&w->l, m.number);
 	cp_line_put(&w->l, line, CP_PAINT_WARNING, "↯ ");
 	cp_line_put(&w->l, line, CP_PAINT_WARNING, cp_exception_verb(call));
 	cp_add_name(&text, *type ? type : "?");
 	cp_line_fit(&w->l, line, CP_PAINT_BOLD, text.bytes ? text.bytes : "", 24, 12);
 	cp_line_put(&w->l, line, CP_PAINT_PLAIN, thrown ? " at " : " in ");
 	cp_buf_clear(&text);
-	cp_exception_place(w->l.p, call, function, &text);
+	cp_exception_place(w->p, call, function, &text);
 	cp_line_fit(&w->l, line, CP_PAINT_NAME, text.bytes ? text.bytes : "", 0, 8);
 	end_moment(w, call, &m);
 	return NULL;
@@ -693,17 +599,17 @@ static struct cp_error *met_in(struct printer *w, uint32_t thread, uint32_t func
 			       const struct cp_buf *raw)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_replay_line *line;
+	struct cp_transcript_line *line;
 	struct moment m;
 
 	CP_TRY(begin_moment(w, thread, call, &m));
-	line = cp_line_at(&w->l, m.number);
+	line = cp_transcript_at(&w->l, m.number);
 	if (*mark)
 		cp_line_put(&w->l, line, CP_PAINT_WARNING, mark);
 	cp_add_name(&text, raw->bytes ? raw->bytes : "");
 	cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 24, 12);
 	cp_line_put(&w->l, line, CP_PAINT_PLAIN, " in ");
-	cp_line_function(&w->l, line, function, 0, 8);
+	cp_line_function(&w->l, line, name_of(w, function), 0, 8);
 	end_moment(w, call, &m);
 	return NULL;
 }
@@ -717,7 +623,7 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 
 	if (!cp_chosen_moment(&w->chosen, function, call))
 		return NULL;
-	cp_wait_text(w->l.p, call, &raw);
+	cp_wait_text(w->p, call, &raw);
 	return met_in(w, thread, function, call, "‖ waited ", &raw);
 }
 
@@ -728,7 +634,7 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!cp_chosen_moment(&w->chosen, function, call) ||
-	    !cp_heap_shown(w->l.p, thread, function, call))
+	    !cp_heap_shown(w->p, thread, function, call))
 		return NULL;
 	cp_heap_text(call, &raw);
 	return met_in(w, thread, function, call, "", &raw);
@@ -749,7 +655,7 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 							.exception = exception,
 							.wait = wait_over,
 							.heap = heap };
-	size_t threads = cp_record_thread_count(w->l.p->record), i;
+	size_t threads = cp_record_thread_count(w->p->record), i;
 
 	w->tails = calloc(threads + 1, sizeof(*w->tails));
 	w->tracks = calloc(threads + 1, sizeof(*w->tracks));
@@ -760,12 +666,12 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 		w->tracks[i] = CP_RECORD_NONE;
 	}
 	w->least_ns = o->least_ns;
-	CP_TRY(cp_annotations_build(w->l.p, &w->annotations));
-	CP_TRY(cp_chosen_init(&w->chosen, w->l.p, o));
-	CP_TRY(cp_spans_walk(w->l.p, &visitor, w));
+	CP_TRY(cp_annotations_build(w->p, &w->annotations));
+	CP_TRY(cp_chosen_init(&w->chosen, w->p, o));
+	CP_TRY(cp_spans_walk(w->p, &visitor, w));
 	CP_TRY(annotations_end(w));
 	for (i = 0; i < threads; i++)
-		end_tail(w, &w->tails[i]);
+		cp_transcript_end_tail(&w->l, &w->tails[i]);
 	write_lines(w);
 	return NULL;
 }
@@ -773,10 +679,18 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_options *o,
 			const struct cp_look *look, struct cp_sink *sink)
 {
-	struct printer w = { .l = { p, look, sink, .several = several_threads(p) } };
-	struct cp_error *err = print_all(&w, o);
+	struct printer w = { .p = p,
+			     .sink = sink,
+			     .several = several_threads(p),
+			     .l = { .owner = &owner,
+				    .look = look,
+				    .longest = QUEUE_MAX,
+				    .most_indent = INDENT_MOST } };
+	struct cp_error *err;
 	size_t i;
 
+	w.l.ctx = &w;
+	err = print_all(&w, o);
 	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&
 	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record) &&
 	    !cp_record_heap_count(p->record))
@@ -784,11 +698,9 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	else if (!err && !w.l.any)
 		cp_buf_str(&sink->buf, "Nothing passes the filter.\n");
 	cp_report_missing_calls(p, look, &sink->buf);
-	for (i = w.l.head; i < w.l.queue.count; i++)
-		cp_buf_free(&w.l.queue.items[i].text);
+	cp_transcript_deinit(&w.l);
 	for (i = 0; i < w.open.count; i++)
 		free(w.open.items[i]->data);
-	cp_vec_free(&w.l.queue);
 	cp_vec_free(&w.open);
 	cp_vec_free(&w.noted);
 	cp_annotations_deinit(&w.annotations);
