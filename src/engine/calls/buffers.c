@@ -24,7 +24,7 @@ static const struct buffer *buffer_of(const void *bytes)
 	return (const void *)((const uint8_t *)bytes - offsetof(struct buffer, bytes));
 }
 
-/* `value` (NULL: unknown) is copied. */
+/* A buffer with a copy of the bytes and of `value` (NULL: unknown). */
 static void *new_buffer(struct engine_context *x, const struct cp_value_bytes *bytes,
 			const cprof_value *value)
 {

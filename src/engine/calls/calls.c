@@ -29,10 +29,10 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 
-/* Of a call: made by code that is not traced. */
+/* Flag of a call: it was made by code that is not traced. */
 #define CALL_INVOKED 0x100u
-/* Of a library function, not by its stub: that may follow, as its address is the
- * function's in a program at a fixed place. */
+/* Flag of a call of a library function that was seen where it was made. Its stub may
+ * follow, whose address is the function's in a program at a fixed place. */
 #define CALL_AT_ONCE 0x200u
 
 /* ---- the event's pieces ---- */
@@ -79,12 +79,12 @@ static void open_hit(cprof_session *s, const struct cp_event_hit *e, struct engi
 		capture->regs.r[arch->sp] = e->sp;
 	}
 	capture->regs.r[arch->pc] = e->pc;
-	/* Walked from before the call. */
+	/* At a call instruction, walks begin as before the call. */
 	if (e->e.flags & CP_HIT_CALLS)
 		capture->regs.r[arch->sp] = e->sp + arch->ret_size;
 }
 
-/* Pointers lead into text, too, and breakpoints are not the program's. */
+/* Takes breakpoints out of what was fetched: pointers lead into text, too. */
 static void hide_in_fetched(const cprof_process *p, const struct engine_hit *hit)
 {
 	struct cp_fetched block;
@@ -97,7 +97,7 @@ static void hide_in_fetched(const cprof_process *p, const struct engine_hit *hit
 					block.size);
 }
 
-/* Where the site is mapped that was hit: a planned one's pc tells the bias. */
+/* The image whose site was hit. Of a planned site, the pc tells the image's bias. */
 static const cprof_image *image_of_hit(cprof_process *p, const struct engine_site *site,
 				       const struct cp_event_hit *e)
 {
@@ -197,7 +197,7 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 
 	if (!(flags & CPROF_CALL_INSTRUMENTATION_TAIL_CALL))
 		return;
-	if (hit) /* at an entry: it ran on into the function that begins there */
+	if (hit) /* at an entry: the call ran on into the function that begins there */
 		at = arrived ? hit->event->pc : hit->event->target;
 	target = hit ? engine_library_function(s, hit) : NULL;
 	if (at && !target)
@@ -208,11 +208,12 @@ static void raise_tail_call(cprof_session *s, const struct cp_call *call, unsign
 	engine_raise(s, method_tail_call, call->subject, target);
 }
 
-/* Of that much nothing is said: what is printed is right to a tenth. */
+/* A doubt up to this part of a time is not mentioned: printed times are right to a
+ * tenth. */
 #define PLAIN 0.1
 
-/* Of the time since the entry, what stops took that were ours. Where that is not
- * known well enough, only what is certain, and how much more it may have been. */
+/* Sets how much of the time since the entry cprof's stops took. Where that is not known
+ * well enough: what is certain, and how much more it may have been. */
 static void set_overhead(const cprof_session *s, const struct cp_call *call, cprof_call *ret)
 {
 	double lasted = (double)(ret->timestamp_ns - ret->enter_ns), own, doubt;
@@ -225,7 +226,7 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns);
 	doubt = t->last_hit.doubt > call->doubt ? sqrt(t->last_hit.doubt - call->doubt) : 0;
 	if (own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
-		doubt = own / 16; /* it may be one slow stop, of which nothing else tells */
+		doubt = own / 16; /* one stop may have been slow, unseen */
 	if (2 * doubt > PLAIN * own) {
 		own = own + doubt > 0 ? own + 2 * doubt : doubt;
 		ret->uncertain_ns = (uint64_t)(4 * doubt);
@@ -233,7 +234,7 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 	ret->overhead_ns = own < lasted ? (uint64_t)(lasted - own) : 0;
 }
 
-/* 0: not asked for, or not known. */
+/* CPU time of the call so far; 0: not asked for, or not known. */
 static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
 {
 	const cprof_thread *t = s->current.thread;
@@ -243,7 +244,7 @@ static uint64_t cpu_time(const cprof_session *s, const struct cp_call *call)
 	return t->last_hit.run_ns - call->run_ns;
 }
 
-/* The exception that did it; NULL: none is known. */
+/* The exception that unwinds the call; NULL: none is known. */
 static const cprof_object *unwinds(cprof_session *s, const struct cp_call *call)
 {
 	const cprof_object *object = NULL;
@@ -278,7 +279,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	struct engine_calls *c = s->calls;
 	unsigned flags = c->traced.items[call->function]->flags;
 
-	if (c->exiting) /* of all of them: no thread's own event */
+	if (c->exiting) /* all open calls end: the event is no thread's own */
 		s->current.thread = cprof_thread_from_tid(call->tid);
 	engine_calls_set_current(s->calls, call);
 	s->calls->current.unsure = how == CP_CALL_UNSURE;
@@ -320,7 +321,7 @@ bool engine_calls_shadow(cprof_process *p)
 /* ---- hits ---- */
 
 /* Code that runs on into the next function, or jumps there, enters it with its own
- * return address. Answers the call that this ended. */
+ * return address: ends that call, and answers it. */
 static struct cp_call end_by_running_on(cprof_process *p, const struct cp_shadow_at *at,
 					const struct cp_event_hit *e, uint32_t number)
 {
@@ -335,7 +336,8 @@ static struct cp_call end_by_running_on(cprof_process *p, const struct cp_shadow
 	return ended;
 }
 
-/* Nothing of it is seen again: it has no place among the open calls. */
+/* The first entry of a function traced for ONCE: its call has no place among the open
+ * ones, since no other stop will tell of it. */
 static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint32_t number)
 {
 	struct cp_call call = {
@@ -357,8 +359,8 @@ static void on_first_entry(cprof_session *s, const struct engine_hit *hit, uint3
 	s->calls->entering = NULL;
 }
 
-/* A jump to its own beginning is a call of itself, in its own place. True: what is
- * told of the function is what it does, once that is done. */
+/* A function's jump to its own beginning is a call of itself that takes the open one's
+ * place. True: the function has a role, so that its call goes on instead. */
 static bool begins_again(cprof_session *s, const struct cp_shadow_at *at,
 			 const struct engine_traced *t, uint32_t number)
 {
@@ -374,7 +376,7 @@ static bool is_stub(const struct engine_traced *t, uint32_t site)
 	return site == t->first_site && !(t->function->flags & CP_PROBE_SLOT);
 }
 
-/* The stub of what was seen to be called a moment ago. */
+/* Is `call` the stub of a call that was seen where it was made a moment ago? */
 static bool was_seen(const cprof_process *p, uint64_t sp, const struct cp_call *call)
 {
 	const struct cp_call *open = cp_shadow_find(p->shadow, sp);
@@ -448,16 +450,16 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		engine_arm_return(p, t->return_site, e->caller);
 }
 
-/* Where a call returns to, handlers of what it throws may jump, too. They have
- * called others meanwhile, whose return addresses took the place of its own. */
+/* Did an exception's handler jump to the return address? Functions were called
+ * meanwhile, whose return addresses took the place of the call's own. */
 static bool was_jumped_to(const cprof_session *s, const struct cp_event_hit *e)
 {
 	return s->calls->sites.items[e->site].kind == ENGINE_SITE_RETURN && e->caller &&
 	       e->caller != e->pc;
 }
 
-/* A call that is watched by its return address may return to where another
- * breakpoint is: then that one shows it. */
+/* Ends a call that is watched by its return address. Where it returns to another site,
+ * that one's hit shows the return. */
 static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 			  const struct cp_event_hit *e, unsigned stub)
 {
@@ -468,7 +470,7 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 	if (!(e->e.flags & CP_HIT_CALLS))
 		of_call.sp -= cp_arch_host()->ret_size;
 	call = cp_shadow_find(s->current.process->shadow, of_call.sp);
-	/* Its result is in registers, which another site's event need not have. */
+	/* The call's result is in registers, which another site's event need not have. */
 	if (call && s->calls->traced.items[call->function]->family && !s->current.hit->regs.known)
 		return;
 	if (call && call->flags & CP_CALL_BY_RETURN && call->caller == e->pc)
@@ -476,8 +478,8 @@ static void end_by_return(cprof_session *s, const struct cp_shadow_at *at,
 				was_jumped_to(s, e) ? CP_CALL_UNWOUND : CP_CALL_RETURNED);
 }
 
-/* Whoever is told of the event can walk the stack if that was asked for: not where
- * it came along to find out which one it is. */
+/* May profilers that are told of the hit walk its stack? Only where a stack was asked
+ * for: one may come along just to tell which stack it is. */
 static bool is_walkable(const cprof_session *s, const struct engine_hit *hit)
 {
 	const struct engine_site *site = &s->calls->sites.items[hit->site];
@@ -505,8 +507,8 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	case ENGINE_SITE_ENTRY:
 		on_entry(s, &at, hit);
 		break;
-	/* Whichever function it is of: in assembly, functions share code, and
-	 * whose return address it is is who leaves. */
+	/* The open call at that stack pointer leaves, whichever function the site is
+	 * planned for: in assembly, functions share code. */
 	case ENGINE_SITE_EXIT:
 		c->unmatched += !cp_shadow_leave(shadow, &at, CP_SHADOW_ANY, CP_CALL_RETURNED);
 		break;
@@ -542,7 +544,7 @@ void engine_calls_reach(cprof_session *s, const struct cp_event_hit *e, uint64_t
 						      : 0 });
 }
 
-/* At a site of a family's own. */
+/* A hit at a site of a family's own. */
 static void on_own(cprof_session *s, const struct engine_site *site, const struct cp_event_hit *e)
 {
 	const struct engine_family *f = s->families[site->family];

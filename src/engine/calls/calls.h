@@ -11,13 +11,15 @@ struct cp_call;
 struct cp_event_hit;
 struct engine_calls;
 
-/* A breakpoint was hit: the process's open calls change, and profilers are told. */
+/* A breakpoint was hit: brings the process's open calls up to date, and tells
+ * profilers. */
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
 /* The open calls of a thread end, with tid 0 those of the whole process. */
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
-/* The session is over: nothing is said of the calls that are still open. */
+/* The session is over: calls that are still open are forgotten, and profilers told
+ * nothing of them. */
 void engine_calls_end(cprof_session *s);
-/* The call that cprof_current_call() tells of in the next event. */
+/* Sets the call that cprof_current_call() tells of in the next event. */
 void engine_calls_set_current(struct engine_calls *c, const struct cp_call *call);
 /* Makes the process's shadow stack if it has none; false without memory. */
 bool engine_calls_shadow(cprof_process *p);

@@ -19,7 +19,7 @@
 
 /* ---- captures ---- */
 
-/* Kept from the entry to the leave: a copy, because the event goes. */
+/* The entry is copied for the leave, because the event goes. */
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit)
 {
 	uint32_t size = hit->fetched ? hit->event->fetched_size : 0;
@@ -51,9 +51,9 @@ static const char *name_address(void *ctx, uint64_t address)
 	return f && f->start == address ? cprof_function_name(f) : NULL;
 }
 
-/* What values are made of; `memory` only while the thread stands still. A call
- * watched by its return address may be ended by another function's site: that
- * one's registers are right, what it fetched is not ours. */
+/* What values of the hit's call are made of; `memory` only while the thread stands
+ * still. A call watched by its return address may be ended by another function's site:
+ * the registers there are right, what was fetched is the other function's. */
 static struct cp_capture capture_of(cprof_session *s, const struct engine_hit *hit,
 				    const struct engine_traced *traced)
 {
@@ -146,7 +146,7 @@ void engine_context_arguments(struct engine_context *x)
 	x->arguments = cp_signature_arguments(x->signature, &capture, x->arena, &x->argument_count);
 }
 
-/* The arguments once more, from the registers of the entry and the memory of
+/* Reads the arguments once more, by the registers of the entry, from memory as it is
  * now. */
 static void read_now(struct engine_context *x)
 {
@@ -242,13 +242,13 @@ bool engine_context_local_bytes(struct engine_context *x, size_t position,
 
 /* ---- what a profiler may ask ---- */
 
-/* NULL: its callback is over. */
+/* What the handle stands for; NULL: its callback is over. */
 static struct engine_context *context_of(const cprof_call_context *handle)
 {
 	return engine_live(ENGINE_LIVE_CONTEXT, handle);
 }
 
-/* NULL also when there are no values of it. */
+/* The same; NULL also when it has no values. */
 static struct engine_context *readable(const cprof_call_context *handle)
 {
 	struct engine_context *x = context_of(handle);

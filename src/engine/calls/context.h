@@ -25,19 +25,19 @@ struct engine_entry {
 	_Alignas(8) uint8_t fetched[];
 };
 
-/* What a leave needs of the entry: a copy; NULL without memory. */
+/* Copies what a leave needs of the entry; NULL without memory. */
 struct engine_entry *engine_entry_keep(const struct engine_hit *hit);
 /* Does --when hold for the call that is entered? */
 enum cp_truth engine_condition_holds(cprof_session *s, const struct engine_hit *hit);
 
-/* May values of the context be made? False: not of this one, and x->error tells why. */
+/* May values of the context be made? False: x->error tells why not. */
 bool engine_context_can_read(struct engine_context *x);
-/* Make its values, when first asked for. */
+/* Make the context's values, when first asked for. */
 void engine_context_arguments(struct engine_context *x);
 void engine_context_result(struct engine_context *x);
 void engine_context_locals(struct engine_context *x);
-/* The bytes as they were captured: of an argument (counting `this`), of the
- * result (-1), of a local. False: not there. */
+/* The bytes as they were captured: of an argument (counting `this`), of the result
+ * (-1), of a local. False: they were not. */
 bool engine_context_bytes(struct engine_context *x, int position, struct cp_value_bytes *ret);
 bool engine_context_local_bytes(struct engine_context *x, size_t position,
 				struct cp_value_bytes *ret);

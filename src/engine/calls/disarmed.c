@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What was hit too often: the tracer has taken its breakpoints out, in one process.
+ * Functions and families whose sites were hit too often: the tracer has taken the
+ * breakpoints out, in one process.
  */
 #include "engine/calls/disarmed.h"
 
@@ -13,7 +14,8 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 
-/* Nobody else says so where no profiler wants to know. Once: there may be many. */
+/* Warns of the function where no profiler has method_disarmed, which would say so.
+ * Once: there may be many. */
 static void warn_of_rate(cprof_session *s, const cprof_function *f, uint32_t rate)
 {
 	const struct cprof_profiler_desc *p;
@@ -47,7 +49,7 @@ void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint
 	s->calls->has_current = false;
 }
 
-/* Sites of a family's own were hit too often: it is not watched any more. */
+/* Sites of a family's own were hit too often: the family is not watched any more. */
 static void disarm_family(cprof_session *s, const struct cp_event_disarmed *e)
 {
 	enum engine_family_id id = (e->group - ENGINE_GROUP_OWN(0, 0)) >> 16;

@@ -9,10 +9,10 @@
 
 struct cp_event_disarmed;
 
-/* The tracer took a group's breakpoints out of one process: they go from all. */
+/* The tracer took a group's breakpoints out of one process: takes them out of all. */
 void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e);
-/* Raises method_disarmed; `rate` is in calls a second, 0: of a signal handler that
- * left its thread no time. */
+/* Raises method_disarmed of a function that was called `rate` times a second; 0: by a
+ * signal handler that left its thread no time. */
 void engine_calls_raise_disarmed(cprof_session *s, const cprof_function *f, uint32_t rate,
 				 uint64_t ts_ns);
 

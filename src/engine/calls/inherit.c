@@ -6,10 +6,10 @@
  *     parent   main ─► serve ─► fork ──┬──► returns from all of them
  *                                      └──► child: so does this one
  *
- * So it has them in its shadow stack, at their depth; method_inherited tells
- * of each, the enters are not repeated. Who was given a stack of its own
- * (clone, posix_spawn) has none of them. A child of vfork has them, too, until it
- * executes a program or ends: it runs on its parent's stack.
+ * So the child has them in its shadow stack, at their depth; method_inherited tells of
+ * each, the enters are not repeated. A child with a stack of its own (clone,
+ * posix_spawn) has none of them. A child of vfork has them until it executes a program
+ * or ends: it runs on its parent's stack.
  *
  * Times of such a call count from the fork on: what was before is the parent's.
  */
@@ -29,7 +29,8 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 
-/* A function belongs to an image, and that to a process. */
+/* The child's image in the place of one of its parent's: functions belong to images,
+ * and images to processes. */
 static const cprof_image *same_image(const cprof_process *p, const cprof_image *from)
 {
 	size_t i;
@@ -51,8 +52,8 @@ static struct engine_entry *copy_entry(const struct engine_entry *from)
 	return entry;
 }
 
-/* cp_call_inherit_fn. What functions are watched for beside is their thread's own
- * business. */
+/* Makes a copied call the child's (cp_call_inherit_fn). False: its function has a role
+ * alone, which the child takes no part in. */
 static bool inherit(void *ctx, struct cp_call *call)
 {
 	const cprof_process *p = ctx;

@@ -7,8 +7,8 @@
 
 #include <cprof/cprof.h>
 
-/* The first thread of a forked process returns from the calls that were open around
- * the fork, too. */
+/* Copies the calls that were open around the fork for the forked process's first
+ * thread, which returns from them, too. */
 void engine_calls_inherit(cprof_session *s, cprof_thread *t, const cprof_process *parent);
 
 #endif

@@ -22,18 +22,18 @@
 #include "engine/target/state.h"
 
 #define SIGRETURN_BYTES 16
-/* How far from where a thread began its routine is entered, at most: what the C
- * library keeps there, and a wrapper of a language's own. */
+/* A thread's routine is entered at most so far from where the thread began: in between
+ * is what the C library keeps there, and a language's wrapper. */
 #define START_BYTES 1024
 
-/* What is at a return address, as far as that does not change: few of them call
+/* What is known of a return address, as far as it does not change: the same few call
  * over and over again. */
 struct caller {
 	const cprof_process *process;
 	uint64_t address;
 	const cprof_image *image;
 	const cprof_function *function;
-	bool by_kernel; /* it ends a signal handler */
+	bool by_kernel; /* the kernel calls from there: it ends a signal handler */
 };
 
 struct engine_known_callers {
@@ -45,8 +45,8 @@ bool engine_tells_invokes(const cprof_session *s)
 	return engine_has(s, method_begin_invoke) || engine_has(s, method_end_invoke);
 }
 
-/* A forked process has its parent's images, also when it runs another program by the time
- * that its mappings are read. */
+/* The image at an address. A forked process has its parent's images, even where it runs
+ * another program by the time that its mappings are read. */
 static const cprof_image *image_at(const cprof_process *p, uint64_t address)
 {
 	const struct engine_text *text = engine_find_text(p, address);
@@ -61,7 +61,8 @@ static const cprof_image *image_at(const cprof_process *p, uint64_t address)
 	return text ? text->image : NULL;
 }
 
-/* A function that another one ended in (tail call) has that one's caller. */
+/* `caller` of a function that was entered by a tail call is that of the function that
+ * ended so. */
 bool engine_invoked(const cprof_session *s, uint64_t caller)
 {
 	const cprof_image *image = caller ? image_at(s->current.process, caller - 1) : NULL;
@@ -69,7 +70,7 @@ bool engine_invoked(const cprof_session *s, uint64_t caller)
 	return !image || !engine_traced_at(s, image, caller - 1 - image->bias);
 }
 
-/* The kernel makes a handler return to the code that ends it. */
+/* Did the kernel make the call? Then it returns to the code that ends signal handlers. */
 static bool by_kernel(cprof_process *p, uint64_t caller)
 {
 	uint8_t code[SIGRETURN_BYTES];

@@ -40,7 +40,7 @@
 #define BORN_ROOM 16u
 #define START_ROOM 32u
 #define START_STACK 28 /* field of /proc/PID/stat (proc_pid_stat(5)), from 1 */
-/* No stack is above it: to the tracer, where others lie on the thread's own. */
+/* A place above all stacks: told to the tracer where stacks lie on the thread's own. */
 #define NOWHERE UINT64_MAX
 
 /* ---- the thread's own ---- */
@@ -87,14 +87,14 @@ static uint64_t on_stack(cprof_thread *t, uint64_t sp)
 static void find_stack(cprof_thread *t, uint64_t sp)
 {
 	cprof_process *p = t->process;
-	/* Who was forked by a thread runs on with that one's stack. */
+	/* A process that was forked by a thread runs on with that thread's stack. */
 	bool first = t->tid == p->pid && !(p->parent && sp);
 	uint64_t within = first ? 0 : on_stack(t, sp);
 	struct cp_mapping *maps;
 	struct cp_error *err;
 	size_t count, i;
 
-	if (!first && !within) /* it is gone, and its slot another one's */
+	if (!first && !within) /* the thread is gone, and its slot another one's */
 		return;
 	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
 	if (err) {
@@ -135,11 +135,11 @@ static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 	t->slot = e->slot;
 	if (!t->stack_end)
 		find_stack(t, e->sp);
-	if (!t->stack_end) { /* a new thread's is new, too */
+	if (!t->stack_end) { /* a new thread's stack may be mapped since */
 		engine_maps_look(t->process);
 		find_stack(t, e->sp);
 	}
-	if (!t->stack_end) /* not to be asked again */
+	if (!t->stack_end) /* unknown: all addresses count as on it */
 		engine_calls_set_stack(t, 1, UINT64_MAX);
 	return e->sp >= t->stack_low && e->sp < t->stack_end;
 }
@@ -167,7 +167,7 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 			end = i + 1 < count ? CP_UNWIND_END_NO_INFO : end;
 			break;
 		}
-		if (i || sp != e->sp) /* the call's own */
+		if (i || sp != e->sp) /* not the call's own return address */
 			c->chain.items[c->chain.count++] = sp;
 	}
 	at->chain_count = c->chain.count;
@@ -184,7 +184,7 @@ static uint64_t start_of_program(const cprof_process *p)
 		       : 0;
 }
 
-/* Chains on the thread's own stack lead there. */
+/* Finds where chains of callers on the thread's own stack lead to. */
 static void find_root(cprof_thread *t)
 {
 	uint64_t start;
@@ -212,7 +212,8 @@ static bool rises(const struct cp_shadow_at *at)
 	return true;
 }
 
-/* `end`: why the chain of a hit on the thread's own stack ends. */
+/* On which stack a hit is that seems to be on the thread's own; `end`: why its chain of
+ * callers ends. */
 static enum place find_place(cprof_thread *t, const struct cp_shadow_at *at, enum cp_unwind_end end)
 {
 	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
@@ -230,7 +231,7 @@ static enum place find_place(cprof_thread *t, const struct cp_shadow_at *at, enu
 	return cp_shadow_is_called_by_own(t->process->shadow, at) ? OWN : UNKNOWN;
 }
 
-/* From now on all hits bring their stack. */
+/* From now on all hits of the process bring their stack. */
 static void note_stacks_within(cprof_process *p)
 {
 	uint64_t key, value;
