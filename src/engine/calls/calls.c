@@ -93,7 +93,7 @@ static void hide_in_fetched(const cprof_process *p, const struct engine_hit *hit
 
 	while (cp_fetched_next(hit->fetched, hit->event->fetched_size, &at, &block, &bytes))
 		engine_hide_breakpoints(p, block.address,
-					(uint8_t *)(uintptr_t)bytes, /* the event is ours */
+					(uint8_t *)(uintptr_t)bytes, /* in our own memory */
 					block.size);
 }
 

@@ -28,7 +28,7 @@
 #define RINGS_MAX 4096 /* of a process */
 #define STRANGERS_MAX 4096
 #define READS_MAX 256 /* chunks of a ring in a row at a poll */
-#define READS_ALL_MAX 65536 /* where what is left would be gone: the largest ring's */
+#define READS_ALL_MAX 65536 /* before what is left is lost: as many as the largest ring has */
 #define POLL_MIN_NS CP_NS_PER_MS
 #define POLL_MAX_NS (20 * CP_NS_PER_MS)
 
@@ -43,13 +43,13 @@ struct rings {
 	CP_VEC(struct ring) rings;
 	struct cp_map strings; /* address -> char *, owned */
 	struct cp_map tids; /* thread as the program knows it -> tid */
-	/* Threads that nothing is known of, with the place in the tracer's ring up
-	 * to which that may come. */
+	/* Threads that are not known, with the place in the tracer's ring up to which
+	 * their births may be told. */
 	struct cp_map strangers;
 };
 
 struct annotations {
-	CP_VEC(cprof_process *) live; /* have rings */
+	CP_VEC(cprof_process *) live; /* processes that have rings */
 	uint64_t next_ns, maps_ns;
 	cprof_annotation_statistics statistics;
 };
@@ -59,7 +59,7 @@ static struct annotations *state_of(const cprof_session *s)
 	return s->own[ENGINE_FAMILY_ANNOTATIONS];
 }
 
-/* NULL: none. */
+/* What is known of the process's rings; NULL: it has none. */
 static struct rings *rings_of(const cprof_process *p)
 {
 	return p->own[ENGINE_FAMILY_ANNOTATIONS];
@@ -108,7 +108,7 @@ static char *read_string(cprof_process *p, uint64_t address)
 	return asprintf(&text, "<unreadable 0x%" PRIx64 ">", address) < 0 ? NULL : text;
 }
 
-/* What the program has at a pointer; lives until the cache is emptied. */
+/* The string at a pointer of the program's; lives until the cache is emptied. */
 static const char *string_at(cprof_process *p, const char *there)
 {
 	struct rings *rings = rings_of(p);
@@ -253,7 +253,7 @@ static unsigned reads_of(const struct ring *ring, bool all)
 	return held < READS_ALL_MAX ? held : READS_ALL_MAX;
 }
 
-/* How many events there were. */
+/* Reads a ring; how many events there were. */
 static uint64_t read_ring(cprof_process *p, struct ring *ring, bool all, bool last,
 			  enum cp_trace_ring_state *state_ret)
 {
@@ -296,8 +296,8 @@ static void settle(cprof_process *p, unsigned end, bool last)
 	}
 }
 
-/* What was seen and can't be read any more is lost. What was not seen can't be counted:
- * that is said. */
+/* The ring's memory goes. Events that were seen there and can't be read any more are
+ * counted as lost; that there may be some that were not seen is said. */
 static void end_ring(cprof_process *p, struct ring *ring, unsigned end)
 {
 	cp_trace_ring_give_up(&ring->r);
@@ -344,7 +344,7 @@ static uint64_t poll_process(cprof_process *p, uint64_t since_ns)
 		wanted = poll_after(ring, events, since_ns);
 		after = wanted < after ? wanted : after;
 		if (!ring->r.switched_on && !p->session->ended)
-			switch_on(p, ring->r.root); /* the program has cleared it, too */
+			switch_on(p, ring->r.root); /* the program has cleared the bit, too */
 	}
 	return after;
 }
@@ -457,7 +457,7 @@ static void look(cprof_process *p)
 		cprof_image *image = p->images.items[i];
 
 		if (!image->mapped && image->noted && rings_of(p))
-			forget_strings(rings_of(p)); /* another one may come in its place */
+			forget_strings(rings_of(p)); /* another library may come in its place */
 		if (!image->mapped || image->noted || !image->assembly->image) {
 			image->noted &= image->mapped;
 			continue;
@@ -544,7 +544,7 @@ static void free_annotations(cprof_session *s)
 
 /* ---- the family ---- */
 
-/* The memory is about to be replaced. */
+/* A thread calls execve: rings are read before the memory is replaced. */
 static void on_exec(cprof_session *s, const struct engine_hit *hit)
 {
 	(void)hit;

@@ -18,7 +18,8 @@
 #include <cprof/trace_format.h>
 
 bool engine_annotations_wanted(const cprof_session *s);
-/* Reads what is there now; `last`: nobody will write any more. */
+/* Reads the annotations that are in the process's rings now; `last`: the program will
+ * write no more. */
 void engine_annotations_read(cprof_process *p, bool last);
 void engine_annotations_raise(cprof_process *p, cprof_thread *t, const cprof_trace_event *e);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Coverage among the families: what it places is its own, and makes no events.
+ * Coverage as a family: it places its breakpoints itself, and they make no events.
  */
 #include "engine/families/cover_arm.h"
 #include "engine/families/coverage.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Breakpoints of coverage into a process. There may be a hundred thousand of
- * them before the first instruction of a program. They are written where the
- * tracer reads them, in pieces: while it enters one, the next is made. A few
- * places that pieces take turns in stay in the caches of both, where one place
- * for all would be thousands of pages to be had from the kernel first.
+ * Breakpoints of coverage into a process. There may be a hundred thousand of them
+ * before the first instruction of a program. They go to the plan area in pieces: while
+ * the tracer enters one, the next is made. Pieces take turns in a few places, which
+ * stay in the caches of both processes; one place for all would be thousands of pages,
+ * to be had from the kernel first.
  *
  *     plan area │ piece 0, 3, 6 ... │ piece 1, 4, 7 ... │ piece 2, 5, 8 ...
  *     piece     │ batch │ sites ... │ group │ slot code ...
@@ -111,11 +111,12 @@ static int take_answer(struct filling *f)
 
 	if (err) {
 		cp_error_free(err);
-		f->answered = f->sent; /* nor do the others */
+		f->answered = f->sent; /* the other answers will not come either */
 		return ESRCH;
 	}
 	f->s->coverage->sites += answer.threads;
-	/* Where other bytes were, the tracer has said so in the counters. */
+	/* ESTALE: sites with other bytes than in the file, which the tracer has noted
+	 * in their counters. */
 	return answer.errnum == ESTALE ? 0 : answer.errnum;
 }
 
@@ -138,7 +139,7 @@ static int send(struct filling *f, uint64_t size)
 	return 0;
 }
 
-/* The first error of all pieces. */
+/* Sends all pieces; the first error of any. */
 static int send_all(struct filling *f)
 {
 	int errnum = 0, err;
@@ -151,7 +152,7 @@ static int send_all(struct filling *f)
 		if (size && (f->count || f->sent))
 			errnum = send(f, size);
 	}
-	/* Those that were sent have to be out of the plan area. */
+	/* The tracer must be done with the plan area before it is used again. */
 	while (f->answered != f->sent) {
 		err = take_answer(f);
 		errnum = errnum ? errnum : err;

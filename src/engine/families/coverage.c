@@ -23,8 +23,8 @@
 #include "engine/target/state.h"
 #include "probe/overlap.h"
 
-/* Hits of a branch that always goes the same way. Each costs what a stop costs,
- * and what was not seen in so many is rarely seen in ten times as many. */
+/* Hits of a branch that always goes the same way, before it is given up. Each costs a
+ * stop, and a direction not seen in so many is rarely seen in ten times as many. */
 #define BUDGET 32
 #define MARKS_MAX (UINT64_C(1) << 30)
 
@@ -69,7 +69,7 @@ void engine_cover_free(struct engine_cover *cover)
 
 /* ---- choosing ---- */
 
-/* Every filter is asked, whatever the others say. */
+/* Does any filter choose the function? Each is asked, whatever the others say. */
 static bool chosen(cprof_session *s, cprof_image *image, struct cp_probe_function *f)
 {
 	const struct engine_calling outer = s->calling;
@@ -132,7 +132,7 @@ static uint32_t rebased(uint32_t block, uint32_t first)
 	return block == CP_NO_BLOCK ? block : block + first;
 }
 
-/* By the blocks behind it. */
+/* Are both directions told by the blocks behind the branch? */
 static bool is_told(const struct cp_probe_branch *b)
 {
 	return b->taken_block != CP_NO_BLOCK && b->passed_block != CP_NO_BLOCK;
@@ -174,11 +174,11 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 	return true;
 }
 
-/* What is wanted of the object once there is a function that was chosen. */
+/* Prepares the object, once one of its functions was chosen. */
 static void begin(struct planning *p, struct engine_plans *plans)
 {
 	engine_sources_prefetch(p->assembly); /* meanwhile */
-	/* What an exception leads to are blocks, too. */
+	/* Landing pads of exceptions begin blocks, too. */
 	engine_plans_pads(p->assembly, plans);
 }
 
@@ -281,7 +281,7 @@ bool engine_cover_seen(const cprof_session *s, uint32_t counter)
 {
 	uint64_t n;
 
-	/* Before the first count the counters have no memory yet, and need none. */
+	/* Before the first count, reading a counter would only have its page made. */
 	if (!s->link.shared->stats.counted)
 		return false;
 	n = engine_cover_count(s, counter);
@@ -328,7 +328,7 @@ static bool branch_site(const cprof_session *s, const struct engine_cover *cover
 	return flags & (CP_SITE_TAKEN | CP_SITE_PASSED);
 }
 
-/* A branch is the end of its block, so it comes before the next one. */
+/* A branch ends its block, so its site comes before that of the next block. */
 bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 		       struct engine_cover_cursor *at, struct engine_cover_site *ret)
 {
@@ -419,6 +419,6 @@ bool engine_cover_has(struct engine_cover *cover, uint64_t address)
 	if (!cover->marks)
 		make_marks(cover);
 	at = address - cover->low;
-	/* Without marks anything may be one: the file has the right bytes. */
+	/* Without marks any address may be a site: the file has the right bytes. */
 	return !cover->marks || (at < cover->span && cover->marks[at / 8] >> at % 8 & 1);
 }

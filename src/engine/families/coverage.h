@@ -28,58 +28,61 @@ struct cp_probe_block;
 struct cp_probe_branch;
 struct cp_probe_function;
 
-/* A function that filters chose. Its pieces of the object's arrays. */
+/* A function that filters chose: where its blocks and branches are in the object's
+ * arrays. */
 struct engine_covered {
 	struct cp_probe_function *function; /* of assembly->plans */
 	uint32_t first_block, block_count;
 	uint32_t first_branch, branch_count;
-	uint32_t entry; /* of its blocks */
+	uint32_t entry; /* the block that it is entered at */
 	bool complete;
 };
 
-/* In the middle of a block: behind an instruction that failed (cuts.c). What
- * follows it, up to the next cut or the end of the block, has a counter of its own. */
+/* A cut in the middle of a block, behind an instruction that failed (cuts.c). What
+ * follows, up to the next cut or the end of the block, has a counter of its own. */
 struct engine_cut {
 	uint64_t address; /* link-time */
-	uint64_t before; /* of exact counts: those from before there was a counter */
+	uint64_t before; /* with exact counts: how often it ran before it had a counter */
 	uint32_t block; /* in `blocks` */
 	uint32_t counter;
-	bool unsure; /* if it was not counted: it may have run before, but hardly did */
+	bool unsure; /* if not counted: it may have run before the cut, but hardly did */
 	uint8_t size; /* of its first instruction */
 	uint8_t code[16];
 };
 
-/* What of an ELF object is covered. */
+/* The blocks and branches of an ELF object that are covered. */
 struct engine_cover {
 	CP_VEC(struct engine_covered) functions; /* by address */
 	CP_VEC(struct cp_probe_block) blocks; /* by function, then address */
 	CP_VEC(struct cp_probe_branch) branches; /* the same; blocks by number in `blocks` */
-	/* Of each branch: its number among those that are watched, or CP_NO_BLOCK. */
+	/* For each branch, its number among the branches with sites of their own, or
+	 * CP_NO_BLOCK. */
 	CP_VEC(uint32_t) watched;
 	uint32_t watched_count;
 	uint8_t *marks; /* owned: a bit for each address from `low` on; NULL: not made yet */
 	uint64_t low, span;
-	uint32_t first_counter; /* of a block each, then two of a watched branch each */
+	uint32_t first_counter; /* one for each block, then two for each watched branch */
 	CP_VEC(struct engine_cut) cuts; /* by block, then address */
 };
 
 struct engine_coverage {
 	bool enabled;
-	bool filters; /* some profiler has one */
+	bool filters; /* some profiler has a filter */
 	cprof_coverage_mode mode;
 	cprof_coverage_branches branches;
 	const struct cprof_profiler_desc *mode_by,
 		*branches_by; /* who has set them; NULL: nobody */
 	uint32_t counters; /* used */
-	uint64_t sites, placing_ns; /* placed; what that took */
+	uint64_t sites, placing_ns; /* sites placed; what that took */
 	struct cp_map names; /* of inlined functions (addresses): demangled, char *, owned */
 };
 
-/* The session's, made when it isn't there; NULL without memory. */
+/* The session's coverage, made when it isn't there; NULL without memory. */
 struct engine_coverage *engine_coverage_get(cprof_session *s);
 void engine_coverage_free(cprof_session *s);
 bool engine_coverage_wanted(const cprof_session *s);
-/* What of the image's object is covered, planned at its first time; NULL: nothing. */
+/* What of the image's object is covered, planned when it is first mapped; NULL:
+ * nothing. */
 struct engine_cover *engine_coverage_plan(cprof_image *image);
 void engine_cover_free(struct engine_cover *cover);
 /* The first of the two counters of a branch that is watched. */
@@ -117,7 +120,7 @@ bool engine_cover_has(struct engine_cover *cover, uint64_t address);
 uint64_t engine_cover_count(const cprof_session *s, uint32_t counter);
 /* Was the counter counted, in any process? */
 bool engine_cover_seen(const cprof_session *s, uint32_t counter);
-/* The block was also left at its end, as far as anybody saw. */
+/* Was the block also seen to be left at its end? */
 bool engine_cover_whole(const cprof_session *s, uint32_t counter);
 
 #endif

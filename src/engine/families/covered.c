@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What is said of coverage, and asked of it: the settings, and counters turned
- * into functions with blocks, rows and branches.
+ * Coverage as profilers see it: its settings, and counters turned into functions with
+ * blocks, rows and branches.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 
 /* ---- settings ---- */
 
-/* Breakpoints may be placed, and nothing was planned yet. */
+/* The session's coverage, while it may still be set; else NULL. */
 static struct engine_coverage *may_set(cprof_session *s)
 {
 	return engine_may_ask(s) ? engine_coverage_get(s) : NULL;
@@ -79,10 +79,10 @@ struct telling {
 	cprof_assembly *assembly;
 	const struct engine_cover *cover;
 	const struct engine_sources *sources; /* NULL: no debug information */
-	size_t next_row; /* behind those of the last block: mostly the next one's */
-	CP_VEC(uint32_t) pieces; /* of each block, where the first one is in `blocks`; the end */
+	size_t next_row; /* behind the rows of the last block: mostly the next block's first */
+	CP_VEC(uint32_t) pieces; /* by block: its first piece in `blocks`; then the end */
 	CP_VEC(cprof_coverage_block) blocks; /* cut in pieces (cuts.c) */
-	CP_VEC(bool) unsure; /* of each */
+	CP_VEC(bool) unsure; /* of each piece */
 	CP_VEC(cprof_coverage_row) rows;
 	CP_VEC(cprof_coverage_branch) branches;
 	CP_VEC(cprof_coverage_inline) inlines;
@@ -113,8 +113,9 @@ static uint32_t block_behind(const struct engine_cover *cover, const struct cp_p
 	return n && to ? cover->functions.items[n - 1].first_block + to - 1 : CP_NO_BLOCK;
 }
 
-/* By the block behind it, or by the jump's own counters. A direction that was given
- * up was not taken all the same, if nobody ever came to where it leads. */
+/* How often a direction was taken, by the block behind it or by the jump's own
+ * counters. One that was given up was not taken all the same if nobody ever came to
+ * where it leads. */
 static uint64_t direction_count(const struct telling *t, uint32_t number, bool passed)
 {
 	const struct cp_probe_branch *b = &t->cover->branches.items[number];
@@ -131,13 +132,13 @@ static uint64_t direction_count(const struct telling *t, uint32_t number, bool p
 	return behind != CP_NO_BLOCK && !block_count(t, behind) ? 0 : own;
 }
 
-/* Numbers of blocks, + 1, as pieces have them. */
+/* The number + 1 of a block's first piece, from the block's own + 1; 0: none. */
 static uint32_t renumbered(const struct telling *t, uint32_t block)
 {
 	return block ? t->pieces.items[block - 1] + 1 : 0;
 }
 
-/* The piece with the end of a block. */
+/* The last piece of a block. */
 static uint32_t end_of(const struct telling *t, uint32_t block)
 {
 	return t->pieces.items[block + 1] - 1;
@@ -193,8 +194,7 @@ static const struct cp_line_row *row_before(const struct cp_line_table *lines, s
 	return row && !(row->flags & CP_LINE_END) && row->line ? row : NULL;
 }
 
-/* The first row at `address` or behind it. What ends at it is none of it: ends
- * come before what begins at the same address. */
+/* The first row at `address` or behind it, after those that end there. */
 static size_t row_at(struct telling *t, uint64_t address)
 {
 	const struct cp_line_table *lines = &t->sources->lines;
@@ -226,7 +226,7 @@ static bool add_row(struct telling *t, const struct cp_line_row *row, uint32_t b
 				     });
 }
 
-/* Of a row that a block, or a piece of one, begins in the middle of. */
+/* Flags of a row in whose middle a block, or a piece of one, begins. */
 static unsigned flags_inside(const struct telling *t, uint32_t number,
 			     const struct cp_line_row *row)
 {
@@ -236,7 +236,7 @@ static unsigned flags_inside(const struct telling *t, uint32_t number,
 	       (t->pieces.items[n] != number ? CPROF_COVERAGE_ROW_CUT : 0);
 }
 
-/* Rows that begin in a block, and the one that it begins in the middle of. */
+/* Tells the rows that begin in a block, and the one in whose middle it begins. */
 static bool tell_rows_of(struct telling *t, uint32_t number)
 {
 	const struct cp_line_table *lines = &t->sources->lines;
@@ -287,7 +287,8 @@ static uint32_t block_at(const struct telling *t, uint64_t address)
 		       : CP_NO_BLOCK;
 }
 
-/* Each is asked for again and again, and lives as long as its image. */
+/* The demangled name, kept: names live as long as their image, and are asked for again
+ * and again. */
 static const char *readable_name(cprof_session *s, const char *name)
 {
 	struct cp_map *names = &s->coverage->names;
@@ -303,8 +304,9 @@ static const char *readable_name(cprof_session *s, const char *name)
 	return name;
 }
 
-/* Where whole objects and parts of derived ones have one constructor, its symbol
- * is the latter's, as other tools have it; destructors likewise. */
+/* The symbol to tell of a function. One constructor of whole objects (C1) and of parts
+ * of derived ones (C2) has the symbol of the latter, as in other tools; destructors
+ * likewise. */
 static const char *symbol_of(const cprof_assembly *a, const struct cp_probe_function *f)
 {
 	const struct cp_probe_functions *all = a->plans ? &a->plans->functions : NULL;
@@ -413,8 +415,8 @@ static bool tell(struct telling *t, const struct engine_covered *f, cprof_covera
 
 /* ---- all of them ---- */
 
-/* Of the system's libraries, of which no function was chosen, nothing is to be
- * told, and so nothing read. */
+/* What of an object is to be told; NULL where no function was chosen, as in the
+ * system's libraries, of which nothing is read. */
 static const struct engine_cover *cover_of(const cprof_assembly *a)
 {
 	return a && a->cover && a->cover->functions.count ? a->cover : NULL;
@@ -450,7 +452,7 @@ bool cprof_coverage_changed(uint64_t *seen)
 		if (cover_of(s->assemblies.items[i]) &&
 		    !engine_sources_ready(s->assemblies.items[i]))
 			return false;
-	/* Both only grow. */
+	/* Both numbers only grow. */
 	now = s->link.shared->stats.counted + s->coverage->counters;
 	if (now == *seen)
 		return false;
@@ -476,7 +478,7 @@ static const struct engine_covered *find(const struct engine_cover *cover, uint6
 		       : NULL;
 }
 
-/* Counters of Mono's have 32 bits; what can't be told was not seen. */
+/* A count as Mono's API has it, in 32 bits; 0 where it can't be told. */
 static uint32_t narrow(uint64_t count)
 {
 	if (count == CPROF_COVERAGE_UNKNOWN)

@@ -8,17 +8,17 @@
  *     ─ cut ─ counter        0, or unknown
  *       add   $1,%ecx
  *
- * A block is counted where it begins, once. So what is behind the instruction gets a
- * counter of its own, in all processes, while the thread is held. Whether it ran
+ * A block is counted where it begins, once. So the piece behind the instruction gets a
+ * counter of its own, in all processes, while the thread is held. Whether the piece ran
  * before is known
  *
  *     yes     where a thread that counted the block came to another one by itself
  *     no      where nothing that the block goes on to was ever reached
  *
- * Else it is not, until it is counted; but where the thread that failed counted the
- * block itself, saw nothing new since, and nothing there leads back to the block, it
- * hardly did. With exact counts it was begun as often as the block was counted, but
- * for this time.
+ * Else it is unknown, until the piece is counted; but where the thread that failed
+ * counted the block itself, saw nothing new since, and nothing there leads back to the
+ * block, the piece hardly ran. With exact counts it ran as often as the block was
+ * counted, but for this time.
  */
 #include "engine/families/cuts.h"
 
@@ -34,7 +34,7 @@
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 
-/* Of an object; behind more than that is unknown. */
+/* Cuts of an object; what is behind further faults is unknown. */
 #define CUTS_MAX 1024
 
 /* A block that an instruction failed in. */
@@ -120,7 +120,7 @@ static const struct cp_probe_branch *branch_of(const struct failed *f, uint32_t 
 	return NULL;
 }
 
-/* Nobody has ever come to the end of the block. */
+/* Has certainly nobody ever come to the end of the block? */
 static bool never_left(const struct failed *f)
 {
 	uint64_t next = f->last.pc + f->last.size;
@@ -128,7 +128,7 @@ static bool never_left(const struct failed *f)
 
 	switch ((enum cp_flow)f->last.flow) {
 	case CP_FLOW_BRANCH:
-		/* A jump that is watched was never come to. */
+		/* A jump with a site of its own says so itself. */
 		if (branch_of(f, &number) && f->cover->watched.items[number] != CP_NO_BLOCK) {
 			own = engine_cover_own(f->cover, number);
 			return !engine_cover_count(f->s, own) && !engine_cover_count(f->s, own + 1);
@@ -141,7 +141,8 @@ static bool never_left(const struct failed *f)
 	case CP_FLOW_CALL:
 	case CP_FLOW_CALL_INDIRECT:
 	case CP_FLOW_SYSCALL:
-		/* What was called need not have returned. */
+		/* The function that was called, or the system call, need not have
+		 * returned. */
 		return f->fresh && never_reached(f, next);
 	case CP_FLOW_JUMP_INDIRECT:
 	case CP_FLOW_RETURN:
@@ -151,7 +152,7 @@ static bool never_left(const struct failed *f)
 	return false;
 }
 
-/* The end of the piece was come to. */
+/* Did a thread come to the end of the piece? */
 static bool was_left(const struct failed *f)
 {
 	uint32_t first, cuts = engine_cuts_of(f->cover, f->block, &first);
@@ -161,7 +162,7 @@ static bool was_left(const struct failed *f)
 		is_executed(engine_piece_count(f->s, f->cover, f->block, f->piece + 1)));
 }
 
-/* What is known of the piece behind a new one: nothing, unless this says so. */
+/* Is it known whether what is behind a new cut ran before? */
 static bool is_known(const struct failed *f)
 {
 	uint32_t first, cuts = engine_cuts_of(f->cover, f->block, &first);
@@ -185,7 +186,7 @@ static void visit(const struct failed *f, uint64_t address, uint8_t *visited)
 			visited[i] |= 1;
 }
 
-/* Along blocks that were reached: from the end of the block to its beginning. */
+/* Do blocks that were reached lead from the end of the block back to its beginning? */
 static bool leads_back(const struct failed *f)
 {
 	const struct cp_probe_block *blocks = f->cover->blocks.items + f->function->first_block;
@@ -298,7 +299,7 @@ static void cut_here(struct failed *f, cprof_image *image, struct engine_cut *cu
 		return;
 	cut->block = f->block;
 	cut->counter = s->coverage->counters++;
-	if (is_executed(count)) /* of exact ones, but for this time */
+	if (is_executed(count)) /* exact: all its counts but this time's */
 		cut->before = engine_piece_count(s, f->cover, f->block, f->piece) - 1;
 	if (!insert(f->cover, at, cut))
 		return;
@@ -307,7 +308,7 @@ static void cut_here(struct failed *f, cprof_image *image, struct engine_cut *cu
 	else
 		arm_everywhere(s, image->assembly, cut);
 	cp_debug("%s: cut behind a fault, at %" PRIx64, image->assembly->path, cut->address);
-	/* Now, when nobody can come there unseen. */
+	/* What is known is asked now, when nobody can come there unseen. */
 	if (is_known(f))
 		return;
 	if (f->fresh && !leads_back(f))
@@ -316,8 +317,8 @@ static void cut_here(struct failed *f, cprof_image *image, struct engine_cut *cu
 		give_up(s, cut->counter);
 }
 
-/* Decodes the block: where the instruction at `address` ends, that behind it, and
- * the last one. False: there is nothing behind it. */
+/* Decodes the block: where the instruction at `address` ends, the one behind it, and
+ * the last one. False: `address` is in the last one. */
 static bool decode(struct failed *f, const cprof_image *image, uint64_t address,
 		   struct engine_cut *cut)
 {

@@ -10,9 +10,9 @@
 struct cp_event_fault;
 struct engine_cover;
 
-/* A signal's instruction in covered code: the block is cut behind it. */
+/* An instruction in covered code caused a signal: cuts the block behind it. */
 void engine_on_fault(cprof_session *s, cprof_process *p, const struct cp_event_fault *e);
-/* At the end: how many faults were not seen. */
+/* At the end: warns how many faults were not seen. */
 void engine_cuts_warn(cprof_session *s);
 /* Places the cuts that are still needed, in an image that has its breakpoints. */
 void engine_cuts_arm(cprof_image *image);

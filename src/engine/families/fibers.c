@@ -37,14 +37,14 @@ struct stack {
 	uint32_t number;
 };
 
-/* Of a process. */
+/* The fibers of a process. */
 struct fibers {
 	CP_VEC(struct stack) stacks; /* sorted, apart from each other */
 	uint32_t count; /* numbers given out */
 	bool announced;
 };
 
-/* Of a session. */
+/* What a session captures at switches. */
 struct switches {
 	struct cp_fetch fetches[2][2]; /* by kind of site */
 };
@@ -98,7 +98,7 @@ static uint32_t fiber_of(struct fibers *f, uint64_t start, uint64_t end)
 	    f->stacks.items[n].end == end)
 		return f->stacks.items[n].number;
 	while (last < f->stacks.count && f->stacks.items[last].start < end)
-		last++; /* what was there before is no more */
+		last++; /* the stacks that were there are gone */
 	if (f->stacks.count >= STACKS_MAX || !cp_vec_reserve(&f->stacks, f->stacks.count + 1))
 		return 0;
 	after = f->stacks.count - last;
@@ -131,7 +131,7 @@ static void capture(cprof_session *s, struct engine_site *site)
 	site->list.fetch_count = 2;
 }
 
-/* Block `index` of a hit; false: it is not there, or not all of it. */
+/* Block `index` of a hit; false: it was not captured, or not whole. */
 static bool block(const struct engine_hit *hit, uint32_t index, void *to, size_t size)
 {
 	const uint8_t *bytes;
@@ -160,7 +160,7 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 	engine_annotations_read(p, false);
 	if (f->announced || !block(hit, 0, stack, sizeof(stack)) || !block(hit, 1, &sp, sizeof(sp)))
 		return;
-	/* Of a context that nobody made with makecontext(), `stack` is anything. */
+	/* In a context that makecontext() did not make, `stack` is anything. */
 	if (stack[2] >= STACK_MIN && stack[2] <= STACK_MAX && sp - stack[0] <= stack[2])
 		to = fiber_of(f, stack[0], stack[0] + stack[2]);
 	else

@@ -7,7 +7,8 @@
 
 #include <cprof/cprof.h>
 
-/* The process announces its switches itself. */
+/* The process announces switches of fibers itself: those by the C library are told no
+ * more. */
 void engine_fibers_announced(cprof_process *p);
 
 #endif

@@ -113,8 +113,8 @@ static uint8_t role_of(const char *image, const char *name, size_t length, bool 
 
 /* ---- calls ---- */
 
-/* words: what it is read from, or the only descriptor; what it is written to, or
- * where the messages are; whether another call does the same. */
+/* words of the call: the descriptor that is read, or the only one; that which is
+ * written to, or where the messages are; whether it is made by another call. */
 enum { FROM, TO, INNER };
 
 static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t *words)
@@ -126,8 +126,9 @@ static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t 
 	words[TO] = engine_role_argument(hit, to);
 }
 
-/* Is it made by the call around it? A signal handler's is not, nor what follows a
- * longjmp() out of that. What stands in for the library has helpers. */
+/* Is the call made by the traced one around it? One of a signal handler is not, nor one
+ * after a longjmp() out of that. The caller may be a helper of what stands in for the
+ * library. */
 static bool is_made_by(cprof_session *s, const struct engine_traced *t,
 		       const struct engine_hit *hit)
 {
@@ -163,7 +164,7 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 	return false;
 }
 
-/* Bytes of so many messages (struct mmsghdr). */
+/* Sum of the bytes of `count` messages (struct mmsghdr). */
 static uint64_t bytes_of(cprof_process *p, uint64_t address, uint64_t count)
 {
 	struct mmsghdr messages[16];

@@ -76,7 +76,7 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 		life->finalizing = ENGINE_FINALIZING_ALL;
 	} else if (!before) {
 		life->finalizing = ENGINE_FINALIZING_LIBRARY;
-		call->words[0] = true; /* it is the outermost one */
+		call->words[0] = true; /* the call is the outermost one */
 	}
 	if (role != EXITED && before)
 		return false;
@@ -108,7 +108,8 @@ static void begin(cprof_thread *t, const cprof_process *parent)
 	while (parent && cp_map_next(&parent->session->by_tid, &cursor, &key, &value)) {
 		const cprof_thread *other = (const cprof_thread *)(uintptr_t)value;
 
-		/* Others are about to end, so it is this one that forked. */
+		/* Other threads of the parent are about to end: the one that runs
+		 * handlers is taken for the one that forked. */
 		if (other->process == parent && other->life.finalizing == ENGINE_FINALIZING_ALL)
 			t->life.finalizing = ENGINE_FINALIZING_ALL;
 	}

@@ -7,15 +7,15 @@
  *     free(p)          entry: heap_free; no other stop
  *     realloc(p, n)    ret:   gc_moves, heap_resized, gc_allocation or heap_free
  *
- * Allocators call each other (operator new calls malloc, reallocarray calls
- * realloc): the outermost one is what the program asked for, and what is open
- * around a call marks it (probe/shadow.h). Of functions that free nothing is open; there
- * it is the address that tells: what is free already is not freed. (operator
- * delete calls free.) Nor is what an allocator's library frees by a call that
- * nothing can stand in for: glibc's own stock, when a thread ends.
+ * Allocators call each other (operator new calls malloc, reallocarray calls realloc):
+ * the outermost one is what the program asked for, and what is open around a call marks
+ * it (probe/shadow.h). Calls that free are never open; there the address tells: a block
+ * that is free already is not freed again (operator delete calls free). Nor does a free
+ * count that an allocator's library makes by a call that nothing can stand in for:
+ * glibc frees its own stock when a thread ends.
  *
- * Where such a function ends in a jump to one that is not watched, as fast paths
- * of allocators do, it is its return address that has the breakpoint.
+ * Where such a function ends in a jump to one that is not watched, as fast paths of
+ * allocators do, its return address has the breakpoint.
  */
 #include "engine/families/heap.h"
 
@@ -39,8 +39,8 @@
 
 #define CALL_MAX 8 /* bytes before a return address that are looked at */
 #define IS_FREE 0 /* instead of a time */
-/* Flags of a call, of a sample: it is none of it; only what it moves is, and not
- * what that becomes. */
+/* Flags of a call where a sample is told. IGNORED: the call is none of the sample.
+ * PASSED: only the block that it moves is, not the one that it becomes. */
 #define CALL_IGNORED 0x200u
 #define CALL_PASSED 0x400u
 
@@ -60,12 +60,12 @@ enum {
 struct blocks {
 	const cprof_process *process;
 	struct cp_map at;
-	uint64_t from_ns; /* watched since */
+	uint64_t from_ns; /* when watching began */
 	uint64_t pauses;
 };
 
 struct heap {
-	bool found; /* any such function, in any image */
+	bool found; /* some image has such a function */
 	CP_VEC(struct blocks) blocks;
 	cprof_allocation_statistics statistics; /* of processes that had pauses */
 	uint64_t every; /* one about every so many bytes is told; 0: all are */
@@ -113,7 +113,7 @@ bool cprof_profiler_sample_allocations(uint64_t bytes)
 	return true;
 }
 
-/* One about every so many bytes is told; 0: all are. */
+/* How many bytes there are to one block that is told, about; 0: all blocks are told. */
 static uint64_t every(const cprof_session *s)
 {
 	return heap_of(s)->all ? 0 : heap_of(s)->every;
@@ -191,8 +191,8 @@ static uint8_t rust_role(const char *name, size_t length)
 	return at ? c_role(at + 1, length - (size_t)(at + 1 - name)) : 0;
 }
 
-/* operator new and delete: the size, or the address, comes first. Not those that
- * are given a place. */
+/* operator new and delete, whose first argument is the size, or the address; not the
+ * forms that are given a place. */
 static uint8_t operator_role(const char *name)
 {
 	static const char *const news[] = { "", "RKSt9nothrow_t", "St11align_val_t",
@@ -212,7 +212,7 @@ static uint8_t operator_role(const char *name)
 	return 0;
 }
 
-/* Its operators are calls of malloc and free, which are watched anyway. */
+/* Do operators of the image only call malloc and free, which are watched anyway? */
 static bool only_calls_malloc(const char *image)
 {
 	return cp_starts_with(image, "libstdc++.") || cp_starts_with(image, "libc++.") ||
@@ -245,8 +245,8 @@ static uint64_t product(uint64_t count, uint64_t size)
 }
 
 #define NONE 0xff
-/* The positions of arguments: bytes are the product of two; an address that is freed
- * or moved; one that the answer is written to. */
+/* Positions of arguments: `size` times `times` are the bytes, `address` is freed or
+ * moved, the result is written to `where`. */
 static const struct {
 	uint8_t size, times, address, where;
 } arguments[ROLES] = {
@@ -289,7 +289,7 @@ static void note_arguments(uint8_t role, const struct engine_hit *hit, uint64_t 
 		words[1] = engine_role_argument(hit, address);
 }
 
-/* Of a process, made when it isn't there; NULL without memory. */
+/* The blocks of a process, made when they aren't there; NULL without memory. */
 static struct blocks *blocks_of(struct heap *h, const cprof_process *p)
 {
 	struct blocks *it;
@@ -313,8 +313,9 @@ static void set_allocated(struct heap *h, const cprof_process *p, uint64_t addre
 		cp_map_put(&blocks->at, address, ts_ns);
 }
 
-/* False: it is free already. What was allocated later than `until_ns` is another
- * block, which another thread got there: realloc() is told when it returns. */
+/* Notes that a block is free. False: it was already. A block allocated later than
+ * `until_ns` is another one, which another thread got there: realloc() is told when it
+ * returns. */
 static bool set_free(struct heap *h, const cprof_process *p, uint64_t address, uint64_t until_ns)
 {
 	struct blocks *blocks = blocks_of(h, p);
@@ -383,7 +384,7 @@ static bool is_internal(cprof_process *p, const struct engine_hit *hit)
 	       target == hit->event->pc - image->bias;
 }
 
-/* Is that address, where it is mapped, in a function that allocates? */
+/* Is the run-time address in a function of the image that allocates? */
 static bool allocates_at(const cprof_session *s, const cprof_image *image, uint64_t address)
 {
 	struct engine_traced *const *t;
@@ -401,9 +402,9 @@ static bool allocates_at(const cprof_session *s, const cprof_image *image, uint6
 	return false;
 }
 
-/* Did an allocator make the call that this is about? What is open around it does not
- * tell: one that threw an exception is gone, and nothing of it was seen; of a sample,
- * nothing is open. So the stack is asked; where it can't be walked, `unless` it is. */
+/* Did an allocator make the call of this hit? Open calls don't tell: one that an
+ * exception ended was not seen to end, and where a sample is told none is open. So the
+ * stack is walked; where it can't be, the answer is `unless`. */
 static bool is_inner(cprof_session *s, bool unless)
 {
 	bool behind = s->calls->sites.items[s->current.hit->site].kind == ENGINE_SITE_RETURN;
@@ -422,7 +423,7 @@ static bool is_inner(cprof_session *s, bool unless)
 	return false;
 }
 
-/* Of a sample: is it one of it? */
+/* Is the call of this hit one of the sample? */
 static bool is_chosen(const cprof_session *s, const struct engine_hit *hit)
 {
 	return !every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
@@ -447,7 +448,8 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 	return true;
 }
 
-/* What the program called: realloc() of nothing may end in a jump to malloc(). */
+/* The function that the program called: realloc() of nothing may end in a jump to
+ * malloc(). */
 static const cprof_function *called(const struct cp_call *call)
 {
 	uintptr_t first = (uintptr_t)call->words[2];
@@ -481,7 +483,7 @@ static uint64_t read_pointer(cprof_process *p, uint64_t address)
 	return value;
 }
 
-/* What the function answers with; 0: it failed, or that is not known. */
+/* The address that the function answers with; 0: it failed, or its result is not known. */
 static uint64_t answer(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	uint64_t result;
@@ -511,7 +513,7 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 	if (!a.address || call->flags & CALL_PASSED) {
 		if (!before || (a.size && !a.address))
 			return false;
-		a.address = before; /* of no bytes: freed */
+		a.address = before; /* resized to no bytes: freed */
 		a.size = 0;
 		set_free(heap_of(s), p, before, call->enter_ns);
 		tell(s, &a, FREED);
@@ -528,7 +530,7 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 
 /* ---- pauses ---- */
 
-/* What was watched since the last pause; processes that had none don't count. */
+/* Adds the time that the process was watched since its last pause, if it had any. */
 static void add_watched(const struct blocks *b, uint64_t now_ns, cprof_allocation_statistics *to)
 {
 	if (b->pauses && now_ns > b->from_ns)
@@ -551,7 +553,7 @@ static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
 	h->statistics.pauses++;
 	add_watched(b, e->e.ts_ns, &h->statistics);
 	b->from_ns = UINT64_MAX;
-	/* Whatever is freed and allocated meanwhile. */
+	/* Blocks may be freed and allocated unseen during the pause. */
 	cp_map_clear(&b->at);
 }
 

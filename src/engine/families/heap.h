@@ -7,7 +7,7 @@
 
 #include <cprof/cprof.h>
 
-/* Does anybody want to see it? */
+/* Does anybody want allocations? */
 bool engine_heap_enabled(const cprof_session *s);
 
 #endif

@@ -72,7 +72,7 @@ static bool is_known(const struct regions *regions, uint64_t start, uint64_t end
 	return false;
 }
 
-/* Part of it, maybe all. */
+/* Adds the part of region `of` between `start` and `end`. */
 static bool add(struct regions *to, const struct region *of, uint64_t start, uint64_t end,
 		bool usable)
 {
@@ -82,9 +82,9 @@ static bool add(struct regions *to, const struct region *of, uint64_t start, uin
 
 enum change { REMOVE, USABLE, UNUSABLE };
 
-/* Of what is known between two addresses. What is mapped there since later than
- * `until_ns` is another region: calls are told when they return, and by then another
- * thread may have got what this one gave back. */
+/* Changes the regions between two addresses. One mapped later than `until_ns` is left
+ * alone: calls are told when they return, and by then another thread may have got what
+ * this one gave back. */
 static void change(struct regions *regions, uint64_t start, uint64_t end, enum change how,
 		   uint64_t until_ns)
 {
@@ -123,7 +123,7 @@ static uint64_t size_of(const struct heap_size *h)
 	return size;
 }
 
-/* Made when it isn't there; NULL without memory. */
+/* The process's, made when it isn't there; NULL without memory. */
 static struct heap_size *heap_of(cprof_process *p)
 {
 	if (!p->own[ENGINE_FAMILY_HEAP_SIZE])
@@ -201,7 +201,8 @@ static bool may_use(uint32_t protection)
 	return protection & (PROT_READ | PROT_WRITE);
 }
 
-/* What was there is gone, whatever is there now. */
+/* A new mapping replaces the regions that were there, whether it is the allocator's or
+ * not. */
 static void replace(struct heap_size *h, const struct region *made, bool is_heap)
 {
 	change(&h->regions, made->start, made->end, REMOVE, UINT64_MAX);
@@ -235,8 +236,8 @@ static void apply(struct heap_size *h, const struct engine_map_call *c, uint64_t
 	}
 }
 
-/* Is it the allocator's, or done to what is? What mmap() answers was free, unless it
- * was told to replace what is there. */
+/* Does the call map memory for the allocator, or change memory that is the allocator's?
+ * What mmap() answers was free, unless it was told to replace what is there. */
 static bool is_heap(const struct heap_size *h, const struct engine_map_call *c)
 {
 	if (c->role == ENGINE_MAP_MMAP && c->call->flags & CP_CALL_MARKED &&
@@ -289,8 +290,9 @@ static const struct engine_role roles[ENGINE_MAP_ROLES] = {
 	[ENGINE_MAP_MPROTECT] = { CP_SITE_REGS, WITH_STACK, false },
 };
 
-/* Beside allocations: calls that are made in them tell whose memory it is. Where
- * mappings are told, those calls but mprotect() are that family's, which passes them on. */
+/* Wanted together with allocations alone: a mapping is the allocator's if it is made in
+ * one. Where mappings are told, those calls but mprotect() are that family's, which
+ * passes them on. */
 const struct engine_family engine_heap_size_family = {
 	.name = "heap_size",
 	.asked = is_asked,

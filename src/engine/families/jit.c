@@ -7,10 +7,10 @@
  *     memory of no file:   ......[ made ][ made ]......[made]....
  *     engine_find_text()   "[jit]"  image   image "[jit]" image
  *
- * The list is read when a frame stands in memory of no file that nobody is
- * known for: at once the first times, later so often that it costs two per cent
- * of the time. Who is known is compared with what is there. What was taken from
- * the list stays known for samples from before.
+ * The list is read when a frame stands in memory of no file where no registered code is
+ * known: at once the first times, later so often that it costs two per cent of the
+ * time. Code that is known there is compared with what the list has. Files that were
+ * taken from the list stay known for samples from before.
  */
 #include "engine/families/jit.h"
 
@@ -48,9 +48,9 @@ struct object {
 	struct cp_jit_entry entry;
 	uint64_t hash;
 	cprof_image *image; /* NULL: it was refused */
-	uint64_t gone_ns; /* 0: it is there */
-	uint64_t seen_ns; /* when it was last known to be there */
-	uint32_t look; /* at which it was last found */
+	uint64_t gone_ns; /* 0: it is registered */
+	uint64_t seen_ns; /* when it was last known to be registered */
+	uint32_t look; /* jit.looks when it was last found */
 };
 
 struct made_text {
@@ -58,7 +58,7 @@ struct made_text {
 	uint32_t object;
 };
 
-/* What is to be told. */
+/* News that profilers are to be told. */
 enum news_kind { MADE, GONE, CHUNK_CREATED, CHUNK_DESTROYED };
 
 struct news {
@@ -73,7 +73,7 @@ struct jit {
 	struct cp_map by_entry; /* address of an entry -> its object that is there */
 	CP_VEC(struct made_text) texts;
 	struct cp_spans spans; /* of `texts` */
-	bool changed; /* since these were made */
+	bool changed; /* `objects` changed since texts and spans were made */
 	uint64_t next_ns; /* no look before */
 	unsigned looks_free;
 	uint32_t looks;
@@ -92,7 +92,7 @@ static bool is_asked(const cprof_session *s)
 	       engine_has(s, method_free);
 }
 
-/* What is known of a process's; NULL: nothing. */
+/* What is known of the process's registered code; NULL: nothing. */
 static struct jit *jit_of(const cprof_process *p)
 {
 	return p->own[ENGINE_FAMILY_JIT];
@@ -210,7 +210,7 @@ static struct object *object_at(struct jit *j, uint64_t entry)
 	return n ? &j->objects.items[*n] : NULL;
 }
 
-/* Memory is used again: is the entry still of that file? */
+/* Is an entry still that of the file `o`? Its memory may be used again. */
 static bool is_same(cprof_process *p, const struct object *o, const struct cp_jit_entry *entry,
 		    uint64_t *compared)
 {
@@ -231,7 +231,8 @@ static void look_at_list(cprof_process *p, struct jit *j, uint64_t at, uint64_t 
 	if (!cp_jit_read_descriptor(&p->memory, at, &descriptor))
 		return;
 	cp_jit_read_list(&p->memory, descriptor.first, &list);
-	/* The newest come first, in every list there is. */
+	/* Whoever registers code puts it first in the list: this goes from the oldest
+	 * entry to the newest. */
 	for (e = list.entries.items + list.entries.count; e-- > list.entries.items;) {
 		struct object *o = object_at(j, e->at);
 
@@ -290,7 +291,7 @@ static bool add_texts(struct jit *j, uint32_t number)
 	return true;
 }
 
-/* What is there hides what was. */
+/* Makes texts and spans anew; files that are registered hide those that were. */
 static void index_texts(struct jit *j)
 {
 	uint64_t now = cp_now();
@@ -341,7 +342,7 @@ static const struct engine_text *text_at(const cprof_process *p, uint64_t pc)
 
 /* ---- a frame ---- */
 
-/* What was found where a frame stands may be something else by now. */
+/* Is the file still registered in whose code a frame stands? */
 static bool is_there(cprof_process *p, struct object *o)
 {
 	struct cp_jit_entry e;
@@ -372,7 +373,7 @@ static void meet(cprof_process *p, uint64_t pc)
 		return;
 	if (cp_now() >= j->next_ns || (!o && j->looks_free++ < LOOKS_FREE))
 		look(p, j);
-	else if (o && !o->gone_ns) /* whose code it is now is not known */
+	else if (o && !o->gone_ns) /* it is not known whose code is there now */
 		drop(p, j, o, o->seen_ns);
 }
 
@@ -449,7 +450,7 @@ static void tell_news(cprof_process *p)
 		return;
 	j->telling = true;
 	p->session->current.process = p;
-	/* A callback that walks a stack may add to it. */
+	/* A callback that walks a stack may add news. */
 	for (i = 0; i < j->news.count; i++) {
 		const struct news news = j->news.items[i];
 
@@ -468,7 +469,7 @@ static const cprof_function *next_of_map(cprof_process *p, struct jit *j)
 	uint64_t start, size;
 	const char *name;
 
-	/* Names are asked for on other threads, which read the file, too. */
+	/* Other threads ask for names, and read the file, too. */
 	pthread_mutex_lock(&p->jit->lock);
 	if (image && cp_perf_map_entry(p->jit->jit, j->map_told, &name, &start, &size))
 		f = engine_function_of_map(p->session, image, name, start, size);
@@ -493,7 +494,7 @@ static void tell_map(cprof_process *p, struct jit *j)
 	p->session->current.process = before;
 }
 
-/* The function is called with the list as it now is. */
+/* The program called the debuggers' function: looks at the one entry that it is about. */
 static void look_at_entry(cprof_process *p, struct jit *j,
 			  const struct cp_jit_descriptor *descriptor)
 {
@@ -516,7 +517,7 @@ static void look_at_entry(cprof_process *p, struct jit *j,
 		add(p, j, &e);
 }
 
-/* Something was registered there, or is not any more. */
+/* The program registered code for debuggers, or took it back. */
 static void on_hit(cprof_session *s, const struct engine_hit *hit)
 {
 	cprof_process *p = s->current.process;
@@ -527,7 +528,7 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 
 	if (!j || !engine_open_memory(p))
 		return;
-	engine_maps_look(p); /* first the memory, then what is in it */
+	engine_maps_look(p); /* first where memory is mapped, then what is in it */
 	text = engine_find_text(p, pc);
 	if (j->looks && text && has_list(text->image->assembly) &&
 	    cp_jit_read_descriptor(&p->memory,
@@ -540,7 +541,8 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 	tell_news(p);
 }
 
-/* For those who want events; when attaching for all there is. */
+/* Once a second where events are wanted: the first look, when attaching, tells of all
+ * code there is. */
 static void look_again(cprof_process *p)
 {
 	struct jit *j = made_in(p);
@@ -554,7 +556,7 @@ static void look_again(cprof_process *p)
 	tell_map(p, j);
 }
 
-/* Both are sorted. */
+/* Is `chunk` among the sorted `chunks`? */
 static bool has_chunk(const struct cp_jit_range *chunks, size_t count, struct cp_jit_range chunk)
 {
 	const struct {
@@ -566,7 +568,7 @@ static bool has_chunk(const struct cp_jit_range *chunks, size_t count, struct cp
 	return n < count && chunks[n].start == chunk.start && chunks[n].end == chunk.end;
 }
 
-/* cprof's own code lies in such memory, too. */
+/* Takes cprof's own code, which lies in such memory, too, out of the chunk. */
 static void without_areas(const cprof_process *p, struct cp_jit_range *chunk)
 {
 	size_t i;

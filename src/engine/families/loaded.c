@@ -111,7 +111,7 @@ static void tell_unloading(cprof_session *s, cprof_image *image, bool unmapped)
 	engine_raise(s, image_unloading, image);
 }
 
-/* `alone`: its process stays. */
+/* `alone`: the image goes, and its process stays. */
 static void tell_unloaded(cprof_session *s, cprof_image *image, bool alone)
 {
 	cprof_assembly *a = image->assembly;
@@ -158,7 +158,8 @@ static int by_rank(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* In the order of the linker's list; what is not in it comes behind. */
+/* Sets the image's place and namespace by the dynamic linker's list; images that are
+ * not in it come behind. */
 static void place(cprof_image *image, const struct engine_objects *objects)
 {
 	size_t i;
@@ -316,7 +317,7 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 	engine_each_family(s, f, ends)
 		f->ends(p, ENGINE_END_UNLOAD, false);
 	engine_maps_look(p);
-	engine_tell_images(p); /* the mappings may have been read in the middle */
+	engine_tell_images(p); /* the mappings were perhaps read while the linker was at work */
 	if (!s->life.initialized && p->pid == s->target && engine_linker_done(p))
 		engine_initialized(s);
 }
@@ -332,7 +333,7 @@ static void look(cprof_process *p)
 	engine_tell_images(p);
 }
 
-/* The dynamic linker calls that empty function: glibc and musl, for debuggers. */
+/* The empty function that the dynamic linkers of glibc and musl call for debuggers. */
 static const struct engine_watch watches[] = {
 	{ "_dl_debug_state", HOOK, CP_SITE_ENTRY | CP_SITE_HOLD, 0 },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Locks that threads wait for. One that is free costs nothing, for it is taken
- * without a call: the breakpoints are where a thread goes when it is not.
+ * Locks that threads wait for. A free lock costs nothing, for it is taken without a
+ * call: the breakpoints are where a thread goes when the lock is not free.
  *
  *     pthread_mutex_lock:
  *         lock cmpxchg %edx,(%rdi) ── it was free ──► ret
@@ -15,10 +15,10 @@
  * for itself (arenas, streams) waits in __lll_lock_wait_private. Rust's std
  * has its own, Mutex::lock_contended.
  *
- * pthread_mutex_timedlock and pthread_mutex_clocklock do the same, but their
- * slow path is in them: these stop at each call, and the mutex tells whether
- * it is contended. They share their code, which they jump to: so that is
- * watched, and not they. What pthread_mutex_trylock does is never a wait.
+ * pthread_mutex_timedlock and pthread_mutex_clocklock do the same, but their slow path
+ * is in them: these stop at each call, and the mutex tells whether it is contended.
+ * They jump to code that they share: that is watched instead. What
+ * pthread_mutex_trylock does is never a wait.
  *
  * The words of the mutex are copied at the stop, and are untrusted. Not seen:
  * robust mutexes and those that inherit priorities, reader-writer locks.
@@ -45,7 +45,7 @@
 #include "image/image.h"
 
 #define FUNCTIONS_MAX 0x200u
-#define WAITS_MAX 65536 /* at once; more: they are not told */
+#define WAITS_MAX 65536 /* at once; further ones are not told */
 #define LOOKED_AHEAD 16 /* instructions up to the call */
 #define HOPS 2 /* tail calls that are followed */
 
@@ -75,13 +75,13 @@ struct wait {
 };
 
 struct locks {
-	bool looked; /* into any image */
+	bool looked; /* any image was looked into */
 	const char *why; /* static: why there are none; NULL: there is no such library */
 	struct cp_map by_site; /* number of a site -> function */
 	CP_VEC(struct lock_function) functions; /* of all images */
 	CP_VEC(struct wait) waits;
 	struct cp_fetch fetch;
-	const cprof_function *taker; /* a function that waits in one, once it was seen */
+	const cprof_function *taker; /* a function that waits, once one was seen */
 	/* the event being delivered */
 	const struct wait *current;
 	uint64_t now_ns;
@@ -189,7 +189,7 @@ static uint64_t find_slow_path(const struct planner *p, uint64_t lock)
 	return 0;
 }
 
-/* Of the function that comes next. */
+/* Adds a site of the function that is added to `functions` next. */
 static bool add_site(struct planner *p, struct engine_numbers *sites, uint64_t address,
 		     uint8_t what)
 {
@@ -213,7 +213,7 @@ static bool add_site(struct planner *p, struct engine_numbers *sites, uint64_t a
 static bool plan_at(struct planner *p, uint64_t address, const struct lock_function *like,
 		    unsigned hops);
 
-/* True when it takes locks itself. */
+/* Does the function take locks itself? */
 static bool takes(const struct planner *p, const struct cp_probe_function *f)
 {
 	struct cp_insn insn = { 0 };
@@ -225,7 +225,8 @@ static bool takes(const struct planner *p, const struct cp_probe_function *f)
 	return false;
 }
 
-/* It ends in others that do what it is for: these are taken instead. */
+/* Plans the functions that `plan` ends in by tail calls, instead of their caller.
+ * False: there is none. */
 static bool plan_behind(struct planner *p, const struct cp_probe_plan *plan,
 			const struct lock_function *like, unsigned hops)
 {
@@ -271,7 +272,7 @@ static bool is_watched(const struct planner *p, uint64_t address)
 	return false;
 }
 
-/* True when it is watched. */
+/* Plans the function at `address`. False: it can't be watched. */
 static bool plan_at(struct planner *p, uint64_t address, const struct lock_function *like,
 		    unsigned hops)
 {
@@ -406,7 +407,8 @@ static void remove_wait(struct locks *l, size_t i)
 	l->waits.count--;
 }
 
-/* One of the functions calls another one, for the same lock. */
+/* Is the wait inside another one of the thread for the same lock? One of the functions
+ * may call another. */
 static bool is_inner(const struct locks *l, const struct wait *w)
 {
 	size_t i;
@@ -452,7 +454,8 @@ static bool read_mutex(const struct engine_hit *hit, uint32_t *lock_ret, int32_t
 	return true;
 }
 
-/* The thread of the process that calls itself so; 0: none. */
+/* The tid of the process's thread whose number in its own namespace is `ns_tid`; 0:
+ * none. */
 static int32_t thread_of(const cprof_process *p, int32_t ns_tid)
 {
 	const cprof_thread *t = cprof_thread_from_tid(ns_tid);
@@ -552,7 +555,7 @@ static void on_lock(cprof_session *s, const struct engine_hit *hit, const struct
 	if (!l->taker && hit->image)
 		l->taker = engine_function_at(s, hit->image,
 					      f->owned ? mutex_lock_of(hit->image) : f->address);
-	if (left) /* by a jump */
+	if (left) /* the wait there was left by a jump */
 		remove_wait(l, (size_t)(left - l->waits.items));
 	if (is_inner(l, &w))
 		return;
@@ -574,11 +577,12 @@ static void on_locked(cprof_session *s, const struct engine_hit *hit)
 	int result;
 
 	if (!found)
-		return; /* it waited before we looked */
+		return; /* the wait began before it could be seen */
 	w = *found;
 	remove_wait(l, (size_t)(found - l->waits.items));
 	result = w.timed ? (int)hit->regs.r[cp_arch_host()->result] : 0;
-	/* Somebody took it right after we had looked. */
+	/* Contended after all: somebody took the lock right after the stop at the
+	 * entry. */
 	if (!w.told && result == ETIMEDOUT)
 		tell(s, hit, &w, CONTENTION);
 	else if (!w.told)

@@ -64,8 +64,8 @@ static char *read_name(cprof_process *p, uint64_t address)
 
 #define RTLD_NOLOAD_FLAG 4u /* of <dlfcn.h>: asks whether it is loaded */
 
-/* dlopen(file, mode), dlmopen(namespace, file, mode): what it answers is seen
- * where it returns to. */
+/* dlopen(file, mode), dlmopen(namespace, file, mode): notes the file's name, and has
+ * the return address show the result. */
 static void on_open(cprof_process *p, cprof_thread *t, const struct engine_hit *hit)
 {
 	const struct cp_arch *arch = cp_arch_host();
@@ -86,7 +86,7 @@ static void on_open(cprof_process *p, cprof_thread *t, const struct engine_hit *
 		engine_arm_return(p, opens_of(p->session)->returned, e->caller);
 }
 
-/* What could not be loaded is an image of nothing but a name. */
+/* Tells of a library that could not be loaded, as an image that has nothing but a name. */
 static void tell_failed(cprof_session *s, cprof_process *p, const char *name)
 {
 	cprof_assembly *a = engine_assembly_create(s, name);

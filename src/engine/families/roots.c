@@ -35,9 +35,9 @@
 
 #define PAGE 4096
 #define BLOCK_ALIGN 64 /* of a thread control block */
-#define BLOCK_MAX 8192 /* it is not that far from the end of the stack */
+#define BLOCK_MAX 8192 /* so far from the end of the stack, at most */
 #define BORN_MAX 65536 /* from where a thread is born to its control block */
-#define STACK_WORDS 288 /* of a control block that are looked at; glibc 2.36's has them */
+#define STACK_WORDS 288 /* of a control block, looked at; glibc 2.36 has the stack there */
 #define MODULES_MAX 65536
 #define WRITABLE_MAX 16 /* segments of an image */
 
@@ -59,7 +59,7 @@ struct layout {
 struct roots {
 	CP_VEC(struct root) list;
 	struct layout layout;
-	size_t layout_sought; /* in so many images */
+	size_t layout_sought; /* number of images in which it was sought */
 };
 
 static bool is_asked(const cprof_session *s)
@@ -85,7 +85,7 @@ static void free_roots(cprof_process *p)
 	p->own[ENGINE_FAMILY_ROOTS] = NULL;
 }
 
-/* Made when it isn't there; NULL without memory. */
+/* What is known of the process's roots, made when it isn't there; NULL without memory. */
 static struct roots *roots_of(cprof_process *p)
 {
 	if (!known_of(p))
@@ -111,7 +111,7 @@ static void add(cprof_process *p, const struct root *made, uint64_t size, uint64
 			     name);
 }
 
-/* The last ones first: of an image, of a thread, or of neither all. */
+/* Removes the roots of an image, or of a thread, or all; the last ones first. */
 static void remove_roots(cprof_process *p, const cprof_image *image, int32_t tid)
 {
 	struct roots *roots = known_of(p);
@@ -155,7 +155,7 @@ static bool read_at(cprof_process *p, uint64_t address, void *to, size_t size)
 	return engine_open_memory(p) && p->memory.read(p->memory.ctx, address, to, size) == size;
 }
 
-/* Looks for one in [start, end), the last first; 0: there is none. */
+/* Looks for a thread control block in [start, end), the last first; 0: there is none. */
 static uint64_t find_block(cprof_process *p, uint64_t start, uint64_t end)
 {
 	uint64_t words[BLOCK_MAX / sizeof(uint64_t)], at, left;
@@ -182,12 +182,13 @@ static uint64_t control_block(cprof_thread *t)
 
 	if (!syscall(SYS_get_robust_list, t->tid, &list, &size))
 		at = (uintptr_t)list;
-	if (at > PAGE) /* on its page, or the one before */
+	if (at > PAGE) /* the block is on the same page, or the one before */
 		found = find_block(t->process, at & ~(uint64_t)(PAGE - 1), at);
 	if (at > PAGE && !found)
 		found = find_block(t->process, at - PAGE, at);
-	/* It has not run yet. A stack of the program's own is not all of its mapping, which
-	 * may end with another one's: the block is the first above where it was born. */
+	/* The thread has not run yet. A stack that the program made is not all of its
+	 * mapping, which may end with another stack: the block is the first above where
+	 * the thread was born. */
 	for (at = t->born_sp & ~(uint64_t)(PAGE - 1);
 	     at && !found && at < t->stack_end && at - t->born_sp + PAGE < BORN_MAX; at += PAGE)
 		found = find_block(t->process, at, at + PAGE + 3 * sizeof(uint64_t));
@@ -198,7 +199,7 @@ static uint64_t control_block(cprof_thread *t)
 
 /* ---- thread-local variables ---- */
 
-/* { bits, elements, offset } of a member. */
+/* What glibc tells debuggers of a member: { bits, elements, offset }. */
 static bool read_member(cprof_process *p, const cprof_image *image, const char *name,
 			uint32_t *offset_ret, uint32_t *size_ret)
 {
@@ -237,7 +238,8 @@ static const struct layout *layout_of(cprof_process *p)
 	return &roots->layout;
 }
 
-/* By the dynamic linker's vector; 0: not known, or not made yet. */
+/* The address of the thread's block of the image, by the dynamic linker's vector; 0:
+ * not known, or not made yet. */
 static uint64_t block_by_vector(cprof_process *p, const cprof_image *image, uint64_t control)
 {
 	const struct layout *l = layout_of(p);
@@ -314,9 +316,9 @@ static void add_locals(cprof_process *p)
 	}
 }
 
-/* glibc keeps where the block of a thread's stack is, how large it is, and how much of
- * it guards the end, in its control block: three words in a row, which nothing else
- * there is like. False: they were not found. */
+/* Finds the stack that glibc made for a thread: the control block has its start, size
+ * and guard size, three words in a row, which nothing else there is like. False: they
+ * were not found. */
 static bool find_stack_block(cprof_process *p, uint64_t control, uint64_t *start_ret,
 			     uint64_t *end_ret)
 {

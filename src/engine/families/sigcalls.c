@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * Where a C library asks the kernel to block signals, and sets what handlers
- * block: calls of sigprocmask() and sigaction(), and those that it makes for
- * itself around fork, posix_spawn and in new threads. They are found by their
- * bytes, and are calls if the code of their function, decoded from its start,
- * comes to them. Code of ours goes in between (arch/x86_64/sigcall.c).
+ * Where a C library asks the kernel to block signals, and sets what handlers block:
+ * calls of sigprocmask() and sigaction(), and those that it makes for itself around
+ * fork, posix_spawn and in new threads. They are found by their bytes, and are calls if
+ * the code of their function, decoded from its start, comes to them. Code of cprof's
+ * goes in between (arch/x86_64/sigcall.c).
  *
  * A program that was linked statically has its C library inside. Where that has no
  * names, what it does with SIGTRAP is not seen (probes/plans.c): its calls of sigaction()
@@ -78,8 +78,8 @@ static void look_at(struct search *s, uint64_t address, const uint8_t *code, siz
 		s->calls->sites.count--;
 }
 
-/* In pieces that overlap: what begins in the last bytes of one is looked at in the
- * next. */
+/* Looks through code in pieces that overlap: a call that begins in the last bytes of
+ * one is found in the next. */
 static void look_through(struct search *s, uint64_t start, uint64_t end)
 {
 	const size_t overlap = CP_SIGCALL_SIZE - 1;
@@ -120,7 +120,7 @@ static void search(struct engine_calls *c, cprof_assembly *a, struct engine_own 
 	free(s);
 }
 
-/* Without a dynamic linker and its libraries. */
+/* Is the program linked statically, with no library mapped? */
 static bool is_static(const cprof_image *image)
 {
 	const cprof_process *p = image->process;
@@ -144,7 +144,7 @@ static void plan(cprof_image *image, struct engine_own *own)
 		search(c, a, own);
 }
 
-/* For the tracer: what becomes of SIGTRAP. */
+/* Where the program sets what becomes of SIGTRAP, for the tracer. */
 static const struct engine_watch watches[] = {
 	{ "sigaction", ACTION, CP_SITE_SIGACTION, 0 },
 };

@@ -9,10 +9,10 @@
  *                     └─► _Unwind_SetIP(context, pad)     caught, or cleaned up after
  *
  * So there are two breakpoints, not one for each language and each way to throw.
- * libgcc's context says which frame is gone on with, and with what exception:
- * the calls below that frame are unwound by it, at that moment. The tables of
- * the frame say what is there. The context is libgcc's own structure; what it
- * says is believed when the exception in it is one that was seen thrown.
+ * libgcc's context says in which frame the program goes on, and with which exception,
+ * which unwinds the calls below that frame at that moment. The tables of the frame say
+ * what is there. The context is libgcc's own structure; what it says is believed when
+ * the exception in it is one that was seen thrown.
  *
  * An exception is in flight from when it is thrown until a catch clause has it.
  * More than one is when destructors, run by the first one, throw and catch
@@ -41,13 +41,13 @@
 #include "unwind/lsda.h"
 
 #define FLIGHTS_MAX 4096 /* in flight at once; more: the oldest ones are forgotten */
-#define LANDINGS 8 /* landing pads in the time of one throw, before they are too many */
+#define LANDINGS 8 /* landing pads for one throw, before they are too many */
 #define NAME_MAX 512 /* bytes of a type's name, mangled */
 
 /* Kinds of sites. */
 enum { THROW, LANDING };
 
-/* What is captured there. */
+/* What is captured at the sites. */
 enum {
 	FETCH_HEADER,
 	FETCH_FRONT,
@@ -67,12 +67,12 @@ struct flight {
 	uint64_t header; /* struct _Unwind_Exception: what tells exceptions apart */
 	uint64_t ts_ns, sp; /* when and where it was thrown */
 	cprof_object object;
-	bool seen; /* where it came to a landing pad */
+	bool seen; /* it came to a landing pad */
 };
 
 struct throws {
 	bool clauses;
-	bool again; /* the exception being told is one that was caught before */
+	bool again; /* the exception being told was caught before */
 	const cprof_function *raise; /* the function that throws, once it was seen */
 	CP_VEC(struct flight) flights;
 	struct cp_interner names; /* of types, demangled */
@@ -134,17 +134,17 @@ static void free_throws(cprof_session *s)
 
 /* ---- sites ---- */
 
-/* Of the header of an exception, and, if it is one of C++, what is in front of
- * it (struct __cxa_exception): its type, or the exception that it stands for
- * (rethrow_exception), which has a type in turn. */
-#define CXX_TYPE 80 /* bytes before the header, for both */
-#define CXX_HANDLERS (80 - 40) /* behind that: by how many handlers it is caught */
+/* Offsets from the header of a C++ exception: in front of it is struct __cxa_exception,
+ * with its type, or the exception that it stands for (rethrow_exception), which has a
+ * type in turn. */
+#define CXX_TYPE 80 /* bytes before the header, of either */
+#define CXX_HANDLERS (80 - 40) /* behind that: the number of its handlers */
 #define CXX_OBJECT 32 /* behind it: the object */
 #define CXX_PRIMARY 112 /* before the object: its type */
 
 #define BEHIND(block) (CP_FETCH_BLOCK + (block))
 
-/* `from` of the first argument is filled in. */
+/* What is captured of a throw; `from` of the first argument is filled in later. */
 static const struct cp_fetch thrown[FETCH_THROWS] = {
 	[FETCH_HEADER] = { .size = 8 },
 	[FETCH_FRONT] = { .offset = -CXX_TYPE, .size = CXX_HANDLERS + sizeof(int32_t) },
@@ -275,11 +275,11 @@ static const char *cxx_type(struct throws *t, const struct engine_hit *hit, unsi
 		return NULL;
 	memcpy(name, bytes, size);
 	name[size] = 0;
-	skip = *name == '*'; /* one that is compared by address */
+	skip = *name == '*'; /* '*': a type that is compared by address */
 	return name[skip] ? keep_name(t, name + skip, true) : NULL;
 }
 
-/* What the eight bytes at its beginning say of an exception: who made it. */
+/* The first eight bytes of an exception's header: which language made it. */
 #define CLASS_GNU UINT64_C(0x474e5543432b2b00) /* "GNUCC++\0" */
 #define CLASS_GNU_DEPENDENT (CLASS_GNU | 1)
 #define CLASS_CLANG UINT64_C(0x434c4e47432b2b00) /* "CLNGC++\0": libc++abi */
@@ -321,11 +321,11 @@ static void read_object(struct throws *t, const struct engine_hit *hit, uint64_t
 	ret->type_name = class ? keep_name(t, text, false) : NULL;
 }
 
-/* Was it caught, and its handler throws it again? In C++ __cxa_rethrow() says so to
- * __cxa_end_catch(): the number of its handlers is negative until the next one has
- * it. Exceptions of others have no such number, and come the same way: by
- * _Unwind_Resume_or_Rethrow(). What std::rethrow_exception() throws is an exception
- * of its own, which any thread may throw at any time; it is thrown. */
+/* Does a handler throw again what it caught? In C++ __cxa_rethrow() makes the
+ * exception's number of handlers negative until the next one has it. Exceptions of
+ * other languages have no such number, and are thrown again by
+ * _Unwind_Resume_or_Rethrow(), too. What std::rethrow_exception() throws is an
+ * exception of its own, which any thread may throw at any time: it counts as thrown. */
 static bool is_rethrown(cprof_session *s, const struct engine_hit *hit)
 {
 	const cprof_process *p = s->current.process;
@@ -377,8 +377,8 @@ static void remove_flight(struct throws *t, size_t i)
 	t->flights.count--;
 }
 
-/* One is thrown: what its thread had in flight and was never seen to land, or
- * was thrown from deeper down the same stack, is so no more. */
+/* An exception is thrown: those that its thread had in flight and that never landed, or
+ * were thrown from deeper down the same stack, are in flight no more. */
 static void prune(struct throws *t, const struct flight *fresh)
 {
 	size_t i;
@@ -450,7 +450,7 @@ static void on_thrown(cprof_session *s, const struct engine_hit *hit)
 	t->again = false;
 }
 
-/* What is at the landing pad; its number among the frame's clauses for the call,
+/* The clause at the landing pad, and its number among the frame's clauses for the call;
  * UINT32_MAX: not known. */
 static cprof_exception_clause_type clause(cprof_session *s, const struct engine_hit *hit,
 					  uint32_t *index_ret)
@@ -475,8 +475,8 @@ static cprof_exception_clause_type clause(cprof_session *s, const struct engine_
 		return CPROF_EXCEPTION_CLAUSE_CATCH;
 	if (selector < 0)
 		return CPROF_EXCEPTION_CLAUSE_FILTER;
-	/* Rust's handlers are given no selector. In C++ what catches everything
-	 * is never passed by. */
+	/* Rust's handlers are given no selector. In C++ no exception passes by a clause
+	 * that catches everything. */
 	if (known && site.catches_all) {
 		*index_ret = 0;
 		return CPROF_EXCEPTION_CLAUSE_CATCH;
@@ -501,13 +501,13 @@ static void on_landing(cprof_session *s, const struct engine_hit *hit)
 	cprof_object object;
 	uint32_t index;
 
-	/* Not libgcc's context, or an unwinding that is no exception. */
+	/* It is not libgcc's context, or unwinding without an exception. */
 	if (!f || sp <= e->sp)
 		return;
 	f->seen = true;
 	object = f->object;
-	/* A personality routine that is traced itself has yet to return: what is
-	 * left is seen at the next event, then. */
+	/* A personality routine that is traced itself has yet to return: then the next
+	 * event shows which calls were left. */
 	if (engine_invoked(s, e->caller))
 		engine_calls_reach(s, e, sp);
 	type = clause(s, hit, &index);
