@@ -100,11 +100,19 @@ static enum next at_exit(struct tracer *tr, struct stop *s);
 static enum next at_event(struct tracer *tr, struct stop *s);
 
 /* What to do. */
+/* clang-format off */
 static enum next (*const reactions[])(struct tracer *tr, struct stop *s) = {
-	[WHY_BORDER] = at_border,	[WHY_TRAP] = at_trap,	     [WHY_SIGNAL] = at_signal,
-	[WHY_INTERRUPT] = at_interrupt, [WHY_GROUP] = at_group_stop, [WHY_BIRTH] = at_birth,
-	[WHY_EXEC] = at_exec,		[WHY_EXIT] = at_exit,	     [WHY_EVENT] = at_event,
+	[WHY_BORDER] = at_border,
+	[WHY_TRAP] = at_trap,
+	[WHY_SIGNAL] = at_signal,
+	[WHY_INTERRUPT] = at_interrupt,
+	[WHY_GROUP] = at_group_stop,
+	[WHY_BIRTH] = at_birth,
+	[WHY_EXEC] = at_exec,
+	[WHY_EXIT] = at_exit,
+	[WHY_EVENT] = at_event,
 };
+/* clang-format on */
 
 static void go(struct tracer *tr, struct stop *s, enum next next);
 
