@@ -5,7 +5,8 @@
 #ifndef CP_PROBE_CODE_H
 #define CP_PROBE_CODE_H
 
-#include "probe/plan.h"
+#include "arch/insn.h"
+#include "probe/functions.h"
 
 /* Marks of an instruction, beside what it is. */
 #define CP_CODE_REACHED 1u /* something leads to it */

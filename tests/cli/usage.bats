@@ -174,6 +174,7 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	assert_equal "$(complete_words cprof run --no-f)" --no-follow
 	assert_equal "$(complete_words cprof run --clock = w)" wall
 	assert_equal "$(complete_words cprof attach --unwinder = lib)" libunwind
+	assert_equal "$(complete_words cprof stack --unwinder = libunwind-)" libunwind-ptrace
 	assert_equal "$(complete_words cprof run -s 99 --clock = wall mkfif)" mkfifo
 	touch here
 	assert_equal "$(complete_words cprof run -s 99 ls --clock he)" here
