@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The profilers that are part of cprof. Whoever links the engine defines the
- * table (src/modules/builtins.c).
+ * The profilers that are part of cprof. The table is defined by what links the engine
+ * (modules/builtins.c).
  */
 #ifndef CP_ENGINE_API_BUILTINS_H
 #define CP_ENGINE_API_BUILTINS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * ELT3: enter, leave and tail call hooks in the CLR's manner. A profiler that
- * uses them gets a second one beside it that takes method_* events and calls
- * its hooks; what the CLR's rules refuse is refused here.
+ * ELT3: enter, leave and tail call hooks in the CLR's manner. A profiler that uses them
+ * gets a second profiler beside it, which takes method_* events and calls the hooks;
+ * what the CLR's rules refuse is refused here.
  */
 #include "engine/api/elt.h"
 
@@ -45,7 +45,7 @@ struct engine_elt {
 	cprof_function_id_mapper2_fn mapper;
 	void *mapper_data;
 	struct cp_map ids; /* cprof_function * -> what the mapper said */
-	struct cp_map hooked; /* cprof_function * -> whether it is; each is asked about once */
+	struct cp_map hooked; /* cprof_function * -> is it hooked? Asked once for each */
 };
 
 /* cprof_profiler of the adapter. */
@@ -77,7 +77,7 @@ static bool too_late(void)
 
 /* ---- hooks ---- */
 
-/* Calls of a function reach all profilers when one of them wants it. */
+/* Is the function hooked? Its events come also where only another profiler wants them. */
 static bool is_hooked(struct engine_elt *elt, const cprof_function *function)
 {
 	uint64_t *known = cp_map_get(&elt->hooked, (uintptr_t)function);
@@ -193,7 +193,7 @@ static void on_tail_call(cprof_profiler *prof, const cprof_function *f,
 		prof->elt.tail_call(id_of(&prof->elt, f));
 }
 
-/* The second profiler, when there is none yet. */
+/* Makes the second profiler, when there is none yet. */
 static cprof_status adapt(struct engine_elt *elt)
 {
 	if (elt->adapter)
@@ -312,7 +312,7 @@ static void give_frame(const struct elt_info *info, const cprof_frame_info **fra
 		*frame = info->elt->mask & CPROF_ENABLE_FRAME_INFO ? info->frame_handle : NULL;
 }
 
-/* The captured bytes of argument `position` (counting `this`), a buffer. */
+/* A buffer with the captured bytes of argument `position` (counting `this`). */
 static void *argument_bytes(const struct elt_info *info, uint32_t position)
 {
 	void *this = cprof_profiler_call_context_get_this(info->context);

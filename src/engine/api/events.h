@@ -8,8 +8,8 @@
 #include <stddef.h>
 
 enum cp_event_source {
-	CP_SOURCE_RAISED, /* it happens, and is told */
-	CP_SOURCE_EMULATED, /* the contract is kept; it tells of what is nearest to it */
+	CP_SOURCE_RAISED, /* it happens in native code, and is told */
+	CP_SOURCE_EMULATED, /* the contract is kept for what is nearest to it */
 	CP_SOURCE_NONE, /* it could be told; this version does not look */
 	CP_SOURCE_NEVER, /* native code has no such thing */
 };

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "inspect/inspect.h"
 
-/* Frees `from`. */
+/* Copies what fits of `from`, NUL-terminated, and frees it; the length of all of it. */
 static size_t hand_over(struct cp_buf *from, char *buffer, size_t size)
 {
 	size_t whole = from->failed ? 0 : from->size, n = whole;

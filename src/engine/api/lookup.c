@@ -21,7 +21,7 @@
 
 #define STRING_CHUNK 256u
 
-/* The process that a question without one is about. */
+/* The process that a question is about that names none. */
 static cprof_process *process_asked(cprof_session *s)
 {
 	if (!s)
@@ -31,7 +31,7 @@ static cprof_process *process_asked(cprof_session *s)
 
 /* ---- functions of an image ---- */
 
-/* Its functions, read at first use; NULL: there are none. */
+/* The image's functions, read at first use; NULL: it has none. */
 static struct cp_probe_functions *functions_of(const cprof_image *image)
 {
 	struct engine_plans *plans = image ? engine_plans_of(image->assembly) : NULL;
@@ -68,7 +68,7 @@ const cprof_function *cprof_function_from_ip(cprof_addr ip)
 	return text ? engine_function_at(s, text->image, ip - text->image->bias) : NULL;
 }
 
-/* "f(int)" is asked for as that, or as "f". */
+/* Does `name` mean the function? "f(int)" is asked for as that, or as "f". */
 static bool is_named(const char *demangled, const char *name, size_t size)
 {
 	return !strncmp(demangled, name, size) && (!demangled[size] || demangled[size] == '(');
@@ -243,8 +243,8 @@ unsigned cprof_function_flags(const cprof_function *f)
 
 /* ---- memory ---- */
 
-/* By pages, so that every piece is all code or none: cprof's breakpoints are
- * taken out of what was read. */
+/* Reads by pages, each of which is all code or none: cprof's breakpoints are taken out
+ * of code. */
 cprof_status cprof_read_memory(cprof_process *p, cprof_addr address, void *buffer, size_t size,
 			       size_t *done)
 {

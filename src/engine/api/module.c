@@ -53,7 +53,8 @@ static bool take_note(void *ctx, const struct cp_elf_note *note)
 	return true;
 }
 
-/* The dynamic linker maps what is said to be there; what is not is SIGBUS. */
+/* Has the file all bytes of its segments? The dynamic linker would map them, and a
+ * missing page is SIGBUS. */
 static bool is_whole(const struct cp_elf *elf)
 {
 	size_t i;
@@ -150,8 +151,8 @@ static bool add_list(struct cp_module_places *to, const char *list, const char *
 	return good;
 }
 
-/* Where the dynamic linker looks, its cache left out: LD_LIBRARY_PATH, what
- * the executable says, the system's directories. */
+/* Adds where the dynamic linker looks, but for its cache: LD_LIBRARY_PATH, the
+ * executable's own paths, the system's directories. */
 static bool add_linker(struct cp_module_places *to)
 {
 	void *self = dlopen(NULL, RTLD_NOW);
@@ -218,8 +219,8 @@ struct cp_error *cp_module_check_name(const char *name, size_t size)
 			     "--plugin-dir=DIR says where its file %sNAME.so is", PREFIX);
 }
 
-/* Of a place that somebody named, where there is more to say than that nothing is
- * there. */
+/* Why a place that the user named has no such module, where there is more to say than
+ * that. */
 static const char *why_not(const struct cp_module_place *p, const char *path)
 {
 	struct stat st;
@@ -256,7 +257,7 @@ static struct cp_error *not_found(const struct cp_module_places *places, const c
 			     "%s", hint.bytes ? hint.bytes : "");
 }
 
-/* The first file of that name there is, whatever is in it. */
+/* The first file of that name counts, whatever is in it. */
 struct cp_error *cp_module_find(const char *const *dirs, const char *name, char **path_ret)
 {
 	struct cp_module_places places;
@@ -320,7 +321,7 @@ struct cp_error *cp_module_open(const char *path, const char *name, cp_module_in
 	cp_module_file_free(&file);
 	if (err)
 		return err;
-	/* At once: no callback shall find out later that a function is missing. */
+	/* RTLD_NOW: no callback shall find out later that a function is missing. */
 	handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!handle) {
 		why = dlerror();

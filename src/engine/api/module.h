@@ -16,14 +16,14 @@
 /* What the notes of a file say. */
 struct cp_module_file {
 	bool has_version;
-	uint32_t version; /* of the API; of several, the first that is not ours */
+	uint32_t version; /* of the API; of several, the first that is not cprof's */
 	char *summary; /* owned: what it does, or NULL */
 };
 
-/* Not an ELF file, not for this machine, no shared library: an error. */
+/* Reads the notes. An error if the file is no shared library for this machine. */
 CP_ERROR cp_module_read(const char *path, struct cp_module_file *ret);
 void cp_module_file_free(struct cp_module_file *file);
-/* NULL, or that it was built against another version or none. */
+/* An error if the file was built against another version of the API, or none. */
 CP_ERROR cp_module_judge(const char *path, const struct cp_module_file *file);
 
 /* A directory that modules are looked for in. */
@@ -36,19 +36,19 @@ struct cp_module_places {
 	CP_VEC(struct cp_module_place) list; /* in order */
 };
 
-/* All of them; `dirs` (NULL-terminated, or NULL) are those of --plugin-dir. */
+/* Lists all places; `dirs` (NULL-terminated, or NULL) are those of --plugin-dir. */
 bool cp_module_places_find(const char *const *dirs, struct cp_module_places *ret);
 void cp_module_places_free(struct cp_module_places *places);
 
 /* NULL, or why nothing can be called `name` (of `size` bytes). */
 CP_ERROR cp_module_check_name(const char *name, size_t size);
-/* The file of module `name`; *path_ret is malloc()ed. None: an error that
- * tells all the places. */
+/* The file of module `name`; *path_ret is malloc()ed. Where there is none, the error
+ * names all places. */
 CP_ERROR cp_module_find(const char *const *dirs, const char *name, char **path_ret);
 
 typedef void (*cp_module_init_fn)(const char *desc);
-/* Reads, judges and loads the file. It stays loaded for good: who knows what
- * of it is still referred to. */
+/* Reads, judges and loads the file. It stays loaded for good, for something may still
+ * refer to it. */
 CP_ERROR cp_module_open(const char *path, const char *name, cp_module_init_fn *init_ret);
 /* The init function that the running executable has itself, or NULL. */
 cp_module_init_fn cp_module_embedded(const char *name);

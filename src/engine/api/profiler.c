@@ -97,8 +97,8 @@ static const struct cp_builtin *find_builtin(const char *name, size_t size)
 	return NULL;
 }
 
-/* The description that the profiler was loaded with, by this name or another one of
- * a built-in profiler's; or NULL. */
+/* The description that profiler `name` was loaded with, under this name or another one
+ * of the same built-in profiler; or NULL. */
 static const char *find_loaded(const cprof_session *s, const char *name)
 {
 	const struct cp_builtin *b = find_builtin(name, strlen(name)), *other;
@@ -180,7 +180,7 @@ cprof_status cprof_profiler_load(const char *desc)
 	if (loaded)
 		return CPROF_OK;
 	err = load(s, name, desc);
-	if (!err) /* what the profiler said of itself stays */
+	if (!err) /* an error that the profiler set itself stays */
 		return CPROF_OK;
 	version = err->code == CP_ERR_UNSUPPORTED;
 	status = engine_fail(s, err);
@@ -251,7 +251,7 @@ void cprof_profiler_fail(cprof_profiler_handle handle, const char *format, ...)
 
 	if (handle)
 		handle->failed = true;
-	else if (s) /* of one that has no handle, or got none */
+	else if (s) /* a profiler that has no handle, or got none */
 		s->nameless_failed = true;
 	va_start(ap, format);
 	if (vasprintf(&text, format, ap) < 0)
@@ -299,7 +299,7 @@ bool cprof_profiler_enable_vector_state(void)
 	return true;
 }
 
-/* Tells the tracer the settings; before start-up is done run() does. */
+/* Tells the tracer the settings of the sampler; during start-up, run() does. */
 void engine_send_sampling(cprof_session *s)
 {
 	struct cp_request rq = {

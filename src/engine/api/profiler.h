@@ -7,7 +7,7 @@
 
 #include <cprof/cprof.h>
 
-/* What the profiler NAME was created with; NULL: it is not loaded. */
+/* The cprof_profiler that profiler `name` was created with; NULL: it is not loaded. */
 cprof_profiler *engine_profiler_named(const cprof_session *session, const char *name);
 /* Tells the tracer how samples are wanted. */
 void engine_send_sampling(cprof_session *session);

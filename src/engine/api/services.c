@@ -29,7 +29,7 @@ const char *cprof_profiler_desc_args(const char *desc)
 	return colon ? colon + 1 : "";
 }
 
-/* Takes one option of `*at` up to a comma; quotes and backslashes keep commas. */
+/* Takes the option at `*at`, up to a comma that is not quoted or behind a backslash. */
 static char *next_option(const char **at)
 {
 	struct cp_buf out = { 0 };
@@ -141,7 +141,7 @@ const char *cprof_session_help(const cprof_session *s)
 	return NULL;
 }
 
-/* In one piece, beside what the program writes. */
+/* Writes a line in one piece, since the program may write to the same stream. */
 void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...)
 {
 	struct cp_buf line CP_CLEANUP(cp_buf_free) = { 0 };
@@ -170,7 +170,8 @@ void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...
 
 /* ---- output ---- */
 
-/* Behind a FILE: opened when the process is known that may be in its name. */
+/* What is behind a FILE: opened when the process is known whose number its name may
+ * have. */
 struct output {
 	char *spec; /* owned */
 	struct cp_output_pipe to; /* fd -1: not open yet */
@@ -180,7 +181,7 @@ static bool open_now(struct output *o, int32_t pid, char **error_ret)
 {
 	struct cp_text_output text;
 
-	/* Another stream is its buffer already: only the descriptor is wanted. */
+	/* Only the descriptor is wanted: the stream above it has a buffer of its own. */
 	if (!cp_text_output_open(o->spec, pid, &text, error_ret))
 		return false;
 	o->to = text.pipe;

@@ -9,17 +9,19 @@
 
 #include "engine/target/profilers.h"
 
-/* For signal handlers. [async] */
+/* Which profiler's code runs. For signal handlers. [async] */
 struct engine_calling engine_calling_now(const cprof_session *session);
-/* The tracer gave us up, for nothing was read from it for too long. */
+/* Has the tracer given the controller up, since it read nothing from the ring for too
+ * long? */
 bool engine_was_abandoned(const cprof_session *session);
-/* Are there events that nobody has read yet? *read_ret grows with what was. */
+/* Are there events that were not read yet? *read_ret grows with those that were. */
 bool engine_has_unread(const cprof_session *session, uint64_t *read_ret);
-/* Do events come? Before that, there is nothing but init. */
+/* Has the session begun to deliver events? Before, only init functions run. */
 bool engine_has_started(const cprof_session *session);
-/* Has the tracer leave, whatever we do from now on; false: there was nothing yet. */
+/* Has the tracer leave, whatever the controller does from now on; false: it traced
+ * nothing yet. */
 bool engine_let_go_now(cprof_session *session);
-/* Counters of all profilers. */
+/* Frees the counters of all profilers. */
 void engine_counters_free(cprof_session *session);
 
 #endif

@@ -33,7 +33,7 @@ static bool read_proc(pid_t pid, const char *name, char *buf, size_t size)
 	return n > 0;
 }
 
-/* What stands behind "\nKEY:\t" in a status file, or NULL. */
+/* The text behind `key`, "\nKEY:\t", in a status file, or NULL. */
 static const char *field(const char *status, const char *key)
 {
 	const char *at = strstr(status, key);
@@ -48,9 +48,9 @@ static int number(const char *status, const char *key)
 	return at ? atoi(at) : 0;
 }
 
-/* "status" of a process. A task that ends while its file is read has no
- * threads there; if a thread of its executed a program, another has its number
- * by then, which is the one to ask. */
+/* "status" of a process. In the file of a task that ends just then, there are no
+ * threads; where one of its threads executed a program, that has the number now, and is
+ * asked. */
 static bool read_status(pid_t pid, char *buf, size_t size)
 {
 	for (int tries = 100; read_proc(pid, "status", buf, size); tries--)
@@ -74,7 +74,7 @@ static const char *name_of(pid_t pid, char *buf, size_t size)
 	return buf;
 }
 
-/* A process that has `pid` as its number in a namespace of its own; 0 none. */
+/* A process whose number in its own namespace is `pid`; 0: none. */
 static pid_t namesake(pid_t pid)
 {
 	DIR *dir = opendir("/proc");
@@ -183,8 +183,8 @@ static bool has_ptrace_capability(void)
 	return at && (strtoull(at, NULL, 16) >> 19 & 1); /* CAP_SYS_PTRACE */
 }
 
-/* Same mapping of user ids as ours? A process in a user namespace of its own
- * needs the capability there. */
+/* Is the process in cprof's user namespace? For one in another, the capability is
+ * needed there. */
 static bool same_user_namespace(pid_t pid)
 {
 	struct stat a, b;

@@ -10,11 +10,12 @@
 struct cp_answer;
 struct cp_error;
 
-/* Why `pid` can't be profiled, in words with a hint. */
+/* The error that says why attaching to `pid` was refused, with a hint. */
 struct cp_error *engine_explain_attach(pid_t pid, const struct cp_answer *answer);
-/* NULL, or that the process runs a program of another ISA or word size. */
+/* An error if the process runs a program of another ISA or word size. */
 struct cp_error *engine_check_isa(pid_t pid);
-/* NULL, or why not even to try. Also finds the thread group of a thread. */
+/* An error if attaching is not even to be tried. Also finds the thread group of a
+ * thread. */
 struct cp_error *engine_check_target(pid_t pid, pid_t *tgid_ret);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Starting CMD. It is the controller's own child, so that its exit status
- * comes to us whatever happens to the tracer:
+ * Starting CMD. CMD is the controller's own child, so that its exit status comes here
+ * whatever happens to the tracer:
  *
  *   controller ── fork ──► child: waits at `go`
  *       │                    ▲
@@ -9,12 +9,11 @@
  *       └─ byte to `go` ─► child: exec; what fails comes back as an errno
  *                          through a pipe that a successful exec closes
  *
- * Should we be killed before, it ends without a byte, and CMD is not
- * started behind the back of whoever stopped us.
+ * Should the controller be killed before, the child gets no byte and ends: CMD is not
+ * started behind the back of whoever stopped cprof.
  *
- * The child inherits everything of ours but these descriptors, which close at
- * exec: directory, environment, descriptors, signal mask and dispositions,
- * limits, affinity.
+ * The child inherits everything but these descriptors, which close at exec: directory,
+ * environment, descriptors, signal mask and dispositions, limits, affinity.
  */
 #include "engine/session/launch.h"
 
@@ -35,7 +34,7 @@
 #include "engine/target/family.h"
 #include "engine/target/state.h"
 
-/* Only calls that are safe between fork and exec. */
+/* What the child does: only calls that are safe between fork and exec. */
 __attribute__((noreturn)) static void become_command(const char *path, char *const argv[],
 						     char *const envp[], int go, int error,
 						     pid_t tracer, bool fixed)
@@ -44,7 +43,8 @@ __attribute__((noreturn)) static void become_command(const char *path, char *con
 	char byte;
 	int err;
 
-	/* Where Yama asks for ancestry, the tracer is none: let it in. */
+	/* The tracer is no ancestor of the child: where Yama asks for one, it is let
+	 * in. */
 	prctl(PR_SET_PTRACER, (unsigned long)tracer, 0, 0, 0);
 	if (fixed && personality(ADDR_NO_RANDOMIZE) < 0)
 		_exit(126);
@@ -134,7 +134,7 @@ struct cp_error *engine_launch(cprof_session *s, const char *path, char *const a
 	s->command = copy_argv(argv);
 	err = seize_child(s, child);
 	if (err) {
-		/* It has not run anything of CMD yet. */
+		/* The child has not run anything of CMD yet. */
 		kill(child, SIGKILL);
 		engine_reap_child(s, true);
 	}
@@ -149,7 +149,7 @@ void engine_release_child(cprof_session *s)
 	if (s->child_go < 0)
 		return;
 	if (send(s->child_go, "", 1, MSG_NOSIGNAL) < 0)
-		cp_debug("start CMD: %m"); /* killed already */
+		cp_debug("start CMD: %m"); /* the child was killed already */
 	cp_close_fd(&s->child_go);
 	s->child_go = -1;
 	do {

@@ -9,16 +9,16 @@
 
 struct cp_error;
 
-/* CP_TRACE_*, for launch and attach. */
+/* What the tracer is asked for at launch and attach: CP_TRACE_*. */
 unsigned engine_trace_flags(const cprof_session *s);
-/* Starts CMD in a child of ours, which waits until it is let go. */
+/* Starts a child for CMD, which waits until engine_release_child(). */
 struct cp_error *engine_launch(cprof_session *s, const char *path, char *const argv[],
 			       char *const envp[]);
 /* Lets the child become CMD. */
 void engine_release_child(cprof_session *s);
-/* engine_fail(): CMD is nothing that can be executed (s->exec_errno). */
+/* engine_fail() for a CMD that can't be executed (s->exec_errno). */
 cprof_status engine_fail_exec(cprof_session *s);
-/* Takes CMD's status when it has ended; true then. */
+/* Takes CMD's status if it has ended; true then. */
 bool engine_reap_child(cprof_session *s, bool wait);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * LeakSanitizer looks for leaks at a program's end by tracing the program's own
- * threads. Where cprof traces them it can't, says so on standard error and ends the
- * program with another status than the one that it came to.
+ * LeakSanitizer looks for leaks at a program's end by tracing the program's threads.
+ * Where cprof traces them, it can't, says so on standard error and ends the program
+ * with another status than its own.
  */
 #include "engine/session/leaks.h"
 
@@ -19,7 +19,8 @@
 #include "image/image.h"
 
 #define ENVIRON_MAX (1u << 20)
-/* What it ends programs with, as part of AddressSanitizer and by itself. */
+/* The status that LeakSanitizer ends programs with, as part of AddressSanitizer and by
+ * itself. */
 #define STATUS_OF_ASAN 1
 #define STATUS_OF_LSAN 23
 
@@ -45,7 +46,7 @@ static bool names(struct cp_image *image, const char *section, const char *what)
 	       memmem(bytes, size, what, strlen(what));
 }
 
-/* Is it linked to the sanitizer's library, or has it inside? */
+/* Is the file linked to the sanitizer's library, or has it inside? */
 static bool has_leak_check(const char *path)
 {
 	const struct cp_image_options options = { 0 };

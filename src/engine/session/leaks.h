@@ -9,7 +9,7 @@
 
 /* Was the program told to look for no leaks, when it was executed? */
 bool engine_leaks_off(const cprof_process *p);
-/* The process ended: warns where that was because it is traced. */
+/* The process ended: warns if LeakSanitizer ended it because it is traced. */
 void engine_leaks_explain(cprof_session *s, const cprof_process *p);
 
 #endif

@@ -7,9 +7,9 @@
  *                        ─► unloading ─► unloaded
  *   thread    started ─► stopping ─► stopped ─► exited
  *
- * Each of them is raised whatever the program does: what the kernel or a
- * breakpoint has not told in time, because somebody was killed or nobody asked
- * before the start, comes right before the event behind it.
+ * Each event is raised whatever the program does: one that the kernel or a breakpoint
+ * has not told in time, because a thread was killed or nobody asked before the start,
+ * comes right before the next one of its row.
  */
 #include "engine/session/lifecycle.h"
 
@@ -46,7 +46,8 @@ void engine_watch_decide(cprof_session *s)
 	for (id = 1; id < ENGINE_FAMILIES; id++)
 		if (s->families[id]->asked && s->families[id]->asked(s))
 			s->asked |= 1u << id;
-	/* Breakpoints are kept with those of calls. */
+	/* Families' breakpoints are kept with those of calls; without memory for that
+	 * they have none. */
 	if (engine_families_break(s) && !engine_calls_get(s))
 		for (id = 1; id < ENGINE_FAMILIES; id++)
 			if (s->families[id]->breakpoints)
@@ -60,7 +61,7 @@ static void thread_started(cprof_session *s, cprof_thread *t)
 	t->process->life.alive++;
 	s->current.thread = t;
 	engine_raise(s, thread_started, (uintptr_t)t->tid);
-	/* It may have named itself before its start came to us. */
+	/* The thread may have named itself before its start was told. */
 	if (strcmp(t->name, t->process->name) != 0)
 		engine_raise(s, thread_name, (uintptr_t)t->tid, t->name);
 }
@@ -100,7 +101,7 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 		parent = engine_process(s, p->parent);
 	engine_each_family(s, f, began)
 		f->began(t, parent);
-	if (!p->loaded) /* it is us, before CMD */
+	if (!p->loaded) /* the child is cprof still, not yet CMD */
 		return;
 	thread_started(s, t);
 	engine_each_family(s, f, thread_started)
@@ -151,7 +152,7 @@ static void keep_leader(cprof_session *s, cprof_process *p, bool first)
 	t->life.finalizing = ENGINE_FINALIZING_NONE;
 	if (!first && t->life.stopped)
 		engine_raise(s, thread_exited, (uintptr_t)t->tid);
-	if (first) /* until now it had our name */
+	if (first) /* until now it had cprof's name */
 		memcpy(t->name, p->name, sizeof(t->name));
 	if (first || t->life.stopped)
 		thread_started(s, t);
@@ -258,7 +259,7 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 
 void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_event_exit *e)
 {
-	if (e->status < 0) /* it is let go, and goes on */
+	if (e->status < 0) /* the process is let go, and goes on */
 		engine_each_family(s, f, ends)
 			f->ends(p, ENGINE_END_EXIT, false);
 	engine_each_family(s, f, end)
@@ -283,7 +284,7 @@ void engine_on_signal(cprof_session *s, const struct cp_event_signal *e)
 
 /* ---- now and then ---- */
 
-/* Samples show the names of those who run. */
+/* Reads names of threads again; those of threads that are sampled are read then. */
 static void look_at_names(cprof_session *s)
 {
 	uint64_t now = cp_now(), key, value;
@@ -299,7 +300,7 @@ static void look_at_names(cprof_session *s)
 	cp_vec_free(&threads);
 }
 
-/* Of a process that runs, by families that want to. */
+/* Has families that want to look at a process that runs. */
 static void look_at(cprof_process *p)
 {
 	const cprof_session *s = p->session;

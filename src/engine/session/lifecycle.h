@@ -14,8 +14,8 @@ struct cp_event_thread;
 
 /* Asks all families what they want; before launch or attach. */
 void engine_watch_decide(cprof_session *s);
-/* What the tracer tells of lives. s->current is the process, and the thread if there
- * is one. */
+/* Handle what the tracer tells of lives. s->current has the process, and the thread if
+ * there is one. */
 void engine_on_process(cprof_session *s, const struct cp_event_process *e);
 void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns);
 void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_event_exit *e);
@@ -23,7 +23,7 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 void engine_on_thread_exit(cprof_session *s, cprof_thread *t, const struct cp_event_exit *e);
 void engine_on_exiting(cprof_session *s, cprof_thread *t, uint64_t ts_ns);
 void engine_on_signal(cprof_session *s, const struct cp_event_signal *e);
-/* Each second: names that changed, and what families want to look at. */
+/* Once a second: reads names that may have changed, and has families look at processes. */
 void engine_look_around(cprof_session *s);
 
 #endif

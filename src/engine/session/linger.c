@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Processes that live on when what was launched has ended:
+ * Processes that live on when CMD has ended:
  *
  *     CMD ends ──► none left ─────────────────────────────► the session ends
  *                  some, and they are to be waited for
  *                      └─► says so ──► all ended, time is up, or stop() ──┘
  *
- * The kernel tells us of CMD's end when the tracer has seen it, and who forks is
- * held until the tracer has seen the child. So whoever CMD has left is in the ring
- * by then.
+ * The kernel tells the controller of CMD's end when the tracer has seen it, and a
+ * process that forks is held until the tracer has seen the child. So all processes that
+ * CMD has left are in the ring by then.
  */
 #include "engine/session/linger.h"
 
@@ -41,7 +41,7 @@ static void count(cprof_process *p, void *data)
 	++*(size_t *)data;
 }
 
-/* CMD is gone, whether or not that was handled already. */
+/* How many processes are left. CMD is gone, whether or not its end was handled already. */
 static size_t count_left(cprof_session *s)
 {
 	const cprof_process *command = engine_process(s, s->child);

@@ -7,8 +7,8 @@
 
 #include <cprof/cprof.h>
 
-/* What was launched has ended and all that the ring had then was handled: is there
- * anybody to wait for, still? */
+/* CMD has ended, and all that the ring had then was handled: is there still a process
+ * to wait for? */
 bool engine_lingers(cprof_session *s);
 
 #endif

@@ -5,8 +5,8 @@
  *
  *   ring event ──► tables (who is it?) ──► engine_raise() ──► profilers
  *
- * The ring is looked at 50 times a second while it has something in it; once
- * it was found empty, we sleep until the tracer kicks.
+ * The ring is looked at 50 times a second while it has something in it; once it was
+ * found empty, the controller sleeps until the tracer kicks.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -58,8 +58,9 @@
 #define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
 #define HOLD_SPARE_NS (100 * CP_NS_PER_MS)
 
-/* The kernel's out-of-memory killer shall take us first: the tracer must not
- * go while the program hangs on it. CMD and the tracer are already forked. */
+/* The kernel's out-of-memory killer shall take the controller first: the tracer must
+ * not go while the program hangs on it. Called when CMD and the tracer are forked
+ * already. */
 static void offer_to_oom_killer(void)
 {
 	CP_CLOSE int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -137,7 +138,7 @@ static char **read_cmdline(int32_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", pid);
 	cp_error_free(cp_file_read(AT_FDCWD, path, 1u << 20, &text));
 	if (text.bytes)
-		cp_buf_u8(&text, 0); /* a program can write what it likes there */
+		cp_buf_u8(&text, 0); /* the program may have written anything there */
 	for (at = text.bytes; at && at + 1 < text.bytes + text.size; at += strlen(at) + 1)
 		if (!cp_vec_push(&words, strdup(at)))
 			break;
@@ -147,7 +148,7 @@ static char **read_cmdline(int32_t pid)
 	return words.items;
 }
 
-/* Start time of a process, against a number that was given to another one. */
+/* Start time of a process, which tells whether its number was given to another one. */
 static uint64_t start_time(pid_t pid)
 {
 	char ticks[24];
@@ -166,7 +167,7 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 
 	CP_TRY(engine_check_target(pid, &pid));
 	started = start_time(pid);
-	engine_restore(pid); /* what a cprof left that was killed */
+	engine_restore(pid); /* takes out what a cprof left that was killed */
 	rq.pid = pid;
 	CP_TRY(cp_link_call(&s->link, &rq, &answer, NULL));
 	if (answer.errnum)
@@ -196,15 +197,16 @@ cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
 
 /* ---- events ---- */
 
-/* A sample or what repeats it. Before the launched program runs it is us. */
+/* A sample, or the repetition of one. Before its exec, the child is cprof, and not
+ * sampled. */
 static void on_sample(cprof_session *s, const struct cp_event_sample *e, cprof_thread *t)
 {
 	cprof_context context;
 
 	if (e->e.flags & CP_SAMPLE_SNAPSHOT && !e->count)
-		return; /* who asked for it has it (frames/target.c) */
+		return; /* the callback that asked for it has it (frames/target.c) */
 	if (s->mode == CPROF_SAMPLE_MODE_NONE)
-		return; /* taken before that was said */
+		return; /* it was taken before sampling ended */
 	s->current.sample = e;
 	s->current.repeat = e->e.type == CP_EVENT_REPEAT;
 	if (!t->process->loaded || (s->current.repeat && !t->kept.count))
@@ -286,12 +288,12 @@ static void heartbeat(cprof_session *s, uint64_t now)
 		engine_look_around(s);
 		engine_raise0(s, heartbeat);
 	}
-	engine_refilter(s); /* there may be no event soon that would do it */
+	engine_refilter(s); /* the next event, which would do it, may be far */
 }
 
-/* Takes what is in the ring, but not for ever, which it would be where the
- * program does more than can be handled: there is an end to mind. What is left
- * then sets s->behind. True when there was something in it. */
+/* Handles what is in the ring, but not for ever: a program may do more than can be
+ * handled, and the session has an end to mind. Sets s->behind when something is left.
+ * True: there was something in the ring. */
 static bool drain(cprof_session *s)
 {
 	uint64_t now = cp_now(), until = now + DRAIN_NS;
@@ -320,7 +322,8 @@ static void drain_all(cprof_session *s)
 	while (s->behind);
 }
 
-/* What is there now: while it is handled, more may come, for ever. */
+/* Handles what is in the ring now, and not what comes meanwhile, which may be more for
+ * ever. */
 static void drain_present(cprof_session *s)
 {
 	uint64_t head = s->link.shared->head;
@@ -359,7 +362,7 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 		timeout = 0;
 	else if (!busy) {
 		s->link.shared->asleep = 1;
-		/* The ring may have been written to just before. */
+		/* The tracer may have written to the ring just before `asleep` was set. */
 		if (s->link.shared->head != s->link.shared->tail)
 			timeout = 0;
 	}
@@ -397,7 +400,7 @@ static void wait_for_tracer(cprof_session *s)
 {
 	int status;
 
-	/* It ends by itself when our end of the socket closes. */
+	/* The tracer ends by itself when the controller's end of the socket closes. */
 	cp_close_fd(&s->link.controller_socket);
 	s->link.controller_socket = -1;
 	while (s->tracer && waitpid(s->tracer, &status, 0) < 0 && errno == EINTR)
@@ -405,8 +408,8 @@ static void wait_for_tracer(cprof_session *s)
 	s->tracer = 0;
 }
 
-/* Lets everything go and takes what is still in the ring, however long that
- * takes; only that nothing comes any more takes too long. */
+/* Lets everything go and handles what is still in the ring, however long that takes;
+ * gives up only when nothing comes any more. */
 static void finish(cprof_session *s)
 {
 	uint64_t deadline;
@@ -428,7 +431,7 @@ static void finish(cprof_session *s)
 	}
 	drain_all(s);
 	if (s->tracer_left)
-		wait_for_tracer(s); /* its end is what lets go */
+		wait_for_tracer(s); /* the tracer's end is what lets go */
 	else
 		engine_arm_restore(s);
 	engine_each_family(s, f, last)
@@ -450,7 +453,7 @@ static void finish(cprof_session *s)
 	engine_raise0(s, runtime_shutdown_end);
 }
 
-/* Of what was launched, and of those that are waited for. */
+/* Have CMD, or what was attached to, and all processes that are waited for ended? */
 static bool target_ended(cprof_session *s)
 {
 	if (s->tracer_left || !tracer_alive(s))
@@ -462,7 +465,8 @@ static bool target_ended(cprof_session *s)
 	return !engine_lingers(s);
 }
 
-/* The earlier one of when time is up and when waiting is; 0: never. */
+/* When the session ends at the latest: `deadline`, or when waiting for left processes
+ * is over; 0: never. */
 static uint64_t next_end(const cprof_session *s, uint64_t deadline)
 {
 	uint64_t until = s->life.linger.until_ns;
@@ -481,7 +485,7 @@ static void start(cprof_session *s)
 	offer_to_oom_killer();
 	if (s->sampling || engine_calls_wanted(s))
 		cp_link_populate(&s->link);
-	if (!s->child) { /* a launched one raises it at its exec */
+	if (!s->child) { /* a launched program raises runtime_initialized at its exec */
 		drain_present(s);
 		for (i = 0; i < s->processes.count; i++) /* while there is a tracer to ask */
 			engine_open_memory(s->processes.items[i]);
@@ -504,7 +508,7 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 	if (!s->target || s->started)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	start(s);
-	deadline = timeout_ns ? cp_now() + timeout_ns : 0; /* breakpoints are placed */
+	deadline = timeout_ns ? cp_now() + timeout_ns : 0; /* from when breakpoints are placed */
 	while (!target_ended(s) && !s->stop_asked && !s->exec_errno) {
 		wait_for_events(s, busy, next_end(s, deadline));
 		busy = drain(s);
@@ -520,8 +524,9 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 
 /* ---- snapshots of everything ---- */
 
-/* In the first round, whose stack below a signal handler's is missing is put
- * off: the tracer now knows where to find it. The second tells those. */
+/* Tells a thread of the snapshot. In the first round, a thread that lacks the stack
+ * below a signal handler's is put off: the tracer now knows where that is. The second
+ * round (`again`) tells those. */
 static void tell_thread(cprof_session *s, const struct cp_event_sample *sample, bool again,
 			cprof_thread *t, cprof_thread_fn cb, void *data)
 {
@@ -656,7 +661,7 @@ cprof_status cprof_session_detach(cprof_session *s)
 		finish(s);
 		return s->error && !cprof_session_profiler_failed(s) ? CPROF_E_FAIL : CPROF_OK;
 	}
-	s->started = s->ended = true; /* no event was raised, and none is */
+	s->started = s->ended = true; /* no event was raised, and none will be */
 	wait_for_tracer(s);
 	engine_release_child(s);
 	return CPROF_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * What a session is told, and what it tells when asked. NULL, which
- * cprof_session_create() answers without memory, is a session that has nothing.
+ * cprof_session_create() answers without memory, is a session that has none of it.
  */
 #include <unistd.h>
 
