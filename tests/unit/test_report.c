@@ -15,6 +15,7 @@
 #include "report/tables/diff.h"
 #include "report/tables/json.h"
 #include "report/tables/report.h"
+#include "report/tables/sections.h"
 
 /* Two threads, recursion, an inlined call, a stack without root, a name that
  * is unknown, one that is hostile, and a sample without stack. */
@@ -413,6 +414,32 @@ static void test_deviations(void)
 	CHECK(fabs(cp_diff_deviations(0) - 1.959964) < 1e-5);
 }
 
+/* Each report has a section, alone and by the names that are told, and no name is two. */
+static void test_sections(void)
+{
+	enum cp_report_what some[CP_REPORT_SOME];
+	const struct cp_report_section *s, *named;
+	char names[] = CP_REPORT_NAMES;
+	char *name, *rest = names;
+	size_t count, i;
+	unsigned what;
+
+	for (what = CP_REPORT_OVERVIEW + 1; what < CP_REPORT_SUMMARY; what++)
+		CHECK(cp_report_section_of((enum cp_report_what)what));
+	while ((name = strsep(&rest, ", ")))
+		if (*name)
+			CHECK_OK(cp_report_parse(name, some, &count));
+	for (s = cp_report_sections; s->write; s++) {
+		/* What is said of what is not held has to be asked for. */
+		CHECK(!s->none || s->holds);
+		for (i = 0; i < 2 && s->names[i]; i++) {
+			named = cp_report_section_named(s->names[i], strlen(s->names[i]));
+			CHECK(named == s);
+			CHECK(strstr(CP_REPORT_NAMES, s->names[0]));
+		}
+	}
+}
+
 int main(void)
 {
 	struct cp_record *r = NULL;
@@ -433,6 +460,7 @@ int main(void)
 	test_fit();
 	test_units();
 	test_diff(p);
+	test_sections();
 	test_deviations();
 	test_files();
 	test_many_frames();

@@ -169,8 +169,8 @@ static const char *note(const struct cp_calls *c)
 			      : "less what tracing added";
 }
 
-void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o,
-		     const struct cp_look *look, struct cp_buf *out)
+static void print_functions(const struct cp_calls *c, const struct cp_report_options *o,
+			    const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	const struct cp_called *f;
@@ -200,8 +200,8 @@ static const struct cp_column thread_columns[] = {
 	{ "calls", true, 0, false }, { "thread", false, 0, false },
 };
 
-void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_options *o,
-			    const struct cp_look *look, struct cp_buf *out)
+static void print_threads(const struct cp_calls *c, const struct cp_report_options *o,
+			  const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_table t CP_CLEANUP(cp_table_deinit) = { 0 };
 	const struct cp_calling_thread *it;
@@ -326,6 +326,24 @@ void cp_report_call_neighbours(const struct cp_calls *c, uint32_t function,
 	}
 }
 
+CP_ERROR cp_report_calls(const struct cp_profile *p, const struct cp_report_options *o,
+			 const struct cp_look *look, struct cp_buf *out)
+{
+	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+
+	CP_TRY(cp_calls_build(p, &c));
+	if (!c.calls) {
+		if (o->what != CP_REPORT_PAGE)
+			cp_buf_str(out, "\nNo call passes the filter.\n");
+		return NULL;
+	}
+	cp_calls_sort(&c, o->order);
+	print_functions(&c, o, look, out);
+	if (o->what == CP_REPORT_CALLS)
+		print_threads(&c, o, look, out);
+	return NULL;
+}
+
 /* ---- JSON ---- */
 
 static void function_name(const struct cp_calls *c, uint32_t function, struct cp_json *j)
@@ -432,8 +450,8 @@ static void threads_json(const struct cp_calls *c, struct cp_json *j)
 	cp_json_end(j, ']');
 }
 
-void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_options *o,
-			  uint32_t function, struct cp_json *j)
+static void calls_json(const struct cp_calls *c, const struct cp_report_options *o,
+		       uint32_t function, struct cp_json *j)
 {
 	const struct cp_record_totals *t = cp_record_final(c->profile->record);
 	const struct cp_called *f;
@@ -462,28 +480,8 @@ void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_optio
 	cp_json_end(j, '}');
 }
 
-/* ---- of a recording ---- */
-
-CP_ERROR cp_report_called(const struct cp_profile *p, const struct cp_report_options *o,
-			  const struct cp_look *look, struct cp_buf *out)
-{
-	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
-
-	CP_TRY(cp_calls_build(p, &c));
-	if (!c.calls) {
-		if (o->what != CP_REPORT_PAGE)
-			cp_buf_str(out, "\nNo call passes the filter.\n");
-		return NULL;
-	}
-	cp_calls_sort(&c, o->order);
-	cp_report_calls(&c, o, look, out);
-	if (o->what == CP_REPORT_CALLS)
-		cp_report_call_threads(&c, o, look, out);
-	return NULL;
-}
-
-CP_ERROR cp_report_called_json(const struct cp_profile *p, const struct cp_report_options *o,
-			       struct cp_json *j)
+CP_ERROR cp_report_calls_json(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_json *j)
 {
 	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
 	uint32_t function = CP_RECORD_NONE;
@@ -496,6 +494,6 @@ CP_ERROR cp_report_called_json(const struct cp_profile *p, const struct cp_repor
 	if (err && (p->by_calls || err->code != CP_ERR_NOT_FOUND))
 		return err;
 	cp_error_free(err);
-	cp_report_calls_json(&c, o, function, j);
+	calls_json(&c, o, function, j);
 	return NULL;
 }

@@ -14,23 +14,16 @@
 /* Why a function was no longer traced, of its `rate` (CP_RECORD_DISARMED). */
 void cp_add_disarmed(struct cp_buf *out, uint64_t rate);
 
-void cp_report_calls(const struct cp_calls *c, const struct cp_report_options *o,
-		     const struct cp_look *look, struct cp_buf *out);
-void cp_report_call_threads(const struct cp_calls *c, const struct cp_report_options *o,
-			    const struct cp_look *look, struct cp_buf *out);
+/* Callers and callees of a function, if it was called. */
 void cp_report_call_neighbours(const struct cp_calls *c, uint32_t function,
 			       const struct cp_report_options *o, const struct cp_look *look,
 			       struct cp_buf *out);
-void cp_report_calls_json(const struct cp_calls *c, const struct cp_report_options *o,
-			  uint32_t function,
-			  struct cp_json *j); /* function: CP_RECORD_NONE: none */
-
 /* ---- of a recording that has any ---- */
 
-CP_ERROR cp_report_called(const struct cp_profile *p, const struct cp_report_options *o,
-			  const struct cp_look *look, struct cp_buf *out);
+CP_ERROR cp_report_calls(const struct cp_profile *p, const struct cp_report_options *o,
+			 const struct cp_look *look, struct cp_buf *out);
 /* The key "calls". */
-CP_ERROR cp_report_called_json(const struct cp_profile *p, const struct cp_report_options *o,
-			       struct cp_json *j);
+CP_ERROR cp_report_calls_json(const struct cp_profile *p, const struct cp_report_options *o,
+			      struct cp_json *j);
 
 #endif

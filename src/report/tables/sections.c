@@ -103,7 +103,7 @@ const struct cp_report_section cp_report_sections[] = {
 	{ CP_REPORT_FUNCTIONS, { "sample", "functions" }, OVERVIEW | SUMMARY,
 	  cp_profile_has_costs, NULL, cp_report_functions, NULL },
 	{ CP_REPORT_CALLS, { "call", "calls" }, OF_COSTS | SUMMARY | PAGE,
-	  holds_calls, "call was", cp_report_called, cp_report_called_json },
+	  holds_calls, "call was", cp_report_calls, cp_report_calls_json },
 	{ CP_REPORT_EXCEPTIONS, { "exception", "exceptions" }, OVERVIEW | SUMMARY | PAGE,
 	  cp_report_holds_exceptions, "exceptions were",
 	  cp_report_exceptions, cp_report_exceptions_json },

@@ -2,7 +2,7 @@
  *
  * The sections of a report: one row each. Whatever shows several of them goes over the
  * table, so that it also says in which order they stand.
- * 
+ *
  * A new one is a file with its write(), and json(), a row here, and if it can be asked for
  * alone its enum cp_report_what.
  */
