@@ -22,7 +22,7 @@ const struct cp_option cp_sampling_options[] = {
 	{ 0 }
 };
 
-/* What may be given besides a time. */
+/* Values of --wait besides a time. */
 static const char *const waits[] = { "all", "none", NULL };
 
 const struct cp_option cp_waiting_options[] = {

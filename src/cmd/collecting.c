@@ -114,7 +114,7 @@ static bool others(const struct cp_calls_options *c)
 	return false;
 }
 
-/* What of the calls has to be read of the program; NULL: nothing. */
+/* An option by which something of calls has to be read of the program; NULL: none. */
 static const char *captured(const struct cp_calls_options *c)
 {
 	return c->args	     ? "args"
@@ -242,7 +242,7 @@ static void describe_coverage(struct cp_buf *desc, const struct cp_collect_optio
 			add_text(desc, lists[i].key, lists[i].texts->items[n]);
 }
 
-/* What --profile=log:ARGS says to the recorder; NULL: it names another profiler. */
+/* ARGS of --profile=log:ARGS; NULL: it names another profiler. */
 static const char *recorder_args(const char *profile)
 {
 	if (!strcmp(profile, "default") || !strcmp(profile, "log"))
@@ -374,7 +374,7 @@ bool cp_collecting_load(cprof_session *s, const struct cp_collect_options *o)
 	for (i = 0; i < o->profiles.count; i++)
 		if (!recorder_args(o->profiles.items[i]) && !load(s, o->profiles.items[i]))
 			return false;
-	/* What a module has is a default. */
+	/* A module's own rate is a default. */
 	if (o->profiles.count && o->calls.max_rate <= UINT32_MAX)
 		cprof_profiler_set_max_rate((uint32_t)o->calls.max_rate,
 					    (uint32_t)o->calls.max_rate);
@@ -407,7 +407,7 @@ unsigned cp_collecting_flags(const struct cp_collect_options *o)
 			: 0);
 }
 
-/* It may quote the program. */
+/* A warning may quote the program. */
 static void print_warning(const char *warning)
 {
 	struct cp_buf line = { 0 };
@@ -426,7 +426,7 @@ static void add_counter(const char *module, const char *name, uint64_t value, vo
 	cp_table_cell(t, CP_PAINT_PLAIN, "%" PRIu64, value);
 }
 
-/* What profilers registered. */
+/* Counters that profilers registered. */
 static void print_counters(void)
 {
 	static const struct cp_column columns[] = { { .title = "PROFILER" },

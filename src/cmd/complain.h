@@ -9,13 +9,13 @@
 
 /* Prints `err` and its hint and frees it. */
 void cp_complain(struct cp_error *err);
-/* What a profiler says, which may quote the program, and have several lines. */
+/* Prints text of a profiler, which may quote the program, and have several lines. */
 void cp_complain_text(const char *text);
 /* Says what is wrong with the command line and where help is; answers the
  * command's status for that. */
 int cp_usage(const struct cp_args *args, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* The same of an error, which is freed. */
+/* cp_usage() of an error, which is freed. */
 int cp_usage_error(const struct cp_args *args, struct cp_error *err);
 /* The process named by operand `index`; false, and *status_ret set, when it is
  * no number of a process. */

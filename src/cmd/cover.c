@@ -56,8 +56,8 @@ static int own_failure(struct cp_error *err)
 	return CP_EXIT_OWN_FAILURE;
 }
 
-/* What is at the place of --merge must be a recording: better known before
- * hours of tests than after. */
+/* A file at the place of --merge must be a recording: better known before hours of
+ * tests than after. */
 static CP_ERROR check_merge(const char *path)
 {
 	struct cp_record *r = NULL;

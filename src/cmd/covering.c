@@ -74,7 +74,7 @@ struct cp_source_rules cp_source_rules_of(const struct cp_source_options *o)
 
 #define OUTPUTS 5
 
-/* Those that are wanted; returns how many. */
+/* The outputs that are wanted; returns how many. */
 static size_t list_outputs(const struct cp_covering_options *o,
 			   struct cp_coverage_output list[OUTPUTS])
 {
@@ -283,7 +283,8 @@ static void print_table(const struct cp_coverage *c)
 	cp_buf_free(&out);
 }
 
-/* Where no table says it: files for others have no word for it. */
+/* Processes that were left behind are told of where no table does: files for others have
+ * no word for them. */
 static void warn_left(const struct cp_coverage *c)
 {
 	struct cp_buf text = { 0 };

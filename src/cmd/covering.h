@@ -23,14 +23,14 @@ struct cp_covering_options {
 extern const struct cp_option cp_covering_files[]; /* all in struct cp_covering_options */
 extern const struct cp_option cp_covering_thresholds[];
 
-/* What the options say, borrowing from them. */
+/* Rules from options, borrowing from them. */
 struct cp_source_rules cp_source_rules_of(const struct cp_source_options *options);
 
 /* CP_EXIT_OK, or the status after a complaint about options that make no sense. */
 int cp_covering_check(const struct cp_args *args, const struct cp_collect_options *collect,
 		      const struct cp_covering_options *options);
 
-/* That files can be written where they are wanted: better known before hours of
+/* An error if files can't be written where they are wanted: better known before hours of
  * tests than after. */
 CP_ERROR cp_covering_check_files(const struct cp_covering_options *options);
 

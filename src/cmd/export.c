@@ -134,7 +134,7 @@ static CP_ERROR export_coverage(const struct export_options *o, const struct cp_
 	return err;
 }
 
-/* There is nothing in `p` for a format of stacks: what the program announced, threw or
+/* A format of stacks finds nothing in `p`: what the program announced, threw or
  * waited for is events. */
 static bool holds_nothing_for(const struct cp_export_format *format, const struct cp_profile *p)
 {
@@ -172,7 +172,7 @@ static CP_ERROR nothing_for(const struct cp_export_format *format, const struct 
 			     "a program that is over before it is sampled once: cprof run -s 9999");
 }
 
-/* What was asked for by --of is there, and the format can hold it. */
+/* An error unless the weights that --of asks for are there, and the format can hold them. */
 static CP_ERROR check_of(const struct export_options *o, const struct cp_profile *p,
 			 const char *path)
 {

@@ -307,7 +307,7 @@ static void write_json(const struct answer *a, struct cp_buf *out)
 
 /* ---- the table ---- */
 
-/* What stands before the reason. */
+/* The word before the reason. */
 static const char *word_for(enum cp_probe_why why)
 {
 	switch (why) {

@@ -87,7 +87,7 @@ static bool add_culprit(struct line *l, const char *verb)
 	return true;
 }
 
-/* What becomes of the program: of modules, init runs before it is started. */
+/* Says what becomes of the program: init runs before it is started. */
 static void add_outcome(struct line *l)
 {
 	const char *what = guard.session ? engine_calling_now(guard.session).what : NULL;
@@ -179,7 +179,7 @@ static void look_later(void)
 	alarm(PATIENCE);
 }
 
-/* The same rule as the tracer's: what is to be done is not, and no work. */
+/* Looks by the tracer's rule: what is to be done is not done, and nothing works on it. */
 static void look(int signal, uint64_t done)
 {
 	guard.works = done == guard.done ? guard.works + 1 : 0;
@@ -210,7 +210,7 @@ static void on_look(int signal)
 		look(signal, read);
 }
 
-/* Not where somebody else has an alarm of his own. */
+/* Begins to look now and then, unless somebody else has an alarm of his own. */
 static void begin_to_look(void (*handler)(int), uint64_t done)
 {
 	struct sigaction old, action = { .sa_handler = handler, .sa_flags = SA_RESTART };

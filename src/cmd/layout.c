@@ -121,7 +121,7 @@ static const struct cp_type_member *next_of(const struct layout *l, size_t i)
 	return i + 1 < l->members.count ? l->members.items[i + 1] : NULL;
 }
 
-/* What has no place of its own comes last, what is empty before what is there. */
+/* Members by place: those without one come last, empty ones before what is there. */
 static int by_place(const void *a, const void *b)
 {
 	const struct cp_type_member *x = *(const struct cp_type_member *const *)a;

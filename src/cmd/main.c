@@ -44,7 +44,7 @@ static int run_command(const struct cp_command *command, char **argv)
 	return status;
 }
 
-/* What others call it. */
+/* The command that other tools call by this name; NULL: none. */
 static const char *known_elsewhere(const char *name)
 {
 	static const char *const words[][2] = {
@@ -66,7 +66,7 @@ static const char *known_elsewhere(const char *name)
 	return NULL;
 }
 
-/* It can be executed, here or in PATH. */
+/* Can a file of that name be executed, here or in PATH? */
 static bool is_program(const char *name)
 {
 	const char *path = strchr(name, '/') ? NULL : getenv("PATH");

@@ -26,7 +26,7 @@ static const struct cp_option rows[] = {
 
 static const struct cp_option_group groups[] = { { "Options", rows, 0 }, { 0 } };
 
-/* What of each kind came from how many of the recordings. */
+/* Says what of each kind came from how many of the recordings. */
 static void tell(struct cp_record **records, size_t count, const char *output)
 {
 	static const char *const names[] = { "samples", "calls", "coverage", "annotations" };

@@ -167,7 +167,7 @@ static char *why_not(struct cp_error *err)
 	return why;
 }
 
-/* What another place has by the same name is not found. */
+/* A file is listed unless an earlier place has one of that name, which hides it. */
 static void add_file(struct list *l, const struct cp_module_place *place, const char *file)
 {
 	struct module m = { .name = name_of(file), .by = place->by };

@@ -26,7 +26,7 @@ struct cp_objects {
 	CP_VEC(struct cp_object) list;
 };
 
-/* Where their symbols come from; it stays as long as their images. */
+/* Options about where symbols come from; they stay as long as the images. */
 struct cp_symbols_options {
 	struct cp_texts debug_dirs; /* before the usual ones */
 	struct cp_debuginfod debuginfod;

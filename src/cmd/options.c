@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 
-/* Where an option was found. */
+/* An option that was found, and where its value goes. */
 struct match {
 	const struct cp_option *option;
 	void *value; /* its field in the command's options struct */
@@ -57,7 +57,7 @@ const struct cp_option *cp_option_find(const struct cp_command *command, const c
 	return find(command, NULL, name, size, 0).option;
 }
 
-/* Others name a process by -p or --pid. */
+/* Other tools name a process by -p or --pid. */
 static struct cp_error *hint_pid(const struct cp_command *command, struct cp_error *err)
 {
 	return cp_error_hint(err, "a process is named without an option: cprof %s PID",

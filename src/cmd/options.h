@@ -25,7 +25,7 @@
 struct cp_command;
 struct cp_args;
 
-/* What completion offers. */
+/* Kinds of words that completion offers. */
 enum cp_completes {
 	CP_COMPLETES_NOTHING,
 	CP_COMPLETES_FILES,

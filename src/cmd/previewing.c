@@ -99,7 +99,7 @@ static struct cp_error *nothing_matched(const struct cp_preview *preview, const 
 	return err;
 }
 
-/* Of --when; `list` matches. */
+/* Checks --when, of functions that `list` matches. */
 static CP_ERROR check_names(const char *path, const char *list, const char *when,
 			    const struct cp_image_options *options)
 {
@@ -114,7 +114,7 @@ static CP_ERROR check_names(const char *path, const char *list, const char *when
 	err = cp_preview_each(path, list, options, read_arguments, &a, &preview);
 	name = err || a.unknown ? NULL : cp_condition_missing(condition, has, &a);
 	if (!err) {
-		/* Others may come, with other arguments. */
+		/* Libraries and programs may come, with functions that have other arguments. */
 		if (name && !preview.may_load && !preview.may_start) {
 			err = cp_error_new(CP_ERR_USAGE, 0,
 					   "no function that matches '%s' has an argument '%s'",

@@ -60,7 +60,7 @@ static bool wanted(void *ctx, const struct cp_profile *p, const struct cp_functi
 	return cp_spec_match(ctx, &subject) != CP_SPEC_NO;
 }
 
-/* Is there a function that --filter chooses? */
+/* An error if --filter chooses no function. */
 static CP_ERROR check_functions(const struct cp_profile *p, struct cp_spec *spec, const char *text)
 {
 	struct cp_near near = { 0 };
@@ -99,7 +99,7 @@ static CP_ERROR print(const struct cp_profile *p, const struct cp_replay_options
 	return err ? err : end;
 }
 
-/* What is missing, where the output has no room for it. */
+/* Says what is missing in the recording, where the output has no room for it. */
 static void complain_of_losses(const struct cp_profile *p)
 {
 	struct cp_terminal term = cp_terminal_of(STDERR_FILENO);

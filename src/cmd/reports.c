@@ -64,7 +64,7 @@ static CP_ERROR read_time(const char *text, struct cp_profile_filter *f)
 	return NULL;
 }
 
-/* Of many nothing is recorded but that they lived. */
+/* Is a thread of that name or number in the recording? Of many, only their lives are. */
 static bool knows_thread(const struct cp_record *r, const char *want)
 {
 	const struct cp_record_thread *t;

@@ -12,7 +12,7 @@
 
 #define CP_RECORDING_NAME "cprof.data" /* unless told */
 
-/* Which samples count. */
+/* The choice of samples. */
 struct cp_filter_options {
 	const char *thread, *image, *time;
 	uint64_t pid;
@@ -45,7 +45,7 @@ const char *cp_recording_operand(const struct cp_args *args);
 /* Writes `out` to standard output, through a pager on a terminal; frees it. Text for
  * a person is in the locale's characters, JSON in UTF-8. Answers the exit status. */
 int cp_print_report(struct cp_buf *out, bool json);
-/* The same, or what went wrong instead, with the status of that; frees both. */
+/* cp_print_report(), or what went wrong instead, with the status of that; frees both. */
 int cp_end_report(struct cp_error *err, struct cp_buf *out, bool json);
 
 /* The summary at the end of run and attach, on standard error: what is in the

@@ -39,7 +39,7 @@ static int check_program(const char *file)
 		       : ENOEXEC;
 }
 
-/* What executing `name` would fail with, as far as can be told beforehand (so
+/* The errno that executing `name` would fail with, as far as can be told beforehand (so
  * that nothing is lost by a slip of the pen); 0: nothing. `file` gets what
  * will be executed. */
 static int find_command(const char *name, char *file, size_t size)
@@ -67,7 +67,7 @@ static int find_command(const char *name, char *file, size_t size)
 	return found;
 }
 
-/* What the first line of a script names; false: it is none. */
+/* The interpreter that a script's first line names; false: the file is no script. */
 static bool read_interpreter(const char *file, char *name, size_t size)
 {
 	char line[4096] = "";

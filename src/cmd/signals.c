@@ -7,7 +7,7 @@
 
 #include "base/types.h"
 
-/* What the handler has no argument for. */
+/* The handler's own, for it gets no argument. */
 static struct {
 	cprof_session *volatile session; /* to be stopped */
 	volatile sig_atomic_t command; /* without one: the process to pass signals on to; 0: none */

@@ -219,7 +219,7 @@ static int show(struct cp_stacks *c, pid_t pid)
 	return cp_print_report(&out, c->options->json);
 }
 
-/* Who is held has the state that it had before. */
+/* A thread that is held has the state that it had before. */
 static void take_states(struct cp_stacks *from, struct cp_stacks *to)
 {
 	struct cp_stack_thread *t;

@@ -47,7 +47,7 @@ static void add(struct cp_buf *out, const char *text)
 	cp_escape(out, CP_ESCAPE_TERMINAL, text, strlen(text));
 }
 
-/* What a frame that is not the innermost has none of. */
+/* Registers that only the innermost frame has. */
 static void show_other_registers(struct cp_buf *out, const struct cp_stack_frame *f)
 {
 	const char *const *name;
@@ -114,7 +114,7 @@ static void show_line(struct cp_buf *out, const struct show *s, struct cp_buf *l
 	line->size = 0;
 }
 
-/* Where the frame's line is too short for them. */
+/* Arguments in lines of their own, where the frame's is too short for them. */
 static void show_args_below(struct cp_buf *out, const struct show *s,
 			    const struct cp_stack_frame *f)
 {
@@ -254,7 +254,8 @@ static void show_frame(struct cp_buf *out, const struct show *s, size_t n,
 				     : "\n");
 }
 
-/* Of a thread that sleeps and was not stopped nothing but pc and sp is known. */
+/* Was a frame pointer wanted that is not known? A thread that sleeps and was not stopped
+ * has no registers but pc and sp. */
 static bool lacks_frame_pointer(const struct cp_stack_options *o, const struct cp_stack_thread *t)
 {
 	return o->fp && !o->stop && t->frames.count &&

@@ -20,7 +20,7 @@
 
 const char *const cp_words_names[] = { "recordings", "profilers", "functions", "types", NULL };
 
-/* Each line once; what a line can't hold is left out. */
+/* A list of words, each once; what a line can't hold is left out. */
 struct lines {
 	struct cp_buf *out;
 	struct cp_map seen;

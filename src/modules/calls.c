@@ -148,7 +148,7 @@ static void drop_lost(cprof_profiler *c, struct calls_thread *t, uint32_t depth)
 	}
 }
 
-/* Where no traced function called: who did. */
+/* The caller, if no traced function called. */
 static void add_invoker(struct cp_buf *out, const cprof_function *f)
 {
 	cprof_invocation by;
@@ -345,7 +345,7 @@ static void on_tail_call(cprof_profiler *c, const cprof_function *f, const cprof
 	write_lines(c, false);
 }
 
-/* The same one, maybe of another process. */
+/* A function is the same one in another process of the same program. */
 static bool same_function(const cprof_function *a, const cprof_function *b)
 {
 	const cprof_image *of_a = cprof_function_image(a), *of_b = cprof_function_image(b);
@@ -416,7 +416,7 @@ static void on_initialized(cprof_profiler *c)
 {
 	const cprof_process *p = cprof_current_process();
 
-	/* What this event waited for, others did not wait for. */
+	/* The process's start, not this event's time: earlier events may come after it. */
 	c->start_ns = p ? cprof_process_start(p) : cp_now();
 	settings_open_late(c->handle, c->output, &c->out);
 }

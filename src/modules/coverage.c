@@ -195,7 +195,7 @@ static const void *assembly_of(const cprof_function *f)
 	return cprof_image_assembly(cprof_function_image(f));
 }
 
-/* What was reached of it; false: it was not instrumented, or is start-up code
+/* Adds up what was reached of a method; false: it was not instrumented, or is start-up code
  * of the compiler's: without a source beside others that have one. */
 static bool collect(cprof_profiler *c, struct method *m)
 {

@@ -12,7 +12,7 @@
 /* How the call of `f` began that is being entered: false for one that a traced
  * function made, or code that is not traced and may just have called. */
 bool invoked_by(const cprof_function *f, cprof_invocation *ret);
-/* The same in words. */
+/* An invocation in names. */
 struct cp_invoker invoked_names(const cprof_invocation *by);
 
 #endif

@@ -29,7 +29,7 @@ struct place {
 	uint64_t is_signal;
 };
 
-/* What a stack begins with, as it is interned; places follow, leaf first. */
+/* The beginning of an interned stack; places follow, leaf first. */
 struct origin {
 	uintptr_t process; /* cprof_process * */
 	uint64_t is_truncated;

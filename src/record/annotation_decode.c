@@ -3,7 +3,7 @@
 
 #include "record/annotation_encode.h"
 
-/* Where there are 32 bits for it, CP_RECORD_NONE is what no row has. */
+/* A number in 32 bits; CP_RECORD_NONE, which no row has, for larger ones. */
 static uint32_t narrow(uint64_t value)
 {
 	return value < CP_RECORD_NONE ? (uint32_t)value : CP_RECORD_NONE;

@@ -30,7 +30,7 @@ struct cp_record_annotating {
 };
 
 void cp_record_annotating_free(struct cp_record_encoder *e);
-/* Its thread must exist. */
+/* The annotation's thread must exist. */
 void cp_record_encode_annotation(struct cp_record_encoder *e, uint32_t part,
 				 const struct cp_record_annotation *a);
 /* The section for the chunk under way, into e->payload. */

@@ -118,7 +118,7 @@ static bool get_texts(struct walk *w, struct cp_cursor *c)
 	return true;
 }
 
-/* What a row of the shapes says of a value; false when it is missing, or of a
+/* A value as a row of the shapes has it; false when the row is missing, or of a
  * later version. */
 static bool get_shape(const struct walk *w, uint64_t number, cprof_value *value)
 {
@@ -263,7 +263,7 @@ static void no_value(cprof_value *v)
 	v->error = CPROF_VALUE_UNAVAILABLE;
 }
 
-/* Its numbers are `step` apart. */
+/* Fills in a value of a node whose numbers are `step` apart. */
 static void fill_value(const struct walk *w, const struct node *node, const uint64_t *numbers,
 		       size_t step, cprof_value *v)
 {
@@ -338,7 +338,7 @@ static uint32_t reference(uint64_t column)
 	return column && column <= CP_RECORD_NONE ? (uint32_t)(column - 1) : CP_RECORD_NONE;
 }
 
-/* Of an ENTER it is no overhead. */
+/* The column of overheads has an ENTER's invoker. */
 static void get_invoker(struct cp_record_call *call)
 {
 	uint64_t by = call->overhead_ns;
@@ -467,7 +467,7 @@ CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_rec
 	cp_vec_for_each(&r->call_sections, section) {
 		if (part != CP_RECORD_NONE && section->part != part)
 			continue;
-		/* What is broken was left out when it was loaded. */
+		/* Broken sections were left out when the recording was loaded. */
 		step = load_chunk(&w, section->chunk) ? walk_section(&w, section, each, ctx)
 						      : BROKEN;
 		if (step == STOP || w.no_memory)

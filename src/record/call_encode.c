@@ -229,7 +229,7 @@ static bool new_layout(struct cp_record_calls *c)
 	return true;
 }
 
-/* What was put as c->key and c->numbers: its layout + 1; 0 without memory. */
+/* The layout + 1 of what was put as c->key and c->numbers; 0 without memory. */
 static uint64_t put_layout(struct cp_record_encoder *e)
 {
 	struct cp_record_calls *c = &e->calls;
@@ -279,7 +279,7 @@ static uint64_t extra(const struct cp_record_call *call)
 	}
 }
 
-/* Of an ENTER: who invoked it. */
+/* The invoker of an ENTER. */
 static uint64_t invoker(const struct cp_record_call *call)
 {
 	if (CP_RECORD_CALL_INVOKER(call->flags) == CPROF_INVOKER_SIGNAL)

@@ -92,7 +92,7 @@ struct cp_record_calls {
 };
 
 void cp_record_calls_free(struct cp_record_encoder *e);
-/* Its thread, function, target and stack must exist. */
+/* The call's thread, function, target and stack must exist. */
 void cp_record_encode_call(struct cp_record_encoder *e, uint32_t part,
 			   const struct cp_record_call *call);
 /* The section for the chunk under way, into e->payload. */

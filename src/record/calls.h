@@ -45,7 +45,7 @@ enum cp_record_call_kind {
 	CP_RECORD_CALL_KINDS
 };
 
-/* What an event tells of. */
+/* The families of events. */
 enum cp_record_call_family {
 	CP_RECORD_OF_CALLS,
 	CP_RECORD_OF_EXCEPTIONS,

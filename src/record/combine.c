@@ -27,7 +27,7 @@ static bool same_command(char *const *a, char *const *b)
 	return !*a && !*b;
 }
 
-/* What both say, and what only one says or they say differently. */
+/* Joins two infos: what both say, and what only one says or they say differently. */
 static void join(struct cp_record_info *to, const struct cp_record_info *from)
 {
 	static const char *const several_commands[] = { several, NULL };

@@ -37,7 +37,7 @@ void cp_record_put_counters(struct cp_buf *out, const struct cp_record_counter *
 			    size_t count);
 /* False: the body makes no sense, or there is no memory (then *no_memory_ret). */
 bool cp_record_get_counters(struct cp_record *r, struct cp_cursor *c, bool *no_memory_ret);
-/* Those of several recordings; the same of the same profiler are added up. */
+/* The counters of several recordings; the same of the same profiler are added up. */
 void cp_record_combine_counters(struct cp_record *const *inputs, size_t count, struct cp_buf *out);
 
 #endif

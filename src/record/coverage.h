@@ -15,8 +15,8 @@
 
 #define CP_COVERAGE_UNKNOWN UINT64_MAX /* a count that can't be told */
 
-/* Both together: what was executed, whatever the other one is; a 0 and what
- * can't be told can't be told. */
+/* Two counts together: executed in one is executed, whatever the other one is; 0 and
+ * a count that can't be told can't be told. */
 static inline uint64_t cp_coverage_add(uint64_t a, uint64_t b)
 {
 	if (a == CP_COVERAGE_UNKNOWN || b == CP_COVERAGE_UNKNOWN) {
@@ -75,7 +75,7 @@ struct cp_coverage_function {
 	uint32_t file, line; /* where it is declared; CP_RECORD_NONE, 0: unknown */
 	uint32_t entry; /* block; any without blocks */
 	uint32_t flags; /* CP_COVERAGE_FUNCTION_* */
-	/* Its pieces of the image's arrays. */
+	/* The function's pieces of the image's arrays. */
 	uint32_t first_block, block_count;
 	uint32_t first_row, row_count;
 	uint32_t first_branch, branch_count;

@@ -219,7 +219,7 @@ static uint64_t total(const struct joining *j, size_t place)
 		sum = add(sum, j->to.counts.items[i].values[place]);
 	if (sum == CP_COVER_ABSENT)
 		return CP_COVERAGE_UNKNOWN;
-	/* Where not all were counted, it would pretend to be more. */
+	/* A sum of counts of 0 and 1 would pretend to be a number of executions. */
 	return sum && sum != CP_COVERAGE_UNKNOWN && !(j->to.c.flags & CP_COVERAGE_COUNTED) ? 1
 											   : sum;
 }

@@ -403,7 +403,7 @@ static bool piece_in_order(uint32_t first, uint32_t count, size_t of)
 	return first <= of && count <= of - first;
 }
 
-/* Its pieces are within the image's arrays, their blocks its own. */
+/* A function's pieces are within the image's arrays, their blocks its own. */
 static bool in_order(const struct cp_coverage_image *c, const struct cp_coverage_function *f)
 {
 	uint32_t i;

@@ -65,7 +65,7 @@ struct cp_record_hash {
 	uint64_t h[2];
 };
 
-/* What was written of an image: hashes of the last ones. */
+/* An image as it was written last: hashes. */
 struct cp_record_covered {
 	struct cp_record_hash layout;
 	CP_VEC(struct cp_record_hash) counts; /* of each unit */
@@ -81,9 +81,9 @@ struct cp_record_covering {
 void cp_record_put_coverage(struct cp_record_encoder *e);
 void cp_record_covering_free(struct cp_record_encoder *e);
 
-/* What the image consists of, if that was not written last; the counts of those
- * units of which they changed. `part` is that of the counts plus 1; 0 for those of 0 and 1 of
- * several parts. */
+/* The image's layout is written unless it is as it was written last; counts are of
+ * those units of which they changed. `part` is that of the counts plus 1; 0 for those
+ * of 0 and 1 of several parts. */
 void cp_record_encode_layout(struct cp_record_encoder *e, const struct cp_coverage_image *c);
 void cp_record_encode_counts(struct cp_record_encoder *e, uint32_t part,
 			     const struct cp_coverage_image *c);

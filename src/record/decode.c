@@ -138,7 +138,7 @@ static bool add_block(struct cp_record_decoder *d, uint32_t part, size_t count)
 									    count }));
 }
 
-/* What the columns refer to within a chunk: each thread's last sample. */
+/* A thread's last sample, which the columns refer to within a chunk. */
 struct last {
 	uint64_t ts_ns, stack;
 };
@@ -254,7 +254,7 @@ static bool decode_lives(struct cp_record_decoder *d, struct cp_cursor *c)
 	return cp_record_get_lives(d->record, c, &d->no_memory);
 }
 
-/* What is no table. */
+/* Sections that are no tables. */
 static const struct {
 	enum cp_record_section tag;
 	bool (*decode)(struct cp_record_decoder *d, struct cp_cursor *c);

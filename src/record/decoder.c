@@ -35,7 +35,7 @@ bool cp_record_decode_columns(struct cp_record_decoder *d, struct cp_cursor *c, 
 {
 	size_t k;
 
-	/* Each number takes a byte at least. */
+	/* A number takes a byte at least. */
 	if (c->bad || count > cp_cursor_left(c) / columns)
 		return false;
 	if (!cp_record_decode_ok(d, cp_vec_reserve(&d->column, (size_t)count * columns + 1)))

@@ -16,9 +16,9 @@
 #define QUEUE_LONG 4
 #define QUEUE_SAMPLES_MAX ((size_t)4 << 20)
 #define QUEUE_ANNOTATIONS_MAX ((size_t)4 << 20)
-/* Of calls, bytes; and of one batch, or making room takes long. Every one of
- * them counts, and who makes them can be held: so putting more waits, though
- * not so long that the tracer takes us for hung. */
+/* Bytes of calls that wait, and of those in one batch (or making room takes long). Every
+ * call counts, and who makes them can be held: so putting more waits, though not so long
+ * that the tracer takes us for hung. */
 #define QUEUE_CALL_BYTES_MAX ((size_t)256 << 20)
 #define BATCH_CALL_BYTES_MAX ((size_t)8 << 20)
 #define CALLS_LOOK_NS (100 * CP_NS_PER_MS)

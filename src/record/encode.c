@@ -140,7 +140,7 @@ static uint64_t intern(struct cp_record_encoder *e, unsigned table, struct cp_in
 
 	if (!cp_record_encode_ok(e, cp_intern(in, key, size, &number, &fresh)))
 		return 0;
-	/* Not in step only without memory, and then nothing is written. */
+	/* Interner and table are out of step only without memory; then nothing is written. */
 	if (fresh && !add(e, table, values))
 		return 0;
 	return number < e->tables[table].written.count ? (uint64_t)number + 1 : 0;

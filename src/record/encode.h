@@ -31,7 +31,7 @@ struct cp_record_table {
 
 /* How a kind of events is written. */
 struct cp_record_encode_kind {
-	/* Its sections of the chunk under way, into e->payload. */
+	/* Puts the kind's sections of the chunk under way into e->payload. */
 	void (*put)(struct cp_record_encoder *e);
 	void (*free)(struct cp_record_encoder *e);
 };

@@ -249,7 +249,7 @@ static uint64_t magnitude(uint64_t v)
 	return negative(v) ? -v : v;
 }
 
-/* What divides all of them. Times in whole microseconds are worth it. */
+/* The largest number that divides all values: times are in whole microseconds. */
 static uint64_t common_divisor(const uint64_t *values, size_t count)
 {
 	uint64_t divisor = 0, a, rest;
@@ -271,7 +271,7 @@ static uint64_t divide(uint64_t v, uint64_t by)
 	return negative(v) ? -(-v / by) : v / by;
 }
 
-/* What is written for `v` after `last`. */
+/* The number that is written for `v` after `last`. */
 static uint64_t packed(uint8_t how, uint64_t v, uint64_t last)
 {
 	if (how & COLUMN_DELTA)
@@ -394,7 +394,7 @@ void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 #undef PUT
 }
 
-/* What is not there stays 0. */
+/* The next number; 0 where there is none any more. */
 static uint64_t next_number(struct cp_cursor *c)
 {
 	return cp_cursor_left(c) ? cp_cursor_uleb(c) : 0;

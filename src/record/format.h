@@ -41,7 +41,7 @@
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
 
-/* Nothing is allocated for a chunk that claims more. */
+/* The largest chunk: nothing is allocated for one that claims more. */
 #define CP_RECORD_RAW_MAX (64u << 20)
 #define CP_RECORD_STORED_MAX (CP_RECORD_RAW_MAX + CP_RECORD_RAW_MAX / 128 + 1024)
 /* Longer ones are cut by the writer; a deeper stack, at its root. */
@@ -109,7 +109,7 @@ struct cp_record_schema {
 	bool replaces; /* a row written again replaces the earlier one */
 };
 
-/* Which column is which. */
+/* Columns of the tables. */
 enum { CP_FUNCTION_NAME, CP_FUNCTION_LINKAGE, CP_FUNCTION_FILE, CP_FUNCTION_DECL };
 enum { CP_FRAME_OUTER, CP_FRAME_FUNCTION, CP_FRAME_LINE, CP_FRAME_INLINED };
 enum { CP_IMAGE_PATH, CP_IMAGE_BUILD_ID, CP_IMAGE_DEBUG_PATH };

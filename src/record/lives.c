@@ -44,7 +44,7 @@ static const char *get_text(struct cp_record *r, struct cp_cursor *c, bool *no_m
 	return text;
 }
 
-/* What a later version has more of is not known how. */
+/* A life; a begin or end that only a later version knows is the plainest one here. */
 static struct cp_record_life get_life(struct cp_record *r, struct cp_cursor *c, bool *no_memory_ret)
 {
 	struct cp_record_life it = { .number = (uint32_t)cp_cursor_uleb(c) };

@@ -30,7 +30,7 @@ struct numbers {
 	bool used; /* a shard is from here */
 };
 
-/* Where something is: an input, and its place there. */
+/* A place in an input. */
 struct origin {
 	size_t input, place;
 };
@@ -214,7 +214,7 @@ static bool collect_threads(struct merge *m)
 	return true;
 }
 
-/* Of two names for one thing the lesser, but rather one than none. */
+/* The lesser of two names for one thing, but rather one than none. */
 static const char *lesser(const char *a, const char *b)
 {
 	return !*b || (*a && strcmp(a, b) <= 0) ? a : b;
@@ -253,7 +253,7 @@ static bool collect_images(struct merge *m)
 
 /* ---- coverage ---- */
 
-/* Which parts of which inputs were chosen. */
+/* Merges the coverage of the parts that were chosen. */
 static struct cp_error *collect_coverage(struct merge *m)
 {
 	struct cp_merge_from *from =

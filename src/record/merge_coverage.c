@@ -16,7 +16,7 @@
 #include "record/coverage_encode.h"
 #include "record/merge_cuts.h"
 
-/* What one recording has of an image. */
+/* An image in one recording. */
 struct entry {
 	uint32_t image; /* number in the output */
 	const struct cp_record_coverage *coverage;
@@ -117,7 +117,7 @@ static int compare_words(const struct cp_buf *a, const struct cp_buf *b)
 	return c ? c : order(a->size, b->size);
 }
 
-/* By address; those without code, which have none, by their words. */
+/* Functions by address; those without code, which have none, by their words. */
 static int compare_members(const void *pa, const void *pb)
 {
 	const struct member *a = pa, *b = pb;
@@ -253,7 +253,7 @@ static int compare_tallies(const void *pa, const void *pb)
 	return order(a->part, b->part);
 }
 
-/* Those that are there are sorted. */
+/* The tally of a part; they are kept sorted. */
 static struct tally *tally_of(struct cp_merged_image *m, uint32_t part)
 {
 	const struct tally wanted = { .part = part };
@@ -325,7 +325,7 @@ static void add_count(uint64_t *to, uint64_t count, const struct tally *t)
 		*to = 1;
 }
 
-/* Of the block that has the n-th one of the function added last. */
+/* The count of the block that has the n-th one of the function added last. */
 static uint64_t count_of(const struct cp_merged_image *m, const struct member *from,
 			 const uint64_t *values, uint32_t n)
 {
@@ -369,7 +369,7 @@ struct members {
 	CP_VEC(struct member) items;
 };
 
-/* Is more said of `a` than of `b`? */
+/* Does member `a` tell more of the function than `b`? */
 static bool says_more(struct cp_merged_image *m, const struct member *a, const struct member *b)
 {
 	struct cp_buf x = { 0 }, y = { 0 };
@@ -385,7 +385,7 @@ static bool says_more(struct cp_merged_image *m, const struct member *a, const s
 	return more;
 }
 
-/* Of members of which some have cuts: adds all[best] with all of them. */
+/* Adds all[best] with the cuts of all members, of which some have none. */
 static struct cp_error *add_cuts(struct cp_merged_image *m, const struct member *all, size_t count,
 				 size_t best)
 {

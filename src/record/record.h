@@ -17,8 +17,8 @@
 #define CP_RECORD_NONE UINT32_MAX /* "no such entry" for any number */
 #define CP_RECORD_NO_KEY UINT64_MAX /* the resolver's image_key of a location of no image */
 
-/* What the file holds; in its header, so that a person can tell before
- * handing it on. */
+/* The kinds of events that a file holds; in its header, so that a person can tell
+ * before handing it on. */
 #define CP_RECORD_HAS_SAMPLES 1u
 #define CP_RECORD_HAS_CALLS 2u
 #define CP_RECORD_HAS_ARGUMENTS 4u /* values and strings of the program */
@@ -268,7 +268,7 @@ typedef CP_ERROR cp_record_open_fn(void *arg, int *fd_ret);
 CP_ERROR cp_record_merge_to(struct cp_record *const *inputs, size_t count, cp_record_open_fn *open,
 			    void *arg);
 
-/* The same in a file that is open, which is closed whatever happens. */
+/* Merges into a file that is open, which is closed whatever happens. */
 CP_ERROR cp_record_merge(struct cp_record *const *inputs, size_t count, int fd);
 
 #endif

@@ -26,7 +26,7 @@ void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
 	e->pending += 6 * CP_RECORD_NUMBER_MAX;
 }
 
-/* What the samples' columns refer to within a chunk: each thread's last one. */
+/* A thread's last sample, which the columns refer to within a chunk. */
 struct last {
 	uint64_t ts_ns;
 	uint32_t stack;

@@ -15,7 +15,7 @@ struct cp_record_sampling {
 	uint32_t part; /* of these samples */
 };
 
-/* Its thread and stack must exist. */
+/* The sample's thread and stack must exist. */
 void cp_record_encode_sample(struct cp_record_encoder *e, uint32_t part,
 			     const struct cp_record_sample *s);
 void cp_record_put_samples(struct cp_record_encoder *e);

@@ -16,7 +16,7 @@ static int order(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* By id; of copies of one part the fullest comes first. */
+/* Parts by id; of copies of one the fullest comes first. */
 static int compare_shards(const void *pa, const void *pb)
 {
 	const struct cp_shard *a = pa, *b = pb;

@@ -25,8 +25,8 @@ struct cp_shards {
 /* All parts of the inputs, of copies the fullest. */
 CP_ERROR cp_shards_choose(struct cp_record *const *inputs, size_t count, struct cp_shards *ret);
 void cp_shards_deinit(struct cp_shards *s);
-/* What is missing of a merged file is not known by part: its first one that is used
- * carries it on. */
+/* Damage of part `n`. That of a merged file is not known by part: its first one that is
+ * used carries it on. */
 struct cp_record_damage cp_shards_damage(const struct cp_shards *s, size_t n);
 
 #endif

@@ -332,7 +332,7 @@ uint32_t cp_record_stack(struct cp_record_writer *w, const uint32_t *locations, 
 	return number;
 }
 
-/* What rounding takes from a weight goes to the thread's next sample. It
+/* The rest that rounding takes from a weight goes to the thread's next sample. It
  * starts in step with the rounding of times, so that a weight that was the
  * time elapsed is so still (and takes no room). */
 static void round_times(struct cp_record_writer *w, struct cp_record_sample *s)

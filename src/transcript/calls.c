@@ -53,7 +53,7 @@ static uint64_t continue_tail(struct cp_transcript *l, const struct cp_line_tail
 	return number;
 }
 
-/* Who called: before the call, or where that leaves too little room on a line of its
+/* The invoker: before the call, or where that leaves too little room on a line of its
  * own. False without memory. */
 static bool put_invoker(struct cp_transcript *l, struct cp_line_call *call,
 			const struct cp_line_begin *begin)

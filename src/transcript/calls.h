@@ -36,7 +36,7 @@ struct cp_line_tail {
 	bool at_most;
 };
 
-/* What is known of a call when it begins. Texts are borrowed. */
+/* A call when it begins. Texts are borrowed. */
 struct cp_line_begin {
 	uint64_t ns;
 	uint32_t thread, depth, indent;
@@ -71,7 +71,7 @@ uint64_t cp_transcript_closing(struct cp_transcript *l, const struct cp_line_cal
 			       const char *name, uint64_t ns, uint32_t thread);
 void cp_line_result(const struct cp_transcript *l, struct cp_transcript_line *line,
 		    const char *text, size_t reserve);
-/* What is to be said of any end but a return; `reserve`: columns for what follows. */
+/* The words for any end but a return; `reserve`: columns for what follows. */
 void cp_line_ending(const struct cp_transcript *l, struct cp_transcript_line *line,
 		    enum cp_line_ending how, size_t reserve);
 /* "! NAME is no longer traced: ..." at the end of a line; `why` has all behind the name. */

@@ -7,7 +7,7 @@
 
 #include "base/json.h"
 
-/* What all events have; texts are borrowed. */
+/* The members that all events have; texts are borrowed. */
 struct cp_json_event {
 	const char *name;
 	uint64_t ns;

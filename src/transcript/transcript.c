@@ -133,7 +133,7 @@ void cp_line_end(struct cp_transcript_line *line)
 	line->open = false;
 }
 
-/* What the line at the head waits for does not come for long. */
+/* The line at the head has waited too long. */
 static void force_head(struct cp_transcript *l)
 {
 	l->owner->force(l->ctx, l->first, l->queue.items[l->head].thread);

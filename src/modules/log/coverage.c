@@ -59,7 +59,7 @@ struct coverage {
 	struct cp_map verdicts; /* name of a source as the API has it -> wanted */
 	uint64_t seen; /* of cprof_coverage_changed */
 	uint64_t started_ns, next_ns; /* when to write next */
-	/* What is being written. */
+	/* The image that is being written. */
 	struct covered *image;
 	const char *last_file; /* as the API has it; most rows have that of the one before */
 	uint32_t last_number;
@@ -321,8 +321,8 @@ static uint32_t flags(const struct coverage *c)
 							      : 0);
 }
 
-/* What was chosen of an image does not change: only more can have been found
- * out about it. */
+/* Functions that were chosen of an image stay chosen: its layout is as it was told last
+ * unless there is more of it now. */
 static bool same_layout(struct covered *image, const struct cp_coverage_image *r)
 {
 	const size_t sizes[] = { r->function_count, r->block_count, r->row_count, r->branch_count,
@@ -333,7 +333,7 @@ static bool same_layout(struct covered *image, const struct cp_coverage_image *r
 	return same;
 }
 
-/* What was collected of the image under way; the arrays are used again. */
+/* Writes the image under way; its arrays are used again. */
 static void end_image(cprof_profiler *log)
 {
 	struct coverage *c = coverage(log);
@@ -392,7 +392,7 @@ static bool take_function(const cprof_coverage_function *f, void *data)
 	return !c->failed;
 }
 
-/* What is known when the program is gone, or until now. */
+/* All counts, as they are when the program is gone, or until now. */
 static void write_all(cprof_profiler *log)
 {
 	struct coverage *c = coverage(log);
@@ -402,7 +402,7 @@ static void write_all(cprof_profiler *log)
 		c->covered.items[i]->written = false;
 	cprof_coverage_each(take_function, log);
 	end_image(log);
-	/* Of which every source was left out. */
+	/* Images of which every source was left out. */
 	for (i = 0; i < c->covered.count; i++) {
 		if (c->covered.items[i]->written)
 			continue;

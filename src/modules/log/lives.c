@@ -153,7 +153,7 @@ static void on_thread_exited(cprof_profiler *log, cprof_thread *t)
 	over(&lives(log)->threads, t);
 }
 
-/* Of those who live; `end`: LASTS, of who was not told of yet, or LET_GO. */
+/* Tells of all that live; `end`: LASTS, of those that were not told of yet, or LET_GO. */
 static void tell_all(cprof_profiler *log, enum cp_record_life_end end)
 {
 	uint64_t key, value;
@@ -180,7 +180,7 @@ static void beat(cprof_profiler *log)
 	tell_all(log, CP_LIFE_LASTS);
 }
 
-/* Who is left was let go. */
+/* Processes and threads that are left were let go. */
 static void end(cprof_profiler *log)
 {
 	tell_all(log, CP_LIFE_LET_GO);

@@ -234,7 +234,7 @@ static void take_counter(const char *module, const char *name, uint64_t value, v
 	free((void *)(uintptr_t)it.name);
 }
 
-/* Of all profilers. */
+/* Counters of all profilers. */
 static void write_counters(cprof_profiler *log)
 {
 	struct counters c = { 0 };

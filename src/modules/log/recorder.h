@@ -41,17 +41,17 @@ struct cp_recorder_family {
 	/* Takes an option. False: it is none of the family's, or its value makes no sense,
 	 * or why not was said. */
 	bool (*take)(cprof_profiler *log, const char *key, const char *value);
-	/* All options are known: is it on? */
+	/* Turns the family on or off when all options are known. */
 	void (*decide)(cprof_profiler *log);
-	/* It is on: asks the API for the events. */
+	/* Asks the API for the events of a family that is on. */
 	void (*start)(cprof_profiler *log);
-	/* What the recording says of it at its beginning; it is on. */
+	/* Says of a family that is on what the recording tells at its beginning. */
 	void (*describe)(const cprof_profiler *log, struct cp_record_info *info);
 	void (*process_loaded)(cprof_profiler *log, cprof_process *p);
 	void (*thread_exited)(cprof_profiler *log, cprof_thread *t);
-	/* Now and then: writes what should be there if cprof is killed. */
+	/* Writes, now and then, what should be there if cprof is killed. */
 	void (*beat)(cprof_profiler *log);
-	/* The program is gone, or let go: writes what is not over. */
+	/* Writes what is not over when the program is gone, or let go. */
 	void (*end)(cprof_profiler *log);
 	void (*totals)(const cprof_profiler *log, struct cp_record_totals *t);
 	/* Frees what the state refers to. */

@@ -49,7 +49,7 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 	return cp_vec_push(&log->locations, location) ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
 }
 
-/* What the event being delivered stands on, into log->locations. */
+/* The stack of the event being delivered, into log->locations. */
 static void walk_stack(cprof_profiler *log)
 {
 	cprof_status status;

@@ -8,7 +8,7 @@
 #include "base/runtime.h"
 #include "base/text.h"
 
-/* What the C library does, and its dynamic linker, and what stands in for them. */
+/* The C library, its dynamic linker, and libraries that stand in for them. */
 static bool is_library(const cprof_image *image)
 {
 	static const char *const begins[] = { "libc.",	     "libc-",	    "libpthread",
@@ -20,7 +20,7 @@ static bool is_library(const cprof_image *image)
 	return cp_starts_with_any(cp_basename(path), begins);
 }
 
-/* Is a function inlined there that is somebody's own? */
+/* A symbol of an inlined function that is somebody's own sets *data. */
 static void own_inlined(const cprof_symbol *symbol, void *data)
 {
 	bool *own = data;

@@ -8,7 +8,7 @@
 #include "report/profile/profile.h"
 
 struct cp_replay_options {
-	/* Which functions are shown; NULL: all. */
+	/* Chooses the functions that are shown; NULL: all. */
 	bool (*wanted)(void *ctx, const struct cp_profile *p, const struct cp_function *f);
 	void *wanted_ctx;
 	uint64_t least_ns; /* shorter calls are not shown */
@@ -17,7 +17,7 @@ struct cp_replay_options {
 struct cp_record_call;
 struct cp_span;
 
-/* Which calls are shown. */
+/* The choice of calls that are shown. */
 struct cp_chosen {
 	const struct cp_profile *profile;
 	const struct cp_replay_options *options;
@@ -29,7 +29,7 @@ CP_ERROR cp_chosen_init(struct cp_chosen *c, const struct cp_profile *p,
 			const struct cp_replay_options *o);
 void cp_chosen_deinit(struct cp_chosen *c);
 bool cp_chosen_function(struct cp_chosen *c, uint32_t function);
-/* What is no call: with a least duration, only what lasts so long. */
+/* An event that is no call: with a least duration, only one that lasts so long. */
 bool cp_chosen_moment(struct cp_chosen *c, uint32_t function, const struct cp_record_call *call);
 bool cp_chosen_span(struct cp_chosen *c, const struct cp_span *span);
 

@@ -152,7 +152,7 @@ static void add_stack(struct writer *w, uint32_t stack)
 	cp_json_end(&w->j, ']');
 }
 
-/* Who entered it, and when. */
+/* An inherited call: who entered it, and when. */
 static void inherited(struct writer *w, const struct cp_span *span,
 		      const struct cp_record_call *call)
 {

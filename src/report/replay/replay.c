@@ -66,7 +66,7 @@ static void add_label(void *ctx, uint32_t thread, struct cp_buf *out)
 	cp_line_add_label(out, cut.bytes ? cut.bytes : "", t->tid);
 }
 
-/* What is known of a shown call is its span's `data`. */
+/* A shown call is its span's `data`. */
 static struct cp_line_call *shown_of(const struct cp_span *span)
 {
 	return span ? span->data : NULL;
@@ -115,7 +115,7 @@ static const char *name_of(const struct printer *w, uint32_t function)
 
 /* ---- annotations ---- */
 
-/* What spans of the thread's track are open: they indent what comes. */
+/* Open spans of a track indent what comes. */
 static uint32_t noted_indent(const struct printer *w, uint32_t track)
 {
 	uint32_t indent = 0;
@@ -130,8 +130,8 @@ static uint32_t noted_indent(const struct printer *w, uint32_t track)
 	return indent;
 }
 
-/* Nothing of the thread may go on behind what comes now: a line of its own, so
- * much indented by the calls and spans around it. */
+/* Ends the lines of a thread that could go on, for what comes now has a line of its own;
+ * returns how much calls and spans around it indent that. */
 static uint32_t settle(struct printer *w, uint32_t thread, uint32_t track)
 {
 	uint32_t indent = noted_indent(w, track);
