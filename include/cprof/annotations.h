@@ -15,10 +15,10 @@ extern "C" {
 /* Needs a session with CPROF_SESSION_CALLS. False: too late. [init] */
 CPROF_API bool cprof_profiler_enable_annotations(void);
 
-/* Of annotations, so far in the session; all 0 where they were not asked for. */
+/* Counts of annotations, so far in the session; all 0 where they were not asked for. */
 typedef struct cprof_annotation_statistics {
 	uint64_t events; /* read and raised */
-	uint64_t switches; /* of fibers: those of them, and those that cprof noticed */
+	uint64_t switches; /* of fibers: those announced, and those that cprof noticed */
 	uint64_t lost; /* recorded by the program, and overwritten or never completed */
 	uint64_t unknown; /* of a type that this cprof does not know */
 	uint64_t rings; /* found, in all processes */

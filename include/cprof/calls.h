@@ -54,18 +54,17 @@ typedef unsigned (*cprof_call_instrumentation_filter_fn)(cprof_profiler *prof,
 CPROF_API void cprof_profiler_set_call_instrumentation_filter_callback(
 	cprof_profiler_handle handle, cprof_call_instrumentation_filter_fn cb);
 
-/* Runs all filters again over the functions of `image` (NULL: of all images),
- * while the session runs, and takes out and puts breakpoints as they say now:
- * to change what is traced without stopping. Functions that were called too
- * often are traced again. NOT_SUPPORTED: the session was made without calls
- * (CPROF_SESSION_CALLS); NOT_FOUND: the image is not mapped. From a callback: it
- * is done when that event, heartbeat included, has been delivered, before a thread that
- * stands still for it goes on.
- * CLR: RequestReJIT. */
+/* Runs all filters again over the functions of `image` (NULL: of all images), while the
+ * session runs, and places and takes out breakpoints as the filters say now, so that
+ * tracing changes without an end. Functions that were called too often are traced
+ * again. NOT_SUPPORTED: the session was made without calls (CPROF_SESSION_CALLS);
+ * NOT_FOUND: the image is not mapped. From a callback: done when that event (or
+ * heartbeat) has been delivered, before a thread that stands still for it goes on. CLR:
+ * RequestReJIT. */
 CPROF_API cprof_status cprof_profiler_refilter(cprof_image *image);
 
-/* The same with a compiled SPEC, much faster than a filter of one's own over
- * many functions: functions that match get `flags`. [init] */
+/* Traces the functions that a compiled SPEC matches, with `flags`: as a filter would,
+ * much faster over many functions. [init] */
 typedef struct cprof_callspec cprof_callspec;
 CPROF_API cprof_callspec *cprof_callspec_parse(const char *spec, char **error);
 CPROF_API bool cprof_callspec_match(const cprof_callspec *spec, const cprof_function *function);
@@ -75,20 +74,20 @@ CPROF_API cprof_status cprof_profiler_trace(cprof_profiler_handle handle,
 /* Number of functions that the filters chose so far. */
 CPROF_API uint64_t cprof_traced_functions(void);
 
-/* Calls of a function more often than `rate` a second, without what tracing takes of
- * that, end its tracing (method_disarmed tells); 0: never. `named` is for functions named in full,
- * `globbed` for all others. [init] */
+/* A function that is called more often than `rate` times a second, not counting the
+ * time that tracing takes, is not traced any more (method_disarmed tells); 0: any rate.
+ * `named` is for functions named in full, `globbed` for all others. [init] */
 CPROF_API void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed);
-/* Only calls for which EXPR over the arguments holds are reported, e.g.
- * "len > 4096 && mode != 2"; the error of a bad one, to be free()d. [init] */
+/* Only calls for which EXPR over the arguments holds are reported, e.g. "len > 4096 &&
+ * mode != 2". Returns NULL, or what is wrong with EXPR, to be free()d. [init] */
 CPROF_API char *cprof_profiler_set_call_condition(const char *expr);
 
 /* Captures arguments and results, as the *_CONTEXT flags ask for them, with
  * debug information. False if too late. [init] */
 CPROF_API bool cprof_profiler_enable_call_context_introspection(void);
-/* Measures the CPU time of each call (cprof_call.cpu_ns), as the kernel counts
- * it: with what its breakpoints cost inside the kernel, without what the thread
- * waited for. One read more at each stop. False if too late. [init] */
+/* Measures the CPU time of each call (cprof_call.cpu_ns), as the kernel counts it: with
+ * what its breakpoints cost inside the kernel, without what the thread waited for.
+ * Costs one read more at each stop. False if too late. [init] */
 CPROF_API bool cprof_profiler_enable_call_cpu_time(void);
 /* How far values are followed (0: the defaults): levels into structs and
  * pointers, bytes of a string. [init] */
@@ -107,21 +106,22 @@ CPROF_API void *cprof_profiler_call_context_get_local(cprof_call_context *contex
 CPROF_API void *cprof_profiler_call_context_get_result(cprof_call_context *context);
 CPROF_API void cprof_profiler_call_context_free_buffer(void *buffer);
 CPROF_API cprof_status cprof_profiler_call_context_error(const cprof_call_context *context);
-/* Of such a buffer: its bytes; where they were in the process (0: in registers);
- * the value as text, free() it ("{x=1, name="abc"}", `depth` levels of it, 0:
- * all that was captured; NULL: unknown). */
+/* What a buffer of these getters has: how many bytes; where they were in the process
+ * (0: in registers); the value as text, to be free()d ("{x=1, name="abc"}", `depth`
+ * levels of it, 0: all that was captured; NULL: unknown). */
 CPROF_API size_t cprof_profiler_buffer_size(const void *buffer);
 CPROF_API cprof_addr cprof_profiler_buffer_address(const void *buffer);
 CPROF_API char *cprof_profiler_buffer_format(const void *buffer, unsigned depth);
 
-/* The same as values with names and types. NULL: there is none. [cb] */
+/* Arguments, result and locals as values with names and types. NULL: there is none.
+ * [cb] */
 CPROF_API size_t cprof_call_context_argument_count(cprof_call_context *context); /* with this */
 /* `position` counts `this`. */
 CPROF_API const cprof_value *cprof_call_context_argument(cprof_call_context *context,
 							 size_t position);
 CPROF_API const cprof_value *cprof_call_context_result(cprof_call_context *context);
-/* In a leave context: the argument with what it leads to now, if that is not
- * what it led to at the entry. Not of arguments that are passed on the stack. */
+/* In a leave context: the argument with what it leads to now, if that has changed since
+ * the entry; else NULL, as for arguments that are passed on the stack. */
 CPROF_API const cprof_value *cprof_call_context_changed(cprof_call_context *context,
 							size_t position);
 CPROF_API size_t cprof_call_context_local_count(cprof_call_context *context);
@@ -131,23 +131,24 @@ CPROF_API cprof_thread *cprof_call_context_thread(const cprof_call_context *cont
 CPROF_API cprof_addr cprof_call_context_caller(const cprof_call_context *context); /* 0: unknown */
 CPROF_API cprof_addr cprof_call_context_cfa(const cprof_call_context *context);
 CPROF_API uint32_t cprof_call_context_depth(const cprof_call_context *context); /* 0: outermost */
-/* Monotonic, ns: of the event, and of the entry (in an enter context the same). */
+/* Time of the event, and of the entry (in an enter context the same); monotonic ns. */
 CPROF_API uint64_t cprof_call_context_timestamp(const cprof_call_context *context);
 CPROF_API uint64_t cprof_call_context_enter_timestamp(const cprof_call_context *context);
 
-/* Arguments and locals of any frame of a walk, by debug information; results
- * and calls there are none. From what was captured, and from memory where the
- * thread stands still. NULL: of unknown code, or call
- * context introspection is not enabled. Without debug information there are no
- * values, and the error is NOT_FOUND. [cb] */
+/* A context with arguments and locals of any frame of a walk, by debug information; it
+ * has no result and no call. Values come from what was captured, and from memory where
+ * the thread stands still. NULL: the frame is of unknown code, or call context
+ * introspection is not enabled. Without debug information there are no values, and the
+ * error is NOT_FOUND. [cb] */
 CPROF_API cprof_call_context *cprof_frame_info_call_context(const cprof_frame_info *frame);
 
-/* The call event being delivered: also known without a context. [cb] */
+/* The call of the event being delivered: known without a context, too. [cb] */
 typedef struct cprof_call {
 	uint64_t timestamp_ns; /* monotonic */
 	uint64_t enter_ns; /* of the call that is left; enter: the same */
-	/* Of the time between, taken by stops that we made in this thread. Where that is not
-	 * known to a tenth of the rest: what is certain, and what more it may be at most. */
+	/* What cprof's stops took of the time between, in this thread. Where that is
+	 * not known to a tenth of the rest: overhead_ns is certain, and it may be up to
+	 * uncertain_ns more. */
 	uint64_t overhead_ns, uncertain_ns;
 	uint64_t cpu_ns; /* CPU time of the thread between, if enabled and known; else 0 */
 	uint64_t cfa;
@@ -156,8 +157,9 @@ typedef struct cprof_call {
 	bool unsure; /* unwound, or at rest while a coroutine runs: the stack could not be walked */
 } cprof_call;
 CPROF_API bool cprof_current_call(cprof_call *ret);
-/* Was that call entered by another process, of which this one was forked (then its
- * enter_ns is when that was)? `tid_ret`, if not NULL: the thread that entered it. [cb] */
+/* Was the call of the event entered by another process, of which this one was forked
+ * (then its enter_ns is the time of the fork)? *tid_ret, if not NULL: the thread that
+ * entered it. [cb] */
 CPROF_API bool cprof_current_call_inherited(int32_t *tid_ret);
 
 /* Who called a function that is entered. */
@@ -172,11 +174,11 @@ typedef struct cprof_invocation {
 	cprof_invoker by;
 	int signal; /* SIGNAL: its number */
 	cprof_addr caller; /* return address; 0: not known */
-	const cprof_image *image; /* not TRACED: that it is in; NULL: of no file, or not known */
+	const cprof_image *image; /* not TRACED: where `caller` is; NULL: no file, or not known */
 	const cprof_function *function; /* likewise; NULL: has no name */
 } cprof_invocation;
-/* How the call began that is entered: in method_enter and method_begin_invoke, else
- * false. [cb] */
+/* Who made the call that is entered: known in method_enter and method_begin_invoke,
+ * elsewhere false. [cb] */
 CPROF_API bool cprof_current_invocation(cprof_invocation *ret);
 
 typedef struct cprof_call_statistics {
@@ -187,7 +189,7 @@ typedef struct cprof_call_statistics {
 	uint64_t rejected_late; /* on a breakpoint just removed */
 	uint64_t unmatched; /* leaves of calls entered before tracing began */
 	uint64_t functions, sites; /* armed */
-	uint64_t trap_ns; /* what a stop takes beyond the observed: the median of those measured */
+	uint64_t trap_ns; /* what a stop takes unseen: the median of those measured */
 	uint64_t trap_low_ns, trap_high_ns; /* a tenth takes less than this, a tenth more */
 	uint64_t traps; /* how many were measured */
 } cprof_call_statistics;

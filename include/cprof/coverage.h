@@ -32,7 +32,8 @@ typedef enum cprof_coverage_mode {
 	CPROF_COVERAGE_COUNT = 1 /* breakpoints stay: exact counts, slow */
 } cprof_coverage_mode;
 
-/* How a conditional jump is watched that both blocks behind it do not tell of. */
+/* How a conditional jump is watched whose directions the blocks behind it do not both
+ * tell. */
 typedef enum cprof_coverage_branches {
 	CPROF_COVERAGE_BRANCHES_BUDGET = 0, /* until what is missing was seen, or 32 times in a
 					       process: then it is unknown */
@@ -45,8 +46,8 @@ typedef void (*cprof_coverage_fn)(cprof_profiler *prof, const cprof_coverage_dat
 
 /* Enables coverage. False if too late. [init] */
 CPROF_API bool cprof_profiler_enable_coverage(void);
-/* How counters work; the first caller decides for all profilers: false for
- * others who want something else. [init] */
+/* Set how counters work. The first caller decides for all profilers; false for a later
+ * one that wants something else. [init] */
 CPROF_API bool cprof_profiler_set_coverage_mode(cprof_profiler_handle handle,
 						cprof_coverage_mode mode);
 CPROF_API bool cprof_profiler_set_coverage_branches(cprof_profiler_handle handle,
@@ -57,7 +58,7 @@ CPROF_API bool cprof_profiler_set_coverage_branches(cprof_profiler_handle handle
 CPROF_API void cprof_profiler_set_coverage_filter_callback(cprof_profiler_handle handle,
 							   cprof_coverage_filter_fn cb);
 /* Calls `cb` for each statement of `function`, executed or not; without debug
- * information for each block. True if it was instrumented, else no call. */
+ * information for each block. True if it was instrumented; else `cb` is not called. */
 CPROF_API bool cprof_profiler_get_coverage_data(cprof_profiler_handle handle,
 						const cprof_function *function,
 						cprof_coverage_fn cb);
@@ -72,15 +73,15 @@ typedef struct cprof_coverage_block {
 	uint64_t address; /* link-time */
 	uint32_t size; /* bytes */
 	uint64_t count;
-	/* 1 + index of the block that it goes on in: the one behind it (also when a
-	 * call returns, or its conditional jump is not taken), or that which it
-	 * jumps to. 0: none of these. */
+	/* 1 + index of the block that execution goes on in: the one behind (also when a
+	 * call returns, or the conditional jump is not taken), or the one that the
+	 * block jumps to. 0: neither is a block of the function. */
 	uint32_t next;
 } cprof_coverage_block;
 
-/* Rows of the line table within blocks. A line is reached when a block is in
- * which a statement of it begins or goes on. Of what is no statement's, optimised
- * programs execute code that was moved there from a line that is not reached. */
+/* Rows of the line table within blocks. A line is reached when a block ran in which a
+ * statement of the line begins or goes on. Other rows don't count: in optimised
+ * programs their code may run while its line is not reached, since it was moved. */
 #define CPROF_COVERAGE_ROW_STATEMENT 1u /* a statement begins (is_stmt) */
 #define CPROF_COVERAGE_ROW_EMPTY \
 	2u /* no instruction of its own: the next row begins at the
@@ -103,11 +104,11 @@ typedef struct cprof_coverage_row {
  * the next instruction. */
 typedef struct cprof_coverage_branch {
 	uint64_t address; /* link-time */
-	uint32_t block; /* index of the one that it ends */
-	const char *file; /* of the row that it is in; NULL: unknown */
+	uint32_t block; /* index of the block that it ends */
+	const char *file; /* file of the row that it is in; NULL: unknown */
 	uint32_t line;
 	uint64_t taken, passed; /* counts, 0 or 1 in ONESHOT mode, or UNKNOWN */
-	uint32_t target_block; /* 1 + index of the one it jumps to; 0: none of these */
+	uint32_t target_block; /* 1 + index of the block it jumps to; 0: none of the function */
 } cprof_coverage_branch;
 
 /* A function inlined here; it ran when the block with its first instruction

@@ -29,8 +29,8 @@ CPROF_API size_t cprof_escape(char *buffer, size_t size, cprof_escape_for how, c
 /* A value as a C programmer reads it, escaped for terminals: 4, "host",
  * {x=3, y=4}, <optimized out>. NULL: nothing. */
 CPROF_API size_t cprof_value_format(char *buffer, size_t size, const cprof_value *value);
-/* The JSON that stands for it: number, string, object, array, null; 64-bit
- * integers beyond 2^53 and floats that are not finite are strings. */
+/* A value as JSON: number, string, object, array, null; 64-bit integers beyond 2^53 and
+ * floats that are not finite are strings. */
 CPROF_API size_t cprof_value_format_json(char *buffer, size_t size, const cprof_value *value);
 
 #ifdef __cplusplus

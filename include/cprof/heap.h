@@ -2,13 +2,13 @@
  *
  * cprof/heap.h - what the program allocates and frees.
  *
- * gc_allocation, gc_moves, heap_resized, heap_free and gc_resize (cprof/events.h)
- * come from breakpoints in the functions that allocate: malloc() and its like of the
- * C library or of what stands in for it (jemalloc, tcmalloc, mimalloc, a static
- * one), operator new and delete that are no calls of those, a global allocator
- * of Rust's. One that calls another one for the same is told once: by the name
- * that the program called. An allocator that was inlined, or has no name left,
- * is not seen; nor is memory that the program maps itself.
+ * gc_allocation, gc_moves, heap_resized, heap_free and gc_resize (cprof/events.h) come
+ * from breakpoints in the functions that allocate: malloc() and its like of the C
+ * library or of what stands in for it (jemalloc, tcmalloc, mimalloc, a static one),
+ * operator new and delete that are no calls of those, a global allocator of Rust's.
+ * Where one such function calls another for the same block, that is told once, by the
+ * name that the program called. An allocator that was inlined, or has no name left, is
+ * not seen; nor is memory that the program maps itself.
  *
  *     gc_allocation   when the function returns
  *     gc_moves        likewise: realloc() that answered another address, {from, to}
@@ -41,30 +41,30 @@ extern "C" {
  * Mono: mono_profiler_enable_allocations. */
 CPROF_API bool cprof_profiler_enable_allocations(void);
 
-/* The same of a sample, one block about every so many bytes, if nobody asks for all of
- * them; of several the least counts. A block of s bytes is told with a probability of
- * p = 1 - exp(-s/every) and stands for 1/p blocks; what was told is told when it is
- * freed. Each allocation still costs a stop, and where it is freed another. False: too
- * late, or 0. [init] */
+/* Asks for a sample of the blocks, one about every so many bytes, unless a profiler
+ * asks for all; of several requests the least number counts. A block of s bytes is told
+ * with a probability of p = 1 - exp(-s/every) and stands for 1/p blocks; what was told
+ * is told when it is freed. Each allocation still costs a stop, and where it is freed
+ * another. False: too late, or 0. [init] */
 CPROF_API bool cprof_profiler_sample_allocations(uint64_t every);
 
 /* More of the event being delivered. [cb] */
 typedef struct cprof_allocation {
-	const cprof_function *function; /* that the program called; NULL: not known */
-	cprof_addr address; /* that is allocated, resized or freed */
+	const cprof_function *function; /* the one that the program called; NULL: not known */
+	cprof_addr address; /* of the block that is allocated, resized or freed */
 	cprof_addr previous; /* gc_moves: where it was; else 0 */
 	uint64_t size; /* bytes asked for; freed: 0 */
 	uint64_t begin_ns; /* monotonic: when the function was called */
 } cprof_allocation;
 CPROF_API bool cprof_current_allocation(cprof_allocation *ret);
 
-/* Of the processes in which watching paused, so far. What was allocated before a
- * pause may have been freed in it; what is freed after one may be anybody's. */
+/* Statistics of the processes in which watching paused, so far. What was allocated
+ * before a pause may have been freed in it; what is freed after one may be anybody's. */
 typedef struct cprof_allocation_statistics {
 	uint64_t pauses; /* 0: all allocations were seen */
 	uint64_t paused_ns, watched_ns; /* of these processes' time */
 	uint64_t every; /* bytes from one to the next that is told; 0: all are */
-	uint64_t passed; /* stops for what is not */
+	uint64_t passed; /* stops for blocks that are not told */
 } cprof_allocation_statistics;
 CPROF_API void cprof_get_allocation_statistics(cprof_allocation_statistics *ret);
 

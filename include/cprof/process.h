@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * cprof/process.h - what is known of processes, threads, images, functions.
- * Strings and objects live as long as the session unless marked [cb]. Of NULL, no
- * object, numbers are 0, strings "", objects NULL, a wait status -1.
+ * cprof/process.h - what is known of processes, threads, images, functions. Strings and
+ * objects live as long as the session unless marked [cb]. For NULL, numbers are 0,
+ * strings "", objects NULL, a wait status -1.
  */
 #ifndef CPROF_PROCESS_H
 #define CPROF_PROCESS_H
@@ -18,7 +18,7 @@ extern "C" {
 typedef struct cprof_assembly cprof_assembly;
 typedef struct cprof_namespace cprof_namespace; /* "context": a dlmopen() link map */
 
-/* Of the event being delivered; NULL where it has none: heartbeat, runtime_shutdown_*;
+/* The process of the event being delivered; NULL in heartbeat and runtime_shutdown_*,
  * and outside of events. */
 CPROF_API cprof_process *cprof_current_process(void);
 CPROF_API int32_t cprof_process_pid(const cprof_process *process);
@@ -27,13 +27,13 @@ CPROF_API int32_t
 cprof_process_parent(const cprof_process *process); /* 0: not forked by one of ours */
 CPROF_API const char *cprof_process_name(const cprof_process *process); /* comm */
 CPROF_API const char *cprof_process_exe(const cprof_process *process);
-/* The path that this was executed by, where that is another name of it, as that of a
- * link; else "". */
+/* The path that the executable was started by, where that is another name of it, as
+ * that of a link; else "". */
 CPROF_API const char *cprof_process_started_as(const cprof_process *process);
 CPROF_API uint64_t cprof_process_start(
 	const cprof_process *process); /* first seen while the session runs, monotonic ns */
-/* When it executed the program that it runs, monotonic ns; 0: it has not since it
- * was first seen. */
+/* When the process executed the program that it runs, monotonic ns; 0: before it was
+ * first seen. */
 CPROF_API uint64_t cprof_process_exec_time(const cprof_process *process);
 /* When it was seen to be gone, or was let go, monotonic ns; 0: not yet. Known from
  * domain_unloaded on. */
@@ -41,7 +41,7 @@ CPROF_API uint64_t cprof_process_end(const cprof_process *process);
 /* How it ended, as wait(2) has it; -1: it has not, or was let go. */
 CPROF_API int cprof_process_wait_status(const cprof_process *process);
 
-/* Likewise; NULL, too, in events of a whole process. */
+/* The thread of the event being delivered; NULL, too, in events of a whole process. */
 CPROF_API cprof_thread *cprof_current_thread(void);
 CPROF_API cprof_thread *cprof_thread_from_tid(int32_t tid);
 CPROF_API int32_t cprof_thread_tid(const cprof_thread *thread);
@@ -54,8 +54,8 @@ CPROF_API uint64_t cprof_thread_start(const cprof_thread *thread);
 CPROF_API uint64_t cprof_thread_end(const cprof_thread *thread);
 /* The thread's own status as wait(2) has it; -1: it has not ended, or was let go. */
 CPROF_API int cprof_thread_wait_status(const cprof_thread *thread);
-/* CPU time that it used while it was traced, by the kernel's account, ns; 0: not
- * known. */
+/* CPU time that the thread used while it was traced, by the kernel's account, ns; 0:
+ * not known. */
 CPROF_API uint64_t cprof_thread_cpu_time(const cprof_thread *thread);
 
 CPROF_API const char *cprof_image_name(
@@ -63,24 +63,25 @@ CPROF_API const char *cprof_image_name(
 CPROF_API const char *cprof_image_path(const cprof_image *image);
 CPROF_API const char *cprof_image_build_id(const cprof_image *image); /* hex, "" if none */
 CPROF_API cprof_addr cprof_image_base(const cprof_image *image); /* load bias */
-/* Bytes from its first mapping to the end of its last one. */
+/* Bytes from the image's first mapping to the end of its last one. */
 CPROF_API uint64_t cprof_image_size(const cprof_image *image);
 CPROF_API cprof_assembly *cprof_image_assembly(const cprof_image *image);
 
-/* In image_unloading: can its memory still be read? Not where its process ended, executed
- * another program, or unmapped it other than by glibc's dynamic linker. [cb] */
+/* In image_unloading: can the image's memory still be read? Not where its process
+ * ended, executed another program, or unmapped it other than by glibc's dynamic linker.
+ * [cb] */
 CPROF_API bool cprof_image_is_mapped(const cprof_image *image);
 
 /* The dlmopen() namespace that the image is loaded in; NULL: the program's own.
  * Lives as long as the session. */
 CPROF_API cprof_namespace *cprof_image_namespace(const cprof_image *image);
-/* 1, 2, ... in a process, in the order they were seen in; 0 for NULL. */
+/* The namespace's number in its process: 1, 2, ... as they were seen; 0 for NULL. */
 CPROF_API uint32_t cprof_namespace_id(const cprof_namespace *context);
 CPROF_API cprof_process *cprof_namespace_process(const cprof_namespace *context);
 
 CPROF_API const char *cprof_assembly_path(const cprof_assembly *assembly);
 CPROF_API const char *cprof_assembly_build_id(const cprof_assembly *assembly);
-/* Where its debug information comes from; "" when there is none apart. May
+/* The separate file that the assembly's debug information comes from; "": none. May
  * search. Any thread. */
 CPROF_API const char *cprof_assembly_debug_path(cprof_assembly *assembly);
 

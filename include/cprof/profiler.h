@@ -46,16 +46,15 @@ extern "C" {
 /* API version of the running cprof (compare CPROF_PROFILER_API_VERSION). [async] */
 CPROF_API uint32_t cprof_profiler_runtime_api_version(void);
 
-/* Loads the profiler NAME of "NAME" or "NAME:ARGS" and passes the whole
- * description to its init function. NULL and "default" mean "log:report". No
- * effect (CPROF_OK) if it is loaded already, whatever ARGS were. Looked for are
- * the built-in ones, cprof_profiler_init_NAME() of the running executable (link
- * it with -rdynamic), and libcprof-profiler-NAME.so in the directories of
- * cprof_session_set_plugin_dirs(), of $CPROF_PLUGIN_PATH, in the one that modules
- * are installed in, and on the dynamic linker's path. NOT_FOUND: there is none;
- * API_VERSION: it was built against other headers, and no code of it ran; FAIL:
- * it can't be loaded, or has no such function; cprof_session_error() tells more.
- * Mono: mono_profiler_load(). [init] */
+/* Loads the profiler NAME of "NAME" or "NAME:ARGS" and passes the whole description to
+ * its init function. NULL and "default" mean "log:report". No effect (CPROF_OK) if it
+ * is loaded already, whatever ARGS were. Looked for are the built-in profilers,
+ * cprof_profiler_init_NAME() of the running executable (link it with -rdynamic), and
+ * libcprof-profiler-NAME.so in the directories of cprof_session_set_plugin_dirs(), of
+ * $CPROF_PLUGIN_PATH, in the one that modules are installed in, and on the dynamic
+ * linker's path. NOT_FOUND: there is none; API_VERSION: it was built against other
+ * headers, and no code of it ran; FAIL: it can't be loaded, or has no such function;
+ * cprof_session_error() tells more. Mono: mono_profiler_load(). [init] */
 CPROF_API cprof_status cprof_profiler_load(const char *desc);
 
 /* The part of `desc` after "NAME:", or "" if there is none. [async] */
@@ -79,14 +78,13 @@ CPROF_API void cprof_profiler_set_help(cprof_profiler_handle handle, const char 
 CPROF_API void cprof_profiler_printf(cprof_profiler_handle handle, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Opens what an option such as output= names, as the built-in profilers do:
- * "FILE", "+FILE" (FILE.PID), "#N" (descriptor N), "|COMMAND" (the standard
- * input of a shell's COMMAND), "-" (standard output); %p in names is the
- * process's id, %t date and time (UTC), %% a %. NULL or "" is `default_name`.
- * Where the name has the process's id and there is none yet, as in init, the
- * file is made when the stream is first flushed or closed. fclose() it, in
- * shutdown_end or cleanup: of a command, that waits for its end, and fails when
- * the command did. NULL: cprof_session_error() tells why. */
+/* Opens what an option such as output= names, as the built-in profilers do: "FILE",
+ * "+FILE" (FILE.PID), "#N" (descriptor N), "|COMMAND" (the standard input of a shell's
+ * COMMAND), "-" (standard output); %p in names is the process's id, %t date and time
+ * (UTC), %% a %. NULL or "" is `default_name`. Where the name has the process's id and
+ * there is no process yet, as in init, the file is made when the stream is first
+ * flushed or closed. fclose() it, in shutdown_end or cleanup: of a command, that waits
+ * for its end, and fails when the command did. NULL: cprof_session_error() tells why. */
 CPROF_API FILE *cprof_profiler_open_output(const char *outspec, const char *default_name);
 
 /* A number that the summary and `cprof report` show beside the module's name.

@@ -52,7 +52,7 @@ typedef struct cprof_sample {
 	uint32_t flags; /* CPROF_SAMPLE_* */
 } cprof_sample;
 
-/* Of the sample_hit being delivered; false outside of one. */
+/* Stores what the sample_hit being delivered stands for; false outside of one. */
 CPROF_API bool cprof_current_sample(cprof_sample *sample);
 
 /* What profiling has cost so far, and what it missed. Times in ns. */
@@ -67,7 +67,7 @@ typedef struct cprof_overhead {
 					    at the end) */
 	uint64_t tracer_cpu_ns, controller_cpu_ns;
 	uint64_t threads, processes; /* ever seen */
-	uint64_t waited_ns; /* of stopped_ns, because events came faster than they were read */
+	uint64_t waited_ns; /* of stopped_ns: because events came faster than they were read */
 	uint64_t finished; /* transfers (write, recv with MSG_WAITALL, ...) that would have been
 			      short because of a stop, and were finished */
 	uint64_t cut_short; /* those that came back short */

@@ -12,10 +12,10 @@
  *     cc embed.c $(pkg-config --cflags --libs cprof)
  *     cc embed.c $(pkg-config --static --cflags --libs cprof | sed 's/-lcprof/-l:libcprof.a/')
  *
- * Modules that it loads resolve cprof's functions against libcprof; of a program
- * linked with the static library, link it with -rdynamic and all of the library
- * (-Wl,--whole-archive). Its own functions cprof_profiler_init_NAME() are found
- * with -rdynamic, too.
+ * Modules that the program loads resolve cprof's functions against libcprof; with the
+ * static library, link the program with -rdynamic and all of the library
+ * (-Wl,--whole-archive). The program's own functions cprof_profiler_init_NAME() are
+ * found with -rdynamic, too.
  *
  * One session per thread is current, the newest one that is left: the functions
  * that take no handle act on it. Launching starts a tracer process beside the caller; create a session
@@ -52,9 +52,9 @@ typedef enum cprof_unwinder {
 	CPROF_UNWINDER_LIBUNWIND_PTRACE = 3
 } cprof_unwinder;
 
-/* A new session, current on this thread; NULL without memory or processes, and
- * from a callback or init function of a profiler. All that follows takes NULL:
- * INVALID_ARGUMENT, and nothing. */
+/* A new session, current on this thread; NULL without memory or processes, and from a
+ * callback or init function of a profiler. All functions below take NULL: they do
+ * nothing, and answer INVALID_ARGUMENT. */
 CPROF_API cprof_session *cprof_session_create(void);
 CPROF_API cprof_session *cprof_session_current(void);
 
@@ -68,22 +68,22 @@ CPROF_API void cprof_session_set_debug_info(cprof_session *session, const char *
 CPROF_API void cprof_session_set_plugin_dirs(cprof_session *session, const char *const *dirs);
 
 /* Where launched processes leave children behind: run() goes on for `ns` more, until
- * they have ended, too; UINT64_MAX: as long as that takes; 0, unless told: not at
- * all. `begins` (or NULL) is called when there is somebody to wait for. */
+ * they have ended, too; UINT64_MAX: as long as that takes; 0, unless told: not at all.
+ * `begins` (or NULL) is called when there is a process to wait for. */
 typedef void (*cprof_wait_fn)(cprof_session *session, void *data);
 CPROF_API void cprof_session_set_wait(cprof_session *session, uint64_t ns, cprof_wait_fn begins,
 				      void *data);
 
-/* Prepare a target; nothing of it runs, or is sampled, before
- * cprof_session_run(). `path` is searched in PATH when it has no slash; `envp`
- * NULL means ours. Failure: cprof_session_error() tells why. */
+/* Prepare a target; nothing of it runs, or is sampled, before cprof_session_run().
+ * `path` is searched in PATH when it has no slash; `envp` NULL means the caller's.
+ * Failure: cprof_session_error() tells why. */
 CPROF_API cprof_status cprof_session_launch(cprof_session *session, const char *path,
 					    char *const argv[], char *const envp[], unsigned flags);
 CPROF_API cprof_status cprof_session_attach(cprof_session *session, int32_t pid, unsigned flags);
 
-/* Runs until the target is gone, cprof_session_stop(), or `timeout_ns` (0:
- * none); then lets everything go that is left: it runs on. NOT_FOUND, PERMISSION or
- * FAIL where what was launched can't be executed, which shows only now. */
+/* Runs until the target is gone, cprof_session_stop(), or `timeout_ns` (0: none); then
+ * lets all that is left go, and it runs on. NOT_FOUND, PERMISSION or FAIL where the
+ * launched program can't be executed, which shows only now. */
 CPROF_API cprof_status cprof_session_run(cprof_session *session, uint64_t timeout_ns);
 /* Makes run() return soon. [async] */
 CPROF_API void cprof_session_stop(cprof_session *session);
@@ -99,17 +99,17 @@ CPROF_API cprof_status cprof_session_detach(cprof_session *session);
 /* What a snapshot of a whole process stopped or did not. */
 #define CPROF_SNAPSHOT_STOP_BLOCKED 0x100u /* interrupt blocked threads too: every register */
 
-/* Who ran stands still until the last callback has returned, for two seconds at
- * most: so what values lead to can be read (cprof_frame_info_call_context()). Who
- * sleeps is read as it sleeps, and may wake up meanwhile; with STOP_BLOCKED nobody
- * does. */
+/* Threads that ran stand still until the last callback has returned, for two seconds at
+ * most, so that what values lead to can be read (cprof_frame_info_call_context()).
+ * Threads that sleep are read as they sleep, and may wake up meanwhile; with
+ * STOP_BLOCKED none does. */
 #define CPROF_SNAPSHOT_HOLD 0x200u
 
-/* Instead of run(): captures every thread of the attached process once and
- * calls `cb` for each (`captured` false: it could not be stopped or read in
- * time). Its thread is current: walk it in there with
- * cprof_do_stack_snapshot(cprof_current_thread(), ...). `flags`: CPROF_SNAPSHOT_STOP_BLOCKED,
- * CPROF_SNAPSHOT_HOLD, CPROF_SNAPSHOT_FLOATING. May be called again. */
+/* Instead of run(): captures every thread of the attached process once and calls `cb`
+ * for each (`captured` false: it could not be stopped or read in time). The thread is
+ * current in `cb`: walk it there with cprof_do_stack_snapshot(cprof_current_thread(),
+ * ...). `flags`: CPROF_SNAPSHOT_STOP_BLOCKED, CPROF_SNAPSHOT_HOLD,
+ * CPROF_SNAPSHOT_FLOATING. May be called again. */
 typedef void (*cprof_thread_fn)(cprof_thread *thread, bool captured, void *data);
 CPROF_API cprof_status cprof_session_snapshot(cprof_session *session, unsigned flags,
 					      cprof_thread_fn cb, void *data);
@@ -117,7 +117,7 @@ CPROF_API cprof_status cprof_session_snapshot(cprof_session *session, unsigned f
 /* Calls `cb` for each process that is profiled now. */
 typedef void (*cprof_process_fn)(cprof_process *process, void *data);
 CPROF_API void cprof_session_each_process(cprof_session *session, cprof_process_fn cb, void *data);
-/* Process started by launch(), 0 if none. */
+/* The process started by launch(), 0 if none. */
 CPROF_API int32_t cprof_session_pid(const cprof_session *session);
 /* Status as wait(2) has it of the launched process, once it has ended;
  * -1 before. Waits for its end when `wait`. */
@@ -136,7 +136,7 @@ CPROF_API int cprof_session_exec_errno(const cprof_session *session);
 
 /* What a profiler gave to cprof_profiler_set_help(); NULL: nothing. */
 CPROF_API const char *cprof_session_help(const cprof_session *session);
-/* True when a profiler said cprof_profiler_fail(). */
+/* True when a profiler called cprof_profiler_fail(). */
 CPROF_API bool cprof_session_profiler_failed(const cprof_session *session);
 /* The process launched or attached to; 0 before. */
 CPROF_API int32_t cprof_session_target(const cprof_session *session);
@@ -144,8 +144,8 @@ CPROF_API int32_t cprof_session_target(const cprof_session *session);
 CPROF_API char *const *cprof_session_command(const cprof_session *session);
 CPROF_API bool cprof_session_is_attached(const cprof_session *session);
 
-/* Lets go what is left, runs the profilers' shutdown and cleanup callbacks. Does
- * nothing in a callback or init function of a profiler. */
+/* Lets all that is left go, and runs the profilers' shutdown and cleanup callbacks.
+ * Does nothing in a callback or init function of a profiler. */
 CPROF_API void cprof_session_destroy(cprof_session *session);
 
 #ifdef __cplusplus

@@ -53,7 +53,7 @@ typedef struct cprof_context {
 	const uint8_t *xstate; /* NULL unless captured [cb] */
 } cprof_context;
 
-/* 0 when not known. */
+/* Instruction pointer, stack pointer, frame pointer; 0 when not known. */
 CPROF_API cprof_addr cprof_context_ip(const cprof_context *context);
 CPROF_API cprof_addr cprof_context_sp(const cprof_context *context);
 CPROF_API cprof_addr cprof_context_fp(const cprof_context *context);
@@ -64,11 +64,11 @@ CPROF_API cprof_addr cprof_context_fp(const cprof_context *context);
 CPROF_API bool cprof_context_get(const cprof_context *context, const char *name, void *value,
 				 size_t *size);
 
-/* The registers of a thread: of the event's, as they were then, or of another
- * one, now (it is stopped for that, and let go). Which of `parts` could be had
- * tells context->parts; a thread that sleeps is not disturbed, and only its
- * instruction and stack pointer are valid. INVALID_TGT_THREAD, UNSAFE.
- * context->xstate: only of the event's thread. [cb] */
+/* The registers of a thread: of the event's thread as they were then, of another one as
+ * they are now (it is stopped for that, and let go). context->parts tells which of
+ * `parts` could be had; a thread that sleeps is not disturbed, and only its instruction
+ * and stack pointer are valid. INVALID_TGT_THREAD, UNSAFE. context->xstate: only of the
+ * event's thread. [cb] */
 CPROF_API cprof_status cprof_thread_context(cprof_thread *thread, unsigned parts,
 					    cprof_context *context);
 
@@ -101,25 +101,25 @@ typedef cprof_walk (*cprof_stack_snapshot_fn)(const cprof_function *function, cp
 					      const cprof_frame_info *frame, size_t context_size,
 					      const cprof_context *context, void *client_data);
 
-/* Walks the stack of `thread`. That of the event (cprof_current_thread()), a sample or a call:
- * as it was captured then (a call event: with CPROF_CALL_INSTRUMENTATION_STACK
- * or _HOLD, else UNSUPPORTED_CALL_SEQUENCE). Another one: as it is now; it is
- * stopped if it runs, read where it sleeps, and goes on before `cb` is called.
- * `seed`, if not NULL, replaces the registers as the start of the walk and must
- * point into known code (else UNMANAGED_CTX): e.g. a fiber that is switched
- * out. Its stack is read now.
- * Returns OK, ABORTED (the callback said so), INVALID_TGT_THREAD (NULL: there
- * is none of that number; or it has exited), UNMANAGED_CTX, UNSAFE (it could not be stopped in a second),
- * FAIL (not one frame), UNEXPECTED (the seed's stack can't be read),
- * INVALID_ARGUMENT (no `cb`, a seed of another size or machine). A walk
- * that did not reach the root is OK: ask cprof_frame_info_is_truncated() of its
- * last frame. A walk within `cb` is allowed. CLR: DoStackSnapshot. */
+/* Walks the stack of `thread`. The thread of the event (cprof_current_thread()), a
+ * sample or a call: as it was captured then (a call event: with
+ * CPROF_CALL_INSTRUMENTATION_STACK or _HOLD, else UNSUPPORTED_CALL_SEQUENCE). Another
+ * one: as it is now; it is stopped if it runs, read where it sleeps, and goes on before
+ * `cb` is called. `seed`, if not NULL, replaces the registers as the start of the walk
+ * and must point into known code (else UNMANAGED_CTX): e.g. for a fiber that is
+ * switched out. The stack there is read now. Returns OK, ABORTED (the callback said
+ * so), INVALID_TGT_THREAD (NULL: there is none of that number; or it has exited),
+ * UNMANAGED_CTX, UNSAFE (it could not be stopped in a second), FAIL (not one frame),
+ * UNEXPECTED (the seed's stack can't be read), INVALID_ARGUMENT (no `cb`, a seed of
+ * another size or machine). A walk that did not reach the root is OK: ask
+ * cprof_frame_info_is_truncated() of its last frame. A walk within `cb` is allowed.
+ * CLR: DoStackSnapshot. */
 CPROF_API cprof_status cprof_do_stack_snapshot(cprof_thread *thread, cprof_stack_snapshot_fn cb,
 					       unsigned flags, void *client_data,
 					       const cprof_context *seed, size_t seed_size);
 
-/* What a frame knows. A frame whose callback is over knows nothing: 0, NULL,
- * false, "". */
+/* What is known of a frame. Of one whose callback is over nothing is: 0, NULL, false,
+ * "". */
 CPROF_API cprof_addr cprof_frame_info_cfa(const cprof_frame_info *frame); /* 0: unknown */
 CPROF_API const cprof_image *cprof_frame_info_image(const cprof_frame_info *frame); /* NULL: none */
 /* Link-time address in the image of the instruction the frame is at: for
