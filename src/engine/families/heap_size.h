@@ -9,8 +9,7 @@
 
 struct engine_map_call;
 
-/* A call that another family watches has changed what is mapped. True: there is an
- * event of the heap's. */
+/* A call that another family watches has changed mappings. True: gc_resize was raised. */
 bool engine_heap_size_follow(cprof_session *s, const struct engine_map_call *c);
 
 #endif

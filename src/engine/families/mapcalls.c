@@ -38,7 +38,7 @@ uint8_t engine_map_role(const char *name, size_t length)
 	return engine_role_named(functions, CP_ARRAY_SIZE(functions), name, length);
 }
 
-/* Where it is to be does not matter: what it answers says it. */
+/* The address that is asked for does not matter: the result says where it is. */
 static void note_mmap(const struct engine_hit *hit, uint64_t *words)
 {
 	uint32_t fd = (uint32_t)engine_role_argument(hit, 4);
@@ -98,7 +98,7 @@ bool engine_map_returned(const cprof_session *s, uint8_t role, const struct cp_c
 		return false;
 	unpack(&made, call->words, result);
 	if (role == ENGINE_MAP_BRK && !made.address)
-		return false; /* asks where it is */
+		return false; /* brk(0) asks where the break is */
 	*ret = made;
 	return true;
 }

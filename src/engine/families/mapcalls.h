@@ -11,7 +11,7 @@
 struct cp_call;
 struct engine_hit;
 
-/* Roles, which all families have that look for them. */
+/* Roles of these calls, the same in all families that look for them. */
 enum {
 	ENGINE_MAP_BRK = 1, /* (end) */
 	ENGINE_MAP_MMAP, /* (address, size, protection, flags, fd, offset) */
@@ -21,7 +21,7 @@ enum {
 	ENGINE_MAP_ROLES
 };
 
-/* One that succeeded. Sizes are of whole pages. */
+/* A call that succeeded. Sizes are of whole pages. */
 struct engine_map_call {
 	uint8_t role;
 	const struct cp_call *call;
@@ -36,9 +36,9 @@ struct engine_map_call {
 uint64_t engine_whole_pages(uint64_t size);
 /* The role of a name of `length` bytes; 0: none. */
 uint8_t engine_map_role(const char *name, size_t length);
-/* It is entered: puts its arguments into the call's words. */
+/* A function with such a role is entered: puts its arguments into the call's words. */
 void engine_map_entered(uint8_t role, const struct engine_hit *hit, struct cp_call *call);
-/* What it was, now that it returned. False: it failed, or changed nothing. */
+/* What a call that returns has done. False: it failed, or changed nothing. */
 bool engine_map_returned(const cprof_session *s, uint8_t role, const struct cp_call *call,
 			 struct engine_map_call *ret);
 

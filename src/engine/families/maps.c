@@ -8,8 +8,8 @@
  *     munmap 4 of them   [----]    [------]   one piece of 4 removed
  *     munmap all                              pieces of 4 and of 8 removed
  *
- * Calls are told when they return, and by then another thread may have got what this
- * one gave back. What is there of before then waits in `leaving` for its removal.
+ * Calls are told when they return, and by then another thread may have mapped what this
+ * one gave back. The pieces that were there then wait in `leaving` for their removal.
  */
 #include <cprof/maps.h>
 #include <stdio.h>
@@ -46,7 +46,7 @@ struct pieces {
 	size_t count, capacity;
 };
 
-/* Of a process. */
+/* The mappings of a process. */
 struct mapped {
 	struct pieces pieces; /* sorted; they don't overlap */
 	struct pieces leaving; /* their removal is under way in another thread */
@@ -54,7 +54,7 @@ struct mapped {
 	uint64_t break_end; /* a page's; 0: not known */
 };
 
-/* Of the session. */
+/* What the session knows of mappings. */
 struct maps {
 	bool found; /* a function to watch */
 	struct cp_interner path_numbers;
@@ -126,7 +126,7 @@ static uint8_t role_of(const char *image, const char *name, size_t length, bool 
 
 /* ---- pieces ---- */
 
-/* Made when it isn't there; NULL without memory. */
+/* The process's mappings, made when they aren't there; NULL without memory. */
 static struct mapped *mapped_of(cprof_process *p)
 {
 	if (!p->own[ENGINE_FAMILY_MAPS])
@@ -150,7 +150,7 @@ static void erase(struct pieces *from, size_t at)
 	memmove(&from->items[at], &from->items[at + 1], (from->count - at) * sizeof(*from->items));
 }
 
-/* The part of it from an address on. */
+/* The part of a piece from an address on. */
 static struct piece from_address(struct piece piece, uint64_t start)
 {
 	piece.offset += piece.kind == CPROF_MAPPING_FILE ? start - piece.start : 0;
@@ -158,7 +158,7 @@ static struct piece from_address(struct piece piece, uint64_t start)
 	return piece;
 }
 
-/* Takes what a piece has between two addresses. */
+/* Takes the part of a piece that is between two addresses. */
 static struct piece cut(struct pieces *from, size_t at, uint64_t start, uint64_t end)
 {
 	struct piece old = from->items[at], part = old, behind;
@@ -182,8 +182,8 @@ static bool is_in(const struct piece *it, uint64_t start, uint64_t end, uint64_t
 	return it->start < end && start < it->end && it->created_ns <= until_ns;
 }
 
-/* A piece between two addresses that is not there since later than `until_ns`: of
- * several at an address the newest, which `leaving` has last. False: there is none. */
+/* Takes a piece between two addresses that was created by `until_ns`: of several at an
+ * address the newest, which `leaving` has last. False: there is none. */
 static bool take_one(struct mapped *m, uint64_t start, uint64_t end, uint64_t until_ns,
 		     struct piece *ret)
 {
@@ -209,7 +209,7 @@ static int by_address(const void *a, const void *b)
 	return (one->start > two->start) - (one->start < two->start);
 }
 
-/* Puts together what was one piece, until something else came to a part of it. */
+/* Joins pieces that were one until another came in the place of a part. */
 static void join(struct pieces *taken)
 {
 	size_t i, kept = 0;
@@ -228,7 +228,7 @@ static void join(struct pieces *taken)
 		taken->count = kept + 1;
 }
 
-/* All that a call removed between two addresses. */
+/* Takes all that a call removed between two addresses. */
 static void take(struct mapped *m, uint64_t start, uint64_t end, uint64_t until_ns,
 		 struct pieces *taken)
 {
@@ -250,7 +250,7 @@ static void take(struct mapped *m, uint64_t start, uint64_t end, uint64_t until_
 	join(taken);
 }
 
-/* All that is known between two addresses, whatever is under way. */
+/* Takes all pieces between two addresses, whatever calls are under way. */
 static void take_all(struct mapped *m, uint64_t start, uint64_t end, struct pieces *taken)
 {
 	size_t i = cp_vec_partition(&m->pieces, it, it->end <= start);
@@ -348,7 +348,7 @@ static void free_process(cprof_process *p)
 
 /* ---- events ---- */
 
-/* Of a call: what it did, to what. */
+/* A call that changes mappings, while it is told. */
 struct change {
 	cprof_session *session;
 	struct mapped *mapped;
@@ -358,7 +358,8 @@ struct change {
 
 enum told { CREATED, REMOVED };
 
-/* `previous`: see cprof_mapping. False `by_call`: it has only been noticed. */
+/* Tells of a piece; `previous`: see cprof_mapping. `by_call`: the call did it, else it
+ * was noticed then. */
 static void tell(struct change *c, enum told what, const struct piece *piece, uint64_t previous,
 		 bool by_call)
 {
@@ -397,8 +398,8 @@ static void tell_removed(struct change *c, struct pieces *taken, bool by_call)
 	cp_vec_free(taken);
 }
 
-/* What this call has removed. `first_ret`: what it was, from its beginning on; what of
- * it nobody was seen to map is told if all of it is. */
+/* Tells what the call has removed; *first_ret is its first piece. A range of which no
+ * piece is known is told as one of unknown kind. */
 static void remove_range(struct change *c, uint64_t start, uint64_t end, struct piece *first_ret)
 {
 	uint64_t until_ns = c->call->call->enter_ns;
@@ -411,7 +412,8 @@ static void remove_range(struct change *c, uint64_t start, uint64_t end, struct 
 	tell_removed(c, &taken, true);
 }
 
-/* Something is mapped where there was something. */
+/* Removes the pieces where something new is mapped: at once, or when the call that
+ * removes them returns. */
 static void make_room(struct change *c, uint64_t start, uint64_t end, bool replaces)
 {
 	struct pieces taken = { 0 };
@@ -439,7 +441,7 @@ static void create(struct change *c, struct piece *piece, uint64_t previous, boo
 
 /* ---- calls ---- */
 
-/* The session's copy; NULL without memory. */
+/* The session's copy of a path; NULL without memory. */
 static const char *intern_path(struct maps *m, const char *path, size_t size)
 {
 	uint32_t number;
@@ -453,7 +455,8 @@ static const char *intern_path(struct maps *m, const char *path, size_t size)
 	return m->paths.items[number];
 }
 
-/* The thread is held in its call, and so has the file open. */
+/* The path of a descriptor's file, which is open still: the thread is held at the end
+ * of its call. */
 static const char *path_of(cprof_session *s, int fd)
 {
 	char link[64], path[4096];
@@ -566,7 +569,7 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 	return c.told | engine_heap_size_follow(s, &made);
 }
 
-/* Returned, or not. */
+/* The call ended, by returning or not. */
 static bool ended(cprof_session *s, const struct cp_call *call)
 {
 	struct mapped *m = s->current.process->own[ENGINE_FAMILY_MAPS];
