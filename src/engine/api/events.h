@@ -20,7 +20,7 @@ struct cp_event_info {
 	const char *by; /* what, how or why, in words */
 };
 
-/* In the order of the header. */
+/* A line for each event, in the order of cprof/events.h. */
 extern const struct cp_event_info cp_event_infos[];
 extern const size_t cp_event_info_count;
 

@@ -40,7 +40,7 @@ struct cp_module_places {
 bool cp_module_places_find(const char *const *dirs, struct cp_module_places *ret);
 void cp_module_places_free(struct cp_module_places *places);
 
-/* NULL, or why nothing can be called `name` (of `size` bytes). */
+/* An error if no module can be called `name` (of `size` bytes). */
 CP_ERROR cp_module_check_name(const char *name, size_t size);
 /* The file of module `name`; *path_ret is malloc()ed. Where there is none, the error
  * names all places. */

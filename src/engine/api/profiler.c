@@ -18,7 +18,7 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 
-/* True while init-only calls are allowed. */
+/* Are init-only calls still allowed? */
 static bool early(cprof_session *s)
 {
 	return s && !s->started;

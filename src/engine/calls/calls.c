@@ -496,7 +496,8 @@ static void on_call_event(cprof_session *s, const struct engine_hit *hit)
 	struct engine_calls *c = s->calls;
 	struct cp_shadow *shadow = s->current.process->shadow;
 	struct cp_shadow_at at = engine_calls_where(s, hit->event);
-	const struct engine_site *site = &c->sites.items[hit->site]; /* that may plan */
+	const struct engine_site *site =
+		&c->sites.items[hit->site]; /* now: the line above may plan */
 
 	s->current.walkable = is_walkable(s, hit);
 	if (c->by_return) {

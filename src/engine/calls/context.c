@@ -248,7 +248,7 @@ static struct engine_context *context_of(const cprof_call_context *handle)
 	return engine_live(ENGINE_LIVE_CONTEXT, handle);
 }
 
-/* The same; NULL also when it has no values. */
+/* The context of a handle; NULL also when it has no values. */
 static struct engine_context *readable(const cprof_call_context *handle)
 {
 	struct engine_context *x = context_of(handle);

@@ -146,7 +146,7 @@ static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 
 /* ---- the chain ---- */
 
-/* Where the callers' return addresses are, from the copy of the stack. */
+/* Finds where the callers' return addresses are, by a walk of the copied stack. */
 static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit *e,
 				     struct cp_shadow_at *at)
 {

@@ -13,7 +13,7 @@ struct cp_event_hit;
 void engine_calls_stack(cprof_thread *t);
 /* engine_calls_stack() of a thread that has just begun, by the mappings of now. */
 void engine_thread_stack(cprof_thread *t);
-/* On which stack a hit was, and who called there. */
+/* On which stack a hit was, and which calls led there. */
 struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_hit *e);
 
 /* Notes where the thread's own stack is, here and for the tracer. */

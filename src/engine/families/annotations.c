@@ -82,7 +82,7 @@ static void forget_strings(struct rings *rings)
 	cp_map_clear(&rings->strings);
 }
 
-/* Where to cut `n` bytes that go on: not within a character. */
+/* How many of `n` bytes of a longer text to keep: none of half a character. */
 static size_t whole_characters(const char *bytes, size_t n)
 {
 	uint32_t character;
@@ -148,8 +148,7 @@ static cprof_thread *thread_of(cprof_process *p, uint32_t number)
 	return NULL;
 }
 
-/* Of a thread that is not known: may the news of its birth still be in the
- * tracer's ring? */
+/* May the news of an unknown thread's birth still be in the tracer's ring? */
 static bool may_come(cprof_process *p, uint32_t number)
 {
 	struct cp_map *strangers = &rings_of(p)->strangers;

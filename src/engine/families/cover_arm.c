@@ -38,8 +38,8 @@ struct filling {
 	struct engine_cover_site next; /* if there is `more` */
 	bool more;
 	uint8_t *plan; /* the piece's place */
-	struct cp_site *sites; /* in there */
-	uint8_t *code; /* the same */
+	struct cp_site *sites; /* in the piece */
+	uint8_t *code; /* in the piece: slot code */
 	uint32_t count;
 	uint32_t sent, answered; /* pieces */
 	uint64_t serials[TURNS]; /* of the requests, by place */

@@ -182,7 +182,7 @@ static void begin(struct planning *p, struct engine_plans *plans)
 	engine_plans_pads(p->assembly, plans);
 }
 
-/* False: no more can be planned. */
+/* Plans a function. False: no more can be planned. */
 static bool plan_function(struct planning *p, struct engine_plans *plans,
 			  struct cp_probe_function *f)
 {

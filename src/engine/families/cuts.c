@@ -85,7 +85,8 @@ uint64_t engine_piece_count(const cprof_session *s, const struct engine_cover *c
 		return n && own != CPROF_COVERAGE_UNKNOWN
 			       ? own + cover->cuts.items[first + n - 1].before
 			       : own;
-	/* Who executes a later piece, or an earlier one to the end, executes this one. */
+	/* A thread that executes a later piece, or an earlier one to its end, executes
+	 * this one. */
 	for (i = 0; i <= cuts && !is_executed(own); i++) {
 		uint32_t counter = counter_of(cover, block, i);
 

@@ -69,7 +69,7 @@ struct heap {
 	CP_VEC(struct blocks) blocks;
 	cprof_allocation_statistics statistics; /* of processes that had pauses */
 	uint64_t every; /* one about every so many bytes is told; 0: all are */
-	bool all; /* somebody wants to be told of all */
+	bool all; /* some profiler wants to be told of all */
 	cprof_allocation current;
 	bool has_current;
 };

@@ -386,7 +386,7 @@ static void tell_function(cprof_session *s, const cprof_function *f, uint64_t st
 	engine_raise(s, jit_done, f, start, size);
 }
 
-/* Each function once, by the name that a person would give it. */
+/* Tells each function of registered code once, by the name that a person would give it. */
 static void tell_made(cprof_session *s, const cprof_image *image)
 {
 	const struct cp_symbol *symbols;

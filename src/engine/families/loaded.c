@@ -44,7 +44,8 @@ static bool wanted(const cprof_session *s)
 	       engine_has(s, gc_root_unregister);
 }
 
-/* Its symbols are read now when somebody wants to know that they are. */
+/* Tells of an object that is mapped for the first time; its symbols are read now where
+ * assembly_loaded has a callback. */
 static void tell_assembly(cprof_session *s, cprof_assembly *a)
 {
 	const struct cp_symbol *symbols;

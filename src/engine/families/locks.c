@@ -60,7 +60,7 @@ struct lock_function {
 	bool timed; /* called for locks that are free, too; may give up */
 };
 
-/* Of an ELF object (engine_own.data). */
+/* What is known of an ELF object (engine_own.data). */
 struct lock_plan {
 	uint64_t lock; /* pthread_mutex_lock, link-time; 0: none */
 };
@@ -163,7 +163,7 @@ static bool decode(const struct planner *p, uint64_t address, struct cp_insn *re
 	return cp_decode(p->calls->decoder, code, size, address, ret);
 }
 
-/* Where pthread_mutex_lock waits; 0: not found. */
+/* The function in which pthread_mutex_lock waits; 0: not found. */
 static uint64_t find_slow_path(const struct planner *p, uint64_t lock)
 {
 	const struct cp_probe_function *f = function_at(p, lock);

@@ -27,7 +27,7 @@ struct engine_frame {
 	uint32_t run_length;
 	char *name; /* owned: demangled name of an inlined function */
 	cprof_thread *thread;
-	const struct engine_capture *capture; /* that it was walked from */
+	const struct engine_capture *capture; /* that the frame was walked from */
 	struct engine_context *context; /* owned; NULL: not asked for */
 	cprof_call_context *context_handle;
 };

@@ -19,8 +19,8 @@ void engine_use_sample(struct engine_current *current, const struct cp_event_sam
 /* Walks the current capture into session->frames. False: it has not one frame. */
 bool engine_walk(cprof_session *s, const struct cp_regs *seed, bool frame_pointers,
 		 size_t *count_ret, enum cp_unwind_end *end_ret);
-/* True when the current capture lacks the stack below a signal handler's; the
- * tracer then knows where to look the next time. */
+/* Does the current capture lack the stack below a signal handler's? The tracer then
+ * knows where to look the next time. */
 bool engine_lacks_stack(cprof_session *s);
 /* The public form of registers. */
 void engine_fill_context(const struct cp_regs *regs, cprof_context *ret);

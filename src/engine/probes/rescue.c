@@ -26,7 +26,7 @@ static bool is_left(cprof_session *s, const cprof_process *p)
 	return engine_process(s, p->pid) == p;
 }
 
-/* False: the tracer does not answer. */
+/* Has the tracer attach to the process. False: the tracer does not answer. */
 static bool attach(struct cp_link *link, int32_t pid)
 {
 	const struct cp_request rq = { .type = CP_REQUEST_ATTACH, .pid = pid };

@@ -69,7 +69,7 @@ bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct 
 void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how);
 /* The functions that pause do so in a process, or are watched again. */
 void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e);
-/* For families. An argument of the call whose entry was hit, from 0. */
+/* For families: an argument of the call whose entry was hit, from 0. */
 uint64_t engine_role_argument(const struct engine_hit *hit, unsigned position);
 /* The result of the call that returns. False: not known. */
 bool engine_role_result(const cprof_session *s, uint64_t *ret);

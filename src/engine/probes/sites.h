@@ -190,7 +190,4 @@ struct engine_calls {
 	uint64_t armed_functions, armed_sites;
 };
 
-/* What filters want of the functions of `image` goes to *numbers (numbers of
- * traced functions). False: nothing. */
-
 #endif

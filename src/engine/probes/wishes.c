@@ -10,7 +10,7 @@
 #include "engine/target/state.h"
 #include "probe/match.h"
 
-/* What may be asked for beside ONCE. */
+/* Flags that may be asked for together with ONCE. */
 #define WITH_ONCE \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_ENTER_CONTEXT | \
 	 CPROF_CALL_INSTRUMENTATION_STACK | CPROF_CALL_INSTRUMENTATION_HOLD)

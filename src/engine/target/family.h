@@ -78,7 +78,7 @@ struct engine_role {
 #define ENGINE_END_EXEC 2u
 #define ENGINE_END_EXIT 4u
 
-/* Each member may be missing. */
+/* What a family is; each member may be missing. */
 struct engine_family {
 	const char *name;
 	/* Who wants it. */
@@ -175,7 +175,7 @@ struct engine_family {
 	void (*poll)(cprof_session *s, uint64_t now); /* between events */
 	int (*wait)(const cprof_session *s, int ms); /* ms until `poll` is due, at most */
 	void (*delivered)(cprof_process *p); /* an event of it was handled */
-	void (*second)(cprof_session *s); /* each */
+	void (*second)(cprof_session *s); /* once a second */
 	void (*look)(cprof_process *p); /* once a second, at each process that runs */
 	void (*restore)(cprof_session *s); /* the tracer was killed */
 	void (*last)(cprof_session *s); /* no more events come */
@@ -195,7 +195,7 @@ bool engine_family_placed(const cprof_session *s, enum engine_family_id id);
 /* Is any family wanted that takes breakpoints? */
 bool engine_families_break(const cprof_session *s);
 
-/* By number; the one of ENGINE_NO_FAMILY has no members. */
+/* The families, by number; the one of ENGINE_NO_FAMILY has no members. */
 extern const struct engine_family *const engine_families[ENGINE_FAMILIES];
 
 /* For each family that has `hook`, in order: struct engine_family *f. */

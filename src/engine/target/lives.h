@@ -25,7 +25,7 @@ struct engine_image_life {
 	bool unmapped; /* it was unmapped before image_unloading */
 	uint32_t look; /* engine_process_life.look when it was last found */
 	bool stubs_wait; /* stubs are armed when the libraries that they lead to are there */
-	uint64_t link_rank; /* where in the search for symbols; UINT64_MAX: unknown */
+	uint64_t link_rank; /* place in the search for symbols; UINT64_MAX: unknown */
 	uint64_t rank; /* place in the dynamic linker's list; those of a process differ */
 	cprof_namespace *in; /* NULL: that of the program */
 	uint64_t link_map; /* address of its struct link_map; 0: it has none */
@@ -38,7 +38,7 @@ struct engine_open { /* a call of dlopen */
 
 struct engine_thread_life {
 	bool stopping, stopped; /* the event was raised */
-	enum engine_finalizing finalizing; /* what it runs handlers for */
+	enum engine_finalizing finalizing; /* what the thread runs handlers for */
 	CP_VEC(struct engine_open) opens; /* innermost last */
 };
 

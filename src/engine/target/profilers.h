@@ -33,7 +33,7 @@ struct engine_counter {
 	const uint64_t *value; /* the profiler's own */
 };
 
-/* Whose code runs: what a crash in it is put down to. */
+/* The profiler whose code runs, which a crash is put down to. */
 struct engine_calling {
 	const char *desc; /* of the profiler; NULL: an embedder's, or none */
 	const char *what; /* static: the callback; NULL: none runs */

@@ -249,7 +249,7 @@ struct cprof_session {
 	struct cp_frame *frames; /* CP_MAX_FRAMES */
 	unsigned walking; /* walks that are being told, one within the other */
 	bool snapshotting; /* the tracer captures all threads */
-	bool introspection; /* somebody wants values */
+	bool introspection; /* some profiler wants values */
 	struct cp_value_limits limits;
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
 	uint64_t heartbeat_ns, begin_ns; /* begin: of run() */
