@@ -22,7 +22,7 @@ extern "C" {
 /* Event mask, the CLR's values. IMMUTABLE bits can only be changed before
  * start-up is done. */
 #define CPROF_MONITOR_NONE UINT64_C(0)
-/* What registering a callback asks for: kept, and nothing else. */
+/* The CLR's bits for what registering a callback asks for here: kept, without effect. */
 #define CPROF_MONITOR_MODULE_LOADS UINT64_C(0x4)
 #define CPROF_MONITOR_JIT_COMPILATION UINT64_C(0x20)
 #define CPROF_MONITOR_EXCEPTIONS UINT64_C(0x40)
@@ -70,15 +70,15 @@ typedef void (*cprof_function_tailcall3_with_info_fn)(cprof_function_or_client_i
 CPROF_API cprof_status cprof_set_event_mask(cprof_profiler_handle handle, uint64_t mask);
 CPROF_API cprof_status cprof_get_event_mask(cprof_profiler_handle handle, uint64_t *mask);
 
-/* Some may be NULL; all: INVALID_ARGUMENT. INCONSISTENT_WITH_FLAGS while a
- * slow-path bit is set. They replace those set before, slow ones too. [init]
- * CLR: SetEnterLeaveFunctionHooks3. */
+/* Sets fast hooks, some of which may be NULL; all NULL: INVALID_ARGUMENT.
+ * INCONSISTENT_WITH_FLAGS while a slow-path bit is set. They replace the hooks set
+ * before, slow ones too. [init] CLR: SetEnterLeaveFunctionHooks3. */
 CPROF_API cprof_status cprof_set_enter_leave_function_hooks3(cprof_profiler_handle handle,
 							     cprof_function_enter3_fn enter,
 							     cprof_function_leave3_fn leave,
 							     cprof_function_tailcall3_fn tailcall);
-/* The same for slow ones: INCONSISTENT_WITH_FLAGS while no slow-path bit is
- * set (ENABLE_STACK_SNAPSHOT is none). [init] */
+/* Sets slow hooks likewise: INCONSISTENT_WITH_FLAGS while no slow-path bit is set
+ * (ENABLE_STACK_SNAPSHOT is none). [init] */
 CPROF_API cprof_status cprof_set_enter_leave_function_hooks3_with_info(
 	cprof_profiler_handle handle, cprof_function_enter3_with_info_fn enter,
 	cprof_function_leave3_with_info_fn leave, cprof_function_tailcall3_with_info_fn tailcall);

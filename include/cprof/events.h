@@ -162,7 +162,7 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	E(image_loaded, (cprof_profiler * prof, const cprof_image *image)) \
 	E(image_unloading, (cprof_profiler * prof, const cprof_image *image)) \
 	E(image_unloaded, (cprof_profiler * prof, const cprof_image *image)) \
-	/* its symbols: being read; ready; ... with the first image of the object in any \
+	/* an object's symbols: being read; ready; ... with its first image in any \
 	 * process, and the last one */ \
 	E(assembly_loading, (cprof_profiler * prof, const cprof_assembly *assembly)) \
 	E(assembly_loaded, (cprof_profiler * prof, const cprof_assembly *assembly)) \
@@ -264,7 +264,7 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	  (cprof_profiler * prof, const char *report, const char *old_path, const char *new_path)) \
 	/* ---- what native code has in addition ---- */ \
 	E(heap_free, (cprof_profiler * prof, const cprof_object *object)) \
-	/* realloc() left it where it was: its size is another */ \
+	/* realloc() left the block where it was: its size is another */ \
 	E(heap_resized, (cprof_profiler * prof, const cprof_object *object)) \
 	E(mapping_created, (cprof_profiler * prof, cprof_addr address, uint64_t size)) \
 	E(mapping_removed, (cprof_profiler * prof, cprof_addr address, uint64_t size)) \
@@ -281,7 +281,7 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	 * cprof_current_thread() NULL where no thread of the process has that number. */ \
 	E(annotation, (cprof_profiler * prof, const struct cprof_trace_event *event, \
 		       const char *name, const char *category, const char *object)) \
-	/* it was called too often and is no longer traced; `rate`: calls in that second; \
+	/* `method` was called too often and is no longer traced; `rate`: calls in that second; \
 	 * 0: signals whose handler calls it left a thread no time for anything else */ \
 	E(method_disarmed, (cprof_profiler * prof, const cprof_function *method, uint32_t rate)) \
 	/* about once a second while the session runs: time to write things out */ \

@@ -96,7 +96,7 @@ CPROF_API void cprof_session_stop(cprof_session *session);
  * RequestProfilerDetach(), which is refused once ELT hooks were set; not here. */
 CPROF_API cprof_status cprof_session_detach(cprof_session *session);
 
-/* What a snapshot of a whole process stopped or did not. */
+/* Flags of cprof_session_snapshot(): whom it stops, and for how long. */
 #define CPROF_SNAPSHOT_STOP_BLOCKED 0x100u /* interrupt blocked threads too: every register */
 
 /* Threads that ran stand still until the last callback has returned, for two seconds at

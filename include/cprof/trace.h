@@ -136,8 +136,8 @@ CPROF_TRACE_INLINE_ void cprof_trace_finish(uint64_t start_id)
 					 CPROF_TRACE_NULL_, CPROF_TRACE_NULL_, 0);
 }
 
-/* This thread leaves one fiber for another; its open spans go with the fiber.
- * Once a switch, on either side of swapcontext() and the like. */
+/* This thread leaves one fiber for another; its open spans go with the fiber. To be
+ * called once for each switch, on either side of swapcontext() and the like. */
 CPROF_TRACE_INLINE_ void cprof_trace_fiber_switch(uint32_t from_fiber, uint32_t to_fiber)
 {
 	if (cprof_trace_enabled())
