@@ -8,13 +8,13 @@
  */
 #include "image/callsite.h"
 
-#include "image/dwarf_attr.h"
-#include "image/dwarf_attrs.h"
-#include "image/dwarf_frames.h"
-#include "image/dwarf_location.h"
-#include "image/dwarf_name.h"
-#include "image/dwarf_ranges.h"
-#include "image/dwarf_root.h"
+#include "image/dwarf/attr.h"
+#include "image/dwarf/attrs.h"
+#include "image/dwarf/frames.h"
+#include "image/dwarf/location.h"
+#include "image/dwarf/name.h"
+#include "image/dwarf/ranges.h"
+#include "image/dwarf/root.h"
 
 /* Steps of one lookup, as for variables. */
 #define STEPS UINT64_C(50000000)

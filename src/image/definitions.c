@@ -21,14 +21,14 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "image/dwarf_attr.h"
-#include "image/dwarf_attrs.h"
-#include "image/dwarf_frames.h"
-#include "image/dwarf_line.h"
-#include "image/dwarf_name.h"
-#include "image/dwarf_ranges.h"
-#include "image/dwarf_root.h"
-#include "image/dwarf_unit.h"
+#include "image/dwarf/attr.h"
+#include "image/dwarf/attrs.h"
+#include "image/dwarf/frames.h"
+#include "image/dwarf/line.h"
+#include "image/dwarf/name.h"
+#include "image/dwarf/ranges.h"
+#include "image/dwarf/root.h"
+#include "image/dwarf/unit.h"
 
 #define STEPS UINT64_C(50000000)
 #define STEPS_A_BYTE 4

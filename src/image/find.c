@@ -10,15 +10,15 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "image/dwarf_attr.h"
-#include "image/dwarf_attrs.h"
-#include "image/dwarf_frames.h"
-#include "image/dwarf_members.h"
-#include "image/dwarf_name.h"
-#include "image/dwarf_root.h"
-#include "image/dwarf_scope.h"
-#include "image/dwarf_type.h"
-#include "image/dwarf_unit.h"
+#include "image/dwarf/attr.h"
+#include "image/dwarf/attrs.h"
+#include "image/dwarf/frames.h"
+#include "image/dwarf/members.h"
+#include "image/dwarf/name.h"
+#include "image/dwarf/root.h"
+#include "image/dwarf/scope.h"
+#include "image/dwarf/type.h"
+#include "image/dwarf/unit.h"
 
 #define STEPS UINT64_C(200000000)
 #define FOUND_MAX 256

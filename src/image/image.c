@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "image/debugfile.h"
-#include "image/debuginfo.h"
+#include "image/dwarf/debuginfo.h"
 #include "image/source.h"
 #include "image/symbols.h"
 

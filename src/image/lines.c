@@ -17,9 +17,9 @@
 
 #include "base/buf.h"
 #include "base/text.h"
-#include "image/dwarf_line.h"
-#include "image/dwarf_root.h"
-#include "image/dwarf_unit.h"
+#include "image/dwarf/line.h"
+#include "image/dwarf/root.h"
+#include "image/dwarf/unit.h"
 
 /* A lookup's worth, and as much again as a program of that size can need. */
 #define STEPS UINT64_C(50000000)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Where variables are: DWARF's location expressions. They come prepared (see
- * dwarf_location.c): what only a unit can tell is filled in, so that they are
+ * dwarf/location.c): what only a unit can tell is filled in, so that they are
  * evaluated without debug information, at any time, on any thread.
  */
 #ifndef CP_IMAGE_LOCATION_H
