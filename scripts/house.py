@@ -40,6 +40,12 @@ FLOORS = {
                     ["changes", "copy", "print", "condition", "condition_names", "condition_parse"]],
     "src/link": [["link", "sites", "stats"], ["channel", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
+    "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
+    "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker"],
+                    ["log/disarmed", "log/stack"],
+                    ["log/families", "log/families/"],
+                    ["log/output", "log/verbose"], ["log/mono"], ["log/log"],
+                    ["calls", "calls_json", "coverage", "order", "stacks"], ["builtins"]],
 }
 
 

@@ -6,7 +6,7 @@
  *      log.c                from init to shutdown; goes over the families
  *      mono.c, verbose.c    options by Mono's names
  *        families.h         the table: a row for each family
- *          calls.c, locks.c, ...   a family each; none knows another
+ *          families/          a family a file; none knows another
  *            stack.c, disarmed.c   what several of them write
  *              numbers.c           processes, threads, files and functions as the
  *                                  recording numbers them
