@@ -149,7 +149,7 @@ static int git_wait(struct git *g)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }
 
-/* What git said, in one line. */
+/* The error that git said, in one line. */
 static CP_ERROR git_failed(const struct git *g, const char *doing)
 {
 	char said[1024] = "", *at = said;
@@ -162,7 +162,7 @@ static CP_ERROR git_failed(const struct git *g, const char *doing)
 	return cp_error_new(CP_ERR_IO, 0, "%s: %s", doing, *at ? at : "git failed");
 }
 
-/* One answer of a line; *status_ret is git's. */
+/* Asks git for one line; *status_ret is git's. */
 static CP_ERROR git_ask(const char *dir, const char *const *args, char **answer_ret,
 			int *status_ret, struct cp_error **failed_ret)
 {

@@ -14,7 +14,7 @@
 
 struct cp_changes;
 
-/* Of the repository that `dir` is in, since its history and that of `revision`
+/* The changes of the repository that `dir` is in, since its history and that of `revision`
  * parted. Errors: no git, no repository, no such revision. */
 CP_ERROR cp_changes_create(const char *dir, const char *revision, struct cp_changes **ret);
 void cp_changes_destroy(struct cp_changes *c);

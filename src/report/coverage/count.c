@@ -23,7 +23,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Where the block is among those of the line; their number: it is none. */
+/* The place of a block among those of the line; their number: it is none of them. */
 static uint32_t place_of(const struct cp_line_counter *counter, uint32_t block)
 {
 	size_t low = 0, high = counter->blocks.count, mid;

@@ -95,7 +95,8 @@ static bool changed_between(const struct cp_source_file *source, uint32_t line, 
 
 /* ---- from sums ---- */
 
-/* Where not all was counted, it would pretend to be more. */
+/* A count as reports tell it: 1 where only reached or not is known, since a larger number would
+ * pretend to be exact. */
 static uint64_t told(const struct cp_coverage *c, uint64_t count)
 {
 	return cp_is_covered(count) && !c->counted ? 1 : count;
@@ -186,7 +187,7 @@ static struct cp_covered_function function_of(const struct cp_coverage *c,
 	const struct cp_variant *v;
 	uint32_t i;
 
-	/* Who ran a piece of it came through its entry, if not through that of
+	/* A thread that ran a piece of it came through its entry, if not through that of
 	 * an instance that we know. */
 	if (!cp_is_covered(count) && sum->piece_count)
 		count = sum->piece_count;
@@ -222,7 +223,7 @@ static bool add_functions(struct cp_coverage *c, const struct cp_sums *s)
 
 /* ---- totals ---- */
 
-/* Of the lines that count, all or those that have `mark`. */
+/* Adds up the lines that count: all, or those that have `mark`. */
 static void total_lines(const struct cp_covered_file *f, uint32_t mark,
 			struct cp_coverage_totals *t)
 {
@@ -387,7 +388,7 @@ static bool set_circumstances(struct cp_coverage *c, const struct cp_sums *s)
 	return c->root && c->command && c->version && !command.failed;
 }
 
-/* What holds of all images does of the coverage. */
+/* Flags that all images have are flags of the coverage. */
 static void add_images(struct cp_sums *s, struct cp_coverage *c)
 {
 	size_t n = cp_record_coverage_count(s->record), i;

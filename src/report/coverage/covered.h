@@ -55,7 +55,7 @@ struct cp_directions cp_branch_directions(const struct cp_covered_branch *b);
 struct cp_directions cp_line_directions(const struct cp_covered_file *f,
 					const struct cp_covered_line *line);
 
-/* Of those that count: what f->totals has, too, counted anew. */
+/* The totals of the lines, functions and branches that count: f->totals, counted anew. */
 struct cp_coverage_totals cp_file_totals(const struct cp_covered_file *f);
 /* Something in it counts; else reports leave it out. */
 bool cp_is_written(const struct cp_covered_file *f);

@@ -13,7 +13,7 @@ static void amount(struct cp_json *j, const char *key, uint64_t covered, uint64_
 	cp_json_end(j, '}');
 }
 
-/* What can't be told or is in doubt, where there is any. */
+/* The numbers of what can't be told or is in doubt, where there is any. */
 static void doubts(struct cp_json *j, const struct cp_coverage_totals *t)
 {
 	const struct {

@@ -16,7 +16,7 @@ void cp_name_unclone(struct cp_buf *out, const char *name);
 /* Appends what all instances have in common: the name without clones,
  * arguments of templates, parameters, and the type it returns. */
 void cp_name_base(struct cp_buf *out, const char *name);
-/* Which of a constructor or destructor the symbol is, "C1" to "D4", by the base of
+/* The kind of constructor or destructor that a symbol is, "C1" to "D4", by the base of
  * its name; without a symbol, of what is inlined, "C4" or "D4". "": none. */
 void cp_name_structor(const char *base, const char *linkage, char ret[3]);
 /* Code of the compiler's own, which leads to a function. */

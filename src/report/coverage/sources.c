@@ -264,7 +264,7 @@ static size_t line_of(const struct cp_source_file *f, size_t offset)
 	return low;
 }
 
-/* One line of a file with regions: from the line of START on, but not that of
+/* Is a line in a region? They go from the line of START on, but without that of
  * STOP, as lcov and gcovr have it. */
 static bool step(bool *inside, bool start, bool stop)
 {
@@ -274,7 +274,7 @@ static bool step(bool *inside, bool start, bool stop)
 	return excluded;
 }
 
-/* What a comment says of a line. */
+/* The markers that a comment on a line may have. */
 enum marker { LINE = 1, START = 2, STOP = 4, BR_LINE = 8, BR_START = 16, BR_STOP = 32 };
 
 static unsigned read_marker(const char *text, const char *at)

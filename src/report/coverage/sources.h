@@ -35,7 +35,7 @@ struct cp_sources;
  * revision; each says which. */
 CP_ERROR cp_sources_create(const struct cp_source_rules *rules, struct cp_sources **ret);
 void cp_sources_destroy(struct cp_sources *s);
-/* What names are relative to, absolute. Lives as long as `s`. */
+/* The directory that names are relative to, absolute. Lives as long as `s`. */
 const char *cp_sources_root(const struct cp_sources *s);
 
 /* False: left out. Notes which globs matched. */

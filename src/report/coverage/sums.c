@@ -43,7 +43,7 @@
 
 #define LEFT_OUT CP_RECORD_NONE
 
-/* What is inlined into a function, or that itself (start 0). */
+/* A function that is inlined into the one that is added, or that one itself (start 0). */
 struct owner {
 	uint32_t file, line; /* declared */
 	uint32_t start; /* block that it begins in */
@@ -156,7 +156,7 @@ static bool set_files(struct adding *a)
 	return !a->s->no_memory;
 }
 
-/* Of a number in the recording. */
+/* The file that has a number in the recording. */
 static uint32_t file_of(const struct adding *a, uint32_t recorded)
 {
 	return recorded < a->c->file_count ? a->files[recorded] : LEFT_OUT;
@@ -321,7 +321,7 @@ static uint32_t find_owner(const struct adding *a, uint32_t file, uint32_t line,
 
 	if (!n || a->owners.items[n - 1].file != file)
 		return a->self;
-	/* Of the instances of that, the last one that begins before. */
+	/* The last instance of that function that begins before the block. */
 	wanted.line = a->owners.items[n - 1].line;
 	wanted.start = block + 1;
 	begun = last_owner(a, wanted);
@@ -454,7 +454,7 @@ static uint64_t count_begun(struct adding *a, size_t i, size_t end)
 	return begun;
 }
 
-/* What ran of a line in an instance of a function. */
+/* The part of a line that ran, in an instance of a function. */
 struct ran {
 	uint64_t most; /* count of the block that was executed most often */
 	uint64_t covered; /* as in struct cp_line_sum */
@@ -533,7 +533,7 @@ static size_t add_line(struct adding *a, size_t i, bool *begins)
 		add_spot(&ran, it, a->c->blocks[it->block].count, it->block != last);
 		last = it->block;
 	}
-	/* What ran in part alone (a call did not return) ran. */
+	/* A line that ran in part alone (a call did not return) ran. */
 	if (ran.most && a->c->flags & CP_COVERAGE_COUNTED) {
 		count = count_begun(a, begin, i);
 		ran.most = count ? count : ran.most;
@@ -599,7 +599,7 @@ static void add_branches(struct adding *a)
 
 /* ---- */
 
-/* Where it is declared; else where its code begins. */
+/* The place of a function: where it is declared, else where its code begins. */
 static void set_place(struct adding *a)
 {
 	const struct cp_coverage_function *f = a->f;
@@ -682,7 +682,7 @@ static void add_function(struct adding *a, const struct cp_coverage_function *f)
 	add_branches(a);
 }
 
-/* Of an image without lines. */
+/* A function of an image without lines. */
 static void add_binary_function(struct adding *a, uint32_t binary,
 				const struct cp_coverage_function *f)
 {

@@ -22,7 +22,7 @@ struct row {
 	const struct cp_coverage_totals *totals, *changed; /* changed: NULL for programs */
 };
 
-/* What it is sorted by: of lines, else of functions. */
+/* The percentage that a row is sorted by: of lines, else of functions. */
 static double worth(const struct row *r)
 {
 	const struct cp_coverage_totals *t = r->totals;
@@ -117,7 +117,7 @@ static void unknown_cell(struct cp_table *t, uint64_t count)
 	cp_table_cell(t, CP_PAINT_PLAIN, "%s", text.bytes ? text.bytes : "");
 }
 
-/* Which columns there are. */
+/* The columns that the table has. */
 struct shape {
 	struct cp_column columns[9];
 	size_t count;

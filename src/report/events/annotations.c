@@ -16,7 +16,7 @@ struct fibers {
 	uint32_t track; /* that its events go to */
 };
 
-/* Of a thread, or of a program: an exec begins another one. */
+/* The life of a thread, or of a program: an exec begins another one. */
 struct life {
 	int32_t id;
 	uint64_t start_ns, end_ns;
@@ -228,7 +228,7 @@ static bool collect_lives(const struct cp_record *r, bool threads, struct lives 
 	return true;
 }
 
-/* When who `id` was at `ns` ended; UINT64_MAX: not known. */
+/* The end of the thread or process that had the number `id` at `ns`; UINT64_MAX: not known. */
 static uint64_t end_of(const struct lives *lives, int32_t id, uint64_t ns)
 {
 	const struct life wanted = { id, ns, 0 }, *life = lives->items.items;
@@ -284,12 +284,12 @@ static void close_span(struct cp_annotations *a, struct cp_noted_span *s, uint64
 	s->end_ns = end_ns > s->start_ns ? end_ns : s->start_ns;
 	if (!outer)
 		return;
-	/* Of one that outlasts it, what lies within. */
+	/* Of a span that outlasts the one around it, what lies within counts there. */
 	end_ns = outer->over && outer->end_ns < s->end_ns ? outer->end_ns : s->end_ns;
 	outer->inner_ns += end_ns - s->start_ns;
 }
 
-/* What a program left open ends before the next one, in the same thread, begins. */
+/* A span that a program left open ends before the next program, in the same thread, begins. */
 static void expire(struct cp_annotations *a, const struct cp_track *t, uint64_t ns)
 {
 	size_t i;
@@ -385,7 +385,7 @@ static uint32_t find(struct build *b, const struct cp_record_annotation *it, boo
 	return (uint32_t)*known;
 }
 
-/* What nobody ends, left by longjmp() say, is over with the span around it. */
+/* A span that nobody ends, left by longjmp() say, is over with the span around it. */
 static void end_inner(struct build *b, const struct cp_track *t, uint32_t outer, uint64_t ns)
 {
 	struct cp_annotations *a = b->a;

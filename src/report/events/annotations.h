@@ -72,14 +72,14 @@ uint64_t cp_annotation_ns(const struct cp_annotations *a, const struct cp_record
  * number in the recording, and *next is behind it; CP_RECORD_NONE: there is none. */
 uint32_t cp_annotations_next(const struct cp_annotations *a, const struct cp_record *record,
 			     size_t *next, uint64_t ns);
-/* Likewise the next span that the program never ended, and that ends by then. */
+/* The next span, from *next on, that the program never ended and that ends by `ns`. */
 uint32_t cp_annotations_next_unended(const struct cp_annotations *a, size_t *next, uint64_t ns);
 /* The span that it begins or ends; CP_RECORD_NONE. */
 uint32_t cp_annotation_span(const struct cp_annotations *a, uint32_t number);
 /* Does the profile's filter let it through? */
 bool cp_annotation_shown(const struct cp_annotations *a, const struct cp_record_annotation *it);
 bool cp_noted_shown(const struct cp_annotations *a, const struct cp_noted_span *s);
-/* What to call a track: its name, or its thread's, or "fiber 3". Raw. */
+/* The name of a track: its own, or its thread's, or "fiber 3". Raw. */
 void cp_track_name(const struct cp_annotations *a, uint32_t track, struct cp_buf *out);
 /* "begin", "instant", ... */
 const char *cp_annotation_event(unsigned kind);

@@ -10,7 +10,7 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Of the summary: the spans that took most, in a line. */
+/* A table for each kind; in the summary a line of the spans that took most. */
 CP_ERROR cp_report_annotations(const struct cp_profile *p, const struct cp_report_options *o,
 			       const struct cp_look *look, struct cp_buf *out);
 /* The key "annotations". */

@@ -78,7 +78,7 @@ static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
 		return cp_error_nomem();
 	e = &b->c->edges.items[found ? *found : b->c->edges.count - 1];
 	e->calls += !span->inherited;
-	/* What recursion repeats counts once. */
+	/* The time of a call inside the same function's counts once. */
 	if (span->again == (edge.caller == edge.callee))
 		cp_span_add_whole(&e->sum, span);
 	return NULL;

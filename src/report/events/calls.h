@@ -61,7 +61,7 @@ void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order);
 struct cp_net_time cp_called_quantile(const struct cp_called *f, double share);
 /* NULL: no calls of it were recorded. */
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function);
-/* As cp_profile_find(), among functions that were called. */
+/* Finds a function as cp_profile_find() does, among those that were called. */
 CP_ERROR cp_calls_find(const struct cp_calls *c, const char *name, uint32_t *function_ret);
 
 #endif

@@ -58,7 +58,7 @@ static enum cp_paint heat(uint64_t part, uint64_t whole)
 	return share >= 0.1 ? CP_PAINT_HOT : share >= 0.02 ? CP_PAINT_WARM : CP_PAINT_PLAIN;
 }
 
-/* Of what was asked for by another name, that of an indirect function: its own, as
+/* The own name of a function that was asked for by that of an indirect function, as
  * in the symbol table. NULL: they are the same, but for how compilers write it. */
 static const char *own_name(const struct cp_function *f)
 {
@@ -146,7 +146,7 @@ static void say_disarmed(const struct cp_calls *c, bool starved, struct cp_buf *
 	cp_buf_str(text, " in a second and is no longer traced from then on (--max-rate)");
 }
 
-/* What a table can't say of its functions. */
+/* Lines below the table: what it can't say of its functions. */
 static void remarks(const struct cp_calls *c, const struct cp_look *look, struct cp_buf *out)
 {
 	int starved;
@@ -355,7 +355,7 @@ static void function_name(const struct cp_calls *c, uint32_t function, struct cp
 	cp_json_str(j, "image", f ? cp_profile_image_name(c->profile, f) : NULL);
 }
 
-/* Of an object with one time. */
+/* The key of an object with one time, where that is a bound. */
 static void bound_json(const struct cp_net_time *time, struct cp_json *j)
 {
 	if (time->at_most)

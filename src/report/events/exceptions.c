@@ -104,7 +104,7 @@ const char *cp_exception_file(const struct cp_profile *p, const struct cp_record
 	for (i = 0; l && i < l->frame_count; i++) {
 		const struct cp_record_frame *f = &l->frames[i];
 
-		/* What is inlined of Rust's own libraries is not where it happened. */
+		/* A frame that is inlined from Rust's own libraries is not where it happened. */
 		if (!f->file || (cp_starts_with(f->file, "/rustc/") && i + 1 < l->frame_count))
 			continue;
 		*line_ret = f->line;
@@ -154,7 +154,7 @@ static struct cp_error *thrown(struct exceptions *x, uint32_t thread, uint32_t f
 	return NULL;
 }
 
-/* What became of one is known. */
+/* The fate of an exception is known: it moves to the kind that says so. */
 static struct cp_error *settle(struct exceptions *x, struct flying *flying, enum fate fate,
 			       uint32_t catcher)
 {

@@ -11,7 +11,8 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Of an event of the walk through calls (profile/spans.h): its type, "" unknown; and
+/* The values of a throw or a catch, as the walk through calls tells it (profile/spans.h): its
+ * type, "" unknown; and
  * where it was thrown: the file, NULL unknown. */
 const char *cp_exception_type(const struct cp_record_call *call);
 uint64_t cp_exception_address(const struct cp_record_call *call);
@@ -22,7 +23,7 @@ const char *cp_exception_file(const struct cp_profile *p, const struct cp_record
 void cp_exception_place(const struct cp_profile *p, const struct cp_record_call *call,
 			uint32_t function, struct cp_buf *out);
 
-/* It was caught, and its handler throws it again. */
+/* Is the exception one that was caught, and that its handler throws again? */
 bool cp_exception_is_rethrown(const struct cp_record_call *call);
 
 /* "throw TYPE", "rethrow TYPE" or "catch TYPE". */

@@ -33,7 +33,7 @@ static const struct cp_column columns[] = {
 	{ "moved", true, 0, true },	      { "resized", true, 0, true },
 	{ "allocated in", false, 16, false },
 };
-/* Of pieces of the time alone it is not known what is left. */
+/* The columns of what is left, which is not known where pieces of the time alone were watched. */
 #define COLUMNS_LEFT 2
 
 /* "1,234 bytes in 5 blocks". */
@@ -166,7 +166,7 @@ static void print_sampling(const struct cp_heap *h, const struct cp_look *look, 
 	cp_paint(out, look, CP_PAINT_WARNING, text.bytes ? text.bytes : "");
 }
 
-/* Who asked for most, in whatever function; the stacks are left in that order. */
+/* The stacks that asked for most, in whatever function; h->stacks stays in that order. */
 static void print_allocated(struct cp_heap *h, size_t most, const struct cp_look *look,
 			    struct cp_buf *out)
 {
@@ -243,7 +243,7 @@ static void amount_json(struct cp_json *j, const char *key, const struct cp_heap
 	cp_json_end(j, '}');
 }
 
-/* What is left, or was at most: null where it is not known. */
+/* An amount that is left, or was at most: null where it is not known. */
 static void left_json(const struct cp_heap *h, struct cp_json *j, const char *key,
 		      const struct cp_heap_amount *a)
 {
@@ -266,7 +266,7 @@ static void sampled_json(const struct cp_heap *h, struct cp_json *j)
 	cp_json_end(j, '}');
 }
 
-/* What the sums are but for chance. */
+/* How far the sums of a sample may be off by chance. */
 static void estimates_json(const struct cp_heap *h, struct cp_json *j)
 {
 	if (!h->every)

@@ -35,7 +35,7 @@ struct row {
 
 #define ORIGIN_FRAMES 8 /* more of a stack has replay */
 
-/* Where waits for a row's lock come from: the frames from that of the row's function
+/* The origin of waits for a row's lock: the frames from that of the row's function
  * on outwards. Two calls in a line are one place. */
 struct origin {
 	uint32_t row;

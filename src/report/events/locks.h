@@ -11,7 +11,7 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Of an event of the walk through calls (profile/spans.h). */
+/* The values of a wait, as the walk through calls tells it (profile/spans.h). */
 uint64_t cp_wait_address(const struct cp_record_call *call);
 int32_t cp_wait_owner(const struct cp_record_call *call); /* tid; 0: not known */
 const char *cp_wait_end(const struct cp_record_call *call); /* "acquired", "timed_out", ... */

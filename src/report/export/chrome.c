@@ -147,7 +147,7 @@ static void name_samples(struct cp_chrome *c, uint32_t thread, const char *name)
 	name_event(c, "thread_name", thread, true, text.bytes ? text.bytes : "");
 }
 
-/* What the program says that a thread is called. */
+/* The name that the program gave a thread by an annotation. */
 static const char *said_name(const struct cp_chrome *c, uint32_t thread)
 {
 	const struct cp_track *t;

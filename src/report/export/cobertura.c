@@ -107,7 +107,7 @@ static void write_line(struct cobertura *x, const struct cp_covered_file *f,
 
 /* ---- methods ---- */
 
-/* What the lines from `from` to `to` add up to. */
+/* The sums of the lines from `from` to `to`. */
 static struct cp_coverage_totals lines_between(const struct cp_covered_file *f, uint32_t from,
 					       uint32_t to)
 {

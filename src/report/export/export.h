@@ -12,7 +12,7 @@
 #include "report/look/sink.h"
 #include "report/profile/profile.h"
 
-/* What a format is made of: weights of stacks, or each event for itself. */
+/* The material of a format: weights of stacks, or each event for itself. */
 enum cp_export_of { CP_EXPORT_OF_COVERAGE, CP_EXPORT_OF_STACKS, CP_EXPORT_OF_EVENTS };
 
 struct cp_export_format {
@@ -20,14 +20,14 @@ struct cp_export_format {
 	const char *extension; /* of the file it is written to unless told */
 	bool binary; /* not for a terminal */
 	enum cp_export_of of;
-	/* What it can be made of; NULL: not of that. */
+	/* The writers, of profiles and of coverage; NULL: it can't be made of that. */
 	struct cp_error *(*write)(const struct cp_profile *p, const struct cp_export_options *o,
 				  struct cp_sink *sink);
 	struct cp_error *(*cover)(const struct cp_coverage *c, struct cp_sink *sink);
 	struct cp_error *(*cover_directory)(const struct cp_coverage *c, const char *directory);
 };
 
-/* One row a format: what stands before its name in a list of all, name, file
+/* A format is a row: what stands before its name in a list of all, name, file
  * extension, whether it is binary (not for a terminal), what it is made of, what makes
  * pages of coverage of that name, summary. */
 #define CP_EXPORT_FORMATS(X) \
@@ -50,7 +50,7 @@ struct cp_export_format {
 	X("|", sqlite, "sqlite", true, CP_EXPORT_OF_EVENTS, NULL, \
 	  "a database of calls, samples, allocations (sqlite3)")
 
-/* Of coverage alone: the same, with what writes it. */
+/* Formats of coverage alone: the same, with what writes them. */
 #define CP_EXPORT_COVERAGE_FORMATS(X) \
 	X("|", lcov, "info", false, CP_EXPORT_OF_COVERAGE, cp_coverage_lcov, \
 	  "coverage: a tracefile (lcov, genhtml, Codecov, Coveralls)") \
@@ -68,14 +68,14 @@ const struct cp_export_format *cp_export_find(const char *name);
 /* Writes `p` as `format`, which can be made of it, to `file` and flushes it. */
 CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
 		   const struct cp_export_options *o, FILE *file);
-/* The same of coverage. */
+/* Writes coverage as `format` to `file` and flushes it. */
 CP_ERROR cp_export_coverage(const struct cp_export_format *format, const struct cp_coverage *c,
 			    FILE *file);
 /* Makes the file, or for html the directory, `path` of coverage in the format
  * called `format`. */
 CP_ERROR cp_export_coverage_to(const char *format, const struct cp_coverage *c, const char *path);
 
-/* The same for several, all at once; the first one's error. */
+/* Makes several outputs at once, each in its thread; the first one's error. */
 struct cp_coverage_output {
 	const char *format, *path;
 };

@@ -21,7 +21,7 @@
 #include "report/profile/unit.h"
 #include "report/tables/diff.h"
 
-/* What is left out even where one zooms in: a pixel of a graph this wide. */
+/* A frame of less than a pixel in a graph this wide is left out even where one zooms in. */
 #define WIDEST 24000
 /* A browser should not need long: with more frames, more is left out. */
 #define FRAMES_MOST 50000
@@ -409,7 +409,7 @@ static CP_ERROR write_nodes(struct flame_writer *w)
 	return NULL;
 }
 
-/* Where times are bounds: node, total or -1, self or -1. */
+/* The nodes whose times are bounds: node, total or -1, self or -1. */
 static void write_bounds(struct flame_writer *w)
 {
 	const struct cp_flame *f = w->f;

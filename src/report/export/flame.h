@@ -54,7 +54,7 @@ void cp_flame_colors(struct cp_buf *out);
 void cp_flame_note(const struct cp_flame *f, struct cp_buf *out);
 /* Appends raw text, escaped for XML and HTML. */
 void cp_flame_text(struct cp_buf *out, const struct cp_buf *raw);
-/* Of a picture whose first row begins at `top`. */
+/* The height of a picture whose first row begins at `top`. */
 unsigned cp_flame_height(const struct cp_flame *f, unsigned top);
 /* Appends the data of the script. */
 CP_ERROR cp_flame_json(const struct cp_flame *f, const char *title, struct cp_buf *out);

@@ -274,7 +274,7 @@ static void write_lines(struct page *g)
 	cp_buf_str(g->out, "</pre>\n");
 }
 
-/* What is not samples, as `cprof report` has it. */
+/* The sections of events, as `cprof report` has them. */
 static CP_ERROR write_events(struct page *g)
 {
 	const struct cp_report_options o = { .what = CP_REPORT_PAGE,

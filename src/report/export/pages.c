@@ -114,7 +114,7 @@ void cp_pages_names_free(const struct cp_coverage *c, char **names)
 
 /* ---- files of the directory ---- */
 
-/* It is a file, and one of ours. */
+/* Is `name` a file, and one that a report of ours wrote? */
 static bool is_ours(const struct cp_pages *g, const char *name)
 {
 	char bytes[MARK_WITHIN + 1];
@@ -131,7 +131,7 @@ static bool is_ours(const struct cp_pages *g, const char *name)
 	return strstr(bytes, MARK);
 }
 
-/* What has the name of one of ours is replaced only if it is ours. */
+/* A file in the place of a page is replaced only if an earlier report wrote it. */
 static CP_ERROR check_ours(const struct cp_pages *g, const char *name)
 {
 	struct stat st;

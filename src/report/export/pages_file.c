@@ -142,7 +142,7 @@ static void write_branches(struct page *g, const struct cp_covered_line *l)
 	cp_buf_str(g->out, "</span>");
 }
 
-/* As wide as the column: "12345678", "123M", "1.23e+20". */
+/* A count that fits the column: "12345678", "123M", "1.23e+20". */
 static void add_short(struct cp_buf *out, uint64_t count)
 {
 	if (count < COUNT_SHORT)
@@ -230,7 +230,7 @@ static uint8_t source_marks(const struct page *g, uint32_t n)
 	return source && n && n <= source->marks.count ? source->marks.items[n - 1] : 0;
 }
 
-/* What is known of line `n`, or NULL. */
+/* The coverage of line `n`; NULL: it has no code. */
 static const struct cp_covered_line *covered_line(struct page *g, uint32_t n)
 {
 	while (g->next < g->f->lines.count && g->f->lines.items[g->next].line < n)
@@ -333,7 +333,7 @@ static struct part strip_part(const struct page *g, size_t row, enum mark mark)
 	}
 	if (!lines[mark])
 		return (struct part){ 0, 0 };
-	/* What there is of the worst is seen. */
+	/* A part at the very end is moved in, so that it is seen. */
 	part.from = (unsigned)(before * STRIP_WIDTH / all);
 	if (part.from == STRIP_WIDTH)
 		part.from--;

@@ -210,7 +210,7 @@ static const char *function_class(const struct cp_covered_function *f)
 	return f->blocks_covered < f->blocks ? "p" : "c";
 }
 
-/* Whether it ran, in a word or a number. */
+/* The cell that says whether a function ran, in a word or a number. */
 static void function_count(struct cp_buf *out, const struct cp_coverage *c,
 			   const struct cp_covered_function *f)
 {

@@ -22,17 +22,17 @@ typedef CP_ERROR (*cp_pages_body)(struct cp_pages *g, struct cp_sink *sink, cons
 
 /* Untrusted text; tabs pass. */
 void cp_pages_text(struct cp_buf *out, const char *raw, size_t size);
-/* What is not all is never shown as 100%. "–" of nothing. */
+/* A percentage: 100% only of all, "–" of nothing. */
 void cp_pages_percent(struct cp_buf *out, uint64_t covered, uint64_t of);
 void cp_pages_bar(struct cp_buf *out, uint64_t covered, uint64_t of);
 /* A cell with percent and the two numbers, which sorts by percent. */
 void cp_pages_cell(struct cp_buf *out, uint64_t covered, uint64_t of);
-/* The same of branches, and how many are unknown. */
+/* Likewise a cell of branches, with how many are unknown. */
 void cp_pages_branches(struct cp_buf *out, const struct cp_coverage_totals *t);
 /* The list of totals; `changed` may be NULL. */
 void cp_pages_totals(struct cp_buf *out, const struct cp_coverage *c,
 		     const struct cp_coverage_totals *t, const struct cp_coverage_totals *changed);
-/* What is said about these totals: uncertain, removed, unknown. */
+/* Notes about totals: how many are uncertain, removed, unknown. */
 void cp_pages_notes(struct cp_buf *out, const struct cp_coverage *c,
 		    const struct cp_coverage_totals *t);
 /* The table of functions; `lines`: they link to lines of the page. */

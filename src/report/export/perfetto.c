@@ -62,7 +62,7 @@ static void put_process(struct cp_perfetto *w, uint32_t number)
 	cp_perfetto_put(w, &packet);
 }
 
-/* What the program says that a thread is called, or else `name`. */
+/* The name that the program gave a thread by an annotation, or else `name`. */
 static const char *said_name(const struct cp_perfetto *w, uint32_t thread, const char *name)
 {
 	const struct cp_track *t;

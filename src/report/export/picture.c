@@ -61,7 +61,7 @@ static void write_title(struct drawing *d, const struct cp_node *n)
 	cp_buf_str(out, "</title>");
 }
 
-/* As much of the name as there is room for. */
+/* A frame's name, as much of it as there is room for. */
 static void write_name(struct drawing *d, double pixels)
 {
 	struct cp_buf *out = &d->sink->buf;

@@ -250,7 +250,7 @@ static size_t locations_of(const struct pprof *w, uint32_t stack, uint64_t *ids)
 	return n;
 }
 
-/* Of allocations all values that Go's heap profiles have, in their order. */
+/* The values of a hit; of allocations all that Go's heap profiles have, in their order. */
 static size_t values_of(const struct pprof *w, size_t number, int64_t *values)
 {
 	const struct cp_hit *hit = &w->p->hits.items[number];
@@ -305,7 +305,7 @@ static void value_type(struct pprof *w, Cprof__Pprof__ValueType *to, const char 
 	to->unit = string(w, unit);
 }
 
-/* What the values of a sample are; how many. */
+/* The types of a sample's values; returns how many. */
 static size_t value_types(struct pprof *w, Cprof__Pprof__ValueType *types)
 {
 	static const struct {

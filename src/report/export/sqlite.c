@@ -398,7 +398,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	return w->failed ? failure(w) : NULL;
 }
 
-/* As `cprof report` has them. */
+/* The sums by function and by caller, as `cprof report` has them. */
 static CP_ERROR put_times(struct writer *w)
 {
 	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };

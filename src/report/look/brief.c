@@ -28,7 +28,7 @@ static void trim(struct cp_buf *name)
 	while (name->size && name->bytes[name->size - 1] == ' ')
 		name->size--;
 	name->bytes[name->size] = 0;
-	/* What it returns; other things with blanks in them are no names alone. */
+	/* The type that it returns goes; another name with blanks in it has a '['. */
 	at = strrchr(name->bytes, ' ');
 	if (at && at > name->bytes && at[-1] != ' ' && !strchr(name->bytes, '['))
 		memmove(name->bytes, at + 1, strlen(at + 1) + 1);
@@ -134,7 +134,7 @@ static char *distinct(const char *name, const char *other, size_t columns)
 	return take(&text);
 }
 
-/* Of rows that look the same, the first one with another name; else NOBODY. */
+/* The first row that is shown as `shown` and has another name; NOBODY: there is none. */
 static uint32_t lookalike(struct cp_interner *seen, struct cp_map *owners, const char *shown,
 			  const char *const *names, uint32_t n)
 {
@@ -176,7 +176,7 @@ static void tell_apart(struct cp_brief *b, const char *const *names)
 	cp_interner_free(&seen);
 }
 
-/* What is the same even so gets numbers. */
+/* Names that still look the same get numbers. */
 static void number(struct cp_brief *b, const char *const *names)
 {
 	struct cp_interner seen = { 0 };

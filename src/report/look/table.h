@@ -49,14 +49,14 @@ void cp_table_cell(struct cp_table *t, enum cp_paint paint, const char *format, 
 	__attribute__((format(printf, 3, 4)));
 /* The next cell, untrusted text. */
 void cp_table_name(struct cp_table *t, enum cp_paint paint, const char *raw);
-/* The same, the name of a function, maybe with what is said of it behind two blanks. */
+/* The next cell, the name of a function, maybe with what is said of it behind two blanks. */
 void cp_table_function(struct cp_table *t, enum cp_paint paint, const char *raw);
-/* As long as `part` of the `most` that a row of the table has. */
+/* The next cell, a bar as long as `part` is of the `most` that a row of the table has. */
 void cp_table_bar(struct cp_table *t, uint64_t part, uint64_t most, uint64_t whole);
 /* Percent of `whole`, painted by how much it is. */
 void cp_table_percent(struct cp_table *t, uint64_t part, uint64_t whole);
 void cp_table_time(struct cp_table *t, enum cp_paint paint, uint64_t ns);
-/* The same; "<= 45 µs" where that is a bound. */
+/* The next cell, a time; "<= 45 µs" where it is a bound. */
 void cp_table_net_time(struct cp_table *t, enum cp_paint paint, struct cp_net_time time);
 void cp_table_count(struct cp_table *t, enum cp_paint paint, uint64_t count);
 void cp_table_print(struct cp_table *t, const struct cp_look *look, struct cp_buf *out);

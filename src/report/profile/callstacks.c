@@ -30,7 +30,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	uint64_t key, *found;
 
 	(void)call;
-	/* What the filter leaves out has no node. */
+	/* A call that the filter leaves out has no node. */
 	node.parent = outer ? node_of(outer) : 0;
 	node.depth = node.parent ? p->call_nodes.items[node.parent - 1].depth + 1 : 1;
 	key = (uint64_t)node.parent << 32 | node.frame;
@@ -64,7 +64,7 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
-/* What has to add up is never less than nothing. */
+/* Costs have to add up: none is less than nothing. */
 static void settle(struct cp_profile *p)
 {
 	struct cp_hit *hit;

@@ -75,7 +75,7 @@ static CP_ERROR add_file(struct cp_profile *p, const char *path, const char **re
 	return NULL;
 }
 
-/* Of a name without what says that it is an unlikely part, which belongs to the function:
+/* The size of a name without the mark of an unlikely part, which belongs to the function:
  * "f(int) [clone .cold]", "f.cold", "f.cold.1". */
 static size_t without_cold(const char *name)
 {
@@ -243,7 +243,7 @@ static CP_ERROR add_hits(struct cp_profile *p)
 
 /* ---- whose it is ---- */
 
-/* Where threads wait, whatever they wait for. */
+/* Is it a library in which threads wait, whatever they wait for? */
 static bool is_c_library(const char *image)
 {
 	static const char *const names[] = { "libc.so",	 "libc-2.",   "libpthread",
@@ -276,7 +276,7 @@ static size_t own_frame(const struct cp_profile *p, const uint32_t *frames, size
 	return i ? i - 1 : count - 1;
 }
 
-/* What a function waits in is where it waits longest. */
+/* A function is said to wait in that function of the C library in which it waits longest. */
 static void note_wait(struct cp_profile *p, uint32_t function, uint32_t in, uint64_t ns)
 {
 	uint64_t key = (uint64_t)function << 32 | in, *sum, *most;

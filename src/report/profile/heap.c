@@ -165,7 +165,7 @@ uint64_t cp_heap_in_use(const struct cp_heap *h, uint32_t process)
 	return sum ? *sum : 0;
 }
 
-/* What was allocated before the time that is asked for counts for what is left alone. */
+/* A block that was allocated before the time that is asked for counts only as left. */
 static bool is_shown(const struct cp_heap *h, uint64_t ts_ns)
 {
 	return cp_profile_ns(h->p, ts_ns) >= h->p->filter.from_ns;
@@ -286,7 +286,7 @@ static bool add_block(struct cp_heap *h, struct cp_heap_block *b)
 	return cp_map_put(&h->live, key_of(b->process, b->address), number);
 }
 
-/* When the program of a process is replaced, not before that time; UINT64_MAX: never. */
+/* The time from `from_ns` on at which a process executes another program; UINT64_MAX: never. */
 static uint64_t next_exec(const struct cp_heap *h, uint32_t process, uint64_t from_ns)
 {
 	const struct cp_record *r = h->p->record;
@@ -318,7 +318,7 @@ static void remove_all(struct cp_heap *h, uint32_t process, uint64_t now_ns)
 	cp_vec_free(&gone);
 }
 
-/* What a process has goes with its program. */
+/* Removes the blocks of a process up to the last time at which it executed another program. */
 static void pass_execs(struct cp_heap *h, uint32_t process, uint64_t until_ns)
 {
 	const uint64_t *known = cp_map_get(&h->exec_ns, process);
@@ -430,7 +430,7 @@ void cp_heap_add_watched(const struct cp_record *r, struct cp_buf *out)
 
 	double percent = all > 0 ? 100 * (double)t->alloc_watched_ns / all : 0;
 
-	/* There were pauses, so it is not all. And no share of the allocations: between
+	/* After pauses the time is never all of it. It is no share of the allocations: between
 	 * the pieces nothing holds the program up. */
 	cp_buf_str(out, "in pieces of the time, ");
 	if (percent < 99)
@@ -471,7 +471,7 @@ CP_ERROR cp_heap_build(const struct cp_profile *p, struct cp_heap *h)
 	for (i = 0; i < h->blocks.count; i++)
 		if (h->blocks.items[i].process != CP_RECORD_NONE && h->blocks.items[i].counts)
 			add_doubt(h, h->blocks.items[i].size, &h->left_doubt);
-	/* Of a sample it is not known what realloc() freed: what it made of a block that was
+	/* A sample does not tell what realloc() freed: what it made of a block that was
 	 * chosen need not be. */
 	if (h->every && !p->filter.from_ns) {
 		uint64_t other = h->left.blocks + h->moved + h->resized;

@@ -10,7 +10,7 @@
 #include "record/calls.h"
 #include "report/profile/profile.h"
 
-/* Of an event of the walk through calls (spans.h). */
+/* The values of an event of the heap, as the walk through calls tells it (spans.h). */
 uint64_t cp_heap_size(const struct cp_record_call *call); /* 0: FREED */
 uint64_t cp_heap_address(const struct cp_record_call *call);
 uint64_t cp_heap_previous(const struct cp_record_call *call); /* MOVED; else 0 */
@@ -30,12 +30,12 @@ struct cp_heap_amount {
 	uint64_t blocks, bytes;
 };
 
-/* Of a sample: variances. */
+/* How far estimates from a sample may be off: variances. */
 struct cp_heap_doubt {
 	double blocks, bytes;
 };
 
-/* Of a function, or of a stack. */
+/* The sums of a function, or of a stack. */
 struct cp_heap_site {
 	uint32_t function; /* that asked for it */
 	uint32_t stack; /* CP_RECORD_NONE: of the function */

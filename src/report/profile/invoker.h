@@ -10,8 +10,8 @@
 #include "record/calls.h"
 #include "report/profile/profile.h"
 
-/* Of an ENTER, raw: "start", "thread", "signal SIGUSR1", "callback from qsort"; nothing
- * where a traced function called, or the recording does not say. */
+/* Appends who called at an ENTER, raw: "start", "thread", "signal SIGUSR1", "callback from
+ * qsort"; nothing where a traced function called, or the recording does not say. */
 void cp_invoker_name(const struct cp_profile *p, const struct cp_record_call *call,
 		     struct cp_buf *out);
 /* The key "invoked_by", and "signal" or "caller" and "caller_image". */

@@ -8,7 +8,7 @@
 #include "report/profile/places.h"
 #include "report/profile/tree.h"
 
-/* What is shown below the header. */
+/* The tables that can be shown below the header. */
 enum cp_report_what {
 	CP_REPORT_OVERVIEW, /* hot functions, threads, images, processes, cost of profiling */
 	CP_REPORT_FUNCTIONS,

@@ -166,7 +166,7 @@ CP_ERROR cp_profile_find_among(const struct cp_profile *p, const uint32_t *order
 			if (!found++)
 				first = order[i];
 		}
-		/* Of equal names in several images, the one with most. */
+		/* Of equal names in several images the first one counts. */
 		if (found > 1 && way)
 			return ambiguous(p, name, order, count, way);
 		if (found) {

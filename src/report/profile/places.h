@@ -28,7 +28,7 @@ struct cp_cost *cp_profile_image_costs(const struct cp_profile *p);
  * parameters, its linkage name, a glob or a part of the name, in that order;
  * of several the first way that finds any counts, and must find one. */
 CP_ERROR cp_profile_find(const struct cp_profile *p, const char *name, uint32_t *function_ret);
-/* Likewise among these; those before others count where names are equal. */
+/* Likewise among `functions`; of equal names the first one counts. */
 CP_ERROR cp_profile_find_among(const struct cp_profile *p, const uint32_t *functions, size_t count,
 			       const char *name, uint32_t *function_ret);
 

@@ -24,7 +24,7 @@
 #include "record/record.h"
 #include "report/look/nettime.h"
 
-/* What was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
+/* An amount that was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
  * say, and ticks of the sampler. Of calls it is the most likely time, which is good for
  * shares and for what has to add up; what is shown is cp_cost_shown(). */
 struct cp_cost {
@@ -49,7 +49,7 @@ static inline size_t cp_cost_used(const struct cp_cost *costs, size_t count)
 	return n;
 }
 
-/* What costs are made of. */
+/* The kinds of weights that costs are made of. */
 enum cp_profile_of {
 	CP_OF_TIME, /* samples, or calls when there are none */
 	CP_OF_BYTES, /* allocations: their bytes */
@@ -60,7 +60,7 @@ enum cp_profile_of {
 
 struct cp_unit; /* profile/unit.h */
 
-/* What a thread did when it was sampled, as far as the clock `wall` tells. */
+/* The state of a thread when it was sampled, as far as the clock `wall` tells. */
 enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
 
 struct cp_profile_filter {
@@ -118,7 +118,7 @@ struct cp_call_node {
 	uint32_t depth; /* frames, with this one */
 };
 
-/* What one thread spent in one stack. */
+/* The cost of one stack in one thread. */
 struct cp_hit {
 	uint32_t thread, stack;
 	struct cp_cost cost;
@@ -179,7 +179,7 @@ static inline bool cp_profile_of_heap(const struct cp_profile *p)
 {
 	return p->of == CP_OF_BYTES || p->of == CP_OF_COUNT || p->of == CP_OF_LIVE;
 }
-/* Of a thread that did not run. */
+/* Is it a sample of a thread that did not run? */
 static inline bool cp_sample_waits(const struct cp_record_sample *s)
 {
 	return s->flags & (CP_RECORD_SAMPLE_BLOCKED | CP_RECORD_SAMPLE_REPEAT);
@@ -187,14 +187,15 @@ static inline bool cp_sample_waits(const struct cp_record_sample *s)
 
 /* True when the filter lets `s` through. */
 bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sample *s);
-/* Likewise something of `thread`; times apart. */
+/* True when the filter lets events of `thread` through, whenever they were. */
 bool cp_profile_accepts_thread(const struct cp_profile *p, uint32_t thread);
-/* Likewise something of `thread` in the function `function`; times apart. */
+/* True when the filter lets events of `thread` in `function` through, whenever they were. */
 bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32_t function);
 /* The function that a location's address is in, whatever is inlined there. */
 uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location);
 
-/* Who takes a lock or memory there: a function inlined into what only does so for others. */
+/* The function that takes a lock or memory at a location: the outermost one there or, where
+ * that only does so for others, the innermost inlined one that does not. */
 uint32_t cp_profile_taker(const struct cp_profile *p, uint32_t location);
 
 /* Numbers of the frames of `stack`, outermost first, inlined calls as frames
@@ -213,7 +214,7 @@ static inline const struct cp_function *cp_profile_function(const struct cp_prof
 uint64_t cp_profile_ns(const struct cp_profile *p, uint64_t ts_ns);
 const char *cp_profile_image_name(const struct cp_profile *p, const struct cp_function *f);
 bool cp_profile_is_program(const struct cp_profile *p, const struct cp_profile_image *image);
-/* Of the process of thread `thread`; CP_RECORD_NONE when unknown. */
+/* The number of the process of `thread`; CP_RECORD_NONE when unknown. */
 uint32_t cp_profile_process(const struct cp_profile *p, uint32_t thread);
 
 #endif

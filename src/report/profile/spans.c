@@ -208,7 +208,8 @@ static struct cp_error *leave(struct walk *w, const struct cp_record_call *call)
 		place = t->open.count;
 	}
 	span = t->open.items[place - 1];
-	/* Who is deeper is in it, and its end is missing; if none is, it is in a coroutine
+	/* An open call that is deeper was made by this one, and its end is missing. If no event is
+	 * missing, it is in a coroutine
 	 * that rests. */
 	for (i = t->open.count; w->missing && i > place; i--) {
 		if (t->open.items[i - 1]->depth > span->depth)
@@ -232,7 +233,7 @@ static struct cp_error *leave(struct walk *w, const struct cp_record_call *call)
 typedef struct cp_error *(*visit_fn)(void *ctx, uint32_t thread, uint32_t function,
 				     const struct cp_record_call *call);
 
-/* What is no call: `visit` is told, if there is one. */
+/* An event that is no call goes to `visit`, if there is one. */
 static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_record_call *call)
 {
 	uint32_t function;
@@ -242,7 +243,7 @@ static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_r
 	function = visit == w->visitor->heap || visit == w->visitor->wait
 			   ? cp_profile_taker(w->p, call->function)
 			   : cp_profile_outermost(w->p, call->function);
-	/* What is in use depends on all that was allocated before, and on who frees it. */
+	/* No event of the heap is left out: how much is in use depends on all before it. */
 	if (visit != w->visitor->heap && (!cp_profile_accepts_call(w->p, call->thread, function) ||
 					  offset(w, call->ts_ns) < w->p->filter.from_ns))
 		return NULL;
@@ -284,7 +285,7 @@ static bool event(void *ctx, const struct cp_record_call *said)
 	struct walk *w = ctx;
 	struct cp_span *span;
 
-	/* What is open there was not over in the time that is asked for. */
+	/* The walk ends with the time that is asked for: a call that is open by then stays open. */
 	if (w->p->filter.to_ns && offset(w, call->ts_ns) > w->p->filter.to_ns)
 		return true;
 	if (call->kind == CP_RECORD_ENTER || call->kind == CP_RECORD_INHERITED)
@@ -371,7 +372,7 @@ void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span)
 	cp_net_add(to, cp_span_likely(span), cp_span_doubt(span));
 }
 
-/* What its calls lost is in what it lost itself. */
+/* The doubt of its calls is part of its own. */
 void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span)
 {
 	double doubt = cp_span_doubt(span) - span->inner_doubt;

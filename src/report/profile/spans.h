@@ -50,7 +50,7 @@ struct cp_span {
 	uint32_t caller; /* likewise */
 };
 
-/* What is added up: of a bound, the middle between that and what it is at least, which
+/* The time that is added up: of a bound, the middle between that and what it is at least, which
  * is less than nothing if stops may have taken all of the call. */
 static inline int64_t cp_span_likely(const struct cp_span *span)
 {
@@ -72,7 +72,7 @@ static inline uint64_t cp_span_self(const struct cp_span *span)
 
 /* Adds the time of a call that is over. */
 void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span);
-/* Likewise what it spent in no traced call that it made. */
+/* Adds the time that a call which is over spent in no traced call that it made. */
 void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span);
 
 /* All may be NULL. An error ends the walk; so does `*stop`, without one.
@@ -86,7 +86,7 @@ struct cp_span_visitor {
 	/* `function` is no longer traced. */
 	struct cp_error *(*disarmed)(void *ctx, uint32_t thread, uint32_t function,
 				     const struct cp_record_call *call);
-	/* One is thrown or caught (CP_RECORD_THROW, CP_RECORD_CATCH) in `function`. */
+	/* An exception is thrown or caught (CP_RECORD_THROW, CP_RECORD_CATCH) in `function`. */
 	struct cp_error *(*exception)(void *ctx, uint32_t thread, uint32_t function,
 				      const struct cp_record_call *call);
 	/* A wait for a lock that `function` takes is over (CP_RECORD_WAIT). */

@@ -158,7 +158,8 @@ static bool repeats(const struct builder *b, size_t n)
 	return true;
 }
 
-/* What was called again, by itself or in a circle, stands on what it is. */
+/* Folds recursion: a function that is called again, by itself or in a circle, is the node that
+ * it already has. */
 static void fold(struct builder *b)
 {
 	size_t n = 1, i;

@@ -10,7 +10,7 @@
 
 struct cp_buf;
 
-/* What stands below the outermost function. */
+/* The level that stands below the outermost functions. */
 enum cp_tree_roots {
 	CP_ROOTS_AUTO, /* processes when there are several */
 	CP_ROOTS_NONE,
@@ -56,7 +56,7 @@ void cp_tree_deinit(struct cp_tree *tree);
  * *depth goes along: 0 for the root. */
 uint32_t cp_tree_next(const struct cp_tree *tree, uint32_t node, uint32_t *depth);
 
-/* What AUTO means for `p`. */
+/* The roots that AUTO means for `p`. */
 enum cp_tree_roots cp_tree_roots_for(const struct cp_profile *p, enum cp_tree_roots roots);
 
 /* Appends a node's raw name. */

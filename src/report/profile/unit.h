@@ -24,9 +24,9 @@ struct cp_unit {
 	void (*add)(struct cp_buf *out, uint64_t weight); /* in words */
 };
 
-/* What a profile's weights are. */
+/* The unit of a profile's weights. */
 const struct cp_unit *cp_profile_unit(const struct cp_profile *p);
-/* As it is shown: of calls, the sum may be a bound. */
+/* A cost as it is shown: of calls, the sum may be a bound. */
 static inline struct cp_net_time cp_cost_shown(const struct cp_profile *p,
 					       const struct cp_cost *cost)
 {

@@ -208,7 +208,7 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_opti
 
 /* ---- the call tree ---- */
 
-/* One line a node. An only child stands below its parent without a further
+/* A node is a line. An only child stands below its parent without a further
  * step to the right, so that depth shows only where paths part:
  *
  *     100.0%   0.0%  main
@@ -256,7 +256,7 @@ static void percent_cell(struct tree_printer *t, uint64_t ns)
 		 text.bytes ? text.bytes : "");
 }
 
-/* Of calls, which are not told by shares alone: they may be bounds. */
+/* The time of a node, where costs are of calls: it may be a bound, which a share can't say. */
 static void time_cell(struct tree_printer *t, const struct cp_cost *cost)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };

@@ -11,7 +11,7 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Of a recording that has any. */
+/* The counters of a recording that has any. */
 CP_ERROR cp_report_counters(const struct cp_profile *p, const struct cp_report_options *o,
 			    const struct cp_look *look, struct cp_buf *out);
 

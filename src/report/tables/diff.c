@@ -118,7 +118,7 @@ static double variance(double amount_, uint64_t ticks, double one)
 	return ticks ? amount_ * amount_ / (double)ticks : one * one;
 }
 
-/* What one sample stands for. */
+/* The amount that one sample of `p` stands for. */
 static double one_of(const struct cp_diff *d, const struct cp_profile *p)
 {
 	return p->total.ticks ? amount(d, p, p->total.weight) / (double)p->total.ticks : 0;

@@ -110,7 +110,7 @@ static uint64_t slower_by(struct cp_net_time a, struct cp_net_time b)
 	return b.at_most ? 0 : more_by(a.ns, b.ns);
 }
 
-/* Of what was called in one of them only, nothing is slower. */
+/* A function that was called in one recording only is neither slower nor faster. */
 static bool has_both(const struct row *row)
 {
 	return median(row->old).ns && median(row->new).ns;

@@ -52,7 +52,7 @@ static CP_ERROR functions(const struct cp_profile *p, const struct cp_report_opt
 
 	cp_table_init(&t, function_columns, 6);
 	CP_TRY(cp_profile_sorted(p, o->order, &order, &count));
-	/* Those that do nothing themselves come last, and are left to who asks for all. */
+	/* Functions that do nothing themselves come last; `--functions` alone shows them. */
 	while (o->what != CP_REPORT_FUNCTIONS && o->order == CP_ORDER_SELF && count &&
 	       !p->functions.items[order[count - 1]].self.weight)
 		count--;

@@ -105,7 +105,8 @@ void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *l
 	}
 }
 
-/* Who was attached to lives on as a rule; coverage says it beside its table. */
+/* Processes that lived on. One that was attached to does as a rule; the table of coverage says
+ * it by itself. */
 static CP_ERROR missing_ends(const struct cp_profile *p, const struct cp_look *look,
 			     struct cp_buf *text, struct cp_buf *out)
 {

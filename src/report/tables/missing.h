@@ -9,9 +9,9 @@
 #include "report/look/table.h"
 #include "report/profile/profile.h"
 
-/* What is missing or doubtful, one line each; nothing when all is well. */
+/* A line for each thing that is missing or doubtful; nothing when all is well. */
 void cp_report_missing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
-/* Of that what concerns calls. */
+/* Of these lines those about calls and annotations. */
 void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *look,
 			     struct cp_buf *out);
 

@@ -100,7 +100,7 @@ static void no_allocations(const struct cp_record_totals *t, struct cp_buf *out)
 			   "seen; -t mmap@libc shows what it asks the kernel for.\n");
 }
 
-/* What `report` and `export` have something to show of. */
+/* Kinds of events that `report` and `export` have something to show of. */
 struct there {
 	bool costs; /* samples, or calls that took time */
 	bool calls, covered, noted, allocated, others;
@@ -119,7 +119,7 @@ static struct there look_for(const struct cp_profile *p)
 	};
 }
 
-/* What is not there may have been in what is missing. */
+/* A recording of which nothing is missing: what it does not hold did not happen. */
 static bool is_whole(const struct cp_record *r)
 {
 	uint32_t n;

@@ -9,11 +9,11 @@
 #include "report/look/table.h"
 #include "report/profile/profile.h"
 
-/* What was asked for and did not happen, a line each and what to try. */
+/* A line for each kind of events that was asked for and did not happen, with what to try. */
 void cp_report_nothing(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
 /* Why there are no costs: nothing was recorded that has some, or nothing passes the filter. */
 void cp_report_no_costs(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out);
-/* What to type next: only what has something to show. */
+/* The commands to type next: those that have something to show. */
 void cp_report_next(const struct cp_profile *p, const char *path, const struct cp_look *look,
 		    struct cp_buf *out);
 

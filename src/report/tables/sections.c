@@ -70,7 +70,7 @@ static bool holds_more(const struct cp_profile *p)
 	return false;
 }
 
-/* What there is not, and why. */
+/* The reasons why something that was asked for, or all, is not there. */
 static CP_ERROR nothing(const struct cp_profile *p, const struct cp_report_options *o,
 			const struct cp_look *look, struct cp_buf *out)
 {

@@ -14,7 +14,7 @@
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
 
-/* Where a section stands. */
+/* The places that a section stands in. */
 #define CP_IN_OVERVIEW 1u
 #define CP_IN_OVERVIEW_OF_COSTS 2u /* only where the recording has costs */
 #define CP_IN_SUMMARY 4u
