@@ -568,13 +568,14 @@ static enum cp_record_call_family family_of_disarmed(uint32_t holds)
 {
 	static const uint32_t of[] = { [CP_RECORD_OF_CALLS] = CP_RECORD_HAS_CALLS,
 				       [CP_RECORD_OF_EXCEPTIONS] = CP_RECORD_HAS_EXCEPTIONS,
-				       [CP_RECORD_OF_LOCKS] = CP_RECORD_HAS_LOCKS };
+				       [CP_RECORD_OF_LOCKS] = CP_RECORD_HAS_LOCKS,
+				       [CP_RECORD_OF_HEAP] = CP_RECORD_HAS_ALLOCATIONS };
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(of); i++)
 		if (holds & of[i])
 			return (enum cp_record_call_family)i;
-	return CP_RECORD_OF_HEAP;
+	return CP_RECORD_OF_MAPS;
 }
 
 static bool count_call(void *ctx, const struct cp_record_call *call)

@@ -23,6 +23,8 @@ static const struct kind kinds[CP_RECORD_CALL_KINDS] = {
 	[CP_RECORD_FREED] = { CP_RECORD_OF_HEAP, true },
 	[CP_RECORD_HEAP_SIZE] = { CP_RECORD_OF_HEAP, false },
 	[CP_RECORD_INHERITED] = { CP_RECORD_OF_CALLS, false },
+	[CP_RECORD_MAPPED] = { CP_RECORD_OF_MAPS, true },
+	[CP_RECORD_UNMAPPED] = { CP_RECORD_OF_MAPS, true },
 };
 
 enum cp_record_call_family cp_record_kind_family(unsigned kind)
@@ -53,4 +55,9 @@ uint64_t cp_record_wait_count(const struct cp_record *r)
 uint64_t cp_record_heap_count(const struct cp_record *r)
 {
 	return r->call_counts[CP_RECORD_OF_HEAP];
+}
+
+uint64_t cp_record_map_count(const struct cp_record *r)
+{
+	return r->call_counts[CP_RECORD_OF_MAPS];
 }

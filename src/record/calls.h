@@ -42,6 +42,13 @@ enum cp_record_call_kind {
 	/* A forked process begins with this call open, which `entered_by` entered
 	 * `duration_ns` before; its enter is not repeated. */
 	CP_RECORD_INHERITED,
+	/* The program's mappings; `function` is who asked for it, `depth` that of a call made
+	 * there. Values by their names, of which those that are not known are missing: size,
+	 * address, kind ("anonymous", "file", "break", "unknown"), by (the function that was
+	 * called), protection, flags, fd, offset, path; MAPPED: previous, of what it was made;
+	 * UNMAPPED: lived, ns. */
+	CP_RECORD_MAPPED,
+	CP_RECORD_UNMAPPED,
 	CP_RECORD_CALL_KINDS
 };
 
@@ -51,6 +58,7 @@ enum cp_record_call_family {
 	CP_RECORD_OF_EXCEPTIONS,
 	CP_RECORD_OF_LOCKS,
 	CP_RECORD_OF_HEAP,
+	CP_RECORD_OF_MAPS,
 	CP_RECORD_CALL_FAMILIES
 };
 
@@ -72,7 +80,8 @@ struct cp_record_call {
 	uint32_t depth;
 	uint32_t target; /* TAIL_CALL, ENTER by code that is not traced: location of the
 			    target, of the caller; or CP_RECORD_NONE */
-	uint32_t stack; /* ENTER, THROW, WAIT, ALLOCATED, MOVED, FREED: CP_RECORD_NONE unless
+	uint32_t
+		stack; /* ENTER, THROW, WAIT, ALLOCATED, MOVED, FREED, MAPPED, UNMAPPED: CP_RECORD_NONE unless
 			   asked for */
 	uint32_t
 		count; /* DISARMED; ENTER by a signal: its number; CATCH: number of the clause, from 0; CP_RECORD_NONE:
@@ -100,6 +109,7 @@ uint64_t cp_record_call_count(const struct cp_record *r);
 uint64_t cp_record_exception_count(const struct cp_record *r);
 uint64_t cp_record_wait_count(const struct cp_record *r);
 uint64_t cp_record_heap_count(const struct cp_record *r);
+uint64_t cp_record_map_count(const struct cp_record *r);
 /* Of a kind that is none: calls. */
 enum cp_record_call_family cp_record_kind_family(unsigned kind);
 static inline bool cp_record_kind_is_heap(unsigned kind)

@@ -18,6 +18,7 @@
 	X(coverage) \
 	X(locks) \
 	X(heap) \
+	X(maps) \
 	X(annotations) \
 	X(lives)
 
