@@ -18,6 +18,7 @@ enum cp_report_what {
 	CP_REPORT_EXCEPTIONS,
 	CP_REPORT_LOCKS, /* waited for */
 	CP_REPORT_HEAP, /* what was allocated */
+	CP_REPORT_MAPS, /* what was mapped */
 	CP_REPORT_COUNTERS, /* what profilers counted */
 	CP_REPORT_THREADS,
 	CP_REPORT_IMAGES,

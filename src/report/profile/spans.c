@@ -236,16 +236,16 @@ typedef struct cp_error *(*visit_fn)(void *ctx, uint32_t thread, uint32_t functi
 /* An event that is no call goes to `visit`, if there is one. */
 static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_record_call *call)
 {
+	bool all = visit == w->visitor->heap || visit == w->visitor->map;
 	uint32_t function;
 
 	if (!visit)
 		return NULL;
-	function = visit == w->visitor->heap || visit == w->visitor->wait
-			   ? cp_profile_taker(w->p, call->function)
-			   : cp_profile_outermost(w->p, call->function);
-	/* No event of the heap is left out: how much is in use depends on all before it. */
-	if (visit != w->visitor->heap && (!cp_profile_accepts_call(w->p, call->thread, function) ||
-					  offset(w, call->ts_ns) < w->p->filter.from_ns))
+	function = all || visit == w->visitor->wait ? cp_profile_taker(w->p, call->function)
+						    : cp_profile_outermost(w->p, call->function);
+	/* None of these is left out: how much is in use depends on all before it. */
+	if (!all && (!cp_profile_accepts_call(w->p, call->thread, function) ||
+		     offset(w, call->ts_ns) < w->p->filter.from_ns))
 		return NULL;
 	return visit(w->ctx, call->thread, function, call);
 }
@@ -298,6 +298,8 @@ static bool event(void *ctx, const struct cp_record_call *said)
 		w->error = moment(w, w->visitor->wait, call);
 	else if (cp_record_kind_is_heap(call->kind))
 		w->error = moment(w, w->visitor->heap, call);
+	else if (cp_record_kind_family(call->kind) == CP_RECORD_OF_MAPS)
+		w->error = moment(w, w->visitor->map, call);
 	else
 		w->error = leave(w, call);
 	return !w->error && (!w->visitor->stop || !*w->visitor->stop);

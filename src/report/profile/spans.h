@@ -96,6 +96,10 @@ struct cp_span_visitor {
 	 * up to the end of the time that is asked for, whoever does it. */
 	struct cp_error *(*heap)(void *ctx, uint32_t thread, uint32_t function,
 				 const struct cp_record_call *call);
+	/* Memory is mapped or unmapped for `function` (CP_RECORD_MAPPED, UNMAPPED), likewise
+	 * all. */
+	struct cp_error *(*map)(void *ctx, uint32_t thread, uint32_t function,
+				const struct cp_record_call *call);
 	const bool *stop;
 };
 

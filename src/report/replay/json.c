@@ -16,6 +16,7 @@
 #include "report/events/annotations.h"
 #include "report/events/exceptions.h"
 #include "report/events/locks.h"
+#include "report/events/maps.h"
 #include "report/look/sink.h"
 #include "report/profile/heap.h"
 #include "report/profile/invoker.h"
@@ -322,6 +323,25 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	return NULL;
 }
 
+static struct cp_error *map(void *ctx, uint32_t thread, uint32_t function,
+			    const struct cp_record_call *call)
+{
+	struct writer *w = ctx;
+	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
+
+	if (!cp_chosen_moment(&w->chosen, function, call) ||
+	    !cp_heap_shown(w->p, thread, function, call))
+		return NULL;
+	annotations_until(w, ns);
+	begin(w, call->kind == CP_RECORD_MAPPED ? "map" : "unmap", ns, thread, function,
+	      call->depth);
+	cp_map_json(call, &w->j);
+	if (call->stack != CP_RECORD_NONE)
+		add_stack(w, call->stack);
+	finish(w);
+	return NULL;
+}
+
 CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_options *o,
 			struct cp_sink *sink)
 {
@@ -330,7 +350,8 @@ CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_optio
 							.disarmed = disarmed,
 							.exception = exception,
 							.wait = wait_over,
-							.heap = heap };
+							.heap = heap,
+							.map = map };
 	struct writer w = { .p = p, .sink = sink, .least_ns = o->least_ns };
 	struct cp_error *err = cp_chosen_init(&w.chosen, p, o);
 

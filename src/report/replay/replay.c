@@ -18,6 +18,7 @@
 #include "report/events/calltable.h"
 #include "report/events/exceptions.h"
 #include "report/events/locks.h"
+#include "report/events/maps.h"
 #include "report/look/sink.h"
 #include "report/profile/heap.h"
 #include "report/profile/invoker.h"
@@ -640,6 +641,19 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	return met_in(w, thread, function, call, "", &raw);
 }
 
+static struct cp_error *map(void *ctx, uint32_t thread, uint32_t function,
+			    const struct cp_record_call *call)
+{
+	struct printer *w = ctx;
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (!cp_chosen_moment(&w->chosen, function, call) ||
+	    !cp_heap_shown(w->p, thread, function, call))
+		return NULL;
+	cp_map_text(call, &raw);
+	return met_in(w, thread, function, call, "", &raw);
+}
+
 /* ---- all of it ---- */
 
 static bool several_threads(const struct cp_profile *p)
@@ -654,7 +668,8 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 							.disarmed = disarmed,
 							.exception = exception,
 							.wait = wait_over,
-							.heap = heap };
+							.heap = heap,
+							.map = map };
 	size_t threads = cp_record_thread_count(w->p->record), i;
 
 	w->tails = calloc(threads + 1, sizeof(*w->tails));
@@ -693,7 +708,7 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	err = print_all(&w, o);
 	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&
 	    !cp_record_exception_count(p->record) && !cp_record_wait_count(p->record) &&
-	    !cp_record_heap_count(p->record))
+	    !cp_record_heap_count(p->record) && !cp_record_map_count(p->record))
 		cp_buf_str(&sink->buf, "No call was recorded.\n");
 	else if (!err && !w.l.any)
 		cp_buf_str(&sink->buf, "Nothing passes the filter.\n");

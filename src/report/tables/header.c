@@ -54,7 +54,8 @@ static bool add_others(uint32_t holds, struct cp_buf *item)
 		const char *name;
 	} kinds[] = { { CP_RECORD_HAS_EXCEPTIONS, "exceptions" },
 		      { CP_RECORD_HAS_LOCKS, "locks" },
-		      { CP_RECORD_HAS_ALLOCATIONS, "allocations" } };
+		      { CP_RECORD_HAS_ALLOCATIONS, "allocations" },
+		      { CP_RECORD_HAS_MAPS, "mappings" } };
 	uint32_t known = 0;
 	size_t i;
 

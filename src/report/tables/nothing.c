@@ -115,7 +115,7 @@ static struct there look_for(const struct cp_profile *p)
 		.noted = cp_record_annotation_count(p->record) != 0,
 		.allocated = cp_record_heap_count(p->record) != 0,
 		.others = cp_record_exception_count(p->record) || cp_record_wait_count(p->record) ||
-			  cp_record_counter_count(p->record),
+			  cp_record_map_count(p->record) || cp_record_counter_count(p->record),
 	};
 }
 
@@ -222,7 +222,7 @@ void cp_report_next(const struct cp_profile *p, const char *path, const struct c
 		return;
 	cp_report_title(out, look, "Next", NULL);
 	if (there.calls || there.noted || there.allocated || cp_record_exception_count(p->record) ||
-	    cp_record_wait_count(p->record))
+	    cp_record_wait_count(p->record) || cp_record_map_count(p->record))
 		cp_buf_printf(out, "  cprof replay %s\n", file.bytes);
 	cp_buf_printf(out, "  cprof report %s%s\n", report, file.bytes);
 	if (export)

@@ -20,7 +20,7 @@ CP_ERROR cp_report_some(const struct cp_profile *p, const struct cp_report_optio
  * names or ours; at most CP_REPORT_SOME of them. */
 #define CP_REPORT_SOME 32
 #define CP_REPORT_NAMES \
-	"header, sample, call, coverage, annotations, exception, monitor, alloc, counter, " \
+	"header, sample, call, coverage, annotations, exception, monitor, alloc, maps, counter, " \
 	"thread, metadata, domain, tree, lines"
 CP_ERROR cp_report_parse(const char *list, enum cp_report_what *what, size_t *count_ret);
 /* How long, how much, the hottest functions, what profiling cost, and what to

@@ -13,6 +13,7 @@
 #include "report/events/exceptions.h"
 #include "report/events/heap.h"
 #include "report/events/locks.h"
+#include "report/events/maps.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/options.h"
@@ -111,6 +112,8 @@ const struct cp_report_section cp_report_sections[] = {
 	  cp_report_holds_locks, "locks were", cp_report_locks, cp_report_locks_json },
 	{ CP_REPORT_HEAP, { "alloc", "allocations" }, OVERVIEW | SUMMARY | PAGE,
 	  cp_report_holds_heap, "allocations were", cp_report_heap, cp_report_heap_json },
+	{ CP_REPORT_MAPS, { "maps", "mappings" }, OVERVIEW | SUMMARY | PAGE,
+	  cp_report_holds_maps, "mappings were", cp_report_maps, cp_report_maps_json },
 	{ CP_REPORT_ANNOTATIONS, { "annotations" }, OVERVIEW | SUMMARY,
 	  holds_annotations, "annotation was",
 	  cp_report_annotations, cp_report_annotations_json },
