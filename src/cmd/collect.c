@@ -10,7 +10,7 @@ static const char *const clocks[] = { "cpu", "wall", NULL };
 const struct cp_option cp_sampling_options[] = {
 	{ "sample", 's', CP_OPTION_NUMBER, AT(hz), .value = "HZ", .min = 1, .max = 10000,
 	  .help = "sample stacks HZ times a second, up to 10000 (99 unless told; none with "
-		  "--trace, --coverage, --allocs, --exceptions or --locks alone)" },
+		  "--trace, --coverage, --allocs, --exceptions, --locks or --maps alone)" },
 	{ "clock", 0, CP_OPTION_CHOICE, AT(clock), .value = "cpu|wall", .choices = clocks,
 	  .help = "what a tick counts: time on CPU (cpu, unless told; threads that sleep are "
 		  "left alone) or elapsed time (wall: every thread, for time spent waiting)" },
@@ -137,6 +137,9 @@ const struct cp_option cp_calls_options[] = {
 	{ "locks", 0, CP_OPTION_TRUE, AT(locks),
 	  .help = "record waits for locks: how long, for whom, in what function; locks that are "
 		  "free cost nothing. With or without --trace" },
+	{ "maps", 0, CP_OPTION_TRUE, AT(maps),
+	  .help = "record what mmap, munmap, mremap and brk map and unmap, with stacks: what the "
+		  "address space grows by, and since when. With or without --trace" },
 	{ "max-rate", 0, CP_OPTION_NUMBER, AT(max_rate), .value = "N", .max = UINT32_MAX,
 	  .help = "stop tracing a function that is called more than N times a second, and "
 		  "exceptions and locks; allocations are sampled then; 0: never (unless told: "

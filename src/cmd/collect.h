@@ -33,6 +33,7 @@ struct cp_stacks_options {
 struct cp_calls_options {
 	bool exceptions; /* thrown and caught, with or without calls */
 	bool locks; /* waits for them, likewise */
+	bool maps; /* mappings made and removed, likewise */
 	uint64_t
 		allocs; /* what is allocated and freed, likewise: CP_BYTES_ALL, or a sample; 0: not */
 	struct cp_texts trace; /* SPECs; together one list */

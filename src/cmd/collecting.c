@@ -91,6 +91,7 @@ static const struct {
 } events[] = {
 	{ "exceptions", offsetof(struct cp_calls_options, exceptions), false },
 	{ "locks", offsetof(struct cp_calls_options, locks), false },
+	{ "maps", offsetof(struct cp_calls_options, maps), false },
 	{ "allocs", offsetof(struct cp_calls_options, allocs), true },
 };
 

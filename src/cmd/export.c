@@ -155,7 +155,8 @@ static CP_ERROR nothing_for(const struct cp_export_format *format, const struct 
 	} kinds[] = { [ALLOCATIONS] = { "allocations", cp_record_heap_count(r) },
 		      { "annotations", cp_record_annotation_count(r) },
 		      { "exceptions", cp_record_exception_count(r) },
-		      { "waits for locks", cp_record_wait_count(r) } };
+		      { "waits for locks", cp_record_wait_count(r) },
+		      { "mappings", cp_record_map_count(r) } };
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++)

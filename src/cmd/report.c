@@ -12,7 +12,7 @@
 
 struct report_options {
 	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations,
-		exceptions, locks, allocs;
+		exceptions, locks, allocs, maps;
 	bool traces;
 	const char *reports; /* a list, or NULL */
 	const char *function, *callers, *callees;
@@ -39,6 +39,8 @@ static const struct cp_option show_options[] = {
 	{ "locks", 0, CP_OPTION_TRUE, AT(locks), .help = "the locks that were waited for alone" },
 	{ "allocs", 0, CP_OPTION_TRUE, AT(allocs),
 	  .help = "what was allocated, and what of it was left, alone" },
+	{ "maps", 0, CP_OPTION_TRUE, AT(maps),
+	  .help = "what was mapped, and what of it was left, alone" },
 	{ "threads", 0, CP_OPTION_TRUE, AT(threads), .help = "the threads alone" },
 	{ "images", 0, CP_OPTION_TRUE, AT(images),
 	  .help = "the files that the code came from alone" },
@@ -105,6 +107,7 @@ static enum cp_report_what what(const struct report_options *o)
 	       : o->exceptions	? CP_REPORT_EXCEPTIONS
 	       : o->locks	? CP_REPORT_LOCKS
 	       : o->allocs	? CP_REPORT_HEAP
+	       : o->maps	? CP_REPORT_MAPS
 	       : o->threads	? CP_REPORT_THREADS
 	       : o->images	? CP_REPORT_IMAGES
 	       : o->processes	? CP_REPORT_PROCESSES
