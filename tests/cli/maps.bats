@@ -317,3 +317,148 @@ END
 		1 - 4096 known
 	END
 }
+
+@test "run --maps, report --maps and replay: who mapped what, and what of it is left" {
+	needs jq
+	cat >grows.c <<'END'
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void *grow(size_t size)
+{
+	return mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+static void *read_file(const char *path)
+{
+	int fd = open(path, O_RDONLY);
+	void *p = mmap(NULL, 5000, PROT_READ, MAP_SHARED, fd, 4096);
+
+	close(fd);
+	return p;
+}
+int main(int argc, char **argv)
+{
+	char *p;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		grow(1 << 20);
+	p = grow(1 << 20);
+	munmap(p, 1 << 19);
+	munmap(grow(4096), 4096);
+	p = grow(8192);
+	mremap(p, 8192, 16384, MREMAP_MAYMOVE);
+	munmap(read_file("grows.c"), 8192);
+	read_file(argv[0]);
+	munmap((void *)1, 1);
+	_exit(0);
+}
+END
+	$CC -g -O1 -w -fno-inline -o grows grows.c
+	"$CPROF" run -q --maps -o data -- ./grows
+	"$CPROF" replay --json data >events
+	assert_equal "$(jq -c 'select(.event == "map") | [.function, .size, .kind, .by]' events)" \
+'["grow",1048576,"anonymous","mmap"]
+["grow",1048576,"anonymous","mmap"]
+["grow",1048576,"anonymous","mmap"]
+["grow",1048576,"anonymous","mmap"]
+["grow",4096,"anonymous","mmap"]
+["grow",8192,"anonymous","mmap"]
+["main",16384,"anonymous","mremap"]
+["read_file",8192,"file","mmap"]
+["read_file",8192,"file","mmap"]'
+	assert_equal "$(jq -c 'select(.event == "unmap") | [.function, .size, .by, .lived_ns > 0, .path]' events)" \
+"[\"main\",524288,\"munmap\",true,null]
+[\"main\",4096,\"munmap\",true,null]
+[\"main\",8192,\"mremap\",true,null]
+[\"main\",8192,\"munmap\",true,\"$PWD/grows.c\"]"
+	[ "$(jq -c 'select(.event == "map") | .stack[:3]' events | head -n 1)" = '["mmap","grow","main"]' ]
+	jq -s -e '(map(select(.event == "unmap" and .by == "mremap"))[0].address) as $was |
+		map(select(.by == "mremap" and .event == "map"))[0].previous == $was' events
+	run "$CPROF" replay data
+	assert_line -p "+ 8.00 KiB of $PWD/grows.c at 0x"
+	# As a table and as JSON.
+	"$CPROF" report --json data | jq .mappings >sums
+	assert_equal "$(jq -c '[.created.mappings, .removed.mappings, .left.mappings, .left.bytes, .before]' sums)" \
+		"[9,3,6,$((7 * (1 << 19) + 16384 + 8192)),0]"
+	assert_equal "$(jq -c '.functions[] | [.function, .mapped, .left.bytes]' sums)" \
+"[\"grow\",\"anonymous\",3670016]
+[\"main\",\"anonymous\",16384]
+[\"read_file\",\"$PWD/grows\",8192]
+[\"read_file\",\"$PWD/grows.c\",0]"
+	jq -e '.stacks[0].stack[1].function == "grow" and .stacks[0].longest_ns > 0' sums
+	for columns in 80 200; do
+		COLUMNS=$columns run "$CPROF" report --maps data
+		assert_line -e '^ *left +mappings +made +mappings .*mapped in$'
+		assert_line -e '^ *3.50 MiB +4 +4.01 MiB +6 .*anonymous +grow$'
+		assert_line -e 'Still mapped'
+	done
+	"$CPROF" report --reports=maps data | grep -q 'Still mapped'
+	# Merged twice, twice as much; a recording without says so.
+	"$CPROF" run -q --maps -o again -- ./grows
+	"$CPROF" merge -o merged data again
+	assert_equal "$("$CPROF" report --json merged | jq .mappings.left.mappings)" 12
+	"$CPROF" run -q --locks -o none -- ./grows
+	"$CPROF" report --maps none | grep -q 'No mappings were recorded'
+	# Allocations beside them, and a limit that is met: it is said.
+	"$CPROF" run -q --maps --allocs -o both -- sqlite3 :memory: 'select 1'
+	"$CPROF" report --json both | jq -e '.allocations.held_most_bytes > 0 and .mappings.created.mappings > 0'
+}
+
+@test "mappings that are made too often end with --max-rate, and the report says so" {
+	needs jq
+	cat >often.c <<'END'
+#include <sys/mman.h>
+int main(void)
+{
+	int i;
+
+	for (i = 0; i < 400; i++)
+		munmap(mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	return 0;
+}
+END
+	$CC -O1 -w -D_GNU_SOURCE -o often often.c
+	"$CPROF" run -q --maps --max-rate=10 -o data -- ./often
+	"$CPROF" replay --json data | jq -s -e 'map(select(.event == "disarmed")) | length >= 1'
+	"$CPROF" report --maps data | grep -q 'they were too many (--max-rate)'
+}
+
+@test "a program that is attached to: what it maps since, and what it had before is unseen" {
+	cat >later.c <<'END'
+#include <poll.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+int main(void)
+{
+	char *before = mmap(0, 12288, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct pollfd in = { .fd = 0, .events = POLLIN };
+
+	sbrk(4096); /* it has been moved */
+	write(1, "ready\n", 6);
+	while (!poll(&in, 1, 1)) /* until its input ends */
+		munmap(mmap(0, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), 4096);
+	sbrk(8192);
+	munmap(before, 12288);
+	return 0;
+}
+END
+	$CC -O1 -w -D_GNU_SOURCE -o later later.c
+	mkfifo input
+	./later <input >out 3>&- &
+	started+=("$!")
+	exec 7>input
+	until_true grep -q ready out
+	"$CPROF" attach -q --plugin-dir=. --profile=mapprobe "${started[0]}" >told 3>&- 7>&- &
+	attached=$!
+	until_true grep -q ' + ' told
+	exec 7>&-
+	wait "$attached"
+	[[ $(tail -n 1 told) == 'wrong 0' ]]
+	assert_equal "$(grep -c ' + [0-9a-f]* 8192 break ' told)" 1
+	assert_equal "$(grep -c ' - [0-9a-f]* 12288 unknown .* unseen ' told)" 1
+	assert_equal "$(grep ' unseen ' told | grep -vc ' 12288 unknown ')" "$(head -n 1 told | grep -c ' unseen ')"
+}
