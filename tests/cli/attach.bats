@@ -278,7 +278,7 @@ refused() {
 	tracee=$!
 	started+=("$tracee")
 	exec 8>input
-	until_true test "$(readlink "/proc/$tracee/exe")" -ef "$TRACEES/elf32"
+	until_true test "/proc/$tracee/exe" -ef "$TRACEES/elf32"
 	refused 1 "32-bit" -- "$CPROF" attach -o rec "$tracee"
 	refused 1 "32-bit" -- "$CPROF" stack "$tracee"
 	soon_left_alone "$tracee" elf32
