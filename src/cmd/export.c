@@ -135,38 +135,48 @@ static CP_ERROR export_coverage(const struct export_options *o, const struct cp_
 }
 
 /* A format of stacks finds nothing in `p`: what the program announced, threw or
- * waited for is events. */
+ * waited for is events. What it mapped is in no format. */
 static bool holds_nothing_for(const struct cp_export_format *format, const struct cp_profile *p)
 {
 	const struct cp_record *r = p->record;
 
-	return format->of == CP_EXPORT_OF_STACKS && p->of == CP_OF_TIME &&
-	       !cp_record_sample_count(r) && !cp_record_call_count(r) &&
-	       !cp_record_coverage_count(r);
+	if (p->of != CP_OF_TIME || cp_record_sample_count(r) || cp_record_call_count(r) ||
+	    cp_record_coverage_count(r))
+		return false;
+	return format->of == CP_EXPORT_OF_STACKS ||
+	       (cp_record_map_count(r) && !cp_record_heap_count(r) &&
+		!cp_record_annotation_count(r) && !cp_record_exception_count(r) &&
+		!cp_record_wait_count(r));
 }
 
 static CP_ERROR nothing_for(const struct cp_export_format *format, const struct cp_record *r,
 			    const char *path)
 {
-	enum { ALLOCATIONS = 0 };
+	static const char events[] = "chrome|perfetto|sqlite";
 	const struct {
-		const char *kind;
+		const char *kind, *instead;
 		uint64_t count;
-	} kinds[] = { [ALLOCATIONS] = { "allocations", cp_record_heap_count(r) },
-		      { "annotations", cp_record_annotation_count(r) },
-		      { "exceptions", cp_record_exception_count(r) },
-		      { "waits for locks", cp_record_wait_count(r) },
-		      { "mappings", cp_record_map_count(r) } };
+	} kinds[] = { { "allocations", "--of=bytes|count|live, chrome|perfetto|sqlite",
+			cp_record_heap_count(r) },
+		      { "annotations", events, cp_record_annotation_count(r) },
+		      { "exceptions", events, cp_record_exception_count(r) },
+		      { "waits for locks", events, cp_record_wait_count(r) },
+		      { "mappings", "cprof report --maps, cprof replay --json",
+			cp_record_map_count(r) } };
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++)
 		if (kinds[i].count)
 			return cp_error_hint(
-				cp_error_new(CP_ERR_USAGE, 0,
-					     "%s is of samples and calls, and %s holds %s alone",
-					     format->name, path, kinds[i].kind),
-				"for %s there are: %schrome|perfetto|sqlite", kinds[i].kind,
-				i == ALLOCATIONS ? "--of=bytes|count|live, " : "");
+				format->of == CP_EXPORT_OF_STACKS
+					? cp_error_new(CP_ERR_USAGE, 0,
+						       "%s is of samples and calls, and %s holds "
+						       "%s alone",
+						       format->name, path, kinds[i].kind)
+					: cp_error_new(CP_ERR_USAGE, 0,
+						       "%s has nothing of %s, which %s holds alone",
+						       format->name, kinds[i].kind, path),
+				"for %s there are: %s", kinds[i].kind, kinds[i].instead);
 	return cp_error_hint(cp_error_new(CP_ERR_USAGE, 0,
 					  "%s is of samples and calls, and %s has none",
 					  format->name, path),

@@ -194,6 +194,13 @@ nodes = [data["nodes"][i:i + 6] for i in range(0, len(data["nodes"]), 6)]
 assert nodes[0][2] == data["total"] == sum(n[3] for n in nodes) == 900000000'
 }
 
+@test "flamegraph: well-formed where times are bounds" {
+	printf '%s\n' 'command ./desk' 'length 200' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk' \
+		'c 200 0 main|desk|main.c|1' 'c 200 10 fact|desk|f.c|1' 'r 200 20 12~8' 'r 200 10 5' | made bound.data
+	"$CPROF" export -f flamegraph bound.data >flamegraph.out
+	assert_equal "$(xmllint --xpath '//*[local-name()="title"]/text()' flamegraph.out | grep -c '&lt;= 8.00 µs')" 1
+}
+
 @test "flamegraph: frames narrower than a pixel are left out of the picture" {
 	{
 		echo "process 1 p /p"

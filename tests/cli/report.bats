@@ -301,6 +301,11 @@ thread 1 1 p'
 		[.total_ns, .upper_bounds])' <<<"$("$CPROF" report --json)"
 	assert_output "$(printf '%s\n' true \
 		'[24875,["total_ns","self_ns","min_ns","median_ns"]]')"
+	# One call's time is the sum of one.
+	printf '%s\n' 'command ./desk' 'length 200' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk' \
+		'c 200 0 main|desk|main.c|1' 'c 200 10 fact|desk|f.c|1' 'r 200 20 12~8' 'r 200 10 5' | made once.data
+	run "$CPROF" report --calls --json once.data
+	assert_equal "$(jq -c '.calls.functions[] | select(.function == "fact") | .total_ns' <<<"$output")" 8000
 }
 
 # bounded: two threads with calls of which little is known but a bound.

@@ -53,7 +53,9 @@ static void write_title(struct drawing *d, const struct cp_node *n)
 	cp_buf_str(out, "\n");
 	cp_add_percent(out, n->total.weight, whole);
 	cp_buf_str(out, ", ");
-	cp_cost_add_words(d->flame->p, &n->total, out);
+	cp_buf_clear(&d->text);
+	cp_cost_add_words(d->flame->p, &n->total, &d->text); /* it may be a bound: "<= " */
+	cp_flame_text(out, &d->text);
 	cp_buf_str(out, "; self ");
 	cp_add_percent(out, n->self.weight, whole);
 	cp_buf_str(out, n->inlined ? "; inlined" : "");

@@ -14,6 +14,7 @@ void cp_net_add(struct cp_net_sum *to, int64_t likely_ns, double doubt)
 	to->likely_ns = plus(to->likely_ns, likely_ns);
 	to->doubt += doubt;
 	to->slant += sqrt(doubt) / 8;
+	to->room += 2 * sqrt(doubt);
 }
 
 void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more)
@@ -21,12 +22,13 @@ void cp_net_add_sum(struct cp_net_sum *to, const struct cp_net_sum *more)
 	to->likely_ns = plus(to->likely_ns, more->likely_ns);
 	to->doubt += more->doubt;
 	to->slant += more->slant;
+	to->room += more->room;
 }
 
 struct cp_net_time cp_net_settle(const struct cp_net_sum *sum)
 {
 	double likely = sum->likely_ns > 0 ? (double)sum->likely_ns : 0;
-	double doubt = 2 * (sqrt(sum->doubt) + sum->slant);
+	double doubt = fmin(2 * (sqrt(sum->doubt) + sum->slant), sum->room);
 	struct cp_net_time time = { .at_most = doubt > likely / 10 };
 
 	likely += time.at_most ? doubt : 0;

@@ -20,6 +20,7 @@ struct cp_net_sum {
 	int64_t likely_ns;
 	double doubt; /* a variance */
 	double slant; /* what all may have in common */
+	double room; /* what each may have by itself; the sum of bounds is one */
 };
 
 /* Adds a time by the most likely one; `doubt` is a variance. */
