@@ -35,18 +35,38 @@ bool cp_starts_with_any(const char *text, const char *const *prefixes)
 	return false;
 }
 
-/* True for C's ways to both, in a program that has its own. */
+/* True for C's ways to take locks and memory, in a program that has its own: one that
+ * is linked statically. */
 static bool is_of_c(const char *name)
 {
 	static const char *const names[] = { "malloc",	      "calloc",		"realloc",
 					     "reallocarray",  "free",		"strdup",
 					     "strndup",	      "memalign",	"mallocx",
 					     "rallocx",	      "dallocx",	"sdallocx",
-					     "aligned_alloc", "posix_memalign", NULL };
-	static const char *const begins[] = { "__lll_",	       "___pthread_", "__pthread_",
-					      "__GI_",	       "__libc_",     "pthread_mutex_",
-					      "pthread_cond_", "__gthread_",  "je_",
-					      "mi_",	       "tc_",	      NULL };
+					     "aligned_alloc", "posix_memalign", "mmap",
+					     "mmap64",	      "munmap",		"mremap",
+					     "brk",	      "sbrk",		"sysmalloc",
+					     "_int_malloc",   "tcache_init",	NULL };
+	static const char *const begins[] = { "__lll_",
+					      "___pthread_",
+					      "__pthread_",
+					      "__GI_",
+					      "__libc_",
+					      "pthread_mutex_",
+					      "pthread_cond_",
+					      "__gthread_",
+					      "je_",
+					      "mi_",
+					      "tc_",
+					      "__mmap",
+					      "__munmap",
+					      "__mremap",
+					      "__brk",
+					      "__sbrk",
+					      "__glibc_morecore",
+					      "sysmalloc_mmap",
+					      "tcache_init.",
+					      NULL };
 
 	return cp_is_any(name, names) || cp_starts_with_any(name, begins);
 }

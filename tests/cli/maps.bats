@@ -396,6 +396,10 @@ END
 		assert_line -e 'Still mapped'
 	done
 	"$CPROF" report --reports=maps data | grep -q 'Still mapped'
+	# With a C library inside, whose mmap() is a function of the program.
+	$CC -g -O1 -w -fno-inline -static -o static_grows grows.c
+	"$CPROF" run -q --maps -o inside -- ./static_grows
+	"$CPROF" report --json inside | jq -e '[.mappings.functions[] | select(.function == "grow")][0].left.bytes == 3670016'
 	# Merged twice, twice as much; a recording without says so.
 	"$CPROF" run -q --maps -o again -- ./grows
 	"$CPROF" merge -o merged data again

@@ -334,7 +334,7 @@ static const char help_begin[] =
 	"  report             prints the report at the end\n";
 static const char help_defaults[] =
 	"  maxframes=N        innermost frames of a stack; 0: all\n"
-	"  nodefaults         no samples unless asked for; before what is\n";
+	"  nodefaults         no samples unless they are asked for behind it\n";
 
 /* Without memory nothing is told. */
 static void tell_help(cprof_profiler *log)
