@@ -115,12 +115,10 @@ static void begin(cprof_thread *t, const cprof_process *parent)
 	}
 }
 
-#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
-
 static const struct engine_role roles[ROLES] = {
-	[EXIT] = { WITH_STACK, 0, false },
-	[EXITED] = { WITH_STACK, 0, false },
-	[FINALIZE] = { WITH_STACK, WITH_STACK, false },
+	[EXIT] = { ENGINE_WITH_STACK, 0, false },
+	[EXITED] = { ENGINE_WITH_STACK, 0, false },
+	[FINALIZE] = { ENGINE_WITH_STACK, ENGINE_WITH_STACK, false },
 };
 
 const struct engine_family engine_finalizing_family = {

@@ -586,17 +586,15 @@ static void forget_blocks(cprof_process *p, int32_t tid)
 	}
 }
 
-#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
-
 static const struct engine_role roles[ROLES] = {
-	[MALLOC] = { CP_SITE_REGS, WITH_STACK, false },
-	[CALLOC] = { CP_SITE_REGS, WITH_STACK, false },
-	[ALIGNED] = { CP_SITE_REGS, WITH_STACK, false },
-	[POSIX] = { CP_SITE_REGS, WITH_STACK, true },
-	[REALLOC] = { CP_SITE_REGS, WITH_STACK, false },
-	[REALLOCARRAY] = { CP_SITE_REGS, WITH_STACK, false },
-	[RUST_REALLOC] = { CP_SITE_REGS, WITH_STACK, false },
-	[FREE] = { WITH_STACK, 0, false },
+	[MALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[CALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[ALIGNED] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[POSIX] = { CP_SITE_REGS, ENGINE_WITH_STACK, true },
+	[REALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[REALLOCARRAY] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[RUST_REALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[FREE] = { ENGINE_WITH_STACK, 0, false },
 };
 
 const struct engine_family engine_heap_family = {

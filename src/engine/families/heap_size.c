@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-#include "base/file.h"
 #include "engine/families/mapcalls.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
@@ -164,23 +163,10 @@ static void free_process(cprof_process *p)
 
 /* ---- the break ---- */
 
-#define START_BRK 47 /* field of /proc/PID/stat (proc_pid_stat(5)), from 1 */
-
-/* Where the break was before it was first moved; 0: not known. */
-static uint64_t read_start(const cprof_process *p)
-{
-	char word[32];
-
-	if (!cp_file_stat_field(engine_living_task(p), START_BRK, word, sizeof(word)) ||
-	    engine_is_replaced(p))
-		return 0;
-	return strtoull(word, NULL, 10);
-}
-
 static void set_break(struct heap_size *h, const cprof_process *p, uint64_t end)
 {
 	if (!h->break_start)
-		h->break_start = read_start(p);
+		h->break_start = engine_break_start(p);
 	if (h->break_start)
 		h->break_end = end;
 }
@@ -280,14 +266,12 @@ bool engine_heap_size_follow(cprof_session *s, const struct engine_map_call *c)
 	       engine_family_wanted(s, ENGINE_FAMILY_HEAP) && follow(s, c);
 }
 
-#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
-
 static const struct engine_role roles[ENGINE_MAP_ROLES] = {
-	[ENGINE_MAP_BRK] = { CP_SITE_REGS, WITH_STACK, false },
-	[ENGINE_MAP_MMAP] = { CP_SITE_REGS, WITH_STACK, false },
-	[ENGINE_MAP_MUNMAP] = { CP_SITE_REGS, WITH_STACK, false },
-	[ENGINE_MAP_MREMAP] = { CP_SITE_REGS, WITH_STACK, false },
-	[ENGINE_MAP_MPROTECT] = { CP_SITE_REGS, WITH_STACK, false },
+	[ENGINE_MAP_BRK] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[ENGINE_MAP_MMAP] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[ENGINE_MAP_MUNMAP] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[ENGINE_MAP_MREMAP] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[ENGINE_MAP_MPROTECT] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
 };
 
 /* Wanted together with allocations alone: a mapping is the allocator's if it is made in

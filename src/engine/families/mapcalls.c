@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/families/mapcalls.h"
 
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/types.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
+#include "engine/target/tasks.h"
 
 /* The third word of mmap, which has six arguments. */
 #define PROTECTION 0xffu
@@ -20,6 +23,18 @@ enum { ADDRESS, SIZE, THIRD };
 static uint64_t page_size(void)
 {
 	return (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+#define START_BRK 47 /* field of /proc/PID/stat (proc_pid_stat(5)), from 1 */
+
+uint64_t engine_break_start(const cprof_process *p)
+{
+	char word[32];
+
+	if (!cp_file_stat_field(engine_living_task(p), START_BRK, word, sizeof(word)) ||
+	    engine_is_replaced(p))
+		return 0;
+	return strtoull(word, NULL, 10);
 }
 
 uint64_t engine_whole_pages(uint64_t size)

@@ -34,6 +34,8 @@ struct engine_map_call {
 };
 
 uint64_t engine_whole_pages(uint64_t size);
+/* Where the process's break was before it was first moved; 0: not known. */
+uint64_t engine_break_start(const cprof_process *p);
 /* The role of a name of `length` bytes; 0: none. */
 uint8_t engine_map_role(const char *name, size_t length);
 /* A function with such a role is entered: puts its arguments into the call's words. */

@@ -18,7 +18,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/file.h"
 #include "base/map.h"
 #include "engine/calls/calls.h"
 #include "engine/families/heap_size.h"
@@ -31,8 +30,6 @@
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
 #include "engine/target/tasks.h"
-
-#define START_BRK 47 /* field of /proc/PID/stat (proc_pid_stat(5)), from 1 */
 
 struct piece {
 	uint64_t start, end, created_ns, offset;
@@ -286,14 +283,12 @@ static uint64_t heap_end(const char *text)
 static void find_break(cprof_process *p)
 {
 	struct mapped *m = is_enabled(p->session) ? mapped_of(p) : NULL;
-	char word[32];
 
 	if (!m || m->break_end || engine_is_replaced(p))
 		return;
 	m->break_end = heap_end(p->maps.bytes);
-	if (!m->break_end &&
-	    cp_file_stat_field(engine_living_task(p), START_BRK, word, sizeof(word)))
-		m->break_end = engine_whole_pages(strtoull(word, NULL, 10));
+	if (!m->break_end)
+		m->break_end = engine_whole_pages(engine_break_start(p));
 	if (engine_is_replaced(p))
 		m->break_end = 0;
 }
@@ -598,13 +593,11 @@ bool cprof_current_mapping(cprof_mapping *ret)
 	return true;
 }
 
-#define WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
-
 static const struct engine_role roles[ENGINE_MAP_ROLES] = {
-	[ENGINE_MAP_BRK] = { CP_SITE_REGS, WITH_STACK, false },
-	[ENGINE_MAP_MMAP] = { CP_SITE_REGS, WITH_STACK, true },
-	[ENGINE_MAP_MUNMAP] = { CP_SITE_REGS, WITH_STACK, false },
-	[ENGINE_MAP_MREMAP] = { CP_SITE_REGS, WITH_STACK, false },
+	[ENGINE_MAP_BRK] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[ENGINE_MAP_MMAP] = { CP_SITE_REGS, ENGINE_WITH_STACK, true },
+	[ENGINE_MAP_MUNMAP] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
+	[ENGINE_MAP_MREMAP] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
 };
 
 const struct engine_family engine_maps_family = {

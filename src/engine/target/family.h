@@ -66,6 +66,9 @@ struct engine_watch {
 	uint8_t often; /* 0: any number of times; n: n times --max-rate of globs */
 };
 
+/* Registers and stack: what a role captures where something is told. */
+#define ENGINE_WITH_STACK (CP_SITE_REGS | CP_SITE_STACK)
+
 /* What happens at a function with a role. Its calls have a place among the open ones,
  * but no profiler is told of them. */
 struct engine_role {

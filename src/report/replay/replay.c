@@ -628,30 +628,30 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 	return met_in(w, thread, function, call, "‖ waited ", &raw);
 }
 
-static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
-			     const struct cp_record_call *call)
+/* An event of memory, in the words of its family. */
+static struct cp_error *of_memory(struct printer *w, uint32_t thread, uint32_t function,
+				  const struct cp_record_call *call,
+				  void (*words)(const struct cp_record_call *, struct cp_buf *))
 {
-	struct printer *w = ctx;
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!cp_chosen_moment(&w->chosen, function, call) ||
 	    !cp_heap_shown(w->p, thread, function, call))
 		return NULL;
-	cp_heap_text(call, &raw);
+	words(call, &raw);
 	return met_in(w, thread, function, call, "", &raw);
+}
+
+static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
+			     const struct cp_record_call *call)
+{
+	return of_memory(ctx, thread, function, call, cp_heap_text);
 }
 
 static struct cp_error *map(void *ctx, uint32_t thread, uint32_t function,
 			    const struct cp_record_call *call)
 {
-	struct printer *w = ctx;
-	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
-
-	if (!cp_chosen_moment(&w->chosen, function, call) ||
-	    !cp_heap_shown(w->p, thread, function, call))
-		return NULL;
-	cp_map_text(call, &raw);
-	return met_in(w, thread, function, call, "", &raw);
+	return of_memory(ctx, thread, function, call, cp_map_text);
 }
 
 /* ---- all of it ---- */
