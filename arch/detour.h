@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Detours: a call is seen without a stop. A few instructions of the program, the
+ * window, are replaced by a jump to code that writes a record into a ring and then
+ * does what was replaced. Pure: bytes in, bytes out.
+ *
+ *     window:  jmp ─────────►  save, record, restore    (reserve ─ fill ─ commit)
+ *     next:    mov …  ◄──┐     push %rbp                what was in the window,
+ *                        │     mov  %rsp,%rbp           relocated
+ *                        └──── jmp next
+ *
+ * Nothing is left behind on the stack and no return address is changed, so
+ * unwinders, throw, longjmp and coroutines find what they would without us. All
+ * registers and flags and the red zone are as they were. The code needs no process
+ * of ours: when nobody reads, the ring is full and records are dropped.
+ *
+ * A thread may be taken out at any instruction (cp_detour_leave()), to the place
+ * in the program that it stands for. What the code does up to there is told by
+ * making it once more, so no table has to be kept beside it.
+ *
+ * Each thread has a ring of its own, found by the base of segment gs, which
+ * programs do not use (who finds it not to be 0 places no detours): nothing is
+ * locked, and no line of the caches is written by two.
+ *
+ *     gs base = ring - zero          `zero`, below 2 GiB, is where a ring lies for
+ *                                    threads whose base is still 0. It is closed.
+ */
+#ifndef CP_ARCH_DETOUR_H
+#define CP_ARCH_DETOUR_H
+
+#include "arch/insn.h"
+
+/* ---- rings ---- */
+
+#define CP_DETOUR_BUFFER 4096 /* where in a ring the records begin */
+#define CP_DETOUR_SLACK 4096 /* behind the buffer: the last record goes on there */
+#define CP_DETOUR_RESERVE 32768 /* room behind the limit: who was let in reserves there */
+#define CP_DETOUR_SLOTS 4096 /* of the table of accepted calls, behind the slack */
+#define CP_DETOUR_LOG_MIN 17 /* the buffer has 2^log bytes */
+#define CP_DETOUR_LOG_MAX 26
+
+/* The head of a ring; the buffer's 2^log bytes follow at CP_DETOUR_BUFFER. Positions
+ * count bytes since the beginning and go on at every turn; they begin at 2^log, so
+ * that the first turn's number, the tag, is 1. */
+struct cp_detour_ring {
+	/* Written by the program's thread. */
+	uint64_t head; /* where the next record goes */
+	uint64_t lost; /* records that found no room */
+	uint64_t lost_head; /* `head` behind the last LOST record */
+	uint64_t unused[5];
+	/* Written by the reader. */
+	uint64_t limit; /* at or behind it nothing is reserved; 0: closed */
+	uint64_t wait_until; /* stamp (with any tag) up to which who finds no room waits */
+};
+
+/* A record; values follow. The first word is written last, and is valid when its
+ * low 16 bits are those of the turn that its position is in. */
+struct cp_detour_head {
+	uint64_t stamp; /* time stamp counter << 16 | tag */
+	uint32_t what; /* site | units of 16 bytes << CP_DETOUR_SITE_BITS */
+	uint32_t sp; /* stack pointer >> 3, low bits; of LOST: `lost`, low bits */
+};
+#define CP_DETOUR_UNIT 16
+#define CP_DETOUR_SITE_BITS 26
+#define CP_DETOUR_SITES 0x3fffff0u /* sites are below */
+#define CP_DETOUR_LOST 0x3fffffdu /* here records were dropped */
+#define CP_DETOUR_CANCEL 0x3fffffeu /* the record before is not so: it will come again */
+#define CP_DETOUR_VOID 0x3ffffffu /* nothing: the thread was taken out before it was filled */
+
+static inline uint32_t cp_detour_what(uint32_t site, unsigned units)
+{
+	return site | (uint32_t)units << CP_DETOUR_SITE_BITS;
+}
+
+static inline uint64_t cp_detour_table_offset(unsigned log)
+{
+	return CP_DETOUR_BUFFER + (UINT64_C(1) << log) + CP_DETOUR_SLACK;
+}
+
+/* Bytes of a ring, whole pages. */
+static inline uint64_t cp_detour_ring_size(unsigned log)
+{
+	return cp_detour_table_offset(log) + CP_DETOUR_SLOTS * sizeof(uint64_t);
+}
+
+struct cp_detour_rings {
+	uint32_t zero; /* address of the ring for a gs base of 0 */
+	uint8_t log;
+	uint64_t slow; /* address of what cp_detour_slow() makes */
+};
+
+/* ---- what a detour records ---- */
+
+enum cp_detour_value_kind {
+	CP_DETOUR_GENERAL, /* register by DWARF number */
+	CP_DETOUR_VECTOR, /* low 8 bytes of a vector register */
+	CP_DETOUR_VECTOR16, /* low 16 bytes */
+	CP_DETOUR_STACK, /* word at stack pointer + offset */
+};
+
+struct cp_detour_value {
+	uint8_t kind; /* enum cp_detour_value_kind */
+	uint8_t reg;
+	int16_t offset;
+};
+
+enum cp_detour_op {
+	CP_DETOUR_EQ,
+	CP_DETOUR_NE,
+	CP_DETOUR_LT,
+	CP_DETOUR_LE,
+	CP_DETOUR_GT,
+	CP_DETOUR_GE,
+	CP_DETOUR_BITS, /* any of these bits is set */
+};
+
+/* A comparison with the low `size` bytes of a value (no vector). */
+struct cp_detour_test {
+	struct cp_detour_value value;
+	uint8_t op; /* enum cp_detour_op */
+	uint8_t size; /* 1, 2, 4, 8 */
+	bool is_signed;
+	uint64_t constant; /* extended to 64 bits as the value is */
+};
+
+enum cp_detour_when {
+	CP_DETOUR_ALWAYS,
+	/* If all tests hold. The exits of the call ask the table whether they did: */
+	CP_DETOUR_DECIDES,
+	CP_DETOUR_IF_DECIDED, /* the call with this stack pointer was accepted */
+};
+
+#define CP_DETOUR_VALUES 16
+#define CP_DETOUR_TESTS 4
+#define CP_DETOUR_RECORDS 2
+
+struct cp_detour_record {
+	uint32_t site;
+	uint8_t before; /* offset in the window of the instruction that it comes before */
+	uint8_t when; /* enum cp_detour_when */
+	uint8_t value_count, test_count;
+	bool taken; /* a conditional jump: only where it jumps */
+	struct cp_detour_value values[CP_DETOUR_VALUES];
+	struct cp_detour_test tests[CP_DETOUR_TESTS];
+};
+
+/* Units of 16 bytes that it takes. */
+unsigned cp_detour_units(const struct cp_detour_record *record);
+
+#define CP_DETOUR_WINDOW 32 /* bytes of instructions, at most */
+#define CP_DETOUR_CODE_MAX 2048
+
+/* Plain data: the code can be made again from it, anywhere. Records are in the
+ * order of `before`, at most one before an instruction. */
+struct cp_detour {
+	uint64_t pc; /* of the window */
+	uint8_t size; /* of its instructions */
+	uint8_t record_count;
+	uint8_t code[CP_DETOUR_WINDOW]; /* its instructions */
+	struct cp_detour_record records[CP_DETOUR_RECORDS];
+};
+
+/* ---- code ---- */
+
+/* Can the code be moved to somewhere else at all? The same rules as of
+ * cp_detour_make(), but for distances. */
+bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc);
+
+/* The code for `at`, CP_DETOUR_CODE_MAX bytes of room; its size. 0: it can't be: an
+ * instruction can't be executed there, or something is out of reach. */
+size_t cp_detour_make(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+		      const struct cp_detour_rings *rings, uint8_t *code);
+/* What all detours call when their ring is full, near them. */
+#define CP_DETOUR_SLOW_MAX 256
+size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+		      uint8_t *code);
+
+/* Where in the code a thread goes on that comes to `pc`, the window's beginning or
+ * that of a later instruction of it, with what is recorded there. 0: none is. */
+uint64_t cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+			 const struct cp_detour_rings *rings, uint64_t pc);
+
+enum cp_detour_stage {
+	CP_DETOUR_NOTHING, /* of the record in the making is in the ring */
+	/* Room was reserved: cp_detour_void() has to fill it. */
+	CP_DETOUR_RESERVED,
+	/* The thread's last record is of the instruction that it has yet to do: if it
+	 * comes to the detour again, cp_detour_cancel() has to be called. */
+	CP_DETOUR_COMMITTED,
+};
+
+struct cp_detour_left {
+	uint8_t stage; /* enum cp_detour_stage */
+	uint8_t units; /* RESERVED */
+	uint16_t tag;
+	uint32_t index; /* in the buffer */
+};
+
+/* The thread with these registers (all known) and flags is in the code: they become
+ * those that it would have in the program. False: it is at no instruction of it, or
+ * memory can't be read. */
+bool cp_detour_leave(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+		     const struct cp_detour_rings *rings, struct cp_regs *regs, uint64_t *flags,
+		     const struct cp_reader *memory, struct cp_detour_left *ret);
+/* The same of a thread in what cp_detour_slow() made: its pc is one in a detour's
+ * code then, which it has to leave next; if something was RESERVED, it is void first. */
+bool cp_detour_leave_slow(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+			  struct cp_regs *regs, const struct cp_reader *memory,
+			  struct cp_detour_left *ret);
+
+/* In the ring of a thread that is held. */
+void cp_detour_void(struct cp_detour_ring *ring, const struct cp_detour_left *left);
+void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp);
+
+/* ---- the jump ---- */
+
+#define CP_DETOUR_JUMP 5 /* bytes of a jump to anywhere */
+#define CP_DETOUR_HOP 2 /* of one to within 127 bytes */
+#define CP_DETOUR_PREFIXES 3
+
+/* A jump in the place of instructions. A thread may still come to the beginning of a
+ * later one of them: by the return from a signal's handler. It has to find a
+ * breakpoint there, so the jump's displacement has that byte in these places.
+ * With prefixes that mean nothing the displacement moves. */
+struct cp_detour_landing {
+	uint8_t prefixes; /* before the jump */
+	uint32_t mask, value; /* the displacement, as far as it is given */
+};
+#define CP_DETOUR_LANDINGS 8
+/* The ways for a window whose later instructions begin at the offsets with a bit in
+ * `begins`; the replaced bytes are `room`. The better ones first. How many. */
+size_t cp_detour_landings(uint32_t begins, size_t room,
+			  struct cp_detour_landing ret[CP_DETOUR_LANDINGS]);
+/* The jump; false: `to` is out of reach, or not where `landing` wants it. */
+bool cp_detour_jump(const struct cp_detour_landing *landing, uint64_t at, uint64_t to,
+		    uint8_t code[CP_DETOUR_JUMP + CP_DETOUR_PREFIXES]);
+/* May a hop be at `at`, with room for a jump at `to`, and does a thread that comes to
+ * a later instruction find a breakpoint? */
+bool cp_detour_hop(uint32_t begins, uint64_t at, uint64_t to, uint8_t code[CP_DETOUR_HOP]);
+/* A direct jump, conditional or not, of 32 bits: the offset of its displacement in
+ * `code`, which may be changed in place. 0: it is something else. */
+size_t cp_detour_displacement(const uint8_t *code, size_t size);
+
+#endif

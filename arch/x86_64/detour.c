@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What a detour does before an instruction of the program:
+ *
+ *     lea -128(%rsp),%rsp                 the red zone
+ *     push rax; lahf; seto al; push rax; push rcx
+ *     tests, if there is a condition; table of accepted calls     ──► refused
+ *     push rdx
+ *     head < limit?                                               ──► slow
+ *     rdtsc
+ *     head += size, by one xadd: a signal's handler may come in between and reserve
+ *          for itself; other threads have other rings, so nothing is locked
+ *     values, site, stack pointer
+ *     time stamp and tag: the record is there
+ *     pop rdx, rcx, flags, rax; lea 128(%rsp),%rsp
+ *
+ * What is rarely done lies behind all that, and has its own way to the instruction,
+ * so that a thread that stands before it tells by its place whether it recorded:
+ *
+ *     slow:     call what all detours share: waits or gives up    ──► back, or
+ *     dropped:  pop rdx
+ *     skip:     pop rcx, flags, rax; lea 128(%rsp),%rsp
+ *               the instruction once more; jump behind it
+ *     refused:  what the table says of this stack pointer goes    ──► skip
+ *
+ * rdtsc comes before room is reserved: what a handler records in between comes
+ * before in the ring, as it does in what the program does.
+ */
+#include "arch/x86_64/detour.h"
+
+#include <elf.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Offsets that the code has in it, and lines of the caches that only one writes. */
+_Static_assert(offsetof(struct cp_detour_ring, limit) == 64, "ring");
+_Static_assert(sizeof(struct cp_detour_ring) <= CP_DETOUR_BUFFER, "ring");
+_Static_assert(sizeof(struct cp_detour_head) == CP_DETOUR_UNIT, "record");
+
+#define RED_ZONE 128
+#define MULTIPLIER 0x9e3779b1u /* 2^32 / golden ratio */
+#define TABLE_SHIFT 20 /* 32 - log2(CP_DETOUR_SLOTS) */
+_Static_assert(CP_DETOUR_SLOTS == 1u << (32 - TABLE_SHIFT), "table");
+
+/* DWARF's numbers. */
+enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP };
+
+#define PUT(e, bytes) cp_x86_put(e, bytes, sizeof(bytes) - 1)
+#define PUT32(e, bytes, last) cp_x86_put32(e, bytes, sizeof(bytes) - 1, (uint32_t)(last))
+
+struct maker {
+	struct cp_x86_emit *e;
+	const struct cp_detour_rings *rings;
+	const struct cp_detour *detour;
+	struct {
+		const struct cp_detour_record *record;
+		struct cp_x86_place refused_at, slow_at; /* as things were there */
+		size_t slow, go; /* the jump to there, and where it comes back */
+		size_t refused[CP_DETOUR_TESTS];
+		size_t refused_count;
+		size_t skip; /* the jump of an exit whose call was refused; 0: none */
+		size_t next; /* offset of the following instruction; 0: nothing follows */
+		size_t taken; /* of a conditional jump: to its record; else 0 */
+		uint64_t pc, target; /* of the jump */
+	} out[CP_DETOUR_RECORDS];
+};
+
+static uint32_t head_at(const struct maker *m, size_t member)
+{
+	return m->rings->zero + (uint32_t)member;
+}
+
+/* ---- registers ---- */
+
+static uint8_t x86_number(unsigned dwarf)
+{
+	static const uint8_t low[] = { 0, 2, 1, 3, 6, 7, 5, 4 };
+
+	return dwarf < 8 ? low[dwarf] : (uint8_t)dwarf;
+}
+
+static void push(struct cp_x86_emit *e, const char *insn, uint16_t *saved)
+{
+	cp_x86_put(e, insn, 1);
+	e->now.pushed += 8;
+	*saved = e->now.pushed;
+}
+
+static void pop(struct cp_x86_emit *e, const char *insn, uint16_t *saved)
+{
+	cp_x86_put(e, insn, 1);
+	e->now.pushed -= 8;
+	*saved = 0;
+}
+
+static void save(struct cp_x86_emit *e)
+{
+	PUT(e, "\x48\x8d\x64\x24\x80"); /* lea -128(%rsp),%rsp */
+	e->now.pushed += RED_ZONE;
+	push(e, "\x50", &e->now.rax);
+	PUT(e, "\x9f"); /* lahf */
+	PUT(e, "\x0f\x90\xc0"); /* seto %al */
+	push(e, "\x50", &e->now.flags);
+	e->now.flags_at = CP_X86_FLAGS_SAVED;
+	push(e, "\x51", &e->now.rcx);
+}
+
+static void restore(struct cp_x86_emit *e)
+{
+	pop(e, "\x59", &e->now.rcx);
+	pop(e, "\x58", &e->now.flags);
+	e->now.flags_at = CP_X86_FLAGS_IN_RAX;
+	PUT(e, "\x04\x7f"); /* add $0x7f,%al: overflows where al is 1 */
+	e->now.flags_at = CP_X86_FLAGS_IN_AH;
+	PUT(e, "\x9e"); /* sahf */
+	e->now.flags_at = CP_X86_FLAGS_LIVE;
+	pop(e, "\x58", &e->now.rax);
+	PUT(e, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp),%rsp */
+	e->now.pushed -= RED_ZONE;
+}
+
+/* op disp32(%rsp), which is `below` bytes below the program's sp (above: negative) */
+static void put_frame(struct cp_x86_emit *e, const void *bytes, size_t size, int32_t below)
+{
+	cp_x86_put32(e, bytes, size, (uint32_t)(e->now.pushed - below));
+}
+#define FRAME(e, bytes, below) put_frame(e, bytes, sizeof(bytes) - 1, below)
+
+/* How far below the program's sp a register was saved; 0: it still holds what it held. */
+static uint16_t saved_at(const struct cp_x86_place *p, unsigned dwarf)
+{
+	return dwarf == RAX ? p->rax : dwarf == RCX ? p->rcx : dwarf == RDX ? p->rdx : 0;
+}
+
+/* ---- conditions ---- */
+
+/* A value into rax. */
+static void load(struct maker *m, const struct cp_detour_value *v)
+{
+	uint8_t move[] = { 0x48, 0x89, 0xc0 }, number = x86_number(v->reg);
+
+	if (v->kind == CP_DETOUR_STACK) {
+		FRAME(m->e, "\x48\x8b\x84\x24", -v->offset);
+	} else if (v->reg == RSP) {
+		FRAME(m->e, "\x48\x8d\x84\x24", 0);
+	} else if (saved_at(&m->e->now, v->reg)) {
+		FRAME(m->e, "\x48\x8b\x84\x24", saved_at(&m->e->now, v->reg));
+	} else {
+		move[0] |= number & 8 ? 4 : 0;
+		move[2] |= (uint8_t)((number & 7) << 3);
+		cp_x86_put(m->e, move, sizeof(move));
+	}
+}
+
+static void extend(struct maker *m, const struct cp_detour_test *t)
+{
+	if (t->size == 1)
+		t->is_signed ? PUT(m->e, "\x48\x0f\xbe\xc0") : PUT(m->e, "\x0f\xb6\xc0");
+	else if (t->size == 2)
+		t->is_signed ? PUT(m->e, "\x48\x0f\xbf\xc0") : PUT(m->e, "\x0f\xb7\xc0");
+	else if (t->size == 4)
+		t->is_signed ? PUT(m->e, "\x48\x63\xc0") : PUT(m->e, "\x89\xc0");
+}
+
+/* The second byte of jcc where the test does not hold. */
+static uint8_t opposite(const struct cp_detour_test *t)
+{
+	static const uint8_t with_sign[] = { 0x85, 0x84, 0x8d, 0x8f, 0x8e, 0x8c, 0x84 };
+	static const uint8_t without[] = { 0x85, 0x84, 0x83, 0x87, 0x86, 0x82, 0x84 };
+
+	return t->is_signed ? with_sign[t->op] : without[t->op];
+}
+
+static void put_tests(struct maker *m, unsigned r)
+{
+	const struct cp_detour_record *record = m->out[r].record;
+	unsigned i;
+
+	for (i = 0; i < record->test_count; i++) {
+		const struct cp_detour_test *t = &record->tests[i];
+		uint8_t constant[10] = { 0x48, 0xb9 }, jcc[] = { 0x0f, opposite(t) };
+
+		memcpy(constant + 2, &t->constant, 8);
+		load(m, &t->value);
+		extend(m, t);
+		cp_x86_put(m->e, constant, sizeof(constant)); /* mov $constant,%rcx */
+		if (t->op == CP_DETOUR_BITS)
+			PUT(m->e, "\x48\x85\xc8"); /* test %rcx,%rax */
+		else
+			PUT(m->e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
+		m->out[r].refused[m->out[r].refused_count++] =
+			cp_x86_put_forward(m->e, jcc, sizeof(jcc));
+	}
+	m->out[r].refused_at = m->e->now;
+}
+
+/* The program's sp into rax, the number of its slot in the table into rcx. */
+static void put_hash(struct maker *m)
+{
+	FRAME(m->e, "\x48\x8d\x84\x24", 0); /* lea ...(%rsp),%rax */
+	PUT32(m->e, "\x69\xc8", MULTIPLIER); /* imul $...,%eax,%ecx */
+	PUT(m->e, "\xc1\xe9\x14"); /* shr $20,%ecx */
+}
+
+static uint32_t table_at(const struct maker *m)
+{
+	return m->rings->zero + (uint32_t)cp_detour_table_offset(m->rings->log);
+}
+
+static void put_condition(struct maker *m, unsigned r)
+{
+	switch ((enum cp_detour_when)m->out[r].record->when) {
+	case CP_DETOUR_ALWAYS:
+		break;
+	case CP_DETOUR_DECIDES:
+		put_tests(m, r);
+		put_hash(m);
+		PUT32(m->e, "\x65\x48\x89\x04\xcd", table_at(m)); /* mov %rax,%gs:(,%rcx,8) */
+		break;
+	case CP_DETOUR_IF_DECIDED:
+		put_hash(m);
+		PUT32(m->e, "\x65\x48\x3b\x04\xcd", table_at(m)); /* cmp %gs:(,%rcx,8),%rax */
+		m->out[r].refused_at = m->e->now;
+		m->out[r].skip = cp_x86_put_forward(m->e, "\x0f\x85", 2); /* jne */
+		break;
+	}
+}
+
+/* ---- the record ---- */
+
+/* `units` are reserved: position in rcx, then turn in rcx and index in rdx, then the
+ * tag in ax. The time stamp is in rax, shifted. */
+static void put_reserve(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units)
+{
+	uint8_t shift[] = { 0x48, 0xc1, 0xe9, rings->log };
+
+	PUT32(e, "\xb9", units * CP_DETOUR_UNIT); /* mov $size,%ecx */
+	/* xadd %rcx,%gs:head */
+	PUT32(e, "\x65\x48\x0f\xc1\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, head));
+	e->now.units = (uint8_t)units;
+	e->now.record_at = CP_X86_POSITION_IN_RCX;
+	PUT(e, "\x89\xca"); /* mov %ecx,%edx */
+	PUT32(e, "\x81\xe2", (1u << rings->log) - 1); /* and $mask,%edx */
+	cp_x86_put(e, shift, sizeof(shift)); /* shr $log,%rcx */
+	e->now.record_at = CP_X86_TURN_IN_RCX;
+	PUT(e, "\x66\x89\xc8"); /* mov %cx,%ax */
+	e->now.record_at = CP_X86_TAG_IN_AX;
+}
+
+static uint32_t buffer_at(const struct cp_detour_rings *rings, size_t offset)
+{
+	return rings->zero + CP_DETOUR_BUFFER + (uint32_t)offset;
+}
+
+static void put_stamp(struct cp_x86_emit *e)
+{
+	PUT(e, "\x0f\x31"); /* rdtsc */
+	PUT(e, "\x48\xc1\xe2\x20"); /* shl $32,%rdx */
+	PUT(e, "\x48\x09\xd0"); /* or %rdx,%rax */
+	PUT(e, "\x48\xc1\xe0\x10"); /* shl $16,%rax */
+}
+
+static void put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what)
+{
+	uint8_t bytes[] = { 0x65, 0xc7, 0x82, 0, 0, 0, 0 }; /* movl $what,%gs:(%rdx) */
+	uint32_t at = buffer_at(rings, offsetof(struct cp_detour_head, what));
+
+	memcpy(bytes + 3, &at, 4);
+	cp_x86_put32(e, bytes, sizeof(bytes), what);
+}
+
+static void put_commit(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
+{
+	PUT32(e, "\x65\x48\x89\x82", buffer_at(rings, 0)); /* mov %rax,%gs:(%rdx) */
+	e->now.record_at = CP_X86_DONE;
+}
+
+/* A value to `at` bytes from %gs:(%rdx); rcx is free. */
+static void put_value(struct maker *m, const struct cp_detour_value *v, uint32_t at)
+{
+	uint8_t number = v->kind == CP_DETOUR_GENERAL ? x86_number(v->reg) : v->reg;
+	uint8_t modrm = (uint8_t)(0x82 | (number & 7) << 3), high = number & 8 ? 4 : 0;
+	uint8_t general[] = { 0x65, 0x48 | high, 0x89, modrm };
+	uint8_t vector[] = { 0x65, 0x40 | high, 0x0f, 0x13, modrm }; /* movlps */
+
+	switch ((enum cp_detour_value_kind)v->kind) {
+	case CP_DETOUR_VECTOR:
+	case CP_DETOUR_VECTOR16:
+		if (v->kind == CP_DETOUR_VECTOR16)
+			vector[3] = 0x11; /* movups */
+		cp_x86_put32(m->e, vector, sizeof(vector), at);
+		return;
+	case CP_DETOUR_STACK:
+		FRAME(m->e, "\x48\x8b\x8c\x24", -v->offset); /* mov ...(%rsp),%rcx */
+		break;
+	case CP_DETOUR_GENERAL:
+		if (v->reg == RSP) {
+			FRAME(m->e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
+			break;
+		}
+		if (!saved_at(&m->e->now, v->reg)) {
+			cp_x86_put32(m->e, general, sizeof(general), at);
+			return;
+		}
+		FRAME(m->e, "\x48\x8b\x8c\x24", saved_at(&m->e->now, v->reg));
+		break;
+	}
+	PUT32(m->e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
+}
+
+static unsigned value_size(const struct cp_detour_value *v)
+{
+	return v->kind == CP_DETOUR_VECTOR16 ? 16 : 8;
+}
+
+unsigned cp_detour_units(const struct cp_detour_record *record)
+{
+	unsigned size = sizeof(struct cp_detour_head), i;
+
+	for (i = 0; i < record->value_count; i++)
+		size += value_size(&record->values[i]);
+	return (size + CP_DETOUR_UNIT - 1) / CP_DETOUR_UNIT;
+}
+
+static bool is_jcc(const struct cp_x86_insn *insn)
+{
+	return insn->map == CP_X86_ONE ? insn->opcode >> 4 == 7
+				       : insn->map == CP_X86_0F && insn->opcode >> 4 == 8;
+}
+
+static void put_record(struct maker *m, unsigned r)
+{
+	const struct cp_detour_record *record = m->out[r].record;
+	size_t at = sizeof(struct cp_detour_head);
+	unsigned units = cp_detour_units(record), i;
+	struct cp_x86_emit *e = m->e;
+
+	save(e);
+	put_condition(m, r);
+	push(e, "\x52", &e->now.rdx);
+	/* mov %gs:head,%rcx; cmp %gs:limit,%rcx; jae slow */
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, head)));
+	PUT32(e, "\x65\x48\x3b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, limit)));
+	m->out[r].slow_at = e->now;
+	m->out[r].slow = cp_x86_put_forward(e, "\x0f\x83", 2);
+	m->out[r].go = e->size;
+	put_stamp(e);
+	put_reserve(e, m->rings, units);
+	put_what(e, m->rings, cp_detour_what(record->site, units));
+	FRAME(e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
+	PUT(e, "\x48\xc1\xe9\x03"); /* shr $3,%rcx */
+	/* mov %ecx,%gs:sp(%rdx) */
+	PUT32(e, "\x65\x89\x8a", buffer_at(m->rings, offsetof(struct cp_detour_head, sp)));
+	for (i = 0; i < record->value_count; i++) {
+		put_value(m, &record->values[i], buffer_at(m->rings, at));
+		at += value_size(&record->values[i]);
+	}
+	put_commit(e, m->rings);
+	pop(e, "\x5a", &e->now.rdx);
+	restore(e);
+}
+
+/* The instruction again, and on to what follows. */
+static void put_instruction(struct maker *m, unsigned r)
+{
+	size_t before = m->out[r].record->before;
+	struct cp_x86_emit *e = m->e;
+
+	if (m->out[r].taken)
+		cp_x86_put_to(e, "\xe9", 1, m->out[r].target);
+	else if (cp_x86_put_moved(e, m->detour->code + before, m->detour->size - before))
+		cp_x86_put_to(e, "\xe9", 1, m->out[r].next ? e->at + m->out[r].next : e->now.pc);
+}
+
+/* A conditional jump with a record on the way that it leads to: that is behind
+ * everything. A thread there has the flags with which it would jump again. */
+static void put_branch(struct maker *m, unsigned r)
+{
+	const struct cp_detour *d = m->detour;
+	size_t before = m->out[r].record->before;
+	uint8_t jcc[2] = { 0x0f };
+	struct cp_x86_insn insn;
+	struct cp_insn flow;
+
+	if (!cp_x86_take_apart(d->code + before, d->size - before, &insn)) {
+		m->e->bad = true;
+		return;
+	}
+	cp_x86_flow(&insn, d->code + before, m->e->now.pc, &flow);
+	jcc[1] = (uint8_t)(0x80 | (insn.opcode & 15));
+	m->e->bad |= !is_jcc(&insn);
+	m->out[r].pc = flow.pc;
+	m->out[r].target = flow.target;
+	m->out[r].taken = cp_x86_put_forward(m->e, jcc, sizeof(jcc));
+	m->e->now.pc += flow.size;
+}
+
+/* What is rarely done of a record. */
+static void put_rest(struct maker *m, unsigned r)
+{
+	struct cp_x86_emit *e = m->e;
+	size_t to_skip = 0, i;
+
+	if (m->out[r].taken) {
+		e->now = (struct cp_x86_place){ .pc = m->out[r].pc };
+		cp_x86_land(e, m->out[r].taken);
+		put_record(m, r);
+		put_instruction(m, r);
+	}
+
+	e->now = m->out[r].slow_at;
+	cp_x86_land(e, m->out[r].slow);
+	cp_x86_put_to(e, "\xe8", 1, m->rings->slow); /* call slow */
+	cp_x86_put_to(e, "\x0f\x82", 2, e->at + m->out[r].go); /* jc go */
+	pop(e, "\x5a", &e->now.rdx);
+	if (m->out[r].skip)
+		cp_x86_land(e, m->out[r].skip);
+	if (m->out[r].refused_count)
+		to_skip = e->size;
+	restore(e);
+	put_instruction(m, r);
+	if (!m->out[r].refused_count)
+		return;
+	e->now = m->out[r].refused_at;
+	for (i = 0; i < m->out[r].refused_count; i++)
+		cp_x86_land(e, m->out[r].refused[i]);
+	put_hash(m);
+	PUT32(e, "\x65\x48\x3b\x04\xcd", table_at(m)); /* cmp %gs:(,%rcx,8),%rax */
+	cp_x86_put_to(e, "\x0f\x85", 2, e->at + to_skip); /* jne skip */
+	PUT(e, "\x31\xc0"); /* xor %eax,%eax */
+	PUT32(e, "\x65\x48\x89\x04\xcd", table_at(m)); /* mov %rax,%gs:(,%rcx,8) */
+	cp_x86_put_to(e, "\xe9", 1, e->at + to_skip);
+}
+
+/* ---- all of it ---- */
+
+/* The instruction at an offset of the window, with its record. True: what follows it
+ * is reached. */
+static bool put_one(struct maker *m, size_t at, unsigned r)
+{
+	const struct cp_detour *d = m->detour;
+	bool goes_on;
+
+	if (r < d->record_count) {
+		m->out[r].record = &d->records[r];
+		if (d->records[r].taken) {
+			put_branch(m, r);
+			return true;
+		}
+		put_record(m, r);
+	}
+	goes_on = cp_x86_put_moved(m->e, d->code + at, d->size - at);
+	m->e->now.record_at = CP_X86_NO_RECORD;
+	return goes_on;
+}
+
+/* The record before the instruction at an offset; none: record_count. */
+static unsigned record_before(const struct cp_detour *detour, size_t offset)
+{
+	unsigned r = 0;
+
+	while (r < detour->record_count && detour->records[r].before != offset)
+		r++;
+	return r;
+}
+
+static bool records_fit(const struct cp_detour *d)
+{
+	const struct cp_detour_record *r;
+
+	if (d->record_count > CP_DETOUR_RECORDS || d->size > sizeof(d->code))
+		return false;
+	for (r = d->records; r < d->records + d->record_count; r++) {
+		if (r->site >= CP_DETOUR_SITES || r->value_count > CP_DETOUR_VALUES ||
+		    r->test_count > CP_DETOUR_TESTS ||
+		    (r->when != CP_DETOUR_DECIDES && r->test_count))
+			return false;
+	}
+	return true;
+}
+
+void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
+		   const struct cp_detour_rings *rings, uint64_t pc, uint32_t *at_ret)
+{
+	struct maker m = { .e = e, .rings = rings, .detour = detour };
+	unsigned r, before = detour->record_count, done = 0;
+	bool goes_on = true;
+	size_t at = 0;
+
+	e->bad |= !records_fit(detour);
+	e->now = (struct cp_x86_place){ .pc = detour->pc };
+	while (at < detour->size && !e->bad) {
+		if (before < detour->record_count)
+			m.out[before].next = e->size;
+		if (at_ret && e->now.pc == pc)
+			*at_ret = (uint32_t)e->size;
+		before = record_before(detour, at);
+		done += before < detour->record_count;
+		goes_on = put_one(&m, at, before);
+		at = (size_t)(e->now.pc - detour->pc);
+		/* Nothing of the window is reached behind what doesn't go on. */
+		e->bad |= at > detour->size || (!goes_on && at != detour->size);
+	}
+	if (goes_on && !e->bad)
+		cp_x86_put_to(e, "\xe9", 1, e->now.pc);
+	e->bad |= done != detour->record_count;
+	for (r = 0; r < detour->record_count && !e->bad; r++)
+		put_rest(&m, r);
+}
+
+/* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by
+ * `ret` to where it was called: shadow stacks are content. */
+void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
+{
+	uint32_t head = rings->zero + offsetof(struct cp_detour_ring, head);
+	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
+	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
+	size_t dropped, marked, again = e->size;
+
+	put_stamp(e);
+	/* Compared without its highest bits, as records have it. */
+	PUT32(e, "\x65\x48\x3b\x04\x25", rings->zero + offsetof(struct cp_detour_ring, wait_until));
+	dropped = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
+	PUT(e, "\xf3\x90"); /* pause */
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
+	cp_x86_put_to(e, "\x0f\x83", 2, e->at + again); /* jae */
+	PUT(e, "\xc3");
+	cp_x86_land(e, dropped);
+	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
+	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */
+	put_reserve(e, rings, 1);
+	put_what(e, rings, cp_detour_what(CP_DETOUR_LOST, 1));
+	PUT32(e, "\x65\x8b\x0c\x25", lost); /* mov %gs:lost,%ecx */
+	PUT32(e, "\x65\x89\x8a", buffer_at(rings, offsetof(struct cp_detour_head, sp)));
+	put_commit(e, rings);
+	e->now.record_at = CP_X86_NO_RECORD;
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x89\x0c\x25", lost_head); /* mov %rcx,%gs:lost_head */
+	cp_x86_land(e, marked);
+	PUT(e, "\xf8"); /* clc */
+	PUT(e, "\xc3");
+}
+
+static bool usable(const struct cp_arch *arch, const struct cp_detour_rings *rings)
+{
+	return arch->e_machine == EM_X86_64 && rings->log >= CP_DETOUR_LOG_MIN &&
+	       rings->log <= CP_DETOUR_LOG_MAX &&
+	       rings->zero <= INT32_MAX - cp_detour_ring_size(rings->log);
+}
+
+size_t cp_detour_make(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+		      const struct cp_detour_rings *rings, uint8_t *code)
+{
+	struct cp_x86_emit e = { .code = code, .room = CP_DETOUR_CODE_MAX, .at = at };
+
+	if (!usable(arch, rings))
+		return 0;
+	cp_x86_detour(&e, detour, rings, 0, NULL);
+	return e.bad ? 0 : e.size;
+}
+
+size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+		      uint8_t *code)
+{
+	struct cp_x86_emit e = { .code = code, .room = CP_DETOUR_SLOW_MAX, .at = rings->slow };
+
+	if (!usable(arch, rings))
+		return 0;
+	cp_x86_detour_slow(&e, rings);
+	return e.bad ? 0 : e.size;
+}
+
+bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc)
+{
+	struct cp_detour d = { .pc = pc, .size = (uint8_t)size };
+	struct cp_detour_rings rings = { .log = CP_DETOUR_LOG_MIN, .slow = pc };
+	struct cp_x86_emit e = { .room = CP_DETOUR_CODE_MAX, .at = pc };
+
+	if (arch->e_machine != EM_X86_64 || !size || size > sizeof(d.code))
+		return false;
+	memcpy(d.code, code, size);
+	cp_x86_detour(&e, &d, &rings, 0, NULL);
+	return !e.bad;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Jumps that take the place of instructions:
+ *
+ *     e9 d0 d1 d2 d3        to within 2 GiB
+ *     2e e9 d0 d1 d2 d3     the same; cs: means nothing to a jump (up to three)
+ *     eb d0                 to within 127 bytes
+ *
+ * Where a later one of these instructions began, the byte of the displacement has to
+ * be a breakpoint: cc, or f1. So a window of `push %rbp; mov %rsp,%rbp; push %r12` is
+ * e9 cc d1 d2 cc, whose code is 842 to 859 MB below, or e9 cc d1 d2 f1, 235 to 252
+ * MB; and 5 bytes at a given byte of its address. A jump with a prefix needs neither
+ * the one nor the other where an instruction begins at offset 4, and none at 1.
+ */
+#include "arch/detour.h"
+
+#include <elf.h>
+#include <string.h>
+
+#define INT3 0xccu
+#define INT1 0xf1u
+#define NEXT_PREFIX 0x2e
+
+/* The places of the displacement, from `first` on, that have to be breakpoints. */
+static bool constrain(uint32_t begins, unsigned prefixes, uint8_t high,
+		      struct cp_detour_landing *ret)
+{
+	struct cp_detour_landing l = { .prefixes = (uint8_t)prefixes };
+	unsigned i;
+
+	/* A later prefix, and the jump itself, would lead to the beginning. */
+	if (begins & ((1u << (prefixes + 1)) - 2))
+		return false;
+	for (i = 0; i < 4; i++) {
+		if (!(begins >> (prefixes + 1 + i) & 1))
+			continue;
+		l.mask |= 0xffu << (8 * i);
+		l.value |= (i == 3 ? high : INT3) << (8 * i);
+	}
+	*ret = l;
+	return true;
+}
+
+size_t cp_detour_landings(uint32_t begins, size_t room,
+			  struct cp_detour_landing ret[CP_DETOUR_LANDINGS])
+{
+	size_t count = 0, i, k;
+	unsigned p;
+
+	for (p = 0; p <= CP_DETOUR_PREFIXES && CP_DETOUR_JUMP + p <= room; p++) {
+		if (!constrain(begins, p, INT3, &ret[count]))
+			continue;
+		count++;
+		if (ret[count - 1].mask >> 24 && constrain(begins, p, INT1, &ret[count]))
+			count++;
+	}
+	/* Those that may go anywhere first, then those with the fewest bytes given. */
+	for (i = 1; i < count; i++) {
+		struct cp_detour_landing l = ret[i];
+
+		for (k = i; k && __builtin_popcount(ret[k - 1].mask) + (ret[k - 1].mask >> 24) / 8 >
+					 __builtin_popcount(l.mask) + (l.mask >> 24) / 8;
+		     k--)
+			ret[k] = ret[k - 1];
+		ret[k] = l;
+	}
+	return count;
+}
+
+bool cp_detour_jump(const struct cp_detour_landing *landing, uint64_t at, uint64_t to,
+		    uint8_t code[CP_DETOUR_JUMP + CP_DETOUR_PREFIXES])
+{
+	int64_t distance = (int64_t)(to - (at + landing->prefixes + CP_DETOUR_JUMP));
+	int32_t rel = (int32_t)distance;
+
+	if (rel != distance || ((uint32_t)rel & landing->mask) != landing->value)
+		return false;
+	memset(code, NEXT_PREFIX, landing->prefixes);
+	code[landing->prefixes] = 0xe9;
+	memcpy(code + landing->prefixes + 1, &rel, sizeof(rel));
+	return true;
+}
+
+bool cp_detour_hop(uint32_t begins, uint64_t at, uint64_t to, uint8_t code[CP_DETOUR_HOP])
+{
+	int64_t distance = (int64_t)(to - (at + CP_DETOUR_HOP));
+
+	if ((int8_t)distance != distance)
+		return false;
+	if (begins & 2 && (uint8_t)distance != INT3 && (uint8_t)distance != INT1)
+		return false;
+	code[0] = 0xeb;
+	code[1] = (uint8_t)distance;
+	return true;
+}
+
+size_t cp_detour_displacement(const uint8_t *code, size_t size)
+{
+	if (size == 5 && code[0] == 0xe9)
+		return 1;
+	return size == 6 && code[0] == 0x0f && code[1] >> 4 == 8 ? 2 : 0;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+#include "link/records.h"
+
+#define SITE_MASK ((1u << CP_DETOUR_SITE_BITS) - 1)
+
+static struct cp_detour_head *head_at(const struct cp_records *r, uint64_t position)
+{
+	uint64_t index = position & ((UINT64_C(1) << r->log) - 1);
+
+	return (void *)((uint8_t *)r->ring + CP_DETOUR_BUFFER + index);
+}
+
+static uint16_t tag_of(const struct cp_records *r, uint64_t position)
+{
+	return (uint16_t)(position >> r->log);
+}
+
+void cp_records_create(void *memory, unsigned log)
+{
+	struct cp_detour_ring *ring = memory;
+
+	ring->head = UINT64_C(1) << log;
+	ring->limit = 0;
+}
+
+static void set_limit(struct cp_records *r)
+{
+	uint64_t limit = r->released + (UINT64_C(1) << r->log) - CP_DETOUR_RESERVE;
+
+	__atomic_store_n(&r->ring->limit, limit, __ATOMIC_RELEASE);
+}
+
+void cp_records_open(struct cp_records *records, void *memory, unsigned log)
+{
+	struct cp_detour_ring *ring = memory;
+
+	*records = (struct cp_records){ .ring = ring,
+					.log = log,
+					.position = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
+					.released = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
+					.lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED) };
+	set_limit(records);
+}
+
+void cp_records_close(struct cp_records *records)
+{
+	__atomic_store_n(&records->ring->wait_until, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&records->ring->limit, 0, __ATOMIC_RELEASE);
+}
+
+void cp_records_wait(struct cp_records *records, uint64_t until)
+{
+	__atomic_store_n(&records->ring->wait_until, until << 16, __ATOMIC_RELAXED);
+}
+
+/* The record at a position is there; its length in bytes, 0: it is not, or can't be. */
+static size_t committed(const struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
+{
+	const struct cp_detour_head *head = head_at(r, position);
+	uint64_t stamp;
+
+	if (position >= __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE))
+		return 0;
+	stamp = __atomic_load_n(&head->stamp, __ATOMIC_ACQUIRE);
+	if ((uint16_t)stamp != tag_of(r, position))
+		return 0;
+	*stamp_ret = stamp;
+	return (size_t)(head->what >> CP_DETOUR_SITE_BITS) * CP_DETOUR_UNIT;
+}
+
+/* 48 bits of the counter, to which `now` is nearest. */
+static uint64_t time_of(uint64_t stamp, uint64_t now)
+{
+	int64_t ahead = (int64_t)((stamp >> 16 << 16) - (now << 16)) >> 16;
+
+	return now + (uint64_t)ahead;
+}
+
+static bool is_cancelled(const struct cp_records *r, uint64_t next)
+{
+	uint64_t stamp;
+
+	return committed(r, next, &stamp) &&
+	       (head_at(r, next)->what & SITE_MASK) == CP_DETOUR_CANCEL;
+}
+
+static uint64_t newly_lost(struct cp_records *r, uint32_t low)
+{
+	uint32_t since = low - (uint32_t)r->lost;
+
+	r->lost += since;
+	return since;
+}
+
+bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record *ret)
+{
+	const struct cp_detour_head *head;
+	uint64_t stamp = 0;
+	uint32_t site;
+	size_t size;
+
+	for (;;) {
+		size = committed(records, records->position, &stamp);
+		if (!size)
+			return false;
+		head = head_at(records, records->position);
+		site = head->what & SITE_MASK;
+		*ret = (struct cp_record){ .site = site,
+					   .time = time_of(stamp, now),
+					   .sp = (uint64_t)head->sp << 3,
+					   .values = (const uint64_t *)(head + 1),
+					   .value_words = (unsigned)(size / 8) - 2 };
+		if (site == CP_DETOUR_LOST)
+			ret->lost = newly_lost(records, head->sp);
+		ret->kind = site == CP_DETOUR_LOST     ? CP_RECORD_LOST
+			    : site == CP_DETOUR_CANCEL ? CP_RECORD_CANCEL
+						       : CP_RECORD_SITE;
+		records->position += size;
+		if (site == CP_DETOUR_VOID)
+			continue;
+		if (ret->kind == CP_RECORD_SITE && is_cancelled(records, records->position)) {
+			records->position += CP_DETOUR_UNIT;
+			continue;
+		}
+		return true;
+	}
+}
+
+/* Units behind the first could hold what looks like a record of the next turn. */
+static size_t forget(const struct cp_records *r, uint64_t position)
+{
+	struct cp_detour_head *head = head_at(r, position);
+	size_t units = head->what >> CP_DETOUR_SITE_BITS, i;
+
+	for (i = 1; i < units; i++)
+		head[i].stamp = tag_of(r, position);
+	return units * CP_DETOUR_UNIT;
+}
+
+/* The limit is in a line of the caches that the program reads for each record: it is
+ * moved when it is worth it. */
+void cp_records_release(struct cp_records *records)
+{
+	uint64_t room = UINT64_C(1) << (records->log - 4);
+	size_t size = 1;
+
+	while (size && records->released < records->position) {
+		size = forget(records, records->released);
+		records->released += size;
+	}
+	if (records->ring->limit &&
+	    records->released + (room << 4) - CP_DETOUR_RESERVE >= records->ring->limit + room)
+		set_limit(records);
+}
+
+uint64_t cp_records_lost(const struct cp_records *records)
+{
+	return __atomic_load_n(&records->ring->lost, __ATOMIC_RELAXED);
+}

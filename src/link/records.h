@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading what detours write (arch/detour.h): one ring of one thread.
+ *
+ *     position               head        limit
+ *        ▼                     ▼           ▼
+ *     ───┬─────────┬─────┬─────┬───────────┬─────────┬───
+ *        │ record  │ ...  being written    │ reserve │
+ *     ───┴─────────┴─────┴─────┴───────────┴─────────┴───
+ *
+ * A record is there when its first word has the tag of its position's turn; `head`
+ * says only what was reserved. What was read is made unlike any record, then the
+ * limit rises. The reader may die at any point: what it has not raised stays full.
+ */
+#ifndef CP_LINK_RECORDS_H
+#define CP_LINK_RECORDS_H
+
+#include "arch/detour.h"
+
+struct cp_records {
+	struct cp_detour_ring *ring; /* mapped here; borrowed */
+	unsigned log;
+	uint64_t position; /* of the next record */
+	uint64_t released; /* up to here records are forgotten, and the limit is for it */
+	uint64_t lost; /* records, as of the last LOST record */
+};
+
+enum cp_record_kind {
+	CP_RECORD_SITE,
+	CP_RECORD_LOST, /* `lost` records are missing before the next one; 0 if not known yet */
+	CP_RECORD_CANCEL, /* the last SITE record that was given did not happen */
+};
+
+struct cp_record {
+	uint8_t kind; /* enum cp_record_kind */
+	uint32_t site;
+	uint64_t time; /* time stamp counter */
+	uint64_t sp; /* stack pointer, its bits 3 to 34 */
+	uint64_t lost;
+	const uint64_t *values; /* in the ring: until cp_records_release() */
+	unsigned value_words;
+};
+
+/* A ring in new, zeroed memory of cp_detour_ring_size(log) bytes, closed. */
+void cp_records_create(void *memory, unsigned log);
+/* Begins to read where the ring is, and opens it. */
+void cp_records_open(struct cp_records *records, void *memory, unsigned log);
+/* Nothing more is reserved, and nobody waits. What is there can still be read. */
+void cp_records_close(struct cp_records *records);
+/* Who finds no room waits until then (stamp counter), again and again called by who
+ * reads and wants no loss; 0: records are dropped. */
+void cp_records_wait(struct cp_records *records, uint64_t until);
+
+/* The next record, if there is one; `now` is a time stamp of about now. A record that
+ * is followed by its CANCEL is passed over, as are VOID ones. */
+bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record *ret);
+/* Room for what was read. */
+void cp_records_release(struct cp_records *records);
+/* Records that found no room so far. */
+uint64_t cp_records_lost(const struct cp_records *records);
+
+#endif

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The code of detours, executed in this process: each form of instruction that a
+ * window may have, alone and step by step, with threads taken out at every
+ * instruction.
+ */
+#include "test.h"
+
+#include "detour_ground.h"
+
+#include <string.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <x86intrin.h>
+
+#define TRAP_FLAG UINT64_C(0x100)
+#define RESUME_FLAG UINT64_C(0x10000)
+#define ARITHMETIC UINT64_C(0x8d5)
+#define DIRECTION UINT64_C(0x400)
+#define TRACE_MAX 4096
+#define ONCE_AROUND 90 /* instructions of a detour's code, at most; loops repeat them */
+
+static struct cp_records reader;
+static unsigned long compared, steps, taken_out, losses;
+
+/* ---- states ---- */
+
+static uint64_t random64(void)
+{
+	static uint64_t x = 88172645463325252u;
+
+	x ^= x << 13;
+	x ^= x >> 7;
+	x ^= x << 17;
+	return x;
+}
+
+static void random_state(struct state *s, unsigned round)
+{
+	size_t i;
+
+	for (i = 0; i < 16; i++) {
+		s->r[i] = round & 1 ? random64() : random64() % 5;
+		memset(s->x[i], (int)random64(), 16);
+	}
+	s->flags = (random64() & ARITHMETIC) | 0x202;
+}
+
+static bool same(const struct state *a, const struct state *b)
+{
+	struct state x = *a, y = *b;
+
+	x.r[4] = y.r[4] = 0; /* rsp */
+	x.flags &= ~(TRAP_FLAG | RESUME_FLAG);
+	y.flags &= ~(TRAP_FLAG | RESUME_FLAG);
+	return !memcmp(&x, &y, sizeof(x));
+}
+
+/* Records in the ring since the last time, and the last one with a copy of its
+ * values. */
+static unsigned take_records(struct cp_record *last)
+{
+	static uint64_t values[CP_DETOUR_VALUES + 1];
+	struct cp_record record;
+	unsigned count = 0;
+
+	while (cp_records_next(&reader, __rdtsc(), &record)) {
+		if (record.kind == CP_RECORD_LOST) {
+			losses++;
+			continue;
+		}
+		CHECK_U64(record.kind, CP_RECORD_SITE);
+		*last = record;
+		last->values = memcpy(values, record.values,
+				      record.value_words < 12 ? 0 : 12 * sizeof(values[0]));
+		count++;
+	}
+	cp_records_release(&reader);
+	return count;
+}
+
+/* ---- steps ---- */
+
+enum mode { NATIVE, COMPARED, TAKEN_OUT };
+
+static struct {
+	enum mode mode;
+	const struct form *form;
+	struct cp_regs regs[TRACE_MAX]; /* the program's, at each instruction of the window */
+	uint64_t flags[TRACE_MAX];
+	size_t count;
+	size_t inside; /* instructions of ours so far */
+	size_t take_out_at;
+	bool done;
+} trace;
+
+static bool known(const struct cp_regs *regs, uint64_t flags)
+{
+	uint64_t mask = ARITHMETIC | DIRECTION;
+	size_t i;
+
+	for (i = 0; i < trace.count; i++) {
+		if (!memcmp(regs->r, trace.regs[i].r, 17 * sizeof(uint64_t)) &&
+		    (flags & mask) == (trace.flags[i] & mask))
+			return true;
+	}
+	return false;
+}
+
+static void compare_step(const ucontext_t *context)
+{
+	uint64_t flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
+	struct cp_detour_left left[2];
+	struct cp_regs regs;
+
+	ground_regs(context, &regs);
+	steps++;
+	CHECK(ground_leave(&regs, &flags, left) >= 0);
+	if (!known(&regs, flags)) {
+		fprintf(stderr, "%s: +%ld\n", trace.form->name,
+			(long)(context->uc_mcontext.gregs[REG_RIP] - (greg_t)ground.code));
+		CHECK(known(&regs, flags));
+	}
+}
+
+static void on_step(int signal, siginfo_t *info, void *ucontext)
+{
+	ucontext_t *context = ucontext;
+	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP];
+
+	(void)signal;
+	(void)info;
+	if (trace.mode == NATIVE) {
+		/* Also where it goes: a loop may have been left. */
+		if (trace.count < TRACE_MAX) {
+			ground_regs(context, &trace.regs[trace.count]);
+			trace.flags[trace.count++] = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
+		}
+	} else if (ground_is_inside(pc) && trace.mode == COMPARED) {
+		trace.inside++;
+		compare_step(context);
+	} else if (ground_is_inside(pc) && trace.inside++ == trace.take_out_at) {
+		CHECK(ground_take_out(context, reader.ring));
+		context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+		trace.done = true;
+		taken_out++;
+	}
+}
+
+static void run_stepped(enum mode mode, const struct form *form, struct state *s)
+{
+	trace.mode = mode;
+	trace.form = form;
+	trace.inside = 0;
+	trace.done = false;
+	if (mode == NATIVE)
+		trace.count = 0;
+	s->flags |= TRAP_FLAG;
+	detour_run(s, form->start);
+}
+
+/* ---- the forms ---- */
+
+/* Which way the code of the record goes. */
+enum way {
+	RECORDED,
+	FULL, /* the ring is closed */
+	ACCEPTED, /* by tests */
+	REFUSED,
+	CALL_REFUSED, /* by those of the call's entry */
+	WAYS,
+};
+
+static void add_values(struct cp_detour_record *r)
+{
+	static const struct cp_detour_value values[] = {
+		{ CP_DETOUR_GENERAL, 0, 0 }, { CP_DETOUR_GENERAL, 1, 0 },
+		{ CP_DETOUR_GENERAL, 2, 0 }, { CP_DETOUR_GENERAL, 3, 0 },
+		{ CP_DETOUR_GENERAL, 4, 0 }, { CP_DETOUR_GENERAL, 5, 0 },
+		{ CP_DETOUR_GENERAL, 7, 0 }, { CP_DETOUR_GENERAL, 12, 0 },
+		{ CP_DETOUR_VECTOR, 9, 0 },  { CP_DETOUR_VECTOR16, 2, 0 },
+		{ CP_DETOUR_STACK, 0, -8 },
+	};
+
+	memcpy(r->values, values, sizeof(values));
+	r->value_count = CP_ARRAY_SIZE(values);
+}
+
+static int make_form(const struct form *form, enum way way)
+{
+	struct cp_detour d = ground_window(form->window, form->over);
+	struct cp_detour_record *r = &d.records[0];
+	unsigned i;
+
+	*r = ground_record(77, (size_t)(form->record - form->window));
+	r->taken = form->taken;
+	add_values(r);
+	d.record_count = 1;
+	if (way == CALL_REFUSED)
+		r->when = CP_DETOUR_IF_DECIDED;
+	if (way == ACCEPTED || way == REFUSED) {
+		r->when = CP_DETOUR_DECIDES;
+		/* Nothing that a register can hold is refused by the first ones. */
+		for (i = 0; i < 4; i++)
+			r->tests[i] = (struct cp_detour_test){
+				.value = { CP_DETOUR_GENERAL, (uint8_t)i, 0 },
+				.op = CP_DETOUR_GE,
+				.size = (uint8_t)(1 << i),
+				.is_signed = true,
+				.constant =
+					i == 3 && way == REFUSED ? INT64_MAX : (uint64_t)INT64_MIN,
+			};
+		r->test_count = 4;
+	}
+	return ground_make(&d);
+}
+
+static void set_way(enum way way)
+{
+	memset((uint8_t *)reader.ring + cp_detour_table_offset(GROUND_LOG), 0,
+	       CP_DETOUR_SLOTS * sizeof(uint64_t));
+	if (way != FULL) {
+		cp_records_open(&reader, reader.ring, GROUND_LOG);
+		return;
+	}
+	cp_records_close(&reader);
+	reader.ring->lost_head = 0;
+}
+
+/* What the record says is what the program had where it stands. */
+static void check_record(const struct form *form, const struct state *start,
+			 const struct cp_record *record)
+{
+	const uint64_t *v = record->values;
+	size_t i, last = trace.count;
+
+	for (i = 0; i < trace.count; i++) {
+		if (trace.regs[i].r[16] == (uintptr_t)form->record)
+			last = i;
+	}
+	CHECK(last < trace.count);
+	if (last == trace.count)
+		return;
+	CHECK_U64(record->site, 77);
+	CHECK_U64(record->sp, trace.regs[last].r[7] & 0x7fffffff8);
+	for (i = 0; i < 6; i++)
+		CHECK_U64(v[i], trace.regs[last].r[i]);
+	CHECK_U64(v[6], trace.regs[last].r[7]);
+	CHECK_U64(v[7], trace.regs[last].r[12]);
+	CHECK_U64(record->value_words, 12);
+	CHECK(!memcmp(v + 8, start->x[9], 8) && !memcmp(v + 9, start->x[2], 16));
+	if (trace.regs[last].r[7] == trace.regs[0].r[7] && !strcmp(form->name, "tail"))
+		CHECK_U64(v[11], trace.regs[last].r[5]); /* rdi, in the red zone */
+}
+
+/* A thread is taken out at each instruction, and comes to the window again. */
+static void take_out_everywhere(const struct form *form, const struct state *start,
+				const struct state *native, enum way way, unsigned records)
+{
+	size_t inside = trace.inside < ONCE_AROUND ? trace.inside : ONCE_AROUND;
+	struct cp_record record;
+	struct state s;
+
+	for (trace.take_out_at = 0; trace.take_out_at < inside; trace.take_out_at++) {
+		set_way(way);
+		s = *start;
+		run_stepped(TAKEN_OUT, form, &s);
+		CHECK(trace.done && same(native, &s));
+		CHECK_U64(take_records(&record), records);
+	}
+}
+
+static void test_round(const struct form *form, int number, enum way way, unsigned round)
+{
+	struct cp_record record = { 0 };
+	struct state start, native, s;
+	unsigned count;
+
+	random_state(&start, round);
+	native = start;
+	run_stepped(NATIVE, form, &native);
+	CHECK(trace.count && trace.count < TRACE_MAX);
+	ground_patch(number);
+	set_way(way);
+	s = start;
+	detour_run(&s, form->start);
+	CHECK(same(&native, &s));
+	count = take_records(&record);
+	CHECK(!count || way == RECORDED || way == ACCEPTED);
+	if (count)
+		check_record(form, &start, &record);
+	set_way(way);
+	s = start;
+	run_stepped(COMPARED, form, &s);
+	CHECK(same(&native, &s));
+	CHECK_U64(take_records(&record), count);
+	CHECK(trace.inside > 0);
+	if (!round)
+		take_out_everywhere(form, &start, &native, way, count);
+	ground_unpatch(number);
+	compared++;
+}
+
+static void test_form(const struct form *form)
+{
+	enum way way;
+	unsigned round;
+	int number;
+
+	for (way = RECORDED; way < WAYS; way++) {
+		number = make_form(form, way);
+		CHECK(number >= 0);
+		if (number < 0) {
+			fprintf(stderr, "%s can't be moved\n", form->name);
+			return;
+		}
+		for (round = 0; round < (way == RECORDED ? 12 : 1); round++)
+			test_round(form, number, way, round);
+	}
+}
+
+/* ---- what can't be moved ---- */
+
+static void test_refused(void)
+{
+	static const struct {
+		uint8_t code[16], size;
+		bool movable;
+	} rows[] = {
+		{ "\x0f\x05\x90\x90\x90", 5, false }, /* syscall */
+		{ "\xcc\x90\x90\x90\x90", 5, false },
+		{ "\x0f\x0b\x90\x90\x90", 5, false },
+		{ "\xc7\xf8\x01\x00\x00\x00", 6, false }, /* xbegin */
+		{ "\xc3\x90\x90\x90\x90", 5, false }, /* nothing comes to the nops */
+		{ "\xe8\x00\x00\x00\x00\x90", 6, false }, /* a call returns into the window */
+		{ "\x48\x89", 2, false }, /* cut off */
+		{ "\x67\x8b\x05\x00\x00\x00\x00", 7, false }, /* relative to eip */
+		{ "\xe8\x00\x00\x00\x00", 5, true },
+		{ "\xc3", 1, true },
+	};
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(rows); i++)
+		CHECK(cp_detour_movable(&cp_arch_x86_64, rows[i].code, rows[i].size, 0x400000) ==
+		      rows[i].movable);
+}
+
+/* ---- jumps ---- */
+
+static void test_landings(void)
+{
+	struct cp_detour_landing l[CP_DETOUR_LANDINGS];
+	uint8_t code[CP_DETOUR_JUMP + CP_DETOUR_PREFIXES];
+	uint64_t at = 0x555555555000, to;
+	uint32_t begins;
+	size_t n, i, k, room;
+
+	for (begins = 0; begins < 256; begins += 2) {
+		for (room = 5; room <= 8; room++) {
+			n = cp_detour_landings(begins, room, l);
+			CHECK(n >= 1 && n <= CP_DETOUR_LANDINGS);
+			for (i = 0; i < n; i++) {
+				to = at + l[i].prefixes + 5 +
+				     (uint64_t)(int64_t)(int32_t)(l[i].value |
+								  (0x123456 & ~l[i].mask));
+				CHECK(cp_detour_jump(&l[i], at, to, code));
+				CHECK(l[i].prefixes + 5u <= room);
+				for (k = 1; k < l[i].prefixes + 5u; k++)
+					CHECK(!(begins >> k & 1) || code[k] == 0xcc ||
+					      code[k] == 0xf1);
+				CHECK(!l[i].mask ||
+				      !cp_detour_jump(&l[i], at, to ^ l[i].mask, code));
+			}
+		}
+	}
+	CHECK(!cp_detour_jump(&(struct cp_detour_landing){ 0 }, at, at + (UINT64_C(1) << 32),
+			      code));
+	CHECK(cp_detour_hop(0, at, at + 2 + 127, code) && code[1] == 127);
+	CHECK(!cp_detour_hop(0, at, at + 2 + 128, code));
+	CHECK(!cp_detour_hop(2, at, at + 2 + 127, code));
+	CHECK(cp_detour_hop(2, at, at + 2 - 52, code));
+	CHECK_U64(cp_detour_displacement((const uint8_t *)"\xe9\0\0\0\0", 5), 1);
+	CHECK_U64(cp_detour_displacement((const uint8_t *)"\x0f\x85\0\0\0\0", 6), 2);
+	CHECK_U64(cp_detour_displacement((const uint8_t *)"\xeb\0", 2), 0);
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
+	const struct form *form;
+
+	test_refused();
+	test_landings();
+	ground_prepare();
+	ground_use_ring(1);
+	cp_records_open(&reader, ground_ring(1), GROUND_LOG);
+	sigaction(SIGTRAP, &action, NULL);
+	for (form = detour_forms; form < detour_forms_end; form++)
+		test_form(form);
+	CHECK(losses > 0);
+	printf("%lu runs compared, %lu instructions of detours, %lu times taken out\n", compared,
+	       steps, taken_out);
+	TEST_MAIN_END;
+}
