@@ -9,6 +9,7 @@ BELOW = {
     "src/tracer": ["src/base", "arch", "src/link"],
     "src/image": ["src/base", "arch"],
     "src/probe": ["src/base", "arch", "src/link", "src/image"],
+    "src/detour": ["src/base", "arch", "src/image", "src/probe"],
     "src/unwind": ["src/base", "arch", "src/image"],
     "src/inspect": ["src/base", "arch", "src/link", "src/image"],
     "src/engine": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",

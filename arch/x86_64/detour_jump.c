@@ -17,6 +17,8 @@
 #include <elf.h>
 #include <string.h>
 
+#include "arch/x86_64/insn.h"
+
 #define INT3 0xccu
 #define INT1 0xf1u
 #define NEXT_PREFIX 0x2e
@@ -99,4 +101,19 @@ size_t cp_detour_displacement(const uint8_t *code, size_t size)
 	if (size == 5 && code[0] == 0xe9)
 		return 1;
 	return size == 6 && code[0] == 0x0f && code[1] >> 4 == 8 ? 2 : 0;
+}
+
+/* A `lea` relative to rip, or 32 bits of an immediate. */
+uint64_t cp_detour_said(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc)
+{
+	struct cp_x86_operand operand;
+	struct cp_x86_insn insn;
+
+	if (arch->e_machine != EM_X86_64 || !cp_x86_take_apart(code, size, &insn))
+		return 0;
+	if (insn.map == CP_X86_ONE && insn.opcode == 0x8d && cp_x86_rip_relative(&insn)) {
+		cp_x86_operand(&insn, code, &operand);
+		return pc + insn.size + (uint64_t)(int64_t)operand.disp;
+	}
+	return insn.imm_size >= 4 ? (uint64_t)cp_x86_imm(&insn, code) : 0;
 }

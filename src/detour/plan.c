@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT */
+#include "detour/plan.h"
+
+#include <string.h>
+
+#include "detour/window.h"
+
+const char *cp_detour_why_text(enum cp_detour_why why)
+{
+	static const char *const texts[CP_DETOUR_WHYS] = {
+		[CP_DETOUR_FAST] = "fast",
+		[CP_DETOUR_WHY_SITES] = "it has no places where all of its calls end",
+		[CP_DETOUR_WHY_COMPUTED] =
+			"it has a jump that is computed and may lead anywhere in it",
+		[CP_DETOUR_WHY_ENTRY_SHORT] = "its beginning is too short for a jump",
+		[CP_DETOUR_WHY_ENTRY_LEADS] = "its first instructions are jumped to",
+		[CP_DETOUR_WHY_ENTRY_FIXED] = "its first instructions can't be moved",
+		[CP_DETOUR_WHY_EXIT_SHORT] = "one of its ends is too short for a jump",
+		[CP_DETOUR_WHY_EXIT_LEADS] = "the instruction of one of its ends is jumped to",
+		[CP_DETOUR_WHY_EXIT_FIXED] = "the instructions of one of its ends can't be moved",
+		[CP_DETOUR_WHY_TAKEN] = "it shares bytes with a function that has a jump there",
+		[CP_DETOUR_WHY_FAR] = "there is no room for code near it",
+	};
+
+	return texts[why];
+}
+
+struct planning {
+	struct cp_detour_planner *planner;
+	struct cp_detour_text *text;
+	const struct cp_probe_plan *sites;
+	struct cp_detour_plan *plan;
+	bool no_memory;
+};
+
+/* ---- computed jumps ---- */
+
+/* Cases of switches, and code that nothing else leads to. */
+static void lead_inside(struct cp_detour_text *text, const struct cp_code *code, size_t offset)
+{
+	size_t number = code->starts.items[offset];
+
+	if (number)
+		cp_detour_text_lead(text, code->insns.items[number - 1].pc);
+}
+
+static bool is_pad(const struct cp_probe_functions *functions, uint64_t address)
+{
+	size_t low = 0, high = functions ? functions->pad_count : 0, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (functions->pads[mid] < address)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return functions && low < functions->pad_count && functions->pads[low] == address;
+}
+
+/* True when some code is reached in no way that is known, as labels of a computed
+ * goto are. */
+static bool follow(struct planning *p)
+{
+	const struct cp_code *code = &p->planner->code;
+	bool unknown = false;
+	size_t i;
+
+	for (i = 0; i < code->cases.count; i++)
+		lead_inside(p->text, code, code->cases.items[i].offset);
+	for (i = 0; i < code->others.count; i++) {
+		size_t number = code->starts.items[code->others.items[i]];
+
+		lead_inside(p->text, code, code->others.items[i]);
+		unknown |=
+			number && !is_pad(p->planner->functions, code->insns.items[number - 1].pc);
+	}
+	return unknown;
+}
+
+/* A computed jump that leaves the function for certain. */
+static bool is_outward(struct planning *p, const struct cp_probe_site *site, bool unknown)
+{
+	const struct cp_detour_frames *frames = &p->planner->frames;
+	uint64_t slot;
+
+	if (p->text->arch->jump_slot(site->code, site->size, site->address, &slot))
+		return true;
+	return !unknown && frames->gone && frames->gone(frames->ctx, site->address);
+}
+
+/* ---- windows ---- */
+
+static enum cp_detour_why why_of(enum cp_window_end end, bool entry)
+{
+	switch (end) {
+	case CP_WINDOW_OK:
+		return CP_DETOUR_FAST;
+	case CP_WINDOW_SHORT:
+		return entry ? CP_DETOUR_WHY_ENTRY_SHORT : CP_DETOUR_WHY_EXIT_SHORT;
+	case CP_WINDOW_LEADS:
+		return entry ? CP_DETOUR_WHY_ENTRY_LEADS : CP_DETOUR_WHY_EXIT_LEADS;
+	case CP_WINDOW_FIXED:
+		return entry ? CP_DETOUR_WHY_ENTRY_FIXED : CP_DETOUR_WHY_EXIT_FIXED;
+	case CP_WINDOW_TAKEN:
+		return CP_DETOUR_WHY_TAKEN;
+	}
+	return CP_DETOUR_WHY_TAKEN;
+}
+
+/* Bytes that are replaced, not only those of instructions that move. */
+static void set_taken(struct cp_detour_text *t, const struct cp_detour_window *w, bool taken)
+{
+	uint64_t ranges[2][2] = {
+		{ w->address, w->how == CP_DETOUR_BY_JUMP  ? w->room
+			      : w->how == CP_DETOUR_BY_PUN ? CP_DETOUR_JUMP
+							   : w->size },
+		{ w->hop, w->how == CP_DETOUR_BY_HOP ? CP_DETOUR_JUMP : 0 },
+	};
+	uint64_t at;
+	size_t i, k;
+
+	if (w->how == CP_DETOUR_BY_HOP && ranges[0][1] < CP_DETOUR_HOP)
+		ranges[0][1] = CP_DETOUR_HOP;
+	for (i = 0; i < 2; i++) {
+		for (k = 0; k < ranges[i][1]; k++) {
+			at = ranges[i][0] + k - t->start;
+			if (taken)
+				cp_detour_set(t, &t->taken, ranges[i][0] + k);
+			else if (at < t->end - t->start)
+				t->taken.words[at / 64] &= ~(UINT64_C(1) << (at % 64));
+		}
+	}
+}
+
+static void add_window(struct planning *p, const struct cp_detour_window *w)
+{
+	if (cp_vec_push(&p->plan->windows, *w))
+		set_taken(p->text, w, true);
+	else
+		p->no_memory = true;
+}
+
+/* Room for a jump is used as far as one with prefixes goes, no more. */
+static void trim(struct cp_detour_window *w)
+{
+	uint8_t most = CP_DETOUR_JUMP + CP_DETOUR_PREFIXES;
+
+	if (w->room > most)
+		w->room = w->size > most ? w->size : most;
+}
+
+static bool is_at(const struct cp_detour_window *w, uint64_t address)
+{
+	return address - w->address < w->size &&
+	       (address == w->address || (w->begins >> (address - w->address) & 1));
+}
+
+/* The site becomes one of the window's, if its instruction is in there. */
+static bool add_site(struct planning *p, struct cp_detour_window *w, uint32_t number)
+{
+	const struct cp_probe_site *site = &p->sites->sites.items[number];
+	struct cp_detour_window_site *s = &w->sites[w->site_count];
+
+	if (w->site_count == CP_DETOUR_WINDOW_SITES || !is_at(w, site->address))
+		return false;
+	s->number = number;
+	s->before = (uint8_t)(site->address - w->address);
+	s->taken = site->kind == CP_PROBE_SITE_TAIL_CONDITIONAL;
+	w->site_count++;
+	return true;
+}
+
+/* A window is also that of exits which lie in it. */
+static bool add_sites_inside(struct planning *p, struct cp_detour_window *w)
+{
+	const struct cp_probe_site *s;
+	size_t i;
+
+	for (i = p->sites->entry_count; i < p->sites->sites.count; i++) {
+		s = &p->sites->sites.items[i];
+		if (s->address - w->address < w->size && !add_site(p, w, (uint32_t)i))
+			return false;
+	}
+	return true;
+}
+
+static bool is_served(const struct planning *p, uint32_t number)
+{
+	const struct cp_detour_window *w;
+	size_t i;
+
+	cp_vec_for_each(&p->plan->windows, w) {
+		for (i = 0; i < w->site_count; i++) {
+			if (w->sites[i].number == number)
+				return true;
+		}
+	}
+	return false;
+}
+
+static enum cp_window_end plan_entry(struct planning *p)
+{
+	const struct cp_probe_site *site = &p->sites->sites.items[0];
+	uint64_t at = site->address;
+	struct cp_detour_window w;
+	enum cp_window_end end;
+	struct cp_insn insn;
+
+	/* A landing pad stays what it is. */
+	if (cp_decode(p->text->decoder, site->code, site->size, at, &insn) && insn.landing_pad)
+		at += insn.size;
+	end = cp_window_forward(p->text, at, CP_DETOUR_JUMP, &w);
+	if (end != CP_WINDOW_OK) {
+		if (cp_window_forward(p->text, at, CP_DETOUR_HOP, &w) != CP_WINDOW_OK ||
+		    !cp_window_find_hop(p->text, &w))
+			return end;
+		w.how = CP_DETOUR_BY_HOP;
+	}
+	trim(&w);
+	w.sites[0] = (struct cp_detour_window_site){ .number = 0 };
+	w.site_count = 1;
+	if (!add_sites_inside(p, &w))
+		return CP_WINDOW_FIXED;
+	add_window(p, &w);
+	return CP_WINDOW_OK;
+}
+
+/* A direct jump of 32 bits. */
+static bool plan_change(struct planning *p, uint32_t number)
+{
+	const struct cp_probe_site *site = &p->sites->sites.items[number];
+	struct cp_detour_window w = { .address = site->address,
+				      .how = CP_DETOUR_BY_CHANGE,
+				      .size = site->size,
+				      .room = site->size };
+
+	if (!cp_detour_displacement(site->code, site->size) ||
+	    !cp_window_is_free(p->text, site->address, site->size))
+		return false;
+	memcpy(w.code, site->code, site->size);
+	if (!add_site(p, &w, number))
+		return false;
+	add_window(p, &w);
+	return true;
+}
+
+/* The entry's window grows up to an exit that has no room of its own. */
+static bool grow_entry(struct planning *p, uint64_t last)
+{
+	struct cp_detour_window *entry = &p->plan->windows.items[0], w;
+	bool ok;
+
+	if (!p->plan->windows.count || entry->sites[0].number || entry->address > last ||
+	    last - entry->address >= CP_DETOUR_WINDOW)
+		return false;
+	set_taken(p->text, entry, false);
+	ok = cp_window_over(p->text, entry->address, last, CP_DETOUR_JUMP, &w) == CP_WINDOW_OK;
+	if (ok) {
+		trim(&w);
+		w.sites[0] = entry->sites[0];
+		w.site_count = 1;
+		ok = add_sites_inside(p, &w);
+	}
+	if (ok)
+		*entry = w;
+	set_taken(p->text, entry, true);
+	return ok;
+}
+
+/* Where an instruction of one byte makes a jump of what follows. */
+static bool plan_pun(struct planning *p, uint32_t number)
+{
+	struct cp_detour_window w;
+
+	if (!cp_window_pun(p->text, p->sites->sites.items[number].address, &w) ||
+	    !add_site(p, &w, number))
+		return false;
+	add_window(p, &w);
+	return true;
+}
+
+static enum cp_window_end plan_exit(struct planning *p, uint32_t number)
+{
+	uint64_t last = p->sites->sites.items[number].address;
+	struct cp_detour_window w;
+	enum cp_window_end end;
+
+	if (is_served(p, number) || plan_change(p, number))
+		return CP_WINDOW_OK;
+	end = cp_window_backward(p->text, last, CP_DETOUR_JUMP, &w);
+	if (end != CP_WINDOW_OK && grow_entry(p, last))
+		return CP_WINDOW_OK;
+	if (end != CP_WINDOW_OK) {
+		if (cp_window_backward(p->text, last, CP_DETOUR_HOP, &w) != CP_WINDOW_OK ||
+		    !cp_window_find_hop(p->text, &w))
+			return end;
+		w.how = CP_DETOUR_BY_HOP;
+	}
+	trim(&w);
+	if (!add_sites_inside(p, &w))
+		return CP_WINDOW_FIXED;
+	add_window(p, &w);
+	return CP_WINDOW_OK;
+}
+
+/* ---- a function ---- */
+
+static int by_address(const void *a, const void *b)
+{
+	const struct cp_detour_window *x = a, *y = b;
+
+	return x->address < y->address ? -1 : x->address > y->address;
+}
+
+static void give_up(struct planning *p, enum cp_detour_why why, uint64_t where)
+{
+	cp_detour_plan_release(p->text, p->plan);
+	p->plan->windows.count = 0;
+	p->plan->why = why;
+	p->plan->where = where;
+}
+
+static bool jumps_are_known(struct planning *p)
+{
+	bool unknown = follow(p);
+	size_t i;
+
+	for (i = p->sites->entry_count; i < p->sites->sites.count; i++) {
+		const struct cp_probe_site *site = &p->sites->sites.items[i];
+
+		if (site->kind != CP_PROBE_SITE_INDIRECT || is_outward(p, site, unknown))
+			continue;
+		give_up(p, CP_DETOUR_WHY_COMPUTED, site->address);
+		return false;
+	}
+	return true;
+}
+
+/* Puns come last: what is behind them has to stay. */
+static void plan_windows(struct planning *p)
+{
+	enum cp_window_end end = plan_entry(p);
+	bool puns = false;
+	uint32_t i;
+
+	if (end != CP_WINDOW_OK) {
+		give_up(p, why_of(end, true), p->sites->sites.items[0].address);
+		return;
+	}
+	for (i = (uint32_t)p->sites->entry_count; i < p->sites->sites.count; i++)
+		puns |= plan_exit(p, i) != CP_WINDOW_OK;
+	for (i = (uint32_t)p->sites->entry_count; puns && i < p->sites->sites.count; i++) {
+		end = plan_exit(p, i);
+		if (end == CP_WINDOW_OK || plan_pun(p, i))
+			continue;
+		give_up(p, why_of(end, false), p->sites->sites.items[i].address);
+		return;
+	}
+	cp_vec_sort(&p->plan->windows, by_address);
+}
+
+CP_ERROR cp_detour_plan_function(struct cp_detour_planner *planner,
+				 const struct cp_probe_function *function,
+				 const struct cp_probe_plan *sites, struct cp_detour_plan *ret)
+{
+	struct cp_detour_text *text = planner->text;
+	struct planning p = { .planner = planner, .text = text, .sites = sites, .plan = ret };
+	struct cp_error *err;
+
+	ret->windows.count = 0;
+	ret->why = CP_DETOUR_FAST;
+	ret->where = 0;
+	if ((sites->why != CP_PROBE_FULL && sites->why != CP_PROBE_NO_EXIT) ||
+	    function->kind == CP_PROBE_PLT || sites->entry_count != 1) {
+		ret->why = CP_DETOUR_WHY_SITES;
+		return NULL;
+	}
+	err = cp_code_follow(&planner->code, text->decoder, text->memory, planner->functions,
+			     function);
+	if (err)
+		return err;
+	if (jumps_are_known(&p))
+		plan_windows(&p);
+	return p.no_memory ? cp_error_nomem() : NULL;
+}
+
+void cp_detour_plan_release(struct cp_detour_text *text, const struct cp_detour_plan *plan)
+{
+	const struct cp_detour_window *w;
+
+	cp_vec_for_each(&plan->windows, w)
+		set_taken(text, w, false);
+}
+
+void cp_detour_plan_free(struct cp_detour_plan *plan)
+{
+	cp_vec_free(&plan->windows);
+}
+
+void cp_detour_planner_deinit(struct cp_detour_planner *planner)
+{
+	cp_code_free(&planner->code);
+}
+
+/* Of a jump that is changed: what it did, as a jump from where it is. A conditional one
+ * comes here only if it jumps, and a thread that is taken out jumps again. */
+void cp_detour_of_window(const struct cp_detour_window *window, struct cp_detour *ret)
+{
+	size_t at = window->how == CP_DETOUR_BY_CHANGE
+			    ? cp_detour_displacement(window->code, window->size)
+			    : 0;
+	int32_t displacement;
+
+	*ret = (struct cp_detour){ .pc = window->address, .size = window->size };
+	memcpy(ret->code, window->code, window->size);
+	if (at != 2)
+		return;
+	memcpy(&displacement, window->code + at, sizeof(displacement));
+	displacement++;
+	ret->size = 5;
+	ret->code[0] = 0xe9;
+	memcpy(ret->code + 1, &displacement, sizeof(displacement));
+}

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * detour_dump FILE          each function's windows, for who judges them:
+ *     address size why where name | window:size:room:how:hop:begins site@before ...
+ * detour_dump -s FILE...    how many of each file's functions are fast, and why not
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "detour/plan.h"
+#include "unwind/pads.h"
+#include "unwind/table.h"
+
+struct file {
+	struct cp_image *image;
+	struct cp_reader reader;
+	struct cp_probe_functions functions;
+	struct cp_decoder *decoder;
+	struct cp_table *table;
+	struct cp_detour_text *text;
+};
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static bool is_gone(void *ctx, uint64_t pc)
+{
+	struct file *f = ctx;
+	struct cp_table_memory memory = { &f->reader, 0 };
+	const struct cp_rule *rule =
+		f->table ? cp_table_find(f->table, &memory, (struct cp_vaddr){ pc }, NULL) : NULL;
+
+	return rule && rule->cfa_reg == cp_arch_x86_64.sp && rule->cfa_offset == 8;
+}
+
+static void read_pads(struct file *f)
+{
+	struct cp_unwind_section eh_frame = { 0 };
+	const uint8_t *bytes;
+	struct cp_vaddr at;
+	size_t size;
+
+	if (!cp_image_section(f->image, ".eh_frame", &bytes, &size, &at))
+		return;
+	eh_frame.bytes = bytes;
+	eh_frame.size = size;
+	eh_frame.addr = at;
+	cp_error_free(cp_unwind_pads(&cp_arch_x86_64, &eh_frame, &f->reader, &f->functions.pads,
+				     &f->functions.pad_count));
+}
+
+static struct cp_error *open_file(const char *path, struct file *f)
+{
+	struct cp_vaddr first = { 0 };
+	struct cp_error *err = cp_image_open_file(path, NULL, &f->image);
+
+	if (err)
+		return err;
+	f->reader = cp_probe_file_reader(f->image);
+	f->decoder = cp_decoder_create(&cp_arch_x86_64);
+	cp_image_vaddr_of_offset(f->image, 0, &first);
+	f->table = cp_table_create(&cp_arch_x86_64, &f->reader, first.v);
+	err = cp_probe_functions_read(f->image, &f->functions);
+	if (err)
+		return err;
+	read_pads(f);
+	return cp_detour_text_create(&cp_arch_x86_64, f->decoder, &f->reader, f->image,
+				     &f->functions, &f->text);
+}
+
+static void close_file(struct file *f)
+{
+	cp_detour_text_destroy(f->text);
+	cp_table_destroy(f->table);
+	cp_decoder_destroy(f->decoder);
+	cp_probe_functions_free(&f->functions);
+	cp_image_destroy(f->image);
+}
+
+static void print_plan(const struct cp_probe_function *function, const struct cp_detour_plan *plan)
+{
+	const struct cp_detour_window *w;
+	size_t i;
+
+	printf("%llx %llx %d %llx %s |", (unsigned long long)function->address,
+	       (unsigned long long)function->size, plan->why, (unsigned long long)plan->where,
+	       function->linkage_name);
+	cp_vec_for_each(&plan->windows, w) {
+		printf(" %llx:%d:%d:%c:%llx:%x", (unsigned long long)w->address, w->size, w->room,
+		       "jhcp"[w->how], (unsigned long long)w -> hop, w -> begins);
+		for (i = 0; i < w->site_count; i++)
+			printf("%c%u@%u", i ? ',' : ' ', w->sites[i].number, w->sites[i].before);
+	}
+	putchar('\n');
+}
+
+struct counts {
+	size_t functions, whys[CP_DETOUR_WHYS], windows[CP_DETOUR_HOWS], far_only;
+};
+
+static void count(struct counts *c, const struct cp_detour_plan *plan)
+{
+	struct cp_detour_landing ways[CP_DETOUR_LANDINGS];
+	const struct cp_detour_window *w;
+
+	c->functions++;
+	c->whys[plan->why]++;
+	cp_vec_for_each(&plan->windows, w) {
+		c->windows[w->how]++;
+		if (w->how == CP_DETOUR_BY_JUMP && cp_detour_landings(w->begins, w->room, ways))
+			c->far_only += ways[0].mask >> 24 != 0;
+	}
+}
+
+static struct cp_error *plan_all(struct file *f, bool print, struct counts *c)
+{
+	struct cp_detour_planner planner = { .text = f->text,
+					     .functions = &f->functions,
+					     .frames = { is_gone, f } };
+	struct cp_detour_plan plan = { 0 };
+	struct cp_probe_plan sites = { 0 };
+	struct cp_error *err = NULL;
+	size_t i;
+
+	for (i = 0; i < f->functions.count && !err; i++) {
+		const struct cp_probe_function *function = &f->functions.items[i];
+
+		if (function->kind == CP_PROBE_PLT)
+			continue;
+		err = cp_probe_plan_function(f->decoder, &f->reader, &f->functions, function,
+					     &sites);
+		if (!err)
+			err = cp_detour_plan_function(&planner, function, &sites, &plan);
+		if (!err && print)
+			print_plan(function, &plan);
+		if (!err)
+			count(c, &plan);
+	}
+	cp_detour_planner_deinit(&planner);
+	cp_detour_plan_free(&plan);
+	cp_probe_plan_free(&sites);
+	return err;
+}
+
+static void print_counts(const char *path, const struct counts *c, double ms)
+{
+	size_t traced = c->functions - c->whys[CP_DETOUR_WHY_SITES], i;
+
+	printf("%s: %zu functions, %.2f %% of them fast, %.2f %% of those with sites; "
+	       "%zu jumps (%.1f %% need a far one), %zu hops, %zu changes, %zu puns; %.0f ms\n",
+	       path, c->functions,
+	       100.0 * (double)c->whys[0] / (double)(c->functions + !c->functions),
+	       100.0 * (double)c->whys[0] / (double)(traced + !traced), c->windows[0],
+	       100.0 * (double)c->far_only / (double)(c->windows[0] + !c->windows[0]),
+	       c->windows[1], c->windows[2], c->windows[3], ms);
+	for (i = 1; i < CP_DETOUR_WHYS; i++) {
+		if (c->whys[i])
+			printf("  %6zu %s\n", c->whys[i],
+			       cp_detour_why_text((enum cp_detour_why)i));
+	}
+}
+
+int main(int argc, char **argv)
+{
+	bool sums = argc > 1 && !strcmp(argv[1], "-s");
+	struct cp_error *err;
+	double start;
+	int i;
+
+	for (i = sums ? 2 : 1; i < argc; i++) {
+		struct counts counts = { 0 };
+		struct file file = { 0 };
+
+		start = now_ms();
+		err = open_file(argv[i], &file);
+		if (!err)
+			err = plan_all(&file, !sums, &counts);
+		if (err) {
+			fprintf(stderr, "%s: %s\n", argv[i], err->what);
+			return 1;
+		}
+		if (sums)
+			print_counts(argv[i], &counts, now_ms() - start);
+		close_file(&file);
+	}
+	return 0;
+}
