@@ -84,10 +84,17 @@ static bool is_cancelled(const struct cp_records *r, uint64_t next)
 	       (head_at(r, next)->what & SITE_MASK) == CP_DETOUR_CANCEL;
 }
 
-static uint64_t newly_lost(struct cp_records *r, uint32_t low)
+/* Of a LOST record at `position`. As long as it is the last thing that happened, more
+ * are lost in its place; else it says how many were by then. */
+static uint64_t newly_lost(struct cp_records *r, uint64_t position)
 {
-	uint32_t since = low - (uint32_t)r->lost;
+	uint64_t after = position + CP_DETOUR_UNIT;
+	uint64_t total = __atomic_load_n(&r->ring->lost, __ATOMIC_RELAXED);
+	uint64_t since = (uint32_t)(head_at(r, position)->sp - (uint32_t)r->lost);
 
+	if (__atomic_load_n(&r->ring->lost_head, __ATOMIC_RELAXED) == after &&
+	    total - r->lost > since)
+		since = total - r->lost;
 	r->lost += since;
 	return since;
 }
@@ -111,7 +118,7 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 					   .values = (const uint64_t *)(head + 1),
 					   .value_words = (unsigned)(size / 8) - 2 };
 		if (site == CP_DETOUR_LOST)
-			ret->lost = newly_lost(records, head->sp);
+			ret->lost = newly_lost(records, records->position);
 		ret->kind = site == CP_DETOUR_LOST     ? CP_RECORD_LOST
 			    : site == CP_DETOUR_CANCEL ? CP_RECORD_CANCEL
 						       : CP_RECORD_SITE;

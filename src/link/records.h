@@ -22,12 +22,14 @@ struct cp_records {
 	unsigned log;
 	uint64_t position; /* of the next record */
 	uint64_t released; /* up to here records are forgotten, and the limit is for it */
-	uint64_t lost; /* records, as of the last LOST record */
+	uint64_t lost; /* records that were given as lost */
 };
 
 enum cp_record_kind {
 	CP_RECORD_SITE,
-	CP_RECORD_LOST, /* `lost` records are missing before the next one; 0 if not known yet */
+	/* Here records are missing: `lost` are known of by now. What is lost later in the
+	 * same place counts in the next one, and in cp_records_lost(). */
+	CP_RECORD_LOST,
 	CP_RECORD_CANCEL, /* the last SITE record that was given did not happen */
 };
 
