@@ -224,9 +224,13 @@ void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp)
  * With prefixes that mean nothing the displacement moves. */
 struct cp_detour_landing {
 	uint8_t prefixes; /* before the jump */
+	/* There is no breakpoint, but what is no instruction (SIGILL): below a program that
+	 * is linked low there is no room for others. Who is there when cprof is killed has
+	 * no handler. */
+	bool illegal;
 	uint32_t mask, value; /* the displacement, as far as it is given */
 };
-#define CP_DETOUR_LANDINGS 8
+#define CP_DETOUR_LANDINGS 16
 /* The ways for a window whose later instructions begin at the offsets with a bit in
  * `begins`; the replaced bytes are `room`. The better ones first. How many. */
 size_t cp_detour_landings(uint32_t begins, size_t room,
@@ -234,6 +238,8 @@ size_t cp_detour_landings(uint32_t begins, size_t room,
 /* The jump; false: `to` is out of reach, or not where `landing` wants it. */
 bool cp_detour_jump(const struct cp_detour_landing *landing, uint64_t at, uint64_t to,
 		    uint8_t code[CP_DETOUR_JUMP + CP_DETOUR_PREFIXES]);
+/* A jump to anywhere at all, 14 bytes; returns how many. */
+size_t cp_detour_far_jump(uint64_t to, uint8_t *code);
 /* May a hop be at `at`, with room for a jump at `to`, and does a thread that comes to
  * a later instruction find a breakpoint? */
 bool cp_detour_hop(uint32_t begins, uint64_t at, uint64_t to, uint8_t code[CP_DETOUR_HOP]);

@@ -9,7 +9,8 @@
  * Where a later one of these instructions began, the byte of the displacement has to
  * be a breakpoint: cc, or f1. So a window of `push %rbp; mov %rsp,%rbp; push %r12` is
  * e9 cc d1 d2 cc, whose code is 842 to 859 MB below, or e9 cc d1 d2 f1, 235 to 252
- * MB; and 5 bytes at a given byte of its address. A jump with a prefix needs neither
+ * MB; and 5 bytes at a given byte of its address. Programs that are linked low have
+ * nothing there: 60 and 37 are no instructions, and lead above. A jump with a prefix needs neither
  * the one nor the other where an instruction begins at offset 4, and none at 1.
  */
 #include "arch/detour.h"
@@ -21,13 +22,16 @@
 
 #define INT3 0xccu
 #define INT1 0xf1u
+#define ILLEGAL_1 0x60u /* pusha; in 64-bit mode there is none */
+#define ILLEGAL_2 0x37u /* aaa */
 #define NEXT_PREFIX 0x2e
 
 /* The places of the displacement, from `first` on, that have to be breakpoints. */
 static bool constrain(uint32_t begins, unsigned prefixes, uint8_t high,
 		      struct cp_detour_landing *ret)
 {
-	struct cp_detour_landing l = { .prefixes = (uint8_t)prefixes };
+	struct cp_detour_landing l = { .prefixes = (uint8_t)prefixes,
+				       .illegal = high != INT3 && high != INT1 };
 	unsigned i;
 
 	/* A later prefix, and the jump itself, would lead to the beginning. */
@@ -43,28 +47,35 @@ static bool constrain(uint32_t begins, unsigned prefixes, uint8_t high,
 	return true;
 }
 
+/* Those that may go anywhere first, then those with the fewest bytes given. */
+static unsigned rank(const struct cp_detour_landing *l)
+{
+	return (unsigned)__builtin_popcount(l->mask) + (l->mask >> 24) + (l->illegal ? 512u : 0);
+}
+
+static void add_landing(uint32_t begins, unsigned prefixes, uint8_t high,
+			struct cp_detour_landing *ways, size_t *count)
+{
+	struct cp_detour_landing l;
+	size_t k;
+
+	if (!constrain(begins, prefixes, high, &l) || (high != INT3 && !(l.mask >> 24)))
+		return;
+	for (k = (*count)++; k && rank(&ways[k - 1]) > rank(&l); k--)
+		ways[k] = ways[k - 1];
+	ways[k] = l;
+}
+
 size_t cp_detour_landings(uint32_t begins, size_t room,
 			  struct cp_detour_landing ret[CP_DETOUR_LANDINGS])
 {
-	size_t count = 0, i, k;
+	static const uint8_t high[] = { INT3, INT1, ILLEGAL_1, ILLEGAL_2 };
+	size_t count = 0, i;
 	unsigned p;
 
 	for (p = 0; p <= CP_DETOUR_PREFIXES && CP_DETOUR_JUMP + p <= room; p++) {
-		if (!constrain(begins, p, INT3, &ret[count]))
-			continue;
-		count++;
-		if (ret[count - 1].mask >> 24 && constrain(begins, p, INT1, &ret[count]))
-			count++;
-	}
-	/* Those that may go anywhere first, then those with the fewest bytes given. */
-	for (i = 1; i < count; i++) {
-		struct cp_detour_landing l = ret[i];
-
-		for (k = i; k && __builtin_popcount(ret[k - 1].mask) + (ret[k - 1].mask >> 24) / 8 >
-					 __builtin_popcount(l.mask) + (l.mask >> 24) / 8;
-		     k--)
-			ret[k] = ret[k - 1];
-		ret[k] = l;
+		for (i = 0; i < CP_ARRAY_SIZE(high); i++)
+			add_landing(begins, p, high[i], ret, &count);
 	}
 	return count;
 }
@@ -116,4 +127,13 @@ uint64_t cp_detour_said(const struct cp_arch *arch, const uint8_t *code, size_t 
 		return pc + insn.size + (uint64_t)(int64_t)operand.disp;
 	}
 	return insn.imm_size >= 4 ? (uint64_t)cp_x86_imm(&insn, code) : 0;
+}
+
+size_t cp_detour_far_jump(uint64_t to, uint8_t *code)
+{
+	static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 }; /* jmp *(%rip) */
+
+	memcpy(code, jump, sizeof(jump));
+	memcpy(code + sizeof(jump), &to, sizeof(to));
+	return sizeof(jump) + sizeof(to);
 }

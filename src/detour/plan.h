@@ -33,7 +33,7 @@ enum cp_detour_why {
 	CP_DETOUR_WHY_EXIT_LEADS,
 	CP_DETOUR_WHY_EXIT_FIXED,
 	CP_DETOUR_WHY_TAKEN, /* another function's window is there */
-	CP_DETOUR_WHY_FAR, /* the code would be out of reach (the caller) */
+	CP_DETOUR_WHY_FAR, /* the code would be out of reach (space.h) */
 	CP_DETOUR_WHYS,
 };
 /* For people: "fast", or why not. */

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "detour/plan.h"
+#include "detour/space.h"
 #include "unwind/pads.h"
 #include "unwind/table.h"
 
@@ -102,7 +103,53 @@ static void print_plan(const struct cp_probe_function *function, const struct cp
 
 struct counts {
 	size_t functions, whys[CP_DETOUR_WHYS], windows[CP_DETOUR_HOWS], far_only;
+	size_t placed, not_placed, bytes;
+	struct cp_detour_space *space;
+	uint64_t bias;
+	struct cp_detour_rings rings;
 };
+
+/* As the program would be mapped: a position-independent one where the kernel puts
+ * those, with nothing around it but a heap. */
+static void prepare_space(const struct file *f, struct counts *c)
+{
+	uint64_t start, end;
+
+	c->bias = f->text->start < 0x400000 ? 0x555555554000 : 0;
+	start = f->text->start + c->bias;
+	end = f->text->end + c->bias;
+	c->space = cp_detour_space_create();
+	if (c->bias) {
+		cp_detour_space_add(c->space, 0x555500000000, start - (UINT64_C(1) << 20));
+		cp_detour_space_add(c->space, end + (UINT64_C(1) << 28), 0x5556f0000000);
+	} else {
+		cp_detour_space_add(c->space, end + (UINT64_C(1) << 27), 0x7fff0000);
+	}
+	c->rings = (struct cp_detour_rings){ .zero = 0x10000000, .log = 20 };
+	c->rings.slow = cp_detour_space_take(c->space, start, CP_DETOUR_SLOW_MAX);
+}
+
+static void place(struct counts *c, const struct cp_detour_window *w)
+{
+	struct cp_detour_placed placed;
+	struct cp_detour d;
+
+	cp_detour_of_window(w, &d);
+	d.pc += c->bias;
+	if (w->site_count == 1) {
+		d.records[0].before = d.size < w->size ? 0 : w->sites[0].before;
+		d.records[0].taken = d.size < w->size || w->how == CP_DETOUR_BY_CHANGE
+					     ? false
+					     : w->sites[0].taken;
+		d.record_count = 1;
+	}
+	if (cp_detour_place(c->space, &cp_arch_x86_64, &d, w, c->bias, &c->rings, &placed)) {
+		c->placed++;
+		c->bytes += placed.size;
+	} else {
+		c->not_placed++;
+	}
+}
 
 static void count(struct counts *c, const struct cp_detour_plan *plan)
 {
@@ -115,6 +162,8 @@ static void count(struct counts *c, const struct cp_detour_plan *plan)
 		c->windows[w->how]++;
 		if (w->how == CP_DETOUR_BY_JUMP && cp_detour_landings(w->begins, w->room, ways))
 			c->far_only += ways[0].mask >> 24 != 0;
+		if (c->space)
+			place(c, w);
 	}
 }
 
@@ -151,6 +200,7 @@ static struct cp_error *plan_all(struct file *f, bool print, struct counts *c)
 static void print_counts(const char *path, const struct counts *c, double ms)
 {
 	size_t traced = c->functions - c->whys[CP_DETOUR_WHY_SITES], i;
+	const uint64_t *chunks;
 
 	printf("%s: %zu functions, %.2f %% of them fast, %.2f %% of those with sites; "
 	       "%zu jumps (%.1f %% need a far one), %zu hops, %zu changes, %zu puns; %.0f ms\n",
@@ -159,6 +209,8 @@ static void print_counts(const char *path, const struct counts *c, double ms)
 	       100.0 * (double)c->whys[0] / (double)(traced + !traced), c->windows[0],
 	       100.0 * (double)c->far_only / (double)(c->windows[0] + !c->windows[0]),
 	       c->windows[1], c->windows[2], c->windows[3], ms);
+	printf("  %zu windows placed, %zu not; %zu bytes of code, %zu chunks\n", c->placed,
+	       c->not_placed, c->bytes, cp_detour_space_chunks(c->space, &chunks));
 	for (i = 1; i < CP_DETOUR_WHYS; i++) {
 		if (c->whys[i])
 			printf("  %6zu %s\n", c->whys[i],
@@ -179,6 +231,8 @@ int main(int argc, char **argv)
 
 		start = now_ms();
 		err = open_file(argv[i], &file);
+		if (!err && sums)
+			prepare_space(&file, &counts);
 		if (!err)
 			err = plan_all(&file, !sums, &counts);
 		if (err) {
@@ -187,6 +241,7 @@ int main(int argc, char **argv)
 		}
 		if (sums)
 			print_counts(argv[i], &counts, now_ms() - start);
+		cp_detour_space_destroy(counts.space);
 		close_file(&file);
 	}
 	return 0;

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "detour/space.h"
+
+#include <string.h>
+
+#include "base/vec.h"
+
+/* Of code: what is that near to one place is in reach of each other. */
+#define REACH ((UINT64_C(1) << 30) - (UINT64_C(64) << 20))
+#define MAX_TRIES 65536
+#define ALIGNMENT 16 /* of code */
+
+struct gap {
+	uint64_t start, end;
+};
+
+struct chunk {
+	uint64_t at;
+	uint64_t used[CP_DETOUR_CHUNK / 64]; /* a bit a byte */
+};
+
+/* Where bytes at addresses of this kind were found last. */
+struct found {
+	uint32_t mask, value;
+	uint64_t at;
+};
+#define FOUND 64
+
+struct cp_detour_space {
+	CP_VEC(struct gap) gaps;
+	CP_VEC(struct chunk *) chunks; /* owned; by address */
+	CP_VEC(uint64_t) addresses; /* of chunks, as they came */
+	struct found found[FOUND];
+};
+
+struct cp_detour_space *cp_detour_space_create(void)
+{
+	return calloc(1, sizeof(struct cp_detour_space));
+}
+
+void cp_detour_space_destroy(struct cp_detour_space *space)
+{
+	size_t i;
+
+	if (!space)
+		return;
+	for (i = 0; i < space->chunks.count; i++)
+		free(space->chunks.items[i]);
+	cp_vec_free(&space->chunks);
+	cp_vec_free(&space->addresses);
+	cp_vec_free(&space->gaps);
+	free(space);
+}
+
+bool cp_detour_space_add(struct cp_detour_space *space, uint64_t start, uint64_t end)
+{
+	start = (start + CP_DETOUR_CHUNK - 1) & ~(uint64_t)(CP_DETOUR_CHUNK - 1);
+	end &= ~(uint64_t)(CP_DETOUR_CHUNK - 1);
+	return start >= end || cp_vec_push(&space->gaps, (struct gap){ start, end });
+}
+
+size_t cp_detour_space_chunks(const struct cp_detour_space *space, const uint64_t **ret)
+{
+	*ret = space->addresses.items;
+	return space->addresses.count;
+}
+
+/* ---- bytes ---- */
+
+static struct chunk *find_chunk(const struct cp_detour_space *s, uint64_t at)
+{
+	size_t i = cp_vec_partition(&s->chunks, c, (*c)->at + CP_DETOUR_CHUNK <= at);
+
+	return i < s->chunks.count && s->chunks.items[i]->at <= at ? s->chunks.items[i] : NULL;
+}
+
+static struct chunk *make_chunk(struct cp_detour_space *s, uint64_t at)
+{
+	size_t i = cp_vec_partition(&s->chunks, c, (*c)->at < at);
+	struct chunk *chunk = calloc(1, sizeof(*chunk));
+
+	if (!chunk || !cp_vec_reserve(&s->chunks, s->chunks.count + 1) ||
+	    !cp_vec_push(&s->addresses, at)) {
+		free(chunk);
+		return NULL;
+	}
+	chunk->at = at;
+	memmove(s->chunks.items + i + 1, s->chunks.items + i,
+		(s->chunks.count - i) * sizeof(*s->chunks.items));
+	s->chunks.items[i] = chunk;
+	s->chunks.count++;
+	return chunk;
+}
+
+static bool is_used(const struct cp_detour_space *s, uint64_t at, size_t size)
+{
+	const struct chunk *c;
+	uint64_t i;
+
+	for (; size; at++, size--) {
+		c = find_chunk(s, at);
+		if (!c) { /* nor is the rest of that chunk */
+			i = CP_DETOUR_CHUNK - at % CP_DETOUR_CHUNK;
+			if (i >= size)
+				return false;
+			at += i - 1;
+			size -= (size_t)i - 1;
+			continue;
+		}
+		i = at - c->at;
+		if (c->used[i / 64] >> (i % 64) & 1)
+			return true;
+	}
+	return false;
+}
+
+static bool use(struct cp_detour_space *s, uint64_t at, size_t size)
+{
+	uint64_t first = at & ~(uint64_t)(CP_DETOUR_CHUNK - 1), i;
+	struct chunk *c;
+
+	for (; first < at + size; first += CP_DETOUR_CHUNK) {
+		if (!find_chunk(s, first) && !make_chunk(s, first))
+			return false;
+	}
+	for (; size; at++, size--) {
+		c = find_chunk(s, at);
+		i = at - c->at;
+		c->used[i / 64] |= UINT64_C(1) << (i % 64);
+	}
+	return true;
+}
+
+static void unuse(struct cp_detour_space *s, uint64_t at, size_t size)
+{
+	struct chunk *c;
+	uint64_t i;
+
+	for (; size; at++, size--) {
+		c = find_chunk(s, at);
+		i = at % CP_DETOUR_CHUNK;
+		if (c)
+			c->used[i / 64] &= ~(UINT64_C(1) << (i % 64));
+	}
+}
+
+/* ---- places ---- */
+
+/* How much has to be added to `r` until the bits in `mask` are those of `value`;
+ * UINT64_MAX: it would have to begin anew. */
+static uint64_t until_matches(uint32_t r, uint32_t mask, uint32_t value)
+{
+	uint32_t above, to;
+	unsigned i;
+
+	if ((r & mask) == value)
+		return 0;
+	/* The lowest bit that can become one, with all above as they are. */
+	for (i = 0; i < 32; i++) {
+		above = i == 31 ? 0 : ~UINT32_C(0) << (i + 1);
+		if (r >> i & 1 || ((r ^ value) & mask & above) ||
+		    (mask >> i & 1 && !(value >> i & 1)))
+			continue;
+		to = (r & above) | UINT32_C(1) << i | (value & ((UINT32_C(1) << i) - 1));
+		return to - r;
+	}
+	return UINT64_MAX;
+}
+
+/* `size` free bytes in low ... high, at an address which, counted from `base`, has the
+ * bits of `value` in `mask`. */
+static uint64_t search(struct cp_detour_space *s, uint64_t low, uint64_t high, size_t size,
+		       uint64_t base, uint32_t mask, uint32_t value)
+{
+	unsigned tries = 0;
+	const struct gap *g;
+
+	cp_vec_for_each(&s->gaps, g) {
+		uint64_t at = g->start > low ? g->start : low;
+		uint64_t end = g->end < high ? g->end : high, more;
+
+		while (at < end && end - at >= size && tries++ < MAX_TRIES) {
+			more = until_matches((uint32_t)(at - base), mask, value);
+			if (more > end - at || end - at - more < size)
+				break;
+			at += more;
+			if (!is_used(s, at, size))
+				return at;
+			at++;
+		}
+	}
+	return 0;
+}
+
+static uint64_t take(struct cp_detour_space *s, uint64_t low, uint64_t high, size_t size,
+		     uint64_t base, uint32_t mask, uint32_t value)
+{
+	struct found *f = &s->found[(mask ^ mask >> 15 ^ value >> 24) % FOUND];
+	uint64_t at = 0;
+
+	if (f->mask == mask && f->value == value && f->at > low && f->at < high)
+		at = search(s, f->at, high, size, base, mask, value);
+	if (!at)
+		at = search(s, low, high, size, base, mask, value);
+	if (!at || !use(s, at, size))
+		return 0;
+	*f = (struct found){ mask, value, at + size };
+	return at;
+}
+
+uint64_t cp_detour_space_take(struct cp_detour_space *space, uint64_t near, size_t size)
+{
+	/* What was begun is filled before something new is begun. */
+	uint64_t low = near > REACH ? near - REACH : 0, at;
+	size_t i;
+
+	for (i = space->addresses.count; i-- > 0;) {
+		at = space->addresses.items[i];
+		if (at < low || at >= near + REACH)
+			continue;
+		at = take(space, at, at + CP_DETOUR_CHUNK, size, 0, ALIGNMENT - 1, 0);
+		if (at)
+			return at;
+	}
+	return take(space, low, near + REACH, size, 0, ALIGNMENT - 1, 0);
+}
+
+/* ---- detours ---- */
+
+/* Bytes of a stub somewhere in low ... high. */
+static size_t stub_size(uint64_t low, uint64_t high, uint64_t to)
+{
+	int64_t back = (int64_t)(to - high - CP_DETOUR_JUMP), on = (int64_t)(to - low);
+
+	return back > INT32_MIN && on < INT32_MAX ? CP_DETOUR_JUMP : CP_DETOUR_STUB;
+}
+
+static void put_stub(struct cp_detour_write *stub, uint64_t at, uint64_t to, size_t size)
+{
+	static const struct cp_detour_landing anywhere;
+
+	stub->at = at;
+	stub->size = (uint8_t)size;
+	if (!cp_detour_jump(&anywhere, at, to, stub->code))
+		cp_detour_far_jump(to, stub->code);
+}
+
+/* A place for a stub, from which a jump at `at` gets the displacement it needs. */
+static bool place_stub(struct cp_detour_space *s, const struct cp_detour_landing *landing,
+		       uint64_t at, uint64_t to, struct cp_detour_placed *ret)
+{
+	uint64_t base = at + landing->prefixes + CP_DETOUR_JUMP, low, high, stub;
+	size_t size;
+
+	low = base > UINT64_C(1) << 31 ? base - (UINT64_C(1) << 31) : 0;
+	high = base + INT32_MAX;
+	if (landing->mask >> 24) {
+		low = base + (uint64_t)(int64_t)(int32_t)(landing->value & 0xff000000);
+		high = low + (UINT64_C(1) << 24) - 1;
+		if (low > base + INT32_MAX) /* below 0 */
+			return false;
+	}
+	size = stub_size(low, high, to);
+	stub = take(s, low, high, size, base, landing->mask, landing->value);
+	if (!stub)
+		return false;
+	put_stub(&ret->stub, stub, to, size);
+	ret->window.at = at;
+	ret->window.size = (uint8_t)(landing->prefixes + CP_DETOUR_JUMP);
+	return cp_detour_jump(landing, at, stub, ret->window.code);
+}
+
+static bool place_jump(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
+		       struct cp_detour_placed *ret)
+{
+	struct cp_detour_landing ways[CP_DETOUR_LANDINGS];
+	size_t count = cp_detour_landings(w->begins, w->room, ways), i;
+
+	for (i = 0; i < count; i++) {
+		if (cp_detour_jump(&ways[i], at, ret->at, ret->window.code)) {
+			ret->window.at = at;
+			ret->window.size = (uint8_t)(ways[i].prefixes + CP_DETOUR_JUMP);
+			return true;
+		}
+		if (place_stub(s, &ways[i], at, ret->at, ret))
+			return true;
+	}
+	return false;
+}
+
+static bool place_hop(const struct cp_detour_window *w, uint64_t at, uint64_t bias,
+		      struct cp_detour_placed *ret)
+{
+	static const struct cp_detour_landing anywhere;
+
+	ret->hop.at = w->hop + bias;
+	ret->hop.size = CP_DETOUR_JUMP;
+	ret->window.at = at;
+	ret->window.size = CP_DETOUR_HOP;
+	return cp_detour_jump(&anywhere, ret->hop.at, ret->at, ret->hop.code) &&
+	       cp_detour_hop(w->begins, at, ret->hop.at, ret->window.code);
+}
+
+static bool place_change(const struct cp_detour_window *w, uint64_t at,
+			 struct cp_detour_placed *ret)
+{
+	size_t offset = cp_detour_displacement(w->code, w->size);
+	int64_t distance = (int64_t)(ret->at - (at + w->size));
+	int32_t displacement = (int32_t)distance;
+
+	ret->window.at = at + offset;
+	ret->window.size = sizeof(displacement);
+	memcpy(ret->window.code, &displacement, sizeof(displacement));
+	return displacement == distance;
+}
+
+static bool place_pun(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
+		      uint64_t bias, struct cp_detour_placed *ret)
+{
+	uint64_t target = w->hop + bias;
+	size_t size = stub_size(target, target, ret->at);
+
+	ret->window.at = at;
+	ret->window.size = 1;
+	ret->window.code[0] = 0xe9;
+	if (!take(s, target, target + size, size, 0, 0, 0))
+		return false;
+	put_stub(&ret->stub, target, ret->at, size);
+	return true;
+}
+
+bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
+		     const struct cp_detour *detour, const struct cp_detour_window *window,
+		     uint64_t bias, const struct cp_detour_rings *rings,
+		     struct cp_detour_placed *ret)
+{
+	uint64_t at = window->address + bias;
+	bool ok = false;
+
+	memset(ret, 0, offsetof(struct cp_detour_placed, code));
+	ret->at = at;
+	/* The size does not depend on the place. */
+	ret->size = (uint16_t)cp_detour_make(arch, detour, rings->slow, rings, ret->code);
+	if (!ret->size)
+		return false;
+	ret->at = cp_detour_space_take(space, at, ret->size);
+	if (!ret->at)
+		return false;
+	ret->size = (uint16_t)cp_detour_make(arch, detour, ret->at, rings, ret->code);
+	switch (ret->size ? (enum cp_detour_how)window->how : CP_DETOUR_HOWS) {
+	case CP_DETOUR_BY_JUMP:
+		ok = place_jump(space, window, at, ret);
+		break;
+	case CP_DETOUR_BY_HOP:
+		ok = place_hop(window, at, bias, ret);
+		break;
+	case CP_DETOUR_BY_CHANGE:
+		ok = place_change(window, at, ret);
+		break;
+	case CP_DETOUR_BY_PUN:
+		ok = place_pun(space, window, at, bias, ret);
+		break;
+	case CP_DETOUR_HOWS:
+		break;
+	}
+	if (!ok)
+		cp_detour_unplace(space, ret);
+	return ok;
+}
+
+void cp_detour_unplace(struct cp_detour_space *space, const struct cp_detour_placed *placed)
+{
+	unuse(space, placed->at, placed->size);
+	if (placed->stub.size)
+		unuse(space, placed->stub.at, placed->stub.size);
+}

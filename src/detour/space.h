@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where the code of detours goes in a process: in what its mappings leave free.
+ *
+ *     far below             near                 the text
+ *     ┌──┬──┐          ┌──────────┐          ┌─────────────┐
+ *     │st│st│ ───────► │ code     │ ◄─────── │ jmp ...     │ a window without
+ *     └──┴──┘          └──────────┘          │ jmp ...     │ later instructions
+ *        ▲                                   └──────┬──────┘
+ *        └──────────────────────────────────────────┘ one whose displacement has to
+ *                                                     have breakpoints in it
+ *
+ * A stub is a jump to the code, where such a displacement leads to. Memory is used in
+ * chunks, which the tracer maps before anything is written there. Pure.
+ */
+#ifndef CP_DETOUR_SPACE_H
+#define CP_DETOUR_SPACE_H
+
+#include "detour/plan.h"
+
+#define CP_DETOUR_CHUNK 65536 /* bytes, and what they are aligned to */
+#define CP_DETOUR_STUB 14 /* bytes of one, at most */
+
+struct cp_detour_space;
+struct cp_detour_space *cp_detour_space_create(void); /* NULL: no memory */
+void cp_detour_space_destroy(struct cp_detour_space *space);
+
+/* Nothing is mapped there, and nothing will be: in ascending order. */
+bool cp_detour_space_add(struct cp_detour_space *space, uint64_t start, uint64_t end);
+/* Room for code, within reach of an image at `near` and of all other code for it: for
+ * what detours share. 0: none. */
+uint64_t cp_detour_space_take(struct cp_detour_space *space, uint64_t near, size_t size);
+/* The chunks that are in use, ascending; those from `known` on, which the caller knows
+ * the number of, are new. */
+size_t cp_detour_space_chunks(const struct cp_detour_space *space, const uint64_t **ret);
+
+struct cp_detour_write {
+	uint64_t at;
+	uint8_t size;
+	uint8_t code[CP_DETOUR_STUB];
+};
+
+/* A detour with its place, and what has to be written for it, in this order: the code,
+ * the stub, the hop's jump, all of which nobody runs into yet, then the window. */
+struct cp_detour_placed {
+	uint64_t at; /* of the code; */
+	uint16_t size;
+	struct cp_detour_write stub, hop, window; /* size 0: there is none */
+	uint8_t code[CP_DETOUR_CODE_MAX];
+};
+/* `detour` is the window's (cp_detour_of_window()) with run-time addresses, `bias` is
+ * added to the window's own. False: no room; nothing was taken. */
+bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
+		     const struct cp_detour *detour, const struct cp_detour_window *window,
+		     uint64_t bias, const struct cp_detour_rings *rings,
+		     struct cp_detour_placed *ret);
+/* Its room is free again: no thread is in it, and none has a pc there in a signal's
+ * frame. */
+void cp_detour_unplace(struct cp_detour_space *space, const struct cp_detour_placed *placed);
+
+#endif
