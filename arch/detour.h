@@ -132,7 +132,7 @@ enum cp_detour_when {
 
 #define CP_DETOUR_VALUES 16
 #define CP_DETOUR_TESTS 4
-#define CP_DETOUR_RECORDS 2
+#define CP_DETOUR_RECORDS 3
 
 struct cp_detour_record {
 	uint32_t site;

@@ -47,7 +47,7 @@ enum cp_detour_how {
 	CP_DETOUR_HOWS,
 };
 
-#define CP_DETOUR_WINDOW_SITES 3
+#define CP_DETOUR_WINDOW_SITES CP_DETOUR_RECORDS
 
 struct cp_detour_window_site {
 	uint32_t number; /* in the probe's plan */

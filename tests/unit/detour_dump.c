@@ -10,17 +10,7 @@
 
 #include "detour/plan.h"
 #include "detour/space.h"
-#include "unwind/pads.h"
-#include "unwind/table.h"
-
-struct file {
-	struct cp_image *image;
-	struct cp_reader reader;
-	struct cp_probe_functions functions;
-	struct cp_decoder *decoder;
-	struct cp_table *table;
-	struct cp_detour_text *text;
-};
+#include "detour_file.h"
 
 static double now_ms(void)
 {
@@ -28,60 +18,6 @@ static double now_ms(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-static bool is_gone(void *ctx, uint64_t pc)
-{
-	struct file *f = ctx;
-	struct cp_table_memory memory = { &f->reader, 0 };
-	const struct cp_rule *rule =
-		f->table ? cp_table_find(f->table, &memory, (struct cp_vaddr){ pc }, NULL) : NULL;
-
-	return rule && rule->cfa_reg == cp_arch_x86_64.sp && rule->cfa_offset == 8;
-}
-
-static void read_pads(struct file *f)
-{
-	struct cp_unwind_section eh_frame = { 0 };
-	const uint8_t *bytes;
-	struct cp_vaddr at;
-	size_t size;
-
-	if (!cp_image_section(f->image, ".eh_frame", &bytes, &size, &at))
-		return;
-	eh_frame.bytes = bytes;
-	eh_frame.size = size;
-	eh_frame.addr = at;
-	cp_error_free(cp_unwind_pads(&cp_arch_x86_64, &eh_frame, &f->reader, &f->functions.pads,
-				     &f->functions.pad_count));
-}
-
-static struct cp_error *open_file(const char *path, struct file *f)
-{
-	struct cp_vaddr first = { 0 };
-	struct cp_error *err = cp_image_open_file(path, NULL, &f->image);
-
-	if (err)
-		return err;
-	f->reader = cp_probe_file_reader(f->image);
-	f->decoder = cp_decoder_create(&cp_arch_x86_64);
-	cp_image_vaddr_of_offset(f->image, 0, &first);
-	f->table = cp_table_create(&cp_arch_x86_64, &f->reader, first.v);
-	err = cp_probe_functions_read(f->image, &f->functions);
-	if (err)
-		return err;
-	read_pads(f);
-	return cp_detour_text_create(&cp_arch_x86_64, f->decoder, &f->reader, f->image,
-				     &f->functions, &f->text);
-}
-
-static void close_file(struct file *f)
-{
-	cp_detour_text_destroy(f->text);
-	cp_table_destroy(f->table);
-	cp_decoder_destroy(f->decoder);
-	cp_probe_functions_free(&f->functions);
-	cp_image_destroy(f->image);
 }
 
 static void print_plan(const struct cp_probe_function *function, const struct cp_detour_plan *plan)
@@ -111,7 +47,7 @@ struct counts {
 
 /* As the program would be mapped: a position-independent one where the kernel puts
  * those, with nothing around it but a heap. */
-static void prepare_space(const struct file *f, struct counts *c)
+static void prepare_space(const struct detour_file *f, struct counts *c)
 {
 	uint64_t start, end;
 
@@ -167,11 +103,11 @@ static void count(struct counts *c, const struct cp_detour_plan *plan)
 	}
 }
 
-static struct cp_error *plan_all(struct file *f, bool print, struct counts *c)
+static struct cp_error *plan_all(struct detour_file *f, bool print, struct counts *c)
 {
 	struct cp_detour_planner planner = { .text = f->text,
 					     .functions = &f->functions,
-					     .frames = { is_gone, f } };
+					     .frames = { detour_file_is_gone, f } };
 	struct cp_detour_plan plan = { 0 };
 	struct cp_probe_plan sites = { 0 };
 	struct cp_error *err = NULL;
@@ -227,10 +163,10 @@ int main(int argc, char **argv)
 
 	for (i = sums ? 2 : 1; i < argc; i++) {
 		struct counts counts = { 0 };
-		struct file file = { 0 };
+		struct detour_file file = { 0 };
 
 		start = now_ms();
-		err = open_file(argv[i], &file);
+		err = detour_file_open(argv[i], &file);
 		if (!err && sums)
 			prepare_space(&file, &counts);
 		if (!err)
@@ -242,7 +178,7 @@ int main(int argc, char **argv)
 		if (sums)
 			print_counts(argv[i], &counts, now_ms() - start);
 		cp_detour_space_destroy(counts.space);
-		close_file(&file);
+		detour_file_close(&file);
 	}
 	return 0;
 }

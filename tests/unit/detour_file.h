@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A file with what planning detours needs of it.
+ */
+#ifndef CP_TEST_DETOUR_FILE_H
+#define CP_TEST_DETOUR_FILE_H
+
+#include "detour/plan.h"
+
+struct detour_file {
+	struct cp_image *image;
+	struct cp_reader reader;
+	struct cp_probe_functions functions;
+	struct cp_decoder *decoder;
+	struct cp_table *table;
+	struct cp_detour_text *text;
+};
+
+CP_ERROR detour_file_open(const char *path, struct detour_file *f);
+void detour_file_close(struct detour_file *f);
+/* For struct cp_detour_frames; ctx is the file. */
+bool detour_file_is_gone(void *ctx, uint64_t pc);
+
+#endif
