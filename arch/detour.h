@@ -11,7 +11,8 @@
  *
  * Nothing is left behind on the stack and no return address is changed, so
  * unwinders, throw, longjmp and coroutines find what they would without us. All
- * registers and flags and the red zone are as they were. The code needs no process
+ * registers and flags and the red zone are as they were; what is written on the stack
+ * is 128 to 168 bytes below it. The code needs no process
  * of ours: when nobody reads, the ring is full and records are dropped.
  *
  * A thread may be taken out at any instruction (cp_detour_leave()), to the place
@@ -50,7 +51,7 @@ struct cp_detour_ring {
 	uint64_t unused[5];
 	/* Written by the reader. */
 	uint64_t limit; /* at or behind it nothing is reserved; 0: closed */
-	uint64_t wait_until; /* stamp (with any tag) up to which who finds no room waits */
+	uint64_t wait_until; /* time stamp counter up to which who finds no room waits */
 };
 
 /* A record; values follow. The first word is written last, and is valid when its

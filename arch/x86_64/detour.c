@@ -252,11 +252,15 @@ static uint32_t buffer_at(const struct cp_detour_rings *rings, size_t offset)
 	return rings->zero + CP_DETOUR_BUFFER + (uint32_t)offset;
 }
 
-static void put_stamp(struct cp_x86_emit *e)
+static void put_time(struct cp_x86_emit *e)
 {
 	PUT(e, "\x0f\x31"); /* rdtsc */
 	PUT(e, "\x48\xc1\xe2\x20"); /* shl $32,%rdx */
 	PUT(e, "\x48\x09\xd0"); /* or %rdx,%rax */
+}
+
+static void put_stamp(struct cp_x86_emit *e)
+{
 	PUT(e, "\x48\xc1\xe0\x10"); /* shl $16,%rax */
 }
 
@@ -344,6 +348,7 @@ static void put_record(struct maker *m, unsigned r)
 	m->out[r].slow_at = e->now;
 	m->out[r].slow = cp_x86_put_forward(e, "\x0f\x83", 2);
 	m->out[r].go = e->size;
+	put_time(e);
 	put_stamp(e);
 	put_reserve(e, m->rings, units);
 	put_what(e, m->rings, cp_detour_what(record->site, units));
@@ -517,8 +522,7 @@ void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
 	size_t dropped, marked, again = e->size;
 
-	put_stamp(e);
-	/* Compared without its highest bits, as records have it. */
+	put_time(e);
 	PUT32(e, "\x65\x48\x3b\x04\x25", rings->zero + offsetof(struct cp_detour_ring, wait_until));
 	dropped = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
 	PUT(e, "\xf3\x90"); /* pause */
@@ -531,6 +535,7 @@ void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
 	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
 	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */
+	put_stamp(e);
 	put_reserve(e, rings, 1);
 	put_what(e, rings, cp_detour_what(CP_DETOUR_LOST, 1));
 	PUT32(e, "\x65\x8b\x0c\x25", lost); /* mov %gs:lost,%ecx */

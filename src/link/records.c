@@ -30,6 +30,17 @@ static void set_limit(struct cp_records *r)
 	__atomic_store_n(&r->ring->limit, limit, __ATOMIC_RELEASE);
 }
 
+/* What an earlier reader left could look like a record of this turn or the next. */
+static void forget_all(const struct cp_records *r)
+{
+	struct cp_detour_head *units = head_at(r, 0);
+	uint16_t tag = (uint16_t)(tag_of(r, r->position) - 1);
+	size_t i;
+
+	for (i = 0; i < (UINT64_C(1) << r->log) / CP_DETOUR_UNIT; i++)
+		units[i].stamp = tag;
+}
+
 void cp_records_open(struct cp_records *records, void *memory, unsigned log)
 {
 	struct cp_detour_ring *ring = memory;
@@ -39,6 +50,8 @@ void cp_records_open(struct cp_records *records, void *memory, unsigned log)
 					.position = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
 					.released = __atomic_load_n(&ring->head, __ATOMIC_ACQUIRE),
 					.lost = __atomic_load_n(&ring->lost, __ATOMIC_RELAXED) };
+	if (records->position != UINT64_C(1) << log)
+		forget_all(records);
 	set_limit(records);
 }
 
@@ -50,7 +63,7 @@ void cp_records_close(struct cp_records *records)
 
 void cp_records_wait(struct cp_records *records, uint64_t until)
 {
-	__atomic_store_n(&records->ring->wait_until, until << 16, __ATOMIC_RELAXED);
+	__atomic_store_n(&records->ring->wait_until, until, __ATOMIC_RELAXED);
 }
 
 /* The record at a position is there; its length in bytes, 0: it is not, or can't be. */

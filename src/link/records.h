@@ -45,7 +45,8 @@ struct cp_record {
 
 /* A ring in new, zeroed memory of cp_detour_ring_size(log) bytes, closed. */
 void cp_records_create(void *memory, unsigned log);
-/* Begins to read where the ring is, and opens it. */
+/* Begins to read where the ring is, and opens it. It is closed: new, or left by a reader
+ * who closed it or died long enough ago for it to be full. */
 void cp_records_open(struct cp_records *records, void *memory, unsigned log);
 /* Nothing more is reserved, and nobody waits. What is there can still be read. */
 void cp_records_close(struct cp_records *records);

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reading rings of records, which are written here as the code of detours does it.
+ */
+#include "test.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/records.h"
+
+#define LOG CP_DETOUR_LOG_MIN
+#define BYTES (UINT64_C(1) << LOG)
+#define NOW (UINT64_C(5) << 48) /* more than a stamp holds */
+
+static struct cp_detour_ring *ring;
+static struct cp_records reader;
+
+static struct cp_detour_head *reserve(unsigned units, uint64_t *position_ret)
+{
+	*position_ret = ring->head;
+	ring->head += (uint64_t)units * CP_DETOUR_UNIT;
+	return (void *)((uint8_t *)ring + CP_DETOUR_BUFFER + *position_ret % BYTES);
+}
+
+static void commit(struct cp_detour_head *head, uint64_t position, uint64_t time)
+{
+	head->stamp = time << 16 | (uint16_t)(position >> LOG);
+}
+
+/* False: no room. */
+static bool write_record(uint32_t site, uint64_t time, const uint64_t *values, unsigned count)
+{
+	unsigned units = 1 + (count + 1) / 2;
+	struct cp_detour_head *head;
+	uint64_t position;
+
+	if (ring->head >= ring->limit)
+		return false;
+	head = reserve(units, &position);
+	head->what = cp_detour_what(site, units);
+	head->sp = 0x1000 >> 3;
+	if (count)
+		memcpy(head + 1, values, count * sizeof(*values));
+	commit(head, position, time);
+	return true;
+}
+
+static void begin(void)
+{
+	free(ring);
+	ring = calloc(1, cp_detour_ring_size(LOG));
+	CHECK(ring);
+	cp_records_create(ring, LOG);
+	CHECK(!write_record(1, 1, NULL, 0)); /* closed */
+	cp_records_open(&reader, ring, LOG);
+}
+
+static void test_order(void)
+{
+	const uint64_t values[3] = { 7, 8, 9 };
+	struct cp_record r;
+
+	begin();
+	CHECK(!cp_records_next(&reader, NOW, &r));
+	CHECK(write_record(1, NOW - 100, NULL, 0));
+	CHECK(write_record(2, NOW + 50, values, 3));
+	CHECK(cp_records_next(&reader, NOW, &r));
+	CHECK(r.kind == CP_RECORD_SITE && r.site == 1 && r.value_words == 0);
+	CHECK_U64(r.time, NOW - 100);
+	CHECK_U64(r.sp, 0x1000);
+	CHECK(cp_records_next(&reader, NOW, &r));
+	CHECK(r.site == 2 && r.value_words == 4 && !memcmp(r.values, values, sizeof(values)));
+	CHECK_U64(r.time, NOW + 50);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+}
+
+/* What was reserved is waited for, and what is behind it, too. */
+static void test_in_between(void)
+{
+	struct cp_detour_head *first;
+	struct cp_record r;
+	uint64_t position;
+
+	begin();
+	first = reserve(2, &position);
+	CHECK(write_record(2, NOW, NULL, 0));
+	CHECK(!cp_records_next(&reader, NOW, &r));
+	first->what = cp_detour_what(1, 2);
+	commit(first, position, NOW);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 1);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 2);
+}
+
+static void test_taken_out(void)
+{
+	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED, .units = 3 };
+	struct cp_record r;
+	uint64_t position;
+
+	begin();
+	reserve(3, &position);
+	left.tag = (uint16_t)(position >> LOG);
+	left.index = (uint32_t)(position % BYTES);
+	cp_detour_void(ring, &left);
+	CHECK(write_record(1, NOW, NULL, 0));
+	cp_detour_cancel(ring, LOG, NOW << 16);
+	CHECK(write_record(1, NOW + 1, NULL, 0));
+	CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_SITE);
+	CHECK_U64(r.time, NOW + 1);
+	/* It was given already when it was cancelled. */
+	cp_detour_cancel(ring, LOG, NOW << 16);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.kind == CP_RECORD_CANCEL);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+}
+
+/* Many turns with records of all sizes, read at once or when there is no room. */
+static void test_turns(bool late)
+{
+	uint64_t values[9], written = 0, seen = 0, i, rounds;
+	struct cp_record r;
+
+	begin();
+	for (rounds = 0; ring->head < BYTES * 20 && rounds < BYTES * 20; rounds++) {
+		unsigned count = (unsigned)(written * 7 % 10);
+
+		/* Each looks like a record of the next turn. */
+		for (i = 0; i < count; i++)
+			values[i] = written << 16 | (uint16_t)((ring->head >> LOG) + 1);
+		if (write_record((uint32_t)written & 0xfffff, NOW + written, values, count)) {
+			written++;
+			if (late)
+				continue;
+		}
+		for (; cp_records_next(&reader, NOW, &r); seen++) {
+			CHECK_U64(r.site, seen & 0xfffff);
+			CHECK_U64(r.time, NOW + seen);
+			count = (unsigned)(seen * 7 % 10);
+			CHECK_U64(r.value_words, (count + 1) / 2 * 2);
+			CHECK(!count || r.values[count - 1] >> 16 == seen);
+		}
+		cp_records_release(&reader);
+		CHECK(late || ring->head < ring->limit);
+		/* Reserved and not written: what was there before is no record. */
+		i = ring->head;
+		ring->head += 4 * CP_DETOUR_UNIT;
+		CHECK(!cp_records_next(&reader, NOW, &r));
+		ring->head = i;
+	}
+	CHECK(ring->head >= BYTES * 20);
+	CHECK(seen + (late ? BYTES / CP_DETOUR_UNIT : 1) > written);
+}
+
+/* Another reader, where one left much unread. */
+static void test_another_reader(void)
+{
+	uint64_t values[2] = { (1 << 20) | 2, (1 << 20) | 2 }, i;
+	struct cp_record r;
+
+	begin();
+	while (write_record(1, NOW, values, 2))
+		;
+	cp_records_close(&reader);
+	cp_records_open(&reader, ring, LOG);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+	ring->head += BYTES / 2;
+	for (i = 0; i < BYTES; i += CP_DETOUR_UNIT) {
+		CHECK(!cp_records_next(&reader, NOW, &r));
+		reader.position = ring->head - BYTES / 2 + i;
+	}
+}
+
+/* A program may write anything there. */
+static void test_nonsense(void)
+{
+	struct cp_record r;
+	uint32_t x = 1;
+	size_t i, k;
+
+	begin();
+	for (k = 0; k < 200; k++) {
+		for (i = 0; i < BYTES / 4; i++) {
+			x = x * 1664525 + 1013904223;
+			((uint32_t *)(void *)((uint8_t *)ring + CP_DETOUR_BUFFER))[i] =
+				x >> 13 & 1 ? x : x & 0xffff0001;
+		}
+		ring->head = k & 1 ? UINT64_MAX : reader.position + BYTES;
+		ring->lost = (uint64_t)x << 20;
+		for (i = 0; i < 1000 && cp_records_next(&reader, NOW, &r); i++)
+			CHECK(r.value_words <= 124);
+		cp_records_release(&reader);
+	}
+}
+
+int main(void)
+{
+	test_order();
+	test_in_between();
+	test_taken_out();
+	test_turns(false);
+	test_turns(true);
+	test_another_reader();
+	test_nonsense();
+	free(ring);
+	TEST_MAIN_END;
+}
