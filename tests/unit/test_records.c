@@ -154,7 +154,7 @@ static void test_turns(bool late)
 /* Another reader, where one left much unread. */
 static void test_another_reader(void)
 {
-	uint64_t values[2] = { (1 << 20) | 2, (1 << 20) | 2 }, i;
+	uint64_t values[2] = { (1 << 20) | 2, cp_detour_what(5, 1) }, i; /* a record of turn 2 */
 	struct cp_record r;
 
 	begin();
