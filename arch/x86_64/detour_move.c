@@ -11,9 +11,11 @@
  * A call pushes the address in the program, where its callee returns to: the detour
  * ends with it.
  */
-#include "arch/x86_64/detour.h"
+#include "arch/x86_64/detour_move.h"
 
 #include <string.h>
+
+#include "arch/x86_64/step.h"
 
 #define NEAR_JUMP 5
 #define CALL_LEA 5 /* offsets in a call's slot */

@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "detour/window.h"
-
 const char *cp_detour_why_text(enum cp_detour_why why)
 {
 	static const char *const texts[CP_DETOUR_WHYS] = {
@@ -401,24 +399,4 @@ void cp_detour_plan_free(struct cp_detour_plan *plan)
 void cp_detour_planner_deinit(struct cp_detour_planner *planner)
 {
 	cp_code_free(&planner->code);
-}
-
-/* Of a jump that is changed: what it did, as a jump from where it is. A conditional one
- * comes here only if it jumps, and a thread that is taken out jumps again. */
-void cp_detour_of_window(const struct cp_detour_window *window, struct cp_detour *ret)
-{
-	size_t at = window->how == CP_DETOUR_BY_CHANGE
-			    ? cp_detour_displacement(window->code, window->size)
-			    : 0;
-	int32_t displacement;
-
-	*ret = (struct cp_detour){ .pc = window->address, .size = window->size };
-	memcpy(ret->code, window->code, window->size);
-	if (at != 2)
-		return;
-	memcpy(&displacement, window->code + at, sizeof(displacement));
-	displacement++;
-	ret->size = 5;
-	ret->code[0] = 0xe9;
-	memcpy(ret->code + 1, &displacement, sizeof(displacement));
 }

@@ -18,8 +18,7 @@
 #ifndef CP_DETOUR_PLAN_H
 #define CP_DETOUR_PLAN_H
 
-#include "arch/detour.h"
-#include "detour/text.h"
+#include "detour/window.h"
 #include "probe/code.h"
 
 enum cp_detour_why {
@@ -38,34 +37,6 @@ enum cp_detour_why {
 };
 /* For people: "fast", or why not. */
 const char *cp_detour_why_text(enum cp_detour_why why);
-
-enum cp_detour_how {
-	CP_DETOUR_BY_JUMP, /* room for CP_DETOUR_JUMP bytes and perhaps prefixes */
-	CP_DETOUR_BY_HOP, /* CP_DETOUR_HOP bytes, and a jump in padding at `hop` */
-	CP_DETOUR_BY_CHANGE, /* of the displacement of its only instruction */
-	CP_DETOUR_BY_PUN, /* of 1 byte; it leads to `hop` */
-	CP_DETOUR_HOWS,
-};
-
-#define CP_DETOUR_WINDOW_SITES CP_DETOUR_RECORDS
-
-struct cp_detour_window_site {
-	uint32_t number; /* in the probe's plan */
-	uint8_t before; /* offset in the window of its instruction */
-	bool taken; /* a conditional jump: only if it jumps */
-};
-
-struct cp_detour_window {
-	uint64_t address; /* link-time */
-	uint64_t hop; /* where its jump leads to, if that is not free */
-	uint8_t how; /* enum cp_detour_how */
-	uint8_t size; /* bytes of instructions */
-	uint8_t room; /* bytes that may be replaced: with padding behind */
-	uint8_t site_count;
-	uint32_t begins; /* bit n: an instruction but the first begins at offset n */
-	struct cp_detour_window_site sites[CP_DETOUR_WINDOW_SITES];
-	uint8_t code[CP_DETOUR_WINDOW]; /* its instructions */
-};
 
 struct cp_detour_plan {
 	enum cp_detour_why why;
@@ -96,8 +67,5 @@ CP_ERROR cp_detour_plan_function(struct cp_detour_planner *planner,
 /* The bytes are free again. */
 void cp_detour_plan_release(struct cp_detour_text *text, const struct cp_detour_plan *plan);
 void cp_detour_plan_free(struct cp_detour_plan *plan);
-
-/* The detour of a window; records are to be added, one for each `before`. */
-void cp_detour_of_window(const struct cp_detour_window *window, struct cp_detour *ret);
 
 #endif

@@ -16,7 +16,7 @@
 #ifndef CP_DETOUR_SPACE_H
 #define CP_DETOUR_SPACE_H
 
-#include "detour/plan.h"
+#include "detour/window.h"
 
 #define CP_DETOUR_CHUNK 65536 /* bytes, and what they are aligned to */
 #define CP_DETOUR_STUB 14 /* bytes of one, at most */

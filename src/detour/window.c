@@ -236,3 +236,25 @@ bool cp_window_pun(const struct cp_detour_text *text, uint64_t address,
 	*ret = w;
 	return true;
 }
+
+/* ---- its detour ---- */
+
+/* Of a jump that is changed: what it did, as a jump from where it is. A conditional one
+ * comes here only if it jumps, and a thread that is taken out jumps again. */
+void cp_detour_of_window(const struct cp_detour_window *window, struct cp_detour *ret)
+{
+	size_t at = window->how == CP_DETOUR_BY_CHANGE
+			    ? cp_detour_displacement(window->code, window->size)
+			    : 0;
+	int32_t displacement;
+
+	*ret = (struct cp_detour){ .pc = window->address, .size = window->size };
+	memcpy(ret->code, window->code, window->size);
+	if (at != 2)
+		return;
+	memcpy(&displacement, window->code + at, sizeof(displacement));
+	displacement++;
+	ret->size = 5;
+	ret->code[0] = 0xe9;
+	memcpy(ret->code + 1, &displacement, sizeof(displacement));
+}

@@ -1,11 +1,45 @@
 /* SPDX-License-Identifier: MIT
  *
- * One window in the making.
+ * A window: instructions that a jump takes the place of.
  */
 #ifndef CP_DETOUR_WINDOW_H
 #define CP_DETOUR_WINDOW_H
 
-#include "detour/plan.h"
+#include "arch/detour.h"
+#include "detour/text.h"
+
+enum cp_detour_how {
+	CP_DETOUR_BY_JUMP, /* room for CP_DETOUR_JUMP bytes and perhaps prefixes */
+	CP_DETOUR_BY_HOP, /* CP_DETOUR_HOP bytes, and a jump in padding at `hop` */
+	CP_DETOUR_BY_CHANGE, /* of the displacement of its only instruction */
+	CP_DETOUR_BY_PUN, /* of 1 byte; it leads to `hop` */
+	CP_DETOUR_HOWS,
+};
+
+#define CP_DETOUR_WINDOW_SITES CP_DETOUR_RECORDS
+
+struct cp_detour_window_site {
+	uint32_t number; /* in the probe's plan */
+	uint8_t before; /* offset in the window of its instruction */
+	bool taken; /* a conditional jump: only if it jumps */
+};
+
+struct cp_detour_window {
+	uint64_t address; /* link-time */
+	uint64_t hop; /* where its jump leads to, if that is not free */
+	uint8_t how; /* enum cp_detour_how */
+	uint8_t size; /* bytes of instructions */
+	uint8_t room; /* bytes that may be replaced: with padding behind */
+	uint8_t site_count;
+	uint32_t begins; /* bit n: an instruction but the first begins at offset n */
+	struct cp_detour_window_site sites[CP_DETOUR_WINDOW_SITES];
+	uint8_t code[CP_DETOUR_WINDOW]; /* its instructions */
+};
+
+/* The detour of a window; records are to be added, one for each `before`. */
+void cp_detour_of_window(const struct cp_detour_window *window, struct cp_detour *ret);
+
+/* ---- finding one ---- */
 
 enum cp_window_end {
 	CP_WINDOW_OK,
