@@ -218,6 +218,7 @@ void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp)
 #define CP_DETOUR_JUMP 5 /* bytes of a jump to anywhere */
 #define CP_DETOUR_HOP 2 /* of one to within 127 bytes */
 #define CP_DETOUR_PREFIXES 3
+#define CP_DETOUR_FILLED 14 /* bytes of a jump with breakpoints behind it, at most */
 
 /* A jump in the place of instructions. A thread may still come to the beginning of a
  * later one of them: by the return from a signal's handler. It has to find a

@@ -110,9 +110,10 @@ static enum cp_detour_why why_of(enum cp_window_end end, bool entry)
 static void set_taken(struct cp_detour_text *t, const struct cp_detour_window *w, bool taken)
 {
 	uint64_t ranges[2][2] = {
-		{ w->address, w->how == CP_DETOUR_BY_JUMP  ? w->room
-			      : w->how == CP_DETOUR_BY_PUN ? CP_DETOUR_JUMP
-							   : w->size },
+		{ w->address, w->is_host		    ? w->size
+			      : w->how == CP_DETOUR_BY_JUMP ? w->room
+			      : w->how == CP_DETOUR_BY_PUN  ? CP_DETOUR_JUMP
+							    : w->size },
 		{ w->hop, w->how == CP_DETOUR_BY_HOP ? CP_DETOUR_JUMP : 0 },
 	};
 	uint64_t at;
@@ -197,6 +198,35 @@ static bool is_served(const struct planning *p, uint32_t number)
 	return false;
 }
 
+/* Not where a function may begin: that is for its own window. */
+static bool may_be_host(const struct planning *p, uint64_t address)
+{
+	const struct cp_probe_functions *all = p->planner->functions;
+	const struct cp_probe_function *f = all ? cp_probe_functions_find(all, address) : NULL;
+
+	return f && address - f->address >= CP_DETOUR_WINDOW / 2;
+}
+
+/* A hop to where other instructions make room for its jump. */
+static bool plan_host(struct planning *p, struct cp_detour_window *w)
+{
+	struct cp_detour_window host;
+	uint64_t at = w->address - 2 * CP_DETOUR_WINDOW - 127, end = w->address + 127;
+
+	for (; at < end; at++) {
+		if (!may_be_host(p, at) || !cp_window_host(p->text, at, w, &host))
+			continue;
+		w->how = CP_DETOUR_BY_HOP;
+		trim(w);
+		if (!add_sites_inside(p, w))
+			return false;
+		add_window(p, &host);
+		add_window(p, w);
+		return true;
+	}
+	return false;
+}
+
 static enum cp_window_end plan_entry(struct planning *p)
 {
 	const struct cp_probe_site *site = &p->sites->sites.items[0];
@@ -209,15 +239,17 @@ static enum cp_window_end plan_entry(struct planning *p)
 	if (cp_decode(p->text->decoder, site->code, site->size, at, &insn) && insn.landing_pad)
 		at += insn.size;
 	end = cp_window_forward(p->text, at, CP_DETOUR_JUMP, &w);
+	if (end != CP_WINDOW_OK &&
+	    cp_window_forward(p->text, at, CP_DETOUR_HOP, &w) != CP_WINDOW_OK)
+		return end;
+	w.sites[0] = (struct cp_detour_window_site){ .number = 0 };
+	w.site_count = 1;
 	if (end != CP_WINDOW_OK) {
-		if (cp_window_forward(p->text, at, CP_DETOUR_HOP, &w) != CP_WINDOW_OK ||
-		    !cp_window_find_hop(p->text, &w))
-			return end;
+		if (!cp_window_find_hop(p->text, &w))
+			return plan_host(p, &w) ? CP_WINDOW_OK : end;
 		w.how = CP_DETOUR_BY_HOP;
 	}
 	trim(&w);
-	w.sites[0] = (struct cp_detour_window_site){ .number = 0 };
-	w.site_count = 1;
 	if (!add_sites_inside(p, &w))
 		return CP_WINDOW_FIXED;
 	add_window(p, &w);
@@ -249,7 +281,8 @@ static bool grow_entry(struct planning *p, uint64_t last)
 	struct cp_detour_window *entry = &p->plan->windows.items[0], w;
 	bool ok;
 
-	if (!p->plan->windows.count || entry->sites[0].number || entry->address > last ||
+	if (!p->plan->windows.count || !entry->site_count || entry->sites[0].number ||
+	    entry->how != CP_DETOUR_BY_JUMP || entry->address > last ||
 	    last - entry->address >= CP_DETOUR_WINDOW)
 		return false;
 	set_taken(p->text, entry, false);
@@ -264,6 +297,15 @@ static bool grow_entry(struct planning *p, uint64_t last)
 		*entry = w;
 	set_taken(p->text, entry, true);
 	return ok;
+}
+
+static bool plan_exit_host(struct planning *p, uint32_t number)
+{
+	struct cp_detour_window w;
+
+	return cp_window_backward(p->text, p->sites->sites.items[number].address, CP_DETOUR_HOP,
+				  &w) == CP_WINDOW_OK &&
+	       plan_host(p, &w);
 }
 
 /* Where an instruction of one byte makes a jump of what follows. */
@@ -350,7 +392,7 @@ static void plan_windows(struct planning *p)
 		puns |= plan_exit(p, i) != CP_WINDOW_OK;
 	for (i = (uint32_t)p->sites->entry_count; puns && i < p->sites->sites.count; i++) {
 		end = plan_exit(p, i);
-		if (end == CP_WINDOW_OK || plan_pun(p, i))
+		if (end == CP_WINDOW_OK || plan_exit_host(p, i) || plan_pun(p, i))
 			continue;
 		give_up(p, why_of(end, false), p->sites->sites.items[i].address);
 		return;

@@ -7,7 +7,8 @@
  *     exits   5 bytes or more that end with the `ret`, or with the jump to elsewhere;
  *             padding behind may be used, what is before is moved as far as needed
  *             jmp X, jcc X of 32 bits: the displacement is changed, nothing moves
- *     where 5 bytes can't be had, 2 for a hop to padding near by
+ *     where 5 bytes can't be had, 2 for a hop to padding near by, or to a host: other
+ *             instructions that move away for two jumps, their own and the hop's
  *     where not even that, a pun: one byte makes a jump of it whose displacement are
  *             the 4 bytes behind, which stay as they are. Its target may be anywhere
  *

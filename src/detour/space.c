@@ -247,7 +247,7 @@ static void put_stub(struct cp_detour_write *stub, uint64_t at, uint64_t to, siz
 
 /* A place for a stub, from which a jump at `at` gets the displacement it needs. */
 static bool place_stub(struct cp_detour_space *s, const struct cp_detour_landing *landing,
-		       uint64_t at, uint64_t to, struct cp_detour_placed *ret)
+		       uint64_t at, struct cp_detour_placed *ret, struct cp_detour_write *jump)
 {
 	uint64_t base = at + landing->prefixes + CP_DETOUR_JUMP, low, high, stub;
 	size_t size;
@@ -260,45 +260,50 @@ static bool place_stub(struct cp_detour_space *s, const struct cp_detour_landing
 		if (low > base + INT32_MAX) /* below 0 */
 			return false;
 	}
-	size = stub_size(low, high, to);
+	size = stub_size(low, high, ret->at);
 	stub = take(s, low, high, size, base, landing->mask, landing->value);
 	if (!stub)
 		return false;
-	put_stub(&ret->stub, stub, to, size);
-	ret->window.at = at;
-	ret->window.size = (uint8_t)(landing->prefixes + CP_DETOUR_JUMP);
-	return cp_detour_jump(landing, at, stub, ret->window.code);
+	put_stub(&ret->stub, stub, ret->at, size);
+	jump->at = at;
+	jump->size = (uint8_t)(landing->prefixes + CP_DETOUR_JUMP);
+	return cp_detour_jump(landing, at, stub, jump->code);
 }
 
-static bool place_jump(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
-		       struct cp_detour_placed *ret)
+/* A jump to the code, or to a stub, at `at`, where `room` bytes may be replaced. */
+static bool place_jump(struct cp_detour_space *s, uint32_t begins, size_t room, uint64_t at,
+		       struct cp_detour_placed *ret, struct cp_detour_write *jump)
 {
 	struct cp_detour_landing ways[CP_DETOUR_LANDINGS];
-	size_t count = cp_detour_landings(w->begins, w->room, ways), i;
+	size_t count = cp_detour_landings(begins, room, ways), i;
 
 	for (i = 0; i < count; i++) {
-		if (cp_detour_jump(&ways[i], at, ret->at, ret->window.code)) {
-			ret->window.at = at;
-			ret->window.size = (uint8_t)(ways[i].prefixes + CP_DETOUR_JUMP);
+		if (cp_detour_jump(&ways[i], at, ret->at, jump->code)) {
+			jump->at = at;
+			jump->size = (uint8_t)(ways[i].prefixes + CP_DETOUR_JUMP);
 			return true;
 		}
-		if (place_stub(s, &ways[i], at, ret->at, ret))
+		if (place_stub(s, &ways[i], at, ret, jump))
 			return true;
 	}
 	return false;
 }
 
-static bool place_hop(const struct cp_detour_window *w, uint64_t at, uint64_t bias,
-		      struct cp_detour_placed *ret)
+/* Breakpoints up to a hop's jump: instructions began there, too. */
+static bool fill(const struct cp_detour_window *w, struct cp_detour_write *jump)
 {
-	static const struct cp_detour_landing anywhere;
+	while (w->is_host && jump->size < w->room)
+		jump->code[jump->size++] = 0xcc;
+	return true;
+}
 
-	ret->hop.at = w->hop + bias;
-	ret->hop.size = CP_DETOUR_JUMP;
+static bool place_hop(struct cp_detour_space *s, const struct cp_detour_window *w, uint64_t at,
+		      uint64_t bias, struct cp_detour_placed *ret)
+{
 	ret->window.at = at;
 	ret->window.size = CP_DETOUR_HOP;
-	return cp_detour_jump(&anywhere, ret->hop.at, ret->at, ret->hop.code) &&
-	       cp_detour_hop(w->begins, at, ret->hop.at, ret->window.code);
+	return cp_detour_hop(w->begins, at, w->hop + bias, ret->window.code) &&
+	       place_jump(s, w->hop_begins, CP_DETOUR_JUMP, w->hop + bias, ret, &ret->hop);
 }
 
 static bool place_change(const struct cp_detour_window *w, uint64_t at,
@@ -349,10 +354,11 @@ bool cp_detour_place(struct cp_detour_space *space, const struct cp_arch *arch,
 	ret->size = (uint16_t)cp_detour_make(arch, detour, ret->at, rings, ret->code);
 	switch (ret->size ? (enum cp_detour_how)window->how : CP_DETOUR_HOWS) {
 	case CP_DETOUR_BY_JUMP:
-		ok = place_jump(space, window, at, ret);
+		ok = place_jump(space, window->begins, window->room, at, ret, &ret->window) &&
+		     fill(window, &ret->window);
 		break;
 	case CP_DETOUR_BY_HOP:
-		ok = place_hop(window, at, bias, ret);
+		ok = place_hop(space, window, at, bias, ret);
 		break;
 	case CP_DETOUR_BY_CHANGE:
 		ok = place_change(window, at, ret);

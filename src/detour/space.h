@@ -37,7 +37,7 @@ size_t cp_detour_space_chunks(const struct cp_detour_space *space, const uint64_
 struct cp_detour_write {
 	uint64_t at;
 	uint8_t size;
-	uint8_t code[CP_DETOUR_STUB];
+	uint8_t code[CP_DETOUR_STUB]; /* no less than CP_DETOUR_FILLED */
 };
 
 /* A detour with its place, and what has to be written for it, in this order: the code,

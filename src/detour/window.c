@@ -214,6 +214,49 @@ bool cp_window_find_hop(const struct cp_detour_text *text, struct cp_detour_wind
 	return false;
 }
 
+/* Where in the host the jump may be: behind the host's own, at the beginning of no
+ * instruction. */
+static bool find_room(struct cp_detour_window *host, struct cp_detour_window *window)
+{
+	uint8_t code[CP_DETOUR_HOP];
+	uint64_t at;
+	unsigned i;
+
+	for (i = CP_DETOUR_JUMP; i + CP_DETOUR_JUMP <= host->size && i <= CP_DETOUR_FILLED; i++) {
+		at = host->address + i;
+		if (host->begins >> i & 1 ||
+		    !cp_detour_hop(window->begins, window->address, at, code))
+			continue;
+		window->hop = at;
+		window->hop_begins = host->begins >> i & 0x1e;
+		host->room = (uint8_t)i;
+		host->is_host = true;
+		return true;
+	}
+	return false;
+}
+
+bool cp_window_host(const struct cp_detour_text *text, uint64_t address,
+		    struct cp_detour_window *window, struct cp_detour_window *host_ret)
+{
+	struct cp_detour_window host;
+	struct cp_insn insn;
+	uint64_t end;
+
+	if (!cp_detour_bit(text, &text->starts, address) ||
+	    cp_detour_bit(text, &text->leads, address) ||
+	    cp_window_forward(text, address, 2 * CP_DETOUR_JUMP, &host) != CP_WINDOW_OK)
+		return false;
+	/* What leaves the function, or is right before it, is for its own window. */
+	end = address + host.size;
+	if (host.room != host.size || !decode(text, end, &insn) || !goes_on(&insn) ||
+	    (address < window->address + window->size && end > window->address) ||
+	    !find_room(&host, window))
+		return false;
+	*host_ret = host;
+	return true;
+}
+
 /* ---- puns ---- */
 
 bool cp_window_pun(const struct cp_detour_text *text, uint64_t address,

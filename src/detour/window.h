@@ -10,7 +10,7 @@
 
 enum cp_detour_how {
 	CP_DETOUR_BY_JUMP, /* room for CP_DETOUR_JUMP bytes and perhaps prefixes */
-	CP_DETOUR_BY_HOP, /* CP_DETOUR_HOP bytes, and a jump in padding at `hop` */
+	CP_DETOUR_BY_HOP, /* CP_DETOUR_HOP bytes, and a jump at `hop`: padding, or in a host */
 	CP_DETOUR_BY_CHANGE, /* of the displacement of its only instruction */
 	CP_DETOUR_BY_PUN, /* of 1 byte; it leads to `hop` */
 	CP_DETOUR_HOWS,
@@ -32,6 +32,8 @@ struct cp_detour_window {
 	uint8_t room; /* bytes that may be replaced: with padding behind */
 	uint8_t site_count;
 	uint32_t begins; /* bit n: an instruction but the first begins at offset n */
+	uint32_t hop_begins; /* the same behind `hop`, where that is in another window */
+	bool is_host; /* without sites, but with room for a hop's jump behind `room` */
 	struct cp_detour_window_site sites[CP_DETOUR_WINDOW_SITES];
 	uint8_t code[CP_DETOUR_WINDOW]; /* its instructions */
 };
@@ -64,6 +66,10 @@ enum cp_window_end cp_window_over(const struct cp_detour_text *text, uint64_t ad
 /* Padding for the jump that a hop leads to. */
 bool cp_window_find_hop(const struct cp_detour_text *text, struct cp_detour_window *window);
 
+/* A window from `address` on that moves away for that jump, too: instructions that
+ * nobody else wants. */
+bool cp_window_host(const struct cp_detour_text *text, uint64_t address,
+		    struct cp_detour_window *window, struct cp_detour_window *host_ret);
 /* The one instruction at `address`, of which a jump is made by its first byte. */
 bool cp_window_pun(const struct cp_detour_text *text, uint64_t address,
 		   struct cp_detour_window *ret);

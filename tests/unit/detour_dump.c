@@ -33,6 +33,8 @@ static void print_plan(const struct cp_probe_function *function, const struct cp
 		       "jhcp"[w->how], (unsigned long long)w -> hop, w -> begins);
 		for (i = 0; i < w->site_count; i++)
 			printf("%c%u@%u", i ? ',' : ' ', w->sites[i].number, w->sites[i].before);
+		if (!w->site_count)
+			printf(" host");
 	}
 	putchar('\n');
 }

@@ -6,7 +6,7 @@ Of each window, as objdump decodes the function:
   - it begins with an instruction, and so do the others where they are said to;
   - no direct jump or call of the file, and no return from a call, leads into its middle;
   - it shares no byte with another one, and ends where its function does at the latest;
-  - a hop's jump lies where there is nothing but padding.
+  - a hop's jump lies where there is nothing but padding, or in a window that moves for it.
 """
 import bisect
 import re
@@ -39,7 +39,7 @@ class Listing:
             self.padding.update(range(at, at + size))
 
 
-def judge_window(listing, text, sites):
+def judge_window(listing, text, sites, hosts):
     address, size, room, how, hop, begins = text.split(":")
     address, size, room, hop, begins = int(address, 16), int(size), int(room), int(hop, 16), int(begins, 16)
     bad, at = [], address
@@ -55,11 +55,13 @@ def judge_window(listing, text, sites):
         bad.append("it ends in an instruction")
     if begins & ~1:
         bad.append(f"instructions that there are not: {begins:x}")
-    replaced = {"j": room, "h": 2, "c": 0, "p": 1}[how]
+    replaced = {"j": size if sites == "host" else room, "h": 2, "c": 0, "p": 1}[how]
     bad += [f"something leads to {at:x}" for at in range(address + 1, address + max(replaced, size)) if at in listing.leads]
     bad += [f"no padding at {at:x}" for at in range(address + size, address + room) if at not in listing.padding]
     mine = set(range(address, address + max(replaced, size)))
-    if how == "h":
+    if how == "h" and any(low + 5 <= hop and hop + 5 <= high and hop not in listing.sizes for low, high in hosts):
+        pass  # instructions are moved away for it
+    elif how == "h":
         bad += [f"no padding for the hop at {at:x}" for at in range(hop, hop + 5) if at not in listing.padding]
         mine |= set(range(hop, hop + 5))
     return bad, mine
@@ -71,8 +73,10 @@ def judge(dump, path):
     for line in subprocess.run([dump, path], check=True, capture_output=True, text=True).stdout.splitlines():
         head, _, rest = line.partition(" |")
         words = rest.split()
-        for window, sites in zip(words[0::2], words[1::2]):
-            bad, mine = judge_window(listing, window, sites)
+        pairs = list(zip(words[0::2], words[1::2]))
+        hosts = [(int(w.split(":")[0], 16), int(w.split(":")[0], 16) + int(w.split(":")[1])) for w, s in pairs if s == "host"]
+        for window, sites in pairs:
+            bad, mine = judge_window(listing, window, sites, hosts)
             bad += [f"{at:x} is also of {taken[at]}" for at in mine if at in taken][:1]
             taken.update((at, head.split()[0]) for at in mine)
             windows += 1

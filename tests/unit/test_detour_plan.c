@@ -10,7 +10,7 @@
 #include "detour/plan.h"
 #include "detour/space.h"
 
-/* j jump, h hop, c changed displacement, p pun; offset and bytes; sites and where in
+/* j jump, h hop, c changed displacement, p pun, a host has no sites; offset and bytes; sites and where in
  * the window they are, + for a jump that is taken. Or why there are none. */
 static const struct {
 	const char *name, *plan;
@@ -24,6 +24,7 @@ static const struct {
 	{ "leads_in", "h0+2 0@0 j11+1 1@0" },
 	{ "ret_is_target", "j0+7 0@0 j17+1 1@0" },
 	{ "ret_is_target_full", "j0+7 0@0 p15+1 1@0" },
+	{ "hosted", "j0+6 0@0 j18+10 h36+2 1@1" },
 	{ "calls_early", "j0+9 0@0 j18+1 1@0" },
 	{ "calls_system", "h0+2 0@0 j5+1 1@0" },
 	{ "begins_with_one", "its first instructions can't be moved" },

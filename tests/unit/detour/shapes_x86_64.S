@@ -104,6 +104,28 @@
 	end	ret_is_target_full
 
 	.p2align 4
+	fun	hosted			/* two bytes, no padding: what is before moves */
+	pushq	%rbp
+	movq	%rsp, %rbp
+	testl	%edi, %edi
+	movl	$1, %eax
+	je	1f
+	movl	$2, %ecx
+	imull	%edi, %eax
+	movl	$3, %edx
+	addl	%ecx, %eax
+	subl	%edx, %eax
+	incl	%eax
+	notl	%eax
+	negl	%eax
+1:	leave
+	ret
+2:	leal	1(%rdi,%rax), %eax
+	jmp	1b
+	.quad	0
+	end	hosted
+
+	.p2align 4
 	fun	calls_early		/* a call ends the window */
 	subq	$8, %rsp
 	call	plain
