@@ -520,21 +520,27 @@ void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	uint32_t head = rings->zero + offsetof(struct cp_detour_ring, head);
 	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
 	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
-	size_t dropped, marked, again = e->size;
+	uint32_t wait = rings->zero + offsetof(struct cp_detour_ring, wait_until);
+	size_t silent, dropped, marked, again = e->size;
 
+	PUT32(e, "\x65\x48\x8b\x0c\x25", wait); /* mov %gs:wait_until,%rcx */
+	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx: nobody reads, or wants it */
+	silent = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
 	put_time(e);
-	PUT32(e, "\x65\x48\x3b\x04\x25", rings->zero + offsetof(struct cp_detour_ring, wait_until));
+	PUT(e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
 	dropped = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
 	PUT(e, "\xf3\x90"); /* pause */
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
 	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
 	cp_x86_put_to(e, "\x0f\x83", 2, e->at + again); /* jae */
 	PUT(e, "\xc3");
+	cp_x86_land(e, silent);
 	cp_x86_land(e, dropped);
 	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
 	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
 	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */
+	put_time(e);
 	put_stamp(e);
 	put_reserve(e, rings, 1);
 	put_what(e, rings, cp_detour_what(CP_DETOUR_LOST, 1));
