@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "report/look/nettime.h"
+#include "record/nettime.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"

@@ -7,7 +7,7 @@
 #define CP_REPORT_CALLS_H
 
 #include "base/json.h"
-#include "report/look/nettime.h"
+#include "record/nettime.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 

@@ -9,8 +9,8 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "record/nettime.h"
 #include "report/look/brief.h"
-#include "report/look/nettime.h"
 
 #define BAR_COLUMNS 10
 #define LAST_LEAST 10 /* columns that the last column keeps, whatever happens */

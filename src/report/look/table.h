@@ -17,7 +17,7 @@
 #include "base/buf.h"
 #include "base/text.h"
 #include "base/vec.h"
-#include "report/look/nettime.h"
+#include "record/nettime.h"
 #include "transcript/look.h"
 
 struct cp_column {

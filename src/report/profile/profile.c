@@ -11,7 +11,7 @@
 #include "base/sourcepath.h"
 #include "base/text.h"
 #include "record/calls.h"
-#include "report/look/nettime.h"
+#include "record/nettime.h"
 
 /* ---- the filter ---- */
 

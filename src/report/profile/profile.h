@@ -21,8 +21,8 @@
 #include "base/error.h"
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/nettime.h"
 #include "record/record.h"
-#include "report/look/nettime.h"
 
 /* An amount that was spent, in units of the profile (cp_unit): nanoseconds that samples stand for,
  * say, and ticks of the sampler. Of calls it is the most likely time, which is good for

@@ -3,7 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
-#include "report/look/nettime.h"
+#include "record/nettime.h"
 #include "report/look/table.h"
 #include "report/profile/profile.h"
 

@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "report/look/nettime.h"
+#include "record/nettime.h"
 #include "report/look/table.h"
 #include "report/profile/profile.h"
 

@@ -10,8 +10,8 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "record/nettime.h"
 #include "report/events/calls.h"
-#include "report/look/nettime.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/profile.h"

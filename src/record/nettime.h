@@ -5,8 +5,8 @@
  * times are added up, with how uncertain they are, and only the sum is judged: it is
  * good to a tenth, or printed as a bound. Whatever shows such a sum makes it here.
  */
-#ifndef CP_REPORT_NETTIME_H
-#define CP_REPORT_NETTIME_H
+#ifndef CP_RECORD_NETTIME_H
+#define CP_RECORD_NETTIME_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "report/look/nettime.h"
+#include "record/nettime.h"
 
 #include <math.h>
 

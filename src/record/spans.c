@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/spans.h"
+
+#include "base/cleanup.h"
+
+#define BLOCK 256 /* spans allocated at once */
+#define SEARCH_MAX 4096 /* open calls among which one that ends is looked for */
+
+struct cp_spans_thread {
+	CP_VEC(struct cp_span *) open; /* in the order of their enters */
+	struct cp_map again; /* function: how many are open */
+};
+
+const char *cp_span_end_name(enum cp_span_end end)
+{
+	static const char *const names[] = {
+		[CP_SPAN_RETURNED] = "returned", [CP_SPAN_TAIL_CALLED] = "tail_called",
+		[CP_SPAN_UNWOUND] = "unwound",	 [CP_SPAN_ENDED] = "thread_ended",
+		[CP_SPAN_LOST] = "lost",	 [CP_SPAN_OPEN] = "open",
+	};
+
+	return names[end];
+}
+
+static struct cp_span *take_span(struct cp_spans *s)
+{
+	struct cp_span *block;
+	size_t i;
+
+	if (!s->spare.count) {
+		block = calloc(BLOCK, sizeof(*block));
+		if (!block || !cp_vec_push(&s->blocks, block) ||
+		    !cp_vec_reserve(&s->spare, s->blocks.count * BLOCK))
+			return NULL;
+		for (i = 0; i < BLOCK; i++)
+			s->spare.items[s->spare.count++] = &block[i];
+	}
+	return s->spare.items[--s->spare.count];
+}
+
+/* NULL without memory. */
+static struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t number)
+{
+	if (!cp_vec_reserve(&s->threads, (size_t)number + 1))
+		return NULL;
+	while (s->threads.count <= number)
+		s->threads.items[s->threads.count++] = NULL;
+	if (!s->threads.items[number])
+		s->threads.items[number] = calloc(1, sizeof(struct cp_spans_thread));
+	return s->threads.items[number];
+}
+
+static uint64_t *again(struct cp_spans_thread *t, uint32_t function)
+{
+	uint64_t *count = cp_map_get(&t->again, function);
+
+	if (!count && cp_map_put(&t->again, function, 0))
+		count = cp_map_get(&t->again, function);
+	return count;
+}
+
+static uint64_t offset(const struct cp_spans *s, uint64_t ts_ns)
+{
+	return ts_ns > s->start_ns ? ts_ns - s->start_ns : 0;
+}
+
+/* The call around one that is `depth` deep: the last one that is one less. Where its
+ * enter was lost, the one before; but coroutines rest that are less deep. */
+static struct cp_span *outer(const struct cp_spans_thread *t, uint32_t depth)
+{
+	size_t i, least = t->open.count > SEARCH_MAX ? t->open.count - SEARCH_MAX : 0;
+	struct cp_span *around = NULL;
+
+	for (i = t->open.count; i-- > least;) {
+		struct cp_span *span = t->open.items[i];
+
+		if (span->depth < depth && (!around || span->depth > around->depth))
+			around = span;
+		if (around && around->depth + 1 == depth)
+			break;
+	}
+	return around;
+}
+
+/* ---- begin and end ---- */
+
+static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
+			      const struct cp_record_call *call, uint64_t start_ns)
+{
+	struct cp_span *span = take_span(s);
+	uint64_t *count;
+
+	if (!span || !cp_vec_reserve(&t->open, t->open.count + 1))
+		return cp_error_nomem();
+	*span = (struct cp_span){
+		.id = ++s->last_id,
+		.thread = call->thread,
+		.function =
+			s->to->function ? s->to->function(s->ctx, call->function) : call->function,
+		.location = call->function,
+		.depth = call->depth,
+		.entered = call->kind == CP_RECORD_ENTER,
+		.inherited = call->kind == CP_RECORD_INHERITED,
+		.start_ns = start_ns,
+		.target = CP_RECORD_NONE,
+		.outer = outer(t, call->depth),
+	};
+	count = again(t, span->function);
+	if (!count)
+		return cp_error_nomem();
+	span->again = (uint32_t)(*count)++;
+	t->open.items[t->open.count++] = span;
+	return s->to->begin ? s->to->begin(s->ctx, span, call) : NULL;
+}
+
+/* What is known when all else of it is. */
+static void settle(struct cp_span *span)
+{
+	span->net_ns =
+		span->duration_ns -
+		(span->overhead_ns < span->duration_ns ? span->overhead_ns : span->duration_ns);
+	if (!span->outer)
+		return;
+	span->outer->inner_ns += cp_span_likely(span);
+	span->outer->inner_overhead_ns += span->overhead_ns;
+	span->outer->inner_doubt += cp_span_doubt(span);
+	span->outer->inner_uncertain_ns += span->uncertain_ns;
+}
+
+/* Ends the call at `place` of its thread's open ones, which says how. */
+static struct cp_error *finish(struct cp_spans *s, struct cp_spans_thread *t, size_t place,
+			       const struct cp_record_call *call)
+{
+	struct cp_span *span = t->open.items[place];
+	struct cp_error *err;
+	uint64_t *count = again(t, span->function);
+	size_t i;
+
+	for (i = place; i + 1 < t->open.count; i++) {
+		t->open.items[i] = t->open.items[i + 1];
+		if (t->open.items[i]->outer == span)
+			t->open.items[i]->outer = span->outer;
+	}
+	t->open.count--;
+	if (count && *count)
+		--*count;
+	settle(span);
+	err = s->to->end(s->ctx, span, call);
+	s->spare.items[s->spare.count++] = span; /* there is room for all */
+	return err;
+}
+
+/* Nothing says how it ended. */
+static void give_up(struct cp_span *span, enum cp_span_end how, uint64_t end_ns)
+{
+	span->end = how;
+	span->end_ns = end_ns > span->start_ns ? end_ns : span->start_ns;
+	span->duration_ns = span->end_ns - span->start_ns;
+	span->overhead_ns = span->inner_overhead_ns;
+	span->uncertain_ns = span->inner_uncertain_ns;
+}
+
+static struct cp_error *abandon(struct cp_spans *s, struct cp_spans_thread *t, size_t place,
+				enum cp_span_end how, uint64_t end_ns)
+{
+	give_up(t->open.items[place], how, end_ns);
+	return finish(s, t, place, NULL);
+}
+
+/* ---- events ---- */
+
+/* The call that `call` leaves, + 1: the one entered just then; or else the
+ * innermost of its function and depth. 0: none. */
+static size_t find(const struct cp_spans *s, const struct cp_spans_thread *t,
+		   const struct cp_record_call *call)
+{
+	uint64_t start = offset(s, call->ts_ns - call->duration_ns);
+	size_t i, least = t->open.count > SEARCH_MAX ? t->open.count - SEARCH_MAX : 0, likely = 0;
+
+	for (i = t->open.count; i-- > least;) {
+		const struct cp_span *span = t->open.items[i];
+
+		if (span->location != call->function || span->depth != call->depth)
+			continue;
+		if (span->start_ns == start)
+			return i + 1;
+		likely = likely ? likely : i + 1;
+	}
+	return likely;
+}
+
+static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
+			      const struct cp_record_call *call)
+{
+	size_t place = find(s, t, call), i;
+	struct cp_span *span;
+
+	if (!place) {
+		CP_TRY(begin(s, t, call, offset(s, call->ts_ns - call->duration_ns)));
+		place = t->open.count;
+	}
+	span = t->open.items[place - 1];
+	/* An open call that is deeper was made by this one, and its end is missing. If no
+	 * event is missing, it is in a coroutine that rests. */
+	for (i = t->open.count; s->missing && i > place; i--) {
+		if (t->open.items[i - 1]->depth > span->depth)
+			CP_TRY(abandon(s, t, i - 1, CP_SPAN_LOST, offset(s, call->ts_ns)));
+	}
+	span->end = call->kind == CP_RECORD_LEAVE	 ? CP_SPAN_RETURNED
+		    : call->kind == CP_RECORD_TAIL_CALL	 ? CP_SPAN_TAIL_CALLED
+		    : call->flags & CP_RECORD_CALL_ENDED ? CP_SPAN_ENDED
+							 : CP_SPAN_UNWOUND;
+	if (call->target != CP_RECORD_NONE)
+		span->target =
+			s->to->function ? s->to->function(s->ctx, call->target) : call->target;
+	span->unsure = span->end == CP_SPAN_UNWOUND && call->flags & CP_RECORD_CALL_UNSURE;
+	span->end_ns = offset(s, call->ts_ns);
+	span->duration_ns = call->duration_ns;
+	span->overhead_ns = call->overhead_ns;
+	span->uncertain_ns = call->uncertain_ns;
+	span->cpu_ns = call->cpu_ns;
+	return finish(s, t, place - 1, call);
+}
+
+/* From here on nothing says how calls of `location` end, in no thread. */
+static struct cp_error *disarmed(struct cp_spans *s, uint32_t location, uint64_t ts_ns)
+{
+	size_t i, k;
+
+	for (i = 0; i < s->threads.count; i++) {
+		struct cp_spans_thread *t = s->threads.items[i];
+
+		for (k = t ? t->open.count : 0; k--;)
+			if (t->open.items[k]->location == location)
+				CP_TRY(abandon(s, t, k, CP_SPAN_LOST, offset(s, ts_ns)));
+	}
+	return NULL;
+}
+
+/* Nothing takes longer than since the clock began, and of its time no more than all is
+ * uncertain: what a file says otherwise, a little less than nothing as a rule, it does
+ * not know. */
+struct cp_record_call cp_span_put_right(const struct cp_record_call *from)
+{
+	struct cp_record_call call = *from;
+
+	if (call.duration_ns > call.ts_ns)
+		call.duration_ns = 0;
+	if (call.uncertain_ns > call.duration_ns)
+		call.uncertain_ns = call.duration_ns;
+	return call;
+}
+
+CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *said)
+{
+	const struct cp_record_call call = cp_span_put_right(said);
+	struct cp_spans_thread *t;
+
+	if (call.kind == CP_RECORD_DISARMED)
+		return disarmed(s, call.function, call.ts_ns);
+	t = thread_of(s, call.thread);
+	if (!t)
+		return cp_error_nomem();
+	if (call.kind == CP_RECORD_ENTER || call.kind == CP_RECORD_INHERITED)
+		return begin(s, t, &call, offset(s, call.ts_ns));
+	return leave(s, t, &call);
+}
+
+CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns)
+{
+	size_t i;
+
+	for (i = 0; i < s->threads.count; i++) {
+		struct cp_spans_thread *t = s->threads.items[i];
+
+		while (t && t->open.count)
+			CP_TRY(abandon(s, t, t->open.count - 1, CP_SPAN_OPEN, end_ns));
+	}
+	return NULL;
+}
+
+/* Calls that end count in those around them; afterwards all are as before. */
+static struct cp_error *peek(struct cp_spans_thread *t, void *ctx, uint64_t end_ns,
+			     struct cp_error *(*each)(void *ctx, struct cp_span *span))
+{
+	CP_FREE struct cp_span *before = calloc(t->open.count + 1, sizeof(*before));
+	struct cp_error *err = NULL;
+	size_t i;
+
+	if (!before)
+		return cp_error_nomem();
+	for (i = 0; i < t->open.count; i++)
+		before[i] = *t->open.items[i];
+	for (i = t->open.count; !err && i--;) {
+		give_up(t->open.items[i], CP_SPAN_OPEN, end_ns);
+		settle(t->open.items[i]);
+		err = each(ctx, t->open.items[i]);
+	}
+	for (i = 0; i < t->open.count; i++)
+		*t->open.items[i] = before[i];
+	return err;
+}
+
+CP_ERROR cp_spans_peek(struct cp_spans *s, uint64_t end_ns,
+		       struct cp_error *(*each)(void *ctx, struct cp_span *span))
+{
+	size_t i;
+
+	for (i = 0; i < s->threads.count; i++)
+		if (s->threads.items[i] && s->threads.items[i]->open.count)
+			CP_TRY(peek(s->threads.items[i], s->ctx, end_ns, each));
+	return NULL;
+}
+
+/* ---- the end ---- */
+
+void cp_spans_forget(struct cp_spans *s, uint32_t thread)
+{
+	struct cp_spans_thread *t = thread < s->threads.count ? s->threads.items[thread] : NULL;
+	size_t i;
+
+	if (!t)
+		return;
+	for (i = 0; i < t->open.count; i++)
+		s->spare.items[s->spare.count++] = t->open.items[i];
+	cp_vec_free(&t->open);
+	cp_map_free(&t->again);
+	free(t);
+	s->threads.items[thread] = NULL;
+}
+
+void cp_spans_deinit(struct cp_spans *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->threads.count; i++)
+		cp_spans_forget(s, (uint32_t)i);
+	for (i = 0; i < s->blocks.count; i++)
+		free(s->blocks.items[i]);
+	cp_vec_free(&s->threads);
+	cp_vec_free(&s->blocks);
+	cp_vec_free(&s->spare);
+}
+
+/* ---- times ---- */
+
+void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span)
+{
+	cp_net_add(to, cp_span_likely(span), cp_span_doubt(span));
+}
+
+/* The doubt of its calls is part of its own. */
+void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span)
+{
+	double doubt = cp_span_doubt(span) - span->inner_doubt;
+	/* Recordings may lie: what is too large wraps. */
+	uint64_t likely = (uint64_t)cp_span_likely(span) - (uint64_t)span->inner_ns;
+
+	cp_net_add(to, (int64_t)likely, doubt > 0 ? doubt : 0);
+}

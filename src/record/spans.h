@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls, from enter to leave: events matched as they happen, by the recorder that
+ * adds them up, or later, by whoever reads them.
+ *
+ * Events of a thread are matched by what they say of themselves (function,
+ * depth, when it was entered), not by counting: coroutines take turns, and
+ * events may be lost.
+ */
+#ifndef CP_RECORD_SPANS_H
+#define CP_RECORD_SPANS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "record/calls.h"
+#include "record/nettime.h"
+
+enum cp_span_end {
+	CP_SPAN_RETURNED,
+	CP_SPAN_TAIL_CALLED,
+	CP_SPAN_UNWOUND,
+	CP_SPAN_ENDED, /* unwound because its thread or process ended */
+	CP_SPAN_LOST, /* its end was lost, or its function is no longer traced */
+	CP_SPAN_OPEN, /* at the end of the recording it was not over */
+};
+
+struct cp_span {
+	uint64_t id; /* from 1, in the order of enters */
+	struct cp_span *outer; /* the traced call around it; NULL: none */
+	uint32_t thread;
+	uint32_t function; /* as `function` of the events says */
+	uint32_t location;
+	uint32_t depth;
+	uint32_t again; /* open calls of the same function outside of it */
+	bool entered; /* false: its enter was lost; it begins and ends at once here; or it is: */
+	bool inherited; /* entered before its process was forked, where it counts as a call; here
+			   it begins with the fork */
+	uint64_t start_ns; /* from the start of the recording */
+	/* when it ends: */
+	enum cp_span_end end;
+	bool unsure; /* UNWOUND: or it is at rest while a coroutine runs */
+	uint32_t target; /* function that was tail called; CP_RECORD_NONE: not known */
+	uint64_t end_ns, duration_ns, overhead_ns, cpu_ns;
+	uint64_t net_ns; /* the duration less what tracing added */
+	uint64_t uncertain_ns; /* of it, what tracing may have added, too; 0: net_ns is known */
+	int64_t inner_ns; /* the most likely times of traced calls that it made */
+	uint64_t inner_overhead_ns, inner_uncertain_ns; /* of these */
+	double inner_doubt; /* of these, likewise: cp_span_doubt() */
+	void *data; /* the visitor's */
+	uint32_t caller; /* likewise */
+};
+
+/* The time that is added up: of a bound, the middle between that and what it is at least, which
+ * is less than nothing if stops may have taken all of the call. */
+static inline int64_t cp_span_likely(const struct cp_span *span)
+{
+	return (int64_t)(span->net_ns - span->uncertain_ns / 2);
+}
+
+/* A variance: from the middle to the bound it is twice the standard deviation. */
+static inline double cp_span_doubt(const struct cp_span *span)
+{
+	return (double)span->uncertain_ns * (double)span->uncertain_ns / 16;
+}
+
+static inline uint64_t cp_span_self(const struct cp_span *span)
+{
+	int64_t self = cp_span_likely(span) - span->inner_ns;
+
+	return self > 0 ? (uint64_t)self : 0;
+}
+
+/* Adds the time of a call that is over. */
+void cp_span_add_whole(struct cp_net_sum *to, const struct cp_span *span);
+/* Adds the time that a call which is over spent in no traced call that it made. */
+void cp_span_add_self(struct cp_net_sum *to, const struct cp_span *span);
+
+/* "returned", "tail_called", ... */
+const char *cp_span_end_name(enum cp_span_end end);
+/* The nearest call around it that has `data`; NULL: none. */
+static inline struct cp_span *cp_span_shown_outer(const struct cp_span *span)
+{
+	struct cp_span *outer = span->outer;
+
+	while (outer && !outer->data)
+		outer = outer->outer;
+	return outer;
+}
+
+/* ---- matching ---- */
+
+/* Whom the calls go to; an error of theirs ends all. */
+struct cp_spans_to {
+	uint32_t (*function)(void *ctx, uint32_t location); /* NULL: locations are functions */
+	struct cp_error *(*begin)(void *ctx, struct cp_span *span,
+				  const struct cp_record_call *call); /* may be NULL */
+	/* `call` is NULL when there is no event: LOST, OPEN. */
+	struct cp_error *(*end)(void *ctx, struct cp_span *span, const struct cp_record_call *call);
+};
+
+struct cp_spans_thread; /* spans.c */
+
+/* Begins with what is above the line, and zeros. */
+struct cp_spans {
+	const struct cp_spans_to *to;
+	void *ctx;
+	uint64_t start_ns; /* times are from here on */
+	bool missing; /* some events may be */
+	/* ---- */
+	CP_VEC(struct cp_spans_thread *) threads; /* by number; NULL: nothing came */
+	uint64_t last_id;
+	CP_VEC(struct cp_span *) blocks;
+	CP_VEC(struct cp_span *) spare;
+};
+
+/* What a file, which anybody may have written, can mean. */
+struct cp_record_call cp_span_put_right(const struct cp_record_call *call);
+/* The next event of the family of calls, in the order in which they were served. */
+CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *call);
+/* Nothing more comes: what is open is over as OPEN. */
+CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns);
+/* Calls `each` for every open call as it would be if it ended at `end_ns`, the outermost
+ * last; they stay open. */
+CP_ERROR cp_spans_peek(struct cp_spans *s, uint64_t end_ns,
+		       struct cp_error *(*each)(void *ctx, struct cp_span *span));
+/* Its calls are over, and no more come. */
+void cp_spans_forget(struct cp_spans *s, uint32_t thread);
+void cp_spans_deinit(struct cp_spans *s);
+
+#endif
