@@ -27,6 +27,7 @@
  * before in the ring, as it does in what the program does.
  */
 #include "arch/x86_64/detour.h"
+#include "arch/x86_64/detour_ring.h"
 
 #include <elf.h>
 #include <stddef.h>
@@ -44,9 +45,6 @@ _Static_assert(CP_DETOUR_SLOTS == 1u << (32 - TABLE_SHIFT), "table");
 
 /* DWARF's numbers. */
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP };
-
-#define PUT(e, bytes) cp_x86_put(e, bytes, sizeof(bytes) - 1)
-#define PUT32(e, bytes, last) cp_x86_put32(e, bytes, sizeof(bytes) - 1, (uint32_t)(last))
 
 struct maker {
 	struct cp_x86_emit *e;
@@ -228,57 +226,6 @@ static void put_condition(struct maker *m, unsigned r)
 
 /* ---- the record ---- */
 
-/* `units` are reserved: position in rcx, then turn in rcx and index in rdx, then the
- * tag in ax. The time stamp is in rax, shifted. */
-static void put_reserve(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units)
-{
-	uint8_t shift[] = { 0x48, 0xc1, 0xe9, rings->log };
-
-	PUT32(e, "\xb9", units * CP_DETOUR_UNIT); /* mov $size,%ecx */
-	/* xadd %rcx,%gs:head */
-	PUT32(e, "\x65\x48\x0f\xc1\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, head));
-	e->now.units = (uint8_t)units;
-	e->now.record_at = CP_X86_POSITION_IN_RCX;
-	PUT(e, "\x89\xca"); /* mov %ecx,%edx */
-	PUT32(e, "\x81\xe2", (1u << rings->log) - 1); /* and $mask,%edx */
-	cp_x86_put(e, shift, sizeof(shift)); /* shr $log,%rcx */
-	e->now.record_at = CP_X86_TURN_IN_RCX;
-	PUT(e, "\x66\x89\xc8"); /* mov %cx,%ax */
-	e->now.record_at = CP_X86_TAG_IN_AX;
-}
-
-static uint32_t buffer_at(const struct cp_detour_rings *rings, size_t offset)
-{
-	return rings->zero + CP_DETOUR_BUFFER + (uint32_t)offset;
-}
-
-static void put_time(struct cp_x86_emit *e)
-{
-	PUT(e, "\x0f\x31"); /* rdtsc */
-	PUT(e, "\x48\xc1\xe2\x20"); /* shl $32,%rdx */
-	PUT(e, "\x48\x09\xd0"); /* or %rdx,%rax */
-}
-
-static void put_stamp(struct cp_x86_emit *e)
-{
-	PUT(e, "\x48\xc1\xe0\x10"); /* shl $16,%rax */
-}
-
-static void put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what)
-{
-	uint8_t bytes[] = { 0x65, 0xc7, 0x82, 0, 0, 0, 0 }; /* movl $what,%gs:(%rdx) */
-	uint32_t at = buffer_at(rings, offsetof(struct cp_detour_head, what));
-
-	memcpy(bytes + 3, &at, 4);
-	cp_x86_put32(e, bytes, sizeof(bytes), what);
-}
-
-static void put_commit(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
-{
-	PUT32(e, "\x65\x48\x89\x82", buffer_at(rings, 0)); /* mov %rax,%gs:(%rdx) */
-	e->now.record_at = CP_X86_DONE;
-}
-
 /* A value to `at` bytes from %gs:(%rdx); rcx is free. */
 static void put_value(struct maker *m, const struct cp_detour_value *v, uint32_t at)
 {
@@ -348,19 +295,19 @@ static void put_record(struct maker *m, unsigned r)
 	m->out[r].slow_at = e->now;
 	m->out[r].slow = cp_x86_put_forward(e, "\x0f\x83", 2);
 	m->out[r].go = e->size;
-	put_time(e);
-	put_stamp(e);
-	put_reserve(e, m->rings, units);
-	put_what(e, m->rings, cp_detour_what(record->site, units));
+	cp_x86_put_time(e);
+	cp_x86_put_stamp(e);
+	cp_x86_put_reserve(e, m->rings, units);
+	cp_x86_put_what(e, m->rings, cp_detour_what(record->site, units));
 	FRAME(e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
 	PUT(e, "\x48\xc1\xe9\x03"); /* shr $3,%rcx */
 	/* mov %ecx,%gs:sp(%rdx) */
-	PUT32(e, "\x65\x89\x8a", buffer_at(m->rings, offsetof(struct cp_detour_head, sp)));
+	PUT32(e, "\x65\x89\x8a", cp_x86_buffer_at(m->rings, offsetof(struct cp_detour_head, sp)));
 	for (i = 0; i < record->value_count; i++) {
-		put_value(m, &record->values[i], buffer_at(m->rings, at));
+		put_value(m, &record->values[i], cp_x86_buffer_at(m->rings, at));
 		at += value_size(&record->values[i]);
 	}
-	put_commit(e, m->rings);
+	cp_x86_put_commit(e, m->rings);
 	pop(e, "\x5a", &e->now.rdx);
 	restore(e);
 }
@@ -511,48 +458,6 @@ void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
 	e->bad |= done != detour->record_count;
 	for (r = 0; r < detour->record_count && !e->bad; r++)
 		put_rest(&m, r);
-}
-
-/* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by
- * `ret` to where it was called: shadow stacks are content. */
-void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
-{
-	uint32_t head = rings->zero + offsetof(struct cp_detour_ring, head);
-	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
-	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
-	uint32_t wait = rings->zero + offsetof(struct cp_detour_ring, wait_until);
-	size_t silent, dropped, marked, again = e->size;
-
-	PUT32(e, "\x65\x48\x8b\x0c\x25", wait); /* mov %gs:wait_until,%rcx */
-	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx: nobody reads, or wants it */
-	silent = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
-	put_time(e);
-	PUT(e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
-	dropped = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
-	PUT(e, "\xf3\x90"); /* pause */
-	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
-	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
-	cp_x86_put_to(e, "\x0f\x83", 2, e->at + again); /* jae */
-	PUT(e, "\xc3");
-	cp_x86_land(e, silent);
-	cp_x86_land(e, dropped);
-	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
-	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
-	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
-	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */
-	put_time(e);
-	put_stamp(e);
-	put_reserve(e, rings, 1);
-	put_what(e, rings, cp_detour_what(CP_DETOUR_LOST, 1));
-	PUT32(e, "\x65\x8b\x0c\x25", lost); /* mov %gs:lost,%ecx */
-	PUT32(e, "\x65\x89\x8a", buffer_at(rings, offsetof(struct cp_detour_head, sp)));
-	put_commit(e, rings);
-	e->now.record_at = CP_X86_NO_RECORD;
-	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
-	PUT32(e, "\x65\x48\x89\x0c\x25", lost_head); /* mov %rcx,%gs:lost_head */
-	cp_x86_land(e, marked);
-	PUT(e, "\xf8"); /* clc */
-	PUT(e, "\xc3");
 }
 
 static bool usable(const struct cp_arch *arch, const struct cp_detour_rings *rings)

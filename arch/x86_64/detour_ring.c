@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+#include "arch/x86_64/detour_ring.h"
+
+#include <stddef.h>
+#include <string.h>
+
+void cp_x86_put_reserve(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units)
+{
+	uint8_t shift[] = { 0x48, 0xc1, 0xe9, rings->log };
+
+	PUT32(e, "\xb9", units * CP_DETOUR_UNIT); /* mov $size,%ecx */
+	/* xadd %rcx,%gs:head */
+	PUT32(e, "\x65\x48\x0f\xc1\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, head));
+	e->now.units = (uint8_t)units;
+	e->now.record_at = CP_X86_POSITION_IN_RCX;
+	PUT(e, "\x89\xca"); /* mov %ecx,%edx */
+	PUT32(e, "\x81\xe2", (1u << rings->log) - 1); /* and $mask,%edx */
+	cp_x86_put(e, shift, sizeof(shift)); /* shr $log,%rcx */
+	e->now.record_at = CP_X86_TURN_IN_RCX;
+	PUT(e, "\x66\x89\xc8"); /* mov %cx,%ax */
+	e->now.record_at = CP_X86_TAG_IN_AX;
+}
+
+uint32_t cp_x86_buffer_at(const struct cp_detour_rings *rings, size_t offset)
+{
+	return rings->zero + CP_DETOUR_BUFFER + (uint32_t)offset;
+}
+
+void cp_x86_put_time(struct cp_x86_emit *e)
+{
+	PUT(e, "\x0f\x31"); /* rdtsc */
+	PUT(e, "\x48\xc1\xe2\x20"); /* shl $32,%rdx */
+	PUT(e, "\x48\x09\xd0"); /* or %rdx,%rax */
+}
+
+void cp_x86_put_stamp(struct cp_x86_emit *e)
+{
+	PUT(e, "\x48\xc1\xe0\x10"); /* shl $16,%rax */
+}
+
+void cp_x86_put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what)
+{
+	uint8_t bytes[] = { 0x65, 0xc7, 0x82, 0, 0, 0, 0 }; /* movl $what,%gs:(%rdx) */
+	uint32_t at = cp_x86_buffer_at(rings, offsetof(struct cp_detour_head, what));
+
+	memcpy(bytes + 3, &at, 4);
+	cp_x86_put32(e, bytes, sizeof(bytes), what);
+}
+
+void cp_x86_put_commit(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
+{
+	PUT32(e, "\x65\x48\x89\x82", cp_x86_buffer_at(rings, 0)); /* mov %rax,%gs:(%rdx) */
+	e->now.record_at = CP_X86_DONE;
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Instructions that write a record into the ring. rax, rcx, rdx are free for it.
+ */
+#ifndef CP_ARCH_X86_64_DETOUR_RING_H
+#define CP_ARCH_X86_64_DETOUR_RING_H
+
+#include "arch/x86_64/detour_move.h"
+
+#define PUT(e, bytes) cp_x86_put(e, bytes, sizeof(bytes) - 1)
+#define PUT32(e, bytes, last) cp_x86_put32(e, bytes, sizeof(bytes) - 1, (uint32_t)(last))
+
+/* The time stamp counter into rax. */
+void cp_x86_put_time(struct cp_x86_emit *e);
+/* rax becomes what a record's first word holds, but for the tag. */
+void cp_x86_put_stamp(struct cp_x86_emit *e);
+/* `units` are reserved: position in rcx, then turn in rcx and index in rdx, then the
+ * tag in ax. The time stamp is in rax, shifted. */
+void cp_x86_put_reserve(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units);
+/* Of an offset in the record, what is added to gs:rdx. */
+uint32_t cp_x86_buffer_at(const struct cp_detour_rings *rings, size_t offset);
+void cp_x86_put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what);
+void cp_x86_put_commit(struct cp_x86_emit *e, const struct cp_detour_rings *rings);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all detours of a process share: they call it when their ring is full.
+ */
+#include "arch/x86_64/detour.h"
+#include "arch/x86_64/detour_ring.h"
+
+#include <stddef.h>
+
+/* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by
+ * `ret` to where it was called: shadow stacks are content. */
+void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
+{
+	uint32_t head = rings->zero + offsetof(struct cp_detour_ring, head);
+	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
+	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
+	uint32_t wait = rings->zero + offsetof(struct cp_detour_ring, wait_until);
+	size_t silent, dropped, marked, again = e->size;
+
+	PUT32(e, "\x65\x48\x8b\x0c\x25", wait); /* mov %gs:wait_until,%rcx */
+	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx: nobody reads, or wants it */
+	silent = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
+	cp_x86_put_time(e);
+	PUT(e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
+	dropped = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
+	PUT(e, "\xf3\x90"); /* pause */
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
+	cp_x86_put_to(e, "\x0f\x83", 2, e->at + again); /* jae */
+	PUT(e, "\xc3");
+	cp_x86_land(e, silent);
+	cp_x86_land(e, dropped);
+	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
+	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */
+	cp_x86_put_time(e);
+	cp_x86_put_stamp(e);
+	cp_x86_put_reserve(e, rings, 1);
+	cp_x86_put_what(e, rings, cp_detour_what(CP_DETOUR_LOST, 1));
+	PUT32(e, "\x65\x8b\x0c\x25", lost); /* mov %gs:lost,%ecx */
+	PUT32(e, "\x65\x89\x8a", cp_x86_buffer_at(rings, offsetof(struct cp_detour_head, sp)));
+	cp_x86_put_commit(e, rings);
+	e->now.record_at = CP_X86_NO_RECORD;
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x89\x0c\x25", lost_head); /* mov %rcx,%gs:lost_head */
+	cp_x86_land(e, marked);
+	PUT(e, "\xf8"); /* clc */
+	PUT(e, "\xc3");
+}
