@@ -52,6 +52,9 @@ struct cp_detour_ring {
 	/* Written by the reader. */
 	uint64_t limit; /* at or behind it nothing is reserved; 0: closed */
 	uint64_t wait_until; /* time stamp counter up to which who finds no room waits */
+	/* Not 0: who would wait stops instead (cp_detour_slow_stop()), to be given a ring
+	 * of its own. For the ring at `zero`. */
+	uint64_t asks;
 };
 
 /* A record; values follow. The first word is written last, and is valid when its
@@ -171,10 +174,20 @@ bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t s
  * instruction can't be executed there, or something is out of reach. */
 size_t cp_detour_make(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
 		      const struct cp_detour_rings *rings, uint8_t *code);
-/* What all detours call when their ring is full, near them. */
-#define CP_DETOUR_SLOW_MAX 256
+/* What all detours call, near them: when their ring is full. */
+#define CP_DETOUR_SLOW_MAX 2048
 size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *rings,
 		      uint8_t *code);
+
+/* A breakpoint in the code of detours. The thread has the pc behind it, and goes on
+ * there when its stop was served, or at `on` if nobody is there to serve it. */
+struct cp_detour_stop {
+	uint64_t pc, on;
+};
+/* That of a thread which asks for a ring. If it was given one (by the base of gs), it
+ * writes its record there, else at `on` it goes without. */
+bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+			 struct cp_detour_stop *ret);
 
 /* Where in the code a thread goes on that comes to `pc`, the window's beginning or
  * that of a later instruction of it, with what is recorded there. 0: none is. */

@@ -38,11 +38,6 @@ _Static_assert(offsetof(struct cp_detour_ring, limit) == 64, "ring");
 _Static_assert(sizeof(struct cp_detour_ring) <= CP_DETOUR_BUFFER, "ring");
 _Static_assert(sizeof(struct cp_detour_head) == CP_DETOUR_UNIT, "record");
 
-#define RED_ZONE 128
-#define MULTIPLIER 0x9e3779b1u /* 2^32 / golden ratio */
-#define TABLE_SHIFT 20 /* 32 - log2(CP_DETOUR_SLOTS) */
-_Static_assert(CP_DETOUR_SLOTS == 1u << (32 - TABLE_SHIFT), "table");
-
 /* DWARF's numbers. */
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP };
 
@@ -94,7 +89,7 @@ static void pop(struct cp_x86_emit *e, const char *insn, uint16_t *saved)
 static void save(struct cp_x86_emit *e)
 {
 	PUT(e, "\x48\x8d\x64\x24\x80"); /* lea -128(%rsp),%rsp */
-	e->now.pushed += RED_ZONE;
+	e->now.pushed += CP_X86_RED_ZONE;
 	push(e, "\x50", &e->now.rax);
 	PUT(e, "\x9f"); /* lahf */
 	PUT(e, "\x0f\x90\xc0"); /* seto %al */
@@ -114,7 +109,7 @@ static void restore(struct cp_x86_emit *e)
 	e->now.flags_at = CP_X86_FLAGS_LIVE;
 	pop(e, "\x58", &e->now.rax);
 	PUT(e, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp),%rsp */
-	e->now.pushed -= RED_ZONE;
+	e->now.pushed -= CP_X86_RED_ZONE;
 }
 
 /* op disp32(%rsp), which is `below` bytes below the program's sp (above: negative) */
@@ -196,13 +191,7 @@ static void put_tests(struct maker *m, unsigned r)
 static void put_hash(struct maker *m)
 {
 	FRAME(m->e, "\x48\x8d\x84\x24", 0); /* lea ...(%rsp),%rax */
-	PUT32(m->e, "\x69\xc8", MULTIPLIER); /* imul $...,%eax,%ecx */
-	PUT(m->e, "\xc1\xe9\x14"); /* shr $20,%ecx */
-}
-
-static uint32_t table_at(const struct maker *m)
-{
-	return m->rings->zero + (uint32_t)cp_detour_table_offset(m->rings->log);
+	cp_x86_put_hash(m->e);
 }
 
 static void put_condition(struct maker *m, unsigned r)
@@ -213,11 +202,13 @@ static void put_condition(struct maker *m, unsigned r)
 	case CP_DETOUR_DECIDES:
 		put_tests(m, r);
 		put_hash(m);
-		PUT32(m->e, "\x65\x48\x89\x04\xcd", table_at(m)); /* mov %rax,%gs:(,%rcx,8) */
+		PUT32(m->e, "\x65\x48\x89\x04\xcd",
+		      cp_x86_table_at(m->rings)); /* mov %rax,%gs:(,%rcx,8) */
 		break;
 	case CP_DETOUR_IF_DECIDED:
 		put_hash(m);
-		PUT32(m->e, "\x65\x48\x3b\x04\xcd", table_at(m)); /* cmp %gs:(,%rcx,8),%rax */
+		PUT32(m->e, "\x65\x48\x3b\x04\xcd",
+		      cp_x86_table_at(m->rings)); /* cmp %gs:(,%rcx,8),%rax */
 		m->out[r].refused_at = m->e->now;
 		m->out[r].skip = cp_x86_put_forward(m->e, "\x0f\x85", 2); /* jne */
 		break;
@@ -292,6 +283,7 @@ static void put_record(struct maker *m, unsigned r)
 	/* mov %gs:head,%rcx; cmp %gs:limit,%rcx; jae slow */
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, head)));
 	PUT32(e, "\x65\x48\x3b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, limit)));
+	e->bad |= e->now.pushed != CP_X86_RECORD_PUSHED;
 	m->out[r].slow_at = e->now;
 	m->out[r].slow = cp_x86_put_forward(e, "\x0f\x83", 2);
 	m->out[r].go = e->size;
@@ -377,10 +369,10 @@ static void put_rest(struct maker *m, unsigned r)
 	for (i = 0; i < m->out[r].refused_count; i++)
 		cp_x86_land(e, m->out[r].refused[i]);
 	put_hash(m);
-	PUT32(e, "\x65\x48\x3b\x04\xcd", table_at(m)); /* cmp %gs:(,%rcx,8),%rax */
+	PUT32(e, "\x65\x48\x3b\x04\xcd", cp_x86_table_at(m->rings)); /* cmp %gs:(,%rcx,8),%rax */
 	cp_x86_put_to(e, "\x0f\x85", 2, e->at + to_skip); /* jne skip */
 	PUT(e, "\x31\xc0"); /* xor %eax,%eax */
-	PUT32(e, "\x65\x48\x89\x04\xcd", table_at(m)); /* mov %rax,%gs:(,%rcx,8) */
+	PUT32(e, "\x65\x48\x89\x04\xcd", cp_x86_table_at(m->rings)); /* mov %rax,%gs:(,%rcx,8) */
 	cp_x86_put_to(e, "\xe9", 1, e->at + to_skip);
 }
 
@@ -482,11 +474,23 @@ size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *
 		      uint8_t *code)
 {
 	struct cp_x86_emit e = { .code = code, .room = CP_DETOUR_SLOW_MAX, .at = rings->slow };
+	struct cp_detour_stop asked;
 
 	if (!usable(arch, rings))
 		return 0;
-	cp_x86_detour_slow(&e, rings);
+	cp_x86_detour_slow(&e, rings, &asked);
 	return e.bad ? 0 : e.size;
+}
+
+bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+			 struct cp_detour_stop *ret)
+{
+	struct cp_x86_emit e = { .room = CP_DETOUR_SLOW_MAX, .at = rings->slow };
+
+	if (!usable(arch, rings))
+		return false;
+	cp_x86_detour_slow(&e, rings, ret);
+	return !e.bad;
 }
 
 bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc)

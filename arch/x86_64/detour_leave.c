@@ -121,11 +121,12 @@ bool cp_detour_leave_slow(const struct cp_arch *arch, const struct cp_detour_rin
 	struct cp_x86_emit e = {
 		.room = CP_DETOUR_SLOW_MAX, .at = rings->slow, .mark = look, .ctx = &l
 	};
+	struct cp_detour_stop asked;
 	uint64_t pc;
 
 	if (arch->e_machine != EM_X86_64 || regs->r[PC] - rings->slow >= CP_DETOUR_SLOW_MAX)
 		return false;
-	cp_x86_detour_slow(&e, rings);
+	cp_x86_detour_slow(&e, rings, &asked);
 	if (e.bad || !l.found || !cp_read_exact(memory, regs->r[RSP], &pc, sizeof(pc)))
 		return false;
 	*ret = record_left(&l.place, regs, rings->log);

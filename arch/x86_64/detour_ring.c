@@ -4,6 +4,21 @@
 #include <stddef.h>
 #include <string.h>
 
+#define MULTIPLIER 0x9e3779b1u /* 2^32 / golden ratio */
+#define TABLE_SHIFT 20 /* 32 - log2(CP_DETOUR_SLOTS) */
+_Static_assert(CP_DETOUR_SLOTS == 1u << (32 - TABLE_SHIFT), "table");
+
+void cp_x86_put_hash(struct cp_x86_emit *e)
+{
+	PUT32(e, "\x69\xc8", MULTIPLIER); /* imul $...,%eax,%ecx */
+	PUT(e, "\xc1\xe9\x14"); /* shr $20,%ecx */
+}
+
+uint32_t cp_x86_table_at(const struct cp_detour_rings *rings)
+{
+	return rings->zero + (uint32_t)cp_detour_table_offset(rings->log);
+}
+
 void cp_x86_put_reserve(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units)
 {
 	uint8_t shift[] = { 0x48, 0xc1, 0xe9, rings->log };

@@ -10,6 +10,15 @@
 #define PUT(e, bytes) cp_x86_put(e, bytes, sizeof(bytes) - 1)
 #define PUT32(e, bytes, last) cp_x86_put32(e, bytes, sizeof(bytes) - 1, (uint32_t)(last))
 
+#define CP_X86_RED_ZONE 128
+/* What a detour has pushed where it writes a record: the red zone, rax, flags, rcx, rdx. */
+#define CP_X86_RECORD_PUSHED (CP_X86_RED_ZONE + 4 * 8)
+
+/* The number of a stack pointer's slot in the table of accepted calls; it is in rax,
+ * the number goes to rcx. */
+void cp_x86_put_hash(struct cp_x86_emit *e);
+/* That table, by gs; in the ring at `zero` also without. */
+uint32_t cp_x86_table_at(const struct cp_detour_rings *rings);
 /* The time stamp counter into rax. */
 void cp_x86_put_time(struct cp_x86_emit *e);
 /* rax becomes what a record's first word holds, but for the tag. */

@@ -7,33 +7,11 @@
 
 #include <stddef.h>
 
-/* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by
- * `ret` to where it was called: shadow stacks are content. */
-void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
+/* A LOST record. */
+static void put_lost(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
 {
-	uint32_t head = rings->zero + offsetof(struct cp_detour_ring, head);
 	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
-	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
-	uint32_t wait = rings->zero + offsetof(struct cp_detour_ring, wait_until);
-	size_t silent, dropped, marked, again = e->size;
 
-	PUT32(e, "\x65\x48\x8b\x0c\x25", wait); /* mov %gs:wait_until,%rcx */
-	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx: nobody reads, or wants it */
-	silent = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
-	cp_x86_put_time(e);
-	PUT(e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
-	dropped = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
-	PUT(e, "\xf3\x90"); /* pause */
-	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
-	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
-	cp_x86_put_to(e, "\x0f\x83", 2, e->at + again); /* jae */
-	PUT(e, "\xc3");
-	cp_x86_land(e, silent);
-	cp_x86_land(e, dropped);
-	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
-	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
-	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
-	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */
 	cp_x86_put_time(e);
 	cp_x86_put_stamp(e);
 	cp_x86_put_reserve(e, rings, 1);
@@ -42,9 +20,64 @@ void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	PUT32(e, "\x65\x89\x8a", cp_x86_buffer_at(rings, offsetof(struct cp_detour_head, sp)));
 	cp_x86_put_commit(e, rings);
 	e->now.record_at = CP_X86_NO_RECORD;
+}
+
+/* A thread with gs base 0, whose ring is that at `zero`, stops to be given another. That
+ * its call was accepted goes along: calls of other threads have other stack pointers. */
+static void put_ask(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint64_t again,
+		    struct cp_detour_stop *ret)
+{
+	PUT(e, "\xcc");
+	ret->pc = e->at + e->size;
+	/* lea ...(%rsp),%rax: the program's stack pointer */
+	PUT32(e, "\x48\x8d\x84\x24", CP_X86_RECORD_PUSHED + 8);
+	cp_x86_put_hash(e);
+	PUT32(e, "\x48\x3b\x04\xcd", cp_x86_table_at(rings)); /* cmp table(,%rcx,8),%rax */
+	cp_x86_put_to(e, "\x0f\x85", 2, again); /* jne */
+	PUT32(e, "\x65\x48\x89\x04\xcd", cp_x86_table_at(rings)); /* mov %rax,%gs:... */
+	cp_x86_put_to(e, "\xe9", 1, again);
+}
+
+/* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by
+ * `ret` to where it was called: shadow stacks are content. */
+void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+			struct cp_detour_stop *asked_ret)
+{
+	uint32_t head = rings->zero + offsetof(struct cp_detour_ring, head);
+	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
+	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
+	uint32_t wait = rings->zero + offsetof(struct cp_detour_ring, wait_until);
+	size_t silent, dropped, marked, ask, look, again = e->size;
+
+	PUT32(e, "\x65\x48\x8b\x0c\x25", wait); /* mov %gs:wait_until,%rcx */
+	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx: nobody reads, or wants it */
+	silent = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
+	cp_x86_put_time(e);
+	PUT(e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
+	dropped = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
+	/* mov %gs:asks,%rcx; test %rcx,%rcx; jne */
+	PUT32(e, "\x65\x48\x8b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, asks));
+	PUT(e, "\x48\x85\xc9");
+	ask = cp_x86_put_forward(e, "\x0f\x85", 2);
+	PUT(e, "\xf3\x90"); /* pause */
+	look = e->size;
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
+	cp_x86_put_to(e, "\x0f\x83", 2, e->at + again); /* jae */
+	PUT(e, "\xc3");
+	cp_x86_land(e, silent);
+	cp_x86_land(e, dropped);
+	asked_ret->on = e->at + e->size;
+	PUT32(e, "\x65\x48\xff\x04\x25", lost); /* incq %gs:lost */
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x3b\x0c\x25", lost_head);
+	marked = cp_x86_put_forward(e, "\x0f\x84", 2); /* je: no record since the last loss */
+	put_lost(e, rings);
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
 	PUT32(e, "\x65\x48\x89\x0c\x25", lost_head); /* mov %rcx,%gs:lost_head */
 	cp_x86_land(e, marked);
 	PUT(e, "\xf8"); /* clc */
 	PUT(e, "\xc3");
+	cp_x86_land(e, ask);
+	put_ask(e, rings, e->at + look, asked_ret);
 }

@@ -66,6 +66,14 @@ void cp_records_wait(struct cp_records *records, uint64_t until)
 	__atomic_store_n(&records->ring->wait_until, until, __ATOMIC_RELAXED);
 }
 
+void cp_records_ask(void *memory, uint64_t until)
+{
+	struct cp_detour_ring *ring = memory;
+
+	__atomic_store_n(&ring->asks, until != 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&ring->wait_until, until, __ATOMIC_RELEASE);
+}
+
 /* The record at a position is there; its length in bytes, 0: it is not, or can't be. */
 static size_t committed(const struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
 {

@@ -54,6 +54,10 @@ void cp_records_close(struct cp_records *records);
  * reads and wants no loss; 0: records are dropped. */
 void cp_records_wait(struct cp_records *records, uint64_t until);
 
+/* In a closed ring: until then (stamp counter), who comes to it stops, to be given one of
+ * its own (cp_detour_slow_stop()); again and again. 0: no more. */
+void cp_records_ask(void *memory, uint64_t until);
+
 /* The next record, if there is one; `now` is a time stamp of about now. A record that
  * is followed by its CANCEL is passed over, as are VOID ones. */
 bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record *ret);

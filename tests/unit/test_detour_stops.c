@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stops that the code of detours asks for, with this process's own handler in the
+ * tracer's place, or in that of the handler that a dead tracer leaves behind.
+ */
+#include "test.h"
+
+#include "detour_ground.h"
+
+#include <string.h>
+#include <ucontext.h>
+#include <x86intrin.h>
+
+#define ENTER 1
+#define LEAVE 2
+#define FOR_EVER (__rdtsc() + (UINT64_C(1) << 42))
+
+static struct {
+	bool alive; /* the tracer */
+	unsigned ring; /* that is given to who asks */
+	unsigned long asked, other;
+} tracer;
+
+static void on_stop(int signal, siginfo_t *info, void *ucontext)
+{
+	ucontext_t *context = ucontext;
+	struct cp_detour_stop stop;
+
+	(void)signal;
+	(void)info;
+	CHECK(cp_detour_slow_stop(&cp_arch_x86_64, &ground.rings, &stop));
+	if ((uint64_t)context->uc_mcontext.gregs[REG_RIP] != stop.pc) {
+		tracer.other++;
+		return;
+	}
+	tracer.asked++;
+	if (tracer.alive)
+		ground_use_ring(tracer.ring);
+	else
+		context->uc_mcontext.gregs[REG_RIP] = (greg_t)stop.on;
+}
+
+static int entry_number, exit_number;
+
+static void patch(enum cp_detour_when entry_when, enum cp_detour_when exit_when)
+{
+	struct cp_detour entry = ground_window((void *)detour_called, detour_called_exit);
+	struct cp_detour exit = ground_window(detour_called_exit, detour_called_end);
+
+	entry.records[entry.record_count++] = ground_record(ENTER, 0);
+	exit.records[exit.record_count++] = ground_record(LEAVE, exit.size - 1);
+	entry.records[0].when = entry_when;
+	exit.records[0].when = exit_when;
+	if (entry_when == CP_DETOUR_DECIDES)
+		entry.records[0].tests[entry.records[0].test_count++] =
+			(struct cp_detour_test){ .value = { CP_DETOUR_GENERAL, 5, 0 },
+						 .op = CP_DETOUR_GT,
+						 .size = 8,
+						 .constant = 100 };
+	entry_number = ground_make(&entry);
+	exit_number = ground_make(&exit);
+	CHECK(entry_number >= 0 && exit_number >= 0);
+	ground_patch(entry_number);
+	ground_patch(exit_number);
+}
+
+static void unpatch(void)
+{
+	ground_unpatch(entry_number);
+	ground_unpatch(exit_number);
+}
+
+/* Sites in the order of their records, as digits. */
+static unsigned long sites(struct cp_records *reader)
+{
+	struct cp_record record;
+	unsigned long digits = 0;
+
+	while (cp_records_next(reader, __rdtsc(), &record)) {
+		CHECK_U64(record.kind, CP_RECORD_SITE);
+		digits = digits * 10 + record.site;
+	}
+	cp_records_release(reader);
+	return digits;
+}
+
+/* A thread without a ring, at its first call and later ones. */
+static void test_ask(void)
+{
+	struct cp_records reader;
+
+	patch(CP_DETOUR_ALWAYS, CP_DETOUR_ALWAYS);
+	tracer.alive = true;
+	tracer.ring = 2;
+	cp_records_open(&reader, ground_ring(2), GROUND_LOG);
+	ground_use_ring(0);
+	CHECK(detour_called(5, 7) == detour_plain(5, 7));
+	CHECK_U64(tracer.asked, 0); /* nobody wants to know */
+	cp_records_ask(ground_ring(0), FOR_EVER);
+	CHECK(detour_called(5, 7) == detour_plain(5, 7));
+	CHECK(detour_called(6, 7) == detour_plain(6, 7));
+	CHECK_U64(tracer.asked, 1);
+	CHECK_U64(sites(&reader), 1212);
+	/* Nobody is there to give it one. */
+	tracer.alive = false;
+	ground_use_ring(0);
+	CHECK(detour_called(7, 7) == detour_plain(7, 7));
+	CHECK_U64(tracer.asked, 3);
+	/* Nobody was for long. */
+	cp_records_ask(ground_ring(0), __rdtsc());
+	CHECK(detour_called(7, 7) == detour_plain(7, 7));
+	cp_records_ask(ground_ring(0), 0);
+	CHECK(detour_called(7, 7) == detour_plain(7, 7));
+	CHECK_U64(tracer.asked, 3);
+	CHECK_U64(sites(&reader), 0);
+	cp_records_close(&reader);
+	unpatch();
+}
+
+/* What the entry decided is known at the exit, in another ring. */
+static void test_ask_decided(void)
+{
+	struct cp_records reader;
+	unsigned long before = tracer.asked;
+	uint64_t i;
+
+	patch(CP_DETOUR_DECIDES, CP_DETOUR_IF_DECIDED);
+	tracer.alive = true;
+	tracer.ring = 3;
+	cp_records_open(&reader, ground_ring(3), GROUND_LOG);
+	cp_records_ask(ground_ring(0), FOR_EVER);
+	ground_use_ring(0);
+	for (i = 98; i < 103; i++)
+		CHECK(detour_called(i, 7) == detour_plain(i, 7));
+	CHECK_U64(tracer.asked, before + 1);
+	CHECK_U64(sites(&reader), 1212);
+	cp_records_ask(ground_ring(0), 0);
+	cp_records_close(&reader);
+	unpatch();
+}
+
+int main(void)
+{
+	struct sigaction action = { .sa_sigaction = on_stop, .sa_flags = SA_SIGINFO };
+
+	ground_prepare();
+	sigaction(SIGTRAP, &action, NULL);
+	test_ask();
+	test_ask_decided();
+	CHECK_U64(tracer.other, 0);
+	TEST_MAIN_END;
+}
