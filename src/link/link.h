@@ -71,6 +71,8 @@ struct cp_event_thread {
 	struct cp_event e;
 	uint32_t slot; /* in the hints; CP_NO_SLOT: none */
 	uint32_t pad;
+	uint64_t sp; /* where it was at its birth, of a forked process on its parent's stack;
+		      * 0: it was there before us */
 };
 
 struct cp_event_exit {

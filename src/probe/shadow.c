@@ -649,8 +649,7 @@ static bool is_anothers(const struct cp_shadow *s, const struct stack *stack, in
 	return stack->tid != by && t && t->last == stack;
 }
 
-/* The thread whose last event was on the stack, not its own, that `sp` is on. */
-static int32_t on_foreign(const struct cp_shadow *s, uint64_t sp)
+int32_t cp_shadow_who(const struct cp_shadow *s, uint64_t sp)
 {
 	const struct cp_call *top;
 	int32_t tid = 0;
@@ -721,7 +720,7 @@ bool cp_shadow_inherit(struct cp_shadow *s, int32_t tid, const struct cp_shadow 
 	bool ok = true;
 	size_t i;
 
-	by = by ? by : on_foreign(from, sp);
+	by = by ? by : cp_shadow_who(from, sp);
 	was = by ? thread_find(from, by) : NULL;
 	t = was ? thread_of(s, tid) : NULL;
 	if (!t)

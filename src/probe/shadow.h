@@ -107,6 +107,9 @@ void cp_shadow_thread_exit(struct cp_shadow *shadow, int32_t tid, enum cp_call_e
 void cp_shadow_forget(struct cp_shadow *shadow, uint32_t function);
 size_t cp_shadow_open(const struct cp_shadow *shadow);
 
+/* The thread whose last event was on the stack, not a thread's own, that `sp` lies on; 0:
+ * there is no such stack. */
+int32_t cp_shadow_who(const struct cp_shadow *shadow, uint64_t sp);
 /* A process was forked by thread `by` of `from`, on its own stack (0: on another one),
  * where its stack pointer was `sp`. The calls that are open there, and on stacks that no
  * other thread was on, go on in thread `tid`, which has none so far: each is shown to

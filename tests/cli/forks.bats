@@ -73,6 +73,30 @@ by_whom_and_when() {
 		$it.entered_pid == $enter.pid and $left.ts_ns - $it.ts_ns == $left.duration_ns' >/dev/null
 }
 
+# leaf_is_told: the recording that is being written has the child's first call.
+leaf_is_told() {
+	told x.data 2>err | grep -q ' -leaf '
+}
+
+@test "a forked child that is still on its coroutine's stack has its calls at their depth" {
+	local mode first
+	mkfifo end
+	for mode in rests thread_rests; do
+		echo "$mode"
+		record "$mode" <end 3<&- &
+		exec 4>end
+		until_true leaf_is_told
+		exec 4>&-
+		wait $!
+		told x.data >events
+		diff <(one_by_one said) <(one_by_one events)
+		first=base
+		[ "$mode" = rests ] || first=in_thread
+		assert_equal "$(of_child inherited | cut -d' ' -f1,2 | sort)" \
+			"$(printf '%s\n' "$first 0" 'on_the_side 0' 'outer 1' 'middle 2' 'split 3' | sort)"
+	done
+}
+
 @test "gdb finds a forked child as deep as the events say" {
 	needs gdb
 	record fork

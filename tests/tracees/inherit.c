@@ -10,6 +10,8 @@
  *	--mode=vfork	the child runs on its parent's stack, and ends
  *	--mode=clone	the child has a stack of its own, spawn: likewise, posix_spawn
  *	--mode=thread	a thread forks, coroutine: on a stack beside its thread's own
+ *	--mode=rests	a coroutine forks, whose child rests there after its first call until
+ *			standard input ends; thread_rests: a thread's
  */
 #include <sched.h>
 #include <setjmp.h>
@@ -103,6 +105,11 @@ static void act(int n)
 		execl("/bin/true", "true", NULL);
 	if (is("jump"))
 		longjmp(far, 1);
+	if (is("rests") || is("thread_rests")) {
+		leaf(n);
+		while (read(0, &child, 1) > 0)
+			;
+	}
 	if (!is("twice"))
 		return;
 	child = fork();
@@ -155,15 +162,6 @@ static NOIPA int outer(int given)
 	return n;
 }
 
-static NOIPA void *in_thread(void *arg)
-{
-	depth = 0;
-	BEGIN;
-	outer(5);
-	END;
-	return arg;
-}
-
 static NOIPA void on_the_side(void)
 {
 	depth = 0;
@@ -182,12 +180,25 @@ static void switch_aside(void)
 	swapcontext(&home, &aside);
 }
 
+static NOIPA void *in_thread(void *arg)
+{
+	depth = 0;
+	BEGIN;
+	if (is("thread_rests"))
+		switch_aside();
+	else
+		outer(5);
+	depth = at + 1;
+	END;
+	return arg;
+}
+
 static NOIPA int base(int n)
 {
 	BEGIN;
-	if (is("thread"))
+	if (is("thread") || is("thread_rests"))
 		pthread_join(tracee_thread(in_thread, NULL), NULL);
-	else if (is("coroutine"))
+	else if (is("coroutine") || is("rests"))
 		switch_aside();
 	else
 		outer(n);

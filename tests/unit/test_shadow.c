@@ -572,6 +572,8 @@ static void test_fork(void)
 	CHECK_U64(cp_shadow_open(child), 0);
 	CHECK(leave(s, 1, STACK_TOP - 200, 2)); /* 3 is gone */
 	/* On the coroutine's stack: who is on it is known by its calls. */
+	CHECK(cp_shadow_who(s, CORO_TOP / 2 - 80) == 2 && cp_shadow_who(s, CORO_TOP - 80) == 1);
+	CHECK_U64(cp_shadow_who(s, STACK_TOP + 80), 0);
 	cp_shadow_destroy(child);
 	child = cp_shadow_create(on_end, NULL);
 	CHECK(cp_shadow_inherit(child, 50, s, 0, CORO_TOP / 2 - 80, inherit));

@@ -83,35 +83,14 @@ static void tell(void *ctx, const struct cp_call *call)
 	engine_raise(s, method_inherited, call->subject);
 }
 
-/* The thread of the parent that was on its own stack at `sp`; NULL: none is known. */
-static const cprof_thread *who_forked(const cprof_process *parent, uint64_t sp)
-{
-	uint64_t key, value;
-	size_t cursor = 0;
-
-	while (cp_map_next(&parent->session->by_tid, &cursor, &key, &value)) {
-		const cprof_thread *t = (const cprof_thread *)(uintptr_t)value;
-
-		if (t->process == parent && t->stack_end && t->stack_end != UINT64_MAX &&
-		    sp >= t->stack_low && sp < t->stack_end)
-			return t;
-	}
-	return NULL;
-}
-
 void engine_calls_inherit(cprof_session *s, cprof_thread *t, const cprof_process *parent)
 {
 	uint64_t sp = t->process->life.fork_sp;
-	const cprof_thread *by = sp ? who_forked(parent, sp) : NULL;
+	const cprof_thread *by = sp ? engine_calls_at_home(parent, sp) : NULL;
 	struct engine_calls *c = s->calls;
 
 	if (!c || !sp || !parent->shadow || !engine_calls_shadow(t->process))
 		return;
-	t->process->stacks_within = parent->stacks_within;
-	if (by)
-		engine_calls_set_stack(t, by->stack_low, by->stack_end);
-	if (by)
-		t->root_sp = by->root_sp;
 	c->now_ns = t->start_ns;
 	s->current.thread = t;
 	cp_shadow_inherit(t->process->shadow, t->tid, parent->shadow, by ? by->tid : 0, sp,

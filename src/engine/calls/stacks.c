@@ -45,7 +45,7 @@
 
 /* ---- the thread's own ---- */
 
-void engine_calls_set_stack(cprof_thread *t, uint64_t low, uint64_t end)
+static void set_stack(cprof_thread *t, uint64_t low, uint64_t end)
 {
 	struct cp_link_shared *shared = t->process->session->link.shared;
 
@@ -67,67 +67,163 @@ static uint64_t main_stack_room(const cprof_process *p)
 	return limit.rlim_cur;
 }
 
-/* An address on the thread's own stack: where it was born, where it sleeps, or
+/* An address on the own stack of a thread that was there before us: where it sleeps, or
  * where it was seen first. */
-static uint64_t on_stack(cprof_thread *t, uint64_t sp)
+static uint64_t seen_at(const cprof_thread *t, uint64_t sp)
 {
-	const struct cp_link_shared *shared = t->process->session->link.shared;
-	uint64_t born = 0, slept;
+	uint64_t slept = engine_thread_sleeps_at(t);
 
-	if (t->slot < CP_LINK_SLOTS)
-		born = atomic_load_explicit(&shared->stack_end[t->slot], memory_order_relaxed);
-	if (born)
-		return t->born_sp = born - 64;
-	slept = engine_thread_sleeps_at(t);
 	return slept ? slept : sp;
+}
+
+static bool lies_in(const struct cp_mapping *m, uint64_t address)
+{
+	return address >= m->start && address < m->end;
+}
+
+/* Sets the thread's own stack to the mapping of `within`, which the stack pointer of a
+ * fork has to lie in, too; 0: to what the kernel calls the stack. */
+static void set_to_mapping(cprof_thread *t, const struct cp_mapping *maps, size_t count,
+			   uint64_t within)
+{
+	const cprof_process *p = t->process;
+	uint64_t forked = t->tid == p->pid ? p->life.fork_sp : 0;
+	size_t i;
+
+	for (i = 0; i < count && !t->stack_end; i++) {
+		const struct cp_mapping *m = &maps[i];
+
+		if (within && lies_in(m, within) && (!forked || lies_in(m, forked)))
+			set_stack(t, m->start, m->end);
+		else if (!within && !strcmp(m->path, "[stack]"))
+			set_stack(t, m->end - main_stack_room(p), m->end);
+	}
 }
 
 /* Finds the thread's own stack: the kernel names that of the first thread; the
  * mapping of another one's is its room. */
 static void find_stack(cprof_thread *t, uint64_t sp)
 {
-	cprof_process *p = t->process;
-	/* A process that was forked by a thread runs on with that thread's stack. */
-	bool first = t->tid == p->pid && !(p->parent && sp);
-	uint64_t within = first ? 0 : on_stack(t, sp);
+	const cprof_process *p = t->process;
+	bool first = t->tid == p->pid;
+	uint64_t within = first || t->born_sp ? t->born_sp : seen_at(t, sp);
 	struct cp_mapping *maps;
 	struct cp_error *err;
-	size_t count, i;
+	size_t count;
 
-	if (!first && !within) /* the thread is gone, and its slot another one's */
+	if (!first && !within) /* the thread is gone */
 		return;
 	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
 	if (err) {
 		cp_error_free(err);
 		return;
 	}
-	for (i = 0; i < count && !t->stack_end; i++) {
-		const struct cp_mapping *m = &maps[i];
-
-		if (within ? within >= m->start && within < m->end : !strcmp(m->path, "[stack]"))
-			engine_calls_set_stack(t, within ? m->start : m->end - main_stack_room(p),
-					       m->end);
+	set_to_mapping(t, maps, count, within);
+	/* Who forked is not known, and was on none of the threads' stacks. That of the first
+	 * thread may not be its own: what is elsewhere is judged by its callers. */
+	if (first && !t->stack_end) {
+		t->born_sp = 0;
+		set_to_mapping(t, maps, count, 0);
 	}
 	cp_mappings_free(maps, count);
+}
+
+/* ---- births ---- */
+
+/* The next thread of the process; NULL: no more. */
+static cprof_thread *next_thread(const cprof_process *p, size_t *cursor)
+{
+	uint64_t key, value;
+
+	while (cp_map_next(&p->session->by_tid, cursor, &key, &value)) {
+		cprof_thread *t = (cprof_thread *)(uintptr_t)value;
+
+		if (t->process == p)
+			return t;
+	}
+	return NULL;
+}
+
+const cprof_thread *engine_calls_at_home(const cprof_process *p, uint64_t sp)
+{
+	const cprof_thread *t;
+	size_t cursor = 0;
+
+	while ((t = next_thread(p, &cursor)))
+		if (t->stack_end && t->stack_end != UINT64_MAX && sp >= t->stack_low &&
+		    sp < t->stack_end)
+			return t;
+	return NULL;
+}
+
+/* The thread that forked at `sp`: who was on its own stack there, who was on another one by
+ * the calls that are open on that, or the only one; NULL: not known. */
+static const cprof_thread *who_forked(const cprof_process *parent, uint64_t sp)
+{
+	const cprof_thread *by = engine_calls_at_home(parent, sp), *only;
+	int32_t tid = !by && parent->shadow ? cp_shadow_who(parent->shadow, sp) : 0;
+	size_t cursor = 0;
+
+	if (tid)
+		by = cprof_thread_from_tid(tid);
+	if (by && by->process == parent)
+		return by;
+	only = next_thread(parent, &cursor);
+	return next_thread(parent, &cursor) ? NULL : only;
+}
+
+/* Where the thread was born that may have forked at `sp`: that lies in the same mapping,
+ * if it did. */
+static uint64_t born_above(const cprof_process *parent, uint64_t sp)
+{
+	const cprof_thread *t;
+	uint64_t next = 0;
+	size_t cursor = 0;
+
+	while ((t = next_thread(parent, &cursor)))
+		if (t->born_sp >= sp && (!next || t->born_sp < next))
+			next = t->born_sp;
+	return next;
+}
+
+/* The first thread of a forked process has the stack of who forked it. Where that one was
+ * on another stack, so is this one, and wherever it is by now says nothing. */
+static void inherit_stack(cprof_thread *t, const cprof_process *parent)
+{
+	uint64_t sp = t->process->life.fork_sp;
+	const cprof_thread *by = who_forked(parent, sp);
+
+	t->process->stacks_within = parent->stacks_within;
+	t->born_sp = by ? by->born_sp : born_above(parent, sp);
+	if (!by || !by->stack_end || by->stack_end == UINT64_MAX)
+		return;
+	set_stack(t, by->stack_low, by->stack_end);
+	t->root_sp = by->root_sp;
+}
+
+void engine_calls_born(cprof_thread *t, uint64_t sp, const cprof_process *parent)
+{
+	if (parent && t->process->life.fork_sp)
+		inherit_stack(t, parent);
+	else
+		t->born_sp = sp;
 }
 
 void engine_calls_stack(cprof_thread *t)
 {
 	if (!t)
 		return;
-	t->stack_low = t->stack_end = t->root_sp = 0;
+	t->stack_low = t->stack_end = t->born_sp = t->root_sp = 0;
 	t->root_asked = false;
 	find_stack(t, 0);
 }
 
 void engine_thread_stack(cprof_thread *t)
 {
-	uint64_t born = on_stack(t, 0);
-
 	if (t->stack_end)
 		return;
 	engine_maps_look(t->process);
-	find_stack(t, t->process->parent ? born : 0);
+	find_stack(t, 0);
 }
 
 static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
@@ -140,7 +236,7 @@ static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 		find_stack(t, e->sp);
 	}
 	if (!t->stack_end) /* unknown: all addresses count as on it */
-		engine_calls_set_stack(t, 1, UINT64_MAX);
+		set_stack(t, 1, UINT64_MAX);
 	return e->sp >= t->stack_low && e->sp < t->stack_end;
 }
 
@@ -234,19 +330,16 @@ static enum place find_place(cprof_thread *t, const struct cp_shadow_at *at, enu
 /* From now on all hits of the process bring their stack. */
 static void note_stacks_within(cprof_process *p)
 {
-	uint64_t key, value;
+	cprof_thread *t;
 	size_t cursor = 0;
 
 	if (p->stacks_within)
 		return;
 	p->stacks_within = true;
 	cp_debug("%d: stacks lie within frames of other stacks", p->pid);
-	while (cp_map_next(&p->session->by_tid, &cursor, &key, &value)) {
-		cprof_thread *t = (cprof_thread *)(uintptr_t)value;
-
-		if (t->process == p && t->stack_end)
-			engine_calls_set_stack(t, t->stack_low, t->stack_end);
-	}
+	while ((t = next_thread(p, &cursor)))
+		if (t->stack_end)
+			set_stack(t, t->stack_low, t->stack_end);
 }
 
 static void say_placed(const cprof_session *s, const struct cp_event_hit *e, bool own)

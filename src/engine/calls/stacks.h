@@ -9,14 +9,16 @@
 
 struct cp_event_hit;
 
-/* Finds where the thread's own stack is; of NULL nothing. */
+/* Notes where a thread was born (0: not known); `parent`: of a forked process's first one,
+ * which has the stack of who forked. */
+void engine_calls_born(cprof_thread *t, uint64_t sp, const cprof_process *parent);
+/* Finds where the own stack of the thread is that executed a program; of NULL nothing. */
 void engine_calls_stack(cprof_thread *t);
-/* engine_calls_stack() of a thread that has just begun, by the mappings of now. */
+/* Finds where the own stack of a thread is that has just begun, by the mappings of now. */
 void engine_thread_stack(cprof_thread *t);
+/* The thread of a process on whose own stack `sp` lies; NULL: none is known. */
+const cprof_thread *engine_calls_at_home(const cprof_process *p, uint64_t sp);
 /* On which stack a hit was, and which calls led there. */
 struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_hit *e);
-
-/* Notes where the thread's own stack is, here and for the tracer. */
-void engine_calls_set_stack(cprof_thread *t, uint64_t low, uint64_t end);
 
 #endif

@@ -99,6 +99,7 @@ void engine_on_thread(cprof_session *s, cprof_process *p, const struct cp_event_
 	t->slot = e->slot;
 	if (p->parent && t->tid == p->pid)
 		parent = engine_process(s, p->parent);
+	engine_calls_born(t, e->sp, parent);
 	engine_each_family(s, f, began)
 		f->began(t, parent);
 	if (!p->loaded) /* the child is cprof still, not yet CMD */

@@ -69,16 +69,18 @@ static size_t stack_room(const struct tracer *tr, const struct thread *t, uint64
 	return cp_align8(end - from < most ? end - from : most);
 }
 
-void capture_birth(struct tracer *tr, struct thread *t)
+uint64_t capture_birth(struct tracer *tr, const struct thread *t)
 {
 	_Alignas(8) uint8_t regs[PRSTATUS_MAX];
 	struct cp_syscall_state at;
 
-	if (t->slot == CP_NO_SLOT || !regs_read(t->tid, regs))
-		return;
+	if (!regs_read(t->tid, regs))
+		return 0;
 	cp_arch_syscall_state(regs, &at);
-	atomic_store_explicit(&tr->link->shared->stack_end[t->slot], at.sp + 64,
-			      memory_order_relaxed);
+	if (t->slot != CP_NO_SLOT && t->tid != t->process->pid)
+		atomic_store_explicit(&tr->link->shared->stack_end[t->slot], at.sp + 64,
+				      memory_order_relaxed);
+	return at.sp;
 }
 
 /* At its first stop a child still shows the call that made it. */

@@ -21,8 +21,9 @@ bool capture_has_room(const struct tracer *tr);
 /* Its registers as they really are; NULL without, and where slots are hidden in it. */
 const void *capture_regs(const struct thread *t, const struct cp_event_sample *s);
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want);
-/* A new thread starts at the end of its stack: remembers where that is. */
-void capture_birth(struct tracer *tr, struct thread *t);
+/* The stack pointer of a new thread; 0: it is gone. One that shares its process with
+ * others starts at the end of its stack: what is captured of it goes up to there. */
+uint64_t capture_birth(struct tracer *tr, const struct thread *t);
 /* The stack pointer of a forked process at its first stop; 0: it was given a stack of
  * its own, or is not its parent's child. */
 uint64_t capture_fork(pid_t pid);

@@ -115,8 +115,8 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 	tick_activate(t, 1);
 	tr->link->shared->stats.threads++;
 	born.slot = t->slot;
-	if (birth == CP_BIRTH_FORKED && pid != tid) /* who reads the event looks at that */
-		capture_birth(tr, t);
+	if (birth == CP_BIRTH_FORKED)
+		born.sp = capture_birth(tr, t);
 	emit_event(tr, &born.e, sizeof(born));
 	return t;
 }
