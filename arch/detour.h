@@ -12,8 +12,8 @@
  * Nothing is left behind on the stack and no return address is changed, so
  * unwinders, throw, longjmp and coroutines find what they would without us. All
  * registers and flags and the red zone are as they were; what is written on the stack
- * is 128 to 168 bytes below it. The code needs no process
- * of ours: when nobody reads, the ring is full and records are dropped.
+ * is 128 to 168 bytes below it, to 280 where pointers are followed. The code needs no
+ * process of ours: when nobody reads, the ring is full and records are dropped.
  *
  * A thread may be taken out at any instruction (cp_detour_leave()), to the place
  * in the program that it stands for. What the code does up to there is told by
@@ -40,6 +40,9 @@
 #define CP_DETOUR_LOG_MIN 17 /* the buffer has 2^log bytes */
 #define CP_DETOUR_LOG_MAX 26
 
+#define CP_DETOUR_KNOWN 8
+#define CP_DETOUR_PAGES 64
+
 /* The head of a ring; the buffer's 2^log bytes follow at CP_DETOUR_BUFFER. Positions
  * count bytes since the beginning and go on at every turn; they begin at 2^log, so
  * that the first turn's number, the tag, is 1. */
@@ -55,6 +58,18 @@ struct cp_detour_ring {
 	/* Not 0: who would wait stops instead (cp_detour_slow_stop()), to be given a ring
 	 * of its own. For the ring at `zero`. */
 	uint64_t asks;
+	uint64_t read_until; /* time stamp counter up to which pointers are followed */
+	/* A page that is not known may be asked for by a system call. */
+	uint64_t may_probe;
+	uint64_t page_life; /* ticks for which it is known then; 0: for this once */
+	uint64_t stack_low, stack_end; /* the thread's own stack; 0: not known */
+	struct cp_detour_range {
+		uint64_t start, end;
+	} known[CP_DETOUR_KNOWN]; /* always readable; up to the first that is 0 */
+	/* Written by the program's thread. */
+	struct {
+		uint64_t page, until;
+	} pages[CP_DETOUR_PAGES];
 };
 
 /* A record; values follow. The first word is written last, and is valid when its
@@ -65,6 +80,7 @@ struct cp_detour_head {
 	uint32_t sp; /* stack pointer >> 3, low bits; of LOST: `lost`, low bits */
 };
 #define CP_DETOUR_UNIT 16
+#define CP_DETOUR_UNITS_MAX 63 /* of a record */
 #define CP_DETOUR_SITE_BITS 26
 #define CP_DETOUR_SITES 0x3fffff0u /* sites are below */
 #define CP_DETOUR_LOST 0x3fffffdu /* here records were dropped */
@@ -102,10 +118,35 @@ enum cp_detour_value_kind {
 	CP_DETOUR_STACK, /* word at stack pointer + offset */
 };
 
+enum cp_detour_reach {
+	CP_DETOUR_ITSELF,
+	/* Not the value, but what is where it points to. In the record stands one word for
+	 * how it went, struct cp_detour_reached, and then the bytes, up to whole words. */
+	CP_DETOUR_BYTES, /* `size` of them */
+	CP_DETOUR_STRING, /* up to a NUL, which is not among them, or to `size` */
+};
+
+#define CP_DETOUR_THROUGH 2
+#define CP_DETOUR_REACH_MAX 4096 /* bytes */
 struct cp_detour_value {
 	uint8_t kind; /* enum cp_detour_value_kind */
 	uint8_t reg;
 	int16_t offset;
+	uint8_t reach; /* enum cp_detour_reach; of general registers and the stack */
+	uint8_t through; /* pointers that lie between: at at[0] from the value, ... */
+	uint16_t size;
+	int32_t at[CP_DETOUR_THROUGH + 1]; /* and at at[through] from the last, the bytes */
+};
+
+struct cp_detour_reached {
+	uint32_t size; /* bytes that were read */
+	uint32_t how; /* enum cp_detour_how_read */
+};
+enum cp_detour_how_read {
+	CP_DETOUR_READ, /* all of it */
+	CP_DETOUR_READ_CUT, /* there is no NUL among the first `size` */
+	CP_DETOUR_READ_BAD, /* the next byte, or a pointer on the way, can't be read */
+	CP_DETOUR_READ_NOT, /* nor was it tried: it was not allowed, or nobody would serve a fault */
 };
 
 enum cp_detour_op {
@@ -118,7 +159,8 @@ enum cp_detour_op {
 	CP_DETOUR_BITS, /* any of these bits is set */
 };
 
-/* A comparison with the low `size` bytes of a value (no vector). */
+/* A comparison with the low `size` bytes of a value (no vector; if it has a reach, the
+ * `size` bytes there: what can't be read is refused). */
 struct cp_detour_test {
 	struct cp_detour_value value;
 	uint8_t op; /* enum cp_detour_op */
@@ -174,7 +216,7 @@ bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t s
  * instruction can't be executed there, or something is out of reach. */
 size_t cp_detour_make(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
 		      const struct cp_detour_rings *rings, uint8_t *code);
-/* What all detours call, near them: when their ring is full. */
+/* What all detours call, near them: when their ring is full, and to follow pointers. */
 #define CP_DETOUR_SLOW_MAX 2048
 size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *rings,
 		      uint8_t *code);
@@ -188,6 +230,11 @@ struct cp_detour_stop {
  * writes its record there, else at `on` it goes without. */
 bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_rings *rings,
 			 struct cp_detour_stop *ret);
+
+/* A thread that follows a pointer had a fault at `pc` (SIGSEGV, SIGBUS): where it goes
+ * on, without what it wanted to read. 0: that is not what it does there. */
+uint64_t cp_detour_fault(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+			 uint64_t pc);
 
 /* Where in the code a thread goes on that comes to `pc`, the window's beginning or
  * that of a later instruction of it, with what is recorded there. 0: none is. */

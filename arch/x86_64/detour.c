@@ -28,6 +28,7 @@
  */
 #include "arch/x86_64/detour.h"
 #include "arch/x86_64/detour_ring.h"
+#include "arch/x86_64/detour_slow.h"
 
 #include <elf.h>
 #include <stddef.h>
@@ -40,6 +41,8 @@ _Static_assert(sizeof(struct cp_detour_head) == CP_DETOUR_UNIT, "record");
 
 /* DWARF's numbers. */
 enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP };
+/* x86's. */
+enum { RAX_NUMBER, RCX_NUMBER };
 
 struct maker {
 	struct cp_x86_emit *e;
@@ -49,7 +52,7 @@ struct maker {
 		const struct cp_detour_record *record;
 		struct cp_x86_place refused_at, slow_at; /* as things were there */
 		size_t slow, go; /* the jump to there, and where it comes back */
-		size_t refused[CP_DETOUR_TESTS];
+		size_t refused[2 * CP_DETOUR_TESTS];
 		size_t refused_count;
 		size_t skip; /* the jump of an exit whose call was refused; 0: none */
 		size_t next; /* offset of the following instruction; 0: nothing follows */
@@ -90,24 +93,24 @@ static void save(struct cp_x86_emit *e)
 {
 	PUT(e, "\x48\x8d\x64\x24\x80"); /* lea -128(%rsp),%rsp */
 	e->now.pushed += CP_X86_RED_ZONE;
-	push(e, "\x50", &e->now.rax);
+	push(e, "\x50", &e->now.saved[RAX]);
 	PUT(e, "\x9f"); /* lahf */
 	PUT(e, "\x0f\x90\xc0"); /* seto %al */
 	push(e, "\x50", &e->now.flags);
 	e->now.flags_at = CP_X86_FLAGS_SAVED;
-	push(e, "\x51", &e->now.rcx);
+	push(e, "\x51", &e->now.saved[RCX]);
 }
 
 static void restore(struct cp_x86_emit *e)
 {
-	pop(e, "\x59", &e->now.rcx);
+	pop(e, "\x59", &e->now.saved[RCX]);
 	pop(e, "\x58", &e->now.flags);
 	e->now.flags_at = CP_X86_FLAGS_IN_RAX;
 	PUT(e, "\x04\x7f"); /* add $0x7f,%al: overflows where al is 1 */
 	e->now.flags_at = CP_X86_FLAGS_IN_AH;
 	PUT(e, "\x9e"); /* sahf */
 	e->now.flags_at = CP_X86_FLAGS_LIVE;
-	pop(e, "\x58", &e->now.rax);
+	pop(e, "\x58", &e->now.saved[RAX]);
 	PUT(e, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp),%rsp */
 	e->now.pushed -= CP_X86_RED_ZONE;
 }
@@ -122,27 +125,43 @@ static void put_frame(struct cp_x86_emit *e, const void *bytes, size_t size, int
 /* How far below the program's sp a register was saved; 0: it still holds what it held. */
 static uint16_t saved_at(const struct cp_x86_place *p, unsigned dwarf)
 {
-	return dwarf == RAX ? p->rax : dwarf == RCX ? p->rcx : dwarf == RDX ? p->rdx : 0;
+	return p->saved[dwarf];
 }
 
 /* ---- conditions ---- */
 
-/* A value into rax. */
-static void load(struct maker *m, const struct cp_detour_value *v)
+/* A value into rax or rcx (x86's number). */
+static void load(struct maker *m, const struct cp_detour_value *v, uint8_t to)
 {
-	uint8_t move[] = { 0x48, 0x89, 0xc0 }, number = x86_number(v->reg);
+	uint8_t move[] = { 0x48, 0x89, (uint8_t)(0xc0 | to) }, number = x86_number(v->reg);
+	uint8_t from_frame[] = { 0x48, 0x8b, (uint8_t)(0x84 | to << 3), 0x24 };
+	int32_t below = v->kind == CP_DETOUR_STACK ? -v->offset : saved_at(&m->e->now, v->reg);
 
-	if (v->kind == CP_DETOUR_STACK) {
-		FRAME(m->e, "\x48\x8b\x84\x24", -v->offset);
+	if (v->kind == CP_DETOUR_STACK || below) {
+		put_frame(m->e, from_frame, sizeof(from_frame), below);
 	} else if (v->reg == RSP) {
-		FRAME(m->e, "\x48\x8d\x84\x24", 0);
-	} else if (saved_at(&m->e->now, v->reg)) {
-		FRAME(m->e, "\x48\x8b\x84\x24", saved_at(&m->e->now, v->reg));
+		from_frame[1] = 0x8d; /* lea */
+		put_frame(m->e, from_frame, sizeof(from_frame), 0);
 	} else {
 		move[0] |= number & 8 ? 4 : 0;
 		move[2] |= (uint8_t)((number & 7) << 3);
 		cp_x86_put(m->e, move, sizeof(move));
 	}
+}
+
+/* The address that a value leads to into rcx; rax is free. Pointers on the way that
+ * can't be read lead to where nothing can. */
+static void follow(struct maker *m, const struct cp_detour_value *v)
+{
+	unsigned i;
+
+	load(m, v, RCX_NUMBER);
+	for (i = 0; i < v->through; i++) {
+		PUT32(m->e, "\x48\x8d\x89", v->at[i]); /* lea ...(%rcx),%rcx */
+		PUT32(m->e, "\xb8", 8); /* mov $8,%eax */
+		cp_x86_put_to(m->e, "\xe8", 1, m->rings->slow + CP_X86_WORD_AT);
+	}
+	PUT32(m->e, "\x48\x8d\x89", v->at[i]);
 }
 
 static void extend(struct maker *m, const struct cp_detour_test *t)
@@ -164,6 +183,25 @@ static uint8_t opposite(const struct cp_detour_test *t)
 	return t->is_signed ? with_sign[t->op] : without[t->op];
 }
 
+static void refuse(struct maker *m, unsigned r, const void *jcc)
+{
+	m->out[r].refused[m->out[r].refused_count++] = cp_x86_put_forward(m->e, jcc, 2);
+}
+
+/* What a test is of into rax. */
+static void load_tested(struct maker *m, unsigned r, const struct cp_detour_test *t)
+{
+	if (!t->value.reach) {
+		load(m, &t->value, RAX_NUMBER);
+		return;
+	}
+	follow(m, &t->value);
+	PUT32(m->e, "\xb8", t->size); /* mov $size,%eax */
+	cp_x86_put_to(m->e, "\xe8", 1, m->rings->slow + CP_X86_WORD_AT);
+	refuse(m, r, "\x0f\x83"); /* jnc */
+	PUT(m->e, "\x48\x89\xc8"); /* mov %rcx,%rax */
+}
+
 static void put_tests(struct maker *m, unsigned r)
 {
 	const struct cp_detour_record *record = m->out[r].record;
@@ -174,15 +212,14 @@ static void put_tests(struct maker *m, unsigned r)
 		uint8_t constant[10] = { 0x48, 0xb9 }, jcc[] = { 0x0f, opposite(t) };
 
 		memcpy(constant + 2, &t->constant, 8);
-		load(m, &t->value);
+		load_tested(m, r, t);
 		extend(m, t);
 		cp_x86_put(m->e, constant, sizeof(constant)); /* mov $constant,%rcx */
 		if (t->op == CP_DETOUR_BITS)
 			PUT(m->e, "\x48\x85\xc8"); /* test %rcx,%rax */
 		else
 			PUT(m->e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
-		m->out[r].refused[m->out[r].refused_count++] =
-			cp_x86_put_forward(m->e, jcc, sizeof(jcc));
+		refuse(m, r, jcc);
 	}
 	m->out[r].refused_at = m->e->now;
 }
@@ -217,6 +254,22 @@ static void put_condition(struct maker *m, unsigned r)
 
 /* ---- the record ---- */
 
+/* What a value leads to, to `at` bytes from the record's beginning. */
+static void put_reached(struct maker *m, const struct cp_detour_value *v, size_t at)
+{
+	struct cp_x86_emit *e = m->e;
+
+	push(e, "\x50", &e->now.stamp);
+	e->now.record_at = CP_X86_TAG_SAVED;
+	follow(m, v);
+	PUT32(e, "\xb8", v->size | at << 16); /* mov $...,%eax */
+	cp_x86_put_to(e, "\xe8", 1,
+		      m->rings->slow +
+			      (v->reach == CP_DETOUR_STRING ? CP_X86_STRING_AT : CP_X86_BYTES_AT));
+	pop(e, "\x58", &e->now.stamp);
+	e->now.record_at = CP_X86_TAG_IN_AX;
+}
+
 /* A value to `at` bytes from %gs:(%rdx); rcx is free. */
 static void put_value(struct maker *m, const struct cp_detour_value *v, uint32_t at)
 {
@@ -233,18 +286,14 @@ static void put_value(struct maker *m, const struct cp_detour_value *v, uint32_t
 		cp_x86_put32(m->e, vector, sizeof(vector), at);
 		return;
 	case CP_DETOUR_STACK:
-		FRAME(m->e, "\x48\x8b\x8c\x24", -v->offset); /* mov ...(%rsp),%rcx */
+		load(m, v, RCX_NUMBER);
 		break;
 	case CP_DETOUR_GENERAL:
-		if (v->reg == RSP) {
-			FRAME(m->e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
-			break;
-		}
-		if (!saved_at(&m->e->now, v->reg)) {
+		if (v->reg != RSP && !saved_at(&m->e->now, v->reg)) {
 			cp_x86_put32(m->e, general, sizeof(general), at);
 			return;
 		}
-		FRAME(m->e, "\x48\x8b\x8c\x24", saved_at(&m->e->now, v->reg));
+		load(m, v, RCX_NUMBER);
 		break;
 	}
 	PUT32(m->e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
@@ -252,6 +301,8 @@ static void put_value(struct maker *m, const struct cp_detour_value *v, uint32_t
 
 static unsigned value_size(const struct cp_detour_value *v)
 {
+	if (v->reach)
+		return (unsigned)sizeof(struct cp_detour_reached) + ((v->size + 7u) & ~7u);
 	return v->kind == CP_DETOUR_VECTOR16 ? 16 : 8;
 }
 
@@ -279,7 +330,7 @@ static void put_record(struct maker *m, unsigned r)
 
 	save(e);
 	put_condition(m, r);
-	push(e, "\x52", &e->now.rdx);
+	push(e, "\x52", &e->now.saved[RDX]);
 	/* mov %gs:head,%rcx; cmp %gs:limit,%rcx; jae slow */
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, head)));
 	PUT32(e, "\x65\x48\x3b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, limit)));
@@ -296,11 +347,14 @@ static void put_record(struct maker *m, unsigned r)
 	/* mov %ecx,%gs:sp(%rdx) */
 	PUT32(e, "\x65\x89\x8a", cp_x86_buffer_at(m->rings, offsetof(struct cp_detour_head, sp)));
 	for (i = 0; i < record->value_count; i++) {
-		put_value(m, &record->values[i], cp_x86_buffer_at(m->rings, at));
+		if (record->values[i].reach)
+			put_reached(m, &record->values[i], at);
+		else
+			put_value(m, &record->values[i], cp_x86_buffer_at(m->rings, at));
 		at += value_size(&record->values[i]);
 	}
 	cp_x86_put_commit(e, m->rings);
-	pop(e, "\x5a", &e->now.rdx);
+	pop(e, "\x5a", &e->now.saved[RDX]);
 	restore(e);
 }
 
@@ -356,7 +410,7 @@ static void put_rest(struct maker *m, unsigned r)
 	cp_x86_land(e, m->out[r].slow);
 	cp_x86_put_to(e, "\xe8", 1, m->rings->slow); /* call slow */
 	cp_x86_put_to(e, "\x0f\x82", 2, e->at + m->out[r].go); /* jc go */
-	pop(e, "\x5a", &e->now.rdx);
+	pop(e, "\x5a", &e->now.saved[RDX]);
 	if (m->out[r].skip)
 		cp_x86_land(e, m->out[r].skip);
 	if (m->out[r].refused_count)
@@ -408,6 +462,32 @@ static unsigned record_before(const struct cp_detour *detour, size_t offset)
 	return r;
 }
 
+static bool value_fits(const struct cp_detour_value *v)
+{
+	return v->reach ? v->reach <= CP_DETOUR_STRING && v->through <= CP_DETOUR_THROUGH &&
+				  v->size <= CP_DETOUR_REACH_MAX &&
+				  (v->kind == CP_DETOUR_GENERAL || v->kind == CP_DETOUR_STACK)
+			: true;
+}
+
+static bool record_fits(const struct cp_detour_record *r)
+{
+	unsigned i;
+
+	if (r->site >= CP_DETOUR_SITES || r->value_count > CP_DETOUR_VALUES ||
+	    r->test_count > CP_DETOUR_TESTS || (r->when != CP_DETOUR_DECIDES && r->test_count))
+		return false;
+	for (i = 0; i < r->value_count; i++) {
+		if (!value_fits(&r->values[i]))
+			return false;
+	}
+	for (i = 0; i < r->test_count; i++) {
+		if (!value_fits(&r->tests[i].value))
+			return false;
+	}
+	return cp_detour_units(r) <= CP_DETOUR_UNITS_MAX;
+}
+
 static bool records_fit(const struct cp_detour *d)
 {
 	const struct cp_detour_record *r;
@@ -415,9 +495,7 @@ static bool records_fit(const struct cp_detour *d)
 	if (d->record_count > CP_DETOUR_RECORDS || d->size > sizeof(d->code))
 		return false;
 	for (r = d->records; r < d->records + d->record_count; r++) {
-		if (r->site >= CP_DETOUR_SITES || r->value_count > CP_DETOUR_VALUES ||
-		    r->test_count > CP_DETOUR_TESTS ||
-		    (r->when != CP_DETOUR_DECIDES && r->test_count))
+		if (!record_fits(r))
 			return false;
 	}
 	return true;
@@ -474,11 +552,11 @@ size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *
 		      uint8_t *code)
 {
 	struct cp_x86_emit e = { .code = code, .room = CP_DETOUR_SLOW_MAX, .at = rings->slow };
-	struct cp_detour_stop asked;
+	struct cp_x86_shared shared;
 
 	if (!usable(arch, rings))
 		return 0;
-	cp_x86_detour_slow(&e, rings, &asked);
+	cp_x86_shared(&e, rings, &shared);
 	return e.bad ? 0 : e.size;
 }
 
@@ -486,11 +564,15 @@ bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_ring
 			 struct cp_detour_stop *ret)
 {
 	struct cp_x86_emit e = { .room = CP_DETOUR_SLOW_MAX, .at = rings->slow };
+	struct cp_x86_shared shared;
 
 	if (!usable(arch, rings))
 		return false;
-	cp_x86_detour_slow(&e, rings, ret);
-	return !e.bad;
+	cp_x86_shared(&e, rings, &shared);
+	if (e.bad)
+		return false;
+	*ret = shared.asked;
+	return true;
 }
 
 bool cp_detour_movable(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc)

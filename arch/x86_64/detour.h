@@ -11,8 +11,5 @@
  * of what is done at `pc`, or UINT32_MAX. */
 void cp_x86_detour(struct cp_x86_emit *e, const struct cp_detour *detour,
 		   const struct cp_detour_rings *rings, uint64_t pc, uint32_t *at_ret);
-/* *asked_ret: the stop of a thread that asks for a ring. */
-void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
-			struct cp_detour_stop *asked_ret);
 
 #endif

@@ -4,6 +4,7 @@
  * is made once more, without being written, up to where the thread stands.
  */
 #include "arch/x86_64/detour.h"
+#include "arch/x86_64/detour_slow.h"
 
 #include <elf.h>
 
@@ -44,32 +45,44 @@ static uint64_t with_flags(uint64_t flags, uint64_t word, bool of_too)
 	return flags;
 }
 
+/* Registers as they were where sp was `sp`. */
+static bool take_back(const struct cp_x86_place *p, uint64_t sp, struct cp_regs *regs,
+		      const struct cp_reader *memory)
+{
+	struct cp_regs back = *regs;
+	unsigned i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(p->saved); i++) {
+		if (!saved(memory, sp, p->saved[i], &back.r[i]))
+			return false;
+	}
+	back.r[RSP] = sp;
+	*regs = back;
+	return true;
+}
+
 static bool go_back(const struct cp_x86_place *p, struct cp_regs *regs, uint64_t *flags,
 		    const struct cp_reader *memory)
 {
-	uint64_t sp = regs->r[RSP] + p->pushed, rax = regs->r[RAX], rcx = regs->r[RCX],
-		 rdx = regs->r[RDX], word = rax;
+	uint64_t sp = regs->r[RSP] + p->pushed, word = regs->r[RAX];
 
-	if (!saved(memory, sp, p->rax, &rax) || !saved(memory, sp, p->rcx, &rcx) ||
-	    !saved(memory, sp, p->rdx, &rdx) || !saved(memory, sp, p->flags, &word))
+	if (!saved(memory, sp, p->flags, &word) || !take_back(p, sp, regs, memory))
 		return false;
 	if (p->flags_at != CP_X86_FLAGS_LIVE)
 		*flags = with_flags(*flags, word, p->flags_at != CP_X86_FLAGS_IN_AH);
-	regs->r[RAX] = rax;
-	regs->r[RCX] = rcx;
-	regs->r[RDX] = rdx;
-	regs->r[RSP] = sp;
 	regs->r[PC] = p->pc;
 	return true;
 }
 
 /* What the record in the making came to, by the registers before they are put back. */
-static struct cp_detour_left record_left(const struct cp_x86_place *p, const struct cp_regs *regs,
-					 unsigned log)
+static bool record_left(const struct cp_x86_place *p, const struct cp_regs *regs, unsigned log,
+			const struct cp_reader *memory, struct cp_detour_left *ret)
 {
-	uint64_t mask = (UINT64_C(1) << log) - 1;
+	uint64_t mask = (UINT64_C(1) << log) - 1, stamp = regs->r[RAX];
 	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED, .units = p->units };
 
+	if (!saved(memory, regs->r[RSP] + p->pushed, p->stamp, &stamp))
+		return false;
 	switch ((enum cp_x86_record_at)p->record_at) {
 	case CP_X86_NO_RECORD:
 		left.stage = CP_DETOUR_NOTHING;
@@ -83,14 +96,16 @@ static struct cp_detour_left record_left(const struct cp_x86_place *p, const str
 		left.index = (uint32_t)regs->r[RDX];
 		break;
 	case CP_X86_TAG_IN_AX:
-		left.tag = (uint16_t)regs->r[RAX];
+	case CP_X86_TAG_SAVED:
+		left.tag = (uint16_t)stamp;
 		left.index = (uint32_t)regs->r[RDX];
 		break;
 	case CP_X86_DONE:
 		left.stage = CP_DETOUR_COMMITTED;
 		break;
 	}
-	return left;
+	*ret = left;
+	return true;
 }
 
 bool cp_detour_leave(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
@@ -106,8 +121,8 @@ bool cp_detour_leave(const struct cp_arch *arch, const struct cp_detour *detour,
 	cp_x86_detour(&e, detour, rings, 0, NULL);
 	if (e.bad || !l.found)
 		return false;
-	left = record_left(&l.place, regs, rings->log);
-	if (!go_back(&l.place, regs, flags, memory))
+	if (!record_left(&l.place, regs, rings->log, memory, &left) ||
+	    !go_back(&l.place, regs, flags, memory))
 		return false;
 	*ret = left;
 	return true;
@@ -121,18 +136,39 @@ bool cp_detour_leave_slow(const struct cp_arch *arch, const struct cp_detour_rin
 	struct cp_x86_emit e = {
 		.room = CP_DETOUR_SLOW_MAX, .at = rings->slow, .mark = look, .ctx = &l
 	};
-	struct cp_detour_stop asked;
-	uint64_t pc;
+	struct cp_x86_shared shared;
+	struct cp_detour_left left;
+	uint64_t pc, sp;
 
 	if (arch->e_machine != EM_X86_64 || regs->r[PC] - rings->slow >= CP_DETOUR_SLOW_MAX)
 		return false;
-	cp_x86_detour_slow(&e, rings, &asked);
-	if (e.bad || !l.found || !cp_read_exact(memory, regs->r[RSP], &pc, sizeof(pc)))
+	cp_x86_shared(&e, rings, &shared);
+	sp = regs->r[RSP] + l.place.pushed;
+	if (e.bad || !l.found || !cp_read_exact(memory, sp, &pc, sizeof(pc)) ||
+	    !record_left(&l.place, regs, rings->log, memory, &left) ||
+	    !take_back(&l.place, sp, regs, memory))
 		return false;
-	*ret = record_left(&l.place, regs, rings->log);
-	regs->r[RSP] += 8;
+	regs->r[RSP] = sp + 8;
 	regs->r[PC] = pc;
+	*ret = left;
 	return true;
+}
+
+uint64_t cp_detour_fault(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+			 uint64_t pc)
+{
+	struct cp_x86_emit e = { .room = CP_DETOUR_SLOW_MAX, .at = rings->slow };
+	struct cp_x86_shared shared;
+	size_t i;
+
+	if (arch->e_machine != EM_X86_64 || pc - rings->slow >= CP_DETOUR_SLOW_MAX)
+		return 0;
+	cp_x86_shared(&e, rings, &shared);
+	for (i = 0; i < shared.load_count && !e.bad; i++) {
+		if (shared.loads[i].at == pc - rings->slow)
+			return rings->slow + shared.loads[i].on;
+	}
+	return 0;
 }
 
 uint64_t cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,

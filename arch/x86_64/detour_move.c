@@ -66,6 +66,13 @@ void cp_x86_land(struct cp_x86_emit *e, size_t forward)
 		memcpy(e->code + forward - 4, &distance, 4);
 }
 
+void cp_x86_fill(struct cp_x86_emit *e, size_t offset)
+{
+	e->bad |= e->size > offset;
+	while (e->size < offset && !e->bad)
+		cp_x86_put(e, "\xcc", 1);
+}
+
 /* Pieces of a slot that cp_x86_step_prepare() made for here. */
 static void put_call(struct cp_x86_emit *e, const uint8_t *slot, size_t size)
 {

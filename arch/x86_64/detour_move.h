@@ -22,13 +22,17 @@ enum cp_x86_record_at {
 	CP_X86_POSITION_IN_RCX, /* reserved */
 	CP_X86_TURN_IN_RCX, /* and the index in rdx */
 	CP_X86_TAG_IN_AX, /* and the index in rdx */
+	CP_X86_TAG_SAVED, /* with the stamp; and the index in rdx */
 	CP_X86_DONE,
 };
 
 struct cp_x86_place {
 	uint64_t pc; /* which instruction of the program the thread has yet to do */
 	uint16_t pushed; /* bytes that sp is lower */
-	uint16_t rax, rcx, rdx, flags; /* saved so far below the program's sp; 0: not */
+	/* Saved so far, below the program's sp (in what all share: below that of the call);
+	 * registers by DWARF's numbers; 0: not. */
+	uint16_t saved[16], flags;
+	uint16_t stamp; /* the same of rax while it holds the stamp; else 0 */
 	uint8_t flags_at; /* enum cp_x86_flags_at */
 	uint8_t record_at; /* enum cp_x86_record_at */
 	uint8_t units; /* of that record */
@@ -55,6 +59,9 @@ void cp_x86_put_to(struct cp_x86_emit *e, const void *bytes, size_t size, uint64
 size_t cp_x86_put_forward(struct cp_x86_emit *e, const void *bytes, size_t size);
 /* Here is where it goes. */
 void cp_x86_land(struct cp_x86_emit *e, size_t forward);
+
+/* Up to a given offset, what nobody comes to. */
+void cp_x86_fill(struct cp_x86_emit *e, size_t offset);
 
 /* An instruction of the program (bytes, address) here; now.pc is its
  * own before and that of the next one behind it. True: what follows it is reached. */

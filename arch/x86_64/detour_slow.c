@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What all detours of a process share: they call it when their ring is full.
+ * What detours call when their ring is full; and where else they call.
  */
-#include "arch/x86_64/detour.h"
+#include "arch/x86_64/detour_slow.h"
+
 #include "arch/x86_64/detour_ring.h"
 
 #include <stddef.h>
@@ -40,8 +41,8 @@ static void put_ask(struct cp_x86_emit *e, const struct cp_detour_rings *rings, 
 
 /* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by
  * `ret` to where it was called: shadow stacks are content. */
-void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
-			struct cp_detour_stop *asked_ret)
+static void put_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		     struct cp_detour_stop *asked_ret)
 {
 	uint32_t head = rings->zero + offsetof(struct cp_detour_ring, head);
 	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
@@ -80,4 +81,13 @@ void cp_x86_detour_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	PUT(e, "\xc3");
 	cp_x86_land(e, ask);
 	put_ask(e, rings, e->at + look, asked_ret);
+}
+
+void cp_x86_shared(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		   struct cp_x86_shared *ret)
+{
+	ret->load_count = 0;
+	put_slow(e, rings, &ret->asked);
+	cp_x86_fill(e, CP_X86_REACH_AT);
+	ret->load_count = cp_x86_put_reach(e, rings, ret->loads);
 }

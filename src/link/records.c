@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "link/records.h"
 
+#include <string.h>
+
 #define SITE_MASK ((1u << CP_DETOUR_SITE_BITS) - 1)
 
 static struct cp_detour_head *head_at(const struct cp_records *r, uint64_t position)
@@ -58,12 +60,30 @@ void cp_records_open(struct cp_records *records, void *memory, unsigned log)
 void cp_records_close(struct cp_records *records)
 {
 	__atomic_store_n(&records->ring->wait_until, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&records->ring->read_until, 0, __ATOMIC_RELAXED);
 	__atomic_store_n(&records->ring->limit, 0, __ATOMIC_RELEASE);
 }
 
 void cp_records_wait(struct cp_records *records, uint64_t until)
 {
 	__atomic_store_n(&records->ring->wait_until, until, __ATOMIC_RELAXED);
+}
+
+void cp_records_set_memory(struct cp_records *records, const struct cp_records_memory *memory)
+{
+	struct cp_detour_ring *ring = records->ring;
+
+	ring->may_probe = memory->may_probe;
+	ring->page_life = memory->page_life;
+	ring->stack_low = memory->stack_low;
+	ring->stack_end = memory->stack_end;
+	memcpy(ring->known, memory->known, sizeof(ring->known));
+	memset(ring->pages, 0, sizeof(ring->pages));
+}
+
+void cp_records_read(struct cp_records *records, uint64_t until)
+{
+	__atomic_store_n(&records->ring->read_until, until, __ATOMIC_RELAXED);
 }
 
 void cp_records_ask(void *memory, uint64_t until)

@@ -58,6 +58,22 @@ void cp_records_wait(struct cp_records *records, uint64_t until);
  * its own (cp_detour_slow_stop()); again and again. 0: no more. */
 void cp_records_ask(void *memory, uint64_t until);
 
+/* What the code of detours may read where pointers lead to; it is laid down in the ring
+ * before it is opened, or while no thread is in such code. */
+struct cp_records_memory {
+	/* rt_sigprocmask may be called: no filter of system calls minds it. */
+	bool may_probe;
+	/* Ticks of the stamp counter for which a page counts as readable that was found to be
+	 * so. Not 0, faults become possible that the tracer has to serve. */
+	uint64_t page_life;
+	uint64_t stack_low, stack_end; /* mapping of the thread's own stack; 0: not known */
+	struct cp_detour_range known[CP_DETOUR_KNOWN]; /* never unmapped; the rest is 0 */
+};
+void cp_records_set_memory(struct cp_records *records, const struct cp_records_memory *memory);
+/* Pointers are followed until then (stamp counter), again and again called while faults
+ * are served (cp_detour_fault()); 0: no more. */
+void cp_records_read(struct cp_records *records, uint64_t until);
+
 /* The next record, if there is one; `now` is a time stamp of about now. A record that
  * is followed by its CANCEL is passed over, as are VOID ones. */
 bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record *ret);

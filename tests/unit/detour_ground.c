@@ -57,7 +57,7 @@ void ground_use_ring(unsigned which)
 void ground_prepare(void)
 {
 	size_t size = cp_detour_ring_size(GROUND_LOG) * RINGS;
-	uintptr_t text = (uintptr_t)detour_called & ~UINT64_C(4095);
+	uintptr_t text = (uintptr_t)detour_forms->start & ~UINT64_C(4095);
 	unsigned i;
 	uint64_t at;
 	void *p = MAP_FAILED;
@@ -76,7 +76,8 @@ void ground_prepare(void)
 	ground.rings.slow = (uintptr_t)ground.code;
 	ground.size = cp_detour_slow(&cp_arch_x86_64, &ground.rings, ground.code);
 	ground.size = (ground.size + 15) & ~15u;
-	if (mprotect((void *)text, 16384, PROT_READ | PROT_WRITE | PROT_EXEC))
+	if (mprotect((void *)text, (uintptr_t)detour_called_end - text,
+		     PROT_READ | PROT_WRITE | PROT_EXEC))
 		die("text");
 }
 

@@ -19,6 +19,7 @@
 #define DIRECTION UINT64_C(0x400)
 #define TRACE_MAX 4096
 #define ONCE_AROUND 90 /* instructions of a detour's code, at most; loops repeat them */
+#define ONCE_AROUND_READ 700 /* with pointers to follow */
 
 static struct cp_records reader;
 static unsigned long compared, steps, taken_out, losses, asked;
@@ -35,6 +36,23 @@ static uint64_t random64(void)
 	return x;
 }
 
+/* What r12 points to; the rest is on a page of its own, with nothing behind it. */
+static struct target {
+	char text[24];
+	struct target *self;
+	uint64_t numbers[2];
+} * target;
+
+static void make_target(void)
+{
+	uint8_t *pages =
+		mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	CHECK(pages != MAP_FAILED && !munmap(pages + 4096, 4096));
+	target = (struct target *)(pages + 4096 - sizeof(*target));
+	*target = (struct target){ "twenty-one letters...", target, { 5, 0x123456789 } };
+}
+
 static void random_state(struct state *s, unsigned round)
 {
 	size_t i;
@@ -43,6 +61,7 @@ static void random_state(struct state *s, unsigned round)
 		s->r[i] = round & 1 ? random64() : random64() % 5;
 		memset(s->x[i], (int)random64(), 16);
 	}
+	s->r[12] = (uintptr_t)target;
 	s->flags = (random64() & ARITHMETIC) | 0x202;
 }
 
@@ -60,7 +79,7 @@ static bool same(const struct state *a, const struct state *b)
  * values. */
 static unsigned take_records(struct cp_record *last)
 {
-	static uint64_t values[CP_DETOUR_VALUES + 1];
+	static uint64_t values[32];
 	struct cp_record record;
 	unsigned count = 0;
 
@@ -71,8 +90,9 @@ static unsigned take_records(struct cp_record *last)
 		}
 		CHECK_U64(record.kind, CP_RECORD_SITE);
 		*last = record;
-		last->values = memcpy(values, record.values,
-				      record.value_words < 12 ? 0 : 12 * sizeof(values[0]));
+		CHECK(record.value_words <= CP_ARRAY_SIZE(values));
+		last->values =
+			memcpy(values, record.values, record.value_words * sizeof(values[0]));
 		count++;
 	}
 	cp_records_release(&reader);
@@ -190,6 +210,8 @@ enum way {
 	CALL_REFUSED, /* by those of the call's entry */
 	ASKED, /* there is no ring, and one is given */
 	ASKED_NOBODY, /* nobody is there to give one */
+	READ, /* what pointers lead to */
+	READ_REFUSED, /* by a test of that */
 	WAYS,
 };
 
@@ -208,6 +230,50 @@ static void add_values(struct cp_detour_record *r)
 	r->value_count = CP_ARRAY_SIZE(values);
 }
 
+static const struct cp_detour_value through_r12 = {
+	CP_DETOUR_GENERAL,
+	12,
+	.reach = CP_DETOUR_BYTES,
+	.size = 12,
+	.through = 2,
+	.at = { offsetof(struct target, self), offsetof(struct target, self),
+		offsetof(struct target, numbers) + 4 }
+};
+
+/* Behind all the others. */
+static void add_reached(struct cp_detour_record *r)
+{
+	r->values[r->value_count++] =
+		(struct cp_detour_value){ CP_DETOUR_GENERAL, 12, .reach = CP_DETOUR_STRING,
+					  .size = 30 };
+	r->values[r->value_count++] = through_r12;
+	/* Nowhere, most of the time. */
+	r->values[r->value_count++] =
+		(struct cp_detour_value){ CP_DETOUR_GENERAL, 3, .reach = CP_DETOUR_BYTES, .size = 8,
+					  .through = 1 };
+	r->values[r->value_count++] =
+		(struct cp_detour_value){ CP_DETOUR_GENERAL, 7, .reach = CP_DETOUR_BYTES, .size = 9,
+					  .at = { -8 } };
+}
+
+static void check_reached(const uint64_t *v)
+{
+	const struct cp_detour_reached *r = (const void *)v;
+
+	CHECK(r->how == CP_DETOUR_READ && r->size == strlen(target->text));
+	CHECK(!memcmp(v + 1, target->text, r->size));
+	v += 1 + 4;
+	r = (const void *)v;
+	CHECK(r->how == CP_DETOUR_READ && r->size == 12);
+	CHECK(!memcmp(v + 1, (uint8_t *)target->numbers + 4, 12));
+	v += 1 + 2;
+	r = (const void *)v;
+	CHECK(r->how == CP_DETOUR_READ_BAD && r->size == 0);
+	v += 1 + 1;
+	r = (const void *)v;
+	CHECK(r->how == CP_DETOUR_READ && r->size == 9);
+}
+
 static int make_form(const struct form *form, enum way way)
 {
 	struct cp_detour d = ground_window(form->window, form->over);
@@ -218,6 +284,8 @@ static int make_form(const struct form *form, enum way way)
 	r->taken = form->taken;
 	add_values(r);
 	d.record_count = 1;
+	if (way == READ)
+		add_reached(r);
 	if (way == CALL_REFUSED)
 		r->when = CP_DETOUR_IF_DECIDED;
 	if (way == ACCEPTED || way == REFUSED) {
@@ -234,6 +302,15 @@ static int make_form(const struct form *form, enum way way)
 			};
 		r->test_count = 4;
 	}
+	if (way == READ_REFUSED) {
+		r->when = CP_DETOUR_DECIDES;
+		r->tests[0] = (struct cp_detour_test){
+			.value = through_r12, .op = CP_DETOUR_EQ, .size = 4, .constant = 0
+		};
+		r->tests[1] = r->tests[0];
+		r->tests[1].op = CP_DETOUR_NE;
+		r->test_count = 2;
+	}
 	return ground_make(&d);
 }
 
@@ -242,6 +319,8 @@ static void set_way(enum way way)
 	memset((uint8_t *)reader.ring + cp_detour_table_offset(GROUND_LOG), 0,
 	       CP_DETOUR_SLOTS * sizeof(uint64_t));
 	trace.served = way == ASKED;
+	cp_records_set_memory(&reader, &(struct cp_records_memory){ .may_probe = true });
+	cp_records_read(&reader, __rdtsc() + (UINT64_C(1) << 42));
 	cp_records_ask(reader.ring, 0);
 	if (way != FULL && way != ASKED && way != ASKED_NOBODY) {
 		cp_records_open(&reader, reader.ring, GROUND_LOG);
@@ -273,7 +352,9 @@ static void check_record(const struct form *form, const struct state *start,
 		CHECK_U64(v[i], trace.regs[last].r[i]);
 	CHECK_U64(v[6], trace.regs[last].r[7]);
 	CHECK_U64(v[7], trace.regs[last].r[12]);
-	CHECK_U64(record->value_words, 12);
+	CHECK_U64(record->value_words, record->value_words > 12 ? 26 : 12);
+	if (record->value_words > 12)
+		check_reached(v + 12);
 	CHECK(!memcmp(v + 8, start->x[9], 8) && !memcmp(v + 9, start->x[2], 16));
 	if (trace.regs[last].r[7] == trace.regs[0].r[7] && !strcmp(form->name, "tail"))
 		CHECK_U64(v[11], trace.regs[last].r[5]); /* rdi, in the red zone */
@@ -283,10 +364,15 @@ static void check_record(const struct form *form, const struct state *start,
 static void take_out_everywhere(const struct form *form, const struct state *start,
 				const struct state *native, enum way way, unsigned records)
 {
-	size_t inside = trace.inside < ONCE_AROUND ? trace.inside : ONCE_AROUND;
+	bool reads = way == READ || way == READ_REFUSED;
+	size_t most = reads ? ONCE_AROUND_READ : ONCE_AROUND;
+	size_t inside = trace.inside < most ? trace.inside : most;
 	struct cp_record record;
 	struct state s;
 
+	/* What follows pointers is the same code for all forms. */
+	if (reads && (form != detour_forms || way == READ_REFUSED))
+		return;
 	for (trace.take_out_at = 0; trace.take_out_at < inside; trace.take_out_at++) {
 		set_way(way);
 		s = *start;
@@ -313,7 +399,7 @@ static void test_round(const struct form *form, int number, enum way way, unsign
 	detour_run(&s, form->start);
 	CHECK(same(&native, &s));
 	count = take_records(&record);
-	CHECK(!count || way == RECORDED || way == ACCEPTED || way == ASKED);
+	CHECK(!count || way == RECORDED || way == ACCEPTED || way == ASKED || way == READ);
 	if (count)
 		check_record(form, &start, &record);
 	set_way(way);
@@ -423,6 +509,7 @@ int main(void)
 
 	test_refused();
 	test_landings();
+	make_target();
 	ground_prepare();
 	ground_use_ring(1);
 	cp_records_open(&reader, ground_ring(1), GROUND_LOG);

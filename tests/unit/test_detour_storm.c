@@ -37,7 +37,12 @@ static void patch_called(void)
 	exit.records[exit.record_count++] = ground_record(LEAVE, exit.size - 1);
 	entry.records[0].values[0] = (struct cp_detour_value){ CP_DETOUR_GENERAL, 5, 0 };
 	exit.records[0].values[0] = (struct cp_detour_value){ CP_DETOUR_GENERAL, 0, 0 };
-	entry.records[0].value_count = exit.records[0].value_count = 1;
+	/* What the caller has on its stack. */
+	entry.records[0].values[1] =
+		(struct cp_detour_value){ CP_DETOUR_GENERAL, 7, .reach = CP_DETOUR_BYTES,
+					  .size = 24 };
+	entry.records[0].value_count = 2;
+	exit.records[0].value_count = 1;
 	entry_number = ground_make(&entry);
 	exit_number = ground_make(&exit);
 	CHECK(entry_number >= 0 && exit_number >= 0);
@@ -54,12 +59,14 @@ struct calls {
 		uint64_t sp, argument;
 	} open[64];
 	size_t depth;
-	unsigned long entered, left, lost, cancelled, wrong;
+	unsigned long entered, left, lost, cancelled, wrong, read;
 	uint64_t time;
 };
 
 static void take_call(struct calls *c, const struct cp_record *r)
 {
+	const struct cp_detour_reached *reached = (const void *)(r->values + 1);
+
 	if (r->kind == CP_RECORD_LOST) {
 		c->lost += r->lost;
 		c->depth = 0;
@@ -71,6 +78,8 @@ static void take_call(struct calls *c, const struct cp_record *r)
 	}
 	if (r->site == ENTER) {
 		c->entered++;
+		c->read += reached->how == CP_DETOUR_READ && reached->size == 24;
+		c->wrong += reached->how == CP_DETOUR_READ_BAD;
 		c->wrong += c->depth == 64;
 		c->open[c->depth % 64].sp = r->sp;
 		c->open[c->depth % 64].argument = r->values[0];
@@ -157,6 +166,8 @@ static void test_signals(int what, unsigned long signals)
 	ring_number = 1;
 	ground_use_ring(1);
 	cp_records_open(&reader, ground_ring(1), GROUND_LOG);
+	cp_records_set_memory(&reader, &(struct cp_records_memory){ .may_probe = true });
+	cp_records_read(&reader, __rdtsc() + (UINT64_C(1) << 42));
 	timer = start_signals();
 	for (round = 0; round < 200000 && signals_inside < signals; round++) {
 		unsigned long i;
@@ -174,6 +185,7 @@ static void test_signals(int what, unsigned long signals)
 	CHECK_U64(calls.cancelled, 0);
 	CHECK_U64(calls.wrong, 0);
 	CHECK_U64(calls.entered, made + handler_calls);
+	CHECK_U64(calls.read, calls.entered);
 	CHECK_U64(calls.left, made + handler_calls);
 	printf("%lu signals in detours, %lu calls\n", signals_inside, calls.left);
 }

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What all detours of a process share and call, at `slow` of their rings.
+ */
+#ifndef CP_ARCH_X86_64_DETOUR_SLOW_H
+#define CP_ARCH_X86_64_DETOUR_SLOW_H
+
+#include "arch/x86_64/detour_reach.h"
+
+struct cp_x86_shared {
+	struct cp_detour_stop asked; /* of a thread that asks for a ring */
+	struct cp_x86_load loads[CP_X86_LOADS]; /* that may fault */
+	size_t load_count;
+};
+
+/* All of it. */
+void cp_x86_shared(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		   struct cp_x86_shared *ret);
+
+#endif
