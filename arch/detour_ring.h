@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The ring of a thread, in memory that it shares with the reader: what the code of
+ * detours (arch/detour.h) writes, and what it is told there.
+ *
+ *     head ─ buffer ─ slack ─ table of accepted calls
+ */
+#ifndef CP_ARCH_DETOUR_RING_H
+#define CP_ARCH_DETOUR_RING_H
+
+#include <stdint.h>
+
+#define CP_DETOUR_BUFFER 4096 /* where in a ring the records begin */
+#define CP_DETOUR_SLACK 4096 /* behind the buffer: the last record goes on there */
+#define CP_DETOUR_RESERVE 32768 /* room behind the limit: who was let in reserves there */
+#define CP_DETOUR_SLOTS 4096 /* of the table of accepted calls, behind the slack */
+#define CP_DETOUR_LOG_MIN 17 /* the buffer has 2^log bytes */
+#define CP_DETOUR_LOG_MAX 26
+
+#define CP_DETOUR_KNOWN 8
+#define CP_DETOUR_PAGES 64
+
+/* The head of a ring; the buffer's 2^log bytes follow at CP_DETOUR_BUFFER. Positions
+ * count bytes since the beginning and go on at every turn; they begin at 2^log, so
+ * that the first turn's number, the tag, is 1. */
+struct cp_detour_ring {
+	/* Written by the program's thread. */
+	uint64_t head; /* where the next record goes */
+	uint64_t lost; /* records that found no room */
+	uint64_t lost_head; /* `head` behind the last LOST record */
+	uint64_t unused[5];
+	/* Written by the reader. */
+	uint64_t limit; /* at or behind it nothing is reserved; 0: closed */
+	uint64_t wait_until; /* time stamp counter up to which who finds no room waits */
+	/* Not 0: who would wait stops instead (cp_detour_slow_stop()), to be given a ring
+	 * of its own. For the ring at `zero`. */
+	uint64_t asks;
+	uint64_t read_until; /* time stamp counter up to which pointers are followed */
+	/* A page that is not known may be asked for by a system call. */
+	uint64_t may_probe;
+	uint64_t page_life; /* ticks for which it is known then; 0: for this once */
+	uint64_t stack_low, stack_end; /* the thread's own stack; 0: not known */
+	struct cp_detour_range {
+		uint64_t start, end;
+	} known[CP_DETOUR_KNOWN]; /* always readable; up to the first that is 0 */
+	/* Written by the program's thread. */
+	struct {
+		uint64_t page, until;
+	} pages[CP_DETOUR_PAGES];
+};
+
+/* A record; values follow. The first word is written last, and is valid when its
+ * low 16 bits are those of the turn that its position is in. */
+struct cp_detour_head {
+	uint64_t stamp; /* time stamp counter << 16 | tag */
+	uint32_t what; /* site | units of 16 bytes << CP_DETOUR_SITE_BITS */
+	uint32_t sp; /* stack pointer >> 3, low bits; of LOST: `lost`, low bits */
+};
+#define CP_DETOUR_UNIT 16
+#define CP_DETOUR_UNITS_MAX 63 /* of a record */
+#define CP_DETOUR_SITE_BITS 26
+#define CP_DETOUR_SITES 0x3fffff0u /* sites are below */
+#define CP_DETOUR_LOST 0x3fffffdu /* here records were dropped */
+#define CP_DETOUR_CANCEL 0x3fffffeu /* the record before is not so: it will come again */
+#define CP_DETOUR_VOID 0x3ffffffu /* nothing: the thread was taken out before it was filled */
+
+static inline uint32_t cp_detour_what(uint32_t site, unsigned units)
+{
+	return site | (uint32_t)units << CP_DETOUR_SITE_BITS;
+}
+
+static inline uint64_t cp_detour_table_offset(unsigned log)
+{
+	return CP_DETOUR_BUFFER + (UINT64_C(1) << log) + CP_DETOUR_SLACK;
+}
+
+/* Bytes of a ring, whole pages. */
+static inline uint64_t cp_detour_ring_size(unsigned log)
+{
+	return cp_detour_table_offset(log) + CP_DETOUR_SLOTS * sizeof(uint64_t);
+}
+
+#endif
