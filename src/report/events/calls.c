@@ -62,26 +62,15 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
-static struct cp_error *add_edge(struct builder *b, const struct cp_span *span,
-				 const struct cp_span *outer)
+static struct cp_call_edge *edge_of(struct builder *b, uint32_t caller, uint32_t callee)
 {
-	struct cp_call_edge edge = { .caller = outer	      ? outer->function
-					       : span->caller ? span->caller - 1
-							      : CP_RECORD_NONE,
-				     .callee = span->function };
-	uint64_t key = (uint64_t)edge.caller << 32 | edge.callee;
-	uint64_t *found = cp_map_get(&b->edges, key);
-	struct cp_call_edge *e;
+	struct cp_call_edge edge = { .caller = caller, .callee = callee };
+	uint64_t key = (uint64_t)caller << 32 | callee, *found = cp_map_get(&b->edges, key);
 
 	if (!found && (!cp_vec_push(&b->c->edges, edge) ||
 		       !cp_map_put(&b->edges, key, b->c->edges.count - 1)))
-		return cp_error_nomem();
-	e = &b->c->edges.items[found ? *found : b->c->edges.count - 1];
-	e->calls += !span->inherited;
-	/* The time of a call inside the same function's counts once. */
-	if (span->again == (edge.caller == edge.callee))
-		cp_span_add_whole(&e->sum, span);
-	return NULL;
+		return NULL;
+	return &b->c->edges.items[found ? *found : b->c->edges.count - 1];
 }
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
@@ -90,35 +79,29 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	struct cp_called *f = called(b, span->function);
 	struct cp_calling_thread *t = calling(b, span->thread);
 	const struct cp_span *outer = cp_span_shown_outer(span);
+	uint32_t caller = outer		 ? outer->function
+			  : span->caller ? span->caller - 1
+					 : CP_RECORD_NONE;
+	struct cp_call_edge *e = edge_of(b, caller, span->function);
 	struct cp_net_time one = { .ns = span->net_ns, .at_most = span->uncertain_ns != 0 };
 
 	(void)call;
-	b->c->upper_bound |= one.at_most;
-	if (!f || !t)
+	/* The time of a call inside the same function's counts once. */
+	if (!f || !t || !e ||
+	    !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function)))
 		return cp_error_nomem();
-	if (span->inherited) { /* it was counted where it was entered */
-		f->inherited++;
-	} else {
-		f->calls++;
-		t->calls++;
-		b->c->calls++;
-		f->unwound += span->end == CP_SPAN_UNWOUND || span->end == CP_SPAN_ENDED;
-		f->tail_calls += span->end == CP_SPAN_TAIL_CALLED;
-		f->open += span->end >= CP_SPAN_LOST;
-	}
-	cp_span_add_self(&f->self_sum, span);
-	f->overhead_ns += span->overhead_ns;
 	if (!span->again) {
-		cp_span_add_whole(&f->total_sum, span);
-		f->cpu_ns += span->cpu_ns;
+		cp_span_add_whole(&f->sum.whole, span);
+		f->sum.cpu_ns += span->cpu_ns;
 	}
+	t->calls += !span->inherited;
 	if (!outer) {
 		cp_span_add_whole(&t->sum, span);
 		cp_span_add_whole(&b->c->outermost_sum, span);
 	}
 	if (!span->inherited && span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
 		return cp_error_nomem();
-	return add_edge(b, span, outer);
+	return NULL;
 }
 
 static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
@@ -163,7 +146,7 @@ static int compare_called(const void *va, const void *vb, void *ctx)
 	if (o->by == CP_ORDER_SELF)
 		order = descending(a->self.ns, b->self.ns);
 	else if (o->by == CP_ORDER_CALLS)
-		order = descending(a->calls, b->calls);
+		order = descending(a->sum.calls, b->sum.calls);
 	if (!order && o->by != CP_ORDER_NAME)
 		order = descending(a->total.ns, b->total.ns);
 	return order ? order : strcmp(all[a->function].name, all[b->function].name);
@@ -174,7 +157,7 @@ static int compare_edges(const void *va, const void *vb)
 	const struct cp_call_edge *a = va, *b = vb;
 	int order = descending(a->time.ns, b->time.ns);
 
-	order = order ? order : descending(a->calls, b->calls);
+	order = order ? order : descending(a->sum.calls, b->sum.calls);
 	order = order ? order : descending(b->callee, a->callee);
 	return order ? order : descending(b->caller, a->caller);
 }
@@ -214,6 +197,20 @@ static void sort_all(struct cp_calls *c)
 
 /* ---- all of it ---- */
 
+/* A function's calls are those of all its callers; its whole time is known. */
+static bool add_up(struct builder *b)
+{
+	const struct cp_call_edge *e;
+	struct cp_called *f;
+
+	cp_vec_for_each(&b->c->edges, e) {
+		f = called(b, e->callee);
+		if (!f || !cp_call_sum_merge(&f->sum, &e->sum, false))
+			return false;
+	}
+	return true;
+}
+
 static void settle_all(struct cp_calls *c)
 {
 	struct cp_calling_thread *t;
@@ -221,11 +218,15 @@ static void settle_all(struct cp_calls *c)
 	struct cp_called *f;
 
 	cp_vec_for_each(&c->functions, f) {
-		f->total = cp_net_settle(&f->total_sum);
-		f->self = cp_net_settle(&f->self_sum);
+		f->total = cp_net_settle(&f->sum.whole);
+		f->self = cp_net_settle(&f->sum.self);
+		c->calls += f->sum.calls;
+		c->upper_bound |= f->sum.bounds;
 	}
-	cp_vec_for_each(&c->edges, e)
-		e->time = cp_net_settle(&e->sum);
+	cp_vec_for_each(&c->edges, e) {
+		e->time = cp_net_settle(&e->sum.whole);
+		e->self = cp_net_settle(&e->sum.self);
+	}
 	cp_vec_for_each(&c->threads, t)
 		t->time = cp_net_settle(&t->sum);
 	c->outermost = cp_net_settle(&c->outermost_sum);
@@ -243,6 +244,8 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 	b.places = calloc(p->functions.count + 1, sizeof(*b.places));
 	b.threads = calloc(cp_record_thread_count(p->record) + 1, sizeof(*b.threads));
 	err = b.places && b.threads ? cp_spans_walk(p, &visitor, &b) : cp_error_nomem();
+	if (!err && !add_up(&b))
+		err = cp_error_nomem();
 	free(b.places);
 	free(b.threads);
 	cp_map_free(&b.edges);
@@ -258,10 +261,15 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 
 void cp_calls_deinit(struct cp_calls *c)
 {
+	struct cp_call_edge *e;
 	struct cp_called *f;
 
-	cp_vec_for_each(&c->functions, f)
+	cp_vec_for_each(&c->functions, f) {
+		cp_call_sum_deinit(&f->sum);
 		cp_vec_free(&f->durations);
+	}
+	cp_vec_for_each(&c->edges, e)
+		cp_call_sum_deinit(&e->sum);
 	cp_vec_free(&c->functions);
 	cp_vec_free(&c->edges);
 	cp_vec_free(&c->threads);
@@ -269,13 +277,9 @@ void cp_calls_deinit(struct cp_calls *c)
 
 struct cp_net_time cp_called_quantile(const struct cp_called *f, double share)
 {
-	size_t n = f->durations.count, rank = (size_t)(share * (double)n);
-
-	if (!n)
-		return (struct cp_net_time){ 0 };
-	if ((double)rank < share * (double)n)
-		rank++; /* the nearest rank: at least that share is not longer */
-	return f->durations.items[rank ? rank - 1 : 0];
+	if (!f->durations.count)
+		return cp_call_sum_quantile(&f->sum, share);
+	return f->durations.items[cp_call_rank(f->durations.count, share)];
 }
 
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function)

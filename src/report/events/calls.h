@@ -7,32 +7,28 @@
 #define CP_REPORT_CALLS_H
 
 #include "base/json.h"
+#include "record/callsum.h"
 #include "record/nettime.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 
 struct cp_called {
 	uint32_t function; /* of the profile */
-	uint64_t calls;
-	uint64_t inherited; /* by forked processes: besides, not counted in what follows */
-	uint64_t unwound, tail_calls, open; /* of them: how they ended */
-	struct cp_net_time total; /* recursion counted once */
-	struct cp_net_time self; /* not in traced calls that they made */
-	struct cp_net_sum total_sum, self_sum; /* what these are made of */
-	uint64_t overhead_ns; /* what tracing added */
-	uint64_t cpu_ns; /* likewise; where it was asked for */
+	struct cp_call_sum sum; /* `whole`: recursion counted once */
+	struct cp_net_time total, self; /* what that comes to */
 	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
 	bool starved; /* disarmed because a thread got no further for signals that enter it */
-	CP_VEC(struct cp_net_time) durations; /* of calls that are over; sorted */
+	CP_VEC(struct cp_net_time)
+	durations; /* of calls that are over, where each is known;
+						 sorted */
 };
 
 /* Calls of one function by another. */
 struct cp_call_edge {
 	uint32_t caller, callee; /* functions of the profile; caller CP_RECORD_NONE: nobody
 				    that was traced */
-	uint64_t calls;
-	struct cp_net_time time;
-	struct cp_net_sum sum; /* what that is made of */
+	struct cp_call_sum sum; /* `whole`: of calls inside of others, the outermost */
+	struct cp_net_time time, self; /* what that comes to */
 };
 
 struct cp_calling_thread {
@@ -57,7 +53,8 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret);
 void cp_calls_deinit(struct cp_calls *c);
 void cp_calls_sort(struct cp_calls *c, enum cp_profile_order order);
 
-/* The duration that this share of calls does not exceed; 0 without any. */
+/* The duration that this share of calls does not exceed, exactly, or where calls are added up
+ * in the recording, to the width of a bucket; 0 without any. */
 struct cp_net_time cp_called_quantile(const struct cp_called *f, double share);
 /* NULL: no calls of it were recorded. */
 const struct cp_called *cp_calls_of(const struct cp_calls *c, uint32_t function);

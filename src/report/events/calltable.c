@@ -25,10 +25,10 @@
 #define CPU_COLUMN 2 /* where it was asked for */
 
 static const struct cp_column columns[] = {
-	{ "calls", true, 0, false },  { "total", true, 0, false },     { "CPU", true, 0, false },
-	{ "self", true, 0, false },   { "min", true, 0, true },	       { "median", true, 0, false },
-	{ "p95", true, 0, true },     { "p99", true, 0, true },	       { "max", true, 0, false },
-	{ "image", false, 12, true }, { "function", false, 0, false },
+	{ "calls", true, 0, false }, { "total", true, 0, false },  { "CPU", true, 0, false },
+	{ "self", true, 0, false },  { "min", true, 0, true },	   { "median", true, 0, false },
+	{ "p95", true, 0, true },    { "p99", true, 0, true },	   { "p99.9", true, 0, true },
+	{ "max", true, 0, false },   { "image", false, 12, true }, { "function", false, 0, false },
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -37,7 +37,7 @@ static bool has_cpu(const struct cp_calls *c)
 	const struct cp_called *f;
 
 	cp_vec_for_each(&c->functions, f)
-		if (f->cpu_ns)
+		if (f->sum.cpu_ns)
 			return true;
 	return false;
 }
@@ -45,7 +45,7 @@ static bool has_cpu(const struct cp_calls *c)
 /* "-" where no call of it is over. */
 static void quantile_cell(struct cp_table *t, const struct cp_called *f, double share)
 {
-	if (f->durations.count)
+	if (cp_call_sum_over(&f->sum))
 		cp_table_net_time(t, CP_PAINT_PLAIN, cp_called_quantile(f, share));
 	else
 		cp_table_cell(t, CP_PAINT_DIM, "-");
@@ -84,15 +84,16 @@ static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_ca
 {
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
-	cp_table_count(t, CP_PAINT_PLAIN, f->calls);
+	cp_table_count(t, CP_PAINT_PLAIN, f->sum.calls);
 	cp_table_net_time(t, CP_PAINT_PLAIN, f->total);
 	if (cpu)
-		cp_table_time(t, CP_PAINT_PLAIN, f->cpu_ns);
+		cp_table_time(t, CP_PAINT_PLAIN, f->sum.cpu_ns);
 	cp_table_net_time(t, heat(f->self.ns, c->outermost.ns), f->self);
 	quantile_cell(t, f, 0);
 	quantile_cell(t, f, 0.5);
 	quantile_cell(t, f, 0.95);
 	quantile_cell(t, f, 0.99);
+	quantile_cell(t, f, 0.999);
 	quantile_cell(t, f, 1);
 	cp_table_name(t, CP_PAINT_DIM, cp_profile_image_name(c->profile, is));
 	add_function(t, is);
@@ -184,7 +185,7 @@ static void print_functions(const struct cp_calls *c, const struct cp_report_opt
 			present[count++] = columns[i];
 	cp_table_init(&t, present, count);
 	cp_vec_for_each(&c->functions, f) {
-		if (!(f->calls || f->inherited) || (o->limit && all++ >= o->limit))
+		if (!(f->sum.calls || f->sum.inherited) || (o->limit && all++ >= o->limit))
 			continue;
 		row(&t, c, f, cpu);
 		shown++;
@@ -231,9 +232,19 @@ static void print_threads(const struct cp_calls *c, const struct cp_report_optio
 /* ---- callers and callees ---- */
 
 static const struct cp_column edge_columns[] = {
-	{ "calls", true, 0, false }, { "time", true, 0, false },    { "share", true, 0, false },
-	{ "", false, 0, true },	     { "image", false, 12, false }, { "function", false, 0, false },
+	{ "calls", true, 0, false },	 { "time", true, 0, false }, { "share", true, 0, false },
+	{ "", false, 0, true },		 { "self", true, 0, true },  { "median", true, 0, true },
+	{ "p99", true, 0, true },	 { "max", true, 0, true },   { "image", false, 12, false },
+	{ "function", false, 0, false },
 };
+
+static void edge_quantile(struct cp_table *t, const struct cp_call_edge *e, double share)
+{
+	if (cp_call_sum_over(&e->sum))
+		cp_table_net_time(t, CP_PAINT_PLAIN, cp_call_sum_quantile(&e->sum, share));
+	else
+		cp_table_cell(t, CP_PAINT_DIM, "-");
+}
 
 static void edges(const struct cp_calls *c, uint32_t function, bool callers, uint64_t whole,
 		  const struct cp_report_options *o, const struct cp_look *look, struct cp_buf *out)
@@ -242,7 +253,7 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 	const struct cp_call_edge *e;
 	uint64_t all = 0, shown = 0, most = 0;
 
-	cp_table_init(&t, edge_columns, 6);
+	cp_table_init(&t, edge_columns, sizeof(edge_columns) / sizeof(*edge_columns));
 	cp_vec_for_each(&c->edges, e) {
 		uint32_t other = callers ? e->caller : e->callee;
 		const struct cp_function *f =
@@ -253,10 +264,14 @@ static void edges(const struct cp_calls *c, uint32_t function, bool callers, uin
 			continue;
 		shown++;
 		most = most ? most : e->time.ns;
-		cp_table_count(&t, CP_PAINT_PLAIN, e->calls);
+		cp_table_count(&t, CP_PAINT_PLAIN, e->sum.calls);
 		cp_table_net_time(&t, CP_PAINT_PLAIN, e->time);
 		cp_table_percent(&t, e->time.ns, whole);
 		cp_table_bar(&t, e->time.ns, most, whole);
+		cp_table_net_time(&t, CP_PAINT_PLAIN, e->self);
+		edge_quantile(&t, e, 0.5);
+		edge_quantile(&t, e, 0.99);
+		edge_quantile(&t, e, 1);
 		cp_table_name(&t, CP_PAINT_DIM, f ? cp_profile_image_name(c->profile, f) : "");
 		cp_table_function(&t, f ? CP_PAINT_PLAIN : CP_PAINT_DIM,
 				  f ? f->name : "(nobody that was traced)");
@@ -280,27 +295,29 @@ static void the_function(const struct cp_calls *c, const struct cp_called *f,
 	cp_paint(out, look, CP_PAINT_BOLD, text.bytes ? text.bytes : "");
 	cp_buf_clear(&text);
 	cp_buf_str(out, "\n  ");
-	cp_add_plural(&text, f->calls, "call", "calls");
+	cp_add_plural(&text, f->sum.calls, "call", "calls");
 	cp_buf_str(&text, " · total ");
 	cp_add_net_time(&text, f->total);
 	cp_buf_str(&text, " · self ");
 	cp_add_net_time(&text, f->self);
-	if (f->durations.count) {
+	if (cp_call_sum_over(&f->sum)) {
 		cp_buf_str(&text, " · median ");
 		cp_add_net_time(&text, cp_called_quantile(f, 0.5));
 		cp_buf_str(&text, " · p99 ");
 		cp_add_net_time(&text, cp_called_quantile(f, 0.99));
+		cp_buf_str(&text, " · p99.9 ");
+		cp_add_net_time(&text, cp_called_quantile(f, 0.999));
 		cp_buf_str(&text, " · max ");
 		cp_add_net_time(&text, cp_called_quantile(f, 1));
 	}
-	if (f->unwound) {
+	if (f->sum.unwound) {
 		cp_buf_str(&text, " · ");
-		cp_add_count(&text, f->unwound);
+		cp_add_count(&text, f->sum.unwound);
 		cp_buf_str(&text, " unwound");
 	}
-	if (f->tail_calls) {
+	if (f->sum.tail_calls) {
 		cp_buf_str(&text, " · ");
-		cp_add_count(&text, f->tail_calls);
+		cp_add_count(&text, f->sum.tail_calls);
 		cp_buf_str(&text, " ended in a tail call");
 	}
 	cp_add_wrapped(out, look, 2, 2, text.bytes ? text.bytes : "");
@@ -362,22 +379,16 @@ static void bound_json(const struct cp_net_time *time, struct cp_json *j)
 		cp_json_bool(j, "upper_bound", true);
 }
 
-static void times_json(const struct cp_called *f, struct cp_json *j)
+struct timed {
+	const char *key;
+	struct cp_net_time time;
+};
+
+/* Times, and which of them are bounds. */
+static void timed_json(const struct timed *times, size_t count, struct cp_json *j)
 {
-	const struct {
-		const char *key;
-		struct cp_net_time time;
-	} times[] = {
-		{ "total_ns", f->total },
-		{ "self_ns", f->self },
-		{ "min_ns", cp_called_quantile(f, 0) },
-		{ "median_ns", cp_called_quantile(f, 0.5) },
-		{ "p95_ns", cp_called_quantile(f, 0.95) },
-		{ "p99_ns", cp_called_quantile(f, 0.99) },
-		{ "max_ns", cp_called_quantile(f, 1) },
-	};
-	size_t count = sizeof(times) / sizeof(times[0]), i;
 	bool any = false;
+	size_t i;
 
 	for (i = 0; i < count; i++) {
 		cp_json_u64(j, times[i].key, times[i].time.ns);
@@ -393,6 +404,38 @@ static void times_json(const struct cp_called *f, struct cp_json *j)
 	cp_json_end(j, ']');
 }
 
+static void times_json(const struct cp_called *f, struct cp_json *j)
+{
+	const struct timed times[] = {
+		{ "total_ns", f->total },
+		{ "self_ns", f->self },
+		{ "min_ns", cp_called_quantile(f, 0) },
+		{ "median_ns", cp_called_quantile(f, 0.5) },
+		{ "p90_ns", cp_called_quantile(f, 0.9) },
+		{ "p95_ns", cp_called_quantile(f, 0.95) },
+		{ "p99_ns", cp_called_quantile(f, 0.99) },
+		{ "p999_ns", cp_called_quantile(f, 0.999) },
+		{ "max_ns", cp_called_quantile(f, 1) },
+	};
+
+	timed_json(times, sizeof(times) / sizeof(times[0]), j);
+}
+
+static void edge_times_json(const struct cp_call_edge *e, struct cp_json *j)
+{
+	const struct timed times[] = {
+		{ "self_ns", e->self },
+		{ "min_ns", cp_call_sum_quantile(&e->sum, 0) },
+		{ "median_ns", cp_call_sum_quantile(&e->sum, 0.5) },
+		{ "p90_ns", cp_call_sum_quantile(&e->sum, 0.9) },
+		{ "p99_ns", cp_call_sum_quantile(&e->sum, 0.99) },
+		{ "p999_ns", cp_call_sum_quantile(&e->sum, 0.999) },
+		{ "max_ns", cp_call_sum_quantile(&e->sum, 1) },
+	};
+
+	timed_json(times, sizeof(times) / sizeof(times[0]), j);
+}
+
 static void function_json(const struct cp_calls *c, const struct cp_called *f, struct cp_json *j)
 {
 	const char *own = own_name(&c->profile->functions.items[f->function]);
@@ -401,16 +444,16 @@ static void function_json(const struct cp_calls *c, const struct cp_called *f, s
 	function_name(c, f->function, j);
 	if (own)
 		cp_json_str(j, "linkage_name", own);
-	cp_json_u64(j, "calls", f->calls);
-	if (f->inherited)
-		cp_json_u64(j, "inherited", f->inherited);
+	cp_json_u64(j, "calls", f->sum.calls);
+	if (f->sum.inherited)
+		cp_json_u64(j, "inherited", f->sum.inherited);
 	times_json(f, j);
-	cp_json_u64(j, "overhead_ns", f->overhead_ns);
-	if (f->cpu_ns)
-		cp_json_u64(j, "cpu_ns", f->cpu_ns);
-	cp_json_u64(j, "unwound", f->unwound);
-	cp_json_u64(j, "tail_calls", f->tail_calls);
-	cp_json_u64(j, "open", f->open);
+	cp_json_u64(j, "overhead_ns", f->sum.overhead_ns);
+	if (f->sum.cpu_ns)
+		cp_json_u64(j, "cpu_ns", f->sum.cpu_ns);
+	cp_json_u64(j, "unwound", f->sum.unwound);
+	cp_json_u64(j, "tail_calls", f->sum.tail_calls);
+	cp_json_u64(j, "open", f->sum.open);
 	if (f->disarmed)
 		cp_json_u64(j, "disarmed_rate", f->starved ? 0 : f->disarmed);
 	cp_json_end(j, '}');
@@ -426,9 +469,10 @@ static void edges_json(const struct cp_calls *c, uint32_t function, bool callers
 			continue;
 		cp_json_begin(j, NULL, '{');
 		function_name(c, callers ? e->caller : e->callee, j);
-		cp_json_u64(j, "calls", e->calls);
+		cp_json_u64(j, "calls", e->sum.calls);
 		cp_json_u64(j, "ns", e->time.ns);
 		bound_json(&e->time, j);
+		edge_times_json(e, j);
 		cp_json_end(j, '}');
 	}
 	cp_json_end(j, ']');

@@ -134,7 +134,7 @@ static uint64_t calls_of(const struct callgrind *c, const struct cost_of *it)
 		return it->cost.ticks;
 	cp_vec_for_each(&c->calls.edges, e)
 		if (e->caller == it->at.function && e->callee == it->at.callee)
-			return e->calls;
+			return e->sum.calls;
 	return 0;
 }
 

@@ -418,7 +418,7 @@ static CP_ERROR put_times(struct writer *w)
 		if (e->caller != CP_RECORD_NONE)
 			put_int(w, INTO_EDGE_TIMES, 1, e->caller);
 		put_int(w, INTO_EDGE_TIMES, 2, e->callee);
-		put_int(w, INTO_EDGE_TIMES, 3, e->calls);
+		put_int(w, INTO_EDGE_TIMES, 3, e->sum.calls);
 		put_int(w, INTO_EDGE_TIMES, 4, e->time.ns);
 		put_int(w, INTO_EDGE_TIMES, 5, e->time.at_most);
 		put_row(w, INTO_EDGE_TIMES);

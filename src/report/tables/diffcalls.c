@@ -72,7 +72,7 @@ static CP_ERROR build(const struct cp_profile *old, const struct cp_profile *new
 
 static uint64_t calls(const struct cp_called *f)
 {
-	return f ? f->calls : 0;
+	return f ? f->sum.calls : 0;
 }
 
 static struct cp_net_time quantile(const struct cp_called *f, double share)
