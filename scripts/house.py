@@ -44,7 +44,7 @@ FLOORS = {
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
     "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker"],
-                    ["log/disarmed", "log/stack"],
+                    ["log/disarmed", "log/stack", "log/summary"],
                     ["log/families", "log/families/"],
                     ["log/output", "log/verbose"], ["log/mono"], ["log/log"],
                     ["calls", "calls_json", "coverage", "order", "stacks"], ["builtins"]],

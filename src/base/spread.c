@@ -4,65 +4,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define OCTAVE (1u << CP_SPREAD_BITS) /* buckets */
-
 uint64_t cp_spread_low(uint32_t bucket)
 {
-	unsigned shift = bucket < 2 * OCTAVE ? 0 : bucket / OCTAVE - 1;
+	unsigned shift = bucket < 2 * CP_SPREAD_OCTAVE ? 0 : bucket / CP_SPREAD_OCTAVE - 1;
 
-	return (uint64_t)(bucket - shift * OCTAVE) << shift;
+	return (uint64_t)(bucket - shift * CP_SPREAD_OCTAVE) << shift;
 }
 
 uint64_t cp_spread_high(uint32_t bucket)
 {
-	unsigned shift = bucket < 2 * OCTAVE ? 0 : bucket / OCTAVE - 1;
+	unsigned shift = bucket < 2 * CP_SPREAD_OCTAVE ? 0 : bucket / CP_SPREAD_OCTAVE - 1;
 
 	return cp_spread_low(bucket) + ((UINT64_C(1) << shift) - 1);
 }
 
-/* Whole octaves are there, from the first to the last that has something. */
-static bool make_room(struct cp_spread *h, uint32_t bucket)
+static bool add_octave(struct cp_spread *s, uint32_t octave)
 {
-	uint32_t first = bucket / OCTAVE * OCTAVE, end = first + OCTAVE;
-	uint64_t *counts;
+	size_t one = CP_SPREAD_OCTAVE * sizeof(*s->counts);
+	uint64_t *counts = realloc(s->counts, (s->octaves + 1u) * one);
 
-	if (h->size && h->first < first)
-		first = h->first;
-	if (h->size && h->first + h->size > end)
-		end = h->first + h->size;
-	counts = calloc(end - first, sizeof(*counts));
 	if (!counts)
 		return false;
-	if (h->size)
-		memcpy(counts + (h->first - first), h->counts, h->size * sizeof(*counts));
-	free(h->counts);
-	h->counts = counts;
-	h->first = first;
-	h->size = end - first;
+	s->counts = counts;
+	memset(counts + s->octaves * CP_SPREAD_OCTAVE, 0, one);
+	s->places[octave] = ++s->octaves;
 	return true;
 }
 
-bool cp_spread_add(struct cp_spread *h, uint32_t bucket, uint64_t count)
+bool cp_spread_add(struct cp_spread *s, uint32_t bucket, uint64_t count)
 {
-	if (bucket - h->first >= h->size && !make_room(h, bucket))
+	uint32_t octave = bucket / CP_SPREAD_OCTAVE;
+
+	if (!s->places[octave] && !add_octave(s, octave))
 		return false;
-	h->counts[bucket - h->first] += count;
-	h->total += count;
+	s->counts[(s->places[octave] - 1u) * CP_SPREAD_OCTAVE + bucket % CP_SPREAD_OCTAVE] += count;
+	s->total += count;
 	return true;
 }
 
 bool cp_spread_merge(struct cp_spread *to, const struct cp_spread *from)
 {
-	uint32_t i;
+	uint32_t octave, i;
 
-	for (i = 0; i < from->size; i++)
-		if (from->counts[i] && !cp_spread_add(to, from->first + i, from->counts[i]))
-			return false;
+	for (octave = 0; octave < CP_SPREAD_OCTAVES; octave++) {
+		if (!from->places[octave])
+			continue;
+		for (i = octave * CP_SPREAD_OCTAVE; i < (octave + 1) * CP_SPREAD_OCTAVE; i++) {
+			uint64_t count = cp_spread_count(from, i);
+
+			if (count && !cp_spread_add(to, i, count))
+				return false;
+		}
+	}
 	return true;
 }
 
-void cp_spread_free(struct cp_spread *h)
+void cp_spread_free(struct cp_spread *s)
 {
-	free(h->counts);
-	*h = (struct cp_spread){ 0 };
+	free(s->counts);
+	*s = (struct cp_spread){ 0 };
 }

@@ -127,6 +127,9 @@ const struct cp_option cp_calls_options[] = {
 	{ "fast", 0, CP_OPTION_TRUE, AT(fast),
 	  .help = "calls and their times alone: one stop an event, in which nothing is read; "
 		  "refuses what would cost more" },
+	{ "summary", 0, CP_OPTION_TRUE, AT(summary),
+	  .help = "no single calls are kept, only for each function and caller how many, how "
+		  "long, and how that is distributed: a small recording of any number of them" },
 	{ "allocs", 0, CP_OPTION_BYTES, AT(allocs), .value = "BYTES", .absent = "all",
 	  .help = "record what malloc, new and their like allocate, move and free, with stacks: "
 		  "what is live, what was never freed; with BYTES a sample, one block about "

@@ -39,6 +39,7 @@ struct cp_calls_options {
 	struct cp_texts trace; /* SPECs; together one list */
 	bool args, result, locals, changes, stack, cpu_time;
 	bool fast; /* none of these, and one stop an event */
+	bool summary; /* no events, but what calls add up to */
 	uint64_t depth, string; /* 0: not given */
 	const char *when; /* NULL: always */
 	uint64_t max_rate;

@@ -128,6 +128,19 @@ static const char *captured(const struct cp_calls_options *c)
 			     : NULL;
 }
 
+/* What a single call would have to be kept for; NULL: nothing. Stacks may be for others. */
+static const char *kept(const struct cp_calls_options *c)
+{
+	return c->args			? "args"
+	       : c->result		? "result"
+	       : c->locals		? "locals"
+	       : c->changes		? "changes"
+	       : c->depth		? "depth"
+	       : c->string		? "string"
+	       : c->stack && !others(c) ? "stack"
+					: NULL;
+}
+
 /* An option that needs --trace; NULL: none. */
 static const char *without_trace(const struct cp_calls_options *c, bool modules)
 {
@@ -138,7 +151,11 @@ static const char *without_trace(const struct cp_calls_options *c, bool modules)
 		return what;
 	if (c->max_rate <= UINT32_MAX && !shared && !modules)
 		return "max-rate";
-	return c->fast ? "fast" : c->depth ? "depth" : c->string ? "string" : NULL;
+	return c->fast	    ? "fast"
+	       : c->summary ? "summary"
+	       : c->depth   ? "depth"
+	       : c->string  ? "string"
+			    : NULL;
 }
 
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
@@ -161,6 +178,10 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (c->fast && captured(c))
 		return cp_usage(args, "--fast reads nothing of the program, as --%s would have to",
 				captured(c));
+	if (c->summary && kept(c))
+		return cp_usage(args,
+				"--summary keeps nothing of a single call, as --%s would have to",
+				kept(c));
 	err = cp_spec_parse(list, &spec);
 	cp_spec_destroy(spec);
 	if (!err && c->when) {
@@ -192,6 +213,8 @@ static void describe_calls(struct cp_buf *desc, const struct cp_calls_options *c
 	cp_buf_printf(desc, "%s%s%s%s%s%s", c->args ? ",args" : "", c->result ? ",result" : "",
 		      c->locals ? ",locals" : "", c->changes ? ",changes" : "",
 		      c->stack ? ",stack" : "", c->cpu_time ? ",cpu-time" : "");
+	if (c->summary)
+		cp_buf_str(desc, ",summary");
 	if (c->depth)
 		cp_buf_printf(desc, ",depth=%u", (unsigned)c->depth);
 	if (c->string)

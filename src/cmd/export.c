@@ -237,6 +237,7 @@ static CP_ERROR check(const struct export_options *o, const struct cp_loaded *lo
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
 
+	CP_TRY(cp_export_check(format, loaded->profile));
 	if (holds_nothing_for(format, loaded->profile))
 		return nothing_for(format, loaded->record, path);
 	return check_of(o, loaded->profile, path);

@@ -13,6 +13,7 @@
 #include "record/calls.h"
 #include "record/coverage.h"
 #include "record/record.h"
+#include "record/sum_rows.h"
 
 struct merge_options {
 	const char *output;
@@ -35,7 +36,7 @@ static void tell(struct cp_record **records, size_t count, const char *output)
 
 	for (i = 0; i < count; i++) {
 		has[0] += cp_record_sample_count(records[i]) != 0;
-		has[1] += cp_record_call_count(records[i]) != 0;
+		has[1] += cp_record_call_count(records[i]) || cp_record_sum_count(records[i]);
 		has[2] += cp_record_coverage_count(records[i]) != 0;
 		has[3] += cp_record_annotation_count(records[i]) != 0;
 	}

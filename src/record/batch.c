@@ -18,6 +18,9 @@ static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *fr
 	       cp_vec_reserve(&to->calls, to->calls.count + from->calls.count) &&
 	       cp_vec_reserve(&to->annotations, to->annotations.count + from->annotations.count) &&
 	       cp_vec_reserve(&to->lives, to->lives.count + from->lives.count) &&
+	       cp_vec_reserve(&to->sums, to->sums.count + from->sums.count) &&
+	       cp_vec_reserve(&to->sum_bytes.blocks,
+			      to->sum_bytes.blocks.count + from->sum_bytes.blocks.count) &&
 	       cp_vec_reserve(&to->coverage, to->coverage.count + from->coverage.count) &&
 	       cp_vec_reserve(&to->values.blocks,
 			      to->values.blocks.count + from->values.blocks.count);
@@ -71,12 +74,14 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 	MOVE(calls);
 	MOVE(annotations);
 	MOVE(lives);
+	MOVE(sums);
+	MOVE(sum_bytes.blocks);
 	MOVE(values.blocks);
 	for (i = 0; i < from->coverage.count; i++)
 		put_coverage(to, from->coverage.items[i]);
 	from->coverage.count = 0;
 	to->call_bytes += from->call_bytes;
-	from->call_bytes = from->values.left = 0;
+	from->call_bytes = from->values.left = from->sum_bytes.left = 0;
 	if (from->has_totals) {
 		to->has_totals = true;
 		to->totals = from->totals;
@@ -236,6 +241,8 @@ void cp_record_batch_free(struct cp_record_batch *batch)
 	cp_vec_free(&batch->samples);
 	cp_vec_free(&batch->annotations);
 	cp_vec_free(&batch->lives);
+	cp_vec_free(&batch->sums);
+	cp_record_arena_free(&batch->sum_bytes);
 	cp_record_batch_drop_calls(batch);
 	for (i = 0; i < batch->coverage.count; i++)
 		free_coverage(batch->coverage.items[i]);

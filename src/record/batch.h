@@ -13,6 +13,7 @@
 #include "record/calls.h"
 #include "record/coverage.h"
 #include "record/lives.h"
+#include "record/sum_rows.h"
 
 struct cp_record_new_process {
 	uint32_t number;
@@ -59,6 +60,8 @@ struct cp_record_batch {
 	CP_VEC(struct cp_record_annotation) annotations; /* strings are the writer's */
 	CP_VEC(struct cp_record_new_coverage *) coverage; /* one of an image */
 	CP_VEC(struct cp_record_life) lives; /* strings are the writer's */
+	CP_VEC(struct cp_record_sum_bytes) sums;
+	struct cp_record_arena sum_bytes; /* of these */
 	bool has_totals;
 	struct cp_record_totals totals;
 	struct cp_buf counters; /* the body of their section; empty: not said */

@@ -572,6 +572,9 @@ static enum cp_record_call_family family_of_disarmed(uint32_t holds)
 				       [CP_RECORD_OF_HEAP] = CP_RECORD_HAS_ALLOCATIONS };
 	size_t i;
 
+	if (holds & CP_RECORD_HAS_CALL_SUMS)
+		return CP_RECORD_OF_CALLS;
+
 	for (i = 0; i < CP_ARRAY_SIZE(of); i++)
 		if (holds & of[i])
 			return (enum cp_record_call_family)i;

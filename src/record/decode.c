@@ -12,6 +12,7 @@
 #include "record/call_decode.h"
 #include "record/coverage_decode.h"
 #include "record/info.h"
+#include "record/sum_rows.h"
 
 void cp_record_decoder_deinit(struct cp_record_decoder *d)
 {
@@ -268,6 +269,7 @@ static const struct {
 	{ CP_RECORD_ANNOTATIONS, cp_record_decode_annotations },
 	{ CP_RECORD_COUNTERS, decode_counters },
 	{ CP_RECORD_LIVES, decode_lives },
+	{ CP_RECORD_SUMS, cp_record_decode_sums },
 	{ CP_RECORD_PART, decode_part },
 	{ CP_RECORD_TOTALS, decode_totals },
 };

@@ -199,6 +199,8 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 	encode_coverage(e, b);
 	for (i = 0; i < b->lives.count; i++)
 		cp_record_encode_life(e, 0, &b->lives.items[i]);
+	for (i = 0; i < b->sums.count; i++)
+		cp_record_encode_sum(e, 0, &b->sums.items[i]);
 	if (b->has_totals)
 		cp_record_encode_totals(e, &b->totals);
 	if (b->counters.size)

@@ -15,6 +15,7 @@
 #include "record/life_encode.h"
 #include "record/sample_encode.h"
 #include "record/sink.h"
+#include "record/sum_encode.h"
 
 #define CP_RECORD_NUMBER_MAX 10 /* bytes of an LEB128 number, at most */
 
@@ -48,6 +49,7 @@ struct cp_record_encoder {
 	struct cp_record_covering covering;
 	struct cp_record_annotating annotations;
 	struct cp_record_living lives;
+	struct cp_record_summing sums;
 	struct cp_buf text, parts, totals, counters;
 	struct cp_buf payload, body;
 	size_t pending; /* at most so large, unpacked */

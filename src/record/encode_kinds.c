@@ -7,5 +7,6 @@ const struct cp_record_encode_kind cp_record_encode_kinds[] = {
 	{ cp_record_put_annotations, cp_record_annotating_free },
 	{ cp_record_put_coverage, cp_record_covering_free },
 	{ cp_record_put_lives, cp_record_lives_free },
+	{ cp_record_put_sums, cp_record_sums_free },
 	{ NULL, NULL },
 };

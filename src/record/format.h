@@ -20,6 +20,7 @@
  *   calls ────> threads, locations, stacks, shapes ──> strings
  *   coverage ─> images, strings
  *   annotations ─> threads, strings
+ *   sums ─────> threads, processes, locations
  *
  * Rows refer only to rows written before them, in the same chunk or earlier.
  * A row whose reference is missing (lost with a chunk) is missing itself, and
@@ -36,7 +37,7 @@
 
 #define CP_RECORD_MAGIC "CPROF\r\n\x1a"
 #define CP_RECORD_MAJOR 1 /* a reader refuses a greater one */
-#define CP_RECORD_MINOR 6 /* a reader ignores what it doesn't know */
+#define CP_RECORD_MINOR 7 /* a reader ignores what it doesn't know */
 #define CP_RECORD_ID_SIZE 16
 #define CP_RECORD_PREAMBLE_SIZE 36
 #define CP_RECORD_HEADER_SIZE 28
@@ -95,6 +96,7 @@ enum cp_record_section {
 	CP_RECORD_COUNTERS = 24, /* of profilers: see counters.h */
 	CP_RECORD_LIVES = 25, /* of processes and threads: see lives.h */
 	CP_RECORD_CALLS_WIDE = 26, /* calls, with events of kinds that do not fit in the other */
+	CP_RECORD_SUMS = 27, /* of calls: see sum_rows.h */
 };
 
 #define CP_RECORD_WIDTH_MAX 7

@@ -499,6 +499,44 @@ static void write_lives(struct merge *m, const struct cp_shard *shard, uint32_t 
 	}
 }
 
+static void write_sums(struct merge *m, const struct cp_shard *shard, uint32_t part)
+{
+	const struct numbers *n = &m->numbers[shard->input];
+	const struct cp_record *r = shard->record;
+	struct cp_record_sum row = { .kind = CP_SUM_BEGIN };
+	struct cp_record_sum_bytes bytes;
+	struct cp_buf body = { 0 };
+	size_t i, next = 0;
+
+	if (shard->number >= r->sum_parts.count || !r->sum_parts.items[shard->number].beat)
+		return; /* it has none */
+	row.beat = r->sum_parts.items[shard->number].beat;
+	row.events = r->sum_parts.items[shard->number].events;
+	for (i = 0; i <= r->sums.count; i++) {
+		/* The row of the part comes first. */
+		bytes = cp_record_put_sum(&body, &row);
+		bytes.bytes = body.bytes;
+		bytes.size = body.size;
+		if (!ok(m, !body.failed))
+			break;
+		cp_record_encode_sum(&m->encoder, part, &bytes);
+		while (next < r->sums.count && r->sum_rows.items[next] != shard->number)
+			next++;
+		if (next == r->sums.count)
+			break;
+		row = r->sums.items[next++];
+		if (cp_record_sum_is_of_thread(&row)) {
+			row.thread = n->threads[row.thread];
+			continue;
+		}
+		row.process = n->processes[row.process];
+		row.callee = location(m, shard->input, row.callee);
+		if (row.caller != CP_RECORD_NONE)
+			row.caller = location(m, shard->input, row.caller);
+	}
+	cp_buf_free(&body);
+}
+
 static struct cp_record_preamble preamble(const struct merge *m, const struct cp_record_info *info)
 {
 	struct cp_record_preamble p = { .major = CP_RECORD_MAJOR,
@@ -561,6 +599,7 @@ static void write_all(struct merge *m, const struct cp_record_info *info)
 		write_calls(m, &m->shards.list.items[i], (uint32_t)i);
 		write_annotations(m, &m->shards.list.items[i], (uint32_t)i);
 		write_lives(m, &m->shards.list.items[i], (uint32_t)i);
+		write_sums(m, &m->shards.list.items[i], (uint32_t)i);
 	}
 	cp_merged_coverage_write(&m->coverage, &m->encoder);
 	cp_record_encode_totals(&m->encoder, &totals);

@@ -343,7 +343,7 @@ static void guess_totals(struct cp_record *r)
 	r->totals.samples = r->samples.count;
 	r->totals.threads = r->threads.count;
 	r->totals.processes = r->processes.count;
-	r->totals.calls = r->call_counts[CP_RECORD_OF_CALLS];
+	r->totals.calls = r->call_counts[CP_RECORD_OF_CALLS] + cp_record_summed_count(r);
 	r->totals.annotations = r->annotations.count;
 	r->totals.end_ns = r->info.start_ns;
 	if (r->calls_end_ns > r->totals.end_ns)
@@ -389,6 +389,7 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 		return cp_error_nomem();
 	build_samples(d);
 	cp_record_build_annotations(d);
+	cp_record_build_sums(r);
 	if (!cp_record_build_calls(d) || !cp_record_build_coverage(d))
 		return cp_error_nomem();
 	cp_record_keep_strings(d);
@@ -414,6 +415,7 @@ void cp_record_destroy(struct cp_record *r)
 	cp_record_free_calls(r);
 	cp_record_free_coverage(r);
 	cp_record_free_annotations(r);
+	cp_record_free_sums(r);
 	cp_vec_free(&r->counters);
 	cp_vec_free(&r->lives);
 	cp_vec_free(&r->life_parts);

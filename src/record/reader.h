@@ -8,6 +8,7 @@
  *     call_decode.c         calls, each time that somebody walks through them
  *     coverage_decode.c     coverage; coverage_build.c: its units into images
  *     annotation_decode.c   annotations
+ *     sum_rows.c            calls that are added up
  *       decoder.c   rows, and what tells numbers of the file from places here
  */
 #ifndef CP_RECORD_READER_H
@@ -21,6 +22,7 @@
 #include "record/coverage.h"
 #include "record/lives.h"
 #include "record/format.h"
+#include "record/sum_rows.h"
 
 /* Samples that came from one part, in a row. */
 struct cp_record_block {
@@ -83,6 +85,12 @@ struct cp_record_annotation_row {
 	uint8_t kind, flags;
 };
 
+/* What is known of a part's sums of calls. */
+struct cp_record_sum_part {
+	uint32_t beat; /* the last one */
+	uint64_t events;
+};
+
 struct cp_record {
 	struct cp_record_arena arena;
 	struct cp_record_info info;
@@ -117,6 +125,10 @@ struct cp_record {
 	CP_VEC(struct cp_record_life) lives;
 	CP_VEC(uint32_t) life_parts; /* of each */
 	struct cp_map life_places; /* part << 32 | number -> place */
+	CP_VEC(struct cp_record_sum) sums; /* of calls; owns what they spread over */
+	CP_VEC(uint32_t) sum_rows; /* the part of each */
+	CP_VEC(struct cp_record_sum_part) sum_parts; /* by part */
+	struct cp_interner sum_keys; /* of each, until the record is built */
 	CP_VEC(struct cp_record_counter) counters; /* strings in the arena */
 	CP_VEC(struct cp_record_part) parts; /* by number; without id: lost */
 };

@@ -28,6 +28,7 @@
 #define CP_RECORD_HAS_LOCKS 64u
 #define CP_RECORD_HAS_ALLOCATIONS 128u
 #define CP_RECORD_HAS_MAPS 256u
+#define CP_RECORD_HAS_CALL_SUMS 512u /* calls, of which no events are kept */
 
 enum cp_record_clock { CP_RECORD_CLOCK_NONE, CP_RECORD_CLOCK_CPU, CP_RECORD_CLOCK_WALL };
 

@@ -280,8 +280,8 @@ CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns)
 }
 
 /* Calls that end count in those around them; afterwards all are as before. */
-static struct cp_error *peek(struct cp_spans_thread *t, void *ctx, uint64_t end_ns,
-			     struct cp_error *(*each)(void *ctx, struct cp_span *span))
+static struct cp_error *peek(struct cp_spans_thread *t, uint64_t end_ns,
+			     struct cp_error *(*each)(void *ctx, struct cp_span *span), void *ctx)
 {
 	CP_FREE struct cp_span *before = calloc(t->open.count + 1, sizeof(*before));
 	struct cp_error *err = NULL;
@@ -302,17 +302,23 @@ static struct cp_error *peek(struct cp_spans_thread *t, void *ctx, uint64_t end_
 }
 
 CP_ERROR cp_spans_peek(struct cp_spans *s, uint64_t end_ns,
-		       struct cp_error *(*each)(void *ctx, struct cp_span *span))
+		       struct cp_error *(*each)(void *ctx, struct cp_span *span), void *ctx)
 {
 	size_t i;
 
 	for (i = 0; i < s->threads.count; i++)
 		if (s->threads.items[i] && s->threads.items[i]->open.count)
-			CP_TRY(peek(s->threads.items[i], s->ctx, end_ns, each));
+			CP_TRY(peek(s->threads.items[i], end_ns, each, ctx));
 	return NULL;
 }
 
 /* ---- the end ---- */
+
+bool cp_spans_are_open(const struct cp_spans *s, uint32_t thread)
+{
+	return thread < s->threads.count && s->threads.items[thread] &&
+	       s->threads.items[thread]->open.count;
+}
 
 void cp_spans_forget(struct cp_spans *s, uint32_t thread)
 {

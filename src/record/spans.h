@@ -122,7 +122,9 @@ CP_ERROR cp_spans_rest(struct cp_spans *s, uint64_t end_ns);
 /* Calls `each` for every open call as it would be if it ended at `end_ns`, the outermost
  * last; they stay open. */
 CP_ERROR cp_spans_peek(struct cp_spans *s, uint64_t end_ns,
-		       struct cp_error *(*each)(void *ctx, struct cp_span *span));
+		       struct cp_error *(*each)(void *ctx, struct cp_span *span), void *ctx);
+/* Has the thread calls that are open? */
+bool cp_spans_are_open(const struct cp_spans *s, uint32_t thread);
 /* Its calls are over, and no more come. */
 void cp_spans_forget(struct cp_spans *s, uint32_t thread);
 void cp_spans_deinit(struct cp_spans *s);

@@ -49,6 +49,8 @@ struct cp_record_writer {
 	uint64_t resolution_ns;
 	uint64_t lost, calls_lost, annotations_lost; /* given up because the queue was full */
 	uint64_t calls, annotations;
+	uint64_t summed; /* events of calls that are added up */
+	struct cp_buf sum; /* the row under way */
 	struct cp_record_batch *batch; /* NULL: nothing new */
 	struct cp_record_drain drain;
 };
@@ -438,6 +440,25 @@ void cp_record_life(struct cp_record_writer *w, const struct cp_record_life *lif
 		no_memory(w);
 }
 
+size_t cp_record_sum(struct cp_record_writer *w, const struct cp_record_sum *row)
+{
+	struct cp_record_sum_bytes it = cp_record_put_sum(&w->sum, row);
+	struct cp_record_batch *b = batch(w);
+
+	if (!b)
+		return 0;
+	it.size = w->sum.size;
+	it.bytes = w->sum.failed ? NULL : cp_record_copy(&b->sum_bytes, w->sum.bytes, w->sum.size);
+	if (!it.bytes || !cp_vec_push(&b->sums, it))
+		no_memory(w);
+	return it.size;
+}
+
+void cp_record_summed(struct cp_record_writer *w, uint64_t events)
+{
+	w->summed += events;
+}
+
 uint32_t cp_record_find_thread(const struct cp_record_writer *w, uint32_t process, int32_t tid)
 {
 	const uint64_t *found =
@@ -486,7 +507,7 @@ void cp_record_flush(struct cp_record_writer *w)
 	totals = &w->batch->totals;
 	*totals = w->totals;
 	totals->samples_lost += w->lost;
-	totals->calls = w->calls;
+	totals->calls = w->calls + w->summed;
 	totals->calls_lost += w->calls_lost;
 	totals->annotations = w->annotations;
 	totals->annotations_lost += w->annotations_lost;
@@ -532,6 +553,7 @@ static void free_known(struct cp_record_writer *w)
 	cp_map_free(&w->node_numbers);
 	cp_map_free(&w->stack_numbers);
 	cp_interner_free(&w->texts);
+	cp_buf_free(&w->sum);
 }
 
 void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_ret)

@@ -96,6 +96,26 @@ static void walk_calls(struct cp_record *r)
 	cp_error_free(err);
 }
 
+static void walk_sums(const struct cp_record *r)
+{
+	size_t i;
+
+	for (i = 0; i < cp_record_sum_count(r); i++) {
+		const struct cp_record_sum *row = cp_record_get_sum(r, i);
+
+		if (cp_record_sum_is_of_thread(row)) {
+			touch(cp_record_get_thread(r, row->thread)->name);
+			continue;
+		}
+		touch(cp_record_get_process(r, row->process)->name);
+		sum += cp_record_get_location(r, row->callee)->address;
+		if (row->caller != CP_RECORD_NONE)
+			sum += cp_record_get_location(r, row->caller)->address;
+		sum += cp_call_sum_quantile(&row->sum, 0.99).ns;
+	}
+	sum += cp_record_summed_count(r);
+}
+
 static void touch_file(const struct cp_coverage_image *c, uint32_t n)
 {
 	if (n != CP_RECORD_NONE)
@@ -222,6 +242,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (r) {
 		walk(r);
 		walk_calls(r);
+		walk_sums(r);
 		cp_error_free(cp_record_merge(&r, 1, open("/dev/null", O_WRONLY | O_CLOEXEC)));
 	}
 	cp_record_destroy(r);

@@ -16,6 +16,7 @@
 #include "made_annotations.h"
 #include "made_coverage.h"
 #include "record/calls.h"
+#include "record/sums.h"
 
 #define START_NS (100 * CP_NS_PER_S)
 
@@ -54,6 +55,9 @@ struct maker {
 	CP_VEC(struct open_calls) open; /* by thread */
 	cprof_value values[VALUES];
 	size_t value_count;
+	bool summary, open_at_end; /* calls are added up; as if cprof had been killed */
+	struct cp_sums sums;
+	CP_VEC(uint32_t) processes; /* by thread */
 	struct made_coverage coverage;
 };
 
@@ -275,6 +279,15 @@ static void read_values(struct maker *m, char *rest, struct cp_record_call *call
 	call->value_count = count;
 }
 
+/* An event, or in a recording of sums what it adds. */
+static void tell(struct maker *m, const struct cp_record_call *call)
+{
+	if (!m->summary || call->kind == CP_RECORD_DISARMED)
+		cp_record_call(m->w, call);
+	if (m->summary)
+		cp_error_free(cp_sums_event(&m->sums, m->processes.items[call->thread], call));
+}
+
 static uint32_t write_function(struct maker *m, char *frame)
 {
 	uint32_t places[256], flags = 0;
@@ -293,7 +306,7 @@ static void write_enter(struct maker *m, struct open_calls *open, struct cp_reco
 		open->calls[open->depth].ns = call->ts_ns;
 		open->calls[open->depth++].function = call->function;
 	}
-	cp_record_call(m->w, call);
+	tell(m, call);
 }
 
 static void write_leave(struct maker *m, struct open_calls *open, struct cp_record_call *call,
@@ -317,7 +330,25 @@ static void write_leave(struct maker *m, struct open_calls *open, struct cp_reco
 		read_values(m, rest, call);
 	call->result_count = call->kind == CP_RECORD_LEAVE && call->value_count;
 	call->flags |= call->value_count > 1 ? CP_RECORD_CALL_LOCALS : 0;
-	cp_record_call(m->w, call);
+	tell(m, call);
+}
+
+static void write_sums(struct maker *m)
+{
+	size_t bytes;
+
+	cp_error_free(cp_sums_write(&m->sums, m->totals.end_ns - START_NS, m->w, &bytes));
+}
+
+static void add_thread(struct maker *m, int tid, uint32_t number)
+{
+	cp_map_put(&m->threads, (uint64_t)tid, number);
+	if (number == CP_RECORD_NONE)
+		return;
+	while (m->processes.count <= number)
+		if (!cp_vec_push(&m->processes, m->process))
+			return;
+	m->processes.items[number] = m->process;
 }
 
 static void write_call(struct maker *m, char kind, int tid, char *rest)
@@ -336,7 +367,7 @@ static void write_call(struct maker *m, char kind, int tid, char *rest)
 		call.function = write_function(m, part(&rest, " "));
 		call.count = rest ? (uint32_t)atoi(rest) : 0;
 		call.ts_ns = START_NS + m->call_ns;
-		cp_record_call(m->w, &call);
+		tell(m, &call);
 		return;
 	}
 	m->call_ns += strtoull(part(&rest, " "), NULL, 10) * 1000;
@@ -422,7 +453,11 @@ static void read_info(struct maker *m, char *rest, const char *word)
 		m->info.hz = (uint32_t)atoi(rest);
 	else if (!strcmp(word, "length"))
 		m->totals.end_ns = START_NS + strtoull(rest, NULL, 10) * 1000;
-	else if (!strcmp(word, "totals"))
+	else if (!strcmp(word, "summary")) {
+		m->summary = true;
+		m->open_at_end = rest && !strcmp(rest, "open");
+		m->sums.spans.start_ns = m->info.start_ns;
+	} else if (!strcmp(word, "totals"))
 		read_totals(&m->totals, rest);
 }
 
@@ -459,7 +494,10 @@ static void write_line(struct maker *m, char *rest, const char *word)
 
 		if (rest)
 			made_unescape(rest);
-		cp_map_put(&m->threads, (uint64_t)tid, cp_record_thread(m->w, &t));
+		add_thread(m, tid, cp_record_thread(m->w, &t));
+	} else if (!strcmp(word, "beat")) {
+		write_sums(m);
+		cp_record_flush(m->w);
 	} else if (!strcmp(word, "a")) {
 		uint64_t *thread = cp_map_get(&m->threads, (uint64_t)atoi(a));
 
@@ -519,7 +557,8 @@ static void collect_line(struct maker *m, char *rest, const char *word)
 	if (!is_sample(word) && !is_call(word))
 		return;
 	if (is_call(word))
-		m->info.holds |= CP_RECORD_HAS_CALLS | CP_RECORD_HAS_ARGUMENTS;
+		m->info.holds |= m->summary ? CP_RECORD_HAS_CALL_SUMS
+					    : CP_RECORD_HAS_CALLS | CP_RECORD_HAS_ARGUMENTS;
 	part(&rest, " ");
 	if (*word != 'd')
 		part(&rest, " ");
@@ -543,6 +582,8 @@ static void deinit(struct maker *m)
 	cp_map_free(&m->threads);
 	cp_map_free(&m->clocks);
 	cp_vec_free(&m->open);
+	cp_vec_free(&m->processes);
+	cp_sums_deinit(&m->sums);
 }
 
 CP_ERROR made_write(const char *text, int fd)
@@ -574,6 +615,10 @@ CP_ERROR made_write(const char *text, int fd)
 	if (!err) {
 		all_lines(&m, text, write_line, false);
 		made_coverage_end(&m.coverage, m.w);
+		if (m.summary && !m.open_at_end)
+			cp_error_free(cp_sums_end(&m.sums, m.totals.end_ns - START_NS));
+		if (m.summary)
+			write_sums(&m);
 		cp_record_totals(m.w, &m.totals);
 		cp_record_writer_destroy(m.w, &err);
 	}

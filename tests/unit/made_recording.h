@@ -18,7 +18,9 @@
  *     x TID MICROSECONDS OVERHEAD[ ended]    it is left otherwise
  *     d TID FRAME RATE                       it is no longer traced
  *
- * These count from the last such line, whatever its thread. VALUE is [NAME:]
+ * These count from the last such line, whatever its thread. `summary`: they are added up,
+ * and no events kept of them; `beat`: what was added up so far is written; `summary open`:
+ * the end is not, as if cprof had been killed. VALUE is [NAME:]
  * and a number, one with a dot, "text" (\_ as a blank), {VALUE,VALUE}, 0x..., or
  * ? for what was optimized out.
  *

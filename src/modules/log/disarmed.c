@@ -7,6 +7,7 @@ static void on_disarmed(cprof_profiler *log, const cprof_function *f, uint32_t r
 {
 	struct cp_record_call r;
 	cprof_call call;
+	size_t i;
 
 	log->disarmed++;
 	if (!cprof_current_call(&call) || !cp_recorder_event(log, &call, CP_RECORD_DISARMED, &r))
@@ -15,6 +16,9 @@ static void on_disarmed(cprof_profiler *log, const cprof_function *f, uint32_t r
 	r.depth = 0;
 	r.count = rate;
 	cp_record_call(log->writer, &r);
+	for (i = 0; i < log->part_count; i++)
+		if (log->parts[i].on && log->parts[i].family->disarmed)
+			log->parts[i].family->disarmed(log, &r);
 }
 
 void cp_recorder_watch_disarmed(cprof_profiler *log)

@@ -8,6 +8,7 @@
  *        families.h         the table: a row for each family
  *          families/          a family a file; none knows another
  *            stack.c, disarmed.c   what several of them write
+ *            summary.c             calls added up
  *              numbers.c           processes, threads, files and functions as the
  *                                  recording numbers them
  *                recorder.c        this
@@ -49,6 +50,8 @@ struct cp_recorder_family {
 	void (*describe)(const cprof_profiler *log, struct cp_record_info *info);
 	void (*process_loaded)(cprof_profiler *log, cprof_process *p);
 	void (*thread_exited)(cprof_profiler *log, cprof_thread *t);
+	/* A function is no longer traced, as `r` has it. */
+	void (*disarmed)(cprof_profiler *log, const struct cp_record_call *r);
 	/* Writes, now and then, what should be there if cprof is killed. */
 	void (*beat)(cprof_profiler *log);
 	/* Writes what is not over when the program is gone, or let go. */

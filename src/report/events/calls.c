@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "record/callsum.h"
 #include "record/nettime.h"
+#include "record/sum_rows.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"
+#include "report/profile/summed.h"
 
 struct builder {
 	struct cp_calls *c;
@@ -197,6 +200,59 @@ static void sort_all(struct cp_calls *c)
 
 /* ---- all of it ---- */
 
+/* ---- calls that the recording has added up ---- */
+
+static bool add_row(struct builder *b, const struct cp_record_sum *row)
+{
+	const struct cp_profile *p = b->c->profile;
+	struct cp_calling_thread *t;
+	struct cp_call_edge *e;
+	struct cp_called *f;
+	uint32_t caller, callee;
+
+	if (cp_record_sum_is_of_thread(row)) {
+		t = calling(b, row->thread);
+		if (!t)
+			return false;
+		t->calls += row->calls;
+		cp_net_add_sum(&t->sum, &row->outermost);
+		cp_net_add_sum(&b->c->outermost_sum, &row->outermost);
+		return true;
+	}
+	callee = cp_profile_outermost(p, row->callee);
+	caller = row->caller == CP_RECORD_NONE ? CP_RECORD_NONE
+					       : cp_profile_outermost(p, row->caller);
+	f = called(b, callee);
+	e = edge_of(b, caller, callee);
+	if (!f || !e || !cp_call_sum_merge(&e->sum, &row->sum, true))
+		return false;
+	if (caller != callee) { /* recursion counts once */
+		cp_net_add_sum(&f->sum.whole, &row->sum.whole);
+		f->sum.cpu_ns += row->sum.cpu_ns;
+	}
+	return true;
+}
+
+static struct cp_error *add_rows(struct builder *b)
+{
+	const struct cp_profile *p = b->c->profile;
+	size_t count = cp_record_sum_count(p->record), i;
+	struct cp_called *f;
+
+	if (!count)
+		return NULL;
+	CP_TRY(cp_profile_check_sums(p));
+	for (i = 0; i < count; i++) {
+		const struct cp_record_sum *row = cp_record_get_sum(p->record, i);
+
+		if (cp_profile_accepts_sum(p, row) && !add_row(b, row))
+			return cp_error_nomem();
+	}
+	cp_vec_for_each(&b->c->functions, f) /* of some, nothing is known of each call */
+		cp_vec_free(&f->durations);
+	return NULL;
+}
+
 /* A function's calls are those of all its callers; its whole time is known. */
 static bool add_up(struct builder *b)
 {
@@ -244,6 +300,8 @@ CP_ERROR cp_calls_build(const struct cp_profile *p, struct cp_calls *ret)
 	b.places = calloc(p->functions.count + 1, sizeof(*b.places));
 	b.threads = calloc(cp_record_thread_count(p->record) + 1, sizeof(*b.threads));
 	err = b.places && b.threads ? cp_spans_walk(p, &visitor, &b) : cp_error_nomem();
+	if (!err)
+		err = add_rows(&b);
 	if (!err && !add_up(&b))
 		err = cp_error_nomem();
 	free(b.places);

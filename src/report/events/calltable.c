@@ -15,11 +15,13 @@
 #include "record/calls.h"
 #include "record/nettime.h"
 #include "record/record.h"
+#include "record/sum_rows.h"
 #include "report/events/calls.h"
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
+#include "report/profile/summed.h"
 #include "report/profile/tree.h"
 
 #define CPU_COLUMN 2 /* where it was asked for */
@@ -166,6 +168,10 @@ static void remarks(const struct cp_calls *c, const struct cp_look *look, struct
 
 static const char *note(const struct cp_calls *c)
 {
+	if (cp_record_sum_count(c->profile->record))
+		return c->upper_bound
+			       ? "less what tracing added; percentiles to 3 %; <=: at most that"
+			       : "less what tracing added; percentiles to 3 %";
 	return c->upper_bound ? "less what tracing added; <=: at most that"
 			      : "less what tracing added";
 }
@@ -347,7 +353,15 @@ CP_ERROR cp_report_calls(const struct cp_profile *p, const struct cp_report_opti
 			 const struct cp_look *look, struct cp_buf *out)
 {
 	struct cp_calls c CP_CLEANUP(cp_calls_deinit) = { 0 };
+	struct cp_error *err;
 
+	err = cp_profile_check_sums(p);
+	if (err && o->what != CP_REPORT_CALLS) { /* there are other tables */
+		cp_buf_printf(out, "\nNo calls: %s.\n", err->what);
+		cp_error_free(err);
+		return NULL;
+	}
+	CP_TRY(err);
 	CP_TRY(cp_calls_build(p, &c));
 	if (!c.calls) {
 		if (o->what != CP_REPORT_PAGE)
@@ -502,7 +516,9 @@ static void calls_json(const struct cp_calls *c, const struct cp_report_options 
 	uint64_t count = 0;
 
 	cp_json_begin(j, "calls", '{');
-	cp_json_u64(j, "events", cp_record_call_count(c->profile->record));
+	cp_json_u64(j, "events",
+		    cp_record_call_count(c->profile->record) +
+			    cp_record_summed_count(c->profile->record));
 	cp_json_u64(j, "lost", t->calls_lost);
 	cp_json_u64(j, "calls", c->calls);
 	cp_json_u64(j, "total_ns", c->outermost.ns);

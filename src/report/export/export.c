@@ -28,6 +28,7 @@
 #include "report/export/title.h"
 #include "report/look/sink.h"
 #include "report/profile/profile.h"
+#include "report/profile/summed.h"
 
 const struct cp_export_format cp_export_formats[] = {
 #define ROW(between, name, extension, binary, made_of, pages, summary) \
@@ -65,6 +66,13 @@ static CP_ERROR finish(struct cp_sink *sink, struct cp_error *err)
 		return end;
 	cp_error_free(end);
 	return err;
+}
+
+CP_ERROR cp_export_check(const struct cp_export_format *format, const struct cp_profile *p)
+{
+	return format->of == CP_EXPORT_OF_EVENTS   ? cp_profile_need_events(p)
+	       : format->of == CP_EXPORT_OF_STACKS ? cp_profile_need_stacks(p)
+						   : NULL;
 }
 
 CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,

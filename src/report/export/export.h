@@ -65,6 +65,8 @@ struct cp_export_format {
 extern const struct cp_export_format cp_export_formats[];
 const struct cp_export_format *cp_export_find(const char *name);
 
+/* An error where the calls of `p` are not what `format` is made of. */
+CP_ERROR cp_export_check(const struct cp_export_format *format, const struct cp_profile *p);
 /* Writes `p` as `format`, which can be made of it, to `file` and flushes it. */
 CP_ERROR cp_export(const struct cp_export_format *format, const struct cp_profile *p,
 		   const struct cp_export_options *o, FILE *file);

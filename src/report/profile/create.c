@@ -18,6 +18,7 @@
 #include "report/profile/callstacks.h"
 #include "report/profile/heapstacks.h"
 #include "report/profile/profile.h"
+#include "report/profile/summed.h"
 #include "report/profile/unit.h"
 
 /* ---- names ---- */
@@ -373,9 +374,20 @@ static enum cp_profile_of choose(const struct cp_profile *p)
 
 	if (p->filter.of != CP_OF_AUTO)
 		return p->filter.of;
-	return cp_record_heap_count(r) && !cp_record_sample_count(r) && !cp_record_call_count(r)
+	return cp_record_heap_count(r) && !cp_record_sample_count(r) && !cp_record_holds_calls(r)
 		       ? CP_OF_BYTES
 		       : CP_OF_TIME;
+}
+
+/* Where there are single calls and sums of others, stacks are of the single ones. */
+static CP_ERROR add_calls(struct cp_profile *p)
+{
+	bool single = cp_record_info(p->record)->holds & CP_RECORD_HAS_CALLS;
+
+	if (single && cp_record_call_count(p->record))
+		return cp_profile_add_calls(p);
+	p->by_sums = p->by_calls = cp_record_sum_count(p->record) != 0;
+	return NULL;
 }
 
 static CP_ERROR build(struct cp_profile *p)
@@ -384,14 +396,14 @@ static CP_ERROR build(struct cp_profile *p)
 	p->of = choose(p);
 	if (cp_profile_of_heap(p))
 		CP_TRY(cp_profile_add_heap(p));
-	else if (!cp_record_sample_count(p->record) && cp_record_call_count(p->record) &&
-		 !p->filter.no_costs)
-		CP_TRY(cp_profile_add_calls(p));
+	else if (!cp_record_sample_count(p->record) && !p->filter.no_costs)
+		CP_TRY(add_calls(p));
 	p->unit = cp_profile_unit(p);
 	CP_TRY(prepare_walk(p));
 	if (p->of == CP_OF_TIME)
 		CP_TRY(add_hits(p));
-	return add_costs(p);
+	CP_TRY(add_costs(p));
+	return p->by_sums ? cp_profile_add_sums(p) : NULL;
 }
 
 CP_ERROR cp_profile_create(const struct cp_record *record, const struct cp_profile_filter *filter,

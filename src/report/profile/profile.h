@@ -154,6 +154,7 @@ struct cp_profile {
 	enum cp_profile_of of; /* not AUTO */
 	bool by_calls; /* of time, and there are no samples, but calls: weights are the time in
 			  traced calls, ticks calls */
+	bool by_sums; /* of these, and there are no single calls, so no hits */
 	const struct cp_unit *unit; /* static */
 	CP_VEC(struct cp_hit_heap) heap; /* by hit, when it is of allocations */
 	/* then: */

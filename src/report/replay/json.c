@@ -22,6 +22,7 @@
 #include "report/profile/invoker.h"
 #include "report/profile/profile.h"
 #include "report/profile/spans.h"
+#include "report/profile/summed.h"
 #include "report/profile/values.h"
 #include "report/replay/chosen.h"
 #include "transcript/json.h"
@@ -353,8 +354,10 @@ CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_optio
 							.heap = heap,
 							.map = map };
 	struct writer w = { .p = p, .sink = sink, .least_ns = o->least_ns };
-	struct cp_error *err = cp_chosen_init(&w.chosen, p, o);
+	struct cp_error *err;
 
+	CP_TRY(cp_profile_need_events(p));
+	err = cp_chosen_init(&w.chosen, p, o);
 	if (!err)
 		err = cp_annotations_build(p, &w.annotations);
 	if (!err)

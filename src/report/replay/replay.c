@@ -23,6 +23,7 @@
 #include "report/profile/heap.h"
 #include "report/profile/invoker.h"
 #include "report/profile/spans.h"
+#include "report/profile/summed.h"
 #include "report/profile/values.h"
 #include "report/replay/chosen.h"
 #include "report/tables/missing.h"
@@ -704,6 +705,7 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	struct cp_error *err;
 	size_t i;
 
+	CP_TRY(cp_profile_need_events(p));
 	w.l.ctx = &w;
 	err = print_all(&w, o);
 	if (!err && !cp_record_call_count(p->record) && !cp_record_annotation_count(p->record) &&

@@ -20,6 +20,7 @@
 #include "report/profile/options.h"
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
+#include "report/profile/summed.h"
 #include "report/profile/tree.h"
 #include "report/profile/unit.h"
 
@@ -129,7 +130,7 @@ CP_ERROR cp_report_neighbours(const struct cp_profile *p, const struct cp_report
 
 	if (!o->function)
 		return cp_error_new(CP_ERR_USAGE, 0, "callers and callees of which function?");
-	if (cp_record_call_count(p->record))
+	if (cp_record_holds_calls(p->record))
 		CP_TRY(cp_calls_build(p, &c));
 	if (sampled) {
 		err = cp_profile_find(p, o->function, &function);

@@ -14,6 +14,7 @@
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/profile.h"
+#include "report/profile/summed.h"
 #include "report/profile/recorded.h"
 #include "report/profile/unit.h"
 #include "report/tables/diffcalls.h"
@@ -318,7 +319,7 @@ static void section(const struct cp_diff *d, bool hotter, const struct cp_look *
 
 static bool has_calls(const struct cp_diff *d)
 {
-	return cp_record_call_count(d->old->record) || cp_record_call_count(d->new->record);
+	return cp_record_holds_calls(d->old->record) || cp_record_holds_calls(d->new->record);
 }
 
 /* Nothing was sampled or traced. */

@@ -16,6 +16,7 @@
 #include "report/look/table.h"
 #include "report/look/title.h"
 #include "report/profile/profile.h"
+#include "report/profile/summed.h"
 
 /* `word` as a shell reads it. */
 static void add_word(struct cp_buf *out, const char *word)
@@ -104,13 +105,17 @@ static void no_allocations(const struct cp_record_totals *t, struct cp_buf *out)
 struct there {
 	bool costs; /* samples, or calls that took time */
 	bool calls, covered, noted, allocated, others;
+	bool single; /* calls are told one by one */
 };
 
 static struct there look_for(const struct cp_profile *p)
 {
+	const struct cp_record_info *info = cp_record_info(p->record);
+
 	return (struct there){
 		.costs = p->total.ticks || p->total.weight,
-		.calls = cp_record_call_count(p->record) != 0,
+		.calls = cp_record_holds_calls(p->record),
+		.single = !cp_record_sum_count(p->record) || info->holds & CP_RECORD_HAS_CALLS,
 		.covered = cp_record_coverage_count(p->record) != 0,
 		.noted = cp_record_annotation_count(p->record) != 0,
 		.allocated = cp_record_heap_count(p->record) != 0,
@@ -148,7 +153,8 @@ static void add_reasons(const struct cp_profile *p, struct cp_buf *out)
 			cp_buf_str(out, "\nNothing is in what there is of the recording.\n");
 		return;
 	}
-	if (info->holds & CP_RECORD_HAS_CALLS && !cp_record_call_count(p->record))
+	if (info->holds & (CP_RECORD_HAS_CALLS | CP_RECORD_HAS_CALL_SUMS) &&
+	    !cp_record_holds_calls(p->record))
 		no_calls(info, t, out);
 	if (info->holds & CP_RECORD_HAS_SAMPLES && !cp_record_sample_count(p->record))
 		no_samples(info, t, out);
@@ -180,7 +186,7 @@ void cp_report_no_costs(const struct cp_profile *p, const struct cp_look *look, 
 {
 	size_t size = out->size;
 
-	if (!cp_record_sample_count(p->record) && !cp_record_call_count(p->record))
+	if (!cp_record_sample_count(p->record) && !look_for(p).calls)
 		cp_report_nothing(p, look, out);
 	if (out->size != size)
 		return;
@@ -221,10 +227,11 @@ void cp_report_next(const struct cp_profile *p, const char *path, const struct c
 	if (file.failed || !file.bytes)
 		return;
 	cp_report_title(out, look, "Next", NULL);
-	if (there.calls || there.noted || there.allocated || cp_record_exception_count(p->record) ||
-	    cp_record_wait_count(p->record) || cp_record_map_count(p->record))
+	if ((there.calls && there.single) || there.noted || there.allocated ||
+	    cp_record_exception_count(p->record) || cp_record_wait_count(p->record) ||
+	    cp_record_map_count(p->record))
 		cp_buf_printf(out, "  cprof replay %s\n", file.bytes);
 	cp_buf_printf(out, "  cprof report %s%s\n", report, file.bytes);
-	if (export)
+	if (export && (there.single || cp_record_sample_count(p->record)))
 		cp_buf_printf(out, "  cprof export -f %s %s\n", export, file.bytes);
 }

@@ -18,6 +18,7 @@
 #include "report/look/title.h"
 #include "report/profile/options.h"
 #include "report/profile/profile.h"
+#include "report/profile/summed.h"
 #include "report/tables/around.h"
 #include "report/tables/cost.h"
 #include "report/tables/counters.h"
@@ -31,7 +32,7 @@
 
 static bool holds_calls(const struct cp_profile *p)
 {
-	return cp_record_call_count(p->record) != 0;
+	return cp_record_holds_calls(p->record);
 }
 
 static bool holds_annotations(const struct cp_profile *p)
@@ -91,6 +92,22 @@ static CP_ERROR cost(const struct cp_profile *p, const struct cp_report_options 
 	return NULL;
 }
 
+/* ---- sections that are made of stacks ---- */
+
+static CP_ERROR lines(const struct cp_profile *p, const struct cp_report_options *o,
+		      const struct cp_look *look, struct cp_buf *out)
+{
+	CP_TRY(cp_profile_need_stacks(p));
+	return cp_report_lines(p, o, look, out);
+}
+
+static CP_ERROR tree(const struct cp_profile *p, const struct cp_report_options *o,
+		     const struct cp_look *look, struct cp_buf *out)
+{
+	CP_TRY(cp_profile_need_stacks(p));
+	return cp_report_tree(p, o, look, out);
+}
+
 /* ---- all of them ---- */
 
 #define OVERVIEW CP_IN_OVERVIEW
@@ -129,8 +146,8 @@ const struct cp_report_section cp_report_sections[] = {
 	  cp_profile_has_costs, NULL, cp_report_images, NULL },
 	{ CP_REPORT_COUNTERS, { "counter", "counters" }, OF_COSTS,
 	  holds_counters, "counters were", cp_report_counters, NULL },
-	{ CP_REPORT_LINES, { "lines" }, 0, cp_profile_has_costs, NULL, cp_report_lines, NULL },
-	{ CP_REPORT_TREE, { "tree" }, 0, cp_profile_has_costs, NULL, cp_report_tree, NULL },
+	{ CP_REPORT_LINES, { "lines" }, 0, cp_profile_has_costs, NULL, lines, NULL },
+	{ CP_REPORT_TREE, { "tree" }, 0, cp_profile_has_costs, NULL, tree, NULL },
 	{ CP_REPORT_BUTTERFLY, { NULL }, 0,
 	  cp_profile_has_costs, NULL, cp_report_neighbours, NULL },
 	{ CP_REPORT_CALLERS, { NULL }, 0, cp_profile_has_costs, NULL, cp_report_neighbours, NULL },

@@ -8,6 +8,7 @@
  *   log:when=EXPR                  only calls for which that holds
  *   log:stack                      a stack with each call
  *   log:cpu-time                   the CPU time of each call
+ *   log:summary                    what they add up to, and no events
  *   log:max-rate=N                 calls a second that end a function's tracing; 0: never
  *
  * and by Mono's names: calls, nocalls, callspec=SPEC, calldepth=N.
@@ -23,19 +24,21 @@
 #include "modules/log/families.h"
 #include "modules/log/numbers.h"
 #include "modules/log/stack.h"
+#include "modules/log/summary.h"
 
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
 
 struct calls {
-	bool arguments, result, locals, changes, cpu_time;
+	bool arguments, result, locals, changes, cpu_time, summary;
 	bool asked, refused; /* as Mono has it: calls, nocalls */
 	uint32_t most; /* depth of calls; 0: any */
 	uint32_t depth, string; /* how much of values */
 	CP_VEC(cprof_callspec *) specs; /* owned */
 	CP_VEC(cprof_value) values; /* of the call being recorded */
 	uint64_t count;
+	struct cp_recorder_summary sums;
 };
 
 static struct calls *calls(const cprof_profiler *log)
@@ -72,7 +75,10 @@ static void end(cprof_profiler *log, struct cp_record_call *r)
 
 	r->values = c->values.items;
 	r->value_count = (uint32_t)c->values.count;
-	cp_record_call(log->writer, r);
+	if (c->summary)
+		cp_recorder_summary_add(log, &c->sums, r);
+	else
+		cp_record_call(log->writer, r);
 	c->count++;
 }
 
@@ -104,8 +110,9 @@ static void on_enter(cprof_profiler *log, const cprof_function *f, cprof_call_co
 
 	if (!begin(log, f, CP_RECORD_ENTER, &r))
 		return;
-	add_invoker(log, f, &r);
-	if (log->stacks)
+	if (!c->summary)
+		add_invoker(log, f, &r);
+	if (log->stacks && !c->summary)
 		r.stack = cp_recorder_stack(log, cprof_function_address(f));
 	count = context && c->arguments ? cprof_call_context_argument_count(context) : 0;
 	for (i = 0; i < count; i++)
@@ -264,8 +271,9 @@ static bool take_flag(cprof_profiler *log, const char *key)
 		const char *name;
 		bool *flag;
 	} flags[] = {
-		{ "args", &c->arguments },  { "result", &c->result },	  { "locals", &c->locals },
-		{ "changes", &c->changes }, { "cpu-time", &c->cpu_time },
+		{ "args", &c->arguments },    { "result", &c->result },
+		{ "locals", &c->locals },     { "changes", &c->changes },
+		{ "cpu-time", &c->cpu_time }, { "summary", &c->summary },
 	};
 	size_t i;
 
@@ -323,6 +331,10 @@ static void decide(cprof_profiler *log)
 	part->on = c->specs.count && !c->refused;
 	if (c->arguments || c->result || c->locals || c->changes)
 		part->holds |= CP_RECORD_HAS_ARGUMENTS;
+	if (c->summary && part->holds & CP_RECORD_HAS_ARGUMENTS)
+		cprof_profiler_fail(log->handle, "log: summary keeps no values of calls");
+	if (c->summary)
+		part->holds = CP_RECORD_HAS_CALL_SUMS;
 }
 
 static unsigned instrumentation(const cprof_profiler *log)
@@ -334,7 +346,7 @@ static unsigned instrumentation(const cprof_profiler *log)
 						     : 0) |
 	       (c->changes ? CPROF_CALL_INSTRUMENTATION_CHANGES : 0) |
 	       (c->locals ? CPROF_CALL_INSTRUMENTATION_LOCALS : 0) |
-	       (log->stacks ? CPROF_CALL_INSTRUMENTATION_STACK : 0);
+	       (log->stacks && !c->summary ? CPROF_CALL_INSTRUMENTATION_STACK : 0);
 }
 
 static void start(cprof_profiler *log)
@@ -355,6 +367,29 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_method_tail_call_callback(log->handle, on_tail_call);
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
 	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
+}
+
+static void on_thread_exited(cprof_profiler *log, cprof_thread *t)
+{
+	cp_recorder_summary_forget(log, &calls(log)->sums, t);
+}
+
+static void on_disarmed(cprof_profiler *log, const struct cp_record_call *r)
+{
+	if (calls(log)->summary)
+		cp_recorder_summary_add(log, &calls(log)->sums, r);
+}
+
+static void beat(cprof_profiler *log)
+{
+	if (calls(log)->summary)
+		cp_recorder_summary_beat(log, &calls(log)->sums);
+}
+
+static void end_summary(cprof_profiler *log)
+{
+	if (calls(log)->summary)
+		cp_recorder_summary_end(log, &calls(log)->sums);
 }
 
 static void totals(const cprof_profiler *log, struct cp_record_totals *t)
@@ -386,6 +421,7 @@ static void release(void *state)
 		cprof_callspec_free(*spec);
 	cp_vec_free(&c->specs);
 	cp_vec_free(&c->values);
+	cp_recorder_summary_deinit(&c->sums);
 }
 
 const struct cp_recorder_family cp_recorder_calls = {
@@ -393,7 +429,7 @@ const struct cp_recorder_family cp_recorder_calls = {
 		"  callspec=SPEC      calls of these; as --trace takes it, and none, wrapper\n"
 		"  calldepth=N        no calls inside so many traced ones; 0: all\n"
 		"  args, result, locals, changes, stack, cpu-time, depth=N, string=N, when=EXPR, "
-		"max-rate=N\n"
+		"max-rate=N, summary\n"
 		"                     as options of run\n",
 	.holds = CP_RECORD_HAS_CALLS,
 	.state_size = sizeof(struct calls),
@@ -401,6 +437,10 @@ const struct cp_recorder_family cp_recorder_calls = {
 	.take = take,
 	.decide = decide,
 	.start = start,
+	.thread_exited = on_thread_exited,
+	.disarmed = on_disarmed,
+	.beat = beat,
+	.end = end_summary,
 	.totals = totals,
 	.release = release,
 };

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/sums.h"
+
+/* NULL without memory. */
+static struct cp_sums_edge *edge_of(struct cp_sums *s, uint32_t process, uint32_t caller,
+				    uint32_t callee)
+{
+	struct cp_sums_edge edge = { .process = process, .caller = caller, .callee = callee };
+	uint64_t key = (uint64_t)caller << 32 | callee, *found;
+
+	while (s->places.count <= process)
+		if (!cp_vec_push(&s->places, (struct cp_map){ 0 }))
+			return NULL;
+	found = cp_map_get(&s->places.items[process], key);
+	if (found)
+		return &s->edges.items[*found];
+	if (!cp_map_put(&s->places.items[process], key, s->edges.count) ||
+	    !cp_vec_push(&s->edges, edge))
+		return NULL;
+	return &s->edges.items[s->edges.count - 1];
+}
+
+static struct cp_sums_thread *thread_of(struct cp_sums *s, uint32_t number)
+{
+	while (s->threads.count <= number)
+		if (!cp_vec_push(&s->threads, (struct cp_sums_thread){ 0 }))
+			return NULL;
+	return &s->threads.items[number];
+}
+
+static struct cp_error *add(struct cp_sums *s, uint32_t process, const struct cp_span *span)
+{
+	uint32_t caller = span->outer ? span->outer->function : CP_RECORD_NONE;
+	struct cp_sums_edge *e = edge_of(s, process, caller, span->function);
+	struct cp_sums_thread *t = thread_of(s, span->thread);
+
+	/* The time of a call inside the same function's counts once. */
+	if (!e || !t || !cp_call_sum_add(&e->sum, span, span->again == (caller == span->function)))
+		return cp_error_nomem();
+	t->process = process;
+	t->calls += !span->inherited;
+	if (!span->outer)
+		cp_span_add_whole(&t->outermost, span);
+	t->changed = e->changed = true;
+	return NULL;
+}
+
+static struct cp_error *ended(void *ctx, struct cp_span *span, const struct cp_record_call *call)
+{
+	struct cp_sums *s = ctx;
+
+	(void)call;
+	return add(s, s->threads.items[span->thread].process, span);
+}
+
+static const struct cp_spans_to to = { .end = ended };
+
+CP_ERROR cp_sums_event(struct cp_sums *s, uint32_t process, const struct cp_record_call *call)
+{
+	struct cp_sums_thread *t;
+
+	if (process == CP_RECORD_NONE || call->thread == CP_RECORD_NONE ||
+	    call->function == CP_RECORD_NONE)
+		return NULL; /* there was no memory for it in the recording, which has failed */
+	t = thread_of(s, call->thread);
+	if (!t)
+		return cp_error_nomem();
+	t->process = process;
+	s->spans.to = &to;
+	s->spans.ctx = s;
+	s->events += call->kind != CP_RECORD_DISARMED; /* which is kept */
+	return cp_spans_event(&s->spans, call);
+}
+
+CP_ERROR cp_sums_end(struct cp_sums *s, uint64_t end_ns)
+{
+	return cp_spans_rest(&s->spans, end_ns);
+}
+
+struct opening {
+	const struct cp_sums *from;
+	struct cp_sums *to;
+};
+
+static struct cp_error *look(void *ctx, struct cp_span *span)
+{
+	struct opening *o = ctx;
+
+	return add(o->to, o->from->threads.items[span->thread].process, span);
+}
+
+static size_t write_edges(struct cp_sums *s, enum cp_record_sum_kind kind, uint32_t beat,
+			  struct cp_record_writer *w)
+{
+	struct cp_sums_edge *e;
+	size_t bytes = 0;
+
+	cp_vec_for_each(&s->edges, e) {
+		const struct cp_record_sum row = { .kind = kind,
+						   .beat = beat,
+						   .process = e->process,
+						   .caller = e->caller,
+						   .callee = e->callee,
+						   .sum = e->sum };
+
+		bytes += e->changed ? cp_record_sum(w, &row) : 0;
+		e->changed = false;
+	}
+	return bytes;
+}
+
+static size_t write_threads(struct cp_sums *s, enum cp_record_sum_kind kind, uint32_t beat,
+			    struct cp_record_writer *w)
+{
+	struct cp_sums_thread *t;
+	size_t bytes = 0;
+
+	cp_vec_for_each(&s->threads, t) {
+		const struct cp_record_sum row = { .kind = kind,
+						   .beat = beat,
+						   .thread = (uint32_t)(t - s->threads.items),
+						   .calls = t->calls,
+						   .outermost = t->outermost };
+
+		bytes += t->changed ? cp_record_sum(w, &row) : 0;
+		t->changed = false;
+	}
+	return bytes;
+}
+
+CP_ERROR cp_sums_write(struct cp_sums *s, uint64_t end_ns, struct cp_record_writer *w,
+		       size_t *bytes_ret)
+{
+	struct cp_record_sum begin = { CP_SUM_BEGIN, .beat = ++s->beat, .events = s->events };
+	struct cp_sums open = { 0 };
+	struct opening o = { s, &open };
+	struct cp_error *err = cp_spans_peek(&s->spans, end_ns, look, &o);
+	size_t bytes = err ? 0 : cp_record_sum(w, &begin);
+
+	if (!err) {
+		bytes += write_edges(s, CP_SUM_EDGE, s->beat, w);
+		bytes += write_threads(s, CP_SUM_THREAD, s->beat, w);
+		bytes += write_edges(&open, CP_SUM_OPEN, s->beat, w);
+		bytes += write_threads(&open, CP_SUM_OPEN_THREAD, s->beat, w);
+		cp_record_summed(w, s->events - s->written);
+		s->written = s->events;
+		*bytes_ret = bytes;
+	}
+	cp_sums_deinit(&open);
+	return err;
+}
+
+void cp_sums_forget(struct cp_sums *s, uint32_t thread)
+{
+	if (!cp_spans_are_open(&s->spans, thread))
+		cp_spans_forget(&s->spans, thread);
+}
+
+void cp_sums_deinit(struct cp_sums *s)
+{
+	struct cp_sums_edge *e;
+	struct cp_map *map;
+
+	cp_spans_deinit(&s->spans);
+	cp_vec_for_each(&s->edges, e)
+		cp_call_sum_deinit(&e->sum);
+	cp_vec_for_each(&s->places, map)
+		cp_map_free(map);
+	cp_vec_free(&s->edges);
+	cp_vec_free(&s->threads);
+	cp_vec_free(&s->places);
+}
