@@ -9,8 +9,8 @@ BELOW = {
     "src/tracer": ["src/base", "arch", "src/link"],
     "src/image": ["src/base", "arch"],
     "src/probe": ["src/base", "arch", "src/link", "src/image"],
-    "src/detour": ["src/base", "arch", "src/image", "src/probe"],
     "src/unwind": ["src/base", "arch", "src/image"],
+    "src/detour": ["src/base", "arch", "src/image", "src/probe", "src/unwind"],
     "src/inspect": ["src/base", "arch", "src/link", "src/image"],
     "src/engine": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
                    "src/inspect"],
@@ -19,7 +19,7 @@ BELOW = {
     "src/modules": ["src/base", "src/record", "src/transcript"],
     "src/report": ["src/base", "src/record", "src/transcript", "src/inspect"],
     "src/cmd": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
-                "src/inspect", "src/engine", "src/record", "src/transcript", "src/modules", "src/report"],
+                "src/detour", "src/inspect", "src/engine", "src/record", "src/transcript", "src/modules", "src/report"],
 }
 
 # The floors of a room, the lowest first: a file uses those of its own floor and of the
@@ -32,7 +32,7 @@ FLOORS = {
                    ["stops/"], ["idle", "leave", "tracer"]],
     "src/probe": [["names", "functions", "ldcache", "trace_ring", "shadow"], ["distance", "code", "libraries"],
                   ["spec", "library_calls"], ["match", "plan"], ["inlined", "blocks"], ["near", "overlap"], ["preview"]],
-    "src/detour": [["text"], ["window"], ["plan", "space"]],
+    "src/detour": [["text"], ["window"], ["plan", "space"], ["object"]],
     "src/unwind": [["unwind", "dwarf", "entry", "expr"], ["program", "lsda"], ["cfi", "index"], ["table", "pads"], ["space"],
                    ["apply"], ["step"], ["guess", "by_libunwind"], ["walk"]],
     "src/inspect": [["inspect", "place", "classify", "readable", "shapes"],

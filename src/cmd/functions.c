@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/commands.h"
+#include "cmd/fast.h"
 #include "cmd/objects.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
@@ -48,6 +49,7 @@ struct row {
 	struct cp_probe_function *function;
 	enum cp_probe_why why;
 	const char *why_text; /* static */
+	unsigned slow; /* enum cp_slow */
 	unsigned returns, tail_calls, indirect;
 	size_t inlined; /* places */
 };
@@ -58,7 +60,7 @@ struct answer {
 	struct cp_objects objects;
 	struct cp_probe_functions *functions; /* of each object; owned */
 	CP_VEC(struct row) rows;
-	size_t counts[CP_PROBE_WITHHELD + 1];
+	size_t counts[CP_PROBE_WITHHELD + 1], slow[CP_SLOWS];
 	size_t matched, inlined, inlined_places; /* functions; of those, and where */
 	struct cp_near near;
 };
@@ -83,6 +85,7 @@ static bool add_row(struct answer *a, const struct row *base, const struct cp_pr
 	const struct cp_probe_site *s;
 	struct row row = *base;
 
+	a->slow[row.slow]++;
 	row.why = plan->why;
 	row.why_text = plan->why_text;
 	row.inlined = inlined ? cp_inlined_places(inlined, row.function->address) : 0;
@@ -116,6 +119,9 @@ static CP_ERROR plan_matching(struct answer *a, size_t number, struct cp_decoder
 	struct cp_reader memory = cp_probe_file_reader(o->image);
 	struct cp_inlined_index *inlined = NULL;
 	struct cp_probe_plan plan = { 0 };
+	struct cp_fast fast = {
+		.arch = arch_of(o->image), .decoder = decoder, .image = o->image, .functions = all
+	};
 	struct cp_error *err = NULL;
 	struct row row = { .object = o, .functions = all };
 	size_t i;
@@ -134,11 +140,13 @@ static CP_ERROR plan_matching(struct answer *a, size_t number, struct cp_decoder
 		err = inlined ? NULL : cp_error_nomem();
 		err = err ? err
 			  : cp_probe_plan_function(decoder, &memory, all, row.function, &plan);
+		err = err ? err : cp_fast_ask(&fast, row.function, &plan, &row.slow);
 		if (!err && !add_row(a, &row, &plan, inlined))
 			err = cp_error_nomem();
 	}
 	if (!a->matched)
 		cp_near_try(&a->near, a->spec, &image);
+	cp_fast_deinit(&fast);
 	cp_probe_plan_free(&plan);
 	cp_inlined_index_destroy(inlined);
 	return err;
@@ -263,6 +271,18 @@ static void add_place(struct cp_json *j, const struct row *r)
 	cp_json_u64(j, "line", f->decl_line ? f->decl_line : f->line);
 }
 
+/* What stands in the way of tracing it in full, and of doing so without stops. */
+static void add_why(struct cp_json *j, const struct row *r)
+{
+	bool same = r->slow == CP_DETOUR_WHY_SITES || r->slow == CP_SLOW_UNTRACED;
+	struct cp_buf why CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_buf_str(&why, r->why_text);
+	if (r->slow && !(same && why.size))
+		cp_buf_printf(&why, "%s%s", why.size ? "; " : "", cp_slow_text(r->slow));
+	cp_json_str(j, "why", why.bytes ? why.bytes : "");
+}
+
 static void add_object(struct cp_json *j, const struct row *r)
 {
 	static const char *const kinds[] = { "function", "plt", "ifunc" };
@@ -286,8 +306,9 @@ static void add_object(struct cp_json *j, const struct row *r)
 	cp_json_u64(j, "tail_calls", r->tail_calls);
 	cp_json_u64(j, "indirect", r->indirect);
 	cp_json_u64(j, "inlined", r->inlined);
-	cp_json_bool(j, "fast", false); /* breakpoints are all there is */
-	cp_json_str(j, "why", r->why_text);
+	cp_json_bool(j, "full", r->why == CP_PROBE_FULL || r->why == CP_PROBE_NO_EXIT);
+	cp_json_bool(j, "fast", r->slow == CP_FAST);
+	add_why(j, r);
 	cp_json_end(j, '}');
 }
 
@@ -357,6 +378,7 @@ static void add_row_cells(struct cp_table *t, const struct row *r, bool inlined,
 	cp_table_cell(t, CP_PAINT_DIM, "%" PRIx64, r->function->address + r->object->bias);
 	add_number(t, r->function->size);
 	cp_table_cell(t, bad ? CP_PAINT_WARNING : CP_PAINT_COOL, "%s", bad ? "no" : "yes");
+	cp_table_cell(t, r->slow ? CP_PAINT_WARM : CP_PAINT_COOL, "%s", cp_slow_word(r->slow));
 	if (r->why == CP_PROBE_FULL || r->why == CP_PROBE_NO_EXIT) {
 		add_number(t, r->returns);
 		add_number(t, r->tail_calls);
@@ -378,12 +400,16 @@ static void add_row_cells(struct cp_table *t, const struct row *r, bool inlined,
 
 static void write_table(const struct answer *a, const struct cp_look *look, struct cp_buf *out)
 {
-	struct cp_column columns[10] = {
-		{ "address", .right = true },	 { "size", .right = true },
-		{ "entry", .right = true },	 { "returns", .right = true },
-		{ "tail calls", .right = true }, { "indirect", .right = true },
+	struct cp_column columns[11] = {
+		{ "address", .right = true },
+		{ "size", .right = true },
+		{ "entry", .right = true },
+		{ "fast", .right = true },
+		{ "returns", .right = true, .spare = true },
+		{ "tail calls", .right = true, .spare = true },
+		{ "indirect", .right = true, .spare = true },
 	};
-	size_t count = 6, with_images = 0, i;
+	size_t count = 7, with_images = 0, i;
 	bool reasons = false, inlined = false;
 	struct cp_table table;
 	const struct row *r;
@@ -417,6 +443,24 @@ static void add_count(struct cp_buf *out, size_t count, const char *what, bool a
 	cp_buf_printf(out, " %s", what);
 }
 
+/* How many are fast, and why the others are not. */
+static void write_fast(const struct answer *a, struct cp_buf *out)
+{
+	bool all = a->slow[CP_FAST] == a->matched;
+	unsigned i;
+
+	cp_add_count(out, a->slow[CP_FAST]);
+	cp_buf_printf(out, " of them fast (%.1f %%): seen by detours, without a stop%s\n",
+		      100.0 * (double)a->slow[CP_FAST] / (double)a->matched,
+		      all ? "" : "; the others:");
+	for (i = CP_FAST + 1; i < CP_SLOWS; i++) {
+		if (!a->slow[i])
+			continue;
+		cp_buf_printf(out, "%8zu  %-7s  %s\n", a->slow[i], cp_slow_word(i),
+			      cp_slow_text(i));
+	}
+}
+
 static void write_summary(const struct answer *a, struct cp_buf *out)
 {
 	if (a->rows.count)
@@ -430,6 +474,7 @@ static void write_summary(const struct answer *a, struct cp_buf *out)
 	add_count(out, a->counts[CP_PROBE_WITHHELD], "withheld", false);
 	add_count(out, a->counts[CP_PROBE_REFUSED] + a->counts[CP_PROBE_NO_CODE], "refused", true);
 	cp_buf_u8(out, '\n');
+	write_fast(a, out);
 	if (!a->inlined)
 		return;
 	cp_add_count(out, a->inlined);

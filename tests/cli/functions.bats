@@ -49,8 +49,8 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 @test "the table ends with a summary; --partly shows only what is not traced in full" {
 	run "$CPROF" functions "$TRACEES/known_stack"
 	assert_success
-	assert_line --regexp '^ +address +size +entry +returns +tail calls +indirect +(inlined +)?function'
-	assert_line --regexp '^ +[0-9a-f]+ +[0-9]+ +yes +[0-9]+ +[0-9]+ +[0-9]+ +([0-9]+ +)?main'
+	assert_line --regexp '^ +address +size +entry +fast +returns +tail calls +indirect +(inlined +)?function'
+	assert_line --regexp '^ +[0-9a-f]+ +[0-9]+ +yes +[a-z]+ +[0-9]+ +[0-9]+ +[0-9]+ +([0-9]+ +)?main'
 	assert_line --regexp '^[0-9]+ functions: [0-9]+ fully traceable,.* [0-9]+ by return address, [0-9]+ refused$'
 	run "$CPROF" functions --partly "$TRACEES/known_stack"
 	assert_success
@@ -258,4 +258,55 @@ field() { jq -r --arg name "$1" ".[] | select(.function == \$name) | .$2" functi
 	run "$CPROF" functions "$libc" all
 	assert_equal "$(awk '/ __restore_rt / { print "0x" $1 }' <<<"$output")" \
 		"$(sed -n 's/.* is at \(0x[0-9a-f]*\).*/\1/p' theirs)"
+}
+
+# make_shapes: ./shapes, functions of each of which it is known what a jump can be put in.
+make_shapes() {
+	needs gcc
+	gcc -shared -nostdlib -Wl,-Bsymbolic -o shapes "$SOURCES/tests/unit/detour/shapes_x86_64.S"
+}
+
+@test "each function is fast, or has a reason; the summary counts them" {
+	needs jq
+	make_shapes
+	"$CPROF" functions --json ./shapes all >functions.json
+	for name in plain tiny just_ret tails leads_in hosted; do
+		assert_equal "$name $(field $name fast) $(field $name why)" "$name true "
+	done
+	assert_equal "$(field begins_with_one fast)" false
+	assert_equal "$(field begins_with_one why)" "its first instructions can't be moved"
+	assert_equal "$(field computed fast) $(field computed full)" "false true"
+	assert_equal "$(field computed why)" "it has a jump that is computed and may lead anywhere in it"
+	for program in ./shapes "$TRACEES/known_stack_O0" "$TRACEES/sample_cpp" "$CPROF"; do
+		"$CPROF" functions --json "$program" all >functions.json
+		run jq -c '.[] | select(.fast == false and .why == "")' functions.json
+		assert_output ""
+		fast=$(jq '[.[] | select(.fast)] | length' functions.json)
+		slow=$(jq '[.[] | select(.fast | not)] | length' functions.json)
+		"$CPROF" functions "$program" all | tr -d , >table
+		grep -q "^$fast of them fast (" table
+		# The reasons stand behind the empty line.
+		assert_equal "$(awk '!NF { n = 0 } /^ +[0-9]+  [a-z]+ +/ { n += $1 } END { print n + 0 }' table)" "$slow"
+	done
+}
+
+@test "what is fast can be read in 80 columns and in 200" {
+	make_shapes
+	for columns in 80 200; do
+		COLUMNS=$columns run "$CPROF" functions ./shapes all
+		assert_success
+		assert_line --regexp '^ +[0-9a-f]+ +[0-9]+ +yes +yes .* plain'
+		assert_line --regexp '^ +[0-9a-f]+ +[0-9]+ +yes +jump .* computed'
+		assert_line --regexp '^ +1  fixed +its first instructions can.t be moved$'
+		assert_equal "$(awk -v most="$columns" 'length($0) > most' <<<"$output")" ''
+	done
+}
+
+@test "calls of library functions, and what is chosen at the start, are not fast" {
+	needs jq
+	"$CPROF" functions --json "$TRACEES/known_stack" 'plt:*' >functions.json
+	assert_equal "$(jq -r '.[] | (.fast | tostring) + " " + .why' functions.json | sort -u)" \
+		"false what it leads to returns to its caller; calls of library functions are seen where they are made"
+	"$CPROF" functions --json "$(ldd "$TRACEES/known_stack" | awk '/libc\.so/ { print $3 }')" strlen >functions.json
+	assert_equal "$(jq -r '.[] | select(.kind == "ifunc") | .fast' functions.json | sort -u)" false
 }

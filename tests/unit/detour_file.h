@@ -5,15 +5,15 @@
 #ifndef CP_TEST_DETOUR_FILE_H
 #define CP_TEST_DETOUR_FILE_H
 
-#include "detour/plan.h"
+#include "detour/object.h"
 
 struct detour_file {
 	struct cp_image *image;
 	struct cp_reader reader;
 	struct cp_probe_functions functions;
 	struct cp_decoder *decoder;
-	struct cp_table *table;
-	struct cp_detour_text *text;
+	struct cp_detour_object *object;
+	struct cp_detour_text *text; /* the object's */
 };
 
 CP_ERROR detour_file_open(const char *path, struct detour_file *f);
