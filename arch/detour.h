@@ -115,6 +115,7 @@ struct cp_detour_record {
 	uint8_t when; /* enum cp_detour_when */
 	uint8_t value_count, test_count;
 	bool taken; /* a conditional jump: only where it jumps */
+	bool stops; /* who wrote the record stops (cp_detour_stops()) */
 	struct cp_detour_value values[CP_DETOUR_VALUES];
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 };
@@ -155,6 +156,11 @@ size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *
 struct cp_detour_stop {
 	uint64_t pc, on;
 };
+/* Those of records that stop, how many. The registers are the program's but for the pc,
+ * which cp_detour_leave() tells; there is nothing to serve that `on` would be without. */
+size_t cp_detour_stops(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+		       const struct cp_detour_rings *rings,
+		       struct cp_detour_stop ret[CP_DETOUR_RECORDS]);
 /* That of a thread which asks for a ring. If it was given one (by the base of gs), it
  * writes its record there, else at `on` it goes without. */
 bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_rings *rings,

@@ -356,6 +356,10 @@ static void put_record(struct maker *m, unsigned r)
 	cp_x86_put_commit(e, m->rings);
 	pop(e, "\x5a", &e->now.saved[RDX]);
 	restore(e);
+	if (record->stops) {
+		PUT(e, "\xcc");
+		e->now.stopped = true;
+	}
 }
 
 /* The instruction again, and on to what follows. */

@@ -183,6 +183,35 @@ uint64_t cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *det
 	return e.bad || offset == UINT32_MAX ? 0 : at + offset;
 }
 
+struct stops {
+	struct cp_detour_stop *ret;
+	size_t count;
+	uint64_t at;
+};
+
+static void add_stop(void *ctx, size_t offset, const struct cp_x86_place *place)
+{
+	struct stops *s = ctx;
+
+	if (place->stopped && s->count < CP_DETOUR_RECORDS)
+		s->ret[s->count++] = (struct cp_detour_stop){ s->at + offset, s->at + offset };
+}
+
+size_t cp_detour_stops(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+		       const struct cp_detour_rings *rings,
+		       struct cp_detour_stop ret[CP_DETOUR_RECORDS])
+{
+	struct stops s = { .ret = ret, .at = at };
+	struct cp_x86_emit e = {
+		.room = CP_DETOUR_CODE_MAX, .at = at, .mark = add_stop, .ctx = &s
+	};
+
+	if (arch->e_machine != EM_X86_64)
+		return 0;
+	cp_x86_detour(&e, detour, rings, 0, NULL);
+	return e.bad ? 0 : s.count;
+}
+
 /* ---- in the ring, in the thread's place ---- */
 
 static void write_record(struct cp_detour_ring *ring, uint32_t index, uint64_t stamp, uint32_t what)

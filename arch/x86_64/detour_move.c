@@ -26,6 +26,7 @@ void cp_x86_put(struct cp_x86_emit *e, const void *bytes, size_t size)
 {
 	if (e->mark)
 		e->mark(e->ctx, e->size, &e->now);
+	e->now.stopped = false;
 	if (e->size + size > e->room) {
 		e->bad = true;
 		return;

@@ -36,6 +36,7 @@ struct cp_x86_place {
 	uint8_t flags_at; /* enum cp_x86_flags_at */
 	uint8_t record_at; /* enum cp_x86_record_at */
 	uint8_t units; /* of that record */
+	bool stopped; /* here is who stopped at a breakpoint of ours */
 };
 
 struct cp_x86_emit {

@@ -18,8 +18,36 @@
 static struct {
 	bool alive; /* the tracer */
 	unsigned ring; /* that is given to who asks */
-	unsigned long asked, other;
+	unsigned long asked, stopped, other;
+	struct cp_regs regs; /* at the last stop, the program's */
 } tracer;
+
+static int entry_number, exit_number;
+
+/* A stop of a record, at the entry or the exit. */
+static bool on_record(const ucontext_t *context)
+{
+	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+		 flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
+	const int numbers[] = { entry_number, exit_number };
+	struct cp_detour_stop stops[CP_DETOUR_RECORDS];
+	struct cp_detour_left left[2];
+	size_t i;
+
+	for (i = 0; i < 2; i++) {
+		if (!cp_detour_stops(&cp_arch_x86_64, &ground.made[numbers[i]].detour,
+				     ground.made[numbers[i]].at, &ground.rings, stops) ||
+		    stops[0].pc != pc)
+			continue;
+		CHECK_U64(stops[0].on, pc);
+		ground_regs(context, &tracer.regs);
+		CHECK(ground_leave(&tracer.regs, &flags, left) == numbers[i]);
+		CHECK_U64(left[1].stage, CP_DETOUR_COMMITTED);
+		tracer.stopped++;
+		return true;
+	}
+	return false;
+}
 
 static void on_stop(int signal, siginfo_t *info, void *ucontext)
 {
@@ -28,6 +56,8 @@ static void on_stop(int signal, siginfo_t *info, void *ucontext)
 
 	(void)signal;
 	(void)info;
+	if (on_record(context))
+		return;
 	CHECK(cp_detour_slow_stop(&cp_arch_x86_64, &ground.rings, &stop));
 	if ((uint64_t)context->uc_mcontext.gregs[REG_RIP] != stop.pc) {
 		tracer.other++;
@@ -40,9 +70,7 @@ static void on_stop(int signal, siginfo_t *info, void *ucontext)
 		context->uc_mcontext.gregs[REG_RIP] = (greg_t)stop.on;
 }
 
-static int entry_number, exit_number;
-
-static void patch(enum cp_detour_when entry_when, enum cp_detour_when exit_when)
+static void patch(enum cp_detour_when entry_when, enum cp_detour_when exit_when, bool stops)
 {
 	struct cp_detour entry = ground_window((void *)detour_called, detour_called_exit);
 	struct cp_detour exit = ground_window(detour_called_exit, detour_called_end);
@@ -51,6 +79,7 @@ static void patch(enum cp_detour_when entry_when, enum cp_detour_when exit_when)
 	exit.records[exit.record_count++] = ground_record(LEAVE, exit.size - 1);
 	entry.records[0].when = entry_when;
 	exit.records[0].when = exit_when;
+	entry.records[0].stops = exit.records[0].stops = stops;
 	if (entry_when == CP_DETOUR_DECIDES)
 		entry.records[0].tests[entry.records[0].test_count++] =
 			(struct cp_detour_test){ .value = { CP_DETOUR_GENERAL, 5, 0 },
@@ -89,7 +118,7 @@ static void test_ask(void)
 {
 	struct cp_records reader;
 
-	patch(CP_DETOUR_ALWAYS, CP_DETOUR_ALWAYS);
+	patch(CP_DETOUR_ALWAYS, CP_DETOUR_ALWAYS, false);
 	tracer.alive = true;
 	tracer.ring = 2;
 	cp_records_open(&reader, ground_ring(2), GROUND_LOG);
@@ -124,7 +153,7 @@ static void test_ask_decided(void)
 	unsigned long before = tracer.asked;
 	uint64_t i;
 
-	patch(CP_DETOUR_DECIDES, CP_DETOUR_IF_DECIDED);
+	patch(CP_DETOUR_DECIDES, CP_DETOUR_IF_DECIDED, false);
 	tracer.alive = true;
 	tracer.ring = 3;
 	cp_records_open(&reader, ground_ring(3), GROUND_LOG);
@@ -139,6 +168,33 @@ static void test_ask_decided(void)
 	unpatch();
 }
 
+/* Where a condition holds, and with the program's registers. */
+static void test_stops(void)
+{
+	struct cp_records reader;
+	uint64_t i;
+
+	patch(CP_DETOUR_DECIDES, CP_DETOUR_IF_DECIDED, true);
+	ground_use_ring(4);
+	cp_records_open(&reader, ground_ring(4), GROUND_LOG);
+	for (i = 90; i < 100; i++)
+		CHECK(detour_called(i, 7) == detour_plain(i, 7));
+	CHECK_U64(tracer.stopped, 0);
+	for (i = 101; i < 111; i++) {
+		CHECK(detour_called(i, 7) == detour_plain(i, 7));
+		CHECK_U64(tracer.regs.r[0], detour_plain(i, 7));
+		CHECK(tracer.regs.r[16] - (uintptr_t)detour_called_exit <
+		      (size_t)(detour_called_end - detour_called_exit));
+	}
+	CHECK_U64(tracer.stopped, 20);
+	CHECK(sites(&reader) != 0);
+	/* Without a record there is no stop. */
+	cp_records_close(&reader);
+	CHECK(detour_called(200, 7) == detour_plain(200, 7));
+	CHECK_U64(tracer.stopped, 20);
+	unpatch();
+}
+
 int main(void)
 {
 	struct sigaction action = { .sa_sigaction = on_stop, .sa_flags = SA_SIGINFO };
@@ -147,6 +203,7 @@ int main(void)
 	sigaction(SIGTRAP, &action, NULL);
 	test_ask();
 	test_ask_decided();
+	test_stops();
 	CHECK_U64(tracer.other, 0);
 	TEST_MAIN_END;
 }
