@@ -12,8 +12,8 @@
  * Nothing is left behind on the stack and no return address is changed, so
  * unwinders, throw, longjmp and coroutines find what they would without us. All
  * registers and flags and the red zone are as they were; what is written on the stack
- * is 128 to 168 bytes below it, to 280 where pointers are followed. The code needs no
- * process of ours: when nobody reads, the ring is full and records are dropped.
+ * is 128 to 168 bytes below it, to 288 where pointers are followed and 720 for what is
+ * on the x87's stack. The code needs no process of ours: when nobody reads, the ring is full and records are dropped.
  *
  * A thread may be taken out at any instruction (cp_detour_leave()), to the place
  * in the program that it stands for. What the code does up to there is told by
@@ -45,7 +45,17 @@ enum cp_detour_value_kind {
 	CP_DETOUR_VECTOR, /* low 8 bytes of a vector register */
 	CP_DETOUR_VECTOR16, /* low 16 bytes */
 	CP_DETOUR_STACK, /* word at stack pointer + offset */
+	/* All of one that has 32 or 64 bytes, on processors that have such. */
+	CP_DETOUR_VECTOR32,
+	CP_DETOUR_VECTOR64,
+	CP_DETOUR_X87, /* st0: 10 bytes, and what cp_detour_x87_there() needs; 16 in all */
 };
+
+/* By the second word of a CP_DETOUR_X87: there is something in st0. */
+static inline bool cp_detour_x87_there(uint64_t second)
+{
+	return second >> (32 + (second >> (16 + 11) & 7)) & 1;
+}
 
 enum cp_detour_reach {
 	CP_DETOUR_ITSELF,
@@ -56,7 +66,7 @@ enum cp_detour_reach {
 };
 
 #define CP_DETOUR_THROUGH 2
-#define CP_DETOUR_REACH_MAX 4096 /* bytes */
+#define CP_DETOUR_REACH_MAX 2048 /* bytes; all of a record without the stack have 4096 */
 struct cp_detour_value {
 	uint8_t kind; /* enum cp_detour_value_kind */
 	uint8_t reg;
@@ -108,6 +118,7 @@ enum cp_detour_when {
 #define CP_DETOUR_VALUES 16
 #define CP_DETOUR_TESTS 4
 #define CP_DETOUR_RECORDS 3
+#define CP_DETOUR_STACK_MAX 16384
 
 struct cp_detour_record {
 	uint32_t site;
@@ -115,12 +126,13 @@ struct cp_detour_record {
 	uint8_t when; /* enum cp_detour_when */
 	uint8_t value_count, test_count;
 	bool taken; /* a conditional jump: only where it jumps */
+	uint16_t stack; /* bytes of the stack that it has a copy of, at most */
 	bool stops; /* who wrote the record stops (cp_detour_stops()) */
 	struct cp_detour_value values[CP_DETOUR_VALUES];
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 };
 
-/* Units of 16 bytes that it takes. */
+/* Units of 16 bytes that it takes, at most. */
 unsigned cp_detour_units(const struct cp_detour_record *record);
 
 #define CP_DETOUR_WINDOW 32 /* bytes of instructions, at most */
@@ -187,7 +199,7 @@ enum cp_detour_stage {
 
 struct cp_detour_left {
 	uint8_t stage; /* enum cp_detour_stage */
-	uint8_t units; /* RESERVED */
+	uint16_t units; /* RESERVED */
 	uint16_t tag;
 	uint32_t index; /* in the buffer */
 };

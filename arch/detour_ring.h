@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 #define CP_DETOUR_BUFFER 4096 /* where in a ring the records begin */
-#define CP_DETOUR_SLACK 4096 /* behind the buffer: the last record goes on there */
-#define CP_DETOUR_RESERVE 32768 /* room behind the limit: who was let in reserves there */
+#define CP_DETOUR_SLACK 20480 /* behind the buffer: the last record goes on there */
+#define CP_DETOUR_RESERVE 65536 /* room behind the limit: who was let in reserves there */
 #define CP_DETOUR_SLOTS 4096 /* of the table of accepted calls, behind the slack */
 #define CP_DETOUR_LOG_MIN 17 /* the buffer has 2^log bytes */
 #define CP_DETOUR_LOG_MAX 26
@@ -40,6 +40,7 @@ struct cp_detour_ring {
 	uint64_t may_probe;
 	uint64_t page_life; /* ticks for which it is known then; 0: for this once */
 	uint64_t stack_low, stack_end; /* the thread's own stack; 0: not known */
+	uint64_t self; /* address of this ring in the program; 0: no copies of the stack */
 	struct cp_detour_range {
 		uint64_t start, end;
 	} known[CP_DETOUR_KNOWN]; /* always readable; up to the first that is 0 */
@@ -57,12 +58,20 @@ struct cp_detour_head {
 	uint32_t sp; /* stack pointer >> 3, low bits; of LOST: `lost`, low bits */
 };
 #define CP_DETOUR_UNIT 16
-#define CP_DETOUR_UNITS_MAX 63 /* of a record */
+#define CP_DETOUR_SHORT 63 /* units of a record that says so in its head, at most; */
+#define CP_DETOUR_RECORD_MAX CP_DETOUR_SLACK /* bytes of others, that say 0 there */
 #define CP_DETOUR_SITE_BITS 26
 #define CP_DETOUR_SITES 0x3fffff0u /* sites are below */
 #define CP_DETOUR_LOST 0x3fffffdu /* here records were dropped */
 #define CP_DETOUR_CANCEL 0x3fffffeu /* the record before is not so: it will come again */
 #define CP_DETOUR_VOID 0x3ffffffu /* nothing: the thread was taken out before it was filled */
+
+/* Behind the head of a long record. The copy of the stack is at its end, from a multiple
+ * of 16 bytes on. */
+struct cp_detour_long {
+	uint32_t units;
+	uint32_t stack; /* bytes of it */
+};
 
 static inline uint32_t cp_detour_what(uint32_t site, unsigned units)
 {

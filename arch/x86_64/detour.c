@@ -28,7 +28,10 @@
  */
 #include "arch/x86_64/detour.h"
 #include "arch/x86_64/detour_ring.h"
+#include "arch/x86_64/detour_frame.h"
 #include "arch/x86_64/detour_slow.h"
+#include "arch/x86_64/detour_stack.h"
+#include "arch/x86_64/detour_value.h"
 
 #include <elf.h>
 #include <stddef.h>
@@ -38,11 +41,6 @@
 _Static_assert(offsetof(struct cp_detour_ring, limit) == 64, "ring");
 _Static_assert(sizeof(struct cp_detour_ring) <= CP_DETOUR_BUFFER, "ring");
 _Static_assert(sizeof(struct cp_detour_head) == CP_DETOUR_UNIT, "record");
-
-/* DWARF's numbers. */
-enum { RAX, RDX, RCX, RBX, RSI, RDI, RBP, RSP };
-/* x86's. */
-enum { RAX_NUMBER, RCX_NUMBER };
 
 struct maker {
 	struct cp_x86_emit *e;
@@ -66,103 +64,7 @@ static uint32_t head_at(const struct maker *m, size_t member)
 	return m->rings->zero + (uint32_t)member;
 }
 
-/* ---- registers ---- */
-
-static uint8_t x86_number(unsigned dwarf)
-{
-	static const uint8_t low[] = { 0, 2, 1, 3, 6, 7, 5, 4 };
-
-	return dwarf < 8 ? low[dwarf] : (uint8_t)dwarf;
-}
-
-static void push(struct cp_x86_emit *e, const char *insn, uint16_t *saved)
-{
-	cp_x86_put(e, insn, 1);
-	e->now.pushed += 8;
-	*saved = e->now.pushed;
-}
-
-static void pop(struct cp_x86_emit *e, const char *insn, uint16_t *saved)
-{
-	cp_x86_put(e, insn, 1);
-	e->now.pushed -= 8;
-	*saved = 0;
-}
-
-static void save(struct cp_x86_emit *e)
-{
-	PUT(e, "\x48\x8d\x64\x24\x80"); /* lea -128(%rsp),%rsp */
-	e->now.pushed += CP_X86_RED_ZONE;
-	push(e, "\x50", &e->now.saved[RAX]);
-	PUT(e, "\x9f"); /* lahf */
-	PUT(e, "\x0f\x90\xc0"); /* seto %al */
-	push(e, "\x50", &e->now.flags);
-	e->now.flags_at = CP_X86_FLAGS_SAVED;
-	push(e, "\x51", &e->now.saved[RCX]);
-}
-
-static void restore(struct cp_x86_emit *e)
-{
-	pop(e, "\x59", &e->now.saved[RCX]);
-	pop(e, "\x58", &e->now.flags);
-	e->now.flags_at = CP_X86_FLAGS_IN_RAX;
-	PUT(e, "\x04\x7f"); /* add $0x7f,%al: overflows where al is 1 */
-	e->now.flags_at = CP_X86_FLAGS_IN_AH;
-	PUT(e, "\x9e"); /* sahf */
-	e->now.flags_at = CP_X86_FLAGS_LIVE;
-	pop(e, "\x58", &e->now.saved[RAX]);
-	PUT(e, "\x48\x8d\xa4\x24\x80\x00\x00\x00"); /* lea 128(%rsp),%rsp */
-	e->now.pushed -= CP_X86_RED_ZONE;
-}
-
-/* op disp32(%rsp), which is `below` bytes below the program's sp (above: negative) */
-static void put_frame(struct cp_x86_emit *e, const void *bytes, size_t size, int32_t below)
-{
-	cp_x86_put32(e, bytes, size, (uint32_t)(e->now.pushed - below));
-}
-#define FRAME(e, bytes, below) put_frame(e, bytes, sizeof(bytes) - 1, below)
-
-/* How far below the program's sp a register was saved; 0: it still holds what it held. */
-static uint16_t saved_at(const struct cp_x86_place *p, unsigned dwarf)
-{
-	return p->saved[dwarf];
-}
-
 /* ---- conditions ---- */
-
-/* A value into rax or rcx (x86's number). */
-static void load(struct maker *m, const struct cp_detour_value *v, uint8_t to)
-{
-	uint8_t move[] = { 0x48, 0x89, (uint8_t)(0xc0 | to) }, number = x86_number(v->reg);
-	uint8_t from_frame[] = { 0x48, 0x8b, (uint8_t)(0x84 | to << 3), 0x24 };
-	int32_t below = v->kind == CP_DETOUR_STACK ? -v->offset : saved_at(&m->e->now, v->reg);
-
-	if (v->kind == CP_DETOUR_STACK || below) {
-		put_frame(m->e, from_frame, sizeof(from_frame), below);
-	} else if (v->reg == RSP) {
-		from_frame[1] = 0x8d; /* lea */
-		put_frame(m->e, from_frame, sizeof(from_frame), 0);
-	} else {
-		move[0] |= number & 8 ? 4 : 0;
-		move[2] |= (uint8_t)((number & 7) << 3);
-		cp_x86_put(m->e, move, sizeof(move));
-	}
-}
-
-/* The address that a value leads to into rcx; rax is free. Pointers on the way that
- * can't be read lead to where nothing can. */
-static void follow(struct maker *m, const struct cp_detour_value *v)
-{
-	unsigned i;
-
-	load(m, v, RCX_NUMBER);
-	for (i = 0; i < v->through; i++) {
-		PUT32(m->e, "\x48\x8d\x89", v->at[i]); /* lea ...(%rcx),%rcx */
-		PUT32(m->e, "\xb8", 8); /* mov $8,%eax */
-		cp_x86_put_to(m->e, "\xe8", 1, m->rings->slow + CP_X86_WORD_AT);
-	}
-	PUT32(m->e, "\x48\x8d\x89", v->at[i]);
-}
 
 static void extend(struct maker *m, const struct cp_detour_test *t)
 {
@@ -192,10 +94,10 @@ static void refuse(struct maker *m, unsigned r, const void *jcc)
 static void load_tested(struct maker *m, unsigned r, const struct cp_detour_test *t)
 {
 	if (!t->value.reach) {
-		load(m, &t->value, RAX_NUMBER);
+		cp_x86_load_value(m->e, &t->value, CP_X86_TO_RAX);
 		return;
 	}
-	follow(m, &t->value);
+	cp_x86_follow(m->e, m->rings, &t->value);
 	PUT32(m->e, "\xb8", t->size); /* mov $size,%eax */
 	cp_x86_put_to(m->e, "\xe8", 1, m->rings->slow + CP_X86_WORD_AT);
 	refuse(m, r, "\x0f\x83"); /* jnc */
@@ -254,67 +156,6 @@ static void put_condition(struct maker *m, unsigned r)
 
 /* ---- the record ---- */
 
-/* What a value leads to, to `at` bytes from the record's beginning. */
-static void put_reached(struct maker *m, const struct cp_detour_value *v, size_t at)
-{
-	struct cp_x86_emit *e = m->e;
-
-	push(e, "\x50", &e->now.stamp);
-	e->now.record_at = CP_X86_TAG_SAVED;
-	follow(m, v);
-	PUT32(e, "\xb8", v->size | at << 16); /* mov $...,%eax */
-	cp_x86_put_to(e, "\xe8", 1,
-		      m->rings->slow +
-			      (v->reach == CP_DETOUR_STRING ? CP_X86_STRING_AT : CP_X86_BYTES_AT));
-	pop(e, "\x58", &e->now.stamp);
-	e->now.record_at = CP_X86_TAG_IN_AX;
-}
-
-/* A value to `at` bytes from %gs:(%rdx); rcx is free. */
-static void put_value(struct maker *m, const struct cp_detour_value *v, uint32_t at)
-{
-	uint8_t number = v->kind == CP_DETOUR_GENERAL ? x86_number(v->reg) : v->reg;
-	uint8_t modrm = (uint8_t)(0x82 | (number & 7) << 3), high = number & 8 ? 4 : 0;
-	uint8_t general[] = { 0x65, 0x48 | high, 0x89, modrm };
-	uint8_t vector[] = { 0x65, 0x40 | high, 0x0f, 0x13, modrm }; /* movlps */
-
-	switch ((enum cp_detour_value_kind)v->kind) {
-	case CP_DETOUR_VECTOR:
-	case CP_DETOUR_VECTOR16:
-		if (v->kind == CP_DETOUR_VECTOR16)
-			vector[3] = 0x11; /* movups */
-		cp_x86_put32(m->e, vector, sizeof(vector), at);
-		return;
-	case CP_DETOUR_STACK:
-		load(m, v, RCX_NUMBER);
-		break;
-	case CP_DETOUR_GENERAL:
-		if (v->reg != RSP && !saved_at(&m->e->now, v->reg)) {
-			cp_x86_put32(m->e, general, sizeof(general), at);
-			return;
-		}
-		load(m, v, RCX_NUMBER);
-		break;
-	}
-	PUT32(m->e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
-}
-
-static unsigned value_size(const struct cp_detour_value *v)
-{
-	if (v->reach)
-		return (unsigned)sizeof(struct cp_detour_reached) + ((v->size + 7u) & ~7u);
-	return v->kind == CP_DETOUR_VECTOR16 ? 16 : 8;
-}
-
-unsigned cp_detour_units(const struct cp_detour_record *record)
-{
-	unsigned size = sizeof(struct cp_detour_head), i;
-
-	for (i = 0; i < record->value_count; i++)
-		size += value_size(&record->values[i]);
-	return (size + CP_DETOUR_UNIT - 1) / CP_DETOUR_UNIT;
-}
-
 static bool is_jcc(const struct cp_x86_insn *insn)
 {
 	return insn->map == CP_X86_ONE ? insn->opcode >> 4 == 7
@@ -324,13 +165,13 @@ static bool is_jcc(const struct cp_x86_insn *insn)
 static void put_record(struct maker *m, unsigned r)
 {
 	const struct cp_detour_record *record = m->out[r].record;
-	size_t at = sizeof(struct cp_detour_head);
-	unsigned units = cp_detour_units(record), i;
+	const struct cp_x86_layout layout = cp_x86_layout(record);
+	unsigned units = (unsigned)(layout.size / CP_DETOUR_UNIT);
 	struct cp_x86_emit *e = m->e;
 
-	save(e);
+	cp_x86_save(e);
 	put_condition(m, r);
-	push(e, "\x52", &e->now.saved[RDX]);
+	cp_x86_push(e, "\x52", &e->now.saved[CP_X86_RDX]);
 	/* mov %gs:head,%rcx; cmp %gs:limit,%rcx; jae slow */
 	PUT32(e, "\x65\x48\x8b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, head)));
 	PUT32(e, "\x65\x48\x3b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, limit)));
@@ -338,24 +179,26 @@ static void put_record(struct maker *m, unsigned r)
 	m->out[r].slow_at = e->now;
 	m->out[r].slow = cp_x86_put_forward(e, "\x0f\x83", 2);
 	m->out[r].go = e->size;
+	if (record->stack)
+		cp_x86_put_stack_size(e, m->rings, record->stack);
 	cp_x86_put_time(e);
 	cp_x86_put_stamp(e);
 	cp_x86_put_reserve(e, m->rings, units);
-	cp_x86_put_what(e, m->rings, cp_detour_what(record->site, units));
+	cp_x86_put_what(e, m->rings, cp_detour_what(record->site, layout.is_long ? 0 : units));
+	if (layout.is_long)
+		cp_x86_put_long(e, m->rings, units);
 	FRAME(e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
 	PUT(e, "\x48\xc1\xe9\x03"); /* shr $3,%rcx */
 	/* mov %ecx,%gs:sp(%rdx) */
 	PUT32(e, "\x65\x89\x8a", cp_x86_buffer_at(m->rings, offsetof(struct cp_detour_head, sp)));
-	for (i = 0; i < record->value_count; i++) {
-		if (record->values[i].reach)
-			put_reached(m, &record->values[i], at);
-		else
-			put_value(m, &record->values[i], cp_x86_buffer_at(m->rings, at));
-		at += value_size(&record->values[i]);
-	}
+	cp_x86_put_values(e, m->rings, record);
+	if (record->stack)
+		cp_x86_put_stack(e, m->rings, layout.size);
 	cp_x86_put_commit(e, m->rings);
-	pop(e, "\x5a", &e->now.saved[RDX]);
-	restore(e);
+	if (record->stack)
+		cp_x86_drop_stack_size(e);
+	cp_x86_pop(e, "\x5a", &e->now.saved[CP_X86_RDX]);
+	cp_x86_restore(e);
 	if (record->stops) {
 		PUT(e, "\xcc");
 		e->now.stopped = true;
@@ -414,12 +257,12 @@ static void put_rest(struct maker *m, unsigned r)
 	cp_x86_land(e, m->out[r].slow);
 	cp_x86_put_to(e, "\xe8", 1, m->rings->slow); /* call slow */
 	cp_x86_put_to(e, "\x0f\x82", 2, e->at + m->out[r].go); /* jc go */
-	pop(e, "\x5a", &e->now.saved[RDX]);
+	cp_x86_pop(e, "\x5a", &e->now.saved[CP_X86_RDX]);
 	if (m->out[r].skip)
 		cp_x86_land(e, m->out[r].skip);
 	if (m->out[r].refused_count)
 		to_skip = e->size;
-	restore(e);
+	cp_x86_restore(e);
 	put_instruction(m, r);
 	if (!m->out[r].refused_count)
 		return;
@@ -466,32 +309,6 @@ static unsigned record_before(const struct cp_detour *detour, size_t offset)
 	return r;
 }
 
-static bool value_fits(const struct cp_detour_value *v)
-{
-	return v->reach ? v->reach <= CP_DETOUR_STRING && v->through <= CP_DETOUR_THROUGH &&
-				  v->size <= CP_DETOUR_REACH_MAX &&
-				  (v->kind == CP_DETOUR_GENERAL || v->kind == CP_DETOUR_STACK)
-			: true;
-}
-
-static bool record_fits(const struct cp_detour_record *r)
-{
-	unsigned i;
-
-	if (r->site >= CP_DETOUR_SITES || r->value_count > CP_DETOUR_VALUES ||
-	    r->test_count > CP_DETOUR_TESTS || (r->when != CP_DETOUR_DECIDES && r->test_count))
-		return false;
-	for (i = 0; i < r->value_count; i++) {
-		if (!value_fits(&r->values[i]))
-			return false;
-	}
-	for (i = 0; i < r->test_count; i++) {
-		if (!value_fits(&r->tests[i].value))
-			return false;
-	}
-	return cp_detour_units(r) <= CP_DETOUR_UNITS_MAX;
-}
-
 static bool records_fit(const struct cp_detour *d)
 {
 	const struct cp_detour_record *r;
@@ -499,7 +316,8 @@ static bool records_fit(const struct cp_detour *d)
 	if (d->record_count > CP_DETOUR_RECORDS || d->size > sizeof(d->code))
 		return false;
 	for (r = d->records; r < d->records + d->record_count; r++) {
-		if (!record_fits(r))
+		if (r->site >= CP_DETOUR_SITES || !cp_x86_values_fit(r) ||
+		    (r->when != CP_DETOUR_DECIDES && r->test_count))
 			return false;
 	}
 	return true;

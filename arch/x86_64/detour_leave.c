@@ -79,10 +79,12 @@ static bool record_left(const struct cp_x86_place *p, const struct cp_regs *regs
 			const struct cp_reader *memory, struct cp_detour_left *ret)
 {
 	uint64_t mask = (UINT64_C(1) << log) - 1, stamp = regs->r[RAX];
-	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED, .units = p->units };
+	uint64_t sp = regs->r[RSP] + p->pushed, copied = 0;
+	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED };
 
-	if (!saved(memory, regs->r[RSP] + p->pushed, p->stamp, &stamp))
+	if (!saved(memory, sp, p->stamp, &stamp) || !saved(memory, sp, p->copied, &copied))
 		return false;
+	left.units = (uint16_t)(p->units + (copied + CP_DETOUR_UNIT - 1) / CP_DETOUR_UNIT);
 	switch ((enum cp_x86_record_at)p->record_at) {
 	case CP_X86_NO_RECORD:
 		left.stage = CP_DETOUR_NOTHING;
@@ -214,18 +216,21 @@ size_t cp_detour_stops(const struct cp_arch *arch, const struct cp_detour *detou
 
 /* ---- in the ring, in the thread's place ---- */
 
-static void write_record(struct cp_detour_ring *ring, uint32_t index, uint64_t stamp, uint32_t what)
+static void write_record(struct cp_detour_ring *ring, uint32_t index, uint64_t stamp, uint32_t site,
+			 unsigned units)
 {
 	struct cp_detour_head *head = (void *)((uint8_t *)ring + CP_DETOUR_BUFFER + index);
 
-	head->what = what;
+	head->what = cp_detour_what(site, units <= CP_DETOUR_SHORT ? units : 0);
 	head->sp = 0;
+	if (units > CP_DETOUR_SHORT)
+		*(struct cp_detour_long *)(head + 1) = (struct cp_detour_long){ .units = units };
 	__atomic_store_n(&head->stamp, stamp, __ATOMIC_RELEASE);
 }
 
 void cp_detour_void(struct cp_detour_ring *ring, const struct cp_detour_left *left)
 {
-	write_record(ring, left->index, left->tag, cp_detour_what(CP_DETOUR_VOID, left->units));
+	write_record(ring, left->index, left->tag, CP_DETOUR_VOID, left->units);
 }
 
 void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp)
@@ -234,6 +239,6 @@ void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp)
 
 	ring->head += CP_DETOUR_UNIT;
 	write_record(ring, (uint32_t)(position & mask),
-		     (stamp & ~UINT64_C(0xffff)) | (uint16_t)(position >> log),
-		     cp_detour_what(CP_DETOUR_CANCEL, 1));
+		     (stamp & ~UINT64_C(0xffff)) | (uint16_t)(position >> log), CP_DETOUR_CANCEL,
+		     1);
 }

@@ -33,9 +33,10 @@ struct cp_x86_place {
 	 * registers by DWARF's numbers; 0: not. */
 	uint16_t saved[16], flags;
 	uint16_t stamp; /* the same of rax while it holds the stamp; else 0 */
+	uint16_t copied; /* the same of how many bytes of stack are in the record */
 	uint8_t flags_at; /* enum cp_x86_flags_at */
 	uint8_t record_at; /* enum cp_x86_record_at */
-	uint8_t units; /* of that record */
+	uint16_t units; /* of that record, but for the copy of the stack */
 	bool stopped; /* here is who stopped at a breakpoint of ours */
 };
 
@@ -54,6 +55,8 @@ struct cp_x86_emit {
 void cp_x86_put(struct cp_x86_emit *e, const void *bytes, size_t size);
 /* One that ends in 32 bits: an immediate or an absolute displacement. */
 void cp_x86_put32(struct cp_x86_emit *e, const void *bytes, size_t size, uint32_t last);
+#define PUT(e, bytes) cp_x86_put(e, bytes, sizeof(bytes) - 1)
+#define PUT32(e, bytes, last) cp_x86_put32(e, bytes, sizeof(bytes) - 1, (uint32_t)(last))
 /* One that ends in a displacement relative to rip. */
 void cp_x86_put_to(struct cp_x86_emit *e, const void *bytes, size_t size, uint64_t target);
 /* The same, whose target is not yet known; returns what cp_x86_land() needs. */

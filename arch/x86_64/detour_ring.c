@@ -4,6 +4,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "arch/x86_64/detour_frame.h"
+
 #define MULTIPLIER 0x9e3779b1u /* 2^32 / golden ratio */
 #define TABLE_SHIFT 20 /* 32 - log2(CP_DETOUR_SLOTS) */
 _Static_assert(CP_DETOUR_SLOTS == 1u << (32 - TABLE_SHIFT), "table");
@@ -23,10 +25,17 @@ void cp_x86_put_reserve(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 {
 	uint8_t shift[] = { 0x48, 0xc1, 0xe9, rings->log };
 
-	PUT32(e, "\xb9", units * CP_DETOUR_UNIT); /* mov $size,%ecx */
+	if (e->now.copied) {
+		FRAME(e, "\x8b\x8c\x24", e->now.copied); /* mov ...(%rsp),%ecx */
+		/* add $...,%ecx; and $-16,%ecx */
+		PUT32(e, "\x81\xc1", (units + 1) * CP_DETOUR_UNIT - 1);
+		PUT(e, "\x83\xe1\xf0");
+	} else {
+		PUT32(e, "\xb9", units * CP_DETOUR_UNIT); /* mov $size,%ecx */
+	}
 	/* xadd %rcx,%gs:head */
 	PUT32(e, "\x65\x48\x0f\xc1\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, head));
-	e->now.units = (uint8_t)units;
+	e->now.units = (uint16_t)units;
 	e->now.record_at = CP_X86_POSITION_IN_RCX;
 	PUT(e, "\x89\xca"); /* mov %ecx,%edx */
 	PUT32(e, "\x81\xe2", (1u << rings->log) - 1); /* and $mask,%edx */
@@ -53,13 +62,37 @@ void cp_x86_put_stamp(struct cp_x86_emit *e)
 	PUT(e, "\x48\xc1\xe0\x10"); /* shl $16,%rax */
 }
 
-void cp_x86_put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what)
+void cp_x86_put_half(struct cp_x86_emit *e, const struct cp_detour_rings *rings, size_t offset,
+		     uint32_t value)
 {
-	uint8_t bytes[] = { 0x65, 0xc7, 0x82, 0, 0, 0, 0 }; /* movl $what,%gs:(%rdx) */
-	uint32_t at = cp_x86_buffer_at(rings, offsetof(struct cp_detour_head, what));
+	uint8_t bytes[] = { 0x65, 0xc7, 0x82, 0, 0, 0, 0 }; /* movl $value,%gs:(%rdx) */
+	uint32_t at = cp_x86_buffer_at(rings, offset);
 
 	memcpy(bytes + 3, &at, 4);
-	cp_x86_put32(e, bytes, sizeof(bytes), what);
+	cp_x86_put32(e, bytes, sizeof(bytes), value);
+}
+
+void cp_x86_put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what)
+{
+	cp_x86_put_half(e, rings, offsetof(struct cp_detour_head, what), what);
+}
+
+void cp_x86_put_long(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units)
+{
+	size_t at = sizeof(struct cp_detour_head);
+	size_t units_at = at + offsetof(struct cp_detour_long, units),
+	       stack_at = at + offsetof(struct cp_detour_long, stack);
+
+	if (!e->now.copied) {
+		cp_x86_put_half(e, rings, units_at, units);
+		cp_x86_put_half(e, rings, stack_at, 0);
+		return;
+	}
+	FRAME(e, "\x8b\x8c\x24", e->now.copied); /* mov ...(%rsp),%ecx */
+	PUT32(e, "\x65\x89\x8a", cp_x86_buffer_at(rings, stack_at)); /* mov %ecx,%gs:... */
+	PUT32(e, "\x81\xc1", (units + 1) * CP_DETOUR_UNIT - 1); /* add $...,%ecx */
+	PUT(e, "\xc1\xe9\x04"); /* shr $4,%ecx */
+	PUT32(e, "\x65\x89\x8a", cp_x86_buffer_at(rings, units_at));
 }
 
 void cp_x86_put_commit(struct cp_x86_emit *e, const struct cp_detour_rings *rings)

@@ -7,9 +7,6 @@
 
 #include "arch/x86_64/detour_move.h"
 
-#define PUT(e, bytes) cp_x86_put(e, bytes, sizeof(bytes) - 1)
-#define PUT32(e, bytes, last) cp_x86_put32(e, bytes, sizeof(bytes) - 1, (uint32_t)(last))
-
 #define CP_X86_RED_ZONE 128
 /* What a detour has pushed where it writes a record: the red zone, rax, flags, rcx, rdx. */
 #define CP_X86_RECORD_PUSHED (CP_X86_RED_ZONE + 4 * 8)
@@ -23,12 +20,18 @@ uint32_t cp_x86_table_at(const struct cp_detour_rings *rings);
 void cp_x86_put_time(struct cp_x86_emit *e);
 /* rax becomes what a record's first word holds, but for the tag. */
 void cp_x86_put_stamp(struct cp_x86_emit *e);
-/* `units` are reserved: position in rcx, then turn in rcx and index in rdx, then the
- * tag in ax. The time stamp is in rax, shifted. */
+/* `units` are reserved, and what the copy of the stack takes if there is one: position in
+ * rcx, then turn in rcx and index in rdx, then the tag in ax. The time stamp is in rax,
+ * shifted. */
 void cp_x86_put_reserve(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units);
 /* Of an offset in the record, what is added to gs:rdx. */
 uint32_t cp_x86_buffer_at(const struct cp_detour_rings *rings, size_t offset);
+/* 32 bits at an offset in the record; site and size are such. */
+void cp_x86_put_half(struct cp_x86_emit *e, const struct cp_detour_rings *rings, size_t offset,
+		     uint32_t value);
 void cp_x86_put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what);
+/* Of a long record with `units` and perhaps a copy of the stack; rcx is free. */
+void cp_x86_put_long(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units);
 void cp_x86_put_commit(struct cp_x86_emit *e, const struct cp_detour_rings *rings);
 
 #endif

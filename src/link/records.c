@@ -77,6 +77,7 @@ void cp_records_set_memory(struct cp_records *records, const struct cp_records_m
 	ring->page_life = memory->page_life;
 	ring->stack_low = memory->stack_low;
 	ring->stack_end = memory->stack_end;
+	ring->self = memory->self;
 	memcpy(ring->known, memory->known, sizeof(ring->known));
 	memset(ring->pages, 0, sizeof(ring->pages));
 }
@@ -94,19 +95,35 @@ void cp_records_ask(void *memory, uint64_t until)
 	__atomic_store_n(&ring->wait_until, until, __ATOMIC_RELEASE);
 }
 
+static const struct cp_detour_long *long_at(const struct cp_records *r, uint64_t position)
+{
+	return (const void *)(head_at(r, position) + 1);
+}
+
+/* Units of a record that is there. 0: it says what can't be; the program may have written
+ * there. */
+static size_t units_at(const struct cp_records *r, uint64_t position)
+{
+	size_t units = head_at(r, position)->what >> CP_DETOUR_SITE_BITS;
+
+	if (units)
+		return units;
+	units = __atomic_load_n(&long_at(r, position)->units, __ATOMIC_RELAXED);
+	return units >= 2 && units <= CP_DETOUR_RECORD_MAX / CP_DETOUR_UNIT ? units : 0;
+}
+
 /* The record at a position is there; its length in bytes, 0: it is not, or can't be. */
 static size_t committed(const struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
 {
-	const struct cp_detour_head *head = head_at(r, position);
 	uint64_t stamp;
 
 	if (position >= __atomic_load_n(&r->ring->head, __ATOMIC_ACQUIRE))
 		return 0;
-	stamp = __atomic_load_n(&head->stamp, __ATOMIC_ACQUIRE);
+	stamp = __atomic_load_n(&head_at(r, position)->stamp, __ATOMIC_ACQUIRE);
 	if ((uint16_t)stamp != tag_of(r, position))
 		return 0;
 	*stamp_ret = stamp;
-	return (size_t)(head->what >> CP_DETOUR_SITE_BITS) * CP_DETOUR_UNIT;
+	return units_at(r, position) * CP_DETOUR_UNIT;
 }
 
 /* 48 bits of the counter, to which `now` is nearest. */
@@ -140,6 +157,26 @@ static uint64_t newly_lost(struct cp_records *r, uint64_t position)
 	return since;
 }
 
+/* What a record of `size` bytes has behind its head. */
+static void take_values(const struct cp_records *r, uint64_t position, size_t size,
+			struct cp_record *ret)
+{
+	const struct cp_detour_head *head = head_at(r, position);
+	size_t before = sizeof(*head), stack = 0, up;
+
+	if (!(head->what >> CP_DETOUR_SITE_BITS)) {
+		before += sizeof(struct cp_detour_long);
+		stack = __atomic_load_n(&long_at(r, position)->stack, __ATOMIC_RELAXED);
+	}
+	up = (stack + CP_DETOUR_UNIT - 1) / CP_DETOUR_UNIT * CP_DETOUR_UNIT;
+	if (up > size - before)
+		stack = up = 0;
+	ret->values = (const void *)((const uint8_t *)head + before);
+	ret->value_words = (unsigned)((size - before - up) / 8);
+	ret->stack = (const uint8_t *)head + size - up;
+	ret->stack_size = (uint32_t)stack;
+}
+
 bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record *ret)
 {
 	const struct cp_detour_head *head;
@@ -155,9 +192,8 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 		site = head->what & SITE_MASK;
 		*ret = (struct cp_record){ .site = site,
 					   .time = time_of(stamp, now),
-					   .sp = (uint64_t)head->sp << 3,
-					   .values = (const uint64_t *)(head + 1),
-					   .value_words = (unsigned)(size / 8) - 2 };
+					   .sp = (uint64_t)head->sp << 3 };
+		take_values(records, records->position, size, ret);
 		if (site == CP_DETOUR_LOST)
 			ret->lost = newly_lost(records, records->position);
 		ret->kind = site == CP_DETOUR_LOST     ? CP_RECORD_LOST
@@ -178,7 +214,7 @@ bool cp_records_next(struct cp_records *records, uint64_t now, struct cp_record 
 static size_t forget(const struct cp_records *r, uint64_t position)
 {
 	struct cp_detour_head *head = head_at(r, position);
-	size_t units = head->what >> CP_DETOUR_SITE_BITS, i;
+	size_t units = units_at(r, position), i;
 
 	for (i = 1; i < units; i++)
 		head[i].stamp = tag_of(r, position);

@@ -41,6 +41,8 @@ struct cp_record {
 	uint64_t lost;
 	const uint64_t *values; /* in the ring: until cp_records_release() */
 	unsigned value_words;
+	uint32_t stack_size; /* bytes that it has a copy of, */
+	const uint8_t *stack; /* of which the lowest was at the stack pointer; in the ring */
 };
 
 /* A ring in new, zeroed memory of cp_detour_ring_size(log) bytes, closed. */
@@ -67,6 +69,7 @@ struct cp_records_memory {
 	 * so. Not 0, faults become possible that the tracer has to serve. */
 	uint64_t page_life;
 	uint64_t stack_low, stack_end; /* mapping of the thread's own stack; 0: not known */
+	uint64_t self; /* address of the ring in the program; 0: the stack is not copied */
 	struct cp_detour_range known[CP_DETOUR_KNOWN]; /* never unmapped; the rest is 0 */
 };
 void cp_records_set_memory(struct cp_records *records, const struct cp_records_memory *memory);

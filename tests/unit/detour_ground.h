@@ -12,7 +12,7 @@
 #include <signal.h>
 
 #define GROUND_LOG 18 /* of the rings */
-#define GROUND_MADE 256
+#define GROUND_MADE 512
 
 struct ground {
 	struct cp_detour_rings rings;

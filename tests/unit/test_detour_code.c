@@ -220,6 +220,7 @@ enum way {
 	ASKED_NOBODY, /* nobody is there to give one */
 	READ, /* what pointers lead to */
 	READ_REFUSED, /* by a test of that */
+	COPIED, /* with a copy of the stack, and what is on the x87's */
 	STOPPED, /* with a stop, in the middle of the thread's way */
 	WAYS,
 };
@@ -294,6 +295,10 @@ static int make_form(const struct form *form, enum way way)
 	add_values(r);
 	d.record_count = 1;
 	r->stops = way == STOPPED;
+	if (way == COPIED) {
+		r->stack = 200;
+		r->values[r->value_count++] = (struct cp_detour_value){ CP_DETOUR_X87 };
+	}
 	if (way == READ)
 		add_reached(r);
 	if (way == CALL_REFUSED)
@@ -324,12 +329,16 @@ static int make_form(const struct form *form, enum way way)
 	return ground_make(&d);
 }
 
+/* A stack with an end that is near, in a test's own frame. */
+static struct cp_records_memory with_stack;
+static const struct cp_records_memory probing = { .may_probe = true };
+
 static void set_way(enum way way)
 {
 	memset((uint8_t *)reader.ring + cp_detour_table_offset(GROUND_LOG), 0,
 	       CP_DETOUR_SLOTS * sizeof(uint64_t));
 	trace.served = way == ASKED;
-	cp_records_set_memory(&reader, &(struct cp_records_memory){ .may_probe = true });
+	cp_records_set_memory(&reader, way == COPIED ? &with_stack : &probing);
 	cp_records_read(&reader, __rdtsc() + (UINT64_C(1) << 42));
 	cp_records_ask(reader.ring, 0);
 	if (way != FULL && way != ASKED && way != ASKED_NOBODY) {
@@ -362,8 +371,10 @@ static void check_record(const struct form *form, const struct state *start,
 		CHECK_U64(v[i], trace.regs[last].r[i]);
 	CHECK_U64(v[6], trace.regs[last].r[7]);
 	CHECK_U64(v[7], trace.regs[last].r[12]);
-	CHECK_U64(record->value_words, record->value_words > 12 ? 26 : 12);
-	if (record->value_words > 12)
+	CHECK(record->value_words == 12 || record->value_words == 15 || record->value_words == 26);
+	if (record->value_words == 15)
+		CHECK_U64(record->stack_size, trace.flags[last] & DIRECTION ? 0 : 200);
+	if (record->value_words == 26)
 		check_reached(v + 12);
 	CHECK(!memcmp(v + 8, start->x[9], 8) && !memcmp(v + 9, start->x[2], 16));
 	if (trace.regs[last].r[7] == trace.regs[0].r[7] && !strcmp(form->name, "tail"))
@@ -394,7 +405,8 @@ static void take_out_everywhere(const struct form *form, const struct state *sta
 
 static bool records(enum way way)
 {
-	return way == RECORDED || way == ACCEPTED || way == ASKED || way == READ || way == STOPPED;
+	return way == RECORDED || way == ACCEPTED || way == ASKED || way == READ || way == COPIED ||
+	       way == STOPPED;
 }
 
 static void test_round(const struct form *form, int number, enum way way, unsigned round)
@@ -526,6 +538,9 @@ int main(void)
 	test_landings();
 	make_target();
 	ground_prepare();
+	with_stack = (struct cp_records_memory){ .stack_low = (uintptr_t)&form - 8192,
+						 .stack_end = (uintptr_t)&form,
+						 .self = (uintptr_t)ground_ring(1) };
 	ground_use_ring(1);
 	cp_records_open(&reader, ground_ring(1), GROUND_LOG);
 	sigaction(SIGTRAP, &action, NULL);

@@ -28,7 +28,9 @@
 static int entry_number, exit_number;
 static __thread unsigned ring_number;
 
-static void patch_called(void)
+static unsigned stack_size; /* bytes of it that an exit copies */
+
+static void patch_called(unsigned stack)
 {
 	struct cp_detour entry = ground_window((void *)detour_called, detour_called_exit);
 	struct cp_detour exit = ground_window(detour_called_exit, detour_called_end);
@@ -43,6 +45,8 @@ static void patch_called(void)
 					  .size = 24 };
 	entry.records[0].value_count = 2;
 	exit.records[0].value_count = 1;
+	exit.records[0].stack = (uint16_t)stack;
+	stack_size = stack;
 	entry_number = ground_make(&entry);
 	exit_number = ground_make(&exit);
 	CHECK(entry_number >= 0 && exit_number >= 0);
@@ -52,6 +56,9 @@ static void patch_called(void)
 
 /* ---- what is read ---- */
 
+/* Less than 64 KiB below all callers. */
+static uint64_t text_near;
+
 /* Calls of one thread: each leave belongs to the last open enter, and its result to
  * that one's argument. */
 struct calls {
@@ -59,7 +66,7 @@ struct calls {
 		uint64_t sp, argument;
 	} open[64];
 	size_t depth;
-	unsigned long entered, left, lost, cancelled, wrong, read;
+	unsigned long entered, left, lost, cancelled, wrong, read, copied;
 	uint64_t time;
 };
 
@@ -87,6 +94,9 @@ static void take_call(struct calls *c, const struct cp_record *r)
 		return;
 	}
 	c->left++;
+	c->copied += r->stack_size == stack_size;
+	/* It begins with the return address. */
+	c->wrong += r->stack_size && *(const uint64_t *)(const void *)r->stack - text_near > 65536;
 	if (c->depth) {
 		uint64_t a = c->open[--c->depth % 64].argument;
 
@@ -108,6 +118,21 @@ static unsigned take_all(struct cp_records *reader, struct calls *c)
 	}
 	cp_records_release(reader);
 	return count;
+}
+
+static void know_stack(struct cp_records *reader)
+{
+	struct cp_records_memory memory = { .may_probe = true, .self = (uintptr_t)reader->ring };
+	pthread_attr_t attributes;
+	size_t size = 0;
+	void *low = NULL;
+
+	CHECK(!pthread_getattr_np(pthread_self(), &attributes));
+	CHECK(!pthread_attr_getstack(&attributes, &low, &size));
+	pthread_attr_destroy(&attributes);
+	memory.stack_low = (uintptr_t)low;
+	memory.stack_end = (uintptr_t)low + size;
+	cp_records_set_memory(reader, &memory);
 }
 
 /* ---- signals ---- */
@@ -166,13 +191,13 @@ static void test_signals(int what, unsigned long signals)
 	ring_number = 1;
 	ground_use_ring(1);
 	cp_records_open(&reader, ground_ring(1), GROUND_LOG);
-	cp_records_set_memory(&reader, &(struct cp_records_memory){ .may_probe = true });
+	know_stack(&reader);
 	cp_records_read(&reader, __rdtsc() + (UINT64_C(1) << 42));
 	timer = start_signals();
-	for (round = 0; round < 200000 && signals_inside < signals; round++) {
+	for (round = 0; round < 2000000 && signals_inside < signals; round++) {
 		unsigned long i;
 
-		for (i = 0; i < 1000; i++, made++) {
+		for (i = 0; i < 100; i++, made++) {
 			if (detour_called(made, 7) != detour_plain(made, 7))
 				wrong_result = true;
 		}
@@ -186,6 +211,8 @@ static void test_signals(int what, unsigned long signals)
 	CHECK_U64(calls.wrong, 0);
 	CHECK_U64(calls.entered, made + handler_calls);
 	CHECK_U64(calls.read, calls.entered);
+	/* Handlers have another stack. */
+	CHECK_U64(calls.copied, made);
 	CHECK_U64(calls.left, made + handler_calls);
 	printf("%lu signals in detours, %lu calls\n", signals_inside, calls.left);
 }
@@ -199,9 +226,12 @@ static unsigned long calls_each;
 
 static void *call_on(void *arg)
 {
+	char deep[CP_DETOUR_STACK_MAX];
 	unsigned long i;
 
 	ring_number = (unsigned)(uintptr_t)arg;
+	__asm__ volatile("" ::"r"(deep) : "memory");
+	know_stack(&readers[ring_number - 1]);
 	ground_use_ring(ring_number);
 	for (i = 0; i < calls_each; i++) {
 		if (detour_called(i, 7) != detour_plain(i, 7))
@@ -212,7 +242,7 @@ static void *call_on(void *arg)
 }
 
 /* Who reads asks all to wait for it: nothing is lost, nobody waits for ever. */
-static void test_threads(bool wait)
+static void test_threads(bool wait, unsigned long calls)
 {
 	pthread_t threads[THREADS];
 	unsigned long lost = 0;
@@ -221,7 +251,7 @@ static void test_threads(bool wait)
 
 	memset(of_threads, 0, sizeof(of_threads));
 	atomic_store(&finished, 0);
-	calls_each = 300000;
+	calls_each = calls;
 	for (i = 0; i < THREADS; i++) {
 		cp_records_open(&readers[i], ground_ring(i + 1), GROUND_LOG);
 		before[i] = cp_records_lost(&readers[i]);
@@ -241,6 +271,7 @@ static void test_threads(bool wait)
 		take_all(&readers[i], &of_threads[i]);
 		lost += of_threads[i].lost;
 		CHECK_U64(of_threads[i].wrong, 0);
+		CHECK_U64(of_threads[i].copied, of_threads[i].left);
 		CHECK_U64(of_threads[i].entered + of_threads[i].left +
 				  (cp_records_lost(&readers[i]) - before[i]),
 			  2 * calls_each);
@@ -438,15 +469,22 @@ static int cost(void)
 
 int main(int argc, char **argv)
 {
+	text_near = ((uintptr_t)call_on & ~UINT64_C(4095)) - 16384;
 	ground_prepare();
-	patch_called();
+	patch_called(200);
 	if (argc > 1 && !strcmp(argv[1], "cost"))
 		return cost();
 	test_signals(NESTED, 2000);
 	test_signals(TAKEN_OUT, 2000);
 	test_signals(BOTH, 2000);
-	test_threads(false);
-	test_threads(true);
+	test_threads(false, 150000);
+	test_threads(true, 150000);
+	/* Records that are large for the ring. */
+	ground_unpatch(entry_number);
+	ground_unpatch(exit_number);
+	patch_called(CP_DETOUR_STACK_MAX);
+	test_threads(false, 10000);
+	test_threads(true, 10000);
 	test_nobody();
 	test_conditions();
 	TEST_MAIN_END;

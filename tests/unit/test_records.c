@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "arch/detour.h"
 #include "link/records.h"
 
 #define LOG CP_DETOUR_LOG_MIN
@@ -192,8 +193,54 @@ static void test_nonsense(void)
 	}
 }
 
+/* One that says its size behind its head: one that fits, or the program wrote there. */
+static bool write_long(uint32_t units, uint32_t stack)
+{
+	struct cp_detour_head *head;
+	uint64_t position;
+	struct cp_record r;
+
+	begin();
+	head = reserve(units > 1 && units < 2000 ? units : 2, &position);
+	head->what = cp_detour_what(3, 0);
+	*(struct cp_detour_long *)(head + 1) = (struct cp_detour_long){ units, stack };
+	commit(head, position, 1);
+	CHECK(write_record(4, 1, NULL, 0));
+	if (!cp_records_next(&reader, NOW, &r))
+		return false;
+	CHECK_U64(r.site, 3);
+	CHECK(r.values == (const uint64_t *)(head + 1) + 1);
+	CHECK(r.stack >= (const uint8_t *)r.values);
+	CHECK(r.stack + r.stack_size <= (const uint8_t *)(head + units));
+	CHECK_U64(r.stack_size, stack <= (units - 2) * 16 ? stack : 0);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 4);
+	cp_records_release(&reader);
+	return reader.released == position + (units + 1) * CP_DETOUR_UNIT;
+}
+
+static void test_long(void)
+{
+	const struct cp_detour_left left = { .units = 1000, .tag = 1 };
+	uint64_t position;
+	struct cp_record r;
+
+	CHECK(write_long(2, 0) && write_long(3, 16) && write_long(3, 7));
+	CHECK(write_long(CP_DETOUR_RECORD_MAX / CP_DETOUR_UNIT, CP_DETOUR_STACK_MAX));
+	CHECK(write_long(3, 17) && write_long(64, UINT32_MAX));
+	CHECK(!write_long(0, 0) && !write_long(1, 0) && !write_long(UINT32_MAX, 0));
+	CHECK(!write_long(CP_DETOUR_RECORD_MAX / CP_DETOUR_UNIT + 1, 0));
+	/* A thread was taken out of one. */
+	begin();
+	reserve(1000, &position);
+	CHECK(write_record(5, 1, NULL, 0));
+	cp_detour_void(ring, &left);
+	CHECK(cp_records_next(&reader, NOW, &r) && r.site == 5);
+	CHECK(!cp_records_next(&reader, NOW, &r));
+}
+
 int main(void)
 {
+	test_long();
 	test_order();
 	test_in_between();
 	test_taken_out();

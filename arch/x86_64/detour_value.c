@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+#include "arch/x86_64/detour_value.h"
+
+#include "arch/x86_64/detour_frame.h"
+#include "arch/x86_64/detour_reach.h"
+#include "arch/x86_64/detour_ring.h"
+
+#define FXSAVE_ROOM 544 /* 512 bytes, aligned by 16 */
+
+static size_t round_up(size_t size, size_t to)
+{
+	return (size + to - 1) / to * to;
+}
+
+static size_t value_size(const struct cp_detour_value *v)
+{
+	if (v->reach)
+		return sizeof(struct cp_detour_reached) + round_up(v->size, 8);
+	switch ((enum cp_detour_value_kind)v->kind) {
+	case CP_DETOUR_GENERAL:
+	case CP_DETOUR_VECTOR:
+	case CP_DETOUR_STACK:
+		break;
+	case CP_DETOUR_VECTOR16:
+	case CP_DETOUR_X87:
+		return 16;
+	case CP_DETOUR_VECTOR32:
+		return 32;
+	case CP_DETOUR_VECTOR64:
+		return 64;
+	}
+	return 8;
+}
+
+struct cp_x86_layout cp_x86_layout(const struct cp_detour_record *record)
+{
+	struct cp_x86_layout l = { .values = sizeof(struct cp_detour_head) };
+	size_t size = 0, i;
+
+	for (i = 0; i < record->value_count; i++)
+		size += value_size(&record->values[i]);
+	l.is_long = record->stack || l.values + size > (size_t)CP_DETOUR_SHORT * CP_DETOUR_UNIT;
+	if (l.is_long)
+		l.values += sizeof(struct cp_detour_long);
+	l.size = round_up(l.values + size, CP_DETOUR_UNIT);
+	return l;
+}
+
+unsigned cp_detour_units(const struct cp_detour_record *record)
+{
+	size_t size = cp_x86_layout(record).size + round_up(record->stack, CP_DETOUR_UNIT);
+
+	return (unsigned)(size / CP_DETOUR_UNIT);
+}
+
+static bool value_fits(const struct cp_detour_value *v, bool tested)
+{
+	if (v->kind > CP_DETOUR_X87 || v->reg > 15 || v->reach > CP_DETOUR_STRING)
+		return false;
+	if ((v->reach || tested) && v->kind != CP_DETOUR_GENERAL && v->kind != CP_DETOUR_STACK)
+		return false;
+	return v->through <= CP_DETOUR_THROUGH && v->size <= CP_DETOUR_REACH_MAX;
+}
+
+bool cp_x86_values_fit(const struct cp_detour_record *record)
+{
+	unsigned i;
+
+	if (record->value_count > CP_DETOUR_VALUES || record->test_count > CP_DETOUR_TESTS)
+		return false;
+	for (i = 0; i < record->value_count; i++) {
+		if (!value_fits(&record->values[i], false))
+			return false;
+	}
+	for (i = 0; i < record->test_count; i++) {
+		if (!value_fits(&record->tests[i].value, true))
+			return false;
+	}
+	return record->stack <= CP_DETOUR_STACK_MAX &&
+	       cp_detour_units(record) * CP_DETOUR_UNIT <= CP_DETOUR_RECORD_MAX &&
+	       cp_x86_layout(record).size <= CP_DETOUR_RECORD_MAX - CP_DETOUR_STACK_MAX;
+}
+
+void cp_x86_follow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		   const struct cp_detour_value *v)
+{
+	unsigned i;
+
+	cp_x86_load_value(e, v, CP_X86_TO_RCX);
+	for (i = 0; i < v->through; i++) {
+		PUT32(e, "\x48\x8d\x89", v->at[i]); /* lea ...(%rcx),%rcx */
+		PUT32(e, "\xb8", 8); /* mov $8,%eax */
+		cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_WORD_AT);
+	}
+	PUT32(e, "\x48\x8d\x89", v->at[i]);
+}
+
+/* rax is free between these. */
+static void keep_stamp(struct cp_x86_emit *e)
+{
+	cp_x86_push(e, "\x50", &e->now.stamp);
+	e->now.record_at = CP_X86_TAG_SAVED;
+}
+
+static void take_stamp(struct cp_x86_emit *e)
+{
+	cp_x86_pop(e, "\x58", &e->now.stamp);
+	e->now.record_at = CP_X86_TAG_IN_AX;
+}
+
+/* What a value leads to, to `at` bytes from the record's beginning. */
+static void put_reached(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+			const struct cp_detour_value *v, size_t at)
+{
+	uint32_t fetch = v->reach == CP_DETOUR_STRING ? CP_X86_STRING_AT : CP_X86_BYTES_AT;
+
+	keep_stamp(e);
+	cp_x86_follow(e, rings, v);
+	PUT32(e, "\xb8", v->size | at << 16); /* mov $...,%eax */
+	cp_x86_put_to(e, "\xe8", 1, rings->slow + fetch);
+	take_stamp(e);
+}
+
+/* st0, without a change to anything: `fxsave` neither takes registers from the stack nor
+ * looks at exceptions. */
+static void put_x87(struct cp_x86_emit *e, uint32_t at)
+{
+	keep_stamp(e);
+	PUT32(e, "\x48\x8d\xa4\x24", -FXSAVE_ROOM); /* lea -...(%rsp),%rsp */
+	e->now.pushed += FXSAVE_ROOM;
+	PUT(e, "\x48\x8d\x4c\x24\x0f"); /* lea 15(%rsp),%rcx */
+	PUT(e, "\x48\x83\xe1\xf0"); /* and $-16,%rcx */
+	PUT(e, "\x48\x0f\xae\x01"); /* fxsave64 (%rcx) */
+	PUT(e, "\x48\x8b\x41\x20"); /* mov 32(%rcx),%rax */
+	PUT32(e, "\x65\x48\x89\x82", at); /* mov %rax,%gs:(%rdx) */
+	PUT(e, "\x0f\xb7\x41\x28"); /* movzwl 40(%rcx),%eax: sign and exponent */
+	PUT(e, "\x8b\x49\x02"); /* mov 2(%rcx),%ecx: status, tags */
+	PUT(e, "\x48\xc1\xe1\x10"); /* shl $16,%rcx */
+	PUT(e, "\x48\x09\xc8"); /* or %rcx,%rax */
+	PUT32(e, "\x65\x48\x89\x82", at + 8);
+	PUT32(e, "\x48\x8d\xa4\x24", FXSAVE_ROOM);
+	e->now.pushed -= FXSAVE_ROOM;
+	take_stamp(e);
+}
+
+static void put_vector(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
+{
+	uint8_t modrm = (uint8_t)(0x82 | (v->reg & 7) << 3), high = v->reg & 8 ? 4 : 0;
+	/* The same bit in VEX and EVEX is 1 for the lower registers. */
+	uint8_t low = high ? 0 : 0x80;
+	uint8_t movlps[] = { 0x65, 0x40 | high, 0x0f, 0x13, modrm };
+	uint8_t movups[] = { 0x65, 0x40 | high, 0x0f, 0x11, modrm };
+	uint8_t ymm[] = { 0x65, 0xc5, 0x7c | low, 0x11, modrm }; /* vmovups */
+	uint8_t zmm[] = { 0x65, 0x62, 0x71 | low, 0x7c, 0x48, 0x11, modrm };
+
+	if (v->kind == CP_DETOUR_VECTOR)
+		cp_x86_put32(e, movlps, sizeof(movlps), at);
+	else if (v->kind == CP_DETOUR_VECTOR16)
+		cp_x86_put32(e, movups, sizeof(movups), at);
+	else if (v->kind == CP_DETOUR_VECTOR32)
+		cp_x86_put32(e, ymm, sizeof(ymm), at);
+	else
+		cp_x86_put32(e, zmm, sizeof(zmm), at);
+}
+
+static void put_word(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
+{
+	uint8_t number = cp_x86_number(v->reg);
+	uint8_t general[] = { 0x65, (uint8_t)(0x48 | (number & 8 ? 4 : 0)), 0x89,
+			      (uint8_t)(0x82 | (number & 7) << 3) };
+
+	if (v->kind == CP_DETOUR_GENERAL && v->reg != CP_X86_RSP && !e->now.saved[v->reg]) {
+		cp_x86_put32(e, general, sizeof(general), at);
+		return;
+	}
+	cp_x86_load_value(e, v, CP_X86_TO_RCX);
+	PUT32(e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
+}
+
+static void put_value(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
+{
+	switch ((enum cp_detour_value_kind)v->kind) {
+	case CP_DETOUR_GENERAL:
+	case CP_DETOUR_STACK:
+		put_word(e, v, at);
+		break;
+	case CP_DETOUR_VECTOR:
+	case CP_DETOUR_VECTOR16:
+	case CP_DETOUR_VECTOR32:
+	case CP_DETOUR_VECTOR64:
+		put_vector(e, v, at);
+		break;
+	case CP_DETOUR_X87:
+		put_x87(e, at);
+		break;
+	}
+}
+
+void cp_x86_put_values(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		       const struct cp_detour_record *record)
+{
+	size_t at = cp_x86_layout(record).values, i;
+
+	for (i = 0; i < record->value_count; i++) {
+		if (record->values[i].reach)
+			put_reached(e, rings, &record->values[i], at);
+		else
+			put_value(e, &record->values[i], cp_x86_buffer_at(rings, at));
+		at += value_size(&record->values[i]);
+	}
+}
