@@ -18,6 +18,9 @@ static bool reserve(struct cp_record_batch *to, const struct cp_record_batch *fr
 	       cp_vec_reserve(&to->calls, to->calls.count + from->calls.count) &&
 	       cp_vec_reserve(&to->annotations, to->annotations.count + from->annotations.count) &&
 	       cp_vec_reserve(&to->lives, to->lives.count + from->lives.count) &&
+	       cp_vec_reserve(&to->blocks, to->blocks.count + from->blocks.count) &&
+	       cp_vec_reserve(&to->block_bytes.blocks,
+			      to->block_bytes.blocks.count + from->block_bytes.blocks.count) &&
 	       cp_vec_reserve(&to->sums, to->sums.count + from->sums.count) &&
 	       cp_vec_reserve(&to->sum_bytes.blocks,
 			      to->sum_bytes.blocks.count + from->sum_bytes.blocks.count) &&
@@ -74,6 +77,8 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 	MOVE(calls);
 	MOVE(annotations);
 	MOVE(lives);
+	MOVE(blocks);
+	MOVE(block_bytes.blocks);
 	MOVE(sums);
 	MOVE(sum_bytes.blocks);
 	MOVE(values.blocks);
@@ -81,7 +86,9 @@ bool cp_record_batch_append(struct cp_record_batch *to, struct cp_record_batch *
 		put_coverage(to, from->coverage.items[i]);
 	from->coverage.count = 0;
 	to->call_bytes += from->call_bytes;
+	to->block_calls += from->block_calls;
 	from->call_bytes = from->values.left = from->sum_bytes.left = 0;
+	from->block_bytes.left = from->block_calls = 0;
 	if (from->has_totals) {
 		to->has_totals = true;
 		to->totals = from->totals;
@@ -186,11 +193,29 @@ bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_
 	return (copy.values || !copy.value_count) && cp_vec_push(&batch->calls, copy);
 }
 
+bool cp_record_batch_block(struct cp_record_batch *batch, const struct cp_call_block *block)
+{
+	size_t size = block->function_count * sizeof(*block->functions);
+	struct cp_call_block copy = *block;
+	void *bytes = cp_record_copy(&batch->block_bytes, block->bytes, block->size);
+	void *functions = cp_record_copy(&batch->block_bytes, block->functions, size);
+
+	copy.bytes = bytes;
+	copy.functions = functions;
+	batch->call_bytes += block->size + size + sizeof(copy);
+	if (!bytes || !functions || !cp_vec_push(&batch->blocks, copy))
+		return false;
+	batch->block_calls += block->count;
+	return true;
+}
+
 void cp_record_batch_drop_calls(struct cp_record_batch *batch)
 {
 	cp_vec_free(&batch->calls);
 	cp_record_arena_free(&batch->values);
-	batch->call_bytes = 0;
+	cp_vec_free(&batch->blocks);
+	cp_record_arena_free(&batch->block_bytes);
+	batch->call_bytes = batch->block_calls = 0;
 }
 
 /* ---- */

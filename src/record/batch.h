@@ -10,6 +10,7 @@
 #include "base/vec.h"
 #include "record/annotations.h"
 #include "record/arena.h"
+#include "record/call_block.h"
 #include "record/calls.h"
 #include "record/coverage.h"
 #include "record/lives.h"
@@ -56,7 +57,10 @@ struct cp_record_batch {
 	CP_VEC(struct cp_record_sample) samples;
 	CP_VEC(struct cp_record_call) calls;
 	struct cp_record_arena values; /* of these */
-	size_t call_bytes; /* what they take, about */
+	CP_VEC(struct cp_call_block) blocks; /* of calls */
+	struct cp_record_arena block_bytes; /* of these */
+	uint64_t block_calls; /* events in them */
+	size_t call_bytes; /* what calls take, about */
 	CP_VEC(struct cp_record_annotation) annotations; /* strings are the writer's */
 	CP_VEC(struct cp_record_new_coverage *) coverage; /* one of an image */
 	CP_VEC(struct cp_record_life) lives; /* strings are the writer's */
@@ -76,6 +80,8 @@ bool cp_record_batch_call(struct cp_record_batch *batch, const struct cp_record_
 /* Adds a copy, in the place of one of the same image. False without memory, and
  * then the batch has it not. */
 bool cp_record_batch_coverage(struct cp_record_batch *batch, const struct cp_coverage_image *c);
+/* Adds a copy. False without memory, and then the batch has it not. */
+bool cp_record_batch_block(struct cp_record_batch *batch, const struct cp_call_block *block);
 /* Leaves all calls out. */
 void cp_record_batch_drop_calls(struct cp_record_batch *batch);
 void cp_record_batch_free(struct cp_record_batch *batch);

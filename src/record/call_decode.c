@@ -325,9 +325,9 @@ static bool get_values(struct walk *w, struct layout *layout, struct cp_record_c
 }
 
 /* From the file's number to the place; false when it is missing. */
-static bool to_place(const struct walk *w, unsigned table, uint32_t *number)
+static bool to_place(const struct cp_record *r, unsigned table, uint32_t *number)
 {
-	uint64_t place = cp_record_place(&w->r->call_rows[table], *number);
+	uint64_t place = cp_record_place(&r->call_rows[table], *number);
 
 	*number = (uint32_t)place;
 	return place != CP_RECORD_MISSING;
@@ -399,24 +399,38 @@ static bool get_event(struct walk *w, size_t i, struct cp_record_call *call)
 	return keep(w, cp_record_call_step(&w->state, call));
 }
 
-/* The file's numbers become places. False when the event can't be told. */
-static bool resolve(const struct walk *w, struct cp_record_call *call)
+bool cp_record_call_resolve(const struct cp_record *r, struct cp_record_call *call)
 {
-	if (call->kind >= CP_RECORD_CALL_KINDS || !to_place(w, CP_RECORD_THREADS, &call->thread) ||
-	    !to_place(w, CP_RECORD_LOCATIONS, &call->function))
+	if (call->kind >= CP_RECORD_CALL_KINDS || !to_place(r, CP_RECORD_THREADS, &call->thread) ||
+	    !to_place(r, CP_RECORD_LOCATIONS, &call->function))
 		return false;
-	if (call->target != CP_RECORD_NONE && !to_place(w, CP_RECORD_LOCATIONS, &call->target))
+	if (call->target != CP_RECORD_NONE && !to_place(r, CP_RECORD_LOCATIONS, &call->target))
 		call->target = CP_RECORD_NONE;
 	if (call->stack != CP_RECORD_NONE &&
-	    (!to_place(w, CP_RECORD_STACKS, &call->stack) || w->r->stacks[call->stack].missing))
+	    (!to_place(r, CP_RECORD_STACKS, &call->stack) || r->stacks[call->stack].missing))
 		call->stack = CP_RECORD_NONE;
 	if (call->entered_by != CP_RECORD_NONE &&
-	    !to_place(w, CP_RECORD_THREADS, &call->entered_by))
+	    !to_place(r, CP_RECORD_THREADS, &call->entered_by))
 		call->entered_by = CP_RECORD_NONE;
 	return true;
 }
 
 enum step { NEXT, STOP, BROKEN };
+
+/* Event `i` of the section that was got; NEXT and no kind: it can't be told. */
+static enum step tell(struct walk *w, size_t i, struct cp_record_call *call)
+{
+	uint64_t layout = w->columns.items[CP_CALL_LAYOUT * w->count + i];
+
+	if (!get_event(w, i, call) ||
+	    (layout && !get_values(w, &w->layouts.items[layout - 1], call)))
+		return BROKEN;
+	if (!cp_record_call_resolve(w->r, call)) {
+		w->dropped++;
+		call->kind = CP_RECORD_CALL_KINDS;
+	}
+	return NEXT;
+}
 
 static enum step walk_section(struct walk *w, const struct cp_record_call_section *section,
 			      cp_record_call_fn each, void *ctx)
@@ -427,14 +441,9 @@ static enum step walk_section(struct walk *w, const struct cp_record_call_sectio
 	if (!get_section(w, section))
 		return BROKEN;
 	for (i = 0; i < w->count; i++) {
-		uint64_t layout = w->columns.items[CP_CALL_LAYOUT * w->count + i];
-
-		if (!get_event(w, i, &call) ||
-		    (layout && !get_values(w, &w->layouts.items[layout - 1], &call)))
+		if (tell(w, i, &call) == BROKEN)
 			return BROKEN;
-		if (!resolve(w, &call))
-			w->dropped++;
-		else if (!each(ctx, &call))
+		if (call.kind < CP_RECORD_CALL_KINDS && !each(ctx, &call))
 			return STOP;
 	}
 	return NEXT;
@@ -457,29 +466,68 @@ static bool load_chunk(struct walk *w, size_t n)
 	return true;
 }
 
-CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
-				void *ctx)
-{
-	const struct cp_record_call_section *section;
-	enum step step = NEXT;
-	struct walk w = { .r = r };
+struct cp_call_sections {
+	struct walk walk;
+	uint32_t part;
+	size_t section, event; /* the next */
+	struct cp_record_call call;
+};
 
-	cp_vec_for_each(&r->call_sections, section) {
-		if (part != CP_RECORD_NONE && section->part != part)
-			continue;
-		/* Broken sections were left out when the recording was loaded. */
-		step = load_chunk(&w, section->chunk) ? walk_section(&w, section, each, ctx)
-						      : BROKEN;
-		if (step == STOP || w.no_memory)
-			break;
-	}
-	walk_free(&w);
-	return w.no_memory ? cp_error_nomem() : NULL;
+struct cp_call_sections *cp_call_sections_open(const struct cp_record *r, uint32_t part)
+{
+	struct cp_call_sections *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	s->walk.r = r;
+	s->part = part;
+	return s;
 }
 
-CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
+/* Goes to the next section; false: there is none, or no memory. Broken ones were left out
+ * when the recording was loaded. */
+static bool next_section(struct cp_call_sections *s)
 {
-	return cp_record_each_call_of(r, CP_RECORD_NONE, each, ctx);
+	const struct cp_record_call_section *section;
+
+	for (;;) {
+		if (s->section == s->walk.r->call_sections.count || s->walk.no_memory)
+			return false;
+		section = &s->walk.r->call_sections.items[s->section++];
+		s->event = 0;
+		if ((s->part == CP_RECORD_NONE || section->part == s->part) &&
+		    load_chunk(&s->walk, section->chunk) && get_section(&s->walk, section))
+			return true;
+	}
+}
+
+bool cp_call_sections_next(struct cp_call_sections *s, const struct cp_record_call **ret,
+			   bool *no_memory_ret)
+{
+	*no_memory_ret = false;
+	for (;;) {
+		if (s->event == s->walk.count && !next_section(s))
+			break;
+		if (s->event == s->walk.count)
+			continue;
+		if (tell(&s->walk, s->event++, &s->call) == BROKEN) {
+			s->event = s->walk.count;
+			continue;
+		}
+		if (s->call.kind < CP_RECORD_CALL_KINDS) {
+			*ret = &s->call;
+			return true;
+		}
+	}
+	*no_memory_ret = s->walk.no_memory;
+	return false;
+}
+
+void cp_call_sections_close(struct cp_call_sections *s)
+{
+	if (s)
+		walk_free(&s->walk);
+	free(s);
 }
 
 /* ---- loading ---- */
@@ -516,8 +564,10 @@ bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_ch
 					     .stored = chunk->stored,
 					     .raw = chunk->raw };
 
-	if (!r->call_sections.count ||
-	    r->call_sections.items[r->call_sections.count - 1].chunk < r->call_chunks.count)
+	if ((!r->call_sections.count ||
+	     r->call_sections.items[r->call_sections.count - 1].chunk < r->call_chunks.count) &&
+	    (!r->call_blocks.count ||
+	     r->call_blocks.items[r->call_blocks.count - 1].chunk < r->call_chunks.count))
 		return true; /* has none */
 	kept.bytes = malloc((size_t)kept.stored + 1);
 	if (kept.bytes)
@@ -632,7 +682,7 @@ bool cp_record_build_calls(struct cp_record_decoder *d)
 	struct cp_record *r = d->record;
 	size_t i;
 
-	if (!r->call_sections.count)
+	if (!r->call_sections.count && !r->call_blocks.count)
 		return true;
 	if (!build_shapes(d))
 		return false;
@@ -656,6 +706,7 @@ void cp_record_free_calls(struct cp_record *r)
 		free(chunk->bytes);
 	cp_vec_free(&r->call_chunks);
 	cp_vec_free(&r->call_sections);
+	cp_vec_free(&r->call_blocks);
 	cp_vec_free(&r->shapes);
 	for (t = 0; t < CP_RECORD_TABLE_END; t++)
 		cp_map_free(&r->call_rows[t].places);

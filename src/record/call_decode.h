@@ -13,8 +13,15 @@ bool cp_record_keep_calls(struct cp_record_decoder *d, const struct cp_record_ch
  * numbers of the tables from places. */
 bool cp_record_build_calls(struct cp_record_decoder *d);
 void cp_record_free_calls(struct cp_record *r);
-/* As cp_record_each_call(), of one part (CP_RECORD_NONE: all). */
-CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
-				void *ctx);
+/* The file's numbers become places. False when the event can't be told. */
+bool cp_record_call_resolve(const struct cp_record *r, struct cp_record_call *call);
+
+/* The events of sections, in the order of the file, of one part (CP_RECORD_NONE: all); not
+ * those of blocks. NULL without memory. */
+struct cp_call_sections *cp_call_sections_open(const struct cp_record *r, uint32_t part);
+/* The next, good until the one after that; false: there is none, or no memory. */
+bool cp_call_sections_next(struct cp_call_sections *s, const struct cp_record_call **ret,
+			   bool *no_memory_ret);
+void cp_call_sections_close(struct cp_call_sections *s);
 
 #endif

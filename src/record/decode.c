@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "record/annotation_decode.h"
+#include "record/call_block_decode.h"
 #include "record/call_decode.h"
 #include "record/coverage_decode.h"
 #include "record/info.h"
@@ -269,6 +270,7 @@ static const struct {
 	{ CP_RECORD_ANNOTATIONS, cp_record_decode_annotations },
 	{ CP_RECORD_COUNTERS, decode_counters },
 	{ CP_RECORD_LIVES, decode_lives },
+	{ CP_RECORD_CALL_BLOCKS, cp_record_decode_blocks },
 	{ CP_RECORD_SUMS, cp_record_decode_sums },
 	{ CP_RECORD_PART, decode_part },
 	{ CP_RECORD_TOTALS, decode_totals },

@@ -194,6 +194,8 @@ static void encode_batch(struct cp_record_drain *d, const struct cp_record_batch
 		cp_record_encode_sample(e, 0, &b->samples.items[i]);
 	for (i = 0; i < b->calls.count; i++)
 		cp_record_encode_call(e, 0, &b->calls.items[i]);
+	for (i = 0; i < b->blocks.count; i++)
+		cp_record_encode_block(e, 0, &b->blocks.items[i]);
 	for (i = 0; i < b->annotations.count; i++)
 		cp_record_encode_annotation(e, 0, &b->annotations.items[i]);
 	encode_coverage(e, b);
@@ -368,8 +370,8 @@ struct cp_record_lost cp_record_drain_put(struct cp_record_drain *d, struct cp_r
 	struct cp_record_lost lost = { 0 };
 
 	pthread_mutex_lock(&d->lock);
-	if (batch->calls.count && !room_for_calls(d, batch)) {
-		lost.calls = batch->calls.count;
+	if (batch->call_bytes && !room_for_calls(d, batch)) {
+		lost.calls = batch->calls.count + batch->block_calls;
 		cp_record_batch_drop_calls(batch);
 	}
 	if (d->samples + batch->samples.count > QUEUE_SAMPLES_MAX) {

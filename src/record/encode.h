@@ -10,6 +10,7 @@
 #include "base/map.h"
 #include "base/vec.h"
 #include "record/annotation_encode.h"
+#include "record/call_block_encode.h"
 #include "record/call_encode.h"
 #include "record/coverage_encode.h"
 #include "record/life_encode.h"
@@ -46,6 +47,7 @@ struct cp_record_encoder {
 	/* the chunk under way, besides the tables' pending rows */
 	struct cp_record_sampling samples;
 	struct cp_record_calls calls;
+	struct cp_record_blocks blocks;
 	struct cp_record_covering covering;
 	struct cp_record_annotating annotations;
 	struct cp_record_living lives;

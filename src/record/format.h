@@ -18,6 +18,7 @@
  *      └──────> stacks ───> nodes ──> locations ──> images
  *                           (a trie)      └──────> frames ──> functions
  *   calls ────> threads, locations, stacks, shapes ──> strings
+ *   blocks ───> threads, locations
  *   coverage ─> images, strings
  *   annotations ─> threads, strings
  *   sums ─────> threads, processes, locations
@@ -97,6 +98,7 @@ enum cp_record_section {
 	CP_RECORD_LIVES = 25, /* of processes and threads: see lives.h */
 	CP_RECORD_CALLS_WIDE = 26, /* calls, with events of kinds that do not fit in the other */
 	CP_RECORD_SUMS = 27, /* of calls: see sum_rows.h */
+	CP_RECORD_CALL_BLOCKS = 28, /* see call_block.h */
 };
 
 #define CP_RECORD_WIDTH_MAX 7

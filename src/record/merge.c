@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "record/arena.h"
 #include "record/call_decode.h"
+#include "record/call_walk.h"
 #include "record/combine.h"
 #include "record/encode_kinds.h"
 #include "record/info.h"
@@ -453,14 +454,76 @@ static bool copy_call(void *ctx, const struct cp_record_call *from)
 	return true;
 }
 
+/* The events of a block, with numbers of the output. False: there is none to write. */
+static bool read_block(struct merge *m, const struct cp_shard *shard,
+		       struct cp_call_block_reader *from, struct cp_call_entry *entries,
+		       struct cp_call_block *ret)
+{
+	const struct cp_record *r = shard->record;
+	struct cp_record_call call;
+
+	*ret = from->block;
+	ret->count = 0;
+	while (cp_call_block_next(from, &call) == CP_CALL_READ) {
+		if (!cp_record_call_resolve(r, &call))
+			continue;
+		ret->thread = m->numbers[shard->input].threads[call.thread];
+		entries[ret->count++] = (struct cp_call_entry){
+			.ts_ns = call.ts_ns + (r->merged ? 0 : cp_record_shift(&r->info)),
+			.duration_ns = call.duration_ns,
+			.function = location(m, shard->input, call.function),
+			.depth = call.depth,
+			.target = call.count ? call.count
+				  : call.target == CP_RECORD_NONE
+					  ? CP_RECORD_NONE
+					  : location(m, shard->input, call.target),
+			.kind = call.kind,
+			.flags = call.flags,
+		};
+	}
+	return ret->count;
+}
+
+/* Blocks stay what they are: their times are exact at their beginnings alone. */
+static void write_blocks(struct merge *m, const struct cp_shard *shard, uint32_t part)
+{
+	struct cp_call_block_reader reader = { 0 };
+	struct cp_call_coder coder = { 0 };
+	struct cp_call_entry *entries = NULL;
+	struct cp_call_block block;
+	struct cp_buf bytes = { 0 };
+	size_t at, to;
+
+	cp_record_blocks_of(shard->record, shard->number, &at, &to);
+	if (at < to)
+		entries = malloc(CP_CALL_BLOCK_EVENTS * sizeof(*entries));
+	for (; at < to && ok(m, entries); at++) {
+		const struct cp_record_call_block_at *it = &shard->record->call_blocks.items[at];
+
+		if (!ok(m, cp_record_block_bytes(shard->record, it, &bytes)) ||
+		    !cp_call_block_open(&reader, bytes.bytes, bytes.size) ||
+		    !read_block(m, shard, &reader, entries, &block))
+			continue;
+		if (!ok(m, cp_call_encode(&coder, block.thread, m->locations.count, &block.costs,
+					  entries, block.count, &block)))
+			break;
+		cp_record_encode_block(&m->encoder, part, &block);
+	}
+	free(entries);
+	cp_buf_free(&bytes);
+	cp_call_coder_free(&coder);
+	cp_call_block_reader_free(&reader);
+}
+
 static void write_calls(struct merge *m, const struct cp_shard *shard, uint32_t part)
 {
 	struct call_copy copy = { m, shard, part };
 	struct cp_error *err =
-		cp_record_each_call_of(shard->record, shard->number, copy_call, &copy);
+		cp_record_each_plain_call_of(shard->record, shard->number, copy_call, &copy);
 
 	ok(m, !err);
 	cp_error_free(err);
+	write_blocks(m, shard, part);
 }
 
 static void write_annotations(struct merge *m, const struct cp_shard *shard, uint32_t part)

@@ -20,6 +20,7 @@
 #include "base/text.h"
 #include "record/annotation_decode.h"
 #include "record/call_decode.h"
+#include "record/call_walk.h"
 #include "record/coverage_build.h"
 #include "record/coverage_decode.h"
 #include "record/info.h"
@@ -390,7 +391,7 @@ CP_ERROR cp_record_build(struct cp_record_decoder *d)
 	build_samples(d);
 	cp_record_build_annotations(d);
 	cp_record_build_sums(r);
-	if (!cp_record_build_calls(d) || !cp_record_build_coverage(d))
+	if (!cp_record_build_calls(d) || !cp_record_count_blocks(r) || !cp_record_build_coverage(d))
 		return cp_error_nomem();
 	cp_record_keep_strings(d);
 	if (!d->has_totals)

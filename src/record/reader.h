@@ -5,7 +5,9 @@
  *   load.c      finds the chunks in the file, whatever happened to it
  *   decode.c    their payload, section by section: a table says who reads which
  *   reader.c    rows into what the getters answer
- *     call_decode.c         calls, each time that somebody walks through them
+ *     call_walk.c           calls, each time that somebody walks through them, in order:
+ *       call_decode.c         events of all threads
+ *       call_block_decode.c   those of one
  *     coverage_decode.c     coverage; coverage_build.c: its units into images
  *     annotation_decode.c   annotations
  *     sum_rows.c            calls that are added up
@@ -18,6 +20,7 @@
 #include "record/annotations.h"
 #include "record/counters.h"
 #include "record/arena.h"
+#include "record/call_block_decode.h"
 #include "record/calls.h"
 #include "record/coverage.h"
 #include "record/lives.h"
@@ -115,6 +118,7 @@ struct cp_record {
 	CP_VEC(struct cp_record_block) blocks;
 	CP_VEC(struct cp_record_call_chunk) call_chunks;
 	CP_VEC(struct cp_record_call_section) call_sections;
+	CP_VEC(struct cp_record_call_block_at) call_blocks;
 	CP_VEC(cprof_value) shapes; /* what a shape says of a value */
 	struct cp_record_rows call_rows[CP_RECORD_TABLE_END]; /* places only */
 	uint64_t call_counts[CP_RECORD_CALL_FAMILIES], calls_end_ns;

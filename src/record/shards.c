@@ -49,6 +49,10 @@ static bool add_shards(struct cp_shards *s, const struct cp_record *r, size_t in
 			if (r->call_sections.items[b].part == shard.number)
 				shard.samples += r->call_sections.items[b].kept;
 		}
+		for (b = 0; b < r->call_blocks.count; b++) {
+			if (r->call_blocks.items[b].part == shard.number)
+				shard.samples += r->call_blocks.items[b].kept;
+		}
 		for (b = 0; b < r->annotation_blocks.count; b++) {
 			if (r->annotation_blocks.items[b].part == shard.number)
 				shard.samples += r->annotation_blocks.items[b].count;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 
 #define LEVEL 6 /* chunks are small; higher ones gain next to nothing */
+#define LEVEL_QUICK 1 /* three times as fast as that; a seventh more bytes */
 
 CP_ERROR cp_record_sink_init(struct cp_record_sink *sink, int fd)
 {
@@ -137,7 +138,8 @@ static void build(struct cp_record_sink *sink, struct cp_record_chunk *chunk,
 
 	if (packed && chunk->type != CP_RECORD_CHUNK_INFO)
 		n = ZSTD_compressCCtx(sink->zstd, packed, bound, payload->bytes, payload->size,
-				      LEVEL);
+				      sink->quick ? LEVEL_QUICK : LEVEL);
+	sink->quick = false;
 	if (n && !ZSTD_isError(n) && n < payload->size)
 		chunk->codec = CP_RECORD_CODEC_ZSTD;
 	else

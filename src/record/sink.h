@@ -14,6 +14,7 @@ struct cp_record_sink {
 	int fd; /* owned */
 	uint32_t sequence; /* of the next chunk */
 	uint64_t samples, calls, annotations; /* written so far, for the END chunk */
+	bool quick; /* the next chunk may be larger, for time's sake */
 	struct cp_buf out; /* the chunk being written */
 	void *zstd;
 	_Atomic uint64_t bytes; /* written; may be read by another thread */

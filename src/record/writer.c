@@ -51,6 +51,7 @@ struct cp_record_writer {
 	uint64_t calls, annotations;
 	uint64_t summed; /* events of calls that are added up */
 	struct cp_buf sum; /* the row under way */
+	struct cp_call_coder coder; /* of blocks of calls */
 	struct cp_record_batch *batch; /* NULL: nothing new */
 	struct cp_record_drain drain;
 };
@@ -398,6 +399,55 @@ void cp_record_call(struct cp_record_writer *w, const struct cp_record_call *cal
 		cp_record_flush(w);
 }
 
+static bool is_told(const struct cp_record_writer *w, const struct cp_call_entry *e)
+{
+	bool by_signal = e->kind == CP_RECORD_ENTER &&
+			 CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL;
+
+	return e->function < w->locations.count &&
+	       (by_signal || e->target < w->locations.count || e->target == CP_RECORD_NONE);
+}
+
+/* How many of `entries`, from the first, can go into one block. */
+static size_t next_block(const struct cp_record_writer *w, const struct cp_call_entry *entries,
+			 size_t count)
+{
+	size_t n = 0;
+
+	count = count < CP_CALL_BLOCK_EVENTS ? count : CP_CALL_BLOCK_EVENTS;
+	while (n < count && is_told(w, &entries[n]))
+		n++;
+	return n;
+}
+
+void cp_record_call_block(struct cp_record_writer *w, uint32_t thread,
+			  const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+			  size_t count)
+{
+	struct cp_call_block block;
+	struct cp_record_batch *b;
+	size_t n, i;
+
+	if (thread >= w->threads.count) {
+		w->calls_lost += count;
+		return;
+	}
+	for (i = 0; i < count; i += n ? n : 1) {
+		n = next_block(w, entries + i, count - i);
+		w->calls_lost += !n;
+		b = n ? batch(w) : NULL;
+		if (!b)
+			continue;
+		w->calls += n;
+		if (!cp_call_encode(&w->coder, thread, w->locations.count, costs, entries + i, n,
+				    &block) ||
+		    !cp_record_batch_block(b, &block))
+			no_memory(w);
+		if (b->call_bytes >= BATCH_CALL_BYTES_MAX)
+			cp_record_flush(w);
+	}
+}
+
 /* A copy that stays where it is. */
 static bool keep_text(struct cp_record_writer *w, const char **text)
 {
@@ -554,6 +604,7 @@ static void free_known(struct cp_record_writer *w)
 	cp_map_free(&w->stack_numbers);
 	cp_interner_free(&w->texts);
 	cp_buf_free(&w->sum);
+	cp_call_coder_free(&w->coder);
 }
 
 void cp_record_writer_destroy(struct cp_record_writer *w, struct cp_error **err_ret)

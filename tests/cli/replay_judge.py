@@ -6,7 +6,8 @@ in the plainest way, and compares with `cprof report --json`.
 A stack for each thread; a leave ends the call on top of it. Durations are less
 overhead, and bounds if they are uncertain by more: then what is added up is the
 middle, and what that is off by as of a normal distribution, of which the bound
-is twice the deviation, and an eighth of it is alike in all. total: of calls that are not inside of another one of the same
+is twice the deviation, and an eighth of it is alike in all; but no more than all of
+them added up. total: of calls that are not inside of another one of the same
 function; self: less what the calls made by it took; quantiles: the nearest
 rank. A call that is open at the end took until then."""
 
@@ -27,15 +28,16 @@ def rank(values, share):
 
 class Sum:
     def __init__(self):
-        self.likely = self.variance = self.alike = 0
+        self.likely = self.variance = self.alike = self.room = 0
 
     def add(self, likely, variance):
         self.likely += likely
         self.variance += variance
         self.alike += math.sqrt(variance) / 8
+        self.room += 2 * math.sqrt(variance)
 
     def bound(self):
-        likely, off = max(self.likely, 0), 2 * (math.sqrt(self.variance) + self.alike)
+        likely, off = max(self.likely, 0), min(2 * (math.sqrt(self.variance) + self.alike), self.room)
         return int(likely + off) if off > likely / 10 else likely
 
 

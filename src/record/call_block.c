@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/call_block.h"
+
+#include <string.h>
+
+#include "record/format.h"
+
+#define EVENT_MAX 64 /* bytes, of an odd one */
+
+/* The open calls of a thread, by depth. */
+struct cp_call_opens {
+	CP_VEC(struct cp_call_open) frames;
+	uint32_t depth; /* at which an enter is expected */
+};
+
+/* The block under way. */
+struct coding {
+	struct cp_call_coder *coder;
+	struct cp_call_opens *opens;
+	uint64_t start_ns, units; /* of the last event, since the start */
+	uint8_t *at;
+};
+
+static uint8_t *put_uleb(uint8_t *at, uint64_t value)
+{
+	while (value >= 0x80) {
+		*at++ = (uint8_t)(value | 0x80);
+		value >>= 7;
+	}
+	*at++ = (uint8_t)value;
+	return at;
+}
+
+/* The first byte of an event, and the rest of its time. Times that go back stand still. */
+static inline uint64_t put_first(struct coding *c, unsigned code, uint64_t ts_ns)
+{
+	uint64_t units = ts_ns > c->start_ns ? (ts_ns - c->start_ns) >> CP_CALL_UNIT_SHIFT : 0;
+	uint64_t step = units > c->units ? units - c->units : 0;
+
+	c->units += step;
+	if (step < CP_CALL_TIME_MORE) {
+		*c->at++ = (uint8_t)(code | step << CP_CALL_CODE_BITS);
+	} else {
+		*c->at++ = (uint8_t)(code | CP_CALL_TIME_MORE << CP_CALL_CODE_BITS);
+		c->at = put_uleb(c->at, step - CP_CALL_TIME_MORE);
+	}
+	return c->start_ns + (c->units << CP_CALL_UNIT_SHIFT);
+}
+
+/* NULL: there is none at that depth that readers know. */
+static inline struct cp_call_open *known(const struct coding *c, uint32_t depth)
+{
+	struct cp_call_open *frame;
+
+	if (depth >= c->opens->frames.count)
+		return NULL;
+	frame = &c->opens->frames.items[depth];
+	return frame->function && frame->block == c->coder->block ? frame : NULL;
+}
+
+static inline void use(struct coding *c, uint32_t function)
+{
+	struct cp_call_coder *coder = c->coder;
+
+	if (coder->used.items[function] == coder->block)
+		return;
+	coder->used.items[function] = coder->block;
+	coder->functions.items[coder->functions.count++] = function; /* there is room */
+}
+
+static inline struct cp_call_callees *callees_of(struct coding *c, const struct cp_call_open *by)
+{
+	struct cp_call_callees *callees = &c->coder->callees.items[by ? by->function : 0];
+
+	if (callees->block != c->coder->block)
+		*callees = (struct cp_call_callees){ .block = c->coder->block };
+	return callees;
+}
+
+static inline void opened(struct coding *c, const struct cp_call_entry *e, uint64_t ts_ns)
+{
+	c->opens->depth = e->depth + 1;
+	if (e->depth < c->opens->frames.count)
+		c->opens->frames.items[e->depth] = (struct cp_call_open){
+			.ts_ns = ts_ns,
+			.function = e->function + 1,
+			.block = c->coder->block,
+		};
+}
+
+/* Calls inside count in the call around, which may be of an earlier block. */
+static inline void closed(struct coding *c, uint32_t depth, uint64_t inner)
+{
+	c->opens->depth = depth;
+	if (depth < c->opens->frames.count)
+		c->opens->frames.items[depth].function = 0;
+	if (depth && depth - 1 < c->opens->frames.count)
+		c->opens->frames.items[depth - 1].inner += inner + 1;
+}
+
+static inline void put_enter(struct coding *c, const struct cp_call_entry *e)
+{
+	struct cp_call_open *by = e->depth ? known(c, e->depth - 1) : NULL;
+	struct cp_call_callees *callees = callees_of(c, by);
+	uint32_t function = e->function + 1;
+	uint64_t ts_ns;
+	unsigned rank = 0;
+
+	while (rank < CP_CALL_RANKS && callees->last[rank] != function)
+		rank++;
+	ts_ns = put_first(c, CP_CALL_ENTER + rank, e->ts_ns);
+	if (rank == CP_CALL_RANKS) {
+		c->at = put_uleb(c->at, e->function);
+		use(c, e->function);
+	}
+	if (rank)
+		cp_call_callee(callees, rank, function);
+	opened(c, e, ts_ns);
+}
+
+/* An event that is not as expected, or not of a kind that is. */
+static void put_odd(struct coding *c, const struct cp_call_entry *e)
+{
+	bool enter = e->kind == CP_RECORD_ENTER;
+	uint32_t expected = c->opens->depth - (!enter && c->opens->depth);
+	struct cp_call_open *frame = enter ? NULL : known(c, e->depth), *old = NULL;
+	bool by_signal = enter && CP_RECORD_CALL_INVOKER(e->flags) == CPROF_INVOKER_SIGNAL;
+	uint64_t ts_ns = put_first(c, CP_CALL_ODD, e->ts_ns), duration = e->duration_ns, inner = 0;
+	uint8_t *what = c->at++;
+
+	if (!enter && !frame && e->depth < c->opens->frames.count)
+		old = &c->opens->frames.items[e->depth];
+	if (old && old->function == e->function + 1) {
+		duration = ts_ns - old->ts_ns;
+		inner = old->inner;
+	}
+	if (frame && frame->function != e->function + 1)
+		frame = NULL;
+	*what = e->kind & CP_CALL_ODD_KIND;
+	if (e->depth != expected) {
+		*what |= CP_CALL_ODD_DEPTH;
+		c->at = put_uleb(c->at, cp_record_zigzag((uint64_t)e->depth - expected));
+	}
+	if (!frame) {
+		*what |= CP_CALL_ODD_FUNCTION;
+		c->at = put_uleb(c->at, e->function);
+		use(c, e->function);
+	}
+	if (e->flags) {
+		*what |= CP_CALL_ODD_FLAGS;
+		*c->at++ = e->flags;
+	}
+	if (e->target != CP_RECORD_NONE) {
+		*what |= CP_CALL_ODD_TARGET;
+		c->at = put_uleb(c->at, by_signal ? e->target : (uint64_t)e->target + 1);
+		if (!by_signal)
+			use(c, e->target);
+	}
+	if (!enter && !frame) {
+		*what |= CP_CALL_ODD_DURATION;
+		c->at = put_uleb(c->at, duration);
+		c->at = put_uleb(c->at, inner);
+	}
+	if (enter)
+		opened(c, e, ts_ns);
+	else
+		closed(c, e->depth, frame ? frame->inner : inner);
+}
+
+static inline void put_event(struct coding *c, const struct cp_call_entry *e)
+{
+	struct cp_call_open *frame;
+
+	if (e->kind == CP_RECORD_ENTER && !e->flags && e->target == CP_RECORD_NONE &&
+	    e->depth == c->opens->depth) {
+		put_enter(c, e);
+		return;
+	}
+	frame = e->kind <= CP_RECORD_TAIL_CALL && !e->flags && e->depth + 1 == c->opens->depth
+			? known(c, e->depth)
+			: NULL;
+	if (e->kind == CP_RECORD_ENTER || !frame || frame->function != e->function + 1) {
+		put_odd(c, e);
+		return;
+	}
+	put_first(c, e->kind == CP_RECORD_LEAVE ? CP_CALL_LEAVE : CP_CALL_TAIL, e->ts_ns);
+	if (e->kind == CP_RECORD_TAIL_CALL) {
+		c->at = put_uleb(c->at, e->target == CP_RECORD_NONE ? 0 : (uint64_t)e->target + 1);
+		if (e->target != CP_RECORD_NONE)
+			use(c, e->target);
+	}
+	closed(c, e->depth, frame->inner);
+}
+
+/* ---- */
+
+static bool grow(void *items, size_t *count, size_t *capacity, size_t want, size_t size)
+{
+	void **at = items;
+
+	if (*count >= want)
+		return true;
+	if (!cp_vec_grow(at, capacity, want, size))
+		return false;
+	memset((char *)*at + *count * size, 0, (want - *count) * size);
+	*count = want;
+	return true;
+}
+
+#define GROW(v, want) grow(&(v)->items, &(v)->count, &(v)->capacity, (want), sizeof(*(v)->items))
+
+static struct cp_call_opens *opens_of(struct cp_call_coder *coder, uint32_t thread)
+{
+	struct cp_call_opens **opens;
+
+	if (!GROW(&coder->threads, (size_t)thread + 1))
+		return NULL;
+	opens = &coder->threads.items[thread];
+	if (!*opens)
+		*opens = calloc(1, sizeof(**opens));
+	return *opens;
+}
+
+/* Room for calls as deep as these are. */
+static bool deepen(struct cp_call_opens *opens, const struct cp_call_entry *entries, size_t count)
+{
+	size_t deepest = 0, i;
+
+	for (i = 0; i < count; i++)
+		if (entries[i].depth > deepest)
+			deepest = entries[i].depth;
+	deepest = deepest < CP_CALL_BLOCK_DEPTH ? deepest + 1 : CP_CALL_BLOCK_DEPTH;
+	return GROW(&opens->frames, deepest);
+}
+
+bool cp_call_encode(struct cp_call_coder *coder, uint32_t thread, size_t functions,
+		    const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+		    size_t count, struct cp_call_block *ret)
+{
+	struct cp_call_opens *opens = opens_of(coder, thread);
+	struct coding c = { .coder = coder, .opens = opens };
+	size_t i;
+
+	if (!coder->bytes)
+		coder->bytes = malloc(CP_CALL_BLOCK_EVENTS * EVENT_MAX);
+	if (!opens || !coder->bytes || !deepen(opens, entries, count) ||
+	    !GROW(&coder->callees, functions + 1) || !GROW(&coder->used, functions) ||
+	    !cp_vec_reserve(&coder->functions, functions))
+		return false;
+	coder->block++;
+	coder->functions.count = 0;
+	c.start_ns = count ? entries->ts_ns : 0;
+	c.at = coder->bytes;
+	*ret = (struct cp_call_block){ .thread = thread,
+				       .count = (uint32_t)count,
+				       .depth = opens->depth,
+				       .start_ns = c.start_ns,
+				       .costs = *costs };
+	for (i = 0; i < count; i++)
+		put_event(&c, &entries[i]);
+	ret->bytes = coder->bytes;
+	ret->size = (size_t)(c.at - coder->bytes);
+	ret->functions = coder->functions.items;
+	ret->function_count = coder->functions.count;
+	return true;
+}
+
+void cp_call_coder_free(struct cp_call_coder *coder)
+{
+	struct cp_call_opens **opens;
+
+	cp_vec_for_each(&coder->threads, opens) {
+		if (*opens)
+			cp_vec_free(&(*opens)->frames);
+		free(*opens);
+	}
+	cp_vec_free(&coder->threads);
+	cp_vec_free(&coder->callees);
+	cp_vec_free(&coder->used);
+	cp_vec_free(&coder->functions);
+	free(coder->bytes);
+	coder->bytes = NULL;
+}

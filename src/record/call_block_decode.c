@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+#include "record/call_block_decode.h"
+
+#include "record/decoder.h"
+#include "record/reader.h"
+
+/* ---- a block ---- */
+
+static bool get_header(struct cp_cursor *c, struct cp_call_block *ret)
+{
+	uint64_t thread = cp_cursor_uleb(c), count = cp_cursor_uleb(c), depth = cp_cursor_uleb(c);
+
+	ret->start_ns = cp_cursor_uleb(c);
+	ret->costs.own_ps = (uint32_t)cp_cursor_uleb(c);
+	ret->costs.inner_ps = (uint32_t)cp_cursor_uleb(c);
+	ret->costs.own_doubt_ps = (uint32_t)cp_cursor_uleb(c);
+	ret->costs.inner_doubt_ps = (uint32_t)cp_cursor_uleb(c);
+	/* An event takes a byte at least. */
+	if (c->bad || thread >= CP_RECORD_NONE || depth >= CP_RECORD_NONE ||
+	    count > cp_cursor_left(c) || count > CP_CALL_BLOCK_EVENTS)
+		return false;
+	ret->thread = (uint32_t)thread;
+	ret->count = (uint32_t)count;
+	ret->depth = (uint32_t)depth;
+	return true;
+}
+
+bool cp_call_block_open(struct cp_call_block_reader *r, const void *bytes, size_t size)
+{
+	r->c = cp_cursor(bytes, size);
+	r->left = 0;
+	if (!get_header(&r->c, &r->block))
+		return false;
+	r->left = r->block.count;
+	r->depth = r->block.depth;
+	r->units = 0;
+	r->number++;
+	return true;
+}
+
+/* NULL: none is known at that depth. */
+static struct cp_call_open *known(struct cp_call_block_reader *r, uint32_t depth)
+{
+	struct cp_call_open *frame = depth < r->frames.count ? &r->frames.items[depth] : NULL;
+
+	return frame && frame->function && frame->block == r->number ? frame : NULL;
+}
+
+/* False without memory. */
+static bool opened(struct cp_call_block_reader *r, const struct cp_record_call *call)
+{
+	r->depth = call->depth + 1;
+	if (call->depth >= CP_CALL_BLOCK_DEPTH)
+		return true;
+	while (r->frames.count <= call->depth)
+		if (!cp_vec_push(&r->frames, (struct cp_call_open){ 0 }))
+			return false;
+	r->frames.items[call->depth] = (struct cp_call_open){ .ts_ns = call->ts_ns,
+							      .function = call->function + 1,
+							      .block = r->number };
+	return true;
+}
+
+static void closed(struct cp_call_block_reader *r, struct cp_record_call *call, uint64_t inner)
+{
+	const struct cp_call_costs *costs = &r->block.costs;
+
+	r->depth = call->depth;
+	if (call->depth < r->frames.count)
+		r->frames.items[call->depth].function = 0;
+	if (call->depth && known(r, call->depth - 1))
+		r->frames.items[call->depth - 1].inner += inner + 1;
+	call->overhead_ns = cp_call_cost(costs->own_ps, costs->inner_ps, inner);
+	call->uncertain_ns = cp_call_cost(costs->own_doubt_ps, costs->inner_doubt_ps, inner);
+}
+
+static struct cp_call_callees *callees_of(struct cp_call_block_reader *r, uint32_t function)
+{
+	const uint64_t *place = cp_map_get(&r->places, function);
+	struct cp_call_callees *callees;
+
+	if (!place && (!cp_map_put(&r->places, function, r->callees.count) ||
+		       !cp_vec_push(&r->callees, (struct cp_call_callees){ 0 })))
+		return NULL;
+	callees = &r->callees.items[place ? *place : r->callees.count - 1];
+	if (callees->block != r->number)
+		*callees = (struct cp_call_callees){ .block = r->number };
+	return callees;
+}
+
+static enum cp_call_read get_enter(struct cp_call_block_reader *r, unsigned rank,
+				   struct cp_record_call *call)
+{
+	struct cp_call_open *by = r->depth ? known(r, r->depth - 1) : NULL;
+	struct cp_call_callees *callees = callees_of(r, by ? by->function : 0);
+	uint64_t function;
+
+	if (!callees)
+		return CP_CALL_READ_NOMEM;
+	function = rank < CP_CALL_RANKS ? callees->last[rank] : cp_cursor_uleb(&r->c) + 1;
+	if (!function || function >= CP_RECORD_NONE || r->depth >= CP_RECORD_NONE - 1)
+		return CP_CALL_READ_BROKEN;
+	cp_call_callee(callees, rank, (uint32_t)function);
+	call->kind = CP_RECORD_ENTER;
+	call->depth = r->depth;
+	call->function = (uint32_t)function - 1;
+	return opened(r, call) ? CP_CALL_READ : CP_CALL_READ_NOMEM;
+}
+
+/* The call that is expected ends. */
+static enum cp_call_read get_end(struct cp_call_block_reader *r, unsigned kind,
+				 struct cp_record_call *call)
+{
+	struct cp_call_open *frame = r->depth ? known(r, r->depth - 1) : NULL;
+
+	if (!frame)
+		return CP_CALL_READ_BROKEN;
+	call->kind = (uint8_t)kind;
+	call->depth = r->depth - 1;
+	call->function = frame->function - 1;
+	call->duration_ns = call->ts_ns - frame->ts_ns;
+	closed(r, call, frame->inner);
+	return CP_CALL_READ;
+}
+
+static uint32_t reference(uint64_t number)
+{
+	return number && number <= CP_RECORD_NONE ? (uint32_t)(number - 1) : CP_RECORD_NONE;
+}
+
+static enum cp_call_read get_odd(struct cp_call_block_reader *r, struct cp_record_call *call)
+{
+	uint8_t what = cp_cursor_u8(&r->c);
+	bool enter = (what & CP_CALL_ODD_KIND) == CP_RECORD_ENTER;
+	uint64_t depth = r->depth - (!enter && r->depth), inner = 0, function = CP_RECORD_NONE;
+	struct cp_call_open *frame;
+
+	call->kind = what & CP_CALL_ODD_KIND;
+	if (what & CP_CALL_ODD_DEPTH)
+		depth += cp_record_unzigzag(cp_cursor_uleb(&r->c));
+	frame = enter || depth >= CP_RECORD_NONE ? NULL : known(r, (uint32_t)depth);
+	if (what & CP_CALL_ODD_FUNCTION)
+		function = cp_cursor_uleb(&r->c);
+	else if (frame)
+		function = frame->function - 1;
+	if (what & CP_CALL_ODD_FLAGS)
+		call->flags = cp_cursor_u8(&r->c);
+	if (what & CP_CALL_ODD_TARGET) {
+		call->target = reference(cp_cursor_uleb(&r->c));
+		if (enter && CP_RECORD_CALL_INVOKER(call->flags) == CPROF_INVOKER_SIGNAL) {
+			call->count = call->target + 1;
+			call->target = CP_RECORD_NONE;
+		}
+	}
+	if (what & CP_CALL_ODD_DURATION) {
+		call->duration_ns = cp_cursor_uleb(&r->c);
+		inner = cp_cursor_uleb(&r->c);
+	} else if (frame) {
+		call->duration_ns = call->ts_ns - frame->ts_ns;
+		inner = frame->inner;
+	}
+	if (r->c.bad || function >= CP_RECORD_NONE - 1 || depth >= CP_RECORD_NONE - 1)
+		return CP_CALL_READ_BROKEN;
+	call->function = (uint32_t)function;
+	call->depth = (uint32_t)depth;
+	if (enter)
+		return opened(r, call) ? CP_CALL_READ : CP_CALL_READ_NOMEM;
+	closed(r, call, inner);
+	return CP_CALL_READ;
+}
+
+enum cp_call_read cp_call_block_next(struct cp_call_block_reader *r, struct cp_record_call *call)
+{
+	enum cp_call_read got;
+	uint64_t step;
+	unsigned code;
+	uint8_t first;
+
+	if (!r->left)
+		return CP_CALL_READ_END;
+	r->left--;
+	first = cp_cursor_u8(&r->c);
+	code = first & ((1u << CP_CALL_CODE_BITS) - 1);
+	step = first >> CP_CALL_CODE_BITS;
+	if (step == CP_CALL_TIME_MORE)
+		step += cp_cursor_uleb(&r->c);
+	r->units += step;
+	*call = (struct cp_record_call){ .ts_ns = r->block.start_ns +
+						  (r->units << CP_CALL_UNIT_SHIFT),
+					 .thread = r->block.thread,
+					 .target = CP_RECORD_NONE,
+					 .stack = CP_RECORD_NONE,
+					 .entered_by = CP_RECORD_NONE };
+	if (code == CP_CALL_ODD)
+		got = get_odd(r, call);
+	else if (code == CP_CALL_LEAVE || code == CP_CALL_TAIL)
+		got = get_end(r, code == CP_CALL_LEAVE ? CP_RECORD_LEAVE : CP_RECORD_TAIL_CALL,
+			      call);
+	else
+		got = get_enter(r, code - CP_CALL_ENTER, call);
+	if (code == CP_CALL_TAIL)
+		call->target = reference(cp_cursor_uleb(&r->c));
+	return got == CP_CALL_READ && r->c.bad ? CP_CALL_READ_BROKEN : got;
+}
+
+void cp_call_block_reader_free(struct cp_call_block_reader *r)
+{
+	cp_vec_free(&r->frames);
+	cp_map_free(&r->places);
+	cp_vec_free(&r->callees);
+}
+
+/* ---- a section ---- */
+
+bool cp_record_decode_blocks(struct cp_record_decoder *d, struct cp_cursor *c)
+{
+	struct cp_record *r = d->record;
+	uint64_t part = cp_cursor_uleb(c), first = cp_cursor_uleb(c), count = cp_cursor_uleb(c);
+	struct cp_call_block block;
+	struct cp_cursor body;
+	uint64_t size, seen = 0;
+
+	/* Those of a part stand together. */
+	if (c->bad || part >= CP_RECORD_PARTS_MAX ||
+	    (r->call_blocks.count && r->call_blocks.items[r->call_blocks.count - 1].part > part))
+		return false;
+	if (first > d->next_call)
+		r->own.lost += first - d->next_call;
+	d->next_call = first + count;
+	while (cp_cursor_left(c)) {
+		struct cp_record_call_block_at at = { .chunk = r->call_chunks.count,
+						      .part = (uint32_t)part };
+
+		size = cp_cursor_uleb(c);
+		if (c->bad || size > cp_cursor_left(c))
+			return false;
+		at.offset = (size_t)(c->at - d->payload);
+		at.size = (size_t)size;
+		body = cp_cursor(cp_cursor_bytes(c, at.size), at.size);
+		if (!get_header(&body, &block))
+			return false;
+		at.thread = block.thread;
+		at.count = block.count;
+		seen += block.count;
+		if (!cp_record_decode_ok(d, cp_vec_push(&r->call_blocks, at)))
+			return false;
+	}
+	return seen == count;
+}

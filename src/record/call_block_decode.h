@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Reads blocks of calls (call_block.h), which anybody may have written.
+ */
+#ifndef CP_RECORD_CALL_BLOCK_DECODE_H
+#define CP_RECORD_CALL_BLOCK_DECODE_H
+
+#include "base/cursor.h"
+#include "base/map.h"
+#include "record/call_block.h"
+
+struct cp_record;
+struct cp_record_decoder;
+
+/* Where a block is. */
+struct cp_record_call_block_at {
+	size_t chunk;
+	size_t offset, size; /* in the unpacked payload */
+	uint32_t part;
+	uint32_t thread, count; /* as its header says */
+	uint32_t kept; /* events that can be told */
+};
+
+/* A block being read. Begins as zeros, and can be used again. */
+struct cp_call_block_reader {
+	struct cp_call_block block; /* its header */
+	struct cp_cursor c;
+	uint32_t left; /* events */
+	uint32_t depth; /* at which an enter is expected */
+	uint64_t units; /* of time, since the start */
+	uint64_t number; /* of the block, here */
+	CP_VEC(struct cp_call_open) frames; /* by depth */
+	struct cp_map places; /* function + 1 -> callees */
+	CP_VEC(struct cp_call_callees) callees;
+};
+
+enum cp_call_read { CP_CALL_READ, CP_CALL_READ_END, CP_CALL_READ_BROKEN, CP_CALL_READ_NOMEM };
+
+/* False: it makes no sense. `bytes` must last. */
+bool cp_call_block_open(struct cp_call_block_reader *r, const void *bytes, size_t size);
+/* The next event, with numbers of the file. */
+enum cp_call_read cp_call_block_next(struct cp_call_block_reader *r, struct cp_record_call *call);
+void cp_call_block_reader_free(struct cp_call_block_reader *r);
+
+/* Notes the blocks of a section. */
+bool cp_record_decode_blocks(struct cp_record_decoder *d, struct cp_cursor *c);
+
+#endif

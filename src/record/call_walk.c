@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Events of all threads are in the file in the order in which they were served. Those in
+ * blocks are of one thread each, so what is told is merged of the former and of each
+ * thread's blocks, by time:
+ *
+ *     sections   e.....e....e...........e
+ *     thread 1   [ block ][ block ]
+ *     thread 2      [   block   ][ block ]
+ *
+ * A recording without blocks is told as it stands, whatever its times say.
+ */
+#include "record/call_walk.h"
+
+#include <string.h>
+
+#include "record/call_decode.h"
+#include "record/unpack.h"
+
+/* Something that has events in their order. */
+struct stream {
+	struct cp_call_sections *sections; /* NULL: it is the blocks of a thread */
+	uint32_t thread; /* the file's number */
+	size_t next; /* block to look at */
+	struct cp_buf bytes; /* of the block being read */
+	struct cp_call_block_reader reader;
+	struct cp_record_call call; /* its next event */
+	const struct cp_record_call *head; /* that; NULL: it is over */
+};
+
+struct merging {
+	const struct cp_record *r;
+	uint32_t part;
+	size_t from, to; /* its blocks */
+	CP_VEC(struct stream) streams;
+	CP_VEC(size_t) heap; /* of streams, the earliest event first */
+	struct cp_map threads; /* thread -> stream */
+	struct cp_buf raw; /* a chunk, unpacked */
+	size_t chunk; /* + 1; 0: none */
+	bool no_memory;
+};
+
+/* ---- blocks ---- */
+
+static bool unpack(const struct cp_record *r, size_t chunk, struct cp_buf *raw, bool *no_memory)
+{
+	const struct cp_record_call_chunk *c = &r->call_chunks.items[chunk];
+
+	return cp_record_unpack(c->codec, c->bytes, c->stored, c->raw, raw, no_memory);
+}
+
+static bool load_block(struct merging *m, struct stream *s,
+		       const struct cp_record_call_block_at *at)
+{
+	if (m->chunk != at->chunk + 1) {
+		m->chunk = 0;
+		if (!unpack(m->r, at->chunk, &m->raw, &m->no_memory))
+			return false;
+		m->chunk = at->chunk + 1;
+	}
+	cp_buf_clear(&s->bytes);
+	cp_buf_add(&s->bytes, m->raw.bytes + at->offset, at->size);
+	m->no_memory |= s->bytes.failed;
+	return !s->bytes.failed && cp_call_block_open(&s->reader, s->bytes.bytes, s->bytes.size);
+}
+
+static bool next_block(struct merging *m, struct stream *s)
+{
+	for (; s->next < m->to; s->next++) {
+		const struct cp_record_call_block_at *at = &m->r->call_blocks.items[s->next];
+
+		if (at->thread == s->thread && load_block(m, s, at)) {
+			s->next++;
+			return true;
+		}
+		if (m->no_memory)
+			break;
+	}
+	return false;
+}
+
+static void next_of_blocks(struct merging *m, struct stream *s)
+{
+	enum cp_call_read got;
+
+	s->head = NULL;
+	while (!s->head && !m->no_memory) {
+		got = cp_call_block_next(&s->reader, &s->call);
+		m->no_memory |= got == CP_CALL_READ_NOMEM;
+		if (got == CP_CALL_READ && cp_record_call_resolve(m->r, &s->call))
+			s->head = &s->call;
+		if (got != CP_CALL_READ && !next_block(m, s))
+			break;
+	}
+}
+
+static void next_event(struct merging *m, struct stream *s)
+{
+	if (!s->sections) {
+		next_of_blocks(m, s);
+		return;
+	}
+	if (!cp_call_sections_next(s->sections, &s->head, &m->no_memory))
+		s->head = NULL;
+}
+
+/* ---- by time ---- */
+
+static uint64_t time_of(const struct merging *m, size_t place)
+{
+	return m->streams.items[m->heap.items[place]].head->ts_ns;
+}
+
+/* At the same time the stream that began first comes first. */
+static bool before(const struct merging *m, size_t a, size_t b)
+{
+	uint64_t x = time_of(m, a), y = time_of(m, b);
+
+	return x < y || (x == y && m->heap.items[a] < m->heap.items[b]);
+}
+
+static void sift(struct merging *m, size_t at)
+{
+	for (;;) {
+		size_t least = at, child;
+
+		for (child = 2 * at + 1; child <= 2 * at + 2 && child < m->heap.count; child++)
+			if (before(m, child, least))
+				least = child;
+		if (least == at)
+			return;
+		child = m->heap.items[at];
+		m->heap.items[at] = m->heap.items[least];
+		m->heap.items[least] = child;
+		at = least;
+	}
+}
+
+static bool add_stream(struct merging *m, struct stream s)
+{
+	if (!cp_vec_push(&m->streams, s)) {
+		cp_call_sections_close(s.sections);
+		return false;
+	}
+	return true;
+}
+
+static bool add_streams(struct merging *m)
+{
+	struct stream plain = { .sections = cp_call_sections_open(m->r, m->part) };
+	size_t i;
+
+	if (!plain.sections || !add_stream(m, plain))
+		return false;
+	for (i = m->from; i < m->to; i++) {
+		const struct cp_record_call_block_at *at = &m->r->call_blocks.items[i];
+		struct stream s = { .thread = at->thread, .next = i };
+
+		if (cp_map_get(&m->threads, at->thread))
+			continue;
+		if (!cp_map_put(&m->threads, at->thread, m->streams.count) || !add_stream(m, s))
+			return false;
+	}
+	for (i = 0; i < m->streams.count && !m->no_memory; i++) {
+		next_event(m, &m->streams.items[i]);
+		if (m->streams.items[i].head && !cp_vec_push(&m->heap, i))
+			return false;
+	}
+	for (i = m->heap.count; i--;)
+		sift(m, i);
+	return !m->no_memory;
+}
+
+static void merging_free(struct merging *m)
+{
+	struct stream *s;
+
+	cp_vec_for_each(&m->streams, s) {
+		cp_call_sections_close(s->sections);
+		cp_buf_free(&s->bytes);
+		cp_call_block_reader_free(&s->reader);
+	}
+	cp_vec_free(&m->streams);
+	cp_vec_free(&m->heap);
+	cp_map_free(&m->threads);
+	cp_buf_free(&m->raw);
+}
+
+/* All of a part by time. False when `each` has had enough. */
+static bool merge(struct merging *m, cp_record_call_fn each, void *ctx)
+{
+	bool more = true;
+
+	if (!add_streams(m)) {
+		m->no_memory = true;
+		return false;
+	}
+	while (more && m->heap.count && !m->no_memory) {
+		struct stream *s = &m->streams.items[m->heap.items[0]];
+
+		more = each(ctx, s->head);
+		if (!more)
+			break;
+		next_event(m, s);
+		if (!s->head)
+			m->heap.items[0] = m->heap.items[--m->heap.count];
+		sift(m, 0);
+	}
+	return more;
+}
+
+/* ---- what others use ---- */
+
+void cp_record_blocks_of(const struct cp_record *r, uint32_t part, size_t *from_ret, size_t *to_ret)
+{
+	*from_ret = cp_vec_partition(&r->call_blocks, it, it->part < part);
+	*to_ret = cp_vec_partition(&r->call_blocks, it, it->part <= part);
+}
+
+CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
+				      cp_record_call_fn each, void *ctx)
+{
+	struct cp_call_sections *s = cp_call_sections_open(r, part);
+	const struct cp_record_call *call;
+	bool no_memory = !s;
+
+	while (s && cp_call_sections_next(s, &call, &no_memory) && each(ctx, call))
+		continue;
+	cp_call_sections_close(s);
+	return no_memory ? cp_error_nomem() : NULL;
+}
+
+CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
+				void *ctx)
+{
+	uint32_t first = part == CP_RECORD_NONE ? 0 : part, i;
+	size_t last = part == CP_RECORD_NONE ? cp_record_part_count(r) : (size_t)part + 1;
+	bool no_memory = false, more = true;
+
+	if (!r->call_blocks.count)
+		return cp_record_each_plain_call_of(r, part, each, ctx);
+	for (i = first; more && i < last; i++) {
+		struct merging m = { .r = r, .part = i };
+
+		cp_record_blocks_of(r, i, &m.from, &m.to);
+		more = merge(&m, each, ctx);
+		no_memory |= m.no_memory;
+		merging_free(&m);
+	}
+	return no_memory ? cp_error_nomem() : NULL;
+}
+
+CP_ERROR cp_record_each_call(const struct cp_record *r, cp_record_call_fn each, void *ctx)
+{
+	return cp_record_each_call_of(r, CP_RECORD_NONE, each, ctx);
+}
+
+bool cp_record_block_bytes(const struct cp_record *r, const struct cp_record_call_block_at *at,
+			   struct cp_buf *copy)
+{
+	struct cp_buf raw = { 0 };
+	bool no_memory = false;
+
+	cp_buf_clear(copy);
+	if (unpack(r, at->chunk, &raw, &no_memory))
+		cp_buf_add(copy, raw.bytes + at->offset, at->size);
+	cp_buf_free(&raw);
+	return !no_memory && !copy->failed;
+}
+
+/* ---- loading ---- */
+
+/* Reads all of a block; false when it makes no sense. */
+static bool count_block(struct merging *m, struct stream *s, struct cp_record *r,
+			struct cp_record_call_block_at *at)
+{
+	enum cp_call_read got = CP_CALL_READ_BROKEN;
+	uint64_t end_ns = r->calls_end_ns, dropped = 0;
+	struct cp_record_call call;
+
+	if (load_block(m, s, at))
+		while ((got = cp_call_block_next(&s->reader, &call)) == CP_CALL_READ) {
+			if (!cp_record_call_resolve(r, &call)) {
+				dropped++;
+				continue;
+			}
+			at->kept++;
+			end_ns = call.ts_ns > end_ns ? call.ts_ns : end_ns;
+		}
+	m->no_memory |= got == CP_CALL_READ_NOMEM;
+	if (got != CP_CALL_READ_END)
+		return false;
+	r->own.dropped += dropped;
+	r->calls_end_ns = end_ns;
+	r->call_counts[CP_RECORD_OF_CALLS] += at->kept;
+	return true;
+}
+
+bool cp_record_count_blocks(struct cp_record *r)
+{
+	struct merging m = { .r = r };
+	struct stream s = { 0 };
+	size_t i, kept = 0;
+
+	for (i = 0; i < r->call_blocks.count && !m.no_memory; i++) {
+		struct cp_record_call_block_at at = r->call_blocks.items[i];
+
+		if (count_block(&m, &s, r, &at)) {
+			r->call_blocks.items[kept++] = at;
+			continue;
+		}
+		r->own.bad_chunks++;
+		r->own.lost += at.count;
+	}
+	r->call_blocks.count = kept;
+	cp_buf_free(&s.bytes);
+	cp_call_block_reader_free(&s.reader);
+	merging_free(&m);
+	return !m.no_memory;
+}

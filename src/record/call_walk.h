@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CP_RECORD_CALL_WALK_H
+#define CP_RECORD_CALL_WALK_H
+
+#include "record/reader.h"
+
+/* As cp_record_each_call(), of one part (CP_RECORD_NONE: all). */
+CP_ERROR cp_record_each_call_of(const struct cp_record *r, uint32_t part, cp_record_call_fn each,
+				void *ctx);
+/* The same without events that are in blocks. */
+CP_ERROR cp_record_each_plain_call_of(const struct cp_record *r, uint32_t part,
+				      cp_record_call_fn each, void *ctx);
+/* Counts what blocks hold, after cp_record_build_calls(); those that make no sense go.
+ * False without memory. */
+bool cp_record_count_blocks(struct cp_record *r);
+/* Which blocks are of a part: those before `*to_ret`. */
+void cp_record_blocks_of(const struct cp_record *r, uint32_t part, size_t *from_ret,
+			 size_t *to_ret);
+/* The bytes of a block, in `copy`. False: no memory. */
+bool cp_record_block_bytes(const struct cp_record *r, const struct cp_record_call_block_at *at,
+			   struct cp_buf *copy);
+
+#endif
