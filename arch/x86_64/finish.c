@@ -7,16 +7,25 @@
  *      9  test %rax, %rax
  *     12  jg   1f
  *     14  cmp  $-512, %rax
- *     20  jne  2f
+ *     20  jne  3f
  *     22  mov  nr, %rax
  *     29  jmp  0b
- *     31  2: and  mask, %rax
- *     38  1: add  %rax, %rcx
- *     41  mov  %rcx, %rax
- *     44  mov  args, %rdi %rsi %rdx %r10 %r8 %r9
- *     86  mov  ret, %rcx
- *     93  movl $0, busy
- *    103  jmp  *%rcx
+ *     31  3: cmp  $-EINTR, %rax
+ *     35  jne  2f
+ *     37  cmpq $0, tell
+ *     45  je   2f
+ *     47  gettid() into %edi
+ *     56  mov  tell, %rsi
+ *     63  tkill()
+ *     70  mov  done, %rcx
+ *     77  mov  $-EINTR, %rax
+ *     84  2: and  mask, %rax
+ *     91  1: add  %rax, %rcx
+ *     94  mov  %rcx, %rax
+ *     97  mov  args, %rdi %rsi %rdx %r10 %r8 %r9
+ *    139  mov  ret, %rcx
+ *    146  movl $0, busy
+ *    156  jmp  *%rcx
  *
  * The kernel starts a call again by going back two bytes: to the beginning. The
  * code of its own for that, -ERESTARTSYS, never gets to a program, but Linux's
@@ -25,18 +34,22 @@
 #include "arch/finish.h"
 
 #include <elf.h>
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 
 enum {
 	CALLED = 2,
 	NUMBER = 22,
-	MASK = 31,
-	ADD = 38,
-	SET = 41,
-	RESULT = 44,
-	JUMP = 103,
-	SIZE = 105
+	LOOK = 31,
+	TELL = 47,
+	TOLD = 70,
+	MASK = 84,
+	ADD = 91,
+	SET = 94,
+	RESULT = 97,
+	JUMP = 156,
+	SIZE = 158
 };
 
 /* By DWARF number. */
@@ -76,11 +89,30 @@ static void add_load(struct code *c, size_t member, bool high, unsigned number)
 	add_place(c, member, 0);
 }
 
+/* The system calls are those of x86-64, whatever host this is compiled on. */
+static void add_telling(struct code *c)
+{
+	static const uint8_t look[] = { 0x48, 0x83, 0xf8, (uint8_t)-EINTR, 0x75, MASK - 37,
+					0x48, 0x83, 0x3d };
+	static const uint8_t gettid[] = { 0, 0x74, MASK - TELL, 0xb8, 186,  0,
+					  0, 0,	   0x0f,	0x05, 0x89, 0xc7 };
+	static const uint8_t tkill[] = { 0xb8, 200, 0, 0, 0, 0x0f, 0x05 };
+	static const uint8_t result[] = { 0x48, 0xc7, 0xc0, (uint8_t)-EINTR, 0xff, 0xff, 0xff };
+
+	add(c, look, sizeof(look));
+	add_place(c, offsetof(struct cp_finish_record, tell), 1);
+	add(c, gettid, sizeof(gettid));
+	add_load(c, offsetof(struct cp_finish_record, tell), false, 6);
+	add(c, tkill, sizeof(tkill));
+	add_load(c, offsetof(struct cp_finish_record, done), false, 1);
+	add(c, result, sizeof(result));
+}
+
 size_t cp_finish_code(const struct cp_arch *arch, uint64_t at, uint64_t record, uint8_t *to)
 {
 	static const uint8_t look[] = { 0x48, 0x85, 0xc0, 0x7f, ADD - 14, 0x48,		0x3d,
-					0x00, 0xfe, 0xff, 0xff, 0x75,	  MASK - NUMBER };
-	static const uint8_t again[] = { 0xeb, (uint8_t)-MASK };
+					0x00, 0xfe, 0xff, 0xff, 0x75,	  LOOK - NUMBER };
+	static const uint8_t again[] = { 0xeb, (uint8_t)-LOOK };
 	static const uint8_t mask[] = { 0x48, 0x23, 0x05 };
 	static const uint8_t sum[] = { 0x48, 0x01, 0xc1, 0x48, 0x89, 0xc8 };
 	/* As ModRM counts them: rdi rsi rdx r10 r8 r9. */
@@ -95,6 +127,7 @@ size_t cp_finish_code(const struct cp_arch *arch, uint64_t at, uint64_t record, 
 	add(&c, look, sizeof(look));
 	add_load(&c, offsetof(struct cp_finish_record, nr), false, 0);
 	add(&c, again, sizeof(again));
+	add_telling(&c);
 	add(&c, mask, sizeof(mask));
 	add_place(&c, offsetof(struct cp_finish_record, mask), 0);
 	add(&c, sum, sizeof(sum));
@@ -116,6 +149,11 @@ bool cp_finish_called(const struct cp_arch *arch, unsigned offset, const struct 
 	return true;
 }
 
+bool cp_finish_told(const struct cp_arch *arch, unsigned offset)
+{
+	return arch->e_machine == EM_X86_64 && offset == TOLD;
+}
+
 /* The result of a thread that has not yet put it together. -512 and below: the
  * kernel was about to make the call again. */
 static uint64_t result_at(unsigned offset, const struct cp_finish_record *record,
@@ -127,7 +165,9 @@ static uint64_t result_at(unsigned offset, const struct cp_finish_record *record
 		return regs->r[RCX];
 	if (offset == ADD)
 		return record->done + (uint64_t)raw;
-	if (offset < CALLED || (offset >= NUMBER && offset < MASK) || (raw <= -512 && raw > -4096))
+	if (offset >= TELL && offset < MASK)
+		raw = -EINTR;
+	if (offset < CALLED || (offset >= NUMBER && offset < LOOK) || (raw <= -512 && raw > -4096))
 		return (uint64_t)record->early;
 	return record->done + (raw > 0 ? (uint64_t)raw : (uint64_t)raw & record->mask);
 }

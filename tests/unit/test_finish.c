@@ -70,9 +70,25 @@ static bool same_regs(const struct cp_regs *a, const struct cp_regs *b)
 	return true;
 }
 
-/* Steps through; `raw` is what the call comes to. */
-static void walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t own[6], int64_t raw,
-		 uint64_t mask)
+/* Sets what the call came to, if it just did. */
+static void force_result(pid_t pid, struct cp_regs *regs, int64_t raw)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	uint64_t prstatus[64];
+	int64_t result;
+
+	if (!cp_finish_called(arch, (unsigned)(regs->r[arch->pc] - (uintptr_t)code), regs, &result))
+		return;
+	regs->r[arch->result] = (uint64_t)raw;
+	get_regs(pid, prstatus);
+	cp_arch_regs_to_prstatus(regs, prstatus);
+	set_regs(pid, prstatus);
+}
+
+/* Steps through; `raw` is what the call comes to, or, at -EINTR and with `tell`, seems to. Returns how
+ * often it told. */
+static unsigned walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t own[6],
+		     int64_t raw, uint64_t mask, int tell)
 {
 	struct cp_regs at[STEPS], left;
 	uint64_t prstatus[64], expected = DONE + ((uint64_t)raw & (raw > 0 ? UINT64_MAX : mask));
@@ -80,11 +96,16 @@ static void walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t o
 	const struct cp_arch *arch = cp_arch_host();
 	int64_t result = 0;
 	int status, n = 0, i;
+	unsigned told = 0;
 	bool called = false;
 
-	*r = (struct cp_finish_record){
-		.busy = 1, .done = DONE, .mask = mask, .ret = ret, .nr = nr, .early = EARLY
-	};
+	*r = (struct cp_finish_record){ .busy = 1,
+					.done = DONE,
+					.mask = mask,
+					.ret = ret,
+					.nr = nr,
+					.early = EARLY,
+					.tell = (uint64_t)tell };
 	memcpy(r->args, own, sizeof(r->args));
 	get_regs(pid, prstatus);
 	cp_arch_syscall_make(prstatus, (uintptr_t)code, nr, args);
@@ -92,11 +113,18 @@ static void walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t o
 	do {
 		get_regs(pid, prstatus);
 		cp_arch_regs_from_prstatus(prstatus, &at[n]);
+		if (tell || raw == -EINTR)
+			force_result(pid, &at[n], raw);
 		seen[n++] = *r;
 		if (pc_of(prstatus) == ret)
 			break;
 		CHECK(!ptrace(PTRACE_SINGLESTEP, pid, 0, 0));
 		CHECK(waitpid(pid, &status, 0) == pid && WIFSTOPPED(status));
+		if (tell && WSTOPSIG(status) == tell) { /* not the step's: that comes next */
+			get_regs(pid, prstatus);
+			CHECK(cp_finish_told(arch, (unsigned)(pc_of(prstatus) - (uintptr_t)code)));
+			told++;
+		}
 	} while (n < STEPS);
 	CHECK(n > 10 && n < STEPS);
 	CHECK_U64(at[n - 1].r[arch->result], expected);
@@ -121,6 +149,7 @@ static void walk(pid_t pid, int64_t nr, const uint64_t args[6], const uint64_t o
 		CHECK(same_regs(&left, &at[n - 1]));
 	}
 	CHECK(called);
+	return told;
 }
 
 static pid_t start_child(void)
@@ -147,13 +176,19 @@ static void test_judged(void)
 	ret = (uintptr_t)landing;
 	pid = start_child();
 	walk(pid, SYS_write, (uint64_t[6]){ (uint64_t)pair[1], (uintptr_t)landing, 77, 4, 5, 6 },
-	     own, 77, 0);
+	     own, 77, 0, 0);
 	walk(pid, SYS_write, (uint64_t[6]){ 12345, (uintptr_t)landing, 77, 4, 5, 6 }, own, -EBADF,
-	     0);
+	     0, 0);
 	walk(pid, SYS_write, (uint64_t[6]){ (uint64_t)pair[1], (uintptr_t)landing, 0, 4, 5, 6 },
-	     own, 0, 0);
+	     own, 0, 0, 0);
 	walk(pid, SYS_write, (uint64_t[6]){ 12345, (uintptr_t)landing, 77, 4, 5, 6 }, own, -EBADF,
-	     UINT64_MAX);
+	     UINT64_MAX, 0);
+	/* Ended by a signal that is not there any more: whoever traces is told of it, and
+	 * after that, or where nobody is told, it has just ended so. */
+	CHECK_U64(walk(pid, SYS_getppid, own, own, -EINTR, UINT64_MAX, SIGURG), 1);
+	CHECK_U64(walk(pid, SYS_getppid, own, own, -EBADF, UINT64_MAX, SIGURG), 0);
+	CHECK_U64(walk(pid, SYS_getppid, own, own, -EINTR, 0, SIGURG), 1);
+	CHECK_U64(walk(pid, SYS_getppid, own, own, -EINTR, UINT64_MAX, 0), 0);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }

@@ -396,6 +396,20 @@ static void warn_unready(cprof_session *s)
 			    n);
 }
 
+/* What was made again was known to be under way; what was not can't be told. */
+static void warn_taken(cprof_session *s)
+{
+	uint64_t n = s->link.shared->stats.taken;
+
+	if (n)
+		engine_warn(
+			s,
+			"%" PRIu64 " times a signal that the program ignores woke one thread and "
+			"was taken by another: those calls were made again, but others may have "
+			"ended by EINTR or come back short",
+			n);
+}
+
 static void wait_for_tracer(cprof_session *s)
 {
 	int status;
@@ -446,6 +460,7 @@ static void finish(cprof_session *s)
 		f->explain(s);
 	engine_calls_warn(s);
 	warn_unready(s);
+	warn_taken(s);
 	if (s->link.shared->abandoned)
 		engine_warn(s, "events were not handled for seconds: the program was let go before "
 			       "its end");

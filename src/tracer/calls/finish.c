@@ -18,6 +18,10 @@
  * that it may still need. A signal that the program gets ends the call with what
  * was done by then, as it does without us; nobody else ever sees the slots.
  *
+ * Calls that wait (epoll_wait, sigtimedwait) are made there, too, for what is left of
+ * their time limit: when an ignored signal ends them again, and another thread takes
+ * it, so that this one does not stop, the code tells of it (finish_told()).
+ *
  * The memory is mapped when the first call is cut short, and stays: a thread may
  * be in it for as long as its reader wants. Who attaches next finds it by its
  * magic and uses it again; slots that are not free say so.
@@ -29,6 +33,7 @@
 #include "tracer/calls/finish.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -40,12 +45,13 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "tracer/calls/inject.h"
+#include "tracer/calls/seccomp.h"
 #include "tracer/calls/transfer.h"
 #include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
 
-#define MAGIC UINT64_C(0x3168736e66727063) /* "cprfnsh1" */
+#define MAGIC UINT64_C(0x3268736e66727063) /* "cprfnsh2" */
 #define PAGE 4096u
 #define SLOTS (2 * FINISH_PAIRS)
 #define MESSAGE_AT 128u /* of a slot's memory, behind its record */
@@ -54,6 +60,10 @@
 #define AREA_SIZE (PAGE + SLOTS * SLOT_MEMORY)
 /* How often it is tried to map an area where that fails. */
 #define TRIES 8
+/* Signals that do more than to be delivered, or are ours. */
+#define OF_THE_KERNEL \
+	(BIT(SIGCONT) | BIT(SIGSTOP) | BIT(SIGTSTP) | BIT(SIGTTIN) | BIT(SIGTTOU) | BIT(SIGTRAP))
+#define BIT(signal) (UINT64_C(1) << ((signal)-1))
 
 _Static_assert(sizeof(struct cp_finish_record) <= MESSAGE_AT, "record");
 _Static_assert(MESSAGE_AT + sizeof(struct msghdr) <= VECTORS_AT, "message");
@@ -314,6 +324,7 @@ static bool fill_place(const struct space *space, const struct place *p,
 		.mask = call->deadline_ns ? UINT64_MAX : 0,
 		.ret = s->pc,
 		.nr = call->nr,
+		.tell = call->tell,
 		.early = call->deadline_ns ? -EINTR : (int64_t)call->done,
 		.deadline_ns = call->deadline_ns,
 		.sp = s->sp,
@@ -427,9 +438,9 @@ void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 	regs_write(t->tid, prstatus);
 }
 
-/* ---- time limits ---- */
+/* ---- calls that wait ---- */
 
-/* The call that a slot makes, if it is one with a limit. */
+/* The call that a slot makes, if it is one that waits. */
 static bool limited_call(const struct space *space, const struct place *p, struct transfer *call,
 			 struct cp_syscall_state *s)
 {
@@ -437,13 +448,26 @@ static bool limited_call(const struct space *space, const struct place *p, struc
 
 	if (!read_record(space, p, &r) || !r.deadline_ns)
 		return false;
-	*call = (struct transfer){ .nr = r.nr, .deadline_ns = r.deadline_ns };
+	*call = (struct transfer){ .nr = r.nr, .deadline_ns = r.deadline_ns, .tell = r.tell };
 	memcpy(call->args, r.args, sizeof(call->args));
 	*s = (struct cp_syscall_state){ .nr = r.nr, .pc = r.ret, .sp = r.sp };
 	return true;
 }
 
-bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus)
+/* The signal by which the code may tell of -EINTR; 0: by none. One that it was ended by
+ * is ignored, and not blocked, unless it is while the call lasts. */
+static uint64_t telling(struct tracer *tr, const struct thread *t, const struct transfer *call,
+			int signal)
+{
+	bool masks = (call->nr == SYS_epoll_pwait || call->nr == SYS_epoll_pwait2) && call->args[4];
+
+	if (!signal || masks || BIT(signal) & OF_THE_KERNEL || t->process->threads.count < 2 ||
+	    !seccomp_lets(tr, t))
+		return 0;
+	return (uint64_t)signal;
+}
+
+bool finish_wait(struct tracer *tr, struct thread *t, int signal, uint64_t *prstatus)
 {
 	struct space *space = t->process->space;
 	struct cp_syscall_state s;
@@ -462,6 +486,10 @@ bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 	}
 	if (space_open(space) || !transfer_limit(t, &call, &rest))
 		return false;
+	if (!call.tell)
+		call.tell = telling(tr, t, &call, signal);
+	if (call.deadline_ns == TRANSFER_FOREVER && !call.tell)
+		return false;
 	next = (struct place){ at.area, at.slot ^ 1, 0 };
 	if (again)
 		at.area->owners[at.slot / 2] = t->tid;
@@ -472,6 +500,21 @@ bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus)
 	if (again)
 		set_free(space, &at);
 	return true;
+}
+
+bool finish_told(const struct thread *t, int signal)
+{
+	const struct space *space = t->process->space;
+	uint64_t prstatus[PRSTATUS_MAX / 8];
+	struct cp_finish_record r;
+	struct cp_syscall_state s;
+	struct place p;
+
+	if (!space->finisher.areas.count || !regs_read(t->tid, prstatus))
+		return false;
+	cp_arch_syscall_state(prstatus, &s);
+	return find_place(space, s.pc, &p) && cp_finish_told(cp_arch_host(), p.offset) &&
+	       s.nr == SYS_tkill && read_record(space, &p, &r) && r.tell == (uint64_t)signal;
 }
 
 /* ---- what others see ---- */

@@ -13,9 +13,12 @@ struct space;
  * if the call is to go on until all is done, the thread does the rest when it is
  * let go. `prstatus` are its registers. What can't be finished is counted. */
 void finish_call(struct tracer *tr, struct thread *t, uint64_t *prstatus);
-/* A call that returned -EINTR is made again, for what is left of its time limit, if it
- * has one that goes on. False: it is not. */
-bool finish_limit(struct tracer *tr, struct thread *t, uint64_t *prstatus);
+/* A call that returned -EINTR is made again by our code, for what is left of its time
+ * limit, if it is one that waits. `signal`, ignored, ended it; 0: something else. False:
+ * it is not made so. */
+bool finish_wait(struct tracer *tr, struct thread *t, int signal, uint64_t *prstatus);
+/* Has the thread sent itself the signal, because a call in our code came to -EINTR? */
+bool finish_told(const struct thread *t, int signal);
 /* Is the thread in our code? */
 bool finish_is_in(const struct thread *t, uint64_t pc);
 /* A signal that the program gets comes to a thread that may be in our code: the

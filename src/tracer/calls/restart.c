@@ -150,12 +150,22 @@ static void rewind_call(struct tracer *tr, struct thread *t, int signal, uint64_
 	tr->link->shared->stats.restarted++;
 	/* A signal that is ignored comes again and again: a limit that began anew each
 	 * time might never be reached. Our own interrupts come once. */
-	if ((signal || finish_is_in(t, s->pc)) && finish_limit(tr, t, regs))
+	if ((signal || finish_is_in(t, s->pc)) && finish_wait(tr, t, signal, regs))
 		return;
 	cp_arch_syscall_rewind(regs, s->nr);
 	cp_arch_syscall_state(regs, &after);
 	regs_write(t->tid, regs);
 	t->restart = (struct restart){ true, s->nr, after.pc, after.sp };
+}
+
+void restart_told(struct tracer *tr, struct thread *t)
+{
+	uint64_t regs[PRSTATUS_MAX / 8];
+
+	if (!regs_read(t->tid, regs) || !finish_wait(tr, t, 0, regs))
+		return;
+	tr->link->shared->stats.restarted++;
+	tr->link->shared->stats.taken++;
 }
 
 static bool was_cut_short(const struct cp_syscall_state *s)

@@ -15,6 +15,9 @@ struct tracer;
 void restart_repair(struct tracer *tr, struct thread *t, const void *captured);
 /* At the delivery of `signal`, which may be the program's own. */
 void restart_signal(struct tracer *tr, struct thread *t, int signal);
+/* At the signal by which the thread tells that a call was ended by one that another
+ * thread took (finish_told()). */
+void restart_told(struct tracer *tr, struct thread *t);
 /* From calls that start again as if nothing had been, to those with harm. */
 #define HARMLESS 3
 /* The harm that it would do to interrupt a thread in system call `nr`: the less, the

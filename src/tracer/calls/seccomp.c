@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -44,7 +45,8 @@ static bool try_calls(void)
 	void *page = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	return page != MAP_FAILED && !mprotect(page, 4096, PROT_READ | PROT_WRITE) &&
-	       !sigaction(SIGTRAP, NULL, &action) && !munmap(page, 4096);
+	       !sigaction(SIGTRAP, NULL, &action) && !munmap(page, 4096) &&
+	       !syscall(SYS_tkill, syscall(SYS_gettid), 0);
 }
 
 /* Filters are inherited, can be added and never taken away: a descendant of the
@@ -62,6 +64,13 @@ static bool has_ours(struct tracer *tr, const struct filters *f)
 	if (!tr->tried_calls)
 		tr->tried_calls = try_calls() ? 1 : -1;
 	return tr->tried_calls > 0;
+}
+
+bool seccomp_lets(struct tracer *tr, const struct thread *t)
+{
+	struct filters f = filters_of(t->tid);
+
+	return !f.mode || has_ours(tr, &f);
 }
 
 /* A filter may kill the program for a call that it never makes itself. One that

@@ -14,4 +14,7 @@ struct tracer;
  * forbids it is suspended, until the thread gets other options. */
 bool seccomp_pass(struct tracer *tr, const struct thread *t);
 
+/* May it make harmless ones, with its filters in place? */
+bool seccomp_lets(struct tracer *tr, const struct thread *t);
+
 #endif

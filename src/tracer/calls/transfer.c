@@ -414,10 +414,10 @@ enum transfer_cut transfer_look(const struct thread *t, const struct transfer *c
 	return cut;
 }
 
-/* ---- time limits ---- */
+/* ---- calls that wait ---- */
 
 /* Calls that never start again by themselves, with the argument that is their
- * limit: a time in memory, or milliseconds. */
+ * limit: a time in memory, or milliseconds; -1: they have none. */
 static const struct limited {
 	int64_t nr;
 	int arg;
@@ -425,25 +425,30 @@ static const struct limited {
 } limited[] = {
 	{ SYS_epoll_pwait, 3, false }, { SYS_epoll_pwait2, 3, true },
 	{ SYS_semtimedop, 3, true },   { SYS_rt_sigtimedwait, 2, true },
-	{ SYS_io_getevents, 4, true },
+	{ SYS_io_getevents, 4, true }, { SYS_semop, -1, false },
+	{ SYS_msgrcv, -1, false },     { SYS_msgsnd, -1, false },
 #ifdef SYS_epoll_wait
 	{ SYS_epoll_wait, 3, false },
 #endif
 };
 
-/* False: it has none. */
+/* False: it is none that the kernel takes. */
 static bool read_limit(const struct space *space, const struct limited *l, const uint64_t args[6],
 		       uint64_t *ns_ret)
 {
 	struct timespec limit;
-	int ms = (int)args[l->arg];
+	int ms = l->arg < 0 ? -1 : (int)args[l->arg];
 
 	if (!l->in_memory) {
-		*ns_ret = ms < 0 ? 0 : (uint64_t)ms * CP_NS_PER_MS;
-		return ms >= 0;
+		*ns_ret = ms < 0 ? TRANSFER_FOREVER : (uint64_t)ms * CP_NS_PER_MS;
+		return true;
 	}
-	if (!args[l->arg] || !space_read(space, args[l->arg], &limit, sizeof(limit)) ||
-	    limit.tv_sec < 0 || limit.tv_sec > LIMIT_MOST)
+	if (!args[l->arg]) {
+		*ns_ret = TRANSFER_FOREVER;
+		return true;
+	}
+	if (!space_read(space, args[l->arg], &limit, sizeof(limit)) || limit.tv_sec < 0 ||
+	    limit.tv_sec > LIMIT_MOST)
 		return false;
 	*ns_ret = (uint64_t)limit.tv_sec * CP_NS_PER_S + (uint64_t)limit.tv_nsec;
 	return true;
@@ -459,11 +464,14 @@ bool transfer_limit(const struct thread *t, struct transfer *call, struct transf
 	if (l == end || !read_limit(t->process->space, l, call->args, &ns))
 		return false;
 	if (!call->deadline_ns)
-		call->deadline_ns = now + ns;
-	ns = call->deadline_ns > now ? call->deadline_ns - now : 0;
+		call->deadline_ns = ns == TRANSFER_FOREVER ? ns : now + ns;
 	memcpy(ret->args, call->args, sizeof(ret->args));
 	ret->vector_count = 0;
 	ret->given = false;
+	ret->limit_arg = -1;
+	if (call->deadline_ns == TRANSFER_FOREVER)
+		return true;
+	ns = call->deadline_ns > now ? call->deadline_ns - now : 0;
 	ret->limit = cp_timespec(ns);
 	ret->limit_arg = l->in_memory ? l->arg : -1;
 	if (!l->in_memory)

@@ -15,12 +15,14 @@
 #include "tracer/known/state.h"
 
 #define TRANSFER_VECTORS 1024 /* as many as the kernel takes */
+#define TRANSFER_FOREVER UINT64_MAX /* a deadline that is none */
 
 struct transfer {
 	int64_t nr;
 	uint64_t args[6]; /* as the program made the call */
 	uint64_t done; /* of it, so far */
-	uint64_t deadline_ns; /* of a call that waits, with a time limit; 0: a transfer */
+	uint64_t deadline_ns; /* of a call that waits, its time limit; 0: a transfer */
+	uint64_t tell; /* cp_finish_record.tell */
 };
 
 /* The call for the rest. */
@@ -48,9 +50,8 @@ bool transfer_may_be(int64_t nr);
  * filled for TRANSFER_REST. */
 enum transfer_cut transfer_look(const struct thread *t, const struct transfer *call,
 				struct transfer_rest *ret);
-/* The same of a call that waits for something else, up to a time limit, and that
- * ended with -EINTR: has it a limit? Without call->deadline_ns it is counted from
- * now on, and set. */
+/* The same of a call that ended with -EINTR: does it wait for something else, up to a time
+ * limit or for ever? Without call->deadline_ns the limit counts from now on, and is set. */
 bool transfer_limit(const struct thread *t, struct transfer *call, struct transfer_rest *ret);
 
 #endif

@@ -27,7 +27,7 @@ struct trap_action {
 };
 
 /* Memory in which the program finishes system calls that were cut short (calls/finish.c). */
-#define FINISH_PAIRS 15u /* of slots, each one thread's */
+#define FINISH_PAIRS 12u /* of slots, each one thread's */
 
 struct finish_area {
 	uint64_t address;

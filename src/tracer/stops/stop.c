@@ -30,6 +30,7 @@
 #include <sys/ptrace.h>
 
 #include "base/clock.h"
+#include "tracer/calls/finish.h"
 #include "tracer/calls/restart.h"
 #include "tracer/captures/capture.h"
 #include "tracer/hits/fault.h"
@@ -277,7 +278,9 @@ static bool report_signal(struct tracer *tr, const struct thread *t, int signal)
 
 static enum next at_signal(struct tracer *tr, struct stop *s)
 {
-	if (!report_signal(tr, s->t, s->signal))
+	bool told = finish_told(s->t, s->signal);
+
+	if (!told && !report_signal(tr, s->t, s->signal))
 		return NEXT_FULL;
 	s->seen_ns = cp_now();
 	tr->link->shared->stats.signals++;
@@ -287,7 +290,9 @@ static enum next at_signal(struct tracer *tr, struct stop *s)
 		return NEXT_HIT;
 	}
 	capture(tr, s);
-	return NEXT_SIGNAL;
+	if (told)
+		restart_told(tr, s->t);
+	return told ? NEXT_GO : NEXT_SIGNAL;
 }
 
 /* A stop as we leave, which tells that the thread is on no way to another. */
