@@ -329,7 +329,7 @@ static int make_form(const struct form *form, enum way way)
 	return ground_make(&d);
 }
 
-/* A stack with an end that is near, in a test's own frame. */
+/* Around main()'s frame. */
 static struct cp_records_memory with_stack;
 static const struct cp_records_memory probing = { .may_probe = true };
 
@@ -539,7 +539,7 @@ int main(void)
 	make_target();
 	ground_prepare();
 	with_stack = (struct cp_records_memory){ .stack_low = (uintptr_t)&form - 8192,
-						 .stack_end = (uintptr_t)&form,
+						 .stack_end = (uintptr_t)&form + 1024,
 						 .self = (uintptr_t)ground_ring(1) };
 	ground_use_ring(1);
 	cp_records_open(&reader, ground_ring(1), GROUND_LOG);
