@@ -13,6 +13,8 @@
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -332,6 +334,51 @@ static void test_gone(void)
 	signal(SIGSEGV, SIG_DFL);
 }
 
+/* ---- another thread's mappings ---- */
+
+static char *shaken;
+static atomic_bool over;
+
+static void *shake(void *arg)
+{
+	(void)arg;
+	while (!atomic_load(&over)) {
+		mprotect(shaken, PAGE, PROT_NONE);
+		mprotect(shaken, PAGE, PROT_READ | PROT_WRITE);
+	}
+	return NULL;
+}
+
+/* Each call reads all of it or nothing, or up to where it went away. */
+static void test_shaken(void)
+{
+	static const char text[] = "here and gone";
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	unsigned long i, there = 0, before = faults;
+	pthread_t thread;
+	struct read r;
+
+	shaken = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	strcpy(shaken, text);
+	sigaction(SIGSEGV, &action, NULL);
+	patch(string);
+	set_memory(&probing);
+	atomic_store(&over, false);
+	CHECK(!pthread_create(&thread, NULL, shake, NULL));
+	for (i = 0; i < 50000; i++) {
+		r = call(shaken);
+		there += r.how == CP_DETOUR_READ;
+		CHECK(r.how == CP_DETOUR_READ_BAD ||
+		      (r.how == CP_DETOUR_READ && r.size == strlen(text)));
+		CHECK(!memcmp(r.text, text, r.size));
+	}
+	atomic_store(&over, true);
+	pthread_join(thread, NULL);
+	signal(SIGSEGV, SIG_DFL);
+	printf("%lu calls, read in %lu; faults in %lu\n", i, there, faults - before);
+	munmap(shaken, PAGE);
+}
+
 /* ---- conditions ---- */
 
 struct node {
@@ -518,6 +565,7 @@ int main(int argc, char **argv)
 	test_bad();
 	test_known();
 	test_gone();
+	test_shaken();
 	test_conditions();
 	test_filters();
 	TEST_MAIN_END;
