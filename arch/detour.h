@@ -60,13 +60,15 @@ static inline bool cp_detour_x87_there(uint64_t second)
 enum cp_detour_reach {
 	CP_DETOUR_ITSELF,
 	/* Not the value, but what is where it points to. In the record stands one word for
-	 * how it went, struct cp_detour_reached, and then the bytes, up to whole words. */
+	 * how it went, struct cp_detour_reached, and then the bytes, up to whole words.
+	 * Strings stand behind all that is no string, and have no more room than they need
+	 * (but for a signal's handler in between). */
 	CP_DETOUR_BYTES, /* `size` of them */
 	CP_DETOUR_STRING, /* up to a NUL, which is not among them, or to `size` */
 };
 
 #define CP_DETOUR_THROUGH 2
-#define CP_DETOUR_REACH_MAX 2048 /* bytes; all of a record without the stack have 4096 */
+#define CP_DETOUR_REACH_MAX 4096 /* bytes; all of a record without the stack have 8192 */
 struct cp_detour_value {
 	uint8_t kind; /* enum cp_detour_value_kind */
 	uint8_t reg;
@@ -86,6 +88,11 @@ enum cp_detour_how_read {
 	CP_DETOUR_READ_CUT, /* there is no NUL among the first `size` */
 	CP_DETOUR_READ_BAD, /* the next byte, or a pointer on the way, can't be read */
 	CP_DETOUR_READ_NOT, /* nor was it tried: it was not allowed, or nobody would serve a fault */
+};
+struct cp_detour_found {
+	const void *bytes; /* 8-aligned */
+	uint32_t size; /* of them */
+	uint8_t how; /* enum cp_detour_how_read */
 };
 
 enum cp_detour_op {
@@ -132,6 +139,10 @@ struct cp_detour_record {
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 };
 
+/* A value of such a record, whose values in the ring are `words`. False: they have no
+ * such value; the program may have written there. */
+bool cp_detour_find(const struct cp_detour_record *record, unsigned number, const uint64_t *values,
+		    unsigned words, struct cp_detour_found *ret);
 /* Units of 16 bytes that it takes, at most. */
 unsigned cp_detour_units(const struct cp_detour_record *record);
 

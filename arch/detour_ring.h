@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define CP_DETOUR_BUFFER 4096 /* where in a ring the records begin */
-#define CP_DETOUR_SLACK 20480 /* behind the buffer: the last record goes on there */
+#define CP_DETOUR_SLACK 24576 /* behind the buffer: the last record goes on there */
 #define CP_DETOUR_RESERVE 65536 /* room behind the limit: who was let in reserves there */
 #define CP_DETOUR_SLOTS 4096 /* of the table of accepted calls, behind the slack */
 #define CP_DETOUR_LOG_MIN 17 /* the buffer has 2^log bytes */

@@ -181,6 +181,8 @@ static void put_record(struct maker *m, unsigned r)
 	m->out[r].go = e->size;
 	if (record->stack)
 		cp_x86_put_stack_size(e, m->rings, record->stack);
+	if (layout.has_strings)
+		cp_x86_put_used(e, record);
 	cp_x86_put_time(e);
 	cp_x86_put_stamp(e);
 	cp_x86_put_reserve(e, m->rings, units);
@@ -194,9 +196,13 @@ static void put_record(struct maker *m, unsigned r)
 	cp_x86_put_values(e, m->rings, record);
 	if (record->stack)
 		cp_x86_put_stack(e, m->rings, layout.size);
+	else if (layout.has_strings)
+		cp_x86_give_back(e, m->rings, record->site, units, layout.is_long);
 	cp_x86_put_commit(e, m->rings);
+	if (layout.has_strings)
+		cp_x86_drop(e, &e->now.used);
 	if (record->stack)
-		cp_x86_drop_stack_size(e);
+		cp_x86_drop(e, &e->now.copied);
 	cp_x86_pop(e, "\x5a", &e->now.saved[CP_X86_RDX]);
 	cp_x86_restore(e);
 	if (record->stops) {

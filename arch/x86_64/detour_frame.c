@@ -50,6 +50,25 @@ void cp_x86_restore(struct cp_x86_emit *e)
 	e->now.pushed -= CP_X86_RED_ZONE;
 }
 
+void cp_x86_keep_stamp(struct cp_x86_emit *e)
+{
+	cp_x86_push(e, "\x50", &e->now.stamp);
+	e->now.record_at = CP_X86_TAG_SAVED;
+}
+
+void cp_x86_take_stamp(struct cp_x86_emit *e)
+{
+	cp_x86_pop(e, "\x58", &e->now.stamp);
+	e->now.record_at = CP_X86_TAG_IN_AX;
+}
+
+void cp_x86_drop(struct cp_x86_emit *e, uint16_t *saved)
+{
+	PUT(e, "\x48\x8d\x64\x24\x08"); /* lea 8(%rsp),%rsp */
+	e->now.pushed -= 8;
+	*saved = 0;
+}
+
 void cp_x86_put_frame(struct cp_x86_emit *e, const void *bytes, size_t size, int32_t below)
 {
 	cp_x86_put32(e, bytes, size, (uint32_t)(e->now.pushed - below));

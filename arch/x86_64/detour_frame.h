@@ -26,6 +26,12 @@ void cp_x86_pop(struct cp_x86_emit *e, const char *insn, uint16_t *saved);
 void cp_x86_save(struct cp_x86_emit *e);
 void cp_x86_restore(struct cp_x86_emit *e);
 
+/* While a record is made: rax is free between these. */
+void cp_x86_keep_stamp(struct cp_x86_emit *e);
+void cp_x86_take_stamp(struct cp_x86_emit *e);
+/* What was pushed last is dropped. */
+void cp_x86_drop(struct cp_x86_emit *e, uint16_t *saved);
+
 /* op disp32(%rsp), which is `below` bytes below the program's sp (above: negative) */
 void cp_x86_put_frame(struct cp_x86_emit *e, const void *bytes, size_t size, int32_t below);
 #define FRAME(e, bytes, below) cp_x86_put_frame(e, bytes, sizeof(bytes) - 1, below)

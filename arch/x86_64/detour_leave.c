@@ -11,7 +11,7 @@
 /* DWARF's numbers. */
 enum { RAX, RDX, RCX, RSP = 7, PC = 16 };
 
-#define CF (UINT64_C(1) << 0)
+#define ZF (UINT64_C(1) << 6)
 #define AH_FLAGS UINT64_C(0xd5) /* SF ZF AF PF CF, as lahf has them */
 #define OF (UINT64_C(1) << 11)
 
@@ -74,17 +74,25 @@ static bool go_back(const struct cp_x86_place *p, struct cp_regs *regs, uint64_t
 	return true;
 }
 
+static uint64_t units_of(uint64_t bytes)
+{
+	return (bytes + CP_DETOUR_UNIT - 1) / CP_DETOUR_UNIT;
+}
+
 /* What the record in the making came to, by the registers before they are put back. */
-static bool record_left(const struct cp_x86_place *p, const struct cp_regs *regs, unsigned log,
-			const struct cp_reader *memory, struct cp_detour_left *ret)
+static bool record_left(const struct cp_x86_place *p, const struct cp_regs *regs, uint64_t flags,
+			unsigned log, const struct cp_reader *memory, struct cp_detour_left *ret)
 {
 	uint64_t mask = (UINT64_C(1) << log) - 1, stamp = regs->r[RAX];
-	uint64_t sp = regs->r[RSP] + p->pushed, copied = 0;
+	uint64_t sp = regs->r[RSP] + p->pushed, copied = 0, used = 0;
 	struct cp_detour_left left = { .stage = CP_DETOUR_RESERVED };
 
-	if (!saved(memory, sp, p->stamp, &stamp) || !saved(memory, sp, p->copied, &copied))
+	if (!saved(memory, sp, p->stamp, &stamp) || !saved(memory, sp, p->copied, &copied) ||
+	    !saved(memory, sp, p->used, &used))
 		return false;
-	left.units = (uint16_t)(p->units + (copied + CP_DETOUR_UNIT - 1) / CP_DETOUR_UNIT);
+	left.units = (uint16_t)(p->units + units_of(copied));
+	if (p->units_by == CP_X86_AS_USED || (p->units_by == CP_X86_USED_IF_ZERO && flags & ZF))
+		left.units = (uint16_t)units_of(used);
 	switch ((enum cp_x86_record_at)p->record_at) {
 	case CP_X86_NO_RECORD:
 		left.stage = CP_DETOUR_NOTHING;
@@ -123,7 +131,7 @@ bool cp_detour_leave(const struct cp_arch *arch, const struct cp_detour *detour,
 	cp_x86_detour(&e, detour, rings, 0, NULL);
 	if (e.bad || !l.found)
 		return false;
-	if (!record_left(&l.place, regs, rings->log, memory, &left) ||
+	if (!record_left(&l.place, regs, *flags, rings->log, memory, &left) ||
 	    !go_back(&l.place, regs, flags, memory))
 		return false;
 	*ret = left;
@@ -147,7 +155,7 @@ bool cp_detour_leave_slow(const struct cp_arch *arch, const struct cp_detour_rin
 	cp_x86_shared(&e, rings, &shared);
 	sp = regs->r[RSP] + l.place.pushed;
 	if (e.bad || !l.found || !cp_read_exact(memory, sp, &pc, sizeof(pc)) ||
-	    !record_left(&l.place, regs, rings->log, memory, &left) ||
+	    !record_left(&l.place, regs, 0, rings->log, memory, &left) ||
 	    !take_back(&l.place, sp, regs, memory))
 		return false;
 	regs->r[RSP] = sp + 8;

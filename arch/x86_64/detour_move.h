@@ -26,6 +26,13 @@ enum cp_x86_record_at {
 	CP_X86_DONE,
 };
 
+/* Room that strings did not need is given back. */
+enum cp_x86_units_by {
+	CP_X86_AS_RESERVED,
+	CP_X86_AS_USED,
+	CP_X86_USED_IF_ZERO, /* by the flag that the exchange of `head` left */
+};
+
 struct cp_x86_place {
 	uint64_t pc; /* which instruction of the program the thread has yet to do */
 	uint16_t pushed; /* bytes that sp is lower */
@@ -37,6 +44,9 @@ struct cp_x86_place {
 	uint8_t flags_at; /* enum cp_x86_flags_at */
 	uint8_t record_at; /* enum cp_x86_record_at */
 	uint16_t units; /* of that record, but for the copy of the stack */
+	/* Where how many bytes of it are in use is kept; else 0. */
+	uint16_t used;
+	uint8_t units_by; /* enum cp_x86_units_by */
 	bool stopped; /* here is who stopped at a breakpoint of ours */
 };
 

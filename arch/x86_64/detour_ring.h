@@ -32,6 +32,10 @@ void cp_x86_put_half(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 void cp_x86_put_what(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t what);
 /* Of a long record with `units` and perhaps a copy of the stack; rcx is free. */
 void cp_x86_put_long(struct cp_x86_emit *e, const struct cp_detour_rings *rings, unsigned units);
+/* Of `units` reserved, what is not in use (place.used) is given back, if nothing else was
+ * reserved since; the record's head, or what is behind it, says how many. rcx is free. */
+void cp_x86_give_back(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t site,
+		      unsigned units, bool is_long);
 void cp_x86_put_commit(struct cp_x86_emit *e, const struct cp_detour_rings *rings);
 
 #endif

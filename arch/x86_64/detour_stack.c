@@ -61,10 +61,3 @@ void cp_x86_put_stack(struct cp_x86_emit *e, const struct cp_detour_rings *rings
 	cp_x86_pop(e, "\x5f", &e->now.saved[CP_X86_RDI]);
 	cp_x86_pop(e, "\x5e", &e->now.saved[CP_X86_RSI]);
 }
-
-void cp_x86_drop_stack_size(struct cp_x86_emit *e)
-{
-	PUT(e, "\x48\x8d\x64\x24\x08"); /* lea 8(%rsp),%rsp */
-	e->now.pushed -= 8;
-	e->now.copied = 0;
-}

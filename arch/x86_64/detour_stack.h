@@ -13,7 +13,4 @@ void cp_x86_put_stack_size(struct cp_x86_emit *e, const struct cp_detour_rings *
 			   uint32_t most);
 /* The copy, `at` bytes from the record's beginning; index in rdx, rcx is free. */
 void cp_x86_put_stack(struct cp_x86_emit *e, const struct cp_detour_rings *rings, size_t at);
-/* When the record is done. */
-void cp_x86_drop_stack_size(struct cp_x86_emit *e);
-
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "arch/x86_64/detour_value.h"
 
+#include <string.h>
+
 #include "arch/x86_64/detour_frame.h"
 #include "arch/x86_64/detour_reach.h"
 #include "arch/x86_64/detour_ring.h"
@@ -32,18 +34,73 @@ static size_t value_size(const struct cp_detour_value *v)
 	return 8;
 }
 
+static bool is_string(const struct cp_detour_value *v)
+{
+	return v->reach == CP_DETOUR_STRING;
+}
+
 struct cp_x86_layout cp_x86_layout(const struct cp_detour_record *record)
 {
 	struct cp_x86_layout l = { .values = sizeof(struct cp_detour_head) };
-	size_t size = 0, i;
+	size_t size = 0, strings = 0, i;
 
-	for (i = 0; i < record->value_count; i++)
-		size += value_size(&record->values[i]);
-	l.is_long = record->stack || l.values + size > (size_t)CP_DETOUR_SHORT * CP_DETOUR_UNIT;
+	for (i = 0; i < record->value_count; i++) {
+		if (is_string(&record->values[i]))
+			strings += value_size(&record->values[i]);
+		else
+			size += value_size(&record->values[i]);
+	}
+	l.is_long = record->stack ||
+		    l.values + size + strings > (size_t)CP_DETOUR_SHORT * CP_DETOUR_UNIT;
 	if (l.is_long)
 		l.values += sizeof(struct cp_detour_long);
-	l.size = round_up(l.values + size, CP_DETOUR_UNIT);
+	l.has_strings = strings != 0;
+	l.strings = l.values + size;
+	l.size = round_up(l.strings + strings, CP_DETOUR_UNIT);
 	return l;
+}
+
+/* Strings before the one at `number`: by what they say. */
+static size_t skip_strings(const struct cp_detour_record *record, unsigned number,
+			   const uint8_t *bytes, size_t size, size_t at)
+{
+	struct cp_detour_reached r;
+	unsigned i;
+
+	for (i = 0; i < number && at + sizeof(r) <= size; i++) {
+		if (!is_string(&record->values[i]))
+			continue;
+		memcpy(&r, bytes + at, sizeof(r));
+		at += sizeof(r) + round_up(r.size, 8);
+	}
+	return at;
+}
+
+bool cp_detour_find(const struct cp_detour_record *record, unsigned number, const uint64_t *values,
+		    unsigned words, struct cp_detour_found *ret)
+{
+	const struct cp_x86_layout l = cp_x86_layout(record);
+	const struct cp_detour_value *v = &record->values[number];
+	const uint8_t *bytes = (const uint8_t *)values;
+	size_t at = 0, size = words * sizeof(*values), i;
+	struct cp_detour_reached r = { 0 };
+
+	if (number >= record->value_count)
+		return false;
+	r.size = (uint32_t)value_size(v);
+	for (i = 0; i < number && !is_string(v); i++)
+		at += is_string(&record->values[i]) ? 0 : value_size(&record->values[i]);
+	if (is_string(v))
+		at = skip_strings(record, number, bytes, size, l.strings - l.values);
+	if (v->reach && at + sizeof(r) <= size) {
+		memcpy(&r, bytes + at, sizeof(r));
+		at += sizeof(r);
+	}
+	if (at > size || r.size > size - at || r.how > CP_DETOUR_READ_NOT ||
+	    (v->reach && r.size > v->size))
+		return false;
+	*ret = (struct cp_detour_found){ bytes + at, r.size, (uint8_t)r.how };
+	return true;
 }
 
 unsigned cp_detour_units(const struct cp_detour_record *record)
@@ -95,37 +152,46 @@ void cp_x86_follow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 	PUT32(e, "\x48\x8d\x89", v->at[i]);
 }
 
-/* rax is free between these. */
-static void keep_stamp(struct cp_x86_emit *e)
+/* Bytes that a value leads to, to `at` bytes from the record's beginning. */
+static void put_bytes(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		      const struct cp_detour_value *v, size_t at)
 {
-	cp_x86_push(e, "\x50", &e->now.stamp);
-	e->now.record_at = CP_X86_TAG_SAVED;
-}
-
-static void take_stamp(struct cp_x86_emit *e)
-{
-	cp_x86_pop(e, "\x58", &e->now.stamp);
-	e->now.record_at = CP_X86_TAG_IN_AX;
-}
-
-/* What a value leads to, to `at` bytes from the record's beginning. */
-static void put_reached(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
-			const struct cp_detour_value *v, size_t at)
-{
-	uint32_t fetch = v->reach == CP_DETOUR_STRING ? CP_X86_STRING_AT : CP_X86_BYTES_AT;
-
-	keep_stamp(e);
+	cp_x86_keep_stamp(e);
 	cp_x86_follow(e, rings, v);
 	PUT32(e, "\xb8", v->size | at << 16); /* mov $...,%eax */
-	cp_x86_put_to(e, "\xe8", 1, rings->slow + fetch);
-	take_stamp(e);
+	cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_BYTES_AT);
+	cp_x86_take_stamp(e);
+}
+
+/* A string behind the one before. */
+static void put_string(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		       const struct cp_detour_value *v)
+{
+	cp_x86_keep_stamp(e);
+	cp_x86_follow(e, rings, v);
+	FRAME(e, "\x8b\x84\x24", e->now.used); /* mov ...(%rsp),%eax */
+	PUT(e, "\xc1\xe0\x10"); /* shl $16,%eax */
+	PUT32(e, "\x0d", v->size); /* or $size,%eax */
+	cp_x86_put_to(e, "\xe8", 1, rings->slow + CP_X86_STRING_AT);
+	/* Its word, and its bytes up to whole words. */
+	PUT(e, "\x83\xc1\x0f"); /* add $8+7,%ecx */
+	PUT(e, "\x83\xe1\xf8"); /* and $-8,%ecx */
+	FRAME(e, "\x01\x8c\x24", e->now.used); /* add %ecx,...(%rsp) */
+	cp_x86_take_stamp(e);
+}
+
+void cp_x86_put_used(struct cp_x86_emit *e, const struct cp_detour_record *record)
+{
+	PUT32(e, "\x68", cp_x86_layout(record).strings); /* push $... */
+	e->now.pushed += 8;
+	e->now.used = e->now.pushed;
 }
 
 /* st0, without a change to anything: `fxsave` neither takes registers from the stack nor
  * looks at exceptions. */
 static void put_x87(struct cp_x86_emit *e, uint32_t at)
 {
-	keep_stamp(e);
+	cp_x86_keep_stamp(e);
 	PUT32(e, "\x48\x8d\xa4\x24", -FXSAVE_ROOM); /* lea -...(%rsp),%rsp */
 	e->now.pushed += FXSAVE_ROOM;
 	PUT(e, "\x48\x8d\x4c\x24\x0f"); /* lea 15(%rsp),%rcx */
@@ -140,7 +206,7 @@ static void put_x87(struct cp_x86_emit *e, uint32_t at)
 	PUT32(e, "\x65\x48\x89\x82", at + 8);
 	PUT32(e, "\x48\x8d\xa4\x24", FXSAVE_ROOM);
 	e->now.pushed -= FXSAVE_ROOM;
-	take_stamp(e);
+	cp_x86_take_stamp(e);
 }
 
 static void put_vector(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
@@ -200,12 +266,20 @@ void cp_x86_put_values(struct cp_x86_emit *e, const struct cp_detour_rings *ring
 		       const struct cp_detour_record *record)
 {
 	size_t at = cp_x86_layout(record).values, i;
+	const struct cp_detour_value *v;
 
 	for (i = 0; i < record->value_count; i++) {
-		if (record->values[i].reach)
-			put_reached(e, rings, &record->values[i], at);
+		v = &record->values[i];
+		if (is_string(v))
+			continue;
+		if (v->reach)
+			put_bytes(e, rings, v, at);
 		else
-			put_value(e, &record->values[i], cp_x86_buffer_at(rings, at));
-		at += value_size(&record->values[i]);
+			put_value(e, v, cp_x86_buffer_at(rings, at));
+		at += value_size(v);
+	}
+	for (i = 0; i < record->value_count; i++) {
+		if (is_string(&record->values[i]))
+			put_string(e, rings, &record->values[i]);
 	}
 }

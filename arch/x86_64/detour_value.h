@@ -9,7 +9,9 @@
 
 struct cp_x86_layout {
 	bool is_long; /* struct cp_detour_long follows the head */
-	size_t values; /* where they begin */
+	bool has_strings;
+	size_t values; /* where they begin; */
+	size_t strings; /* and those, behind all others */
 	size_t size; /* without the stack, which follows */
 };
 struct cp_x86_layout cp_x86_layout(const struct cp_detour_record *record);
@@ -21,6 +23,8 @@ bool cp_x86_values_fit(const struct cp_detour_record *record);
  * can't be read lead to where nothing can. */
 void cp_x86_follow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 		   const struct cp_detour_value *v);
+/* Before room is reserved, for strings: where the next one goes is pushed (place.used). */
+void cp_x86_put_used(struct cp_x86_emit *e, const struct cp_detour_record *record);
 /* All values of a record; index in rdx, stamp in rax. rcx is free. */
 void cp_x86_put_values(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 		       const struct cp_detour_record *record);

@@ -518,7 +518,7 @@ static int cost(void)
 	struct cp_records_memory known = { 0 },
 				 lives = { .may_probe = true, .page_life = UINT64_C(1) << 42 };
 	char text[64] = "thirty-two letters, as they say.";
-	struct cp_detour_value through = string;
+	struct cp_detour_value through = string, long_string = string;
 	char *pointer = text;
 	double plain, itself;
 
@@ -537,6 +537,10 @@ static int cost(void)
 	set_memory(&probing);
 	printf("  page asked for each time      %.1f\n", best_of(detour_called, text) - itself);
 	printf("  page not there                %.1f\n", best_of(detour_called, NULL) - itself);
+	long_string.size = 200;
+	patch(long_string);
+	set_memory(&known);
+	printf("  up to 200 bytes, own stack    %.1f\n", best_of(detour_called, text) - itself);
 	patch(through);
 	set_memory(&known);
 	printf("  by another pointer, own stack %.1f\n", best_of(detour_called, &pointer) - itself);

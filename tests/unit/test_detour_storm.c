@@ -43,7 +43,9 @@ static void patch_called(unsigned stack)
 	entry.records[0].values[1] =
 		(struct cp_detour_value){ CP_DETOUR_GENERAL, 7, .reach = CP_DETOUR_BYTES,
 					  .size = 24 };
-	entry.records[0].value_count = 2;
+	entry.records[0].values[2] = entry.records[0].values[1];
+	entry.records[0].values[2].reach = CP_DETOUR_STRING;
+	entry.records[0].value_count = 3;
 	exit.records[0].value_count = 1;
 	exit.records[0].stack = (uint16_t)stack;
 	stack_size = stack;
@@ -70,9 +72,18 @@ struct calls {
 	uint64_t time;
 };
 
+static bool find_read(const struct cp_record *r, unsigned number, struct cp_detour_found *ret)
+{
+	const struct cp_detour_record *entry = &ground.made[entry_number].detour.records[0];
+
+	*ret = (struct cp_detour_found){ 0 };
+	return cp_detour_find(entry, number, r->values, r->value_words, ret) &&
+	       ret->how != CP_DETOUR_READ_BAD;
+}
+
 static void take_call(struct calls *c, const struct cp_record *r)
 {
-	const struct cp_detour_reached *reached = (const void *)(r->values + 1);
+	struct cp_detour_found bytes, string;
 
 	if (r->kind == CP_RECORD_LOST) {
 		c->lost += r->lost;
@@ -85,8 +96,9 @@ static void take_call(struct calls *c, const struct cp_record *r)
 	}
 	if (r->site == ENTER) {
 		c->entered++;
-		c->read += reached->how == CP_DETOUR_READ && reached->size == 24;
-		c->wrong += reached->how == CP_DETOUR_READ_BAD;
+		c->wrong += !find_read(r, 1, &bytes) || !find_read(r, 2, &string);
+		c->read += bytes.size == 24 && string.size == strnlen(bytes.bytes, 24) &&
+			   !memcmp(bytes.bytes, string.bytes, string.size);
 		c->wrong += c->depth == 64;
 		c->open[c->depth % 64].sp = r->sp;
 		c->open[c->depth % 64].argument = r->values[0];

@@ -151,7 +151,7 @@ static void test_long(void)
 	struct cp_detour_record record = { .value_count = 3 };
 	char text[1500];
 	struct cp_records_memory memory = find_stack();
-	const uint8_t *at;
+	struct cp_detour_found found;
 	struct cp_record r;
 	unsigned i;
 
@@ -166,14 +166,15 @@ static void test_long(void)
 	text[1000] = 0;
 	CHECK(detour_called((uintptr_t)text, 7) == detour_plain((uintptr_t)text, 7));
 	r = take();
-	at = (const uint8_t *)r.values;
-	for (i = 0; i < 3; i++, at += 1208) {
-		CHECK_U64(((const struct cp_detour_reached *)(const void *)at)->size, 1000);
-		CHECK(!memcmp(at + 8, text, 1000));
+	CHECK(r.value_words < 3 * 127 + 2);
+	for (i = 0; i < 3; i++) {
+		CHECK(cp_detour_find(&record, i, r.values, r.value_words, &found));
+		CHECK(found.size == 1000 && !memcmp(found.bytes, text, 1000));
 	}
-	record.values[3] = record.values[0];
-	record.value_count = 4;
-	CHECK(cp_detour_units(&record) * CP_DETOUR_UNIT > 4096);
+	for (; i < 7; i++)
+		record.values[i] = record.values[0];
+	record.value_count = 7;
+	CHECK(cp_detour_units(&record) * CP_DETOUR_UNIT > 8192);
 	ground_unpatch(number);
 	number = -1;
 	{
@@ -182,6 +183,40 @@ static void test_long(void)
 		d.records[d.record_count++] = record;
 		CHECK(ground_make(&d) < 0);
 	}
+}
+
+/* What the program may have written into a record: nothing behind its end is found. */
+static void test_nonsense(void)
+{
+	const struct cp_detour_record record = {
+		.values = { { CP_DETOUR_GENERAL, 5, .reach = CP_DETOUR_STRING, .size = 24 },
+			    { CP_DETOUR_X87 },
+			    { CP_DETOUR_GENERAL, 5, .reach = CP_DETOUR_BYTES, .size = 9 },
+			    { CP_DETOUR_GENERAL, 4, .reach = CP_DETOUR_STRING, .size = 24 } },
+		.value_count = 4
+	};
+	struct cp_detour_found found;
+	uint64_t words[12], x = 88172645463325252u;
+	unsigned round, count, i, good = 0;
+
+	for (round = 0; round < 100000; round++) {
+		for (i = 0; i < 12; i++) {
+			x ^= x << 13;
+			x ^= x >> 7;
+			x ^= x << 17;
+			words[i] = x & (x & 1 ? UINT64_C(0x30000001f) : UINT64_MAX);
+		}
+		count = (unsigned)(x >> 32) % 13;
+		for (i = 0; i < 5; i++) {
+			if (!cp_detour_find(&record, i, words, count, &found))
+				continue;
+			CHECK(i < 4 && (const uint8_t *)found.bytes >= (const uint8_t *)words &&
+			      (const uint8_t *)found.bytes + found.size <=
+				      (const uint8_t *)(words + count));
+			good++;
+		}
+	}
+	CHECK(good > 1000);
 }
 
 /* ---- x87 ---- */
@@ -330,6 +365,7 @@ int main(int argc, char **argv)
 	test_stack();
 	test_no_stack();
 	test_long();
+	test_nonsense();
 	test_x87();
 	if (__builtin_cpu_supports("avx"))
 		test_vector(CP_DETOUR_VECTOR32, 9, call_ymm);
