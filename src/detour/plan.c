@@ -198,33 +198,49 @@ static bool is_served(const struct planning *p, uint32_t number)
 	return false;
 }
 
-/* Not where a function may begin: that is for its own window. */
+/* Not where a function begins: that is for its own window. */
 static bool may_be_host(const struct planning *p, uint64_t address)
 {
 	const struct cp_probe_functions *all = p->planner->functions;
-	const struct cp_probe_function *f = all ? cp_probe_functions_find(all, address) : NULL;
+	const struct cp_probe_function *f;
 
-	return f && address - f->address >= CP_DETOUR_WINDOW / 2;
+	if (!cp_detour_bit(p->text, &p->text->starts, address) ||
+	    cp_detour_bit(p->text, &p->text->leads, address))
+		return false;
+	f = all ? cp_probe_functions_find(all, address) : NULL;
+	return f && address >= cp_window_entry_end(p->text, f->address);
+}
+
+/* The host that moves least: a hop may have two places only that it can lead to, and a
+ * larger one has more of them. */
+static bool find_host(struct planning *p, struct cp_detour_window *w, struct cp_detour_window *host)
+{
+	uint64_t low = w->address - 2 * CP_DETOUR_WINDOW - 127, at;
+	size_t want;
+
+	for (want = CP_WINDOW_HOST; want <= CP_WINDOW_HOST_MAX; want++) {
+		for (at = low; at < w->address + 127; at++) {
+			if (may_be_host(p, at) && cp_window_host(p->text, at, want, w, host))
+				return true;
+		}
+	}
+	return false;
 }
 
 /* A hop to where other instructions make room for its jump. */
 static bool plan_host(struct planning *p, struct cp_detour_window *w)
 {
 	struct cp_detour_window host;
-	uint64_t at = w->address - 2 * CP_DETOUR_WINDOW - 127, end = w->address + 127;
 
-	for (; at < end; at++) {
-		if (!may_be_host(p, at) || !cp_window_host(p->text, at, w, &host))
-			continue;
-		w->how = CP_DETOUR_BY_HOP;
-		trim(w);
-		if (!add_sites_inside(p, w))
-			return false;
-		add_window(p, &host);
-		add_window(p, w);
-		return true;
-	}
-	return false;
+	if (!find_host(p, w, &host))
+		return false;
+	w->how = CP_DETOUR_BY_HOP;
+	trim(w);
+	if (!add_sites_inside(p, w))
+		return false;
+	add_window(p, &host);
+	add_window(p, w);
+	return true;
 }
 
 static enum cp_window_end plan_entry(struct planning *p)
@@ -377,11 +393,22 @@ static bool jumps_are_known(struct planning *p)
 	return true;
 }
 
+/* The exits that have no window yet, if only others make room for it. */
+static bool plan_by_hosts(struct planning *p)
+{
+	bool all = true;
+	uint32_t i;
+
+	for (i = (uint32_t)p->sites->entry_count; i < p->sites->sites.count; i++)
+		all &= plan_exit(p, i) == CP_WINDOW_OK || plan_exit_host(p, i);
+	return all;
+}
+
 /* Puns come last: what is behind them has to stay. */
 static void plan_windows(struct planning *p)
 {
 	enum cp_window_end end = plan_entry(p);
-	bool puns = false;
+	bool all = true;
 	uint32_t i;
 
 	if (end != CP_WINDOW_OK) {
@@ -389,10 +416,11 @@ static void plan_windows(struct planning *p)
 		return;
 	}
 	for (i = (uint32_t)p->sites->entry_count; i < p->sites->sites.count; i++)
-		puns |= plan_exit(p, i) != CP_WINDOW_OK;
-	for (i = (uint32_t)p->sites->entry_count; puns && i < p->sites->sites.count; i++) {
+		all &= plan_exit(p, i) == CP_WINDOW_OK;
+	all = all || plan_by_hosts(p);
+	for (i = (uint32_t)p->sites->entry_count; !all && i < p->sites->sites.count; i++) {
 		end = plan_exit(p, i);
-		if (end == CP_WINDOW_OK || plan_exit_host(p, i) || plan_pun(p, i))
+		if (end == CP_WINDOW_OK || plan_pun(p, i))
 			continue;
 		give_up(p, why_of(end, false), p->sites->sites.items[i].address);
 		return;

@@ -31,6 +31,11 @@ static bool goes_on(const struct cp_insn *insn)
 	return insn->flow == CP_FLOW_ON || insn->flow == CP_FLOW_BRANCH;
 }
 
+static bool calls(const struct cp_insn *insn)
+{
+	return insn->flow == CP_FLOW_CALL || insn->flow == CP_FLOW_CALL_INDIRECT;
+}
+
 /* Bytes from `at`, which nothing comes to by going on, up to `most`, that are nothing:
  * nops and breakpoints, or between functions. */
 static size_t padding(const struct cp_detour_text *t, uint64_t at, size_t most)
@@ -86,7 +91,7 @@ static enum cp_window_end finish(const struct cp_detour_text *t, struct cp_detou
 	if (t->memory->read(t->memory->ctx, w->address, w->code, w->size) != w->size ||
 	    !cp_detour_movable(t->arch, w->code, w->size, w->address))
 		return CP_WINDOW_FIXED;
-	if (!goes_on(last) && last->flow != CP_FLOW_CALL && last->flow != CP_FLOW_CALL_INDIRECT)
+	if (!goes_on(last) && !calls(last))
 		behind = padding(t, end, CP_DETOUR_JUMP + CP_DETOUR_PREFIXES);
 	while (behind && !cp_window_is_free(t, end, behind))
 		behind--;
@@ -177,8 +182,8 @@ static bool is_dead(const struct cp_detour_text *t, uint64_t at)
 
 	if (cp_detour_bit(t, &t->starts, at) || !cp_detour_bit(t, &t->code, at)) {
 		p = before(t, at);
-		return p && decode(t, p, &insn) && !goes_on(&insn) && insn.flow != CP_FLOW_CALL &&
-		       insn.flow != CP_FLOW_CALL_INDIRECT && insn.flow != CP_FLOW_SYSCALL;
+		return p && decode(t, p, &insn) && !goes_on(&insn) && !calls(&insn) &&
+		       insn.flow != CP_FLOW_SYSCALL;
 	}
 	return false;
 }
@@ -236,7 +241,20 @@ static bool find_room(struct cp_detour_window *host, struct cp_detour_window *wi
 	return false;
 }
 
-bool cp_window_host(const struct cp_detour_text *text, uint64_t address,
+uint64_t cp_window_entry_end(const struct cp_detour_text *text, uint64_t entry)
+{
+	uint64_t at = entry, least = entry + CP_DETOUR_JUMP;
+	struct cp_insn insn;
+
+	while (at < least && decode(text, at, &insn)) {
+		if (insn.landing_pad && at == entry)
+			least += insn.size;
+		at += insn.size;
+	}
+	return at > least ? at : least;
+}
+
+bool cp_window_host(const struct cp_detour_text *text, uint64_t address, size_t want,
 		    struct cp_detour_window *window, struct cp_detour_window *host_ret)
 {
 	struct cp_detour_window host;
@@ -245,11 +263,12 @@ bool cp_window_host(const struct cp_detour_text *text, uint64_t address,
 
 	if (!cp_detour_bit(text, &text->starts, address) ||
 	    cp_detour_bit(text, &text->leads, address) ||
-	    cp_window_forward(text, address, 2 * CP_DETOUR_JUMP, &host) != CP_WINDOW_OK)
+	    cp_window_forward(text, address, want, &host) != CP_WINDOW_OK)
 		return false;
 	/* What leaves the function, or is right before it, is for its own window. */
 	end = address + host.size;
-	if (host.room != host.size || !decode(text, end, &insn) || !goes_on(&insn) ||
+	if (host.room != host.size || !decode(text, end, &insn) ||
+	    (!goes_on(&insn) && !calls(&insn)) ||
 	    (address < window->address + window->size && end > window->address) ||
 	    !find_room(&host, window))
 		return false;

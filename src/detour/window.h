@@ -66,9 +66,15 @@ enum cp_window_end cp_window_over(const struct cp_detour_text *text, uint64_t ad
 /* Padding for the jump that a hop leads to. */
 bool cp_window_find_hop(const struct cp_detour_text *text, struct cp_detour_window *window);
 
-/* A window from `address` on that moves away for that jump, too: instructions that
- * nobody else wants. */
-bool cp_window_host(const struct cp_detour_text *text, uint64_t address,
+/* Where the instructions end that the window of a function's entry needs, or would
+ * need. */
+uint64_t cp_window_entry_end(const struct cp_detour_text *text, uint64_t entry);
+
+/* A window from `address` on, of `want` bytes or more, that moves away for that jump,
+ * too: instructions that nobody else wants. */
+#define CP_WINDOW_HOST (2 * CP_DETOUR_JUMP) /* the least; up to */
+#define CP_WINDOW_HOST_MAX (CP_DETOUR_FILLED + CP_DETOUR_JUMP)
+bool cp_window_host(const struct cp_detour_text *text, uint64_t address, size_t want,
 		    struct cp_detour_window *window, struct cp_detour_window *host_ret);
 /* The one instruction at `address`, of which a jump is made by its first byte. */
 bool cp_window_pun(const struct cp_detour_text *text, uint64_t address,

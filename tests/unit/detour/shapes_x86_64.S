@@ -126,6 +126,22 @@
 	end	hosted
 
 	.p2align 4
+	fun	hosted_by_more		/* two places to hop to: one is in what moves for it */
+	pushq	%rbp
+	movq	%rsp, %rbp
+	subq	$16, %rsp
+	movl	$1, %ecx
+	movl	$2, %edx
+	movl	$3, %esi
+	call	plain
+	leave
+	ret
+1:	leal	1(%rdi,%rax), %eax
+	jmp	1b
+	.quad	0
+	end	hosted_by_more
+
+	.p2align 4
 	fun	calls_early		/* a call ends the window */
 	subq	$8, %rsp
 	call	plain
