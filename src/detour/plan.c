@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "detour/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 const char *cp_detour_why_text(enum cp_detour_why why)
@@ -74,6 +75,37 @@ static bool follow(struct planning *p)
 			number && !is_pad(p->planner->functions, code->insns.items[number - 1].pc);
 	}
 	return unknown;
+}
+
+enum { UNKNOWN, KNOWN, COMPUTED }; /* where the jumps of a function lead to */
+
+static uint8_t *knowledge(struct cp_detour_planner *planner,
+			  const struct cp_probe_function *function)
+{
+	size_t number = (size_t)(function - planner->functions->items);
+
+	if (!planner->known)
+		planner->known = calloc(planner->functions->count, 1);
+	return planner->known ? &planner->known[number] : NULL;
+}
+
+/* Another function: the cases of its switches are leads from now on. False: not all of
+ * them can be told. */
+static bool learn(struct planning *p, const struct cp_probe_function *function)
+{
+	struct cp_detour_planner *planner = p->planner;
+	uint8_t *known = knowledge(planner, function);
+	struct cp_error *err;
+
+	if (!known)
+		return false;
+	if (*known == UNKNOWN) {
+		err = cp_code_follow(&planner->code, p->text->decoder, p->text->memory,
+				     planner->functions, function);
+		*known = err || (follow(p) && planner->code.unknown_jumps) ? COMPUTED : KNOWN;
+		cp_error_free(err);
+	}
+	return *known == KNOWN;
 }
 
 /* A computed jump that leaves the function for certain. */
@@ -198,8 +230,9 @@ static bool is_served(const struct planning *p, uint32_t number)
 	return false;
 }
 
-/* Not where a function begins: that is for its own window. */
-static bool may_be_host(const struct planning *p, uint64_t address)
+/* Not where a function begins: that is for its own window. Nor where something may
+ * lead into it. */
+static bool may_be_host(struct planning *p, uint64_t address)
 {
 	const struct cp_probe_functions *all = p->planner->functions;
 	const struct cp_probe_function *f;
@@ -208,7 +241,7 @@ static bool may_be_host(const struct planning *p, uint64_t address)
 	    cp_detour_bit(p->text, &p->text->leads, address))
 		return false;
 	f = all ? cp_probe_functions_find(all, address) : NULL;
-	return f && address >= cp_window_entry_end(p->text, f->address);
+	return f && address >= cp_window_entry_end(p->text, f->address) && learn(p, f);
 }
 
 /* The host that moves least: a hop may have two places only that it can lead to, and a
@@ -428,6 +461,15 @@ static void plan_windows(struct planning *p)
 	cp_vec_sort(&p->plan->windows, by_address);
 }
 
+/* Its own code may have hosts, too. */
+static void set_known(struct cp_detour_planner *planner, const struct cp_probe_function *function)
+{
+	uint8_t *known = planner->functions ? knowledge(planner, function) : NULL;
+
+	if (known)
+		*known = KNOWN;
+}
+
 CP_ERROR cp_detour_plan_function(struct cp_detour_planner *planner,
 				 const struct cp_probe_function *function,
 				 const struct cp_probe_plan *sites, struct cp_detour_plan *ret)
@@ -448,8 +490,10 @@ CP_ERROR cp_detour_plan_function(struct cp_detour_planner *planner,
 			     function);
 	if (err)
 		return err;
-	if (jumps_are_known(&p))
+	if (jumps_are_known(&p)) {
+		set_known(planner, function);
 		plan_windows(&p);
+	}
 	return p.no_memory ? cp_error_nomem() : NULL;
 }
 
@@ -469,4 +513,5 @@ void cp_detour_plan_free(struct cp_detour_plan *plan)
 void cp_detour_planner_deinit(struct cp_detour_planner *planner)
 {
 	cp_code_free(&planner->code);
+	free(planner->known);
 }

@@ -57,6 +57,7 @@ struct cp_detour_planner {
 	const struct cp_probe_functions *functions; /* borrowed */
 	struct cp_detour_frames frames; /* gone NULL: not known */
 	struct cp_code code; /* scratch */
+	uint8_t *known; /* by function: whether hosts may be in it; owned, NULL at first */
 };
 void cp_detour_planner_deinit(struct cp_detour_planner *planner);
 

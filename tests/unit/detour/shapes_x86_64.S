@@ -142,6 +142,41 @@
 	end	hosted_by_more
 
 	.p2align 4
+	fun	switches
+	cmpl	$2, %edi
+	ja	2f
+	movl	%edi, %edi
+	leaq	3f(%rip), %rdx
+	movslq	(%rdx,%rdi,4), %rax
+	addq	%rdx, %rax
+	jmp	*%rax
+4:	movl	$1, %eax
+5:	movl	$2, %ecx
+6:	movl	$3, %edx
+	addl	%ecx, %eax
+	.rept	4
+	call	plain
+	.endr
+2:	movl	$0, %edx
+	ret
+	end	switches
+	fun	hosted_beside		/* all that is near by are cases of another's switch */
+	testl	%edi, %edi
+	movl	$1, %eax
+	je	1f
+	call	plain
+1:	leave
+	ret
+2:	leal	1(%rdi,%rax), %eax
+	jmp	1b
+	.quad	0
+	end	hosted_beside
+	.section .rodata
+	.p2align 2
+3:	.long	4b - 3b, 5b - 3b, 6b - 3b
+	.text
+
+	.p2align 4
 	fun	calls_early		/* a call ends the window */
 	subq	$8, %rsp
 	call	plain
