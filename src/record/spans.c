@@ -41,6 +41,8 @@ static struct cp_span *take_span(struct cp_spans *s)
 /* NULL without memory. */
 static struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t number)
 {
+	if (number < s->threads.count && s->threads.items[number])
+		return s->threads.items[number];
 	if (!cp_vec_reserve(&s->threads, (size_t)number + 1))
 		return NULL;
 	while (s->threads.count <= number)
@@ -50,6 +52,7 @@ static struct cp_spans_thread *thread_of(struct cp_spans *s, uint32_t number)
 	return s->threads.items[number];
 }
 
+/* How many calls of a function are open; NULL without memory. */
 static uint64_t *again(struct cp_spans_thread *t, uint32_t function)
 {
 	uint64_t *count = cp_map_get(&t->again, function);
@@ -125,6 +128,7 @@ static void settle(struct cp_span *span)
 	span->outer->inner_overhead_ns += span->overhead_ns;
 	span->outer->inner_doubt += cp_span_doubt(span);
 	span->outer->inner_uncertain_ns += span->uncertain_ns;
+	span->outer->inner_calls += span->inner_calls + 1;
 }
 
 /* Ends the call at `place` of its thread's open ones, which says how. */
@@ -169,8 +173,8 @@ static struct cp_error *abandon(struct cp_spans *s, struct cp_spans_thread *t, s
 
 /* ---- events ---- */
 
-/* The call that `call` leaves, + 1: the one entered just then; or else the
- * innermost of its function and depth. 0: none. */
+/* The call that `call` leaves, + 1: the one entered just then; or else, or where that is
+ * not said, the innermost of its function and depth. 0: none. */
 static size_t find(const struct cp_spans *s, const struct cp_spans_thread *t,
 		   const struct cp_record_call *call)
 {
@@ -182,7 +186,7 @@ static size_t find(const struct cp_spans *s, const struct cp_spans_thread *t,
 
 		if (span->location != call->function || span->depth != call->depth)
 			continue;
-		if (span->start_ns == start)
+		if (span->start_ns == start || s->costs)
 			return i + 1;
 		likely = likely ? likely : i + 1;
 	}
@@ -219,6 +223,13 @@ static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
 	span->overhead_ns = call->overhead_ns;
 	span->uncertain_ns = call->uncertain_ns;
 	span->cpu_ns = call->cpu_ns;
+	if (s->costs) {
+		span->duration_ns = span->end_ns - span->start_ns;
+		span->overhead_ns =
+			cp_call_cost(s->costs->own_ps, s->costs->inner_ps, span->inner_calls);
+		span->uncertain_ns = cp_call_cost(s->costs->own_doubt_ps, s->costs->inner_doubt_ps,
+						  span->inner_calls);
+	}
 	return finish(s, t, place - 1, call);
 }
 
@@ -253,16 +264,19 @@ struct cp_record_call cp_span_put_right(const struct cp_record_call *from)
 
 CP_ERROR cp_spans_event(struct cp_spans *s, const struct cp_record_call *said)
 {
-	const struct cp_record_call call = cp_span_put_right(said);
 	struct cp_spans_thread *t;
+	struct cp_record_call call;
 
-	if (call.kind == CP_RECORD_DISARMED)
-		return disarmed(s, call.function, call.ts_ns);
-	t = thread_of(s, call.thread);
+	if (said->kind == CP_RECORD_DISARMED)
+		return disarmed(s, said->function, said->ts_ns);
+	t = thread_of(s, said->thread);
 	if (!t)
 		return cp_error_nomem();
-	if (call.kind == CP_RECORD_ENTER || call.kind == CP_RECORD_INHERITED)
-		return begin(s, t, &call, offset(s, call.ts_ns));
+	if (said->kind == CP_RECORD_ENTER || said->kind == CP_RECORD_INHERITED)
+		return begin(s, t, said, offset(s, said->ts_ns));
+	if (said->duration_ns <= said->ts_ns && said->uncertain_ns <= said->duration_ns)
+		return leave(s, t, said);
+	call = cp_span_put_right(said);
 	return leave(s, t, &call);
 }
 

@@ -12,6 +12,7 @@
 
 #include "base/map.h"
 #include "base/vec.h"
+#include "record/call_block.h"
 #include "record/calls.h"
 #include "record/nettime.h"
 
@@ -45,6 +46,7 @@ struct cp_span {
 	uint64_t uncertain_ns; /* of it, what tracing may have added, too; 0: net_ns is known */
 	int64_t inner_ns; /* the most likely times of traced calls that it made */
 	uint64_t inner_overhead_ns, inner_uncertain_ns; /* of these */
+	uint64_t inner_calls; /* that are over, with those that they made */
 	double inner_doubt; /* of these, likewise: cp_span_doubt() */
 	void *data; /* the visitor's */
 	uint32_t caller; /* likewise */
@@ -106,6 +108,8 @@ struct cp_spans {
 	void *ctx;
 	uint64_t start_ns; /* times are from here on */
 	bool missing; /* some events may be */
+	/* What tracing added, where events don't say it, nor how long calls were; or NULL */
+	const struct cp_call_costs *costs;
 	/* ---- */
 	CP_VEC(struct cp_spans_thread *) threads; /* by number; NULL: nothing came */
 	uint64_t last_id;

@@ -5,15 +5,21 @@
 static struct cp_sums_edge *edge_of(struct cp_sums *s, uint32_t process, uint32_t caller,
 				    uint32_t callee)
 {
-	struct cp_sums_edge edge = { .process = process, .caller = caller, .callee = callee };
 	uint64_t key = (uint64_t)caller << 32 | callee, *found;
+	uint32_t *near = &s->near[(callee * 31 + caller * 7 + process) % CP_SUMS_NEAR];
+	struct cp_sums_edge edge = { .process = process, .caller = caller, .callee = callee }, *e;
 
+	e = *near ? &s->edges.items[*near - 1] : NULL;
+	if (e && e->callee == callee && e->caller == caller && e->process == process)
+		return e;
 	while (s->places.count <= process)
 		if (!cp_vec_push(&s->places, (struct cp_map){ 0 }))
 			return NULL;
 	found = cp_map_get(&s->places.items[process], key);
-	if (found)
+	if (found) {
+		*near = (uint32_t)*found + 1;
 		return &s->edges.items[*found];
+	}
 	if (!cp_map_put(&s->places.items[process], key, s->edges.count) ||
 	    !cp_vec_push(&s->edges, edge))
 		return NULL;
@@ -55,6 +61,13 @@ static struct cp_error *ended(void *ctx, struct cp_span *span, const struct cp_r
 
 static const struct cp_spans_to to = { .end = ended };
 
+/* Their calls come here, wherever `s` is by now. */
+static void use_spans(struct cp_sums *s)
+{
+	s->spans.to = &to;
+	s->spans.ctx = s;
+}
+
 CP_ERROR cp_sums_event(struct cp_sums *s, uint32_t process, const struct cp_record_call *call)
 {
 	struct cp_sums_thread *t;
@@ -66,14 +79,41 @@ CP_ERROR cp_sums_event(struct cp_sums *s, uint32_t process, const struct cp_reco
 	if (!t)
 		return cp_error_nomem();
 	t->process = process;
-	s->spans.to = &to;
-	s->spans.ctx = s;
+	use_spans(s);
 	s->events += call->kind != CP_RECORD_DISARMED; /* which is kept */
 	return cp_spans_event(&s->spans, call);
 }
 
+CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
+		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+		       size_t count)
+{
+	struct cp_error *err = NULL;
+	size_t i;
+
+	s->spans.costs = costs;
+	for (i = 0; i < count && !err; i++) {
+		const struct cp_call_entry *e = &entries[i];
+		const struct cp_record_call call = {
+			.ts_ns = e->ts_ns,
+			.kind = e->kind,
+			.flags = e->flags,
+			.thread = thread,
+			.function = e->function,
+			.depth = e->depth,
+			.target = CP_RECORD_NONE,
+			.duration_ns = e->duration_ns,
+		};
+
+		err = cp_sums_event(s, process, &call);
+	}
+	s->spans.costs = NULL;
+	return err;
+}
+
 CP_ERROR cp_sums_end(struct cp_sums *s, uint64_t end_ns)
 {
+	use_spans(s);
 	return cp_spans_rest(&s->spans, end_ns);
 }
 

@@ -27,6 +27,8 @@ struct cp_sums_thread {
 	struct cp_net_sum outermost; /* of calls that no traced function made */
 };
 
+#define CP_SUMS_NEAR 1024
+
 /* Begins as zeros. */
 struct cp_sums {
 	struct cp_spans spans; /* its start_ns is who uses this's */
@@ -35,10 +37,16 @@ struct cp_sums {
 	CP_VEC(struct cp_sums_edge) edges;
 	CP_VEC(struct cp_sums_thread) threads; /* by number */
 	CP_VEC(struct cp_map) places; /* by process: caller, callee -> edge */
+	uint32_t near[CP_SUMS_NEAR]; /* by a hash of these: edge + 1 that was looked for last */
 };
 
 /* The next event of a thread, which is one of `process`. */
 CP_ERROR cp_sums_event(struct cp_sums *s, uint32_t process, const struct cp_record_call *call);
+/* The next events of a thread, as cp_record_call_block() takes them; thread and functions
+ * exist. */
+CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
+		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
+		       size_t count);
 /* Nothing more comes: what is open is over. Times are from the start of the recording. */
 CP_ERROR cp_sums_end(struct cp_sums *s, uint64_t end_ns);
 /* Adds what changed since the last time to the recording; calls that are open, as if they

@@ -116,13 +116,15 @@ static void by_blocks(const struct bench *b, struct cp_record_writer *w, unsigne
 
 static void by_sums(const struct bench *b, struct cp_record_writer *w, unsigned rounds)
 {
+	const struct cp_call_costs costs = { .own_ps = 12000, .inner_ps = 21000 };
+	size_t threads = cp_record_thread_count(b->r), bytes, i;
 	struct cp_sums sums = { 0 };
-	const struct cp_record_call *call;
-	size_t bytes;
 
 	while (rounds--)
-		cp_vec_for_each(&b->calls, call)
-			cp_error_free(cp_sums_event(&sums, 0, call));
+		for (i = 0; i < threads; i++)
+			cp_error_free(cp_sums_block(&sums, 0, (uint32_t)i, &costs,
+						    b->threads[i].entries.items,
+						    b->threads[i].entries.count));
 	cp_error_free(cp_sums_write(&sums, b->now_ns, w, &bytes));
 	cp_sums_deinit(&sums);
 }

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "record/call_block.h"
 #include "record/load.h"
+#include "record/sums.h"
 #include "record_model.h"
 
 #define START_NS (104 * CP_NS_PER_S) /* a multiple of the unit */
@@ -37,6 +38,7 @@ struct program {
 	struct thread threads[THREADS];
 	uint64_t now_ns;
 	uint32_t most; /* depth */
+	struct cp_sums sums;
 };
 
 static const struct cp_call_costs costs = {
@@ -148,6 +150,7 @@ static void flush(struct program *p, uint32_t t)
 	struct thread *thread = &p->threads[t];
 
 	cp_record_call_block(p->blocks, t, &costs, thread->entries, thread->count);
+	CHECK_OK(cp_sums_block(&p->sums, 0, t, &costs, thread->entries, thread->count));
 	thread->count = 0;
 }
 
@@ -174,7 +177,9 @@ static void run(struct program *p, size_t events, uint32_t stride)
 		flush(p, t);
 }
 
-static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most, int fds[2])
+/* `sums` may be NULL. */
+static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most, int fds[2],
+		   struct cp_sums *sums)
 {
 	char *const command[] = { NULL };
 	const struct cp_record_info info = { .holds = CP_RECORD_HAS_CALLS,
@@ -205,6 +210,10 @@ static void record(uint64_t start, size_t events, uint32_t stride, uint32_t most
 	cp_record_totals(p.blocks, &totals);
 	cp_record_writer_destroy(p.events, NULL);
 	cp_record_writer_destroy(p.blocks, NULL);
+	if (sums)
+		*sums = p.sums;
+	else
+		cp_sums_deinit(&p.sums);
 	for (t = 0; t < THREADS; t++) {
 		free(p.threads[t].frames);
 		free(p.threads[t].entries);
@@ -279,18 +288,55 @@ static void same(struct cp_record *x, struct cp_record *y)
 	}
 }
 
+static bool add_up(void *ctx, const struct cp_record_call *call)
+{
+	CHECK_OK(cp_sums_event(ctx, 0, call));
+	return true;
+}
+
+/* What blocks add up to is what the events that are told of them do. Calls deeper than
+ * blocks expect have other overheads. */
+static void same_sums(struct cp_record *r, struct cp_sums *got, bool deep)
+{
+	struct cp_sums want = { 0 };
+	size_t i, k;
+
+	CHECK_OK(cp_record_each_call(r, add_up, &want));
+	CHECK_OK(cp_sums_end(&want, START_NS + 1));
+	CHECK_OK(cp_sums_end(got, START_NS + 1));
+	CHECK_U64(got->edges.count, want.edges.count);
+	for (i = 0; !deep && i < want.edges.count; i++) {
+		const struct cp_sums_edge *a = &want.edges.items[i], *b = NULL;
+
+		for (k = 0; k < got->edges.count; k++)
+			if (got->edges.items[k].caller == a->caller &&
+			    got->edges.items[k].callee == a->callee)
+				b = &got->edges.items[k];
+		CHECK(b && b->sum.calls == a->sum.calls && b->sum.open == a->sum.open &&
+		      b->sum.whole.likely_ns == a->sum.whole.likely_ns &&
+		      b->sum.self.likely_ns == a->sum.self.likely_ns &&
+		      b->sum.overhead_ns == a->sum.overhead_ns &&
+		      b->sum.unwound == a->sum.unwound && b->sum.least.ns == a->sum.least.ns &&
+		      b->sum.most.ns == a->sum.most.ns);
+	}
+	cp_sums_deinit(&want);
+	cp_sums_deinit(got);
+}
+
 static void test_same(uint64_t start, size_t events, uint32_t stride, uint32_t most)
 {
 	struct cp_record *r[2], *merged[2];
+	struct cp_sums sums;
 	int fds[2], to[2], i;
 
-	record(start, events, stride, most, fds);
+	record(start, events, stride, most, fds, &sums);
 	for (i = 0; i < 2; i++) {
 		r[i] = load_file(fds[i]);
 		CHECK_U64(cp_record_damage(r[i])->bad_chunks + cp_record_damage(r[i])->lost, 0);
 		CHECK_U64(cp_record_final(r[i])->calls, events);
 	}
 	same(r[0], r[1]);
+	same_sums(r[1], &sums, most > CP_CALL_BLOCK_DEPTH);
 	for (i = 0; i < 2; i++) {
 		to[i] = scratch_file();
 		CHECK_OK(cp_record_merge(&r[i], 1, dup(to[i])));
@@ -313,7 +359,7 @@ static void test_damaged(void)
 	struct cp_buf bytes;
 	int fds[2], i;
 
-	record(99, 20000, 300, 40, fds);
+	record(99, 20000, 300, 40, fds, NULL);
 	bytes = file_bytes(fds[1]);
 	for (i = 1; i < 40; i++) {
 		char *at = bytes.bytes + bytes.size * (size_t)i / 40, was = *at;
