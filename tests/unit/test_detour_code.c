@@ -8,6 +8,7 @@
 
 #include "detour_ground.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
@@ -19,7 +20,7 @@
 #define DIRECTION UINT64_C(0x400)
 #define TRACE_MAX 4096
 #define ONCE_AROUND 90 /* instructions of a detour's code, at most; loops repeat them */
-#define ONCE_AROUND_READ 700 /* with pointers to follow */
+#define ONCE_AROUND_LONGER 700 /* with pointers to follow, or stack to copy */
 
 static struct cp_records reader;
 static unsigned long compared, steps, taken_out, losses, asked, stopped;
@@ -384,20 +385,23 @@ static void check_record(const struct form *form, const struct state *start,
 		CHECK_U64(v[11], trace.regs[last].r[5]); /* rdi, in the red zone */
 }
 
-/* A thread is taken out at each instruction, and comes to the window again. */
+/* A thread is taken out at each instruction, and comes to the window again. On the longer
+ * ways at each third: the time goes by their square. */
 static void take_out_everywhere(const struct form *form, const struct state *start,
 				const struct state *native, enum way way, unsigned records)
 {
-	bool reads = way == READ || way == READ_REFUSED;
-	size_t most = reads ? ONCE_AROUND_READ : ONCE_AROUND;
-	size_t inside = trace.inside < most ? trace.inside : most;
+	bool longer = way == READ || way == READ_REFUSED || way == COPIED;
+	size_t most = longer ? ONCE_AROUND_LONGER : ONCE_AROUND;
+	size_t inside = trace.inside < most ? trace.inside : most, at;
+	size_t step = longer && !getenv("CPROF_TEST_LONG") ? 3 : 1;
 	struct cp_record record;
 	struct state s;
 
-	/* What follows pointers is the same code for all forms. */
-	if (reads && (form != detour_forms || way == READ_REFUSED))
+	/* What these ways have is the same code for all forms. */
+	if (way > CALL_REFUSED && (form - detour_forms) % (longer ? 64 : 4))
 		return;
-	for (trace.take_out_at = 0; trace.take_out_at < inside; trace.take_out_at++) {
+	for (at = 0; at < inside; at += step) {
+		trace.take_out_at = at;
 		set_way(way);
 		s = *start;
 		run_stepped(TAKEN_OUT, form, &s);
