@@ -474,7 +474,7 @@ bool finish_wait(struct tracer *tr, struct thread *t, int signal, uint64_t *prst
 	struct transfer_rest rest;
 	struct transfer call = { 0 };
 	struct place at = { 0 }, next;
-	bool again;
+	bool again, forever;
 
 	cp_arch_syscall_state(prstatus, &s);
 	again = find_place(space, s.pc, &at);
@@ -486,15 +486,18 @@ bool finish_wait(struct tracer *tr, struct thread *t, int signal, uint64_t *prst
 	}
 	if (space_open(space) || !transfer_limit(t, &call, &rest))
 		return false;
-	if (!call.tell)
+	forever = call.deadline_ns == TRANSFER_FOREVER;
+	if (forever && !call.tell)
 		call.tell = telling(tr, t, &call, signal);
-	if (call.deadline_ns == TRANSFER_FOREVER && !call.tell)
+	if (forever && !call.tell)
 		return false;
 	next = (struct place){ at.area, at.slot ^ 1, 0 };
 	if (again)
 		at.area->owners[at.slot / 2] = t->tid;
 	else if (!made_it(space, &s) || is_dispatched(t->tid) || !take_place(tr, t, &next))
 		return false;
+	if (!call.tell)
+		call.tell = telling(tr, t, &call, signal);
 	if (!enter(t, &next, &call, &s, &rest, prstatus))
 		return false;
 	if (again)
