@@ -69,9 +69,12 @@ void cp_x86_land(struct cp_x86_emit *e, size_t forward)
 
 void cp_x86_fill(struct cp_x86_emit *e, size_t offset)
 {
-	e->bad |= e->size > offset;
-	while (e->size < offset && !e->bad)
-		cp_x86_put(e, "\xcc", 1);
+	e->bad |= e->size > offset || offset > e->room;
+	if (e->bad)
+		return;
+	if (e->code)
+		memset(e->code + e->size, 0xcc, offset - e->size);
+	e->size = offset;
 }
 
 /* Pieces of a slot that cp_x86_step_prepare() made for here. */
