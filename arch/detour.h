@@ -194,6 +194,13 @@ bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_ring
 uint64_t cp_detour_fault(const struct cp_arch *arch, const struct cp_detour_rings *rings,
 			 uint64_t pc);
 
+/* The same of a thread that is held in a detour's code, copying the stack, which has
+ * ended before what `stack_end` said: pc and what the copy needs in `regs`, and in its
+ * ring zeros for what is missing. False: that is not what it does there. */
+bool cp_detour_stack_fault(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+			   const struct cp_detour_rings *rings, struct cp_regs *regs,
+			   struct cp_detour_ring *ring);
+
 /* Where in the code a thread goes on that comes to `pc`, the window's beginning or
  * that of a later instruction of it, with what is recorded there. 0: none is. */
 uint64_t cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,

@@ -7,9 +7,10 @@
 #include "arch/x86_64/detour_slow.h"
 
 #include <elf.h>
+#include <string.h>
 
 /* DWARF's numbers. */
-enum { RAX, RDX, RCX, RSP = 7, PC = 16 };
+enum { RAX, RDX, RCX, RSI = 4, RDI, RSP = 7, PC = 16 };
 
 #define ZF (UINT64_C(1) << 6)
 #define AH_FLAGS UINT64_C(0xd5) /* SF ZF AF PF CF, as lahf has them */
@@ -179,6 +180,28 @@ uint64_t cp_detour_fault(const struct cp_arch *arch, const struct cp_detour_ring
 			return rings->slow + shared.loads[i].on;
 	}
 	return 0;
+}
+
+bool cp_detour_stack_fault(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
+			   const struct cp_detour_rings *rings, struct cp_regs *regs,
+			   struct cp_detour_ring *ring)
+{
+	struct looking l = { .offset = (size_t)(regs->r[PC] - at) };
+	struct cp_x86_emit e = { .room = CP_DETOUR_CODE_MAX, .at = at, .mark = look, .ctx = &l };
+	uint64_t offset = regs->r[RDI] - ring->self;
+
+	if (arch->e_machine != EM_X86_64 || regs->r[PC] - at >= CP_DETOUR_CODE_MAX)
+		return false;
+	cp_x86_detour(&e, detour, rings, 0, NULL);
+	if (e.bad || !l.found || !l.place.copying || regs->r[RCX] > CP_DETOUR_STACK_MAX ||
+	    offset > cp_detour_table_offset(rings->log) - regs->r[RCX])
+		return false;
+	memset((uint8_t *)ring + offset, 0, regs->r[RCX]);
+	regs->r[RSI] += regs->r[RCX];
+	regs->r[RDI] += regs->r[RCX];
+	regs->r[RCX] = 0;
+	regs->r[PC] += 2; /* rep movsb */
+	return true;
 }
 
 uint64_t cp_detour_enter(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,

@@ -48,6 +48,7 @@ struct cp_x86_place {
 	uint16_t used;
 	uint8_t units_by; /* enum cp_x86_units_by */
 	bool stopped; /* here is who stopped at a breakpoint of ours */
+	bool copying; /* of the stack */
 };
 
 struct cp_x86_emit {

@@ -57,7 +57,9 @@ void cp_x86_put_stack(struct cp_x86_emit *e, const struct cp_detour_rings *rings
 	PUT32(e, "\x48\x8d\xbc\x17", CP_DETOUR_BUFFER + at); /* lea ...(%rdi,%rdx),%rdi */
 	FRAME(e, "\x48\x8d\xb4\x24", 0); /* lea ...(%rsp),%rsi */
 	FRAME(e, "\x8b\x8c\x24", e->now.copied); /* mov ...(%rsp),%ecx */
+	e->now.copying = true;
 	PUT(e, "\xf3\xa4"); /* rep movsb */
+	e->now.copying = false;
 	cp_x86_pop(e, "\x5f", &e->now.saved[CP_X86_RDI]);
 	cp_x86_pop(e, "\x5e", &e->now.saved[CP_X86_RSI]);
 }

@@ -68,7 +68,10 @@ struct cp_records_memory {
 	/* Ticks of the stamp counter for which a page counts as readable that was found to be
 	 * so. Not 0, faults become possible that the tracer has to serve. */
 	uint64_t page_life;
-	uint64_t stack_low, stack_end; /* mapping of the thread's own stack; 0: not known */
+	/* The thread's own stack, what it keeps mapped while it runs; 0: not known. A mapping
+	 * may go on with what is somebody else's: of glibc's and musl's threads but the first
+	 * the base of fs is a safe end. */
+	uint64_t stack_low, stack_end;
 	uint64_t self; /* address of the ring in the program; 0: the stack is not copied */
 	struct cp_detour_range known[CP_DETOUR_KNOWN]; /* never unmapped; the rest is 0 */
 };

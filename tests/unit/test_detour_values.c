@@ -14,6 +14,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <ucontext.h>
+#include <unistd.h>
 #include <x86intrin.h>
 
 /* Of the function in %0, from where the red zone may be in use. */
@@ -143,6 +145,58 @@ static void test_no_stack(void)
 			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory");
 	r = take();
 	CHECK_U64(r.stack_size, 0);
+}
+
+#define PAGES UINT64_C(65536) /* bytes of a stack */
+
+static unsigned long faults;
+
+static void on_fault(int signal, siginfo_t *info, void *ucontext)
+{
+	ucontext_t *context = ucontext;
+	struct cp_regs regs;
+
+	(void)signal;
+	(void)info;
+	ground_regs(context, &regs);
+	if (!cp_detour_stack_fault(&cp_arch_x86_64, &ground.made[number].detour,
+				   ground.made[number].at, &ground.rings, &regs, reader.ring))
+		_exit(99);
+	ground_set_regs(context, &regs, (uint64_t)context->uc_mcontext.gregs[REG_EFL]);
+	faults++;
+}
+
+/* The stack ends before it was said to. */
+static void test_stack_fault(void)
+{
+	struct cp_detour_record record = { .stack = 4096 };
+	struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	uint8_t *pages = mmap(NULL, PAGES + 4096, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+		*sp = pages + PAGES - 1024;
+	struct cp_records_memory memory = { .stack_low = (uintptr_t)pages,
+					    .stack_end = (uintptr_t)pages + PAGES + 4096,
+					    .self = (uintptr_t)reader.ring };
+	static const uint8_t zeros[4096];
+	struct cp_record r;
+
+	CHECK(pages != MAP_FAILED && !munmap(pages + PAGES, 4096));
+	memset(pages, 'x', PAGES);
+	patch(&record);
+	cp_records_set_memory(&reader, &memory);
+	sigaction(SIGSEGV, &action, NULL);
+	__asm__ volatile("mov %%rsp,%%r12\n\tmov %1,%%rsp\n\tcall *%0\n\tmov %%r12,%%rsp"
+			 :
+			 : "b"(detour_called), "r"(sp)
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+			   "memory");
+	signal(SIGSEGV, SIG_DFL);
+	r = take();
+	CHECK_U64(faults, 1);
+	CHECK_U64(r.stack_size, 4096);
+	/* Behind the return address. */
+	CHECK(!memcmp(r.stack + 8, sp, 1024) && !memcmp(r.stack + 8 + 1024, zeros, 4096 - 1032));
+	munmap(pages, PAGES);
 }
 
 /* A long record without a stack, and one that has no room. */
@@ -364,6 +418,7 @@ int main(int argc, char **argv)
 		return cost();
 	test_stack();
 	test_no_stack();
+	test_stack_fault();
 	test_long();
 	test_nonsense();
 	test_x87();
