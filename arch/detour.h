@@ -274,6 +274,10 @@ bool cp_detour_hop(uint32_t begins, uint64_t at, uint64_t to, uint8_t code[CP_DE
  * `code`, which may be changed in place. 0: it is something else. */
 size_t cp_detour_displacement(const uint8_t *code, size_t size);
 
+/* Are these three instructions, of `size` bytes together, a jump by a table of distances?
+ * movslq (B,I,4),R; add B,R; jmp *R. */
+bool cp_detour_by_distance(const struct cp_arch *arch, const uint8_t *code, size_t size);
+
 /* What the instruction says that could be the address of code, and to which it does
  * not go itself. 0: nothing. */
 uint64_t cp_detour_said(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc);

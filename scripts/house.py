@@ -32,7 +32,7 @@ FLOORS = {
                    ["stops/"], ["idle", "leave", "tracer"]],
     "src/probe": [["names", "functions", "ldcache", "trace_ring", "shadow"], ["distance", "code", "libraries"],
                   ["spec", "library_calls"], ["match", "plan"], ["inlined", "blocks"], ["near", "overlap"], ["preview"]],
-    "src/detour": [["text"], ["window"], ["plan", "space"], ["object"]],
+    "src/detour": [["text"], ["table", "window"], ["plan", "space"], ["object"]],
     "src/unwind": [["unwind", "dwarf", "entry", "expr"], ["program", "lsda"], ["cfi", "index"], ["table", "pads"], ["space"],
                    ["apply"], ["step"], ["guess", "by_libunwind"], ["walk"]],
     "src/inspect": [["inspect", "place", "classify", "readable", "shapes"],

@@ -129,6 +129,47 @@ uint64_t cp_detour_said(const struct cp_arch *arch, const uint8_t *code, size_t 
 	return insn.imm_size >= 4 ? (uint64_t)cp_x86_imm(&insn, code) : 0;
 }
 
+/* The next one has a register or memory as its operand; its other one's number goes to
+ * *reg_ret. */
+static bool take_operand(const uint8_t **code, size_t *size, uint8_t opcode,
+			 struct cp_x86_operand *operand, uint8_t *reg_ret)
+{
+	struct cp_x86_insn insn;
+
+	if (!cp_x86_take_apart(*code, *size, &insn) || insn.map != CP_X86_ONE ||
+	    insn.opcode != opcode || !insn.has_modrm || insn.opsize || insn.addrsize ||
+	    insn.segment)
+		return false;
+	if (opcode != 0xff && !(insn.rex & 8))
+		return false;
+	cp_x86_operand(&insn, *code, operand);
+	*reg_ret = opcode == 0xff ? CP_X86_REG(&insn)
+				  : cp_x86_dwarf(CP_X86_REG(&insn) | (insn.rex & 4) << 1);
+	*code += insn.size;
+	*size -= insn.size;
+	return true;
+}
+
+bool cp_detour_by_distance(const struct cp_arch *arch, const uint8_t *code, size_t size)
+{
+	struct cp_x86_operand from, other, to;
+	uint8_t loaded, added, kind;
+
+	if (arch->e_machine != EM_X86_64 || !take_operand(&code, &size, 0x63, &from, &loaded) ||
+	    !from.memory || from.scale != 4 || from.disp || from.base >= arch->pc ||
+	    from.index == 0xff || from.base == loaded)
+		return false;
+	if (take_operand(&code, &size, 0x01, &other, &added)) {
+		if (other.memory || other.base != loaded || added != from.base)
+			return false;
+	} else if (!take_operand(&code, &size, 0x03, &other, &added) || other.memory ||
+		   other.base != from.base || added != loaded) {
+		return false;
+	}
+	return take_operand(&code, &size, 0xff, &to, &kind) && !size && kind == 4 && !to.memory &&
+	       to.base == loaded;
+}
+
 size_t cp_detour_far_jump(uint64_t to, uint8_t *code)
 {
 	static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 }; /* jmp *(%rip) */

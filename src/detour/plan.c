@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "detour/table.h"
+
 const char *cp_detour_why_text(enum cp_detour_why why)
 {
 	static const char *const texts[CP_DETOUR_WHYS] = {
@@ -24,12 +26,17 @@ const char *cp_detour_why_text(enum cp_detour_why why)
 	return texts[why];
 }
 
+#define SWITCHES 64
+
 struct planning {
 	struct cp_detour_planner *planner;
 	struct cp_detour_text *text;
 	const struct cp_probe_plan *sites;
 	struct cp_detour_plan *plan;
 	bool no_memory;
+	/* Jumps of switches, which leave nothing, by number of their site. */
+	uint32_t switches[SWITCHES];
+	size_t switch_count;
 };
 
 /* ---- computed jumps ---- */
@@ -202,6 +209,17 @@ static bool add_site(struct planning *p, struct cp_detour_window *w, uint32_t nu
 	return true;
 }
 
+static bool is_switch(const struct planning *p, size_t number)
+{
+	size_t i;
+
+	for (i = 0; i < p->switch_count; i++) {
+		if (p->switches[i] == number)
+			return true;
+	}
+	return false;
+}
+
 /* A window is also that of exits which lie in it. */
 static bool add_sites_inside(struct planning *p, struct cp_detour_window *w)
 {
@@ -210,7 +228,8 @@ static bool add_sites_inside(struct planning *p, struct cp_detour_window *w)
 
 	for (i = p->sites->entry_count; i < p->sites->sites.count; i++) {
 		s = &p->sites->sites.items[i];
-		if (s->address - w->address < w->size && !add_site(p, w, (uint32_t)i))
+		if (s->address - w->address < w->size && !is_switch(p, i) &&
+		    !add_site(p, w, (uint32_t)i))
 			return false;
 	}
 	return true;
@@ -375,7 +394,7 @@ static enum cp_window_end plan_exit(struct planning *p, uint32_t number)
 	struct cp_detour_window w;
 	enum cp_window_end end;
 
-	if (is_served(p, number) || plan_change(p, number))
+	if (is_switch(p, number) || is_served(p, number) || plan_change(p, number))
 		return CP_WINDOW_OK;
 	end = cp_window_backward(p->text, last, CP_DETOUR_JUMP, &w);
 	if (end != CP_WINDOW_OK && grow_entry(p, last))
@@ -420,6 +439,12 @@ static bool jumps_are_known(struct planning *p)
 
 		if (site->kind != CP_PROBE_SITE_INDIRECT || is_outward(p, site, unknown))
 			continue;
+		if (p->switch_count < SWITCHES &&
+		    cp_detour_is_switch(p->text, p->planner->functions, &p->planner->code,
+					site->address)) {
+			p->switches[p->switch_count++] = (uint32_t)i;
+			continue;
+		}
 		give_up(p, CP_DETOUR_WHY_COMPUTED, site->address);
 		return false;
 	}

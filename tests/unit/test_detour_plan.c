@@ -27,6 +27,7 @@ static const struct {
 	{ "hosted", "j0+6 0@0 j18+10 h36+2 1@1" },
 	{ "hosted_by_more", "j0+8 0@0 j8+15 h28+2 1@1" },
 	{ "hosted_beside", "j0+7 0@0 p15+1 1@0" },
+	{ "any_case", "j0+9 0@0 h23+1 2@0 j32+6 3@5" },
 	{ "calls_early", "j0+9 0@0 j18+1 1@0" },
 	{ "calls_system", "h0+2 0@0 j5+1 1@0" },
 	{ "begins_with_one", "its first instructions can't be moved" },
