@@ -489,14 +489,14 @@ int main(int argc, char **argv)
 	test_signals(NESTED, 2000);
 	test_signals(TAKEN_OUT, 2000);
 	test_signals(BOTH, 2000);
-	test_threads(false, 150000);
-	test_threads(true, 150000);
+	test_threads(false, 60000);
+	test_threads(true, 60000);
 	/* Records that are large for the ring. */
 	ground_unpatch(entry_number);
 	ground_unpatch(exit_number);
 	patch_called(CP_DETOUR_STACK_MAX);
-	test_threads(false, 10000);
-	test_threads(true, 10000);
+	test_threads(false, 4000);
+	test_threads(true, 4000);
 	test_nobody();
 	test_conditions();
 	TEST_MAIN_END;
