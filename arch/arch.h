@@ -152,6 +152,12 @@ void cp_arch_regs_to_prstatus(const struct cp_regs *regs, void *prstatus);
 void cp_arch_set_pc(void *prstatus, uint64_t pc);
 /* Condition flags. */
 uint64_t cp_arch_flags(const void *prstatus);
+void cp_arch_set_flags(void *prstatus, uint64_t flags);
+/* What a thread finds its ring of records by (arch/detour.h): the base of gs. */
+uint64_t cp_arch_ring_base(const void *prstatus);
+void cp_arch_set_ring_base(void *prstatus, uint64_t base);
+/* The counter that records are stamped with. */
+uint64_t cp_arch_time_stamp(void);
 
 /* The instruction that makes a system call, and a register set that makes
  * system call `nr` when it runs at such an instruction at `pc`. */

@@ -186,6 +186,10 @@ size_t cp_detour_stops(const struct cp_arch *arch, const struct cp_detour *detou
 		       struct cp_detour_stop ret[CP_DETOUR_RECORDS]);
 /* That of a thread which asks for a ring. If it was given one (by the base of gs), it
  * writes its record there, else at `on` it goes without. */
+/* That of a thread which is not on its own stack: its call is told by who serves the stop,
+ * and not recorded. */
+bool cp_detour_slow_foreign(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+			    struct cp_detour_stop *ret);
 bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_rings *rings,
 			 struct cp_detour_stop *ret);
 
@@ -267,6 +271,9 @@ bool cp_detour_jump(const struct cp_detour_landing *landing, uint64_t at, uint64
 		    uint8_t code[CP_DETOUR_JUMP + CP_DETOUR_PREFIXES]);
 /* A jump to anywhere at all, 14 bytes; returns how many. */
 size_t cp_detour_far_jump(uint64_t to, uint8_t *code);
+/* Where one of these jumps leads to, hops too; 0: it is none. `code` has
+ * CP_DETOUR_FILLED bytes. */
+uint64_t cp_detour_jump_target(const uint8_t *code, uint64_t at);
 /* May a hop be at `at`, with room for a jump at `to`, and does a thread that comes to
  * a later instruction find a breakpoint? */
 bool cp_detour_hop(uint32_t begins, uint64_t at, uint64_t to, uint8_t code[CP_DETOUR_HOP]);

@@ -40,6 +40,9 @@ struct cp_detour_ring {
 	uint64_t may_probe;
 	uint64_t page_life; /* ticks for which it is known then; 0: for this once */
 	uint64_t stack_low, stack_end; /* the thread's own stack; 0: not known */
+	/* Who is on another one stops before it records (cp_detour_slow_foreign()), as long
+	 * as pointers are followed; 0 and UINT64_MAX: it never does. */
+	uint64_t own_low, own_end;
 	uint64_t self; /* address of this ring in the program; 0: no copies of the stack */
 	struct cp_detour_range {
 		uint64_t start, end;

@@ -169,13 +169,13 @@ struct cp_area_header {
 };
 struct cp_area_entry {
 	uint64_t site;
-	uint32_t slot; /* number of its slot in the area; CP_AREA_JUMP: see below */
+	uint32_t slot; /* number of its slot in the area, and CP_AREA_*: see below */
 	uint8_t original[CP_TRAP_MAX]; /* bytes under the breakpoint */
 };
 
 /* Position-independent code of a SIGTRAP handler (SA_SIGINFO): when the trap
- * is one of ours (si_code SI_KERNEL and the address before pc is in the table
- * of an area) it sets pc to the slot; a pc inside an area is left alone;
+ * is one of ours (si_code SI_KERNEL or TRAP_BRKPT and the address before pc is in the
+ * table of an area) it sets pc to the slot; a pc inside an area is left alone;
  * everything else goes to the program's own handler, or ends the program as
  * the signal would have. To be installed with SA_SIGINFO, SA_NODEFER (signal
  * handlers that run on top of it may trap), SA_RESTORER, SA_ONSTACK (the frame is
@@ -200,6 +200,12 @@ const uint8_t *cp_trap_handler(const struct cp_arch *arch, size_t *size_ret,
 #define CP_SIGCALL_BETWEEN 8 /* bytes, at most, between a site and its system call */
 #define CP_SIGCALL_SIZE 16 /* of code that is to be looked at */
 #define CP_AREA_JUMP (UINT32_C(1) << 31) /* there may be a jump at this site */
+/* For detours: a jump may be there, and what was there before is in the last bytes of the
+ * slot (link/sites.h); or nothing of ours is there that has to be taken out. */
+#define CP_AREA_WINDOW (UINT32_C(1) << 30)
+#define CP_AREA_LANDING (UINT32_C(1) << 29)
+#define CP_AREA_STILL (UINT32_C(1) << 28) /* of a window: only while nobody runs */
+#define CP_AREA_SLOT (CP_AREA_STILL - 1)
 #define CP_SIGCALL_JUMP 5 /* bytes of the jump; as many as the instruction there has */
 struct cp_sigcall {
 	bool sets_action; /* rt_sigaction, else rt_sigprocmask */

@@ -40,7 +40,7 @@ FLOORS = {
                     ["locate", "plan", "build"], ["stored", "bytes", "scalar"], ["rust", "value", "shape_values"],
                     ["variadic", "exits"], ["read", "values", "frame"], ["declared", "declared/"],
                     ["changes", "copy", "print", "condition", "condition_names", "condition_parse"]],
-    "src/link": [["link", "sites", "stats"], ["channel", "records", "ring"]],
+    "src/link": [["code", "link", "sites", "stats"], ["channel", "records", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
     "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker"],

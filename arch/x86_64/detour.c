@@ -49,7 +49,7 @@ struct maker {
 	struct {
 		const struct cp_detour_record *record;
 		struct cp_x86_place refused_at, slow_at; /* as things were there */
-		size_t slow, go; /* the jump to there, and where it comes back */
+		size_t slow[3], go; /* the jumps to there, and where it comes back */
 		size_t refused[2 * CP_DETOUR_TESTS];
 		size_t refused_count;
 		size_t skip; /* the jump of an exit whose call was refused; 0: none */
@@ -177,7 +177,12 @@ static void put_record(struct maker *m, unsigned r)
 	PUT32(e, "\x65\x48\x3b\x0c\x25", head_at(m, offsetof(struct cp_detour_ring, limit)));
 	e->bad |= e->now.pushed != CP_X86_RECORD_PUSHED;
 	m->out[r].slow_at = e->now;
-	m->out[r].slow = cp_x86_put_forward(e, "\x0f\x83", 2);
+	m->out[r].slow[0] = cp_x86_put_forward(e, "\x0f\x83", 2);
+	/* cmp %gs:own_low,%rsp; jb slow; cmp %gs:own_end,%rsp; jae slow */
+	PUT32(e, "\x65\x48\x3b\x24\x25", head_at(m, offsetof(struct cp_detour_ring, own_low)));
+	m->out[r].slow[1] = cp_x86_put_forward(e, "\x0f\x82", 2);
+	PUT32(e, "\x65\x48\x3b\x24\x25", head_at(m, offsetof(struct cp_detour_ring, own_end)));
+	m->out[r].slow[2] = cp_x86_put_forward(e, "\x0f\x83", 2);
 	m->out[r].go = e->size;
 	if (record->stack)
 		cp_x86_put_stack_size(e, m->rings, record->stack);
@@ -260,7 +265,8 @@ static void put_rest(struct maker *m, unsigned r)
 	}
 
 	e->now = m->out[r].slow_at;
-	cp_x86_land(e, m->out[r].slow);
+	for (i = 0; i < CP_ARRAY_SIZE(m->out[r].slow); i++)
+		cp_x86_land(e, m->out[r].slow[i]);
 	cp_x86_put_to(e, "\xe8", 1, m->rings->slow); /* call slow */
 	cp_x86_put_to(e, "\x0f\x82", 2, e->at + m->out[r].go); /* jc go */
 	cp_x86_pop(e, "\x5a", &e->now.saved[CP_X86_RDX]);
@@ -386,6 +392,19 @@ size_t cp_detour_slow(const struct cp_arch *arch, const struct cp_detour_rings *
 		return 0;
 	cp_x86_shared(&e, rings, &shared);
 	return e.bad ? 0 : e.size;
+}
+
+bool cp_detour_slow_foreign(const struct cp_arch *arch, const struct cp_detour_rings *rings,
+			    struct cp_detour_stop *ret)
+{
+	struct cp_x86_emit e = { .room = CP_DETOUR_SLOW_MAX, .at = rings->slow };
+	struct cp_x86_shared shared;
+
+	if (!usable(arch, rings))
+		return false;
+	cp_x86_shared(&e, rings, &shared);
+	*ret = shared.foreign;
+	return !e.bad;
 }
 
 bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_rings *rings,

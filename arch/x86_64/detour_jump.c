@@ -170,11 +170,31 @@ bool cp_detour_by_distance(const struct cp_arch *arch, const uint8_t *code, size
 	       to.base == loaded;
 }
 
+static const uint8_t far_jump[] = { 0xff, 0x25, 0, 0, 0, 0 }; /* jmp *(%rip) */
+
 size_t cp_detour_far_jump(uint64_t to, uint8_t *code)
 {
-	static const uint8_t jump[] = { 0xff, 0x25, 0, 0, 0, 0 }; /* jmp *(%rip) */
+	memcpy(code, far_jump, sizeof(far_jump));
+	memcpy(code + sizeof(far_jump), &to, sizeof(to));
+	return sizeof(far_jump) + sizeof(to);
+}
 
-	memcpy(code, jump, sizeof(jump));
-	memcpy(code + sizeof(jump), &to, sizeof(to));
-	return sizeof(jump) + sizeof(to);
+uint64_t cp_detour_jump_target(const uint8_t *code, uint64_t at)
+{
+	size_t size = 0;
+	uint64_t to;
+	int32_t rel;
+
+	if (code[0] == 0xeb)
+		return at + CP_DETOUR_HOP + (uint64_t)(int64_t)(int8_t)code[1];
+	if (!memcmp(code, far_jump, sizeof(far_jump))) {
+		memcpy(&to, code + sizeof(far_jump), sizeof(to));
+		return to;
+	}
+	while (size < CP_DETOUR_PREFIXES && code[size] == NEXT_PREFIX)
+		size++;
+	if (code[size] != 0xe9)
+		return 0;
+	memcpy(&rel, code + size + 1, sizeof(rel));
+	return at + size + CP_DETOUR_JUMP + (uint64_t)(int64_t)rel;
 }

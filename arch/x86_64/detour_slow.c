@@ -39,6 +39,30 @@ static void put_ask(struct cp_x86_emit *e, const struct cp_detour_rings *rings, 
 	cp_x86_put_to(e, "\xe9", 1, again);
 }
 
+/* A thread on another stack than its own: its call is told by a stop, as long as somebody
+ * reads, and not recorded. */
+static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+			struct cp_detour_stop *ret)
+{
+	size_t below, own, silent;
+
+	PUT32(e, "\x65\x48\x3b\x24\x25", rings->zero + offsetof(struct cp_detour_ring, own_low));
+	below = cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
+	PUT32(e, "\x65\x48\x3b\x24\x25", rings->zero + offsetof(struct cp_detour_ring, own_end));
+	own = cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
+	cp_x86_land(e, below);
+	cp_x86_put_time(e);
+	PUT32(e, "\x65\x48\x3b\x04\x25",
+	      rings->zero + offsetof(struct cp_detour_ring, read_until)); /* cmp ...,%rax */
+	silent = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
+	PUT(e, "\xcc");
+	ret->pc = ret->on = e->at + e->size;
+	cp_x86_land(e, silent);
+	PUT(e, "\xf8"); /* clc */
+	PUT(e, "\xc3");
+	cp_x86_land(e, own);
+}
+
 /* Called with rax, rcx, rdx free, flags saved. Carry: there is room. It returns by
  * `ret` to where it was called: shadow stacks are content. */
 static void put_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
@@ -48,8 +72,13 @@ static void put_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 	uint32_t lost = rings->zero + offsetof(struct cp_detour_ring, lost);
 	uint32_t lost_head = rings->zero + offsetof(struct cp_detour_ring, lost_head);
 	uint32_t wait = rings->zero + offsetof(struct cp_detour_ring, wait_until);
-	size_t silent, dropped, marked, ask, look, again = e->size;
+	size_t silent, dropped, marked, ask, full, look = e->size;
 
+	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
+	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
+	full = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
+	PUT(e, "\xc3");
+	cp_x86_land(e, full);
 	PUT32(e, "\x65\x48\x8b\x0c\x25", wait); /* mov %gs:wait_until,%rcx */
 	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx: nobody reads, or wants it */
 	silent = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
@@ -61,11 +90,7 @@ static void put_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 	PUT(e, "\x48\x85\xc9");
 	ask = cp_x86_put_forward(e, "\x0f\x85", 2);
 	PUT(e, "\xf3\x90"); /* pause */
-	look = e->size;
-	PUT32(e, "\x65\x48\x8b\x0c\x25", head);
-	PUT32(e, "\x65\x48\x3b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, limit));
-	cp_x86_put_to(e, "\x0f\x83", 2, e->at + again); /* jae */
-	PUT(e, "\xc3");
+	cp_x86_put_to(e, "\xe9", 1, e->at + look);
 	cp_x86_land(e, silent);
 	cp_x86_land(e, dropped);
 	asked_ret->on = e->at + e->size;
@@ -80,13 +105,14 @@ static void put_slow(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 	PUT(e, "\xf8"); /* clc */
 	PUT(e, "\xc3");
 	cp_x86_land(e, ask);
-	put_ask(e, rings, e->at + look, asked_ret);
+	put_ask(e, rings, e->at, asked_ret);
 }
 
 void cp_x86_shared(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 		   struct cp_x86_shared *ret)
 {
 	ret->load_count = 0;
+	put_foreign(e, rings, &ret->foreign);
 	put_slow(e, rings, &ret->asked);
 	cp_x86_fill(e, CP_X86_REACH_AT);
 	ret->load_count = cp_x86_put_reach(e, rings, ret->loads);

@@ -9,6 +9,7 @@
 
 struct cp_x86_shared {
 	struct cp_detour_stop asked; /* of a thread that asks for a ring */
+	struct cp_detour_stop foreign; /* of one on another stack */
 	struct cp_x86_load loads[CP_X86_LOADS]; /* that may fault */
 	size_t load_count;
 };

@@ -41,6 +41,7 @@ _Static_assert(offsetof(struct cp_area_header, old_flags) == 64, "area");
 _Static_assert(offsetof(struct cp_area_entry, slot) == 8, "entry");
 _Static_assert(sizeof(struct cp_area_entry) == 16, "entry");
 _Static_assert(CP_SLOT_SIZE == 48, "slot");
+_Static_assert(CP_AREA_SLOT == 0x0fffffff, "entry");
 
 extern const uint8_t cp_x86_handler[], cp_x86_handler_entry[], cp_x86_handler_restorer[],
 	cp_x86_handler_area[], cp_x86_handler_end[];
@@ -73,7 +74,10 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	movq 168(%rdx), %r8\n" /* pc */
 	"	movq .Larea(%rip), %r9\n"
 	"	cmpl $0x80, %eax\n" /* SI_KERNEL: int3 */
+	"	je .Lsite\n"
+	"	cmpl $1, %eax\n" /* TRAP_BRKPT: int1, in the jumps of detours */
 	"	jne .Lareas\n"
+	".Lsite:\n"
 
 	/* the site is before pc: r9 area, rcx to r11 what is left of its table */
 	"	decq %r8\n"
@@ -103,7 +107,7 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	jmp .Lnext_table\n"
 	".Lfound:\n"
 	"	movl 8(%r10), %eax\n"
-	"	btrl $31, %eax\n" /* CP_AREA_JUMP */
+	"	andl $0x0fffffff, %eax\n" /* CP_AREA_SLOT */
 	"	imulq $48, %rax\n"
 	"	addq 40(%r9), %rax\n"
 	"	movq %rax, 168(%rdx)\n"

@@ -155,6 +155,33 @@ uint64_t cp_arch_flags(const void *prstatus)
 	return u.eflags;
 }
 
+void cp_arch_set_flags(void *prstatus, uint64_t flags)
+{
+	const unsigned long long eflags = flags;
+
+	memcpy((uint8_t *)prstatus + offsetof(struct user_regs_struct, eflags), &eflags,
+	       sizeof(eflags));
+}
+
+uint64_t cp_arch_ring_base(const void *prstatus)
+{
+	struct user_regs_struct u;
+
+	memcpy(&u, prstatus, sizeof(u));
+	return u.gs_base;
+}
+
+void cp_arch_set_ring_base(void *prstatus, uint64_t base)
+{
+	memcpy((uint8_t *)prstatus + offsetof(struct user_regs_struct, gs_base), &base,
+	       sizeof(base));
+}
+
+uint64_t cp_arch_time_stamp(void)
+{
+	return __builtin_ia32_rdtsc();
+}
+
 const uint8_t *cp_arch_syscall_code(size_t *size_ret)
 {
 	static const uint8_t code[] = { 0x0f, 0x05 };

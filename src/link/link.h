@@ -39,6 +39,9 @@ enum cp_event_type {
 	CP_EVENT_REPEAT, /* struct cp_event_sample without a stack: the thread's last
 				  sample again, `count` ticks and `weight_ns` more of it */
 	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
+	CP_EVENT_RING, /* the same, with registers and stack, of no site: the thread has the
+			  ring `target` from now on, up to its THREAD_EXIT, EXEC or
+			  PROCESS_EXIT; then it is another's once that event was released */
 	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
 	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
 	CP_EVENT_EXITING, /* at its exit stop: the leader, with annotations; CP_TRACE_EXITS: all */
@@ -215,6 +218,8 @@ enum cp_request_type {
 				ESRCH, EBUSY */
 	CP_REQUEST_MEMORY, /* answer with a read-only descriptor of `pid`'s memory */
 	CP_REQUEST_MAP, /* map `size` bytes of slots in `pid`, near `address`; answers address */
+	CP_REQUEST_RINGS, /* what detours need in `pid`: code.h */
+	CP_REQUEST_CODE,
 	CP_REQUEST_ARM, /* the batch at `first` of the plan area, `size` bytes, in `pid` */
 	CP_REQUEST_DISARM, /* the sites with addresses in [address, address + size) of `pid`;
 			      CP_DISARM_FORGET: without touching its memory */
@@ -230,7 +235,7 @@ enum cp_request_type {
  * released that event. SIGNALS: each delivery is an event. CPU (with ARM): hits tell
  * the CPU time of their thread from then on.
  *
- * MAP and ARM run system calls inside the program. Their errors: EAGAIN, no
+ * MAP, RINGS, CODE and ARM run system calls inside the program. Their errors: EAGAIN, no
  * thread could be had for it now; EACCES, a seccomp filter stands in the way;
  * else what the system call said. ARM, besides: EINVAL, the batch makes no
  * sense; ESTALE, other bytes are at a site than the batch expects. */

@@ -23,6 +23,8 @@ void cp_records_create(void *memory, unsigned log)
 
 	ring->head = UINT64_C(1) << log;
 	ring->limit = 0;
+	ring->own_low = 0;
+	ring->own_end = UINT64_MAX;
 }
 
 static void set_limit(struct cp_records *r)
@@ -55,6 +57,15 @@ void cp_records_open(struct cp_records *records, void *memory, unsigned log)
 	if (records->position != UINT64_C(1) << log)
 		forget_all(records);
 	set_limit(records);
+}
+
+void cp_records_follow(struct cp_records *records, void *memory, unsigned log)
+{
+	const uint64_t begin = UINT64_C(1) << log;
+
+	*records = (struct cp_records){
+		.ring = memory, .log = log, .position = begin, .released = begin
+	};
 }
 
 void cp_records_close(struct cp_records *records)

@@ -50,6 +50,9 @@ void cp_records_create(void *memory, unsigned log);
 /* Begins to read where the ring is, and opens it. It is closed: new, or left by a reader
  * who closed it or died long enough ago for it to be full. */
 void cp_records_open(struct cp_records *records, void *memory, unsigned log);
+/* Begins to read a new ring at its beginning: another process has created and opened it,
+ * and records may be there already. */
+void cp_records_follow(struct cp_records *records, void *memory, unsigned log);
 /* Nothing more is reserved, and nobody waits. What is there can still be read. */
 void cp_records_close(struct cp_records *records);
 /* Who finds no room waits until then (stamp counter), again and again called by who

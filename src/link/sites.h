@@ -5,7 +5,7 @@
  * tracer copies it once, checks each part and acts. Addresses are run-time
  * ones of the process that the request names.
  *
- *     struct cp_batch | sites | groups | fetches | slot code
+ *     struct cp_batch | sites | groups | fetches | windows | slot code
  */
 #ifndef CP_LINK_SITES_H
 #define CP_LINK_SITES_H
@@ -13,7 +13,9 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "arch/detour.h"
 #include "arch/insn.h"
+#include "link/code.h"
 #include "link/link.h"
 
 #define CP_LINK_PLAN (UINT64_C(256) << 20)
@@ -40,7 +42,16 @@
  *   SIGACTION  (tracer/signals/trap.c) the program calls sigaction(): no event
  *   SIGCALL (tracer/memory/sigcall.c) a system call about signals, which is made in
  *           the slot: no event, and soon a jump instead of a breakpoint
- *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address */
+ *   WATCH_RETURN  at the ENTRY: wants a RETURN site at the return address
+ *   WINDOW  (arch/detour.h) of a detour, which its slot leads to: a breakpoint, and
+ *           when all of the batch stand, a jump. No event
+ *   LANDING a later instruction in a window, or in what a hop's jump replaces: the
+ *           jump has a breakpoint there. Its slot leads to the detour. No event
+ *   HOP     where a jump stands that a window's leads to, and that nobody comes to
+ *           otherwise: without a breakpoint. No event
+ *   RING    the breakpoint in what cp_detour_slow() makes: its thread has no ring yet
+ *   FOREIGN another one there: its thread is not on its own stack. The event is that of
+ *           the record's site, with registers and stack (CP_HIT_RECORD) */
 #define CP_SITE_ENTRY 1u
 #define CP_SITE_EXIT 2u
 #define CP_SITE_TAIL 4u
@@ -54,6 +65,11 @@
 #define CP_SITE_MIDDLE CP_SITE_TAKEN /* with COUNT */
 #define CP_SITE_SIGACTION 16384u
 #define CP_SITE_SIGCALL 32768u
+#define CP_SITE_WINDOW (1u << 16)
+#define CP_SITE_LANDING (1u << 17)
+#define CP_SITE_HOP (1u << 18)
+#define CP_SITE_RING (1u << 19)
+#define CP_SITE_FOREIGN (1u << 20)
 /* A site has captured: general registers; cp_hit_vector; a copy of the
  * stack, as a sample has it. HOLD: the thread stays until the controller has
  * released the event. */
@@ -67,8 +83,9 @@ struct cp_site {
 	uint32_t id; /* the controller's number for it; comes back in the event */
 	uint32_t group; /* index in the batch's groups */
 	uint32_t first_fetch; /* in the batch's fetches */
-	uint16_t fetch_count;
-	uint16_t flags; /* CP_SITE_* */
+	uint32_t fetch_count;
+	uint32_t flags; /* CP_SITE_* */
+	uint32_t window; /* WINDOW, HOP: index in the batch's windows */
 	uint8_t original[CP_TRAP_MAX]; /* bytes expected there */
 	uint32_t slot; /* number of its slot in the area; a number belongs to one address for
 			  ever, and FREE steps have one too (it is what finds them in the table) */
@@ -132,6 +149,14 @@ struct cp_fetch {
 };
 #define CP_FETCH_BLOCK 0x100u
 
+/* What stands at a WINDOW or HOP and what shall stand there. Its slot has it in its last
+ * bytes, too, for who takes out what a killed cprof left. */
+struct cp_window {
+	uint8_t size;
+	uint8_t original[CP_DETOUR_FILLED];
+	uint8_t jump[CP_DETOUR_FILLED];
+};
+
 /* An area, which MAP made and the tracer fills:
  *
  *     header, handler │ table │ its twin │ slots
@@ -164,7 +189,7 @@ struct cp_batch {
 	uint64_t size; /* of all of it */
 	uint64_t area; /* address of the area whose slots these are */
 	uint32_t site_count, group_count, fetch_count;
-	uint32_t pad;
+	uint32_t window_count;
 	/* then the arrays, in the order of the drawing; slot code: CP_SLOT_SIZE bytes a
 	 * site */
 };
@@ -188,6 +213,11 @@ struct cp_batch {
  * what is allocated. */
 #define CP_HIT_CHOSEN 16u
 #define CP_HIT_PASSED 32u
+/* In the place of a detour's record: `site` is the record's, `pc` the program's. Registers
+ * and stack come along, nothing is fetched; CALLER is read, whatever the site. */
+#define CP_HIT_RECORD 64u
+/* The condition was decided by the detour, and holds: set by the controller. */
+#define CP_HIT_DECIDED 128u
 
 /* Behind it come, each padded to 8 bytes: regs (not CP_REG_MAX words, but the ISA's
  * nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */
@@ -201,6 +231,7 @@ struct cp_event_hit {
 	uint64_t lost_ns; /* what stops of this thread took so far, not this one */
 	double doubt; /* about that: its variance, ns^2 */
 	uint64_t run_ns; /* CP_TRACE_CPU: its CPU time so far; 0: not known */
+	uint64_t records; /* head of the thread's ring, which is at rest; 0: it has none */
 	uint32_t regs_size, vector_size, fetched_size;
 	uint32_t stack_size;
 	uint64_t stack_base;

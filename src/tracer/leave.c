@@ -25,6 +25,7 @@
 #include "tracer/lives/threads.h"
 #include "tracer/memory/annotate.h"
 #include "tracer/memory/area.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
 #include "tracer/signals/trap.h"
@@ -149,8 +150,12 @@ static void leave_areas(const struct tracer *tr)
 		t->process->space->occupied |= !t->clear;
 	}
 	cursor = 0;
-	while (cp_map_next(&tr->by_pid, &cursor, &key, &value))
-		area_forget(((const struct process *)(uintptr_t)value)->space);
+	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
+		const struct space *space = ((const struct process *)(uintptr_t)value)->space;
+
+		rings_close(space->rings, tr->link->shared->tail);
+		area_forget(space);
+	}
 }
 
 void leave(struct tracer *tr)

@@ -15,6 +15,7 @@
 
 #include "arch/insn.h"
 #include "base/cleanup.h"
+#include "link/sites.h"
 
 #define AT_ONCE 256
 
@@ -45,7 +46,7 @@ bool cp_sigcall_unjump(int mem, uint64_t site, const uint8_t *jump, const uint8_
 
 static uint64_t slot_of(uint64_t slots, const struct cp_area_entry *e)
 {
-	return slots + UINT64_C(1) * (e->slot & ~CP_AREA_JUMP) * CP_SLOT_SIZE;
+	return slots + UINT64_C(1) * (e->slot & CP_AREA_SLOT) * CP_SLOT_SIZE;
 }
 
 /* The bytes of both instructions; false: there is no jump there. */
@@ -68,6 +69,8 @@ static size_t restore_entries(int mem, uint64_t slots, const struct cp_area_entr
 	for (i = 0; i < count; i++) {
 		off_t at = (off_t)entries[i].site;
 
+		if (entries[i].slot & (CP_AREA_WINDOW | CP_AREA_LANDING))
+			continue;
 		if (codes(mem, slots, &entries[i], jump, now) != jumps)
 			continue;
 		if (jumps)
@@ -189,11 +192,94 @@ static void take_out_jumps(void *ctx, uint64_t slots, const struct cp_area_entry
 	r->done += restore_entries(r->mem, slots, entries, count, true);
 }
 
+/* ---- windows ---- */
+
+/* Breakpoints in the place of jumps, so that nobody is in one any more; then what is
+ * behind those; then they go. While threads run there has to be a handler for them. */
+enum step { STEP_TRAPS, STEP_REST, STEP_FIRST, STEPS };
+
+struct unjumping {
+	int mem;
+	bool still;
+	enum step step;
+	size_t done;
+};
+
+static bool is_mixture(const struct cp_window *w, const uint8_t *now)
+{
+	size_t i;
+
+	for (i = 1; i < w->size; i++)
+		if (now[i] != w->jump[i] && now[i] != w->original[i])
+			return false;
+	return true;
+}
+
+static void restore_window(struct unjumping *u, const struct cp_window *w, uint64_t site)
+{
+	uint8_t now[CP_DETOUR_FILLED];
+	size_t size, rest = w->size - 1u;
+	const uint8_t *trap = cp_trap_code(cp_arch_host(), &size);
+	off_t at = (off_t)site;
+
+	if (pread(u->mem, now, w->size, at) != w->size)
+		return;
+	if (u->step == STEP_TRAPS && !memcmp(now, w->jump, w->size) &&
+	    memcmp(w->jump, w->original, w->size) != 0)
+		u->done += pwrite(u->mem, trap, 1, at) == 1;
+	if (now[0] != trap[0] || w->original[0] == trap[0] || !is_mixture(w, now))
+		return;
+	if (u->step == STEP_REST && memcmp(now + 1, w->original + 1, rest) != 0)
+		u->done += pwrite(u->mem, w->original + 1, rest, at + 1) == (ssize_t)rest;
+	if (u->step == STEP_FIRST && !memcmp(now + 1, w->original + 1, rest))
+		u->done += pwrite(u->mem, w->original, 1, at) == 1;
+}
+
+static void restore_windows(void *ctx, uint64_t slots, const struct cp_area_entry *entries,
+			    size_t count)
+{
+	struct unjumping *u = ctx;
+	struct cp_window w;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		off_t at = (off_t)(slot_of(slots, &entries[i]) + CP_SLOT_SIZE - sizeof(w));
+
+		if (!(entries[i].slot & CP_AREA_WINDOW) ||
+		    (entries[i].slot & CP_AREA_STILL && !u->still))
+			continue;
+		if (pread(u->mem, &w, sizeof(w), at) == sizeof(w) && w.size &&
+		    w.size <= CP_DETOUR_FILLED)
+			restore_window(u, &w, entries[i].site);
+	}
+}
+
+/* How many bytes were put back, first ones. */
+static size_t unjump(pid_t pid, int mem, bool traps, bool still)
+{
+	struct unjumping u = { .mem = mem, .still = still };
+	struct visit_entries v = { mem, restore_windows, &u };
+
+	for (u.step = traps ? STEP_TRAPS : STEP_REST; u.step < STEPS; u.step++) {
+		u.done = 0;
+		visit_areas(pid, mem, visit_table, &v);
+	}
+	return u.done;
+}
+
+size_t cp_restore_windows(pid_t pid, int mem)
+{
+	return unjump(pid, mem, true, true);
+}
+
+/* ---- all of it ---- */
+
 size_t cp_restore_traps(pid_t pid, int mem)
 {
 	struct restoring r = { .mem = mem };
 	struct visit_entries v = { mem, take_out_traps, &r };
 
+	r.done = unjump(pid, mem, cp_restore_handler(pid, mem), false);
 	visit_areas(pid, mem, visit_table, &v);
 	return r.done;
 }
@@ -210,6 +296,7 @@ size_t cp_restore_memory(pid_t pid, int mem)
 
 struct looking {
 	uint64_t site, slot;
+	bool window;
 };
 
 static void look_at(void *ctx, uint64_t slots, const struct cp_area_entry *entries, size_t count)
@@ -218,13 +305,13 @@ static void look_at(void *ctx, uint64_t slots, const struct cp_area_entry *entri
 	size_t i;
 
 	for (i = 0; i < count; i++)
-		if (entries[i].site == l->site)
+		if (entries[i].site == l->site && (!l->window || entries[i].slot & CP_AREA_WINDOW))
 			l->slot = slot_of(slots, &entries[i]);
 }
 
-uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site)
+uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site, bool window)
 {
-	struct looking l = { .site = site };
+	struct looking l = { .site = site, .window = window };
 	struct visit_entries v = { mem, look_at, &l };
 
 	visit_areas(pid, mem, visit_table, &v);

@@ -24,8 +24,13 @@ CP_ERROR cp_restore_text(pid_t pid, size_t *restored_ret);
 size_t cp_restore_traps(pid_t pid, int mem);
 size_t cp_restore_memory(pid_t pid, int mem);
 
-/* The slot of a site in an area that was left; 0: it is none. */
-uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site);
+/* The jumps of detours, all of them: while nobody runs, or stands at one. Those that do no
+ * harm go with the breakpoints. */
+size_t cp_restore_windows(pid_t pid, int mem);
+
+/* The slot of a site in an area that was left, or only of a place for a jump (`window`);
+ * 0: it is none. */
+uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site, bool window);
 
 /* The area whose handler the kernel of `pid` has, left by a tracer that was killed;
  * 0: none. */

@@ -30,6 +30,7 @@
 #include "base/log.h"
 #include "tracer/captures/tick.h"
 #include "tracer/hits/batch.h"
+#include "tracer/hits/code.h"
 #include "tracer/hits/mapping.h"
 #include "tracer/hits/pause.h"
 #include "tracer/idle.h"
@@ -69,6 +70,7 @@ static void answer_memory(struct tracer *tr, const struct cp_request *rq, struct
 static void handle_request(struct tracer *tr, const struct cp_request *rq)
 {
 	struct cp_answer answer = { .type = rq->type, .serial = rq->serial };
+	CP_CLOSE int fd = -1;
 
 	switch ((enum cp_request_type)rq->type) {
 	case CP_REQUEST_LAUNCH:
@@ -92,6 +94,12 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 	case CP_REQUEST_MAP:
 		mapping_request(tr, rq, &answer);
 		break;
+	case CP_REQUEST_RINGS:
+		code_rings(tr, rq, &answer, &fd);
+		break;
+	case CP_REQUEST_CODE:
+		code_place(tr, rq, &answer);
+		break;
 	case CP_REQUEST_ARM:
 		batch_arm(tr, rq, &answer);
 		break;
@@ -107,7 +115,7 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 	default:
 		answer.errnum = EINVAL;
 	}
-	cp_link_answer(tr->link, &answer, -1);
+	cp_link_answer(tr->link, &answer, fd);
 }
 
 static bool controller_hangs(struct tracer *tr, uint64_t now)

@@ -22,8 +22,11 @@
 #include "tracer/calls/inject.h"
 #include "tracer/known/lookup.h"
 #include "tracer/memory/area.h"
+#include "tracer/memory/detours.h"
 #include "tracer/memory/patch.h"
 #include "tracer/memory/sites.h"
+#include "tracer/memory/windows.h"
+#include "tracer/signals/jumps.h"
 #include "tracer/signals/trap.h"
 
 /* Limits of what a batch may ask for. */
@@ -34,9 +37,10 @@
 #define COUNT_FLAGS (CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED)
 
 struct batch {
-	struct cp_batch *head; /* owned; then the next two, which point into it */
+	struct cp_batch *head; /* owned; then the next three, which point into it */
 	const struct cp_site_group *groups;
 	const struct cp_fetch *fetches;
+	const struct cp_window *windows;
 	/* In the plan area: to be copied before they are looked at. Of the code
 	 * nothing is. */
 	const struct cp_site *sites;
@@ -48,7 +52,8 @@ struct batch {
 static bool open_batch(struct tracer *tr, const struct cp_request *rq, struct batch *ret)
 {
 	const uint8_t *plan = tr->link->plan + rq->first;
-	uint64_t sites, groups, fetches, size = rq->size, head = sizeof(struct cp_batch);
+	uint64_t sites, groups, fetches, windows, rest, size = rq->size,
+							head = sizeof(struct cp_batch);
 	struct cp_batch said;
 
 	if (size < sizeof(said) || size > CP_LINK_PLAN || rq->first > CP_LINK_PLAN - size ||
@@ -58,18 +63,21 @@ static bool open_batch(struct tracer *tr, const struct cp_request *rq, struct ba
 	sites = said.site_count * sizeof(struct cp_site);
 	groups = said.group_count * sizeof(struct cp_site_group);
 	fetches = said.fetch_count * sizeof(struct cp_fetch);
+	windows = said.window_count * sizeof(struct cp_window);
+	rest = groups + fetches + windows;
 	if (said.size != size ||
-	    head + sites + groups + fetches + (uint64_t)said.site_count * CP_SLOT_SIZE > size)
+	    head + sites + rest + (uint64_t)said.site_count * CP_SLOT_SIZE > size)
 		return false;
-	ret->head = malloc(head + groups + fetches);
+	ret->head = malloc(head + rest);
 	if (!ret->head)
 		return false;
 	*ret->head = said;
-	memcpy(ret->head + 1, plan + head + sites, groups + fetches);
+	memcpy(ret->head + 1, plan + head + sites, rest);
 	ret->groups = (const struct cp_site_group *)(ret->head + 1);
 	ret->fetches = (const struct cp_fetch *)((const uint8_t *)ret->groups + groups);
+	ret->windows = (const struct cp_window *)((const uint8_t *)ret->fetches + fetches);
 	ret->sites = (const struct cp_site *)(const void *)(plan + head);
-	ret->code = plan + head + sites + groups + fetches;
+	ret->code = plan + head + sites + rest;
 	return true;
 }
 
@@ -111,13 +119,52 @@ static bool fetches_ok(const struct cp_fetch *fetches, unsigned count, uint32_t 
 	return room <= ROOM_MAX;
 }
 
-static bool kind_ok(const struct cp_site *s)
+/* A place for a jump, or in one. */
+static bool detour_ok(const struct batch *b, const struct cp_site *s)
 {
+	const struct cp_window *w;
+	size_t i;
+
+	if (s->flags & (s->flags - 1) || s->fetch_count || s->step.how != CP_STEP_SLOT)
+		return false;
+	if (!(s->flags & SITE_JUMPS))
+		return true;
+	if (s->window >= b->head->window_count)
+		return false;
+	w = &b->windows[s->window];
+	if (!w->size || w->size > CP_DETOUR_FILLED)
+		return false;
+	for (i = 0; i < w->size && i < s->step.trap_size; i++)
+		if (w->original[i] != s->original[i])
+			return false;
+	return true;
+}
+
+static bool kind_ok(const struct batch *b, const struct cp_site *s)
+{
+	if (s->flags & SITE_DETOURS)
+		return detour_ok(b, s);
 	if (!(s->flags & SITE_COUNTS))
 		return !(s->flags & ~EVENT_FLAGS);
 	if (s->flags & CP_SITE_BRANCH && s->step.flow != CP_FLOW_BRANCH)
 		return false;
 	return !(s->flags & ~COUNT_FLAGS) && !s->fetch_count && s->id < CP_LINK_COUNTERS - 1;
+}
+
+/* A jump stands there, which has to go before anything else may come. */
+static bool is_in_jump(const struct space *space, const struct cp_site *s)
+{
+	const struct site *site = space_site(space, s->address);
+	uint8_t now[CP_TRAP_MAX];
+	size_t size;
+
+	cp_trap_code(cp_arch_host(), &size);
+	for (; site; site = site_next(space, site))
+		if (site_jumps(space, site) ||
+		    (site->flags & CP_SITE_LANDING && space_read(space, s->address, now, size) &&
+		     memcmp(now, s->original, size) != 0))
+			return true;
+	return false;
 }
 
 static bool site_ok(const struct space *space, const struct batch *b, const struct area *area,
@@ -127,11 +174,11 @@ static bool site_ok(const struct space *space, const struct batch *b, const stru
 
 	return s->address && s->address < UINT64_C(1) << 56 && s->group < b->head->group_count &&
 	       s->slot < area->slot_count &&
-	       (!area->owners[s->slot] || area->owners[s->slot] == s->address) && kind_ok(s) &&
+	       (!area->owners[s->slot] || area->owners[s->slot] == s->address) && kind_ok(b, s) &&
 	       step_ok(&s->step) && s->first_fetch <= b->head->fetch_count &&
 	       s->fetch_count <= b->head->fetch_count - s->first_fetch &&
 	       fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &room) &&
-	       !space_area(space, s->address);
+	       !space_area(space, s->address) && !is_in_jump(space, s);
 }
 
 /* ---- the tables ---- */
@@ -186,10 +233,24 @@ static bool put_fetches(struct space *space, struct site *site, const struct cp_
 	return true;
 }
 
-/* Numbers of sites and of counters are different ones. */
+/* A window that comes again is the same one, as a rule. */
+static bool put_window(struct space *space, struct site *site, const struct cp_window *window,
+		       bool known)
+{
+	struct site_table *t = space->table;
+
+	if (known && !memcmp(&t->windows.items[site->window], window, sizeof(*window)))
+		return true;
+	site->window = (uint32_t)t->windows.count;
+	return cp_vec_push(&t->windows, *window);
+}
+
+/* Numbers of sites and of counters are different ones, and of windows none. */
 static bool is_record_of(const struct site *site, const struct cp_site *s)
 {
-	return site->id == s->id && !((site->flags ^ s->flags) & SITE_COUNTS);
+	if (s->flags & SITE_DETOURS)
+		return site->flags == s->flags;
+	return site->id == s->id && !((site->flags ^ s->flags) & (SITE_COUNTS | SITE_DETOURS));
 }
 
 /* The record for the site: one that was there before, or a new one in the
@@ -217,7 +278,10 @@ static uint32_t put_site(struct space *space, const struct batch *b, const struc
 {
 	uint32_t number = site_record(space, s, first);
 	struct site *site = &space->table->sites.items[number];
+	bool known = site->flags & SITE_JUMPS;
 
+	if (s->flags & SITE_JUMPS && !put_window(space, site, &b->windows[s->window], known))
+		return SITE_NONE;
 	site->id = s->id;
 	fetches_ok(b->fetches + s->first_fetch, s->fetch_count, &site->room);
 	site->batch = space->batches;
@@ -406,10 +470,12 @@ static void mark(struct placing *p, const uint32_t *records, size_t count)
 			give_up_counters(p->tr, site);
 			continue;
 		}
+		p->armed++;
+		if (site->flags & SITE_PASSIVE)
+			continue;
 		site_arm(p->space, site);
 		guard_avoid(p->space, site->address);
 		p->space->watched |= !!(site->flags & CP_SITE_SIGACTION);
-		p->armed++;
 	}
 	cp_map_free(&failed);
 }
@@ -427,6 +493,8 @@ static void add_patches(struct placing *p, const uint32_t *records, size_t count
 		struct patch *patch = &p->patches[p->count];
 		const struct site *first = site;
 
+		if (site->flags & SITE_PASSIVE)
+			continue;
 		if (!site->first)
 			first = space_site(p->space, site->address);
 		if (space_any_armed(p->space, first))
@@ -448,6 +516,16 @@ static void place(struct placing *p, const uint32_t *records, size_t count)
 		patch_apply(p->space, p->patches, p->count);
 		mark(p, records + first, n);
 	}
+}
+
+static bool has_windows(const struct space *space)
+{
+	size_t i;
+
+	for (i = 0; i < space->entered.count; i++)
+		if (space->table->sites.items[space->entered.items[i]].flags & CP_SITE_WINDOW)
+			return true;
+	return false;
 }
 
 /* Has the batch sites at system calls about signals? */
@@ -484,6 +562,8 @@ static int arm_entered(struct tracer *tr, struct space *space, struct area *area
 		place(&p, records + watches, count - watches);
 		*armed_ret = p.armed;
 		err = p.armed < count ? ESTALE : 0;
+		if (has_windows(space))
+			jumps_in(tr, space);
 	}
 	free(p.patches);
 	return err;
@@ -537,15 +617,20 @@ static int take_batch(struct tracer *tr, struct space *space, const struct cp_re
 void batch_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	struct process *p = process_find(tr, rq->pid);
+	struct space *space;
+	bool kept;
 
 	if (!p) {
 		ret->errnum = ESRCH;
 		return;
 	}
-	ret->errnum = take_batch(tr, p->space, rq, &ret->threads);
+	space = p->space;
+	kept = space_keep(space);
+	ret->errnum = take_batch(tr, space, rq, &ret->threads);
 	tr->more = !ret->errnum && rq->flags & CP_ARM_MORE;
 	if (!tr->more)
-		forget_entered(p->space);
+		forget_entered(space);
+	space_let_go(space, kept);
 }
 
 /* ---- disarming ---- */
@@ -553,6 +638,7 @@ void batch_arm(struct tracer *tr, const struct cp_request *rq, struct cp_answer 
 void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answer *ret)
 {
 	struct process *p = process_find(tr, rq->pid);
+	struct windows_which which;
 	size_t i;
 
 	if (!p) {
@@ -560,7 +646,11 @@ void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		return;
 	}
 	if (!(rq->flags & CP_DISARM_FORGET)) {
-		sites_disarm_range(p->space, rq->address, rq->size);
+		which = (struct windows_which){ rq->address, rq->size, SITE_NONE };
+		jumps_out(tr, p->space, &which);
+		p = process_find(tr, rq->pid);
+		if (p)
+			sites_disarm_range(p->space, rq->address, rq->size);
 		return;
 	}
 	/* The code was unmapped: nothing of it may be looked at again. */
@@ -575,6 +665,26 @@ void batch_disarm(struct tracer *tr, const struct cp_request *rq, struct cp_answ
 		if (site->address && site->address - rq->address < rq->size)
 			table_remove(p->space, (uint32_t)i);
 	}
+	detours_forget_range(p->space, rq->address, rq->size);
+}
+
+/* Of the spaces that have the group, the first from *cursor on whose jumps have to go. */
+static bool next_with_jumps(struct tracer *tr, uint64_t group, size_t *cursor)
+{
+	struct windows_which which = { 0 };
+	uint64_t key, value, *index;
+
+	while (cp_map_next(&tr->by_pid, cursor, &key, &value)) {
+		struct space *space = ((struct process *)(uintptr_t)value)->space;
+
+		index = cp_map_get(&space->by_group, group);
+		if (!index)
+			continue;
+		which.group = (uint32_t)*index;
+		jumps_out(tr, space, &which);
+		return true;
+	}
+	return false;
 }
 
 void batch_disarm_group(struct tracer *tr, const struct cp_request *rq)
@@ -582,6 +692,9 @@ void batch_disarm_group(struct tracer *tr, const struct cp_request *rq)
 	uint64_t key, value, *index;
 	size_t cursor = 0;
 
+	while (next_with_jumps(tr, rq->first, &cursor))
+		;
+	cursor = 0;
 	while (cp_map_next(&tr->by_pid, &cursor, &key, &value)) {
 		struct space *space = ((struct process *)(uintptr_t)value)->space;
 

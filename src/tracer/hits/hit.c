@@ -23,6 +23,7 @@
 #include "tracer/captures/capture.h"
 #include "tracer/hits/calibrate.h"
 #include "tracer/hits/count.h"
+#include "tracer/hits/detour.h"
 #include "tracer/hits/fetch.h"
 #include "tracer/hits/heap_sample.h"
 #include "tracer/hits/opens.h"
@@ -30,6 +31,7 @@
 #include "tracer/known/emit.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
 #include "tracer/signals/trap.h"
 
@@ -213,6 +215,7 @@ static bool report(struct tracer *tr, const struct at *at, const struct site *si
 		.lost_ns = t->own.lost_ns,
 		.doubt = t->own.doubt,
 		.run_ns = tr->trace_flags & CP_TRACE_CPU ? t->own.use.run_ns : 0,
+		.records = t->rings ? rings_of(t)->head : 0,
 	};
 	if (site->flags & CP_SITE_TAIL)
 		e->e.flags |= CP_HIT_TAKEN;
@@ -412,14 +415,31 @@ static void watch(struct at *at)
 		at->changed = trap_watch(at->t, flags, at->prstatus);
 }
 
+/* Where a window is, the program has no trap of its own: one stands while the jump goes.
+ * Then there may be no detour any more, but the instruction is there. */
+static void leave_window(struct at *at)
+{
+	if (stands(at->space, at->site)) {
+		leave_site(at);
+		return;
+	}
+	cp_arch_set_pc(at->prstatus, at->site->address);
+	regs_write(at->t->tid, at->prstatus);
+}
+
 /* A trap at a site that is disarmed: one on its way, or the program's own. */
 static enum hit late(struct tracer *tr, struct at *at)
 {
-	if (stands(at->space, at->site))
+	bool window = at->site->flags & CP_SITE_WINDOW;
+
+	if (!window && stands(at->space, at->site))
 		return HIT_NONE;
 	tr->link->shared->stats.hits_late++;
 	tr->link->shared->stats.hits++;
-	leave_site(at);
+	if (window)
+		leave_window(at);
+	else
+		leave_site(at);
 	trap_keep(tr, at->t);
 	return HIT_DONE;
 }
@@ -501,6 +521,8 @@ static enum hit serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		return HIT_DONE;
 	}
 	at->site = space_site(at->space, s.pc - tr->trap_size);
+	if (at->site && at->site->flags & SITE_PASSIVE)
+		return detour_serve(tr, at, flags);
 	if (!at->site || !is_hit(tr, t, at->site))
 		return HIT_NONE;
 	if (!space_any_armed(at->space, at->site))

@@ -53,6 +53,8 @@ struct heap_call {
 	uint32_t last_group;
 };
 
+struct rings;
+
 struct thread {
 	struct process *process;
 	pid_t tid;
@@ -93,6 +95,8 @@ struct thread {
 	struct {
 		uint64_t pc, sp;
 	} again[8];
+	/* Where it was told of last in the place of a detour's record (hits/foreign.c). */
+	uint64_t foreign_pc, foreign_sp;
 	bool passed; /* was held once */
 	/* First arguments of open calls (CP_GROUP_KEEPS), the last of them in a ring;
 	 * a stack grows downwards, so what is below an entry is over. */
@@ -113,6 +117,8 @@ struct thread {
 	uint32_t looks; /* left, at whether SIGTRAP is still handled (signals/trap.c) */
 	uint32_t hits;
 	struct starve starve;
+	struct rings *rings; /* that its ring is one of (memory/rings.h); NULL: it has none */
+	uint32_t ring;
 };
 
 struct process {

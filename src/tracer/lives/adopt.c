@@ -12,6 +12,7 @@
 #include "tracer/lives/newborn.h"
 #include "tracer/lives/threads.h"
 #include "tracer/memory/annotate.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
 #include "tracer/signals/sigmask.h"
@@ -33,7 +34,8 @@ static bool must_stay(struct tracer *tr, pid_t pid, pid_t parent)
 	if (!shared) {
 		if (space->handler)
 			sigmask_give_back(pid);
-		sites_clean(space);
+		rings_forget(space->rings, pid);
+		sites_clean(space, true);
 		annotate_end(space);
 	}
 	space_release(space);
@@ -57,6 +59,7 @@ struct thread *adopt(struct tracer *tr, pid_t tid)
 		return NULL;
 	ptrace(PTRACE_SETOPTIONS, tid, 0, interrupt_options(tr, pid == tid));
 	sigmask_stand_in(t);
+	rings_forget(t->process->space->rings, tid);
 	if (pid == tid)
 		newborn_complete(tr, t);
 	return t;

@@ -21,6 +21,7 @@
 #include "tracer/calls/finish.h"
 #include "tracer/known/lookup.h"
 #include "tracer/lives/newborn.h"
+#include "tracer/memory/detours.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
 
@@ -87,7 +88,7 @@ static struct space *copy(const struct space *from, pid_t pid)
 	to->pause = from->pause;
 	to->pause.pid = pid;
 	if (copy_groups(to, from) && copy_annotated(to, from) && finish_copy(to, from) &&
-	    table_share(to, from) && !space_open(to))
+	    detours_share(to, from) && table_share(to, from) && !space_open(to))
 		return to;
 	space_release(to);
 	return NULL;

@@ -19,7 +19,9 @@
 #include "tracer/calls/inject.h"
 #include "tracer/hits/mapping.h"
 #include "tracer/known/proc.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
+#include "tracer/memory/windows.h"
 #include "tracer/signals/trap.h"
 
 #define CHUNK ((size_t)64 << 10)
@@ -39,6 +41,34 @@ static bool same_state(const struct cp_area_header *a, const struct cp_area_head
 	       a->table == b->table && a->handler == b->handler && a->installed == b->installed;
 }
 
+/* Is the memory that a part of the parent's is in there, with what it has in it? */
+static bool has_part(const struct space *space, const struct space *from, uint64_t at, uint64_t end)
+{
+	uint8_t there[CHUNK], here[CHUNK];
+
+	for (size_t size; at < end; at += size) {
+		size = end - at < CHUNK ? (size_t)(end - at) : CHUNK;
+		if (!space_read(from, at, there, size) || !space_read(space, at, here, size) ||
+		    memcmp(there, here, size) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Rings and code of detours. */
+static bool lacks_code(const struct space *space, const struct space *from)
+{
+	const struct chunk *c;
+	uint8_t byte;
+
+	if (space->rings && !space_read(space, space->rings->zero, &byte, 1))
+		return true;
+	cp_vec_for_each(&space->chunks, c)
+		if (!has_part(space, from, c->address, c->address + c->size))
+			return true;
+	return false;
+}
+
 bool newborn_lacks(const struct space *space, const struct space *from)
 {
 	const struct area *area;
@@ -48,7 +78,7 @@ bool newborn_lacks(const struct space *space, const struct space *from)
 		if (!read_header(from, area, &there) || !read_header(space, area, &here) ||
 		    !same_state(&here, &there))
 			return true;
-	return false;
+	return lacks_code(space, from);
 }
 
 /* ---- making it so ---- */
@@ -125,6 +155,9 @@ void newborn_complete(struct tracer *tr, struct thread *t)
 		complete_guest(tr, t);
 		return;
 	}
+	/* Their memory can't be had here: a file that is nobody's any more. */
+	if (lacks_code(space, from))
+		windows_forget(space);
 	if (!tr->ending && inject_here(tr, t, &in)) {
 		done = complete(from, &in);
 		inject_end(tr, &in);
@@ -132,7 +165,7 @@ void newborn_complete(struct tracer *tr, struct thread *t)
 	if (done)
 		sites_sync(space);
 	else
-		sites_clean(space);
+		sites_clean(space, true);
 	cp_debug("process %d was forked before its parent's breakpoints; %s", (int)t->tid,
 		 done ? "it has them now" : "it gets none");
 }

@@ -17,6 +17,7 @@
 #include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
 #include "tracer/lives/inherit.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/space.h"
 
 static struct process *process_add(struct tracer *tr, pid_t pid, enum cp_birth birth, pid_t parent)
@@ -174,6 +175,7 @@ void thread_remove(struct tracer *tr, struct thread *t, int status)
 {
 	struct process *p = t->process;
 	struct cpu_use use = t->seen;
+	struct thread rest = { .rings = t->rings, .ring = t->ring };
 	pid_t tid = t->tid;
 	uint64_t run;
 
@@ -186,6 +188,7 @@ void thread_remove(struct tracer *tr, struct thread *t, int status)
 	thread_drop(tr, t);
 	if (!p->guest)
 		emit_exit(tr, CP_EVENT_THREAD_EXIT, p->pid, tid, status, run);
+	rings_take_back(&rest, tr->link->shared->head);
 	if (!p->threads.count)
 		process_drop(tr, p, status);
 }

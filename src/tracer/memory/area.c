@@ -108,6 +108,22 @@ static bool is_sorted(const struct area *area)
 	return true;
 }
 
+/* What may be done about it from outside: a thread may stand at a hop's jump, which may be
+ * where a window has moved instructions away. */
+static uint32_t mark_of(const struct space *space, const struct site *site)
+{
+	const struct site *behind;
+
+	if (!(site->flags & SITE_JUMPS))
+		return site->flags & SITE_PASSIVE ? CP_AREA_LANDING : 0;
+	if (site->flags & CP_SITE_HOP)
+		return CP_AREA_WINDOW | CP_AREA_STILL;
+	behind = space_site(space, site->address + space->table->windows.items[site->window].size);
+	while (behind && !(behind->flags & CP_SITE_HOP))
+		behind = site_next(space, behind);
+	return CP_AREA_WINDOW | (behind ? CP_AREA_STILL : 0);
+}
+
 /* Up to `room` entries, of slots from *slot on, which moves behind them. */
 static size_t fill_table(const struct space *space, const struct area *area, uint64_t *slot,
 			 struct cp_area_entry *table, size_t room)
@@ -122,6 +138,7 @@ static size_t fill_table(const struct space *space, const struct area *area, uin
 		table[n] = (struct cp_area_entry){ .site = s->address, .slot = (uint32_t)*slot };
 		if (s->flags & CP_SITE_SIGCALL)
 			table[n].slot |= CP_AREA_JUMP;
+		table[n].slot |= mark_of(space, s);
 		memcpy(table[n++].original, s->original, sizeof(s->original));
 	}
 	return n;

@@ -12,6 +12,7 @@
 #include "tracer/memory/patch.h"
 #include "tracer/memory/sigcall.h"
 #include "tracer/memory/space.h"
+#include "tracer/memory/windows.h"
 
 /* Applies patches, and frees them. */
 static void change(struct space *space, struct patch *patches, size_t n)
@@ -43,7 +44,7 @@ static void disarm(struct space *space, bool (*chosen)(const struct site *site, 
 			continue;
 		if (!state)
 			*site_state(space, site) &= (uint16_t) ~(STATE_PAUSED | STATE_ASLEEP);
-		if (!site_armed(space, site))
+		if (!site_armed(space, site) || site_jumps(space, site))
 			continue;
 		site_disarm(space, site);
 		*site_state(space, site) |= state;
@@ -88,7 +89,8 @@ static bool pauses(const struct site *site, const void *ctx)
 {
 	const struct space *space = ctx;
 
-	return site->address && space->groups.items[site->group].g.flags & CP_GROUP_PAUSES;
+	return site->address && !(site->flags & SITE_DETOURS) &&
+	       space->groups.items[site->group].g.flags & CP_GROUP_PAUSES;
 }
 
 void sites_pause(struct space *space)
@@ -136,7 +138,7 @@ static bool sleeps(const struct site *site, const void *ctx)
 {
 	const struct space *space = ctx;
 
-	return site->address && !(site->flags & CP_SITE_ENTRY) &&
+	return site->address && !(site->flags & (CP_SITE_ENTRY | SITE_DETOURS)) &&
 	       space->groups.items[site->group].g.flags & CP_GROUP_SAMPLED &&
 	       !space->groups.items[site->group].g.heap.others;
 }
@@ -177,8 +179,8 @@ static struct patch *patches_of_all(const struct space *space, bool keep, size_t
 		const struct site *site = &space->table->sites.items[i];
 		bool put = keep && space_any_armed(space, site);
 
-		if (!site->address || sigcall_jumps(space, site) ||
-		    table_find(space->table, site->address) != i)
+		if (!site->address || site->flags & SITE_PASSIVE || site_jumps(space, site) ||
+		    sigcall_jumps(space, site) || table_find(space->table, site->address) != i)
 			continue;
 		patches[n] = (struct patch){ .address = site->address };
 		memcpy(patches[n].expect, put ? site->original : trap, size);
@@ -190,9 +192,11 @@ static struct patch *patches_of_all(const struct space *space, bool keep, size_t
 
 void sites_sync(struct space *space)
 {
+	struct patch *patches;
 	size_t n;
-	struct patch *patches = patches_of_all(space, true, &n);
 
+	windows_sync(space);
+	patches = patches_of_all(space, true, &n);
 	if (patches)
 		patch_apply(space, patches, n);
 	free(patches);
@@ -206,14 +210,17 @@ void sites_clean_traps(struct space *space)
 	if (!space->table->sites.count)
 		return;
 	for (i = 0; i < space->states.count; i++)
-		space->states.items[i] = 0;
+		space->states.items[i] &=
+			space->table->sites.items[i].flags & SITE_JUMPS ? STATE_JUMPS : 0;
 	space->armed = 0;
 	patches = patches_of_all(space, false, &n);
 	change(space, patches, n);
 }
 
-void sites_clean(struct space *space)
+void sites_clean(struct space *space, bool still)
 {
+	if (still)
+		windows_clean(space);
 	sites_clean_traps(space);
 	sigcall_unjump(space);
 	sites_clean_traps(space);

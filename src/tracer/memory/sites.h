@@ -5,6 +5,7 @@
 #ifndef CP_TRACER_SITES_H
 #define CP_TRACER_SITES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct space;
@@ -24,8 +25,8 @@ void sites_wake(struct space *space, uint32_t group, uint64_t address);
  * and takes what the table says. */
 void sites_sync(struct space *space);
 /* All breakpoints come out; what the memory says counts, not the table. The jumps of calls about
- * signals last: with them our handler stays. */
+ * signals last: with them our handler stays. Those of detours first, if nobody runs (`still`). */
 void sites_clean_traps(struct space *space);
-void sites_clean(struct space *space);
+void sites_clean(struct space *space, bool still);
 
 #endif

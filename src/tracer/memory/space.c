@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "tracer/memory/detours.h"
 
 struct space *space_create(pid_t pid)
 {
@@ -44,9 +45,27 @@ void space_release(struct space *space)
 	cp_vec_free(&space->groups);
 	cp_vec_free(&space->annotated);
 	cp_vec_free(&space->finisher.areas);
+	detours_forget(space);
 	free(space->heap.live);
 	cp_close_fd(&space->mem);
 	free(space);
+}
+
+bool space_keep(struct space *space)
+{
+	if (space->kept)
+		return false;
+	space->users++;
+	space->kept = true;
+	return true;
+}
+
+void space_let_go(struct space *space, bool kept)
+{
+	if (!kept)
+		return;
+	space->kept = false;
+	space_release(space);
 }
 
 int space_open(struct space *space)

@@ -20,6 +20,7 @@
 #define STATE_PAUSED 0x4000u /* not armed now, but will be again */
 #define STATE_ASLEEP 0x2000u /* likewise, when somebody is to be seen there */
 #define STATE_HITS 0x1fffu
+#define STATE_JUMPS 1u /* of SITE_JUMPS, which count nothing: the jump stands */
 
 /* The action of a signal, as the kernel has it. */
 struct trap_action {
@@ -60,6 +61,14 @@ struct heap_sample {
 	bool full; /* there was no room for one: what is freed may be any */
 };
 
+/* Memory of the program for code of detours. */
+struct chunk {
+	uint64_t address, size;
+};
+
+struct code_batch;
+struct rings;
+
 struct space {
 	unsigned users; /* processes, and one more while it is kept */
 	bool kept;
@@ -99,6 +108,10 @@ struct space {
 	bool cleared; /* what an earlier cprof left was looked for */
 	bool left; /* there was an area of one that was killed */
 	struct finisher finisher;
+	/* Detours (detours.c); shared by processes that were forked. */
+	CP_VEC(struct code_batch *) code;
+	CP_VEC(struct chunk) chunks;
+	struct rings *rings; /* NULL: none */
 	struct cp_map
 		faults; /* addresses of instructions of which faults were told (hits/fault.c) */
 	CP_VEC(uint64_t) annotated; /* roots in which our bit is set (annotate.c) */
@@ -126,6 +139,12 @@ static inline void site_disarm(struct space *space, const struct site *site)
 	*site_state(space, site) &= (uint16_t)~STATE_ARMED;
 }
 
+/* Does a jump stand at the site, in the place of its breakpoint? */
+static inline bool site_jumps(const struct space *space, const struct site *site)
+{
+	return site->flags & SITE_JUMPS && *site_state(space, site) & STATE_JUMPS;
+}
+
 /* The next one at its address, or NULL. */
 static inline struct site *site_next(const struct space *space, const struct site *site)
 {
@@ -134,6 +153,9 @@ static inline struct site *site_next(const struct space *space, const struct sit
 
 struct space *space_create(pid_t pid);
 void space_release(struct space *space);
+/* It stays while its processes may go. False: somebody else sees to that. */
+bool space_keep(struct space *space);
+void space_let_go(struct space *space, bool kept);
 /* Opens the memory of `pid`'s space; errno or 0. */
 int space_open(struct space *space);
 bool space_read(const struct space *space, uint64_t address, void *to, size_t size);

@@ -52,6 +52,7 @@ void table_release(struct site_table *t)
 	cp_vec_free(&t->areas);
 	cp_vec_free(&t->sites);
 	cp_vec_free(&t->fetches);
+	cp_vec_free(&t->windows);
 	free(t->index);
 	free(t);
 }
@@ -112,7 +113,8 @@ bool table_own(struct space *space)
 		return false;
 	to->free = from->free;
 	if (!COPY_VEC(&to->sites, &from->sites) || !COPY_VEC(&to->fetches, &from->fetches) ||
-	    !copy_areas(to, from) || !copy_index(to, from)) {
+	    !COPY_VEC(&to->windows, &from->windows) || !copy_areas(to, from) ||
+	    !copy_index(to, from)) {
 		table_release(to);
 		return false;
 	}
@@ -243,7 +245,7 @@ uint32_t table_add(struct space *space, uint64_t address, uint32_t last)
 	site->address = address;
 	site->next = SITE_NONE;
 	site->first = last == SITE_NONE;
-	site->first_fetch = site->fetch_count = 0;
+	site->first_fetch = site->fetch_count = site->flags = 0;
 	space->states.items[number] = 0;
 	if (last != SITE_NONE)
 		t->sites.items[last].next = number;

@@ -13,7 +13,11 @@
 #define SITE_FETCHES 64 /* of one site */
 #define SITE_COUNTS (CP_SITE_COUNT | CP_SITE_BRANCH)
 #define SITE_WATCHES (CP_SITE_SIGACTION | CP_SITE_SIGCALL)
-#define SITE_SILENT (SITE_COUNTS | SITE_WATCHES) /* no events */
+#define SITE_JUMPS (CP_SITE_WINDOW | CP_SITE_HOP) /* a jump may stand there */
+/* They never have a breakpoint of the tracer's. */
+#define SITE_PASSIVE (CP_SITE_LANDING | CP_SITE_HOP | CP_SITE_RING | CP_SITE_FOREIGN)
+#define SITE_DETOURS (CP_SITE_WINDOW | SITE_PASSIVE)
+#define SITE_SILENT (SITE_COUNTS | SITE_WATCHES | SITE_DETOURS) /* no events */
 
 struct site {
 	uint64_t address;
@@ -24,7 +28,8 @@ struct site {
 	uint32_t room; /* most bytes that its fetches take in an event */
 	uint32_t next; /* another one at the same address, or SITE_NONE */
 	uint32_t batch; /* that it came with */
-	uint16_t flags; /* CP_SITE_* */
+	uint32_t window; /* of SITE_JUMPS: index in the table's windows */
+	uint32_t flags; /* CP_SITE_* */
 	bool first; /* at its address: the one that is found by it */
 	uint8_t original[CP_TRAP_MAX];
 	struct cp_step step;
@@ -51,6 +56,7 @@ struct site_table {
 	CP_VEC(struct area) areas;
 	CP_VEC(struct site) sites;
 	CP_VEC(struct cp_fetch) fetches;
+	CP_VEC(struct cp_window) windows;
 	struct site_place *index; /* by hash of the address: the first site there */
 	size_t index_size, indexed;
 	uint32_t free; /* sites that are gone, chained; or SITE_NONE */
@@ -68,8 +74,8 @@ uint32_t table_find(const struct site_table *table, uint64_t address);
 /* The address will be looked for soon. */
 void table_expect(const struct site_table *table, uint64_t address);
 /* Room for more sites; then table_add() can't fail: an unarmed one behind
- * `last` of its address, or, with SITE_NONE, the first one there. All but address
- * and fetches (none) is to be filled in. */
+ * `last` of its address, or, with SITE_NONE, the first one there. All but address,
+ * flags and fetches (none) is to be filled in. */
 bool table_reserve(struct space *space, size_t more);
 uint32_t table_add(struct space *space, uint64_t address, uint32_t last);
 void table_remove(struct space *space, uint32_t number);

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "tracer/known/regs.h"
+#include "tracer/memory/detours.h"
 #include "tracer/memory/sigcall.h"
 #include "tracer/memory/space.h"
 
@@ -32,7 +33,10 @@ static struct site *cut_site(const struct space *space, uint64_t pc)
 {
 	struct site *site = space_site(space, pc - 1);
 
-	return site && site->step.trap_size == 1 && site->step.size > 1 ? site : NULL;
+	return site && !(site->flags & (CP_SITE_HOP | CP_SITE_RING | CP_SITE_FOREIGN)) &&
+			       site->step.trap_size == 1 && site->step.size > 1
+		       ? site
+		       : NULL;
 }
 
 uint64_t unslot_pc(const struct thread *t, uint64_t pc)
@@ -75,6 +79,8 @@ void unslot_regs(const struct thread *t, void *prstatus)
 		cp_arch_regs_to_prstatus(&regs, prstatus);
 		return;
 	}
+	if (detours_hide(space, prstatus))
+		return;
 	site = cut_site(space, s.pc);
 	if (site)
 		cp_arch_set_pc(prstatus, site->address);
@@ -106,11 +112,13 @@ void unslot_thread(struct thread *t)
 				    space);
 	else
 		site = sigcall_site(space, &regs, &pc, write_memory);
-	if (!site)
+	if (!site) {
+		detours_lead_out(t);
 		return;
+	}
 	regs.r[cp_arch_host()->pc] = pc;
 	cp_arch_regs_to_prstatus(&regs, prstatus);
 	regs_write(t->tid, prstatus);
-	if (pc == site->address && !site->step.sigcall)
+	if (pc == site->address && !site->step.sigcall && !(site->flags & SITE_DETOURS))
 		expect_again(t, pc, regs.r[cp_arch_host()->sp]);
 }

@@ -37,7 +37,9 @@
 #include "tracer/known/regs.h"
 #include "tracer/memory/sigcall.h"
 #include "tracer/memory/sites.h"
+#include "tracer/memory/windows.h"
 #include "tracer/restore.h"
+#include "tracer/signals/jumps.h"
 #include "tracer/signals/sigmask.h"
 
 #define HANDLER_AT CP_AREA_HANDLER
@@ -335,18 +337,26 @@ static bool is_left_to_us(const struct injection *in, const struct trap_action *
 bool trap_remove(struct tracer *tr, struct space *space)
 {
 	struct trap_action now, own;
+	struct windows windows;
+	bool detours;
 	struct injection in;
 
 	if (space_open(space) || ask_begin(tr, space, &in)) {
 		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
-		sites_clean(space);
+		sites_clean(space, false);
 		return false;
 	}
 	/* Its children have its memory with breakpoints and handler. */
 	tr->stops->serve_newborns(tr);
+	detours = windows_unjump(space, &windows_all, &windows);
 	sites_clean_traps(space);
 	/* A thread on the way from a breakpoint, should we be killed, finds the handler. */
 	sigmask_hold_others(tr, &in);
+	jumps_lead_out(tr, &in);
+	if (detours) {
+		windows_put_back(&windows, !in.running);
+		sites_clean_traps(space);
+	}
 	own = space->own;
 	if (pass_action(space, &in, &now, false)) {
 		cp_debug("SIGTRAP's action can't be put back");
@@ -358,7 +368,8 @@ bool trap_remove(struct tracer *tr, struct space *space)
 			space->handler = 0;
 		}
 	}
-	sites_clean(space);
+	sites_clean(space, false);
+	jumps_unmap(tr, &in);
 	sigmask_let_others_run(tr, &in);
 	sigmask_end(&in);
 	ask_end(tr, &in);
@@ -372,7 +383,10 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 	struct trap_action now, own;
 
 	sigmask_hold_others(tr, in);
-	if (in->unseen || pass_action(in->space, in, &now, false))
+	if (in->unseen)
+		return false;
+	jumps_out_left(tr, in);
+	if (pass_action(in->space, in, &now, false))
 		return false;
 	own = now;
 	see_through(in->space, &own);
@@ -428,12 +442,12 @@ bool trap_of_left(struct thread *t)
 	siginfo_t si;
 	size_t size;
 
-	if (!space->left || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code != SI_KERNEL ||
-	    !regs_read(t->tid, regs))
+	if (!space->left || ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) ||
+	    (si.si_code != SI_KERNEL && si.si_code != TRAP_BRKPT) || !regs_read(t->tid, regs))
 		return false;
 	cp_trap_code(cp_arch_host(), &size);
 	cp_arch_syscall_state(regs, &s);
-	slot = cp_restore_slot(space->pid, space->mem, s.pc - size);
+	slot = cp_restore_slot(space->pid, space->mem, s.pc - size, false);
 	if (!slot)
 		return false;
 	cp_arch_set_pc(regs, slot);

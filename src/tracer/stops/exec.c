@@ -13,6 +13,7 @@
 #include "tracer/known/proc.h"
 #include "tracer/lives/inherit.h"
 #include "tracer/lives/threads.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/space.h"
 #include "tracer/signals/sigmask.h"
 #include "tracer/signals/trap.h"
@@ -21,6 +22,7 @@
 void exec_announce(struct tracer *tr, struct thread *leader)
 {
 	emit(tr, CP_EVENT_EXEC, leader->tid, leader->tid);
+	rings_take_back(leader, tr->link->shared->head);
 	cp_ring_kick(tr->link, true);
 }
 

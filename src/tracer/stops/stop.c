@@ -33,6 +33,7 @@
 #include "tracer/calls/finish.h"
 #include "tracer/calls/restart.h"
 #include "tracer/captures/capture.h"
+#include "tracer/hits/detour.h"
 #include "tracer/hits/fault.h"
 #include "tracer/hits/hit.h"
 #include "tracer/known/emit.h"
@@ -40,6 +41,7 @@
 #include "tracer/known/proc.h"
 #include "tracer/lives/adopt.h"
 #include "tracer/lives/threads.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/space.h"
 #include "tracer/memory/unslot.h"
 #include "tracer/signals/sigmask.h"
@@ -278,8 +280,13 @@ static bool report_signal(struct tracer *tr, const struct thread *t, int signal)
 
 static enum next at_signal(struct tracer *tr, struct stop *s)
 {
-	bool told = finish_told(s->t, s->signal);
+	bool told;
 
+	if (detour_fault(s->t, s->signal)) {
+		s->seen_ns = cp_now();
+		return NEXT_HIT;
+	}
+	told = finish_told(s->t, s->signal);
 	if (!told && !report_signal(tr, s->t, s->signal))
 		return NEXT_FULL;
 	s->seen_ns = cp_now();
@@ -303,6 +310,7 @@ static void pass(struct thread *t)
 		return;
 	}
 	unslot_thread(t);
+	rings_forget(t->process->space->rings, t->tid);
 	trap_left(t);
 	t->clear = !t->process->space->armed;
 }

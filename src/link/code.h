@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What detours (arch/detour.h) need in a program, on its way to the tracer: their rings,
+ * then their code, then sites (sites.h) that lead to it.
+ *
+ * CP_REQUEST_RINGS: memory for `first` rings, `size` bytes each, in `pid`: a file that is
+ * mapped there, its first ring at `address`, too, for threads that have none yet. Answers
+ * the address of all, and a descriptor to read and write it. EBUSY: the program uses gs.
+ * EEXIST with an address: threads may have rings of an earlier cprof; `threads` rings with
+ * the first at that address take their place. The last ring stays closed, for threads
+ * that get none.
+ */
+#ifndef CP_LINK_CODE_H
+#define CP_LINK_CODE_H
+
+#include "arch/detour.h"
+
+/* CP_REQUEST_CODE: the batch at `first` of the plan area, `size` bytes, in `pid`; for the
+ * sites of an ARM that follows. It has memory to be mapped, executable, and what
+ * is to be written there, which nothing leads to yet.
+ *
+ *     struct cp_code_batch | chunks (addresses) | detours | pieces | bytes */
+struct cp_code_batch {
+	uint64_t size; /* of all of it */
+	struct cp_detour_rings rings; /* that the code is for */
+	uint64_t chunk_size;
+	uint32_t chunk_count, detour_count, piece_count;
+	uint32_t pad;
+};
+
+/* A detour and where its code is: for threads that are there. */
+struct cp_code_detour {
+	uint64_t at, size;
+	struct cp_detour detour;
+};
+
+struct cp_code_piece {
+	uint64_t at;
+	uint32_t size;
+	uint32_t offset; /* of its bytes */
+};
+
+#endif

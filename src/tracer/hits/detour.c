@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Stops that belong to detours.
+ *
+ *     in a window, behind its jump   a handler returned there: on in the detour
+ *     where a ring is full           the thread has no ring of its own yet: it gets one,
+ *                                    and goes on
+ */
+#include "tracer/hits/detour.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "tracer/captures/capture.h"
+#include "tracer/hits/at.h"
+#include "tracer/hits/foreign.h"
+#include "tracer/known/proc.h"
+#include "tracer/known/regs.h"
+#include "tracer/memory/detours.h"
+#include "tracer/memory/rings.h"
+#include "tracer/signals/trap.h"
+
+/* ---- landings ---- */
+
+static const struct site *landing(const struct site *site, const struct space *space)
+{
+	while (site && !(site->flags & CP_SITE_LANDING))
+		site = site_next(space, site);
+	return site;
+}
+
+/* A breakpoint or `int1`, not a signal that somebody sent. As of other breakpoints, one
+ * that came in its place because SIGTRAP is blocked is told by the handler that is gone. */
+static bool is_trap(const struct at *at)
+{
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, at->t->tid, 0, &si))
+		return false;
+	return si.si_code == SI_KERNEL || si.si_code == TRAP_BRKPT ||
+	       (at->space->handler && !proc_catches(at->t->tid, SIGTRAP));
+}
+
+static bool is_original(const struct space *space, const struct site *site)
+{
+	uint8_t now[CP_TRAP_MAX];
+
+	return space_read(space, site->address, now, site->step.trap_size) &&
+	       !memcmp(now, site->original, site->step.trap_size);
+}
+
+/* Where the jump has gone, there may be no detour any more. */
+static enum hit land(struct tracer *tr, struct at *at, const struct site *site)
+{
+	cp_arch_set_pc(at->prstatus, is_original(at->space, site) ? site->address : site->slot);
+	regs_write(at->t->tid, at->prstatus);
+	trap_keep(tr, at->t);
+	return HIT_DONE;
+}
+
+/* ---- faults ---- */
+
+/* Where a jump's byte is no instruction. */
+static uint64_t behind_illegal(const struct space *space, uint64_t pc)
+{
+	const struct site *site = landing(space_site(space, pc), space);
+
+	return site && !is_original(space, site) ? site->slot : 0;
+}
+
+bool detour_fault(struct thread *t, int signal)
+{
+	const struct space *space = t->process->space;
+	uint64_t prstatus[PRSTATUS_MAX / 8], to;
+	struct cp_syscall_state s;
+	siginfo_t si;
+
+	if (!space->code.count || (signal != SIGILL && signal != SIGSEGV && signal != SIGBUS) ||
+	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code <= 0 ||
+	    !regs_read(t->tid, prstatus))
+		return false;
+	cp_arch_syscall_state(prstatus, &s);
+	to = signal == SIGILL ? behind_illegal(space, s.pc) : detours_behind_fault(space, s.pc);
+	if (!to)
+		return false;
+	cp_arch_set_pc(prstatus, to);
+	return regs_write(t->tid, prstatus);
+}
+
+/* ---- rings ---- */
+
+/* Is it not known that sp is on the thread's own stack? */
+static bool is_foreign(const struct tracer *tr, const struct thread *t, uint64_t sp)
+{
+	const struct cp_link_shared *shared = tr->link->shared;
+	uint64_t low, end;
+
+	if (t->slot == CP_NO_SLOT)
+		return false;
+	low = atomic_load_explicit(&shared->stack_low[t->slot], memory_order_relaxed);
+	end = atomic_load_explicit(&shared->stack_end[t->slot], memory_order_relaxed);
+	return !low || !end || sp < low || sp >= end;
+}
+
+static size_t event_room(const struct tracer *tr)
+{
+	return sizeof(struct cp_event_hit) + CP_REG_MAX * 8 + tr->stack_max + 64;
+}
+
+/* Whose open calls the records that follow are in, says its stack. */
+static void report_ring(struct tracer *tr, const struct at *at)
+{
+	struct cp_event_hit *e = cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE);
+	struct thread *t = at->t;
+	uint8_t *to = (uint8_t *)(e + 1);
+
+	if (!e)
+		return; /* there was room a moment ago */
+	*e = (struct cp_event_hit){
+		.e = { .type = CP_EVENT_RING,
+		       .ts_ns = at->seen_ns,
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.slot = t->slot,
+		.pc = at->pc,
+		.sp = at->sp,
+		.target = t->ring,
+		.lost_ns = t->own.lost_ns,
+		.doubt = t->own.doubt,
+		.run_ns = tr->trace_flags & CP_TRACE_CPU ? t->own.use.run_ns : 0,
+		.records = rings_of(t)->head,
+		.regs_size = cp_arch_host()->nregs * 8u,
+	};
+	if (is_foreign(tr, t, at->sp))
+		e->e.flags |= CP_HIT_FOREIGN_STACK;
+	memcpy(to, at->regs.r, e->regs_size);
+	to += e->regs_size;
+	e->stack_size = capture_stack(tr, t, at->sp, to, &e->stack_base);
+	e->e.size = (uint32_t)(to - (uint8_t *)e + cp_align8(e->stack_size));
+	cp_ring_commit(tr->link, &e->e);
+	t->process->sample_end = tr->link->shared->head;
+}
+
+/* Who is not reported, or comes too late, gets one that stays closed. */
+static uint64_t ring_for(struct tracer *tr, struct thread *t, bool *new_ret)
+{
+	struct rings *rings = t->process->space->rings;
+
+	*new_ret = false;
+	if (t->rings == rings)
+		return rings_base(rings, t->ring);
+	if (t->process->guest || t->rings || tr->ending ||
+	    !rings_give(rings, t, tr->link->shared->tail))
+		return rings_base(rings, rings_closed(rings));
+	*new_ret = true;
+	return rings_base(rings, t->ring);
+}
+
+/* The registers that it has in the program. */
+static bool find_regs(struct tracer *tr, struct at *at)
+{
+	uint64_t flags = cp_arch_flags(at->prstatus);
+	const struct cp_arch *arch = cp_arch_host();
+	struct detours_left left;
+
+	cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
+	at->regs.r[arch->pc] -= tr->trap_size;
+	if (!detours_leave(at->space, &at->regs, &flags, &left))
+		return false;
+	at->pc = at->regs.r[arch->pc];
+	at->sp = at->regs.r[arch->sp];
+	return true;
+}
+
+static enum hit give_ring(struct tracer *tr, struct at *at, uint16_t *flags)
+{
+	bool new;
+
+	if (!cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE))
+		return HIT_FULL;
+	if (!at->space->rings || !find_regs(tr, at))
+		return HIT_NONE;
+	cp_arch_set_ring_base(at->prstatus, ring_for(tr, at->t, &new));
+	if (new) { /* it stays until it is known which stack is its own */
+		report_ring(tr, at);
+		*flags |= HIT_HOLD;
+	}
+	regs_write(at->t->tid, at->prstatus);
+	trap_keep(tr, at->t);
+	return HIT_DONE;
+}
+
+enum hit detour_serve(struct tracer *tr, struct at *at, uint16_t *flags)
+{
+	const struct site *site;
+
+	if (!is_trap(at))
+		return HIT_NONE;
+	if (at->site->flags & CP_SITE_RING)
+		return give_ring(tr, at, flags);
+	if (at->site->flags & CP_SITE_FOREIGN)
+		return foreign_serve(tr, at);
+	site = landing(at->site, at->space);
+	return site ? land(tr, at, site) : HIT_NONE;
+}

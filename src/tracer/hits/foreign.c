@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Calls by detours on stacks that are not the thread's own: of coroutines, of signal
+ * handlers. Which calls are around such a one is told by its stack alone, so it is an
+ * event, as at a breakpoint, and no record.
+ */
+#include "tracer/hits/foreign.h"
+
+#include <string.h>
+
+#include "tracer/captures/capture.h"
+#include "tracer/hits/at.h"
+#include "tracer/memory/detours.h"
+#include "tracer/memory/rings.h"
+#include "tracer/signals/trap.h"
+
+static size_t event_room(const struct tracer *tr)
+{
+	return sizeof(struct cp_event_hit) + CP_REG_MAX * 8 + tr->stack_max + 64;
+}
+
+/* At registers as they are in the program. */
+static void report(struct tracer *tr, const struct at *at, const struct cp_regs *regs,
+		   uint32_t site)
+{
+	struct cp_event_hit *e = cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE);
+	const struct cp_arch *arch = cp_arch_host();
+	struct thread *t = at->t;
+	uint8_t *to = (uint8_t *)(e + 1);
+
+	if (!e)
+		return; /* there was room a moment ago */
+	*e = (struct cp_event_hit){
+		.e = { .type = CP_EVENT_HIT,
+		       .flags = CP_HIT_RECORD | CP_HIT_FOREIGN_STACK,
+		       .ts_ns = at->seen_ns,
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.site = site,
+		.slot = t->slot,
+		.pc = regs->r[arch->pc],
+		.sp = regs->r[arch->sp],
+		.lost_ns = t->own.lost_ns,
+		.doubt = t->own.doubt,
+		.run_ns = tr->trace_flags & CP_TRACE_CPU ? t->own.use.run_ns : 0,
+		.records = rings_of(t) ? rings_of(t)->head : 0,
+		.regs_size = arch->nregs * 8u,
+	};
+	space_read(at->space, e->sp, &e->caller, sizeof(e->caller));
+	memcpy(to, regs->r, e->regs_size);
+	to += e->regs_size;
+	e->stack_size = capture_stack(tr, t, e->sp, to, &e->stack_base);
+	e->e.size = (uint32_t)(to - (uint8_t *)e + cp_align8(e->stack_size));
+	cp_ring_commit(tr->link, &e->e);
+	t->process->sample_end = tr->link->shared->head;
+}
+
+/* Stacks that are further apart are different ones. */
+#define SAME_STACK (UINT64_C(1) << 20)
+
+/* Was it told before a signal's handler ran? As seen_before() in hit.c. */
+static bool was_told(struct thread *t, uint64_t pc, uint64_t sp)
+{
+	bool same = false;
+	size_t i;
+
+	for (i = 0; i < sizeof(t->again) / sizeof(t->again[0]); i++) {
+		bool here = t->again[i].pc == pc && t->again[i].sp == sp;
+
+		same |= here;
+		if (here || (sp > t->again[i].sp && sp - t->again[i].sp < SAME_STACK))
+			t->again[i].pc = 0;
+	}
+	return same;
+}
+
+enum hit foreign_serve(struct tracer *tr, struct at *at)
+{
+	uint64_t flags = cp_arch_flags(at->prstatus);
+	const struct cp_arch *arch = cp_arch_host();
+	const struct cp_detour_record *record = NULL;
+	struct detours_left left;
+	struct cp_regs regs;
+
+	if (!cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE))
+		return HIT_FULL;
+	cp_arch_regs_from_prstatus(at->prstatus, &regs);
+	regs.r[arch->pc] -= tr->trap_size;
+	if (detours_leave(at->space, &regs, &flags, &left))
+		record = detours_record_at(at->space, regs.r[arch->pc]);
+	/* Goes on behind the breakpoint, and makes no record. */
+	if (record && !at->t->process->guest) {
+		if (!was_told(at->t, regs.r[arch->pc], regs.r[arch->sp]))
+			report(tr, at, &regs, record->site);
+		at->t->foreign_pc = regs.r[arch->pc];
+		at->t->foreign_sp = regs.r[arch->sp];
+	}
+	trap_keep(tr, at->t);
+	return HIT_DONE;
+}

@@ -1,0 +1,382 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Where a thread may be on its way through a detour:
+ *
+ *     window ─► [hop's jump] ─► [stub] ─► code ◄─► what is done when its ring is full
+ *
+ * Jumps change nothing but the pc, so who stands at one of them is at the window yet. The
+ * rest says arch/detour.h.
+ */
+#include "tracer/memory/detours.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+
+#include "link/code.h"
+#include "tracer/known/regs.h"
+#include "tracer/memory/rings.h"
+#include "tracer/memory/space.h"
+
+#define JUMPS 3 /* in a row, at most */
+
+struct code_batch {
+	unsigned users; /* spaces */
+	struct cp_detour_rings rings;
+	struct cp_code_detour *detours; /* owned; by address */
+	size_t count;
+};
+
+/* ---- batches ---- */
+
+static int by_place(const void *a, const void *b)
+{
+	const struct cp_code_detour *x = a, *y = b;
+
+	return x->at < y->at ? -1 : x->at > y->at;
+}
+
+/* The rest is judged when code is made of it. */
+static bool detour_ok(const struct cp_code_detour *d)
+{
+	return d->size && d->size <= CP_DETOUR_CODE_MAX && d->detour.size &&
+	       d->detour.size <= CP_DETOUR_WINDOW && d->detour.record_count <= CP_DETOUR_RECORDS;
+}
+
+static bool all_ok(const struct code_batch *b)
+{
+	const struct cp_code_detour *d = b->detours;
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (!detour_ok(&d[i]) || (i && d[i].at - d[i - 1].at < d[i - 1].size))
+			return false;
+	return b->rings.log >= CP_DETOUR_LOG_MIN && b->rings.log <= CP_DETOUR_LOG_MAX;
+}
+
+struct code_batch *detours_create(const struct cp_code_batch *head, const void *detours)
+{
+	struct code_batch *b = calloc(1, sizeof(*b));
+	size_t size = head->detour_count * sizeof(*b->detours);
+
+	if (!b)
+		return NULL;
+	*b = (struct code_batch){ .users = 1,
+				  .rings = head->rings,
+				  .detours = malloc(size + 1),
+				  .count = head->detour_count };
+	if (b->detours) {
+		memcpy(b->detours, detours, size);
+		qsort(b->detours, b->count, sizeof(*b->detours), by_place);
+		if (all_ok(b))
+			return b;
+	}
+	detours_release(b);
+	return NULL;
+}
+
+void detours_release(struct code_batch *batch)
+{
+	if (!batch || --batch->users)
+		return;
+	free(batch->detours);
+	free(batch);
+}
+
+/* ---- those of a space ---- */
+
+static const struct chunk *chunk_at(const struct space *space, uint64_t at)
+{
+	const struct chunk *c;
+
+	cp_vec_for_each(&space->chunks, c)
+		if (at - c->address < c->size)
+			return c;
+	return NULL;
+}
+
+bool detours_in_chunks(const struct space *space, uint64_t at, uint64_t size)
+{
+	while (size) {
+		const struct chunk *c = chunk_at(space, at);
+		uint64_t here = c ? c->address + c->size - at : 0;
+
+		if (!c)
+			return false;
+		here = here < size ? here : size;
+		at += here;
+		size -= here;
+	}
+	return true;
+}
+
+bool detours_fit(const struct space *space, const struct code_batch *batch)
+{
+	size_t i;
+
+	if (!space->rings || batch->rings.zero != space->rings->zero ||
+	    batch->rings.log != space->rings->log ||
+	    !detours_in_chunks(space, batch->rings.slow, CP_DETOUR_SLOW_MAX))
+		return false;
+	for (i = 0; i < batch->count; i++)
+		if (!detours_in_chunks(space, batch->detours[i].at, batch->detours[i].size))
+			return false;
+	return true;
+}
+
+bool detours_keep(struct space *space, struct code_batch *batch)
+{
+	return cp_vec_push(&space->code, batch);
+}
+
+bool detours_share(struct space *to, const struct space *from)
+{
+	struct code_batch **b;
+	const struct chunk *c;
+
+	cp_vec_for_each(&from->chunks, c)
+		if (!cp_vec_push(&to->chunks, *c))
+			return false;
+	cp_vec_for_each(&from->code, b) {
+		if (!cp_vec_push(&to->code, *b))
+			return false;
+		(*b)->users++;
+	}
+	to->rings = from->rings;
+	if (to->rings)
+		to->rings->users++;
+	return true;
+}
+
+void detours_forget(struct space *space)
+{
+	struct code_batch **b;
+
+	cp_vec_for_each(&space->code, b)
+		detours_release(*b);
+	cp_vec_free(&space->code);
+	cp_vec_free(&space->chunks);
+	rings_release(space->rings);
+	space->rings = NULL;
+}
+
+static bool is_of_range(const struct code_batch *b, uint64_t start, uint64_t size)
+{
+	size_t i;
+
+	for (i = 0; i < b->count; i++)
+		if (b->detours[i].detour.pc - start >= size)
+			return false;
+	return true;
+}
+
+void detours_forget_range(struct space *space, uint64_t start, uint64_t size)
+{
+	size_t i, n = 0;
+
+	for (i = 0; i < space->code.count; i++) {
+		if (is_of_range(space->code.items[i], start, size))
+			detours_release(space->code.items[i]);
+		else
+			space->code.items[n++] = space->code.items[i];
+	}
+	space->code.count = n;
+}
+
+/* ---- out of it ---- */
+
+static const struct cp_code_detour *find(const struct space *space, uint64_t pc,
+					 const struct cp_detour_rings **rings_ret)
+{
+	struct code_batch **b;
+
+	cp_vec_for_each(&space->code, b) {
+		size_t low = 0, high = (*b)->count;
+
+		while (low < high) {
+			size_t middle = (low + high) / 2;
+
+			if ((*b)->detours[middle].at <= pc)
+				low = middle + 1;
+			else
+				high = middle;
+		}
+		if (!low || pc - (*b)->detours[low - 1].at >= (*b)->detours[low - 1].size)
+			continue;
+		*rings_ret = &(*b)->rings;
+		return &(*b)->detours[low - 1];
+	}
+	return NULL;
+}
+
+/* The address of the window by way of which a thread came to a jump at `pc`; 0: there is
+ * none of ours. */
+static uint64_t window_of_jump(const struct space *space, uint64_t pc)
+{
+	const struct site *site = space_site(space, pc);
+	const struct cp_code_detour *d = NULL;
+	const struct cp_detour_rings *rings;
+	uint8_t code[CP_DETOUR_FILLED];
+	int i;
+
+	if (!(site && site->flags & CP_SITE_HOP) && !chunk_at(space, pc))
+		return 0;
+	for (i = 0; i < JUMPS && pc && !(d = find(space, pc, &rings)); i++) {
+		memset(code, 0, sizeof(code));
+		if (!space_read(space, pc, code, sizeof(code)) &&
+		    !space_read(space, pc, code, CP_DETOUR_JUMP))
+			return 0;
+		pc = cp_detour_jump_target(code, pc);
+	}
+	return d && pc == d->at && i ? d->detour.pc : 0;
+}
+
+bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *flags,
+		   struct detours_left *ret)
+{
+	const struct cp_reader memory = { space_reader, (void *)(uintptr_t)space };
+	const struct cp_arch *arch = cp_arch_host();
+	const struct cp_detour_rings *rings = NULL;
+	struct cp_regs now = *regs;
+	const struct cp_code_detour *d;
+	struct code_batch **b;
+	const struct site *site;
+	uint64_t window, slot;
+
+	*ret = (struct detours_left){ 0 };
+	if (!space->code.count)
+		return false;
+	site = space_slot_site(space, regs->r[arch->pc], &slot);
+	if (site && site->flags & SITE_DETOURS) {
+		regs->r[arch->pc] = site->address;
+		return true;
+	}
+	cp_vec_for_each(&space->code, b)
+		if (cp_detour_leave_slow(arch, &(*b)->rings, &now, &memory, &ret->slow))
+			break;
+	d = find(space, now.r[arch->pc], &rings);
+	window = d ? 0 : window_of_jump(space, now.r[arch->pc]);
+	if (window)
+		now.r[arch->pc] = window;
+	else if (!d || !cp_detour_leave(arch, &d->detour, d->at, rings, &now, flags, &memory,
+					&ret->record))
+		return false;
+	*regs = now;
+	return true;
+}
+
+uint64_t detours_behind_fault(const struct space *space, uint64_t pc)
+{
+	struct code_batch **b;
+	uint64_t to;
+
+	cp_vec_for_each(&space->code, b) {
+		to = cp_detour_fault(cp_arch_host(), &(*b)->rings, pc);
+		if (to)
+			return to;
+	}
+	return 0;
+}
+
+bool detours_hide(const struct space *space, void *prstatus)
+{
+	uint64_t flags = cp_arch_flags(prstatus);
+	struct detours_left left;
+	struct cp_regs regs;
+
+	if (!space->code.count)
+		return false;
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	if (!detours_leave(space, &regs, &flags, &left))
+		return false;
+	cp_arch_regs_to_prstatus(&regs, prstatus);
+	cp_arch_set_flags(prstatus, flags);
+	return true;
+}
+
+/* The registers that the place follows from are the program's. */
+static void make_void(struct cp_detour_ring *ring, unsigned log, const struct cp_detour_left *left)
+{
+	if (left->stage == CP_DETOUR_RESERVED && left->index < UINT32_C(1) << log &&
+	    left->index % CP_DETOUR_UNIT == 0)
+		cp_detour_void(ring, left);
+}
+
+void detours_settle(const struct thread *t, const struct detours_left *left)
+{
+	struct cp_detour_ring *ring = rings_of(t);
+
+	if (!ring)
+		return;
+	make_void(ring, t->rings->log, &left->slow);
+	make_void(ring, t->rings->log, &left->record);
+	if (left->record.stage == CP_DETOUR_COMMITTED)
+		cp_detour_cancel(ring, t->rings->log, cp_arch_time_stamp() << 16);
+}
+
+/* A fault of an instruction that was moved is one of where it was. */
+static void correct_fault(const struct thread *t, uint64_t was, uint64_t pc)
+{
+	siginfo_t si;
+
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code <= 0 ||
+	    (si.si_signo != SIGILL && si.si_signo != SIGFPE) || (uintptr_t)si.si_addr != was)
+		return;
+	si.si_addr = (void *)(uintptr_t)pc;
+	ptrace(PTRACE_SETSIGINFO, t->tid, 0, &si);
+}
+
+/* What was told of it already, will come again once its handler has returned. */
+static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
+{
+	if (pc != t->foreign_pc || sp != t->foreign_sp)
+		return;
+	t->foreign_pc = 0;
+	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
+	t->again[0].pc = pc;
+	t->again[0].sp = sp;
+}
+
+bool detours_lead_out(struct thread *t)
+{
+	const struct space *space = t->process->space;
+	uint64_t prstatus[PRSTATUS_MAX / 8], flags, was;
+	const uint8_t pc = cp_arch_host()->pc;
+	struct detours_left left;
+	struct cp_regs regs;
+
+	if (!space->code.count || !regs_read(t->tid, prstatus))
+		return false;
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	flags = cp_arch_flags(prstatus);
+	was = regs.r[pc];
+	if (!detours_leave(space, &regs, &flags, &left))
+		return false;
+	cp_arch_regs_to_prstatus(&regs, prstatus);
+	cp_arch_set_flags(prstatus, flags);
+	if (!regs_write(t->tid, prstatus))
+		return false;
+	detours_settle(t, &left);
+	correct_fault(t, was, regs.r[pc]);
+	expect_again(t, regs.r[pc], regs.r[cp_arch_host()->sp]);
+	return true;
+}
+
+const struct cp_detour_record *detours_record_at(const struct space *space, uint64_t pc)
+{
+	struct code_batch **b;
+	size_t i;
+	unsigned r;
+
+	cp_vec_for_each(&space->code, b) {
+		for (i = 0; i < (*b)->count; i++) {
+			const struct cp_detour *d = &(*b)->detours[i].detour;
+
+			for (r = 0; pc - d->pc < d->size && r < d->record_count; r++)
+				if (d->records[r].before == pc - d->pc)
+					return &d->records[r];
+		}
+	}
+	return NULL;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/memory/rings.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "link/records.h"
+#include "tracer/known/regs.h"
+#include "tracer/known/state.h"
+
+static struct cp_detour_ring *ring_at(const struct rings *rings, uint32_t ring)
+{
+	return (struct cp_detour_ring *)(void *)(rings->memory + ring * rings->size);
+}
+
+struct rings *rings_create(int fd, uint32_t number, unsigned log)
+{
+	size_t size = cp_detour_ring_size(log);
+	struct rings *rings = calloc(1, sizeof(*rings));
+	struct ring_use *uses = calloc(number, sizeof(*uses));
+	void *memory = mmap(NULL, number * size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	uint32_t i;
+
+	if (!rings || !uses || memory == MAP_FAILED) {
+		if (memory != MAP_FAILED)
+			munmap(memory, number * size);
+		free(rings);
+		free(uses);
+		close(fd);
+		return NULL;
+	}
+	*rings = (struct rings){ .users = 1,
+				 .fd = fd,
+				 .memory = memory,
+				 .number = number,
+				 .log = log,
+				 .size = size,
+				 .uses = uses };
+	/* The others when they are given: that `head` is not 0 tells that one was. */
+	for (i = 0; i < number; i += number - 1)
+		cp_records_create(ring_at(rings, i), log);
+	uses[0].taken = uses[number - 1].taken = true;
+	return rings;
+}
+
+void rings_release(struct rings *rings)
+{
+	if (!rings || --rings->users)
+		return;
+	munmap(rings->memory, rings->number * rings->size);
+	cp_close_fd(&rings->fd);
+	free(rings->uses);
+	free(rings);
+}
+
+bool rings_find(const struct rings *rings, uint64_t base, uint32_t *ret)
+{
+	uint64_t offset = base + rings->zero - rings->base;
+
+	if (offset >= rings->number * rings->size || offset % rings->size)
+		return false;
+	*ret = (uint32_t)(offset / rings->size);
+	return true;
+}
+
+uint64_t rings_base(const struct rings *rings, uint32_t ring)
+{
+	return rings->base + ring * rings->size - rings->zero;
+}
+
+uint32_t rings_closed(const struct rings *rings)
+{
+	return rings->number - 1;
+}
+
+void rings_mark_stale(struct rings *rings, uint32_t ring)
+{
+	if (!ring || ring == rings_closed(rings))
+		return;
+	rings->uses[ring].taken = true;
+	cp_records_create(ring_at(rings, ring), rings->log);
+	cp_records_ask(ring_at(rings, ring), UINT64_MAX);
+}
+
+/* Zeroes, whatever somebody wrote there before. */
+static bool give_memory_back(const struct rings *rings, uint32_t ring)
+{
+	return !fallocate(rings->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)(ring * rings->size), (off_t)rings->size);
+}
+
+bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
+{
+	struct cp_records records;
+	uint32_t i;
+
+	for (i = 1; i < rings->number; i++) {
+		struct ring_use *use = &rings->uses[i];
+
+		if (use->taken || use->until_tail > tail ||
+		    (use->until_tail && !give_memory_back(rings, i)))
+			continue;
+		*use = (struct ring_use){ .taken = true };
+		cp_records_create(ring_at(rings, i), rings->log);
+		/* Without loss from the first record on, if that is wanted of others. */
+		ring_at(rings, i)->wait_until = ring_at(rings, 0)->wait_until;
+		cp_records_open(&records, ring_at(rings, i), rings->log);
+		rings->users++;
+		t->rings = rings;
+		t->ring = i;
+		return true;
+	}
+	return false;
+}
+
+void rings_take_back(struct thread *t, uint64_t until)
+{
+	if (!t->rings)
+		return;
+	t->rings->uses[t->ring] = (struct ring_use){ .until_tail = until };
+	rings_release(t->rings);
+	t->rings = NULL;
+}
+
+struct cp_detour_ring *rings_of(const struct thread *t)
+{
+	return t->rings ? ring_at(t->rings, t->ring) : NULL;
+}
+
+void rings_forget(const struct rings *rings, pid_t tid)
+{
+	uint64_t prstatus[PRSTATUS_MAX / 8], base;
+	uint32_t ring;
+
+	if (!rings || !regs_read(tid, prstatus))
+		return;
+	base = cp_arch_ring_base(prstatus);
+	if (!base || !rings_find(rings, base, &ring))
+		return;
+	cp_arch_set_ring_base(prstatus, 0);
+	regs_write(tid, prstatus);
+}
+
+void rings_close(const struct rings *rings, uint64_t tail)
+{
+	uint32_t i;
+
+	for (i = 0; rings && i < rings->number; i++) {
+		struct cp_detour_ring *ring = ring_at(rings, i);
+
+		if (!rings->uses[i].taken) {
+			if (rings->uses[i].until_tail && rings->uses[i].until_tail <= tail)
+				give_memory_back(rings, i);
+			continue;
+		}
+		__atomic_store_n(&ring->wait_until, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->limit, 0, __ATOMIC_RELEASE);
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rings that detours write into (arch/detour.h): one file, which a program and its
+ * forked children, the controller and we have mapped.
+ *
+ *     ring 0    closed, for threads that have none yet: also mapped at `zero`
+ *     1 ...     a thread's own each. Those that an earlier cprof gave to threads are as the
+ *               first one: who still has one of them gets another
+ *     the last  closed, for threads that get none
+ */
+#ifndef CP_TRACER_RINGS_H
+#define CP_TRACER_RINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct cp_detour_ring;
+struct thread;
+
+#define RINGS_LEAST 3u
+#define RINGS_MOST 16384u
+
+struct ring_use {
+	bool taken;
+	uint64_t until_tail; /* not taken: it is free when the controller is past that */
+};
+
+/* Shared by processes that were forked. */
+struct rings {
+	unsigned users; /* spaces, and threads that have a ring */
+	int fd; /* owned */
+	uint8_t *memory; /* owned; number * size */
+	uint64_t zero, base; /* in the program: of the first one, and of all */
+	uint32_t number;
+	unsigned log;
+	size_t size; /* of each */
+	struct ring_use *uses; /* owned; of each */
+};
+
+/* Of the file `fd`, which it takes, closed. NULL: without memory. */
+struct rings *rings_create(int fd, uint32_t number, unsigned log);
+/* Somebody may have that one since before. */
+void rings_mark_stale(struct rings *rings, uint32_t ring);
+void rings_release(struct rings *rings);
+/* The ring that a base of gs leads to; false: that is none of these. */
+bool rings_find(const struct rings *rings, uint64_t base, uint32_t *ret);
+uint64_t rings_base(const struct rings *rings, uint32_t ring);
+uint32_t rings_closed(const struct rings *rings);
+/* The thread gets a ring of its own, open. False: there is none left. */
+bool rings_give(struct rings *rings, struct thread *t, uint64_t tail);
+/* It has none any more: another thread may get it when the controller is past `until`. */
+void rings_take_back(struct thread *t, uint64_t until);
+struct cp_detour_ring *rings_of(const struct thread *t);
+/* The stopped thread goes on without a ring, if it has one of these. */
+void rings_forget(const struct rings *rings, pid_t tid);
+/* Nothing is written any more, and what was read gives its memory back. */
+void rings_close(const struct rings *rings, uint64_t tail);
+
+#endif

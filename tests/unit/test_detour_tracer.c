@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Detours in another process, put there by the tracer: each call that the program counts
+ * is in the records, its results are right, and the text is what it was afterwards.
+ */
+#include "test.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "detour_pilot.h"
+
+static const char *program;
+
+static void check_all(struct pilot *p)
+{
+	CHECK_U64(p->entered, p->board->calls);
+	CHECK_U64(p->left + p->unwound, p->entered);
+	CHECK_U64(p->wrong, 0);
+	CHECK_U64(p->lost, 0);
+	CHECK_U64(p->board->wrong, 0);
+}
+
+static void check_end(struct pilot *p)
+{
+	CHECK(pilot_leave(p));
+	CHECK(pilot_text_is_clean(p));
+	CHECK_U64((uint64_t)pilot_end(p), 0);
+}
+
+static void check_left(struct pilot *p)
+{
+	CHECK(pilot_leave(p));
+	check_all(p);
+	CHECK(pilot_text_is_clean(p));
+	CHECK_U64((uint64_t)pilot_end(p), 0);
+}
+
+/* From before the first call: all of them. */
+static void test_counts(const char *mode, int threads, uint64_t limit)
+{
+	struct pilot p;
+	uint64_t began;
+
+	pilot_start(&p, program, mode, threads, limit);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_detour(&p), 0);
+	CHECK_U64(pilot_jumps(&p), p.windows.count);
+	began = cp_now();
+	p.board->go = 1;
+	pilot_until(&p, 9);
+	fprintf(stderr, "%s, %d threads: %lu calls, %.1f ns each\n", mode, threads,
+		(unsigned long)p.board->calls, (double)(cp_now() - began) / (double)p.board->calls);
+	CHECK(p.threads > (uint64_t)threads && p.hits == 0);
+	if (strcmp(mode, "work") != 0 && strcmp(mode, "forks") != 0) {
+		fprintf(stderr, "%lu signals, %lu records cancelled\n",
+			(unsigned long)p.board->signals, (unsigned long)p.cancelled);
+		CHECK(p.board->signals > 10);
+		CHECK_U64(p.board->strange, 0);
+		CHECK_U64(p.board->cut, 0);
+	}
+	check_left(&p);
+}
+
+/* An exec takes everything with it: the next program has no detours, and no ring. */
+static void test_exec(void)
+{
+	struct pilot p;
+
+	pilot_start(&p, program, "exec", 2, 1000);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_detour(&p), 0);
+	p.board->go = 1;
+	pilot_until(&p, 9);
+	CHECK_U64(p.events[CP_EVENT_EXEC], 1);
+	CHECK_U64(p.entered * 4, p.board->calls * 3); /* of three threads, then one */
+	CHECK_U64(p.wrong, 0);
+	CHECK_U64(p.board->wrong, 0);
+	CHECK(pilot_leave(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* Jumps come and go while the program runs and handles signals. */
+static void test_disarm(void)
+{
+	struct pilot p;
+	uint64_t until;
+	int i;
+
+	pilot_start(&p, program, "signals", 2, 0);
+	p.soon = UINT64_C(1) << 28;
+	p.board->go = 1;
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_detour(&p), 0);
+	for (i = 0; i < 20; i++) {
+		for (until = p.entered + 1000; p.entered < until;)
+			pilot_pump(&p);
+		CHECK_U64(pilot_jumps(&p), p.windows.count);
+		CHECK_U64((uint64_t)pilot_disarm(&p), 0);
+		CHECK(pilot_text_is_clean(&p));
+		CHECK_U64((uint64_t)pilot_arm(&p), 0);
+	}
+	CHECK_U64(p.board->wrong + p.board->strange + p.board->cut, 0);
+	check_end(&p);
+}
+
+/* More threads than rings: some are not seen, and nobody is the worse for it. */
+static void test_no_ring(int threads)
+{
+	struct pilot p;
+
+	pilot_start(&p, program, "rest", threads, 20);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_detour(&p), 0);
+	p.board->go = 1;
+	pilot_until(&p, 9);
+	CHECK(p.threads > PILOT_RINGS / 2 && p.entered > 0 && p.entered <= p.board->calls);
+	CHECK_U64(p.wrong, 0);
+	CHECK_U64(p.board->wrong, 0);
+	check_end(&p);
+}
+
+/* ---- killed ---- */
+
+enum victim { TRACER, CONTROLLER, BOTH, VICTIMS };
+
+/* A controller of its own, which puts jumps in and takes them out until it dies. */
+static pid_t spawn_controller(struct pilot *p)
+{
+	pid_t pid = fork();
+	uint64_t until;
+
+	if (pid)
+		return pid;
+	p->lossless = false;
+	p->soon = UINT64_C(1) << 27;
+	pilot_trace(p, CP_TRACE_FOLLOW);
+	if (pilot_detour(p))
+		_exit(1);
+	for (;;) {
+		for (until = cp_now() + 3 * CP_NS_PER_MS; cp_now() < until;)
+			pilot_pump(p);
+		p->board->armed++;
+		if (pilot_disarm(p) || pilot_arm(p))
+			_exit(1);
+	}
+}
+
+static bool is_alive(const struct pilot *p)
+{
+	siginfo_t si = { 0 };
+
+	return !waitid(P_PID, (id_t)p->program, &si, WEXITED | WNOHANG | WNOWAIT) && !si.si_pid;
+}
+
+/* Waits until the program has made so many rounds more, and is alive. */
+static bool runs_on(const struct pilot *p, uint64_t more)
+{
+	uint64_t want = p->board->rounds + more;
+
+	while (p->board->rounds < want) {
+		if (!is_alive(p))
+			return false;
+		usleep(100);
+	}
+	return true;
+}
+
+static void test_kill(const char *mode, enum victim victim, unsigned n, int threads)
+{
+	struct pilot p;
+	pid_t controller;
+	bool alive;
+
+	pilot_start(&p, program, mode, threads, 0);
+	p.board->go = 1;
+	controller = spawn_controller(&p);
+	while (!p.board->tracer || (n % 4 && !p.board->armed))
+		usleep(100);
+	usleep(500 + n * 3797 % 12011);
+	if (victim != CONTROLLER)
+		kill(p.board->tracer, SIGKILL);
+	if (victim != TRACER)
+		kill(controller, SIGKILL);
+	alive = runs_on(&p, 4096);
+	CHECK(alive);
+	kill(controller, SIGKILL);
+	waitpid(controller, NULL, 0);
+	while (waitpid(p.board->tracer, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (alive) {
+		pilot_trace(&p, CP_TRACE_FOLLOW);
+		CHECK(pilot_leave(&p));
+		CHECK(pilot_text_is_clean(&p));
+		CHECK(runs_on(&p, 4096));
+	}
+	CHECK_U64(p.board->wrong, 0);
+	if (pilot_end(&p) || !alive)
+		fprintf(stderr, "%s, victim %d, round %u\n", mode, victim, n);
+}
+
+static void test_kills(unsigned count)
+{
+	unsigned n;
+
+	for (n = 0; n < count; n++)
+		test_kill(n / VICTIMS % 2 ? "signals" : "work", n % VICTIMS, n, 2);
+}
+
+/* ---- again and again ---- */
+
+static size_t count_mappings(const struct pilot *p)
+{
+	char path[64], line[512];
+	size_t n = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)p->program);
+	maps = fopen(path, "re");
+	while (maps && fgets(line, sizeof(line), maps))
+		n++;
+	if (maps)
+		fclose(maps);
+	return n;
+}
+
+/* One comes after the other; threads that rest have the rings of an earlier one. */
+static void test_again(const char *mode, bool killed)
+{
+	size_t mappings = 0, now;
+	struct pilot p;
+	int i;
+
+	pilot_start(&p, program, mode, 3, 0);
+	p.board->go = 1;
+	for (i = 0; i < 6; i++) {
+		p.entered = p.left = p.unwound = p.threads = p.wrong = 0;
+		p.soon = UINT64_C(1) << 28;
+		pilot_trace(&p, CP_TRACE_FOLLOW);
+		CHECK_U64((uint64_t)pilot_detour(&p), 0);
+		while (p.threads < 4 || p.entered < 4000)
+			pilot_pump(&p);
+		CHECK_U64(p.threads, 4);
+		if (killed && i % 2 == 0) {
+			kill(p.tracer, SIGKILL);
+			waitpid(p.tracer, NULL, 0);
+		} else {
+			CHECK(pilot_leave(&p));
+			CHECK(pilot_text_is_clean(&p));
+		}
+		now = count_mappings(&p);
+		mappings = i == 1 ? now : mappings;
+		CHECK(i < 2 || killed || now <= mappings + 4);
+		pilot_forget(&p);
+	}
+	fprintf(stderr, "%s: %zu mappings, %zu at the end\n", mode, mappings, now);
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+static void test_all(void)
+{
+	test_counts("work", 0, 20000);
+	test_counts("work", 3, 20000);
+	test_counts("signals", 2, 100000);
+	test_counts("storm", 0, 60000);
+	test_counts("forks", 20, 200);
+	test_disarm();
+	test_again("work", false);
+	test_again("rest", false);
+	test_again("rest", true);
+	test_kills(6);
+}
+
+int main(int argc, char **argv)
+{
+	const char *rounds = getenv("KILLS");
+	int i;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1L);
+	for (i = 1; i < argc; i++) {
+		program = argv[i];
+		if (rounds)
+			test_kills((unsigned)atoi(rounds));
+		else
+			test_all();
+	}
+	if (!rounds) {
+		program = argv[1];
+		test_counts("work", 200, 500);
+		test_exec();
+		test_no_ring(400);
+	}
+	TEST_MAIN_END;
+}
