@@ -192,6 +192,8 @@ typedef struct cprof_call_statistics {
 	uint64_t trap_ns; /* what a stop takes unseen: the median of those measured */
 	uint64_t trap_low_ns, trap_high_ns; /* a tenth takes less than this, a tenth more */
 	uint64_t traps; /* how many were measured */
+	uint64_t fast_functions; /* with detours; */
+	uint64_t records, records_lost; /* told by those, and dropped because there was no room */
 } cprof_call_statistics;
 CPROF_API void cprof_get_call_statistics(cprof_call_statistics *ret);
 

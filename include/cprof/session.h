@@ -60,6 +60,10 @@ CPROF_API cprof_session *cprof_session_current(void);
 
 /* Settings, before launch or attach. */
 CPROF_API void cprof_session_set_unwinder(cprof_session *session, cprof_unwinder unwinder);
+/* Calls of which nothing is asked for but when they begin and end may be seen without a
+ * stop, by detours: a few instructions of each function make room for a jump. Unless told,
+ * all are seen by breakpoints. */
+CPROF_API void cprof_session_set_detours(cprof_session *session, bool detours);
 /* `dirs` is NULL-terminated, borrowed until destroy; NULL: /usr/lib/debug. */
 CPROF_API void cprof_session_set_debug_info(cprof_session *session, const char *const *dirs,
 					    bool debuginfod);

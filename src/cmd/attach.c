@@ -24,6 +24,7 @@ static void say_how_to_end(pid_t pid, const struct cp_collect_options *o)
 static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_options *o)
 {
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
+	cprof_session_set_detours(s, o->calls.fast && !o->calls.traps);
 	if (!cp_collecting_load(s, o))
 		return CP_EXIT_FAILURE;
 	if (cprof_session_attach(s, pid, cp_collecting_flags(o))) {

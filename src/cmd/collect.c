@@ -125,8 +125,10 @@ const struct cp_option cp_calls_options[] = {
 	{ "cpu-time", 0, CP_OPTION_TRUE, AT(cpu_time),
 	  .help = "with the CPU time of each call: one read more at each stop" },
 	{ "fast", 0, CP_OPTION_TRUE, AT(fast),
-	  .help = "calls and their times alone: one stop an event, in which nothing is read; "
-		  "refuses what would cost more" },
+	  .help = "calls and their times alone, without stops where the code allows it (cprof "
+		  "functions says where); refuses what would cost more" },
+	{ "traps", 0, CP_OPTION_TRUE, AT(traps),
+	  .help = "with --fast: by stops nevertheless, so that no code of the program is moved" },
 	{ "summary", 0, CP_OPTION_TRUE, AT(summary),
 	  .help = "no single calls are kept, only for each function and caller how many, how "
 		  "long, and how that is distributed: a small recording of any number of them" },

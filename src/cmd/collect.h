@@ -38,7 +38,8 @@ struct cp_calls_options {
 		allocs; /* what is allocated and freed, likewise: CP_BYTES_ALL, or a sample; 0: not */
 	struct cp_texts trace; /* SPECs; together one list */
 	bool args, result, locals, changes, stack, cpu_time;
-	bool fast; /* none of these, and one stop an event */
+	bool fast; /* none of these */
+	bool traps; /* no detours */
 	bool summary; /* no events, but what calls add up to */
 	uint64_t depth, string; /* 0: not given */
 	const char *when; /* NULL: always */

@@ -115,17 +115,24 @@ static bool others(const struct cp_calls_options *c)
 	return false;
 }
 
-/* An option by which something of calls has to be read of the program; NULL: none. */
-static const char *captured(const struct cp_calls_options *c)
+/* An option by which more is told of calls than their times; NULL: none. */
+static const char *told(const struct cp_calls_options *c)
 {
 	return c->args	     ? "args"
 	       : c->result   ? "result"
 	       : c->locals   ? "locals"
 	       : c->changes  ? "changes"
 	       : c->cpu_time ? "cpu-time"
-	       : c->when     ? "when"
 	       : c->stack    ? "stack"
 			     : NULL;
+}
+
+/* The same, or one by which something has to be read of the program. */
+static const char *captured(const struct cp_calls_options *c)
+{
+	const char *what = told(c);
+
+	return what ? what : c->when ? "when" : NULL;
 }
 
 /* What a single call would have to be kept for; NULL: nothing. Stacks may be for others. */
@@ -175,9 +182,11 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 		return alone ? cp_usage(args, "--%s is about calls: say which with --trace", alone)
 			     : CP_EXIT_OK;
 	}
-	if (c->fast && captured(c))
-		return cp_usage(args, "--fast reads nothing of the program, as --%s would have to",
-				captured(c));
+	if (c->fast && told(c))
+		return cp_usage(args, "--fast tells nothing but times, and --%s more", told(c));
+	if (c->traps && !c->fast)
+		return cp_usage(args, "--traps is about --fast: without that, all calls are seen "
+				      "by breakpoints");
 	if (c->summary && kept(c))
 		return cp_usage(args,
 				"--summary keeps nothing of a single call, as --%s would have to",

@@ -77,6 +77,14 @@ struct cp_capture_list cp_signature_at_entry(const struct cp_signature *signatur
 struct cp_capture_list cp_signature_at_exit(const struct cp_signature *signature,
 					    struct cp_vaddr site);
 
+/* The registers that values are made of at the entry, or (`leave`) of the result. */
+struct cp_uses {
+	uint64_t general; /* bit n: the register with DWARF's number n */
+	uint16_t vectors; /* bit n: the low 16 bytes of the nth */
+	bool others; /* and such as can't be named */
+};
+struct cp_uses cp_signature_uses(const struct cp_signature *signature, bool leave);
+
 /* Is the result where the first register of arguments leads at the entry
  * (CP_GROUP_KEEPS)? */
 bool cp_signature_result_is_kept(const struct cp_signature *signature);
@@ -195,6 +203,11 @@ const char *cp_condition_missing(const struct cp_condition *condition,
 enum cp_truth { CP_FALSE, CP_TRUE, CP_UNKNOWN /* names something that isn't there */ };
 enum cp_truth cp_condition_holds(const struct cp_condition *condition, const cprof_value *arguments,
 				 size_t count);
+
+/* The condition as tests that a detour can make, all of which have to hold; how many, or
+ * -1: not all of it can be decided so. */
+int cp_condition_tests(const struct cp_condition *condition, const struct cp_signature *signature,
+		       struct cp_detour_test ret[CP_DETOUR_TESTS]);
 
 /* ---- print.c: values as people and machines read them ---- */
 

@@ -157,6 +157,9 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.call_functions += t->call_functions;
 		sum.call_sites += t->call_sites;
 		sum.call_disarmed += t->call_disarmed;
+		sum.call_fast += t->call_fast;
+		sum.call_records += t->call_records;
+		sum.call_records_lost += t->call_records_lost;
 		if (t->traps >= measured)
 			sum.trap_ns = t->trap_ns;
 		measured = t->traps > measured ? t->traps : measured;

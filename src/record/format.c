@@ -380,7 +380,10 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(trap_high_ns) \
 	X(traps) \
 	X(alloc_every) \
-	X(alloc_passed)
+	X(alloc_passed) \
+	X(call_fast) \
+	X(call_records) \
+	X(call_records_lost)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

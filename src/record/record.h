@@ -138,6 +138,8 @@ struct cp_record_totals {
 	 * condition that did not hold, a breakpoint just removed. */
 	uint64_t calls, calls_lost;
 	uint64_t call_stops;
+	uint64_t call_fast; /* functions with detours; */
+	uint64_t call_records, call_records_lost; /* what those told, and had no room for */
 	uint64_t call_rejected_inside, call_rejected_condition, call_rejected_late;
 	uint64_t call_unmatched; /* leaves of what was entered before tracing began */
 	uint64_t call_functions, call_sites; /* traced */

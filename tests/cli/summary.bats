@@ -167,6 +167,7 @@ numbers() {
 	gcc -O1 -g -o two two.c
 	calls_of() { "$CPROF" report --json two.data 2>/dev/null | jq ".calls.functions[] | select(.function == \"$1\") | .calls"; }
 	start "$CPROF" run -q -o two.data --summary -t first,second,waits -- ./two
+	# shellcheck disable=SC2016 # until_true evaluates it
 	until_true eval '[ "$(calls_of first)" = 100 ] && [ "$(calls_of second)" -gt 100 ]'
 	kill -KILL "$pid"
 	wait "$pid" || :

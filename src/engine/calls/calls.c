@@ -424,7 +424,8 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		return;
 	if (!engine_traced_by_others(t)) {
 		call.flags |= CP_CALL_HIDDEN;
-	} else if (c->condition && engine_condition_holds(s, hit) != CP_TRUE) {
+	} else if (c->condition && !(e->e.flags & CP_HIT_DECIDED) &&
+		   engine_condition_holds(s, hit) != CP_TRUE) {
 		call.flags |= CP_CALL_HIDDEN;
 		c->rejected_condition++;
 	} else if (s->introspection && t->flags & CPROF_CALL_INSTRUMENTATION_LEAVE_CONTEXT) {
@@ -571,10 +572,68 @@ static void on_own(cprof_session *s, const struct engine_site *site, const struc
 	c->has_current &= !f->tells;
 }
 
+uint64_t engine_target_of(struct engine_calls *c, const struct engine_site *site, uint64_t pc,
+			  const struct cp_regs *regs, const struct cp_reader *memory)
+{
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	if (site->kind != ENGINE_SITE_TAIL ||
+	    !cp_step_prepare(c->decoder, site->code, site->size, pc, pc, slot, &step))
+		return 0;
+	if (step.flow != CP_FLOW_JUMP_INDIRECT)
+		return step.target;
+	return cp_step_destination(&step, regs, 0, memory);
+}
+
+void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit)
+{
+	struct engine_calls *c = s->calls;
+	const struct engine_site site = c->sites.items[hit->site];
+
+	if (!engine_calls_shadow(s->current.process))
+		return;
+	c->now_ns = hit->event->e.ts_ns;
+	if (c->traced.items[site.traced]->disarmed) {
+		c->late++;
+		return;
+	}
+	s->current.hit = hit;
+	s->current.capture.held =
+		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
+		engine_holds_exit(s, c->traced.items[site.traced], &site);
+	s->current.walkable = hit->stack || s->current.capture.held;
+	on_call_event(s, hit);
+	s->current.hit = NULL;
+}
+
+/* A hit in the place of a record, which may be of two sites. */
+static void deliver_record(cprof_session *s, const struct engine_hit *hit)
+{
+	const struct cp_reader *memory = &s->current.process->memory;
+	uint32_t numbers[2] = { hit->site, s->calls->sites.items[hit->site].also };
+	struct cp_event_hit e = *hit->event;
+	struct engine_hit one = *hit;
+	size_t i;
+
+	one.event = &e;
+	for (i = 0; i < 2 && (!i || numbers[i]); i++) {
+		const struct engine_site *site = &s->calls->sites.items[numbers[i]];
+
+		e.site = one.site = numbers[i];
+		e.e.flags |= CP_HIT_DECIDED;
+		e.target = engine_target_of(s->calls, site, e.pc, &hit->regs, memory);
+		if (site->kind == ENGINE_SITE_TAIL)
+			e.e.flags |= CP_HIT_TAKEN;
+		else
+			e.target = hit->regs.r[cp_arch_host()->args[0]];
+		engine_calls_deliver(s, &one);
+	}
+}
+
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 {
 	struct engine_calls *c = s->calls;
-	cprof_process *p = s->current.process;
 	struct engine_site site;
 	struct engine_hit hit;
 
@@ -585,23 +644,26 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 		on_own(s, &site, e);
 		return;
 	}
-	if (!engine_calls_shadow(p))
-		return;
-	c->now_ns = e->e.ts_ns;
 	open_hit(s, e, &hit);
 	note_stop(s->current.thread, e);
-	if (c->traced.items[site.traced]->disarmed) {
-		c->late++;
+	hit.image = image_of_hit(s->current.process, &site, e);
+	hide_in_fetched(s->current.process, &hit);
+	if (e->e.flags & CP_HIT_RECORD)
+		deliver_record(s, &hit);
+	else
+		engine_calls_deliver(s, &hit);
+}
+
+void engine_calls_place(cprof_session *s, const struct cp_event_hit *e)
+{
+	struct engine_hit hit;
+
+	if (!s->calls || e->e.size < sizeof(*e) || !engine_calls_shadow(s->current.process))
 		return;
-	}
-	hit.image = image_of_hit(p, &site, e);
-	hide_in_fetched(p, &hit);
+	open_hit(s, e, &hit);
 	s->current.hit = &hit;
-	s->current.capture.held =
-		c->traced.items[site.traced]->flags & CPROF_CALL_INSTRUMENTATION_HOLD ||
-		engine_holds_exit(s, c->traced.items[site.traced], &site);
-	s->current.walkable = hit.stack || s->current.capture.held;
-	on_call_event(s, &hit);
+	s->current.walkable = hit.stack != NULL;
+	engine_calls_where(s, e);
 	s->current.hit = NULL;
 }
 

@@ -10,10 +10,22 @@
 struct cp_call;
 struct cp_event_hit;
 struct engine_calls;
+struct cp_reader;
+struct cp_regs;
+struct engine_hit;
+struct engine_site;
 
 /* A breakpoint was hit: brings the process's open calls up to date, and tells
  * profilers. */
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e);
+/* The same of a hit that was put together already, in s->current's thread. */
+void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit);
+/* Where a jump at `pc` that leaves its function leads to, by the registers there; 0: that
+ * is not known, or it is no jump. */
+uint64_t engine_target_of(struct engine_calls *c, const struct engine_site *site, uint64_t pc,
+			  const struct cp_regs *regs, const struct cp_reader *memory);
+/* Finds out on which stack a thread is that came to the ring of its detours. */
+void engine_calls_place(cprof_session *s, const struct cp_event_hit *e);
 /* The open calls of a thread end, with tid 0 those of the whole process. */
 void engine_calls_exit(cprof_process *p, int32_t tid, uint64_t ts_ns);
 /* The session is over: calls that are still open are forgotten, and profilers told

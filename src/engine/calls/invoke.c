@@ -77,7 +77,7 @@ static bool by_kernel(cprof_process *p, uint64_t caller)
 	size_t n = 0;
 
 	if (caller && engine_open_memory(p))
-		n = p->memory.read(p->memory.ctx, caller, code, sizeof(code));
+		n = p->code.read(p->code.ctx, caller, code, sizeof(code));
 	return cp_arch_host()->is_sigreturn(code, n);
 }
 

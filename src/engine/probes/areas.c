@@ -104,6 +104,23 @@ static struct gap gap_before(const cprof_process *p, const struct cp_mapping *ma
 	return gap;
 }
 
+bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, uint64_t start, uint64_t end),
+		      void *ctx)
+{
+	size_t count, i;
+	struct cp_mapping *maps = mappings_now(p, &count);
+	bool ok = count != 0;
+
+	for (i = 0; ok && i <= count; i++) {
+		struct gap gap = gap_before(p, maps, count, i);
+
+		if (gap.end > gap.start)
+			ok = each(ctx, gap.start, gap.end);
+	}
+	cp_mappings_free(maps, count);
+	return ok;
+}
+
 static uint64_t distance(uint64_t at, uint64_t low, uint64_t high)
 {
 	return at < low ? low - at : at - high;

@@ -12,6 +12,11 @@
  * An errno, or 0. */
 int engine_area_map(cprof_image *image, uint64_t slots);
 
+/* What the process's mappings leave free, where nothing will grow into, in ascending
+ * order, until `each` answers false. False: so it did, or the process is gone. */
+bool engine_area_gaps(const cprof_process *p, bool (*each)(void *ctx, uint64_t start, uint64_t end),
+		      void *ctx);
+
 /* Is the image still mapped? False: the process ended, executed another program or
  * unmapped it since, which excuses a failure. */
 bool engine_area_image_stands(const cprof_image *image);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Breakpoints of an image into a process: room for their slots (areas.c), the
- * batch, the request.
+ * batch (batch.c).
  *
  * What was mapped is seen at exec and attach, and when the dynamic linker
  * says so (its hook holds the thread, so constructors have not run yet).
@@ -16,6 +16,8 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/probes/areas.h"
+#include "engine/probes/batch.h"
+#include "engine/probes/detours.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/own.h"
 #include "engine/probes/plans.h"
@@ -29,236 +31,6 @@
 #include "engine/target/state.h"
 #include "tracer/restore.h"
 
-/* ---- a batch ---- */
-
-struct batch {
-	cprof_image *image;
-	struct engine_calls *calls;
-	CP_VEC(struct cp_site) sites;
-	CP_VEC(struct cp_site_group) groups;
-	CP_VEC(struct cp_fetch) fetches;
-	CP_VEC(uint8_t) code; /* CP_SLOT_SIZE a site */
-	size_t resolvers; /* of the groups, how many are watched only for what they choose */
-	bool failed;
-};
-
-static void batch_free(struct batch *b)
-{
-	cp_vec_free(&b->sites);
-	cp_vec_free(&b->groups);
-	cp_vec_free(&b->fetches);
-	cp_vec_free(&b->code);
-}
-
-/* The number of the slot of an address, for ever; the first slots are reserved for
- * coverage. */
-static uint32_t slot_of(cprof_image *image, uint64_t address)
-{
-	uint64_t *known = cp_map_get(&image->slots, address);
-	uint32_t slot = image->assembly->reserved_slots + (uint32_t)image->slots.count;
-
-	if (known)
-		return (uint32_t)*known;
-	cp_map_put(&image->slots, address, slot);
-	return slot;
-}
-
-static unsigned site_flags(const cprof_session *s, const struct engine_site *site)
-{
-	static const unsigned kinds[] = {
-		[ENGINE_SITE_ENTRY] = CP_SITE_ENTRY,
-		[ENGINE_SITE_EXIT] = CP_SITE_EXIT,
-		[ENGINE_SITE_TAIL] = CP_SITE_TAIL,
-		[ENGINE_SITE_RETURN] = CP_SITE_RETURN,
-		[ENGINE_SITE_OWN] = 0,
-	};
-	unsigned flags = kinds[site->kind] | site->list.site_flags;
-	const struct engine_traced *t;
-
-	if (site->traced == ENGINE_NO_FUNCTION)
-		return flags;
-	t = s->calls->traced.items[site->traced];
-	if (site->list.fetch_count)
-		flags |= CP_SITE_REGS;
-	if (t->flags & CPROF_CALL_INSTRUMENTATION_HOLD)
-		flags |= CP_SITE_HOLD | CP_SITE_REGS;
-	if (engine_holds_exit(s, t, site))
-		flags |= CP_SITE_HOLD | CP_SITE_REGS;
-	flags |= engine_role_captures(s, t, site->kind);
-	if (site->kind != ENGINE_SITE_ENTRY)
-		return flags;
-	if (t->flags & CPROF_CALL_INSTRUMENTATION_STACK)
-		flags |= CP_SITE_STACK | CP_SITE_REGS;
-	if (t->flags & CPROF_CALL_INSTRUMENTATION_ONCE)
-		flags |= CP_SITE_ONCE;
-	if (t->by_return)
-		flags |= CP_SITE_WATCH_RETURN;
-	return flags;
-}
-
-/* Fills in what is known of the instruction, and its slot's code. */
-static bool prepare(const struct batch *b, const uint8_t *code, size_t size, struct cp_site *out,
-		    uint8_t *slot_code)
-{
-	const cprof_image *image = b->image;
-	uint64_t slot = cp_area_slot(image->area, image->area_size, out->slot);
-	struct cp_sigcall call;
-
-	if (out->flags & CP_SITE_SIGCALL)
-		return cp_sigcall_at(code, size, &call) &&
-		       cp_sigcall_prepare(&call, code, out->address, slot, image->area, slot_code,
-					  &out->step);
-	return cp_step_prepare(b->calls->decoder, code, size, out->address, slot, slot_code,
-			       &out->step) &&
-	       out->step.how != CP_STEP_REFUSED;
-}
-
-/* Adds a site to the batch. False: no breakpoint can stand there. */
-static bool put_site(struct batch *b, struct cp_site *out, const uint8_t *code, size_t size)
-{
-	uint8_t slot_code[CP_SLOT_SIZE] = { 0 };
-
-	if (!prepare(b, code, size, out, slot_code))
-		return false;
-	memcpy(out->original, code, size < CP_TRAP_MAX ? size : CP_TRAP_MAX);
-	b->failed |= !cp_vec_push(&b->sites, *out);
-	b->failed |= !cp_vec_reserve(&b->code, b->code.count + CP_SLOT_SIZE);
-	if (!b->failed) {
-		memcpy(b->code.items + b->code.count, slot_code, CP_SLOT_SIZE);
-		b->code.count += CP_SLOT_SIZE;
-	}
-	return true;
-}
-
-/* The site with that number, at run-time `address`. */
-static bool add_site(struct batch *b, uint32_t number, uint64_t address, const uint8_t *code,
-		     size_t size)
-{
-	const struct engine_site *site = &b->calls->sites.items[number];
-	cprof_image *image = b->image;
-	struct cp_site out = {
-		.address = address,
-		.id = number,
-		.group = (uint32_t)b->groups.count - 1,
-		.first_fetch = (uint32_t)b->fetches.count,
-		.fetch_count = (uint16_t)site->list.fetch_count,
-		.flags = (uint16_t)site_flags(image->process->session, site),
-		.slot = slot_of(image, address - image->bias),
-	};
-	size_t i;
-
-	if (!put_site(b, &out, code, size))
-		return false;
-	for (i = 0; i < site->list.fetch_count; i++)
-		b->failed |= !cp_vec_push(&b->fetches, site->list.fetches[i]);
-	return true;
-}
-
-static bool add_planned(struct batch *b, uint32_t number)
-{
-	const struct engine_site site = b->calls->sites.items[number];
-
-	return add_site(b, number, site.address + b->image->bias, site.code, site.size);
-}
-
-/* Tells the tracer the function's ranges: a jump into them does not leave it. */
-static void set_ranges(const struct batch *b, const struct engine_traced *t,
-		       struct cp_site_group *group)
-{
-	uint32_t i;
-
-	for (i = 0; i < CP_GROUP_RANGES && t->ranges[i].end; i++) {
-		group->ranges[i].start = t->ranges[i].start + b->image->bias;
-		group->ranges[i].end = t->ranges[i].end + b->image->bias;
-	}
-}
-
-/* Adds a function's sites. Where an exit can't have a breakpoint, the return address
- * gets one; where the entry can't, none is added. */
-static bool add_function(struct batch *b, uint32_t number)
-{
-	const cprof_session *s = b->image->process->session;
-	struct engine_traced *t = b->calls->traced.items[number];
-	struct cp_site_group group = { .id = number, .max_rate = t->max_rate };
-	size_t entry = b->sites.count;
-	uint32_t i;
-
-	if (engine_role_pauses(s, t))
-		group.flags |= CP_GROUP_PAUSES;
-	if (t->function->kind == CP_PROBE_PLT)
-		group.flags |= CP_GROUP_LIBRARY;
-	if (t->signature && cp_signature_result_is_kept(t->signature))
-		group.flags |= CP_GROUP_KEEPS;
-	if (engine_role_sampled(s, t, &group.heap))
-		group.flags |= CP_GROUP_SAMPLED;
-	else if (!(t->flags & CPROF_CALL_INSTRUMENTATION_ONCE) && !engine_role_entry_alone(s, t))
-		group.flags |= CP_GROUP_OPENS;
-	set_ranges(b, t, &group);
-	if (!cp_vec_push(&b->groups, group))
-		return false;
-	for (i = 0; i < t->entry_count; i++)
-		add_planned(b, t->first_site + i);
-	if (b->sites.count == entry) {
-		b->groups.count--;
-		return false;
-	}
-	for (i = t->entry_count; i < t->site_count && !engine_role_entry_alone(s, t); i++) {
-		if (add_planned(b, t->first_site + i))
-			continue;
-		cp_debug("%s: no breakpoint can stand at an exit", t->function->linkage_name);
-		t->by_return = true;
-	}
-	if (t->by_return && b->sites.count > entry) {
-		b->sites.items[entry].flags |= CP_SITE_WATCH_RETURN;
-		b->calls->by_return = true;
-	}
-	return true;
-}
-
-static uint8_t *put(uint8_t *at, const void *from, size_t size)
-{
-	if (size)
-		memcpy(at, from, size);
-	return at + size;
-}
-
-/* Writes the batch into the plan area and has it armed; an errno, or 0. */
-static int send_batch(struct batch *b, uint32_t *armed_ret)
-{
-	cprof_process *p = b->image->process;
-	struct cp_batch head = {
-		.area = b->image->area,
-		.site_count = (uint32_t)b->sites.count,
-		.group_count = (uint32_t)b->groups.count,
-		.fetch_count = (uint32_t)b->fetches.count,
-	};
-	struct cp_request rq = { .type = CP_REQUEST_ARM,
-				 .pid = p->pid,
-				 .flags = p->session->calls->cpu_time ? CP_TRACE_CPU : 0 };
-	struct cp_answer answer;
-	struct cp_error *err;
-	uint8_t *at = p->session->link.plan;
-
-	head.size = sizeof(head) + b->sites.count * sizeof(*b->sites.items) +
-		    b->groups.count * sizeof(*b->groups.items) +
-		    b->fetches.count * sizeof(*b->fetches.items) + b->code.count;
-	if (b->failed || head.size > CP_LINK_PLAN)
-		return ENOMEM;
-	at = put(at, &head, sizeof(head));
-	at = put(at, b->sites.items, b->sites.count * sizeof(*b->sites.items));
-	at = put(at, b->groups.items, b->groups.count * sizeof(*b->groups.items));
-	at = put(at, b->fetches.items, b->fetches.count * sizeof(*b->fetches.items));
-	put(at, b->code.items, b->code.count);
-	rq.size = head.size;
-	err = cp_link_call(&p->session->link, &rq, &answer, NULL);
-	if (err) {
-		cp_error_free(err);
-		return ESRCH;
-	}
-	*armed_ret = answer.threads;
-	return answer.errnum;
-}
-
 /* ---- images ---- */
 
 /* Sites of families' own in an image, by family. */
@@ -266,6 +38,8 @@ struct own {
 	const struct engine_own *of[ENGINE_FAMILIES];
 	size_t sites;
 };
+
+static const struct engine_detour_sites no_detours;
 
 /* Names, for a warning, what can't be had without breakpoints, and what would be done
  * with it. */
@@ -309,7 +83,7 @@ static uint32_t rate_of(const struct engine_calls *c, uint8_t often)
 	return c->rate_globbed < UINT32_MAX / 255 ? c->rate_globbed * often : UINT32_MAX;
 }
 
-static void fill_own(struct batch *b, enum engine_family_id id, const struct engine_own *own)
+static void fill_own(struct engine_batch *b, enum engine_family_id id, const struct engine_own *own)
 {
 	const struct engine_own_group *g;
 	uint32_t i;
@@ -322,12 +96,14 @@ static void fill_own(struct batch *b, enum engine_family_id id, const struct eng
 		if (b->calls->own_groups[id] <= g->number)
 			b->calls->own_groups[id] = g->number + 1;
 		for (i = 0; i < g->count; i++)
-			add_planned(b, own->sites.items[g->first + i]);
+			engine_batch_planned(b, own->sites.items[g->first + i]);
 	}
 }
 
-/* Fills the batch with functions and sites of families; how many functions it has. */
-static uint64_t fill(struct batch *b, const struct engine_numbers *numbers, const struct own *own)
+/* Fills the batch with sites of families and of functions that are seen by breakpoints;
+ * how many functions those are. */
+static uint64_t fill(struct engine_batch *b, const struct engine_numbers *numbers,
+		     const struct own *own)
 {
 	uint64_t functions = 0;
 	unsigned id;
@@ -339,30 +115,53 @@ static uint64_t fill(struct batch *b, const struct engine_numbers *numbers, cons
 	for (i = 0; i < numbers->count; i++) {
 		const struct engine_traced *t = b->calls->traced.items[numbers->items[i]];
 
-		if (!t->disarmed && add_function(b, numbers->items[i]))
+		if (!t->disarmed && !engine_detours_has(b->image, numbers->items[i]) &&
+		    engine_batch_function(b, numbers->items[i]))
 			functions += t->function->kind != CP_PROBE_IFUNC;
 	}
 	return functions;
 }
 
+/* The same of those that have detours. */
+static uint64_t fill_detours(struct engine_batch *b, const struct engine_detour_sites *detours)
+{
+	const struct engine_detour_site *site;
+	uint32_t traced = ENGINE_NO_FUNCTION;
+	uint64_t functions = 0;
+
+	cp_vec_for_each(&detours->items, site) {
+		if (!b->groups.count || site->traced != traced) {
+			b->failed |= !engine_batch_group(b, site->traced);
+			functions += site->traced != ENGINE_NO_FUNCTION;
+		}
+		traced = site->traced;
+		engine_batch_detour(b, site);
+	}
+	return functions;
+}
+
 static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
-		      const struct own *own)
+		      const struct own *own, const struct engine_detour_sites *detours)
 {
 	struct engine_calls *c = image->process->session->calls;
-	struct batch b = { .image = image, .calls = c };
-	uint64_t functions;
+	struct engine_batch b = { .image = image, .calls = c };
+	uint64_t functions, fast;
 	uint32_t armed = 0;
 	int errnum;
 
 	if (!numbers->count && !own->sites)
 		return 0;
-	functions = fill(&b, numbers, own);
-	errnum = send_batch(&b, &armed);
-	if (!errnum)
+	fast = fill_detours(&b, detours);
+	functions = fill(&b, numbers, own) + fast;
+	errnum = engine_batch_send(&b, &armed);
+	if (!errnum) {
 		c->armed_functions += functions;
+		c->detoured_functions += fast;
+	}
 	c->armed_sites += armed;
-	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
-	batch_free(&b);
+	cp_info("%s: %zu functions, %u breakpoints; %" PRIu64 " with detours",
+		image->assembly->path, numbers->count, armed, fast);
+	engine_batch_free(&b);
 	return errnum;
 }
 
@@ -414,9 +213,27 @@ static bool places(cprof_image *image)
 	return any;
 }
 
+/* Gives detours to those functions that can have one; all others have breakpoints. */
+static void make_detours(cprof_image *image, const struct engine_numbers *numbers,
+			 const struct own *own, struct engine_detour_sites *ret)
+{
+	struct engine_numbers sites = { 0 };
+	bool ok = true;
+	unsigned id;
+	size_t i;
+
+	for (id = 1; own->sites && id < ENGINE_FAMILIES; id++)
+		for (i = 0; own->of[id] && i < own->of[id]->sites.count; i++)
+			ok = ok && cp_vec_push(&sites, own->of[id]->sites.items[i]);
+	if (ok)
+		engine_detours_make(image, numbers, &sites, ret);
+	cp_vec_free(&sites);
+}
+
 static void arm_image(cprof_image *image)
 {
 	const cprof_session *s = image->process->session;
+	struct engine_detour_sites detours = { 0 };
 	struct engine_numbers numbers = { 0 };
 	bool more = places(image);
 	struct own own;
@@ -433,14 +250,19 @@ static void arm_image(cprof_image *image)
 	slots = own.sites;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
+	make_detours(image, &numbers, &own, &detours);
+	slots += detours.items.count;
 	errnum = engine_area_map(image, slots + slots / 64 + 64);
 	if (!errnum)
-		errnum = send_calls(image, &numbers, &own);
+		errnum = send_calls(image, &numbers, &own, &detours);
 	if (more)
 		errnum = place(image, errnum);
 	if (errnum)
 		complain(image, errnum);
 	image->armed = errnum != EAGAIN;
+	if (!image->armed)
+		engine_detours_unmake(image);
+	cp_vec_free(&detours.items);
 	cp_vec_free(&numbers);
 }
 
@@ -457,7 +279,7 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 	errnum = changed->count ? engine_area_map(image, slots) : 0;
 	/* In a new area no address has its slot yet, so all functions go there. */
 	if (!errnum)
-		errnum = send_calls(image, image->area == area ? changed : all, &none);
+		errnum = send_calls(image, image->area == area ? changed : all, &none, &no_detours);
 	if (errnum)
 		complain(image, errnum);
 }
@@ -501,6 +323,7 @@ static void forget_image(cprof_image *image)
 	struct cp_answer answer;
 
 	image->armed = false;
+	engine_detours_unmake(image);
 	rq.address = image->start;
 	rq.size = image->end - image->start;
 	if (image->area)
@@ -582,9 +405,23 @@ static void arm_again(cprof_process *p)
 		engine_maps_look(p);
 }
 
+/* Breakpoints in the place of detours that gave way in another process. */
+static void arm_yielded(struct engine_calls *c)
+{
+	const struct engine_yielded y = c->yielded.items[--c->yielded.count];
+	const struct engine_numbers one = { .items = &(uint32_t){ y.traced }, .count = 1 };
+	const struct own none = { .sites = 0 };
+
+	if (y.image->armed)
+		send_calls(y.image, &one, &none, &no_detours);
+}
+
 void engine_arm_again(cprof_session *s)
 {
 	size_t i;
+
+	while (s->calls && s->calls->yielded.count)
+		arm_yielded(s->calls);
 
 	for (i = 0; engine_probes_wanted(s) && i < s->processes.count; i++)
 		if (s->processes.items[i]->arm_again)
@@ -610,6 +447,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 	cprof_image *image;
 	size_t i, cursor;
 
+	engine_detours_inherit(p, parent);
 	for (i = 0; i < parent->images.count; i++) {
 		from = parent->images.items[i];
 		if (!from->armed)
@@ -622,6 +460,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		image->area_size = from->area_size;
 		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
 			cp_map_put(&image->slots, address, slot);
+		engine_detours_copy(image, from);
 		engine_each_family(p->session, f, inherited)
 			f->inherited(image);
 	}
@@ -681,7 +520,7 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 {
 	const struct engine_text *text = engine_find_text(p, address);
 	const struct cp_site_group group = returns_group(p->session, site);
-	struct batch b = { .calls = p->session->calls };
+	struct engine_batch b = { .calls = p->session->calls };
 	uint8_t code[16];
 	struct cp_insn insn;
 	uint32_t armed;
@@ -699,13 +538,13 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
 	errnum = !cp_decode(b.calls->decoder, code, size, address, &insn) ||
 				 engine_area_map(b.image, b.image->slots.count + 1) ||
-				 !add_site(&b, site, address, code, insn.size)
+				 !engine_batch_site(&b, site, address, code, insn.size)
 			 ? EINVAL
-			 : send_batch(&b, &armed);
+			 : engine_batch_send(&b, &armed);
 	share_slot(b.image, address - b.image->bias);
 	if (errnum)
 		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
-	batch_free(&b);
+	engine_batch_free(&b);
 }
 
 int engine_arm_counting(cprof_image *image, const struct engine_counting *counting)
@@ -714,7 +553,7 @@ int engine_arm_counting(cprof_image *image, const struct engine_counting *counti
 		.id = ENGINE_GROUP_COUNTING,
 		.max_rate = counting->max_rate,
 	};
-	struct batch b = { .image = image, .calls = image->process->session->calls };
+	struct engine_batch b = { .image = image, .calls = image->process->session->calls };
 	struct cp_site out = {
 		.address = counting->address + image->bias,
 		.id = counting->counter,
@@ -726,13 +565,13 @@ int engine_arm_counting(cprof_image *image, const struct engine_counting *counti
 	if (!errnum && !cp_vec_push(&b.groups, group))
 		errnum = ENOMEM;
 	if (!errnum) {
-		out.slot = slot_of(image, counting->address);
-		if (!put_site(&b, &out, counting->code, counting->size))
+		out.slot = engine_batch_slot(image, counting->address);
+		if (!engine_batch_put(&b, &out, counting->code, counting->size))
 			errnum = EINVAL;
 	}
 	if (!errnum)
-		errnum = send_batch(&b, &armed);
+		errnum = engine_batch_send(&b, &armed);
 	share_slot(image, counting->address);
-	batch_free(&b);
+	engine_batch_free(&b);
 	return errnum;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Text that is read from the program is shown as the program has it: where cprof wrote
- * a breakpoint's byte, or a jump in the place of a whole instruction
- * (tracer/signals/sigmask.c), the bytes are the file's.
+ * a breakpoint's byte, or a jump in the place of instructions (tracer/signals/sigmask.c,
+ * detours), the bytes are the file's.
  */
 #include "engine/probes/hide.h"
 
@@ -59,9 +59,20 @@ static void hide(const struct engine_calls *c, const cprof_image *image, const s
 	}
 }
 
+/* The same of the jumps of detours. */
+static void hide_jumps(const cprof_image *image, const struct piece *piece)
+{
+	size_t i = cp_vec_partition(&image->jumps, jump, jump->end <= piece->start);
+
+	for (; i < image->jumps.count && image->jumps.items[i].start < piece->end; i++)
+		show(piece, image->jumps.items[i].start,
+		     (size_t)(image->jumps.items[i].end - image->jumps.items[i].start));
+}
+
 void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *bytes, size_t size)
 {
 	uint64_t start, end, last = address + size;
+	struct piece piece;
 	size_t i = cp_vec_partition(&p->texts, text, text->end <= address);
 
 	for (; i < p->texts.count && p->texts.items[i].start < last; i++) {
@@ -73,9 +84,10 @@ void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *
 			continue;
 		start = text->start > address ? text->start : address;
 		end = text->end < last ? text->end : last;
-		hide(p->session->calls, image,
-		     &(struct piece){ start - image->bias, end - image->bias,
-				      bytes + (start - address),
-				      cp_probe_file_reader(image->assembly->image) });
+		piece = (struct piece){ start - image->bias, end - image->bias,
+					bytes + (start - address),
+					cp_probe_file_reader(image->assembly->image) };
+		hide(p->session->calls, image, &piece);
+		hide_jumps(image, &piece);
 	}
 }

@@ -22,6 +22,7 @@
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/stubs.h"
+#include "engine/probes/windows.h"
 #include "engine/probes/wishes.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
@@ -46,6 +47,7 @@ void engine_plans_free(struct engine_plans *plans)
 	}
 	engine_role_plan_free(plans->roles);
 	engine_ifuncs_free(plans->ifuncs);
+	engine_windows_free(plans->windows);
 	cp_vec_free(&plans->choices);
 	free(plans->numbers);
 	free(plans);
@@ -287,6 +289,7 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 		cp_error_free(err);
 		return ENGINE_NO_FUNCTION;
 	}
+	engine_windows_settle(a, plan);
 	t = calloc(1, sizeof(*t));
 	if (!t || !cp_vec_push(&c->traced, t)) {
 		free(t);
@@ -310,6 +313,7 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 	if (t->signature && !cp_signature_is_described(t->signature) && f->kind != CP_PROBE_PLT)
 		engine_ifuncs_untyped(image);
 	set_captures(c, t);
+	engine_windows_plan(s, t, plan);
 	return number;
 }
 

@@ -29,6 +29,7 @@
 
 struct cp_condition;
 struct cp_declared;
+struct cp_detour_plan;
 struct cp_decoder;
 struct cp_event_hit;
 struct cp_hit_vector;
@@ -38,7 +39,9 @@ struct cp_value_arena;
 struct engine_choice;
 struct engine_ifuncs;
 struct engine_known_callers;
+struct engine_rings;
 struct engine_role_plan;
+struct engine_windows;
 
 /* Numbers of sites, or of traced functions. */
 struct engine_numbers {
@@ -75,6 +78,7 @@ struct engine_plans {
 	struct engine_ifuncs *ifuncs; /* owned; ifuncs.c; NULL: not looked at */
 	CP_VEC(struct engine_choice) choices; /* of functions here (ifuncs.h) */
 	uint64_t hook_address; /* of the dynamic linker's hook, link-time; 0: none */
+	struct engine_windows *windows; /* owned; windows.c; NULL: not looked at */
 };
 
 /* A flag beside CPROF_CALL_INSTRUMENTATION_*: the function has a role (roles.h). */
@@ -98,6 +102,10 @@ struct engine_traced {
 	struct cp_signature *signature; /* owned; NULL: no values asked for */
 	bool type_anew; /* `signature` knows nothing, and types of another name may */
 	const char *called; /* the name of an ifunc by which it is asked for; NULL: none */
+	struct cp_detour_plan *windows; /* owned; of its detours; NULL: none were planned */
+	uint8_t slow; /* enum engine_slow: why it has breakpoints instead */
+	uint32_t second_entries; /* by records, in the second that began then */
+	uint64_t second_ns;
 };
 
 /* Does anybody trace the function for other things than its role? */
@@ -120,6 +128,7 @@ enum engine_site_kind {
 #define ENGINE_GROUP_NUMBER 0xffffu
 #define ENGINE_GROUP_RETURNS 0xfffffff1u
 #define ENGINE_GROUP_COUNTING 0xfffffff2u
+#define ENGINE_GROUP_SHARED 0xfffffff3u /* of all detours */
 
 struct engine_site {
 	uint64_t address; /* link-time; 0: RETURN */
@@ -128,7 +137,12 @@ struct engine_site {
 	uint8_t family, what; /* of OWN: the family, and which of its kinds of sites */
 	uint8_t size; /* of the instruction */
 	uint8_t code[16];
+	uint32_t also; /* another site at its instruction, of which a detour's record tells,
+			  too; 0: none */
 	struct cp_capture_list list;
+	struct cp_uses uses; /* of list: registers that a detour records */
+	bool valued; /* a detour records what `list` says: not only a condition is about it */
+	uint8_t jumps_by[2]; /* those by which its jump tells where it goes, likewise; UINT8_MAX */
 };
 
 struct cprof_callspec {
@@ -153,11 +167,29 @@ struct engine_hit {
 	const uint8_t *fetched, *stack; /* NULL: none */
 };
 
+/* A function whose detours gave way in one image, and so did those in another. */
+struct engine_yielded {
+	cprof_image *image;
+	uint32_t traced;
+};
+
+/* The time stamp counter as a clock. */
+struct engine_tick {
+	uint64_t ticks, ns;
+};
+
+struct engine_clock {
+	struct engine_tick first, last;
+	double ns_per_tick;
+	uint64_t alive_ticks; /* for how long the program is told that somebody reads */
+};
+
 struct engine_calls {
 	/* settings */
 	CP_VEC(struct engine_trace) traces;
 	bool filters; /* some profiler has a filter of its own */
 	uint32_t rate_named, rate_globbed;
+	bool rate_said; /* they are not what they are unless told */
 	struct cp_condition *condition;
 	bool rate_warned; /* a warning was given of functions that are called too often */
 	bool cpu_time; /* the CPU time of each call is wanted */
@@ -187,7 +219,12 @@ struct engine_calls {
 	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */
 	uint64_t events, rejected_inside, rejected_condition, unmatched;
 	uint64_t told, untold; /* calls of which the condition could be told, or not */
-	uint64_t armed_functions, armed_sites;
+	uint64_t armed_functions, armed_sites, detoured_functions;
+	/* detours */
+	CP_VEC(struct engine_yielded) yielded; /* breakpoints that are still to be placed */
+	CP_VEC(struct engine_rings *) rings; /* borrowed: of all processes */
+	struct engine_clock clock;
+	uint64_t records, records_lost;
 };
 
 #endif

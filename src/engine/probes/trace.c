@@ -7,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/probes/detours.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
 #include "engine/probes/sites.h"
+#include "engine/probes/windows.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"
@@ -43,10 +45,13 @@ void engine_calls_free(cprof_session *s)
 
 	if (!c)
 		return;
+	for (i = 0; i < s->processes.count; i++)
+		engine_detours_forget(s->processes.items[i]);
 	for (i = 0; i < c->traces.count; i++)
 		cprof_callspec_free(c->traces.items[i].spec);
 	for (i = 0; i < c->traced.count; i++) {
 		cp_signature_destroy(c->traced.items[i]->signature);
+		engine_windows_drop(c->traced.items[i]);
 		free(c->traced.items[i]);
 	}
 	cp_declared_destroy(c->declared);
@@ -56,6 +61,8 @@ void engine_calls_free(cprof_session *s)
 	cp_vec_free(&c->sites);
 	cp_vec_free(&c->chain);
 	cp_vec_free(&c->refilters);
+	cp_vec_free(&c->rings);
+	cp_vec_free(&c->yielded);
 	cp_condition_destroy(c->condition);
 	cp_decoder_destroy(c->decoder);
 	cp_value_arena_destroy(c->arena);
@@ -235,6 +242,7 @@ void cprof_profiler_set_max_rate(uint32_t named, uint32_t globbed)
 
 	if (!c)
 		return;
+	c->rate_said = true;
 	c->rate_named = named;
 	c->rate_globbed = globbed;
 }
@@ -339,5 +347,8 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.trap_low_ns = cp_histogram_quantile(t->trap, 100),
 		.trap_high_ns = cp_histogram_quantile(t->trap, 900),
 		.traps = t->detours,
+		.fast_functions = c->detoured_functions,
+		.records = c->records,
+		.records_lost = c->records_lost,
 	};
 }

@@ -23,7 +23,9 @@
 #include "engine/calls/stacks.h"
 #include "engine/families/loaded.h"
 #include "engine/families/stopping.h"
+#include "engine/calls/records.h"
 #include "engine/probes/arm.h"
+#include "engine/probes/detours.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/trace.h"
 #include "engine/session/explain.h"
@@ -232,6 +234,8 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 	engine_each_family(s, f, end)
 		f->end(p, ENGINE_END_EXEC);
 	engine_calls_exit(p, 0, ts_ns);
+	engine_records_end(p, 0);
+	engine_detours_forget(p);
 	p->exec_ns = ts_ns;
 	p->stacks_within = false;
 	domain_gone(s, p);
@@ -266,6 +270,8 @@ void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_
 	engine_each_family(s, f, end)
 		f->end(p, ENGINE_END_EXIT);
 	engine_calls_exit(p, 0, e->e.ts_ns);
+	engine_records_end(p, 0);
+	engine_detours_forget(p);
 	p->end_ns = e->e.ts_ns;
 	p->wait_status = e->status;
 	engine_leaks_explain(s, p);

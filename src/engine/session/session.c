@@ -29,6 +29,7 @@
 #include "engine/api/services.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/disarmed.h"
+#include "engine/calls/records.h"
 #include "engine/families/loaded.h"
 #include "engine/frames/places.h"
 #include "engine/frames/snapshot.h"
@@ -54,6 +55,9 @@
 
 #define BUSY_POLL_MS 20
 #define IDLE_POLL_MS 1000
+#define RECORDS_POLL_MS 1 /* where detours write, rings are full soon */
+#define RECORDS_AT_ONCE 65536u
+#define BEAT_NS (CP_NS_PER_S / 10) /* between two signs of life to detours */
 #define DRAIN_NS (20 * CP_NS_PER_MS)
 #define LEAVE_TIMEOUT_NS (8 * CP_NS_PER_S)
 #define HOLD_SPARE_NS (100 * CP_NS_PER_MS)
@@ -232,7 +236,12 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 		on_sample(s, (const struct cp_event_sample *)e, t);
 	} else if (e->type == CP_EVENT_HIT) {
 		engine_on_hit(s, (const struct cp_event_hit *)e);
+	} else if (e->type == CP_EVENT_RING) {
+		engine_records_ring(s, (const struct cp_event_hit *)e);
+		engine_calls_place(s, (const struct cp_event_hit *)e);
+		engine_records_stack(t);
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {
+		engine_records_end(t->process, t->tid);
 		engine_on_thread_exit(s, t, (const struct cp_event_exit *)e);
 	} else if (e->type == CP_EVENT_EXITING) {
 		engine_on_exiting(s, t, e->ts_ns);
@@ -280,6 +289,10 @@ static void heartbeat(cprof_session *s, uint64_t now)
 		engine_send_sampling(s);
 	engine_each_family(s, f, poll)
 		f->poll(s, now);
+	if (now - s->beat_ns >= BEAT_NS) {
+		s->beat_ns = now;
+		engine_records_beat(s, false);
+	}
 	if (now - s->heartbeat_ns >= CP_NS_PER_S) {
 		s->heartbeat_ns = now;
 		engine_arm_again(s);
@@ -291,6 +304,16 @@ static void heartbeat(cprof_session *s, uint64_t now)
 	engine_refilter(s); /* the next event, which would do it, may be far */
 }
 
+/* What detours recorded up to now. True: there was something. */
+static bool take_records(cprof_session *s, uint64_t now)
+{
+	size_t told = engine_records_take(s, now, RECORDS_AT_ONCE);
+
+	s->behind |= told == RECORDS_AT_ONCE;
+	s->recorded = told;
+	return told != 0;
+}
+
 /* Handles what is in the ring, but not for ever: a program may do more than can be
  * handled, and the session has an end to mind. Sets s->behind when something is left.
  * True: there was something in the ring. */
@@ -300,14 +323,18 @@ static bool drain(cprof_session *s)
 	const struct cp_event *e;
 	bool any = false, bad = false;
 
+	s->behind = false;
 	while ((e = cp_ring_peek(&s->link, &bad)) && now < until) {
+		engine_records_before(s, e);
 		dispatch(s, e);
 		cp_ring_release(&s->link, e);
 		any = true;
 		now = cp_now();
 		heartbeat(s, now);
 	}
-	s->behind = e;
+	if (!e)
+		any |= take_records(s, now);
+	s->behind |= e != NULL;
 	if (bad && !s->tracer_left) {
 		engine_fail(s, cp_error_new(CP_ERR_FORMAT, 0, "the tracer's events make no sense"));
 		s->tracer_left = true;
@@ -351,7 +378,7 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 		{ .fd = s->stop_fd, .events = POLLIN },
 		{ .fd = s->link.controller_socket, .events = POLLIN },
 	};
-	int timeout = busy ? BUSY_POLL_MS : IDLE_POLL_MS;
+	int timeout = busy ? (s->recorded ? RECORDS_POLL_MS : BUSY_POLL_MS) : IDLE_POLL_MS;
 	uint64_t now = cp_now(), count;
 
 	engine_each_family(s, f, wait)
@@ -444,6 +471,8 @@ static void finish(cprof_session *s)
 			wait_for_events(s, true, deadline);
 	}
 	drain_all(s);
+	engine_records_beat(s, true);
+	engine_records_take(s, UINT64_MAX, SIZE_MAX);
 	if (s->tracer_left)
 		wait_for_tracer(s); /* the tracer's end is what lets go */
 	else
@@ -494,6 +523,7 @@ static void start(cprof_session *s)
 	size_t i;
 
 	s->started = true;
+	s->waits = s->child != 0;
 	s->heartbeat_ns = s->begin_ns = cp_now();
 	for (i = 0; i < s->processes.count; i++)
 		s->processes.items[i]->start_ns = s->begin_ns;

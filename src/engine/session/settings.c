@@ -22,6 +22,12 @@ void cprof_session_set_debug_info(cprof_session *s, const char *const *dirs, boo
 	s->debuginfod.ask = debuginfod;
 }
 
+void cprof_session_set_detours(cprof_session *s, bool detours)
+{
+	if (s)
+		s->detours = detours;
+}
+
 void cprof_session_set_plugin_dirs(cprof_session *s, const char *const *dirs)
 {
 	if (s)

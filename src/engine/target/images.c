@@ -175,6 +175,8 @@ void engine_image_free(cprof_image *image)
 {
 	cp_map_free(&image->traced);
 	cp_map_free(&image->slots);
+	cp_map_free(&image->detoured);
+	cp_vec_free(&image->jumps);
 	free(image);
 }
 

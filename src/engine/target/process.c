@@ -162,6 +162,8 @@ void engine_process_exec(cprof_process *p)
 		image->armed = image->mapped = image->noted = false;
 		image->area = image->area_size = 0;
 		cp_map_clear(&image->slots);
+		cp_map_clear(&image->detoured);
+		image->jumps.count = 0;
 	}
 	p->live_tid = p->pid;
 	p->memory_failed = false;

@@ -42,6 +42,7 @@ struct cp_unwind_space;
 struct cp_value_arena;
 struct engine_cover;
 struct engine_coverage;
+struct engine_detours;
 struct engine_places;
 struct engine_plans;
 struct engine_sources;
@@ -69,6 +70,12 @@ struct cprof_assembly {
 	uint32_t shown; /* number of its images of which image_loaded was raised */
 };
 
+/* A piece of an image, at link-time addresses, which a function's detours need. */
+struct engine_jump {
+	uint64_t start, end;
+	uint32_t traced;
+};
+
 /* One mapping of an object in a process: all of its segments. */
 struct cprof_image {
 	cprof_process *process;
@@ -81,6 +88,9 @@ struct cprof_image {
 	uint32_t look; /* process's look that last found it mapped */
 	struct cp_map traced; /* number of a traced function -> cprof_function * */
 	struct cp_map slots; /* link-time address of a site -> its slot in the area */
+	struct cp_map detoured; /* numbers of traced functions that have detours here */
+	/* Where their jumps are, sorted: no breakpoint may stand there. */
+	CP_VEC(struct engine_jump) jumps;
 	uint64_t area, area_size; /* of its slots; 0: none yet */
 	struct engine_image_life life;
 };
@@ -144,6 +154,7 @@ struct cprof_process {
 	uint32_t look; /* how often the mappings were read */
 	struct cp_shadow *shadow; /* open calls; NULL: none yet */
 	bool arm_again; /* the tracer could not place all breakpoints at the time */
+	struct engine_detours *detours; /* owned; NULL: it has none */
 	struct engine_process_life life;
 };
 
@@ -250,9 +261,12 @@ struct cprof_session {
 	unsigned walking; /* walks that are being told, one within the other */
 	bool snapshotting; /* the tracer captures all threads */
 	bool introspection; /* some profiler wants values */
+	bool detours; /* calls may be seen by them */
+	bool waits; /* the program waits where what it records finds no room */
 	struct cp_value_limits limits;
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
-	uint64_t heartbeat_ns, begin_ns; /* begin: of run() */
+	uint64_t heartbeat_ns, beat_ns, begin_ns; /* beat: to detours; begin: of run() */
+	size_t recorded; /* what detours had recorded when it was last looked at */
 	struct engine_session_life life;
 	const struct engine_family *const *families; /* by number */
 	const struct engine_above *above;

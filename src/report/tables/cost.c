@@ -63,6 +63,23 @@ static void trap_part(const struct cp_record_totals *t, struct cp_buf *text)
 	}
 }
 
+/* How calls were seen. */
+static void stops_of_calls(const struct cp_record_totals *t, struct cp_buf *text)
+{
+	cp_add_plural(text, t->calls, "event", "events");
+	cp_buf_str(text, " of ");
+	if (t->call_records) {
+		cp_add_plural(text, t->call_records, "record", "records");
+		cp_buf_str(text, " without a stop and ");
+	}
+	cp_add_plural(text, t->call_stops, "stop", "stops");
+	if (!t->call_records_lost)
+		return;
+	cp_buf_str(text, ", ");
+	cp_add_plural(text, t->call_records_lost, "record", "records");
+	cp_buf_str(text, " lost for want of room");
+}
+
 /* Stops at breakpoints, and what became of them. */
 static void calls_rows(const struct cp_record_totals *t, const struct cp_look *look,
 		       struct cp_buf *text, struct cp_buf *out)
@@ -77,9 +94,7 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 			 { t->call_unmatched, "at the end of calls that began untraced" } };
 	size_t i, n = 0;
 
-	cp_add_plural(text, t->calls, "event", "events");
-	cp_buf_str(text, " of ");
-	cp_add_plural(text, t->call_stops, "stop", "stops");
+	stops_of_calls(t, text);
 	for (i = 0; i < CP_ARRAY_SIZE(rejected); i++) {
 		if (!rejected[i].count)
 			continue;
@@ -89,6 +104,11 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 	}
 	row(out, look, "calls         ", text);
 	cp_add_plural(text, t->call_functions, "function", "functions");
+	if (t->call_fast) {
+		cp_buf_str(text, ", ");
+		cp_add_count(text, t->call_fast);
+		cp_buf_str(text, " by detours,");
+	}
 	cp_buf_str(text, " at ");
 	cp_add_plural(text, t->call_sites, "place", "places");
 	if (t->call_disarmed) {

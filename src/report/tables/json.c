@@ -282,6 +282,9 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_u64(j, "call_functions", t->call_functions);
 	cp_json_u64(j, "call_sites", t->call_sites);
 	cp_json_u64(j, "disarmed", t->call_disarmed);
+	cp_json_u64(j, "fast_functions", t->call_fast);
+	cp_json_u64(j, "records", t->call_records);
+	cp_json_u64(j, "records_lost", t->call_records_lost);
 	cp_json_u64(j, "trap_ns", t->trap_ns);
 	if (t->traps) {
 		cp_json_u64(j, "trap_low_ns", t->trap_low_ns);

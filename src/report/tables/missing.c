@@ -92,6 +92,12 @@ void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *l
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	missing_bytes(cp_record_damage(p->record), look, &text, out);
+	if (t->call_records_lost) {
+		cp_add_plural(&text, t->call_records_lost, "event", "events");
+		cp_buf_str(&text, " of calls found no room: calls came faster than they were read, "
+				  "and the program was not to wait");
+		doubt(out, look, &text);
+	}
 	if (t->calls_lost) {
 		cp_add_plural(&text, t->calls_lost, "event", "events");
 		cp_buf_str(&text, " of calls could not be recorded");

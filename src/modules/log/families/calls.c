@@ -406,6 +406,9 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->call_functions = c.functions;
 	t->call_sites = c.sites;
 	t->call_disarmed = log->disarmed;
+	t->call_fast = c.fast_functions;
+	t->call_records = c.records;
+	t->call_records_lost = c.records_lost;
 	t->trap_ns = c.trap_ns;
 	t->trap_low_ns = c.trap_low_ns;
 	t->trap_high_ns = c.trap_high_ns;

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records of detours, of all threads in one order of time, into calls.
+ *
+ *     ring of thread 1 ─┐
+ *     ring of thread 2 ─┼─ the earliest ─► as if it was a hit ─► calls.c
+ *     ring of thread 3 ─┘
+ *
+ * An event of the tracer comes after all that was recorded before it. Its own thread
+ * stood still then, and the event says how far it had come.
+ */
+#include "engine/calls/records.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "engine/calls/calls.h"
+#include "engine/calls/disarmed.h"
+#include "engine/probes/detours.h"
+#include "engine/probes/sites.h"
+#include "engine/target/process.h"
+#include "engine/target/state.h"
+
+#define ALIVE_NS CP_NS_PER_S /* how long the program believes that somebody reads */
+#define SP_BITS 35 /* of a stack pointer in a record */
+#define ANCHOR_NS (CP_NS_PER_S / 10) /* between anchors of the clock, at first */
+#define FLUSH 4096 /* records after which there is room for as many */
+
+/* ---- time ---- */
+
+static struct engine_tick now_tick(void)
+{
+	struct engine_tick best = { 0 };
+	uint64_t before, after, width = UINT64_MAX;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		before = cp_arch_time_stamp();
+		uint64_t ns = cp_now();
+
+		after = cp_arch_time_stamp();
+		if (after - before >= width)
+			continue;
+		width = after - before;
+		best = (struct engine_tick){ before + width / 2, ns };
+	}
+	return best;
+}
+
+/* The clock is measured over all of the session: it gets better with each anchor. */
+static void set_clock(struct engine_clock *clock)
+{
+	struct engine_tick now = now_tick();
+
+	if (!clock->first.ticks) {
+		struct engine_tick first = now;
+
+		while (now.ns - first.ns < CP_NS_PER_MS)
+			now = now_tick();
+		clock->first = first;
+	}
+	clock->last = now;
+	clock->ns_per_tick =
+		(double)(now.ns - clock->first.ns) / (double)(now.ticks - clock->first.ticks);
+	clock->alive_ticks = (uint64_t)((double)ALIVE_NS / clock->ns_per_tick);
+}
+
+static uint64_t ns_of(const struct engine_clock *clock, uint64_t ticks)
+{
+	double ns = (double)(int64_t)(ticks - clock->last.ticks) * clock->ns_per_tick;
+
+	return clock->last.ns + (uint64_t)(int64_t)ns;
+}
+
+/* ---- as if it was a hit ---- */
+
+static uint64_t whole_sp(const cprof_thread *t, const struct engine_ring *ring, uint64_t low)
+{
+	const uint64_t span = UINT64_C(1) << SP_BITS;
+	uint64_t base = t->stack_end && t->stack_end != UINT64_MAX ? t->stack_end : ring->sp;
+	uint64_t sp = (base & ~(span - 1)) | low;
+
+	if (sp > base && sp - base > span / 2)
+		return sp - span;
+	return sp < base && base - sp > span / 2 ? sp + span : sp;
+}
+
+/* The image of the process that has the function's detours. */
+static cprof_image *image_of(const cprof_process *p, const struct engine_traced *t, uint32_t number)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->assembly == t->assembly &&
+		    engine_detours_has(p->images.items[i], number))
+			return p->images.items[i];
+	return NULL;
+}
+
+/* The values of a record, one after the other. */
+struct values {
+	const struct cp_record *record;
+	unsigned at; /* of its words */
+};
+
+static uint64_t next_value(struct values *v)
+{
+	return v->at < v->record->value_words ? v->record->values[v->at++] : 0;
+}
+
+/* The registers by which a jump's target is told, as windows.c put them into the record. */
+static uint64_t target_of(cprof_process *p, const struct engine_site *site, uint64_t pc,
+			  struct values *v)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct cp_regs regs = { .known = (UINT64_C(1) << arch->nregs) - 1 };
+	unsigned i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(site->jumps_by); i++)
+		if (site->jumps_by[i] < arch->pc)
+			regs.r[site->jumps_by[i]] = next_value(v);
+	return engine_target_of(p->session->calls, site, pc, &regs, &p->memory);
+}
+
+/* What a hit would have brought. */
+struct told {
+	struct cp_event_hit event;
+	struct engine_hit hit;
+	struct cp_hit_vector vector;
+	uint8_t fetched[CP_DETOUR_VALUES * (sizeof(struct cp_fetched) + 8)];
+};
+
+static void take_fetches(const struct engine_site *site, struct values *v, struct told *told)
+{
+	uint8_t *to = told->fetched;
+	size_t i, word;
+
+	for (i = 0; i < site->list.fetch_count; i++) {
+		const struct cp_fetch *f = &site->list.fetches[i];
+		const struct cp_fetched block = {
+			.index = (uint32_t)i,
+			.size = f->size,
+			.address = told->event.sp + (uint64_t)(int64_t)f->offset,
+		};
+
+		memcpy(to, &block, sizeof(block));
+		to += sizeof(block);
+		for (word = 0; word * 8 < f->size; word++, to += 8) {
+			uint64_t value = next_value(v);
+
+			memcpy(to, &value, sizeof(value));
+		}
+	}
+	told->event.fetched_size = (uint32_t)(to - told->fetched);
+	if (told->event.fetched_size)
+		told->hit.fetched = told->fetched;
+}
+
+/* Values of the record, each where it was. */
+static void take_values(const struct engine_site *site, struct values *v, struct told *told)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct cp_regs *regs = &told->hit.regs;
+	unsigned i;
+
+	if (!site->valued)
+		return;
+	regs->known = site->uses.general | UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
+	for (i = 0; i < arch->nregs; i++)
+		if (site->uses.general >> i & 1)
+			regs->r[i] = next_value(v);
+	regs->r[arch->pc] = told->event.pc;
+	regs->r[arch->sp] = told->event.sp;
+	if (site->uses.vectors)
+		told->hit.vector = &told->vector;
+	for (i = 0; i < CP_ARCH_VECTORS; i++) {
+		uint64_t halves[2];
+
+		if (!(site->uses.vectors >> i & 1))
+			continue;
+		halves[0] = next_value(v);
+		halves[1] = next_value(v);
+		memcpy(told->vector.v[i], halves, sizeof(halves));
+	}
+	take_fetches(site, v, told);
+}
+
+/* Counts an entry. What a call costs is less than by breakpoints: limits that nobody
+ * asked for are not for it. */
+static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32_t number)
+{
+	struct engine_traced *t = s->calls->traced.items[number];
+	struct cp_event_disarmed e = {
+		.e = { .ts_ns = ring->next_ns, .pid = s->current.process->pid, .tid = ring->tid },
+		.group = number,
+	};
+
+	if (!s->calls->rate_said || !t->max_rate || t->disarmed)
+		return;
+	if (!t->second_entries || ring->next_ns - t->second_ns >= CP_NS_PER_S) {
+		t->second_ns = ring->next_ns;
+		t->second_entries = 0;
+	}
+	e.rate = ++t->second_entries;
+	if (e.rate > t->max_rate)
+		engine_on_disarmed(s, &e);
+}
+
+/* The record as a hit of one site; `v` moves behind the site's values. */
+static void tell_site(cprof_session *s, struct engine_ring *ring, const struct cp_record *r,
+		      uint32_t number, struct values *v)
+{
+	const struct engine_calls *c = s->calls;
+	const struct engine_site *site = &c->sites.items[number];
+	const struct engine_traced *traced = c->traced.items[site->traced];
+	cprof_thread *t = s->current.thread;
+	struct told told = { .event = { .e = { .size = sizeof(told.event),
+					       .type = CP_EVENT_HIT,
+					       .ts_ns = ring->next_ns,
+					       .pid = t->process->pid,
+					       .tid = t->tid },
+					.site = number,
+					.slot = t->slot,
+					.sp = whole_sp(t, ring, r->sp),
+					.lost_ns = t->last_hit.lost_ns,
+					.doubt = t->last_hit.doubt,
+					.run_ns = t->last_hit.run_ns },
+			     .hit = { .event = &told.event, .site = number } };
+
+	told.hit.image = image_of(t->process, traced, site->traced);
+	if (!told.hit.image)
+		return;
+	told.event.pc = site->address + told.hit.image->bias;
+	if (site->kind == ENGINE_SITE_ENTRY) {
+		told.event.caller = next_value(v);
+		told.event.target = next_value(v);
+	}
+	if (site->kind == ENGINE_SITE_TAIL) {
+		told.event.e.flags |= CP_HIT_TAKEN;
+		told.event.target = target_of(t->process, site, told.event.pc, v);
+	}
+	told.event.e.flags |= CP_HIT_DECIDED;
+	take_values(site, v, &told);
+	engine_calls_deliver(s, &told.hit);
+	if (site->kind == ENGINE_SITE_ENTRY)
+		count_entry(s, ring, site->traced);
+}
+
+/* Stacks that are further apart are different ones. */
+#define SAME_STACK (UINT64_C(1) << 20)
+
+static void cancel(struct engine_ring *ring)
+{
+	size_t i, count = CP_ARRAY_SIZE(ring->again);
+
+	for (i = 0; i < count - 1 && ring->again[i].sp; i++)
+		;
+	ring->again[i] = ring->last;
+}
+
+/* A record that was told, and cancelled since, comes again. A handler that does not
+ * return leaves one here that says nothing any more once the thread is further up. */
+static bool was_told(struct engine_ring *ring, const struct cp_record *r)
+{
+	bool same = false;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++) {
+		struct engine_again *again = &ring->again[i];
+		bool here = again->sp == r->sp && again->site == r->site;
+
+		same |= here;
+		if (here || (r->sp > again->sp && r->sp - again->sp < SAME_STACK))
+			again->sp = 0;
+	}
+	ring->last = (struct engine_again){ r->sp, r->site };
+	return same;
+}
+
+static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_record *r)
+{
+	struct engine_calls *c = s->calls;
+	cprof_thread *t = cprof_thread_from_tid(ring->tid);
+	struct values values = { .record = r };
+
+	if (r->kind == CP_RECORD_CANCEL) {
+		cancel(ring);
+		return;
+	}
+	if (r->kind == CP_RECORD_LOST) {
+		c->records_lost += r->lost;
+		/* Which of the open calls are over is not known. */
+		if (t && t->process->shadow)
+			cp_shadow_thread_exit(t->process->shadow, t->tid, CP_CALL_ENDED);
+		return;
+	}
+	if (!t || r->site >= c->sites.count || was_told(ring, r))
+		return;
+	c->records++;
+	s->current = (struct engine_current){ .process = t->process, .thread = t };
+	tell_site(s, ring, r, r->site, &values);
+	if (c->sites.items[r->site].also)
+		tell_site(s, ring, r, c->sites.items[r->site].also, &values);
+	s->current = (struct engine_current){ 0 };
+}
+
+/* ---- in order ---- */
+
+/* Has the ring another record? */
+static bool look(const struct engine_clock *clock, struct engine_ring *ring)
+{
+	if (ring->has_next || !ring->records.ring)
+		return ring->has_next;
+	ring->before = ring->records;
+	ring->has_next = cp_records_next(&ring->records, clock->last.ticks, &ring->next);
+	if (ring->has_next)
+		ring->next_ns = ns_of(clock, ring->next.time);
+	return ring->has_next;
+}
+
+/* Room for what was told; the next one is read again. */
+static void release(struct engine_ring *ring)
+{
+	if (!ring->records.ring)
+		return;
+	if (ring->has_next)
+		ring->records = ring->before;
+	ring->has_next = false;
+	cp_records_release(&ring->records);
+}
+
+static void tell_next(cprof_session *s, struct engine_ring *ring)
+{
+	struct cp_record record = ring->next;
+
+	ring->has_next = false;
+	tell(s, ring, &record);
+	if (++ring->told % FLUSH == 0)
+		release(ring);
+}
+
+/* The ring with the earliest record, and the time of the next best. */
+static struct engine_ring *earliest(cprof_session *s, uint64_t *until_ns)
+{
+	struct engine_ring *best = NULL;
+	struct engine_rings **rings;
+	uint32_t i;
+
+	cp_vec_for_each(&s->calls->rings, rings) {
+		for (i = 0; i < (*rings)->used; i++) {
+			struct engine_ring *ring = &(*rings)->items[i];
+
+			if (!look(&s->calls->clock, ring) || ring->next_ns > *until_ns)
+				continue;
+			if (!best) {
+				best = ring;
+			} else if (ring->next_ns < best->next_ns) {
+				*until_ns = best->next_ns;
+				best = ring;
+			} else {
+				*until_ns = ring->next_ns;
+			}
+		}
+	}
+	return best;
+}
+
+static void release_all(cprof_session *s)
+{
+	struct engine_rings **rings;
+	uint32_t i;
+
+	cp_vec_for_each(&s->calls->rings, rings)
+		for (i = 0; i < (*rings)->used; i++)
+			release(&(*rings)->items[i]);
+}
+
+size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
+{
+	struct engine_ring *ring;
+	size_t told = 0;
+	uint64_t until;
+
+	if (!s->calls || !s->calls->rings.count)
+		return 0;
+	set_clock(&s->calls->clock);
+	while (told < most) {
+		until = until_ns;
+		ring = earliest(s, &until);
+		if (!ring)
+			break;
+		do {
+			tell_next(s, ring);
+			told++;
+		} while (told < most && look(&s->calls->clock, ring) && ring->next_ns <= until);
+	}
+	if (told)
+		release_all(s);
+	return told;
+}
+
+/* ---- threads ---- */
+
+static struct engine_ring *ring_of(const cprof_process *p, int32_t tid)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint32_t i;
+
+	for (i = 0; rings && i < rings->used; i++)
+		if (rings->items[i].tid == tid)
+			return &rings->items[i];
+	return NULL;
+}
+
+/* All that a thread recorded up to a position of its ring, whatever the time. */
+static void take_own(cprof_session *s, struct engine_ring *ring, uint64_t position)
+{
+	if (!ring)
+		return;
+	while (look(&s->calls->clock, ring) && ring->records.position <= position)
+		tell_next(s, ring);
+	release(ring);
+}
+
+void engine_records_before(cprof_session *s, const struct cp_event *e)
+{
+	const cprof_process *p = engine_process(s, e->pid);
+
+	if (!s->calls || !s->calls->rings.count || !p)
+		return;
+	engine_records_take(s, e->ts_ns, SIZE_MAX);
+	if (e->type == CP_EVENT_HIT)
+		take_own(s, ring_of(p, e->tid), ((const struct cp_event_hit *)e)->records);
+	else if (e->type == CP_EVENT_THREAD_EXIT)
+		take_own(s, ring_of(p, e->tid), UINT64_MAX);
+}
+
+static void beat(const cprof_session *s, struct engine_ring *ring, uint64_t until)
+{
+	if (!ring->records.ring)
+		return;
+	cp_records_read(&ring->records, until);
+	if (s->waits || !until)
+		cp_records_wait(&ring->records, until);
+}
+
+void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
+{
+	cprof_process *p = s->current.process;
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	struct engine_ring *ring;
+
+	if (!rings || e->target >= rings->count)
+		return;
+	ring = &rings->items[e->target];
+	*ring = (struct engine_ring){ .tid = e->e.tid, .sp = e->sp };
+	cp_records_follow(&ring->records,
+			  rings->memory + e->target * cp_detour_ring_size(rings->code.log),
+			  rings->code.log);
+	if (e->target >= rings->used)
+		rings->used = (uint32_t)e->target + 1;
+	set_clock(&s->calls->clock);
+	beat(s, ring, cp_arch_time_stamp() + s->calls->clock.alive_ticks);
+}
+
+/* Calls on other stacks than its own are told by stops, which bring the stack along. */
+void engine_records_stack(const cprof_thread *t)
+{
+	const struct engine_ring *ring = ring_of(t->process, t->tid);
+	struct cp_detour_ring *of = ring ? ring->records.ring : NULL;
+
+	if (!of || !t->stack_end || t->stack_end == UINT64_MAX)
+		return;
+	__atomic_store_n(&of->own_low, t->process->stacks_within ? UINT64_MAX : t->stack_low,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&of->own_end, t->stack_end, __ATOMIC_RELAXED);
+}
+
+void engine_records_end(cprof_process *p, int32_t tid)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint32_t i;
+
+	for (i = 0; rings && i < rings->used; i++) {
+		struct engine_ring *ring = &rings->items[i];
+		const cprof_thread *t = ring->tid ? cprof_thread_from_tid(ring->tid) : NULL;
+
+		if (tid ? ring->tid == tid : t && t->process == p)
+			ring->tid = 0;
+	}
+}
+
+void engine_records_beat(cprof_session *s, bool last)
+{
+	struct engine_clock *clock = s->calls ? &s->calls->clock : NULL;
+	struct engine_rings **rings;
+	uint64_t until;
+	uint32_t i;
+
+	if (!s->calls || !s->calls->rings.count)
+		return;
+	set_clock(clock);
+	until = last ? 0 : clock->last.ticks + clock->alive_ticks;
+	cp_vec_for_each(&s->calls->rings, rings) {
+		struct cp_detour_ring *zero = (void *)(*rings)->memory;
+
+		__atomic_store_n(&zero->wait_until, until, __ATOMIC_RELAXED);
+		for (i = 0; i < (*rings)->used; i++)
+			beat(s, &(*rings)->items[i], until);
+	}
+}

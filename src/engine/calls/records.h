@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records of detours into calls. Private to src/engine.
+ */
+#ifndef CP_ENGINE_CALLS_RECORDS_H
+#define CP_ENGINE_CALLS_RECORDS_H
+
+#include <cprof/cprof.h>
+
+struct cp_event;
+struct cp_event_hit;
+
+/* Tells what detours recorded up to `until_ns`, in the order of time, but no more than
+ * about `most` records. How many they were. */
+size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most);
+/* The same of all that was recorded before the event happened: then it can be delivered. */
+void engine_records_before(cprof_session *s, const struct cp_event *e);
+/* A thread has a ring from now on. */
+void engine_records_ring(cprof_session *s, const struct cp_event_hit *e);
+/* Its own stack is known by now. */
+void engine_records_stack(const cprof_thread *t);
+/* A thread, with tid 0 all of a process, has none any more. */
+void engine_records_end(cprof_process *p, int32_t tid);
+/* Says to the program that somebody reads, and whether it is to wait for room; now and
+ * then, and `last` for good. */
+void engine_records_beat(cprof_session *s, bool last);
+
+#endif

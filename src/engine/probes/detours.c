@@ -1,0 +1,704 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Detours in a process.
+ *
+ *     windows (windows.c) ─► who can't have one beside breakpoints ─► code, in what the
+ *     mappings leave free ─► sites: arm.c sends them, the tracer writes the jumps
+ *
+ * Nothing of a function stands before all of it has a place.
+ */
+#include "engine/probes/detours.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "detour/space.h"
+#include "engine/probes/areas.h"
+#include "engine/probes/windows.h"
+#include "engine/target/state.h"
+
+#define RING_LOG 20 /* a smaller one is filled before it is looked at */
+#define RINGS 512
+/* Up to the first sign of life (engine_records_beat()): breakpoints are placed meanwhile. */
+#define FIRST_TICKS (UINT64_C(1) << 34)
+#define LOW_END (UINT64_C(1) << 31)
+#define LOW_ROOM (UINT64_C(16) << 20) /* left free beside mappings there */
+/* Below mappings, where the kernel puts new ones. */
+#define MARGIN (UINT64_C(256) << 20)
+#define SMALL_MARGIN (UINT64_C(64) << 10) /* of low addresses, where it puts none unasked */
+
+/* ---- rings ---- */
+
+static void release_rings(cprof_session *s, struct engine_rings *rings)
+{
+	size_t i;
+
+	if (!rings || --rings->users)
+		return;
+	for (i = 0; i < s->calls->rings.count; i++)
+		if (s->calls->rings.items[i] == rings)
+			s->calls->rings.items[i] = s->calls->rings.items[--s->calls->rings.count];
+	if (rings->memory)
+		munmap(rings->memory, rings->size);
+	free(rings->items);
+	free(rings);
+}
+
+struct low {
+	uint64_t size, found;
+};
+
+/* The highest place below 2 GiB. */
+static bool look_low(void *ctx, uint64_t start, uint64_t end)
+{
+	struct low *low = ctx;
+
+	if (end > LOW_END)
+		end = LOW_END;
+	if (end > start && end - start >= low->size + 2 * LOW_ROOM)
+		low->found = (end - LOW_ROOM - low->size) & ~(uint64_t)(CP_DETOUR_CHUNK - 1);
+	return true;
+}
+
+/* Who has no ring yet stops at its first call. */
+static void ask_for_rings(void *zero)
+{
+	cp_records_ask(zero, cp_arch_time_stamp() + FIRST_TICKS);
+}
+
+static int ask(const cprof_process *p, const struct cp_request *rq, struct cp_answer *answer,
+	       int *fd_ret)
+{
+	struct cp_error *err = cp_link_call(&p->session->link, rq, answer, fd_ret);
+
+	if (!err)
+		return answer->errnum;
+	cp_error_free(err);
+	return ESRCH;
+}
+
+static int map_rings(cprof_process *p, struct engine_rings *rings)
+{
+	struct cp_request rq = { .type = CP_REQUEST_RINGS,
+				 .pid = p->pid,
+				 .first = RINGS,
+				 .size = cp_detour_ring_size(RING_LOG) };
+	struct low low = { .size = rq.size };
+	struct cp_answer answer;
+	CP_CLOSE int fd = -1;
+	int errnum;
+
+	if (!engine_area_gaps(p, look_low, &low) || !low.found)
+		return ENOMEM;
+	rq.address = low.found;
+	errnum = ask(p, &rq, &answer, &fd);
+	if (errnum == EEXIST && answer.address) { /* threads have rings of an earlier cprof */
+		rq.address = answer.address;
+		rq.first = answer.threads;
+		errnum = ask(p, &rq, &answer, &fd);
+	}
+	if (errnum || fd < 0)
+		return errnum ? errnum : EBADF;
+	rings->count = (uint32_t)rq.first;
+	rings->size = rings->count * rq.size;
+	rings->memory = mmap(NULL, rings->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (rings->memory == MAP_FAILED) {
+		rings->memory = NULL;
+		return errno;
+	}
+	ask_for_rings(rings->memory);
+	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = RING_LOG };
+	return 0;
+}
+
+static struct engine_rings *make_rings(cprof_process *p)
+{
+	struct engine_rings *rings = calloc(1, sizeof(*rings));
+	int errnum;
+
+	if (!rings)
+		return NULL;
+	rings->users = 1;
+	errnum = map_rings(p, rings);
+	if (!errnum)
+		rings->items = calloc(rings->count, sizeof(*rings->items));
+	if (!errnum && rings->items && cp_vec_push(&p->session->calls->rings, rings))
+		return rings;
+	cp_debug("rings of %d: %s", p->pid, strerror(errnum));
+	release_rings(p->session, rings);
+	return NULL;
+}
+
+/* The process's rings, made when it has none; NULL: it can't have any. */
+static struct engine_rings *rings_of(cprof_process *p)
+{
+	if (!p->detours)
+		p->detours = calloc(1, sizeof(*p->detours));
+	if (!p->detours)
+		return NULL;
+	if (!p->detours->tried)
+		p->detours->rings = make_rings(p);
+	p->detours->tried = true;
+	return p->detours->rings;
+}
+
+void engine_detours_inherit(cprof_process *p, const cprof_process *parent)
+{
+	if (!parent->detours || p->detours)
+		return;
+	p->detours = calloc(1, sizeof(*p->detours));
+	if (!p->detours)
+		return;
+	*p->detours = *parent->detours;
+	if (p->detours->rings)
+		p->detours->rings->users++;
+}
+
+void engine_detours_forget(cprof_process *p)
+{
+	if (!p->detours)
+		return;
+	release_rings(p->session, p->detours->rings);
+	free(p->detours);
+	p->detours = NULL;
+}
+
+bool engine_detours_has(const cprof_image *image, uint32_t number)
+{
+	return cp_map_get((struct cp_map *)(uintptr_t)&image->detoured, number);
+}
+
+void engine_detours_unmake(cprof_image *image)
+{
+	cp_map_clear(&image->detoured);
+	image->jumps.count = 0;
+}
+
+void engine_detours_copy(cprof_image *image, const cprof_image *from)
+{
+	const struct engine_jump *jump;
+	uint64_t number, value;
+	size_t cursor;
+
+	for (cursor = 0; cp_map_next(&from->detoured, &cursor, &number, &value);)
+		cp_map_put(&image->detoured, number, value);
+	cp_vec_for_each(&from->jumps, jump)
+		if (!cp_vec_push(&image->jumps, *jump))
+			return;
+}
+
+uint32_t engine_detours_at(const cprof_image *image, uint64_t address)
+{
+	size_t low = 0, high = image->jumps.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (image->jumps.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < image->jumps.count && image->jumps.items[low].start <= address
+		       ? image->jumps.items[low].traced
+		       : ENGINE_NO_FUNCTION;
+}
+
+static bool forget_jumps(cprof_image *image, uint32_t number)
+{
+	bool had = engine_detours_has(image, number);
+	size_t i, n = 0;
+
+	cp_map_remove(&image->detoured, number);
+	for (i = 0; i < image->jumps.count; i++)
+		if (image->jumps.items[i].traced != number)
+			image->jumps.items[n++] = image->jumps.items[i];
+	image->jumps.count = n;
+	return had;
+}
+
+void engine_detours_yield(const cprof_image *image, uint32_t number)
+{
+	struct cp_request rq = { .type = CP_REQUEST_DISARM_GROUP, .first = number };
+	cprof_session *s = image->process->session;
+	struct engine_calls *c = s->calls;
+	struct cp_answer answer;
+	size_t i, k;
+
+	engine_windows_give_up(c->traced.items[number], ENGINE_SLOW_BESIDE);
+	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
+	for (i = 0; i < s->processes.count; i++) {
+		for (k = 0; k < s->processes.items[i]->images.count; k++) {
+			cprof_image *other = s->processes.items[i]->images.items[k];
+
+			if (forget_jumps(other, number) && other != image &&
+			    !cp_vec_push(&c->yielded, (struct engine_yielded){ other, number }))
+				return;
+		}
+	}
+}
+
+/* ---- beside breakpoints ---- */
+
+struct beside {
+	cprof_image *image;
+	const struct engine_numbers *numbers;
+	CP_VEC(uint64_t) others; /* link-time addresses of breakpoints, sorted */
+	bool failed;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const uint64_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool any_in(const struct beside *b, uint64_t start, size_t size)
+{
+	size_t low = 0, high = b->others.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (b->others.items[middle] < start)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < b->others.count && b->others.items[low] - start < size;
+}
+
+/* Bytes that have to stay as a window makes them: those behind a pun's first are the
+ * distance that it jumps. */
+static size_t bytes_of(const struct cp_detour_window *w)
+{
+	size_t size = w->room > w->size ? w->room : w->size;
+
+	return w->how == CP_DETOUR_BY_PUN && size < CP_DETOUR_JUMP ? CP_DETOUR_JUMP : size;
+}
+
+static bool is_disturbed(const struct beside *b, const struct engine_traced *t)
+{
+	const struct cp_detour_window *w;
+
+	cp_vec_for_each(&t->windows->windows, w) {
+		if (any_in(b, w->address, bytes_of(w)) ||
+		    (w->how == CP_DETOUR_BY_HOP && any_in(b, w->hop, CP_DETOUR_JUMP)))
+			return true;
+	}
+	return false;
+}
+
+static void add_sites_of(struct beside *b, const struct engine_traced *t)
+{
+	const struct engine_calls *c = b->image->process->session->calls;
+	uint32_t i;
+
+	for (i = 0; i < t->site_count; i++)
+		b->failed |= !cp_vec_push(&b->others, c->sites.items[t->first_site + i].address);
+}
+
+/* Functions with a breakpoint in one of their windows get breakpoints, too, which may be
+ * in a window of others. */
+static void settle(struct beside *b)
+{
+	const cprof_session *s = b->image->process->session;
+	bool again = true;
+	size_t i;
+
+	while (again && !b->failed) {
+		again = false;
+		if (b->others.count)
+			qsort(b->others.items, b->others.count, sizeof(*b->others.items), by_value);
+		for (i = 0; i < b->numbers->count; i++) {
+			struct engine_traced *t = s->calls->traced.items[b->numbers->items[i]];
+
+			if (!engine_windows_suit(s, t) || !is_disturbed(b, t))
+				continue;
+			engine_windows_give_up(t, ENGINE_SLOW_BESIDE);
+			add_sites_of(b, t);
+			again = true;
+		}
+	}
+}
+
+/* All breakpoints that are about to stand in the image. */
+static void collect(struct beside *b, const struct engine_numbers *own)
+{
+	const cprof_session *s = b->image->process->session;
+	size_t i;
+
+	for (i = 0; i < own->count; i++)
+		b->failed |= !cp_vec_push(&b->others, s->calls->sites.items[own->items[i]].address);
+	for (i = 0; i < b->numbers->count; i++) {
+		struct engine_traced *t = s->calls->traced.items[b->numbers->items[i]];
+
+		if (!engine_windows_suit(s, t))
+			add_sites_of(b, t);
+	}
+}
+
+/* ---- code ---- */
+
+struct making {
+	cprof_image *image;
+	struct cp_detour_space *space;
+	struct cp_detour_rings rings;
+	struct engine_detour_sites *sites;
+	CP_VEC(struct cp_code_detour) detours;
+	CP_VEC(struct cp_code_piece) pieces;
+	CP_VEC(uint8_t) bytes;
+	uint32_t traced; /* the function at work */
+	bool failed; /* without memory */
+};
+
+static bool add_gap(void *ctx, uint64_t start, uint64_t end)
+{
+	struct cp_detour_space *space = ctx;
+	uint64_t margin = end <= UINT64_C(1) << 32 ? SMALL_MARGIN : MARGIN;
+
+	return end - start <= margin || cp_detour_space_add(space, start, end - margin);
+}
+
+static void add_piece(struct making *m, uint64_t at, const uint8_t *code, uint32_t size)
+{
+	const struct cp_code_piece piece = { at, size, (uint32_t)m->bytes.count };
+
+	m->failed |= !cp_vec_push(&m->pieces, piece) ||
+		     !cp_vec_reserve(&m->bytes, m->bytes.count + size);
+	if (m->failed)
+		return;
+	memcpy(m->bytes.items + m->bytes.count, code, size);
+	m->bytes.count += size;
+}
+
+/* What stands in the file where `write` is about to: text is read from there, since in
+ * memory there may be breakpoints. */
+static bool fill_window(const struct making *m, const struct cp_detour_write *write,
+			struct cp_window *ret)
+{
+	struct cp_reader file = cp_probe_file_reader(m->image->assembly->image);
+
+	ret->size = write->size;
+	memcpy(ret->jump, write->code, write->size);
+	return file.read(file.ctx, write->at - m->image->bias, ret->original, write->size) ==
+	       write->size;
+}
+
+/* The jump of a window, all of its first instruction where only the displacement is
+ * changed. */
+static bool whole_window(const struct making *m, const struct cp_detour_window *w,
+			 const struct cp_detour_placed *placed, struct cp_window *ret)
+{
+	size_t offset = placed->window.at - (w->address + m->image->bias);
+
+	if (w->how != CP_DETOUR_BY_CHANGE)
+		return fill_window(m, &placed->window, ret);
+	ret->size = w->size;
+	memcpy(ret->original, w->code, w->size);
+	memcpy(ret->jump, w->code, w->size);
+	memcpy(ret->jump + offset, placed->window.code, placed->window.size);
+	return true;
+}
+
+/* Bytes of the instruction at `offset` of the window. */
+static uint8_t insn_size(const struct cp_detour_window *w, unsigned offset)
+{
+	unsigned end = offset + 1;
+
+	while (end < w->size && !(w->begins >> end & 1))
+		end++;
+	return (uint8_t)(end - offset);
+}
+
+static void add_landings(struct making *m, const struct cp_detour_window *w,
+			 const struct cp_detour *d, uint64_t at)
+{
+	unsigned offset;
+
+	for (offset = 1; offset < w->size; offset++) {
+		struct engine_detour_site site = {
+			.address = d->pc + offset,
+			.flags = CP_SITE_LANDING,
+			.traced = m->traced,
+			.size = insn_size(w, offset),
+		};
+
+		if (!(w->begins >> offset & 1))
+			continue;
+		site.to = cp_detour_enter(cp_arch_host(), d, at, &m->rings, site.address);
+		if (site.to)
+			m->failed |= !cp_vec_push(&m->sites->items, site);
+	}
+}
+
+static void add_window(struct making *m, const struct cp_detour_window *w,
+		       const struct cp_detour *d, const struct cp_detour_placed *placed)
+{
+	const struct cp_code_detour detour = { placed->at, placed->size, *d };
+	struct engine_detour_site site = { .address = d->pc,
+					   .flags = CP_SITE_WINDOW,
+					   .traced = m->traced,
+					   .size = insn_size(w, 0) },
+				  hop = { .address = placed->hop.at,
+					  .flags = CP_SITE_HOP,
+					  .traced = m->traced,
+					  .size = placed->hop.size };
+
+	site.to = hop.to = cp_detour_enter(cp_arch_host(), d, placed->at, &m->rings, d->pc);
+	m->failed |= !site.to || !whole_window(m, w, placed, &site.window) ||
+		     !cp_vec_push(&m->detours, detour);
+	add_piece(m, placed->at, placed->code, placed->size);
+	if (placed->stub.size)
+		add_piece(m, placed->stub.at, placed->stub.code, placed->stub.size);
+	if (placed->hop.size)
+		m->failed |= !fill_window(m, &placed->hop, &hop.window) ||
+			     !cp_vec_push(&m->sites->items, hop);
+	m->failed |= !cp_vec_push(&m->sites->items, site);
+	add_landings(m, w, d, placed->at);
+}
+
+#define WINDOWS_MAX 256 /* of a function */
+
+/* All windows of a function, or none. */
+static bool make_function(struct making *m, const struct engine_traced *t)
+{
+	size_t count = t->windows->windows.count, i;
+	struct cp_detour_placed *placed = NULL;
+	struct cp_detour *detours = NULL;
+	bool ok = count <= WINDOWS_MAX;
+
+	if (ok) {
+		placed = malloc(count * sizeof(*placed));
+		detours = calloc(count, sizeof(*detours));
+		ok = placed && detours;
+	}
+	for (i = 0; ok && i < count; i++) {
+		const struct cp_detour_window *w = &t->windows->windows.items[i];
+
+		cp_detour_of_window(w, &detours[i]);
+		detours[i].pc += m->image->bias;
+		ok = engine_windows_records(m->image->process->session, t, w, &detours[i]) &&
+		     cp_detour_place(m->space, cp_arch_host(), &detours[i], w, m->image->bias,
+				     &m->rings, &placed[i]);
+		if (!ok)
+			while (i--)
+				cp_detour_unplace(m->space, &placed[i]);
+	}
+	for (i = 0; ok && i < count; i++)
+		add_window(m, &t->windows->windows.items[i], &detours[i], &placed[i]);
+	free(placed);
+	free(detours);
+	return ok;
+}
+
+static bool make_slow(struct making *m)
+{
+	struct engine_detour_site site = {
+		.flags = CP_SITE_RING,
+		.traced = ENGINE_NO_FUNCTION,
+		.size = 1,
+	};
+	uint8_t code[CP_DETOUR_SLOW_MAX];
+	struct cp_detour_stop stop;
+	size_t size;
+
+	m->rings.slow = cp_detour_space_take(m->space, m->image->start, CP_DETOUR_SLOW_MAX);
+	if (!m->rings.slow)
+		return false;
+	size = cp_detour_slow(cp_arch_host(), &m->rings, code);
+	add_piece(m, m->rings.slow, code, (uint32_t)size);
+	if (!size || !cp_detour_slow_stop(cp_arch_host(), &m->rings, &stop))
+		return false;
+	cp_trap_code(cp_arch_host(), &size);
+	site.address = stop.pc - size;
+	site.to = stop.on;
+	m->failed |= !cp_vec_push(&m->sites->items, site);
+	if (!cp_detour_slow_foreign(cp_arch_host(), &m->rings, &stop))
+		return false;
+	site.flags = CP_SITE_FOREIGN;
+	site.address = stop.pc - size;
+	site.to = stop.on;
+	m->failed |= !cp_vec_push(&m->sites->items, site);
+	return true;
+}
+
+static void make_functions(struct making *m, const struct engine_numbers *numbers)
+{
+	const cprof_session *s = m->image->process->session;
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++) {
+		struct engine_traced *t = s->calls->traced.items[numbers->items[i]];
+
+		m->traced = numbers->items[i];
+		if (engine_windows_suit(s, t) && !make_function(m, t))
+			engine_windows_give_up(t, ENGINE_SLOW_PLACE);
+	}
+}
+
+static uint8_t *put(uint8_t *at, const void *from, size_t size)
+{
+	if (size)
+		memcpy(at, from, size);
+	return at + size;
+}
+
+static int send_code(struct making *m)
+{
+	cprof_process *p = m->image->process;
+	struct cp_request rq = { .type = CP_REQUEST_CODE, .pid = p->pid };
+	struct cp_code_batch head = {
+		.rings = m->rings,
+		.chunk_size = CP_DETOUR_CHUNK,
+		.detour_count = (uint32_t)m->detours.count,
+		.piece_count = (uint32_t)m->pieces.count,
+	};
+	uint8_t *at = p->session->link.plan;
+	struct cp_answer answer;
+	const uint64_t *chunks;
+	struct cp_error *err;
+
+	head.chunk_count = (uint32_t)cp_detour_space_chunks(m->space, &chunks);
+	head.size = sizeof(head) + head.chunk_count * sizeof(*chunks) +
+		    m->detours.count * sizeof(*m->detours.items) +
+		    m->pieces.count * sizeof(*m->pieces.items) + m->bytes.count;
+	if (m->failed || head.size > CP_LINK_PLAN)
+		return ENOMEM;
+	at = put(at, &head, sizeof(head));
+	at = put(at, chunks, head.chunk_count * sizeof(*chunks));
+	at = put(at, m->detours.items, m->detours.count * sizeof(*m->detours.items));
+	at = put(at, m->pieces.items, m->pieces.count * sizeof(*m->pieces.items));
+	put(at, m->bytes.items, m->bytes.count);
+	rq.size = head.size;
+	err = cp_link_call(&p->session->link, &rq, &answer, NULL);
+	if (err) {
+		cp_error_free(err);
+		return ESRCH;
+	}
+	return answer.errnum;
+}
+
+static int make(struct making *m, const struct engine_numbers *numbers)
+{
+	if (!m->space || !engine_area_gaps(m->image->process, add_gap, m->space))
+		return ENOMEM;
+	if (!make_slow(m))
+		return ENOMEM;
+	make_functions(m, numbers);
+	if (m->detours.count)
+		return send_code(m);
+	m->sites->items.count = 0;
+	return 0;
+}
+
+static bool any_suits(const cprof_session *s, const struct engine_numbers *numbers)
+{
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++)
+		if (engine_windows_suit(s, s->calls->traced.items[numbers->items[i]]))
+			return true;
+	return false;
+}
+
+/* All of them have breakpoints, here and in all processes to come. */
+static void give_up_all(const cprof_session *s, const struct engine_numbers *numbers)
+{
+	size_t i;
+
+	for (i = 0; i < numbers->count; i++) {
+		struct engine_traced *t = s->calls->traced.items[numbers->items[i]];
+
+		if (engine_windows_suit(s, t))
+			engine_windows_give_up(t, ENGINE_SLOW_PLACE);
+	}
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct engine_jump *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool keep_window(cprof_image *image, uint32_t number, const struct cp_detour_window *w)
+{
+	struct engine_jump jump = { w->address, w->address + bytes_of(w), number };
+
+	if (!cp_vec_push(&image->jumps, jump))
+		return false;
+	if (w->how != CP_DETOUR_BY_HOP)
+		return true;
+	jump.start = w->hop;
+	jump.end = w->hop + CP_DETOUR_JUMP;
+	return cp_vec_push(&image->jumps, jump);
+}
+
+/* Notes which functions have detours, and where nothing else may stand. */
+static int keep_jumps(cprof_image *image, const struct engine_numbers *numbers,
+		      const struct engine_detour_sites *sites)
+{
+	const cprof_session *s = image->process->session;
+	const struct engine_detour_site *site;
+	const struct cp_detour_window *w;
+	bool ok = true;
+	size_t i;
+
+	cp_vec_for_each(&sites->items, site)
+		if (site->traced != ENGINE_NO_FUNCTION)
+			ok = ok && cp_map_put(&image->detoured, site->traced, 1);
+	for (i = 0; i < numbers->count; i++) {
+		if (!engine_detours_has(image, numbers->items[i]))
+			continue;
+		cp_vec_for_each(&s->calls->traced.items[numbers->items[i]]->windows->windows, w)
+			ok = ok && keep_window(image, numbers->items[i], w);
+	}
+	if (image->jumps.count)
+		qsort(image->jumps.items, image->jumps.count, sizeof(*image->jumps.items),
+		      by_start);
+	return ok ? 0 : ENOMEM;
+}
+
+int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers,
+			const struct engine_numbers *own, struct engine_detour_sites *ret)
+{
+	const cprof_session *s = image->process->session;
+	struct beside beside = { .image = image, .numbers = numbers };
+	struct making m = { .image = image, .sites = ret };
+	const struct engine_rings *rings;
+	int errnum;
+
+	if (!any_suits(s, numbers))
+		return 0;
+	collect(&beside, own);
+	settle(&beside);
+	rings = beside.failed ? NULL : rings_of(image->process);
+	cp_vec_free(&beside.others);
+	if (!rings) {
+		give_up_all(s, numbers);
+		return ENOMEM;
+	}
+	m.rings = rings->code;
+	m.space = cp_detour_space_create();
+	errnum = make(&m, numbers);
+	if (!errnum)
+		errnum = keep_jumps(image, numbers, ret);
+	if (errnum) {
+		cp_info("%s: no detours: %s", image->assembly->path, strerror(errnum));
+		ret->items.count = 0;
+		engine_detours_unmake(image);
+		give_up_all(s, numbers);
+	}
+	cp_detour_space_destroy(m.space);
+	cp_vec_free(&m.detours);
+	cp_vec_free(&m.pieces);
+	cp_vec_free(&m.bytes);
+	return errnum;
+}

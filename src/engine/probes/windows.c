@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: MIT */
+#include "engine/probes/windows.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "engine/probes/objects.h"
+#include "engine/probes/roles.h"
+#include "engine/target/family.h"
+#include "engine/target/profilers.h"
+#include "engine/target/state.h"
+#include "unwind/table.h"
+
+struct engine_windows {
+	struct cp_reader file;
+	bool read; /* `text` was, or can't be */
+	struct cp_detour_text *text; /* owned */
+	struct cp_table *table; /* owned; call frame information; NULL: none */
+	struct cp_detour_planner planner;
+};
+
+void engine_windows_free(struct engine_windows *w)
+{
+	if (!w)
+		return;
+	cp_detour_planner_deinit(&w->planner);
+	cp_detour_text_destroy(w->text);
+	cp_table_destroy(w->table);
+	free(w);
+}
+
+/* ---- what is asked ---- */
+
+#define NEEDS_STOP \
+	(CPROF_CALL_INSTRUMENTATION_HOLD | CPROF_CALL_INSTRUMENTATION_STACK | \
+	 CPROF_CALL_INSTRUMENTATION_ONCE | CPROF_CALL_INSTRUMENTATION_LOCALS | \
+	 CPROF_CALL_INSTRUMENTATION_CHANGES)
+
+/* Words that are on the stack, of what is to be fetched; -1: it is somewhere else. */
+static int stack_words(const struct cp_fetch *f)
+{
+	if (f->level || f->from != cp_arch_host()->sp || f->flags || f->offset < 0 ||
+	    f->offset > INT16_MAX)
+		return -1;
+	return (int)((f->size + 7) / 8);
+}
+
+/* Values of a site's record; -1: a detour can't have them. */
+static int count_values(const struct engine_site *site)
+{
+	int count = __builtin_popcountll(site->uses.general) +
+		    __builtin_popcount(site->uses.vectors),
+	    words;
+	size_t i;
+
+	if (!site->valued)
+		return 0;
+	if (site->uses.others)
+		return -1;
+	for (i = 0; i < site->list.fetch_count; i++) {
+		words = stack_words(&site->list.fetches[i]);
+		if (words < 0)
+			return -1;
+		count += words;
+	}
+	return count;
+}
+
+/* Does it jump to where memory says, which may say something else soon? */
+static bool jumps_by_memory(const struct engine_calls *c, const struct engine_site *site)
+{
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	return site->kind == ENGINE_SITE_TAIL &&
+	       cp_step_prepare(c->decoder, site->code, site->size, site->address, site->address,
+			       slot, &step) &&
+	       step.flow == CP_FLOW_JUMP_INDIRECT && step.indirect_memory;
+}
+
+#define VALUES_MAX (CP_DETOUR_VALUES - 4) /* those of an entry and of a jump may come */
+
+static bool can_record(const struct engine_calls *c, const struct engine_traced *t)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->site_count; i++) {
+		const struct engine_site *site = &c->sites.items[t->first_site + i];
+		int values = count_values(site);
+
+		if (jumps_by_memory(c, site) || values < 0 || values > VALUES_MAX)
+			return false;
+	}
+	return true;
+}
+
+static int tests_of(const struct engine_calls *c, const struct engine_traced *t,
+		    struct cp_detour_test ret[CP_DETOUR_TESTS])
+{
+	return cp_condition_tests(c->condition, t->signature, ret);
+}
+
+/* Could a detour do what is asked of the function, wherever its code is? */
+static enum engine_slow why_asked(const cprof_session *s, const struct engine_traced *t)
+{
+	const struct engine_calls *c = s->calls;
+	struct cp_detour_test tests[CP_DETOUR_TESTS];
+
+	if (!s->detours)
+		return ENGINE_SLOW_ASKED;
+	if (s->coverage)
+		return ENGINE_SLOW_COVERED;
+	if (t->function->kind != CP_PROBE_FUNCTION)
+		return ENGINE_SLOW_LIBRARY;
+	if (t->family || !engine_traced_by_others(t))
+		return ENGINE_SLOW_ROLE;
+	if (t->by_return || t->entry_count != 1 || !t->site_count ||
+	    (t->why != CP_PROBE_FULL && t->why != CP_PROBE_NO_EXIT))
+		return ENGINE_SLOW_SITES;
+	if (t->flags & NEEDS_STOP || c->cpu_time)
+		return ENGINE_SLOW_STOP;
+	if (c->condition && (!t->signature || tests_of(c, t, tests) < 0))
+		return ENGINE_SLOW_CONDITION;
+	if (!can_record(c, t) || (t->signature && cp_signature_result_is_kept(t->signature)))
+		return ENGINE_SLOW_VALUES;
+	return ENGINE_FAST;
+}
+
+static void set_jump(const struct engine_calls *c, struct engine_site *site)
+{
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	memset(site->jumps_by, UINT8_MAX, sizeof(site->jumps_by));
+	if (site->kind != ENGINE_SITE_TAIL ||
+	    !cp_step_prepare(c->decoder, site->code, site->size, site->address, site->address, slot,
+			     &step) ||
+	    step.flow != CP_FLOW_JUMP_INDIRECT)
+		return;
+	site->jumps_by[0] = step.base;
+	site->jumps_by[1] = step.index;
+}
+
+/* What values take: written once for what was asked last. */
+static void set_uses(const cprof_session *s, const struct engine_traced *t)
+{
+	const struct engine_calls *c = s->calls;
+	uint32_t i;
+
+	for (i = 0; i < t->site_count; i++) {
+		struct engine_site *site = &c->sites.items[t->first_site + i];
+
+		site->uses = (struct cp_uses){ 0 };
+		site->valued =
+			s->introspection && (site->list.site_flags || site->list.fetch_count);
+		set_jump(c, site);
+		if (t->signature && site->list.site_flags)
+			site->uses =
+				cp_signature_uses(t->signature, site->kind != ENGINE_SITE_ENTRY);
+		site->uses.general &= ~(UINT64_C(1) << cp_arch_host()->sp); /* it always has that */
+	}
+}
+
+bool engine_windows_suit(const cprof_session *s, struct engine_traced *t)
+{
+	enum engine_slow why;
+
+	if (!t->windows || t->slow >= ENGINE_SLOW_CODE)
+		return false;
+	why = why_asked(s, t);
+	t->slow = (uint8_t)why;
+	return why == ENGINE_FAST;
+}
+
+void engine_windows_drop(struct engine_traced *t)
+{
+	if (t->windows)
+		cp_detour_plan_free(t->windows);
+	free(t->windows);
+	t->windows = NULL;
+}
+
+void engine_windows_give_up(struct engine_traced *t, enum engine_slow why)
+{
+	t->slow = (uint8_t)why;
+}
+
+/* ---- an object's code ---- */
+
+enum frame { FRAME_GONE, FRAME_STANDS, FRAME_UNKNOWN };
+
+/* Is the frame gone at `pc`, so that the return address is where sp is? */
+static enum frame frame_at(const struct engine_windows *w, uint64_t pc)
+{
+	const struct cp_table_memory memory = { &w->file, 0 };
+	const struct cp_arch *arch = cp_arch_host();
+	const struct cp_rule *rule =
+		w->table ? cp_table_find(w->table, &memory, (struct cp_vaddr){ pc }, NULL) : NULL;
+
+	if (!rule || rule->cfa_reg > arch->nregs)
+		return FRAME_UNKNOWN;
+	return rule->cfa_reg == arch->sp && rule->cfa_offset == arch->ret_size ? FRAME_GONE
+									       : FRAME_STANDS;
+}
+
+static bool is_gone(void *ctx, uint64_t pc)
+{
+	return frame_at(ctx, pc) == FRAME_GONE;
+}
+
+static struct engine_windows *object_of(cprof_assembly *a)
+{
+	struct engine_windows *w = a->plans->windows;
+	struct cp_vaddr first = { 0 };
+
+	if (w)
+		return w;
+	w = a->plans->windows = calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->file = cp_probe_file_reader(a->image);
+	if (cp_image_vaddr_of_offset(a->image, 0, &first))
+		w->table = cp_table_create(cp_arch_host(), &w->file, first.v);
+	return w;
+}
+
+void engine_windows_settle(cprof_assembly *a, struct cp_probe_plan *plan)
+{
+	const struct engine_windows *w = NULL;
+	size_t i, n = 0;
+
+	for (i = 0; i < plan->sites.count; i++) {
+		const struct cp_probe_site *site = &plan->sites.items[i];
+		bool computed = site->kind == CP_PROBE_SITE_INDIRECT && i >= plan->entry_count;
+
+		if (computed && !w)
+			w = object_of(a);
+		if (!computed || !w || frame_at(w, site->address) != FRAME_STANDS)
+			plan->sites.items[n++] = *site;
+	}
+	plan->sites.count = n;
+}
+
+static void read_text(cprof_session *s, cprof_assembly *a, struct engine_windows *w)
+{
+	struct engine_plans *plans = a->plans;
+	struct cp_error *err;
+
+	if (w->read)
+		return;
+	w->read = true;
+	engine_plans_pads(a, plans);
+	err = cp_detour_text_create(cp_arch_host(), engine_decoder(s->calls), &w->file, a->image,
+				    &plans->functions, &w->text);
+	if (err)
+		cp_debug("windows of %s: %s", a->path, err->what);
+	cp_error_free(err);
+	w->planner = (struct cp_detour_planner){
+		.text = w->text,
+		.functions = &plans->functions,
+		.frames = { is_gone, w },
+	};
+}
+
+void engine_windows_plan(cprof_session *s, struct engine_traced *t,
+			 const struct cp_probe_plan *plan)
+{
+	struct engine_plans *plans = t->assembly->plans;
+	struct cp_error *err;
+
+	set_uses(s, t);
+	t->slow = (uint8_t)why_asked(s, t);
+	if (t->slow != ENGINE_FAST || plan->sites.count != t->site_count)
+		return;
+	t->slow = ENGINE_SLOW_CODE;
+	if (!object_of(t->assembly))
+		return;
+	read_text(s, t->assembly, plans->windows);
+	if (!plans->windows->text)
+		return;
+	t->windows = calloc(1, sizeof(*t->windows));
+	if (!t->windows)
+		return;
+	err = cp_detour_plan_function(&plans->windows->planner, t->function, plan, t->windows);
+	if (!err && t->windows->why == CP_DETOUR_FAST && t->windows->windows.count)
+		t->slow = ENGINE_FAST;
+	cp_error_free(err);
+}
+
+/* ---- records ---- */
+
+static void add_value(struct cp_detour_record *r, unsigned kind, unsigned reg, int offset)
+{
+	if (r->value_count < CP_DETOUR_VALUES)
+		r->values[r->value_count++] = (struct cp_detour_value){
+			.kind = (uint8_t)kind,
+			.reg = (uint8_t)reg,
+			.offset = (int16_t)offset,
+		};
+}
+
+/* In the order in which engine_records_take() takes them. */
+static void add_values(const struct engine_site *site, struct cp_detour_record *r)
+{
+	unsigned i, word;
+
+	if (!site->valued)
+		return;
+	for (i = 0; i < 64; i++)
+		if (site->uses.general >> i & 1)
+			add_value(r, CP_DETOUR_GENERAL, i, 0);
+	for (i = 0; i < CP_ARCH_VECTORS; i++)
+		if (site->uses.vectors >> i & 1)
+			add_value(r, CP_DETOUR_VECTOR16, i, 0);
+	for (i = 0; i < site->list.fetch_count; i++)
+		for (word = 0; (int)word < stack_words(&site->list.fetches[i]); word++)
+			add_value(r, CP_DETOUR_STACK, 0,
+				  site->list.fetches[i].offset + (int)word * 8);
+}
+
+/* Who called, and the first argument: of a signal's handler, its number. */
+static void add_entry(struct cp_detour_record *r)
+{
+	add_value(r, CP_DETOUR_STACK, 0, 0);
+	add_value(r, CP_DETOUR_GENERAL, cp_arch_host()->args[0], 0);
+}
+
+/* The registers by which the jump at an exit tells where it goes. */
+static void add_target(const struct engine_site *site, struct cp_detour_record *r)
+{
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(site->jumps_by); i++)
+		if (site->jumps_by[i] < cp_arch_host()->pc)
+			add_value(r, CP_DETOUR_GENERAL, site->jumps_by[i], 0);
+}
+
+/* The entry decides whether the call is one, exits ask. */
+static void add_condition(const struct engine_calls *c, const struct engine_traced *t,
+			  const struct engine_site *site, struct cp_detour_record *r)
+{
+	int count;
+
+	if (!c->condition)
+		return;
+	r->when = CP_DETOUR_IF_DECIDED;
+	if (site->kind != ENGINE_SITE_ENTRY)
+		return;
+	r->when = CP_DETOUR_DECIDES;
+	count = tests_of(c, t, r->tests);
+	r->test_count = (uint8_t)(count > 0 ? count : 0);
+}
+
+bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
+			    const struct cp_detour_window *window, struct cp_detour *detour)
+{
+	struct engine_calls *c = s->calls;
+	size_t i;
+
+	for (i = 0; i < window->site_count; i++) {
+		const struct cp_detour_window_site *at = &window->sites[i];
+		uint32_t number = t->first_site + at->number;
+		struct engine_site *site = &c->sites.items[number];
+		struct cp_detour_record *r = &detour->records[detour->record_count];
+		bool changed = window->how == CP_DETOUR_BY_CHANGE;
+		uint8_t before = changed ? 0 : at->before;
+
+		/* Entry and exit are the same instruction: one record for both. */
+		if (detour->record_count && r[-1].before == before) {
+			c->sites.items[r[-1].site].also = number;
+			add_target(site, &r[-1]);
+			add_values(site, &r[-1]);
+			continue;
+		}
+		if (detour->record_count == CP_DETOUR_RECORDS || number >= CP_DETOUR_SITES)
+			return false;
+		r->site = number;
+		r->before = before;
+		r->taken = at->taken && !changed;
+		add_condition(c, t, site, r);
+		if (site->kind == ENGINE_SITE_ENTRY)
+			add_entry(r);
+		else
+			add_target(site, r);
+		add_values(site, r);
+		detour->record_count++;
+	}
+	return true;
+}
