@@ -384,7 +384,7 @@ static void add_slot(const struct pilot *p, struct plan *plan, const struct cp_s
 static void add_site(struct pilot *p, struct plan *plan, uint64_t at, uint64_t to, uint32_t flags,
 		     const struct cp_detour_write *jump)
 {
-	const uint8_t *text = p->text + (at - p->board->text);
+	uintptr_t text = (uintptr_t)p->text + (uintptr_t)(at - p->board->text);
 	struct cp_window w = { 0 };
 	struct cp_site s = { .address = at,
 			     .flags = flags,
@@ -397,13 +397,13 @@ static void add_site(struct pilot *p, struct plan *plan, uint64_t at, uint64_t t
 	if (flags == CP_SITE_RING)
 		s.original[0] = 0xcc;
 	else
-		memcpy(s.original, text, CP_TRAP_MAX);
+		memcpy(s.original, (const void *)text, CP_TRAP_MAX);
 	if (jump) {
 		size_t offset = (size_t)(jump->at - at);
 
 		w.size = (uint8_t)(offset + jump->size);
-		memcpy(w.original, text, w.size);
-		memcpy(w.jump, text, w.size);
+		memcpy(w.original, (const void *)text, w.size);
+		memcpy(w.jump, (const void *)text, w.size);
 		memcpy(w.jump + offset, jump->code, jump->size);
 		s.window = (uint32_t)plan->windows.count;
 		must(cp_vec_push(&plan->windows, w), "add a window");

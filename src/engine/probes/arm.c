@@ -159,8 +159,9 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 		c->detoured_functions += fast;
 	}
 	c->armed_sites += armed;
-	cp_info("%s: %zu functions, %u breakpoints; %" PRIu64 " with detours",
-		image->assembly->path, numbers->count, armed, fast);
+	if (fast)
+		cp_info("%s: %" PRIu64 " functions with detours", image->assembly->path, fast);
+	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);
 	engine_batch_free(&b);
 	return errnum;
 }
