@@ -39,9 +39,9 @@ enum cp_event_type {
 	CP_EVENT_REPEAT, /* struct cp_event_sample without a stack: the thread's last
 				  sample again, `count` ticks and `weight_ns` more of it */
 	CP_EVENT_HIT, /* struct cp_event_hit (sites.h): a breakpoint */
-	CP_EVENT_RING, /* the same, with registers and stack, of no site: the thread has the
-			  ring `target` from now on, up to its THREAD_EXIT, EXEC or
-			  PROCESS_EXIT; then it is another's once that event was released */
+	CP_EVENT_RING, /* the same, with registers and stack, of no site: the thread has the ring
+			  `target` up to its end or EXEC; another may have it once that is released */
+	CP_EVENT_FULL, /* the same: its ring is full, and it waits until this is released */
 	CP_EVENT_DISARMED, /* struct cp_event_disarmed: called too often */
 	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
 	CP_EVENT_EXITING, /* at its exit stop: the leader, with annotations; CP_TRACE_EXITS: all */

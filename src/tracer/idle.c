@@ -21,6 +21,14 @@
 #define SNAPSHOT_POLL_NS CP_NS_PER_MS
 
 /* Nanoseconds until there is something to do without being woken. */
+/* Who was held just now is let go at once; who has to wait for long, a little later. */
+static uint64_t held_poll(const struct tracer *tr, uint64_t now)
+{
+	uint64_t held = now > tr->held_ns ? (now - tr->held_ns) / 16 : 0;
+
+	return held < HELD_POLL_NS ? HELD_POLL_NS : held < CP_NS_PER_MS ? held : CP_NS_PER_MS;
+}
+
 static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 {
 	uint64_t wait = CP_NS_PER_S / 2, due;
@@ -28,7 +36,7 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 	if ((tr->reports && !tr->full) || (tr->ending && !tr->wanted.count))
 		return 0;
 	if (tr->held.count || tr->full)
-		wait = HELD_POLL_NS;
+		wait = held_poll(tr, now);
 	else if (snapshot_waits(tr))
 		wait = SNAPSHOT_POLL_NS;
 	if (tr->hz && !tr->ending) {

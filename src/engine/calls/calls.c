@@ -120,7 +120,7 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 
 static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 {
-	t->last_hit.lost_ns = e->lost_ns;
+	t->last_hit.lost_ns = e->lost_ns + t->waited_ns;
 	t->last_hit.run_ns = e->run_ns;
 	t->last_hit.doubt = e->doubt;
 }
@@ -223,7 +223,10 @@ static void set_overhead(const cprof_session *s, const struct cp_call *call, cpr
 		ret->uncertain_ns = (uint64_t)lasted;
 		return;
 	}
+	if (t->last_hit.lost_ns == call->lost_ns)
+		return; /* no stop came in between */
 	own = lasted - (double)(t->last_hit.lost_ns - call->lost_ns);
+	own = own > 0 ? own : 0;
 	doubt = t->last_hit.doubt > call->doubt ? sqrt(t->last_hit.doubt - call->doubt) : 0;
 	if (own < (double)s->link.shared->stats.slow_stop_ns && 2 * doubt < own / 8)
 		doubt = own / 16; /* one stop may have been slow, unseen */
@@ -397,7 +400,7 @@ static void on_entry(cprof_session *s, struct cp_shadow_at *at, const struct eng
 		.function = number,
 		.caller = e->caller,
 		.enter_ns = e->e.ts_ns,
-		.lost_ns = e->lost_ns,
+		.lost_ns = s->current.thread->last_hit.lost_ns,
 		.run_ns = e->run_ns,
 		.doubt = e->doubt,
 		.flags = t->by_return ? CP_CALL_BY_RETURN : 0,

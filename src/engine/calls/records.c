@@ -298,6 +298,11 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 	if (!t || r->site >= c->sites.count || was_told(ring, r))
 		return;
 	c->records++;
+	if (ring->full_ns) { /* it waited up to now, which is not its own time */
+		t->waited_ns += ring->next_ns - ring->full_ns;
+		t->last_hit.lost_ns += ring->next_ns - ring->full_ns;
+		ring->full_ns = 0;
+	}
 	s->current = (struct engine_current){ .process = t->process, .thread = t };
 	tell_site(s, ring, r, r->site, &values);
 	if (c->sites.items[r->site].also)
@@ -430,7 +435,7 @@ void engine_records_before(cprof_session *s, const struct cp_event *e)
 	if (!s->calls || !s->calls->rings.count || !p)
 		return;
 	engine_records_take(s, e->ts_ns, SIZE_MAX);
-	if (e->type == CP_EVENT_HIT)
+	if (e->type == CP_EVENT_HIT || e->type == CP_EVENT_FULL)
 		take_own(s, ring_of(p, e->tid), ((const struct cp_event_hit *)e)->records);
 	else if (e->type == CP_EVENT_THREAD_EXIT)
 		take_own(s, ring_of(p, e->tid), UINT64_MAX);
@@ -441,8 +446,11 @@ static void beat(const cprof_session *s, struct engine_ring *ring, uint64_t unti
 	if (!ring->records.ring)
 		return;
 	cp_records_read(&ring->records, until);
-	if (s->waits || !until)
-		cp_records_wait(&ring->records, until);
+	if (!s->waits && until)
+		return;
+	/* Who waits does so in a stop, and takes no time from who reads. */
+	__atomic_store_n(&ring->records.ring->asks, 1, __ATOMIC_RELAXED);
+	cp_records_wait(&ring->records, until);
 }
 
 void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
@@ -475,6 +483,14 @@ void engine_records_stack(const cprof_thread *t)
 	__atomic_store_n(&of->own_low, t->process->stacks_within ? UINT64_MAX : t->stack_low,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&of->own_end, t->stack_end, __ATOMIC_RELAXED);
+}
+
+void engine_records_full(const cprof_thread *t, const struct cp_event_hit *e)
+{
+	struct engine_ring *ring = ring_of(t->process, t->tid);
+
+	if (ring)
+		ring->full_ns = e->e.ts_ns;
 }
 
 void engine_records_end(cprof_process *p, int32_t tid)

@@ -17,6 +17,8 @@ size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most);
 void engine_records_before(cprof_session *s, const struct cp_event *e);
 /* A thread has a ring from now on. */
 void engine_records_ring(cprof_session *s, const struct cp_event_hit *e);
+/* Its ring was full, and it waits. */
+void engine_records_full(const cprof_thread *t, const struct cp_event_hit *e);
 /* Its own stack is known by now. */
 void engine_records_stack(const cprof_thread *t);
 /* A thread, with tid 0 all of a process, has none any more. */

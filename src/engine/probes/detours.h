@@ -16,6 +16,7 @@ struct engine_ring {
 	bool has_next; /* `next` was read and not yet told */
 	struct cp_record next;
 	uint64_t next_ns, told;
+	uint64_t full_ns; /* since when it waits for room; 0: it doesn't */
 	uint64_t sp; /* of the thread, when it was given the ring */
 	/* Records that were told and then cancelled: they will come again, and are not told
 	 * twice. Signals may come one within the other. */

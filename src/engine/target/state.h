@@ -120,7 +120,8 @@ struct cprof_thread {
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
 	uint64_t born_sp, root_sp; /* where on it the thread began, and walks end; 0 unknown */
 	bool root_asked;
-	struct { /* its last stop at a breakpoint */
+	uint64_t waited_ns; /* for room in the ring of its detours */
+	struct { /* its last stop at a breakpoint; lost_ns: with what it waited */
 		uint64_t lost_ns, run_ns;
 		double doubt;
 	} last_hit;

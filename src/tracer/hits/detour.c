@@ -15,6 +15,7 @@
 #include "tracer/captures/capture.h"
 #include "tracer/hits/at.h"
 #include "tracer/hits/foreign.h"
+#include "tracer/known/emit.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/detours.h"
@@ -173,13 +174,37 @@ static bool find_regs(struct tracer *tr, struct at *at)
 	return true;
 }
 
+/* Its own ring is full: there is room once the controller has come to this event. */
+static enum hit wait_for_room(struct tracer *tr, const struct at *at, uint16_t *flags)
+{
+	struct thread *t = at->t;
+	struct cp_event_hit e = {
+		.e = { .type = CP_EVENT_FULL,
+		       .ts_ns = at->seen_ns,
+		       .pid = t->process->pid,
+		       .tid = t->tid },
+		.slot = t->slot,
+		.sp = at->sp,
+		.records = rings_of(t)->head,
+	};
+
+	emit_event(tr, &e.e, sizeof(e));
+	*flags |= HIT_HOLD;
+	trap_keep(tr, t);
+	return HIT_DONE;
+}
+
 static enum hit give_ring(struct tracer *tr, struct at *at, uint16_t *flags)
 {
+	const struct rings *rings = at->space->rings;
 	bool new;
 
 	if (!cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE))
 		return HIT_FULL;
-	if (!at->space->rings || !find_regs(tr, at))
+	if (rings && at->t->rings == rings &&
+	    cp_arch_ring_base(at->prstatus) == rings_base(rings, at->t->ring))
+		return wait_for_room(tr, at, flags);
+	if (!rings || !find_regs(tr, at))
 		return HIT_NONE;
 	cp_arch_set_ring_base(at->prstatus, ring_for(tr, at->t, &new));
 	if (new) { /* it stays until it is known which stack is its own */

@@ -174,6 +174,7 @@ struct tracer {
 	CP_VEC(pid_t) wanted; /* threads interrupted and not yet seen */
 	CP_VEC(pid_t) newborns; /* announced by their parents and not yet seen */
 	CP_VEC(struct held) held;
+	uint64_t held_ns; /* when somebody was last held */
 	CP_VEC(uint32_t) free_slots;
 	uint32_t slots_used;
 	int fds_left; /* descriptors that may still be kept open */

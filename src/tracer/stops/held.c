@@ -37,7 +37,7 @@ static bool keep(struct tracer *tr, struct thread *t, struct held held, uint64_t
 		return false;
 	await_consume(t->tid);
 	t->state = THREAD_HELD;
-	t->kept_ns = now;
+	t->kept_ns = tr->held_ns = now;
 	return true;
 }
 
