@@ -56,6 +56,7 @@
 #define BUSY_POLL_MS 20
 #define IDLE_POLL_MS 1000
 #define RECORDS_POLL_MS 1 /* where detours write, rings are full soon */
+#define RINGS_POLL_MS 4 /* where they may begin to */
 #define RECORDS_AT_ONCE 65536u
 #define BEAT_NS (CP_NS_PER_S / 10) /* between two signs of life to detours */
 #define DRAIN_NS (20 * CP_NS_PER_MS)
@@ -373,6 +374,19 @@ static bool tracer_alive(cprof_session *s)
 	return s->tracer != 0;
 }
 
+/* How long nothing may be looked at. Who writes records kicks nobody: a ring where that
+ * waits is soon full, and where it does not, what follows is lost. */
+static int time_to_poll(const cprof_session *s, bool busy)
+{
+	int timeout = busy ? BUSY_POLL_MS : IDLE_POLL_MS;
+
+	if (!s->calls || !s->calls->rings.count)
+		return timeout;
+	if (s->recorded)
+		return RECORDS_POLL_MS;
+	return s->waits ? BUSY_POLL_MS : RINGS_POLL_MS;
+}
+
 static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 {
 	struct pollfd fds[] = {
@@ -380,7 +394,7 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 		{ .fd = s->stop_fd, .events = POLLIN },
 		{ .fd = s->link.controller_socket, .events = POLLIN },
 	};
-	int timeout = busy ? (s->recorded ? RECORDS_POLL_MS : BUSY_POLL_MS) : IDLE_POLL_MS;
+	int timeout = time_to_poll(s, busy);
 	uint64_t now = cp_now(), count;
 
 	engine_each_family(s, f, wait)
