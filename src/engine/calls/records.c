@@ -17,13 +17,13 @@
 #include "base/log.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/disarmed.h"
+#include "engine/calls/told.h"
 #include "engine/probes/detours.h"
 #include "engine/probes/sites.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 
 #define ALIVE_NS CP_NS_PER_S /* how long the program believes that somebody reads */
-#define SP_BITS 35 /* of a stack pointer in a record */
 #define ANCHOR_NS (CP_NS_PER_S / 10) /* between anchors of the clock, at first */
 #define FLUSH 4096 /* records after which there is room for as many */
 
@@ -75,117 +75,6 @@ static uint64_t ns_of(const struct engine_clock *clock, uint64_t ticks)
 
 /* ---- as if it was a hit ---- */
 
-static uint64_t whole_sp(const cprof_thread *t, const struct engine_ring *ring, uint64_t low)
-{
-	const uint64_t span = UINT64_C(1) << SP_BITS;
-	uint64_t base = t->stack_end && t->stack_end != UINT64_MAX ? t->stack_end : ring->sp;
-	uint64_t sp = (base & ~(span - 1)) | low;
-
-	if (sp > base && sp - base > span / 2)
-		return sp - span;
-	return sp < base && base - sp > span / 2 ? sp + span : sp;
-}
-
-/* The image of the process that has the function's detours. */
-static cprof_image *image_of(const cprof_process *p, const struct engine_traced *t, uint32_t number)
-{
-	size_t i;
-
-	for (i = 0; i < p->images.count; i++)
-		if (p->images.items[i]->assembly == t->assembly &&
-		    engine_detours_has(p->images.items[i], number))
-			return p->images.items[i];
-	return NULL;
-}
-
-/* The values of a record, one after the other. */
-struct values {
-	const struct cp_record *record;
-	unsigned at; /* of its words */
-};
-
-static uint64_t next_value(struct values *v)
-{
-	return v->at < v->record->value_words ? v->record->values[v->at++] : 0;
-}
-
-/* The registers by which a jump's target is told, as windows.c put them into the record. */
-static uint64_t target_of(cprof_process *p, const struct engine_site *site, uint64_t pc,
-			  struct values *v)
-{
-	const struct cp_arch *arch = cp_arch_host();
-	struct cp_regs regs = { .known = (UINT64_C(1) << arch->nregs) - 1 };
-	unsigned i;
-
-	for (i = 0; i < CP_ARRAY_SIZE(site->jumps_by); i++)
-		if (site->jumps_by[i] < arch->pc)
-			regs.r[site->jumps_by[i]] = next_value(v);
-	return engine_target_of(p->session->calls, site, pc, &regs, &p->memory);
-}
-
-/* What a hit would have brought. */
-struct told {
-	struct cp_event_hit event;
-	struct engine_hit hit;
-	struct cp_hit_vector vector;
-	uint8_t fetched[CP_DETOUR_VALUES * (sizeof(struct cp_fetched) + 8)];
-};
-
-static void take_fetches(const struct engine_site *site, struct values *v, struct told *told)
-{
-	uint8_t *to = told->fetched;
-	size_t i, word;
-
-	for (i = 0; i < site->list.fetch_count; i++) {
-		const struct cp_fetch *f = &site->list.fetches[i];
-		const struct cp_fetched block = {
-			.index = (uint32_t)i,
-			.size = f->size,
-			.address = told->event.sp + (uint64_t)(int64_t)f->offset,
-		};
-
-		memcpy(to, &block, sizeof(block));
-		to += sizeof(block);
-		for (word = 0; word * 8 < f->size; word++, to += 8) {
-			uint64_t value = next_value(v);
-
-			memcpy(to, &value, sizeof(value));
-		}
-	}
-	told->event.fetched_size = (uint32_t)(to - told->fetched);
-	if (told->event.fetched_size)
-		told->hit.fetched = told->fetched;
-}
-
-/* Values of the record, each where it was. */
-static void take_values(const struct engine_site *site, struct values *v, struct told *told)
-{
-	const struct cp_arch *arch = cp_arch_host();
-	struct cp_regs *regs = &told->hit.regs;
-	unsigned i;
-
-	if (!site->valued)
-		return;
-	regs->known = site->uses.general | UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
-	for (i = 0; i < arch->nregs; i++)
-		if (site->uses.general >> i & 1)
-			regs->r[i] = next_value(v);
-	regs->r[arch->pc] = told->event.pc;
-	regs->r[arch->sp] = told->event.sp;
-	if (site->uses.vectors)
-		told->hit.vector = &told->vector;
-	for (i = 0; i < CP_ARCH_VECTORS; i++) {
-		uint64_t halves[2];
-
-		if (!(site->uses.vectors >> i & 1))
-			continue;
-		halves[0] = next_value(v);
-		halves[1] = next_value(v);
-		memcpy(told->vector.v[i], halves, sizeof(halves));
-	}
-	take_fetches(site, v, told);
-}
-
 /* Counts an entry. What a call costs is less than by breakpoints: limits that nobody
  * asked for are not for it. */
 static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32_t number)
@@ -207,44 +96,17 @@ static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32
 		engine_on_disarmed(s, &e);
 }
 
-/* The record as a hit of one site; `v` moves behind the site's values. */
+/* The record as a hit of one site; `words` moves behind the site's values. */
 static void tell_site(cprof_session *s, struct engine_ring *ring, const struct cp_record *r,
-		      uint32_t number, struct values *v)
+		      uint32_t number, struct engine_words *words)
 {
-	const struct engine_calls *c = s->calls;
-	const struct engine_site *site = &c->sites.items[number];
-	const struct engine_traced *traced = c->traced.items[site->traced];
-	cprof_thread *t = s->current.thread;
-	struct told told = { .event = { .e = { .size = sizeof(told.event),
-					       .type = CP_EVENT_HIT,
-					       .ts_ns = ring->next_ns,
-					       .pid = t->process->pid,
-					       .tid = t->tid },
-					.site = number,
-					.slot = t->slot,
-					.sp = whole_sp(t, ring, r->sp),
-					.lost_ns = t->last_hit.lost_ns,
-					.doubt = t->last_hit.doubt,
-					.run_ns = t->last_hit.run_ns },
-			     .hit = { .event = &told.event, .site = number } };
+	struct engine_told told;
 
-	told.hit.image = image_of(t->process, traced, site->traced);
-	if (!told.hit.image)
+	if (!engine_told_fill(s, ring, r, number, words, &told))
 		return;
-	told.event.pc = site->address + told.hit.image->bias;
-	if (site->kind == ENGINE_SITE_ENTRY) {
-		told.event.caller = next_value(v);
-		told.event.target = next_value(v);
-	}
-	if (site->kind == ENGINE_SITE_TAIL) {
-		told.event.e.flags |= CP_HIT_TAKEN;
-		told.event.target = target_of(t->process, site, told.event.pc, v);
-	}
-	told.event.e.flags |= CP_HIT_DECIDED;
-	take_values(site, v, &told);
 	engine_calls_deliver(s, &told.hit);
-	if (site->kind == ENGINE_SITE_ENTRY)
-		count_entry(s, ring, site->traced);
+	if (s->calls->sites.items[number].kind == ENGINE_SITE_ENTRY)
+		count_entry(s, ring, s->calls->sites.items[number].traced);
 }
 
 /* Stacks that are further apart are different ones. */
@@ -282,7 +144,7 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 {
 	struct engine_calls *c = s->calls;
 	cprof_thread *t = cprof_thread_from_tid(ring->tid);
-	struct values values = { .record = r };
+	struct engine_words words = { .record = r };
 
 	if (r->kind == CP_RECORD_CANCEL) {
 		cancel(ring);
@@ -304,9 +166,9 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 		ring->full_ns = 0;
 	}
 	s->current = (struct engine_current){ .process = t->process, .thread = t };
-	tell_site(s, ring, r, r->site, &values);
+	tell_site(s, ring, r, r->site, &words);
 	if (c->sites.items[r->site].also)
-		tell_site(s, ring, r, c->sites.items[r->site].also, &values);
+		tell_site(s, ring, r, c->sites.items[r->site].also, &words);
 	s->current = (struct engine_current){ 0 };
 }
 
