@@ -122,7 +122,7 @@ enum cp_detour_when {
 	CP_DETOUR_IF_DECIDED, /* the call with this stack pointer was accepted */
 };
 
-#define CP_DETOUR_VALUES 16
+#define CP_DETOUR_VALUES 24
 #define CP_DETOUR_TESTS 4
 #define CP_DETOUR_RECORDS 3
 #define CP_DETOUR_STACK_MAX 16384

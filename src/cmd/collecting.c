@@ -115,7 +115,7 @@ static bool others(const struct cp_calls_options *c)
 	return false;
 }
 
-/* An option by which more is told of calls than their times; NULL: none. */
+/* An option by which more is told of calls than --fast tells; NULL: none. */
 static const char *told(const struct cp_calls_options *c)
 {
 	return c->args	     ? "args"
@@ -123,7 +123,6 @@ static const char *told(const struct cp_calls_options *c)
 	       : c->locals   ? "locals"
 	       : c->changes  ? "changes"
 	       : c->cpu_time ? "cpu-time"
-	       : c->stack    ? "stack"
 			     : NULL;
 }
 
@@ -132,7 +131,7 @@ static const char *captured(const struct cp_calls_options *c)
 {
 	const char *what = told(c);
 
-	return what ? what : c->when ? "when" : NULL;
+	return what ? what : c->stack ? "stack" : c->when ? "when" : NULL;
 }
 
 /* What a single call would have to be kept for; NULL: nothing. Stacks may be for others. */
@@ -183,7 +182,8 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 			     : CP_EXIT_OK;
 	}
 	if (c->fast && told(c))
-		return cp_usage(args, "--fast tells nothing but times, and --%s more", told(c));
+		return cp_usage(args, "--fast tells nothing but times and stacks, and --%s more",
+				told(c));
 	if (c->traps && !c->fast)
 		return cp_usage(args, "--traps is about --fast: without that, all calls are seen "
 				      "by breakpoints");

@@ -227,7 +227,9 @@ struct cp_event_hit {
 	uint32_t slot; /* of the thread in the hints */
 	uint64_t pc, sp;
 	uint64_t target; /* of a tail call; ENTRY: the first argument register; RETURN: 0 */
-	uint64_t caller; /* ENTRY: return address (0: not read); RETURN: what is left of it */
+	/* ENTRY: return address (0: not read); RETURN: what is left of it; of a RING event
+	 * the thread pointer. */
+	uint64_t caller;
 	uint64_t lost_ns; /* what stops of this thread took so far, not this one */
 	double doubt; /* about that: its variance, ns^2 */
 	uint64_t run_ns; /* CP_TRACE_CPU: its CPU time so far; 0: not known */

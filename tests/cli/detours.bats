@@ -34,6 +34,40 @@ same() {
 	same -t 'base,outer,middle,split,leaf,in_thread' -- "$TRACEES/inherit" --mode=thread
 }
 
+@test "stacks that records bring are those of stops" {
+	# Of who is more than 16 KiB deep a stop brings it.
+	cat >deep.c <<-END
+		#include <pthread.h>
+		#include <string.h>
+		#define NO_INLINE __attribute__((noinline))
+		NO_INLINE int leaf(int n) { __asm__ volatile(""); return n + 1; }
+		NO_INLINE int small(int n) { return n ? small(n - 1) + leaf(n) : leaf(0); }
+		NO_INLINE int large(int n)
+		{
+			char b[4000];
+			memset(b, n, sizeof(b));
+			__asm__ volatile("" : : "r"(b) : "memory");
+			return n ? large(n - 1) + leaf(b[9]) : leaf(0);
+		}
+		static void *both(void *p) { (void)p; return (void *)(long)(small(5) + large(6)); }
+		int main(void)
+		{
+			pthread_t t;
+			void *r;
+			pthread_create(&t, NULL, both, NULL);
+			pthread_join(t, &r);
+			return both(NULL) != r;
+		}
+	END
+	${CC:-cc} -O2 -g -o deep deep.c -pthread
+	same --stack -t leaf -- ./deep
+	assert_equal "$(jq -c 'select(.event == "enter").stack | index("both") > 0' fast.json |
+		uniq -c | xargs)" '26 true'
+	same --stack -t program -- "$TRACEES/counted" --depth=4
+	same --stack -t program -- "$TRACEES/exceptions" --rounds=1
+	same --stack -t program -- "$TRACEES/coroutines" --rounds=1
+}
+
 @test "sqlite3 computes the same, in the same calls" {
 	cat >x.sql <<-END
 		create table t(a integer primary key, b text);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/disarmed.h"
+#include "engine/calls/reading.h"
 #include "engine/calls/told.h"
 #include "engine/probes/detours.h"
 #include "engine/probes/sites.h"
@@ -384,6 +385,7 @@ void engine_records_beat(cprof_session *s, bool last)
 		struct cp_detour_ring *zero = (void *)(*rings)->memory;
 
 		__atomic_store_n(&zero->wait_until, until, __ATOMIC_RELAXED);
+		engine_reading_check(s, *rings);
 		for (i = 0; i < (*rings)->used; i++)
 			beat(s, &(*rings)->items[i], until);
 	}

@@ -295,6 +295,21 @@ static void find_root(cprof_thread *t)
 		t->root_sp = t->born_sp - BORN_ROOM;
 }
 
+/* Of the arguments that the kernel put there, a walk needs none. */
+#define START_WORDS 64u
+
+uint64_t engine_thread_stack_end(cprof_thread *t, uint64_t pointer)
+{
+	uint64_t start;
+
+	if (!t->stack_end || t->stack_end == UINT64_MAX)
+		return 0;
+	start = start_of_program(t->process);
+	if (start >= t->stack_low && start < t->stack_end)
+		return start + START_WORDS < t->stack_end ? start + START_WORDS : t->stack_end;
+	return pointer > t->stack_low && pointer < t->stack_end ? pointer & ~UINT64_C(15) : 0;
+}
+
 enum place { OWN, WITHIN, UNKNOWN };
 
 static bool rises(const struct cp_shadow_at *at)

@@ -110,9 +110,45 @@ static void take_values(const struct engine_site *site, struct engine_words *v,
 	take_fetches(site, v, told);
 }
 
-bool engine_told_fill(const cprof_session *s, const struct engine_ring *ring,
-		      const struct cp_record *r, uint32_t number, struct engine_words *v,
-		      struct engine_told *told)
+/* The stack as far as the record has it, and the registers that its walk begins with. */
+static void take_stack(const struct cp_record *r, struct engine_words *v, struct engine_told *told,
+		       struct engine_capture *ret)
+{
+	const struct cp_arch *arch = cp_arch_host();
+	struct cp_regs *regs = &ret->regs;
+	unsigned i;
+
+	regs->known = arch->callee_saved | UINT64_C(1) << arch->pc | UINT64_C(1) << arch->sp;
+	for (i = 0; i < arch->nregs; i++)
+		if (regs->known >> i & 1 && i != arch->pc && i != arch->sp)
+			regs->r[i] = next_value(v);
+	regs->r[arch->pc] = told->event.pc;
+	regs->r[arch->sp] = told->event.sp;
+	if (!r->stack_size)
+		return;
+	told->hit.stack = r->stack;
+	ret->stack = r->stack;
+	ret->stack_size = r->stack_size & ~7u;
+	ret->stack_base = told->event.sp;
+}
+
+/* What walks begin with. */
+static void set_capture(cprof_session *s, const struct cp_record *r, const struct engine_site *site,
+			struct engine_words *v, struct engine_told *told)
+{
+	struct engine_capture *capture = &s->current.capture;
+
+	*capture = (struct engine_capture){
+		.pc = told->event.pc,
+		.ts_ns = told->event.e.ts_ns,
+		.slot = told->event.slot,
+	};
+	if (site->walked)
+		take_stack(r, v, told, capture);
+}
+
+bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const struct cp_record *r,
+		      uint32_t number, struct engine_words *v, struct engine_told *told)
 {
 	const struct engine_calls *c = s->calls;
 	const struct engine_site *site = &c->sites.items[number];
@@ -141,6 +177,7 @@ bool engine_told_fill(const cprof_session *s, const struct engine_ring *ring,
 		told->event.caller = next_value(v);
 		told->event.target = next_value(v);
 	}
+	set_capture(s, r, site, v, told);
 	if (site->kind == ENGINE_SITE_TAIL) {
 		told->event.e.flags |= CP_HIT_TAKEN;
 		told->event.target = target_of(t->process, site, told->event.pc, v);

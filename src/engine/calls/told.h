@@ -24,8 +24,8 @@ struct engine_told {
 };
 
 /* The record of the ring as a hit of one site; `words` moves behind the site's values. The
- * thread is the current one. False: the image is gone. */
-bool engine_told_fill(const cprof_session *s, const struct engine_ring *ring,
+ * thread is the current one, and what a walk of its stack needs is laid down there. False: the image is gone. */
+bool engine_told_fill(cprof_session *s, const struct engine_ring *ring,
 		      const struct cp_record *record, uint32_t number, struct engine_words *words,
 		      struct engine_told *ret);
 

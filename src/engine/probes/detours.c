@@ -106,6 +106,7 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 		return errnum ? errnum : EBADF;
 	rings->count = (uint32_t)rq.first;
 	rings->size = rings->count * rq.size;
+	rings->base = answer.address;
 	rings->memory = mmap(NULL, rings->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (rings->memory == MAP_FAILED) {
 		rings->memory = NULL;

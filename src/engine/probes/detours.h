@@ -18,6 +18,7 @@ struct engine_ring {
 	uint64_t next_ns, told;
 	uint64_t full_ns; /* since when it waits for room; 0: it doesn't */
 	uint64_t sp; /* of the thread, when it was given the ring */
+	bool walks; /* its records may bring stacks */
 	/* Records that were told and then cancelled: they will come again, and are not told
 	 * twice. Signals may come one within the other. */
 	struct engine_again {
@@ -31,6 +32,7 @@ struct engine_rings {
 	unsigned users; /* processes */
 	uint8_t *memory; /* mapped here, all of it */
 	size_t size;
+	uint64_t base; /* where the program has it */
 	struct cp_detour_rings code; /* `slow` is an image's */
 	struct engine_ring *items; /* owned */
 	uint32_t count, used; /* used: all that anybody ever had are below */

@@ -142,6 +142,7 @@ struct engine_site {
 	struct cp_capture_list list;
 	struct cp_uses uses; /* of list: registers that a detour records */
 	bool valued; /* a detour records what `list` says: not only a condition is about it */
+	bool walked; /* a detour records the stack, and what its walk begins with */
 	uint8_t jumps_by[2]; /* those by which its jump tells where it goes, likewise; UINT8_MAX */
 };
 
@@ -225,6 +226,7 @@ struct engine_calls {
 	CP_VEC(struct engine_rings *) rings; /* borrowed: of all processes */
 	struct engine_clock clock;
 	uint64_t records, records_lost;
+	bool walks; /* some of them bring stacks */
 };
 
 #endif

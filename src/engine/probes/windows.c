@@ -33,9 +33,8 @@ void engine_windows_free(struct engine_windows *w)
 /* ---- what is asked ---- */
 
 #define NEEDS_STOP \
-	(CPROF_CALL_INSTRUMENTATION_HOLD | CPROF_CALL_INSTRUMENTATION_STACK | \
-	 CPROF_CALL_INSTRUMENTATION_ONCE | CPROF_CALL_INSTRUMENTATION_LOCALS | \
-	 CPROF_CALL_INSTRUMENTATION_CHANGES)
+	(CPROF_CALL_INSTRUMENTATION_HOLD | CPROF_CALL_INSTRUMENTATION_ONCE | \
+	 CPROF_CALL_INSTRUMENTATION_LOCALS | CPROF_CALL_INSTRUMENTATION_CHANGES)
 
 /* Words that are on the stack, of what is to be fetched; -1: it is somewhere else. */
 static int stack_words(const struct cp_fetch *f)
@@ -81,13 +80,28 @@ static bool jumps_by_memory(const struct engine_calls *c, const struct engine_si
 
 #define VALUES_MAX (CP_DETOUR_VALUES - 4) /* those of an entry and of a jump may come */
 
+/* Registers that a walk of the stack begins with, but for those that each record has. */
+static uint64_t walk_registers(void)
+{
+	const struct cp_arch *arch = cp_arch_host();
+
+	return arch->callee_saved & ~(UINT64_C(1) << arch->sp | UINT64_C(1) << arch->pc);
+}
+
+static int values_of(const struct engine_site *site)
+{
+	int count = count_values(site);
+
+	return count < 0 || !site->walked ? count : count + __builtin_popcountll(walk_registers());
+}
+
 static bool can_record(const struct engine_calls *c, const struct engine_traced *t)
 {
 	uint32_t i;
 
 	for (i = 0; i < t->site_count; i++) {
 		const struct engine_site *site = &c->sites.items[t->first_site + i];
-		int values = count_values(site);
+		int values = values_of(site);
 
 		if (jumps_by_memory(c, site) || values < 0 || values > VALUES_MAX)
 			return false;
@@ -154,6 +168,8 @@ static void set_uses(const cprof_session *s, const struct engine_traced *t)
 		site->uses = (struct cp_uses){ 0 };
 		site->valued =
 			s->introspection && (site->list.site_flags || site->list.fetch_count);
+		site->walked = site->kind == ENGINE_SITE_ENTRY &&
+			       t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
 		set_jump(c, site);
 		if (t->signature && site->list.site_flags)
 			site->uses =
@@ -300,7 +316,7 @@ static void add_value(struct cp_detour_record *r, unsigned kind, unsigned reg, i
 		};
 }
 
-/* In the order in which engine_records_take() takes them. */
+/* In the order in which engine_told_fill() takes them. */
 static void add_values(const struct engine_site *site, struct cp_detour_record *r)
 {
 	unsigned i, word;
@@ -320,10 +336,18 @@ static void add_values(const struct engine_site *site, struct cp_detour_record *
 }
 
 /* Who called, and the first argument: of a signal's handler, its number. */
-static void add_entry(struct cp_detour_record *r)
+static void add_entry(const struct engine_site *site, struct cp_detour_record *r)
 {
+	unsigned i;
+
 	add_value(r, CP_DETOUR_STACK, 0, 0);
 	add_value(r, CP_DETOUR_GENERAL, cp_arch_host()->args[0], 0);
+	if (!site->walked)
+		return;
+	r->stack = CP_DETOUR_STACK_MAX;
+	for (i = 0; i < CP_REG_MAX; i++)
+		if (walk_registers() >> i & 1)
+			add_value(r, CP_DETOUR_GENERAL, i, 0);
 }
 
 /* The registers by which the jump at an exit tells where it goes. */
@@ -358,6 +382,7 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 	struct engine_calls *c = s->calls;
 	size_t i;
 
+	c->walks |= t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
 	for (i = 0; i < window->site_count; i++) {
 		const struct cp_detour_window_site *at = &window->sites[i];
 		uint32_t number = t->first_site + at->number;
@@ -380,7 +405,7 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 		r->taken = at->taken && !changed;
 		add_condition(c, t, site, r);
 		if (site->kind == ENGINE_SITE_ENTRY)
-			add_entry(r);
+			add_entry(site, r);
 		else
 			add_target(site, r);
 		add_values(site, r);

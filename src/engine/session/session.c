@@ -29,6 +29,7 @@
 #include "engine/api/services.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/disarmed.h"
+#include "engine/calls/reading.h"
 #include "engine/calls/records.h"
 #include "engine/families/loaded.h"
 #include "engine/frames/places.h"
@@ -241,6 +242,7 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 		engine_records_ring(s, (const struct cp_event_hit *)e);
 		engine_calls_place(s, (const struct cp_event_hit *)e);
 		engine_records_stack(t);
+		engine_reading_begin(t, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_FULL) {
 		engine_records_full(t, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {

@@ -76,6 +76,7 @@ bool detour_fault(struct thread *t, int signal)
 	uint64_t prstatus[PRSTATUS_MAX / 8], to;
 	struct cp_syscall_state s;
 	siginfo_t si;
+	bool served;
 
 	if (!space->code.count || (signal != SIGILL && signal != SIGSEGV && signal != SIGBUS) ||
 	    ptrace(PTRACE_GETSIGINFO, t->tid, 0, &si) || si.si_code <= 0 ||
@@ -83,10 +84,10 @@ bool detour_fault(struct thread *t, int signal)
 		return false;
 	cp_arch_syscall_state(prstatus, &s);
 	to = signal == SIGILL ? behind_illegal(space, s.pc) : detours_behind_fault(space, s.pc);
-	if (!to)
-		return false;
-	cp_arch_set_pc(prstatus, to);
-	return regs_write(t->tid, prstatus);
+	served = to || (signal != SIGILL && detours_end_copy(t, prstatus));
+	if (to)
+		cp_arch_set_pc(prstatus, to);
+	return served && regs_write(t->tid, prstatus);
 }
 
 /* ---- rings ---- */
@@ -127,6 +128,7 @@ static void report_ring(struct tracer *tr, const struct at *at)
 		.pc = at->pc,
 		.sp = at->sp,
 		.target = t->ring,
+		.caller = cp_arch_thread_pointer(at->prstatus),
 		.lost_ns = t->own.lost_ns,
 		.doubt = t->own.doubt,
 		.run_ns = tr->trace_flags & CP_TRACE_CPU ? t->own.use.run_ns : 0,

@@ -87,7 +87,7 @@ enum hit foreign_serve(struct tracer *tr, struct at *at)
 	cp_arch_regs_from_prstatus(at->prstatus, &regs);
 	regs.r[arch->pc] -= tr->trap_size;
 	if (detours_leave(at->space, &regs, &flags, &left))
-		record = detours_record_at(at->space, regs.r[arch->pc]);
+		record = detours_record_at(&left, regs.r[arch->pc]);
 	/* Goes on behind the breakpoint, and makes no record. */
 	if (record && !at->t->process->guest) {
 		if (!was_told(at->t, regs.r[arch->pc], regs.r[arch->sp]))

@@ -257,6 +257,7 @@ bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *fl
 			break;
 	d = find(space, now.r[arch->pc], &rings);
 	window = d ? 0 : window_of_jump(space, now.r[arch->pc]);
+	ret->detour = d ? &d->detour : NULL;
 	if (window)
 		now.r[arch->pc] = window;
 	else if (!d || !cp_detour_leave(arch, &d->detour, d->at, rings, &now, flags, &memory,
@@ -277,6 +278,21 @@ uint64_t detours_behind_fault(const struct space *space, uint64_t pc)
 			return to;
 	}
 	return 0;
+}
+
+bool detours_end_copy(const struct thread *t, void *prstatus)
+{
+	const struct cp_detour_rings *rings = NULL;
+	struct cp_detour_ring *ring = rings_of(t);
+	const struct cp_code_detour *d;
+	struct cp_regs regs;
+
+	cp_arch_regs_from_prstatus(prstatus, &regs);
+	d = ring ? find(t->process->space, regs.r[cp_arch_host()->pc], &rings) : NULL;
+	if (!d || !cp_detour_stack_fault(cp_arch_host(), &d->detour, d->at, rings, &regs, ring))
+		return false;
+	cp_arch_regs_to_prstatus(&regs, prstatus);
+	return true;
 }
 
 bool detours_hide(const struct space *space, void *prstatus)
@@ -363,20 +379,13 @@ bool detours_lead_out(struct thread *t)
 	return true;
 }
 
-const struct cp_detour_record *detours_record_at(const struct space *space, uint64_t pc)
+const struct cp_detour_record *detours_record_at(const struct detours_left *left, uint64_t pc)
 {
-	struct code_batch **b;
-	size_t i;
+	const struct cp_detour *d = left->detour;
 	unsigned r;
 
-	cp_vec_for_each(&space->code, b) {
-		for (i = 0; i < (*b)->count; i++) {
-			const struct cp_detour *d = &(*b)->detours[i].detour;
-
-			for (r = 0; pc - d->pc < d->size && r < d->record_count; r++)
-				if (d->records[r].before == pc - d->pc)
-					return &d->records[r];
-		}
-	}
+	for (r = 0; d && r < d->record_count; r++)
+		if (d->records[r].before == pc - d->pc)
+			return &d->records[r];
 	return NULL;
 }

@@ -36,6 +36,7 @@ void detours_forget_range(struct space *space, uint64_t start, uint64_t size);
 /* A thread with these registers and flags is in a detour, or in a jump that leads to one:
  * they become those that it has in the program. False: it is in none. */
 struct detours_left {
+	const struct cp_detour *detour; /* that it was in; NULL: in a jump, or a slot */
 	struct cp_detour_left slow, record;
 };
 bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *flags,
@@ -45,11 +46,15 @@ bool detours_hide(const struct space *space, void *prstatus);
 /* The same of a stopped thread, and what its ring has of the record in the making is made
  * good. */
 bool detours_lead_out(struct thread *t);
-/* The record that is made before the instruction at `pc` of the program; NULL: none is. */
-const struct cp_detour_record *detours_record_at(const struct space *space, uint64_t pc);
+/* The record that the detour makes before the instruction at `pc` of the program; NULL:
+ * none. */
+const struct cp_detour_record *detours_record_at(const struct detours_left *left, uint64_t pc);
 void detours_settle(const struct thread *t, const struct detours_left *left);
 /* A thread that followed a pointer for a record had a fault: where it goes on; 0: it was
  * not that. */
 uint64_t detours_behind_fault(const struct space *space, uint64_t pc);
+/* Ends the copy of a stack at which the thread had a fault, in its registers; false: it
+ * makes none. */
+bool detours_end_copy(const struct thread *t, void *prstatus);
 
 #endif

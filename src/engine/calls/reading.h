@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the detours of a thread may read besides registers. Private to src/engine.
+ */
+#ifndef CP_ENGINE_CALLS_READING_H
+#define CP_ENGINE_CALLS_READING_H
+
+#include <cprof/cprof.h>
+
+struct cp_event_hit;
+struct engine_rings;
+
+/* A thread has a ring from now on (CP_EVENT_RING), and its own stack was looked for. It
+ * stands still. */
+void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e);
+/* Stacks may be wanted since: of all threads with rings of these. */
+void engine_reading_check(const cprof_session *s, struct engine_rings *rings);
+
+#endif
