@@ -12,8 +12,8 @@
  * Nothing is left behind on the stack and no return address is changed, so
  * unwinders, throw, longjmp and coroutines find what they would without us. All
  * registers and flags and the red zone are as they were; what is written on the stack
- * is 128 to 168 bytes below it, to 288 where pointers are followed and 720 for what is
- * on the x87's stack. The code needs no process of ours: when nobody reads, the ring is full and records are dropped.
+ * is 128 to 168 bytes below it, to 288 where pointers are followed and 720 for st0. When
+ * nobody reads, the ring is full and records are dropped.
  *
  * A thread may be taken out at any instruction (cp_detour_leave()), to the place
  * in the program that it stands for. What the code does up to there is told by
@@ -29,6 +29,7 @@
 #ifndef CP_ARCH_DETOUR_H
 #define CP_ARCH_DETOUR_H
 
+#include "arch/detour_jump.h"
 #include "arch/detour_ring.h"
 #include "arch/insn.h"
 
@@ -49,7 +50,11 @@ enum cp_detour_value_kind {
 	CP_DETOUR_VECTOR32,
 	CP_DETOUR_VECTOR64,
 	CP_DETOUR_X87, /* st0: 10 bytes, and what cp_detour_x87_there() needs; 16 in all */
+	/* Word at reg (NONE: 0; the pc's: of the instruction behind the record) + index * scale
+	 * + at[0]: that instruction reads it, too, so a fault is the program's. */
+	CP_DETOUR_WORD,
 };
+#define CP_DETOUR_NONE 0xff
 
 /* By the second word of a CP_DETOUR_X87: there is something in st0. */
 static inline bool cp_detour_x87_there(uint64_t second)
@@ -75,7 +80,12 @@ struct cp_detour_value {
 	int16_t offset;
 	uint8_t reach; /* enum cp_detour_reach; of general registers and the stack */
 	uint8_t through; /* pointers that lie between: at at[0] from the value, ... */
-	uint16_t size;
+	union {
+		uint16_t size;
+		struct {
+			uint8_t index, scale; /* WORD */
+		};
+	};
 	int32_t at[CP_DETOUR_THROUGH + 1]; /* and at at[through] from the last, the bytes */
 };
 
@@ -184,12 +194,12 @@ struct cp_detour_stop {
 size_t cp_detour_stops(const struct cp_arch *arch, const struct cp_detour *detour, uint64_t at,
 		       const struct cp_detour_rings *rings,
 		       struct cp_detour_stop ret[CP_DETOUR_RECORDS]);
-/* That of a thread which asks for a ring. If it was given one (by the base of gs), it
- * writes its record there, else at `on` it goes without. */
 /* That of a thread which is not on its own stack: its call is told by who serves the stop,
  * and not recorded. */
 bool cp_detour_slow_foreign(const struct cp_arch *arch, const struct cp_detour_rings *rings,
 			    struct cp_detour_stop *ret);
+/* That of a thread which asks for a ring. If it was given one (by the base of gs), it
+ * writes its record there, else at `on` it goes without. */
 bool cp_detour_slow_stop(const struct cp_arch *arch, const struct cp_detour_rings *rings,
 			 struct cp_detour_stop *ret);
 
@@ -241,52 +251,5 @@ bool cp_detour_leave_slow(const struct cp_arch *arch, const struct cp_detour_rin
 /* In the ring of a thread that is held. */
 void cp_detour_void(struct cp_detour_ring *ring, const struct cp_detour_left *left);
 void cp_detour_cancel(struct cp_detour_ring *ring, unsigned log, uint64_t stamp);
-
-/* ---- the jump ---- */
-
-#define CP_DETOUR_JUMP 5 /* bytes of a jump to anywhere */
-#define CP_DETOUR_HOP 2 /* of one to within 127 bytes */
-#define CP_DETOUR_PREFIXES 3
-#define CP_DETOUR_FILLED 14 /* bytes of a jump with breakpoints behind it, at most */
-
-/* A jump in the place of instructions. A thread may still come to the beginning of a
- * later one of them: by the return from a signal's handler. It has to find a
- * breakpoint there, so the jump's displacement has that byte in these places.
- * With prefixes that mean nothing the displacement moves. */
-struct cp_detour_landing {
-	uint8_t prefixes; /* before the jump */
-	/* There is no breakpoint, but what is no instruction (SIGILL): below a program that
-	 * is linked low there is no room for others. Who is there when cprof is killed has
-	 * no handler. */
-	bool illegal;
-	uint32_t mask, value; /* the displacement, as far as it is given */
-};
-#define CP_DETOUR_LANDINGS 16
-/* The ways for a window whose later instructions begin at the offsets with a bit in
- * `begins`; the replaced bytes are `room`. The better ones first. How many. */
-size_t cp_detour_landings(uint32_t begins, size_t room,
-			  struct cp_detour_landing ret[CP_DETOUR_LANDINGS]);
-/* The jump; false: `to` is out of reach, or not where `landing` wants it. */
-bool cp_detour_jump(const struct cp_detour_landing *landing, uint64_t at, uint64_t to,
-		    uint8_t code[CP_DETOUR_JUMP + CP_DETOUR_PREFIXES]);
-/* A jump to anywhere at all, 14 bytes; returns how many. */
-size_t cp_detour_far_jump(uint64_t to, uint8_t *code);
-/* Where one of these jumps leads to, hops too; 0: it is none. `code` has
- * CP_DETOUR_FILLED bytes. */
-uint64_t cp_detour_jump_target(const uint8_t *code, uint64_t at);
-/* May a hop be at `at`, with room for a jump at `to`, and does a thread that comes to
- * a later instruction find a breakpoint? */
-bool cp_detour_hop(uint32_t begins, uint64_t at, uint64_t to, uint8_t code[CP_DETOUR_HOP]);
-/* A direct jump, conditional or not, of 32 bits: the offset of its displacement in
- * `code`, which may be changed in place. 0: it is something else. */
-size_t cp_detour_displacement(const uint8_t *code, size_t size);
-
-/* Are these three instructions, of `size` bytes together, a jump by a table of distances?
- * movslq (B,I,4),R; add B,R; jmp *R. */
-bool cp_detour_by_distance(const struct cp_arch *arch, const uint8_t *code, size_t size);
-
-/* What the instruction says that could be the address of code, and to which it does
- * not go itself. 0: nothing. */
-uint64_t cp_detour_said(const struct cp_arch *arch, const uint8_t *code, size_t size, uint64_t pc);
 
 #endif

@@ -15,6 +15,7 @@ enum {
 	CP_X86_RSI = 4,
 	CP_X86_RDI,
 	CP_X86_RSP = 7,
+	CP_X86_PC = 16,
 };
 /* x86's number of one. */
 uint8_t cp_x86_number(unsigned dwarf);

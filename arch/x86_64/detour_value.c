@@ -22,6 +22,7 @@ static size_t value_size(const struct cp_detour_value *v)
 	case CP_DETOUR_GENERAL:
 	case CP_DETOUR_VECTOR:
 	case CP_DETOUR_STACK:
+	case CP_DETOUR_WORD:
 		break;
 	case CP_DETOUR_VECTOR16:
 	case CP_DETOUR_X87:
@@ -110,8 +111,18 @@ unsigned cp_detour_units(const struct cp_detour_record *record)
 	return (unsigned)(size / CP_DETOUR_UNIT);
 }
 
+static bool word_fits(const struct cp_detour_value *v)
+{
+	if (v->reach || v->through || (v->reg > CP_X86_PC && v->reg != CP_DETOUR_NONE))
+		return false;
+	return v->index == CP_DETOUR_NONE || (v->index < CP_X86_PC && v->reg != CP_X86_PC &&
+					      v->scale <= 8 && __builtin_popcount(v->scale) == 1);
+}
+
 static bool value_fits(const struct cp_detour_value *v, bool tested)
 {
+	if (v->kind == CP_DETOUR_WORD)
+		return !tested && word_fits(v);
 	if (v->kind > CP_DETOUR_X87 || v->reg > 15 || v->reach > CP_DETOUR_STRING)
 		return false;
 	if ((v->reach || tested) && v->kind != CP_DETOUR_GENERAL && v->kind != CP_DETOUR_STACK)
@@ -243,6 +254,41 @@ static void put_word(struct cp_x86_emit *e, const struct cp_detour_value *v, uin
 	PUT32(e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
 }
 
+static void load_register(struct cp_x86_emit *e, uint8_t reg, uint8_t to)
+{
+	const struct cp_detour_value v = { .kind = CP_DETOUR_GENERAL, .reg = reg };
+
+	cp_x86_load_value(e, &v, to);
+}
+
+/* The word that a jump is about to read. */
+static void put_read(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
+{
+	bool indexed = v->index != CP_DETOUR_NONE;
+	uint8_t scale = indexed ? (uint8_t)(__builtin_ctz(v->scale) << 6) : 0;
+	uint8_t by_both[] = { 0x48, 0x8b, 0x8c, scale | 0x01 };
+	uint8_t by_index[] = { 0x48, 0x8b, 0x0c, scale | 0x0d };
+
+	if (v->reg == CP_X86_PC) {
+		cp_x86_put_to(e, "\x48\x8b\x0d", 3, e->now.pc + (uint64_t)(int64_t)v->at[0]);
+	} else if (v->reg == CP_DETOUR_NONE && !indexed) {
+		PUT32(e, "\x48\x8b\x0c\x25", v->at[0]); /* mov ...,%rcx */
+	} else if (v->reg == CP_DETOUR_NONE) {
+		load_register(e, v->index, CP_X86_TO_RCX);
+		cp_x86_put32(e, by_index, sizeof(by_index), (uint32_t)v->at[0]);
+	} else if (!indexed) {
+		load_register(e, v->reg, CP_X86_TO_RCX);
+		PUT32(e, "\x48\x8b\x89", v->at[0]); /* mov ...(%rcx),%rcx */
+	} else {
+		cp_x86_keep_stamp(e);
+		load_register(e, v->reg, CP_X86_TO_RCX);
+		load_register(e, v->index, CP_X86_TO_RAX);
+		cp_x86_put32(e, by_both, sizeof(by_both), (uint32_t)v->at[0]);
+		cp_x86_take_stamp(e);
+	}
+	PUT32(e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
+}
+
 static void put_value(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
 {
 	switch ((enum cp_detour_value_kind)v->kind) {
@@ -258,6 +304,9 @@ static void put_value(struct cp_x86_emit *e, const struct cp_detour_value *v, ui
 		break;
 	case CP_DETOUR_X87:
 		put_x87(e, at);
+		break;
+	case CP_DETOUR_WORD:
+		put_read(e, v, at);
 		break;
 	}
 }

@@ -27,6 +27,14 @@ same() {
 	same -t program -- "$TRACEES/throws"
 }
 
+@test "tail calls to where a register or memory says" {
+	[ "$(uname -m)" = x86_64 ] || skip "x86-64 only"
+	same -t program -- "$TRACEES/tails" --rounds=3
+	[ "$("$CPROF" report --json fast.data | jq .overhead.call_stops)" -lt 10 ]
+	# A fault of what the jump reads is the program's, at the jump.
+	"$CPROF" run -q -o faults.data --max-rate=0 --fast -t program -- "$TRACEES/tails" --mode=faults
+}
+
 @test "stacks of coroutines, signal handlers and forked children" {
 	same -t program -- "$TRACEES/siglongjmp" --rounds=1
 	same -t program -- "$TRACEES/coroutines" --rounds=2

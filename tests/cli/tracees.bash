@@ -43,6 +43,7 @@ all_stress_programs() {
 		many_threads
 		many_threads --mode=spin --threads=8
 		odd_entry
+		tails --mode=faults
 		pdeathsig
 		pipes
 		rlimit_as

@@ -63,6 +63,7 @@ static void random_state(struct state *s, unsigned round)
 		memset(s->x[i], (int)random64(), 16);
 	}
 	s->r[12] = (uintptr_t)target;
+	s->r[13] = 2;
 	s->flags = (random64() & ARITHMETIC) | 0x202;
 }
 
@@ -222,7 +223,7 @@ enum way {
 	READ, /* what pointers lead to */
 	READ_REFUSED, /* by a test of that */
 	COPIED, /* with a copy of the stack, and what is on the x87's */
-	STOPPED, /* with a stop, in the middle of the thread's way */
+	STOPPED, /* with a stop, in the middle of the thread's way; and words of memory */
 	WAYS,
 };
 
@@ -270,6 +271,34 @@ static void add_reached(struct cp_detour_record *r)
 					  .at = { -8 } };
 }
 
+/* Of what a jump might read: the numbers, and the word at the stack pointer. */
+#define WORD_WORDS 16
+static void add_words(struct cp_detour_record *r)
+{
+	static const struct cp_detour_value values[] = {
+		{ CP_DETOUR_WORD, 12, .index = CP_DETOUR_NONE,
+		  .at = { offsetof(struct target, numbers) } },
+		{ CP_DETOUR_WORD, 12, .index = 13, .scale = 4,
+		  .at = { offsetof(struct target, numbers) } },
+		{ CP_DETOUR_WORD, 7, .index = CP_DETOUR_NONE },
+		{ CP_DETOUR_WORD, 7, .index = 13, .scale = 8, .at = { -24 } },
+	};
+
+	memcpy(r->values + r->value_count, values, sizeof(values));
+	r->value_count += CP_ARRAY_SIZE(values);
+}
+
+static void check_words(const struct cp_record *record)
+{
+	const uint64_t *v = record->values + record->value_words - 4;
+
+	CHECK_U64(v[0], target->numbers[0]);
+	CHECK_U64(v[1], target->numbers[1]);
+	/* The return address, and what is below it: rdi, as a value on the stack has it. */
+	CHECK(v[2]);
+	CHECK_U64(v[3], record->values[11]);
+}
+
 static void check_reached(const struct cp_record *record)
 {
 	const struct cp_detour_record *r = &ground.made[ground.count - 1].detour.records[0];
@@ -298,6 +327,8 @@ static int make_form(const struct form *form, enum way way)
 	add_values(r);
 	d.record_count = 1;
 	r->stops = way == STOPPED;
+	if (way == STOPPED)
+		add_words(r);
 	if (way == COPIED) {
 		r->stack = 200;
 		r->values[r->value_count++] = (struct cp_detour_value){ CP_DETOUR_X87 };
@@ -375,7 +406,9 @@ static void check_record(const struct form *form, const struct state *start,
 	CHECK_U64(v[6], trace.regs[last].r[7]);
 	CHECK_U64(v[7], trace.regs[last].r[12]);
 	CHECK(record->value_words == 12 || record->value_words == 15 ||
-	      record->value_words == READ_WORDS);
+	      record->value_words == WORD_WORDS || record->value_words == READ_WORDS);
+	if (record->value_words == WORD_WORDS)
+		check_words(record);
 	if (record->value_words == 15)
 		CHECK_U64(record->stack_size, trace.flags[last] & DIRECTION ? 0 : 200);
 	if (record->value_words == READ_WORDS)

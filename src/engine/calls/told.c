@@ -37,18 +37,15 @@ static uint64_t next_value(struct engine_words *v)
 	return v->at < v->record->value_words ? v->record->values[v->at++] : 0;
 }
 
-/* The registers by which a jump's target is told, as windows.c put them into the record. */
+/* Where a jump goes: what it reads is in the record. */
 static uint64_t target_of(cprof_process *p, const struct engine_site *site, uint64_t pc,
 			  struct engine_words *v)
 {
-	const struct cp_arch *arch = cp_arch_host();
-	struct cp_regs regs = { .known = (UINT64_C(1) << arch->nregs) - 1 };
-	unsigned i;
+	const struct cp_regs none = { 0 };
 
-	for (i = 0; i < CP_ARRAY_SIZE(site->jumps_by); i++)
-		if (site->jumps_by[i] < arch->pc)
-			regs.r[site->jumps_by[i]] = next_value(v);
-	return engine_target_of(p->session->calls, site, pc, &regs, &p->memory);
+	if (site->jumps)
+		return next_value(v);
+	return engine_target_of(p->session->calls, site, pc, &none, &p->memory);
 }
 
 static void take_fetches(const struct engine_site *site, struct engine_words *v,

@@ -16,6 +16,7 @@
 
 #include <cprof/cprof.h>
 
+#include "arch/detour.h"
 #include "base/map.h"
 #include "base/vec.h"
 #include "engine/target/family.h"
@@ -143,7 +144,8 @@ struct engine_site {
 	struct cp_uses uses; /* of list: registers that a detour records */
 	bool valued; /* a detour records what `list` says: not only a condition is about it */
 	bool walked; /* a detour records the stack, and what its walk begins with */
-	uint8_t jumps_by[2]; /* those by which its jump tells where it goes, likewise; UINT8_MAX */
+	bool jumps; /* a computed jump, which a detour records in `jumps_by` */
+	struct cp_detour_value jumps_by;
 };
 
 struct cprof_callspec {

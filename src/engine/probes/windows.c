@@ -66,18 +66,6 @@ static int count_values(const struct engine_site *site)
 	return count;
 }
 
-/* Does it jump to where memory says, which may say something else soon? */
-static bool jumps_by_memory(const struct engine_calls *c, const struct engine_site *site)
-{
-	uint8_t slot[CP_SLOT_SIZE];
-	struct cp_step step;
-
-	return site->kind == ENGINE_SITE_TAIL &&
-	       cp_step_prepare(c->decoder, site->code, site->size, site->address, site->address,
-			       slot, &step) &&
-	       step.flow == CP_FLOW_JUMP_INDIRECT && step.indirect_memory;
-}
-
 #define VALUES_MAX (CP_DETOUR_VALUES - 4) /* those of an entry and of a jump may come */
 
 /* Registers that a walk of the stack begins with, but for those that each record has. */
@@ -103,7 +91,7 @@ static bool can_record(const struct engine_calls *c, const struct engine_traced 
 		const struct engine_site *site = &c->sites.items[t->first_site + i];
 		int values = values_of(site);
 
-		if (jumps_by_memory(c, site) || values < 0 || values > VALUES_MAX)
+		if (values < 0 || values > VALUES_MAX)
 			return false;
 	}
 	return true;
@@ -141,19 +129,29 @@ static enum engine_slow why_asked(const cprof_session *s, const struct engine_tr
 	return ENGINE_FAST;
 }
 
+/* The register, or the word of memory, that says where the jump of a site goes. */
 static void set_jump(const struct engine_calls *c, struct engine_site *site)
 {
 	uint8_t slot[CP_SLOT_SIZE];
 	struct cp_step step;
 
-	memset(site->jumps_by, UINT8_MAX, sizeof(site->jumps_by));
+	site->jumps_by = (struct cp_detour_value){ 0 };
+	site->jumps = false;
 	if (site->kind != ENGINE_SITE_TAIL ||
 	    !cp_step_prepare(c->decoder, site->code, site->size, site->address, site->address, slot,
 			     &step) ||
 	    step.flow != CP_FLOW_JUMP_INDIRECT)
 		return;
-	site->jumps_by[0] = step.base;
-	site->jumps_by[1] = step.index;
+	site->jumps_by = (struct cp_detour_value){ .kind = CP_DETOUR_GENERAL, .reg = step.base };
+	site->jumps = step.indirect_memory || step.base < cp_arch_host()->pc;
+	if (!step.indirect_memory)
+		return;
+	site->jumps_by.kind = CP_DETOUR_WORD;
+	site->jumps_by.index = step.index;
+	site->jumps_by.scale = step.scale;
+	site->jumps_by.at[0] = step.disp;
+	if (step.base == cp_arch_host()->pc)
+		site->jumps_by.at[0] += step.size; /* from where it begins */
 }
 
 /* What values take: written once for what was asked last. */
@@ -350,14 +348,11 @@ static void add_entry(const struct engine_site *site, struct cp_detour_record *r
 			add_value(r, CP_DETOUR_GENERAL, i, 0);
 }
 
-/* The registers by which the jump at an exit tells where it goes. */
+/* Where the jump at an exit goes. */
 static void add_target(const struct engine_site *site, struct cp_detour_record *r)
 {
-	size_t i;
-
-	for (i = 0; i < CP_ARRAY_SIZE(site->jumps_by); i++)
-		if (site->jumps_by[i] < cp_arch_host()->pc)
-			add_value(r, CP_DETOUR_GENERAL, site->jumps_by[i], 0);
+	if (site->jumps && r->value_count < CP_DETOUR_VALUES)
+		r->values[r->value_count++] = site->jumps_by;
 }
 
 /* The entry decides whether the call is one, exits ask. */
