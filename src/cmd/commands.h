@@ -13,6 +13,7 @@
 	X(attach) \
 	X(cover) \
 	X(report) \
+	X(annotate) \
 	X(replay) \
 	X(export) \
 	X(diff) \

@@ -11,6 +11,7 @@
 #include "base/file.h"
 
 #define SIZE_LIMIT (16u << 20)
+#define TAB 8
 
 void cp_source_deinit(struct cp_source *s)
 {
@@ -47,22 +48,60 @@ static void load(struct cp_source *s, const char *path)
 	s->text = cp_source_read(path, &s->size, NULL);
 }
 
-void cp_source_line(struct cp_source *s, const char *path, uint32_t line, struct cp_buf *out)
+/* Line `line` of what is loaded: from *at_ret up to *end_ret. */
+static bool find_line(const struct cp_source *s, uint32_t line, const char **at_ret,
+		      const char **end_ret)
 {
 	const char *at, *end, *newline;
 
-	if (path != s->path && (!s->path || strcmp(path, s->path)))
-		load(s, path);
 	if (!s->text || !line)
-		return;
+		return false;
 	for (at = s->text, end = at + s->size; at && --line; at = at ? at + 1 : NULL)
 		at = memchr(at, '\n', (size_t)(end - at));
 	if (!at || at >= end)
-		return;
+		return false;
 	newline = memchr(at, '\n', (size_t)(end - at));
-	end = newline ? newline : end;
+	*at_ret = at;
+	*end_ret = newline ? newline : end;
+	return true;
+}
+
+static bool find(struct cp_source *s, const char *path, uint32_t line, const char **at_ret,
+		 const char **end_ret)
+{
+	if (path != s->path && (!s->path || strcmp(path, s->path)))
+		load(s, path);
+	return find_line(s, line, at_ret, end_ret);
+}
+
+void cp_source_line(struct cp_source *s, const char *path, uint32_t line, struct cp_buf *out)
+{
+	const char *at, *end;
+
+	if (!find(s, path, line, &at, &end))
+		return;
 	while (at < end && (*at == ' ' || *at == '\t'))
 		at++;
 	for (; at < end; at++)
 		cp_buf_u8(out, *at == '\t' ? ' ' : (uint8_t)*at);
+}
+
+bool cp_source_line_as_is(struct cp_source *s, const char *path, uint32_t line, struct cp_buf *out)
+{
+	const char *at, *end;
+	size_t column = 0;
+
+	if (!find(s, path, line, &at, &end))
+		return false;
+	for (; at < end && *at != '\r'; at++) {
+		if (*at == '\t') {
+			do
+				cp_buf_u8(out, ' ');
+			while (++column % TAB);
+		} else {
+			cp_buf_u8(out, (uint8_t)*at);
+			column += ((uint8_t)*at & 0xc0) != 0x80;
+		}
+	}
+	return true;
 }

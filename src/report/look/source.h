@@ -7,6 +7,7 @@
 #ifndef CP_REPORT_SOURCE_H
 #define CP_REPORT_SOURCE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,5 +28,7 @@ void cp_source_deinit(struct cp_source *s);
 /* Appends line `line` (from 1) of `path`, raw, without leading blanks and
  * newline; nothing when there is none. */
 void cp_source_line(struct cp_source *s, const char *path, uint32_t line, struct cp_buf *out);
+/* The same with leading blanks, tabs as blanks. False: there is none. */
+bool cp_source_line_as_is(struct cp_source *s, const char *path, uint32_t line, struct cp_buf *out);
 
 #endif

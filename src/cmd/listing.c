@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/listing.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "cmd/objects.h"
+
+#define FRAMES 64
+#define PART_MOST (4u << 20) /* bytes of code of one symbol */
+
+struct reading {
+	struct cp_listing *l;
+	struct cp_image *image;
+	struct cp_decoder *decoder;
+	enum cp_syntax syntax;
+	const char *name; /* of the function */
+};
+
+/* ---- names ---- */
+
+/* " <name+0x12>", or nothing. */
+static void add_symbol(struct cp_buf *out, struct cp_image *image, uint64_t at)
+{
+	struct cp_symbol symbol;
+	CP_FREE char *name = NULL;
+
+	if (!cp_image_symbol(image, (struct cp_vaddr){ at }, &symbol))
+		return;
+	name = cp_demangle(symbol.name);
+	cp_buf_printf(out, " <%s", name ? name : symbol.name);
+	if (at != symbol.start.v)
+		cp_buf_printf(out, "+0x%" PRIx64, at - symbol.start.v);
+	cp_buf_str(out, ">");
+}
+
+static void add_variable(struct cp_buf *out, struct cp_image *image, uint64_t at)
+{
+	uint64_t offset = 0;
+	CP_FREE char *name = cp_image_variable_at(image, (struct cp_vaddr){ at }, &offset);
+
+	cp_buf_printf(out, "  # %" PRIx64, at);
+	if (!name) {
+		add_symbol(out, image, at);
+		return;
+	}
+	cp_buf_printf(out, " <%s", name);
+	if (offset)
+		cp_buf_printf(out, "+0x%" PRIx64, offset);
+	cp_buf_str(out, ">");
+}
+
+static void write_text(const struct reading *r, const struct cp_listed *insn, struct cp_buf *out)
+{
+	cp_buf_str(out, insn->text);
+	if (insn->target) {
+		cp_buf_printf(out, "%*s %" PRIx64,
+			      (int)(6 - (strlen(insn->text) < 6 ? strlen(insn->text) : 6)), "",
+			      insn->target);
+		add_symbol(out, r->image, insn->target);
+	} else if (insn->memory) {
+		add_variable(out, r->image, insn->memory);
+	}
+}
+
+/* ---- code ---- */
+
+/* The number of the innermost line at an address; those around it have code, too. */
+static uint32_t place_of(const struct reading *r, uint64_t at)
+{
+	struct cp_inline_frame frames[FRAMES];
+	size_t count = cp_image_frames(r->image, (struct cp_vaddr){ at }, frames, FRAMES), i;
+	uint32_t innermost = 0, number;
+
+	for (i = 0; i < count; i++) {
+		CP_FREE char *name = frames[i].function ? cp_demangle(frames[i].function) : NULL;
+
+		number = cp_listing_line(r->l, frames[i].inlined && name ? name : r->name,
+					 frames[i].decl_line, frames[i].file, frames[i].line);
+		innermost = i ? innermost : number;
+	}
+	return innermost;
+}
+
+static CP_ERROR read_part(const struct reading *r, uint64_t start, uint64_t size)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	CP_FREE uint8_t *code = malloc(size);
+	size_t at = 0, there;
+	struct cp_listed insn;
+
+	if (!code)
+		return cp_error_nomem();
+	there = cp_image_read(r->image, (struct cp_vaddr){ start }, code, size);
+	for (; at < there; at += insn.size) {
+		struct cp_listing_insn row = { .address = start + at, .begins = at == 0 };
+
+		cp_arch_list(r->decoder, r->syntax, code + at, there - at, start + at, &insn);
+		cp_buf_clear(&text);
+		write_text(r, &insn, &text);
+		row.text = text.bytes ? text.bytes : "";
+		row.line = place_of(r, start + at);
+		if (insn.flow == CP_FLOW_JUMP || insn.flow == CP_FLOW_BRANCH)
+			row.target = insn.target;
+		if (text.failed || !cp_listing_add(r->l, &row, insn.size))
+			return cp_error_nomem();
+	}
+	return NULL;
+}
+
+static CP_ERROR read_parts(const struct reading *r, const char **why_ret)
+{
+	struct cp_symbol symbol;
+	uint64_t end = 0;
+	size_t i;
+
+	for (i = 0; i < r->l->starts.count; i++) {
+		uint64_t start = r->l->starts.items[i];
+
+		if (start < end || !cp_image_symbol(r->image, (struct cp_vaddr){ start }, &symbol))
+			continue;
+		if (!symbol.size || symbol.size > PART_MOST)
+			continue;
+		end = symbol.start.v + symbol.size;
+		CP_TRY(read_part(r, symbol.start.v, symbol.size));
+	}
+	if (!r->l->insns.count)
+		*why_ret = "its file does not say where it begins and ends";
+	return NULL;
+}
+
+/* ---- the file ---- */
+
+static CP_ERROR check_build_id(const struct cp_image *image, const char *path, const char *want)
+{
+	const char *has = cp_image_build_id(image);
+	struct cp_error *err;
+
+	if (!*want || !strcmp(has, want))
+		return NULL;
+	err = cp_error_new(CP_ERR_NOT_FOUND, 0,
+			   "%s is not what was recorded: its build-id is %.12s…, not %.12s…", path,
+			   *has ? has : "none", want);
+	return cp_error_hint(
+		err, "--binary=FILE names a copy of what was recorded; --source shows lines alone");
+}
+
+static const struct cp_arch *arch_of(const struct cp_image *image)
+{
+	return cp_image_machine(image) == cp_arch_x86_64.e_machine ? &cp_arch_x86_64 : NULL;
+}
+
+static CP_ERROR read_image(struct reading *r, const char *path, const char *build_id,
+			   const char **why_ret)
+{
+	struct cp_error *err = check_build_id(r->image, path, build_id);
+
+	if (err)
+		return err;
+	if (!arch_of(r->image)) {
+		*why_ret = "it is code of an instruction set that cprof does not read";
+		return NULL;
+	}
+	r->decoder = cp_decoder_create(arch_of(r->image));
+	if (!r->decoder)
+		return cp_error_nomem();
+	err = read_parts(r, why_ret);
+	cp_decoder_destroy(r->decoder);
+	return err;
+}
+
+CP_ERROR cp_listing_read(struct cp_listing *l, const char *file, enum cp_syntax syntax,
+			 const struct cp_image_options *options, const char **why_ret)
+{
+	struct reading r = { .l = l,
+			     .syntax = syntax,
+			     .name = l->profile->functions.items[l->function].name };
+	const struct cp_record_image *of =
+		l->image == CP_RECORD_NONE ? NULL
+					   : cp_record_get_image(l->profile->record, l->image);
+	struct cp_objects objects = { 0 };
+	struct cp_error *err;
+
+	*why_ret = NULL;
+	if (!of) {
+		*why_ret = l->hosts.count ? "all of its code is inlined"
+					  : "none of its code is in a file";
+		return NULL;
+	}
+	if (of->path[0] == '[') {
+		*why_ret = "its code is in no file";
+		return NULL;
+	}
+	file = file ? file : of->path;
+	err = cp_objects_file(file, options, &objects);
+	if (err)
+		return cp_error_hint(err, "--source shows lines alone; --binary=FILE names a copy "
+					  "of what was recorded");
+	r.image = objects.list.items[0].image;
+	err = read_image(&r, file, of->build_id, why_ret);
+	cp_objects_free(&objects);
+	return err;
+}

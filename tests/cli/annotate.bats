@@ -1,0 +1,146 @@
+#!/usr/bin/env bats
+# A function by lines and instructions, beside objdump and what report adds up.
+
+load helpers
+load recordings
+
+sampled() { "$CPROF" run -q -s 499 -- "$@" >/dev/null; }
+
+# A loop that takes most of the time, with code that is inlined from a header.
+two_loops() {
+	cat >square.h <<-'END'
+		static inline unsigned square(unsigned x)
+		{
+			return x * x % 1013;
+		}
+	END
+	cat >loops.c <<-'END'
+		#include "square.h"
+		#include <time.h>
+		volatile unsigned seed = 3;
+		static double now(void)
+		{
+			struct timespec t;
+			clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+			return t.tv_sec + t.tv_nsec / 1e9;
+		}
+		__attribute__((noinline)) unsigned work(unsigned n)
+		{
+			unsigned sum = seed, i;
+
+			for (i = 0; i < n; i++)
+				sum += square(sum);
+			return sum;
+		}
+		int main(void)
+		{
+			double end = now() + 0.4;
+			while (now() < end)
+				seed = work(100000);
+			return 0;
+		}
+	END
+	gcc -O2 -g -o loops loops.c
+}
+
+@test "annotate: instructions are objdump's, and add up to the function" {
+	two_loops
+	sampled ./loops
+	"$CPROF" annotate --json work >work.json
+	run python3 "$SOURCES/tests/cli/listing_judge.py" work.json loops
+	assert_success
+	report_ns=$("$CPROF" report --json | jq '.samples.functions[] | select(.function == "work") | .self_ns')
+	assert_equal "$(jq .self_ns work.json)" "$report_ns"
+	# With what is inlined, as report has it.
+	assert_equal "$(jq '[.lines[] | .self_ns] | add' work.json)" "$(jq '[.instructions[] | .self_ns] | add' work.json)"
+	# Nearly all is in the line that is inlined, and in the loop around it.
+	run jq '([.lines[] | select(.function == "square" or (.line | IN(14, 15))) | .self_ns] | add)
+		/ ([.lines[] | .self_ns] | add) > 0.95' work.json
+	assert_output true
+	run jq -r '.lines[] | select(.function == "square") | .source' work.json
+	assert_output --partial 'return x * x % 1013;'
+}
+
+@test "annotate: the C library's functions, in both syntaxes" {
+	cat >alloc.c <<-'END'
+		#include <stdlib.h>
+		int main(void)
+		{
+			for (int i = 0; i < 3000000; i++)
+				free(calloc(1, 64 + (size_t)(i & 31) * 100));
+			return 0;
+		}
+	END
+	gcc -O1 -fno-builtin -o alloc alloc.c
+	sampled ./alloc
+	for function in calloc _int_free; do
+		"$CPROF" annotate --json --code "$function" >code.json
+		run python3 "$SOURCES/tests/cli/listing_judge.py" code.json "$(jq -r .path code.json)"
+		assert_success
+	done
+	"$CPROF" annotate --all --code --syntax=intel calloc >intel
+	"$CPROF" annotate --all --code calloc >att
+	assert_file_contains att '%rsp'
+	! grep '%rsp' intel || false
+	assert_equal "$(wc -l <att)" "$(wc -l <intel)"
+}
+
+@test "annotate: what is shown fits, and says what it leaves out" {
+	two_loops
+	sampled ./loops
+	for columns in 60 80 200; do
+		COLUMNS=$columns "$CPROF" annotate work >out
+		(($(wc -L <out) <= columns)) || fail "wider than $columns: $(cat out)"
+		assert_file_contains out 'for (i = 0; i < n; i++)'
+		assert_file_contains out 'inlined: square'
+		assert_file_contains out '─►'
+	done
+	run "$CPROF" annotate --context=0 work
+	assert_output --partial 'without time'
+	run "$CPROF" annotate --all work
+	refute_output --partial 'without time'
+}
+
+@test "annotate: another build is refused, a copy of the one that was recorded is not" {
+	two_loops
+	sampled ./loops
+	cp loops kept
+	gcc -O1 -g -DOTHER -o loops loops.c
+	run "$CPROF" annotate work
+	assert_failure 1
+	assert_output --partial 'is not what was recorded: its build-id is'
+	assert_output --partial '--binary=FILE'
+	run "$CPROF" annotate --source work
+	assert_success
+	assert_output --partial 'for (i = 0; i < n; i++)'
+	run "$CPROF" annotate --binary=kept --code work
+	assert_success
+	assert_output --partial 'ret'
+	rm loops
+	run "$CPROF" annotate work
+	assert_failure 1
+}
+
+@test "annotate: stripped code, inlined functions, and what there is not" {
+	two_loops
+	strip loops
+	sampled ./loops
+	function=$("$CPROF" report --json | jq -r '.samples.functions | max_by(.self_ns) | .function')
+	run "$CPROF" annotate "$function"
+	assert_success
+	assert_output --partial 'no source lines: no debug information'
+	assert_output --partial 'Instructions'
+	workshop | made made.data
+	run "$CPROF" annotate made.data 'scan<char>'
+	assert_success
+	assert_output --partial 'inlined into parse'
+	assert_output --partial 'no instructions: all of its code is inlined'
+	run "$CPROF" annotate made.data nothing_of_that_name
+	assert_failure 1
+	desk | made calls.data
+	run "$CPROF" annotate calls.data lookup
+	assert_failure 1
+	assert_output --partial 'has no samples'
+	run "$CPROF" annotate
+	assert_failure 2
+}
