@@ -25,6 +25,7 @@
 #include "tracer/lives/threads.h"
 #include "tracer/memory/annotate.h"
 #include "tracer/memory/area.h"
+#include "tracer/memory/detours.h"
 #include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
@@ -100,7 +101,7 @@ static bool any_exec_stop(const struct tracer *tr)
 	return false;
 }
 
-/* Blocked in a system call of the program's, not in one that a slot makes. */
+/* Blocked in a system call of the program's, not in one that a slot or a detour makes. */
 static bool is_elsewhere(struct tracer *tr, struct thread *t)
 {
 	unsigned long long args[6];
@@ -108,7 +109,8 @@ static bool is_elsewhere(struct tracer *tr, struct thread *t)
 	int64_t nr;
 
 	return proc_call(tr, t, &nr, args) == PROC_BLOCKED && nr >= 0 &&
-	       proc_where(tr, t, &pc, &sp) == PROC_BLOCKED && !space_area(t->process->space, pc);
+	       proc_where(tr, t, &pc, &sp) == PROC_BLOCKED && !space_area(t->process->space, pc) &&
+	       !detours_in_chunks(t->process->space, pc, 1);
 }
 
 /* Does the thread block the stand-in of SIGTRAP (signals/sigmask.c), and may it be stopped to

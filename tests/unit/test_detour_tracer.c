@@ -6,8 +6,10 @@
 #include "test.h"
 
 #include <errno.h>
+#include <linux/capability.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -212,6 +214,99 @@ static void test_kills(unsigned count)
 		test_kill(n / VICTIMS % 2 ? "signals" : "work", n % VICTIMS, n, 2);
 }
 
+/* ---- nobody reads ---- */
+
+/* A controller of its own, after whose last word the tracer has no room for anything. */
+static pid_t spawn_silent(struct pilot *p)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	p->soon = UINT64_C(1) << 40;
+	pilot_trace(p, CP_TRACE_FOLLOW);
+	if (pilot_detour(p))
+		_exit(1);
+	pilot_pump(p);
+	p->link.shared->tail = p->link.shared->head - CP_LINK_RING;
+	p->board->armed = 1;
+	p->board->go = 1;
+	for (;;)
+		pause();
+}
+
+static bool is_at_stop(const struct pilot *p)
+{
+	char path[64], state = 0;
+	FILE *stat;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)p->program);
+	stat = fopen(path, "re");
+	if (stat && fscanf(stat, "%*d (%*[^)]) %c", &state) != 1)
+		state = 0;
+	if (stat)
+		fclose(stat);
+	return state == 't';
+}
+
+/* A thread asks for a ring, which can't be told; then the controller is killed. */
+static void test_silent(void)
+{
+	struct pilot p;
+	pid_t controller;
+
+	pilot_start(&p, program, "work", 0, 0);
+	controller = spawn_silent(&p);
+	while (!p.board->armed || !is_at_stop(&p))
+		usleep(100);
+	kill(controller, SIGKILL);
+	waitpid(controller, NULL, 0);
+	while (waitpid(p.board->tracer, NULL, 0) < 0 && errno == EINTR)
+		;
+	CHECK(runs_on(&p, 4096));
+	CHECK(pilot_text_is_clean(&p));
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+}
+
+/* ---- nobody can be asked ---- */
+
+/* Without the right to suspend filters of system calls; true: it was there. */
+static bool set_admin(bool on)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	bool was;
+
+	if (syscall(SYS_capget, &head, data))
+		return false;
+	was = data[0].effective >> CAP_SYS_ADMIN & 1;
+	data[0].effective &= ~(UINT32_C(1) << CAP_SYS_ADMIN);
+	data[0].effective |= (uint32_t)on << CAP_SYS_ADMIN;
+	CHECK(!syscall(SYS_capset, &head, data));
+	return was;
+}
+
+/* The program has filters of system calls since, so that it can't be asked for any. */
+static void test_sandbox(void)
+{
+	bool admin = set_admin(false);
+	struct pilot p;
+
+	pilot_start(&p, program, "sandbox", 1, 0);
+	pilot_trace(&p, CP_TRACE_FOLLOW);
+	CHECK_U64((uint64_t)pilot_detour(&p), 0);
+	p.board->go = 1;
+	while (p.entered < 10000)
+		pilot_pump(&p);
+	CHECK(pilot_leave(&p));
+	CHECK(pilot_text_is_clean(&p));
+	CHECK(runs_on(&p, 4096));
+	CHECK_U64(p.board->wrong, 0);
+	CHECK_U64((uint64_t)pilot_end(&p), 0);
+	if (admin)
+		set_admin(true);
+}
+
 /* ---- again and again ---- */
 
 static size_t count_mappings(const struct pilot *p)
@@ -273,6 +368,8 @@ static void test_all(void)
 	test_again("work", false);
 	test_again("rest", false);
 	test_again("rest", true);
+	test_silent();
+	test_sandbox();
 	test_kills(6);
 }
 

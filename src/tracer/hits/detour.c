@@ -5,6 +5,7 @@
  *     in a window, behind its jump   a handler returned there: on in the detour
  *     where a ring is full           the thread has no ring of its own yet: it gets one,
  *                                    and goes on
+ *     on another stack               it is told by an event (foreign.h)
  */
 #include "tracer/hits/detour.h"
 
@@ -218,16 +219,35 @@ static enum hit give_ring(struct tracer *tr, struct at *at, uint16_t *flags)
 	return HIT_DONE;
 }
 
+/* Behind the breakpoint, as when nobody reads: what it came for is not recorded. */
+static enum hit go_on_untold(struct tracer *tr, struct at *at)
+{
+	cp_arch_set_pc(at->prstatus, at->site->slot);
+	regs_write(at->t->tid, at->prstatus);
+	trap_keep(tr, at->t);
+	return HIT_DONE;
+}
+
+/* In what detours share. Nobody else knows what to do there, so nobody stays there: as we
+ * leave, no room is waited for, which may never come. */
+static enum hit serve_shared(struct tracer *tr, struct at *at, uint16_t *flags)
+{
+	enum hit hit =
+		at->site->flags & CP_SITE_RING ? give_ring(tr, at, flags) : foreign_serve(tr, at);
+
+	if (hit == HIT_NONE || (hit == HIT_FULL && tr->ending))
+		return go_on_untold(tr, at);
+	return hit;
+}
+
 enum hit detour_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 {
 	const struct site *site;
 
 	if (!is_trap(at))
 		return HIT_NONE;
-	if (at->site->flags & CP_SITE_RING)
-		return give_ring(tr, at, flags);
-	if (at->site->flags & CP_SITE_FOREIGN)
-		return foreign_serve(tr, at);
+	if (at->site->flags & (CP_SITE_RING | CP_SITE_FOREIGN))
+		return serve_shared(tr, at, flags);
 	site = landing(at->site, at->space);
 	return site ? land(tr, at, site) : HIT_NONE;
 }

@@ -528,8 +528,8 @@ static enum hit serve(struct tracer *tr, struct at *at, uint16_t *flags)
 	if (!space_any_armed(at->space, at->site))
 		return late(tr, at);
 	at->pc = at->site->address;
-	if (!t->process->guest && !seen_before(at) && !serve_sites(tr, at, flags))
-		return HIT_FULL;
+	if (!t->process->guest && !seen_before(at) && !serve_sites(tr, at, flags) && !tr->ending)
+		return HIT_FULL; /* as we leave, there may be nobody who makes room */
 	watch(at);
 	leave_site(at);
 	trap_keep(tr, t);

@@ -180,12 +180,14 @@ void area_forget(const struct space *space)
 	const uint64_t none = 0, now = cp_now(), empty = !space->occupied;
 	size_t i;
 
+	if (space->handler) /* it is left, with what it has to know */
+		return;
 	for (i = 0; i < space->table->areas.count; i++) {
 		uint64_t address = space->table->areas.items[i].address;
 
 		space_write(space, address + offsetof(struct cp_area_header, count), &none,
 			    sizeof(none));
-		if (space->handler || space->users > 1)
+		if (space->users > 1)
 			continue;
 		space_write(space, address + offsetof(struct cp_area_header, empty), &empty,
 			    sizeof(empty));

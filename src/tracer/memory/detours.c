@@ -249,8 +249,11 @@ bool detours_leave(const struct space *space, struct cp_regs *regs, uint64_t *fl
 		return false;
 	site = space_slot_site(space, regs->r[arch->pc], &slot);
 	if (site && site->flags & SITE_DETOURS) {
-		regs->r[arch->pc] = site->address;
-		return true;
+		now.r[arch->pc] = site->address;
+		if (!(site->flags & (CP_SITE_RING | CP_SITE_FOREIGN))) {
+			*regs = now;
+			return true;
+		}
 	}
 	cp_vec_for_each(&space->code, b)
 		if (cp_detour_leave_slow(arch, &(*b)->rings, &now, &memory, &ret->slow))

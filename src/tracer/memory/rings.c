@@ -156,6 +156,8 @@ void rings_close(const struct rings *rings, uint64_t tail)
 				give_memory_back(rings, i);
 			continue;
 		}
+		__atomic_store_n(&ring->asks, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(&ring->read_until, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&ring->wait_until, 0, __ATOMIC_RELAXED);
 		__atomic_store_n(&ring->limit, 0, __ATOMIC_RELEASE);
 	}

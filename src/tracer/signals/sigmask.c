@@ -28,6 +28,7 @@
 #include "tracer/known/lookup.h"
 #include "tracer/known/proc.h"
 #include "tracer/known/regs.h"
+#include "tracer/memory/detours.h"
 
 #define TRAP_BIT (UINT64_C(1) << (SIGTRAP - 1))
 #define SIGNALS 64
@@ -82,15 +83,20 @@ static bool blocks_trap(const struct thread *t)
 	return proc_blocked(t->tid) & TRAP_BIT && !proc_is_pending(t->tid, SIGTRAP);
 }
 
-/* Is it one of those that run, or that block SIGTRAP in a call that may be interrupted? */
+/* Is it one of those that run, or that block SIGTRAP in a call that may be interrupted?
+ * Calls that the code of detours makes are its own. */
 static bool is_wanted(struct tracer *tr, struct thread *t)
 {
 	unsigned long long args[6];
+	uint64_t pc, sp;
 	int64_t nr;
 
 	if (t->state == THREAD_HELD || t->process->launching)
 		return false;
 	if (proc_call(tr, t, &nr, args) != PROC_BLOCKED || nr < 0)
+		return true;
+	if (t->process->space->chunks.count && proc_where(tr, t, &pc, &sp) == PROC_BLOCKED &&
+	    detours_in_chunks(t->process->space, pc, 1))
 		return true;
 	return restart_harm(nr, args) <= HARMLESS && blocks_trap(t);
 }

@@ -334,15 +334,38 @@ static bool is_left_to_us(const struct injection *in, const struct trap_action *
 	       (now->handler == (uintptr_t)SIG_DFL && space->watched && !space_area(space, s.pc));
 }
 
+static void give_action_back(struct space *space, struct injection *in)
+{
+	struct trap_action now, own = space->own;
+
+	if (pass_action(space, in, &now, false)) {
+		cp_debug("SIGTRAP's action can't be put back");
+	} else if (is_left_to_us(in, &now)) {
+		if (own.flags & RESTORER && !own.restorer)
+			own.restorer = now.restorer; /* that of the C library */
+		if (!set_action(space, in, &own)) {
+			set_installed(space, space->table->areas.items[0].address, 0);
+			space->handler = 0;
+		}
+	}
+}
+
+/* Is there nobody who may come to a stop in the code of detours, where only our handler
+ * knows what to do? */
+static bool is_out_of_detours(const struct injection *in)
+{
+	return !in->running || !in->space->code.count;
+}
+
 bool trap_remove(struct tracer *tr, struct space *space)
 {
-	struct trap_action now, own;
 	struct windows windows;
-	bool detours;
 	struct injection in;
+	bool detours, out;
 
 	if (space_open(space) || ask_begin(tr, space, &in)) {
 		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
+		jumps_out(tr, space, &windows_all);
 		sites_clean(space, false);
 		return false;
 	}
@@ -357,23 +380,16 @@ bool trap_remove(struct tracer *tr, struct space *space)
 		windows_put_back(&windows, !in.running);
 		sites_clean_traps(space);
 	}
-	own = space->own;
-	if (pass_action(space, &in, &now, false)) {
-		cp_debug("SIGTRAP's action can't be put back");
-	} else if (is_left_to_us(&in, &now)) {
-		if (own.flags & RESTORER && !own.restorer)
-			own.restorer = now.restorer; /* that of the C library */
-		if (!set_action(space, &in, &own)) {
-			set_installed(space, space->table->areas.items[0].address, 0);
-			space->handler = 0;
-		}
-	}
+	out = is_out_of_detours(&in);
+	if (out)
+		give_action_back(space, &in);
 	sites_clean(space, false);
 	jumps_unmap(tr, &in);
 	sigmask_let_others_run(tr, &in);
-	sigmask_end(&in);
+	if (out)
+		sigmask_end(&in);
 	ask_end(tr, &in);
-	return true;
+	return out;
 }
 
 /* A thread that is on the way from a breakpoint to the handler finds it: the others are

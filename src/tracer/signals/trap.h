@@ -26,7 +26,8 @@ int trap_renew(struct injection *in);
 /* For a process that shares the memory of one where it is there. */
 void trap_set(struct injection *in);
 /* Takes out all breakpoints, and restores the program's own SIGTRAP action, if
- * ours is still there. False: it may be, no thread could be asked. */
+ * ours is still there. False: it may be, no thread could be asked, or one that may be in
+ * the code of detours does not stop. */
 bool trap_remove(struct tracer *tr, struct space *space);
 /* Our handler, and what came with it, of a cprof that was killed: as trap_remove(), for
  * whatever a process is attached to. Its text was restored. */

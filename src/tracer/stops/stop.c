@@ -287,7 +287,7 @@ static enum next at_signal(struct tracer *tr, struct stop *s)
 		return NEXT_HIT;
 	}
 	told = finish_told(s->t, s->signal);
-	if (!told && !report_signal(tr, s->t, s->signal))
+	if (!told && !report_signal(tr, s->t, s->signal) && !tr->ending)
 		return NEXT_FULL;
 	s->seen_ns = cp_now();
 	tr->link->shared->stats.signals++;
