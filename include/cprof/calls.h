@@ -162,6 +162,28 @@ CPROF_API bool cprof_current_call(cprof_call *ret);
  * entered it. [cb] */
 CPROF_API bool cprof_current_call_inherited(int32_t *tid_ret);
 
+/* A call's enter, leave or tail call, in a method_block: some thousands of one thread, in
+ * their order, of which method_enter, method_leave and method_tail_call are not raised.
+ * There are blocks only if every profiler that wants one of these takes them, and nobody
+ * wants an invoke; and of calls only of which there is no more to tell than is here. All
+ * others are raised one by one, behind the block of what their thread did before. What other
+ * threads did, and what is no call, may come out of the order of time. */
+typedef enum cprof_call_event_kind {
+	CPROF_CALL_ENTER = 0,
+	CPROF_CALL_LEAVE = 1,
+	CPROF_CALL_TAIL_CALL = 2
+} cprof_call_event_kind;
+typedef struct cprof_call_event {
+	uint64_t timestamp_ns; /* monotonic; rises from event to event */
+	const cprof_function *function;
+	uint64_t enter_ns; /* of the call that is left; ENTER: the same */
+	cprof_addr caller; /* ENTER: return address; 0: unknown */
+	const cprof_image *from; /* ENTER: where `caller` is, if that is not traced; else NULL */
+	const cprof_function *target; /* TAIL_CALL; NULL: not known */
+	uint32_t depth; /* 0: outermost */
+	uint8_t kind; /* cprof_call_event_kind */
+} cprof_call_event;
+
 /* Who called a function that is entered. */
 typedef enum cprof_invoker {
 	CPROF_INVOKER_TRACED = 0, /* a traced function, or its tail call */

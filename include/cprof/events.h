@@ -2,10 +2,9 @@
  *
  * cprof/events.h - all that can happen, as callbacks.
  *
- * The names are those of Mono's profiler-events.h. Which of them are raised by
- * what, which are emulated and which have no meaning for native code, tells
- * `cprof modules --events`; the latter exist so that modules written for
- * another runtime compile.
+ * The names are those of Mono's profiler-events.h. Which of them are raised by what, which are
+ * emulated and which have no meaning for native code, tells `cprof modules --events`; the latter
+ * exist so that modules written for another runtime compile.
  */
 #ifndef CPROF_EVENTS_H
 #define CPROF_EVENTS_H
@@ -80,9 +79,9 @@ typedef enum cprof_root_source {
 
 struct cprof_trace_event; /* cprof/trace.h */
 
-/* Sources of events that cost something: without these calls they are not
- * raised, but for jit_*, for which a callback is enough. False: too late, or this
- * cprof has no such source. Others: cprof/heap.h, io.h, maps.h, annotations.h. [init] */
+/* Sources of events that cost something: without these calls they are not raised, but for jit_*,
+ * for which a callback is enough. False: too late, or this cprof has no such source. Others:
+ * cprof/heap.h, io.h, maps.h, annotations.h. [init] */
 CPROF_API bool cprof_profiler_enable_clauses(void); /* exception_clause */
 CPROF_API bool cprof_profiler_enable_monitors(void); /* monitor_* */
 CPROF_API bool cprof_profiler_enable_jit(void); /* jit_* */
@@ -97,16 +96,15 @@ CPROF_API bool cprof_current_contention(cprof_contention *ret);
 /* Is the exception_throw being delivered of one that its handler throws again? [cb] */
 CPROF_API bool cprof_current_exception_rethrown(void);
 
-/* E(name, parameters): declares cprof_NAME_fn and
- * cprof_profiler_set_NAME_callback(handle, cb) [async]. NULL removes the
- * callback; a callback that is running is not affected. The callbacks of all
- * profilers are called, the newest profiler first. No event is delivered before
- * start-up is done.
+/* E(name, parameters): declares cprof_NAME_fn and cprof_profiler_set_NAME_callback(handle, cb)
+ * [async]. NULL removes the callback; a callback that is running is not affected. The callbacks
+ * of all profilers are called, the newest profiler first. No event is delivered before start-up
+ * is done.
  *
- * What has to be done for an event is decided at launch or attach, by the
- * callbacks set until then: breakpoints of cprof's own (context_*, image_*,
- * assembly_*, gc_root_*, gc_finaliz*, method_free, jit_*, thread_stopping), stops of threads on their way out
- * (thread_stopping, thread_stopped, domain_unloading), reports of signals. A program that is only sampled has none of them. */
+ * What has to be done for an event is decided at launch or attach, by the callbacks set until
+ * then: breakpoints of cprof's own (context_*, image_*, assembly_*, gc_root_*, gc_finaliz*,
+ * method_free, jit_*, thread_stopping), stops of threads on their way out (thread_stopping,
+ * thread_stopped, domain_unloading), reports of signals. A program that is only sampled has none. */
 #define CPROF_PROFILER_EVENTS(E) \
 	/* once: nothing of the program has run, or it has just been attached to. Where \
 	 * anybody follows its images, it is also linked and relocated, and no constructor has \
@@ -141,11 +139,10 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	E(jit_chunk_destroyed, (cprof_profiler * prof, cprof_addr chunk)) \
 	E(jit_code_buffer, (cprof_profiler * prof, cprof_addr buffer, uint64_t size, \
 			    cprof_code_buffer_type type, const void *data)) \
-	/* a type was first resolved from debug information */ \
+	/* a type was first resolved from debug information; a loaded image has virtual tables */ \
 	E(class_loading, (cprof_profiler * prof, const cprof_type *klass)) \
 	E(class_failed, (cprof_profiler * prof, const cprof_type *klass)) \
 	E(class_loaded, (cprof_profiler * prof, const cprof_type *klass)) \
-	/* virtual tables found in a loaded image */ \
 	E(vtable_loading, (cprof_profiler * prof, const cprof_vtable *vtable)) \
 	E(vtable_failed, (cprof_profiler * prof, const cprof_vtable *vtable)) \
 	E(vtable_loaded, (cprof_profiler * prof, const cprof_vtable *vtable)) \
@@ -187,6 +184,9 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	 * stack of its own (clone). cprof_current_call(): entered when its parent did; later, \
 	 * the call counts from the fork on. cprof_current_call_inherited() */ \
 	E(method_inherited, (cprof_profiler * prof, const cprof_function *method)) \
+	/* calls of a thread that were seen without a stop: see cprof_call_event */ \
+	E(method_block, (cprof_profiler * prof, cprof_thread * thread, \
+			 const cprof_call_event *events, size_t count)) \
 	/* the function's code is gone (dlclose, JIT unregister), while its process stays: of \
 	 * those that a profiler has seen, be it in a filter */ \
 	E(method_free, (cprof_profiler * prof, const cprof_function *method)) \
@@ -259,7 +259,7 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	 * cprof_do_stack_snapshot(cprof_current_thread(), ...). `context` has only ip and sp when the thread \
 	 * was blocked; what the sample stands for tells cprof_current_sample() */ \
 	E(sample_hit, (cprof_profiler * prof, cprof_addr ip, const cprof_context *context)) \
-	/* never raised: there is no path remapping in native code */ \
+	/* never raised: native code remaps no paths */ \
 	E(iomap_report, \
 	  (cprof_profiler * prof, const char *report, const char *old_path, const char *new_path)) \
 	/* ---- what native code has in addition ---- */ \

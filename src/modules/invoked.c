@@ -5,18 +5,18 @@
 
 /* A library calls into the program: with a function that it was given, or a
  * constructor. */
-static bool is_callback(const cprof_invocation *by, const cprof_function *f)
+bool invoked_as_callback(const cprof_function *f, const cprof_image *from)
 {
 	const cprof_image *image = cprof_function_image(f);
 
-	return by->image != image &&
+	return from != image &&
 	       !strcmp(cprof_image_path(image), cprof_process_exe(cprof_current_process()));
 }
 
 bool invoked_by(const cprof_function *f, cprof_invocation *ret)
 {
 	return cprof_current_invocation(ret) && ret->by != CPROF_INVOKER_TRACED &&
-	       (ret->by != CPROF_INVOKER_CODE || is_callback(ret, f));
+	       (ret->by != CPROF_INVOKER_CODE || invoked_as_callback(f, ret->image));
 }
 
 struct cp_invoker invoked_names(const cprof_invocation *by)

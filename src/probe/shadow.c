@@ -9,7 +9,8 @@
  *              what it leads to)
  *
  * An event on a thread's own stack needs nothing but that stack's innermost
- * calls. One elsewhere finds its stack by its own sp, or by that of a caller;
+ * calls; where those are told in bulk (shadow_plain.c), sp leads to them from
+ * the next other event on. One elsewhere finds its stack by its own sp, or by that of a caller;
  * when neither is known, a new stack begins, which goes with its last call.
  * Where memory was given to another stack, the first call at an address that
  * an open one of the old stack has proves that the old stack is no more.
@@ -22,38 +23,10 @@
 
 #include <stdlib.h>
 
-#include "base/map.h"
-#include "base/vec.h"
+#include "probe/shadow_state.h"
 
 /* More coroutines than that with open calls: the oldest one is given up. */
 #define MAX_FOREIGN 65536
-
-struct stack {
-	CP_VEC(struct cp_call) calls;
-	bool own; /* of a thread; else in shadow->foreign at `index` */
-	size_t index;
-	uint64_t used; /* number of the last event on it */
-	int32_t tid; /* whose event that was */
-	int32_t host; /* within a frame of that thread's own stack; 0: of none */
-};
-
-struct thread {
-	struct stack own;
-	size_t within; /* stacks that are, in frames of it */
-	struct stack *last; /* where its last event was, unless it was given up; or NULL */
-	bool tail; /* a call jumped away: the enter that follows at tail_sp is its target */
-	uint64_t tail_sp;
-};
-
-struct cp_shadow {
-	cp_call_end_fn end;
-	void *ctx;
-	struct cp_map threads; /* tid -> struct thread * */
-	struct cp_map by_sp; /* sp -> struct stack * */
-	CP_VEC(struct stack *) foreign, spare; /* a stack is freed at the end only */
-	size_t open;
-	uint64_t events;
-};
 
 struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx)
 {
@@ -66,7 +39,7 @@ struct cp_shadow *cp_shadow_create(cp_call_end_fn end, void *ctx)
 	return s;
 }
 
-static void stack_free(struct stack *stack)
+static void stack_free(struct cp_shadow_stack *stack)
 {
 	cp_vec_free(&stack->calls);
 	free(stack);
@@ -80,7 +53,7 @@ void cp_shadow_destroy(struct cp_shadow *s)
 	if (!s)
 		return;
 	while (cp_map_next(&s->threads, &cursor, &key, &value)) {
-		struct thread *t = (struct thread *)(uintptr_t)value;
+		struct cp_shadow_thread *t = (struct cp_shadow_thread *)(uintptr_t)value;
 
 		cp_vec_free(&t->own.calls);
 		free(t);
@@ -91,21 +64,22 @@ void cp_shadow_destroy(struct cp_shadow *s)
 		stack_free(s->spare.items[i]);
 	cp_vec_free(&s->foreign);
 	cp_vec_free(&s->spare);
+	cp_vec_free(&s->behind);
 	cp_map_free(&s->threads);
 	cp_map_free(&s->by_sp);
 	free(s);
 }
 
-static struct thread *thread_find(const struct cp_shadow *s, int32_t tid)
+static struct cp_shadow_thread *thread_find(const struct cp_shadow *s, int32_t tid)
 {
 	uint64_t *p = cp_map_get(&s->threads, (uint64_t)(uint32_t)tid);
 
-	return p ? (struct thread *)(uintptr_t)*p : NULL;
+	return p ? (struct cp_shadow_thread *)(uintptr_t)*p : NULL;
 }
 
-static struct thread *thread_of(struct cp_shadow *s, int32_t tid)
+struct cp_shadow_thread *cp_shadow_thread_of(struct cp_shadow *s, int32_t tid)
 {
-	struct thread *t = thread_find(s, tid);
+	struct cp_shadow_thread *t = thread_find(s, tid);
 
 	if (t)
 		return t;
@@ -119,20 +93,35 @@ static struct thread *thread_of(struct cp_shadow *s, int32_t tid)
 	return t;
 }
 
-static struct cp_call *top_of(const struct stack *stack)
+static struct cp_call *top_of(const struct cp_shadow_stack *stack)
 {
 	return stack->calls.count ? &stack->calls.items[stack->calls.count - 1] : NULL;
 }
 
-static struct stack *stack_at(const struct cp_shadow *s, uint64_t sp)
+static struct cp_shadow_stack *stack_at(const struct cp_shadow *s, uint64_t sp)
 {
 	uint64_t *p = cp_map_get(&s->by_sp, sp);
 
-	return p ? (struct stack *)(uintptr_t)*p : NULL;
+	return p ? (struct cp_shadow_stack *)(uintptr_t)*p : NULL;
+}
+
+/* Puts calls into the index that shadow_plain.c left out. */
+static void catch_up(struct cp_shadow *s)
+{
+	struct cp_shadow_stack *stack;
+
+	while (s->behind.count) {
+		struct cp_shadow_thread *t = s->behind.items[--s->behind.count];
+
+		t->behind = false;
+		for (stack = &t->own; stack->indexed < stack->calls.count; stack->indexed++)
+			cp_map_put(&s->by_sp, stack->calls.items[stack->indexed].sp,
+				   (uintptr_t)stack);
+	}
 }
 
 /* The stack of a stub whose target would have its call at `sp`. */
-static struct stack *stack_of_stub(const struct cp_shadow *s, uint64_t sp)
+static struct cp_shadow_stack *stack_of_stub(const struct cp_shadow *s, uint64_t sp)
 {
 	return stack_at(s, sp | CP_SHADOW_STUB);
 }
@@ -143,7 +132,7 @@ static uint64_t without_stub(uint64_t sp)
 }
 
 /* The call at `sp` of a stack that has one there. */
-static struct cp_call *call_at(const struct stack *stack, uint64_t sp)
+static struct cp_call *call_at(const struct cp_shadow_stack *stack, uint64_t sp)
 {
 	size_t lo = 0, hi = stack->calls.count;
 
@@ -161,16 +150,19 @@ static struct cp_call *call_at(const struct stack *stack, uint64_t sp)
 }
 
 /* The innermost call of a stack ends. */
-static void end_top(struct cp_shadow *s, struct stack *stack, enum cp_call_end how)
+static void end_top(struct cp_shadow *s, struct cp_shadow_stack *stack, enum cp_call_end how)
 {
 	struct cp_call call = stack->calls.items[--stack->calls.count];
 
 	s->open--;
-	cp_map_remove(&s->by_sp, call.sp);
+	if (stack->calls.count < stack->indexed) {
+		cp_map_remove(&s->by_sp, call.sp);
+		stack->indexed = stack->calls.count;
+	}
 	s->end(s->ctx, &call, how);
 }
 
-static void end_all(struct cp_shadow *s, struct stack *stack, enum cp_call_end how)
+static void end_all(struct cp_shadow *s, struct cp_shadow_stack *stack, enum cp_call_end how)
 {
 	while (stack->calls.count)
 		end_top(s, stack, how);
@@ -178,10 +170,10 @@ static void end_all(struct cp_shadow *s, struct stack *stack, enum cp_call_end h
 
 /* ---- foreign stacks ---- */
 
-static void set_host(const struct cp_shadow *s, struct stack *stack, int32_t tid)
+static void set_host(const struct cp_shadow *s, struct cp_shadow_stack *stack, int32_t tid)
 {
-	struct thread *was = stack->host ? thread_find(s, stack->host) : NULL;
-	struct thread *host = tid ? thread_find(s, tid) : NULL;
+	struct cp_shadow_thread *was = stack->host ? thread_find(s, stack->host) : NULL;
+	struct cp_shadow_thread *host = tid ? thread_find(s, tid) : NULL;
 
 	if (was && was->within)
 		was->within--;
@@ -190,7 +182,7 @@ static void set_host(const struct cp_shadow *s, struct stack *stack, int32_t tid
 	stack->host = host ? tid : 0;
 }
 
-static void stack_drop(struct cp_shadow *s, struct stack *stack)
+static void stack_drop(struct cp_shadow *s, struct cp_shadow_stack *stack)
 {
 	s->foreign.items[stack->index] = s->foreign.items[--s->foreign.count];
 	s->foreign.items[stack->index]->index = stack->index;
@@ -200,15 +192,15 @@ static void stack_drop(struct cp_shadow *s, struct stack *stack)
 	s->spare.items[s->spare.count++] = stack;
 }
 
-static void drop_if_empty(struct cp_shadow *s, struct stack *stack)
+static void drop_if_empty(struct cp_shadow *s, struct cp_shadow_stack *stack)
 {
 	if (stack && !stack->own && !stack->calls.count)
 		stack_drop(s, stack);
 }
 
-static struct stack *stack_new(struct cp_shadow *s)
+static struct cp_shadow_stack *stack_new(struct cp_shadow *s)
 {
-	struct stack *stack, *oldest = NULL;
+	struct cp_shadow_stack *stack, *oldest = NULL;
 	size_t i;
 
 	if (s->foreign.count >= MAX_FOREIGN) {
@@ -252,7 +244,7 @@ static bool in_chain(const struct cp_shadow_at *at, uint64_t sp)
  * event, and those between it and the last caller found that are no callers.
  * The callers that remain are the outer part: what is inside of one that is
  * gone is gone, too. */
-static void judge(struct cp_shadow *s, struct stack *stack, const struct cp_shadow_at *at)
+static void judge(struct cp_shadow *s, struct cp_shadow_stack *stack, const struct cp_shadow_at *at)
 {
 	size_t keep = stack->calls.count, i;
 	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
@@ -267,9 +259,10 @@ static void judge(struct cp_shadow *s, struct stack *stack, const struct cp_shad
 		end_top(s, stack, CP_CALL_UNWOUND);
 }
 
-static struct cp_call *call_around(const struct cp_shadow *s, uint64_t sp, struct stack **stack_ret)
+static struct cp_call *call_around(const struct cp_shadow *s, uint64_t sp,
+				   struct cp_shadow_stack **stack_ret)
 {
-	struct stack *stack = stack_at(s, sp);
+	struct cp_shadow_stack *stack = stack_at(s, sp);
 
 	if (!stack)
 		return NULL;
@@ -279,7 +272,7 @@ static struct cp_call *call_around(const struct cp_shadow *s, uint64_t sp, struc
 
 /* The innermost caller in the chain that is an open call; its stack too. */
 static struct cp_call *caller_of(const struct cp_shadow *s, const struct cp_shadow_at *at,
-				 struct stack **stack_ret)
+				 struct cp_shadow_stack **stack_ret)
 {
 	size_t i;
 
@@ -302,9 +295,9 @@ static struct cp_call *caller_of(const struct cp_shadow *s, const struct cp_shad
 #define SAME_STACK (UINT64_C(1) << 20)
 
 /* The stack of an event that is not on the thread's own; NULL: not known. */
-static struct stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_at *at)
+static struct cp_shadow_stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_at *at)
 {
-	struct stack *stack = stack_at(s, at->sp), *of_caller = NULL;
+	struct cp_shadow_stack *stack = stack_at(s, at->sp), *of_caller = NULL;
 	struct cp_call *caller;
 
 	if (!stack)
@@ -317,14 +310,15 @@ static struct stack *foreign_stack(struct cp_shadow *s, const struct cp_shadow_a
 	return NULL;
 }
 
-bool cp_shadow_is_called_by_own(const struct cp_shadow *s, const struct cp_shadow_at *at)
+bool cp_shadow_is_called_by_own(struct cp_shadow *s, const struct cp_shadow_at *at)
 {
-	const struct thread *t = thread_find(s, at->tid);
+	const struct cp_shadow_thread *t = thread_find(s, at->tid);
 	const struct cp_call *call = NULL;
-	struct stack *stack = NULL;
+	struct cp_shadow_stack *stack = NULL;
 	bool found = false;
 	size_t i;
 
+	catch_up(s);
 	for (i = 0; t && i < at->chain_count && !found; i++) {
 		call = call_around(s, at->chain[i], &stack);
 		found = call && stack == &t->own && !call->unsure;
@@ -346,7 +340,7 @@ static size_t on_stack(const struct cp_shadow_at *at)
 }
 
 static bool has_call_of(const struct cp_shadow *s, const struct cp_shadow_at *at,
-			const struct stack *stack)
+			const struct cp_shadow_stack *stack)
 {
 	size_t i;
 
@@ -360,9 +354,9 @@ static bool has_call_of(const struct cp_shadow *s, const struct cp_shadow_at *at
 
 /* Calls that were taken for those of the thread's own stack, and are on that of the
  * event, get it for their own. */
-static void take_from_own(struct cp_shadow *s, struct thread *t, struct cp_shadow_at at)
+static void take_from_own(struct cp_shadow *s, struct cp_shadow_thread *t, struct cp_shadow_at at)
 {
-	struct stack *stack;
+	struct cp_shadow_stack *stack;
 	size_t i, kept = 0, count = t->own.calls.count;
 
 	at.chain_count = on_stack(&at);
@@ -380,19 +374,20 @@ static void take_from_own(struct cp_shadow *s, struct thread *t, struct cp_shado
 		else
 			t->own.calls.items[kept++] = call;
 	}
-	t->own.calls.count = kept;
+	t->own.calls.count = t->own.indexed = kept;
+	stack->indexed = stack->calls.count;
 	drop_if_empty(s, stack);
 }
 
 /* The thread is further up its own stack than all that was called on another one: the
  * frame which that one is in has been left. */
-static void end_within(struct cp_shadow *s, const struct thread *t, uint64_t sp,
+static void end_within(struct cp_shadow *s, const struct cp_shadow_thread *t, uint64_t sp,
 		       enum cp_call_end how)
 {
 	size_t i;
 
 	for (i = s->foreign.count; t->within && i--;) {
-		struct stack *stack = s->foreign.items[i];
+		struct cp_shadow_stack *stack = s->foreign.items[i];
 
 		if (stack->host != t->own.tid || stack->calls.items[0].sp >= sp)
 			continue;
@@ -403,7 +398,8 @@ static void end_within(struct cp_shadow *s, const struct thread *t, uint64_t sp,
 
 /* ---- events ---- */
 
-static void use(struct cp_shadow *s, struct thread *t, struct stack *stack, int32_t tid)
+static void use(struct cp_shadow *s, struct cp_shadow_thread *t, struct cp_shadow_stack *stack,
+		int32_t tid)
 {
 	t->last = stack;
 	if (!stack)
@@ -413,10 +409,10 @@ static void use(struct cp_shadow *s, struct thread *t, struct stack *stack, int3
 }
 
 /* Ends what an event on the thread's own stack shows to be gone. `leaves`: a call. */
-static struct stack *arrive_at_own(struct cp_shadow *s, struct thread *t,
-				   const struct cp_shadow_at *at, bool leaves)
+static struct cp_shadow_stack *arrive_at_own(struct cp_shadow *s, struct cp_shadow_thread *t,
+					     const struct cp_shadow_at *at, bool leaves)
 {
-	struct stack *stack = &t->own, *other;
+	struct cp_shadow_stack *stack = &t->own, *other;
 
 	while (stack->calls.count && top_of(stack)->sp < at->sp)
 		end_top(s, stack, at->unsure ? CP_CALL_UNSURE : CP_CALL_UNWOUND);
@@ -434,11 +430,12 @@ static struct stack *arrive_at_own(struct cp_shadow *s, struct thread *t,
 }
 
 /* Ends what an event shows to be gone and finds its stack (NULL: none yet). */
-static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct cp_shadow_at *at,
-			    bool leaves)
+static struct cp_shadow_stack *arrive(struct cp_shadow *s, struct cp_shadow_thread *t,
+				      const struct cp_shadow_at *at, bool leaves)
 {
-	struct stack *stack;
+	struct cp_shadow_stack *stack;
 
+	catch_up(s);
 	s->events++;
 	if (t->tail && !at->chain && without_stub(at->sp) > t->tail_sp)
 		t->tail = false;
@@ -456,13 +453,13 @@ static struct stack *arrive(struct cp_shadow *s, struct thread *t, const struct 
 }
 
 /* The call that `at` is inside of, once what is gone has ended. */
-static const struct cp_call *around(const struct cp_shadow *s, const struct stack *stack,
+static const struct cp_call *around(const struct cp_shadow *s, const struct cp_shadow_stack *stack,
 				    const struct cp_shadow_at *at)
 {
-	const struct thread *t = thread_find(s, at->tid);
+	const struct cp_shadow_thread *t = thread_find(s, at->tid);
 	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
 	const struct cp_call *call = NULL;
-	struct stack *of_caller;
+	struct cp_shadow_stack *of_caller;
 	size_t i;
 
 	if (!at->chain || (!at->chain_count && stack))
@@ -487,7 +484,8 @@ static bool is_jumped_from(const struct cp_call *open, const struct cp_call *ent
 
 /* A function that is entered where a stub's call has its frame was not entered
  * through the stub when it returns to somewhere else: then that call is gone. */
-static void end_stub(struct cp_shadow *s, struct stack *stack, const struct cp_call *entered)
+static void end_stub(struct cp_shadow *s, struct cp_shadow_stack *stack,
+		     const struct cp_call *entered)
 {
 	const struct cp_call *top = top_of(stack);
 
@@ -499,8 +497,8 @@ static void end_stub(struct cp_shadow *s, struct stack *stack, const struct cp_c
 struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *at,
 				const struct cp_call *call)
 {
-	struct thread *t = thread_of(s, at->tid);
-	struct stack *stack = t ? arrive(s, t, at, false) : NULL;
+	struct cp_shadow_thread *t = cp_shadow_thread_of(s, at->tid);
+	struct cp_shadow_stack *stack = t ? arrive(s, t, at, false) : NULL;
 	const struct cp_call *outer;
 	struct cp_call fresh = *call, *same;
 
@@ -532,6 +530,7 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 		t->last = NULL;
 		return NULL;
 	}
+	stack->indexed = stack->calls.count;
 	if (at->within && !stack->own && !stack->host)
 		set_host(s, stack, at->tid);
 	s->open++;
@@ -542,8 +541,8 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *s, const struct cp_shadow_at *
 bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_t function,
 		     enum cp_call_end how)
 {
-	struct thread *t = thread_of(s, at->tid);
-	struct stack *stack = t ? arrive(s, t, at, true) : NULL;
+	struct cp_shadow_thread *t = cp_shadow_thread_of(s, at->tid);
+	struct cp_shadow_stack *stack = t ? arrive(s, t, at, true) : NULL;
 	struct cp_call *call = stack ? call_at(stack, at->sp) : NULL;
 	bool known = call && (function == CP_SHADOW_ANY || call->function == function);
 
@@ -561,27 +560,29 @@ bool cp_shadow_leave(struct cp_shadow *s, const struct cp_shadow_at *at, uint32_
 
 struct cp_call *cp_shadow_top(struct cp_shadow *s, int32_t tid)
 {
-	struct thread *t = thread_find(s, tid);
+	struct cp_shadow_thread *t = thread_find(s, tid);
 
 	return t && t->last && t->last->tid == tid ? top_of(t->last) : NULL;
 }
 
-const struct cp_call *cp_shadow_find(const struct cp_shadow *s, uint64_t sp)
+const struct cp_call *cp_shadow_find(struct cp_shadow *s, uint64_t sp)
 {
-	const struct stack *stack = stack_at(s, sp);
+	const struct cp_shadow_stack *stack;
 
+	catch_up(s);
+	stack = stack_at(s, sp);
 	return stack ? call_at(stack, sp) : NULL;
 }
 
 void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end how)
 {
-	struct thread *t;
+	struct cp_shadow_thread *t;
 	uint64_t key, value;
 	size_t cursor = 0;
 
 	if (!tid) {
 		while (cp_map_next(&s->threads, &cursor, &key, &value))
-			end_all(s, &((struct thread *)(uintptr_t)value)->own, how);
+			end_all(s, &((struct cp_shadow_thread *)(uintptr_t)value)->own, how);
 		while (s->foreign.count) {
 			end_all(s, s->foreign.items[s->foreign.count - 1], how);
 			stack_drop(s, s->foreign.items[s->foreign.count - 1]);
@@ -591,6 +592,8 @@ void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end ho
 	t = thread_find(s, tid);
 	if (!t)
 		return;
+	catch_up(s);
+	s->gone++;
 	end_within(s, t, UINT64_MAX, how);
 	end_all(s, &t->own, how);
 	cp_map_remove(&s->threads, (uint64_t)(uint32_t)tid);
@@ -598,7 +601,7 @@ void cp_shadow_thread_exit(struct cp_shadow *s, int32_t tid, enum cp_call_end ho
 	free(t);
 }
 
-static void forget_in(struct cp_shadow *s, struct stack *stack, uint32_t function)
+static void forget_in(struct cp_shadow *s, struct cp_shadow_stack *stack, uint32_t function)
 {
 	size_t i, kept = 0, count = stack->calls.count;
 
@@ -613,7 +616,7 @@ static void forget_in(struct cp_shadow *s, struct stack *stack, uint32_t functio
 		cp_map_remove(&s->by_sp, call.sp);
 		s->end(s->ctx, &call, CP_CALL_ENDED);
 	}
-	stack->calls.count = kept;
+	stack->calls.count = stack->indexed = kept;
 }
 
 void cp_shadow_forget(struct cp_shadow *s, uint32_t function)
@@ -621,10 +624,11 @@ void cp_shadow_forget(struct cp_shadow *s, uint32_t function)
 	uint64_t key, value;
 	size_t cursor = 0, i = 0;
 
+	catch_up(s);
 	while (cp_map_next(&s->threads, &cursor, &key, &value))
-		forget_in(s, &((struct thread *)(uintptr_t)value)->own, function);
+		forget_in(s, &((struct cp_shadow_thread *)(uintptr_t)value)->own, function);
 	while (i < s->foreign.count) {
-		struct stack *stack = s->foreign.items[i];
+		struct cp_shadow_stack *stack = s->foreign.items[i];
 
 		forget_in(s, stack, function);
 		if (stack->calls.count)
@@ -642,9 +646,9 @@ size_t cp_shadow_open(const struct cp_shadow *s)
 /* ---- a forked process ---- */
 
 /* Was another thread on it than the one that forked? */
-static bool is_anothers(const struct cp_shadow *s, const struct stack *stack, int32_t by)
+static bool is_anothers(const struct cp_shadow *s, const struct cp_shadow_stack *stack, int32_t by)
 {
-	const struct thread *t = thread_find(s, stack->tid);
+	const struct cp_shadow_thread *t = thread_find(s, stack->tid);
 
 	return stack->tid != by && t && t->last == stack;
 }
@@ -664,7 +668,7 @@ int32_t cp_shadow_who(const struct cp_shadow *s, uint64_t sp)
 }
 
 /* Copies a call with what it has. False: no memory. */
-static bool copy_call(struct cp_shadow *s, struct stack *to, const struct cp_call *call,
+static bool copy_call(struct cp_shadow *s, struct cp_shadow_stack *to, const struct cp_call *call,
 		      int32_t tid, cp_call_inherit_fn inherit)
 {
 	struct cp_call copy = *call;
@@ -683,15 +687,17 @@ static bool copy_call(struct cp_shadow *s, struct stack *to, const struct cp_cal
 		return false;
 	}
 	to->calls.items[to->calls.count++] = copy;
+	to->indexed = to->calls.count;
 	s->open++;
 	return true;
 }
 
-static bool copy_foreign(struct cp_shadow *s, struct thread *t, const struct cp_shadow *from,
-			 const struct stack *stack, int32_t by, cp_call_inherit_fn inherit)
+static bool copy_foreign(struct cp_shadow *s, struct cp_shadow_thread *t,
+			 const struct cp_shadow *from, const struct cp_shadow_stack *stack,
+			 int32_t by, cp_call_inherit_fn inherit)
 {
-	const struct thread *was = thread_find(from, by);
-	struct stack *copy = stack_new(s);
+	const struct cp_shadow_thread *was = thread_find(from, by);
+	struct cp_shadow_stack *copy = stack_new(s);
 	bool ok = copy;
 	size_t i;
 
@@ -715,14 +721,14 @@ bool cp_shadow_inherit(struct cp_shadow *s, int32_t tid, const struct cp_shadow 
 	/* A function that forks may have taken its return address from the stack
 	 * (vfork). */
 	uint64_t least = by && sp > sizeof(sp) ? sp - sizeof(sp) : 0;
-	const struct thread *was;
-	struct thread *t;
+	const struct cp_shadow_thread *was;
+	struct cp_shadow_thread *t;
 	bool ok = true;
 	size_t i;
 
 	by = by ? by : cp_shadow_who(from, sp);
 	was = by ? thread_find(from, by) : NULL;
-	t = was ? thread_of(s, tid) : NULL;
+	t = was ? cp_shadow_thread_of(s, tid) : NULL;
 	if (!t)
 		return false;
 	s->events = from->events;
@@ -736,8 +742,8 @@ bool cp_shadow_inherit(struct cp_shadow *s, int32_t tid, const struct cp_shadow 
 	return ok;
 }
 
-static void each_of(const struct stack *stack, void (*each)(void *ctx, const struct cp_call *),
-		    void *ctx)
+static void each_of(const struct cp_shadow_stack *stack,
+		    void (*each)(void *ctx, const struct cp_call *), void *ctx)
 {
 	size_t i;
 
@@ -752,7 +758,7 @@ void cp_shadow_each(const struct cp_shadow *s, void (*each)(void *ctx, const str
 	size_t cursor = 0, i;
 
 	while (cp_map_next(&s->threads, &cursor, &key, &value))
-		each_of(&((struct thread *)(uintptr_t)value)->own, each, ctx);
+		each_of(&((struct cp_shadow_thread *)(uintptr_t)value)->own, each, ctx);
 	for (i = 0; i < s->foreign.count; i++)
 		each_of(s->foreign.items[i], each, ctx);
 }

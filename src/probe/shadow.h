@@ -94,11 +94,11 @@ struct cp_call *cp_shadow_enter(struct cp_shadow *shadow, const struct cp_shadow
 bool cp_shadow_leave(struct cp_shadow *shadow, const struct cp_shadow_at *at, uint32_t function,
 		     enum cp_call_end how);
 /* Does the chain lead to an open call that is surely on the thread's own stack? */
-bool cp_shadow_is_called_by_own(const struct cp_shadow *shadow, const struct cp_shadow_at *at);
+bool cp_shadow_is_called_by_own(struct cp_shadow *shadow, const struct cp_shadow_at *at);
 /* The innermost open call of the thread, as far as known; or NULL. */
 struct cp_call *cp_shadow_top(struct cp_shadow *shadow, int32_t tid);
 /* The open call at `sp`, whatever has happened since; or NULL. */
-const struct cp_call *cp_shadow_find(const struct cp_shadow *shadow, uint64_t sp);
+const struct cp_call *cp_shadow_find(struct cp_shadow *shadow, uint64_t sp);
 /* The thread ended: the calls on its own stack end as `how`. tid 0: all calls
  * of the process, wherever they are. */
 void cp_shadow_thread_exit(struct cp_shadow *shadow, int32_t tid, enum cp_call_end how);
@@ -121,5 +121,12 @@ bool cp_shadow_inherit(struct cp_shadow *shadow, int32_t tid, const struct cp_sh
 /* Shows all open calls, stack by stack, outermost first. */
 void cp_shadow_each(const struct cp_shadow *shadow, void (*each)(void *ctx, const struct cp_call *),
 		    void *ctx);
+
+/* ---- private to src/probe ---- */
+
+struct cp_shadow_thread;
+
+/* NULL without memory. */
+struct cp_shadow_thread *cp_shadow_thread_of(struct cp_shadow *s, int32_t tid);
 
 #endif

@@ -85,3 +85,15 @@ same() {
 	END
 	same -t 'lib:libsqlite3*' -- sh -c 'exec sqlite3 :memory: <x.sql'
 }
+
+@test "modules get calls in blocks, in the order of single ones" {
+	for way in blocks calls.single; do
+		"$CPROF" run -q -o "$way.data" --fast --max-rate=0 -t program \
+			--plugin-dir="$BUILD/tests/modules" --profile="blocks:$way" -- "$TRACEES/counted" --depth=6
+	done
+	run ! grep -q 'BEFORE\|another' blocks calls.single
+	diff <(grep -v ^blocks blocks) <(grep -v ^blocks calls.single)
+	[ "$(sed -n 's/^blocks //p' calls.single)" = 0 ]
+	# nearly all of them
+	[ "$(sed -n 's/^blocks //p' blocks)" -gt $(($(wc -l <blocks) / 2)) ]
+}

@@ -3,7 +3,7 @@
  * The shadow stack against programs that are made up: what they do is the
  * expectation.
  */
-#include "probe/shadow.h"
+#include "probe/shadow_plain.h"
 
 #include "test.h"
 
@@ -588,6 +588,129 @@ static void test_fork(void)
 	cp_shadow_destroy(s);
 }
 
+/* ---- calls told by the million ---- */
+
+#define PLAIN_EVENTS 20000
+#define PLAIN_ROOM 60000u /* in `text` */
+
+/* The same program, told to one shadow stack event by event, and to another one as plainly
+ * as it takes it. */
+struct twice {
+	struct cp_shadow *shadow;
+	struct cp_shadow_own own[3]; /* by thread */
+	char *text; /* what ended */
+	size_t plain;
+};
+
+static void twice_ended(void *ctx, const struct cp_call *call, enum cp_call_end how)
+{
+	struct twice *t = ctx;
+	size_t n = strlen(t->text);
+
+	if (n + 32 < PLAIN_ROOM)
+		snprintf(t->text + n, 32, "%u%c%u%s ", call->function, "rtu?e"[how], call -> depth,
+			 call -> tail ? "t" : "");
+}
+
+static void twice_enter(struct twice *t, bool plainly, const struct cp_shadow_at *at,
+			uint32_t function)
+{
+	struct cp_shadow_own *own = &t->own[at->tid - 1];
+	struct cp_call *call = NULL;
+
+	if (plainly && !at->chain && cp_shadow_own(t->shadow, at->tid, own))
+		call = cp_shadow_enter_plain(own, at->sp);
+	t->plain += call != NULL;
+	if (call)
+		call->function = function;
+	else
+		cp_shadow_enter(t->shadow, at, &(struct cp_call){ .function = function });
+}
+
+static void twice_leave(struct twice *t, bool plainly, const struct cp_shadow_at *at,
+			enum cp_call_end how)
+{
+	struct cp_shadow_own *own = &t->own[at->tid - 1];
+	const struct cp_call *call = NULL;
+
+	if (plainly && !at->chain && cp_shadow_own(t->shadow, at->tid, own))
+		call = cp_shadow_leaves_plainly(own, at->sp);
+	t->plain += call != NULL;
+	if (call) {
+		twice_ended(t, call, how);
+		cp_shadow_leave_plain(own, how == CP_CALL_TAIL_CALLED);
+	} else {
+		cp_shadow_leave(t->shadow, at, CP_SHADOW_ANY, how);
+	}
+}
+
+/* A thread calls, returns, jumps, unwinds, calls on another stack, and ends. */
+static void twice_step(struct twice *t, bool plainly, const uint32_t *dice, uint64_t sp[3])
+{
+	int32_t tid = 1 + (int32_t)(dice[0] % 3);
+	uint64_t base = STACK_TOP - (uint64_t)tid * 0x1000000, *at_sp = &sp[tid - 1];
+	uint64_t callers[] = { CORO_TOP + 0x100 };
+	struct cp_shadow_at at = { .tid = tid };
+	uint32_t what = dice[1] % 100;
+
+	*at_sp = *at_sp ? *at_sp : base;
+	at.sp = *at_sp;
+	if (what < 45) {
+		at.sp = *at_sp -= 16 + dice[2] % 4 * 16;
+		twice_enter(t, plainly, &at, dice[3] % 50);
+	} else if (what < 85) {
+		twice_leave(t, plainly, &at, what < 80 ? CP_CALL_RETURNED : CP_CALL_TAIL_CALLED);
+		if (what < 80 && *at_sp < base)
+			*at_sp += 16 + dice[2] % 4 * 16; /* where a call may be, or not */
+	} else if (what < 92) {
+		*at_sp = *at_sp + 200 < base ? *at_sp + 200 : base;
+	} else if (what < 98) {
+		at.chain = callers;
+		at.chain_count = 1;
+		at.sp = CORO_TOP - dice[2] % 8 * 16;
+		if (what < 95)
+			twice_enter(t, plainly, &at, 100);
+		else
+			twice_leave(t, plainly, &at, CP_CALL_RETURNED);
+	} else if (what == 98) {
+		cp_shadow_forget(t->shadow, dice[3] % 50);
+	} else if (dice[2] % 8 == 0) {
+		cp_shadow_thread_exit(t->shadow, tid, CP_CALL_UNWOUND);
+		*at_sp = 0;
+	}
+}
+
+static void test_plain(void)
+{
+	struct twice all = { .text = calloc(1, PLAIN_ROOM) },
+		     plain = { .text = calloc(1, PLAIN_ROOM) };
+	uint64_t sp[2][3] = { 0 };
+	uint32_t dice[4], i, k;
+
+	all.shadow = cp_shadow_create(twice_ended, &all);
+	plain.shadow = cp_shadow_create(twice_ended, &plain);
+	srandom(7);
+	for (i = 0; i < PLAIN_EVENTS; i++) {
+		for (k = 0; k < 4; k++)
+			dice[k] = (uint32_t)random();
+		twice_step(&all, false, dice, sp[0]);
+		twice_step(&plain, dice[0] % 7 != 0, dice, sp[1]);
+		if (strcmp(all.text, plain.text) != 0 ||
+		    cp_shadow_open(all.shadow) != cp_shadow_open(plain.shadow))
+			break;
+		all.text[0] = plain.text[0] = 0;
+	}
+	CHECK(i == PLAIN_EVENTS);
+	CHECK(!all.plain && plain.plain > PLAIN_EVENTS / 3);
+	cp_shadow_thread_exit(all.shadow, 0, CP_CALL_ENDED);
+	cp_shadow_thread_exit(plain.shadow, 0, CP_CALL_ENDED);
+	CHECK(!strcmp(all.text, plain.text));
+	cp_shadow_destroy(all.shadow);
+	cp_shadow_destroy(plain.shadow);
+	free(all.text);
+	free(plain.text);
+}
+
 int main(void)
 {
 	test_recursion();
@@ -608,5 +731,6 @@ int main(void)
 	test_many_coroutines();
 	test_fork();
 	test_random();
+	test_plain();
 	TEST_MAIN_END;
 }

@@ -49,6 +49,7 @@ const struct cp_event_info cp_event_infos[] = {
 	{ "method_tail_call", RAISED, "a breakpoint at each jump out of the function" },
 	{ "method_exception_leave", RAISED, "the stack pointer of a later event: exceptions, longjmp, thread exit" },
 	{ "method_inherited", RAISED, "a fork: the calls that were open around it in the thread that forked" },
+	{ "method_block", RAISED, "detours: what they recorded without a stop, where no profiler wants each call by itself" },
 	{ "method_free", RAISED, "the function's image was unloaded, or its code unregistered, while its process goes on" },
 	{ "method_begin_invoke", RAISED, "a traced function was entered, and its return address is in code that is not traced" },
 	{ "method_end_invoke", RAISED, "and was left again" },

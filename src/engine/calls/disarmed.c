@@ -99,6 +99,7 @@ void engine_on_disarmed(cprof_session *s, const struct cp_event_disarmed *e)
 	if (t->disarmed)
 		return;
 	t->disarmed = true;
+	c->changes++;
 	c->now_ns = e->e.ts_ns;
 	s->current.thread = cprof_thread_from_tid(e->e.tid);
 	engine_disarm(s, e->group);

@@ -81,10 +81,23 @@ static bool by_kernel(cprof_process *p, uint64_t caller)
 	return cp_arch_host()->is_sigreturn(code, n);
 }
 
-static bool starts_thread(const cprof_thread *t, const struct cp_call *call)
+bool engine_starts_thread(const cprof_thread *t, uint64_t sp)
 {
-	return t->tid != t->process->pid && !call->depth && t->born_sp >= call->sp &&
-	       t->born_sp - call->sp < START_BYTES;
+	return t->tid != t->process->pid && t->born_sp >= sp && t->born_sp - sp < START_BYTES;
+}
+
+bool engine_invoked_by_code(cprof_process *p, uint64_t caller, const cprof_image **from_ret)
+{
+	const cprof_image *image = image_at(p, caller - 1);
+
+	if (!image || !image->assembly->image)
+		return false;
+	if (engine_traced_at(p->session, image, caller - 1 - image->bias)) {
+		*from_ret = NULL;
+		return true;
+	}
+	*from_ret = image;
+	return !by_kernel(p, caller);
 }
 
 static struct caller look_at(cprof_session *s, uint64_t address, const cprof_image *image)
@@ -127,7 +140,8 @@ static cprof_invoker invoker(const cprof_session *s, const struct cp_call *call,
 	if (t && t->tid == t->process->pid &&
 	    (!strcmp(f->linkage_name, "main") || !strcmp(f->linkage_name, "_start")))
 		return CPROF_INVOKER_START;
-	return t && starts_thread(t, call) ? CPROF_INVOKER_THREAD : CPROF_INVOKER_CODE;
+	return t && !call->depth && engine_starts_thread(t, call->sp) ? CPROF_INVOKER_THREAD
+								      : CPROF_INVOKER_CODE;
 }
 
 bool cprof_current_invocation(cprof_invocation *ret)

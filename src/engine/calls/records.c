@@ -6,6 +6,8 @@
  *     ring of thread 2 ─┼─ the earliest ─► as if it was a hit ─► calls.c
  *     ring of thread 3 ─┘
  *
+ * Most go another way, ring by ring (blocks.c): what is in order here is the rest.
+ *
  * An event of the tracer comes after all that was recorded before it. Its own thread
  * stood still then, and the event says how far it had come.
  */
@@ -15,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "engine/calls/blocks.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/disarmed.h"
 #include "engine/calls/reading.h"
@@ -93,8 +96,10 @@ static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32
 		t->second_entries = 0;
 	}
 	e.rate = ++t->second_entries;
-	if (e.rate > t->max_rate)
-		engine_on_disarmed(s, &e);
+	if (e.rate <= t->max_rate)
+		return;
+	engine_blocks_tell_all(s);
+	engine_on_disarmed(s, &e);
 }
 
 /* The record as a hit of one site; `words` moves behind the site's values. */
@@ -147,6 +152,7 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 	cprof_thread *t = cprof_thread_from_tid(ring->tid);
 	struct engine_words words = { .record = r };
 
+	engine_blocks_tell(s, ring);
 	if (r->kind == CP_RECORD_CANCEL) {
 		cancel(ring);
 		return;
@@ -182,9 +188,12 @@ static bool look(const struct engine_clock *clock, struct engine_ring *ring)
 		return ring->has_next;
 	ring->before = ring->records;
 	ring->has_next = cp_records_next(&ring->records, clock->last.ticks, &ring->next);
-	if (ring->has_next)
-		ring->next_ns = ns_of(clock, ring->next.time);
-	return ring->has_next;
+	if (!ring->has_next)
+		return false;
+	ring->next_ns = ns_of(clock, ring->next.time);
+	if (ring->next_ns <= ring->last_ns) /* the clock was set meanwhile */
+		ring->next_ns = ring->last_ns + 1;
+	return true;
 }
 
 /* Room for what was told; the next one is read again. */
@@ -198,14 +207,62 @@ static void release(struct engine_ring *ring)
 	cp_records_release(&ring->records);
 }
 
+static void pass(struct engine_ring *ring)
+{
+	ring->has_next = false;
+	ring->last_ns = ring->next_ns;
+	if (++ring->told % FLUSH == 0)
+		release(ring);
+}
+
 static void tell_next(cprof_session *s, struct engine_ring *ring)
 {
 	struct cp_record record = ring->next;
 
 	ring->has_next = false;
 	tell(s, ring, &record);
-	if (++ring->told % FLUSH == 0)
-		release(ring);
+	pass(ring);
+}
+
+/* How far records are taken. */
+struct reach {
+	uint64_t until_ns;
+	uint64_t position; /* in the ring */
+	size_t most;
+};
+
+static bool is_within(const struct engine_ring *ring, const struct reach *reach)
+{
+	return ring->next_ns <= reach->until_ns && ring->records.position <= reach->position;
+}
+
+/* The ring's next records, as long as they go into blocks. How many they were. */
+static size_t take_blocks(cprof_session *s, struct engine_ring *ring, const struct reach *reach)
+{
+	struct engine_blocks b;
+	size_t taken = 0;
+
+	if (!look(&s->calls->clock, ring) || !engine_blocks_begin(s, ring, &b))
+		return 0;
+	while (taken < reach->most && look(&s->calls->clock, ring) && is_within(ring, reach) &&
+	       engine_blocks_take(&b, &ring->next, ring->next_ns)) {
+		ring->last = (struct engine_again){ ring->next.sp, ring->next.site };
+		pass(ring);
+		taken++;
+	}
+	return taken;
+}
+
+static size_t take_all_blocks(cprof_session *s, const struct reach *reach)
+{
+	struct reach left = *reach;
+	struct engine_rings **rings;
+	uint32_t i;
+
+	cp_vec_for_each(&s->calls->rings, rings)
+		for (i = 0; i < (*rings)->used; i++)
+			left.most -= take_blocks(s, &(*rings)->items[i], &left);
+	return reach->most - left.most;
 }
 
 /* The ring with the earliest record, and the time of the next best. */
@@ -246,13 +303,18 @@ static void release_all(cprof_session *s)
 
 size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
 {
+	struct reach reach = { until_ns, UINT64_MAX, most };
 	struct engine_ring *ring;
 	size_t told = 0;
 	uint64_t until;
+	bool blocks;
 
 	if (!s->calls || !s->calls->rings.count)
 		return 0;
 	set_clock(&s->calls->clock);
+	blocks = engine_blocks_wanted(s);
+	if (blocks)
+		told = take_all_blocks(s, &reach);
 	while (told < most) {
 		until = until_ns;
 		ring = earliest(s, &until);
@@ -261,10 +323,15 @@ size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
 		do {
 			tell_next(s, ring);
 			told++;
+			reach.most = most - told;
+			if (blocks)
+				told += take_blocks(s, ring, &reach);
 		} while (told < most && look(&s->calls->clock, ring) && ring->next_ns <= until);
 	}
 	if (told)
 		release_all(s);
+	if (until_ns == UINT64_MAX)
+		engine_blocks_tell_all(s);
 	return told;
 }
 
@@ -284,11 +351,20 @@ static struct engine_ring *ring_of(const cprof_process *p, int32_t tid)
 /* All that a thread recorded up to a position of its ring, whatever the time. */
 static void take_own(cprof_session *s, struct engine_ring *ring, uint64_t position)
 {
+	const struct reach reach = { UINT64_MAX, position, SIZE_MAX };
+	bool blocks = engine_blocks_wanted(s);
+
 	if (!ring)
 		return;
-	while (look(&s->calls->clock, ring) && ring->records.position <= position)
+	if (blocks)
+		take_blocks(s, ring, &reach);
+	while (look(&s->calls->clock, ring) && is_within(ring, &reach)) {
 		tell_next(s, ring);
+		if (blocks)
+			take_blocks(s, ring, &reach);
+	}
 	release(ring);
+	engine_blocks_tell(s, ring);
 }
 
 void engine_records_before(cprof_session *s, const struct cp_event *e)
@@ -302,6 +378,9 @@ void engine_records_before(cprof_session *s, const struct cp_event *e)
 		take_own(s, ring_of(p, e->tid), ((const struct cp_event_hit *)e)->records);
 	else if (e->type == CP_EVENT_THREAD_EXIT)
 		take_own(s, ring_of(p, e->tid), UINT64_MAX);
+	else if (e->type != CP_EVENT_SAMPLE && e->type != CP_EVENT_REPEAT &&
+		 e->type != CP_EVENT_SIGNAL)
+		engine_blocks_tell_all(s);
 }
 
 static void beat(const cprof_session *s, struct engine_ring *ring, uint64_t until)
@@ -325,6 +404,8 @@ void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 	if (!rings || e->target >= rings->count)
 		return;
 	ring = &rings->items[e->target];
+	engine_blocks_tell(s, ring);
+	cp_vec_free(&ring->block);
 	*ring = (struct engine_ring){ .tid = e->e.tid, .sp = e->sp };
 	cp_records_follow(&ring->records,
 			  rings->memory + e->target * cp_detour_ring_size(rings->code.log),
@@ -365,8 +446,12 @@ void engine_records_end(cprof_process *p, int32_t tid)
 		struct engine_ring *ring = &rings->items[i];
 		const cprof_thread *t = ring->tid ? cprof_thread_from_tid(ring->tid) : NULL;
 
-		if (tid ? ring->tid == tid : t && t->process == p)
-			ring->tid = 0;
+		if (tid ? ring->tid != tid : !t || t->process != p)
+			continue;
+		engine_blocks_tell(p->session, ring);
+		cp_vec_free(&ring->block);
+		ring->tid = 0;
+		ring->own = (struct cp_shadow_own){ 0 };
 	}
 }
 
@@ -380,6 +465,7 @@ void engine_records_beat(cprof_session *s, bool last)
 	if (!s->calls || !s->calls->rings.count)
 		return;
 	set_clock(clock);
+	engine_blocks_tell_all(s);
 	until = last ? 0 : clock->last.ticks + clock->alive_ticks;
 	cp_vec_for_each(&s->calls->rings, rings) {
 		struct cp_detour_ring *zero = (void *)(*rings)->memory;

@@ -20,18 +20,6 @@ static uint64_t whole_sp(const cprof_thread *t, const struct engine_ring *ring, 
 	return sp < base && base - sp > span / 2 ? sp + span : sp;
 }
 
-/* The image of the process that has the function's detours. */
-static cprof_image *image_of(const cprof_process *p, const struct engine_traced *t, uint32_t number)
-{
-	size_t i;
-
-	for (i = 0; i < p->images.count; i++)
-		if (p->images.items[i]->assembly == t->assembly &&
-		    engine_detours_has(p->images.items[i], number))
-			return p->images.items[i];
-	return NULL;
-}
-
 static uint64_t next_value(struct engine_words *v)
 {
 	return v->at < v->record->value_words ? v->record->values[v->at++] : 0;
@@ -149,7 +137,6 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 {
 	const struct engine_calls *c = s->calls;
 	const struct engine_site *site = &c->sites.items[number];
-	const struct engine_traced *traced = c->traced.items[site->traced];
 	const cprof_thread *t = s->current.thread;
 
 	told->event = (struct cp_event_hit){ .e = { .size = sizeof(told->event),
@@ -166,7 +153,7 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 					     .run_ns = t->last_hit.run_ns };
 	told->hit = (struct engine_hit){ .event = &told->event,
 					 .site = number,
-					 .image = image_of(t->process, traced, site->traced) };
+					 .image = engine_detours_image(t->process, site->traced) };
 	if (!told->hit.image)
 		return false;
 	told->event.pc = site->address + told->hit.image->bias;

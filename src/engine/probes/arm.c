@@ -363,6 +363,8 @@ void engine_arm_process(cprof_process *p)
 		return;
 	p->arm_again = false;
 	p->look++;
+	if (s->calls)
+		s->calls->changes++;
 	cp_vec_for_each(&p->texts, text) {
 		text->image->look = p->look;
 		if (text->end > text->image->end)

@@ -45,6 +45,8 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 			s->calls->rings.items[i] = s->calls->rings.items[--s->calls->rings.count];
 	if (rings->memory)
 		munmap(rings->memory, rings->size);
+	for (i = 0; rings->items && i < rings->count; i++)
+		cp_vec_free(&rings->items[i].block);
 	free(rings->items);
 	free(rings);
 }
@@ -155,7 +157,8 @@ void engine_detours_inherit(cprof_process *p, const cprof_process *parent)
 	p->detours = calloc(1, sizeof(*p->detours));
 	if (!p->detours)
 		return;
-	*p->detours = *parent->detours;
+	p->detours->rings = parent->detours->rings;
+	p->detours->tried = parent->detours->tried;
 	if (p->detours->rings)
 		p->detours->rings->users++;
 }
@@ -165,6 +168,8 @@ void engine_detours_forget(cprof_process *p)
 	if (!p->detours)
 		return;
 	release_rings(p->session, p->detours->rings);
+	cp_vec_free(&p->detours->plain);
+	free(p->detours->callers);
 	free(p->detours);
 	p->detours = NULL;
 }
@@ -174,8 +179,28 @@ bool engine_detours_has(const cprof_image *image, uint32_t number)
 	return cp_map_get((struct cp_map *)(uintptr_t)&image->detoured, number);
 }
 
+cprof_image *engine_detours_image(const cprof_process *p, uint32_t number)
+{
+	const struct engine_traced *t = p->session->calls->traced.items[number];
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++)
+		if (p->images.items[i]->assembly == t->assembly &&
+		    engine_detours_has(p->images.items[i], number))
+			return p->images.items[i];
+	return NULL;
+}
+
+/* What was looked up of sites may be another way by now. */
+static void note_change(const cprof_image *image)
+{
+	if (image->process->session->calls)
+		image->process->session->calls->changes++;
+}
+
 void engine_detours_unmake(cprof_image *image)
 {
+	note_change(image);
 	cp_map_clear(&image->detoured);
 	image->jumps.count = 0;
 }
@@ -186,6 +211,7 @@ void engine_detours_copy(cprof_image *image, const cprof_image *from)
 	uint64_t number, value;
 	size_t cursor;
 
+	note_change(image);
 	for (cursor = 0; cp_map_next(&from->detoured, &cursor, &number, &value);)
 		cp_map_put(&image->detoured, number, value);
 	cp_vec_for_each(&from->jumps, jump)
@@ -215,6 +241,7 @@ static bool forget_jumps(cprof_image *image, uint32_t number)
 	bool had = engine_detours_has(image, number);
 	size_t i, n = 0;
 
+	note_change(image);
 	cp_map_remove(&image->detoured, number);
 	for (i = 0; i < image->jumps.count; i++)
 		if (image->jumps.items[i].traced != number)
@@ -652,6 +679,7 @@ static int keep_jumps(cprof_image *image, const struct engine_numbers *numbers,
 	bool ok = true;
 	size_t i;
 
+	note_change(image);
 	cp_vec_for_each(&sites->items, site)
 		if (site->traced != ENGINE_NO_FUNCTION)
 			ok = ok && cp_map_put(&image->detoured, site->traced, 1);

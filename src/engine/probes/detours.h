@@ -8,6 +8,7 @@
 #include "base/vec.h"
 #include "engine/probes/sites.h"
 #include "link/records.h"
+#include "probe/shadow_plain.h"
 
 /* What one of its threads wrote. */
 struct engine_ring {
@@ -25,7 +26,34 @@ struct engine_ring {
 		uint64_t sp; /* 0: none */
 		uint32_t site;
 	} again[8], last;
+	/* Calls that are told in blocks (calls/blocks.c). */
+	struct cp_shadow_own own;
+	CP_VEC(cprof_call_event) block; /* not told yet */
+	uint64_t last_ns; /* of the last record: times of a thread rise */
 };
+
+/* What a record of a site says, where it says nothing else. */
+enum engine_plain {
+	ENGINE_PLAIN_UNKNOWN, /* not looked at */
+	ENGINE_PLAIN_NOT,
+	ENGINE_PLAIN_ENTER,
+	ENGINE_PLAIN_LEAVE,
+	ENGINE_PLAIN_TAIL,
+};
+
+struct engine_plain_site {
+	const cprof_function *function;
+	const cprof_function *target; /* of TAIL; NULL: not known */
+	uint32_t traced;
+	uint8_t what; /* enum engine_plain */
+};
+
+/* Code that is not traced, by a return address there; or it is traced. */
+struct engine_plain_caller {
+	uint64_t address; /* 0: none */
+	const cprof_image *image; /* NULL: it is traced */
+};
+#define ENGINE_PLAIN_CALLERS 1024
 
 /* Rings, of a process and those that it forked. */
 struct engine_rings {
@@ -41,6 +69,10 @@ struct engine_rings {
 struct engine_detours {
 	struct engine_rings *rings; /* shared; NULL: there can be none */
 	bool tried;
+	/* The process's own, and good as long as the session's `changes` are these. */
+	CP_VEC(struct engine_plain_site) plain; /* by site */
+	struct engine_plain_caller *callers; /* owned; by a hash of the address; NULL: none */
+	uint64_t changes;
 };
 
 /* Where something of a detour stands in an image. */
@@ -65,6 +97,8 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 			const struct engine_numbers *own, struct engine_detour_sites *ret);
 /* Has the function a detour in the image? */
 bool engine_detours_has(const cprof_image *image, uint32_t number);
+/* The image of the process that has it; NULL: none. */
+cprof_image *engine_detours_image(const cprof_process *p, uint32_t number);
 /* What was made could not be placed, or is gone with the image. */
 void engine_detours_unmake(cprof_image *image);
 /* An image has the detours that the other one has, in a process that was forked. */

@@ -87,6 +87,7 @@ void engine_refilter(cprof_session *s)
 
 	while (c && c->refilters.count) {
 		image = c->refilters.items[--c->refilters.count];
+		c->changes++;
 		if (!image)
 			refilter_all(s);
 		else if (image->mapped && image->armed)

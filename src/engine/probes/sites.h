@@ -227,6 +227,7 @@ struct engine_calls {
 	CP_VEC(struct engine_yielded) yielded; /* breakpoints that are still to be placed */
 	CP_VEC(struct engine_rings *) rings; /* borrowed: of all processes */
 	struct engine_clock clock;
+	uint64_t changes; /* of what is known of sites: images, functions, detours */
 	uint64_t records, records_lost;
 	bool walks; /* some of them bring stacks */
 };

@@ -49,6 +49,13 @@ void engine_note_library_calls(const struct engine_calls *c, const struct engine
 			   c->sites.items[t->first_site + i].address, number);
 }
 
+bool engine_calls_library(const cprof_image *image, const struct engine_site *site)
+{
+	const struct engine_plans *plans = image->assembly->plans;
+
+	return plans && cp_map_get(&plans->library_calls, site->address);
+}
+
 const cprof_function *engine_library_function(cprof_session *s, const struct engine_hit *hit)
 {
 	const struct engine_site *site = &s->calls->sites.items[hit->site];

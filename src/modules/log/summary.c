@@ -27,6 +27,17 @@ void cp_recorder_summary_add(cprof_profiler *log, struct cp_recorder_summary *s,
 	fail(log, cp_sums_event(&s->sums, process, call));
 }
 
+void cp_recorder_summary_add_block(cprof_profiler *log, struct cp_recorder_summary *s,
+				   cprof_thread *t, const struct cp_call_costs *costs,
+				   const struct cp_call_entry *entries, size_t count)
+{
+	const uint64_t *number = cp_recorder_thread(log, t);
+
+	if (number)
+		fail(log, cp_sums_block(&s->sums, cp_recorder_process(log, cprof_thread_process(t)),
+					(uint32_t)*number, costs, entries, count));
+}
+
 void cp_recorder_summary_forget(cprof_profiler *log, struct cp_recorder_summary *s, cprof_thread *t)
 {
 	const uint64_t *number = cp_map_get(&log->threads, (uintptr_t)t);

@@ -19,6 +19,10 @@ struct cp_recorder_summary {
 /* The next event, of the thread that the API is asked about. */
 void cp_recorder_summary_add(cprof_profiler *log, struct cp_recorder_summary *s,
 			     const struct cp_record_call *call);
+/* The next events of a thread, as cp_record_call_block() takes them. */
+void cp_recorder_summary_add_block(cprof_profiler *log, struct cp_recorder_summary *s,
+				   cprof_thread *t, const struct cp_call_costs *costs,
+				   const struct cp_call_entry *entries, size_t count);
 /* A thread's calls are over. */
 void cp_recorder_summary_forget(cprof_profiler *log, struct cp_recorder_summary *s,
 				cprof_thread *t);

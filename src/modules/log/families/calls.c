@@ -25,10 +25,28 @@
 #include "modules/log/numbers.h"
 #include "modules/log/stack.h"
 #include "modules/log/summary.h"
+#include "record/call_block.h"
 
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
+
+/* Of functions that are called millions of times, where they are in the recording. */
+#define NEAR 1024
+
+/* Calls that came together. */
+struct block {
+	CP_VEC(struct cp_call_entry) entries;
+	struct {
+		const cprof_function *function;
+		uint32_t location;
+	} near[NEAR];
+	struct { /* the last call that no traced code made */
+		const cprof_function *function;
+		const cprof_image *from;
+		bool is_callback;
+	} last;
+};
 
 struct calls {
 	bool arguments, result, locals, changes, cpu_time, summary;
@@ -39,6 +57,7 @@ struct calls {
 	CP_VEC(cprof_value) values; /* of the call being recorded */
 	uint64_t count;
 	struct cp_recorder_summary sums;
+	struct block block;
 };
 
 static struct calls *calls(const cprof_profiler *log)
@@ -168,6 +187,82 @@ static void on_unwind(cprof_profiler *log, const cprof_function *f, const cprof_
 	(void)exception;
 	if (begin(log, f, CP_RECORD_UNWIND, &r))
 		end(log, &r);
+}
+
+/* ---- blocks ---- */
+
+/* A detour's time is what it is: nothing is taken off. */
+static const struct cp_call_costs no_costs;
+
+static uint32_t function_of(cprof_profiler *log, struct block *b, const cprof_function *f)
+{
+	size_t at = ((uintptr_t)f >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 54;
+
+	if (b->near[at].function != f) {
+		b->near[at].location = cp_recorder_function(log, f);
+		b->near[at].function = f;
+	}
+	return b->near[at].location;
+}
+
+/* As add_invoker() says it. */
+static void add_caller(cprof_profiler *log, struct block *b, const cprof_call_event *e,
+		       struct cp_call_entry *to)
+{
+	if (b->last.function != e->function || b->last.from != e->from) {
+		b->last.function = e->function;
+		b->last.from = e->from;
+		b->last.is_callback = invoked_as_callback(e->function, e->from);
+	}
+	if (!b->last.is_callback)
+		return;
+	to->flags = CPROF_INVOKER_CODE << 2;
+	to->target = cp_record_location(log->writer, cp_recorder_image(log, e->from),
+					e->caller - 1 - cprof_image_base(e->from), 0);
+}
+
+static struct cp_call_entry entry_of(cprof_profiler *log, struct calls *c,
+				     const cprof_call_event *e)
+{
+	struct cp_call_entry entry = { .ts_ns = e->timestamp_ns,
+				       .function = function_of(log, &c->block, e->function),
+				       .depth = e->depth,
+				       .target = CP_RECORD_NONE };
+
+	if (e->kind == CPROF_CALL_ENTER) {
+		entry.kind = CP_RECORD_ENTER;
+		if (e->from && !c->summary)
+			add_caller(log, &c->block, e, &entry);
+		return entry;
+	}
+	entry.kind = e->kind == CPROF_CALL_LEAVE ? CP_RECORD_LEAVE : CP_RECORD_TAIL_CALL;
+	entry.duration_ns = e->timestamp_ns - e->enter_ns;
+	if (e->target)
+		entry.target = function_of(log, &c->block, e->target);
+	return entry;
+}
+
+static void on_block(cprof_profiler *log, cprof_thread *thread, const cprof_call_event *events,
+		     size_t count)
+{
+	struct calls *c = calls(log);
+	struct block *b = &c->block;
+	uint64_t *number = cp_recorder_thread(log, thread);
+	size_t i;
+
+	b->entries.count = 0;
+	if (!number || !cp_vec_reserve(&b->entries, count))
+		return;
+	for (i = 0; i < count; i++)
+		if (!c->most || events[i].depth < c->most)
+			b->entries.items[b->entries.count++] = entry_of(log, c, &events[i]);
+	if (c->summary)
+		cp_recorder_summary_add_block(log, &c->sums, thread, &no_costs, b->entries.items,
+					      b->entries.count);
+	else
+		cp_record_call_block(log->writer, (uint32_t)*number, &no_costs, b->entries.items,
+				     b->entries.count);
+	c->count += b->entries.count;
 }
 
 static void on_inherited(cprof_profiler *log, const cprof_function *f)
@@ -367,6 +462,7 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_method_tail_call_callback(log->handle, on_tail_call);
 	cprof_profiler_set_method_exception_leave_callback(log->handle, on_unwind);
 	cprof_profiler_set_method_inherited_callback(log->handle, on_inherited);
+	cprof_profiler_set_method_block_callback(log->handle, on_block);
 }
 
 static void on_thread_exited(cprof_profiler *log, cprof_thread *t)
@@ -424,6 +520,7 @@ static void release(void *state)
 		cprof_callspec_free(*spec);
 	cp_vec_free(&c->specs);
 	cp_vec_free(&c->values);
+	cp_vec_free(&c->block.entries);
 	cp_recorder_summary_deinit(&c->sums);
 }
 

@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Records of detours into calls by the thousand (method_block). Nearly all say no more
+ * than that a thread entered a function below all of its open calls, or left the innermost
+ * one, on its own stack: for these the shadow stack needs to look nowhere else
+ * (probe/shadow_plain.c), and what was looked up of a site or of a caller is good for the
+ * next million.
+ *
+ *     record ─► plain? ─► shadow stack ─► the thread's block ─► method_block
+ *                 └ no ─► the block so far is told, then the way of hits (records.c)
+ *
+ * What goes the way of hits: whatever ends other calls too, or ends one whose time stops
+ * have lengthened; what began that way ends that way, so that a block can be understood
+ * without it. Signal handlers, main, start routines; roles, limits that were asked for,
+ * values. Blocks of two threads say nothing of each other, so that the threads' records
+ * need not be put in order.
+ */
+#include "engine/calls/blocks.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "engine/calls/calls.h"
+#include "engine/calls/invoke.h"
+#include "engine/probes/detours.h"
+#include "engine/probes/objects.h"
+#include "engine/probes/sites.h"
+#include "engine/probes/stubs.h"
+#include "engine/target/functions.h"
+#include "engine/target/images.h"
+#include "engine/target/state.h"
+
+/* Flag of a call: its enter is in a block. */
+#define CALL_IN_BLOCK 0x400u
+#define BLOCK_MAX 4096
+#define SP_BITS 35 /* of a stack pointer in a record */
+#define CALLS \
+	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
+	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
+
+/* ---- who wants blocks ---- */
+
+bool engine_blocks_wanted(const cprof_session *s)
+{
+	const struct cprof_profiler_desc *p;
+	bool any = false;
+
+	if (!s->calls || s->calls->cpu_time || engine_tells_invokes(s))
+		return false;
+	for (p = s->profilers; p; p = p->next) {
+		if (p->method_block)
+			any = true;
+		else if (p->method_enter || p->method_leave || p->method_tail_call)
+			return false;
+	}
+	return any;
+}
+
+void engine_blocks_tell(cprof_session *s, struct engine_ring *ring)
+{
+	const struct engine_current outer = s->current;
+	cprof_thread *t;
+
+	if (!ring->block.count)
+		return;
+	t = cprof_thread_from_tid(ring->tid);
+	if (t) {
+		s->current = (struct engine_current){ .process = t->process, .thread = t };
+		engine_raise(s, method_block, t, ring->block.items, ring->block.count);
+		s->current = outer;
+	}
+	ring->block.count = 0;
+}
+
+void engine_blocks_tell_all(cprof_session *s)
+{
+	struct engine_rings **rings;
+	uint32_t i;
+
+	if (!s->calls)
+		return;
+	cp_vec_for_each(&s->calls->rings, rings)
+		for (i = 0; i < (*rings)->used; i++)
+			engine_blocks_tell(s, &(*rings)->items[i]);
+}
+
+/* ---- what is known of sites ---- */
+
+static bool is_start(const cprof_function *f)
+{
+	return !strcmp(f->linkage_name, "main") || !strcmp(f->linkage_name, "_start");
+}
+
+/* Where a tail call leads to, if it is always the same. False: it is not. */
+static bool find_target(cprof_session *s, const cprof_process *p, const struct engine_site *site,
+			uint64_t bias, const cprof_function **ret)
+{
+	uint64_t pc = site->address + bias;
+	const struct engine_text *text;
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	if (!cp_step_prepare(s->calls->decoder, site->code, site->size, pc, pc, slot, &step) ||
+	    step.flow == CP_FLOW_JUMP_INDIRECT)
+		return false;
+	text = engine_find_text(p, step.target);
+	if (text && !text->image->assembly->image)
+		return false;
+	if (text)
+		*ret = engine_function_at(s, text->image, step.target - text->image->bias);
+	return true;
+}
+
+static struct engine_plain_site look_at(cprof_session *s, const cprof_process *p, uint32_t number)
+{
+	const struct engine_calls *c = s->calls;
+	const struct engine_site *site = &c->sites.items[number];
+	struct engine_plain_site ret = { .traced = site->traced, .what = ENGINE_PLAIN_NOT };
+	const struct engine_traced *t =
+		site->traced < c->traced.count ? c->traced.items[site->traced] : NULL;
+	cprof_image *image = t ? engine_detours_image(p, site->traced) : NULL;
+
+	if (!image || site->also || site->valued || t->disarmed || t->family || t->by_return ||
+	    t->flags != CALLS || t->function->kind == CP_PROBE_PLT || (c->rate_said && t->max_rate))
+		return ret;
+	ret.function = engine_traced_function(s, image, site->traced);
+	if (!ret.function)
+		return ret;
+	if (site->kind == ENGINE_SITE_ENTRY && !is_start(ret.function))
+		ret.what = ENGINE_PLAIN_ENTER;
+	else if (site->kind == ENGINE_SITE_EXIT)
+		ret.what = ENGINE_PLAIN_LEAVE;
+	else if (site->kind == ENGINE_SITE_TAIL && !engine_calls_library(image, site) &&
+		 find_target(s, p, site, image->bias, &ret.target))
+		ret.what = ENGINE_PLAIN_TAIL;
+	return ret;
+}
+
+static const struct engine_plain_site *site_of(const struct engine_blocks *b, uint32_t number)
+{
+	struct engine_detours *d = b->thread->process->detours;
+	struct engine_plain_site *site = &d->plain.items[number];
+
+	if (site->what == ENGINE_PLAIN_UNKNOWN)
+		*site = look_at(b->session, b->thread->process, number);
+	return site;
+}
+
+/* Room for what is known of sites, and nothing that may be another way by now. */
+static bool refresh(const cprof_session *s, struct engine_detours *d)
+{
+	size_t count = s->calls->sites.count;
+
+	if (d->changes == s->calls->changes + 1 && d->plain.count == count)
+		return true;
+	if (!d->callers)
+		d->callers = calloc(ENGINE_PLAIN_CALLERS, sizeof(*d->callers));
+	if (!d->callers || !cp_vec_reserve(&d->plain, count))
+		return false;
+	d->plain.count = count;
+	memset(d->plain.items, 0, count * sizeof(*d->plain.items));
+	memset(d->callers, 0, ENGINE_PLAIN_CALLERS * sizeof(*d->callers));
+	d->changes = s->calls->changes + 1; /* never 0 */
+	return true;
+}
+
+/* Is it traced code, or code of an image, that makes the call? */
+static bool find_caller(const struct engine_blocks *b, const struct cp_call *outer, uint64_t caller,
+			const cprof_image **from_ret)
+{
+	const cprof_function *f = outer ? outer->subject : NULL;
+	cprof_process *p = b->thread->process;
+	struct engine_plain_caller *known;
+
+	if (f && caller - 1 - f->start < f->size)
+		return true;
+	known = &p->detours->callers[cp_hash_u64(caller) % ENGINE_PLAIN_CALLERS];
+	if (known->address != caller) {
+		const cprof_image *image = NULL;
+
+		if (!caller || !engine_invoked_by_code(p, caller, &image))
+			return false;
+		*known = (struct engine_plain_caller){ caller, image };
+	}
+	*from_ret = known->image;
+	return true;
+}
+
+/* ---- records ---- */
+
+bool engine_blocks_begin(cprof_session *s, struct engine_ring *ring, struct engine_blocks *ret)
+{
+	cprof_thread *t = ring->tid ? cprof_thread_from_tid(ring->tid) : NULL;
+	size_t i;
+
+	if (!t || ring->full_ns || !t->process->detours || t->process->stacks_within ||
+	    !t->stack_end || t->stack_end == UINT64_MAX)
+		return false;
+	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++)
+		if (ring->again[i].sp)
+			return false;
+	*ret = (struct engine_blocks){ s, ring, t };
+	return engine_calls_shadow(t->process) && refresh(s, t->process->detours) &&
+	       cp_vec_reserve(&ring->block, BLOCK_MAX) &&
+	       cp_shadow_own(t->process->shadow, t->tid, &ring->own);
+}
+
+/* On the thread's own stack; 0: it is not there. */
+static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
+{
+	const uint64_t span = UINT64_C(1) << SP_BITS;
+	uint64_t sp = (t->stack_end & ~(span - 1)) | low;
+
+	if (sp >= t->stack_end)
+		sp -= span;
+	return sp >= t->stack_low && sp < t->stack_end ? sp : 0;
+}
+
+static cprof_call_event *next_event(const struct engine_blocks *b)
+{
+	struct engine_ring *ring = b->ring;
+
+	if (ring->block.count == BLOCK_MAX)
+		engine_blocks_tell(b->session, ring);
+	b->session->calls->events++;
+	b->session->calls->records++;
+	return &ring->block.items[ring->block.count++];
+}
+
+static bool enter(const struct engine_blocks *b, const struct engine_plain_site *site,
+		  const struct cp_record *r, uint64_t sp, uint64_t ts_ns)
+{
+	const struct cp_call *outer = cp_shadow_innermost(&b->ring->own);
+	uint64_t caller = r->value_words ? r->values[0] : 0;
+	const cprof_thread *t = b->thread;
+	const cprof_image *from = NULL;
+	struct cp_call *call;
+
+	if (!find_caller(b, outer, caller, &from) ||
+	    ((!outer || outer->flags & CP_CALL_HIDDEN) && engine_starts_thread(t, sp)))
+		return false;
+	call = cp_shadow_enter_plain(&b->ring->own, sp);
+	if (!call)
+		return false;
+	call->function = site->traced;
+	call->caller = caller;
+	call->subject = site->function;
+	call->enter_ns = ts_ns;
+	call->lost_ns = t->last_hit.lost_ns;
+	call->run_ns = t->last_hit.run_ns;
+	call->doubt = t->last_hit.doubt;
+	call->flags |= CALL_IN_BLOCK;
+	*next_event(b) = (cprof_call_event){
+		.timestamp_ns = ts_ns,
+		.function = site->function,
+		.enter_ns = ts_ns,
+		.caller = caller,
+		.from = from,
+		.depth = call->depth,
+		.kind = CPROF_CALL_ENTER,
+	};
+	return true;
+}
+
+static bool leave(const struct engine_blocks *b, const struct engine_plain_site *site, uint64_t sp,
+		  uint64_t ts_ns)
+{
+	const struct cp_call *call = cp_shadow_leaves_plainly(&b->ring->own, sp);
+	bool tail = site->what == ENGINE_PLAIN_TAIL;
+
+	if (!call || !(call->flags & CALL_IN_BLOCK) || call->flags & CP_CALL_INHERITED ||
+	    call->lost_ns != b->thread->last_hit.lost_ns)
+		return false;
+	*next_event(b) = (cprof_call_event){
+		.timestamp_ns = ts_ns,
+		.function = call->subject,
+		.enter_ns = call->enter_ns,
+		.target = site->target,
+		.depth = call->depth,
+		.kind = tail ? CPROF_CALL_TAIL_CALL : CPROF_CALL_LEAVE,
+	};
+	cp_shadow_leave_plain(&b->ring->own, tail);
+	return true;
+}
+
+bool engine_blocks_take(const struct engine_blocks *b, const struct cp_record *r, uint64_t ts_ns)
+{
+	const struct engine_plain_site *site;
+	uint64_t sp = whole_sp(b->thread, r->sp);
+
+	if (r->kind != CP_RECORD_SITE || !sp || r->site >= b->session->calls->sites.count)
+		return false;
+	site = site_of(b, r->site);
+	switch ((enum engine_plain)site->what) {
+	case ENGINE_PLAIN_ENTER:
+		return enter(b, site, r, sp, ts_ns);
+	case ENGINE_PLAIN_LEAVE:
+	case ENGINE_PLAIN_TAIL:
+		return leave(b, site, sp, ts_ns);
+	case ENGINE_PLAIN_UNKNOWN:
+	case ENGINE_PLAIN_NOT:
+		break;
+	}
+	return false;
+}
