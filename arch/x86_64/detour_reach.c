@@ -2,6 +2,7 @@
  *
  * Following pointers without a fault that the program sees:
  *
+ *     in the first page, or the kernel's?                    can't be read
  *     nobody serves a fault (`read_until` is over)?          not tried
  *     from sp to the end of the thread's own stack?          readable
  *     in one of `known`, which are never unmapped?           readable
@@ -219,6 +220,8 @@ static void put_readable(struct reach *r)
 	r->readable = e->at + e->size;
 	PUT(e, "\x48\x85\xf6"); /* test %rsi,%rsi */
 	TO(r, &kernel, "\x0f\x88"); /* js */
+	PUT32(e, "\x48\x81\xfe", 4096); /* cmp $4096,%rsi */
+	TO(r, &bad, "\x0f\x82"); /* jb: nothing is there */
 	cp_x86_put_time(e);
 	PUT32(e, "\x65\x48\x3b\x04\x25", HEAD(r, read_until)); /* cmp %gs:read_until,%rax */
 	TO(r, &not, "\x0f\x83"); /* jae */

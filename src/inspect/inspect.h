@@ -81,6 +81,7 @@ struct cp_capture_list cp_signature_at_exit(const struct cp_signature *signature
 struct cp_uses {
 	uint64_t general; /* bit n: the register with DWARF's number n */
 	uint16_t vectors; /* bit n: the low 16 bytes of the nth */
+	bool x87; /* the register on top of that unit's stack */
 	bool others; /* and such as can't be named */
 };
 struct cp_uses cp_signature_uses(const struct cp_signature *signature, bool leave);

@@ -21,6 +21,9 @@ static void add_piece(const struct cp_piece *piece, struct cp_uses *uses)
 	case CP_PIECE_CONSTANT:
 		break;
 	case CP_PIECE_X87:
+		uses->x87 |= !piece->number;
+		uses->others |= piece->number != 0;
+		break;
 	case CP_PIECE_COMPUTED:
 		uses->others = true;
 		break;

@@ -218,6 +218,8 @@ struct cp_batch {
 #define CP_HIT_RECORD 64u
 /* The condition was decided by the detour, and holds: set by the controller. */
 #define CP_HIT_DECIDED 128u
+/* Of a RING event: the program is told of its own system calls (user dispatch). */
+#define CP_HIT_DISPATCHES 256u
 
 /* Behind it come, each padded to 8 bytes: regs (not CP_REG_MAX words, but the ISA's
  * nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */

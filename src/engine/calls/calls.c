@@ -15,6 +15,7 @@
 #include "engine/calls/context.h"
 #include "engine/calls/invoke.h"
 #include "engine/calls/stacks.h"
+#include "engine/calls/told.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/hide.h"
 #include "engine/probes/objects.h"
@@ -616,13 +617,15 @@ static void deliver_record(cprof_session *s, const struct engine_hit *hit)
 	const struct cp_reader *memory = &s->current.process->memory;
 	uint32_t numbers[2] = { hit->site, s->calls->sites.items[hit->site].also };
 	struct cp_event_hit e = *hit->event;
-	struct engine_hit one = *hit;
+	struct engine_told told;
+	struct engine_hit one;
 	size_t i;
 
-	one.event = &e;
 	for (i = 0; i < 2 && (!i || numbers[i]); i++) {
 		const struct engine_site *site = &s->calls->sites.items[numbers[i]];
 
+		one = *hit;
+		one.event = &e;
 		e.site = one.site = numbers[i];
 		e.e.flags |= CP_HIT_DECIDED;
 		e.target = engine_target_of(s->calls, site, e.pc, &hit->regs, memory);
@@ -630,6 +633,7 @@ static void deliver_record(cprof_session *s, const struct engine_hit *hit)
 			e.e.flags |= CP_HIT_TAKEN;
 		else
 			e.target = hit->regs.r[cp_arch_host()->args[0]];
+		engine_told_fetch(s, &one, &told);
 		engine_calls_deliver(s, &one);
 	}
 }

@@ -71,6 +71,8 @@ static void disarm_family(cprof_session *s, const struct cp_event_disarmed *e)
 	function = f->disarmed(s);
 	if (function)
 		engine_calls_raise_disarmed(s, function, e->rate, e->e.ts_ns);
+	if (!f->things)
+		return;
 	if (e->rate)
 		engine_warn(s,
 			    "%s were %s more than %u times a second: those that followed are not "

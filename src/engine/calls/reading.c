@@ -5,56 +5,167 @@
  *     its own stack, from sp to where what the thread keeps begins:
  *         of the first thread   where the kernel put the program's arguments
  *         of others             the thread pointer, as glibc and musl place it
+ *     the program's own image, which nobody unmaps, and its arguments
+ *     other pages, when the kernel was asked about each, if no filter minds that, and
+ *     no device is mapped, which may take it for more than reading
  *
- * /proc/pid/maps joins neighbours, so where a mapping ends says nothing. Who has neither
- * on the stack it runs on, and who is deeper than a record has room for, stops at calls
- * that bring a stack, which the tracer copies then.
+ * /proc/pid/maps joins neighbours, so where a mapping ends says nothing. Who may not read
+ * what its records need, or is deeper than a record has room for, stops at its calls, and
+ * all is read from outside then.
  */
 #include "engine/calls/reading.h"
 
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
 #include "engine/calls/stacks.h"
 #include "engine/probes/detours.h"
 #include "engine/probes/sites.h"
+#include "engine/target/images.h"
 #include "engine/target/state.h"
 
-/* Sets ring->own_low so that who has more of a stack than a record can bring is not on
- * its own. */
-static void limit_depth(struct engine_ring *ring)
+/* ---- whom ---- */
+
+static bool is_filtered(const cprof_thread *t)
+{
+	char path[64], line[128];
+	int mode = -1;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)t->process->pid, (int)t->tid);
+	CP_FCLOSE FILE *status = fopen(path, "re");
+	while (status && fgets(line, sizeof(line), status))
+		if (sscanf(line, "Seccomp: %d", &mode) == 1)
+			break;
+	return mode > 0;
+}
+
+/* Would a filter that the program installs be seen? */
+static bool is_watched(const cprof_process *p)
+{
+	size_t i;
+
+	for (i = 0; i < p->images.count; i++) {
+		const struct engine_plans *plans = p->images.items[i]->assembly->plans;
+
+		if (p->images.items[i]->armed && plans &&
+		    plans->own[ENGINE_FAMILY_PROBING].sites.count)
+			return !(p->session->disarmed >> ENGINE_FAMILY_PROBING & 1);
+	}
+	return false;
+}
+
+static bool is_device(const char *path)
+{
+	return !strncmp(path, "/dev/", 5) && strncmp(path, "/dev/shm/", 9) != 0 &&
+	       strncmp(path, "/dev/zero", 9) != 0;
+}
+
+/* Notes the ranges of the program's image that can be read; true: a device is mapped, or
+ * nothing is known. */
+static bool look_at_mappings(const cprof_process *p, struct cp_records_memory *ret, unsigned *n)
+{
+	struct cp_mapping *maps;
+	struct cp_error *err;
+	const char *program = NULL;
+	bool device = false;
+	size_t count, i;
+
+	for (i = 0; i < p->images.count; i++)
+		if (engine_is_program(p->images.items[i]))
+			program = p->images.items[i]->assembly->path;
+	err = cp_mappings_parse(p->maps.bytes, p->maps.size, &maps, &count);
+	if (err) {
+		cp_error_free(err);
+		return true;
+	}
+	for (i = 0; i < count; i++) {
+		const struct cp_mapping *m = &maps[i];
+
+		device |= is_device(m->path);
+		if (!program || strcmp(m->path, program) != 0 || !m->readable)
+			continue;
+		if (*n && ret->known[*n - 1].end == m->start)
+			ret->known[*n - 1].end = m->end;
+		else if (*n < CP_DETOUR_KNOWN)
+			ret->known[(*n)++] = (struct cp_detour_range){ m->start, m->end };
+	}
+	cp_mappings_free(maps, count);
+	return device;
+}
+
+/* ---- rings ---- */
+
+static void set_own_low(const struct engine_ring *ring, uint64_t low)
+{
+	__atomic_store_n(&ring->records.ring->own_low, low, __ATOMIC_RELAXED);
+}
+
+/* Who can't bring what is wanted counts as on another stack than its own. */
+static void limit(const struct engine_calls *c, struct engine_ring *ring)
 {
 	struct cp_detour_ring *of = ring->records.ring;
-	uint64_t low = UINT64_MAX, own = __atomic_load_n(&of->own_low, __ATOMIC_RELAXED);
+	uint64_t own = __atomic_load_n(&of->own_low, __ATOMIC_RELAXED), low = own;
 
-	if (of->stack_end > CP_DETOUR_STACK_MAX)
-		low = of->stack_end - CP_DETOUR_STACK_MAX;
+	if (c->reaches && !of->may_probe)
+		low = UINT64_MAX;
+	else if (c->walks)
+		low = of->stack_end > CP_DETOUR_STACK_MAX ? of->stack_end - CP_DETOUR_STACK_MAX
+							  : UINT64_MAX;
 	if (low > own)
-		__atomic_store_n(&of->own_low, low, __ATOMIC_RELAXED);
-	ring->walks = true;
+		set_own_low(ring, low);
+	ring->walks = c->walks;
+	ring->reaches = c->reaches;
 }
 
 void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e)
 {
-	struct engine_rings *rings = t->process->detours ? t->process->detours->rings : NULL;
+	struct engine_detours *detours = t->process->detours;
+	struct engine_rings *rings = detours ? detours->rings : NULL;
 	struct cp_records_memory memory = { 0 };
 	struct engine_ring *ring;
+	unsigned known = 0;
 
-	if (!rings || e->target >= rings->count)
+	if (!rings || e->target >= rings->count || !rings->items[e->target].records.ring)
 		return;
 	ring = &rings->items[e->target];
-	if (!ring->records.ring)
-		return;
 	memory.self = rings->base + e->target * cp_detour_ring_size(rings->code.log);
 	memory.stack_end = engine_thread_stack_end(t, e->caller);
 	memory.stack_low = memory.stack_end ? t->stack_low : 0;
+	memory.may_probe = !look_at_mappings(t->process, &memory, &known) && !detours->silent &&
+			   !(e->e.flags & CP_HIT_DISPATCHES) && !is_filtered(t) &&
+			   is_watched(t->process);
+	/* Arguments and environment. */
+	if (memory.stack_end && t->stack_end > memory.stack_end && known < CP_DETOUR_KNOWN &&
+	    t->tid == t->process->pid)
+		memory.known[known] = (struct cp_detour_range){ memory.stack_end, t->stack_end };
 	cp_records_set_memory(&ring->records, &memory);
-	if (t->process->session->calls->walks)
-		limit_depth(ring);
+	limit(t->process->session->calls, ring);
+}
+
+void engine_reading_forbid(cprof_process *p)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint32_t i;
+
+	if (!rings)
+		return;
+	p->detours->silent = true;
+	for (i = 0; i < rings->used; i++) {
+		if (!rings->items[i].records.ring)
+			continue;
+		__atomic_store_n(&rings->items[i].records.ring->may_probe, 0, __ATOMIC_SEQ_CST);
+		limit(p->session->calls, &rings->items[i]);
+	}
 }
 
 void engine_reading_check(const cprof_session *s, struct engine_rings *rings)
 {
+	const struct engine_calls *c = s->calls;
 	uint32_t i;
 
-	for (i = 0; s->calls->walks && i < rings->used; i++)
-		if (rings->items[i].records.ring && !rings->items[i].walks)
-			limit_depth(&rings->items[i]);
+	for (i = 0; i < rings->used; i++)
+		if (rings->items[i].records.ring &&
+		    (rings->items[i].walks != c->walks || rings->items[i].reaches != c->reaches))
+			limit(c, &rings->items[i]);
 }

@@ -13,6 +13,9 @@ struct engine_rings;
 /* A thread has a ring from now on (CP_EVENT_RING), and its own stack was looked for. It
  * stands still. */
 void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e);
+/* A process is about to have its system calls filtered, or may be: pointers are not followed
+ * any more, but by stops. */
+void engine_reading_forbid(cprof_process *p);
 /* Stacks may be wanted since: of all threads with rings of these. */
 void engine_reading_check(const cprof_session *s, struct engine_rings *rings);
 

@@ -4,6 +4,9 @@
 #include <string.h>
 
 #include "engine/calls/calls.h"
+#include "engine/probes/hide.h"
+#include "engine/probes/values.h"
+#include "engine/target/memory.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 
@@ -36,35 +39,117 @@ static uint64_t target_of(cprof_process *p, const struct engine_site *site, uint
 	return engine_target_of(p->session->calls, site, pc, &none, &p->memory);
 }
 
-static void take_fetches(const struct engine_site *site, struct engine_words *v,
+/* The address that a fetch read at; 0: its pointer was not read. */
+static uint64_t fetched_at(const struct engine_site *site, size_t number,
+			   const struct engine_told *told, const size_t blocks[CP_DETOUR_VALUES])
+{
+	const struct cp_fetch *f = &site->list.fetches[number];
+	struct cp_fetched block;
+	uint64_t pointer;
+
+	if (f->from < CP_FETCH_BLOCK) {
+		pointer =
+			f->from == cp_arch_host()->sp ? told->event.sp : told->hit.regs.r[f->from];
+		return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
+	}
+	if ((size_t)f->from - CP_FETCH_BLOCK >= number)
+		return 0;
+	memcpy(&block, told->fetched + blocks[f->from - CP_FETCH_BLOCK], sizeof(block));
+	if (block.size < f->at + sizeof(pointer))
+		return 0;
+	memcpy(&pointer, told->fetched + blocks[f->from - CP_FETCH_BLOCK] + sizeof(block) + f->at,
+	       sizeof(pointer));
+	return pointer ? pointer + (uint64_t)(int64_t)f->offset : 0;
+}
+
+/* `size` bytes of the record from a word on. False: it has not so many; the program may
+ * have written there. */
+static bool copy_words(const struct engine_words *v, unsigned at, uint8_t *to, size_t size)
+{
+	if (at > v->record->value_words || size > (v->record->value_words - at) * 8)
+		return false;
+	memcpy(to, v->record->values + at, size);
+	return true;
+}
+
+/* What the record has of a fetch, to `to`, which has room for it and one byte more; how
+ * many bytes. */
+static uint32_t take_fetch(const struct cp_fetch *f, struct engine_words *v, uint8_t *to,
+			   bool *untried)
+{
+	enum engine_fetch_as as = engine_fetch_as(f);
+	unsigned *at = as == ENGINE_FETCH_STRING ? &v->strings : &v->at;
+	struct cp_detour_reached reached = { .size = f->size };
+	unsigned begin = *at;
+
+	if (as == ENGINE_FETCH_WORDS) {
+		*at += engine_fetch_words(f);
+		return copy_words(v, begin, to, f->size) ? f->size : 0;
+	}
+	if (!copy_words(v, begin, (uint8_t *)&reached, sizeof(reached)) || reached.size > f->size)
+		reached.size = 0;
+	*untried |= reached.how == CP_DETOUR_READ_NOT;
+	*at += 1 + (as == ENGINE_FETCH_STRING ? (reached.size + 7) / 8 : engine_fetch_words(f));
+	if (!copy_words(v, begin + 1, to, reached.size))
+		return 0;
+	if (as != ENGINE_FETCH_STRING || reached.how != CP_DETOUR_READ || reached.size == f->size)
+		return reached.size;
+	to[reached.size] = 0;
+	return reached.size + 1;
+}
+
+/* The same from memory. */
+static uint32_t read_fetch(const cprof_process *p, const struct cp_fetch *f, uint64_t address,
+			   uint8_t *to)
+{
+	size_t got = address < 4096 ? 0 : p->memory.read(p->memory.ctx, address, to, f->size);
+	const uint8_t *end = f->flags & CP_FETCH_STRING ? memchr(to, 0, got) : NULL;
+
+	return (uint32_t)(end ? end - to + 1 : (ptrdiff_t)got);
+}
+
+/* `v` NULL: from memory. */
+static void take_fetches(cprof_session *s, const struct engine_site *site, struct engine_words *v,
 			 struct engine_told *told)
 {
-	uint8_t *to = told->fetched;
-	size_t i, word;
+	size_t blocks[CP_DETOUR_VALUES], end = 0, i;
+	bool untried = false;
 
-	for (i = 0; i < site->list.fetch_count; i++) {
+	for (i = 0; i < site->list.fetch_count && i < CP_DETOUR_VALUES; i++) {
 		const struct cp_fetch *f = &site->list.fetches[i];
-		const struct cp_fetched block = {
-			.index = (uint32_t)i,
-			.size = f->size,
-			.address = told->event.sp + (uint64_t)(int64_t)f->offset,
-		};
+		struct cp_fetched block = { .index = (uint32_t)i };
+		uint8_t *to;
 
-		memcpy(to, &block, sizeof(block));
-		to += sizeof(block);
-		for (word = 0; word * 8 < f->size; word++, to += 8) {
-			uint64_t value = next_value(v);
-
-			memcpy(to, &value, sizeof(value));
-		}
+		if (end + sizeof(block) + cp_align8(f->size + 1) > sizeof(told->fetched))
+			break;
+		blocks[i] = end;
+		block.address = fetched_at(site, i, told, blocks);
+		to = told->fetched + end + sizeof(block);
+		block.size = v ? take_fetch(f, v, to, &untried)
+			       : read_fetch(s->current.process, f, block.address, to);
+		memcpy(told->fetched + end, &block, sizeof(block));
+		engine_hide_breakpoints(s->current.process, block.address, to, block.size);
+		end += sizeof(block) + cp_align8(block.size);
 	}
-	told->event.fetched_size = (uint32_t)(to - told->fetched);
-	if (told->event.fetched_size)
+	s->calls->records_unread += untried;
+	told->event.fetched_size = (uint32_t)end;
+	if (end)
 		told->hit.fetched = told->fetched;
 }
 
+/* What was on top of the x87's stack. */
+static void take_x87(struct engine_words *v, struct cp_hit_vector *vector)
+{
+	uint64_t halves[2];
+
+	halves[0] = next_value(v);
+	halves[1] = next_value(v);
+	if (cp_detour_x87_there(halves[1]))
+		memcpy(vector->x87[0], halves, 10);
+}
+
 /* Values of the record, each where it was. */
-static void take_values(const struct engine_site *site, struct engine_words *v,
+static void take_values(cprof_session *s, const struct engine_site *site, struct engine_words *v,
 			struct engine_told *told)
 {
 	const struct cp_arch *arch = cp_arch_host();
@@ -79,7 +164,7 @@ static void take_values(const struct engine_site *site, struct engine_words *v,
 			regs->r[i] = next_value(v);
 	regs->r[arch->pc] = told->event.pc;
 	regs->r[arch->sp] = told->event.sp;
-	if (site->uses.vectors) {
+	if (site->uses.vectors || site->uses.x87) {
 		memset(&told->vector, 0, sizeof(told->vector));
 		told->hit.vector = &told->vector;
 	}
@@ -92,7 +177,9 @@ static void take_values(const struct engine_site *site, struct engine_words *v,
 		halves[1] = next_value(v);
 		memcpy(told->vector.v[i], halves, sizeof(halves));
 	}
-	take_fetches(site, v, told);
+	if (site->uses.x87)
+		take_x87(v, &told->vector);
+	take_fetches(s, site, v, told);
 }
 
 /* The stack as far as the record has it, and the registers that its walk begins with. */
@@ -166,6 +253,20 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 		told->event.e.flags |= CP_HIT_TAKEN;
 		told->event.target = target_of(t->process, site, told->event.pc, v);
 	}
-	take_values(site, v, told);
+	if (!v->strings)
+		v->strings = c->sites.items[r->site].words;
+	take_values(s, site, v, told);
 	return true;
+}
+
+void engine_told_fetch(cprof_session *s, struct engine_hit *hit, struct engine_told *told)
+{
+	const struct engine_site *site = &s->calls->sites.items[hit->site];
+
+	told->event = *hit->event;
+	told->hit = *hit;
+	told->hit.event = &told->event;
+	if (site->valued && hit->regs.known && engine_open_memory(s->current.process))
+		take_fetches(s, site, NULL, told);
+	*hit = told->hit;
 }

@@ -12,7 +12,7 @@
 /* The words of a record, one after the other. */
 struct engine_words {
 	const struct cp_record *record;
-	unsigned at;
+	unsigned at, strings; /* strings come last; 0: not looked at yet */
 };
 
 /* What a hit would have brought. */
@@ -20,7 +20,8 @@ struct engine_told {
 	struct cp_event_hit event;
 	struct engine_hit hit;
 	struct cp_hit_vector vector;
-	uint8_t fetched[CP_DETOUR_VALUES * (sizeof(struct cp_fetched) + 8)];
+	uint8_t fetched[CP_DETOUR_RECORD_MAX - CP_DETOUR_STACK_MAX +
+			CP_DETOUR_VALUES * sizeof(struct cp_fetched)];
 };
 
 /* The record of the ring as a hit of one site; `words` moves behind the site's values. The
@@ -28,5 +29,9 @@ struct engine_told {
 bool engine_told_fill(cprof_session *s, const struct engine_ring *ring,
 		      const struct cp_record *record, uint32_t number, struct engine_words *words,
 		      struct engine_told *ret);
+
+/* The same of a stop in the place of a record: what is to be fetched for its site, of the
+ * thread that stands still. */
+void engine_told_fetch(cprof_session *s, struct engine_hit *hit, struct engine_told *told);
 
 #endif

@@ -19,7 +19,7 @@ struct engine_ring {
 	uint64_t next_ns, told;
 	uint64_t full_ns; /* since when it waits for room; 0: it doesn't */
 	uint64_t sp; /* of the thread, when it was given the ring */
-	bool walks; /* its records may bring stacks */
+	bool walks, reaches; /* its records may bring stacks, or what pointers lead to */
 	/* Records that were told and then cancelled: they will come again, and are not told
 	 * twice. Signals may come one within the other. */
 	struct engine_again {
@@ -73,6 +73,7 @@ struct engine_detours {
 	CP_VEC(struct engine_plain_site) plain; /* by site */
 	struct engine_plain_caller *callers; /* owned; by a hash of the address; NULL: none */
 	uint64_t changes;
+	bool silent; /* system calls are filtered, or may be: none is made to follow a pointer */
 };
 
 /* Where something of a detour stands in an image. */

@@ -143,6 +143,7 @@ struct engine_site {
 	struct cp_capture_list list;
 	struct cp_uses uses; /* of list: registers that a detour records */
 	bool valued; /* a detour records what `list` says: not only a condition is about it */
+	uint16_t words; /* of its detour's record, but for strings */
 	bool walked; /* a detour records the stack, and what its walk begins with */
 	bool jumps; /* a computed jump, which a detour records in `jumps_by` */
 	struct cp_detour_value jumps_by;
@@ -228,8 +229,8 @@ struct engine_calls {
 	CP_VEC(struct engine_rings *) rings; /* borrowed: of all processes */
 	struct engine_clock clock;
 	uint64_t changes; /* of what is known of sites: images, functions, detours */
-	uint64_t records, records_lost;
-	bool walks; /* some of them bring stacks */
+	uint64_t records, records_lost, records_unread;
+	bool walks, reaches; /* some of them bring stacks, or what pointers lead to */
 };
 
 #endif

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/roles.h"
+#include "engine/probes/values.h"
 #include "engine/target/family.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
@@ -36,36 +37,6 @@ void engine_windows_free(struct engine_windows *w)
 	(CPROF_CALL_INSTRUMENTATION_HOLD | CPROF_CALL_INSTRUMENTATION_ONCE | \
 	 CPROF_CALL_INSTRUMENTATION_LOCALS | CPROF_CALL_INSTRUMENTATION_CHANGES)
 
-/* Words that are on the stack, of what is to be fetched; -1: it is somewhere else. */
-static int stack_words(const struct cp_fetch *f)
-{
-	if (f->level || f->from != cp_arch_host()->sp || f->flags || f->offset < 0 ||
-	    f->offset > INT16_MAX)
-		return -1;
-	return (int)((f->size + 7) / 8);
-}
-
-/* Values of a site's record; -1: a detour can't have them. */
-static int count_values(const struct engine_site *site)
-{
-	int count = __builtin_popcountll(site->uses.general) +
-		    __builtin_popcount(site->uses.vectors),
-	    words;
-	size_t i;
-
-	if (!site->valued)
-		return 0;
-	if (site->uses.others)
-		return -1;
-	for (i = 0; i < site->list.fetch_count; i++) {
-		words = stack_words(&site->list.fetches[i]);
-		if (words < 0)
-			return -1;
-		count += words;
-	}
-	return count;
-}
-
 #define VALUES_MAX (CP_DETOUR_VALUES - 4) /* those of an entry and of a jump may come */
 
 /* Registers that a walk of the stack begins with, but for those that each record has. */
@@ -76,9 +47,10 @@ static uint64_t walk_registers(void)
 	return arch->callee_saved & ~(UINT64_C(1) << arch->sp | UINT64_C(1) << arch->pc);
 }
 
-static int values_of(const struct engine_site *site)
+static int count_values(const struct engine_site *site)
 {
-	int count = count_values(site);
+	struct cp_detour_value values[CP_DETOUR_VALUES];
+	int count = engine_values_of(site, values);
 
 	return count < 0 || !site->walked ? count : count + __builtin_popcountll(walk_registers());
 }
@@ -89,7 +61,7 @@ static bool can_record(const struct engine_calls *c, const struct engine_traced 
 
 	for (i = 0; i < t->site_count; i++) {
 		const struct engine_site *site = &c->sites.items[t->first_site + i];
-		int values = values_of(site);
+		int values = count_values(site);
 
 		if (values < 0 || values > VALUES_MAX)
 			return false;
@@ -314,23 +286,19 @@ static void add_value(struct cp_detour_record *r, unsigned kind, unsigned reg, i
 		};
 }
 
-/* In the order in which engine_told_fill() takes them. */
-static void add_values(const struct engine_site *site, struct cp_detour_record *r)
+/* In the order in which engine_told_fill() takes them. False: they are too many. */
+static bool add_values(struct engine_calls *c, const struct engine_site *site,
+		       struct cp_detour_record *r)
 {
-	unsigned i, word;
+	struct cp_detour_value values[CP_DETOUR_VALUES];
+	int count = engine_values_of(site, values);
 
-	if (!site->valued)
-		return;
-	for (i = 0; i < 64; i++)
-		if (site->uses.general >> i & 1)
-			add_value(r, CP_DETOUR_GENERAL, i, 0);
-	for (i = 0; i < CP_ARCH_VECTORS; i++)
-		if (site->uses.vectors >> i & 1)
-			add_value(r, CP_DETOUR_VECTOR16, i, 0);
-	for (i = 0; i < site->list.fetch_count; i++)
-		for (word = 0; (int)word < stack_words(&site->list.fetches[i]); word++)
-			add_value(r, CP_DETOUR_STACK, 0,
-				  site->list.fetches[i].offset + (int)word * 8);
+	if (count < 0 || r->value_count + count > CP_DETOUR_VALUES)
+		return false;
+	memcpy(r->values + r->value_count, values, (size_t)count * sizeof(*values));
+	r->value_count = (uint8_t)(r->value_count + count);
+	c->reaches |= engine_values_reach(site);
+	return true;
 }
 
 /* Who called, and the first argument: of a signal's handler, its number. */
@@ -390,7 +358,8 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 		if (detour->record_count && r[-1].before == before) {
 			c->sites.items[r[-1].site].also = number;
 			add_target(site, &r[-1]);
-			add_values(site, &r[-1]);
+			if (!add_values(c, site, &r[-1]))
+				return false;
 			continue;
 		}
 		if (detour->record_count == CP_DETOUR_RECORDS || number >= CP_DETOUR_SITES)
@@ -403,8 +372,12 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 			add_entry(site, r);
 		else
 			add_target(site, r);
-		add_values(site, r);
+		if (!add_values(c, site, r))
+			return false;
 		detour->record_count++;
 	}
+	for (i = 0; i < detour->record_count; i++)
+		c->sites.items[detour->records[i].site].words =
+			(uint16_t)engine_values_words(&detour->records[i]);
 	return true;
 }

@@ -48,6 +48,7 @@ struct engine_site;
 	X(FINALIZING, finalizing) \
 	X(IFUNCS, ifuncs) \
 	X(ROOTS, roots) \
+	X(PROBING, probing) \
 	X(COVERAGE, coverage)
 
 enum engine_family_id {
@@ -106,7 +107,8 @@ struct engine_family {
 	 * beside its calls. */
 	bool tells;
 	void (*hit)(cprof_session *s, const struct engine_hit *hit);
-	/* Such stops were too often, which is said as "THINGS were DONE more than ...".
+	/* Such stops were too often, which is said as "THINGS were DONE more than ...", but
+	 * of THINGS that are NULL.
 	 * `disarmed` forgets what is going on, and answers the function that
 	 * method_disarmed is raised of, or NULL. */
 	const char *things, *done;

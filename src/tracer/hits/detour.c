@@ -111,6 +111,22 @@ static size_t event_room(const struct tracer *tr)
 	return sizeof(struct cp_event_hit) + CP_REG_MAX * 8 + tr->stack_max + 64;
 }
 
+#ifndef PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG
+#define PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG 0x4211
+#endif
+
+/* Known from Linux 6.4 on. */
+static bool is_dispatched(pid_t tid)
+{
+	struct {
+		uint64_t mode, selector, offset, size;
+	} c = { 0 };
+
+	return !ptrace((enum __ptrace_request)PTRACE_GET_SYSCALL_USER_DISPATCH_CONFIG, tid,
+		       (void *)sizeof(c), &c) &&
+	       c.mode;
+}
+
 /* Whose open calls the records that follow are in, says its stack. */
 static void report_ring(struct tracer *tr, const struct at *at)
 {
@@ -138,6 +154,8 @@ static void report_ring(struct tracer *tr, const struct at *at)
 	};
 	if (is_foreign(tr, t, at->sp))
 		e->e.flags |= CP_HIT_FOREIGN_STACK;
+	if (is_dispatched(t->tid))
+		e->e.flags |= CP_HIT_DISPATCHES;
 	memcpy(to, at->regs.r, e->regs_size);
 	to += e->regs_size;
 	e->stack_size = capture_stack(tr, t, at->sp, to, &e->stack_base);
@@ -232,8 +250,8 @@ static enum hit go_on_untold(struct tracer *tr, struct at *at)
  * leave, no room is waited for, which may never come. */
 static enum hit serve_shared(struct tracer *tr, struct at *at, uint16_t *flags)
 {
-	enum hit hit =
-		at->site->flags & CP_SITE_RING ? give_ring(tr, at, flags) : foreign_serve(tr, at);
+	enum hit hit = at->site->flags & CP_SITE_RING ? give_ring(tr, at, flags)
+						      : foreign_serve(tr, at, flags);
 
 	if (hit == HIT_NONE || (hit == HIT_FULL && tr->ending))
 		return go_on_untold(tr, at);

@@ -5,6 +5,7 @@
 #include "tracer/hits/fetch.h"
 
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/uio.h>
 
 /* Reads several pieces; process_vm_readv() ends at the first page that is not
@@ -24,6 +25,17 @@ static void read_pieces(pid_t tid, struct iovec *to, struct iovec *from, uint32_
 		if (i < n)
 			got[i++] = (uint32_t)left;
 	}
+}
+
+uint32_t fetch_vector(pid_t tid, struct cp_hit_vector *to)
+{
+	uint8_t fp[CP_ARCH_FP_MAX];
+	struct iovec v = { fp, sizeof(fp) };
+
+	if (ptrace(PTRACE_GETREGSET, tid, (long)cp_arch_fp_note(), &v))
+		return 0;
+	cp_arch_fp_values(fp, v.iov_len, to->v, to->x87);
+	return sizeof(*to);
 }
 
 /* ---- first arguments ---- */

@@ -18,6 +18,8 @@ struct slot_read {
  * Each is read to where it lies if all are as long as they may be, and moved
  * together afterwards. `caller` is read with them. */
 uint32_t fetch(const struct at *at, const struct site *site, uint8_t *to, struct slot_read caller);
+/* Vectors and floating point of a thread that stands still; 0: it is gone. */
+uint32_t fetch_vector(pid_t tid, struct cp_hit_vector *to);
 /* A call begins of which the first argument is kept (CP_GROUP_KEEPS). */
 void fetch_keep_first(struct thread *t, uint64_t sp, uint64_t value);
 

@@ -10,18 +10,45 @@
 
 #include "tracer/captures/capture.h"
 #include "tracer/hits/at.h"
+#include "tracer/hits/fetch.h"
 #include "tracer/memory/detours.h"
 #include "tracer/memory/rings.h"
 #include "tracer/signals/trap.h"
 
 static size_t event_room(const struct tracer *tr)
 {
-	return sizeof(struct cp_event_hit) + CP_REG_MAX * 8 + tr->stack_max + 64;
+	return sizeof(struct cp_event_hit) + CP_REG_MAX * 8 + sizeof(struct cp_hit_vector) +
+	       tr->stack_max + 64;
+}
+
+static bool is_vector(const struct cp_detour_value *v)
+{
+	return v->kind != CP_DETOUR_GENERAL && v->kind != CP_DETOUR_STACK &&
+	       v->kind != CP_DETOUR_WORD;
+}
+
+static bool has_vectors(const struct cp_detour_record *record)
+{
+	unsigned i = 0;
+
+	while (i < record->value_count && !is_vector(&record->values[i]))
+		i++;
+	return i < record->value_count;
+}
+
+/* Has it values of memory? Of the stack, events bring enough. */
+static bool has_reach(const struct cp_detour_record *record)
+{
+	unsigned i = 0;
+
+	while (i < record->value_count && !record->values[i].reach)
+		i++;
+	return i < record->value_count;
 }
 
 /* At registers as they are in the program. */
 static void report(struct tracer *tr, const struct at *at, const struct cp_regs *regs,
-		   uint32_t site)
+		   const struct cp_detour_record *record)
 {
 	struct cp_event_hit *e = cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE);
 	const struct cp_arch *arch = cp_arch_host();
@@ -36,7 +63,7 @@ static void report(struct tracer *tr, const struct at *at, const struct cp_regs 
 		       .ts_ns = at->seen_ns,
 		       .pid = t->process->pid,
 		       .tid = t->tid },
-		.site = site,
+		.site = record->site,
 		.slot = t->slot,
 		.pc = regs->r[arch->pc],
 		.sp = regs->r[arch->sp],
@@ -49,6 +76,9 @@ static void report(struct tracer *tr, const struct at *at, const struct cp_regs 
 	space_read(at->space, e->sp, &e->caller, sizeof(e->caller));
 	memcpy(to, regs->r, e->regs_size);
 	to += e->regs_size;
+	if (has_vectors(record))
+		e->vector_size = fetch_vector(t->tid, (struct cp_hit_vector *)to);
+	to += e->vector_size;
 	e->stack_size = capture_stack(tr, t, e->sp, to, &e->stack_base);
 	e->e.size = (uint32_t)(to - (uint8_t *)e + cp_align8(e->stack_size));
 	cp_ring_commit(tr->link, &e->e);
@@ -74,9 +104,9 @@ static bool was_told(struct thread *t, uint64_t pc, uint64_t sp)
 	return same;
 }
 
-enum hit foreign_serve(struct tracer *tr, struct at *at)
+enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 {
-	uint64_t flags = cp_arch_flags(at->prstatus);
+	uint64_t eflags = cp_arch_flags(at->prstatus);
 	const struct cp_arch *arch = cp_arch_host();
 	const struct cp_detour_record *record = NULL;
 	struct detours_left left;
@@ -86,12 +116,14 @@ enum hit foreign_serve(struct tracer *tr, struct at *at)
 		return HIT_FULL;
 	cp_arch_regs_from_prstatus(at->prstatus, &regs);
 	regs.r[arch->pc] -= tr->trap_size;
-	if (detours_leave(at->space, &regs, &flags, &left))
+	if (detours_leave(at->space, &regs, &eflags, &left))
 		record = detours_record_at(&left, regs.r[arch->pc]);
 	/* Goes on behind the breakpoint, and makes no record. */
 	if (record && !at->t->process->guest) {
 		if (!was_told(at->t, regs.r[arch->pc], regs.r[arch->sp]))
-			report(tr, at, &regs, record->site);
+			report(tr, at, &regs, record);
+		if (has_reach(record))
+			*flags |= HIT_HOLD;
 		at->t->foreign_pc = regs.r[arch->pc];
 		at->t->foreign_sp = regs.r[arch->sp];
 	}

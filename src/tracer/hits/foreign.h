@@ -9,7 +9,8 @@
 
 struct at;
 
-/* The thread stands at a FOREIGN site, in the place of a record. */
-enum hit foreign_serve(struct tracer *tr, struct at *at);
+/* The thread stands at a FOREIGN site, in the place of a record. If that has values, it
+ * stays until the controller has read them (HIT_HOLD). */
+enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags);
 
 #endif

@@ -85,17 +85,6 @@ static bool needs_walk(const struct tracer *tr, const struct at *at, const struc
 	return opens_see(tr, at->space, at->t, site, e) || !low || !end;
 }
 
-static uint32_t read_vector(const struct at *at, struct cp_hit_vector *to)
-{
-	uint8_t fp[CP_ARCH_FP_MAX];
-	struct iovec v = { fp, sizeof(fp) };
-
-	if (ptrace(PTRACE_GETREGSET, at->t->tid, (long)cp_arch_fp_note(), &v))
-		return 0;
-	cp_arch_fp_values(fp, v.iov_len, to->v, to->x87);
-	return sizeof(*to);
-}
-
 static bool wants_return(const struct at *at, const struct site *site, uint64_t caller)
 {
 	const struct site *s = space_site(at->space, caller);
@@ -157,7 +146,7 @@ static void fill(struct tracer *tr, const struct at *at, const struct site *site
 	if (site->flags & CP_SITE_REGS)
 		to = insert_regs(at, e, to);
 	if (site->flags & CP_SITE_VECTOR) {
-		e->vector_size = read_vector(at, (struct cp_hit_vector *)to);
+		e->vector_size = fetch_vector(at->t->tid, (struct cp_hit_vector *)to);
 		to += e->vector_size;
 	}
 	if (entry) {

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Before a thread has its system calls filtered: detours that follow pointers ask the
+ * kernel about pages (arch/x86_64/detour_reach.c), which a filter may end the program
+ * for. Its way there is prctl() or syscall() of its C library; where that has no such
+ * symbols, nothing is asked (calls/reading.c).
+ */
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "engine/calls/reading.h"
+#include "engine/probes/sites.h"
+#include "engine/target/family.h"
+#include "engine/target/state.h"
+
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+
+enum { PRCTL, SYSCALL };
+
+/* A program that calls syscall() all the time costs more stops than it is worth. */
+#define SYSCALL_OFTEN 1
+
+static const struct engine_watch watches[] = {
+	{ "prctl", PRCTL, CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS, 0 },
+	{ "syscall", SYSCALL, CP_SITE_ENTRY | CP_SITE_HOLD | CP_SITE_REGS, SYSCALL_OFTEN },
+};
+
+static bool filters(uint64_t option)
+{
+	return option == PR_SET_SECCOMP || option == PR_SET_SYSCALL_USER_DISPATCH;
+}
+
+static void on_hit(cprof_session *s, const struct engine_hit *hit)
+{
+	const uint8_t *args = cp_arch_host()->args;
+	uint64_t first = hit->regs.r[args[0]];
+
+	if (!hit->regs.known ||
+	    (hit->what == PRCTL ? filters(first)
+				: first == SYS_seccomp ||
+					  (first == SYS_prctl && filters(hit->regs.r[args[1]]))))
+		engine_reading_forbid(s->current.process);
+}
+
+static const cprof_function *disarmed(cprof_session *s)
+{
+	size_t i;
+
+	for (i = 0; i < s->processes.count; i++)
+		engine_reading_forbid(s->processes.items[i]);
+	return NULL;
+}
+
+static bool is_enabled(const cprof_session *s)
+{
+	return s->detours && s->introspection;
+}
+
+const struct engine_family engine_probing_family = {
+	.name = "probing",
+	.enabled = is_enabled,
+	.watches = watches,
+	.watch_count = CP_ARRAY_SIZE(watches),
+	.hit = on_hit,
+	.disarmed = disarmed,
+};
