@@ -47,7 +47,10 @@ typedef enum cprof_value_error {
 	CPROF_VALUE_UNAVAILABLE, /* "unavailable": was not captured, or its type is not supported */
 	CPROF_VALUE_CYCLE, /* "cycle": shown further out already */
 	CPROF_VALUE_TOO_DEEP, /* "depth": deeper than was asked for */
-	CPROF_VALUE_VARIADIC /* "variadic": any number of arguments that nothing tells of */
+	CPROF_VALUE_VARIADIC, /* "variadic": any number of arguments that nothing tells of */
+	CPROF_VALUE_INCOMPLETE, /* "incomplete": its type is only declared */
+	CPROF_VALUE_NOT_CONSTRUCTED, /* "not_constructed": a static of a function not entered yet */
+	CPROF_VALUE_NOT_ALLOCATED /* "not_allocated": a thread's variable that it did not use yet */
 } cprof_value_error;
 
 /* A value and what it consists of. */

@@ -19,6 +19,7 @@
 	X(diff) \
 	X(merge) \
 	X(stack) \
+	X(inspect) \
 	X(layout) \
 	X(functions) \
 	X(modules) \

@@ -66,6 +66,22 @@ bool cp_image_tls(const struct cp_image *image, uint64_t *size_ret, uint64_t *al
 	return false;
 }
 
+void cp_image_tls_initial(const struct cp_image *image, uint64_t offset, void *buffer, size_t size)
+{
+	const struct cp_elf *elf = image->elf;
+	size_t i, want;
+
+	memset(buffer, 0, size);
+	for (i = 0; i < elf->segment_count; i++) {
+		const Elf64_Phdr *p = &elf->segments[i];
+
+		if (p->p_type != PT_TLS || offset >= p->p_filesz)
+			continue;
+		want = size < p->p_filesz - offset ? size : p->p_filesz - offset;
+		cp_image_read(image, (struct cp_vaddr){ p->p_vaddr + offset }, buffer, want);
+	}
+}
+
 size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, void *buffer,
 			      size_t size)
 {
@@ -82,4 +98,42 @@ size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, 
 		rest = size - done;
 	memset((uint8_t *)buffer + done, 0, rest);
 	return done + rest;
+}
+
+/* Words that the dynamic linker fills with an address in the image, by entries of
+ * .rela.dyn. */
+static void relocate(struct cp_image *image, uint64_t at, uint8_t *buffer, size_t size)
+{
+	const uint8_t *bytes;
+	struct cp_vaddr ignored;
+	Elf64_Rela r;
+	size_t length, i;
+
+	if (!cp_image_section(image, ".rela.dyn", &bytes, &length, &ignored))
+		return;
+	for (i = 0; i + sizeof(r) <= length; i += sizeof(r)) {
+		memcpy(&r, bytes + i, sizeof(r));
+		if (ELF64_R_TYPE(r.r_info) != R_X86_64_RELATIVE || r.r_offset < at ||
+		    size < sizeof(r.r_addend) || r.r_offset - at > size - sizeof(r.r_addend))
+			continue;
+		memcpy(buffer + (r.r_offset - at), &r.r_addend, sizeof(r.r_addend));
+	}
+}
+
+size_t cp_image_read_initial(struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size)
+{
+	const Elf64_Phdr *p = cp_elf_segment_at(image->elf, at.v);
+	size_t done;
+
+	if (!p)
+		return 0;
+	if (size > p->p_vaddr + p->p_memsz - at.v)
+		size = p->p_vaddr + p->p_memsz - at.v;
+	done = cp_image_read(image, at, buffer, size);
+	if (done < size && at.v + done < p->p_vaddr + p->p_filesz)
+		return done;
+	memset((uint8_t *)buffer + done, 0, size - done);
+	if (cp_image_machine(image) == EM_X86_64)
+		relocate(image, at.v, buffer, size);
+	return size;
 }

@@ -66,6 +66,9 @@ bool cp_image_vaddr_of_offset(const struct cp_image *image, uint64_t offset, str
 /* Copies bytes of the file by link-time address, up to the end of what the
  * file has of that segment; how many there were. */
 size_t cp_image_read(const struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size);
+/* Copies bytes as they are when the program begins: zeros where the file has none, and
+ * pointers into the image itself relocated. */
+size_t cp_image_read_initial(struct cp_image *image, struct cp_vaddr at, void *buffer, size_t size);
 /* Copies bytes of segments that are not written to, so as they are in memory, with
  * zeros to the end of the last page. */
 size_t cp_image_read_constant(const struct cp_image *image, struct cp_vaddr at, void *buffer,
@@ -133,12 +136,18 @@ bool cp_image_got(struct cp_image *image, cp_got_word_fn fn, void *ctx);
  * free()d. NULL: none, or no symbol tells. */
 char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t *offset_ret);
 
+/* Where C++ keeps whether the static variable of a function at `at` is constructed: a
+ * byte that is 0 until then. False: it needs none. */
+bool cp_image_guard(struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *ret);
+
 /* The parts of segments that can still be written to when the program runs (not
  * those that are only relocated), up to `max`; answers how many there are. */
 size_t cp_image_writable(const struct cp_image *image, struct cp_vaddr *starts, uint64_t *sizes,
 			 size_t max);
 /* The thread-local variables of a thread. False: there are none. */
 bool cp_image_tls(const struct cp_image *image, uint64_t *size_ret, uint64_t *align_ret);
+/* Copies what they begin with, from `offset` on; zeros where the file has none. */
+void cp_image_tls_initial(const struct cp_image *image, uint64_t offset, void *buffer, size_t size);
 
 /* A function at an address: the inlined ones come innermost first, the real one
  * last. Strings live as long as the image; NULL and 0 where unknown. */

@@ -415,6 +415,13 @@ static void step(struct machine *m)
 	case DW_OP_entry_value:
 		entry_value(m);
 		break;
+	case DW_OP_form_tls_address:
+		number = pop_number(m);
+		if (!m->env->thread_local_address ||
+		    !m->env->thread_local_address(m->env->ctx, number, &number))
+			fail(m, CP_LOCATION_UNKNOWN);
+		push(m, number);
+		break;
 	case CP_OP_CONVERT:
 		convert(m);
 		break;

@@ -39,8 +39,9 @@ struct cp_location_env {
 	/* Registers hold names instead of values, see cp_location_is_name(): what does more
 	 * to one than to add a number is UNKNOWN. */
 	bool named;
-	/* Turns a link-time offset into a thread-local address; NULL: unknown. */
-	uint64_t thread_pointer;
+	/* Turns the offset of a thread-local variable into an address; NULL: unknown. */
+	bool (*thread_local_address)(void *ctx, uint64_t offset, uint64_t *ret);
+	void *ctx;
 };
 
 /* A name of register n is (n + 1) << this. */

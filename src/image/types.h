@@ -113,6 +113,8 @@ const struct cp_type *cp_type_strip(const struct cp_type *type);
  * declaration's are those of its definition in another unit, where there is
  * one: then the definition is the answer, else `type`. */
 const struct cp_type *cp_type_complete(struct cp_image *image, const struct cp_type *type);
+/* The image whose debug information has the type; NULL: none has, it was made. */
+struct cp_image *cp_type_image(const struct cp_type *type);
 /* NULL: not read (yet). */
 static inline const struct cp_type_details *cp_type_details(const struct cp_type *type)
 {

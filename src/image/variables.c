@@ -4,11 +4,13 @@
  */
 #include "image/internal.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "image/debugfile.h"
 #include "image/elfsymbols.h"
+#include "image/jit.h"
 
 #define NAME_MAX 4096 /* longer names are none */
 
@@ -55,4 +57,39 @@ char *cp_image_variable_at(struct cp_image *image, struct cp_vaddr at, uint64_t 
 	name = cp_demangle(f.name);
 	*offset_ret = at.v - f.start;
 	return name ? name : strndup(f.name, strcspn(f.name, "@"));
+}
+
+/* The mangled name of the variable that begins at `at`. */
+static const char *name_at(struct cp_elf *elf, uint32_t type, uint64_t at)
+{
+	struct cp_elf_symbols symbols = { 0 };
+	const char *name;
+	Elf64_Sym s;
+	size_t i;
+
+	if (!elf || !cp_elf_symbols(elf, cp_elf_symbol_section(elf, type), &symbols))
+		return NULL;
+	for (i = 0; i < symbols.count; i++) {
+		name = cp_elf_symbol(&symbols, i, &s);
+		if (name && s.st_value == at && ELF64_ST_TYPE(s.st_info) == STT_OBJECT &&
+		    s.st_shndx != SHN_UNDEF && !strncmp(name, "_Z", 2) &&
+		    strnlen(name, NAME_MAX) < NAME_MAX)
+			return name;
+	}
+	return NULL;
+}
+
+bool cp_image_guard(struct cp_image *image, struct cp_vaddr at, struct cp_vaddr *ret)
+{
+	const char *name = name_at(image->elf, SHT_SYMTAB, at.v);
+	char guard[NAME_MAX + 8];
+
+	if (!name)
+		name = name_at(cp_debug_file(image, false), SHT_SYMTAB, at.v);
+	if (!name)
+		name = name_at(image->elf, SHT_DYNSYM, at.v);
+	if (!name)
+		return false;
+	snprintf(guard, sizeof(guard), "_ZGV%s", name + 2);
+	return cp_image_variable(image, guard, ret);
 }

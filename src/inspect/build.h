@@ -25,6 +25,7 @@ struct cp_build {
 	const struct cp_value_limits *limits;
 	struct cp_arena *arena;
 	uint8_t source;
+	bool live; /* types are completed when they are met: debug information may be read */
 	unsigned left; /* values */
 	/* The values that are being built around this one, to notice cycles. */
 	struct {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A condition as a tree: condition_parse.c makes it, condition.c asks it.
+ * A condition, or an expression, as a tree: condition_parse.c makes it, condition.c
+ * and evaluate.c ask it.
  */
 #ifndef CP_INSPECT_CONDITION_H
 #define CP_INSPECT_CONDITION_H
@@ -44,12 +45,21 @@ enum cp_operator {
 	CP_OP_EITHER,
 	/* Three. */
 	CP_OP_CHOOSE,
+	/* Of expressions alone: */
+	CP_OP_ADDRESS,
+	CP_OP_CAST, /* (text)a, {text}a */
+	CP_OP_AT,
+	CP_OP_SIZEOF, /* of a, or of the type `text` */
+	CP_OP_OFFSETOF, /* of the member a in the type `text` */
+	CP_OP_REPEAT, /* a@b */
+	CP_OP_RANGE, /* a[b..c] */
 };
 
 struct cp_condition_node {
 	uint8_t op; /* enum cp_operator */
 	uint32_t length;
 	const char *text; /* TEXT, NAME, MEMBER: `length` bytes and a NUL */
+	const char *file; /* NAME: that it is declared in, or NULL */
 	uint64_t integer;
 	double number;
 	const struct cp_condition_node *a, *b, *c;

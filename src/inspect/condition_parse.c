@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Reading a condition: C's expressions without assignment, calls and casts,
- * by precedence climbing.
+ * by precedence climbing. What `inspect` takes are conditions with more: names with
+ * what they are in, casts, addresses, ranges.
  */
 #include "inspect/condition.h"
 
@@ -9,6 +10,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/text.h"
+#include "inspect/spelling.h"
 
 #define LENGTH_MAX 4096
 
@@ -20,12 +24,13 @@ struct token {
 	char mark[4]; /* MARK: "<<" */
 	uint64_t integer;
 	double number;
-	const char *text;
+	const char *text, *file;
 	uint32_t length;
 };
 
 struct parser {
 	struct cp_arena *arena;
+	bool expression; /* else a condition */
 	const char *begin, *at;
 	struct token token; /* the next one */
 	struct cp_error *error; /* the first */
@@ -34,8 +39,9 @@ struct parser {
 static void fail(struct parser *p, const char *at, const char *what)
 {
 	if (!p->error)
-		p->error = cp_error_new(CP_ERR_USAGE, 0, "condition '%s': %s at character %zu",
-					p->begin, what, (size_t)(at - p->begin) + 1);
+		p->error = cp_error_new(CP_ERR_USAGE, 0, "%s '%s': %s at character %zu",
+					p->expression ? "expression" : "condition", p->begin, what,
+					(size_t)(at - p->begin) + 1);
 	p->token.kind = TOKEN_END;
 	p->token.mark[0] = '\0';
 }
@@ -112,7 +118,8 @@ static void read_number(struct parser *p, struct token *t)
 	char *end;
 
 	errno = 0;
-	if (!hexadecimal && (p->at[plain] == '.' || (p->at[plain] | 32) == 'e')) {
+	if (!hexadecimal &&
+	    ((p->at[plain] == '.' && p->at[plain + 1] != '.') || (p->at[plain] | 32) == 'e')) {
 		t->kind = TOKEN_FLOAT;
 		t->number = strtod(p->at, &end);
 		if (*end == 'f' || *end == 'F' || *end == 'l' || *end == 'L')
@@ -127,9 +134,38 @@ static void read_number(struct parser *p, struct token *t)
 			fail(p, t->at, "a number too large");
 		end += strspn(end, "uUlL");
 	}
-	if (isalnum((unsigned char)*end) || *end == '_' || *end == '.')
+	if (isalnum((unsigned char)*end) || *end == '_' || (*end == '.' && end[1] != '.'))
 		fail(p, t->at, "not a number");
 	p->at = end;
+}
+
+/* A name with what it is in, and 'file.c':: before it. */
+static void read_path(struct parser *p, struct token *t)
+{
+	const char *from = p->at;
+
+	if (*from == '\'') {
+		from = strchr(from + 1, '\'') + strlen("'::");
+		t->file = cp_arena_copy(p->arena, p->at + 1, (size_t)(from - p->at) - 4);
+		if (!t->file)
+			p->error = cp_error_nomem();
+	}
+	p->at = cp_spelling_name(from);
+	t->kind = TOKEN_NAME;
+	t->length = (uint32_t)(p->at - from);
+	t->text = cp_arena_copy(p->arena, from, t->length);
+	if (!t->text)
+		p->error = cp_error_nomem();
+	else if (!t->length)
+		fail(p, from, "a name is missing");
+}
+
+/* Is it 'file.c'::name, and no character? */
+static bool begins_file(const struct parser *p)
+{
+	const char *end = p->expression && *p->at == '\'' ? strchr(p->at + 1, '\'') : NULL;
+
+	return end && cp_starts_with(end, "'::");
 }
 
 static void read_name(struct parser *p, struct token *t)
@@ -145,14 +181,16 @@ static void read_name(struct parser *p, struct token *t)
 
 static void read_mark(struct parser *p, struct token *t)
 {
-	static const char *const marks[] = { "<<", ">>", "<=", ">=", "==", "!=", "&&", "||", "->" };
+	static const char *const marks[] = { "<<", ">>", "<=", ">=", "==",
+					     "!=", "&&", "||", "->", ".." };
 	size_t i, n = 1;
 
 	for (i = 0; i < CP_ARRAY_SIZE(marks); i++) {
 		if (!strncmp(p->at, marks[i], 2))
 			n = 2;
 	}
-	if (n == 1 && !strchr("!~-+*/%&|^<>?:()[].", *p->at)) {
+	if (n == 1 && !strchr("!~-+*/%&|^<>?:()[].", *p->at) &&
+	    !(p->expression && strchr("@{},", *p->at))) {
 		fail(p, p->at,
 		     *p->at == '=' ? "'=' (equal is '==')" : "a character that has no meaning");
 		return;
@@ -171,7 +209,9 @@ static void next(struct parser *p)
 	while (isspace((unsigned char)*p->at))
 		p->at++;
 	t.at = p->at;
-	if (*p->at == '"' || *p->at == '\'')
+	if (begins_file(p) || (p->expression && cp_spelling_is_path(p->at)))
+		read_path(p, &t);
+	else if (*p->at == '"' || *p->at == '\'')
 		read_quoted(p, &t);
 	else if (isdigit((unsigned char)*p->at) ||
 		 (*p->at == '.' && isdigit((unsigned char)p->at[1])))
@@ -250,14 +290,32 @@ static const struct cp_condition_node *leaf(struct parser *p, unsigned depth)
 	n->integer = t.integer;
 	n->number = t.number;
 	n->text = t.text;
+	n->file = t.file;
 	n->length = t.length;
 	next(p);
 	return n;
 }
 
+/* `[b]`, `[b..c]`; the bracket is taken. */
+static const struct cp_condition_node *subscript(struct parser *p,
+						 const struct cp_condition_node *a, unsigned depth)
+{
+	const struct cp_condition_node *from = expression(p, 0, depth + 1), *to = NULL;
+	struct cp_condition_node *n;
+	bool range = p->expression && take(p, "..");
+
+	if (range)
+		to = expression(p, 0, depth + 1);
+	expect(p, "]", "']' is missing");
+	n = node(p, range ? CP_OP_RANGE : CP_OP_INDEX, a, from);
+	if (n)
+		n->c = to;
+	return n;
+}
+
 static const struct cp_condition_node *postfix(struct parser *p, unsigned depth)
 {
-	const struct cp_condition_node *a = leaf(p, depth), *index;
+	const struct cp_condition_node *a = leaf(p, depth);
 	struct cp_condition_node *n;
 	unsigned links = depth;
 
@@ -265,9 +323,7 @@ static const struct cp_condition_node *postfix(struct parser *p, unsigned depth)
 		if (links > CP_CONDITION_DEPTH) {
 			fail(p, p->token.at, "nested too deeply");
 		} else if (take(p, "[")) {
-			index = expression(p, 0, depth + 1);
-			expect(p, "]", "']' is missing");
-			a = node(p, CP_OP_INDEX, a, index);
+			a = subscript(p, a, depth);
 		} else if (take(p, ".") || take(p, "->")) {
 			if (p->token.kind != TOKEN_NAME) {
 				fail(p, p->token.at ? p->token.at : p->at,
@@ -288,8 +344,108 @@ static const struct cp_condition_node *postfix(struct parser *p, unsigned depth)
 	return a;
 }
 
+static const struct cp_condition_node *unary(struct parser *p, unsigned depth);
+
+/* A type that ends at `end` comes next, and then `mark`; its text is the node's. */
+static struct cp_condition_node *with_type(struct parser *p, enum cp_operator op, const char *end,
+					   const char *mark)
+{
+	struct cp_condition_node *n = node(p, op, NULL, NULL);
+	const char *from = p->token.at;
+
+	if (!n)
+		return NULL;
+	while (end > from && end[-1] == ' ')
+		end--;
+	n->text = cp_arena_copy(p->arena, from, (size_t)(end - from));
+	n->length = (uint32_t)(end - from);
+	p->at = end;
+	next(p);
+	expect(p, mark,
+	       *mark == ')'   ? "')' is missing"
+	       : *mark == '}' ? "'}' is missing"
+			      : "',' is missing");
+	return n;
+}
+
+/* Could what comes next be an operand, and not an operator? */
+static bool begins_operand(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return isalnum((unsigned char)*at) || (*at && strchr("_$('\"{~!", *at));
+}
+
+/* The end of the type that comes next, if `(` or `{` before it makes it one: of a
+ * cast, of `sizeof`. A plain name is one only where an operand follows. */
+static const char *type_ahead(const struct parser *p, char closing, bool operand)
+{
+	bool certain = false;
+	const char *end = cp_spelling_type(p->token.at, &certain), *behind = end;
+
+	if (p->error || p->token.kind == TOKEN_END || !end)
+		return NULL;
+	while (isspace((unsigned char)*behind))
+		behind++;
+	if (*behind != closing || (!certain && operand && !begins_operand(behind + 1)))
+		return NULL;
+	return end;
+}
+
+/* A cast, `{type} address`, sizeof, offsetof; NULL: it is none of them. */
+static const struct cp_condition_node *of_type(struct parser *p, unsigned depth)
+{
+	bool is_name = p->token.kind == TOKEN_NAME && !p->token.file;
+	struct cp_condition_node *n;
+	const char *end;
+	struct parser before = *p;
+
+	if (take(p, "(") || take(p, "{")) {
+		end = type_ahead(p, *before.token.mark == '(' ? ')' : '}',
+				 *before.token.mark == '(');
+		if (!end && *before.token.mark == '{')
+			fail(p, p->token.at, "a type is missing");
+		if (!end) {
+			before.error = p->error;
+			*p = before;
+			return NULL;
+		}
+		n = with_type(p, *before.token.mark == '(' ? CP_OP_CAST : CP_OP_AT, end,
+			      *before.token.mark == '(' ? ")" : "}");
+		if (n)
+			n->a = unary(p, depth + 1);
+		return n;
+	}
+	if (is_name && !strcmp(p->token.text, "sizeof")) {
+		next(p);
+		before = *p;
+		end = take(p, "(") ? type_ahead(p, ')', false) : NULL;
+		if (end)
+			return with_type(p, CP_OP_SIZEOF, end, ")");
+		before.error = p->error;
+		*p = before;
+		return node(p, CP_OP_SIZEOF, unary(p, depth + 1), NULL);
+	}
+	if (is_name && !strcmp(p->token.text, "offsetof")) {
+		next(p);
+		expect(p, "(", "'(' is missing");
+		end = p->error ? NULL : type_ahead(p, ',', false);
+		if (!end) {
+			fail(p, p->token.at ? p->token.at : p->at, "a type and ',' are missing");
+			return NULL;
+		}
+		n = with_type(p, CP_OP_OFFSETOF, end, ",");
+		if (n)
+			n->a = postfix(p, depth + 1);
+		expect(p, ")", "')' is missing");
+		return n;
+	}
+	return NULL;
+}
+
 static const struct cp_condition_node *unary(struct parser *p, unsigned depth)
 {
+	const struct cp_condition_node *n;
 	static const struct {
 		char mark[2];
 		enum cp_operator op;
@@ -308,7 +464,10 @@ static const struct cp_condition_node *unary(struct parser *p, unsigned depth)
 		if (take(p, ops[i].mark))
 			return node(p, ops[i].op, unary(p, depth + 1), NULL);
 	}
-	return postfix(p, depth);
+	if (p->expression && take(p, "&"))
+		return node(p, CP_OP_ADDRESS, unary(p, depth + 1), NULL);
+	n = p->expression ? of_type(p, depth) : NULL;
+	return n || p->error ? n : postfix(p, depth);
 }
 
 /* The strength with which the operator that comes next binds; 0: none comes. */
@@ -337,6 +496,7 @@ static unsigned binary(const struct parser *p, enum cp_operator *op_ret)
 		{ "*", 11, CP_OP_MULTIPLY },
 		{ "/", 11, CP_OP_DIVIDE },
 		{ "%", 11, CP_OP_REMAINDER },
+		{ "@", 12, CP_OP_REPEAT },
 	};
 	size_t i;
 
@@ -379,14 +539,14 @@ static const struct cp_condition_node *expression(struct parser *p, unsigned low
 	return n;
 }
 
-CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret)
+static CP_ERROR parse(const char *text, bool is_expression, struct cp_condition **ret)
 {
 	struct cp_condition *condition;
-	struct parser p = { .begin = text, .at = text };
+	struct parser p = { .begin = text, .at = text, .expression = is_expression };
 
 	if (strlen(text) > LENGTH_MAX)
-		return cp_error_new(CP_ERR_USAGE, 0, "condition: longer than %d characters",
-				    LENGTH_MAX);
+		return cp_error_new(CP_ERR_USAGE, 0, "%s: longer than %d characters",
+				    is_expression ? "expression" : "condition", LENGTH_MAX);
 	condition = calloc(1, sizeof(*condition));
 	if (!condition)
 		return cp_error_nomem();
@@ -401,6 +561,16 @@ CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret)
 	}
 	*ret = condition;
 	return NULL;
+}
+
+CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret)
+{
+	return parse(text, false, ret);
+}
+
+CP_ERROR cp_expression_parse(const char *text, struct cp_condition **ret)
+{
+	return parse(text, true, ret);
 }
 
 void cp_condition_destroy(struct cp_condition *condition)

@@ -101,7 +101,6 @@ struct cp_capture {
 	const struct cp_reader *memory; /* of a thread that stands still, or a stack copy; NULL */
 	bool memory_is_copy; /* what it does not have may still be readable */
 	uint64_t bias; /* of the function's image */
-	uint64_t thread_pointer; /* 0: unknown */
 	/* Registers when the function was entered, as far as that is known; NULL: not. */
 	const struct cp_regs *entry;
 	/* Names an address of the program, for function pointers: [cb] or NULL. */
@@ -197,6 +196,8 @@ cprof_value *cp_value_copy(const cprof_value *value);
 struct cp_condition;
 CP_ERROR cp_condition_parse(const char *text, struct cp_condition **ret);
 void cp_condition_destroy(struct cp_condition *condition);
+/* EXPR of inspect: the same over variables, with casts, addresses and more (thing.h). */
+CP_ERROR cp_expression_parse(const char *text, struct cp_condition **ret);
 /* The first name in it that must be an argument's and that `has` does not have;
  * NULL: there is none. Not those that may be an enumerator's. */
 const char *cp_condition_missing(const struct cp_condition *condition,
@@ -216,14 +217,21 @@ struct cp_value_style {
 	bool escape_terminal; /* control characters never pass, whatever this says */
 	uint32_t width; /* cut texts longer than that, 0: never */
 	uint32_t depth; /* levels that are shown, 0: all */
+	bool addresses; /* pointers with what they point to: 0x55d0… -> {x=3} */
 };
 /* Prints a value as a C programmer reads it: {x=3, y=4}, "host", 0x7f…, <optimized
  * out>. */
 void cp_value_print(struct cp_buf *out, const cprof_value *value,
 		    const struct cp_value_style *style);
+/* The same in lines of up to `columns` (0: any), the ones that go on indented by four;
+ * `used` columns of the first are taken. */
+void cp_value_print_lines(struct cp_buf *out, const cprof_value *value,
+			  const struct cp_value_style *style, unsigned columns, size_t used);
 /* The JSON that stands for `value`: numbers, strings, objects, arrays, null;
  * 64-bit integers beyond 2^53 and non-finite floats are strings. */
 void cp_value_json(struct cp_buf *out, const cprof_value *value);
+/* The same; pointers are addresses, whatever was found there. */
+void cp_value_json_addresses(struct cp_buf *out, const cprof_value *value);
 /* The word for an error, as in JSON ("optimized_out"); "" for none. */
 const char *cp_value_error_name(unsigned error);
 const char *cp_value_source_name(unsigned source);

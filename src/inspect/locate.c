@@ -120,7 +120,6 @@ enum cp_location_status cp_locate_now(const struct cp_piece *piece,
 		.entry = capture->entry,
 		.memory = at_exit ? NULL : capture->memory,
 		.bias = capture->bias,
-		.thread_pointer = capture->thread_pointer,
 	};
 
 	*count_ret = 0;

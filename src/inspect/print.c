@@ -20,8 +20,10 @@
 
 const char *cp_value_error_name(unsigned error)
 {
-	static const char *const names[] = { "",      "optimized_out", "unreadable", "unavailable",
-					     "cycle", "depth",	       "variadic" };
+	static const char *const names[] = {
+		"",	 "optimized_out", "unreadable", "unavailable",	   "cycle",
+		"depth", "variadic",	  "incomplete", "not_constructed", "not_allocated"
+	};
 
 	return error < CP_ARRAY_SIZE(names) ? names[error] : "unavailable";
 }
@@ -207,6 +209,15 @@ static void print_error(struct cp_buf *out, const cprof_value *v)
 	case CPROF_VALUE_VARIADIC:
 		cp_buf_str(out, "…");
 		break;
+	case CPROF_VALUE_INCOMPLETE:
+		cp_buf_str(out, "<incomplete type>");
+		break;
+	case CPROF_VALUE_NOT_CONSTRUCTED:
+		cp_buf_str(out, "<not constructed>");
+		break;
+	case CPROF_VALUE_NOT_ALLOCATED:
+		cp_buf_str(out, "<not allocated>");
+		break;
 	default:
 		cp_buf_str(out, "<unavailable>");
 	}
@@ -229,7 +240,10 @@ static void print_pointer(struct cp_buf *out, const cprof_value *v,
 	if (to && to->kind == CPROF_VALUE_ERROR && to->error == CPROF_VALUE_UNREADABLE) {
 		print_error(out, to);
 	} else if (to && to->kind != CPROF_VALUE_ERROR) {
-		cp_buf_u8(out, '&');
+		if (style && style->addresses)
+			cp_buf_printf(out, "0x%" PRIx64 " -> ", v->u.u);
+		else
+			cp_buf_u8(out, '&');
 		print(out, to, style, depth + 1);
 	} else if (has_text(v->symbol)) {
 		print_name(out, v->symbol);
@@ -350,6 +364,7 @@ void cp_value_print(struct cp_buf *out, const cprof_value *value,
 struct json {
 	struct cp_buf *out;
 	size_t limit; /* of out->size, from which on nothing is repeated */
+	bool addresses; /* pointers are what they are, not what they point to */
 };
 
 static void json(struct json *j, const cprof_value *v, unsigned depth);
@@ -463,7 +478,7 @@ static void json_array(struct json *j, const cprof_value *v, unsigned depth)
 
 static void json_pointer(struct json *j, const cprof_value *v, unsigned depth)
 {
-	if (v->count && v->items->kind != CPROF_VALUE_ERROR && depth < DEPTH_MAX)
+	if (!j->addresses && v->count && v->items->kind != CPROF_VALUE_ERROR && depth < DEPTH_MAX)
 		json(j, v->items, depth + 1);
 	else
 		cp_buf_printf(j->out, "\"0x%" PRIx64 "\"", v->u.u);
@@ -545,7 +560,14 @@ static void json(struct json *j, const cprof_value *v, unsigned depth)
 
 void cp_value_json(struct cp_buf *out, const cprof_value *value)
 {
-	struct json j = { out, out->size + GROWTH_MAX };
+	struct json j = { out, out->size + GROWTH_MAX, false };
+
+	json(&j, value, 0);
+}
+
+void cp_value_json_addresses(struct cp_buf *out, const cprof_value *value)
+{
+	struct json j = { out, out->size + GROWTH_MAX, true };
 
 	json(&j, value, 0);
 }

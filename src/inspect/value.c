@@ -60,8 +60,8 @@ struct cp_bytes cp_build_part(struct cp_bytes from, uint64_t offset, uint64_t si
 	return p;
 }
 
-static void build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
-		       struct cp_bytes from)
+void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
+		   struct cp_bytes from)
 {
 	const struct cp_type *t = cp_type_strip(m->type);
 	uint64_t needed = (m->bit_offset + (uint64_t)m->bit_size + 7) / 8;
@@ -99,7 +99,7 @@ static void build_member(struct cp_build *b, cprof_value *v, const struct cp_typ
 	v->name = m->name;
 	v->source = b->source;
 	if (m->flags & CP_MEMBER_BITS)
-		build_bits(b, v, m, from);
+		cp_build_bits(b, v, m, from);
 	else
 		cp_build_value(b, v, m->type, cp_build_part(from, m->offset, t->size), depth, hops);
 }
@@ -263,7 +263,9 @@ static void build_text_at(struct cp_build *b, cprof_value *v, uint64_t address)
 static void build_pointee(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			  unsigned depth, unsigned hops)
 {
-	const struct cp_type *to = cp_type_strip(t->target);
+	const struct cp_type *to =
+		b->live ? cp_type_complete(cp_type_image(t->target), cp_type_strip(t->target))
+			: cp_type_strip(t->target);
 	uint64_t want = to->size < b->limits->value ? to->size : b->limits->value;
 	struct cp_bytes at;
 	cprof_value *item;
@@ -350,7 +352,11 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 		return;
 	}
 	b->left--;
-	if (t->kind == CP_TYPE_VOID) {
+	if (b->live)
+		t = cp_type_complete(cp_type_image(t), t);
+	if (b->live && t->flags & CP_TYPE_DECLARED) {
+		cp_build_error(v, CPROF_VALUE_INCOMPLETE, from.address);
+	} else if (t->kind == CP_TYPE_VOID) {
 		v->kind = CPROF_VALUE_VOID;
 	} else if (is_aggregate(t)) {
 		build_aggregate(b, v, t, from, depth, hops);
@@ -365,6 +371,17 @@ void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *ty
 	} else {
 		cp_build_scalar(b, v, type, t, from.at);
 	}
+}
+
+struct cp_build cp_build_live(const struct cp_value_request *request,
+			      const struct cp_value_limits *limits, uint8_t source)
+{
+	return (struct cp_build){ .request = request,
+				  .limits = limits,
+				  .arena = &request->arena->memory,
+				  .source = source,
+				  .live = true,
+				  .left = VALUES_MAX };
 }
 
 static struct cp_build start(const struct cp_value_request *request, const struct cp_parameter *p)

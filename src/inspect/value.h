@@ -15,6 +15,12 @@ const uint8_t *cp_parameter_bytes(const struct cp_value_request *request,
 				  const struct cp_parameter *parameter, size_t *size_ret,
 				  uint64_t *address_ret, uint8_t *error_ret);
 
+/* To make values of what is read as it goes, with nothing captured. */
+struct cp_build cp_build_live(const struct cp_value_request *request,
+			      const struct cp_value_limits *limits, uint8_t source);
+/* A bit-field of what is at `from`. */
+void cp_build_bits(struct cp_build *b, cprof_value *v, const struct cp_type_member *m,
+		   struct cp_bytes from);
 void cp_build_value(struct cp_build *b, cprof_value *v, const struct cp_type *type,
 		    struct cp_bytes from, unsigned depth, unsigned hops);
 /* `t` is an array; `from` has as much of it as there is. */

@@ -45,7 +45,9 @@
 	X(deleted, deleted) \
 	X(discr, discr) \
 	X(discr_value, discr_value) \
-	X(export_symbols, export_symbols)
+	X(export_symbols, export_symbols) \
+	X(decl_file, decl_file) \
+	X(decl_line, decl_line)
 
 #define CP_ATTRS_FIELD(field, at) struct cp_attr field;
 struct cp_attrs {

@@ -4,7 +4,7 @@
  * one (abstract_origin) or the definition of what was declared in a class
  * (specification): names and types are there, places are here.
  */
-#include "image/dwarf/location.h"
+#include "image/dwarf/function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "image/dwarf/attrs.h"
 #include "image/dwarf/frames.h"
 #include "image/dwarf/line.h"
+#include "image/dwarf/location.h"
 #include "image/dwarf/ranges.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/type.h"
@@ -53,6 +54,8 @@ struct said {
 	const struct cp_type *type;
 	bool typed;
 	struct cp_attr external, prototyped, artificial, convention, const_value;
+	struct cp_attr decl_file, decl_line;
+	struct cp_unit *declared; /* whose number of a file decl_file is */
 	struct origin origin; /* the DIE that the first is a copy of, or itself */
 };
 
@@ -69,6 +72,10 @@ static void say(struct said *s, struct cp_unit *unit, const struct cp_attrs *a)
 	merge(&s->artificial, &a->artificial);
 	merge(&s->convention, &a->convention);
 	merge(&s->const_value, &a->const_value);
+	if (!s->decl_file.form && a->decl_file.form)
+		s->declared = unit;
+	merge(&s->decl_file, &a->decl_file);
+	merge(&s->decl_line, &a->decl_line);
 }
 
 static struct said follow(struct cp_unit *unit, uint64_t die_offset, const struct cp_attrs *first)
@@ -131,6 +138,30 @@ static struct cp_variable variable(struct reading *r, const struct cp_die *die,
 	return v;
 }
 
+bool cp_unit_variable(struct cp_unit *unit, uint64_t offset, struct cp_arena *arena,
+		      struct cp_variable *ret, struct cp_die_place *place_ret)
+{
+	struct reading r = { .unit = unit, .arena = arena, .ok = true };
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	struct said s;
+	uint64_t ignored, line = 0;
+
+	if (!cp_die_at(unit, offset, &w, &die, &a))
+		return false;
+	*ret = variable(&r, &die, &a, &ignored);
+	s = follow(unit, offset, &a);
+	*place_ret = (struct cp_die_place){ .external = cp_attr_flag(&s.external) };
+	if (s.declared)
+		place_ret->file =
+			cp_unit_file(s.declared->skeleton ? s.declared->skeleton : s.declared,
+				     s.decl_file.u);
+	if (cp_attr_number(&s.decl_line, &line) && line < UINT32_MAX)
+		place_ret->line = (uint32_t)line;
+	return r.ok;
+}
+
 /* Reads the parameters that are children of the DIE just read. */
 static void read_parameters(struct reading *r, struct cp_walk *w)
 {
@@ -175,6 +206,14 @@ bool cp_variable_in_scope(const struct cp_variable *v, uint64_t pc)
 	return !v->scope;
 }
 
+static bool is_static(const struct cp_variable *v)
+{
+	const struct cp_location *at = v->locations.items;
+
+	return v->locations.count == 1 && at->size &&
+	       (at->expr[0] == DW_OP_addr || at->expr[at->size - 1] == DW_OP_form_tls_address);
+}
+
 static void add_local(struct reading *r, const struct cp_die *die, const struct cp_attrs *a,
 		      const struct cp_extent *scope)
 {
@@ -186,8 +225,7 @@ static void add_local(struct reading *r, const struct cp_die *die, const struct 
 		return;
 	v = variable(r, die, a, &origin);
 	/* Static ones are the program's, not the call's. */
-	if (!*v.name || (v.locations.count == 1 && v.locations.items->size &&
-			 v.locations.items->expr[0] == DW_OP_addr))
+	if (!*v.name || is_static(&v))
 		return;
 	v.scope = scope;
 	r->ok = cp_vec_push(&r->locals, v);

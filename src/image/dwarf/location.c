@@ -152,6 +152,10 @@ static bool rewrite(struct preparing *p, uint8_t op)
 	case DW_OP_GNU_entry_value:
 		put_entry_value(p);
 		return true;
+	case DW_OP_form_tls_address:
+	case DW_OP_GNU_push_tls_address:
+		cp_buf_u8(&p->out, DW_OP_form_tls_address);
+		return true;
 	default:
 		return false;
 	}

@@ -327,6 +327,15 @@ static const struct cp_type *complete(const struct cp_type *type)
 	return type;
 }
 
+struct cp_image *cp_type_image(const struct cp_type *type)
+{
+	unsigned i;
+
+	for (i = 0; type && !type->unit && i < CP_DWARF_DEPTH; i++)
+		type = type->target;
+	return type && type->unit ? type->unit->dwarf->all->image : NULL;
+}
+
 const struct cp_type *cp_type_complete(struct cp_image *image, const struct cp_type *type)
 {
 	const struct cp_type *stripped = cp_type_strip(type);

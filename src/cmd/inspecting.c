@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/inspecting.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "image/jit.h"
+#include "image/location.h"
+
+#define BYTES_MAX (UINT64_C(1) << 20) /* of a thread-local variable */
+
+/* ---- memory ---- */
+
+static size_t read_process(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	const struct cp_inspected *in = ctx;
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < size) {
+		n = pread64(in->memory_fd, (uint8_t *)buffer + done, size - done,
+			    (off64_t)(address + done));
+		if (n <= 0 && !(n < 0 && errno == EINTR))
+			break;
+		done += n > 0 ? (size_t)n : 0;
+	}
+	return done;
+}
+
+static size_t read_file(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	const struct cp_inspected *in = ctx;
+
+	return cp_image_read_initial(in->objects.list.items[0].image, (struct cp_vaddr){ address },
+				     buffer, size);
+}
+
+/* ---- variables ---- */
+
+struct thread_local
+{
+	struct cp_inspected *in;
+	const struct cp_object *object;
+	uint8_t error;
+	bool initial; /* of a file: at `offset` of what threads begin with */
+	uint64_t offset;
+};
+
+static bool thread_local_address(void *ctx, uint64_t offset, uint64_t *ret)
+{
+	struct thread_local *t = ctx;
+	const struct cp_placed_image of = { t->object->image, t->object->bias };
+
+	if (t->in->pid) {
+		t->error = cp_thread_local(&t->in->threads, t->in->tid, &of, t->object->program,
+					   offset, ret);
+		return !t->error;
+	}
+	t->initial = true;
+	t->offset = offset;
+	return false;
+}
+
+static struct cp_thing lacking(const struct cp_type *type, uint8_t error)
+{
+	return (struct cp_thing){ .type = type, .error = error, .source = CPROF_SOURCE_DWARF };
+}
+
+static struct cp_thing by_symbol(const struct cp_object *object, const struct cp_type *type,
+				 struct cp_vaddr at)
+{
+	return (struct cp_thing){ .type = type,
+				  .in_memory = true,
+				  .address = at.v + object->bias,
+				  .source = CPROF_SOURCE_MEMORY };
+}
+
+/* What the thread-local variable of a file begins with. */
+static struct cp_thing initial_of(const struct thread_local *local, const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	uint64_t size = t && t->size <= BYTES_MAX ? t->size : 0;
+	uint8_t *bytes = cp_arena_alloc(&local->in->arena, size);
+
+	if (!bytes || !size)
+		return lacking(type, CPROF_VALUE_UNAVAILABLE);
+	cp_image_tls_initial(local->object->image, local->offset, bytes, size);
+	return (struct cp_thing){
+		.type = type, .bytes = bytes, .size = size, .source = CPROF_SOURCE_MEMORY
+	};
+}
+
+/* A static of a function, in C++, is constructed when the function first gets there. */
+static bool is_constructed(struct cp_inspected *in, const struct cp_object *object,
+			   const struct cp_global *global, uint64_t address)
+{
+	struct cp_vaddr guard;
+	uint8_t done = 1;
+
+	if (!cp_language_is_cplusplus(global->language) || !strchr(global->name, ')') ||
+	    !cp_image_guard(object->image, (struct cp_vaddr){ address - object->bias }, &guard))
+		return true;
+	cp_read_exact(&in->memory, guard.v + object->bias, &done, 1);
+	return done;
+}
+
+struct cp_thing cp_inspected_global(struct cp_inspected *in, const struct cp_object *object,
+				    const struct cp_global *global)
+{
+	const struct cp_variable *v = &global->variable;
+	const struct cp_location *at = v->locations.items;
+	struct thread_local local = { .in = in, .object = object };
+	struct cp_location_env env = { .arch = cp_arch_host(),
+				       .memory = &in->memory,
+				       .bias = object->bias,
+				       .thread_local_address = thread_local_address,
+				       .ctx = &local };
+	struct cp_located parts[CP_LOCATED_MAX];
+	struct cp_vaddr symbol;
+	size_t count = 0;
+
+	if (v->constant)
+		return (struct cp_thing){ .type = v->type,
+					  .bytes = v->value,
+					  .size = v->value_size,
+					  .source = CPROF_SOURCE_CONST };
+	if (global->gone && global->external && cp_image_variable(object->image, v->name, &symbol))
+		return by_symbol(object, v->type, symbol);
+	if (global->gone)
+		return lacking(v->type, CPROF_VALUE_OPTIMIZED_OUT);
+	if (cp_location_evaluate(&env, at->expr, at->size, parts, &count) != CP_LOCATION_OK ||
+	    count != 1 || parts[0].kind != CP_LOCATED_MEMORY)
+		return local.initial ? initial_of(&local, v->type)
+				     : lacking(v->type,
+					       local.error ? local.error : CPROF_VALUE_UNAVAILABLE);
+	return (struct cp_thing){ .type = v->type,
+				  .in_memory = true,
+				  .address = parts[0].value,
+				  .source = CPROF_SOURCE_MEMORY,
+				  .error = is_constructed(in, object, global, parts[0].value)
+						   ? CPROF_VALUE_OK
+						   : CPROF_VALUE_NOT_CONSTRUCTED };
+}
+
+/* ---- names ---- */
+
+static void note_others(struct cp_inspected *in, const struct cp_globals *found)
+{
+	const struct cp_global *g;
+	struct cp_buf text = { 0 };
+	size_t i;
+
+	for (i = 1; i < found->list.count && i < 4; i++) {
+		g = &found->list.items[i];
+		cp_buf_str(&text, i > 1 ? ", " : "also: ");
+		if (g->file)
+			cp_buf_printf(&text, "'%s'::", cp_basename(g->file));
+		cp_buf_printf(&text, "%s", g->name);
+		if (g->line)
+			cp_buf_printf(&text, " (line %u)", g->line);
+	}
+	if (found->list.count > 4)
+		cp_buf_printf(&text, " and %zu more", found->list.count - 4);
+	cp_buf_u8(&text, 0);
+	if (text.size == 1 || text.failed || !cp_vec_push(&in->notes, (char *)text.bytes))
+		cp_buf_free(&text);
+}
+
+static struct cp_named_global *known_global(struct cp_inspected *in, const char *key)
+{
+	struct cp_named_global *k;
+
+	cp_vec_for_each(&in->known, k)
+		if (!strcmp(k->key, key))
+			return k;
+	return NULL;
+}
+
+/* Looks for it in one object; *ret stays NULL where it is not. */
+static CP_ERROR look_in(struct cp_inspected *in, struct cp_object *object,
+			const struct cp_global_query *query, const char *key,
+			struct cp_named_global *ret, const char **near)
+{
+	struct cp_globals *found = calloc(1, sizeof(*found));
+	struct cp_error *err = found ? NULL : cp_error_nomem();
+
+	if (!err)
+		err = cp_image_find_globals(object->image, query, found);
+	if (err || !cp_vec_push(&in->globals, found)) {
+		free(found);
+		return err ? err : cp_error_nomem();
+	}
+	if (!found->list.count) {
+		*near = *near ? *near : found->near;
+		return NULL;
+	}
+	*ret = (struct cp_named_global){ strdup(key), found, object };
+	if (ret->key && cp_vec_push(&in->known, *ret))
+		return NULL;
+	free(ret->key);
+	return cp_error_nomem();
+}
+
+/* What no debug information tells of may have a symbol: a place without a type. */
+static bool symbol_of(struct cp_inspected *in, const char *name, struct cp_thing *ret)
+{
+	struct cp_vaddr at;
+	size_t i;
+
+	for (i = 0; i < in->objects.list.count; i++) {
+		if (!cp_image_variable(in->objects.list.items[i].image, name, &at))
+			continue;
+		*ret = by_symbol(&in->objects.list.items[i], NULL, at);
+		return true;
+	}
+	return false;
+}
+
+static CP_ERROR find_variable(void *ctx, const char *name, const char *file, struct cp_thing *ret)
+{
+	const struct cp_global_query query = { .name = cp_starts_with(name, "::") ? name + 2 : name,
+					       .file = file };
+	struct cp_inspected *in = ctx;
+	CP_FREE char *key = NULL;
+	const struct cp_named_global *known;
+	struct cp_named_global found = { 0 };
+	const char *near = NULL;
+	struct cp_error *err;
+	size_t i;
+
+	if (asprintf(&key, "%s\n%s", file ? file : "", name) < 0)
+		return cp_error_nomem();
+	known = known_global(in, key);
+	for (i = 0; !known && !found.found && i < in->objects.list.count; i++)
+		CP_TRY(look_in(in, &in->objects.list.items[i], &query, key, &found, &near));
+	known = known ? known : found.found ? &found : NULL;
+	if (known) {
+		note_others(in, known->found);
+		*ret = cp_inspected_global(in, known->in, &known->found->list.items[0]);
+		return NULL;
+	}
+	if (!file && symbol_of(in, query.name, ret))
+		return NULL;
+	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
+			   file ? " in " : "", file ? file : "");
+	return near ? cp_error_hint(err, "did you mean %s?", near) : err;
+}
+
+static CP_ERROR find_type(void *ctx, const char *name, const struct cp_type **ret)
+{
+	struct cp_inspected *in = ctx;
+	struct cp_named_type *known, now = { 0 };
+	struct cp_found *found;
+	struct cp_error *err;
+	size_t i;
+
+	cp_vec_for_each(&in->known_types, known) {
+		if (strcmp(known->key, name))
+			continue;
+		*ret = known->type;
+		return NULL;
+	}
+	for (i = 0; i < in->objects.list.count; i++) {
+		found = calloc(1, sizeof(*found));
+		if (!found)
+			return cp_error_nomem();
+		err = cp_image_find_types(in->objects.list.items[i].image, name, found);
+		if (err || !found->types.count || !cp_vec_push(&in->types, found)) {
+			cp_error_free(err);
+			cp_found_free(found);
+			free(found);
+			continue;
+		}
+		now = (struct cp_named_type){ strdup(name), found->types.items[0].type };
+		if (!now.key || !cp_vec_push(&in->known_types, now))
+			free(now.key);
+		*ret = now.type;
+		return NULL;
+	}
+	return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no type %s", name);
+}
+
+/* The function at an address. */
+static const char *symbol_at(void *ctx, uint64_t address)
+{
+	struct cp_inspected *in = ctx;
+	struct cp_object *o;
+	struct cp_symbol s;
+	struct cp_vaddr end;
+
+	cp_vec_for_each(&in->objects.list, o) {
+		struct cp_vaddr at = { address - o->bias };
+		CP_FREE char *name = NULL;
+
+		if (!cp_image_code(o->image, at, &end) || !cp_image_symbol(o->image, at, &s))
+			continue;
+		name = cp_demangle(s.name);
+		if (address - o->bias == s.start.v)
+			snprintf(in->symbol, sizeof(in->symbol), "%s", name ? name : s.name);
+		else
+			snprintf(in->symbol, sizeof(in->symbol), "%s+%llu", name ? name : s.name,
+				 (unsigned long long)(at.v - s.start.v));
+		return cp_arena_copy(&in->arena, in->symbol, strlen(in->symbol));
+	}
+	return NULL;
+}
+
+/* ---- opening ---- */
+
+static bool any(void *ctx, const char *path, const char *started_as, bool program)
+{
+	(void)ctx;
+	(void)path;
+	(void)started_as;
+	(void)program;
+	return true;
+}
+
+static int by_program(const void *a, const void *b)
+{
+	const struct cp_object *x = a, *y = b;
+
+	return (int)y->program - (int)x->program;
+}
+
+/* The C library and the dynamic linker, which may have several names. */
+static void find_library(struct cp_inspected *in)
+{
+	struct cp_vaddr at;
+	struct cp_object *o;
+
+	in->threads.memory = &in->memory;
+	cp_vec_for_each(&in->objects.list, o) {
+		const struct cp_placed_image placed = { o->image, o->bias };
+		const char *name = cp_basename(o->path);
+
+		if (!strncmp(name, "libc", 4) &&
+		    cp_image_variable(o->image, "_thread_db_pthread_tid", &at))
+			in->threads.libc = placed;
+		if (!strncmp(name, "ld", 2) && cp_image_variable(o->image, "_rtld_global", &at))
+			in->threads.linker = placed;
+	}
+}
+
+static CP_ERROR open_process(struct cp_inspected *in, const struct cp_image_options *options)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)in->pid);
+	in->memory_fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (in->memory_fd < 0 && (errno == ENOENT || errno == ESRCH))
+		return cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no process %d", (int)in->pid);
+	if (in->memory_fd < 0)
+		return cp_error_hint(cp_error_new(CP_ERR_PERMISSION, errno,
+						  "the memory of process %d can't be read",
+						  (int)in->pid),
+				     "it has to be your own, or you root; see "
+				     "/proc/sys/kernel/yama/ptrace_scope");
+	in->memory = (struct cp_reader){ read_process, in };
+	CP_TRY(cp_objects_process(in->pid, options, any, NULL, &in->objects));
+	cp_vec_sort(&in->objects.list, by_program);
+	find_library(in);
+	return NULL;
+}
+
+CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
+			   const struct cp_image_options *options)
+{
+	char *end;
+	long pid = strtol(target, &end, 10);
+
+	*in = (struct cp_inspected){ .memory_fd = -1 };
+	in->env = (struct cp_expression_env){ .arena = &in->arena,
+					      .memory = &in->memory,
+					      .variable = find_variable,
+					      .type = find_type,
+					      .symbol = symbol_at,
+					      .ctx = in,
+					      .values = cp_value_arena_create() };
+	if (!in->env.values)
+		return cp_error_nomem();
+	if (*target && !*end && pid > 0 && pid <= INT32_MAX) {
+		in->pid = in->tid = (pid_t)pid;
+		return open_process(in, options);
+	}
+	in->memory = (struct cp_reader){ read_file, in };
+	return cp_objects_file(target, options, &in->objects);
+}
+
+void cp_inspected_close(struct cp_inspected *in)
+{
+	struct cp_named_global *g;
+	struct cp_globals **globals;
+	struct cp_named_type *t;
+	struct cp_found **types;
+	char **note;
+
+	cp_vec_for_each(&in->known, g)
+		free(g->key);
+	cp_vec_free(&in->known);
+	cp_vec_for_each(&in->known_types, t)
+		free(t->key);
+	cp_vec_free(&in->known_types);
+	cp_vec_for_each(&in->globals, globals) {
+		cp_globals_free(*globals);
+		free(*globals);
+	}
+	cp_vec_free(&in->globals);
+	cp_vec_for_each(&in->types, types) {
+		cp_found_free(*types);
+		free(*types);
+	}
+	cp_vec_free(&in->types);
+	cp_vec_for_each(&in->notes, note)
+		free(*note);
+	cp_vec_free(&in->notes);
+	cp_objects_free(&in->objects);
+	cp_close_fd(&in->memory_fd);
+	cp_arena_free(&in->arena);
+	cp_value_arena_destroy(in->env.values);
+}

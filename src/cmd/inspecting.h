@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `inspect` looks at: the objects of a process or a file, its memory, and what
+ * names mean there.
+ */
+#ifndef CP_CMD_INSPECTING_H
+#define CP_CMD_INSPECTING_H
+
+#include "base/map.h"
+#include "cmd/objects.h"
+#include "image/find.h"
+#include "image/globals.h"
+#include "inspect/thing.h"
+#include "inspect/thread_locals.h"
+
+struct cp_inspected {
+	pid_t pid; /* 0: a file */
+	pid_t tid; /* whose thread-local variables are meant */
+	int memory_fd;
+	struct cp_reader memory;
+	struct cp_objects objects;
+	CP_VEC(struct cp_globals *) globals; /* that were found: their names and places */
+	CP_VEC(struct cp_found *) types;
+	CP_VEC(char *) notes; /* what is to be said of the names in the last expression */
+	CP_VEC(struct cp_named_global {
+		char *key;
+		struct cp_globals *found;
+		struct cp_object *in;
+	})
+	known;
+	CP_VEC(struct cp_named_type {
+		char *key;
+		const struct cp_type *type;
+	})
+	known_types;
+	struct cp_arena arena; /* of things */
+	struct cp_expression_env env;
+	struct cp_thread_library threads;
+	char symbol[256];
+};
+
+/* `target` is a number of a process or a file. */
+CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
+			   const struct cp_image_options *options);
+void cp_inspected_close(struct cp_inspected *in);
+/* Where a variable is; an error where it has no place. */
+struct cp_thing cp_inspected_global(struct cp_inspected *in, const struct cp_object *object,
+				    const struct cp_global *global);
+
+#endif

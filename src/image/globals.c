@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * A walk over the DIEs of all units for variables. What most are, in no function and
+ * no class, is looked for first: the rest of a unit is passed over then. A variable
+ * that is defined outside of its class has its name where it is declared.
+ */
+#include "image/globals.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/text.h"
+#include "image/dwarf/attr.h"
+#include "image/dwarf/attrs.h"
+#include "image/dwarf/frames.h"
+#include "image/dwarf/function.h"
+#include "image/dwarf/line.h"
+#include "image/dwarf/name.h"
+#include "image/dwarf/root.h"
+#include "image/dwarf/unit.h"
+
+#define STEPS UINT64_C(200000000)
+#define FOUND_MAX 65536
+#define NAME_MAX 4096
+
+struct search {
+	struct cp_debuginfo *all;
+	const struct cp_global_query *query;
+	struct cp_globals *to;
+	struct cp_buf wanted, candidate; /* canonical */
+	const char *last; /* in wanted: the name itself */
+	const char *functions[CP_DWARF_DEPTH]; /* that the DIE is in, or NULL */
+	bool deep; /* into classes and functions */
+	bool whole; /* one that is called so in full was found */
+	struct cp_text_near near;
+	bool failed;
+};
+
+/* Of a DIE what decides whether it is looked at. */
+struct brief {
+	struct cp_attr name, specification, origin, sibling, declaration, location, const_value;
+};
+
+static struct cp_attr *slot(void *to, uint16_t name)
+{
+	struct brief *b = to;
+
+	switch (name) {
+	case DW_AT_name:
+		return &b->name;
+	case DW_AT_specification:
+		return &b->specification;
+	case DW_AT_abstract_origin:
+		return &b->origin;
+	case DW_AT_sibling:
+		return &b->sibling;
+	case DW_AT_declaration:
+		return &b->declaration;
+	case DW_AT_location:
+		return &b->location;
+	case DW_AT_const_value:
+		return &b->const_value;
+	default:
+		return NULL;
+	}
+}
+
+/* ---- names ---- */
+
+static const char *behind_brackets(const char *c)
+{
+	unsigned depth = 0;
+
+	for (; *c; c++) {
+		depth += *c == '(';
+		if (*c == ')' && !--depth)
+			return c + 1;
+	}
+	return c;
+}
+
+/* A name as someone might have typed it: without blanks, namespaces without a name,
+ * and what functions take. */
+static void canonical(struct cp_buf *to, const char *name)
+{
+	static const char *const nothing[] = { "(anonymous namespace)::", "{anonymous}::",
+					       "[abi:cxx11]" };
+	size_t i;
+
+	to->size = 0;
+	while (*name && to->size < NAME_MAX) {
+		for (i = 0; i < CP_ARRAY_SIZE(nothing) && !cp_starts_with(name, nothing[i]); i++)
+			;
+		if (i < CP_ARRAY_SIZE(nothing)) {
+			name += strlen(nothing[i]);
+		} else if (*name == '(') {
+			cp_buf_str(to, "()");
+			name = behind_brackets(name);
+			if (cp_starts_with(name, " const::"))
+				name += strlen(" const");
+		} else if (*name++ != ' ') {
+			cp_buf_u8(to, (uint8_t)name[-1]);
+		}
+	}
+	cp_buf_u8(to, 0);
+}
+
+/* Behind the last "::" that is not in brackets. */
+static const char *last_part(const char *name)
+{
+	const char *last = name;
+	unsigned depth = 0;
+
+	for (; *name; name++) {
+		if (*name == '<' || *name == '(')
+			depth++;
+		else if ((*name == '>' || *name == ')') && depth)
+			depth--;
+		else if (!depth && name[0] == ':' && name[1] == ':')
+			last = name + 2;
+	}
+	return last;
+}
+
+/* "main()::calls": the innermost function that a variable of C is in. */
+static char *in_function(const struct search *s, unsigned depth, const char *name)
+{
+	struct cp_buf text = { 0 };
+
+	while (depth-- > 0) {
+		if (!s->functions[depth])
+			continue;
+		cp_buf_printf(&text, "%s()::", s->functions[depth]);
+		break;
+	}
+	cp_buf_str(&text, name);
+	cp_buf_u8(&text, 0);
+	if (!text.failed)
+		return (char *)text.bytes;
+	cp_buf_free(&text);
+	return NULL;
+}
+
+/* All of a variable's name, to be free()d. */
+static char *full_name(const struct search *s, struct cp_unit *unit, uint64_t die, unsigned depth,
+		       const char *name)
+{
+	struct cp_die_name got = cp_unit_function_name(unit, die, 0);
+	char *plain;
+
+	if (!got.linkage && cp_language_is_c((uint16_t)unit->language))
+		return in_function(s, depth, name);
+	if (!got.name)
+		return strdup(name);
+	if (!got.linkage)
+		return strdup(got.name);
+	plain = cp_demangle(got.name);
+	/* A linkage name that is not mangled says nothing of functions. */
+	if (plain && !strcmp(plain, got.name)) {
+		free(plain);
+		return in_function(s, depth, name);
+	}
+	return plain;
+}
+
+enum match { NONE, ENDS_SO, WHOLE };
+
+static enum match fits(struct search *s, const char *name)
+{
+	const char *wanted = (const char *)s->wanted.bytes, *from;
+
+	if (s->query->glob)
+		return fnmatch(s->query->glob, name, 0) ? NONE : WHOLE;
+	if (!s->query->name)
+		return WHOLE;
+	canonical(&s->candidate, name);
+	if (s->candidate.failed)
+		return NONE;
+	from = (const char *)s->candidate.bytes;
+	if (!strcmp(from, wanted))
+		return WHOLE;
+	while ((from = strstr(from, "::"))) {
+		from += 2;
+		if (!strcmp(from, wanted))
+			return ENDS_SO;
+	}
+	return NONE;
+}
+
+static bool is_in_file(const struct search *s, const char *file)
+{
+	size_t size, wanted = s->query->file ? strlen(s->query->file) : 0;
+
+	if (!wanted)
+		return true;
+	size = file ? strlen(file) : 0;
+	return size >= wanted && !strcmp(file + size - wanted, s->query->file) &&
+	       (size == wanted || file[size - wanted - 1] == '/');
+}
+
+/* ---- what is found ---- */
+
+/* Is its place a fixed address, or one in each thread? */
+static bool is_static(const struct cp_variable *v)
+{
+	const struct cp_location *at = v->locations.items;
+
+	if (v->constant || v->locations.count != 1 || at->low || at->high != UINT64_MAX ||
+	    !at->size)
+		return v->constant;
+	return at->expr[0] == DW_OP_addr || at->expr[at->size - 1] == DW_OP_form_tls_address;
+}
+
+static bool is_at_zero(const struct cp_variable *v)
+{
+	static const uint8_t zero[9] = { DW_OP_addr };
+	const struct cp_location *at = v->locations.items;
+
+	return v->locations.count == 1 && at->size == sizeof(zero) &&
+	       !memcmp(at->expr, zero, sizeof(zero));
+}
+
+static bool is_same(const struct cp_variable *a, const struct cp_variable *b)
+{
+	return a->locations.count == 1 && b->locations.count == 1 &&
+	       a->locations.items->size == b->locations.items->size &&
+	       !memcmp(a->locations.items->expr, b->locations.items->expr,
+		       a->locations.items->size);
+}
+
+/* Each file that includes a header with an inline variable tells of it; a file that
+ * kept nothing of one tells nothing. */
+static bool is_known(struct search *s, const struct cp_global *g)
+{
+	size_t i;
+
+	if (s->query->glob || !s->query->name)
+		return false;
+	for (i = 0; i < s->to->list.count; i++) {
+		struct cp_global *known = &s->to->list.items[i];
+
+		if (strcmp(known->name, g->name))
+			continue;
+		if (known->gone && !g->gone) {
+			*known = *g;
+			return true;
+		}
+		if (g->gone || is_same(&known->variable, &g->variable) ||
+		    (known->variable.constant && g->variable.constant))
+			return true;
+	}
+	return false;
+}
+
+static void add(struct search *s, struct cp_unit *unit, const struct cp_die *die, unsigned depth,
+		const char *name)
+{
+	struct cp_global g = { .language = (uint16_t)unit->language };
+	struct cp_arena *arena = &s->to->arena;
+	char *full = full_name(s, unit, die->offset, depth, name);
+	enum match match = full ? fits(s, full) : NONE;
+	struct cp_die_place place;
+
+	if (match == NONE || (s->whole && match != WHOLE) || s->to->list.count >= FOUND_MAX ||
+	    !cp_unit_variable(unit, die->offset, arena, &g.variable, &place)) {
+		free(full);
+		return;
+	}
+	g.external = place.external;
+	g.file = place.file;
+	g.line = place.line;
+	g.name = cp_arena_copy(arena, full, strlen(full));
+	free(full);
+	if (!is_in_file(s, g.file) || (s->deep && !is_static(&g.variable)))
+		return;
+	g.gone = !is_static(&g.variable) || is_at_zero(&g.variable);
+	s->failed |= !g.name;
+	if (s->failed)
+		return;
+	if (match == WHOLE && !s->whole && s->query->name) {
+		s->whole = true;
+		s->to->list.count = 0;
+	}
+	if (!is_known(s, &g))
+		s->failed = !cp_vec_push(&s->to->list, g);
+}
+
+/* The name of a variable that is defined here and declared elsewhere. */
+static const char *name_of(struct cp_unit *unit, const struct brief *b, unsigned links)
+{
+	const char *name = cp_attr_string(unit, &b->name);
+	struct brief next = { 0 };
+	struct cp_walk w;
+	struct cp_die die;
+	uint64_t at;
+
+	if (name || links == 4)
+		return name;
+	unit = cp_attr_reference(unit, b->specification.form ? &b->specification : &b->origin, &at);
+	if (!unit || !cp_unit_root(unit) || !cp_walk_from(unit, at, &w) ||
+	    !cp_walk_next(&w, &die) || !die.abbrev)
+		return NULL;
+	cp_walk_slots(&w, die.abbrev, slot, &next);
+	return w.c.bad ? NULL : name_of(unit, &next, links + 1);
+}
+
+static void consider(struct search *s, struct cp_unit *unit, const struct cp_die *die,
+		     const struct brief *b, unsigned depth)
+{
+	const char *name;
+
+	/* A declaration may have the value of a constant, nothing else. */
+	if (b->declaration.form && !b->const_value.form)
+		return;
+	/* What is in a function, and no static, is that function's. */
+	if (s->deep && !b->const_value.form && !b->location.form)
+		return;
+	name = name_of(unit, b, 0);
+	if (!name)
+		return;
+	if (s->near.size)
+		cp_text_near_try(&s->near, name);
+	if (!s->query->name || !strcmp(name, s->last))
+		add(s, unit, die, depth, name);
+}
+
+/* ---- the walk ---- */
+
+static bool is_variable(const struct search *s, uint16_t tag)
+{
+	return tag == DW_TAG_variable || (s->deep && tag == DW_TAG_member);
+}
+
+static bool goes_into(const struct search *s, uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+		return true;
+	case DW_TAG_structure_type:
+	case DW_TAG_class_type:
+	case DW_TAG_union_type:
+	case DW_TAG_subprogram:
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+		return s->deep;
+	default:
+		return false;
+	}
+}
+
+static void search_unit(struct search *s, struct cp_unit *unit)
+{
+	unsigned depth = 0;
+	struct cp_walk w;
+	struct cp_die die;
+
+	if (!unit || !cp_unit_root(unit) || !cp_walk_from(unit, unit->die, &w) ||
+	    !cp_walk_next(&w, &die) || !die.abbrev || !die.abbrev->children)
+		return;
+	cp_walk_skip_attrs(&w, die.abbrev);
+	while (!s->failed && cp_walk_next(&w, &die)) {
+		struct brief b = { 0 };
+		uint16_t tag;
+
+		if (!die.abbrev) {
+			if (!depth--)
+				return;
+			continue;
+		}
+		tag = die.abbrev->tag;
+		if (!die.abbrev->children && !is_variable(s, tag)) {
+			cp_walk_skip_attrs(&w, die.abbrev);
+			continue;
+		}
+		cp_walk_slots(&w, die.abbrev, slot, &b);
+		if (w.c.bad)
+			return;
+		if (is_variable(s, tag))
+			consider(s, unit, &die, &b, depth);
+		if (!die.abbrev->children)
+			continue;
+		if (depth < CP_DWARF_DEPTH && goes_into(s, tag))
+			s->functions[depth++] =
+				tag == DW_TAG_subprogram ? name_of(unit, &b, 0) : NULL;
+		else if (!cp_walk_skip_children(&w, &b.sibling))
+			return;
+	}
+}
+
+static void search_all(struct search *s)
+{
+	struct cp_dwarf *main = s->all->main;
+	size_t i;
+
+	cp_dwarf_walk(main);
+	for (i = 0; i < main->units.count && !s->failed; i++)
+		search_unit(s, cp_unit_with_dies(main->units.items[i]));
+}
+
+/* Those that other files see come first; what was left out, last. */
+static int by_use(const void *a, const void *b)
+{
+	const struct cp_global *x = a, *y = b;
+
+	if (x->gone != y->gone)
+		return x->gone ? 1 : -1;
+	if (x->external != y->external)
+		return x->external ? -1 : 1;
+	return x->variable.die < y->variable.die ? -1 : x->variable.die > y->variable.die;
+}
+
+static bool all_gone(const struct search *s)
+{
+	const struct cp_global *g;
+
+	cp_vec_for_each(&s->to->list, g)
+		if (!g->gone)
+			return false;
+	return true;
+}
+
+static void search(struct search *s)
+{
+	if (s->query->name) {
+		canonical(&s->wanted, s->query->name);
+		s->failed |= s->wanted.failed;
+		if (s->failed)
+			return;
+		s->last = last_part((const char *)s->wanted.bytes);
+	}
+	if (s->query->name && !strchr((const char *)s->wanted.bytes, '('))
+		search_all(s);
+	if (!s->failed && all_gone(s)) {
+		s->deep = true;
+		search_all(s);
+	}
+	if (s->query->name && !s->to->list.count && !s->failed) {
+		s->deep = false;
+		s->near = cp_text_near(s->last, strlen(s->last));
+		search_all(s);
+		if (s->near.best)
+			s->to->near =
+				cp_arena_copy(&s->to->arena, s->near.best, strlen(s->near.best));
+	}
+	cp_vec_sort(&s->to->list, by_use);
+}
+
+CP_ERROR cp_image_find_globals(struct cp_image *image, const struct cp_global_query *query,
+			       struct cp_globals *ret)
+{
+	struct search s = { .query = query, .to = ret };
+
+	*ret = (struct cp_globals){ 0 };
+	pthread_mutex_lock(&image->debug_lock);
+	s.all = cp_debuginfo_begin(image, STEPS);
+	if (s.all)
+		search(&s);
+	pthread_mutex_unlock(&image->debug_lock);
+	cp_buf_free(&s.wanted);
+	cp_buf_free(&s.candidate);
+	if (!s.failed)
+		return NULL;
+	cp_globals_free(ret);
+	return cp_error_nomem();
+}
+
+void cp_globals_free(struct cp_globals *globals)
+{
+	cp_vec_free(&globals->list);
+	cp_arena_free(&globals->arena);
+	*globals = (struct cp_globals){ 0 };
+}

@@ -1,0 +1,573 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Expressions over the memory of a program. Each part of one is a thing: a place in
+ * memory with a type, or bytes that were worked out. Integers are as wide as it takes,
+ * as in conditions; what can't be had makes what depends on it something that can't be
+ * had, and is no error of the expression.
+ */
+#include "inspect/evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "inspect/build.h"
+#include "inspect/condition.h"
+#include "inspect/members.h"
+#include "inspect/number.h"
+
+#define STEPS_MAX 10000
+#define ELEMENTS_MAX (UINT64_C(1) << 32)
+
+struct evaluation {
+	const struct cp_expression_env *env;
+	const struct cp_thing *offset_base; /* names are members of it: offsetof */
+	unsigned steps; /* left */
+};
+
+static CP_ERROR evaluate(struct evaluation *e, const struct cp_condition_node *n,
+			 struct cp_thing *ret);
+
+static CP_ERROR no_sense(const char *what, const struct cp_thing *thing)
+{
+	return cp_error_new(CP_ERR_USAGE, 0, "%s: it is of type %s", what,
+			    thing->type && thing->type->text ? thing->type->text : "(unknown)");
+}
+
+static struct cp_thing unavailable(uint8_t error, uint64_t address)
+{
+	return (struct cp_thing){ .error = error,
+				  .address = address,
+				  .source = CPROF_SOURCE_MEMORY };
+}
+
+static struct cp_thing place(const struct cp_type *type, uint64_t address)
+{
+	return (struct cp_thing){
+		.type = type, .in_memory = true, .address = address, .source = CPROF_SOURCE_MEMORY
+	};
+}
+
+/* ---- types ---- */
+
+/* `struct node *[4]`: a name, then what is behind it. */
+static CP_ERROR find_type(struct evaluation *e, const char *text, const struct cp_type **ret)
+{
+	size_t size = strlen(text), name = size;
+	const struct cp_type *t;
+	char *plain;
+	const char *c;
+	unsigned depth = 0;
+
+	for (c = text; *c && name == size; c++) {
+		depth += *c == '<' || *c == '(';
+		depth -= depth && (*c == '>' || *c == ')');
+		if (!depth && (*c == '*' || *c == '[' || *c == '&'))
+			name = (size_t)(c - text);
+	}
+	plain = cp_arena_copy(e->env->arena, text, name);
+	if (!plain)
+		return cp_error_nomem();
+	for (; name && plain[name - 1] == ' '; name--)
+		plain[name - 1] = '\0';
+	while (cp_starts_with(plain, "const ") || cp_starts_with(plain, "volatile "))
+		plain = strchr(plain, ' ') + 1;
+	if (cp_ends_with(plain, " const"))
+		plain[strlen(plain) - strlen(" const")] = '\0';
+	t = cp_type_of_c(plain);
+	if (!t)
+		CP_TRY(e->env->type(e->env->ctx, plain, &t));
+	for (c = text + name; *c; c++) {
+		if (*c == '*' || *c == '&')
+			t = cp_type_pointer_to(e->env->arena, t);
+		else if (*c == '[')
+			t = cp_type_array_of(e->env->arena, t, strtoull(c + 1, NULL, 10));
+		if (!t)
+			return cp_error_nomem();
+	}
+	*ret = t;
+	return NULL;
+}
+
+/* ---- places ---- */
+
+/* The address that a pointer holds, or where an array begins. */
+static CP_ERROR address_in(struct evaluation *e, struct cp_thing *thing,
+			   const struct cp_type **target_ret, uint64_t *ret)
+{
+	const struct cp_type *t = cp_type_strip(thing->type);
+	struct cp_number n;
+
+	*target_ret = t ? t->target : NULL;
+	if (t && t->kind == CP_TYPE_ARRAY && thing->in_memory) {
+		*ret = thing->address;
+		return NULL;
+	}
+	if (!t || t->kind != CP_TYPE_POINTER)
+		return no_sense("no pointer and no array", thing);
+	n = cp_number_of(e->env, thing);
+	*ret = (uint64_t)n.i;
+	return NULL;
+}
+
+static CP_ERROR dereference(struct evaluation *e, struct cp_thing a, struct cp_thing *ret)
+{
+	const struct cp_type *target;
+	uint64_t address;
+
+	a = cp_thing_referred(e->env, a);
+	if (!a.error)
+		a = cp_member_behind(e->env, a); /* a smart pointer's own one */
+	if (a.error) {
+		*ret = a;
+		return NULL;
+	}
+	CP_TRY(address_in(e, &a, &target, &address));
+	*ret = a.error ? a : place(target, address);
+	if (!a.error && (!target || cp_type_strip(target)->kind == CP_TYPE_VOID))
+		return cp_error_hint(no_sense("nothing is known of what it points to", &a),
+				     "cast it: *(int *)p");
+	return NULL;
+}
+
+/* a.name and a->name: through pointers and references as it takes. */
+static CP_ERROR member(struct evaluation *e, struct cp_thing a, const char *name,
+		       struct cp_thing *ret)
+{
+	const struct cp_type *t;
+	struct cp_error *err;
+
+	a = cp_thing_referred(e->env, a);
+	t = cp_type_strip(a.type);
+	if (!a.error && t && t->kind == CP_TYPE_POINTER) {
+		CP_TRY(dereference(e, a, &a));
+		a = cp_thing_referred(e->env, a);
+	}
+	if (a.error) {
+		*ret = a;
+		return NULL;
+	}
+	err = cp_member_find(e->env, &a, name, ret);
+	if (err && err->code == CP_ERR_NOT_FOUND) {
+		struct cp_thing behind = cp_member_behind(e->env, a);
+
+		if (behind.type != a.type) {
+			cp_error_free(err);
+			CP_TRY(dereference(e, behind, &behind));
+			if (behind.error) {
+				*ret = behind;
+				return NULL;
+			}
+			return cp_member_find(e->env, &behind, name, ret);
+		}
+	}
+	return err;
+}
+
+static CP_ERROR index_of(struct evaluation *e, const struct cp_condition_node *n, int64_t *ret,
+			 struct cp_thing *lacking_ret)
+{
+	struct cp_number number;
+	struct cp_thing i;
+
+	CP_TRY(evaluate(e, n, &i));
+	number = cp_number_of(e->env, &i);
+	*lacking_ret = i;
+	if (i.error)
+		return NULL;
+	if (number.kind != CP_NUMBER_INTEGER || number.i > INT64_MAX || number.i < INT64_MIN)
+		return no_sense("no index", &i);
+	*ret = (int64_t)number.i;
+	return NULL;
+}
+
+/* Element `i` of what is a row of them. */
+static CP_ERROR element(struct evaluation *e, struct cp_thing a, int64_t i, struct cp_thing *ret)
+{
+	const struct cp_type *t, *target, *of;
+	uint64_t address = 0;
+
+	a = cp_thing_referred(e->env, a);
+	if (a.error) {
+		*ret = a;
+		return NULL;
+	}
+	t = cp_type_strip(a.type);
+	if (t && (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR) && !a.in_memory) {
+		of = cp_type_strip(t->target);
+		*ret = (struct cp_thing){ .type = t->target, .source = a.source };
+		if (!of || i < 0 || (uint64_t)i >= t->count ||
+		    ((uint64_t)i + 1) * of->size > a.size)
+			return cp_error_new(CP_ERR_USAGE, 0, "there is no element %lld",
+					    (long long)i);
+		ret->bytes = a.bytes + (uint64_t)i * of->size;
+		ret->size = of->size;
+		return NULL;
+	}
+	CP_TRY(address_in(e, &a, &target, &address));
+	of = target ? cp_type_complete(cp_type_image(target), cp_type_strip(target)) : NULL;
+	if (!a.error && (!of || !of->size))
+		return no_sense("its elements have no size", &a);
+	*ret = a.error ? a : place(target, address + (uint64_t)i * of->size);
+	return NULL;
+}
+
+static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *n,
+			  struct cp_thing *ret)
+{
+	struct cp_thing a, index;
+	bool done;
+	int64_t i;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	a = cp_thing_referred(e->env, a);
+	if (!a.error && n->b->op == CP_OP_TEXT) {
+		CP_TRY(cp_member_by_key(e->env, &a, n->b->text, n->b->length, ret, &done));
+		return done ? NULL : no_sense("nothing that texts are keys of", &a);
+	}
+	CP_TRY(index_of(e, n->b, &i, &index));
+	if (a.error || index.error) {
+		*ret = a.error ? a : index;
+		return NULL;
+	}
+	CP_TRY(cp_member_by_index(e->env, &a, i, ret, &done));
+	return done ? NULL : element(e, a, i, ret);
+}
+
+/* `count` elements that begin with `first`, as an array. */
+static CP_ERROR row(struct evaluation *e, const struct cp_thing *first, int64_t count,
+		    struct cp_thing *ret)
+{
+	if (count < 0 || (uint64_t)count > ELEMENTS_MAX)
+		return cp_error_new(CP_ERR_USAGE, 0, "%lld elements are no row of them",
+				    (long long)count);
+	if (!first->in_memory || first->bits)
+		return cp_error_new(CP_ERR_USAGE, 0, "it is not in memory, so nothing follows it");
+	*ret = *first;
+	ret->type = cp_type_array_of(e->env->arena, first->type, (uint64_t)count);
+	return ret->type ? NULL : cp_error_nomem();
+}
+
+static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
+{
+	struct cp_thing a, index;
+	int64_t from = 0, to = 0;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	CP_TRY(index_of(e, n->b, &from, &index));
+	if (!index.error)
+		CP_TRY(index_of(e, n->c, &to, &index));
+	if (a.error || index.error) {
+		*ret = a.error ? a : index;
+		return NULL;
+	}
+	if (to < from)
+		return cp_error_new(CP_ERR_USAGE, 0, "[%lld..%lld] ends before it begins",
+				    (long long)from, (long long)to);
+	CP_TRY(cp_member_row(e->env, &a));
+	CP_TRY(element(e, a, from, &a));
+	if (!a.error)
+		return row(e, &a, to - from + 1, ret);
+	*ret = a;
+	return NULL;
+}
+
+static CP_ERROR repeat(struct evaluation *e, const struct cp_condition_node *n,
+		       struct cp_thing *ret)
+{
+	struct cp_thing a, count;
+	int64_t times = 0;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	CP_TRY(index_of(e, n->b, &times, &count));
+	if (!a.error && !count.error)
+		return row(e, &a, times, ret);
+	*ret = a.error ? a : count;
+	return NULL;
+}
+
+static CP_ERROR address_of(struct evaluation *e, const struct cp_condition_node *n,
+			   struct cp_thing *ret)
+{
+	struct cp_thing a;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	a = cp_thing_referred(e->env, a);
+	if (a.error && a.error != CPROF_VALUE_NOT_CONSTRUCTED) {
+		*ret = a;
+		return NULL;
+	}
+	if (!a.in_memory || a.bits)
+		return cp_error_new(CP_ERR_USAGE, 0, "%s has no address",
+				    a.bits ? "a bit-field" : "what is in no memory");
+	return cp_number_thing(e->env, (struct cp_number){ CP_NUMBER_INTEGER, .i = a.address },
+			       cp_type_pointer_to(e->env->arena, a.type), ret);
+}
+
+/* ---- types as operands ---- */
+
+static CP_ERROR cast(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
+{
+	const struct cp_type *type = NULL, *t;
+	struct cp_number number;
+	struct cp_thing a;
+
+	CP_TRY(find_type(e, n->text, &type));
+	CP_TRY(evaluate(e, n->a, &a));
+	a = cp_thing_referred(e->env, a);
+	t = cp_type_strip(type);
+	if (a.error) {
+		*ret = a;
+		return NULL;
+	}
+	if (t->kind == CP_TYPE_STRUCT || t->kind == CP_TYPE_UNION || t->kind == CP_TYPE_ARRAY) {
+		if (!a.in_memory || a.bits)
+			return no_sense("only what is in memory can be taken for a structure", &a);
+		*ret = place(type, a.address);
+		return NULL;
+	}
+	if (!a.type) { /* of no known type: it is what it is taken for */
+		a.type = type;
+		*ret = a;
+		return NULL;
+	}
+	number = cp_number_of(e->env, &a);
+	if (a.error) {
+		*ret = a;
+		return NULL;
+	}
+	if (number.kind == CP_NUMBER_NONE)
+		return no_sense("no number and no pointer", &a);
+	return cp_number_thing(e->env, number, type, ret);
+}
+
+static CP_ERROR at(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
+{
+	const struct cp_type *type = NULL;
+	struct cp_number number;
+	struct cp_thing a;
+
+	CP_TRY(find_type(e, n->text, &type));
+	CP_TRY(evaluate(e, n->a, &a));
+	number = cp_number_of(e->env, &a);
+	if (!a.error && number.kind != CP_NUMBER_INTEGER)
+		return no_sense("no address", &a);
+	*ret = a.error ? a : place(type, (uint64_t)number.i);
+	return NULL;
+}
+
+static CP_ERROR size_of(struct evaluation *e, const struct cp_condition_node *n,
+			struct cp_thing *ret)
+{
+	const struct cp_type *type = NULL;
+	struct cp_thing a;
+
+	if (n->text) {
+		CP_TRY(find_type(e, n->text, &type));
+	} else {
+		CP_TRY(evaluate(e, n->a, &a));
+		type = a.type;
+	}
+	if (!type) {
+		*ret = unavailable(CPROF_VALUE_UNAVAILABLE, 0);
+		return NULL;
+	}
+	type = cp_type_complete(cp_type_image(type), cp_type_strip(type));
+	return cp_number_thing(e->env, (struct cp_number){ CP_NUMBER_INTEGER, .i = type->size },
+			       cp_type_of_c("unsigned long"), ret);
+}
+
+static CP_ERROR offset_of(struct evaluation *e, const struct cp_condition_node *n,
+			  struct cp_thing *ret)
+{
+	struct cp_thing base = { .in_memory = true }, a;
+	struct evaluation inner = { .env = e->env, .offset_base = &base, .steps = e->steps };
+
+	CP_TRY(find_type(e, n->text, &base.type));
+	CP_TRY(evaluate(&inner, n->a, &a));
+	if (a.error || !a.in_memory)
+		return cp_error_new(CP_ERR_USAGE, 0, "offsetof: no member of %s", n->text);
+	if (a.bits)
+		a.address += a.bits->offset;
+	return cp_number_thing(e->env, (struct cp_number){ CP_NUMBER_INTEGER, .i = a.address },
+			       cp_type_of_c("unsigned long"), ret);
+}
+
+/* ---- operators ---- */
+
+static CP_ERROR logical(struct evaluation *e, const struct cp_condition_node *n,
+			struct cp_thing *ret)
+{
+	bool decides = n->op == CP_OP_EITHER;
+	struct cp_thing a;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	if (cp_number_truth(e->env, &a) != decides && !a.error)
+		CP_TRY(evaluate(e, n->b, &a));
+	if (a.error) {
+		*ret = a;
+		return NULL;
+	}
+	return cp_number_thing(e->env,
+			       (struct cp_number){ CP_NUMBER_INTEGER,
+						   .i = cp_number_truth(e->env, &a) },
+			       cp_type_of_c("bool"), ret);
+}
+
+static CP_ERROR unary(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
+{
+	struct cp_thing a;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	if (n->op == CP_OP_DEREFERENCE)
+		return dereference(e, a, ret);
+	a = cp_thing_referred(e->env, a);
+	return cp_number_unary(e->env, n->op, &a, ret);
+}
+
+/* The enumerator that a name is, beside what is of an enum. */
+static bool enumerator(struct evaluation *e, const struct cp_condition_node *n,
+		       const struct cp_thing *beside, struct cp_thing *ret)
+{
+	struct cp_thing other = cp_thing_referred(e->env, *beside);
+	const struct cp_type *t = cp_type_strip(other.type);
+	const struct cp_type_details *d;
+	struct cp_error *err;
+	uint32_t i;
+
+	if (n->op != CP_OP_NAME || n->file || !t || t->kind != CP_TYPE_ENUM)
+		return false;
+	t = cp_type_complete(cp_type_image(t), t);
+	d = cp_type_details(t);
+	for (i = 0; d && i < d->enumerator_count; i++) {
+		const char *name = d->enumerators[i].name, *last = strrchr(n->text, ':');
+
+		if (strcmp(name, last ? last + 1 : n->text))
+			continue;
+		err = cp_number_thing(e->env,
+				      (struct cp_number){ CP_NUMBER_INTEGER,
+							  .i = d->enumerators[i].value },
+				      other.type, ret);
+		cp_error_free(err);
+		return !err;
+	}
+	return false;
+}
+
+static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
+		       struct cp_thing *ret)
+{
+	struct cp_thing a = { 0 }, b = { 0 };
+
+	if (n->a->op == CP_OP_NAME) { /* it may be an enumerator, which the other one tells */
+		CP_TRY(evaluate(e, n->b, &b));
+		if (!enumerator(e, n->a, &b, &a))
+			CP_TRY(evaluate(e, n->a, &a));
+	} else {
+		CP_TRY(evaluate(e, n->a, &a));
+		if (!enumerator(e, n->b, &a, &b))
+			CP_TRY(evaluate(e, n->b, &b));
+	}
+	a = cp_thing_referred(e->env, a);
+	b = cp_thing_referred(e->env, b);
+	if (a.error || b.error) {
+		*ret = a.error ? a : b;
+		return NULL;
+	}
+	return cp_number_binary(e->env, n->op, &a, &b, ret);
+}
+
+static CP_ERROR leaf(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
+{
+	struct cp_number number = { .kind = CP_NUMBER_INTEGER };
+
+	switch (n->op) {
+	case CP_OP_NAME:
+		if (e->offset_base)
+			return cp_member_find(e->env, e->offset_base, n->text, ret);
+		return e->env->variable(e->env->ctx, n->text, n->file, ret);
+	case CP_OP_TEXT:
+		*ret = (struct cp_thing){ .type = cp_type_array_of(e->env->arena,
+								   cp_type_of_c("char"),
+								   n->length + 1u),
+					  .bytes = (const uint8_t *)n->text,
+					  .size = n->length + 1u,
+					  .source = CPROF_SOURCE_CONST };
+		return ret->type ? NULL : cp_error_nomem();
+	case CP_OP_FLOAT:
+		number = (struct cp_number){ CP_NUMBER_FLOAT, .f = (long double)n->number };
+		return cp_number_thing(e->env, number, cp_type_of_c("double"), ret);
+	default:
+		number.i = n->length ? (cp_wide)(int64_t)n->integer : (cp_wide)n->integer;
+		return cp_number_thing(e->env, number, cp_number_type(number), ret);
+	}
+}
+
+static CP_ERROR choose(struct evaluation *e, const struct cp_condition_node *n,
+		       struct cp_thing *ret)
+{
+	struct cp_thing a;
+	bool truth;
+
+	CP_TRY(evaluate(e, n->a, &a));
+	truth = cp_number_truth(e->env, &a);
+	if (!a.error)
+		return evaluate(e, truth ? n->b : n->c, ret);
+	*ret = a;
+	return NULL;
+}
+
+static CP_ERROR evaluate(struct evaluation *e, const struct cp_condition_node *n,
+			 struct cp_thing *ret)
+{
+	struct cp_thing a;
+
+	if (!e->steps--) {
+		e->steps = 0;
+		return cp_error_new(CP_ERR_USAGE, 0, "the expression is too long");
+	}
+	switch (n->op) {
+	case CP_OP_INTEGER:
+	case CP_OP_FLOAT:
+	case CP_OP_TEXT:
+	case CP_OP_NAME:
+		return leaf(e, n, ret);
+	case CP_OP_MEMBER:
+		CP_TRY(evaluate(e, n->a, &a));
+		return member(e, a, n->text, ret);
+	case CP_OP_INDEX:
+		return subscript(e, n, ret);
+	case CP_OP_RANGE:
+		return range(e, n, ret);
+	case CP_OP_REPEAT:
+		return repeat(e, n, ret);
+	case CP_OP_ADDRESS:
+		return address_of(e, n, ret);
+	case CP_OP_CAST:
+		return cast(e, n, ret);
+	case CP_OP_AT:
+		return at(e, n, ret);
+	case CP_OP_SIZEOF:
+		return size_of(e, n, ret);
+	case CP_OP_OFFSETOF:
+		return offset_of(e, n, ret);
+	case CP_OP_BOTH:
+	case CP_OP_EITHER:
+		return logical(e, n, ret);
+	case CP_OP_CHOOSE:
+		return choose(e, n, ret);
+	default:
+		return n->b ? binary(e, n, ret) : unary(e, n, ret);
+	}
+}
+
+CP_ERROR cp_expression_evaluate(const struct cp_condition *expression,
+				const struct cp_expression_env *env, struct cp_thing *ret)
+{
+	struct evaluation e = { .env = env, .steps = STEPS_MAX };
+	struct cp_thing got = { 0 };
+
+	CP_TRY(evaluate(&e, expression->root, &got));
+	*ret = got;
+	return NULL;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/members.h"
+
+#include <string.h>
+
+#include "base/text.h"
+#include "inspect/build.h"
+#include "inspect/shapes.h"
+
+#define SEARCH_DEPTH 16
+#define SEARCH_MAX 20000
+
+struct search {
+	const char *name;
+	struct cp_text_near near;
+	unsigned left;
+};
+
+static const struct cp_type *completed(const struct cp_type *type)
+{
+	const struct cp_type *t = cp_type_strip(type);
+
+	return t ? cp_type_complete(cp_type_image(t), t) : NULL;
+}
+
+static struct cp_thing part(const struct cp_thing *of, uint64_t offset, const struct cp_type *type)
+{
+	const struct cp_type *t = completed(type);
+	struct cp_thing p = { .type = type,
+			      .in_memory = of->in_memory,
+			      .address = of->address + offset,
+			      .source = of->source };
+
+	if (of->in_memory)
+		return p;
+	p.address = 0;
+	if (offset > of->size || !t || t->size > of->size - offset) {
+		p.error = CPROF_VALUE_UNAVAILABLE;
+		return p;
+	}
+	p.bytes = of->bytes + offset;
+	p.size = t->size;
+	return p;
+}
+
+/* A bit-field is of what holds it, from its beginning. */
+static struct cp_thing bits(const struct cp_thing *of, const struct cp_type_member *m)
+{
+	struct cp_thing p = *of;
+
+	p.type = m->type;
+	p.bits = m;
+	return p;
+}
+
+static bool find(struct search *s, const struct cp_thing *in, unsigned depth, struct cp_thing *ret)
+{
+	const struct cp_type *t = completed(in->type);
+	const struct cp_type_details *d = t ? cp_type_details(t) : NULL;
+	const struct cp_type_member *m;
+	struct cp_thing inner;
+	uint32_t i;
+
+	for (i = 0; d && i < d->member_count && s->left; i++, s->left--) {
+		m = &d->members[i];
+		if (*m->name && !(m->flags & CP_MEMBER_BASE))
+			cp_text_near_try(&s->near, m->name);
+		if (strcmp(m->name, s->name) || m->flags & CP_MEMBER_VIRTUAL)
+			continue;
+		*ret = m->flags & CP_MEMBER_BITS ? bits(in, m) : part(in, m->offset, m->type);
+		return true;
+	}
+	for (i = 0; d && i < d->member_count && depth < SEARCH_DEPTH && s->left; i++) {
+		m = &d->members[i];
+		if ((*m->name && !(m->flags & CP_MEMBER_BASE)) ||
+		    m->flags & (CP_MEMBER_VIRTUAL | CP_MEMBER_BITS))
+			continue;
+		inner = part(in, m->offset, m->type);
+		if (find(s, &inner, depth + 1, ret))
+			return true;
+	}
+	for (i = 0; d && i < d->variant_count && s->left; i++, s->left--) {
+		if (strcmp(d->variants[i].member.name, s->name))
+			continue;
+		*ret = part(in, d->variants[i].member.offset, d->variants[i].member.type);
+		return true;
+	}
+	return false;
+}
+
+CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thing *thing,
+			const char *name, struct cp_thing *ret)
+{
+	struct search s = { .name = name,
+			    .near = cp_text_near(name, strlen(name)),
+			    .left = SEARCH_MAX };
+	const struct cp_type *t = completed(thing->type);
+	const char *text = thing->type && thing->type->text ? thing->type->text : "(unknown)";
+	struct cp_error *err;
+
+	(void)env;
+	if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
+		return cp_error_new(CP_ERR_USAGE, 0, "%s is of type %s, which has no members", name,
+				    text);
+	if (find(&s, thing, 0, ret))
+		return NULL;
+	if (t->flags & CP_TYPE_DECLARED) {
+		*ret = (struct cp_thing){ .error = CPROF_VALUE_INCOMPLETE };
+		return NULL;
+	}
+	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "%s has no member %s", text, name);
+	if (s.near.best)
+		cp_error_hint(err, "did you mean %s?", s.near.best);
+	return err;
+}
+
+/* ---- library types ---- */
+
+struct cp_thing cp_member_behind(const struct cp_expression_env *env, struct cp_thing thing)
+{
+	const struct cp_type *t = completed(thing.type);
+	struct cp_shape shape;
+
+	(void)env;
+	if (!t || !cp_shape_of(cp_type_image(t), t, &shape) || shape.kind != CP_SHAPE_POINTER)
+		return thing;
+	return part(&thing, shape.pointer, shape.type);
+}
+
+static uint64_t word(const struct cp_expression_env *env, struct cp_thing *thing, uint64_t offset)
+{
+	struct cp_thing at = part(thing, offset, cp_type_of_c("unsigned long"));
+	const uint8_t *bytes = cp_thing_bytes(env, &at);
+
+	if (!bytes) {
+		thing->error = at.error;
+		thing->address = at.address;
+	}
+	return bytes ? cp_build_number(bytes, 8) : 0;
+}
+
+CP_ERROR cp_member_row(const struct cp_expression_env *env, struct cp_thing *thing)
+{
+	const struct cp_type *t = completed(thing->type);
+	struct cp_shape shape;
+
+	(void)env;
+	if (!t || thing->error || !cp_shape_of(cp_type_image(t), t, &shape) ||
+	    (shape.kind != CP_SHAPE_LIST && shape.kind != CP_SHAPE_TEXT))
+		return NULL;
+	*thing = part(thing, shape.pointer, shape.type ? shape.type : cp_type_of_c("char"));
+	return NULL;
+}
+
+CP_ERROR cp_member_by_index(const struct cp_expression_env *env, struct cp_thing *thing,
+			    int64_t index, struct cp_thing *ret, bool *done_ret)
+{
+	const struct cp_type *t = completed(thing->type), *element;
+	uint64_t begin, count;
+	struct cp_shape shape;
+
+	*done_ret = false;
+	if (!t || !cp_shape_of(cp_type_image(t), t, &shape) || shape.kind != CP_SHAPE_LIST)
+		return NULL;
+	element = completed(cp_type_strip(shape.type)->target);
+	if (!element || !element->size)
+		return NULL;
+	begin = word(env, thing, shape.pointer);
+	count = word(env, thing, shape.length);
+	*done_ret = true;
+	*ret = *thing;
+	if (thing->error)
+		return NULL;
+	if (shape.ended)
+		count = (count - begin) / element->size;
+	if (index < 0 || (uint64_t)index >= count)
+		return cp_error_new(CP_ERR_USAGE, 0, "there is no element %lld of %llu",
+				    (long long)index, (unsigned long long)count);
+	*ret = (struct cp_thing){ .type = cp_type_strip(shape.type)->target,
+				  .in_memory = true,
+				  .address = begin + (uint64_t)index * element->size,
+				  .source = CPROF_SOURCE_MEMORY };
+	return NULL;
+}
+
+CP_ERROR cp_member_by_key(const struct cp_expression_env *env, struct cp_thing *thing,
+			  const char *key, uint32_t length, struct cp_thing *ret, bool *done_ret)
+{
+	(void)env;
+	(void)thing;
+	(void)key;
+	(void)length;
+	(void)ret;
+	*done_ret = false;
+	return NULL;
+}

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/number.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inspect/build.h"
+#include "inspect/condition.h"
+
+__extension__ typedef unsigned __int128 uwide;
+
+static const struct cp_number none = { CP_NUMBER_NONE, 0, 0 };
+
+static struct cp_number integer(cp_wide i)
+{
+	return (struct cp_number){ .kind = CP_NUMBER_INTEGER, .i = i };
+}
+
+static struct cp_number real(long double f)
+{
+	return (struct cp_number){ .kind = CP_NUMBER_FLOAT, .f = f };
+}
+
+/* ---- of things ---- */
+
+static struct cp_number of_value(const cprof_value *v)
+{
+	char text[64];
+
+	switch (v->kind) {
+	case CPROF_VALUE_INT:
+	case CPROF_VALUE_CHAR:
+	case CPROF_VALUE_ENUM:
+		return integer(v->u.i);
+	case CPROF_VALUE_UINT:
+	case CPROF_VALUE_BOOL:
+	case CPROF_VALUE_POINTER:
+		return integer(v->u.u);
+	case CPROF_VALUE_STRING: /* a pointer to one */
+		return v->address ? integer((cp_wide)v->address) : none;
+	case CPROF_VALUE_INT128:
+	case CPROF_VALUE_UINT128:
+		return integer((cp_wide)((uwide)v->u.wide[1] << 64 | v->u.wide[0]));
+	case CPROF_VALUE_FLOAT:
+		return real((long double)v->u.f);
+	case CPROF_VALUE_LONG_DOUBLE:
+		if (v->u.text.length >= sizeof(text))
+			return none;
+		memcpy(text, v->u.text.bytes, v->u.text.length);
+		text[v->u.text.length] = '\0';
+		return real(strtold(text, NULL));
+	default:
+		return none;
+	}
+}
+
+struct cp_number cp_number_of(const struct cp_expression_env *env, struct cp_thing *thing)
+{
+	const struct cp_type *t;
+	const cprof_value *v;
+	const uint8_t *bytes;
+
+	*thing = cp_thing_referred(env, *thing);
+	t = cp_type_strip(thing->type);
+	if (thing->error || !t)
+		return none;
+	if (t->kind == CP_TYPE_ARRAY && thing->in_memory) /* as C has it */
+		return integer((cp_wide)thing->address);
+	if (t->kind == CP_TYPE_FUNCTION)
+		return integer((cp_wide)thing->address);
+	if (t->kind == CP_TYPE_STRUCT || t->kind == CP_TYPE_UNION || t->kind == CP_TYPE_ARRAY)
+		return none;
+	if (t->kind == CP_TYPE_POINTER) {
+		bytes = cp_thing_bytes(env, thing);
+		return bytes ? integer((cp_wide)cp_build_number(bytes, t->size)) : none;
+	}
+	v = cp_thing_value(env, thing);
+	if (v && v->kind == CPROF_VALUE_ERROR) {
+		thing->error = v->error;
+		thing->address = v->address;
+	}
+	return v ? of_value(v) : none;
+}
+
+bool cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing)
+{
+	struct cp_number n = cp_number_of(env, thing);
+
+	/* What is no number is there. */
+	return n.kind == CP_NUMBER_INTEGER ? n.i != 0
+	       : n.kind == CP_NUMBER_FLOAT ? n.f < 0 || n.f > 0 || isnan(n.f)
+					   : true;
+}
+
+/* ---- things of them ---- */
+
+const struct cp_type *cp_number_type(struct cp_number number)
+{
+	if (number.kind == CP_NUMBER_FLOAT)
+		return cp_type_of_c("double");
+	if (number.i >= INT32_MIN && number.i <= INT32_MAX)
+		return cp_type_of_c("int");
+	if (number.i >= INT64_MIN && number.i <= INT64_MAX)
+		return cp_type_of_c("long");
+	return cp_type_of_c(number.i >= 0 && number.i <= (cp_wide)UINT64_MAX ? "unsigned long"
+									     : "__int128");
+}
+
+static bool put_float(const struct cp_type *t, long double f, uint8_t to[16])
+{
+	double d = (double)f;
+	float s = (float)f;
+
+	if (t->size == 4)
+		memcpy(to, &s, 4);
+	else if (t->size == 8)
+		memcpy(to, &d, 8);
+	else if (t->size == sizeof(f) && !(t->flags & CP_TYPE_BINARY128))
+		memcpy(to, &f, 10);
+	return t->size == 4 || t->size == 8 || t->size == sizeof(f);
+}
+
+CP_ERROR cp_number_thing(const struct cp_expression_env *env, struct cp_number number,
+			 const struct cp_type *type, struct cp_thing *ret)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	uint8_t bytes[16] = { 0 };
+	bool fits = t && t->size && t->size <= sizeof(bytes);
+
+	if (fits && t->kind == CP_TYPE_FLOAT) {
+		fits = put_float(t,
+				 number.kind == CP_NUMBER_FLOAT ? number.f : (long double)number.i,
+				 bytes);
+	} else {
+		if (number.kind == CP_NUMBER_FLOAT)
+			number.i = fabsl(number.f) < 1e38L ? (cp_wide)number.f : 0;
+		if (t && t->kind == CP_TYPE_BOOL)
+			number.i = number.i != 0;
+		memcpy(bytes, &number.i, sizeof(bytes));
+	}
+	if (!fits)
+		return cp_error_new(CP_ERR_USAGE, 0, "a number is no %s",
+				    type && type->text ? type->text : "void");
+	*ret = (struct cp_thing){ .type = type,
+				  .bytes = (const uint8_t *)cp_arena_copy(env->arena, bytes,
+									  t->size),
+				  .size = t->size,
+				  .source = CPROF_SOURCE_CONST };
+	return ret->bytes ? NULL : cp_error_nomem();
+}
+
+static CP_ERROR worked_out(const struct cp_expression_env *env, struct cp_number n,
+			   struct cp_thing *ret)
+{
+	CP_TRY(cp_number_thing(env, n, cp_number_type(n), ret));
+	ret->source = CPROF_SOURCE_MEMORY;
+	return NULL;
+}
+
+static CP_ERROR truth(const struct cp_expression_env *env, bool value, struct cp_thing *ret)
+{
+	CP_TRY(cp_number_thing(env, integer(value), cp_type_of_c("bool"), ret));
+	ret->source = CPROF_SOURCE_MEMORY;
+	return NULL;
+}
+
+/* ---- operators ---- */
+
+static CP_ERROR no_number(const struct cp_thing *thing)
+{
+	return cp_error_new(CP_ERR_USAGE, 0, "no number: it is of type %s",
+			    thing->type && thing->type->text ? thing->type->text : "(unknown)");
+}
+
+CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
+			 struct cp_thing *ret)
+{
+	struct cp_number n;
+
+	if (op == CP_OP_NOT && !a->error) {
+		bool is = cp_number_truth(env, a);
+
+		if (!a->error)
+			return truth(env, !is, ret);
+	}
+	n = cp_number_of(env, a);
+	if (a->error) {
+		*ret = *a;
+		return NULL;
+	}
+	if (n.kind == CP_NUMBER_NONE || (op == CP_OP_INVERT && n.kind != CP_NUMBER_INTEGER))
+		return no_number(a);
+	if (op == CP_OP_NEGATE) {
+		n.i = (cp_wide) - (uwide)n.i;
+		n.f = -n.f;
+	} else if (op == CP_OP_INVERT) {
+		n.i = ~n.i;
+	}
+	return worked_out(env, n, ret);
+}
+
+static bool is_comparison(uint8_t op)
+{
+	return op >= CP_OP_LESS && op <= CP_OP_UNEQUAL;
+}
+
+static CP_ERROR compared(const struct cp_expression_env *env, uint8_t op, bool less, bool equal,
+			 bool greater, struct cp_thing *ret)
+{
+	switch (op) {
+	case CP_OP_LESS:
+		return truth(env, less, ret);
+	case CP_OP_GREATER:
+		return truth(env, greater, ret);
+	case CP_OP_LESS_EQUAL:
+		return truth(env, less || equal, ret);
+	case CP_OP_GREATER_EQUAL:
+		return truth(env, greater || equal, ret);
+	case CP_OP_EQUAL:
+		return truth(env, equal, ret);
+	default:
+		return truth(env, !equal, ret);
+	}
+}
+
+static CP_ERROR floats(const struct cp_expression_env *env, uint8_t op, long double a,
+		       long double b, struct cp_thing *ret)
+{
+	if (is_comparison(op))
+		return compared(env, op, a < b, a <= b && a >= b, a > b, ret);
+	switch (op) {
+	case CP_OP_MULTIPLY:
+		return worked_out(env, real(a * b), ret);
+	case CP_OP_DIVIDE:
+		return worked_out(env, real(a / b), ret);
+	case CP_OP_ADD:
+		return worked_out(env, real(a + b), ret);
+	case CP_OP_SUBTRACT:
+		return worked_out(env, real(a - b), ret);
+	default:
+		return cp_error_new(CP_ERR_USAGE, 0, "that can't be done with a float");
+	}
+}
+
+static CP_ERROR integers(const struct cp_expression_env *env, uint8_t op, cp_wide a, cp_wide b,
+			 struct cp_thing *ret)
+{
+	if (is_comparison(op))
+		return compared(env, op, a<b, a == b, a> b, ret);
+	if ((op == CP_OP_DIVIDE || op == CP_OP_REMAINDER) && !b)
+		return cp_error_new(CP_ERR_USAGE, 0, "division by 0");
+	if ((op == CP_OP_SHIFT_LEFT || op == CP_OP_SHIFT_RIGHT) && (b < 0 || b > 127))
+		return cp_error_new(CP_ERR_USAGE, 0, "shifted by less than 0 or more than 127");
+	switch (op) {
+	case CP_OP_MULTIPLY:
+		return worked_out(env, integer((cp_wide)((uwide)a * (uwide)b)), ret);
+	case CP_OP_DIVIDE:
+		return worked_out(env, integer(b == -1 ? (cp_wide) - (uwide)a : a / b), ret);
+	case CP_OP_REMAINDER:
+		return worked_out(env, integer(b == -1 ? 0 : a % b), ret);
+	case CP_OP_ADD:
+		return worked_out(env, integer((cp_wide)((uwide)a + (uwide)b)), ret);
+	case CP_OP_SUBTRACT:
+		return worked_out(env, integer((cp_wide)((uwide)a - (uwide)b)), ret);
+	case CP_OP_SHIFT_LEFT:
+		return worked_out(env, integer((cp_wide)((uwide)a << (int)b)), ret);
+	case CP_OP_SHIFT_RIGHT:
+		return worked_out(env, integer(a >> (int)b), ret);
+	case CP_OP_AND:
+		return worked_out(env, integer(a & b), ret);
+	case CP_OP_XOR:
+		return worked_out(env, integer(a ^ b), ret);
+	default:
+		return worked_out(env, integer(a | b), ret);
+	}
+}
+
+/* The type of elements that a pointer or an array leads to; NULL: it is neither. */
+static const struct cp_type *element_of(const struct cp_thing *thing)
+{
+	const struct cp_type *t = cp_type_strip(thing->type);
+
+	if (!t || (t->kind != CP_TYPE_POINTER && !(t->kind == CP_TYPE_ARRAY && thing->in_memory)))
+		return NULL;
+	return t->target ? t->target : cp_type_of_c("char");
+}
+
+static uint64_t size_of(const struct cp_type *element)
+{
+	const struct cp_type *t = cp_type_complete(cp_type_image(element), cp_type_strip(element));
+
+	return t->size ? t->size : 1;
+}
+
+/* p + n, p - n, p - q; false: it is none of these. */
+static bool pointers(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
+		     struct cp_number x, struct cp_thing *b, struct cp_number y,
+		     struct cp_number *ret, const struct cp_type **type_ret)
+{
+	const struct cp_type *of = element_of(a), *other = element_of(b);
+
+	if (op == CP_OP_ADD && !of && other)
+		return pointers(env, op, b, y, a, x, ret, type_ret);
+	if ((op != CP_OP_ADD && op != CP_OP_SUBTRACT) || !of || (op == CP_OP_ADD && other))
+		return false;
+	if (other) {
+		*ret = integer((x.i - y.i) / (cp_wide)size_of(of));
+		*type_ret = cp_type_of_c("long");
+		return true;
+	}
+	y.i *= (cp_wide)size_of(of);
+	*ret = integer(op == CP_OP_ADD ? x.i + y.i : x.i - y.i);
+	*type_ret = cp_type_pointer_to(env->arena, of);
+	return true;
+}
+
+/* The text that a thing is, if it is one. */
+static const cprof_value *text_of(const struct cp_expression_env *env, struct cp_thing *thing)
+{
+	const cprof_value *v = cp_thing_value(env, thing);
+
+	return v && v->kind == CPROF_VALUE_STRING ? v : NULL;
+}
+
+/* Compares texts by what they say; false: not both are text. */
+static bool texts(const struct cp_expression_env *env, struct cp_thing *a, struct cp_thing *b,
+		  int *ret)
+{
+	const cprof_value *x = text_of(env, a), *y = x ? text_of(env, b) : NULL;
+	uint32_t n;
+
+	if (!y)
+		return false;
+	n = x->u.text.length < y->u.text.length ? x->u.text.length : y->u.text.length;
+	*ret = n ? memcmp(x->u.text.bytes, y->u.text.bytes, n) : 0;
+	if (!*ret)
+		*ret = (x->u.text.length > n) - (y->u.text.length > n);
+	return true;
+}
+
+/* One of them is written as text. */
+static bool is_literal(const struct cp_thing *t)
+{
+	const struct cp_type *type = cp_type_strip(t->type);
+
+	return type && type->kind == CP_TYPE_ARRAY && t->source == CPROF_SOURCE_CONST &&
+	       !t->in_memory;
+}
+
+CP_ERROR cp_number_binary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
+			  struct cp_thing *b, struct cp_thing *ret)
+{
+	const struct cp_type *type = NULL;
+	struct cp_number x, y, n;
+	int order;
+
+	if (is_comparison(op) && (is_literal(a) || is_literal(b)) && texts(env, a, b, &order))
+		return compared(env, op, order<0, !order, order> 0, ret);
+	x = cp_number_of(env, a);
+	y = cp_number_of(env, b);
+	if (a->error || b->error) {
+		*ret = a->error ? *a : *b;
+		return NULL;
+	}
+	if (x.kind == CP_NUMBER_NONE || y.kind == CP_NUMBER_NONE)
+		return no_number(x.kind == CP_NUMBER_NONE ? a : b);
+	if (x.kind == CP_NUMBER_FLOAT || y.kind == CP_NUMBER_FLOAT)
+		return floats(env, op, x.kind == CP_NUMBER_FLOAT ? x.f : (long double)x.i,
+			      y.kind == CP_NUMBER_FLOAT ? y.f : (long double)y.i, ret);
+	if (!pointers(env, op, a, x, b, y, &n, &type))
+		return integers(env, op, x.i, y.i, ret);
+	CP_TRY(cp_number_thing(env, n, type, ret));
+	ret->source = CPROF_SOURCE_MEMORY;
+	return NULL;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Numbers in expressions: integers as wide as it takes, floats, addresses.
+ */
+#ifndef CP_INSPECT_NUMBER_H
+#define CP_INSPECT_NUMBER_H
+
+#include "inspect/thing.h"
+
+__extension__ typedef __int128 cp_wide;
+
+struct cp_number {
+	enum cp_number_kind { CP_NUMBER_NONE, CP_NUMBER_INTEGER, CP_NUMBER_FLOAT } kind;
+	cp_wide i;
+	long double f;
+};
+
+/* The number that a thing is; NONE: it is none, or (thing->error) can't be had. */
+struct cp_number cp_number_of(const struct cp_expression_env *env, struct cp_thing *thing);
+/* The type of an integer that has none of its own. */
+const struct cp_type *cp_number_type(struct cp_number number);
+/* A thing of `type` that is the number; what does not fit is cut off, as C does. */
+CP_ERROR cp_number_thing(const struct cp_expression_env *env, struct cp_number number,
+			 const struct cp_type *type, struct cp_thing *ret);
+bool cp_number_truth(const struct cp_expression_env *env, struct cp_thing *thing);
+
+/* `op` is an enum cp_operator. */
+CP_ERROR cp_number_unary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
+			 struct cp_thing *ret);
+CP_ERROR cp_number_binary(const struct cp_expression_env *env, uint8_t op, struct cp_thing *a,
+			  struct cp_thing *b, struct cp_thing *ret);
+
+#endif

@@ -1,0 +1,247 @@
+#!/usr/bin/env bats
+# cprof inspect: judged by gdb of the same process, and by what programs were written to
+# hold.
+
+load helpers
+
+# begin PROGRAM: starts it, up to where it says that it is ready; $pid.
+begin() {
+	rm -f hold
+	mkfifo hold
+	exec {hold}<>hold
+	: >said
+	"./$1" <&"$hold" >said {hold}>&- 3>&- &
+	pid=$!
+	started+=("$pid")
+	until_true grep -q ready said
+}
+
+# finish: ends it.
+finish() {
+	kill -KILL "$pid"
+	wait "$pid" || true
+	exec {hold}>&-
+}
+
+# build_c FLAGS...: ./statics
+build_c() {
+	"$@" -pthread -o statics "$SOURCES/tests/cli/inspect_statics.c" "$SOURCES/tests/cli/inspect_other.c"
+}
+
+# inspect OPTION... EXPR...: as JSON, into ./json
+inspect() {
+	"$CPROF" inspect --json "$pid" "$@" >json
+}
+
+# value [KEY]: of the only expression.
+value() {
+	jq -c ".[0].${1:-value}" json
+}
+
+complain() {
+	echo "$1" >&2
+	return 1
+}
+
+# judge COUNT: the expressions on standard input are gdb's, in at least COUNT numbers.
+judge() {
+	cat >expressions
+	CPROF=$CPROF python3 "$SOURCES/tests/cli/inspect_judge.py" "$pid" expressions >judged
+	! grep -e apart -e gdb: judged || { echo "$compiler:"; cat judged; return 1; } >&2
+	[ "$(sed -n 's/^same //p' judged)" -ge "$1" ] || { cat judged; return 1; } >&2
+}
+
+@test "static variables, and expressions over them, are gdb's" {
+	needs gdb python3 gcc
+	for compiler in "gcc -g -O0" "gcc -gdwarf-4 -O2 -no-pie" "clang -g -O1" "clang -gdwarf-4 -O0"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		build_c $compiler
+		begin statics
+		sed 's/ *|| */\t/' <<-'END' | judge 120
+			server
+			server.clients
+			server.clients->head
+			*server.clients->head
+			server.clients->head->next->n
+			(*server.clients).head->b
+			server.clients->head->c
+			server.clients->head[1]
+			server.clients->head[1].prev->value
+			(char *)server.clients->head->value
+			server.at.y
+			server.f
+			server.text
+			server.text[1]
+			server.color
+			server.ports[1..4] || server.ports[1]@4
+			server.ports[2]@3
+			&server.at
+			&server.at.y
+			&matrix[1][2]
+			*pointer
+			pointer[1]
+			pointer - &matrix[0][0]
+			pointer + 2
+			*(pointer - 2)
+			matrix
+			matrix[1]
+			matrix[2][3] * 2 + 1
+			commands
+			commands + 1
+			commands % 1000
+			-commands
+			~commands
+			commands > 5 && server.load < 3
+			largest
+			huge
+			single
+			single * 2
+			server.load / 4
+			truth
+			letter
+			small
+			byte
+			byte << 3
+			byte & 0x0f | 0x100
+			numbers
+			words[1]
+			function
+			*fixed
+			nothing
+			'inspect_other.c'::counter
+			'inspect_statics.c'::counter
+			main()::calls || main::calls
+			of_other()::calls || of_other::calls
+			sizeof(struct node)
+			sizeof(server)
+			sizeof server.ports
+			offsetof(struct server, at.y) || (unsigned long)&((struct server *)0)->at.y
+			(unsigned char)small
+			(int)server.load
+			(double)byte
+			(struct node *)server.clients
+			{struct node}server.clients->head || *(struct node *)server.clients->head
+			{int}pointer
+			(short)commands
+			server.color == GREEN
+			server.color == 6
+			each
+			own
+		END
+		finish
+	done
+}
+
+@test "threads have their own, and nobody is stopped for it" {
+	needs gcc jq
+	build_c gcc -g -O0
+	begin statics
+	until_true test "$(grep -c thread said)" = 2
+	"$CPROF" inspect --json --thread=all "$pid" own each >json
+	jq -c '.[] | [.expression, .value]' json | sort >got
+	diff got - <<-'END'
+		["each",20]
+		["each",30]
+		["each",5]
+		["own",1]
+		["own",2]
+		["own",3]
+	END
+	inspect --thread=third own
+	[ "$(value)" = 3 ]
+	[ "$("$CPROF" inspect --thread="$pid" "$pid" own)" = "own = 1" ]
+	# Nobody was attached to it, or interrupted.
+	[ "$(sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$pid/status")" = 0 ]
+	[ "$(cat "/proc/$pid/task/$pid/wchan")" != ptrace_stop ]
+	separately "$CPROF" inspect --thread=fourth "$pid" own
+	assert_failure 1
+	[ "$stderr" = "cprof: process $pid has no thread fourth" ]
+	finish
+}
+
+@test "a file has the values that its program begins with" {
+	needs gcc jq
+	local how
+	for how in -pie -no-pie; do
+		build_c gcc -g -O0 $how
+		"$CPROF" inspect statics 'server.name' 'counter' 'words[2]' 'main()::calls' 'each' 'own' 'server.pid' \
+			'*pointer' 'function' >said
+		diff said - <<-'END'
+			server.name = "a \"server\""
+			counter = 7
+			    also: 'inspect_other.c'::counter (line 2)
+			words[2] = "two"
+			main()::calls = 42
+			each = 5
+			own = 0
+			server.pid = 0
+			*pointer = 7
+			function = NULL
+		END
+	done
+}
+
+@test "what makes no sense is said to" {
+	needs gcc
+	build_c gcc -g -O0
+	begin statics
+	while IFS='|' read -r expression wanted; do
+		separately "$CPROF" inspect "$pid" -- "$expression"
+		[ "$status" -gt 0 ] || complain "$expression: status 0: $output"
+		[ "${stderr%%$'\n'*}" = "cprof: $wanted" ] || { echo "$expression: $stderr" >&2; return 1; }
+	done <<-'END'
+		server.colour|server.colour: struct server has no member colour
+		servar|servar: there is no variable servar
+		1 +|expression '1 +': a value is missing at character 4
+		counter.x|counter.x: x is of type int, which has no members
+		*counter|*counter: no pointer and no array: it is of type int
+		commands / 0|commands / 0: division by 0
+		(struct nix *)0|(struct nix *)0: there is no type struct nix
+		matrix[3..1]|matrix[3..1]: [3..1] ends before it begins
+		'none.c'::counter|'none.c'::counter: there is no variable counter in none.c
+		&1|&1: what is in no memory has no address
+		server@-1|server@-1: -1 elements are no row of them
+		single & 1|single & 1: that can't be done with a float
+		(int|expression '(int': ')' is missing at character 5
+		{|expression '{': a type is missing at character 2
+	END
+	separately "$CPROF" inspect "$pid" 'server.colour' commands
+	assert_failure 1
+	assert_output 'commands = 1234567890123'
+	separately "$CPROF" inspect 999999999 x
+	assert_failure 1
+	separately "$CPROF" inspect "$pid"
+	assert_failure 2
+	finish
+}
+
+@test "what can't be had says why" {
+	needs gcc jq
+	build_c gcc -g -O2 -fdata-sections -Wl,--gc-sections
+	begin statics
+	inspect '*(struct node *)0x1234' '((struct node *)0x1234)->next->n' '*server.opaque' 'server.opaque' "'inspect_other.c'::counter" matrix
+	jq -c '.[] | [.value, .error // "none"]' json >got
+	diff got - <<-'END'
+		[null,"unreadable"]
+		[null,"unreadable"]
+		[null,"incomplete"]
+		["0x0","none"]
+		[null,"optimized_out"]
+		[null,"optimized_out"]
+	END
+	finish
+}
+
+@test "all static variables by their names" {
+	needs gcc jq
+	build_c gcc -g -O0
+	begin statics
+	"$CPROF" inspect --json --globals "$pid" >json
+	jq -r '.[].expression' json | sort | tr '\n' ' ' >got
+	diff -w got - <<<"byte commands counter counter each fixed function huge keep largest letter main()::calls matrix nothing numbers of_other()::calls own pointer server single small truth turned words"
+	[ "$("$CPROF" inspect --globals='ma*x' "$pid")" = "matrix = {{1, 2, 3, 4}, {5, 6, 7, 8}, {9, 10, 11, 12}}" ]
+	separately "$CPROF" inspect --globals='no_such*' "$pid"
+	assert_failure 1
+	finish
+}
