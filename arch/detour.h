@@ -116,7 +116,8 @@ enum cp_detour_op {
 };
 
 /* A comparison with the low `size` bytes of a value (no vector; if it has a reach, the
- * `size` bytes there: what can't be read is refused). */
+ * `size` bytes there: what can't be read is refused, what was not tried to be, accepted,
+ * and no further test made). */
 struct cp_detour_test {
 	struct cp_detour_value value;
 	uint8_t op; /* enum cp_detour_op */

@@ -52,6 +52,7 @@ struct maker {
 		size_t slow[3], go; /* the jumps to there, and where it comes back */
 		size_t refused[2 * CP_DETOUR_TESTS];
 		size_t refused_count;
+		size_t untried[CP_DETOUR_TESTS], untried_count; /* accepted, whatever it is */
 		size_t skip; /* the jump of an exit whose call was refused; 0: none */
 		size_t next; /* offset of the following instruction; 0: nothing follows */
 		size_t taken; /* of a conditional jump: to its record; else 0 */
@@ -90,9 +91,12 @@ static void refuse(struct maker *m, unsigned r, const void *jcc)
 	m->out[r].refused[m->out[r].refused_count++] = cp_x86_put_forward(m->e, jcc, 2);
 }
 
-/* What a test is of into rax. */
+/* What a test is of into rax. What can't be read is refused; what was not tried is for who
+ * takes the record. */
 static void load_tested(struct maker *m, unsigned r, const struct cp_detour_test *t)
 {
+	size_t read;
+
 	if (!t->value.reach) {
 		cp_x86_load_value(m->e, &t->value, CP_X86_TO_RAX);
 		return;
@@ -100,7 +104,11 @@ static void load_tested(struct maker *m, unsigned r, const struct cp_detour_test
 	cp_x86_follow(m->e, m->rings, &t->value);
 	PUT32(m->e, "\xb8", t->size); /* mov $size,%eax */
 	cp_x86_put_to(m->e, "\xe8", 1, m->rings->slow + CP_X86_WORD_AT);
-	refuse(m, r, "\x0f\x83"); /* jnc */
+	read = cp_x86_put_forward(m->e, "\x0f\x82", 2); /* jc */
+	PUT(m->e, "\x48\x0f\xba\xe1\x3e"); /* bt $62,%rcx: NOT, see detour_reach.c */
+	m->out[r].untried[m->out[r].untried_count++] = cp_x86_put_forward(m->e, "\x0f\x82", 2);
+	m->out[r].refused[m->out[r].refused_count++] = cp_x86_put_forward(m->e, "\xe9", 1);
+	cp_x86_land(m->e, read);
 	PUT(m->e, "\x48\x89\xc8"); /* mov %rcx,%rax */
 }
 
@@ -123,6 +131,8 @@ static void put_tests(struct maker *m, unsigned r)
 			PUT(m->e, "\x48\x39\xc8"); /* cmp %rcx,%rax */
 		refuse(m, r, jcc);
 	}
+	for (i = 0; i < m->out[r].untried_count; i++)
+		cp_x86_land(m->e, m->out[r].untried[i]);
 	m->out[r].refused_at = m->e->now;
 }
 

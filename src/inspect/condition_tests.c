@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Conditions that code in the program can decide: comparisons of integers, pointers and
- * enumerators in registers or on the stack with numbers, all of which have to hold.
+ * enumerators in registers, on the stack, or where pointers lead to, with numbers, all of
+ * which have to hold.
  */
 #include <string.h>
 
@@ -110,24 +111,95 @@ static bool place(const struct making *m, const struct cp_parameter *p, struct c
 	       piece->offset >= 0 && piece->offset <= INT16_MAX;
 }
 
-static void add(struct making *m, const struct cp_condition_node *name, uint8_t op,
+/* Where something is, and what. */
+struct found {
+	struct cp_detour_value value;
+	const struct cp_type *type;
+};
+
+/* What a pointer leads to. */
+static bool dereference(const struct making *m, struct found *f)
+{
+	const struct cp_type *to = f->type->target ? cp_type_strip(f->type->target) : NULL;
+
+	if ((f->type->kind != CP_TYPE_POINTER && f->type->kind != CP_TYPE_REFERENCE) || !to ||
+	    f->type->size != 8 || (f->value.reach && f->value.through == CP_DETOUR_THROUGH))
+		return false;
+	if (f->value.reach)
+		f->value.through++;
+	f->value.reach = CP_DETOUR_BYTES;
+	f->type = cp_type_complete(m->signature->image, to);
+	return true;
+}
+
+/* A member that is one by itself, of what is in memory. */
+static bool member(struct found *f, const struct cp_condition_node *n)
+{
+	const struct cp_type_details *d =
+		f->type->kind == CP_TYPE_STRUCT || f->type->kind == CP_TYPE_UNION
+			? cp_type_details(f->type)
+			: NULL;
+	uint32_t i;
+
+	for (i = 0; d && f->value.reach && i < d->member_count; i++) {
+		const struct cp_type_member *of = &d->members[i];
+
+		if (of->flags || of->offset > INT16_MAX || strlen(of->name) != n->length ||
+		    memcmp(of->name, n->text, n->length) != 0)
+			continue;
+		f->value.at[f->value.through] += (int32_t)of->offset;
+		f->type = of->type ? cp_type_strip(of->type) : NULL;
+		return f->type;
+	}
+	return false;
+}
+
+static bool find(const struct making *m, const struct cp_condition_node *n, struct found *ret)
+{
+	const struct cp_parameter *p;
+
+	switch (n->op) {
+	case CP_OP_NAME:
+		p = named(m, n);
+		*ret = (struct found){ .type = p && p->type ? cp_type_strip(p->type) : NULL };
+		return ret->type && place(m, p, &ret->value);
+	case CP_OP_DEREFERENCE:
+		return find(m, n->a, ret) && dereference(m, ret);
+	case CP_OP_MEMBER:
+		return find(m, n->a, ret) &&
+		       (ret->type->kind != CP_TYPE_POINTER || dereference(m, ret)) &&
+		       member(ret, n);
+	default:
+		return false;
+	}
+}
+
+static void add(struct making *m, const struct cp_condition_node *what, uint8_t op,
 		const struct cp_condition_node *number)
 {
-	const struct cp_parameter *p = name->op == CP_OP_NAME ? named(m, name) : NULL;
-	const struct cp_type *type = p && p->type ? cp_type_strip(p->type) : NULL;
+	struct found f = { 0 };
 	struct cp_detour_test test = { .op = op };
 	int64_t value = 0;
 
-	if (!type || m->count < 0 || m->count == CP_DETOUR_TESTS ||
-	    (number && !constant(number, type, &value)) || !is_comparable(type, op, value) ||
-	    !place(m, p, &test.value)) {
+	if (m->count < 0 || m->count == CP_DETOUR_TESTS || !find(m, what, &f) ||
+	    (number && !constant(number, f.type, &value)) || !is_comparable(f.type, op, value)) {
 		m->count = -1;
 		return;
 	}
-	test.size = (uint8_t)type->size;
-	test.is_signed = is_signed(type);
+	test.value = f.value;
+	test.value.size = f.value.reach ? (uint16_t)f.type->size : 0;
+	test.size = (uint8_t)f.type->size;
+	test.is_signed = is_signed(f.type);
 	test.constant = (uint64_t)value;
 	m->tests[m->count++] = test;
+}
+
+/* Something of an argument, not a number or an enumerator? */
+static bool is_of_argument(const struct making *m, const struct cp_condition_node *n)
+{
+	while (n->op == CP_OP_DEREFERENCE || n->op == CP_OP_MEMBER)
+		n = n->a;
+	return n->op == CP_OP_NAME && named(m, n);
 }
 
 /* The comparison the other way round. */
@@ -174,11 +246,11 @@ static void add_all(struct making *m, const struct cp_condition_node *n)
 	if (n->op == CP_OP_BOTH) {
 		add_all(m, n->a);
 		add_all(m, n->b);
-	} else if (op >= 0 && n->a->op == CP_OP_NAME && named(m, n->a)) {
+	} else if (op >= 0 && is_of_argument(m, n->a)) {
 		add(m, n->a, (uint8_t)op, n->b);
 	} else if (op >= 0) {
 		add(m, n->b, turned((uint8_t)op), n->a);
-	} else if (n->op == CP_OP_NAME) {
+	} else if (is_of_argument(m, n)) {
 		add(m, n, CP_DETOUR_NE, NULL);
 	} else if (n->op == CP_OP_NOT) {
 		add(m, n->a, CP_DETOUR_EQ, NULL);

@@ -76,6 +76,86 @@ same() {
 	same --stack -t program -- "$TRACEES/coroutines" --rounds=1
 }
 
+@test "conditions about what pointers lead to are decided without a stop" {
+	cat >nodes.c <<-END
+		#include <linux/filter.h>
+		#include <linux/seccomp.h>
+		#include <pthread.h>
+		#include <stddef.h>
+		#include <stdlib.h>
+		#include <sys/prctl.h>
+		#include <sys/syscall.h>
+		enum color { RED, GREEN, BLUE };
+		struct inner { short k; };
+		struct node {
+			long n;
+			enum color c;
+			struct inner in;
+			struct node *next;
+			signed char s;
+		};
+		__attribute__((noipa)) long node(struct node *p, int *q)
+		{
+			(void)q;
+			return p ? p->n : -1;
+		}
+		static void *work(void *p)
+		{
+			struct node here = { 0 }, *heap = calloc(1, sizeof(*heap));
+			int i, at, *far = malloc(sizeof(*far));
+
+			for (i = 0; i < 200; i++) {
+				struct node *n = i % 3 ? heap : &here;
+				int *q = i % 5 ? &at : far;
+
+				*n = (struct node){ i % 7, i % 3, { (short)(i % 11 - 5) },
+						    i % 2 ? n : NULL, (signed char)(i % 13 - 6) };
+				*q = i % 4;
+				node(i % 97 ? n : NULL, i % 89 ? q : (int *)16);
+			}
+			return p;
+		}
+		/* From now on whoever asks the kernel about a page is killed. */
+		static void lock_down(void)
+		{
+			struct sock_filter filter[] = {
+				BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+					 offsetof(struct seccomp_data, nr)),
+				BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_rt_sigprocmask, 0, 1),
+				BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+				BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+			};
+			struct sock_fprog program = { 4, filter };
+
+			if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+			    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+				exit(1);
+		}
+		int main(int argc, char **argv)
+		{
+			pthread_t t;
+
+			(void)argv;
+			pthread_create(&t, NULL, work, NULL);
+			pthread_join(t, NULL);
+			work(NULL);
+			if (argc > 1) {
+				lock_down();
+				work(NULL);
+			}
+			return 0;
+		}
+	END
+	${CC:-cc} -O1 -g -o nodes nodes.c -pthread
+	local when
+	for when in 'p->n > 3' '*q == 2' 'p->c == GREEN' 'p->in.k < -2' '!p->next' \
+		'p->s <= -3 && *q != 1' 'p->n & 2'; do
+		same --when="$when" -t node -- ./nodes
+		assert_equal "$("$CPROF" report --json fast.data | jq .overhead.call_stops)" 0
+	done
+	same --when='p->n > 3' -t node -- ./nodes filtered
+}
+
 @test "sqlite3 computes the same, in the same calls" {
 	cat >x.sql <<-END
 		create table t(a integer primary key, b text);

@@ -627,7 +627,8 @@ static void deliver_record(cprof_session *s, const struct engine_hit *hit)
 		one = *hit;
 		one.event = &e;
 		e.site = one.site = numbers[i];
-		e.e.flags |= CP_HIT_DECIDED;
+		if (!site->judged)
+			e.e.flags |= CP_HIT_DECIDED;
 		e.target = engine_target_of(s->calls, site, e.pc, &hit->regs, memory);
 		if (site->kind == ENGINE_SITE_TAIL)
 			e.e.flags |= CP_HIT_TAKEN;

@@ -228,7 +228,7 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 
 	told->event = (struct cp_event_hit){ .e = { .size = sizeof(told->event),
 						    .type = CP_EVENT_HIT,
-						    .flags = CP_HIT_DECIDED,
+						    .flags = site->judged ? 0 : CP_HIT_DECIDED,
 						    .ts_ns = ring->next_ns,
 						    .pid = t->process->pid,
 						    .tid = t->tid },

@@ -55,7 +55,7 @@ static const cprof_function *disarmed(cprof_session *s)
 
 static bool is_enabled(const cprof_session *s)
 {
-	return s->detours && s->introspection;
+	return s->detours && (s->introspection || (s->calls && s->calls->condition));
 }
 
 const struct engine_family engine_probing_family = {

@@ -144,6 +144,7 @@ struct engine_site {
 	struct cp_uses uses; /* of list: registers that a detour records */
 	bool valued; /* a detour records what `list` says: not only a condition is about it */
 	uint16_t words; /* of its detour's record, but for strings */
+	bool judged; /* its condition is about memory: the controller has the last word */
 	bool walked; /* a detour records the stack, and what its walk begins with */
 	bool jumps; /* a computed jump, which a detour records in `jumps_by` */
 	struct cp_detour_value jumps_by;

@@ -126,18 +126,31 @@ static void set_jump(const struct engine_calls *c, struct engine_site *site)
 		site->jumps_by.at[0] += step.size; /* from where it begins */
 }
 
+/* Is the condition about what pointers lead to? */
+static bool tests_memory(const struct engine_calls *c, const struct engine_traced *t)
+{
+	struct cp_detour_test tests[CP_DETOUR_TESTS];
+	int count = c->condition && t->signature ? tests_of(c, t, tests) : 0;
+
+	while (count > 0 && !tests[count - 1].value.reach)
+		count--;
+	return count > 0;
+}
+
 /* What values take: written once for what was asked last. */
 static void set_uses(const cprof_session *s, const struct engine_traced *t)
 {
 	const struct engine_calls *c = s->calls;
+	bool memory = tests_memory(c, t);
 	uint32_t i;
 
 	for (i = 0; i < t->site_count; i++) {
 		struct engine_site *site = &c->sites.items[t->first_site + i];
 
+		site->judged = memory && site->kind == ENGINE_SITE_ENTRY;
 		site->uses = (struct cp_uses){ 0 };
-		site->valued =
-			s->introspection && (site->list.site_flags || site->list.fetch_count);
+		site->valued = (s->introspection || site->judged) &&
+			       (site->list.site_flags || site->list.fetch_count);
 		site->walked = site->kind == ENGINE_SITE_ENTRY &&
 			       t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
 		set_jump(c, site);
