@@ -154,6 +154,7 @@ typedef struct cprof_call {
 	uint64_t cfa;
 	uint32_t depth;
 	bool process_exit; /* unwound because the thread or process ended */
+	bool lost; /* no unwinding: events are missing, and whether it is over is not known */
 	bool unsure; /* unwound, or at rest while a coroutine runs: the stack could not be walked */
 } cprof_call;
 CPROF_API bool cprof_current_call(cprof_call *ret);
@@ -216,6 +217,10 @@ typedef struct cprof_call_statistics {
 	uint64_t traps; /* how many were measured */
 	uint64_t fast_functions; /* with detours; */
 	uint64_t records, records_lost; /* told by those, and dropped because there was no room */
+	uint64_t fast_sites; /* of `sites`, those with detours */
+	/* What a call by detours takes more at most, by the shortest that were seen; 0: not
+	 * known. */
+	uint64_t detour_ns;
 } cprof_call_statistics;
 CPROF_API void cprof_get_call_statistics(cprof_call_statistics *ret);
 

@@ -64,6 +64,15 @@ CPROF_API void cprof_session_set_unwinder(cprof_session *session, cprof_unwinder
  * stop, by detours: a few instructions of each function make room for a jump. Unless told,
  * all are seen by breakpoints. */
 CPROF_API void cprof_session_set_detours(cprof_session *session, bool detours);
+/* Where detours find no room for what they record: the program waits, as long as somebody
+ * reads; or it is dropped, and counted (cprof_call_statistics). Unless told, programs wait that
+ * were launched. */
+typedef enum cprof_on_full {
+	CPROF_ON_FULL_USUAL = 0,
+	CPROF_ON_FULL_DROP = 1,
+	CPROF_ON_FULL_WAIT = 2
+} cprof_on_full;
+CPROF_API void cprof_session_set_on_full(cprof_session *session, cprof_on_full on_full);
 /* `dirs` is NULL-terminated, borrowed until destroy; NULL: /usr/lib/debug. */
 CPROF_API void cprof_session_set_debug_info(cprof_session *session, const char *const *dirs,
 					    bool debuginfod);

@@ -101,6 +101,9 @@ const struct cp_option cp_held_stacks_options[] = {
 #undef AT
 #define AT(field) offsetof(struct cp_calls_options, field)
 
+/* In the order of cprof_on_full. */
+static const char *const on_full[] = { "usual", "drop", "wait", NULL };
+
 const struct cp_option cp_calls_options[] = {
 	{ "trace", 't', CP_OPTION_TEXTS, AT(trace), .value = "SPEC",
 	  .completes = CP_COMPLETES_FUNCTIONS,
@@ -129,6 +132,9 @@ const struct cp_option cp_calls_options[] = {
 		  "functions says where); refuses what would cost more" },
 	{ "traps", 0, CP_OPTION_TRUE, AT(traps),
 	  .help = "with --fast: by stops nevertheless, so that no code of the program is moved" },
+	{ "on-full", 0, CP_OPTION_CHOICE, AT(on_full), .value = "drop|wait", .choices = on_full,
+	  .help = "with --fast, where calls come faster than cprof takes them: drop what finds "
+		  "no room, and count it (attach, unless told), or let the program wait (run)" },
 	{ "summary", 0, CP_OPTION_TRUE, AT(summary),
 	  .help = "no single calls are kept, only for each function and caller how many, how "
 		  "long, and how that is distributed: a small recording of any number of them" },

@@ -40,6 +40,7 @@ struct cp_calls_options {
 	bool args, result, locals, changes, stack, cpu_time;
 	bool fast; /* none of these */
 	bool traps; /* no detours */
+	unsigned on_full; /* cprof_on_full */
 	bool summary; /* no events, but what calls add up to */
 	uint64_t depth, string; /* 0: not given */
 	const char *when; /* NULL: always */

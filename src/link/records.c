@@ -113,7 +113,7 @@ static const struct cp_detour_long *long_at(const struct cp_records *r, uint64_t
 
 /* Units of a record that is there. 0: it says what can't be; the program may have written
  * there. */
-static size_t units_at(const struct cp_records *r, uint64_t position)
+static inline size_t units_at(const struct cp_records *r, uint64_t position)
 {
 	size_t units = head_at(r, position)->what >> CP_DETOUR_SITE_BITS;
 
@@ -124,7 +124,7 @@ static size_t units_at(const struct cp_records *r, uint64_t position)
 }
 
 /* The record at a position is there; its length in bytes, 0: it is not, or can't be. */
-static size_t committed(const struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
+static inline size_t committed(const struct cp_records *r, uint64_t position, uint64_t *stamp_ret)
 {
 	uint64_t stamp;
 
@@ -138,14 +138,14 @@ static size_t committed(const struct cp_records *r, uint64_t position, uint64_t 
 }
 
 /* 48 bits of the counter, to which `now` is nearest. */
-static uint64_t time_of(uint64_t stamp, uint64_t now)
+static inline uint64_t time_of(uint64_t stamp, uint64_t now)
 {
 	int64_t ahead = (int64_t)((stamp >> 16 << 16) - (now << 16)) >> 16;
 
 	return now + (uint64_t)ahead;
 }
 
-static bool is_cancelled(const struct cp_records *r, uint64_t next)
+static inline bool is_cancelled(const struct cp_records *r, uint64_t next)
 {
 	uint64_t stamp;
 
@@ -169,8 +169,8 @@ static uint64_t newly_lost(struct cp_records *r, uint64_t position)
 }
 
 /* What a record of `size` bytes has behind its head. */
-static void take_values(const struct cp_records *r, uint64_t position, size_t size,
-			struct cp_record *ret)
+static inline void take_values(const struct cp_records *r, uint64_t position, size_t size,
+			       struct cp_record *ret)
 {
 	const struct cp_detour_head *head = head_at(r, position);
 	size_t before = sizeof(*head), stack = 0, up;

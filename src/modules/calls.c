@@ -261,6 +261,7 @@ static enum cp_line_ending ending_of(const cprof_call *call, bool unwound)
 {
 	return !unwound		    ? CP_LINE_RETURNED
 	       : call->process_exit ? CP_LINE_ENDED
+	       : call->lost	    ? CP_LINE_LOST
 	       : call->unsure	    ? CP_LINE_UNSURE
 				    : CP_LINE_UNWOUND;
 }

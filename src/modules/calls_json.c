@@ -106,7 +106,7 @@ void calls_json(cprof_profiler *c, const char *event, const cprof_function *f,
 			add_value(&j, NULL, cprof_call_context_argument(context, i));
 		cp_json_end(&j, ']');
 	}
-	cp_json_event_unwound(&j, call->process_exit, call->unsure);
+	cp_json_event_unwound(&j, call->process_exit, call->unsure, call->lost);
 	if (result)
 		add_value(&j, "result", result);
 	if (!strcmp(event, "leave") || !strcmp(event, "unwind"))

@@ -57,6 +57,7 @@ enum cp_call_end {
 	CP_CALL_UNWOUND,
 	CP_CALL_UNSURE, /* unwound, or at rest: the thread may be on another stack */
 	CP_CALL_ENDED,
+	CP_CALL_LOST, /* events are missing: whether it is over is not known */
 };
 
 struct cp_shadow; /* of one process */

@@ -64,6 +64,7 @@ enum cp_record_call_family {
 
 #define CP_RECORD_CALL_ENDED 1u /* UNWIND: because its thread or process ended */
 #define CP_RECORD_CALL_UNSURE 4u /* UNWIND: or it is at rest while a coroutine runs */
+#define CP_RECORD_CALL_LOST 8u /* UNWIND: or not, or it returned: events are missing here */
 /* ENTER: enum cprof_invoker << 2, of calls that code makes which is not traced. */
 #define CP_RECORD_CALL_INVOKER(flags) ((flags) >> 2 & 7u)
 #define CP_RECORD_WAIT_TIMED_OUT 1u /* WAIT: it gave up */

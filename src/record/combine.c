@@ -160,6 +160,9 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.call_fast += t->call_fast;
 		sum.call_records += t->call_records;
 		sum.call_records_lost += t->call_records_lost;
+		sum.call_fast_sites += t->call_fast_sites;
+		if (t->detour_ns > sum.detour_ns)
+			sum.detour_ns = t->detour_ns;
 		if (t->traps >= measured)
 			sum.trap_ns = t->trap_ns;
 		measured = t->traps > measured ? t->traps : measured;

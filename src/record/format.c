@@ -383,7 +383,9 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(alloc_passed) \
 	X(call_fast) \
 	X(call_records) \
-	X(call_records_lost)
+	X(call_records_lost) \
+	X(call_fast_sites) \
+	X(detour_ns)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

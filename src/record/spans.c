@@ -212,6 +212,7 @@ static struct cp_error *leave(struct cp_spans *s, struct cp_spans_thread *t,
 	}
 	span->end = call->kind == CP_RECORD_LEAVE	 ? CP_SPAN_RETURNED
 		    : call->kind == CP_RECORD_TAIL_CALL	 ? CP_SPAN_TAIL_CALLED
+		    : call->flags & CP_RECORD_CALL_LOST	 ? CP_SPAN_LOST
 		    : call->flags & CP_RECORD_CALL_ENDED ? CP_SPAN_ENDED
 							 : CP_SPAN_UNWOUND;
 	if (call->target != CP_RECORD_NONE)

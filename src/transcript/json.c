@@ -19,12 +19,14 @@ void cp_json_event_begin(struct cp_json *j, const struct cp_json_event *event)
 	cp_json_u64(j, "depth", event->depth);
 }
 
-void cp_json_event_unwound(struct cp_json *j, bool ended, bool unsure)
+void cp_json_event_unwound(struct cp_json *j, bool ended, bool unsure, bool lost)
 {
 	if (ended)
 		cp_json_bool(j, "ended", true);
 	if (unsure)
 		cp_json_bool(j, "unsure", true);
+	if (lost)
+		cp_json_bool(j, "lost", true);
 }
 
 void cp_json_event_times(struct cp_json *j, uint64_t duration_ns, uint64_t overhead_ns,

@@ -19,7 +19,7 @@ struct cp_json_event {
 /* Begins the line's object. */
 void cp_json_event_begin(struct cp_json *j, const struct cp_json_event *event);
 /* Of a call that was unwound. */
-void cp_json_event_unwound(struct cp_json *j, bool ended, bool unsure);
+void cp_json_event_unwound(struct cp_json *j, bool ended, bool unsure, bool lost);
 void cp_json_event_times(struct cp_json *j, uint64_t duration_ns, uint64_t overhead_ns,
 			 uint64_t uncertain_ns, uint64_t cpu_ns);
 /* Ends object and line. */

@@ -177,3 +177,37 @@ same() {
 	# nearly all of them
 	[ "$(sed -n 's/^blocks //p' blocks)" -gt $(($(wc -l <blocks) / 2)) ]
 }
+
+@test "where there is no room the program waits, or what is lost is said and nothing made up" {
+	cat >burst.lua <<-END
+		local function f(n) return n < 2 and n or f(n - 1) + f(n - 2) end
+		io.open("ready", "w"):close()
+		repeat local go = io.open("go") until go
+		print(f(24))
+		io.open("done", "w"):close()
+	END
+	for how in wait drop; do
+		rm -f ready go done
+		"$CPROF" run -q -o "$how.data" --fast --on-full="$how" -t program -- lua5.4 burst.lua 3>&- &
+		cprof=$!
+		until_true test -e ready
+		# nobody reads, until the rings are long full
+		[ "$how" = wait ] || kill -STOP "$cprof"
+		touch go
+		until_true test -e done
+		kill -CONT "$cprof"
+		wait "$cprof"
+		"$CPROF" report --json "$how.data" >"$how.json"
+		"$CPROF" replay --json "$how.data" >"$how.calls"
+	done
+	[ "$(jq .overhead.records_lost wait.json)" = 0 ]
+	[ "$(jq .overhead.records_lost drop.json)" -gt 0 ]
+	run ! grep -q '"lost":true' wait.calls
+	grep -q '"lost":true' drop.calls
+	# what is open where something is missing ends there: were it open to the end, many
+	# calls would have lasted as long as the program
+	[ "$(jq -s '[.[] | select(.lost)] | length' drop.calls)" -gt 1 ]
+	run -125 "$CPROF" run --on-full=drop -t program -- true
+	run -125 "$CPROF" run --fast --traps --on-full=drop -t program -- true
+	run -125 "$CPROF" run --fast --on-full=never -t program -- true
+}

@@ -493,6 +493,7 @@ FUNCTION(void, cprof_profiler_set_assembly_unloaded_callback, cprof_profiler_han
 FUNCTION(void, cprof_profiler_set_method_enter_callback, cprof_profiler_handle, cprof_method_enter_fn)
 FUNCTION(void, cprof_profiler_set_method_inherited_callback, cprof_profiler_handle, cprof_method_inherited_fn)
 FUNCTION(void, cprof_profiler_set_method_block_callback, cprof_profiler_handle, cprof_method_block_fn)
+FUNCTION(void, cprof_session_set_on_full, cprof_session *, cprof_on_full)
 CONSTANT(CPROF_CALL_ENTER, 0)
 CONSTANT(CPROF_CALL_LEAVE, 1)
 CONSTANT(CPROF_CALL_TAIL_CALL, 2)

@@ -13,7 +13,7 @@
 /* What ended, as text: function, then r(eturned) t(ailed) u(nwound) e(nded), ? (not
  * known). */
 static char ends[4096];
-static size_t end_count[CP_CALL_ENDED + 1];
+static size_t end_count[CP_CALL_LOST + 1];
 
 static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 {
@@ -22,7 +22,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 	(void)ctx;
 	end_count[how]++;
 	if (n + 16 < sizeof(ends))
-		snprintf(ends + n, sizeof(ends) - n, "%u%c ", call->function, "rtu?e"[how]);
+		snprintf(ends + n, sizeof(ends) - n, "%u%c ", call->function, "rtu?el"[how]);
 }
 
 static struct cp_shadow *fresh(void)

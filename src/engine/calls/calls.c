@@ -272,7 +272,7 @@ static void raise_unwound(cprof_session *s, const struct cp_call *call, unsigned
 			    s->current.process->pid);
 	c->unsure_warned |= c->current.unsure;
 	engine_raise(s, method_exception_leave, call->subject,
-		     c->exiting ? NULL : unwinds(s, call));
+		     c->exiting || c->current.lost ? NULL : unwinds(s, call));
 }
 
 /* A call ended (cp_call_end_fn). */
@@ -287,6 +287,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 		s->current.thread = cprof_thread_from_tid(call->tid);
 	engine_calls_set_current(s->calls, call);
 	s->calls->current.unsure = how == CP_CALL_UNSURE;
+	s->calls->current.lost = how == CP_CALL_LOST;
 	set_overhead(s, call, &s->calls->current);
 	s->calls->current.cpu_ns = cpu_time(s, call);
 	if (c->traced.items[call->function]->family && !c->exiting)
@@ -305,6 +306,7 @@ static void on_end(void *ctx, const struct cp_call *call, enum cp_call_end how)
 		break;
 	case CP_CALL_UNWOUND:
 	case CP_CALL_UNSURE:
+	case CP_CALL_LOST:
 		raise_unwound(s, call, flags);
 		break;
 	case CP_CALL_ENDED:

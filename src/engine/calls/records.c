@@ -160,8 +160,13 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 	if (r->kind == CP_RECORD_LOST) {
 		c->records_lost += r->lost;
 		/* Which of the open calls are over is not known. */
+		c->now_ns = ring->next_ns;
+		s->current =
+			(struct engine_current){ .process = t ? t->process : NULL, .thread = t };
 		if (t && t->process->shadow)
-			cp_shadow_thread_exit(t->process->shadow, t->tid, CP_CALL_ENDED);
+			cp_shadow_thread_exit(t->process->shadow, t->tid, CP_CALL_LOST);
+		c->has_current = false;
+		s->current = (struct engine_current){ 0 };
 		return;
 	}
 	if (!t || r->site >= c->sites.count || was_told(ring, r))

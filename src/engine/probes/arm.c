@@ -122,14 +122,16 @@ static uint64_t fill(struct engine_batch *b, const struct engine_numbers *number
 	return functions;
 }
 
-/* The same of those that have detours. */
-static uint64_t fill_detours(struct engine_batch *b, const struct engine_detour_sites *detours)
+/* The same of those that have detours; and how many places of the program these change. */
+static uint64_t fill_detours(struct engine_batch *b, const struct engine_detour_sites *detours,
+			     uint32_t *jumps_ret)
 {
 	const struct engine_detour_site *site;
 	uint32_t traced = ENGINE_NO_FUNCTION;
 	uint64_t functions = 0;
 
 	cp_vec_for_each(&detours->items, site) {
+		*jumps_ret += site->flags & CP_SITE_WINDOW ? 1 : 0;
 		if (!b->groups.count || site->traced != traced) {
 			b->failed |= !engine_batch_group(b, site->traced);
 			functions += site->traced != ENGINE_NO_FUNCTION;
@@ -146,19 +148,22 @@ static int send_calls(cprof_image *image, const struct engine_numbers *numbers,
 	struct engine_calls *c = image->process->session->calls;
 	struct engine_batch b = { .image = image, .calls = c };
 	uint64_t functions, fast;
-	uint32_t armed = 0;
+	uint32_t armed = 0, jumps = 0, beside;
 	int errnum;
 
 	if (!numbers->count && !own->sites)
 		return 0;
-	fast = fill_detours(&b, detours);
+	fast = fill_detours(&b, detours, &jumps);
 	functions = fill(&b, numbers, own) + fast;
 	errnum = engine_batch_send(&b, &armed);
 	if (!errnum) {
 		c->armed_functions += functions;
 		c->detoured_functions += fast;
+		c->detoured_sites += jumps;
 	}
-	c->armed_sites += armed;
+	/* Where threads may land in them is no site. */
+	beside = (uint32_t)detours->items.count - jumps;
+	c->armed_sites += armed > beside ? armed - beside : 0;
 	if (fast)
 		cp_info("%s: %" PRIu64 " functions with detours", image->assembly->path, fast);
 	cp_info("%s: %zu functions, %u breakpoints", image->assembly->path, numbers->count, armed);

@@ -174,6 +174,31 @@ void engine_detours_forget(cprof_process *p)
 	p->detours = NULL;
 }
 
+/* One in a hundred takes less. */
+static uint64_t short_one(const uint64_t *counts, uint64_t total)
+{
+	uint64_t below = 0;
+	size_t ns;
+
+	for (ns = 0; ns < ENGINE_COST_NS; ns++) {
+		below += counts[ns];
+		if (below * 100 >= total)
+			return ns;
+	}
+	return 0;
+}
+
+#define ENOUGH 1000 /* of them, to say which are short */
+
+/* The shortest calls of a program do next to nothing, and so does what is between two of
+ * them: nearly all of it is the detours'. */
+uint64_t engine_detour_cost(const struct engine_detour_cost *cost)
+{
+	if (cost->withins < ENOUGH || cost->arounds < ENOUGH)
+		return 0;
+	return short_one(cost->within, cost->withins) + short_one(cost->around, cost->arounds);
+}
+
 bool engine_detours_has(const cprof_image *image, uint32_t number)
 {
 	return cp_map_get((struct cp_map *)(uintptr_t)&image->detoured, number);

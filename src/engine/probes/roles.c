@@ -294,7 +294,7 @@ void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_cal
 		step_back(s);
 	if (how == CP_CALL_RETURNED && f->returned)
 		told = f->returned(s, t->role, call);
-	if (how != CP_CALL_ENDED && f->ended)
+	if (how != CP_CALL_ENDED && how != CP_CALL_LOST && f->ended)
 		told |= f->ended(s, call);
 	if (how == CP_CALL_RETURNED || told)
 		count(s->calls, t, told);

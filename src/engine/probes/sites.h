@@ -189,6 +189,14 @@ struct engine_clock {
 	uint64_t alive_ticks; /* for how long the program is told that somebody reads */
 };
 
+/* The shortest times between records of a thread: of a call that makes no other one, and
+ * from its end to the next call by the same one. */
+#define ENGINE_COST_NS 512
+struct engine_detour_cost {
+	uint64_t within[ENGINE_COST_NS], around[ENGINE_COST_NS]; /* how often, by ns */
+	uint64_t withins, arounds;
+};
+
 struct engine_calls {
 	/* settings */
 	CP_VEC(struct engine_trace) traces;
@@ -224,11 +232,12 @@ struct engine_calls {
 	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */
 	uint64_t events, rejected_inside, rejected_condition, unmatched;
 	uint64_t told, untold; /* calls of which the condition could be told, or not */
-	uint64_t armed_functions, armed_sites, detoured_functions;
+	uint64_t armed_functions, armed_sites, detoured_functions, detoured_sites;
 	/* detours */
 	CP_VEC(struct engine_yielded) yielded; /* breakpoints that are still to be placed */
 	CP_VEC(struct engine_rings *) rings; /* borrowed: of all processes */
 	struct engine_clock clock;
+	struct engine_detour_cost cost;
 	uint64_t changes; /* of what is known of sites: images, functions, detours */
 	uint64_t records, records_lost, records_unread;
 	bool walks, reaches; /* some of them bring stacks, or what pointers lead to */

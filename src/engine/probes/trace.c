@@ -350,5 +350,7 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.fast_functions = c->detoured_functions,
 		.records = c->records,
 		.records_lost = c->records_lost,
+		.fast_sites = c->detoured_sites,
+		.detour_ns = engine_detour_cost(&c->cost),
 	};
 }

@@ -541,7 +541,8 @@ static void start(cprof_session *s)
 	size_t i;
 
 	s->started = true;
-	s->waits = s->child != 0;
+	s->waits =
+		s->on_full == CPROF_ON_FULL_WAIT || (s->on_full == CPROF_ON_FULL_USUAL && s->child);
 	s->heartbeat_ns = s->begin_ns = cp_now();
 	for (i = 0; i < s->processes.count; i++)
 		s->processes.items[i]->start_ns = s->begin_ns;

@@ -28,6 +28,12 @@ void cprof_session_set_detours(cprof_session *s, bool detours)
 		s->detours = detours;
 }
 
+void cprof_session_set_on_full(cprof_session *s, cprof_on_full on_full)
+{
+	if (s)
+		s->on_full = on_full;
+}
+
 void cprof_session_set_plugin_dirs(cprof_session *s, const char *const *dirs)
 {
 	if (s)

@@ -197,7 +197,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 	static const char *const events[] = { [CP_SPAN_RETURNED] = "leave",
 					      [CP_SPAN_TAIL_CALLED] = "tail_call",
 					      [CP_SPAN_UNWOUND] = "unwind",
-					      [CP_SPAN_ENDED] = "unwind" };
+					      [CP_SPAN_ENDED] = "unwind",
+					      [CP_SPAN_LOST] = "unwind" };
 	struct writer *w = ctx;
 	struct cp_returned r;
 
@@ -210,7 +211,8 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 			    span->target == CP_RECORD_NONE
 				    ? NULL
 				    : w->p->functions.items[span->target].name);
-	cp_json_event_unwound(&w->j, span->end == CP_SPAN_ENDED, span->unsure);
+	cp_json_event_unwound(&w->j, span->end == CP_SPAN_ENDED, span->unsure,
+			      span->end == CP_SPAN_LOST);
 	if (span->inherited)
 		cp_json_bool(&w->j, "inherited", true);
 	r = cp_call_returned(call);

@@ -111,10 +111,20 @@ static void calls_rows(const struct cp_record_totals *t, const struct cp_look *l
 	}
 	cp_buf_str(text, " at ");
 	cp_add_plural(text, t->call_sites, "place", "places");
+	if (t->call_fast_sites) {
+		cp_buf_str(text, " (");
+		cp_add_count(text, t->call_fast_sites);
+		cp_buf_str(text, " by detours)");
+	}
 	if (t->call_disarmed) {
 		cp_buf_str(text, ", ");
 		cp_add_count(text, t->call_disarmed);
 		cp_buf_str(text, " no longer for being called too often");
+	}
+	if (t->detour_ns) {
+		cp_buf_str(text, "; a call by detours takes at most ");
+		cp_add_time(text, t->detour_ns);
+		cp_buf_str(text, " more (the shortest that were seen)");
 	}
 	trap_part(t, text);
 	row(out, look, "traced        ", text);

@@ -80,7 +80,8 @@ static bool begin(cprof_profiler *log, const cprof_function *f, enum cp_record_c
 	c->values.count = 0;
 	ret->function = cp_recorder_function(log, f);
 	ret->flags = (uint8_t)((call.process_exit ? CP_RECORD_CALL_ENDED : 0) |
-			       (call.unsure ? CP_RECORD_CALL_UNSURE : 0));
+			       (call.unsure ? CP_RECORD_CALL_UNSURE : 0) |
+			       (call.lost ? CP_RECORD_CALL_LOST : 0));
 	ret->duration_ns = call.timestamp_ns - call.enter_ns;
 	ret->overhead_ns = call.overhead_ns;
 	ret->uncertain_ns = call.uncertain_ns;
@@ -505,6 +506,8 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->call_fast = c.fast_functions;
 	t->call_records = c.records;
 	t->call_records_lost = c.records_lost;
+	t->call_fast_sites = c.fast_sites;
+	t->detour_ns = c.detour_ns;
 	t->trap_ns = c.trap_ns;
 	t->trap_low_ns = c.trap_low_ns;
 	t->trap_high_ns = c.trap_high_ns;
