@@ -9,9 +9,8 @@
  *      reads events  ◄─── shared: ring ──────────   samples, births, deaths
  *      reads totals  ◄─── shared: stats ─────────   what it has done
  *
- * The tracer trusts nothing that it reads from here: hints are clamped,
- * requests are copied and checked. The memory is anonymous, so that nobody can
- * resize it, and populated before anything is traced that makes many events.
+ * The tracer trusts nothing that it reads from here: hints are clamped, requests are
+ * copied and checked. The memory is anonymous, so that nobody can resize it.
  *
  * The ring has one writer (the tracer) and one reader (the controller). It
  * is mapped twice in a row, so that an event is always contiguous.
@@ -129,7 +128,7 @@ static inline size_t cp_align8(size_t n)
 	return (n + 7) & ~(size_t)7;
 }
 
-/* Pieces of a sample, or NULL where they'd lie outside of the event. */
+/* Pieces of a sample; NULL: outside of the event. */
 const uint8_t *cp_event_regs(const struct cp_event_sample *s);
 const uint8_t *cp_event_xstate(const struct cp_event_sample *s);
 const uint8_t *cp_event_stack(const struct cp_event_sample *s);
@@ -179,13 +178,14 @@ struct cp_link {
 	int tracer_socket, controller_socket; /* each side closes the other's */
 	int kick; /* eventfd: tells the controller to look at the ring */
 	uint64_t serial; /* of the last request */
-	pid_t tracer; /* 0: not known; for how long is worth waiting */
+	uint64_t populated; /* bytes of the ring, by the controller */
+	pid_t tracer; /* 0: not known */
 };
 
 CP_ERROR cp_link_create(struct cp_link *ret);
 void cp_link_deinit(struct cp_link *link);
-/* Takes the memory of the ring now, not at its first use, which would be while
- * threads are held: 64 MiB of page faults, for who expects many events. */
+/* Takes the memory that is written to next, not while threads are held. To be called
+ * again as the ring fills: all of it at once is 30 ms. */
 void cp_link_populate(struct cp_link *link);
 
 /* ---- ring, tracer's side ---- */

@@ -67,9 +67,21 @@ static struct cp_error *map_shared(struct cp_link *link)
 	return map_plan(link);
 }
 
+/* The ring's memory that lies before the tracer: what it writes at most while the
+ * controller gets to populate more. */
+#define AHEAD (UINT64_C(1) << 20)
+#define AT_ONCE (UINT64_C(512) << 10)
+_Static_assert(CP_LINK_RING % AT_ONCE == 0, "ring");
+
 void cp_link_populate(struct cp_link *link)
 {
-	madvise(link->shared, shared_size() + 2 * CP_LINK_RING, MADV_POPULATE_WRITE);
+	uint64_t head = atomic_load_explicit(&link->shared->head, memory_order_relaxed);
+
+	while (link->populated < CP_LINK_RING && link->populated < head + AHEAD) {
+		/* Once is enough, whatever it says: who writes gets the memory, too. */
+		madvise(link->ring + link->populated, AT_ONCE, MADV_POPULATE_WRITE);
+		link->populated += AT_ONCE;
+	}
 }
 
 struct cp_error *cp_link_create(struct cp_link *ret)

@@ -187,22 +187,31 @@ static void loop(struct tracer *tr)
 	leave(tr);
 }
 
+/* Closes those from `first` on, before `end`. */
+static void close_range_of(int first, int end)
+{
+	if (first >= end || !close_range((unsigned)first, (unsigned)end - 1, 0))
+		return;
+	for (; first < end; first++) /* a filter of system calls may not know that one */
+		close(first);
+}
+
 /* Only the link's descriptors stay open, so that nobody waits for the end of
  * a pipe because of us. */
 static void close_others(const struct cp_link *link)
 {
-	const int keep[] = { link->tracer_socket, link->kick };
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC), fd;
+	int low = link->tracer_socket < link->kick ? link->tracer_socket : link->kick;
+	int high = link->tracer_socket < link->kick ? link->kick : link->tracer_socket;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDOUT_FILENO);
 	if (cp_log_level == CP_LOG_OFF)
 		dup2(null, STDERR_FILENO);
-	for (fd = 3; fd < 1024; fd++) {
-		if (fd != keep[0] && fd != keep[1])
-			close(fd);
-	}
-	close_range(1024, ~0u, 0);
+	close_range_of(STDERR_FILENO + 1, low);
+	close_range_of(low + 1, high);
+	close_range_of(high + 1, high < 1024 ? 1024 : high + 1);
+	close_range(high < 1024 ? 1024 : (unsigned)high + 1, ~0u, 0);
 }
 
 static int raise_descriptor_limit(void)

@@ -329,6 +329,8 @@ static bool drain(cprof_session *s)
 	bool any = false, bad = false;
 
 	s->behind = false;
+	if (s->link.populated)
+		cp_link_populate(&s->link);
 	while ((e = cp_ring_peek(&s->link, &bad)) && now < until) {
 		engine_records_before(s, e);
 		dispatch(s, e);
