@@ -34,8 +34,8 @@
  *           (CP_COUNT_WHOLE), unless that is in the middle of it: MIDDLE
  *   BRANCH  a conditional jump: counters[id] when it will jump, counters[id + 1]
  *           when not. With ONCE, it is removed when those are not 0 that are
- *           waited for (TAKEN, PASSED), or after the group's max_rate hits in a
- *           process (0: any number): then what is still 0 of them becomes
+ *           waited for (TAKEN, PASSED), or after the group's max_rate hits, of all
+ *           processes (0: any number): then what is still 0 of them becomes
  *           CP_COUNT_GAVE_UP
  *           A breakpoint for COUNT or BRANCH that could not be placed makes
  *           CP_COUNT_GAVE_UP of counters that are 0.

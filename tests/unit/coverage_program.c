@@ -5,6 +5,7 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -120,6 +121,17 @@ __asm__(".type over_real,@function; .type over_false,@function\n"
 #define OVER_REAL 0x007401a8
 #endif
 
+/* Executes itself so many times more. */
+static void go_on(int times)
+{
+	char left[16];
+	char *again[] = { (char[]){ "self" }, left, NULL };
+
+	snprintf(left, sizeof(left), "%d", times - 1);
+	if (times > 1)
+		execv("/proc/self/exe", again);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -140,6 +152,7 @@ int main(int argc, char **argv)
 		cov_never();
 	if (!strcmp(how, "exec"))
 		execv("/proc/self/exe", again);
+	go_on(atoi(how));
 	if (!strcmp(how, "threads"))
 		threads();
 	cov_end(how);

@@ -160,13 +160,14 @@ static int send_all(struct filling *f)
 	return errnum;
 }
 
-int engine_cover_arm(cprof_image *image, const struct engine_cover *cover)
+int engine_cover_arm(cprof_image *image, struct engine_cover *cover)
 {
 	cprof_session *s = image->process->session;
 	struct filling f = { .s = s, .image = image, .cover = cover };
 	uint64_t began = cp_now(), before = s->coverage->sites;
 	int errnum;
 
+	engine_cover_begin(cover);
 	take_next(&f);
 	errnum = send_all(&f);
 	if (errnum && errnum != EAGAIN && errnum != ESRCH)

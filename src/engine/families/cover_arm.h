@@ -10,6 +10,6 @@
 struct engine_cover;
 
 /* Places all sites of the object in the image's area, which has room; an errno, or 0. */
-int engine_cover_arm(cprof_image *image, const struct engine_cover *cover);
+int engine_cover_arm(cprof_image *image, struct engine_cover *cover);
 
 #endif

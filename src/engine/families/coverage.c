@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "engine/families/inferred.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
 #include "engine/probes/sites.h"
@@ -26,6 +27,8 @@
 /* Hits of a branch that always goes the same way, before it is given up. Each costs a
  * stop, and a direction not seen in so many is rarely seen in ten times as many. */
 #define BUDGET 32
+/* One process in so many looks again at branches that were given up. */
+#define RETRIES 16
 #define MARKS_MAX (UINT64_C(1) << 30)
 
 struct engine_coverage *engine_coverage_get(cprof_session *s)
@@ -293,6 +296,15 @@ uint32_t engine_cover_budget(const cprof_session *s)
 	return s->coverage->branches == CPROF_COVERAGE_BRANCHES_BUDGET ? BUDGET : 0;
 }
 
+/* In the first processes, and in fewer and fewer of those that follow: what always goes
+ * one way costs a stop each time. */
+void engine_cover_begin(struct engine_cover *cover)
+{
+	uint32_t n = ++cover->processes;
+
+	cover->retries = !(n & (n - 1)) || n % RETRIES == 0;
+}
+
 static bool block_site(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
 		       struct engine_cover_site *ret)
 {
@@ -305,6 +317,26 @@ static bool block_site(const cprof_session *s, const struct engine_cover *cover,
 	ret->flags = CP_SITE_COUNT | (once ? CP_SITE_ONCE : 0);
 	ret->counter = cover->first_counter + number;
 	return !once || !engine_cover_seen(s, ret->counter);
+}
+
+/* Is the direction no longer waited for? Where a branch was given up in another process,
+ * it is looked at once more in some (engine_cover_begin()): there it gives up soon. One
+ * that was never counted could not have its breakpoint. */
+static bool given_up(const cprof_session *s, const struct engine_cover *cover, uint32_t first,
+		     bool passed)
+{
+	return !cover->retries && engine_cover_count(s, first + passed) == CPROF_COVERAGE_UNKNOWN &&
+	       engine_cover_seen(s, first + !passed);
+}
+
+static bool waits(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
+		  bool passed)
+{
+	const struct cp_probe_branch *b = &cover->branches.items[number];
+	uint32_t first = engine_cover_own(cover, number);
+
+	return (passed ? b->passed_block : b->taken_block) == CP_NO_BLOCK &&
+	       !engine_cover_seen(s, first + passed) && !given_up(s, cover, first, passed);
 }
 
 static bool branch_site(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
@@ -320,9 +352,9 @@ static bool branch_site(const cprof_session *s, const struct engine_cover *cover
 	ret->counter = engine_cover_own(cover, number);
 	if (s->coverage->mode == CPROF_COVERAGE_COUNT)
 		return true;
-	if (b->taken_block == CP_NO_BLOCK && !engine_cover_seen(s, ret->counter))
+	if (waits(s, cover, number, false))
 		flags |= CP_SITE_TAKEN;
-	if (b->passed_block == CP_NO_BLOCK && !engine_cover_seen(s, ret->counter + 1))
+	if (waits(s, cover, number, true))
 		flags |= CP_SITE_PASSED;
 	ret->flags = (uint16_t)flags;
 	return flags & (CP_SITE_TAKEN | CP_SITE_PASSED);
@@ -345,8 +377,12 @@ bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 			if (branch_site(s, cover, branch, ret))
 				return true;
 		} else if (at->block < cover->blocks.count) {
+			bool inferred = branch < cover->branches.count &&
+					cover->branches.items[branch].block == at->block &&
+					engine_cover_inferred(s, cover, branch);
+
 			at->block++;
-			if (block_site(s, cover, at->block - 1, ret))
+			if (!inferred && block_site(s, cover, at->block - 1, ret))
 				return true;
 		} else {
 			return false;

@@ -61,6 +61,8 @@ struct engine_cover {
 	uint32_t watched_count;
 	uint8_t *marks; /* owned: a bit for each address from `low` on; NULL: not made yet */
 	uint64_t low, span;
+	uint32_t processes; /* that it was placed in */
+	bool retries; /* in this one branches that were given up are looked at again */
 	uint32_t first_counter; /* one for each block, then two for each watched branch */
 	CP_VEC(struct engine_cut) cuts; /* by block, then address */
 };
@@ -101,6 +103,8 @@ struct engine_cover_site {
 	uint32_t counter;
 	uint32_t slot;
 };
+/* Another process gets its sites. */
+void engine_cover_begin(struct engine_cover *cover);
 /* The next site that is still needed; a function's are in order of address. The
  * cursor is zero at first. False: no more. */
 struct engine_cover_cursor {
@@ -112,7 +116,7 @@ bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 void engine_cover_refuse(cprof_session *s, const struct engine_cover_site *site);
 /* No site of the object could be placed. */
 void engine_cover_refuse_all(cprof_session *s, const struct engine_cover *cover);
-/* Hits of a branch in a process before its directions are given up; 0: any. */
+/* Hits of a branch, in all processes, before its directions are given up; 0: any. */
 uint32_t engine_cover_budget(const cprof_session *s);
 /* Is there a site at that link-time address, or was there one? */
 bool engine_cover_has(struct engine_cover *cover, uint64_t address);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "engine/families/coverage.h"
 #include "engine/families/cuts.h"
+#include "engine/families/inferred.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"
 #include "engine/target/sources.h"
@@ -434,6 +435,8 @@ void cprof_coverage_each(cprof_coverage_function_fn cb, void *data)
 		t.assembly = s->assemblies.items[i];
 		t.cover = cover_of(t.assembly);
 		t.sources = t.cover ? engine_sources_of(t.assembly) : NULL;
+		if (t.cover)
+			engine_cover_infer_all(s, t.cover);
 		for (k = 0; t.cover && more && k < t.cover->functions.count; k++)
 			more = !tell(&t, &t.cover->functions.items[k], &of) || cb(&of, data);
 	}
@@ -528,6 +531,8 @@ bool cprof_profiler_get_coverage_data(cprof_profiler_handle handle, const cprof_
 	t.cover = image->assembly->cover;
 	t.sources = t.cover ? engine_sources_of(t.assembly) : NULL;
 	f = find(t.cover, function->start - image->bias);
+	if (f)
+		engine_cover_infer(s, t.cover, f);
 	told = f && tell(&t, f, &of);
 	if (told)
 		tell_data(&of, function, handle->prof, cb);
@@ -540,6 +545,7 @@ static void add_statistics(const struct telling *t, cprof_coverage_statistics *r
 	const struct engine_cover *cover = t->cover;
 	uint32_t i;
 
+	engine_cover_infer_all(t->s, cover);
 	ret->functions += cover->functions.count;
 	ret->blocks += cover->blocks.count;
 	ret->branches += cover->branches.count;

@@ -28,6 +28,7 @@
 
 #include "base/log.h"
 #include "engine/families/coverage.h"
+#include "engine/families/inferred.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/sites.h"
 #include "engine/target/images.h"
@@ -378,8 +379,11 @@ void engine_on_fault(cprof_session *s, cprof_process *p, const struct cp_event_f
 		     f.block < f.function->first_block + f.function->block_count; f.block++) {
 			const struct cp_probe_block *b = &f.cover->blocks.items[f.block];
 
-			if (address - b->address < b->size)
-				fail_in(&f, image, address, e->entered);
+			if (address - b->address >= b->size)
+				continue;
+			engine_cover_infer(s, f.cover, f.function);
+			engine_cover_enter(s, f.cover, f.function, f.block);
+			fail_in(&f, image, address, e->entered);
 		}
 	}
 }

@@ -23,13 +23,25 @@ static bool counted(const struct tracer *tr, uint32_t id)
 	return n && n != CP_COUNT_GAVE_UP;
 }
 
+/* How often a branch was hit in all processes. */
+static uint64_t hits_of(const struct tracer *tr, const struct site *site)
+{
+	uint64_t n = 0, one;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		one = atomic_load_explicit(&tr->link->counters[site->id + i], memory_order_relaxed);
+		n += one == CP_COUNT_GAVE_UP ? 0 : one;
+	}
+	return n;
+}
+
 /* Has all been seen that is waited for, or is it no longer waited for? */
 static bool decided(struct tracer *tr, const struct at *at, const struct site *site)
 {
 	static const unsigned waits[] = { CP_SITE_TAKEN, CP_SITE_PASSED };
 	uint32_t budget = at->space->groups.items[site->group].g.max_rate, i;
-	unsigned hits = *site_state(at->space, site) & STATE_HITS;
-	bool spent = budget && hits >= budget, open = false;
+	bool spent = budget && hits_of(tr, site) >= budget, open = false;
 
 	for (i = 0; i < 2; i++) {
 		if (!(site->flags & waits[i]) || counted(tr, site->id + i))
@@ -55,9 +67,6 @@ static bool jumps(struct at *at, const struct site *site)
 
 static void count_site(struct tracer *tr, struct at *at, const struct site *site)
 {
-	uint16_t *state = site_state(at->space, site);
-
-	*state += (*state & STATE_HITS) < STATE_HITS;
 	if (site->flags & CP_SITE_BRANCH)
 		count_up(tr, site->id + !jumps(at, site));
 	else

@@ -15,11 +15,10 @@
 #include "tracer/known/state.h"
 #include "tracer/memory/table.h"
 
-/* The state of a site: armed or not, and how often it counted. */
+/* The state of a site: armed or not. */
 #define STATE_ARMED 0x8000u
 #define STATE_PAUSED 0x4000u /* not armed now, but will be again */
 #define STATE_ASLEEP 0x2000u /* likewise, when somebody is to be seen there */
-#define STATE_HITS 0x1fffu
 #define STATE_JUMPS 1u /* of SITE_JUMPS, which count nothing: the jump stands */
 
 /* The action of a signal, as the kernel has it. */
