@@ -46,7 +46,7 @@ FLOORS = {
     "src/link": [["code", "link", "sites", "stats"], ["channel", "records", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
-    "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker"],
+    "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker", "log/known"],
                     ["log/disarmed", "log/stack", "log/summary"],
                     ["log/families", "log/families/"],
                     ["log/output", "log/verbose"], ["log/mono"], ["log/log"],

@@ -52,6 +52,19 @@ CPROF_API bool cprof_profiler_set_coverage_mode(cprof_profiler_handle handle,
 						cprof_coverage_mode mode);
 CPROF_API bool cprof_profiler_set_coverage_branches(cprof_profiler_handle handle,
 						    cprof_coverage_branches branches);
+/* What is known to have been reached, in runs before this one: it counts from the start,
+ * and has no breakpoint. For ONESHOT; without effect on exact counts. */
+#define CPROF_COVERAGE_KNOWN_TAKEN 1u
+#define CPROF_COVERAGE_KNOWN_PASSED 2u
+#define CPROF_COVERAGE_KNOWN_GAVE_UP 4u /* the other direction: it is not asked for long again */
+typedef struct cprof_coverage_known {
+	uint64_t address; /* link-time */
+	uint32_t size; /* of the block; 0: a branch, of which `flags` says the directions */
+	uint32_t flags; /* CPROF_COVERAGE_KNOWN_* */
+} cprof_coverage_known;
+/* Of the file with that build-id (hex). Copied. False: too late, or there is none. [init] */
+CPROF_API bool cprof_profiler_set_coverage_known(cprof_profiler_handle handle, const char *build_id,
+						 const cprof_coverage_known *known, size_t count);
 /* A function is instrumented if any filter of any profiler says true. Every
  * filter is called at least once for each function of an image when it is
  * loaded, whatever the others said: to be set in init. [async] */

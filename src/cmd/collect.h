@@ -52,6 +52,7 @@ struct cp_coverage_options {
 	bool coverage, count;
 	unsigned branches; /* enum cprof_coverage_branches */
 	struct cp_texts images; /* globs */
+	const char *known; /* a recording: what it holds is not asked again; NULL */
 };
 
 /* Which source files, and which of their lines, count. */

@@ -274,6 +274,8 @@ static void describe_coverage(struct cp_buf *desc, const struct cp_collect_optio
 		return;
 	cp_buf_printf(desc, ",coverage%s,branches=%s", o->coverage.count ? ",count" : "",
 		      branches[o->coverage.branches]);
+	if (o->coverage.known)
+		add_text(desc, "known", o->coverage.known);
 	for (i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		for (n = 0; n < lists[i].texts->count; n++)
 			add_text(desc, lists[i].key, lists[i].texts->items[n]);

@@ -40,6 +40,8 @@ const struct cp_option cp_covering_files[] = {
 	{ "merge", 0, CP_OPTION_TEXT, AT(merge), .value = "FILE", .completes = CP_COMPLETES_FILES,
 	  .help = "add to the recording FILE, which is made when it is not there, and report "
 		  "all of it; the run itself is then recorded only with --output" },
+	{ "again", 0, CP_OPTION_TRUE, AT(again),
+	  .help = "with --merge: look also for what FILE already has, as with --output" },
 	{ 0 }
 };
 
@@ -109,6 +111,8 @@ int cp_covering_check(const struct cp_args *args, const struct cp_collect_option
 				      "out");
 	if (o->merge && !*o->merge)
 		return cp_usage(args, "--merge needs the name of a file");
+	if (o->again && !o->merge)
+		return cp_usage(args, "--again is about what --merge=FILE holds");
 	return CP_EXIT_OK;
 }
 

@@ -18,6 +18,7 @@ struct cp_covering_options {
 	double lines, branches, functions, changed; /* thresholds in percent */
 	unsigned stale; /* enum cp_covering_stale */
 	const char *merge; /* a recording, or NULL */
+	bool again; /* what it holds is looked for, too */
 };
 
 extern const struct cp_option cp_covering_files[]; /* all in struct cp_covering_options */

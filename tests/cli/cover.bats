@@ -379,6 +379,37 @@ agrees() {
 	refute_output # nothing ran for nothing
 }
 
+# stops ARG...: covers ./p with these options; how often it was stopped for that.
+stops() {
+	"$CPROF" cover -vv -q "$@" -- ./p >out 2>err
+	sed -n 's/.*: \([0-9]*\) breakpoints of coverage in .*/\1/p' err
+}
+
+@test "cover --merge: what the recording holds is not asked again" {
+	local first again
+	built p
+	first=$(stops --merge=all.data --lcov=1)
+	assert [ "$first" -gt 10 ]
+	# All that ran is known; what has not run yet is looked for.
+	again=$(stops --merge=all.data --lcov=2)
+	assert [ "$again" -le "$((first - 10))" ]
+	cmp 1 2
+	assert_equal "$(stops --again --merge=all.data --lcov=3)" "$first"
+	cmp 1 3
+	assert_equal "$(stops --merge=all.data -o one.data)" "$first"
+	"$CPROF" export -f lcov -o 4 one.data
+	diff <(lines 1) <(lines 4)
+	"$CPROF" cover -q --merge=all.data --lcov=5 -- ./p never >/dev/null
+	assert_equal "$(reached 5 | grep -cx -e 13 -e 24)" 2
+	# Of a program that was built anew, nothing is known.
+	sed -i 's/n \* 2/n * 3/' p.c
+	gcc -g -O0 -o p p.c
+	assert_equal "$(stops --merge=all.data)" "$first"
+	run "$CPROF" cover --again -- ./p
+	assert_equal "$status" 125
+	assert_output --partial '--merge=FILE'
+}
+
 @test "cover --merge: several at a time" {
 	built p
 	printf '%s\n' 0 never abort 0 | xargs -P4 -I{} "$CPROF" cover -q --merge=all.data -- ./p {} || :

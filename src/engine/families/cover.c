@@ -5,6 +5,7 @@
 #include "engine/families/cover_arm.h"
 #include "engine/families/coverage.h"
 #include "engine/families/cuts.h"
+#include "engine/families/known.h"
 #include "engine/target/family.h"
 #include "engine/target/sources.h"
 #include "engine/target/state.h"
@@ -16,8 +17,12 @@ static bool is_there(cprof_image *image)
 
 static int place(cprof_image *image)
 {
-	int errnum = engine_cover_arm(image, image->assembly->cover);
+	cprof_assembly *a = image->assembly;
+	int errnum;
 
+	if (!a->cover->processes) /* this is the first one */
+		engine_cover_know(image->process->session, cprof_assembly_build_id(a), a->cover);
+	errnum = engine_cover_arm(image, a->cover);
 	if (!errnum)
 		engine_cuts_arm(image);
 	return errnum;
@@ -39,6 +44,13 @@ static void free_assembly(cprof_assembly *a)
 	engine_sources_free(a->sources);
 }
 
+static void free_all(cprof_session *s)
+{
+	if (s->coverage)
+		engine_known_free(s->coverage);
+	engine_coverage_free(s);
+}
+
 const struct engine_family engine_coverage_family = {
 	.name = "coverage",
 	.breakpoints = true,
@@ -53,5 +65,5 @@ const struct engine_family engine_coverage_family = {
 	.fault = engine_on_fault,
 	.free_assembly = free_assembly,
 	.explain = engine_cuts_warn,
-	.free = engine_coverage_free,
+	.free = free_all,
 };

@@ -285,7 +285,7 @@ bool engine_cover_seen(const cprof_session *s, uint32_t counter)
 	uint64_t n;
 
 	/* Before the first count, reading a counter would only have its page made. */
-	if (!s->link.shared->stats.counted)
+	if (!s->link.shared->stats.counted && !s->coverage->known.count)
 		return false;
 	n = engine_cover_count(s, counter);
 	return n && n != CPROF_COVERAGE_UNKNOWN;

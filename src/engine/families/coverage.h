@@ -24,6 +24,7 @@
 #include "link/sites.h"
 #include "probe/blocks.h"
 
+struct engine_known;
 struct cp_probe_block;
 struct cp_probe_branch;
 struct cp_probe_function;
@@ -76,6 +77,7 @@ struct engine_coverage {
 		*branches_by; /* who has set them; NULL: nobody */
 	uint32_t counters; /* used */
 	uint64_t sites, placing_ns; /* sites placed; what that took */
+	CP_VEC(struct engine_known *) known; /* owned; by file (known.c) */
 	struct cp_map names; /* of inlined functions (addresses): demangled, char *, owned */
 };
 

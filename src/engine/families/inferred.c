@@ -76,7 +76,7 @@ static bool infer(const cprof_session *s, const struct engine_cover *cover, uint
 void engine_cover_infer(const cprof_session *s, const struct engine_cover *cover,
 			const struct engine_covered *f)
 {
-	bool more = s->link.shared->stats.counted != 0;
+	bool more = s->link.shared->stats.counted || s->coverage->known.count;
 	uint32_t i;
 
 	/* Blocks mostly lead on, so one round does for nearly all. */

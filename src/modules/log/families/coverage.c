@@ -11,6 +11,7 @@
  *   log:path-map=OLD=NEW
  *   log:image=GLOB           of this program or library, too, wherever it lies,
  *                            and whether or not it has debug information
+ *   log:known=FILE           what that recording says was reached is known
  *
  * What is excluded is named in the recording all the same, so that a report
  * knows a glob that matched nothing from one that did its work.
@@ -30,6 +31,7 @@
 #include "base/types.h"
 #include "base/vec.h"
 #include "modules/log/families.h"
+#include "modules/log/known.h"
 #include "modules/log/numbers.h"
 #include "record/coverage.h"
 
@@ -52,7 +54,7 @@ struct texts {
 struct coverage {
 	cprof_coverage_mode mode;
 	cprof_coverage_branches branches;
-	struct texts include, exclude, path_map, images;
+	struct texts include, exclude, path_map, images, known;
 	struct cp_source_paths paths; /* their items */
 	CP_VEC(struct covered *) covered; /* owned */
 	struct cp_map assemblies; /* cprof_assembly * -> number in covered, or NOT_COVERED */
@@ -482,14 +484,15 @@ static bool take_text(cprof_profiler *log, const char *key, const char *value)
 		return strchr(value, '=') && push_text(&c->path_map, value);
 	return push_text(!strcmp(key, "include")   ? &c->include
 			 : !strcmp(key, "exclude") ? &c->exclude
+			 : !strcmp(key, "known")   ? &c->known
 						   : &c->images,
 			 value);
 }
 
 static bool take(cprof_profiler *log, const char *key, const char *value)
 {
-	static const char *const texts[] = { "branches", "path-map", "include", "exclude",
-					     "image" };
+	static const char *const texts[] = { "branches", "path-map", "include",
+					     "exclude",	 "image",    "known" };
 	bool known = !value && !strcmp(key, "count");
 	size_t i;
 
@@ -507,6 +510,7 @@ static bool take(cprof_profiler *log, const char *key, const char *value)
 static void start(cprof_profiler *log)
 {
 	struct coverage *c = coverage(log);
+	size_t i;
 
 	c->started_ns = cp_now();
 	c->paths = (struct cp_source_paths){
@@ -524,6 +528,8 @@ static void start(cprof_profiler *log)
 	cprof_profiler_set_coverage_mode(log->handle, c->mode);
 	cprof_profiler_set_coverage_branches(log->handle, c->branches);
 	cprof_profiler_set_coverage_filter_callback(log->handle, filter);
+	for (i = 0; i < c->known.count; i++)
+		cp_known_read(log->handle, c->known.items[i]);
 }
 
 static void release(void *state)
@@ -541,6 +547,7 @@ static void release(void *state)
 	free_texts(&c->exclude);
 	free_texts(&c->path_map);
 	free_texts(&c->images);
+	free_texts(&c->known);
 	free((char *)(uintptr_t)c->paths.root);
 	cp_map_free(&c->assemblies);
 	cp_map_free(&c->verdicts);
