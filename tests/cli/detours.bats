@@ -156,6 +156,37 @@ same() {
 	same --when='p->n > 3' -t node -- ./nodes filtered
 }
 
+@test "functions that begin with what does nothing, on another stack" {
+	cat >landing.c <<-'END'
+		#include <signal.h>
+		#include <stdio.h>
+		#include <stdlib.h>
+		volatile int sum;
+		int hop(int n);
+		__asm__(".globl hop\n.type hop, @function\nhop: endbr64\njmp *where(%rip)\n"
+			"nopw 0(%rax,%rax)\nnopw 0(%rax,%rax)\n.size hop, . - hop\n");
+		__attribute__((noinline)) int target(int n) { sum += n; return sum & 7; }
+		int (*where)(int) = target;
+		static void handler(int signal) { sum += hop(signal) + hop(3); }
+		int main(void)
+		{
+			stack_t other = { .ss_size = 65536, .ss_sp = malloc(65536) };
+			struct sigaction action = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
+			sigaltstack(&other, NULL);
+			sigaction(SIGUSR1, &action, NULL);
+			for (int i = 0; i < 20; i++) {
+				sum += hop(i);
+				raise(SIGUSR1);
+			}
+			printf("%d\n", sum);
+			return 0;
+		}
+	END
+	gcc -O1 -fcf-protection=full -o landing landing.c
+	same -t 'hop,target,handler' -- ./landing
+	assert_equal "$("$CPROF" replay --json fast.data | jq -s 'map(select(.event == "enter" and .function == "hop")) | length')" 60
+}
+
 @test "sqlite3 computes the same, in the same calls" {
 	cat >x.sql <<-END
 		create table t(a integer primary key, b text);

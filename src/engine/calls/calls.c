@@ -108,7 +108,8 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 
 	if (!text && engine_refresh_maps(p, e->e.ts_ns, true))
 		text = engine_find_text(p, e->pc);
-	if (!site->address || (text && text->image->bias == bias))
+	/* A record may be made before the next instruction that does something. */
+	if (!site->address || e->e.flags & CP_HIT_RECORD || (text && text->image->bias == bias))
 		return text ? text->image : NULL;
 	for (i = 0; i < p->images.count; i++) {
 		const cprof_image *image = p->images.items[i];
@@ -629,6 +630,8 @@ static void deliver_record(cprof_session *s, const struct engine_hit *hit)
 		one = *hit;
 		one.event = &e;
 		e.site = one.site = numbers[i];
+		if (hit->image)
+			e.pc = site->address + hit->image->bias;
 		if (!site->judged)
 			e.e.flags |= CP_HIT_DECIDED;
 		e.target = engine_target_of(s->calls, site, e.pc, &hit->regs, memory);
