@@ -110,6 +110,7 @@ static struct {
 	const struct form *form;
 	struct cp_regs regs[TRACE_MAX]; /* the program's, at each instruction of the window */
 	uint64_t flags[TRACE_MAX];
+	uint64_t words[TRACE_MAX]; /* at the stack pointer */
 	size_t count;
 	size_t inside; /* instructions of ours so far */
 	size_t take_out_at;
@@ -180,6 +181,8 @@ static void on_step(int signal, siginfo_t *info, void *ucontext)
 		/* Also where it goes: a loop may have been left. */
 		if (trace.count < TRACE_MAX) {
 			ground_regs(context, &trace.regs[trace.count]);
+			trace.words[trace.count] =
+				*(const uint64_t *)(uintptr_t)trace.regs[trace.count].r[7];
 			trace.flags[trace.count++] = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
 		}
 	} else if (ground_is_inside(pc) && trace.mode == COMPARED) {
@@ -288,14 +291,17 @@ static void add_words(struct cp_detour_record *r)
 	r->value_count += CP_ARRAY_SIZE(values);
 }
 
-static void check_words(const struct cp_record *record)
+/* `last`: of the trace, where the record stands. */
+static void check_words(const struct cp_record *record, size_t last)
 {
 	const uint64_t *v = record->values + record->value_words - 4;
 
 	CHECK_U64(v[0], target->numbers[0]);
 	CHECK_U64(v[1], target->numbers[1]);
-	/* The return address, and what is below it: rdi, as a value on the stack has it. */
-	CHECK(v[2]);
+	/* The return address (deeper is whatever was there before), and what is below the
+	 * stack pointer: rdi, as a value on the stack has it. */
+	if (trace.regs[last].r[7] == trace.regs[0].r[7])
+		CHECK_U64(v[2], trace.words[last]);
 	CHECK_U64(v[3], record->values[11]);
 }
 
@@ -408,7 +414,7 @@ static void check_record(const struct form *form, const struct state *start,
 	CHECK(record->value_words == 12 || record->value_words == 15 ||
 	      record->value_words == WORD_WORDS || record->value_words == READ_WORDS);
 	if (record->value_words == WORD_WORDS)
-		check_words(record);
+		check_words(record, last);
 	if (record->value_words == 15)
 		CHECK_U64(record->stack_size, trace.flags[last] & DIRECTION ? 0 : 200);
 	if (record->value_words == READ_WORDS)
