@@ -215,19 +215,19 @@ same() {
 		io.open("ready", "w"):close()
 		repeat local go = io.open("go") until go
 		print(f(24))
-		io.open("done", "w"):close()
+		io.open("finished", "w"):close()
 	END
 	for how in wait drop; do
-		rm -f ready go done
+		rm -f ready go finished
 		"$CPROF" run -q -o "$how.data" --fast --on-full="$how" -t program -- lua5.4 burst.lua 3>&- &
-		cprof=$!
+		recorder=$!
 		until_true test -e ready
 		# nobody reads, until the rings are long full
-		[ "$how" = wait ] || kill -STOP "$cprof"
+		[ "$how" = wait ] || kill -STOP "$recorder"
 		touch go
-		until_true test -e done
-		kill -CONT "$cprof"
-		wait "$cprof"
+		until_true test -e finished
+		kill -CONT "$recorder"
+		wait "$recorder"
 		"$CPROF" report --json "$how.data" >"$how.json"
 		"$CPROF" replay --json "$how.data" >"$how.calls"
 	done

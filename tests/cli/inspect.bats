@@ -33,11 +33,6 @@ inspect() {
 	"$CPROF" inspect --json "$pid" "$@" >json
 }
 
-# value [KEY]: of the only expression.
-value() {
-	jq -c ".[0].${1:-value}" json
-}
-
 complain() {
 	echo "$1" >&2
 	return 1
@@ -149,7 +144,7 @@ judge() {
 		["own",3]
 	END
 	inspect --thread=third own
-	[ "$(value)" = 3 ]
+	[ "$(jq -c '.[0].value' json)" = 3 ]
 	[ "$("$CPROF" inspect --thread="$pid" "$pid" own)" = "own = 1" ]
 	# Nobody was attached to it, or interrupted.
 	[ "$(sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$pid/status")" = 0 ]
