@@ -32,7 +32,9 @@ within() {
 	# With that, the sum is what the program used.
 	total=$("$CPROF" report --json cprof.data | jq '
 		([.threads[].total_ns] | add) / 1e6 + .samples.unsampled_ns / 1e6')
-	within "$(jq -n "${said[3]} * 0.99")" "$(jq -n "${said[3]} * 1.01 + 4")" "$total"
+	# What it used before and after it looked at its own clock it can't say: 6 to 8 ms by
+	# the kernel's account, without us, where pages cost most.
+	within "$(jq -n "${said[3]} * 0.99")" "$(jq -n "${said[3]} * 1.01 + 10")" "$total"
 }
 
 @test "a program in step with the clock is seen in all its parts" {
