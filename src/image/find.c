@@ -250,8 +250,7 @@ static enum match compare(const char *name, const char *wanted)
 	return strchr(wanted, '<') && fits_loosely(name, wanted) ? LOOSELY : NONE;
 }
 
-/* Behind the last "::" that is not in brackets. */
-static const char *last_part(const char *name)
+const char *cp_name_last_part(const char *name)
 {
 	const char *last = name;
 	unsigned depth = 0;
@@ -519,10 +518,10 @@ static bool reword(struct search *s)
 
 static void search(struct search *s)
 {
-	s->last = last_part((const char *)s->wanted.bytes);
+	s->last = cp_name_last_part((const char *)s->wanted.bytes);
 	search_all(s);
 	if (!s->to->types.count && !s->failed && reword(s)) {
-		s->last = last_part((const char *)s->wanted.bytes);
+		s->last = cp_name_last_part((const char *)s->wanted.bytes);
 		search_all(s);
 	}
 	if (!s->to->types.count && !s->failed) {

@@ -35,6 +35,9 @@ void cp_found_free(struct cp_found *found);
 void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const char *name),
 			 void *ctx);
 
+/* Behind the last "::" that is not in brackets. */
+const char *cp_name_last_part(const char *name);
+
 struct cp_type_argument {
 	const char *name; /* "" none */
 	const struct cp_type *type; /* or of the value; NULL: void */

@@ -20,6 +20,7 @@
 #include "image/dwarf/name.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/unit.h"
+#include "image/find.h"
 
 #define STEPS UINT64_C(200000000)
 #define FOUND_MAX 65536
@@ -105,23 +106,6 @@ static void canonical(struct cp_buf *to, const char *name)
 		}
 	}
 	cp_buf_u8(to, 0);
-}
-
-/* Behind the last "::" that is not in brackets. */
-static const char *last_part(const char *name)
-{
-	const char *last = name;
-	unsigned depth = 0;
-
-	for (; *name; name++) {
-		if (*name == '<' || *name == '(')
-			depth++;
-		else if ((*name == '>' || *name == ')') && depth)
-			depth--;
-		else if (!depth && name[0] == ':' && name[1] == ':')
-			last = name + 2;
-	}
-	return last;
 }
 
 /* "main()::calls": the innermost function that a variable of C is in. */
@@ -429,7 +413,7 @@ static void search(struct search *s)
 		s->failed |= s->wanted.failed;
 		if (s->failed)
 			return;
-		s->last = last_part((const char *)s->wanted.bytes);
+		s->last = cp_name_last_part((const char *)s->wanted.bytes);
 	}
 	if (s->query->name && !strchr((const char *)s->wanted.bytes, '('))
 		search_all(s);
