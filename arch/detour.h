@@ -146,6 +146,9 @@ struct cp_detour_record {
 	bool taken; /* a conditional jump: only where it jumps */
 	uint16_t stack; /* bytes of the stack that it has a copy of, at most */
 	bool stops; /* who wrote the record stops (cp_detour_stops()) */
+	/* Of an entry: whoever is called from where is not known yet (cp_detour_caller())
+	 * stops as on a foreign stack, and makes no record. */
+	bool by_known;
 	struct cp_detour_value values[CP_DETOUR_VALUES];
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 };

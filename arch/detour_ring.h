@@ -86,6 +86,20 @@ static inline uint64_t cp_detour_table_offset(unsigned log)
 	return CP_DETOUR_BUFFER + (UINT64_C(1) << log) + CP_DETOUR_SLACK;
 }
 
+/* Who is called from where nobody is known to call from stops (detour.h). In the ring at
+ * `zero`, whose buffer holds no records to speak of, is a byte for each hash of a return
+ * address, or of that plus where it is: not 0, it is known. */
+#define CP_DETOUR_HASH 0x9e3779b1u /* 2^32 / golden ratio */
+static inline uint64_t cp_detour_callers_offset(unsigned log)
+{
+	return CP_DETOUR_BUFFER + (UINT64_C(1) << (log - 1));
+}
+
+static inline uint32_t cp_detour_caller(uint64_t return_address, uint64_t sp, unsigned log)
+{
+	return (uint32_t)(return_address + sp) * CP_DETOUR_HASH >> (33 - log);
+}
+
 /* Bytes of a ring, whole pages. */
 static inline uint64_t cp_detour_ring_size(unsigned log)
 {

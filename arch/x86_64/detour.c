@@ -50,6 +50,7 @@ struct maker {
 		const struct cp_detour_record *record;
 		struct cp_x86_place refused_at, slow_at; /* as things were there */
 		size_t slow[3], go; /* the jumps to there, and where it comes back */
+		size_t unknown, known; /* the same, of who was called from elsewhere; 0: none */
 		size_t refused[2 * CP_DETOUR_TESTS];
 		size_t refused_count;
 		size_t untried[CP_DETOUR_TESTS], untried_count; /* accepted, whatever it is */
@@ -172,6 +173,41 @@ static bool is_jcc(const struct cp_x86_insn *insn)
 				       : insn->map == CP_X86_0F && insn->opcode >> 4 == 8;
 }
 
+/* Is the hash of ecx known? By the flag of equality it is not. */
+static void put_look(struct maker *m)
+{
+	uint8_t shift[] = { 0xc1, 0xe9, (uint8_t)(33 - m->rings->log) };
+	uint8_t compare[7] = { 0x80, 0xb9 }; /* cmpb $0,callers(%rcx) */
+	uint32_t callers = head_at(m, cp_detour_callers_offset(m->rings->log));
+
+	memcpy(compare + 2, &callers, sizeof(callers));
+	PUT32(m->e, "\x69\xc9", CP_DETOUR_HASH); /* imul $...,%ecx,%ecx */
+	cp_x86_put(m->e, shift, sizeof(shift)); /* shr $...,%ecx */
+	cp_x86_put(m->e, compare, sizeof(compare));
+}
+
+/* Is it known of where the call comes from? */
+static void put_caller(struct maker *m, unsigned r)
+{
+	FRAME(m->e, "\x8b\x8c\x24", 0); /* mov ...(%rsp),%ecx */
+	put_look(m);
+	m->out[r].unknown = cp_x86_put_forward(m->e, "\x0f\x84", 2); /* je */
+	m->out[r].known = m->e->size;
+}
+
+/* If not, is it of that place on the stack? */
+static void put_unknown(struct maker *m, unsigned r)
+{
+	struct cp_x86_emit *e = m->e;
+
+	cp_x86_land(e, m->out[r].unknown);
+	FRAME(e, "\x48\x8d\x8c\x24", 0); /* lea ...(%rsp),%rcx */
+	FRAME(e, "\x03\x8c\x24", 0); /* add ...(%rsp),%ecx */
+	put_look(m);
+	cp_x86_put_to(e, "\x0f\x85", 2, e->at + m->out[r].known); /* jne */
+	cp_x86_put_to(e, "\xe8", 1, m->rings->slow + CP_X86_OUTSIDE_AT); /* call */
+}
+
 static void put_record(struct maker *m, unsigned r)
 {
 	const struct cp_detour_record *record = m->out[r].record;
@@ -194,6 +230,8 @@ static void put_record(struct maker *m, unsigned r)
 	PUT32(e, "\x65\x48\x3b\x24\x25", head_at(m, offsetof(struct cp_detour_ring, own_end)));
 	m->out[r].slow[2] = cp_x86_put_forward(e, "\x0f\x83", 2);
 	m->out[r].go = e->size;
+	if (record->by_known)
+		put_caller(m, r);
 	if (record->stack)
 		cp_x86_put_stack_size(e, m->rings, record->stack);
 	if (layout.has_strings)
@@ -261,6 +299,25 @@ static void put_branch(struct maker *m, unsigned r)
 	m->e->now.pc += flow.size;
 }
 
+/* No room, or not on the own stack; or called from elsewhere. */
+static void put_slow(struct maker *m, unsigned r)
+{
+	struct cp_x86_emit *e = m->e;
+	size_t dropped = 0, i;
+
+	e->now = m->out[r].slow_at;
+	if (m->out[r].unknown) {
+		put_unknown(m, r);
+		dropped = cp_x86_put_forward(e, "\xe9", 1);
+	}
+	for (i = 0; i < CP_ARRAY_SIZE(m->out[r].slow); i++)
+		cp_x86_land(e, m->out[r].slow[i]);
+	cp_x86_put_to(e, "\xe8", 1, m->rings->slow); /* call slow */
+	cp_x86_put_to(e, "\x0f\x82", 2, e->at + m->out[r].go); /* jc go */
+	if (dropped)
+		cp_x86_land(e, dropped);
+}
+
 /* What is rarely done of a record. */
 static void put_rest(struct maker *m, unsigned r)
 {
@@ -274,11 +331,7 @@ static void put_rest(struct maker *m, unsigned r)
 		put_instruction(m, r);
 	}
 
-	e->now = m->out[r].slow_at;
-	for (i = 0; i < CP_ARRAY_SIZE(m->out[r].slow); i++)
-		cp_x86_land(e, m->out[r].slow[i]);
-	cp_x86_put_to(e, "\xe8", 1, m->rings->slow); /* call slow */
-	cp_x86_put_to(e, "\x0f\x82", 2, e->at + m->out[r].go); /* jc go */
+	put_slow(m, r);
 	cp_x86_pop(e, "\x5a", &e->now.saved[CP_X86_RDX]);
 	if (m->out[r].skip)
 		cp_x86_land(e, m->out[r].skip);

@@ -6,13 +6,12 @@
 
 #include "arch/x86_64/detour_frame.h"
 
-#define MULTIPLIER 0x9e3779b1u /* 2^32 / golden ratio */
 #define TABLE_SHIFT 20 /* 32 - log2(CP_DETOUR_SLOTS) */
 _Static_assert(CP_DETOUR_SLOTS == 1u << (32 - TABLE_SHIFT), "table");
 
 void cp_x86_put_hash(struct cp_x86_emit *e)
 {
-	PUT32(e, "\x69\xc8", MULTIPLIER); /* imul $...,%eax,%ecx */
+	PUT32(e, "\x69\xc8", CP_DETOUR_HASH); /* imul $...,%eax,%ecx */
 	PUT(e, "\xc1\xe9\x14"); /* shr $20,%ecx */
 }
 

@@ -39,8 +39,8 @@ static void put_ask(struct cp_x86_emit *e, const struct cp_detour_rings *rings, 
 	cp_x86_put_to(e, "\xe9", 1, again);
 }
 
-/* A thread on another stack than its own: its call is told by a stop, as long as somebody
- * reads, and not recorded. */
+/* A thread on another stack than its own, or that is called by who is not known: its call
+ * is told by a stop, as long as somebody reads, and not recorded. */
 static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			struct cp_detour_stop *ret)
 {
@@ -51,6 +51,7 @@ static void put_foreign(struct cp_x86_emit *e, const struct cp_detour_rings *rin
 	PUT32(e, "\x65\x48\x3b\x24\x25", rings->zero + offsetof(struct cp_detour_ring, own_end));
 	own = cp_x86_put_forward(e, "\x0f\x82", 2); /* jb */
 	cp_x86_land(e, below);
+	e->bad |= e->size != CP_X86_OUTSIDE_AT;
 	cp_x86_put_time(e);
 	PUT32(e, "\x65\x48\x3b\x04\x25",
 	      rings->zero + offsetof(struct cp_detour_ring, read_until)); /* cmp ...,%rax */

@@ -14,6 +14,9 @@ struct cp_x86_shared {
 	size_t load_count;
 };
 
+/* Where who records nothing, but stops if somebody reads, is called from. */
+#define CP_X86_OUTSIDE_AT 30
+
 /* All of it. */
 void cp_x86_shared(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 		   struct cp_x86_shared *ret);

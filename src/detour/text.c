@@ -44,6 +44,8 @@ static void look_at(struct cp_detour_text *t, const struct cp_insn *insn, const 
 	if (insn->flow == CP_FLOW_CALL || insn->flow == CP_FLOW_CALL_INDIRECT ||
 	    insn->flow == CP_FLOW_SYSCALL)
 		cp_detour_text_lead(t, insn->pc + insn->size);
+	if (insn->flow == CP_FLOW_CALL || insn->flow == CP_FLOW_CALL_INDIRECT)
+		cp_detour_set(t, &t->returns, insn->pc + insn->size);
 	if (insn->target)
 		return;
 	said = cp_detour_said(t->arch, code, insn->size, insn->pc);
@@ -193,7 +195,8 @@ CP_ERROR cp_detour_text_create(const struct cp_arch *arch, struct cp_decoder *de
 	find_extent(t, functions);
 	size = t->end - t->start;
 	if (!make_bits(&t->code, size) || !make_bits(&t->starts, size) ||
-	    !make_bits(&t->leads, size) || !make_bits(&t->taken, size)) {
+	    !make_bits(&t->leads, size) || !make_bits(&t->taken, size) ||
+	    !make_bits(&t->returns, size)) {
 		cp_detour_text_destroy(t);
 		return cp_error_nomem();
 	}
@@ -217,5 +220,6 @@ void cp_detour_text_destroy(struct cp_detour_text *text)
 	free(text->starts.words);
 	free(text->leads.words);
 	free(text->taken.words);
+	free(text->returns.words);
 	free(text);
 }

@@ -27,6 +27,7 @@ struct cp_detour_text {
 	uint64_t start, end; /* link-time */
 	struct cp_detour_bits code; /* in a function */
 	struct cp_detour_bits starts, leads, taken;
+	struct cp_detour_bits returns; /* a call returns here */
 };
 
 /* Reads all functions, and of the image symbols, relocations and data. `memory` is of

@@ -7,11 +7,13 @@ load tracees
 
 functions=leaf,yielding,step,deeper,jumper,thrower,handler,interrupted,worker,around
 
+way= # how calls are seen
+
 # record MODE [ARGUMENT...]: the program's account goes to `told`, ours to x.data.
 record() {
 	local mode=$1
 	shift
-	"$CPROF" run -q -o x.data -t "$functions" --max-rate=0 -- "$program" --mode="$mode" "$@" \
+	"$CPROF" run -q $way -o x.data -t "$functions" --max-rate=0 -- "$program" --mode="$mode" "$@" \
 		>told 2>err
 	grep -q 'embedded: ok' told
 	# What is wrong is said; nothing is.
@@ -98,6 +100,19 @@ agree() {
 		length > 0 and all(.unsure)'
 	"$CPROF" replay x.data >text
 	grep -q 'unwound, or at rest' text
+}
+
+@test "coroutines in arrays of a frame, by detours" {
+	way=--fast
+	program=$TRACEES/embedded
+	agree same jump bare
+	[ "$("$CPROF" report --json x.data | jq .overhead.fast_functions)" -gt 0 ]
+	record generate --threads=3
+	assert_equal "$(of_json)" "$(of_program)"
+	"$CPROF" run -q --fast -o x.data -t "$functions" -- "$program" --mode=blind >told 2>err
+	grep -q 'could not be walked' err
+	"$CPROF" replay --json x.data | jq -s -e 'map(select(.event == "unwind")) |
+		length > 0 and all(.unsure)'
 }
 
 @test "the text of replay tells coroutines as its JSON does" {

@@ -18,7 +18,7 @@
 static struct {
 	bool alive; /* the tracer */
 	unsigned ring; /* that is given to who asks */
-	unsigned long asked, stopped, other;
+	unsigned long asked, stopped, elsewhere, other;
 	struct cp_regs regs; /* at the last stop, the program's */
 } tracer;
 
@@ -49,6 +49,28 @@ static bool on_record(const ucontext_t *context)
 	return false;
 }
 
+/* Called from where nobody was known to call from; is from now on. */
+static bool on_elsewhere(const ucontext_t *context)
+{
+	uint64_t pc = (uint64_t)context->uc_mcontext.gregs[REG_RIP],
+		 flags = (uint64_t)context->uc_mcontext.gregs[REG_EFL];
+	uint8_t *callers = (uint8_t *)ground_ring(0) + cp_detour_callers_offset(GROUND_LOG);
+	struct cp_detour_left left[2];
+	struct cp_detour_stop stop;
+	uint64_t sp;
+
+	if (!cp_detour_slow_foreign(&cp_arch_x86_64, &ground.rings, &stop) || stop.pc != pc)
+		return false;
+	CHECK_U64(stop.on, pc);
+	ground_regs(context, &tracer.regs);
+	CHECK(ground_leave(&tracer.regs, &flags, left) == entry_number);
+	CHECK_U64(tracer.regs.r[16], (uintptr_t)detour_called);
+	sp = tracer.regs.r[7];
+	callers[cp_detour_caller(*(const uint64_t *)sp, sp, GROUND_LOG)] = 1;
+	tracer.elsewhere++;
+	return true;
+}
+
 static void on_stop(int signal, siginfo_t *info, void *ucontext)
 {
 	ucontext_t *context = ucontext;
@@ -56,7 +78,7 @@ static void on_stop(int signal, siginfo_t *info, void *ucontext)
 
 	(void)signal;
 	(void)info;
-	if (on_record(context))
+	if (on_record(context) || on_elsewhere(context))
 		return;
 	CHECK(cp_detour_slow_stop(&cp_arch_x86_64, &ground.rings, &stop));
 	if ((uint64_t)context->uc_mcontext.gregs[REG_RIP] != stop.pc) {
@@ -70,6 +92,8 @@ static void on_stop(int signal, siginfo_t *info, void *ucontext)
 		context->uc_mcontext.gregs[REG_RIP] = (greg_t)stop.on;
 }
 
+static bool by_known; /* of the next entry */
+
 static void patch(enum cp_detour_when entry_when, enum cp_detour_when exit_when, bool stops)
 {
 	struct cp_detour entry = ground_window((void *)detour_called, detour_called_exit);
@@ -78,6 +102,7 @@ static void patch(enum cp_detour_when entry_when, enum cp_detour_when exit_when,
 	entry.records[entry.record_count++] = ground_record(ENTER, 0);
 	exit.records[exit.record_count++] = ground_record(LEAVE, exit.size - 1);
 	entry.records[0].when = entry_when;
+	entry.records[0].by_known = by_known;
 	exit.records[0].when = exit_when;
 	entry.records[0].stops = exit.records[0].stops = stops;
 	if (entry_when == CP_DETOUR_DECIDES)
@@ -195,6 +220,33 @@ static void test_stops(void)
 	unpatch();
 }
 
+/* The first call from a place stops, and is no record. */
+static void test_callers(void)
+{
+	struct cp_records reader;
+	uint64_t i;
+
+	by_known = true;
+	patch(CP_DETOUR_ALWAYS, CP_DETOUR_ALWAYS, false);
+	ground_use_ring(5);
+	cp_records_open(&reader, ground_ring(5), GROUND_LOG);
+	/* Nobody wants to know. */
+	CHECK(detour_called(4, 7) == detour_plain(4, 7));
+	CHECK_U64(tracer.elsewhere, 0);
+	CHECK_U64(sites(&reader), 2);
+	cp_records_read(&reader, FOR_EVER);
+	for (i = 0; i < 3; i++)
+		CHECK(detour_called(i, 7) == detour_plain(i, 7));
+	CHECK_U64(tracer.elsewhere, 1);
+	CHECK_U64(sites(&reader), 21212);
+	CHECK(detour_called(9, 7) == detour_plain(9, 7));
+	CHECK_U64(tracer.elsewhere, 2);
+	CHECK_U64(sites(&reader), 2);
+	cp_records_close(&reader);
+	unpatch();
+	by_known = false;
+}
+
 int main(void)
 {
 	struct sigaction action = { .sa_sigaction = on_stop, .sa_flags = SA_SIGINFO };
@@ -204,6 +256,7 @@ int main(void)
 	test_ask();
 	test_ask_decided();
 	test_stops();
+	test_callers();
 	CHECK_U64(tracer.other, 0);
 	TEST_MAIN_END;
 }

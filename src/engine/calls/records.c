@@ -342,17 +342,6 @@ size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
 
 /* ---- threads ---- */
 
-static struct engine_ring *ring_of(const cprof_process *p, int32_t tid)
-{
-	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
-	uint32_t i;
-
-	for (i = 0; rings && i < rings->used; i++)
-		if (rings->items[i].tid == tid)
-			return &rings->items[i];
-	return NULL;
-}
-
 /* All that a thread recorded up to a position of its ring, whatever the time. */
 static void take_own(cprof_session *s, struct engine_ring *ring, uint64_t position)
 {
@@ -380,9 +369,10 @@ void engine_records_before(cprof_session *s, const struct cp_event *e)
 		return;
 	engine_records_take(s, e->ts_ns, SIZE_MAX);
 	if (e->type == CP_EVENT_HIT || e->type == CP_EVENT_FULL)
-		take_own(s, ring_of(p, e->tid), ((const struct cp_event_hit *)e)->records);
+		take_own(s, engine_detours_ring(p, e->tid),
+			 ((const struct cp_event_hit *)e)->records);
 	else if (e->type == CP_EVENT_THREAD_EXIT)
-		take_own(s, ring_of(p, e->tid), UINT64_MAX);
+		take_own(s, engine_detours_ring(p, e->tid), UINT64_MAX);
 	else if (e->type != CP_EVENT_SAMPLE && e->type != CP_EVENT_REPEAT &&
 		 e->type != CP_EVENT_SIGNAL)
 		engine_blocks_tell_all(s);
@@ -421,22 +411,9 @@ void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 	beat(s, ring, cp_arch_time_stamp() + s->calls->clock.alive_ticks);
 }
 
-/* Calls on other stacks than its own are told by stops, which bring the stack along. */
-void engine_records_stack(const cprof_thread *t)
-{
-	const struct engine_ring *ring = ring_of(t->process, t->tid);
-	struct cp_detour_ring *of = ring ? ring->records.ring : NULL;
-
-	if (!of || !t->stack_end || t->stack_end == UINT64_MAX)
-		return;
-	__atomic_store_n(&of->own_low, t->process->stacks_within ? UINT64_MAX : t->stack_low,
-			 __ATOMIC_RELAXED);
-	__atomic_store_n(&of->own_end, t->stack_end, __ATOMIC_RELAXED);
-}
-
 void engine_records_full(const cprof_thread *t, const struct cp_event_hit *e)
 {
-	struct engine_ring *ring = ring_of(t->process, t->tid);
+	struct engine_ring *ring = engine_detours_ring(t->process, t->tid);
 
 	if (ring)
 		ring->full_ns = e->e.ts_ns;

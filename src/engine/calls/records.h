@@ -19,8 +19,6 @@ void engine_records_before(cprof_session *s, const struct cp_event *e);
 void engine_records_ring(cprof_session *s, const struct cp_event_hit *e);
 /* Its ring was full, and it waits. */
 void engine_records_full(const cprof_thread *t, const struct cp_event_hit *e);
-/* Its own stack is known by now. */
-void engine_records_stack(const cprof_thread *t);
 /* A thread, with tid 0 all of a process, has none any more. */
 void engine_records_end(cprof_process *p, int32_t tid);
 /* Says to the program that somebody reads, and whether it is to wait for room; now and

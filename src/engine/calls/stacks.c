@@ -27,6 +27,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "engine/frames/snapshot.h"
+#include "engine/probes/detours.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
@@ -353,8 +354,10 @@ static void note_stacks_within(cprof_process *p)
 	p->stacks_within = true;
 	cp_debug("%d: stacks lie within frames of other stacks", p->pid);
 	while ((t = next_thread(p, &cursor)))
-		if (t->stack_end)
+		if (t->stack_end) {
 			set_stack(t, t->stack_low, t->stack_end);
+			engine_detours_stack(t);
+		}
 }
 
 static void say_placed(const cprof_session *s, const struct cp_event_hit *e, bool own)
@@ -362,6 +365,10 @@ static void say_placed(const cprof_session *s, const struct cp_event_hit *e, boo
 	struct cp_link_shared *shared = s->link.shared;
 	uint64_t place = cp_hit_place(e);
 
+	if (e->e.flags & CP_HIT_RECORD) {
+		s->current.thread->blind |= !own;
+		engine_detours_called(s->current.process, e->caller, e->sp, own);
+	}
 	if (own)
 		atomic_store_explicit(&shared->places[place % CP_LINK_PLACES], place,
 				      memory_order_relaxed);
@@ -380,8 +387,10 @@ struct cp_shadow_at engine_calls_where(cprof_session *s, const struct cp_event_h
 		find_chain(s, e, &at);
 		return at;
 	}
-	if (!(e->e.flags & CP_HIT_FOREIGN_STACK))
+	if (!(e->e.flags & CP_HIT_FOREIGN_STACK)) {
+		at.unsure = t->blind;
 		return at;
+	}
 	end = find_chain(s, e, &at);
 	switch (find_place(t, &at, end)) {
 	case OWN:

@@ -47,6 +47,7 @@ static void release_rings(cprof_session *s, struct engine_rings *rings)
 		munmap(rings->memory, rings->size);
 	for (i = 0; rings->items && i < rings->count; i++)
 		cp_vec_free(&rings->items[i].block);
+	cp_map_free(&rings->callers);
 	free(rings->items);
 	free(rings);
 }
@@ -197,6 +198,30 @@ uint64_t engine_detour_cost(const struct engine_detour_cost *cost)
 	if (cost->withins < ENOUGH || cost->arounds < ENOUGH)
 		return 0;
 	return short_one(cost->within, cost->withins) + short_one(cost->around, cost->arounds);
+}
+
+struct engine_ring *engine_detours_ring(const cprof_process *p, int32_t tid)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint32_t i;
+
+	for (i = 0; rings && i < rings->used; i++)
+		if (rings->items[i].tid == tid)
+			return &rings->items[i];
+	return NULL;
+}
+
+/* Calls on other stacks than its own are told by stops, which bring the stack along. */
+void engine_detours_stack(const cprof_thread *t)
+{
+	const struct engine_ring *ring = engine_detours_ring(t->process, t->tid);
+	struct cp_detour_ring *of = ring ? ring->records.ring : NULL;
+
+	if (!of || !t->stack_end || t->stack_end == UINT64_MAX)
+		return;
+	__atomic_store_n(&of->own_low, t->process->stacks_within ? UINT64_MAX : t->stack_low,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&of->own_end, t->stack_end, __ATOMIC_RELAXED);
 }
 
 bool engine_detours_has(const cprof_image *image, uint32_t number)
@@ -720,6 +745,50 @@ static int keep_jumps(cprof_image *image, const struct engine_numbers *numbers,
 	return ok ? 0 : ENOMEM;
 }
 
+/* ---- who calls ---- */
+
+static void add_place(const struct engine_rings *rings, uint64_t from, uint64_t sp)
+{
+	uint8_t *callers = rings->memory + cp_detour_callers_offset(rings->code.log);
+
+	__atomic_store_n(&callers[cp_detour_caller(from, sp, rings->code.log)], 1,
+			 __ATOMIC_RELAXED);
+}
+
+#define BLIND 64u /* looks at stacks of a process that told nothing */
+#define PLACES 32u /* on stacks, of one that calls: then it is known everywhere */
+
+void engine_detours_called(const cprof_process *p, uint64_t from, uint64_t sp, bool own)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint64_t *count, places;
+
+	if (!rings || (!own && rings->blind++ < BLIND))
+		return;
+	count = cp_map_get(&rings->callers, from);
+	places = count ? *count + 1 : 1;
+	cp_map_put(&rings->callers, from, places);
+	add_place(rings, from, places < PLACES ? sp : 0);
+}
+
+static void add_caller(void *image, uint64_t address)
+{
+	const cprof_image *of = image;
+
+	add_place(of->process->detours->rings, address + of->bias, 0);
+}
+
+/* Calls by functions that are seen themselves are on the stack that those are on. By those
+ * that a condition refused they are not. */
+static void add_callers(cprof_image *image, const struct engine_numbers *numbers)
+{
+	const struct engine_calls *c = image->process->session->calls;
+	size_t i;
+
+	for (i = 0; !c->condition && i < numbers->count; i++)
+		engine_windows_returns(c->traced.items[numbers->items[i]], add_caller, image);
+}
+
 int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers,
 			const struct engine_numbers *own, struct engine_detour_sites *ret)
 {
@@ -744,6 +813,8 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 	errnum = make(&m, numbers);
 	if (!errnum)
 		errnum = keep_jumps(image, numbers, ret);
+	if (!errnum)
+		add_callers(image, numbers);
 	if (errnum) {
 		cp_info("%s: no detours: %s", image->assembly->path, strerror(errnum));
 		ret->items.count = 0;

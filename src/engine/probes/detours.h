@@ -5,6 +5,7 @@
 #ifndef CP_ENGINE_PROBES_DETOURS_H
 #define CP_ENGINE_PROBES_DETOURS_H
 
+#include "base/map.h"
 #include "base/vec.h"
 #include "engine/probes/sites.h"
 #include "link/records.h"
@@ -64,6 +65,8 @@ struct engine_rings {
 	struct cp_detour_rings code; /* `slow` is an image's */
 	struct engine_ring *items; /* owned */
 	uint32_t count, used; /* used: all that anybody ever had are below */
+	struct cp_map callers; /* return addresses that were looked at: places on stacks */
+	unsigned blind; /* looks that told nothing */
 };
 
 struct engine_detours {
@@ -115,5 +118,13 @@ void engine_detours_yield(const cprof_image *image, uint32_t number);
 void engine_detours_inherit(cprof_process *p, const cprof_process *parent);
 /* It runs another program, or is gone. */
 void engine_detours_forget(cprof_process *p);
+
+/* The ring of a thread; NULL: it has none. */
+struct engine_ring *engine_detours_ring(const cprof_process *p, int32_t tid);
+/* Tells its detours which stack is its own, as far as that is known. */
+void engine_detours_stack(const cprof_thread *t);
+/* A call had its stack looked at, for where it returns to was not known there. `own`: it is
+ * on the thread's own stack; else it could not be told. */
+void engine_detours_called(const cprof_process *p, uint64_t from, uint64_t sp, bool own);
 
 #endif

@@ -319,6 +319,7 @@ static void add_entry(const struct engine_site *site, struct cp_detour_record *r
 {
 	unsigned i;
 
+	r->by_known = true;
 	add_value(r, CP_DETOUR_STACK, 0, 0);
 	add_value(r, CP_DETOUR_GENERAL, cp_arch_host()->args[0], 0);
 	if (!site->walked)
@@ -393,4 +394,18 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 		c->sites.items[detour->records[i].site].words =
 			(uint16_t)engine_values_words(&detour->records[i]);
 	return true;
+}
+
+void engine_windows_returns(const struct engine_traced *t,
+			    void (*visit)(void *ctx, uint64_t address), void *ctx)
+{
+	const struct engine_plans *plans = t->assembly->plans;
+	const struct cp_detour_text *text = plans && plans->windows ? plans->windows->text : NULL;
+	uint64_t at;
+	size_t i;
+
+	for (i = 0; text && i < t->function->range_count; i++)
+		for (at = t->function->ranges[i].start + 1; at <= t->function->ranges[i].end; at++)
+			if (cp_detour_bit(text, &text->returns, at))
+				visit(ctx, at);
 }

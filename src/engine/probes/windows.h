@@ -45,4 +45,8 @@ void engine_windows_give_up(struct engine_traced *t, enum engine_slow why);
 bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 			    const struct cp_detour_window *window, struct cp_detour *detour);
 
+/* Does `visit` for each link-time address in the function that a call returns to. */
+void engine_windows_returns(const struct engine_traced *t,
+			    void (*visit)(void *ctx, uint64_t address), void *ctx);
+
 #endif

@@ -45,6 +45,7 @@
 #include "engine/session/launch.h"
 #include "engine/session/lifecycle.h"
 #include "engine/session/linger.h"
+#include "engine/probes/detours.h"
 #include "engine/target/family.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
@@ -241,7 +242,7 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 	} else if (e->type == CP_EVENT_RING) {
 		engine_records_ring(s, (const struct cp_event_hit *)e);
 		engine_calls_place(s, (const struct cp_event_hit *)e);
-		engine_records_stack(t);
+		engine_detours_stack(t);
 		engine_reading_begin(t, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_FULL) {
 		engine_records_full(t, (const struct cp_event_hit *)e);

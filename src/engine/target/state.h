@@ -121,6 +121,7 @@ struct cprof_thread {
 	uint64_t born_sp, root_sp; /* where on it the thread began, and walks end; 0 unknown */
 	bool root_asked;
 	uint64_t waited_ns; /* for room in the ring of its detours */
+	bool blind; /* of a call it could not be told which stack it is on: nor of others */
 	struct { /* its last stop at a breakpoint; lost_ns: with what it waited */
 		uint64_t lost_ns, run_ns;
 		double doubt;

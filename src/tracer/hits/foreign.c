@@ -2,7 +2,9 @@
  *
  * Calls by detours on stacks that are not the thread's own: of coroutines, of signal
  * handlers. Which calls are around such a one is told by its stack alone, so it is an
- * event, as at a breakpoint, and no record.
+ * event, as at a breakpoint, and no record. So is the first call from each place in code
+ * whose own calls are not seen: such a stack may lie in a frame of the thread's own
+ * (opens.c), and the first call on it comes from there.
  */
 #include "tracer/hits/foreign.h"
 
@@ -104,6 +106,15 @@ static bool was_told(struct thread *t, uint64_t pc, uint64_t sp)
 	return same;
 }
 
+/* It seems to be on its own stack: called from where nobody has come from so far. */
+static bool is_from_elsewhere(const struct thread *t, uint64_t sp)
+{
+	const struct cp_detour_ring *ring = rings_of(t);
+
+	return ring && sp >= __atomic_load_n(&ring->own_low, __ATOMIC_RELAXED) &&
+	       sp < __atomic_load_n(&ring->own_end, __ATOMIC_RELAXED);
+}
+
 enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 {
 	uint64_t eflags = cp_arch_flags(at->prstatus);
@@ -122,7 +133,8 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 	if (record && !at->t->process->guest) {
 		if (!was_told(at->t, regs.r[arch->pc], regs.r[arch->sp]))
 			report(tr, at, &regs, record);
-		if (has_reach(record))
+		/* What follows is recorded or not, by what its stack says. */
+		if (has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]))
 			*flags |= HIT_HOLD;
 		at->t->foreign_pc = regs.r[arch->pc];
 		at->t->foreign_sp = regs.r[arch->sp];

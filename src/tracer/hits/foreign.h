@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Calls by detours on stacks that are not the thread's own.
+ * Calls by detours on stacks that are not the thread's own, or from code of which that is
+ * not known yet.
  */
 #ifndef CP_TRACER_FOREIGN_H
 #define CP_TRACER_FOREIGN_H
