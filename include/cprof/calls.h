@@ -221,6 +221,9 @@ typedef struct cprof_call_statistics {
 	/* What a call by detours takes more at most, by the shortest that were seen; 0: not
 	 * known. */
 	uint64_t detour_ns;
+	/* Of `records`: what pointers lead to was not read, for the program might have been
+	 * alone by then. */
+	uint64_t records_unread;
 } cprof_call_statistics;
 CPROF_API void cprof_get_call_statistics(cprof_call_statistics *ret);
 

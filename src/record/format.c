@@ -385,7 +385,9 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(call_records) \
 	X(call_records_lost) \
 	X(call_fast_sites) \
-	X(detour_ns)
+	X(detour_ns) \
+	X(call_records_unread) \
+	X(call_conditional)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

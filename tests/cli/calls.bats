@@ -351,6 +351,11 @@ areas() {
 		assert_equal "$(cat out)" "starved: ok $mode"
 		"$CPROF" replay --json x.data | jq -s -e 'all(.event != "disarmed")'
 	done
+	# Nor where there is no stop.
+	"$CPROF" run -q --fast -o x.data -t leaf,other -- "$TRACEES/starved" >out 2>err
+	assert_equal "$(cat out)" "starved: ok starves"
+	"$CPROF" report --json x.data | jq -e '.overhead.disarmed == 0 and
+		.overhead.call_stops * 100 < .overhead.records'
 	assert_equal "$(cat err)" ""
 }
 
@@ -426,13 +431,15 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 
 @test "--cpu-time: what calls computed, without what they waited for" {
 	"$CPROF" run -q -o x.data -t computes,waits,does_both --cpu-time -- "$TRACEES/cpu_time" >out
-	# A call inside another traced one is in its caller's time, too.
+	# A call inside another traced one is in its caller's time, too. What the program sees
+	# has what two stops of each of three calls cost in the kernel, 0.1 ms each on some
+	# virtual machines.
 	"$CPROF" replay --json x.data | jq -r 'select(.event == "leave" and .depth == 0) | "\(.function) \(.cpu_ns) \(.duration_ns)"' >got
 	awk 'FNR == NR { if (NF == 2) want[$1] = $2; next }
 		{ cpu[$1] += $2; time[$1] += $3 }
 		END { for (f in want) {
 			off = cpu[f] - want[f]; off = off < 0 ? -off : off
-			if (off > 0.05 * want[f] + 300000 || cpu[f] > time[f]) print f, cpu[f], "not", want[f], "of", time[f]
+			if (off > 0.05 * want[f] + 1000000 || cpu[f] > time[f]) print f, cpu[f], "not", want[f], "of", time[f]
 			n++ }
 		if (n != 3) print n, "functions" }' out got >wrong
 	assert_equal "$(cat wrong)" ""
@@ -506,13 +513,15 @@ come_and_go() {
 	assert_equal "$(cat said?)" ""
 }
 
-@test "children that are forked while breakpoints come" {
-	local i follow
+@test "children that are forked while breakpoints, or jumps, come" {
+	local i follow fast
 	begin fork_storm --threads=12
 	for ((i = 0; i < $(long_or 300 24); i++)); do
 		follow=--follow
 		((i % 4)) || follow=--no-follow
-		"$CPROF" attach -q -o x.data -t program $follow -d $((5 + i % 8 * 4))ms "$tracee"
+		fast=
+		((i % 8 < 3)) || fast=--fast
+		"$CPROF" attach -q -o x.data -t program $fast $follow -d $((5 + i % 8 * 4))ms "$tracee"
 	done
 	text_is_whole
 	finish

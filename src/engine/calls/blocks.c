@@ -34,6 +34,7 @@
 #define CALL_IN_BLOCK 0x400u
 #define BLOCK_MAX 1024 /* they are read where they were written: in the caches */
 #define SP_BITS 35 /* of a stack pointer in a record */
+#define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
 	 CPROF_CALL_INSTRUMENTATION_TAIL_CALL | CPROF_CALL_INSTRUMENTATION_EXCEPTION_LEAVE)
@@ -193,8 +194,8 @@ bool engine_blocks_begin(cprof_session *s, struct engine_ring *ring, struct engi
 	cprof_thread *t = ring->tid ? cprof_thread_from_tid(ring->tid) : NULL;
 	size_t i;
 
-	if (!t || t->blind || ring->full_ns || !t->process->detours ||
-	    t->process->stacks_within || !t->stack_end || t->stack_end == UINT64_MAX)
+	if (!t || t->blind || ring->full_ns || !t->process->detours || t->process->stacks_within ||
+	    !t->stack_end || t->stack_end == UINT64_MAX)
 		return false;
 	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++)
 		if (ring->again[i].sp)
@@ -312,6 +313,7 @@ bool engine_blocks_take(const struct engine_blocks *b, const struct cp_record *r
 
 	if (r->kind != CP_RECORD_SITE || !sp || r->site >= b->session->calls->sites.count)
 		return false;
+	ts_ns -= ts_ns % TIME_UNIT;
 	site = site_of(b, r->site);
 	switch ((enum engine_plain)site->what) {
 	case ENGINE_PLAIN_ENTER:

@@ -27,6 +27,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "engine/frames/snapshot.h"
+#include "engine/probes/callers.h"
 #include "engine/probes/detours.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"
@@ -243,15 +244,24 @@ static bool on_own_stack(cprof_thread *t, const struct cp_event_hit *e)
 
 /* ---- the chain ---- */
 
+static uint64_t pointer_of(const struct cp_frame *frame, uint64_t otherwise)
+{
+	unsigned sp = cp_arch_host()->sp;
+
+	return frame->regs.known >> sp & 1 ? frame->regs.r[sp] : otherwise;
+}
+
 /* Finds where the callers' return addresses are, by a walk of the copied stack. */
 static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit *e,
 				     struct cp_shadow_at *at)
 {
 	struct engine_calls *c = s->calls;
 	enum cp_unwind_end end = CP_UNWIND_END_NO_INFO;
+	uint64_t last = 0;
 	size_t count = 0, i;
 
 	c->chain.count = 0;
+	c->chain_falls = false;
 	if (!cp_vec_reserve(&c->chain, CHAIN_MAX))
 		return end;
 	at->chain = c->chain.items;
@@ -260,6 +270,9 @@ static enum cp_unwind_end find_chain(cprof_session *s, const struct cp_event_hit
 	for (i = 0; i < count && c->chain.count < CHAIN_MAX; i++) {
 		uint64_t sp = s->frames[i].cfa.v - cp_arch_host()->ret_size;
 
+		/* Whom a signal interrupted is where its stack pointer was. */
+		c->chain_falls |= pointer_of(&s->frames[i], last) < last;
+		last = pointer_of(&s->frames[i], last);
 		if (s->frames[i].flags & CP_FRAME_GUESSED || !s->frames[i].cfa.v) {
 			end = i + 1 < count ? CP_UNWIND_END_NO_INFO : end;
 			break;
@@ -313,26 +326,16 @@ uint64_t engine_thread_stack_end(cprof_thread *t, uint64_t pointer)
 
 enum place { OWN, WITHIN, UNKNOWN };
 
-static bool rises(const struct cp_shadow_at *at)
-{
-	uint64_t last = at->sp;
-	size_t i;
-
-	for (i = 0; i < at->chain_count; last = at->chain[i++])
-		if (at->chain[i] <= last)
-			return false;
-	return true;
-}
-
 /* On which stack a hit is that seems to be on the thread's own; `end`: why its chain of
  * callers ends. */
 static enum place find_place(cprof_thread *t, const struct cp_shadow_at *at, enum cp_unwind_end end)
 {
+	const struct engine_calls *c = t->process->session->calls;
 	uint64_t last = at->chain_count ? at->chain[at->chain_count - 1] : at->sp;
 	bool root = end == CP_UNWIND_END_ROOT;
 
 	find_root(t);
-	if (!rises(at))
+	if (c->chain_falls)
 		return WITHIN;
 	if (root && !t->root_sp && last < t->stack_end)
 		t->root_sp = last - BORN_ROOM;
@@ -367,7 +370,7 @@ static void say_placed(const cprof_session *s, const struct cp_event_hit *e, boo
 
 	if (e->e.flags & CP_HIT_RECORD) {
 		s->current.thread->blind |= !own;
-		engine_detours_called(s->current.process, e->caller, e->sp, own);
+		engine_callers_looked_at(s->current.process, e->caller, e->sp, own);
 	}
 	if (own)
 		atomic_store_explicit(&shared->places[place % CP_LINK_PLACES], place,

@@ -280,8 +280,12 @@ void engine_arm_changed(cprof_image *image, const struct engine_numbers *changed
 	const struct own none = { .sites = 0 };
 	int errnum;
 
-	for (i = 0; i < changed->count; i++)
+	/* Detours record what was asked when they were made. */
+	for (i = 0; i < changed->count; i++) {
+		if (engine_detours_has(image, changed->items[i]))
+			engine_detours_yield(image, changed->items[i]);
 		slots += c->traced.items[changed->items[i]]->site_count;
+	}
 	errnum = changed->count ? engine_area_map(image, slots) : 0;
 	/* In a new area no address has its slot yet, so all functions go there. */
 	if (!errnum)

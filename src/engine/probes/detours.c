@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "detour/space.h"
 #include "engine/probes/areas.h"
+#include "engine/probes/callers.h"
 #include "engine/probes/windows.h"
 #include "engine/target/state.h"
 
@@ -745,50 +746,6 @@ static int keep_jumps(cprof_image *image, const struct engine_numbers *numbers,
 	return ok ? 0 : ENOMEM;
 }
 
-/* ---- who calls ---- */
-
-static void add_place(const struct engine_rings *rings, uint64_t from, uint64_t sp)
-{
-	uint8_t *callers = rings->memory + cp_detour_callers_offset(rings->code.log);
-
-	__atomic_store_n(&callers[cp_detour_caller(from, sp, rings->code.log)], 1,
-			 __ATOMIC_RELAXED);
-}
-
-#define BLIND 64u /* looks at stacks of a process that told nothing */
-#define PLACES 32u /* on stacks, of one that calls: then it is known everywhere */
-
-void engine_detours_called(const cprof_process *p, uint64_t from, uint64_t sp, bool own)
-{
-	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
-	uint64_t *count, places;
-
-	if (!rings || (!own && rings->blind++ < BLIND))
-		return;
-	count = cp_map_get(&rings->callers, from);
-	places = count ? *count + 1 : 1;
-	cp_map_put(&rings->callers, from, places);
-	add_place(rings, from, places < PLACES ? sp : 0);
-}
-
-static void add_caller(void *image, uint64_t address)
-{
-	const cprof_image *of = image;
-
-	add_place(of->process->detours->rings, address + of->bias, 0);
-}
-
-/* Calls by functions that are seen themselves are on the stack that those are on. By those
- * that a condition refused they are not. */
-static void add_callers(cprof_image *image, const struct engine_numbers *numbers)
-{
-	const struct engine_calls *c = image->process->session->calls;
-	size_t i;
-
-	for (i = 0; !c->condition && i < numbers->count; i++)
-		engine_windows_returns(c->traced.items[numbers->items[i]], add_caller, image);
-}
-
 int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers,
 			const struct engine_numbers *own, struct engine_detour_sites *ret)
 {
@@ -814,7 +771,7 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 	if (!errnum)
 		errnum = keep_jumps(image, numbers, ret);
 	if (!errnum)
-		add_callers(image, numbers);
+		engine_callers_add(image, numbers);
 	if (errnum) {
 		cp_info("%s: no detours: %s", image->assembly->path, strerror(errnum));
 		ret->items.count = 0;

@@ -123,8 +123,5 @@ void engine_detours_forget(cprof_process *p);
 struct engine_ring *engine_detours_ring(const cprof_process *p, int32_t tid);
 /* Tells its detours which stack is its own, as far as that is known. */
 void engine_detours_stack(const cprof_thread *t);
-/* A call had its stack looked at, for where it returns to was not known there. `own`: it is
- * on the thread's own stack; else it could not be told. */
-void engine_detours_called(const cprof_process *p, uint64_t from, uint64_t sp, bool own);
 
 #endif

@@ -227,6 +227,7 @@ struct engine_calls {
 	uint64_t now_ns; /* when what is being delivered happened */
 	struct cp_value_arena *arena;
 	CP_VEC(uint64_t) chain;
+	bool chain_falls; /* it leads below where it has been: to another stack */
 	/* counts */
 	uint64_t late; /* hits of functions that are disarmed */
 	uint64_t hooks; /* stops that are no events: the dynamic linker's hook, ... */

@@ -352,5 +352,6 @@ void cprof_get_call_statistics(cprof_call_statistics *ret)
 		.records_lost = c->records_lost,
 		.fast_sites = c->detoured_sites,
 		.detour_ns = engine_detour_cost(&c->cost),
+		.records_unread = c->records_unread,
 	};
 }

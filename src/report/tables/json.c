@@ -285,6 +285,7 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_u64(j, "fast_functions", t->call_fast);
 	cp_json_u64(j, "records", t->call_records);
 	cp_json_u64(j, "records_lost", t->call_records_lost);
+	cp_json_u64(j, "records_unread", t->call_records_unread);
 	cp_json_u64(j, "fast_sites", t->call_fast_sites);
 	if (t->detour_ns)
 		cp_json_u64(j, "detour_ns", t->detour_ns);

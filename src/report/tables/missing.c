@@ -98,6 +98,12 @@ void cp_report_missing_calls(const struct cp_profile *p, const struct cp_look *l
 				  "and the program was not to wait");
 		doubt(out, look, &text);
 	}
+	if (t->call_records_unread) {
+		cp_add_plural(&text, t->call_records_unread, "event", "events");
+		cp_buf_str(&text, " of calls lack what pointers lead to: cprof had no time to say "
+				  "that it was there to read");
+		doubt(out, look, &text);
+	}
 	if (t->calls_lost) {
 		cp_add_plural(&text, t->calls_lost, "event", "events");
 		cp_buf_str(&text, " of calls could not be recorded");

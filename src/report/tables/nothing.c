@@ -63,6 +63,9 @@ static void no_calls(const struct cp_record_info *info, const struct cp_record_t
 		cp_add_count(out, t->call_functions);
 		cp_buf_str(out, " functions that are traced was called");
 	}
+	/* Detours do not count what they refuse. */
+	if (t->call_conditional && t->call_fast)
+		cp_buf_str(out, ", or the condition of --when held for none");
 	cp_buf_str(out, ".\n  -t program traces all of the program's own; cprof functions ");
 	add_program(out, info);
 	cp_buf_str(out, " SPEC shows what is meant by SPEC.\n");

@@ -219,8 +219,10 @@ void sites_clean_traps(struct space *space)
 
 void sites_clean(struct space *space, bool still)
 {
-	if (still)
+	if (still) { /* a copy, of text that may have been in the middle of a change */
+		windows_sync(space);
 		windows_clean(space);
+	}
 	sites_clean_traps(space);
 	sigcall_unjump(space);
 	sites_clean_traps(space);

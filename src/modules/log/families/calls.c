@@ -57,6 +57,7 @@ struct calls {
 	CP_VEC(cprof_value) values; /* of the call being recorded */
 	uint64_t count;
 	struct cp_recorder_summary sums;
+	bool conditional;
 	struct block block;
 };
 
@@ -343,8 +344,10 @@ static bool set_condition(cprof_profiler *log, const char *text)
 {
 	char *error = cprof_profiler_set_call_condition(text);
 
-	if (!error)
+	if (!error) {
+		calls(log)->conditional = true;
 		return true;
+	}
 	cprof_profiler_fail(log->handle, "%s", error);
 	free(error);
 	return false;
@@ -508,6 +511,8 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->call_records_lost = c.records_lost;
 	t->call_fast_sites = c.fast_sites;
 	t->detour_ns = c.detour_ns;
+	t->call_records_unread = c.records_unread;
+	t->call_conditional = calls(log)->conditional;
 	t->trap_ns = c.trap_ns;
 	t->trap_low_ns = c.trap_low_ns;
 	t->trap_high_ns = c.trap_high_ns;

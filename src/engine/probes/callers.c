@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Who is known to call functions with detours, and from which stack.
+ *
+ * A record says nothing of the calls around it, but where it is on the stack; a coroutine's
+ * stack may be an array in a frame of the thread's own. So whoever is called from where
+ * nobody is known to call from stops, and its stack is looked at: is it the thread's own,
+ * that place is known from then on, on that place of the stack, and after some, on any. If
+ * it is not, all calls of the process are told by stops.
+ */
+#include "engine/probes/callers.h"
+
+#include "engine/probes/detours.h"
+#include "engine/probes/windows.h"
+#include "engine/target/images.h"
+#include "engine/target/state.h"
+
+static void add_place(const struct engine_rings *rings, uint64_t from, uint64_t sp)
+{
+	uint8_t *callers = rings->memory + cp_detour_callers_offset(rings->code.log);
+
+	__atomic_store_n(&callers[cp_detour_caller(from, sp, rings->code.log)], 1,
+			 __ATOMIC_RELAXED);
+}
+
+#define BLIND 64u /* looks at stacks of a process that told nothing */
+#define PLACES 32u /* on stacks, of one that calls: then it is known everywhere */
+
+void engine_callers_looked_at(const cprof_process *p, uint64_t from, uint64_t sp, bool own)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint64_t *count, places;
+
+	if (!rings || (!own && rings->blind++ < BLIND))
+		return;
+	count = cp_map_get(&rings->callers, from);
+	places = count ? *count + 1 : 1;
+	cp_map_put(&rings->callers, from, places);
+	add_place(rings, from, places < PLACES ? sp : 0);
+}
+
+static void add_caller(void *image, uint64_t address)
+{
+	const cprof_image *of = image;
+
+	add_place(of->process->detours->rings, address + of->bias, 0);
+}
+
+/* Calls by functions that are seen themselves are on the stack that those are on. By those
+ * that a condition refused they are not. */
+void engine_callers_add(cprof_image *image, const struct engine_numbers *numbers)
+{
+	const struct engine_calls *c = image->process->session->calls;
+	size_t i;
+
+	for (i = 0; !c->condition && i < numbers->count; i++)
+		engine_windows_returns(c->traced.items[numbers->items[i]], add_caller, image);
+}
