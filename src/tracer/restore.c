@@ -106,17 +106,24 @@ static void end_detours(int mem, uint64_t slots, const struct cp_area_entry *ent
 /* Does something with the area at `start`, in a mapping that ends at `end`. */
 typedef void (*visit_fn)(void *ctx, uint64_t start, uint64_t end);
 
-/* A line of /proc/PID/maps: private, read and execute, no file. The kernel
- * joins areas that lie side by side, so each page is looked at. */
+/* A line of /proc/PID/maps: private, read and execute, no file. */
+static bool is_code_of_no_file(const char *line, unsigned long *start, unsigned long *end)
+{
+	unsigned long offset, inode;
+	char perms[5], device[16];
+
+	return sscanf(line, "%lx-%lx %4s %lx %15s %lu", start, end, perms, &offset, device,
+		      &inode) == 6 &&
+	       !strcmp(perms, "r-xp") && !inode && !strchr(line, '[');
+}
+
+/* The kernel joins areas that lie side by side, so each page is looked at. */
 static void visit_mapping(int mem, const char *line, visit_fn visit, void *ctx)
 {
-	unsigned long start, end, offset, inode, at;
-	char perms[5], device[16];
+	unsigned long start, end, at;
 	uint64_t magic;
 
-	if (sscanf(line, "%lx-%lx %4s %lx %15s %lu", &start, &end, perms, &offset, device,
-		   &inode) != 6 ||
-	    strcmp(perms, "r-xp") || inode || strchr(line, '['))
+	if (!is_code_of_no_file(line, &start, &end))
 		return;
 	for (at = start; at < end; at += 4096) {
 		if (pread(mem, &magic, sizeof(magic), (off_t)at) != sizeof(magic))
@@ -316,6 +323,48 @@ uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site, bool window)
 
 	visit_areas(pid, mem, visit_table, &v);
 	return l.slot;
+}
+
+/* ---- the code of detours ---- */
+
+struct piece { /* of memory that is executed and of no file */
+	uint64_t start, end;
+	bool ours;
+};
+
+static void look_for_stops(void *ctx, uint64_t slots, const struct cp_area_entry *entries,
+			   size_t count)
+{
+	struct piece *p = ctx;
+	size_t i;
+
+	(void)slots;
+	for (i = 0; i < count; i++)
+		p->ours |= entries[i].slot & CP_AREA_LANDING &&
+			   entries[i].site - p->start < p->end - p->start;
+}
+
+bool cp_restore_inside(pid_t pid, int mem, uint64_t pc)
+{
+	struct piece p = { 0 };
+	struct visit_entries v = { mem, look_for_stops, &p };
+	char path[64], line[512];
+	bool whole = true;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	CP_FCLOSE FILE *maps = fopen(path, "re");
+	while (maps && !p.end && fgets(line, sizeof(line), maps)) {
+		unsigned long start, end;
+
+		if (whole && is_code_of_no_file(line, &start, &end) && pc - start < end - start) {
+			p.start = start;
+			p.end = end;
+		}
+		whole = strchr(line, '\n') != NULL;
+	}
+	if (p.end)
+		visit_areas(pid, mem, visit_table, &v);
+	return p.ours;
 }
 
 struct finding {

@@ -32,6 +32,9 @@ size_t cp_restore_windows(pid_t pid, int mem);
  * 0: it is none. */
 uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site, bool window);
 
+/* Is `pc` in code of detours that was left? Who is may come to a breakpoint there. */
+bool cp_restore_inside(pid_t pid, int mem, uint64_t pc);
+
 /* The area whose handler the kernel of `pid` has, left by a tracer that was killed;
  * 0: none. */
 uint64_t cp_restore_handler(pid_t pid, int mem);

@@ -205,33 +205,38 @@ static uint64_t around(const struct space *space, uint64_t pc)
 	return cp_restore_slot(space->pid, space->mem, pc, true);
 }
 
-static void go_around(struct thread *t, void *ctx)
+/* Who is in what they lead to goes on there. */
+static void go_around(struct thread *t, void *inside)
 {
+	const struct space *space = t->process->space;
 	uint64_t prstatus[PRSTATUS_MAX / 8], to;
 	struct cp_syscall_state s;
 
-	(void)ctx;
 	if (!regs_read(t->tid, prstatus))
 		return;
 	cp_arch_syscall_state(prstatus, &s);
-	to = around(t->process->space, s.pc);
+	to = around(space, s.pc);
+	*(bool *)inside |= to || cp_restore_inside(space->pid, space->mem, s.pc);
 	if (!to)
 		return;
 	cp_arch_set_pc(prstatus, to);
 	regs_write(t->tid, prstatus);
 }
 
-void jumps_out_left(struct tracer *tr, struct injection *in)
+bool jumps_out_left(struct tracer *tr, struct injection *in)
 {
 	struct cp_syscall_state s;
+	bool inside = false;
 	uint64_t to;
 
 	if (in->running)
-		return;
-	visit_held(tr, in, go_around, NULL);
+		return true;
+	visit_held(tr, in, go_around, &inside);
 	cp_arch_syscall_state(in->regs, &s);
 	to = around(in->space, s.pc);
 	if (to)
 		cp_arch_set_pc(in->regs, to);
+	inside |= to || cp_restore_inside(in->space->pid, in->space->mem, s.pc);
 	cp_restore_windows(in->space->pid, in->space->mem);
+	return !inside;
 }

@@ -401,8 +401,7 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 	sigmask_hold_others(tr, in);
 	if (in->unseen)
 		return false;
-	jumps_out_left(tr, in);
-	if (pass_action(in->space, in, &now, false))
+	if (!jumps_out_left(tr, in) || pass_action(in->space, in, &now, false))
 		return false;
 	own = now;
 	see_through(in->space, &own);
