@@ -431,15 +431,13 @@ text_is_whole() { "$BATS_TEST_DIRNAME/text_of" "$tracee"; }
 
 @test "--cpu-time: what calls computed, without what they waited for" {
 	"$CPROF" run -q -o x.data -t computes,waits,does_both --cpu-time -- "$TRACEES/cpu_time" >out
-	# A call inside another traced one is in its caller's time, too. What the program sees
-	# has what two stops of each of three calls cost in the kernel, 0.1 ms each on some
-	# virtual machines.
+	# A call inside another traced one is in its caller's time, too.
 	"$CPROF" replay --json x.data | jq -r 'select(.event == "leave" and .depth == 0) | "\(.function) \(.cpu_ns) \(.duration_ns)"' >got
 	awk 'FNR == NR { if (NF == 2) want[$1] = $2; next }
 		{ cpu[$1] += $2; time[$1] += $3 }
 		END { for (f in want) {
 			off = cpu[f] - want[f]; off = off < 0 ? -off : off
-			if (off > 0.05 * want[f] + 1000000 || cpu[f] > time[f]) print f, cpu[f], "not", want[f], "of", time[f]
+			if (off > 0.05 * want[f] + 300000 || cpu[f] > time[f]) print f, cpu[f], "not", want[f], "of", time[f]
 			n++ }
 		if (n != 3) print n, "functions" }' out got >wrong
 	assert_equal "$(cat wrong)" ""

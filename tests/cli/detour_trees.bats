@@ -39,8 +39,8 @@ all_same() {
 	[ "$bad" = 0 ]
 }
 
-# Two are not with stacks or values: one looks at its own code, of the other there is no stack any more
-# when a stop brings it (it executes another program).
+# With stacks, too. Of the long ones one is not the same then: it executes another program,
+# and there is no stack any more when one is walked.
 short_ones() {
 	cat <<-END
 		by_return
