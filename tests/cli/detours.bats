@@ -226,7 +226,7 @@ same() {
 		[ "$how" = wait ] || kill -STOP "$recorder"
 		touch go
 		until_true test -e finished
-		kill -CONT "$recorder"
+		[ "$how" = wait ] || kill -CONT "$recorder"
 		wait "$recorder"
 		"$CPROF" report --json "$how.data" >"$how.json"
 		"$CPROF" replay --json "$how.data" >"$how.calls"

@@ -235,8 +235,10 @@ static void test_callers(void)
 	CHECK_U64(tracer.elsewhere, 0);
 	CHECK_U64(sites(&reader), 2);
 	cp_records_read(&reader, FOR_EVER);
-	for (i = 0; i < 3; i++)
+	for (i = 0; i < 3; i++) {
+		__asm__ volatile("" : "+r"(i)); /* one place, not one for each round */
 		CHECK(detour_called(i, 7) == detour_plain(i, 7));
+	}
 	CHECK_U64(tracer.elsewhere, 1);
 	CHECK_U64(sites(&reader), 21212);
 	CHECK(detour_called(9, 7) == detour_plain(9, 7));

@@ -314,6 +314,8 @@ bool engine_blocks_take(const struct engine_blocks *b, const struct cp_record *r
 	if (r->kind != CP_RECORD_SITE || !sp || r->site >= b->session->calls->sites.count)
 		return false;
 	ts_ns -= ts_ns % TIME_UNIT;
+	if (ts_ns < b->thread->told_ns) /* it would be before what was before it */
+		return false;
 	site = site_of(b, r->site);
 	switch ((enum engine_plain)site->what) {
 	case ENGINE_PLAIN_ENTER:

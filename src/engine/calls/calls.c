@@ -122,6 +122,7 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 
 static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 {
+	t->told_ns = e->e.ts_ns;
 	t->last_hit.lost_ns = e->lost_ns + t->waited_ns;
 	t->last_hit.run_ns = e->run_ns;
 	t->last_hit.doubt = e->doubt;
@@ -600,7 +601,7 @@ void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit)
 
 	if (!engine_calls_shadow(s->current.process))
 		return;
-	c->now_ns = hit->event->e.ts_ns;
+	c->now_ns = s->current.thread->told_ns = hit->event->e.ts_ns;
 	if (c->traced.items[site.traced]->disarmed) {
 		c->late++;
 		return;

@@ -126,6 +126,7 @@ struct cprof_thread {
 		uint64_t lost_ns, run_ns;
 		double doubt;
 	} last_hit;
+	uint64_t told_ns; /* time of the last call that was told by itself */
 	CP_VEC(struct engine_kept_frame) kept; /* of its last sample (wall clock) */
 	enum cp_unwind_end kept_end;
 	struct engine_thread_life life;
