@@ -166,6 +166,7 @@ struct cp_area_header {
 	uint64_t left_ns; /* when it was left for good, CLOCK_MONOTONIC; 0: in use */
 	uint64_t installed; /* 1: the kernel has the handler of this area, and needs it */
 	uint64_t empty; /* 1: nobody was in it any more when it was left */
+	uint64_t over_ns; /* when another one had taken all of it out, after a kill; 0: not yet */
 };
 struct cp_area_entry {
 	uint64_t site;

@@ -15,6 +15,8 @@
 
 #include "arch/insn.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/log.h"
 #include "link/sites.h"
 
 #define AT_ONCE 256
@@ -150,6 +152,7 @@ static void visit_areas(pid_t pid, int mem, visit_fn visit, void *ctx)
 /* Does something with `count` entries of the table of an area. */
 struct visit_entries {
 	int mem;
+	uint64_t over_ns; /* only of areas that were taken out then; 0: which are there yet */
 	void (*entries)(void *ctx, uint64_t slots, const struct cp_area_entry *entries,
 			size_t count);
 	void *ctx;
@@ -164,8 +167,8 @@ static void visit_table(void *ctx, uint64_t start, uint64_t end)
 	size_t n;
 
 	if (pread(v->mem, &header, sizeof(header), (off_t)start) != sizeof(header) ||
-	    header.magic != CP_AREA_MAGIC || header.table < start || header.table > end ||
-	    header.count > (end - header.table) / sizeof(entries[0]))
+	    header.magic != CP_AREA_MAGIC || header.over_ns != v->over_ns || header.table < start ||
+	    header.table > end || header.count > (end - header.table) / sizeof(entries[0]))
 		return;
 	for (at = 0; at < header.count; at += n) {
 		n = header.count - at < AT_ONCE ? header.count - at : AT_ONCE;
@@ -265,7 +268,7 @@ static void restore_windows(void *ctx, uint64_t slots, const struct cp_area_entr
 static size_t unjump(pid_t pid, int mem, bool traps, bool still)
 {
 	struct unjumping u = { .mem = mem, .still = still };
-	struct visit_entries v = { mem, restore_windows, &u };
+	struct visit_entries v = { mem, 0, restore_windows, &u };
 
 	for (u.step = traps ? STEP_TRAPS : STEP_REST; u.step < STEPS; u.step++) {
 		u.done = 0;
@@ -284,7 +287,7 @@ size_t cp_restore_windows(pid_t pid, int mem)
 size_t cp_restore_traps(pid_t pid, int mem)
 {
 	struct restoring r = { .mem = mem };
-	struct visit_entries v = { mem, take_out_traps, &r };
+	struct visit_entries v = { mem, 0, take_out_traps, &r };
 
 	r.done = unjump(pid, mem, cp_restore_handler(pid, mem), false);
 	visit_areas(pid, mem, visit_table, &v);
@@ -294,11 +297,28 @@ size_t cp_restore_traps(pid_t pid, int mem)
 size_t cp_restore_memory(pid_t pid, int mem)
 {
 	struct restoring r = { .mem = mem };
-	struct visit_entries v = { mem, take_out_jumps, &r };
+	struct visit_entries v = { mem, 0, take_out_jumps, &r };
 
 	r.done = cp_restore_traps(pid, mem);
 	visit_areas(pid, mem, visit_table, &v);
 	return r.done;
+}
+
+struct finding {
+	int mem;
+	uint64_t found;
+};
+
+/* When the last ones were taken out. */
+static void visit_over(void *ctx, uint64_t start, uint64_t end)
+{
+	struct cp_area_header header;
+	struct finding *f = ctx;
+
+	(void)end;
+	if (pread(f->mem, &header, sizeof(header), (off_t)start) == sizeof(header) &&
+	    header.over_ns > f->found)
+		f->found = header.over_ns;
 }
 
 struct looking {
@@ -319,9 +339,17 @@ static void look_at(void *ctx, uint64_t slots, const struct cp_area_entry *entri
 uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site, bool window)
 {
 	struct looking l = { .site = site, .window = window };
-	struct visit_entries v = { mem, look_at, &l };
+	struct visit_entries v = { mem, 0, look_at, &l };
+	struct finding last = { mem, 0 };
 
 	visit_areas(pid, mem, visit_table, &v);
+	if (l.slot || window)
+		return l.slot;
+	/* Who is on the way from a breakpoint may be so for long. */
+	visit_areas(pid, mem, visit_over, &last);
+	v.over_ns = last.found;
+	if (last.found)
+		visit_areas(pid, mem, visit_table, &v);
 	return l.slot;
 }
 
@@ -347,7 +375,7 @@ static void look_for_stops(void *ctx, uint64_t slots, const struct cp_area_entry
 bool cp_restore_inside(pid_t pid, int mem, uint64_t pc)
 {
 	struct piece p = { 0 };
-	struct visit_entries v = { mem, look_for_stops, &p };
+	struct visit_entries v = { mem, 0, look_for_stops, &p };
 	char path[64], line[512];
 	bool whole = true;
 
@@ -367,10 +395,29 @@ bool cp_restore_inside(pid_t pid, int mem, uint64_t pc)
 	return p.ours;
 }
 
-struct finding {
+struct ending {
 	int mem;
-	uint64_t found;
+	uint64_t now_ns;
 };
+
+static void end_area(void *ctx, uint64_t start, uint64_t end)
+{
+	off_t at = (off_t)(start + offsetof(struct cp_area_header, over_ns));
+	const struct ending *e = ctx;
+	uint64_t before;
+
+	(void)end;
+	if (pread(e->mem, &before, sizeof(before), at) == sizeof(before) && !before &&
+	    pwrite(e->mem, &e->now_ns, sizeof(before), at) != sizeof(before))
+		cp_debug("what was left at %lx seems to be there still", (unsigned long)start);
+}
+
+void cp_restore_end(pid_t pid, int mem)
+{
+	struct ending e = { mem, cp_now() };
+
+	visit_areas(pid, mem, end_area, &e);
+}
 
 static void visit_header(void *ctx, uint64_t start, uint64_t end)
 {

@@ -35,6 +35,10 @@ uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site, bool window);
 /* Is `pc` in code of detours that was left? Who is may come to a breakpoint there. */
 bool cp_restore_inside(pid_t pid, int mem, uint64_t pc);
 
+/* All that was left by now is taken out, and nobody is in the code of its detours. What
+ * another one leaves in the same places is not taken for it. */
+void cp_restore_end(pid_t pid, int mem);
+
 /* The area whose handler the kernel of `pid` has, left by a tracer that was killed;
  * 0: none. */
 uint64_t cp_restore_handler(pid_t pid, int mem);

@@ -19,6 +19,23 @@
 
 static const char *program;
 
+static bool is_alive(const struct pilot *p)
+{
+	siginfo_t si = { 0 };
+
+	return !waitid(P_PID, (id_t)p->program, &si, WEXITED | WNOHANG | WNOWAIT) && !si.si_pid;
+}
+
+/* What is there, while the program lives. */
+static void pump(struct pilot *p)
+{
+	if (!is_alive(p)) {
+		fprintf(stderr, "%s: the program is gone\n", program);
+		exit(1);
+	}
+	pilot_pump(p);
+}
+
 static void check_all(struct pilot *p)
 {
 	CHECK_U64(p->entered, p->board->calls);
@@ -101,7 +118,7 @@ static void test_disarm(void)
 	CHECK_U64((uint64_t)pilot_detour(&p), 0);
 	for (i = 0; i < 20; i++) {
 		for (until = p.entered + 1000; p.entered < until;)
-			pilot_pump(&p);
+			pump(&p);
 		CHECK_U64(pilot_jumps(&p), p.windows.count);
 		CHECK_U64((uint64_t)pilot_disarm(&p), 0);
 		CHECK(pilot_text_is_clean(&p));
@@ -151,13 +168,6 @@ static pid_t spawn_controller(struct pilot *p)
 		if (pilot_disarm(p) || pilot_arm(p))
 			_exit(1);
 	}
-}
-
-static bool is_alive(const struct pilot *p)
-{
-	siginfo_t si = { 0 };
-
-	return !waitid(P_PID, (id_t)p->program, &si, WEXITED | WNOHANG | WNOWAIT) && !si.si_pid;
 }
 
 /* Waits until the program has made so many rounds more, and is alive. */
@@ -297,7 +307,7 @@ static void test_sandbox(void)
 	CHECK_U64((uint64_t)pilot_detour(&p), 0);
 	p.board->go = 1;
 	while (p.entered < 10000)
-		pilot_pump(&p);
+		pump(&p);
 	CHECK(pilot_leave(&p));
 	CHECK(pilot_text_is_clean(&p));
 	CHECK(runs_on(&p, 4096));
@@ -339,7 +349,7 @@ static void test_again(const char *mode, bool killed)
 		pilot_trace(&p, CP_TRACE_FOLLOW);
 		CHECK_U64((uint64_t)pilot_detour(&p), 0);
 		while (p.threads < 4 || p.entered < 4000)
-			pilot_pump(&p);
+			pump(&p);
 		CHECK_U64(p.threads, 4);
 		if (killed && i % 2 == 0) {
 			kill(p.tracer, SIGKILL);

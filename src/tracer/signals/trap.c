@@ -414,6 +414,10 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 	}
 	set_installed(in->space, area, 0);
 	cp_restore_memory(in->space->pid, in->space->mem);
+	if (!in->running) {
+		cp_restore_end(in->space->pid, in->space->mem);
+		in->space->left_code = false;
+	}
 	sigmask_let_others_run(tr, in);
 	sigmask_end_all(tr, in);
 	return true;
@@ -432,7 +436,7 @@ void trap_take_out_left(struct tracer *tr, struct space *space)
 	/* The process may go meanwhile. */
 	space->users++;
 	space->kept = true;
-	space->left = true;
+	space->left = space->left_code = true;
 	cp_restore_traps(space->pid, space->mem);
 	while (!done && space->users > 1 && cp_now() < deadline) {
 		if (ask_begin(tr, space, &in)) {
