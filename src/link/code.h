@@ -15,6 +15,9 @@
 
 #include "arch/detour.h"
 
+/* The name of the file of memory that rings are in. */
+#define CP_RINGS_NAME "cprof-rings"
+
 /* CP_REQUEST_CODE: the batch at `first` of the plan area, `size` bytes, in `pid`; for the
  * sites of an ARM that follows. It has memory to be mapped, executable, and what
  * is to be written there, which nothing leads to yet.

@@ -13,10 +13,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "arch/detour_ring.h"
 #include "arch/insn.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "link/code.h"
 #include "link/sites.h"
 
 #define AT_ONCE 256
@@ -119,23 +121,9 @@ static bool is_code_of_no_file(const char *line, unsigned long *start, unsigned 
 	       !strcmp(perms, "r-xp") && !inode && !strchr(line, '[');
 }
 
-/* The kernel joins areas that lie side by side, so each page is looked at. */
-static void visit_mapping(int mem, const char *line, visit_fn visit, void *ctx)
-{
-	unsigned long start, end, at;
-	uint64_t magic;
+typedef void (*line_fn)(void *ctx, const char *line);
 
-	if (!is_code_of_no_file(line, &start, &end))
-		return;
-	for (at = start; at < end; at += 4096) {
-		if (pread(mem, &magic, sizeof(magic), (off_t)at) != sizeof(magic))
-			break;
-		if (magic == CP_AREA_MAGIC)
-			visit(ctx, at, end);
-	}
-}
-
-static void visit_areas(pid_t pid, int mem, visit_fn visit, void *ctx)
+static void visit_maps(pid_t pid, line_fn visit, void *ctx)
 {
 	char path[64], line[512];
 	bool whole = true;
@@ -144,9 +132,39 @@ static void visit_areas(pid_t pid, int mem, visit_fn visit, void *ctx)
 	CP_FCLOSE FILE *maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
 		if (whole)
-			visit_mapping(mem, line, visit, ctx);
+			visit(ctx, line);
 		whole = strchr(line, '\n') != NULL; /* a long name goes on */
 	}
+}
+
+struct visit_area {
+	int mem;
+	visit_fn visit;
+	void *ctx;
+};
+
+/* The kernel joins areas that lie side by side, so each page is looked at. */
+static void visit_mapping(void *ctx, const char *line)
+{
+	const struct visit_area *v = ctx;
+	unsigned long start, end, at;
+	uint64_t magic;
+
+	if (!is_code_of_no_file(line, &start, &end))
+		return;
+	for (at = start; at < end; at += 4096) {
+		if (pread(v->mem, &magic, sizeof(magic), (off_t)at) != sizeof(magic))
+			break;
+		if (magic == CP_AREA_MAGIC)
+			v->visit(v->ctx, at, end);
+	}
+}
+
+static void visit_areas(pid_t pid, int mem, visit_fn visit, void *ctx)
+{
+	struct visit_area v = { mem, visit, ctx };
+
+	visit_maps(pid, visit_mapping, &v);
 }
 
 /* Does something with `count` entries of the table of an area. */
@@ -372,27 +390,68 @@ static void look_for_stops(void *ctx, uint64_t slots, const struct cp_area_entry
 			   entries[i].site - p->start < p->end - p->start;
 }
 
+struct finding_piece {
+	uint64_t pc;
+	struct piece piece;
+};
+
+static void find_piece(void *ctx, const char *line)
+{
+	struct finding_piece *f = ctx;
+	unsigned long start, end;
+
+	if (is_code_of_no_file(line, &start, &end) && f->pc - start < end - start)
+		f->piece = (struct piece){ .start = start, .end = end };
+}
+
 bool cp_restore_inside(pid_t pid, int mem, uint64_t pc)
 {
-	struct piece p = { 0 };
-	struct visit_entries v = { mem, 0, look_for_stops, &p };
-	char path[64], line[512];
-	bool whole = true;
+	struct finding_piece f = { .pc = pc };
+	struct visit_entries v = { mem, 0, look_for_stops, &f.piece };
 
-	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	CP_FCLOSE FILE *maps = fopen(path, "re");
-	while (maps && !p.end && fgets(line, sizeof(line), maps)) {
-		unsigned long start, end;
-
-		if (whole && is_code_of_no_file(line, &start, &end) && pc - start < end - start) {
-			p.start = start;
-			p.end = end;
-		}
-		whole = strchr(line, '\n') != NULL;
-	}
-	if (p.end)
+	visit_maps(pid, find_piece, &f);
+	if (f.piece.end)
 		visit_areas(pid, mem, visit_table, &v);
-	return p.ours;
+	return f.piece.ours;
+}
+
+struct silencing {
+	int mem;
+	uint64_t size; /* of a ring: that of the mapping which comes first, of one */
+};
+
+static void silence_ring(int mem, uint64_t ring)
+{
+	const uint64_t nobody = 0;
+	const off_t fields[] = { offsetof(struct cp_detour_ring, wait_until),
+				 offsetof(struct cp_detour_ring, read_until) };
+	uint64_t until;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(fields); i++)
+		if (pread(mem, &until, sizeof(until), (off_t)ring + fields[i]) == sizeof(until) &&
+		    until && pwrite(mem, &nobody, sizeof(nobody), (off_t)ring + fields[i]) < 0)
+			cp_debug("a ring at %lx stays as it is", (unsigned long)ring);
+}
+
+static void silence_rings(void *ctx, const char *line)
+{
+	struct silencing *s = ctx;
+	unsigned long start, end;
+
+	if (!strstr(line, "/memfd:" CP_RINGS_NAME) || sscanf(line, "%lx-%lx", &start, &end) != 2)
+		return;
+	if (!s->size)
+		s->size = end - start;
+	for (; start < end; start += s->size)
+		silence_ring(s->mem, start);
+}
+
+void cp_restore_rings(pid_t pid, int mem)
+{
+	struct silencing s = { mem, 0 };
+
+	visit_maps(pid, silence_rings, &s);
 }
 
 struct ending {

@@ -35,6 +35,9 @@ uint64_t cp_restore_slot(pid_t pid, int mem, uint64_t site, bool window);
 /* Is `pc` in code of detours that was left? Who is may come to a breakpoint there. */
 bool cp_restore_inside(pid_t pid, int mem, uint64_t pc);
 
+/* Nobody reads the rings that were left: no code of detours stops for that. */
+void cp_restore_rings(pid_t pid, int mem);
+
 /* All that was left by now is taken out, and nobody is in the code of its detours. What
  * another one leaves in the same places is not taken for it. */
 void cp_restore_end(pid_t pid, int mem);

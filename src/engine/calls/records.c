@@ -335,8 +335,6 @@ size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most)
 	}
 	if (told)
 		release_all(s);
-	if (until_ns == UINT64_MAX)
-		engine_blocks_tell_all(s);
 	return told;
 }
 

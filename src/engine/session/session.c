@@ -27,6 +27,7 @@
 #include "engine/api/elt.h"
 #include "engine/api/profiler.h"
 #include "engine/api/services.h"
+#include "engine/calls/blocks.h"
 #include "engine/calls/calls.h"
 #include "engine/calls/disarmed.h"
 #include "engine/calls/reading.h"
@@ -313,7 +314,7 @@ static void heartbeat(cprof_session *s, uint64_t now)
 /* What detours recorded up to now. True: there was something. */
 static bool take_records(cprof_session *s, uint64_t now)
 {
-	size_t told = engine_records_take(s, now, RECORDS_AT_ONCE);
+	size_t told = engine_records_take(s, now < s->last_ns ? now : s->last_ns, RECORDS_AT_ONCE);
 
 	s->behind |= told == RECORDS_AT_ONCE;
 	s->recorded = told;
@@ -481,19 +482,18 @@ static void finish(cprof_session *s)
 	s->ended = true;
 	ask_to_leave(s);
 	deadline = cp_now() + LEAVE_TIMEOUT_NS;
-	while (!s->tracer_left && cp_now() < deadline) {
-		bool alive = tracer_alive(s);
-
+	while (!s->tracer_left && tracer_alive(s) && cp_now() < deadline) {
 		if (drain(s))
 			deadline = cp_now() + LEAVE_TIMEOUT_NS;
-		else if (!alive)
-			break;
 		if (!s->tracer_left)
 			wait_for_events(s, true, deadline);
 	}
+	if (!s->tracer_left)
+		s->last_ns = cp_now();
 	drain_all(s);
 	engine_records_beat(s, true);
-	engine_records_take(s, UINT64_MAX, SIZE_MAX);
+	engine_records_take(s, s->tracer_left ? UINT64_MAX : s->last_ns, SIZE_MAX);
+	engine_blocks_tell_all(s);
 	if (s->tracer_left)
 		wait_for_tracer(s); /* the tracer's end is what lets go */
 	else
@@ -547,6 +547,7 @@ static void start(cprof_session *s)
 	s->waits =
 		s->on_full == CPROF_ON_FULL_WAIT || (s->on_full == CPROF_ON_FULL_USUAL && s->child);
 	s->heartbeat_ns = s->begin_ns = cp_now();
+	s->last_ns = UINT64_MAX;
 	for (i = 0; i < s->processes.count; i++)
 		s->processes.items[i]->start_ns = s->begin_ns;
 	offer_to_oom_killer();

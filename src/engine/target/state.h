@@ -270,6 +270,7 @@ struct cprof_session {
 	struct cp_value_limits limits;
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
 	uint64_t heartbeat_ns, beat_ns, begin_ns; /* beat: to detours; begin: of run() */
+	uint64_t last_ns; /* later records are not taken: without a tracer they never end */
 	size_t recorded; /* what detours had recorded when it was last looked at */
 	struct engine_session_life life;
 	const struct engine_family *const *families; /* by number */

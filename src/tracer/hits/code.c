@@ -26,7 +26,6 @@
 
 #define CHUNK_MOST (UINT64_C(1) << 24)
 #define CHUNKS_MOST 65536u
-#define NAME "cprof-rings"
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
 #endif
@@ -62,7 +61,7 @@ static bool find_earlier(pid_t pid, uint64_t size, struct earlier *ret)
 	snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
 	CP_FCLOSE FILE *maps = fopen(path, "re");
 	while (maps && fgets(line, sizeof(line), maps)) {
-		if (!strstr(line, "/memfd:" NAME))
+		if (!strstr(line, "/memfd:" CP_RINGS_NAME))
 			continue;
 		if (sscanf(line, "%lx-%lx %*s %lx", &start, &end, &offset) != 3 || offset)
 			ok = false;
@@ -111,7 +110,7 @@ static bool failed(int64_t result)
  * finds it: below its stack. */
 static int make_file(struct injection *in, uint64_t size, int64_t *theirs_ret)
 {
-	static const char name[] = NAME;
+	static const char name[] = CP_RINGS_NAME;
 	struct cp_syscall_state s;
 	char path[64];
 	uint64_t at;

@@ -35,12 +35,15 @@ static bool remember(struct space *space, uint64_t address, uint64_t size)
 	return false;
 }
 
-/* The header, without a table. The area before it leads to it from now on. */
+/* The header, without a table. The area before it leads to it from now on; what a killed
+ * cprof left comes behind all of them: handlers of signals may return into the code of its
+ * detours, which has stops. */
 static bool write_header(const struct space *space, const struct area *area)
 {
 	struct cp_area_header header = {
 		.magic = CP_AREA_MAGIC,
 		.size = area->size,
+		.next = space->left_area,
 		.table = area->address + CP_AREA_HEAD,
 		.slots = cp_area_slot(area->address, area->size, 0),
 	};

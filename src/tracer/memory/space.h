@@ -106,7 +106,7 @@ struct space {
 	bool occupied; /* at the end, somebody may be in a slot */
 	bool cleared; /* what an earlier cprof left was looked for */
 	bool left; /* there was an area of one that was killed */
-	bool left_code; /* ... and somebody may still be in the code of its detours */
+	uint64_t left_area; /* ... and here is its first one */
 	struct finisher finisher;
 	/* Detours (detours.c); shared by processes that were forked. */
 	CP_VEC(struct code_batch *) code;

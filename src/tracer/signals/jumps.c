@@ -191,7 +191,7 @@ void jumps_unmap(struct tracer *tr, struct injection *in)
 	cp_vec_for_each(&space->chunks, c)
 		unmap(in, c->address, c->size);
 	space->chunks.count = 0;
-	if (has_others(tr, in) || space->left_code)
+	if (has_others(tr, in) || space->left)
 		return;
 	unmap(in, rings->zero, rings->size);
 	unmap(in, rings->base, rings->number * rings->size);

@@ -414,10 +414,9 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 	}
 	set_installed(in->space, area, 0);
 	cp_restore_memory(in->space->pid, in->space->mem);
-	if (!in->running) {
+	cp_restore_rings(in->space->pid, in->space->mem);
+	if (!in->running)
 		cp_restore_end(in->space->pid, in->space->mem);
-		in->space->left_code = false;
-	}
 	sigmask_let_others_run(tr, in);
 	sigmask_end_all(tr, in);
 	return true;
@@ -436,16 +435,17 @@ void trap_take_out_left(struct tracer *tr, struct space *space)
 	/* The process may go meanwhile. */
 	space->users++;
 	space->kept = true;
-	space->left = space->left_code = true;
+	space->left = true;
+	space->left_area = area;
 	cp_restore_traps(space->pid, space->mem);
 	while (!done && space->users > 1 && cp_now() < deadline) {
-		if (ask_begin(tr, space, &in)) {
-			nanosleep(&nap, NULL);
-			continue;
+		if (!ask_begin(tr, space, &in)) {
+			done = take_out_left(tr, area, &in);
+			sigmask_let_others_run(tr, &in);
+			ask_end(tr, &in);
 		}
-		done = take_out_left(tr, area, &in);
-		sigmask_let_others_run(tr, &in);
-		ask_end(tr, &in);
+		if (!done) /* who is in what was left gets on meanwhile */
+			nanosleep(&nap, NULL);
 	}
 	if (!done)
 		cp_debug("no thread of %d can be asked to let go of SIGTRAP", (int)space->pid);
