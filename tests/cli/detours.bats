@@ -76,6 +76,34 @@ same() {
 	same --stack -t program -- "$TRACEES/coroutines" --rounds=1
 }
 
+@test "stacks of processes that end before anything of them was read" {
+	cat >short.c <<-END
+		#include <stdlib.h>
+		#include <sys/wait.h>
+		#include <unistd.h>
+		__attribute__((noinline)) int called(int n) { __asm__ volatile(""); return n + 1; }
+		int main(void)
+		{
+			for (int i = 0; i < 200; i++) {
+				pid_t child = fork();
+				if (!child)
+					_exit(called(0) != 1);
+				called(i);
+				if (i % 40 == 39)
+					while (wait(NULL) > 0)
+						;
+			}
+			return 0;
+		}
+	END
+	${CC:-cc} -O1 -falign-functions=16 -g -o short short.c
+	"$CPROF" run -q --fast --stack -t called -o x.data -- ./short
+	"$CPROF" replay --json x.data >calls
+	assert_equal "$(jq -r 'select(.event == "enter").pid' calls | sort -u | wc -l)" 201
+	assert_equal "$(jq -c 'select(.event == "enter").stack[:2]' calls | sort | uniq -c | xargs)" \
+		'400 [called,main]'
+}
+
 @test "conditions about what pointers lead to are decided without a stop" {
 	cat >nodes.c <<-END
 		#include <linux/filter.h>

@@ -76,7 +76,8 @@ static bool by_kernel(cprof_process *p, uint64_t caller)
 	uint8_t code[SIGRETURN_BYTES];
 	size_t n = 0;
 
-	if (caller && engine_open_memory(p))
+	engine_open_memory(p); /* without it: as it is in the file */
+	if (caller)
 		n = p->code.read(p->code.ctx, caller, code, sizeof(code));
 	return cp_arch_host()->is_sigreturn(code, n);
 }

@@ -322,25 +322,6 @@ static size_t find_sections(void *ctx, const struct cp_unwind_mapping *object,
 	return count;
 }
 
-/* Reads code and call frame information as they are in memory, and where that is gone
- * with an exec or the process, as they are in the file. */
-static size_t read_code(void *ctx, uint64_t address, void *buffer, size_t size)
-{
-	cprof_process *p = ctx;
-	size_t done = p->memory.read(p->memory.ctx, address, buffer, size), i;
-
-	for (i = 0; !done && i < p->images.count; i++) {
-		const cprof_image *image = p->images.items[i];
-
-		if (image->mapped && image->assembly->image && address >= image->start &&
-		    address < image->last)
-			done = cp_image_read_constant(image->assembly->image,
-						      (struct cp_vaddr){ address - image->bias },
-						      buffer, size);
-	}
-	return done;
-}
-
 static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps, size_t count)
 {
 	const struct cp_unwind_files files = { find_sections, p };
@@ -370,7 +351,6 @@ static void set_unwind_mappings(cprof_process *p, const struct cp_mapping *maps,
 				 }))
 			break;
 	}
-	p->code = (struct cp_reader){ read_code, p };
 	if (!p->space)
 		err = cp_unwind_space_create(cp_arch_host(), &p->code, p->session->unwind_cache,
 					     &p->space);
@@ -430,6 +410,19 @@ static bool use_maps(cprof_process *p)
 	return true;
 }
 
+/* Of a forked process that is gone, or another program, before its maps were read: what it
+ * began with. */
+static bool maps_of_parent(const cprof_process *p, struct cp_buf *out)
+{
+	const cprof_process *parent = p->forked ? engine_process(p->session, p->parent) : NULL;
+
+	cp_buf_clear(out);
+	if (p->maps_read || !parent || !parent->maps_read || parent->exec_ns > p->start_ns)
+		return false;
+	cp_buf_add(out, parent->maps.bytes, parent->maps.size);
+	return out->size == parent->maps.size;
+}
+
 bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 {
 	uint64_t age = force ? MAPS_FORCED_AGE_NS : MAPS_AGE_NS;
@@ -439,7 +432,8 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 	    (!force || p->maps_forced++ >= MAPS_FORCED_FREE))
 		return false;
 	p->maps_ns = now;
-	if (!engine_read_maps(p, &fresh) || engine_is_replaced(p) ||
+	if (((!engine_read_maps(p, &fresh) || engine_is_replaced(p)) &&
+	     !maps_of_parent(p, &fresh)) ||
 	    (fresh.size == p->maps.size && !memcmp(fresh.bytes, p->maps.bytes, fresh.size))) {
 		cp_buf_free(&fresh);
 		if (p->jit && !p->jit->jit)

@@ -21,13 +21,38 @@ static size_t read_memory(void *ctx, uint64_t addr, void *buffer, size_t size)
 	return n > 0 ? (size_t)n : 0;
 }
 
+/* Reads code and call frame information as they are in memory, and where that is gone
+ * with an exec or the process, as they are in the file. */
+static size_t read_code(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	cprof_process *p = ctx;
+	size_t done = read_memory(p, address, buffer, size), i;
+
+	for (i = 0; !done && i < p->images.count; i++) {
+		const cprof_image *image = p->images.items[i];
+
+		if ((image->mapped || image->armed) && image->assembly->image &&
+		    address >= image->start && address < image->last)
+			done = cp_image_read_constant(image->assembly->image,
+						      (struct cp_vaddr){ address - image->bias },
+						      buffer, size);
+	}
+	return done;
+}
+
+void engine_memory_begin(cprof_process *p)
+{
+	p->memory_fd = -1;
+	p->memory = (struct cp_reader){ read_memory, p };
+	p->code = (struct cp_reader){ read_code, p };
+}
+
 bool engine_open_memory(cprof_process *p)
 {
 	struct cp_request rq = { .type = CP_REQUEST_MEMORY, .pid = p->pid };
 	struct cp_answer answer;
 	struct cp_error *err;
 
-	p->memory = (struct cp_reader){ read_memory, p };
 	if (p->memory_fd >= 0)
 		return true;
 	if (p->memory_failed)

@@ -142,8 +142,9 @@ cprof_process *engine_process_add(cprof_session *s, const struct cp_event_proces
 	p->parent = event->parent;
 	p->wait_status = -1;
 	p->start_ns = event->e.ts_ns > s->begin_ns ? event->e.ts_ns : s->begin_ns;
-	p->memory_fd = -1;
+	engine_memory_begin(p);
 	p->ns_pid = own_number(p->pid, p->pid);
+	p->forked = parent != NULL;
 	if (parent)
 		inherit_identity(p, parent);
 	else
@@ -166,7 +167,7 @@ void engine_process_exec(cprof_process *p)
 		image->jumps.count = 0;
 	}
 	p->live_tid = p->pid;
-	p->memory_failed = false;
+	p->memory_failed = p->forked = false;
 	read_identity(p);
 	p->started_known = is_named_after_file(p);
 }

@@ -148,6 +148,7 @@ struct cprof_process {
 	struct cp_unwind_space *space;
 	struct cp_buf maps; /* the text of the maps file when last read */
 	uint64_t maps_ns;
+	bool forked; /* and no exec since: its memory began as its parent's */
 	bool maps_read, loaded, stacks_within; /* the last: some lie in frames of others */
 	unsigned maps_forced; /* how often the maps were read before their time */
 	CP_VEC(struct engine_text) texts; /* sorted */
