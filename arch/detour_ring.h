@@ -35,6 +35,9 @@ struct cp_detour_ring {
 	/* Not 0: who would wait stops instead (cp_detour_slow_stop()), to be given a ring
 	 * of its own. For the ring at `zero`. */
 	uint64_t asks;
+	/* Ticks for which who is given a ring waits for room there, before the reader has
+	 * heard of it; 0: it does not. For the ring at `zero`. */
+	uint64_t first_wait;
 	uint64_t read_until; /* time stamp counter up to which pointers are followed */
 	/* A page that is not known may be asked for by a system call. */
 	uint64_t may_probe;

@@ -98,10 +98,11 @@ void cp_records_read(struct cp_records *records, uint64_t until)
 	__atomic_store_n(&records->ring->read_until, until, __ATOMIC_RELAXED);
 }
 
-void cp_records_ask(void *memory, uint64_t until)
+void cp_records_ask(void *memory, uint64_t until, uint64_t first_wait)
 {
 	struct cp_detour_ring *ring = memory;
 
+	__atomic_store_n(&ring->first_wait, first_wait, __ATOMIC_RELAXED);
 	__atomic_store_n(&ring->asks, until != 0, __ATOMIC_RELEASE);
 	__atomic_store_n(&ring->wait_until, until, __ATOMIC_RELEASE);
 }

@@ -60,8 +60,9 @@ void cp_records_close(struct cp_records *records);
 void cp_records_wait(struct cp_records *records, uint64_t until);
 
 /* In a closed ring: until then (stamp counter), who comes to it stops, to be given one of
- * its own (cp_detour_slow_stop()); again and again. 0: no more. */
-void cp_records_ask(void *memory, uint64_t until);
+ * its own (cp_detour_slow_stop()); again and again. 0: no more. In that one it waits for
+ * room for `first_wait` ticks, as long as nobody said otherwise (cp_records_wait()). */
+void cp_records_ask(void *memory, uint64_t until, uint64_t first_wait);
 
 /* What the code of detours may read where pointers lead to; it is laid down in the ring
  * before it is opened, or while no thread is in such code. */

@@ -268,7 +268,7 @@ int pilot_rings(struct pilot *p)
 	p->memory = mmap(NULL, PILOT_RINGS * each, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	must(p->memory != MAP_FAILED, "map rings");
 	close(fd);
-	cp_records_ask(p->memory, __builtin_ia32_rdtsc() + p->soon);
+	cp_records_ask(p->memory, __builtin_ia32_rdtsc() + p->soon, p->lossless ? p->soon : 0);
 	return 0;
 }
 
@@ -607,7 +607,8 @@ void pilot_pump(struct pilot *p)
 	size_t i;
 
 	if (p->memory && !p->gone)
-		cp_records_ask(p->memory, __builtin_ia32_rdtsc() + p->soon);
+		cp_records_ask(p->memory, __builtin_ia32_rdtsc() + p->soon,
+			       p->lossless ? p->soon : 0);
 	while ((e = cp_ring_peek(&p->link, &bad))) {
 		take_event(p, e);
 		cp_ring_release(&p->link, e);

@@ -164,7 +164,7 @@ static void serve_stop(ucontext_t *context)
 	CHECK(cp_detour_slow_stop(&cp_arch_x86_64, &ground.rings, &stop));
 	CHECK_U64((uint64_t)context->uc_mcontext.gregs[REG_RIP], stop.pc);
 	if (trace.served) {
-		cp_records_ask(reader.ring, 0);
+		cp_records_ask(reader.ring, 0, 0);
 		cp_records_open(&reader, reader.ring, GROUND_LOG);
 	} else {
 		context->uc_mcontext.gregs[REG_RIP] = (greg_t)stop.on;
@@ -380,7 +380,7 @@ static void set_way(enum way way)
 	trace.served = way == ASKED;
 	cp_records_set_memory(&reader, way == COPIED ? &with_stack : &probing);
 	cp_records_read(&reader, __rdtsc() + (UINT64_C(1) << 42));
-	cp_records_ask(reader.ring, 0);
+	cp_records_ask(reader.ring, 0, 0);
 	if (way != FULL && way != ASKED && way != ASKED_NOBODY) {
 		cp_records_open(&reader, reader.ring, GROUND_LOG);
 		return;
@@ -388,7 +388,7 @@ static void set_way(enum way way)
 	cp_records_close(&reader);
 	reader.ring->lost_head = 0;
 	if (way != FULL)
-		cp_records_ask(reader.ring, __rdtsc() + (UINT64_C(1) << 42));
+		cp_records_ask(reader.ring, __rdtsc() + (UINT64_C(1) << 42), 0);
 }
 
 /* What the record says is what the program had where it stands. */

@@ -150,7 +150,7 @@ static void test_ask(void)
 	ground_use_ring(0);
 	CHECK(detour_called(5, 7) == detour_plain(5, 7));
 	CHECK_U64(tracer.asked, 0); /* nobody wants to know */
-	cp_records_ask(ground_ring(0), FOR_EVER);
+	cp_records_ask(ground_ring(0), FOR_EVER, 0);
 	CHECK(detour_called(5, 7) == detour_plain(5, 7));
 	CHECK(detour_called(6, 7) == detour_plain(6, 7));
 	CHECK_U64(tracer.asked, 1);
@@ -161,9 +161,9 @@ static void test_ask(void)
 	CHECK(detour_called(7, 7) == detour_plain(7, 7));
 	CHECK_U64(tracer.asked, 3);
 	/* Nobody was for long. */
-	cp_records_ask(ground_ring(0), __rdtsc());
+	cp_records_ask(ground_ring(0), __rdtsc(), 0);
 	CHECK(detour_called(7, 7) == detour_plain(7, 7));
-	cp_records_ask(ground_ring(0), 0);
+	cp_records_ask(ground_ring(0), 0, 0);
 	CHECK(detour_called(7, 7) == detour_plain(7, 7));
 	CHECK_U64(tracer.asked, 3);
 	CHECK_U64(sites(&reader), 0);
@@ -182,13 +182,13 @@ static void test_ask_decided(void)
 	tracer.alive = true;
 	tracer.ring = 3;
 	cp_records_open(&reader, ground_ring(3), GROUND_LOG);
-	cp_records_ask(ground_ring(0), FOR_EVER);
+	cp_records_ask(ground_ring(0), FOR_EVER, 0);
 	ground_use_ring(0);
 	for (i = 98; i < 103; i++)
 		CHECK(detour_called(i, 7) == detour_plain(i, 7));
 	CHECK_U64(tracer.asked, before + 1);
 	CHECK_U64(sites(&reader), 1212);
-	cp_records_ask(ground_ring(0), 0);
+	cp_records_ask(ground_ring(0), 0, 0);
 	cp_records_close(&reader);
 	unpatch();
 }

@@ -381,7 +381,7 @@ static void beat(const cprof_session *s, struct engine_ring *ring, uint64_t unti
 	if (!ring->records.ring)
 		return;
 	cp_records_read(&ring->records, until);
-	if (!s->waits && until)
+	if (!engine_detours_wait(s) && until)
 		return;
 	/* Who waits does so in a stop, and takes no time from who reads. */
 	__atomic_store_n(&ring->records.ring->asks, 1, __ATOMIC_RELAXED);

@@ -27,6 +27,8 @@
 #define RINGS 512
 /* Up to the first sign of life (engine_records_beat()): breakpoints are placed meanwhile. */
 #define FIRST_TICKS (UINT64_C(1) << 34)
+/* Of a thread that was given a ring, up to the first one that it is told of. */
+#define FIRST_WAIT (UINT64_C(1) << 32)
 #define LOW_END (UINT64_C(1) << 31)
 #define LOW_ROOM (UINT64_C(16) << 20) /* left free beside mappings there */
 /* Below mappings, where the kernel puts new ones. */
@@ -69,10 +71,16 @@ static bool look_low(void *ctx, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* Who has no ring yet stops at its first call. */
-static void ask_for_rings(void *zero)
+bool engine_detours_wait(const cprof_session *s)
 {
-	cp_records_ask(zero, cp_arch_time_stamp() + FIRST_TICKS);
+	return s->on_full == CPROF_ON_FULL_WAIT || (s->on_full == CPROF_ON_FULL_USUAL && s->child);
+}
+
+/* Who has no ring yet stops at its first call. */
+static void ask_for_rings(const cprof_session *s, void *zero)
+{
+	cp_records_ask(zero, cp_arch_time_stamp() + FIRST_TICKS,
+		       engine_detours_wait(s) ? FIRST_WAIT : 0);
 }
 
 static int ask(const cprof_process *p, const struct cp_request *rq, struct cp_answer *answer,
@@ -116,7 +124,7 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 		rings->memory = NULL;
 		return errno;
 	}
-	ask_for_rings(rings->memory);
+	ask_for_rings(p->session, rings->memory);
 	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = RING_LOG };
 	return 0;
 }

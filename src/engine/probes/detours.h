@@ -101,6 +101,8 @@ int engine_detours_make(cprof_image *image, const struct engine_numbers *numbers
 			const struct engine_numbers *own, struct engine_detour_sites *ret);
 /* What a call costs more for being seen by detours: at most, in ns; 0: not known. */
 uint64_t engine_detour_cost(const struct engine_detour_cost *cost);
+/* Does the program wait where what it records finds no room? Else records are dropped. */
+bool engine_detours_wait(const cprof_session *s);
 /* Has the function a detour in the image? */
 bool engine_detours_has(const cprof_image *image, uint32_t number);
 /* The image of the process that has it; NULL: none. */

@@ -390,7 +390,7 @@ static int time_to_poll(const cprof_session *s, bool busy)
 		return timeout;
 	if (s->recorded)
 		return RECORDS_POLL_MS;
-	return s->waits ? BUSY_POLL_MS : RINGS_POLL_MS;
+	return engine_detours_wait(s) ? BUSY_POLL_MS : RINGS_POLL_MS;
 }
 
 static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
@@ -544,8 +544,6 @@ static void start(cprof_session *s)
 	size_t i;
 
 	s->started = true;
-	s->waits =
-		s->on_full == CPROF_ON_FULL_WAIT || (s->on_full == CPROF_ON_FULL_USUAL && s->child);
 	s->heartbeat_ns = s->begin_ns = cp_now();
 	s->last_ns = UINT64_MAX;
 	for (i = 0; i < s->processes.count; i++)

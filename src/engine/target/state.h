@@ -267,7 +267,6 @@ struct cprof_session {
 	bool introspection; /* some profiler wants values */
 	bool detours; /* calls may be seen by them */
 	cprof_on_full on_full;
-	bool waits; /* the program waits where what it records finds no room */
 	struct cp_value_limits limits;
 	struct cp_value_arena *frame_arena; /* of values of frames; NULL: none asked for */
 	uint64_t heartbeat_ns, beat_ns, begin_ns; /* beat: to detours; begin: of run() */

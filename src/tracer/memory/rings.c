@@ -82,7 +82,7 @@ void rings_mark_stale(struct rings *rings, uint32_t ring)
 		return;
 	rings->uses[ring].taken = true;
 	cp_records_create(ring_at(rings, ring), rings->log);
-	cp_records_ask(ring_at(rings, ring), UINT64_MAX);
+	cp_records_ask(ring_at(rings, ring), UINT64_MAX, 0);
 }
 
 /* Zeroes, whatever somebody wrote there before. */
@@ -95,6 +95,7 @@ static bool give_memory_back(const struct rings *rings, uint32_t ring)
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
 {
 	struct cp_records records;
+	uint64_t wait;
 	uint32_t i;
 
 	for (i = 1; i < rings->number; i++) {
@@ -105,8 +106,9 @@ bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
 			continue;
 		*use = (struct ring_use){ .taken = true };
 		cp_records_create(ring_at(rings, i), rings->log);
-		/* Without loss from the first record on, if that is wanted of others. */
-		ring_at(rings, i)->wait_until = ring_at(rings, 0)->wait_until;
+		/* Without loss from the first record on, if that is wanted. */
+		wait = ring_at(rings, 0)->first_wait;
+		ring_at(rings, i)->wait_until = wait ? cp_arch_time_stamp() + wait : 0;
 		cp_records_open(&records, ring_at(rings, i), rings->log);
 		rings->users++;
 		t->rings = rings;

@@ -398,6 +398,8 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 {
 	struct trap_action now, own;
 
+	/* Nobody waits there for room that does not come. */
+	cp_restore_rings(in->space->pid, in->space->mem);
 	sigmask_hold_others(tr, in);
 	if (in->unseen)
 		return false;
@@ -414,7 +416,6 @@ static bool take_out_left(struct tracer *tr, uint64_t area, struct injection *in
 	}
 	set_installed(in->space, area, 0);
 	cp_restore_memory(in->space->pid, in->space->mem);
-	cp_restore_rings(in->space->pid, in->space->mem);
 	if (!in->running)
 		cp_restore_end(in->space->pid, in->space->mem);
 	sigmask_let_others_run(tr, in);
