@@ -66,6 +66,7 @@ static const struct cp_option rows[] = {
 static const struct cp_option_group groups[] = {
 	{ "What is written", rows, 0 },
 	{ "Which samples count", cp_filter_options, AT(filter) },
+	{ "Which calls count", cp_call_choice_options, AT(filter) },
 	{ "Which sources of coverage count", cp_source_file_options, AT(sources) },
 	{ "Which lines of them count", cp_source_line_options, AT(sources) },
 	{ 0 }

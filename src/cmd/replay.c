@@ -10,17 +10,16 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/choosing.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
-#include "probe/near.h"
 #include "probe/spec.h"
 
 struct replay_options {
 	bool json;
 	const char *functions;
-	uint64_t least_ns;
 	struct cp_filter_options filter;
 };
 
@@ -29,58 +28,16 @@ struct replay_options {
 static const struct cp_option rows[] = {
 	{ "filter", 'F', CP_OPTION_TEXT, AT(functions), .value = "SPEC",
 	  .help = "only these functions: as --trace=SPEC of run takes them" },
-	{ "min-duration", 0, CP_OPTION_DURATION, AT(least_ns), .value = "TIME",
-	  .help = "only calls that took as long: 50us, 1ms" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "an event a line, as JSON" },
 	{ 0 }
 };
 
 static const struct cp_option_group groups[] = {
-	{ "What is shown", rows, 0 }, { "Which calls", cp_call_filter_options, AT(filter) }, { 0 }
+	{ "What is shown", rows, 0 },
+	{ "Which calls", cp_call_filter_options, AT(filter) },
+	{ "Which of these", cp_call_choice_options, AT(filter) },
+	{ 0 }
 };
-
-static const char *source_of(void *ctx)
-{
-	const struct cp_function *f = ctx;
-
-	return f->file;
-}
-
-static bool wanted(void *ctx, const struct cp_profile *p, const struct cp_function *f)
-{
-	const struct cp_profile_image *image = &p->images.items[f->image];
-	struct cp_spec_subject subject = { .name = f->name,
-					   .linkage_name = f->linkage ? f->linkage : f->name,
-					   .image = cp_basename(image->path),
-					   .started_as = image->started_as,
-					   .program = cp_profile_is_program(p, image),
-					   .source = source_of,
-					   .ctx = (void *)(uintptr_t)f };
-
-	return cp_spec_match(ctx, &subject) != CP_SPEC_NO;
-}
-
-/* An error if --filter chooses no function. */
-static CP_ERROR check_functions(const struct cp_profile *p, struct cp_spec *spec, const char *text)
-{
-	struct cp_near near = { 0 };
-	struct cp_buf hint CP_CLEANUP(cp_buf_free) = { 0 };
-	const struct cp_function *f;
-	struct cp_error *err;
-
-	cp_vec_for_each(&p->functions, f) {
-		if (wanted(spec, p, f)) {
-			cp_near_free(&near);
-			return NULL;
-		}
-		cp_near_name(&near, spec, f->name);
-	}
-	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "no function of the recording matches '%s'", text);
-	if (cp_near_text(&near, &hint))
-		cp_error_hint(err, "%s", hint.bytes);
-	cp_near_free(&near);
-	return err;
-}
 
 /* Through a pager on a terminal; one that is left early is no failure. */
 static CP_ERROR print(const struct cp_profile *p, const struct cp_replay_options *r, bool json)
@@ -115,7 +72,7 @@ static void complain_of_losses(const struct cp_profile *p)
 static int run_replay(struct cp_args *args)
 {
 	const struct replay_options *o = args->options;
-	struct cp_replay_options r = { .least_ns = o->least_ns };
+	struct cp_replay_options r = { 0 };
 	struct cp_loaded loaded = { 0 };
 	struct cp_spec *spec = NULL;
 	struct cp_error *err = NULL;
@@ -126,11 +83,11 @@ static int run_replay(struct cp_args *args)
 		cp_complain(err);
 		return CP_EXIT_USAGE;
 	}
-	r.wanted = spec ? wanted : NULL;
+	r.wanted = spec ? cp_spec_means : NULL;
 	r.wanted_ctx = spec;
 	err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
 	if (!err && spec)
-		err = check_functions(loaded.profile, spec, o->functions);
+		err = cp_check_spec(loaded.profile, spec, o->functions);
 	if (!err)
 		err = print(loaded.profile, &r, o->json);
 	if (!err && o->json)

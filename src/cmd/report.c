@@ -78,6 +78,7 @@ static const struct cp_option_group groups[] = {
 	{ "What is shown", show_options, 0 },
 	{ "How it is shown", how_options, 0 },
 	{ "Which samples count", cp_filter_options, AT(filter) },
+	{ "Which calls count", cp_call_choice_options, AT(filter) },
 	{ "Which sources count for coverage", cp_source_file_options, AT(sources) },
 	{ "Which of their lines", cp_source_line_options, AT(sources) },
 	{ "What changed", cp_source_diff_options, AT(sources) },

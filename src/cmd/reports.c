@@ -49,6 +49,22 @@ const struct cp_option cp_call_filter_options[] = {
 	{ 0 }
 };
 
+const struct cp_option cp_call_choice_options[] = {
+	{ "under", 0, CP_OPTION_TEXT, AT(calls.under), .value = "SPEC",
+	  .help = "only calls of these functions and all that is called by them: as --trace=SPEC "
+		  "of run takes them" },
+	{ "not-under", 0, CP_OPTION_TEXT, AT(calls.not_under), .value = "SPEC",
+	  .help = "neither calls of these functions nor what is called by them" },
+	{ "paths-to", 0, CP_OPTION_TEXT, AT(calls.paths_to), .value = "SPEC",
+	  .help = "only calls of these functions and those that led to them" },
+	{ "levels", 0, CP_OPTION_NUMBER, AT(calls.levels), .value = "N", .min = 1,
+	  .max = UINT32_MAX,
+	  .help = "only calls in fewer than N others that --under and --not-under leave" },
+	{ "min-duration", 0, CP_OPTION_DURATION, AT(calls.least_ns), .value = "TIME",
+	  .help = "only calls that took as long: 50us, 1ms" },
+	{ 0 }
+};
+
 const char *const cp_roots_names[] = { "auto", "none", "process", "thread", NULL };
 
 static CP_ERROR read_time(const char *text, struct cp_profile_filter *f)
@@ -100,6 +116,7 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 {
 	struct cp_profile_filter f = { 0 };
 	struct cp_loaded loaded = { 0 };
+	struct cp_choosing choosing = { 0 };
 	struct cp_error *err;
 
 	if (filter) {
@@ -118,8 +135,13 @@ CP_ERROR cp_load(const char *path, const struct cp_filter_options *filter, struc
 	if (err)
 		return err;
 	err = check_threads(loaded.record, &f);
+	if (!err && filter)
+		err = cp_choosing_begin(&choosing, &filter->calls, &f.calls);
 	if (!err)
 		err = cp_profile_create(loaded.record, &f, &loaded.profile);
+	if (!err && filter)
+		err = cp_choosing_check(&choosing, loaded.profile);
+	cp_choosing_end(&choosing);
 	if (err) {
 		cp_unload(&loaded);
 		return err;

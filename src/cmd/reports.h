@@ -6,6 +6,7 @@
 #ifndef CP_CMD_REPORTS_H
 #define CP_CMD_REPORTS_H
 
+#include "cmd/choosing.h"
 #include "cmd/options.h"
 #include "report/profile/profile.h"
 #include "report/profile/tree.h"
@@ -17,12 +18,14 @@ struct cp_filter_options {
 	const char *thread, *image, *time;
 	uint64_t pid;
 	unsigned state;
+	struct cp_choice_options calls;
 	/* no options: see struct cp_profile_filter */
 	enum cp_profile_of of;
 	bool no_costs;
 };
 extern const struct cp_option cp_filter_options[];
 extern const struct cp_option cp_call_filter_options[]; /* of calls, for the same struct */
+extern const struct cp_option cp_call_choice_options[]; /* of single ones, likewise */
 
 /* Words for enum cp_tree_roots. */
 extern const char *const cp_roots_names[];

@@ -108,10 +108,12 @@ static struct cp_error *begin(struct cp_spans *s, struct cp_spans_thread *t,
 		.target = CP_RECORD_NONE,
 		.outer = outer(t, call->depth),
 	};
+	span->hidden = s->to->hides && s->to->hides(s->ctx, span);
 	count = again(t, span->function);
 	if (!count)
 		return cp_error_nomem();
-	span->again = (uint32_t)(*count)++;
+	span->again = (uint32_t)*count;
+	*count += !span->hidden;
 	t->open.items[t->open.count++] = span;
 	return s->to->begin ? s->to->begin(s->ctx, span, call) : NULL;
 }
@@ -124,9 +126,9 @@ static void settle(struct cp_span *span)
 		(span->overhead_ns < span->duration_ns ? span->overhead_ns : span->duration_ns);
 	if (!span->outer)
 		return;
-	span->outer->inner_ns += cp_span_likely(span);
+	span->outer->inner_ns += span->hidden ? span->inner_ns : cp_span_likely(span);
 	span->outer->inner_overhead_ns += span->overhead_ns;
-	span->outer->inner_doubt += cp_span_doubt(span);
+	span->outer->inner_doubt += span->hidden ? span->inner_doubt : cp_span_doubt(span);
 	span->outer->inner_uncertain_ns += span->uncertain_ns;
 	span->outer->inner_calls += span->inner_calls + 1;
 }
@@ -146,7 +148,7 @@ static struct cp_error *finish(struct cp_spans *s, struct cp_spans_thread *t, si
 			t->open.items[i]->outer = span->outer;
 	}
 	t->open.count--;
-	if (count && *count)
+	if (count && *count && !span->hidden)
 		--*count;
 	settle(span);
 	err = s->to->end(s->ctx, span, call);
@@ -333,6 +335,11 @@ bool cp_spans_are_open(const struct cp_spans *s, uint32_t thread)
 {
 	return thread < s->threads.count && s->threads.items[thread] &&
 	       s->threads.items[thread]->open.count;
+}
+
+const struct cp_span *cp_spans_around(const struct cp_spans *s, uint32_t thread, uint32_t depth)
+{
+	return cp_spans_are_open(s, thread) ? outer(s->threads.items[thread], depth) : NULL;
 }
 
 void cp_spans_forget(struct cp_spans *s, uint32_t thread)

@@ -32,7 +32,8 @@ struct cp_span {
 	uint32_t function; /* as `function` of the events says */
 	uint32_t location;
 	uint32_t depth;
-	uint32_t again; /* open calls of the same function outside of it */
+	uint32_t again; /* open calls of the same function outside of it; hidden ones don't count */
+	bool hidden; /* left out: what it does counts as done by the call around it */
 	bool entered; /* false: its enter was lost; it begins and ends at once here; or it is: */
 	bool inherited; /* entered before its process was forked, where it counts as a call; here
 			   it begins with the fork */
@@ -44,7 +45,8 @@ struct cp_span {
 	uint64_t end_ns, duration_ns, overhead_ns, cpu_ns;
 	uint64_t net_ns; /* the duration less what tracing added */
 	uint64_t uncertain_ns; /* of it, what tracing may have added, too; 0: net_ns is known */
-	int64_t inner_ns; /* the most likely times of traced calls that it made */
+	int64_t inner_ns; /* the most likely times of traced calls that it made; of a hidden one,
+			     of those in it that are not */
 	uint64_t inner_overhead_ns, inner_uncertain_ns; /* of these */
 	uint64_t inner_calls; /* that are over, with those that they made */
 	double inner_doubt; /* of these, likewise: cp_span_doubt() */
@@ -94,6 +96,7 @@ static inline struct cp_span *cp_span_shown_outer(const struct cp_span *span)
 /* Whom the calls go to; an error of theirs ends all. */
 struct cp_spans_to {
 	uint32_t (*function)(void *ctx, uint32_t location); /* NULL: locations are functions */
+	bool (*hides)(void *ctx, const struct cp_span *span); /* NULL: none */
 	struct cp_error *(*begin)(void *ctx, struct cp_span *span,
 				  const struct cp_record_call *call); /* may be NULL */
 	/* `call` is NULL when there is no event: LOST, OPEN. */
@@ -129,6 +132,9 @@ CP_ERROR cp_spans_peek(struct cp_spans *s, uint64_t end_ns,
 		       struct cp_error *(*each)(void *ctx, struct cp_span *span), void *ctx);
 /* Has the thread calls that are open? */
 bool cp_spans_are_open(const struct cp_spans *s, uint32_t thread);
+/* The open call of the thread that one would be made by which is `depth` deep; NULL: none.
+ * Good until the next event. */
+const struct cp_span *cp_spans_around(const struct cp_spans *s, uint32_t thread, uint32_t depth);
 /* Its calls are over, and no more come. */
 void cp_spans_forget(struct cp_spans *s, uint32_t thread);
 void cp_spans_deinit(struct cp_spans *s);

@@ -122,7 +122,7 @@ static void run_coverage(const struct cp_record *r)
 
 static void run_replay(const struct cp_profile *p, bool json)
 {
-	struct cp_replay_options o = { .least_ns = p->total.ticks % 3 * 1000 };
+	struct cp_replay_options o = { 0 };
 	struct cp_look look = { p->total.ticks % 2 ? 60 : 0, false };
 	struct cp_sink sink = { 0 };
 	char *text = NULL;
@@ -168,6 +168,45 @@ static void run_diff(const struct cp_profile *p)
 	cp_buf_free(&out);
 }
 
+static void run_all(const struct cp_profile *p)
+{
+	run_texts(p);
+	run_exports(p);
+	run_replay(p, false);
+	run_replay(p, true);
+	check_sums(p);
+	run_diff(p);
+}
+
+static bool is_meant(void *spec, const struct cp_profile *p, const struct cp_function *f)
+{
+	(void)p;
+	return (size_t)f->name[0] % 3 == (size_t)spec % 3;
+}
+
+/* Some of the calls, if there are any. */
+static void run_choices(const struct cp_record *r)
+{
+	struct cp_profile_filter filter = { .calls.matches = is_meant };
+	struct cp_call_choice *calls = &filter.calls;
+	struct cp_profile *p;
+	uintptr_t i;
+
+	for (i = 1; i < 5; i++) {
+		calls->under = (void *)(i & 1 ? i : 0);
+		calls->paths_to = (void *)(i & 2 ? i : 0);
+		calls->not_under = (void *)(i == 2 ? i + 2 : 0);
+		calls->levels = i == 3 ? 2 : 0;
+		calls->least_ns = i == 4 ? 2000 : 0;
+		filter.no_costs = i == 2;
+		p = NULL;
+		must(cp_profile_create(r, &filter, &p));
+		if (p)
+			run_all(p);
+		cp_profile_destroy(p);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	char *text = malloc(size + 1);
@@ -183,14 +222,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (!r)
 		return 0;
 	must(cp_profile_create(r, NULL, &p));
-	run_texts(p);
-	run_exports(p);
+	run_all(p);
 	run_coverage(r);
-	run_replay(p, false);
-	run_replay(p, true);
-	check_sums(p);
-	run_diff(p);
 	cp_profile_destroy(p);
+	run_choices(r);
 	cp_record_destroy(r);
 	return 0;
 }

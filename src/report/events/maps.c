@@ -346,7 +346,7 @@ static struct cp_error *each(void *ctx, uint32_t thread, uint32_t function,
 {
 	struct maps *m = ctx;
 	uint32_t process = cp_record_get_thread(m->p->record, thread)->process;
-	bool counts = cp_profile_accepts_call(m->p, thread, function);
+	bool counts = cp_profile_accepts_memory(m->p, thread, function);
 	struct mapping *it;
 
 	pass_execs(m, process, call->ts_ns);

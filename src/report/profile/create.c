@@ -16,6 +16,7 @@
 #include "record/calls.h"
 #include "record/record.h"
 #include "report/profile/callstacks.h"
+#include "report/profile/choice.h"
 #include "report/profile/heapstacks.h"
 #include "report/profile/profile.h"
 #include "report/profile/summed.h"
@@ -394,9 +395,10 @@ static CP_ERROR build(struct cp_profile *p)
 {
 	CP_TRY(add_locations(p));
 	p->of = choose(p);
+	CP_TRY(cp_choice_create(p, &p->choice));
 	if (cp_profile_of_heap(p))
 		CP_TRY(cp_profile_add_heap(p));
-	else if (!cp_record_sample_count(p->record) && !p->filter.no_costs)
+	else if ((p->choice || !cp_record_sample_count(p->record)) && !p->filter.no_costs)
 		CP_TRY(add_calls(p));
 	p->unit = cp_profile_unit(p);
 	CP_TRY(prepare_walk(p));
@@ -429,6 +431,7 @@ void cp_profile_destroy(struct cp_profile *p)
 {
 	if (!p)
 		return;
+	cp_choice_destroy(p->choice);
 	cp_vec_free(&p->images);
 	cp_vec_free(&p->functions);
 	cp_vec_free(&p->frames);

@@ -56,7 +56,7 @@ bool cp_heap_shown(const struct cp_profile *p, uint32_t thread, uint32_t functio
 		   const struct cp_record_call *call)
 {
 	return cp_profile_ns(p, call->ts_ns) >= p->filter.from_ns &&
-	       cp_profile_accepts_call(p, thread, function);
+	       cp_profile_accepts_memory(p, thread, function);
 }
 
 void cp_heap_text(const struct cp_record_call *call, struct cp_buf *out)
@@ -357,7 +357,7 @@ CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 		.thread = thread,
 		.function = function,
 		.stack = call->stack,
-		.counts = cp_profile_accepts_call(h->p, thread, function),
+		.counts = cp_profile_accepts_memory(h->p, thread, function),
 	};
 
 	pass_execs(h, b.process, call->ts_ns);

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "record/calls.h"
 #include "record/nettime.h"
+#include "report/profile/choice.h"
 
 /* ---- the filter ---- */
 
@@ -97,6 +98,8 @@ bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sampl
 	const struct cp_profile_filter *f = &p->filter;
 	uint64_t at = cp_profile_ns(p, s->ts_ns);
 
+	if (p->choice)
+		return false;
 	if (at < f->from_ns || (f->to_ns && at > f->to_ns))
 		return false;
 	if (f->state != CP_STATE_ANY && cp_sample_waits(s) != (f->state == CP_STATE_WAITING))
@@ -117,6 +120,12 @@ bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32
 		return false;
 	image = &p->images.items[p->functions.items[function].image];
 	return !p->filter.image || is_meant(p->filter.image, image);
+}
+
+bool cp_profile_accepts_memory(const struct cp_profile *p, uint32_t thread, uint32_t function)
+{
+	return cp_profile_accepts_call(p, thread, function) &&
+	       (!p->choice || p->choice->moment_counts);
 }
 
 uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location)

@@ -63,6 +63,27 @@ struct cp_unit; /* profile/unit.h */
 /* The state of a thread when it was sampled, as far as the clock `wall` tells. */
 enum cp_profile_state { CP_STATE_ANY, CP_STATE_RUNNING, CP_STATE_WAITING };
 
+struct cp_profile;
+struct cp_function;
+struct cp_choice; /* profile/choice.h */
+
+/* Which single calls count, beside who makes them and when; all zero: every one does. */
+struct cp_call_choice {
+	/* Is `f` one of the functions that `spec`, one of those below, means? */
+	bool (*matches)(void *spec, const struct cp_profile *p, const struct cp_function *f);
+	void *under; /* these and what is called by them, at any depth; NULL: all. Borrowed until
+			the profile is there, as those that follow */
+	void *not_under; /* not these, nor what is called by them; NULL: none */
+	void *paths_to; /* these, and the calls that lead to them; NULL: all */
+	uint64_t levels; /* as deep among those that the first two leave; 0: all */
+	uint64_t least_ns; /* as long */
+};
+
+static inline bool cp_call_choice_is_any(const struct cp_call_choice *c)
+{
+	return c->under || c->not_under || c->paths_to || c->levels || c->least_ns;
+}
+
 struct cp_profile_filter {
 	enum cp_profile_of of;
 	const char *thread; /* a tid, or a glob over names; NULL: all */
@@ -71,6 +92,7 @@ struct cp_profile_filter {
 	uint64_t from_ns, to_ns; /* from the start of the recording; to_ns 0: the end */
 	enum cp_profile_state state;
 	bool no_costs; /* for who only asks for names: calls are not added up */
+	struct cp_call_choice calls; /* where it is any, samples don't count */
 };
 
 /* Is that the thread that a filter's `want` means? */
@@ -141,6 +163,7 @@ void cp_cost_add_total(struct cp_cost *to, const struct cp_hit *hit, bool by_cal
 struct cp_profile {
 	const struct cp_record *record; /* borrowed */
 	struct cp_profile_filter filter; /* strings borrowed */
+	struct cp_choice *choice; /* of calls; owned; NULL: all count */
 	CP_VEC(struct cp_profile_image) images;
 	CP_VEC(struct cp_function) functions;
 	CP_VEC(struct cp_frame) frames;
@@ -192,6 +215,9 @@ bool cp_profile_accepts(const struct cp_profile *p, const struct cp_record_sampl
 bool cp_profile_accepts_thread(const struct cp_profile *p, uint32_t thread);
 /* True when the filter lets events of `thread` in `function` through, whenever they were. */
 bool cp_profile_accepts_call(const struct cp_profile *p, uint32_t thread, uint32_t function);
+/* True when the filter lets an event of memory through that is told just now, by a walk
+ * (spans.h); whenever it is. */
+bool cp_profile_accepts_memory(const struct cp_profile *p, uint32_t thread, uint32_t function);
 /* The function that a location's address is in, whatever is inlined there. */
 uint32_t cp_profile_outermost(const struct cp_profile *p, uint32_t location);
 

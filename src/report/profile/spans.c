@@ -2,6 +2,7 @@
 #include "report/profile/spans.h"
 
 #include "base/cleanup.h"
+#include "report/profile/choice.h"
 #include "report/profile/profile.h"
 
 struct walk {
@@ -22,11 +23,21 @@ static bool shown(const struct walk *w, const struct cp_span *span)
 {
 	const struct cp_profile_filter *f = &w->p->filter;
 
-	return span->start_ns >= f->from_ns && (!f->to_ns || span->start_ns <= f->to_ns) &&
+	if (w->visitor->every)
+		return true;
+	return !span->hidden && span->start_ns >= f->from_ns &&
+	       (!f->to_ns || span->start_ns <= f->to_ns) &&
 	       cp_profile_accepts_call(w->p, span->thread, span->function);
 }
 
 /* ---- calls ---- */
+
+static bool hides(void *ctx, const struct cp_span *span)
+{
+	const struct walk *w = ctx;
+
+	return w->p->choice && !cp_choice_has(w->p->choice, span->id);
+}
 
 static uint32_t function_at(void *ctx, uint32_t location)
 {
@@ -54,18 +65,37 @@ static struct cp_error *end(void *ctx, struct cp_span *span, const struct cp_rec
 typedef struct cp_error *(*visit_fn)(void *ctx, uint32_t thread, uint32_t function,
 				     const struct cp_record_call *call);
 
+/* Calls that are chosen bring along what happens right in them. */
+static bool is_chosen(const struct walk *w, const struct cp_record_call *call)
+{
+	const struct cp_choice *choice = w->p->choice;
+	const struct cp_span *around;
+
+	if (!choice)
+		return true;
+	if (call->kind == CP_RECORD_DISARMED)
+		return choice->has_outside;
+	around = cp_spans_around(&w->spans, call->thread, call->depth);
+	return call->duration_ns >= choice->least_ns &&
+	       (around ? !around->hidden : choice->has_outside);
+}
+
 /* An event that is no call goes to `visit`, if there is one. */
 static struct cp_error *moment(struct walk *w, visit_fn visit, const struct cp_record_call *call)
 {
 	bool all = visit == w->visitor->heap || visit == w->visitor->map;
 	uint32_t function;
+	bool chosen;
 
 	if (!visit)
 		return NULL;
+	chosen = is_chosen(w, call);
+	if (w->p->choice)
+		w->p->choice->moment_counts = chosen;
 	function = all || visit == w->visitor->wait ? cp_profile_taker(w->p, call->function)
 						    : cp_profile_outermost(w->p, call->function);
 	/* None of these is left out: how much is in use depends on all before it. */
-	if (!all && (!cp_profile_accepts_call(w->p, call->thread, function) ||
+	if (!all && (!chosen || !cp_profile_accepts_call(w->p, call->thread, function) ||
 		     offset(w, call->ts_ns) < w->p->filter.from_ns))
 		return NULL;
 	return visit(w->ctx, call->thread, function, call);
@@ -117,7 +147,7 @@ static bool is_missing_events(const struct cp_record *r)
 
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor, void *ctx)
 {
-	static const struct cp_spans_to to = { function_at, begin, end };
+	static const struct cp_spans_to to = { function_at, hides, begin, end };
 	const struct cp_record_totals *t = cp_record_final(p->record);
 	struct walk w = { .p = p,
 			  .visitor = visitor,

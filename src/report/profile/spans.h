@@ -37,6 +37,7 @@ struct cp_span_visitor {
 	struct cp_error *(*map)(void *ctx, uint32_t thread, uint32_t function,
 				const struct cp_record_call *call);
 	const bool *stop;
+	bool every; /* calls, also those that the filter leaves out */
 };
 
 CP_ERROR cp_spans_walk(const struct cp_profile *p, const struct cp_span_visitor *visitor,

@@ -6,10 +6,14 @@
 CP_ERROR cp_profile_check_sums(const struct cp_profile *p)
 {
 	const struct cp_profile_filter *f = &p->filter;
+	const struct cp_call_choice *c = &f->calls;
 	const char *by = f->thread		  ? "thread"
 			 : f->from_ns || f->to_ns ? "time"
 			 : f->image		  ? "image"
-						  : NULL;
+			 : c->under || c->not_under || c->paths_to || c->levels
+				 ? "the calls around them"
+			 : c->least_ns ? "duration"
+				       : NULL;
 
 	if (!by || !cp_record_sum_count(p->record))
 		return NULL;

@@ -257,7 +257,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	const char *type = cp_exception_type(call), *file;
 	uint32_t line;
 
-	if (!cp_chosen_moment(&w->chosen, function, call))
+	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
 	annotations_until(w, ns);
 	begin(w, call->kind == CP_RECORD_THROW ? "throw" : "catch", ns, thread, function,
@@ -286,7 +286,7 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
 	const cprof_value *lock = call->value_count ? &call->values[0] : NULL;
 
-	if (!cp_chosen_moment(&w->chosen, function, call))
+	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
 	annotations_until(w, ns);
 	begin(w, "wait", ns, thread, function, call->depth);
@@ -309,7 +309,7 @@ static struct cp_error *heap(void *ctx, uint32_t thread, uint32_t function,
 	struct writer *w = ctx;
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns), before = cp_heap_previous(call);
 
-	if (!cp_chosen_moment(&w->chosen, function, call) ||
+	if (!cp_chosen_function(&w->chosen, function) ||
 	    !cp_heap_shown(w->p, thread, function, call))
 		return NULL;
 	annotations_until(w, ns);
@@ -332,7 +332,7 @@ static struct cp_error *map(void *ctx, uint32_t thread, uint32_t function,
 	struct writer *w = ctx;
 	uint64_t ns = cp_profile_ns(w->p, call->ts_ns);
 
-	if (!cp_chosen_moment(&w->chosen, function, call) ||
+	if (!cp_chosen_function(&w->chosen, function) ||
 	    !cp_heap_shown(w->p, thread, function, call))
 		return NULL;
 	annotations_until(w, ns);
@@ -355,7 +355,7 @@ CP_ERROR cp_replay_json(const struct cp_profile *p, const struct cp_replay_optio
 							.wait = wait_over,
 							.heap = heap,
 							.map = map };
-	struct writer w = { .p = p, .sink = sink, .least_ns = o->least_ns };
+	struct writer w = { .p = p, .sink = sink, .least_ns = p->filter.calls.least_ns };
 	struct cp_error *err;
 
 	CP_TRY(cp_profile_need_events(p));

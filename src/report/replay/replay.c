@@ -579,7 +579,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 	struct cp_transcript_line *line;
 	struct moment m;
 
-	if (!cp_chosen_moment(&w->chosen, function, call))
+	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
 	CP_TRY(begin_moment(w, thread, call, &m));
 	line = cp_transcript_at(&w->l, m.number);
@@ -623,7 +623,7 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 	struct printer *w = ctx;
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (!cp_chosen_moment(&w->chosen, function, call))
+	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
 	cp_wait_text(w->p, call, &raw);
 	return met_in(w, thread, function, call, "‖ waited ", &raw);
@@ -636,7 +636,7 @@ static struct cp_error *of_memory(struct printer *w, uint32_t thread, uint32_t f
 {
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
-	if (!cp_chosen_moment(&w->chosen, function, call) ||
+	if (!cp_chosen_function(&w->chosen, function) ||
 	    !cp_heap_shown(w->p, thread, function, call))
 		return NULL;
 	words(call, &raw);
@@ -681,7 +681,7 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 		w->tails[i].line = CP_NO_LINE;
 		w->tracks[i] = CP_RECORD_NONE;
 	}
-	w->least_ns = o->least_ns;
+	w->least_ns = w->p->filter.calls.least_ns;
 	CP_TRY(cp_annotations_build(w->p, &w->annotations));
 	CP_TRY(cp_chosen_init(&w->chosen, w->p, o));
 	CP_TRY(cp_spans_walk(w->p, &visitor, w));

@@ -62,7 +62,7 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_buf_str(text, " lost");
 		doubt(out, look, text);
 	}
-	if (cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
+	if (!p->choice && cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
 	    cp_record_sample_count(p->record) && cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
 		cp_add_time(text, t->unsampled_ns);
 		cp_buf_str(text, " (");
