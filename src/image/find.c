@@ -12,12 +12,14 @@
 #include "base/text.h"
 #include "image/dwarf/attr.h"
 #include "image/dwarf/attrs.h"
+#include "image/dwarf/context.h"
 #include "image/dwarf/frames.h"
 #include "image/dwarf/members.h"
 #include "image/dwarf/name.h"
 #include "image/dwarf/root.h"
 #include "image/dwarf/scope.h"
 #include "image/dwarf/type.h"
+#include "image/dwarf/type_unit.h"
 #include "image/dwarf/unit.h"
 
 #define STEPS UINT64_C(200000000)
@@ -445,9 +447,28 @@ static bool is_block(const struct search *s, uint16_t tag)
 				tag == DW_TAG_catch_block);
 }
 
+/* A definition apart from its declaration is in what that is in. */
+static void enter_context(struct search *s, struct cp_unit *unit, const struct cp_attrs *type)
+{
+	struct cp_type_context context;
+	struct scope scope;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	unsigned i;
+
+	if (!cp_type_context(unit, &type->specification, &context))
+		return;
+	s->depth = 0;
+	for (i = 0; i < context.count; i++)
+		if (cp_die_at(context.unit, context.dies[i], &w, &die, &a) &&
+		    scope_of(s, die.abbrev->tag, cp_attr_string(context.unit, &a.name), &a, &scope))
+			s->scopes[s->depth++] = scope;
+}
+
 static void search_unit(struct search *s, struct cp_unit *unit)
 {
-	unsigned before[CP_DWARF_DEPTH], nested = 0;
+	unsigned before[CP_DWARF_DEPTH], nested = 0, outer;
 	struct scope scope;
 	struct cp_attrs a;
 	struct cp_walk w;
@@ -469,30 +490,40 @@ static void search_unit(struct search *s, struct cp_unit *unit)
 		if (!cp_attrs_read(&w, die.abbrev, &a))
 			return;
 		name = cp_attr_string(unit, &a.name);
+		outer = s->depth;
+		if (a.specification.form && is_type(die.abbrev->tag))
+			enter_context(s, unit, &a);
 		if (name && is_type(die.abbrev->tag))
 			consider(s, unit, &die, name);
-		if (!die.abbrev->children)
+		if (!die.abbrev->children) {
+			s->depth = outer;
 			continue;
+		}
 		if (nested < CP_DWARF_DEPTH && s->depth < CP_DWARF_DEPTH &&
 		    (scope_of(s, die.abbrev->tag, name, &a, &scope) ||
 		     is_block(s, die.abbrev->tag))) {
-			before[nested++] = s->depth;
+			before[nested++] = outer;
 			if (!is_block(s, die.abbrev->tag))
 				s->scopes[s->depth++] = scope;
-		} else if (!cp_walk_skip_children(&w, &a.sibling)) {
-			return;
+			continue;
 		}
+		s->depth = outer;
+		if (!cp_walk_skip_children(&w, &a.sibling))
+			return;
 	}
 }
 
 static void search_all(struct search *s)
 {
 	struct cp_dwarf *main = s->all->main;
+	struct cp_unit *unit;
 	size_t i;
 
 	cp_dwarf_walk(main);
 	for (i = 0; i < main->units.count && !s->failed; i++)
 		search_unit(s, cp_unit_with_dies(main->units.items[i]));
+	for (i = 0; !s->failed && (unit = cp_debuginfo_type_unit(s->all, i)); i++)
+		search_unit(s, unit);
 }
 
 /* Rewords a wanted name that is no type's: an alias that no debug information has, a
@@ -663,6 +694,7 @@ void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const c
 			 void *ctx)
 {
 	struct cp_debuginfo *all;
+	struct cp_unit *unit;
 	size_t i;
 
 	pthread_mutex_lock(&image->debug_lock);
@@ -672,5 +704,8 @@ void cp_image_type_names(struct cp_image *image, void (*tell)(void *ctx, const c
 	for (i = 0; all && i < all->main->units.count; i++)
 		if (cp_unit_root(all->main->units.items[i]))
 			tell_types(all->main->units.items[i], tell, ctx);
+	for (i = 0; all && (unit = cp_debuginfo_type_unit(all, i)); i++)
+		if (cp_unit_root(unit))
+			tell_types(unit, tell, ctx);
 	pthread_mutex_unlock(&image->debug_lock);
 }

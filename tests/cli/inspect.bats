@@ -48,12 +48,16 @@ judge() {
 
 @test "static variables, and expressions over them, are gdb's" {
 	needs gdb python3 gcc
-	for compiler in "gcc -g -O0" "gcc -gdwarf-4 -O2 -no-pie" "clang -g -O1" "clang -gdwarf-4 -O0"; do
+	for compiler in "gcc -g -O0" "gcc -gdwarf-4 -O2 -no-pie" "clang -g -O1" "clang -gdwarf-4 -O0" \
+		"gcc -g -fdebug-types-section" "gcc -gdwarf-4 -O2 -fdebug-types-section" "clang -gdwarf-4 -fdebug-types-section"; do
 		command -v "${compiler%% *}" >/dev/null || continue
 		# shellcheck disable=SC2086
 		build_c $compiler
 		begin statics
-		sed 's/ *|| */\t/' <<-'END' | judge 120
+		# gdb 13 finds the other file's where types are in units of their own.
+		strange='^$'
+		[[ $compiler != *types-section* ]] || strange="^'inspect_statics.c'::counter"
+		sed -e 's/ *|| */\t/' -e "/$strange/d" <<-'END' | judge 120
 			server
 			server.clients
 			server.clients->head

@@ -6,6 +6,7 @@
 #include "image/dwarf/attr.h"
 
 #include "image/debugfile.h"
+#include "image/dwarf/type_unit.h"
 #include "image/dwarf/unit.h"
 
 static uint64_t read_u24(struct cp_cursor *c)
@@ -249,7 +250,7 @@ const char *cp_attr_string(const struct cp_unit *unit, const struct cp_attr *att
 		return cp_elf_string(dwarf->elf, dwarf->str, offset);
 	case DW_FORM_GNU_strp_alt:
 	case DW_FORM_strp_sup:
-		dwarf = alternate(dwarf);
+		dwarf = alternate(dwarf->types_of ? dwarf->types_of : dwarf);
 		return dwarf ? cp_elf_string(dwarf->elf, dwarf->str, offset) : NULL;
 	default:
 		return NULL;
@@ -273,13 +274,16 @@ struct cp_unit *cp_attr_reference(const struct cp_unit *unit, const struct cp_at
 		offset += unit->offset;
 		break;
 	case DW_FORM_ref_addr:
+		dwarf = dwarf->types_of ? dwarf->types_of : dwarf;
 		break;
+	case DW_FORM_ref_sig8:
+		return cp_dwarf_signed(dwarf, attr->u, offset_ret);
 	case DW_FORM_GNU_ref_alt:
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
-		dwarf = alternate(dwarf);
+		dwarf = alternate(dwarf->types_of ? dwarf->types_of : dwarf);
 		break;
-	default: /* of a type by its signature: never code */
+	default:
 		return NULL;
 	}
 	*offset_ret = offset;

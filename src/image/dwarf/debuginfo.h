@@ -6,11 +6,13 @@
  * .debug_aranges out. What is read, in layers:
  *
  *     unit.c      units and abbreviations; root.c: the root DIE of a unit
+ *     type_unit.c units of one type each, that others name by a signature
  *     attr.c      attributes, strings, references
  *     ranges.c    range lists; which unit covers an address
  *     line.c      line number programs, one unit at a time
  *     walk.c      DIEs one after another
- *     scope.c     what a DIE lies in; name.c: what a function is called
+ *     scope.c     what a DIE lies in; name.c: what a function is called;
+ *     context.c   what a type lies in that is declared elsewhere
  *     frames.c    functions of a unit, inlined calls, cp_image_frames()
  *     attrs.c     attributes of functions, variables, types, by name
  *     define.c    definitions of what is only declared
@@ -86,7 +88,8 @@ struct cp_unit {
 	uint64_t offset, end; /* in .debug_info */
 	uint64_t die; /* offset of the root DIE */
 	uint64_t abbrev_offset;
-	uint64_t id; /* of a skeleton and its split unit */
+	uint64_t id; /* of a skeleton and its split unit; of a type unit, its signature */
+	uint64_t type_die; /* TYPE: offset of the DIE that is the type */
 	uint16_t version;
 	uint8_t type, address_size, offset_size;
 	struct cp_abbrevs *abbrevs; /* borrowed from dwarf, or NULL: not read yet */
@@ -117,10 +120,14 @@ struct cp_dwarf {
 	bool owns_elf, walked;
 	struct cp_elf_section *info, *abbrev, *str, *line, *line_str, *ranges, *rnglists, *addr,
 		*str_offsets, *aranges, *loc, *loclists;
-	CP_VEC(struct cp_unit *) units; /* by offset */
+	CP_VEC(struct cp_unit *) units; /* by offset; those that are of types apart: */
+	CP_VEC(struct cp_unit *) type_units;
+	struct cp_map signatures; /* of type units: struct cp_unit * */
+	struct cp_dwarf *types; /* the same file with .debug_types (DWARF 4) as its .debug_info, */
+	struct cp_dwarf *types_of; /* and the other way round; or NULL */
 	struct cp_map abbrevs; /* offset -> struct cp_abbrevs * */
 	struct cp_map names; /* offset of a DIE -> its name with what it is in, char * */
-	struct cp_map types; /* offset of a DIE -> struct cp_type * */
+	struct cp_map nodes; /* of types: offset of a DIE -> struct cp_type * */
 	bool alternate_tried;
 	struct cp_dwarf *alternate; /* dwz's, or NULL */
 };
@@ -133,7 +140,7 @@ struct cp_debuginfo {
 	CP_VEC(char *) strings; /* paths that were put together: owned */
 	struct cp_interner sources; /* paths of sources, shortened */
 	struct cp_arena types; /* nodes and texts */
-	bool definitions_tried;
+	bool definitions_tried, has_type_units;
 	struct cp_map definitions; /* of types, by name: see define.c */
 	bool aranges_tried, roots_tried;
 	struct cp_spans by_aranges, by_roots; /* addresses to numbers of main->units */

@@ -15,7 +15,9 @@
 
 #include "image/dwarf/attr.h"
 #include "image/dwarf/attrs.h"
+#include "image/dwarf/context.h"
 #include "image/dwarf/root.h"
+#include "image/dwarf/type_unit.h"
 #include "image/dwarf/unit.h"
 
 #define AMBIGUOUS CP_NO_OFFSET
@@ -25,6 +27,7 @@ struct visit {
 	struct cp_debuginfo *all;
 	uint64_t target; /* DIE whose name is wanted, or CP_NO_OFFSET: list definitions */
 	uint64_t found; /* the hash of its name */
+	bool apart; /* what is visited is in .debug_types */
 	bool full;
 };
 
@@ -42,12 +45,12 @@ static bool is_class(uint16_t tag)
 static void add(struct visit *v, uint64_t hash, uint64_t die, uint64_t size)
 {
 	struct cp_map *map = &v->all->definitions;
-	uint64_t *known = cp_map_get(map, hash);
+	uint64_t *known = cp_map_get(map, hash), place = die << 1 | v->apart;
 
-	/* Offset and the lowest bits of the size in one word. */
+	/* Offset, its section and the lowest bits of the size in one word. */
 	if (!known)
 		v->full = map->count >= MAX_TYPES ||
-			  !cp_map_put(map, hash, die << 16 | (size & 0xffff));
+			  !cp_map_put(map, hash, place << 16 | (size & 0xffff));
 	else if (*known != AMBIGUOUS && (*known & 0xffff) != (size & 0xffff))
 		*known = AMBIGUOUS;
 }
@@ -68,6 +71,27 @@ static bool look(struct visit *v, struct cp_walk *w, const struct cp_die *die,
 	    !a->declaration.form && cp_attr_number(&a->byte_size, &size))
 		add(v, *hash_ret, die->offset, size);
 	return !v->full;
+}
+
+/* The hash of what a definition's declaration is in. */
+static uint64_t context_of(struct cp_unit *unit, const struct cp_attrs *type, uint64_t outer)
+{
+	struct cp_type_context context;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	const char *name;
+	unsigned i;
+
+	if (!type->specification.form || !cp_type_context(unit, &type->specification, &context))
+		return outer;
+	for (outer = 0, i = 0; i < context.count; i++) {
+		if (!cp_die_at(context.unit, context.dies[i], &w, &die, &a))
+			return 0;
+		name = cp_attr_string(context.unit, &a.name);
+		outer = named(outer, name ? name : "");
+	}
+	return outer;
 }
 
 static void visit(struct visit *v, struct cp_unit *unit)
@@ -92,7 +116,7 @@ static void visit(struct visit *v, struct cp_unit *unit)
 		if (!cp_attrs_read(&w, die.abbrev, &a))
 			return;
 		scope = is_class(die.abbrev->tag) || die.abbrev->tag == DW_TAG_namespace;
-		if (scope && !look(v, &w, &die, &a, outer[depth], &hash))
+		if (scope && !look(v, &w, &die, &a, context_of(unit, &a, outer[depth]), &hash))
 			return;
 		if (!die.abbrev->children)
 			continue;
@@ -106,12 +130,19 @@ static void visit(struct visit *v, struct cp_unit *unit)
 static void list_definitions(struct cp_debuginfo *all)
 {
 	struct visit v = { .all = all, .target = CP_NO_OFFSET };
+	struct cp_unit *unit;
 	size_t i;
 
 	all->definitions_tried = true;
 	cp_dwarf_walk(all->main);
 	for (i = 0; i < all->main->units.count && !v.full; i++)
 		visit(&v, all->main->units.items[i]);
+	for (i = 0; !v.full && (unit = cp_debuginfo_type_unit(all, i)); i++) {
+		v.apart = unit->dwarf->types_of;
+		/* Offsets are of the main file. */
+		if (unit->dwarf == all->main || unit->dwarf == all->main->types)
+			visit(&v, unit);
+	}
 }
 
 struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret)
@@ -128,6 +159,6 @@ struct cp_unit *cp_type_definition(const struct cp_type *type, uint64_t *die_ret
 	found = v.found ? cp_map_get(&all->definitions, v.found) : NULL;
 	if (!found || *found == AMBIGUOUS)
 		return NULL;
-	*die_ret = *found >> 16;
-	return cp_dwarf_unit_at(all->main, *die_ret);
+	*die_ret = *found >> 17;
+	return cp_dwarf_unit_at(*found >> 16 & 1 ? all->main->types : all->main, *die_ret);
 }

@@ -527,19 +527,41 @@ static void read_node(struct cp_unit *unit, uint64_t offset, struct cp_type *t, 
 	read_kind(unit, t, &a, &w, &die, depth);
 }
 
+/* The type in a unit of its own that the DIE declares; NULL: it is none of those. */
+static const struct cp_type *signed_type(struct cp_unit *unit, uint64_t offset, unsigned depth)
+{
+	struct cp_unit *in;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+	uint64_t at;
+
+	if (depth > CP_DWARF_DEPTH || !unit->dwarf->all->has_type_units ||
+	    !cp_die_at(unit, offset, &w, &die, &a) || !a.signature.form)
+		return NULL;
+	in = cp_attr_reference(unit, &a.signature, &at);
+	return in && (in != unit || at != offset) ? type_at(in, at, depth + 1) : NULL;
+}
+
 static const struct cp_type *type_at(struct cp_unit *unit, uint64_t offset, unsigned depth)
 {
 	struct cp_debuginfo *all = unit->dwarf->all;
-	const uint64_t *known = cp_map_get(&unit->dwarf->types, offset);
+	const uint64_t *known = cp_map_get(&unit->dwarf->nodes, offset);
+	const struct cp_type *elsewhere;
 	struct cp_type *t;
 
 	if (known)
 		return (const struct cp_type *)(uintptr_t)*known;
 	if (all->types.total > MAX_MEMORY)
 		return NULL;
+	elsewhere = signed_type(unit, offset, depth);
+	if (elsewhere) {
+		cp_map_put(&unit->dwarf->nodes, offset, (uintptr_t)elsewhere);
+		return elsewhere;
+	}
 	t = cp_arena_alloc(&all->types, sizeof(*t));
 	/* Known before it is read: a type may lead to itself. */
-	if (!t || !cp_map_put(&unit->dwarf->types, offset, (uintptr_t)t))
+	if (!t || !cp_map_put(&unit->dwarf->nodes, offset, (uintptr_t)t))
 		return NULL;
 	t->unit = unit;
 	t->die = offset;

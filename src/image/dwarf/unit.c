@@ -50,6 +50,25 @@ static struct cp_elf_section *section(struct cp_elf *elf, const char *name)
 	return NULL;
 }
 
+/* The same file, with the section that DWARF 4 has types in; NULL: it has none. */
+static struct cp_dwarf *types_of(struct cp_dwarf *of)
+{
+	struct cp_elf_section *types = section(of->elf, "types");
+	struct cp_dwarf *dwarf;
+
+	if (!cp_elf_length(of->elf, types))
+		return NULL;
+	dwarf = malloc(sizeof(*dwarf));
+	if (!dwarf)
+		return NULL;
+	*dwarf = *of;
+	dwarf->owns_elf = false;
+	dwarf->info = types;
+	dwarf->types_of = of;
+	of->all->has_type_units = true;
+	return dwarf;
+}
+
 struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, bool owns_elf)
 {
 	struct cp_dwarf *dwarf = calloc(1, sizeof(*dwarf));
@@ -75,6 +94,7 @@ struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, b
 		return NULL;
 	}
 	dwarf->owns_elf = owns_elf;
+	dwarf->types = types_of(dwarf);
 	return dwarf;
 }
 
@@ -106,11 +126,16 @@ void cp_dwarf_destroy(struct cp_dwarf *dwarf)
 	for (i = 0; i < dwarf->units.count; i++)
 		destroy_unit(dwarf->units.items[i]);
 	cp_vec_free(&dwarf->units);
+	for (i = 0; i < dwarf->type_units.count; i++)
+		destroy_unit(dwarf->type_units.items[i]);
+	cp_vec_free(&dwarf->type_units);
+	cp_map_free(&dwarf->signatures);
+	cp_dwarf_destroy(dwarf->types);
 	while (cp_map_next(&dwarf->abbrevs, &at, &key, &value))
 		cp_abbrevs_destroy((struct cp_abbrevs *)(uintptr_t)value);
 	cp_map_free(&dwarf->abbrevs);
 	cp_map_free(&dwarf->names);
-	cp_map_free(&dwarf->types);
+	cp_map_free(&dwarf->nodes);
 	if (dwarf->owns_elf)
 		cp_elf_destroy(dwarf->elf);
 	free(dwarf);
@@ -123,13 +148,18 @@ static uint64_t offset_of_size(struct cp_cursor *c, uint8_t size)
 	return size == 8 ? cp_cursor_u64(c) : cp_cursor_u32(c);
 }
 
+static bool holds_type(const struct cp_unit *unit)
+{
+	return unit->type == DW_UT_type || unit->type == DW_UT_split_type;
+}
+
 /* Reads the header of a unit from its version on; false when the unit is of no use. */
 static bool read_unit_header(struct cp_cursor *c, struct cp_unit *u)
 {
 	u->version = cp_cursor_u16(c);
 	if (u->version < 2 || u->version > 5)
 		return false;
-	u->type = DW_UT_compile;
+	u->type = u->dwarf->types_of ? DW_UT_type : DW_UT_compile;
 	if (u->version == 5) {
 		u->type = cp_cursor_u8(c);
 		u->address_size = cp_cursor_u8(c);
@@ -138,10 +168,10 @@ static bool read_unit_header(struct cp_cursor *c, struct cp_unit *u)
 		u->abbrev_offset = offset_of_size(c, u->offset_size);
 		u->address_size = cp_cursor_u8(c);
 	}
-	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile)
+	if (u->type == DW_UT_skeleton || u->type == DW_UT_split_compile || holds_type(u))
 		u->id = cp_cursor_u64(c);
-	else if (u->type == DW_UT_type || u->type == DW_UT_split_type)
-		return false; /* types hold no code */
+	if (holds_type(u))
+		u->type_die = u->offset + offset_of_size(c, u->offset_size);
 	return !c->bad && (u->address_size == 8 || u->address_size == 4);
 }
 
@@ -182,6 +212,19 @@ static struct cp_unit *unit_at(struct cp_dwarf *dwarf, uint64_t at, uint64_t *ne
 	return unit;
 }
 
+static bool keep_unit(struct cp_dwarf *dwarf, struct cp_unit *unit)
+{
+	if (!holds_type(unit))
+		return cp_vec_push(&dwarf->units, unit);
+	if (!cp_vec_push(&dwarf->type_units, unit))
+		return false;
+	dwarf->all->has_type_units = true;
+	/* Copies of a type have one signature, and any of them will do. */
+	if (!cp_map_get(&dwarf->signatures, unit->id))
+		cp_map_put(&dwarf->signatures, unit->id, (uintptr_t)unit);
+	return true;
+}
+
 void cp_dwarf_walk(struct cp_dwarf *dwarf)
 {
 	uint64_t total = cp_elf_length(dwarf->elf, dwarf->info), at = 0, next;
@@ -190,9 +233,9 @@ void cp_dwarf_walk(struct cp_dwarf *dwarf)
 	if (dwarf->walked)
 		return;
 	dwarf->walked = true;
-	for (; at < total && dwarf->units.count < MAX_UNITS; at = next) {
+	for (; at < total && dwarf->units.count + dwarf->type_units.count < MAX_UNITS; at = next) {
 		unit = unit_at(dwarf, at, &next);
-		if (unit && !cp_vec_push(&dwarf->units, unit)) {
+		if (unit && !keep_unit(dwarf, unit)) {
 			free(unit);
 			return;
 		}
@@ -203,20 +246,16 @@ void cp_dwarf_walk(struct cp_dwarf *dwarf)
 
 struct cp_unit *cp_dwarf_unit_at(struct cp_dwarf *dwarf, uint64_t offset)
 {
-	size_t low = 0, high, mid;
+	size_t n;
 
 	cp_dwarf_walk(dwarf);
-	high = dwarf->units.count;
-	while (low < high) {
-		mid = low + (high - low) / 2;
-		if (dwarf->units.items[mid]->end <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == dwarf->units.count || dwarf->units.items[low]->die > offset)
-		return NULL;
-	return dwarf->units.items[low];
+	n = cp_vec_partition(&dwarf->units, it, (*it)->end <= offset);
+	if (n < dwarf->units.count && dwarf->units.items[n]->die <= offset)
+		return dwarf->units.items[n];
+	n = cp_vec_partition(&dwarf->type_units, it, (*it)->end <= offset);
+	if (n < dwarf->type_units.count && dwarf->type_units.items[n]->die <= offset)
+		return dwarf->type_units.items[n];
+	return NULL;
 }
 
 bool cp_unit_cursor(const struct cp_unit *unit, uint64_t offset, struct cp_cursor *ret)
