@@ -3,16 +3,18 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/complain.h"
 #include "cmd/covering.h"
 #include "cmd/commands.h"
 #include "cmd/reports.h"
 #include "cmd/terminal.h"
+#include "report/tables/csv.h"
 #include "report/tables/json.h"
 #include "report/tables/report.h"
 
 struct report_options {
-	bool json, lines, tree, threads, images, processes, functions, calls, coverage, annotations,
-		exceptions, locks, allocs, maps;
+	bool json, csv, lines, tree, threads, images, processes, functions, calls, coverage,
+		annotations, exceptions, locks, allocs, maps;
 	bool traces;
 	const char *reports; /* a list, or NULL */
 	const char *function, *callers, *callees;
@@ -26,7 +28,8 @@ struct report_options {
 #define AT(field) offsetof(struct report_options, field)
 
 /* In the order of enum cp_profile_order. */
-static const char *const sort_names[] = { "self", "total", "name", "calls", NULL };
+static const char *const sort_names[] = { "self", "total",   "name",	  "calls", "min",
+					  "max",  "average", "deviation", NULL };
 
 static const struct cp_option show_options[] = {
 	{ "functions", 0, CP_OPTION_TRUE, AT(functions), .help = "the functions alone" },
@@ -56,12 +59,15 @@ static const struct cp_option show_options[] = {
 	{ "reports", 0, CP_OPTION_TEXT, AT(reports), .value = "LIST",
 	  .help = "these alone, of " CP_REPORT_NAMES ", separated by commas" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "everything, as one JSON object" },
+	{ "csv", 0, CP_OPTION_TRUE, AT(csv),
+	  .help = "the functions, --calls or --tree, as comma-separated values" },
 	{ 0 }
 };
 
 static const struct cp_option how_options[] = {
-	{ "sort", 0, CP_OPTION_CHOICE, AT(sort), .value = "self|total|name|calls",
-	  .choices = sort_names, .help = "the order of functions (self unless told)" },
+	{ "sort", 0, CP_OPTION_CHOICE, AT(sort),
+	  .value = "self|total|name|calls|min|max|average|deviation", .choices = sort_names,
+	  .help = "the order of functions (self unless told); from calls on: of traced calls" },
 	{ "limit", 'n', CP_OPTION_NUMBER, AT(limit), .value = "N", .max = UINT32_MAX,
 	  .help = "rows of a table (20 unless told); 0: all" },
 	{ "traces", 0, CP_OPTION_TRUE, AT(traces),
@@ -140,7 +146,7 @@ static int run_report(struct cp_args *args)
 					 : o->function,
 		.order = (enum cp_profile_order)o->sort,
 		.limit = o->limit != LIMIT_UNLESS_TOLD ? o->limit
-			 : o->json		       ? 0
+			 : o->json || o->csv	       ? 0
 						       : 20,
 		.least = o->least / 100,
 		.roots = (enum cp_tree_roots)o->roots,
@@ -149,18 +155,23 @@ static int run_report(struct cp_args *args)
 	struct cp_source_rules rules = cp_source_rules_of(&o->sources);
 	struct cp_loaded loaded = { 0 };
 	struct cp_buf out = { 0 };
-	struct cp_error *err = cp_sources_create(&rules, &r.sources);
+	struct cp_error *err;
 
+	if (o->csv && (o->json || o->reports))
+		return cp_usage(args, "--csv is of one table: neither --json nor --reports goes "
+				      "with it");
+	err = cp_sources_create(&rules, &r.sources);
 	if (!err)
 		err = cp_load(cp_recording_operand(args), &o->filter, &loaded);
 	if (!err)
-		err = o->json ? cp_report_json(loaded.profile, &r, &out)
-			      : print_text(o, loaded.profile, &r, &out);
+		err = o->json  ? cp_report_json(loaded.profile, &r, &out)
+		      : o->csv ? cp_report_csv(loaded.profile, &r, &out)
+			       : print_text(o, loaded.profile, &r, &out);
 	if (!err)
 		err = cp_sources_unmatched(r.sources);
 	cp_unload(&loaded);
 	cp_sources_destroy(r.sources);
-	return cp_end_report(err, &out, o->json);
+	return cp_end_report(err, &out, o->json || o->csv);
 }
 
 const struct cp_command cp_command_report = {

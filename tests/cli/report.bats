@@ -300,7 +300,7 @@ thread 1 1 p'
 	run jq -c '.calls | .upper_bound, (.functions[] | select(.function == "fact") |
 		[.total_ns, .upper_bounds])' <<<"$("$CPROF" report --json)"
 	assert_output "$(printf '%s\n' true \
-		'[24875,["total_ns","self_ns","min_ns","median_ns"]]')"
+		'[24875,["total_ns","self_ns","min_ns","average_ns","deviation_ns","median_ns"]]')"
 	# One call's time is the sum of one.
 	printf '%s\n' 'command ./desk' 'length 200' 'process 200 desk /usr/bin/desk' 'thread 200 200 desk' \
 		'c 200 0 main|desk|main.c|1' 'c 200 10 fact|desk|f.c|1' 'r 200 20 12~8' 'r 200 10 5' | made once.data
@@ -414,7 +414,7 @@ for row in sys.stdin:
 	"$CPROF" report --tree >out
 	assert_equal "$(grep -c down out)" 1
 	total=$("$CPROF" report --calls | awk '$NF == "down" { print $2, $3 }')
-	grep -q " $total  down (recursive, up to 60 deep)$" out
+	grep -qE " $total +(<= )?[0-9.]+ .?s +60  down \(recursive, up to 60 deep\)$" out
 }
 
 @test "report --tree: functions that call each other in a circle stand on a line each" {
@@ -469,7 +469,7 @@ number"
 		.overhead.rejected]' <<<"$("$CPROF" report --json)"
 	assert_output '[0,28,0,false,1.428571429,{"inside":3,"unsampled":0,"condition":5,"late":0,"unmatched":0}]'
 	run jq -c '.calls.functions[] | select(.function == "fact")' <<<"$("$CPROF" report --json)"
-	assert_output '{"function":"fact","image":"desk","calls":3,"total_ns":27000,"self_ns":27000,"min_ns":11000,"median_ns":19000,"p90_ns":27000,"p95_ns":27000,"p99_ns":27000,"p999_ns":27000,"max_ns":27000,"overhead_ns":54000,"unwound":0,"tail_calls":0,"open":0}'
+	assert_output '{"function":"fact","image":"desk","calls":3,"total_ns":27000,"self_ns":27000,"min_ns":11000,"average_ns":19000,"deviation_ns":6532,"median_ns":19000,"p90_ns":27000,"p95_ns":27000,"p99_ns":27000,"p999_ns":27000,"max_ns":27000,"overhead_ns":54000,"unwound":0,"tail_calls":0,"open":0}'
 }
 
 @test "report of calls: callers and callees among what was traced" {
@@ -705,4 +705,79 @@ desks() {
 	sed -nE 's/.*<td class="name" title="[^"]*">([^<]*)<.*/\1/p' page.html | sort >cells
 	assert_equal "$(uniq -d cells)" ''
 	(($(sed 's/&[a-z]*;/x/g' cells | wc -L) <= 72)) || fail "a cell is wider than 72"
+}
+
+@test "functions that were called, in every order, and as comma-separated values" {
+	busy_desk 2000 | made cprof.data
+	for order in self total calls min max average deviation; do
+		key=${order}_ns
+		[ "$order" != calls ] || key=calls
+		"$CPROF" report --json --calls --sort="$order" >json
+		run jq -e --arg k "$key" '.calls.functions | map(.[$k]) | . == (sort | reverse)' json
+		assert_output true
+		"$CPROF" report --csv --sort="$order" >csv
+		python3 - csv json <<-'END'
+			import csv, json, sys
+			rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+			functions = json.load(open(sys.argv[2]))["calls"]["functions"]
+			assert len(rows) == len(functions) == 5
+			for row, f in zip(rows, functions):
+			    for key, value in row.items():
+			        assert value == str(f.get(key, 0 if key == "cpu_ns" else "")), (key, value, f)
+		END
+	done
+	"$CPROF" report --calls --sort=average >out
+	grep -qE '^ *calls  +total  +self  +min  +average  +deviation  +median' out
+	"$CPROF" report --calls >out
+	run grep deviation out
+	assert_failure 1
+	workshop | made w.data
+	"$CPROF" report --csv w.data | python3 -c '
+import csv, json, sys
+f = json.load(open(sys.argv[1]))["samples"]["functions"]
+rows = list(csv.DictReader(sys.stdin))
+assert [int(r["self_ns"]) for r in rows] == [g["self_ns"] for g in f], rows
+assert [int(r["total_ns"]) for r in rows] == [g["total_ns"] for g in f], rows
+assert any(r["function"].endswith("&\"\x27]]>") for r in rows)
+' <("$CPROF" report --json w.data)
+	run "$CPROF" report --csv --locks
+	assert_failure 2
+	assert_output --partial 'it is of --functions, --calls or --tree'
+	run "$CPROF" report --csv --json
+	assert_failure 2
+	run "$CPROF" report --csv -n 2
+	assert_equal "${#lines[@]}" 3
+}
+
+@test "the call tree of traced calls has their number and times: as the events add up" {
+	"$CPROF" run -q -o x.data -t 'worker,leaf,tail_first,tail_middle,tail_last,catcher' --max-rate=0 \
+		-- "$TRACEES/counted" --depth=20 >out
+	"$CPROF" replay --json x.data >events
+	"$CPROF" report --tree --csv x.data >tree
+	run python3 - events tree <<-'END'
+		import collections, csv, json, sys
+		stacks, paths = collections.defaultdict(list), collections.Counter()
+		for e in map(json.loads, open(sys.argv[1])):
+		    stack = stacks[e["tid"]]
+		    if e["event"] == "enter":
+		        stack.append(e["function"])
+		        paths[tuple(stack)] += 1
+		    elif e["event"] in ("leave", "tail_call", "unwind"):
+		        stack.pop()
+		got, path = {}, []
+		for row in csv.DictReader(open(sys.argv[2], newline="")):
+		    path[int(row["depth"]) - 1:] = [row["function"]]
+		    got[tuple(path)] = int(row["calls"])
+		    assert int(row["self_ns"]) <= int(row["total_ns"]) or row["upper_bounds"], row
+		assert got == dict(paths), (got, paths)
+		print(len(got), "paths")
+	END
+	assert_success
+	assert_output --regexp '^[1-9][0-9]* paths$'
+	"$CPROF" report --tree --min=0 x.data >out
+	leaves=$("$CPROF" report --tree --csv x.data | sed -n 's/^2,leaf,counted,\([0-9]*\),.*/\1/p')
+	sed 's/[│├└─,]//g' out | awk -v n="$leaves" '$NF == "leaf" && $(NF - 1) == n { found = 1 } END { exit !found }' ||
+		fail "$leaves: $(cat out)"
+	COLUMNS=80 "$CPROF" report --tree x.data >out
+	(($(wc -L <out) <= 80))
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/events/calls.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -76,6 +77,16 @@ static struct cp_call_edge *edge_of(struct builder *b, uint32_t caller, uint32_t
 	return &b->c->edges.items[found ? *found : b->c->edges.count - 1];
 }
 
+/* Welford's way: nothing is lost between a large sum and a small distance. */
+static void add_moment(struct cp_moments *m, double value, uint64_t times)
+{
+	double from = value - m->mean;
+
+	m->count += times;
+	m->mean += from * (double)times / (double)m->count;
+	m->squares += from * (value - m->mean) * (double)times;
+}
+
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
 	struct builder *b = ctx;
@@ -102,9 +113,11 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 		cp_span_add_whole(&t->sum, span);
 		cp_span_add_whole(&b->c->outermost_sum, span);
 	}
-	if (!span->inherited && span->end < CP_SPAN_LOST && !cp_vec_push(&f->durations, one))
-		return cp_error_nomem();
-	return NULL;
+	if (span->inherited || span->end >= CP_SPAN_LOST)
+		return NULL;
+	cp_span_add_whole(&f->over, span);
+	add_moment(&f->moments, (double)cp_span_likely(span), 1);
+	return cp_vec_push(&f->durations, one) ? NULL : cp_error_nomem();
 }
 
 static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
@@ -139,17 +152,35 @@ struct ordering {
 	enum cp_profile_order by;
 };
 
+static uint64_t ordered_by(const struct cp_called *f, enum cp_profile_order order)
+{
+	switch (order) {
+	case CP_ORDER_SELF:
+		return f->self.ns;
+	case CP_ORDER_CALLS:
+		return f->sum.calls;
+	case CP_ORDER_MIN:
+		return cp_called_quantile(f, 0).ns;
+	case CP_ORDER_MAX:
+		return cp_called_quantile(f, 1).ns;
+	case CP_ORDER_AVERAGE:
+		return f->average.ns;
+	case CP_ORDER_DEVIATION:
+		return f->deviation.ns;
+	case CP_ORDER_TOTAL:
+	case CP_ORDER_NAME:
+		break;
+	}
+	return 0;
+}
+
 static int compare_called(const void *va, const void *vb, void *ctx)
 {
 	const struct cp_called *a = va, *b = vb;
 	const struct ordering *o = ctx;
 	const struct cp_function *all = o->c->profile->functions.items;
-	int order = 0;
+	int order = descending(ordered_by(a, o->by), ordered_by(b, o->by));
 
-	if (o->by == CP_ORDER_SELF)
-		order = descending(a->self.ns, b->self.ns);
-	else if (o->by == CP_ORDER_CALLS)
-		order = descending(a->sum.calls, b->sum.calls);
 	if (!order && o->by != CP_ORDER_NAME)
 		order = descending(a->total.ns, b->total.ns);
 	return order ? order : strcmp(all[a->function].name, all[b->function].name);
@@ -248,8 +279,10 @@ static struct cp_error *add_rows(struct builder *b)
 		if (cp_profile_accepts_sum(p, row) && !add_row(b, row))
 			return cp_error_nomem();
 	}
-	cp_vec_for_each(&b->c->functions, f) /* of some, nothing is known of each call */
+	cp_vec_for_each(&b->c->functions, f) { /* of some, nothing is known of each call */
 		cp_vec_free(&f->durations);
+		f->moments = (struct cp_moments){ 0 };
+	}
 	return NULL;
 }
 
@@ -267,6 +300,42 @@ static bool add_up(struct builder *b)
 	return true;
 }
 
+/* Of calls that the recording has added up: by the middle of each bucket. */
+static void moments_of_sums(struct cp_called *f)
+{
+	struct cp_call_sum *sum = &f->sum;
+	uint32_t i;
+
+	for (i = 0; i < CP_SPREAD_BUCKETS; i++) {
+		uint64_t low = cp_spread_low(i), high = cp_spread_high(i);
+		uint64_t known = cp_spread_count(&sum->known, i),
+			 bound = cp_spread_count(&sum->bound, i);
+
+		if (known)
+			add_moment(&f->moments, (double)(low + (high - low) / 2), known);
+		if (bound)
+			add_moment(&f->moments, (double)high, bound);
+	}
+	f->average.ns = (uint64_t)(f->moments.mean + 0.5);
+	f->average.at_most = sum->bound.total != 0;
+}
+
+/* What is not known of each call makes them differ more than they do, not less. */
+static void settle_moments(struct cp_called *f)
+{
+	struct cp_moments *m = &f->moments;
+
+	if (m->count) {
+		f->average = cp_net_settle(&f->over);
+		f->average.ns /= m->count;
+	} else if (cp_call_sum_over(&f->sum)) {
+		moments_of_sums(f);
+	}
+	if (m->count && m->squares > 0)
+		f->deviation.ns = (uint64_t)(sqrt(m->squares / (double)m->count) + 0.5);
+	f->deviation.at_most = f->sum.bound.total != 0;
+}
+
 static void settle_all(struct cp_calls *c)
 {
 	struct cp_calling_thread *t;
@@ -276,6 +345,7 @@ static void settle_all(struct cp_calls *c)
 	cp_vec_for_each(&c->functions, f) {
 		f->total = cp_net_settle(&f->sum.whole);
 		f->self = cp_net_settle(&f->sum.self);
+		settle_moments(f);
 		c->calls += f->sum.calls;
 		c->upper_bound |= f->sum.bounds;
 	}

@@ -12,15 +12,25 @@
 #include "report/profile/places.h"
 #include "report/profile/profile.h"
 
+/* Mean and spread of numbers as they come. */
+struct cp_moments {
+	uint64_t count;
+	double mean, squares; /* of distances from the mean */
+};
+
 struct cp_called {
 	uint32_t function; /* of the profile */
 	struct cp_call_sum sum; /* `whole`: recursion counted once */
 	struct cp_net_time total, self; /* what that comes to */
+	struct cp_net_time average, deviation; /* of durations, of calls that are over: the mean,
+						  the standard deviation; 0 without any */
 	uint32_t disarmed; /* calls in the second after which it was no longer traced; 0: it is */
 	bool starved; /* disarmed because a thread got no further for signals that enter it */
 	CP_VEC(struct cp_net_time)
 	durations; /* of calls that are over, where each is known;
 						 sorted */
+	struct cp_net_sum over; /* of these */
+	struct cp_moments moments;
 };
 
 /* Calls of one function by another. */

@@ -25,12 +25,16 @@
 #include "report/profile/tree.h"
 
 #define CPU_COLUMN 2 /* where it was asked for */
+#define AVERAGE_COLUMN 5 /* where that is asked for, and the next */
 
 static const struct cp_column columns[] = {
-	{ "calls", true, 0, false }, { "total", true, 0, false },  { "CPU", true, 0, false },
-	{ "self", true, 0, false },  { "min", true, 0, true },	   { "median", true, 0, false },
-	{ "p95", true, 0, true },    { "p99", true, 0, true },	   { "p99.9", true, 0, true },
-	{ "max", true, 0, false },   { "image", false, 12, true }, { "function", false, 0, false },
+	{ "calls", true, 0, false },	 { "total", true, 0, false },
+	{ "CPU", true, 0, false },	 { "self", true, 0, false },
+	{ "min", true, 0, true },	 { "average", true, 0, false },
+	{ "deviation", true, 0, false }, { "median", true, 0, false },
+	{ "p95", true, 0, true },	 { "p99", true, 0, true },
+	{ "p99.9", true, 0, true },	 { "max", true, 0, false },
+	{ "image", false, 12, true },	 { "function", false, 0, false },
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
@@ -82,16 +86,35 @@ static void add_function(struct cp_table *t, const struct cp_function *f)
 	cp_table_function(t, CP_PAINT_PLAIN, own && name.bytes ? name.bytes : f->name);
 }
 
-static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_called *f, bool cpu)
+/* The columns that there are, of a function. */
+struct shown_columns {
+	bool cpu, average;
+};
+
+static void moment_cells(struct cp_table *t, const struct cp_called *f)
+{
+	if (!cp_call_sum_over(&f->sum)) {
+		cp_table_cell(t, CP_PAINT_DIM, "-");
+		cp_table_cell(t, CP_PAINT_DIM, "-");
+		return;
+	}
+	cp_table_net_time(t, CP_PAINT_PLAIN, f->average);
+	cp_table_net_time(t, CP_PAINT_PLAIN, f->deviation);
+}
+
+static void row(struct cp_table *t, const struct cp_calls *c, const struct cp_called *f,
+		struct shown_columns has)
 {
 	const struct cp_function *is = &c->profile->functions.items[f->function];
 
 	cp_table_count(t, CP_PAINT_PLAIN, f->sum.calls);
 	cp_table_net_time(t, CP_PAINT_PLAIN, f->total);
-	if (cpu)
+	if (has.cpu)
 		cp_table_time(t, CP_PAINT_PLAIN, f->sum.cpu_ns);
 	cp_table_net_time(t, heat(f->self.ns, c->outermost.ns), f->self);
 	quantile_cell(t, f, 0);
+	if (has.average)
+		moment_cells(t, f);
 	quantile_cell(t, f, 0.5);
 	quantile_cell(t, f, 0.95);
 	quantile_cell(t, f, 0.99);
@@ -183,17 +206,18 @@ static void print_functions(const struct cp_calls *c, const struct cp_report_opt
 	const struct cp_called *f;
 	struct cp_column present[COLUMNS];
 	size_t shown = 0, all = 0, count = 0, i;
-	bool cpu = has_cpu(c);
+	struct shown_columns has = { has_cpu(c), o->order == CP_ORDER_AVERAGE ||
+							 o->order == CP_ORDER_DEVIATION };
 
 	cp_report_title(out, look, "Calls", note(c));
 	for (i = 0; i < COLUMNS; i++)
-		if (cpu || i != CPU_COLUMN)
+		if (i == CPU_COLUMN ? has.cpu : i - AVERAGE_COLUMN < 2u ? has.average : true)
 			present[count++] = columns[i];
 	cp_table_init(&t, present, count);
 	cp_vec_for_each(&c->functions, f) {
 		if (!(f->sum.calls || f->sum.inherited) || (o->limit && all++ >= o->limit))
 			continue;
-		row(&t, c, f, cpu);
+		row(&t, c, f, has);
 		shown++;
 	}
 	cp_table_print(&t, look, out);
@@ -424,6 +448,8 @@ static void times_json(const struct cp_called *f, struct cp_json *j)
 		{ "total_ns", f->total },
 		{ "self_ns", f->self },
 		{ "min_ns", cp_called_quantile(f, 0) },
+		{ "average_ns", f->average },
+		{ "deviation_ns", f->deviation },
 		{ "median_ns", cp_called_quantile(f, 0.5) },
 		{ "p90_ns", cp_called_quantile(f, 0.9) },
 		{ "p95_ns", cp_called_quantile(f, 0.95) },

@@ -39,7 +39,7 @@ static int compare_functions(const void *va, const void *vb, void *ctx)
 	const struct cp_function *b = &by->p->functions.items[*(const uint32_t *)vb];
 	int d = 0;
 
-	if (by->order == CP_ORDER_SELF || by->order == CP_ORDER_CALLS)
+	if (by->order == CP_ORDER_SELF || by->order >= CP_ORDER_CALLS)
 		d = by_cost(&a->self, &b->self);
 	if (!d && by->order != CP_ORDER_NAME)
 		d = by_cost(&a->total, &b->total);

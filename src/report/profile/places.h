@@ -12,9 +12,18 @@
 #include "base/vec.h"
 #include "report/profile/profile.h"
 
+enum cp_profile_order {
+	CP_ORDER_SELF,
+	CP_ORDER_TOTAL,
+	CP_ORDER_NAME,
+	CP_ORDER_CALLS, /* this one and the following: of traced calls; else as SELF */
+	CP_ORDER_MIN,
+	CP_ORDER_MAX,
+	CP_ORDER_AVERAGE,
+	CP_ORDER_DEVIATION,
+};
 /* The functions with any cost, most self (or total) first. *ret is the
  * caller's to free. */
-enum cp_profile_order { CP_ORDER_SELF, CP_ORDER_TOTAL, CP_ORDER_NAME, CP_ORDER_CALLS };
 CP_ERROR cp_profile_sorted(const struct cp_profile *p, enum cp_profile_order order, uint32_t **ret,
 			   size_t *count_ret);
 

@@ -219,6 +219,8 @@ CP_ERROR cp_report_lines(const struct cp_profile *p, const struct cp_report_opti
  *      37.1%  37.1%  └─ draw
  */
 #define TIME_COLUMNS 13 /* "  <= 45.1 µs" */
+#define CALL_COLUMNS 11
+#define WIDE 100
 
 struct tree_printer {
 	const struct cp_tree *tree;
@@ -257,17 +259,34 @@ static void percent_cell(struct tree_printer *t, uint64_t ns)
 		 text.bytes ? text.bytes : "");
 }
 
-/* The time of a node, where costs are of calls: it may be a bound, which a share can't say. */
 static void time_cell(struct tree_printer *t, const struct cp_cost *cost)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_cost_add_words(t->tree->profile, cost, &text);
+	cp_buf_printf(t->out, "%*s%s",
+		      TIME_COLUMNS - (int)cp_text_columns(text.bytes ? text.bytes : ""), "",
+		      text.bytes ? text.bytes : "");
+}
+
+static bool is_wide(const struct cp_look *look)
+{
+	return !look->columns || look->columns >= WIDE;
+}
+
+/* Where costs are of calls: times, which may be bounds, which a share can't say; how many. */
+static void call_cells(struct tree_printer *t, const struct cp_node *n)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!t->tree->profile->by_calls)
 		return;
-	cp_cost_add_words(t->tree->profile, cost, &text);
-	cp_buf_printf(t->out, "%*s%s",
-		      TIME_COLUMNS - (int)cp_text_columns(text.bytes ? text.bytes : ""), "",
-		      text.bytes ? text.bytes : "");
+	time_cell(t, &n->total);
+	if (is_wide(t->look))
+		time_cell(t, &n->self);
+	if (n->kind == CP_NODE_FUNCTION)
+		cp_add_count(&text, n->self.ticks);
+	cp_buf_printf(t->out, "%*s", CALL_COLUMNS, text.bytes ? text.bytes : "");
 }
 
 static void print_node(struct tree_printer *t, const struct shown *s)
@@ -281,7 +300,7 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 
 	percent_cell(t, n->total.weight);
 	percent_cell(t, n->self.weight);
-	time_cell(t, &n->total);
+	call_cells(t, n);
 	cp_buf_add(&lead, t->rails.bytes, s->rails);
 	if (s->branches)
 		cp_buf_str(&lead, s->last ? "└─ " : "├─ ");
@@ -293,7 +312,10 @@ static void print_node(struct tree_printer *t, const struct shown *s)
 		cp_buf_str(&name, " (guessed)");
 	if (n->deepest)
 		cp_buf_printf(&name, " (recursive, up to %" PRIu32 " deep)", n->deepest);
-	taken = 18 + (t->tree->profile->by_calls ? TIME_COLUMNS : 0) +
+	taken = 18 +
+		(t->tree->profile->by_calls
+			 ? (is_wide(t->look) ? 2 : 1) * TIME_COLUMNS + CALL_COLUMNS
+			 : 0) +
 		(lead.bytes ? cp_text_columns(lead.bytes) : 0);
 	if (t->look->columns)
 		room = t->look->columns > taken + 8 ? t->look->columns - taken : 8;
@@ -368,8 +390,10 @@ CP_ERROR cp_report_tree(const struct cp_profile *p, const struct cp_report_optio
 	t.least_ns = (uint64_t)(o->least * (double)t.whole);
 	cp_report_title(out, look, "Call tree", NULL);
 	cp_paint(out, look, CP_PAINT_DIM,
-		 p->by_calls ? "   total    self         time  function\n"
-			     : "   total    self  function\n");
+		 !p->by_calls ? "   total    self  function\n"
+		 : is_wide(look)
+			 ? "   total    self         time         self      calls  function\n"
+			 : "   total    self         time      calls  function\n");
 	done = print_tree(&t, &stack);
 	cp_vec_free(&stack);
 	cp_buf_free(&t.rails);

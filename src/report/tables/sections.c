@@ -9,6 +9,7 @@
 #include "record/coverage.h"
 #include "report/coverage/table.h"
 #include "report/events/annotationtable.h"
+#include "report/events/callcsv.h"
 #include "report/events/calltable.h"
 #include "report/events/exceptions.h"
 #include "report/events/heap.h"
@@ -22,6 +23,7 @@
 #include "report/tables/around.h"
 #include "report/tables/cost.h"
 #include "report/tables/counters.h"
+#include "report/tables/csv.h"
 #include "report/tables/functions.h"
 #include "report/tables/header.h"
 #include "report/tables/missing.h"
@@ -119,9 +121,10 @@ static CP_ERROR tree(const struct cp_profile *p, const struct cp_report_options 
 const struct cp_report_section cp_report_sections[] = {
 	{ CP_REPORT_HEADER, { "header" }, 0, NULL, NULL, header, NULL },
 	{ CP_REPORT_FUNCTIONS, { "sample", "functions" }, OVERVIEW | SUMMARY,
-	  cp_profile_has_costs, NULL, cp_report_functions, NULL },
+	  cp_profile_has_costs, NULL, cp_report_functions, NULL, cp_report_functions_csv },
 	{ CP_REPORT_CALLS, { "call", "calls" }, OF_COSTS | SUMMARY | PAGE,
-	  holds_calls, "call was", cp_report_calls, cp_report_calls_json },
+	  holds_calls, "call was", cp_report_calls, cp_report_calls_json,
+	  cp_report_calls_csv },
 	{ CP_REPORT_EXCEPTIONS, { "exception", "exceptions" }, OVERVIEW | SUMMARY | PAGE,
 	  cp_report_holds_exceptions, "exceptions were",
 	  cp_report_exceptions, cp_report_exceptions_json },
@@ -147,7 +150,8 @@ const struct cp_report_section cp_report_sections[] = {
 	{ CP_REPORT_COUNTERS, { "counter", "counters" }, OF_COSTS,
 	  holds_counters, "counters were", cp_report_counters, NULL },
 	{ CP_REPORT_LINES, { "lines" }, 0, cp_profile_has_costs, NULL, lines, NULL },
-	{ CP_REPORT_TREE, { "tree" }, 0, cp_profile_has_costs, NULL, tree, NULL },
+	{ CP_REPORT_TREE, { "tree" }, 0, cp_profile_has_costs, NULL, tree, NULL,
+	  cp_report_tree_csv },
 	{ CP_REPORT_BUTTERFLY, { NULL }, 0,
 	  cp_profile_has_costs, NULL, cp_report_neighbours, NULL },
 	{ CP_REPORT_CALLERS, { NULL }, 0, cp_profile_has_costs, NULL, cp_report_neighbours, NULL },

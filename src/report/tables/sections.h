@@ -33,6 +33,9 @@ struct cp_report_section {
 	/* Its keys in `report --json`; NULL: others have what it shows. */
 	struct cp_error *(*json)(const struct cp_profile *p, const struct cp_report_options *o,
 				 struct cp_json *j);
+	/* It as comma-separated values, the titles first; NULL: it has no such form. */
+	struct cp_error *(*csv)(const struct cp_profile *p, const struct cp_report_options *o,
+				struct cp_buf *out);
 };
 
 /* Ends with a row that writes nothing. */
