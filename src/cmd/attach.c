@@ -24,7 +24,7 @@ static void say_how_to_end(pid_t pid, const struct cp_collect_options *o)
 static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_options *o)
 {
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
-	cprof_session_set_detours(s, o->calls.fast && !o->calls.traps);
+	cprof_session_set_detours(s, !o->calls.traps);
 	cprof_session_set_on_full(s, (cprof_on_full)o->calls.on_full);
 	if (!cp_collecting_load(s, o))
 		return CP_EXIT_FAILURE;

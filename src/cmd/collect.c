@@ -128,13 +128,13 @@ const struct cp_option cp_calls_options[] = {
 	{ "cpu-time", 0, CP_OPTION_TRUE, AT(cpu_time),
 	  .help = "with the CPU time of each call: one read more at each stop" },
 	{ "fast", 0, CP_OPTION_TRUE, AT(fast),
-	  .help = "calls and their times alone, without stops where the code allows it (cprof "
-		  "functions says where); refuses what would cost more" },
+	  .help = "nothing but what costs no stop: calls, times, stacks; refuses what tells more" },
 	{ "traps", 0, CP_OPTION_TRUE, AT(traps),
-	  .help = "with --fast: by stops nevertheless, so that no code of the program is moved" },
+	  .help = "all calls by breakpoints; else those that can be (cprof functions says which) "
+		  "are seen without a stop, by a few moved instructions" },
 	{ "on-full", 0, CP_OPTION_CHOICE, AT(on_full), .value = "drop|wait", .choices = on_full,
-	  .help = "with --fast, where calls come faster than cprof takes them: drop what finds "
-		  "no room, and count it (attach, unless told), or let the program wait (run)" },
+	  .help = "where calls come faster than cprof takes them: drop what finds no room, and "
+		  "count it (attach, unless told), or let the program wait (run)" },
 	{ "summary", 0, CP_OPTION_TRUE, AT(summary),
 	  .help = "no single calls are kept, only for each function and caller how many, how "
 		  "long, and how that is distributed: a small recording of any number of them" },
@@ -154,7 +154,7 @@ const struct cp_option cp_calls_options[] = {
 	{ "max-rate", 0, CP_OPTION_NUMBER, AT(max_rate), .value = "N", .max = UINT32_MAX,
 	  .help = "stop tracing a function that is called more than N times a second, and "
 		  "exceptions and locks; allocations are sampled then; 0: never (unless told: "
-		  "5000, and never functions named in full)" },
+		  "5000, and never functions named in full or seen without a stop)" },
 	{ 0 }
 };
 

@@ -157,6 +157,8 @@ static const char *without_trace(const struct cp_calls_options *c, bool modules)
 		return what;
 	if (c->max_rate <= UINT32_MAX && !shared && !modules)
 		return "max-rate";
+	if (c->traps && !modules)
+		return "traps";
 	return c->fast	    ? "fast"
 	       : c->on_full ? "on-full"
 	       : c->summary ? "summary"
@@ -185,12 +187,10 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (c->fast && told(c))
 		return cp_usage(args, "--fast tells nothing but times and stacks, and --%s more",
 				told(c));
-	if (c->traps && !c->fast)
-		return cp_usage(args, "--traps is about --fast: without that, all calls are seen "
-				      "by breakpoints");
-	if (c->on_full && (!c->fast || c->traps))
-		return cp_usage(args, "--on-full is about calls by detours, which --fast has "
-				      "without --traps");
+	if (c->on_full && c->traps)
+		return cp_usage(args,
+				"--on-full is about calls by detours, which there are none of "
+				"with --traps");
 	if (c->summary && kept(c))
 		return cp_usage(args,
 				"--summary keeps nothing of a single call, as --%s would have to",

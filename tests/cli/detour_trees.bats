@@ -1,6 +1,6 @@
 #!/usr/bin/env bats
 # The calls of every program whose calls are the same each time are the same by detours
-# as by breakpoints (trees_judge.py), with stacks, too.
+# as by breakpoints (trees_judge.py), with arguments, results and stacks.
 
 load helpers
 
@@ -15,7 +15,7 @@ same() {
 	[ -x "$TRACEES/$1" ] || return 0 # of another architecture, or without its compiler
 	for way in --traps ''; do
 		# shellcheck disable=SC2086
-		"$CPROF" run -q --fast $way -o "x$way.data" --max-rate=0 -t program "${options[@]}" -- \
+		"$CPROF" run -q $way -o "x$way.data" --max-rate=0 -t program "${options[@]}" -- \
 			"$TRACEES/$1" "${@:2}" >"x$way.out" 2>"x$way.err" </dev/null || return
 		"$CPROF" replay --json "x$way.data" >"x$way.json"
 	done
@@ -39,8 +39,8 @@ all_same() {
 	[ "$bad" = 0 ]
 }
 
-# With stacks, too. Of the long ones one is not the same then: it executes another program,
-# and there is no stack any more when one is walked.
+# Two of them are not: one looks at its own code, of the other there is no stack any more
+# when a stop brings it (it executes another program).
 short_ones() {
 	cat <<-END
 		by_return
@@ -84,13 +84,16 @@ long_ones() {
 	END
 }
 
-@test "with stacks" {
-	short_ones | all_same --stack
+@test "with arguments, results and stacks" {
+	short_ones | all_same -a -r --stack
 }
 
 @test "calls and times" {
 	if [ -n "$(long_or yes '')" ]; then
 		{ short_ones && long_ones; } | all_same
+		short_ones | all_same -a -r
+		short_ones | all_same --stack
+		short_ones | all_same --cpu-time
 	else
 		long_ones | grep -e known_stack -e heap -e inherit -e variables | all_same
 	fi

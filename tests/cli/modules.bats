@@ -396,7 +396,7 @@ END
 @test "a module that does not return when the program has ended is named, and cprof ends" {
 	echo 'int called(void) { return 7; } int main(void) { return called(); }' >short.c
 	gcc -O0 -o short short.c
-	separately "$CPROF" run --plugin-dir="$MODULES" --profile=crash:sleep,call -- ./short
+	separately "$CPROF" run --plugin-dir="$MODULES" --traps --profile=crash:sleep,call -- ./short
 	assert_equal "$status" 125
 	assert_equal "$stderr" 'cprof: the profiler crash still has not returned from its callback method_enter: cprof ends without it'
 }

@@ -309,9 +309,9 @@ next_of() { sed -n '/^Next$/,$ { /^  cprof /s/^  cprof //p }' "$1"; }
 	}
 	tried 0 '^No calls: the function that is traced was not called\.$' -t never -- ./little
 	tried 0 '^No calls: none of the 2 functions that are traced was called\.$' -t never,once -- ./little
-	tried 0 '^No calls: the condition of --when held for none\.$' -t once --when 'n > 100' -- ./little x
+	tried 0 '^No calls: the condition of --when held for none\.$' --traps -t once --when 'n > 100' -- ./little x
 	tried 0 '^No calls: the function that is traced was not called, or the condition of --when held for none\.$' \
-		--fast -t once --when 'n > 100' -- ./little x
+		-t once --when 'n > 100' -- ./little x
 	tried 0 '^No samples: the program used .*CPU time, and one is taken each 1\.00 s\.$' -s 1 -- ./little
 	tried 0 '^No allocations: ' --allocs -- ./little
 	tried 0 '^No annotations: ' --annotations -- ./little
