@@ -104,6 +104,42 @@ same() {
 		'400 [called,main]'
 }
 
+@test "threads one after the other, each of which fills its ring several times" {
+	cat >threads.c <<-END
+		#include <pthread.h>
+		#include <string.h>
+		__attribute__((noinline)) int called(int n) { __asm__ volatile(""); return n + 1; }
+		static void *work(void *unused)
+		{
+			char room[2000];
+			memset(room, 0, sizeof(room));
+			for (int i = 0; i < 3000; i++) {
+				room[i % 2000] += called(i);
+				__asm__ volatile("" ::"r"(room) : "memory");
+			}
+			return unused;
+		}
+		int main(void)
+		{
+			pthread_t threads[4];
+			for (int round = 0; round < 5; round++) {
+				for (int i = 0; i < 4; i++)
+					pthread_create(&threads[i], NULL, work, NULL);
+				for (int i = 0; i < 4; i++)
+					pthread_join(threads[i], NULL);
+			}
+			return 0;
+		}
+	END
+	${CC:-cc} -O1 -falign-functions=16 -g -pthread -o threads threads.c
+	timeout 100 "$CPROF" run -q --fast --stack -t called -o x.data -- ./threads
+	"$CPROF" replay --json x.data >calls
+	assert_equal "$(jq -r 'select(.event == "leave").tid' calls | sort | uniq -c |
+		awk '{ print $1 }' | uniq -c | xargs)" '20 3000'
+	assert_equal "$(jq -c 'select(.event == "enter").stack[:2]' calls | sort | uniq -c | xargs)" \
+		'60000 [called,work]'
+}
+
 @test "conditions about what pointers lead to are decided without a stop" {
 	cat >nodes.c <<-END
 		#include <linux/filter.h>

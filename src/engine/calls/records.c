@@ -431,6 +431,8 @@ void engine_records_end(cprof_process *p, int32_t tid)
 		engine_blocks_tell(p->session, ring);
 		cp_vec_free(&ring->block);
 		ring->tid = 0;
+		ring->records.ring = NULL; /* from now on it may be another thread's */
+		ring->has_next = false;
 		ring->own = (struct cp_shadow_own){ 0 };
 	}
 }
