@@ -78,7 +78,7 @@ functions='recurse,tail_*,thrower,catcher,jumper,jumped_to,worker,leaf,quitter'
 
 # The same numbers from events and from what they add up to.
 numbers() {
-	"$CPROF" report --json --limit=0 "$1" | jq -c '.calls | del(.functions[] | .median_ns, .p90_ns, .p95_ns, .p99_ns, .p999_ns)'
+	"$CPROF" report --json --limit=0 "$1" | jq -c '.calls | del(.functions[] | .average_ns, .deviation_ns, .median_ns, .p90_ns, .p95_ns, .p99_ns, .p999_ns)'
 }
 
 @test "a summary has the times of events, and percentiles to 3 %" {
@@ -95,7 +95,9 @@ numbers() {
 		jq -e -n --slurpfile e <("$CPROF" report --json --limit=0 e.data) --slurpfile s <("$CPROF" report --json --limit=0 s.data) '
 			[$e[0].calls.functions, $s[0].calls.functions] | transpose | all(.[]; . as [$e, $s] |
 				["median_ns", "p90_ns", "p95_ns", "p99_ns", "p999_ns"] | all(.[];
-					. as $k | ($e[$k] - $s[$k] | fabs) <= $e[$k] * 0.0313 + 1))'
+					. as $k | ($e[$k] - $s[$k] | fabs) <= $e[$k] * 0.0313 + 1) and
+				(["average_ns", "deviation_ns"] | all(.[]; . as $k |
+					($e[$k] - $s[$k] | fabs) <= ($e.average_ns + $e.deviation_ns) * 0.0157 + 1)))'
 	done
 	COLUMNS=200 run "$CPROF" report --calls s.data
 	assert_success

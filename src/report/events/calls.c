@@ -311,6 +311,8 @@ static void moments_of_sums(struct cp_called *f)
 		uint64_t known = cp_spread_count(&sum->known, i),
 			 bound = cp_spread_count(&sum->bound, i);
 
+		low = low < sum->least.ns ? sum->least.ns : low;
+		high = high > sum->most.ns ? sum->most.ns : high;
 		if (known)
 			add_moment(&f->moments, (double)(low + (high - low) / 2), known);
 		if (bound)
