@@ -2,6 +2,7 @@
 #include "report/coverage/sources.h"
 #include "report/export/export.h"
 #include "report/profile/heapstacks.h"
+#include "report/profile/summed.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 
 struct export_options {
 	unsigned format, roots, of;
+	double least; /* percent */
 	const char *output, *title, *diff;
 	struct cp_filter_options filter;
 	struct cp_source_options sources;
@@ -58,6 +60,9 @@ static const struct cp_option rows[] = {
 	  .help = "flamegraph, html, folded: what stacks stand on; auto is processes when there "
 		  "are "
 		  "several" },
+	{ "min", 0, CP_OPTION_PERCENT, AT(least), .value = "PERCENT",
+	  .help = "dot, mermaid: functions and calls that are smaller are not shown (0.5 unless "
+		  "told)" },
 	{ "diff", 0, CP_OPTION_TEXT, AT(diff), .value = "OLD", .completes = CP_COMPLETES_RECORDINGS,
 	  .help = "flamegraph, html: color by what changed since the recording OLD" },
 	{ 0 }
@@ -74,7 +79,13 @@ static const struct cp_option_group groups[] = {
 
 #define NOT_TOLD UINT32_MAX
 
-static const struct export_options defaults = { .format = NOT_TOLD, .of = NOT_TOLD };
+static const struct export_options defaults = { .format = NOT_TOLD, .of = NOT_TOLD, .least = 0.5 };
+
+/* Is it made of weights, which --of chooses? */
+static bool weighs(const struct cp_export_format *format)
+{
+	return format->of == CP_EXPORT_OF_STACKS || format->of == CP_EXPORT_OF_EDGES;
+}
 
 static bool to_stdout(const struct export_options *o)
 {
@@ -93,7 +104,9 @@ static CP_ERROR write_file(const char *path, const struct cp_export_format *form
 static CP_ERROR export_profile(const struct export_options *o, const struct cp_loaded *loaded)
 {
 	const struct cp_export_format *format = &cp_export_formats[o->format];
-	struct cp_export_options e = { .roots = (enum cp_tree_roots)o->roots, .title = o->title };
+	struct cp_export_options e = { .roots = (enum cp_tree_roots)o->roots,
+				       .least = o->least / 100,
+				       .title = o->title };
 	struct cp_filter_options filter = o->filter;
 	struct cp_loaded old = { 0 };
 	struct cp_error *err;
@@ -141,13 +154,12 @@ static bool holds_nothing_for(const struct cp_export_format *format, const struc
 {
 	const struct cp_record *r = p->record;
 
-	if (p->of != CP_OF_TIME || cp_record_sample_count(r) || cp_record_call_count(r) ||
+	if (p->of != CP_OF_TIME || cp_record_sample_count(r) || cp_record_holds_calls(r) ||
 	    cp_record_coverage_count(r))
 		return false;
-	return format->of == CP_EXPORT_OF_STACKS ||
-	       (cp_record_map_count(r) && !cp_record_heap_count(r) &&
-		!cp_record_annotation_count(r) && !cp_record_exception_count(r) &&
-		!cp_record_wait_count(r));
+	return weighs(format) || (cp_record_map_count(r) && !cp_record_heap_count(r) &&
+				  !cp_record_annotation_count(r) && !cp_record_exception_count(r) &&
+				  !cp_record_wait_count(r));
 }
 
 static CP_ERROR nothing_for(const struct cp_export_format *format, const struct cp_record *r,
@@ -169,7 +181,7 @@ static CP_ERROR nothing_for(const struct cp_export_format *format, const struct 
 	for (i = 0; i < CP_ARRAY_SIZE(kinds); i++)
 		if (kinds[i].count)
 			return cp_error_hint(
-				format->of == CP_EXPORT_OF_STACKS
+				weighs(format)
 					? cp_error_new(CP_ERR_USAGE, 0,
 						       "%s is of samples and calls, and %s holds "
 						       "%s alone",
@@ -252,7 +264,7 @@ static CP_ERROR export(const struct export_options *o, const char *path)
 	bool covered, profiled;
 	struct cp_error *err;
 
-	if (format->of == CP_EXPORT_OF_STACKS)
+	if (weighs(format))
 		filter.of = o->of == NOT_TOLD ? CP_OF_AUTO : (enum cp_profile_of)o->of;
 	CP_TRY(cp_load(path, &filter, &loaded));
 	err = check(o, &loaded, path);
@@ -262,7 +274,7 @@ static CP_ERROR export(const struct export_options *o, const char *path)
 	}
 	tell_of(o, loaded.profile);
 	covered = cp_record_coverage_count(loaded.record);
-	profiled = cp_record_sample_count(loaded.record) || cp_record_call_count(loaded.record) ||
+	profiled = cp_record_sample_count(loaded.record) || cp_record_holds_calls(loaded.record) ||
 		   cp_profile_of_heap(loaded.profile) || !covered;
 	if (format->write && profiled)
 		err = export_profile(o, &loaded);
@@ -291,14 +303,15 @@ static int run_export(struct cp_args *args)
 
 	if (o->format == NOT_TOLD)
 		return cp_usage(args, "which format? Name one: --format=%s", ALL(ALTERNATIVE));
-	if (o->of != NOT_TOLD && cp_export_formats[o->format].of != CP_EXPORT_OF_STACKS)
-		return cp_usage(args,
-				"%s has no stacks that could weigh anything else: --of is of "
-				"flamegraph, html, folded, speedscope, pprof, callgrind%s",
-				cp_export_formats[o->format].name,
-				cp_export_formats[o->format].of == CP_EXPORT_OF_EVENTS
-					? "; it has each allocation anyway"
-					: "");
+	if (o->of != NOT_TOLD && !weighs(&cp_export_formats[o->format]))
+		return cp_usage(
+			args,
+			"%s has no stacks that could weigh anything else: --of is of "
+			"flamegraph, html, folded, speedscope, pprof, callgrind, dot, mermaid%s",
+			cp_export_formats[o->format].name,
+			cp_export_formats[o->format].of == CP_EXPORT_OF_EVENTS
+				? "; it has each allocation anyway"
+				: "");
 	if (!o->output && cp_export_formats[o->format].binary && isatty(STDOUT_FILENO))
 		return cp_usage(args, "%s is not for a terminal: name a file with --output=FILE",
 				cp_export_formats[o->format].name);

@@ -12,8 +12,14 @@
 #include "report/look/sink.h"
 #include "report/profile/profile.h"
 
-/* The material of a format: weights of stacks, or each event for itself. */
-enum cp_export_of { CP_EXPORT_OF_COVERAGE, CP_EXPORT_OF_STACKS, CP_EXPORT_OF_EVENTS };
+/* The material of a format: weights of stacks, or of who calls whom, which sums of calls
+ * have, too; or each event for itself. */
+enum cp_export_of {
+	CP_EXPORT_OF_COVERAGE,
+	CP_EXPORT_OF_STACKS,
+	CP_EXPORT_OF_EDGES,
+	CP_EXPORT_OF_EVENTS
+};
 
 struct cp_export_format {
 	const char *name, *summary;
@@ -45,6 +51,10 @@ struct cp_export_format {
 	  "gzipped protobuf (pprof, Pyroscope, Parca)") \
 	X("|", callgrind, "callgrind", false, CP_EXPORT_OF_STACKS, NULL, \
 	  "cost of functions, lines, calls (KCachegrind)") \
+	X("|", dot, "dot", false, CP_EXPORT_OF_EDGES, NULL, \
+	  "who calls whom, as a graph (Graphviz)") \
+	X("|", mermaid, "mmd", false, CP_EXPORT_OF_EDGES, NULL, \
+	  "the same as a flowchart (Mermaid, in Markdown of GitHub and GitLab)") \
 	X("|", perfetto, "pftrace", true, CP_EXPORT_OF_EVENTS, NULL, \
 	  "calls and samples as protobuf (Perfetto)") \
 	X("|", sqlite, "sqlite", true, CP_EXPORT_OF_EVENTS, NULL, \

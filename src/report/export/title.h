@@ -11,6 +11,7 @@
 
 struct cp_export_options {
 	enum cp_tree_roots roots; /* formats that merge threads: what stands below */
+	double least; /* graphs: share of all, 0 to 1, below which nothing is shown */
 	const char *title; /* NULL: the command */
 	const struct cp_profile *old; /* flamegraph: color by the difference; or NULL */
 };
