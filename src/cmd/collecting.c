@@ -155,12 +155,9 @@ static const char *without_trace(const struct cp_calls_options *c, bool modules)
 
 	if (what && !(shared && !strcmp(what, "stack")))
 		return what;
-	if (c->max_rate <= UINT32_MAX && !shared && !modules)
-		return "max-rate";
-	if (c->traps && !modules)
-		return "traps";
+	if (!shared && !modules && (c->max_rate <= UINT32_MAX || c->traps || c->on_full))
+		return c->traps ? "traps" : c->on_full ? "on-full" : "max-rate";
 	return c->fast	    ? "fast"
-	       : c->on_full ? "on-full"
 	       : c->summary ? "summary"
 	       : c->depth   ? "depth"
 	       : c->string  ? "string"
@@ -178,6 +175,10 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 
 	if (status)
 		return status;
+	if (c->on_full && c->traps)
+		return cp_usage(args,
+				"--on-full is about calls by detours, which there are none of "
+				"with --traps");
 	if (!c->trace.count) {
 		const char *alone = without_trace(c, o->profiles.count);
 
@@ -187,10 +188,6 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	if (c->fast && told(c))
 		return cp_usage(args, "--fast tells nothing but times and stacks, and --%s more",
 				told(c));
-	if (c->on_full && c->traps)
-		return cp_usage(args,
-				"--on-full is about calls by detours, which there are none of "
-				"with --traps");
 	if (c->summary && kept(c))
 		return cp_usage(args,
 				"--summary keeps nothing of a single call, as --%s would have to",

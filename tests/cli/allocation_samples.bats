@@ -145,7 +145,7 @@ END
 	"$CPROF" report --json s.data >s.json
 	jq -e '.overhead.call_stops | . >= 10000 and . < 10100' s.json
 	jq -e '.overhead | .rejected.unsampled >= .call_stops - 30' s.json
-	"$CPROF" run -q --allocs --max-rate=0 -o a.data -- ./churn
+	"$CPROF" run -q --allocs --traps --max-rate=0 -o a.data -- ./churn
 	"$CPROF" report --json a.data | jq -e '.overhead.stops > 15000'
 	# Where all are chosen, nothing is left of what was freed.
 	"$CPROF" run -q --allocs=1 -o s.data -- ./churn

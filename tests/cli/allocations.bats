@@ -105,9 +105,13 @@ END
 	assert_equal "$(told)" '1000 16000 1000 0 0 0 0'
 	run "$CPROF" report
 	assert_regex "$output" ' 0 +0 +16,000 +1,000 +main'
-	# The stop that only remembers the size is no event, and none that was in vain; that
-	# the break was moved is one.
-	assert_equal "$("$CPROF" report --json | jq -c '.overhead | [.call_stops, .rejected[]] | add')" 2001
+	# That the break was moved is a stop. By breakpoints the one that only remembers the size
+	# is no event, and none that was in vain.
+	local stops='.overhead | [.call_stops, .rejected[]] | add'
+	assert_equal "$("$CPROF" report --json | jq -c "$stops")" 1
+	"$CPROF" run -q --allocs --traps -- ./alloc1000
+	assert_equal "$(told)" '1000 16000 1000 0 0 0 0'
+	assert_equal "$("$CPROF" report --json | jq -c "$stops")" 2001
 }
 
 @test "a profiler that does not ask is told nothing; one that asks, of each, with its stack" {
@@ -443,16 +447,24 @@ END
 	./loop >out &
 	local loop=$!
 	until grep -q ready out; do :; done
-	"$CPROF" attach -q --allocs -d 300ms "$loop"
-	left_alone "$loop"
+	local way
+	for way in --traps '' --on-full=wait; do
+		# shellcheck disable=SC2086
+		"$CPROF" attach -q --allocs $way -o "x$way.data" -d 300ms "$loop"
+		left_alone "$loop"
+	done
 	kill "$loop"
 	wait "$loop"
 	assert_equal "$(tail -n 1 out)" ok
-	run "$CPROF" report --json
-	[ "$(jq .allocations.allocated.blocks <<<"$output")" -gt 10 ]
-	# A block at each end of the time may be half seen.
-	[ "$(jq '.allocations | .unknown, .left.blocks' <<<"$output" | sort -n | tail -n 1)" -le 1 ]
-	assert_equal "$(jq '.allocations.allocated.bytes / .allocations.allocated.blocks' <<<"$output")" 64
+	for way in --traps '' --on-full=wait; do
+		run "$CPROF" report --json "x$way.data"
+		[ "$(jq .allocations.allocated.blocks <<<"$output")" -gt 10 ]
+		# A block at each end of the time, or of a piece of it, may be half seen.
+		jq -e '.allocations | .unknown <= .sampled.pauses + 1 and .left.blocks <= 1' <<<"$output"
+		assert_equal "$(jq '.allocations.allocated.bytes / .allocations.allocated.blocks' \
+			<<<"$output")" 64
+	done
+	jq -e '.allocations | .unknown <= 1 and .sampled.pauses == null' <<<"$output"
 }
 
 @test "beside calls; too many are sampled, and that is said" {
@@ -497,8 +509,42 @@ END
 	assert_equal "$(told | awk '{ print $1 }')" 9001
 	"$CPROF" run -q --allocs --max-rate=0 -- ./churn 9000
 	assert_equal "$(told | awk '{ print $1 }')" 27001
-	"$CPROF" run -q --allocs --max-rate=500 -- ./churn 9000
+	"$CPROF" run -q --allocs --traps --max-rate=500 -- ./churn 9000
 	"$CPROF" report --json | jq -e '.allocations | .sampled.pauses > 0 and .allocated.blocks < 27001'
+}
+
+@test "deep stacks: whole by stops, and where these are too many, cut off without" {
+	cat >deep.c <<-'END'
+		#include <stdlib.h>
+		#include <string.h>
+		__attribute__((noipa)) void *leaf(int i) { void *p = malloc(16 + i % 64); return p ? p : abort(), p; }
+		__attribute__((noipa)) long deep(int levels, int n)
+		{
+			char room[900];
+			memset(room, levels, sizeof(room));
+			__asm__ volatile("" ::"r"(room) : "memory");
+			for (int i = 0; !levels && i < n; i++)
+				free(leaf(i));
+			return (levels ? deep(levels - 1, n) : 0) + room[5];
+		}
+		int main(int argc, char **argv) { return deep(40, atoi(argv[argc - 1])) == -1; }
+	END
+	gcc -O1 -g -o deep deep.c
+	# As many frames as are open: leaf, 41 times deep, main.
+	"$CPROF" run -q --allocs --max-rate=500 -o x.data -- ./deep 3000
+	"$CPROF" replay --json x.data | jq -c 'select(.event == "alloc") |
+		[.stack | index("leaf"), (map(select(. == "deep")) | length == 41), index("main") != null]' |
+		sort | uniq -c >stacks
+	"$CPROF" report --json x.data >x.json
+	jq -e '.allocations.allocated.blocks == 3000' x.json
+	jq -e '.overhead | .records > 5000 and .records < 9000' x.json
+	grep -F '[1,true,true]' stacks
+	grep -F '[1,false,false]' stacks
+	assert_equal "$(wc -l <stacks)" 2
+	"$CPROF" run -q --allocs --max-rate=0 -o y.data -- ./deep 1000
+	assert_equal "$("$CPROF" replay --json y.data | jq -c 'select(.event == "alloc") |
+		[.stack | index("leaf"), (map(select(. == "deep")) | length)]' | sort | uniq -c | xargs)" \
+		'1000 [1,41]'
 }
 
 @test "a pause is one where functions are seen at their return addresses, too" {
@@ -514,7 +560,7 @@ END
 		}
 	END
 	gcc -O1 -g -o zeroed zeroed.c
-	"$CPROF" run -q --allocs --max-rate=500 -o z.data -- ./zeroed
+	"$CPROF" run -q --allocs --traps --max-rate=500 -o z.data -- ./zeroed
 	"$CPROF" report --json z.data >z.json
 	jq -e '.allocations.sampled.pauses > 0 and .overhead.stops_per_event < 2' z.json
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "engine/calls/context.h"
 #include "engine/calls/invoke.h"
+#include "engine/calls/reading.h"
 #include "engine/calls/stacks.h"
 #include "engine/calls/told.h"
 #include "engine/probes/arm.h"
@@ -630,6 +631,7 @@ static void deliver_record(cprof_session *s, const struct engine_hit *hit)
 
 		one = *hit;
 		one.event = &e;
+		one.recorded = true;
 		e.site = one.site = numbers[i];
 		if (hit->image)
 			e.pc = site->address + hit->image->bias;
@@ -662,10 +664,12 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	note_stop(s->current.thread, e);
 	hit.image = image_of_hit(s->current.process, &site, e);
 	hide_in_fetched(s->current.process, &hit);
-	if (e->e.flags & CP_HIT_RECORD)
+	if (e->e.flags & CP_HIT_RECORD) {
 		deliver_record(s, &hit);
-	else
+		engine_reading_stopped(s, e);
+	} else {
 		engine_calls_deliver(s, &hit);
+	}
 }
 
 void engine_calls_place(cprof_session *s, const struct cp_event_hit *e)

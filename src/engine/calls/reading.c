@@ -11,7 +11,8 @@
  *
  * /proc/pid/maps joins neighbours, so where a mapping ends says nothing. Who may not read
  * what its records need, or is deeper than a record has room for, stops at its calls, and
- * all is read from outside then.
+ * all is read from outside then. Who does the latter more often than calls by breakpoints
+ * may come (--max-rate) has its stacks cut off instead.
  */
 #include "engine/calls/reading.h"
 
@@ -19,8 +20,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "engine/calls/stacks.h"
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/sites.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"
@@ -109,7 +111,7 @@ static void limit(const struct engine_calls *c, struct engine_ring *ring)
 
 	if (c->reaches && !of->may_probe)
 		low = UINT64_MAX;
-	else if (c->walks)
+	else if (c->walks && !ring->cuts)
 		low = of->stack_end > CP_DETOUR_STACK_MAX ? of->stack_end - CP_DETOUR_STACK_MAX
 							  : UINT64_MAX;
 	if (low > own)
@@ -129,6 +131,8 @@ void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e)
 	if (!rings || e->target >= rings->count || !rings->items[e->target].records.ring)
 		return;
 	ring = &rings->items[e->target];
+	ring->cuts = false;
+	ring->deep = 0;
 	memory.self = rings->base + e->target * cp_detour_ring_size(rings->code.log);
 	memory.stack_end = engine_thread_stack_end(t, e->caller);
 	memory.stack_low = memory.stack_end ? t->stack_low : 0;
@@ -141,6 +145,27 @@ void engine_reading_begin(cprof_thread *t, const struct cp_event_hit *e)
 		memory.known[known] = (struct cp_detour_range){ memory.stack_end, t->stack_end };
 	cp_records_set_memory(&ring->records, &memory);
 	limit(t->process->session->calls, ring);
+}
+
+void engine_reading_stopped(const cprof_session *s, const struct cp_event_hit *e)
+{
+	struct engine_ring *ring = engine_ring_of(s->current.process, e->e.tid);
+	const cprof_thread *t = s->current.thread;
+	uint64_t low;
+
+	if (!ring || !ring->records.ring || ring->cuts || !s->calls->rate_globbed)
+		return;
+	low = __atomic_load_n(&ring->records.ring->own_low, __ATOMIC_RELAXED);
+	if (low == UINT64_MAX || e->sp >= low || e->sp < t->stack_low)
+		return;
+	if (!ring->deep || e->e.ts_ns - ring->deep_ns >= CP_NS_PER_S) {
+		ring->deep_ns = e->e.ts_ns;
+		ring->deep = 0;
+	}
+	if (++ring->deep <= s->calls->rate_globbed)
+		return;
+	ring->cuts = true;
+	set_own_low(ring, t->stack_low);
 }
 
 void engine_reading_forbid(cprof_process *p)

@@ -22,7 +22,8 @@
 #include "engine/calls/disarmed.h"
 #include "engine/calls/reading.h"
 #include "engine/calls/told.h"
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
+#include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
@@ -80,7 +81,7 @@ static uint64_t ns_of(const struct engine_clock *clock, uint64_t ticks)
 /* ---- as if it was a hit ---- */
 
 /* Counts an entry. What a call costs is less than by breakpoints: limits that nobody
- * asked for are not for it. */
+ * asked for are not for it, nor those of what is seen in pieces. */
 static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32_t number)
 {
 	struct engine_traced *t = s->calls->traced.items[number];
@@ -89,7 +90,7 @@ static void count_entry(cprof_session *s, const struct engine_ring *ring, uint32
 		.group = number,
 	};
 
-	if (!s->calls->rate_said || !t->max_rate || t->disarmed)
+	if (!s->calls->rate_said || !t->max_rate || t->disarmed || engine_role_pauses(s, t))
 		return;
 	if (!t->second_entries || ring->next_ns - t->second_ns >= CP_NS_PER_S) {
 		t->second_ns = ring->next_ns;
@@ -165,6 +166,9 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 			(struct engine_current){ .process = t ? t->process : NULL, .thread = t };
 		if (t && t->process->shadow)
 			cp_shadow_thread_exit(t->process->shadow, t->tid, CP_CALL_LOST);
+		if (t)
+			engine_roles_lost(t->process, ring->next_ns, ring->next_ns);
+		ring->lost_ns = ring->next_ns;
 		c->has_current = false;
 		s->current = (struct engine_current){ 0 };
 		return;
@@ -172,6 +176,10 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 	if (!t || r->site >= c->sites.count || was_told(ring, r))
 		return;
 	c->records++;
+	if (ring->lost_ns) {
+		engine_roles_lost(t->process, ring->lost_ns, ring->next_ns);
+		ring->lost_ns = 0;
+	}
 	if (ring->full_ns) { /* it waited up to now, which is not its own time */
 		t->waited_ns += ring->next_ns - ring->full_ns;
 		t->last_hit.lost_ns += ring->next_ns - ring->full_ns;
@@ -367,10 +375,9 @@ void engine_records_before(cprof_session *s, const struct cp_event *e)
 		return;
 	engine_records_take(s, e->ts_ns, SIZE_MAX);
 	if (e->type == CP_EVENT_HIT || e->type == CP_EVENT_FULL)
-		take_own(s, engine_detours_ring(p, e->tid),
-			 ((const struct cp_event_hit *)e)->records);
+		take_own(s, engine_ring_of(p, e->tid), ((const struct cp_event_hit *)e)->records);
 	else if (e->type == CP_EVENT_THREAD_EXIT)
-		take_own(s, engine_detours_ring(p, e->tid), UINT64_MAX);
+		take_own(s, engine_ring_of(p, e->tid), UINT64_MAX);
 	else if (e->type != CP_EVENT_SAMPLE && e->type != CP_EVENT_REPEAT &&
 		 e->type != CP_EVENT_SIGNAL)
 		engine_blocks_tell_all(s);
@@ -381,7 +388,7 @@ static void beat(const cprof_session *s, struct engine_ring *ring, uint64_t unti
 	if (!ring->records.ring)
 		return;
 	cp_records_read(&ring->records, until);
-	if (!engine_detours_wait(s) && until)
+	if (!engine_rings_wait(s) && until)
 		return;
 	/* Who waits does so in a stop, and takes no time from who reads. */
 	__atomic_store_n(&ring->records.ring->asks, 1, __ATOMIC_RELAXED);
@@ -411,7 +418,7 @@ void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 
 void engine_records_full(const cprof_thread *t, const struct cp_event_hit *e)
 {
-	struct engine_ring *ring = engine_detours_ring(t->process, t->tid);
+	struct engine_ring *ring = engine_ring_of(t->process, t->tid);
 
 	if (ring)
 		ring->full_ns = e->e.ts_ns;

@@ -28,7 +28,7 @@
 #include "base/log.h"
 #include "engine/frames/snapshot.h"
 #include "engine/probes/callers.h"
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/sites.h"
 #include "engine/target/family.h"
 #include "engine/target/images.h"
@@ -359,7 +359,7 @@ static void note_stacks_within(cprof_process *p)
 	while ((t = next_thread(p, &cursor)))
 		if (t->stack_end) {
 			set_stack(t, t->stack_low, t->stack_end);
-			engine_detours_stack(t);
+			engine_ring_stack(t);
 		}
 }
 

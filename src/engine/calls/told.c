@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "engine/calls/calls.h"
+#include "engine/probes/detours.h"
 #include "engine/probes/hide.h"
 #include "engine/probes/values.h"
 #include "engine/target/memory.h"
@@ -240,7 +241,8 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 					     .run_ns = t->last_hit.run_ns };
 	told->hit = (struct engine_hit){ .event = &told->event,
 					 .site = number,
-					 .image = engine_detours_image(t->process, site->traced) };
+					 .image = engine_detours_image(t->process, site->traced),
+					 .recorded = true };
 	if (!told->hit.image)
 		return false;
 	told->event.pc = site->address + told->hit.image->bias;

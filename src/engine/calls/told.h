@@ -5,7 +5,7 @@
 #ifndef CP_ENGINE_CALLS_TOLD_H
 #define CP_ENGINE_CALLS_TOLD_H
 
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/sites.h"
 #include "link/link.h"
 

@@ -226,11 +226,11 @@ bool cprof_current_io(cprof_io *ret)
 
 #define BYTES \
 	{ \
-		CP_SITE_REGS, CP_SITE_REGS | CP_SITE_STACK, false \
+		CP_SITE_REGS, ENGINE_WITH_STACK, false, 7 /* the first three */ \
 	}
 #define MESSAGES \
 	{ \
-		CP_SITE_REGS, CP_SITE_REGS | CP_SITE_STACK, true \
+		CP_SITE_REGS, ENGINE_WITH_STACK, true, 0 \
 	}
 
 static const struct engine_role roles[ROLES] = {

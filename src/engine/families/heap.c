@@ -62,6 +62,7 @@ struct blocks {
 	struct cp_map at;
 	uint64_t from_ns; /* when watching began */
 	uint64_t pauses;
+	uint64_t lost_ns; /* up to when calls were lost, last */
 };
 
 struct heap {
@@ -557,6 +558,28 @@ static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
 	cp_map_clear(&b->at);
 }
 
+/* What some thread allocates and frees meanwhile is not seen. */
+static void on_lost(const cprof_process *p, uint64_t from_ns, uint64_t to_ns)
+{
+	struct heap *h = heap_of(p->session);
+	struct blocks *b = h ? blocks_of(h, p) : NULL;
+
+	if (b && from_ns == to_ns) {
+		b->pauses++;
+		h->statistics.pauses++;
+		cp_map_clear(&b->at);
+	}
+	if (b && from_ns < b->lost_ns) /* of another thread */
+		from_ns = b->lost_ns;
+	if (!b || from_ns >= to_ns)
+		return;
+	b->lost_ns = to_ns;
+	h->statistics.paused_ns += to_ns - from_ns;
+	add_watched(b, from_ns, &h->statistics);
+	if (b->from_ns < to_ns) /* else it pauses */
+		b->from_ns = to_ns;
+}
+
 void cprof_get_allocation_statistics(cprof_allocation_statistics *ret)
 {
 	const cprof_session *s = cprof_session_current();
@@ -586,15 +609,18 @@ static void forget_blocks(cprof_process *p, int32_t tid)
 	}
 }
 
+/* Bits of `arguments`. */
+#define AT(position) (1u << (position))
+
 static const struct engine_role roles[ROLES] = {
-	[MALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
-	[CALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
-	[ALIGNED] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
-	[POSIX] = { CP_SITE_REGS, ENGINE_WITH_STACK, true },
-	[REALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
-	[REALLOCARRAY] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
-	[RUST_REALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false },
-	[FREE] = { ENGINE_WITH_STACK, 0, false },
+	[MALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(0) },
+	[CALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(0) | AT(1) },
+	[ALIGNED] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(1) },
+	[POSIX] = { CP_SITE_REGS, ENGINE_WITH_STACK, true, 0 },
+	[REALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(0) | AT(1) },
+	[REALLOCARRAY] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(0) | AT(1) | AT(2) },
+	[RUST_REALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(0) | AT(3) },
+	[FREE] = { ENGINE_WITH_STACK, 0, false, AT(0) },
 };
 
 const struct engine_family engine_heap_family = {
@@ -609,6 +635,7 @@ const struct engine_family engine_heap_family = {
 	.entered = entered,
 	.returned = returned,
 	.pause = on_pause,
+	.lost = on_lost,
 	.exited = forget_blocks,
 	.explain = explain,
 	.free = free_heap,

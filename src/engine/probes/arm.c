@@ -459,7 +459,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 	cprof_image *image;
 	size_t i, cursor;
 
-	engine_detours_inherit(p, parent);
+	engine_rings_inherit(p, parent);
 	for (i = 0; i < parent->images.count; i++) {
 		from = parent->images.items[i];
 		if (!from->armed)

@@ -10,7 +10,7 @@
  */
 #include "engine/probes/callers.h"
 
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/windows.h"
 #include "engine/target/images.h"
 #include "engine/target/state.h"

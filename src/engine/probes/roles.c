@@ -9,6 +9,7 @@
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
 #include "engine/probes/sites.h"
+#include "engine/probes/windows.h"
 #include "engine/target/family.h"
 #include "engine/target/state.h"
 #include "image/image.h"
@@ -51,6 +52,19 @@ bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
 		return false;
 	ret->others = engine_traced_by_others(t);
 	return true;
+}
+
+bool engine_role_by_records(const cprof_session *s, const struct engine_traced *t, uint64_t *ret)
+{
+	const struct engine_role *role = role_of(s, t);
+	struct cp_heap_probe probe;
+	unsigned i;
+
+	*ret = 0;
+	for (i = 0; role->arguments >> i; i++)
+		if (role->arguments >> i & 1)
+			*ret |= UINT64_C(1) << cp_arch_host()->args[i];
+	return *ret && !engine_traced_by_others(t) && !engine_role_sampled(s, t, &probe);
 }
 
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
@@ -250,16 +264,16 @@ const cprof_function *engine_role_function(cprof_session *s, const struct engine
 
 /* ---- events ---- */
 
-/* Counts a stop that is about the role alone: as an event if profilers were told
- * something. */
-static void count(struct engine_calls *c, const struct engine_traced *t, bool told)
+/* Counts what is about the role alone: as an event if profilers were told something, else
+ * as a stop that none is behind, if it is one. */
+static void count(const cprof_session *s, const struct engine_traced *t, bool told)
 {
 	if (engine_traced_by_others(t))
 		return;
 	if (told)
-		c->events++;
-	else
-		c->hooks++;
+		s->calls->events++;
+	else if (!s->current.hit || !s->current.hit->recorded)
+		s->calls->hooks++;
 }
 
 bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct cp_call *call,
@@ -267,7 +281,7 @@ bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct 
 {
 	const struct engine_traced *t = s->calls->traced.items[call->function];
 
-	count(s->calls, t,
+	count(s, t,
 	      family_of(s, t)->entered && family_of(s, t)->entered(s, t->role, hit, call, ended));
 	return engine_role_entry_alone(s, t);
 }
@@ -297,7 +311,22 @@ void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_cal
 	if (how != CP_CALL_ENDED && how != CP_CALL_LOST && f->ended)
 		told |= f->ended(s, call);
 	if (how == CP_CALL_RETURNED || told)
-		count(s->calls, t, told);
+		count(s, t, told);
+}
+
+bool engine_roles_pausing(const cprof_session *s)
+{
+	unsigned id = 1;
+
+	while (id < ENGINE_FAMILIES && !(s->families[id]->pauses && looks(s, id)))
+		id++;
+	return id < ENGINE_FAMILIES;
+}
+
+void engine_roles_lost(cprof_process *p, uint64_t from_ns, uint64_t to_ns)
+{
+	engine_each_family(p->session, f, lost)
+		f->lost(p, from_ns, to_ns);
 }
 
 void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e)
@@ -306,9 +335,10 @@ void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e)
 	uint32_t i;
 
 	/* The open calls of functions that pause are forgotten: their returns will not
-	 * be seen. */
+	 * be seen, unless by detours. */
 	for (i = 0; s->calls && p->shadow && i < s->calls->traced.count; i++)
-		if (engine_role_pauses(s, s->calls->traced.items[i]))
+		if (engine_role_pauses(s, s->calls->traced.items[i]) &&
+		    s->calls->traced.items[i]->slow != ENGINE_FAST)
 			cp_shadow_forget(p->shadow, i);
 	engine_each_family(s, f, pause)
 		f->pause(p, e);

@@ -52,6 +52,9 @@ bool engine_role_pauses(const cprof_session *s, const struct engine_traced *t);
 /* Is a sample of the function's calls enough? Then *ret is what the tracer has to know. */
 bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
 			 struct cp_heap_probe *ret);
+/* Can detours tell all that the function's role, and nothing else, is about? Then *ret are
+ * the registers of the arguments that it looks at, a bit each. */
+bool engine_role_by_records(const cprof_session *s, const struct engine_traced *t, uint64_t *ret);
 /* What is captured for its role at a site of the function: CP_SITE_*. */
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
 			      enum engine_site_kind kind);
@@ -68,6 +71,11 @@ bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct 
  * tells what came of it. */
 void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how);
 /* The functions that pause do so in a process, or are watched again. */
+/* Is a family wanted of whose calls pieces are enough where they are too many? */
+bool engine_roles_pausing(const cprof_session *s);
+/* Calls of a thread of the process found no room between these times; said also when that
+ * begins, with the same time twice. */
+void engine_roles_lost(cprof_process *p, uint64_t from_ns, uint64_t to_ns);
 void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e);
 /* For families: an argument of the call whose entry was hit, from 0. */
 uint64_t engine_role_argument(const struct engine_hit *hit, unsigned position);

@@ -167,6 +167,7 @@ struct engine_hit {
 	uint32_t site; /* number */
 	uint8_t what; /* of a family's own site */
 	const cprof_image *image; /* where it is mapped; NULL: not known */
+	bool recorded; /* by a detour, or in the place of that: no stop at a site */
 	struct cp_regs regs; /* known 0: not captured */
 	const struct cp_hit_vector *vector;
 	const uint8_t *fetched, *stack; /* NULL: none */

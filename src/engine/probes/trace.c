@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
 #include "engine/probes/sites.h"
@@ -46,7 +46,7 @@ void engine_calls_free(cprof_session *s)
 	if (!c)
 		return;
 	for (i = 0; i < s->processes.count; i++)
-		engine_detours_forget(s->processes.items[i]);
+		engine_rings_forget(s->processes.items[i]);
 	for (i = 0; i < c->traces.count; i++)
 		cprof_callspec_free(c->traces.items[i].spec);
 	for (i = 0; i < c->traced.count; i++) {

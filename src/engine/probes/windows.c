@@ -55,6 +55,13 @@ static int count_values(const struct engine_site *site)
 	return count < 0 || !site->walked ? count : count + __builtin_popcountll(walk_registers());
 }
 
+/* The condition that calls of the function have to meet; NULL: none. */
+static const struct cp_condition *condition_of(const struct engine_calls *c,
+					       const struct engine_traced *t)
+{
+	return engine_traced_by_others(t) ? c->condition : NULL;
+}
+
 static bool can_record(const struct engine_calls *c, const struct engine_traced *t)
 {
 	uint32_t i;
@@ -72,7 +79,7 @@ static bool can_record(const struct engine_calls *c, const struct engine_traced 
 static int tests_of(const struct engine_calls *c, const struct engine_traced *t,
 		    struct cp_detour_test ret[CP_DETOUR_TESTS])
 {
-	return cp_condition_tests(c->condition, t->signature, ret);
+	return cp_condition_tests(condition_of(c, t), t->signature, ret);
 }
 
 /* Could a detour do what is asked of the function, wherever its code is? */
@@ -80,6 +87,7 @@ static enum engine_slow why_asked(const cprof_session *s, const struct engine_tr
 {
 	const struct engine_calls *c = s->calls;
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
+	uint64_t arguments;
 
 	if (!s->detours)
 		return ENGINE_SLOW_ASKED;
@@ -87,14 +95,14 @@ static enum engine_slow why_asked(const cprof_session *s, const struct engine_tr
 		return ENGINE_SLOW_COVERED;
 	if (t->function->kind != CP_PROBE_FUNCTION)
 		return ENGINE_SLOW_LIBRARY;
-	if (t->family || !engine_traced_by_others(t))
+	if ((t->family || !engine_traced_by_others(t)) && !engine_role_by_records(s, t, &arguments))
 		return ENGINE_SLOW_ROLE;
 	if (t->by_return || t->entry_count != 1 || !t->site_count ||
 	    (t->why != CP_PROBE_FULL && t->why != CP_PROBE_NO_EXIT))
 		return ENGINE_SLOW_SITES;
-	if (t->flags & NEEDS_STOP || c->cpu_time)
+	if (t->flags & NEEDS_STOP || (c->cpu_time && engine_traced_by_others(t)))
 		return ENGINE_SLOW_STOP;
-	if (c->condition && (!t->signature || tests_of(c, t, tests) < 0))
+	if (condition_of(c, t) && (!t->signature || tests_of(c, t, tests) < 0))
 		return ENGINE_SLOW_CONDITION;
 	if (!can_record(c, t) || (t->signature && cp_signature_result_is_kept(t->signature)))
 		return ENGINE_SLOW_VALUES;
@@ -130,11 +138,25 @@ static void set_jump(const struct engine_calls *c, struct engine_site *site)
 static bool tests_memory(const struct engine_calls *c, const struct engine_traced *t)
 {
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
-	int count = c->condition && t->signature ? tests_of(c, t, tests) : 0;
+	int count = condition_of(c, t) && t->signature ? tests_of(c, t, tests) : 0;
 
 	while (count > 0 && !tests[count - 1].value.reach)
 		count--;
 	return count > 0;
+}
+
+/* What a role looks at. */
+static void set_uses_of_role(const cprof_session *s, const struct engine_traced *t,
+			     struct engine_site *site)
+{
+	bool entry = site->kind == ENGINE_SITE_ENTRY;
+	unsigned captures = engine_role_captures(s, t, site->kind);
+	uint64_t arguments;
+
+	site->valued = captures && engine_role_by_records(s, t, &arguments);
+	site->walked = site->valued && captures & CP_SITE_STACK;
+	if (site->valued)
+		site->uses.general = entry ? arguments : UINT64_C(1) << cp_arch_host()->result;
 }
 
 /* What values take: written once for what was asked last. */
@@ -158,6 +180,8 @@ static void set_uses(const cprof_session *s, const struct engine_traced *t)
 			site->uses =
 				cp_signature_uses(t->signature, site->kind != ENGINE_SITE_ENTRY);
 		site->uses.general &= ~(UINT64_C(1) << cp_arch_host()->sp); /* it always has that */
+		if (t->family)
+			set_uses_of_role(s, t, site);
 	}
 }
 
@@ -266,12 +290,17 @@ void engine_windows_plan(cprof_session *s, struct engine_traced *t,
 			 const struct cp_probe_plan *plan)
 {
 	struct engine_plans *plans = t->assembly->plans;
+	struct cp_probe_plan entries = *plan;
 	struct cp_error *err;
 
 	set_uses(s, t);
 	t->slow = (uint8_t)why_asked(s, t);
 	if (t->slow != ENGINE_FAST || plan->sites.count != t->site_count)
 		return;
+	if (engine_role_entry_alone(s, t)) {
+		entries.sites.count = t->entry_count;
+		plan = &entries;
+	}
 	t->slow = ENGINE_SLOW_CODE;
 	if (!object_of(t->assembly))
 		return;
@@ -314,14 +343,11 @@ static bool add_values(struct engine_calls *c, const struct engine_site *site,
 	return true;
 }
 
-/* Who called, and the first argument: of a signal's handler, its number. */
-static void add_entry(const struct engine_site *site, struct cp_detour_record *r)
+/* The stack, and registers that its walk begins with. */
+static void add_walk(const struct engine_site *site, struct cp_detour_record *r)
 {
 	unsigned i;
 
-	r->by_known = true;
-	add_value(r, CP_DETOUR_STACK, 0, 0);
-	add_value(r, CP_DETOUR_GENERAL, cp_arch_host()->args[0], 0);
 	if (!site->walked)
 		return;
 	r->stack = CP_DETOUR_STACK_MAX;
@@ -330,9 +356,19 @@ static void add_entry(const struct engine_site *site, struct cp_detour_record *r
 			add_value(r, CP_DETOUR_GENERAL, i, 0);
 }
 
-/* Where the jump at an exit goes. */
-static void add_target(const struct engine_site *site, struct cp_detour_record *r)
+/* Who called, and the first argument: of a signal's handler, its number. */
+static void add_entry(const struct engine_site *site, struct cp_detour_record *r)
 {
+	r->by_known = true;
+	add_value(r, CP_DETOUR_STACK, 0, 0);
+	add_value(r, CP_DETOUR_GENERAL, cp_arch_host()->args[0], 0);
+	add_walk(site, r);
+}
+
+/* Where the jump at an exit goes, behind what a walk needs. */
+static void add_exit(const struct engine_site *site, struct cp_detour_record *r)
+{
+	add_walk(site, r);
 	if (site->jumps && r->value_count < CP_DETOUR_VALUES)
 		r->values[r->value_count++] = site->jumps_by;
 }
@@ -343,7 +379,7 @@ static void add_condition(const struct engine_calls *c, const struct engine_trac
 {
 	int count;
 
-	if (!c->condition)
+	if (!condition_of(c, t))
 		return;
 	r->when = CP_DETOUR_IF_DECIDED;
 	if (site->kind != ENGINE_SITE_ENTRY)
@@ -359,7 +395,6 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 	struct engine_calls *c = s->calls;
 	size_t i;
 
-	c->walks |= t->flags & CPROF_CALL_INSTRUMENTATION_STACK;
 	for (i = 0; i < window->site_count; i++) {
 		const struct cp_detour_window_site *at = &window->sites[i];
 		uint32_t number = t->first_site + at->number;
@@ -368,10 +403,12 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 		bool changed = window->how == CP_DETOUR_BY_CHANGE;
 		uint8_t before = changed ? 0 : at->before;
 
+		c->walks |= site->walked;
+
 		/* Entry and exit are the same instruction: one record for both. */
 		if (detour->record_count && r[-1].before == before) {
 			c->sites.items[r[-1].site].also = number;
-			add_target(site, &r[-1]);
+			add_exit(site, &r[-1]);
 			if (!add_values(c, site, &r[-1]))
 				return false;
 			continue;
@@ -385,7 +422,7 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 		if (site->kind == ENGINE_SITE_ENTRY)
 			add_entry(site, r);
 		else
-			add_target(site, r);
+			add_exit(site, r);
 		if (!add_values(c, site, r))
 			return false;
 		detour->record_count++;

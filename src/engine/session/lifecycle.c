@@ -25,7 +25,7 @@
 #include "engine/families/stopping.h"
 #include "engine/calls/records.h"
 #include "engine/probes/arm.h"
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/trace.h"
 #include "engine/session/explain.h"
@@ -235,7 +235,7 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 		f->end(p, ENGINE_END_EXEC);
 	engine_calls_exit(p, 0, ts_ns);
 	engine_records_end(p, 0);
-	engine_detours_forget(p);
+	engine_rings_forget(p);
 	p->exec_ns = ts_ns;
 	p->stacks_within = false;
 	domain_gone(s, p);
@@ -271,7 +271,7 @@ void engine_on_process_exit(cprof_session *s, cprof_process *p, const struct cp_
 		f->end(p, ENGINE_END_EXIT);
 	engine_calls_exit(p, 0, e->e.ts_ns);
 	engine_records_end(p, 0);
-	engine_detours_forget(p);
+	engine_rings_forget(p);
 	p->end_ns = e->e.ts_ns;
 	p->wait_status = e->status;
 	engine_leaks_explain(s, p);

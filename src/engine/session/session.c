@@ -46,7 +46,7 @@
 #include "engine/session/launch.h"
 #include "engine/session/lifecycle.h"
 #include "engine/session/linger.h"
-#include "engine/probes/detours.h"
+#include "engine/probes/rings.h"
 #include "engine/target/family.h"
 #include "engine/target/functions.h"
 #include "engine/target/images.h"
@@ -243,7 +243,7 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 	} else if (e->type == CP_EVENT_RING) {
 		engine_records_ring(s, (const struct cp_event_hit *)e);
 		engine_calls_place(s, (const struct cp_event_hit *)e);
-		engine_detours_stack(t);
+		engine_ring_stack(t);
 		engine_reading_begin(t, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_FULL) {
 		engine_records_full(t, (const struct cp_event_hit *)e);
@@ -390,7 +390,7 @@ static int time_to_poll(const cprof_session *s, bool busy)
 		return timeout;
 	if (s->recorded)
 		return RECORDS_POLL_MS;
-	return engine_detours_wait(s) ? BUSY_POLL_MS : RINGS_POLL_MS;
+	return engine_rings_wait(s) ? BUSY_POLL_MS : RINGS_POLL_MS;
 }
 
 static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)

@@ -75,6 +75,9 @@ struct engine_watch {
 struct engine_role {
 	uint16_t entry, leave; /* CP_SITE_* of its sites; leave 0: only the entry is seen */
 	bool holds_exit; /* the thread is held when it returns: memory has to be read */
+	/* Arguments that are looked at, a bit each: with these, the result and the stack a
+	 * detour tells all. 0: a stop is needed. */
+	uint8_t arguments;
 };
 
 /* What ends a process's memory, or part of it: a family may read it before. */
@@ -138,6 +141,9 @@ struct engine_family {
 	/* The functions of a family that `pauses` pause in a process, or are watched
 	 * again. */
 	void (*pause)(const cprof_process *p, const struct cp_event_pause *e);
+	/* A thread's calls between these times were not seen: too many for who reads. Said
+	 * also when that begins, with the same time twice. */
+	void (*lost)(const cprof_process *p, uint64_t from_ns, uint64_t to_ns);
 
 	/* Breakpoints that the family places in an image itself: are any needed; place
 	 * them (an errno, or 0); that failed for good; a forked process has those of

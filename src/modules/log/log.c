@@ -279,7 +279,7 @@ static void cleanup(cprof_profiler *log)
 	cp_map_free(&log->processes);
 	cp_map_free(&log->threads);
 	cp_map_free(&log->functions);
-	cp_map_free(&log->own_inlined);
+	cp_map_free(&log->runtimes);
 	cp_vec_free(&log->locations);
 	free(log->path);
 	free(log->output);

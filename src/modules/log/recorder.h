@@ -96,7 +96,7 @@ struct cprof_profiler {
 	uint32_t stack_flags;
 	bool taker_sought; /* of that stack */
 	uint32_t taker; /* location; NONE: not yet found */
-	struct cp_map own_inlined; /* location: is a function inlined there that may be it? */
+	struct cp_map runtimes; /* location: does it take things only for who calls it? */
 	const cprof_image *innermost; /* image of that stack */
 	/* disarmed.c */
 	uint64_t disarmed; /* functions */

@@ -14,9 +14,8 @@ static void seek_taker(cprof_profiler *log, const cprof_frame_info *frame, cprof
 
 	if (leaf)
 		log->innermost = image;
-	log->taker_sought =
-		cp_recorder_is_runtime(log, image, cprof_function_from_ip(leaf ? ip : ip - 1),
-				       cprof_frame_info_address(frame), location);
+	log->taker_sought = cp_recorder_is_runtime(log, image, leaf ? ip : ip - 1,
+						   cprof_frame_info_address(frame), location);
 	if (!log->taker_sought || (log->taker == CP_RECORD_NONE && image != log->innermost))
 		log->taker = location;
 }

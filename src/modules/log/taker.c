@@ -29,27 +29,34 @@ static void own_inlined(const cprof_symbol *symbol, void *data)
 }
 
 /* Optimised code has who takes it inlined into what is not to be told: Rust's closures
- * into what starts a thread. Names of inlined calls take time, so once for each place. */
-static bool has_own_inlined(cprof_profiler *log, const cprof_image *image, uint64_t address,
-			    uint32_t location)
+ * into what starts a thread. */
+static bool has_own_inlined(const cprof_image *image, uint64_t address)
 {
-	uint64_t *known = cp_map_get(&log->own_inlined, location);
 	bool own = false;
 
-	if (known)
-		return *known != 0;
 	cprof_assembly_symbolize(cprof_image_assembly(image), address, own_inlined, &own);
-	cp_map_put(&log->own_inlined, location, own);
 	return own;
 }
 
-bool cp_recorder_is_runtime(cprof_profiler *log, const cprof_image *image,
-			    const cprof_function *function, uint64_t address, uint32_t location)
+static bool is_runtime(const cprof_image *image, const cprof_function *function, uint64_t address)
 {
 	const char *name = function ? cprof_function_name(function) : NULL;
 
 	if (is_library(image))
 		return true;
-	return name && cp_name_is_runtime(name) &&
-	       !(image && has_own_inlined(log, image, address, location));
+	return name && cp_name_is_runtime(name) && !(image && has_own_inlined(image, address));
+}
+
+bool cp_recorder_is_runtime(cprof_profiler *log, const cprof_image *image, cprof_addr ip,
+			    uint64_t address, uint32_t location)
+{
+	uint64_t *known = image ? cp_map_get(&log->runtimes, location) : NULL;
+	bool answer;
+
+	if (known)
+		return *known != 0;
+	answer = is_runtime(image, cprof_function_from_ip(ip), address);
+	if (image)
+		cp_map_put(&log->runtimes, location, answer);
+	return answer;
 }

@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rings that a process's detours write to: which thread has which, how long who finds
+ * no room waits, and what a detour costs.
+ */
+#include "engine/probes/rings.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "detour/space.h"
+#include "engine/probes/areas.h"
+#include "engine/probes/roles.h"
+#include "engine/target/state.h"
+
+#define RING_LOG 20 /* a smaller one is filled before it is looked at */
+#define RINGS 512
+/* Up to the first sign of life (engine_records_beat()): breakpoints are placed meanwhile. */
+#define FIRST_TICKS (UINT64_C(1) << 34)
+/* Of a thread that was given a ring, up to the first one that it is told of. */
+#define FIRST_WAIT (UINT64_C(1) << 32)
+/* For so many the program waits, where pieces are enough later. */
+#define FIRST_RECORDS 500000
+#define LOW_END (UINT64_C(1) << 31)
+#define LOW_ROOM (UINT64_C(16) << 20) /* left free beside mappings there */
+
+static void release_rings(cprof_session *s, struct engine_rings *rings)
+{
+	size_t i;
+
+	if (!rings || --rings->users)
+		return;
+	for (i = 0; i < s->calls->rings.count; i++)
+		if (s->calls->rings.items[i] == rings)
+			s->calls->rings.items[i] = s->calls->rings.items[--s->calls->rings.count];
+	if (rings->memory)
+		munmap(rings->memory, rings->size);
+	for (i = 0; rings->items && i < rings->count; i++)
+		cp_vec_free(&rings->items[i].block);
+	cp_map_free(&rings->callers);
+	free(rings->items);
+	free(rings);
+}
+
+struct low {
+	uint64_t size, found;
+};
+
+/* The highest place below 2 GiB. */
+static bool look_low(void *ctx, uint64_t start, uint64_t end)
+{
+	struct low *low = ctx;
+
+	if (end > LOW_END)
+		end = LOW_END;
+	if (end > start && end - start >= low->size + 2 * LOW_ROOM)
+		low->found = (end - LOW_ROOM - low->size) & ~(uint64_t)(CP_DETOUR_CHUNK - 1);
+	return true;
+}
+
+/* What is called first is seen whole, in a second or so. */
+static bool is_first(const cprof_session *s)
+{
+	return s->calls->records < FIRST_RECORDS;
+}
+
+bool engine_rings_wait(const cprof_session *s)
+{
+	if (s->on_full != CPROF_ON_FULL_USUAL)
+		return s->on_full == CPROF_ON_FULL_WAIT;
+	if (!s->calls || !engine_roles_pausing(s))
+		return s->child;
+	return !s->calls->rate_globbed || (s->child && is_first(s));
+}
+
+/* Who has no ring yet stops at its first call. */
+static void ask_for_rings(const cprof_session *s, void *zero)
+{
+	cp_records_ask(zero, cp_arch_time_stamp() + FIRST_TICKS,
+		       engine_rings_wait(s) ? FIRST_WAIT : 0);
+}
+
+static int ask(const cprof_process *p, const struct cp_request *rq, struct cp_answer *answer,
+	       int *fd_ret)
+{
+	struct cp_error *err = cp_link_call(&p->session->link, rq, answer, fd_ret);
+
+	if (!err)
+		return answer->errnum;
+	cp_error_free(err);
+	return ESRCH;
+}
+
+static int map_rings(cprof_process *p, struct engine_rings *rings)
+{
+	struct cp_request rq = { .type = CP_REQUEST_RINGS,
+				 .pid = p->pid,
+				 .first = RINGS,
+				 .size = cp_detour_ring_size(RING_LOG) };
+	struct low low = { .size = rq.size };
+	struct cp_answer answer;
+	CP_CLOSE int fd = -1;
+	int errnum;
+
+	if (!engine_area_gaps(p, look_low, &low) || !low.found)
+		return ENOMEM;
+	rq.address = low.found;
+	errnum = ask(p, &rq, &answer, &fd);
+	if (errnum == EEXIST && answer.address) { /* threads have rings of an earlier cprof */
+		rq.address = answer.address;
+		rq.first = answer.threads;
+		errnum = ask(p, &rq, &answer, &fd);
+	}
+	if (errnum || fd < 0)
+		return errnum ? errnum : EBADF;
+	rings->count = (uint32_t)rq.first;
+	rings->size = rings->count * rq.size;
+	rings->base = answer.address;
+	rings->memory = mmap(NULL, rings->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (rings->memory == MAP_FAILED) {
+		rings->memory = NULL;
+		return errno;
+	}
+	ask_for_rings(p->session, rings->memory);
+	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = RING_LOG };
+	return 0;
+}
+
+static struct engine_rings *make_rings(cprof_process *p)
+{
+	struct engine_rings *rings = calloc(1, sizeof(*rings));
+	int errnum;
+
+	if (!rings)
+		return NULL;
+	rings->users = 1;
+	errnum = map_rings(p, rings);
+	if (!errnum)
+		rings->items = calloc(rings->count, sizeof(*rings->items));
+	if (!errnum && rings->items && cp_vec_push(&p->session->calls->rings, rings))
+		return rings;
+	cp_debug("rings of %d: %s", p->pid, strerror(errnum));
+	release_rings(p->session, rings);
+	return NULL;
+}
+
+struct engine_rings *engine_rings_of(cprof_process *p)
+{
+	if (!p->detours)
+		p->detours = calloc(1, sizeof(*p->detours));
+	if (!p->detours)
+		return NULL;
+	if (!p->detours->tried)
+		p->detours->rings = make_rings(p);
+	p->detours->tried = true;
+	return p->detours->rings;
+}
+
+void engine_rings_inherit(cprof_process *p, const cprof_process *parent)
+{
+	if (!parent->detours || p->detours)
+		return;
+	p->detours = calloc(1, sizeof(*p->detours));
+	if (!p->detours)
+		return;
+	p->detours->rings = parent->detours->rings;
+	p->detours->tried = parent->detours->tried;
+	if (p->detours->rings)
+		p->detours->rings->users++;
+}
+
+void engine_rings_forget(cprof_process *p)
+{
+	if (!p->detours)
+		return;
+	release_rings(p->session, p->detours->rings);
+	cp_vec_free(&p->detours->plain);
+	free(p->detours->callers);
+	free(p->detours);
+	p->detours = NULL;
+}
+
+/* One in a hundred takes less. */
+static uint64_t short_one(const uint64_t *counts, uint64_t total)
+{
+	uint64_t below = 0;
+	size_t ns;
+
+	for (ns = 0; ns < ENGINE_COST_NS; ns++) {
+		below += counts[ns];
+		if (below * 100 >= total)
+			return ns;
+	}
+	return 0;
+}
+
+#define ENOUGH 1000 /* of them, to say which are short */
+
+/* The shortest calls of a program do next to nothing, and so does what is between two of
+ * them: nearly all of it is the detours'. */
+uint64_t engine_detour_cost(const struct engine_detour_cost *cost)
+{
+	if (cost->withins < ENOUGH || cost->arounds < ENOUGH)
+		return 0;
+	return short_one(cost->within, cost->withins) + short_one(cost->around, cost->arounds);
+}
+
+struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint32_t i;
+
+	for (i = 0; rings && i < rings->used; i++)
+		if (rings->items[i].tid == tid)
+			return &rings->items[i];
+	return NULL;
+}
+
+/* Calls on other stacks than its own are told by stops, which bring the stack along. */
+void engine_ring_stack(const cprof_thread *t)
+{
+	const struct engine_ring *ring = engine_ring_of(t->process, t->tid);
+	struct cp_detour_ring *of = ring ? ring->records.ring : NULL;
+
+	if (!of || !t->stack_end || t->stack_end == UINT64_MAX)
+		return;
+	__atomic_store_n(&of->own_low, t->process->stacks_within ? UINT64_MAX : t->stack_low,
+			 __ATOMIC_RELAXED);
+	__atomic_store_n(&of->own_end, t->stack_end, __ATOMIC_RELAXED);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * The rings that a process's detours write to. Private to src/engine.
+ */
+#ifndef CP_ENGINE_PROBES_RINGS_H
+#define CP_ENGINE_PROBES_RINGS_H
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "engine/probes/sites.h"
+#include "link/records.h"
+#include "probe/shadow_plain.h"
+
+/* What one of its threads wrote. */
+struct engine_ring {
+	struct cp_records records, before; /* ring NULL: nobody has it; before: `next` */
+	int32_t tid; /* 0: nobody has it now */
+	bool has_next; /* `next` was read and not yet told */
+	struct cp_record next;
+	uint64_t next_ns, told;
+	uint64_t full_ns; /* since when it waits for room; 0: it doesn't */
+	uint64_t lost_ns; /* since when what it records is lost; 0: it isn't */
+	uint64_t sp; /* of the thread, when it was given the ring */
+	bool walks, reaches; /* its records may bring stacks, or what pointers lead to */
+	bool cuts; /* stacks that are deeper than a record has room for */
+	uint32_t deep; /* how often the thread stopped instead, in the second that began then */
+	uint64_t deep_ns;
+	/* Records that were told and then cancelled: they will come again, and are not told
+	 * twice. Signals may come one within the other. */
+	struct engine_again {
+		uint64_t sp; /* 0: none */
+		uint32_t site;
+	} again[8], last;
+	/* Calls that are told in blocks (calls/blocks.c). */
+	struct cp_shadow_own own;
+	CP_VEC(cprof_call_event) block; /* not told yet */
+	uint64_t last_ns; /* of the last record: times of a thread rise */
+};
+
+/* What a record of a site says, where it says nothing else. */
+enum engine_plain {
+	ENGINE_PLAIN_UNKNOWN, /* not looked at */
+	ENGINE_PLAIN_NOT,
+	ENGINE_PLAIN_ENTER,
+	ENGINE_PLAIN_LEAVE,
+	ENGINE_PLAIN_TAIL,
+};
+
+struct engine_plain_site {
+	const cprof_function *function;
+	const cprof_function *target; /* of TAIL; NULL: not known */
+	uint32_t traced;
+	uint8_t what; /* enum engine_plain */
+};
+
+/* Code that is not traced, by a return address there; or it is traced. */
+struct engine_plain_caller {
+	uint64_t address; /* 0: none */
+	const cprof_image *image; /* NULL: it is traced */
+};
+#define ENGINE_PLAIN_CALLERS 1024
+
+/* Rings, of a process and those that it forked. */
+struct engine_rings {
+	unsigned users; /* processes */
+	uint8_t *memory; /* mapped here, all of it */
+	size_t size;
+	uint64_t base; /* where the program has it */
+	struct cp_detour_rings code; /* `slow` is an image's */
+	struct engine_ring *items; /* owned */
+	uint32_t count, used; /* used: all that anybody ever had are below */
+	struct cp_map callers; /* return addresses that were looked at: places on stacks */
+	unsigned blind; /* looks that told nothing */
+};
+
+struct engine_detours {
+	struct engine_rings *rings; /* shared; NULL: there can be none */
+	bool tried;
+	/* The process's own, and good as long as the session's `changes` are these. */
+	CP_VEC(struct engine_plain_site) plain; /* by site */
+	struct engine_plain_caller *callers; /* owned; by a hash of the address; NULL: none */
+	uint64_t changes;
+	bool silent; /* system calls are filtered, or may be: none is made to follow a pointer */
+};
+
+/* The process's rings, made when it has none; NULL: it can't have any. */
+struct engine_rings *engine_rings_of(cprof_process *p);
+/* Does the program wait where what it records finds no room? Else records are dropped. */
+bool engine_rings_wait(const cprof_session *s);
+/* A forked process has what its parent has. */
+void engine_rings_inherit(cprof_process *p, const cprof_process *parent);
+/* It runs another program, or is gone. */
+void engine_rings_forget(cprof_process *p);
+/* The ring of a thread; NULL: it has none. */
+struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid);
+/* Tells its detours which stack is its own, as far as that is known. */
+void engine_ring_stack(const cprof_thread *t);
+/* What a call costs more for being seen by detours: at most, in ns; 0: not known. */
+uint64_t engine_detour_cost(const struct engine_detour_cost *cost);
+
+#endif
