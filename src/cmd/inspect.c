@@ -3,12 +3,14 @@
  * cprof inspect: what a program holds, by name, while it runs.
  */
 #include <dirent.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
@@ -19,14 +21,17 @@
 #include "cmd/terminal.h"
 #include "inspect/evaluate.h"
 #include "inspect/inspect.h"
+#include "inspect/shape_file.h"
+#include "inspect/shape_ops.h"
 #include "transcript/look.h"
 
 #define BYTES_MAX (UINT32_C(1) << 20) /* of one value */
+#define SHAPES_MAX (1u << 20) /* of a file of declarations */
 
 struct inspect_options {
 	uint64_t depth, limit, string;
 	const char *thread;
-	struct cp_texts globals;
+	struct cp_texts globals, shapes;
 	bool json;
 	struct cp_symbols_options symbols;
 };
@@ -40,6 +45,10 @@ static const struct cp_option output_options[] = {
 	  .help = "elements of an array or a container (64 unless told)" },
 	{ "string", 0, CP_OPTION_NUMBER, AT(string), .value = "N", .min = 1, .max = 1 << 20,
 	  .help = "bytes of a string (200 unless told)" },
+	{ "shapes", 0, CP_OPTION_TEXTS, AT(shapes), .value = "FILE",
+	  .completes = CP_COMPLETES_FILES,
+	  .help = "declarations of what types of yours hold things in, as cprof-inspect(1) has "
+		  "it" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "a JSON array, one object for each EXPR" },
 	{ 0 }
 };
@@ -308,6 +317,39 @@ static CP_ERROR show_globals(struct inspecting *i, const char *glob)
 	return cp_error_new(CP_ERR_NOT_FOUND, 0, "no static variable's name matches %s", glob);
 }
 
+/* ---- declarations ---- */
+
+static CP_ERROR read_shapes(struct cp_shapes *shapes, const char *path)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	CP_TRY(cp_file_read(AT_FDCWD, path, SHAPES_MAX, &text));
+	cp_buf_u8(&text, 0);
+	return text.failed ? cp_error_nomem()
+			   : cp_shapes_parse(shapes, path, (const char *)text.bytes);
+}
+
+/* Reads those that are named, then the user's own, if there are any. */
+static CP_ERROR read_all_shapes(struct inspecting *i, struct cp_shapes *shapes)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	CP_FREE char *path = NULL;
+	size_t n;
+	int got;
+
+	for (n = 0; n < i->o->shapes.count; n++)
+		CP_TRY(read_shapes(shapes, i->o->shapes.items[n]));
+	if (config && *config)
+		got = asprintf(&path, "%s/cprof/shapes", config);
+	else
+		got = asprintf(&path, "%s/.config/cprof/shapes", home ? home : "");
+	if (got < 0) {
+		path = NULL;
+		return cp_error_nomem();
+	}
+	return access(path, R_OK) ? NULL : read_shapes(shapes, path);
+}
+
 /* ---- the command ---- */
 
 /* Those that make no sense are complained of, and the others shown. */
@@ -358,6 +400,7 @@ static int run_inspect(struct cp_args *args)
 	struct cp_terminal term = cp_terminal_of(STDOUT_FILENO);
 	struct cp_buf out = { 0 };
 	struct inspecting i = { .o = o,
+				.in = { .memory_fd = -1 },
 				.look = { term.columns, term.color },
 				.json = { .out = &out, .pretty = true },
 				.out = &out,
@@ -368,20 +411,23 @@ static int run_inspect(struct cp_args *args)
 					    .value = BYTES_MAX,
 					    .total = BYTES_MAX } };
 	struct cp_error *err;
+	struct cp_shapes shapes = { .ops = &cp_shape_ops };
 	int status, printed;
 
+	i.limits.shapes = &shapes;
 	if (args->count < 2 && !o->globals.count)
 		return cp_usage(args, "what is to be inspected? An expression, or --globals");
-	err = cp_inspected_open(&i.in, args->operands[0], &options);
-
+	err = read_all_shapes(&i, &shapes);
+	if (!err)
+		err = cp_inspected_open(&i.in, args->operands[0], &options);
 	i.in.env.limits = &i.limits;
-	if (err) {
-		cp_inspected_close(&i.in);
-		return cp_reports_fail(err);
-	}
-	err = choose_threads(&i);
+	shapes.find_type = i.in.env.type;
+	shapes.ctx = &i.in;
+	if (!err)
+		err = choose_threads(&i);
 	status = err ? cp_reports_fail(err) : inspect_all(&i, args);
 	cp_inspected_close(&i.in);
+	cp_shapes_free(&shapes);
 	cp_vec_free(&i.threads);
 	if (err || (status && !o->json && !out.size)) {
 		cp_buf_free(&out);

@@ -15,8 +15,10 @@
 #include "inspect/condition.h"
 #include "inspect/members.h"
 #include "inspect/number.h"
+#include "inspect/shapes.h"
 
 #define STEPS_MAX 10000
+#define LINKS 16 /* of what stands for something that stands for something */
 #define ELEMENTS_MAX (UINT64_C(1) << 32)
 
 struct evaluation {
@@ -39,13 +41,6 @@ static struct cp_thing unavailable(uint8_t error, uint64_t address)
 	return (struct cp_thing){ .error = error,
 				  .address = address,
 				  .source = CPROF_SOURCE_MEMORY };
-}
-
-static struct cp_thing place(const struct cp_type *type, uint64_t address)
-{
-	return (struct cp_thing){
-		.type = type, .in_memory = true, .address = address, .source = CPROF_SOURCE_MEMORY
-	};
 }
 
 /* ---- types ---- */
@@ -110,20 +105,38 @@ static CP_ERROR address_in(struct evaluation *e, struct cp_thing *thing,
 	return NULL;
 }
 
+/* Follows a smart pointer, a cell, to the pointer or value that it stands for. */
+static CP_ERROR stands_for(struct evaluation *e, struct cp_thing *a, bool *ret)
+{
+	const struct cp_shapes *shapes = e->env->limits->shapes;
+
+	*ret = false;
+	if (a->error || !shapes)
+		return NULL;
+	CP_TRY(shapes->ops->behind(e->env, a, a, ret));
+	*a = cp_thing_referred(e->env, *a);
+	return NULL;
+}
+
 static CP_ERROR dereference(struct evaluation *e, struct cp_thing a, struct cp_thing *ret)
 {
-	const struct cp_type *target;
+	const struct cp_type *target, *t;
 	uint64_t address;
+	bool stands;
 
 	a = cp_thing_referred(e->env, a);
-	if (!a.error)
-		a = cp_member_behind(e->env, a); /* a smart pointer's own one */
+	CP_TRY(stands_for(e, &a, &stands));
 	if (a.error) {
 		*ret = a;
 		return NULL;
 	}
+	t = cp_type_strip(a.type);
+	if (stands && t && t->kind != CP_TYPE_POINTER) {
+		*ret = a;
+		return NULL;
+	}
 	CP_TRY(address_in(e, &a, &target, &address));
-	*ret = a.error ? a : place(target, address);
+	*ret = a.error ? a : cp_thing_at(target, address);
 	if (!a.error && (!target || cp_type_strip(target)->kind == CP_TYPE_VOID))
 		return cp_error_hint(no_sense("nothing is known of what it points to", &a),
 				     "cast it: *(int *)p");
@@ -131,11 +144,12 @@ static CP_ERROR dereference(struct evaluation *e, struct cp_thing a, struct cp_t
 }
 
 /* a.name and a->name: through pointers and references as it takes. */
-static CP_ERROR member(struct evaluation *e, struct cp_thing a, const char *name,
+static CP_ERROR member(struct evaluation *e, struct cp_thing a, const char *name, unsigned links,
 		       struct cp_thing *ret)
 {
 	const struct cp_type *t;
-	struct cp_error *err;
+	struct cp_error *err, *other;
+	bool stands = false;
 
 	a = cp_thing_referred(e->env, a);
 	t = cp_type_strip(a.type);
@@ -148,37 +162,34 @@ static CP_ERROR member(struct evaluation *e, struct cp_thing a, const char *name
 		return NULL;
 	}
 	err = cp_member_find(e->env, &a, name, ret);
-	if (err && err->code == CP_ERR_NOT_FOUND) {
-		struct cp_thing behind = cp_member_behind(e->env, a);
-
-		if (behind.type != a.type) {
-			cp_error_free(err);
-			CP_TRY(dereference(e, behind, &behind));
-			if (behind.error) {
-				*ret = behind;
-				return NULL;
-			}
-			return cp_member_find(e->env, &behind, name, ret);
-		}
+	if (!err || err->code != CP_ERR_NOT_FOUND)
+		return err;
+	other = stands_for(e, &a, &stands);
+	if (other || !stands || !links) {
+		cp_error_free(other);
+		return err;
 	}
-	return err;
+	cp_error_free(err);
+	return member(e, a, name, links - 1, ret);
+}
+
+static CP_ERROR number_of(struct evaluation *e, struct cp_thing *index, int64_t *ret)
+{
+	struct cp_number number = cp_number_of(e->env, index);
+
+	if (index->error)
+		return NULL;
+	if (number.kind != CP_NUMBER_INTEGER || number.i > INT64_MAX || number.i < INT64_MIN)
+		return no_sense("no index", index);
+	*ret = (int64_t)number.i;
+	return NULL;
 }
 
 static CP_ERROR index_of(struct evaluation *e, const struct cp_condition_node *n, int64_t *ret,
 			 struct cp_thing *lacking_ret)
 {
-	struct cp_number number;
-	struct cp_thing i;
-
-	CP_TRY(evaluate(e, n, &i));
-	number = cp_number_of(e->env, &i);
-	*lacking_ret = i;
-	if (i.error)
-		return NULL;
-	if (number.kind != CP_NUMBER_INTEGER || number.i > INT64_MAX || number.i < INT64_MIN)
-		return no_sense("no index", &i);
-	*ret = (int64_t)number.i;
-	return NULL;
+	CP_TRY(evaluate(e, n, lacking_ret));
+	return number_of(e, lacking_ret, ret);
 }
 
 /* Element `i` of what is a row of them. */
@@ -208,30 +219,37 @@ static CP_ERROR element(struct evaluation *e, struct cp_thing a, int64_t i, stru
 	of = target ? cp_type_complete(cp_type_image(target), cp_type_strip(target)) : NULL;
 	if (!a.error && (!of || !of->size))
 		return no_sense("its elements have no size", &a);
-	*ret = a.error ? a : place(target, address + (uint64_t)i * of->size);
+	*ret = a.error ? a : cp_thing_at(target, address + (uint64_t)i * of->size);
 	return NULL;
 }
 
 static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *n,
 			  struct cp_thing *ret)
 {
+	const struct cp_shapes *shapes = e->env->limits->shapes;
 	struct cp_thing a, index;
-	bool done;
-	int64_t i;
+	bool done = false;
+	int64_t i = 0;
 
 	CP_TRY(evaluate(e, n->a, &a));
 	a = cp_thing_referred(e->env, a);
-	if (!a.error && n->b->op == CP_OP_TEXT) {
-		CP_TRY(cp_member_by_key(e->env, &a, n->b->text, n->b->length, ret, &done));
-		return done ? NULL : no_sense("nothing that texts are keys of", &a);
-	}
-	CP_TRY(index_of(e, n->b, &i, &index));
+	CP_TRY(evaluate(e, n->b, &index));
 	if (a.error || index.error) {
 		*ret = a.error ? a : index;
 		return NULL;
 	}
-	CP_TRY(cp_member_by_index(e->env, &a, i, ret, &done));
-	return done ? NULL : element(e, a, i, ret);
+	if (shapes)
+		CP_TRY(shapes->ops->element(e->env, &a, &index, ret, &done));
+	if (done)
+		return NULL;
+	a = shapes ? *ret : a;
+	if (n->b->op == CP_OP_TEXT)
+		return no_sense("nothing that texts are keys of", &a);
+	CP_TRY(number_of(e, &index, &i));
+	if (!index.error)
+		return element(e, a, i, ret);
+	*ret = index;
+	return NULL;
 }
 
 /* `count` elements that begin with `first`, as an array. */
@@ -250,8 +268,11 @@ static CP_ERROR row(struct evaluation *e, const struct cp_thing *first, int64_t 
 
 static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
 {
-	struct cp_thing a, index;
+	const struct cp_shapes *shapes = e->env->limits->shapes;
 	int64_t from = 0, to = 0;
+	struct cp_thing a, index;
+	uint64_t count = 0;
+	bool done = false;
 
 	CP_TRY(evaluate(e, n->a, &a));
 	CP_TRY(index_of(e, n->b, &from, &index));
@@ -264,8 +285,15 @@ static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, s
 	if (to < from)
 		return cp_error_new(CP_ERR_USAGE, 0, "[%lld..%lld] ends before it begins",
 				    (long long)from, (long long)to);
-	CP_TRY(cp_member_row(e->env, &a));
-	CP_TRY(element(e, a, from, &a));
+	if (shapes)
+		CP_TRY(shapes->ops->row(e->env, &a, &a, &count, &done));
+	if (done && !a.error && (from < 0 || (uint64_t)to >= count))
+		return cp_error_new(CP_ERR_USAGE, 0, "[%lld..%lld] is not within its %llu elements",
+				    (long long)from, (long long)to, (unsigned long long)count);
+	if (done && !a.error)
+		a.address += (uint64_t)from * cp_type_strip(a.type)->size;
+	else if (!a.error)
+		CP_TRY(element(e, a, from, &a));
 	if (!a.error)
 		return row(e, &a, to - from + 1, ret);
 	*ret = a;
@@ -304,6 +332,23 @@ static CP_ERROR address_of(struct evaluation *e, const struct cp_condition_node 
 			       cp_type_pointer_to(e->env->arena, a.type), ret);
 }
 
+/* What an operator works on: the number in an optional, an atomic, a cell. */
+static CP_ERROR operand(struct evaluation *e, struct cp_thing *a)
+{
+	const struct cp_type *t;
+	bool stands = true;
+	unsigned i;
+
+	*a = cp_thing_referred(e->env, *a);
+	for (i = 0; i < LINKS && stands; i++) {
+		t = cp_type_strip(a->type);
+		if (!t || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
+			break;
+		CP_TRY(stands_for(e, a, &stands));
+	}
+	return NULL;
+}
+
 /* ---- types as operands ---- */
 
 static CP_ERROR cast(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
@@ -323,9 +368,10 @@ static CP_ERROR cast(struct evaluation *e, const struct cp_condition_node *n, st
 	if (t->kind == CP_TYPE_STRUCT || t->kind == CP_TYPE_UNION || t->kind == CP_TYPE_ARRAY) {
 		if (!a.in_memory || a.bits)
 			return no_sense("only what is in memory can be taken for a structure", &a);
-		*ret = place(type, a.address);
+		*ret = cp_thing_at(type, a.address);
 		return NULL;
 	}
+	CP_TRY(operand(e, &a));
 	if (!a.type) { /* of no known type: it is what it is taken for */
 		a.type = type;
 		*ret = a;
@@ -352,7 +398,7 @@ static CP_ERROR at(struct evaluation *e, const struct cp_condition_node *n, stru
 	number = cp_number_of(e->env, &a);
 	if (!a.error && number.kind != CP_NUMBER_INTEGER)
 		return no_sense("no address", &a);
-	*ret = a.error ? a : place(type, (uint64_t)number.i);
+	*ret = a.error ? a : cp_thing_at(type, (uint64_t)number.i);
 	return NULL;
 }
 
@@ -421,7 +467,7 @@ static CP_ERROR unary(struct evaluation *e, const struct cp_condition_node *n, s
 	CP_TRY(evaluate(e, n->a, &a));
 	if (n->op == CP_OP_DEREFERENCE)
 		return dereference(e, a, ret);
-	a = cp_thing_referred(e->env, a);
+	CP_TRY(operand(e, &a));
 	return cp_number_unary(e->env, n->op, &a, ret);
 }
 
@@ -468,8 +514,8 @@ static CP_ERROR binary(struct evaluation *e, const struct cp_condition_node *n,
 		if (!enumerator(e, n->b, &a, &b))
 			CP_TRY(evaluate(e, n->b, &b));
 	}
-	a = cp_thing_referred(e->env, a);
-	b = cp_thing_referred(e->env, b);
+	CP_TRY(operand(e, &a));
+	CP_TRY(operand(e, &b));
 	if (a.error || b.error) {
 		*ret = a.error ? a : b;
 		return NULL;
@@ -534,7 +580,7 @@ static CP_ERROR evaluate(struct evaluation *e, const struct cp_condition_node *n
 		return leaf(e, n, ret);
 	case CP_OP_MEMBER:
 		CP_TRY(evaluate(e, n->a, &a));
-		return member(e, a, n->text, ret);
+		return member(e, a, n->text, LINKS, ret);
 	case CP_OP_INDEX:
 		return subscript(e, n, ret);
 	case CP_OP_RANGE:

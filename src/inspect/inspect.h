@@ -23,6 +23,7 @@
 #include "image/image.h"
 #include "link/sites.h"
 
+struct cp_shapes;
 /* Limits to how far values are followed, and how much of them is shown. */
 struct cp_value_limits {
 	uint32_t depth; /* levels of structs, arrays and pointers (3) */
@@ -31,6 +32,9 @@ struct cp_value_limits {
 	uint32_t elements; /* of an array (64) */
 	uint32_t value; /* bytes of one value (4096) */
 	uint32_t total; /* bytes fetched for one event (65536) */
+	/* Declarations of types to read by, wherever that leads to in memory; NULL: those
+	 * parts of the shipped ones that types alone tell. Borrowed. */
+	const struct cp_shapes *shapes;
 };
 extern const struct cp_value_limits cp_value_limits_default;
 

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "inspect/build.h"
-#include "inspect/shapes.h"
 
 #define SEARCH_DEPTH 16
 #define SEARCH_MAX 20000
@@ -112,85 +110,4 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 	if (s.near.best)
 		cp_error_hint(err, "did you mean %s?", s.near.best);
 	return err;
-}
-
-/* ---- library types ---- */
-
-struct cp_thing cp_member_behind(const struct cp_expression_env *env, struct cp_thing thing)
-{
-	const struct cp_type *t = completed(thing.type);
-	struct cp_shape shape;
-
-	(void)env;
-	if (!t || !cp_shape_of(cp_type_image(t), t, &shape) || shape.kind != CP_SHAPE_POINTER)
-		return thing;
-	return part(&thing, shape.pointer, shape.type);
-}
-
-static uint64_t word(const struct cp_expression_env *env, struct cp_thing *thing, uint64_t offset)
-{
-	struct cp_thing at = part(thing, offset, cp_type_of_c("unsigned long"));
-	const uint8_t *bytes = cp_thing_bytes(env, &at);
-
-	if (!bytes) {
-		thing->error = at.error;
-		thing->address = at.address;
-	}
-	return bytes ? cp_build_number(bytes, 8) : 0;
-}
-
-CP_ERROR cp_member_row(const struct cp_expression_env *env, struct cp_thing *thing)
-{
-	const struct cp_type *t = completed(thing->type);
-	struct cp_shape shape;
-
-	(void)env;
-	if (!t || thing->error || !cp_shape_of(cp_type_image(t), t, &shape) ||
-	    (shape.kind != CP_SHAPE_LIST && shape.kind != CP_SHAPE_TEXT))
-		return NULL;
-	*thing = part(thing, shape.pointer, shape.type ? shape.type : cp_type_of_c("char"));
-	return NULL;
-}
-
-CP_ERROR cp_member_by_index(const struct cp_expression_env *env, struct cp_thing *thing,
-			    int64_t index, struct cp_thing *ret, bool *done_ret)
-{
-	const struct cp_type *t = completed(thing->type), *element;
-	uint64_t begin, count;
-	struct cp_shape shape;
-
-	*done_ret = false;
-	if (!t || !cp_shape_of(cp_type_image(t), t, &shape) || shape.kind != CP_SHAPE_LIST)
-		return NULL;
-	element = completed(cp_type_strip(shape.type)->target);
-	if (!element || !element->size)
-		return NULL;
-	begin = word(env, thing, shape.pointer);
-	count = word(env, thing, shape.length);
-	*done_ret = true;
-	*ret = *thing;
-	if (thing->error)
-		return NULL;
-	if (shape.ended)
-		count = (count - begin) / element->size;
-	if (index < 0 || (uint64_t)index >= count)
-		return cp_error_new(CP_ERR_USAGE, 0, "there is no element %lld of %llu",
-				    (long long)index, (unsigned long long)count);
-	*ret = (struct cp_thing){ .type = cp_type_strip(shape.type)->target,
-				  .in_memory = true,
-				  .address = begin + (uint64_t)index * element->size,
-				  .source = CPROF_SOURCE_MEMORY };
-	return NULL;
-}
-
-CP_ERROR cp_member_by_key(const struct cp_expression_env *env, struct cp_thing *thing,
-			  const char *key, uint32_t length, struct cp_thing *ret, bool *done_ret)
-{
-	(void)env;
-	(void)thing;
-	(void)key;
-	(void)length;
-	(void)ret;
-	*done_ret = false;
-	return NULL;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * What things consist of, by name, by index and by key.
+ * What things consist of, by name.
  */
 #ifndef CP_INSPECT_MEMBERS_H
 #define CP_INSPECT_MEMBERS_H
@@ -11,14 +11,5 @@
  * there is none. */
 CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thing *thing,
 			const char *name, struct cp_thing *ret);
-/* The pointer in a smart pointer; other things as they are. */
-struct cp_thing cp_member_behind(const struct cp_expression_env *env, struct cp_thing thing);
-/* An element of a container; *done_ret false: it is none that is known. */
-CP_ERROR cp_member_by_index(const struct cp_expression_env *env, struct cp_thing *thing,
-			    int64_t index, struct cp_thing *ret, bool *done_ret);
-CP_ERROR cp_member_by_key(const struct cp_expression_env *env, struct cp_thing *thing,
-			  const char *key, uint32_t length, struct cp_thing *ret, bool *done_ret);
-/* Turns a container whose elements lie in a row into a pointer to the first. */
-CP_ERROR cp_member_row(const struct cp_expression_env *env, struct cp_thing *thing);
 
 #endif

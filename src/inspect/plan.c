@@ -131,15 +131,15 @@ static bool plan_shape(struct plan *p, const struct cp_type *t, const struct sou
 
 	if (!cp_shape_of(p->image, t, &shape))
 		return false;
-	if (shape.kind == CP_SHAPE_POINTER || shape.kind == CP_SHAPE_OPTIONAL)
+	if (shape.row->kind == CP_SHAPE_VALUE || shape.row->kind == CP_SHAPE_CHOICE)
 		plan_type(p, shape.type, s, at + shape.pointer, depth, hops);
-	if (shape.kind == CP_SHAPE_TEXT && from_pointer(s, at + shape.pointer, &f)) {
+	if (shape.row->kind == CP_SHAPE_TEXT && from_pointer(s, at + shape.pointer, &f)) {
 		f.flags = shape.terminated ? CP_FETCH_STRING : 0;
 		f.size = limits->string + 1;
 		add_fetch(p, f);
 	}
-	element = shape.kind == CP_SHAPE_LIST ? cp_type_strip(cp_type_strip(shape.type)->target)
-					      : NULL;
+	element = shape.row->kind == CP_SHAPE_ROW ? cp_type_strip(cp_type_strip(shape.type)->target)
+						  : NULL;
 	if (!element || !element->size || !from_pointer(s, at + shape.pointer, &f))
 		return true;
 	f.size = element->size < limits->value

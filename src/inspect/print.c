@@ -16,6 +16,7 @@
 
 #define DEPTH_MAX 64
 #define GROWTH_MAX (1u << 20) /* bytes, after which repeated elements stand once */
+#define OBJECT_MAX 10000 /* keys of a map, each compared with those before */
 #define EXACT_MAX (INT64_C(1) << 53) /* integers that every reader of JSON has exactly */
 
 const char *cp_value_error_name(unsigned error)
@@ -149,6 +150,11 @@ static bool has_text(const char *text)
 static void print(struct cp_buf *out, const cprof_value *v, const struct cp_value_style *style,
 		  unsigned depth);
 
+static bool is_entry(const cprof_value *v)
+{
+	return v->entry && v->kind == CPROF_VALUE_STRUCT && v->count == 2;
+}
+
 static void print_string(struct cp_buf *out, const cprof_value *v,
 			 const struct cp_value_style *style)
 {
@@ -165,6 +171,16 @@ static void print_string(struct cp_buf *out, const cprof_value *v,
 	cp_buf_u8(out, '"');
 	print_escaped(out, v->u.text.bytes, length, '"');
 	cp_buf_str(out, cut ? "\"..." : "\"");
+}
+
+/* `["key"] = value`, as gdb has it. */
+static void print_entry(struct cp_buf *out, const cprof_value *v,
+			const struct cp_value_style *style, unsigned depth)
+{
+	cp_buf_u8(out, '[');
+	print(out, &v->items[0], style, depth);
+	cp_buf_str(out, "] = ");
+	print(out, &v->items[1], style, depth);
 }
 
 static void print_items(struct cp_buf *out, const cprof_value *v,
@@ -323,7 +339,8 @@ static void print(struct cp_buf *out, const cprof_value *v, const struct cp_valu
 	bool nests = v->kind == CPROF_VALUE_STRUCT || v->kind == CPROF_VALUE_UNION ||
 		     v->kind == CPROF_VALUE_ARRAY;
 
-	if (depth > DEPTH_MAX || (nests && style && style->depth && depth >= style->depth)) {
+	if (depth > DEPTH_MAX ||
+	    (nests && !is_entry(v) && style && style->depth && depth >= style->depth)) {
 		cp_buf_str(out, "{...}");
 		return;
 	}
@@ -343,7 +360,10 @@ static void print(struct cp_buf *out, const cprof_value *v, const struct cp_valu
 	case CPROF_VALUE_STRUCT:
 	case CPROF_VALUE_UNION:
 	case CPROF_VALUE_ARRAY:
-		print_items(out, v, style, depth);
+		if (is_entry(v))
+			print_entry(out, v, style, depth);
+		else
+			print_items(out, v, style, depth);
 		break;
 	case CPROF_VALUE_RAW:
 		print_raw(out, v);
@@ -458,10 +478,56 @@ static void json_members(struct json *j, const cprof_value *v, unsigned depth, b
 	}
 }
 
+/* A map is an object where all its keys are texts, each of which once. */
+static bool is_object(const cprof_value *v)
+{
+	const cprof_value *item, *key, *before;
+	uint32_t i, k;
+
+	if (!v->entry || v->count > OBJECT_MAX)
+		return false;
+	for (i = 0; i < v->count; i++) {
+		item = &v->items[i];
+		key = item->items;
+		if (!is_entry(item) || key->kind != CPROF_VALUE_STRING || key->cut ||
+		    !is_utf8(key->u.text.bytes, key->u.text.length))
+			return false;
+		for (k = 0; k < i; k++) {
+			before = v->items[k].items;
+			if (before->u.text.length == key->u.text.length &&
+			    !memcmp(before->u.text.bytes, key->u.text.bytes, key->u.text.length))
+				return false;
+		}
+	}
+	return true;
+}
+
+static void json_object(struct json *j, const cprof_value *v, unsigned depth)
+{
+	const cprof_value *pair;
+	uint32_t i;
+
+	cp_buf_u8(j->out, '{');
+	for (i = 0; i < v->count; i++) {
+		pair = v->items[i].items;
+		if (i)
+			cp_buf_u8(j->out, ',');
+		json_string(j->out, pair[0].u.text.bytes, pair[0].u.text.length);
+		cp_buf_u8(j->out, ':');
+		json(j, &pair[1], depth + 1);
+	}
+	cp_buf_u8(j->out, '}');
+}
+
 static void json_array(struct json *j, const cprof_value *v, unsigned depth)
 {
 	uint32_t i, k;
 	bool comma = false;
+
+	if (is_object(v)) {
+		json_object(j, v, depth);
+		return;
+	}
 
 	cp_buf_u8(j->out, '[');
 	for (i = 0; i < v->count; i++) {
@@ -549,6 +615,10 @@ static void json(struct json *j, const cprof_value *v, unsigned depth)
 		break;
 	case CPROF_VALUE_STRUCT:
 	case CPROF_VALUE_UNION:
+		if (is_entry(v)) {
+			json_array(j, v, depth);
+			break;
+		}
 		cp_buf_u8(j->out, '{');
 		json_members(j, v, depth, &comma);
 		cp_buf_u8(j->out, '}');

@@ -115,6 +115,29 @@ static bool is_row(const cprof_value *v)
 	return v->kind == CPROF_VALUE_ARRAY && i == v->count;
 }
 
+static bool is_entry(const cprof_value *v)
+{
+	return v->entry && v->kind == CPROF_VALUE_STRUCT && v->count == 2;
+}
+
+/* "[key] = "; answers how many columns that takes. */
+static size_t print_key(struct lines *l, const cprof_value *key)
+{
+	struct cp_buf text = { 0 };
+	size_t used = 0;
+
+	cp_buf_u8(&text, '[');
+	cp_value_print(&text, key, l->style);
+	cp_buf_str(&text, "] = ");
+	cp_buf_u8(&text, 0);
+	if (!text.failed) {
+		cp_buf_str(l->out, (char *)text.bytes);
+		used = cp_text_columns((char *)text.bytes);
+	}
+	cp_buf_free(&text);
+	return used;
+}
+
 static void print_parts(struct lines *l, const cprof_value *v, size_t indent, unsigned depth)
 {
 	const cprof_value *item;
@@ -134,6 +157,9 @@ static void print_parts(struct lines *l, const cprof_value *v, size_t indent, un
 					  strlen(item->name));
 				cp_buf_str(l->out, " = ");
 				used += cp_text_columns(item->name) + 3;
+			} else if (is_entry(item)) {
+				used += print_key(l, item->items);
+				item = &item->items[1];
 			}
 			print(l, item, indent + INDENT, used, depth + 1);
 			if (item->repeats > 1)

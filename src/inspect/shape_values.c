@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * Values of types that read as what they stand for (shapes.c). What such a type holds
- * is a value again: value.c.
+ * is a value again: value.c. Who went by types alone at a stop has those parts at hand;
+ * what takes more of the program's memory is made by shape_build.c.
  */
 #include "inspect/shape_values.h"
 
@@ -19,64 +20,77 @@ static bool word(struct cp_bytes from, uint64_t offset, uint64_t *ret)
 	return true;
 }
 
-static bool build_text(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
-		       struct cp_bytes from)
+void cp_build_text(struct cp_build *b, cprof_value *v, uint64_t pointer, uint64_t length)
 {
-	uint64_t pointer, length, want;
-	struct cp_bytes at;
-	bool tried;
+	uint64_t want = length < b->limits->string ? length : b->limits->string;
+	struct cp_bytes at = { 0 };
+	bool tried = true;
 
-	if (!word(from, s->pointer, &pointer) || !word(from, s->length, &length))
-		return false;
-	want = length < b->limits->string ? length : b->limits->string;
-	at = cp_build_memory(b, pointer, want, &tried);
+	if (want)
+		at = cp_build_memory(b, pointer, want, &tried);
 	if (want && !at.size) {
-		if (tried)
-			cp_build_error(v, CPROF_VALUE_UNREADABLE, pointer);
-		else
-			cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
-		return true;
+		cp_build_error(v, tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE,
+			       tried ? pointer : 0);
+		return;
 	}
 	v->kind = CPROF_VALUE_STRING;
 	v->address = pointer;
 	v->cut = at.size < length;
-	v->u.text.length = (uint32_t)(want ? at.size : 0);
-	v->u.text.bytes = cp_arena_copy(b->arena, at.at, v->u.text.length);
+	v->u.text.length = (uint32_t)at.size;
+	v->u.text.bytes = cp_arena_copy(b->arena, at.at ? at.at : (const uint8_t *)"", at.size);
 	if (!v->u.text.bytes)
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
-	return true;
 }
 
-static bool build_list(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
-		       struct cp_bytes from, unsigned depth, unsigned hops)
+bool cp_build_row(struct cp_build *b, cprof_value *v, const struct cp_type *target,
+		  uint64_t pointer, uint64_t count, unsigned depth, unsigned hops)
 {
-	const struct cp_type *pointer_type = cp_type_strip(s->type);
-	struct cp_type list = { .kind = CP_TYPE_ARRAY, .target = pointer_type->target };
-	const struct cp_type *element = cp_type_strip(pointer_type->target);
-	uint64_t pointer, length, want;
+	struct cp_type list = { .kind = CP_TYPE_ARRAY, .target = target, .count = count };
+	const struct cp_type *element = cp_type_strip(target);
 	struct cp_bytes at = { 0 };
-	bool tried;
+	bool tried = true;
+	uint64_t want;
 
-	if (!element || !element->size || !word(from, s->pointer, &pointer) ||
-	    !word(from, s->length, &length))
+	if (!element || !element->size)
 		return false;
-	list.count = s->ended ? (length - pointer) / element->size : length;
-	if (__builtin_mul_overflow(list.count, element->size, &list.size))
+	if (__builtin_mul_overflow(count, element->size, &list.size))
 		return false;
 	want = list.size < b->limits->value ? list.size : b->limits->value;
 	if (want)
 		at = cp_build_memory(b, pointer, want, &tried);
-	if (want && !at.size && tried)
-		cp_build_error(v, CPROF_VALUE_UNREADABLE, pointer);
-	else if (want && !at.size)
-		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+	if (want && !at.size)
+		cp_build_error(v, tried ? CPROF_VALUE_UNREADABLE : CPROF_VALUE_UNAVAILABLE,
+			       tried ? pointer : 0);
 	else
 		cp_build_elements(b, v, &list, at, depth, hops);
 	return true;
 }
 
-static bool build_optional(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
-			   struct cp_bytes from, unsigned depth, unsigned hops)
+static const struct cp_type *target_of(struct cp_build *b, const struct cp_type *pointer)
+{
+	const struct cp_type *target = cp_type_strip(pointer)->target;
+
+	if (b->live && target)
+		cp_type_complete(cp_type_image(target), cp_type_strip(target));
+	return target;
+}
+
+static bool build_row(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
+		      struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	const struct cp_type *target = target_of(b, s->type), *element = cp_type_strip(target);
+	uint64_t pointer, length;
+
+	if (!element || !element->size || !word(from, s->pointer, &pointer) ||
+	    !word(from, s->length, &length))
+		return false;
+	if (s->ended)
+		length = (length - pointer) / element->size;
+	return cp_build_row(b, v, target, pointer, length, depth, hops);
+}
+
+static bool build_choice(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
+			 struct cp_bytes from, unsigned depth, unsigned hops)
 {
 	const struct cp_type *t = cp_type_strip(s->type);
 
@@ -84,7 +98,7 @@ static bool build_optional(struct cp_build *b, cprof_value *v, const struct cp_s
 		return false;
 	if (!from.at[s->length]) {
 		v->kind = CPROF_VALUE_ENUM;
-		v->symbol = "nullopt";
+		v->symbol = s->row->terms[CP_TERM_none];
 		return true;
 	}
 	cp_build_value(b, v, s->type, cp_build_part(from, s->pointer, t->size), depth, hops);
@@ -109,30 +123,44 @@ static bool build_count(struct cp_build *b, cprof_value *v, const struct cp_shap
 	return true;
 }
 
+static bool build_by_type(struct cp_build *b, cprof_value *v, const struct cp_shape *s,
+			  struct cp_bytes from, unsigned depth, unsigned hops)
+{
+	uint64_t pointer, length;
+
+	if (s->counted)
+		return build_count(b, v, s, from);
+	if (s->row->kind == CP_SHAPE_ROW)
+		return build_row(b, v, s, from, depth, hops);
+	if (s->row->kind == CP_SHAPE_CHOICE)
+		return build_choice(b, v, s, from, depth, hops);
+	if (s->row->kind == CP_SHAPE_VALUE) {
+		cp_build_value(b, v, s->type,
+			       cp_build_part(from, s->pointer, cp_type_strip(s->type)->size), depth,
+			       hops);
+		return true;
+	}
+	if (!word(from, s->pointer, &pointer) || !word(from, s->length, &length))
+		return false;
+	cp_build_text(b, v, pointer, length);
+	return true;
+}
+
 bool cp_build_shape(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 		    struct cp_bytes from, unsigned depth, unsigned hops)
 {
+	const struct cp_shapes *shapes = b->limits->shapes;
+	struct cp_image *image = b->live ? cp_type_image(t) : NULL;
+	const struct cp_shape_row *row = NULL;
 	const char *type = v->type;
 	struct cp_shape s;
-	bool done;
+	bool done = false;
 
-	if (!cp_shape_of(NULL, t, &s))
-		return false;
-	switch (s.kind) {
-	case CP_SHAPE_TEXT:
-		return build_text(b, v, &s, from);
-	case CP_SHAPE_LIST:
-		return build_list(b, v, &s, from, depth, hops);
-	case CP_SHAPE_POINTER:
-		cp_build_value(b, v, s.type, cp_build_part(from, s.pointer, 8), depth, hops);
-		done = true;
-		break;
-	case CP_SHAPE_OPTIONAL:
-		done = build_optional(b, v, &s, from, depth, hops);
-		break;
-	case CP_SHAPE_COUNT:
-	default:
-		return build_count(b, v, &s, from);
+	while (!done && (row = cp_shape_next(shapes, t, row))) {
+		if (cp_shape_by_type(image, t, row, &s) && !(s.counted && shapes))
+			done = build_by_type(b, v, &s, from, depth, hops);
+		else if (shapes)
+			done = shapes->ops->build(b, v, t, row, &from, depth, hops);
 	}
 	v->type = type;
 	return done;

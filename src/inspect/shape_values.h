@@ -11,4 +11,10 @@
 bool cp_build_shape(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 		    struct cp_bytes from, unsigned depth, unsigned hops);
 
+/* `length` bytes of text at `pointer`. */
+void cp_build_text(struct cp_build *b, cprof_value *v, uint64_t pointer, uint64_t length);
+/* `count` elements in a row at `pointer`; false: they have no size. */
+bool cp_build_row(struct cp_build *b, cprof_value *v, const struct cp_type *target,
+		  uint64_t pointer, uint64_t count, unsigned depth, unsigned hops);
+
 #endif

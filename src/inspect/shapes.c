@@ -1,122 +1,225 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types of standard libraries that read better as what they stand for: text,
- * lists, pointers. They are known by the beginning of their name, and their
- * parts by the names of members, wherever those are inside; a library that
- * has them otherwise shows its plain members.
+ * Types of libraries that read better as what they stand for: text, lists, maps,
+ * pointers. Each is a declaration, by the beginning of a name and expressions over its
+ * members:
+ *
+ *     map<*     tree     root    _M_t._M_impl._M_header._M_parent
+ *                        left    _M_left            of a node
+ *                        right   _M_right
+ *                        behind  $_M_t$2            a value of that type follows the node
+ *                        key     first              of the value
+ *                        mapped  second
+ *
+ * A library that has a type otherwise shows its plain members. Here is what types alone
+ * tell: paths of members. The rest needs the program's memory (shape_terms.c).
  */
 #include "inspect/shapes.h"
 
 #include <string.h>
 
+#include "inspect/shapes_shipped.h"
+
 #define SEARCH_DEPTH 12
 #define SEARCH_MAX 400 /* members looked at */
+
+/* ---- which declaration ---- */
+
+static bool fits(const char *pattern, const char *name)
+{
+	const char *star = strchr(pattern, '*');
+	size_t size = star ? (size_t)(star - pattern) : strlen(pattern);
+
+	if (strncmp(pattern, name, size) != 0)
+		return false;
+	if (!star || !star[1])
+		return star || !name[size];
+	for (name += size; *name; name++)
+		if (fits(star + 1, name))
+			return true;
+	return false;
+}
+
+const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const struct cp_type *t,
+					 const struct cp_shape_row *previous)
+{
+	const struct cp_shape_row *own = shapes ? shapes->rows.items : NULL, *row;
+	size_t owned = shapes ? shapes->rows.count : 0, i = 0;
+	bool shipped = previous >= cp_shapes_shipped &&
+		       previous < cp_shapes_shipped + cp_shapes_shipped_count;
+
+	if (!t->name || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
+		return NULL;
+	if (previous && !shipped)
+		i = (size_t)(previous - own) + 1;
+	for (; !shipped && i < owned; i++)
+		if (fits(own[i].type, t->name))
+			return &own[i];
+	if (!(t->flags & CP_TYPE_CLASSES))
+		return NULL;
+	for (row = shipped ? previous + 1 : cp_shapes_shipped;
+	     row < cp_shapes_shipped + cp_shapes_shipped_count; row++)
+		if (fits(row->type, t->name))
+			return row;
+	return NULL;
+}
+
+bool cp_shape_is_text(const struct cp_type *t)
+{
+	const struct cp_shape_row *row = cp_shape_next(NULL, t, NULL);
+
+	return row && row->kind == CP_SHAPE_TEXT;
+}
+
+/* ---- members ---- */
 
 struct search {
 	struct cp_image *image; /* to read what was not read yet; NULL: don't */
 	const char *name;
-	const char *within; /* the member being looked into */
-	bool wants_pointer;
+	size_t size;
+	bool anywhere; /* a pointer, in any member; else in bases and what has no name */
 	unsigned left;
 	uint64_t offset;
 	const struct cp_type *type;
 };
 
-static bool find_in(struct search *s, const struct cp_type *type, uint64_t at, unsigned depth)
+static bool is_placed(const struct cp_type *t, const struct cp_type_member *m)
+{
+	return !(m->flags & (CP_MEMBER_VIRTUAL | CP_MEMBER_BITS)) && m->offset <= t->size;
+}
+
+static bool find(struct search *s, const struct cp_type *type, uint64_t at, unsigned depth)
 {
 	const struct cp_type *t = cp_type_strip(type);
 	const struct cp_type_details *d;
 	const struct cp_type_member *m;
 	uint32_t i;
 
-	/* clang may leave out what holds nothing but the pointer. */
-	if (depth && s->wants_pointer && t && (t->flags & CP_TYPE_DECLARED) && s->within &&
-	    !strcmp(s->within, "_M_dataplus") && !strcmp(s->name, "_M_p")) {
-		s->offset = at;
-		return true;
-	}
 	if (!t || depth > SEARCH_DEPTH || (t->kind != CP_TYPE_STRUCT && t->kind != CP_TYPE_UNION))
 		return false;
 	d = cp_type_details(s->image ? cp_type_complete(s->image, t) : t);
+	for (i = 0; d && i < d->member_count && s->left; i++, s->left--) {
+		m = &d->members[i];
+		if (!is_placed(t, m) || m->flags & CP_MEMBER_BASE || strlen(m->name) != s->size ||
+		    memcmp(m->name, s->name, s->size) ||
+		    (s->anywhere && cp_type_strip(m->type)->kind != CP_TYPE_POINTER))
+			continue;
+		s->offset = at + m->offset;
+		s->type = m->type;
+		return true;
+	}
 	for (i = 0; d && i < d->member_count && s->left; i++) {
 		m = &d->members[i];
-		s->left--;
-		if (m->flags & (CP_MEMBER_VIRTUAL | CP_MEMBER_BITS) || m->offset > t->size)
-			continue;
-		if (!strcmp(m->name, s->name) &&
-		    (!s->wants_pointer || cp_type_strip(m->type)->kind == CP_TYPE_POINTER)) {
-			s->offset = at + m->offset;
-			s->type = m->type;
-			return true;
-		}
-		s->within = m->name;
-		if (find_in(s, m->type, at + m->offset, depth + 1))
+		if (is_placed(t, m) && (s->anywhere || !*m->name || m->flags & CP_MEMBER_BASE) &&
+		    find(s, m->type, at + m->offset, depth + 1))
 			return true;
 	}
 	return false;
 }
 
-static bool find(struct cp_image *image, const struct cp_type *t, const char *name,
-		 bool wants_pointer, uint64_t *offset_ret, const struct cp_type **type_ret)
+bool cp_shape_member(struct cp_image *image, const struct cp_type *t, const char *path,
+		     uint64_t *offset_ret, const struct cp_type **type_ret)
 {
-	struct search s = {
-		.image = image, .name = name, .wants_pointer = wants_pointer, .left = SEARCH_MAX
-	};
+	struct search s = { .image = image, .left = SEARCH_MAX };
+	uint64_t offset = 0;
 
-	if (!find_in(&s, t, 0, 0))
-		return false;
-	*offset_ret = s.offset;
-	if (type_ret)
-		*type_ret = s.type;
+	s.anywhere = !strncmp(path, "..", 2);
+	path += s.anywhere ? 2 : 0;
+	for (; *path; path += s.size + (path[s.size] == '.')) {
+		s.name = path;
+		s.size = strcspn(path, ".");
+		if (!find(&s, t, 0, 0))
+			return false;
+		offset += s.offset;
+		t = s.type;
+	}
+	*offset_ret = offset;
+	*type_ret = t;
 	return true;
 }
 
-static const struct {
-	const char *prefix;
-	enum cp_shape_kind kind;
-	const char *pointer, *length; /* LENGTH_BY_END: a pointer */
-	bool ended; /* by a pointer to the end instead of a length */
-	bool terminated; /* text ends with a NUL, too */
-} shapes[] = {
-	{ "basic_string<char,", CP_SHAPE_TEXT, "_M_p", "_M_string_length", false, true },
-	{ "basic_string_view<char,", CP_SHAPE_TEXT, "_M_str", "_M_len", false, false },
-	{ "&str", CP_SHAPE_TEXT, "data_ptr", "length", false, false },
-	{ "&mut str", CP_SHAPE_TEXT, "data_ptr", "length", false, false },
-	{ "String", CP_SHAPE_TEXT, "pointer", "len", false, false },
-	{ "vector<", CP_SHAPE_LIST, "_M_start", "_M_finish", true, false },
-	{ "&[", CP_SHAPE_LIST, "data_ptr", "length", false, false },
-	{ "&mut [", CP_SHAPE_LIST, "data_ptr", "length", false, false },
-	{ "unique_ptr<", CP_SHAPE_POINTER, "_M_head_impl", NULL, false, false },
-	{ "shared_ptr<", CP_SHAPE_POINTER, "_M_ptr", NULL, false, false },
-	{ "optional<", CP_SHAPE_OPTIONAL, "_M_value", "_M_engaged", false, false },
-	{ "map<", CP_SHAPE_COUNT, NULL, "_M_node_count", false, false },
-	{ "set<", CP_SHAPE_COUNT, NULL, "_M_node_count", false, false },
-	{ "multimap<", CP_SHAPE_COUNT, NULL, "_M_node_count", false, false },
-	{ "unordered_map<", CP_SHAPE_COUNT, NULL, "_M_element_count", false, false },
-	{ "unordered_set<", CP_SHAPE_COUNT, NULL, "_M_element_count", false, false },
-};
+/* ---- what a type tells ---- */
+
+/* `{char*}&path` is a place, too: clang may leave out what holds nothing but the pointer. */
+static bool place(struct cp_image *image, const struct cp_type *t, const char *term,
+		  uint64_t *offset_ret, const struct cp_type **type_ret)
+{
+	static const struct cp_type of_char = { .kind = CP_TYPE_CHAR,
+						.flags = CP_TYPE_SIGNED,
+						.size = 1,
+						.name = "char",
+						.text = "char",
+						.split = 4 },
+				    pointer = { .kind = CP_TYPE_POINTER,
+						.size = 8,
+						.text = "char *",
+						.split = 6,
+						.target = &of_char };
+	static const char text[] = "{char *}&";
+	bool spelt = term && !strncmp(term, text, sizeof(text) - 1);
+
+	if (!term || strpbrk(spelt ? term + sizeof(text) - 1 : term, " *&({[<>-+$!|=?\""))
+		return false;
+	if (!cp_shape_member(image, t, spelt ? term + sizeof(text) - 1 : term, offset_ret,
+			     type_ret))
+		return false;
+	if (spelt)
+		*type_ret = &pointer;
+	return true;
+}
+
+static bool is_pointer(const struct cp_type *type)
+{
+	return type && cp_type_strip(type)->kind == CP_TYPE_POINTER;
+}
+
+bool cp_shape_by_type(struct cp_image *image, const struct cp_type *t,
+		      const struct cp_shape_row *row, struct cp_shape *ret)
+{
+	const char *const *terms = row->terms;
+	const struct cp_type *type = NULL;
+	struct cp_shape s = { .row = row };
+
+	if (row->kind == CP_SHAPE_TEXT) {
+		s.terminated = !strncmp(t->name, "basic_string<", strlen("basic_string<"));
+		if (!place(image, t, terms[CP_TERM_at], &s.pointer, &s.type) ||
+		    !is_pointer(s.type) || !cp_type_strip(s.type)->target ||
+		    cp_type_strip(cp_type_strip(s.type)->target)->size != 1 ||
+		    !place(image, t, terms[CP_TERM_length], &s.length, &type) ||
+		    cp_type_strip(type)->size != 8)
+			return false;
+	} else if (row->kind == CP_SHAPE_ROW) {
+		s.ended = terms[CP_TERM_end];
+		if (!place(image, t, terms[CP_TERM_at], &s.pointer, &s.type) ||
+		    !is_pointer(s.type) ||
+		    !place(image, t, terms[s.ended ? CP_TERM_end : CP_TERM_count], &s.length,
+			   &type) ||
+		    is_pointer(type) != s.ended || cp_type_strip(type)->size != 8)
+			return false;
+	} else if (row->kind == CP_SHAPE_VALUE) {
+		if (!place(image, t, terms[CP_TERM_value], &s.pointer, &s.type))
+			return false;
+	} else if (row->kind == CP_SHAPE_CHOICE) {
+		if (!place(image, t, terms[CP_TERM_value], &s.pointer, &s.type) ||
+		    !place(image, t, terms[CP_TERM_when], &s.length, &type) ||
+		    cp_type_strip(type)->size != 1)
+			return false;
+	} else {
+		s.counted = true;
+		if (!place(image, t, terms[CP_TERM_count], &s.length, &type) ||
+		    cp_type_strip(type)->size != 8)
+			return false;
+	}
+	*ret = s;
+	return true;
+}
 
 bool cp_shape_of(struct cp_image *image, const struct cp_type *t, struct cp_shape *ret)
 {
-	const char *name = t->name;
-	size_t i;
+	const struct cp_shape_row *row = NULL;
 
-	if (!(t->flags & CP_TYPE_CLASSES) || !name || t->kind != CP_TYPE_STRUCT)
-		return false;
-	for (i = 0; i < CP_ARRAY_SIZE(shapes); i++) {
-		if (strncmp(name, shapes[i].prefix, strlen(shapes[i].prefix)) != 0)
-			continue;
-		*ret = (struct cp_shape){ .kind = shapes[i].kind,
-					  .ended = shapes[i].ended,
-					  .terminated = shapes[i].terminated };
-		if (shapes[i].pointer &&
-		    !find(image, t, shapes[i].pointer, ret->kind != CP_SHAPE_OPTIONAL,
-			  &ret->pointer, &ret->type))
-			continue;
-		if (shapes[i].length &&
-		    !find(image, t, shapes[i].length, ret->ended, &ret->length, NULL))
-			continue;
-		return true;
-	}
+	while ((row = cp_shape_next(NULL, t, row)))
+		if (cp_shape_by_type(image, t, row, ret))
+			return true;
 	return false;
 }

@@ -1,29 +1,108 @@
 /* SPDX-License-Identifier: MIT
  *
- * Types of standard libraries that read as what they stand for: see shapes.c.
+ * Types that read as what they stand for, by declarations: see shapes.c.
  */
 #ifndef CP_INSPECT_SHAPES_H
 #define CP_INSPECT_SHAPES_H
 
+#include <cprof/value.h>
+
+#include "base/arena.h"
+#include "base/vec.h"
 #include "image/image.h"
 #include "image/types.h"
 
 enum cp_shape_kind {
-	CP_SHAPE_TEXT, /* `length` bytes at `pointer` */
-	CP_SHAPE_LIST, /* elements there */
-	CP_SHAPE_POINTER, /* it is its pointer */
-	CP_SHAPE_OPTIONAL, /* `pointer` is where the value is, `length` whether it is */
-	CP_SHAPE_COUNT, /* only how many elements there are is shown */
+	CP_SHAPE_TEXT, /* `length` characters at `at` */
+	CP_SHAPE_ROW, /* elements in a row at `at`: `count` of them, or up to `end` */
+	CP_SHAPE_VALUE, /* it is its `value` */
+	CP_SHAPE_CHOICE, /* its `value` when `when` is true, else the word `none` */
+	CP_SHAPE_VARIANT, /* at `at`, the argument of its template with the number `index` */
+	/* What holds elements that need not be in a row: */
+	CP_SHAPE_ITEMS, /* `value` for each `$i` below `count` for which `used` is true */
+	CP_SHAPE_CHAIN, /* nodes from `first` on by `next`, up to NULL or `end` */
+	CP_SHAPE_TREE, /* nodes from `root` on, by `left` and `right`, in order */
+	CP_SHAPE_BTREE, /* nodes of `length` entries from `root` on, `height` levels of `edges` */
+	CP_SHAPE_PARTS, /* all members called `member`, the last one first */
+	CP_SHAPE_KINDS
 };
 
-struct cp_shape {
+/* What a declaration tells of a type, as expressions over its members. */
+#define CP_SHAPE_TERMS(X) \
+	X(at) \
+	X(length) \
+	X(count) \
+	X(end) X(value) X(when) X(none) X(used) X(first) X(next) X(root) X(left) X(right) X(edges) \
+		X(height) X(behind) X(key) X(mapped) X(index) X(member)
+#define CP_SHAPE_TERM(term) CP_TERM_##term,
+enum cp_shape_term { CP_SHAPE_TERMS(CP_SHAPE_TERM) CP_TERMS };
+#undef CP_SHAPE_TERM
+
+struct cp_shape_row {
+	const char *type; /* its name, without what it is in; `*` is any text */
 	enum cp_shape_kind kind;
-	bool ended; /* LIST: `length` is a pointer to the end */
+	const char *terms[CP_TERMS]; /* or NULL */
+};
+
+/* What a user declares besides, and what has to be asked of those who go by all
+ * declarations. */
+struct cp_shapes {
+	struct cp_arena arena;
+	CP_VEC(struct cp_shape_row) rows; /* which come first */
+	const struct cp_shape_ops *ops;
+	/* Types that declarations name: as in struct cp_expression_env. NULL: there are none. */
+	struct cp_error *(*find_type)(void *ctx, const char *name, const struct cp_type **ret);
+	void *ctx;
+};
+
+struct cp_build;
+struct cp_bytes;
+struct cp_thing;
+struct cp_expression_env;
+struct cp_shape_ops {
+	/* Makes the value of `t`, which is at hand; false: it is not as `row` has it. */
+	bool (*build)(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		      const struct cp_shape_row *row, const struct cp_bytes *from, unsigned depth,
+		      unsigned hops);
+	/* What a thing stands for (`value`), one link; *done_ret false: for itself. */
+	struct cp_error *(*behind)(const struct cp_expression_env *env,
+				   const struct cp_thing *thing, struct cp_thing *ret,
+				   bool *done_ret);
+	/* An element by its number or its key; *done_ret false: it is no container, and
+	 * *ret what it stands for. */
+	struct cp_error *(*element)(const struct cp_expression_env *env,
+				    const struct cp_thing *thing, const struct cp_thing *index,
+				    struct cp_thing *ret, bool *done_ret);
+	/* The first of its elements, and how many follow in a row; *done_ret as above. */
+	struct cp_error *(*row)(const struct cp_expression_env *env, const struct cp_thing *thing,
+				struct cp_thing *ret, uint64_t *count_ret, bool *done_ret);
+};
+
+/* The declaration behind `previous` (NULL: the first) for types of that name; NULL:
+ * there is no other. */
+const struct cp_shape_row *cp_shape_next(const struct cp_shapes *shapes, const struct cp_type *t,
+					 const struct cp_shape_row *previous);
+
+/* Is it text by a shipped declaration? */
+bool cp_shape_is_text(const struct cp_type *t);
+
+/* Where the parts of a type are, by the type alone. */
+struct cp_shape {
+	const struct cp_shape_row *row;
+	bool ended; /* ROW: `length` is a pointer to the end */
 	bool terminated; /* TEXT: with a NUL behind it */
+	bool counted; /* what it holds is in nodes, and `length` how many they are */
 	uint64_t pointer, length; /* offsets in the value */
 	const struct cp_type *type; /* of what is at `pointer` */
 };
-/* `image` reads what was not read of the types yet; NULL: don't. */
+/* A member by its path from `t` on ("a.b.c", also of bases), or ("..name") the first
+ * pointer of that name, wherever it is inside. `image` reads what was not read of the
+ * types yet; NULL: don't. */
+bool cp_shape_member(struct cp_image *image, const struct cp_type *t, const char *path,
+		     uint64_t *offset_ret, const struct cp_type **type_ret);
+/* False: the type, or this declaration of it, tells too little. */
+bool cp_shape_by_type(struct cp_image *image, const struct cp_type *t,
+		      const struct cp_shape_row *row, struct cp_shape *ret);
 bool cp_shape_of(struct cp_image *image, const struct cp_type *t, struct cp_shape *ret);
 
 #endif

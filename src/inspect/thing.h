@@ -41,6 +41,13 @@ const cprof_value *cp_thing_value(const struct cp_expression_env *env,
 /* All bytes of a thing that is no bit-field, in the arena; NULL, and thing->error
  * set: they can't be had. */
 const uint8_t *cp_thing_bytes(const struct cp_expression_env *env, struct cp_thing *thing);
+/* What is at an address. */
+static inline struct cp_thing cp_thing_at(const struct cp_type *type, uint64_t address)
+{
+	return (struct cp_thing){
+		.type = type, .in_memory = true, .address = address, .source = CPROF_SOURCE_MEMORY
+	};
+}
 /* What a reference refers to; other things as they are. */
 struct cp_thing cp_thing_referred(const struct cp_expression_env *env, struct cp_thing thing);
 

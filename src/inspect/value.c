@@ -10,6 +10,7 @@
 #include "inspect/readable.h"
 #include "inspect/scalar.h"
 #include "inspect/shape_values.h"
+#include "inspect/shapes.h"
 
 #define VALUES_MAX 20000 /* of one argument */
 #define FOLD 10 /* equal elements in a row that are shown once */
@@ -136,6 +137,7 @@ static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_ty
 {
 	const struct cp_type_variant *found;
 	const struct cp_type_details *inner;
+	const struct cp_type *form;
 	cprof_value *item = cp_arena_alloc(b->arena, sizeof(*item));
 	uint64_t value;
 
@@ -144,7 +146,8 @@ static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_ty
 		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, from.address);
 		return;
 	}
-	inner = cp_type_details(cp_type_strip(found->member.type));
+	form = cp_type_strip(found->member.type);
+	inner = cp_type_details(b->live ? cp_type_complete(cp_type_image(form), form) : form);
 	if (inner && !inner->member_count && !inner->variant_count) {
 		v->kind = CPROF_VALUE_ENUM;
 		v->symbol = found->member.name;
@@ -157,6 +160,20 @@ static void build_variant(struct cp_build *b, cprof_value *v, const struct cp_ty
 	v->address = from.address;
 	v->items = item;
 	v->count = 1;
+}
+
+/* The library's own, which says nothing but that it is there: std::pair's. */
+static bool is_empty_base(const struct cp_build *b, const struct cp_type_member *m)
+{
+	const struct cp_type *t = m->flags & CP_MEMBER_BASE ? cp_type_strip(m->type) : NULL;
+	const struct cp_type_details *d;
+
+	if (!t || !t->name || strncmp(t->name, "__", 2) != 0)
+		return false;
+	if (b->live)
+		t = cp_type_complete(cp_type_image(t), t);
+	d = cp_type_details(t);
+	return d && !d->member_count && !d->variant_count && t->size == 1;
 }
 
 static void build_members(struct cp_build *b, cprof_value *v, const struct cp_type *t,
@@ -185,7 +202,7 @@ static void build_members(struct cp_build *b, cprof_value *v, const struct cp_ty
 	for (i = 0; items && i < d->member_count && n < MEMBERS_MAX; i++) {
 		m = &d->members[i];
 		if ((m->flags & CP_MEMBER_BITS && !*m->name) ||
-		    (m->flags & (CP_MEMBER_ARTIFICIAL | CP_MEMBER_VIRTUAL)))
+		    (m->flags & (CP_MEMBER_ARTIFICIAL | CP_MEMBER_VIRTUAL)) || is_empty_base(b, m))
 			continue;
 		build_member(b, &items[n++], m, from, depth + 1, hops);
 	}
@@ -318,15 +335,16 @@ static void build_pointer(struct cp_build *b, cprof_value *v, const struct cp_ty
 static void build_aggregate(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 			    struct cp_bytes from, unsigned depth, unsigned hops)
 {
-	if (depth >= b->limits->depth || b->around_count == CP_VALUE_DEPTH) {
+	if (b->around_count == CP_VALUE_DEPTH ||
+	    (depth >= b->limits->depth && !(b->live && cp_shape_is_text(t)))) {
 		cp_build_error(v, CPROF_VALUE_TOO_DEEP, from.address);
 		return;
 	}
-	if (cp_build_shape(b, v, t, from, depth, hops))
-		return;
 	b->around[b->around_count].address = from.address;
 	b->around[b->around_count++].type = t;
-	if (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR)
+	if (cp_build_shape(b, v, t, from, depth, hops))
+		;
+	else if (t->kind == CP_TYPE_ARRAY || t->kind == CP_TYPE_VECTOR)
 		build_array(b, v, t, from, depth, hops);
 	else
 		build_members(b, v, t, from, depth, hops);

@@ -3,39 +3,11 @@
 # hold.
 
 load helpers
-
-# begin PROGRAM: starts it, up to where it says that it is ready; $pid.
-begin() {
-	rm -f hold
-	mkfifo hold
-	exec {hold}<>hold
-	: >said
-	"./$1" <&"$hold" >said {hold}>&- 3>&- &
-	pid=$!
-	started+=("$pid")
-	until_true grep -q ready said
-}
-
-# finish: ends it.
-finish() {
-	kill -KILL "$pid"
-	wait "$pid" || true
-	exec {hold}>&-
-}
+load inspected
 
 # build_c FLAGS...: ./statics
 build_c() {
 	"$@" -pthread -o statics "$SOURCES/tests/cli/inspect_statics.c" "$SOURCES/tests/cli/inspect_other.c"
-}
-
-# inspect OPTION... EXPR...: as JSON, into ./json
-inspect() {
-	"$CPROF" inspect --json "$pid" "$@" >json
-}
-
-complain() {
-	echo "$1" >&2
-	return 1
 }
 
 # judge COUNT: the expressions on standard input are gdb's, in at least COUNT numbers.

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Values of types by their declarations, wherever those lead to in memory.
+ */
+#include "inspect/shape_build.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/vec.h"
+#include "image/find.h"
+#include "inspect/bytes.h"
+#include "inspect/number.h"
+#include "inspect/scalar.h"
+#include "inspect/shape_values.h"
+#include "inspect/shape_walk.h"
+#include "inspect/value.h"
+
+#define STEPS_EACH 64 /* nodes and slots looked at for an element that is shown */
+#define STEPS_LEAST 4096
+
+/* ---- memory ---- */
+
+/* What is being built is read once: its own bytes are those at hand. */
+struct overlay {
+	struct cp_build *b;
+	struct cp_bytes from;
+};
+
+static size_t read_overlay(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	struct overlay *o = ctx;
+	struct cp_bytes at;
+	bool tried;
+
+	if (o->from.address && address >= o->from.address &&
+	    address - o->from.address < o->from.size &&
+	    size <= o->from.size - (address - o->from.address)) {
+		memcpy(buffer, o->from.at + (address - o->from.address), size);
+		return size;
+	}
+	at = cp_build_memory(o->b, address, size, &tried);
+	if (at.size)
+		memcpy(buffer, at.at, at.size);
+	return at.size;
+}
+
+/* ---- things as values ---- */
+
+static void build_thing(struct cp_build *b, cprof_value *v, const struct cp_thing *thing,
+			unsigned depth, unsigned hops)
+{
+	const struct cp_type *t = cp_type_strip(thing->type);
+	struct cp_bytes from = { thing->bytes, thing->size, 0 };
+	bool tried = true;
+	uint64_t size;
+
+	v->name = v->name ? v->name : "";
+	v->type = thing->type && thing->type->text ? thing->type->text : "";
+	v->source = b->source;
+	if (thing->error || !t) {
+		cp_build_error(v, thing->error ? thing->error : CPROF_VALUE_UNAVAILABLE,
+			       thing->address);
+		return;
+	}
+	t = cp_type_complete(cp_type_image(t), t);
+	size = thing->bits
+		       ? thing->bits->offset +
+				 (thing->bits->bit_offset + (uint64_t)thing->bits->bit_size + 7) / 8
+		       : t->size;
+	if (thing->in_memory) {
+		size = size < b->limits->value ? size : b->limits->value;
+		from = cp_build_memory(b, thing->address, size, &tried);
+		from.address = thing->address;
+	}
+	if (size && !from.size)
+		cp_build_error(v, CPROF_VALUE_UNREADABLE, thing->address);
+	else if (thing->bits)
+		cp_build_bits(b, v, thing->bits, from);
+	else
+		cp_build_value(b, v, thing->type, from, depth, hops);
+}
+
+/* ---- what holds elements ---- */
+
+struct listing {
+	struct cp_build *b;
+	CP_VEC(cprof_value) items;
+	unsigned depth, hops;
+	bool cut, entries;
+};
+
+static bool add(void *ctx, const struct cp_thing *key, const struct cp_thing *value)
+{
+	struct listing *l = ctx;
+	struct cp_build *b = l->b;
+	cprof_value item = { .name = "", .type = "", .source = b->source }, *pair;
+
+	if (l->items.count >= b->limits->elements || !b->left) {
+		l->cut = true;
+		return false;
+	}
+	if (key) {
+		pair = cp_arena_array(b->arena, 2, sizeof(*pair));
+		if (!pair)
+			return false;
+		memset(pair, 0, 2 * sizeof(*pair));
+		pair[0].name = "key";
+		pair[1].name = "value";
+		build_thing(b, &pair[0], key, l->depth + 1, l->hops);
+		build_thing(b, &pair[1], value, l->depth + 1, l->hops);
+		item.kind = CPROF_VALUE_STRUCT;
+		item.entry = true;
+		item.items = pair;
+		item.count = 2;
+	} else {
+		build_thing(b, &item, value, l->depth + 1, l->hops);
+	}
+	if (cp_vec_push(&l->items, item))
+		return true;
+	l->cut = true;
+	return false;
+}
+
+static CP_ERROR build_elements(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope,
+			       unsigned depth, unsigned hops)
+{
+	struct listing l = { .b = b, .depth = depth, .hops = hops };
+	uint64_t steps = (uint64_t)b->limits->elements * STEPS_EACH + STEPS_LEAST;
+	struct cp_error *err = cp_shape_walk(scope, steps, add, &l);
+	cprof_value *items;
+
+	if (err && !l.items.count) {
+		cp_vec_free(&l.items);
+		return err;
+	}
+	items = cp_arena_array(b->arena, l.items.count + 1, sizeof(*items));
+	if (items && l.items.count)
+		memcpy(items, l.items.items, l.items.count * sizeof(*items));
+	v->kind = CPROF_VALUE_ARRAY;
+	v->address = scope->self.address;
+	v->entry = scope->row->terms[CP_TERM_key];
+	v->items = items;
+	v->count = items ? (uint32_t)l.items.count : 0;
+	v->cut = l.cut || err;
+	cp_error_free(err);
+	cp_vec_free(&l.items);
+	return NULL;
+}
+
+/* ---- text ---- */
+
+static void put_utf8(struct cp_buf *to, uint32_t c)
+{
+	if (c < 0x80) {
+		cp_buf_u8(to, (uint8_t)c);
+		return;
+	}
+	if (c < 0x800) {
+		cp_buf_u8(to, (uint8_t)(0xc0 | c >> 6));
+	} else if (c < 0x10000) {
+		cp_buf_u8(to, (uint8_t)(0xe0 | c >> 12));
+		cp_buf_u8(to, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
+	} else {
+		cp_buf_u8(to, (uint8_t)(0xf0 | (c >> 18 & 7)));
+		cp_buf_u8(to, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
+		cp_buf_u8(to, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
+	}
+	cp_buf_u8(to, (uint8_t)(0x80 | (c & 0x3f)));
+}
+
+/* Makes UTF-8 of characters of 2 or 4 bytes. */
+static void build_wide(struct cp_build *b, cprof_value *v, uint64_t pointer, uint64_t length,
+		       uint64_t unit)
+{
+	uint64_t want = length < b->limits->string ? length : b->limits->string, i;
+	struct cp_buf text = { 0 };
+	struct cp_bytes at = { 0 };
+	uint32_t c, high = 0;
+	bool tried;
+
+	if (want)
+		at = cp_build_memory(b, pointer, want * unit, &tried);
+	if (want && at.size < unit) {
+		cp_build_error(v, CPROF_VALUE_UNREADABLE, pointer);
+		return;
+	}
+	for (i = 0; i + unit <= at.size; i += unit) {
+		c = (uint32_t)cp_build_number(at.at + i, unit);
+		if (unit == 2 && c >= 0xd800 && c < 0xdc00) {
+			high = c;
+			continue;
+		}
+		if (unit == 2 && high && c >= 0xdc00 && c < 0xe000)
+			c = 0x10000 + ((high - 0xd800) << 10) + (c - 0xdc00);
+		put_utf8(&text, c < 0x110000 ? c : 0xfffd);
+		high = 0;
+	}
+	v->kind = CPROF_VALUE_STRING;
+	v->address = pointer;
+	v->cut = at.size / unit < length;
+	v->u.text.length = (uint32_t)text.size;
+	v->u.text.bytes =
+		cp_arena_copy(b->arena, text.bytes ? (const char *)text.bytes : "", text.size);
+	if (!v->u.text.bytes || text.failed)
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, 0);
+	cp_buf_free(&text);
+}
+
+static void put_error(cprof_value *v, const struct cp_thing *thing)
+{
+	cp_build_error(v, thing->error, thing->address);
+}
+
+/* The address and the type of what is in a row: where a pointer leads to, or an array. */
+static CP_ERROR beginning(struct cp_shape_scope *scope, const struct cp_type **target_ret,
+			  uint64_t *ret, struct cp_thing *thing_ret)
+{
+	int64_t address = 0;
+	const struct cp_type *t;
+
+	CP_TRY(cp_shape_number(scope, CP_TERM_at, &address, thing_ret));
+	t = cp_type_strip(thing_ret->type);
+	if (thing_ret->error)
+		return NULL;
+	if (!t || (t->kind != CP_TYPE_POINTER && t->kind != CP_TYPE_ARRAY) || !t->target)
+		return cp_error_new(CP_ERR_USAGE, 0, "'%s' is no pointer",
+				    scope->row->terms[CP_TERM_at]);
+	*target_ret = t->target;
+	t = cp_type_strip(t->target);
+	cp_type_complete(cp_type_image(t), t);
+	*ret = (uint64_t)address;
+	return NULL;
+}
+
+CP_ERROR cp_shape_row_at(struct cp_shape_scope *scope, const struct cp_type **target_ret,
+			 uint64_t *pointer_ret, uint64_t *count_ret, struct cp_thing *thing_ret)
+{
+	enum cp_shape_term last = scope->row->kind == CP_SHAPE_TEXT ? CP_TERM_length
+				  : scope->row->terms[CP_TERM_end]  ? CP_TERM_end
+								    : CP_TERM_count;
+	const struct cp_type *target = NULL;
+	uint64_t size;
+	int64_t n = 0;
+
+	CP_TRY(beginning(scope, &target, pointer_ret, thing_ret));
+	if (!thing_ret->error)
+		CP_TRY(cp_shape_number(scope, last, &n, thing_ret));
+	if (thing_ret->error)
+		return NULL;
+	size = cp_type_strip(target)->size;
+	if (!size)
+		return cp_error_new(CP_ERR_USAGE, 0, "its elements have no size");
+	if (last == CP_TERM_end)
+		n = (int64_t)(((uint64_t)n - *pointer_ret) / size);
+	*target_ret = target;
+	*count_ret = n < 0 ? 0 : (uint64_t)n;
+	return NULL;
+}
+
+static CP_ERROR build_text(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope)
+{
+	const struct cp_type *target = NULL;
+	uint64_t pointer = 0, length = 0, unit;
+	struct cp_thing thing;
+
+	CP_TRY(cp_shape_row_at(scope, &target, &pointer, &length, &thing));
+	unit = thing.error ? 0 : cp_type_strip(target)->size;
+	if (thing.error)
+		put_error(v, &thing);
+	else if (unit == 1)
+		cp_build_text(b, v, pointer, length);
+	else if (unit == 2 || unit == 4)
+		build_wide(b, v, pointer, length, unit);
+	else
+		return cp_error_new(CP_ERR_USAGE, 0, "it is no text");
+	return NULL;
+}
+
+/* ---- what is one thing ---- */
+
+/* The thing that a value is, or the word that stands for it. */
+CP_ERROR cp_shape_stands_for(struct cp_shape_scope *scope, struct cp_thing *ret,
+			     const char **word_ret)
+{
+	const struct cp_type *type = NULL;
+	int64_t index = 1;
+
+	*word_ret = NULL;
+	if (scope->row->kind == CP_SHAPE_CHOICE) {
+		CP_TRY(cp_shape_number(scope, CP_TERM_when, &index, ret));
+		*word_ret = index || ret->error ? NULL : scope->row->terms[CP_TERM_none];
+	}
+	if (scope->row->kind != CP_SHAPE_VARIANT)
+		return *word_ret || (scope->row->kind == CP_SHAPE_CHOICE && ret->error)
+			       ? NULL
+			       : cp_shape_term(scope, CP_TERM_value, ret);
+	CP_TRY(cp_shape_number(scope, CP_TERM_index, &index, ret));
+	if (ret->error)
+		return NULL;
+	if (index < 0 || !cp_shape_argument(scope, NULL, (uint64_t)index, &type)) {
+		*word_ret = scope->row->terms[CP_TERM_none];
+		return NULL;
+	}
+	CP_TRY(cp_shape_number(scope, CP_TERM_at, &index, ret));
+	if (!ret->error)
+		*ret = (struct cp_thing){ .type = type,
+					  .in_memory = true,
+					  .address = (uint64_t)index,
+					  .source = CPROF_SOURCE_MEMORY };
+	return NULL;
+}
+
+static CP_ERROR build_one(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope,
+			  unsigned depth, unsigned hops)
+{
+	struct cp_thing thing = { 0 };
+	const char *word;
+
+	CP_TRY(cp_shape_stands_for(scope, &thing, &word));
+	if (word) {
+		v->kind = CPROF_VALUE_ENUM;
+		v->symbol = cp_arena_copy(b->arena, word, strlen(word));
+		return NULL;
+	}
+	build_thing(b, v, &thing, depth, hops);
+	return NULL;
+}
+
+static CP_ERROR build_by(struct cp_build *b, cprof_value *v, struct cp_shape_scope *scope,
+			 unsigned depth, unsigned hops)
+{
+	const struct cp_type *target = NULL;
+	uint64_t pointer = 0, count = 0;
+	struct cp_thing thing;
+
+	if (scope->row->kind == CP_SHAPE_TEXT)
+		return build_text(b, v, scope);
+	if (scope->row->kind >= CP_SHAPE_ITEMS)
+		return build_elements(b, v, scope, depth, hops);
+	if (scope->row->kind != CP_SHAPE_ROW)
+		return build_one(b, v, scope, depth, hops);
+	CP_TRY(cp_shape_row_at(scope, &target, &pointer, &count, &thing));
+	if (thing.error)
+		put_error(v, &thing);
+	else if (!cp_build_row(b, v, target, pointer, count, depth, hops))
+		cp_build_error(v, CPROF_VALUE_UNAVAILABLE, pointer);
+	return NULL;
+}
+
+bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
+		    const struct cp_shape_row *row, const struct cp_bytes *from, unsigned depth,
+		    unsigned hops)
+{
+	struct overlay overlay = { b, *from };
+	const struct cp_reader reader = { read_overlay, &overlay };
+	const struct cp_expression_env env = { .arena = b->arena,
+					       .memory = &reader,
+					       .values = b->request->arena,
+					       .limits = b->limits };
+	const struct cp_thing self = { .type = t,
+				       .in_memory = from->address,
+				       .address = from->address,
+				       .bytes = from->at,
+				       .size = from->size,
+				       .source = b->source };
+	struct cp_shape_scope scope;
+	struct cp_error *err;
+
+	if (!cp_shape_scope_init(&scope, &env, b->limits->shapes, row, &self))
+		return false;
+	err = build_by(b, v, &scope, depth, hops);
+	cp_shape_scope_deinit(&scope);
+	cp_error_free(err);
+	return !err;
+}

@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Containers of any make, by what their declaration says of how one element leads to
+ * the next. Memory may be hostile, or be changed meanwhile: chains that lead back to
+ * themselves, trees that do, counts that can't be are all bounded by the steps.
+ */
+#include "inspect/shape_walk.h"
+
+#include <string.h>
+
+#include "inspect/classify.h"
+#include "inspect/number.h"
+
+#define TREE_DEPTH 128 /* of a balanced one with 2^64 nodes */
+#define BTREE_DEPTH 32
+#define BTREE_ENTRIES 256 /* of a node */
+#define PARTS_MAX 64
+#define PARTS_DEPTH 70
+#define NESTED_MAX 8
+
+struct walk {
+	struct cp_shape_scope *scope;
+	cp_shape_visit_fn visit;
+	void *ctx;
+	uint64_t steps; /* left */
+	const struct cp_type *pointer; /* to nodes */
+	const struct cp_type *behind; /* a value of that type is behind each node, or NULL */
+	uint64_t offset; /* from the node, then */
+	bool over;
+};
+
+static bool has(const struct walk *w, enum cp_shape_term term)
+{
+	return w->scope->row->terms[term];
+}
+
+static void tell_error(struct walk *w, uint8_t error, uint64_t address)
+{
+	const struct cp_thing thing = { .error = error,
+					.address = address,
+					.source = CPROF_SOURCE_MEMORY };
+
+	w->visit(w->ctx, NULL, &thing);
+	w->over = true;
+}
+
+/* Evaluates a number; what can't be read ends the walk. */
+static CP_ERROR number(struct walk *w, enum cp_shape_term term, int64_t *ret)
+{
+	struct cp_thing thing;
+
+	CP_TRY(cp_shape_number(w->scope, term, ret, &thing));
+	if (thing.error)
+		tell_error(w, thing.error, thing.address);
+	return NULL;
+}
+
+/* Evaluates a pointer to a node; the type is the first's. */
+static CP_ERROR pointer(struct walk *w, enum cp_shape_term term, uint64_t *ret)
+{
+	struct cp_thing thing;
+	int64_t address = 0;
+	const struct cp_type *t;
+
+	CP_TRY(cp_shape_number(w->scope, term, &address, &thing));
+	if (thing.error) {
+		tell_error(w, thing.error, thing.address);
+		return NULL;
+	}
+	t = cp_type_strip(thing.type);
+	if (!w->pointer && (!t || t->kind != CP_TYPE_POINTER || !t->target))
+		return cp_error_new(CP_ERR_USAGE, 0, "'%s' is no pointer to a node",
+				    w->scope->row->terms[term]);
+	w->pointer = w->pointer ? w->pointer : t;
+	*ret = (uint64_t)address;
+	return NULL;
+}
+
+/* ---- one element ---- */
+
+/* Tells of one element, `value` or what the term of that name says. */
+static CP_ERROR tell(struct walk *w, struct cp_thing *value)
+{
+	struct cp_shape_scope *s = w->scope;
+	struct cp_thing focus = s->focus, stated, key, mapped;
+
+	if (!value && has(w, CP_TERM_value)) {
+		CP_TRY(cp_shape_term(s, CP_TERM_value, &stated));
+		value = &stated;
+	}
+	if (value && value->error) {
+		w->visit(w->ctx, NULL, value);
+		w->over = true;
+		return NULL;
+	}
+	if (!has(w, CP_TERM_key)) {
+		w->over = !value || !w->visit(w->ctx, NULL, value);
+		return NULL;
+	}
+	if (value)
+		s->focus = *value;
+	CP_TRY(cp_shape_term(s, CP_TERM_key, &key));
+	CP_TRY(cp_shape_term(s, CP_TERM_mapped, &mapped));
+	s->focus = focus;
+	w->over = !w->visit(w->ctx, &key, &mapped);
+	return NULL;
+}
+
+static void complete(const struct cp_type *type, unsigned depth)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d;
+	uint32_t i;
+
+	while (t && t->kind == CP_TYPE_ARRAY)
+		t = cp_type_strip(t->target);
+	t = t ? cp_type_complete(cp_type_image(t), t) : NULL;
+	d = t ? cp_type_details(t) : NULL;
+	for (i = 0; d && i < d->member_count && depth < NESTED_MAX; i++)
+		complete(d->members[i].type, depth + 1);
+}
+
+/* Where values are that follow nodes without being a member of theirs. */
+static CP_ERROR find_behind(struct walk *w)
+{
+	const struct cp_type *node = cp_type_strip(w->pointer)->target, *t;
+	unsigned budget = 1000;
+	uint64_t align;
+
+	if (!has(w, CP_TERM_behind))
+		return NULL;
+	CP_TRY(cp_shape_type(w->scope, w->scope->row->terms[CP_TERM_behind], &w->behind));
+	complete(w->behind, 0);
+	t = cp_type_strip(node);
+	t = cp_type_complete(cp_type_image(t), t);
+	align = cp_type_alignment(w->behind, &budget);
+	w->offset = (t->size + align - 1) / align * align;
+	return NULL;
+}
+
+static CP_ERROR tell_node(struct walk *w, uint64_t address)
+{
+	struct cp_thing value = { .type = w->behind,
+				  .in_memory = true,
+				  .address = address + w->offset,
+				  .source = CPROF_SOURCE_MEMORY };
+
+	return tell(w, w->behind ? &value : NULL);
+}
+
+static bool step(struct walk *w)
+{
+	cp_shape_scope_forget(w->scope);
+	if (!w->steps)
+		return false;
+	w->steps--;
+	return !w->over;
+}
+
+/* ---- kinds ---- */
+
+static CP_ERROR walk_items(struct walk *w)
+{
+	struct cp_shape_scope *s = w->scope;
+	int64_t count = 0, used;
+
+	CP_TRY(number(w, CP_TERM_count, &count));
+	cp_shape_scope_by_step(s, true);
+	for (s->index = 0; (int64_t)s->index < count && step(w); s->index++) {
+		used = 1;
+		if (has(w, CP_TERM_used))
+			CP_TRY(number(w, CP_TERM_used, &used));
+		if (used && !w->over)
+			CP_TRY(tell(w, NULL));
+	}
+	return NULL;
+}
+
+static CP_ERROR bounds(struct walk *w, int64_t *count, int64_t *end)
+{
+	*count = INT64_MAX;
+	*end = 0;
+	if (has(w, CP_TERM_count))
+		CP_TRY(number(w, CP_TERM_count, count));
+	if (has(w, CP_TERM_end))
+		CP_TRY(number(w, CP_TERM_end, end));
+	return NULL;
+}
+
+static CP_ERROR walk_chain(struct walk *w)
+{
+	uint64_t address = 0, mark = 0;
+	int64_t count, end, n, power = 1;
+
+	CP_TRY(bounds(w, &count, &end));
+	CP_TRY(pointer(w, CP_TERM_first, &address));
+	if (!w->over)
+		CP_TRY(find_behind(w));
+	cp_shape_scope_by_step(w->scope, true);
+	for (n = 0; n < count && address && address != (uint64_t)end && step(w); n++) {
+		if (address == mark) {
+			tell_error(w, CPROF_VALUE_CYCLE, address);
+			break;
+		}
+		if (n == power) {
+			mark = address;
+			power *= 2;
+		}
+		w->scope->index = (uint64_t)n;
+		cp_shape_scope_enter(w->scope, w->pointer, address);
+		CP_TRY(tell_node(w, address));
+		if (!w->over)
+			CP_TRY(pointer(w, CP_TERM_next, &address));
+	}
+	return NULL;
+}
+
+static CP_ERROR walk_tree(struct walk *w)
+{
+	uint64_t path[TREE_DEPTH], address = 0;
+	int64_t count, end, n = 0;
+	unsigned depth = 0;
+
+	CP_TRY(bounds(w, &count, &end));
+	CP_TRY(pointer(w, CP_TERM_root, &address));
+	if (!w->over)
+		CP_TRY(find_behind(w));
+	cp_shape_scope_by_step(w->scope, true);
+	while (n < count && (address || depth) && step(w)) {
+		if (address && address != (uint64_t)end) {
+			if (depth == TREE_DEPTH) {
+				tell_error(w, CPROF_VALUE_CYCLE, address);
+				break;
+			}
+			path[depth++] = address;
+			cp_shape_scope_enter(w->scope, w->pointer, address);
+			CP_TRY(pointer(w, CP_TERM_left, &address));
+			continue;
+		}
+		if (!depth)
+			break;
+		address = path[--depth];
+		w->scope->index = (uint64_t)n++;
+		cp_shape_scope_enter(w->scope, w->pointer, address);
+		CP_TRY(tell_node(w, address));
+		if (!w->over)
+			CP_TRY(pointer(w, CP_TERM_right, &address));
+	}
+	return NULL;
+}
+
+static CP_ERROR walk_edge(struct walk *w, uint64_t node, uint64_t i, uint64_t *ret)
+{
+	const struct cp_reader *memory = w->scope->env.memory;
+	int64_t edges = 0;
+
+	cp_shape_scope_enter(w->scope, w->pointer, node);
+	CP_TRY(number(w, CP_TERM_edges, &edges));
+	if (!w->over && !cp_read_exact(memory, (uint64_t)edges + i * 8, ret, 8))
+		tell_error(w, CPROF_VALUE_UNREADABLE, (uint64_t)edges + i * 8);
+	return NULL;
+}
+
+static CP_ERROR walk_btree_node(struct walk *w, uint64_t node, int64_t height)
+{
+	int64_t length = 0, i;
+	uint64_t edge = 0;
+
+	cp_shape_scope_enter(w->scope, w->pointer, node);
+	CP_TRY(number(w, CP_TERM_length, &length));
+	if (length < 0 || length > BTREE_ENTRIES)
+		tell_error(w, CPROF_VALUE_UNAVAILABLE, node);
+	for (i = 0; i <= length && step(w); i++) {
+		if (height > 0) {
+			CP_TRY(walk_edge(w, node, (uint64_t)i, &edge));
+			if (!w->over)
+				CP_TRY(walk_btree_node(w, edge, height - 1));
+		}
+		if (i == length || w->over)
+			break;
+		w->scope->index = (uint64_t)i;
+		cp_shape_scope_enter(w->scope, w->pointer, node);
+		CP_TRY(tell(w, NULL));
+	}
+	return NULL;
+}
+
+static CP_ERROR walk_btree(struct walk *w)
+{
+	int64_t count, end, height = 0;
+	uint64_t root = 0;
+
+	CP_TRY(bounds(w, &count, &end));
+	if (!count || w->over)
+		return NULL;
+	CP_TRY(pointer(w, CP_TERM_root, &root));
+	if (!w->over)
+		CP_TRY(number(w, CP_TERM_height, &height));
+	cp_shape_scope_by_step(w->scope, true);
+	if (height < 0 || height > BTREE_DEPTH)
+		tell_error(w, CPROF_VALUE_UNAVAILABLE, root);
+	return root && !w->over ? walk_btree_node(w, root, height) : NULL;
+}
+
+/* ---- parts ---- */
+
+struct parts {
+	const char *member;
+	struct {
+		uint64_t offset;
+		const struct cp_type *type;
+	} found[PARTS_MAX];
+	unsigned count;
+};
+
+static void find_parts(struct parts *p, const struct cp_type *type, uint64_t at, unsigned depth)
+{
+	const struct cp_type *t = cp_type_strip(type);
+	const struct cp_type_details *d;
+	const struct cp_type_member *m;
+	uint32_t i;
+
+	t = t ? cp_type_complete(cp_type_image(t), t) : NULL;
+	d = t ? cp_type_details(t) : NULL;
+	for (i = 0; d && depth < PARTS_DEPTH && i < d->member_count; i++) {
+		m = &d->members[i];
+		if (m->flags & (CP_MEMBER_VIRTUAL | CP_MEMBER_BITS))
+			continue;
+		if (m->flags & CP_MEMBER_BASE) {
+			find_parts(p, m->type, at + m->offset, depth + 1);
+		} else if (!strcmp(m->name, p->member) && p->count < PARTS_MAX) {
+			p->found[p->count].offset = at + m->offset;
+			p->found[p->count++].type = m->type;
+		}
+	}
+}
+
+static CP_ERROR walk_parts(struct walk *w)
+{
+	struct parts p = { .member = w->scope->row->terms[CP_TERM_member] };
+	const struct cp_thing *self = &w->scope->self;
+	struct cp_thing part;
+
+	find_parts(&p, self->type, 0, 0);
+	while (p.count-- > 0 && step(w)) {
+		part = *self;
+		part.type = p.found[p.count].type;
+		part.address += p.found[p.count].offset;
+		if (!self->in_memory) {
+			part.size = cp_type_strip(part.type)->size;
+			if (p.found[p.count].offset + part.size > self->size)
+				part.error = CPROF_VALUE_UNAVAILABLE;
+			else
+				part.bytes += p.found[p.count].offset;
+		}
+		CP_TRY(tell(w, &part));
+	}
+	return NULL;
+}
+
+static struct cp_error *(*const walks[CP_SHAPE_KINDS])(struct walk *w) = {
+	[CP_SHAPE_ITEMS] = walk_items, [CP_SHAPE_CHAIN] = walk_chain, [CP_SHAPE_TREE] = walk_tree,
+	[CP_SHAPE_BTREE] = walk_btree, [CP_SHAPE_PARTS] = walk_parts,
+};
+
+CP_ERROR cp_shape_walk(struct cp_shape_scope *scope, uint64_t steps, cp_shape_visit_fn visit,
+		       void *ctx)
+{
+	struct walk w = { .scope = scope, .visit = visit, .ctx = ctx, .steps = steps };
+	struct cp_error *err = NULL;
+
+	err = walks[scope->row->kind](&w);
+	cp_shape_scope_by_step(scope, false);
+	return err;
+}

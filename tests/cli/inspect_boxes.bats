@@ -1,0 +1,256 @@
+#!/usr/bin/env bats
+# cprof inspect of what libraries hold things in: judged by libstdc++'s own printers for
+# gdb, and by what programs say of themselves.
+
+load helpers
+load inspected
+
+# judge_boxes COUNT: as judge(), by libstdc++'s printers for gdb.
+judge_boxes() {
+	cat >expressions
+	CPROF=$CPROF python3 "$SOURCES/tests/cli/inspect_boxes_judge.py" "$pid" expressions >judged
+	! grep -e apart -e gdb: judged || { echo "$compiler:"; cat judged; return 1; } >&2
+	[ "$(sed -n 's/^same //p' judged)" -ge "$1" ] || { cat judged; return 1; } >&2
+}
+
+@test "what libstdc++ holds things in reads as its own printers for gdb have it" {
+	needs gdb python3 g++
+	[ -d /usr/share/gcc/python/libstdcxx ] || skip "libstdc++'s printers are not installed"
+	for compiler in "g++ -g" "g++ -gdwarf-4 -fdebug-types-section" "clang++ -g -fstandalone-debug"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		$compiler -std=c++20 -o boxes "$SOURCES/tests/cli/inspect_boxes.cpp"
+		begin boxes
+		sed 's/ *|| */\t/' <<-'END' | judge_boxes 500
+			short_text
+			long_text
+			no_text
+			with_nul
+			view
+			wide
+			sixteen
+			thirty_two
+			numbers
+			none
+			texts
+			nested
+			flags
+			colors
+			row
+			pair_of_texts
+			unique
+			no_unique
+			with_deleter
+			shared
+			no_shared
+			weak
+			by_number
+			by_name
+			by_point
+			by_letter
+			many
+			chosen
+			words
+			hashed
+			hashed_wide
+			hashed_set
+			hashed_many
+			hashed_words
+			chain
+			no_chain
+			forward
+			ring
+			ring_of_points
+			ring_of_large
+			stacked
+			queued
+			first_of_all
+			couple
+			three
+			with_empty
+			maybe
+			not_at_all
+			maybe_text
+			either
+			either_point
+			all_of || *all_of._M_ptr@3
+			four_of || *four_of._M_ptr@4
+			bits
+			many_bits
+			counter || counter._M_i
+			done || done._M_base._M_i
+			at || at._M_b._M_p
+			wait_for || wait_for.__r
+			when || when.__d.__r
+			path || path._M_pathname
+			deep
+			by_name["two"] || by_name._M_t._M_impl._M_node_count - 1
+		END
+		finish
+	done
+}
+
+@test "elements by number and by key, and what stands for something else" {
+	needs g++
+	g++ -g -std=c++20 -o boxes "$SOURCES/tests/cli/inspect_boxes.cpp"
+	begin boxes
+	"$CPROF" inspect --limit=3 "$pid" 'by_name["two"]' 'by_number[5]' 'deep["x"][1][0]' 'ring[2]' 'stacked[1]' \
+		'numbers[0..1]' 'texts[1][0..1]' 'unique->x' 'weak->y' '*shared' 'chain[1]' 'three[1]' "by_letter['b']" \
+		'either_point.x' 'maybe + 1' 'counter == 42' 'by_name["two"] * 3' 'short_text == "short"' 'no_weak' \
+		'not_at_all' 'no_function' by_number flags hashed_many >said
+	diff said - <<-'END'
+		by_name["two"] = 2
+		by_number[5] = "number 44"
+		deep["x"][1][0] = "y"
+		ring[2] = 141
+		stacked[1] = 2
+		numbers[0..1] = {1, 2}
+		texts[1][0..1] = "tw"
+		unique->x = 7
+		weak->y = 12
+		*shared = {x=11, y=12}
+		chain[1] = 2
+		three[1] = "two"
+		by_letter['b'] = 2.5
+		either_point.x = 1
+		maybe + 1 = 6
+		counter == 42 = true
+		by_name["two"] * 3 = 6
+		short_text == "short" = true
+		no_weak = NULL
+		not_at_all = nullopt
+		no_function = empty
+		by_number = {[0] = "number 0", [1] = "number 29", [2] = "number 58", ...}
+		flags = {true, false, false, ...}
+		hashed_many = {[1] = 'b', [1] = 'a'}
+	END
+	inspect by_name by_point hashed_many deep
+	jq -c '.[].value' json >got
+	diff got - <<-'END'
+		{"one":1,"three":3,"two":2}
+		[[{"x":1,"y":2},[3,4]]]
+		[[1,98],[1,97]]
+		{"x":[[1,["y","z"]],[2,[]]]}
+	END
+	while IFS='|' read -r expression wanted; do
+		separately "$CPROF" inspect "$pid" -- "$expression"
+		[ "${stderr%%$'\n'*}" = "cprof: $wanted" ] || { echo "$expression: $stderr" >&2; return 1; }
+	done <<-'END'
+		by_name["none"]|by_name["none"]: none of its 3 keys is that
+		numbers[7]|numbers[7]: there is no element 7 of 3
+		numbers[2..3]|numbers[2..3]: [2..3] is not within its 3 elements
+		chain[-1]|chain[-1]: there is no element -1 of 3
+		ring[1..2]|ring[1..2]: no pointer and no array: it is of type deque<int, std::allocator<int> >
+		couple[0]|couple[0]: no pointer and no array: it is of type pair<int, std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >
+	END
+	finish
+}
+
+@test "what Rust holds things in is what the program says of itself" {
+	needs rustc jq
+	rustc --edition 2021 -g -o boxes_rs "$SOURCES/tests/cli/inspect_boxes.rs"
+	begin boxes_rs
+	local name wanted
+	while IFS=$'\t' read -r name wanted; do
+		"$CPROF" inspect --json --depth=6 "$pid" "HELD.Some.__0.$name" >json
+		jq -S -c '.[0].value | if type == "array" and all(type == "number") then sort else . end' json >got
+		tr '()' '[]' <<<"$wanted" | jq -S -c 'if type == "array" and all(type == "number") then sort else . end' |
+			diff got - >&2 || complain "$name"
+	done < <(grep -v ready said)
+	[ "$(grep -c "$(printf '\t')" said)" -ge 25 ]
+	"$CPROF" inspect --depth=6 "$pid" 'HELD.Some.__0.names["beta"]' 'HELD.Some.__0.tree[3]' 'HELD.Some.__0.big[777]' \
+		'HELD.Some.__0.rc->x' 'HELD.Some.__0.refcell[0]' 'HELD.Some.__0.none' 'HELD.Some.__0.no_box' |
+		sed 's/HELD.Some.__0.//' >got
+	diff got - <<-'END'
+		names["beta"] = 2
+		tree[3] = "v3"
+		big[777] = 1554
+		rc->x = 3
+		refcell[0] = 6
+		none = None
+		no_box = None
+	END
+	finish
+}
+
+@test "a user declares what types of theirs hold things in" {
+	needs gcc
+	gcc -g -o queues "$SOURCES/tests/cli/inspect_queues.c"
+	begin queues
+	cat >shapes <<-'END'
+		# Lists as the kernel has them.
+		queue: chain
+		    first  jobs.next
+		    next   next
+		    end    &jobs
+		    value  *(struct job *)((char *)$node - offsetof(struct job, link))
+		# A list is its first node.
+		_GList: chain
+		    first  $self
+		    next   next
+		    value  (char *)data
+
+		table: items
+		    count   size
+		    used    slots[$i].key
+		    value   slots[$i]
+		    key     key
+		    mapped  number
+		span: text
+		    at      begin
+		    length  end - begin
+		tree: tree
+		    root    root
+		    left    less
+		    right   more
+		    value   key
+		either: choice
+		    when    is_set
+		    value   number
+		    none    unset
+	END
+	"$CPROF" inspect --shapes=shapes --limit=3 "$pid" queue[2].number 'queue[1].link' '*glist' glist table 'table["two"]' span \
+		tree 'tree[4]' either neither 'either + 1' '*astray' '*looped' endless 'wide["three"]' wide |
+		sed 's/0x[0-9a-f]*\( ->\)/\1/; s/next=0x[0-9a-f]*/next=/' >said
+	diff said - <<-'END'
+		queue[2].number = 3
+		queue[1].link = {next= -> {next=}}
+		*glist = {"first", "second", "third"}
+		glist =  -> {"first", "second", "third"}
+		table = {["one"] = 1, ["two"] = 2, ["three"] = 3}
+		table["two"] = 2
+		span = "text"
+		tree = {-1, 1, 2, ...}
+		tree[4] = 5
+		either = 7
+		neither = unset
+		either + 1 = 8
+		*astray = {"astray", <unreadable 0x1230>}
+		*looped = {"a", "b", "c", ...}
+		endless = {<cycle>}
+		wide["three"] = 3
+		wide = {["one"] = 1, ["two"] = 2, ["three"] = 3, ...}
+	END
+	[ "$("$CPROF" inspect --shapes=shapes "$pid" '*looped')" = '*looped = {"a", "b", "c", "b", <cycle>}' ]
+	# The user's own file is read where it is, and what is named comes first.
+	mkdir -p config/cprof
+	mv shapes config/cprof/shapes
+	[ "$(XDG_CONFIG_HOME=$PWD/config "$CPROF" inspect "$pid" span)" = 'span = "text"' ]
+	printf 'span: value\n  value end\n' >shapes
+	[[ $(XDG_CONFIG_HOME=$PWD/config "$CPROF" inspect --shapes=shapes "$pid" span) == 'span = "'?* ]]
+	while IFS='|' read -r line wanted; do
+		printf '# A test.\n%b\n' "$line" >shapes
+		separately "$CPROF" inspect --shapes=shapes "$pid" span
+		[ "${stderr%%$'\n'*}" = "cprof: shapes:$wanted" ] || { echo "$line: $stderr" >&2; return 1; }
+	done <<-'END'
+		span|2: a line is 'TYPE: KIND', or an indented 'TERM EXPR'
+		span: rows|2: there is no kind rows
+		 at begin|2: no type comes before at begin
+		span: text\n at begin|2: what is missing is length
+		span: row\n at begin|2: one is missing of count, end
+		span: text\n where begin|3: there is no term where
+		span: text\n at begin +|3: expression 'begin +': a value is missing at character 8
+		span: text\n at|3: nothing is said of at
+	END
+	finish
+}
