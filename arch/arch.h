@@ -121,6 +121,11 @@ const struct cp_arch *cp_arch_host(void);
 size_t cp_arch_prstatus_size(void);
 /* All of it into DWARF order, everything known. */
 void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret);
+/* The registers that perf_event_open() is asked for with a sample (sample_regs_user),
+ * and those values, in the order of their bits, as a register set; what is not among
+ * them is 0, and no system call is being returned from. */
+uint64_t cp_arch_perf_regs(void);
+void cp_arch_prstatus_from_perf(const uint64_t *values, void *prstatus);
 /* The values of other_names; false when they are more than `room`. */
 bool cp_arch_other_regs(const void *prstatus, uint64_t *ret, size_t room);
 /* Note type (NT_*) of the vector and floating-point register set. */

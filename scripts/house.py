@@ -44,7 +44,7 @@ FLOORS = {
                     ["condition", "condition_names", "condition_parse", "condition_tests"],
                     ["thing"], ["members", "number"], ["evaluate"],
                     ["shape_terms"], ["shape_walk"], ["shape_build"], ["shape_ops", "shape_file"]],
-    "src/link": [["code", "link", "sites", "stats"], ["channel", "records", "ring"]],
+    "src/link": [["code", "link", "perf", "sites", "stats"], ["channel", "records", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],
     "src/modules": [["modules", "settings", "invoked", "log/recorder"], ["log/numbers", "log/taker", "log/known"],

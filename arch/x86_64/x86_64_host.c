@@ -4,7 +4,9 @@
  */
 #include "arch/arch.h"
 
+#include <asm/perf_regs.h>
 #include <elf.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -30,6 +32,57 @@ void cp_arch_regs_from_prstatus(const void *prstatus, struct cp_regs *ret)
 		.r = { u.rax, u.rdx, u.rcx, u.rbx, u.rsi, u.rdi, u.rbp, u.rsp, u.r8, u.r9, u.r10,
 		       u.r11, u.r12, u.r13, u.r14, u.r15, u.rip },
 	};
+}
+
+/* The places in the register set of what perf_event_open() gives, by its numbers. */
+static const uint16_t perf_places[] = {
+	[PERF_REG_X86_AX] = offsetof(struct user_regs_struct, rax),
+	[PERF_REG_X86_BX] = offsetof(struct user_regs_struct, rbx),
+	[PERF_REG_X86_CX] = offsetof(struct user_regs_struct, rcx),
+	[PERF_REG_X86_DX] = offsetof(struct user_regs_struct, rdx),
+	[PERF_REG_X86_SI] = offsetof(struct user_regs_struct, rsi),
+	[PERF_REG_X86_DI] = offsetof(struct user_regs_struct, rdi),
+	[PERF_REG_X86_BP] = offsetof(struct user_regs_struct, rbp),
+	[PERF_REG_X86_SP] = offsetof(struct user_regs_struct, rsp),
+	[PERF_REG_X86_IP] = offsetof(struct user_regs_struct, rip),
+	[PERF_REG_X86_FLAGS] = offsetof(struct user_regs_struct, eflags),
+	[PERF_REG_X86_CS] = offsetof(struct user_regs_struct, cs),
+	[PERF_REG_X86_SS] = offsetof(struct user_regs_struct, ss),
+	[PERF_REG_X86_R8] = offsetof(struct user_regs_struct, r8),
+	[PERF_REG_X86_R9] = offsetof(struct user_regs_struct, r9),
+	[PERF_REG_X86_R10] = offsetof(struct user_regs_struct, r10),
+	[PERF_REG_X86_R11] = offsetof(struct user_regs_struct, r11),
+	[PERF_REG_X86_R12] = offsetof(struct user_regs_struct, r12),
+	[PERF_REG_X86_R13] = offsetof(struct user_regs_struct, r13),
+	[PERF_REG_X86_R14] = offsetof(struct user_regs_struct, r14),
+	[PERF_REG_X86_R15] = offsetof(struct user_regs_struct, r15),
+};
+
+/* DS to GS lie in between; the kernel gives none of them. */
+static bool perf_gives(size_t number)
+{
+	return number <= PERF_REG_X86_SS || number >= PERF_REG_X86_R8;
+}
+
+uint64_t cp_arch_perf_regs(void)
+{
+	uint64_t mask = 0;
+	size_t i;
+
+	for (i = 0; i < sizeof(perf_places) / sizeof(perf_places[0]); i++)
+		mask |= perf_gives(i) ? UINT64_C(1) << i : 0;
+	return mask;
+}
+
+void cp_arch_prstatus_from_perf(const uint64_t *values, void *prstatus)
+{
+	size_t i;
+
+	memset(prstatus, 0, sizeof(struct user_regs_struct));
+	for (i = 0; i < sizeof(perf_places) / sizeof(perf_places[0]); i++)
+		if (perf_gives(i))
+			memcpy((uint8_t *)prstatus + perf_places[i], values++, sizeof(*values));
+	cp_arch_syscall_over(prstatus);
 }
 
 bool cp_arch_other_regs(const void *prstatus, uint64_t *ret, size_t room)

@@ -71,6 +71,13 @@ typedef struct cprof_overhead {
 	uint64_t finished; /* transfers (write, recv with MSG_WAITALL, ...) that would have been
 			      short because of a stop, and were finished */
 	uint64_t cut_short; /* those that came back short */
+	/* Samples without stops (cprof_session_capture()): */
+	uint64_t perf_samples; /* of `samples` */
+	uint64_t perf_lost; /* found no room in the kernel's rings */
+	uint64_t perf_cut; /* left out: of stacks that were deeper than what is copied, of
+			      threads that were stopped for their samples from then on */
+	uint64_t perf_throttled; /* times the kernel paused them for being too many */
+	uint64_t perf_left; /* times a thread began to be stopped for its samples */
 } cprof_overhead;
 
 CPROF_API void cprof_get_overhead(cprof_overhead *overhead);

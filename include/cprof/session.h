@@ -60,6 +60,20 @@ CPROF_API cprof_session *cprof_session_current(void);
 
 /* Settings, before launch or attach. */
 CPROF_API void cprof_session_set_unwinder(cprof_session *session, cprof_unwinder unwinder);
+/* How samples of CPU time are taken, `frequency` a second if nothing else is said by then. The
+ * way that was taken tells cprof_session_capture(). PERMISSION where PERF can't be had. */
+typedef enum cprof_capture {
+	CPROF_CAPTURE_PTRACE = 0, /* threads are stopped for them */
+	/* the kernel's interrupt copies registers and stack (perf_event_open()) where that is
+	 * permitted, and in the kernel, too; else, threads are stopped */
+	CPROF_CAPTURE_AUTO = 1,
+	/* the same, but launch or attach fails where it can't be. Threads are stopped whose
+	 * stacks are deeper than what is copied, and, where the kernel may not be looked at,
+	 * those that spend much of their time there */
+	CPROF_CAPTURE_PERF = 2
+} cprof_capture;
+CPROF_API cprof_status cprof_session_set_capture(cprof_session *session, cprof_capture capture,
+						 uint32_t frequency);
 /* Calls of which nothing is asked for but when they begin and end may be seen without a
  * stop, by detours: a few instructions of each function make room for a jump. Unless told,
  * all are seen by breakpoints. */
@@ -143,6 +157,10 @@ CPROF_API const char *cprof_session_error_hint(const cprof_session *session);
 /* What else the user should know, e.g. of filters that chose nothing: the
  * `n`th warning, from 0; NULL: no more. [cb] */
 CPROF_API const char *cprof_session_warning(const cprof_session *session, size_t n);
+/* After launch or attach: "perf", "perf, user code alone" or "ptrace" for how samples are taken,
+ * "" without any; and why CPROF_CAPTURE_AUTO chose to stop threads, "" where it did not. [cb] */
+CPROF_API const char *cprof_session_capture(const cprof_session *session);
+CPROF_API const char *cprof_session_capture_reason(const cprof_session *session);
 /* After cprof_session_run(): errno, where the program could not be executed; 0
  * otherwise. */
 CPROF_API int cprof_session_exec_errno(const cprof_session *session);

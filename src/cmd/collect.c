@@ -3,6 +3,8 @@
 
 #include <stddef.h>
 
+/* In the order of cprof_capture. */
+static const char *const captures[] = { "ptrace", "auto", "perf", NULL };
 static const char *const clocks[] = { "cpu", "wall", NULL };
 
 #define AT(field) offsetof(struct cp_collect_options, field)
@@ -14,6 +16,12 @@ const struct cp_option cp_sampling_options[] = {
 	{ "clock", 0, CP_OPTION_CHOICE, AT(clock), .value = "cpu|wall", .choices = clocks,
 	  .help = "what a tick counts: time on CPU (cpu, unless told; threads that sleep are "
 		  "left alone) or elapsed time (wall: every thread, for time spent waiting)" },
+	{ "capture", 0, CP_OPTION_CHOICE, AT(capture), .value = "auto|ptrace|perf",
+	  .choices = captures,
+	  .help = "how samples of CPU time are taken: threads are stopped (ptrace, unless told), "
+		  "or the kernel's interrupt copies registers and stack, which nothing in the "
+		  "program notices (perf); auto: perf where that is permitted, in the kernel, "
+		  "too" },
 	{ "follow", 'f', CP_OPTION_TRUE, AT(follow),
 	  .help = "profile children too: fork, vfork, clone, exec (unless told otherwise)" },
 	{ "no-follow", 0, CP_OPTION_FALSE, AT(follow), .help = "let children go" },

@@ -164,6 +164,24 @@ static const char *without_trace(const struct cp_calls_options *c, bool modules)
 			    : NULL;
 }
 
+/* Does the recorder take samples though nobody said so? */
+static bool samples_unasked(const struct cp_collect_options *o, bool named)
+{
+	return !o->calls.trace.count && !o->coverage.coverage && !o->annotations &&
+	       !others(&o->calls) && (!named || o->clock == CP_COLLECT_WALL);
+}
+
+/* Settings of samples of CPU time without those. */
+static int check_capture(const struct cp_args *args, const struct cp_collect_options *o)
+{
+	if (o->capture == CPROF_CAPTURE_PERF && o->clock == CP_COLLECT_WALL)
+		return cp_usage(args, "--capture=perf is about CPU time: threads that wait have no "
+				      "interrupt");
+	if (o->capture && !o->hz && !o->profiles.count && !samples_unasked(o, false))
+		return cp_usage(args, "--capture is about samples: say how many with --sample");
+	return CP_EXIT_OK;
+}
+
 int cp_collecting_check(const struct cp_args *args, const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
@@ -173,6 +191,8 @@ int cp_collecting_check(const struct cp_args *args, const struct cp_collect_opti
 	struct cp_error *err;
 	int status = check_coverage(args, o);
 
+	if (!status)
+		status = check_capture(args, o);
 	if (status)
 		return status;
 	if (c->on_full && c->traps)
@@ -303,11 +323,9 @@ static char *describe(const struct cp_collect_options *o)
 {
 	const char *named = recorder_of(o);
 	struct cp_buf desc = { 0 };
-	bool unasked = !o->calls.trace.count && !o->coverage.coverage && !o->annotations &&
-		       !others(&o->calls) && (!named || o->clock == CP_COLLECT_WALL);
 
 	cp_buf_str(&desc, "log:report");
-	if (o->hz || unasked)
+	if (o->hz || samples_unasked(o, named != NULL))
 		cp_buf_printf(&desc, ",%s=%u",
 			      o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
 			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
@@ -432,6 +450,16 @@ bool cp_collecting_record(cprof_session *s, const struct cp_collect_options *o)
 		    !load(s, o->profiles.items[i])) /* which warns */
 			return false;
 	return true;
+}
+
+bool cp_collecting_capture(cprof_session *s, const struct cp_collect_options *o)
+{
+	uint32_t hz = o->hz ? (uint32_t)o->hz : DEFAULT_HZ;
+
+	if (cprof_session_set_capture(s, (cprof_capture)o->capture, hz) == CPROF_OK)
+		return true;
+	cp_collecting_complain(s);
+	return false;
 }
 
 unsigned cp_collecting_flags(const struct cp_collect_options *o)

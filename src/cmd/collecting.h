@@ -28,6 +28,8 @@ bool cp_collecting_record(cprof_session *session, const struct cp_collect_option
 bool cp_collecting_helps(const struct cp_collect_options *options, int failure, int *status_ret);
 /* Is there a recording at all? */
 bool cp_collecting_records(const struct cp_collect_options *options);
+/* Chooses how samples are taken; false: it can't be so, which was said. */
+bool cp_collecting_capture(cprof_session *s, const struct cp_collect_options *o);
 unsigned cp_collecting_flags(const struct cp_collect_options *options);
 /* Prints the session's last failure and its hint. */
 void cp_collecting_complain(const cprof_session *session);

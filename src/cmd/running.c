@@ -200,7 +200,7 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *r
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	cprof_session_set_detours(s, !o->calls.traps);
 	cprof_session_set_on_full(s, (cprof_on_full)o->calls.on_full);
-	if (cp_collecting_load(s, o) && cp_collecting_record(s, o))
+	if (cp_collecting_load(s, o) && cp_collecting_capture(s, o) && cp_collecting_record(s, o))
 		status = run_session(s, args->operands, o, ran_ret, cut_ret);
 	cp_guard_end(s);
 	return status;

@@ -214,8 +214,8 @@ enum cp_request_type {
 	CP_REQUEST_LAUNCH, /* seize `pid`, our own child that waits to exec */
 	CP_REQUEST_ATTACH, /* seize all threads of `pid` */
 	CP_REQUEST_SAMPLE, /* sample from now on; hz 0: no more */
-	CP_REQUEST_SNAPSHOT, /* capture every thread of every process once, or thread `pid`:
-				ESRCH, EBUSY */
+	CP_REQUEST_PERF, /* prepare samples without stops of all that is traced: perf.h */
+	CP_REQUEST_SNAPSHOT, /* capture every thread once, or thread `pid`: ESRCH, EBUSY */
 	CP_REQUEST_MEMORY, /* answer with a read-only descriptor of `pid`'s memory */
 	CP_REQUEST_MAP, /* map `size` bytes of slots in `pid`, near `address`; answers address */
 	CP_REQUEST_RINGS, /* what detours need in `pid`: code.h */
@@ -264,7 +264,7 @@ enum cp_request_type {
 struct cp_request {
 	uint32_t type;
 	int32_t pid;
-	uint32_t flags; /* CP_TRACE_* or CP_CAPTURE_* */
+	uint32_t flags; /* CP_TRACE_*, CP_CAPTURE_* or CP_PERF_* */
 	uint32_t hz;
 	uint32_t wall; /* clock: 1 wall, 0 cpu */
 	uint32_t stack_max; /* most bytes of a stack to copy, 0: CP_STACK_MAX */

@@ -14,6 +14,11 @@
 struct cp_link_stats {
 	_Atomic uint64_t ticks, ticks_missed;
 	_Atomic uint64_t samples, lost;
+	_Atomic uint64_t perf_samples; /* of them, without a stop (perf.h) */
+	_Atomic uint64_t perf_lost; /* found no room in the kernel's rings */
+	_Atomic uint64_t perf_cut; /* not told for the stack was deeper than what is copied */
+	_Atomic uint64_t perf_throttled; /* times the kernel paused them for being too many */
+	_Atomic uint64_t perf_left; /* threads that had to be sampled by stops for a while */
 	_Atomic uint64_t stops, stopped_ns; /* from seeing a stop to letting go */
 	_Atomic uint64_t reads; /* threads read without a stop */
 	_Atomic uint64_t restarted; /* system calls repaired */

@@ -46,6 +46,8 @@ static void join(struct cp_record_info *to, const struct cp_record_info *from)
 	if (to->clock == CP_RECORD_CLOCK_NONE)
 		to->clock = from->clock;
 	to->hz = to->hz == from->hz ? to->hz : 0;
+	to->capture = one_string(to->capture, from->capture);
+	to->capture_reason = one_string(to->capture_reason, from->capture_reason);
 	if (start < to->start_ns)
 		to->start_ns = start;
 	if (from->cpus > to->cpus)
@@ -184,6 +186,11 @@ struct cp_record_totals cp_record_combine_totals(const struct cp_record_part *co
 		sum.alloc_passed += t->alloc_passed;
 		sum.finished += t->finished;
 		sum.cut_short += t->cut_short;
+		sum.perf_samples += t->perf_samples;
+		sum.perf_lost += t->perf_lost;
+		sum.perf_cut += t->perf_cut;
+		sum.perf_throttled += t->perf_throttled;
+		sum.perf_left += t->perf_left;
 		sum.ended = sum.ended && t->ended;
 		if (!sum.wait_status)
 			sum.wait_status = t->wait_status; /* one that failed, if any */

@@ -387,7 +387,12 @@ void cp_record_get_column(struct cp_cursor *c, uint64_t *values, size_t count)
 	X(call_fast_sites) \
 	X(detour_ns) \
 	X(call_records_unread) \
-	X(call_conditional)
+	X(call_conditional) \
+	X(perf_samples) \
+	X(perf_lost) \
+	X(perf_cut) \
+	X(perf_throttled) \
+	X(perf_left)
 
 void cp_record_put_totals(struct cp_buf *out, const struct cp_record_totals *t)
 {

@@ -23,6 +23,8 @@ enum {
 	INFO_CPUS,
 	INFO_MERGED, /* repeated */
 	INFO_RESOLUTION,
+	INFO_CAPTURE,
+	INFO_CAPTURE_REASON,
 };
 
 static void put_text(struct cp_buf *out, uint64_t tag, const char *text)
@@ -53,6 +55,8 @@ void cp_record_put_info(struct cp_buf *out, const struct cp_record_info *info, c
 	cp_record_put_number(out, INFO_START_REAL, info->start_real_ns);
 	cp_record_put_number(out, INFO_CPUS, info->cpus);
 	cp_record_put_number(out, INFO_RESOLUTION, info->resolution_ns);
+	put_text(out, INFO_CAPTURE, info->capture);
+	put_text(out, INFO_CAPTURE_REASON, info->capture_reason);
 	for (it = info->merged; it && *it; it++)
 		cp_record_put_field(out, INFO_MERGED, *it, strlen(*it));
 }
@@ -67,6 +71,8 @@ struct cp_record_info cp_record_no_info(void)
 		.machine = "",
 		.kernel = "",
 		.boot_id = "",
+		.capture = "",
+		.capture_reason = "",
 		.command = no_strings,
 	};
 }
@@ -160,6 +166,10 @@ static const char **text_field(struct cp_record_info *info, uint64_t tag)
 		return &info->kernel;
 	case INFO_BOOT_ID:
 		return &info->boot_id;
+	case INFO_CAPTURE:
+		return &info->capture;
+	case INFO_CAPTURE_REASON:
+		return &info->capture_reason;
 	default:
 		return NULL;
 	}

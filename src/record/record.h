@@ -41,6 +41,10 @@ struct cp_record_info {
 	int32_t pid;
 	enum cp_record_clock clock;
 	uint32_t hz;
+	/* How samples are taken ("ptrace", "perf", ...), and why not without stops, where that
+	 * was to be decided; "": unknown, or none are. */
+	const char *capture, *capture_reason;
+#define CP_RECORD_CAPTURE_USER "perf, user code alone"
 	uint64_t start_ns; /* monotonic */
 	uint64_t start_real_ns; /* real time at start_ns */
 	uint32_t cpus;
@@ -159,6 +163,12 @@ struct cp_record_totals {
 	uint64_t alloc_passed; /* stops for those that are not */
 	uint64_t finished; /* transfers that a stop would have made short */
 	uint64_t cut_short; /* those that it did */
+	/* Samples by the kernel's interrupt (perf), without a stop: */
+	uint64_t perf_samples; /* of `samples` */
+	uint64_t perf_lost; /* no room in the kernel's rings */
+	uint64_t perf_cut; /* left out, for the stack was deeper than what is copied */
+	uint64_t perf_throttled; /* times the kernel paused them */
+	uint64_t perf_left; /* times a thread began to be stopped for its samples */
 };
 
 /* ---- writer ---- */

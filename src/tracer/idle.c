@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/captures/perf_state.h"
 #include "tracer/known/state.h"
 #include "tracer/stops/snapshot.h"
 
@@ -44,6 +45,11 @@ static uint64_t time_to_wait(const struct tracer *tr, uint64_t now)
 		if (due < wait)
 			wait = due;
 	}
+	if (tr->perf && tr->perf->on) {
+		due = tr->perf->due_ns > now ? tr->perf->due_ns - now : 0;
+		if (due < wait)
+			wait = due;
+	}
 	if (tr->pause_due_ns && !tr->full) {
 		due = tr->pause_due_ns > now ? tr->pause_due_ns - now : 0;
 		if (due < wait)
@@ -59,13 +65,16 @@ void idle_until_anything(struct tracer *tr)
 		{ .fd = many ? -1 : tr->signal_fd, .events = POLLIN },
 		{ .fd = tr->link->tracer_socket, .events = POLLIN },
 		{ .fd = tr->controller_pidfd, .events = POLLIN },
+		{ .fd = tr->perf ? tr->perf->rings.poll_fd : -1, .events = POLLIN },
 	};
 	struct timespec timeout = cp_timespec(time_to_wait(tr, cp_now()));
 	struct signalfd_siginfo si;
 
 	tr->reports |= many;
-	if (ppoll(fds, 3, &timeout, NULL) <= 0)
+	if (ppoll(fds, 4, &timeout, NULL) <= 0)
 		return;
+	if (fds[3].revents)
+		tr->perf->full = true;
 	if (fds[2].revents)
 		tr->ending = true;
 	if (!fds[0].revents)

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "tracer/calls/ask.h"
+#include "tracer/captures/perf.h"
 #include "tracer/captures/sample.h"
 #include "tracer/captures/tick.h"
 #include "tracer/hits/calibrate.h"
@@ -165,6 +166,7 @@ void leave(struct tracer *tr)
 	uint64_t deadline = cp_now() + LEAVE_NS;
 
 	tr->ending = true;
+	perf_close(tr);
 	hot_end(tr);
 	snapshot_unpark(tr);
 	calibrate_end(tr);

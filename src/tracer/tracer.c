@@ -28,6 +28,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "tracer/captures/perf.h"
+#include "tracer/captures/perf_take.h"
 #include "tracer/captures/tick.h"
 #include "tracer/hits/batch.h"
 #include "tracer/hits/code.h"
@@ -80,7 +82,11 @@ static void handle_request(struct tracer *tr, const struct cp_request *rq)
 		seize_attach(tr, rq, &answer);
 		break;
 	case CP_REQUEST_SAMPLE:
+		perf_set(tr, rq);
 		tick_start(tr, rq);
+		break;
+	case CP_REQUEST_PERF:
+		perf_open(tr, rq, &answer);
 		break;
 	case CP_REQUEST_SNAPSHOT:
 		answer.errnum = snapshot_start(tr, rq);
@@ -169,6 +175,7 @@ static void loop(struct tracer *tr)
 		hot_look(tr, now);
 		if (tr->hz && now >= tr->next_tick_ns && !tr->ending)
 			tick(tr, now);
+		perf_look(tr, now);
 		if (!tr->ending)
 			pause_look(tr, now);
 		snapshot_check(tr, now);

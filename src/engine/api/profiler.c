@@ -310,6 +310,11 @@ void engine_send_sampling(cprof_session *s)
 	};
 	struct cp_answer answer;
 
+	if (s->capturing.hz && rq.hz && (rq.hz != s->capturing.hz || rq.wall)) {
+		s->capturing.hz = 0; /* the tracer sees that, too */
+		engine_warn(s, "the rate or the clock of samples was changed: threads are stopped "
+			       "for them since then");
+	}
 	cp_error_free(cp_link_call(&s->link, &rq, &answer, NULL));
 }
 
@@ -392,5 +397,10 @@ void cprof_get_overhead(cprof_overhead *ret)
 		.waited_ns = t->full_ns,
 		.finished = t->finished,
 		.cut_short = t->cut_short,
+		.perf_samples = t->perf_samples,
+		.perf_lost = t->perf_lost,
+		.perf_cut = t->perf_cut,
+		.perf_throttled = t->perf_throttled,
+		.perf_left = t->perf_left,
 	};
 }

@@ -30,6 +30,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "engine/probes/trace.h"
+#include "engine/session/capture.h"
 #include "engine/session/explain.h"
 #include "engine/target/family.h"
 #include "engine/target/state.h"
@@ -99,7 +100,7 @@ static struct cp_error *seize_child(cprof_session *s, pid_t child)
 	if (answer.errnum)
 		return engine_explain_attach(child, &answer);
 	s->probes = rq.flags & CP_TRACE_PROBES;
-	return NULL;
+	return engine_choose_capture(s, child);
 }
 
 struct cp_error *engine_launch(cprof_session *s, const char *path, char *const argv[],

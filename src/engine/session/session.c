@@ -42,6 +42,7 @@
 #include "engine/probes/rescue.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/trace.h"
+#include "engine/session/capture.h"
 #include "engine/session/explain.h"
 #include "engine/session/launch.h"
 #include "engine/session/lifecycle.h"
@@ -187,7 +188,7 @@ static struct cp_error *attach(cprof_session *s, pid_t pid)
 	s->probes = rq.flags & CP_TRACE_PROBES;
 	s->command = read_cmdline(pid);
 	cp_info("attached to %u threads of process %d", answer.threads, (int)pid);
-	return NULL;
+	return engine_choose_capture(s, pid);
 }
 
 cprof_status cprof_session_attach(cprof_session *s, int32_t pid, unsigned flags)
@@ -544,6 +545,7 @@ static void start(cprof_session *s)
 	size_t i;
 
 	s->started = true;
+	engine_settle_capture(s);
 	s->heartbeat_ns = s->begin_ns = cp_now();
 	s->last_ns = UINT64_MAX;
 	for (i = 0; i < s->processes.count; i++)
@@ -771,6 +773,7 @@ void cprof_session_destroy(cprof_session *s)
 	for (i = 0; s->command && s->command[i]; i++)
 		free(s->command[i]);
 	free(s->command);
+	free(s->capturing.reason);
 	for (i = 0; i < s->warnings.count; i++)
 		free(s->warnings.items[i]);
 	cp_vec_free(&s->warnings);

@@ -428,6 +428,9 @@ bool engine_refresh_maps(cprof_process *p, uint64_t now, bool force)
 	uint64_t age = force ? MAPS_FORCED_AGE_NS : MAPS_AGE_NS;
 	struct cp_buf fresh = { 0 };
 
+	/* A sample may be told of later than what came after it. */
+	if (now < p->maps_ns)
+		now = p->maps_ns;
 	if (p->maps_read && now - p->maps_ns < age &&
 	    (!force || p->maps_forced++ >= MAPS_FORCED_FREE))
 		return false;

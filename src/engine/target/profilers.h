@@ -39,6 +39,15 @@ struct engine_calling {
 	const char *what; /* static: the callback; NULL: none runs */
 };
 
+/* How samples are taken (session/capture.c). */
+struct engine_capturing {
+	cprof_capture asked;
+	uint32_t hz_asked;
+	const char *way; /* static; NULL: none are */
+	char *reason; /* owned: why not without stops; NULL */
+	uint32_t hz; /* at which they are without stops; 0: they are not */
+};
+
 /* Calls a callback of all profilers, the newest first. */
 #define engine_raise(session, event, ...) \
 	do { \

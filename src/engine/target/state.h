@@ -235,6 +235,7 @@ struct cprof_session {
 	struct cp_debuginfod debuginfod;
 	const char *const *plugin_dirs;
 	/* sampler */
+	struct engine_capturing capturing;
 	cprof_profiler_handle sampling_owner;
 	bool nameless_failed; /* cprof_profiler_fail() of no handle */
 	bool sampling, vector_state;

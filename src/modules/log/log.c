@@ -131,6 +131,8 @@ static struct cp_error *open_writer(cprof_profiler *log, uint64_t start_ns)
 		.command = command ? command : nothing,
 		.attached = cprof_session_is_attached(s),
 		.pid = cprof_session_target(s),
+		.capture = cprof_session_capture(s),
+		.capture_reason = cprof_session_capture_reason(s),
 		.start_ns = start_ns,
 		.start_real_ns = cp_clock_ns(CLOCK_REALTIME) - (cp_now() - start_ns),
 		.resolution_ns = 1000,
@@ -198,6 +200,11 @@ static void write_totals(cprof_profiler *log)
 	t.waited_ns = o.waited_ns;
 	t.finished = o.finished;
 	t.cut_short = o.cut_short;
+	t.perf_samples = o.perf_samples;
+	t.perf_lost = o.perf_lost;
+	t.perf_cut = o.perf_cut;
+	t.perf_throttled = o.perf_throttled;
+	t.perf_left = o.perf_left;
 	for (i = 0; i < log->part_count; i++)
 		if (log->parts[i].family->totals)
 			log->parts[i].family->totals(log, &t);

@@ -239,6 +239,7 @@ static void put_recording(struct writer *w, const char *title)
 	if (status >= 0)
 		put_number(w, "exit_status", (uint64_t)status);
 	put_number(w, "cpu_ns", t->cpu_ns);
+	put_key(w, "capture", info->capture);
 	put_number(w, "stops", t->stops);
 	put_number(w, "stopped_ns", t->stopped_ns);
 	put_number(w, "samples_lost", t->samples_lost);

@@ -34,6 +34,32 @@ static void stops_row(const struct cp_record_totals *t, struct cp_buf *text)
 	}
 }
 
+/* How samples were taken, where more than stops were asked for. */
+static void capture_row(const struct cp_record_info *info, const struct cp_record_totals *t,
+			const struct cp_look *look, struct cp_buf *text, struct cp_buf *out)
+{
+	cp_buf_str(text, info->capture);
+	if (*info->capture_reason) {
+		cp_buf_str(text, ": ");
+		cp_escape(text, CP_ESCAPE_TERMINAL, info->capture_reason,
+			  strlen(info->capture_reason));
+	}
+	if (!strncmp(info->capture, "perf", 4)) {
+		cp_buf_str(text, ": ");
+		cp_add_plural(text, t->perf_samples, "sample", "samples");
+		cp_buf_str(text, " without a stop");
+	}
+	if (t->samples > t->perf_samples && t->perf_left) {
+		cp_buf_str(text, ", ");
+		cp_add_count(text, t->samples - t->perf_samples);
+		cp_buf_str(text, " by stops, of ");
+		cp_add_plural(text, t->perf_left, "thread", "threads");
+		cp_buf_str(text, " whose stacks were too deep, or whose time the kernel told "
+				 "too little of");
+	}
+	row(out, look, "capture       ", text);
+}
+
 #define TRAPS_ENOUGH 8 /* of fewer, any may have been delayed */
 
 /* How long stops take on their way depends on who else wants the CPUs. */
@@ -146,10 +172,13 @@ static void transfers_row(const struct cp_record_totals *t, const struct cp_look
 
 void cp_report_overhead(const struct cp_profile *p, const struct cp_look *look, struct cp_buf *out)
 {
+	const struct cp_record_info *info = cp_record_info(p->record);
 	const struct cp_record_totals *t = cp_record_final(p->record);
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	uint64_t own = t->tracer_cpu_ns + t->controller_cpu_ns;
 
+	if (t->perf_samples || *info->capture_reason || !strncmp(info->capture, "perf", 4))
+		capture_row(info, t, look, &text, out);
 	stops_row(t, &text);
 	row(out, look, "stops         ", &text);
 	cp_add_time(&text, t->stopped_ns);

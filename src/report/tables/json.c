@@ -48,6 +48,8 @@ static void add_command(const struct cp_profile *p, struct cp_json *j)
 		    : info->clock == CP_RECORD_CLOCK_WALL ? "wall"
 							  : NULL);
 	cp_json_u64(j, "hz", info->hz);
+	cp_json_str(j, "capture", *info->capture ? info->capture : NULL);
+	cp_json_str(j, "capture_reason", *info->capture_reason ? info->capture_reason : NULL);
 	cp_json_bool(j, "attached", info->attached);
 	cp_json_i64(j, "pid", info->pid);
 	cp_json_str(j, "host", info->host);
@@ -298,6 +300,11 @@ static void add_overhead(const struct cp_profile *p, struct cp_json *j)
 	cp_json_u64(j, "restarted", t->restarted);
 	cp_json_u64(j, "finished", t->finished);
 	cp_json_u64(j, "cut_short", t->cut_short);
+	cp_json_u64(j, "perf_samples", t->perf_samples);
+	cp_json_u64(j, "perf_lost", t->perf_lost);
+	cp_json_u64(j, "perf_cut", t->perf_cut);
+	cp_json_u64(j, "perf_throttled", t->perf_throttled);
+	cp_json_u64(j, "perf_left", t->perf_left);
 	cp_json_u64(j, "reads", t->reads);
 	cp_json_u64(j, "hold_median_ns", t->hold_median_ns);
 	cp_json_u64(j, "hold_p99_ns", t->hold_p99_ns);

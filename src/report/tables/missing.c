@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "report/tables/missing.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/error.h"
@@ -52,6 +54,25 @@ static void missing_bytes(const struct cp_record_damage *d, const struct cp_look
 	}
 }
 
+/* What the kernel's interrupt could not tell. */
+static void missing_perf(const struct cp_record_totals *t, const struct cp_look *look,
+			 struct cp_buf *text, struct cp_buf *out)
+{
+	if (t->perf_lost) {
+		cp_add_plural(text, t->perf_lost, "sample", "samples");
+		cp_buf_str(text, " found no room in the kernel's rings; their time is in other "
+				 "samples of the same threads");
+		doubt(out, look, text);
+	}
+	if (t->perf_throttled) {
+		cp_buf_str(text, "the kernel paused samples ");
+		cp_add_plural(text, t->perf_throttled, "time", "times");
+		cp_buf_str(text, " for being too many; that time is in other samples of the same "
+				 "threads");
+		doubt(out, look, text);
+	}
+}
+
 static void missing_samples(const struct cp_profile *p, const struct cp_look *look,
 			    struct cp_buf *text, struct cp_buf *out)
 {
@@ -62,12 +83,16 @@ static void missing_samples(const struct cp_profile *p, const struct cp_look *lo
 		cp_buf_str(text, " lost");
 		doubt(out, look, text);
 	}
+	missing_perf(t, look, text, out);
 	if (!p->choice && cp_record_info(p->record)->clock != CP_RECORD_CLOCK_WALL &&
 	    cp_record_sample_count(p->record) && cp_share(t->unsampled_ns, t->cpu_ns) > 0.01) {
 		cp_add_time(text, t->unsampled_ns);
 		cp_buf_str(text, " (");
 		cp_add_percent(text, t->unsampled_ns, t->cpu_ns);
 		cp_buf_str(text, ") of the program's CPU time is missing above: it was used ");
+		cp_buf_str(text, !strcmp(cp_record_info(p->record)->capture, CP_RECORD_CAPTURE_USER)
+					 ? "in the kernel, which may not be looked at here, or "
+					 : "");
 		cp_buf_str(text, t->ended ? "by threads that ended before their next sample"
 					  : "after the last sample of a thread: before that "
 					    "ended, or before cprof left");

@@ -69,6 +69,21 @@ static size_t stack_room(const struct tracer *tr, const struct thread *t, uint64
 	return cp_align8(end - from < most ? end - from : most);
 }
 
+bool capture_is_cut(const struct tracer *tr, const struct thread *t, uint64_t sp, size_t size,
+		    size_t most)
+{
+	uint64_t end = hint_of(t, tr->link->shared->stack_end);
+	uint64_t link = hint_of(t, tr->link->shared->stack_link);
+
+	if (link >= sp && link - sp < size)
+		return true;
+	if (size < most)
+		return false;
+	if (!end) /* unknown, or the last copy was too short */
+		return t->sampled;
+	return end > sp + size && end - sp <= STACK_FAR;
+}
+
 uint64_t capture_birth(struct tracer *tr, const struct thread *t)
 {
 	_Alignas(8) uint8_t regs[PRSTATUS_MAX];
@@ -248,14 +263,6 @@ struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t)
 	return s;
 }
 
-const void *capture_regs(const struct thread *t, const struct cp_event_sample *s)
-{
-	const struct space *space = t->process->space;
-	bool hidden = space->table->areas.count || space->finisher.areas.count;
-
-	return s && s->regs_size && !hidden ? s + 1 : NULL;
-}
-
 static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
 {
 	s->e.size = (uint32_t)(sizeof(*s) + cp_align8(s->regs_size) + cp_align8(s->xstate_size) +
@@ -266,6 +273,42 @@ static void publish(struct tracer *tr, struct thread *t, struct cp_event_sample 
 	/* A new program may be one of many short ones, and what its first samples refer to
 	 * soon gone. */
 	cp_ring_kick(tr->link, t->process->samples++ < SAMPLES_NEW);
+}
+
+bool capture_copied(struct tracer *tr, struct thread *t, const struct capture_copy *copy)
+{
+	struct cp_event_sample *s = reserve(tr, t);
+	uint8_t *at = (uint8_t *)(s + 1);
+	struct cp_syscall_state where;
+
+	if (!s)
+		return false;
+	s->e.ts_ns = copy->ts_ns;
+	s->count = 1;
+	s->weight_ns = copy->weight_ns;
+	s->regs_size = (uint32_t)cp_arch_prstatus_size();
+	s->state = 'R';
+	memcpy(at, copy->prstatus, s->regs_size);
+	finish_hide(t, at);
+	unslot_regs(t, at);
+	cp_arch_syscall_state(at, &where);
+	s->pc = where.pc;
+	s->sp = where.sp;
+	s->stack_base = copy->sp;
+	s->stack_size = (uint32_t)stack_room(tr, t, copy->sp, copy->stack_size) & ~7u;
+	memcpy(at + cp_align8(s->regs_size), copy->stack, s->stack_size);
+	t->sampled = true;
+	publish(tr, t, s);
+	tr->open = NULL;
+	return true;
+}
+
+const void *capture_regs(const struct thread *t, const struct cp_event_sample *s)
+{
+	const struct space *space = t->process->space;
+	bool hidden = space->table->areas.count || space->finisher.areas.count;
+
+	return s && s->regs_size && !hidden ? s + 1 : NULL;
 }
 
 void capture_finish(struct tracer *tr, struct thread *t, struct cp_event_sample *s, unsigned want)

@@ -16,6 +16,21 @@ struct tracer;
 
 /* Captures a stopped thread; capture_finish() publishes it, after it was let go. */
 struct cp_event_sample *capture_stopped(struct tracer *tr, struct thread *t);
+/* What was copied of a thread that was not stopped for it: borrowed. */
+struct capture_copy {
+	uint64_t ts_ns, weight_ns;
+	const void *prstatus;
+	uint64_t sp;
+	const void *stack; /* from sp on */
+	size_t stack_size; /* of which no more is told than the last walk had use for */
+};
+/* False: there is no room for it, which is counted. */
+bool capture_copied(struct tracer *tr, struct thread *t, const struct capture_copy *copy);
+/* Did the last walk find that the thread's stack is longer than the `size` bytes that were
+ * copied from `sp` on, where `most` are, or that it is a signal handler's and leads from
+ * there to another one? */
+bool capture_is_cut(const struct tracer *tr, const struct thread *t, uint64_t sp, size_t size,
+		    size_t most);
 /* Is there room in the ring for a sample? */
 bool capture_has_room(const struct tracer *tr);
 /* Its registers as they really are; NULL without, and where slots are hidden in it. */

@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/clock.h"
+#include "tracer/captures/perf_state.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/proc.h"
 
@@ -35,9 +36,43 @@ static bool was_on_cpu(const struct tracer *tr, const struct thread *t, const st
 	return now->wait_ns - t->seen.wait_ns <= stopped_ns - tr->tick_ns + WAKE_SLACK_NS;
 }
 
-static bool weigh_cpu(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
+/* What exited threads left, for one that is hit for the first time. */
+static uint64_t take_pool(struct tracer *tr, struct thread *t)
 {
 	struct process *p = t->process;
+	uint64_t pool = t->pooled ? 0 : p->exit_pool + tr->exit_pool;
+
+	if (!t->pooled)
+		p->exit_pool = tr->exit_pool = 0;
+	t->pooled = true;
+	return pool;
+}
+
+/* Without what samples of threads that have ended stood for too much. */
+static uint64_t settle(struct tracer *tr, uint64_t weight)
+{
+	uint64_t less = tr->excess_ns < weight / 2 ? tr->excess_ns : weight / 2;
+
+	tr->excess_ns -= less;
+	return weight - less;
+}
+
+uint64_t sample_give(struct tracer *tr, struct thread *t, uint64_t periods_ns, bool only)
+{
+	struct cpu_use now = t->seen;
+	uint64_t weight = periods_ns;
+
+	if (!only && proc_cpu_use(tr, t, &now)) {
+		weight = now.run_ns > t->run_given ? now.run_ns - t->run_given : 0;
+		if (weight < periods_ns / 2)
+			weight = periods_ns / 2;
+	}
+	t->run_given += weight;
+	return settle(tr, weight + take_pool(tr, t));
+}
+
+static bool weigh_cpu(struct tracer *tr, struct thread *t, struct cp_event_sample *s)
+{
 	struct cpu_use now = t->seen;
 
 	proc_cpu_use(tr, t, &now);
@@ -46,11 +81,7 @@ static bool weigh_cpu(struct tracer *tr, struct thread *t, struct cp_event_sampl
 	s->count = 1;
 	s->weight_ns = now.run_ns > t->run_given ? now.run_ns - t->run_given : 0;
 	t->run_given += s->weight_ns;
-	if (!t->pooled) {
-		s->weight_ns += p->exit_pool + tr->exit_pool;
-		p->exit_pool = tr->exit_pool = 0;
-		t->pooled = true;
-	}
+	s->weight_ns += take_pool(tr, t);
 	return true;
 }
 
@@ -74,7 +105,14 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 	if (tr->hz && tr->wall)
 		sample_flush(tr, t, cp_now());
 	tr->link->shared->stats.cpu_ns += cpu_ns;
-	if (cpu_ns > given)
+	perf_ended(tr, t, cpu_ns);
+	if (cpu_ns <= given) {
+		tr->excess_ns += given - cpu_ns;
+		return;
+	}
+	if (perf_leaves_out(tr, t))
+		tr->lost_pool += cpu_ns - given;
+	else
 		t->process->exit_pool += cpu_ns - given;
 }
 
@@ -82,7 +120,7 @@ void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns)
 void sample_totals(struct tracer *tr)
 {
 	struct cp_link_stats *stats = &tr->link->shared->stats;
-	uint64_t key, value, rest = tr->exit_pool;
+	uint64_t key, value, rest = tr->exit_pool + tr->lost_pool;
 	size_t cursor = 0;
 
 	while (cp_map_next(&tr->by_tid, &cursor, &key, &value)) {

@@ -16,6 +16,12 @@ struct tracer;
 /* Puts weight and ticks on a sample of `t` that was just taken. False: the
  * sample does not count, because the thread was not on a CPU at the tick. */
 bool sample_weigh(struct tracer *tr, struct thread *t, struct cp_event_sample *s);
+/* The CPU time that samples stand for which nobody stopped `t` for, and which have been due
+ * each after some of `periods_ns`. It is what the thread used since its last one, but not
+ * too little: schedstat may be as old as a scheduler tick. The periods themselves are more
+ * than that on a virtual machine, and are taken only where samples can't be of all
+ * the thread's time (`only`). */
+uint64_t sample_give(struct tracer *tr, struct thread *t, uint64_t periods_ns, bool only);
 /* Writes the repeats of a thread that has not run (wall clock). */
 void sample_flush(struct tracer *tr, struct thread *t, uint64_t now);
 void sample_thread_exit(struct tracer *tr, struct thread *t, uint64_t cpu_ns);

@@ -34,6 +34,7 @@
 
 #include "base/clock.h"
 #include "tracer/captures/capture.h"
+#include "tracer/captures/perf_state.h"
 #include "tracer/captures/sample.h"
 #include "tracer/known/interrupt.h"
 #include "tracer/known/proc.h"
@@ -59,6 +60,19 @@ static void plan(struct tracer *tr, uint64_t after_ns)
 	tr->next_tick_ns = after_ns + tr->period_ns / 2 + next_random(tr) % tr->period_ns;
 }
 
+void tick_wake(struct tracer *tr)
+{
+	if (tr->hz && tr->next_tick_ns == UINT64_MAX && !perf_rests(tr))
+		plan(tr, cp_now());
+}
+
+/* Nobody needs ticks, so no CPU is better for us than another one. */
+static void rest(struct tracer *tr)
+{
+	sched_setaffinity(0, sizeof(tr->cpus), &tr->cpus);
+	tr->next_tick_ns = UINT64_MAX;
+}
+
 void tick_start(struct tracer *tr, const struct cp_request *rq)
 {
 	tr->hz = rq->hz;
@@ -74,6 +88,8 @@ void tick_start(struct tracer *tr, const struct cp_request *rq)
 	tr->ticks_done = 0;
 	tr->random = tr->start_ns | 1;
 	plan(tr, tr->start_ns);
+	if (perf_rests(tr))
+		rest(tr);
 }
 
 /* ---- the active threads ---- */
@@ -122,6 +138,8 @@ static void look(struct tracer *tr, struct thread *t)
 	uint64_t pc, sp;
 
 	t->hot = false;
+	if (perf_has(tr, t))
+		return;
 	if (t->want || proc_where(tr, t, &pc, &sp) == PROC_RUNNING)
 		hit(tr, t);
 	else if (tr->wall && !capture_blocked(tr, t, WANT_SAMPLE))
@@ -289,4 +307,6 @@ void tick(struct tracer *tr, uint64_t now)
 	late = now - tr->next_tick_ns;
 	tr->link->shared->stats.ticks_missed += late / tr->period_ns;
 	plan(tr, late < tr->period_ns ? tr->next_tick_ns : now);
+	if (perf_rests(tr))
+		rest(tr);
 }

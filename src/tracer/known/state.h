@@ -53,7 +53,18 @@ struct heap_call {
 	uint32_t last_group;
 };
 
+struct perf;
 struct rings;
+
+/* A thread as the kernel's own interrupt samples it (captures/perf_take.c). */
+struct perf_thread {
+	bool stops; /* sampled by stops instead, for a while */
+	bool cut; /* a stack was deeper than what is copied, since the last judgement */
+	uint32_t pending; /* samples that wait in the rings, counted before they are told */
+	uint64_t share_ns; /* what each of those weighs */
+	uint64_t looked_ns, run_ns; /* its CPU time at the last look, and judgement */
+	uint64_t sampled_ns; /* what samples told of since that */
+};
 
 struct thread {
 	struct process *process;
@@ -72,6 +83,7 @@ struct thread {
 	struct cpu_use seen; /* at the last look */
 	uint64_t run_base; /* CPU time when it was first traced */
 	uint64_t run_given; /* CPU time handed out in weights, or before us */
+	struct perf_thread perf;
 	uint64_t wall_ns; /* time up to which its wall clock samples go */
 	uint64_t wall_ticks; /* process->wall_ticks up to which they go */
 	uint64_t resumed_ns; /* when we last let it go from a stop */
@@ -199,6 +211,9 @@ struct tracer {
 	uint64_t ticks_due; /* those since the last tick */
 	uint64_t flush_ns; /* when repeats were last written */
 	uint64_t exit_pool; /* of processes that are gone */
+	uint64_t excess_ns; /* that samples of threads which are gone stood for too much */
+	uint64_t lost_pool; /* of threads, in the kernel, where samples may not look */
+	struct perf *perf; /* samples without stops (captures/perf_state.h); NULL: none */
 	uint32_t hot_threads; /* seen running at the last tick */
 	uint32_t hot_cpu_age;
 	cpu_set_t cpus; /* ours at the start */

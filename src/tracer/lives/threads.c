@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "tracer/captures/capture.h"
+#include "tracer/captures/perf_state.h"
+#include "tracer/captures/perf_take.h"
 #include "tracer/captures/sample.h"
 #include "tracer/captures/tick.h"
 #include "tracer/known/emit.h"
@@ -104,6 +106,7 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 	if (birth == CP_BIRTH_ATTACHED)
 		proc_cpu_use(tr, t, &t->seen);
 	t->run_base = t->run_given = t->seen.run_ns;
+	t->perf.looked_ns = t->perf.run_ns = t->run_base;
 	if (!cp_map_put(&tr->by_tid, (uint64_t)tid, (uintptr_t)t)) {
 		p->threads.count--;
 		free(t);
@@ -115,6 +118,8 @@ struct thread *thread_add(struct tracer *tr, pid_t pid, pid_t tid, enum cp_birth
 	}
 	tick_activate(t, 1);
 	tr->link->shared->stats.threads++;
+	if (pid == tid)
+		perf_born(tr);
 	born.slot = t->slot;
 	if (birth == CP_BIRTH_FORKED)
 		born.sp = capture_birth(tr, t);
@@ -179,6 +184,7 @@ void thread_remove(struct tracer *tr, struct thread *t, int status)
 	pid_t tid = t->tid;
 	uint64_t run;
 
+	perf_take(tr);
 	proc_cpu_use(tr, t, &use);
 	run = use.run_ns > t->run_base ? use.run_ns - t->run_base : 0;
 	if (p->guest)

@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/ptrace.h>
 
+#include "tracer/captures/perf_state.h"
+#include "tracer/captures/perf_take.h"
 #include "tracer/known/await.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/lookup.h"
@@ -46,11 +48,14 @@ bool exec_done(struct tracer *tr, struct thread *t)
 	await_consume(p->pid);
 	if (!leader)
 		return true;
+	perf_take(tr); /* of the old program */
+	perf_born(tr);
 	process_exec(tr, p);
 	if (p->launching) { /* until now it was us */
 		p->launching = false;
 		proc_cpu_use(tr, leader, &leader->seen);
 		leader->run_base = leader->run_given = leader->seen.run_ns;
+		leader->perf.looked_ns = leader->perf.run_ns = leader->run_base;
 	}
 	leader->restart.pending = false;
 	leader->entered = leader->open_count = 0;

@@ -33,6 +33,7 @@
 #include "tracer/calls/finish.h"
 #include "tracer/calls/restart.h"
 #include "tracer/captures/capture.h"
+#include "tracer/captures/perf_take.h"
 #include "tracer/hits/detour.h"
 #include "tracer/hits/fault.h"
 #include "tracer/hits/hit.h"
@@ -384,6 +385,7 @@ static enum next at_exit(struct tracer *tr, struct stop *s)
 	const struct process *p = s->t->process;
 	uint64_t until;
 
+	perf_take(tr);
 	at_event(tr, s);
 	until = p->sample_end;
 	if (p->space->annotated.count || (tr->trace_flags & CP_TRACE_EXITS && !p->guest)) {
