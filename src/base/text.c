@@ -288,10 +288,11 @@ bool cp_parse_duration(const char *text, uint64_t *ns_ret)
 
 bool cp_parse_bytes(const char *text, uint64_t *ret)
 {
-	static const struct unit units[] = { { "", 1 },		{ "K", 0x1p10 },
-					     { "KiB", 0x1p10 }, { "M", 0x1p20 },
-					     { "MiB", 0x1p20 }, { "G", 0x1p30 },
-					     { "GiB", 0x1p30 }, { NULL, 0 } };
+	static const struct unit units[] = {
+		{ "", 1 },	 { "K", 0x1p10 },   { "k", 0x1p10 },   { "KiB", 0x1p10 },
+		{ "M", 0x1p20 }, { "m", 0x1p20 },   { "MiB", 0x1p20 }, { "G", 0x1p30 },
+		{ "g", 0x1p30 }, { "GiB", 0x1p30 }, { NULL, 0 },
+	};
 
 	return parse_amount(text, units, ret);
 }

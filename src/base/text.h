@@ -75,7 +75,7 @@ void cp_path_shorten(struct cp_buf *out, const char *path);
  * is not a number or larger than `max`. */
 bool cp_parse_u64(const char *text, uint64_t max, uint64_t *ret);
 
-/* "4096", "512K", "1.5M", "1G": 1024 each; with or without an "iB" behind. */
+/* "4096", "512K", "512k", "1.5M", "1G": 1024 each; with or without an "iB" behind. */
 bool cp_parse_bytes(const char *text, uint64_t *ret);
 /* "10s", "500ms", "2m", "1h", "1.5s", or seconds without a unit. */
 bool cp_parse_duration(const char *text, uint64_t *ns_ret);

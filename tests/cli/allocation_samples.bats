@@ -121,7 +121,7 @@ END
 @test "many times over, no sum is off by chance alone" {
 	local i
 	for ((i = 0; i < $(long_or 200 1); i++)); do
-		"$CPROF" run -q --allocs=4K --max-rate=0 -o s.data -- ./mix
+		"$CPROF" run -q --allocs=4k --max-rate=0 -o s.data -- ./mix
 		near s.data all.data
 		"$CPROF" report --json s.data | jq .allocations.allocated.bytes >>sums
 	done

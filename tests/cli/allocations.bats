@@ -513,6 +513,27 @@ END
 	"$CPROF" report --json | jq -e '.allocations | .sampled.pauses > 0 and .allocated.blocks < 27001'
 }
 
+@test "realloc() of nothing, which jumps to malloc(), needs no stop" {
+	cat >grow.c <<-'END'
+		#include <stdlib.h>
+		int main(void)
+		{
+			void *(*volatile grow)(void *, size_t) = realloc;
+
+			for (int i = 0; i < 5000; i++)
+				free(grow(NULL, 100));
+			return 0;
+		}
+	END
+	gcc -O1 -g -o grow grow.c
+	"$CPROF" run -q --allocs -o x.data -- ./grow
+	"$CPROF" report --json x.data >x.json
+	jq -e '.allocations | .allocated.blocks == 5000 and .allocated.bytes == 500000 and
+		.freed == 5000 and .moved == 0 and .left.bytes == 0' x.json
+	# That the break was moved, and what it takes to know who calls from where.
+	jq -e '.overhead.call_stops < 20' x.json
+}
+
 @test "deep stacks: whole by stops, and where these are too many, cut off without" {
 	cat >deep.c <<-'END'
 		#include <stdlib.h>

@@ -88,10 +88,11 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 	return true;
 }
 
-static bool ended(cprof_session *s, const struct cp_call *call)
+static bool ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how)
 {
 	struct engine_thread_life *life = &s->current.thread->life;
 
+	(void)how;
 	/* A handler of the library may have called exit(). */
 	if (!call->words[0] || life->finalizing != ENGINE_FINALIZING_LIBRARY)
 		return false;

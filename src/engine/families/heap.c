@@ -73,6 +73,13 @@ struct heap {
 	bool all; /* some profiler wants to be told of all */
 	cprof_allocation current;
 	bool has_current;
+	/* The call of an allocator that ended last, whose frame and return address another
+	 * may have now. */
+	struct {
+		int32_t tid;
+		uint64_t sp, caller;
+		const cprof_function *called;
+	} ended;
 };
 
 /* ---- wanted ---- */
@@ -461,16 +468,36 @@ static const cprof_function *called(const struct cp_call *call)
 static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 		    struct cp_call *call, const struct cp_call *ended)
 {
+	struct heap *h = heap_of(s);
+
 	if (role == FREE)
 		return on_free(s, hit);
 	if (ended->flags & CP_CALL_MARKS)
 		call->words[2] = (uintptr_t)called(ended);
+	else if (h->ended.called && h->ended.tid == hit->event->e.tid &&
+		 h->ended.sp == hit->event->sp && h->ended.caller == hit->event->caller)
+		call->words[2] = (uintptr_t)h->ended.called;
+	h->ended.called = NULL;
 	note_arguments(role, hit, call->words);
 	call->flags |= CP_CALL_MARKS;
 	if (!is_chosen(s, hit))
 		call->flags |= CALL_IGNORED;
 	if (hit->event->e.flags & CP_HIT_PASSED)
 		call->flags |= CALL_PASSED;
+	return false;
+}
+
+/* realloc() of nothing may have jumped to malloc(). */
+static bool on_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how)
+{
+	struct heap *h = heap_of(s);
+
+	if (how != CP_CALL_TAIL_CALLED)
+		return false;
+	h->ended.tid = call->tid;
+	h->ended.sp = call->sp;
+	h->ended.caller = call->caller;
+	h->ended.called = called(call);
 	return false;
 }
 
@@ -634,6 +661,7 @@ const struct engine_family engine_heap_family = {
 	.sampled = sampled,
 	.entered = entered,
 	.returned = returned,
+	.ended = on_ended,
 	.pause = on_pause,
 	.lost = on_lost,
 	.exited = forget_blocks,

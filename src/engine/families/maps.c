@@ -565,13 +565,14 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 }
 
 /* The call ended, by returning or not. */
-static bool ended(cprof_session *s, const struct cp_call *call)
+static bool ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how)
 {
 	struct mapped *m = s->current.process->own[ENGINE_FAMILY_MAPS];
 	const struct engine_map_call made = { .call = call };
 	struct change c = { s, m, &made, false };
 	struct pieces left;
 
+	(void)how;
 	if (!m || !removes(s->calls->traced.items[call->function]->role))
 		return false;
 	forget_removing(m, call->tid);

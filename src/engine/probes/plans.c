@@ -211,14 +211,32 @@ static void set_captures(struct engine_calls *c, const struct engine_traced *t)
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
 }
 
-static bool ends_elsewhere(const struct cp_probe_plan *plan)
+/* Where the jump leads that ends a function; 0: who knows. */
+static uint64_t jumps_to(const struct engine_calls *c, const struct cp_probe_site *site)
+{
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	if (site->kind == CP_PROBE_SITE_INDIRECT ||
+	    !cp_step_prepare(c->decoder, site->code, site->size, site->address, site->address, slot,
+			     &step))
+		return 0;
+	return step.target;
+}
+
+/* Does a function with a role end in code whose return is not seen for that role? */
+static bool ends_elsewhere(const cprof_session *s, const struct engine_traced *t,
+			   const struct cp_probe_plan *plan)
 {
 	size_t i;
 
-	for (i = 0; i < plan->sites.count; i++)
-		if (plan->sites.items[i].kind != CP_PROBE_SITE_ENTRY &&
-		    plan->sites.items[i].kind != CP_PROBE_SITE_RETURN)
+	for (i = 0; i < plan->sites.count; i++) {
+		const struct cp_probe_site *site = &plan->sites.items[i];
+
+		if (site->kind != CP_PROBE_SITE_ENTRY && site->kind != CP_PROBE_SITE_RETURN &&
+		    !engine_role_goes_on(s, t, jumps_to(s->calls, site)))
 			return true;
+	}
 	return false;
 }
 
@@ -230,7 +248,7 @@ static bool add_sites(const cprof_session *s, struct engine_traced *t, uint32_t 
 	const struct engine_site behind = { .traced = number, .kind = ENGINE_SITE_RETURN };
 	bool once = t->flags & CPROF_CALL_INSTRUMENTATION_ONCE;
 	bool by_return = plan->why == CP_PROBE_BY_RETURN ||
-			 (engine_role_wants_return(s, t) && ends_elsewhere(plan));
+			 (engine_role_wants_return(s, t) && ends_elsewhere(s, t, plan));
 	size_t i, count = once || by_return ? plan->entry_count : plan->sites.count;
 
 	t->why = plan->why;

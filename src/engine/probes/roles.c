@@ -70,6 +70,8 @@ bool engine_role_by_records(const cprof_session *s, const struct engine_traced *
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,
 			      enum engine_site_kind kind)
 {
+	if (kind == ENGINE_SITE_TAIL) /* it goes on elsewhere */
+		return 0;
 	return kind == ENGINE_SITE_ENTRY ? role_of(s, t)->entry : role_of(s, t)->leave;
 }
 
@@ -111,6 +113,14 @@ void engine_role_plan_free(struct engine_role_plan *plan)
 	if (plan)
 		cp_map_free(&plan->roles);
 	free(plan);
+}
+
+bool engine_role_goes_on(const cprof_session *s, const struct engine_traced *t, uint64_t target)
+{
+	const struct engine_role_plan *plan = t->assembly->plans->roles;
+	const uint64_t *role = plan ? cp_map_get(&plan->roles, target) : NULL;
+
+	return role && *role >> 8 == t->family && family_of(s, t)->roles[*role & 0xff].leave != 0;
 }
 
 uint8_t engine_role_named(const struct engine_role_name *names, size_t count, const char *name,
@@ -309,7 +319,7 @@ void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_cal
 	if (how == CP_CALL_RETURNED && f->returned)
 		told = f->returned(s, t->role, call);
 	if (how != CP_CALL_ENDED && how != CP_CALL_LOST && f->ended)
-		told |= f->ended(s, call);
+		told |= f->ended(s, call, how);
 	if (how == CP_CALL_RETURNED || told)
 		count(s, t, told);
 }

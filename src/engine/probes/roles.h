@@ -44,6 +44,9 @@ enum engine_family_id engine_role_of(const cprof_image *image, const struct cp_p
 
 /* Is nothing of the function's calls to be seen but the entry? */
 bool engine_role_entry_alone(const cprof_session *s, const struct engine_traced *t);
+/* Is there, at a link-time address of its object, a function of the same family, which tells
+ * what this one comes to when it jumps there? */
+bool engine_role_goes_on(const cprof_session *s, const struct engine_traced *t, uint64_t target);
 /* Does the function's role need its result, in whatever way it returns? */
 bool engine_role_wants_return(const cprof_session *s, const struct engine_traced *t);
 /* Does the function pause with those of its family when it is called too often, instead

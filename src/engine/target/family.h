@@ -17,6 +17,7 @@
 
 #include "link/link.h"
 #include "link/sites.h"
+#include "probe/shadow.h"
 
 struct cp_event_fault;
 struct cp_event_pause;
@@ -137,7 +138,7 @@ struct engine_family {
 			struct cp_call *call, const struct cp_call *ended);
 	bool (*returned)(cprof_session *s, uint8_t role, const struct cp_call *call);
 	/* It ended, in whatever way. */
-	bool (*ended)(cprof_session *s, const struct cp_call *call);
+	bool (*ended)(cprof_session *s, const struct cp_call *call, enum cp_call_end how);
 	/* The functions of a family that `pauses` pause in a process, or are watched
 	 * again. */
 	void (*pause)(const cprof_process *p, const struct cp_event_pause *e);

@@ -95,6 +95,7 @@ struct cprof_profiler {
 	CP_VEC(uint32_t) locations; /* of the stack being walked */
 	uint32_t stack_flags;
 	bool taker_sought; /* of that stack */
+	bool taker_alone; /* nothing else of it is wanted */
 	uint32_t taker; /* location; NONE: not yet found */
 	struct cp_map runtimes; /* location: does it take things only for who calls it? */
 	const cprof_image *innermost; /* image of that stack */

@@ -41,6 +41,8 @@ static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
 				      cprof_frame_info_address(frame), flags);
 	if (log->taker_sought)
 		seek_taker(log, frame, ip, location);
+	else if (log->taker_alone)
+		return CPROF_WALK_ABORT;
 	if (log->locations.count >= (log->max_frames ? log->max_frames : MAX_STACK)) {
 		log->stack_flags |= CP_RECORD_STACK_TRUNCATED;
 		return log->taker_sought ? CPROF_WALK_CONTINUE : CPROF_WALK_ABORT;
@@ -81,8 +83,9 @@ uint32_t cp_recorder_taker(cprof_profiler *log, uint32_t *stack_ret)
 {
 	log->taker = CP_RECORD_NONE;
 	log->taker_sought = true;
+	log->taker_alone = !stack_ret;
 	walk_stack(log);
-	log->taker_sought = false;
+	log->taker_sought = log->taker_alone = false;
 	if (stack_ret)
 		*stack_ret = record_stack(log, 0);
 	if (log->taker == CP_RECORD_NONE && log->locations.count)
