@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "report/replay/fields.h"
 #include "report/replay/json.h"
 #include "report/replay/replay.h"
 #include "report/tables/missing.h"
@@ -18,8 +19,8 @@
 #include "probe/spec.h"
 
 struct replay_options {
-	bool json;
-	const char *functions;
+	bool json, flat, by_thread;
+	const char *functions, *fields;
 	struct cp_filter_options filter;
 };
 
@@ -28,6 +29,12 @@ struct replay_options {
 static const struct cp_option rows[] = {
 	{ "filter", 'F', CP_OPTION_TEXT, AT(functions), .value = "SPEC",
 	  .help = "only these functions: as --trace=SPEC of run takes them" },
+	{ "flat", 0, CP_OPTION_TRUE, AT(flat), .help = "a line for each event, not indented" },
+	{ "column-view", 0, CP_OPTION_TRUE, AT(by_thread),
+	  .help = "each thread in a column of its own" },
+	{ "fields", 0, CP_OPTION_TEXT, AT(fields), .value = "LIST",
+	  .help = "what stands beside calls, of " CP_FIELD_NAMES ", separated by commas; none: "
+		  "nothing" },
 	{ "json", 0, CP_OPTION_TRUE, AT(json), .help = "an event a line, as JSON" },
 	{ 0 }
 };
@@ -72,12 +79,21 @@ static void complain_of_losses(const struct cp_profile *p)
 static int run_replay(struct cp_args *args)
 {
 	const struct replay_options *o = args->options;
-	struct cp_replay_options r = { 0 };
+	struct cp_replay_options r = { .flat = o->flat, .by_thread = o->by_thread };
+	struct cp_fields fields;
 	struct cp_loaded loaded = { 0 };
 	struct cp_spec *spec = NULL;
 	struct cp_error *err = NULL;
 
-	if (o->functions)
+	if (o->json && (o->flat || o->by_thread || o->fields))
+		return cp_usage(args,
+				"--json has all fields of each event: --flat, --column-view and "
+				"--fields are of text");
+	if (o->fields) {
+		err = cp_fields_parse(o->fields, &fields);
+		r.fields = &fields;
+	}
+	if (!err && o->functions)
 		err = cp_spec_parse(o->functions, &spec);
 	if (err) {
 		cp_complain(err);

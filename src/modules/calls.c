@@ -27,12 +27,13 @@
 
 /* ---- lines ---- */
 
-static void add_label(void *ctx, uint32_t thread, struct cp_buf *out)
+static void add_label(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *out)
 {
 	const cprof_profiler *c = ctx;
 	const cprof_thread *t = c->threads.items[thread].thread;
 	char name[64];
 
+	(void)ns;
 	if (c->threads.count < 2)
 		return;
 	cprof_escape(name, sizeof(name), CPROF_ESCAPE_TERMINAL, cprof_thread_name(t));

@@ -35,6 +35,8 @@ void cp_line_time(const struct cp_transcript *l, struct cp_transcript_line *line
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
+	if (l->no_durations)
+		return;
 	cp_buf_str(&text, "  ");
 	cp_add_time_at_most(&text, ns, at_most);
 	if (cpu_ns &&
@@ -112,10 +114,13 @@ uint64_t cp_transcript_new(struct cp_transcript *l, uint64_t ns, uint32_t thread
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	l->any = true;
-	cp_buf_printf(&text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000, ns / 1000 % 1000000);
-	cp_line_put(l, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
-	cp_buf_clear(&text);
-	l->owner->label(l->ctx, thread, &text);
+	if (!l->untimed) {
+		cp_buf_printf(&text, "%5" PRIu64 ".%06" PRIu64 "  ", ns / 1000000000,
+			      ns / 1000 % 1000000);
+		cp_line_put(l, &line, CP_PAINT_DIM, text.bytes ? text.bytes : "");
+		cp_buf_clear(&text);
+	}
+	l->owner->label(l->ctx, ns, thread, &text);
 	if (text.size)
 		cp_line_put(l, &line, CP_PAINT_DIM, text.bytes);
 	put_indent(l, &line, indent);

@@ -29,8 +29,9 @@ struct cp_transcript_line {
 
 /* Whose lines they are. */
 struct cp_transcript_owner {
-	/* Adds what says of which thread a line is, where that has to be said. */
-	void (*label)(void *ctx, uint32_t thread, struct cp_buf *out);
+	/* Adds what says of which thread a line is, where that has to be said; of an untimed
+	 * transcript, all that stands before a line that begins at `ns`. */
+	void (*label)(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *out);
 	/* Ends line `number`, which others wait behind for too long. */
 	void (*force)(void *ctx, uint64_t number, uint32_t thread);
 	void (*write)(void *ctx, const struct cp_buf *text);
@@ -42,6 +43,8 @@ struct cp_transcript {
 	const struct cp_look *look; /* borrowed */
 	size_t longest; /* the queue, before the line at its head is forced */
 	size_t most_indent; /* columns, where there is no width; deeper: the depth in digits */
+	bool untimed; /* lines begin with the label alone */
+	bool no_durations; /* none stand behind calls */
 	bool any; /* line was begun */
 	bool no_memory; /* for one of them */
 	CP_VEC(struct cp_transcript_line) queue; /* those from `head` on */

@@ -284,3 +284,101 @@ replay() { run "$CPROF" replay "$@"; }
 	"$CPROF" merge -o merged.data x.data
 	diff <("$CPROF" replay --json merged.data | jq -c 'del(.ts_ns)') <(jq -c 'del(.ts_ns)' events)
 }
+
+@test "replay --flat: a line for each event, --fields: what stands before it, as JSON has it" {
+	busy_desk 1000 >busy
+	desk >desk
+	for made in busy desk; do
+		made cprof.data <$made
+		"$CPROF" replay --json >events
+		"$CPROF" replay --flat >flat
+		"$CPROF" replay --flat --fields=depth,delta,pid,tid,process,thread,image,source,time,duration >fields
+		run python3 - events flat fields <<-'END'
+			import json, re, sys
+			events = [json.loads(l) for l in open(sys.argv[1])]
+			flat = [l for l in open(sys.argv[2], encoding="utf-8").read().split("\n")[:-1] if "! clamp" not in l]
+			fields = [l for l in open(sys.argv[3], encoding="utf-8").read().split("\n")[:-1] if "! clamp" not in l]
+			events = [e for e in events if e["event"] != "disarmed"]
+			over = [l for l in flat if "not over at the end" in l]
+			assert len(flat) == len(fields) == len(events) + len(over)
+			before = {}
+			for e, line, field in zip(events, flat, fields):
+			    name = re.match(r"[^(]*", e["function"])[0]
+			    arrow = "→" if e["event"] == "enter" else "←"
+			    want = "%5d.%06d" % (e["ts_ns"] // 10**9, e["ts_ns"] // 1000 % 10**6)
+			    m = re.fullmatch(r"( *\d+\.\d+)  (\S+) +(\d+)  ([→←]) ([^( ]+)(.*)", line)
+			    assert m and (m[1], int(m[3]), m[4], m[5]) == (want, e["tid"], arrow, name), (e, line)
+			    if e["event"] == "leave" and "result" in e:
+			        assert m[6].startswith(" = " + e["result"]["text"]), (e, line)
+			    if e["event"] == "tail_call":
+			        assert m[6].startswith(" ⇒ " + e["target"]), (e, line)
+			    assert ("✗" in m[6]) == (e["event"] == "unwind"), (e, line)
+			    f = re.fullmatch(r" *(\d+)  (.{10})  +(\d+)  +(\d+)  (\S+) +(\S+) +(\S+) +(\S+:\d+) + *(\d+\.\d+)  ([→←] .*)", field)
+			    assert f, field
+			    assert (int(f[1]), int(f[4]), f[6], f[7]) == (e["depth"], e["tid"], m[2], e["image"]), field
+			    assert f[9] == want.strip() and f[10] == line[line.index(m[4]):], (line, field)
+			    delta = e["ts_ns"] - before[e["tid"]] if e["tid"] in before else None
+			    shown = f[2].strip()
+			    if delta is None:
+			        assert not shown, field
+			    else:
+			        number, unit = shown.split(" ")
+			        factor = {"ns": 1, "µs": 1e3, "ms": 1e6, "s": 1e9}[unit]
+			        assert abs(float(number) * factor - delta) <= 0.006 * delta + 1, (field, delta)
+			    before[e["tid"]] = e["ts_ns"]
+			print("ok")
+		END
+		assert_output ok
+	done
+	run "$CPROF" replay --fields=none --thread=201
+	assert_output - <<-'END'
+	work(1.5)
+	work(2.5) ✗ its thread ended
+	END
+	run "$CPROF" replay --fields=time,line
+	assert_failure 2
+	assert_output --partial "there is no field 'line'"
+	run "$CPROF" replay --fields=tid,tid
+	assert_failure 2
+	run "$CPROF" replay --json --flat
+	assert_failure 2
+	for columns in 80 120; do
+		COLUMNS=$columns "$CPROF" replay --flat >out
+		(($(wc -L <out) <= columns)) || fail "wider than $columns: $(cat out)"
+	done
+}
+
+@test "replay --column-view: each thread in its column, as it is alone" {
+	busy_desk 1000 | made cprof.data
+	"$CPROF" replay --column-view >out
+	grep -o '┬ .*' out >threads
+	assert_equal "$(sort -u threads | wc -l)" 3
+	assert_equal "$(wc -l <threads)" 3
+	before=
+	while read -r _ _ tid; do
+		tid=${tid//[()]/}
+		# Its lines: behind as many rails as there are columns before.
+		sed -nE "s/^( *[0-9]+\.[0-9]+  )$before([^│ ]| [^│]|  )/\1\2/p" out | grep -v '┬' >column
+		"$CPROF" replay --thread="$tid" | diff - column
+		before="$before│       "
+	done <threads
+	COLUMNS=80 "$CPROF" replay --column-view >out
+	(($(wc -L <out) <= 80)) || fail "$(cat out)"
+}
+
+@test "replay --fields=site: the line that a call was made at, where stacks were recorded" {
+	cat >sites.c <<-'END'
+		__attribute__((noinline)) int f(int x) { return x * 7 + 1; }
+		int main(void)
+		{
+			int n = f(1);
+			n += f(n);
+			return n == 8 + 57;
+		}
+	END
+	${CC:-cc} -g -O0 -o sites sites.c
+	"$CPROF" run -q -o x.data -t f --stack -- ./sites || :
+	run "$CPROF" replay --flat --fields=site,source x.data
+	assert_line --index 0 --regexp '^sites\.c:4 +sites\.c:1 +→ '
+	assert_line --index 2 --regexp '^sites\.c:5 +sites\.c:1 +→ '
+}

@@ -11,9 +11,11 @@
 
 #include "base/buf.h"
 #include "made_recording.h"
+#include "record/calls.h"
 #include "report/coverage/covered.h"
 #include "report/export/export.h"
 #include "report/profile/create.h"
+#include "report/replay/fields.h"
 #include "report/replay/json.h"
 #include "report/replay/replay.h"
 #include "report/tables/diff.h"
@@ -120,14 +122,18 @@ static void run_coverage(const struct cp_record *r)
 	cp_coverage_deinit(&c);
 }
 
-static void run_replay(const struct cp_profile *p, bool json)
+static void run_replay(const struct cp_profile *p, bool json, bool flat)
 {
-	struct cp_replay_options o = { 0 };
+	struct cp_replay_options o = { .flat = flat, .by_thread = flat };
+	struct cp_fields fields;
 	struct cp_look look = { p->total.ticks % 2 ? 60 : 0, false };
 	struct cp_sink sink = { 0 };
 	char *text = NULL;
 	size_t size;
 
+	must(cp_fields_parse("time,delta,process,thread,depth,image,source,site,duration",
+			     &fields));
+	o.fields = flat && p->total.ticks % 2 ? &fields : NULL;
 	sink.file = open_memstream(&text, &size);
 	if (!sink.file)
 		abort();
@@ -172,8 +178,9 @@ static void run_all(const struct cp_profile *p)
 {
 	run_texts(p);
 	run_exports(p);
-	run_replay(p, false);
-	run_replay(p, true);
+	run_replay(p, false, false);
+	run_replay(p, false, true);
+	run_replay(p, true, false);
 	check_sums(p);
 	run_diff(p);
 }
@@ -189,22 +196,19 @@ static void run_choices(const struct cp_record *r)
 {
 	struct cp_profile_filter filter = { .calls.matches = is_meant };
 	struct cp_call_choice *calls = &filter.calls;
-	struct cp_profile *p;
-	uintptr_t i;
+	struct cp_profile *p = NULL;
+	uintptr_t i = cp_record_call_count(r) % 4 + 1;
 
-	for (i = 1; i < 5; i++) {
-		calls->under = (void *)(i & 1 ? i : 0);
-		calls->paths_to = (void *)(i & 2 ? i : 0);
-		calls->not_under = (void *)(i == 2 ? i + 2 : 0);
-		calls->levels = i == 3 ? 2 : 0;
-		calls->least_ns = i == 4 ? 2000 : 0;
-		filter.no_costs = i == 2;
-		p = NULL;
-		must(cp_profile_create(r, &filter, &p));
-		if (p)
-			run_all(p);
-		cp_profile_destroy(p);
-	}
+	calls->under = (void *)(i & 1 ? i : 0);
+	calls->paths_to = (void *)(i & 2 ? i : 0);
+	calls->not_under = (void *)(i == 2 ? i + 2 : 0);
+	calls->levels = i == 3 ? 2 : 0;
+	calls->least_ns = i == 4 ? 2000 : 0;
+	filter.no_costs = i == 2;
+	must(cp_profile_create(r, &filter, &p));
+	if (p)
+		run_all(p);
+	cp_profile_destroy(p);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -18,9 +18,10 @@ struct scene {
 	size_t count;
 };
 
-static void label(void *ctx, uint32_t thread, struct cp_buf *out)
+static void label(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *out)
 {
 	(void)ctx;
+	(void)ns;
 	cp_line_add_label(out, thread ? "worker" : "main", 100 + (int32_t)thread);
 }
 

@@ -11,9 +11,13 @@ struct cp_replay_options {
 	/* Chooses the functions that are shown; NULL: all. */
 	bool (*wanted)(void *ctx, const struct cp_profile *p, const struct cp_function *f);
 	void *wanted_ctx;
+	const struct cp_fields *fields; /* before each line; NULL: its time and thread */
+	bool flat; /* a line for each event, not indented */
+	bool by_thread; /* each thread in a column of its own */
 };
 
 struct cp_span;
+struct cp_fields; /* fields.h */
 
 /* The choice of calls that are shown. */
 struct cp_chosen {

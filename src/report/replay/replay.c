@@ -26,57 +26,17 @@
 #include "report/profile/summed.h"
 #include "report/profile/values.h"
 #include "report/replay/chosen.h"
+#include "report/replay/flat.h"
+#include "report/replay/printer.h"
 #include "report/tables/missing.h"
 #include "transcript/calls.h"
 
 #define QUEUE_MAX 512
 #define INDENT_MOST 200 /* columns, where there is no width; deeper: the depth in digits */
 
-/* A span that the program began. */
-struct noted {
-	uint32_t span, indent;
-};
-
-struct printer {
-	const struct cp_profile *p; /* borrowed */
-	struct cp_sink *sink; /* borrowed */
-	struct cp_transcript l;
-	bool several; /* threads */
-	struct cp_chosen chosen;
-	CP_VEC(struct cp_span *) open; /* shown ones */
-	struct cp_line_tail *tails; /* by thread */
-	struct cp_annotations annotations;
-	size_t next, next_unended; /* annotation, span: in the order of time */
-	uint32_t *tracks; /* by thread: that it is on now; CP_RECORD_NONE: not known */
-	CP_VEC(struct noted) noted; /* open ones */
-	uint64_t least_ns;
-};
-
-/* ---- lines ---- */
-
-static void add_label(void *ctx, uint32_t thread, struct cp_buf *out)
-{
-	const struct printer *w = ctx;
-	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
-
-	if (!w->several)
-		return;
-	cp_add_name(&text, t->name);
-	cp_text_fit(&cut, text.bytes ? text.bytes : "", CP_LINE_LABEL);
-	cp_line_add_label(out, cut.bytes ? cut.bytes : "", t->tid);
-}
-
-/* A shown call is its span's `data`. */
-static struct cp_line_call *shown_of(const struct cp_span *span)
-{
-	return span ? span->data : NULL;
-}
-
 static void force_line(void *ctx, uint64_t number, uint32_t thread)
 {
-	struct printer *w = ctx;
+	struct cp_printer *w = ctx;
 	size_t i;
 
 	if (w->tails[thread].line == number) {
@@ -84,7 +44,7 @@ static void force_line(void *ctx, uint64_t number, uint32_t thread)
 		return;
 	}
 	for (i = 0; i < w->open.count; i++) {
-		struct cp_line_call *s = shown_of(w->open.items[i]);
+		struct cp_line_call *s = cp_printer_shown(w->open.items[i]);
 
 		if (s && s->line == number) {
 			cp_transcript_open_braces(&w->l, s);
@@ -95,36 +55,24 @@ static void force_line(void *ctx, uint64_t number, uint32_t thread)
 
 static void write_line(void *ctx, const struct cp_buf *text)
 {
-	struct printer *w = ctx;
+	struct cp_printer *w = ctx;
 
 	cp_buf_add(&w->sink->buf, text->bytes, text->size);
 	w->sink->buf.failed |= text->failed;
 }
 
-static const struct cp_transcript_owner owner = { add_label, force_line, write_line };
-
-static void write_lines(struct printer *w)
-{
-	cp_transcript_write(&w->l, false);
-	w->sink->buf.failed |= w->l.no_memory;
-	cp_sink_spill(w->sink);
-}
-
-static const char *name_of(const struct printer *w, uint32_t function)
-{
-	return w->p->functions.items[function].name;
-}
+static const struct cp_transcript_owner owner = { cp_printer_label, force_line, write_line };
 
 /* ---- annotations ---- */
 
 /* Open spans of a track indent what comes. */
-static uint32_t noted_indent(const struct printer *w, uint32_t track)
+static uint32_t noted_indent(const struct cp_printer *w, uint32_t track)
 {
 	uint32_t indent = 0;
 	size_t i;
 
 	for (i = 0; i < w->noted.count; i++) {
-		const struct noted *n = &w->noted.items[i];
+		const struct cp_replay_noted *n = &w->noted.items[i];
 
 		if (w->annotations.spans.items[n->span].track == track && n->indent >= indent)
 			indent = n->indent + 1;
@@ -134,14 +82,14 @@ static uint32_t noted_indent(const struct printer *w, uint32_t track)
 
 /* Ends the lines of a thread that could go on, for what comes now has a line of its own;
  * returns how much calls and spans around it indent that. */
-static uint32_t settle(struct printer *w, uint32_t thread, uint32_t track)
+static uint32_t settle(struct cp_printer *w, uint32_t thread, uint32_t track)
 {
 	uint32_t indent = noted_indent(w, track);
 	size_t i;
 
 	cp_transcript_end_tail(&w->l, &w->tails[thread]);
 	for (i = 0; i < w->open.count; i++) {
-		struct cp_line_call *s = shown_of(w->open.items[i]);
+		struct cp_line_call *s = cp_printer_shown(w->open.items[i]);
 
 		if (w->open.items[i]->thread != thread || !s)
 			continue;
@@ -151,15 +99,17 @@ static uint32_t settle(struct printer *w, uint32_t thread, uint32_t track)
 	return indent;
 }
 
-static struct cp_transcript_line *noted_line(struct printer *w, uint64_t ns, uint32_t thread,
+static struct cp_transcript_line *noted_line(struct cp_printer *w, uint64_t ns, uint32_t thread,
 					     uint32_t indent)
 {
-	uint64_t number = cp_transcript_new(&w->l, ns, thread, indent);
+	uint64_t number;
 
+	cp_printer_about(w, ns, thread, CP_RECORD_NONE, 0);
+	number = cp_transcript_new(&w->l, ns, thread, w->options->flat ? 0 : indent);
 	return number == CP_NO_LINE ? NULL : cp_transcript_at(&w->l, number);
 }
 
-static void put_track(struct printer *w, struct cp_transcript_line *line, uint32_t track)
+static void put_track(struct cp_printer *w, struct cp_transcript_line *line, uint32_t track)
 {
 	struct cp_buf name CP_CLEANUP(cp_buf_free) = { 0 };
 
@@ -167,16 +117,16 @@ static void put_track(struct printer *w, struct cp_transcript_line *line, uint32
 	cp_line_name(&w->l, line, CP_PAINT_NAME, name.bytes);
 }
 
-static bool too_short(const struct printer *w, const struct cp_noted_span *s)
+static bool too_short(const struct cp_printer *w, const struct cp_noted_span *s)
 {
 	return s->end_ns - s->start_ns < w->least_ns;
 }
 
-static struct cp_error *begin_noted(struct printer *w, uint32_t span,
+static struct cp_error *begin_noted(struct cp_printer *w, uint32_t span,
 				    const struct cp_record_annotation *it)
 {
 	const struct cp_noted_span *s = &w->annotations.spans.items[span];
-	struct noted open = { span, 0 };
+	struct cp_replay_noted open = { span, 0 };
 	struct cp_transcript_line *line;
 
 	if (too_short(w, s))
@@ -193,7 +143,7 @@ static struct cp_error *begin_noted(struct printer *w, uint32_t span,
 	return s->async || cp_vec_push(&w->noted, open) ? NULL : cp_error_nomem();
 }
 
-static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thread, bool open)
+static struct cp_error *end_noted(struct cp_printer *w, uint32_t span, uint32_t thread, bool open)
 {
 	const struct cp_noted_span *s = &w->annotations.spans.items[span];
 	struct cp_transcript_line *line;
@@ -223,7 +173,7 @@ static struct cp_error *end_noted(struct printer *w, uint32_t span, uint32_t thr
 	return NULL;
 }
 
-static void put_number(struct printer *w, struct cp_transcript_line *line, const char *before,
+static void put_number(struct cp_printer *w, struct cp_transcript_line *line, const char *before,
 		       int64_t value, const char *after)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -232,7 +182,7 @@ static void put_number(struct printer *w, struct cp_transcript_line *line, const
 	cp_line_put(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "");
 }
 
-static struct cp_error *moment(struct printer *w, uint32_t number,
+static struct cp_error *moment(struct cp_printer *w, uint32_t number,
 			       const struct cp_record_annotation *it)
 {
 	const struct cp_annotations *a = &w->annotations;
@@ -262,7 +212,7 @@ static struct cp_error *moment(struct printer *w, uint32_t number,
 	return NULL;
 }
 
-static struct cp_error *annotation(struct printer *w, uint32_t number)
+static struct cp_error *annotation(struct cp_printer *w, uint32_t number)
 {
 	const struct cp_annotations *a = &w->annotations;
 	struct cp_record_annotation it = cp_record_get_annotation(w->p->record, number);
@@ -293,7 +243,7 @@ static struct cp_error *annotation(struct printer *w, uint32_t number)
 	return NULL;
 }
 
-static struct cp_error *unended_until(struct printer *w, uint64_t ns)
+static struct cp_error *unended_until(struct cp_printer *w, uint64_t ns)
 {
 	const struct cp_annotations *a = &w->annotations;
 	uint32_t span;
@@ -306,7 +256,7 @@ static struct cp_error *unended_until(struct printer *w, uint64_t ns)
 }
 
 /* All annotations up to `ns`. */
-static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
+static struct cp_error *annotations_until(struct cp_printer *w, uint64_t ns)
 {
 	const struct cp_record *record = w->p->record;
 	struct cp_record_annotation it;
@@ -317,13 +267,13 @@ static struct cp_error *annotations_until(struct printer *w, uint64_t ns)
 		it = cp_record_get_annotation(record, number);
 		CP_TRY(unended_until(w, cp_annotation_ns(&w->annotations, &it)));
 		CP_TRY(annotation(w, number));
-		write_lines(w);
+		cp_printer_write(w);
 	}
 	return NULL;
 }
 
 /* The rest of them, then the spans that are not over. */
-static struct cp_error *annotations_end(struct printer *w)
+static struct cp_error *annotations_end(struct cp_printer *w)
 {
 	CP_TRY(annotations_until(w, UINT64_MAX));
 	return unended_until(w, UINT64_MAX);
@@ -331,15 +281,17 @@ static struct cp_error *annotations_end(struct printer *w)
 
 /* ---- events ---- */
 
-static uint32_t call_indent(const struct printer *w, const struct cp_span *span,
+static uint32_t call_indent(const struct cp_printer *w, const struct cp_span *span,
 			    const struct cp_span *outer)
 {
 	uint32_t indent = noted_indent(w, w->tracks[span->thread]);
 
-	return outer && shown_of(outer)->indent >= indent ? shown_of(outer)->indent + 1 : indent;
+	return outer && cp_printer_shown(outer)->indent >= indent
+		       ? cp_printer_shown(outer)->indent + 1
+		       : indent;
 }
 
-static struct cp_error *begin_call(struct printer *w, const struct cp_span *span,
+static struct cp_error *begin_call(struct cp_printer *w, const struct cp_span *span,
 				   struct cp_span *outer, const struct cp_record_call *call)
 {
 	struct cp_buf args CP_CLEANUP(cp_buf_free) = { 0 };
@@ -350,7 +302,7 @@ static struct cp_error *begin_call(struct printer *w, const struct cp_span *span
 		.depth = span->depth,
 		.indent = call_indent(w, span, outer),
 		.function = span->entered ? span->function : CP_NO_FUNCTION,
-		.name = name_of(w, span->function),
+		.name = cp_printer_name(w, span->function),
 	};
 
 	cp_invoker_name(w->p, call, &by);
@@ -360,21 +312,25 @@ static struct cp_error *begin_call(struct printer *w, const struct cp_span *span
 	else
 		cp_buf_str(&args, "…");
 	begin.arguments = args.bytes ? args.bytes : "";
-	return cp_transcript_begin_call(&w->l, &w->tails[span->thread], shown_of(outer), &begin,
-					shown_of(span))
+	return cp_transcript_begin_call(&w->l, &w->tails[span->thread], cp_printer_shown(outer),
+					&begin, cp_printer_shown(span))
 		       ? NULL
 		       : cp_error_nomem();
 }
 
 static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct printer *w = ctx;
+	struct cp_printer *w = ctx;
 	struct cp_span *outer = cp_span_shown_outer(span);
 	struct cp_line_call *s;
 
 	if (!cp_chosen_span(&w->chosen, span))
 		return NULL;
 	CP_TRY(annotations_until(w, span->start_ns));
+	cp_printer_about(w, span->start_ns, span->thread, span->function, span->depth);
+	w->subject.stack = call ? call->stack : CP_RECORD_NONE;
+	if (w->options->flat)
+		return cp_flat_enter(w, span, call);
 	s = calloc(1, sizeof(*s));
 	span->data = s;
 	if (!s || !cp_vec_push(&w->open, span))
@@ -387,55 +343,7 @@ static struct cp_error *enter(void *ctx, struct cp_span *span, const struct cp_r
 	return NULL;
 }
 
-static bool fits(const struct printer *w, const struct cp_transcript_line *line)
-{
-	return !w->l.look->columns || line->columns + 24 <= w->l.look->columns;
-}
-
-static void put_values(struct printer *w, struct cp_transcript_line *line,
-		       const struct cp_record_call *call, size_t time)
-{
-	struct cp_returned r = cp_call_returned(call);
-	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-
-	if (r.result) {
-		cp_values_text(&text, r.result, 1, false);
-		cp_line_result(&w->l, line, text.bytes ? text.bytes : "", time);
-	}
-	if (r.changed_count && fits(w, line)) {
-		cp_buf_clear(&text);
-		cp_values_text(&text, r.changed, r.changed_count, true);
-		cp_line_put(&w->l, line, CP_PAINT_PLAIN, "  → ");
-		cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", time + 2, 8);
-	}
-	if (!r.local_count || !fits(w, line))
-		return;
-	cp_buf_clear(&text);
-	cp_values_text(&text, r.locals, r.local_count, true);
-	cp_line_put(&w->l, line, CP_PAINT_DIM, "  [");
-	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", time + 2, 8);
-	cp_line_put(&w->l, line, CP_PAINT_DIM, "]");
-}
-
-static enum cp_line_ending ending_of(const struct cp_span *span)
-{
-	switch (span->end) {
-	case CP_SPAN_UNWOUND:
-		return span->unsure ? CP_LINE_UNSURE : CP_LINE_UNWOUND;
-	case CP_SPAN_ENDED:
-		return CP_LINE_ENDED;
-	case CP_SPAN_LOST:
-		return CP_LINE_LOST;
-	case CP_SPAN_OPEN:
-		return CP_LINE_OPEN;
-	case CP_SPAN_RETURNED:
-	case CP_SPAN_TAIL_CALLED:
-		break;
-	}
-	return CP_LINE_RETURNED;
-}
-
-static void forget(struct printer *w, const struct cp_span *span)
+static void forget(struct cp_printer *w, const struct cp_span *span)
 {
 	size_t i;
 
@@ -446,31 +354,34 @@ static void forget(struct printer *w, const struct cp_span *span)
 	w->open.count--;
 }
 
-static void end_line(struct printer *w, uint64_t number, const struct cp_span *span,
-		     const struct cp_record_call *call, uint64_t ns, bool at_most)
+/* A shown call is told to its end. */
+static struct cp_error *over(struct cp_printer *w, struct cp_span *span)
 {
-	struct cp_transcript_line *line = cp_transcript_at(&w->l, number);
-
-	if (span->end == CP_SPAN_RETURNED)
-		put_values(w, line, call, CP_LINE_TIME(at_most));
-	cp_line_ending(&w->l, line, ending_of(span), CP_LINE_TIME(at_most));
-	cp_line_time(&w->l, line, ns, at_most, span->cpu_ns);
-	cp_line_end(line);
+	forget(w, span);
+	free(span->data);
+	span->data = NULL;
+	cp_printer_write(w);
+	return NULL;
 }
 
 static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_record_call *call)
 {
-	struct printer *w = ctx;
+	struct cp_printer *w = ctx;
 	struct cp_line_tail *tail = &w->tails[span->thread];
-	struct cp_line_call *s = shown_of(span);
+	struct cp_line_call *s = cp_printer_shown(span);
 	uint64_t number, ns;
 	bool at_most, known = span->target != CP_RECORD_NONE;
 
 	if (!s)
 		return NULL;
 	CP_TRY(annotations_until(w, span->end_ns));
+	cp_printer_about(w, span->end_ns, span->thread, span->function, span->depth);
+	if (w->options->flat) {
+		CP_TRY(cp_flat_leave(w, span, call));
+		return over(w, span);
+	}
 	cp_transcript_end_tail(&w->l, tail);
-	number = cp_transcript_closing(&w->l, s, name_of(w, span->function), span->end_ns,
+	number = cp_transcript_closing(&w->l, s, cp_printer_name(w, span->function), span->end_ns,
 				       span->thread);
 	if (number == CP_NO_LINE)
 		return cp_error_nomem();
@@ -481,37 +392,36 @@ static struct cp_error *leave(void *ctx, struct cp_span *span, const struct cp_r
 					       .depth = span->depth,
 					       .indent = s->indent,
 					       .target = known ? span->target : CP_NO_FUNCTION,
-					       .name = known ? name_of(w, span->target) : NULL,
+					       .name = known ? cp_printer_name(w, span->target)
+							     : NULL,
 					       .ns = ns,
 					       .at_most = at_most };
 	else
-		end_line(w, number, span, call, ns, at_most);
-	forget(w, span);
-	free(s);
-	span->data = NULL;
-	write_lines(w);
-	return NULL;
+		cp_printer_end_line(w, cp_transcript_at(&w->l, number), span, call,
+				    (struct cp_net_time){ ns, at_most });
+	return over(w, span);
 }
 
 static struct cp_error *disarmed(void *ctx, uint32_t thread, uint32_t function,
 				 const struct cp_record_call *call)
 {
-	struct printer *w = ctx;
+	struct cp_printer *w = ctx;
 	uint64_t number;
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!cp_chosen_function(&w->chosen, function))
 		return NULL;
+	cp_printer_about(w, cp_profile_ns(w->p, call->ts_ns), thread, function, call->depth);
 	number = cp_transcript_new(&w->l, cp_profile_ns(w->p, call->ts_ns), thread, 0);
 	if (number == CP_NO_LINE)
 		return cp_error_nomem();
 	cp_add_disarmed(&text, call->count);
-	cp_line_disarmed(&w->l, cp_transcript_at(&w->l, number), name_of(w, function),
+	cp_line_disarmed(&w->l, cp_transcript_at(&w->l, number), cp_printer_name(w, function),
 			 text.bytes ? text.bytes : "");
 	return NULL;
 }
 
-static struct cp_span *innermost(const struct printer *w, uint32_t thread)
+static struct cp_span *innermost(const struct cp_printer *w, uint32_t thread)
 {
 	size_t i;
 
@@ -521,7 +431,7 @@ static struct cp_span *innermost(const struct printer *w, uint32_t thread)
 	return NULL;
 }
 
-static void put_stack(struct printer *w, const struct cp_record_call *call, uint64_t ns,
+static void put_stack(struct cp_printer *w, const struct cp_record_call *call, uint64_t ns,
 		      uint32_t indent)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
@@ -546,33 +456,35 @@ struct moment {
 	uint32_t indent;
 };
 
-static struct cp_error *begin_moment(struct printer *w, uint32_t thread,
+static struct cp_error *begin_moment(struct cp_printer *w, uint32_t thread,
 				     const struct cp_record_call *call, struct moment *ret)
 {
 	struct cp_span *around = innermost(w, thread);
 
 	ret->ns = cp_profile_ns(w->p, call->ts_ns);
-	ret->indent = around ? shown_of(around)->indent + 1 : 0;
+	ret->indent = around && !w->options->flat ? cp_printer_shown(around)->indent + 1 : 0;
 	CP_TRY(annotations_until(w, ret->ns));
 	cp_transcript_end_tail(&w->l, &w->tails[thread]);
 	if (around)
-		cp_transcript_open_braces(&w->l, shown_of(around));
+		cp_transcript_open_braces(&w->l, cp_printer_shown(around));
+	cp_printer_about(w, ret->ns, thread, CP_RECORD_NONE, 0);
 	ret->number = cp_transcript_new(&w->l, ret->ns, thread, ret->indent);
 	return ret->number == CP_NO_LINE ? cp_error_nomem() : NULL;
 }
 
-static void end_moment(struct printer *w, const struct cp_record_call *call, const struct moment *m)
+static void end_moment(struct cp_printer *w, const struct cp_record_call *call,
+		       const struct moment *m)
 {
 	cp_line_end(cp_transcript_at(&w->l, m->number));
 	if (call->stack != CP_RECORD_NONE)
 		put_stack(w, call, m->ns, m->indent);
-	write_lines(w);
+	cp_printer_write(w);
 }
 
 static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
-	struct printer *w = ctx;
+	struct cp_printer *w = ctx;
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
 	const char *type = cp_exception_type(call);
 	bool thrown = call->kind == CP_RECORD_THROW;
@@ -596,7 +508,7 @@ static struct cp_error *exception(void *ctx, uint32_t thread, uint32_t function,
 }
 
 /* "‖ waited TEXT in FUNCTION", with or without a mark; `raw` is the program's text. */
-static struct cp_error *met_in(struct printer *w, uint32_t thread, uint32_t function,
+static struct cp_error *met_in(struct cp_printer *w, uint32_t thread, uint32_t function,
 			       const struct cp_record_call *call, const char *mark,
 			       const struct cp_buf *raw)
 {
@@ -611,7 +523,7 @@ static struct cp_error *met_in(struct printer *w, uint32_t thread, uint32_t func
 	cp_add_name(&text, raw->bytes ? raw->bytes : "");
 	cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", 24, 12);
 	cp_line_put(&w->l, line, CP_PAINT_PLAIN, " in ");
-	cp_line_function(&w->l, line, name_of(w, function), 0, 8);
+	cp_line_function(&w->l, line, cp_printer_name(w, function), 0, 8);
 	end_moment(w, call, &m);
 	return NULL;
 }
@@ -620,7 +532,7 @@ static struct cp_error *met_in(struct printer *w, uint32_t thread, uint32_t func
 static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call)
 {
-	struct printer *w = ctx;
+	struct cp_printer *w = ctx;
 	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
 
 	if (!cp_chosen_function(&w->chosen, function))
@@ -630,7 +542,7 @@ static struct cp_error *wait_over(void *ctx, uint32_t thread, uint32_t function,
 }
 
 /* An event of memory, in the words of its family. */
-static struct cp_error *of_memory(struct printer *w, uint32_t thread, uint32_t function,
+static struct cp_error *of_memory(struct cp_printer *w, uint32_t thread, uint32_t function,
 				  const struct cp_record_call *call,
 				  void (*words)(const struct cp_record_call *, struct cp_buf *))
 {
@@ -662,7 +574,7 @@ static bool several_threads(const struct cp_profile *p)
 	return cp_record_thread_count(p->record) > 1 && !p->filter.thread;
 }
 
-static struct cp_error *print_all(struct printer *w, const struct cp_replay_options *o)
+static struct cp_error *print_all(struct cp_printer *w, const struct cp_replay_options *o)
 {
 	static const struct cp_span_visitor visitor = { .enter = enter,
 							.leave = leave,
@@ -677,6 +589,7 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 	w->tracks = calloc(threads + 1, sizeof(*w->tracks));
 	if (!w->tails || !w->tracks)
 		return cp_error_nomem();
+	CP_TRY(cp_printer_init(w));
 	for (i = 0; i < threads; i++) {
 		w->tails[i].line = CP_NO_LINE;
 		w->tracks[i] = CP_RECORD_NONE;
@@ -688,20 +601,21 @@ static struct cp_error *print_all(struct printer *w, const struct cp_replay_opti
 	CP_TRY(annotations_end(w));
 	for (i = 0; i < threads; i++)
 		cp_transcript_end_tail(&w->l, &w->tails[i]);
-	write_lines(w);
+	cp_printer_write(w);
 	return NULL;
 }
 
 CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_options *o,
 			const struct cp_look *look, struct cp_sink *sink)
 {
-	struct printer w = { .p = p,
-			     .sink = sink,
-			     .several = several_threads(p),
-			     .l = { .owner = &owner,
-				    .look = look,
-				    .longest = QUEUE_MAX,
-				    .most_indent = INDENT_MOST } };
+	struct cp_printer w = { .p = p,
+				.sink = sink,
+				.options = o,
+				.several = several_threads(p),
+				.l = { .owner = &owner,
+				       .look = look,
+				       .longest = QUEUE_MAX,
+				       .most_indent = INDENT_MOST } };
 	struct cp_error *err;
 	size_t i;
 
@@ -723,6 +637,7 @@ CP_ERROR cp_replay_text(const struct cp_profile *p, const struct cp_replay_optio
 	cp_annotations_deinit(&w.annotations);
 	free(w.tails);
 	free(w.tracks);
+	cp_printer_deinit(&w);
 	cp_chosen_deinit(&w.chosen);
 	return err;
 }

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+#include "report/replay/printer.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "report/look/table.h"
+#include "report/profile/tree.h"
+#include "report/profile/values.h"
+
+#define COLUMN_MOST 8 /* of text, for each thread's column; */
+#define COLUMN_LEAST 2
+#define TIME_COLUMNS 14 /* before them */
+#define COLUMNS_MOST 24 /* threads that are after this many share the last one */
+
+/* ---- the state ---- */
+
+static size_t column_width(const struct cp_printer *w, size_t threads)
+{
+	size_t all = w->l.look->columns, room, width;
+
+	if (!all)
+		return COLUMN_MOST;
+	room = all > TIME_COLUMNS + CP_LINE_LEAST ? all - TIME_COLUMNS - CP_LINE_LEAST : 0;
+	threads = threads > COLUMNS_MOST ? COLUMNS_MOST : threads;
+	width = threads ? room / threads : COLUMN_MOST;
+	return width > COLUMN_MOST ? COLUMN_MOST : width < COLUMN_LEAST ? COLUMN_LEAST : width;
+}
+
+CP_ERROR cp_printer_init(struct cp_printer *w)
+{
+	size_t threads = cp_record_thread_count(w->p->record), i;
+
+	w->before_ns = calloc(threads + 1, sizeof(*w->before_ns));
+	w->columns = calloc(threads + 1, sizeof(*w->columns));
+	if (!w->before_ns || !w->columns)
+		return cp_error_nomem();
+	for (i = 0; i < threads; i++)
+		w->before_ns[i] = UINT64_MAX;
+	w->column_width = column_width(w, threads);
+	w->several &= !w->options->by_thread;
+	w->l.untimed = w->options->fields != NULL;
+	w->l.no_durations = w->options->fields && !w->options->fields->duration;
+	return NULL;
+}
+
+void cp_printer_deinit(struct cp_printer *w)
+{
+	free(w->before_ns);
+	free(w->columns);
+}
+
+/* ---- before a line ---- */
+
+/* "┬ name (tid)": from here on this is the thread's column. */
+static void give_column(struct cp_printer *w, uint64_t ns, uint32_t thread)
+{
+	struct cp_buf raw CP_CLEANUP(cp_buf_free) = { 0 };
+	uint64_t number;
+
+	w->columns_taken += w->columns_taken < COLUMNS_MOST;
+	w->columns[thread] = w->columns_taken;
+	number = cp_transcript_new(&w->l, ns, thread, 0);
+	if (number == CP_NO_LINE)
+		return;
+	cp_thread_name(w->p, thread, &raw);
+	cp_line_put(&w->l, cp_transcript_at(&w->l, number), CP_PAINT_COOL, "┬");
+	cp_line_name(&w->l, cp_transcript_at(&w->l, number), CP_PAINT_COOL, raw.bytes);
+	cp_line_end(cp_transcript_at(&w->l, number));
+}
+
+void cp_printer_about(struct cp_printer *w, uint64_t ns, uint32_t thread, uint32_t function,
+		      uint32_t depth)
+{
+	w->subject.function = w->subject.stack = CP_RECORD_NONE;
+	if (w->options->by_thread && !w->columns[thread])
+		give_column(w, ns, thread);
+	w->subject.function = function;
+	w->subject.depth = depth;
+}
+
+static void add_thread(const struct cp_printer *w, uint32_t thread, struct cp_buf *out)
+{
+	const struct cp_record_thread *t = cp_record_get_thread(w->p->record, thread);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf cut CP_CLEANUP(cp_buf_free) = { 0 };
+
+	cp_add_name(&text, t->name);
+	cp_text_fit(&cut, text.bytes ? text.bytes : "", CP_LINE_LABEL);
+	cp_line_add_label(out, cut.bytes ? cut.bytes : "", t->tid);
+}
+
+void cp_printer_label(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *out)
+{
+	struct cp_printer *w = ctx;
+	uint32_t i;
+
+	if (w->options->fields) {
+		w->subject.ns = ns;
+		w->subject.thread = thread;
+		w->subject.before_ns = w->before_ns[thread];
+		cp_fields_add(w->options->fields, w->p, &w->subject, out);
+		w->before_ns[thread] = ns;
+	} else if (w->several) {
+		add_thread(w, thread, out);
+	}
+	for (i = 1; i < w->columns[thread]; i++)
+		cp_buf_printf(out, "│%*s", (int)w->column_width - 1, "");
+}
+
+void cp_printer_write(struct cp_printer *w)
+{
+	cp_transcript_write(&w->l, false);
+	w->sink->buf.failed |= w->l.no_memory;
+	cp_sink_spill(w->sink);
+}
+
+const char *cp_printer_name(const struct cp_printer *w, uint32_t function)
+{
+	return w->p->functions.items[function].name;
+}
+
+/* ---- behind it ---- */
+
+static bool fits(const struct cp_printer *w, const struct cp_transcript_line *line)
+{
+	return !w->l.look->columns || line->columns + 24 <= w->l.look->columns;
+}
+
+static void put_values(struct cp_printer *w, struct cp_transcript_line *line,
+		       const struct cp_record_call *call, size_t time)
+{
+	struct cp_returned r = cp_call_returned(call);
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+
+	if (r.result) {
+		cp_values_text(&text, r.result, 1, false);
+		cp_line_result(&w->l, line, text.bytes ? text.bytes : "", time);
+	}
+	if (r.changed_count && fits(w, line)) {
+		cp_buf_clear(&text);
+		cp_values_text(&text, r.changed, r.changed_count, true);
+		cp_line_put(&w->l, line, CP_PAINT_PLAIN, "  → ");
+		cp_line_fit(&w->l, line, CP_PAINT_PLAIN, text.bytes ? text.bytes : "", time + 2, 8);
+	}
+	if (!r.local_count || !fits(w, line))
+		return;
+	cp_buf_clear(&text);
+	cp_values_text(&text, r.locals, r.local_count, true);
+	cp_line_put(&w->l, line, CP_PAINT_DIM, "  [");
+	cp_line_fit(&w->l, line, CP_PAINT_DIM, text.bytes ? text.bytes : "", time + 2, 8);
+	cp_line_put(&w->l, line, CP_PAINT_DIM, "]");
+}
+
+static enum cp_line_ending ending_of(const struct cp_span *span)
+{
+	switch (span->end) {
+	case CP_SPAN_UNWOUND:
+		return span->unsure ? CP_LINE_UNSURE : CP_LINE_UNWOUND;
+	case CP_SPAN_ENDED:
+		return CP_LINE_ENDED;
+	case CP_SPAN_LOST:
+		return CP_LINE_LOST;
+	case CP_SPAN_OPEN:
+		return CP_LINE_OPEN;
+	case CP_SPAN_RETURNED:
+	case CP_SPAN_TAIL_CALLED:
+		break;
+	}
+	return CP_LINE_RETURNED;
+}
+
+void cp_printer_end_line(struct cp_printer *w, struct cp_transcript_line *line,
+			 const struct cp_span *span, const struct cp_record_call *call,
+			 struct cp_net_time time)
+{
+	if (span->end == CP_SPAN_RETURNED)
+		put_values(w, line, call, CP_LINE_TIME(time.at_most));
+	cp_line_ending(&w->l, line, ending_of(span), CP_LINE_TIME(time.at_most));
+	cp_line_time(&w->l, line, time.ns, time.at_most, span->cpu_ns);
+	cp_line_end(line);
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the views of a replay share: its state, what stands before each line, and behind.
+ */
+#ifndef CP_REPORT_REPLAY_PRINTER_H
+#define CP_REPORT_REPLAY_PRINTER_H
+
+#include "report/events/annotations.h"
+#include "report/look/sink.h"
+#include "report/profile/profile.h"
+#include "report/profile/spans.h"
+#include "report/replay/chosen.h"
+#include "report/replay/fields.h"
+#include "transcript/calls.h"
+
+/* A span that the program began. */
+struct cp_replay_noted {
+	uint32_t span, indent;
+};
+
+struct cp_printer {
+	const struct cp_profile *p; /* borrowed */
+	struct cp_sink *sink; /* borrowed */
+	struct cp_transcript l;
+	bool several; /* threads */
+	struct cp_chosen chosen;
+	CP_VEC(struct cp_span *) open; /* shown ones */
+	struct cp_line_tail *tails; /* by thread */
+	struct cp_annotations annotations;
+	size_t next, next_unended; /* annotation, span: in the order of time */
+	uint32_t *tracks; /* by thread: that it is on now; CP_RECORD_NONE: not known */
+	CP_VEC(struct cp_replay_noted) noted; /* open ones */
+	uint64_t least_ns;
+	const struct cp_replay_options *options; /* borrowed */
+	struct cp_field_subject subject; /* of the line that is begun next */
+	uint64_t *before_ns; /* by thread: when its line before began */
+	uint32_t *columns; /* by thread, from 1: the one it has; 0: none so far */
+	uint32_t columns_taken;
+	size_t column_width;
+};
+
+/* A shown call is its span's `data`. */
+static inline struct cp_line_call *cp_printer_shown(const struct cp_span *span)
+{
+	return span ? span->data : NULL;
+}
+
+/* The arrays by thread; the owner's other fields are there. */
+CP_ERROR cp_printer_init(struct cp_printer *w);
+void cp_printer_deinit(struct cp_printer *w);
+
+/* What the next line is about; `function` CP_RECORD_NONE: none. By columns, a thread that has
+ * none yet is given one, with a line that says so. */
+void cp_printer_about(struct cp_printer *w, uint64_t ns, uint32_t thread, uint32_t function,
+		      uint32_t depth);
+/* For struct cp_transcript_owner. */
+void cp_printer_label(void *ctx, uint64_t ns, uint32_t thread, struct cp_buf *out);
+/* Writes lines that are finished. */
+void cp_printer_write(struct cp_printer *w);
+
+const char *cp_printer_name(const struct cp_printer *w, uint32_t function);
+/* The rest of the line of a call that is over: its result, how it ended, its time. */
+void cp_printer_end_line(struct cp_printer *w, struct cp_transcript_line *line,
+			 const struct cp_span *span, const struct cp_record_call *call,
+			 struct cp_net_time time);
+
+#endif
