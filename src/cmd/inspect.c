@@ -3,10 +3,14 @@
  * cprof inspect: what a program holds, by name, while it runs.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -29,7 +33,7 @@
 #define SHAPES_MAX (1u << 20) /* of a file of declarations */
 
 struct inspect_options {
-	uint64_t depth, limit, string;
+	uint64_t depth, limit, string, watch_ns;
 	const char *thread;
 	struct cp_texts globals, shapes;
 	bool json;
@@ -62,7 +66,14 @@ static const struct cp_option what_options[] = {
 	{ 0 }
 };
 
+static const struct cp_option how_options[] = {
+	{ "watch", 0, CP_OPTION_DURATION, AT(watch_ns), .value = "TIME",
+	  .help = "look again each TIME, and show what changed, until the process ends" },
+	{ 0 }
+};
+
 static const struct cp_option_group groups[] = { { "What is looked at", what_options, 0 },
+						 { "How it is looked at", how_options, 0 },
 						 { "What is shown", output_options, 0 },
 						 { "Symbols", cp_symbols_options, AT(symbols) },
 						 { 0 } };
@@ -350,6 +361,104 @@ static CP_ERROR read_all_shapes(struct inspecting *i, struct cp_shapes *shapes)
 	return access(path, R_OK) ? NULL : read_shapes(shapes, path);
 }
 
+/* ---- watching ---- */
+
+#define STAMP 13 /* columns of "12:34:56.789 " */
+
+static void print_stamp(struct inspecting *i, struct cp_buf *to, const struct timespec *now)
+{
+	struct cp_buf text = { 0 };
+	struct tm at;
+
+	localtime_r(&now->tv_sec, &at);
+	cp_buf_printf(&text, "%02d:%02d:%02d.%03ld", at.tm_hour, at.tm_min, at.tm_sec,
+		      now->tv_nsec / 1000000);
+	cp_buf_u8(&text, 0);
+	if (!text.failed)
+		cp_paint(to, &i->look, CP_PAINT_DIM, (const char *)text.bytes);
+	cp_buf_u8(to, ' ');
+	cp_buf_free(&text);
+}
+
+/* Shows what an expression is now, if that is not `last`, which becomes it. */
+static CP_ERROR watch_one(struct inspecting *i, const char *expression, struct cp_buf *last)
+{
+	struct cp_buf now = { 0 }, line CP_CLEANUP(cp_buf_free) = { 0 };
+	struct cp_buf *out = i->out;
+	struct cp_error *err;
+	struct timespec at;
+
+	i->out = &now;
+	i->json = (struct cp_json){ .out = &now };
+	err = inspect_one(i, expression);
+	i->out = out;
+	if (err || now.failed ||
+	    (now.size == last->size && now.size && !memcmp(now.bytes, last->bytes, now.size))) {
+		cp_buf_free(&now);
+		return err;
+	}
+	cp_buf_free(last);
+	*last = now;
+	clock_gettime(CLOCK_REALTIME, &at);
+	if (i->o->json) {
+		cp_buf_printf(&line, "{\"time_ns\":%llu,",
+			      (unsigned long long)at.tv_sec * 1000000000u +
+				      (unsigned long long)at.tv_nsec);
+		cp_buf_add(&line, now.bytes + 1, now.size - 1);
+		cp_buf_u8(&line, '\n');
+	} else {
+		print_stamp(i, &line, &at);
+		if (i->threads.count > 1)
+			cp_buf_printf(&line, "%d ", (int)i->in.tid);
+		cp_buf_add(&line, now.bytes, now.size);
+	}
+	fwrite(line.bytes, 1, line.size, stdout);
+	return fflush(stdout) ? cp_error_new(CP_ERR_IO, errno, "standard output") : NULL;
+}
+
+/* Has the process ended before `ns` are over? */
+static bool ends_within(int pidfd, uint64_t ns)
+{
+	struct pollfd end = { .fd = pidfd, .events = POLLIN };
+	const struct timespec time = { (time_t)(ns / 1000000000u), (long)(ns % 1000000000u) };
+
+	return ppoll(&end, 1, &time, NULL) > 0;
+}
+
+/* Errors of the expressions count the first time; what comes later may go again. */
+static int watch(struct inspecting *i, const struct cp_args *args)
+{
+	size_t count = i->threads.count * (size_t)(args->count - 1), n, e;
+	struct cp_buf *last = calloc(count, sizeof(*last));
+	int pidfd = (int)syscall(SYS_pidfd_open, i->in.pid, 0), status = CP_EXIT_OK;
+	struct cp_error *err = NULL;
+	bool first = true;
+
+	i->look.columns = i->look.columns > STAMP + 40 ? i->look.columns - STAMP : i->look.columns;
+	if (!last || pidfd < 0)
+		err = last ? cp_error_new(CP_ERR_GONE, errno, "process %d", (int)i->in.pid)
+			   : cp_error_nomem();
+	do {
+		for (n = 0; !err && n < count; n++) {
+			e = n % (size_t)(args->count - 1);
+			i->in.tid = i->threads.items[n / (size_t)(args->count - 1)];
+			err = watch_one(i, args->operands[e + 1], &last[n]);
+			if (err && err->code != CP_ERR_IO) {
+				status = first ? cp_reports_fail(err) : status;
+				if (!first)
+					cp_error_free(err);
+				err = NULL;
+			}
+		}
+		first = false;
+	} while (!err && !ends_within(pidfd, i->o->watch_ns));
+	for (n = 0; last && n < count; n++)
+		cp_buf_free(&last[n]);
+	free(last);
+	cp_close_fd(&pidfd);
+	return err ? cp_reports_fail(err) : status;
+}
+
 /* ---- the command ---- */
 
 /* Those that make no sense are complained of, and the others shown. */
@@ -414,22 +523,26 @@ static int run_inspect(struct cp_args *args)
 	struct cp_shapes shapes = { .ops = &cp_shape_ops };
 	int status, printed;
 
-	i.limits.shapes = &shapes;
 	if (args->count < 2 && !o->globals.count)
 		return cp_usage(args, "what is to be inspected? An expression, or --globals");
+	if (o->watch_ns && (o->globals.count || args->count < 2))
+		return cp_usage(args, "--watch is of expressions, not of --globals");
 	err = read_all_shapes(&i, &shapes);
 	if (!err)
 		err = cp_inspected_open(&i.in, args->operands[0], &options);
 	i.in.env.limits = &i.limits;
+	i.in.env.shapes = &shapes;
 	shapes.find_type = i.in.env.type;
 	shapes.ctx = &i.in;
+	if (!err && o->watch_ns && !i.in.pid)
+		err = cp_error_new(CP_ERR_USAGE, 0, "--watch: a file does not change");
 	if (!err)
 		err = choose_threads(&i);
-	status = err ? cp_reports_fail(err) : inspect_all(&i, args);
+	status = err ? cp_reports_fail(err) : o->watch_ns ? watch(&i, args) : inspect_all(&i, args);
 	cp_inspected_close(&i.in);
 	cp_shapes_free(&shapes);
 	cp_vec_free(&i.threads);
-	if (err || (status && !o->json && !out.size)) {
+	if (err || o->watch_ns || (status && !o->json && !out.size)) {
 		cp_buf_free(&out);
 		return status;
 	}

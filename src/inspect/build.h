@@ -23,6 +23,7 @@ struct cp_value_request {
 struct cp_build {
 	const struct cp_value_request *request;
 	const struct cp_value_limits *limits;
+	const struct cp_shapes *shapes; /* as in struct cp_capture */
 	struct cp_arena *arena;
 	uint8_t source;
 	bool live; /* types are completed when they are met: debug information may be read */

@@ -108,7 +108,7 @@ static CP_ERROR address_in(struct evaluation *e, struct cp_thing *thing,
 /* Follows a smart pointer, a cell, to the pointer or value that it stands for. */
 static CP_ERROR stands_for(struct evaluation *e, struct cp_thing *a, bool *ret)
 {
-	const struct cp_shapes *shapes = e->env->limits->shapes;
+	const struct cp_shapes *shapes = e->env->shapes;
 
 	*ret = false;
 	if (a->error || !shapes)
@@ -226,7 +226,7 @@ static CP_ERROR element(struct evaluation *e, struct cp_thing a, int64_t i, stru
 static CP_ERROR subscript(struct evaluation *e, const struct cp_condition_node *n,
 			  struct cp_thing *ret)
 {
-	const struct cp_shapes *shapes = e->env->limits->shapes;
+	const struct cp_shapes *shapes = e->env->shapes;
 	struct cp_thing a, index;
 	bool done = false;
 	int64_t i = 0;
@@ -268,7 +268,7 @@ static CP_ERROR row(struct evaluation *e, const struct cp_thing *first, int64_t 
 
 static CP_ERROR range(struct evaluation *e, const struct cp_condition_node *n, struct cp_thing *ret)
 {
-	const struct cp_shapes *shapes = e->env->limits->shapes;
+	const struct cp_shapes *shapes = e->env->shapes;
 	int64_t from = 0, to = 0;
 	struct cp_thing a, index;
 	uint64_t count = 0;

@@ -23,7 +23,6 @@
 #include "image/image.h"
 #include "link/sites.h"
 
-struct cp_shapes;
 /* Limits to how far values are followed, and how much of them is shown. */
 struct cp_value_limits {
 	uint32_t depth; /* levels of structs, arrays and pointers (3) */
@@ -32,9 +31,6 @@ struct cp_value_limits {
 	uint32_t elements; /* of an array (64) */
 	uint32_t value; /* bytes of one value (4096) */
 	uint32_t total; /* bytes fetched for one event (65536) */
-	/* Declarations of types to read by, wherever that leads to in memory; NULL: those
-	 * parts of the shipped ones that types alone tell. Borrowed. */
-	const struct cp_shapes *shapes;
 };
 extern const struct cp_value_limits cp_value_limits_default;
 
@@ -94,6 +90,7 @@ struct cp_uses cp_signature_uses(const struct cp_signature *signature, bool leav
  * (CP_GROUP_KEEPS)? */
 bool cp_signature_result_is_kept(const struct cp_signature *signature);
 
+struct cp_shapes;
 /* A capture, as it came in an event. */
 struct cp_capture {
 	struct cp_regs regs; /* regs.known 0: not captured */
@@ -103,6 +100,9 @@ struct cp_capture {
 	const struct cp_fetch *fetches; /* the list that it was captured by */
 	size_t fetch_count;
 	const struct cp_reader *memory; /* of a thread that stands still, or a stack copy; NULL */
+	/* Declarations of types to read by, wherever that leads to in memory; NULL: those
+	 * parts of the shipped ones that types alone tell. Debug information may be read. */
+	const struct cp_shapes *shapes;
 	bool memory_is_copy; /* what it does not have may still be readable */
 	uint64_t bias; /* of the function's image */
 	/* Registers when the function was entered, as far as that is known; NULL: not. */

@@ -357,7 +357,8 @@ bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 	const struct cp_expression_env env = { .arena = b->arena,
 					       .memory = &reader,
 					       .values = b->request->arena,
-					       .limits = b->limits };
+					       .limits = b->limits,
+					       .shapes = NULL };
 	const struct cp_thing self = { .type = t,
 				       .in_memory = from->address,
 				       .address = from->address,
@@ -367,7 +368,7 @@ bool cp_shape_build(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 	struct cp_shape_scope scope;
 	struct cp_error *err;
 
-	if (!cp_shape_scope_init(&scope, &env, b->limits->shapes, row, &self))
+	if (!cp_shape_scope_init(&scope, &env, b->shapes, row, &self))
 		return false;
 	err = build_by(b, v, &scope, depth, hops);
 	cp_shape_scope_deinit(&scope);

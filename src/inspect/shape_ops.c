@@ -34,7 +34,7 @@ struct question {
 static CP_ERROR ask(struct question *q, const struct cp_thing *thing)
 {
 	const struct cp_type *t = completed(thing->type);
-	const struct cp_shapes *shapes = q->env->limits->shapes;
+	const struct cp_shapes *shapes = q->env->shapes;
 	const struct cp_shape_row *row = NULL;
 	struct cp_shape_scope scope;
 	struct cp_error *err;

@@ -149,7 +149,7 @@ static bool build_by_type(struct cp_build *b, cprof_value *v, const struct cp_sh
 bool cp_build_shape(struct cp_build *b, cprof_value *v, const struct cp_type *t,
 		    struct cp_bytes from, unsigned depth, unsigned hops)
 {
-	const struct cp_shapes *shapes = b->limits->shapes;
+	const struct cp_shapes *shapes = b->shapes;
 	struct cp_image *image = b->live ? cp_type_image(t) : NULL;
 	const struct cp_shape_row *row = NULL;
 	const char *type = v->type;

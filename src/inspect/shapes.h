@@ -32,8 +32,23 @@ enum cp_shape_kind {
 	X(at) \
 	X(length) \
 	X(count) \
-	X(end) X(value) X(when) X(none) X(used) X(first) X(next) X(root) X(left) X(right) X(edges) \
-		X(height) X(behind) X(key) X(mapped) X(index) X(member)
+	X(end) \
+	X(value) \
+	X(when) \
+	X(none) \
+	X(used) \
+	X(first) \
+	X(next) \
+	X(root) \
+	X(left) \
+	X(right) \
+	X(edges) \
+	X(height) \
+	X(behind) \
+	X(key) \
+	X(mapped) \
+	X(index) \
+	X(member)
 #define CP_SHAPE_TERM(term) CP_TERM_##term,
 enum cp_shape_term { CP_SHAPE_TERMS(CP_SHAPE_TERM) CP_TERMS };
 #undef CP_SHAPE_TERM

@@ -198,6 +198,7 @@ static struct cp_bytes read_bytes(struct cp_build *b, const struct cp_thing *thi
 const cprof_value *cp_thing_value(const struct cp_expression_env *env, const struct cp_thing *thing)
 {
 	struct cp_capture capture = { .memory = env->memory,
+				      .shapes = env->shapes,
 				      .symbol = env->symbol,
 				      .symbol_ctx = env->ctx };
 	struct cp_value_request request = { .capture = &capture, .arena = env->values };

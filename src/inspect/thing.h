@@ -32,6 +32,7 @@ struct cp_expression_env {
 	void *ctx;
 	struct cp_value_arena *values;
 	const struct cp_value_limits *limits;
+	const struct cp_shapes *shapes; /* as in struct cp_capture */
 	const char *(*symbol)(void *ctx, uint64_t address); /* as in struct cp_capture */
 };
 

@@ -396,6 +396,7 @@ struct cp_build cp_build_live(const struct cp_value_request *request,
 {
 	return (struct cp_build){ .request = request,
 				  .limits = limits,
+				  .shapes = request->capture->shapes,
 				  .arena = &request->arena->memory,
 				  .source = source,
 				  .live = true,
@@ -406,6 +407,8 @@ static struct cp_build start(const struct cp_value_request *request, const struc
 {
 	return (struct cp_build){ .request = request,
 				  .limits = &request->signature->limits,
+				  .shapes = request->capture->shapes,
+				  .live = request->capture->shapes,
 				  .arena = &request->arena->memory,
 				  .source = p->source,
 				  .left = VALUES_MAX };

@@ -216,3 +216,45 @@ judge() {
 	assert_failure 1
 	finish
 }
+
+@test "what changes is shown when it does, until the process ends" {
+	needs gcc jq
+	gcc -g -pthread -o counts "$SOURCES/tests/cli/inspect_counts.c"
+	begin counts
+	"$CPROF" inspect --watch=10ms "$pid" counter 'name' steady >text 3>&- {hold}>&- &
+	local watching=$!
+	"$CPROF" inspect --watch=10ms --json "$pid" counter steady >lines 3>&- {hold}>&- &
+	local others=$! n
+	started+=("$watching" "$others")
+	for n in 1 2 3; do
+		until_true grep -q "counter = $((n * 10 - 10))\$" text
+		until_true grep -q "\"value\":$((n * 10 - 10))," lines
+		echo >&"$hold"
+	done
+	until_true grep -q 'counter = 30' text
+	until_true grep -q '"value":30,' lines
+	echo x >&"$hold"
+	wait "$watching"
+	wait "$others"
+	wait "$pid"
+	exec {hold}>&-
+	grep -c -E '^[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3} [a-z]+ = ' text
+	sed 's/^[0-9:.]* //' text | sort >said
+	diff said - <<-'END'
+		counter = 0
+		counter = 10
+		counter = 20
+		counter = 30
+		name = "after 0"
+		name = "after 10"
+		name = "after 20"
+		name = "after 30"
+		steady = 5
+	END
+	[ "$(jq -c '[.expression, .value]' lines | tr '\n' ' ')" = '["counter",0] ["steady",5] ["counter",10] ["counter",20] ["counter",30] ' ]
+	jq -e -s 'map(.time_ns) | . == sort and .[0] > 1600000000000000000' lines
+	separately "$CPROF" inspect --watch=1s ./counts counter
+	assert_failure 2
+	separately "$CPROF" inspect --watch=1s --globals $$
+	assert_failure 2
+}

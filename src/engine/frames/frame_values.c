@@ -17,6 +17,7 @@
 #include "engine/frames/values.h"
 #include "engine/target/live.h"
 #include "engine/target/state.h"
+#include "inspect/shape_ops.h"
 
 bool engine_stands_still(const cprof_session *s, const struct engine_capture *c)
 {
@@ -50,6 +51,10 @@ static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
 					       size);
 }
 
+/* Containers' nodes are wherever they are: they are shown where all
+ * memory is. */
+static const struct cp_shapes shapes = { .ops = &cp_shape_ops };
+
 /* Where the frame is, and what its values are read from. False: its place is not known. */
 static bool place_of(struct engine_context *x, bool locals, struct cp_capture *capture,
 		     struct cp_value_frame *ret)
@@ -63,6 +68,7 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 	*capture = (struct cp_capture){
 		.regs = f->frame->regs,
 		.memory = &x->stack,
+		.shapes = engine_stands_still(f->session, f->capture) ? &shapes : NULL,
 		.memory_is_copy = !engine_stands_still(f->session, f->capture),
 		.bias = f->image->bias,
 	};
