@@ -359,8 +359,9 @@ static void test_again(const char *mode, bool killed)
 			CHECK(pilot_text_is_clean(&p));
 		}
 		now = count_mappings(&p);
-		mappings = i == 1 ? now : mappings;
-		CHECK(i < 2 || killed || now <= mappings + 4);
+		/* Rings stay for one session longer where somebody may still have them. */
+		mappings = i == 2 ? now : mappings;
+		CHECK(i < 3 || killed || now <= mappings + 4);
 		pilot_forget(&p);
 	}
 	fprintf(stderr, "%s: %zu mappings, %zu at the end\n", mode, mappings, now);
