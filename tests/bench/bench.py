@@ -5,6 +5,7 @@ import sys
 import annotations
 import calls
 import coverage
+import detours
 import overhead
 import programs
 import threads
@@ -12,7 +13,8 @@ from harness import LeftOut, Table, allow_many_files, machine
 
 BENCHMARKS = [overhead.overhead, overhead.pause, overhead.cost_of_samples, overhead.weights, overhead.walk, threads.idle_threads,
               threads.many_threads, threads.spinning_threads, threads.stack_once, programs.first_sample, programs.redis,
-              programs.recording_size, calls.calls, calls.lengths, calls.arming, coverage.coverage,
+              programs.recording_size, calls.calls, calls.lengths, calls.arming, detours.detours,
+              detours.allocations, coverage.coverage,
               annotations.annotations]
 
 

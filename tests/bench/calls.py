@@ -11,7 +11,7 @@ import time
 from harness import (BUILD, CPROF, LeftOut, NULL, must, need, note, program, recording, report,
                      running, spread)
 
-TRACED = ["-t", "callee", "-a", "-r", "--max-rate=0"]
+TRACED = ["-t", "callee", "-a", "-r", "--traps", "--max-rate=0"]
 
 
 def sites(path, name):
@@ -122,7 +122,7 @@ def calls(table, quick):
     ways = {
         "bare ptrace loop, both on one CPU, nothing recorded": lambda: bare(count, "--pin"),
         "bare ptrace loop, unpinned": lambda: bare(count),
-        "cprof run -t callee -a -r": lambda: traced(1, count, sizes),
+        "cprof run -t callee -a -r --traps": lambda: traced(1, count, sizes),
         "the same, the program on one CPU (taskset)": lambda: traced(1, count, sizes, "taskset", "-c", "1"),
         "the same, 8 threads (of the machine's time)": lambda: traced(8, count // 8, sizes),
         "ltrace -x callee": lambda: with_ltrace(count // 10),

@@ -1,0 +1,119 @@
+"""What a call costs that is seen without a stop, and an allocation."""
+import statistics
+import subprocess
+
+from calls import callee, microseconds
+from harness import BUILD, CPROF, LeftOut, cpu_of, must, need, recording, report, spread
+
+
+def nanoseconds(command):
+    return microseconds(command) * 1e3
+
+
+def seen(calls, *options, events=2):
+    """Nanoseconds of a call, none of which may be missing."""
+    with recording() as data:
+        took = nanoseconds([CPROF, "run", "-q", "-o", data, "-t", "callee", *options, "--", *callee(1, calls)])
+        overhead = report(data)["overhead"]
+        if overhead["records_lost"] or overhead["records"] < events * (calls - 100):
+            raise LeftOut(f"{overhead['records']} records of {calls} calls")
+    return took
+
+
+def dropped(calls):
+    """What the program takes where it waits for nobody: most calls are lost."""
+    with recording() as data:
+        return nanoseconds([CPROF, "run", "-q", "-o", data, "-t", "callee", "--on-full=drop", "--", *callee(1, calls)])
+
+
+def with_uftrace(calls):
+    with recording() as data:
+        return nanoseconds([need("uftrace"), "record", "--no-libcall", "-d", data + ".uftrace",
+                            *callee(1, calls, "callee-pg")])
+
+
+def compare(table, rounds, ways, unit, base):
+    figures, out = {name: [] for name in ways}, {}
+    for _ in range(rounds):
+        for name, measure in ways.items():
+            if name in out:
+                continue
+            try:
+                figures[name].append(measure())
+            except (LeftOut, subprocess.TimeoutExpired) as why:
+                out[name] = str(why)
+    for name, values in figures.items():
+        if name in out:
+            table.left_out(name, out[name])
+            continue
+        ratios = [v / b for v, b in zip(values, figures[base])]
+        table.row(name, f"{statistics.median(values):.3g} {unit}", f"{statistics.median(ratios):.3g} x {base}",
+                  spread(values, lambda v: f"{v:.3g}"))
+
+
+def detours(table, quick):
+    """entry and return of a function without a stop, all calls recorded, beside uftrace"""
+    table.section("a call by detours; the program waits for who writes them down")
+    count, rounds = (200000, 1) if quick else (3000000, 5)
+    compare(table, rounds, {
+        "untraced": lambda: nanoseconds(callee(1, count)),
+        "run -t callee": lambda: seen(count),
+        "run -t callee --summary": lambda: seen(count, "--summary"),
+        "run -t callee --on-full=drop (of the program alone)": lambda: dropped(count),
+        "run -t callee -a -r": lambda: seen(count // 10, "-a", "-r"),
+        "run -t callee --stack": lambda: seen(count // 10, "--stack"),
+        "run -t callee --when='value < 0' (refused)": lambda: seen(count, "--when=value < 0", events=0),
+        "uftrace record --no-libcall (recompiled with -pg)": lambda: with_uftrace(count),
+    }, "ns", "untraced")
+
+
+def pairs():
+    """Builds, once, a program that allocates and frees a million blocks."""
+    target = BUILD / "bench-pairs"
+    if not target.exists():
+        text = ("#include <stdlib.h>\n"
+                "__attribute__((noinline)) void *inner(size_t n) { void *p = malloc(n); "
+                '__asm__ volatile("" ::"r"(p) : "memory"); return p; }\n'
+                "__attribute__((noinline)) void *outer(int i) { return inner(16 + i % 64 * 8); }\n"
+                "int main(void) { for (int i = 0; i < 1000000; i++) free(outer(i)); }\n")
+        subprocess.run([need("cc"), "-O1", "-g", "-fno-builtin", "-x", "c", "-", "-o", str(target)], input=text,
+                       text=True, check=True)
+    return str(target)
+
+
+def seconds(command):
+    status, _, took = cpu_of(command)
+    must(status, command[0])
+    return took
+
+
+def watched(*options):
+    """Seconds of a program of which every block has to be there."""
+    with recording() as data:
+        took = seconds([CPROF, "run", "-q", "-o", data, "--allocs", *options, "--", pairs()])
+        blocks = report(data)["allocations"]["allocated"]["blocks"]
+        if "--max-rate=0" in options and blocks != 1000000:
+            raise LeftOut(f"{blocks} blocks of 1,000,000")
+    return took
+
+
+def sampled(every):
+    with recording() as data:
+        return seconds([CPROF, "run", "-q", "-o", data, f"--allocs={every}", "--", pairs()])
+
+
+def with_heaptrack():
+    with recording() as data:
+        return seconds([need("heaptrack"), "-o", data, pairs()])
+
+
+def allocations(table, quick):
+    """a million pairs of malloc and free with stacks, beside heaptrack"""
+    table.section("1,000,000 blocks allocated and freed, each with its stack")
+    compare(table, 1 if quick else 5, {
+        "alone": lambda: seconds([pairs()]),
+        "run --allocs --max-rate=0 (all of them)": lambda: watched("--max-rate=0"),
+        "run --allocs (the first 150,000, then in pieces)": watched,
+        "run --allocs=512K (a sample)": lambda: sampled("512K"),
+        "heaptrack": with_heaptrack,
+    }, "s", "alone")
