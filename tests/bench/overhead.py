@@ -24,9 +24,9 @@ def rounds_for(seconds, threads):
     return max(1, int(seconds * cpus / threads / spin([], 1, 20000) * 20000))
 
 
-def with_cprof(hz, threads, rounds):
+def with_cprof(hz, threads, rounds, capture):
     with recording() as data:
-        return spin([CPROF, "run", "-q", "-s", str(hz), "-o", data, "--"], threads, rounds)
+        return spin([CPROF, "run", "-q", f"--capture={capture}", "-s", str(hz), "-o", data, "--"], threads, rounds)
 
 
 def with_perf(hz, threads, rounds):
@@ -64,7 +64,9 @@ def overhead(table, quick):
         backtraces = []
         ways = {"unprofiled": lambda: spin([], threads, rounds)}
         for hz in (99, 999):
-            ways[f"cprof run -s {hz}"] = lambda hz=hz: with_cprof(hz, threads, rounds)
+            for capture in ("ptrace", "perf"):
+                ways[f"cprof run -s {hz} --capture={capture}"] = (
+                    lambda hz=hz, capture=capture: with_cprof(hz, threads, rounds, capture))
             ways[f"perf record --call-graph dwarf -F {hz}"] = lambda hz=hz: with_perf(hz, threads, rounds)
         ways["gdb -batch -ex 'thread apply all bt', repeated"] = lambda: with_gdb(threads, rounds, backtraces)
         figures = ratio_rows(table, 1 if quick else 7, ways, "unprofiled")
@@ -111,18 +113,24 @@ def pause(table, quick):
 def cost_of_samples(table, quick):
     """CPU that cprof itself uses for a sample, by the kernel's account"""
     table.section("CPU time of cprof itself a sample (tracer and controller), 40 frames")
-    for threads in (1, 8):
+    for threads, capture in ((1, "ptrace"), (1, "perf"), (8, "ptrace"), (8, "perf")):
         per_sample, shares = [], []
         for _ in range(1 if quick else 5):
             with recording() as data, running([program("spin"), str(threads), "1000000000"]) as busy:
-                status, cpu, elapsed = cpu_of(attach(busy.pid, data, "-s", "1000", "-d", "1s" if quick else "4s"))
+                status, cpu, elapsed = cpu_of(attach(busy.pid, data, "-s", "1000", f"--capture={capture}",
+                                                     "-d", "1s" if quick else "4s"))
+                if status and capture == "perf":
+                    table.left_out("--capture=perf", "not permitted")
+                    break
                 must(status, "cprof attach")
                 samples = report(data)["samples"]["total"]
             if not samples:
                 raise LeftOut("no samples")
             per_sample.append(cpu / samples * 1e6)
             shares.append(cpu / elapsed * 100)
-        table.row(f"{threads} busy thread{'s' * (threads > 1)}, 1 kHz", f"{statistics.median(per_sample):.0f} us",
+        if not per_sample:
+            continue
+        table.row(f"{threads} busy thread{'s' * (threads > 1)}, 1 kHz, --capture={capture}", f"{statistics.median(per_sample):.0f} us",
                   f"{statistics.median(shares):.1f} % of a CPU",
                   f"{min(per_sample):.0f} to {max(per_sample):.0f} us of {len(per_sample)}")
 
