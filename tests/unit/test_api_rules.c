@@ -486,6 +486,9 @@ static void test_no_session(void)
 	      !cprof_session_target(NULL) && !cprof_session_command(NULL) &&
 	      !cprof_session_is_attached(NULL) && !cprof_session_exec_errno(NULL));
 	CHECK(cprof_session_exit_status(NULL, true) == -1);
+	CHECK(cprof_session_set_capture(NULL, CPROF_CAPTURE_AUTO, 99) == CPROF_E_INVALID_ARGUMENT);
+	CHECK_STR(cprof_session_capture(NULL), "");
+	CHECK_STR(cprof_session_capture_reason(NULL), "");
 	cprof_session_stop(NULL);
 	cprof_session_set_plugin_dirs(NULL, NULL);
 	cprof_session_set_wait(NULL, 1, NULL, NULL);
@@ -496,6 +499,9 @@ static void test_no_session(void)
 	CHECK(cprof_session_launch(s, "true", NULL, NULL, 0) == CPROF_E_INVALID_ARGUMENT);
 	CHECK(cprof_session_launch(s, "true", none, NULL, 0) == CPROF_E_INVALID_ARGUMENT);
 	CHECK(cprof_session_snapshot(s, 0, NULL, NULL) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_set_capture(s, CPROF_CAPTURE_AUTO, 0) == CPROF_E_INVALID_ARGUMENT);
+	CHECK(cprof_session_set_capture(s, CPROF_CAPTURE_AUTO, 99) == CPROF_OK);
+	CHECK_STR(cprof_session_capture(s), ""); /* nobody samples yet */
 	cprof_session_destroy(s);
 }
 
