@@ -241,10 +241,13 @@ static void show_thread(struct inspecting *i, pid_t tid)
 	struct cp_buf line = { 0 };
 	char name[64];
 
-	name_of_thread(i->in.pid, tid, name);
-	cp_buf_printf(&line, "thread %d \"", (int)tid);
-	cp_escape(&line, CP_ESCAPE_TERMINAL, name, strlen(name));
-	cp_buf_str(&line, "\"");
+	cp_buf_printf(&line, "thread %d", (int)tid);
+	if (!i->in.core) {
+		name_of_thread(i->in.pid, tid, name);
+		cp_buf_str(&line, " \"");
+		cp_escape(&line, CP_ESCAPE_TERMINAL, name, strlen(name));
+		cp_buf_str(&line, "\"");
+	}
 	cp_buf_u8(&line, 0);
 	cp_paint(i->out, &i->look, CP_PAINT_TITLE, line.failed ? "?" : (char *)line.bytes);
 	cp_buf_u8(i->out, '\n');
@@ -258,6 +261,22 @@ static int by_number(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static CP_ERROR choose_of_core(struct inspecting *i, const char *wanted)
+{
+	const pid_t *tid;
+	char number[16];
+
+	cp_vec_for_each(&i->in.core->threads, tid) {
+		snprintf(number, sizeof(number), "%d", (int)*tid);
+		if ((!strcmp(wanted, "all") || !strcmp(wanted, number)) &&
+		    !cp_vec_push(&i->threads, *tid))
+			return cp_error_nomem();
+	}
+	return i->threads.count
+		       ? NULL
+		       : cp_error_new(CP_ERR_NOT_FOUND, 0, "the core has no thread %s", wanted);
+}
+
 /* The threads that --thread means. */
 static CP_ERROR choose_threads(struct inspecting *i)
 {
@@ -269,7 +288,9 @@ static CP_ERROR choose_threads(struct inspecting *i)
 	pid_t tid;
 
 	if (!wanted)
-		return cp_vec_push(&i->threads, i->in.pid) ? NULL : cp_error_nomem();
+		return cp_vec_push(&i->threads, i->in.tid) ? NULL : cp_error_nomem();
+	if (i->in.core)
+		return choose_of_core(i, wanted);
 	if (!i->in.pid)
 		return cp_error_new(CP_ERR_USAGE, 0, "a file has no threads");
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)i->in.pid);
@@ -557,7 +578,8 @@ const struct cp_command cp_command_inspect = {
 	.details = "EXPR is as in C: stat_numcommands, server.clients->head->value, *p, &x, v[0],\n"
 		   "table[2..5], p@10, (struct node *)0x55d0..., {struct node}0x55d0..., x + 1,\n"
 		   "'file.c'::counter, ns::Foo::count, 'main()::calls', sizeof(struct node).\n"
-		   "The process is not stopped. With FILE, values are those it begins with.",
+		   "The process is not stopped. With FILE, values are those it begins with,\n"
+		   "or those in a core file.",
 	.groups = groups,
 	.options_size = sizeof(struct inspect_options),
 	.defaults = &defaults,

@@ -13,6 +13,7 @@
 #include "image/jit.h"
 #include "image/location.h"
 
+#define PAGE 4096u
 #define BYTES_MAX (UINT64_C(1) << 20) /* of a thread-local variable */
 
 /* ---- memory ---- */
@@ -41,6 +42,45 @@ static size_t read_file(void *ctx, uint64_t address, void *buffer, size_t size)
 				     buffer, size);
 }
 
+/* What nobody had written to is not in the core, but in the file that was mapped. */
+static size_t read_mapped(const struct cp_inspected *in, uint64_t address, void *buffer,
+			  size_t size)
+{
+	const struct cp_core_file *f;
+	const struct cp_object *o;
+
+	cp_vec_for_each(&in->core->files, f) {
+		if (address < f->start || address >= f->end)
+			continue;
+		cp_vec_for_each(&in->objects.list, o)
+			if (!strcmp(o->path, f->path))
+				return cp_image_read(o->image,
+						     (struct cp_vaddr){ address - o->bias }, buffer,
+						     size);
+	}
+	return 0;
+}
+
+static size_t read_core(void *ctx, uint64_t address, void *buffer, size_t size)
+{
+	const struct cp_inspected *in = ctx;
+	size_t done = 0, got, page;
+	uint8_t *to = buffer;
+
+	while (done < size) {
+		got = cp_core_read(in->core, address + done, to + done, size - done);
+		/* Pages are in it or not. */
+		page = PAGE - (address + done) % PAGE;
+		if (!got)
+			got = read_mapped(in, address + done, to + done,
+					  size - done < page ? size - done : page);
+		if (!got)
+			break;
+		done += got;
+	}
+	return done;
+}
+
 /* ---- variables ---- */
 
 struct thread_local
@@ -57,7 +97,7 @@ static bool thread_local_address(void *ctx, uint64_t offset, uint64_t *ret)
 	struct thread_local *t = ctx;
 	const struct cp_placed_image of = { t->object->image, t->object->bias };
 
-	if (t->in->pid) {
+	if (t->in->pid || t->in->core) {
 		t->error = cp_thread_local(&t->in->threads, t->in->tid, &of, t->object->program,
 					   offset, ret);
 		return !t->error;
@@ -369,6 +409,26 @@ static CP_ERROR open_process(struct cp_inspected *in, const struct cp_image_opti
 	return NULL;
 }
 
+/* Leaves in->core NULL where the file is no core. */
+static CP_ERROR open_core(struct cp_inspected *in, const char *path,
+			  const struct cp_image_options *options)
+{
+	if (access(path, F_OK))
+		return NULL; /* it may be a program's name */
+	CP_TRY(cp_core_open(path, &in->core));
+	if (!in->core)
+		return NULL;
+	in->tid = in->core->threads.items[0];
+	in->memory = (struct cp_reader){ read_core, in };
+	CP_TRY(cp_objects_core(in->core, options, &in->objects));
+	if (!in->objects.list.count)
+		return cp_error_new(CP_ERR_NOT_FOUND, 0,
+				    "%s names none of the files it was made of", path);
+	cp_vec_sort(&in->objects.list, by_program);
+	find_library(in);
+	return NULL;
+}
+
 CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
 			   const struct cp_image_options *options)
 {
@@ -389,6 +449,9 @@ CP_ERROR cp_inspected_open(struct cp_inspected *in, const char *target,
 		in->pid = in->tid = (pid_t)pid;
 		return open_process(in, options);
 	}
+	CP_TRY(open_core(in, target, options));
+	if (in->core)
+		return NULL;
 	in->memory = (struct cp_reader){ read_file, in };
 	return cp_objects_file(target, options, &in->objects);
 }
@@ -421,6 +484,7 @@ void cp_inspected_close(struct cp_inspected *in)
 		free(*note);
 	cp_vec_free(&in->notes);
 	cp_objects_free(&in->objects);
+	cp_core_destroy(in->core);
 	cp_close_fd(&in->memory_fd);
 	cp_arena_free(&in->arena);
 	cp_value_arena_destroy(in->env.values);

@@ -15,6 +15,7 @@
 
 struct cp_inspected {
 	pid_t pid; /* 0: a file */
+	struct cp_core *core; /* owned; NULL: it is none */
 	pid_t tid; /* whose thread-local variables are meant */
 	int memory_fd;
 	struct cp_reader memory;

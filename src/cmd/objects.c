@@ -215,6 +215,45 @@ CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
 	return err;
 }
 
+/* ---- a core ---- */
+
+static CP_ERROR open_core_file(const struct cp_core_file *f, const struct cp_image_options *options,
+			       struct cp_objects *to)
+{
+	struct cp_image *image = NULL;
+	struct cp_error *err = cp_image_open_file(f->path, options, &image);
+	uint64_t bias = f->start - f->offset;
+	struct cp_vaddr v;
+
+	if (err && f->program)
+		return err;
+	if (err) { /* fonts, locales, what is gone */
+		cp_debug("core: %s", err->what);
+		cp_error_free(err);
+		return NULL;
+	}
+	if (cp_image_vaddr_of_offset(image, f->offset, &v))
+		bias = f->start - v.v;
+	return push(to, f->path, NULL, image, f->program, bias) ? NULL : cp_error_nomem();
+}
+
+CP_ERROR cp_objects_core(const struct cp_core *core, const struct cp_image_options *options,
+			 struct cp_objects *ret)
+{
+	const struct cp_core_file *f, *other;
+	struct cp_core_file whole;
+
+	cp_vec_for_each(&core->files, f) {
+		if (is_known(ret, f->path))
+			continue;
+		whole = *f;
+		cp_vec_for_each(&core->files, other)
+			whole.program |= other->program && !strcmp(other->path, f->path);
+		CP_TRY(open_core_file(&whole, options, ret));
+	}
+	return NULL;
+}
+
 void cp_objects_free(struct cp_objects *objects)
 {
 	struct cp_object *o;

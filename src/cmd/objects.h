@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/vec.h"
 #include "cmd/options.h"
+#include "image/core.h"
 #include "image/image.h"
 
 struct cp_object {
@@ -43,6 +44,9 @@ typedef bool (*cp_object_wanted_fn)(void *ctx, const char *path, const char *sta
  * opened is left out, unless it is the program. */
 CP_ERROR cp_objects_process(pid_t pid, const struct cp_image_options *options,
 			    cp_object_wanted_fn wanted, void *ctx, struct cp_objects *ret);
+/* The same of what was mapped when a core was made. */
+CP_ERROR cp_objects_core(const struct cp_core *core, const struct cp_image_options *options,
+			 struct cp_objects *ret);
 void cp_objects_free(struct cp_objects *objects);
 
 #endif

@@ -153,6 +153,21 @@ judge() {
 	done
 }
 
+# gdb 13 dies of them.
+@test "types in units of their own, in .dwo files" {
+	needs gcc
+	local how
+	for how in -gdwarf-5 -gdwarf-4; do
+		build_c gcc -gsplit-dwarf $how -fdebug-types-section
+		"$CPROF" inspect statics server.name server.at server.color 'server.ports[1..2]' 'sizeof(struct list)' \
+			'offsetof(struct server, ports)' >said
+		gcc -g -pthread -o whole "$SOURCES/tests/cli/inspect_statics.c" "$SOURCES/tests/cli/inspect_other.c"
+		"$CPROF" inspect whole server.name server.at server.color 'server.ports[1..2]' 'sizeof(struct list)' \
+			'offsetof(struct server, ports)' | diff said -
+	done
+	grep -q 'server.at = {x=3, y=4}' said
+}
+
 @test "what makes no sense is said to" {
 	needs gcc
 	build_c gcc -g -O0
@@ -256,5 +271,31 @@ judge() {
 	separately "$CPROF" inspect --watch=1s ./counts counter
 	assert_failure 2
 	separately "$CPROF" inspect --watch=1s --globals $$
+	assert_failure 2
+}
+
+@test "a core file has what its process had" {
+	needs gcc gdb jq
+	build_c gcc -g -O0
+	begin statics
+	until_true test "$(grep -c thread said)" = 2
+	"$CPROF" inspect --globals "$pid" >before
+	"$CPROF" inspect --json --thread=all "$pid" own each >threads
+	# As the kernel makes them: without what was mapped and not written to.
+	gdb -q -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -ex 'generate-core-file core' >log 2>&1 </dev/null || {
+		cat log >&2
+		return 1
+	}
+	finish
+	"$CPROF" inspect --globals core >after
+	diff before after
+	"$CPROF" inspect --json --thread=all core own each >json
+	diff <(jq -c '.[] | [.expression, .value]' threads | sort) <(jq -c '.[] | [.expression, .value]' json | sort)
+	"$CPROF" inspect --thread="$pid" core own 'words[1]' function
+	[ "$("$CPROF" inspect core '*(struct node *)0x1234')" = '*(struct node *)0x1234 = <unreadable 0x1234>' ]
+	head -c 5000 core >short
+	separately "$CPROF" inspect short own
+	[ "$status" -gt 0 ] || complain "short: $output"
+	separately "$CPROF" inspect --watch=1s core own
 	assert_failure 2
 }

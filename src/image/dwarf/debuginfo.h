@@ -123,8 +123,10 @@ struct cp_dwarf {
 	CP_VEC(struct cp_unit *) units; /* by offset; those that are of types apart: */
 	CP_VEC(struct cp_unit *) type_units;
 	struct cp_map signatures; /* of type units: struct cp_unit * */
-	struct cp_dwarf *types; /* the same file with .debug_types (DWARF 4) as its .debug_info, */
-	struct cp_dwarf *types_of; /* and the other way round; or NULL */
+	/* The same file with .debug_types (DWARF 4), or another section of that name (not
+	 * linked), as its .debug_info: a list. */
+	struct cp_dwarf *types;
+	struct cp_dwarf *types_of; /* of one in that list: the file itself; or NULL */
 	struct cp_map abbrevs; /* offset -> struct cp_abbrevs * */
 	struct cp_map names; /* offset of a DIE -> its name with what it is in, char * */
 	struct cp_map nodes; /* of types: offset of a DIE -> struct cp_type * */

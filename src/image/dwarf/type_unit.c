@@ -15,15 +15,17 @@
 
 static struct cp_unit *find(struct cp_dwarf *dwarf, uint64_t signature, uint64_t *offset_ret)
 {
-	const uint64_t *known;
+	const uint64_t *known = NULL;
 	struct cp_unit *unit;
 
-	if (!dwarf)
-		return NULL;
-	cp_dwarf_walk(dwarf);
-	known = cp_map_get(&dwarf->signatures, signature);
+	for (; dwarf; dwarf = dwarf->types) {
+		cp_dwarf_walk(dwarf);
+		known = cp_map_get(&dwarf->signatures, signature);
+		if (known)
+			break;
+	}
 	if (!known)
-		return find(dwarf->types, signature, offset_ret);
+		return NULL;
 	unit = (struct cp_unit *)(uintptr_t)*known;
 	*offset_ret = unit->type_die;
 	return unit;
@@ -39,13 +41,13 @@ struct cp_unit *cp_dwarf_signed(struct cp_dwarf *dwarf, uint64_t signature, uint
 
 static struct cp_unit *nth(struct cp_dwarf *dwarf, size_t *n)
 {
-	if (!dwarf)
-		return NULL;
-	cp_dwarf_walk(dwarf);
-	if (*n < dwarf->type_units.count)
-		return dwarf->type_units.items[*n];
-	*n -= dwarf->type_units.count;
-	return nth(dwarf->types, n);
+	for (; dwarf; dwarf = dwarf->types) {
+		cp_dwarf_walk(dwarf);
+		if (*n < dwarf->type_units.count)
+			return dwarf->type_units.items[*n];
+		*n -= dwarf->type_units.count;
+	}
+	return NULL;
 }
 
 struct cp_unit *cp_debuginfo_type_unit(struct cp_debuginfo *all, size_t n)

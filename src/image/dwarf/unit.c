@@ -50,23 +50,41 @@ static struct cp_elf_section *section(struct cp_elf *elf, const char *name)
 	return NULL;
 }
 
-/* The same file, with the section that DWARF 4 has types in; NULL: it has none. */
-static struct cp_dwarf *types_of(struct cp_dwarf *of)
+/* The last section of a name: files that were not linked have one for each type, before
+ * the one that the unit is in. */
+static struct cp_elf_section *last_of(struct cp_elf *elf, struct cp_elf_section *first)
 {
-	struct cp_elf_section *types = section(of->elf, "types");
-	struct cp_dwarf *dwarf;
+	size_t i;
 
-	if (!cp_elf_length(of->elf, types))
-		return NULL;
-	dwarf = malloc(sizeof(*dwarf));
-	if (!dwarf)
-		return NULL;
-	*dwarf = *of;
-	dwarf->owns_elf = false;
-	dwarf->info = types;
-	dwarf->types_of = of;
-	of->all->has_type_units = true;
-	return dwarf;
+	for (i = elf->section_count; first && i > 0; i--)
+		if (elf->sections[i - 1].type == SHT_PROGBITS &&
+		    !strcmp(elf->sections[i - 1].name, first->name))
+			return &elf->sections[i - 1];
+	return first;
+}
+
+/* The same file again, for each section that has types besides .debug_info. */
+static void add_types(struct cp_dwarf *of)
+{
+	struct cp_elf_section *named = section(of->elf, "types"), *s;
+	struct cp_dwarf *dwarf;
+	size_t i;
+
+	for (i = 0; i < of->elf->section_count; i++) {
+		s = &of->elf->sections[i];
+		if (s == of->info || s->type != SHT_PROGBITS ||
+		    (strcmp(s->name, of->info->name) && (!named || strcmp(s->name, named->name))))
+			continue;
+		dwarf = cp_elf_length(of->elf, s) ? malloc(sizeof(*dwarf)) : NULL;
+		if (!dwarf)
+			continue;
+		*dwarf = *of;
+		dwarf->owns_elf = false;
+		dwarf->info = s;
+		dwarf->types_of = of;
+		of->types = dwarf; /* which has the one before as its own */
+		of->all->has_type_units = true;
+	}
 }
 
 struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, bool owns_elf)
@@ -77,7 +95,7 @@ struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, b
 		return NULL;
 	dwarf->all = all;
 	dwarf->elf = elf;
-	dwarf->info = section(elf, "info");
+	dwarf->info = last_of(elf, section(elf, "info"));
 	dwarf->abbrev = section(elf, "abbrev");
 	dwarf->str = section(elf, "str");
 	dwarf->line = section(elf, "line");
@@ -94,7 +112,7 @@ struct cp_dwarf *cp_dwarf_create(struct cp_debuginfo *all, struct cp_elf *elf, b
 		return NULL;
 	}
 	dwarf->owns_elf = owns_elf;
-	dwarf->types = types_of(dwarf);
+	add_types(dwarf);
 	return dwarf;
 }
 
@@ -116,6 +134,16 @@ static void destroy_unit(struct cp_unit *unit)
 	free(unit);
 }
 
+static void destroy_types(struct cp_dwarf *types)
+{
+	struct cp_dwarf *next;
+
+	for (; types; types = next) {
+		next = types->types;
+		cp_dwarf_destroy(types);
+	}
+}
+
 void cp_dwarf_destroy(struct cp_dwarf *dwarf)
 {
 	uint64_t key, value;
@@ -130,7 +158,8 @@ void cp_dwarf_destroy(struct cp_dwarf *dwarf)
 		destroy_unit(dwarf->type_units.items[i]);
 	cp_vec_free(&dwarf->type_units);
 	cp_map_free(&dwarf->signatures);
-	cp_dwarf_destroy(dwarf->types);
+	if (!dwarf->types_of)
+		destroy_types(dwarf->types);
 	while (cp_map_next(&dwarf->abbrevs, &at, &key, &value))
 		cp_abbrevs_destroy((struct cp_abbrevs *)(uintptr_t)value);
 	cp_map_free(&dwarf->abbrevs);

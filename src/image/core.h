@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Core files: what is left of a process, see core.c.
+ */
+#ifndef CP_IMAGE_CORE_H
+#define CP_IMAGE_CORE_H
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/types.h"
+#include "base/vec.h"
+
+struct cp_core_file {
+	uint64_t start, end, offset; /* addresses; where in the file, in bytes */
+	const char *path; /* owned by the core */
+	bool program; /* the executable is mapped there */
+};
+
+struct cp_core_part {
+	uint64_t start, end, offset; /* addresses; where in the core, in bytes */
+};
+
+struct cp_core {
+	struct cp_elf *elf; /* owned */
+	char *notes; /* owned */
+	pid_t pid; /* 0: not known */
+	CP_VEC(pid_t) threads; /* the one that it ended by comes first */
+	CP_VEC(struct cp_core_file) files; /* mappings of files, by address */
+	CP_VEC(struct cp_core_part) parts; /* what is in the core, by address */
+};
+
+/* *ret is NULL where the file is something else than a core. Destroyed by
+ * cp_core_destroy(). */
+CP_ERROR cp_core_open(const char *path, struct cp_core **ret);
+void cp_core_destroy(struct cp_core *core);
+/* Copies up to `size` bytes at `address` of the process; answers how many are in the core
+ * from there on: what was never written to may not be. */
+size_t cp_core_read(const struct cp_core *core, uint64_t address, void *buffer, size_t size);
+
+#endif
