@@ -220,6 +220,7 @@ struct cp_batch {
 #define CP_HIT_DECIDED 128u
 /* Of a RING event: the program is told of its own system calls (user dispatch). */
 #define CP_HIT_DISPATCHES 256u
+#define CP_HIT_STAYS 512u /* the thread does, until the controller has come to the event */
 
 /* Behind it come, each padded to 8 bytes: regs (not CP_REG_MAX words, but the ISA's
  * nregs), vector, fetched blocks (struct cp_fetched, then its bytes), stack. */

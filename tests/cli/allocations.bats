@@ -513,6 +513,31 @@ END
 	"$CPROF" report --json | jq -e '.allocations | .sampled.pauses > 0 and .allocated.blocks < 27001'
 }
 
+@test "functions seen by stops and those that are not are left out together" {
+	cat >both.c <<-'END'
+		#include <stdlib.h>
+		__attribute__((noipa)) void *by_malloc(void) { return malloc(100); }
+		__attribute__((noipa)) void *by_memalign(void) { void *p; return posix_memalign(&p, 64, 100) ? NULL : p; }
+		int main(int argc, char **argv)
+		{
+			for (long i = atol(argv[argc - 1]); i; i--) {
+				free(by_malloc());
+				free(by_memalign());
+			}
+		}
+	END
+	gcc -O1 -g -fno-builtin -o both both.c
+	"$CPROF" run -q --allocs -o x.data -- ./both 150000
+	"$CPROF" report --json x.data | jq -c '.allocations | [.sampled.pauses > 0,
+		(.functions | map(select(.function | startswith("by_")).allocated.blocks) | sort)]' >said
+	cat said
+	# As often as each other, but for what the ends of pieces cut off.
+	jq -e '.[0] and (.[1] | length == 2 and .[0] > 1000 and .[1] - .[0] < .[1] / 20)' said
+	"$CPROF" run -q --allocs --on-full=wait -o x.data -- ./both 15000
+	"$CPROF" report --json x.data | jq -e '.allocations | .allocated.blocks == 30000 and
+		.freed == 30000 and .sampled == null'
+}
+
 @test "realloc() of nothing, which jumps to malloc(), needs no stop" {
 	cat >grow.c <<-'END'
 		#include <stdlib.h>

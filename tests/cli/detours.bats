@@ -140,6 +140,34 @@ same() {
 		'60000 [called,work]'
 }
 
+@test "a call in which its thread was stopped says so, though it ends by a record" {
+	cat >sorts.c <<-END
+		#include <stdlib.h>
+		__attribute__((noinline)) int compare(const void *a, const void *b)
+		{
+			return *(const int *)a - *(const int *)b;
+		}
+		int main(void)
+		{
+			int numbers[200];
+			for (int i = 0; i < 200; i++)
+				numbers[i] = i * 7919 % 200;
+			qsort(numbers, 200, sizeof(*numbers), compare);
+			return numbers[7] != 7;
+		}
+	END
+	${CC:-cc} -O1 -falign-functions=16 -g -o sorts sorts.c
+	local options
+	for options in '' '-a -r'; do
+		# shellcheck disable=SC2086
+		"$CPROF" run -q $options -t compare -o x.data -- ./sorts
+		"$CPROF" replay --json x.data | jq -c 'select(.event == "leave")' >leaves
+		# The first one is looked at: the C library's code is not traced.
+		head -n 1 leaves | jq -e '.overhead_ns + .uncertain_ns > 0'
+		tail -n 1 leaves | jq -e '.overhead_ns == 0 and .uncertain_ns == null'
+	done
+}
+
 @test "conditions about what pointers lead to are decided without a stop" {
 	cat >nodes.c <<-END
 		#include <linux/filter.h>

@@ -194,7 +194,7 @@ bool engine_blocks_begin(cprof_session *s, struct engine_ring *ring, struct engi
 	cprof_thread *t = ring->tid ? cprof_thread_from_tid(ring->tid) : NULL;
 	size_t i;
 
-	if (!t || t->blind || ring->full_ns || !t->process->detours || t->process->stacks_within ||
+	if (!t || t->blind || t->held_ns || !t->process->detours || t->process->stacks_within ||
 	    !t->stack_end || t->stack_end == UINT64_MAX)
 		return false;
 	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++)

@@ -124,9 +124,20 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
 {
 	t->told_ns = e->e.ts_ns;
-	t->last_hit.lost_ns = e->lost_ns + t->waited_ns;
+	t->held_ns = 0;
+	t->last_hit.lost_ns = e->lost_ns;
 	t->last_hit.run_ns = e->run_ns;
 	t->last_hit.doubt = e->doubt;
+}
+
+void engine_calls_held(cprof_thread *t, const struct cp_event_hit *e, bool straight)
+{
+	uint64_t told_ns = t->told_ns;
+
+	note_stop(t, e);
+	t->told_ns = told_ns;
+	t->held_ns = e->e.ts_ns;
+	t->held_straight = straight;
 }
 
 /* ---- raising ---- */
@@ -647,8 +658,19 @@ static void deliver_record(cprof_session *s, const struct engine_hit *hit)
 	}
 }
 
+/* A thread stopped in the place of a record, certainly until `now_ns`, and goes on with what
+ * it does. */
+static void note_hold(cprof_thread *t, const struct cp_event_hit *e, uint64_t now_ns)
+{
+	if (now_ns > e->e.ts_ns)
+		t->last_hit.lost_ns += now_ns - e->e.ts_ns;
+	t->held_ns = now_ns;
+	t->held_straight = false;
+}
+
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 {
+	uint64_t now_ns = e->e.flags & CP_HIT_STAYS ? cp_now() : e->e.ts_ns;
 	struct engine_calls *c = s->calls;
 	struct engine_site site;
 	struct engine_hit hit;
@@ -666,6 +688,7 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	hide_in_fetched(s->current.process, &hit);
 	if (e->e.flags & CP_HIT_RECORD) {
 		deliver_record(s, &hit);
+		note_hold(s->current.thread, e, now_ns);
 		engine_reading_stopped(s, e);
 	} else {
 		engine_calls_deliver(s, &hit);

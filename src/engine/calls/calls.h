@@ -24,6 +24,9 @@ void engine_calls_deliver(cprof_session *s, const struct engine_hit *hit);
  * is not known, or it is no jump. */
 uint64_t engine_target_of(struct engine_calls *c, const struct engine_site *site, uint64_t pc,
 			  const struct cp_regs *regs, const struct cp_reader *memory);
+/* A thread is held to be given a ring, or room in its own: `straight` then it makes the record
+ * that it came for. */
+void engine_calls_held(cprof_thread *t, const struct cp_event_hit *e, bool straight);
 /* Finds out on which stack a thread is that came to the ring of its detours. */
 void engine_calls_place(cprof_session *s, const struct cp_event_hit *e);
 /* The open calls of a thread end, with tid 0 those of the whole process. */

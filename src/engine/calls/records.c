@@ -147,6 +147,19 @@ static bool was_told(struct engine_ring *ring, const struct cp_record *r)
 	return same;
 }
 
+/* How long a stop held the thread, of which no further stop told: up to now, or to some time
+ * before. */
+static void end_hold(cprof_thread *t, uint64_t now_ns)
+{
+	double most = now_ns > t->held_ns ? (double)(now_ns - t->held_ns) : 0;
+
+	if (!t->held_ns)
+		return;
+	t->held_ns = 0;
+	t->last_hit.lost_ns += (uint64_t)(t->held_straight ? most : most / 2);
+	t->last_hit.doubt += t->held_straight ? 0 : most * most / 12;
+}
+
 static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_record *r)
 {
 	struct engine_calls *c = s->calls;
@@ -180,11 +193,7 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 		engine_roles_lost(t->process, ring->lost_ns, ring->next_ns);
 		ring->lost_ns = 0;
 	}
-	if (ring->full_ns) { /* it waited up to now, which is not its own time */
-		t->waited_ns += ring->next_ns - ring->full_ns;
-		t->last_hit.lost_ns += ring->next_ns - ring->full_ns;
-		ring->full_ns = 0;
-	}
+	end_hold(t, ring->next_ns);
 	s->current = (struct engine_current){ .process = t->process, .thread = t };
 	tell_site(s, ring, r, r->site, &words);
 	if (c->sites.items[r->site].also)
@@ -412,16 +421,9 @@ void engine_records_ring(cprof_session *s, const struct cp_event_hit *e)
 			  rings->code.log);
 	if (e->target >= rings->used)
 		rings->used = (uint32_t)e->target + 1;
+	engine_calls_held(s->current.thread, e, true);
 	set_clock(&s->calls->clock);
 	beat(s, ring, cp_arch_time_stamp() + s->calls->clock.alive_ticks);
-}
-
-void engine_records_full(const cprof_thread *t, const struct cp_event_hit *e)
-{
-	struct engine_ring *ring = engine_ring_of(t->process, t->tid);
-
-	if (ring)
-		ring->full_ns = e->e.ts_ns;
 }
 
 void engine_records_end(cprof_process *p, int32_t tid)

@@ -17,8 +17,6 @@ size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most);
 void engine_records_before(cprof_session *s, const struct cp_event *e);
 /* A thread has a ring from now on. */
 void engine_records_ring(cprof_session *s, const struct cp_event_hit *e);
-/* Its ring was full, and it waits. */
-void engine_records_full(const cprof_thread *t, const struct cp_event_hit *e);
 /* A thread, with tid 0 all of a process, has none any more. */
 void engine_records_end(cprof_process *p, int32_t tid);
 /* Says to the program that somebody reads, and whether it is to wait for room; now and

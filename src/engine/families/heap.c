@@ -27,6 +27,7 @@
 #include "base/text.h"
 #include "engine/calls/calls.h"
 #include "engine/frames/snapshot.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/trace.h"
@@ -437,6 +438,18 @@ static bool is_chosen(const cprof_session *s, const struct engine_hit *hit)
 	return !every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
 }
 
+/* Is some of what the thread calls not seen just now? Then nothing is, for who allocates by
+ * which function has nothing to do with what is told. */
+static bool is_unwatched(const cprof_session *s, const struct engine_hit *hit)
+{
+	const cprof_process *p = s->current.process;
+	const struct blocks *b = blocks_of(heap_of(s), p);
+	const struct engine_ring *ring =
+		hit->recorded ? NULL : engine_ring_of(p, hit->event->e.tid);
+
+	return (b && b->from_ns == UINT64_MAX) || (ring && ring->lost_ns);
+}
+
 static bool on_free(cprof_session *s, const struct engine_hit *hit)
 {
 	cprof_process *p = s->current.process;
@@ -444,7 +457,7 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 			       .begin_ns = hit->event->e.ts_ns };
 	const struct cp_call *around;
 
-	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit))
+	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit) || is_unwatched(s, hit))
 		return false;
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(p->shadow, hit->event->e.tid);
@@ -480,7 +493,7 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 	h->ended.called = NULL;
 	note_arguments(role, hit, call->words);
 	call->flags |= CP_CALL_MARKS;
-	if (!is_chosen(s, hit))
+	if (!is_chosen(s, hit) || is_unwatched(s, hit))
 		call->flags |= CALL_IGNORED;
 	if (hit->event->e.flags & CP_HIT_PASSED)
 		call->flags |= CALL_PASSED;

@@ -276,7 +276,9 @@ static uint32_t rate_of(const cprof_session *s, const struct engine_traced *t, b
 {
 	const struct engine_calls *c = s->calls;
 
-	return named && !engine_role_pauses(s, t) ? c->rate_named : c->rate_globbed;
+	if (!engine_role_pauses(s, t))
+		return named ? c->rate_named : c->rate_globbed;
+	return s->on_full == CPROF_ON_FULL_WAIT ? 0 : c->rate_globbed;
 }
 
 /* The name lives as long as the image that the ifunc is in. */

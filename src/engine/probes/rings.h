@@ -18,7 +18,6 @@ struct engine_ring {
 	bool has_next; /* `next` was read and not yet told */
 	struct cp_record next;
 	uint64_t next_ns, told;
-	uint64_t full_ns; /* since when it waits for room; 0: it doesn't */
 	uint64_t lost_ns; /* since when what it records is lost; 0: it isn't */
 	uint64_t sp; /* of the thread, when it was given the ring */
 	bool walks, reaches; /* its records may bring stacks, or what pointers lead to */

@@ -247,7 +247,7 @@ static void on_thread_event(cprof_session *s, const struct cp_event *e)
 		engine_ring_stack(t);
 		engine_reading_begin(t, (const struct cp_event_hit *)e);
 	} else if (e->type == CP_EVENT_FULL) {
-		engine_records_full(t, (const struct cp_event_hit *)e);
+		engine_calls_held(t, (const struct cp_event_hit *)e, true);
 	} else if (e->type == CP_EVENT_THREAD_EXIT) {
 		engine_records_end(t->process, t->tid);
 		engine_on_thread_exit(s, t, (const struct cp_event_exit *)e);

@@ -119,10 +119,10 @@ struct cprof_thread {
 	bool told, ask_again; /* of a snapshot: it was captured; its stack not whole */
 	uint64_t stack_low, stack_end; /* its own stack, once a call showed it; 0 unknown */
 	uint64_t born_sp, root_sp; /* where on it the thread began, and walks end; 0 unknown */
-	bool root_asked;
-	uint64_t waited_ns; /* for room in the ring of its detours */
+	uint64_t held_ns; /* since when, by a stop of which no other told; 0: it isn't */
+	bool root_asked, held_straight; /* straight: to the record that it was held before */
 	bool blind; /* of a call it could not be told which stack it is on: nor of others */
-	struct { /* its last stop at a breakpoint; lost_ns: with what it waited */
+	struct { /* its last stop at a breakpoint; with what such a hold took since */
 		uint64_t lost_ns, run_ns;
 		double doubt;
 	} last_hit;

@@ -206,6 +206,9 @@ static enum hit wait_for_room(struct tracer *tr, const struct at *at, uint16_t *
 		       .tid = t->tid },
 		.slot = t->slot,
 		.sp = at->sp,
+		.lost_ns = t->own.lost_ns,
+		.doubt = t->own.doubt,
+		.run_ns = tr->trace_flags & CP_TRACE_CPU ? t->own.use.run_ns : 0,
 		.records = rings_of(t)->head,
 	};
 

@@ -50,7 +50,7 @@ static bool has_reach(const struct cp_detour_record *record)
 
 /* At registers as they are in the program. */
 static void report(struct tracer *tr, const struct at *at, const struct cp_regs *regs,
-		   const struct cp_detour_record *record)
+		   const struct cp_detour_record *record, uint16_t stays)
 {
 	struct cp_event_hit *e = cp_ring_reserve(tr->link, event_room(tr), CP_LINK_RESERVE);
 	const struct cp_arch *arch = cp_arch_host();
@@ -61,7 +61,7 @@ static void report(struct tracer *tr, const struct at *at, const struct cp_regs 
 		return; /* there was room a moment ago */
 	*e = (struct cp_event_hit){
 		.e = { .type = CP_EVENT_HIT,
-		       .flags = CP_HIT_RECORD | CP_HIT_FOREIGN_STACK,
+		       .flags = CP_HIT_RECORD | CP_HIT_FOREIGN_STACK | stays,
 		       .ts_ns = at->seen_ns,
 		       .pid = t->process->pid,
 		       .tid = t->tid },
@@ -131,10 +131,12 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		record = detours_record_at(&left, regs.r[arch->pc]);
 	/* Goes on behind the breakpoint, and makes no record. */
 	if (record && !at->t->process->guest) {
-		if (!was_told(at->t, regs.r[arch->pc], regs.r[arch->sp]))
-			report(tr, at, &regs, record);
 		/* What follows is recorded or not, by what its stack says. */
-		if (has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]))
+		bool stays = has_reach(record) || is_from_elsewhere(at->t, regs.r[arch->sp]);
+
+		if (!was_told(at->t, regs.r[arch->pc], regs.r[arch->sp]))
+			report(tr, at, &regs, record, stays ? CP_HIT_STAYS : 0);
+		if (stays)
 			*flags |= HIT_HOLD;
 		at->t->foreign_pc = regs.r[arch->pc];
 		at->t->foreign_sp = regs.r[arch->sp];

@@ -510,8 +510,10 @@ static enum hit serve(struct tracer *tr, struct at *at, uint16_t *flags)
 		return HIT_DONE;
 	}
 	at->site = space_site(at->space, s.pc - tr->trap_size);
-	if (at->site && at->site->flags & SITE_PASSIVE)
+	if (at->site && at->site->flags & SITE_PASSIVE) {
+		account(tr, at);
 		return detour_serve(tr, at, flags);
+	}
 	if (!at->site || !is_hit(tr, t, at->site))
 		return HIT_NONE;
 	if (!space_any_armed(at->space, at->site))
