@@ -144,6 +144,7 @@ END
 	"$CPROF" run -q --allocs=1G -o s.data -- ./churn
 	"$CPROF" report --json s.data >s.json
 	jq -e '.overhead.call_stops | . >= 10000 and . < 10100' s.json
+	jq -e '.allocations.held_most_bytes == null' s.json
 	jq -e '.overhead | .rejected.unsampled >= .call_stops - 30' s.json
 	"$CPROF" run -q --allocs --traps --max-rate=0 -o a.data -- ./churn
 	"$CPROF" report --json a.data | jq -e '.overhead.stops > 15000'

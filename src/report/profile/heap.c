@@ -361,7 +361,8 @@ CP_ERROR cp_heap_follow(struct cp_heap *h, uint32_t thread, uint32_t function,
 	};
 
 	pass_execs(h, b.process, call->ts_ns);
-	if (call->kind == CP_RECORD_HEAP_SIZE && b.counts && b.size > h->held)
+	/* Of a sample few mappings are known to be the allocator's. */
+	if (call->kind == CP_RECORD_HEAP_SIZE && b.counts && b.size > h->held && !h->every)
 		h->held = b.size;
 	if (!b.address) /* that, or broken */
 		return NULL;
