@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import time
 
-from harness import (BUILD, CPROF, LeftOut, NULL, must, need, note, program, recording, report,
+from harness import (BUILD, CPROF, LeftOut, NULL, measured, must, need, note, program, recording, report,
                      running, spread)
 
 TRACED = ["-t", "callee", "-a", "-r", "--traps", "--max-rate=0"]
@@ -131,15 +131,7 @@ def calls(table, quick):
         "bpftrace uprobe and uretprobe, counted": lambda: with_bpftrace(count),
         "untraced": lambda: microseconds(callee(1, count * 100)),
     }
-    figures, out = {name: [] for name in ways}, {}
-    for _ in range(rounds):
-        for name, measure in ways.items():
-            if name in out:
-                continue
-            try:
-                figures[name].append(measure())
-            except (LeftOut, subprocess.TimeoutExpired) as why:
-                out[name] = str(why)
+    figures, out = measured(rounds, ways)
     base = figures[next(iter(ways))]
     for name, values in figures.items():
         if name in out:

@@ -3,7 +3,7 @@ import statistics
 import subprocess
 
 from calls import callee, microseconds
-from harness import BUILD, CPROF, LeftOut, cpu_of, must, need, recording, report, spread
+from harness import BUILD, CPROF, LeftOut, cpu_of, measured, must, need, recording, report, spread
 
 
 def nanoseconds(command):
@@ -33,15 +33,7 @@ def with_uftrace(calls):
 
 
 def compare(table, rounds, ways, unit, base):
-    figures, out = {name: [] for name in ways}, {}
-    for _ in range(rounds):
-        for name, measure in ways.items():
-            if name in out:
-                continue
-            try:
-                figures[name].append(measure())
-            except (LeftOut, subprocess.TimeoutExpired) as why:
-                out[name] = str(why)
+    figures, out = measured(rounds, ways)
     for name, values in figures.items():
         if name in out:
             table.left_out(name, out[name])

@@ -57,20 +57,26 @@ def spread(values, form):
     return f"{form(min(values))} to {form(max(values))} of {len(values)}" if len(values) > 1 else ""
 
 
-def ratio_rows(table, rounds, ways, base):
-    """Runs each way once a round, in turn; `ways` maps a name to a function
-    that answers a figure. Prints the median of the ratio to `base` within the
-    same round, so that the machine's moods cancel out."""
-    figures = {name: [] for name in ways}
-    out = {}
+def measured(rounds, ways):
+    """Runs each way once a round, in turn; `ways` maps a name to a function that
+    answers a figure. Answers the figures of each, and of those that can't be had
+    why."""
+    figures, out = {name: [] for name in ways}, {}
     for _ in range(rounds):
         for name, measure in ways.items():
             if name in out:
                 continue
             try:
                 figures[name].append(measure())
-            except LeftOut as why:
+            except (LeftOut, subprocess.TimeoutExpired) as why:
                 out[name] = str(why)
+    return figures, out
+
+
+def ratio_rows(table, rounds, ways, base):
+    """Prints of each way (measured()) the median of the ratio to `base` within
+    the same round, so that the machine's moods cancel out."""
+    figures, out = measured(rounds, ways)
     for name, values in figures.items():
         if name in out:
             table.left_out(name, out[name])

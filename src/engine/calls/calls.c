@@ -121,21 +121,24 @@ static const cprof_image *image_of_hit(cprof_process *p, const struct engine_sit
 	return NULL;
 }
 
-static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
+/* What the tracer has accounted for by a stop. */
+static void note_account(cprof_thread *t, const struct cp_event_hit *e)
 {
-	t->told_ns = e->e.ts_ns;
 	t->held_ns = 0;
 	t->last_hit.lost_ns = e->lost_ns;
 	t->last_hit.run_ns = e->run_ns;
 	t->last_hit.doubt = e->doubt;
 }
 
+static void note_stop(cprof_thread *t, const struct cp_event_hit *e)
+{
+	t->told_ns = e->e.ts_ns;
+	note_account(t, e);
+}
+
 void engine_calls_held(cprof_thread *t, const struct cp_event_hit *e, bool straight)
 {
-	uint64_t told_ns = t->told_ns;
-
-	note_stop(t, e);
-	t->told_ns = told_ns;
+	note_account(t, e);
 	t->held_ns = e->e.ts_ns;
 	t->held_straight = straight;
 }

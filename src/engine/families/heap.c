@@ -578,6 +578,14 @@ static void add_watched(const struct blocks *b, uint64_t now_ns, cprof_allocatio
 		to->watched_ns += now_ns - b->from_ns;
 }
 
+/* Blocks may be freed and allocated unseen from now on. */
+static void note_pause(struct heap *h, struct blocks *b)
+{
+	b->pauses++;
+	h->statistics.pauses++;
+	cp_map_clear(&b->at);
+}
+
 static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
 {
 	struct heap *h = heap_of(p->session);
@@ -590,12 +598,9 @@ static void on_pause(const cprof_process *p, const struct cp_event_pause *e)
 		b->from_ns = e->e.ts_ns;
 		return;
 	}
-	b->pauses++;
-	h->statistics.pauses++;
+	note_pause(h, b);
 	add_watched(b, e->e.ts_ns, &h->statistics);
 	b->from_ns = UINT64_MAX;
-	/* Blocks may be freed and allocated unseen during the pause. */
-	cp_map_clear(&b->at);
 }
 
 /* What some thread allocates and frees meanwhile is not seen. */
@@ -604,14 +609,13 @@ static void on_lost(const cprof_process *p, uint64_t from_ns, uint64_t to_ns)
 	struct heap *h = heap_of(p->session);
 	struct blocks *b = h ? blocks_of(h, p) : NULL;
 
-	if (b && from_ns == to_ns) {
-		b->pauses++;
-		h->statistics.pauses++;
-		cp_map_clear(&b->at);
-	}
-	if (b && from_ns < b->lost_ns) /* of another thread */
+	if (!b)
+		return;
+	if (from_ns == to_ns)
+		note_pause(h, b);
+	if (from_ns < b->lost_ns) /* of another thread */
 		from_ns = b->lost_ns;
-	if (!b || from_ns >= to_ns)
+	if (from_ns >= to_ns)
 		return;
 	b->lost_ns = to_ns;
 	h->statistics.paused_ns += to_ns - from_ns;
