@@ -33,11 +33,14 @@ enum cp_record_kind {
 	CP_RECORD_CANCEL, /* the last SITE record that was given did not happen */
 };
 
+#define CP_RECORD_SP_BITS 35
+#define CP_RECORD_SP(sp) ((sp) & ((UINT64_C(1) << CP_RECORD_SP_BITS) - 8))
+
 struct cp_record {
 	uint8_t kind; /* enum cp_record_kind */
 	uint32_t site;
 	uint64_t time; /* time stamp counter */
-	uint64_t sp; /* stack pointer, its bits 3 to 34 */
+	uint64_t sp; /* stack pointer, its bits 3 to 34: CP_RECORD_SP() */
 	uint64_t lost;
 	const uint64_t *values; /* in the ring: until cp_records_release() */
 	unsigned value_words;

@@ -104,6 +104,44 @@ same() {
 		'400 [called,main]'
 }
 
+@test "a signal comes while it is looked at who calls: the call is one" {
+	cat >signalled.c <<-END
+		#include <pthread.h>
+		#include <signal.h>
+		#include <stdatomic.h>
+		#include <stdio.h>
+		static atomic_int done, seen;
+		__attribute__((noinline)) int called(int n) { __asm__ volatile(""); return n + 1; }
+		static void handle(int signal) { (void)signal; seen++; }
+		static void *send(void *to)
+		{
+			while (!done)
+				pthread_kill(*(pthread_t *)to, SIGUSR1);
+			return NULL;
+		}
+		#define FOUR called(1); called(2); called(3); called(4);
+		#define SIXTY_FOUR FOUR FOUR FOUR FOUR FOUR FOUR FOUR FOUR \\
+				   FOUR FOUR FOUR FOUR FOUR FOUR FOUR FOUR
+		int main(void)
+		{
+			pthread_t self = pthread_self(), sender;
+			signal(SIGUSR1, handle);
+			pthread_create(&sender, NULL, send, &self);
+			while (!seen)
+				;
+			for (int i = 0; i < 3; i++) {
+				SIXTY_FOUR
+			}
+			done = 1;
+			return pthread_join(sender, NULL);
+		}
+	END
+	${CC:-cc} -O1 -g -o signalled signalled.c -pthread
+	"$CPROF" run -q --stack -t called -o x.data -- ./signalled
+	assert_equal "$("$CPROF" replay --json x.data | jq -r .event | sort | uniq -c | xargs)" \
+		'192 enter 192 leave'
+}
+
 @test "threads one after the other, each of which fills its ring several times" {
 	cat >threads.c <<-END
 		#include <pthread.h>

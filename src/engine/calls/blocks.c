@@ -33,7 +33,6 @@
 /* Flag of a call: its enter is in a block. */
 #define CALL_IN_BLOCK 0x400u
 #define BLOCK_MAX 1024 /* they are read where they were written: in the caches */
-#define SP_BITS 35 /* of a stack pointer in a record */
 #define TIME_UNIT 8 /* ns, in which recordings have the times of blocks: ends fit beginnings then */
 #define CALLS \
 	(CPROF_CALL_INSTRUMENTATION_ENTER | CPROF_CALL_INSTRUMENTATION_LEAVE | \
@@ -209,7 +208,7 @@ bool engine_blocks_begin(cprof_session *s, struct engine_ring *ring, struct engi
 /* On the thread's own stack; 0: it is not there. */
 static uint64_t whole_sp(const cprof_thread *t, uint64_t low)
 {
-	const uint64_t span = UINT64_C(1) << SP_BITS;
+	const uint64_t span = UINT64_C(1) << CP_RECORD_SP_BITS;
 	uint64_t sp = (t->stack_end & ~(span - 1)) | low;
 
 	if (sp >= t->stack_end)

@@ -15,6 +15,7 @@
 #include "engine/calls/context.h"
 #include "engine/calls/invoke.h"
 #include "engine/calls/reading.h"
+#include "engine/calls/records.h"
 #include "engine/calls/stacks.h"
 #include "engine/calls/told.h"
 #include "engine/probes/arm.h"
@@ -671,6 +672,14 @@ static void note_hold(cprof_thread *t, const struct cp_event_hit *e, uint64_t no
 	t->held_straight = false;
 }
 
+/* A signal's handler may have run before it happened, and then it comes again. */
+static bool is_news(const cprof_session *s, const struct cp_event_hit *e)
+{
+	struct engine_ring *ring = engine_ring_of(s->current.process, e->e.tid);
+
+	return !ring || !engine_records_told(ring, e->sp, e->site);
+}
+
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 {
 	uint64_t now_ns = e->e.flags & CP_HIT_STAYS ? cp_now() : e->e.ts_ns;
@@ -690,7 +699,8 @@ void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)
 	hit.image = image_of_hit(s->current.process, &site, e);
 	hide_in_fetched(s->current.process, &hit);
 	if (e->e.flags & CP_HIT_RECORD) {
-		deliver_record(s, &hit);
+		if (is_news(s, e))
+			deliver_record(s, &hit);
 		note_hold(s->current.thread, e, now_ns);
 		engine_reading_stopped(s, e);
 	} else {

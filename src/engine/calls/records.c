@@ -128,22 +128,23 @@ static void cancel(struct engine_ring *ring)
 	ring->again[i] = ring->last;
 }
 
-/* A record that was told, and cancelled since, comes again. A handler that does not
- * return leaves one here that says nothing any more once the thread is further up. */
-static bool was_told(struct engine_ring *ring, const struct cp_record *r)
+/* What was told, and cancelled since, comes again. A handler that does not return leaves
+ * one here that says nothing any more once the thread is further up. */
+bool engine_records_told(struct engine_ring *ring, uint64_t at, uint32_t site)
 {
+	uint64_t sp = CP_RECORD_SP(at);
 	bool same = false;
 	size_t i;
 
 	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++) {
 		struct engine_again *again = &ring->again[i];
-		bool here = again->sp == r->sp && again->site == r->site;
+		bool here = again->sp == sp && again->site == site;
 
 		same |= here;
-		if (here || (r->sp > again->sp && r->sp - again->sp < SAME_STACK))
+		if (here || (sp > again->sp && sp - again->sp < SAME_STACK))
 			again->sp = 0;
 	}
-	ring->last = (struct engine_again){ r->sp, r->site };
+	ring->last = (struct engine_again){ sp, site };
 	return same;
 }
 
@@ -186,7 +187,7 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 		s->current = (struct engine_current){ 0 };
 		return;
 	}
-	if (!t || r->site >= c->sites.count || was_told(ring, r))
+	if (!t || r->site >= c->sites.count || engine_records_told(ring, r->sp, r->site))
 		return;
 	c->records++;
 	if (ring->lost_ns) {

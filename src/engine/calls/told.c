@@ -11,11 +11,9 @@
 #include "engine/target/process.h"
 #include "engine/target/state.h"
 
-#define SP_BITS 35 /* of a stack pointer in a record */
-
 static uint64_t whole_sp(const cprof_thread *t, const struct engine_ring *ring, uint64_t low)
 {
-	const uint64_t span = UINT64_C(1) << SP_BITS;
+	const uint64_t span = UINT64_C(1) << CP_RECORD_SP_BITS;
 	uint64_t base = t->stack_end && t->stack_end != UINT64_MAX ? t->stack_end : ring->sp;
 	uint64_t sp = (base & ~(span - 1)) | low;
 

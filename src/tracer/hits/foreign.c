@@ -90,7 +90,8 @@ static void report(struct tracer *tr, const struct at *at, const struct cp_regs 
 /* Stacks that are further apart are different ones. */
 #define SAME_STACK (UINT64_C(1) << 20)
 
-/* Was it told before a signal's handler ran? As seen_before() in hit.c. */
+/* Was it told before a signal's handler ran? As seen_before() in hit.c; of who has a ring
+ * it is said there (detours_lead_out()). */
 static bool was_told(struct thread *t, uint64_t pc, uint64_t sp)
 {
 	bool same = false;
@@ -140,6 +141,7 @@ enum hit foreign_serve(struct tracer *tr, struct at *at, uint16_t *flags)
 			*flags |= HIT_HOLD;
 		at->t->foreign_pc = regs.r[arch->pc];
 		at->t->foreign_sp = regs.r[arch->sp];
+		at->t->foreign_head = rings_of(at->t) ? rings_of(at->t)->head : 0;
 	}
 	trap_keep(tr, at->t);
 	return HIT_DONE;

@@ -108,7 +108,7 @@ struct thread {
 		uint64_t pc, sp;
 	} again[8];
 	/* Where it was told of last in the place of a detour's record (hits/foreign.c). */
-	uint64_t foreign_pc, foreign_sp;
+	uint64_t foreign_pc, foreign_sp, foreign_head; /* of its ring */
 	bool passed; /* was held once */
 	/* First arguments of open calls (CP_GROUP_KEEPS), the last of them in a ring;
 	 * a stack grows downwards, so what is below an entry is over. */

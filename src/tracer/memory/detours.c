@@ -346,12 +346,19 @@ static void correct_fault(const struct thread *t, uint64_t was, uint64_t pc)
 	ptrace(PTRACE_SETSIGINFO, t->tid, 0, &si);
 }
 
-/* What was told of it already, will come again once its handler has returned. */
+/* What was told of it already, will come again once its handler has returned: as a stop,
+ * or, because its place is known by then, as a record. */
 static void expect_again(struct thread *t, uint64_t pc, uint64_t sp)
 {
-	if (pc != t->foreign_pc || sp != t->foreign_sp)
+	struct cp_detour_ring *ring = rings_of(t);
+
+	if (pc != t->foreign_pc || sp != t->foreign_sp || (ring && ring->head != t->foreign_head))
 		return;
 	t->foreign_pc = 0;
+	if (ring) {
+		cp_detour_cancel(ring, t->rings->log, cp_arch_time_stamp() << 16);
+		return;
+	}
 	memmove(t->again + 1, t->again, sizeof(t->again) - sizeof(t->again[0]));
 	t->again[0].pc = pc;
 	t->again[0].sp = sp;
