@@ -16,10 +16,13 @@ BELOW = {
                    "src/unwind", "src/inspect"],
     "src/record": ["src/base"],
     "src/transcript": ["src/base"],
-    "src/modules": ["src/base", "src/record", "src/transcript"],
+    "src/live": ["src/base"],
+    "src/modules": ["src/base", "src/record", "src/transcript", "src/live"],
     "src/report": ["src/base", "src/record", "src/transcript", "src/inspect"],
+    "src/view": ["src/base", "src/live", "src/record", "src/transcript", "src/report"],
     "src/cmd": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
-                "src/detour", "src/inspect", "src/engine", "src/record", "src/transcript", "src/modules", "src/report"],
+                "src/detour", "src/inspect", "src/engine", "src/record", "src/transcript", "src/live", "src/modules", "src/report",
+                "src/view"],
 }
 
 # The floors of a room, the lowest first: a file uses those of its own floor and of the
@@ -51,7 +54,7 @@ FLOORS = {
                     ["log/disarmed", "log/stack", "log/summary"],
                     ["log/families", "log/families/"],
                     ["log/output", "log/verbose"], ["log/mono"], ["log/log"],
-                    ["calls", "calls_json", "coverage", "order", "stacks"], ["builtins"]],
+                    ["calls", "calls_json", "coverage", "live", "order", "stacks"], ["builtins"]],
 }
 
 

@@ -12,3 +12,10 @@ const struct cp_command *cp_command_find(const struct cp_command *const *command
 			return *c;
 	return NULL;
 }
+
+int cp_usage_status(const struct cp_args *args)
+{
+	const struct cp_command *c = args->command;
+
+	return args->dashed && c->dashed_usage_status ? c->dashed_usage_status : c->usage_status;
+}

@@ -35,6 +35,7 @@ struct cp_args {
 	int count; /* operands: what is neither option nor option's value */
 	char **operands; /* NULL-terminated; borrowed from main's argv */
 	void *options; /* the command's own struct, of options_size bytes */
+	bool dashed; /* "--" is among its words: what follows are operands, whatever they are */
 };
 
 struct cp_command {
@@ -48,10 +49,14 @@ struct cp_command {
 	unsigned least, most; /* number of operands; most 0: any */
 	bool ends_at_operand; /* the first operand ends the options (CMD's own follow) */
 	int usage_status; /* CP_EXIT_USAGE, or 125 where CMD's status is returned */
+	int dashed_usage_status; /* the same behind a "--"; 0: no other one */
 	enum cp_completes completes; /* what an operand is */
 	enum cp_completes completes_next; /* what a second one is, unless the same */
 	int (*run)(struct cp_args *args);
 };
+
+/* Its status for a command line that makes no sense. */
+int cp_usage_status(const struct cp_args *args);
 
 /* Among those of a list that ends with NULL; NULL when there is none. */
 const struct cp_command *cp_command_find(const struct cp_command *const *commands,

@@ -47,22 +47,44 @@ const struct cp_option cp_events_options[] = {
 	{ 0 }
 };
 
+#define OTHER_RECORDING \
+	{ "profile", \
+	  0, \
+	  CP_OPTION_TEXTS, \
+	  AT(profiles), \
+	  .value = "NAME[:ARGS]", \
+	  .absent = "default", \
+	  .completes = CP_COMPLETES_PROFILERS, \
+	  .help = "load a profiler, such as coverage; coverage:help tells its options, 'cprof " \
+		  "modules' which there are. Unless one of them is log, the recorder (default, " \
+		  "or nothing), there are no samples and no recording; may be repeated" }, \
+		{ "plugin-dir", \
+		  0, \
+		  CP_OPTION_TEXTS, \
+		  AT(plugin_dirs), \
+		  .value = "DIR", \
+		  .completes = CP_COMPLETES_DIRECTORIES, \
+		  .help = "look for profilers in DIR first, before the directories of " \
+			  "CPROF_PLUGIN_PATH and the installed one; may be repeated" }, \
+		{ "quiet", 'q', CP_OPTION_TRUE, AT(quiet), .help = "no summary at the end" }, \
+	{ \
+		"verbose", 'v', CP_OPTION_COUNT, AT(verbose), \
+			.help = "say what is being done; twice: in detail" \
+	}
+
 const struct cp_option cp_recording_options[] = {
 	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
 	  .completes = CP_COMPLETES_FILES,
 	  .help = "the recording: cprof.data unless told; an older one becomes FILE.old" },
-	{ "profile", 0, CP_OPTION_TEXTS, AT(profiles), .value = "NAME[:ARGS]", .absent = "default",
-	  .completes = CP_COMPLETES_PROFILERS,
-	  .help = "load a profiler, such as coverage; coverage:help tells its options, 'cprof "
-		  "modules' which there are. Unless one of them is log, the recorder (default, "
-		  "or nothing), there are no samples and no recording; may be repeated" },
-	{ "plugin-dir", 0, CP_OPTION_TEXTS, AT(plugin_dirs), .value = "DIR",
-	  .completes = CP_COMPLETES_DIRECTORIES,
-	  .help = "look for profilers in DIR first, before the directories of "
-		  "CPROF_PLUGIN_PATH and the installed one; may be repeated" },
-	{ "quiet", 'q', CP_OPTION_TRUE, AT(quiet), .help = "no summary at the end" },
-	{ "verbose", 'v', CP_OPTION_COUNT, AT(verbose),
-	  .help = "say what is being done; twice: in detail" },
+	OTHER_RECORDING,
+	{ 0 }
+};
+
+static const struct cp_option top_recording_options[] = {
+	{ "output", 'o', CP_OPTION_TEXT, AT(output), .value = "FILE",
+	  .completes = CP_COMPLETES_FILES,
+	  .help = "record meanwhile, as attach and run do; an older recording becomes FILE.old" },
+	OTHER_RECORDING,
 	{ 0 }
 };
 
@@ -219,7 +241,7 @@ const struct cp_option cp_source_diff_options[] = {
 	{ 0 }
 };
 
-#define COLLECT_GROUPS \
+#define COLLECT_GROUPS(recording) \
 	{ "Sampling", cp_sampling_options, 0 }, \
 		{ "Calls", cp_calls_options, offsetof(struct cp_collect_options, calls) }, \
 		{ "Coverage", cp_coverage_options, \
@@ -230,18 +252,27 @@ const struct cp_option cp_source_diff_options[] = {
 		{ "Symbols and stacks", cp_stacks_options, \
 		  offsetof(struct cp_collect_options, stacks) }, \
 	{ \
-		"Recording", cp_recording_options, 0 \
+		"Recording", recording, 0 \
 	}
 
-const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS, { 0 } };
+const struct cp_option_group cp_collect_groups[] = { COLLECT_GROUPS(cp_recording_options), { 0 } };
 
-const struct cp_option_group cp_run_groups[] = {
-	COLLECT_GROUPS, { "Children that outlive CMD", cp_waiting_options, 0 }, { 0 }
-};
+const struct cp_option_group cp_run_groups[] = { COLLECT_GROUPS(cp_recording_options),
+						 { "Children that outlive CMD", cp_waiting_options,
+						   0 },
+						 { 0 } };
 
 const struct cp_collect_options cp_collect_defaults = {
 	.follow = true,
 	.output = "cprof.data",
+	.calls = { .max_rate = CP_COLLECT_NO_RATE },
+	.stacks = { .debuginfod = true },
+};
+
+const struct cp_option_group cp_top_groups[] = { COLLECT_GROUPS(top_recording_options), { 0 } };
+
+const struct cp_collect_options cp_top_defaults = {
+	.follow = true,
 	.calls = { .max_rate = CP_COLLECT_NO_RATE },
 	.stacks = { .debuginfod = true },
 };

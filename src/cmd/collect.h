@@ -69,7 +69,7 @@ struct cp_collect_options {
 	uint64_t duration_ns; /* 0: to the end */
 	uint64_t wait_ns; /* for processes that CMD leaves; UINT64_MAX: to their end */
 	bool annotations;
-	const char *output;
+	const char *output; /* NULL: no recording */
 	bool quiet;
 	struct cp_texts profiles; /* NAME[:ARGS] of profiler modules */
 	struct cp_texts plugin_dirs;
@@ -98,5 +98,8 @@ extern const struct cp_option cp_held_stacks_options[]; /* the same; where threa
 extern const struct cp_option_group cp_collect_groups[];
 extern const struct cp_option_group cp_run_groups[]; /* where there is a CMD */
 extern const struct cp_collect_options cp_collect_defaults;
+/* The same of top, which records only where it is told. */
+extern const struct cp_option_group cp_top_groups[];
+extern const struct cp_collect_options cp_top_defaults;
 
 #endif

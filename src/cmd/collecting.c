@@ -317,6 +317,13 @@ static const char *recorder_of(const struct cp_collect_options *o)
 	return NULL;
 }
 
+uint32_t cp_collecting_rate(const struct cp_collect_options *o)
+{
+	if (o->hz)
+		return (uint32_t)o->hz;
+	return samples_unasked(o, recorder_of(o) != NULL) ? DEFAULT_HZ : 0;
+}
+
 /* The recorder's description: "log:report,sample=99,output=FILE". What was
  * said to it by name comes last, and so wins. */
 static char *describe(const struct cp_collect_options *o)
@@ -325,11 +332,12 @@ static char *describe(const struct cp_collect_options *o)
 	struct cp_buf desc = { 0 };
 
 	cp_buf_str(&desc, "log:report");
-	if (o->hz || samples_unasked(o, named != NULL))
+	if (cp_collecting_rate(o))
 		cp_buf_printf(&desc, ",%s=%u",
 			      o->clock == CP_COLLECT_WALL ? "sample-real" : "sample",
-			      o->hz ? (unsigned)o->hz : DEFAULT_HZ);
-	add_text(&desc, "file", o->output);
+			      (unsigned)cp_collecting_rate(o));
+	if (o->output)
+		add_text(&desc, "file", o->output);
 	describe_calls(&desc, &o->calls);
 	describe_others(&desc, &o->calls);
 	describe_coverage(&desc, o);
@@ -341,6 +349,8 @@ static char *describe(const struct cp_collect_options *o)
 
 bool cp_collecting_records(const struct cp_collect_options *o)
 {
+	if (!o->output)
+		return recorder_of(o) != NULL;
 	return !o->profiles.count || recorder_of(o) || o->hz || o->calls.trace.count ||
 	       o->output != cp_collect_defaults.output || o->coverage.coverage || o->annotations ||
 	       others(&o->calls);

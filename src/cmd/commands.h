@@ -12,6 +12,7 @@
 	X(run) \
 	X(attach) \
 	X(cover) \
+	X(top) \
 	X(report) \
 	X(annotate) \
 	X(replay) \

@@ -40,7 +40,7 @@ int cp_usage_error(const struct cp_args *args, struct cp_error *err)
 {
 	cp_complain(err);
 	fprintf(stderr, "cprof: 'cprof %s --help' lists the options\n", args->command->name);
-	return args->command->usage_status;
+	return cp_usage_status(args);
 }
 
 int cp_usage(const struct cp_args *args, const char *format, ...)

@@ -84,7 +84,7 @@ static int run_and_report(struct cp_args *args, const struct cover_options *o,
 	if (!o->collect.output && !o->covering.again && !collect.coverage.count)
 		collect.coverage.known = o->covering.merge;
 	collect.quiet = true; /* the table comes instead of a summary */
-	status = cp_running(args, &collect, &ran, &cut);
+	status = cp_running(args, &collect, NULL, &ran, &cut);
 	if (!ran)
 		return status;
 	if (o->covering.merge)

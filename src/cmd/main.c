@@ -48,15 +48,9 @@ static int run_command(const struct cp_command *command, char **argv)
 static const char *known_elsewhere(const char *name)
 {
 	static const char *const words[][2] = {
-		{ "record", "run" },
-		{ "profile", "run" },
-		{ "live", "run" },
-		{ "trace", "run -t NAME" },
-		{ "ltrace", "run -t 'plt:*'" },
-		{ "dump", "export" },
-		{ "coverage", "cover" },
-		{ "top", "attach" },
-		{ "pstack", "stack" },
+		{ "record", "run" },	    { "profile", "run" },	    { "live", "run" },
+		{ "trace", "run -t NAME" }, { "ltrace", "run -t 'plt:*'" }, { "dump", "export" },
+		{ "coverage", "cover" },    { "pstack", "stack" },
 	};
 	size_t i;
 

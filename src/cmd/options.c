@@ -275,6 +275,15 @@ static struct cp_error *check_operands(const struct cp_args *args)
 	return NULL;
 }
 
+/* Is there a "--" that ends the options? */
+static bool is_dashed(char **argv)
+{
+	for (; *argv; argv++)
+		if (!strcmp(*argv, "--"))
+			return true;
+	return false;
+}
+
 struct cp_error *cp_options_parse(struct cp_args *args, char **argv, bool *help_ret)
 {
 	struct parse p = { .args = args, .rest = argv };
@@ -283,6 +292,7 @@ struct cp_error *cp_options_parse(struct cp_args *args, char **argv, bool *help_
 
 	args->operands = argv;
 	args->count = 0;
+	args->dashed = is_dashed(argv);
 	while ((arg = *p.rest) != NULL && !p.help) {
 		p.rest++;
 		if (ended || arg[0] != '-' || !arg[1]) {

@@ -10,7 +10,7 @@ static int run_run(struct cp_args *args)
 {
 	bool ran, cut;
 
-	return cp_running(args, args->options, &ran, &cut);
+	return cp_running(args, args->options, NULL, &ran, &cut);
 }
 
 const struct cp_command cp_command_run = {

@@ -147,20 +147,37 @@ static void say_who_is_left(cprof_session *s, void *data)
 	cp_lefts_free(&left);
 }
 
+static cprof_status launch(cprof_session *s, char **command, const struct cp_collect_options *o,
+			   const struct cp_watching *w)
+{
+	cprof_status status;
+
+	if (w && w->launching)
+		w->launching(w->data);
+	status = cprof_session_launch(s, command[0], command, NULL, cp_collecting_flags(o));
+	if (w && w->launched)
+		w->launched(w->data);
+	return status;
+}
+
 static int run_session(cprof_session *s, char **command, const struct cp_collect_options *o,
-		       bool *ran_ret, bool *cut_ret)
+		       const struct cp_watching *w, bool *ran_ret, bool *cut_ret)
 {
 	int status;
 
 	if (o->wait_ns)
 		cprof_session_set_wait(s, o->wait_ns, say_who_is_left, (void *)(uintptr_t)o);
-	if (cprof_session_launch(s, command[0], command, NULL, cp_collecting_flags(o))) {
+	if (launch(s, command, o, w)) {
 		cp_collecting_complain(s);
 		return CP_EXIT_OWN_FAILURE;
 	}
 	cp_signals_pass_on(cprof_session_pid(s));
+	if (w)
+		w->begins(s, w->data);
 	cprof_session_run(s, o->duration_ns);
 	cp_signals_forget();
+	if (w)
+		w->ends(w->data);
 	if (cprof_session_exec_errno(s))
 		return exec_failed(command[0], cprof_session_exec_errno(s));
 	if (!*cprof_session_error(s) && is_foreign(command[0]))
@@ -173,15 +190,15 @@ static int run_session(cprof_session *s, char **command, const struct cp_collect
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *ran_ret,
-	       bool *cut_ret)
+int cp_running(struct cp_args *args, const struct cp_collect_options *o,
+	       const struct cp_watching *watching, bool *ran_ret, bool *cut_ret)
 {
 	cprof_session *s;
 	char file[4096];
 	int status;
 
 	*ran_ret = *cut_ret = false;
-	if (!strcmp(o->output, "-"))
+	if (o->output && !strcmp(o->output, "-"))
 		return cp_usage(args, "standard output belongs to CMD: name a file for --output");
 	status = cp_collecting_check(args, o);
 	if (status || cp_collecting_helps(o, CP_EXIT_OWN_FAILURE, &status))
@@ -200,8 +217,9 @@ int cp_running(struct cp_args *args, const struct cp_collect_options *o, bool *r
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	cprof_session_set_detours(s, !o->calls.traps);
 	cprof_session_set_on_full(s, (cprof_on_full)o->calls.on_full);
-	if (cp_collecting_load(s, o) && cp_collecting_capture(s, o) && cp_collecting_record(s, o))
-		status = run_session(s, args->operands, o, ran_ret, cut_ret);
+	if (cp_collecting_load(s, o) && cp_collecting_capture(s, o) &&
+	    (!watching || watching->prepare(s, watching->data)) && cp_collecting_record(s, o))
+		status = run_session(s, args->operands, o, watching, ran_ret, cut_ret);
 	cp_guard_end(s);
 	return status;
 }

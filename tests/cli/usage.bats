@@ -18,6 +18,7 @@ commands() { "$CPROF" --help | sed -n 's/^  \([a-z]*\) [^ ].*/\1/p' | grep -v -x
 	assert_equal "$stderr" ""
 	assert_line --regexp '^  run \[options\]'
 	assert_line --regexp '^  attach \[options\] PID'
+	assert_line --regexp '^  top \[options\] PID'
 }
 
 @test "cprof --version says the version of the build" {

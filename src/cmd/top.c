@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cprof top: what a program does, while it does it.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "cmd/attaching.h"
+#include "cmd/cmd.h"
+#include "cmd/collecting.h"
+#include "cmd/commands.h"
+#include "cmd/complain.h"
+#include "cmd/running.h"
+#include "cmd/terminal.h"
+#include "modules/live.h"
+#include "view/plain.h"
+
+struct top {
+	const struct cp_collect_options *options;
+	cprof_session *session; /* while it runs */
+	struct cp_live sums;
+	struct cp_view view;
+};
+
+/* ---- lines ---- */
+
+static void on_tick(void *data)
+{
+	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
+	struct top *t = data;
+
+	cp_view_plain(&t->view, &text);
+	/* A reader who has seen enough has gone. */
+	if (!cp_terminal_print(stdout, &text) || fflush(stdout))
+		cprof_session_stop(t->session);
+}
+
+/* ---- the session ---- */
+
+static bool prepare(cprof_session *s, void *data)
+{
+	struct top *t = data;
+	const struct cp_collect_options *o = t->options;
+	struct cp_live_wants wants = { .hz = cp_collecting_rate(o), .tick = on_tick, .data = t };
+
+	if (wants.hz)
+		wants.mode = o->clock == CP_COLLECT_WALL ? CPROF_SAMPLE_MODE_REAL
+							 : CPROF_SAMPLE_MODE_PROCESS;
+	t->session = s;
+	t->view.wall = wants.mode == CPROF_SAMPLE_MODE_REAL;
+	if (cp_module_live_start(&t->sums, &wants) && !cprof_session_profiler_failed(s))
+		return true;
+	cp_collecting_complain(s);
+	return false;
+}
+
+static void begins(cprof_session *s, void *data)
+{
+	char *const *command = cprof_session_command(s);
+	struct top *t = data;
+
+	t->view.program = command && *command ? cp_basename(*command) : "";
+	t->view.pid = cprof_session_target(s);
+}
+
+static void ends(void *data)
+{
+	(void)data;
+}
+
+static int watch(struct cp_args *args)
+{
+	struct top t = { .options = args->options };
+	const struct cp_watching watching = {
+		.prepare = prepare, .begins = begins, .ends = ends, .data = &t
+	};
+	bool ran, cut;
+	int status;
+
+	cp_live_init(&t.sums, cp_now());
+	t.view.sums = &t.sums;
+	if (args->dashed)
+		status = cp_running(args, args->options, &watching, &ran, &cut);
+	else
+		status = cp_attaching(args, args->options, &watching);
+	cp_view_deinit(&t.view);
+	cp_live_deinit(&t.sums);
+	return status;
+}
+
+/* An option whose events are only recorded, and shown by reports; NULL: none. */
+static const char *only_recorded(const struct cp_collect_options *o)
+{
+	const struct cp_calls_options *c = &o->calls;
+
+	return c->trace.count	      ? "trace"
+	       : c->allocs	      ? "allocs"
+	       : c->exceptions	      ? "exceptions"
+	       : c->locks	      ? "locks"
+	       : c->maps	      ? "maps"
+	       : o->coverage.coverage ? "coverage"
+	       : o->annotations	      ? "annotations"
+				      : NULL;
+}
+
+static int run_top(struct cp_args *args)
+{
+	const struct cp_collect_options *o = args->options;
+	uint64_t pid;
+
+	if (o->output && !strcmp(o->output, "-"))
+		return cp_usage(args, "standard output has the view: name a file for --output");
+	if (!o->output && only_recorded(o))
+		return cp_usage(args,
+				"what --%s tells is only in a recording: name one with --output",
+				only_recorded(o));
+	if (!args->dashed && args->count > 1)
+		return cp_usage(args, "what is '%s' for? The usage is: cprof top %s",
+				args->operands[1], args->command->operands);
+	if (!args->dashed && !cp_parse_u64(args->operands[0], INT32_MAX, &pid))
+		return cp_usage(args,
+				"'%s' is not the number of a process; a program is started by: "
+				"cprof top -- %s",
+				args->operands[0], args->operands[0]);
+	return watch(args);
+}
+
+const struct cp_command cp_command_top = {
+	.name = "top",
+	.operands = "[options] PID | -- CMD [ARG...]",
+	.summary = "Watch what a program does: its hottest functions and threads",
+	.details = "Ctrl-C, SIGTERM, SIGHUP or the end of --duration end it; the process\n"
+		   "runs on.",
+	.groups = cp_top_groups,
+	.options_size = sizeof(struct cp_collect_options),
+	.defaults = &cp_top_defaults,
+	.least = 1,
+	.usage_status = CP_EXIT_USAGE,
+	.dashed_usage_status = CP_EXIT_OWN_FAILURE,
+	.completes = CP_COMPLETES_PIDS,
+	.run = run_top,
+};

@@ -1,0 +1,514 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the live view shows. Two threads: the session's, which walks stacks and keeps them as
+ * addresses, those that are alike once in a second; and one of the profiler's own, which
+ * names addresses (that may take long, when debug information is read for the first time) and
+ * adds the stacks up by function, caller and line.
+ *
+ *   events ──► batch of this second ──► names, sums ──► tick: somebody looks
+ */
+#include "modules/live.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "modules/settings.h"
+
+/* After a second's end: until then its last samples have come. */
+#define LATE_NS (100 * CP_NS_PER_MS)
+
+/* A place in code, as it is interned: no padding. */
+struct place {
+	uintptr_t assembly; /* cprof_assembly *, 0: none */
+	uintptr_t image; /* const char *, its name as the program was started; 0: none */
+	uint64_t address; /* link-time; without an assembly run-time */
+	uint64_t is_signal;
+};
+
+/* The beginning of an interned stack; the numbers of its places follow, leaf first. */
+struct origin {
+	uint32_t kind; /* enum cp_live_kind */
+	uint32_t thread;
+};
+
+struct weight {
+	uint64_t events, weight;
+};
+
+/* What happened in a second. */
+struct batch {
+	struct batch *next; /* the one after it */
+	uint32_t second;
+	struct cp_interner places, stacks;
+	CP_VEC(struct weight) weights; /* by stack */
+};
+
+struct cprof_profiler {
+	cprof_profiler_handle handle;
+	struct cp_live_wants wants;
+	struct cp_live *sums; /* borrowed */
+	/* ---- the session's thread ---- */
+	struct cp_map threads; /* cprof_thread * -> number */
+	struct cp_buf stack; /* being walked */
+	/* ---- both ---- */
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	struct batch *oldest, *newest; /* owned */
+	bool ends, failed; /* failed: without memory */
+	/* ---- the other one's ---- */
+	pthread_t namer;
+	bool names; /* it runs */
+	struct cp_interner places;
+	struct span {
+		size_t first, count;
+	} * spans; /* by place: its frames */
+	size_t span_capacity;
+	CP_VEC(struct cp_live_frame) frames;
+	CP_VEC(struct cp_live_frame) whole; /* of the stack being added */
+};
+
+/* ---- batches ---- */
+
+static void batch_destroy(struct batch *b)
+{
+	if (!b)
+		return;
+	cp_interner_free(&b->places);
+	cp_interner_free(&b->stacks);
+	cp_vec_free(&b->weights);
+	free(b);
+}
+
+/* The batch of a second, which is the newest one or a new one; NULL without memory. */
+static struct batch *batch_of(cprof_profiler *p, uint32_t second)
+{
+	struct batch *b = p->newest;
+
+	if (b && b->second >= second)
+		return b;
+	b = calloc(1, sizeof(*b));
+	if (!b)
+		return NULL;
+	b->second = second;
+	if (p->newest)
+		p->newest->next = b;
+	else
+		p->oldest = b;
+	p->newest = b;
+	return b;
+}
+
+/* ---- the session's thread ---- */
+
+static void take_names(const cprof_thread *t, struct cp_live_thread *to)
+{
+	const char *name = cprof_thread_name(t),
+		   *process = cprof_process_name(cprof_thread_process(t));
+
+	strncpy(to->name, name ? name : "", sizeof(to->name) - 1);
+	strncpy(to->process, process ? process : "", sizeof(to->process) - 1);
+}
+
+/* CP_LIVE_ALL: no memory. */
+static uint32_t thread_of(cprof_profiler *p, cprof_thread *t)
+{
+	const uint64_t *known = cp_map_get(&p->threads, (uintptr_t)t);
+	uint32_t number;
+
+	if (known || !t)
+		return known ? (uint32_t)*known : CP_LIVE_ALL;
+	cp_live_lock(p->sums);
+	number = cp_live_thread(p->sums, cprof_process_pid(cprof_thread_process(t)),
+				cprof_thread_tid(t));
+	if (number != CP_LIVE_ALL)
+		take_names(t, &p->sums->threads.items[number]);
+	cp_live_unlock(p->sums);
+	if (!cp_map_put(&p->threads, (uintptr_t)t, number))
+		return CP_LIVE_ALL;
+	return number;
+}
+
+static void add_place(cprof_profiler *p, const struct place *place)
+{
+	uint32_t number;
+
+	if (cp_intern(&p->newest->places, place, sizeof(*place), &number, NULL))
+		cp_buf_add(&p->stack, &number, sizeof(number));
+	else
+		p->failed = true;
+}
+
+static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
+			    const cprof_frame_info *frame, size_t size,
+			    const cprof_context *context, void *data)
+{
+	const cprof_image *image = cprof_frame_info_image(frame);
+	const struct place place = {
+		.assembly = image ? (uintptr_t)cprof_image_assembly(image) : 0,
+		.image = image ? (uintptr_t)cprof_image_name(image) : 0,
+		.address = cprof_frame_info_address(frame),
+		.is_signal = cprof_frame_info_is_signal(frame),
+	};
+
+	(void)function;
+	(void)ip;
+	(void)size;
+	(void)context;
+	add_place(data, &place);
+	return CPROF_WALK_CONTINUE;
+}
+
+/* The stack of the event being delivered, in the batch of its second; with the lock held. */
+static void add_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
+		      const struct weight *weight)
+{
+	const struct origin origin = { kind, thread_of(p, cprof_current_thread()) };
+	const struct place nowhere = { .address = ip };
+	struct batch *b = batch_of(p, cp_live_second(p->sums, ts_ns));
+	uint32_t number;
+	bool fresh;
+
+	p->failed |= !b;
+	if (p->failed)
+		return;
+	cp_buf_clear(&p->stack);
+	cp_buf_add(&p->stack, &origin, sizeof(origin));
+	cprof_do_stack_snapshot(cprof_current_thread(), add_frame,
+				CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, p, NULL, 0);
+	if (p->stack.size == sizeof(origin))
+		add_place(p, &nowhere);
+	if (p->stack.failed ||
+	    !cp_intern(&b->stacks, p->stack.bytes, p->stack.size, &number, &fresh) ||
+	    (fresh && !cp_vec_push(&b->weights, (struct weight){ 0 }))) {
+		p->failed = true;
+		return;
+	}
+	b->weights.items[number].events += weight->events;
+	b->weights.items[number].weight += weight->weight;
+}
+
+static void on_sample(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
+{
+	struct weight weight = { .events = 1 };
+	cprof_sample sample;
+
+	(void)context;
+	if (!cprof_current_sample(&sample))
+		return;
+	weight.weight = sample.weight_ns;
+	pthread_mutex_lock(&p->lock);
+	add_stack(p, CP_LIVE_TIME, sample.timestamp_ns, ip, &weight);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static void on_thread_started(cprof_profiler *p, uintptr_t tid)
+{
+	thread_of(p, cprof_thread_from_tid((int32_t)tid));
+}
+
+/* Also of a thread that lives on under another name. */
+static void rename_thread(cprof_profiler *p, cprof_thread *t, bool ended)
+{
+	uint32_t number = thread_of(p, t);
+
+	if (number == CP_LIVE_ALL)
+		return;
+	cp_live_lock(p->sums);
+	take_names(t, &p->sums->threads.items[number]);
+	p->sums->threads.items[number].ended = ended;
+	cp_live_unlock(p->sums);
+}
+
+static void on_thread_exited(cprof_profiler *p, uintptr_t tid)
+{
+	rename_thread(p, cprof_thread_from_tid((int32_t)tid), true);
+}
+
+static void on_thread_name(cprof_profiler *p, uintptr_t tid, const char *name)
+{
+	(void)name;
+	rename_thread(p, cprof_thread_from_tid((int32_t)tid), false);
+}
+
+static void add_cost(cprof_profiler *p)
+{
+	struct cp_live_cost cost = { .at_ns = cp_now() };
+	cprof_overhead o;
+
+	cprof_get_overhead(&o);
+	cost.own_cpu_ns = o.tracer_cpu_ns + o.controller_cpu_ns;
+	cost.stops = o.stops;
+	cost.stopped_ns = o.stopped_ns;
+	cost.samples = o.samples;
+	cost.lost = o.lost;
+	cp_live_lock(p->sums);
+	cp_live_add_cost(p->sums, &cost);
+	cp_live_unlock(p->sums);
+}
+
+/* ---- names ---- */
+
+/* The frames of a place, as they are told. */
+struct naming {
+	cprof_profiler *p;
+	const char *image;
+	size_t count;
+	uint64_t start; /* of a function without a name; 0: unknown */
+};
+
+static void add_named(struct naming *n, const char *name, const char *file, uint32_t line)
+{
+	struct cp_live_frame frame = { .line = line };
+
+	cp_live_lock(n->p->sums);
+	frame.function = cp_live_function(n->p->sums, name, n->image, file);
+	cp_live_unlock(n->p->sums);
+	if (frame.function == CP_LIVE_NONE || !cp_vec_push(&n->p->frames, frame))
+		n->p->failed = true;
+	else
+		n->count++;
+}
+
+static void add_symbol(const cprof_symbol *symbol, void *data)
+{
+	struct naming *n = data;
+
+	if (!symbol->inlined)
+		n->start = symbol->start;
+	if (symbol->name && *symbol->name)
+		add_named(n, symbol->name, symbol->file, symbol->line);
+}
+
+/* As reports call what has no name. */
+static void add_unnamed(struct naming *n, const struct place *place)
+{
+	struct cp_buf name = { 0 };
+
+	if (place->is_signal)
+		cp_buf_str(&name, "<signal handler called>");
+	else if (!*n->image)
+		cp_buf_str(&name, "[unknown]");
+	else if (*n->image == '[')
+		cp_buf_str(&name, n->image);
+	else if (n->start)
+		cp_buf_printf(&name, "%s+0x%llx", n->image, (unsigned long long)n->start);
+	else
+		cp_buf_printf(&name, "[%s]", n->image);
+	if (name.bytes)
+		add_named(n, name.bytes, NULL, 0);
+	cp_buf_free(&name);
+}
+
+static void name_place(cprof_profiler *p, const struct place *place, struct span *ret)
+{
+	struct naming n = { .p = p, .image = place->image ? (const char *)place->image : "" };
+
+	ret->first = p->frames.count;
+	if (place->assembly)
+		cprof_assembly_symbolize((cprof_assembly *)place->assembly, place->address,
+					 add_symbol, &n);
+	if (!n.count)
+		add_unnamed(&n, place);
+	ret->count = n.count;
+}
+
+/* The frames of a place; NULL without memory. */
+static const struct span *frames_of(cprof_profiler *p, const struct place *place)
+{
+	uint32_t number;
+	bool fresh;
+
+	if (!cp_intern(&p->places, place, sizeof(*place), &number, &fresh) ||
+	    (number >= p->span_capacity &&
+	     !cp_vec_grow((void **)&p->spans, &p->span_capacity, number + 1, sizeof(*p->spans))))
+		return NULL;
+	if (fresh)
+		name_place(p, place, &p->spans[number]);
+	return &p->spans[number];
+}
+
+/* ---- the namer ---- */
+
+/* The stack of a batch, with names, into p->whole. */
+static bool expand(cprof_profiler *p, const struct batch *b, const struct cp_interned *stack)
+{
+	const char *numbers = (const char *)stack->bytes + sizeof(struct origin);
+	size_t n = (stack->size - sizeof(struct origin)) / sizeof(uint32_t), i, k;
+	const struct span *span;
+	struct place place;
+	uint32_t number;
+
+	p->whole.count = 0;
+	for (i = 0; i < n; i++) {
+		memcpy(&number, numbers + i * sizeof(number), sizeof(number));
+		memcpy(&place, b->places.items[number].bytes, sizeof(place));
+		span = frames_of(p, &place);
+		for (k = 0; span && k < span->count; k++)
+			if (!cp_vec_push(&p->whole, p->frames.items[span->first + k]))
+				return false;
+		if (!span)
+			return false;
+	}
+	return true;
+}
+
+static void add_batch(cprof_profiler *p, const struct batch *b)
+{
+	struct origin origin;
+	size_t i;
+
+	for (i = 0; i < b->stacks.count; i++) {
+		memcpy(&origin, b->stacks.items[i].bytes, sizeof(origin));
+		if (!expand(p, b, &b->stacks.items[i])) {
+			p->failed = true;
+			return;
+		}
+		cp_live_lock(p->sums);
+		cp_live_add(p->sums, (enum cp_live_kind)origin.kind, origin.thread, b->second,
+			    p->whole.items, p->whole.count, b->weights.items[i].events,
+			    b->weights.items[i].weight);
+		cp_live_unlock(p->sums);
+	}
+}
+
+/* Adds up all that there is. */
+static void add_batches(cprof_profiler *p)
+{
+	struct batch *b, *next;
+
+	pthread_mutex_lock(&p->lock);
+	b = p->oldest;
+	p->oldest = p->newest = NULL;
+	pthread_mutex_unlock(&p->lock);
+	for (; b; b = next) {
+		next = b->next;
+		add_batch(p, b);
+		batch_destroy(b);
+	}
+}
+
+/* Waits for the next tick; false: it is the last one. */
+static bool wait_for_tick(cprof_profiler *p)
+{
+	uint64_t now = cp_now(), start = p->sums->start_ns,
+		 at = start + (cp_live_second(p->sums, now) + 1) * CP_NS_PER_S + LATE_NS;
+	const struct timespec until = { .tv_sec = (time_t)(at / CP_NS_PER_S),
+					.tv_nsec = (long)(at % CP_NS_PER_S) };
+	bool ends;
+
+	pthread_mutex_lock(&p->lock);
+	while (!p->ends &&
+	       pthread_cond_clockwait(&p->ended, &p->lock, CLOCK_MONOTONIC, &until) != ETIMEDOUT)
+		;
+	ends = p->ends;
+	pthread_mutex_unlock(&p->lock);
+	return !ends;
+}
+
+static void *name_all(void *data)
+{
+	cprof_profiler *p = data;
+	bool more;
+
+	do {
+		more = wait_for_tick(p);
+		add_batches(p);
+		cp_live_lock(p->sums);
+		cp_live_advance(p->sums, cp_now());
+		cp_live_unlock(p->sums);
+		if (p->wants.tick)
+			p->wants.tick(p->wants.data);
+	} while (more);
+	return NULL;
+}
+
+/* ---- start and end ---- */
+
+static void on_initialized(cprof_profiler *p)
+{
+	sigset_t all, before;
+
+	cp_live_lock(p->sums);
+	p->sums->start_ns = cp_now();
+	cp_live_unlock(p->sums);
+	add_cost(p);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before); /* they are the first thread's to handle */
+	p->names = !pthread_create(&p->namer, NULL, name_all, p);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (!p->names)
+		cprof_profiler_fail(p->handle, "cannot start a thread for the view");
+}
+
+static void end_namer(cprof_profiler *p)
+{
+	if (!p->names)
+		return;
+	pthread_mutex_lock(&p->lock);
+	p->ends = true;
+	pthread_cond_signal(&p->ended);
+	pthread_mutex_unlock(&p->lock);
+	pthread_join(p->namer, NULL);
+	p->names = false;
+}
+
+static void on_shutdown(cprof_profiler *p)
+{
+	add_cost(p);
+	end_namer(p);
+	if (p->failed)
+		cprof_profiler_fail(p->handle, "the view lacks memory");
+}
+
+static void cleanup(cprof_profiler *p)
+{
+	struct batch *next;
+
+	end_namer(p);
+	for (; p->oldest; p->oldest = next) {
+		next = p->oldest->next;
+		batch_destroy(p->oldest);
+	}
+	cp_map_free(&p->threads);
+	cp_buf_free(&p->stack);
+	cp_interner_free(&p->places);
+	cp_vec_free(&p->frames);
+	cp_vec_free(&p->whole);
+	free(p->spans);
+	pthread_mutex_destroy(&p->lock);
+	pthread_cond_destroy(&p->ended);
+	free(p);
+}
+
+bool cp_module_live_start(struct cp_live *sums, const struct cp_live_wants *wants)
+{
+	cprof_profiler *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return false;
+	p->sums = sums;
+	p->wants = *wants;
+	pthread_mutex_init(&p->lock, NULL);
+	pthread_cond_init(&p->ended, NULL);
+	p->handle = cprof_profiler_create(p);
+	if (!p->handle) {
+		cleanup(p);
+		return false;
+	}
+	cprof_profiler_set_cleanup_callback(p->handle, cleanup);
+	cprof_profiler_set_runtime_initialized_callback(p->handle, on_initialized);
+	cprof_profiler_set_runtime_shutdown_end_callback(p->handle, on_shutdown);
+	cprof_profiler_set_thread_started_callback(p->handle, on_thread_started);
+	cprof_profiler_set_thread_exited_callback(p->handle, on_thread_exited);
+	cprof_profiler_set_thread_name_callback(p->handle, on_thread_name);
+	cprof_profiler_set_heartbeat_callback(p->handle, add_cost);
+	cprof_profiler_set_sample_hit_callback(p->handle, on_sample);
+	return !wants->mode || settings_sample(p->handle, true, &p->wants.mode, &p->wants.hz);
+}

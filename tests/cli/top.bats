@@ -1,0 +1,123 @@
+#!/usr/bin/env bats
+# The live view. What it has to show is what the programs say of themselves.
+
+load helpers
+
+# until_told PROGRAM ARG...: starts it, to end when ./stop exists; waits until it is ready.
+until_told() {
+	start "$TRACEES/$1" --until=stop --ready=ready "${@:2}"
+	until_true test -s ready
+}
+
+# block N FILE: the Nth of the blocks that lines come in; -1: the last.
+block() { awk -v RS= -v want="$1" '{ b[NR] = $0 } END { print b[want < 0 ? NR + 1 + want : want] }' "$2"; }
+
+# total_of FUNCTION: of standard input, its share with what it calls, since the start.
+total_of() { awk -v f="$1" 'NF == 6 && $5 == f { sub(/%/, "", $4); print $4 }'; }
+
+# within LOW HIGH NUMBER
+within() {
+	jq -ne --argjson lo "$1" --argjson hi "$2" --argjson n "$3" '$n >= $lo and $n <= $hi' \
+		>/dev/null || { echo "$3 is not within $1 and $2" >&2; return 1; }
+}
+
+@test "lines tell the hottest functions as the program does" {
+	run --separate-stderr "$CPROF" top -q -s 997 -- "$TRACEES/shares" --rounds=400
+	assert_success
+	printf '%s\n' "$output" >lines
+	# shares: ok three_quarters MS a_quarter MS rounds N
+	read -r -a said <<<"$(grep '^shares: ok' lines)"
+	want=$(jq -n "100 * ${said[3]} / (${said[3]} + ${said[5]})")
+	# Some 1,600 samples: four standard errors of a share of 75 % are 4.3 %.
+	got=$(block -1 lines | total_of three_quarters)
+	within "$(jq -n "$want - 5")" "$(jq -n "$want + 5")" "$got"
+	within 99 101 "$(jq -n "$got + $(block -1 lines | total_of a_quarter)")"
+	within 98 100 "$(block -1 lines | total_of main)"
+	# One block a second, and one at the end.
+	[ "$(grep -c '^shares (' lines)" -ge 2 ]
+}
+
+@test "threads are told with their state and share" {
+	until_told shares
+	"$CPROF" top -d 3s "$pid" >lines
+	block -1 lines >last
+	grep -qE " idler \\([0-9]+\\) sleeping$" last
+	# The other one does all that is done; it may wait for a CPU.
+	read -r cpu _ <<<"$(grep -E " shares \\($pid\\) (running|sleeping)$" last)"
+	whole=$(sed -n '1s/.*CPU \([0-9.]*\)%.*/\1/p' last)
+	assert_equal "$cpu" "$whole%"
+	touch stop
+	wait "$pid"
+	assert_equal "$(cut -d' ' -f1,2 out)" 'shares: ok'
+}
+
+@test "the cost of profiling is told, and what is recorded meanwhile is a recording like any other" {
+	until_told shares
+	"$CPROF" top -q -s 499 -d 2s -o kept.data "$pid" >lines
+	touch stop
+	block -1 lines | grep -qE '^profiling: CPU [0-9.]+%, threads stopped [0-9.]+%, [0-9]+ samples/s'
+	"$CPROF" report --json kept.data >report
+	jq -e '[.samples.functions[] | select(.function == "three_quarters")] | length == 1' report
+	assert_not_exist cprof.data
+}
+
+@test "without --output nothing is recorded" {
+	until_told shares
+	"$CPROF" top -d 1s "$pid" >lines
+	assert_not_exist cprof.data
+	run -2 "$CPROF" top -c "$pid"
+	assert_line --partial 'name one with --output'
+	run -2 "$CPROF" top -o - "$pid"
+	run -125 "$CPROF" top -o - -- true
+}
+
+@test "who goes away ends the view, and not the program" {
+	until_told shares
+	"$CPROF" top "$pid" | head -n 1 >line
+	grep -q "^shares ($pid), " line
+	kill -0 "$pid"
+	touch stop
+	wait "$pid"
+}
+
+@test "Ctrl-C, SIGTERM and SIGHUP end the view, and not the program" {
+	for signal in INT TERM HUP; do
+		rm -f ready
+		until_told shares
+		# bash has its background jobs ignore Ctrl-C.
+		env --default-signal=INT "$CPROF" top "$pid" >lines &
+		top=$!
+		until_true grep -q "^shares ($pid), " lines
+		kill -"$signal" "$top"
+		wait "$top"
+		kill -0 "$pid"
+		touch stop
+		wait "$pid"
+		rm stop lines
+	done
+}
+
+@test "a program that ends, ends the view" {
+	until_told shares
+	"$CPROF" top "$pid" >lines &
+	top=$!
+	until_true grep -q "^shares ($pid), " lines
+	touch stop
+	wait "$top"
+	wait "$pid"
+}
+
+@test "of CMD the status is top's, and its descriptors are its own" {
+	run -7 "$CPROF" top -- sh -c 'exit 7'
+	run -143 "$CPROF" top -- sh -c 'kill -TERM $$'
+	run -127 "$CPROF" top -- no-such-program-at-all
+	run -125 "$CPROF" top --no-such-option -- true
+	run -2 "$CPROF" top --no-such-option 1
+	run -2 "$CPROF" top true
+	assert_line --partial 'cprof top -- true'
+	run -2 "$CPROF" top
+	echo in | "$CPROF" top -- sh -c 'cat >copy; echo said; echo complained >&2' >out 2>err
+	assert_equal "$(cat copy)" in
+	grep -qx said out
+	grep -qx complained err
+}
