@@ -53,6 +53,7 @@ enum cp_detour_value_kind {
 	/* Word at reg (NONE: 0; the pc's: of the instruction behind the record) + index * scale
 	 * + at[0]: that instruction reads it, too, so a fault is the program's. */
 	CP_DETOUR_WORD,
+	CP_DETOUR_CHOSEN, /* of a record that SAMPLES: was its block chosen? */
 };
 #define CP_DETOUR_NONE 0xff
 
@@ -131,6 +132,15 @@ enum cp_detour_when {
 	/* If all tests hold. The exits of the call ask the table whether they did: */
 	CP_DETOUR_DECIDES,
 	CP_DETOUR_IF_DECIDED, /* the call with this stack pointer was accepted */
+	/* Decides, too: a block of so many bytes is chosen, or what was at the address was. */
+	CP_DETOUR_SAMPLES,
+	CP_DETOUR_IF_CHOSEN, /* what is at the address may have been chosen */
+};
+
+/* Registers by DWARF number, or CP_DETOUR_NONE: `size` times `times` bytes, and the address
+ * of a block that is freed or moved. */
+struct cp_detour_block {
+	uint8_t size, times, address;
 };
 
 #define CP_DETOUR_VALUES 24
@@ -149,6 +159,8 @@ struct cp_detour_record {
 	/* Of an entry: whoever is called from where is not known yet (cp_detour_caller())
 	 * stops as on a foreign stack, and makes no record. */
 	bool by_known;
+	bool chooses; /* IF_DECIDED: the result is the address of a block that was chosen */
+	struct cp_detour_block block; /* SAMPLES, IF_CHOSEN */
 	struct cp_detour_value values[CP_DETOUR_VALUES];
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 };

@@ -28,7 +28,11 @@ struct cp_detour_ring {
 	uint64_t head; /* where the next record goes */
 	uint64_t lost; /* records that found no room */
 	uint64_t lost_head; /* `head` behind the last LOST record */
-	uint64_t unused[5];
+	/* Of samples of blocks (CP_DETOUR_SAMPLES): bytes up to the next one, the way that it
+	 * takes from there, and whether the one that was accepted last was chosen. */
+	int64_t left;
+	uint32_t way, chosen;
+	uint64_t unused[3];
 	/* Written by the reader. */
 	uint64_t limit; /* at or behind it nothing is reserved; 0: closed */
 	uint64_t wait_until; /* time stamp counter up to which who finds no room waits */
@@ -101,6 +105,25 @@ static inline uint64_t cp_detour_callers_offset(unsigned log)
 static inline uint32_t cp_detour_caller(uint64_t return_address, uint64_t sp, unsigned log)
 {
 	return (uint32_t)(return_address + sp) * CP_DETOUR_HASH >> (33 - log);
+}
+
+/* A sample of blocks, one about every so many bytes: there as well are, for each hash of an
+ * address, how many blocks were chosen there and are live, up to 255; and ways from one byte
+ * that chooses to the next. */
+#define CP_DETOUR_WAYS 1024
+static inline uint64_t cp_detour_chosen_offset(unsigned log)
+{
+	return CP_DETOUR_BUFFER + (UINT64_C(1) << (log - 2));
+}
+
+static inline uint32_t cp_detour_chosen(uint64_t address, unsigned log)
+{
+	return (uint32_t)(address >> 4) * CP_DETOUR_HASH >> (35 - log);
+}
+
+static inline uint64_t cp_detour_ways_offset(unsigned log)
+{
+	return cp_detour_chosen_offset(log) + (UINT64_C(1) << (log - 3));
 }
 
 /* Bytes of a ring, whole pages. */

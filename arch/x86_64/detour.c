@@ -29,6 +29,7 @@
 #include "arch/x86_64/detour.h"
 #include "arch/x86_64/detour_ring.h"
 #include "arch/x86_64/detour_frame.h"
+#include "arch/x86_64/detour_sample.h"
 #include "arch/x86_64/detour_slow.h"
 #include "arch/x86_64/detour_stack.h"
 #include "arch/x86_64/detour_value.h"
@@ -144,13 +145,26 @@ static void put_hash(struct maker *m)
 	cp_x86_put_hash(m->e);
 }
 
+static void put_sample(struct maker *m, unsigned r)
+{
+	m->out[r].refused[m->out[r].refused_count++] =
+		cp_x86_put_sample(m->e, m->rings, &m->out[r].record->block);
+	m->out[r].refused_at = m->e->now;
+}
+
 static void put_condition(struct maker *m, unsigned r)
 {
-	switch ((enum cp_detour_when)m->out[r].record->when) {
+	const struct cp_detour_record *record = m->out[r].record;
+
+	switch ((enum cp_detour_when)record->when) {
 	case CP_DETOUR_ALWAYS:
 		break;
 	case CP_DETOUR_DECIDES:
-		put_tests(m, r);
+	case CP_DETOUR_SAMPLES:
+		if (record->when == CP_DETOUR_DECIDES)
+			put_tests(m, r);
+		else
+			put_sample(m, r);
 		put_hash(m);
 		PUT32(m->e, "\x65\x48\x89\x04\xcd",
 		      cp_x86_table_at(m->rings)); /* mov %rax,%gs:(,%rcx,8) */
@@ -161,6 +175,11 @@ static void put_condition(struct maker *m, unsigned r)
 		      cp_x86_table_at(m->rings)); /* cmp %gs:(,%rcx,8),%rax */
 		m->out[r].refused_at = m->e->now;
 		m->out[r].skip = cp_x86_put_forward(m->e, "\x0f\x85", 2); /* jne */
+		if (record->chooses)
+			cp_x86_note_chosen(m->e, m->rings);
+		break;
+	case CP_DETOUR_IF_CHOSEN:
+		m->out[r].skip = cp_x86_put_if_chosen(m->e, m->rings, record->block.address);
 		break;
 	}
 }
@@ -384,6 +403,18 @@ static unsigned record_before(const struct cp_detour *detour, size_t offset)
 	return r;
 }
 
+/* Registers that the block of a record is told by. */
+static bool block_fits(const struct cp_detour_record *r)
+{
+	const struct cp_detour_block *b = &r->block;
+
+	if (r->when == CP_DETOUR_IF_CHOSEN)
+		return b->address < CP_X86_PC;
+	return r->when != CP_DETOUR_SAMPLES ||
+	       (b->size < CP_X86_PC && (b->times < CP_X86_PC || b->times == CP_DETOUR_NONE) &&
+		(b->address < CP_X86_PC || b->address == CP_DETOUR_NONE));
+}
+
 static bool records_fit(const struct cp_detour *d)
 {
 	const struct cp_detour_record *r;
@@ -391,7 +422,7 @@ static bool records_fit(const struct cp_detour *d)
 	if (d->record_count > CP_DETOUR_RECORDS || d->size > sizeof(d->code))
 		return false;
 	for (r = d->records; r < d->records + d->record_count; r++) {
-		if (r->site >= CP_DETOUR_SITES || !cp_x86_values_fit(r) ||
+		if (r->site >= CP_DETOUR_SITES || !cp_x86_values_fit(r) || !block_fits(r) ||
 		    (r->when != CP_DETOUR_DECIDES && r->test_count))
 			return false;
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "arch/x86_64/detour_value.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "arch/x86_64/detour_frame.h"
@@ -23,6 +24,7 @@ static size_t value_size(const struct cp_detour_value *v)
 	case CP_DETOUR_VECTOR:
 	case CP_DETOUR_STACK:
 	case CP_DETOUR_WORD:
+	case CP_DETOUR_CHOSEN:
 		break;
 	case CP_DETOUR_VECTOR16:
 	case CP_DETOUR_X87:
@@ -123,6 +125,8 @@ static bool value_fits(const struct cp_detour_value *v, bool tested)
 {
 	if (v->kind == CP_DETOUR_WORD)
 		return !tested && word_fits(v);
+	if (v->kind == CP_DETOUR_CHOSEN)
+		return !tested && !v->reach;
 	if (v->kind > CP_DETOUR_X87 || v->reg > 15 || v->reach > CP_DETOUR_STRING)
 		return false;
 	if ((v->reach || tested) && v->kind != CP_DETOUR_GENERAL && v->kind != CP_DETOUR_STACK)
@@ -289,7 +293,14 @@ static void put_read(struct cp_x86_emit *e, const struct cp_detour_value *v, uin
 	PUT32(e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
 }
 
-static void put_value(struct cp_x86_emit *e, const struct cp_detour_value *v, uint32_t at)
+static void put_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint32_t at)
+{
+	PUT32(e, "\x65\x8b\x0c\x25", rings->zero + offsetof(struct cp_detour_ring, chosen));
+	PUT32(e, "\x65\x48\x89\x8a", at); /* mov %rcx,%gs:(%rdx) */
+}
+
+static void put_value(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+		      const struct cp_detour_value *v, uint32_t at)
 {
 	switch ((enum cp_detour_value_kind)v->kind) {
 	case CP_DETOUR_GENERAL:
@@ -308,6 +319,9 @@ static void put_value(struct cp_x86_emit *e, const struct cp_detour_value *v, ui
 	case CP_DETOUR_WORD:
 		put_read(e, v, at);
 		break;
+	case CP_DETOUR_CHOSEN:
+		put_chosen(e, rings, at);
+		break;
 	}
 }
 
@@ -324,7 +338,7 @@ void cp_x86_put_values(struct cp_x86_emit *e, const struct cp_detour_rings *ring
 		if (v->reach)
 			put_bytes(e, rings, v, at);
 		else
-			put_value(e, v, cp_x86_buffer_at(rings, at));
+			put_value(e, rings, v, cp_x86_buffer_at(rings, at));
 		at += value_size(v);
 	}
 	for (i = 0; i < record->value_count; i++) {

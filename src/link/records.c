@@ -25,6 +25,7 @@ void cp_records_create(void *memory, unsigned log)
 	ring->limit = 0;
 	ring->own_low = 0;
 	ring->own_end = UINT64_MAX;
+	ring->left = -1; /* who is at a closed one asks for its own */
 }
 
 static void set_limit(struct cp_records *r)

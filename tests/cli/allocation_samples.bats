@@ -130,7 +130,7 @@ END
 		{ n++; sum += $1 } END { off = sum / n / all - 1; exit off * off * n > 25 * 0.0006 }' sums
 }
 
-@test "what is not chosen costs a stop, and none where it returns" {
+@test "what is not chosen costs no stop; by breakpoints one, and none where it returns" {
 	cat >churn.c <<'END'
 #include <stdlib.h>
 int main(void)
@@ -142,6 +142,8 @@ int main(void)
 END
 	$CC -O1 -fno-builtin -o churn churn.c
 	"$CPROF" run -q --allocs=1G -o s.data -- ./churn
+	"$CPROF" report --json s.data | jq -e '.overhead.call_stops < 100'
+	"$CPROF" run -q --allocs=1G --traps -o s.data -- ./churn
 	"$CPROF" report --json s.data >s.json
 	jq -e '.overhead.call_stops | . >= 10000 and . < 10100' s.json
 	jq -e '.allocations.held_most_bytes == null' s.json
@@ -149,9 +151,13 @@ END
 	"$CPROF" run -q --allocs --traps --max-rate=0 -o a.data -- ./churn
 	"$CPROF" report --json a.data | jq -e '.overhead.stops > 15000'
 	# Where all are chosen, nothing is left of what was freed.
-	"$CPROF" run -q --allocs=1 -o s.data -- ./churn
+	"$CPROF" run -q --allocs=1 --traps -o s.data -- ./churn
 	"$CPROF" report --json s.data | jq -e '.allocations | .allocated.blocks == 5000 and
 		.freed == 5000 and .left.bytes == 0 and .standard_errors.allocated_bytes < 1'
+	# The first one of a thread has no ring yet.
+	"$CPROF" run -q --allocs=1 -o s.data -- ./churn
+	"$CPROF" report --json s.data | jq -e '.allocations | .allocated.blocks == 4999 and
+		.freed == 4999 and .left.bytes == 0 and .standard_errors.allocated_bytes < 1'
 }
 
 @test "an allocator that throws is open no more, and what follows is seen" {

@@ -227,6 +227,12 @@ enum way {
 	READ_REFUSED, /* by a test of that */
 	COPIED, /* with a copy of the stack, and what is on the x87's */
 	STOPPED, /* with a stop, in the middle of the thread's way; and words of memory */
+	CHOSEN, /* a block, by its size */
+	PASSED, /* not by that, but there may be a chosen one at the address */
+	UNCHOSEN,
+	FREED, /* what may have been chosen */
+	FREED_OTHER,
+	CHOOSES, /* what the call answers with is a chosen block */
 	WAYS,
 };
 
@@ -341,8 +347,16 @@ static int make_form(const struct form *form, enum way way)
 	}
 	if (way == READ)
 		add_reached(r);
-	if (way == CALL_REFUSED)
+	if (way == CALL_REFUSED || way == CHOOSES)
 		r->when = CP_DETOUR_IF_DECIDED;
+	r->chooses = way == CHOOSES;
+	r->block = (struct cp_detour_block){ 3, 1, 12 };
+	if (way == FREED || way == FREED_OTHER)
+		r->when = CP_DETOUR_IF_CHOSEN;
+	if (way >= CHOSEN && way <= UNCHOSEN) {
+		r->when = CP_DETOUR_SAMPLES;
+		r->values[r->value_count++] = (struct cp_detour_value){ CP_DETOUR_CHOSEN };
+	}
 	if (way == ACCEPTED || way == REFUSED) {
 		r->when = CP_DETOUR_DECIDES;
 		/* Nothing that a register can hold is refused by the first ones. */
@@ -373,10 +387,36 @@ static int make_form(const struct form *form, enum way way)
 static struct cp_records_memory with_stack;
 static const struct cp_records_memory probing = { .may_probe = true };
 
+static bool chosen; /* by its size, if it has one */
+
+/* As a new ring, of which nothing is known but what the way is about. */
+static void set_sample(enum way way)
+{
+	uint8_t *memory = (uint8_t *)reader.ring, *zero = ground_ring(0);
+	uint64_t *ways = (void *)(zero + cp_detour_ways_offset(GROUND_LOG));
+	uint64_t *table = (void *)(memory + cp_detour_table_offset(GROUND_LOG));
+	size_t i;
+
+	memset(memory, 0, cp_detour_table_offset(GROUND_LOG));
+	cp_records_create(memory, GROUND_LOG);
+	memset(zero + cp_detour_chosen_offset(GROUND_LOG), way != UNCHOSEN && way != FREED_OTHER,
+	       (size_t)1 << (GROUND_LOG - 3));
+	for (i = 0; i < CP_DETOUR_WAYS; i++)
+		ways[i] = 1000 + i;
+	reader.ring->way = CP_DETOUR_WAYS - 1;
+	/* No product is chosen by one, and each that fits by the other. */
+	chosen = way == CHOSEN;
+	reader.ring->left = chosen ? INT64_MIN / 2 : INT64_MAX;
+	for (i = 0; way == CHOOSES && i < trace.count; i++)
+		table[(uint32_t)trace.regs[i].r[7] * CP_DETOUR_HASH >> 20] = trace.regs[i].r[7];
+}
+
 static void set_way(enum way way)
 {
 	memset((uint8_t *)reader.ring + cp_detour_table_offset(GROUND_LOG), 0,
 	       CP_DETOUR_SLOTS * sizeof(uint64_t));
+	if (way >= CHOSEN)
+		set_sample(way);
 	trace.served = way == ASKED;
 	cp_records_set_memory(&reader, way == COPIED ? &with_stack : &probing);
 	cp_records_read(&reader, __rdtsc() + (UINT64_C(1) << 42));
@@ -389,6 +429,29 @@ static void set_way(enum way way)
 	reader.ring->lost_head = 0;
 	if (way != FULL)
 		cp_records_ask(reader.ring, __rdtsc() + (UINT64_C(1) << 42), 0);
+}
+
+/* Where the record says whether a block was chosen, it was as was to be; and where one was,
+ * that stands at its address. */
+#define SAMPLE_WORDS 14
+static void check_sample(const struct cp_record *record, const struct cp_regs *regs)
+{
+	const struct cp_detour_record *r = &ground.made[ground.count - 1].detour.records[0];
+	const uint8_t *bytes =
+		(const uint8_t *)ground_ring(0) + cp_detour_chosen_offset(GROUND_LOG);
+	const uint64_t rax = regs->r[0];
+	int64_t product;
+
+	if (r->chooses)
+		CHECK((bytes[cp_detour_chosen(rax, GROUND_LOG)] > 1) == (rax != 0));
+	if (r->when != CP_DETOUR_SAMPLES)
+		return;
+	CHECK_U64(record->value_words, SAMPLE_WORDS);
+	if (record->values[12]) /* the last of the ways */
+		CHECK_U64((uint64_t)reader.ring->left, 1000 + CP_DETOUR_WAYS - 1);
+	if (!__builtin_mul_overflow((int64_t)regs->r[3], (int64_t)regs->r[1], &product) &&
+	    product >= 0) /* in a loop, the first time */
+		CHECK(chosen ? reader.ring->way == CP_DETOUR_WAYS : !record->values[12]);
 }
 
 /* What the record says is what the program had where it stands. */
@@ -412,7 +475,9 @@ static void check_record(const struct form *form, const struct state *start,
 	CHECK_U64(v[6], trace.regs[last].r[7]);
 	CHECK_U64(v[7], trace.regs[last].r[12]);
 	CHECK(record->value_words == 12 || record->value_words == 15 ||
-	      record->value_words == WORD_WORDS || record->value_words == READ_WORDS);
+	      record->value_words == WORD_WORDS || record->value_words == READ_WORDS ||
+	      record->value_words == SAMPLE_WORDS);
+	check_sample(record, &trace.regs[last]);
 	if (record->value_words == WORD_WORDS)
 		check_words(record, last);
 	if (record->value_words == 15)
@@ -452,7 +517,7 @@ static void take_out_everywhere(const struct form *form, const struct state *sta
 static bool records(enum way way)
 {
 	return way == RECORDED || way == ACCEPTED || way == ASKED || way == READ || way == COPIED ||
-	       way == STOPPED;
+	       way == STOPPED || way == CHOSEN || way == PASSED || way == FREED || way == CHOOSES;
 }
 
 static void test_round(const struct form *form, int number, enum way way, unsigned round)

@@ -15,13 +15,13 @@
 #include "engine/calls/context.h"
 #include "engine/calls/invoke.h"
 #include "engine/calls/reading.h"
-#include "engine/calls/records.h"
 #include "engine/calls/stacks.h"
 #include "engine/calls/told.h"
 #include "engine/probes/arm.h"
 #include "engine/probes/hide.h"
 #include "engine/probes/objects.h"
 #include "engine/probes/plans.h"
+#include "engine/probes/rings.h"
 #include "engine/probes/roles.h"
 #include "engine/probes/sites.h"
 #include "engine/probes/stubs.h"
@@ -677,7 +677,7 @@ static bool is_news(const cprof_session *s, const struct cp_event_hit *e)
 {
 	struct engine_ring *ring = engine_ring_of(s->current.process, e->e.tid);
 
-	return !ring || !engine_records_told(ring, e->sp, e->site);
+	return !ring || !engine_ring_told(ring, e->sp, e->site);
 }
 
 void engine_on_hit(cprof_session *s, const struct cp_event_hit *e)

@@ -116,38 +116,6 @@ static void tell_site(cprof_session *s, struct engine_ring *ring, const struct c
 		count_entry(s, ring, s->calls->sites.items[number].traced);
 }
 
-/* Stacks that are further apart are different ones. */
-#define SAME_STACK (UINT64_C(1) << 20)
-
-static void cancel(struct engine_ring *ring)
-{
-	size_t i, count = CP_ARRAY_SIZE(ring->again);
-
-	for (i = 0; i < count - 1 && ring->again[i].sp; i++)
-		;
-	ring->again[i] = ring->last;
-}
-
-/* What was told, and cancelled since, comes again. A handler that does not return leaves
- * one here that says nothing any more once the thread is further up. */
-bool engine_records_told(struct engine_ring *ring, uint64_t at, uint32_t site)
-{
-	uint64_t sp = CP_RECORD_SP(at);
-	bool same = false;
-	size_t i;
-
-	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++) {
-		struct engine_again *again = &ring->again[i];
-		bool here = again->sp == sp && again->site == site;
-
-		same |= here;
-		if (here || (sp > again->sp && sp - again->sp < SAME_STACK))
-			again->sp = 0;
-	}
-	ring->last = (struct engine_again){ sp, site };
-	return same;
-}
-
 /* How long a stop held the thread, of which no further stop told: up to now, or to some time
  * before. */
 static void end_hold(cprof_thread *t, uint64_t now_ns)
@@ -169,7 +137,7 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 
 	engine_blocks_tell(s, ring);
 	if (r->kind == CP_RECORD_CANCEL) {
-		cancel(ring);
+		engine_ring_cancel(ring);
 		return;
 	}
 	if (r->kind == CP_RECORD_LOST) {
@@ -187,7 +155,7 @@ static void tell(cprof_session *s, struct engine_ring *ring, const struct cp_rec
 		s->current = (struct engine_current){ 0 };
 		return;
 	}
-	if (!t || r->site >= c->sites.count || engine_records_told(ring, r->sp, r->site))
+	if (!t || r->site >= c->sites.count || engine_ring_told(ring, r->sp, r->site))
 		return;
 	c->records++;
 	if (ring->lost_ns) {

@@ -9,16 +9,12 @@
 
 struct cp_event;
 struct cp_event_hit;
-struct engine_ring;
 
 /* Tells what detours recorded up to `until_ns`, in the order of time, but no more than
  * about `most` records. How many they were. */
 size_t engine_records_take(cprof_session *s, uint64_t until_ns, size_t most);
 /* The same of all that was recorded before the event happened: then it can be delivered. */
 void engine_records_before(cprof_session *s, const struct cp_event *e);
-/* Was the thread's record, or the hit in the place of one, at a site and stack pointer told
- * before, and has not happened then? It is the ring's last one from now on. */
-bool engine_records_told(struct engine_ring *ring, uint64_t sp, uint32_t site);
 /* A thread has a ring from now on. */
 void engine_records_ring(cprof_session *s, const struct cp_event_hit *e);
 /* A thread, with tid 0 all of a process, has none any more. */

@@ -249,6 +249,9 @@ bool engine_told_fill(cprof_session *s, const struct engine_ring *ring, const st
 		told->event.target = next_value(v);
 	}
 	set_capture(s, r, site, v, told);
+	if (site->sampled)
+		told->event.e.flags |=
+			(uint16_t)(CP_HIT_CHOSEN | (next_value(v) ? 0 : CP_HIT_PASSED));
 	if (site->kind == ENGINE_SITE_TAIL) {
 		told->event.e.flags |= CP_HIT_TAKEN;
 		told->event.target = target_of(t->process, site, told->event.pc, v);

@@ -438,6 +438,23 @@ static bool is_chosen(const cprof_session *s, const struct engine_hit *hit)
 	return !every(s) || hit->event->e.flags & CP_HIT_CHOSEN;
 }
 
+/* Is a block live at the address that was told? Of a sample, who frees or moves one is told
+ * where the block may have been chosen. */
+static bool is_told(const cprof_session *s, uint64_t address)
+{
+	struct blocks *b = blocks_of(heap_of(s), s->current.process);
+	const uint64_t *ts_ns = b ? cp_map_get(&b->at, address) : NULL;
+
+	return !every(s) || (ts_ns && *ts_ns != IS_FREE);
+}
+
+/* A block of a sample is gone, or a call that looked like one of it was none. */
+static void unchoose(const cprof_session *s, uint64_t address)
+{
+	if (every(s) && address)
+		engine_rings_unchosen(s->current.process, address);
+}
+
 /* Is some of what the thread calls not seen just now? Then nothing is, for who allocates by
  * which function has nothing to do with what is told. */
 static bool is_unwatched(const cprof_session *s, const struct engine_hit *hit)
@@ -457,13 +474,15 @@ static bool on_free(cprof_session *s, const struct engine_hit *hit)
 			       .begin_ns = hit->event->e.ts_ns };
 	const struct cp_call *around;
 
-	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit) || is_unwatched(s, hit))
+	if (!a.address || is_internal(p, hit) || !is_chosen(s, hit) || is_unwatched(s, hit) ||
+	    !is_told(s, a.address))
 		return false;
 	engine_calls_reach(s, hit->event, hit->event->sp);
 	around = cp_shadow_top(p->shadow, hit->event->e.tid);
 	if ((around && around->flags & (CP_CALL_MARKS | CP_CALL_MARKED) && is_inner(s, true)) ||
 	    !set_free(heap_of(s), p, a.address, UINT64_MAX))
 		return false;
+	unchoose(s, a.address);
 	a.function = engine_role_function(s, hit);
 	tell(s, &a, FREED);
 	return true;
@@ -547,19 +566,28 @@ static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 		.begin_ns = call->enter_ns,
 	};
 	uint64_t before = again ? call->words[1] : 0;
-	bool marked = call->flags & CP_CALL_MARKED;
+	bool marked = call->flags & CP_CALL_MARKED, passed = call->flags & CALL_PASSED;
+	bool counted = s->current.hit && s->current.hit->recorded; /* by the detour, as chosen */
 
-	if (call->flags & CALL_IGNORED || ((marked || every(s)) && is_inner(s, marked)))
+	if (call->flags & CALL_IGNORED || ((marked || every(s)) && is_inner(s, marked))) {
+		unchoose(s, counted ? a.address : 0);
 		return false;
-	if (!a.address || call->flags & CALL_PASSED) {
+	}
+	if (passed)
+		unchoose(s, counted ? a.address : 0);
+	if (before && !is_told(s, before))
+		before = 0;
+	if (!a.address || passed) {
 		if (!before || (a.size && !a.address))
 			return false;
 		a.address = before; /* resized to no bytes: freed */
 		a.size = 0;
 		set_free(heap_of(s), p, before, call->enter_ns);
+		unchoose(s, before);
 		tell(s, &a, FREED);
 		return true;
 	}
+	unchoose(s, before);
 	if (before && before != a.address) {
 		set_free(heap_of(s), p, before, call->enter_ns);
 		a.previous = before;

@@ -6,6 +6,7 @@
 #include "engine/probes/rings.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -85,6 +86,25 @@ static void ask_for_rings(const cprof_session *s, void *zero)
 		       engine_rings_wait(s) ? FIRST_WAIT : 0);
 }
 
+/* As many ways as there are parts of chance that are alike, in any order (splitmix64). */
+static void set_ways(void *zero, uint64_t every)
+{
+	uint64_t *ways = (void *)((uint8_t *)zero + cp_detour_ways_offset(RING_LOG));
+	uint64_t random = cp_arch_time_stamp(), z, other;
+	size_t i;
+
+	for (i = 0; every && i < CP_DETOUR_WAYS; i++) {
+		double chance = ((double)i + 0.5) / CP_DETOUR_WAYS;
+
+		z = random += UINT64_C(0x9e3779b97f4a7c15);
+		z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+		z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+		other = (z ^ z >> 31) % (i + 1);
+		ways[i] = ways[other];
+		ways[other] = (uint64_t)(-log(chance) * (double)every) + 1;
+	}
+}
+
 static int ask(const cprof_process *p, const struct cp_request *rq, struct cp_answer *answer,
 	       int *fd_ret)
 {
@@ -126,6 +146,7 @@ static int map_rings(cprof_process *p, struct engine_rings *rings)
 		rings->memory = NULL;
 		return errno;
 	}
+	set_ways(rings->memory, engine_roles_every(p->session));
 	ask_for_rings(p->session, rings->memory);
 	rings->code = (struct cp_detour_rings){ .zero = (uint32_t)rq.address, .log = RING_LOG };
 	return 0;
@@ -221,6 +242,19 @@ struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid)
 	return NULL;
 }
 
+void engine_rings_unchosen(const cprof_process *p, uint64_t address)
+{
+	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
+	uint8_t *byte;
+
+	if (!rings)
+		return;
+	byte = rings->memory + cp_detour_chosen_offset(RING_LOG) +
+	       cp_detour_chosen(address, RING_LOG);
+	if (__atomic_load_n(byte, __ATOMIC_RELAXED))
+		__atomic_sub_fetch(byte, 1, __ATOMIC_RELAXED);
+}
+
 /* Calls on other stacks than its own are told by stops, which bring the stack along. */
 void engine_ring_stack(const cprof_thread *t)
 {
@@ -232,4 +266,36 @@ void engine_ring_stack(const cprof_thread *t)
 	__atomic_store_n(&of->own_low, t->process->stacks_within ? UINT64_MAX : t->stack_low,
 			 __ATOMIC_RELAXED);
 	__atomic_store_n(&of->own_end, t->stack_end, __ATOMIC_RELAXED);
+}
+
+/* Stacks that are further apart are different ones. */
+#define SAME_STACK (UINT64_C(1) << 20)
+
+void engine_ring_cancel(struct engine_ring *ring)
+{
+	size_t i, count = CP_ARRAY_SIZE(ring->again);
+
+	for (i = 0; i < count - 1 && ring->again[i].sp; i++)
+		;
+	ring->again[i] = ring->last;
+}
+
+/* A handler that does not return leaves one here that says nothing any more once the thread
+ * is further up. */
+bool engine_ring_told(struct engine_ring *ring, uint64_t at, uint32_t site)
+{
+	uint64_t sp = CP_RECORD_SP(at);
+	bool same = false;
+	size_t i;
+
+	for (i = 0; i < CP_ARRAY_SIZE(ring->again); i++) {
+		struct engine_again *again = &ring->again[i];
+		bool here = again->sp == sp && again->site == site;
+
+		same |= here;
+		if (here || (sp > again->sp && sp - again->sp < SAME_STACK))
+			again->sp = 0;
+	}
+	ring->last = (struct engine_again){ sp, site };
+	return same;
 }

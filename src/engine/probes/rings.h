@@ -92,8 +92,16 @@ void engine_rings_inherit(cprof_process *p, const cprof_process *parent);
 void engine_rings_forget(cprof_process *p);
 /* The ring of a thread; NULL: it has none. */
 struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid);
+/* Was the thread's record, or a hit in the place of one, told before at that site and stack
+ * pointer, and has not happened then? It is the last one from now on. */
+bool engine_ring_told(struct engine_ring *ring, uint64_t sp, uint32_t site);
+/* The last one has not happened: what was told will come again. */
+void engine_ring_cancel(struct engine_ring *ring);
 /* Tells its detours which stack is its own, as far as that is known. */
 void engine_ring_stack(const cprof_thread *t);
+/* A block of a sample that was chosen at the address is gone, or none was after all: its
+ * detours look for it no more (arch/detour_ring.h). */
+void engine_rings_unchosen(const cprof_process *p, uint64_t address);
 /* What a call costs more for being seen by detours: at most, in ns; 0: not known. */
 uint64_t engine_detour_cost(const struct engine_detour_cost *cost);
 

@@ -54,17 +54,26 @@ bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
 	return true;
 }
 
+uint64_t engine_roles_every(const cprof_session *s)
+{
+	struct cp_heap_probe probe;
+
+	engine_each_family(s, f, sampled)
+		if (f->enabled(s) && f->sampled(s, 1, &probe))
+			return probe.every;
+	return 0;
+}
+
 bool engine_role_by_records(const cprof_session *s, const struct engine_traced *t, uint64_t *ret)
 {
 	const struct engine_role *role = role_of(s, t);
-	struct cp_heap_probe probe;
 	unsigned i;
 
 	*ret = 0;
 	for (i = 0; role->arguments >> i; i++)
 		if (role->arguments >> i & 1)
 			*ret |= UINT64_C(1) << cp_arch_host()->args[i];
-	return *ret && !engine_traced_by_others(t) && !engine_role_sampled(s, t, &probe);
+	return *ret && !engine_traced_by_others(t);
 }
 
 unsigned engine_role_captures(const cprof_session *s, const struct engine_traced *t,

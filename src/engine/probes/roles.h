@@ -55,6 +55,8 @@ bool engine_role_pauses(const cprof_session *s, const struct engine_traced *t);
 /* Is a sample of the function's calls enough? Then *ret is what the tracer has to know. */
 bool engine_role_sampled(const cprof_session *s, const struct engine_traced *t,
 			 struct cp_heap_probe *ret);
+/* Of what a sample is of, one about every so many bytes; 0: of none. */
+uint64_t engine_roles_every(const cprof_session *s);
 /* Can detours tell all that the function's role, and nothing else, is about? Then *ret are
  * the registers of the arguments that it looks at, a bit each. */
 bool engine_role_by_records(const cprof_session *s, const struct engine_traced *t, uint64_t *ret);

@@ -11,6 +11,7 @@
 #include "engine/target/family.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
+#include "link/link.h"
 #include "unwind/table.h"
 
 struct engine_windows {
@@ -151,9 +152,11 @@ static void set_uses_of_role(const cprof_session *s, const struct engine_traced 
 {
 	bool entry = site->kind == ENGINE_SITE_ENTRY;
 	unsigned captures = engine_role_captures(s, t, site->kind);
+	struct cp_heap_probe probe;
 	uint64_t arguments;
 
 	site->valued = captures && engine_role_by_records(s, t, &arguments);
+	site->sampled = site->valued && entry && engine_role_sampled(s, t, &probe);
 	site->walked = site->valued && captures & CP_SITE_STACK;
 	if (site->valued)
 		site->uses.general = entry ? arguments : UINT64_C(1) << cp_arch_host()->result;
@@ -171,6 +174,7 @@ static void set_uses(const cprof_session *s, const struct engine_traced *t)
 
 		site->judged = memory && site->kind == ENGINE_SITE_ENTRY;
 		site->uses = (struct cp_uses){ 0 };
+		site->sampled = false;
 		site->valued = (s->introspection || site->judged) &&
 			       (site->list.site_flags || site->list.fetch_count);
 		site->walked = site->kind == ENGINE_SITE_ENTRY &&
@@ -363,6 +367,8 @@ static void add_entry(const struct engine_site *site, struct cp_detour_record *r
 	add_value(r, CP_DETOUR_STACK, 0, 0);
 	add_value(r, CP_DETOUR_GENERAL, cp_arch_host()->args[0], 0);
 	add_walk(site, r);
+	if (site->sampled)
+		add_value(r, CP_DETOUR_CHOSEN, 0, 0);
 }
 
 /* Where the jump at an exit goes, behind what a walk needs. */
@@ -373,12 +379,37 @@ static void add_exit(const struct engine_site *site, struct cp_detour_record *r)
 		r->values[r->value_count++] = site->jumps_by;
 }
 
+static uint8_t register_or_none(uint8_t number)
+{
+	return number == CP_NO_REG ? CP_DETOUR_NONE : number;
+}
+
+/* Of calls that allocate and free, those of the sample. */
+static void add_sample(const struct cp_heap_probe *probe, const struct engine_site *site,
+		       struct cp_detour_record *r)
+{
+	r->when = CP_DETOUR_IF_DECIDED;
+	r->chooses = site->kind == ENGINE_SITE_EXIT;
+	if (site->kind != ENGINE_SITE_ENTRY)
+		return;
+	r->when = probe->size == CP_NO_REG ? CP_DETOUR_IF_CHOSEN : CP_DETOUR_SAMPLES;
+	r->block = (struct cp_detour_block){ register_or_none(probe->size),
+					     register_or_none(probe->times),
+					     register_or_none(probe->address) };
+}
+
 /* The entry decides whether the call is one, exits ask. */
-static void add_condition(const struct engine_calls *c, const struct engine_traced *t,
+static void add_condition(const cprof_session *s, const struct engine_traced *t,
 			  const struct engine_site *site, struct cp_detour_record *r)
 {
+	const struct engine_calls *c = s->calls;
+	struct cp_heap_probe probe;
 	int count;
 
+	if (t->family && engine_role_sampled(s, t, &probe)) {
+		add_sample(&probe, site, r);
+		return;
+	}
 	if (!condition_of(c, t))
 		return;
 	r->when = CP_DETOUR_IF_DECIDED;
@@ -418,7 +449,7 @@ bool engine_windows_records(cprof_session *s, const struct engine_traced *t,
 		r->site = number;
 		r->before = before;
 		r->taken = at->taken && !changed;
-		add_condition(c, t, site, r);
+		add_condition(s, t, site, r);
 		if (site->kind == ENGINE_SITE_ENTRY)
 			add_entry(site, r);
 		else

@@ -48,6 +48,18 @@ static bool has_reach(const struct cp_detour_record *record)
 	return i < record->value_count;
 }
 
+/* What the detour found of a block that is told in a sample. */
+static uint16_t marks(const struct thread *t, const struct cp_detour_record *record)
+{
+	const struct cp_detour_ring *ring = rings_of(t);
+
+	if (record->when == CP_DETOUR_IF_CHOSEN)
+		return CP_HIT_CHOSEN;
+	if (record->when != CP_DETOUR_SAMPLES)
+		return 0;
+	return (uint16_t)(CP_HIT_CHOSEN | (ring && ring->chosen ? 0 : CP_HIT_PASSED));
+}
+
 /* At registers as they are in the program. */
 static void report(struct tracer *tr, const struct at *at, const struct cp_regs *regs,
 		   const struct cp_detour_record *record, uint16_t stays)
@@ -61,7 +73,7 @@ static void report(struct tracer *tr, const struct at *at, const struct cp_regs 
 		return; /* there was room a moment ago */
 	*e = (struct cp_event_hit){
 		.e = { .type = CP_EVENT_HIT,
-		       .flags = CP_HIT_RECORD | CP_HIT_FOREIGN_STACK | stays,
+		       .flags = CP_HIT_RECORD | CP_HIT_FOREIGN_STACK | stays | marks(t, record),
 		       .ts_ns = at->seen_ns,
 		       .pid = t->process->pid,
 		       .tid = t->tid },

@@ -10,7 +10,9 @@
  * with a probability of 1 - exp(-s/every), whatever was before it, and stands for
  * one over that many. Whoever allocates what is not chosen costs one stop: it is no
  * event, and breakpoints where allocators return stand only while somebody is in one
- * whose block was chosen. What is freed is looked up among the chosen ones.
+ * whose block was chosen. What is freed is looked up among the chosen ones. Where there are
+ * detours (arch/x86_64/detour_sample.h), they choose by ways of their own, and who frees
+ * looks at what they look at: the controller knows which of these were chosen.
  *
  * An allocator that calls another one for the same (operator new calls malloc) has
  * had its chance: seen by its frame, as long as it is a chosen one's, or by the jump
@@ -23,6 +25,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "tracer/memory/rings.h"
 #include "tracer/memory/sites.h"
 #include "tracer/memory/space.h"
 
@@ -42,9 +45,17 @@ static size_t next_of(size_t at)
 	return (at + 1) % LIVE_SLOTS;
 }
 
-static void live_add(struct heap_sample *h, uint64_t address)
+static void live_add(struct space *space, uint64_t address)
 {
+	uint8_t *chosen = space->rings ? rings_chosen(space->rings, address) : NULL;
+	struct heap_sample *h = &space->heap;
 	size_t at = home_of(address);
+
+	if (chosen) {
+		if (*chosen < UINT8_MAX)
+			__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
+		return;
+	}
 
 	if (!h->live && !(h->live = calloc(LIVE_SLOTS, sizeof(*h->live)))) {
 		h->full = true;
@@ -62,11 +73,14 @@ static void live_add(struct heap_sample *h, uint64_t address)
 	h->count++;
 }
 
-/* The addresses behind one that is taken move up. */
-static bool live_take(struct heap_sample *h, uint64_t address)
+/* Was it perhaps chosen? The addresses behind one that is taken move up. */
+static bool live_take(struct space *space, uint64_t address)
 {
+	struct heap_sample *h = &space->heap;
 	size_t gap = home_of(address), at;
 
+	if (address && space->rings && *rings_chosen(space->rings, address))
+		return true;
 	if (!h->live || !address)
 		return false;
 	while (h->live[gap] && h->live[gap] != address)
@@ -187,8 +201,7 @@ static unsigned follow(struct space *space, struct heap_call *c, const struct si
 			__builtin_mul_overflow(size, regs->r[probe->times], &size);
 
 	c->chosen = !overflow && choose(&space->heap, probe->every, size);
-	c->previous =
-		address && (live_take(&space->heap, address) || space->heap.full) ? address : 0;
+	c->previous = address && (live_take(space, address) || space->heap.full) ? address : 0;
 	if (!c->chosen && !c->previous)
 		return 0;
 	c->size = size;
@@ -229,9 +242,9 @@ static unsigned returned(struct space *space, struct heap_call *c, const struct 
 	    ((int32_t)address || !space_read(space, c->where, &address, sizeof(address))))
 		address = 0;
 	if (address && c->chosen)
-		live_add(&space->heap, address);
-	else if (!address && c->previous && c->size)
-		live_add(&space->heap, c->previous); /* it failed */
+		live_add(space, address);
+	else if (!address && c->previous && c->size && !space->rings)
+		live_add(space, c->previous); /* it failed */
 	c->sp = 0;
 	return marks(c);
 }
@@ -260,6 +273,5 @@ unsigned heap_sample_hit(struct tracer *tr, struct thread *t, struct space *spac
 		return left(tr, space, &t->heap, site, regs, sp);
 	if (probe->size != CP_NO_REG)
 		return entered(space, &t->heap, site, regs, sp);
-	return live_take(&space->heap, address) || (address && space->heap.full) ? CP_HIT_CHOSEN
-										 : 0;
+	return live_take(space, address) || (address && space->heap.full) ? CP_HIT_CHOSEN : 0;
 }

@@ -92,6 +92,21 @@ static bool give_memory_back(const struct rings *rings, uint32_t ring)
 			  (off_t)(ring * rings->size), (off_t)rings->size);
 }
 
+/* Threads have ways of their own to the first block of a sample. */
+static void first_way(const struct rings *rings, struct cp_detour_ring *ring)
+{
+	const uint64_t *ways = (const void *)(rings->memory + cp_detour_ways_offset(rings->log));
+
+	ring->way = (uint32_t)cp_arch_time_stamp() * CP_DETOUR_HASH >> 16;
+	ring->left = (int64_t)ways[ring->way++ % CP_DETOUR_WAYS];
+}
+
+uint8_t *rings_chosen(const struct rings *rings, uint64_t address)
+{
+	return rings->memory + cp_detour_chosen_offset(rings->log) +
+	       cp_detour_chosen(address, rings->log);
+}
+
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
 {
 	struct cp_records records;
@@ -109,6 +124,7 @@ bool rings_give(struct rings *rings, struct thread *t, uint64_t tail)
 		/* Without loss from the first record on, if that is wanted. */
 		wait = ring_at(rings, 0)->first_wait;
 		ring_at(rings, i)->wait_until = wait ? cp_arch_time_stamp() + wait : 0;
+		first_way(rings, ring_at(rings, i));
 		cp_records_open(&records, ring_at(rings, i), rings->log);
 		rings->users++;
 		t->rings = rings;

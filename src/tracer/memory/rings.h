@@ -52,6 +52,9 @@ uint32_t rings_closed(const struct rings *rings);
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail);
 /* It has none any more: another thread may get it when the controller is past `until`. */
 void rings_take_back(struct thread *t, uint64_t until);
+/* How many blocks with an address like this one were chosen and are live (arch/detour_ring.h).
+ * The program and the controller write it, too. */
+uint8_t *rings_chosen(const struct rings *rings, uint64_t address);
 struct cp_detour_ring *rings_of(const struct thread *t);
 /* The stopped thread goes on without a ring, if it has one of these. */
 void rings_forget(const struct rings *rings, pid_t tid);
