@@ -5,6 +5,7 @@ scripts/check-layers (includes) and scripts/check-circles (calls)."""
 BELOW = {
     "src/base": [],
     "arch": ["src/base"],
+    "src/control": ["src/base"],
     "src/link": ["src/base", "arch"],
     "src/tracer": ["src/base", "arch", "src/link"],
     "src/image": ["src/base", "arch"],
@@ -17,10 +18,10 @@ BELOW = {
     "src/record": ["src/base"],
     "src/transcript": ["src/base"],
     "src/live": ["src/base"],
-    "src/modules": ["src/base", "src/record", "src/transcript", "src/live"],
+    "src/modules": ["src/base", "src/control", "src/record", "src/transcript", "src/live"],
     "src/report": ["src/base", "src/record", "src/transcript", "src/inspect"],
     "src/view": ["src/base", "src/live", "src/record", "src/transcript", "src/report"],
-    "src/cmd": ["src/base", "arch", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
+    "src/cmd": ["src/base", "arch", "src/control", "src/link", "src/tracer", "src/image", "src/probe", "src/unwind",
                 "src/detour", "src/inspect", "src/engine", "src/record", "src/transcript", "src/live", "src/modules", "src/report",
                 "src/view"],
 }
@@ -47,6 +48,7 @@ FLOORS = {
                     ["condition", "condition_names", "condition_parse", "condition_tests"],
                     ["thing"], ["members", "number"], ["evaluate"],
                     ["shape_terms"], ["shape_walk"], ["shape_build"], ["shape_ops", "shape_file"]],
+    "src/control": [["control", "place"], ["client", "server"]],
     "src/link": [["code", "link", "perf", "sites", "stats"], ["channel", "records", "ring"]],
     "src/report": [["look/"], ["profile/"], ["coverage/", "events/"], ["tables/"], ["export/", "replay/"]],
     "src/transcript": [["look"], ["transcript"], ["calls", "invoker", "json"]],

@@ -6,6 +6,7 @@
 #define CPROF_CPROF_H
 
 #include <cprof/calls.h>
+#include <cprof/control.h>
 #include <cprof/coverage.h>
 #include <cprof/elt.h>
 #include <cprof/events.h>

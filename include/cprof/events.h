@@ -2,9 +2,8 @@
  *
  * cprof/events.h - all that can happen, as callbacks.
  *
- * The names are those of Mono's profiler-events.h. Which of them are raised by what, which are
- * emulated and which have no meaning for native code, tells `cprof modules --events`; the latter
- * exist so that modules written for another runtime compile.
+ * The names are those of Mono's profiler-events.h. What raises them, and which have no meaning for
+ * native code and are there so that modules for another runtime compile, `cprof modules --events` tells.
  */
 #ifndef CPROF_EVENTS_H
 #define CPROF_EVENTS_H
@@ -270,9 +269,8 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	E(mapping_removed, (cprof_profiler * prof, cprof_addr address, uint64_t size)) \
 	E(fiber_switch, \
 	  (cprof_profiler * prof, uintptr_t tid, uint32_t from_fiber, uint32_t to_fiber)) \
-	/* a signal is about to be delivered to a thread, also one that it ignores. \
-	 * `fault_address`: of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP that the kernel \
-	 * raised, else 0 */ \
+	/* a signal is about to be delivered to a thread, also one that it ignores. `fault_address`: \
+	 * of SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP that the kernel raised, else 0 */ \
 	E(signal_delivered, \
 	  (cprof_profiler * prof, uintptr_t tid, int signal, cprof_addr fault_address)) \
 	/* what the program itself announced (cprof/trace.h), switches of fibers too; its strings  \
@@ -284,6 +282,8 @@ CPROF_API bool cprof_current_exception_rethrown(void);
 	/* `method` was called too often and is no longer traced; `rate`: calls in that second; \
 	 * 0: signals whose handler calls it left a thread no time for anything else */ \
 	E(method_disarmed, (cprof_profiler * prof, const cprof_function *method, uint32_t rate)) \
+	/* a command of who steers the session; `argument` may be "": cprof/control.h */ \
+	E(command, (cprof_profiler * prof, const char *name, const char *argument)) \
 	/* about once a second while the session runs: time to write things out */ \
 	E(heartbeat, (cprof_profiler * prof))
 

@@ -9,6 +9,7 @@
 #include "cmd/guard.h"
 #include "cmd/previewing.h"
 #include "cmd/signals.h"
+#include "cmd/steering.h"
 
 /* To a person who sees nothing happen. */
 static void say_how_to_end(pid_t pid, const struct cp_collect_options *o)
@@ -21,6 +22,9 @@ static void say_how_to_end(pid_t pid, const struct cp_collect_options *o)
 static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_options *o,
 			  const struct cp_watching *w)
 {
+	struct cp_steering *steering;
+	bool good;
+
 	cprof_session_set_plugin_dirs(s, o->plugin_dirs.items);
 	cprof_session_set_detours(s, !o->calls.traps);
 	cprof_session_set_on_full(s, (cprof_on_full)o->calls.on_full);
@@ -33,6 +37,7 @@ static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_o
 	}
 	if (!cp_collecting_record(s, o))
 		return CP_EXIT_FAILURE;
+	steering = cp_steering_begin(s);
 	if (w)
 		w->begins(s, w->data);
 	else
@@ -40,7 +45,9 @@ static int attach_session(cprof_session *s, pid_t pid, const struct cp_collect_o
 	cprof_session_run(s, o->duration_ns);
 	if (w)
 		w->ends(w->data);
-	return cp_collecting_end(o, s) ? CP_EXIT_OK : CP_EXIT_FAILURE;
+	good = cp_collecting_end(o, s);
+	cp_steering_end(steering, good);
+	return good ? CP_EXIT_OK : CP_EXIT_FAILURE;
 }
 
 int cp_attaching(struct cp_args *args, const struct cp_collect_options *o,

@@ -13,6 +13,7 @@
 	X(attach) \
 	X(cover) \
 	X(top) \
+	X(ctl) \
 	X(report) \
 	X(annotate) \
 	X(replay) \

@@ -22,7 +22,7 @@ static const struct completion_options defaults = { .list = NOT_TOLD };
 
 static const struct cp_option options[] = {
 	{ "list", 0, CP_OPTION_CHOICE, offsetof(struct completion_options, list),
-	  .value = "recordings|profilers|functions|types", .choices = cp_words_names,
+	  .value = "recordings|profilers|functions|types|steering", .choices = cp_words_names,
 	  .help = "what the scripts ask while somebody types: instead of a shell, the beginning "
 		  "of a path follows, nothing, or the file that has the functions or types" },
 	{ 0 }
@@ -108,6 +108,8 @@ static const char *bash_action(enum cp_completes completes)
 		return "_cprof_list functions";
 	case CP_COMPLETES_TYPES:
 		return "_cprof_list types";
+	case CP_COMPLETES_STEERING:
+		return "_cprof_list steering";
 	case CP_COMPLETES_COMMANDS: /* goes first, see below */
 	case CP_COMPLETES_NOTHING:
 		break;
@@ -244,6 +246,8 @@ static const char *zsh_action(enum cp_completes completes)
 		return "_cprof_list functions";
 	case CP_COMPLETES_TYPES:
 		return "_cprof_list types";
+	case CP_COMPLETES_STEERING:
+		return "_cprof_list steering";
 	case CP_COMPLETES_NOTHING:
 		break;
 	}
@@ -379,6 +383,8 @@ static const char *fish_action(enum cp_completes completes)
 		return "-a '(__cprof_list functions (__cprof_first))'";
 	case CP_COMPLETES_TYPES:
 		return "-a '(__cprof_list types (__cprof_first))'";
+	case CP_COMPLETES_STEERING:
+		return "-a '(__cprof_list steering)'";
 	case CP_COMPLETES_NOTHING:
 		break;
 	}

@@ -39,6 +39,7 @@ enum cp_completes {
 	CP_COMPLETES_PROFILERS,
 	CP_COMPLETES_FUNCTIONS, /* of the file or process that is the first operand */
 	CP_COMPLETES_TYPES, /* the same */
+	CP_COMPLETES_STEERING, /* commands of cprof ctl */
 };
 
 enum cp_option_kind {

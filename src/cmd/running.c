@@ -18,6 +18,7 @@
 #include "cmd/guard.h"
 #include "cmd/previewing.h"
 #include "cmd/signals.h"
+#include "cmd/steering.h"
 #include "report/profile/left.h"
 #include "report/look/table.h"
 
@@ -163,6 +164,7 @@ static cprof_status launch(cprof_session *s, char **command, const struct cp_col
 static int run_session(cprof_session *s, char **command, const struct cp_collect_options *o,
 		       const struct cp_watching *w, bool *ran_ret, bool *cut_ret)
 {
+	struct cp_steering *steering;
 	int status;
 
 	if (o->wait_ns)
@@ -172,19 +174,23 @@ static int run_session(cprof_session *s, char **command, const struct cp_collect
 		return CP_EXIT_OWN_FAILURE;
 	}
 	cp_signals_pass_on(cprof_session_pid(s));
+	steering = cp_steering_begin(s);
 	if (w)
 		w->begins(s, w->data);
 	cprof_session_run(s, o->duration_ns);
 	cp_signals_forget();
 	if (w)
 		w->ends(w->data);
-	if (cprof_session_exec_errno(s))
+	if (cprof_session_exec_errno(s)) {
+		cp_steering_end(steering, false);
 		return exec_failed(command[0], cprof_session_exec_errno(s));
+	}
 	if (!*cprof_session_error(s) && is_foreign(command[0]))
 		fprintf(stderr,
 			"cprof: '%s' is a 32-bit program: cprof profiles 64-bit ones only\n",
 			command[0]);
 	*cut_ret = !cp_collecting_end(o, s);
+	cp_steering_end(steering, !*cut_ret);
 	status = cprof_session_exit_status(s, true);
 	*ran_ret = true;
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);

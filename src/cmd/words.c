@@ -14,11 +14,13 @@
 #include "base/text.h"
 #include "cmd/modules.h"
 #include "cmd/objects.h"
+#include "cmd/steering.h"
 #include "image/find.h"
 #include "probe/names.h"
 #include "record/record.h"
 
-const char *const cp_words_names[] = { "recordings", "profilers", "functions", "types", NULL };
+const char *const cp_words_names[] = { "recordings", "profilers", "functions",
+				       "types",	     "steering",  NULL };
 
 /* A list of words, each once; what a line can't hold is left out. */
 struct lines {
@@ -137,6 +139,7 @@ CP_ERROR cp_words_list(enum cp_words kind, const char *operand, struct cp_buf *o
 {
 	struct lines l = { .out = out };
 	struct cp_objects objects = { 0 };
+	const struct cp_steering_command *c;
 	struct cp_error *err = NULL;
 
 	switch (kind) {
@@ -155,6 +158,10 @@ CP_ERROR cp_words_list(enum cp_words kind, const char *operand, struct cp_buf *o
 			cp_image_type_names(objects.list.items[0].image, add_type, &l);
 		else if (!err)
 			err = list_functions(objects.list.items[0].image, &l);
+		break;
+	case CP_WORDS_STEERING:
+		for (c = cp_steering_commands; c->name; c++)
+			add(&l, c->name, strlen(c->name));
 		break;
 	}
 	cp_objects_free(&objects);

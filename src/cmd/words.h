@@ -9,7 +9,13 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-enum cp_words { CP_WORDS_RECORDINGS, CP_WORDS_PROFILERS, CP_WORDS_FUNCTIONS, CP_WORDS_TYPES };
+enum cp_words {
+	CP_WORDS_RECORDINGS,
+	CP_WORDS_PROFILERS,
+	CP_WORDS_FUNCTIONS,
+	CP_WORDS_TYPES,
+	CP_WORDS_STEERING,
+};
 extern const char *const cp_words_names[]; /* ends with NULL */
 
 /* A line each. `operand` (or NULL) is the beginning of a path for recordings,

@@ -6,11 +6,20 @@
 #define CP_MODULES_H
 
 #include <cprof/types.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 void cp_module_log_init(const char *desc);
 /* The file that `log` writes, or wrote, to; NULL: it is no file, or there is no such
  * profiler. Until its cleanup. */
 const char *cp_module_log_recording(const cprof_profiler *log);
+/* What the recorder does now; all 0 of NULL. */
+struct cp_log_state {
+	bool records;
+	const char *recording; /* borrowed; NULL: it is no file */
+	uint64_t calls; /* events */
+};
+void cp_module_log_state(const cprof_profiler *log, struct cp_log_state *ret);
 void cp_module_coverage_init(const char *desc);
 void cp_module_calls_init(const char *desc);
 void cp_module_stacks_init(const char *desc);

@@ -87,6 +87,7 @@ const struct cp_event_info cp_event_infos[] = {
 	{ "signal_delivered", RAISED, "the stop before a signal is delivered" },
 	{ "annotation", RAISED, "events that the program announces with cprof/trace.h" },
 	{ "method_disarmed", RAISED, "a function was called too often and lost its breakpoints" },
+	{ "command", RAISED, "somebody who steers the session: cprof ctl, cprof_session_steer()" },
 	{ "heartbeat", RAISED, "about once a second" },
 };
 /* clang-format on */

@@ -299,6 +299,12 @@ bool cprof_profiler_enable_vector_state(void)
 	return true;
 }
 
+void engine_sampling(const cprof_session *s, cprof_sample_mode *mode_ret, uint32_t *hz_ret)
+{
+	*mode_ret = s->sampling ? s->mode : CPROF_SAMPLE_MODE_NONE;
+	*hz_ret = s->hz;
+}
+
 /* Tells the tracer the settings of the sampler; during start-up, run() does. */
 void engine_send_sampling(cprof_session *s)
 {

@@ -47,6 +47,7 @@
 #include "engine/session/launch.h"
 #include "engine/session/lifecycle.h"
 #include "engine/session/linger.h"
+#include "engine/session/watched.h"
 #include "engine/probes/rings.h"
 #include "engine/target/family.h"
 #include "engine/target/functions.h"
@@ -396,11 +397,12 @@ static int time_to_poll(const cprof_session *s, bool busy)
 
 static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 {
-	struct pollfd fds[] = {
+	struct pollfd fds[3 + ENGINE_WATCHED_MAX] = {
 		{ .fd = s->link.kick, .events = POLLIN },
 		{ .fd = s->stop_fd, .events = POLLIN },
 		{ .fd = s->link.controller_socket, .events = POLLIN },
 	};
+	nfds_t fd_count = 3 + engine_watched_add(s, fds + 3);
 	int timeout = time_to_poll(s, busy);
 	uint64_t now = cp_now(), count;
 
@@ -416,7 +418,8 @@ static void wait_for_events(cprof_session *s, bool busy, uint64_t deadline)
 		if (s->link.shared->head != s->link.shared->tail)
 			timeout = 0;
 	}
-	poll(fds, 3, timeout);
+	poll(fds, fd_count, timeout);
+	engine_watched_see(s, fds + 3);
 	s->link.shared->asleep = 0;
 	if (fds[1].revents && read(s->stop_fd, &count, sizeof(count)) < 0)
 		cp_debug("stop: %m");
@@ -577,13 +580,16 @@ cprof_status cprof_session_run(cprof_session *s, uint64_t timeout_ns)
 		return CPROF_E_UNSUPPORTED_CALL_SEQUENCE;
 	start(s);
 	deadline = timeout_ns ? cp_now() + timeout_ns : 0; /* from when breakpoints are placed */
+	s->steered.runs = true;
 	while (!target_ended(s) && !s->stop_asked && !s->exec_errno) {
 		wait_for_events(s, busy, next_end(s, deadline));
 		busy = drain(s);
+		engine_watched_tell(s);
 		heartbeat(s, cp_now());
 		if (deadline && cp_now() >= deadline)
 			break;
 	}
+	s->steered.runs = false;
 	finish(s);
 	if (s->exec_errno)
 		return engine_fail_exec(s);
@@ -777,6 +783,7 @@ void cprof_session_destroy(cprof_session *s)
 	for (i = 0; i < s->warnings.count; i++)
 		free(s->warnings.items[i]);
 	cp_vec_free(&s->warnings);
+	cp_vec_free(&s->steered.watched);
 	free(s->frames);
 	cp_value_arena_destroy(s->frame_arena);
 	cp_close_fd(&s->stop_fd);

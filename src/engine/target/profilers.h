@@ -8,6 +8,8 @@
 #include <cprof/cprof.h>
 #include <stdatomic.h>
 
+#include "base/vec.h"
+
 struct engine_elt;
 
 struct cprof_profiler_desc {
@@ -37,6 +39,24 @@ struct engine_counter {
 struct engine_calling {
 	const char *desc; /* of the profiler; NULL: an embedder's, or none */
 	const char *what; /* static: the callback; NULL: none runs */
+};
+
+/* A descriptor that the session's loop waits for, too. */
+struct engine_watched {
+	int fd;
+	cprof_readable_fn cb; /* NULL: not any more */
+	void *data;
+	bool ready;
+};
+
+/* A session that is steered while it runs (cprof/control.h). */
+struct engine_steered {
+	CP_VEC(struct engine_watched) watched;
+	bool runs; /* it waits for them */
+	/* The command that profilers are being told: */
+	cprof_answer_fn fn; /* NULL: there is none */
+	void *data;
+	bool answered, refused;
 };
 
 /* How samples are taken (session/capture.c). */

@@ -30,7 +30,6 @@
 #include "link/link.h"
 #include "unwind/unwind.h"
 
-struct cp_error;
 struct cp_event_sample;
 struct cp_frame;
 struct cp_image;
@@ -280,6 +279,7 @@ struct cprof_session {
 	void *own[ENGINE_FAMILIES]; /* what families know; NULL: nothing */
 	struct cp_error *error; /* the last failure */
 	CP_VEC(char *) warnings;
+	struct engine_steered steered;
 	uint64_t cpu_at_start_ns; /* cprof's own */
 };
 

@@ -29,4 +29,7 @@ CP_RECORDER_FAMILIES(CP_RECORDER_DECLARE)
 /* Ends with NULL. */
 extern const struct cp_recorder_family *const cp_recorder_families[];
 
+/* Events of calls until now. */
+uint64_t cp_recorder_calls_count(const cprof_profiler *log);
+
 #endif

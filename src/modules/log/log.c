@@ -389,6 +389,15 @@ const char *cp_module_log_recording(const cprof_profiler *log)
 	return log ? log->path : NULL;
 }
 
+void cp_module_log_state(const cprof_profiler *log, struct cp_log_state *ret)
+{
+	*ret = (struct cp_log_state){ .records = log != NULL };
+	if (!log)
+		return;
+	ret->recording = log->path;
+	ret->calls = cp_recorder_calls_count(log);
+}
+
 /* All options are known. */
 static void start_parts(cprof_profiler *log)
 {

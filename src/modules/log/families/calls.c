@@ -519,6 +519,11 @@ static void totals(const cprof_profiler *log, struct cp_record_totals *t)
 	t->traps = c.traps;
 }
 
+uint64_t cp_recorder_calls_count(const cprof_profiler *log)
+{
+	return calls(log)->count;
+}
+
 static void release(void *state)
 {
 	struct calls *c = state;

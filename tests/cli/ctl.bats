@@ -1,0 +1,247 @@
+#!/usr/bin/env bats
+# cprof ctl: a session is steered while it runs. What the commands did is seen in the
+# recording, in /proc, and by what the program itself says.
+
+load helpers
+load tracees
+
+# Sockets of their own: another test's session is none of these.
+private() {
+	mkdir -m 700 runtime
+	export XDG_RUNTIME_DIR=$PWD/runtime
+	sockets=$XDG_RUNTIME_DIR/cprof
+}
+
+ctl() { "$CPROF" ctl "$@"; }
+
+# session OPTION...: of $tracee, in the background, that takes commands.
+session() {
+	private
+	begin many_threads --mode=spin --threads=2
+	attach "$@"
+	until_true ctl "$tracee" status >status.first
+}
+
+# key NAME: of the session's status.
+key() { ctl "$tracee" status --json | python3 -c "import json, sys; s = json.load(sys.stdin); print(s$1)"; }
+
+sampled() { [ "$(key '["samples"]["total"]')" -gt 0 ]; }
+
+socket_of() { echo "$sockets"/"$tracee"-*.sock; }
+
+# say: runs a script of Python's that has the session's socket as connect().
+say() {
+	cat - /dev/fd/3 3<&0 <<-'END' >say.py
+		import os, socket, sys
+		def connect():
+		    s = socket.socket(socket.AF_UNIX)
+		    s.connect(sys.argv[1])
+		    return s
+		def ask(s, line):
+		    s.sendall(line)
+		    f = s.makefile("rb")
+		    head = f.readline().split()
+		    return head[0], f.read(int(head[1]))
+	END
+	python3 say.py "$(socket_of)"
+}
+
+@test "status: for a person and as JSON, by the program, a child's pid and cprof's" {
+	session -s 999
+	until_true sampled
+	run ctl "$tracee" status
+	assert_success
+	assert_line --partial "process    $tracee, attached to for"
+	assert_line --partial "by cprof $controller: 1 process"
+	assert_line --partial "recording  attach.data, "
+	assert_line --partial 'samples    at 999 Hz of CPU time: '
+	assert_equal "$(key '["pid"]') $(key '["cprof"]') $(key '["samples"]["hz"]')" "$tracee $controller 999"
+	assert_equal "$(key '["threads"]')" "$(find "/proc/$tracee/task" -mindepth 1 -maxdepth 1 | wc -l)"
+	assert_equal "$(ctl "$controller" status --json | cut -c 1-20)" "$(ctl "$tracee" status --json | cut -c 1-20)"
+	run ctl "$(socket_of)" status
+	assert_success
+	ctl "$tracee" stop
+	ended "$controller"
+	finish
+}
+
+@test "stop answers when the recording is complete, and the program runs on" {
+	session
+	run ctl "$tracee" stop
+	assert_success
+	assert_output "the session is over; 'attach.data' is complete"
+	"$CPROF" report --json attach.data >report.json
+	left_alone "$tracee"
+	ended "$controller"
+	assert_equal "$ended" 0
+	assert_equal "$(ls -A "$sockets")" ""
+	finish
+	assert_equal "$finished" "status 0, $(verdict "$tracee_output")"
+}
+
+@test "a session of run is steered, and CMD's status is its own" {
+	private
+	mkfifo go
+	start "$CPROF" run -q -o run.data -- sh -c 'read -r line <go; exit 7'
+	until_true ctl "$pid" status
+	ctl "$pid" stop >stopped &
+	stopper=$!
+	wait "$stopper"
+	echo >go
+	ended "$pid"
+	assert_equal "$ended" 7
+	assert_equal "$(cat stopped)" "the session is over; 'run.data' is complete"
+}
+
+@test "a child of the program leads to its session" {
+	private
+	start "$CPROF" run -q -o run.data -- sh -c 'sleep 1000 & echo $! >child.new; mv child.new child; wait'
+	until_true test -e child
+	until_true ctl "$(cat child)" status
+	run ctl "$(cat child)" status
+	assert_line --partial '2 processes'
+	kill "$(cat child)"
+	ended "$pid"
+}
+
+@test "what is wrong is said" {
+	session
+	run ctl "$tracee" statsu
+	assert_failure 1
+	assert_line "cprof: there is no command 'statsu': did you mean 'status'?"
+	assert_line --partial 'cprof: the commands are status, '
+	run ctl "$tracee" stop now
+	assert_failure 1
+	assert_output "cprof: 'stop' takes nothing behind it"
+	run ctl "$tracee"
+	assert_failure 2
+	run ctl $$ status
+	assert_failure 1
+	assert_line "cprof: no session profiles process $$"
+	run ctl 999999999 status
+	assert_failure 1
+	assert_output 'cprof: there is no process 999999999'
+	run ctl ./nowhere status
+	assert_failure 1
+	assert_output "cprof: connecting to './nowhere': No such file or directory"
+	: >plain
+	run ctl ./plain status
+	assert_failure 1
+	assert_output --partial 'nobody listens'
+	run ctl "$tracee" statu$'\033[2J'
+	assert_failure 1
+	refute_output --partial $'\033'
+	run ctl --json "$tracee" nothing
+	assert_failure 1
+	assert_output --partial '{"command":"nothing","done":false,"answer":"there is no command'
+	ctl "$tracee" stop
+	finish
+}
+
+@test "the socket is its user's alone: modes, and who connects" {
+	[ "$(id -u)" = 0 ] || skip 'needs root'
+	needs setpriv
+	session
+	assert_equal "$(stat -c '%a %U' "$sockets") $(stat -c '%a %F' "$(socket_of)")" "700 $(id -un) 600 socket"
+	chmod 755 "$BATS_TEST_TMPDIR" "$BATS_RUN_TMPDIR" "$BATS_SUITE_TMPDIR" "$BATS_FILE_TMPDIR" "$BATS_TEST_TMPDIR/runtime" 2>/dev/null || :
+	run setpriv --reuid=nobody --clear-groups "$CPROF" ctl "$(socket_of)" stop
+	assert_failure 1
+	assert_output --partial 'Permission denied'
+	# Even where file modes let them in.
+	chmod 755 "$sockets"
+	chmod 666 "$(socket_of)"
+	run setpriv --reuid=nobody --clear-groups "$CPROF" ctl "$(socket_of)" stop
+	assert_failure 1
+	assert_output "cprof: the session is another user's"
+	chmod 700 "$sockets"
+	ctl "$tracee" stop
+	finish
+}
+
+@test "a directory that is not one's own is refused, and the session goes on" {
+	private
+	mkdir elsewhere
+	ln -s ../elsewhere runtime/cprof
+	run --separate-stderr "$CPROF" run -q -o run.data -- true
+	assert_success
+	assert_equal "$(ls -A elsewhere)" ""
+	[[ $stderr == *"can't be steered"*"no directory of your own"* ]]
+	rm runtime/cprof
+	mkdir -m 777 runtime/cprof
+	chmod 777 runtime/cprof
+	run --separate-stderr "$CPROF" run -q -o run.data -- true
+	assert_success
+	[[ $stderr == *"can't be steered"* ]]
+}
+
+@test "garbage, silence, half lines and fifty at once" {
+	session
+	say <<-'END'
+		garbage = connect()
+		answer = ask(garbage, bytes(range(1, 10)) + bytes(range(11, 32)) + b"\x80\xff \xc0\n")
+		assert answer[0] == b"no", answer
+		zero = ask(connect(), b"status\0json\n")
+		assert zero == (b"no", b"a command is a line of text"), zero
+		endless = connect()
+		answer = ask(endless, b"x" * 4096)
+		assert answer == (b"no", b"the line is too long"), answer
+		assert endless.recv(1) == b""
+		half = connect()
+		half.sendall(b"sta")
+		silent = [connect() for i in range(50)]
+		loud = [connect() for i in range(50)]
+		for s in loud:
+		    try: s.sendall(b"status json\n")
+		    except (BrokenPipeError, ConnectionResetError): pass # others took its place
+		assert ask(connect(), b"status\n")[0] == b"ok"
+		several = connect()
+		several.sendall(b"status\nnone\nstatus\n")
+		f = several.makefile("rb")
+		for want in b"ok", b"no", b"ok":
+		    head = f.readline().split()
+		    assert head[0] == want, head
+		    f.read(int(head[1]))
+		deaf = connect()
+		try:
+		    deaf.settimeout(0.5)
+		    while True: deaf.sendall(b"status json\n" * 100)
+		except (TimeoutError, BrokenPipeError, ConnectionResetError):
+		    pass
+		assert ask(connect(), b"status\n")[0] == b"ok"
+	END
+	for ((i = 0; i < 50; i++)); do ctl "$tracee" status >"status.$i" 2>&1 & asked[i]=$!; done
+	for ((i = 0; i < 50; i++)); do
+		wait "${asked[i]}" || fail "$i: $(cat "status.$i")"
+	done
+	assert_equal "$(cat status.? status.?? | grep -c 'by cprof')" 50
+	ctl "$tracee" stop
+	ended "$controller"
+	assert_equal "$ended" 0
+	finish
+}
+
+@test "the socket of a killed cprof is in nobody's way" {
+	session
+	local old
+	old=$(socket_of)
+	# shellcheck disable=SC2046
+	kill -KILL $(cprof_pids)
+	ended "$controller"
+	soon_left_alone "$tracee" killed
+	assert_exist "$old"
+	run ctl "$tracee" status
+	assert_failure 1
+	assert_line "cprof: no session profiles process $tracee"
+	run ctl "$old" status
+	assert_failure 1
+	assert_output --partial 'its cprof is gone'
+	: >"$sockets/1-999999999.new"
+	attach
+	until_true ctl "$tracee" status
+	assert_not_exist "$old"
+	assert_not_exist "$sockets/1-999999999.new"
+	assert_equal "$(key '["cprof"]')" "$controller"
+	ctl "$tracee" stop
+	finish
+	no_complaints
+}
