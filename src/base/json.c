@@ -96,6 +96,12 @@ void cp_json_null(struct cp_json *j, const char *key)
 	cp_buf_str(j->out, "null");
 }
 
+void cp_json_raw(struct cp_json *j, const char *key, const void *text, size_t size)
+{
+	lead(j, key);
+	cp_buf_add(j->out, text, size);
+}
+
 void cp_json_hex(struct cp_json *j, const char *key, uint64_t value)
 {
 	lead(j, key);

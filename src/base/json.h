@@ -32,6 +32,8 @@ void cp_json_i64(struct cp_json *j, const char *key, int64_t value);
 void cp_json_f64(struct cp_json *j, const char *key, double value);
 void cp_json_bool(struct cp_json *j, const char *key, bool value);
 void cp_json_null(struct cp_json *j, const char *key);
+/* A value that is JSON already. */
+void cp_json_raw(struct cp_json *j, const char *key, const void *text, size_t size);
 /* An address: "0x1f". */
 void cp_json_hex(struct cp_json *j, const char *key, uint64_t value);
 

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cmd/frames.h"
 #include "image/jit.h"
 #include "image/location.h"
 
@@ -274,6 +275,8 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 	struct cp_error *err;
 	size_t i;
 
+	if (!file && in->frames && cp_frames_find(in->frames, name, ret))
+		return NULL;
 	if (asprintf(&key, "%s\n%s", file ? file : "", name) < 0)
 		return cp_error_nomem();
 	known = known_global(in, key);
@@ -289,6 +292,8 @@ static CP_ERROR find_variable(void *ctx, const char *name, const char *file, str
 		return NULL;
 	err = cp_error_new(CP_ERR_NOT_FOUND, 0, "there is no variable %s%s%s", name,
 			   file ? " in " : "", file ? file : "");
+	if (*name == '$' && !in->frames)
+		return cp_error_hint(err, "registers are a frame's: --frame=0");
 	return near ? cp_error_hint(err, "did you mean %s?", near) : err;
 }
 
@@ -418,7 +423,7 @@ static CP_ERROR open_core(struct cp_inspected *in, const char *path,
 	CP_TRY(cp_core_open(path, &in->core));
 	if (!in->core)
 		return NULL;
-	in->tid = in->core->threads.items[0];
+	in->tid = in->core->threads.items[0].tid;
 	in->memory = (struct cp_reader){ read_core, in };
 	CP_TRY(cp_objects_core(in->core, options, &in->objects));
 	if (!in->objects.list.count)

@@ -37,6 +37,7 @@ struct cp_inspected {
 	struct cp_arena arena; /* of things */
 	struct cp_expression_env env;
 	struct cp_thread_library threads;
+	struct cp_frames *frames; /* whose names come first; borrowed, or NULL */
 	char symbol[256];
 };
 

@@ -6,6 +6,7 @@
  *
  *     NT_PRSTATUS  one a thread     NT_PRPSINFO  the process
  *     NT_FILE      what was mapped  NT_AUXV      where the program's headers are
+ *     NT_FPREGSET, NT_X86_XSTATE    of the thread whose NT_PRSTATUS came before
  */
 #include "image/core.h"
 
@@ -23,7 +24,7 @@
 
 struct reading {
 	struct cp_core *core;
-	uint64_t phdr; /* AT_PHDR; 0: not told */
+	uint64_t phdr, vdso; /* AT_PHDR, AT_SYSINFO_EHDR; 0: not told */
 };
 
 static void read_auxv(struct reading *r, struct cp_cursor c)
@@ -35,6 +36,8 @@ static void read_auxv(struct reading *r, struct cp_cursor c)
 		value = cp_cursor_u64(&c);
 		if (type == AT_PHDR)
 			r->phdr = value;
+		if (type == AT_SYSINFO_EHDR)
+			r->vdso = value;
 	}
 }
 
@@ -59,19 +62,46 @@ static void read_files(struct reading *r, struct cp_cursor c)
 	}
 }
 
+static void read_status(struct reading *r, struct cp_cursor c)
+{
+	const uint8_t *bytes = cp_cursor_bytes(&c, sizeof(struct elf_prstatus));
+	struct cp_core_thread thread = { 0 };
+	struct elf_prstatus status;
+
+	if (!bytes)
+		return;
+	memcpy(&status, bytes, sizeof(status));
+	thread.tid = status.pr_pid;
+	thread.registers = bytes + offsetof(struct elf_prstatus, pr_reg);
+	thread.size = sizeof(status.pr_reg);
+	cp_vec_push(&r->core->threads, thread);
+}
+
+/* The fuller set is taken, which begins as the other one does. */
+static void read_vectors(struct reading *r, struct cp_cursor c)
+{
+	size_t size = cp_cursor_left(&c);
+	struct cp_core_thread *t =
+		r->core->threads.count ? &r->core->threads.items[r->core->threads.count - 1] : NULL;
+
+	if (!t || size <= t->vectors_size)
+		return;
+	t->vectors = cp_cursor_bytes(&c, size);
+	t->vectors_size = size;
+}
+
 static void read_note(struct reading *r, uint32_t type, struct cp_cursor c)
 {
-	struct elf_prstatus status;
 	struct elf_prpsinfo process;
 	const uint8_t *bytes;
 
 	switch (type) {
 	case NT_PRSTATUS:
-		bytes = cp_cursor_bytes(&c, sizeof(status));
-		if (!bytes)
-			break;
-		memcpy(&status, bytes, sizeof(status));
-		cp_vec_push(&r->core->threads, status.pr_pid);
+		read_status(r, c);
+		break;
+	case NT_FPREGSET:
+	case NT_X86_XSTATE:
+		read_vectors(r, c);
 		break;
 	case NT_PRPSINFO:
 		bytes = cp_cursor_bytes(&c, sizeof(process));
@@ -112,7 +142,7 @@ static void read_notes(struct reading *r, const Elf64_Phdr *segment)
 		desc = cp_cursor_bytes(&c, size);
 		if (!at || !desc)
 			return;
-		if (name >= 4 && !memcmp(at, "CORE", 4))
+		if (name >= 4 && (!memcmp(at, "CORE", 4) || type == NT_X86_XSTATE))
 			read_note(r, type, cp_cursor(desc, size));
 		cp_cursor_bytes(&c, -size & 3);
 	}
@@ -125,8 +155,25 @@ static int by_start(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
+static int by_place(const void *a, const void *b)
+{
+	const struct cp_core_mapping *x = a, *y = b;
+
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static bool add_mapping(struct cp_core *core, const Elf64_Phdr *p)
+{
+	const struct cp_core_mapping m = { .start = p->p_vaddr,
+					   .end = p->p_vaddr + p->p_memsz,
+					   .executable = p->p_flags & PF_X };
+
+	return m.end <= m.start || cp_vec_push(&core->mappings, m);
+}
+
 static CP_ERROR read_core(struct cp_core *core)
 {
+	struct cp_core_mapping *m;
 	struct reading r = { .core = core };
 	struct cp_core_file *f;
 	const Elf64_Phdr *p;
@@ -134,6 +181,8 @@ static CP_ERROR read_core(struct cp_core *core)
 	for (p = core->elf->segments; p < cp_elf_segments_end(core->elf); p++) {
 		if (p->p_type == PT_NOTE)
 			read_notes(&r, p);
+		if (p->p_type == PT_LOAD && !add_mapping(core, p))
+			return cp_error_nomem();
 		if (p->p_type != PT_LOAD || !p->p_filesz || p->p_vaddr + p->p_filesz < p->p_vaddr)
 			continue;
 		if (!cp_vec_push(&core->parts,
@@ -142,6 +191,9 @@ static CP_ERROR read_core(struct cp_core *core)
 			return cp_error_nomem();
 	}
 	cp_vec_sort(&core->parts, by_start);
+	cp_vec_sort(&core->mappings, by_place);
+	cp_vec_for_each(&core->mappings, m)
+		m->vdso = r.vdso && m->start == r.vdso;
 	cp_vec_for_each(&core->files, f)
 		f->program = r.phdr >= f->start && r.phdr < f->end;
 	return NULL;
@@ -183,6 +235,7 @@ void cp_core_destroy(struct cp_core *core)
 	cp_vec_free(&core->threads);
 	cp_vec_free(&core->files);
 	cp_vec_free(&core->parts);
+	cp_vec_free(&core->mappings);
 	free(core->notes);
 	cp_elf_destroy(core->elf);
 	free(core);

@@ -21,13 +21,28 @@ struct cp_core_part {
 	uint64_t start, end, offset; /* addresses; where in the core, in bytes */
 };
 
+/* What was mapped, in the core or not. */
+struct cp_core_mapping {
+	uint64_t start, end;
+	bool executable, vdso;
+};
+
+struct cp_core_thread {
+	pid_t tid;
+	const uint8_t *registers; /* as NT_PRSTATUS has them; owned by the core */
+	size_t size;
+	const uint8_t *vectors; /* as NT_X86_XSTATE or NT_FPREGSET has them; NULL: not there */
+	size_t vectors_size;
+};
+
 struct cp_core {
 	struct cp_elf *elf; /* owned */
 	char *notes; /* owned */
 	pid_t pid; /* 0: not known */
-	CP_VEC(pid_t) threads; /* the one that it ended by comes first */
+	CP_VEC(struct cp_core_thread) threads; /* the one that it ended by comes first */
 	CP_VEC(struct cp_core_file) files; /* mappings of files, by address */
 	CP_VEC(struct cp_core_part) parts; /* what is in the core, by address */
+	CP_VEC(struct cp_core_mapping) mappings; /* by address */
 };
 
 /* *ret is NULL where the file is something else than a core. Destroyed by

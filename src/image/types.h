@@ -159,6 +159,7 @@ struct cp_variable {
 	struct cp_locations locations; /* none: optimised out */
 	const struct cp_extent *scope; /* locals: their block's; NULL: everywhere */
 	uint64_t die; /* tells variables apart */
+	uint32_t line; /* where it is declared; 0: not told */
 };
 
 #define CP_FUNCTION_PROTOTYPED 1u

@@ -402,6 +402,24 @@ static CP_ERROR at(struct evaluation *e, const struct cp_condition_node *n, stru
 	return NULL;
 }
 
+/* `sizeof(x)`: x may be either. */
+static CP_ERROR type_or_variable(struct evaluation *e, const char *text, const struct cp_type **ret)
+{
+	struct cp_error *err = find_type(e, text, ret), *other;
+	struct cp_thing variable;
+
+	if (!err || err->code != CP_ERR_NOT_FOUND || e->offset_base)
+		return err;
+	other = e->env->variable(e->env->ctx, text, NULL, &variable);
+	if (other) {
+		cp_error_free(other);
+		return err;
+	}
+	cp_error_free(err);
+	*ret = variable.type;
+	return NULL;
+}
+
 static CP_ERROR size_of(struct evaluation *e, const struct cp_condition_node *n,
 			struct cp_thing *ret)
 {
@@ -409,7 +427,7 @@ static CP_ERROR size_of(struct evaluation *e, const struct cp_condition_node *n,
 	struct cp_thing a;
 
 	if (n->text) {
-		CP_TRY(find_type(e, n->text, &type));
+		CP_TRY(type_or_variable(e, n->text, &type));
 	} else {
 		CP_TRY(evaluate(e, n->a, &a));
 		type = a.type;

@@ -6,6 +6,8 @@
  * interrupted while an unoptimised function sets up its frame: its arguments have
  * a place in memory by then, says debug information, and are still in registers.
  */
+#include "inspect/frame.h"
+
 #include "arch/decoder.h"
 #include "inspect/locate.h"
 #include "inspect/plan.h"
@@ -210,26 +212,36 @@ const cprof_value *cp_frame_values(const struct cp_signature *s, const struct cp
 	return values;
 }
 
+const struct cp_parameter *cp_frame_parameter(struct cp_value_request *request,
+					      const struct cp_value_frame *frame, size_t position)
+{
+	const struct cp_signature *s = request->signature;
+	const struct cp_capture *capture = request->capture;
+	struct prologue *prologue = cp_arena_alloc(&request->arena->memory, sizeof(*prologue));
+	const struct cp_parameter *p;
+	size_t count;
+
+	if (!prologue)
+		return NULL;
+	if (begin_prologue(s, capture, frame, request->arena, prologue))
+		return position < prologue->count &&
+				       argument_at(prologue, s, position, capture, request, &p)
+			       ? p
+			       : NULL;
+	p = in_scope(s, frame, request->arena, &count);
+	return p && position < count ? p + position : NULL;
+}
+
 bool cp_frame_bytes(const struct cp_signature *s, const struct cp_capture *capture,
 		    const struct cp_value_frame *frame, size_t position,
 		    struct cp_value_arena *arena, struct cp_value_bytes *ret)
 {
 	struct cp_value_request request = { s, capture, arena };
-	struct prologue prologue;
-	const struct cp_parameter *p;
+	const struct cp_parameter *p = cp_frame_parameter(&request, frame, position);
 	uint8_t error;
-	size_t count;
 
-	if (begin_prologue(s, capture, frame, arena, &prologue)) {
-		if (position >= prologue.count ||
-		    !argument_at(&prologue, s, position, capture, &request, &p))
-			return false;
-	} else {
-		p = in_scope(s, frame, arena, &count);
-		if (!p || position >= count)
-			return false;
-		p += position;
-	}
+	if (!p)
+		return false;
 	ret->at = cp_parameter_bytes(&request, p, &ret->size, &ret->address, &error);
 	return ret->at != NULL;
 }

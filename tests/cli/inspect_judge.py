@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What `cprof inspect` says of expressions beside what gdb says of them:
-    inspect_judge.py PID FILE    a line an expression; what gdb calls it, behind a tab
-The process is stopped while gdb looks. Prints what differs, and how many are the same.
+    inspect_judge.py PID FILE [FUNCTION [PROGRAM]]
+FILE has a line an expression; what gdb calls it, behind a tab. In the frame of FUNCTION,
+if that is told. With PROGRAM, PID is a core file of it. A process is stopped while gdb
+looks. Prints what differs, how many are the same, and what a frame has in registers that
+nobody saved.
 """
 import json
 import os
@@ -15,6 +18,19 @@ if "gdb" in sys.modules or "GDB_JUDGE" in os.environ:
     sys.path.insert(0, os.environ["GDB_VALUES"])
     from gdb_value import value_of
 
+    def choose(function):
+        """The innermost frame of that function, of the first thread that has one."""
+        for thread in reversed(gdb.selected_inferior().threads()):
+            thread.switch()
+            frame = gdb.newest_frame()
+            while frame and (frame.name() or "").split("(")[0].split("::")[-1] != function:
+                frame = frame.older()
+            if frame:
+                frame.select()
+                return
+
+    if os.environ.get("GDB_FRAME"):
+        choose(os.environ["GDB_FRAME"])
     with open(os.environ["GDB_JUDGE"], encoding="utf-8") as expressions, \
             open(os.environ["GDB_SAID"], "w", encoding="utf-8") as said:
         for line in expressions:
@@ -25,7 +41,8 @@ if "gdb" in sys.modules or "GDB_JUDGE" in os.environ:
             except gdb.error as error:
                 record = {"failed": str(error)}
             said.write(json.dumps(record) + "\n")
-    gdb.execute("detach")
+    if not os.environ["GDB_PROGRAM"]:
+        gdb.execute("detach")
     sys.exit(0)
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -45,18 +62,21 @@ class Inspected(Comparison):
             self.leaf(path, ours, theirs["pointer"])
 
 
-def main(pid, path):
+def main(pid, path, function=None, program=None):
     with open(path, encoding="utf-8") as file:
         expressions = [line.rstrip("\n").split("\t")[0] for line in file]
-    ours = json.loads(subprocess.run([os.environ["CPROF"], "inspect", "--json", "--depth=6", "--", pid] + expressions,
-                                     stdout=subprocess.PIPE, check=False).stdout)
+    frame = [f"--frame={function}"] if function else []
+    ours = json.loads(subprocess.run([os.environ["CPROF"], "inspect", "--json", "--depth=6", *frame, "--", pid]
+                                     + expressions, stdout=subprocess.PIPE, check=False).stdout)
     ours = {one["expression"]: one for one in ours}
     with tempfile.TemporaryDirectory() as directory:
         answers = os.path.join(directory, "said")
-        log = subprocess.run(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", "-p", pid,
+        what = [program, pid] if program else ["-p", pid]
+        log = subprocess.run(["gdb", "-q", "-nx", "-batch", "-iex", "set debuginfod enabled off", *what,
                               "-x", __file__], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, check=False,
                              env={**os.environ, "GDB_JUDGE": path, "GDB_SAID": answers,
+                                  "GDB_FRAME": function or "", "GDB_PROGRAM": program or "",
                                   "GDB_VALUES": os.path.join(HERE, "../judge")}).stdout
         if not os.path.exists(answers):
             sys.exit("gdb said nothing:\n" + log.decode(errors="replace"))
@@ -68,6 +88,9 @@ def main(pid, path):
             print(f"gdb: {expression}: {said['failed']}")
             continue
         if said["value"] is None and ours.get(expression, {}).get("error") == "optimized_out":
+            continue
+        if function and not program and ours.get(expression, {}).get("error") == "unavailable":
+            print(f"unavailable: {expression}")
             continue
         if expression not in ours or ours[expression].get("error"):
             print(f"apart: {expression}: {ours.get(expression, {}).get('error', 'nothing')}, not {said['value']}")

@@ -11,12 +11,14 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "engine/frames/entry.h"
 #include "engine/frames/frame.h"
 #include "engine/frames/places.h"
 #include "engine/frames/values.h"
+#include "engine/target/functions.h"
+#include "engine/target/images.h"
 #include "engine/target/live.h"
 #include "engine/target/state.h"
+#include "inspect/entered.h"
 #include "inspect/shape_ops.h"
 
 bool engine_stands_still(const cprof_session *s, const struct engine_capture *c)
@@ -55,6 +57,60 @@ static size_t read_stack(void *ctx, uint64_t address, void *buffer, size_t size)
  * memory is. */
 static const struct cp_shapes shapes = { .ops = &cp_shape_ops };
 
+/* ---- what its function was entered with ---- */
+
+static bool entered_place(void *ctx, uint64_t pc, struct cp_entered_place *ret)
+{
+	const struct engine_frame *f = ctx;
+	const struct engine_text *text = engine_find_text(f->thread->process, pc);
+
+	if (!text || !text->image->assembly->image)
+		return false;
+	*ret = (struct cp_entered_place){ .object = text->image,
+					  .image = text->image->assembly->image,
+					  .bias = text->image->bias,
+					  .address = pc - text->image->bias };
+	return true;
+}
+
+static bool entered_function(void *ctx, const struct cp_entered_place *at, uint64_t *entry_ret,
+			     const char **linkage_name_ret)
+{
+	const struct engine_frame *f = ctx;
+	const cprof_function *function = engine_function_at(f->session, at->object, at->address);
+
+	if (!function)
+		return false;
+	*entry_ret = function->start - at->bias;
+	*linkage_name_ret = function->linkage_name;
+	return true;
+}
+
+static const struct cp_call_site *entered_call_site(void *ctx, const struct cp_entered_place *at)
+{
+	const cprof_image *image = at->object;
+
+	(void)ctx;
+	return engine_call_site(image->assembly, at->address);
+}
+
+static bool entered_never_comes_back(void *ctx, const struct cp_entered_place *at, uint64_t entry)
+{
+	const cprof_image *image = at->object;
+
+	(void)ctx;
+	return engine_never_comes_back(image->assembly, entry);
+}
+
+static const struct cp_entered_ops entered_ops = {
+	.place = entered_place,
+	.function = entered_function,
+	.call_site = entered_call_site,
+	.never_comes_back = entered_never_comes_back,
+};
+
+/* ---- values ---- */
+
 /* Where the frame is, and what its values are read from. False: its place is not known. */
 static bool place_of(struct engine_context *x, bool locals, struct cp_capture *capture,
 		     struct cp_value_frame *ret)
@@ -78,10 +134,9 @@ static bool place_of(struct engine_context *x, bool locals, struct cp_capture *c
 		capture->vector = &x->vector;
 	}
 	if (!x->have_entered)
-		engine_entry_registers(&(struct engine_callers){ f->session, f->thread->process,
-								 f->frame, f->callers + 1,
-								 &x->stack },
-				       &x->entered);
+		cp_entered_registers(&(struct cp_callers){ &entered_ops, (void *)(uintptr_t)f,
+							   f->frame, f->callers + 1, &x->stack },
+				     &x->entered);
 	x->have_entered = true;
 	capture->entry = &x->entered;
 	*ret = (struct cp_value_frame){

@@ -129,9 +129,12 @@ static struct cp_variable variable(struct reading *r, const struct cp_die *die,
 {
 	struct said s = follow(r->unit, die->offset, a);
 	struct cp_variable v = { .name = s.name ? s.name : "", .die = die->offset };
+	uint64_t line = 0;
 
 	v.type = s.type;
 	v.artificial = cp_attr_flag(&s.artificial);
+	if (cp_attr_number(&s.decl_line, &line) && line < UINT32_MAX)
+		v.line = (uint32_t)line;
 	set_constant(r, &s.const_value, &v);
 	v.locations = cp_unit_locations(r->unit, &a->location, r->arena);
 	*origin_ret = s.origin.unit == r->unit ? s.origin.die : die->offset;

@@ -9,34 +9,14 @@
  * the caller must have called this very function, which must be known never to come
  * back to itself by such jumps.
  */
-#include "engine/frames/entry.h"
+#include "inspect/entered.h"
 
 #include <string.h>
 
-#include "engine/frames/places.h"
-#include "engine/target/functions.h"
-#include "engine/target/images.h"
-#include "engine/target/state.h"
 #include "image/location.h"
 
 #define CALLERS_MAX 8 /* looked at for one value */
 #define CALL_MAX 16 /* bytes of a call's instruction, or more */
-
-struct place {
-	cprof_image *image;
-	uint64_t address; /* link-time */
-};
-
-static bool place_of(const struct engine_callers *c, const struct cp_frame *f, struct place *ret)
-{
-	uint64_t pc = f->pc.v - !(f->flags & CP_FRAME_EXACT_PC);
-	const struct engine_text *text = engine_find_text(c->process, pc);
-
-	if (!text || !text->image->assembly->image)
-		return false;
-	*ret = (struct place){ text->image, f->pc.v - text->image->bias };
-	return true;
-}
 
 /* Evaluates `what` for the caller, whose call is under way. */
 static bool compute(const struct cp_location_env *env, const struct cp_location *what,
@@ -53,57 +33,67 @@ static bool compute(const struct cp_location_env *env, const struct cp_location 
 	return true;
 }
 
-/* Does the instruction before `from` call the function's address? That counts whatever
+/* Does the instruction before `from` call the function's entry? That counts whatever
  * names the function has. */
-static bool calls_directly(const struct place *from, const cprof_function *f)
+static bool calls_directly(const struct cp_entered_place *from, const struct cp_entered_place *f,
+			   uint64_t entry)
 {
 	uint8_t code[CALL_MAX];
 	struct cp_vaddr at = { from->address - sizeof(code) };
 	uint64_t target = 0;
 
-	return cp_image_read_constant(from->image->assembly->image, at, code, sizeof(code)) ==
-		       sizeof(code) &&
+	return cp_image_read_constant(from->image, at, code, sizeof(code)) == sizeof(code) &&
 	       cp_arch_host()->call_before(code, sizeof(code), from->address, &target) &&
-	       from->image == f->image && target == f->start - f->image->bias;
+	       from->object == f->object && target == entry;
 }
 
+/* Is what `site` calls, from `from`, the function that `f` is in? */
 static bool calls(const struct cp_call_site *site, const struct cp_location_env *env,
-		  const struct place *from, const cprof_function *f)
+		  const struct cp_entered_place *from, const struct cp_entered_place *f,
+		  uint64_t entry, const char *linkage_name)
 {
 	const struct cp_extent *e;
 	uint64_t target;
 
-	if (calls_directly(from, f))
+	if (calls_directly(from, f, entry))
 		return true;
 	for (e = site->callee; e; e = e->next)
-		if (from->image == f->image && e->low == f->start - f->image->bias)
+		if (from->object == f->object && e->low == entry)
 			return true;
 	if (site->callee || site->callee_name)
-		return !site->callee && f->linkage_name &&
-		       !strcmp(site->callee_name, f->linkage_name);
-	return compute(env, &site->target, &target) && target == f->start;
+		return !site->callee && linkage_name && !strcmp(site->callee_name, linkage_name);
+	return compute(env, &site->target, &target) && target == entry + f->bias;
 }
 
 /* Is `site` the call by which the function of frames[0] was entered? */
-static bool entered_by(const struct engine_callers *c, const struct cp_call_site *site,
-		       const struct cp_location_env *env, const struct place *caller)
+static bool entered_by(const struct cp_callers *c, const struct cp_call_site *site,
+		       const struct cp_location_env *env, const struct cp_entered_place *caller)
 {
 	const struct cp_frame *f = &c->frames[0];
-	const cprof_function *function;
-	struct place here;
+	const char *name = NULL;
+	struct cp_entered_place here;
+	uint64_t entry;
 
 	if (c->frames[1].flags & CP_FRAME_EXACT_PC || f->flags & CP_FRAME_GUESSED ||
-	    !place_of(c, f, &here))
+	    !c->ops->place(c->ctx, f->pc.v - !(f->flags & CP_FRAME_EXACT_PC), &here))
 		return false;
-	function = engine_function_at(c->session, here.image,
-				      here.address - !(f->flags & CP_FRAME_EXACT_PC));
-	return function && calls(site, env, caller, function) &&
-	       engine_never_comes_back(here.image->assembly, function->start - here.image->bias);
+	return c->ops->function(c->ctx, &here, &entry, &name) &&
+	       calls(site, env, caller, &here, entry, name) &&
+	       c->ops->never_comes_back(c->ctx, &here, entry);
+}
+
+/* The call of the frame, which a return address is behind. */
+static const struct cp_call_site *site_of(const struct cp_callers *c, const struct cp_frame *f,
+					  struct cp_entered_place *ret)
+{
+	if (!c->ops->place(c->ctx, f->pc.v - !(f->flags & CP_FRAME_EXACT_PC), ret))
+		return NULL;
+	ret->address = f->pc.v - ret->bias;
+	return c->ops->call_site(c->ctx, ret);
 }
 
 /* What frames[0] was entered with, by its caller, which was entered with `before`. */
-static void passed(const struct engine_callers *c, const struct cp_regs *before,
-		   struct cp_regs *ret)
+static void passed(const struct cp_callers *c, const struct cp_regs *before, struct cp_regs *ret)
 {
 	const struct cp_frame *f = &c->frames[1];
 	struct cp_location_env env = {
@@ -115,16 +105,15 @@ static void passed(const struct engine_callers *c, const struct cp_regs *before,
 	};
 	const struct cp_call_site *site;
 	const struct cp_location *base;
-	struct place caller;
+	struct cp_entered_place caller;
 	uint64_t value;
 	size_t i;
 
 	*ret = (struct cp_regs){ 0 };
-	site = place_of(c, f, &caller) ? engine_call_site(caller.image->assembly, caller.address)
-				       : NULL;
+	site = site_of(c, f, &caller);
 	if (!site || !site->count)
 		return;
-	env.bias = caller.image->bias;
+	env.bias = caller.bias;
 	base = cp_location_at(&site->frame_base, caller.address - 1);
 	if (base) {
 		env.frame_base = base->expr;
@@ -143,9 +132,9 @@ static void passed(const struct engine_callers *c, const struct cp_regs *before,
 }
 
 /* Goes inwards from the outermost caller that is looked at. */
-void engine_entry_registers(const struct engine_callers *callers, struct cp_regs *ret)
+void cp_entered_registers(const struct cp_callers *callers, struct cp_regs *ret)
 {
-	struct engine_callers c = *callers;
+	struct cp_callers c = *callers;
 	struct cp_regs before = { 0 };
 	size_t n = c.count < CALLERS_MAX ? c.count : CALLERS_MAX;
 

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Frames of threads. Who sleeps is read as it sleeps, and read again where it woke up
+ * meanwhile; who runs is held for it, once all that debug information has to say was
+ * read in a look for nothing.
+ */
+#include "cmd/inspect_frames.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/complain.h"
+#include "cmd/holding.h"
+
+#define TRIES 5 /* to read who sleeps, before it is held */
+
+struct looking {
+	struct cp_inspect *i;
+	struct cp_error *lacks; /* the first: why a thread has no such frame */
+	unsigned seen; /* frames */
+};
+
+/* ---- a frame ---- */
+
+/* Says of a variable that its name means another one there. */
+static void note_hidden(struct cp_inspect *i, const struct cp_scope_name *name)
+{
+	const struct cp_scope_name *meant;
+	char *note;
+
+	if (cp_scope_find(&i->frames.scope, i->in.env.arena, name->variable->name, &meant) < 2 ||
+	    meant->variable == name->variable ||
+	    asprintf(&note, "hidden by that of line %u", meant->variable->line) < 0)
+		return;
+	if (!cp_vec_push(&i->in.notes, note))
+		free(note);
+}
+
+/* All arguments and locals of the chosen frame. */
+static void show_variables(struct cp_inspect *i)
+{
+	const struct cp_expression_env *env = &i->in.env;
+	const struct cp_scope *scope = &i->frames.scope;
+	const struct cp_scope_name *names;
+	size_t count = cp_scope_names(scope, env->arena, &names), n;
+	struct cp_thing thing;
+	const cprof_value *v;
+
+	for (n = 0; n < count; n++) {
+		if (!*names[n].variable->name)
+			continue;
+		thing = cp_scope_thing(scope, env, &names[n]);
+		v = thing.type || thing.error ? cp_thing_value(env, &thing) : NULL;
+		note_hidden(i, &names[n]);
+		if (v)
+			cp_inspect_show(i, names[n].variable->name, &thing, v);
+		cp_inspect_forget_notes(i);
+	}
+	cp_inspect_forget(i);
+}
+
+static void look_into(struct looking *l, const struct cp_leaf *leaf)
+{
+	struct cp_inspect *i = l->i;
+	struct cp_error *err;
+
+	if (l->seen && !i->o->thread)
+		return;
+	i->in.tid = leaf->tid;
+	err = cp_frames_walk(&i->frames, leaf);
+	if (!err)
+		err = cp_frames_choose(&i->frames, i->o->frame);
+	if (err && l->lacks)
+		cp_error_free(err);
+	else if (err)
+		l->lacks = err;
+	if (err)
+		return;
+	l->seen++;
+	cp_inspect_head(i);
+	if (i->args->count > 1 || i->o->globals.count)
+		cp_inspect_each(i);
+	else
+		show_variables(i);
+}
+
+/* ---- as they sleep ---- */
+
+static void forget(struct looking *l)
+{
+	cp_error_free(l->lacks);
+	l->lacks = NULL;
+	l->seen = 0;
+}
+
+/* False: it runs, or hardly sleeps. */
+static bool look_asleep(struct looking *l, pid_t tid)
+{
+	struct cp_inspect *i = l->i;
+	const struct cp_json json = i->json;
+	const struct looking before = *l;
+	const size_t size = i->out->size;
+	struct cp_leaf leaf;
+	unsigned n;
+
+	for (n = 0; n < TRIES; n++) {
+		switch (cp_leaf_asleep(i->in.pid, tid, &leaf)) {
+		case CP_LEAF_GONE:
+			return true;
+		case CP_LEAF_RUNS:
+			return false;
+		case CP_LEAF_FOUND:
+			break;
+		}
+		look_into(l, &leaf);
+		if (cp_leaf_still_sleeps(i->in.pid, &leaf))
+			return true;
+		i->out->size = size;
+		i->json = json;
+		if (!before.lacks)
+			cp_error_free(l->lacks);
+		*l = before;
+	}
+	return false;
+}
+
+static bool look_at_sleepers(struct looking *l)
+{
+	const pid_t *tid;
+
+	cp_vec_for_each(&l->i->threads.list, tid)
+		if (!(l->seen && !l->i->o->thread) && !look_asleep(l, *tid))
+			return false;
+	return true;
+}
+
+/* ---- while they are held ---- */
+
+static void look_at_held(void *ctx, const struct cp_leaves *leaves, bool held)
+{
+	struct looking *l = ctx;
+	const struct cp_leaf *leaf;
+
+	(void)held;
+	forget(l);
+	cp_vec_for_each(&leaves->list, leaf)
+		look_into(l, leaf);
+}
+
+/* False after a complaint. */
+static bool hold(struct looking *l)
+{
+	struct cp_inspect *i = l->i;
+	struct cp_holding h = { .pid = i->in.pid,
+				.tids = i->threads.list.items,
+				.count = i->threads.list.count,
+				.look = look_at_held,
+				.ctx = l };
+	const struct cp_json json = i->json;
+	struct cp_buf *out = i->out, nothing = { 0 };
+	bool done;
+
+	i->out = i->json.out = &nothing;
+	i->rehearsing = h.rehearses = true;
+	done = cp_hold(&h);
+	i->rehearsing = h.rehearses = false;
+	i->out = out;
+	i->json = json;
+	cp_buf_free(&nothing);
+	done = done && cp_hold(&h);
+	cp_holding_end(&h);
+	return done;
+}
+
+/* ---- all ---- */
+
+static void look_at_core(struct looking *l)
+{
+	struct cp_leaf leaf;
+	const pid_t *tid;
+
+	cp_vec_for_each(&l->i->threads.list, tid)
+		if (cp_leaf_of_core(l->i->in.core, *tid, &leaf))
+			look_into(l, &leaf);
+}
+
+/* Nobody has such a frame. */
+static void fail(struct looking *l)
+{
+	struct cp_inspect *i = l->i;
+
+	if (i->threads.list.count > 1 && l->lacks) {
+		cp_error_free(l->lacks);
+		l->lacks = cp_error_new(CP_ERR_NOT_FOUND, 0, "no thread's stack has a frame %s",
+					i->o->frame);
+	}
+	if (!l->lacks)
+		l->lacks = cp_error_new(CP_ERR_GONE, 0, "the thread has ended");
+	cp_inspect_fail(i, l->lacks);
+	l->lacks = NULL;
+}
+
+void cp_inspect_frames(struct cp_inspect *i)
+{
+	struct looking l = { .i = i };
+	const struct cp_json json = i->json;
+	const size_t size = i->out->size;
+	struct cp_error *err = cp_frames_open(&i->frames, &i->in);
+	bool done = true;
+
+	i->in.frames = &i->frames;
+	if (err) {
+		cp_inspect_fail(i, err);
+	} else if (i->in.core) {
+		look_at_core(&l);
+	} else if (!look_at_sleepers(&l)) {
+		i->out->size = size;
+		i->json = json;
+		i->status = CP_EXIT_OK;
+		done = hold(&l);
+	}
+	if (!done)
+		i->status = CP_EXIT_FAILURE;
+	else if (!err && !l.seen)
+		fail(&l);
+	cp_error_free(l.lacks);
+	i->in.frames = NULL;
+	cp_frames_close(&i->frames);
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What `inspect` looks at, and how it shows it.
+ */
+#ifndef CP_CMD_INSPECT_SHOW_H
+#define CP_CMD_INSPECT_SHOW_H
+
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/frames.h"
+#include "cmd/inspecting.h"
+#include "cmd/threads.h"
+#include "transcript/look.h"
+
+struct cp_inspect_options {
+	uint64_t depth, limit, string, watch_ns;
+	const char *thread, *frame;
+	struct cp_texts globals, shapes;
+	bool json;
+	struct cp_symbols_options symbols;
+};
+
+struct cp_inspect {
+	const struct cp_inspect_options *o;
+	const struct cp_args *args;
+	struct cp_inspected in;
+	struct cp_value_limits limits;
+	struct cp_look look;
+	struct cp_json json;
+	struct cp_buf *out;
+	struct cp_threads threads; /* that are looked at: one, or all */
+	struct cp_frames frames;
+	bool rehearsing; /* for nothing but to have read all that it takes */
+	int status; /* so far */
+};
+
+/* Shows a value by what it was asked for. */
+void cp_inspect_show(struct cp_inspect *i, const char *expression, const struct cp_thing *thing,
+		     const cprof_value *v);
+/* Forgets what was noted of the last value, and what it was made of. */
+void cp_inspect_forget_notes(struct cp_inspect *i);
+void cp_inspect_forget(struct cp_inspect *i);
+/* Shows what an expression is. */
+CP_ERROR cp_inspect_one(struct cp_inspect *i, const char *text);
+/* Shows all that is asked for, of the thread and frame that are chosen. Complains of what
+ * makes no sense. */
+void cp_inspect_each(struct cp_inspect *i);
+/* Begins with which thread it is, and which frame of it. */
+void cp_inspect_head(struct cp_inspect *i);
+/* Complains, where what is shown counts. */
+void cp_inspect_fail(struct cp_inspect *i, struct cp_error *err);
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Names in a frame. A variable is where debug information says, in memory or in pieces
+ * of registers; those become bytes.
+ */
+#include "inspect/scope.h"
+
+#include <string.h>
+
+#include "inspect/frame.h"
+#include "inspect/value.h"
+
+size_t cp_scope_names(const struct cp_scope *scope, struct cp_arena *arena,
+		      const struct cp_scope_name **ret)
+{
+	const struct cp_function_info *f = scope->signature ? &scope->signature->function : NULL;
+	struct cp_scope_name *names;
+	size_t n = 0, position = 0;
+	uint32_t i;
+
+	*ret = NULL;
+	if (!f || !scope->signature->described)
+		return 0;
+	names = cp_arena_array(arena, (size_t)f->parameter_count + f->local_count + 1,
+			       sizeof(*names));
+	for (i = 0; names && i < f->parameter_count; i++)
+		names[n++] = (struct cp_scope_name){ &f->parameters[i], false, i };
+	for (i = 0; names && i < f->local_count; i++)
+		if (cp_variable_in_scope(&f->locals[i], scope->frame.pc.v))
+			names[n++] = (struct cp_scope_name){ &f->locals[i], true, position++ };
+	*ret = names;
+	return n;
+}
+
+/* How much code sees it: a block has less of that than what it is in. */
+static uint64_t extent_of(const struct cp_scope_name *name)
+{
+	const struct cp_extent *e;
+	uint64_t size = 0;
+
+	if (!name->local)
+		return UINT64_MAX;
+	for (e = name->variable->scope; e; e = e->next)
+		size += e->high - e->low;
+	return name->variable->scope ? size : UINT64_MAX - 1;
+}
+
+size_t cp_scope_find(const struct cp_scope *scope, struct cp_arena *arena, const char *name,
+		     const struct cp_scope_name **ret)
+{
+	const struct cp_scope_name *all;
+	struct cp_scope_name *found, swap;
+	size_t count = cp_scope_names(scope, arena, &all), i, k, n = 0;
+
+	found = cp_arena_array(arena, count + 1, sizeof(*found));
+	*ret = found;
+	for (i = 0; found && i < count; i++) {
+		if (strcmp(all[i].variable->name, name))
+			continue;
+		found[n++] = all[i];
+		for (k = n - 1; k && extent_of(&found[k]) <= extent_of(&found[k - 1]); k--) {
+			swap = found[k];
+			found[k] = found[k - 1];
+			found[k - 1] = swap;
+		}
+	}
+	return n;
+}
+
+/* An object without members has bytes that nobody cares for. */
+static bool take_empty(const struct cp_parameter *p, struct cp_arena *arena, struct cp_thing *ret)
+{
+	const struct cp_type *t = cp_type_strip(p->type);
+
+	if (p->place.how != CP_PLACE_EMPTY || !t)
+		return false;
+	ret->size = t->size < 16 ? t->size : 0;
+	ret->bytes = cp_arena_alloc(arena, 16);
+	return ret->bytes != NULL;
+}
+
+struct cp_thing cp_scope_thing(const struct cp_scope *scope, const struct cp_expression_env *env,
+			       const struct cp_scope_name *name)
+{
+	struct cp_value_request request = { scope->signature, &scope->capture, env->values };
+	struct cp_value_frame frame = scope->frame;
+	struct cp_thing thing = { .type = name->variable->type, .source = CPROF_SOURCE_DWARF };
+	const struct cp_parameter *p;
+	const uint8_t *bytes;
+	uint64_t address = 0;
+	size_t size = 0;
+
+	frame.locals = name->local;
+	p = cp_frame_parameter(&request, &frame, name->position);
+	if (!p) {
+		thing.error = CPROF_VALUE_UNAVAILABLE;
+		return thing;
+	}
+	thing.source = p->source;
+	if (take_empty(p, env->arena, &thing))
+		return thing;
+	bytes = cp_parameter_bytes(&request, p, &size, &address, &thing.error);
+	if (bytes)
+		thing.error = CPROF_VALUE_OK;
+	thing.in_memory = address != 0;
+	thing.address = address;
+	if (!bytes || thing.in_memory)
+		return thing;
+	thing.size = size;
+	thing.bytes = (const uint8_t *)cp_arena_copy(env->arena, bytes, size);
+	if (!thing.bytes)
+		thing.error = CPROF_VALUE_UNAVAILABLE;
+	return thing;
+}

@@ -1,0 +1,196 @@
+#!/usr/bin/env bats
+# cprof inspect --frame: variables and registers of frames, judged by gdb and by what the
+# program was written to hold.
+
+# Registers have a '$' before their names.
+# shellcheck disable=SC2016
+
+load helpers
+load inspected
+
+# build FLAGS...: ./frames
+build() {
+	"$@" -std=c++17 -pthread -o frames "$SOURCES/tests/cli/inspect_frames.cpp"
+}
+
+# judge FUNCTION COUNT [PROGRAM]: the expressions on standard input are gdb's in that frame
+# of $target, in at least COUNT numbers.
+judge() {
+	cat >expressions
+	CPROF=$CPROF python3 "$SOURCES/tests/cli/inspect_judge.py" "$target" expressions "$1" ${3:+"$3"} >judged
+	! grep -e apart -e gdb: judged || { echo "$compiler, $1:"; cat judged; return 1; } >&2
+	[ "$(sed -n 's/^same //p' judged)" -ge "$2" ] || { echo "$compiler, $1:"; cat judged; return 1; } >&2
+}
+
+in_serve() {
+	cat <<-'END'
+		this->count
+		this->at
+		count
+		at.y
+		name.size()	name._M_string_length
+		id
+		*this
+		fd
+		*who
+		load
+		by_value
+		by_reference.y
+		(int)hue
+		numbers
+		numbers[2] + fd
+		there->x
+		*there
+		hidden
+		ratio
+		calls
+		total	server::total
+		&numbers[1]
+		sizeof(numbers)
+		$sp	(unsigned long)$sp
+	END
+}
+
+in_nested() {
+	cat <<-'END'
+		n
+		text
+		local
+		local.y
+		s->count
+		*s
+		&local
+	END
+}
+
+in_wait() {
+	cat <<-'END'
+		depth
+		at
+		twice
+		moved
+		moved.y
+	END
+}
+
+@test "arguments, locals and inlined scopes of who sleeps are gdb's" {
+	needs gdb python3 g++
+	for compiler in "g++ -g -O0" "g++ -g -O2" "clang++ -g -O0" "clang++ -g -O1"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		build $compiler
+		begin frames
+		target=$pid
+		in_serve | sed -e '/name.size/d' | judge serve 20
+		in_nested | judge nested 5
+		in_wait | judge wait_inside 3
+		[ "$(sed -n 's/^TracerPid:[[:space:]]*//p' "/proc/$pid/status")" = 0 ]
+		finish
+	done
+}
+
+@test "a core file has the frames of its threads" {
+	needs gdb python3 g++ jq
+	for compiler in "g++ -g -O2" "clang++ -gdwarf-4 -O0"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		# shellcheck disable=SC2086
+		build $compiler
+		begin frames
+		gdb -q -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -ex 'generate-core-file core' >log 2>&1 </dev/null || {
+			cat log >&2
+			return 1
+		}
+		finish
+		target=core
+		{
+			in_serve | sed -e '/name.size/d'
+			printf '%s\n' '$rbx' '$rbp	(long)$rbp' '$r12' '$r13' '$r14' '$r15' '$pc	(unsigned long)$pc'
+		} | sed -e '/\$pc/d' | judge serve 25 ./frames
+		in_nested | judge nested 6 ./frames
+		in_wait | judge wait_inside 4 ./frames
+		printf '%s\n' steady text id '$rax' '$rdi' '$xmm0.v2_int64' '$xmm5.v4_int32' '$xmm15.uint128' |
+			judge run_on 10 ./frames
+	done
+}
+
+@test "who runs is held for it, and goes on" {
+	needs g++ jq
+	build g++ -g -O0
+	begin frames
+	"$CPROF" inspect --json --thread=runner --frame=run_on "$pid" steady text held id what '$rip' >json
+	jq -c '.[] | [.expression, if .expression == "$rip" then .text else .value end, .function]' json |
+		sed 's/+[0-9]*"/"/' >got
+	diff got - <<-'END'
+		["steady",300,"run_on(int, char const*)"]
+		["text","running","run_on(int, char const*)"]
+		["held",[1,2,3],"run_on(int, char const*)"]
+		["id",3,"run_on(int, char const*)"]
+		["what","what runs","run_on(int, char const*)"]
+		["$rip","run_on(int, char const*)","run_on(int, char const*)"]
+	END
+	"$CPROF" inspect --json --thread=all --frame=run_on "$pid" id >json
+	[ "$(jq -c '.[] | [.expression, .frame, .value]' json)" = '["id",0,3]' ]
+	# It goes on when its input ends.
+	echo >&"$hold"
+	wait "$pid"
+	exec {hold}>&-
+	grep 'what runs' said
+}
+
+@test "a frame by its number, and all that it has" {
+	needs g++ jq
+	build g++ -g -O0
+	begin frames
+	"$CPROF" stack --json "$pid" >stack
+	for function in serve nested; do
+		n=$(jq --arg f "$function(" --argjson pid "$pid" \
+			'[.threads[] | select(.tid == $pid) | .frames[].function // "" | contains($f)] | index(true)' stack)
+		"$CPROF" inspect --frame="$n" "$pid" >by_number
+		"$CPROF" inspect --thread="$pid" --frame="$function" "$pid" >by_name
+		diff by_number by_name
+		grep "^#$n .*$function" by_number
+	done
+	"$CPROF" inspect --frame=server::serve "$pid" | sed -e 1,2d -e '/^this/,/^}/d' -e '/^there/d' -e 's/0x[0-9a-f]* -> //' >got
+	diff got - <<-'END'
+		fd = 7
+		who = "me"
+		load = 2.5
+		by_value = {x=0, y=0}
+		by_reference = {x=0, y=0}
+		hue = green
+		numbers = {7, 8, 9, 10}
+		hidden = 10
+		    hidden by that of line 66
+		ratio = 1.5
+		result = 0
+		hidden = 20
+	END
+	[ "$("$CPROF" inspect --thread="$pid" --frame='nested(server*, int)' "$pid" n text | tail -n +2)" = 'n = 0
+text = "depth 0"' ]
+	"$CPROF" inspect --thread="$pid" --frame=serve "$pid" hidden | tail -n 2 | diff - <(printf 'hidden = 20\n    also: hidden (line 57)\n')
+	finish
+}
+
+@test "frames that are not there are told from those that are" {
+	needs g++
+	build g++ -g -O0
+	begin frames
+	separately "$CPROF" inspect --thread="$pid" --frame=serv "$pid" fd
+	assert_failure 1
+	[ "${lines[0]:-}" = "" ]
+	[[ $stderr = "cprof: the stack of thread $pid has no frame serv"*"it has "*"server::serve"* ]]
+	separately "$CPROF" inspect --frame=9999 "$pid" fd
+	assert_failure 1
+	separately "$CPROF" inspect --frame=none "$pid" fd
+	assert_failure 1
+	[ "$stderr" = "cprof: no thread's stack has a frame none" ]
+	separately "$CPROF" inspect "$pid" '$rip'
+	assert_failure 1
+	[[ $stderr = *"--frame=0"* ]]
+	separately "$CPROF" inspect --frame=serve ./frames fd
+	assert_failure 2
+	separately "$CPROF" inspect --frame=serve "$pid" fd nothing
+	assert_failure 1
+	assert_output --partial 'fd = 7'
+	finish
+}
