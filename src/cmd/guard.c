@@ -41,6 +41,7 @@ static struct {
 	int works;
 	bool looks, late; /* late: after CMD's end */
 	bool registered; /* for the end of the process */
+	void (*volatile restore)(void); /* the terminal; or NULL */
 	_Alignas(16) char stack[STACK_SIZE];
 } guard;
 
@@ -67,6 +68,8 @@ static void add_text(struct line *l, const char *text)
 static void say(struct line *l)
 {
 	add(l, "\n", 1);
+	if (guard.restore)
+		guard.restore();
 	if (write(STDERR_FILENO, l->text, l->size) < 0)
 		return;
 }
@@ -310,6 +313,11 @@ void cp_guard_begin(cprof_session *session, int failure)
 	if (!guard.registered)
 		atexit(on_exit_of_process);
 	guard.registered = true;
+}
+
+void cp_guard_set_restore(void (*restore)(void))
+{
+	guard.restore = restore;
 }
 
 void cp_guard_end(cprof_session *session)

@@ -12,6 +12,9 @@
 /* From now on, until cp_guard_end(). `failure` is the exit status of a cprof
  * that can do nothing but end. One session at a time. */
 void cp_guard_begin(cprof_session *session, int failure);
+/* Called, on whatever signal, before anything is said of a profiler that went wrong, or of us:
+ * the terminal may be in use. NULL: nothing. */
+void cp_guard_set_restore(void (*restore)(void));
 /* Destroys the session as well: profilers clean up in there. */
 void cp_guard_end(cprof_session *session);
 

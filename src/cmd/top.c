@@ -3,8 +3,11 @@
  * cprof top: what a program does, while it does it.
  */
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/clock.h"
@@ -14,29 +17,45 @@
 #include "cmd/collecting.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
+#include "cmd/keeping.h"
 #include "cmd/running.h"
+#include "cmd/showing.h"
 #include "cmd/terminal.h"
 #include "modules/live.h"
 #include "view/plain.h"
+#include "view/screen.h"
 
 struct top {
 	const struct cp_collect_options *options;
 	cprof_session *session; /* while it runs */
 	struct cp_live sums;
 	struct cp_view view;
+	struct cp_keeping keeping;
+	struct cp_showing *_Atomic showing; /* NULL: lines are printed */
+	bool drawn; /* there is, or was, a screen */
 };
 
 /* ---- lines ---- */
 
-static void on_tick(void *data)
+static void print_lines(struct top *t)
 {
 	struct cp_buf text CP_CLEANUP(cp_buf_free) = { 0 };
-	struct top *t = data;
 
 	cp_view_plain(&t->view, &text);
 	/* A reader who has seen enough has gone. */
 	if (!cp_terminal_print(stdout, &text) || fflush(stdout))
 		cprof_session_stop(t->session);
+}
+
+static void on_tick(void *data)
+{
+	struct top *t = data;
+	struct cp_showing *showing = t->showing;
+
+	if (showing)
+		cp_showing_tick(showing);
+	else if (!t->drawn)
+		print_lines(t);
 }
 
 /* ---- the session ---- */
@@ -58,6 +77,31 @@ static bool prepare(cprof_session *s, void *data)
 	return false;
 }
 
+/* Can the terminal be drawn on? */
+static bool is_drawable(void)
+{
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0 &&
+	       cp_screen_can(STDOUT_FILENO);
+}
+
+static void launching(void *data)
+{
+	struct top *t = data;
+
+	t->drawn = is_drawable() && cp_keeping_begin(&t->keeping);
+	cp_keeping_hide_input(&t->keeping);
+}
+
+static void launched(void *data)
+{
+	struct top *t = data;
+
+	cp_keeping_show_input(&t->keeping);
+	t->view.launched = true;
+}
+
 static void begins(cprof_session *s, void *data)
 {
 	char *const *command = cprof_session_command(s);
@@ -65,19 +109,38 @@ static void begins(cprof_session *s, void *data)
 
 	t->view.program = command && *command ? cp_basename(*command) : "";
 	t->view.pid = cprof_session_target(s);
+	if (!t->view.launched)
+		t->drawn = is_drawable() && cp_keeping_begin(&t->keeping);
+	if (!t->drawn)
+		return;
+	t->showing = cp_showing_begin(&t->view, &t->keeping, s);
+	if (!t->showing) { /* lines, then */
+		t->drawn = false;
+		cp_keeping_release(&t->keeping);
+	}
 }
 
 static void ends(void *data)
 {
-	(void)data;
+	struct top *t = data;
+
+	if (!t->drawn)
+		return;
+	cp_showing_end(atomic_exchange(&t->showing, NULL));
+	cp_keeping_release(&t->keeping);
+	if (!t->options->quiet && !t->options->output)
+		print_lines(t);
 }
 
 static int watch(struct cp_args *args)
 {
-	struct top t = { .options = args->options };
-	const struct cp_watching watching = {
-		.prepare = prepare, .begins = begins, .ends = ends, .data = &t
-	};
+	struct top t = { .options = args->options, .keeping = { -1, .saved = { -1, -1, -1 } } };
+	const struct cp_watching watching = { .prepare = prepare,
+					      .launching = launching,
+					      .launched = launched,
+					      .begins = begins,
+					      .ends = ends,
+					      .data = &t };
 	bool ran, cut;
 	int status;
 
@@ -87,6 +150,7 @@ static int watch(struct cp_args *args)
 		status = cp_running(args, args->options, &watching, &ran, &cut);
 	else
 		status = cp_attaching(args, args->options, &watching);
+	cp_keeping_end(&t.keeping);
 	cp_view_deinit(&t.view);
 	cp_live_deinit(&t.sums);
 	return status;
@@ -133,8 +197,10 @@ const struct cp_command cp_command_top = {
 	.name = "top",
 	.operands = "[options] PID | -- CMD [ARG...]",
 	.summary = "Watch what a program does: its hottest functions and threads",
-	.details = "Ctrl-C, SIGTERM, SIGHUP or the end of --duration end it; the process\n"
-		   "runs on.",
+	.details =
+		"q, Ctrl-C, SIGTERM, SIGHUP or the end of --duration end it, and the process runs\n"
+		"on. On a terminal it fills the screen, and h tells the keys; elsewhere, or with\n"
+		"TERM=dumb, lines are printed once a second.",
 	.groups = cp_top_groups,
 	.options_size = sizeof(struct cp_collect_options),
 	.defaults = &cp_top_defaults,

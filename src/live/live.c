@@ -259,6 +259,36 @@ void cp_live_advance(struct cp_live *l, uint64_t now_ns)
 
 /* ---- looking ---- */
 
+#define COPY(to, from, list) \
+	(cp_vec_reserve(&(to)->list, (from)->list.count) && \
+	 (memcpy((to)->list.items, (from)->list.items, \
+		 (from)->list.count * sizeof(*(from)->list.items)), \
+	  (to)->list.count = (from)->list.count, true))
+
+static bool copy(struct cp_live *to, const struct cp_live *from)
+{
+	uint32_t number;
+	size_t i;
+
+	for (i = 0; i < from->groups.count; i++)
+		if (!cp_intern(&to->groups, from->groups.items[i].bytes, from->groups.items[i].size,
+			       &number, NULL))
+			return false;
+	to->threads.count = 0;
+	return COPY(to, from, first) && COPY(to, from, sums) && COPY(to, from, functions) &&
+	       COPY(to, from, threads) && COPY(to, from, costs);
+}
+
+void cp_live_freeze(struct cp_live *frozen, struct cp_live *l)
+{
+	cp_live_init(frozen, l->start_ns);
+	cp_live_lock(l);
+	frozen->seconds = l->seconds;
+	frozen->elapsed_ns = l->elapsed_ns;
+	frozen->failed = !copy(frozen, l);
+	cp_live_unlock(l);
+}
+
 uint32_t cp_live_last_seconds(const struct cp_live *l)
 {
 	return l->seconds < CP_LIVE_SECONDS ? l->seconds : CP_LIVE_SECONDS;

@@ -134,6 +134,9 @@ void cp_live_advance(struct cp_live *l, uint64_t now_ns);
 
 /* ---- who looks ---- */
 
+/* Makes a copy of what there is now, to look at: names are those of `l`, and good as long. Takes
+ * the lock. */
+void cp_live_freeze(struct cp_live *frozen, struct cp_live *l);
 /* Seconds that the last ones are, fewer at the start. */
 uint32_t cp_live_last_seconds(const struct cp_live *l);
 /* What a sum has of the last seconds. */

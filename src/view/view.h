@@ -15,8 +15,8 @@ struct cp_view {
 	int32_t pid;
 	uint32_t hz; /* samples a second; 0: none */
 	bool wall; /* they are of elapsed time */
+	bool launched; /* by us */
 	bool kinds[CP_LIVE_KINDS]; /* what is collected */
-	bool ascii; /* no other characters can be shown */
 	struct cp_view_rows functions, threads; /* made anew each time */
 };
 
