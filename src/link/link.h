@@ -45,9 +45,10 @@ enum cp_event_type {
 	CP_EVENT_PAUSE, /* struct cp_event_pause: what pauses begins or ends to */
 	CP_EVENT_EXITING, /* at its exit stop: the leader, with annotations; CP_TRACE_EXITS: all */
 	CP_EVENT_SIGNAL, /* struct cp_event_signal: about to be delivered (CP_TRACE_SIGNALS) */
-	CP_EVENT_FAULT, /* struct cp_event_fault: an instruction failed, in a session that
-			   counts (coverage), for the first time in this process. The thread
-			   is held until the event is released, and then gets the signal */
+	CP_EVENT_FAULT, /* struct cp_event_fault (coverage.h): an instruction failed, in a session
+			   that counts, for the first time in this process. The thread is held
+			   until the event is released, and then gets the signal */
+	CP_EVENT_OPENED, /* struct cp_event_opened (the same): there is more to be placed */
 	CP_EVENT_SNAPSHOT_END, /* every thread asked for has been answered */
 	CP_EVENT_LEFT, /* nothing is traced any more; the last event */
 };
@@ -89,14 +90,6 @@ struct cp_event_signal {
 	int32_t signal;
 	int32_t code; /* si_code */
 	uint64_t address; /* of a fault; else 0 */
-};
-
-struct cp_event_fault {
-	struct cp_event e;
-	uint64_t pc;
-	/* 1 + the counter that the thread counted at last, if no signal came since; 0. */
-	uint32_t entered;
-	uint32_t pad;
 };
 
 #define CP_SAMPLE_BLOCKED 1u /* not stopped: only pc and sp are known, regs is empty */

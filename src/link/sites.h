@@ -29,7 +29,7 @@
  *           to their end; one site for each return address
  *   ONCE    removed at the first hit
  *   COUNT   (coverage) no event: counters[id] of the link goes up. With ONCE, at
- *           the first hit in each process
+ *           the first hit in each process; with HOLD, too, it stays: CP_EVENT_OPENED
  *           The thread's next hit says that the block was executed to its end
  *           (CP_COUNT_WHOLE), unless that is in the middle of it: MIDDLE
  *   BRANCH  a conditional jump: counters[id] when it will jump, counters[id + 1]

@@ -15,13 +15,14 @@
 #include <string.h>
 
 #define LEADER 0x80u
-#define WAYS 0x7fu
+#define OPEN 0x40u
+#define WAYS 0x3fu
 #define MANY 2
 
 /* The leaders of one function. */
 struct leaders {
 	const struct cp_code *code;
-	uint8_t *marks; /* for each byte of it: LEADER, ways */
+	uint8_t *marks; /* for each byte of it: LEADER, OPEN, ways */
 	CP_VEC(uint64_t) nexts; /* of each block: where it goes on, 0: nowhere */
 };
 
@@ -43,7 +44,7 @@ static void add_ways(struct leaders *l, uint64_t address, unsigned ways, uint8_t
 		return;
 	mark = &l->marks[offset];
 	ways += *mark & WAYS;
-	*mark = (uint8_t)((*mark & LEADER) | flag | (ways < MANY ? ways : MANY));
+	*mark = (uint8_t)((*mark & (LEADER | OPEN)) | flag | (ways < MANY ? ways : MANY));
 }
 
 static void mark_insn(struct leaders *l, const struct cp_insn *insn)
@@ -51,7 +52,7 @@ static void mark_insn(struct leaders *l, const struct cp_insn *insn)
 	uint64_t next = insn->pc + insn->size;
 
 	if (insn->landing_pad)
-		add_ways(l, insn->pc, MANY, LEADER);
+		add_ways(l, insn->pc, MANY, LEADER | OPEN);
 	switch ((enum cp_flow)insn->flow) {
 	case CP_FLOW_ON:
 		add_ways(l, next, 1, 0);
@@ -88,9 +89,9 @@ static void mark_all(struct leaders *l, const struct cp_probe_function *function
 			mark_insn(l, &code->insns.items[i]);
 	}
 	cp_vec_for_each(&code->cases, one)
-		l->marks[one->offset] = LEADER | MANY;
+		l->marks[one->offset] = (uint8_t)((l->marks[one->offset] & OPEN) | LEADER | MANY);
 	cp_vec_for_each(&code->others, other)
-		l->marks[*other] = LEADER | MANY;
+		l->marks[*other] = LEADER | OPEN | MANY;
 }
 
 /* ---- blocks ---- */
@@ -188,6 +189,8 @@ static bool add_range(struct cp_probe_blocks *to, struct leaders *l, size_t rang
 			}
 			if (!begin_block(to, code, at, insn) || !cp_vec_push(&l->nexts, 0))
 				return false;
+			to->blocks.items[to->blocks.count - 1].open =
+				l->code->unknown_jumps || l->marks[at] & OPEN;
 			open = true;
 		}
 		to->blocks.items[to->blocks.count - 1].size += insn->size;
@@ -270,6 +273,64 @@ static void tell_ways(struct cp_probe_blocks *blocks, const struct leaders *l)
 		b->target_block = block_at(blocks, b->target) + 1;
 }
 
+/* The block that has the instruction at `address`; CP_NO_BLOCK. */
+static uint32_t block_with(const struct cp_probe_blocks *blocks, uint64_t address)
+{
+	size_t n = cp_vec_partition(&blocks->blocks, b, b->address <= address);
+
+	return n && address - blocks->blocks.items[n - 1].address < blocks->blocks.items[n - 1].size
+		       ? (uint32_t)n - 1
+		       : CP_NO_BLOCK;
+}
+
+/* The address of the byte at `offset`. */
+static uint64_t address_of(const struct cp_code *code, size_t offset)
+{
+	size_t i = code->range_count;
+
+	while (i > 1 && code->offsets[i - 1] > offset)
+		i--;
+	return code->ranges[i - 1].start + (offset - code->offsets[i - 1]);
+}
+
+static bool tell_cases(struct cp_probe_blocks *blocks, const struct cp_code *code)
+{
+	const struct cp_code_case *one;
+
+	cp_vec_for_each(&code->cases, one) {
+		struct cp_probe_case way = {
+			block_with(blocks, code->insns.items[one->jump].pc),
+			block_at(blocks, address_of(code, one->offset)),
+		};
+
+		if (way.to == CP_NO_BLOCK)
+			continue;
+		if (way.from == CP_NO_BLOCK)
+			blocks->blocks.items[way.to].open = true;
+		else if (!cp_vec_push(&blocks->cases, way))
+			return false;
+	}
+	return true;
+}
+
+/* Where direct jumps and calls lead out of the function. */
+static bool tell_outside(struct cp_probe_blocks *blocks, const struct cp_code *code)
+{
+	size_t i, offset;
+
+	for (i = 0; i < code->insns.count; i++) {
+		const struct cp_insn *insn = &code->insns.items[i];
+		bool leads = insn->flow == CP_FLOW_BRANCH || insn->flow == CP_FLOW_JUMP ||
+			     insn->flow == CP_FLOW_CALL;
+
+		if (leads && code->marks.items[i] & CP_CODE_REACHED &&
+		    !cp_code_offset(code, insn->target, &offset) &&
+		    !cp_vec_push(&blocks->outside, insn->target))
+			return false;
+	}
+	return true;
+}
+
 static void tell_branches(struct cp_probe_blocks *blocks, const struct leaders *l)
 {
 	struct cp_probe_branch *b;
@@ -294,7 +355,7 @@ static CP_ERROR entry_alone(struct cp_probe_blocks *to, const struct cp_code *co
 	size_t offset = 0;
 	bool ok;
 
-	to->blocks.count = to->branches.count = 0;
+	to->blocks.count = to->branches.count = to->cases.count = to->outside.count = 0;
 	to->entry = 0;
 	to->complete = false;
 	to->why_text = why;
@@ -313,6 +374,7 @@ static CP_ERROR find(struct cp_probe_blocks *to, struct cp_code *code,
 	struct leaders l = { .code = code };
 	const char *why;
 	size_t offset;
+	bool ok;
 
 	if (!cp_code_offset(code, function->address, &offset))
 		return entry_alone(to, code, function, false,
@@ -326,15 +388,15 @@ static CP_ERROR find(struct cp_probe_blocks *to, struct cp_code *code,
 	if (!l.marks)
 		return cp_error_nomem();
 	mark_all(&l, function);
-	if (!add_all(to, &l)) {
-		free(l.marks);
-		cp_vec_free(&l.nexts);
-		return cp_error_nomem();
+	ok = add_all(to, &l) && tell_cases(to, code) && tell_outside(to, code);
+	if (ok) {
+		tell_ways(to, &l);
+		tell_branches(to, &l);
 	}
-	tell_ways(to, &l);
-	tell_branches(to, &l);
 	free(l.marks);
 	cp_vec_free(&l.nexts);
+	if (!ok)
+		return cp_error_nomem();
 	to->entry = block_at(to, function->address);
 	if (to->entry == CP_NO_BLOCK)
 		return entry_alone(to, code, function, false, "its first bytes are no instruction");
@@ -346,7 +408,7 @@ CP_ERROR cp_probe_blocks_find(struct cp_code *code, struct cp_decoder *decoder,
 			      const struct cp_probe_functions *functions,
 			      const struct cp_probe_function *function, struct cp_probe_blocks *ret)
 {
-	ret->blocks.count = ret->branches.count = 0;
+	ret->blocks.count = ret->branches.count = ret->cases.count = ret->outside.count = 0;
 	ret->complete = true;
 	ret->why_text = "";
 	code->for_blocks = true;
@@ -358,4 +420,6 @@ void cp_probe_blocks_free(struct cp_probe_blocks *blocks)
 {
 	cp_vec_free(&blocks->blocks);
 	cp_vec_free(&blocks->branches);
+	cp_vec_free(&blocks->cases);
+	cp_vec_free(&blocks->outside);
 }

@@ -26,6 +26,14 @@ struct cp_probe_block {
 	 * a call returns, or its conditional jump is not taken), or that which it
 	 * jumps to. 0: none of these. */
 	uint32_t next;
+	/* Once its function runs it may be entered in ways that are not told here: by an
+	 * exception, by a jump that is computed. */
+	bool open;
+};
+
+/* A way that a switch has from one block to another, by number. */
+struct cp_probe_case {
+	uint32_t from, to;
 };
 
 /* A conditional jump, the last instruction of `block`. */
@@ -45,6 +53,9 @@ struct cp_probe_branch {
 struct cp_probe_blocks {
 	CP_VEC(struct cp_probe_block) blocks; /* by address */
 	CP_VEC(struct cp_probe_branch) branches; /* by address */
+	CP_VEC(struct cp_probe_case) cases;
+	/* Where direct jumps and calls lead out of the function. */
+	CP_VEC(uint64_t) outside;
 	uint32_t entry; /* index */
 	bool complete; /* decoded to its end; else the entry's block alone, of size 0 */
 	const char *why_text; /* static; "" when complete */

@@ -5,24 +5,53 @@
 #include "engine/families/cover_arm.h"
 #include "engine/families/coverage.h"
 #include "engine/families/cuts.h"
+#include "engine/families/frontier.h"
 #include "engine/families/known.h"
 #include "engine/target/family.h"
 #include "engine/target/sources.h"
 #include "engine/target/state.h"
 
+/* Slots for functions that are placed once they are reached. */
+#define SPARE 512
+
+/* How the image is to be placed, which is for good once it has an area. */
+static void choose(cprof_image *image, const struct engine_cover *cover)
+{
+	if (image->area)
+		return;
+	/* Nobody may be inside yet. */
+	image->cover.ahead = image->process->life.beginning && (cover->processes || cover->known) &&
+			     image->process->session->coverage->mode == CPROF_COVERAGE_ONESHOT;
+	image->cover.reserved = (uint32_t)cover->blocks.count + cover->watched_count;
+	image->cover.spare = 0;
+	if (!image->cover.ahead)
+		return;
+	if (cover->frontier)
+		image->cover.spare = (uint32_t)engine_frontier_size(cover) + SPARE;
+	else
+		image->cover.spare = image->cover.reserved;
+	image->cover.reserved = 0;
+}
+
 static bool is_there(cprof_image *image)
 {
-	return engine_coverage_plan(image) != NULL;
+	struct engine_cover *cover = engine_coverage_plan(image);
+
+	if (!cover)
+		return false;
+	if (!cover->asked) {
+		cover->asked = true;
+		engine_cover_know(image->process->session, cprof_assembly_build_id(image->assembly),
+				  cover);
+	}
+	choose(image, cover);
+	return true;
 }
 
 static int place(cprof_image *image)
 {
-	cprof_assembly *a = image->assembly;
-	int errnum;
+	int errnum = engine_cover_arm(image, image->assembly->cover);
 
-	if (!a->cover->processes) /* this is the first one */
-		engine_cover_know(image->process->session, cprof_assembly_build_id(a), a->cover);
-	errnum = engine_cover_arm(image, a->cover);
 	if (!errnum)
 		engine_cuts_arm(image);
 	return errnum;
@@ -40,6 +69,8 @@ static bool has(const cprof_image *image, uint64_t address)
 
 static void free_assembly(cprof_assembly *a)
 {
+	if (a->cover)
+		engine_frontier_free(a->cover->frontier);
 	engine_cover_free(a->cover);
 	engine_sources_free(a->sources);
 }
@@ -63,6 +94,7 @@ const struct engine_family engine_coverage_family = {
 	.inherited = engine_cuts_arm,
 	.has = has,
 	.fault = engine_on_fault,
+	.opened = engine_cover_opened,
 	.free_assembly = free_assembly,
 	.explain = engine_cuts_warn,
 	.free = free_all,

@@ -14,13 +14,17 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/families/coverage.h"
+#include "engine/families/frontier.h"
+#include "engine/probes/arm.h"
 #include "engine/probes/sites.h"
 #include "engine/target/state.h"
+#include "link/coverage.h"
 
 #define PIECE 4096u /* sites */
 #define TURNS 3u
@@ -160,16 +164,104 @@ static int send_all(struct filling *f)
 	return errnum;
 }
 
+/* ---- ahead of where the process is ---- */
+
+/* So many times the rest of a function is placed alone, which takes a hundred
+ * microseconds; then that of all. */
+#define OPENED_MAX 12
+
+/* Places sites as others are, in slots by address. */
+static int arm_some(cprof_image *image, const struct engine_cover_sites *sites)
+{
+	cprof_session *s = image->process->session;
+	size_t count = sites->items.count, i;
+	struct engine_counting *list = calloc(count + 1, sizeof(*list));
+	uint32_t armed = 0;
+	int errnum;
+
+	if (!list)
+		return ENOMEM;
+	for (i = 0; i < count; i++) {
+		const struct engine_cover_site *from = &sites->items.items[i];
+
+		list[i] = (struct engine_counting){
+			.address = from->address,
+			.counter = from->counter,
+			.flags = from->flags,
+			.size = from->size,
+			.code = from->code,
+		};
+	}
+	errnum =
+		count ? engine_arm_counting(image, list, count, engine_cover_budget(s), &armed) : 0;
+	for (i = 0; !errnum && i < count; i++)
+		if (list[i].refused)
+			engine_cover_refuse(s, &sites->items.items[i]);
+	free(list);
+	s->coverage->sites += armed;
+	return errnum == ESTALE ? 0 : errnum;
+}
+
+static int arm_ahead(cprof_image *image, struct engine_cover *cover)
+{
+	const struct engine_cover_sites *sites = engine_frontier(image->process->session, cover);
+
+	return sites ? arm_some(image, sites) : ENOMEM;
+}
+
+static void open_rest(cprof_image *image, const struct engine_cover *cover, uint32_t block)
+{
+	cprof_session *s = image->process->session;
+	struct engine_cover_sites sites = { 0 };
+	bool all = image->cover.opened == OPENED_MAX, ok = true;
+	const struct engine_covered *f;
+	int errnum;
+	size_t i;
+
+	image->cover.opened += !all;
+	cp_vec_for_each(&cover->functions, f)
+		if (all || block - f->first_block < f->block_count)
+			ok = ok && engine_frontier_open(s, cover, f, block, &sites);
+	errnum = ok ? arm_some(image, &sites) : ENOMEM;
+	cp_debug("%s: %zu more breakpoints of coverage in %d", image->assembly->path,
+		 sites.items.count, image->process->pid);
+	for (i = 0; errnum && errnum != ESRCH && i < sites.items.count; i++)
+		engine_cover_refuse(s, &sites.items.items[i]);
+	cp_vec_free(&sites.items);
+}
+
+void engine_cover_opened(cprof_session *s, cprof_process *p, const struct cp_event_opened *e)
+{
+	size_t i;
+
+	for (i = 0; s->coverage && i < p->images.count; i++) {
+		cprof_image *image = p->images.items[i];
+		const struct engine_cover *cover = image->assembly->cover;
+
+		if (image->mapped && image->armed && cover &&
+		    e->counter - cover->first_counter < cover->blocks.count)
+			open_rest(image, cover, e->counter - cover->first_counter);
+	}
+}
+
+/* ---- all at once ---- */
+
+static int arm_all(cprof_image *image, const struct engine_cover *cover)
+{
+	struct filling f = { .s = image->process->session, .image = image, .cover = cover };
+
+	take_next(&f);
+	return send_all(&f);
+}
+
 int engine_cover_arm(cprof_image *image, struct engine_cover *cover)
 {
 	cprof_session *s = image->process->session;
-	struct filling f = { .s = s, .image = image, .cover = cover };
 	uint64_t began = cp_now(), before = s->coverage->sites;
 	int errnum;
 
 	engine_cover_begin(cover);
-	take_next(&f);
-	errnum = send_all(&f);
+	errnum = image->cover.ahead ? arm_ahead(image, cover) : arm_all(image, cover);
 	if (errnum && errnum != EAGAIN && errnum != ESRCH)
 		engine_cover_refuse_all(s, cover);
 	s->coverage->placing_ns += cp_now() - began;

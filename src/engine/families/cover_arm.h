@@ -7,9 +7,12 @@
 
 #include <cprof/cprof.h>
 
+struct cp_event_opened;
 struct engine_cover;
 
-/* Places all sites of the object in the image's area, which has room; an errno, or 0. */
+/* Places the sites of the object in the image's area, which has room; an errno, or 0. */
 int engine_cover_arm(cprof_image *image, struct engine_cover *cover);
+/* A thread came to a block behind which not all is placed. */
+void engine_cover_opened(cprof_session *s, cprof_process *p, const struct cp_event_opened *e);
 
 #endif

@@ -65,6 +65,8 @@ void engine_cover_free(struct engine_cover *cover)
 	cp_vec_free(&cover->blocks);
 	cp_vec_free(&cover->branches);
 	cp_vec_free(&cover->watched);
+	cp_vec_free(&cover->cases);
+	cp_vec_free(&cover->outside);
 	cp_vec_free(&cover->cuts);
 	free(cover->marks);
 	free(cover);
@@ -141,6 +143,23 @@ static bool is_told(const struct cp_probe_branch *b)
 	return b->taken_block != CP_NO_BLOCK && b->passed_block != CP_NO_BLOCK;
 }
 
+static bool add_ways(struct engine_cover *cover, const struct cp_probe_blocks *found,
+		     uint32_t first_block)
+{
+	const struct cp_probe_case *way;
+	const uint64_t *to;
+
+	cp_vec_for_each(&found->cases, way)
+		if (!cp_vec_push(&cover->cases,
+				 (struct cp_probe_case){ rebased(way->from, first_block),
+							 rebased(way->to, first_block) }))
+			return false;
+	cp_vec_for_each(&found->outside, to)
+		if (!cp_vec_push(&cover->outside, *to))
+			return false;
+	return true;
+}
+
 static bool add_function(struct planning *p, struct cp_probe_function *f)
 {
 	struct engine_cover *cover = p->cover;
@@ -152,6 +171,8 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 		.block_count = (uint32_t)found->blocks.count,
 		.first_branch = (uint32_t)branches,
 		.branch_count = (uint32_t)found->branches.count,
+		.first_case = (uint32_t)cover->cases.count,
+		.case_count = (uint32_t)found->cases.count,
 		.entry = found->entry,
 		.complete = found->complete,
 	};
@@ -174,7 +195,7 @@ static bool add_function(struct planning *p, struct cp_probe_function *f)
 		cover->watched.items[cover->watched.count++] =
 			is_told(b) ? CP_NO_BLOCK : cover->watched_count++;
 	}
-	return true;
+	return add_ways(cover, found, made.first_block);
 }
 
 /* Prepares the object, once one of its functions was chosen. */
@@ -256,8 +277,6 @@ struct engine_cover *engine_coverage_plan(cprof_image *image)
 	plans = a->cover ? NULL : engine_plans_of(a);
 	if (plans && engine_plans_read(a, plans) && engine_decoder(s->calls))
 		a->cover = plan(image, plans);
-	if (a->cover)
-		a->reserved_slots = (uint32_t)a->cover->blocks.count + a->cover->watched_count;
 	return a->cover && a->cover->blocks.count ? a->cover : NULL;
 }
 
@@ -305,8 +324,8 @@ void engine_cover_begin(struct engine_cover *cover)
 	cover->retries = !(n & (n - 1)) || n % RETRIES == 0;
 }
 
-static bool block_site(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
-		       struct engine_cover_site *ret)
+bool engine_cover_block(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
+			struct engine_cover_site *ret)
 {
 	const struct cp_probe_block *b = &cover->blocks.items[number];
 	bool once = s->coverage->mode == CPROF_COVERAGE_ONESHOT;
@@ -339,8 +358,8 @@ static bool waits(const cprof_session *s, const struct engine_cover *cover, uint
 	       !engine_cover_seen(s, first + passed) && !given_up(s, cover, first, passed);
 }
 
-static bool branch_site(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
-			struct engine_cover_site *ret)
+bool engine_cover_branch(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
+			 struct engine_cover_site *ret)
 {
 	const struct cp_probe_branch *b = &cover->branches.items[number];
 	unsigned flags = CP_SITE_BRANCH | CP_SITE_ONCE;
@@ -374,7 +393,7 @@ bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 			if (cover->watched.items[branch] == CP_NO_BLOCK)
 				continue;
 			at->watched++;
-			if (branch_site(s, cover, branch, ret))
+			if (engine_cover_branch(s, cover, branch, ret))
 				return true;
 		} else if (at->block < cover->blocks.count) {
 			bool inferred = branch < cover->branches.count &&
@@ -382,7 +401,7 @@ bool engine_cover_next(const cprof_session *s, const struct engine_cover *cover,
 					engine_cover_inferred(s, cover, branch);
 
 			at->block++;
-			if (!inferred && block_site(s, cover, at->block - 1, ret))
+			if (!inferred && engine_cover_block(s, cover, at->block - 1, ret))
 				return true;
 		} else {
 			return false;

@@ -24,6 +24,7 @@
 #include "link/sites.h"
 #include "probe/blocks.h"
 
+struct engine_frontier;
 struct engine_known;
 struct cp_probe_block;
 struct cp_probe_branch;
@@ -35,6 +36,7 @@ struct engine_covered {
 	struct cp_probe_function *function; /* of assembly->plans */
 	uint32_t first_block, block_count;
 	uint32_t first_branch, branch_count;
+	uint32_t first_case, case_count;
 	uint32_t entry; /* the block that it is entered at */
 	bool complete;
 };
@@ -56,6 +58,8 @@ struct engine_cover {
 	CP_VEC(struct engine_covered) functions; /* by address */
 	CP_VEC(struct cp_probe_block) blocks; /* by function, then address */
 	CP_VEC(struct cp_probe_branch) branches; /* the same; blocks by number in `blocks` */
+	CP_VEC(struct cp_probe_case) cases; /* by function; the same */
+	CP_VEC(uint64_t) outside; /* where functions directly jump and call to */
 	/* For each branch, its number among the branches with sites of their own, or
 	 * CP_NO_BLOCK. */
 	CP_VEC(uint32_t) watched;
@@ -64,6 +68,9 @@ struct engine_cover {
 	uint64_t low, span;
 	uint32_t processes; /* that it was placed in */
 	bool retries; /* in this one branches that were given up are looked at again */
+	bool asked; /* what is known was asked for */
+	bool known; /* runs before this one had reached some of it */
+	struct engine_frontier *frontier; /* owned (frontier.c); NULL: not asked for yet */
 	uint32_t first_counter; /* one for each block, then two for each watched branch */
 	CP_VEC(struct engine_cut) cuts; /* by block, then address */
 };
@@ -107,6 +114,12 @@ struct engine_cover_site {
 };
 /* Another process gets its sites. */
 void engine_cover_begin(struct engine_cover *cover);
+/* The site of a block, or of a branch that is watched. False: it is not needed any more.
+ * Slots are the caller's to choose. */
+bool engine_cover_block(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
+			struct engine_cover_site *ret);
+bool engine_cover_branch(const cprof_session *s, const struct engine_cover *cover, uint32_t number,
+			 struct engine_cover_site *ret);
 /* The next site that is still needed; a function's are in order of address. The
  * cursor is zero at first. False: no more. */
 struct engine_cover_cursor {

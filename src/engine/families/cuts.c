@@ -22,6 +22,7 @@
  */
 #include "engine/families/cuts.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,6 +35,7 @@
 #include "engine/target/images.h"
 #include "engine/target/process.h"
 #include "engine/target/state.h"
+#include "link/coverage.h"
 
 /* Cuts of an object; what is behind further faults is unknown. */
 #define CUTS_MAX 1024
@@ -235,19 +237,19 @@ static void arm(cprof_image *image, const struct engine_cut *cut)
 {
 	const cprof_session *s = image->process->session;
 	bool once = s->coverage->mode == CPROF_COVERAGE_ONESHOT;
-	int errnum =
-		engine_arm_counting(image,
-				    &(struct engine_counting){
-					    .address = cut->address,
-					    .counter = cut->counter,
-					    .max_rate = engine_cover_budget(s),
-					    .flags = (uint16_t)(CP_SITE_COUNT | CP_SITE_MIDDLE |
-								(once ? CP_SITE_ONCE : 0)),
-					    .size = cut->size,
-					    .code = cut->code,
-				    });
+	struct engine_counting site = {
+		.address = cut->address,
+		.counter = cut->counter,
+		.flags = (uint16_t)(CP_SITE_COUNT | CP_SITE_MIDDLE | (once ? CP_SITE_ONCE : 0)),
+		.size = cut->size,
+		.code = cut->code,
+	};
+	uint32_t armed;
+	int errnum = engine_arm_counting(image, &site, 1, engine_cover_budget(s), &armed);
 
-	if (!errnum)
+	if (!errnum && site.refused)
+		errnum = EINVAL;
+	if (!errnum || errnum == ESRCH)
 		return;
 	cp_debug("behind %" PRIx64 " in %d: %s", cut->address, image->process->pid,
 		 strerror(errnum));

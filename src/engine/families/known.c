@@ -117,13 +117,15 @@ static void know(const cprof_session *s, const struct engine_cover *cover,
 	}
 }
 
-void engine_cover_know(cprof_session *s, const char *build_id, const struct engine_cover *cover)
+void engine_cover_know(cprof_session *s, const char *build_id, struct engine_cover *cover)
 {
 	size_t i;
 
 	if (s->coverage->mode != CPROF_COVERAGE_ONESHOT)
 		return;
 	for (i = 0; *build_id && i < s->coverage->known.count; i++)
-		if (!strcmp(s->coverage->known.items[i]->build_id, build_id))
+		if (!strcmp(s->coverage->known.items[i]->build_id, build_id)) {
 			know(s, cover, s->coverage->known.items[i]);
+			cover->known = true;
+		}
 }

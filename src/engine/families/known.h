@@ -11,7 +11,7 @@ struct engine_cover;
 struct engine_coverage;
 
 /* Counts what is known of the object before it is first placed. */
-void engine_cover_know(cprof_session *s, const char *build_id, const struct engine_cover *cover);
+void engine_cover_know(cprof_session *s, const char *build_id, struct engine_cover *cover);
 void engine_known_free(struct engine_coverage *c);
 
 #endif

@@ -317,7 +317,9 @@ static void on_hit(cprof_session *s, const struct engine_hit *hit)
 	}
 	engine_each_family(s, f, ends)
 		f->ends(p, ENGINE_END_UNLOAD, false);
+	p->life.beginning = true;
 	engine_maps_look(p);
+	p->life.beginning = false;
 	engine_tell_images(p); /* the mappings were perhaps read while the linker was at work */
 	if (!s->life.initialized && p->pid == s->target && engine_linker_done(p))
 		engine_initialized(s);

@@ -245,7 +245,7 @@ int engine_area_map(cprof_image *image, uint64_t slots)
 	uint64_t size;
 	int errnum = 0;
 
-	slots += image->assembly->reserved_slots;
+	slots += image->cover.reserved;
 	size = cp_area_size(slots);
 	if (image->area && cp_area_slot_count(image->area_size) >= slots)
 		return 0;

@@ -253,7 +253,7 @@ static void arm_image(cprof_image *image)
 			       &numbers) &&
 	    !own.sites && !more)
 		return;
-	slots = own.sites;
+	slots = own.sites + image->cover.spare;
 	for (i = 0; i < numbers.count; i++)
 		slots += s->calls->traced.items[numbers.items[i]]->site_count;
 	make_detours(image, &numbers, &own, &detours);
@@ -470,6 +470,7 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		image->armed = image->mapped = true;
 		image->area = from->area;
 		image->area_size = from->area_size;
+		image->cover = from->cover;
 		for (cursor = 0; cp_map_next(&from->slots, &cursor, &address, &slot);)
 			cp_map_put(&image->slots, address, slot);
 		engine_detours_copy(image, from);
@@ -480,15 +481,31 @@ void engine_arm_inherit(cprof_process *p, const cprof_process *parent)
 		cp_map_put(&p->life.returns, address, slot);
 }
 
-/* A forked process has the areas of its parent, and between vfork and exec even its
- * memory: the slot is this address's in all images of the area from now on. */
-static void share_slot(const cprof_image *image, uint64_t address)
+static void share_with(cprof_image *other, const cprof_image *image, const struct cp_site *sites,
+		       size_t count)
 {
+	const uint64_t *slot;
+	uint64_t address;
+	size_t i;
+
+	for (i = 0; i < count; i++) {
+		address = sites[i].address - image->bias;
+		slot = cp_map_get(&image->slots, address);
+		if (slot && !cp_map_get(&other->slots, address))
+			cp_map_put(&other->slots, address, *slot);
+	}
+}
+
+/* A forked process has the areas of its parent, and between vfork and exec even its
+ * memory: the slots that are new since there were `before` are these addresses' in all
+ * images of the area from now on. */
+static void share_slots(const struct engine_batch *b, size_t before)
+{
+	const cprof_image *image = b->image;
 	const cprof_session *s = image->process->session;
-	const uint64_t *slot = cp_map_get(&image->slots, address);
 	size_t i, k;
 
-	for (i = 0; slot && i < s->processes.count; i++) {
+	for (i = 0; image->slots.count != before && i < s->processes.count; i++) {
 		const cprof_process *p = s->processes.items[i];
 
 		for (k = 0; k < p->images.count; k++) {
@@ -496,9 +513,8 @@ static void share_slot(const cprof_image *image, uint64_t address)
 
 			if (other != image && other->assembly == image->assembly &&
 			    other->area == image->area && other->bias == image->bias &&
-			    other->slots.count + 1 == image->slots.count &&
-			    !cp_map_get(&other->slots, address))
-				cp_map_put(&other->slots, address, *slot);
+			    other->slots.count == before)
+				share_with(other, image, b->sites.items, b->sites.count);
 		}
 	}
 }
@@ -536,7 +552,7 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	uint8_t code[16];
 	struct cp_insn insn;
 	uint32_t armed;
-	size_t size;
+	size_t size, before;
 	int errnum;
 
 	/* A call right before a landing pad never returns. */
@@ -545,6 +561,7 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 	    !cp_vec_push(&b.groups, group))
 		return;
 	b.image = text->image;
+	before = b.image->slots.count;
 	/* The code is read from the file: in memory there may be a breakpoint. */
 	struct cp_reader file = cp_probe_file_reader(b.image->assembly->image);
 	size = file.read(file.ctx, address - b.image->bias, code, sizeof(code));
@@ -553,37 +570,40 @@ void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address)
 				 !engine_batch_site(&b, site, address, code, insn.size)
 			 ? EINVAL
 			 : engine_batch_send(&b, &armed);
-	share_slot(b.image, address - b.image->bias);
+	share_slots(&b, before);
 	if (errnum)
 		cp_debug("return address %" PRIx64 ": %s", address, strerror(errnum));
 	engine_batch_free(&b);
 }
 
-int engine_arm_counting(cprof_image *image, const struct engine_counting *counting)
+int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_t count,
+			uint32_t max_rate, uint32_t *armed_ret)
 {
-	const struct cp_site_group group = {
-		.id = ENGINE_GROUP_COUNTING,
-		.max_rate = counting->max_rate,
-	};
-	struct engine_batch b = { .image = image, .calls = image->process->session->calls };
-	struct cp_site out = {
-		.address = counting->address + image->bias,
-		.id = counting->counter,
-		.flags = counting->flags,
-	};
-	uint32_t armed;
-	int errnum = engine_area_map(image, image->slots.count + 1);
+	const struct cp_site_group group = { .id = ENGINE_GROUP_COUNTING, .max_rate = max_rate };
+	struct engine_batch b = { .image = image,
+				  .calls = image->process->session->calls,
+				  .counts = true };
+	size_t before = image->slots.count, i;
+	int errnum = engine_area_map(image, before + count);
 
+	*armed_ret = 0;
+	/* In a new area no address has its slot yet. */
+	before = image->slots.count;
 	if (!errnum && !cp_vec_push(&b.groups, group))
 		errnum = ENOMEM;
-	if (!errnum) {
-		out.slot = engine_batch_slot(image, counting->address);
-		if (!engine_batch_put(&b, &out, counting->code, counting->size))
-			errnum = EINVAL;
+	for (i = 0; !errnum && i < count; i++) {
+		struct cp_site out = {
+			.address = sites[i].address + image->bias,
+			.id = sites[i].counter,
+			.flags = sites[i].flags,
+			.slot = engine_batch_slot(image, sites[i].address),
+		};
+
+		sites[i].refused = !engine_batch_put(&b, &out, sites[i].code, sites[i].size);
 	}
-	if (!errnum)
-		errnum = engine_batch_send(&b, &armed);
-	share_slot(image, counting->address);
+	if (!errnum && b.sites.count)
+		errnum = engine_batch_send(&b, armed_ret);
+	share_slots(&b, before);
 	engine_batch_free(&b);
 	return errnum;
 }

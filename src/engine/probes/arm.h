@@ -13,10 +13,10 @@ struct engine_numbers;
 struct engine_counting {
 	uint64_t address; /* link-time */
 	uint32_t counter;
-	uint32_t max_rate; /* hits in a process before a branch's site is given up; 0: any */
 	uint16_t flags; /* CP_SITE_* */
 	uint8_t size; /* of the instruction there */
-	const uint8_t *code;
+	bool refused; /* set: no breakpoint can stand there */
+	const uint8_t *code; /* borrowed for the call */
 };
 
 /* Makes breakpoints follow the mappings that were just read: new images get theirs,
@@ -36,7 +36,10 @@ void engine_restore(int32_t pid);
 void engine_arm_inherit(cprof_process *p, const cprof_process *parent);
 /* Places site number `site`, which has no address of its own, at a return address. */
 void engine_arm_return(cprof_process *p, uint32_t site, uint64_t address);
-/* Places a site that counts in an image that has breakpoints; an errno, or 0. */
-int engine_arm_counting(cprof_image *image, const struct engine_counting *counting);
+/* Places sites that count in an image that may have others; branches are given up after
+ * `max_rate` hits (0: never). An errno (ESTALE: some could not be placed, which the tracer
+ * has noted in their counters), or 0; *armed_ret: how many there are. */
+int engine_arm_counting(cprof_image *image, struct engine_counting *sites, size_t count,
+			uint32_t max_rate, uint32_t *armed_ret);
 
 #endif

@@ -25,7 +25,7 @@ void engine_batch_free(struct engine_batch *b)
 uint32_t engine_batch_slot(cprof_image *image, uint64_t address)
 {
 	uint64_t *known = cp_map_get(&image->slots, address);
-	uint32_t slot = image->assembly->reserved_slots + (uint32_t)image->slots.count;
+	uint32_t slot = image->cover.reserved + (uint32_t)image->slots.count;
 
 	if (known)
 		return (uint32_t)*known;
@@ -283,7 +283,8 @@ static int send(struct engine_batch *b, uint32_t *armed_ret)
 	};
 	struct cp_request rq = { .type = CP_REQUEST_ARM,
 				 .pid = p->pid,
-				 .flags = p->session->calls->cpu_time ? CP_TRACE_CPU : 0 };
+				 .flags = (p->session->calls->cpu_time ? CP_TRACE_CPU : 0) |
+					  (b->counts ? CP_ARM_COUNTS : 0) };
 	struct cp_answer answer;
 	struct cp_error *err;
 	uint8_t *at = p->session->link.plan;

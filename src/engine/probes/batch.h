@@ -18,6 +18,7 @@ struct engine_batch {
 	CP_VEC(struct cp_window) windows;
 	CP_VEC(uint8_t) code; /* CP_SLOT_SIZE a site */
 	struct engine_numbers yielded; /* functions whose detours were in the way */
+	bool counts; /* its sites do: faults are told of from now on */
 	bool failed;
 };
 void engine_batch_free(struct engine_batch *b);

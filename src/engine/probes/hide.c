@@ -80,7 +80,7 @@ void engine_hide_breakpoints(const cprof_process *p, uint64_t address, uint8_t *
 		const cprof_image *image = text->image;
 
 		if (!image || !image->armed || !image->assembly->image ||
-		    (!image->slots.count && !image->assembly->reserved_slots))
+		    (!image->slots.count && !image->cover.reserved))
 			continue;
 		start = text->start > address ? text->start : address;
 		end = text->end < last ? text->end : last;

@@ -250,7 +250,9 @@ void engine_on_exec(cprof_session *s, cprof_process *p, uint64_t ts_ns)
 		s->stop_asked = true;
 	}
 	if (engine_probes_wanted(s)) {
+		p->life.beginning = true;
 		engine_maps_look(p);
+		p->life.beginning = false;
 		engine_calls_stack(cprof_thread_from_tid(p->pid));
 	}
 	leader = cprof_thread_from_tid(p->pid);

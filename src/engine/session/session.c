@@ -56,6 +56,7 @@
 #include "engine/target/process.h"
 #include "engine/target/profilers.h"
 #include "engine/target/state.h"
+#include "link/coverage.h"
 #include "tracer/tracer.h"
 
 #define BUSY_POLL_MS 20
@@ -279,6 +280,9 @@ static void dispatch(cprof_session *s, const struct cp_event *e)
 	else if (e->type == CP_EVENT_FAULT)
 		engine_each_family(s, f, fault)
 			f->fault(s, p, (const struct cp_event_fault *)e);
+	else if (e->type == CP_EVENT_OPENED)
+		engine_each_family(s, f, opened)
+			f->opened(s, p, (const struct cp_event_opened *)e);
 	else if (e->type == CP_EVENT_PAUSE)
 		engine_roles_pause(p, (const struct cp_event_pause *)e);
 	else if (e->type == CP_EVENT_PROCESS_EXIT)

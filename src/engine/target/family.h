@@ -20,6 +20,7 @@
 #include "probe/shadow.h"
 
 struct cp_event_fault;
+struct cp_event_opened;
 struct cp_event_pause;
 struct cp_heap_probe;
 struct engine_text;
@@ -156,6 +157,8 @@ struct engine_family {
 	/* Is one of these breakpoints at a link-time address, or was one there? */
 	bool (*has)(const cprof_image *image, uint64_t address);
 	void (*fault)(cprof_session *s, cprof_process *p, const struct cp_event_fault *e);
+	/* One was hit that holds: more is to be placed. */
+	void (*opened)(cprof_session *s, cprof_process *p, const struct cp_event_opened *e);
 
 	/* A process's mappings were read: called before breakpoints are placed, after,
 	 * and after profilers were told of images. */

@@ -18,6 +18,14 @@ enum engine_finalizing {
 	ENGINE_FINALIZING_ALL,
 };
 
+/* How coverage is placed in an image. */
+struct engine_image_cover {
+	/* Slots before all others, and about how many of those it will take. */
+	uint32_t reserved, spare;
+	bool ahead; /* only what is reached next is placed (families/frontier.c) */
+	uint8_t opened; /* how often the rest of a function was */
+};
+
 /* What profilers were told of an image. */
 struct engine_image_life {
 	bool shown; /* image_loaded was raised, and not yet image_unloaded */
@@ -50,6 +58,7 @@ struct cprof_namespace {
 };
 
 struct engine_process_life {
+	bool beginning; /* it is held before what is newly mapped runs */
 	uint32_t alive; /* threads that are not known to end */
 	uint32_t look; /* how often images were looked through */
 	bool unloading, telling;

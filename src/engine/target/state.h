@@ -65,7 +65,6 @@ struct cprof_assembly {
 	struct engine_plans *plans; /* owned; NULL: nothing of it is traced */
 	struct engine_sources *sources; /* owned; NULL: not asked for */
 	struct engine_cover *cover; /* owned; NULL: nothing of it is covered */
-	uint32_t reserved_slots; /* slots of what is covered, in each area before all others */
 	uint32_t shown; /* number of its images of which image_loaded was raised */
 };
 
@@ -91,6 +90,7 @@ struct cprof_image {
 	/* Where their jumps are, sorted: no breakpoint may stand there. */
 	CP_VEC(struct engine_jump) jumps;
 	uint64_t area, area_size; /* of its slots; 0: none yet */
+	struct engine_image_cover cover;
 	struct engine_image_life life;
 };
 

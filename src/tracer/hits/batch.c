@@ -34,7 +34,9 @@
 #define ROOM_MAX (256u << 10) /* bytes of all of a site */
 #define LEVEL_MAX 8
 #define EVENT_FLAGS (1023u | CP_SITE_SIGACTION | CP_SITE_SIGCALL)
-#define COUNT_FLAGS (CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED)
+#define COUNT_FLAGS \
+	(CP_SITE_COUNT | CP_SITE_BRANCH | CP_SITE_ONCE | CP_SITE_TAKEN | CP_SITE_PASSED | \
+	 CP_SITE_HOLD)
 
 struct batch {
 	struct cp_batch *head; /* owned; then the next three, which point into it */
@@ -147,6 +149,8 @@ static bool kind_ok(const struct batch *b, const struct cp_site *s)
 	if (!(s->flags & SITE_COUNTS))
 		return !(s->flags & ~EVENT_FLAGS);
 	if (s->flags & CP_SITE_BRANCH && s->step.flow != CP_FLOW_BRANCH)
+		return false;
+	if (s->flags & CP_SITE_HOLD && !(s->flags & CP_SITE_COUNT && s->flags & CP_SITE_ONCE))
 		return false;
 	return !(s->flags & ~COUNT_FLAGS) && !s->fetch_count && s->id < CP_LINK_COUNTERS - 1;
 }
@@ -578,7 +582,9 @@ static int arm(struct tracer *tr, struct space *space, const struct batch *b, un
 	if (!table_own(space))
 		return ENOMEM;
 	area = space_area(space, b->head->area);
-	if (!area || area->address != b->head->area)
+	if (!area) /* it went with the program that was executed until now */
+		return ESRCH;
+	if (area->address != b->head->area)
 		return EINVAL;
 	if (flags & CP_ARM_NEXT) {
 		if (!space->entered.count || space->entered_area != area->address)

@@ -4,7 +4,9 @@
  */
 #include "tracer/hits/count.h"
 
+#include "link/coverage.h"
 #include "tracer/hits/at.h"
+#include "tracer/known/emit.h"
 
 /* Counters are shared memory, and we alone count: nothing waits for the
  * controller or for room in the ring. */
@@ -98,7 +100,21 @@ static void leave_block(struct tracer *tr, const struct at *at)
 	atomic_store_explicit(counter, *counter | CP_COUNT_WHOLE, memory_order_relaxed);
 }
 
-bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
+/* The controller places what is behind the block, and then the site again. */
+static void tell_opened(struct tracer *tr, const struct at *at, const struct site *site)
+{
+	struct cp_event_opened e = {
+		.e = { .type = CP_EVENT_OPENED,
+		       .ts_ns = at->seen_ns,
+		       .pid = at->t->process->pid,
+		       .tid = at->t->tid },
+		.counter = site->id,
+	};
+
+	emit_event(tr, &e.e, sizeof(e));
+}
+
+bool count_here(struct tracer *tr, struct at *at, bool *events_ret, bool *hold_ret)
 {
 	const struct site *site;
 	bool done = false, any = false;
@@ -113,6 +129,11 @@ bool count_here(struct tracer *tr, struct at *at, bool *events_ret)
 			continue;
 		any = true;
 		count_site(tr, at, site);
+		if (site->flags & CP_SITE_HOLD && !tr->ending) {
+			tell_opened(tr, at, site);
+			*hold_ret = true;
+			continue;
+		}
 		if (site->flags & CP_SITE_ONCE &&
 		    (site->flags & CP_SITE_COUNT || decided(tr, at, site))) {
 			site_disarm(at->space, site);

@@ -11,7 +11,8 @@ struct at;
 struct tracer;
 
 /* Counts at all sites here that count. True: some are not needed any more.
- * *events_ret: there are others. */
-bool count_here(struct tracer *tr, struct at *at, bool *events_ret);
+ * *events_ret: there are others; *hold_ret: the thread is to be held until the controller
+ * has come to what it was told. */
+bool count_here(struct tracer *tr, struct at *at, bool *events_ret, bool *hold_ret);
 
 #endif

@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 
+#include "link/coverage.h"
 #include "tracer/known/emit.h"
 #include "tracer/known/regs.h"
 #include "tracer/memory/space.h"

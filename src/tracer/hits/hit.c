@@ -469,12 +469,14 @@ static void account(struct tracer *tr, const struct at *at)
 static bool serve_sites(struct tracer *tr, struct at *at, uint16_t *flags)
 {
 	struct hot hot = { .group = SITE_NONE };
-	bool done, once = false, events = false;
+	bool done, once = false, events = false, hold = false;
 	enum turn turn;
 
 	if (!room_for_all(tr, at))
 		return false;
-	done = count_here(tr, at, &events);
+	done = count_here(tr, at, &events, &hold);
+	if (hold)
+		*flags |= HIT_HOLD;
 	if (events) {
 		cp_arch_regs_from_prstatus(at->prstatus, &at->regs);
 		at->regs.r[cp_arch_host()->pc] = at->pc;

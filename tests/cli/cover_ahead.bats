@@ -1,0 +1,81 @@
+#!/usr/bin/env bats
+# cprof cover of many processes: those after the first one have breakpoints only where
+# they can leave what is known, and find all the same. The judges are the program, which
+# writes the numbers of the lines marked RAN that it gets to, and runs of one process
+# each, in which everything is placed.
+
+load helpers
+
+HOWS=(plain exits 'exits 3' longjmps 'throws 0' 'throws 1' 'throws 2' 'throws 1'
+	'computed 0' 'computed 120' 'computed 3230' 'computed 13110' 'switches 0' 'switches 4'
+	'switches 2' 'switches 3' 'switches 6' 'switches 9' 'switches 1' 'signals 0' 'signals 1'
+	threads threads forks forks 'many 0' 'many 1' 'many 2' 'many 5' longjmps plain)
+
+# commands HOW...: a script that runs ./p so, one after the other.
+commands() { printf './p %s\n' "$@"; }
+
+# Lines marked RAN; those of them that an lcov file has as reached.
+marked() { grep -n '\<RAN\>' "$program" | grep -v define | cut -d: -f1 | sort; }
+reached() { sed -n '/cover_ahead/,/^end/s/^DA:\([0-9]*\),[1-9].*/\1/p' "$1" | sort; }
+
+# facts FILE: what is reached, without how often.
+facts() {
+	grep -E '^(SF|DA|BRDA|FNDA):' "$1" |
+		sed -E 's/^(DA:[0-9]+),[1-9].*/\1,1/; s/^(BRDA:.*),[1-9][0-9]*$/\1,1/; s/^FNDA:[1-9][0-9]*/FNDA:1/'
+}
+
+# placed: how many breakpoints each process had.
+placed() { sed -n 's/.*\/p: \([0-9]*\) breakpoints of coverage in .*/\1/p' err; }
+
+built() {
+	program=$SOURCES/tests/cli/cover_ahead.cpp
+	g++ -O0 -g "$@" -o p "$program" -pthread
+}
+
+# together, apart HOW...: x is what one run of all found, y what runs of each found.
+together() {
+	commands "$@" >script
+	"$CPROF" cover -vv -q --branches=exact --lcov=x -- sh script >said 2>err || :
+}
+apart() {
+	local how
+	rm -f y.data
+	for how; do
+		# shellcheck disable=SC2086 # words
+		"$CPROF" cover -q --branches=exact --again --merge=y.data --lcov=y -- \
+			./p $how >/dev/null || :
+	done
+}
+
+@test "cover: processes that know what others reached find all that is new" {
+	built
+	together "${HOWS[@]}"
+	diff <(sort -u said) <(comm -12 <(marked) <(reached x))
+	apart "${HOWS[@]}"
+	diff <(facts x) <(facts y)
+	# Most of it was not even placed.
+	assert [ "$(placed | sed -n 2p)" -lt "$(($(placed | sed -n 1p) / 2))" ]
+	[ "$(grep -c 'more breakpoints of coverage' err)" -gt 20 ]
+}
+
+@test "cover: the same of optimised code, and of a program that is linked in other ways" {
+	local flags
+	for flags in -O2 '-no-pie -fno-pie' '-static -O1'; do
+		# shellcheck disable=SC2086 # words
+		built $flags
+		together "${HOWS[@]}"
+		apart "${HOWS[@]}"
+		diff <(facts x) <(facts y)
+	done
+}
+
+@test "cover --merge: a run that knows what runs before it reached finds all that is new" {
+	local how
+	built
+	for how in "${HOWS[@]}"; do
+		# shellcheck disable=SC2086 # words
+		"$CPROF" cover -q --branches=exact --merge=x.data --lcov=x -- ./p $how >/dev/null || :
+	done
+	apart "${HOWS[@]}"
+	diff <(facts x) <(facts y)
+}
