@@ -55,6 +55,10 @@ static const struct cp_option what_options[] = {
 };
 
 static const struct cp_option how_options[] = {
+	{ "stop", 0, CP_OPTION_TRUE, AT(stop),
+	  .help = "hold all threads while they are read, so that everything is of one moment and "
+		  "all registers are known; without it nobody who sleeps is disturbed, and what "
+		  "changed while it was read is marked torn" },
 	{ "watch", 0, CP_OPTION_DURATION, AT(watch_ns), .value = "TIME",
 	  .help = "look again each TIME, and show what changed, until the process ends" },
 	{ 0 }
@@ -114,7 +118,7 @@ static int inspect_all(struct cp_inspect *i)
 
 	if (i->o->json)
 		cp_json_begin(&i->json, NULL, '[');
-	if (i->o->frame)
+	if (i->o->frame || i->o->stop)
 		cp_inspect_frames(i);
 	else
 		cp_vec_for_each(&i->threads.list, tid) {
@@ -162,8 +166,8 @@ static int run_inspect(struct cp_args *args)
 	if (args->count < 2 && !o->globals.count && !o->frame)
 		return cp_usage(args, "what is to be inspected? An expression, --globals or "
 				      "--frame");
-	if (o->watch_ns && o->frame)
-		return cp_usage(args, "--watch: a frame does not last");
+	if (o->watch_ns && (o->frame || o->stop))
+		return cp_usage(args, "--watch looks at what lasts, and stops nobody");
 	if (o->watch_ns && (o->globals.count || args->count < 2))
 		return cp_usage(args, "--watch is of expressions, not of --globals");
 	err = read_all_shapes(&i, &shapes);
@@ -177,12 +181,16 @@ static int run_inspect(struct cp_args *args)
 		err = cp_error_new(CP_ERR_USAGE, 0, "--watch: a file does not change");
 	if (!err && o->frame && !i.in.pid && !i.in.core)
 		err = cp_error_new(CP_ERR_USAGE, 0, "--frame: a file has no threads");
+	if (!err && o->stop && !i.in.pid)
+		err = cp_error_new(CP_ERR_USAGE, 0, "--stop: a file does not run");
 	if (!err)
 		err = cp_threads_choose(&i.in, threads_meant(o), &i.threads);
 	status = err ? cp_reports_fail(err) : o->watch_ns ? cp_inspect_watch(&i) : inspect_all(&i);
 	cp_inspected_close(&i.in);
 	cp_shapes_free(&shapes);
 	cp_vec_free(&i.threads.list);
+	cp_reads_free(&i.looks[0]);
+	cp_reads_free(&i.looks[1]);
 	if (err || o->watch_ns || (status && !o->json && !out.size)) {
 		cp_buf_free(&out);
 		return status;

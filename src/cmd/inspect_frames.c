@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Frames of threads. Who sleeps is read as it sleeps, and read again where it woke up
- * meanwhile; who runs is held for it, once all that debug information has to say was
- * read in a look for nothing.
+ * Frames of threads, and threads that stand still. Who sleeps is read as it sleeps, and
+ * read again where it woke up meanwhile; who runs is held for it, once all that debug
+ * information has to say was read in a look for nothing.
  */
 #include "cmd/inspect_frames.h"
 
@@ -10,15 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cmd/complain.h"
 #include "cmd/holding.h"
+#include "link/link.h"
 
 #define TRIES 5 /* to read who sleeps, before it is held */
 
 struct looking {
 	struct cp_inspect *i;
 	struct cp_error *lacks; /* the first: why a thread has no such frame */
-	unsigned seen; /* frames */
+	unsigned seen; /* frames, or threads */
+	bool late; /* some of them had gone on by then */
 };
 
 /* ---- a frame ---- */
@@ -37,27 +40,37 @@ static void note_hidden(struct cp_inspect *i, const struct cp_scope_name *name)
 		free(note);
 }
 
-/* All arguments and locals of the chosen frame. */
-static void show_variables(struct cp_inspect *i)
+static CP_ERROR look_at_variable(struct cp_inspect *i, const void *what, struct cp_thing *ret,
+				 const cprof_value **value_ret)
 {
 	const struct cp_expression_env *env = &i->in.env;
 	const struct cp_scope *scope = &i->frames.scope;
 	const struct cp_scope_name *names;
-	size_t count = cp_scope_names(scope, env->arena, &names), n;
+
+	cp_scope_names(scope, env->arena, &names);
+	names += *(const size_t *)what;
+	*ret = cp_scope_thing(scope, env, names);
+	*value_ret = ret->type || ret->error ? cp_thing_value(env, ret) : NULL;
+	note_hidden(i, names);
+	return NULL;
+}
+
+/* All arguments and locals of the chosen frame. */
+static void show_variables(struct cp_inspect *i)
+{
+	const struct cp_scope_name *names;
+	size_t count = cp_scope_names(&i->frames.scope, &i->in.arena, &names), n;
 	struct cp_thing thing;
 	const cprof_value *v;
+	const char *name;
 
 	for (n = 0; n < count; n++) {
-		if (!*names[n].variable->name)
-			continue;
-		thing = cp_scope_thing(scope, env, &names[n]);
-		v = thing.type || thing.error ? cp_thing_value(env, &thing) : NULL;
-		note_hidden(i, &names[n]);
-		if (v)
-			cp_inspect_show(i, names[n].variable->name, &thing, v);
-		cp_inspect_forget_notes(i);
+		cp_scope_names(&i->frames.scope, &i->in.arena, &names);
+		name = names ? names[n].variable->name : "";
+		if (*name && !cp_inspect_look(i, look_at_variable, &n, &thing, &v) && v)
+			cp_inspect_show(i, name, &thing, v);
+		cp_inspect_forget(i);
 	}
-	cp_inspect_forget(i);
 }
 
 static void look_into(struct looking *l, const struct cp_leaf *leaf)
@@ -68,8 +81,8 @@ static void look_into(struct looking *l, const struct cp_leaf *leaf)
 	if (l->seen && !i->o->thread)
 		return;
 	i->in.tid = leaf->tid;
-	err = cp_frames_walk(&i->frames, leaf);
-	if (!err)
+	err = i->o->frame ? cp_frames_walk(&i->frames, leaf) : NULL;
+	if (!err && i->o->frame)
 		err = cp_frames_choose(&i->frames, i->o->frame);
 	if (err && l->lacks)
 		cp_error_free(err);
@@ -140,12 +153,13 @@ static bool look_at_sleepers(struct looking *l)
 static void look_at_held(void *ctx, const struct cp_leaves *leaves, bool held)
 {
 	struct looking *l = ctx;
+	const uint64_t begin = cp_now();
 	const struct cp_leaf *leaf;
 
-	(void)held;
 	forget(l);
 	cp_vec_for_each(&leaves->list, leaf)
 		look_into(l, leaf);
+	l->late = !held || cp_now() - begin > CP_CAPTURE_HOLD_NS;
 }
 
 /* False after a complaint. */
@@ -155,6 +169,7 @@ static bool hold(struct looking *l)
 	struct cp_holding h = { .pid = i->in.pid,
 				.tids = i->threads.list.items,
 				.count = i->threads.list.count,
+				.stop = i->o->stop,
 				.look = look_at_held,
 				.ctx = l };
 	const struct cp_json json = i->json;
@@ -170,6 +185,10 @@ static bool hold(struct looking *l)
 	cp_buf_free(&nothing);
 	done = done && cp_hold(&h);
 	cp_holding_end(&h);
+	if (done && l->late && i->o->stop)
+		cp_inspect_fail(i, cp_error_new(CP_ERR_TIMEOUT, 0,
+						"the threads had gone on when all was read, which "
+						"is not of one moment"));
 	return done;
 }
 
@@ -209,12 +228,12 @@ void cp_inspect_frames(struct cp_inspect *i)
 	struct cp_error *err = cp_frames_open(&i->frames, &i->in);
 	bool done = true;
 
-	i->in.frames = &i->frames;
+	i->in.frames = i->o->frame ? &i->frames : NULL;
 	if (err) {
 		cp_inspect_fail(i, err);
 	} else if (i->in.core) {
 		look_at_core(&l);
-	} else if (!look_at_sleepers(&l)) {
+	} else if (i->o->stop || !look_at_sleepers(&l)) {
 		i->out->size = size;
 		i->json = json;
 		i->status = CP_EXIT_OK;

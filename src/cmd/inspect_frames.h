@@ -7,7 +7,8 @@
 
 #include "cmd/inspect_show.h"
 
-/* Shows all that is asked for, of the frame that is asked for of each thread. */
+/* Shows all that is asked for, of the frame that is asked for of each thread, or of all
+ * threads while they stand still. */
 void cp_inspect_frames(struct cp_inspect *i);
 
 #endif

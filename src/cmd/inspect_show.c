@@ -9,17 +9,25 @@
 #include "cmd/reports.h"
 #include "inspect/evaluate.h"
 
+#define LOOKS 6 /* until two in a row agree */
+
 /* ---- showing ---- */
+
+static void show_note(struct cp_inspect *i, const char *note)
+{
+	cp_buf_str(i->out, "    ");
+	cp_paint(i->out, &i->look, CP_PAINT_DIM, note);
+	cp_buf_u8(i->out, '\n');
+}
 
 static void show_notes(struct cp_inspect *i)
 {
 	char **note;
 
-	cp_vec_for_each(&i->in.notes, note) {
-		cp_buf_str(i->out, "    ");
-		cp_paint(i->out, &i->look, CP_PAINT_DIM, *note);
-		cp_buf_u8(i->out, '\n');
-	}
+	cp_vec_for_each(&i->in.notes, note)
+		show_note(i, *note);
+	if (i->torn)
+		show_note(i, "torn: it changed while it was read");
 }
 
 static void show_text(struct cp_inspect *i, const char *expression, const cprof_value *v)
@@ -76,6 +84,8 @@ static void show_json(struct cp_inspect *i, const char *expression, const struct
 		cp_json_str(j, "error", cp_value_error_name(v->error));
 	if (v->cut)
 		cp_json_bool(j, "cut", true);
+	if (i->torn)
+		cp_json_bool(j, "torn", true);
 	if (i->in.notes.count) {
 		cp_json_begin(j, "notes", '[');
 		cp_vec_for_each(&i->in.notes, note)
@@ -85,9 +95,23 @@ static void show_json(struct cp_inspect *i, const char *expression, const struct
 	cp_json_end(j, '}');
 }
 
+/* Of who sleeps, the kernel tells few registers. */
+static void note_registers(struct cp_inspect *i, const cprof_value *v)
+{
+	char *note;
+
+	if (v->kind != CPROF_VALUE_ERROR || v->error != CPROF_VALUE_UNAVAILABLE ||
+	    !i->frames.chosen || !i->frames.leaf.slept)
+		return;
+	note = strdup("the thread sleeps: --stop may tell");
+	if (note && !cp_vec_push(&i->in.notes, note))
+		free(note);
+}
+
 void cp_inspect_show(struct cp_inspect *i, const char *expression, const struct cp_thing *thing,
 		     const cprof_value *v)
 {
+	note_registers(i, v);
 	if (i->o->json)
 		show_json(i, expression, thing, v);
 	else
@@ -124,31 +148,58 @@ static CP_ERROR about(const char *expression, struct cp_error *err)
 	return told;
 }
 
+CP_ERROR cp_inspect_look(struct cp_inspect *i, cp_inspect_look_fn look, const void *what,
+			 struct cp_thing *ret, const cprof_value **value_ret)
+{
+	struct cp_error *err;
+	unsigned n;
+
+	i->torn = false;
+	for (n = 0; n < LOOKS; n++) {
+		if (n)
+			cp_inspect_forget(i);
+		i->in.reading = i->in.pid ? &i->looks[n % 2] : NULL;
+		cp_reads_clear(&i->looks[n % 2]);
+		err = look(i, what, ret, value_ret);
+		i->in.reading = NULL;
+		if (err || !i->in.pid || !*value_ret || cp_reads_is_word(&i->looks[n % 2]) ||
+		    (n && cp_reads_agree(&i->looks[(n + 1) % 2], &i->looks[n % 2])))
+			return err;
+	}
+	i->torn = true;
+	return NULL;
+}
+
+static CP_ERROR look_at_expression(struct cp_inspect *i, const void *what, struct cp_thing *ret,
+				   const cprof_value **value_ret)
+{
+	CP_TRY(cp_expression_evaluate(what, &i->in.env, ret));
+	*value_ret = ret->type || ret->error ? cp_thing_value(&i->in.env, ret) : NULL;
+	return NULL;
+}
+
 CP_ERROR cp_inspect_one(struct cp_inspect *i, const char *text)
 {
 	struct cp_condition *expression = NULL;
-	const cprof_value *v;
+	const cprof_value *v = NULL;
 	struct cp_thing thing;
 	struct cp_error *err;
 
 	CP_TRY(cp_expression_parse(text, &expression));
-	err = cp_expression_evaluate(expression, &i->in.env, &thing);
-	if (err) {
-		cp_condition_destroy(expression);
+	err = cp_inspect_look(i, look_at_expression, expression, &thing, &v);
+	cp_condition_destroy(expression);
+	if (err)
 		return about(text, err);
-	}
-	if (!thing.error && !thing.type) {
-		cp_condition_destroy(expression);
-		return cp_error_hint(cp_error_new(CP_ERR_NOT_FOUND, 0,
-						  "%s: no debug information tells its type", text),
-				     "cast it: (int)%s, or *(struct node *)&%s", text, text);
-	}
-	v = cp_thing_value(&i->in.env, &thing);
 	if (v)
 		cp_inspect_show(i, text, &thing, v);
 	cp_inspect_forget(i);
-	cp_condition_destroy(expression);
-	return v ? NULL : cp_error_nomem();
+	if (v)
+		return NULL;
+	if (thing.error || thing.type)
+		return cp_error_nomem();
+	return cp_error_hint(cp_error_new(CP_ERR_NOT_FOUND, 0,
+					  "%s: no debug information tells its type", text),
+			     "cast it: (int)%s, or *(struct node *)&%s", text, text);
 }
 
 /* ---- threads ---- */
@@ -207,6 +258,21 @@ void cp_inspect_head(struct cp_inspect *i)
 
 /* ---- all variables ---- */
 
+struct global_of {
+	const struct cp_object *object;
+	const struct cp_global *global;
+};
+
+static CP_ERROR look_at_global(struct cp_inspect *i, const void *what, struct cp_thing *ret,
+			       const cprof_value **value_ret)
+{
+	const struct global_of *g = what;
+
+	*ret = cp_inspected_global(&i->in, g->object, g->global);
+	*value_ret = ret->type || ret->error ? cp_thing_value(&i->in.env, ret) : NULL;
+	return NULL;
+}
+
 static CP_ERROR show_globals_of(struct cp_inspect *i, struct cp_object *object, const char *glob,
 				size_t *count)
 {
@@ -218,8 +284,8 @@ static CP_ERROR show_globals_of(struct cp_inspect *i, struct cp_object *object, 
 	CP_TRY(cp_image_find_globals(object->image, &(struct cp_global_query){ .glob = glob },
 				     &found));
 	cp_vec_for_each(&found.list, g) {
-		thing = cp_inspected_global(&i->in, object, g);
-		v = thing.type || thing.error ? cp_thing_value(&i->in.env, &thing) : NULL;
+		cp_error_free(cp_inspect_look(i, look_at_global, &(struct global_of){ object, g },
+					      &thing, &v));
 		if (v)
 			cp_inspect_show(i, g->name, &thing, v);
 		cp_inspect_forget(i);

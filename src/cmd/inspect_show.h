@@ -16,7 +16,7 @@ struct cp_inspect_options {
 	uint64_t depth, limit, string, watch_ns;
 	const char *thread, *frame;
 	struct cp_texts globals, shapes;
-	bool json;
+	bool json, stop;
 	struct cp_symbols_options symbols;
 };
 
@@ -31,12 +31,20 @@ struct cp_inspect {
 	struct cp_threads threads; /* that are looked at: one, or all */
 	struct cp_frames frames;
 	bool rehearsing; /* for nothing but to have read all that it takes */
+	bool torn; /* what is to be shown changed while it was read */
 	int status; /* so far */
+	struct cp_reads looks[2]; /* the last two */
 };
 
 /* Shows a value by what it was asked for. */
 void cp_inspect_show(struct cp_inspect *i, const char *expression, const struct cp_thing *thing,
 		     const cprof_value *v);
+/* Makes a thing and its value; *value_ret NULL: there is nothing to show. */
+typedef struct cp_error *(*cp_inspect_look_fn)(struct cp_inspect *i, const void *what,
+					       struct cp_thing *ret, const cprof_value **value_ret);
+/* The same, again where the program changed it meanwhile; i->torn where it went on to. */
+CP_ERROR cp_inspect_look(struct cp_inspect *i, cp_inspect_look_fn look, const void *what,
+			 struct cp_thing *ret, const cprof_value **value_ret);
 /* Forgets what was noted of the last value, and what it was made of. */
 void cp_inspect_forget_notes(struct cp_inspect *i);
 void cp_inspect_forget(struct cp_inspect *i);

@@ -32,6 +32,8 @@ static size_t read_process(void *ctx, uint64_t address, void *buffer, size_t siz
 			break;
 		done += n > 0 ? (size_t)n : 0;
 	}
+	if (in->reading)
+		cp_reads_note(in->reading, address, buffer, done);
 	return done;
 }
 

@@ -1,0 +1,67 @@
+#!/usr/bin/env bats
+# cprof inspect of programs that run on: what changed meanwhile, and --stop.
+
+# Registers have a '$' before their names.
+# shellcheck disable=SC2016
+
+load helpers
+load inspected
+
+# fits: every pair in ./json that is not torn is one that the program had.
+fits() {
+	jq -e 'map(select(.expression == "pair" and (.torn | not)) | .value.a - .value.b) | all(. == 0 or . == 1)' json
+}
+
+@test "what changed while it was read is marked, and what is held is of one moment" {
+	needs gcc jq
+	gcc -g -O1 -pthread -o torn "$SOURCES/tests/cli/inspect_torn.c"
+	begin torn
+	look() {
+		"$CPROF" inspect --json "$pid" pair one >json
+		fits
+		# One word that changes is that of a moment.
+		jq -e 'map(select(.expression == "one")) | .[0].torn | not' json
+		jq -e '.[0].torn' json
+	}
+	until_true look
+	torn() { "$CPROF" inspect "$pid" pair | grep '^    torn: '; }
+	until_true torn
+	local n
+	for n in 1 2 3 4 5 6 7 8; do
+		"$CPROF" inspect --stop --json "$pid" pair pair.a one.n pair.b >json
+		jq -e 'any(.torn) | not' json
+		fits
+		jq -e '.[0].value.a == .[1].value and .[0].value.b == .[3].value' json
+		# Nothing has moved from the first to the last.
+		jq -e '.[1].value - .[2].value | . == 0 or . == 1' json
+		# It was let go.
+		"$CPROF" inspect --json "$pid" pair.a >later
+		until_true moves "$(jq '.[0].value' later)"
+	done
+	separately "$CPROF" inspect --stop ./torn pair
+	assert_failure 2
+	separately "$CPROF" inspect --stop --watch=1s "$pid" pair
+	assert_failure 2
+	echo >&"$hold"
+	wait "$pid"
+	exec {hold}>&-
+}
+
+moves() {
+	[ "$("$CPROF" inspect "$pid" pair.a)" != "pair.a = $1" ]
+}
+
+@test "registers that nobody saved are known of who is stopped" {
+	needs g++ gdb jq
+	g++ -g -O2 -std=c++17 -pthread -o frames "$SOURCES/tests/cli/inspect_frames.cpp"
+	begin frames
+	"$CPROF" inspect --frame=serve "$pid" '$rax' | grep 'the thread sleeps'
+	"$CPROF" inspect --json --stop --thread="$pid" --frame=serve "$pid" fd '$rbx' '$rbp' '$r12' '$r13' '$r14' '$r15' >json
+	jq -e 'all(.error == null) and .[0].value == 7' json
+	gdb -q -nx -batch -iex 'set debuginfod enabled off' -p "$pid" -ex 'frame function server::serve' \
+		-ex 'printf "said %ld %ld %ld %ld %ld %ld\n", $rbx, (long)$rbp, $r12, $r13, $r14, $r15' </dev/null 2>log |
+		sed -n 's/^said //p' | tr ' ' '\n' >gdbs
+	# A number of more than 53 bits is text, an address in hex.
+	jq -r '.[1:][] | .value' json | while read -r word; do echo $((word)); done | diff - gdbs
+	finish
+}
