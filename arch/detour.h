@@ -159,8 +159,8 @@ struct cp_detour_record {
 	/* Of an entry: whoever is called from where is not known yet (cp_detour_caller())
 	 * stops as on a foreign stack, and makes no record. */
 	bool by_known;
-	bool chooses; /* IF_DECIDED: the result is the address of a block that was chosen */
-	struct cp_detour_block block; /* SAMPLES, IF_CHOSEN */
+	bool chooses; /* IF_DECIDED: at the address is a block that was chosen */
+	struct cp_detour_block block; /* SAMPLES, IF_CHOSEN, `chooses` */
 	struct cp_detour_value values[CP_DETOUR_VALUES];
 	struct cp_detour_test tests[CP_DETOUR_TESTS];
 };

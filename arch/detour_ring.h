@@ -93,10 +93,16 @@ static inline uint64_t cp_detour_table_offset(unsigned log)
 	return CP_DETOUR_BUFFER + (UINT64_C(1) << log) + CP_DETOUR_SLACK;
 }
 
+#define CP_DETOUR_HASH 0x9e3779b1u /* 2^32 / golden ratio */
+/* The number of the slot of a call with this stack pointer there. */
+static inline uint32_t cp_detour_slot(uint64_t sp)
+{
+	return (uint32_t)sp * CP_DETOUR_HASH / (UINT32_MAX / CP_DETOUR_SLOTS + 1);
+}
+
 /* Who is called from where nobody is known to call from stops (detour.h). In the ring at
  * `zero`, whose buffer holds no records to speak of, is a byte for each hash of a return
  * address, or of that plus where it is: not 0, it is known. */
-#define CP_DETOUR_HASH 0x9e3779b1u /* 2^32 / golden ratio */
 static inline uint64_t cp_detour_callers_offset(unsigned log)
 {
 	return CP_DETOUR_BUFFER + (UINT64_C(1) << (log - 1));
@@ -108,8 +114,10 @@ static inline uint32_t cp_detour_caller(uint64_t return_address, uint64_t sp, un
 }
 
 /* A sample of blocks, one about every so many bytes: there as well are, for each hash of an
- * address, how many blocks were chosen there and are live, up to 255; and ways from one byte
- * that chooses to the next. */
+ * address, how many blocks were chosen there and are live, or for ever
+ * CP_DETOUR_MANY or a few more once they were that many; and ways from one byte that chooses
+ * to the next. */
+#define CP_DETOUR_MANY 0xf0
 #define CP_DETOUR_WAYS 1024
 static inline uint64_t cp_detour_chosen_offset(unsigned log)
 {

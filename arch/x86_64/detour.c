@@ -176,7 +176,7 @@ static void put_condition(struct maker *m, unsigned r)
 		m->out[r].refused_at = m->e->now;
 		m->out[r].skip = cp_x86_put_forward(m->e, "\x0f\x85", 2); /* jne */
 		if (record->chooses)
-			cp_x86_note_chosen(m->e, m->rings);
+			cp_x86_note_chosen(m->e, m->rings, record->block.address);
 		break;
 	case CP_DETOUR_IF_CHOSEN:
 		m->out[r].skip = cp_x86_put_if_chosen(m->e, m->rings, record->block.address);
@@ -408,7 +408,7 @@ static bool block_fits(const struct cp_detour_record *r)
 {
 	const struct cp_detour_block *b = &r->block;
 
-	if (r->when == CP_DETOUR_IF_CHOSEN)
+	if (r->when == CP_DETOUR_IF_CHOSEN || r->chooses)
 		return b->address < CP_X86_PC;
 	return r->when != CP_DETOUR_SAMPLES ||
 	       (b->size < CP_X86_PC && (b->times < CP_X86_PC || b->times == CP_DETOUR_NONE) &&

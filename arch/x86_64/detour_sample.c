@@ -123,16 +123,16 @@ size_t cp_x86_put_if_chosen(struct cp_x86_emit *e, const struct cp_detour_rings 
 	return cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
 }
 
-void cp_x86_note_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings)
+void cp_x86_note_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings, uint8_t address)
 {
 	size_t none, full;
 
-	load(e, CP_X86_RAX, CP_X86_TO_RCX);
+	load(e, address, CP_X86_TO_RCX);
 	PUT(e, "\x48\x85\xc9"); /* test %rcx,%rcx */
 	none = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
 	put_hash(e, rings);
-	put_compare(e, rings, 0xff);
-	full = cp_x86_put_forward(e, "\x0f\x84", 2); /* je */
+	put_compare(e, rings, CP_DETOUR_MANY);
+	full = cp_x86_put_forward(e, "\x0f\x83", 2); /* jae */
 	PUT32(e, "\xf0\xfe\x81",
 	      member(rings, cp_detour_chosen_offset(rings->log))); /* lock incb */
 	cp_x86_land(e, none);

@@ -17,7 +17,8 @@ size_t cp_x86_put_sample(struct cp_x86_emit *e, const struct cp_detour_rings *ri
 /* Was the block at the address in a register perhaps chosen? The jump where not. */
 size_t cp_x86_put_if_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
 			    uint8_t address);
-/* What the call answers with is a chosen block's address. */
-void cp_x86_note_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings);
+/* In the register is a chosen block's address. */
+void cp_x86_note_chosen(struct cp_x86_emit *e, const struct cp_detour_rings *rings,
+			uint8_t address);
 
 #endif

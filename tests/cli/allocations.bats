@@ -559,6 +559,33 @@ END
 	jq -e '.overhead.call_stops < 20' x.json
 }
 
+@test "calloc(), which ends in a jump to memset(), needs no stop" {
+	cat >clears.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 3000; i++) {
+		char *p = calloc(i % 100 + 1, 8), *q = malloc(10);
+
+		free(p);
+		free(q);
+	}
+	_exit(0);
+}
+END
+	${CC:-cc} -O1 -fno-builtin -o clears clears.c
+	for way in --max-rate=0 --traps "--allocs=1"; do
+		"$CPROF" run -q --allocs --max-rate=0 $way -o a.data -- ./clears
+		"$CPROF" report --json a.data >a.json
+		[ "$way" = --traps ] || [ "$(uname -m)" != x86_64 ] ||
+			jq -e '.overhead.call_stops < 100' a.json
+		first=$([ "$way" = --allocs=1 ] && echo 1 || echo 0) # has no ring yet
+		assert_equal "$(jq -c '.allocations | [.allocated.blocks, .freed, .left.bytes]' a.json)" \
+			"[$((6000 - first)),$((6000 - first)),0]"
+	done
+}
+
 @test "deep stacks: whole by stops, and where these are too many, cut off without" {
 	cat >deep.c <<-'END'
 		#include <stdlib.h>
@@ -657,4 +684,84 @@ END
 	"$CPROF" replay --json | jq 'select(.event == "heap").size' >sizes
 	[ -s sizes ]
 	jq '.traceEvents[] | select(.name == "heap held").args.bytes' out.json | diff sizes -
+}
+
+@test "an allocator whose slow path is a jump to a function without a name costs no stop" {
+	[ "$(uname -m)" = x86_64 ] || skip "detours are for x86-64"
+	cat >jumps.c <<'END'
+#include <stddef.h>
+#include <string.h>
+static char pool[1 << 26], *top = pool;
+static void *cached;
+__attribute__((noinline)) static void *slow(size_t size)
+{
+	char *p = top;
+
+	top += 16 + (size + 15) / 16 * 16;
+	*(size_t *)p = size;
+	return p + 16;
+}
+void *malloc(size_t size)
+{
+	void *p = cached;
+
+	if (p && size <= 64) {
+		cached = NULL;
+		return p;
+	}
+	return slow(size);
+}
+void free(void *p)
+{
+	if (p)
+		cached = p;
+}
+__attribute__((noinline)) static void *resize(void *p, size_t size, int moves)
+{
+	void *to;
+
+	if (!p)
+		return slow(size);
+	if (!moves && size <= ((size_t *)p)[-2])
+		return p;
+	to = slow(size);
+	memcpy(to, p, size < 64 ? size : 64);
+	__asm__ volatile("" ::: "memory");
+	return to;
+}
+void *realloc(void *p, size_t size) { return resize(p, size, 0); }
+void *calloc(size_t count, size_t size) { return slow(count * size); }
+END
+	cat >uses.c <<'END'
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	for (int i = 0; i < 2000; i++) {
+		char *p = malloc(i % 2 ? 40 : 4000), *q = realloc(NULL, 100);
+		q = realloc(q, 50);
+		q = realloc(q, 200);
+		free(p);
+		free(q);
+		free(calloc(10, 10));
+	}
+	_exit(0);
+}
+END
+	${CC:-cc} -O2 -fno-builtin -shared -fPIC -o jumps.so jumps.c
+	strip jumps.so
+	${CC:-cc} -O1 -fno-builtin -o uses uses.c ./jumps.so
+	"$CPROF" run -q --allocs --max-rate=0 -o a.data -- ./uses
+	"$CPROF" report --json a.data | jq -e '.overhead.call_stops < 100'
+	"$CPROF" report --json a.data | jq -e '.allocations | .allocated.blocks == 10000 and
+		.freed == 6000 and .moved == 2000 and .resized == 2000 and
+		.allocated.bytes == 1000 * 4040 + 2000 * (100 + 50 + 200 + 100)'
+	"$CPROF" report --json a.data | jq -e '[.allocations.functions[].function] == ["main"]'
+	"$CPROF" run -q --allocs --max-rate=0 --traps -o b.data -- ./uses
+	"$CPROF" report --json b.data | jq '.allocations | del(.stacks)' >b
+	assert_equal "$("$CPROF" report --json a.data | jq '.allocations | del(.stacks)')" "$(<b)"
+	# A sample of all of them: but for the first.
+	"$CPROF" run -q --allocs=1 --max-rate=0 -o s.data -- ./uses
+	"$CPROF" report --json s.data | jq -e '.overhead.call_stops < 100 and
+		(.allocations | .allocated.blocks == 9999 and .left.bytes == 0)'
 }

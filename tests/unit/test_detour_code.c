@@ -408,7 +408,7 @@ static void set_sample(enum way way)
 	chosen = way == CHOSEN;
 	reader.ring->left = chosen ? INT64_MIN / 2 : INT64_MAX;
 	for (i = 0; way == CHOOSES && i < trace.count; i++)
-		table[(uint32_t)trace.regs[i].r[7] * CP_DETOUR_HASH >> 20] = trace.regs[i].r[7];
+		table[cp_detour_slot(trace.regs[i].r[7])] = trace.regs[i].r[7];
 }
 
 static void set_way(enum way way)
@@ -439,11 +439,11 @@ static void check_sample(const struct cp_record *record, const struct cp_regs *r
 	const struct cp_detour_record *r = &ground.made[ground.count - 1].detour.records[0];
 	const uint8_t *bytes =
 		(const uint8_t *)ground_ring(0) + cp_detour_chosen_offset(GROUND_LOG);
-	const uint64_t rax = regs->r[0];
+	const uint64_t at = regs->r[12];
 	int64_t product;
 
 	if (r->chooses)
-		CHECK((bytes[cp_detour_chosen(rax, GROUND_LOG)] > 1) == (rax != 0));
+		CHECK((bytes[cp_detour_chosen(at, GROUND_LOG)] > 1) == (at != 0));
 	if (r->when != CP_DETOUR_SAMPLES)
 		return;
 	CHECK_U64(record->value_words, SAMPLE_WORDS);

@@ -15,7 +15,8 @@
  * glibc frees its own stock when a thread ends.
  *
  * Where such a function ends in a jump to one that is not watched, as fast paths of
- * allocators do, its return address has the breakpoint.
+ * allocators do, that one is (GOES_ON), whatever it is called: what it answers is the
+ * answer. Where it can't be, the return address has a breakpoint.
  */
 #include "engine/families/heap.h"
 
@@ -44,6 +45,7 @@
  * PASSED: only the block that it moves is, not the one that it becomes. */
 #define CALL_IGNORED 0x200u
 #define CALL_PASSED 0x400u
+#define CALL_ROLE_SHIFT 16 /* of GOES_ON: the role of what goes on */
 
 enum {
 	MALLOC = 1, /* (size) */
@@ -54,6 +56,7 @@ enum {
 	REALLOCARRAY, /* (address, count, size) */
 	RUST_REALLOC, /* (address, old size, alignment, size) */
 	FREE, /* (address) */
+	GOES_ON, /* where one of these jumped to */
 	ROLES
 };
 
@@ -74,13 +77,9 @@ struct heap {
 	bool all; /* some profiler wants to be told of all */
 	cprof_allocation current;
 	bool has_current;
-	/* The call of an allocator that ended last, whose frame and return address another
-	 * may have now. */
-	struct {
-		int32_t tid;
-		uint64_t sp, caller;
-		const cprof_function *called;
-	} ended;
+	/* By thread, the call of an allocator that ended last in a jump: struct cp_call, owned.
+	 * Another one may have its frame and return address now. */
+	struct cp_map ended;
 };
 
 /* ---- wanted ---- */
@@ -131,13 +130,18 @@ static uint64_t every(const cprof_session *s)
 static void free_heap(cprof_session *s)
 {
 	struct heap *h = heap_of(s);
+	uint64_t tid, call;
 	struct blocks *b;
+	size_t cursor = 0;
 
 	if (!h)
 		return;
 	cp_vec_for_each(&h->blocks, b)
 		cp_map_free(&b->at);
 	cp_vec_free(&h->blocks);
+	while (cp_map_next(&h->ended, &cursor, &tid, &call))
+		free((struct cp_call *)(uintptr_t)call);
+	cp_map_free(&h->ended);
 	free(h);
 	s->own[ENGINE_FAMILY_HEAP] = NULL;
 }
@@ -259,10 +263,11 @@ static uint64_t product(uint64_t count, uint64_t size)
 static const struct {
 	uint8_t size, times, address, where;
 } arguments[ROLES] = {
-	[MALLOC] = { 0, NONE, NONE, NONE },    [CALLOC] = { 0, 1, NONE, NONE },
-	[ALIGNED] = { 1, NONE, NONE, NONE },   [POSIX] = { 2, NONE, NONE, 0 },
-	[REALLOC] = { 1, NONE, 0, NONE },      [REALLOCARRAY] = { 1, 2, 0, NONE },
-	[RUST_REALLOC] = { 3, NONE, 0, NONE }, [FREE] = { NONE, NONE, 0, NONE },
+	[MALLOC] = { 0, NONE, NONE, NONE },	[CALLOC] = { 0, 1, NONE, NONE },
+	[ALIGNED] = { 1, NONE, NONE, NONE },	[POSIX] = { 2, NONE, NONE, 0 },
+	[REALLOC] = { 1, NONE, 0, NONE },	[REALLOCARRAY] = { 1, 2, 0, NONE },
+	[RUST_REALLOC] = { 3, NONE, 0, NONE },	[FREE] = { NONE, NONE, 0, NONE },
+	[GOES_ON] = { NONE, NONE, NONE, NONE },
 };
 
 static uint8_t register_of(uint8_t position)
@@ -416,7 +421,7 @@ static bool allocates_at(const cprof_session *s, const cprof_image *image, uint6
  * stack is walked; where it can't be, the answer is `unless`. */
 static bool is_inner(cprof_session *s, bool unless)
 {
-	bool behind = s->calls->sites.items[s->current.hit->site].kind == ENGINE_SITE_RETURN;
+	bool behind = engine_role_ends_behind(s);
 	enum cp_unwind_end end;
 	size_t count, i;
 
@@ -497,19 +502,70 @@ static const cprof_function *called(const struct cp_call *call)
 	return first ? (const cprof_function *)first : call->subject;
 }
 
+static uint8_t role_of_call(const cprof_session *s, const struct cp_call *call)
+{
+	uint8_t role = s->calls->traced.items[call->function]->role;
+
+	return role == GOES_ON ? (uint8_t)(call->flags >> CALL_ROLE_SHIFT) : role;
+}
+
+/* The last call of the thread that ended in a jump; NULL: none did. */
+static struct cp_call *ended_in(const struct heap *h, int32_t tid)
+{
+	const uint64_t *call = cp_map_get(&h->ended, (uint64_t)tid);
+
+	return call ? (struct cp_call *)(uintptr_t)*call : NULL;
+}
+
+/* The call of an allocator that jumped to where the hit is; NULL: it was called. `ended` is
+ * what the caller knows. */
+static const struct cp_call *jumped(const struct heap *h, const struct cp_event_hit *e,
+				    const struct cp_call *ended)
+{
+	const struct cp_call *call = ended_in(h, e->e.tid);
+
+	if (ended->flags & CP_CALL_MARKS)
+		return ended;
+	return call && call->sp == e->sp && call->caller == e->caller ? call : NULL;
+}
+
+/* It says nothing any more once the thread has entered something else. */
+static void forget_ended(const struct heap *h, int32_t tid)
+{
+	struct cp_call *call = ended_in(h, tid);
+
+	if (call)
+		call->sp = 0;
+}
+
+/* The rest of the call that ended in a jump; or it was called by another function. */
+static void go_on(const cprof_session *s, struct cp_call *call, const struct cp_call *ended)
+{
+	if (!ended) {
+		call->flags |= CALL_IGNORED;
+		return;
+	}
+	memcpy(call->words, ended->words, sizeof(call->words));
+	call->words[2] = (uintptr_t)called(ended);
+	call->flags |= ended->flags & (CP_CALL_MARKS | CALL_IGNORED | CALL_PASSED);
+	call->flags |= (uint32_t)role_of_call(s, ended) << CALL_ROLE_SHIFT;
+}
+
 static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit,
 		    struct cp_call *call, const struct cp_call *ended)
 {
-	struct heap *h = heap_of(s);
+	const struct cp_call *before;
 
 	if (role == FREE)
 		return on_free(s, hit);
-	if (ended->flags & CP_CALL_MARKS)
-		call->words[2] = (uintptr_t)called(ended);
-	else if (h->ended.called && h->ended.tid == hit->event->e.tid &&
-		 h->ended.sp == hit->event->sp && h->ended.caller == hit->event->caller)
-		call->words[2] = (uintptr_t)h->ended.called;
-	h->ended.called = NULL;
+	before = jumped(heap_of(s), hit->event, ended);
+	if (role == GOES_ON)
+		go_on(s, call, before);
+	else if (before)
+		call->words[2] = (uintptr_t)called(before);
+	forget_ended(heap_of(s), hit->event->e.tid);
+	if (role == GOES_ON)
+		return false;
 	note_arguments(role, hit, call->words);
 	call->flags |= CP_CALL_MARKS;
 	if (!is_chosen(s, hit) || is_unwatched(s, hit))
@@ -523,13 +579,18 @@ static bool entered(cprof_session *s, uint8_t role, const struct engine_hit *hit
 static bool on_ended(cprof_session *s, const struct cp_call *call, enum cp_call_end how)
 {
 	struct heap *h = heap_of(s);
+	struct cp_call *ended;
 
 	if (how != CP_CALL_TAIL_CALLED)
 		return false;
-	h->ended.tid = call->tid;
-	h->ended.sp = call->sp;
-	h->ended.caller = call->caller;
-	h->ended.called = called(call);
+	ended = ended_in(h, call->tid);
+	if (!ended && (ended = malloc(sizeof(*ended))) &&
+	    !cp_map_put(&h->ended, (uint64_t)call->tid, (uintptr_t)ended)) {
+		free(ended);
+		ended = NULL;
+	}
+	if (ended)
+		*ended = *call;
 	return false;
 }
 
@@ -558,10 +619,11 @@ static uint64_t answer(cprof_session *s, uint8_t role, const struct cp_call *cal
 static bool returned(cprof_session *s, uint8_t role, const struct cp_call *call)
 {
 	cprof_process *p = s->current.process;
-	bool again = role == REALLOC || role == REALLOCARRAY || role == RUST_REALLOC;
+	uint8_t of = role == GOES_ON ? role_of_call(s, call) : role;
+	bool again = of == REALLOC || of == REALLOCARRAY || of == RUST_REALLOC;
 	cprof_allocation a = {
 		.function = called(call),
-		.address = answer(s, role, call),
+		.address = answer(s, of, call),
 		.size = call->words[0],
 		.begin_ns = call->enter_ns,
 	};
@@ -693,6 +755,7 @@ static const struct engine_role roles[ROLES] = {
 	[REALLOCARRAY] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(0) | AT(1) | AT(2) },
 	[RUST_REALLOC] = { CP_SITE_REGS, ENGINE_WITH_STACK, false, AT(0) | AT(3) },
 	[FREE] = { ENGINE_WITH_STACK, 0, false, AT(0) },
+	[GOES_ON] = { 0, ENGINE_WITH_STACK, false, AT(0) },
 };
 
 const struct engine_family engine_heap_family = {
@@ -700,6 +763,7 @@ const struct engine_family engine_heap_family = {
 	.breakpoints = true,
 	.enabled = engine_heap_enabled,
 	.roles = roles,
+	.goes_on = GOES_ON,
 	.pauses = true,
 	.role_of = role_of,
 	.found = note_found,

@@ -211,19 +211,6 @@ static void set_captures(struct engine_calls *c, const struct engine_traced *t)
 			cp_signature_at_exit(t->signature, (struct cp_vaddr){ 0 });
 }
 
-/* Where the jump leads that ends a function; 0: who knows. */
-static uint64_t jumps_to(const struct engine_calls *c, const struct cp_probe_site *site)
-{
-	uint8_t slot[CP_SLOT_SIZE];
-	struct cp_step step;
-
-	if (site->kind == CP_PROBE_SITE_INDIRECT ||
-	    !cp_step_prepare(c->decoder, site->code, site->size, site->address, site->address, slot,
-			     &step))
-		return 0;
-	return step.target;
-}
-
 /* Does a function with a role end in code whose return is not seen for that role? */
 static bool ends_elsewhere(const cprof_session *s, const struct engine_traced *t,
 			   const struct cp_probe_plan *plan)
@@ -234,10 +221,24 @@ static bool ends_elsewhere(const cprof_session *s, const struct engine_traced *t
 		const struct cp_probe_site *site = &plan->sites.items[i];
 
 		if (site->kind != CP_PROBE_SITE_ENTRY && site->kind != CP_PROBE_SITE_RETURN &&
-		    !engine_role_goes_on(s, t, jumps_to(s->calls, site)))
+		    !engine_role_goes_on(s, t, engine_jumps_to(s->calls, site)) &&
+		    !engine_role_answers(s, t, site))
 			return true;
 	}
 	return false;
+}
+
+/* Does it end in a jump to code that only detours follow, and has itself none? */
+static bool goes_on_unseen(const cprof_session *s, const struct engine_traced *t,
+			   const struct cp_probe_plan *plan)
+{
+	bool ret = false;
+	size_t i;
+
+	for (i = 0; t->slow != ENGINE_FAST && t->family && i < plan->sites.count; i++)
+		ret |= engine_role_only_goes_on(s, t,
+						engine_jumps_to(s->calls, &plan->sites.items[i]));
+	return ret && t->site_count;
 }
 
 /* Sites of the traced function `number`; false without memory. */
@@ -260,9 +261,14 @@ static bool add_sites(const cprof_session *s, struct engine_traced *t, uint32_t 
 	for (i = 0; i < plan->range_count && i < CP_GROUP_RANGES; i++)
 		t->ranges[i] = plan->ranges[i];
 	t->first_site = (uint32_t)c->sites.count;
-	for (i = 0; i < count; i++)
+	for (i = 0; i < count; i++) {
 		if (!add_site(c, number, &plan->sites.items[i]))
 			return false;
+		if (engine_role_answers(s, t, &plan->sites.items[i])) {
+			c->sites.items[t->first_site + i].kind = ENGINE_SITE_EXIT;
+			c->sites.items[t->first_site + i].answers = true;
+		}
+	}
 	/* The site of return addresses is there also for a function of which some exit
 	 * will prove unfit. */
 	t->return_site = (uint32_t)c->sites.count;
@@ -334,6 +340,10 @@ static uint32_t plan_function(cprof_session *s, cprof_image *image, struct cp_pr
 		engine_ifuncs_untyped(image);
 	set_captures(c, t);
 	engine_windows_plan(s, t, plan);
+	if (goes_on_unseen(s, t, plan)) {
+		t->by_return = true;
+		t->site_count = t->entry_count;
+	}
 	return number;
 }
 
@@ -354,6 +364,7 @@ bool engine_plan_image(cprof_image *image, enum engine_plan_what what,
 	if (!plans || !image_wanted(s, image) || !engine_plans_read(a, plans))
 		return false;
 	engine_ifuncs_wanted(image, false);
+	engine_roles_follow(s, a);
 	if (what != ENGINE_PLAN_OTHERS && s->introspection)
 		engine_rank_images(image->process);
 	for (i = 0; engine_decoder(s->calls) && i < plans->functions.count; i++) {

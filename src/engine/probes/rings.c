@@ -245,14 +245,17 @@ struct engine_ring *engine_ring_of(const cprof_process *p, int32_t tid)
 void engine_rings_unchosen(const cprof_process *p, uint64_t address)
 {
 	struct engine_rings *rings = p->detours ? p->detours->rings : NULL;
-	uint8_t *byte;
+	uint8_t *byte, was;
 
 	if (!rings)
 		return;
 	byte = rings->memory + cp_detour_chosen_offset(RING_LOG) +
 	       cp_detour_chosen(address, RING_LOG);
-	if (__atomic_load_n(byte, __ATOMIC_RELAXED))
-		__atomic_sub_fetch(byte, 1, __ATOMIC_RELAXED);
+	was = __atomic_load_n(byte, __ATOMIC_RELAXED);
+	while (was && was < CP_DETOUR_MANY &&
+	       !__atomic_compare_exchange_n(byte, &was, was - 1, false, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
 }
 
 /* Calls on other stacks than its own are told by stops, which bring the stack along. */

@@ -115,6 +115,7 @@ bool engine_roles_wanted(const cprof_session *s)
 
 struct engine_role_plan {
 	struct cp_map roles; /* link-time address -> family, role */
+	bool followed; /* to where these jump */
 };
 
 void engine_role_plan_free(struct engine_role_plan *plan)
@@ -130,6 +131,43 @@ bool engine_role_goes_on(const cprof_session *s, const struct engine_traced *t, 
 	const uint64_t *role = plan ? cp_map_get(&plan->roles, target) : NULL;
 
 	return role && *role >> 8 == t->family && family_of(s, t)->roles[*role & 0xff].leave != 0;
+}
+
+bool engine_role_only_goes_on(const cprof_session *s, const struct engine_traced *t,
+			      uint64_t target)
+{
+	const struct engine_role_plan *plan = t->assembly->plans->roles;
+	const uint64_t *role = plan ? cp_map_get(&plan->roles, target) : NULL;
+
+	return role && *role >> 8 == t->family && family_of(s, t)->goes_on &&
+	       (*role & 0xff) == family_of(s, t)->goes_on;
+}
+
+bool engine_role_answers(const cprof_session *s, const struct engine_traced *t,
+			 const struct cp_probe_site *site)
+{
+	const struct cp_probe_function *to;
+	uint64_t target;
+
+	if (site->kind != CP_PROBE_SITE_TAIL || !engine_role_wants_return(s, t))
+		return false;
+	target = engine_jumps_to(s->calls, site);
+	to = target ? cp_probe_functions_find(&t->assembly->plans->functions, target) : NULL;
+	return to && to->address == target && to->kind == CP_PROBE_PLT &&
+	       !strcmp(to->linkage_name, "memset@plt");
+}
+
+uint64_t engine_jumps_to(const struct engine_calls *c, const struct cp_probe_site *site)
+{
+	uint8_t slot[CP_SLOT_SIZE];
+	struct cp_step step;
+
+	if (site->kind == CP_PROBE_SITE_INDIRECT || site->kind == CP_PROBE_SITE_RETURN ||
+	    site->kind == CP_PROBE_SITE_ENTRY ||
+	    !cp_step_prepare(c->decoder, site->code, site->size, site->address, site->address, slot,
+			     &step))
+		return 0;
+	return step.target;
 }
 
 uint8_t engine_role_named(const struct engine_role_name *names, size_t count, const char *name,
@@ -234,6 +272,74 @@ static struct engine_role_plan *find_functions(cprof_session *s, const cprof_ass
 	return plan;
 }
 
+/* ---- where functions go on ---- */
+
+#define JUMPS 3 /* one after the other */
+
+struct following {
+	cprof_session *session;
+	struct engine_plans *plans;
+	struct cp_reader file;
+	uint64_t role; /* family, and the role of what goes on; 0: only asked whether it can be */
+};
+
+/* Is it seen wherever code returns that comes to the function by a jump? Then that, and
+ * where it jumps itself, gets the role. */
+static bool follow(const struct following *f, const struct cp_probe_function *function,
+		   unsigned jumps)
+{
+	struct engine_calls *c = f->session->calls;
+	struct cp_probe_plan plan = { 0 };
+	struct cp_error *err;
+	bool ok;
+	size_t i;
+
+	err = cp_probe_plan_function(c->decoder, &f->file, &f->plans->functions, function, &plan);
+	ok = !err && plan.why == CP_PROBE_FULL;
+	cp_error_free(err);
+	for (i = plan.entry_count; ok && i < plan.sites.count; i++) {
+		const struct cp_probe_site *site = &plan.sites.items[i];
+		uint64_t target = engine_jumps_to(c, site);
+		const struct cp_probe_function *to;
+
+		if (site->kind == CP_PROBE_SITE_RETURN ||
+		    cp_map_get(&f->plans->roles->roles, target))
+			continue;
+		to = target ? cp_probe_functions_find(&f->plans->functions, target) : NULL;
+		ok = to && to->address == target && to->kind == CP_PROBE_FUNCTION && jumps &&
+		     follow(f, to, jumps - 1);
+	}
+	cp_probe_plan_free(&plan);
+	if (!ok || !f->role || cp_map_get(&f->plans->roles->roles, function->address))
+		return ok;
+	return cp_map_put(&f->plans->roles->roles, function->address, f->role);
+}
+
+void engine_roles_follow(cprof_session *s, cprof_assembly *a)
+{
+	struct engine_plans *plans = a->plans;
+	struct following f = { s, plans, cp_probe_file_reader(a->image), 0 };
+	const struct engine_family *family;
+	const uint64_t *role;
+	size_t i;
+
+	if (!plans->roles || plans->roles->followed || !s->detours || !engine_decoder(s->calls))
+		return;
+	plans->roles->followed = true;
+	for (i = 0; i < plans->functions.count; i++) {
+		role = cp_map_get(&plans->roles->roles, plans->functions.items[i].address);
+		family = role ? s->families[*role >> 8] : NULL;
+		if (!family || !family->goes_on || (uint8_t)*role == family->goes_on ||
+		    !family->roles[(uint8_t)*role].leave)
+			continue;
+		f.role = 0;
+		if (!follow(&f, &plans->functions.items[i], JUMPS))
+			continue;
+		f.role = (*role & ~UINT64_C(0xff)) | family->goes_on;
+		follow(&f, &plans->functions.items[i], JUMPS);
+	}
+}
+
 bool engine_roles_in(const cprof_image *image)
 {
 	cprof_session *s = image->process->session;
@@ -264,14 +370,32 @@ uint64_t engine_role_argument(const struct engine_hit *hit, unsigned position)
 	return hit->regs.r[cp_arch_host()->args[position]];
 }
 
+unsigned engine_role_result_register(const struct engine_site *site)
+{
+	return site->answers ? cp_arch_host()->args[0] : cp_arch_host()->result;
+}
+
 bool engine_role_result(const cprof_session *s, uint64_t *ret)
 {
 	const struct engine_hit *hit = s->current.hit;
+	unsigned number;
 
-	if (!hit || !(hit->regs.known >> cp_arch_host()->result & 1))
+	if (!hit)
 		return false;
-	*ret = hit->regs.r[cp_arch_host()->result];
+	number = engine_role_result_register(&s->calls->sites.items[hit->site]);
+	if (!(hit->regs.known >> number & 1))
+		return false;
+	*ret = hit->regs.r[number];
 	return true;
+}
+
+bool engine_role_ends_behind(const cprof_session *s)
+{
+	const struct engine_site *site = &s->calls->sites.items[s->current.hit->site];
+	const struct engine_traced *t = s->calls->traced.items[site->traced];
+
+	return site->kind == ENGINE_SITE_RETURN ||
+	       (t->family && t->role == family_of(s, t)->goes_on && site->kind == ENGINE_SITE_EXIT);
 }
 
 const cprof_function *engine_role_function(cprof_session *s, const struct engine_hit *hit)
@@ -305,14 +429,24 @@ bool engine_role_entered(cprof_session *s, const struct engine_hit *hit, struct 
 	return engine_role_entry_alone(s, t);
 }
 
-/* At a return address, makes the caller's frame, the innermost one, stand in the call
- * still. */
-static void step_back(cprof_session *s)
+/* Where an exit is that of other code than was called, to the return address. */
+static void step_out(struct engine_capture *capture, const struct cp_call *call)
+{
+	const struct cp_arch *arch = cp_arch_host();
+
+	capture->pc = capture->regs.r[arch->pc] = call->caller;
+	capture->regs.r[arch->sp] += arch->ret_size;
+}
+
+/* Behind the call, makes the caller's frame, the innermost one, stand in the call still. */
+static void step_back(cprof_session *s, const struct cp_call *call)
 {
 	struct engine_capture *capture = &s->current.capture;
 
-	if (s->calls->sites.items[s->current.hit->site].kind != ENGINE_SITE_RETURN)
+	if (!engine_role_ends_behind(s))
 		return;
+	if (s->calls->sites.items[s->current.hit->site].kind != ENGINE_SITE_RETURN)
+		step_out(capture, call);
 	capture->pc--;
 	capture->regs.r[cp_arch_host()->pc]--;
 }
@@ -324,7 +458,7 @@ void engine_role_ended(cprof_session *s, const struct cp_call *call, enum cp_cal
 	bool told = false;
 
 	if (s->current.hit && how == CP_CALL_RETURNED)
-		step_back(s);
+		step_back(s, call);
 	if (how == CP_CALL_RETURNED && f->returned)
 		told = f->returned(s, t->role, call);
 	if (how != CP_CALL_ENDED && how != CP_CALL_LOST && f->ended)

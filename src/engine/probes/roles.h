@@ -35,6 +35,9 @@ bool engine_is_linker(const char *image);
 /* Is any family wanted that looks for functions with a role? */
 bool engine_roles_wanted(const cprof_session *s);
 void engine_role_plan_free(struct engine_role_plan *plan);
+/* Looks, once, where functions with a role jump to go on: what returns from there returns for
+ * them. The object's functions were read. */
+void engine_roles_follow(cprof_session *s, cprof_assembly *a);
 /* Has the image functions with a role? */
 bool engine_roles_in(const cprof_image *image);
 /* The family and role that the function is watched for, whoever else traces it;
@@ -47,6 +50,15 @@ bool engine_role_entry_alone(const cprof_session *s, const struct engine_traced 
 /* Is there, at a link-time address of its object, a function of the same family, which tells
  * what this one comes to when it jumps there? */
 bool engine_role_goes_on(const cprof_session *s, const struct engine_traced *t, uint64_t target);
+/* Does the function, whose role needs its result, end at the site in a jump to one that
+ * answers with its first argument? */
+bool engine_role_answers(const cprof_session *s, const struct engine_traced *t,
+			 const struct cp_probe_site *site);
+/* Is that code which is watched only because such functions jump there? */
+bool engine_role_only_goes_on(const cprof_session *s, const struct engine_traced *t,
+			      uint64_t target);
+/* Where the jump leads that ends a function; 0: who knows. */
+uint64_t engine_jumps_to(const struct engine_calls *c, const struct cp_probe_site *site);
 /* Does the function's role need its result, in whatever way it returns? */
 bool engine_role_wants_return(const cprof_session *s, const struct engine_traced *t);
 /* Does the function pause with those of its family when it is called too often, instead
@@ -84,8 +96,12 @@ void engine_roles_lost(cprof_process *p, uint64_t from_ns, uint64_t to_ns);
 void engine_roles_pause(cprof_process *p, const struct cp_event_pause *e);
 /* For families: an argument of the call whose entry was hit, from 0. */
 uint64_t engine_role_argument(const struct engine_hit *hit, unsigned position);
+/* Where its result is, at an exit of a function with a role. */
+unsigned engine_role_result_register(const struct engine_site *site);
 /* The result of the call that returns. False: not known. */
 bool engine_role_result(const cprof_session *s, uint64_t *ret);
+/* Is the innermost frame, where the current hit ended a call, that of who called? */
+bool engine_role_ends_behind(const cprof_session *s);
 /* The function of the call; NULL: not known. */
 const cprof_function *engine_role_function(cprof_session *s, const struct engine_hit *hit);
 

@@ -146,6 +146,7 @@ struct engine_site {
 	uint16_t words; /* of its detour's record, but for strings */
 	bool judged; /* its condition is about memory: the controller has the last word */
 	bool walked; /* a detour records the stack, and what its walk begins with */
+	bool answers; /* an EXIT by a jump to what answers with its first argument */
 	bool sampled; /* a detour says whether what the call asks for was chosen */
 	bool jumps; /* a computed jump, which a detour records in `jumps_by` */
 	struct cp_detour_value jumps_by;

@@ -159,7 +159,8 @@ static void set_uses_of_role(const cprof_session *s, const struct engine_traced 
 	site->sampled = site->valued && entry && engine_role_sampled(s, t, &probe);
 	site->walked = site->valued && captures & CP_SITE_STACK;
 	if (site->valued)
-		site->uses.general = entry ? arguments : UINT64_C(1) << cp_arch_host()->result;
+		site->uses.general =
+			entry ? arguments : UINT64_C(1) << engine_role_result_register(site);
 }
 
 /* What values take: written once for what was asked last. */
@@ -390,8 +391,11 @@ static void add_sample(const struct cp_heap_probe *probe, const struct engine_si
 {
 	r->when = CP_DETOUR_IF_DECIDED;
 	r->chooses = site->kind == ENGINE_SITE_EXIT;
+	r->block.address = (uint8_t)engine_role_result_register(site);
 	if (site->kind != ENGINE_SITE_ENTRY)
 		return;
+	if (probe->size == CP_NO_REG && probe->address == CP_NO_REG)
+		return; /* it goes on with a call */
 	r->when = probe->size == CP_NO_REG ? CP_DETOUR_IF_CHOSEN : CP_DETOUR_SAMPLES;
 	r->block = (struct cp_detour_block){ register_or_none(probe->size),
 					     register_or_none(probe->times),

@@ -126,6 +126,9 @@ struct engine_family {
 	const struct engine_role *roles;
 	enum engine_family_id beside; /* wanted together with that one alone, if it is any */
 	bool in_c_library; /* only exported functions of the C library have one */
+	/* The role of code that functions with another one go on in, by a jump; 0: that is not
+	 * looked for, and their return addresses have breakpoints. */
+	uint8_t goes_on;
 	bool pauses; /* called too often it pauses, instead of not being watched any more */
 	uint8_t (*role_of)(const char *image, const char *name, size_t length, bool local);
 	void (*found)(cprof_session *s); /* a function with a role was found */

@@ -52,7 +52,7 @@ static void live_add(struct space *space, uint64_t address)
 	size_t at = home_of(address);
 
 	if (chosen) {
-		if (*chosen < UINT8_MAX)
+		if (*chosen < CP_DETOUR_MANY)
 			__atomic_add_fetch(chosen, 1, __ATOMIC_RELAXED);
 		return;
 	}
@@ -233,6 +233,22 @@ static unsigned entered(struct space *space, struct heap_call *c, const struct s
 	return follow(space, c, site, regs);
 }
 
+/* Where an allocator goes on that ended in a jump: by stops, or by a detour. */
+static unsigned continued(struct space *space, struct thread *t, const struct site *site,
+			  const struct cp_regs *regs, uint64_t sp)
+{
+	const uint64_t *slot = rings_slot(t, sp);
+	struct heap_call *c = &t->heap;
+
+	if (c->sp != sp && (!slot || *slot != sp))
+		return 0;
+	if (c->sp != sp)
+		*c = (struct heap_call){ .sp = sp, .chosen = rings_of(t)->chosen };
+	c->caller = caller_at(space, regs, sp);
+	sites_wake(space, site->group, c->caller);
+	return marks(c);
+}
+
 /* A call that was followed is over. */
 static unsigned returned(struct space *space, struct heap_call *c, const struct cp_regs *regs)
 {
@@ -249,13 +265,25 @@ static unsigned returned(struct space *space, struct heap_call *c, const struct 
 	return marks(c);
 }
 
-static unsigned left(struct tracer *tr, struct space *space, struct heap_call *c,
+/* It ends in a jump to where a detour may go on with it. */
+static unsigned jumps(const struct thread *t, uint64_t sp)
+{
+	uint64_t *slot = rings_slot(t, sp);
+
+	if (slot)
+		*slot = sp;
+	return marks(&t->heap);
+}
+
+static unsigned left(struct tracer *tr, struct space *space, struct thread *t,
 		     const struct site *site, const struct cp_regs *regs, uint64_t sp)
 {
+	struct heap_call *c = &t->heap;
+
 	if (site->flags & CP_SITE_RETURN)
 		sp -= cp_arch_host()->ret_size;
 	if (c->sp && sp == c->sp)
-		return site->flags & CP_SITE_TAIL ? marks(c) : returned(space, c, regs);
+		return site->flags & CP_SITE_TAIL ? jumps(t, sp) : returned(space, c, regs);
 	if (sp > c->sp)
 		c->sp = 0;
 	if (!is_followed(tr, space))
@@ -270,8 +298,10 @@ unsigned heap_sample_hit(struct tracer *tr, struct thread *t, struct space *spac
 	uint64_t address = reg(regs, probe->address);
 
 	if (!(site->flags & CP_SITE_ENTRY))
-		return left(tr, space, &t->heap, site, regs, sp);
+		return left(tr, space, t, site, regs, sp);
 	if (probe->size != CP_NO_REG)
 		return entered(space, &t->heap, site, regs, sp);
+	if (probe->address == CP_NO_REG)
+		return continued(space, t, site, regs, sp);
 	return live_take(space, address) || (address && space->heap.full) ? CP_HIT_CHOSEN : 0;
 }

@@ -101,6 +101,15 @@ static void first_way(const struct rings *rings, struct cp_detour_ring *ring)
 	ring->left = (int64_t)ways[ring->way++ % CP_DETOUR_WAYS];
 }
 
+uint64_t *rings_slot(const struct thread *t, uint64_t sp)
+{
+	uint8_t *ring = (uint8_t *)rings_of(t);
+
+	return ring ? (uint64_t *)(void *)(ring + cp_detour_table_offset(t->rings->log)) +
+			       cp_detour_slot(sp)
+		    : NULL;
+}
+
 uint8_t *rings_chosen(const struct rings *rings, uint64_t address)
 {
 	return rings->memory + cp_detour_chosen_offset(rings->log) +

@@ -52,6 +52,9 @@ uint32_t rings_closed(const struct rings *rings);
 bool rings_give(struct rings *rings, struct thread *t, uint64_t tail);
 /* It has none any more: another thread may get it when the controller is past `until`. */
 void rings_take_back(struct thread *t, uint64_t until);
+/* Was the thread's call with this stack pointer accepted by a detour? NULL: it has no ring;
+ * else it was if that is there. */
+uint64_t *rings_slot(const struct thread *t, uint64_t sp);
 /* How many blocks with an address like this one were chosen and are live (arch/detour_ring.h).
  * The program and the controller write it, too. */
 uint8_t *rings_chosen(const struct rings *rings, uint64_t address);
