@@ -27,7 +27,7 @@ fits() {
 	torn() { "$CPROF" inspect "$pid" pair | grep '^    torn: '; }
 	until_true torn
 	local n
-	for n in 1 2 3 4 5 6 7 8; do
+	for _ in 1 2 3 4 5 6 7 8; do
 		"$CPROF" inspect --stop --json "$pid" pair pair.a one.n pair.b >json
 		jq -e 'any(.torn) | not' json
 		fits

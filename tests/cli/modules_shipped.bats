@@ -517,7 +517,7 @@ installed() {
 	installed
 	cp -r "$prefix/share/doc/cprof/examples" mine
 	cd mine || return
-	for name in slow top ends threads big iostacks; do
+	for name in slow top ends threads big iostacks slowsql; do
 		make -s "libcprof-profiler-$name.so" CFLAGS='-Wall -Werror'
 		[ "$(wc -l <$name.c)" -lt 40 ] || fail "$name.c is long"
 	done
@@ -563,6 +563,18 @@ END
 	# shellcheck disable=SC2016 # sh expands it
 	separately "$prefix/bin/cprof" run --profile=threads -- sh -c 'i=0; while [ $i -lt 1500000 ]; do i=$((i + 1)); done'
 	[[ $stderr == *'% sh'* ]]
+	cat >slow.py <<'END'
+import sqlite3
+c = sqlite3.connect(":memory:")
+c.execute("create table t(a)")
+c.executemany("insert into t values(?)", ((i,) for i in range(1000)))
+c.execute("select count(*) from t x, t y, t z where x.a = 7 and y.a + z.a % 7 = 3").fetchall()
+END
+	# With declared.debug beside it: where it is installed by DESTDIR, it is not found.
+	separately "$CPROF" run --profile=slowsql:ms=20 -- /usr/bin/python3 slow.py
+	assert_equal "$status" 0
+	assert_equal "$(grep -c ' ms  "select count' <<<"$stderr")" 1
+	[[ $stderr != *insert* ]]
 }
 
 @test "the manual page's own example is a module" {

@@ -98,7 +98,7 @@ END
 }
 
 @test "redis-server while it is asked" {
-	command -v redis-benchmark >/dev/null || skip "redis-server is not installed"
+	needs redis-server redis-benchmark redis-cli
 	redis-server --port 0 --unixsocket "$PWD/socket" --save '' --appendonly no \
 		--dir "$PWD" >redis.log &
 	pids=($!)
