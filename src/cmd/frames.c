@@ -373,7 +373,7 @@ static void fill_vector(struct cp_frames *frames, const struct cp_inspected_fram
 	capture->vector = &frames->vector;
 }
 
-static void choose(struct cp_frames *frames, const struct cp_inspected_frame *f)
+void cp_frames_enter(struct cp_frames *frames, const struct cp_inspected_frame *f)
 {
 	const struct cp_frame *w = &frames->walked[f->walked];
 	const struct cp_expression_env *env = &frames->in->env;
@@ -395,6 +395,18 @@ static void choose(struct cp_frames *frames, const struct cp_inspected_frame *f)
 	frames->scope.signature = signature_of(frames, f);
 	fill_vector(frames, f, &frames->scope.capture);
 	cp_entered_registers(&callers, &frames->entered);
+}
+
+bool cp_frames_extent(const struct cp_frames *frames, const struct cp_inspected_frame *f,
+		      uint64_t *low_ret, uint64_t *high_ret)
+{
+	const struct cp_frame *w = &frames->walked[f->walked];
+
+	if (!(w->regs.known >> cp_arch_host()->sp & 1) || !w->cfa.v)
+		return false;
+	*low_ret = w->regs.r[cp_arch_host()->sp];
+	*high_ret = w->cfa.v;
+	return *low_ret < *high_ret;
 }
 
 /* Is a function of that name meant by `wanted`, which may lack parameters, and what it is
@@ -442,7 +454,7 @@ CP_ERROR cp_frames_choose(struct cp_frames *frames, const char *wanted)
 		if (*wanted && !*end ? f->number != number
 				     : !f->function || !is_called(f->function, wanted))
 			continue;
-		choose(frames, f);
+		cp_frames_enter(frames, f);
 		return NULL;
 	}
 	return no_such(frames, wanted);

@@ -54,6 +54,11 @@ void cp_frames_close(struct cp_frames *frames);
 CP_ERROR cp_frames_walk(struct cp_frames *frames, const struct cp_leaf *leaf);
 /* Chooses the one that `wanted` says, a number or the innermost of a function. */
 CP_ERROR cp_frames_choose(struct cp_frames *frames, const char *wanted);
+/* Chooses one of the list. */
+void cp_frames_enter(struct cp_frames *frames, const struct cp_inspected_frame *frame);
+/* The bytes of the stack that a frame has, from *low_ret up to *high_ret. False: not known. */
+bool cp_frames_extent(const struct cp_frames *frames, const struct cp_inspected_frame *frame,
+		      uint64_t *low_ret, uint64_t *high_ret);
 /* What `name` is in the chosen frame: a variable, a register with '$' before its name, a
  * member of what `this` points to. False: nothing. Others of the name are noted. */
 bool cp_frames_find(struct cp_frames *frames, const char *name, struct cp_thing *ret);

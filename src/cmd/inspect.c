@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cmd/commands.h"
 #include "cmd/complain.h"
+#include "cmd/inspect_asked.h"
 #include "cmd/inspect_frames.h"
 #include "cmd/inspect_watch.h"
 #include "cmd/reports.h"
@@ -44,6 +45,9 @@ static const struct cp_option what_options[] = {
 	{ "globals", 0, CP_OPTION_TEXTS, AT(globals), .value = "GLOB", .absent = "*",
 	  .help = "static variables whose names, with all they are in, match GLOB; all unless "
 		  "told; of the program, and of libraries where the program has none" },
+	{ "who-points-at", 0, CP_OPTION_TEXTS, AT(pointed), .value = "ADDR|EXPR",
+	  .help = "the words of the program's memory that hold the address, or one inside of "
+		  "what is there, and which variables and frames they are in" },
 	{ "thread", 0, CP_OPTION_TEXT, AT(thread), .value = "TID|NAME|all",
 	  .help = "whose frames and thread-local variables are meant (the first thread's unless "
 		  "told)" },
@@ -163,10 +167,10 @@ static int run_inspect(struct cp_args *args)
 	struct cp_shapes shapes = { .ops = &cp_shape_ops };
 	int status, printed;
 
-	if (args->count < 2 && !o->globals.count && !o->frame)
-		return cp_usage(args, "what is to be inspected? An expression, --globals or "
-				      "--frame");
-	if (o->watch_ns && (o->frame || o->stop))
+	if (args->count < 2 && !o->globals.count && !o->frame && !o->pointed.count)
+		return cp_usage(args, "what is to be inspected? An expression, --globals, "
+				      "--frame or --who-points-at");
+	if (o->watch_ns && (o->frame || o->stop || o->pointed.count))
 		return cp_usage(args, "--watch looks at what lasts, and stops nobody");
 	if (o->watch_ns && (o->globals.count || args->count < 2))
 		return cp_usage(args, "--watch is of expressions, not of --globals");
@@ -183,6 +187,8 @@ static int run_inspect(struct cp_args *args)
 		err = cp_error_new(CP_ERR_USAGE, 0, "--frame: a file has no threads");
 	if (!err && o->stop && !i.in.pid)
 		err = cp_error_new(CP_ERR_USAGE, 0, "--stop: a file does not run");
+	if (!err && o->pointed.count && !i.in.pid && !i.in.core)
+		err = cp_error_new(CP_ERR_USAGE, 0, "--who-points-at: a file has no memory");
 	if (!err)
 		err = cp_threads_choose(&i.in, threads_meant(o), &i.threads);
 	status = err ? cp_reports_fail(err) : o->watch_ns ? cp_inspect_watch(&i) : inspect_all(&i);

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "cmd/complain.h"
 #include "cmd/holding.h"
+#include "cmd/inspect_asked.h"
 #include "link/link.h"
 
 #define TRIES 5 /* to read who sleeps, before it is held */
@@ -92,7 +93,7 @@ static void look_into(struct looking *l, const struct cp_leaf *leaf)
 		return;
 	l->seen++;
 	cp_inspect_head(i);
-	if (i->args->count > 1 || i->o->globals.count)
+	if (i->args->count > 1 || i->o->globals.count || i->o->pointed.count)
 		cp_inspect_each(i);
 	else
 		show_variables(i);
@@ -150,6 +151,16 @@ static bool look_at_sleepers(struct looking *l)
 
 /* ---- while they are held ---- */
 
+static bool is_chosen(const struct cp_inspect *i, pid_t tid)
+{
+	const pid_t *chosen;
+
+	cp_vec_for_each(&i->threads.list, chosen)
+		if (*chosen == tid)
+			return true;
+	return false;
+}
+
 static void look_at_held(void *ctx, const struct cp_leaves *leaves, bool held)
 {
 	struct looking *l = ctx;
@@ -157,8 +168,11 @@ static void look_at_held(void *ctx, const struct cp_leaves *leaves, bool held)
 	const struct cp_leaf *leaf;
 
 	forget(l);
+	l->i->leaves = leaves;
 	cp_vec_for_each(&leaves->list, leaf)
-		look_into(l, leaf);
+		if (is_chosen(l->i, leaf->tid))
+			look_into(l, leaf);
+	l->i->leaves = NULL;
 	l->late = !held || cp_now() - begin > CP_CAPTURE_HOLD_NS;
 }
 
@@ -166,16 +180,19 @@ static void look_at_held(void *ctx, const struct cp_leaves *leaves, bool held)
 static bool hold(struct looking *l)
 {
 	struct cp_inspect *i = l->i;
-	struct cp_holding h = { .pid = i->in.pid,
-				.tids = i->threads.list.items,
-				.count = i->threads.list.count,
-				.stop = i->o->stop,
-				.look = look_at_held,
-				.ctx = l };
+	struct cp_threads all = { 0 };
+	const struct cp_threads *wanted = i->o->pointed.count ? &all : &i->threads;
+	struct cp_holding h = {
+		.pid = i->in.pid, .stop = i->o->stop, .look = look_at_held, .ctx = l
+	};
 	const struct cp_json json = i->json;
 	struct cp_buf *out = i->out, nothing = { 0 };
 	bool done;
 
+	if (i->o->pointed.count)
+		cp_error_free(cp_threads_choose(&i->in, "all", &all));
+	h.tids = wanted->list.items;
+	h.count = wanted->list.count;
 	i->out = i->json.out = &nothing;
 	i->rehearsing = h.rehearses = true;
 	done = cp_hold(&h);
@@ -185,6 +202,7 @@ static bool hold(struct looking *l)
 	cp_buf_free(&nothing);
 	done = done && cp_hold(&h);
 	cp_holding_end(&h);
+	cp_vec_free(&all.list);
 	if (done && l->late && i->o->stop)
 		cp_inspect_fail(i, cp_error_new(CP_ERR_TIMEOUT, 0,
 						"the threads had gone on when all was read, which "

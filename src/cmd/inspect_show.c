@@ -134,8 +134,7 @@ void cp_inspect_forget(struct cp_inspect *i)
 	cp_arena_reset(&i->in.arena);
 }
 
-/* Says which expression an error is of. */
-static CP_ERROR about(const char *expression, struct cp_error *err)
+CP_ERROR cp_inspect_about(const char *expression, struct cp_error *err)
 {
 	struct cp_error *told;
 
@@ -189,7 +188,7 @@ CP_ERROR cp_inspect_one(struct cp_inspect *i, const char *text)
 	err = cp_inspect_look(i, look_at_expression, expression, &thing, &v);
 	cp_condition_destroy(expression);
 	if (err)
-		return about(text, err);
+		return cp_inspect_about(text, err);
 	if (v)
 		cp_inspect_show(i, text, &thing, v);
 	cp_inspect_forget(i);
@@ -295,7 +294,7 @@ static CP_ERROR show_globals_of(struct cp_inspect *i, struct cp_object *object, 
 	return NULL;
 }
 
-static CP_ERROR show_globals(struct cp_inspect *i, const char *glob)
+CP_ERROR cp_inspect_globals(struct cp_inspect *i, const char *glob)
 {
 	struct cp_object *o;
 	size_t count = 0;
@@ -316,22 +315,4 @@ void cp_inspect_fail(struct cp_inspect *i, struct cp_error *err)
 		cp_error_free(err);
 	else
 		i->status = cp_reports_fail(err);
-}
-
-void cp_inspect_each(struct cp_inspect *i)
-{
-	struct cp_error *err;
-	size_t g;
-	int n;
-
-	for (n = 1; n < i->args->count; n++) {
-		err = cp_inspect_one(i, i->args->operands[n]);
-		if (err)
-			cp_inspect_fail(i, err);
-	}
-	for (g = 0; g < i->o->globals.count; g++) {
-		err = show_globals(i, i->o->globals.items[g]);
-		if (err)
-			cp_inspect_fail(i, err);
-	}
 }

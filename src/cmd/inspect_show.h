@@ -12,10 +12,12 @@
 #include "cmd/threads.h"
 #include "transcript/look.h"
 
+struct cp_leaves;
+
 struct cp_inspect_options {
 	uint64_t depth, limit, string, watch_ns;
 	const char *thread, *frame;
-	struct cp_texts globals, shapes;
+	struct cp_texts globals, pointed, shapes;
 	bool json, stop;
 	struct cp_symbols_options symbols;
 };
@@ -30,6 +32,7 @@ struct cp_inspect {
 	struct cp_buf *out;
 	struct cp_threads threads; /* that are looked at: one, or all */
 	struct cp_frames frames;
+	const struct cp_leaves *leaves; /* all threads, while they are held; NULL */
 	bool rehearsing; /* for nothing but to have read all that it takes */
 	bool torn; /* what is to be shown changed while it was read */
 	int status; /* so far */
@@ -50,9 +53,10 @@ void cp_inspect_forget_notes(struct cp_inspect *i);
 void cp_inspect_forget(struct cp_inspect *i);
 /* Shows what an expression is. */
 CP_ERROR cp_inspect_one(struct cp_inspect *i, const char *text);
-/* Shows all that is asked for, of the thread and frame that are chosen. Complains of what
- * makes no sense. */
-void cp_inspect_each(struct cp_inspect *i);
+/* Shows the static variables whose names match. */
+CP_ERROR cp_inspect_globals(struct cp_inspect *i, const char *glob);
+/* Says which expression an error is of. */
+CP_ERROR cp_inspect_about(const char *expression, struct cp_error *err);
 /* Begins with which thread it is, and which frame of it. */
 void cp_inspect_head(struct cp_inspect *i);
 /* Complains, where what is shown counts. */

@@ -111,3 +111,45 @@ CP_ERROR cp_member_find(const struct cp_expression_env *env, const struct cp_thi
 		cp_error_hint(err, "did you mean %s?", s.near.best);
 	return err;
 }
+
+/* The member that has the byte at `offset`; NULL: none has. */
+static const struct cp_type_member *member_at(const struct cp_type *t, uint64_t offset)
+{
+	const struct cp_type_details *d = cp_type_details(t);
+	const struct cp_type *of;
+	uint32_t i;
+
+	for (i = 0; d && i < d->member_count; i++) {
+		of = completed(d->members[i].type);
+		if (of && !(d->members[i].flags & (CP_MEMBER_BITS | CP_MEMBER_VIRTUAL)) &&
+		    offset >= d->members[i].offset && offset - d->members[i].offset < of->size)
+			return &d->members[i];
+	}
+	return NULL;
+}
+
+void cp_member_path(const struct cp_type *type, uint64_t offset, struct cp_buf *out)
+{
+	const struct cp_type_member *m;
+	const struct cp_type *t = completed(type), *of;
+	unsigned depth;
+
+	for (depth = 0; t && depth < SEARCH_DEPTH; depth++, t = completed(type)) {
+		of = t->kind == CP_TYPE_ARRAY ? completed(t->target) : NULL;
+		m = member_at(t, offset);
+		if (of && of->size) {
+			cp_buf_printf(out, "[%llu]", (unsigned long long)(offset / of->size));
+			offset %= of->size;
+			type = t->target;
+		} else if (m) {
+			if (*m->name && !(m->flags & CP_MEMBER_BASE))
+				cp_buf_printf(out, ".%s", m->name);
+			offset -= m->offset;
+			type = m->type;
+		} else {
+			break;
+		}
+	}
+	if (offset)
+		cp_buf_printf(out, "+%llu", (unsigned long long)offset);
+}

@@ -26,7 +26,6 @@ fits() {
 	until_true look
 	torn() { "$CPROF" inspect "$pid" pair | grep '^    torn: '; }
 	until_true torn
-	local n
 	for _ in 1 2 3 4 5 6 7 8; do
 		"$CPROF" inspect --stop --json "$pid" pair pair.a one.n pair.b >json
 		jq -e 'any(.torn) | not' json
