@@ -39,6 +39,25 @@ const struct cp_call *cp_shadow_innermost(const struct cp_shadow_own *own)
 	return innermost(&own->thread->own);
 }
 
+/* Member by member: that is faster than to clear all of it before. */
+static void begin(struct cp_call *call, const struct cp_call *outer)
+{
+	const uint32_t marks = CP_CALL_MARKS | CP_CALL_MARKED;
+
+	call->function = 0;
+	call->depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0;
+	call->caller = 0;
+	call->subject = NULL;
+	call->enter_ns = call->lost_ns = call->run_ns = 0;
+	call->doubt = 0;
+	call->flags = outer && outer->flags & marks ? CP_CALL_MARKED : 0;
+	call->entered_tid = 0;
+	call->entered_ns = 0;
+	call->unsure = outer && outer->unsure;
+	call->words[0] = call->words[1] = call->words[2] = 0;
+	call->data = NULL;
+}
+
 struct cp_call *cp_shadow_enter_plain(const struct cp_shadow_own *own, uint64_t sp)
 {
 	struct cp_shadow *s = own->shadow;
@@ -56,15 +75,10 @@ struct cp_call *cp_shadow_enter_plain(const struct cp_shadow_own *own, uint64_t 
 	t->behind = true;
 	outer = innermost(stack);
 	call = &stack->calls.items[stack->calls.count++];
-	*call = (struct cp_call){
-		.depth = outer ? outer->depth + !(outer->flags & CP_CALL_HIDDEN) : 0,
-		.sp = sp,
-		.flags = outer && outer->flags & (CP_CALL_MARKS | CP_CALL_MARKED) ? CP_CALL_MARKED
-										  : 0,
-		.tid = own->tid,
-		.tail = t->tail && t->tail_sp == sp,
-		.unsure = outer && outer->unsure,
-	};
+	begin(call, outer);
+	call->sp = sp;
+	call->tid = own->tid;
+	call->tail = t->tail && t->tail_sp == sp;
 	t->tail = false;
 	t->last = stack;
 	s->open++;

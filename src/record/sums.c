@@ -2,14 +2,21 @@
 #include "record/sums.h"
 
 /* NULL without memory. */
+static struct cp_sums_edge *new_edge(struct cp_sums *s, uint32_t process, uint32_t caller,
+				     uint32_t callee)
+{
+	const struct cp_sums_edge edge = { .process = process, .caller = caller, .callee = callee };
+
+	return cp_vec_push(&s->edges, edge) ? &s->edges.items[s->edges.count - 1] : NULL;
+}
+
 static struct cp_sums_edge *edge_of(struct cp_sums *s, uint32_t process, uint32_t caller,
 				    uint32_t callee)
 {
 	uint64_t key = (uint64_t)caller << 32 | callee, *found;
 	uint32_t *near = &s->near[(callee * 31 + caller * 7 + process) % CP_SUMS_NEAR];
-	struct cp_sums_edge edge = { .process = process, .caller = caller, .callee = callee }, *e;
+	struct cp_sums_edge *e = *near ? &s->edges.items[*near - 1] : NULL;
 
-	e = *near ? &s->edges.items[*near - 1] : NULL;
 	if (e && e->callee == callee && e->caller == caller && e->process == process)
 		return e;
 	while (s->places.count <= process)
@@ -20,10 +27,9 @@ static struct cp_sums_edge *edge_of(struct cp_sums *s, uint32_t process, uint32_
 		*near = (uint32_t)*found + 1;
 		return &s->edges.items[*found];
 	}
-	if (!cp_map_put(&s->places.items[process], key, s->edges.count) ||
-	    !cp_vec_push(&s->edges, edge))
+	if (!cp_map_put(&s->places.items[process], key, s->edges.count))
 		return NULL;
-	return &s->edges.items[s->edges.count - 1];
+	return new_edge(s, process, caller, callee);
 }
 
 static struct cp_sums_thread *thread_of(struct cp_sums *s, uint32_t number)
@@ -88,23 +94,20 @@ CP_ERROR cp_sums_block(struct cp_sums *s, uint32_t process, uint32_t thread,
 		       const struct cp_call_costs *costs, const struct cp_call_entry *entries,
 		       size_t count)
 {
+	struct cp_record_call call = { .thread = thread, .target = CP_RECORD_NONE };
 	struct cp_error *err = NULL;
 	size_t i;
 
 	s->spans.costs = costs;
 	for (i = 0; i < count && !err; i++) {
 		const struct cp_call_entry *e = &entries[i];
-		const struct cp_record_call call = {
-			.ts_ns = e->ts_ns,
-			.kind = e->kind,
-			.flags = e->flags,
-			.thread = thread,
-			.function = e->function,
-			.depth = e->depth,
-			.target = CP_RECORD_NONE,
-			.duration_ns = e->duration_ns,
-		};
 
+		call.ts_ns = e->ts_ns;
+		call.kind = e->kind;
+		call.flags = e->flags;
+		call.function = e->function;
+		call.depth = e->depth;
+		call.duration_ns = e->duration_ns;
 		err = cp_sums_event(s, process, &call);
 	}
 	s->spans.costs = NULL;
