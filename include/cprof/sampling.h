@@ -67,7 +67,7 @@ typedef struct cprof_overhead {
 					    at the end) */
 	uint64_t tracer_cpu_ns, controller_cpu_ns;
 	uint64_t threads, processes; /* ever seen */
-	uint64_t waited_ns; /* of stopped_ns: because events came faster than they were read */
+	uint64_t waited_ns; /* of stopped_ns: for cprof to take events, or to know who makes them */
 	uint64_t finished; /* transfers (write, recv with MSG_WAITALL, ...) that would have been
 			      short because of a stop, and were finished */
 	uint64_t cut_short; /* those that came back short */

@@ -38,7 +38,7 @@ struct cp_link_stats {
 	_Atomic uint64_t hit_ns; /* what they took, of stopped_ns */
 	_Atomic uint64_t detours; /* stops to measure what one costs beyond stopped_ns */
 	_Atomic uint64_t slow_stop_ns; /* CPU time that a slow one takes, and others don't */
-	_Atomic uint64_t full_ns; /* of stopped_ns, waits for room in the ring */
+	_Atomic uint64_t full_ns; /* of stopped_ns, waits for a ring, or room in one */
 	_Atomic uint64_t unready; /* held until the controller was ready, let go before */
 	_Atomic uint32_t hold[CP_HISTOGRAM];
 	_Atomic uint32_t trap[CP_HISTOGRAM]; /* what detours took */

@@ -214,6 +214,7 @@ static enum hit wait_for_room(struct tracer *tr, const struct at *at, uint16_t *
 
 	emit_event(tr, &e.e, sizeof(e));
 	*flags |= HIT_HOLD;
+	t->waits = true;
 	trap_keep(tr, t);
 	return HIT_DONE;
 }
@@ -234,6 +235,7 @@ static enum hit give_ring(struct tracer *tr, struct at *at, uint16_t *flags)
 	if (new) { /* it stays until it is known which stack is its own */
 		report_ring(tr, at);
 		*flags |= HIT_HOLD;
+		at->t->waits = true;
 	}
 	regs_write(at->t->tid, at->prstatus);
 	trap_keep(tr, at->t);

@@ -102,6 +102,7 @@ struct thread {
 	struct own own;
 	uint64_t detour; /* the trap by way of which it was sent to its slot; 0: none */
 	uint64_t kept_ns; /* stopped since, waiting for room in the ring or held; 0: not */
+	bool waits; /* held for its detours' ring: until there is room, or the controller knows it */
 	/* Places where a hit that was captured already will come again: a signal handler ran
 	 * before the instruction was executed (memory/unslot.c). pc 0: none */
 	struct {

@@ -82,6 +82,9 @@ uint64_t go_count_kept(struct tracer *tr, struct thread *t, uint64_t now)
 {
 	uint64_t ns = t->kept_ns && now > t->kept_ns ? now - t->kept_ns : 0;
 
+	if (t->waits)
+		tr->link->shared->stats.full_ns += ns;
+	t->waits = false;
 	t->kept_ns = 0;
 	t->stopped_ns += ns;
 	tr->link->shared->stats.stopped_ns += ns;
