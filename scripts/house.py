@@ -56,7 +56,7 @@ FLOORS = {
                     ["log/disarmed", "log/stack", "log/summary"],
                     ["log/families", "log/families/"],
                     ["log/output", "log/verbose"], ["log/mono"], ["log/log"],
-                    ["calls", "calls_json", "coverage", "live", "order", "stacks"], ["builtins"]],
+                    ["calls", "calls_json", "coverage", "live/", "order", "stacks"], ["builtins"]],
 }
 
 

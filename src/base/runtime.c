@@ -35,6 +35,16 @@ bool cp_starts_with_any(const char *text, const char *const *prefixes)
 	return false;
 }
 
+bool cp_file_is_runtime(const char *name)
+{
+	static const char *const begins[] = { "libc.",	     "libc-",	    "libpthread",
+					      "ld-",	     "libstdc++.",  "libc++",
+					      "libgcc_s",    "libjemalloc", "libtcmalloc",
+					      "libmimalloc", NULL };
+
+	return cp_starts_with_any(name, begins);
+}
+
 /* True for C's ways to take locks and memory, in a program that has its own: one that
  * is linked statically. */
 static bool is_of_c(const char *name)

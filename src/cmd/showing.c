@@ -179,10 +179,12 @@ struct cp_showing *cp_showing_begin(struct cp_view *view, const struct cp_keepin
 	s->sums = view->sums;
 	s->keeping = keeping;
 	s->session = session;
-	s->state.has[CP_PANE_FUNCTIONS] = s->state.has[CP_PANE_THREADS] = true;
+	s->state.has[CP_PANE_FUNCTIONS] = view->kinds[CP_LIVE_TIME];
+	s->state.has[CP_PANE_THREADS] = true;
 	s->state.has[CP_PANE_CALLS] = view->kinds[CP_LIVE_CALLS];
 	s->state.has[CP_PANE_BYTES] = view->kinds[CP_LIVE_BYTES];
 	s->state.has_output = view->launched;
+	cp_view_begin(&s->state);
 	sigaction(SIGWINCH, NULL, &s->resized);
 	s->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (s->wake >= 0 && begin(s))

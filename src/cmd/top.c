@@ -21,7 +21,7 @@
 #include "cmd/running.h"
 #include "cmd/showing.h"
 #include "cmd/terminal.h"
-#include "modules/live.h"
+#include "modules/live/collect.h"
 #include "view/plain.h"
 #include "view/screen.h"
 
@@ -60,17 +60,37 @@ static void on_tick(void *data)
 
 /* ---- the session ---- */
 
-static bool prepare(cprof_session *s, void *data)
+static struct cp_live_wants wants_of(struct top *t, const char *specs)
 {
-	struct top *t = data;
 	const struct cp_collect_options *o = t->options;
-	struct cp_live_wants wants = { .hz = cp_collecting_rate(o), .tick = on_tick, .data = t };
+	struct cp_live_wants wants = {
+		.hz = cp_collecting_rate(o),
+		.trace = specs,
+		.max_rate = o->calls.max_rate,
+		.when = specs ? o->calls.when : NULL,
+		.allocations = o->calls.allocs != 0,
+		.every = o->calls.allocs == CP_BYTES_ALL ? 0 : o->calls.allocs,
+		.tick = on_tick,
+		.data = t,
+	};
 
 	if (wants.hz)
 		wants.mode = o->clock == CP_COLLECT_WALL ? CPROF_SAMPLE_MODE_REAL
 							 : CPROF_SAMPLE_MODE_PROCESS;
+	return wants;
+}
+
+static bool prepare(cprof_session *s, void *data)
+{
+	struct top *t = data;
+	CP_FREE char *specs = cp_collecting_specs(&t->options->calls.trace);
+	struct cp_live_wants wants = wants_of(t, specs);
+
 	t->session = s;
 	t->view.wall = wants.mode == CPROF_SAMPLE_MODE_REAL;
+	t->view.kinds[CP_LIVE_TIME] = wants.mode != CPROF_SAMPLE_MODE_NONE;
+	t->view.kinds[CP_LIVE_CALLS] = specs != NULL;
+	t->view.kinds[CP_LIVE_BYTES] = wants.allocations;
 	if (cp_module_live_start(&t->sums, &wants) && !cprof_session_profiler_failed(s))
 		return true;
 	cp_collecting_complain(s);
@@ -156,16 +176,21 @@ static int watch(struct cp_args *args)
 	return status;
 }
 
-/* An option whose events are only recorded, and shown by reports; NULL: none. */
+/* An option for what is only recorded, and shown by reports; NULL: none. */
 static const char *only_recorded(const struct cp_collect_options *o)
 {
 	const struct cp_calls_options *c = &o->calls;
 
-	return c->trace.count	      ? "trace"
-	       : c->allocs	      ? "allocs"
-	       : c->exceptions	      ? "exceptions"
+	return c->exceptions	      ? "exceptions"
 	       : c->locks	      ? "locks"
 	       : c->maps	      ? "maps"
+	       : c->args	      ? "args"
+	       : c->result	      ? "result"
+	       : c->locals	      ? "locals"
+	       : c->changes	      ? "changes"
+	       : c->stack	      ? "stack"
+	       : c->cpu_time	      ? "cpu-time"
+	       : c->summary	      ? "summary"
 	       : o->coverage.coverage ? "coverage"
 	       : o->annotations	      ? "annotations"
 				      : NULL;

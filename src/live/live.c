@@ -334,5 +334,7 @@ struct cp_live_cost cp_live_cost(const struct cp_live *l, bool last)
 				      .samples = b->samples - a->samples,
 				      .lost = b->lost - a->lost,
 				      .calls_lost = b->calls_lost - a->calls_lost,
-				      .disarmed = b->disarmed };
+				      .disarmed = b->disarmed,
+				      .paused_ns = b->paused_ns - a->paused_ns,
+				      .watched_ns = b->watched_ns - a->watched_ns };
 }

@@ -80,6 +80,7 @@ struct cp_live_cost {
 	uint64_t samples, lost;
 	uint64_t calls_lost; /* calls that there was no room for */
 	uint64_t disarmed; /* functions that were called too often */
+	uint64_t paused_ns, watched_ns; /* where there were more allocations than could be told */
 };
 
 /* A frame of a stack; what is inlined has one of its own. */

@@ -142,11 +142,11 @@ static void add_calls(const struct cp_frame *f, struct cp_frame_line *line,
 {
 	add_count(line, rate(row->last.count, r->last_ns), 10);
 	add_average(line, row->last.total, row->last.count, 10);
-	if (f->columns >= MIDDLE)
+	if (f->columns >= WIDE)
 		add_share(line, row->last.self, r->last_ns, 7);
 	if (f->columns >= NARROW)
 		add_count(line, (double)row->all.count, 13);
-	if (f->columns >= MIDDLE)
+	if (f->columns >= WIDE)
 		add_average(line, row->all.total, row->all.count, 10);
 	cp_frame_add(line, CP_PAINT_PLAIN, "  ");
 }
@@ -156,16 +156,16 @@ static void add_allocated(const struct cp_frame *f, struct cp_frame_line *line,
 {
 	add_bytes(line, rate(row->last.self, r->last_ns), 10);
 	add_bytes(line, rate(row->last.total, r->last_ns), 11);
-	if (f->columns >= MIDDLE)
+	if (f->columns >= WIDE)
 		add_count(line, rate(row->last.count, r->last_ns), 9);
 	if (f->columns >= NARROW)
 		add_bytes(line, (double)row->all.self, 12);
-	if (f->columns >= MIDDLE)
+	if (f->columns >= WIDE)
 		add_bytes(line, (double)row->all.total, 11);
 	cp_frame_add(line, CP_PAINT_PLAIN, "  ");
 }
 
-static void add_numbers(const struct cp_frame *f, struct cp_frame_line *line,
+void cp_columns_numbers(const struct cp_frame *f, struct cp_frame_line *line,
 			enum cp_live_kind kind, enum cp_view_of of, const struct cp_view_rows *r,
 			const struct cp_view_row *row)
 {
@@ -214,7 +214,7 @@ void cp_columns_row(struct cp_frame *f, struct cp_frame_line *line, enum cp_live
 {
 	if (!line)
 		return;
-	add_numbers(f, line, kind, of, rows, row);
+	cp_columns_numbers(f, line, kind, of, rows, row);
 	add_text(f, line, of, text, file);
 }
 
@@ -265,9 +265,11 @@ void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_
 	snprintf(text, sizeof(text), "  %.*s%u%s", (int)(number - above), above,
 		 (unsigned)(last_ns / CP_NS_PER_S), number + 2);
 	cp_frame_add(line, CP_PAINT_DIM, text);
-	cp_frame_pad(line, cp_text_columns(two[1]));
-	cp_frame_add(line, CP_PAINT_DIM, "by ");
-	cp_frame_add(line, CP_PAINT_DIM, order);
+	if (order) {
+		cp_frame_pad(line, cp_text_columns(two[1]));
+		cp_frame_add(line, CP_PAINT_DIM, "by ");
+		cp_frame_add(line, CP_PAINT_DIM, order);
+	}
 	cp_frame_cut(line, f->columns);
 	line = cp_frame_next(f);
 	cp_frame_add(line, CP_PAINT_TITLE, two[1]);

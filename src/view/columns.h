@@ -9,10 +9,14 @@
 #include "view/state.h"
 #include "view/view.h"
 
-/* Two lines of titles. `order`: what rows are in the order of. */
+/* Two lines of titles. `order`: what rows are in the order of; NULL: it is not said. */
 void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_of of,
 		       uint64_t last_ns, const char *order);
-/* A row, of `rows`; `text`: what stands in the last column, not escaped, and the file behind
+/* The numbers of a row, of `rows`, and blanks. */
+void cp_columns_numbers(const struct cp_frame *f, struct cp_frame_line *line,
+			enum cp_live_kind kind, enum cp_view_of of, const struct cp_view_rows *rows,
+			const struct cp_view_row *row);
+/* The row; `text`: what stands in the last column, not escaped, and the file behind
  * it, or "". */
 void cp_columns_row(struct cp_frame *f, struct cp_frame_line *line, enum cp_live_kind kind,
 		    enum cp_view_of of, const struct cp_view_rows *rows,

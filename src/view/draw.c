@@ -37,7 +37,7 @@ static void add_section(struct list *list, struct cp_view *v, const struct cp_vi
 		.thread = of == CP_VIEW_THREADS ? CP_LIVE_ALL : s->thread,
 		.function = s->path.count ? s->path.items[s->path.count - 1] : 0,
 		.filter = s->filter,
-		.order = s->order,
+		.order = s->order[s->pane],
 	};
 
 	*section = (struct section){ .of = of, .title = title };
@@ -379,7 +379,8 @@ static void draw_rows(struct cp_view *v, struct cp_view_state *s, struct cp_fram
 	make_list(&list, v, s);
 	if (f->rows >= LOW)
 		cp_columns_titles(f, cp_view_kind(s), list.sections[0].of,
-				  list.sections[0].rows.last_ns, cp_view_order_name(s->order));
+				  list.sections[0].rows.last_ns,
+				  cp_view_order_name(s->order[s->pane]));
 	titles = s->page == CP_PAGE_FUNCTION ? SECTIONS : 0;
 	settle(s, &list, f->rows > f->used + 1 + titles ? f->rows - f->used - 1 - titles : 0);
 	if (!s->count) {

@@ -3,9 +3,20 @@
 
 #include "base/clock.h"
 #include "report/look/table.h"
+#include "view/columns.h"
 
 #define FUNCTIONS_MOST 10
 #define THREADS_MOST 10
+#define PLAIN_COLUMNS 120 /* for all there is */
+
+static void add_name(const struct cp_view_row *row, struct cp_buf *out)
+{
+	cp_add_name(out, row->name);
+	if (!*row->image)
+		return;
+	cp_buf_str(out, "  ");
+	cp_add_name(out, row->image);
+}
 
 static void add_titles(const struct cp_view *v, struct cp_buf *out)
 {
@@ -30,11 +41,7 @@ static void add_functions(const struct cp_view *v, struct cp_buf *out)
 		cp_buf_u8(out, ' ');
 		cp_view_add_share(out, row->all.total, r->all.self);
 		cp_buf_str(out, "  ");
-		cp_add_name(out, row->name);
-		if (*row->image) {
-			cp_buf_str(out, "  ");
-			cp_add_name(out, row->image);
-		}
+		add_name(row, out);
 		cp_buf_u8(out, '\n');
 	}
 }
@@ -48,13 +55,42 @@ static void add_threads(const struct cp_view *v, struct cp_buf *out)
 	for (i = 0; i < r->rows.count && i < THREADS_MOST; i++) {
 		const struct cp_view_row *row = &r->rows.items[i];
 
-		cp_view_add_share(out, row->last.self, r->last_ns);
+		cp_view_add_share(out, row->last.self, v->kinds[CP_LIVE_TIME] ? r->last_ns : 0);
 		cp_buf_str(out, "         ");
-		cp_view_add_share(out, row->all.self, r->all_ns);
+		cp_view_add_share(out, row->all.self, v->kinds[CP_LIVE_TIME] ? r->all_ns : 0);
 		cp_buf_str(out, "         ");
 		cp_add_name(out, row->thread.name);
 		cp_buf_printf(out, " (%d) %s\n", (int)row->thread.tid, cp_view_state(&row->thread));
 	}
+}
+
+/* A list that is not of time. */
+static void add_list(struct cp_view *v, enum cp_live_kind kind, struct cp_buf *out)
+{
+	const struct cp_view_choice choice = {
+		.kind = kind,
+		.of = CP_VIEW_FUNCTIONS,
+		.order = kind == CP_LIVE_CALLS ? CP_VIEW_BY_COUNT : CP_VIEW_BY_LAST_SELF,
+	};
+	struct cp_frame f = { 0 };
+	struct cp_frame_line *line;
+	const struct cp_view_rows *r = &v->functions;
+	unsigned i;
+
+	cp_view_rows(&v->functions, v->sums, &choice);
+	if (!cp_frame_begin(&f, FUNCTIONS_MOST + 2, PLAIN_COLUMNS))
+		return;
+	cp_columns_titles(&f, kind, CP_VIEW_FUNCTIONS, r->last_ns, NULL);
+	for (i = 0; i < r->rows.count && i < FUNCTIONS_MOST; i++) {
+		const struct cp_view_row *row = &r->rows.items[i];
+
+		line = cp_frame_next(&f);
+		cp_columns_numbers(&f, line, kind, CP_VIEW_FUNCTIONS, r, row);
+		add_name(row, &line->text);
+	}
+	for (i = 0; i < f.used; i++)
+		cp_buf_printf(out, "%s\n", f.lines[i].text.bytes);
+	cp_frame_deinit(&f);
 }
 
 void cp_view_plain(struct cp_view *v, struct cp_buf *out)
@@ -68,8 +104,14 @@ void cp_view_plain(struct cp_view *v, struct cp_buf *out)
 	cp_buf_u8(out, '\n');
 	cp_view_add_cost(v, true, out);
 	cp_buf_u8(out, '\n');
-	add_titles(v, out);
-	add_functions(v, out);
+	if (v->kinds[CP_LIVE_TIME]) {
+		add_titles(v, out);
+		add_functions(v, out);
+	}
+	if (v->kinds[CP_LIVE_CALLS])
+		add_list(v, CP_LIVE_CALLS, out);
+	if (v->kinds[CP_LIVE_BYTES])
+		add_list(v, CP_LIVE_BYTES, out);
 	add_threads(v, out);
 	cp_buf_u8(out, '\n');
 }

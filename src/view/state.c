@@ -46,6 +46,18 @@ static void show_pane(struct cp_view_state *s, enum cp_pane pane)
 	begin_list(s);
 }
 
+void cp_view_begin(struct cp_view_state *s)
+{
+	static const enum cp_pane first[] = { CP_PANE_FUNCTIONS, CP_PANE_CALLS, CP_PANE_BYTES,
+					      CP_PANE_THREADS };
+	size_t i = 0;
+
+	while (!s->has[first[i]])
+		i++;
+	s->order[CP_PANE_CALLS] = CP_VIEW_BY_COUNT;
+	show_pane(s, first[i]);
+}
+
 static void next_pane(struct cp_view_state *s)
 {
 	enum cp_pane pane = s->pane;
@@ -64,7 +76,7 @@ static void enter(struct cp_view_state *s)
 	if (s->row_of == CP_VIEW_THREADS) {
 		s->thread = s->row.number;
 		*s->filter = 0;
-		show_pane(s, s->has[CP_PANE_FUNCTIONS] ? CP_PANE_FUNCTIONS : CP_PANE_CALLS);
+		cp_view_begin(s);
 		return;
 	}
 	if (!cp_vec_push(&s->path, s->row.number))
@@ -101,7 +113,7 @@ static void turn_page(struct cp_view_state *s, enum cp_page page)
 
 static void sort_by(struct cp_view_state *s, enum cp_view_order order)
 {
-	s->order = order;
+	s->order[s->pane] = order;
 	begin_list(s);
 }
 
@@ -185,10 +197,11 @@ static void press_letter(struct cp_view_state *s, int key)
 		break;
 	case 's':
 	case '>':
-		sort_by(s, (enum cp_view_order)((s->order + 1) % CP_VIEW_ORDERS));
+		sort_by(s, (enum cp_view_order)((s->order[s->pane] + 1) % CP_VIEW_ORDERS));
 		break;
 	case '<':
-		sort_by(s, (enum cp_view_order)((s->order + CP_VIEW_ORDERS - 1) % CP_VIEW_ORDERS));
+		sort_by(s, (enum cp_view_order)((s->order[s->pane] + CP_VIEW_ORDERS - 1) %
+						CP_VIEW_ORDERS));
 		break;
 	case 'P':
 		sort_by(s, CP_VIEW_BY_LAST_SELF);

@@ -23,7 +23,7 @@ struct cp_view_state {
 	bool has_output;
 	enum cp_pane pane;
 	enum cp_page page;
-	enum cp_view_order order;
+	enum cp_view_order order[CP_PANES];
 	uint32_t thread; /* CP_LIVE_ALL */
 	CP_VEC(uint32_t) path; /* functions that were entered, the one that is shown last */
 	char filter[64];
@@ -45,6 +45,8 @@ enum cp_view_does {
 	CP_VIEW_QUITS,
 };
 
+/* What there is has been said: the first thing to be seen. */
+void cp_view_begin(struct cp_view_state *s);
 /* A key was pressed: what is to be done besides drawing. */
 enum cp_view_does cp_view_press(struct cp_view_state *s, int key);
 /* What is shown by the pane. */

@@ -18,9 +18,12 @@ void cp_view_add_program(const struct cp_view *v, struct cp_buf *out)
 	cp_add_name(out, v->program);
 	cp_buf_printf(out, " (%d), ", (int)v->pid);
 	cp_add_time(out, v->threads.all_ns);
-	cp_buf_str(out, v->wall ? ": " : ": CPU ");
-	cp_add_percent(out, v->threads.last.self, v->threads.last_ns);
-	cp_buf_str(out, v->wall ? " of elapsed time, " : ", ");
+	cp_buf_str(out, ": ");
+	if (v->kinds[CP_LIVE_TIME]) {
+		cp_buf_str(out, v->wall ? "" : "CPU ");
+		cp_add_percent(out, v->threads.last.self, v->threads.last_ns);
+		cp_buf_str(out, v->wall ? " of elapsed time, " : ", ");
+	}
 	cp_add_plural(out, v->threads.rows.count, "thread", "threads");
 }
 
@@ -33,13 +36,26 @@ void cp_view_add_cost(const struct cp_view *v, bool last, struct cp_buf *out)
 	cp_live_unlock(v->sums);
 	cp_buf_str(out, "profiling: CPU ");
 	cp_add_percent(out, c.own_cpu_ns, c.at_ns);
-	cp_buf_str(out, ", threads stopped ");
+	cp_buf_str(out, ", stopped ");
 	cp_add_percent(out, c.stopped_ns, c.at_ns);
 	if (c.samples)
 		cp_buf_printf(out, ", %.0f samples/s",
 			      (double)c.samples * CP_NS_PER_S / (double)c.at_ns);
 	if (c.lost)
 		cp_buf_printf(out, ", %llu lost", (unsigned long long)c.lost);
+	if (c.paused_ns) {
+		cp_buf_str(out, ", allocations seen ");
+		cp_add_percent(out, c.watched_ns, c.watched_ns + c.paused_ns);
+	}
+	if (c.calls_lost) {
+		cp_buf_str(out, ", ");
+		cp_add_plural(out, c.calls_lost, "event lost", "events lost");
+	}
+	if (c.disarmed) {
+		cp_buf_str(out, ", ");
+		cp_add_plural(out, c.disarmed, "function too often called",
+			      "functions too often called");
+	}
 }
 
 const char *cp_view_state(const struct cp_live_thread *thread)

@@ -24,7 +24,7 @@ void cp_view_deinit(struct cp_view *v);
 
 /* Of the rows that were made last: "redis-server (123), 12 s: CPU 99.2%, 4 threads". */
 void cp_view_add_program(const struct cp_view *v, struct cp_buf *out);
-/* "profiling: CPU 0.9%, threads stopped 0.2%, 99 samples/s", in the last seconds or since the
+/* "profiling: CPU 0.9%, stopped 0.2%, 99 samples/s", in the last seconds or since the
  * start. */
 void cp_view_add_cost(const struct cp_view *v, bool last, struct cp_buf *out);
 /* "running", "sleeping", ... as the kernel says it now; "gone". */

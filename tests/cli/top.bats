@@ -51,11 +51,25 @@ within() {
 	assert_equal "$(cut -d' ' -f1,2 out)" 'shares: ok'
 }
 
+@test "traced calls are told with their rate, allocations by who makes them" {
+	"$CPROF" top -q -t three_quarters,a_quarter --allocs -- "$TRACEES/shares" --rounds=400 >lines
+	assert_equal "$(sed -n 's/^shares: ok .* rounds //p' lines)" 400
+	block -1 lines >last
+	for function in three_quarters a_quarter; do
+		# In a second, average, self; since the start: how many, average.
+		grep -qE "^ +[1-9][0-9]* +[0-9.]+ ms +[0-9.]+% +400 +[0-9.]+ ms  $function  shares\$" last
+	done
+	# In a second: bytes in itself, in all, blocks; since the start: 400 of 3,000 and of 1,000.
+	grep -qE " 1\.14 MiB +1\.14 MiB  three_quarters  shares\$" last
+	grep -qE " 391 KiB +391 KiB  a_quarter  shares\$" last
+	grep -qE " 0 B +1\.53 MiB  main  shares\$" last
+}
+
 @test "the cost of profiling is told, and what is recorded meanwhile is a recording like any other" {
 	until_told shares
 	"$CPROF" top -q -s 499 -d 2s -o kept.data "$pid" >lines
 	touch stop
-	block -1 lines | grep -qE '^profiling: CPU [0-9.]+%, threads stopped [0-9.]+%, [0-9]+ samples/s'
+	block -1 lines | grep -qE '^profiling: CPU [0-9.]+%, stopped [0-9.]+%, [0-9]+ samples/s'
 	"$CPROF" report --json kept.data >report
 	jq -e '[.samples.functions[] | select(.function == "three_quarters")] | length == 1' report
 	assert_not_exist cprof.data
@@ -65,7 +79,10 @@ within() {
 	until_told shares
 	"$CPROF" top -d 1s "$pid" >lines
 	assert_not_exist cprof.data
-	run -2 "$CPROF" top -c "$pid"
+	for option in -c --locks '-t main -a'; do
+		# shellcheck disable=SC2086 # words
+		run -2 "$CPROF" top $option "$pid"
+	done
 	assert_line --partial 'name one with --output'
 	run -2 "$CPROF" top -o - "$pid"
 	run -125 "$CPROF" top -o - -- true

@@ -114,6 +114,19 @@ until_told() {
 	until_true shows '^shares'
 }
 
+@test "traced calls and allocations" {
+	until_told shares
+	terminal 80 24 "$CPROF top -t three_quarters,main --allocs $pid"
+	until_true shows '\[3 Calls\]' '[1-9][0-9]* +[0-9.]+ ms +[1-9][0-9,]*  three_quarters'
+	press Enter
+	# main was entered before.
+	until_true shows 'Calls.*  three_quarters'
+	press 4
+	until_true shows '\[4 Memory\]' 'KiB  three_quarters' 'KiB  a_quarter'
+	press / three Enter Enter
+	until_true shows 'callers' '  main  +shares' 'source lines' 'malloc\(3000\)'
+}
+
 @test "any size will do" {
 	until_told shares
 	terminal 200 50 "$CPROF top $pid"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * Two functions in turn, by the thread's CPU time: three_quarters 3 ms of each round,
- * a_quarter 1 ms; and a thread called idler that waits all the time. The line tells each
- * one's CPU time in ms, and how many rounds there were.
+ * a_quarter 1 ms, with 3,000 and 1,000 bytes that they allocate and free; and a thread
+ * called idler that waits all the time. The line tells each one's CPU time in ms, and how
+ * many rounds there were.
  */
 #include "tracee.h"
 
@@ -19,14 +20,20 @@ static NOIPA void spend(uint64_t ns, uint64_t *sum)
 	__asm__ volatile(""); /* no tail call */
 }
 
+static void *volatile block;
+
 static NOIPA void three_quarters(void)
 {
+	block = malloc(3000);
+	free(block);
 	spend(3000000, &used[0]);
 	__asm__ volatile("");
 }
 
 static NOIPA void a_quarter(void)
 {
+	block = malloc(1000);
+	free(block);
 	spend(1000000, &used[1]);
 	__asm__ volatile("");
 }

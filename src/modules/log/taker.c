@@ -8,16 +8,10 @@
 #include "base/runtime.h"
 #include "base/text.h"
 
-/* The C library, its dynamic linker, and libraries that stand in for them. */
 static bool is_library(const cprof_image *image)
 {
-	static const char *const begins[] = { "libc.",	     "libc-",	    "libpthread",
-					      "ld-",	     "libstdc++.",  "libc++",
-					      "libgcc_s",    "libjemalloc", "libtcmalloc",
-					      "libmimalloc", NULL };
-	const char *path = image ? cprof_assembly_path(cprof_image_assembly(image)) : "";
-
-	return cp_starts_with_any(cp_basename(path), begins);
+	return image &&
+	       cp_file_is_runtime(cp_basename(cprof_assembly_path(cprof_image_assembly(image))));
 }
 
 /* A symbol of an inlined function that is somebody's own sets *data. */

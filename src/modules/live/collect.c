@@ -7,7 +7,7 @@
  *
  *   events ──► batch of this second ──► names, sums ──► tick: somebody looks
  */
-#include "modules/live.h"
+#include "modules/live/collect.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,183 +16,18 @@
 #include <string.h>
 #include <time.h>
 
-#include "base/buf.h"
 #include "base/clock.h"
+#include "base/runtime.h"
 #include "base/text.h"
+#include "modules/live/calls.h"
+#include "modules/live/collector.h"
+#include "modules/live/heap.h"
 #include "modules/settings.h"
 
 /* After a second's end: until then its last samples have come. */
 #define LATE_NS (100 * CP_NS_PER_MS)
 
-/* A place in code, as it is interned: no padding. */
-struct place {
-	uintptr_t assembly; /* cprof_assembly *, 0: none */
-	uintptr_t image; /* const char *, its name as the program was started; 0: none */
-	uint64_t address; /* link-time; without an assembly run-time */
-	uint64_t is_signal;
-};
-
-/* The beginning of an interned stack; the numbers of its places follow, leaf first. */
-struct origin {
-	uint32_t kind; /* enum cp_live_kind */
-	uint32_t thread;
-};
-
-struct weight {
-	uint64_t events, weight;
-};
-
-/* What happened in a second. */
-struct batch {
-	struct batch *next; /* the one after it */
-	uint32_t second;
-	struct cp_interner places, stacks;
-	CP_VEC(struct weight) weights; /* by stack */
-};
-
-struct cprof_profiler {
-	cprof_profiler_handle handle;
-	struct cp_live_wants wants;
-	struct cp_live *sums; /* borrowed */
-	/* ---- the session's thread ---- */
-	struct cp_map threads; /* cprof_thread * -> number */
-	struct cp_buf stack; /* being walked */
-	/* ---- both ---- */
-	pthread_mutex_t lock;
-	pthread_cond_t ended;
-	struct batch *oldest, *newest; /* owned */
-	bool ends, failed; /* failed: without memory */
-	/* ---- the other one's ---- */
-	pthread_t namer;
-	bool names; /* it runs */
-	struct cp_interner places;
-	struct span {
-		size_t first, count;
-	} * spans; /* by place: its frames */
-	size_t span_capacity;
-	CP_VEC(struct cp_live_frame) frames;
-	CP_VEC(struct cp_live_frame) whole; /* of the stack being added */
-};
-
-/* ---- batches ---- */
-
-static void batch_destroy(struct batch *b)
-{
-	if (!b)
-		return;
-	cp_interner_free(&b->places);
-	cp_interner_free(&b->stacks);
-	cp_vec_free(&b->weights);
-	free(b);
-}
-
-/* The batch of a second, which is the newest one or a new one; NULL without memory. */
-static struct batch *batch_of(cprof_profiler *p, uint32_t second)
-{
-	struct batch *b = p->newest;
-
-	if (b && b->second >= second)
-		return b;
-	b = calloc(1, sizeof(*b));
-	if (!b)
-		return NULL;
-	b->second = second;
-	if (p->newest)
-		p->newest->next = b;
-	else
-		p->oldest = b;
-	p->newest = b;
-	return b;
-}
-
-/* ---- the session's thread ---- */
-
-static void take_names(const cprof_thread *t, struct cp_live_thread *to)
-{
-	const char *name = cprof_thread_name(t),
-		   *process = cprof_process_name(cprof_thread_process(t));
-
-	strncpy(to->name, name ? name : "", sizeof(to->name) - 1);
-	strncpy(to->process, process ? process : "", sizeof(to->process) - 1);
-}
-
-/* CP_LIVE_ALL: no memory. */
-static uint32_t thread_of(cprof_profiler *p, cprof_thread *t)
-{
-	const uint64_t *known = cp_map_get(&p->threads, (uintptr_t)t);
-	uint32_t number;
-
-	if (known || !t)
-		return known ? (uint32_t)*known : CP_LIVE_ALL;
-	cp_live_lock(p->sums);
-	number = cp_live_thread(p->sums, cprof_process_pid(cprof_thread_process(t)),
-				cprof_thread_tid(t));
-	if (number != CP_LIVE_ALL)
-		take_names(t, &p->sums->threads.items[number]);
-	cp_live_unlock(p->sums);
-	if (!cp_map_put(&p->threads, (uintptr_t)t, number))
-		return CP_LIVE_ALL;
-	return number;
-}
-
-static void add_place(cprof_profiler *p, const struct place *place)
-{
-	uint32_t number;
-
-	if (cp_intern(&p->newest->places, place, sizeof(*place), &number, NULL))
-		cp_buf_add(&p->stack, &number, sizeof(number));
-	else
-		p->failed = true;
-}
-
-static cprof_walk add_frame(const cprof_function *function, cprof_addr ip,
-			    const cprof_frame_info *frame, size_t size,
-			    const cprof_context *context, void *data)
-{
-	const cprof_image *image = cprof_frame_info_image(frame);
-	const struct place place = {
-		.assembly = image ? (uintptr_t)cprof_image_assembly(image) : 0,
-		.image = image ? (uintptr_t)cprof_image_name(image) : 0,
-		.address = cprof_frame_info_address(frame),
-		.is_signal = cprof_frame_info_is_signal(frame),
-	};
-
-	(void)function;
-	(void)ip;
-	(void)size;
-	(void)context;
-	add_place(data, &place);
-	return CPROF_WALK_CONTINUE;
-}
-
-/* The stack of the event being delivered, in the batch of its second; with the lock held. */
-static void add_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
-		      const struct weight *weight)
-{
-	const struct origin origin = { kind, thread_of(p, cprof_current_thread()) };
-	const struct place nowhere = { .address = ip };
-	struct batch *b = batch_of(p, cp_live_second(p->sums, ts_ns));
-	uint32_t number;
-	bool fresh;
-
-	p->failed |= !b;
-	if (p->failed)
-		return;
-	cp_buf_clear(&p->stack);
-	cp_buf_add(&p->stack, &origin, sizeof(origin));
-	cprof_do_stack_snapshot(cprof_current_thread(), add_frame,
-				CPROF_SNAPSHOT_ALL_FRAMES | CPROF_SNAPSHOT_ADDRESSES, p, NULL, 0);
-	if (p->stack.size == sizeof(origin))
-		add_place(p, &nowhere);
-	if (p->stack.failed ||
-	    !cp_intern(&b->stacks, p->stack.bytes, p->stack.size, &number, &fresh) ||
-	    (fresh && !cp_vec_push(&b->weights, (struct weight){ 0 }))) {
-		p->failed = true;
-		return;
-	}
-	b->weights.items[number].events += weight->events;
-	b->weights.items[number].weight += weight->weight;
-}
+/* ---- events ---- */
 
 static void on_sample(cprof_profiler *p, cprof_addr ip, const cprof_context *context)
 {
@@ -203,32 +38,33 @@ static void on_sample(cprof_profiler *p, cprof_addr ip, const cprof_context *con
 	if (!cprof_current_sample(&sample))
 		return;
 	weight.weight = sample.weight_ns;
-	pthread_mutex_lock(&p->lock);
-	add_stack(p, CP_LIVE_TIME, sample.timestamp_ns, ip, &weight);
-	pthread_mutex_unlock(&p->lock);
+	collector_stack(p, CP_LIVE_TIME, sample.timestamp_ns, ip, &weight);
 }
 
 static void on_thread_started(cprof_profiler *p, uintptr_t tid)
 {
-	thread_of(p, cprof_thread_from_tid((int32_t)tid));
+	collector_thread(p, cprof_thread_from_tid((int32_t)tid));
 }
 
 /* Also of a thread that lives on under another name. */
 static void rename_thread(cprof_profiler *p, cprof_thread *t, bool ended)
 {
-	uint32_t number = thread_of(p, t);
+	uint32_t number = collector_thread(p, t);
 
 	if (number == CP_LIVE_ALL)
 		return;
 	cp_live_lock(p->sums);
-	take_names(t, &p->sums->threads.items[number]);
+	collector_names(t, &p->sums->threads.items[number]);
 	p->sums->threads.items[number].ended = ended;
 	cp_live_unlock(p->sums);
 }
 
 static void on_thread_exited(cprof_profiler *p, uintptr_t tid)
 {
-	rename_thread(p, cprof_thread_from_tid((int32_t)tid), true);
+	cprof_thread *t = cprof_thread_from_tid((int32_t)tid);
+
+	rename_thread(p, t, true);
+	collector_calls_forget(p, t);
 }
 
 static void on_thread_name(cprof_profiler *p, uintptr_t tid, const char *name)
@@ -240,14 +76,22 @@ static void on_thread_name(cprof_profiler *p, uintptr_t tid, const char *name)
 static void add_cost(cprof_profiler *p)
 {
 	struct cp_live_cost cost = { .at_ns = cp_now() };
+	cprof_call_statistics calls;
+	cprof_allocation_statistics a;
 	cprof_overhead o;
 
 	cprof_get_overhead(&o);
+	cprof_get_call_statistics(&calls);
+	cprof_get_allocation_statistics(&a);
 	cost.own_cpu_ns = o.tracer_cpu_ns + o.controller_cpu_ns;
 	cost.stops = o.stops;
 	cost.stopped_ns = o.stopped_ns;
 	cost.samples = o.samples;
 	cost.lost = o.lost;
+	cost.calls_lost = calls.records_lost;
+	cost.disarmed = p->disarmed;
+	cost.paused_ns = a.paused_ns;
+	cost.watched_ns = a.watched_ns;
 	cp_live_lock(p->sums);
 	cp_live_add_cost(p->sums, &cost);
 	cp_live_unlock(p->sums);
@@ -327,11 +171,12 @@ static const struct span *frames_of(cprof_profiler *p, const struct place *place
 
 	if (!cp_intern(&p->places, place, sizeof(*place), &number, &fresh) ||
 	    (number >= p->span_capacity &&
-	     !cp_vec_grow((void **)&p->spans, &p->span_capacity, number + 1, sizeof(*p->spans))))
+	     !cp_vec_grow((void **)&p->spans_of_places, &p->span_capacity, number + 1,
+			  sizeof(*p->spans_of_places))))
 		return NULL;
 	if (fresh)
-		name_place(p, place, &p->spans[number]);
-	return &p->spans[number];
+		name_place(p, place, &p->spans_of_places[number]);
+	return &p->spans_of_places[number];
 }
 
 /* ---- the namer ---- */
@@ -359,21 +204,54 @@ static bool expand(cprof_profiler *p, const struct batch *b, const struct cp_int
 	return true;
 }
 
+/* Who takes memory: not the C library's function that does it, nor what a language has in
+ * between, but who called those; if all are that, the outermost. */
+static size_t count_runtime(cprof_profiler *p)
+{
+	const struct cp_live_function *f;
+	size_t n = 0;
+
+	cp_live_lock(p->sums);
+	for (; n + 1 < p->whole.count; n++) {
+		f = &p->sums->functions.items[p->whole.items[n].function];
+		if (!cp_file_is_runtime(f->image) && !cp_name_is_runtime(f->name))
+			break;
+	}
+	cp_live_unlock(p->sums);
+	return n;
+}
+
+static void add_edges(cprof_profiler *p, const struct batch *b)
+{
+	struct edge edge;
+	size_t i;
+
+	cp_live_lock(p->sums);
+	for (i = 0; i < b->edges.count; i++) {
+		memcpy(&edge, b->edges.items[i].bytes, sizeof(edge));
+		cp_live_add_calls(p->sums, edge.thread, b->second, edge.caller, edge.callee,
+				  &b->amounts.items[i]);
+	}
+	cp_live_unlock(p->sums);
+}
+
 static void add_batch(cprof_profiler *p, const struct batch *b)
 {
 	struct origin origin;
-	size_t i;
+	size_t i, skip;
 
+	add_edges(p, b);
 	for (i = 0; i < b->stacks.count; i++) {
 		memcpy(&origin, b->stacks.items[i].bytes, sizeof(origin));
 		if (!expand(p, b, &b->stacks.items[i])) {
 			p->failed = true;
 			return;
 		}
+		skip = origin.kind == CP_LIVE_BYTES ? count_runtime(p) : 0;
 		cp_live_lock(p->sums);
 		cp_live_add(p->sums, (enum cp_live_kind)origin.kind, origin.thread, b->second,
-			    p->whole.items, p->whole.count, b->weights.items[i].events,
-			    b->weights.items[i].weight);
+			    p->whole.items + skip, p->whole.count - skip,
+			    b->weights.items[i].events, b->weights.items[i].weight);
 		cp_live_unlock(p->sums);
 	}
 }
@@ -390,7 +268,7 @@ static void add_batches(cprof_profiler *p)
 	for (; b; b = next) {
 		next = b->next;
 		add_batch(p, b);
-		batch_destroy(b);
+		collector_batch_destroy(b);
 	}
 }
 
@@ -474,14 +352,15 @@ static void cleanup(cprof_profiler *p)
 	end_namer(p);
 	for (; p->oldest; p->oldest = next) {
 		next = p->oldest->next;
-		batch_destroy(p->oldest);
+		collector_batch_destroy(p->oldest);
 	}
 	cp_map_free(&p->threads);
 	cp_buf_free(&p->stack);
 	cp_interner_free(&p->places);
 	cp_vec_free(&p->frames);
 	cp_vec_free(&p->whole);
-	free(p->spans);
+	free(p->spans_of_places);
+	collector_calls_free(p);
 	pthread_mutex_destroy(&p->lock);
 	pthread_cond_destroy(&p->ended);
 	free(p);
@@ -510,5 +389,7 @@ bool cp_module_live_start(struct cp_live *sums, const struct cp_live_wants *want
 	cprof_profiler_set_thread_name_callback(p->handle, on_thread_name);
 	cprof_profiler_set_heartbeat_callback(p->handle, add_cost);
 	cprof_profiler_set_sample_hit_callback(p->handle, on_sample);
-	return !wants->mode || settings_sample(p->handle, true, &p->wants.mode, &p->wants.hz);
+	return (!wants->mode || settings_sample(p->handle, true, &p->wants.mode, &p->wants.hz)) &&
+	       (!wants->trace || collector_calls_start(p)) &&
+	       (!wants->allocations || collector_heap_start(p));
 }

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * What the parts of the profiler behind the live view share.
+ */
+#ifndef CP_MODULES_LIVE_COLLECTOR_H
+#define CP_MODULES_LIVE_COLLECTOR_H
+
+#include <pthread.h>
+
+#include "base/buf.h"
+#include "modules/live/collect.h"
+#include "record/spans.h"
+
+/* A place in code, as it is interned: no padding. */
+struct place {
+	uintptr_t assembly; /* cprof_assembly *, 0: none */
+	uintptr_t image; /* const char *, its name as the program was started; 0: none */
+	uint64_t address; /* link-time; without an assembly run-time */
+	uint64_t is_signal;
+};
+
+/* The beginning of an interned stack; the numbers of its places follow, leaf first. */
+struct origin {
+	uint32_t kind; /* enum cp_live_kind */
+	uint32_t thread;
+};
+
+struct weight {
+	uint64_t events, weight;
+};
+
+/* Who called whom, as it is interned. */
+struct edge {
+	uint32_t thread, caller, callee; /* functions; caller CP_LIVE_NONE: none that is traced */
+};
+
+/* What happened in a second. */
+struct batch {
+	struct batch *next; /* the one after it */
+	uint32_t second;
+	struct cp_interner places, stacks;
+	CP_VEC(struct weight) weights; /* by stack */
+	struct cp_interner edges;
+	CP_VEC(struct cp_live_amount) amounts; /* by edge */
+};
+
+struct cprof_profiler {
+	cprof_profiler_handle handle;
+	struct cp_live_wants wants;
+	struct cp_live *sums; /* borrowed */
+	/* ---- the session's thread ---- */
+	struct cp_map threads; /* cprof_thread * -> number */
+	struct cp_buf stack; /* being walked */
+	cprof_callspec *spec; /* owned */
+	struct cp_map functions; /* cprof_function * that is traced -> number */
+	struct cp_spans spans; /* calls that are open */
+	uint64_t disarmed; /* functions */
+	/* ---- both ---- */
+	pthread_mutex_t lock;
+	pthread_cond_t ended;
+	struct batch *oldest, *newest; /* owned */
+	bool ends, failed; /* failed: without memory */
+	/* ---- the other one's ---- */
+	pthread_t namer;
+	bool names; /* it runs */
+	struct cp_interner places;
+	struct span {
+		size_t first, count;
+	} * spans_of_places; /* by place: its frames */
+	size_t span_capacity;
+	CP_VEC(struct cp_live_frame) frames;
+	CP_VEC(struct cp_live_frame) whole; /* of the stack being added */
+};
+
+/* The number of a thread; CP_LIVE_ALL: no memory, or no thread. */
+uint32_t collector_thread(cprof_profiler *p, cprof_thread *t);
+/* The batch of a second, which is the newest one or a new one; NULL without memory. With the
+ * lock held. */
+struct batch *collector_batch(cprof_profiler *p, uint32_t second);
+/* The stack of the event being delivered, in the batch of its second. */
+void collector_stack(cprof_profiler *p, enum cp_live_kind kind, uint64_t ts_ns, cprof_addr ip,
+		     const struct weight *weight);
+
+/* The names that a thread and its process have now. With the lock of the sums held. */
+void collector_names(const cprof_thread *t, struct cp_live_thread *to);
+void collector_batch_destroy(struct batch *b);
+
+#endif
