@@ -304,14 +304,14 @@ static int run_export(struct cp_args *args)
 	if (o->format == NOT_TOLD)
 		return cp_usage(args, "which format? Name one: --format=%s", ALL(ALTERNATIVE));
 	if (o->of != NOT_TOLD && !weighs(&cp_export_formats[o->format]))
-		return cp_usage(
-			args,
-			"%s has no stacks that could weigh anything else: --of is of "
-			"flamegraph, html, folded, speedscope, pprof, callgrind, dot, mermaid%s",
-			cp_export_formats[o->format].name,
-			cp_export_formats[o->format].of == CP_EXPORT_OF_EVENTS
-				? "; it has each allocation anyway"
-				: "");
+		return cp_usage(args,
+				"%s has no stacks that could weigh anything else: --of is of "
+				"flamegraph, html, folded, speedscope, firefox, pprof, callgrind, "
+				"dot, mermaid%s",
+				cp_export_formats[o->format].name,
+				cp_export_formats[o->format].of == CP_EXPORT_OF_EVENTS
+					? "; it has each allocation anyway"
+					: "");
 	if (!o->output && cp_export_formats[o->format].binary && isatty(STDOUT_FILENO))
 		return cp_usage(args, "%s is not for a terminal: name a file with --output=FILE",
 				cp_export_formats[o->format].name);

@@ -10,7 +10,7 @@ setup_file() {
 	cd "$BATS_FILE_TMPDIR" || return
 	workshop | made cprof.data
 	local format
-	for format in flamegraph html folded chrome speedscope pprof callgrind; do
+	for format in flamegraph html folded chrome speedscope firefox pprof callgrind; do
 		"$CPROF" export -f $format -o $format.out cprof.data
 	done
 }
@@ -135,6 +135,82 @@ exported() { cp "$BATS_FILE_TMPDIR/$1.out" .; }
 		const check = new Ajv({ strict: false }).compile(JSON.parse(fs.readFileSync(schema)));
 		console.log(check(JSON.parse(fs.readFileSync("speedscope.out"))), check.errors || "");'
 	assert_output "true "
+}
+
+# firefox_folded: stacks with their weights, as -f folded has them, from tables that have to
+# be what the format's types say: columns as long as the table, indices of rows that are there,
+# callers before callees.
+firefox_folded() {
+	python3 - "$@" <<'END'
+import collections, json, sys
+
+profile = json.load(open(sys.argv[1]))
+unit = 1e6 if sys.argv[2] == "ms" else 1
+meta = profile["meta"]
+assert meta["preprocessedProfileVersion"] == 48 and meta["version"] > 20
+assert [c["color"] for c in meta["categories"]].count("grey") == 1
+sums = collections.Counter()
+for t in profile["threads"]:
+    for name in ("samples", "stackTable", "frameTable", "funcTable", "resourceTable", "markers", "nativeSymbols"):
+        table = t[name]
+        for column in table.values():
+            assert not isinstance(column, list) or len(column) == table["length"], name
+    stacks, frames, funcs = t["stackTable"], t["frameTable"], t["funcTable"]
+    strings, resources = t["stringArray"], t["resourceTable"]
+    assert isinstance(t["pid"], str) and isinstance(t["name"], str)
+    assert all(p is None or 0 <= p < i for i, p in enumerate(stacks["prefix"]))
+    assert all(0 <= f < frames["length"] for f in stacks["frame"])
+    assert all(0 <= f < funcs["length"] for f in frames["func"])
+    assert all(0 <= c < len(meta["categories"]) for c in frames["category"] + stacks["category"])
+    assert all(0 <= r < resources["length"] for r in funcs["resource"])
+    assert all(0 <= lib < len(profile["libs"]) for lib in resources["lib"])
+    assert all(0 <= s < len(strings) for s in funcs["name"] + resources["name"])
+    assert all(s is None or strings[s] for s in funcs["fileName"])
+    assert t["samples"]["time"] == sorted(t["samples"]["time"])
+    for stack, weight in zip(t["samples"]["stack"], t["samples"]["weight"]):
+        names = []
+        while stack is not None:
+            names.append(strings[funcs["name"][frames["func"][stacks["frame"][stack]]]])
+            stack = stacks["prefix"][stack]
+        sums[";".join(reversed(names))] += weight
+for stack, weight in sorted(sums.items()):
+    print(stack.replace("\n", " "), round(weight * unit))
+END
+}
+
+@test "firefox: tables as its types have them, the stacks and sums of folded" {
+	exported firefox
+	firefox_folded firefox.out ms >sums
+	"$CPROF" export -f folded --roots=none "$BATS_FILE_TMPDIR/cprof.data" | LC_ALL=C sort >folded
+	# A character that is not for a terminal is another in each.
+	assert_equal "$(sed 's/.* //' sums | sort -n)" "$(sed 's/.* //' folded | sort -n)"
+	assert_equal "$(awk '{ sum += $NF } END { print sum }' sums)" "$TOTAL"
+	gcc -O2 -g -o inlines -x c - <<'END'
+#include <time.h>
+static volatile long x;
+static inline void inner(void) { for (int i = 0; i < 1000; i++) x++; }
+__attribute__((noinline)) void outer(void) { for (int i = 0; i < 100000; i++) inner(); }
+int main(void) { outer(); return 0; }
+END
+	"$CPROF" run -q -s 997 -o r.data -- ./inlines
+	"$CPROF" export -f firefox r.data >r.json
+	firefox_folded r.json ms | LC_ALL=C sort >sums
+	"$CPROF" export -f folded --roots=none r.data | LC_ALL=C sort >folded
+	assert_equal "$(sed 's/ [0-9]*$//' sums)" "$(sed 's/ [0-9]*$//' folded)"
+	grep -q 'main;outer;inner' sums
+	jq -e '[.threads[].frameTable | [.inlineDepth, .address] | transpose[] | select(.[0] == 1)] |
+		length > 0' r.json
+	# Its own build id, with the first three numbers the other way round.
+	id=$(readelf -n inlines | sed -n 's/.*Build ID: //p')
+	assert_equal "$(jq -r '.libs[] | select(.name == "inlines").codeId' r.json)" "$id"
+	jq -r '.libs[] | select(.name == "inlines").breakpadId' r.json |
+		grep -qix "${id:6:2}${id:4:2}${id:2:2}${id:0:2}${id:10:2}${id:8:2}${id:14:2}${id:12:2}${id:16:16}0"
+	# shellcheck disable=SC2016 # sh expands it
+	"$CPROF" run -q --allocs -o a.data -- sh -c 'echo $(seq 100)' >/dev/null
+	"$CPROF" export -f firefox --of=bytes a.data >a.json
+	jq -e '.threads | map(.samples.weightType) | unique == ["bytes"]' a.json
+	assert_equal "$(firefox_folded a.json bytes | awk '{ sum += $NF } END { print sum }')" \
+		"$("$CPROF" export -f folded --of=bytes a.data | awk '{ sum += $NF } END { print sum }')"
 }
 
 @test "chrome: slices nest, and the outermost add up to the total" {

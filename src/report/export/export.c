@@ -15,6 +15,7 @@
 #include "report/export/chrome.h"
 #include "report/export/cobertura.h"
 #include "report/export/dot.h"
+#include "report/export/firefox.h"
 #include "report/export/flamegraph.h"
 #include "report/export/folded.h"
 #include "report/export/gcovr.h"

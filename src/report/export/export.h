@@ -47,6 +47,8 @@ struct cp_export_format {
 	  "trace events on a time line (Perfetto, chrome://tracing)") \
 	X("|", speedscope, "speedscope.json", false, CP_EXPORT_OF_STACKS, NULL, \
 	  "a profile a thread (speedscope.app)") \
+	X("|", firefox, "json", false, CP_EXPORT_OF_STACKS, NULL, \
+	  "the Firefox Profiler's processed format (profiler.firefox.com)") \
 	X("|", pprof, "pb.gz", true, CP_EXPORT_OF_STACKS, NULL, \
 	  "gzipped protobuf (pprof, Pyroscope, Parca)") \
 	X("|", callgrind, "callgrind", false, CP_EXPORT_OF_STACKS, NULL, \
