@@ -6,6 +6,8 @@
  *
  *     int3 of ours        pc = its slot, return
  *     any trap in a slot  return
+ *     a trap behind what  return: its breakpoint was served, and the thread moved to where
+ *       is none           it goes on, when its tracer was killed
  *     sent by somebody,   return: to the program it is blocked (insn.h), and there
  *       stand-in blocked    is no place for it to wait; blocked itself, the next
  *                           breakpoint would be the end
@@ -118,13 +120,32 @@ __asm__(".pushsection .rodata.cp_x86_handler, \"a\", @progbits\n"
 	"	movq .Larea(%rip), %r9\n"
 	".Lareas:\n" /* is pc in one? */
 	"	testq %r9, %r9\n"
-	"	jz .Lchain\n"
+	"	jz .Lnowhere\n"
 	"	movq %r8, %rax\n"
 	"	subq %r9, %rax\n"
 	"	cmpq 8(%r9), %rax\n"
 	"	jb .Ldone\n"
 	"	movq 16(%r9), %r9\n"
 	"	jmp .Lareas\n"
+
+	/* r8 pc. The page before may not be readable. */
+	".Lnowhere:\n"
+	"	movl 8(%rsi), %eax\n"
+	"	cmpl $0x80, %eax\n"
+	"	je .Lbefore\n"
+	"	cmpl $1, %eax\n"
+	"	jne .Lchain\n"
+	".Lbefore:\n"
+	"	testl $0xfff, %r8d\n"
+	"	jz .Lchain\n"
+	"	movzbl -1(%r8), %eax\n"
+	"	cmpl $0xcc, %eax\n" /* int3 */
+	"	je .Lchain\n"
+	"	cmpl $0xf1, %eax\n" /* int1 */
+	"	je .Lchain\n"
+	"	cmpl $3, %eax\n" /* int $3 */
+	"	jne .Ldone\n"
+	"	jmp .Lchain\n"
 
 	".Lsent:\n"
 	"	btq $15, 296(%rdx)\n"
