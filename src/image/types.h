@@ -50,6 +50,9 @@ enum cp_type_kind {
 #define CP_TYPE_UNNAMED 512u
 #define CP_TYPE_CLASS 1024u /* STRUCT: declared as a class */
 
+/* The location of a number, or an expression that makes it. */
+struct cp_type_bound;
+
 struct cp_type {
 	uint8_t kind; /* enum cp_type_kind */
 	uint16_t flags;
@@ -65,6 +68,8 @@ struct cp_type {
 	_Atomic(const struct cp_type *) definition; /* of one that is DECLARED, once found */
 	struct cp_unit *unit; /* where it comes from: for the reader */
 	uint64_t die;
+	/* ARRAY whose count a frame tells: NULL, or what does. */
+	const struct cp_type_bound *bound;
 };
 
 #define CP_MEMBER_BASE 1u /* a base class: the name is its type's */
@@ -138,6 +143,14 @@ struct cp_extent {
 	const struct cp_extent *next;
 };
 
+/* What tells how many elements an array has: the number at a location in the frame that the
+ * array is of, or of a variable there. */
+struct cp_type_bound {
+	struct cp_locations locations; /* none: see `variable` */
+	uint64_t variable; /* cp_variable.die of a local */
+	int64_t add; /* to that number, which may be the last index */
+};
+
 /* The location that goes for link-time address `pc`; NULL: none does. */
 static inline const struct cp_location *cp_location_at(const struct cp_locations *list, uint64_t pc)
 {
@@ -193,6 +206,7 @@ bool cp_image_frame_function(struct cp_image *image, struct cp_vaddr at, size_t 
 /* The end of the prologue of the function at `entry`, by the line table: the
  * function's second row; 0: not known. */
 uint64_t cp_image_prologue_end(struct cp_image *image, struct cp_vaddr entry);
+/* Is it a local variable that the source has, at `pc`? */
 bool cp_variable_in_scope(const struct cp_variable *variable, uint64_t pc);
 
 #define CP_LANGUAGE_CPLUSPLUS 0x04

@@ -437,6 +437,10 @@ static CP_ERROR size_of(struct evaluation *e, const struct cp_condition_node *n,
 		return NULL;
 	}
 	type = cp_type_complete(cp_type_image(type), cp_type_strip(type));
+	if (type->kind == CP_TYPE_ARRAY && !(type->flags & CP_TYPE_COUNTED)) {
+		*ret = unavailable(CPROF_VALUE_UNAVAILABLE, 0);
+		return NULL;
+	}
 	return cp_number_thing(e->env, (struct cp_number){ CP_NUMBER_INTEGER, .i = type->size },
 			       cp_type_of_c("unsigned long"), ret);
 }

@@ -8,13 +8,18 @@
  */
 #include "inspect/frame.h"
 
+#include <string.h>
+
 #include "arch/decoder.h"
 #include "inspect/locate.h"
+#include "inspect/made_types.h"
 #include "inspect/plan.h"
 #include "inspect/value.h"
 
 #define PROLOGUE_MAX 4096 /* bytes */
 #define FRAME_OFFSET 0x91 /* DW_OP_fbreg */
+#define DIMENSIONS_MAX 8
+#define COUNT_MAX (UINT64_C(1) << 40)
 
 CP_ERROR cp_signature_read_frame(struct cp_image *image, struct cp_vaddr at, size_t level,
 				 const struct cp_value_limits *limits, struct cp_signature **ret)
@@ -43,12 +48,79 @@ static struct cp_place place_of(const struct cp_signature *s, const struct cp_va
 	return place;
 }
 
-/* The variables in scope, in the arena; the types' details are read. */
-static struct cp_parameter *in_scope(const struct cp_signature *s,
-				     const struct cp_value_frame *frame,
-				     struct cp_value_arena *arena, size_t *count_ret)
+/* ---- arrays whose size the frame tells ---- */
+
+/* What a frame's values are made of. */
+struct looking {
+	const struct cp_value_request *request;
+	const struct cp_value_frame *frame;
+};
+
+static const struct cp_type number_type = { .kind = CP_TYPE_UINT, .size = 8, .text = "" };
+
+static const struct cp_locations *bound_locations(const struct cp_function_info *f,
+						  const struct cp_type_bound *bound)
 {
+	uint32_t i;
+
+	for (i = 0; !bound->locations.count && i < f->local_count; i++)
+		if (f->locals[i].die == bound->variable)
+			return &f->locals[i].locations;
+	return &bound->locations;
+}
+
+static bool count_of(const struct looking *l, const struct cp_type_bound *bound, uint64_t *ret)
+{
+	const struct cp_signature *s = l->request->signature;
+	struct cp_variable v = { .name = "",
+				 .type = &number_type,
+				 .locations = *bound_locations(&s->function, bound) };
+	struct cp_parameter p = { .name = "", .type = &number_type };
+	uint64_t address, number = 0;
+	const uint8_t *bytes;
+	uint8_t error;
+	size_t size;
+
+	p.place = place_of(s, &v, l->frame);
+	bytes = cp_parameter_bytes(l->request, &p, &size, &address, &error);
+	if (!bytes || size != sizeof(number))
+		return false;
+	memcpy(&number, bytes, sizeof(number));
+	number += (uint64_t)bound->add;
+	*ret = number < COUNT_MAX ? number : 0;
+	return true;
+}
+
+/* The type with all that the frame knows of its size; `type` itself where that is nothing. */
+static const struct cp_type *counted(const struct looking *l, const struct cp_type *type,
+				     unsigned depth)
+{
+	const struct cp_type *t = cp_type_strip(type), *target, *made = NULL;
+	struct cp_arena *arena = &l->request->arena->memory;
+	uint64_t count;
+
+	if (!t || depth > DIMENSIONS_MAX || !t->target ||
+	    (t->kind != CP_TYPE_ARRAY && t->kind != CP_TYPE_POINTER))
+		return type;
+	target = cp_type_strip(t->target)->kind == CP_TYPE_ARRAY ? counted(l, t->target, depth + 1)
+								 : t->target;
+	count = t->count;
+	if (t->kind == CP_TYPE_ARRAY && t->bound && count_of(l, t->bound, &count))
+		made = cp_type_array_of(arena, target, count);
+	else if (target != t->target)
+		made = t->kind == CP_TYPE_POINTER ? cp_type_pointer_to(arena, target)
+						  : cp_type_array_of(arena, target, count);
+	return made ? made : type;
+}
+
+/* The variables in scope, in the arena; the types' details are read. */
+static struct cp_parameter *in_scope(const struct looking *l, size_t *count_ret)
+{
+	const struct cp_signature *s = l->request->signature;
+	const struct cp_value_frame *frame = l->frame;
+	struct cp_value_arena *arena = l->request->arena;
 	const struct cp_function_info *f = &s->function;
+	struct cp_variable v;
 	const struct cp_variable *all = frame->locals ? f->locals : f->parameters;
 	uint32_t total = frame->locals ? f->local_count : f->parameter_count, i;
 	struct cp_parameter *found = cp_arena_array(&arena->memory, total + 1u, sizeof(*found));
@@ -61,10 +133,12 @@ static struct cp_parameter *in_scope(const struct cp_signature *s,
 
 		if (frame->locals && !cp_variable_in_scope(&all[i], frame->pc.v))
 			continue;
-		p->name = all[i].name;
-		p->type = all[i].type;
-		p->source = all[i].constant ? CPROF_SOURCE_CONST : CPROF_SOURCE_DWARF;
-		p->place = place_of(s, &all[i], frame);
+		v = all[i];
+		v.type = counted(l, v.type, 0);
+		p->name = v.name;
+		p->type = v.type;
+		p->source = v.constant ? CPROF_SOURCE_CONST : CPROF_SOURCE_DWARF;
+		p->place = place_of(s, &v, frame);
 		if (!cp_plan_parameter(s, s->image, p, &unused, &flags))
 			break;
 		++*count_ret;
@@ -111,6 +185,7 @@ static bool begin_prologue(const struct cp_signature *s, const struct cp_capture
 			   const struct cp_value_frame *frame, struct cp_value_arena *arena,
 			   struct prologue *ret)
 {
+	const struct cp_value_request request = { s, capture, arena };
 	struct cp_vaddr entry = { s->function.low };
 	uint8_t code[PROLOGUE_MAX];
 	size_t size;
@@ -124,7 +199,7 @@ static bool begin_prologue(const struct cp_signature *s, const struct cp_capture
 	if (!arena->decoder)
 		arena->decoder = cp_decoder_create(s->arch);
 	ret->registers = cp_arch_follow_arguments(arena->decoder, code, size, entry.v, frame->pc.v);
-	ret->parameters = in_scope(s, frame, arena, &ret->count);
+	ret->parameters = in_scope(&(struct looking){ &request, frame }, &ret->count);
 	return ret->parameters && ret->count == s->parameter_count;
 }
 
@@ -201,7 +276,7 @@ const cprof_value *cp_frame_values(const struct cp_signature *s, const struct cp
 
 	if (begin_prologue(s, capture, frame, arena, &prologue))
 		return prologue_values(&prologue, s, capture, arena, count_ret);
-	p = in_scope(s, frame, arena, &count);
+	p = in_scope(&(struct looking){ &request, frame }, &count);
 	values = cp_arena_array(&arena->memory, count + 1, sizeof(*values));
 	*count_ret = 0;
 	if (!values || !p)
@@ -228,7 +303,7 @@ const struct cp_parameter *cp_frame_parameter(struct cp_value_request *request,
 				       argument_at(prologue, s, position, capture, request, &p)
 			       ? p
 			       : NULL;
-	p = in_scope(s, frame, request->arena, &count);
+	p = in_scope(&(struct looking){ request, frame }, &count);
 	return p && position < count ? p + position : NULL;
 }
 

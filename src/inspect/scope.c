@@ -96,6 +96,7 @@ struct cp_thing cp_scope_thing(const struct cp_scope *scope, const struct cp_exp
 		thing.error = CPROF_VALUE_UNAVAILABLE;
 		return thing;
 	}
+	thing.type = p->type; /* its size may be the frame's to tell */
 	thing.source = p->source;
 	if (take_empty(p, env->arena, &thing))
 		return thing;

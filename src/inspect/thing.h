@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "image/types.h"
 #include "inspect/inspect.h"
+#include "inspect/made_types.h"
 
 struct cp_thing {
 	const struct cp_type *type; /* NULL: not known */
@@ -52,10 +53,6 @@ static inline struct cp_thing cp_thing_at(const struct cp_type *type, uint64_t a
 /* What a reference refers to; other things as they are. */
 struct cp_thing cp_thing_referred(const struct cp_expression_env *env, struct cp_thing thing);
 
-/* A pointer to `target`, an array of it. NULL without memory. */
-const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target);
-const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
-				       uint64_t count);
 /* A type of C itself by its name; NULL: it is none. */
 const struct cp_type *cp_type_of_c(const char *name);
 

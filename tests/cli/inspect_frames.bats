@@ -194,3 +194,34 @@ text = "depth 0"' ]
 	assert_output --partial 'fd = 7'
 	finish
 }
+
+@test "arrays have the sizes that the frame tells" {
+	needs gdb python3 gcc
+	for compiler in "gcc -g -O0" "gcc -gdwarf-4 -O0" "clang -g -O0"; do
+		command -v "${compiler%% *}" >/dev/null || continue
+		$compiler -o vla "$SOURCES/tests/cli/inspect_vla.c"
+		begin vla
+		target=$pid
+		judge work 13 <<-'END'
+			row[1]
+			row[0]@3
+			sizeof(row)
+			sizeof(grid)
+			sizeof(text)
+			grid[1]
+			grid[2][1]
+			*last
+			later[1][2]
+			things[2]
+			&later[1]
+		END
+		"$CPROF" inspect --frame=work "$pid" row text grid later things >got
+		tail -n +2 got | diff - <(printf '%s\n' 'row = {0, 10, 20}' 'text = "ab3"' 'grid = {{0, 1}, {100, 101}, {200, 201}}' \
+			'later = {{0.5, 1.5, 2.5}, {0, -1, -2}}' 'things = {{a=0}, {a=1}, {a=2}}')
+		# clang does not tell it of what a parameter points to.
+		[[ $compiler = clang* ]] || "$CPROF" inspect --frame=work "$pid" 'given[1][1]' | grep -x 'given\[1\]\[1\] = 4'
+		"$CPROF" stack -l "$pid" | grep -x ' *row={0, 10, 20}'
+		! "$CPROF" inspect --frame=work "$pid" | grep vla_expr
+		finish
+	done
+}

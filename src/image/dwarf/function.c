@@ -203,6 +203,8 @@ bool cp_variable_in_scope(const struct cp_variable *v, uint64_t pc)
 {
 	const struct cp_extent *e;
 
+	if (v->artificial) /* clang's __vla_expr0 */
+		return false;
 	for (e = v->scope; e; e = e->next)
 		if (pc >= e->low && pc < e->high)
 			return true;
@@ -231,6 +233,7 @@ static void add_local(struct reading *r, const struct cp_die *die, const struct 
 	if (!*v.name || is_static(&v))
 		return;
 	v.scope = scope;
+	v.die = origin;
 	r->ok = cp_vec_push(&r->locals, v);
 }
 

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "image/dwarf/attr.h"
 #include "image/dwarf/attrs.h"
+#include "image/dwarf/location.h"
 
 #define MAX_TEXT 400 /* of a type */
 #define MAX_DIMENSIONS 16
@@ -258,32 +259,85 @@ static void read_named(struct cp_unit *unit, struct cp_type *t, const struct cp_
 					      : "struct");
 }
 
-/* The bounds of an array, outermost first; *open_ret tells which are unknown. */
-static size_t read_bounds(struct cp_walk *w, const struct cp_die *die, uint64_t *counts,
-			  uint32_t *open_ret)
+/* ---- bounds ---- */
+
+/* An expression computes the number itself, which is no place. */
+static struct cp_locations as_value(struct cp_locations list, struct cp_arena *arena)
 {
-	uint64_t upper, lower;
+	struct cp_location *one = list.count == 1 ? cp_arena_alloc(arena, sizeof(*one)) : NULL;
+	uint8_t *expr = one ? cp_arena_alloc(arena, list.items->size + 1u) : NULL;
+
+	if (!expr || !list.items->size)
+		return (struct cp_locations){ 0 };
+	memcpy(expr, list.items->expr, list.items->size);
+	expr[list.items->size] = DW_OP_stack_value;
+	*one = *list.items;
+	one->expr = expr;
+	one->size++;
+	return (struct cp_locations){ one, 1 };
+}
+
+/* What tells a bound that is no number; NULL: nothing that is known does. */
+static const struct cp_type_bound *read_bound(struct cp_unit *unit, const struct cp_attr *attr,
+					      int64_t add)
+{
+	struct cp_arena *arena = &unit->dwarf->all->types;
+	struct cp_type_bound *bound = cp_arena_alloc(arena, sizeof(*bound));
+	struct cp_unit *in;
+	struct cp_attrs a;
+	struct cp_walk w;
+	struct cp_die die;
+
+	if (!bound || !attr->form)
+		return NULL;
+	bound->add = add;
+	if (attr->block) {
+		bound->locations = as_value(cp_unit_locations(unit, attr, arena), arena);
+		return bound->locations.count ? bound : NULL;
+	}
+	in = cp_attr_reference(unit, attr, &bound->variable);
+	if (in != unit || !cp_die_at(unit, bound->variable, &w, &die, &a))
+		return NULL;
+	bound->locations = cp_unit_locations(unit, &a.location, arena);
+	return bound;
+}
+
+struct bounds {
+	size_t dimensions; /* the outermost first */
+	uint64_t counts[MAX_DIMENSIONS];
+	bool open[MAX_DIMENSIONS]; /* the count is not known */
+	const struct cp_type_bound *told[MAX_DIMENSIONS]; /* but by this; or NULL */
+};
+
+static void read_dimension(struct cp_unit *unit, const struct cp_attrs *a, struct bounds *to)
+{
+	size_t n = to->dimensions++;
+	uint64_t upper, lower = 0;
+
+	cp_attr_number(&a->lower, &lower);
+	if (cp_attr_number(&a->upper, &upper)) {
+		to->counts[n] = upper - lower + 1; /* an empty one's is -1 */
+	} else if (!cp_attr_number(&a->count, &to->counts[n])) {
+		to->counts[n] = 0;
+		to->open[n] = true;
+		to->told[n] = a->count.form ? read_bound(unit, &a->count, 0)
+					    : read_bound(unit, &a->upper, 1 - (int64_t)lower);
+	}
+}
+
+static void read_bounds(struct cp_unit *unit, struct cp_walk *w, const struct cp_die *die,
+			struct bounds *to)
+{
 	struct cp_attrs a;
 	struct cp_die child;
-	size_t n = 0;
 
-	*open_ret = 0;
-	while (die->abbrev->children && n < MAX_DIMENSIONS && cp_walk_next(w, &child) &&
-	       child.abbrev && cp_attrs_read(w, child.abbrev, &a)) {
-		if (child.abbrev->tag == DW_TAG_subrange_type) {
-			lower = 0;
-			cp_attr_number(&a.lower, &lower);
-			counts[n] = 0;
-			if (cp_attr_number(&a.upper, &upper))
-				counts[n] = upper - lower + 1; /* an empty one's is -1 */
-			else if (!cp_attr_number(&a.count, &counts[n]))
-				*open_ret |= 1u << n;
-			n++;
-		}
+	while (die->abbrev->children && to->dimensions < MAX_DIMENSIONS &&
+	       cp_walk_next(w, &child) && child.abbrev && cp_attrs_read(w, child.abbrev, &a)) {
+		if (child.abbrev->tag == DW_TAG_subrange_type)
+			read_dimension(unit, &a, to);
 		if (child.abbrev->children && !cp_walk_skip_children(w, &a.sibling))
 			break;
 	}
-	return n;
 }
 
 static void spell_array(struct cp_unit *unit, struct cp_type *t)
@@ -309,14 +363,16 @@ static void spell_array(struct cp_unit *unit, struct cp_type *t)
 }
 
 static void set_array(struct cp_unit *unit, struct cp_type *t, const struct cp_type *element,
-		      uint64_t count, bool counted)
+		      const struct bounds *bounds, size_t dimension)
 {
+	const uint64_t count = bounds->counts[dimension];
 	uint64_t size;
 
 	t->kind = CP_TYPE_ARRAY;
 	t->target = element;
-	t->flags |= counted ? CP_TYPE_COUNTED : 0;
+	t->flags |= bounds->open[dimension] ? 0 : CP_TYPE_COUNTED;
 	t->count = count;
+	t->bound = bounds->told[dimension];
 	if (!element || __builtin_mul_overflow(count, element->size, &size) || size > INT64_MAX)
 		size = 0;
 	t->size = size;
@@ -328,10 +384,13 @@ static void read_array(struct cp_unit *unit, struct cp_type *t, const struct cp_
 {
 	struct cp_debuginfo *all = unit->dwarf->all;
 	const struct cp_type *element = t->target;
-	uint64_t counts[MAX_DIMENSIONS] = { 0 }, said = t->size;
+	struct bounds bounds = { 0 };
+	uint64_t said = t->size;
 	struct cp_type *inner;
-	uint32_t open;
-	size_t n = read_bounds(w, die, counts, &open);
+	size_t n;
+
+	read_bounds(unit, w, die, &bounds);
+	n = bounds.dimensions;
 
 	/* Elements that lie otherwise than in a row are not of C. */
 	if (a->byte_stride.form || a->bit_stride.form || !n) {
@@ -340,8 +399,8 @@ static void read_array(struct cp_unit *unit, struct cp_type *t, const struct cp_
 	}
 	if (cp_attr_flag(&a->vector)) {
 		t->kind = CP_TYPE_VECTOR;
-		t->count = counts[0];
-		if (!element || __builtin_mul_overflow(counts[0], element->size, &t->size))
+		t->count = bounds.counts[0];
+		if (!element || __builtin_mul_overflow(t->count, element->size, &t->size))
 			t->size = 0;
 		t->size = said ? said : t->size;
 		spell_array(unit, t);
@@ -352,10 +411,10 @@ static void read_array(struct cp_unit *unit, struct cp_type *t, const struct cp_
 		if (!inner)
 			return;
 		inner->language = t->language;
-		set_array(unit, inner, element, counts[n], !(open >> n & 1));
+		set_array(unit, inner, element, &bounds, n);
 		element = inner;
 	}
-	set_array(unit, t, element, counts[0], !(open & 1));
+	set_array(unit, t, element, &bounds, 0);
 }
 
 /* "int (" "int, char *)": the parameters are children. */

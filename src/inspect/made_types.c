@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+#include "inspect/made_types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target)
+{
+	struct cp_type *t = cp_arena_alloc(arena, sizeof(*t));
+	const char *text = target && target->text ? target->text : "void", *blank;
+	char *spelt;
+	size_t size = strlen(text), split;
+
+	if (!t)
+		return NULL;
+	*t = (struct cp_type){ .kind = CP_TYPE_POINTER, .size = 8, .target = target };
+	split = target && target->text && target->split < size ? target->split : size;
+	spelt = cp_arena_alloc(arena, size + 5);
+	if (!spelt)
+		return NULL;
+	blank = split && (text[split - 1] == '*' || text[split - 1] == ' ') ? "" : " ";
+	t->split = (uint32_t)snprintf(spelt, size + 5, split < size ? "%.*s%s(*" : "%.*s%s*",
+				      (int)split, text, blank);
+	snprintf(spelt + t->split, size + 5 - t->split, "%s%s", split < size ? ")" : "",
+		 text + split);
+	t->text = spelt;
+	return t;
+}
+
+const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
+				       uint64_t count)
+{
+	const struct cp_type *of = cp_type_strip(element);
+	struct cp_type *t = cp_arena_alloc(arena, sizeof(*t));
+	size_t size = element && element->text ? strlen(element->text) + 32 : 32, split;
+	char *text = cp_arena_alloc(arena, size);
+
+	if (!t || !text)
+		return NULL;
+	*t = (struct cp_type){
+		.kind = CP_TYPE_ARRAY, .flags = CP_TYPE_COUNTED, .target = element, .count = count
+	};
+	if (!of || __builtin_mul_overflow(count, of->size, &t->size) || t->size > INT64_MAX)
+		t->size = 0;
+	split = element && element->text ? element->split ? element->split : strlen(element->text)
+					 : 0;
+	snprintf(text, size, "%.*s%s[%llu]%s", (int)split, split ? element->text : "",
+		 split && element->text[split - 1] != '*' ? " " : "", (unsigned long long)count,
+		 split ? element->text + split : "");
+	t->text = text;
+	t->split = (uint32_t)(split ? split + (element->text[split - 1] != '*') : 0);
+	return t;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * Types that no debug information has, made of those that it has.
+ */
+#ifndef CP_INSPECT_MADE_TYPES_H
+#define CP_INSPECT_MADE_TYPES_H
+
+#include "base/arena.h"
+#include "image/types.h"
+
+/* A pointer to `target`, an array of it. NULL without memory. */
+const struct cp_type *cp_type_pointer_to(struct cp_arena *arena, const struct cp_type *target);
+const struct cp_type *cp_type_array_of(struct cp_arena *arena, const struct cp_type *element,
+				       uint64_t count);
+
+#endif
