@@ -97,13 +97,13 @@ static bool prepare(cprof_session *s, void *data)
 	return false;
 }
 
-/* Can the terminal be drawn on? */
+/* Can the terminal be drawn on? Not from the background: it would stop us. */
 static bool is_drawable(void)
 {
 	const char *term = getenv("TERM");
 
-	return isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0 &&
-	       cp_screen_can(STDOUT_FILENO);
+	return isatty(STDOUT_FILENO) && tcgetpgrp(STDOUT_FILENO) == getpgrp() && term && *term &&
+	       strcmp(term, "dumb") != 0 && cp_screen_can(STDOUT_FILENO);
 }
 
 static void launching(void *data)

@@ -179,43 +179,70 @@ void cp_columns_numbers(const struct cp_frame *f, struct cp_frame_line *line,
 		add_time(f, line, r, row);
 }
 
-/* A name that is too long is the shorter one that flame graphs have. */
-static void add_text(const struct cp_frame *f, struct cp_frame_line *line, enum cp_view_of of,
-		     const char *text, const char *file)
+/* How wide the column of files is, in front of functions; 0: there is none. */
+static size_t file_columns(const struct cp_frame *f, enum cp_view_of of)
 {
-	size_t used = cp_text_columns(line->text.bytes ? line->text.bytes : ""), room, behind;
+	if (of == CP_VIEW_THREADS || of == CP_VIEW_LINES || f->columns < MIDDLE)
+		return 0;
+	return f->columns >= WIDE ? 16 : 12;
+}
+
+static void add_file(const struct cp_frame *f, struct cp_frame_line *line, enum cp_view_of of,
+		     const char *file)
+{
+	size_t columns = file_columns(f, of);
 	struct cp_buf shown = { 0 };
 
-	room = f->columns > used ? f->columns - used : 0;
-	behind = *file && f->columns >= MIDDLE ? (f->columns >= WIDE ? 24 : 12) : 0;
-	room = room > behind + 2 ? room - (behind ? behind + 2 : 0) : room;
+	if (!columns)
+		return;
+	cp_add_name(&shown, file);
+	cp_frame_add_fit(line, CP_PAINT_DIM, shown.bytes ? shown.bytes : "", columns);
+	cp_frame_add(line, CP_PAINT_PLAIN, "  ");
+	cp_buf_free(&shown);
+}
+
+/* A name that is too long is the shorter one that flame graphs have. */
+static void add_text(const struct cp_frame *f, struct cp_frame_line *line, enum cp_view_of of,
+		     const char *text)
+{
+	size_t used = line->text.bytes ? cp_text_columns(line->text.bytes) : 0,
+	       room = f->columns > used ? f->columns - used : 0;
+	struct cp_buf shown = { 0 }, brief = { 0 }, fit = { 0 };
+
 	cp_add_name(&shown, text);
 	if (of != CP_VIEW_LINES && of != CP_VIEW_THREADS && shown.bytes &&
 	    cp_text_columns(shown.bytes) > room) {
 		cp_buf_clear(&shown);
-		cp_brief_name(&shown, text);
+		cp_brief_name(&brief, text);
+		cp_add_name(&shown, brief.bytes ? brief.bytes : "");
 	}
 	if (of == CP_VIEW_LINES) /* its beginning tells most */
-		cp_frame_add(line, CP_PAINT_PLAIN, shown.bytes ? shown.bytes : "");
+		cp_buf_str(&fit, shown.bytes ? shown.bytes : "");
 	else
-		cp_frame_add_fit(line, CP_PAINT_PLAIN, shown.bytes ? shown.bytes : "", room);
-	cp_buf_clear(&shown);
-	cp_add_name(&shown, file);
-	if (behind) {
-		cp_frame_add(line, CP_PAINT_PLAIN, "  ");
-		cp_frame_add_fit(line, CP_PAINT_DIM, shown.bytes ? shown.bytes : "", behind);
-	}
+		cp_text_fit(&fit, shown.bytes ? shown.bytes : "", room);
+	cp_frame_add(line, CP_PAINT_PLAIN, fit.bytes ? fit.bytes : "");
 	cp_buf_free(&shown);
+	cp_buf_free(&brief);
+	cp_buf_free(&fit);
 }
 
 void cp_columns_row(struct cp_frame *f, struct cp_frame_line *line, enum cp_live_kind kind,
 		    enum cp_view_of of, const struct cp_view_rows *rows,
 		    const struct cp_view_row *row, const char *text, const char *file)
 {
+	struct cp_buf process = { 0 };
+
 	if (!line)
 		return;
 	cp_columns_numbers(f, line, kind, of, rows, row);
-	add_text(f, line, of, text, file);
+	add_file(f, line, of, file);
+	add_text(f, line, of, text);
+	if (of == CP_VIEW_THREADS && *file) {
+		cp_frame_add(line, CP_PAINT_PLAIN, "  ");
+		cp_add_name(&process, file);
+		cp_frame_add(line, CP_PAINT_DIM, process.bytes ? process.bytes : "");
+		cp_buf_free(&process);
+	}
 }
 
 /* ---- titles ---- */
@@ -275,6 +302,8 @@ void cp_columns_titles(struct cp_frame *f, enum cp_live_kind kind, enum cp_view_
 	cp_frame_add(line, CP_PAINT_TITLE, two[1]);
 	if (two == t->wide && f->columns >= WIDE && (of == CP_VIEW_THREADS || kind == CP_LIVE_TIME))
 		cp_frame_add(line, CP_PAINT_TITLE, "        ");
+	if (file_columns(f, of))
+		cp_frame_add_fit(line, CP_PAINT_TITLE, "file", file_columns(f, of) + 2);
 	cp_frame_add(line, CP_PAINT_TITLE, of == CP_VIEW_THREADS ? "thread" : "function");
 	cp_frame_cut(line, f->columns);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "view/draw.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -173,15 +172,15 @@ static void draw_row(struct cp_frame *f, const struct cp_view_state *s,
 static void draw_title(struct cp_frame *f, const struct section *section)
 {
 	struct cp_frame_line *line = cp_frame_next(f);
-	char text[128];
+	struct cp_buf text = { 0 };
 
-	if (section->of == CP_VIEW_LINES && section->rows.rows.count)
-		snprintf(text, sizeof(text), "%s, %s", section->title,
-			 cp_basename(section->rows.rows.items[0].name));
-	else
-		snprintf(text, sizeof(text), "%s%s", section->title,
-			 section->rows.rows.count ? "" : ": none");
-	cp_frame_add_fit(line, CP_PAINT_NAME, text, f->columns);
+	cp_buf_str(&text, section->title);
+	if (section->of == CP_VIEW_LINES && *section->rows.rows.items[0].name) {
+		cp_buf_str(&text, ", ");
+		cp_add_name(&text, cp_basename(section->rows.rows.items[0].name));
+	}
+	cp_frame_add_fit(line, CP_PAINT_NAME, text.bytes ? text.bytes : "", f->columns);
+	cp_buf_free(&text);
 }
 
 /* The list, from its top to the end of the screen but for `below` lines. */

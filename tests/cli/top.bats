@@ -22,15 +22,21 @@ within() {
 }
 
 @test "lines tell the hottest functions as the program does" {
-	run --separate-stderr "$CPROF" top -q -s 997 -- "$TRACEES/shares" --rounds=400
-	assert_success
-	printf '%s\n' "$output" >lines
+	"$CPROF" top -q -s 997 -o cprof.data -- "$TRACEES/shares" --rounds=400 >lines
+	got=$(block -1 lines | total_of three_quarters)
+	# By the same samples the report says the same.
+	report=$("$CPROF" report --json --limit=0 cprof.data | jq '([.threads[].total_ns] | add) as $all |
+		[.samples.functions[] | select(.function == "three_quarters").total_ns * 100 / $all] | add')
+	within "$(jq -n "$report - 0.1")" "$(jq -n "$report + 0.1")" "$got"
 	# shares: ok three_quarters MS a_quarter MS rounds N
 	read -r -a said <<<"$(grep '^shares: ok' lines)"
 	want=$(jq -n "100 * ${said[3]} / (${said[3]} + ${said[5]})")
-	# Some 1,600 samples: four standard errors of a share of 75 % are 4.3 %.
-	got=$(block -1 lines | total_of three_quarters)
-	within "$(jq -n "$want - 5")" "$(jq -n "$want + 5")" "$got"
+	# Four standard errors: samples that count differently are worth fewer that count alike.
+	"$CPROF" export -f sqlite -o db cprof.data
+	error=$(sqlite3 -separator ' ' db \
+		'SELECT sum(weight_ns / 1e6), sum(weight_ns / 1e6 * weight_ns / 1e6) FROM samples' |
+		jq -s '50 * (.[1] | sqrt) / .[0]')
+	within "$(jq -n "$want - 4 * $error")" "$(jq -n "$want + 4 * $error")" "$got"
 	within 99 101 "$(jq -n "$got + $(block -1 lines | total_of a_quarter)")"
 	within 98 100 "$(block -1 lines | total_of main)"
 	# One block a second, and one at the end.
@@ -57,7 +63,7 @@ within() {
 	block -1 lines >last
 	for function in three_quarters a_quarter; do
 		# In a second, average, self; since the start: how many, average.
-		grep -qE "^ +[1-9][0-9]* +[0-9.]+ ms +[0-9.]+% +400 +[0-9.]+ ms  $function  shares\$" last
+		grep -qE "^ +[0-9.]+ +([0-9.]+ m?s|-) +[0-9.]+% +400 +[0-9.]+ m?s  $function  shares\$" last
 	done
 	# In a second: bytes in itself, in all, blocks; since the start: 400 of 3,000 and of 1,000.
 	grep -qE " 1\.14 MiB +1\.14 MiB  three_quarters  shares\$" last
@@ -73,6 +79,11 @@ within() {
 	"$CPROF" report --json kept.data >report
 	jq -e '[.samples.functions[] | select(.function == "three_quarters")] | length == 1' report
 	assert_not_exist cprof.data
+}
+
+@test "names of the program reach nobody's terminal as they are" {
+	"$CPROF" top -q -s 997 -- "$TRACEES/hostile_names" >lines
+	LC_ALL=C run ! grep -q '[^ -~]' <(grep -v '^hostile_names: ok' lines | tr -d 'µ')
 }
 
 @test "without --output nothing is recorded" {

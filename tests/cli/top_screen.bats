@@ -64,7 +64,7 @@ until_told() {
 @test "a screen shows functions and threads, and q leaves the program alone" {
 	until_told shares
 	terminal 80 24 "$CPROF top $pid"
-	until_true shows "^shares \\($pid\\), .* 2 threads" 'profiling: CPU' '[1-9][0-9.]+% .* three_quarters +shares'
+	until_true shows "^shares \\($pid\\), .* 2 threads" 'profiling: CPU' '[1-9][0-9.]+% .* shares +three_quarters$'
 	press t
 	until_true shows "$pid +(running|sleeping) +shares" 'sleeping +idler'
 	press q
@@ -83,11 +83,11 @@ until_told() {
 	until_true shows 'filter: three' 'three_quarters'
 	shows_no a_quarter
 	press Enter
-	until_true shows 'callers' 'callees' 'source lines, shares.c' ' main +shares' ' spend +shares' \
+	until_true shows 'callers' 'callees' 'source lines, shares.c' ' shares +main$' ' shares +spend$' \
 		'spend\(3000000, &used'
 	# From there to its callee, whose callers are both; and all the way back.
 	press Down Enter
-	until_true shows ' three_quarters +shares' ' a_quarter +shares'
+	until_true shows ' shares +three_quarters$' ' shares +a_quarter$'
 	press Escape
 	until_true shows 'spend\(3000000'
 	press Escape
@@ -107,7 +107,7 @@ until_told() {
 	press N
 	until_true shows 'by name'
 	# In the order of names a_quarter comes first, then main.
-	assert_equal "$(screen | grep -oE ' (a_quarter|main|three_quarters) ' | tr -d '\n')" ' a_quarter  main  three_quarters '
+	assert_equal "$(screen | grep -oE ' (a_quarter|main|three_quarters)$' | tr -d '\n')" ' a_quarter main three_quarters'
 	press p
 	until_true shows '^paused'
 	press p
@@ -117,14 +117,14 @@ until_told() {
 @test "traced calls and allocations" {
 	until_told shares
 	terminal 80 24 "$CPROF top -t three_quarters,main --allocs $pid"
-	until_true shows '\[3 Calls\]' '[1-9][0-9]* +[0-9.]+ ms +[1-9][0-9,]*  three_quarters'
+	until_true shows '\[3 Calls\]' '[1-9][0-9]* +[0-9.]+ ms +[1-9][0-9,]*  shares +three_quarters$'
 	press Enter
 	# main was entered before.
 	until_true shows 'Calls.*  three_quarters'
 	press 4
-	until_true shows '\[4 Memory\]' 'KiB  three_quarters' 'KiB  a_quarter'
+	until_true shows '\[4 Memory\]' 'KiB  shares +three_quarters$' 'KiB  shares +a_quarter$'
 	press / three Enter Enter
-	until_true shows 'callers' '  main  +shares' 'source lines' 'malloc\(3000\)'
+	until_true shows 'callers' ' shares +main$' 'source lines' 'malloc\(3000\)'
 }
 
 @test "any size will do" {
